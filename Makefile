@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# rl: a rate limit shared by all worker processes of a host.
+#
+#   make            build/librl.a, build/librl.so.0
+#   make check      build and pass all tests, on every backend and sanitizer
+#   make format     lay out the sources with clang-format
+#   make clean      remove build/
+#   make help       this text
+#
+# demo, check and bench install the Debian packages they miss. ATOMIC=c11 builds the default
+# targets on the compiler's atomics instead of libck's. CC and CFLAGS are yours.
+
+ATOMIC ?= ck
+CFLAGS ?= -O2 -g
+
+NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev
+NEED_DEMO  := $(NEED_BUILD) apache2-utils
+NEED_CHECK := $(NEED_DEMO) libcmocka-dev bats spin clang clang-format libclang-rt-14-dev shellcheck
+
+MACHINE  := $(shell $(CC) -dumpmachine)
+RL_FLAGS := -std=c11 -D_GNU_SOURCE -fPIC -Wall -Wextra -Wshadow -Wconversion \
+            -Wstrict-prototypes -Werror -MMD -MP $(if $(filter x86_64%,$(MACHINE)),-mcx16)
+C11      := -DRL_ATOMIC_C11
+SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+LIB_SRC   := $(wildcard libshm/*.c)
+RLCTL_SRC := $(wildcard rlctl/*.c)
+UNIT      := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
+RACE      := $(patsubst tests/%.c,%,$(wildcard tests/race/test_*.c))
+SUPPORT   := $(wildcard tests/support/*.c)
+SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] examples/*.[ch] tests/*/*.[ch])
+
+.PHONY: all demo check bench format clean help check-format check-cli check-model check-demo \
+        check-headers check-exports
+.DELETE_ON_ERROR:
+
+all: build/librl.a build/librl.so.0
+
+help:
+	@sed -n '/^#   make/p; /^# demo/,/^$$/p' Makefile | cut -c3-
+
+# One set of rules for each way to build: $(1) directory, $(2) compiler, $(3) flags.
+define VARIANT
+$(1)/o/%.o: %.c $(1)/flags | build/need
+	@mkdir -p $$(@D)
+	$(2) $$(RL_FLAGS) $(3) -Iinclude $$(if $$(filter tests/%,$$<),-Ilibshm -Itests/support) -c -o $$@ $$<
+
+$(1)/flags: FORCE
+	@mkdir -p $(1)
+	@echo '$(2) $$(RL_FLAGS) $(3)' | cmp -s - $$@ || echo '$(2) $$(RL_FLAGS) $(3)' >$$@
+
+$(1)/librl.a: $$(LIB_SRC:%.c=$(1)/o/%.o)
+	@rm -f $$@
+	$$(AR) rcs $$@ $$^
+
+$(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/librl.a
+	$(2) $(3) -o $$@ $$^ -ljansson
+
+$(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/librl.a
+	@mkdir -p $$(@D)
+	$(2) $(3) -o $$@ $$^ -lcmocka -lpthread
+
+-include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
+endef
+
+$(eval $(call VARIANT,build,$(CC),$(CFLAGS) $(if $(filter c11,$(ATOMIC)),$(C11))))
+$(eval $(call VARIANT,build/v/c11,gcc,-O2 -g $(C11)))
+$(eval $(call VARIANT,build/v/clang,clang,-O2 -g))
+$(eval $(call VARIANT,build/v/asan,gcc,-O1 -g $(SAN)))
+$(eval $(call VARIANT,build/v/tsan,clang,-O1 -g $(C11) -fsanitize=thread))
+
+.SECONDARY:
+FORCE:
+
+build/librl.so.0: $(LIB_SRC:%.c=build/o/%.o) libshm/librl.map
+	$(CC) $(CFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/librl.map \
+		-Wl,-z,defs -o $@ $(LIB_SRC:%.c=build/o/%.o)
+
+build/prefork: build/o/examples/prefork.o build/librl.a
+	$(CC) $(CFLAGS) -o $@ $^
+
+# The packages that the goals of this run need: demo, check and bench install them.
+NEED := $(NEED_BUILD)
+ifneq ($(filter demo,$(MAKECMDGOALS)),)
+NEED := --install $(NEED_DEMO)
+endif
+ifneq ($(filter check% bench,$(MAKECMDGOALS)),)
+NEED := --install $(NEED_CHECK)
+endif
+
+build/need: FORCE
+	@mkdir -p build
+	@tests/support/need.sh $(NEED)
+
+demo: build/prefork build/rlctl
+	@examples/demo.sh build
+
+# Every unit and race test on each variant; under TSan only what runs threads on one mapping.
+TESTS := $(UNIT) $(RACE)
+CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
+           $(TESTS:%=build/v/clang/tests/%) $(TESTS:%=build/v/asan/tests/%) \
+           build/v/tsan/tests/race/test_threads
+SCRIPTS := $(wildcard tests/cli/*.bats)
+
+check: all check-format check-headers check-exports $(CHECKED)
+	@tests/support/run.sh $(CHECKED)
+
+check-format: | build/need
+	clang-format --dry-run -Werror $(SOURCES)
+	shellcheck .ci/run $(wildcard examples/*.sh tests/*/*.sh)
+
+# Each public header compiles alone, as C and as C++.
+check-headers: | build/need
+	@for h in rl.h rl_admin.h; do \
+		echo "#include <$$h>" | $(CC) -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc - && \
+		echo "#include <$$h>" | clang++ -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc++ - || exit 1; \
+	done
+
+# What the library exports is what the map says.
+check-exports: build/librl.so.0
+	@nm -D --defined-only $< | awk '$$3 !~ /^RL_0/ { sub(/@.*/, "", $$3); print $$3 }' | sort >build/exports
+	@sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/librl.map | sort | diff - build/exports
+
+bench: build/tests/bench/bench
+	@$<
+
+format:
+	clang-format -i $(SOURCES)
+
+clean:
+	rm -rf build

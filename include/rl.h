@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_H
+#define RL_H
+
+/*
+ * rl - one rate limit shared by all worker processes of a host.
+ *
+ * The counters live in a POSIX shared-memory segment. Every decision is made
+ * inside the calling process, without a lock, a server or a system call beyond
+ * reading the clock, and a process that is killed or stopped at any instruction
+ * holds up nobody. The first process that opens a segment creates it.
+ *
+ *	#include <rl.h>
+ *
+ *	struct rl *rl;
+ *	if (rl_open("web", NULL, &rl) < 0)
+ *		return -1;
+ *	int login = rl_define(rl, &(struct rl_rule){
+ *		.name = "login", .capacity = 100, .window_ns = 60 * RL_SECOND});
+ *	struct rl_result result;
+ *	switch (rl_check(rl, login, user, strlen(user), 1, &result)) {
+ *	case RL_ALLOWED:   serve(); break;
+ *	case RL_UNDECIDED: log_it(rl_strerror(result.error)); serve(); break;
+ *	default:           refuse_for(result.retry_after_ns); break;
+ *	}
+ *
+ * What holds
+ *
+ * - With `hard`, no span of time as long as the window ever holds more than
+ *   `capacity` admitted cost, however many processes race, die or stop.
+ * - A denial writes nothing to the counter: a flood on a blocked key costs reads.
+ * - Bytes in the segment are outside input: damage can make a count wrong, never
+ *   make a call crash, hang or leave the segment.
+ *
+ * What to know, and the remedy
+ *
+ * - fork: open before or after it, both work; a child uses the parent's handle.
+ *   The child must not call rl_close() on behalf of the parent: close is private.
+ * - A killed process has charged at most the one request it was deciding.
+ * - A full table: 16 places are open to a key. When all are taken by live keys,
+ *   `on_full` of the segment decides, the result's `error` says -ENOSPC, and a
+ *   counter counts it. Remedy: open the segment with more `keys`.
+ * - Clock: CLOCK_BOOTTIME, shifted once, at creation, to Unix time. Windows align
+ *   to the wall clock, and no later step of the wall clock moves them. A `now`
+ *   earlier than the key's newest request counts as if it came with that one;
+ *   a `now` ahead of the others' moves the key ahead for all of them, so pass
+ *   rl_now() or your own clock on the same scale, never another unit.
+ *   CLOCK_BOOTTIME differs between time namespaces: share a segment across them
+ *   only with a `now` of your own.
+ * - Versions: a segment written by another layout is refused (RL_EVERSION), never
+ *   converted or replaced. Remedy: `rl_unlink()` it once nobody uses it.
+ * - A process that may write the segment may also truncate it, and then every
+ *   user of it receives SIGBUS. Give write access to your own workers alone.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rl; /* a segment that this process has open */
+
+#define RL_MILLISECOND UINT64_C(1000000)
+#define RL_SECOND UINT64_C(1000000000)
+
+#define RL_KEY_MAX 4096 /* bytes in a key */
+#define RL_NAME_MAX 63  /* bytes in a segment's or a rule's name */
+#define RL_CAPACITY_MAX ((UINT32_C(1) << 28) - 1)
+#define RL_WINDOW_MIN (10 * RL_MILLISECOND)
+#define RL_WINDOW_MAX (31 * UINT64_C(86400) * RL_SECOND)
+#define RL_GRANULARITY_MAX 64  /* sub-buckets in a window */
+#define RL_NEVER_NS UINT64_MAX /* a duration without an end */
+
+/*
+ * Errors are negative errno values. These name what only a segment can have;
+ * each is an errno of its own, so that a caller can tell them apart.
+ */
+#define RL_EFOREIGN (-EBADMSG)         /* the file is not an rl segment */
+#define RL_EVERSION (-EPROTONOSUPPORT) /* another layout version or another build */
+#define RL_ETRUNCATED (-ENODATA)       /* shorter than its header says */
+#define RL_EDAMAGED (-EUCLEAN)         /* its header contradicts itself */
+#define RL_EBOOT (-ESTALE)             /* copied from another boot: its clock is gone */
+#define RL_ERING (-E2BIG)              /* more sub-buckets than the segment keeps a key */
+
+/* What a full pair of table lines means for a key that finds no place. */
+enum rl_on_full {
+	RL_FULL_EVICT = 0, /* the least used key makes room; never one at its limit */
+	RL_FULL_DENY = 1,  /* denied */
+	RL_FULL_ALLOW = 2, /* allowed, uncounted */
+};
+
+/* How rl_open() behaves; combine with |. */
+enum rl_open_flag {
+	RL_OPEN_READONLY = 1, /* map without write permission: peek and inspect only */
+	RL_OPEN_EXISTING = 2, /* never create */
+	RL_OPEN_GROUP = 4,    /* give a new segment to `group` */
+};
+
+/*
+ * Wishes for a segment that is to be created. An existing segment is attached as
+ * it is and keeps its own values. Zero means the default.
+ */
+struct rl_options {
+	uint32_t keys;      /* live keys to hold, 1..1,500,000,000; default 24,576 */
+	uint32_t ring;      /* most sub-buckets a rule may have, 1..64; default 64 */
+	uint32_t key_bytes; /* bytes of each key kept for people, 1..4096; default 48 */
+	uint32_t rules;     /* rules to hold, 1..1023; default 64 */
+	enum rl_on_full on_full;
+	uint64_t buffer_ns; /* how long a counter outlives its window, up to 1 day; default 10 s */
+	mode_t mode;        /* permission bits, whatever the umask; default 0600 */
+	gid_t group;        /* only with RL_OPEN_GROUP */
+	unsigned flags;     /* of enum rl_open_flag */
+};
+
+enum rl_algorithm {
+	RL_SLIDING_WINDOW = 0,
+	RL_FIXED_WINDOW = 1,
+};
+
+/*
+ * A rule. Its name, algorithm, window, granularity and hardness are its identity:
+ * the same identity is the same rule with the same counters in every process. Its
+ * capacity is not: defining the rule again with another one changes it for all
+ * processes from their next decision on, and touches no counter.
+ *
+ * RL_SLIDING_WINDOW divides the window into `granularity` sub-buckets and counts
+ * the current one, those before it that lie wholly inside the window, and the
+ * oldest, which the window has partly left: by its remaining share (the default;
+ * with one sub-bucket this is the known two-counter estimate), or in full when
+ * `hard`, which never admits too much and denies up to one sub-bucket early.
+ * RL_FIXED_WINDOW counts from one multiple of the window to the next.
+ *
+ * A window that `granularity` does not divide is made longer by less than
+ * `granularity` nanoseconds.
+ */
+struct rl_rule {
+	const char *name; /* 1..63 letters, digits and . _ - : / */
+	enum rl_algorithm algorithm;
+	uint32_t capacity;    /* cost admitted per window, 1..RL_CAPACITY_MAX */
+	uint64_t window_ns;   /* RL_WINDOW_MIN..RL_WINDOW_MAX */
+	uint32_t granularity; /* sub-buckets, 1..64; 0 means 1; fixed_window has 1 */
+	int hard;             /* sliding_window only */
+};
+
+enum rl_verdict {
+	RL_ALLOWED = 0,
+	RL_DENIED = 1,    /* not now: see retry_after_ns */
+	RL_NEVER = 2,     /* the cost is above the capacity; nothing was touched */
+	RL_UNDECIDED = 3, /* `error` says why; to fail open or closed is your choice */
+};
+
+/* What a check charged, for rl_refund(). Opaque; cost 0 means nothing. */
+struct rl_charge {
+	uint64_t tag;
+	uint64_t epoch;
+	uint32_t slot;
+	uint32_t cost;
+};
+
+struct rl_result {
+	enum rl_verdict verdict;
+	int error;               /* 0, or why: -ENOSPC table full, -EINVAL, -EROFS, ... */
+	uint32_t limit;          /* the rule's capacity at the decision */
+	uint32_t remaining;      /* cost still free now, see below */
+	uint64_t retry_after_ns; /* 0 if allowed, RL_NEVER_NS if never, see below */
+	uint64_t reset_after_ns; /* until nothing counts any more; 0 when nothing does */
+	struct rl_charge charge;
+};
+/*
+ * retry_after_ns is exact: with no other traffic, the same request is denied 1 ns before
+ * it and allowed at it.
+ *
+ * remaining is never overstated. It is exact - the largest cost that would be allowed at this
+ * instant - after a denial, after a peek, and always for fixed_window, for `hard` and for
+ * granularity 1. After an admission under a finer estimate it counts the oldest
+ * sub-bucket in full, for looking that one up costs a second cache miss.
+ */
+
+/*
+ * Open the segment `name` (NULL: "default"), creating it when absent.
+ * `options` may be NULL. On success *out is a handle to pass to rl_close().
+ *
+ * 0, or: -EINVAL bad name or option; -ENOENT absent and not to be created;
+ * -EACCES no permission; -ENOSPC no room in /dev/shm, nothing is left behind;
+ * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT.
+ * Processes that create at the same time end up in one segment. A creator that
+ * is killed leaves nothing.
+ */
+int rl_open(const char *name, const struct rl_options *options, struct rl **out);
+
+/* Detach. The segment, its counters and every other process stay. NULL is fine. */
+void rl_close(struct rl *rl);
+
+/*
+ * Define a rule, or find it if it is defined already, and return its handle: a
+ * number >= 0 that every later call takes. Adapters may call it on first use.
+ * Negative: -EINVAL a field out of range; RL_ERING granularity above the
+ * segment's ring; -ENOSPC no room for another rule; -EROFS read-only; -ENOMEM.
+ */
+int rl_define(struct rl *rl, const struct rl_rule *rule);
+
+/* The handle of the newest rule with this name; -ENOENT if there is none. */
+int rl_find(struct rl *rl, const char *name);
+
+/* Now, in nanoseconds since 1970 on the segment's clock. */
+uint64_t rl_now(const struct rl *rl);
+
+/*
+ * Decide one request of `cost` by `key` (1..RL_KEY_MAX bytes, any bytes) under
+ * `rule`, and charge it if it is allowed. Returns the verdict; `result` may be NULL.
+ *
+ * An empty key is not limited: allowed, nothing counted. Cost 0 is a peek. A cost
+ * above the capacity is RL_NEVER. A key that is too long, an unknown rule or a
+ * read-only handle is RL_UNDECIDED.
+ *
+ * Any thread of any process may call this at any time.
+ */
+enum rl_verdict rl_check(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+                         struct rl_result *result);
+
+/* The same at the caller's own `now_ns` (see "Clock" above). Beyond 2^63 - 1 counts as that. */
+enum rl_verdict rl_check_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+                            uint64_t now_ns, struct rl_result *result);
+
+/*
+ * What a request of cost 1 would be told, spending nothing and creating nothing.
+ * Works on a read-only handle.
+ */
+enum rl_verdict rl_peek(struct rl *rl, int rule, const void *key, size_t key_len,
+                        struct rl_result *result);
+enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_len,
+                           uint64_t now_ns, struct rl_result *result);
+
+/*
+ * Give back what the check that filled `result` charged. It counts only while the
+ * sub-bucket it was charged to is the key's current one; later it is ignored, which
+ * errs on the safe side. The charge is taken out of `result`, so that a second call
+ * does nothing. 1 given back, 0 ignored, -EROFS.
+ */
+int rl_refund(struct rl *rl, struct rl_result *result);
+
+/* Forget what a key has used under a rule. 1 forgotten, 0 there was nothing,
+ * -EINVAL, -EROFS; -EBUSY should others change it faster than it can be removed. */
+int rl_reset(struct rl *rl, int rule, const void *key, size_t key_len);
+
+/* What an error number means, in a few words; never NULL. */
+const char *rl_strerror(int error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

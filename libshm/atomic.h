@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_ATOMIC_H
+#define RL_ATOMIC_H
+
+/*
+ * Every atomic instruction of rl. No other file names one.
+ *
+ * Two backends with the same contract, chosen at build time:
+ *   ck   Concurrency Kit's inline ck_pr (default)
+ *   c11  the compiler's own builtins, which ThreadSanitizer understands
+ *
+ * The contract: a load is an acquire, a store is a release, a compare-and-swap that
+ * succeeds and an add are both and order everything around them (sequentially
+ * consistent among themselves and with the loads that follow them). The `_relaxed`
+ * pair promises only that a word is not torn.
+ *
+ * The 16-byte load is two 8-byte loads: the only atomic 16-byte load of x86-64 below
+ * AVX is a locked write, which faults on a read-only mapping. It therefore needs a
+ * word whose `lo` half changes whenever `hi` does and does not come back while `hi`
+ * differs; layout.h says why the state word is one.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rl_word16 {
+	uint64_t lo;
+	uint64_t hi;
+} __attribute__((aligned(16)));
+
+#ifdef RL_ATOMIC_C11
+
+static inline uint64_t
+rl_atomic_load(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static inline uint64_t
+rl_atomic_load_relaxed(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+static inline void
+rl_atomic_store(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static inline void
+rl_atomic_store_relaxed(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+static inline bool
+rl_atomic_cas(uint64_t *word, uint64_t expected, uint64_t desired)
+{
+	return __atomic_compare_exchange_n(word, &expected, desired, false, __ATOMIC_SEQ_CST,
+	                                   __ATOMIC_SEQ_CST);
+}
+
+static inline void
+rl_atomic_add(uint64_t *word, uint64_t value)
+{
+	__atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
+}
+
+/* __sync, not __atomic: the latter may go to libatomic, whose locks are per process. */
+static inline bool
+rl_atomic_cas16(struct rl_word16 *word, struct rl_word16 expected, struct rl_word16 desired)
+{
+	unsigned __int128 old = (unsigned __int128)expected.hi << 64 | expected.lo;
+	unsigned __int128 new = (unsigned __int128)desired.hi << 64 | desired.lo;
+
+	return __sync_bool_compare_and_swap((unsigned __int128 *)(void *)word, old, new);
+}
+
+/* Between having seen or set one word and reading another that must not be older. */
+static inline void
+rl_atomic_fence(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void
+rl_atomic_pause(void)
+{
+	__asm__ __volatile__("" ::: "memory");
+}
+
+#else
+
+#include <ck_pr.h>
+
+/* ck_pr's plain operations order nothing; on x86-64 these fences are compiler barriers. */
+
+static inline uint64_t
+rl_atomic_load(const uint64_t *word)
+{
+	uint64_t value = ck_pr_load_64(word);
+
+	ck_pr_fence_acquire();
+	return value;
+}
+
+static inline uint64_t
+rl_atomic_load_relaxed(const uint64_t *word)
+{
+	return ck_pr_load_64(word);
+}
+
+static inline void
+rl_atomic_store(uint64_t *word, uint64_t value)
+{
+	ck_pr_fence_release();
+	ck_pr_store_64(word, value);
+}
+
+static inline void
+rl_atomic_store_relaxed(uint64_t *word, uint64_t value)
+{
+	ck_pr_store_64(word, value);
+}
+
+/* Between having seen or set one word and reading another that must not be older. */
+static inline void
+rl_atomic_fence(void)
+{
+	ck_pr_fence_atomic_load();
+}
+
+static inline bool
+rl_atomic_cas(uint64_t *word, uint64_t expected, uint64_t desired)
+{
+	bool done;
+
+	ck_pr_fence_release();
+	done = ck_pr_cas_64(word, expected, desired);
+	ck_pr_fence_acquire();
+	return done;
+}
+
+static inline void
+rl_atomic_add(uint64_t *word, uint64_t value)
+{
+	ck_pr_add_64(word, value);
+}
+
+static inline bool
+rl_atomic_cas16(struct rl_word16 *word, struct rl_word16 expected, struct rl_word16 desired)
+{
+	uint64_t old[2] = {expected.lo, expected.hi};
+	uint64_t new[2] = {desired.lo, desired.hi};
+	bool done;
+
+	ck_pr_fence_release();
+	done = ck_pr_cas_64_2((uint64_t *)(void *)word, old, new);
+	ck_pr_fence_acquire();
+	return done;
+}
+
+static inline void
+rl_atomic_pause(void)
+{
+	ck_pr_stall();
+}
+
+#endif
+
+/* A pointer in this process's own memory, published to its other threads. */
+static inline void *
+rl_atomic_load_pointer(void *const *pointer)
+{
+	return (void *)(uintptr_t)rl_atomic_load((const uint64_t *)(const void *)pointer);
+}
+
+static inline bool
+rl_atomic_publish_pointer(void **pointer, void *value)
+{
+	return rl_atomic_cas((uint64_t *)(void *)pointer, 0, (uintptr_t)value);
+}
+
+_Static_assert(sizeof(void *) == sizeof(uint64_t), "64-bit targets only");
+
+/* False when the word changed under every one of a bounded number of tries. */
+static inline bool
+rl_atomic_load16(const struct rl_word16 *word, struct rl_word16 *value)
+{
+	for (int tries = 0; tries < 64; tries++) {
+		value->lo = rl_atomic_load(&word->lo);
+		value->hi = rl_atomic_load(&word->hi);
+		if (rl_atomic_load(&word->lo) == value->lo)
+			return true;
+		rl_atomic_pause();
+	}
+	return false;
+}
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where table and window meet: find the key's slot, load its state, ask the arithmetic what
+ * to do, and do it with one CAS16; if somebody else was quicker, again from the find.
+ * A charge that fails has met another's success, so on a key that has its slot the loop is
+ * lock-free. Two keys that fight for the last of their places may free each other's fresh
+ * claims: there, progress is sure only for one that gets a moment alone. The bound is for
+ * that, and for a segment that somebody scribbles over.
+ */
+#include "decision.h"
+
+#include "record.h"
+#include "ring.h"
+#include "room.h"
+#include "stats.h"
+
+#define TRIES 10000
+
+struct rl_places
+rl_request_places(const struct rl *rl, int rule, const void *key, size_t key_len)
+{
+	struct rl_hash hash = rl_hash_with(rl->segment.key, (uint64_t)rule, key, key_len);
+	struct rl_places places = rl_table_places(&rl->segment.table, rule, hash);
+
+	rl_table_prefetch(&rl->segment.table, &places);
+	return places;
+}
+
+static uint64_t
+until(uint64_t then_ns, uint64_t now_ns)
+{
+	return then_ns > now_ns ? then_ns - now_ns : 0;
+}
+
+void
+rl_answer(const struct rl_request *rq, const struct rl_history *h, struct rl_result *r)
+{
+	const struct rl_window *w = &rq->rule->window;
+
+	r->remaining = rl_window_remaining(w, h, rq->capacity);
+	r->reset_after_ns = until(rl_window_reset_at(w, h), rq->now_ns);
+	if (rq->cost > rq->capacity) {
+		r->verdict = RL_NEVER;
+		r->retry_after_ns = RL_NEVER_NS;
+	} else if (rq->cost > r->remaining) {
+		r->verdict = RL_DENIED;
+		r->retry_after_ns =
+			until(rl_window_retry_at(w, h, rq->capacity, rq->cost), rq->now_ns);
+	} else {
+		r->verdict = RL_ALLOWED;
+	}
+}
+
+static void
+answer_charged(const struct rl_request *rq, struct rl_slot slot, const struct rl_state *next,
+               struct rl_result *r)
+{
+	const struct rl_window *w = &rq->rule->window;
+
+	r->verdict = RL_ALLOWED;
+	r->remaining = rl_window_left(w, next, rq->capacity, rq->now_ns);
+	r->reset_after_ns = until(rl_window_idle_at(w, next), rq->now_ns);
+	r->charge = (struct rl_charge){
+		.tag = slot.tag,
+		.epoch = next->epoch,
+		.slot = (uint32_t)slot.index,
+		.cost = rq->cost,
+	};
+}
+
+static void
+answer_full(const struct rl_request *rq, uint64_t next_free_ns, struct rl_result *r)
+{
+	const struct rl_segment *s = &rq->rl->segment;
+
+	r->error = -ENOSPC;
+	switch (s->geometry.on_full) {
+	case RL_FULL_ALLOW:
+		r->verdict = RL_ALLOWED;
+		rl_stats_add(s, rq->id, RL_COUNT_full_allowed);
+		break;
+	case RL_FULL_DENY:
+		r->verdict = RL_DENIED;
+		r->retry_after_ns = until(next_free_ns, rq->now_ns);
+		rl_stats_add(s, rq->id, RL_COUNT_full_denied);
+		break;
+	default:
+		r->verdict = RL_UNDECIDED;
+		rl_stats_add(s, rq->id, RL_COUNT_full_undecided);
+		break;
+	}
+}
+
+/* Put the closed sub-buckets of a frozen state into the ring. False: others did, or will. */
+static bool
+store_closed(const struct rl_segment *s, const struct rl_window *w, struct rl_slot slot,
+             const struct rl_view *v)
+{
+	uint64_t *ring = rl_segment_ring(s, slot.index);
+	uint8_t gen = rl_tag_gen(slot.tag);
+
+	for (uint32_t i = 0; i < v->state.jump; i++) {
+		uint64_t epoch = v->state.epoch + i;
+		uint64_t entry = rl_ring_entry(epoch, i == 0 ? v->state.cur : 0, gen);
+		if (!rl_ring_store(&ring[epoch % w->count], entry, &s->table.states[slot.index],
+		                   v->word))
+			return false;
+	}
+	return true;
+}
+
+/* One try on the key's slot. True: decided. */
+static bool
+decide_slot(const struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
+{
+	const struct rl_segment *s = &rq->rl->segment;
+	const struct rl_window *w = &rq->rule->window;
+	uint8_t gen = rl_tag_gen(slot.tag);
+	const struct rl_state *state;
+	struct rl_view v;
+	struct rl_plan plan;
+
+	switch (rl_view_load(s, w, slot, &v)) {
+	case RL_SEEN_DEAD:
+		rl_table_free(&s->table, slot);
+		return false;
+	case RL_SEEN_GONE:
+		return false;
+	case RL_SEEN:
+		break;
+	}
+	state = v.is_zero ? NULL : &v.state;
+	plan = rl_window_decide(w, state, NULL, gen, rq->capacity, rq->cost, rq->now_ns);
+	if (plan.step == RL_STEP_RING) {
+		if (!rl_view_load_ring(s, w, slot, &v))
+			return false;
+		plan = rl_window_decide(w, state, v.ring, gen, rq->capacity, rq->cost, rq->now_ns);
+	}
+	if (plan.step == RL_STEP_DENY) {
+		struct rl_history h;
+		rl_view_history(&v, w, gen, rq->now_ns, &h);
+		rl_answer(rq, &h, r);
+		return true;
+	}
+	if (plan.step == RL_STEP_CLOSE && !store_closed(s, w, slot, &v))
+		return false;
+	if (!rl_atomic_cas16(&s->table.states[slot.index], v.word, rl_state_pack(plan.next, gen)))
+		return false;
+	if (plan.charges)
+		answer_charged(rq, slot, &plan.next, r);
+	return plan.charges;
+}
+
+/* A slot for a key that has none. True: *slot is LIVE. False: decided, or try again. */
+static bool
+claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struct rl_result *r)
+{
+	const struct rl_segment *s = &rq->rl->segment;
+	struct rl_room room;
+
+	switch (rl_table_claim(&s->table, &rq->places, slot)) {
+	case RL_CLAIM_NEW:
+		rl_record_write(s, *slot, rq->key, rq->key_len);
+		rl_stats_add(s, rq->id, RL_COUNT_inserted);
+		return true;
+	case RL_CLAIM_FOUND:
+		return true;
+	case RL_CLAIM_BUSY:
+		return false;
+	case RL_CLAIM_FULL:
+		break;
+	}
+	room = rl_room_make(rq->rl, &rq->places, rq->now_ns);
+	if (!room.is_made) {
+		answer_full(rq, room.next_free_ns, r);
+		*is_decided = true;
+	}
+	return false;
+}
+
+void
+rl_decide(const struct rl_request *rq, struct rl_result *r)
+{
+	for (int tries = 0; tries < TRIES; tries++) {
+		struct rl_slot slot;
+		bool is_decided = false;
+
+		if (rl_table_find(&rq->rl->segment.table, &rq->places, &slot) ||
+		    claim(rq, &slot, &is_decided, r))
+			is_decided = decide_slot(rq, slot, r);
+		if (is_decided)
+			return;
+		rl_atomic_pause();
+	}
+	r->verdict = RL_UNDECIDED;
+	r->error = -EBUSY;
+}
+
+/* What the key's slot counts; zero if it has none, or one that is being retired. */
+static bool
+look_at_key(const struct rl_request *rq, struct rl_history *h)
+{
+	const struct rl_segment *s = &rq->rl->segment;
+	const struct rl_window *w = &rq->rule->window;
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		enum rl_seen seen = RL_SEEN_DEAD;
+		struct rl_slot slot = {0};
+		struct rl_view v;
+
+		if (rl_table_find(&s->table, &rq->places, &slot))
+			seen = rl_view_load_whole(s, w, slot, &v);
+		if (seen != RL_SEEN_GONE) {
+			v.is_zero = seen == RL_SEEN_DEAD || v.is_zero;
+			rl_view_history(&v, w, rl_tag_gen(slot.tag), rq->now_ns, h);
+			return true;
+		}
+		rl_atomic_pause();
+	}
+	return false;
+}
+
+void
+rl_look(const struct rl_request *rq, struct rl_result *r)
+{
+	struct rl_history h;
+
+	if (look_at_key(rq, &h)) {
+		rl_answer(rq, &h, r);
+	} else {
+		r->verdict = RL_UNDECIDED;
+		r->error = -EBUSY;
+	}
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_DECISION_H
+#define RL_DECISION_H
+
+#include "handle.h"
+#include "view.h"
+
+/* One request, made ready: 1 <= cost, capacity as looked up for it. */
+struct rl_request {
+	struct rl *rl;
+	const struct rl_compiled *rule;
+	int id;
+	const void *key;
+	size_t key_len;
+	uint32_t cost;
+	uint32_t capacity;
+	uint64_t now_ns;
+	struct rl_places places;
+};
+
+/* Where the key may live; the cache is told to expect it. */
+struct rl_places rl_request_places(const struct rl *rl, int rule, const void *key, size_t key_len);
+
+/* Decide and charge a cost <= capacity. Fills *result. */
+void rl_decide(const struct rl_request *rq, struct rl_result *result);
+
+/* What a request of rq->cost would be told; writes nothing. Fills *result. */
+void rl_look(const struct rl_request *rq, struct rl_result *result);
+
+/* The answer to `rq` if `history` is what counts. */
+void rl_answer(const struct rl_request *rq, const struct rl_history *history,
+               struct rl_result *result);
+
+#endif

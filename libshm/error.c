@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "rl.h"
+
+static const struct {
+	int error;
+	const char *text;
+} texts[] = {
+	{0, "success"},
+	{RL_EFOREIGN, "not an rl segment (something else has its name)"},
+	{RL_EVERSION, "segment of another rl version or build"},
+	{RL_ETRUNCATED, "segment file is truncated"},
+	{RL_EDAMAGED, "segment header is damaged"},
+	{RL_EBOOT, "segment is from another boot"},
+	{RL_ERING, "more sub-buckets than the segment keeps for a key"},
+	{-ENOSPC, "no room (in /dev/shm, for another rule, or for another key)"},
+	{-ENOENT, "no such segment, rule or key"},
+	{-EINVAL, "invalid name, handle or value"},
+	{-ENAMETOOLONG, "key is longer than 4096 bytes"},
+	{-EROFS, "segment is open for reading only"},
+	{-EBUSY, "others changed the counter too fast for too long"},
+};
+
+const char *
+rl_strerror(int error)
+{
+	const char *text;
+
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+		if (texts[i].error == error)
+			return texts[i].text;
+	text = strerrordesc_np(-error);
+	return text ? text : "unknown error";
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_LAYOUT_H
+#define RL_LAYOUT_H
+
+/*
+ * The shared bytes, and nothing else. No pointers: every process computes offsets from
+ * its own validated copy of the geometry.
+ *
+ *	header   4096 bytes, written once before the segment has a name
+ *	rules    rules x 128 bytes
+ *	stats    stripes x rules x 128 bytes, a stripe for each CPU
+ *	tags     buckets x 64 bytes: a line of eight tags
+ *	states   buckets x 8 x 16 bytes
+ *	rings    buckets x 8 x ring x 8 bytes
+ *	records  buckets x 8 x record_bytes: key names for people, cold
+ *
+ * A slot is one place for a key: tag, state, ring and record of the same index.
+ *
+ * Tag (8 bytes), the table's word:
+ *
+ *	 63  62 61       54 53      44 43                                    0
+ *	+------+-----------+----------+---------------------------------------+
+ *	|status|    gen    |   rule   |                 hash                  |
+ *	+------+-----------+----------+---------------------------------------+
+ *
+ *	FREE(g) -> TENT(key,g) -> LIVE(key,g) -> FREE(g+1); zeroed memory is FREE(0).
+ *
+ * State (16 bytes), the window's word, changed by one CAS:
+ *
+ *	lo   63                         36 35                                 0
+ *	    +-----------------------------+-----------------------------------+
+ *	    |          cur:28             |       epoch, low 36 bits          |
+ *	    +-----------------------------+-----------------------------------+
+ *	hi   63           36 35   29 28   22 21          9   8   7            0
+ *	    +---------------+-------+-------+-------------+----+---------------+
+ *	    |    sum:28     | span:7| jump:7|epoch high:13|dead|     gen:8     |
+ *	    +---------------+-------+-------+-------------+----+---------------+
+ *
+ *	epoch  index of the current sub-bucket since 1970: 2^49 of the shortest, 156,250 ns,
+ *	       are 2,788 years
+ *	cur    what was admitted in it
+ *	sum    what was admitted in the closed sub-buckets that still count
+ *	span   how many sub-buckets before `epoch` the ring holds, at most granularity
+ *	jump   0: open; j > 0: cur is final and the next epoch is epoch + j
+ *	dead   the slot is being retired
+ *	gen    the incarnation of the slot that the rest belongs to; any other means zero
+ *
+ *	Every algorithm keeps dead and gen where they are; the rest of the word is its own.
+ *	Within one gen, epoch never falls, and while it stands `hi` changes only to freeze or
+ *	to die; so equal `lo` around a read of `hi` means that no count was torn.
+ *
+ * Ring entry (8 bytes), a closed sub-bucket, at index epoch modulo granularity:
+ *
+ *	 63                  36 35         28 27                             0
+ *	+----------------------+-------------+--------------------------------+
+ *	|       count:28       |    gen:8    |       epoch, low 28 bits       |
+ *	+----------------------+-------------+--------------------------------+
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "atomic.h"
+
+#define RL_LAYOUT_VERSION 1
+#define RL_MAGIC UINT64_C(0x0a0d6d68732d6c72) /* "rl-shm\r\n": damage by text transfer shows */
+
+#define RL_BUCKET_SLOTS 8
+#define RL_HEADER_BYTES 4096
+#define RL_RULES_MAX 1023
+#define RL_BUCKETS_MIN 2
+#define RL_BUCKETS_MAX (UINT32_C(1) << 28)
+#define RL_STRIPES_MAX 1024
+#define RL_AREA_ALIGN 4096
+
+/* Tag */
+#define RL_TAG_HASH_BITS 44
+#define RL_TAG_RULE_SHIFT 44
+#define RL_TAG_RULE_MASK UINT64_C(0x3ff)
+#define RL_TAG_GEN_SHIFT 54
+#define RL_TAG_GEN_MASK UINT64_C(0xff)
+#define RL_TAG_STATUS_SHIFT 62
+#define RL_TAG_HASH_MASK ((UINT64_C(1) << RL_TAG_HASH_BITS) - 1)
+#define RL_TAG_KEY_MASK ((UINT64_C(1) << RL_TAG_GEN_SHIFT) - 1) /* rule and hash */
+
+enum rl_tag_status {
+	RL_TAG_FREE = 0,
+	RL_TAG_TENT = 1,
+	RL_TAG_LIVE = 2,
+};
+
+static inline unsigned
+rl_tag_status(uint64_t tag)
+{
+	return (unsigned)(tag >> RL_TAG_STATUS_SHIFT);
+}
+
+static inline uint8_t
+rl_tag_gen(uint64_t tag)
+{
+	return (uint8_t)(tag >> RL_TAG_GEN_SHIFT & RL_TAG_GEN_MASK);
+}
+
+static inline int
+rl_tag_rule(uint64_t tag)
+{
+	return (int)(tag >> RL_TAG_RULE_SHIFT & RL_TAG_RULE_MASK);
+}
+
+static inline uint64_t
+rl_tag_make(enum rl_tag_status status, uint8_t gen, uint64_t key)
+{
+	return (uint64_t)status << RL_TAG_STATUS_SHIFT | (uint64_t)gen << RL_TAG_GEN_SHIFT | key;
+}
+
+/* In a window's state word, lo holds the low bits of epoch here and cur above them. */
+#define RL_STATE_EPOCH_BITS 36
+#define RL_STATE_EPOCH_MASK ((UINT64_C(1) << RL_STATE_EPOCH_BITS) - 1)
+
+/* The bits of a state word that belong to the slot, whatever the algorithm. */
+#define RL_STATE_GEN_MASK UINT64_C(0xff)
+#define RL_STATE_DEAD (UINT64_C(1) << 8)
+
+static inline uint8_t
+rl_state_gen(struct rl_word16 state)
+{
+	return (uint8_t)(state.hi & RL_STATE_GEN_MASK);
+}
+
+static inline bool
+rl_state_is_dead(struct rl_word16 state)
+{
+	return (state.hi & RL_STATE_DEAD) != 0;
+}
+
+static inline bool
+rl_word16_equal(struct rl_word16 a, struct rl_word16 b)
+{
+	return a.lo == b.lo && a.hi == b.hi;
+}
+
+/* What decides every size. Part of the header; validated and copied at attach. */
+struct rl_geometry {
+	uint32_t buckets;
+	uint32_t ring;         /* entries per slot */
+	uint32_t record_bytes; /* a record's head and the key bytes kept, a multiple of 8 */
+	uint32_t rules;
+	uint32_t stripes;
+	uint32_t on_full;
+	uint64_t buffer_ns;
+};
+
+struct rl_header {
+	uint64_t magic;
+	uint32_t layout;
+	uint32_t header_bytes;
+	uint64_t signature; /* of every size and offset below, see segment.c */
+	uint64_t bytes;     /* of the whole segment */
+	struct rl_geometry geometry;
+	uint64_t hash_key[2];
+	uint64_t boot_id[2];
+	uint64_t created_ns;
+	uint64_t unix_offset_ns; /* added to CLOCK_BOOTTIME gives Unix time */
+	uint64_t checksum;       /* of everything above */
+	/* A line that only rld writes, now and then. */
+	uint64_t heartbeat_ns __attribute__((aligned(64)));
+	/* A line that every process reads at each decision, and a reload writes. */
+	uint64_t generation __attribute__((aligned(64)));
+	char successor[64] __attribute__((aligned(64)));
+};
+
+/*
+ * A rule. `ident` and `shape` are set by one CAS from zero and never change; rules are
+ * appended, so a row that is empty has only empty rows behind it.
+ */
+struct rl_row {
+	struct rl_word16 identity; /* lo: keyed hash of the name, never 0; hi: shape */
+	uint64_t capacity;         /* 0 until its definer has set it */
+	uint64_t spare[5];         /* for what later algorithms can change */
+	uint64_t name[8];          /* NUL-padded; believed only if it hashes to identity.lo */
+};
+
+/* shape: window_ns:52 | granularity:7 | algorithm:4 | hard:1 */
+#define RL_SHAPE_HARD UINT64_C(1)
+#define RL_SHAPE_ALGORITHM_SHIFT 1
+#define RL_SHAPE_ALGORITHM_MASK UINT64_C(0xf)
+#define RL_SHAPE_GRANULARITY_SHIFT 5
+#define RL_SHAPE_GRANULARITY_MASK UINT64_C(0x7f)
+#define RL_SHAPE_WINDOW_SHIFT 12
+
+/* Counters of one rule as added by one CPU. */
+#define RL_STAT_WORDS 16
+struct rl_stat {
+	uint64_t counter[RL_STAT_WORDS];
+};
+
+/* A key kept for people; `check` ties its bytes to the tag, see record.c. */
+struct rl_record {
+	uint64_t check;
+	uint64_t lengths; /* whole key:16 | kept:16 | room:32 */
+	uint64_t bytes[]; /* NUL-padded */
+};
+
+_Static_assert(sizeof(struct rl_word16) == 16, "one CAS16");
+_Static_assert(sizeof(struct rl_geometry) == 32, "no holes");
+_Static_assert(sizeof(struct rl_header) <= RL_HEADER_BYTES, "header fits");
+_Static_assert(offsetof(struct rl_header, geometry) == 32, "header order");
+_Static_assert(offsetof(struct rl_header, hash_key) == 64, "header order");
+_Static_assert(offsetof(struct rl_header, heartbeat_ns) == 128, "heartbeat has its line");
+_Static_assert(offsetof(struct rl_header, generation) == 192, "generation has its line");
+_Static_assert(sizeof(struct rl_row) == 128, "two lines");
+_Static_assert(offsetof(struct rl_row, name) == 64, "cold line");
+_Static_assert(sizeof(struct rl_stat) == 128, "two lines");
+_Static_assert(sizeof(struct rl_record) == 16, "record head");
+
+#endif

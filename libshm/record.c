@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "record.h"
+
+#include <string.h>
+
+#define KEPT_SHIFT 16
+#define LENGTHS_MASK UINT64_C(0xffffffff)
+
+static size_t
+room(const struct rl_segment *s)
+{
+	size_t bytes = s->geometry.record_bytes - sizeof(struct rl_record);
+
+	return bytes < RL_KEY_MAX ? bytes : RL_KEY_MAX;
+}
+
+static uint64_t
+check_of(const struct rl_segment *s, uint64_t tag, const struct rl_kept *k)
+{
+	/* Status bits that no tag has keep this apart from the hashes of keys and names. */
+	uint64_t domain = tag | UINT64_C(3) << RL_TAG_STATUS_SHIFT;
+	struct rl_sip sip = rl_sip_start(s->key);
+
+	rl_sip_word(&sip, domain, 1);
+	rl_sip_word(&sip, k->key_len | (uint64_t)k->kept << KEPT_SHIFT, 1);
+	return rl_sip_finish(sip, k->bytes, k->kept, 16, 1, 3).a;
+}
+
+void
+rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void *key, size_t key_len)
+{
+	struct rl_record *r = rl_segment_record(s, slot.index);
+	struct rl_kept k;
+	size_t words;
+
+	k.key_len = key_len;
+	k.kept = key_len < room(s) ? key_len : room(s);
+	words = (k.kept + 7) / 8;
+	k.bytes[k.kept / 8] = 0;
+	memcpy(k.bytes, key, k.kept);
+	for (size_t i = 0; i < words; i++)
+		rl_atomic_store_relaxed(&r->bytes[i], k.bytes[i]);
+	rl_atomic_store_relaxed(&r->lengths, k.key_len | (uint64_t)k.kept << KEPT_SHIFT);
+	rl_atomic_store(&r->check, check_of(s, slot.tag, &k));
+}
+
+bool
+rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_kept *k)
+{
+	const struct rl_record *r = rl_segment_record(s, slot.index);
+	uint64_t check = rl_atomic_load(&r->check);
+	uint64_t lengths = rl_atomic_load_relaxed(&r->lengths) & LENGTHS_MASK;
+
+	k->key_len = lengths & ((1u << KEPT_SHIFT) - 1);
+	k->kept = lengths >> KEPT_SHIFT;
+	if (k->kept > room(s) || k->kept > k->key_len)
+		return false;
+	for (size_t i = 0; i < (k->kept + 7) / 8; i++)
+		k->bytes[i] = rl_atomic_load_relaxed(&r->bytes[i]);
+	return check_of(s, slot.tag, k) == check;
+}

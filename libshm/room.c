@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Room for a key whose 16 places are all taken. In this order: a place whose key has outlived
+ * its window and the buffer; one that nobody has charged, which a killed process may have
+ * left; and if on_full is `evict`, the key that has used the least share of its limit. A key
+ * at its limit is never evicted: it would start anew, and more be admitted than its limit.
+ */
+#include "room.h"
+
+#include "stats.h"
+#include "view.h"
+
+/* A slot, and what can be told of it. */
+struct place {
+	struct rl_slot slot;
+	const struct rl_compiled *rule; /* NULL: no such rule, or not LIVE */
+	enum rl_seen seen;              /* with a rule only */
+	struct rl_view view;            /* RL_SEEN only */
+};
+
+static void
+look_at(struct rl *rl, uint64_t index, struct place *p)
+{
+	const struct rl_segment *s = &rl->segment;
+
+	p->slot = (struct rl_slot){.index = index, .tag = rl_atomic_load(&s->table.tags[index])};
+	p->rule = NULL;
+	p->seen = RL_SEEN_GONE;
+	if (rl_tag_status(p->slot.tag) != RL_TAG_LIVE)
+		return;
+	p->rule = rl_handle_rule(rl, rl_tag_rule(p->slot.tag));
+	if (p->rule)
+		p->seen = rl_view_load_whole(s, &p->rule->window, p->slot, &p->view);
+}
+
+static bool
+has_count(const struct place *p)
+{
+	return p->rule && p->seen == RL_SEEN && !p->view.is_zero;
+}
+
+static bool
+retire(struct rl *rl, const struct place *p, enum rl_counter counter)
+{
+	if (!rl_table_retire(&rl->segment.table, p->slot, p->view.word))
+		return false;
+	rl_stats_add(&rl->segment, rl_tag_rule(p->slot.tag), counter);
+	return true;
+}
+
+static bool
+free_if_stale(struct rl *rl, const struct place *p, uint64_t now_ns)
+{
+	return has_count(p) && rl_view_is_stale(&rl->segment, &p->view, &p->rule->window, now_ns) &&
+	       retire(rl, p, RL_COUNT_retired);
+}
+
+/* A LIVE tag of a rule that is not there, which only damage makes. */
+static bool
+discard(struct rl *rl, const struct place *p)
+{
+	const struct rl_table *t = &rl->segment.table;
+	struct rl_compiled compiled;
+	struct rl_word16 state;
+
+	if (rl_rules_compile(&rl->segment, rl_tag_rule(p->slot.tag), &compiled))
+		return false; /* a good rule, only no memory here for our copy of it */
+	return rl_atomic_load16(&t->states[p->slot.index], &state) &&
+	       rl_atomic_load(&t->tags[p->slot.index]) == p->slot.tag &&
+	       rl_table_retire(t, p->slot, state);
+}
+
+/* A claim or a retirement that was not finished, a slot not charged, a tag of no rule. */
+static bool
+free_if_unused(struct rl *rl, const struct place *p)
+{
+	const struct rl_table *t = &rl->segment.table;
+
+	if (rl_tag_status(p->slot.tag) == RL_TAG_FREE || has_count(p))
+		return false;
+	if (rl_tag_status(p->slot.tag) != RL_TAG_LIVE || (p->rule && p->seen == RL_SEEN_DEAD))
+		return rl_table_free(t, p->slot);
+	if (!p->rule)
+		return discard(rl, p);
+	return p->seen == RL_SEEN && rl_table_retire(t, p->slot, p->view.word);
+}
+
+static uint64_t
+free_at(struct rl *rl, const struct place *p)
+{
+	if (!has_count(p))
+		return UINT64_MAX;
+	return rl_view_stale_at(&rl->segment, &p->view, &p->rule->window);
+}
+
+/* Used share of the limit, in 1/2^32; UINT64_MAX for a key that must stay. */
+static uint64_t
+used_share(const struct place *p, uint64_t now_ns)
+{
+	uint32_t capacity, remaining;
+	struct rl_history h;
+
+	if (!has_count(p))
+		return UINT64_MAX;
+	capacity = rl_rules_capacity(p->rule);
+	rl_view_history(&p->view, &p->rule->window, rl_tag_gen(p->slot.tag), now_ns, &h);
+	remaining = rl_window_remaining(&p->rule->window, &h, capacity);
+	return remaining == 0 ? UINT64_MAX : ((uint64_t)(capacity - remaining) << 32) / capacity;
+}
+
+/* True if there was one to evict, even if its process was quicker: then look again. */
+static bool
+evict_least_used(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
+{
+	uint64_t least_share = UINT64_MAX;
+	struct place least = {0}, p;
+
+	for (unsigned i = 0; i < RL_PLACES; i++) {
+		look_at(rl, rl_table_place(places, i), &p);
+		uint64_t share = used_share(&p, now_ns);
+		if (share < least_share) {
+			least_share = share;
+			least = p;
+		}
+	}
+	if (least_share == UINT64_MAX)
+		return false;
+	retire(rl, &least, RL_COUNT_evicted);
+	return true;
+}
+
+/* Free by now, or the key's own by another process's doing: the claim has only to look again. */
+static bool
+is_settled(const struct place *p, const struct rl_places *places)
+{
+	return rl_tag_status(p->slot.tag) == RL_TAG_FREE ||
+	       (p->slot.tag & RL_TAG_KEY_MASK) == places->key;
+}
+
+struct rl_room
+rl_room_make(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
+{
+	struct rl_room room = {.next_free_ns = UINT64_MAX};
+	struct place p;
+
+	for (unsigned i = 0; i < RL_PLACES && !room.is_made; i++) {
+		look_at(rl, rl_table_place(places, i), &p);
+		room.is_made =
+			rl_tag_status(p.slot.tag) == RL_TAG_FREE || free_if_stale(rl, &p, now_ns);
+		if (free_at(rl, &p) < room.next_free_ns)
+			room.next_free_ns = free_at(rl, &p);
+	}
+	for (unsigned i = 0; i < RL_PLACES && !room.is_made; i++) {
+		look_at(rl, rl_table_place(places, i), &p);
+		room.is_made = is_settled(&p, places) || !has_count(&p);
+		free_if_unused(rl, &p); /* if not by this call, then somebody changed it */
+	}
+	if (!room.is_made && rl->segment.geometry.on_full == RL_FULL_EVICT)
+		room.is_made = evict_least_used(rl, places, now_ns);
+	return room;
+}
+
+bool
+rl_room_sweep(struct rl *rl, uint64_t index, uint64_t now_ns)
+{
+	struct place p;
+
+	look_at(rl, index, &p);
+	return free_if_stale(rl, &p, now_ns) || free_if_unused(rl, &p);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_ROOM_H
+#define RL_ROOM_H
+
+#include "handle.h"
+
+/* How the search for room ended. */
+struct rl_room {
+	bool is_made;          /* a place was freed, or changed hands: claim again */
+	uint64_t next_free_ns; /* if not: when the first of the places can be freed */
+};
+
+/* Room among 16 places that were all taken; see the head of room.c. */
+struct rl_room rl_room_make(struct rl *rl, const struct rl_places *places, uint64_t now_ns);
+
+/* Free one slot if its key is stale or nobody's. True if this call did. */
+bool rl_room_sweep(struct rl *rl, uint64_t index, uint64_t now_ns);
+
+#endif

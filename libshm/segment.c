@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A segment gets its name only when it is whole. The creator fills a file that has no name
+ * (O_TMPFILE in the directory shm_open() uses) and then links it: link fails if the name is
+ * taken, and a creator that is killed before leaves nothing, for the kernel drops a nameless
+ * file with its last descriptor. So nobody ever sees half a segment, there is no "ready"
+ * flag to wait for, and of two creators one wins and the other attaches to the winner's.
+ */
+#include "segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rl_admin.h"
+
+#define SHM_DIRECTORY "/dev/shm"
+#define NAME_PREFIX "rl."
+
+/* Slots per key asked for: at a load of 3/4, one key in 100,000 finds its 16 places taken. */
+#define SLOTS_PER_KEY_NUM 4
+#define SLOTS_PER_KEY_DEN 3
+
+#define KEYS_DEFAULT 24576
+#define KEYS_MAX UINT32_C(1500000000)
+#define KEY_BYTES_DEFAULT 48
+#define RULES_DEFAULT 64
+#define BUFFER_DEFAULT (10 * RL_SECOND)
+#define BUFFER_MAX (86400 * RL_SECOND)
+#define MODE_DEFAULT 0600
+
+/* How often to try again when the name comes and goes between open and link. */
+#define OPEN_TRIES 100
+
+struct areas {
+	uint64_t rows, stats, tags, states, rings, records, bytes;
+};
+
+static uint64_t
+area(uint64_t *at, uint64_t bytes)
+{
+	uint64_t start = *at;
+
+	*at = (start + bytes + RL_AREA_ALIGN - 1) / RL_AREA_ALIGN * RL_AREA_ALIGN;
+	return start;
+}
+
+/* Cannot overflow: a valid geometry stays below 2^44 bytes. */
+static struct areas
+areas_of(const struct rl_geometry *g)
+{
+	uint64_t slots = (uint64_t)g->buckets * RL_BUCKET_SLOTS;
+	uint64_t at = RL_HEADER_BYTES;
+	struct areas a;
+
+	a.rows = area(&at, (uint64_t)g->rules * sizeof(struct rl_row));
+	a.stats = area(&at, (uint64_t)g->stripes * g->rules * sizeof(struct rl_stat));
+	a.tags = area(&at, slots * sizeof(uint64_t));
+	a.states = area(&at, slots * sizeof(struct rl_word16));
+	a.rings = area(&at, slots * g->ring * sizeof(uint64_t));
+	a.records = area(&at, slots * g->record_bytes);
+	a.bytes = at;
+	return a;
+}
+
+static bool
+within(uint64_t value, uint64_t low, uint64_t high)
+{
+	return value >= low && value <= high;
+}
+
+static bool
+geometry_is_valid(const struct rl_geometry *g)
+{
+	return within(g->buckets, RL_BUCKETS_MIN, RL_BUCKETS_MAX) &&
+	       within(g->ring, 1, RL_GRANULARITY_MAX) &&
+	       within(g->record_bytes, sizeof(struct rl_record) + 8,
+	              sizeof(struct rl_record) + RL_KEY_MAX) &&
+	       g->record_bytes % 8 == 0 && within(g->rules, 1, RL_RULES_MAX) &&
+	       within(g->stripes, 1, RL_STRIPES_MAX) && g->on_full <= RL_FULL_ALLOW &&
+	       g->buffer_ns <= BUFFER_MAX;
+}
+
+static uint32_t
+or_default(uint32_t value, uint32_t fallback)
+{
+	return value > 0 ? value : fallback;
+}
+
+/* A stripe of counters for each CPU there can be. */
+static uint32_t
+stripes_here(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (cpus < 1)
+		return 1;
+	return cpus > RL_STRIPES_MAX ? RL_STRIPES_MAX : (uint32_t)cpus;
+}
+
+static int
+geometry_from(const struct rl_options *o, struct rl_geometry *g)
+{
+	uint32_t keys = or_default(o->keys, KEYS_DEFAULT);
+	uint32_t key_bytes = or_default(o->key_bytes, KEY_BYTES_DEFAULT);
+	uint64_t slots =
+		((uint64_t)keys * SLOTS_PER_KEY_NUM + SLOTS_PER_KEY_DEN - 1) / SLOTS_PER_KEY_DEN;
+	uint32_t buckets = (uint32_t)((slots + RL_BUCKET_SLOTS - 1) / RL_BUCKET_SLOTS);
+
+	if (keys > KEYS_MAX || key_bytes > RL_KEY_MAX)
+		return -EINVAL;
+	*g = (struct rl_geometry){
+		.buckets = buckets < RL_BUCKETS_MIN ? RL_BUCKETS_MIN : buckets,
+		.ring = or_default(o->ring, RL_GRANULARITY_MAX),
+		.record_bytes = (uint32_t)sizeof(struct rl_record) + (key_bytes + 7) / 8 * 8,
+		.rules = or_default(o->rules, RULES_DEFAULT),
+		.stripes = stripes_here(),
+		.on_full = (uint32_t)o->on_full,
+		.buffer_ns = o->buffer_ns > 0 ? o->buffer_ns : BUFFER_DEFAULT,
+	};
+	return geometry_is_valid(g) ? 0 : -EINVAL;
+}
+
+/* One word that differs when any shared struct does: a build that disagrees is refused. */
+static uint64_t
+layout_signature(void)
+{
+	static const uint64_t facts[] = {
+		sizeof(struct rl_header),
+		offsetof(struct rl_header, geometry),
+		offsetof(struct rl_header, hash_key),
+		offsetof(struct rl_header, boot_id),
+		offsetof(struct rl_header, unix_offset_ns),
+		offsetof(struct rl_header, checksum),
+		offsetof(struct rl_header, heartbeat_ns),
+		offsetof(struct rl_header, generation),
+		offsetof(struct rl_header, successor),
+		sizeof(struct rl_geometry),
+		sizeof(struct rl_row),
+		offsetof(struct rl_row, capacity),
+		offsetof(struct rl_row, name),
+		sizeof(struct rl_stat),
+		RL_COUNTERS,
+		sizeof(struct rl_record),
+		RL_BUCKET_SLOTS,
+		RL_TAG_HASH_BITS,
+		RL_TAG_GEN_SHIFT,
+		RL_STATE_DEAD,
+		RL_AREA_ALIGN,
+	};
+	struct rl_hash_key key = {.k0 = RL_MAGIC, .k1 = RL_LAYOUT_VERSION};
+
+	return rl_hash_with(key, 0, facts, sizeof facts).a;
+}
+
+static uint64_t
+clock_ns(clockid_t clock)
+{
+	struct timespec t = {0};
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * RL_SECOND + (uint64_t)t.tv_nsec;
+}
+
+uint64_t
+rl_segment_now(const struct rl_segment *s)
+{
+	return clock_ns(CLOCK_BOOTTIME) + s->unix_offset_ns;
+}
+
+/* The kernel's id of this boot, hashed; zeros where it cannot be read. */
+static void
+read_boot_id(uint64_t id[2])
+{
+	char text[64];
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text);
+
+	if (fd >= 0)
+		close(fd);
+	id[0] = id[1] = 0;
+	if (len > 0) {
+		struct rl_hash h = rl_hash_with((struct rl_hash_key){0}, 0, text, (size_t)len);
+		id[0] = h.a;
+		id[1] = h.b;
+	}
+}
+
+/* Over all that stands before it, and never changes. */
+static uint64_t
+header_checksum(const struct rl_header *h)
+{
+	struct rl_hash_key key = {.k0 = RL_MAGIC};
+
+	return rl_hash_with(key, 0, h, offsetof(struct rl_header, checksum)).a;
+}
+
+static int
+header_fill(struct rl_header *h, const struct rl_geometry *g)
+{
+	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
+
+	*h = (struct rl_header){
+		.magic = RL_MAGIC,
+		.layout = RL_LAYOUT_VERSION,
+		.header_bytes = RL_HEADER_BYTES,
+		.signature = layout_signature(),
+		.bytes = areas_of(g).bytes,
+		.geometry = *g,
+		.created_ns = clock_ns(CLOCK_REALTIME),
+	};
+	h->unix_offset_ns = h->created_ns - boot_ns;
+	read_boot_id(h->boot_id);
+	if (getrandom(h->hash_key, sizeof h->hash_key, 0) != (ssize_t)sizeof h->hash_key)
+		return -EIO;
+	h->checksum = header_checksum(h);
+	return 0;
+}
+
+/* Is what `file_bytes` bytes of a file begin with the header of a segment we can use? */
+static int
+header_check(const struct rl_header *h, size_t have, uint64_t file_bytes)
+{
+	uint64_t boot_id[2];
+
+	if (have < sizeof h->magic || h->magic != RL_MAGIC)
+		return RL_EFOREIGN;
+	if (have < offsetof(struct rl_header, geometry))
+		return RL_ETRUNCATED;
+	if (h->layout != RL_LAYOUT_VERSION || h->header_bytes != RL_HEADER_BYTES ||
+	    h->signature != layout_signature())
+		return RL_EVERSION;
+	if (have < sizeof *h)
+		return RL_ETRUNCATED;
+	if (!geometry_is_valid(&h->geometry) || h->bytes != areas_of(&h->geometry).bytes)
+		return RL_EDAMAGED;
+	if (file_bytes != h->bytes)
+		return file_bytes < h->bytes ? RL_ETRUNCATED : RL_EDAMAGED;
+	read_boot_id(boot_id);
+	if (boot_id[0] != h->boot_id[0] || boot_id[1] != h->boot_id[1])
+		return RL_EBOOT;
+	return h->checksum == header_checksum(h) ? 0 : RL_EDAMAGED;
+}
+
+/* Take what is needed from a header that was checked. */
+static void
+segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
+{
+	struct areas a = areas_of(&checked->geometry);
+	unsigned char *at = base;
+
+	s->header = base;
+	s->bytes = checked->bytes;
+	s->geometry = checked->geometry;
+	s->key = (struct rl_hash_key){.k0 = checked->hash_key[0], .k1 = checked->hash_key[1]};
+	s->unix_offset_ns = checked->unix_offset_ns;
+	s->created_ns = checked->created_ns;
+	s->rows = (struct rl_row *)(void *)(at + a.rows);
+	s->stats = (struct rl_stat *)(void *)(at + a.stats);
+	s->table.tags = (uint64_t *)(void *)(at + a.tags);
+	s->table.states = (struct rl_word16 *)(void *)(at + a.states);
+	s->table.buckets = checked->geometry.buckets;
+	s->rings = (uint64_t *)(void *)(at + a.rings);
+	s->records = at + a.records;
+}
+
+static int
+segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bool is_writable)
+{
+	int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+	void *base = mmap(NULL, checked->bytes, protection, flags, fd, 0);
+
+	if (base == MAP_FAILED)
+		return -errno;
+	s->is_writable = is_writable;
+	segment_place(s, checked, base);
+	return 0;
+}
+
+/* "/rl.NAME" for shm_open(), or false. */
+static bool
+shm_name(const char *name, char path[static NAME_MAX])
+{
+	static const char good[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	size_t len;
+
+	if (!name)
+		name = "default";
+	len = strlen(name);
+	if (len == 0 || len > RL_NAME_MAX || strspn(name, good) != len)
+		return false;
+	snprintf(path, NAME_MAX, "/" NAME_PREFIX "%s", name);
+	return true;
+}
+
+static int
+attach_fd(int fd, bool is_writable, struct rl_segment *s)
+{
+	struct rl_header header = {0};
+	ssize_t have;
+	int error;
+
+	if (fstat(fd, &s->file) < 0)
+		return -errno;
+	if (!S_ISREG(s->file.st_mode))
+		return RL_EFOREIGN;
+	have = pread(fd, &header, sizeof header, 0);
+	if (have < 0)
+		return -errno;
+	error = header_check(&header, (size_t)have, (uint64_t)s->file.st_size);
+	if (error < 0)
+		return error;
+	return segment_map(s, &header, fd, is_writable);
+}
+
+/* What opening a symlink, a socket or (by glibc's choice) a directory says. */
+static bool
+is_foreign_errno(int error)
+{
+	return error == ELOOP || error == ENXIO || error == EINVAL;
+}
+
+static int
+attach(const char *path, unsigned flags, struct rl_segment *s)
+{
+	bool is_writable = !(flags & RL_OPEN_READONLY);
+	/* O_NONBLOCK: something else under this name, a FIFO say, must not hold us up. */
+	int fd = shm_open(path, (is_writable ? O_RDWR : O_RDONLY) | O_NONBLOCK, 0);
+	int error;
+
+	if (fd < 0)
+		return is_foreign_errno(errno) ? RL_EFOREIGN : -errno;
+	error = attach_fd(fd, is_writable, s);
+	close(fd);
+	return error;
+}
+
+/* Size, owner and permission, before anyone else can see the file. */
+static int
+prepare_file(int fd, const struct rl_options *o, uint64_t bytes)
+{
+	mode_t mode = o->mode != 0 ? o->mode : MODE_DEFAULT;
+	int error;
+
+	do /* not ftruncate: a full file system must say so now, not by SIGBUS later */
+		error = posix_fallocate(fd, 0, (off_t)bytes);
+	while (error == EINTR);
+	if (error != 0)
+		return -error;
+	if ((o->flags & RL_OPEN_GROUP) && fchown(fd, (uid_t)-1, o->group) < 0)
+		return -errno;
+	return fchmod(fd, mode) < 0 ? -errno : 0;
+}
+
+static int
+link_file(int fd, const char *path)
+{
+	char from[64], to[NAME_MAX + sizeof SHM_DIRECTORY];
+
+	snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
+	snprintf(to, sizeof to, SHM_DIRECTORY "%s", path);
+	return linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+static int
+fill_file(int fd, const struct rl_options *o, const struct rl_geometry *g, struct rl_segment *s)
+{
+	struct rl_header header;
+	int error = header_fill(&header, g);
+
+	if (error == 0)
+		error = prepare_file(fd, o, header.bytes);
+	if (error == 0)
+		error = segment_map(s, &header, fd, true);
+	if (error < 0)
+		return error;
+	memcpy(s->header, &header, sizeof header);
+	return fstat(fd, &s->file) < 0 ? -errno : 0;
+}
+
+static int
+create(const char *path, const struct rl_options *o, const struct rl_geometry *g,
+       struct rl_segment *s)
+{
+	int fd = open(SHM_DIRECTORY, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = fill_file(fd, o, g, s);
+	if (error == 0)
+		error = link_file(fd, path);
+	close(fd);
+	if (error < 0)
+		rl_segment_close(s);
+	return error;
+}
+
+int
+rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment *s)
+{
+	const unsigned known = RL_OPEN_READONLY | RL_OPEN_EXISTING | RL_OPEN_GROUP;
+	struct rl_geometry geometry;
+	char path[NAME_MAX];
+	int error = geometry_from(o, &geometry);
+
+	if (error < 0 || !shm_name(name, path) || (o->flags & ~known) || (o->mode & ~0777u))
+		return -EINVAL;
+	for (int tries = 0; tries < OPEN_TRIES; tries++) {
+		*s = (struct rl_segment){0};
+		error = attach(path, o->flags, s);
+		if (error != -ENOENT || (o->flags & (RL_OPEN_READONLY | RL_OPEN_EXISTING)))
+			return error;
+		error = create(path, o, &geometry, s);
+		if (error != -EEXIST)
+			return error;
+	}
+	return -EAGAIN;
+}
+
+int
+rl_segment_private(const struct rl_options *o, struct rl_segment *s)
+{
+	struct rl_geometry geometry;
+	struct rl_header header;
+	int error = geometry_from(o, &geometry);
+
+	*s = (struct rl_segment){0};
+	if (error == 0)
+		error = header_fill(&header, &geometry);
+	if (error == 0)
+		error = segment_map(s, &header, -1, true);
+	if (error == 0)
+		memcpy(s->header, &header, sizeof header);
+	return error;
+}
+
+void
+rl_segment_close(struct rl_segment *s)
+{
+	if (s->header)
+		munmap(s->header, s->bytes);
+	s->header = NULL;
+}
+
+int
+rl_segment_unlink(const char *name)
+{
+	char path[NAME_MAX];
+
+	if (!shm_name(name, path))
+		return -EINVAL;
+	return shm_unlink(path) < 0 ? -errno : 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_STATS_H
+#define RL_STATS_H
+
+/*
+ * Counters, striped by CPU: processes that run at the same time are on different CPUs, so
+ * they add to different lines, and each add is atomic, so it does not matter if one is moved
+ * in between. Nothing is owned, so nothing is lost or left over when a process forks or dies,
+ * and a sum over the stripes is exact at once.
+ */
+
+#include <sched.h>
+
+#include "rl_admin.h"
+#include "segment.h"
+
+_Static_assert(RL_COUNTERS <= RL_STAT_WORDS, "counters fit their lines");
+
+static inline void
+rl_stats_add(const struct rl_segment *s, int rule, enum rl_counter counter)
+{
+	unsigned cpu = (unsigned)sched_getcpu(); /* no system call: glibc reads it from rseq */
+	uint32_t stripes = s->geometry.stripes;
+	uint32_t stripe = cpu < stripes ? cpu : cpu % stripes;
+	size_t at = (size_t)stripe * s->geometry.rules + (size_t)rule;
+
+	rl_atomic_add(&s->stats[at].counter[counter], 1);
+}
+
+static inline void
+rl_stats_sum(const struct rl_segment *s, int rule, uint64_t counters[static RL_COUNTERS])
+{
+	for (int c = 0; c < RL_COUNTERS; c++) {
+		counters[c] = 0;
+		for (uint32_t i = 0; i < s->geometry.stripes; i++) {
+			size_t at = (size_t)i * s->geometry.rules + (size_t)rule;
+			counters[c] += rl_atomic_load_relaxed(&s->stats[at].counter[c]);
+		}
+	}
+}
+
+#endif

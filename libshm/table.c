@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A lock-free hash table of 16-byte counters, shared by processes that may be stopped or
+ * killed between any two instructions.
+ *
+ *	bucket b1 of a key            bucket b2 of a key
+ *	[tag tag tag tag tag tag tag tag]   [tag tag tag tag tag tag tag tag]   8 bytes each
+ *	[st  st  st  st  st  st  st  st ]   [st  st  st  st  st  st  st  st ]  16 bytes each
+ *
+ * A key lives in one of these 16 places from insert to retirement; nothing ever moves. The
+ * tag says whose slot it is, the state what it counts.
+ *
+ *	FREE(g) --claim--> TENT(key,g) --resolve--> LIVE(key,g) --retire--> FREE(g+1)
+ *	                        |                                              ^
+ *	                        +----------------- give way -------------------+
+ *
+ * Each arrow is one CAS on the tag. (Insertion in place with a tentative state, and helping
+ * it on: C. Purcell and T. Harris, "Non-blocking hashtables with open addressing", 2005.)
+ *
+ * resolve(i), by the claimer or by anyone who meets TENT(key) at i: look at the other places.
+ *	LIVE(key) at j            free i, use j
+ *	TENT(key) at j, j < i     free i, resolve j instead
+ *	TENT(key) at j, j > i     free j, look at j again
+ *	none                      CAS i to LIVE
+ *
+ * At most one LIVE(key). Suppose i and j both became LIVE, i < j, neither retired. Whoever
+ * made i LIVE looked at j after TENT(i) was set, and saw neither TENT(key) nor LIVE(key)
+ * there (TENT(j) would have been freed, and the look repeated): so TENT(j) was set after
+ * that look, hence after TENT(i). Likewise, whoever made j LIVE looked at i after TENT(j)
+ * and saw nothing there: so TENT(i) was set after TENT(j). Both cannot be. The look must not
+ * run ahead of having set or seen TENT: that is the fence in resolve(). A key cannot slip past
+ * a look by being retired at one place and inserted at another: the second insert meets
+ * TENT(i) and frees it or helps it.
+ *
+ * Nobody waits. A claimer that died leaves a TENT that the next user of the key resolves,
+ * or that anyone short of room frees: its owner's last CAS then fails and it starts again.
+ *
+ * Retiring linearises at the state: CAS16 from the word exactly as judged to the same word
+ * with DEAD and the tag's gen; if anybody was admitted meanwhile it fails. Then the tag goes
+ * to FREE(g+1), by whoever meets DEAD first. A charge is a CAS16 from a word read while the
+ * tag was LIVE(key,g): the tag cannot leave LIVE(g) before the state changed to DEAD(g), so
+ * a charge that succeeds was made while the slot was its key's. A state with another gen than
+ * its LIVE tag, the tag being the same when read again, is an older one's and counts as
+ * zero: there is no step that clears it, so none that can be left undone.
+ *
+ * gen has 8 bits and wraps; it is compared for equality only. To be fooled, a process must
+ * sleep between two instructions while its slot goes through a multiple of 256 incarnations
+ * and comes to rest with the same key (tags) or the same 16 bytes (state). A LIVE tag may
+ * meet an older DEAD word of its gen after 256 claims that gave way without a charge: it is
+ * freed once more, and the key claims again.
+ *
+ * Cost: a find reads one tag line, seldom two; an insert adds two CAS and reads both lines.
+ */
+#include "table.h"
+
+#define TRIES 1000
+
+static uint64_t
+tag_freed(uint64_t tag)
+{
+	return rl_tag_make(RL_TAG_FREE, (uint8_t)(rl_tag_gen(tag) + 1), 0);
+}
+
+static bool
+is_tag(uint64_t tag, enum rl_tag_status status, uint64_t key)
+{
+	return (tag & ~(RL_TAG_GEN_MASK << RL_TAG_GEN_SHIFT)) == rl_tag_make(status, 0, key);
+}
+
+/* An even share of [0, buckets) for each value of `bits`, without a division. */
+static uint32_t
+bucket_of(const struct rl_table *t, uint32_t bits)
+{
+	return (uint32_t)((uint64_t)bits * t->buckets >> 32);
+}
+
+struct rl_places
+rl_table_places(const struct rl_table *t, int rule, struct rl_hash hash)
+{
+	uint32_t one = bucket_of(t, (uint32_t)hash.a);
+	uint32_t two = bucket_of(t, (uint32_t)(hash.a >> 32));
+
+	if (two == one)
+		two = one + 1 < t->buckets ? one + 1 : 0;
+	return (struct rl_places){
+		.first = {(uint64_t)one * RL_BUCKET_SLOTS, (uint64_t)two * RL_BUCKET_SLOTS},
+		.key = (uint64_t)rule << RL_TAG_RULE_SHIFT | (hash.b & RL_TAG_HASH_MASK),
+	};
+}
+
+bool
+rl_table_find(const struct rl_table *t, const struct rl_places *p, struct rl_slot *slot)
+{
+	for (unsigned i = 0; i < RL_PLACES; i++) {
+		uint64_t index = rl_table_place(p, i);
+		uint64_t tag = rl_atomic_load(&t->tags[index]);
+		if (is_tag(tag, RL_TAG_LIVE, p->key)) {
+			*slot = (struct rl_slot){.index = index, .tag = tag};
+			return true;
+		}
+	}
+	return false;
+}
+
+static uint64_t
+tag_live(uint64_t tent, const struct rl_places *p)
+{
+	return rl_tag_make(RL_TAG_LIVE, rl_tag_gen(tent), p->key);
+}
+
+/* See the head of the file. RL_CLAIM_BUSY: others changed the slot, look from the start. */
+static enum rl_claim
+resolve(const struct rl_table *t, const struct rl_places *p, struct rl_slot mine,
+        struct rl_slot *slot)
+{
+	unsigned i = 0;
+
+	for (int tries = 0; i < RL_PLACES && tries < TRIES; tries++) {
+		if (i == 0)
+			rl_atomic_fence(); /* partner: the same in whoever resolves the other place */
+		uint64_t index = rl_table_place(p, i);
+		uint64_t tag = rl_atomic_load(&t->tags[index]);
+
+		if (index == mine.index) {
+			i++;
+		} else if (is_tag(tag, RL_TAG_LIVE, p->key)) {
+			rl_atomic_cas(&t->tags[mine.index], mine.tag, tag_freed(mine.tag));
+			*slot = (struct rl_slot){.index = index, .tag = tag};
+			return RL_CLAIM_FOUND;
+		} else if (!is_tag(tag, RL_TAG_TENT, p->key)) {
+			i++;
+		} else if (index > mine.index) {
+			rl_atomic_cas(&t->tags[index], tag, tag_freed(tag));
+		} else {
+			rl_atomic_cas(&t->tags[mine.index], mine.tag, tag_freed(mine.tag));
+			mine = (struct rl_slot){.index = index, .tag = tag};
+			i = 0;
+		}
+	}
+	if (i < RL_PLACES)
+		return RL_CLAIM_BUSY;
+	*slot = (struct rl_slot){.index = mine.index, .tag = tag_live(mine.tag, p)};
+	if (!rl_atomic_cas(&t->tags[mine.index], mine.tag, slot->tag))
+		return RL_CLAIM_BUSY;
+	return RL_CLAIM_NEW;
+}
+
+/* What one look over a key's places shows. */
+struct look {
+	struct rl_slot live, tent, free[2];
+	bool has_live, has_tent;
+	unsigned frees[2]; /* free places in each line */
+};
+
+static void
+look_over(const struct rl_table *t, const struct rl_places *p, struct look *look)
+{
+	*look = (struct look){0};
+	for (unsigned i = 0; i < RL_PLACES; i++) {
+		struct rl_slot seen = {.index = rl_table_place(p, i)};
+		unsigned line = i / RL_BUCKET_SLOTS;
+
+		seen.tag = rl_atomic_load(&t->tags[seen.index]);
+		if (rl_tag_status(seen.tag) == RL_TAG_FREE) {
+			if (look->frees[line]++ == 0)
+				look->free[line] = seen;
+		} else if (is_tag(seen.tag, RL_TAG_LIVE, p->key)) {
+			look->live = seen;
+			look->has_live = true;
+		} else if (is_tag(seen.tag, RL_TAG_TENT, p->key)) {
+			look->tent = seen;
+			look->has_tent = true;
+		}
+	}
+}
+
+/* Claim a place in the emptier line, and see it through. */
+static enum rl_claim
+claim_free(const struct rl_table *t, const struct rl_places *p, const struct look *look,
+           struct rl_slot *slot)
+{
+	struct rl_slot mine = look->free[look->frees[1] > look->frees[0]];
+	uint64_t tent = rl_tag_make(RL_TAG_TENT, rl_tag_gen(mine.tag), p->key);
+
+	if (!rl_atomic_cas(&t->tags[mine.index], mine.tag, tent))
+		return RL_CLAIM_BUSY;
+	mine.tag = tent;
+	return resolve(t, p, mine, slot);
+}
+
+enum rl_claim
+rl_table_claim(const struct rl_table *t, const struct rl_places *p, struct rl_slot *slot)
+{
+	for (int tries = 0; tries < TRIES; tries++) {
+		enum rl_claim claim;
+		struct look look;
+
+		look_over(t, p, &look);
+		if (look.has_live) {
+			*slot = look.live;
+			return RL_CLAIM_FOUND;
+		}
+		if (look.has_tent)
+			claim = resolve(t, p, look.tent, slot);
+		else if (look.frees[0] + look.frees[1] > 0)
+			claim = claim_free(t, p, &look, slot);
+		else
+			return RL_CLAIM_FULL;
+		if (claim != RL_CLAIM_BUSY)
+			return claim;
+		rl_atomic_pause();
+	}
+	return RL_CLAIM_BUSY;
+}
+
+bool
+rl_table_free(const struct rl_table *t, struct rl_slot slot)
+{
+	return rl_atomic_cas(&t->tags[slot.index], slot.tag, tag_freed(slot.tag));
+}
+
+bool
+rl_table_retire(const struct rl_table *t, struct rl_slot slot, struct rl_word16 seen)
+{
+	struct rl_word16 dead = seen;
+
+	dead.hi = (seen.hi & ~RL_STATE_GEN_MASK) | RL_STATE_DEAD | rl_tag_gen(slot.tag);
+	if (!rl_atomic_cas16(&t->states[slot.index], seen, dead))
+		return false;
+	rl_table_free(t, slot); /* or whoever met DEAD has done so */
+	return true;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_TABLE_H
+#define RL_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hash.h"
+#include "layout.h"
+
+/* Where the table lies in this process. `buckets` is the validated count. */
+struct rl_table {
+	uint64_t *tags;
+	struct rl_word16 *states;
+	uint32_t buckets;
+};
+
+#define RL_PLACES (2 * RL_BUCKET_SLOTS)
+
+/* Where a key may live: two lines of eight, and the bits that name it there. */
+struct rl_places {
+	uint64_t first[2]; /* slot index of each line's first place */
+	uint64_t key;      /* rule and hash bits of its tag */
+};
+
+/* A slot as it was seen. */
+struct rl_slot {
+	uint64_t index;
+	uint64_t tag;
+};
+
+enum rl_claim {
+	RL_CLAIM_FOUND, /* *slot is LIVE, by someone else's doing */
+	RL_CLAIM_NEW,   /* *slot is LIVE, by this call's last step: its record is to be written */
+	RL_CLAIM_FULL,  /* all 16 places are taken by other keys */
+	RL_CLAIM_BUSY,  /* gave up after a bounded number of tries */
+};
+
+struct rl_places rl_table_places(const struct rl_table *table, int rule, struct rl_hash hash);
+
+static inline uint64_t
+rl_table_place(const struct rl_places *places, unsigned i)
+{
+	return places->first[i / RL_BUCKET_SLOTS] + i % RL_BUCKET_SLOTS;
+}
+
+/* Ask the cache for both tag lines and the first line's states, all at once. */
+static inline void
+rl_table_prefetch(const struct rl_table *table, const struct rl_places *places)
+{
+	const struct rl_word16 *states = &table->states[places->first[0]];
+
+	__builtin_prefetch(&table->tags[places->first[0]]);
+	__builtin_prefetch(&table->tags[places->first[1]]);
+	__builtin_prefetch(states);
+	__builtin_prefetch(states + RL_BUCKET_SLOTS / 2);
+}
+
+/* The key's LIVE slot. Writes nothing. */
+bool rl_table_find(const struct rl_table *table, const struct rl_places *places,
+                   struct rl_slot *slot);
+
+/* The key's LIVE slot, made if need be. */
+enum rl_claim rl_table_claim(const struct rl_table *table, const struct rl_places *places,
+                             struct rl_slot *slot);
+
+/*
+ * Free a LIVE slot, provided its state still is `seen`: a word that was there while the tag
+ * was slot.tag, and is not DEAD. True if it was.
+ */
+bool rl_table_retire(const struct rl_table *table, struct rl_slot slot, struct rl_word16 seen);
+
+/* Second step of a retirement that someone began: the state is DEAD with the tag's gen. */
+bool rl_table_free(const struct rl_table *table, struct rl_slot slot);
+
+#endif

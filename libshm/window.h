@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_WINDOW_H
+#define RL_WINDOW_H
+
+/*
+ * The arithmetic of sliding and fixed windows: (shape, state, ring, now, cost) -> what to
+ * do next. No clock, no shared memory, no atomics; integers only.
+ *
+ * A window is `count` closed sub-buckets and the current one. Time t lies in sub-bucket
+ * E = t / width. What counts at t:
+ *
+ *	     E-n       E-n+1    ...     E-1        E
+ *	+----------+----------+-----+----------+----------+
+ *	|  oldest  |          |     |          |  cur   t |
+ *	+----------+----------+-----+----------+----------+
+ *	 by its      \______ in full ______/
+ *	 remaining
+ *	 share; `hard`: in full                  n = count
+ *
+ * The state word holds cur and the sum of all closed ones, oldest included, so a request
+ * in the same sub-bucket needs no loop and no ring. fixed_window is n = 0.
+ *
+ * When time has moved on to E > epoch (k = E - epoch):
+ *	k > n    nothing counts any more: start from zero
+ *	n = 1    sum becomes cur: one CAS
+ *	n > 1    freeze: jump = k, so that cur can no longer change;
+ *	         store: ring[epoch] = cur, ring[epoch+1 .. epoch+jump-1] = 0;
+ *	         close: one CAS to { epoch + jump, sum of the ring entries that stay + cur }
+ * Anyone may do the next step for anyone. Why no step can go wrong is in ring.c.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "layout.h"
+#include "rl.h"
+
+/* A rule's shape as the arithmetic wants it. */
+struct rl_window {
+	uint64_t width_ns; /* of a sub-bucket */
+	uint32_t count;    /* n: closed sub-buckets that count; 0 for fixed_window */
+	bool is_hard;
+};
+
+/* A state word, unpacked, made sane for its window. */
+struct rl_state {
+	uint64_t epoch;
+	uint32_t cur;
+	uint32_t sum;
+	uint32_t span;
+	uint32_t jump;
+};
+
+enum rl_step {
+	RL_STEP_DENY,   /* nothing to write */
+	RL_STEP_ADMIT,  /* CAS to next: charged */
+	RL_STEP_FREEZE, /* CAS to next, then decide again */
+	RL_STEP_CLOSE,  /* store the ring, CAS to next; charged if `charges`, else decide again */
+	RL_STEP_RING,   /* decide again with the ring at hand */
+};
+
+struct rl_plan {
+	enum rl_step step;
+	bool charges;
+	struct rl_state next;
+};
+
+/* Every sub-bucket that counts at one instant, newest first. */
+struct rl_history {
+	uint64_t epoch; /* of bucket[0] */
+	uint64_t at_ns; /* the instant: now, or the start of `epoch` if that is later */
+	uint32_t bucket[RL_GRANULARITY_MAX + 1];
+};
+
+struct rl_window rl_window_make(enum rl_algorithm algorithm, uint64_t window_ns,
+                                uint32_t granularity, bool is_hard);
+
+struct rl_state rl_state_unpack(struct rl_word16 word, const struct rl_window *window);
+struct rl_word16 rl_state_pack(struct rl_state state, uint8_t gen);
+
+uint64_t rl_ring_entry(uint64_t epoch, uint32_t count, uint8_t gen);
+uint32_t rl_ring_count(uint64_t entry, uint64_t epoch, uint8_t gen); /* 0 if not that one */
+
+/*
+ * What to do with a request of `cost`, 1 <= cost <= capacity. `state` is NULL for a key that
+ * has none yet. `ring` is NULL or a copy of the slot's `count` entries, consistent with state.
+ */
+struct rl_plan rl_window_decide(const struct rl_window *window, const struct rl_state *state,
+                                const uint64_t *ring, uint8_t gen, uint32_t capacity, uint32_t cost,
+                                uint64_t now_ns);
+
+/* True if what counts can be told from the state alone. */
+bool rl_window_needs_ring(const struct rl_window *window, const struct rl_state *state);
+
+/* `state` as above; `ring` may be NULL only if it is not needed. */
+void rl_window_history(const struct rl_window *window, const struct rl_state *state,
+                       const uint64_t *ring, uint8_t gen, uint64_t now_ns,
+                       struct rl_history *history);
+
+/* The largest cost that `capacity` would admit at the history's instant. */
+uint32_t rl_window_remaining(const struct rl_window *window, const struct rl_history *history,
+                             uint32_t capacity);
+
+/*
+ * The same right after a charge that left `state`, without a look at the ring: exact where
+ * rl.h promises it, else the oldest sub-bucket counts in full.
+ */
+uint32_t rl_window_left(const struct rl_window *window, const struct rl_state *state,
+                        uint32_t capacity, uint64_t now_ns);
+
+/* The first instant at which `cost` <= capacity is admitted, no one else asking. */
+uint64_t rl_window_retry_at(const struct rl_window *window, const struct rl_history *history,
+                            uint32_t capacity, uint32_t cost);
+
+/* The first instant at which nothing counts; 0 if nothing does now. */
+uint64_t rl_window_reset_at(const struct rl_window *window, const struct rl_history *history);
+
+/* When the newest sub-bucket that can hold anything leaves the window. */
+uint64_t rl_window_idle_at(const struct rl_window *window, const struct rl_state *state);
+
+#endif

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# need.sh [--install] PACKAGE...: see that these Debian packages are there. Names those that
+# are not, and installs them (with sudo when not root) or fails.
+set -eu
+
+install=no
+if [ "${1:-}" = --install ]; then
+	install=yes
+	shift
+fi
+if ! command -v dpkg-query >/dev/null; then
+	echo "rl: not a Debian system; it needs the equivalents of: $*" >&2
+	exit 0
+fi
+
+missing=
+for package in "$@"; do
+	status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+	[ "$status" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+echo "rl: missing Debian packages:$missing" >&2
+if [ "$install" = no ]; then
+	echo "rl: install them with: apt-get install$missing" >&2
+	exit 1
+fi
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+	as_root=sudo
+	command -v sudo >/dev/null || {
+		echo "rl: not root, and there is no sudo to install them with" >&2
+		exit 1
+	}
+fi
+echo "rl: installing them" >&2
+$as_root apt-get update -qq
+# shellcheck disable=SC2086 # one word per package
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null

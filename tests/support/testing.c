@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "testing.h"
+
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+uint64_t
+test_random(uint64_t *seed)
+{
+	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+uint64_t
+test_below(uint64_t *seed, uint64_t limit)
+{
+	return test_random(seed) % limit;
+}
+
+const char *
+test_segment_name(void)
+{
+	static char name[32];
+
+	if (name[0] == '\0')
+		snprintf(name, sizeof name, "test-%d", (int)getpid());
+	return name;
+}
+
+struct rl *
+test_private(uint32_t keys)
+{
+	struct rl *rl;
+
+	assert_int_equal(rl_open_private(&(struct rl_options){.keys = keys}, &rl), 0);
+	return rl;
+}
+
+int
+test_rule(struct rl *rl, const char *name, uint32_t capacity, uint64_t window_ns,
+          uint32_t granularity, bool is_hard)
+{
+	int rule = rl_define(
+		rl, &(struct rl_rule){
+			    .name = name,
+			    .algorithm = granularity > 0 ? RL_SLIDING_WINDOW : RL_FIXED_WINDOW,
+			    .capacity = capacity,
+			    .window_ns = window_ns,
+			    .granularity = granularity,
+			    .hard = is_hard,
+		    });
+
+	assert_true(rule >= 0);
+	return rule;
+}
+
+uint64_t
+test_counter(struct rl *rl, int rule, enum rl_counter counter)
+{
+	uint64_t counters[RL_COUNTERS];
+
+	assert_int_equal(rl_stats(rl, rule, counters), 0);
+	return counters[counter];
+}
+
+void
+test_fork(int count, int (*child)(void *arg, int i), void *arg)
+{
+	int failed = 0;
+
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(child(arg, i));
+		failed += pid < 0;
+	}
+	for (int i = 0; i < count; i++) {
+		int status;
+		if (wait(&status) < 0 || status != 0)
+			failed++;
+	}
+	assert_int_equal(failed, 0);
+}

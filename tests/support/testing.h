@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_TESTING_H
+#define RL_TESTING_H
+
+/* What every test file needs: cmocka in the order it asks for, and small helpers. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rl.h"
+#include "rl_admin.h"
+
+/* A repeatable pseudo-random number (splitmix64). */
+uint64_t test_random(uint64_t *seed);
+
+/* A number below `limit`. */
+uint64_t test_below(uint64_t *seed, uint64_t limit);
+
+/* A segment name of this process and no other; the same in its children. */
+const char *test_segment_name(void);
+
+/* One private segment with room for `keys`; fails the test if there is none. */
+struct rl *test_private(uint32_t keys);
+
+/* Define a sliding window, or with granularity 0 a fixed one; fails the test on an error. */
+int test_rule(struct rl *rl, const char *name, uint32_t capacity, uint64_t window_ns,
+              uint32_t granularity, bool is_hard);
+
+uint64_t test_counter(struct rl *rl, int rule, enum rl_counter counter);
+
+/*
+ * Run `child(arg, i)` in `count` processes at once and wait for all. Fails the test unless
+ * each exits 0. A child must not assert: it returns its exit code.
+ */
+void test_fork(int count, int (*child)(void *arg, int i), void *arg);
+
+#endif

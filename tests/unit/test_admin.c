@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What tools are shown: entries, names, totals; and what damage does to them. */
+#include <errno.h>
+#include <string.h>
+
+#include "handle.h"
+#include "layout.h"
+#include "record.h"
+#include "testing.h"
+
+#define T0 (UINT64_C(1700000000) * RL_SECOND)
+
+struct seen {
+	unsigned entries, named;
+	uint64_t used;
+	struct rl_entry last;
+	char key[64];
+};
+
+static int
+see(const struct rl_entry *e, void *arg)
+{
+	struct seen *seen = arg;
+
+	seen->entries++;
+	seen->named += e->key != NULL;
+	seen->used += e->used;
+	seen->last = *e;
+	if (e->key && e->key_kept < sizeof seen->key)
+		memcpy(seen->key, e->key, e->key_kept);
+	return 0;
+}
+
+static int
+stop(const struct rl_entry *e, void *arg)
+{
+	(void)e;
+	++*(int *)arg;
+	return 42;
+}
+
+static void
+test_walk_shows_every_key_once(void **state)
+{
+	struct rl *rl = test_private(1000);
+	int rule = test_rule(rl, "r", 10, 10 * RL_SECOND, 4, false);
+	struct seen seen = {0};
+	int stops = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++)
+		rl_check_at(rl, rule, &i, sizeof i, 1 + i % 10, T0, NULL);
+	assert_int_equal(rl_walk(rl, T0, see, &seen), 0);
+	assert_int_equal(seen.entries, 1000);
+	assert_int_equal(seen.named, 1000);
+	assert_int_equal(seen.used, 5500);
+	assert_int_equal(rl_fill(rl), 1000);
+	assert_int_equal(rl_walk(rl, T0, stop, &stops), 42);
+	assert_int_equal(stops, 1);
+	rl_close(rl);
+}
+
+static void
+test_lookup_explains(void **state)
+{
+	struct rl *rl = test_private(100);
+	int rule = test_rule(rl, "r", 10, 10 * RL_SECOND, 5, false);
+	struct seen seen = {0};
+
+	(void)state;
+	rl_check_at(rl, rule, "key", 3, 3, T0, NULL);
+	rl_check_at(rl, rule, "key", 3, 2, T0 + 2 * RL_SECOND, NULL);
+	rl_check_at(rl, rule, "key", 3, 1, T0 + 6 * RL_SECOND, NULL);
+	assert_int_equal(rl_lookup(rl, rule, "key", 3, T0 + 8 * RL_SECOND, see, &seen), 0);
+	assert_int_equal(seen.entries, 1);
+	assert_memory_equal(seen.key, "key", 3);
+	assert_int_equal(seen.last.key_len, 3);
+	const uint32_t counts[] = {0, 1, 0, 2, 3, 0};
+	assert_int_equal(seen.last.buckets, 6);
+	assert_memory_equal(seen.last.bucket, counts, sizeof counts);
+	assert_true(seen.last.bucket_ns == 2 * RL_SECOND);
+	assert_true(seen.last.bucket_end_ns == T0 + 10 * RL_SECOND);
+	assert_int_equal(seen.last.used, 6);
+	assert_false(seen.last.is_limited);
+	assert_false(seen.last.is_stale);
+	assert_int_equal(rl_lookup(rl, rule, "nokey", 5, T0, see, &seen), -ENOENT);
+	assert_int_equal(rl_lookup(rl, rule + 1, "key", 3, T0, see, &seen), -EINVAL);
+	assert_int_equal(seen.entries, 1);
+	rl_close(rl);
+}
+
+static void
+test_stale_entries_are_marked(void **state)
+{
+	struct rl *rl = test_private(100);
+	int rule = test_rule(rl, "r", 1, 10 * RL_SECOND, 1, true);
+	struct seen seen = {0};
+
+	(void)state;
+	rl_check_at(rl, rule, "k", 1, 1, T0, NULL);
+	rl_lookup(rl, rule, "k", 1, T0 + 20 * RL_SECOND - 1, see, &seen);
+	assert_true(seen.last.is_limited);
+	rl_lookup(rl, rule, "k", 1, T0 + 20 * RL_SECOND, see, &seen);
+	assert_false(seen.last.is_limited || seen.last.is_stale);
+	rl_lookup(rl, rule, "k", 1, T0 + 30 * RL_SECOND, see, &seen);
+	assert_true(seen.last.is_stale);
+	rl_close(rl);
+}
+
+static void
+test_long_keys_are_kept_in_part(void **state)
+{
+	struct rl_options o = {.keys = 10, .key_bytes = 13};
+	char key[300];
+	struct seen seen = {0};
+	struct rl_info info;
+	struct rl *rl;
+
+	(void)state;
+	memset(key, 'x', sizeof key);
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rl_info(rl, &info);
+	assert_int_equal(info.key_bytes, 16); /* whole words */
+	int rule = test_rule(rl, "r", 1, RL_SECOND, 1, true);
+	for (size_t len = 1; len <= sizeof key; len += 7) {
+		rl_check_at(rl, rule, key, len, 1, T0, NULL);
+		assert_int_equal(rl_lookup(rl, rule, key, len, T0, see, &seen), 0);
+		assert_int_equal(seen.last.key_len, len);
+		assert_int_equal(seen.last.key_kept, len < 16 ? len : 16);
+		assert_memory_equal(seen.key, key, seen.last.key_kept);
+		rl_reset(rl, rule, key, len);
+	}
+	rl_close(rl);
+}
+
+/* Any changed bit of a record, and any record of another slot, is no name at all. */
+static void
+test_names_are_never_wrong(void **state)
+{
+	struct rl *rl = test_private(10);
+	int rule = test_rule(rl, "r", 1, RL_SECOND, 1, true);
+	struct seen seen = {0};
+	const size_t bytes = 16 + 24;
+
+	(void)state;
+	rl_check_at(rl, rule, "a key of twenty bytes", 21, 1, T0, NULL);
+	rl_lookup(rl, rule, "a key of twenty bytes", 21, T0, see, &seen);
+	assert_int_equal(seen.named, 1);
+	unsigned char *record = (unsigned char *)rl_segment_record(&rl->segment, seen.last.slot);
+	for (size_t bit = 0; bit < bytes * 8; bit++) {
+		bool is_room = bit / 8 >= 12 && bit / 8 < 16;
+		bool is_padding = bit / 8 >= 16 + 21;
+		seen.named = 0;
+		record[bit / 8] ^= (unsigned char)(1u << bit % 8);
+		rl_lookup(rl, rule, "a key of twenty bytes", 21, T0, see, &seen);
+		record[bit / 8] ^= (unsigned char)(1u << bit % 8);
+		assert_int_equal(seen.named, is_room || is_padding);
+	}
+	/* the record of an earlier incarnation of the same slot */
+	struct rl_slot slot = {.index = seen.last.slot,
+	                       .tag = rl->segment.table.tags[seen.last.slot]};
+	struct rl_kept kept;
+	assert_true(rl_record_read(&rl->segment, slot, &kept));
+	slot.tag += UINT64_C(1) << RL_TAG_GEN_SHIFT;
+	assert_false(rl_record_read(&rl->segment, slot, &kept));
+	rl_close(rl);
+}
+
+static void
+test_a_damaged_rule_name_is_no_name(void **state)
+{
+	struct rl *rl = test_private(10);
+	int rule = test_rule(rl, "login", 1, RL_SECOND, 1, true);
+	struct rl_rule_info info;
+
+	(void)state;
+	rl_rule_info(rl, rule, &info);
+	assert_string_equal(info.name, "login");
+	rl->segment.rows[rule].name[0] ^= 1;
+	rl_rule_info(rl, rule, &info);
+	assert_string_equal(info.name, "");
+	/* the next definer mends it */
+	assert_int_equal(test_rule(rl, "login", 1, RL_SECOND, 1, true), rule);
+	rl_rule_info(rl, rule, &info);
+	assert_string_equal(info.name, "login");
+	rl_close(rl);
+}
+
+/* A definer killed between its two steps: the rule is not found until another completes it. */
+static void
+test_a_rule_left_half_defined(void **state)
+{
+	struct rl *rl = test_private(10);
+	int rule = test_rule(rl, "r", 9, RL_SECOND, 1, true);
+
+	(void)state;
+	rl->segment.rows[rule].capacity = 0;
+	memset(rl->segment.rows[rule].name, 0, sizeof rl->segment.rows[rule].name);
+	assert_int_equal(rl_find(rl, "r"), -ENOENT);
+	assert_int_equal(test_rule(rl, "r", 9, RL_SECOND, 1, true), rule);
+	assert_int_equal(rl_find(rl, "r"), rule);
+	rl_close(rl);
+}
+
+/* What killed processes leave: sweeping frees it, and workers never stumble over it. */
+static void
+test_sweep_frees_what_the_dead_left(void **state)
+{
+	struct rl *rl = test_private(10);
+	int rule = test_rule(rl, "r", 1, RL_SECOND, 1, true);
+	const struct rl_table *t = &rl->segment.table;
+	uint64_t key = (uint64_t)rule << RL_TAG_RULE_SHIFT | 12345;
+
+	(void)state;
+	t->tags[0] = rl_tag_make(RL_TAG_TENT, 3, key);     /* a claim not finished */
+	t->tags[3] = rl_tag_make(RL_TAG_LIVE, 3, key + 1); /* claimed, not charged */
+	t->tags[5] = rl_tag_make(RL_TAG_LIVE, 3, key + 2); /* half retired */
+	t->states[5].hi = RL_STATE_DEAD | 3;
+	t->tags[6] = rl_tag_make(RL_TAG_LIVE, 3, UINT64_C(60) << RL_TAG_RULE_SHIFT); /* no rule */
+	t->tags[7] = UINT64_C(3) << RL_TAG_STATUS_SHIFT;                             /* no status */
+	assert_int_equal(rl_fill(rl), 5);
+	assert_int_equal(rl_sweep_at(rl, T0), 5);
+	assert_int_equal(rl_fill(rl), 0);
+	rl_close(rl);
+}
+
+/* In memory never used before, a slot claimed but not charged holds no count either. */
+static void
+test_first_claim_of_new_memory(void **state)
+{
+	struct rl *rl = test_private(10);
+	int rule = test_rule(rl, "r", 1, RL_SECOND, 1, true);
+
+	(void)state;
+	rl_check_at(rl, rule, "k", 1, 1, T0, NULL);
+	for (uint64_t i = 0; i < 16; i++)
+		rl->segment.table.states[i] = (struct rl_word16){0};
+	assert_int_equal(rl_reset(rl, rule, "k", 1), 0);
+	assert_int_equal(rl_sweep_at(rl, T0), 1);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_retired), 0);
+	rl_close(rl);
+}
+
+static void
+test_counters_describe_themselves(void **state)
+{
+	(void)state;
+	for (int i = 0; i < RL_COUNTERS; i++) {
+		assert_true(strlen(rl_counters[i].name) > 0);
+		assert_true(strlen(rl_counters[i].unit) > 0);
+		assert_true(rl_counters[i].text[strlen(rl_counters[i].text) - 1] == '.');
+	}
+	assert_string_equal(rl_counters[RL_COUNT_allowed].name, "allowed");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_walk_shows_every_key_once),
+		cmocka_unit_test(test_lookup_explains),
+		cmocka_unit_test(test_stale_entries_are_marked),
+		cmocka_unit_test(test_long_keys_are_kept_in_part),
+		cmocka_unit_test(test_names_are_never_wrong),
+		cmocka_unit_test(test_a_damaged_rule_name_is_no_name),
+		cmocka_unit_test(test_a_rule_left_half_defined),
+		cmocka_unit_test(test_sweep_frees_what_the_dead_left),
+		cmocka_unit_test(test_first_claim_of_new_memory),
+		cmocka_unit_test(test_counters_describe_themselves),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

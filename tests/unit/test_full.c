@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A table of two lines: every key shares the same 16 places. */
+#include <errno.h>
+#include <string.h>
+
+#include "layout.h"
+#include "testing.h"
+
+#define PLACES 16
+#define T0 (UINT64_C(1700000000) * RL_SECOND)
+#define WINDOW (10 * RL_SECOND)
+#define BUFFER (5 * RL_SECOND)
+
+static struct rl *
+open_tiny(enum rl_on_full on_full)
+{
+	const struct rl_options o = {.keys = 1, .on_full = on_full, .buffer_ns = BUFFER};
+	struct rl_info info;
+	struct rl *rl;
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rl_info(rl, &info);
+	assert_int_equal(info.slots, PLACES);
+	return rl;
+}
+
+static enum rl_verdict
+check(struct rl *rl, int rule, uint32_t key, uint64_t cost, uint64_t now, struct rl_result *r)
+{
+	return rl_check_at(rl, rule, &key, sizeof key, cost, now, r);
+}
+
+/* Key i of 16 uses cost(i) at T0 + i ms, so that key 0 is the oldest. */
+static void
+fill(struct rl *rl, int rule, uint32_t cost, uint32_t cost_of_key_9)
+{
+	for (uint32_t i = 0; i < PLACES; i++)
+		assert_int_equal(check(rl, rule, i, i == 9 ? cost_of_key_9 : cost,
+		                       T0 + i * RL_MILLISECOND, NULL),
+		                 RL_ALLOWED);
+	assert_int_equal(rl_fill(rl), PLACES);
+}
+
+static void
+test_deny(void **state)
+{
+	struct rl *rl = open_tiny(RL_FULL_DENY);
+	int rule = test_rule(rl, "r", 5, WINDOW, 1, true);
+	struct rl_result r;
+
+	(void)state;
+	fill(rl, rule, 1, 1);
+	assert_int_equal(check(rl, rule, 100, 1, T0, &r), RL_DENIED);
+	assert_int_equal(r.error, -ENOSPC);
+	/* the first place is free two windows (hard, one sub-bucket) and the buffer later */
+	assert_int_equal(r.retry_after_ns, 2 * WINDOW + BUFFER);
+	assert_int_equal(check(rl, rule, 100, 1, T0 + r.retry_after_ns - 1, &r), RL_DENIED);
+	assert_int_equal(check(rl, rule, 100, 1, T0 + 2 * WINDOW + BUFFER, &r), RL_ALLOWED);
+	assert_int_equal(r.error, 0);
+	/* keys that have a place are not concerned */
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_full_denied), 2);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_denied), 2);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_retired), 1);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_evicted), 0);
+	rl_close(rl);
+}
+
+static void
+test_known_keys_are_served_while_full(void **state)
+{
+	struct rl *rl = open_tiny(RL_FULL_DENY);
+	int rule = test_rule(rl, "r", 2, WINDOW, 1, true);
+
+	(void)state;
+	fill(rl, rule, 1, 1);
+	for (uint32_t i = 0; i < PLACES; i++)
+		assert_int_equal(check(rl, rule, i, 1, T0, NULL), RL_ALLOWED);
+	for (uint32_t i = 0; i < PLACES; i++)
+		assert_int_equal(check(rl, rule, i, 1, T0, NULL), RL_DENIED);
+	rl_close(rl);
+}
+
+static void
+test_allow(void **state)
+{
+	struct rl *rl = open_tiny(RL_FULL_ALLOW);
+	int rule = test_rule(rl, "r", 5, WINDOW, 1, true);
+	struct rl_result r;
+
+	(void)state;
+	fill(rl, rule, 1, 1);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(check(rl, rule, 100, 1, T0, &r), RL_ALLOWED);
+		assert_int_equal(r.error, -ENOSPC);
+		assert_int_equal(r.charge.cost, 0);
+		assert_int_equal(rl_refund(rl, &r), 0);
+	}
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_full_allowed), 20);
+	rl_close(rl);
+}
+
+static void
+test_evict_the_least_used(void **state)
+{
+	struct rl *rl = open_tiny(RL_FULL_EVICT);
+	int rule = test_rule(rl, "r", 5, WINDOW, 1, true);
+	struct rl_result r;
+
+	(void)state;
+	fill(rl, rule, 4, 2);
+	assert_int_equal(check(rl, rule, 100, 5, T0, &r), RL_ALLOWED);
+	assert_int_equal(r.error, 0);
+	assert_int_equal(rl_fill(rl), PLACES);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_evicted), 1);
+	for (uint32_t i = 0; i < PLACES; i++) {
+		rl_peek_at(rl, rule, &i, sizeof i, T0, &r);
+		assert_int_equal(r.remaining, i == 9 ? 5 : 1);
+	}
+	rl_close(rl);
+}
+
+/* Shares, not counts: 3 of 4 is more than 10 of 1000. */
+static void
+test_evict_by_share(void **state)
+{
+	struct rl *rl = open_tiny(RL_FULL_EVICT);
+	int low = test_rule(rl, "low", 4, WINDOW, 1, true);
+	int high = test_rule(rl, "high", 1000, WINDOW, 1, true);
+	uint32_t big = 7;
+	struct rl_result r;
+
+	(void)state;
+	for (uint32_t i = 0; i < PLACES; i++)
+		check(rl, i == big ? high : low, i, i == big ? 10 : 3, T0, NULL);
+	assert_int_equal(check(rl, low, 100, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(test_counter(rl, high, RL_COUNT_evicted), 1);
+	rl_peek_at(rl, high, &big, sizeof big, T0, &r);
+	assert_int_equal(r.remaining, 1000);
+	rl_close(rl);
+}
+
+/* All at their limit: none may start anew, so the newcomer is undecided, the caller's choice. */
+static void
+test_never_evict_a_key_at_its_limit(void **state)
+{
+	struct rl *rl = open_tiny(RL_FULL_EVICT);
+	int rule = test_rule(rl, "r", 5, WINDOW, 1, true);
+	struct rl_result r;
+
+	(void)state;
+	fill(rl, rule, 5, 5);
+	assert_int_equal(check(rl, rule, 100, 1, T0, &r), RL_UNDECIDED);
+	assert_int_equal(r.error, -ENOSPC);
+	for (uint32_t i = 0; i < PLACES; i++)
+		assert_int_equal(check(rl, rule, i, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_full_undecided), 1);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_undecided), 1);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_evicted), 0);
+	rl_close(rl);
+}
+
+/* However many keys come, a key at its limit keeps its place, so its limit holds. */
+static void
+test_flood_of_keys_does_not_reset_a_limited_one(void **state)
+{
+	struct rl *rl = open_tiny(RL_FULL_EVICT);
+	int rule = test_rule(rl, "r", 3, WINDOW, 4, true);
+	int admitted = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 20000; i++) {
+		check(rl, rule, 1000 + i, 1, T0, NULL);
+		if (i % 10 == 0)
+			admitted += check(rl, rule, 1, 3, T0, NULL) == RL_ALLOWED;
+	}
+	assert_int_equal(admitted, 1);
+	rl_close(rl);
+}
+
+/* Without any daemon: ten thousand keys, each used once, pass through 16 places. */
+static void
+test_cleans_up_after_itself(void **state)
+{
+	struct rl *rl = open_tiny(RL_FULL_DENY);
+	int rule = test_rule(rl, "r", 5, WINDOW, 1, false);
+
+	(void)state;
+	for (uint32_t i = 0; i < 10000; i++)
+		assert_int_equal(check(rl, rule, i, 5, T0 + i * 2 * RL_SECOND, NULL), RL_ALLOWED);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_retired), 10000 - PLACES);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_full_denied), 0);
+	rl_close(rl);
+}
+
+static void
+test_sweep_after_window_and_buffer(void **state)
+{
+	struct rl *rl = open_tiny(RL_FULL_DENY);
+	int rule = test_rule(rl, "r", 5, WINDOW, 1, true);
+	uint64_t stale = T0 + 2 * WINDOW + BUFFER;
+	struct rl_result r;
+
+	(void)state;
+	fill(rl, rule, 5, 5);
+	assert_int_equal(rl_sweep_at(rl, stale - 1), 0);
+	assert_int_equal(rl_fill(rl), PLACES);
+	assert_int_equal(check(rl, rule, 3, 1, T0, &r), RL_DENIED);
+	assert_int_equal(rl_sweep_at(rl, stale), PLACES);
+	assert_int_equal(rl_fill(rl), 0);
+	assert_int_equal(rl_sweep_at(rl, stale), 0);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_retired), PLACES);
+	rl_close(rl);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_deny),
+		cmocka_unit_test(test_known_keys_are_served_while_full),
+		cmocka_unit_test(test_allow),
+		cmocka_unit_test(test_evict_the_least_used),
+		cmocka_unit_test(test_evict_by_share),
+		cmocka_unit_test(test_never_evict_a_key_at_its_limit),
+		cmocka_unit_test(test_flood_of_keys_does_not_reset_a_limited_one),
+		cmocka_unit_test(test_cleans_up_after_itself),
+		cmocka_unit_test(test_sweep_after_window_and_buffer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

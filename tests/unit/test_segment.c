@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Segments by name: who may open them, what is refused and why, and that nothing is lost. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "layout.h"
+#include "testing.h"
+
+static const struct rl_options small = {.keys = 50, .ring = 4, .rules = 4};
+
+static const char *
+path(void)
+{
+	static char text[64];
+
+	snprintf(text, sizeof text, "/dev/shm/rl.%s", test_segment_name());
+	return text;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	unlink(path());
+	rmdir(path());
+	return 0;
+}
+
+static int
+open_error(const struct rl_options *options)
+{
+	struct rl *rl;
+	int error = rl_open(test_segment_name(), options, &rl);
+
+	assert_true((error == 0) == (rl != NULL));
+	rl_close(rl);
+	return error;
+}
+
+/* A segment with one key that has used 2 of 5. */
+static void
+make_segment(void)
+{
+	struct rl *rl;
+
+	assert_int_equal(rl_open(test_segment_name(), &small, &rl), 0);
+	int rule = test_rule(rl, "r", 5, 3600 * RL_SECOND, 4, true);
+	assert_int_equal(rl_check(rl, rule, "k", 1, 2, NULL), RL_ALLOWED);
+	rl_close(rl);
+}
+
+static void
+patch(off_t at, const void *bytes, size_t len)
+{
+	int fd = open(path(), O_RDWR | O_CLOEXEC);
+
+	assert_int_equal(pwrite(fd, bytes, len, at), (ssize_t)len);
+	close(fd);
+}
+
+static void
+test_counters_stay_when_processes_go(void **state)
+{
+	struct rl *rl;
+	struct rl_result r;
+
+	(void)state;
+	make_segment();
+	assert_int_equal(rl_open(test_segment_name(), NULL, &rl), 0);
+	rl_peek(rl, rl_find(rl, "r"), "k", 1, &r);
+	assert_int_equal(r.remaining, 3);
+	rl_close(rl);
+}
+
+static void
+test_two_mappings_of_one_segment(void **state)
+{
+	struct rl *a, *b;
+	struct rl_result r;
+
+	(void)state;
+	make_segment();
+	assert_int_equal(rl_open(test_segment_name(), NULL, &a), 0);
+	assert_int_equal(rl_open(test_segment_name(), NULL, &b), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(rl_check(i % 2 ? a : b, 0, "k", 1, 1, &r), RL_ALLOWED);
+	assert_int_equal(rl_check(a, 0, "k", 1, 1, &r), RL_DENIED);
+	assert_int_equal(rl_check(b, 0, "k", 1, 1, &r), RL_DENIED);
+	rl_close(a);
+	rl_close(b);
+}
+
+static void
+test_names_and_options(void **state)
+{
+	const char *bad[] = {
+		"",         "a/b",
+		"../x",     "a b",
+		"\xc3\xa4", "0123456789012345678901234567890123456789012345678901234567890123"};
+	struct rl *rl;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		assert_int_equal(rl_open(bad[i], NULL, &rl), -EINVAL);
+		assert_int_equal(rl_unlink(bad[i]), -EINVAL);
+	}
+	assert_int_equal(open_error(&(struct rl_options){.ring = 65}), -EINVAL);
+	assert_int_equal(open_error(&(struct rl_options){.keys = UINT32_MAX}), -EINVAL);
+	assert_int_equal(open_error(&(struct rl_options){.key_bytes = 4097}), -EINVAL);
+	assert_int_equal(open_error(&(struct rl_options){.rules = 1024}), -EINVAL);
+	assert_int_equal(open_error(&(struct rl_options){.on_full = (enum rl_on_full)3}), -EINVAL);
+	assert_int_equal(open_error(&(struct rl_options){.buffer_ns = UINT64_MAX}), -EINVAL);
+	assert_int_equal(open_error(&(struct rl_options){.mode = 04777}), -EINVAL);
+	assert_int_equal(open_error(&(struct rl_options){.flags = 64}), -EINVAL);
+	assert_int_equal(access(path(), F_OK), -1);
+}
+
+static void
+test_absent(void **state)
+{
+	(void)state;
+	assert_int_equal(open_error(&(struct rl_options){.flags = RL_OPEN_EXISTING}), -ENOENT);
+	assert_int_equal(open_error(&(struct rl_options){.flags = RL_OPEN_READONLY}), -ENOENT);
+	assert_int_equal(rl_unlink(test_segment_name()), -ENOENT);
+	assert_int_equal(access(path(), F_OK), -1);
+}
+
+static void
+test_mode_whatever_the_umask(void **state)
+{
+	struct rl_options o = small;
+	struct stat st;
+	mode_t old = umask(0777);
+
+	(void)state;
+	o.mode = 0664;
+	o.flags = RL_OPEN_GROUP;
+	o.group = getegid();
+	assert_int_equal(open_error(&o), 0);
+	umask(old);
+	assert_int_equal(stat(path(), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0664);
+	assert_int_equal(st.st_gid, getegid());
+	assert_int_equal(rl_unlink(test_segment_name()), 0);
+	assert_int_equal(open_error(&small), 0);
+	assert_int_equal(stat(path(), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+}
+
+/* Each kind of file that is no segment of ours has its error, and is left as it was. */
+static void
+expect_refused(int error)
+{
+	struct stat before, after;
+
+	assert_int_equal(stat(path(), &before), 0);
+	assert_int_equal(open_error(&small), error);
+	assert_int_equal(open_error(&(struct rl_options){.flags = RL_OPEN_READONLY}), error);
+	assert_int_equal(stat(path(), &after), 0);
+	assert_true(before.st_ino == after.st_ino && before.st_size == after.st_size);
+}
+
+static void
+test_foreign_files(void **state)
+{
+	static const char text[] = "somebody else's file, longer than a magic number";
+	int fd = open(path(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	(void)state;
+	expect_refused(RL_EFOREIGN); /* empty */
+	assert_int_equal(write(fd, text, sizeof text), sizeof text);
+	expect_refused(RL_EFOREIGN);
+	assert_int_equal(ftruncate(fd, 1 << 20), 0);
+	expect_refused(RL_EFOREIGN);
+	close(fd);
+	unlink(path());
+	assert_int_equal(mkdir(path(), 0700), 0);
+	expect_refused(RL_EFOREIGN);
+	rmdir(path());
+	assert_int_equal(mkfifo(path(), 0600), 0);
+	expect_refused(RL_EFOREIGN);
+	unlink(path());
+	assert_int_equal(symlink("/etc/passwd", path()), 0);
+	assert_int_equal(open_error(&small), RL_EFOREIGN);
+}
+
+static void
+test_other_versions(void **state)
+{
+	uint32_t layout = RL_LAYOUT_VERSION + 1;
+	uint64_t signature = 12345;
+
+	(void)state;
+	make_segment();
+	patch(offsetof(struct rl_header, layout), &layout, sizeof layout);
+	expect_refused(RL_EVERSION);
+	layout = RL_LAYOUT_VERSION;
+	patch(offsetof(struct rl_header, layout), &layout, sizeof layout);
+	assert_int_equal(open_error(&small), 0);
+	patch(offsetof(struct rl_header, signature), &signature, sizeof signature);
+	expect_refused(RL_EVERSION);
+}
+
+static void
+test_truncated(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	make_segment();
+	assert_int_equal(stat(path(), &st), 0);
+	off_t sizes[] = {st.st_size - 1, st.st_size / 2, RL_HEADER_BYTES, 100, 40, 16, 8};
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+		assert_int_equal(truncate(path(), sizes[i]), 0);
+		expect_refused(RL_ETRUNCATED);
+	}
+}
+
+static void
+expect_refused_unless(bool is_same)
+{
+	if (is_same)
+		assert_int_equal(open_error(&small), 0);
+	else
+		expect_refused(RL_EDAMAGED);
+}
+
+static void
+test_damaged_geometry(void **state)
+{
+	(void)state;
+	for (size_t field = 0; field < sizeof(struct rl_geometry) / 4; field++) {
+		const uint32_t values[] = {0, 1, 0x7fffffff, UINT32_MAX};
+		for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+			off_t at = (off_t)(offsetof(struct rl_header, geometry) + 4 * field);
+			uint32_t was;
+			make_segment();
+			int fd = open(path(), O_RDONLY | O_CLOEXEC);
+			assert_int_equal(pread(fd, &was, sizeof was, at), sizeof was);
+			close(fd);
+			patch(at, &values[i], sizeof values[i]);
+			expect_refused_unless(was == values[i]);
+			rl_unlink(test_segment_name());
+		}
+	}
+}
+
+static void
+test_size_that_contradicts_the_header(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	make_segment();
+	assert_int_equal(stat(path(), &st), 0);
+	assert_int_equal(truncate(path(), st.st_size + 4096), 0);
+	expect_refused(RL_EDAMAGED);
+}
+
+static void
+test_another_boot(void **state)
+{
+	uint64_t boot[2] = {1, 2};
+
+	(void)state;
+	make_segment();
+	patch(offsetof(struct rl_header, boot_id), boot, sizeof boot);
+	expect_refused(RL_EBOOT);
+}
+
+static void
+test_read_only_observer(void **state)
+{
+	struct rl_result r;
+	struct rl *rl;
+
+	(void)state;
+	make_segment();
+	assert_int_equal(
+		rl_open(test_segment_name(), &(struct rl_options){.flags = RL_OPEN_READONLY}, &rl),
+		0);
+	int rule = rl_find(rl, "r");
+	assert_int_equal(rl_peek(rl, rule, "k", 1, &r), RL_ALLOWED);
+	assert_int_equal(r.remaining, 3);
+	assert_int_equal(rl_check(rl, rule, "k", 1, 0, &r), RL_ALLOWED);
+	assert_int_equal(rl_check(rl, rule, "k", 1, 1, &r), RL_UNDECIDED);
+	assert_int_equal(r.error, -EROFS);
+	assert_int_equal(rl_reset(rl, rule, "k", 1), -EROFS);
+	assert_int_equal(rl_refund(rl, &r), -EROFS);
+	assert_int_equal(rl_sweep_at(rl, UINT64_MAX), -EROFS);
+	assert_int_equal(
+		rl_define(rl,
+	                  &(struct rl_rule){.name = "x", .capacity = 1, .window_ns = RL_SECOND}),
+		-EROFS);
+	rl_close(rl);
+}
+
+/* A retirement that a killed process began must not make an observer write. */
+static void
+test_observer_of_a_dying_slot(void **state)
+{
+	struct rl_result r;
+	struct rl *rl;
+
+	(void)state;
+	make_segment();
+	int fd = open(path(), O_RDWR | O_CLOEXEC);
+	struct rl_header h;
+	assert_int_equal(pread(fd, &h, sizeof h, 0), sizeof h);
+	close(fd);
+	/* states follow tags; mark every state dead with gen 0, the gen of a first claim */
+	off_t tags = 4096 + 4096 + 4096;
+	assert_true(h.geometry.rules * sizeof(struct rl_row) <= 4096);
+	assert_true(h.geometry.rules * h.geometry.stripes * sizeof(struct rl_stat) <= 4096);
+	uint64_t hi = RL_STATE_DEAD;
+	for (uint32_t i = 0; i < h.geometry.buckets * RL_BUCKET_SLOTS; i++)
+		patch(tags + 4096 + (off_t)i * 16 + 8, &hi, sizeof hi);
+	assert_int_equal(
+		rl_open(test_segment_name(), &(struct rl_options){.flags = RL_OPEN_READONLY}, &rl),
+		0);
+	assert_int_equal(rl_peek(rl, rl_find(rl, "r"), "k", 1, &r), RL_ALLOWED);
+	assert_int_equal(r.remaining, 5);
+	rl_close(rl);
+	/* and a worker finishes it and starts the key anew */
+	assert_int_equal(rl_open(test_segment_name(), NULL, &rl), 0);
+	assert_int_equal(rl_check(rl, rl_find(rl, "r"), "k", 1, 1, &r), RL_ALLOWED);
+	assert_int_equal(r.remaining, 4);
+	rl_close(rl);
+}
+
+static int
+open_as_nobody(void *arg, int i)
+{
+	const gid_t *group = arg;
+	struct rl_result r;
+	struct rl *rl;
+
+	if (setgroups(0, NULL) < 0 || setgid(*group) < 0 || setuid((uid_t)(65534 - i)) < 0)
+		return 1;
+	if (rl_open(test_segment_name(), NULL, &rl) < 0)
+		return 2;
+	return rl_check(rl, rl_find(rl, "r"), "k", 1, 1, &r) == RL_ALLOWED ? 0 : 3;
+}
+
+static int
+refused_as_nobody(void *arg, int i)
+{
+	struct rl *rl;
+
+	(void)arg;
+	if (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid((uid_t)(65534 - i)) < 0)
+		return 1;
+	return rl_open(test_segment_name(), NULL, &rl) == -EACCES && rl == NULL ? 0 : 2;
+}
+
+static void
+test_users_of_one_group(void **state)
+{
+	struct rl_options o = {.keys = 50, .mode = 0660, .flags = RL_OPEN_GROUP, .group = 54321};
+	gid_t group = 54321;
+	struct rl *rl;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* only root can be other users */
+	assert_int_equal(rl_open(test_segment_name(), &o, &rl), 0);
+	int rule = test_rule(rl, "r", 4, 3600 * RL_SECOND, 4, true);
+	test_fork(3, open_as_nobody, &group);
+	assert_int_equal(rl_check(rl, rule, "k", 1, 1, NULL), RL_ALLOWED);
+	assert_int_equal(rl_check(rl, rule, "k", 1, 1, NULL), RL_DENIED);
+	test_fork(2, refused_as_nobody, NULL);
+	rl_close(rl);
+}
+
+static int
+create_on_a_full_disk(void *arg, int i)
+{
+	struct rl *rl;
+
+	(void)arg;
+	(void)i;
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=64k") < 0)
+		return 77;
+	if (rl_open(test_segment_name(), &(struct rl_options){.keys = 10000}, &rl) != -ENOSPC)
+		return 1;
+	return access(path(), F_OK) == -1 && errno == ENOENT ? 0 : 2;
+}
+
+static void
+test_no_space(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(create_on_a_full_disk(NULL, 0));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip(); /* no right to mount */
+	assert_int_equal(status, 0);
+}
+
+/* All end up in one segment: each charges once, and a limit of their number holds them all. */
+static int
+create_and_charge(void *arg, int i)
+{
+	struct rl_result r;
+	struct rl *rl;
+
+	(void)arg;
+	(void)i;
+	if (rl_open(test_segment_name(), &small, &rl) < 0)
+		return 1;
+	int rule = rl_define(rl, &(struct rl_rule){.name = "r",
+	                                           .capacity = 8,
+	                                           .window_ns = 3600 * RL_SECOND,
+	                                           .granularity = 4,
+	                                           .hard = 1});
+	return rule >= 0 && rl_check(rl, rule, "k", 1, 1, &r) == RL_ALLOWED ? 0 : 2;
+}
+
+static void
+test_created_by_many_at_once(void **state)
+{
+	struct rl_result r;
+	struct rl *rl;
+
+	(void)state;
+	for (int round = 0; round < 50; round++) {
+		test_fork(8, create_and_charge, NULL);
+		assert_int_equal(rl_open(test_segment_name(), &small, &rl), 0);
+		assert_int_equal(rl_find(rl, "r"), 0);
+		assert_int_equal(rl_peek(rl, 0, "k", 1, &r), RL_DENIED);
+		assert_int_equal(test_counter(rl, 0, RL_COUNT_allowed), 8);
+		rl_close(rl);
+		assert_int_equal(rl_unlink(test_segment_name()), 0);
+	}
+}
+
+static void
+test_private_segments_are_apart(void **state)
+{
+	struct rl *a = test_private(10), *b = test_private(10);
+	int rule = test_rule(a, "r", 1, RL_SECOND, 1, false);
+	struct rl_info info;
+
+	(void)state;
+	assert_int_equal(rl_check_at(a, rule, "k", 1, 1, 0, NULL), RL_ALLOWED);
+	assert_int_equal(rl_find(b, "r"), -ENOENT);
+	assert_int_equal(rl_fill(b), 0);
+	rl_info(a, &info);
+	assert_string_equal(info.name, "");
+	assert_true(info.slots >= 10);
+	rl_close(a);
+	rl_close(b);
+	rl_close(NULL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_teardown(name, teardown)
+		TEST(test_counters_stay_when_processes_go),
+		TEST(test_two_mappings_of_one_segment),
+		TEST(test_names_and_options),
+		TEST(test_absent),
+		TEST(test_mode_whatever_the_umask),
+		TEST(test_foreign_files),
+		TEST(test_other_versions),
+		TEST(test_truncated),
+		TEST(test_damaged_geometry),
+		TEST(test_size_that_contradicts_the_header),
+		TEST(test_another_boot),
+		TEST(test_read_only_observer),
+		TEST(test_observer_of_a_dying_slot),
+		TEST(test_users_of_one_group),
+		TEST(test_no_space),
+		TEST(test_created_by_many_at_once),
+		TEST(test_private_segments_are_apart),
+#undef TEST
+	};
+
+	test_segment_name(); /* of this process, before any child asks */
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The window arithmetic, alone on one counter, against the sequential limiter by definition.
+ */
+#include <string.h>
+
+#include "naive.h"
+#include "testing.h"
+#include "window.h"
+
+#define GEN 5
+
+/* A counter: what the table keeps in a slot. */
+struct counter {
+	struct rl_window window;
+	uint32_t capacity;
+	bool has_state;
+	struct rl_word16 word;
+	uint64_t ring[RL_GRANULARITY_MAX];
+};
+
+static void
+counter_init(struct counter *c, struct rl_window window, uint32_t capacity)
+{
+	*c = (struct counter){.window = window, .capacity = capacity};
+	memset(c->ring, 0xa5, sizeof c->ring); /* an older incarnation's */
+}
+
+static void
+store(struct counter *c, const struct rl_state *s)
+{
+	for (uint32_t i = 0; i < s->jump; i++)
+		c->ring[(s->epoch + i) % c->window.count] =
+			rl_ring_entry(s->epoch + i, i == 0 ? s->cur : 0, GEN);
+}
+
+/* Follow plans until the request is charged or denied. */
+static bool
+counter_check(struct counter *c, uint64_t now_ns, uint32_t cost)
+{
+	for (int steps = 0; steps < 8; steps++) {
+		struct rl_state s = rl_state_unpack(c->word, &c->window);
+		struct rl_plan p = rl_window_decide(&c->window, c->has_state ? &s : NULL, NULL, GEN,
+		                                    c->capacity, cost, now_ns);
+		if (p.step == RL_STEP_RING)
+			p = rl_window_decide(&c->window, &s, c->ring, GEN, c->capacity, cost,
+			                     now_ns);
+		if (p.step == RL_STEP_DENY)
+			return false;
+		if (p.step == RL_STEP_CLOSE)
+			store(c, &s);
+		c->word = rl_state_pack(p.next, GEN);
+		c->has_state = true;
+		if (p.charges)
+			return true;
+	}
+	fail_msg("no decision after 8 steps");
+	return false;
+}
+
+static struct rl_history
+history_at(const struct counter *c, uint64_t now_ns)
+{
+	struct rl_state s = rl_state_unpack(c->word, &c->window);
+	struct rl_history h;
+
+	rl_window_history(&c->window, c->has_state ? &s : NULL, c->ring, GEN, now_ns, &h);
+	return h;
+}
+
+static uint32_t
+remaining_at(const struct counter *c, uint64_t now_ns)
+{
+	struct rl_history h = history_at(c, now_ns);
+
+	return rl_window_remaining(&c->window, &h, c->capacity);
+}
+
+/* A denied request is denied until just before retry_at, and allowed at it. */
+static void
+expect_retry(const struct counter *c, const struct naive *n, uint64_t now_ns, uint32_t cost)
+{
+	struct rl_history h = history_at(c, now_ns);
+	uint64_t at = rl_window_retry_at(&c->window, &h, c->capacity, cost);
+
+	assert_true(at > now_ns);
+	assert_false(naive_allows(n, at - 1, cost));
+	assert_true(naive_allows(n, at, cost));
+}
+
+static void
+expect_reset(const struct counter *c, const struct naive *n, uint64_t now_ns)
+{
+	struct rl_history h = history_at(c, now_ns);
+	uint64_t at = rl_window_reset_at(&c->window, &h);
+
+	if (at == 0)
+		at = now_ns;
+	else /* the last charge still counts, if only a little, just before */
+		assert_true(remaining_at(c, at - 1) < c->capacity || !c->window.is_hard);
+	assert_true(naive_remaining(n, at) == n->capacity);
+	assert_true(remaining_at(c, at) == n->capacity);
+}
+
+static void
+expect_left(const struct counter *c, uint64_t now_ns)
+{
+	struct rl_state s = rl_state_unpack(c->word, &c->window);
+	uint32_t left = rl_window_left(&c->window, &s, c->capacity, now_ns);
+	uint32_t exact = remaining_at(c, now_ns);
+
+	assert_true(left <= exact);
+	if (c->window.is_hard || c->window.count <= 1)
+		assert_int_equal(left, exact);
+}
+
+/* One request to both; everything that can be asked must agree. */
+static void
+step(struct counter *c, struct naive *n, uint64_t now_ns, uint32_t cost)
+{
+	assert_int_equal(remaining_at(c, now_ns), naive_remaining(n, now_ns));
+	bool allowed = counter_check(c, now_ns, cost);
+	assert_int_equal(allowed, naive_check(n, now_ns, cost));
+	assert_int_equal(remaining_at(c, now_ns), naive_remaining(n, now_ns));
+	if (allowed)
+		expect_left(c, now_ns);
+	else
+		expect_retry(c, n, now_ns, cost);
+	expect_reset(c, n, now_ns);
+}
+
+static struct naive model;
+
+static void
+start(struct counter *c, uint64_t width, uint32_t count, bool is_hard, uint32_t capacity)
+{
+	struct rl_window w = {.width_ns = width, .count = count, .is_hard = is_hard};
+
+	counter_init(c, w, capacity);
+	naive_init(&model, width, count, is_hard, capacity);
+}
+
+/* Every sequence of six requests whose gaps are drawn from a few telling ones. */
+static void
+run_sequences(uint32_t count, bool is_hard, uint32_t capacity)
+{
+	static const int gaps[] = {0, 1, 3, 4, 7, -2, 13};
+	enum {
+		LENGTH = 6,
+		GAPS = sizeof gaps / sizeof gaps[0],
+		WIDTH = 4
+	};
+	struct counter c;
+
+	for (uint32_t sequence = 0; sequence < 117649; sequence++) { /* 7^6 */
+		uint32_t rest = sequence;
+		int64_t now = 2;
+		start(&c, WIDTH, count, is_hard, capacity);
+		for (int i = 0; i < LENGTH; i++, rest /= GAPS) {
+			now += gaps[rest % GAPS];
+			now = now < 0 ? 0 : now;
+			step(&c, &model, (uint64_t)now, 1 + (uint32_t)(i == 2 && capacity > 1));
+		}
+	}
+}
+
+static void
+test_all_short_sequences(void **state)
+{
+	(void)state;
+	for (uint32_t capacity = 1; capacity <= 3; capacity++) {
+		for (uint32_t count = 0; count <= 3; count++)
+			run_sequences(count, false, capacity);
+		run_sequences(1, true, capacity);
+		run_sequences(3, true, capacity);
+	}
+}
+
+/* Costs, capacities, widths and gaps of every size, sometimes a step back in time. */
+static void
+test_random_histories(void **state)
+{
+	uint64_t seed = 1;
+	struct counter c;
+
+	(void)state;
+	for (int run = 0; run < 1500; run++) {
+		uint32_t count = (uint32_t)test_below(&seed, RL_GRANULARITY_MAX + 1);
+		uint64_t width =
+			156250 + test_random(&seed) % (UINT64_C(1) << test_below(&seed, 52));
+		uint32_t capacity =
+			1 + (uint32_t)test_below(&seed, UINT64_C(1) << test_below(&seed, 28));
+		uint64_t now = test_random(&seed) >> 2;
+		start(&c, width, count, test_below(&seed, 2), capacity);
+		for (int i = 0; i < 200; i++) {
+			uint64_t gap = test_below(&seed, 1 + width * (1 + test_below(&seed, 4)));
+			if (test_below(&seed, 20) == 0)
+				gap = width * test_below(&seed, count + 3);
+			now = test_below(&seed, 10) == 0 && now > gap ? now - gap : now + gap;
+			uint32_t most = test_below(&seed, 3) == 0 ? capacity : 1 + capacity / 5;
+			step(&c, &model, now, 1 + (uint32_t)test_below(&seed, most));
+		}
+	}
+}
+
+static void
+test_known_two_counter_examples(void **state)
+{
+	struct rl_window minute = rl_window_make(RL_SLIDING_WINDOW, 60 * RL_SECOND, 1, false);
+	struct counter c;
+
+	(void)state;
+	/* 42 in the minute before, 18 in this one at its 15th second: 42 * 45/60 + 18 = 49.5 */
+	counter_init(&c, minute, 50);
+	assert_true(counter_check(&c, 0, 42));
+	assert_true(counter_check(&c, 60 * RL_SECOND, 8));
+	assert_true(counter_check(&c, 75 * RL_SECOND, 10));
+	assert_int_equal(remaining_at(&c, 75 * RL_SECOND), 0);
+	/* 400 before, 250 by the 45th second: 400 * 15/60 + 250 = 350 */
+	counter_init(&c, minute, 400);
+	assert_true(counter_check(&c, 0, 400));
+	assert_true(counter_check(&c, 105 * RL_SECOND, 250));
+	assert_int_equal(remaining_at(&c, 105 * RL_SECOND), 50);
+}
+
+/* No span of one window, wherever it starts, holds more than capacity. */
+static void
+test_hard_never_exceeds_capacity_in_any_window(void **state)
+{
+	enum {
+		EVENTS = 4000,
+		CAPACITY = 7
+	};
+	static uint64_t admitted[EVENTS];
+	uint64_t seed = 2;
+	struct counter c;
+
+	(void)state;
+	for (uint32_t count = 1; count <= 8; count++) {
+		uint64_t window = 40 * count, now = 0;
+		uint32_t used = 0;
+		start(&c, 40, count, true, CAPACITY);
+		for (int i = 0; i < EVENTS; i++) {
+			now += test_below(&seed, 12);
+			if (!counter_check(&c, now, 1))
+				continue;
+			admitted[used++] = now;
+			if (used > CAPACITY)
+				assert_true(now - admitted[used - 1 - CAPACITY] >= window);
+		}
+		assert_true(used > CAPACITY);
+	}
+}
+
+static void
+test_width_is_rounded_up(void **state)
+{
+	struct rl_window w = rl_window_make(RL_SLIDING_WINDOW, RL_SECOND, 3, false);
+
+	(void)state;
+	assert_int_equal(w.width_ns, 333333334);
+	assert_int_equal(w.count, 3);
+	w = rl_window_make(RL_FIXED_WINDOW, RL_SECOND, 1, false);
+	assert_int_equal(w.width_ns, RL_SECOND);
+	assert_int_equal(w.count, 0);
+}
+
+static void
+test_words_hold_their_extremes(void **state)
+{
+	struct rl_window w = {.width_ns = 1, .count = RL_GRANULARITY_MAX};
+	struct rl_state most = {
+		.epoch = (UINT64_C(1) << 49) - 1,
+		.cur = RL_CAPACITY_MAX,
+		.sum = RL_CAPACITY_MAX,
+		.span = RL_GRANULARITY_MAX,
+		.jump = RL_GRANULARITY_MAX,
+	};
+	struct rl_word16 word = rl_state_pack(most, 0xff);
+	struct rl_state back = rl_state_unpack(word, &w);
+
+	(void)state;
+	assert_memory_equal(&most, &back, sizeof most);
+	assert_int_equal(rl_state_gen(word), 0xff);
+	assert_false(rl_state_is_dead(word));
+	assert_int_equal(
+		rl_ring_count(rl_ring_entry(most.epoch, RL_CAPACITY_MAX, 255), most.epoch, 255),
+		RL_CAPACITY_MAX);
+	assert_int_equal(rl_ring_count(rl_ring_entry(7, 1, 2), 8, 2), 0);
+	assert_int_equal(rl_ring_count(rl_ring_entry(7, 1, 2), 7, 3), 0);
+}
+
+/* Whatever the bytes say, the arithmetic answers, and plans no impossible state. */
+static void
+test_damaged_words(void **state)
+{
+	uint64_t seed = 3, ring[RL_GRANULARITY_MAX];
+
+	(void)state;
+	for (int run = 0; run < 200000; run++) {
+		struct rl_window w = {
+			.width_ns = 1 + test_below(&seed, RL_WINDOW_MAX),
+			.count = (uint32_t)test_below(&seed, RL_GRANULARITY_MAX + 1),
+			.is_hard = test_below(&seed, 2),
+		};
+		struct rl_word16 word = {.lo = test_random(&seed), .hi = test_random(&seed)};
+		struct rl_state s = rl_state_unpack(word, &w);
+		uint32_t capacity = 1 + (uint32_t)test_below(&seed, RL_CAPACITY_MAX);
+		uint32_t cost = 1 + (uint32_t)test_below(&seed, capacity);
+		uint64_t now = test_random(&seed) >> 1;
+		for (uint32_t i = 0; i < RL_GRANULARITY_MAX; i++)
+			ring[i] = test_below(&seed, 2) ? test_random(&seed)
+			                               : rl_ring_entry(s.epoch - i, 1000, GEN);
+		struct rl_history h;
+		struct rl_plan p = rl_window_decide(&w, &s, ring, GEN, capacity, cost, now);
+		rl_window_history(&w, &s, ring, GEN, now, &h);
+		assert_true(rl_window_remaining(&w, &h, capacity) <= capacity);
+		rl_window_retry_at(&w, &h, capacity, cost);
+		rl_window_reset_at(&w, &h);
+		rl_window_idle_at(&w, &s);
+		assert_true(p.next.span <= w.count && p.next.jump <= w.count);
+		assert_true(p.next.cur <= RL_CAPACITY_MAX && p.next.sum <= RL_CAPACITY_MAX);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_short_sequences),
+		cmocka_unit_test(test_random_histories),
+		cmocka_unit_test(test_known_two_counter_examples),
+		cmocka_unit_test(test_hard_never_exceeds_capacity_in_any_window),
+		cmocka_unit_test(test_width_is_rounded_up),
+		cmocka_unit_test(test_words_hold_their_extremes),
+		cmocka_unit_test(test_damaged_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
