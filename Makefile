@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # rl: a rate limit shared by all worker processes of a host.
 #
-#   make            build/librl.a, build/librl.so.0
+#   make            build/librl.a, build/librl.so.0, build/rlctl
 #   make check      build and pass all tests, on every backend and sanitizer
 #   make format     lay out the sources with clang-format
 #   make clean      remove build/
 #   make help       this text
 #
 # demo, check and bench install the Debian packages they miss. ATOMIC=c11 builds the default
-# targets on the compiler's atomics instead of libck's. CC and CFLAGS are yours.
+# targets on the compiler's atomics instead of libck's. CC and CFLAGS are yours. V=1 shows
+# the commands.
 
 ATOMIC ?= ck
 CFLAGS ?= -O2 -g
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 
 NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev
 NEED_DEMO  := $(NEED_BUILD) apache2-utils
@@ -34,7 +37,7 @@ SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] examples/*.[ch] t
         check-headers check-exports
 .DELETE_ON_ERROR:
 
-all: build/librl.a build/librl.so.0
+all: build/librl.a build/librl.so.0 build/rlctl
 
 help:
 	@sed -n '/^#   make/p; /^# demo/,/^$$/p' Makefile | cut -c3-
@@ -43,7 +46,8 @@ help:
 define VARIANT
 $(1)/o/%.o: %.c $(1)/flags | build/need
 	@mkdir -p $$(@D)
-	$(2) $$(RL_FLAGS) $(3) -Iinclude $$(if $$(filter tests/%,$$<),-Ilibshm -Itests/support) -c -o $$@ $$<
+	$$(call say,CC)
+	$$(Q)$(2) $$(RL_FLAGS) $(3) -Iinclude $$(if $$(filter tests/%,$$<),-Ilibshm -Itests/support) -c -o $$@ $$<
 
 $(1)/flags: FORCE
 	@mkdir -p $(1)
@@ -51,14 +55,17 @@ $(1)/flags: FORCE
 
 $(1)/librl.a: $$(LIB_SRC:%.c=$(1)/o/%.o)
 	@rm -f $$@
-	$$(AR) rcs $$@ $$^
+	$$(call say,AR)
+	$$(Q)$$(AR) rcs $$@ $$^
 
 $(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/librl.a
-	$(2) $(3) -o $$@ $$^ -ljansson
+	$$(call say,LINK)
+	$$(Q)$(2) $(3) -o $$@ $$^ -ljansson
 
 $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/librl.a
 	@mkdir -p $$(@D)
-	$(2) $(3) -o $$@ $$^ -lcmocka -lpthread
+	$$(call say,LINK)
+	$$(Q)$(2) $(3) -o $$@ $$^ -lcmocka -lpthread
 
 -include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
 endef
@@ -73,11 +80,13 @@ $(eval $(call VARIANT,build/v/tsan,clang,-O1 -g $(C11) -fsanitize=thread))
 FORCE:
 
 build/librl.so.0: $(LIB_SRC:%.c=build/o/%.o) libshm/librl.map
-	$(CC) $(CFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/librl.map \
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/librl.map \
 		-Wl,-z,defs -o $@ $(LIB_SRC:%.c=build/o/%.o)
 
 build/prefork: build/o/examples/prefork.o build/librl.a
-	$(CC) $(CFLAGS) -o $@ $^
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^
 
 # The packages that the goals of this run need: demo, check and bench install them.
 NEED := $(NEED_BUILD)
@@ -102,8 +111,9 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
            build/v/tsan/tests/race/test_threads
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
-check: all check-format check-headers check-exports $(CHECKED)
-	@tests/support/run.sh $(CHECKED)
+check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
+       build/v/asan/rlctl
+	@tests/support/run.sh $(CHECKED) tests/cli/run.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)

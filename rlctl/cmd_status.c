@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* status: the segment, its rules, and the sum of every counter. */
+
+#include <grp.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <rl_admin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "duration.h"
+#include "output.h"
+#include "rule.h"
+
+struct rule_status {
+	struct rl_rule_info info;
+	uint64_t counters[RL_COUNTERS];
+};
+
+struct status {
+	struct rl_info info;
+	uint64_t fill;
+	size_t rule_count;
+	struct rule_status *rules;
+	uint64_t totals[RL_COUNTERS];
+};
+
+struct id_text {
+	char text[64];
+};
+
+static void
+add_rule(struct status *status, struct rl *rl, int id)
+{
+	struct rule_status *rule = &status->rules[status->rule_count];
+
+	if (!rule_read(rl, id, &rule->info) || rl_stats(rl, id, rule->counters) < 0)
+		return;
+	for (size_t i = 0; i < RL_COUNTERS; i++)
+		status->totals[i] += rule->counters[i];
+	status->rule_count++;
+}
+
+static void
+collect(struct status *status, struct rl *rl)
+{
+	memset(status, 0, sizeof(*status));
+	rl_info(rl, &status->info);
+	status->fill = rl_fill(rl);
+	status->rules = need(calloc(status->info.rules + 1, sizeof(*status->rules)));
+	for (uint32_t id = 0; id < status->info.rules; id++)
+		add_rule(status, rl, (int)id);
+}
+
+static const char *
+on_full_name(enum rl_on_full on_full)
+{
+	switch (on_full) {
+	case RL_FULL_EVICT:
+		return "evict";
+	case RL_FULL_DENY:
+		return "deny";
+	case RL_FULL_ALLOW:
+		return "allow";
+	}
+	return "unknown";
+}
+
+static struct id_text
+id_format(const char *name, unsigned id)
+{
+	struct id_text out;
+
+	if (name)
+		snprintf(out.text, sizeof(out.text), "%s", name);
+	else
+		snprintf(out.text, sizeof(out.text), "%u", id);
+	return out;
+}
+
+static struct id_text
+owner_format(uid_t uid)
+{
+	const struct passwd *entry = getpwuid(uid);
+
+	return id_format(entry ? entry->pw_name : NULL, uid);
+}
+
+static struct id_text
+group_format(gid_t gid)
+{
+	const struct group *entry = getgrgid(gid);
+
+	return id_format(entry ? entry->gr_name : NULL, gid);
+}
+
+static struct id_text
+mode_format(mode_t mode)
+{
+	struct id_text out;
+
+	snprintf(out.text, sizeof(out.text), "%04o", mode & 07777U);
+	return out;
+}
+
+/* Parts per thousand of the places that are taken. */
+static uint64_t
+fill_permille(const struct status *status)
+{
+	return status->info.slots ? status->fill * 1000 / status->info.slots : 0;
+}
+
+static void
+print_segment(const struct status *status)
+{
+	const struct rl_info *info = &status->info;
+	uint64_t permille = fill_permille(status);
+
+	printf("segment    %s\n", info->name);
+	printf("layout     %" PRIu32 "\n", info->layout);
+	printf("bytes      %" PRIu64 "\n", info->bytes);
+	printf("slots      %" PRIu64 "\n", info->slots);
+	printf("fill       %" PRIu64 " (%" PRIu64 ".%" PRIu64 " %%)\n", status->fill, permille / 10,
+	       permille % 10);
+	printf("ring       %" PRIu32 "\n", info->ring);
+	printf("key_bytes  %" PRIu32 "\n", info->key_bytes);
+	printf("on_full    %s\n", on_full_name(info->on_full));
+	printf("buffer     %s\n", duration_format(info->buffer_ns).text);
+	printf("owner      %s\n", owner_format(info->owner).text);
+	printf("group      %s\n", group_format(info->group).text);
+	printf("mode       %s\n", mode_format(info->mode).text);
+	printf("created    %s UTC\n", time_format(info->created_ns, false).text);
+}
+
+static void
+print_rule(const struct rule_status *rule)
+{
+	const struct rl_rule_info *info = &rule->info;
+	uint64_t bucket_ns = info->granularity ? info->window_ns / info->granularity : 0;
+
+	printf("%-14s  %9" PRIu32 "  %7s  %4" PRIu32 " x %-7s  %-4s  %10" PRIu64 "  %10" PRIu64
+	       "  ",
+	       algorithm_name(info->algorithm), info->capacity,
+	       duration_format(info->window_ns).text, info->granularity,
+	       duration_format(bucket_ns).text, info->hard ? "yes" : "no",
+	       rule->counters[RL_COUNT_allowed], rule->counters[RL_COUNT_denied]);
+	output_bytes(info->name, strlen(info->name));
+	putchar('\n');
+}
+
+static void
+print_rules(const struct status *status)
+{
+	if (status->rule_count == 0) {
+		puts("\nno rules");
+		return;
+	}
+	printf("\n%-14s  %9s  %7s  %-14s  %-4s  %10s  %10s  %s\n", "algorithm", "capacity",
+	       "window", "   granularity", "hard", "allowed", "denied", "rule");
+	for (size_t i = 0; i < status->rule_count; i++)
+		print_rule(&status->rules[i]);
+}
+
+static bool
+is_shown(size_t counter, uint64_t value)
+{
+	return value > 0 || counter == RL_COUNT_allowed || counter == RL_COUNT_denied;
+}
+
+static void
+print_totals(const struct status *status)
+{
+	putchar('\n');
+	for (size_t i = 0; i < RL_COUNTERS; i++)
+		if (is_shown(i, status->totals[i]))
+			printf("%-14s  %10" PRIu64 "  %s\n", rl_counters[i].name, status->totals[i],
+			       rl_counters[i].text);
+}
+
+static json_t *
+json_segment(const struct status *status)
+{
+	const struct rl_info *info = &status->info;
+	json_t *object = need(json_object());
+
+	json_put(object, "name", json_text(info->name));
+	json_put(object, "layout", json_count(info->layout));
+	json_put(object, "bytes", json_count(info->bytes));
+	json_put(object, "slots", json_count(info->slots));
+	json_put(object, "fill", json_count(status->fill));
+	json_put(object, "fill_percent", json_count(fill_permille(status) / 10));
+	json_put(object, "ring", json_count(info->ring));
+	json_put(object, "key_bytes", json_count(info->key_bytes));
+	json_put(object, "on_full", json_text(on_full_name(info->on_full)));
+	json_put(object, "buffer_ns", json_count(info->buffer_ns));
+	json_put(object, "owner", json_text(owner_format(info->owner).text));
+	json_put(object, "group", json_text(group_format(info->group).text));
+	json_put(object, "mode", json_text(mode_format(info->mode).text));
+	json_put(object, "created_ns", json_count(info->created_ns));
+	return object;
+}
+
+static json_t *
+json_rule(const struct rule_status *rule)
+{
+	const struct rl_rule_info *info = &rule->info;
+	json_t *object = need(json_object());
+
+	json_put(object, "name", json_text(info->name));
+	json_put(object, "algorithm", json_text(algorithm_name(info->algorithm)));
+	json_put(object, "capacity", json_count(info->capacity));
+	json_put(object, "window_ns", json_count(info->window_ns));
+	json_put(object, "granularity", json_count(info->granularity));
+	json_put(object, "hard", json_boolean(info->hard));
+	json_put(object, "allowed", json_count(rule->counters[RL_COUNT_allowed]));
+	json_put(object, "denied", json_count(rule->counters[RL_COUNT_denied]));
+	return object;
+}
+
+static json_t *
+json_rules(const struct status *status)
+{
+	json_t *array = need(json_array());
+
+	for (size_t i = 0; i < status->rule_count; i++)
+		json_push(array, json_rule(&status->rules[i]));
+	return array;
+}
+
+static json_t *
+json_totals(const struct status *status)
+{
+	json_t *object = need(json_object());
+
+	for (size_t i = 0; i < RL_COUNTERS; i++)
+		json_put(object, rl_counters[i].name, json_count(status->totals[i]));
+	return object;
+}
+
+static void
+write_json(const struct status *status)
+{
+	json_t *root = need(json_object());
+
+	json_put(root, "segment", json_segment(status));
+	json_put(root, "rules", json_rules(status));
+	json_put(root, "counters", json_totals(status));
+	output_json(root);
+}
+
+static void
+write_text(const struct status *status)
+{
+	print_segment(status);
+	print_rules(status);
+	print_totals(status);
+}
+
+int
+run_status(const struct context *context)
+{
+	struct rl *rl = open_segment(context);
+	struct status status;
+
+	if (!rl)
+		return EXIT_TROUBLE;
+	collect(&status, rl);
+	if (option_value(context, "json"))
+		write_json(&status);
+	else
+		write_text(&status);
+	free(status.rules);
+	rl_close(rl);
+	return EXIT_YES;
+}

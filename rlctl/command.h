@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_COMMAND_H
+#define RLCTL_COMMAND_H
+
+/*
+ * A verb of rlctl is one row of commands[] (main.c) and one file cmd_<verb>.c. Usage,
+ * help, option parsing and dispatch are all made from the row.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rl;
+
+enum {
+	EXIT_YES = 0,
+	EXIT_NO = 1,
+	EXIT_TROUBLE = 2
+};
+
+#define OPTIONS_MAX 24 /* global ones and one verb's */
+
+/* An option; a list of them ends with a NULL name. */
+struct command_option {
+	const char *name;
+	char letter;          /* short form, or 0 */
+	const char *argument; /* what it takes, as shown in help; NULL: nothing */
+	const char *text;
+};
+
+struct context;
+
+struct command {
+	const char *name;
+	const char *synopsis;
+	const char *summary;
+	const struct command_option *options; /* its own, besides the global ones; or NULL */
+	int operands_min;
+	int operands_max;
+	int (*run)(const struct context *context); /* returns the exit status */
+};
+
+/* What the command line said. */
+struct context {
+	const struct command *command; /* NULL until the verb is known */
+	const char *values[OPTIONS_MAX];
+	int operand_count;
+	char **operands;
+};
+
+extern const struct command commands[]; /* ends with a NULL name */
+extern const struct command_option global_options[];
+extern const struct command_option replay_options[];
+
+const struct command *command_find(const char *name);
+
+/* Like command_find(), but an unknown name is told to the user. */
+const struct command *command_need(const char *name);
+
+/*
+ * The value of an option, "" for one that takes none; NULL if it was not given. Asking
+ * for a name that is in neither table is a mistake of the caller.
+ */
+const char *option_value(const struct context *context, const char *name);
+
+/* Open --segment for reading. NULL after a message. */
+struct rl *open_segment(const struct context *context);
+
+int run_status(const struct context *context);
+int run_list(const struct context *context);
+int run_get(const struct context *context);
+int run_replay(const struct context *context);
+int run_help(const struct context *context);
+
+#endif

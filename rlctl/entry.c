@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "entry.h"
+
+struct usage
+usage_of(const struct rl_entry *entry)
+{
+	return (struct usage){
+		.limit = entry->peek.limit,
+		.used = entry->used,
+		.remaining = entry->peek.remaining,
+		.is_limited = entry->is_limited,
+		.retry_after_ns = entry->peek.retry_after_ns,
+		.reset_after_ns = entry->peek.reset_after_ns,
+	};
+}
+
+const char *
+usage_state(const struct usage *usage)
+{
+	return usage->is_limited ? "limited" : "open";
+}
+
+void
+json_put_usage(json_t *object, const struct usage *usage)
+{
+	json_put(object, "limit", json_count(usage->limit));
+	json_put(object, "used", json_count(usage->used));
+	json_put(object, "remaining", json_count(usage->remaining));
+	json_put(object, "limited", json_boolean(usage->is_limited));
+	json_put(object, "retry_after_ns", json_duration(usage->retry_after_ns));
+	json_put(object, "reset_after_ns", json_duration(usage->reset_after_ns));
+}

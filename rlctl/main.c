@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rlctl: look into a segment, and try a limit on recorded traffic. */
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "help.h"
+#include "options.h"
+#include "output.h"
+
+#define VERSION "0.1.0"
+
+const struct command commands[] = {
+	{"status", "", "show the segment, its rules and its counters", NULL, 0, 0, run_status},
+	{"list", "", "list the live keys, most used first", NULL, 0, 0, run_list},
+	{"get", "RULE KEY", "explain the counter of one key", NULL, 2, 2, run_get},
+	{"replay", "--capacity N --window D [FILE...|-]",
+         "say what a limit would have done to recorded traffic", replay_options, 0, INT_MAX,
+         run_replay},
+	{"help", "[VERB]", "explain rlctl or one of its verbs", NULL, 0, 1, run_help},
+	{0},
+};
+
+const struct command *
+command_find(const char *name)
+{
+	for (const struct command *command = commands; command->name; command++)
+		if (strcmp(command->name, name) == 0)
+			return command;
+	return NULL;
+}
+
+static bool
+check_operands(const struct context *context)
+{
+	const struct command *command = context->command;
+
+	if (context->operand_count < command->operands_min)
+		complain("%s: missing operand; usage: rlctl %s %s", command->name, command->name,
+		         command->synopsis);
+	else if (context->operand_count > command->operands_max)
+		complain("%s: unexpected operand '%s'", command->name,
+		         context->operands[command->operands_max]);
+	else
+		return true;
+	return false;
+}
+
+static int
+run_verb(const struct context *context)
+{
+	if (option_value(context, "help")) {
+		help_command(context->command);
+		return EXIT_YES;
+	}
+	return check_operands(context) ? context->command->run(context) : EXIT_TROUBLE;
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct context context = {0};
+
+	if (!options_parse(&context, argc, argv))
+		return EXIT_TROUBLE;
+	if (option_value(&context, "version")) {
+		puts("rlctl " VERSION);
+		return EXIT_YES;
+	}
+	if (context.command)
+		return run_verb(&context);
+	if (option_value(&context, "help")) {
+		help_all();
+		return EXIT_YES;
+	}
+	complain("no verb given; see 'rlctl help'");
+	return EXIT_TROUBLE;
+}
+
+int
+main(int argc, char **argv)
+{
+	int status;
+
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported as the failed write it is */
+	status = run(argc, argv);
+	return output_finish() ? status : EXIT_TROUBLE;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_NUMBER_H
+#define RLCTL_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Read decimal digits at *text and move *text behind them. False if there is none or the
+ * value does not fit. */
+bool number_read(const char **text, uint64_t *value);
+
+/* The value of a text that is a number of at least `least` and at most `most`, and nothing
+ * else. False after a message that begins with `what`. */
+bool number_need(const char *what, const char *text, uint64_t least, uint64_t most,
+                 uint64_t *value);
+
+#endif

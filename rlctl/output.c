@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <rl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command.h"
+#include "escape.h"
+#include "output.h"
+
+void
+complain(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("rlctl: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+}
+
+void *
+need(void *pointer)
+{
+	if (pointer)
+		return pointer;
+	complain("out of memory");
+	exit(EXIT_TROUBLE);
+}
+
+bool
+output_finish(void)
+{
+	bool has_failed = ferror(stdout) != 0;
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !has_failed)
+		return true;
+	complain("stdout: %s", errno ? strerror(errno) : "output was lost");
+	return false;
+}
+
+void
+output_bytes(const void *bytes, size_t len)
+{
+	char *text = escape(bytes, len);
+
+	fputs(text, stdout);
+	free(text);
+}
+
+void
+output_key(const struct key_view *key)
+{
+	if (!key->bytes) {
+		printf("#%" PRIx64, key->id);
+		return;
+	}
+	output_bytes(key->bytes, key->kept);
+	if (key->kept < key->len)
+		fputs("…", stdout);
+}
+
+void
+output_bar(uint64_t value, uint64_t most, unsigned width)
+{
+	uint64_t columns = most ? (value * width + most - 1) / most : 0;
+
+	while (columns-- > 0)
+		putchar('#');
+}
+
+struct time_text
+time_format(uint64_t unix_ns, bool with_ms)
+{
+	struct time_text out;
+	time_t seconds = (time_t)(unix_ns / RL_SECOND);
+	struct tm tm;
+	size_t used;
+
+	gmtime_r(&seconds, &tm);
+	used = strftime(out.text, sizeof(out.text), "%Y-%m-%d %H:%M:%S", &tm);
+	if (with_ms)
+		snprintf(out.text + used, sizeof(out.text) - used, ".%03" PRIu64,
+		         unix_ns % RL_SECOND / RL_MILLISECOND);
+	return out;
+}

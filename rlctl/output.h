@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_OUTPUT_H
+#define RLCTL_OUTPUT_H
+
+/*
+ * Everything that rlctl writes goes through here: data to stdout, messages to stderr.
+ * Keys are chosen by clients, so no byte of them reaches a terminal unescaped.
+ */
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "rlctl: ..." and a newline on stderr. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* `pointer`, unless it is NULL: then there is no memory, and the program ends. */
+void *need(void *pointer);
+
+/* Flush stdout; false after a message if anything written to it was lost. */
+bool output_finish(void);
+
+/* A key as far as it is known. */
+struct key_view {
+	const void *bytes; /* NULL: lost */
+	size_t kept;       /* bytes at `bytes` */
+	size_t len;        /* bytes in the whole key */
+	uint64_t id;       /* stands for a lost key */
+};
+
+void output_key(const struct key_view *key);
+void output_bytes(const void *bytes, size_t len);
+
+/* `width` columns for `most`, at least one for anything above 0; counts below 2^57. */
+void output_bar(uint64_t value, uint64_t most, unsigned width);
+
+struct time_text {
+	char text[40];
+};
+
+/* Unix time as UTC; with milliseconds if asked. */
+struct time_text time_format(uint64_t unix_ns, bool with_ms);
+
+/* Write a JSON document and give it up. Every function below ends the program if there is
+ * no memory. */
+void output_json(json_t *root);
+json_t *json_count(uint64_t value);  /* an integer, at most 2^63 - 1 */
+json_t *json_duration(uint64_t ns);  /* the same; null for RL_NEVER_NS */
+json_t *json_text(const char *text); /* a string of any bytes, \xNN where needed */
+void json_put(json_t *object, const char *name, json_t *value);
+void json_push(json_t *array, json_t *value);
+void json_put_key(json_t *object, const struct key_view *key); /* key, key_hex, truncated */
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <inttypes.h>
+#include <rl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "escape.h"
+#include "output.h"
+#include "utf8.h"
+
+/* ASCII alone, so that no key can act on a terminal through a JSON string either. */
+#define DUMP_FLAGS (JSON_INDENT(2) | JSON_ENSURE_ASCII)
+
+void
+output_json(json_t *root)
+{
+	char *text = need(json_dumps(root, DUMP_FLAGS));
+
+	puts(text);
+	free(text);
+	json_decref(root);
+}
+
+json_t *
+json_count(uint64_t value)
+{
+	return need(json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value));
+}
+
+json_t *
+json_duration(uint64_t ns)
+{
+	return ns == RL_NEVER_NS ? json_null() : json_count(ns);
+}
+
+void
+json_put(json_t *object, const char *name, json_t *value)
+{
+	need(json_object_set_new(object, name, value) == 0 ? object : NULL);
+}
+
+void
+json_push(json_t *array, json_t *value)
+{
+	need(json_array_append_new(array, value) == 0 ? array : NULL);
+}
+
+static json_t *
+json_bytes(const void *bytes, size_t len)
+{
+	json_t *string;
+	char *text;
+
+	if (utf8_is_valid(bytes, len))
+		return need(json_stringn(bytes, len));
+	text = escape(bytes, len);
+	string = need(json_string(text));
+	free(text);
+	return string;
+}
+
+json_t *
+json_text(const char *text)
+{
+	return json_bytes(text, strlen(text));
+}
+
+static json_t *
+json_hex(const unsigned char *bytes, size_t len)
+{
+	char *text = need(calloc(2, len + 1));
+	json_t *string;
+
+	for (size_t i = 0; i < len; i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	string = need(json_string(text));
+	free(text);
+	return string;
+}
+
+void
+json_put_key(json_t *object, const struct key_view *key)
+{
+	if (!key->bytes) {
+		json_put(object, "key", json_null());
+		json_put(object, "key_id", need(json_sprintf("#%" PRIx64, key->id)));
+		return;
+	}
+	json_put(object, "key", json_bytes(key->bytes, key->kept));
+	if (!utf8_is_valid(key->bytes, key->kept))
+		json_put(object, "key_hex", json_hex(key->bytes, key->kept));
+	if (key->kept < key->len)
+		json_put(object, "truncated", json_true());
+}

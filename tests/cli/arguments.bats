@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Usage, help, and what is wrong with a command line.
+
+load common
+
+@test "no verb is an error, help is not" {
+	rlctl
+	in_trouble 'no verb'
+	rlctl --help
+	exits 0
+	says 'usage: rlctl'
+	rlctl -h
+	exits 0
+}
+
+@test "the version is told before and after a verb" {
+	for args in -V --version 'status --version' '-V list'; do
+		# shellcheck disable=SC2086
+		rlctl $args
+		exits 0
+		says_line 'rlctl 0.1.0'
+	done
+}
+
+@test "help, usage and --help of each verb come from one table" {
+	rlctl help
+	exits 0
+	[ "$output" = "$("$RLCTL" --help)" ]
+	verbs=$(sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' <<<"$output")
+	[ "$(paste -sd' ' <<<"$verbs")" = 'status list get replay help' ]
+	for verb in $verbs; do
+		summary=$("$RLCTL" help | sed -n "s/^  $verb  *//p")
+		rlctl help "$verb"
+		exits 0
+		says "usage: rlctl [OPTION...] $verb"
+		says_line "$verb: $summary"
+		[ "$output" = "$("$RLCTL" "$verb" --help)" ]
+		[ "$output" = "$("$RLCTL" -h "$verb")" ]
+	done
+}
+
+@test "help names every option of replay" {
+	rlctl replay -h
+	exits 0
+	for option in algorithm capacity window granularity hard format origin top segment json; do
+		says "--$option"
+	done
+}
+
+@test "an unknown verb is named, and a near one proposed" {
+	rlctl stauts
+	in_trouble "unknown verb 'stauts'; did you mean 'status'?"
+	rlctl help replya
+	in_trouble "unknown verb 'replya'; did you mean 'replay'?"
+	rlctl frobnicate
+	in_trouble "unknown verb 'frobnicate'"
+}
+
+@test "an unknown option is named, and a near one proposed" {
+	rlctl replay --capicity 3
+	in_trouble "unknown option '--capicity'; did you mean '--capacity'?"
+	rlctl --frobnicate
+	in_trouble "unknown option '--frobnicate'"
+	rlctl list -x
+	in_trouble "unknown option '-x'"
+	rlctl status --capacity 3
+	in_trouble "unknown option '--capacity'"
+}
+
+@test "options with and without a value" {
+	rlctl replay --window
+	in_trouble "option '--window' needs D"
+	rlctl -s
+	in_trouble "option '--segment' needs NAME"
+	rlctl --json=yes status
+	in_trouble "option '--json' takes no value"
+}
+
+@test "operands are counted" {
+	rlctl get login
+	in_trouble 'get: missing operand'
+	rlctl status more
+	in_trouble "status: unexpected operand 'more'"
+	rlctl get a b c
+	in_trouble "get: unexpected operand 'c'"
+}
+
+replay_trouble() {
+	local text=$1
+	shift
+	rlctl_in '1 a\n' replay "$@"
+	in_trouble "$text"
+}
+
+@test "replay: what is missing" {
+	replay_trouble '--capacity is missing' -w 1s
+	replay_trouble '--window is missing' -c 1
+}
+
+@test "replay: --capacity is checked" {
+	for text in 0 -1 +1 1.5 '' ten 268435456 18446744073709551617 '1 '; do
+		replay_trouble "--capacity: '$text'" -w 1s "--capacity=$text"
+	done
+}
+
+@test "replay: --window is checked" {
+	replay_trouble "--window: '' is empty" -c 1 -w ''
+	replay_trouble "--window: '10' has no unit" -c 1 -w 10
+	replay_trouble "--window: '10x' has an unknown unit" -c 1 -w 10x
+	replay_trouble "--window: '10s5' has an unknown unit" -c 1 -w 10s5
+	replay_trouble "--window: 's' does not begin" -c 1 -w s
+	replay_trouble "--window: '-1s' does not begin" -c 1 -w-1s
+	replay_trouble "--window: ' 1s' does not begin" -c 1 -w ' 1s'
+	replay_trouble "--window: '300000d' is too long" -c 1 -w 300000d
+	replay_trouble "--window: '18446744073709551616ns' is too long" -c 1 \
+		-w 18446744073709551616ns
+	replay_trouble "--window: '9ms' is not from 10ms to 31d" -c 1 -w 9ms
+	replay_trouble "--window: '32d' is not from 10ms to 31d" -c 1 -w 32d
+}
+
+@test "replay: every unit means what it says" {
+	for pair in 10000000ns=10ms 10000us=10ms 2000ms=2s 60s=1m 60m=1h 24h=1d 90s=90s; do
+		rlctl_in '1 a\n' replay -c 1 -w "${pair%=*}"
+		exits 0
+		says_line "limit         sliding_window, 1 per ${pair#*=}"
+	done
+}
+
+@test "replay: --granularity divides the window into 1 to 64 parts" {
+	replay_trouble "--granularity: the window is not a whole multiple of '3s'" -c 1 -w 10s -g 3s
+	replay_trouble "--granularity: the window is not a whole multiple of '0s'" -c 1 -w 10s -g 0s
+	replay_trouble "--granularity: the window is not a whole multiple of '20s'" -c 1 -w 10s -g 20s
+	replay_trouble "--granularity: '1s' makes more than 64" -c 1 -w 65s -g 1s
+	replay_trouble "--granularity: 'x' does not begin" -c 1 -w 10s -g x
+	replay_trouble '--granularity: fixed_window' -c 1 -w 10s -g 5s -a fixed_window
+	rlctl_in '1 a\n' replay -c 1 -w 64s -g 1s
+	exits 0
+	says 'sliding_window, 1 per 64s, 64 x 1s'
+	rlctl_in '1 a\n' replay -c 1 -w 10s -g 10s -a fixed_window
+	exits 0
+}
+
+@test "replay: words are checked" {
+	replay_trouble "unknown algorithm 'leaky'" -c 1 -w 1s -a leaky
+	replay_trouble "unknown format 'clf'" -c 1 -w 1s -f clf
+	replay_trouble "unknown origin 'last'" -c 1 -w 1s -o last
+	replay_trouble "--top: 'x'" -c 1 -w 1s --top x
+	replay_trouble '--hard: only sliding_window' -c 1 -w 1s --hard -a fixed_window
+}
+
+@test "output that is lost is an error" {
+	for args in help 'replay -c 1 -w 1s' 'replay -c 1 -w 1s --json' --version; do
+		# shellcheck disable=SC2086
+		rlctl_full $args
+		exits 2
+		[ "$output" = 'rlctl: stdout: No space left on device' ]
+	done
+}
+
+@test "a closed pipe is an error, not a signal" {
+	run bash -c '{ sleep 0.2; "$1" help 2>/dev/null; } | true; exit "${PIPESTATUS[0]}"' - "$RLCTL"
+	[ "$status" -eq 2 ]
+}

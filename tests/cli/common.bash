@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Shared by the tests of rlctl: which binaries to run, and how to look at what they wrote.
+
+bats_require_minimum_version 1.5.0
+
+top="$BATS_TEST_DIRNAME/../.."
+: "${RLCTL:=$top/build/rlctl}" "${FILL:=$top/build/tests/cli/fill}"
+
+# Run rlctl; afterwards $status, $output (stdout) and $stderr.
+rlctl() {
+	run --separate-stderr "$RLCTL" "$@"
+}
+
+# The same, with the first argument (a printf format) as its standard input.
+rlctl_in() {
+	local text=$1
+	shift
+	# shellcheck disable=SC2059
+	printf -- "$text" >"$BATS_TEST_TMPDIR/in"
+	run --separate-stderr "$RLCTL" "$@" <"$BATS_TEST_TMPDIR/in"
+}
+
+# The same, with nowhere to write to; only $status is left.
+rlctl_full() {
+	[ -w /dev/full ] || skip 'no /dev/full'
+	run bash -c '"$@" </dev/null >/dev/full' - "$RLCTL" "$@"
+}
+
+fail_with() {
+	# shellcheck disable=SC2154 # set by run
+	printf '%s\n' "$*" "status $status" "stdout: $output" "stderr: $stderr" >&2
+	return 1
+}
+
+exits() {
+	[ "$status" -eq "$1" ] || fail_with "expected exit status $1"
+}
+
+# A line of stdout, or of stderr, is or holds this text.
+says_line() {
+	grep -qxF -- "$1" <<<"$output" || fail_with "no such line on stdout: $1"
+}
+
+says() {
+	grep -qF -- "$1" <<<"$output" || fail_with "not on stdout: $1"
+}
+
+says_not() {
+	! grep -qF -- "$1" <<<"$output" || fail_with "on stdout: $1"
+}
+
+complains() {
+	grep -qF -- "$1" <<<"$stderr" || fail_with "not on stderr: $1"
+}
+
+# Each NAME=VALUE is a member of the JSON object on stdout. The output is indented by two
+# for each level, so that the top level can be told from what is inside.
+has() {
+	local pair
+	for pair in "$@"; do
+		grep -qE "^  \"${pair%%=*}\": ${pair#*=},?\$" <<<"$output" ||
+			fail_with "not at top level: $pair"
+	done
+}
+
+# The values of one member wherever it occurs, in order, with blanks between them.
+values() {
+	sed -nE "s/^ *\"$1\": (.*[^,]),?\$/\1/p" <<<"$output" | paste -sd' '
+}
+
+are() {
+	[ "$(values "$1")" = "$2" ] || fail_with "$1 is $(values "$1"), not $2"
+}
+
+# A trouble is told on stderr, by its name, and nothing is written to stdout.
+in_trouble() {
+	exits 2
+	complains 'rlctl: '
+	complains "$1"
+	[ -z "$output" ] || fail_with 'stdout is not empty'
+}

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# status, list and get on a live segment. Its windows are 30 days, so that none ends during
+# a test.
+
+load common
+
+month_ms=2592000000
+
+setup() {
+	segment="bats-$$-$BATS_TEST_NUMBER"
+	rm -f "/dev/shm/rl.$segment"
+}
+
+teardown() {
+	rm -f "/dev/shm/rl.$segment"
+}
+
+fill() {
+	"$FILL" "$segment" "$@"
+}
+
+@test "a segment that is not there is named, and not created" {
+	for args in status list 'get login a'; do
+		# shellcheck disable=SC2086
+		rlctl -s "$segment" $args
+		in_trouble "segment '$segment'"
+	done
+	[ ! -e "/dev/shm/rl.$segment" ]
+	rlctl -s a/b status
+	in_trouble "segment 'a/b'"
+}
+
+@test "a file that is no segment is refused" {
+	printf 'not a segment' >"/dev/shm/rl.$segment"
+	rlctl -s "$segment" status
+	in_trouble "segment '$segment'"
+}
+
+@test "status: the segment, its rules, and only the counters that count" {
+	fill login 5 $month_ms 1 alice=3 bob=9
+	fill api 100 60000 6 carol=2
+	fill day 7 86400000 0 dave=1
+	rlctl -s "$segment" status
+	exits 0
+	says_line "segment    $segment"
+	says_line 'mode       0600'
+	says_line "owner      $(stat -c %U "/dev/shm/rl.$segment")"
+	says_line "bytes      $(stat -c %s "/dev/shm/rl.$segment")"
+	says_line 'key_bytes  48'
+	says_line 'on_full    evict'
+	says_line 'buffer     200ms'
+	grep -qxE 'fill       4 \([0-9]+\.[0-9] %\)' <<<"$output"
+	grep -qxE 'sliding_window +5 +30d +1 x 30d +no +8 +4  login' <<<"$output"
+	grep -qxE 'sliding_window +100 +1m +6 x 10s +no +2 +0  api' <<<"$output"
+	grep -qxE 'fixed_window +7 +1d +1 x 1d +no +1 +0  day' <<<"$output"
+	grep -qE '^allowed +11 ' <<<"$output"
+	grep -qE '^denied +4 ' <<<"$output"
+	grep -qE '^inserted +4 ' <<<"$output"
+	says_not evicted
+}
+
+@test "status: allowed and denied are shown even when zero" {
+	fill login 5 $month_ms 1 alice=0
+	rlctl -s "$segment" status
+	grep -qE '^allowed +0 ' <<<"$output"
+	grep -qE '^denied +0 ' <<<"$output"
+	says_not inserted
+}
+
+@test "status --json" {
+	fill login 5 $month_ms 1 alice=3 bob=9
+	fill api 100 60000 6 carol=2
+	rlctl status --json --segment "$segment"
+	exits 0
+	are name "\"$segment\" \"login\" \"api\""
+	are algorithm '"sliding_window" "sliding_window"'
+	are capacity '5 100'
+	are window_ns '2592000000000000 60000000000'
+	are granularity '1 6'
+	are hard 'false false'
+	are allowed '8 2 10'
+	are denied '4 0 4'
+	are fill 3
+	are mode '"0600"'
+	are on_full '"evict"'
+	are evicted 0
+	[ "$(values created_ns)" -gt 1700000000000000000 ]
+}
+
+@test "list: by rule, most used first, then the count" {
+	fill login 5 $month_ms 1 alice=3 bob=9 zoe=1 amy=1
+	fill api 100 $month_ms 1 alice=42
+	rlctl -s "$segment" list
+	exits 0
+	[ "$(awk '/\// && !/used/ { print $1, $2, $3, $NF }' <<<"$output" | paste -sd,)" = \
+		'5/5 0 limited bob,3/5 2 open alice,1/5 4 open amy,1/5 4 open zoe,42/100 58 open alice' ]
+	says_line '5 live keys'
+	rlctl -s "$segment" list --json
+	exits 0
+	are rule '"login" "login" "login" "login" "api"'
+	are key '"bob" "alice" "amy" "zoe" "alice"'
+	are used '5 3 1 1 42'
+	are limit '5 5 5 5 100'
+	are remaining '0 2 4 4 58'
+	are limited 'true false false false false'
+	[ "$(values retry_after_ns | cut -d' ' -f2-)" = '0 0 0 0' ]
+	[ "$(values retry_after_ns | cut -d' ' -f1)" -gt 0 ]
+}
+
+@test "list: nothing to show" {
+	fill login 5 $month_ms 1 alice=0
+	rlctl -s "$segment" list
+	exits 0
+	[ "$output" = '0 live keys' ]
+	rlctl -s "$segment" list -j
+	has 'keys=\[\]'
+}
+
+@test "list and get: a key is gone once its window and the buffer have passed" {
+	fill short 5 10 0 alice=3
+	sleep 0.4
+	rlctl -s "$segment" status --json
+	are fill 1
+	rlctl -s "$segment" list
+	exits 0
+	[ "$output" = '0 live keys' ]
+	rlctl -s "$segment" get short alice
+	exits 1
+}
+
+@test "list and get: keys are shown safely" {
+	fill login 5 $month_ms 1 $'\033]0;x\007"=1' $'\xff\xfe=2' $'\u202eж=3'
+	rlctl -s "$segment" list
+	exits 0
+	says '  login  \x1b]0;x\x07\x22'
+	says '  login  \xff\xfe'
+	says '  login  \xe2\x80\xaeж'
+	rlctl -s "$segment" list --json
+	are key '"\u202E\u0436" "\\xff\\xfe" "\u001B]0;x\u0007\""'
+	are key_hex '"fffe"'
+	rlctl -s "$segment" get login $'\xff\xfe'
+	exits 0
+	says_line 'key          \xff\xfe'
+	rlctl -s "$segment" get login $'\xff\xfe' -j
+	are key_hex '"fffe"'
+	has used=2
+}
+
+@test "list: a key that was cut says so" {
+	whole=$(printf 'w%.0s' $(seq 48))
+	fill login 5 $month_ms 1 "$whole=2" "${whole}x=1"
+	rlctl -s "$segment" list
+	[ "$(grep -cE "  login  $whole\$" <<<"$output")" -eq 1 ]
+	[ "$(grep -cE "  login  $whole…\$" <<<"$output")" -eq 1 ]
+	rlctl -s "$segment" list --json
+	are used '2 1'
+	are truncated true
+	rlctl -s "$segment" get login "${whole}x"
+	says_line 'used         1'
+}
+
+@test "list: a name that was damaged shows as its hash, never as another name" {
+	fill login 5 $month_ms 1 alice-in-wonderland=3
+	at=$(grep -abo alice-in-wonderland "/dev/shm/rl.$segment" | cut -d: -f1)
+	printf 'm' | dd of="/dev/shm/rl.$segment" bs=1 seek="$at" conv=notrunc status=none
+	rlctl -s "$segment" list
+	exits 0
+	grep -qE '^ +3/5 .*  login  #[0-9a-f]+$' <<<"$output"
+	rlctl -s "$segment" list --json
+	are key null
+	grep -qE '"key_id": "#[0-9a-f]+"' <<<"$output"
+	rlctl -s "$segment" get login alice-in-wonderland
+	says_line 'used         3'
+}
+
+@test "get: one key explained" {
+	fill login 5 $month_ms 1 alice=3 bob=9
+	rlctl -s "$segment" get login alice
+	exits 0
+	for line in 'rule         login' 'key          alice' 'state        open' 'used         3' \
+		'limit        5' 'remaining    2' 'retry after  0s'; do
+		says_line "$line"
+	done
+	[ "$(grep -cx '[0-9: -]* 3  #\{40\}' <<<"$output")" -eq 1 ]
+	[ "$(grep -cx '[0-9: -]* 0    (partly out of the window)' <<<"$output")" -eq 1 ]
+	rlctl -s "$segment" get login bob
+	says_line 'state        limited'
+	says_line 'remaining    0'
+	says_not 'retry after  0s'
+}
+
+@test "get --json: sub-buckets, newest first, the last one leaving" {
+	fill api 100 $month_ms 3 alice=42
+	rlctl get api alice --json -s "$segment"
+	exits 0
+	has 'rule="api"' 'key="alice"' limit=100 used=42 remaining=58 limited=false retry_after_ns=0 \
+		bucket_ns=864000000000000
+	are count '42 0 0 0'
+	are leaving 'false false false true'
+	[ $(($(values start_ns | cut -d' ' -f1) - $(values start_ns | cut -d' ' -f4))) -eq \
+		$((3 * 864000000000000)) ]
+}
+
+@test "get: a fixed window has one bucket, and it does not leave" {
+	fill day 7 $month_ms 0 dave=2
+	rlctl -s "$segment" get day dave -j
+	are count 2
+	are leaving false
+	rlctl -s "$segment" get day dave
+	says_not partly
+}
+
+@test "get: no counter is a no, no rule is trouble" {
+	fill login 5 $month_ms 1 alice=3
+	rlctl -s "$segment" get login nobody
+	exits 1
+	complains "rule 'login' has no counter for this key"
+	[ -z "$output" ]
+	rlctl -s "$segment" get logon alice
+	in_trouble "unknown rule 'logon'"
+	rlctl -s "$segment" get login ''
+	in_trouble 'KEY has 0 bytes'
+	rlctl -s "$segment" get login "$(printf 'k%.0s' $(seq 4097))"
+	in_trouble 'KEY has 4097 bytes'
+}
+
+@test "get: a key is taken as it is" {
+	fill login 5 $month_ms 1 '-j=1' '%s=2' 'a b=3'
+	rlctl -s "$segment" get login '%s'
+	says_line 'used         2'
+	rlctl -s "$segment" get login 'a b'
+	says_line 'used         3'
+	rlctl -s "$segment" get login -- -j
+	says_line 'used         1'
+}
+
+@test "looking changes nothing" {
+	fill login 5 $month_ms 1 alice=3
+	cp "/dev/shm/rl.$segment" "$BATS_TEST_TMPDIR/before"
+	for args in status list 'get login alice' 'get login nobody'; do
+		# shellcheck disable=SC2086
+		rlctl -s "$segment" $args
+		[ "$status" -lt 2 ]
+	done
+	cmp "/dev/shm/rl.$segment" "$BATS_TEST_TMPDIR/before"
+}
+
+@test "status, list and get: output that is lost is an error" {
+	fill login 5 $month_ms 1 alice=3
+	for args in status list 'get login alice' 'status -j' 'list -j' 'get login alice -j'; do
+		# shellcheck disable=SC2086
+		rlctl_full -s "$segment" $args
+		exits 2
+		[ "$output" = 'rlctl: stdout: No space left on device' ]
+	done
+}
