@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One slot's state word and ring, as libshm/window.c decides, libshm/decision.c acts and
+ * libshm/ring.c copies and stores: charge, freeze, store, close, restart, refund, retire.
+ * Each step is one access to one shared word, in every order.
+ *
+ *	WORKERS   processes that charge 1, or refund 1, again and again
+ *	RETIRERS  processes that retire the slot at any time; its next incarnation begins at
+ *	          once. What happens to the tag on the way is in table.pml.
+ *	N         granularity
+ *	T         time is one of the sub-buckets 0 .. T
+ *	CAP       capacity
+ *	GENS      the last incarnation; the first is 1, upon the zeroes of an earlier one
+ *	REFUNDS   refunds are modelled
+ *	ESTIMATE  the oldest sub-bucket may count for any share of it, instead of in full
+ *	SUMS_ONLY the ring's entries are not looked at, only what follows from them
+ *	ALIAS     an entry keeps its epoch modulo this
+ *
+ * Time. There is no clock: each time a worker decides, `now` is any sub-bucket at all, that
+ * is, clocks lag and jump by any amount, within a request too. This contains what real clocks
+ * can do.
+ *
+ * SIGKILL. A process that is killed is one that takes no further step, and every order of
+ * steps contains those in which it does not. What holds in every state therefore holds with
+ * any number of kills between any two steps. SOLO adds the other half, that nobody waits: at
+ * any moment all processes but one may be killed at once, and that one must then complete
+ * its request within SOLO steps of its own, whatever the dead have left.
+ *
+ * `admitted` is the truth to compare with: charges less refunds of the incarnation, by
+ * sub-bucket. After every step that writes:
+ *	cur is what was admitted in epoch, nothing was admitted later
+ *	sum is what was admitted in the sub-buckets before epoch that span and window hold
+ *	what was admitted before span lies outside the window
+ *	ring holds exactly what was admitted, for each sub-bucket of span; of a frozen state,
+ *	for each that the closer needs
+ *	a copy of the ring that passed its second look holds what was admitted
+ *	any N + 1 sub-buckets in a row admitted CAP at most (without ESTIMATE)
+ */
+
+#ifndef WORKERS
+#define WORKERS 2
+#endif
+#ifndef RETIRERS
+#define RETIRERS 0
+#endif
+#ifndef N
+#define N 2
+#endif
+#ifndef T
+#define T 4
+#endif
+#ifndef CAP
+#define CAP 2
+#endif
+#ifndef GENS
+#define GENS 1
+#endif
+#ifndef ALIAS
+#define ALIAS 16
+#endif
+
+/* State word: dead | gen | jump | span | sum | cur | epoch. */
+#define WORD(epoch, cur, sum, span, jump, gen) \
+	((epoch) | (cur) << 4 | (sum) << 7 | (span) << 10 | (jump) << 12 | (gen) << 14)
+#define EPOCH(word) ((word) & 15)
+#define CUR(word) ((word) >> 4 & 7)
+#define SUM(word) ((word) >> 7 & 7)
+#define SPAN(word) ((word) >> 10 & 3)
+#define JUMP(word) ((word) >> 12 & 3)
+#define WORD_GEN(word) ((word) >> 14 & 3)
+#define DEAD (1 << 16)
+#define CUR_MASK (7 << 4)
+#define WITH_JUMP(word, jump) ((word) + ((jump) << 12))
+#define WITH_GEN(word, gen) (((word) & ~(3 << 14)) | (gen) << 14)
+#define ONE (1 << 4) /* in cur */
+
+/* Ring entry: gen | count | epoch. */
+#ifdef NO_GEN_IN_ENTRY
+#define ENTRY(epoch, count, gen) ((epoch) % ALIAS | (count) << 4)
+#else
+#define ENTRY(epoch, count, gen) ((epoch) % ALIAS | (count) << 4 | (gen) << 8)
+#endif
+#define ENTRY_COUNT(entry) ((entry) >> 4 & 15)
+
+#define MIN(a, b) ((a) < (b) -> (a) : (b))
+
+int word;
+short ring[N];
+byte tag = 1; /* its gen; it is always LIVE */
+byte admitted[T + 1];
+
+#ifdef SOLO
+#define NOBODY 255
+byte survivor = NOBODY;
+byte steps;
+#define ALIVE provided (survivor == NOBODY || survivor == _pid)
+#define STEP if :: survivor != NOBODY -> steps++; assert(steps <= SOLO) :: else fi
+#define DONE if :: survivor != NOBODY -> goto end :: else fi
+#else
+#define ALIVE
+#define STEP skip
+#define DONE skip
+#endif
+
+hidden byte x, y, from, total;
+
+inline check()
+{
+	d_step {
+		x = 0;
+		if
+		:: WORD_GEN(word) != tag || (word & DEAD) ->
+			do
+			:: x <= T -> assert(admitted[x] == 0); x++
+			:: else -> break
+			od
+		:: else ->
+			total = 0;
+			do
+			:: x < EPOCH(word) ->
+				if
+				:: x + N >= EPOCH(word) && x + SPAN(word) >= EPOCH(word) ->
+					total = total + admitted[x]
+				:: x + N >= EPOCH(word) && x + SPAN(word) < EPOCH(word) ->
+					assert(admitted[x] == 0)
+				:: else
+				fi;
+#ifndef SUMS_ONLY
+				if
+				:: x + SPAN(word) >= EPOCH(word) &&
+				   (JUMP(word) == 0 || x + N >= EPOCH(word) + JUMP(word)) ->
+					assert(ring[x % N] == ENTRY(x, admitted[x], tag))
+				:: else
+				fi;
+#endif
+				x++
+			:: else -> break
+			od;
+			assert(SUM(word) == total);
+			assert(CUR(word) == admitted[x]);
+			x++;
+			do
+			:: x <= T -> assert(admitted[x] == 0); x++
+			:: else -> break
+			od;
+#ifndef ESTIMATE
+			from = 0;
+			do
+			:: from <= T ->
+				total = 0;
+				y = from;
+				do
+				:: y <= T && y <= from + N -> total = total + admitted[y]; y++
+				:: else -> break
+				od;
+				assert(total <= CAP);
+				from++
+			:: else -> break
+			od
+#endif
+		fi;
+		x = 0; y = 0; from = 0; total = 0
+	}
+}
+
+/* What a step pays when its CAS succeeds. */
+#define NOTHING 0
+#define CHARGE 1
+#define REFUND 2
+
+/* Back to the start, knowing nothing: what is no longer used must not tell states apart. */
+#define AGAIN \
+	FORGET_RING; \
+	gen = 0; seen = 0; next = 0; pays = NOTHING; k = 0; old = 0; now = 0; age = 0; used = 0; \
+	goto start
+
+#if N == 2
+#define FORGET_RING copy[0] = 0; copy[1] = 0
+#else
+#define FORGET_RING copy[0] = 0; copy[1] = 0; copy[2] = 0
+#endif
+
+/* The closed sub-buckets that count `distance` after seen's epoch, added to `used`. */
+inline add_ring(distance)
+{
+	k = 1;
+	do
+	:: k <= SPAN(seen) && k + distance <= N ->
+#ifdef ESTIMATE
+		if
+		:: k + distance == N && share -> skip
+		:: else -> used = used + copy[k - 1]
+		fi;
+#else
+		used = used + copy[k - 1];
+#endif
+		k++
+	:: else -> break
+	od;
+	k = 0
+}
+
+/* rl_window_decide() for a state that is the slot's. copy[] counts only if is_ringed. */
+inline decide(is_ringed)
+{
+	now = 0;
+	do
+	:: now < T -> now++
+	:: break
+	od;
+#ifdef TIME_GOES_BACK
+	if
+	:: now < EPOCH(seen) && JUMP(seen) == 0 ->
+		next = WORD(now, 1, SUM(seen), SPAN(seen), 0, gen);
+		pays = CHARGE;
+		FORGET_RING;
+		now = 0;
+		goto swap
+	:: else
+	fi;
+#endif
+#ifdef CHARGE_FROZEN
+	if
+	:: now == EPOCH(seen) && JUMP(seen) > 0 && CUR(seen) + SUM(seen) < CAP ->
+		next = seen + ONE;
+		pays = CHARGE;
+		FORGET_RING;
+		now = 0;
+		goto swap
+	:: else
+	fi;
+#endif
+	if
+	:: now < EPOCH(seen) + JUMP(seen) -> now = EPOCH(seen) + JUMP(seen)
+	:: else
+	fi;
+	age = now - EPOCH(seen);
+	if
+	:: age > N ->
+#ifdef RESTART_KEEPS_SPAN
+		next = WORD(now, 1, 0, SPAN(seen), 0, gen);
+#else
+		next = WORD(now, 1, 0, 0, 0, gen);
+#endif
+		pays = CHARGE;
+		FORGET_RING;
+		now = 0; age = 0;
+		goto swap
+	:: else
+	fi;
+#ifdef ONE_TOO_MANY
+	if
+	:: CUR(seen) + SUM(seen) > CAP ->
+#else
+	if
+	:: CUR(seen) + SUM(seen) + 1 > CAP ->
+#endif
+		if
+		:: SUM(seen) > 0 && !is_ringed ->
+			now = 0; age = 0;
+			goto copy_ring
+		:: else
+		fi;
+		used = 0;
+#ifdef ESTIMATE
+		/* Any share of the oldest: all of it or none are the extremes. */
+		if
+		:: share = 0
+		:: share = 1
+		fi;
+		if
+		:: !(age == N && share) -> used = CUR(seen)
+		:: else
+		fi;
+#else
+		used = CUR(seen);
+#endif
+		add_ring(age);
+#ifdef ESTIMATE
+		share = 0;
+#endif
+		if
+#ifdef ONE_TOO_MANY
+		:: used > CAP ->
+#else
+		:: used + 1 > CAP ->
+#endif
+			DONE;
+			AGAIN
+		:: else -> used = 0
+		fi
+	:: else
+	fi;
+	if
+	:: age == 0 ->
+		next = seen + ONE;
+		pays = CHARGE;
+		FORGET_RING;
+		now = 0;
+		goto swap
+	:: else
+	fi;
+#ifndef NO_FREEZE
+	if
+	:: JUMP(seen) == 0 ->
+		next = WITH_JUMP(seen, age);
+		FORGET_RING;
+		now = 0; age = 0;
+		goto swap
+	:: else
+	fi;
+#endif
+	if
+	:: SUM(seen) > 0 && !is_ringed ->
+		now = 0; age = 0;
+		goto copy_ring
+	:: else
+	fi;
+	/* The target: the jump of whoever froze it. */
+#ifndef JUMP_OWN
+	if
+	:: JUMP(seen) > 0 -> age = JUMP(seen)
+	:: else
+	fi;
+#endif
+	used = CUR(seen);
+	add_ring(age);
+	pays = (now == EPOCH(seen) + age -> CHARGE : NOTHING);
+	next = WORD(EPOCH(seen) + age, pays, used, MIN(SPAN(seen) + age, N), 0, gen);
+	FORGET_RING;
+	now = 0; age = 0; used = 0;
+	goto store
+}
+
+#define STEPS (EPOCH(next) - EPOCH(seen))
+#define VALUE ENTRY(EPOCH(seen) + k, (k == 0 -> CUR(seen) : 0), gen)
+#define PLACE ((EPOCH(seen) + k) % N)
+
+proctype worker() ALIVE
+{
+	int seen, next;
+	short old;
+	byte copy[N];
+	byte gen, pays, k, now, age, used;
+#ifdef ESTIMATE
+	bit share;
+#endif
+
+start:
+#if RETIRERS > 0
+	atomic {
+		STEP;
+		gen = tag
+	}
+#endif
+	atomic {
+		STEP;
+#if RETIRERS == 0
+		gen = tag;
+#endif
+		seen = word;
+		if
+#ifdef WAIT_WHILE_FROZEN
+		:: JUMP(seen) > 0 -> AGAIN
+#endif
+		:: WORD_GEN(seen) != gen -> goto look_again
+		:: WORD_GEN(seen) == gen && (seen & DEAD) -> goto finish
+#ifdef REFUNDS
+#ifdef REFUND_FROZEN
+		:: WORD_GEN(seen) == gen && !(seen & DEAD) && CUR(seen) > 0 ->
+#else
+		:: WORD_GEN(seen) == gen && !(seen & DEAD) && CUR(seen) > 0 && JUMP(seen) == 0 ->
+#endif
+			/* What was charged in this epoch; of another one nothing is given back. */
+			next = seen - ONE;
+			pays = REFUND;
+			goto swap
+#endif
+		:: WORD_GEN(seen) == gen && !(seen & DEAD) -> decide(false)
+		fi
+	}
+
+look_again:
+	atomic {
+		STEP;
+		if
+		:: tag != gen -> AGAIN
+		:: else
+		fi;
+		do
+		:: now < T -> now++
+		:: break
+		od;
+		next = WORD(now, 1, 0, 0, 0, gen);
+		pays = CHARGE;
+		now = 0;
+		goto swap
+	}
+
+copy_ring:
+	atomic {
+		STEP;
+		old = ring[(EPOCH(seen) - (k + 1)) % N];
+		if
+		:: old == ENTRY(EPOCH(seen) - (k + 1), ENTRY_COUNT(old), gen) ->
+			copy[k] = ENTRY_COUNT(old)
+		:: else
+		fi;
+		old = 0;
+		k++;
+		if
+		:: k < SPAN(seen) -> goto copy_ring
+		:: else -> k = 0
+		fi
+	}
+	atomic {
+		STEP;
+		if
+#ifndef COPY_WITHOUT_RECHECK
+		:: (word & ~CUR_MASK) != (seen & ~CUR_MASK) -> AGAIN
+#endif
+		:: else
+		fi;
+#ifndef SUMS_ONLY
+		do
+		:: k < SPAN(seen) && k + 1 + JUMP(seen) <= N ->
+			assert(copy[k] == admitted[EPOCH(seen) - (k + 1)]);
+			k++
+		:: else -> break
+		od;
+		k = 0;
+#endif
+		decide(true)
+	}
+
+store:
+	atomic {
+		STEP;
+		if
+#ifdef CLOSE_WITHOUT_STORE
+		:: true -> goto swap
+#endif
+#ifdef NO_ZERO_FILL
+		:: k == 1 -> k = 0; goto swap
+#endif
+		:: k == STEPS -> k = 0; goto swap
+		:: else
+		fi;
+		old = ring[PLACE]
+	}
+	atomic {
+		STEP;
+		if
+#ifndef STORE_WITHOUT_RECHECK
+		:: word != seen -> AGAIN
+#endif
+		:: else
+		fi;
+		if
+		:: old == VALUE ->
+			old = 0;
+			k++;
+			goto store
+		:: else
+		fi
+	}
+	atomic {
+		STEP;
+		if
+#ifdef STORE_BLINDLY
+		:: true ->
+#else
+		:: ring[PLACE] == old ->
+#endif
+			ring[PLACE] = VALUE;
+			check();
+			k++
+		:: else
+		fi;
+		old = 0;
+		goto store
+	}
+
+swap:
+	atomic {
+		STEP;
+		if
+		:: word == seen ->
+			assert(tag == gen);
+			word = next;
+			if
+			:: pays == CHARGE -> admitted[EPOCH(next)]++
+#ifdef REFUND_ANY_EPOCH
+			/* Of the epoch before it, if anything was charged there. */
+			:: pays == REFUND && EPOCH(next) > 0 && admitted[EPOCH(next) - 1] > 0 ->
+				admitted[EPOCH(next) - 1]--
+#endif
+			:: pays == REFUND -> admitted[EPOCH(next)]--
+			:: else
+			fi;
+			check();
+			if
+			:: pays != NOTHING -> DONE
+			:: else
+			fi
+		:: else
+		fi;
+		AGAIN
+	}
+
+finish:
+	atomic {
+		STEP;
+		if
+		:: tag == gen -> tag++; check()
+		:: else
+		fi;
+		AGAIN
+	}
+end:
+	skip
+}
+
+#if RETIRERS > 0
+proctype retirer() ALIVE
+{
+	int seen;
+	byte gen;
+
+again:
+	atomic {
+		STEP;
+		seen = 0;
+		gen = tag;
+		if
+		:: gen == GENS -> goto end
+		:: else
+		fi
+	}
+	atomic {
+		STEP;
+		seen = word;
+		if
+		:: WORD_GEN(seen) == gen && (seen & DEAD) -> goto finish
+		:: WORD_GEN(seen) == gen && !(seen & DEAD) -> goto kill
+		:: else
+		fi
+	}
+	atomic {
+		STEP;
+		if
+		:: tag != gen -> goto again
+		:: else
+		fi
+	}
+kill:
+	atomic {
+		STEP;
+		if
+		:: word == seen ->
+			assert(tag == gen);
+			word = WITH_GEN(seen, gen) | DEAD;
+			d_step {
+				x = 0;
+				do
+				:: x <= T -> admitted[x] = 0; x++
+				:: else -> break
+				od;
+				x = 0
+			}
+			check()
+		:: else -> goto again
+		fi
+	}
+finish:
+	atomic {
+		STEP;
+		if
+		:: tag == gen -> tag++; check()
+		:: else
+		fi;
+		DONE;
+		goto again
+	}
+end:
+	skip
+}
+#endif
+
+init {
+	byte n;
+
+	atomic {
+		do
+		:: n < WORKERS -> run worker(); n++
+#if RETIRERS > 0
+		:: n >= WORKERS && n < WORKERS + RETIRERS -> run retirer(); n++
+#endif
+		:: else -> break
+		od
+	}
+#ifdef SOLO
+	/* At any moment: everybody but one is killed. */
+	atomic {
+		do
+		:: n > 1 -> n--
+		:: break
+		od;
+		survivor = n
+	}
+#endif
+}

@@ -1,0 +1,198 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Explore the models of the lock-free protocols: table.pml (libshm/table.c) and ring.pml
+# (libshm/ring.c, libshm/window.c).
+#
+#   run.sh [check]   bounded configurations and every mutant, within a minute
+#   run.sh torture   the same with larger bounds, some minutes and up to 4 GB
+#
+# `holds` means that every state was reached and no assertion failed; a search cut short by
+# depth or memory is a failure. A mutant leaves one protection out and must be `caught`, by an
+# assertion. Two protections are shown to be spare where they stand alone; those hold.
+#
+# BUILD is where everything is written; build/model under the repository by default. The
+# trail of a failure stays there: spin -t -p replays it.
+# Exits 0 if all is as expected, 1 if not, 2 if it could not run.
+set -euo pipefail
+export LC_ALL=C
+
+readonly DEPTH=500000  # more than any search here needs
+readonly MEGABYTES=4000
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=${BUILD:-$(cd "$here/../.." && pwd)/build/model}
+passed=0
+failed=0
+
+usage() {
+	echo 'usage: run.sh [check | torture]' >&2
+	exit 2
+}
+
+need() {
+	if ! command -v "$1" >/dev/null; then
+		echo "run.sh: $1 is not installed: the models cannot be explored" >&2
+		exit 2
+	fi
+}
+
+# expect holds|caught NAME MODEL [-DFLAG...]
+expect() {
+	local wanted=$1 name=$2 model=$3 dir optimise=-O2 begin micros states verdict
+	shift 3
+	dir=$build/$model-${name//[^A-Za-z0-9]/-}
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	# A mutant fails at once: compiling it is what takes the time.
+	[[ $wanted == caught ]] && optimise=-O0
+	begin=${EPOCHREALTIME/./}
+	if ! (
+		cd "$dir"
+		cp "$here/$model.pml" .
+		spin -a "$@" "$model.pml" >spin.out 2>&1
+		# No partial order reduction: every step is an access to a shared word.
+		gcc "$optimise" -w -DSAFETY -DCOLLAPSE -DNOREDUCE "-DMEMLIM=$MEGABYTES" \
+			-o pan pan.c >gcc.out 2>&1
+	); then
+		cat "$dir"/*.out >&2
+		verdict='does not compile'
+	else
+		(cd "$dir" && ./pan -n -E "-m$DEPTH" >pan.out 2>&1) || true
+		verdict=$(judge "$dir/pan.out")
+	fi
+	micros=$((${EPOCHREALTIME/./} - begin))
+	states=$(awk '/states, stored/ { print $1 }' "$dir/pan.out" 2>/dev/null || true)
+	if [[ $verdict == "$wanted" ]]; then
+		passed=$((passed + 1))
+	else
+		verdict="FAILED: $verdict, expected: $wanted"
+		failed=$((failed + 1))
+	fi
+	printf '%-5s  %-34s %10s states %4d.%01d s  %s\n' "$model" "$name" "${states:--}" \
+		$((micros / 1000000)) $((micros / 100000 % 10)) "$verdict"
+}
+
+judge() {
+	if grep -q 'assertion violated' "$1"; then
+		echo caught
+	elif grep -qE 'max search depth too small|reached -DMEMLIM|out of memory|truncated' "$1"; then
+		echo 'search cut short'
+	elif grep -q 'errors: 0$' "$1" && grep -q 'states, stored' "$1" &&
+		! grep -q 'Search not completed' "$1"; then
+		echo holds
+	else
+		echo 'no result'
+	fi
+}
+
+holds() { expect holds "$@"; }
+caught() { expect caught "$@"; }
+
+table_check() {
+	holds 'two users'              table -DPLACES=2
+	holds 'two users, look over'   table -DPLACES=2 -DLOOK_OVER
+	holds 'three places'           table -DGENS=1
+	holds 'three places, look over' table -DGENS=1 -DCAP=1 -DLOOK_OVER
+	holds 'three users'            table -DUSERS=3 -DPLACES=2 -DGENS=1 -DCAP=1
+	holds 'three users, three places' table -DUSERS=3 -DSWEEPERS=0 -DGENS=1
+	holds 'two keys'               table -DUSERS=1 -DOTHERS=1 -DPLACES=2
+	holds 'two sweepers'           table -DUSERS=1 -DSWEEPERS=2 -DPLACES=2
+	holds 'all but one killed'     table -DSOLO=40 -DLOOK_OVER -DGENS=1 -DCAP=1
+}
+
+table_mutants() {
+	local mutant
+	for mutant in NO_TIE_BREAK IGNORE_LOWER IGNORE_HIGHER IGNORE_LIVE NO_RESCAN \
+		CONTINUE_AT_LOWER HELP_WITHOUT_LOOK; do
+		caught "$mutant" table -DCAP=1 "-D$mutant"
+	done
+	for mutant in STRAIGHT_TO_LIVE NO_GEN GEN_WRAPS GEN_IGNORED NO_SECOND_LOOK \
+		CHARGE_THE_DEAD RETIRE_WITHOUT_DEAD RETIRE_ANY_COUNT DEAD_KEEPS_GEN; do
+		caught "$mutant" table -DPLACES=2 "-D$mutant"
+	done
+	caught RETIRE_WITHOUT_SECOND_LOOK table -DUSERS=1 -DSWEEPERS=2 -DPLACES=2 \
+		-DRETIRE_WITHOUT_SECOND_LOOK
+	caught WAIT_FOR_CLAIMER table -DPLACES=2 -DSOLO=40 -DLOOK_OVER -DWAIT_FOR_CLAIMER
+}
+
+ring_check() {
+	holds 'granularity 2'          ring -DT=5 -DREFUNDS
+	holds 'granularity 3'          ring -DN=3 -DT=6 -DREFUNDS
+	holds 'estimate'               ring -DT=5 -DREFUNDS -DESTIMATE
+	holds 'three workers'          ring -DWORKERS=3 -DT=3
+	holds 'retire and reclaim'     ring -DRETIRERS=1 -DGENS=2 -DT=3
+	holds 'all but one killed'     ring -DREFUNDS -DSOLO=40
+	holds 'entries of 4 epochs, alone' ring -DWORKERS=1 -DT=7 -DALIAS=4 -DREFUNDS
+}
+
+ring_mutants() {
+	local mutant
+	for mutant in JUMP_OWN NO_FREEZE STORE_WITHOUT_RECHECK STORE_BLINDLY CLOSE_WITHOUT_STORE \
+		REFUND_ANY_EPOCH TIME_GOES_BACK; do
+		caught "$mutant" ring -DT=5 -DREFUNDS "-D$mutant"
+		# What it comes to: a wrong sum, or more admitted than the capacity.
+		caught "$mutant, by its sums" ring -DT=5 -DREFUNDS -DSUMS_ONLY "-D$mutant"
+	done
+	caught ONE_TOO_MANY ring -DONE_TOO_MANY
+	caught RESTART_KEEPS_SPAN ring -DT=5 -DRESTART_KEEPS_SPAN
+	caught COPY_WITHOUT_RECHECK ring -DT=5 -DCOPY_WITHOUT_RECHECK
+	caught NO_ZERO_FILL ring -DT=5 -DNO_ZERO_FILL
+	caught 'NO_ZERO_FILL, by its sums' ring -DWORKERS=1 -DT=7 -DALIAS=4 -DREFUNDS \
+		-DSUMS_ONLY -DNO_ZERO_FILL
+	# A process that sleeps through as many sub-buckets as an entry's epoch has values.
+	caught 'entries of 4 epochs' ring -DT=7 -DALIAS=4
+	caught NO_GEN_IN_ENTRY ring -DRETIRERS=1 -DGENS=2 -DNO_GEN_IN_ENTRY
+	caught WAIT_WHILE_FROZEN ring -DREFUNDS -DSOLO=40 -DWAIT_WHILE_FROZEN
+	# A frozen cur that only rises, or only falls, is no harm: stores and the close expect the
+	# exact word, and no entry has the same value twice. One that does both is.
+	holds 'REFUND_FROZEN alone' ring -DREFUNDS -DREFUND_FROZEN
+	holds 'CHARGE_FROZEN alone' ring -DREFUNDS -DCHARGE_FROZEN
+	caught 'REFUND_FROZEN, CHARGE_FROZEN' ring -DT=5 -DREFUNDS -DREFUND_FROZEN -DCHARGE_FROZEN
+	caught 'both, by their sums' ring -DT=5 -DREFUNDS -DSUMS_ONLY -DREFUND_FROZEN \
+		-DCHARGE_FROZEN
+	# A copy that lost its sub-buckets counts less, and the CAS of what it admits then fails;
+	# only what is reported from it would be wrong.
+	holds 'COPY_WITHOUT_RECHECK, by its sums' ring -DT=5 -DREFUNDS -DSUMS_ONLY \
+		-DCOPY_WITHOUT_RECHECK
+}
+
+table_torture() {
+	holds 'three places, reused'   table -DCAP=1
+	holds 'three places, backwards' table -DCAP=1 -DBACKWARDS
+	holds 'three incarnations'     table -DPLACES=2 -DGENS=3 -DCAP=1
+	holds 'two users and sweepers' table -DSWEEPERS=2 -DPLACES=2 -DCAP=1
+	holds 'two users, other key'   table -DOTHERS=1 -DPLACES=2 -DCAP=1
+	holds 'all but one killed, reused' table -DSOLO=60 -DPLACES=2 -DLOOK_OVER
+}
+
+ring_torture() {
+	holds 'granularity 2, longer'  ring -DT=8 -DREFUNDS
+	holds 'granularity 3, longer'  ring -DN=3 -DT=8 -DREFUNDS
+	holds 'three workers, longer'  ring -DWORKERS=3
+	holds 'capacity 3'             ring -DN=3 -DT=6 -DCAP=3 -DREFUNDS
+	holds 'estimate, granularity 3' ring -DN=3 -DT=5 -DREFUNDS -DESTIMATE
+	holds 'retire, longer'         ring -DRETIRERS=1 -DGENS=2
+	holds 'retire and refund'      ring -DRETIRERS=1 -DGENS=2 -DT=3 -DREFUNDS
+	holds 'retire, granularity 3'  ring -DN=3 -DRETIRERS=1 -DGENS=2 -DT=4
+	holds 'all but one killed, 3'  ring -DN=3 -DT=6 -DREFUNDS -DSOLO=60
+}
+
+[[ $# -le 1 ]] || usage
+need spin
+need gcc
+case ${1:-check} in
+check)
+	table_check
+	table_mutants
+	ring_check
+	ring_mutants
+	;;
+torture)
+	table_torture
+	ring_torture
+	;;
+*) usage ;;
+esac
+echo "$passed passed, $failed failed"
+[[ $failed -eq 0 ]]
