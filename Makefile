@@ -2,7 +2,10 @@
 # rl: a rate limit shared by all worker processes of a host.
 #
 #   make            build/librl.a, build/librl.so.0, build/rlctl
+#   make demo       pre-forked HTTP workers sharing one limit, driven with real requests
 #   make check      build and pass all tests, on every backend and sanitizer
+#   make torture    larger searches of the protocol models, some minutes
+#   make bench      nanoseconds per decision beside the floor, as ratios of one run
 #   make format     lay out the sources with clang-format
 #   make clean      remove build/
 #   make help       this text
@@ -33,7 +36,7 @@ RACE      := $(patsubst tests/%.c,%,$(wildcard tests/race/test_*.c))
 SUPPORT   := $(wildcard tests/support/*.c)
 SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
-.PHONY: all demo check bench format clean help check-format check-cli check-model check-demo \
+.PHONY: all demo check torture bench format clean help check-format \
         check-headers check-exports
 .DELETE_ON_ERROR:
 
@@ -93,7 +96,7 @@ NEED := $(NEED_BUILD)
 ifneq ($(filter demo,$(MAKECMDGOALS)),)
 NEED := --install $(NEED_DEMO)
 endif
-ifneq ($(filter check% bench,$(MAKECMDGOALS)),)
+ifneq ($(filter check% torture bench,$(MAKECMDGOALS)),)
 NEED := --install $(NEED_CHECK)
 endif
 
@@ -112,8 +115,8 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
-       build/v/asan/rlctl
-	@tests/support/run.sh $(CHECKED) tests/cli/run.sh
+       build/v/asan/rlctl build/prefork
+	@tests/support/run.sh $(CHECKED) tests/cli/run.sh tests/cli/demo.sh tests/model/run.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
@@ -130,6 +133,9 @@ check-headers: | build/need
 check-exports: build/librl.so.0
 	@nm -D --defined-only $< | awk '$$3 !~ /^RL_0/ { sub(/@.*/, "", $$3); print $$3 }' | sort >build/exports
 	@sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/librl.map | sort | diff - build/exports
+
+torture: | build/need
+	tests/model/run.sh torture
 
 bench: build/tests/bench/bench
 	@$<
