@@ -32,7 +32,8 @@ SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 LIB_SRC   := $(wildcard libshm/*.c)
 RLCTL_SRC := $(wildcard rlctl/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
-RACE      := $(patsubst tests/%.c,%,$(wildcard tests/race/test_*.c))
+SCHEDULES := race/test_schedules
+RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/race/test_*.c)))
 SUPPORT   := $(wildcard tests/support/*.c)
 SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
@@ -77,6 +78,7 @@ $(eval $(call VARIANT,build,$(CC),$(CFLAGS) $(if $(filter c11,$(ATOMIC)),$(C11))
 $(eval $(call VARIANT,build/v/c11,gcc,-O2 -g $(C11)))
 $(eval $(call VARIANT,build/v/clang,clang,-O2 -g))
 $(eval $(call VARIANT,build/v/asan,gcc,-O1 -g $(SAN)))
+$(eval $(call VARIANT,build/v/hook,gcc,-O1 -g $(C11) -DRL_ATOMIC_HOOK))
 $(eval $(call VARIANT,build/v/tsan,clang,-O1 -g $(C11) -fsanitize=thread))
 
 .SECONDARY:
@@ -107,16 +109,18 @@ build/need: FORCE
 demo: build/prefork build/rlctl
 	@examples/demo.sh build
 
-# Every unit and race test on each variant; under TSan only what runs threads on one mapping.
+# Every unit and race test on each variant; under TSan only what runs threads on one mapping,
+# and on the variant that a test schedules only that test.
 TESTS := $(UNIT) $(RACE)
 CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
            $(TESTS:%=build/v/clang/tests/%) $(TESTS:%=build/v/asan/tests/%) \
-           build/v/tsan/tests/race/test_threads
+           build/v/hook/tests/$(SCHEDULES) build/v/tsan/tests/race/test_threads
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/prefork
-	@tests/support/run.sh $(CHECKED) tests/cli/run.sh tests/cli/demo.sh tests/model/run.sh
+	@tests/support/run.sh $(CHECKED) tests/cli/run.sh tests/cli/demo.sh \
+		tests/mutants/run.sh tests/model/run.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
@@ -125,8 +129,8 @@ check-format: | build/need
 # Each public header compiles alone, as C and as C++.
 check-headers: | build/need
 	@for h in rl.h rl_admin.h; do \
-		echo "#include <$$h>" | $(CC) -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc - && \
-		echo "#include <$$h>" | clang++ -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc++ - || exit 1; \
+				echo "#include <$$h>" | $(CC) -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc - && \
+		printf '#include <%s>\nint e = RL_EVERSION + RL_EOWNER;\n' $$h | clang++ -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc++ - || exit 1; \
 	done
 
 # What the library exports is what the map says.

@@ -26,8 +26,10 @@
  *
  * What holds
  *
- * - With `hard`, no span of time as long as the window ever holds more than
- *   `capacity` admitted cost, however many processes race, die or stop.
+  * - With `hard`, no span of time as long as the window ever holds more than
+ *   `capacity` admitted cost, however many processes race, die or stop. Time is the
+ *   requests' `now`, or later where others had brought the key on; and a key is one
+ *   counter until it is reset, evicted (`on_full`), or idle for a window and the buffer.
  * - A denial writes nothing to the counter: a flood on a blocked key costs reads.
  * - Bytes in the segment are outside input: damage can make a count wrong, never
  *   make a call crash, hang or leave the segment.
@@ -37,14 +39,15 @@
  * - fork: open before or after it, both work; a child uses the parent's handle.
  *   The child must not call rl_close() on behalf of the parent: close is private.
  * - A killed process has charged at most the one request it was deciding.
- * - A full table: 16 places are open to a key. When all are taken by live keys,
- *   `on_full` of the segment decides, the result's `error` says -ENOSPC, and a
- *   counter counts it. Remedy: open the segment with more `keys`.
+  * - A full table: 16 places are open to a key. When all are taken by live keys,
+ *   `on_full` of the segment decides, and a counter counts it. A request that is
+ *   answered without a place has -ENOSPC in `error`. Remedy: more `keys`.
  * - Clock: CLOCK_BOOTTIME, shifted once, at creation, to Unix time. Windows align
  *   to the wall clock, and no later step of the wall clock moves them. A `now`
  *   earlier than the key's newest request counts as if it came with that one;
- *   a `now` ahead of the others' moves the key ahead for all of them, so pass
- *   rl_now() or your own clock on the same scale, never another unit.
+ *   a `now` ahead of the others' moves the key ahead for all of them and may find
+ *   other keys' counters expired, so pass rl_now() or your own clock on the same
+ *   scale, never another unit.
  *   CLOCK_BOOTTIME differs between time namespaces: share a segment across them
  *   only with a `now` of your own.
  * - Versions: a segment written by another layout is refused (RL_EVERSION), never
@@ -53,6 +56,7 @@
  *   user of it receives SIGBUS. Give write access to your own workers alone.
  */
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -83,20 +87,24 @@ struct rl; /* a segment that this process has open */
 #define RL_ETRUNCATED (-ENODATA)       /* shorter than its header says */
 #define RL_EDAMAGED (-EUCLEAN)         /* its header contradicts itself */
 #define RL_EBOOT (-ESTALE)             /* copied from another boot: its clock is gone */
+#define RL_EOWNER (-EKEYREJECTED)      /* made by somebody else: see rl_open() */
+#define RL_ECREATE (-EOPNOTSUPP)       /* no /dev/shm, or no /proc, to create it with */
 #define RL_ERING (-E2BIG)              /* more sub-buckets than the segment keeps a key */
 
 /* What a full pair of table lines means for a key that finds no place. */
 enum rl_on_full {
-	RL_FULL_EVICT = 0, /* the least used key makes room; never one at its limit */
+	RL_FULL_EVICT = 0, /* the least used key makes room, but never one at its limit:
+	                      if all are, the request is undecided */
 	RL_FULL_DENY = 1,  /* denied */
 	RL_FULL_ALLOW = 2, /* allowed, uncounted */
 };
 
 /* How rl_open() behaves; combine with |. */
 enum rl_open_flag {
-	RL_OPEN_READONLY = 1, /* map without write permission: peek and inspect only */
-	RL_OPEN_EXISTING = 2, /* never create */
-	RL_OPEN_GROUP = 4,    /* give a new segment to `group` */
+	RL_OPEN_READONLY = 1,  /* map without write permission: peek and inspect only */
+	RL_OPEN_EXISTING = 2,  /* never create */
+	RL_OPEN_GROUP = 4,     /* give a new segment to `group` */
+	RL_OPEN_ANY_OWNER = 8, /* trust whoever made it: for tools run by an administrator */
 };
 
 /*
@@ -185,9 +193,14 @@ struct rl_result {
  *
  * 0, or: -EINVAL bad name or option; -ENOENT absent and not to be created;
  * -EACCES no permission; -ENOSPC no room in /dev/shm, nothing is left behind;
- * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT.
- * Processes that create at the same time end up in one segment. A creator that
- * is killed leaves nothing.
+  * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT;
+ * RL_EOWNER; RL_ECREATE; -EFBIG above RLIMIT_FSIZE; -EPERM not a member of `group`;
+ * -EMFILE, -EIO and -EAGAIN in want of descriptors, of randomness, of a stable name.
+ *
+ * Processes that create at the same time end up in one segment. A creator that is
+ * killed leaves nothing. To write, one must trust who made it: a segment is refused
+ * with RL_EOWNER unless it is root's, one's own, or shared with a group that one
+ * belongs to and not with everybody; or RL_OPEN_ANY_OWNER is given.
  */
 int rl_open(const char *name, const struct rl_options *options, struct rl **out);
 
@@ -213,8 +226,9 @@ uint64_t rl_now(const struct rl *rl);
  * `rule`, and charge it if it is allowed. Returns the verdict; `result` may be NULL.
  *
  * An empty key is not limited: allowed, nothing counted. Cost 0 is a peek. A cost
- * above the capacity is RL_NEVER. A key that is too long, an unknown rule or a
- * read-only handle is RL_UNDECIDED.
+  * above the capacity is RL_NEVER. A key that is too long (-ENAMETOOLONG), an unknown
+ * rule (-EINVAL) and a charge on a read-only handle (-EROFS) are RL_UNDECIDED. The first
+ * use of a rule by a process allocates a few bytes (-ENOMEM).
  *
  * Any thread of any process may call this at any time.
  */
@@ -237,8 +251,8 @@ enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_
 /*
  * Give back what the check that filled `result` charged. It counts only while the
  * sub-bucket it was charged to is the key's current one; later it is ignored, which
- * errs on the safe side. The charge is taken out of `result`, so that a second call
- * does nothing. 1 given back, 0 ignored, -EROFS.
+  * errs on the safe side. The charge is taken out of `result`, so that a second call
+ * does nothing; a copy of it is another charge. 1 given back, 0 ignored, -EROFS.
  */
 int rl_refund(struct rl *rl, struct rl_result *result);
 

@@ -22,8 +22,10 @@ extern "C" {
  */
 int rl_open_private(const struct rl_options *options, struct rl **out);
 
-/* Remove the name. Processes that have the segment open keep it until they close it.
- * 0, -EINVAL, -ENOENT or -EACCES. */
+/*
+ * Remove the name, which must be given. Processes that have the segment open keep it until
+ * they close it. 0, -EINVAL, -ENOENT or -EACCES.
+ */
 int rl_unlink(const char *name);
 
 struct rl_info {
@@ -46,8 +48,8 @@ struct rl_info {
 void rl_info(const struct rl *rl, struct rl_info *info);
 
 /*
- * The rule in place `id`, 0 <= id < rl_info.rules. `name` is "" when its record is
- * damaged. 1 filled, 0 no rule there. A place that is filled stays filled.
+  * The rule in place `id`, 0 <= id < rl_info.rules. `name` is "" when its record is
+ * damaged, or its definer has not come to it yet. 1 filled, 0 no rule there. A place that is filled stays filled.
  */
 struct rl_rule_info {
 	char name[RL_NAME_MAX + 1];
@@ -72,10 +74,14 @@ struct rl_counter_info {
 	const char *unit;
 	const char *text; /* one sentence for people */
 };
-extern const struct rl_counter_info rl_counters[RL_COUNTERS];
+/* What counter number `counter` is; NULL past the last one this library knows. */
+const struct rl_counter_info *rl_counter_info(int counter);
 
-/* The counters of rule `id`, summed over all processes, exact at once. 0 or -EINVAL. */
-int rl_stats(const struct rl *rl, int id, uint64_t counters[RL_COUNTERS]);
+/*
+ * The first `count` counters of rule `id`, summed over all processes, exact at once; 0 for
+ * those this library does not know. 0 or -EINVAL.
+ */
+int rl_stats(const struct rl *rl, int id, uint64_t *counters, size_t count);
 
 /* One key under one rule, as of `now_ns`. */
 struct rl_entry {
@@ -112,8 +118,9 @@ int rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
 uint64_t rl_fill(const struct rl *rl);
 
 /*
- * Retire every key whose window and buffer have passed, and claims that a killed
- * process left half made. Returns how many places it freed, or -EROFS.
+  * Retire every key whose window and buffer have passed, and free places that were claimed
+ * but not charged, as killed processes leave them; a living one claims again. Returns how
+ * many places it freed, or -EROFS.
  */
 int64_t rl_sweep_at(struct rl *rl, uint64_t now_ns);
 

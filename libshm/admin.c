@@ -9,11 +9,17 @@
 #include "room.h"
 #include "stats.h"
 
-const struct rl_counter_info rl_counters[RL_COUNTERS] = {
+static const struct rl_counter_info counters[RL_COUNTERS] = {
 #define RL_COUNTER(name, unit, text) {#name, unit, text},
 #include <rl_counters.def>
 #undef RL_COUNTER
 };
+
+const struct rl_counter_info *
+rl_counter_info(int counter)
+{
+	return counter >= 0 && counter < RL_COUNTERS ? &counters[counter] : NULL;
+}
 
 int
 rl_unlink(const char *name)
@@ -64,11 +70,13 @@ rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info)
 }
 
 int
-rl_stats(const struct rl *rl, int id, uint64_t counters[RL_COUNTERS])
+rl_stats(const struct rl *rl, int id, uint64_t *values, size_t count)
 {
 	if (id < 0 || (uint32_t)id >= rl->segment.geometry.rules)
 		return -EINVAL;
-	rl_stats_sum(&rl->segment, id, counters);
+	for (size_t c = 0; c < count; c++)
+		values[c] =
+			c < RL_COUNTERS ? rl_stats_sum(&rl->segment, id, (enum rl_counter)c) : 0;
 	return 0;
 }
 
@@ -80,7 +88,8 @@ fill_buckets(const struct rl_window *w, const struct rl_history *h, struct rl_en
 	e->buckets = w->count + 1;
 	memcpy(e->bucket, h->bucket, e->buckets * sizeof e->bucket[0]);
 	e->bucket_ns = w->width_ns;
-	e->bucket_end_ns = (h->epoch + 1) * w->width_ns;
+	if (__builtin_mul_overflow(h->epoch + 1, w->width_ns, &e->bucket_end_ns))
+		e->bucket_end_ns = UINT64_MAX;
 }
 
 /* Show a LIVE slot; 0 also if it is not one any more by the time it is read. */
@@ -88,7 +97,7 @@ static int
 show(struct rl *rl, struct rl_slot slot, uint64_t now_ns, visit_fn *visit, void *arg)
 {
 	const struct rl_segment *s = &rl->segment;
-	struct rl_request rq = {.rl = rl, .cost = 1, .now_ns = now_ns};
+	struct rl_request rq = {.rl = rl, .cost = 1, .now_ns = rl_clamp_now(now_ns)};
 	struct rl_entry e = {.rule = rl_tag_rule(slot.tag), .slot = slot.index};
 	struct rl_history h;
 	struct rl_kept kept;
@@ -105,13 +114,13 @@ show(struct rl *rl, struct rl_slot slot, uint64_t now_ns, visit_fn *visit, void 
 	if (rl_atomic_load(&s->table.tags[slot.index]) != slot.tag)
 		return 0;
 	rq.capacity = rl_rules_capacity(rq.rule);
-	rl_view_history(&v, &rq.rule->window, rl_tag_gen(slot.tag), now_ns, &h);
+	rl_view_history(&v, &rq.rule->window, rl_tag_gen(slot.tag), rq.now_ns, &h);
 	e.id = slot.tag & RL_TAG_HASH_MASK;
 	e.peek.limit = rq.capacity;
 	rl_answer(&rq, &h, &e.peek);
 	e.used = e.peek.limit - e.peek.remaining;
 	e.is_limited = e.peek.verdict == RL_DENIED;
-	e.is_stale = v.is_zero || rl_view_is_stale(s, &v, &rq.rule->window, now_ns);
+	e.is_stale = v.is_zero || rl_view_is_stale(s, &v, &rq.rule->window, rq.now_ns);
 	fill_buckets(&rq.rule->window, &h, &e);
 	return visit(&e, arg);
 }
@@ -183,6 +192,6 @@ rl_sweep_at(struct rl *rl, uint64_t now_ns)
 	if (!rl->segment.is_writable)
 		return -EROFS;
 	for (uint64_t i = 0; i < rl_segment_slots(&rl->segment); i++)
-		freed += rl_room_sweep(rl, i, now_ns);
+		freed += rl_room_sweep(rl, i, rl_clamp_now(now_ns));
 	return freed;
 }

@@ -7,12 +7,12 @@
  *
  * Two backends with the same contract, chosen at build time:
  *   ck   Concurrency Kit's inline ck_pr (default)
- *   c11  the compiler's own builtins, which ThreadSanitizer understands
+ *   c11  the compiler's own builtins, which ThreadSanitizer understands, and which a test
+ *        can schedule
  *
  * The contract: a load is an acquire, a store is a release, a compare-and-swap that
- * succeeds and an add are both and order everything around them (sequentially
- * consistent among themselves and with the loads that follow them). The `_relaxed`
- * pair promises only that a word is not torn.
+ * succeeds is both. An add promises to lose nothing, and the `_relaxed` pair only that a
+ * word is not torn.
  *
  * The 16-byte load is two 8-byte loads: the only atomic 16-byte load of x86-64 below
  * AVX is a locked write, which faults on a read-only mapping. It therefore needs a
@@ -30,33 +30,45 @@ struct rl_word16 {
 
 #ifdef RL_ATOMIC_C11
 
+/* With RL_ATOMIC_HOOK, a test decides before each access which worker goes on. */
+#ifdef RL_ATOMIC_HOOK
+void rl_atomic_hook(void);
+#else
+#define rl_atomic_hook() ((void)0)
+#endif
+
 static inline uint64_t
 rl_atomic_load(const uint64_t *word)
 {
+	rl_atomic_hook();
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
 static inline uint64_t
 rl_atomic_load_relaxed(const uint64_t *word)
 {
+	rl_atomic_hook();
 	return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
 static inline void
 rl_atomic_store(uint64_t *word, uint64_t value)
 {
+	rl_atomic_hook();
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
 static inline void
 rl_atomic_store_relaxed(uint64_t *word, uint64_t value)
 {
+	rl_atomic_hook();
 	__atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
 static inline bool
 rl_atomic_cas(uint64_t *word, uint64_t expected, uint64_t desired)
 {
+	rl_atomic_hook();
 	return __atomic_compare_exchange_n(word, &expected, desired, false, __ATOMIC_SEQ_CST,
 	                                   __ATOMIC_SEQ_CST);
 }
@@ -64,6 +76,7 @@ rl_atomic_cas(uint64_t *word, uint64_t expected, uint64_t desired)
 static inline void
 rl_atomic_add(uint64_t *word, uint64_t value)
 {
+	rl_atomic_hook();
 	__atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
 }
 
@@ -74,6 +87,7 @@ rl_atomic_cas16(struct rl_word16 *word, struct rl_word16 expected, struct rl_wor
 	unsigned __int128 old = (unsigned __int128)expected.hi << 64 | expected.lo;
 	unsigned __int128 new = (unsigned __int128)desired.hi << 64 | desired.lo;
 
+	rl_atomic_hook();
 	return __sync_bool_compare_and_swap((unsigned __int128 *)(void *)word, old, new);
 }
 
@@ -93,6 +107,10 @@ rl_atomic_pause(void)
 #else
 
 #include <ck_pr.h>
+
+#if defined(__aarch64__) && defined(CK_MD_LSE_ENABLE)
+#error "libck's 16-byte CAS for LSE answers the inverse: build with ATOMIC=c11"
+#endif
 
 /* ck_pr's plain operations order nothing; on x86-64 these fences are compiler barriers. */
 

@@ -29,6 +29,8 @@ rl_request_places(const struct rl *rl, int rule, const void *key, size_t key_len
 static uint64_t
 until(uint64_t then_ns, uint64_t now_ns)
 {
+	if (then_ns == UINT64_MAX) /* an epoch that only damage makes */
+		return RL_NEVER_NS;
 	return then_ns > now_ns ? then_ns - now_ns : 0;
 }
 

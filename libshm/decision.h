@@ -5,6 +5,15 @@
 #include "handle.h"
 #include "view.h"
 
+/* The clock is signed in most callers' languages; later times count as this one. */
+#define RL_NOW_MAX (UINT64_MAX >> 1)
+
+static inline uint64_t
+rl_clamp_now(uint64_t now_ns)
+{
+	return now_ns < RL_NOW_MAX ? now_ns : RL_NOW_MAX;
+}
+
 /* One request, made ready: 1 <= cost, capacity as looked up for it. */
 struct rl_request {
 	struct rl *rl;

@@ -15,6 +15,8 @@ static const struct {
 	{RL_ETRUNCATED, "segment file is truncated"},
 	{RL_EDAMAGED, "segment header is damaged"},
 	{RL_EBOOT, "segment is from another boot"},
+	{RL_EOWNER, "segment belongs to a user who is not trusted"},
+	{RL_ECREATE, "cannot create a segment here (no /dev/shm, or no /proc)"},
 	{RL_ERING, "more sub-buckets than the segment keeps for a key"},
 	{-ENOSPC, "no room (in /dev/shm, for another rule, or for another key)"},
 	{-ENOENT, "no such segment, rule or key"},
@@ -32,6 +34,6 @@ rl_strerror(int error)
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
 		if (texts[i].error == error)
 			return texts[i].text;
-	text = strerrordesc_np(-error);
+	text = error < 0 && error > -4096 ? strerrordesc_np(-error) : NULL;
 	return text ? text : "unknown error";
 }

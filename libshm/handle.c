@@ -31,6 +31,14 @@ rl_handle_rule(struct rl *rl, int id)
 	return rule ? rule : compile(rl, id);
 }
 
+int
+rl_handle_no_rule(const struct rl *rl, int id)
+{
+	struct rl_compiled compiled;
+
+	return rl_rules_compile(&rl->segment, id, &compiled) ? -ENOMEM : -EINVAL;
+}
+
 static int
 adopt(struct rl_segment *segment, const char *name, struct rl **out)
 {

@@ -2,8 +2,6 @@
 #ifndef RL_HANDLE_H
 #define RL_HANDLE_H
 
-#include <errno.h>
-
 #include "rules.h"
 #include "segment.h"
 
@@ -14,7 +12,13 @@ struct rl {
 	struct rl_compiled **rules; /* by id, NULL until first used */
 };
 
-/* The rule as this process uses it, or NULL if there is none. Any thread, at any time. */
+/*
+ * The rule as this process uses it, or NULL: if there is none, or no memory for the first use.
+ * Any thread, at any time.
+ */
 const struct rl_compiled *rl_handle_rule(struct rl *rl, int id);
+
+/* Why rl_handle_rule() said NULL: -EINVAL or -ENOMEM. */
+int rl_handle_no_rule(const struct rl *rl, int id);
 
 #endif

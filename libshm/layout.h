@@ -162,15 +162,15 @@ struct rl_header {
 	uint64_t created_ns;
 	uint64_t unix_offset_ns; /* added to CLOCK_BOOTTIME gives Unix time */
 	uint64_t checksum;       /* of everything above */
-	/* A line that only rld writes, now and then. */
+				 /* Reserved: a line that a daemon writes now and then. */
 	uint64_t heartbeat_ns __attribute__((aligned(64)));
-	/* A line that every process reads at each decision, and a reload writes. */
+	/* Reserved: a line that decisions read and a reload writes. */
 	uint64_t generation __attribute__((aligned(64)));
 	char successor[64] __attribute__((aligned(64)));
 };
 
 /*
- * A rule. `ident` and `shape` are set by one CAS from zero and never change; rules are
+  * A rule. `identity` is set by one CAS from zero and never changes; rules are
  * appended, so a row that is empty has only empty rows behind it.
  */
 struct rl_row {
@@ -212,5 +212,6 @@ _Static_assert(sizeof(struct rl_row) == 128, "two lines");
 _Static_assert(offsetof(struct rl_row, name) == 64, "cold line");
 _Static_assert(sizeof(struct rl_stat) == 128, "two lines");
 _Static_assert(sizeof(struct rl_record) == 16, "record head");
+_Static_assert((uint64_t)RL_BUCKETS_MAX *RL_BUCKET_SLOTS <= UINT32_MAX, "a slot index is 32 bits");
 
 #endif

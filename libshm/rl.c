@@ -8,9 +8,6 @@
 
 #define TRIES 1000
 
-/* The clock is signed in most callers' languages; later times are as good as this one. */
-#define NOW_MAX (UINT64_MAX >> 1)
-
 static enum rl_verdict
 undecided(struct rl_result *r, int error)
 {
@@ -30,10 +27,10 @@ prepare(struct rl_request *rq, struct rl *rl, int rule, const void *key, size_t 
 		.id = rule,
 		.key = key,
 		.key_len = key_len,
-		.now_ns = now_ns < NOW_MAX ? now_ns : NOW_MAX,
+		.now_ns = rl_clamp_now(now_ns),
 	};
 	if (!rq->rule)
-		return -EINVAL;
+		return rl_handle_no_rule(rl, rule);
 	if (key_len > RL_KEY_MAX)
 		return -ENAMETOOLONG;
 	if (!key && key_len > 0)
@@ -109,8 +106,11 @@ rl_check_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t c
 		return rl_peek_at(rl, rule, key, key_len, now_ns, result);
 	*r = (struct rl_result){0};
 	error = prepare(&rq, rl, rule, key, key_len, now_ns);
-	if (error < 0)
+	if (error < 0) {
+		if (rq.rule && rl->segment.is_writable)
+			rl_stats_add(&rl->segment, rule, RL_COUNT_undecided);
 		return undecided(r, error);
+	}
 	if (key_len == 0)
 		return empty_key(&rq, r);
 	return check(&rq, cost, r);

@@ -60,11 +60,10 @@ static bool
 discard(struct rl *rl, const struct place *p)
 {
 	const struct rl_table *t = &rl->segment.table;
-	struct rl_compiled compiled;
 	struct rl_word16 state;
 
-	if (rl_rules_compile(&rl->segment, rl_tag_rule(p->slot.tag), &compiled))
-		return false; /* a good rule, only no memory here for our copy of it */
+	if (rl_handle_no_rule(rl, rl_tag_rule(p->slot.tag)) == -ENOMEM)
+		return false;
 	return rl_atomic_load16(&t->states[p->slot.index], &state) &&
 	       rl_atomic_load(&t->tags[p->slot.index]) == p->slot.tag &&
 	       rl_table_retire(t, p->slot, state);
@@ -137,6 +136,14 @@ is_settled(const struct place *p, const struct rl_places *places)
 	       (p->slot.tag & RL_TAG_KEY_MASK) == places->key;
 }
 
+/* Somebody was quicker, at a place without a count. */
+static bool
+has_changed(struct rl *rl, const struct place *p)
+{
+	return !has_count(p) &&
+	       rl_atomic_load(&rl->segment.table.tags[p->slot.index]) != p->slot.tag;
+}
+
 struct rl_room
 rl_room_make(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
 {
@@ -145,15 +152,15 @@ rl_room_make(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
 
 	for (unsigned i = 0; i < RL_PLACES && !room.is_made; i++) {
 		look_at(rl, rl_table_place(places, i), &p);
-		room.is_made =
-			rl_tag_status(p.slot.tag) == RL_TAG_FREE || free_if_stale(rl, &p, now_ns);
-		if (free_at(rl, &p) < room.next_free_ns)
-			room.next_free_ns = free_at(rl, &p);
+		room.is_made = is_settled(&p, places) || free_if_stale(rl, &p, now_ns);
+		uint64_t at = free_at(rl, &p);
+		if (at < room.next_free_ns)
+			room.next_free_ns = at;
 	}
 	for (unsigned i = 0; i < RL_PLACES && !room.is_made; i++) {
 		look_at(rl, rl_table_place(places, i), &p);
-		room.is_made = is_settled(&p, places) || !has_count(&p);
-		free_if_unused(rl, &p); /* if not by this call, then somebody changed it */
+		room.is_made =
+			is_settled(&p, places) || free_if_unused(rl, &p) || has_changed(rl, &p);
 	}
 	if (!room.is_made && rl->segment.geometry.on_full == RL_FULL_EVICT)
 		room.is_made = evict_least_used(rl, places, now_ns);

@@ -13,8 +13,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -174,7 +176,7 @@ rl_segment_now(const struct rl_segment *s)
 	return clock_ns(CLOCK_BOOTTIME) + s->unix_offset_ns;
 }
 
-/* The kernel's id of this boot, hashed; zeros where it cannot be read. */
+/* The kernel's id of this boot, hashed; zeros, which match any, where it cannot be read. */
 static void
 read_boot_id(uint64_t id[2])
 {
@@ -243,7 +245,8 @@ header_check(const struct rl_header *h, size_t have, uint64_t file_bytes)
 	if (file_bytes != h->bytes)
 		return file_bytes < h->bytes ? RL_ETRUNCATED : RL_EDAMAGED;
 	read_boot_id(boot_id);
-	if (boot_id[0] != h->boot_id[0] || boot_id[1] != h->boot_id[1])
+	if (boot_id[0] != 0 && h->boot_id[0] != 0 &&
+	    (boot_id[0] != h->boot_id[0] || boot_id[1] != h->boot_id[1]))
 		return RL_EBOOT;
 	return h->checksum == header_checksum(h) ? 0 : RL_EDAMAGED;
 }
@@ -301,9 +304,31 @@ shm_name(const char *name, char path[static NAME_MAX])
 	return true;
 }
 
-static int
-attach_fd(int fd, bool is_writable, struct rl_segment *s)
+/*
+ * Anyone may put a file into /dev/shm before us. Who could only have been given this one by its
+ * owner's choice is root, ourselves, or a group of ours that shares it with nobody else.
+ */
+static bool
+is_trusted(const struct stat *file)
 {
+	gid_t groups[NGROUPS_MAX];
+	int count;
+
+	if (file->st_uid == 0 || file->st_uid == geteuid())
+		return true;
+	if (file->st_mode & S_IWOTH)
+		return false;
+	count = getgroups(NGROUPS_MAX, groups);
+	for (int i = 0; i < count; i++)
+		if (groups[i] == file->st_gid)
+			return true;
+	return file->st_gid == getegid();
+}
+
+static int
+attach_fd(int fd, unsigned flags, struct rl_segment *s)
+{
+	bool is_writable = !(flags & RL_OPEN_READONLY);
 	struct rl_header header = {0};
 	ssize_t have;
 	int error;
@@ -312,6 +337,8 @@ attach_fd(int fd, bool is_writable, struct rl_segment *s)
 		return -errno;
 	if (!S_ISREG(s->file.st_mode))
 		return RL_EFOREIGN;
+	if (is_writable && !(flags & RL_OPEN_ANY_OWNER) && !is_trusted(&s->file))
+		return RL_EOWNER;
 	have = pread(fd, &header, sizeof header, 0);
 	if (have < 0)
 		return -errno;
@@ -338,9 +365,32 @@ attach(const char *path, unsigned flags, struct rl_segment *s)
 
 	if (fd < 0)
 		return is_foreign_errno(errno) ? RL_EFOREIGN : -errno;
-	error = attach_fd(fd, is_writable, s);
+	error = attach_fd(fd, flags, s);
 	close(fd);
 	return error;
+}
+
+/*
+ * Not ftruncate: a full file system must say so now, not by SIGBUS later. In pieces, because a
+ * signal makes the kernel undo the whole piece in hand.
+ */
+static int
+reserve(int fd, uint64_t bytes)
+{
+	const uint64_t piece = 16 << 20;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur)
+		return -EFBIG; /* the kernel would send SIGXFSZ */
+	for (uint64_t at = 0; at < bytes;) {
+		uint64_t size = bytes - at < piece ? bytes - at : piece;
+		int error = posix_fallocate(fd, (off_t)at, (off_t)size);
+		if (error == 0)
+			at += size;
+		else if (error != EINTR)
+			return -error;
+	}
+	return 0;
 }
 
 /* Size, owner and permission, before anyone else can see the file. */
@@ -348,13 +398,10 @@ static int
 prepare_file(int fd, const struct rl_options *o, uint64_t bytes)
 {
 	mode_t mode = o->mode != 0 ? o->mode : MODE_DEFAULT;
-	int error;
+	int error = reserve(fd, bytes);
 
-	do /* not ftruncate: a full file system must say so now, not by SIGBUS later */
-		error = posix_fallocate(fd, 0, (off_t)bytes);
-	while (error == EINTR);
-	if (error != 0)
-		return -error;
+	if (error < 0)
+		return error;
 	if ((o->flags & RL_OPEN_GROUP) && fchown(fd, (uid_t)-1, o->group) < 0)
 		return -errno;
 	return fchmod(fd, mode) < 0 ? -errno : 0;
@@ -367,7 +414,11 @@ link_file(int fd, const char *path)
 
 	snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
 	snprintf(to, sizeof to, SHM_DIRECTORY "%s", path);
-	return linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+	if (linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	if (errno != ENOENT) /* without /proc, a privileged process can do it by the descriptor */
+		return -errno;
+	return linkat(fd, "", AT_FDCWD, to, AT_EMPTY_PATH) == 0 ? 0 : -errno;
 }
 
 static int
@@ -394,20 +445,54 @@ create(const char *path, const struct rl_options *o, const struct rl_geometry *g
 	int error;
 
 	if (fd < 0)
-		return -errno;
+		return errno == ENOENT || errno == EISDIR ? RL_ECREATE : -errno;
 	error = fill_file(fd, o, g, s);
 	if (error == 0)
 		error = link_file(fd, path);
 	close(fd);
 	if (error < 0)
 		rl_segment_close(s);
+	return error == -ENOENT ? RL_ECREATE : error;
+}
+
+/*
+ * Creators take turns, or all of them would take the memory of a segment each before one wins.
+ * The kernel ends the turn of one that dies; one that stops is waited for a second, then we go
+ * ahead without. Returns a descriptor to close, or -1.
+ */
+static int
+take_turn(void)
+{
+	const struct timespec pause = {.tv_nsec = 2000000};
+	int fd = open(SHM_DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (int tries = 0; fd >= 0 && tries < 500; tries++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return fd;
+}
+
+static int
+attach_or_create(const char *path, const struct rl_options *o, const struct rl_geometry *g,
+                 struct rl_segment *s)
+{
+	int turn = take_turn();
+	int error = attach(path, o->flags, s); /* somebody's whose turn was before ours */
+
+	if (error == -ENOENT)
+		error = create(path, o, g, s);
+	if (turn >= 0)
+		close(turn);
 	return error;
 }
 
 int
 rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment *s)
 {
-	const unsigned known = RL_OPEN_READONLY | RL_OPEN_EXISTING | RL_OPEN_GROUP;
+	const unsigned known =
+		RL_OPEN_READONLY | RL_OPEN_EXISTING | RL_OPEN_GROUP | RL_OPEN_ANY_OWNER;
 	struct rl_geometry geometry;
 	char path[NAME_MAX];
 	int error = geometry_from(o, &geometry);
@@ -419,7 +504,7 @@ rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment 
 		error = attach(path, o->flags, s);
 		if (error != -ENOENT || (o->flags & (RL_OPEN_READONLY | RL_OPEN_EXISTING)))
 			return error;
-		error = create(path, o, &geometry, s);
+		error = attach_or_create(path, o, &geometry, s);
 		if (error != -EEXIST)
 			return error;
 	}
@@ -456,7 +541,7 @@ rl_segment_unlink(const char *name)
 {
 	char path[NAME_MAX];
 
-	if (!shm_name(name, path))
+	if (!name || !shm_name(name, path))
 		return -EINVAL;
 	return shm_unlink(path) < 0 ? -errno : 0;
 }

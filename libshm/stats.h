@@ -27,16 +27,16 @@ rl_stats_add(const struct rl_segment *s, int rule, enum rl_counter counter)
 	rl_atomic_add(&s->stats[at].counter[counter], 1);
 }
 
-static inline void
-rl_stats_sum(const struct rl_segment *s, int rule, uint64_t counters[static RL_COUNTERS])
+static inline uint64_t
+rl_stats_sum(const struct rl_segment *s, int rule, enum rl_counter counter)
 {
-	for (int c = 0; c < RL_COUNTERS; c++) {
-		counters[c] = 0;
-		for (uint32_t i = 0; i < s->geometry.stripes; i++) {
-			size_t at = (size_t)i * s->geometry.rules + (size_t)rule;
-			counters[c] += rl_atomic_load_relaxed(&s->stats[at].counter[c]);
-		}
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < s->geometry.stripes; i++) {
+		size_t at = (size_t)i * s->geometry.rules + (size_t)rule;
+		sum += rl_atomic_load_relaxed(&s->stats[at].counter[counter]);
 	}
+	return sum;
 }
 
 #endif

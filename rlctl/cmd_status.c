@@ -36,7 +36,7 @@ add_rule(struct status *status, struct rl *rl, int id)
 {
 	struct rule_status *rule = &status->rules[status->rule_count];
 
-	if (!rule_read(rl, id, &rule->info) || rl_stats(rl, id, rule->counters) < 0)
+	if (!rule_read(rl, id, &rule->info) || rl_stats(rl, id, rule->counters, RL_COUNTERS) < 0)
 		return;
 	for (size_t i = 0; i < RL_COUNTERS; i++)
 		status->totals[i] += rule->counters[i];
@@ -175,8 +175,8 @@ print_totals(const struct status *status)
 	putchar('\n');
 	for (size_t i = 0; i < RL_COUNTERS; i++)
 		if (is_shown(i, status->totals[i]))
-			printf("%-14s  %10" PRIu64 "  %s\n", rl_counters[i].name, status->totals[i],
-			       rl_counters[i].text);
+			printf("%-14s  %10" PRIu64 "  %s\n", rl_counter_info((int)i)->name,
+			       status->totals[i], rl_counter_info((int)i)->text);
 }
 
 static json_t *
@@ -235,7 +235,7 @@ json_totals(const struct status *status)
 	json_t *object = need(json_object());
 
 	for (size_t i = 0; i < RL_COUNTERS; i++)
-		json_put(object, rl_counters[i].name, json_count(status->totals[i]));
+		json_put(object, rl_counter_info((int)i)->name, json_count(status->totals[i]));
 	return object;
 }
 

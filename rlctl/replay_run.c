@@ -108,11 +108,11 @@ check_places(const struct rl *rl, int rule)
 	                                       RL_COUNT_full_allowed, RL_COUNT_full_undecided};
 	uint64_t counters[RL_COUNTERS];
 
-	rl_stats(rl, rule, counters);
+	rl_stats(rl, rule, counters, RL_COUNTERS);
 	for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++) {
 		if (counters[full[i]] == 0)
 			continue;
-		complain("the table was full: %s %" PRIu64, rl_counters[full[i]].name,
+		complain("the table was full: %s %" PRIu64, rl_counter_info((int)full[i])->name,
 		         counters[full[i]]);
 		return false;
 	}

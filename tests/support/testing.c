@@ -63,7 +63,7 @@ test_counter(struct rl *rl, int rule, enum rl_counter counter)
 {
 	uint64_t counters[RL_COUNTERS];
 
-	assert_int_equal(rl_stats(rl, rule, counters), 0);
+	assert_int_equal(rl_stats(rl, rule, counters, RL_COUNTERS), 0);
 	return counters[counter];
 }
 

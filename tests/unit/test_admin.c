@@ -246,11 +246,14 @@ test_counters_describe_themselves(void **state)
 {
 	(void)state;
 	for (int i = 0; i < RL_COUNTERS; i++) {
-		assert_true(strlen(rl_counters[i].name) > 0);
-		assert_true(strlen(rl_counters[i].unit) > 0);
-		assert_true(rl_counters[i].text[strlen(rl_counters[i].text) - 1] == '.');
+		const struct rl_counter_info *info = rl_counter_info(i);
+		assert_true(strlen(info->name) > 0);
+		assert_true(strlen(info->unit) > 0);
+		assert_true(info->text[strlen(info->text) - 1] == '.');
 	}
-	assert_string_equal(rl_counters[RL_COUNT_allowed].name, "allowed");
+	assert_string_equal(rl_counter_info(RL_COUNT_allowed)->name, "allowed");
+	assert_null(rl_counter_info(RL_COUNTERS));
+	assert_null(rl_counter_info(-1));
 }
 
 int

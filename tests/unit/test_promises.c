@@ -111,7 +111,7 @@ test_scribbled_segment(void **state)
 			rl_find(rl, "b");
 			rl_define(rl, &(struct rl_rule){
 					      .name = "b", .capacity = 5, .window_ns = RL_SECOND});
-			rl_stats(rl, 0, counters);
+			rl_stats(rl, 0, counters, RL_COUNTERS);
 			rl_lookup(rl, rule, &key, sizeof key, now, look, NULL);
 			if (i % 20 == 0) {
 				assert_int_equal(rl_walk(rl, now, look, NULL), 0);

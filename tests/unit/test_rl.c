@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What rl.h promises to an application, on a private segment under an injected clock. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,17 +157,19 @@ test_refund(void **state)
 	struct rl_result first, second, late, denied;
 
 	(void)state;
-	assert_int_equal(check(rl, rule, "k", 3, T0, &first), RL_ALLOWED);
-	assert_int_equal(check(rl, rule, "k", 2, T0, &second), RL_ALLOWED);
+	assert_int_equal(check(rl, rule, "k", 2, T0, &first), RL_ALLOWED);
+	assert_int_equal(check(rl, rule, "k", 3, T0, &second), RL_ALLOWED);
 	assert_int_equal(check(rl, rule, "k", 1, T0, &denied), RL_DENIED);
 	assert_int_equal(rl_refund(rl, &denied), 0);
 	assert_int_equal(rl_refund(rl, &first), 1);
-	assert_int_equal(remaining(rl, rule, "k", T0), 3);
+	assert_int_equal(remaining(rl, rule, "k", T0), 2);
 	/* once only */
 	assert_int_equal(rl_refund(rl, &first), 0);
-	assert_int_equal(remaining(rl, rule, "k", T0), 3);
-	/* not once its sub-bucket has been left */
-	assert_int_equal(check(rl, rule, "k", 1, T0 + RL_SECOND, &late), RL_ALLOWED);
+	assert_int_equal(remaining(rl, rule, "k", T0), 2);
+	/* not once its sub-bucket has been left, though the new one holds as much */
+	assert_int_equal(rl_refund(rl, &second), 1);
+	assert_int_equal(check(rl, rule, "k", 1, T0, &second), RL_ALLOWED);
+	assert_int_equal(check(rl, rule, "k", 2, T0 + RL_SECOND, &late), RL_ALLOWED);
 	assert_int_equal(rl_refund(rl, &second), 0);
 	assert_int_equal(remaining(rl, rule, "k", T0 + RL_SECOND), 2);
 	/* not from a counter that was forgotten meanwhile */
@@ -174,7 +177,7 @@ test_refund(void **state)
 	assert_int_equal(check(rl, rule, "k", 4, T0 + RL_SECOND, NULL), RL_ALLOWED);
 	assert_int_equal(rl_refund(rl, &late), 0);
 	assert_int_equal(remaining(rl, rule, "k", T0 + RL_SECOND), 1);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_refunded), 1);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_refunded), 2);
 	rl_close(rl);
 }
 
@@ -388,10 +391,10 @@ test_random_traffic(void **state)
 static void
 test_every_error_has_words(void **state)
 {
-	const int errors[] = {0,           RL_EFOREIGN, RL_EVERSION,   RL_ETRUNCATED,
-	                      RL_EDAMAGED, RL_EBOOT,    RL_ERING,      -ENOSPC,
-	                      -ENOENT,     -EINVAL,     -ENAMETOOLONG, -EROFS,
-	                      -EBUSY,      -EACCES,     -ENOMEM};
+	const int errors[] = {
+		0,          RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED,   RL_EBOOT,
+		RL_ERING,   -ENOSPC,     -ENOENT,     -EINVAL,       -ENAMETOOLONG, RL_EOWNER,
+		RL_ECREATE, -EROFS,      -EBUSY,      -EACCES,       -ENOMEM};
 	const int count = sizeof errors / sizeof errors[0];
 
 	(void)state;
@@ -399,6 +402,8 @@ test_every_error_has_words(void **state)
 		for (int j = 0; j < i; j++)
 			assert_string_not_equal(rl_strerror(errors[i]), rl_strerror(errors[j]));
 	assert_string_equal(rl_strerror(-9999), "unknown error");
+	assert_string_equal(rl_strerror(1), "unknown error");
+	assert_string_equal(rl_strerror(INT_MIN), "unknown error");
 }
 
 int

@@ -6,7 +6,9 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -380,16 +382,37 @@ test_users_of_one_group(void **state)
 	rl_close(rl);
 }
 
+enum {
+	NO_RIGHT = 77
+};
+
+/* Run `child` where /dev/shm is a file system of its own, of `size` bytes at most. */
+static void
+on_a_small_disk(const char *size, int (*child)(void))
+{
+	char options[32];
+	int status;
+	pid_t pid = fork();
+
+	snprintf(options, sizeof options, "size=%s", size);
+	if (pid == 0) {
+		if (unshare(CLONE_NEWNS) < 0 ||
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		    mount("tmpfs", "/dev/shm", "tmpfs", 0, options) < 0)
+			_exit(NO_RIGHT);
+		_exit(child());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_RIGHT)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 static int
-create_on_a_full_disk(void *arg, int i)
+create_too_much(void)
 {
 	struct rl *rl;
 
-	(void)arg;
-	(void)i;
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=64k") < 0)
-		return 77;
 	if (rl_open(test_segment_name(), &(struct rl_options){.keys = 10000}, &rl) != -ENOSPC)
 		return 1;
 	return access(path(), F_OK) == -1 && errno == ENOENT ? 0 : 2;
@@ -398,27 +421,88 @@ create_on_a_full_disk(void *arg, int i)
 static void
 test_no_space(void **state)
 {
-	int status;
-	pid_t pid = fork();
+	(void)state;
+	on_a_small_disk("64k", create_too_much);
+}
+
+/* There is room for one segment, not for one of each creator. */
+static int
+create_at_once(void)
+{
+	int failed = 0, status;
+
+	for (int i = 0; i < 8; i++) {
+		struct rl *rl;
+		if (fork() == 0)
+			_exit(rl_open(test_segment_name(), NULL, &rl) == 0 ? 0 : 1);
+	}
+	while (wait(&status) > 0)
+		failed += status != 0;
+	return failed > 0;
+}
+
+static void
+test_creators_take_turns(void **state)
+{
+	(void)state;
+	on_a_small_disk("24m", create_at_once);
+}
+
+/* A limit on file sizes is an error, not the signal that the kernel would send. */
+static void
+test_file_size_limit(void **state)
+{
+	const struct rlimit tight = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
+	struct rlimit before;
 
 	(void)state;
-	if (pid == 0)
-		_exit(create_on_a_full_disk(NULL, 0));
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		skip(); /* no right to mount */
-	assert_int_equal(status, 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+	int error = open_error(&small);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(error, -EFBIG);
 }
+
+/* Somebody made the segment before its owner could, for all to write. */
+static void
+test_segment_of_a_stranger(void **state)
+{
+	struct rl_options o = {.keys = 50, .mode = 0666};
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* only root can be other users */
+	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(chown(path(), 65534, 65534), 0);
+	assert_int_equal(open_error(&o), RL_EOWNER);
+	o.flags = RL_OPEN_READONLY;
+	assert_int_equal(open_error(&o), 0);
+	o.flags = RL_OPEN_ANY_OWNER;
+	assert_int_equal(open_error(&o), 0);
+	/* shared with a group of ours, but with everybody else too */
+	o.flags = 0;
+	assert_int_equal(chown(path(), 65534, getegid()), 0);
+	assert_int_equal(open_error(&o), RL_EOWNER);
+	assert_int_equal(chmod(path(), 0660), 0);
+	assert_int_equal(open_error(&o), 0);
+}
+
+enum {
+	CREATORS = 8
+};
 
 /* All end up in one segment: each charges once, and a limit of their number holds them all. */
 static int
 create_and_charge(void *arg, int i)
 {
+	uint64_t *arrived = arg;
 	struct rl_result r;
 	struct rl *rl;
 
-	(void)arg;
 	(void)i;
+	rl_atomic_add(arrived, 1);
+	while (rl_atomic_load(arrived) % CREATORS != 0)
+		sched_yield();
 	if (rl_open(test_segment_name(), &small, &rl) < 0)
 		return 1;
 	int rule = rl_define(rl, &(struct rl_rule){.name = "r",
@@ -435,9 +519,14 @@ test_created_by_many_at_once(void **state)
 	struct rl_result r;
 	struct rl *rl;
 
+	uint64_t *arrived = mmap(NULL, sizeof *arrived, PROT_READ | PROT_WRITE,
+	                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
 	(void)state;
-	for (int round = 0; round < 50; round++) {
-		test_fork(8, create_and_charge, NULL);
+	assert_true(arrived != MAP_FAILED);
+	for (int round = 0; round < 100; round++) {
+		*arrived = 0;
+		test_fork(CREATORS, create_and_charge, arrived);
 		assert_int_equal(rl_open(test_segment_name(), &small, &rl), 0);
 		assert_int_equal(rl_find(rl, "r"), 0);
 		assert_int_equal(rl_peek(rl, 0, "k", 1, &r), RL_DENIED);
@@ -445,6 +534,7 @@ test_created_by_many_at_once(void **state)
 		rl_close(rl);
 		assert_int_equal(rl_unlink(test_segment_name()), 0);
 	}
+	munmap(arrived, sizeof *arrived);
 }
 
 static void
@@ -486,6 +576,9 @@ main(void)
 		TEST(test_observer_of_a_dying_slot),
 		TEST(test_users_of_one_group),
 		TEST(test_no_space),
+		TEST(test_creators_take_turns),
+		TEST(test_file_size_limit),
+		TEST(test_segment_of_a_stranger),
 		TEST(test_created_by_many_at_once),
 		TEST(test_private_segments_are_apart),
 #undef TEST

@@ -165,7 +165,7 @@ test_retire(void **state)
 {
 	struct rl_table t = table_of(2);
 	struct rl_places p = places_of(&t, 1);
-	struct rl_word16 seen = {.lo = 77, .hi = UINT64_C(5) << 40};
+	struct rl_word16 seen = {.lo = 77, .hi = UINT64_C(5) << 40 | 99};
 	struct rl_slot slot, again;
 
 	(void)state;
@@ -181,6 +181,7 @@ test_retire(void **state)
 	assert_false(rl_table_find(&t, &p, &again));
 	assert_true(rl_state_is_dead(t.states[slot.index]));
 	assert_int_equal(t.states[slot.index].lo, 78);
+	assert_int_equal(rl_state_gen(t.states[slot.index]), rl_tag_gen(slot.tag));
 	assert_int_equal(rl_tag_gen(t.tags[slot.index]), (uint8_t)(rl_tag_gen(slot.tag) + 1));
 	assert_false(rl_table_free(&t, slot));
 	/* the next claim of the place is another incarnation, whose state reads as zero */
