@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Break the library in one place at a time, as tests/mutants/list says, and see that the test
+# named there fails: a test that cannot fail shows nothing. Needs the objects of `make check`.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here/../.."
+work=build/mutants
+cx16=
+[[ $(gcc -dumpmachine) != x86_64* ]] || cx16=-mcx16
+passed=0
+failed=0
+rm -rf "$work"
+mkdir -p "$work"
+
+verdict() {
+	if [[ $1 == caught ]]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+	fi
+	printf '%-8s %s\n' "$1" "$2"
+}
+
+# survives FILE TEST: build the mutant in $work/FILE and run TEST on it.
+survives() {
+	local object=$work/${1%.c}.o others variant=build flags=
+	if [[ $2 == race/test_schedules ]]; then
+		variant=build/v/hook
+		flags='-DRL_ATOMIC_C11 -DRL_ATOMIC_HOOK'
+	fi
+	others=$(find $variant/o/libshm -name '*.o' ! -name "${1%.c}.o")
+	# shellcheck disable=SC2086 # one word per flag and object
+	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 $flags -Iinclude -Ilibshm -c -o "$object" "$work/$1" &&
+		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$object" $others \
+			-lcmocka -lpthread || return 0
+	(timeout 20 "$work/test" >"$work/log" 2>&1 </dev/null) 2>/dev/null
+}
+
+while IFS=@ read -r name file expression test; do
+	name=${name% }
+	file=${file//[[:space:]]/}
+	expression=${expression# }
+	expression=${expression% }
+	test=${test//[[:space:]]/}
+	[[ -n $name && $name != \#* ]] || continue
+	sed "$expression" "libshm/$file" >"$work/$file"
+	if cmp -s "libshm/$file" "$work/$file"; then
+		verdict stale "$name: libshm/$file has no such line"
+	elif survives "$file" "$test"; then
+		verdict SURVIVED "$name ($test)"
+	else
+		verdict caught "$name"
+	fi
+done <"$here/list"
+echo "$passed passed, $failed failed"
+[[ $failed -eq 0 && $passed -gt 0 ]]

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Chosen schedules of the real code. Workers are coroutines on one segment; before every
+ * access to a shared word the hook of atomic.h may hand over to another worker, at a few
+ * random steps of each run, or kill the worker: it is never resumed. Two CPUs seldom meet
+ * within the few nanoseconds that matter; here they do in every run. A failure names its
+ * seed, which repeats it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "handle.h"
+#include "testing.h"
+
+#define WORKERS 3
+#define STACK_BYTES (256 * 1024)
+#define SWITCHES 6 /* hand-overs in a run */
+#define STEPS 250  /* the first so many steps may be chosen for one */
+#define PLACES 16
+#define T0 (UINT64_C(1700000000) * RL_SECOND)
+
+void rl_atomic_hook(void);
+
+enum fate {
+	READY,
+	DONE,
+	KILLED
+};
+
+static struct {
+	ucontext_t context;
+	enum fate fate;
+	unsigned char *stack;
+} workers[WORKERS];
+
+static ucontext_t scheduler;
+static int current = -1; /* the worker that runs, or none */
+static int steps;        /* accesses so far in this run */
+static int switch_at[SWITCHES];
+static bool kills;
+static int killed; /* workers in this run */
+static uint64_t seed;
+
+void
+rl_atomic_hook(void)
+{
+	if (current < 0)
+		return;
+	steps++;
+	for (int i = 0; i < SWITCHES; i++) {
+		if (switch_at[i] == steps) {
+			swapcontext(&workers[current].context, &scheduler);
+			return;
+		}
+	}
+}
+
+static void (*body)(int worker);
+
+static void
+enter(int worker)
+{
+	body(worker);
+	workers[worker].fate = DONE;
+}
+
+static int
+pick(void)
+{
+	int ready[WORKERS], count = 0;
+
+	for (int i = 0; i < WORKERS; i++)
+		if (workers[i].fate == READY)
+			ready[count++] = i;
+	return count > 0 ? ready[test_below(&seed, (uint64_t)count)] : -1;
+}
+
+/* Run all workers to the end under one random schedule. */
+static void
+run_schedule(void (*work)(int worker))
+{
+	int next;
+
+	body = work;
+	steps = 0;
+	killed = 0;
+	for (int i = 0; i < SWITCHES; i++)
+		switch_at[i] = 1 + (int)test_below(&seed, STEPS);
+	for (int i = 0; i < WORKERS; i++) {
+		getcontext(&workers[i].context);
+		workers[i].context.uc_stack.ss_sp = workers[i].stack;
+		workers[i].context.uc_stack.ss_size = STACK_BYTES;
+		workers[i].context.uc_link = &scheduler;
+		workers[i].fate = READY;
+		makecontext(&workers[i].context, (void (*)(void))enter, 1, i);
+	}
+	while ((next = pick()) >= 0) {
+		current = next;
+		swapcontext(&scheduler, &workers[next].context);
+		current = -1;
+		if (kills && workers[next].fate == READY && test_below(&seed, 3) == 0) {
+			workers[next].fate = KILLED;
+			killed++;
+		}
+	}
+}
+
+static struct rl *rl;
+static int rule;
+static uint64_t now_ns; /* of the claims: when the fillers are charged, or when they are stale */
+
+/* What was acknowledged in this run. */
+static struct {
+	int allowed[3], reset[3]; /* by key */
+	int full;                 /* answers that there is no place */
+	uint64_t epoch[32];       /* of each charge */
+	int charges;
+} done;
+
+static void
+start(void)
+{
+	const struct rl_segment *s = &rl->segment;
+
+	memset(&done, 0, sizeof done);
+	memset(s->table.tags, 0,
+	       s->bytes - (size_t)((unsigned char *)s->table.tags - (unsigned char *)s->header));
+}
+
+static unsigned
+live_tags_of(uint64_t key)
+{
+	struct rl_hash hash = rl_hash_with(rl->segment.key, (uint64_t)rule, &key, sizeof key);
+	struct rl_places p = rl_table_places(&rl->segment.table, rule, hash);
+	unsigned count = 0;
+
+	for (int i = 0; i < PLACES; i++) {
+		uint64_t tag = rl->segment.table.tags[i];
+		count += rl_tag_status(tag) == RL_TAG_LIVE && (tag & RL_TAG_KEY_MASK) == p.key;
+	}
+	return count;
+}
+
+/* A few of: charge one of three keys, forget one, forget one of those that fill the table. */
+static void
+work_claims(int worker)
+{
+	(void)worker;
+	for (int i = 0; i < 2; i++) {
+		struct rl_result r;
+		uint64_t key = test_below(&seed, 3), filler = 100 + test_below(&seed, PLACES);
+		switch (test_below(&seed, 6)) {
+		case 0:
+			done.reset[key] += rl_reset(rl, rule, &key, sizeof key) == 1;
+			break;
+		case 1:
+			rl_reset(rl, rule, &filler, sizeof filler);
+			break;
+		case 2:
+			rl_sweep_at(rl, now_ns);
+			break;
+		default:
+			key = 0; /* most of all, meet at one key */
+			done.allowed[key] += rl_check_at(rl, rule, &key, sizeof key, 1, now_ns,
+			                                 &r) == RL_ALLOWED;
+			done.full += r.error == -ENOSPC;
+			break;
+		}
+	}
+}
+
+/* Capacity is 1, so each admission was forgotten or still is there, in one place. */
+static void
+audit_claims(uint64_t run)
+{
+	for (uint64_t key = 0; key < 3; key++) {
+		struct rl_result r;
+		rl_peek_at(rl, rule, &key, sizeof key, now_ns, &r);
+		int lost = done.allowed[key] - done.reset[key] - (int)(r.limit - r.remaining);
+		if (abs(lost) > killed || live_tags_of(key) > 1)
+			fail_msg("run %llu: key %d allowed %d, reset %d, used %u, places %u",
+			         (unsigned long long)run, (int)key, done.allowed[key],
+			         done.reset[key], r.limit - r.remaining, live_tags_of(key));
+	}
+	if (done.full > 0 && now_ns > T0)
+		fail_msg("run %llu: no place among stale ones", (unsigned long long)run);
+}
+
+static void
+play_claims(uint64_t first, uint64_t runs)
+{
+	const struct rl_options o = {.keys = 12, .ring = 3, .on_full = RL_FULL_DENY, .rules = 2};
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = test_rule(rl, "r", 1, 3600 * RL_SECOND, 3, true);
+	for (uint64_t run = first; run < first + runs; run++) {
+		seed = run;
+		start();
+		uint64_t fillers = PLACES - test_below(&seed, 8);
+		now_ns = T0 + test_below(&seed, 2) * 10 * 3600 * RL_SECOND;
+		for (uint64_t i = 0; i < fillers; i++) {
+			uint64_t key = 100 + i;
+			rl_check_at(rl, rule, &key, sizeof key, 1, T0, NULL);
+		}
+		run_schedule(work_claims);
+		audit_claims(run);
+	}
+	rl_close(rl);
+}
+
+static void
+work_same_key(int worker)
+{
+	uint64_t key = 0;
+
+	(void)worker;
+	for (int i = 0; i < 2; i++) {
+		struct rl_result r;
+		done.allowed[0] +=
+			rl_check_at(rl, rule, &key, sizeof key, 1, now_ns, &r) == RL_ALLOWED;
+		done.full += r.error == -ENOSPC;
+	}
+}
+
+/* One of the 16 places is stale, and all want it for the same key: none is told it is full. */
+static void
+test_last_place(void **state)
+{
+	const struct rl_options o = {.keys = 12, .on_full = RL_FULL_DENY, .rules = 2};
+
+	(void)state;
+	kills = false;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = test_rule(rl, "r", 1, 3600 * RL_SECOND, 3, true);
+	now_ns = T0 + 10 * 3600 * RL_SECOND;
+	for (uint64_t run = 1; run <= 50000; run++) {
+		seed = run;
+		start();
+		uint64_t stale = test_below(&seed, PLACES);
+		for (uint64_t i = 0; i < PLACES; i++) {
+			uint64_t key = 100 + i;
+			rl_check_at(rl, rule, &key, sizeof key, 1, i == stale ? T0 : now_ns, NULL);
+		}
+		run_schedule(work_same_key);
+		audit_claims(run);
+		if (done.allowed[0] != 1 || done.full > 0)
+			fail_msg("run %llu: allowed %d, told full %d", (unsigned long long)run,
+			         done.allowed[0], done.full);
+	}
+	rl_close(rl);
+}
+
+#define ROLL_CAPACITY 3
+#define ROLL_PARTS 3
+
+/* Charges, some given back, in sub-buckets that differ from worker to worker. */
+static void
+work_roll(int worker)
+{
+	uint64_t epoch = test_below(&seed, 3);
+
+	(void)worker;
+	for (int i = 0; i < 3; i++) {
+		uint64_t now = T0 + epoch * RL_SECOND;
+		struct rl_result r;
+		epoch += test_below(&seed, 4);
+		if (rl_check_at(rl, rule, "k", 1, 1, now, &r) != RL_ALLOWED)
+			continue;
+		uint64_t charged = r.charge.epoch;
+		if (test_below(&seed, 4) == 0 && rl_refund(rl, &r) == 1)
+			continue;
+		done.epoch[done.charges++] = charged;
+	}
+}
+
+static int
+charged_between(uint64_t from, uint64_t to)
+{
+	int count = 0;
+
+	for (int i = 0; i < done.charges; i++)
+		count += done.epoch[i] >= from && done.epoch[i] <= to;
+	return count;
+}
+
+static int
+see(const struct rl_entry *e, void *arg)
+{
+	*(struct rl_entry *)arg = *e;
+	return 0;
+}
+
+static void
+audit_roll(uint64_t run)
+{
+	uint64_t first = T0 / RL_SECOND, now = T0 + 8 * RL_SECOND;
+	struct rl_entry e = {0};
+
+	for (uint64_t x = first; x < first + 20; x++)
+		if (charged_between(x, x + ROLL_PARTS) > ROLL_CAPACITY)
+			fail_msg("run %llu: over capacity from %d on", (unsigned long long)run,
+			         (int)(x - first));
+	if (rl_lookup(rl, rule, "k", 1, now, see, &e) < 0)
+		return;
+	for (uint32_t i = 0; i < e.buckets; i++) {
+		uint64_t x = e.bucket_end_ns / RL_SECOND - 1 - i;
+		if (abs((int)e.bucket[i] - charged_between(x, x)) > killed)
+			fail_msg("run %llu: sub-bucket %d holds %u, not %d",
+			         (unsigned long long)run, (int)(x - first), e.bucket[i],
+			         charged_between(x, x));
+	}
+}
+
+static void
+play_roll(uint64_t first, uint64_t runs)
+{
+	const struct rl_options o = {.keys = 12, .ring = ROLL_PARTS, .rules = 2};
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = test_rule(rl, "r", ROLL_CAPACITY, ROLL_PARTS * RL_SECOND, ROLL_PARTS, true);
+	for (uint64_t run = first; run < first + runs; run++) {
+		seed = run;
+		start();
+		run_schedule(work_roll);
+		audit_roll(run);
+	}
+	rl_close(rl);
+}
+
+#define RUNS 150000
+
+static void
+test_claims(void **state)
+{
+	(void)state;
+	kills = false;
+	play_claims(1, RUNS);
+}
+
+static void
+test_claims_with_kills(void **state)
+{
+	(void)state;
+	kills = true;
+	play_claims(RUNS, RUNS);
+}
+
+static void
+test_roll(void **state)
+{
+	(void)state;
+	kills = false;
+	play_roll(1, RUNS);
+}
+
+static void
+test_roll_with_kills(void **state)
+{
+	(void)state;
+	kills = true;
+	play_roll(RUNS, RUNS);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_claims),          cmocka_unit_test(test_claims_with_kills),
+		cmocka_unit_test(test_last_place),      cmocka_unit_test(test_roll),
+		cmocka_unit_test(test_roll_with_kills),
+	};
+
+	for (int i = 0; i < WORKERS; i++)
+		workers[i].stack = malloc(STACK_BYTES);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
