@@ -5,6 +5,7 @@
 #   make demo       pre-forked HTTP workers sharing one limit, driven with real requests
 #   make check      build and pass all tests, on every backend and sanitizer
 #   make torture    larger searches of the protocol models, some minutes
+#   make accuracy   each algorithm beside the exact sliding log, as Markdown tables
 #   make bench      nanoseconds per decision beside the floor, as ratios of one run
 #   make format     lay out the sources with clang-format
 #   make clean      remove build/
@@ -37,7 +38,7 @@ RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/r
 SUPPORT   := $(wildcard tests/support/*.c)
 SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
-.PHONY: all demo check torture bench format clean help check-format \
+.PHONY: all demo check torture bench accuracy format clean help check-format \
         check-headers check-exports
 .DELETE_ON_ERROR:
 
@@ -93,6 +94,11 @@ build/prefork: build/o/examples/prefork.o build/librl.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^
 
+build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(wildcard tests/accuracy/*.c)) build/librl.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^
+
 # The packages that the goals of this run need: demo, check and bench install them.
 NEED := $(NEED_BUILD)
 ifneq ($(filter demo,$(MAKECMDGOALS)),)
@@ -118,9 +124,9 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
-       build/v/asan/rlctl build/prefork
+       build/v/asan/rlctl build/prefork build/tests/accuracy/accuracy
 	@tests/support/run.sh $(CHECKED) tests/cli/run.sh tests/cli/demo.sh \
-		tests/mutants/run.sh tests/model/run.sh
+		tests/mutants/run.sh tests/accuracy/check.sh tests/model/run.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
@@ -128,7 +134,7 @@ check-format: | build/need
 
 # Each public header compiles alone, as C and as C++.
 check-headers: | build/need
-	@for h in rl.h rl_admin.h; do \
+	@for h in rl.h rl_admin.h rl_http.h; do \
 				echo "#include <$$h>" | $(CC) -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc - && \
 		printf '#include <%s>\nint e = RL_EVERSION + RL_EOWNER;\n' $$h | clang++ -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc++ - || exit 1; \
 	done
@@ -140,6 +146,9 @@ check-exports: build/librl.so.0
 
 torture: | build/need
 	tests/model/run.sh torture
+
+accuracy: build/tests/accuracy/accuracy
+	@$<
 
 bench: build/tests/bench/bench
 	@$<

@@ -7,6 +7,7 @@
  */
 #include <arpa/inet.h>
 #include <rl.h>
+#include <rl_http.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +28,10 @@ stop(int signal)
 static void
 answer(int client, const struct rl_result *r)
 {
-	unsigned long long wait = (r->retry_after_ns + RL_SECOND - 1) / RL_SECOND;
+	char wait[RL_HTTP_SECONDS_SIZE];
 
-	if (r->verdict == RL_DENIED || r->verdict == RL_NEVER)
-		dprintf(client, "HTTP/1.0 429 Too Many Requests\r\nRetry-After: %llu\r\n\r\n",
-		        wait);
+	if (rl_http_retry_after(r, wait, sizeof wait) > 0) /* only a denial has one */
+		dprintf(client, "HTTP/1.0 429 Too Many Requests\r\nRetry-After: %s\r\n\r\n", wait);
 	else
 		dprintf(client, "HTTP/1.0 200 OK\r\nX-Remaining: %u\r\n\r\nhello\n", r->remaining);
 }

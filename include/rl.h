@@ -76,6 +76,7 @@ struct rl; /* a segment that this process has open */
 #define RL_WINDOW_MIN (10 * RL_MILLISECOND)
 #define RL_WINDOW_MAX (31 * UINT64_C(86400) * RL_SECOND)
 #define RL_GRANULARITY_MAX 64  /* sub-buckets in a window */
+#define RL_RING_MAX 4096       /* entries in a key's ring */
 #define RL_NEVER_NS UINT64_MAX /* a duration without an end */
 
 /*
@@ -112,8 +113,8 @@ enum rl_open_flag {
  * it is and keeps its own values. Zero means the default.
  */
 struct rl_options {
-	uint32_t keys;      /* live keys to hold, 1..1,500,000,000; default 24,576 */
-	uint32_t ring;      /* most sub-buckets a rule may have, 1..64; default 64 */
+	uint32_t keys; /* live keys to hold, 1..1,500,000,000; default 24,576 */
+	uint32_t ring; /* entries kept per key, 1..4096; default 64: bounds granularity and logs */
 	uint32_t key_bytes; /* bytes of each key kept for people, 1..4096; default 48 */
 	uint32_t rules;     /* rules to hold, 1..1023; default 64 */
 	enum rl_on_full on_full;
@@ -126,20 +127,34 @@ struct rl_options {
 enum rl_algorithm {
 	RL_SLIDING_WINDOW = 0,
 	RL_FIXED_WINDOW = 1,
+	RL_SLIDING_LOG = 2,
+	RL_TOKEN_BUCKET = 3,
+	RL_LEAKY_BUCKET = 4,
 };
 
 /*
  * A rule. Its name, algorithm, window, granularity and hardness are its identity:
  * the same identity is the same rule with the same counters in every process. Its
- * capacity is not: defining the rule again with another one changes it for all
- * processes from their next decision on, and touches no counter.
+  * capacity, burst and undelayed are not: defining the rule again with others changes
+ * them for all processes from their next decision on, and touches no counter.
  *
  * RL_SLIDING_WINDOW divides the window into `granularity` sub-buckets and counts
  * the current one, those before it that lie wholly inside the window, and the
  * oldest, which the window has partly left: by its remaining share (the default;
  * with one sub-bucket this is the known two-counter estimate), or in full when
  * `hard`, which never admits too much and denies up to one sub-bucket early.
- * RL_FIXED_WINDOW counts from one multiple of the window to the next.
+  * RL_FIXED_WINDOW counts from one multiple of the window to the next.
+ *
+ * RL_SLIDING_LOG is exact: it remembers the time of each unit of cost, so its capacity is
+ * bounded by the segment's ring.
+ *
+ * RL_TOKEN_BUCKET holds `burst` tokens and fills with `capacity` of them per window, evenly.
+ * RL_LEAKY_BUCKET lets requests through at `capacity` per window, evenly: a request that
+ * comes too early is allowed with a `delay_ns` that the caller is to wait, `burst` of them
+ * at most, and denied beyond. The first `undelayed` of those need not wait: 0 delays all
+ * (nginx: `burst=N`), burst delays none (`nodelay`), others are nginx's `delay=`.
+ * Both are the generic cell rate algorithm (ITU-T I.371) on one time per key; their
+ * `limit` is what an idle key may take at once: burst, or burst + 1.
  *
  * A window that `granularity` does not divide is made longer by less than
  * `granularity` nanoseconds.
@@ -147,10 +162,13 @@ enum rl_algorithm {
 struct rl_rule {
 	const char *name; /* 1..63 letters, digits and . _ - : / */
 	enum rl_algorithm algorithm;
-	uint32_t capacity;    /* cost admitted per window, 1..RL_CAPACITY_MAX */
-	uint64_t window_ns;   /* RL_WINDOW_MIN..RL_WINDOW_MAX */
-	uint32_t granularity; /* sub-buckets, 1..64; 0 means 1; fixed_window has 1 */
-	int hard;             /* sliding_window only */
+	uint32_t capacity;  /* cost admitted per window, 1..RL_CAPACITY_MAX */
+	uint64_t window_ns; /* RL_WINDOW_MIN..RL_WINDOW_MAX */
+	uint32_t
+		granularity; /* sub-buckets of a sliding_window, 1..64; 0 means 1, as others have */
+	int hard;            /* sliding_window only */
+	uint32_t burst; /* token_bucket: tokens held, 0 means capacity; leaky_bucket: may wait */
+	uint32_t undelayed; /* leaky_bucket: of those, so many need not; at most burst */
 };
 
 enum rl_verdict {
@@ -171,10 +189,11 @@ struct rl_charge {
 struct rl_result {
 	enum rl_verdict verdict;
 	int error;               /* 0, or why: -ENOSPC table full, -EINVAL, -EROFS, ... */
-	uint32_t limit;          /* the rule's capacity at the decision */
+	uint32_t limit;          /* the largest cost that is ever allowed at once */
 	uint32_t remaining;      /* cost still free now, see below */
 	uint64_t retry_after_ns; /* 0 if allowed, RL_NEVER_NS if never, see below */
 	uint64_t reset_after_ns; /* until nothing counts any more; 0 when nothing does */
+	uint64_t delay_ns;       /* leaky_bucket: to wait before an allowed request goes on */
 	struct rl_charge charge;
 };
 /*
@@ -182,9 +201,8 @@ struct rl_result {
  * it and allowed at it.
  *
  * remaining is never overstated. It is exact - the largest cost that would be allowed at this
- * instant - after a denial, after a peek, and always for fixed_window, for `hard` and for
- * granularity 1. After an admission under a finer estimate it counts the oldest
- * sub-bucket in full, for looking that one up costs a second cache miss.
+  * instant - but after an admission by an estimate with more than one sub-bucket: there it
+ * counts the oldest in full, for looking that one up costs a second cache miss.
  */
 
 /*
@@ -250,11 +268,13 @@ enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_
 
 /*
  * Give back what the check that filled `result` charged. It counts only while the
- * sub-bucket it was charged to is the key's current one; later it is ignored, which
+ * sub-bucket it was charged to is the key's current one (sliding_log: while it is the
+ * newest time; buckets: until it would have come back anyway); later it is ignored, which
   * errs on the safe side. The charge is taken out of `result`, so that a second call
  * does nothing; a copy of it is another charge. 1 given back, 0 ignored, -EROFS.
  */
 int rl_refund(struct rl *rl, struct rl_result *result);
+int rl_refund_at(struct rl *rl, struct rl_result *result, uint64_t now_ns);
 
 /* Forget what a key has used under a rule. 1 forgotten, 0 there was nothing,
  * -EINVAL, -EROFS; -EBUSY should others change it faster than it can be removed. */

@@ -58,6 +58,8 @@ struct rl_rule_info {
 	uint64_t window_ns;
 	uint32_t granularity;
 	int hard;
+	uint32_t burst;
+	uint32_t undelayed;
 };
 int rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info);
 
@@ -95,7 +97,8 @@ struct rl_entry {
 	int is_limited;  /* a request of cost 1 would be denied */
 	int is_stale;    /* outlived its window and the buffer: free to be retired */
 	struct rl_result peek; /* limit, remaining, retry and reset of a request of cost 1 */
-	uint32_t buckets; /* sub-buckets below, newest first; the last one partly left the window */
+	uint32_t buckets; /* sub-buckets below, newest first, the last partly out of the window; 0
+	                         for algorithms that have none */
 	uint32_t bucket[RL_GRANULARITY_MAX + 1];
 	uint64_t bucket_ns;     /* length of one */
 	uint64_t bucket_end_ns; /* when the newest one ends, Unix time */

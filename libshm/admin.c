@@ -55,15 +55,19 @@ int
 rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info)
 {
 	const struct rl_compiled *rule = rl_handle_rule(rl, id);
+	struct rl_quota quota;
 
 	if (!rule)
 		return 0;
+	quota = rl_rules_quota(rule);
 	*info = (struct rl_rule_info){
-		.algorithm = rule->algorithm,
-		.capacity = rl_rules_capacity(rule),
-		.window_ns = rule->window_ns,
-		.granularity = rule->granularity,
-		.hard = rule->window.is_hard,
+		.algorithm = rule->limiter.algorithm,
+		.capacity = quota.capacity,
+		.window_ns = rule->limiter.window_ns,
+		.granularity = rule->limiter.granularity,
+		.hard = rule->limiter.window.is_hard,
+		.burst = quota.burst,
+		.undelayed = quota.undelayed,
 	};
 	rl_rules_name(&rl->segment, id, info->name);
 	return 1;
@@ -99,12 +103,17 @@ show(struct rl *rl, struct rl_slot slot, uint64_t now_ns, visit_fn *visit, void 
 	const struct rl_segment *s = &rl->segment;
 	struct rl_request rq = {.rl = rl, .cost = 1, .now_ns = rl_clamp_now(now_ns)};
 	struct rl_entry e = {.rule = rl_tag_rule(slot.tag), .slot = slot.index};
+	struct rl_outlook o;
 	struct rl_history h;
 	struct rl_kept kept;
 	struct rl_view v;
 
 	rq.rule = rl_handle_rule(rl, e.rule);
-	if (!rq.rule || rl_view_load_whole(s, &rq.rule->window, slot, &v) != RL_SEEN)
+	if (!rq.rule)
+		return 0;
+	rq.quota = rl_rules_quota(rq.rule);
+	if (rl_view_outlook(s, &rq.rule->limiter, &rq.quota, slot, rq.cost, rq.now_ns, &v, &o,
+	                    &h) != RL_SEEN)
 		return 0;
 	if (rl_record_read(s, slot, &kept)) {
 		e.key = kept.bytes;
@@ -113,15 +122,13 @@ show(struct rl *rl, struct rl_slot slot, uint64_t now_ns, visit_fn *visit, void 
 	}
 	if (rl_atomic_load(&s->table.tags[slot.index]) != slot.tag)
 		return 0;
-	rq.capacity = rl_rules_capacity(rq.rule);
-	rl_view_history(&v, &rq.rule->window, rl_tag_gen(slot.tag), rq.now_ns, &h);
 	e.id = slot.tag & RL_TAG_HASH_MASK;
-	e.peek.limit = rq.capacity;
-	rl_answer(&rq, &h, &e.peek);
+	rl_answer(&rq, &o, &e.peek);
 	e.used = e.peek.limit - e.peek.remaining;
 	e.is_limited = e.peek.verdict == RL_DENIED;
-	e.is_stale = v.is_zero || rl_view_is_stale(s, &v, &rq.rule->window, rq.now_ns);
-	fill_buckets(&rq.rule->window, &h, &e);
+	e.is_stale = v.is_zero || rl_view_is_stale(s, &rq.rule->limiter, &v, rq.now_ns);
+	if (rq.rule->limiter.window.width_ns > 0)
+		fill_buckets(&rq.rule->limiter.window, &h, &e);
 	return visit(&e, arg);
 }
 

@@ -35,36 +35,38 @@ until(uint64_t then_ns, uint64_t now_ns)
 }
 
 void
-rl_answer(const struct rl_request *rq, const struct rl_history *h, struct rl_result *r)
+rl_answer(const struct rl_request *rq, const struct rl_outlook *o, struct rl_result *r)
 {
-	const struct rl_window *w = &rq->rule->window;
-
-	r->remaining = rl_window_remaining(w, h, rq->capacity);
-	r->reset_after_ns = until(rl_window_reset_at(w, h), rq->now_ns);
-	if (rq->cost > rq->capacity) {
+	r->limit = o->limit;
+	r->remaining = o->remaining;
+	r->reset_after_ns = until(o->reset_at_ns, rq->now_ns);
+	if (rq->cost > o->limit) {
 		r->verdict = RL_NEVER;
 		r->retry_after_ns = RL_NEVER_NS;
-	} else if (rq->cost > r->remaining) {
+	} else if (rq->cost > o->remaining) {
 		r->verdict = RL_DENIED;
-		r->retry_after_ns =
-			until(rl_window_retry_at(w, h, rq->capacity, rq->cost), rq->now_ns);
+		r->retry_after_ns = until(o->retry_at_ns, rq->now_ns);
 	} else {
 		r->verdict = RL_ALLOWED;
+		r->delay_ns = o->delay_ns;
 	}
 }
 
 static void
-answer_charged(const struct rl_request *rq, struct rl_slot slot, const struct rl_state *next,
-               struct rl_result *r)
+answer_charged(const struct rl_request *rq, struct rl_slot slot, const struct rl_view *view,
+               struct rl_word16 next, struct rl_result *r)
 {
-	const struct rl_window *w = &rq->rule->window;
+	struct rl_outlook o;
 
+	rl_limiter_after(&rq->rule->limiter, &rq->quota, view, next, rq->now_ns, &o);
 	r->verdict = RL_ALLOWED;
-	r->remaining = rl_window_left(w, next, rq->capacity, rq->now_ns);
-	r->reset_after_ns = until(rl_window_idle_at(w, next), rq->now_ns);
+	r->limit = o.limit;
+	r->remaining = o.remaining;
+	r->reset_after_ns = until(o.reset_at_ns, rq->now_ns);
+	r->delay_ns = o.delay_ns;
 	r->charge = (struct rl_charge){
 		.tag = slot.tag,
-		.epoch = next->epoch,
+		.epoch = rl_limiter_mark(&rq->rule->limiter, next),
 		.slot = (uint32_t)slot.index,
 		.cost = rq->cost,
 	};
@@ -93,19 +95,18 @@ answer_full(const struct rl_request *rq, uint64_t next_free_ns, struct rl_result
 	}
 }
 
-/* Put the closed sub-buckets of a frozen state into the ring. False: others did, or will. */
+/* Store what a plan to close asks for. False: others did, or will. */
 static bool
-store_closed(const struct rl_segment *s, const struct rl_window *w, struct rl_slot slot,
-             const struct rl_view *v)
+store_entries(const struct rl_segment *s, const struct rl_limiter *l, struct rl_slot slot,
+              const struct rl_view *v, uint32_t entries)
 {
 	uint64_t *ring = rl_segment_ring(s, slot.index);
-	uint8_t gen = rl_tag_gen(slot.tag);
 
-	for (uint32_t i = 0; i < v->state.jump; i++) {
-		uint64_t epoch = v->state.epoch + i;
-		uint64_t entry = rl_ring_entry(epoch, i == 0 ? v->state.cur : 0, gen);
-		if (!rl_ring_store(&ring[epoch % w->count], entry, &s->table.states[slot.index],
-		                   v->word))
+	for (uint32_t i = 0; i < entries; i++) {
+		uint32_t place;
+		uint64_t value;
+		rl_limiter_entry(l, v, i, &place, &value);
+		if (!rl_ring_store(&ring[place], value, &s->table.states[slot.index], v->word))
 			return false;
 	}
 	return true;
@@ -116,13 +117,12 @@ static bool
 decide_slot(const struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
 {
 	const struct rl_segment *s = &rq->rl->segment;
-	const struct rl_window *w = &rq->rule->window;
-	uint8_t gen = rl_tag_gen(slot.tag);
-	const struct rl_state *state;
-	struct rl_view v;
+	const struct rl_limiter *l = &rq->rule->limiter;
+	struct rl_outlook o;
 	struct rl_plan plan;
+	struct rl_view v;
 
-	switch (rl_view_load(s, w, slot, &v)) {
+	switch (rl_view_load(s, slot, &v)) {
 	case RL_SEEN_DEAD:
 		rl_table_free(&s->table, slot);
 		return false;
@@ -131,25 +131,20 @@ decide_slot(const struct rl_request *rq, struct rl_slot slot, struct rl_result *
 	case RL_SEEN:
 		break;
 	}
-	state = v.is_zero ? NULL : &v.state;
-	plan = rl_window_decide(w, state, NULL, gen, rq->capacity, rq->cost, rq->now_ns);
-	if (plan.step == RL_STEP_RING) {
-		if (!rl_view_load_ring(s, w, slot, &v))
-			return false;
-		plan = rl_window_decide(w, state, v.ring, gen, rq->capacity, rq->cost, rq->now_ns);
-	}
+	plan = rl_limiter_decide(l, &rq->quota, &v, rq->cost, rq->now_ns);
 	if (plan.step == RL_STEP_DENY) {
-		struct rl_history h;
-		rl_view_history(&v, w, gen, rq->now_ns, &h);
-		rl_answer(rq, &h, r);
+		rl_limiter_outlook(l, &rq->quota, &v, rq->cost, rq->now_ns, &o);
+		if (!rl_view_holds(s, l, slot, &v))
+			return false;
+		rl_answer(rq, &o, r);
 		return true;
 	}
-	if (plan.step == RL_STEP_CLOSE && !store_closed(s, w, slot, &v))
+	if (plan.step == RL_STEP_CLOSE && !store_entries(s, l, slot, &v, plan.entries))
 		return false;
-	if (!rl_atomic_cas16(&s->table.states[slot.index], v.word, rl_state_pack(plan.next, gen)))
+	if (!rl_atomic_cas16(&s->table.states[slot.index], v.word, plan.next))
 		return false;
 	if (plan.charges)
-		answer_charged(rq, slot, &plan.next, r);
+		answer_charged(rq, slot, &v, plan.next, r);
 	return plan.charges;
 }
 
@@ -198,25 +193,25 @@ rl_decide(const struct rl_request *rq, struct rl_result *r)
 	r->error = -EBUSY;
 }
 
-/* What the key's slot counts; zero if it has none, or one that is being retired. */
+/* What the key's slot tells; a slot that is not there, or being retired, counts nothing. */
 static bool
-look_at_key(const struct rl_request *rq, struct rl_history *h)
+look_at_key(const struct rl_request *rq, struct rl_outlook *o)
 {
 	const struct rl_segment *s = &rq->rl->segment;
-	const struct rl_window *w = &rq->rule->window;
+	const struct rl_limiter *l = &rq->rule->limiter;
+	struct rl_view none = rl_view_none(s), v;
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		enum rl_seen seen = RL_SEEN_DEAD;
-		struct rl_slot slot = {0};
-		struct rl_view v;
+		struct rl_slot slot;
 
 		if (rl_table_find(&s->table, &rq->places, &slot))
-			seen = rl_view_load_whole(s, w, slot, &v);
-		if (seen != RL_SEEN_GONE) {
-			v.is_zero = seen == RL_SEEN_DEAD || v.is_zero;
-			rl_view_history(&v, w, rl_tag_gen(slot.tag), rq->now_ns, h);
+			seen = rl_view_outlook(s, l, &rq->quota, slot, rq->cost, rq->now_ns, &v, o,
+			                       NULL);
+		if (seen == RL_SEEN_DEAD)
+			rl_limiter_outlook(l, &rq->quota, &none, rq->cost, rq->now_ns, o);
+		if (seen != RL_SEEN_GONE)
 			return true;
-		}
 		rl_atomic_pause();
 	}
 	return false;
@@ -225,10 +220,10 @@ look_at_key(const struct rl_request *rq, struct rl_history *h)
 void
 rl_look(const struct rl_request *rq, struct rl_result *r)
 {
-	struct rl_history h;
+	struct rl_outlook o;
 
-	if (look_at_key(rq, &h)) {
-		rl_answer(rq, &h, r);
+	if (look_at_key(rq, &o)) {
+		rl_answer(rq, &o, r);
 	} else {
 		r->verdict = RL_UNDECIDED;
 		r->error = -EBUSY;

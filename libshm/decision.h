@@ -14,7 +14,7 @@ rl_clamp_now(uint64_t now_ns)
 	return now_ns < RL_NOW_MAX ? now_ns : RL_NOW_MAX;
 }
 
-/* One request, made ready: 1 <= cost, capacity as looked up for it. */
+/* One request, made ready: 1 <= cost, quota as looked up for it. */
 struct rl_request {
 	struct rl *rl;
 	const struct rl_compiled *rule;
@@ -22,7 +22,7 @@ struct rl_request {
 	const void *key;
 	size_t key_len;
 	uint32_t cost;
-	uint32_t capacity;
+	struct rl_quota quota;
 	uint64_t now_ns;
 	struct rl_places places;
 };
@@ -30,14 +30,14 @@ struct rl_request {
 /* Where the key may live; the cache is told to expect it. */
 struct rl_places rl_request_places(const struct rl *rl, int rule, const void *key, size_t key_len);
 
-/* Decide and charge a cost <= capacity. Fills *result. */
+/* Decide and charge a cost <= limit. Fills *result. */
 void rl_decide(const struct rl_request *rq, struct rl_result *result);
 
 /* What a request of rq->cost would be told; writes nothing. Fills *result. */
 void rl_look(const struct rl_request *rq, struct rl_result *result);
 
-/* The answer to `rq` if `history` is what counts. */
-void rl_answer(const struct rl_request *rq, const struct rl_history *history,
+/* The answer to `rq` if that is the outlook. */
+void rl_answer(const struct rl_request *rq, const struct rl_outlook *outlook,
                struct rl_result *result);
 
 #endif

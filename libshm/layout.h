@@ -176,8 +176,10 @@ struct rl_header {
 struct rl_row {
 	struct rl_word16 identity; /* lo: keyed hash of the name, never 0; hi: shape */
 	uint64_t capacity;         /* 0 until its definer has set it */
-	uint64_t spare[5];         /* for what later algorithms can change */
-	uint64_t name[8];          /* NUL-padded; believed only if it hashes to identity.lo */
+	uint64_t burst;            /* buckets only */
+	uint64_t undelayed;        /* leaky_bucket only */
+	uint64_t spare[3];
+	uint64_t name[8]; /* NUL-padded; believed only if it hashes to identity.lo */
 };
 
 /* shape: window_ns:52 | granularity:7 | algorithm:4 | hard:1 */

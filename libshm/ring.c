@@ -43,19 +43,6 @@
 #define TRIES 1000
 
 bool
-rl_ring_copy(const uint64_t *ring, uint32_t count, const struct rl_word16 *state,
-             struct rl_word16 seen, uint64_t *copy)
-{
-	struct rl_word16 again;
-
-	for (uint32_t i = 0; i < count; i++)
-		copy[i] = rl_atomic_load(&ring[i]);
-	/* Charges do not touch the ring: cur may differ. */
-	return rl_atomic_load16(state, &again) && again.hi == seen.hi &&
-	       ((again.lo ^ seen.lo) & RL_STATE_EPOCH_MASK) == 0;
-}
-
-bool
 rl_ring_store(uint64_t *entry, uint64_t value, const struct rl_word16 *state, struct rl_word16 seen)
 {
 	for (int tries = 0; tries < TRIES; tries++) {

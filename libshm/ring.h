@@ -8,13 +8,6 @@
 #include "layout.h"
 
 /*
- * Copy `count` entries. True if the state is still in the epoch and the openness of `seen`
- * afterwards, so that the copy and `seen` belong together.
- */
-bool rl_ring_copy(const uint64_t *ring, uint32_t count, const struct rl_word16 *state,
-                  struct rl_word16 seen, uint64_t *copy);
-
-/*
  * Make *entry `value`, on behalf of the frozen state `seen`. True once it is; false when
  * the state is no longer `seen`, so that someone else has done it.
  */

@@ -35,14 +35,14 @@ prepare(struct rl_request *rq, struct rl *rl, int rule, const void *key, size_t 
 		return -ENAMETOOLONG;
 	if (!key && key_len > 0)
 		return -EINVAL;
-	rq->capacity = rl_rules_capacity(rq->rule);
+	rq->quota = rl_rules_quota(rq->rule);
 	return 0;
 }
 
 static enum rl_verdict
 empty_key(const struct rl_request *rq, struct rl_result *r)
 {
-	r->limit = r->remaining = rq->capacity;
+	r->limit = r->remaining = rl_limiter_limit(&rq->rule->limiter, &rq->quota);
 	return r->verdict = RL_ALLOWED;
 }
 
@@ -61,8 +61,8 @@ check(struct rl_request *rq, uint64_t cost, struct rl_result *r)
 	if (!s->is_writable)
 		return undecided(r, -EROFS);
 	rq->places = rl_request_places(rq->rl, rq->id, rq->key, rq->key_len);
-	r->limit = rq->capacity;
-	if (cost > rq->capacity) {
+	r->limit = rl_limiter_limit(&rq->rule->limiter, &rq->quota);
+	if (cost > r->limit) {
 		rq->cost = UINT32_MAX;
 		rl_look(rq, r);
 	} else {
@@ -89,7 +89,7 @@ rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t no
 		return empty_key(&rq, r);
 	rq.cost = 1;
 	rq.places = rl_request_places(rl, rule, key, key_len);
-	r->limit = rq.capacity;
+
 	rl_look(&rq, r);
 	return r->verdict;
 }
@@ -131,26 +131,22 @@ rl_peek(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_resu
 
 /* One try to take a charge back: 1 done, 0 too late, -1 again. */
 static int
-give_back(const struct rl_segment *s, const struct rl_window *w, struct rl_slot slot,
-          const struct rl_charge *charge)
+give_back(const struct rl_segment *s, const struct rl_compiled *rule, struct rl_slot slot,
+          const struct rl_charge *charge, uint64_t now_ns)
 {
+	struct rl_quota quota = rl_rules_quota(rule);
+	struct rl_word16 next;
 	struct rl_view v;
-	struct rl_state next;
 
-	if (rl_view_load(s, w, slot, &v) != RL_SEEN || v.is_zero)
+	if (rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero ||
+	    !rl_limiter_refund(&rule->limiter, &quota, &v, charge->epoch, charge->cost, now_ns,
+	                       &next))
 		return 0;
-	next = v.state;
-	if (next.epoch != charge->epoch || next.jump > 0 || next.cur < charge->cost)
-		return 0;
-	next.cur -= charge->cost;
-	return rl_atomic_cas16(&s->table.states[slot.index], v.word,
-	                       rl_state_pack(next, rl_tag_gen(slot.tag)))
-	               ? 1
-	               : -1;
+	return rl_atomic_cas16(&s->table.states[slot.index], v.word, next) ? 1 : -1;
 }
 
 int
-rl_refund(struct rl *rl, struct rl_result *result)
+rl_refund_at(struct rl *rl, struct rl_result *result, uint64_t now_ns)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_charge charge = result->charge;
@@ -165,11 +161,17 @@ rl_refund(struct rl *rl, struct rl_result *result)
 	    rl_atomic_load(&s->table.tags[slot.index]) != slot.tag)
 		return 0;
 	for (int tries = 0; tries < TRIES && done < 0; tries++)
-		done = give_back(s, &rule->window, slot, &charge);
+		done = give_back(s, rule, slot, &charge, rl_clamp_now(now_ns));
 	if (done != 1)
 		return 0;
 	rl_stats_add(s, rl_tag_rule(charge.tag), RL_COUNT_refunded);
 	return 1;
+}
+
+int
+rl_refund(struct rl *rl, struct rl_result *result)
+{
+	return rl_refund_at(rl, result, rl_now(rl));
 }
 
 /* One try to forget a key: 1 forgotten, 0 nothing there, -1 again. */
@@ -181,7 +183,7 @@ forget(const struct rl_segment *s, const struct rl_request *rq)
 
 	if (!rl_table_find(&s->table, &rq->places, &slot))
 		return 0;
-	switch (rl_view_load(s, &rq->rule->window, slot, &v)) {
+	switch (rl_view_load(s, slot, &v)) {
 	case RL_SEEN:
 		if (v.is_zero)
 			return 0;

@@ -16,12 +16,14 @@ struct place {
 	const struct rl_compiled *rule; /* NULL: no such rule, or not LIVE */
 	enum rl_seen seen;              /* with a rule only */
 	struct rl_view view;            /* RL_SEEN only */
+	struct rl_outlook outlook;      /* RL_SEEN only */
 };
 
 static void
-look_at(struct rl *rl, uint64_t index, struct place *p)
+look_at(struct rl *rl, uint64_t index, uint64_t now_ns, struct place *p)
 {
 	const struct rl_segment *s = &rl->segment;
+	struct rl_quota quota;
 
 	p->slot = (struct rl_slot){.index = index, .tag = rl_atomic_load(&s->table.tags[index])};
 	p->rule = NULL;
@@ -29,8 +31,11 @@ look_at(struct rl *rl, uint64_t index, struct place *p)
 	if (rl_tag_status(p->slot.tag) != RL_TAG_LIVE)
 		return;
 	p->rule = rl_handle_rule(rl, rl_tag_rule(p->slot.tag));
-	if (p->rule)
-		p->seen = rl_view_load_whole(s, &p->rule->window, p->slot, &p->view);
+	if (!p->rule)
+		return;
+	quota = rl_rules_quota(p->rule);
+	p->seen = rl_view_outlook(s, &p->rule->limiter, &quota, p->slot, 1, now_ns, &p->view,
+	                          &p->outlook, NULL);
 }
 
 static bool
@@ -51,7 +56,8 @@ retire(struct rl *rl, const struct place *p, enum rl_counter counter)
 static bool
 free_if_stale(struct rl *rl, const struct place *p, uint64_t now_ns)
 {
-	return has_count(p) && rl_view_is_stale(&rl->segment, &p->view, &p->rule->window, now_ns) &&
+	return has_count(p) &&
+	       rl_view_is_stale(&rl->segment, &p->rule->limiter, &p->view, now_ns) &&
 	       retire(rl, p, RL_COUNT_retired);
 }
 
@@ -89,22 +95,18 @@ free_at(struct rl *rl, const struct place *p)
 {
 	if (!has_count(p))
 		return UINT64_MAX;
-	return rl_view_stale_at(&rl->segment, &p->view, &p->rule->window);
+	return rl_view_stale_at(&rl->segment, &p->rule->limiter, &p->view);
 }
 
 /* Used share of the limit, in 1/2^32; UINT64_MAX for a key that must stay. */
 static uint64_t
-used_share(const struct place *p, uint64_t now_ns)
+used_share(const struct place *p)
 {
-	uint32_t capacity, remaining;
-	struct rl_history h;
+	const struct rl_outlook *o = &p->outlook;
 
-	if (!has_count(p))
+	if (!has_count(p) || o->remaining == 0)
 		return UINT64_MAX;
-	capacity = rl_rules_capacity(p->rule);
-	rl_view_history(&p->view, &p->rule->window, rl_tag_gen(p->slot.tag), now_ns, &h);
-	remaining = rl_window_remaining(&p->rule->window, &h, capacity);
-	return remaining == 0 ? UINT64_MAX : ((uint64_t)(capacity - remaining) << 32) / capacity;
+	return ((uint64_t)(o->limit - o->remaining) << 32) / o->limit;
 }
 
 /* True if there was one to evict, even if its process was quicker: then look again. */
@@ -115,8 +117,8 @@ evict_least_used(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
 	struct place least = {0}, p;
 
 	for (unsigned i = 0; i < RL_PLACES; i++) {
-		look_at(rl, rl_table_place(places, i), &p);
-		uint64_t share = used_share(&p, now_ns);
+		look_at(rl, rl_table_place(places, i), now_ns, &p);
+		uint64_t share = used_share(&p);
 		if (share < least_share) {
 			least_share = share;
 			least = p;
@@ -151,14 +153,14 @@ rl_room_make(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
 	struct place p;
 
 	for (unsigned i = 0; i < RL_PLACES && !room.is_made; i++) {
-		look_at(rl, rl_table_place(places, i), &p);
+		look_at(rl, rl_table_place(places, i), now_ns, &p);
 		room.is_made = is_settled(&p, places) || free_if_stale(rl, &p, now_ns);
 		uint64_t at = free_at(rl, &p);
 		if (at < room.next_free_ns)
 			room.next_free_ns = at;
 	}
 	for (unsigned i = 0; i < RL_PLACES && !room.is_made; i++) {
-		look_at(rl, rl_table_place(places, i), &p);
+		look_at(rl, rl_table_place(places, i), now_ns, &p);
 		room.is_made =
 			is_settled(&p, places) || free_if_unused(rl, &p) || has_changed(rl, &p);
 	}
@@ -172,6 +174,6 @@ rl_room_sweep(struct rl *rl, uint64_t index, uint64_t now_ns)
 {
 	struct place p;
 
-	look_at(rl, index, &p);
+	look_at(rl, index, now_ns, &p);
 	return free_if_stale(rl, &p, now_ns) || free_if_unused(rl, &p);
 }

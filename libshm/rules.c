@@ -36,10 +36,28 @@ shape_is_valid(const struct rl_rule *r)
 {
 	if (r->window_ns < RL_WINDOW_MIN || r->window_ns > RL_WINDOW_MAX)
 		return false;
-	if (r->algorithm == RL_FIXED_WINDOW)
-		return r->granularity == 1 && !r->hard;
-	return r->algorithm == RL_SLIDING_WINDOW && r->granularity >= 1 &&
-	       r->granularity <= RL_GRANULARITY_MAX;
+	if (r->algorithm == RL_SLIDING_WINDOW)
+		return r->granularity >= 1 && r->granularity <= RL_GRANULARITY_MAX;
+	return (unsigned)r->algorithm <= RL_LEAKY_BUCKET && r->granularity == 1 && !r->hard;
+}
+
+static bool
+quota_is_valid(const struct rl_rule *r)
+{
+	if (r->capacity == 0 || r->capacity > RL_CAPACITY_MAX || r->burst >= RL_CAPACITY_MAX)
+		return false;
+	if (r->algorithm == RL_TOKEN_BUCKET)
+		return r->undelayed == 0;
+	if (r->algorithm == RL_LEAKY_BUCKET)
+		return r->undelayed <= r->burst;
+	return r->burst == 0 && r->undelayed == 0;
+}
+
+/* How many ring entries its counters need. */
+static uint32_t
+entries_needed(const struct rl_rule *r)
+{
+	return r->algorithm == RL_SLIDING_LOG ? r->capacity : r->granularity;
 }
 
 static uint64_t
@@ -98,6 +116,14 @@ write_name(struct rl_row *row, const char *name)
 		rl_atomic_store_relaxed(&row->name[i], words[i]);
 }
 
+/* A line that every decision reads is written only if that changes it. */
+static void
+set(uint64_t *word, uint64_t value)
+{
+	if (rl_atomic_load(word) != value)
+		rl_atomic_store(word, value);
+}
+
 void
 rl_rules_name(const struct rl_segment *s, int id, char name[static RL_NAME_MAX + 1])
 {
@@ -121,10 +147,11 @@ rl_rules_define(const struct rl_segment *s, const struct rl_rule *rule)
 
 	if (r.granularity == 0)
 		r.granularity = 1;
-	if (!name_is_valid(r.name) || !shape_is_valid(&r) || r.capacity == 0 ||
-	    r.capacity > RL_CAPACITY_MAX)
+	if (r.algorithm == RL_TOKEN_BUCKET && r.burst == 0)
+		r.burst = r.capacity < RL_CAPACITY_MAX ? r.capacity : RL_CAPACITY_MAX - 1;
+	if (!name_is_valid(r.name) || !shape_is_valid(&r) || !quota_is_valid(&r))
 		return -EINVAL;
-	if (r.granularity > s->geometry.ring)
+	if (entries_needed(&r) > s->geometry.ring)
 		return RL_ERING;
 	if (!s->is_writable)
 		return -EROFS;
@@ -133,8 +160,9 @@ rl_rules_define(const struct rl_segment *s, const struct rl_rule *rule)
 	if (id < 0)
 		return id;
 	write_name(&s->rows[id], r.name);
-	if (rl_atomic_load(&s->rows[id].capacity) != r.capacity)
-		rl_atomic_store(&s->rows[id].capacity, r.capacity);
+	set(&s->rows[id].burst, r.burst);
+	set(&s->rows[id].undelayed, r.undelayed);
+	set(&s->rows[id].capacity, r.capacity); /* last: a rule without one is not found */
 	return id;
 }
 
@@ -161,12 +189,13 @@ rl_rules_compile(const struct rl_segment *s, int id, struct rl_compiled *compile
 	struct rl_rule r = shape_unpack(identity.hi);
 	if (identity.lo == 0 || !shape_is_valid(&r) || r.granularity > s->geometry.ring)
 		return false;
-	*compiled = (struct rl_compiled){
-		.window = rl_window_make(r.algorithm, r.window_ns, r.granularity, r.hard),
+	*compiled = (struct rl_compiled){.row = &s->rows[id]};
+	compiled->limiter = (struct rl_limiter){
 		.algorithm = r.algorithm,
 		.window_ns = r.window_ns,
 		.granularity = r.granularity,
-		.capacity = &s->rows[id].capacity,
+		.ring_entries = s->geometry.ring,
+		.window = rl_window_make(r.algorithm, r.window_ns, r.granularity, r.hard),
 	};
 	return true;
 }

@@ -2,17 +2,14 @@
 #ifndef RL_RULES_H
 #define RL_RULES_H
 
+#include "limiter.h"
 #include "rl_admin.h"
 #include "segment.h"
-#include "window.h"
 
-/* A rule as this process uses it: its shape checked once, its capacity looked up each time. */
+/* A rule as this process uses it: its shape checked once, its quota looked up each time. */
 struct rl_compiled {
-	struct rl_window window;
-	enum rl_algorithm algorithm;
-	uint64_t window_ns;
-	uint32_t granularity;
-	const uint64_t *capacity;
+	struct rl_limiter limiter;
+	const struct rl_row *row;
 };
 
 /* The place of the rule, made if need be; rl_define()'s errors. */
@@ -27,15 +24,22 @@ bool rl_rules_compile(const struct rl_segment *s, int id, struct rl_compiled *co
 /* The rule's name, or "" when its record is damaged. */
 void rl_rules_name(const struct rl_segment *s, int id, char name[static RL_NAME_MAX + 1]);
 
-/* What the rule admits now; 1 at least, whatever the bytes say. */
-static inline uint32_t
-rl_rules_capacity(const struct rl_compiled *compiled)
+/* What the rule admits now; within bounds, whatever the bytes say. */
+static inline struct rl_quota
+rl_rules_quota(const struct rl_compiled *compiled)
 {
-	uint64_t capacity = rl_atomic_load_relaxed(compiled->capacity);
+	uint64_t capacity = rl_atomic_load_relaxed(&compiled->row->capacity);
+	uint64_t burst = rl_atomic_load_relaxed(&compiled->row->burst);
+	uint64_t undelayed = rl_atomic_load_relaxed(&compiled->row->undelayed);
 
-	if (capacity - 1 < RL_CAPACITY_MAX)
-		return (uint32_t)capacity;
-	return capacity == 0 ? 1 : RL_CAPACITY_MAX;
+	return (struct rl_quota){
+		.capacity = capacity - 1 < RL_CAPACITY_MAX ? (uint32_t)capacity
+	                    : capacity == 0                ? 1
+	                                                   : RL_CAPACITY_MAX,
+		.burst = burst < RL_CAPACITY_MAX ? (uint32_t)burst : RL_CAPACITY_MAX - 1,
+		.undelayed =
+			undelayed < RL_CAPACITY_MAX ? (uint32_t)undelayed : RL_CAPACITY_MAX - 1,
+	};
 }
 
 #endif

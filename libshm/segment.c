@@ -81,7 +81,7 @@ static bool
 geometry_is_valid(const struct rl_geometry *g)
 {
 	return within(g->buckets, RL_BUCKETS_MIN, RL_BUCKETS_MAX) &&
-	       within(g->ring, 1, RL_GRANULARITY_MAX) &&
+	       within(g->ring, 1, RL_RING_MAX) &&
 	       within(g->record_bytes, sizeof(struct rl_record) + 8,
 	              sizeof(struct rl_record) + RL_KEY_MAX) &&
 	       g->record_bytes % 8 == 0 && within(g->rules, 1, RL_RULES_MAX) &&

@@ -34,6 +34,8 @@ rl_window_make(enum rl_algorithm algorithm, uint64_t window_ns, uint32_t granula
 {
 	struct rl_window w = {.is_hard = is_hard};
 
+	if (algorithm != RL_SLIDING_WINDOW && algorithm != RL_FIXED_WINDOW)
+		return w;
 	if (algorithm == RL_FIXED_WINDOW) {
 		w.width_ns = window_ns;
 		return w;
@@ -102,13 +104,14 @@ ring_sum(const struct rl_window *w, const struct rl_state *s, const uint64_t *ri
 
 	for (uint64_t back = 1; back <= s->span && back + age <= w->count; back++) {
 		uint64_t closed = s->epoch - back;
-		sum += rl_ring_count(ring[closed % w->count], closed, gen);
+		sum += rl_ring_count(rl_atomic_load(&ring[closed % w->count]), closed, gen);
 	}
 	return sum > COUNT_MASK ? (uint32_t)COUNT_MASK : (uint32_t)sum;
 }
 
-bool
-rl_window_needs_ring(const struct rl_window *w, const struct rl_state *s)
+/* False if what counts can be told from the state alone. */
+static bool
+needs_ring(const struct rl_window *w, const struct rl_state *s)
 {
 	return w->count > 1 && s->sum > 0;
 }
@@ -132,22 +135,23 @@ rl_window_history(const struct rl_window *w, const struct rl_state *s, const uin
 	h->bucket[age] = s->cur;
 	if (w->count == 1 && age == 0)
 		h->bucket[1] = s->sum;
-	if (!rl_window_needs_ring(w, s))
+	if (!needs_ring(w, s))
 		return;
 	for (uint64_t back = 1; back <= s->span && back + age <= w->count; back++) {
 		uint64_t closed = s->epoch - back;
-		h->bucket[back + age] = rl_ring_count(ring[closed % w->count], closed, gen);
+		h->bucket[back + age] =
+			rl_ring_count(rl_atomic_load(&ring[closed % w->count]), closed, gen);
 	}
 }
 
-static struct rl_plan
+static struct rl_move
 plan_admit(struct rl_state next)
 {
-	return (struct rl_plan){.step = RL_STEP_ADMIT, .charges = true, .next = next};
+	return (struct rl_move){.step = RL_STEP_ADMIT, .charges = true, .next = next};
 }
 
 /* How an admitted request is written when time has moved on to `epoch` inside the window. */
-static struct rl_plan
+static struct rl_move
 plan_roll(const struct rl_window *w, const struct rl_state *s, const uint64_t *ring, uint8_t gen,
           uint64_t epoch, uint32_t cost)
 {
@@ -157,18 +161,15 @@ plan_roll(const struct rl_window *w, const struct rl_state *s, const uint64_t *r
 	if (s->jump == 0) {
 		struct rl_state frozen = *s;
 		frozen.jump = (uint32_t)(epoch - s->epoch);
-		return (struct rl_plan){.step = RL_STEP_FREEZE, .next = frozen};
+		return (struct rl_move){.step = RL_STEP_FREEZE, .next = frozen};
 	}
 	/* The jump of whoever froze it, so that all who help store the same entries. */
 	uint64_t target = s->epoch + s->jump;
 	uint64_t sum = s->cur;
-	if (rl_window_needs_ring(w, s)) {
-		if (!ring)
-			return (struct rl_plan){.step = RL_STEP_RING};
+	if (needs_ring(w, s))
 		sum += ring_sum(w, s, ring, gen, target);
-	}
 	bool charges = target == epoch;
-	return (struct rl_plan){
+	return (struct rl_move){
 		.step = RL_STEP_CLOSE,
 		.charges = charges,
 		.next = {.epoch = target,
@@ -178,7 +179,7 @@ plan_roll(const struct rl_window *w, const struct rl_state *s, const uint64_t *r
 	};
 }
 
-struct rl_plan
+struct rl_move
 rl_window_decide(const struct rl_window *w, const struct rl_state *s, const uint64_t *ring,
                  uint8_t gen, uint32_t capacity, uint32_t cost, uint64_t now_ns)
 {
@@ -195,12 +196,10 @@ rl_window_decide(const struct rl_window *w, const struct rl_state *s, const uint
 	if (w->count == 1 && age == 1)
 		used = s->cur;
 	if (used + cost > capacity) {
-		if (!ring && rl_window_needs_ring(w, s))
-			return (struct rl_plan){.step = RL_STEP_RING};
 		struct rl_history h;
 		rl_window_history(w, s, ring, gen, now_ns, &h);
 		if (cost > rl_window_remaining(w, &h, capacity))
-			return (struct rl_plan){.step = RL_STEP_DENY};
+			return (struct rl_move){.step = RL_STEP_DENY};
 	}
 	if (age > 0)
 		return plan_roll(w, s, ring, gen, epoch, cost);

@@ -4,7 +4,7 @@
 
 /*
  * The arithmetic of sliding and fixed windows: (shape, state, ring, now, cost) -> what to
- * do next. No clock, no shared memory, no atomics; integers only.
+ * do next. No clock; of memory only the ring is read; integers only.
  *
  * A window is `count` closed sub-buckets and the current one. Time t lies in sub-bucket
  * E = t / width. What counts at t:
@@ -56,10 +56,9 @@ enum rl_step {
 	RL_STEP_ADMIT,  /* CAS to next: charged */
 	RL_STEP_FREEZE, /* CAS to next, then decide again */
 	RL_STEP_CLOSE,  /* store the ring, CAS to next; charged if `charges`, else decide again */
-	RL_STEP_RING,   /* decide again with the ring at hand */
 };
 
-struct rl_plan {
+struct rl_move {
 	enum rl_step step;
 	bool charges;
 	struct rl_state next;
@@ -83,16 +82,14 @@ uint32_t rl_ring_count(uint64_t entry, uint64_t epoch, uint8_t gen); /* 0 if not
 
 /*
  * What to do with a request of `cost`, 1 <= cost <= capacity. `state` is NULL for a key that
- * has none yet. `ring` is NULL or a copy of the slot's `count` entries, consistent with state.
+ * has none yet. `ring` has `count` entries, which others may be changing: the caller checks
+ * that what was read belongs to `state`.
  */
-struct rl_plan rl_window_decide(const struct rl_window *window, const struct rl_state *state,
+struct rl_move rl_window_decide(const struct rl_window *window, const struct rl_state *state,
                                 const uint64_t *ring, uint8_t gen, uint32_t capacity, uint32_t cost,
                                 uint64_t now_ns);
 
-/* True if what counts can be told from the state alone. */
-bool rl_window_needs_ring(const struct rl_window *window, const struct rl_state *state);
-
-/* `state` as above; `ring` may be NULL only if it is not needed. */
+/* `state` and `ring` as above. */
 void rl_window_history(const struct rl_window *window, const struct rl_state *state,
                        const uint64_t *ring, uint8_t gen, uint64_t now_ns,
                        struct rl_history *history);

@@ -13,10 +13,13 @@
 #include "rule.h"
 
 #define TOP_DEFAULT 10
+#define OTHER_ALGORITHMS "fixed_window, sliding_log, token_bucket or leaky_bucket"
 
 const struct command_option replay_options[] = {
-	{"algorithm", 'a', "NAME", "sliding_window (the default) or fixed_window"},
+	{"algorithm", 'a', "NAME", "sliding_window (the default), " OTHER_ALGORITHMS},
 	{"capacity", 'c', "N", "requests admitted in a window"},
+	{"burst", 'b', "N",
+         "token_bucket: tokens held, default the capacity; leaky_bucket: may wait"},
 	{"window", 'w', "D", "length of the window, as in 500ms, 10s, 5m, 1h, 1d"},
 	{"granularity", 'g', "D", "length of a sub-bucket; default: the window"},
 	{"hard", 0, NULL, "count the oldest sub-bucket in full"},
@@ -33,7 +36,8 @@ read_algorithm(const struct context *context, struct rl_rule *rule)
 
 	if (!name || algorithm_find(name, &rule->algorithm))
 		return true;
-	complain("--algorithm: unknown algorithm '%s'; use sliding_window or fixed_window", name);
+	complain("--algorithm: unknown algorithm '%s'; use sliding_window, " OTHER_ALGORITHMS,
+	         name);
 	return false;
 }
 
@@ -91,8 +95,8 @@ check_granularity(const char *text, const struct rl_rule *rule, uint64_t bucket_
 	else if (window_ns / bucket_ns > RL_GRANULARITY_MAX)
 		complain("--granularity: '%s' makes more than %d sub-buckets", text,
 		         RL_GRANULARITY_MAX);
-	else if (rule->algorithm == RL_FIXED_WINDOW && bucket_ns != window_ns)
-		complain("--granularity: fixed_window has no sub-buckets");
+	else if (rule->algorithm != RL_SLIDING_WINDOW && bucket_ns != window_ns)
+		complain("--granularity: %s has no sub-buckets", algorithm_name(rule->algorithm));
 	else
 		return true;
 	return false;
@@ -123,12 +127,38 @@ read_hard(const struct context *context, struct rl_rule *rule)
 }
 
 static bool
+read_burst(const struct context *context, struct rl_rule *rule)
+{
+	const char *text = option_value(context, "burst");
+	uint64_t least = rule->algorithm == RL_TOKEN_BUCKET ? 1 : 0, burst = 0;
+
+	if (text && rule->algorithm != RL_TOKEN_BUCKET && rule->algorithm != RL_LEAKY_BUCKET) {
+		complain("--burst: %s has none", algorithm_name(rule->algorithm));
+		return false;
+	}
+	if (text && !number_need("--burst", text, least, RL_CAPACITY_MAX - 1, &burst))
+		return false;
+	rule->burst = (uint32_t)burst;
+	return true;
+}
+
+/* An exact log keeps a time for each request that it admits. */
+static bool
+check_log(const struct rl_rule *rule)
+{
+	if (rule->algorithm != RL_SLIDING_LOG || rule->capacity <= RL_RING_MAX)
+		return true;
+	complain("--capacity: sliding_log holds up to %d", RL_RING_MAX);
+	return false;
+}
+
+static bool
 read_rule(const struct context *context, struct rl_rule *rule)
 {
 	rule->name = "replay";
 	return read_algorithm(context, rule) && read_capacity(context, rule) &&
 	       read_window(context, rule) && read_granularity(context, rule) &&
-	       read_hard(context, rule);
+	       read_hard(context, rule) && read_burst(context, rule) && check_log(rule);
 }
 
 static bool

@@ -6,8 +6,9 @@
 #include "rule.h"
 
 static const char *const names[] = {
-	[RL_SLIDING_WINDOW] = "sliding_window",
-	[RL_FIXED_WINDOW] = "fixed_window",
+	[RL_SLIDING_WINDOW] = "sliding_window", [RL_FIXED_WINDOW] = "fixed_window",
+	[RL_SLIDING_LOG] = "sliding_log",       [RL_TOKEN_BUCKET] = "token_bucket",
+	[RL_LEAKY_BUCKET] = "leaky_bucket",
 };
 
 #define NAMES (sizeof(names) / sizeof(names[0]))

@@ -35,7 +35,7 @@ survives() {
 	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 $flags -Iinclude -Ilibshm -c -o "$object" "$work/$1" &&
 		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$object" $others \
 			-lcmocka -lpthread || return 0
-	(timeout 20 "$work/test" >"$work/log" 2>&1 </dev/null) 2>/dev/null
+	(ulimit -c 0; timeout 20 "$work/test" >"$work/log" 2>&1 </dev/null) 2>/dev/null
 }
 
 while IFS=@ read -r name file expression test; do

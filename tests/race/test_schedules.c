@@ -328,6 +328,67 @@ play_roll(uint64_t first, uint64_t runs)
 	rl_close(rl);
 }
 
+#define LOG_CAPACITY 3
+
+/* Charges of a sliding log, at times of a few milliseconds' difference, some given back. */
+static void
+work_log(int worker)
+{
+	uint64_t now = T0 + test_below(&seed, 3) * RL_MILLISECOND;
+
+	(void)worker;
+	for (int i = 0; i < 3; i++) {
+		struct rl_result r;
+		now += test_below(&seed, 8) * RL_MILLISECOND;
+		if (rl_check_at(rl, rule, "k", 1, 1, now, &r) != RL_ALLOWED)
+			continue;
+		uint64_t charged = r.charge.epoch; /* a log's charge remembers its time */
+		if (test_below(&seed, 4) == 0 && rl_refund_at(rl, &r, now) == 1)
+			continue;
+		done.epoch[done.charges++] = charged;
+	}
+}
+
+/* No window of 10 ms holds more than capacity, and what counts at the end is what was charged. */
+static void
+audit_log(uint64_t run)
+{
+	uint64_t end = T0 + 30 * RL_MILLISECOND;
+	struct rl_result r;
+
+	for (int i = 0; i < done.charges; i++)
+		if (charged_between(done.epoch[i] - RL_WINDOW_MIN + 1, done.epoch[i]) >
+		    LOG_CAPACITY)
+			fail_msg("run %llu: over capacity", (unsigned long long)run);
+	for (uint64_t at = end - 5 * RL_MILLISECOND; at <= end; at += RL_MILLISECOND) {
+		rl_peek_at(rl, rule, "k", 1, at, &r);
+		int used = (int)(r.limit - r.remaining);
+		if (abs(used - charged_between(at - RL_WINDOW_MIN + 1, end)) > killed)
+			fail_msg("run %llu: %d used, not %d", (unsigned long long)run, used,
+			         charged_between(at - RL_WINDOW_MIN + 1, end));
+	}
+}
+
+static void
+play_log(uint64_t first, uint64_t runs)
+{
+	const struct rl_options o = {.keys = 12, .ring = LOG_CAPACITY + 1, .rules = 2};
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = rl_define(rl, &(struct rl_rule){.name = "r",
+	                                       .algorithm = RL_SLIDING_LOG,
+	                                       .capacity = LOG_CAPACITY,
+	                                       .window_ns = RL_WINDOW_MIN});
+	assert_true(rule >= 0);
+	for (uint64_t run = first; run < first + runs; run++) {
+		seed = run;
+		start();
+		run_schedule(work_log);
+		audit_log(run);
+	}
+	rl_close(rl);
+}
+
 #define RUNS 150000
 
 static void
@@ -362,13 +423,30 @@ test_roll_with_kills(void **state)
 	play_roll(RUNS, RUNS);
 }
 
+static void
+test_log(void **state)
+{
+	(void)state;
+	kills = false;
+	play_log(1, RUNS);
+}
+
+static void
+test_log_with_kills(void **state)
+{
+	(void)state;
+	kills = true;
+	play_log(RUNS, RUNS);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_claims),          cmocka_unit_test(test_claims_with_kills),
 		cmocka_unit_test(test_last_place),      cmocka_unit_test(test_roll),
-		cmocka_unit_test(test_roll_with_kills),
+		cmocka_unit_test(test_roll_with_kills), cmocka_unit_test(test_log),
+		cmocka_unit_test(test_log_with_kills),
 	};
 
 	for (int i = 0; i < WORKERS; i++)

@@ -280,7 +280,9 @@ test_rules_that_cannot_be(void **state)
 	REFUSED(-EINVAL, window_ns, RL_WINDOW_MIN - 1);
 	REFUSED(-EINVAL, window_ns, RL_WINDOW_MAX + 1);
 	REFUSED(-EINVAL, granularity, 65);
-	REFUSED(-EINVAL, algorithm, (enum rl_algorithm)9);
+	REFUSED(-EINVAL, algorithm, (enum rl_algorithm)5);
+	REFUSED(-EINVAL, burst, 1);
+	REFUSED(-EINVAL, undelayed, 1);
 	REFUSED(RL_ERING, granularity, 9);
 #undef REFUSED
 	r = good;

@@ -40,11 +40,8 @@ counter_check(struct counter *c, uint64_t now_ns, uint32_t cost)
 {
 	for (int steps = 0; steps < 8; steps++) {
 		struct rl_state s = rl_state_unpack(c->word, &c->window);
-		struct rl_plan p = rl_window_decide(&c->window, c->has_state ? &s : NULL, NULL, GEN,
-		                                    c->capacity, cost, now_ns);
-		if (p.step == RL_STEP_RING)
-			p = rl_window_decide(&c->window, &s, c->ring, GEN, c->capacity, cost,
-			                     now_ns);
+		struct rl_move p = rl_window_decide(&c->window, c->has_state ? &s : NULL, c->ring,
+		                                    GEN, c->capacity, cost, now_ns);
 		if (p.step == RL_STEP_DENY)
 			return false;
 		if (p.step == RL_STEP_CLOSE)
@@ -312,7 +309,7 @@ test_damaged_words(void **state)
 			ring[i] = test_below(&seed, 2) ? test_random(&seed)
 			                               : rl_ring_entry(s.epoch - i, 1000, GEN);
 		struct rl_history h;
-		struct rl_plan p = rl_window_decide(&w, &s, ring, GEN, capacity, cost, now);
+		struct rl_move p = rl_window_decide(&w, &s, ring, GEN, capacity, cost, now);
 		rl_window_history(&w, &s, ring, GEN, now, &h);
 		assert_true(rl_window_remaining(&w, &h, capacity) <= capacity);
 		rl_window_retry_at(&w, &h, capacity, cost);

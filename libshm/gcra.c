@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gcra.h"
+
+#define FRACTION_SHIFT 24 /* in hi, above the slot's bits */
+#define FRACTION_MASK ((UINT64_C(1) << RL_GCRA_FRACTION) - 1)
+
+static rl_wide
+widen(uint64_t ns)
+{
+	return (rl_wide)ns << RL_GCRA_FRACTION;
+}
+
+/* Up to whole nanoseconds. */
+static uint64_t
+narrow_up(rl_wide time)
+{
+	rl_wide ns = (time + FRACTION_MASK) >> RL_GCRA_FRACTION;
+
+	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+}
+
+struct rl_gcra
+rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burst)
+{
+	return (struct rl_gcra){
+		.interval = (widen(window_ns) + capacity - 1) / capacity,
+		.burst = burst,
+	};
+}
+
+rl_wide
+rl_gcra_unpack(struct rl_word16 word)
+{
+	return widen(word.lo) | (word.hi >> FRACTION_SHIFT & FRACTION_MASK);
+}
+
+struct rl_word16
+rl_gcra_pack(rl_wide tat, uint8_t gen)
+{
+	return (struct rl_word16){
+		.lo = (uint64_t)(tat >> RL_GCRA_FRACTION),
+		.hi = ((uint64_t)tat & FRACTION_MASK) << FRACTION_SHIFT | gen,
+	};
+}
+
+static rl_wide
+shortage(rl_wide tat, uint64_t now_ns)
+{
+	rl_wide now = widen(now_ns);
+
+	return tat > now ? tat - now : 0;
+}
+
+bool
+rl_gcra_take(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns, uint32_t cost, rl_wide *next)
+{
+	rl_wide after = shortage(tat, now_ns) + g->interval * cost;
+
+	*next = widen(now_ns) + after;
+	return after <= g->interval * g->burst;
+}
+
+uint64_t
+rl_gcra_delay(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns, uint32_t undelayed)
+{
+	rl_wide queue = shortage(tat, now_ns), skipped = g->interval * undelayed;
+
+	return queue > skipped ? narrow_up(queue - skipped) : 0;
+}
+
+uint32_t
+rl_gcra_remaining(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns)
+{
+	rl_wide full = g->interval * g->burst, lacks = shortage(tat, now_ns);
+
+	return lacks < full ? (uint32_t)((full - lacks) / g->interval) : 0;
+}
+
+uint64_t
+rl_gcra_retry_at(const struct rl_gcra *g, rl_wide tat, uint32_t cost)
+{
+	rl_wide spare = g->interval * (g->burst - cost);
+
+	return tat > spare ? narrow_up(tat - spare) : 0;
+}
+
+uint64_t
+rl_gcra_full_at(rl_wide tat)
+{
+	return narrow_up(tat);
+}
+
+bool
+rl_gcra_give(const struct rl_gcra *g, rl_wide tat, uint64_t charged_tat_ns, uint64_t now_ns,
+             uint32_t cost, rl_wide *next)
+{
+	rl_wide back = g->interval * cost;
+
+	*next = tat - back;
+	return now_ns < charged_tat_ns && tat >= back;
+}

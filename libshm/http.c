@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rl_http.h"
+
+#include <stdbool.h>
+
+/* A text that grows past its buffer in length only. */
+struct text {
+	char *to;
+	size_t size;
+	size_t len; /* of all that was put, written or not */
+	bool is_bad;
+};
+
+static struct text
+begin(char *to, size_t size)
+{
+	return (struct text){.to = to, .size = to ? size : 0, .is_bad = !to && size > 0};
+}
+
+static void
+put(struct text *t, char c)
+{
+	if (t->len < t->size)
+		t->to[t->len] = c;
+	t->len++;
+}
+
+static ssize_t
+end(struct text *t)
+{
+	if (t->is_bad)
+		t->len = 0;
+	if (t->size > 0)
+		t->to[t->len < t->size ? t->len : t->size - 1] = '\0';
+	return t->is_bad ? -EINVAL : (ssize_t)t->len;
+}
+
+static void
+put_plain(struct text *t, const char *s)
+{
+	while (*s)
+		put(t, *s++);
+}
+
+static void
+put_number(struct text *t, uint64_t n)
+{
+	char digits[20];
+	size_t count = 0;
+
+	do {
+		digits[count++] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n > 0);
+	while (count > 0)
+		put(t, digits[--count]);
+}
+
+/* An Integer, RFC 9651 section 4.1.4. */
+static void
+put_integer(struct text *t, uint64_t n)
+{
+	if (n > RL_HTTP_INTEGER_MAX)
+		t->is_bad = true;
+	put_number(t, n);
+}
+
+/* A String, RFC 9651 section 4.1.6. */
+static void
+put_string(struct text *t, const char *s)
+{
+	if (!s) {
+		t->is_bad = true;
+		return;
+	}
+	put(t, '"');
+	for (; *s; s++) {
+		if (*s < 0x20 || *s > 0x7e) /* a byte above 0x7f is one or the other */
+			t->is_bad = true;
+		if (*s == '"' || *s == '\\')
+			put(t, '\\');
+		put(t, *s);
+	}
+	put(t, '"');
+}
+
+/* A Byte Sequence, RFC 9651 section 4.1.8: base64 with padding between colons. */
+static void
+put_bytes(struct text *t, const unsigned char *b, size_t len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	put(t, ':');
+	for (size_t i = 0; i < len; i += 3) {
+		uint32_t three = (uint32_t)b[i] << 16;
+		if (i + 1 < len)
+			three |= (uint32_t)b[i + 1] << 8;
+		if (i + 2 < len)
+			three |= b[i + 2];
+		for (size_t d = 0; d < 4; d++)
+			put(t, d <= len - i ? digits[three >> (18 - 6 * d) & 63] : '=');
+	}
+	put(t, ':');
+}
+
+static void
+put_partition(struct text *t, const void *partition, size_t len)
+{
+	if (partition) {
+		put_plain(t, ";pk=");
+		put_bytes(t, partition, len);
+	} else if (len > 0) {
+		t->is_bad = true;
+	}
+}
+
+static uint64_t
+seconds_up(uint64_t ns)
+{
+	return ns / RL_SECOND + (ns % RL_SECOND > 0);
+}
+
+/* now + wait in whole seconds, rounded up once; the sum in nanoseconds may not fit. */
+static uint64_t
+seconds_at(uint64_t now_ns, uint64_t wait_ns)
+{
+	return now_ns / RL_SECOND + wait_ns / RL_SECOND +
+	       seconds_up(now_ns % RL_SECOND + wait_ns % RL_SECOND);
+}
+
+/* How long a client should expect no more than `remaining`: see struct rl_http_limit. */
+static uint64_t
+wait_of(const struct rl_result *r)
+{
+	if (r->verdict != RL_DENIED)
+		return r->reset_after_ns;
+	return r->retry_after_ns > 0 ? r->retry_after_ns : 1;
+}
+
+static bool
+is_result(const struct rl_result *r)
+{
+	return r && (unsigned)r->verdict <= RL_UNDECIDED;
+}
+
+ssize_t
+rl_http_retry_after(const struct rl_result *result, char *to, size_t size)
+{
+	struct text t = begin(to, size);
+
+	if (!is_result(result))
+		t.is_bad = true;
+	else if (result->verdict == RL_DENIED && result->retry_after_ns != RL_NEVER_NS)
+		put_number(&t, seconds_up(wait_of(result)));
+	return end(&t);
+}
+
+static void
+put_policy(struct text *t, const struct rl_http_policy *p)
+{
+	put_string(t, p->name);
+	put_plain(t, ";q=");
+	put_integer(t, p->quota);
+	if (p->unit) {
+		put_plain(t, ";qu=");
+		put_string(t, p->unit);
+	}
+	if (p->window_ns > 0 && p->window_ns != RL_NEVER_NS) {
+		put_plain(t, ";w=");
+		put_integer(t, seconds_up(p->window_ns));
+	}
+	put_partition(t, p->partition, p->partition_len);
+}
+
+ssize_t
+rl_http_ratelimit_policy(const struct rl_http_policy *policies, size_t count, char *to, size_t size)
+{
+	struct text t = begin(to, size);
+
+	t.is_bad |= !policies && count > 0;
+	for (size_t i = 0; i < count && !t.is_bad; i++) {
+		if (t.len > 0)
+			put_plain(&t, ", ");
+		put_policy(&t, &policies[i]);
+	}
+	return end(&t);
+}
+
+static void
+put_limit(struct text *t, const struct rl_http_limit *l)
+{
+	uint64_t wait_ns = wait_of(l->result);
+
+	put_string(t, l->name);
+	put_plain(t, ";r=");
+	put_integer(t, l->result->remaining);
+	if (wait_ns != RL_NEVER_NS) {
+		put_plain(t, ";t=");
+		put_integer(t, seconds_up(wait_ns));
+	}
+	put_partition(t, l->partition, l->partition_len);
+}
+
+ssize_t
+rl_http_ratelimit(const struct rl_http_limit *limits, size_t count, char *to, size_t size)
+{
+	struct text t = begin(to, size);
+
+	t.is_bad |= !limits && count > 0;
+	for (size_t i = 0; i < count && !t.is_bad; i++) {
+		if (!is_result(limits[i].result)) {
+			t.is_bad = true;
+		} else if (limits[i].result->verdict != RL_UNDECIDED) {
+			if (t.len > 0)
+				put_plain(&t, ", ");
+			put_limit(&t, &limits[i]);
+		}
+	}
+	return end(&t);
+}
+
+/* `n` alone, into RL_HTTP_SECONDS_SIZE bytes. */
+static void
+write_number(char *to, uint64_t n)
+{
+	struct text t = begin(to, RL_HTTP_SECONDS_SIZE);
+
+	put_number(&t, n);
+	end(&t);
+}
+
+int
+rl_http_x_ratelimit(const struct rl_result *result, enum rl_http_reset reset, uint64_t now_ns,
+                    struct rl_http_triple *to)
+{
+	uint64_t wait_ns;
+
+	if (!to)
+		return -EINVAL;
+	*to = (struct rl_http_triple){.limit = ""};
+	if (!is_result(result) || (unsigned)reset > RL_HTTP_RESET_UNIX)
+		return -EINVAL;
+	if (result->verdict == RL_UNDECIDED)
+		return 0;
+	write_number(to->limit, result->limit);
+	write_number(to->remaining, result->remaining);
+	wait_ns = wait_of(result);
+	if (wait_ns != RL_NEVER_NS)
+		write_number(to->reset,
+		             seconds_at(reset == RL_HTTP_RESET_UNIX ? now_ns : 0, wait_ns));
+	return 1;
+}

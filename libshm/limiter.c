@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "limiter.h"
+
+#include "gcra.h"
+#include "log.h"
+
+static bool
+is_window(const struct rl_limiter *l)
+{
+	return l->algorithm == RL_SLIDING_WINDOW || l->algorithm == RL_FIXED_WINDOW;
+}
+
+/* A leaky bucket holds those that wait, and the one that goes. */
+static uint32_t
+bucket_size(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return l->algorithm == RL_LEAKY_BUCKET ? q->burst + 1 : q->burst;
+}
+
+static struct rl_gcra
+gcra_of(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return rl_gcra_make(l->window_ns, q->capacity, bucket_size(l, q));
+}
+
+static rl_wide
+tat_of(const struct rl_view *v)
+{
+	return v->is_zero ? 0 : rl_gcra_unpack(v->word);
+}
+
+/* The view's log, or NULL if there is none yet. */
+static const struct rl_log *
+log_of(const struct rl_limiter *l, const struct rl_view *v, struct rl_log *log)
+{
+	if (v->is_zero)
+		return NULL;
+	*log = rl_log_unpack(v->word, l->ring_entries);
+	return log;
+}
+
+uint32_t
+rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	switch (l->algorithm) {
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		return bucket_size(l, q);
+	case RL_SLIDING_LOG:
+		return q->capacity < l->ring_entries ? q->capacity : l->ring_entries;
+	default:
+		return q->capacity;
+	}
+}
+
+static struct rl_plan
+decide_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+           uint32_t cost, uint64_t now_ns)
+{
+	struct rl_log space;
+	const struct rl_log *log = log_of(l, v, &space);
+	uint64_t at = log && log->newest_ns > now_ns ? log->newest_ns : now_ns;
+
+	if (rl_log_admits_at(log, v->ring, l->ring_entries, l->window_ns, rl_limiter_limit(l, q),
+	                     cost) > at)
+		return (struct rl_plan){.step = RL_STEP_DENY};
+	return (struct rl_plan){
+		.step = rl_log_must_store(log, now_ns) ? RL_STEP_CLOSE : RL_STEP_ADMIT,
+		.charges = true,
+		.entries = log ? log->pending : 0,
+		.next = rl_log_pack(rl_log_add(log, l->ring_entries, now_ns, cost), v->gen),
+	};
+}
+
+static struct rl_plan
+decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+            uint32_t cost, uint64_t now_ns)
+{
+	struct rl_gcra g = gcra_of(l, q);
+	rl_wide next;
+
+	if (!rl_gcra_take(&g, tat_of(v), now_ns, cost, &next))
+		return (struct rl_plan){.step = RL_STEP_DENY};
+	return (struct rl_plan){
+		.step = RL_STEP_ADMIT, .charges = true, .next = rl_gcra_pack(next, v->gen)};
+}
+
+static struct rl_plan
+decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+              uint32_t cost, uint64_t now_ns)
+{
+	struct rl_state state = rl_state_unpack(v->word, &l->window);
+	struct rl_move move = rl_window_decide(&l->window, v->is_zero ? NULL : &state, v->ring,
+	                                       v->gen, q->capacity, cost, now_ns);
+
+	return (struct rl_plan){
+		.step = move.step,
+		.charges = move.charges,
+		.entries = state.jump,
+		.next = rl_state_pack(move.next, v->gen),
+	};
+}
+
+struct rl_plan
+rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                  uint32_t cost, uint64_t now_ns)
+{
+	switch (l->algorithm) {
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		return decide_gcra(l, q, v, cost, now_ns);
+	case RL_SLIDING_LOG:
+		return decide_log(l, q, v, cost, now_ns);
+	default:
+		return decide_window(l, q, v, cost, now_ns);
+	}
+}
+
+void
+rl_limiter_entry(const struct rl_limiter *l, const struct rl_view *v, uint32_t i, uint32_t *place,
+                 uint64_t *value)
+{
+	if (l->algorithm == RL_SLIDING_LOG) {
+		struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+		*place = rl_log_place(&log, l->ring_entries, i);
+		*value = log.newest_ns;
+	} else {
+		struct rl_state s = rl_state_unpack(v->word, &l->window);
+		*place = (uint32_t)((s.epoch + i) % l->window.count);
+		*value = rl_ring_entry(s.epoch + i, i == 0 ? s.cur : 0, v->gen);
+	}
+}
+
+static void
+outlook_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+               uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+{
+	struct rl_history h;
+
+	rl_limiter_history(l, v, now_ns, &h);
+	o->remaining = rl_window_remaining(&l->window, &h, q->capacity);
+	o->reset_at_ns = rl_window_reset_at(&l->window, &h);
+	if (cost > o->remaining && cost <= o->limit)
+		o->retry_at_ns = rl_window_retry_at(&l->window, &h, q->capacity, cost);
+}
+
+static void
+outlook_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t cost, uint64_t now_ns,
+            struct rl_outlook *o)
+{
+	struct rl_log space;
+	const struct rl_log *log = log_of(l, v, &space);
+
+	o->remaining = o->limit -
+	               rl_log_used(log, v->ring, l->ring_entries, l->window_ns, o->limit, now_ns);
+	if (o->remaining < o->limit)
+		o->reset_at_ns = log->newest_ns + l->window_ns;
+	if (cost > o->remaining && cost <= o->limit)
+		o->retry_at_ns = rl_log_admits_at(log, v->ring, l->ring_entries, l->window_ns,
+		                                  o->limit, cost);
+}
+
+static void
+outlook_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+             uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+{
+	struct rl_gcra g = gcra_of(l, q);
+	rl_wide tat = tat_of(v);
+
+	o->remaining = rl_gcra_remaining(&g, tat, now_ns);
+	if (rl_gcra_full_at(tat) > now_ns)
+		o->reset_at_ns = rl_gcra_full_at(tat);
+	if (cost > o->remaining && cost <= o->limit)
+		o->retry_at_ns = rl_gcra_retry_at(&g, tat, cost);
+	else if (l->algorithm == RL_LEAKY_BUCKET)
+		o->delay_ns = rl_gcra_delay(&g, tat, now_ns, q->undelayed);
+}
+
+void
+rl_limiter_outlook(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                   uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+{
+	*o = (struct rl_outlook){.limit = rl_limiter_limit(l, q)};
+	switch (l->algorithm) {
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		outlook_gcra(l, q, v, cost, now_ns, o);
+		break;
+	case RL_SLIDING_LOG:
+		outlook_log(l, v, cost, now_ns, o);
+		break;
+	default:
+		outlook_window(l, q, v, cost, now_ns, o);
+		break;
+	}
+}
+
+void
+rl_limiter_after(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                 struct rl_word16 next, uint64_t now_ns, struct rl_outlook *o)
+{
+	struct rl_view after = {.word = next, .gen = v->gen, .ring = v->ring};
+
+	if (is_window(l)) {
+		struct rl_state s = rl_state_unpack(next, &l->window);
+		*o = (struct rl_outlook){
+			.limit = q->capacity,
+			.remaining = rl_window_left(&l->window, &s, q->capacity, now_ns),
+			.reset_at_ns = rl_window_idle_at(&l->window, &s),
+		};
+		return;
+	}
+	rl_limiter_outlook(l, q, &after, 0, now_ns, o);
+	if (l->algorithm == RL_LEAKY_BUCKET) { /* its wait is for those before it */
+		struct rl_gcra g = gcra_of(l, q);
+		o->delay_ns = rl_gcra_delay(&g, tat_of(v), now_ns, q->undelayed);
+	}
+}
+
+bool
+rl_limiter_same_ring(const struct rl_limiter *l, struct rl_word16 seen, struct rl_word16 now)
+{
+	if (is_window(l)) /* charges do not touch the ring: cur may differ */
+		return now.hi == seen.hi && ((now.lo ^ seen.lo) & RL_STATE_EPOCH_MASK) == 0;
+	return rl_word16_equal(seen, now);
+}
+
+uint64_t
+rl_limiter_idle_at(const struct rl_limiter *l, struct rl_word16 word)
+{
+	struct rl_state state;
+	uint64_t at;
+
+	switch (l->algorithm) {
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		return rl_gcra_full_at(rl_gcra_unpack(word));
+	case RL_SLIDING_LOG:
+		return __builtin_add_overflow(word.lo, l->window_ns, &at) ? UINT64_MAX : at;
+	default:
+		state = rl_state_unpack(word, &l->window);
+		return rl_window_idle_at(&l->window, &state);
+	}
+}
+
+uint64_t
+rl_limiter_mark(const struct rl_limiter *l, struct rl_word16 next)
+{
+	return is_window(l) ? rl_state_unpack(next, &l->window).epoch : next.lo;
+}
+
+static bool
+refund_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark, uint32_t cost,
+              struct rl_word16 *next)
+{
+	struct rl_state s = rl_state_unpack(v->word, &l->window);
+
+	if (s.epoch != mark || s.jump > 0 || s.cur < cost)
+		return false;
+	s.cur -= cost;
+	*next = rl_state_pack(s, v->gen);
+	return true;
+}
+
+static bool
+refund_log(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark, uint32_t cost,
+           struct rl_word16 *next)
+{
+	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+
+	if (log.newest_ns != mark || log.pending < cost)
+		return false;
+	log.pending -= cost;
+	log.units -= cost;
+	*next = rl_log_pack(log, v->gen);
+	return true;
+}
+
+bool
+rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                  uint64_t mark, uint32_t cost, uint64_t now_ns, struct rl_word16 *next)
+{
+	struct rl_gcra g;
+	rl_wide tat;
+
+	if (is_window(l))
+		return refund_window(l, v, mark, cost, next);
+	if (l->algorithm == RL_SLIDING_LOG)
+		return refund_log(l, v, mark, cost, next);
+	g = gcra_of(l, q);
+	if (!rl_gcra_give(&g, tat_of(v), mark, now_ns, cost, &tat))
+		return false;
+	*next = rl_gcra_pack(tat, v->gen);
+	return true;
+}
+
+bool
+rl_limiter_history(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
+                   struct rl_history *h)
+{
+	struct rl_state s;
+
+	if (!is_window(l))
+		return false;
+	s = rl_state_unpack(v->word, &l->window);
+	rl_window_history(&l->window, v->is_zero ? NULL : &s, v->ring, v->gen, now_ns, h);
+	return true;
+}

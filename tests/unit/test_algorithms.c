@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sliding_log, token_bucket and leaky_bucket through the whole library, against their
+ * definitions; and retry_after, which is exact in every algorithm.
+ */
+#include <string.h>
+
+#include "gcra.h"
+#include "testing.h"
+
+#define T0 (UINT64_C(1700000000) * RL_SECOND)
+
+static struct rl *
+open_with_ring(uint32_t ring)
+{
+	struct rl *rl;
+
+	assert_int_equal(rl_open_private(&(struct rl_options){.keys = 20, .ring = ring}, &rl), 0);
+	return rl;
+}
+
+static int
+define(struct rl *rl, enum rl_algorithm algorithm, uint32_t capacity, uint64_t window_ns,
+       uint32_t burst, uint32_t undelayed)
+{
+	int rule = rl_define(rl, &(struct rl_rule){.name = "r",
+	                                           .algorithm = algorithm,
+	                                           .capacity = capacity,
+	                                           .window_ns = window_ns,
+	                                           .burst = burst,
+	                                           .undelayed = undelayed});
+
+	assert_true(rule >= 0);
+	return rule;
+}
+
+static enum rl_verdict
+check(struct rl *rl, int rule, uint64_t cost, uint64_t now, struct rl_result *r)
+{
+	return rl_check_at(rl, rule, "k", 1, cost, now, r);
+}
+
+/* Denied just before retry_after, allowed at it; the charge is given back. */
+static void
+expect_exact_retry(struct rl *rl, int rule, uint64_t cost, uint64_t now, const struct rl_result *r)
+{
+	struct rl_result again;
+	uint64_t at = now + r->retry_after_ns;
+
+	assert_true(r->retry_after_ns > 0);
+	assert_int_equal(check(rl, rule, cost, at - 1, &again), RL_DENIED);
+	assert_int_equal(check(rl, rule, cost, at, &again), RL_ALLOWED);
+}
+
+/* Every algorithm, random rules and histories: each denial's retry_after is exact. */
+static void
+test_retry_after_is_exact(void **state)
+{
+	uint64_t seed = 21;
+
+	(void)state;
+	for (int run = 0; run < 4000; run++) {
+		struct rl *rl = open_with_ring(64);
+		enum rl_algorithm algorithm = (enum rl_algorithm)(run % 5);
+		uint32_t capacity = 1 + (uint32_t)test_below(&seed, 60);
+		uint32_t burst = (uint32_t)test_below(&seed, 20);
+		uint64_t window = RL_WINDOW_MIN + test_below(&seed, 50 * RL_SECOND), now = T0;
+		struct rl_rule rule = {.name = "r",
+		                       .algorithm = algorithm,
+		                       .capacity = capacity,
+		                       .window_ns = window};
+		if (algorithm == RL_SLIDING_WINDOW) {
+			rule.granularity = 1 + (uint32_t)test_below(&seed, 64);
+			rule.hard = (int)test_below(&seed, 2);
+		}
+		if (algorithm == RL_TOKEN_BUCKET || algorithm == RL_LEAKY_BUCKET)
+			rule.burst = burst;
+		int id = rl_define(rl, &rule);
+		assert_true(id >= 0);
+		for (int i = 0; i < 100; i++) {
+			struct rl_result r;
+			uint64_t cost = 1 + test_below(&seed, 3);
+			now += test_below(&seed, 1 + 3 * window / capacity);
+			uint64_t at = test_below(&seed, 8) ? now : now - test_below(&seed, window);
+			if (check(rl, id, cost, at, &r) != RL_DENIED)
+				continue;
+			assert_true(cost > r.remaining && r.remaining <= r.limit);
+			expect_exact_retry(rl, id, cost, at, &r);
+			now = at + r.retry_after_ns > now ? at + r.retry_after_ns : now;
+		}
+		rl_close(rl);
+	}
+}
+
+/* The log by definition: every admitted unit's time. */
+static uint64_t log_time[100000];
+static uint32_t log_units;
+
+static uint32_t
+log_used(uint64_t window, uint64_t now)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = log_units; i > 0 && log_time[i - 1] + window > now; i--)
+		used++;
+	return used;
+}
+
+static void
+test_log_is_exact(void **state)
+{
+	uint64_t seed = 22;
+
+	(void)state;
+	for (int run = 0; run < 300; run++) {
+		uint32_t ring = 1 + (uint32_t)test_below(&seed, 70);
+		uint32_t capacity = 1 + (uint32_t)test_below(&seed, ring);
+		uint64_t window = RL_WINDOW_MIN + test_below(&seed, 10 * RL_SECOND), now = T0;
+		struct rl *rl = open_with_ring(ring);
+		int rule = define(rl, RL_SLIDING_LOG, capacity, window, 0, 0);
+		uint64_t newest = 0; /* admission, given back or not */
+		log_units = 0;
+		for (int i = 0; i < 400; i++) {
+			struct rl_result r;
+			uint64_t cost = 1 + test_below(&seed, 1 + capacity / 3);
+			if (test_below(&seed, 3)) /* else at the same nanosecond */
+				now += test_below(&seed, 1 + 3 * window / capacity);
+			uint64_t late = test_below(&seed, 9) ? 0 : test_below(&seed, window);
+
+			uint64_t at = now - late < newest ? newest : now - late;
+			bool allows = log_used(window, at) + cost <= capacity;
+			assert_int_equal(check(rl, rule, cost, now - late, &r),
+			                 cost > capacity ? RL_NEVER
+			                 : allows        ? RL_ALLOWED
+			                                 : RL_DENIED);
+			if (!allows)
+				continue;
+			newest = at;
+			if (test_below(&seed, 6) == 0) {
+				assert_int_equal(rl_refund_at(rl, &r, now), 1);
+				continue;
+			}
+			for (uint64_t u = 0; u < cost; u++)
+				log_time[log_units++] = at;
+			assert_int_equal(r.remaining, capacity - log_used(window, at));
+			assert_true(r.reset_after_ns == at + window - (now - late));
+		}
+		rl_close(rl);
+	}
+}
+
+static void
+test_log_needs_its_ring(void **state)
+{
+	struct rl *rl = open_with_ring(10);
+	const struct rl_rule rule = {
+		.name = "r", .algorithm = RL_SLIDING_LOG, .capacity = 11, .window_ns = RL_SECOND};
+
+	(void)state;
+	assert_int_equal(rl_define(rl, &rule), RL_ERING);
+	rl_close(rl);
+}
+
+/* Windows that capacity divides: T is whole nanoseconds, and so is the definition. */
+static void
+test_token_bucket(void **state)
+{
+	uint64_t seed = 23;
+
+	(void)state;
+	for (int run = 0; run < 300; run++) {
+		uint32_t capacity = 1 + (uint32_t)test_below(&seed, 1000);
+		uint32_t burst = 1 + (uint32_t)test_below(&seed, 100);
+		uint64_t interval = 10 * RL_MILLISECOND + test_below(&seed, RL_SECOND);
+		struct rl *rl = open_with_ring(1);
+		int rule = define(rl, RL_TOKEN_BUCKET, capacity, capacity * interval, burst, 0);
+		uint64_t now = T0, tat = 0;
+		for (int i = 0; i < 500; i++) {
+			struct rl_result r;
+			uint64_t cost = 1 + test_below(&seed, 1 + burst / 4);
+			now += test_below(&seed, 4 * interval);
+			uint64_t short_by = tat > now ? tat - now : 0;
+			bool allows = short_by + cost * interval <= burst * interval;
+			assert_int_equal(check(rl, rule, cost, now, &r), cost > burst ? RL_NEVER
+			                                                 : allows     ? RL_ALLOWED
+			                                                              : RL_DENIED);
+			assert_int_equal(r.limit, burst);
+			assert_int_equal(r.delay_ns, 0);
+			if (allows) {
+				tat = now + short_by + cost * interval;
+				short_by = tat - now;
+			}
+			assert_int_equal(r.remaining, (burst * interval - short_by) / interval);
+			assert_true(r.reset_after_ns == short_by);
+		}
+		rl_close(rl);
+	}
+}
+
+/* nginx: rate=10r/s burst=5: one at once, five wait 100 ms more each, the seventh is refused. */
+static void
+test_leaky_bucket_like_nginx(void **state)
+{
+	static const uint32_t undelayed[] = {0, 2,
+	                                     5}; /* burst=5, burst=5 delay=2, burst=5 nodelay */
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct rl *rl = open_with_ring(1);
+		int rule = define(rl, RL_LEAKY_BUCKET, 10, RL_SECOND, 5, undelayed[i]);
+		struct rl_result r;
+		for (uint32_t n = 0; n <= 5; n++) {
+			uint32_t waits = n > undelayed[i] ? n - undelayed[i] : 0;
+			assert_int_equal(check(rl, rule, 1, T0, &r), RL_ALLOWED);
+			assert_true(r.delay_ns == waits * 100 * RL_MILLISECOND);
+			assert_int_equal(r.remaining, 5 - n);
+		}
+		assert_int_equal(check(rl, rule, 1, T0, &r), RL_DENIED);
+		assert_true(r.retry_after_ns == 100 * RL_MILLISECOND);
+		assert_int_equal(r.delay_ns, 0);
+		assert_int_equal(check(rl, rule, 1, T0 + 100 * RL_MILLISECOND, &r), RL_ALLOWED);
+		rl_close(rl);
+	}
+}
+
+/* 100,000 a second on one key: the clock's resolution is no ceiling. */
+static void
+test_a_hundred_thousand_a_second(void **state)
+{
+	const enum rl_algorithm algorithms[] = {RL_TOKEN_BUCKET, RL_LEAKY_BUCKET, RL_SLIDING_WINDOW,
+	                                        RL_FIXED_WINDOW};
+
+	(void)state;
+	for (int a = 0; a < 4; a++) {
+		struct rl *rl = open_with_ring(1);
+		bool is_bucket = a < 2;
+		int rule = define(rl, algorithms[a], 100000, RL_SECOND, is_bucket ? 10 : 0, 0);
+		uint32_t admitted = 0;
+		for (uint64_t i = 0; i < 100000; i++)
+			admitted += check(rl, rule, 1, T0 + i * 10000, NULL) == RL_ALLOWED;
+		assert_int_equal(admitted, 100000);
+		rl_close(rl);
+	}
+}
+
+/* A rate that divides nothing: never ahead of it, and behind by less than one request. */
+static void
+test_rates_that_do_not_divide(void **state)
+{
+	uint64_t seed = 24;
+
+	(void)state;
+	for (int run = 0; run < 60; run++) {
+		uint32_t capacity = 1 + (uint32_t)test_below(&seed, run % 2 ? 100 : 1000000);
+		uint64_t window = RL_WINDOW_MIN + test_below(&seed, 10 * RL_SECOND), now = T0;
+		struct rl *rl = open_with_ring(1);
+		int rule = define(rl, RL_TOKEN_BUCKET, capacity, window, 3, 0);
+		uint64_t admitted = 0;
+		struct rl_result r;
+		for (int i = 0; i < 5000; i++) { /* each as soon as it may */
+			if (check(rl, rule, 1, now, &r) == RL_ALLOWED)
+				admitted++;
+			else
+				now += r.retry_after_ns;
+		}
+		rl_wide due = (rl_wide)(now - T0) * capacity / window + 3;
+		assert_true(admitted <= due);
+		assert_true(admitted + 1 >= due - (rl_wide)(now - T0) * capacity / window / 100000);
+		rl_close(rl);
+	}
+}
+
+static void
+test_refund_of_tokens(void **state)
+{
+	struct rl *rl = open_with_ring(1);
+	int rule = define(rl, RL_TOKEN_BUCKET, 10, 10 * RL_SECOND, 10, 0);
+	struct rl_result r, late;
+
+	(void)state;
+	assert_int_equal(check(rl, rule, 4, T0, &r), RL_ALLOWED);
+	late = r;
+	assert_int_equal(rl_refund_at(rl, &r, T0 + RL_SECOND), 1);
+	rl_peek_at(rl, rule, "k", 1, T0 + RL_SECOND, &r);
+	assert_int_equal(r.remaining, 10);
+	/* tokens that have come back by themselves are not given back again */
+	rl_reset(rl, rule, "k", 1);
+	assert_int_equal(check(rl, rule, 4, T0, &late), RL_ALLOWED);
+	assert_int_equal(check(rl, rule, 10, T0 + 4 * RL_SECOND, &r), RL_ALLOWED);
+	assert_int_equal(rl_refund_at(rl, &late, T0 + 4 * RL_SECOND), 0);
+	assert_int_equal(check(rl, rule, 1, T0 + 4 * RL_SECOND, NULL), RL_DENIED);
+	rl_close(rl);
+}
+
+/* Burst and rate change for a live key, at once. */
+static void
+test_quota_can_change(void **state)
+{
+	struct rl *rl = open_with_ring(1);
+	int rule = define(rl, RL_TOKEN_BUCKET, 10, 10 * RL_SECOND, 10, 0);
+	struct rl_rule_info info;
+	struct rl_result r;
+
+	(void)state;
+	check(rl, rule, 8, T0, NULL);
+	assert_int_equal(define(rl, RL_TOKEN_BUCKET, 10, 10 * RL_SECOND, 20, 0), rule);
+	rl_peek_at(rl, rule, "k", 1, T0, &r);
+	assert_int_equal(r.remaining, 12);
+	rl_rule_info(rl, rule, &info);
+	assert_int_equal(info.burst, 20);
+	rl_close(rl);
+}
+
+static void
+test_extremes(void **state)
+{
+	const uint64_t nows[] = {0, 1, T0, UINT64_MAX >> 1, UINT64_MAX};
+	const uint64_t windows[] = {RL_WINDOW_MIN, RL_WINDOW_MAX};
+
+	(void)state;
+	for (int w = 0; w < 2; w++) {
+		for (int a = 0; a < 3; a++) {
+			struct rl *rl = open_with_ring(RL_RING_MAX);
+			enum rl_algorithm algorithm = (enum rl_algorithm)(RL_SLIDING_LOG + a);
+			uint32_t most =
+				algorithm == RL_SLIDING_LOG ? RL_RING_MAX : RL_CAPACITY_MAX - 1;
+			int rule = define(rl, algorithm, most, windows[w], a > 0 ? most : 0, 0);
+			for (int i = 0; i < 5; i++) {
+				struct rl_result r;
+				char key = (char)i;
+				assert_int_equal(rl_check_at(rl, rule, &key, 1, most, nows[i], &r),
+				                 RL_ALLOWED);
+				rl_check_at(rl, rule, &key, 1, most, nows[i], &r);
+				assert_int_equal(r.verdict, RL_DENIED);
+				assert_true(r.retry_after_ns <= windows[w] + 1 &&
+				            r.retry_after_ns > 0);
+			}
+			rl_close(rl);
+		}
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_retry_after_is_exact),
+		cmocka_unit_test(test_log_is_exact),
+		cmocka_unit_test(test_log_needs_its_ring),
+		cmocka_unit_test(test_token_bucket),
+		cmocka_unit_test(test_leaky_bucket_like_nginx),
+		cmocka_unit_test(test_a_hundred_thousand_a_second),
+		cmocka_unit_test(test_rates_that_do_not_divide),
+		cmocka_unit_test(test_refund_of_tokens),
+		cmocka_unit_test(test_quota_can_change),
+		cmocka_unit_test(test_extremes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
