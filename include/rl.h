@@ -135,7 +135,7 @@ enum rl_algorithm {
 /*
  * A rule. Its name, algorithm, window, granularity and hardness are its identity:
  * the same identity is the same rule with the same counters in every process. Its
-  * capacity, burst and undelayed are not: defining the rule again with others changes
+   * capacity, burst, undelayed and shadow are not: defining the rule again with others changes
  * them for all processes from their next decision on, and touches no counter.
  *
  * RL_SLIDING_WINDOW divides the window into `granularity` sub-buckets and counts
@@ -169,6 +169,7 @@ struct rl_rule {
 	int hard;            /* sliding_window only */
 	uint32_t burst; /* token_bucket: tokens held, 0 means capacity; leaky_bucket: may wait */
 	uint32_t undelayed; /* leaky_bucket: of those, so many need not; at most burst */
+	int shadow;         /* evaluated and counted, never enforced: always allowed */
 };
 
 enum rl_verdict {
@@ -184,6 +185,7 @@ struct rl_charge {
 	uint64_t epoch;
 	uint32_t slot;
 	uint32_t cost;
+	uint32_t capacity;
 };
 
 struct rl_result {
@@ -194,6 +196,7 @@ struct rl_result {
 	uint64_t retry_after_ns; /* 0 if allowed, RL_NEVER_NS if never, see below */
 	uint64_t reset_after_ns; /* until nothing counts any more; 0 when nothing does */
 	uint64_t delay_ns;       /* leaky_bucket: to wait before an allowed request goes on */
+	int is_shadow_denied;    /* allowed only because the rule is a shadow */
 	struct rl_charge charge;
 };
 /*
@@ -265,6 +268,52 @@ enum rl_verdict rl_peek(struct rl *rl, int rule, const void *key, size_t key_len
                         struct rl_result *result);
 enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_len,
                            uint64_t now_ns, struct rl_result *result);
+
+/*
+ * One limit of one request: a key under a rule. `capacity` other than 0 is used in place of
+ * the rule's, for a customer's tier (token_bucket: as its burst, too); the counter is the same.
+ */
+struct rl_item {
+	int rule;
+	const void *key;
+	size_t key_len;
+	uint64_t cost;
+	uint32_t capacity;
+};
+
+#define RL_ITEMS_MAX 32 /* limits of one request */
+
+/* rl_check_at() for an item. */
+enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
+                                 struct rl_result *result);
+
+/*
+ * Decide one request under several limits, all or nothing: allowed if all allow it, and then
+ * charged to all; else nothing is spent. `results`, one for each item or NULL, is the whole
+ * picture; *decided, unless NULL, is the item that decided: the first that did not allow, or
+ * `count`. Its verdict is returned. Only that item's rule counts a denial.
+ *
+ * Limits are looked at first and charged then. Should another request use one up in between,
+ * the charges before it are given back, as rl_refund() does: a charge whose sub-bucket was
+ * closed by another process within that instant stays, which errs on the safe side, and a
+ * concurrent request may be denied by a charge that is being given back. No interleaving
+ * admits more than any of the limits. A process killed half way has charged what it charged.
+ *
+ * RL_UNDECIDED with nothing filled: more than RL_ITEMS_MAX items.
+ */
+enum rl_verdict rl_check_all(struct rl *rl, const struct rl_item *items, size_t count,
+                             struct rl_result *results, size_t *decided);
+enum rl_verdict rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count,
+                                uint64_t now_ns, struct rl_result *results, size_t *decided);
+
+/*
+ * Decide `count` requests, each for itself: the same answers as one rl_check() after the other,
+ * but where they live is fetched for all before any is decided, which a large table rewards.
+ */
+void rl_check_many(struct rl *rl, const struct rl_item *items, size_t count,
+                   struct rl_result *results);
+void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
+                      struct rl_result *results);
 
 /*
  * Give back what the check that filled `result` charged. It counts only while the

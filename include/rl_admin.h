@@ -60,6 +60,7 @@ struct rl_rule_info {
 	int hard;
 	uint32_t burst;
 	uint32_t undelayed;
+	int shadow;
 };
 int rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info);
 

@@ -68,6 +68,7 @@ rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info)
 		.hard = rule->limiter.window.is_hard,
 		.burst = quota.burst,
 		.undelayed = quota.undelayed,
+		.shadow = quota.is_shadow,
 	};
 	rl_rules_name(&rl->segment, id, info->name);
 	return 1;

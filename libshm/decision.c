@@ -69,6 +69,7 @@ answer_charged(const struct rl_request *rq, struct rl_slot slot, const struct rl
 		.epoch = rl_limiter_mark(&rq->rule->limiter, next),
 		.slot = (uint32_t)slot.index,
 		.cost = rq->cost,
+		.capacity = rq->quota.capacity,
 	};
 }
 

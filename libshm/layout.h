@@ -178,7 +178,8 @@ struct rl_row {
 	uint64_t capacity;         /* 0 until its definer has set it */
 	uint64_t burst;            /* buckets only */
 	uint64_t undelayed;        /* leaky_bucket only */
-	uint64_t spare[3];
+	uint64_t is_shadow;        /* evaluated, never enforced */
+	uint64_t spare[2];
 	uint64_t name[8]; /* NUL-padded; believed only if it hashes to identity.lo */
 };
 

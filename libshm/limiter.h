@@ -28,6 +28,7 @@ struct rl_quota {
 	uint32_t capacity;
 	uint32_t burst;
 	uint32_t undelayed;
+	bool is_shadow;
 };
 
 /* One slot's counter as it was at one instant, and its ring as it is. */

@@ -3,74 +3,29 @@
 
 #include <string.h>
 
-#include "decision.h"
+#include "request.h"
 #include "stats.h"
 
 #define TRIES 1000
 
-static enum rl_verdict
-undecided(struct rl_result *r, int error)
+enum rl_verdict
+rl_check_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
+                 struct rl_result *result)
 {
-	r->verdict = RL_UNDECIDED;
-	r->error = error;
-	return RL_UNDECIDED;
+	struct rl_result unused, *r = result ? result : &unused;
+	struct rl_request rq;
+	bool is_open = rl_request_make(rl, item, now_ns, &rq, r);
+
+	return rl_request_finish(&rq, is_open, item->cost, r);
 }
 
-/* 0 when the request can be looked at, else the error of an undecided one. */
-static int
-prepare(struct rl_request *rq, struct rl *rl, int rule, const void *key, size_t key_len,
-        uint64_t now_ns)
+enum rl_verdict
+rl_check_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+            uint64_t now_ns, struct rl_result *result)
 {
-	*rq = (struct rl_request){
-		.rl = rl,
-		.rule = rl_handle_rule(rl, rule),
-		.id = rule,
-		.key = key,
-		.key_len = key_len,
-		.now_ns = rl_clamp_now(now_ns),
-	};
-	if (!rq->rule)
-		return rl_handle_no_rule(rl, rule);
-	if (key_len > RL_KEY_MAX)
-		return -ENAMETOOLONG;
-	if (!key && key_len > 0)
-		return -EINVAL;
-	rq->quota = rl_rules_quota(rq->rule);
-	return 0;
-}
+	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len, .cost = cost};
 
-static enum rl_verdict
-empty_key(const struct rl_request *rq, struct rl_result *r)
-{
-	r->limit = r->remaining = rl_limiter_limit(&rq->rule->limiter, &rq->quota);
-	return r->verdict = RL_ALLOWED;
-}
-
-static const enum rl_counter verdict_counter[] = {
-	[RL_ALLOWED] = RL_COUNT_allowed,
-	[RL_DENIED] = RL_COUNT_denied,
-	[RL_NEVER] = RL_COUNT_never,
-	[RL_UNDECIDED] = RL_COUNT_undecided,
-};
-
-static enum rl_verdict
-check(struct rl_request *rq, uint64_t cost, struct rl_result *r)
-{
-	const struct rl_segment *s = &rq->rl->segment;
-
-	if (!s->is_writable)
-		return undecided(r, -EROFS);
-	rq->places = rl_request_places(rq->rl, rq->id, rq->key, rq->key_len);
-	r->limit = rl_limiter_limit(&rq->rule->limiter, &rq->quota);
-	if (cost > r->limit) {
-		rq->cost = UINT32_MAX;
-		rl_look(rq, r);
-	} else {
-		rq->cost = (uint32_t)cost;
-		rl_decide(rq, r);
-	}
-	rl_stats_add(s, rq->id, verdict_counter[r->verdict]);
-	return r->verdict;
+	return rl_check_item_at(rl, &item, now_ns, result);
 }
 
 enum rl_verdict
@@ -78,42 +33,10 @@ rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t no
            struct rl_result *result)
 {
 	struct rl_result unused, *r = result ? result : &unused;
+	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
 	struct rl_request rq;
-	int error;
 
-	*r = (struct rl_result){0};
-	error = prepare(&rq, rl, rule, key, key_len, now_ns);
-	if (error < 0)
-		return undecided(r, error);
-	if (key_len == 0)
-		return empty_key(&rq, r);
-	rq.cost = 1;
-	rq.places = rl_request_places(rl, rule, key, key_len);
-
-	rl_look(&rq, r);
-	return r->verdict;
-}
-
-enum rl_verdict
-rl_check_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
-            uint64_t now_ns, struct rl_result *result)
-{
-	struct rl_result unused, *r = result ? result : &unused;
-	struct rl_request rq;
-	int error;
-
-	if (cost == 0)
-		return rl_peek_at(rl, rule, key, key_len, now_ns, result);
-	*r = (struct rl_result){0};
-	error = prepare(&rq, rl, rule, key, key_len, now_ns);
-	if (error < 0) {
-		if (rq.rule && rl->segment.is_writable)
-			rl_stats_add(&rl->segment, rule, RL_COUNT_undecided);
-		return undecided(r, error);
-	}
-	if (key_len == 0)
-		return empty_key(&rq, r);
-	return check(&rq, cost, r);
+	return rl_request_make(rl, &item, now_ns, &rq, r) ? rl_request_look(&rq, 0, r) : r->verdict;
 }
 
 enum rl_verdict
@@ -138,6 +61,7 @@ give_back(const struct rl_segment *s, const struct rl_compiled *rule, struct rl_
 	struct rl_word16 next;
 	struct rl_view v;
 
+	quota.capacity = charge->capacity; /* its tier's, or as it was */
 	if (rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero ||
 	    !rl_limiter_refund(&rule->limiter, &quota, &v, charge->epoch, charge->cost, now_ns,
 	                       &next))
@@ -157,7 +81,8 @@ rl_refund_at(struct rl *rl, struct rl_result *result, uint64_t now_ns)
 	if (!s->is_writable)
 		return -EROFS;
 	result->charge = (struct rl_charge){0};
-	if (charge.cost == 0 || !rule || slot.index >= rl_segment_slots(s) ||
+	if (charge.cost == 0 || charge.capacity == 0 || !rule ||
+	    slot.index >= rl_segment_slots(s) ||
 	    rl_atomic_load(&s->table.tags[slot.index]) != slot.tag)
 		return 0;
 	for (int tries = 0; tries < TRIES && done < 0; tries++)
@@ -201,15 +126,15 @@ int
 rl_reset(struct rl *rl, int rule, const void *key, size_t key_len)
 {
 	const struct rl_segment *s = &rl->segment;
+	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
+	struct rl_result r;
 	struct rl_request rq;
-	int done = prepare(&rq, rl, rule, key, key_len, 0);
+	int done = -1;
 
-	if (done < 0)
-		return done;
+	if (!rl_request_make(rl, &item, 0, &rq, &r))
+		return r.error;
 	if (!s->is_writable)
 		return -EROFS;
-	rq.places = rl_request_places(rl, rule, key, key_len);
-	done = -1;
 	for (int tries = 0; tries < TRIES && done < 0; tries++)
 		done = forget(s, &rq);
 	if (done == 1)

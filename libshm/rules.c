@@ -162,6 +162,7 @@ rl_rules_define(const struct rl_segment *s, const struct rl_rule *rule)
 	write_name(&s->rows[id], r.name);
 	set(&s->rows[id].burst, r.burst);
 	set(&s->rows[id].undelayed, r.undelayed);
+	set(&s->rows[id].is_shadow, r.shadow != 0);
 	set(&s->rows[id].capacity, r.capacity); /* last: a rule without one is not found */
 	return id;
 }

@@ -39,6 +39,7 @@ rl_rules_quota(const struct rl_compiled *compiled)
 		.burst = burst < RL_CAPACITY_MAX ? (uint32_t)burst : RL_CAPACITY_MAX - 1,
 		.undelayed =
 			undelayed < RL_CAPACITY_MAX ? (uint32_t)undelayed : RL_CAPACITY_MAX - 1,
+		.is_shadow = rl_atomic_load_relaxed(&compiled->row->is_shadow) != 0,
 	};
 }
 

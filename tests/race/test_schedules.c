@@ -389,6 +389,58 @@ play_log(uint64_t first, uint64_t runs)
 	rl_close(rl);
 }
 
+static int second_rule;
+
+/* Both limits or neither: a worker's request needs a unit of each. */
+static void
+work_all(int worker)
+{
+	for (int i = 0; i < 2; i++) {
+		uint64_t one = test_below(&seed, 2), other = 7;
+		struct rl_item items[] = {
+			{.rule = rule, .key = &one, .key_len = sizeof one, .cost = 1},
+			{.rule = second_rule, .key = &other, .key_len = sizeof other, .cost = 1},
+		};
+		if ((worker + i) % 2) { /* charged in either order */
+			struct rl_item swap = items[0];
+			items[0] = items[1];
+			items[1] = swap;
+		}
+		if (rl_check_all_at(rl, items, 2, T0, NULL, NULL) == RL_ALLOWED) {
+			done.allowed[one]++;
+			done.allowed[2]++;
+		}
+	}
+}
+
+/* What was denied has spent nothing: every limit counts what was admitted, no more, no less. */
+static void
+test_all_or_nothing(void **state)
+{
+	const struct rl_options o = {.keys = 12, .rules = 2};
+
+	(void)state;
+	kills = false;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = test_rule(rl, "r", 2, 3600 * RL_SECOND, 3, true);
+	second_rule = test_rule(rl, "s", 3, 3600 * RL_SECOND, 1, true);
+	for (uint64_t run = 1; run <= 100000; run++) {
+		seed = run;
+		start();
+		run_schedule(work_all);
+		for (uint64_t k = 0; k < 3; k++) {
+			uint64_t key = k < 2 ? k : 7;
+			struct rl_result r;
+			rl_peek_at(rl, k < 2 ? rule : second_rule, &key, sizeof key, T0, &r);
+			if ((int)(r.limit - r.remaining) != done.allowed[k])
+				fail_msg("run %llu: limit %d counts %u, admitted %d",
+				         (unsigned long long)run, (int)k, r.limit - r.remaining,
+				         done.allowed[k]);
+		}
+	}
+	rl_close(rl);
+}
+
 #define RUNS 150000
 
 static void
@@ -443,10 +495,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_claims),          cmocka_unit_test(test_claims_with_kills),
-		cmocka_unit_test(test_last_place),      cmocka_unit_test(test_roll),
-		cmocka_unit_test(test_roll_with_kills), cmocka_unit_test(test_log),
-		cmocka_unit_test(test_log_with_kills),
+		cmocka_unit_test(test_claims),     cmocka_unit_test(test_claims_with_kills),
+		cmocka_unit_test(test_last_place), cmocka_unit_test(test_all_or_nothing),
+		cmocka_unit_test(test_roll),       cmocka_unit_test(test_roll_with_kills),
+		cmocka_unit_test(test_log),        cmocka_unit_test(test_log_with_kills),
 	};
 
 	for (int i = 0; i < WORKERS; i++)
