@@ -35,11 +35,11 @@ rl_gcra_unpack(struct rl_word16 word)
 }
 
 struct rl_word16
-rl_gcra_pack(rl_wide tat, uint8_t gen)
+rl_gcra_pack(rl_wide tat, uint64_t slot_bits)
 {
 	return (struct rl_word16){
 		.lo = (uint64_t)(tat >> RL_GCRA_FRACTION),
-		.hi = ((uint64_t)tat & FRACTION_MASK) << FRACTION_SHIFT | gen,
+		.hi = ((uint64_t)tat & FRACTION_MASK) << FRACTION_SHIFT | slot_bits,
 	};
 }
 

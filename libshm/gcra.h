@@ -41,7 +41,7 @@ struct rl_gcra {
 struct rl_gcra rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burst);
 
 rl_wide rl_gcra_unpack(struct rl_word16 word);
-struct rl_word16 rl_gcra_pack(rl_wide tat, uint8_t gen);
+struct rl_word16 rl_gcra_pack(rl_wide tat, uint64_t slot_bits);
 
 /* tat after a request of `cost` at now_ns; false if it is not admitted. */
 bool rl_gcra_take(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns, uint32_t cost,

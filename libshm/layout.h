@@ -31,21 +31,23 @@
  *	    +-----------------------------+-----------------------------------+
  *	    |          cur:28             |       epoch, low 36 bits          |
  *	    +-----------------------------+-----------------------------------+
- *	hi   63           36 35   29 28   22 21          9   8   7            0
- *	    +---------------+-------+-------+-------------+----+---------------+
- *	    |    sum:28     | span:7| jump:7|epoch high:13|dead|     gen:8     |
- *	    +---------------+-------+-------+-------------+----+---------------+
+  *	hi   63           36 35   29 28   22 21         12 11    9  8   7       0
+ *	    +---------------+-------+-------+-------------+--------+----+--------+
+ *	    |    sum:28     | span:7| jump:7|epoch high:10|serial:3|dead|  gen:8 |
+ *	    +---------------+-------+-------+-------------+--------+----+--------+
  *
- *	epoch  index of the current sub-bucket since 1970: 2^49 of the shortest, 156,250 ns,
- *	       are 2,788 years
+ *	epoch  index of the current sub-bucket since 1970: 2^46 of the shortest, 156,250 ns,
+ *	       outlast the clock's 2^63 ns
  *	cur    what was admitted in it
  *	sum    what was admitted in the closed sub-buckets that still count
  *	span   how many sub-buckets before `epoch` the ring holds, at most granularity
  *	jump   0: open; j > 0: cur is final and the next epoch is epoch + j
  *	dead   the slot is being retired
- *	gen    the incarnation of the slot that the rest belongs to; any other means zero
+  *	gen    the incarnation of the slot that the rest belongs to; any other means zero
+ *	serial counts retirements modulo 7, so that with gen's 256 the same word comes back to
+ *	       a slot after 1,792 of them at the earliest
  *
- *	Every algorithm keeps dead and gen where they are; the rest of the word is its own.
+ *	Every algorithm keeps these three where they are; the rest of the word is its own.
  *	Within one gen, epoch never falls, and while it stands `hi` changes only to freeze or
  *	to die; so equal `lo` around a read of `hi` means that no count was torn.
  *
@@ -120,6 +122,27 @@ rl_tag_make(enum rl_tag_status status, uint8_t gen, uint64_t key)
 /* The bits of a state word that belong to the slot, whatever the algorithm. */
 #define RL_STATE_GEN_MASK UINT64_C(0xff)
 #define RL_STATE_DEAD (UINT64_C(1) << 8)
+#define RL_STATE_SERIAL_SHIFT 9
+#define RL_STATE_SERIAL_MASK (UINT64_C(7) << RL_STATE_SERIAL_SHIFT)
+#define RL_STATE_SERIALS 7
+
+/* The slot's bits of a word that is charged in incarnation `gen`, after `before`. */
+static inline uint64_t
+rl_state_slot_bits(struct rl_word16 before, uint8_t gen)
+{
+	return (before.hi & RL_STATE_SERIAL_MASK) | gen;
+}
+
+/* `state` marked as being retired from incarnation `gen`. */
+static inline struct rl_word16
+rl_state_retired(struct rl_word16 state, uint8_t gen)
+{
+	uint64_t serial = (state.hi & RL_STATE_SERIAL_MASK) >> RL_STATE_SERIAL_SHIFT;
+
+	state.hi &= ~(RL_STATE_SERIAL_MASK | RL_STATE_GEN_MASK);
+	state.hi |= (serial + 1) % RL_STATE_SERIALS << RL_STATE_SERIAL_SHIFT | RL_STATE_DEAD | gen;
+	return state;
+}
 
 static inline uint8_t
 rl_state_gen(struct rl_word16 state)

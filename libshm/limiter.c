@@ -68,7 +68,7 @@ decide_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl
 		.step = rl_log_must_store(log, now_ns) ? RL_STEP_CLOSE : RL_STEP_ADMIT,
 		.charges = true,
 		.entries = log ? log->pending : 0,
-		.next = rl_log_pack(rl_log_add(log, l->ring_entries, now_ns, cost), v->gen),
+		.next = rl_log_pack(rl_log_add(log, l->ring_entries, now_ns, cost), v->slot_bits),
 	};
 }
 
@@ -82,7 +82,7 @@ decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct r
 	if (!rl_gcra_take(&g, tat_of(v), now_ns, cost, &next))
 		return (struct rl_plan){.step = RL_STEP_DENY};
 	return (struct rl_plan){
-		.step = RL_STEP_ADMIT, .charges = true, .next = rl_gcra_pack(next, v->gen)};
+		.step = RL_STEP_ADMIT, .charges = true, .next = rl_gcra_pack(next, v->slot_bits)};
 }
 
 static struct rl_plan
@@ -97,7 +97,7 @@ decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct
 		.step = move.step,
 		.charges = move.charges,
 		.entries = state.jump,
-		.next = rl_state_pack(move.next, v->gen),
+		.next = rl_state_pack(move.next, v->slot_bits),
 	};
 }
 
@@ -199,7 +199,10 @@ void
 rl_limiter_after(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                  struct rl_word16 next, uint64_t now_ns, struct rl_outlook *o)
 {
-	struct rl_view after = {.word = next, .gen = v->gen, .ring = v->ring};
+	struct rl_view after = *v;
+
+	after.word = next;
+	after.is_zero = false;
 
 	if (is_window(l)) {
 		struct rl_state s = rl_state_unpack(next, &l->window);
@@ -258,7 +261,7 @@ refund_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark
 	if (s.epoch != mark || s.jump > 0 || s.cur < cost)
 		return false;
 	s.cur -= cost;
-	*next = rl_state_pack(s, v->gen);
+	*next = rl_state_pack(s, v->slot_bits);
 	return true;
 }
 
@@ -272,7 +275,7 @@ refund_log(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark, u
 		return false;
 	log.pending -= cost;
 	log.units -= cost;
-	*next = rl_log_pack(log, v->gen);
+	*next = rl_log_pack(log, v->slot_bits);
 	return true;
 }
 
@@ -290,7 +293,7 @@ rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const st
 	g = gcra_of(l, q);
 	if (!rl_gcra_give(&g, tat_of(v), mark, now_ns, cost, &tat))
 		return false;
-	*next = rl_gcra_pack(tat, v->gen);
+	*next = rl_gcra_pack(tat, v->slot_bits);
 	return true;
 }
 

@@ -35,7 +35,8 @@ struct rl_quota {
 struct rl_view {
 	struct rl_word16 word; /* what a CAS has to expect */
 	uint8_t gen;
-	bool is_zero; /* nothing was charged yet: the word is an older incarnation's */
+	uint64_t slot_bits; /* of a word that follows it */
+	bool is_zero;       /* nothing was charged yet: the word is an older incarnation's */
 	const uint64_t *ring;
 };
 

@@ -23,12 +23,12 @@ rl_log_unpack(struct rl_word16 word, uint32_t ring_entries)
 }
 
 struct rl_word16
-rl_log_pack(struct rl_log log, uint8_t gen)
+rl_log_pack(struct rl_log log, uint64_t slot_bits)
 {
 	return (struct rl_word16){
 		.lo = log.newest_ns,
 		.hi = (uint64_t)log.units << UNITS_SHIFT | (uint64_t)log.pending << PENDING_SHIFT |
-	              gen,
+	              slot_bits,
 	};
 }
 

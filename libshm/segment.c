@@ -154,6 +154,7 @@ layout_signature(void)
 		RL_TAG_HASH_BITS,
 		RL_TAG_GEN_SHIFT,
 		RL_STATE_DEAD,
+		RL_STATE_SERIALS,
 		RL_AREA_ALIGN,
 	};
 	struct rl_hash_key key = {.k0 = RL_MAGIC, .k1 = RL_LAYOUT_VERSION};

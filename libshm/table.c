@@ -36,7 +36,7 @@
  * or that anyone short of room frees: its owner's last CAS then fails and it starts again.
  *
  * Retiring linearises at the state: CAS16 from the word exactly as judged to the same word
- * with DEAD and the tag's gen; if anybody was admitted meanwhile it fails. Then the tag goes
+ * with DEAD, the next serial and the tag's gen; if anybody was admitted meanwhile it fails. Then the tag goes
  * to FREE(g+1), by whoever meets DEAD first. A charge is a CAS16 from a word read while the
  * tag was LIVE(key,g): the tag cannot leave LIVE(g) before the state changed to DEAD(g), so
  * a charge that succeeds was made while the slot was its key's. A state with another gen than
@@ -45,7 +45,8 @@
  *
  * gen has 8 bits and wraps; it is compared for equality only. To be fooled, a process must
  * sleep between two instructions while its slot goes through a multiple of 256 incarnations
- * and comes to rest with the same key (tags) or the same 16 bytes (state). A LIVE tag may
+ * and comes to rest with the same key (tags), or of 1,792 with the same 16 bytes (state, which
+ * counts its retirements modulo 7 beside gen). A LIVE tag may
  * meet an older DEAD word of its gen after 256 claims that gave way without a charge: it is
  * freed once more, and the key claims again.
  *
@@ -222,9 +223,8 @@ rl_table_free(const struct rl_table *t, struct rl_slot slot)
 bool
 rl_table_retire(const struct rl_table *t, struct rl_slot slot, struct rl_word16 seen)
 {
-	struct rl_word16 dead = seen;
+	struct rl_word16 dead = rl_state_retired(seen, rl_tag_gen(slot.tag));
 
-	dead.hi = (seen.hi & ~RL_STATE_GEN_MASK) | RL_STATE_DEAD | rl_tag_gen(slot.tag);
 	if (!rl_atomic_cas16(&t->states[slot.index], seen, dead))
 		return false;
 	rl_table_free(t, slot); /* or whoever met DEAD has done so */

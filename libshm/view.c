@@ -10,6 +10,7 @@ rl_view_load(const struct rl_segment *s, struct rl_slot slot, struct rl_view *v)
 	v->ring = rl_segment_ring(s, slot.index);
 	if (!rl_atomic_load16(&s->table.states[slot.index], &v->word))
 		return RL_SEEN_GONE;
+	v->slot_bits = rl_state_slot_bits(v->word, v->gen);
 	v->is_zero = rl_state_gen(v->word) != v->gen ||
 	             rl_word16_equal(v->word, (struct rl_word16){0}); /* new memory, gen 0 */
 	if (v->is_zero) /* an older one's if the slot still is the tag's, else it may be newer */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "window.h"
 
-#define EPOCH_HIGH_SHIFT 9
-#define EPOCH_HIGH_MASK UINT64_C(0x1fff)
+#define EPOCH_HIGH_SHIFT 12
+#define EPOCH_HIGH_MASK UINT64_C(0x3ff)
 #define CUR_SHIFT RL_STATE_EPOCH_BITS
 #define SUM_SHIFT 36
 #define SPAN_SHIFT 29
@@ -60,13 +60,14 @@ rl_state_unpack(struct rl_word16 word, const struct rl_window *w)
 }
 
 struct rl_word16
-rl_state_pack(struct rl_state s, uint8_t gen)
+rl_state_pack(struct rl_state s, uint64_t slot_bits)
 {
 	return (struct rl_word16){
 		.lo = (s.epoch & RL_STATE_EPOCH_MASK) | (uint64_t)s.cur << CUR_SHIFT,
 		.hi = (uint64_t)s.sum << SUM_SHIFT | (uint64_t)s.span << SPAN_SHIFT |
 	              (uint64_t)s.jump << JUMP_SHIFT |
-	              (s.epoch >> RL_STATE_EPOCH_BITS & EPOCH_HIGH_MASK) << EPOCH_HIGH_SHIFT | gen,
+	              (s.epoch >> RL_STATE_EPOCH_BITS & EPOCH_HIGH_MASK) << EPOCH_HIGH_SHIFT |
+	              slot_bits,
 	};
 }
 

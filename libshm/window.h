@@ -75,7 +75,7 @@ struct rl_window rl_window_make(enum rl_algorithm algorithm, uint64_t window_ns,
                                 uint32_t granularity, bool is_hard);
 
 struct rl_state rl_state_unpack(struct rl_word16 word, const struct rl_window *window);
-struct rl_word16 rl_state_pack(struct rl_state state, uint8_t gen);
+struct rl_word16 rl_state_pack(struct rl_state state, uint64_t slot_bits);
 
 uint64_t rl_ring_entry(uint64_t epoch, uint32_t count, uint8_t gen);
 uint32_t rl_ring_count(uint64_t entry, uint64_t epoch, uint8_t gen); /* 0 if not that one */

@@ -181,6 +181,7 @@ test_retire(void **state)
 	assert_false(rl_table_find(&t, &p, &again));
 	assert_true(rl_state_is_dead(t.states[slot.index]));
 	assert_int_equal(t.states[slot.index].lo, 78);
+	assert_int_equal(t.states[slot.index].hi >> 12, seen.hi >> 12);
 	assert_int_equal(rl_state_gen(t.states[slot.index]), rl_tag_gen(slot.tag));
 	assert_int_equal(rl_tag_gen(t.tags[slot.index]), (uint8_t)(rl_tag_gen(slot.tag) + 1));
 	assert_false(rl_table_free(&t, slot));
@@ -189,6 +190,26 @@ test_retire(void **state)
 	assert_int_equal(again.index, slot.index);
 	assert_int_not_equal(rl_tag_gen(again.tag), rl_state_gen(t.states[slot.index]));
 	table_free(&t);
+}
+
+/* The same word does not come back with the gen: 256 retirements later another serial has. */
+static void
+test_words_of_a_slot_differ(void **state)
+{
+	enum {
+		CYCLE = 256 * RL_STATE_SERIALS
+	};
+	struct rl_word16 first = {.lo = 5, .hi = UINT64_C(1) << 40}, word = first;
+
+	(void)state;
+	for (int i = 1; i <= CYCLE; i++) {
+		word = rl_state_retired(word, (uint8_t)(i - 1));
+		assert_true(rl_state_is_dead(word));
+		/* the next incarnation is charged the same again */
+		word = (struct rl_word16){.lo = first.lo,
+		                          .hi = first.hi | rl_state_slot_bits(word, (uint8_t)i)};
+		assert_int_equal(rl_word16_equal(word, first), i == CYCLE);
+	}
 }
 
 /* At a load of 3/4 about one key in 100,000 finds no place; allow ten times that. */
@@ -220,6 +241,7 @@ main(void)
 		cmocka_unit_test(test_tent_gives_way_to_live),
 		cmocka_unit_test(test_full_pair),
 		cmocka_unit_test(test_retire),
+		cmocka_unit_test(test_words_of_a_slot_differ),
 		cmocka_unit_test(test_load_of_three_quarters),
 	};
 

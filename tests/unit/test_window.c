@@ -267,7 +267,7 @@ test_words_hold_their_extremes(void **state)
 {
 	struct rl_window w = {.width_ns = 1, .count = RL_GRANULARITY_MAX};
 	struct rl_state most = {
-		.epoch = (UINT64_C(1) << 49) - 1,
+		.epoch = (UINT64_C(1) << 46) - 1,
 		.cur = RL_CAPACITY_MAX,
 		.sum = RL_CAPACITY_MAX,
 		.span = RL_GRANULARITY_MAX,
