@@ -147,7 +147,11 @@ print_rule(const struct rule_status *rule)
 	       duration_format(bucket_ns).text, info->hard ? "yes" : "no",
 	       rule->counters[RL_COUNT_allowed], rule->counters[RL_COUNT_denied]);
 	output_bytes(info->name, strlen(info->name));
-	putchar('\n');
+	if (info->burst > 0)
+		printf("  burst %" PRIu32, info->burst);
+	if (info->undelayed > 0)
+		printf("  undelayed %" PRIu32, info->undelayed);
+	puts(info->shadow ? "  shadow" : "");
 }
 
 static void
@@ -214,6 +218,9 @@ json_rule(const struct rule_status *rule)
 	json_put(object, "window_ns", json_count(info->window_ns));
 	json_put(object, "granularity", json_count(info->granularity));
 	json_put(object, "hard", json_boolean(info->hard));
+	json_put(object, "burst", json_count(info->burst));
+	json_put(object, "undelayed", json_count(info->undelayed));
+	json_put(object, "shadow", json_boolean(info->shadow));
 	json_put(object, "allowed", json_count(rule->counters[RL_COUNT_allowed]));
 	json_put(object, "denied", json_count(rule->counters[RL_COUNT_denied]));
 	return object;

@@ -251,3 +251,34 @@ replay() {
 	replay '1 a\n' -c 1 -w 1h
 	[ -z "$stderr" ]
 }
+
+@test "sliding log: exactly those of the last window, whenever it is asked" {
+	replay '0 a\n4 a\n9.999999999 a\n10 a\n13.999999999 a\n14 a\n' -a sliding_log -c 2 -w 10s
+	has admitted=4 denied=2
+}
+
+@test "token bucket: a burst, then the rate" {
+	# 1 token a second, 3 held: 3 at once, and one more after a whole second.
+	replay '0 a\n0 a\n0 a\n0 a\n0.999999999 a\n1 a\n1 a\n' -a token_bucket -c 10 -w 10s -b 3
+	has admitted=4 denied=3
+}
+
+@test "leaky bucket: one goes, the burst waits, the rest is refused" {
+	replay '0 a\n0 a\n0 a\n0 a\n1 a\n1 a\n' -a leaky_bucket -c 10 -w 10s -b 2
+	has admitted=4 denied=2
+}
+
+@test "what does not go with an algorithm is refused by name" {
+	rlctl_in '' replay -c 2 -w 10s -b 3
+	exits 2
+	[[ $stderr == *"--burst: sliding_window has none"* ]]
+	rlctl_in '' replay -a sliding_log -c 5000 -w 10s
+	exits 2
+	[[ $stderr == *"--capacity: sliding_log holds up to 4096"* ]]
+	rlctl_in '' replay -a token_bucket -c 5 -w 10s -g 5s
+	exits 2
+	[[ $stderr == *"--granularity: token_bucket has no sub-buckets"* ]]
+	rlctl_in '' replay -a token_bucket -c 5 -w 10s -b 0
+	exits 2
+	[[ $stderr == *"--burst"* ]]
+}

@@ -320,6 +320,26 @@ test_time_that_steps_back(void **state)
 	rl_close(rl);
 }
 
+/* A machine that slept, or a clock that jumps ahead: what the window has left is free again. */
+static void
+test_time_that_jumps_ahead(void **state)
+{
+	struct rl *rl = test_private(100);
+	int rule = test_rule(rl, "r", 3, 10 * RL_SECOND, 10, true);
+	uint64_t hour = 3600 * RL_SECOND;
+	struct rl_result r;
+
+	(void)state;
+	assert_int_equal(check(rl, rule, "k", 3, T0, NULL), RL_ALLOWED);
+	assert_int_equal(check(rl, rule, "k", 3, T0 + hour, &r), RL_ALLOWED);
+	/* a process that was stopped for that hour comes with its old now: it gets no more */
+	assert_int_equal(check(rl, rule, "k", 1, T0, &r), RL_DENIED);
+	assert_true(r.retry_after_ns == hour + 11 * RL_SECOND);
+	assert_int_equal(check(rl, rule, "k", 1, T0 + r.retry_after_ns - 1, NULL), RL_DENIED);
+	assert_int_equal(check(rl, rule, "k", 1, T0 + r.retry_after_ns, NULL), RL_ALLOWED);
+	rl_close(rl);
+}
+
 static void
 test_extremes(void **state)
 {
@@ -423,6 +443,7 @@ main(void)
 		cmocka_unit_test(test_define_and_find),
 		cmocka_unit_test(test_rules_that_cannot_be),
 		cmocka_unit_test(test_time_that_steps_back),
+		cmocka_unit_test(test_time_that_jumps_ahead),
 		cmocka_unit_test(test_extremes),
 		cmocka_unit_test(test_random_traffic),
 		cmocka_unit_test(test_every_error_has_words),
