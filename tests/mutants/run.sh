@@ -7,6 +7,8 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
 work=build/mutants
+export RL_TEST_SEGMENT=mutant-$$
+trap 'rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT"' EXIT
 cx16=
 [[ $(gcc -dumpmachine) != x86_64* ]] || cx16=-mcx16
 passed=0
@@ -35,6 +37,7 @@ survives() {
 	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 $flags -Iinclude -Ilibshm -c -o "$object" "$work/$1" &&
 		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$object" $others \
 			-lcmocka -lpthread || return 0
+	rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT"
 	(ulimit -c 0; timeout 20 "$work/test" >"$work/log" 2>&1 </dev/null) 2>/dev/null
 }
 
