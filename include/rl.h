@@ -26,7 +26,7 @@
  *
  * What holds
  *
-  * - With `hard`, no span of time as long as the window ever holds more than
+ * - With `hard`, no span of time as long as the window ever holds more than
  *   `capacity` admitted cost, however many processes race, die or stop. Time is the
  *   requests' `now`, or later where others had brought the key on; and a key is one
  *   counter until it is reset, evicted (`on_full`), or idle for a window and the buffer.
@@ -39,7 +39,7 @@
  * - fork: open before or after it, both work; a child uses the parent's handle.
  *   The child must not call rl_close() on behalf of the parent: close is private.
  * - A killed process has charged at most the one request it was deciding.
-  * - A full table: 16 places are open to a key. When all are taken by live keys,
+ * - A full table: 16 places are open to a key. When all are taken by live keys,
  *   `on_full` of the segment decides, and a counter counts it. A request that is
  *   answered without a place has -ENOSPC in `error`. Remedy: more `keys`.
  * - Clock: CLOCK_BOOTTIME, shifted once, at creation, to Unix time. Windows align
@@ -143,7 +143,7 @@ enum rl_algorithm {
  * oldest, which the window has partly left: by its remaining share (the default;
  * with one sub-bucket this is the known two-counter estimate), or in full when
  * `hard`, which never admits too much and denies up to one sub-bucket early.
-  * RL_FIXED_WINDOW counts from one multiple of the window to the next.
+ * RL_FIXED_WINDOW counts from one multiple of the window to the next.
  *
  * RL_SLIDING_LOG is exact: it remembers the time of each unit of cost, so its capacity is
  * bounded by the segment's ring.
@@ -204,7 +204,7 @@ struct rl_result {
  * it and allowed at it.
  *
  * remaining is never overstated. It is exact - the largest cost that would be allowed at this
-  * instant - but after an admission by an estimate with more than one sub-bucket: there it
+ * instant - but after an admission by an estimate with more than one sub-bucket: there it
  * counts the oldest in full, for looking that one up costs a second cache miss.
  */
 
@@ -214,7 +214,7 @@ struct rl_result {
  *
  * 0, or: -EINVAL bad name or option; -ENOENT absent and not to be created;
  * -EACCES no permission; -ENOSPC no room in /dev/shm, nothing is left behind;
-  * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT;
+ * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT;
  * RL_EOWNER; RL_ECREATE; -EFBIG above RLIMIT_FSIZE; -EPERM not a member of `group`;
  * -EMFILE, -EIO and -EAGAIN in want of descriptors, of randomness, of a stable name.
  *
@@ -247,7 +247,7 @@ uint64_t rl_now(const struct rl *rl);
  * `rule`, and charge it if it is allowed. Returns the verdict; `result` may be NULL.
  *
  * An empty key is not limited: allowed, nothing counted. Cost 0 is a peek. A cost
-  * above the capacity is RL_NEVER. A key that is too long (-ENAMETOOLONG), an unknown
+ * above the capacity is RL_NEVER. A key that is too long (-ENAMETOOLONG), an unknown
  * rule (-EINVAL) and a charge on a read-only handle (-EROFS) are RL_UNDECIDED. The first
  * use of a rule by a process allocates a few bytes (-ENOMEM).
  *
@@ -319,7 +319,7 @@ void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, 
  * Give back what the check that filled `result` charged. It counts only while the
  * sub-bucket it was charged to is the key's current one (sliding_log: while it is the
  * newest time; buckets: until it would have come back anyway); later it is ignored, which
-  * errs on the safe side. The charge is taken out of `result`, so that a second call
+ * errs on the safe side. The charge is taken out of `result`, so that a second call
  * does nothing; a copy of it is another charge. 1 given back, 0 ignored, -EROFS.
  */
 int rl_refund(struct rl *rl, struct rl_result *result);

@@ -48,7 +48,7 @@ struct rl_info {
 void rl_info(const struct rl *rl, struct rl_info *info);
 
 /*
-  * The rule in place `id`, 0 <= id < rl_info.rules. `name` is "" when its record is
+ * The rule in place `id`, 0 <= id < rl_info.rules. `name` is "" when its record is
  * damaged, or its definer has not come to it yet. 1 filled, 0 no rule there. A place that is filled stays filled.
  */
 struct rl_rule_info {
@@ -122,7 +122,7 @@ int rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
 uint64_t rl_fill(const struct rl *rl);
 
 /*
-  * Retire every key whose window and buffer have passed, and free places that were claimed
+ * Retire every key whose window and buffer have passed, and free places that were claimed
  * but not charged, as killed processes leave them; a living one claims again. Returns how
  * many places it freed, or -EROFS.
  */

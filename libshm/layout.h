@@ -31,7 +31,7 @@
  *	    +-----------------------------+-----------------------------------+
  *	    |          cur:28             |       epoch, low 36 bits          |
  *	    +-----------------------------+-----------------------------------+
-  *	hi   63           36 35   29 28   22 21         12 11    9  8   7       0
+ *	hi   63           36 35   29 28   22 21         12 11    9  8   7       0
  *	    +---------------+-------+-------+-------------+--------+----+--------+
  *	    |    sum:28     | span:7| jump:7|epoch high:10|serial:3|dead|  gen:8 |
  *	    +---------------+-------+-------+-------------+--------+----+--------+
@@ -43,7 +43,7 @@
  *	span   how many sub-buckets before `epoch` the ring holds, at most granularity
  *	jump   0: open; j > 0: cur is final and the next epoch is epoch + j
  *	dead   the slot is being retired
-  *	gen    the incarnation of the slot that the rest belongs to; any other means zero
+ *	gen    the incarnation of the slot that the rest belongs to; any other means zero
  *	serial counts retirements modulo 7, so that with gen's 256 the same word comes back to
  *	       a slot after 1,792 of them at the earliest
  *
@@ -185,7 +185,7 @@ struct rl_header {
 	uint64_t created_ns;
 	uint64_t unix_offset_ns; /* added to CLOCK_BOOTTIME gives Unix time */
 	uint64_t checksum;       /* of everything above */
-				 /* Reserved: a line that a daemon writes now and then. */
+	/* Reserved: a line that a daemon writes now and then. */
 	uint64_t heartbeat_ns __attribute__((aligned(64)));
 	/* Reserved: a line that decisions read and a reload writes. */
 	uint64_t generation __attribute__((aligned(64)));
@@ -193,7 +193,7 @@ struct rl_header {
 };
 
 /*
-  * A rule. `identity` is set by one CAS from zero and never changes; rules are
+ * A rule. `identity` is set by one CAS from zero and never changes; rules are
  * appended, so a row that is empty has only empty rows behind it.
  */
 struct rl_row {

@@ -118,7 +118,7 @@ rl_request_spend(struct rl_request *rq, uint64_t cost, struct rl_result *r)
 	lift_shadow(rq, r);
 	if (r->is_shadow_denied)
 		rl_stats_add(&rq->rl->segment, rq->id, RL_COUNT_shadow_denied);
-	rl_request_count(rq->rl, rq->id, r->verdict);
+	rl_stats_add(&rq->rl->segment, rq->id, verdict_counter[r->verdict]);
 	return r->verdict;
 }
 
