@@ -96,10 +96,10 @@ main(int argc, char **argv)
 		return 2;
 	}
 	int rule = rl_define(rl, &(struct rl_rule){.name = "client",
-	                                           .capacity = (uint32_t)atoi(argv[2]),
-	                                           .window_ns = 60 * RL_SECOND,
-	                                           .granularity = 60,
-	                                           .hard = 1});
+	                                           .limit.capacity = (uint32_t)atoi(argv[2]),
+	                                           .limit.window_ns = 60 * RL_SECOND,
+	                                           .limit.granularity = 60,
+	                                           .limit.hard = 1});
 	if (rule < 0) {
 		fprintf(stderr, "prefork: limit %s: %s\n", argv[2], rl_strerror(rule));
 		return 2;

@@ -15,8 +15,8 @@
  *	struct rl *rl;
  *	if (rl_open("web", NULL, &rl) < 0)
  *		return -1;
- *	int login = rl_define(rl, &(struct rl_rule){
- *		.name = "login", .capacity = 100, .window_ns = 60 * RL_SECOND});
+ *	int login = rl_define(rl, &(struct rl_rule){.name = "login",
+ *		.limit = {.capacity = 100, .window_ns = 60 * RL_SECOND}});
  *	struct rl_result result;
  *	switch (rl_check(rl, login, user, strlen(user), 1, &result)) {
  *	case RL_ALLOWED:   serve(); break;
@@ -77,6 +77,8 @@ struct rl; /* a segment that this process has open */
 #define RL_WINDOW_MAX (31 * UINT64_C(86400) * RL_SECOND)
 #define RL_GRANULARITY_MAX 64  /* sub-buckets in a window */
 #define RL_RING_MAX 4096       /* entries in a key's ring */
+#define RL_LIMITS_MAX 8        /* limits of a rule */
+#define RL_ANY_RULE (-1)       /* rl_ban() and its like: under every rule */
 #define RL_NEVER_NS UINT64_MAX /* a duration without an end */
 
 /*
@@ -91,6 +93,8 @@ struct rl; /* a segment that this process has open */
 #define RL_EOWNER (-EKEYREJECTED)      /* made by somebody else: see rl_open() */
 #define RL_ECREATE (-EOPNOTSUPP)       /* no /dev/shm, or no /proc, to create it with */
 #define RL_ERING (-E2BIG)              /* more sub-buckets than the segment keeps a key */
+#define RL_EADDRESS (-EAFNOSUPPORT)    /* the key is no IP address, as the rule wants it */
+#define RL_EREMOVED (-EIDRM)           /* the configuration has the rule no longer */
 
 /* What a full pair of table lines means for a key that finds no place. */
 enum rl_on_full {
@@ -116,7 +120,9 @@ struct rl_options {
 	uint32_t keys; /* live keys to hold, 1..1,500,000,000; default 24,576 */
 	uint32_t ring; /* entries kept per key, 1..4096; default 64: bounds granularity and logs */
 	uint32_t key_bytes; /* bytes of each key kept for people, 1..4096; default 48 */
-	uint32_t rules;     /* rules to hold, 1..1023; default 64 */
+	uint32_t rules; /* rules to hold, 1..1023; default 64; of limits, four times that or 1023 */
+	uint32_t overrides; /* per-key settings to hold, up to 100,000,000; default 1024 */
+	uint32_t bans;      /* bans and exemptions to hold, up to 1,000,000; default 1024 */
 	enum rl_on_full on_full;
 	uint64_t buffer_ns; /* how long a counter outlives its window, up to 1 day; default 10 s */
 	mode_t mode;        /* permission bits, whatever the umask; default 0600 */
@@ -133,10 +139,9 @@ enum rl_algorithm {
 };
 
 /*
- * A rule. Its name, algorithm, window, granularity and hardness are its identity:
- * the same identity is the same rule with the same counters in every process. Its
-   * capacity, burst, undelayed and shadow are not: defining the rule again with others changes
- * them for all processes from their next decision on, and touches no counter.
+ * A limit: so much per window. Its algorithm, window, granularity, hardness and prefixes are its
+ * shape, and a counter belongs to one shape. Its capacity, burst, undelayed and shadow may
+ * change at any time and touch no counter.
  *
  * RL_SLIDING_WINDOW divides the window into `granularity` sub-buckets and counts
  * the current one, those before it that lie wholly inside the window, and the
@@ -158,18 +163,35 @@ enum rl_algorithm {
  *
  * A window that `granularity` does not divide is made longer by less than
  * `granularity` nanoseconds.
+ *
+ * With `prefix_v4` or `prefix_v6` the key is an IP address in text (inet_pton(3)), and what
+ * is counted is the network of that many leading bits it lies in. A limit without a prefix for
+ * the address's family does not count it. ::ffff:192.0.2.1 is 192.0.2.1.
  */
-struct rl_rule {
-	const char *name; /* 1..63 letters, digits and . _ - : / */
+struct rl_limit {
 	enum rl_algorithm algorithm;
 	uint32_t capacity;  /* cost admitted per window, 1..RL_CAPACITY_MAX */
 	uint64_t window_ns; /* RL_WINDOW_MIN..RL_WINDOW_MAX */
 	uint32_t
 		granularity; /* sub-buckets of a sliding_window, 1..64; 0 means 1, as others have */
 	int hard;            /* sliding_window only */
-	uint32_t burst; /* token_bucket: tokens held, 0 means capacity; leaky_bucket: may wait */
-	uint32_t undelayed; /* leaky_bucket: of those, so many need not; at most burst */
-	int shadow;         /* evaluated and counted, never enforced: always allowed */
+	uint32_t burst;      /* token_bucket: tokens held, 0 means capacity; leaky_bucket: may wait;
+	                         to fill it must take no more than 100 years */
+	uint32_t undelayed;  /* leaky_bucket: of those, so many need not; at most burst */
+	int shadow;          /* evaluated and counted, never enforced: always allowed */
+	uint8_t prefix_v4;   /* bits, 1..32; 0: IPv4 is not counted */
+	uint8_t prefix_v6;   /* bits, 1..128; 0: IPv6 is not counted */
+};
+
+/*
+ * A rule: a name, and one to RL_LIMITS_MAX limits that all have to allow a request. Either all
+ * of its limits have prefixes or none has.
+ */
+struct rl_rule {
+	const char *name; /* 1..63 letters, digits and . _ - : / */
+	struct rl_limit limit;
+	const struct rl_limit *more; /* further limits, or NULL */
+	size_t more_count;
 };
 
 enum rl_verdict {
@@ -188,17 +210,31 @@ struct rl_charge {
 	uint32_t capacity;
 };
 
+/* What decided. */
+enum rl_reason {
+	RL_BY_LIMIT = 0,
+	RL_BY_BAN = 1,       /* denied without a look at a counter: see rl_ban() */
+	RL_BY_EXEMPTION = 2, /* allowed without a look at a counter: see rl_allow() */
+};
+
 struct rl_result {
 	enum rl_verdict verdict;
-	int error;               /* 0, or why: -ENOSPC table full, -EINVAL, -EROFS, ... */
+	int error; /* 0, or why: -ENOSPC table full, -EINVAL, -EROFS, ... */
+	enum rl_reason reason;
+	unsigned index;          /* which of the rule's limits decided, and is told of below */
 	uint32_t limit;          /* the largest cost that is ever allowed at once */
 	uint32_t remaining;      /* cost still free now, see below */
 	uint64_t retry_after_ns; /* 0 if allowed, RL_NEVER_NS if never, see below */
 	uint64_t reset_after_ns; /* until nothing counts any more; 0 when nothing does */
-	uint64_t delay_ns;       /* leaky_bucket: to wait before an allowed request goes on */
-	int is_shadow_denied;    /* allowed only because the rule is a shadow */
-	struct rl_charge charge;
+	uint64_t delay_ns;       /* to wait before an allowed request goes on; buckets only */
+	int is_shadow_denied;    /* a shadow limit would have denied it */
+	unsigned charges;        /* how many of the next are set */
+	struct rl_charge charge[RL_LIMITS_MAX];
 };
+/*
+ * Of several limits, the one that denies longest decides, and else the one with the least
+ * remaining; delay_ns is the longest of any.
+ */
 /*
  * retry_after_ns is exact: with no other traffic, the same request is denied 1 ns before
  * it and allowed at it.
@@ -229,14 +265,20 @@ int rl_open(const char *name, const struct rl_options *options, struct rl **out)
 void rl_close(struct rl *rl);
 
 /*
- * Define a rule, or find it if it is defined already, and return its handle: a
- * number >= 0 that every later call takes. Adapters may call it on first use.
- * Negative: -EINVAL a field out of range; RL_ERING granularity above the
- * segment's ring; -ENOSPC no room for another rule; -EROFS read-only; -ENOMEM.
+ * Define a rule, and return its handle: a number >= 0 that every later call takes. Adapters may
+ * call it on first use. The name is the rule: defining it again returns the same handle, and
+ * where the limits differ, replaces them for all processes from their next decision on. A limit
+ * whose shape is as before keeps its counters; one with another shape starts anew.
+ *
+ * A rule that the administrator has configured stays as it is configured; what is defined
+ * here holds should the configuration drop it.
+ *
+ * Negative: -EINVAL a field out of range; RL_ERING granularity, or a log's capacity, above the
+ * segment's ring; -ENOSPC no room for another rule or limit; -EROFS read-only; -ENOMEM.
  */
 int rl_define(struct rl *rl, const struct rl_rule *rule);
 
-/* The handle of the newest rule with this name; -ENOENT if there is none. */
+/* The handle of the rule with this name; -ENOENT if there is none. */
 int rl_find(struct rl *rl, const char *name);
 
 /* Now, in nanoseconds since 1970 on the segment's clock. */
@@ -247,9 +289,12 @@ uint64_t rl_now(const struct rl *rl);
  * `rule`, and charge it if it is allowed. Returns the verdict; `result` may be NULL.
  *
  * An empty key is not limited: allowed, nothing counted. Cost 0 is a peek. A cost
- * above the capacity is RL_NEVER. A key that is too long (-ENAMETOOLONG), an unknown
- * rule (-EINVAL) and a charge on a read-only handle (-EROFS) are RL_UNDECIDED. The first
- * use of a rule by a process allocates a few bytes (-ENOMEM).
+ * above the capacity is RL_NEVER. A key that is too long (-ENAMETOOLONG) or no address
+ * (RL_EADDRESS), an unknown rule (-EINVAL) and a charge on a read-only handle (-EROFS) are
+ * RL_UNDECIDED. The first use of a limit by a process allocates a few bytes (-ENOMEM). A rule
+ * that the configuration has dropped limits nothing: allowed, with RL_EREMOVED.
+ *
+ * A rule's limits are decided all or nothing, as rl_check_all() says.
  *
  * Any thread of any process may call this at any time.
  */
@@ -281,16 +326,24 @@ struct rl_item {
 	uint32_t capacity;
 };
 
-#define RL_ITEMS_MAX 32 /* limits of one request */
+#define RL_ITEMS_MAX 32 /* rules of one request, and limits of all of them */
 
-/* rl_check_at() for an item. */
+/* rl_check_at() for an item. It and rl_reserve_at() are what the other calls are made of. */
 enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
                                  struct rl_result *result);
 
 /*
- * Decide one request under several limits, all or nothing: allowed if all allow it, and then
+ * The same, and in results[i] what each limit of the rule tells, in the rule's order: the whole
+ * picture, for headers. *count is how many there are; `result` is the answer, as above.
+ */
+enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
+                                   struct rl_result *result, size_t *count,
+                                   struct rl_result results[RL_LIMITS_MAX]);
+
+/*
+ * Decide one request under several rules, all or nothing: allowed if all allow it, and then
  * charged to all; else nothing is spent. `results`, one for each item or NULL, is the whole
- * picture; *decided, unless NULL, is the item that decided: the first that did not allow, or
+ * picture; *decided, unless NULL, is the item that decided: the one that denies longest, or
  * `count`. Its verdict is returned. Only that item's rule counts a denial.
  *
  * Limits are looked at first and charged then. Should another request use one up in between,
@@ -299,7 +352,7 @@ enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint
  * concurrent request may be denied by a charge that is being given back. No interleaving
  * admits more than any of the limits. A process killed half way has charged what it charged.
  *
- * RL_UNDECIDED with nothing filled: more than RL_ITEMS_MAX items.
+ * RL_UNDECIDED with nothing filled: more than RL_ITEMS_MAX items, or limits of all items.
  */
 enum rl_verdict rl_check_all(struct rl *rl, const struct rl_item *items, size_t count,
                              struct rl_result *results, size_t *decided);
@@ -316,6 +369,17 @@ void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, 
                       struct rl_result *results);
 
 /*
+ * Book `cost` for the first instant at which it is available, at most `max_wait_ns` from now:
+ * allowed with the time to wait in delay_ns, or denied. token_bucket and leaky_bucket only, and
+ * for all of a rule's limits; others are RL_UNDECIDED with -EINVAL. What is booked is charged at
+ * once: requests after it find it spent, until rl_refund().
+ */
+enum rl_verdict rl_reserve(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+                           uint64_t max_wait_ns, struct rl_result *result);
+enum rl_verdict rl_reserve_at(struct rl *rl, const struct rl_item *item, uint64_t max_wait_ns,
+                              uint64_t now_ns, struct rl_result *result);
+
+/*
  * Give back what the check that filled `result` charged. It counts only while the
  * sub-bucket it was charged to is the key's current one (sliding_log: while it is the
  * newest time; buckets: until it would have come back anyway); later it is ignored, which
@@ -328,6 +392,37 @@ int rl_refund_at(struct rl *rl, struct rl_result *result, uint64_t now_ns);
 /* Forget what a key has used under a rule. 1 forgotten, 0 there was nothing,
  * -EINVAL, -EROFS; -EBUSY should others change it faster than it can be removed. */
 int rl_reset(struct rl *rl, int rule, const void *key, size_t key_len);
+
+/* Whose requests: one key, or many. */
+enum rl_match {
+	RL_MATCH_KEY = 0,    /* exactly these bytes */
+	RL_MATCH_PREFIX = 1, /* every key that begins with these bytes; at most 63 of them */
+	RL_MATCH_NETWORK =
+		2, /* every key that is an address in it: "192.0.2.0/24", "2001:db8::/48" */
+};
+
+struct rl_pattern {
+	enum rl_match match;
+	const void *key;
+	size_t key_len;
+};
+
+/*
+ * Ban or exempt whom the pattern matches, under one rule or RL_ANY_RULE, until `until_ns`
+ * (RL_NEVER_NS: until rl_unban()), kept to the millisecond. It holds from the next decision
+ * of every process, needs no counter, and ends by itself. A ban is denied even by a shadow
+ * rule, with RL_BY_BAN and an exact retry_after_ns; an exemption is allowed, uncharged, with
+ * RL_BY_EXEMPTION. A second one for the same pattern and rule replaces the first.
+ *
+ * Where several match: a key before networks and prefixes, of those the longest; of equals,
+ * the one for the rule before RL_ANY_RULE, and that before the configuration's overrides.
+ *
+ * 0, or: -EINVAL a pattern or rule that cannot be; -ENOSPC as many stand as the segment has
+ * `bans` for; -EROFS. rl_unban(): 1 lifted, 0 there was none.
+ */
+int rl_ban(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns);
+int rl_allow(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns);
+int rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern);
 
 /* What an error number means, in a few words; never NULL. */
 const char *rl_strerror(int error);

@@ -36,31 +36,41 @@ struct rl_info {
 	uint32_t ring;      /* sub-buckets kept per key */
 	uint32_t key_bytes; /* bytes kept of each key */
 	uint32_t rules;     /* room for rules */
+	uint32_t limits;    /* room for limits of all rules */
+	uint32_t overrides; /* room for overrides */
+	uint32_t bans;      /* room for bans and exemptions */
 	enum rl_on_full on_full;
 	uint64_t buffer_ns;
 	uint64_t created_ns; /* Unix time */
 	uid_t owner;         /* of the file; of the process for a private segment */
 	gid_t group;
-	mode_t mode;     /* permission bits */
-	int is_readonly; /* this handle is */
+	mode_t mode;           /* permission bits */
+	int is_readonly;       /* this handle is */
+	uint64_t generation;   /* of the configuration: how often rl_configure() changed it */
+	uint64_t heartbeat_ns; /* when rl_heartbeat_at() was last called; 0 never */
+	pid_t sweeper;         /* by whom; 0 nobody, or it has ended as it should */
 };
 
 void rl_info(const struct rl *rl, struct rl_info *info);
 
+/* Where a rule's limits come from. */
+enum rl_source {
+	RL_SOURCE_APPLICATION = 0,   /* rl_define() */
+	RL_SOURCE_CONFIGURATION = 1, /* rl_configure() */
+	RL_SOURCE_NONE = 2,          /* removed by rl_configure(): limits nothing */
+};
+
 /*
- * The rule in place `id`, 0 <= id < rl_info.rules. `name` is "" when its record is
- * damaged, or its definer has not come to it yet. 1 filled, 0 no rule there. A place that is filled stays filled.
+ * The rule with the handle `id`, 0 <= id < rl_info.rules. `name` is "" when its record is
+ * damaged, or its definer has not come to it yet. 1 filled, 0 no rule there. A handle once
+ * given stays with its name.
  */
 struct rl_rule_info {
 	char name[RL_NAME_MAX + 1];
-	enum rl_algorithm algorithm;
-	uint32_t capacity;
-	uint64_t window_ns;
-	uint32_t granularity;
-	int hard;
-	uint32_t burst;
-	uint32_t undelayed;
-	int shadow;
+	enum rl_source source;
+	unsigned limit_count;
+	struct rl_limit limits[RL_LIMITS_MAX];
+	int has_overrides;
 };
 int rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info);
 
@@ -86,9 +96,26 @@ const struct rl_counter_info *rl_counter_info(int counter);
  */
 int rl_stats(const struct rl *rl, int id, uint64_t *counters, size_t count);
 
-/* One key under one rule, as of `now_ns`. */
+/*
+ * A charge and its time: for windows a sub-bucket's count and start, for logs each time, for
+ * buckets what is spent as of the entry's now, rounded up.
+ */
+struct rl_moment {
+	uint64_t at_ns;
+	uint64_t cost;
+};
+
+/*
+ * rl_entry.denied is sampled, so that a flood of denials writes next to nothing: one in
+ * RL_DENIED_SAMPLE, chosen at random, counts for as many. With n denials the standard error is
+ * the square root of RL_DENIED_SAMPLE * n: of 6,400, ten percent.
+ */
+#define RL_DENIED_SAMPLE 64
+
+/* One key under one limit, as of `now_ns`. */
 struct rl_entry {
-	int rule;
+	int rule;       /* -1: of a limit that is in no rule any more */
+	unsigned limit; /* which of the rule's */
 	uint64_t slot;
 	uint64_t id;     /* the key's hash as kept in the table, to show when the name is lost */
 	const void *key; /* what is kept of the key; NULL when torn, stale or not kept */
@@ -97,7 +124,10 @@ struct rl_entry {
 	uint32_t used;   /* cost that counts now: limit - remaining, at least 0 */
 	int is_limited;  /* a request of cost 1 would be denied */
 	int is_stale;    /* outlived its window and the buffer: free to be retired */
+	uint64_t denied; /* about how many requests were denied for it, see rl_denied_error */
 	struct rl_result peek; /* limit, remaining, retry and reset of a request of cost 1 */
+	size_t moments; /* charges that count below, oldest first: what rl_restore_at() takes */
+	const struct rl_moment *moment;
 	uint32_t buckets; /* sub-buckets below, newest first, the last partly out of the window; 0
 	                         for algorithms that have none */
 	uint32_t bucket[RL_GRANULARITY_MAX + 1];
@@ -114,9 +144,21 @@ struct rl_entry {
 int rl_walk(struct rl *rl, uint64_t now_ns, int (*visit)(const struct rl_entry *entry, void *arg),
             void *arg);
 
-/* The entry of one key. Calls `visit` once and returns its value, or -ENOENT, -EINVAL. */
+/*
+ * The entries of one key: one for each limit of the rule that has counted it. Returns the last
+ * `visit`'s value, one other than 0 ending it, or -ENOENT, -EINVAL, RL_EADDRESS. Under a rule
+ * with prefixes the key may be a network as rl_entry.key shows it.
+ */
 int rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
               int (*visit)(const struct rl_entry *entry, void *arg), void *arg);
+
+/*
+ * Count again what was dumped: charge `cost` at `at_ns` to one limit of a rule, whatever its
+ * capacity. Oldest moments first. Key as rl_entry.key shows it, whole. 0, or -EINVAL,
+ * RL_EADDRESS, -ENOSPC, -EBUSY, -EROFS, -ENOMEM.
+ */
+int rl_restore_at(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,
+                  uint64_t cost, uint64_t at_ns);
 
 /* How many places are taken, without looking at the counters in them. */
 uint64_t rl_fill(const struct rl *rl);
@@ -127,6 +169,119 @@ uint64_t rl_fill(const struct rl *rl);
  * many places it freed, or -EROFS.
  */
 int64_t rl_sweep_at(struct rl *rl, uint64_t now_ns);
+
+/*
+ * The same for `count` places from place `first` on, so that a daemon can sweep in slices. Adds
+ * to *swept; 0, -EINVAL if `first` is not below rl_info.slots, or -EROFS.
+ */
+struct rl_swept {
+	uint64_t seen;    /* places looked at */
+	uint64_t taken;   /* of them, taken when the sweep left them */
+	uint64_t retired; /* freed, their window and buffer over */
+	uint64_t unused;  /* freed, never charged, half claimed, or of a limit that is gone */
+};
+int rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
+                      struct rl_swept *swept);
+
+/*
+ * Become the segment's one sweeper, as long as the handle is open: an OFD lock that the kernel
+ * drops with the process. 0, or -EBUSY with the other's pid in *holder (0 if unknown), -EROFS,
+ * -ENOENT for a private segment or one whose name is gone.
+ */
+int rl_supervise(struct rl *rl, pid_t *holder);
+
+/* Say that the sweeper lives; with now_ns 0 that it ends. 0 or -EROFS. */
+int rl_heartbeat_at(struct rl *rl, uint64_t now_ns);
+
+/* What stands against a pattern: of rl_ban() and rl_allow(). */
+struct rl_ban_info {
+	int rule;                  /* or RL_ANY_RULE */
+	int is_exemption;          /* else a ban */
+	struct rl_pattern pattern; /* key NULL when its record is torn */
+	size_t key_len;            /* of the whole key; pattern.key_len is what is kept of it */
+	uint64_t until_ns;         /* RL_NEVER_NS: no end */
+};
+
+/* Call `visit` for each that stands at `now_ns`, as rl_walk() does. */
+int rl_bans_walk(struct rl *rl, uint64_t now_ns,
+                 int (*visit)(const struct rl_ban_info *ban, void *arg), void *arg);
+
+/*
+ * "user:*" is a prefix, "192.0.2.0/24" a network, anything else a key. The pattern points
+ * into `text`.
+ */
+struct rl_pattern rl_pattern_of(const char *text, size_t len);
+
+/* 1 if the pattern matches the key, 0 if not, -EINVAL for a pattern that cannot be. */
+int rl_pattern_matches(const struct rl_pattern *pattern, const void *key, size_t key_len);
+
+/* What the configuration says of some keys of a rule. */
+enum rl_override_kind {
+	RL_OVERRIDE_CAPACITY = 0,
+	RL_OVERRIDE_BANNED = 1,
+	RL_OVERRIDE_UNLIMITED = 2,
+};
+
+struct rl_override {
+	struct rl_pattern pattern;
+	enum rl_override_kind kind;
+	uint32_t capacity[RL_LIMITS_MAX]; /* by limit; 0 leaves the limit's own; as a tier's */
+};
+
+/* A rule of the configuration. */
+struct rl_config_rule {
+	struct rl_rule rule;
+	const struct rl_override *overrides;
+	size_t override_count;
+};
+
+/* What a configuration does to a rule; the bits combine. */
+enum rl_effect {
+	RL_EFFECT_NEW = 1,        /* there was none of this name, or a removed one */
+	RL_EFFECT_ADOPTED = 2,    /* an application had defined it */
+	RL_EFFECT_CHANGED = 4,    /* capacity, burst, undelayed or shadow of a limit */
+	RL_EFFECT_ANEW = 8,       /* a limit whose counters start anew */
+	RL_EFFECT_DROPPED = 16,   /* a limit it has no longer */
+	RL_EFFECT_OVERRIDES = 32, /* its overrides */
+};
+
+struct rl_config_outcome {
+	uint64_t generation; /* that holds now */
+	int is_changed;      /* else all was so already, and the generation stays */
+	unsigned removed;    /* rules that the configuration had, and has no longer */
+	size_t rule;         /* on error: the rule at fault, or `count` */
+	size_t override;     /* on error: its override at fault, or its override_count */
+	uint64_t needed;     /* -ENOSPC: how many rules, limits or overrides are wanted */
+};
+
+enum rl_configure_flag {
+	RL_CONFIGURE_DRY = 1, /* check and say what it does, and leave all as it is */
+};
+
+/*
+ * Make these the configured rules, all at once: every decision of every process that begins
+ * after it is made by them, none by half of them, and one that is under way by the old ones or
+ * the new. A rule that was configured and is not among them falls back to what an application
+ * has defined, or is removed. Counters stay, except of limits whose shape is new.
+ * `effects`, NULL or one for each rule, says what it did.
+ *
+ * A process that is killed in it leaves the old configuration. 0, or, the old one standing:
+ * -EINVAL a field out of range, or a name or pattern twice; RL_ERING; RL_EADDRESS a network
+ * that is none; -ENOSPC more rules, limits or overrides than the segment holds; -EBUSY another
+ * process is at it for seconds; -EROFS; -ENOENT the segment's name is gone; -ENOMEM.
+ */
+int rl_configure(struct rl *rl, const struct rl_config_rule *rules, size_t count, unsigned flags,
+                 unsigned *effects, struct rl_config_outcome *outcome);
+
+/*
+ * The override that the configuration has for exactly this pattern. 1 and *override filled,
+ * 0 there is none, -EINVAL.
+ */
+int rl_override_info(struct rl *rl, int rule, const struct rl_pattern *pattern,
+                     struct rl_override *override);
+
+/* How many overrides the configuration has for the rule. */
+uint64_t rl_override_count(struct rl *rl, int rule);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rl_admin.h"
 
-#include <string.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "decision.h"
-#include "record.h"
 #include "room.h"
 #include "stats.h"
 
@@ -41,6 +41,9 @@ rl_info(const struct rl *rl, struct rl_info *info)
 		.ring = s->geometry.ring,
 		.key_bytes = s->geometry.record_bytes - (uint32_t)sizeof(struct rl_record),
 		.rules = s->geometry.rules,
+		.limits = s->geometry.limits,
+		.overrides = s->geometry.override_slots / RL_SLOTS_PER_ENTRY,
+		.bans = s->geometry.ban_slots / RL_SLOTS_PER_ENTRY,
 		.on_full = (enum rl_on_full)s->geometry.on_full,
 		.buffer_ns = s->geometry.buffer_ns,
 		.created_ns = s->created_ns,
@@ -48,29 +51,58 @@ rl_info(const struct rl *rl, struct rl_info *info)
 		.group = is_private ? getegid() : s->file.st_gid,
 		.mode = is_private ? 0600 : s->file.st_mode & 0777,
 		.is_readonly = !s->is_writable,
+		.generation = rl_atomic_load(&s->header->generation),
+		.heartbeat_ns = rl_atomic_load(&s->header->heartbeat_ns),
+		.sweeper = (pid_t)rl_atomic_load(&s->header->sweeper),
+	};
+}
+
+static enum rl_source
+source_of(enum rl_half half)
+{
+	if (half == RL_HALVES)
+		return RL_SOURCE_NONE;
+	return half == RL_OWN ? RL_SOURCE_APPLICATION : RL_SOURCE_CONFIGURATION;
+}
+
+static struct rl_limit
+limit_info(const struct rl_compiled *limit, enum rl_half half)
+{
+	struct rl_quota quota = rl_rules_quota(limit->row, half);
+
+	return (struct rl_limit){
+		.algorithm = limit->limiter.algorithm,
+		.capacity = quota.capacity,
+		.window_ns = limit->limiter.window_ns,
+		.granularity = limit->limiter.granularity,
+		.hard = limit->limiter.window.is_hard,
+		.burst = quota.burst,
+		.undelayed = quota.undelayed,
+		.shadow = quota.is_shadow,
+		.prefix_v4 = limit->prefix_v4,
+		.prefix_v6 = limit->prefix_v6,
 	};
 }
 
 int
 rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info)
 {
-	const struct rl_compiled *rule = rl_handle_rule(rl, id);
-	struct rl_quota quota;
+	const struct rl_segment *s = &rl->segment;
+	struct rl_refs refs;
+	enum rl_half half;
 
-	if (!rule)
+	if (!rl_handle_has(rl, id))
 		return 0;
-	quota = rl_rules_quota(rule);
-	*info = (struct rl_rule_info){
-		.algorithm = rule->limiter.algorithm,
-		.capacity = quota.capacity,
-		.window_ns = rule->limiter.window_ns,
-		.granularity = rule->limiter.granularity,
-		.hard = rule->limiter.window.is_hard,
-		.burst = quota.burst,
-		.undelayed = quota.undelayed,
-		.shadow = quota.is_shadow,
-	};
-	rl_rules_name(&rl->segment, id, info->name);
+	half = rl_rules_in_force(s, id, rl_atomic_load(&s->header->generation), &refs);
+	*info = (struct rl_rule_info){.source = source_of(half)};
+	for (unsigned i = 0; i < refs.count; i++) {
+		const struct rl_compiled *limit = rl_handle_limit(rl, refs.limit[i]);
+		if (limit)
+			info->limits[info->limit_count++] = limit_info(limit, half);
+	}
+	info->has_overrides = half < RL_OWN && (rl_atomic_load(&s->rows[id].flags) &
+	                                        (uint64_t)RL_ROW_OVERRIDES << half) != 0;
+	rl_rules_name(s, id, info->name);
 	return 1;
 }
 
@@ -85,102 +117,6 @@ rl_stats(const struct rl *rl, int id, uint64_t *values, size_t count)
 	return 0;
 }
 
-typedef int visit_fn(const struct rl_entry *entry, void *arg);
-
-static void
-fill_buckets(const struct rl_window *w, const struct rl_history *h, struct rl_entry *e)
-{
-	e->buckets = w->count + 1;
-	memcpy(e->bucket, h->bucket, e->buckets * sizeof e->bucket[0]);
-	e->bucket_ns = w->width_ns;
-	if (__builtin_mul_overflow(h->epoch + 1, w->width_ns, &e->bucket_end_ns))
-		e->bucket_end_ns = UINT64_MAX;
-}
-
-/* Show a LIVE slot; 0 also if it is not one any more by the time it is read. */
-static int
-show(struct rl *rl, struct rl_slot slot, uint64_t now_ns, visit_fn *visit, void *arg)
-{
-	const struct rl_segment *s = &rl->segment;
-	struct rl_request rq = {.rl = rl, .cost = 1, .now_ns = rl_clamp_now(now_ns)};
-	struct rl_entry e = {.rule = rl_tag_rule(slot.tag), .slot = slot.index};
-	struct rl_outlook o;
-	struct rl_history h;
-	struct rl_kept kept;
-	struct rl_view v;
-
-	rq.rule = rl_handle_rule(rl, e.rule);
-	if (!rq.rule)
-		return 0;
-	rq.quota = rl_rules_quota(rq.rule);
-	if (rl_view_outlook(s, &rq.rule->limiter, &rq.quota, slot, rq.cost, rq.now_ns, &v, &o,
-	                    &h) != RL_SEEN)
-		return 0;
-	if (rl_record_read(s, slot, &kept)) {
-		e.key = kept.bytes;
-		e.key_kept = kept.kept;
-		e.key_len = kept.key_len;
-	}
-	if (rl_atomic_load(&s->table.tags[slot.index]) != slot.tag)
-		return 0;
-	e.id = slot.tag & RL_TAG_HASH_MASK;
-	rl_answer(&rq, &o, &e.peek);
-	e.used = e.peek.limit - e.peek.remaining;
-	e.is_limited = e.peek.verdict == RL_DENIED;
-	e.is_stale = v.is_zero || rl_view_is_stale(s, &rq.rule->limiter, &v, rq.now_ns);
-	if (rq.rule->limiter.window.width_ns > 0)
-		fill_buckets(&rq.rule->limiter.window, &h, &e);
-	return visit(&e, arg);
-}
-
-int
-rl_walk(struct rl *rl, uint64_t now_ns, visit_fn *visit, void *arg)
-{
-	const struct rl_segment *s = &rl->segment;
-	int result = 0;
-
-	for (uint64_t i = 0; i < rl_segment_slots(s) && result == 0; i++) {
-		struct rl_slot slot = {.index = i, .tag = rl_atomic_load(&s->table.tags[i])};
-		if (rl_tag_status(slot.tag) == RL_TAG_LIVE)
-			result = show(rl, slot, now_ns, visit, arg);
-	}
-	return result;
-}
-
-struct lookup {
-	visit_fn *visit;
-	void *arg;
-	bool is_shown;
-};
-
-static int
-show_once(const struct rl_entry *entry, void *arg)
-{
-	struct lookup *lookup = arg;
-
-	lookup->is_shown = true;
-	return lookup->visit(entry, lookup->arg);
-}
-
-int
-rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
-          visit_fn *visit, void *arg)
-{
-	const struct rl_segment *s = &rl->segment;
-	struct lookup lookup = {.visit = visit, .arg = arg};
-	struct rl_places places;
-	struct rl_slot slot;
-	int result;
-
-	if (!rl_handle_rule(rl, rule) || (!key && key_len > 0) || key_len > RL_KEY_MAX)
-		return -EINVAL;
-	places = rl_request_places(rl, rule, key, key_len);
-	if (!rl_table_find(&s->table, &places, &slot))
-		return -ENOENT;
-	result = show(rl, slot, now_ns, show_once, &lookup);
-	return lookup.is_shown ? result : -ENOENT;
-}
-
 uint64_t
 rl_fill(const struct rl *rl)
 {
@@ -192,14 +128,66 @@ rl_fill(const struct rl *rl)
 	return taken;
 }
 
-int64_t
-rl_sweep_at(struct rl *rl, uint64_t now_ns)
+int
+rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
+                  struct rl_swept *swept)
 {
-	int64_t freed = 0;
+	uint64_t slots = rl_segment_slots(&rl->segment);
 
 	if (!rl->segment.is_writable)
 		return -EROFS;
-	for (uint64_t i = 0; i < rl_segment_slots(&rl->segment); i++)
-		freed += rl_room_sweep(rl, i, rl_clamp_now(now_ns));
-	return freed;
+	if (first >= slots)
+		return -EINVAL;
+	if (count > slots - first)
+		count = slots - first;
+	for (uint64_t i = 0; i < count; i++)
+		rl_room_sweep(rl, first + i, rl_clamp_now(now_ns), swept);
+	return 0;
+}
+
+int64_t
+rl_sweep_at(struct rl *rl, uint64_t now_ns)
+{
+	struct rl_swept swept = {0};
+	int error = rl_sweep_slots_at(rl, 0, UINT64_MAX, now_ns, &swept);
+
+	return error < 0 ? error : (int64_t)(swept.retired + swept.unused);
+}
+
+int
+rl_heartbeat_at(struct rl *rl, uint64_t now_ns)
+{
+	struct rl_header *h = rl->segment.header;
+
+	if (!rl->segment.is_writable)
+		return -EROFS;
+	rl_atomic_store(&h->sweeper, now_ns > 0 ? (uint64_t)getpid() : 0);
+	if (now_ns > 0)
+		rl_atomic_store(&h->heartbeat_ns, now_ns);
+	return 0;
+}
+
+/* The lock is on the file's first byte; the other byte is who configures. */
+int
+rl_supervise(struct rl *rl, pid_t *holder)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+	int fd;
+
+	*holder = 0;
+	if (!rl->segment.is_writable)
+		return -EROFS;
+	if (rl->lock >= 0)
+		return 0;
+	fd = rl_segment_reopen(&rl->segment, rl->name);
+	if (fd < 0)
+		return fd;
+	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+		int error = errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
+		close(fd);
+		*holder = (pid_t)rl_atomic_load(&rl->segment.header->sweeper);
+		return error;
+	}
+	rl->lock = fd;
+	return 0;
 }

@@ -17,10 +17,10 @@
 #define TRIES 10000
 
 struct rl_places
-rl_request_places(const struct rl *rl, int rule, const void *key, size_t key_len)
+rl_request_places(const struct rl *rl, int limit, const void *key, size_t key_len)
 {
-	struct rl_hash hash = rl_hash_with(rl->segment.key, (uint64_t)rule, key, key_len);
-	struct rl_places places = rl_table_places(&rl->segment.table, rule, hash);
+	struct rl_hash hash = rl_hash_with(rl->segment.key, (uint64_t)limit, key, key_len);
+	struct rl_places places = rl_table_places(&rl->segment.table, limit, hash);
 
 	rl_table_prefetch(&rl->segment.table, &places);
 	return places;
@@ -34,16 +34,23 @@ until(uint64_t then_ns, uint64_t now_ns)
 	return then_ns > now_ns ? then_ns - now_ns : 0;
 }
 
-void
-rl_answer(const struct rl_request *rq, const struct rl_outlook *o, struct rl_result *r)
+static void
+told(const struct rl_request *rq, const struct rl_outlook *o, struct rl_result *r)
 {
+	r->index = rq->index;
 	r->limit = o->limit;
 	r->remaining = o->remaining;
 	r->reset_after_ns = until(o->reset_at_ns, rq->now_ns);
+}
+
+void
+rl_answer(const struct rl_request *rq, const struct rl_outlook *o, struct rl_result *r)
+{
+	told(rq, o, r);
 	if (rq->cost > o->limit) {
 		r->verdict = RL_NEVER;
 		r->retry_after_ns = RL_NEVER_NS;
-	} else if (rq->cost > o->remaining) {
+	} else if (!o->admits) {
 		r->verdict = RL_DENIED;
 		r->retry_after_ns = until(o->retry_at_ns, rq->now_ns);
 	} else {
@@ -58,15 +65,14 @@ answer_charged(const struct rl_request *rq, struct rl_slot slot, const struct rl
 {
 	struct rl_outlook o;
 
-	rl_limiter_after(&rq->rule->limiter, &rq->quota, view, next, rq->now_ns, &o);
+	rl_limiter_after(&rq->limit->limiter, &rq->quota, view, next, rq->cost, rq->now_ns, &o);
+	told(rq, &o, r);
 	r->verdict = RL_ALLOWED;
-	r->limit = o.limit;
-	r->remaining = o.remaining;
-	r->reset_after_ns = until(o.reset_at_ns, rq->now_ns);
 	r->delay_ns = o.delay_ns;
-	r->charge = (struct rl_charge){
+	r->charges = 1;
+	r->charge[0] = (struct rl_charge){
 		.tag = slot.tag,
-		.epoch = rl_limiter_mark(&rq->rule->limiter, next),
+		.epoch = rl_limiter_mark(&rq->limit->limiter, next),
 		.slot = (uint32_t)slot.index,
 		.cost = rq->cost,
 		.capacity = rq->quota.capacity,
@@ -82,16 +88,16 @@ answer_full(const struct rl_request *rq, uint64_t next_free_ns, struct rl_result
 	switch (s->geometry.on_full) {
 	case RL_FULL_ALLOW:
 		r->verdict = RL_ALLOWED;
-		rl_stats_add(s, rq->id, RL_COUNT_full_allowed);
+		rl_stats_add(s, rq->rule, RL_COUNT_full_allowed);
 		break;
 	case RL_FULL_DENY:
 		r->verdict = RL_DENIED;
 		r->retry_after_ns = until(next_free_ns, rq->now_ns);
-		rl_stats_add(s, rq->id, RL_COUNT_full_denied);
+		rl_stats_add(s, rq->rule, RL_COUNT_full_denied);
 		break;
 	default:
 		r->verdict = RL_UNDECIDED;
-		rl_stats_add(s, rq->id, RL_COUNT_full_undecided);
+		rl_stats_add(s, rq->rule, RL_COUNT_full_undecided);
 		break;
 	}
 }
@@ -115,10 +121,10 @@ store_entries(const struct rl_segment *s, const struct rl_limiter *l, struct rl_
 
 /* One try on the key's slot. True: decided. */
 static bool
-decide_slot(const struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
+decide_slot(struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
 {
 	const struct rl_segment *s = &rq->rl->segment;
-	const struct rl_limiter *l = &rq->rule->limiter;
+	const struct rl_limiter *l = &rq->limit->limiter;
 	struct rl_outlook o;
 	struct rl_plan plan;
 	struct rl_view v;
@@ -138,6 +144,7 @@ decide_slot(const struct rl_request *rq, struct rl_slot slot, struct rl_result *
 		if (!rl_view_holds(s, l, slot, &v))
 			return false;
 		rl_answer(rq, &o, r);
+		rq->slot = slot;
 		return true;
 	}
 	if (plan.step == RL_STEP_CLOSE && !store_entries(s, l, slot, &v, plan.entries))
@@ -149,6 +156,17 @@ decide_slot(const struct rl_request *rq, struct rl_slot slot, struct rl_result *
 	return plan.charges;
 }
 
+static void
+write_name(const struct rl_request *rq, struct rl_slot slot)
+{
+	char text[RL_NETWORK_TEXT_MAX];
+
+	if (rq->key)
+		rl_record_write(&rq->rl->segment, slot, rq->key, rq->key_len);
+	else
+		rl_record_write(&rq->rl->segment, slot, text, rl_network_text(rq->network, text));
+}
+
 /* A slot for a key that has none. True: *slot is LIVE. False: decided, or try again. */
 static bool
 claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struct rl_result *r)
@@ -158,8 +176,8 @@ claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struc
 
 	switch (rl_table_claim(&s->table, &rq->places, slot)) {
 	case RL_CLAIM_NEW:
-		rl_record_write(s, *slot, rq->key, rq->key_len);
-		rl_stats_add(s, rq->id, RL_COUNT_inserted);
+		write_name(rq, *slot);
+		rl_stats_add(s, rq->rule, RL_COUNT_inserted);
 		return true;
 	case RL_CLAIM_FOUND:
 		return true;
@@ -177,7 +195,7 @@ claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struc
 }
 
 void
-rl_decide(const struct rl_request *rq, struct rl_result *r)
+rl_decide(struct rl_request *rq, struct rl_result *r)
 {
 	for (int tries = 0; tries < TRIES; tries++) {
 		struct rl_slot slot;
@@ -196,21 +214,22 @@ rl_decide(const struct rl_request *rq, struct rl_result *r)
 
 /* What the key's slot tells; a slot that is not there, or being retired, counts nothing. */
 static bool
-look_at_key(const struct rl_request *rq, struct rl_outlook *o)
+look_at_key(struct rl_request *rq, struct rl_outlook *o)
 {
 	const struct rl_segment *s = &rq->rl->segment;
-	const struct rl_limiter *l = &rq->rule->limiter;
+	const struct rl_limiter *l = &rq->limit->limiter;
 	struct rl_view none = rl_view_none(s), v;
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		enum rl_seen seen = RL_SEEN_DEAD;
-		struct rl_slot slot;
+		struct rl_slot slot = {0};
 
 		if (rl_table_find(&s->table, &rq->places, &slot))
 			seen = rl_view_outlook(s, l, &rq->quota, slot, rq->cost, rq->now_ns, &v, o,
 			                       NULL);
 		if (seen == RL_SEEN_DEAD)
 			rl_limiter_outlook(l, &rq->quota, &none, rq->cost, rq->now_ns, o);
+		rq->slot = slot;
 		if (seen != RL_SEEN_GONE)
 			return true;
 		rl_atomic_pause();
@@ -219,7 +238,7 @@ look_at_key(const struct rl_request *rq, struct rl_outlook *o)
 }
 
 void
-rl_look(const struct rl_request *rq, struct rl_result *r)
+rl_look(struct rl_request *rq, struct rl_result *r)
 {
 	struct rl_outlook o;
 

@@ -2,6 +2,7 @@
 #ifndef RL_DECISION_H
 #define RL_DECISION_H
 
+#include "address.h"
 #include "handle.h"
 #include "view.h"
 
@@ -14,27 +15,30 @@ rl_clamp_now(uint64_t now_ns)
 	return now_ns < RL_NOW_MAX ? now_ns : RL_NOW_MAX;
 }
 
-/* One request, made ready: 1 <= cost, quota as looked up for it. */
+/* One limit of one request, made ready: 1 <= cost, quota as looked up for it. */
 struct rl_request {
 	struct rl *rl;
-	const struct rl_compiled *rule;
-	int id;
-	const void *key;
+	const struct rl_compiled *limit;
+	int rule;        /* whose limit, and whose statistics */
+	unsigned index;  /* which of its limits */
+	const void *key; /* NULL: it is `network` */
 	size_t key_len;
 	uint32_t cost;
 	struct rl_quota quota;
 	uint64_t now_ns;
 	struct rl_places places;
+	struct rl_slot slot; /* where a denial was seen, if slot.tag is not 0 */
+	unsigned char network[RL_NETWORK_KEY_MAX];
 };
 
-/* Where the key may live; the cache is told to expect it. */
-struct rl_places rl_request_places(const struct rl *rl, int rule, const void *key, size_t key_len);
+/* Where the key may live under a limit; the cache is told to expect it. */
+struct rl_places rl_request_places(const struct rl *rl, int limit, const void *key, size_t key_len);
 
 /* Decide and charge a cost <= limit. Fills *result. */
-void rl_decide(const struct rl_request *rq, struct rl_result *result);
+void rl_decide(struct rl_request *rq, struct rl_result *result);
 
 /* What a request of rq->cost would be told; writes nothing. Fills *result. */
-void rl_look(const struct rl_request *rq, struct rl_result *result);
+void rl_look(struct rl_request *rq, struct rl_result *result);
 
 /* The answer to `rq` if that is the outlook. */
 void rl_answer(const struct rl_request *rq, const struct rl_outlook *outlook,

@@ -19,13 +19,45 @@ narrow_up(rl_wide time)
 	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
+uint32_t
+rl_gcra_burst(uint64_t window_ns, uint32_t capacity, uint32_t burst)
+{
+	rl_wide century = (rl_wide)RL_GCRA_FILL_MAX * capacity;
+
+	if ((rl_wide)burst * window_ns <= century)
+		return burst;
+	return (uint32_t)(century / window_ns);
+}
+
 struct rl_gcra
 rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burst)
 {
+	rl_wide interval = (widen(window_ns) + capacity - 1) / capacity;
+
 	return (struct rl_gcra){
-		.interval = (widen(window_ns) + capacity - 1) / capacity,
+		.interval = interval,
 		.burst = burst,
+		.bound = interval * burst,
 	};
+}
+
+static rl_wide
+bounded_patience(uint64_t patience_ns)
+{
+	return widen(patience_ns < RL_GCRA_FILL_MAX ? patience_ns : RL_GCRA_FILL_MAX);
+}
+
+void
+rl_gcra_book_tokens(struct rl_gcra *g, uint64_t patience_ns)
+{
+	g->bound += bounded_patience(patience_ns);
+}
+
+/* The queue ahead of it, but for those that need not wait, is what it waits for. */
+void
+rl_gcra_book_queue(struct rl_gcra *g, uint64_t patience_ns, uint32_t undelayed, uint32_t cost)
+{
+	g->bound = bounded_patience(patience_ns) + g->interval * undelayed + g->interval * cost;
 }
 
 rl_wide
@@ -57,7 +89,7 @@ rl_gcra_take(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns, uint32_t cos
 	rl_wide after = shortage(tat, now_ns) + g->interval * cost;
 
 	*next = widen(now_ns) + after;
-	return after <= g->interval * g->burst;
+	return after <= g->bound;
 }
 
 uint64_t
@@ -77,11 +109,19 @@ rl_gcra_remaining(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns)
 }
 
 uint64_t
+rl_gcra_wait(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns)
+{
+	rl_wide lacks = shortage(tat, now_ns), full = g->interval * g->burst;
+
+	return lacks > full ? narrow_up(lacks - full) : 0;
+}
+
+uint64_t
 rl_gcra_retry_at(const struct rl_gcra *g, rl_wide tat, uint32_t cost)
 {
-	rl_wide spare = g->interval * (g->burst - cost);
+	rl_wide after = tat + g->interval * cost;
 
-	return tat > spare ? narrow_up(tat - spare) : 0;
+	return after > g->bound ? narrow_up(after - g->bound) : 0;
 }
 
 uint64_t

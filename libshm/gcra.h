@@ -10,13 +10,16 @@
  * it will be full again, tat ("theoretical arrival time"). A token takes T = window / capacity
  * to come. A request of cost c at t finds the bucket short of max(tat, t) - t, and
  *
- *	is admitted    iff  max(tat, t) - t + c * T <= burst * T
+ *	is admitted    iff  max(tat, t) - t + c * T <= bound
  *	and then       tat = max(tat, t) + c * T
  *
  * As a leaky bucket, the shortage is the queue ahead of the request: the time to wait.
  *
  *	now                  tat
- *	 |<---- shortage ---->|<- c*T ->|           allowed while it all fits into burst * T
+ *	 |<---- shortage ---->|<- c*T ->|           allowed while it all fits into bound
+ *
+ * bound is burst * T. Who books ahead may overdraw the bucket by as much as comes in while he is
+ * willing to wait.
  *
  * Times are nanoseconds with 40 binary digits after the point, T rounded up: after a million
  * million requests the rate is less than a nanosecond behind, and never ahead.
@@ -28,6 +31,7 @@
 #include <stdint.h>
 
 #include "layout.h"
+#include "rl.h"
 
 typedef unsigned __int128 rl_wide;
 
@@ -36,9 +40,21 @@ typedef unsigned __int128 rl_wide;
 struct rl_gcra {
 	rl_wide interval; /* T */
 	uint32_t burst;   /* tokens the bucket holds, at least 1 */
+	rl_wide bound;    /* how far ahead of now a charge may bring tat: burst * T, or as booked */
 };
 
+/* To fill a bucket takes a century at most, so that a time that is booked fits its word. */
+#define RL_GCRA_FILL_MAX (UINT64_C(100) * 366 * 86400 * RL_SECOND)
+
+/* `burst`, or as many tokens as a century brings. */
+uint32_t rl_gcra_burst(uint64_t window_ns, uint32_t capacity, uint32_t burst);
+
+/* `burst` as rl_gcra_burst() gives it. */
 struct rl_gcra rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burst);
+
+/* Book ahead: a request may wait for up to `patience_ns`, counted as by rl_gcra_wait(). */
+void rl_gcra_book_tokens(struct rl_gcra *g, uint64_t patience_ns);
+void rl_gcra_book_queue(struct rl_gcra *g, uint64_t patience_ns, uint32_t undelayed, uint32_t cost);
 
 rl_wide rl_gcra_unpack(struct rl_word16 word);
 struct rl_word16 rl_gcra_pack(rl_wide tat, uint64_t slot_bits);
@@ -49,6 +65,9 @@ bool rl_gcra_take(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns, uint32_
 
 /* How long a request at now_ns would wait for those before it, but for `undelayed` of them. */
 uint64_t rl_gcra_delay(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns, uint32_t undelayed);
+
+/* How long a charge that left `tat` has to wait for its tokens. */
+uint64_t rl_gcra_wait(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns);
 
 /* Tokens in the bucket. */
 uint32_t rl_gcra_remaining(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns);

@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "handle.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "rl_admin.h"
 
+bool
+rl_handle_has(const struct rl *rl, int rule)
+{
+	return rl_rules_has(&rl->segment, rule);
+}
+
 /* Compile it and publish it to the other threads; if one of them was quicker, use its own. */
 static const struct rl_compiled *
-compile(struct rl *rl, int id)
+compile(struct rl *rl, int limit)
 {
-	void **place = (void **)&rl->rules[id];
+	void **place = (void **)&rl->limits[limit];
 	struct rl_compiled *mine = malloc(sizeof *mine);
 
-	if (mine && rl_rules_compile(&rl->segment, id, mine) &&
+	if (mine && rl_rules_compile(&rl->segment, limit, mine) &&
 	    rl_atomic_publish_pointer(place, mine))
 		return mine;
 	free(mine);
@@ -21,22 +29,22 @@ compile(struct rl *rl, int id)
 }
 
 const struct rl_compiled *
-rl_handle_rule(struct rl *rl, int id)
+rl_handle_limit(struct rl *rl, int limit)
 {
-	const struct rl_compiled *rule;
+	const struct rl_compiled *compiled;
 
-	if (id < 0 || (uint32_t)id >= rl->segment.geometry.rules)
+	if (limit < 0 || (uint32_t)limit >= rl->segment.geometry.limits)
 		return NULL;
-	rule = rl_atomic_load_pointer((void *const *)&rl->rules[id]);
-	return rule ? rule : compile(rl, id);
+	compiled = rl_atomic_load_pointer((void *const *)&rl->limits[limit]);
+	return compiled ? compiled : compile(rl, limit);
 }
 
 int
-rl_handle_no_rule(const struct rl *rl, int id)
+rl_handle_no_limit(const struct rl *rl, int limit)
 {
 	struct rl_compiled compiled;
 
-	return rl_rules_compile(&rl->segment, id, &compiled) ? -ENOMEM : -EINVAL;
+	return rl_rules_compile(&rl->segment, limit, &compiled) ? -ENOMEM : -EINVAL;
 }
 
 static int
@@ -45,13 +53,14 @@ adopt(struct rl_segment *segment, const char *name, struct rl **out)
 	struct rl *rl = calloc(1, sizeof *rl);
 
 	if (rl)
-		rl->rules = calloc(segment->geometry.rules, sizeof *rl->rules);
-	if (!rl || !rl->rules) {
+		rl->limits = calloc(segment->geometry.limits, sizeof *rl->limits);
+	if (!rl || !rl->limits) {
 		rl_segment_close(segment);
 		free(rl);
 		return -ENOMEM;
 	}
 	rl->segment = *segment;
+	rl->lock = -1;
 	memcpy(rl->name, name, strlen(name));
 	*out = rl;
 	return 0;
@@ -86,27 +95,54 @@ rl_close(struct rl *rl)
 {
 	if (!rl)
 		return;
-	for (uint32_t i = 0; i < rl->segment.geometry.rules; i++)
-		free(rl->rules[i]);
-	free(rl->rules);
+	for (uint32_t i = 0; i < rl->segment.geometry.limits; i++)
+		free(rl->limits[i]);
+	free(rl->limits);
+	if (rl->lock >= 0)
+		close(rl->lock);
 	rl_segment_close(&rl->segment);
 	free(rl);
 }
 
+/* Nothing is undone on failure: rows without references to them are nobody's limits. */
 int
 rl_define(struct rl *rl, const struct rl_rule *rule)
 {
-	int id = rl_rules_define(&rl->segment, rule);
+	const struct rl_segment *s = &rl->segment;
+	struct rl_refs refs;
+	size_t fault;
+	int id, error = rl_rules_check(s, rule, &fault);
 
-	if (id >= 0 && !rl_handle_rule(rl, id))
-		return -ENOMEM;
+	if (error == 0 && !s->is_writable)
+		error = -EROFS;
+	id = error == 0 ? rl_rules_append(s, rule->name) : error;
+	if (id < 0)
+		return id;
+	error = rl_rules_limits(s, id, rule, true, &refs);
+	if (error < 0)
+		return error;
+	for (unsigned i = 0; i < refs.count; i++) {
+		struct rl_limit l = rl_rules_limit(rule, i);
+		rl_rules_set_quota(s, refs.limit[i], RL_OWN, &l);
+		if (!rl_handle_limit(rl, refs.limit[i]))
+			return -ENOMEM;
+	}
+	rl_rules_set_refs(s, id, RL_OWN, &refs); /* last: a rule without any is not found */
 	return id;
 }
 
 int
 rl_find(struct rl *rl, const char *name)
 {
-	return rl_rules_find(&rl->segment, name);
+	const struct rl_segment *s = &rl->segment;
+	int id = rl_rules_seek(s, name);
+	struct rl_refs refs;
+
+	if (id < 0)
+		return id;
+	return rl_rules_in_force(s, id, rl_atomic_load(&s->header->generation), &refs) == RL_HALVES
+	               ? -ENOENT
+	               : id;
 }
 
 uint64_t

@@ -7,60 +7,186 @@
  * because others were quicker, the charges before it are given back. Meanwhile another request
  * may be denied by a charge that is being given back; none is admitted beyond a limit.
  */
-#include "request.h"
+#include "items.h"
+
+#include <string.h>
+
 #include "rl.h"
 
-struct ready {
-	struct rl_request rq;
-	bool is_open; /* not answered yet */
+/* One request: items, and the limits of each as parts first[i] .. first[i + 1] - 1. */
+struct batch {
+	struct rl *rl;
+	const struct rl_item *items;
+	size_t count;
+	uint64_t now_ns;
+	struct rl_request part[RL_ITEMS_MAX];
+	struct rl_result told[RL_ITEMS_MAX]; /* of each part */
+	unsigned first[RL_ITEMS_MAX + 1];
+	struct rl_result *results; /* of each item */
 };
 
+/* Not by an initializer: the arrays are large, and mostly unused. */
 static void
-make_all(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
-         struct ready *ready, struct rl_result *results)
+begin(struct batch *b, struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
+      struct rl_result *results)
 {
-	for (size_t i = 0; i < count; i++)
-		ready[i].is_open =
-			rl_request_make(rl, &items[i], now_ns, &ready[i].rq, &results[i]);
+	b->rl = rl;
+	b->items = items;
+	b->count = count;
+	b->now_ns = now_ns;
+	b->results = results;
 }
 
-/* Look at all; the first that does not allow, or count. */
-static size_t
-look_at_all(const struct rl_item *items, size_t count, struct ready *ready,
-            struct rl_result *results)
+/* False if there are more parts than fit. */
+static bool
+make_all(struct batch *b, const struct rl_wish *wish)
 {
-	size_t first = count;
+	unsigned parts = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		if (ready[i].is_open)
-			rl_request_look(&ready[i].rq, items[i].cost, &results[i]);
-		if (results[i].verdict != RL_ALLOWED && first == count)
-			first = i;
+	for (size_t i = 0; i < b->count; i++) {
+		b->first[i] = parts;
+		parts += rl_request_make(b->rl, &b->items[i], wish, b->now_ns, &b->part[parts],
+		                         RL_ITEMS_MAX - parts, &b->results[i]);
+		if (b->results[i].error == -EOVERFLOW)
+			return false;
 	}
-	return first;
+	b->first[b->count] = parts;
+	for (unsigned p = 0; p < parts; p++)
+		rl_result_clear(&b->told[p]);
+	return true;
+}
+
+/* Does what was told of part p decide more than what was told of part q? */
+static bool
+outranks(const struct rl_result *p, const struct rl_result *q)
+{
+	static const int rank[] = {
+		[RL_ALLOWED] = 0, [RL_UNDECIDED] = 1, [RL_DENIED] = 2, [RL_NEVER] = 3};
+
+	if (rank[p->verdict] != rank[q->verdict])
+		return rank[p->verdict] > rank[q->verdict];
+	if (p->verdict == RL_ALLOWED)
+		return p->remaining < q->remaining;
+	return p->retry_after_ns > q->retry_after_ns;
+}
+
+/* The part of item i that decides it; the item has some. */
+static unsigned
+decider(const struct batch *b, size_t i)
+{
+	unsigned best = b->first[i];
+
+	for (unsigned p = best + 1; p < b->first[i + 1]; p++)
+		if (outranks(&b->told[p], &b->told[best]))
+			best = p;
+	return best;
+}
+
+/* An item's answer from those of its parts, charges and all. */
+static void
+combine(struct batch *b, size_t i)
+{
+	struct rl_result *r = &b->results[i];
+	unsigned best = decider(b, i);
+
+	*r = b->told[best];
+	r->charges = 0;
+	for (unsigned p = b->first[i]; p < b->first[i + 1]; p++) {
+		const struct rl_result *t = &b->told[p];
+		if (t->charges > 0)
+			r->charge[r->charges++] = t->charge[0];
+		r->is_shadow_denied |= t->is_shadow_denied;
+		if (r->verdict == RL_ALLOWED && t->delay_ns > r->delay_ns)
+			r->delay_ns = t->delay_ns;
+	}
+}
+
+static bool
+is_answered(const struct batch *b, size_t i)
+{
+	return b->first[i] == b->first[i + 1];
+}
+
+/* The item that decides by not allowing, or count. */
+static size_t
+denier(const struct batch *b)
+{
+	size_t best = b->count;
+
+	for (size_t i = 0; i < b->count; i++)
+		if (b->results[i].verdict != RL_ALLOWED &&
+		    (best == b->count || outranks(&b->results[i], &b->results[best])))
+			best = i;
+	return best;
+}
+
+static size_t
+look_at_all(struct batch *b)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		for (unsigned p = b->first[i]; p < b->first[i + 1]; p++)
+			rl_request_look(&b->part[p], b->items[i].cost, &b->told[p]);
+		if (!is_answered(b, i))
+			combine(b, i);
+	}
+	return denier(b);
 }
 
 static void
-give_back(struct rl *rl, size_t count, uint64_t now_ns, struct rl_result *results)
+give_back(struct batch *b, unsigned parts)
 {
-	for (size_t i = 0; i < count; i++)
-		rl_refund_at(rl, &results[i], now_ns);
+	for (unsigned p = 0; p < parts; p++)
+		rl_refund_at(b->rl, &b->told[p], b->now_ns);
 }
 
-/* Charge all; the first that does not allow, those before it being given back, or count. */
+/* Charge all; the item that does not allow, what was charged being given back, or count. */
 static size_t
-spend_all(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
-          struct ready *ready, struct rl_result *results)
+spend_all(struct batch *b)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (!ready[i].is_open || items[i].cost == 0)
-			continue;
-		if (rl_request_spend(&ready[i].rq, items[i].cost, &results[i]) != RL_ALLOWED) {
-			give_back(rl, i, now_ns, results);
+	for (size_t i = 0; i < b->count; i++) {
+		bool is_peek = b->items[i].cost == 0;
+		for (unsigned p = b->first[i]; p < b->first[i + 1] && !is_peek; p++) {
+			if (rl_request_spend(&b->part[p], b->items[i].cost, &b->told[p]) ==
+			    RL_ALLOWED)
+				continue;
+			give_back(b, p);
+			for (size_t j = 0; j <= i; j++)
+				if (!is_answered(b, j))
+					combine(b, j);
 			return i;
 		}
+		if (!is_answered(b, i) && !is_peek)
+			combine(b, i);
 	}
-	return count;
+	return b->count;
+}
+
+/* The request that decided item i, if one did. */
+static const struct rl_request *
+request_of(const struct batch *b, size_t i)
+{
+	return is_answered(b, i) ? NULL : &b->part[decider(b, i)];
+}
+
+static void
+count_item(const struct batch *b, size_t i)
+{
+	if (b->items[i].cost > 0 && (!is_answered(b, i) || rl_request_is_counted(&b->results[i])))
+		rl_request_count(b->rl, b->items[i].rule, request_of(b, i), &b->results[i]);
+}
+
+/* Decide what make_all() has made; the item that decided, or count. */
+static size_t
+decide(struct batch *b)
+{
+	size_t decided = look_at_all(b);
+
+	if (decided == b->count)
+		decided = spend_all(b);
+	for (size_t i = 0; i < b->count; i++)
+		if (i == decided || decided == b->count)
+			count_item(b, i);
+	return decided;
 }
 
 enum rl_verdict
@@ -68,22 +194,16 @@ rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64
                 struct rl_result *results, size_t *decided)
 {
 	struct rl_result unused[RL_ITEMS_MAX];
-	struct ready ready[RL_ITEMS_MAX];
-	size_t first, ignored;
+	struct batch b;
+	size_t ignored;
 
 	decided = decided ? decided : &ignored;
 	*decided = 0;
-	if (count > RL_ITEMS_MAX)
+	begin(&b, rl, items, count, now_ns, results ? results : unused);
+	if (count > RL_ITEMS_MAX || !make_all(&b, NULL))
 		return RL_UNDECIDED;
-	results = results ? results : unused;
-	make_all(rl, items, count, now_ns, ready, results);
-	first = look_at_all(items, count, ready, results);
-	if (first < count)
-		rl_request_count(rl, items[first].rule, results[first].verdict);
-	else
-		first = spend_all(rl, items, count, now_ns, ready, results);
-	*decided = first;
-	return first < count ? results[first].verdict : RL_ALLOWED;
+	*decided = decide(&b);
+	return *decided < count ? b.results[*decided].verdict : RL_ALLOWED;
 }
 
 enum rl_verdict
@@ -93,21 +213,104 @@ rl_check_all(struct rl *rl, const struct rl_item *items, size_t count, struct rl
 	return rl_check_all_at(rl, items, count, rl_now(rl), results, decided);
 }
 
+/* Several limits of one rule. */
+static enum rl_verdict
+check_limits(struct rl *rl, const struct rl_item *item, const struct rl_wish *wish, uint64_t now_ns,
+             struct rl_result *result, size_t *count, struct rl_result *results)
+{
+	struct batch b;
+
+	begin(&b, rl, item, 1, now_ns, result);
+	make_all(&b, wish);
+	decide(&b);
+	if (results) {
+		*count = b.first[1];
+		memcpy(results, b.told, b.first[1] * sizeof b.told[0]);
+	}
+	return result->verdict;
+}
+
+static enum rl_verdict
+check_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq, struct rl_result *r)
+{
+	if (item->cost == 0)
+		return rl_request_look(rq, 0, r);
+	rl_request_spend(rq, item->cost, r);
+	rl_request_count(rl, item->rule, rq, r);
+	return r->verdict;
+}
+
+enum rl_verdict
+rl_items_check(struct rl *rl, const struct rl_item *item, const struct rl_wish *wish,
+               uint64_t now_ns, struct rl_result *r)
+{
+	struct rl_request rq[RL_LIMITS_MAX];
+	unsigned parts = rl_request_make(rl, item, wish, now_ns, rq, RL_LIMITS_MAX, r);
+
+	if (parts == 1)
+		return check_one(rl, item, rq, r);
+	if (parts > 1)
+		return check_limits(rl, item, wish, now_ns, r, NULL, NULL);
+	if (item->cost > 0 && rl_request_is_counted(r))
+		rl_request_count(rl, item->rule, NULL, r);
+	return r->verdict;
+}
+
+enum rl_verdict
+rl_check_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
+                 struct rl_result *result)
+{
+	struct rl_result unused;
+
+	return rl_items_check(rl, item, NULL, now_ns, result ? result : &unused);
+}
+
+enum rl_verdict
+rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
+                   struct rl_result *result, size_t *count, struct rl_result results[RL_LIMITS_MAX])
+{
+	struct rl_result unused;
+
+	return check_limits(rl, item, NULL, now_ns, result ? result : &unused, count, results);
+}
+
+enum rl_verdict
+rl_reserve_at(struct rl *rl, const struct rl_item *item, uint64_t max_wait_ns, uint64_t now_ns,
+              struct rl_result *result)
+{
+	const struct rl_wish wish = {.is_booking = true, .patience_ns = max_wait_ns};
+	struct rl_result unused;
+
+	return rl_items_check(rl, item, &wish, now_ns, result ? result : &unused);
+}
+
+/* Each for itself, when all are being fetched already. */
+static void
+check_each(struct batch *b)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		unsigned parts = b->first[i + 1] - b->first[i];
+		if (parts == 1)
+			check_one(b->rl, &b->items[i], &b->part[b->first[i]], &b->results[i]);
+		else
+			rl_items_check(b->rl, &b->items[i], NULL, b->now_ns, &b->results[i]);
+	}
+}
+
 void
 rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
                  struct rl_result *results)
 {
-	struct ready ready[RL_ITEMS_MAX];
+	struct batch b;
 
 	while (count > 0) {
-		size_t batch = count < RL_ITEMS_MAX ? count : RL_ITEMS_MAX;
-		make_all(rl, items, batch, now_ns, ready, results);
-		for (size_t i = 0; i < batch; i++)
-			rl_request_finish(&ready[i].rq, ready[i].is_open, items[i].cost,
-			                  &results[i]);
-		items += batch;
-		results += batch;
-		count -= batch;
+		begin(&b, rl, items, count < RL_ITEMS_MAX ? count : RL_ITEMS_MAX, now_ns, results);
+		while (!make_all(&b, NULL))
+			b.count = (b.count + 1) / 2; /* rules of many limits: fewer at a time */
+		check_each(&b);
+		items += b.count;
+		results += b.count;
+		count -= b.count;
 	}
 }
 

@@ -7,12 +7,15 @@
  * its own validated copy of the geometry.
  *
  *	header   4096 bytes, written once before the segment has a name
- *	rules    rules x 128 bytes
+ *	rules    rules x 256 bytes: a name, and which limits it has
+ *	limits   limits x 64 bytes: a shape, and how much
+ *	overrides  2 x override_slots x 16 bytes
+ *	bans     ban_slots x 16 bytes
  *	stats    stripes x rules x 128 bytes, a stripe for each CPU
  *	tags     buckets x 64 bytes: a line of eight tags
  *	states   buckets x 8 x 16 bytes
  *	rings    buckets x 8 x ring x 8 bytes
- *	records  buckets x 8 x record_bytes: key names for people, cold
+ *	records  (buckets x 8 + ban_slots) x record_bytes: names for people, cold
  *
  * A slot is one place for a key: tag, state, ring and record of the same index.
  *
@@ -20,7 +23,7 @@
  *
  *	 63  62 61       54 53      44 43                                    0
  *	+------+-----------+----------+---------------------------------------+
- *	|status|    gen    |   rule   |                 hash                  |
+ *	|status|    gen    |  limit   |                 hash                  |
  *	+------+-----------+----------+---------------------------------------+
  *
  *	FREE(g) -> TENT(key,g) -> LIVE(key,g) -> FREE(g+1); zeroed memory is FREE(0).
@@ -70,6 +73,10 @@
 #define RL_BUCKET_SLOTS 8
 #define RL_HEADER_BYTES 4096
 #define RL_RULES_MAX 1023
+#define RL_LIMIT_ROWS_MAX 1023 /* ids fit ten bits, and one more than an id does */
+#define RL_OVERRIDES_MAX UINT32_C(100000000)
+#define RL_SLOTS_PER_ENTRY 2u /* of overrides and bans: half full at most */
+#define RL_BANS_MAX UINT32_C(1000000)
 #define RL_BUCKETS_MIN 2
 #define RL_BUCKETS_MAX (UINT32_C(1) << 28)
 #define RL_STRIPES_MAX 1024
@@ -77,13 +84,13 @@
 
 /* Tag */
 #define RL_TAG_HASH_BITS 44
-#define RL_TAG_RULE_SHIFT 44
-#define RL_TAG_RULE_MASK UINT64_C(0x3ff)
+#define RL_TAG_LIMIT_SHIFT 44
+#define RL_TAG_LIMIT_MASK UINT64_C(0x3ff)
 #define RL_TAG_GEN_SHIFT 54
 #define RL_TAG_GEN_MASK UINT64_C(0xff)
 #define RL_TAG_STATUS_SHIFT 62
 #define RL_TAG_HASH_MASK ((UINT64_C(1) << RL_TAG_HASH_BITS) - 1)
-#define RL_TAG_KEY_MASK ((UINT64_C(1) << RL_TAG_GEN_SHIFT) - 1) /* rule and hash */
+#define RL_TAG_KEY_MASK ((UINT64_C(1) << RL_TAG_GEN_SHIFT) - 1) /* limit and hash */
 
 enum rl_tag_status {
 	RL_TAG_FREE = 0,
@@ -104,9 +111,9 @@ rl_tag_gen(uint64_t tag)
 }
 
 static inline int
-rl_tag_rule(uint64_t tag)
+rl_tag_limit(uint64_t tag)
 {
-	return (int)(tag >> RL_TAG_RULE_SHIFT & RL_TAG_RULE_MASK);
+	return (int)(tag >> RL_TAG_LIMIT_SHIFT & RL_TAG_LIMIT_MASK);
 }
 
 static inline uint64_t
@@ -168,9 +175,24 @@ struct rl_geometry {
 	uint32_t ring;         /* entries per slot */
 	uint32_t record_bytes; /* a record's head and the key bytes kept, a multiple of 8 */
 	uint32_t rules;
+	uint32_t limits;
+	uint32_t override_slots; /* of each half */
+	uint32_t ban_slots;
 	uint32_t stripes;
 	uint32_t on_full;
+	uint32_t reserved;
 	uint64_t buffer_ns;
+};
+
+/*
+ * Which patterns there are to look for, so that nobody looks for those there are none of.
+ * v4 and v6 are networks by their bits, 0..32 and 0..128; text are keys by their first bytes,
+ * 1..63, and whole keys as 0.
+ */
+struct rl_lengths {
+	uint64_t text;
+	uint64_t v4; /* and v6 /128 as bit 63 */
+	uint64_t v6[2];
 };
 
 struct rl_header {
@@ -185,26 +207,71 @@ struct rl_header {
 	uint64_t created_ns;
 	uint64_t unix_offset_ns; /* added to CLOCK_BOOTTIME gives Unix time */
 	uint64_t checksum;       /* of everything above */
-	/* Reserved: a line that a daemon writes now and then. */
+	/* A line that the sweeper writes now and then. */
 	uint64_t heartbeat_ns __attribute__((aligned(64)));
-	/* Reserved: a line that decisions read and a reload writes. */
+	uint64_t sweeper; /* its pid */
+	/* A line that decisions read, and seldom anyone writes. */
 	uint64_t generation __attribute__((aligned(64)));
+	struct rl_lengths any_bans; /* of RL_ANY_RULE */
+	/* Reserved: the segment to go to from here. */
 	char successor[64] __attribute__((aligned(64)));
 };
 
 /*
- * A rule. `identity` is set by one CAS from zero and never changes; rules are
- * appended, so a row that is empty has only empty rows behind it.
+ * Where a rule's limits, and a limit's quota, stand three times: as applications defined them,
+ * and as the configuration has them, in two halves. Generation g of the configuration is in
+ * half g % 2; the next is written into the other half and put into force by adding one to
+ * `generation`. Who reads a half looks at `generation` before and after.
  */
-struct rl_row {
-	struct rl_word16 identity; /* lo: keyed hash of the name, never 0; hi: shape */
-	uint64_t capacity;         /* 0 until its definer has set it */
-	uint64_t burst;            /* buckets only */
-	uint64_t undelayed;        /* leaky_bucket only */
-	uint64_t is_shadow;        /* evaluated, never enforced */
-	uint64_t spare[2];
-	uint64_t name[8]; /* NUL-padded; believed only if it hashes to identity.lo */
+enum rl_half {
+	RL_HALF_EVEN = 0,
+	RL_HALF_ODD = 1,
+	RL_OWN = 2, /* the applications' */
+	RL_HALVES = 3,
 };
+
+/* A rule. `name_hash` is set by one CAS from zero and never changes; rows are appended. */
+struct rl_row {
+	uint64_t name_hash; /* keyed, never 0 */
+	uint64_t flags;     /* of enum rl_row_flag */
+	/* Eight references to limit rows, the first lowest; none behind an empty one. */
+	struct rl_word16 limits[RL_HALVES];
+	uint64_t name[8]; /* NUL-padded; believed only if it hashes to name_hash */
+	struct rl_lengths overrides[2];
+	struct rl_lengths bans;
+	uint64_t override_count[2];
+	uint64_t spare[2];
+};
+
+enum rl_row_flag {
+	RL_ROW_OVERRIDES = 1, /* << half */
+	RL_ROW_BANS = 4,
+};
+
+/*
+ * A limit of a rule. `identity` says whose, and its shape: set by one CAS.
+ * identity.lo  used:1 | rule:10 | 0:6 | prefix_v4:6 | prefix_v6:8 | twin:3, used lowest;
+ *              twin tells limits of one rule and shape apart
+ * identity.hi  the shape
+ * quota        lo: capacity:28 | burst:28 | shadow:1, capacity lowest; hi: undelayed
+ */
+struct rl_limit_row {
+	struct rl_word16 identity;
+	struct rl_word16 quota[RL_HALVES];
+};
+
+/*
+ * An override: hash of rule and pattern, never 0; kind:2 | limit:3 | capacity:28, kind lowest.
+ * Found by going on from where its hash points to, as far as there are any.
+ */
+struct rl_override_slot {
+	uint64_t hash;
+	uint64_t value;
+};
+
+/* A reference to a limit row: its index + 1; 0 is none. */
+#define RL_REF_BITS 16
+#define RL_REF_MASK UINT64_C(0xffff)
 
 /* shape: window_ns:52 | granularity:7 | algorithm:4 | hard:1 */
 #define RL_SHAPE_HARD UINT64_C(1)
@@ -223,19 +290,21 @@ struct rl_stat {
 /* A key kept for people; `check` ties its bytes to the tag, see record.c. */
 struct rl_record {
 	uint64_t check;
-	uint64_t lengths; /* whole key:16 | kept:16 | room:32 */
+	uint64_t lengths; /* whole key:16 | kept:16 | denials:32, one in RL_DENIED_SAMPLE */
 	uint64_t bytes[]; /* NUL-padded */
 };
 
 _Static_assert(sizeof(struct rl_word16) == 16, "one CAS16");
-_Static_assert(sizeof(struct rl_geometry) == 32, "no holes");
+_Static_assert(sizeof(struct rl_geometry) == 48, "no holes");
 _Static_assert(sizeof(struct rl_header) <= RL_HEADER_BYTES, "header fits");
 _Static_assert(offsetof(struct rl_header, geometry) == 32, "header order");
-_Static_assert(offsetof(struct rl_header, hash_key) == 64, "header order");
-_Static_assert(offsetof(struct rl_header, heartbeat_ns) == 128, "heartbeat has its line");
-_Static_assert(offsetof(struct rl_header, generation) == 192, "generation has its line");
-_Static_assert(sizeof(struct rl_row) == 128, "two lines");
-_Static_assert(offsetof(struct rl_row, name) == 64, "cold line");
+_Static_assert(offsetof(struct rl_header, hash_key) == 80, "header order");
+_Static_assert(offsetof(struct rl_header, heartbeat_ns) == 192, "heartbeat has its line");
+_Static_assert(offsetof(struct rl_header, generation) == 256, "generation has its line");
+_Static_assert(sizeof(struct rl_row) == 256, "four lines");
+_Static_assert(offsetof(struct rl_row, name) == 64, "the first is all that most decisions read");
+_Static_assert(sizeof(struct rl_limit_row) == 64, "one line");
+_Static_assert(sizeof(struct rl_override_slot) == 16, "four to a line");
 _Static_assert(sizeof(struct rl_stat) == 128, "two lines");
 _Static_assert(sizeof(struct rl_record) == 16, "record head");
 _Static_assert((uint64_t)RL_BUCKETS_MAX *RL_BUCKET_SLOTS <= UINT32_MAX, "a slot index is 32 bits");

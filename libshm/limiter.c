@@ -10,17 +10,31 @@ is_window(const struct rl_limiter *l)
 	return l->algorithm == RL_SLIDING_WINDOW || l->algorithm == RL_FIXED_WINDOW;
 }
 
+static bool
+is_bucket(const struct rl_limiter *l)
+{
+	return l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET;
+}
+
 /* A leaky bucket holds those that wait, and the one that goes. */
 static uint32_t
 bucket_size(const struct rl_limiter *l, const struct rl_quota *q)
 {
-	return l->algorithm == RL_LEAKY_BUCKET ? q->burst + 1 : q->burst;
+	uint32_t size = l->algorithm == RL_LEAKY_BUCKET ? q->burst + 1 : q->burst;
+
+	return rl_gcra_burst(l->window_ns, q->capacity, size);
 }
 
 static struct rl_gcra
-gcra_of(const struct rl_limiter *l, const struct rl_quota *q)
+gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)
 {
-	return rl_gcra_make(l->window_ns, q->capacity, bucket_size(l, q));
+	struct rl_gcra g = rl_gcra_make(l->window_ns, q->capacity, bucket_size(l, q));
+
+	if (q->is_booking && l->algorithm == RL_TOKEN_BUCKET)
+		rl_gcra_book_tokens(&g, q->patience_ns);
+	else if (q->is_booking)
+		rl_gcra_book_queue(&g, q->patience_ns, q->undelayed, cost);
+	return g;
 }
 
 static rl_wide
@@ -76,7 +90,7 @@ static struct rl_plan
 decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
             uint32_t cost, uint64_t now_ns)
 {
-	struct rl_gcra g = gcra_of(l, q);
+	struct rl_gcra g = gcra_of(l, q, cost);
 	rl_wide next;
 
 	if (!rl_gcra_take(&g, tat_of(v), now_ns, cost, &next))
@@ -160,20 +174,31 @@ outlook_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t cost, 
 		                                  o->limit, cost);
 }
 
+/* How long a charge that found the bucket at `before`, and left it at `after`, has to wait. */
+static uint64_t
+delay_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
+         rl_wide before, rl_wide after, uint64_t now_ns)
+{
+	if (l->algorithm == RL_LEAKY_BUCKET)
+		return rl_gcra_delay(g, before, now_ns, q->undelayed);
+	return q->is_booking ? rl_gcra_wait(g, after, now_ns) : 0;
+}
+
 static void
 outlook_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
              uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
 {
-	struct rl_gcra g = gcra_of(l, q);
-	rl_wide tat = tat_of(v);
+	struct rl_gcra g = gcra_of(l, q, cost);
+	rl_wide tat = tat_of(v), next;
 
 	o->remaining = rl_gcra_remaining(&g, tat, now_ns);
 	if (rl_gcra_full_at(tat) > now_ns)
 		o->reset_at_ns = rl_gcra_full_at(tat);
-	if (cost > o->remaining && cost <= o->limit)
+	o->admits = rl_gcra_take(&g, tat, now_ns, cost, &next);
+	if (o->admits)
+		o->delay_ns = delay_of(l, q, &g, tat, next, now_ns);
+	else if (cost <= o->limit)
 		o->retry_at_ns = rl_gcra_retry_at(&g, tat, cost);
-	else if (l->algorithm == RL_LEAKY_BUCKET)
-		o->delay_ns = rl_gcra_delay(&g, tat, now_ns, q->undelayed);
 }
 
 void
@@ -181,23 +206,20 @@ rl_limiter_outlook(const struct rl_limiter *l, const struct rl_quota *q, const s
                    uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
 {
 	*o = (struct rl_outlook){.limit = rl_limiter_limit(l, q)};
-	switch (l->algorithm) {
-	case RL_TOKEN_BUCKET:
-	case RL_LEAKY_BUCKET:
+	if (is_bucket(l)) {
 		outlook_gcra(l, q, v, cost, now_ns, o);
-		break;
-	case RL_SLIDING_LOG:
-		outlook_log(l, v, cost, now_ns, o);
-		break;
-	default:
-		outlook_window(l, q, v, cost, now_ns, o);
-		break;
+		return;
 	}
+	if (l->algorithm == RL_SLIDING_LOG)
+		outlook_log(l, v, cost, now_ns, o);
+	else
+		outlook_window(l, q, v, cost, now_ns, o);
+	o->admits = cost <= o->remaining;
 }
 
 void
 rl_limiter_after(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                 struct rl_word16 next, uint64_t now_ns, struct rl_outlook *o)
+                 struct rl_word16 next, uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
 {
 	struct rl_view after = *v;
 
@@ -214,9 +236,9 @@ rl_limiter_after(const struct rl_limiter *l, const struct rl_quota *q, const str
 		return;
 	}
 	rl_limiter_outlook(l, q, &after, 0, now_ns, o);
-	if (l->algorithm == RL_LEAKY_BUCKET) { /* its wait is for those before it */
-		struct rl_gcra g = gcra_of(l, q);
-		o->delay_ns = rl_gcra_delay(&g, tat_of(v), now_ns, q->undelayed);
+	if (is_bucket(l)) { /* it waits for those before it, not for itself */
+		struct rl_gcra g = gcra_of(l, q, cost);
+		o->delay_ns = delay_of(l, q, &g, tat_of(v), tat_of(&after), now_ns);
 	}
 }
 
@@ -290,7 +312,7 @@ rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const st
 		return refund_window(l, v, mark, cost, next);
 	if (l->algorithm == RL_SLIDING_LOG)
 		return refund_log(l, v, mark, cost, next);
-	g = gcra_of(l, q);
+	g = gcra_of(l, q, cost);
 	if (!rl_gcra_give(&g, tat_of(v), mark, now_ns, cost, &tat))
 		return false;
 	*next = rl_gcra_pack(tat, v->slot_bits);
@@ -308,4 +330,49 @@ rl_limiter_history(const struct rl_limiter *l, const struct rl_view *v, uint64_t
 	s = rl_state_unpack(v->word, &l->window);
 	rl_window_history(&l->window, v->is_zero ? NULL : &s, v->ring, v->gen, now_ns, h);
 	return true;
+}
+
+static size_t
+moments_of_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
+                  struct rl_moment *m)
+{
+	struct rl_history h;
+	size_t count = 0;
+
+	rl_limiter_history(l, v, now_ns, &h);
+	for (uint32_t i = l->window.count + 1; i-- > 0;)
+		if (h.bucket[i] > 0 && h.epoch >= i)
+			m[count++] = (struct rl_moment){.at_ns = (h.epoch - i) * l->window.width_ns,
+			                                .cost = h.bucket[i]};
+	return count;
+}
+
+static size_t
+moments_of_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t used,
+               struct rl_moment *m)
+{
+	struct rl_log space;
+	const struct rl_log *log = log_of(l, v, &space);
+	size_t count = 0;
+
+	for (uint32_t back = used; log && back-- > 0;) {
+		uint64_t at_ns = rl_log_time(log, v->ring, l->ring_entries, back);
+		if (count > 0 && m[count - 1].at_ns == at_ns)
+			m[count - 1].cost++;
+		else
+			m[count++] = (struct rl_moment){.at_ns = at_ns, .cost = 1};
+	}
+	return count;
+}
+
+size_t
+rl_limiter_moments(const struct rl_limiter *l, const struct rl_view *v, uint32_t used,
+                   uint64_t now_ns, struct rl_moment m[static RL_MOMENTS_MAX])
+{
+	if (is_window(l))
+		return moments_of_window(l, v, now_ns, m);
+	if (l->algorithm == RL_SLIDING_LOG)
+		return moments_of_log(l, v, used, m);
+	m[0] = (struct rl_moment){.at_ns = now_ns, .cost = used};
+	return used > 0;
 }

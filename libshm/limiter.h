@@ -12,7 +12,10 @@
 
 #include "layout.h"
 #include "rl.h"
+#include "rl_admin.h"
 #include "window.h"
+
+#define RL_MOMENTS_MAX (RL_RING_MAX + 1)
 
 /* What a rule is, checked once. */
 struct rl_limiter {
@@ -29,6 +32,8 @@ struct rl_quota {
 	uint32_t burst;
 	uint32_t undelayed;
 	bool is_shadow;
+	bool is_booking; /* buckets only: may overdraw by what comes in within patience_ns */
+	uint64_t patience_ns;
 };
 
 /* One slot's counter as it was at one instant, and its ring as it is. */
@@ -51,6 +56,7 @@ struct rl_plan {
 struct rl_outlook {
 	uint32_t limit;     /* the largest cost that is ever admitted */
 	uint32_t remaining; /* the largest that is admitted now */
+	bool admits;        /* the cost asked for, now */
 	uint64_t retry_at_ns;
 	uint64_t reset_at_ns; /* 0 if nothing counts */
 	uint64_t delay_ns;
@@ -67,15 +73,15 @@ struct rl_plan rl_limiter_decide(const struct rl_limiter *limiter, const struct 
 void rl_limiter_entry(const struct rl_limiter *limiter, const struct rl_view *view, uint32_t i,
                       uint32_t *place, uint64_t *value);
 
-/* retry_at_ns is meaningful for a cost of 1..limit that is not admitted now. */
+/* retry_at_ns is meaningful for a cost of 1..limit that is not admitted now; cost may be 0. */
 void rl_limiter_outlook(const struct rl_limiter *limiter, const struct rl_quota *quota,
                         const struct rl_view *view, uint32_t cost, uint64_t now_ns,
                         struct rl_outlook *outlook);
 
-/* The outlook right after a charge that left `next`; `view` is what it was charged to. */
+/* The outlook right after a charge of `cost` that left `next`; `view` is what it found. */
 void rl_limiter_after(const struct rl_limiter *limiter, const struct rl_quota *quota,
-                      const struct rl_view *view, struct rl_word16 next, uint64_t now_ns,
-                      struct rl_outlook *outlook);
+                      const struct rl_view *view, struct rl_word16 next, uint32_t cost,
+                      uint64_t now_ns, struct rl_outlook *outlook);
 
 /* True if what was read of the ring with state `seen` still holds with state `now`. */
 bool rl_limiter_same_ring(const struct rl_limiter *limiter, struct rl_word16 seen,
@@ -91,6 +97,11 @@ uint64_t rl_limiter_mark(const struct rl_limiter *limiter, struct rl_word16 next
 bool rl_limiter_refund(const struct rl_limiter *limiter, const struct rl_quota *quota,
                        const struct rl_view *view, uint64_t mark, uint32_t cost, uint64_t now_ns,
                        struct rl_word16 *next);
+
+/* What counts at now_ns, `used` of it, oldest first; returns how many moments. */
+size_t rl_limiter_moments(const struct rl_limiter *limiter, const struct rl_view *view,
+                          uint32_t used, uint64_t now_ns,
+                          struct rl_moment moments[static RL_MOMENTS_MAX]);
 
 /* The counts of a window's sub-buckets, for people; false for other algorithms. */
 bool rl_limiter_history(const struct rl_limiter *limiter, const struct rl_view *view,

@@ -32,9 +32,8 @@ rl_log_pack(struct rl_log log, uint64_t slot_bits)
 	};
 }
 
-/* The time of the unit that is `back` before the newest; back < units. */
-static uint64_t
-time_of(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries, uint32_t back)
+uint64_t
+rl_log_time(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries, uint32_t back)
 {
 	if (back < log->pending)
 		return log->newest_ns;
@@ -63,7 +62,7 @@ rl_log_used(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entrie
 	high = min32(log->units, min32(capacity, ring_entries));
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
-		if (leaves_at(time_of(log, ring, ring_entries, middle), window_ns) > now_ns)
+		if (leaves_at(rl_log_time(log, ring, ring_entries, middle), window_ns) > now_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -79,7 +78,7 @@ rl_log_admits_at(const struct rl_log *log, const uint64_t *ring, uint32_t ring_e
 
 	if (!log || back >= log->units || back >= ring_entries)
 		return 0;
-	return leaves_at(time_of(log, ring, ring_entries, back), window_ns);
+	return leaves_at(rl_log_time(log, ring, ring_entries, back), window_ns);
 }
 
 bool

@@ -43,6 +43,10 @@ struct rl_word16 rl_log_pack(struct rl_log log, uint64_t slot_bits);
 uint32_t rl_log_used(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries,
                      uint64_t window_ns, uint32_t capacity, uint64_t now_ns);
 
+/* The time of the unit that is `back` before the newest; back < units, and < ring_entries. */
+uint64_t rl_log_time(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries,
+                     uint32_t back);
+
 /* When a request of cost <= capacity is first admitted; not after now_ns if it is now. */
 uint64_t rl_log_admits_at(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries,
                           uint64_t window_ns, uint32_t capacity, uint32_t cost);

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "rl_admin.h"
+
 #define KEPT_SHIFT 16
+#define DENIED_SHIFT 32
 #define LENGTHS_MASK UINT64_C(0xffffffff)
 
 static size_t
@@ -49,8 +52,9 @@ rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_kept *
 {
 	const struct rl_record *r = rl_segment_record(s, slot.index);
 	uint64_t check = rl_atomic_load(&r->check);
-	uint64_t lengths = rl_atomic_load_relaxed(&r->lengths) & LENGTHS_MASK;
+	uint64_t word = rl_atomic_load_relaxed(&r->lengths), lengths = word & LENGTHS_MASK;
 
+	k->denied = (word >> DENIED_SHIFT) * RL_DENIED_SAMPLE;
 	k->key_len = lengths & ((1u << KEPT_SHIFT) - 1);
 	k->kept = lengths >> KEPT_SHIFT;
 	if (k->kept > room(s) || k->kept > k->key_len)
@@ -58,4 +62,27 @@ rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_kept *
 	for (size_t i = 0; i < (k->kept + 7) / 8; i++)
 		k->bytes[i] = rl_atomic_load_relaxed(&r->bytes[i]);
 	return check_of(s, slot.tag, k) == check;
+}
+
+/* One of so many, by a generator of this thread alone: xorshift64 (Marsaglia, 2003). */
+static bool
+is_sampled(void)
+{
+	static _Thread_local uint64_t x;
+
+	if (x == 0)
+		x = (uint64_t)(uintptr_t)&x | 1; /* differs between threads, and by ASLR */
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x >> 32 < (UINT64_C(1) << 32) / RL_DENIED_SAMPLE;
+}
+
+/* A denial for a key that has just left its slot may be counted to the next one's. */
+void
+rl_record_sample_denied(const struct rl_segment *s, struct rl_slot slot)
+{
+	if (is_sampled())
+		rl_atomic_add(&rl_segment_record(s, slot.index)->lengths, UINT64_C(1)
+		                                                                  << DENIED_SHIFT);
 }

@@ -16,13 +16,17 @@
 #include "segment.h"
 
 struct rl_kept {
-	size_t key_len; /* of the whole key */
-	size_t kept;    /* how many of its bytes follow */
+	size_t key_len;  /* of the whole key */
+	size_t kept;     /* how many of its bytes follow */
+	uint64_t denied; /* about how many denials were counted */
 	uint64_t bytes[RL_KEY_MAX / 8 + 1];
 };
 
 void rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void *key,
                      size_t key_len);
+
+/* Count one denial in RL_DENIED_SAMPLE, at random. */
+void rl_record_sample_denied(const struct rl_segment *s, struct rl_slot slot);
 
 /* False when the record does not belong to the slot as seen. */
 bool rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_kept *kept);

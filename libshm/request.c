@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "request.h"
 
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "ban.h"
+#include "record.h"
 #include "stats.h"
+#include "terms.h"
 
 static const enum rl_counter verdict_counter[] = {
 	[RL_ALLOWED] = RL_COUNT_allowed,
@@ -10,73 +17,176 @@ static const enum rl_counter verdict_counter[] = {
 	[RL_UNDECIDED] = RL_COUNT_undecided,
 };
 
-void
-rl_request_count(struct rl *rl, int rule, enum rl_verdict verdict)
+bool
+rl_request_is_counted(const struct rl_result *r)
 {
-	if (rl->segment.is_writable && rl_handle_rule(rl, rule))
-		rl_stats_add(&rl->segment, rule, verdict_counter[verdict]);
+	return r->verdict == RL_UNDECIDED || r->reason != RL_BY_LIMIT;
 }
 
-/* A tier's capacity in place of the rule's. */
-static int
-apply_tier(const struct rl_item *item, struct rl_request *rq)
+void
+rl_request_count(struct rl *rl, int rule, const struct rl_request *rq, const struct rl_result *r)
 {
-	const struct rl_limiter *l = &rq->rule->limiter;
+	const struct rl_segment *s = &rl->segment;
 
-	if (item->capacity == 0)
+	if (!s->is_writable || !rl_handle_has(rl, rule))
+		return;
+	rl_stats_add(s, rule, verdict_counter[r->verdict]);
+	if (r->is_shadow_denied && r->verdict == RL_ALLOWED)
+		rl_stats_add(s, rule, RL_COUNT_shadow_denied);
+	if (r->reason != RL_BY_LIMIT)
+		rl_stats_add(s, rule, r->reason == RL_BY_BAN ? RL_COUNT_banned : RL_COUNT_exempted);
+	if (rq && r->verdict == RL_DENIED && rq->slot.tag != 0)
+		rl_record_sample_denied(s, rq->slot);
+}
+
+void
+rl_result_clear(struct rl_result *r)
+{
+	memset(r, 0, offsetof(struct rl_result, charge));
+}
+
+static bool
+undecided(struct rl_result *r, int error)
+{
+	r->verdict = RL_UNDECIDED;
+	r->error = error;
+	return false;
+}
+
+static bool
+is_sound(struct rl *rl, const struct rl_item *item, struct rl_result *r)
+{
+	if (!rl_handle_has(rl, item->rule))
+		return undecided(r, -EINVAL);
+	if (item->key_len > RL_KEY_MAX)
+		return undecided(r, -ENAMETOOLONG);
+	if ((!item->key && item->key_len > 0) || item->capacity > RL_CAPACITY_MAX)
+		return undecided(r, -EINVAL);
+	return true;
+}
+
+/* Denied by a ban, or allowed by an exemption. */
+static bool
+is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, uint64_t now_ns,
+           struct rl_result *r)
+{
+	const struct rl_segment *s = &rl->segment;
+	const struct rl_lengths any = rl_lengths_load(&s->header->any_bans);
+	bool has_own = (rl_atomic_load(&s->rows[item->rule].flags) & RL_ROW_BANS) != 0;
+	struct rl_address address = t->address;
+	bool has_address = t->has_address;
+	struct rl_ban ban;
+
+	if (!has_own && (any.text | any.v4 | any.v6[0] | any.v6[1]) == 0)
+		return false;
+	has_address = has_address || rl_address_parse(item->key, item->key_len, &address);
+	if (!rl_ban_of_key(s, item->rule, item->key, item->key_len, has_address ? &address : NULL,
+	                   now_ns, &ban))
+		return false;
+	r->reason = ban.is_exemption ? RL_BY_EXEMPTION : RL_BY_BAN;
+	if (!ban.is_exemption) {
+		r->verdict = RL_DENIED;
+		r->retry_after_ns =
+			ban.until_ns == RL_NEVER_NS ? RL_NEVER_NS : ban.until_ns - now_ns;
+		r->reset_after_ns = r->retry_after_ns;
+		r->remaining = 0;
+	}
+	return true;
+}
+
+/* The same by the configuration, without an end. */
+static bool
+is_overridden(const struct rl_terms *t, struct rl_result *r)
+{
+	if (!t->has_override || t->kind == RL_OVERRIDE_CAPACITY)
+		return false;
+	if (t->kind == RL_OVERRIDE_UNLIMITED) {
+		r->reason = RL_BY_EXEMPTION;
+		return true;
+	}
+	r->reason = RL_BY_BAN;
+	r->verdict = RL_DENIED;
+	r->remaining = 0;
+	r->retry_after_ns = r->reset_after_ns = RL_NEVER_NS;
+	return true;
+}
+
+/* A tier's capacity in place of the first limit's, unless the key has one of its own. */
+static int
+apply_tier(const struct rl_item *item, struct rl_terms *t)
+{
+	if (item->capacity == 0 || t->has_override || t->count == 0 || t->index[0] != 0)
 		return 0;
-	if (item->capacity > RL_CAPACITY_MAX)
-		return -EINVAL;
-	if (l->algorithm == RL_SLIDING_LOG && item->capacity > l->ring_entries)
-		return RL_ERING;
-	rq->quota.capacity = item->capacity;
-	if (l->algorithm == RL_TOKEN_BUCKET)
-		rq->quota.burst =
-			item->capacity < RL_CAPACITY_MAX ? item->capacity : RL_CAPACITY_MAX - 1;
+	return rl_terms_set_capacity(&t->limit[0]->limiter, item->capacity, &t->quota[0]);
+}
+
+/* All of them can book ahead, or none of the request is. */
+static int
+apply_wish(const struct rl_wish *wish, struct rl_terms *t)
+{
+	for (unsigned i = 0; wish && wish->is_booking && i < t->count; i++) {
+		enum rl_algorithm algorithm = t->limit[i]->limiter.algorithm;
+		if (algorithm != RL_TOKEN_BUCKET && algorithm != RL_LEAKY_BUCKET)
+			return -EINVAL;
+		t->quota[i].is_booking = true;
+		t->quota[i].patience_ns = wish->patience_ns;
+	}
 	return 0;
 }
 
-/* 0, or the error of an undecided request. */
-static int
-prepare(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_request *rq)
+void
+rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, unsigned i,
+                uint64_t now_ns, struct rl_request *rq)
 {
-	*rq = (struct rl_request){
-		.rl = rl,
-		.rule = rl_handle_rule(rl, item->rule),
-		.id = item->rule,
-		.key = item->key,
-		.key_len = item->key_len,
-		.now_ns = rl_clamp_now(now_ns),
-	};
-	if (!rq->rule)
-		return rl_handle_no_rule(rl, item->rule);
-	if (item->key_len > RL_KEY_MAX)
-		return -ENAMETOOLONG;
-	if (!item->key && item->key_len > 0)
-		return -EINVAL;
-	rq->quota = rl_rules_quota(rq->rule);
-	return apply_tier(item, rq);
+	const struct rl_compiled *limit = t->limit[i];
+
+	rq->rl = rl;
+	rq->limit = limit;
+	rq->rule = item->rule;
+	rq->index = t->index[i];
+	rq->key = item->key;
+	rq->key_len = item->key_len;
+	rq->quota = t->quota[i];
+	rq->now_ns = now_ns;
+	rq->slot = (struct rl_slot){0};
+	if (limit->has_prefix) {
+		rq->key = NULL;
+		rq->key_len = rl_network_key(
+			&t->address, t->address.bits == 32 ? limit->prefix_v4 : limit->prefix_v6,
+			rq->network);
+	}
+	rq->places = rl_request_places(rl, t->id[i], rq->key ? rq->key : rq->network, rq->key_len);
 }
 
-bool
-rl_request_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_request *rq,
-                struct rl_result *r)
+unsigned
+rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_wish *wish,
+                uint64_t now_ns, struct rl_request *requests, unsigned room, struct rl_result *r)
 {
-	int error = prepare(rl, item, now_ns, rq);
+	uint64_t now = rl_clamp_now(now_ns);
+	struct rl_terms t;
+	int error;
 
-	*r = (struct rl_result){0};
-	if (error < 0) {
-		r->verdict = RL_UNDECIDED;
-		r->error = error;
-		return false;
-	}
-	r->limit = rl_limiter_limit(&rq->rule->limiter, &rq->quota);
-	if (item->key_len == 0) {
-		r->remaining = r->limit;
-		return false;
-	}
-	rq->places = rl_request_places(rl, item->rule, item->key, item->key_len);
-	return true;
+	rl_result_clear(r);
+	if (!is_sound(rl, item, r))
+		return 0;
+	error = rl_terms_load(rl, item->rule, item->key, item->key_len, &t);
+	if (error == 0)
+		error = apply_tier(item, &t);
+	if (error == 0)
+		error = apply_wish(wish, &t);
+	if (error == 0 && t.count > room)
+		error = -EOVERFLOW;
+	if (error < 0)
+		return (unsigned)undecided(r, error);
+	if (t.is_removed)
+		r->error = RL_EREMOVED;
+	if (t.count > 0)
+		r->limit = r->remaining = rl_limiter_limit(&t.limit[0]->limiter, &t.quota[0]);
+	if (item->key_len == 0 || is_ordered(rl, item, &t, now, r) || is_overridden(&t, r))
+		return 0;
+	for (unsigned i = 0; i < t.count; i++)
+		rl_request_fill(rl, item, &t, i, now, &requests[i]);
+	return t.count;
 }
 
 /* A shadow limit says what it would have done, and enforces nothing. */
@@ -108,7 +218,7 @@ rl_request_spend(struct rl_request *rq, uint64_t cost, struct rl_result *r)
 		r->error = -EROFS;
 		return RL_UNDECIDED;
 	}
-	if (cost > r->limit) {
+	if (cost > rl_limiter_limit(&rq->limit->limiter, &rq->quota)) {
 		rq->cost = UINT32_MAX;
 		rl_look(rq, r);
 	} else {
@@ -116,18 +226,5 @@ rl_request_spend(struct rl_request *rq, uint64_t cost, struct rl_result *r)
 		rl_decide(rq, r);
 	}
 	lift_shadow(rq, r);
-	if (r->is_shadow_denied)
-		rl_stats_add(&rq->rl->segment, rq->id, RL_COUNT_shadow_denied);
-	rl_stats_add(&rq->rl->segment, rq->id, verdict_counter[r->verdict]);
-	return r->verdict;
-}
-
-enum rl_verdict
-rl_request_finish(struct rl_request *rq, bool is_open, uint64_t cost, struct rl_result *r)
-{
-	if (is_open)
-		return cost == 0 ? rl_request_look(rq, 0, r) : rl_request_spend(rq, cost, r);
-	if (r->verdict == RL_UNDECIDED && cost > 0)
-		rl_request_count(rq->rl, rq->id, RL_UNDECIDED);
 	return r->verdict;
 }

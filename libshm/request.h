@@ -2,28 +2,45 @@
 #ifndef RL_REQUEST_H
 #define RL_REQUEST_H
 
-/* From what a caller asks to a request that can be decided, and what is counted of it. */
+/* From what a caller asks to requests that can be decided, and what is counted of them. */
 
 #include "decision.h"
+#include "terms.h"
+
+/* What else than to charge a caller may want. */
+struct rl_wish {
+	bool is_booking; /* rl_reserve() */
+	uint64_t patience_ns;
+};
+
+/* All zero but for the charges, of which none are set. */
+void rl_result_clear(struct rl_result *result);
 
 /*
- * Check the item, look up its rule and quota, and start to fetch where its key may live. False
- * if it is answered already, in *result: an error, or an empty key.
+ * Check the item, look up its terms, and make of it one request for each limit that counts it, at
+ * most `room`, starting to fetch where their keys may live. Returns how many; 0 if the item is
+ * answered already, in *result: an error (-EOVERFLOW: more than `room`), an empty key, a ban, an
+ * exemption, no limit.
  */
-bool rl_request_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-                     struct rl_request *rq, struct rl_result *result);
+unsigned rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_wish *wish,
+                         uint64_t now_ns, struct rl_request *requests, unsigned room,
+                         struct rl_result *result);
+
+/* The request of an item under the i-th of its terms. */
+void rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_terms *terms,
+                     unsigned i, uint64_t now_ns, struct rl_request *rq);
 
 /* What a request of that cost would be told; cost 0 asks for 1. Writes nothing, counts nothing. */
 enum rl_verdict rl_request_look(struct rl_request *rq, uint64_t cost, struct rl_result *result);
 
-/* Decide, charge and count it. */
+/* Decide and charge it, and count nothing. */
 enum rl_verdict rl_request_spend(struct rl_request *rq, uint64_t cost, struct rl_result *result);
 
-/* Count a verdict that was reached without spending. */
-void rl_request_count(struct rl *rl, int rule, enum rl_verdict verdict);
+/* Count an item's verdict under its rule; `rq`, if not NULL, is the request that decided. */
+void rl_request_count(struct rl *rl, int rule, const struct rl_request *rq,
+                      const struct rl_result *result);
 
-/* rl_check_item_at() from where rl_request_make() left it: `is_open` is what that said. */
-enum rl_verdict rl_request_finish(struct rl_request *rq, bool is_open, uint64_t cost,
-                                  struct rl_result *result);
+/* True for an answer of rl_request_make() that counts: one that a limit's owner asks about. */
+bool rl_request_is_counted(const struct rl_result *result);
 
 #endif

@@ -8,15 +8,17 @@
 #include "room.h"
 
 #include "stats.h"
+#include "terms.h"
 #include "view.h"
 
 /* A slot, and what can be told of it. */
 struct place {
 	struct rl_slot slot;
-	const struct rl_compiled *rule; /* NULL: no such rule, or not LIVE */
-	enum rl_seen seen;              /* with a rule only */
-	struct rl_view view;            /* RL_SEEN only */
-	struct rl_outlook outlook;      /* RL_SEEN only */
+	const struct rl_compiled *limit; /* NULL: no such limit, or not LIVE */
+	bool is_in_force;                /* the limit is */
+	enum rl_seen seen;               /* with a limit only */
+	struct rl_view view;             /* RL_SEEN only */
+	struct rl_outlook outlook;       /* RL_SEEN only */
 };
 
 static void
@@ -24,24 +26,27 @@ look_at(struct rl *rl, uint64_t index, uint64_t now_ns, struct place *p)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_quota quota;
+	unsigned which;
 
 	p->slot = (struct rl_slot){.index = index, .tag = rl_atomic_load(&s->table.tags[index])};
-	p->rule = NULL;
+	p->limit = NULL;
 	p->seen = RL_SEEN_GONE;
 	if (rl_tag_status(p->slot.tag) != RL_TAG_LIVE)
 		return;
-	p->rule = rl_handle_rule(rl, rl_tag_rule(p->slot.tag));
-	if (!p->rule)
+	p->limit = rl_handle_limit(rl, rl_tag_limit(p->slot.tag));
+	if (!p->limit)
 		return;
-	quota = rl_rules_quota(p->rule);
-	p->seen = rl_view_outlook(s, &p->rule->limiter, &quota, p->slot, 1, now_ns, &p->view,
+	p->is_in_force = rl_terms_of_limit(s, rl_tag_limit(p->slot.tag), &quota, &which);
+	if (!p->is_in_force)
+		quota = rl_rules_quota(p->limit->row, RL_OWN);
+	p->seen = rl_view_outlook(s, &p->limit->limiter, &quota, p->slot, 1, now_ns, &p->view,
 	                          &p->outlook, NULL);
 }
 
 static bool
 has_count(const struct place *p)
 {
-	return p->rule && p->seen == RL_SEEN && !p->view.is_zero;
+	return p->limit && p->seen == RL_SEEN && !p->view.is_zero;
 }
 
 static bool
@@ -49,33 +54,35 @@ retire(struct rl *rl, const struct place *p, enum rl_counter counter)
 {
 	if (!rl_table_retire(&rl->segment.table, p->slot, p->view.word))
 		return false;
-	rl_stats_add(&rl->segment, rl_tag_rule(p->slot.tag), counter);
+	rl_stats_add(&rl->segment, p->limit->rule, counter);
 	return true;
 }
 
+/* Its window and the buffer over, or its limit. */
 static bool
 free_if_stale(struct rl *rl, const struct place *p, uint64_t now_ns)
 {
 	return has_count(p) &&
-	       rl_view_is_stale(&rl->segment, &p->rule->limiter, &p->view, now_ns) &&
+	       (!p->is_in_force ||
+	        rl_view_is_stale(&rl->segment, &p->limit->limiter, &p->view, now_ns)) &&
 	       retire(rl, p, RL_COUNT_retired);
 }
 
-/* A LIVE tag of a rule that is not there, which only damage makes. */
+/* A LIVE tag of a limit that is not there, which only damage makes. */
 static bool
 discard(struct rl *rl, const struct place *p)
 {
 	const struct rl_table *t = &rl->segment.table;
 	struct rl_word16 state;
 
-	if (rl_handle_no_rule(rl, rl_tag_rule(p->slot.tag)) == -ENOMEM)
+	if (rl_handle_no_limit(rl, rl_tag_limit(p->slot.tag)) == -ENOMEM)
 		return false;
 	return rl_atomic_load16(&t->states[p->slot.index], &state) &&
 	       rl_atomic_load(&t->tags[p->slot.index]) == p->slot.tag &&
 	       rl_table_retire(t, p->slot, state);
 }
 
-/* A claim or a retirement that was not finished, a slot not charged, a tag of no rule. */
+/* A claim or a retirement that was not finished, a slot not charged, a tag of no limit. */
 static bool
 free_if_unused(struct rl *rl, const struct place *p)
 {
@@ -83,9 +90,9 @@ free_if_unused(struct rl *rl, const struct place *p)
 
 	if (rl_tag_status(p->slot.tag) == RL_TAG_FREE || has_count(p))
 		return false;
-	if (rl_tag_status(p->slot.tag) != RL_TAG_LIVE || (p->rule && p->seen == RL_SEEN_DEAD))
+	if (rl_tag_status(p->slot.tag) != RL_TAG_LIVE || (p->limit && p->seen == RL_SEEN_DEAD))
 		return rl_table_free(t, p->slot);
-	if (!p->rule)
+	if (!p->limit)
 		return discard(rl, p);
 	return p->seen == RL_SEEN && rl_table_retire(t, p->slot, p->view.word);
 }
@@ -95,7 +102,7 @@ free_at(struct rl *rl, const struct place *p)
 {
 	if (!has_count(p))
 		return UINT64_MAX;
-	return rl_view_stale_at(&rl->segment, &p->rule->limiter, &p->view);
+	return rl_view_stale_at(&rl->segment, &p->limit->limiter, &p->view);
 }
 
 /* Used share of the limit, in 1/2^32; UINT64_MAX for a key that must stay. */
@@ -169,11 +176,19 @@ rl_room_make(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
 	return room;
 }
 
-bool
-rl_room_sweep(struct rl *rl, uint64_t index, uint64_t now_ns)
+void
+rl_room_sweep(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_swept *swept)
 {
 	struct place p;
 
+	swept->seen++;
+	if (rl_tag_status(rl_atomic_load(&rl->segment.table.tags[index])) == RL_TAG_FREE)
+		return;
 	look_at(rl, index, now_ns, &p);
-	return free_if_stale(rl, &p, now_ns) || free_if_unused(rl, &p);
+	if (free_if_stale(rl, &p, now_ns))
+		swept->retired++;
+	else if (free_if_unused(rl, &p))
+		swept->unused++;
+	else
+		swept->taken++;
 }

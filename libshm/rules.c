@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Rules in the segment, without a lock: an append-only list. A row's identity, the keyed
- * hash of its name and its whole shape, fits one CAS16 from zero. A definer walks the rows
- * from the first: the same identity is the rule; an empty row is where it appends; whoever
- * loses that CAS looks at the same row again. As all append at the first empty row, no
- * identity can stand twice. What a killed definer may have left undone - the capacity, the
- * name for people - the next definer of the same rule completes; until then the rule is not
- * found by name, and nobody has its handle.
- */
 #include "rules.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define NAME_DOMAIN (UINT64_C(1) << 40) /* above any rule id: see rl_hash_with() for keys */
+#define NAME_DOMAIN (UINT64_C(1) << 40) /* above any limit's id: see rl_request_places() */
+
+/* identity.lo of a limit row */
+#define USED UINT64_C(1)
+#define RULE_SHIFT 1
+#define RULE_MASK 0x3ff
+#define V4_SHIFT 17
+#define V4_MASK 0x3f
+#define V6_SHIFT 23
+#define V6_MASK 0xff
+#define TWIN_SHIFT 31
 
 static uint64_t
 name_hash(const struct rl_segment *s, const char *name)
@@ -21,8 +22,8 @@ name_hash(const struct rl_segment *s, const char *name)
 	return rl_hash_with(s->key, NAME_DOMAIN, name, strlen(name)).a | 1;
 }
 
-static bool
-name_is_valid(const char *name)
+bool
+rl_rules_name_is_valid(const char *name)
 {
 	static const char good[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/";
@@ -31,81 +32,7 @@ name_is_valid(const char *name)
 	return len > 0 && len <= RL_NAME_MAX && strspn(name, good) == len;
 }
 
-static bool
-shape_is_valid(const struct rl_rule *r)
-{
-	if (r->window_ns < RL_WINDOW_MIN || r->window_ns > RL_WINDOW_MAX)
-		return false;
-	if (r->algorithm == RL_SLIDING_WINDOW)
-		return r->granularity >= 1 && r->granularity <= RL_GRANULARITY_MAX;
-	return (unsigned)r->algorithm <= RL_LEAKY_BUCKET && r->granularity == 1 && !r->hard;
-}
-
-static bool
-quota_is_valid(const struct rl_rule *r)
-{
-	if (r->capacity == 0 || r->capacity > RL_CAPACITY_MAX || r->burst >= RL_CAPACITY_MAX)
-		return false;
-	if (r->algorithm == RL_TOKEN_BUCKET)
-		return r->undelayed == 0;
-	if (r->algorithm == RL_LEAKY_BUCKET)
-		return r->undelayed <= r->burst;
-	return r->burst == 0 && r->undelayed == 0;
-}
-
-/* How many ring entries its counters need. */
-static uint32_t
-entries_needed(const struct rl_rule *r)
-{
-	return r->algorithm == RL_SLIDING_LOG ? r->capacity : r->granularity;
-}
-
-static uint64_t
-shape_pack(const struct rl_rule *r)
-{
-	return r->window_ns << RL_SHAPE_WINDOW_SHIFT |
-	       (uint64_t)r->granularity << RL_SHAPE_GRANULARITY_SHIFT |
-	       (uint64_t)r->algorithm << RL_SHAPE_ALGORITHM_SHIFT | (r->hard ? RL_SHAPE_HARD : 0);
-}
-
-static struct rl_rule
-shape_unpack(uint64_t shape)
-{
-	return (struct rl_rule){
-		.window_ns = shape >> RL_SHAPE_WINDOW_SHIFT,
-		.granularity =
-			(uint32_t)(shape >> RL_SHAPE_GRANULARITY_SHIFT & RL_SHAPE_GRANULARITY_MASK),
-		.algorithm = (enum rl_algorithm)(shape >> RL_SHAPE_ALGORITHM_SHIFT &
-	                                         RL_SHAPE_ALGORITHM_MASK),
-		.hard = (shape & RL_SHAPE_HARD) != 0,
-	};
-}
-
-/* Both halves were set by one CAS16, and never change after: seeing lo, hi is there. */
-static struct rl_word16
-row_identity(const struct rl_row *row)
-{
-	struct rl_word16 identity = {.lo = rl_atomic_load(&row->identity.lo)};
-
-	identity.hi = rl_atomic_load(&row->identity.hi);
-	return identity;
-}
-
-/* The place where `identity` stands, put there if need be; -ENOSPC. */
-static int
-append(const struct rl_segment *s, struct rl_word16 identity)
-{
-	for (uint32_t i = 0; i < s->geometry.rules; i++) {
-		struct rl_word16 *row = &s->rows[i].identity;
-		if (row_identity(&s->rows[i]).lo == 0)
-			rl_atomic_cas16(row, (struct rl_word16){0}, identity);
-		if (rl_word16_equal(row_identity(&s->rows[i]), identity))
-			return (int)i;
-	}
-	return -ENOSPC;
-}
-
-/* Every definer writes the same bytes, so it does not matter who else does. */
+/* Every claimer writes the same bytes, so it does not matter who else does. */
 static void
 write_name(struct rl_row *row, const char *name)
 {
@@ -116,87 +43,266 @@ write_name(struct rl_row *row, const char *name)
 		rl_atomic_store_relaxed(&row->name[i], words[i]);
 }
 
-/* A line that every decision reads is written only if that changes it. */
-static void
-set(uint64_t *word, uint64_t value)
-{
-	if (rl_atomic_load(word) != value)
-		rl_atomic_store(word, value);
-}
-
 void
-rl_rules_name(const struct rl_segment *s, int id, char name[static RL_NAME_MAX + 1])
+rl_rules_name(const struct rl_segment *s, int rule, char name[static RL_NAME_MAX + 1])
 {
-	const struct rl_row *row = &s->rows[id];
+	const struct rl_row *row = &s->rows[rule];
 	uint64_t words[RL_NAME_MAX / 8 + 1];
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		words[i] = rl_atomic_load_relaxed(&row->name[i]);
 	memcpy(name, words, RL_NAME_MAX);
 	name[RL_NAME_MAX] = '\0';
-	if (!name_is_valid(name) || name_hash(s, name) != row_identity(row).lo)
+	if (!rl_rules_name_is_valid(name) || name_hash(s, name) != rl_atomic_load(&row->name_hash))
 		name[0] = '\0';
 }
 
 int
-rl_rules_define(const struct rl_segment *s, const struct rl_rule *rule)
+rl_rules_append(const struct rl_segment *s, const char *name)
 {
-	struct rl_rule r = *rule;
-	struct rl_word16 identity;
-	int id;
+	uint64_t hash;
 
-	if (r.granularity == 0)
-		r.granularity = 1;
-	if (r.algorithm == RL_TOKEN_BUCKET && r.burst == 0)
-		r.burst = r.capacity < RL_CAPACITY_MAX ? r.capacity : RL_CAPACITY_MAX - 1;
-	if (!name_is_valid(r.name) || !shape_is_valid(&r) || !quota_is_valid(&r))
+	if (!rl_rules_name_is_valid(name))
 		return -EINVAL;
-	if (entries_needed(&r) > s->geometry.ring)
-		return RL_ERING;
-	if (!s->is_writable)
-		return -EROFS;
-	identity = (struct rl_word16){.lo = name_hash(s, r.name), .hi = shape_pack(&r)};
-	id = append(s, identity);
-	if (id < 0)
-		return id;
-	write_name(&s->rows[id], r.name);
-	set(&s->rows[id].burst, r.burst);
-	set(&s->rows[id].undelayed, r.undelayed);
-	set(&s->rows[id].is_shadow, r.shadow != 0);
-	set(&s->rows[id].capacity, r.capacity); /* last: a rule without one is not found */
-	return id;
+	hash = name_hash(s, name);
+	for (uint32_t i = 0; i < s->geometry.rules; i++) {
+		struct rl_row *row = &s->rows[i];
+		if (rl_atomic_load(&row->name_hash) == 0)
+			rl_atomic_cas(&row->name_hash, 0, hash);
+		if (rl_atomic_load(&row->name_hash) == hash) {
+			write_name(row, name);
+			return (int)i;
+		}
+	}
+	return -ENOSPC;
 }
 
 int
-rl_rules_find(const struct rl_segment *s, const char *name)
+rl_rules_seek(const struct rl_segment *s, const char *name)
 {
-	if (!name_is_valid(name))
+	uint64_t hash, held = 1;
+
+	if (!rl_rules_name_is_valid(name))
 		return -ENOENT;
-	uint64_t hash = name_hash(s, name);
-	for (int id = (int)s->geometry.rules - 1; id >= 0; id--) {
-		const struct rl_row *row = &s->rows[id];
-		if (row_identity(row).lo == hash && rl_atomic_load(&row->capacity) != 0)
-			return id;
+	hash = name_hash(s, name);
+	for (uint32_t i = 0; i < s->geometry.rules && held != 0; i++) {
+		held = rl_atomic_load(&s->rows[i].name_hash);
+		if (held == hash)
+			return (int)i;
 	}
 	return -ENOENT;
 }
 
 bool
-rl_rules_compile(const struct rl_segment *s, int id, struct rl_compiled *compiled)
+rl_rules_has(const struct rl_segment *s, int rule)
 {
-	if (id < 0 || (uint32_t)id >= s->geometry.rules)
-		return false;
-	struct rl_word16 identity = row_identity(&s->rows[id]);
-	struct rl_rule r = shape_unpack(identity.hi);
-	if (identity.lo == 0 || !shape_is_valid(&r) || r.granularity > s->geometry.ring)
-		return false;
-	*compiled = (struct rl_compiled){.row = &s->rows[id]};
-	compiled->limiter = (struct rl_limiter){
-		.algorithm = r.algorithm,
-		.window_ns = r.window_ns,
-		.granularity = r.granularity,
-		.ring_entries = s->geometry.ring,
-		.window = rl_window_make(r.algorithm, r.window_ns, r.granularity, r.hard),
+	return rule >= 0 && (uint32_t)rule < s->geometry.rules &&
+	       rl_atomic_load_relaxed(&s->rows[rule].name_hash) != 0;
+}
+
+struct rl_limit
+rl_rules_limit(const struct rl_rule *rule, size_t i)
+{
+	return rl_shape_complete(i == 0 ? &rule->limit : &rule->more[i - 1]);
+}
+
+static bool
+has_prefix(const struct rl_limit *l)
+{
+	return l->prefix_v4 > 0 || l->prefix_v6 > 0;
+}
+
+int
+rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *limit)
+{
+	*limit = 0;
+	if (!rl_rules_name_is_valid(rule->name) || rule->more_count >= RL_LIMITS_MAX ||
+	    (!rule->more && rule->more_count > 0))
+		return -EINVAL;
+	for (; *limit <= rule->more_count; ++*limit) {
+		struct rl_limit l = rl_rules_limit(rule, *limit);
+		int error = rl_shape_check(&l, s->geometry.ring);
+		if (error < 0)
+			return error;
+		if (has_prefix(&l) != has_prefix(&rule->limit))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/* Both halves were set by one CAS16, and never change after: seeing lo, hi is there. */
+static struct rl_word16
+row_identity(const struct rl_limit_row *row)
+{
+	struct rl_word16 identity = {.lo = rl_atomic_load(&row->identity.lo)};
+
+	identity.hi = rl_atomic_load(&row->identity.hi);
+	return identity;
+}
+
+/* The row where `identity` stands, put there if need be and allowed; -1 or -ENOSPC. */
+static int
+limit_row(const struct rl_segment *s, struct rl_word16 identity, bool may_append)
+{
+	for (uint32_t i = 0; i < s->geometry.limits; i++) {
+		struct rl_limit_row *row = &s->limits[i];
+		struct rl_word16 held = row_identity(row);
+		if (held.lo == 0 && !may_append)
+			return -1;
+		if (held.lo == 0)
+			rl_atomic_cas16(&row->identity, (struct rl_word16){0}, identity);
+		if (rl_word16_equal(row_identity(row), identity))
+			return (int)i;
+	}
+	return may_append ? -ENOSPC : -1;
+}
+
+/* How many of the limits before the i-th have its shape and prefixes. */
+static unsigned
+twins_before(const struct rl_rule *rule, size_t i)
+{
+	struct rl_limit l = rl_rules_limit(rule, i);
+	unsigned twins = 0;
+
+	for (size_t j = 0; j < i; j++) {
+		struct rl_limit other = rl_rules_limit(rule, j);
+		twins += rl_shape_pack(&other) == rl_shape_pack(&l) &&
+		         other.prefix_v4 == l.prefix_v4 && other.prefix_v6 == l.prefix_v6;
+	}
+	return twins;
+}
+
+static struct rl_word16
+identity_of(int id, const struct rl_rule *rule, size_t i)
+{
+	struct rl_limit l = rl_rules_limit(rule, i);
+
+	return (struct rl_word16){
+		.lo = USED | (uint64_t)id << RULE_SHIFT | (uint64_t)l.prefix_v4 << V4_SHIFT |
+	              (uint64_t)l.prefix_v6 << V6_SHIFT |
+	              (uint64_t)twins_before(rule, i) << TWIN_SHIFT,
+		.hi = rl_shape_pack(&l),
 	};
-	return true;
+}
+
+int
+rl_rules_limits(const struct rl_segment *s, int id, const struct rl_rule *rule, bool may_append,
+                struct rl_refs *refs)
+{
+	*refs = (struct rl_refs){.count = (unsigned)rule->more_count + 1};
+	for (unsigned i = 0; i < refs->count; i++) {
+		refs->limit[i] = limit_row(s, identity_of(id, rule, i), may_append);
+		if (refs->limit[i] == -ENOSPC)
+			return -ENOSPC;
+	}
+	return 0;
+}
+
+struct rl_word16
+rl_refs_pack(const struct rl_refs *refs)
+{
+	struct rl_word16 word = {0};
+
+	for (unsigned i = 0; i < refs->count; i++) {
+		uint64_t ref = (uint64_t)(refs->limit[i] + 1) << RL_REF_BITS * (i % 4);
+		if (i < 4)
+			word.lo |= ref;
+		else
+			word.hi |= ref;
+	}
+	return word;
+}
+
+/* References are dense, and to rows that there are, whatever the bytes say. */
+static void
+unpack_refs(const struct rl_segment *s, struct rl_word16 word, struct rl_refs *refs)
+{
+	refs->count = 0;
+	for (unsigned i = 0; i < RL_LIMITS_MAX; i++) {
+		uint64_t half = i < 4 ? word.lo : word.hi;
+		uint64_t ref = half >> RL_REF_BITS * (i % 4) & RL_REF_MASK;
+		if (ref == 0 || ref > s->geometry.limits)
+			return;
+		refs->limit[refs->count++] = (int)ref - 1;
+	}
+}
+
+void
+rl_rules_refs(const struct rl_segment *s, int rule, enum rl_half half, struct rl_refs *refs)
+{
+	const struct rl_word16 *word = &s->rows[rule].limits[half];
+	struct rl_word16 seen = {.lo = rl_atomic_load(&word->lo), .hi = rl_atomic_load(&word->hi)};
+
+	unpack_refs(s, seen, refs);
+}
+
+enum rl_half
+rl_rules_in_force(const struct rl_segment *s, int rule, uint64_t g, struct rl_refs *refs)
+{
+	enum rl_half half = g % 2 == 0 ? RL_HALF_EVEN : RL_HALF_ODD;
+
+	rl_rules_refs(s, rule, half, refs);
+	if (refs->count > 0)
+		return half;
+	rl_rules_refs(s, rule, RL_OWN, refs);
+	return refs->count > 0 ? RL_OWN : RL_HALVES;
+}
+
+/* A line that every decision reads is written only if that changes it. */
+static void
+set_word16(struct rl_word16 *word, struct rl_word16 value)
+{
+	struct rl_word16 held;
+
+	do {
+		held.lo = rl_atomic_load(&word->lo);
+		held.hi = rl_atomic_load(&word->hi);
+	} while (!rl_word16_equal(held, value) && !rl_atomic_cas16(word, held, value));
+}
+
+void
+rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
+                   const struct rl_limit *complete)
+{
+	set_word16(&s->limits[limit].quota[half], rl_quota_pack(complete));
+}
+
+void
+rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
+                  const struct rl_refs *refs)
+{
+	set_word16(&s->rows[rule].limits[half], rl_refs_pack(refs));
+}
+
+int
+rl_rules_of_limit(const struct rl_segment *s, int limit)
+{
+	uint64_t lo;
+	int rule;
+
+	if (limit < 0 || (uint32_t)limit >= s->geometry.limits)
+		return -1;
+	lo = rl_atomic_load_relaxed(&s->limits[limit].identity.lo);
+	rule = (int)(lo >> RULE_SHIFT & RULE_MASK);
+	return (lo & USED) && (uint32_t)rule < s->geometry.rules ? rule : -1;
+}
+
+bool
+rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *compiled)
+{
+	struct rl_word16 identity;
+	int rule = rl_rules_of_limit(s, limit);
+
+	if (rule < 0)
+		return false;
+	identity = row_identity(&s->limits[limit]);
+	*compiled = (struct rl_compiled){
+		.row = &s->limits[limit],
+		.rule = rule,
+		.prefix_v4 = (uint8_t)(identity.lo >> V4_SHIFT & V4_MASK),
+		.prefix_v6 = (uint8_t)(identity.lo >> V6_SHIFT & V6_MASK),
+	};
+	compiled->has_prefix = compiled->prefix_v4 > 0 || compiled->prefix_v6 > 0;
+	return compiled->prefix_v4 <= 32 && compiled->prefix_v6 <= 128 &&
+	       rl_shape_unpack(identity.hi, s->geometry.ring, &compiled->limiter);
 }

@@ -2,45 +2,94 @@
 #ifndef RL_RULES_H
 #define RL_RULES_H
 
-#include "limiter.h"
+/*
+ * Rules and limits in the segment, without a lock: two append-only lists.
+ *
+ * A rule is a name; its row is claimed by one CAS of the name's keyed hash from zero. A limit is
+ * a rule and a shape; its row is claimed by one CAS16 of both from zero. A claimer walks the rows
+ * from the first: its own identity is the row; an empty one is where it appends; whoever loses
+ * that CAS looks at the same row again. As all append at the first empty row, no identity can
+ * stand twice. What a killed claimer left undone, the name for people, the next completes.
+ *
+ * Which limits a rule has, and how much each admits, are words of their own: see enum rl_half.
+ */
+
 #include "rl_admin.h"
 #include "segment.h"
+#include "shape.h"
 
-/* A rule as this process uses it: its shape checked once, its quota looked up each time. */
+/* A limit as this process uses it: checked once. */
 struct rl_compiled {
 	struct rl_limiter limiter;
-	const struct rl_row *row;
+	struct rl_limit_row *row;
+	int rule;
+	uint8_t prefix_v4; /* 0: that family is not counted */
+	uint8_t prefix_v6;
+	bool has_prefix;
 };
 
-/* The place of the rule, made if need be; rl_define()'s errors. */
-int rl_rules_define(const struct rl_segment *s, const struct rl_rule *rule);
+/* References to a rule's limits, in its order. */
+struct rl_refs {
+	unsigned count;
+	int limit[RL_LIMITS_MAX];
+};
 
-/* The place of the newest rule of that name, or -ENOENT. */
-int rl_rules_find(const struct rl_segment *s, const char *name);
+/* The row of that name, appended if need be, or -EINVAL, -ENOSPC. */
+int rl_rules_append(const struct rl_segment *s, const char *name);
 
-/* False if there is no rule at `id`, or its row is damaged. */
-bool rl_rules_compile(const struct rl_segment *s, int id, struct rl_compiled *compiled);
+/* The row of that name, or -ENOENT. It may have no limits. */
+int rl_rules_seek(const struct rl_segment *s, const char *name);
+
+bool rl_rules_has(const struct rl_segment *s, int rule);
 
 /* The rule's name, or "" when its record is damaged. */
-void rl_rules_name(const struct rl_segment *s, int id, char name[static RL_NAME_MAX + 1]);
+void rl_rules_name(const struct rl_segment *s, int rule, char name[static RL_NAME_MAX + 1]);
 
-/* What the rule admits now; within bounds, whatever the bytes say. */
+bool rl_rules_name_is_valid(const char *name);
+
+/* 0 if the rule's limits can be, else what rl_define() says; *limit is the one at fault. */
+int rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *limit);
+
+/* The i-th limit of a rule that was checked, 0 <= i <= more_count, complete. */
+struct rl_limit rl_rules_limit(const struct rl_rule *rule, size_t i);
+
+/*
+ * The rows of a checked rule's limits; appended if need be and `may_append`, else -1 stands for
+ * one that is not there. 0 or -ENOSPC.
+ */
+int rl_rules_limits(const struct rl_segment *s, int id, const struct rl_rule *rule, bool may_append,
+                    struct rl_refs *refs);
+
+/* What a rule has in one of the halves. */
+void rl_rules_refs(const struct rl_segment *s, int rule, enum rl_half half, struct rl_refs *refs);
+void rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
+                       const struct rl_refs *refs);
+struct rl_word16 rl_refs_pack(const struct rl_refs *refs);
+
+/*
+ * What a rule has under generation `g` of the configuration, and where that stands. RL_HALVES:
+ * nowhere.
+ */
+enum rl_half rl_rules_in_force(const struct rl_segment *s, int rule, uint64_t g,
+                               struct rl_refs *refs);
+
+/* How much a limit admits, in a half. */
 static inline struct rl_quota
-rl_rules_quota(const struct rl_compiled *compiled)
+rl_rules_quota(const struct rl_limit_row *row, enum rl_half half)
 {
-	uint64_t capacity = rl_atomic_load_relaxed(&compiled->row->capacity);
-	uint64_t burst = rl_atomic_load_relaxed(&compiled->row->burst);
-	uint64_t undelayed = rl_atomic_load_relaxed(&compiled->row->undelayed);
+	struct rl_word16 word = {.lo = rl_atomic_load(&row->quota[half].lo)};
 
-	return (struct rl_quota){
-		.capacity = capacity - 1 < RL_CAPACITY_MAX ? (uint32_t)capacity
-	                    : capacity == 0                ? 1
-	                                                   : RL_CAPACITY_MAX,
-		.burst = burst < RL_CAPACITY_MAX ? (uint32_t)burst : RL_CAPACITY_MAX - 1,
-		.undelayed =
-			undelayed < RL_CAPACITY_MAX ? (uint32_t)undelayed : RL_CAPACITY_MAX - 1,
-		.is_shadow = rl_atomic_load_relaxed(&compiled->row->is_shadow) != 0,
-	};
+	word.hi = rl_atomic_load(&row->quota[half].hi);
+	return rl_quota_unpack(word);
 }
+
+void rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
+                        const struct rl_limit *complete);
+
+/* The rule that a limit row is of, or -1 if the row is empty or damaged. */
+int rl_rules_of_limit(const struct rl_segment *s, int limit);
+
+/* False if there is no such limit, or its row is damaged. */
+bool rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *compiled);
 
 #endif

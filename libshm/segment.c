@@ -33,6 +33,9 @@
 #define KEYS_MAX UINT32_C(1500000000)
 #define KEY_BYTES_DEFAULT 48
 #define RULES_DEFAULT 64
+#define LIMITS_PER_RULE 4
+#define OVERRIDES_DEFAULT 1024
+#define BANS_DEFAULT 1024
 #define BUFFER_DEFAULT (10 * RL_SECOND)
 #define BUFFER_MAX (86400 * RL_SECOND)
 #define MODE_DEFAULT 0600
@@ -41,7 +44,7 @@
 #define OPEN_TRIES 100
 
 struct areas {
-	uint64_t rows, stats, tags, states, rings, records, bytes;
+	uint64_t rows, limits, overrides, bans, stats, tags, states, rings, records, bytes;
 };
 
 static uint64_t
@@ -62,11 +65,14 @@ areas_of(const struct rl_geometry *g)
 	struct areas a;
 
 	a.rows = area(&at, (uint64_t)g->rules * sizeof(struct rl_row));
+	a.limits = area(&at, (uint64_t)g->limits * sizeof(struct rl_limit_row));
+	a.overrides = area(&at, 2 * (uint64_t)g->override_slots * sizeof(struct rl_override_slot));
+	a.bans = area(&at, (uint64_t)g->ban_slots * sizeof(struct rl_word16));
 	a.stats = area(&at, (uint64_t)g->stripes * g->rules * sizeof(struct rl_stat));
 	a.tags = area(&at, slots * sizeof(uint64_t));
 	a.states = area(&at, slots * sizeof(struct rl_word16));
 	a.rings = area(&at, slots * g->ring * sizeof(uint64_t));
-	a.records = area(&at, slots * g->record_bytes);
+	a.records = area(&at, (slots + g->ban_slots) * g->record_bytes);
 	a.bytes = at;
 	return a;
 }
@@ -85,6 +91,9 @@ geometry_is_valid(const struct rl_geometry *g)
 	       within(g->record_bytes, sizeof(struct rl_record) + 8,
 	              sizeof(struct rl_record) + RL_KEY_MAX) &&
 	       g->record_bytes % 8 == 0 && within(g->rules, 1, RL_RULES_MAX) &&
+	       within(g->limits, 1, RL_LIMIT_ROWS_MAX) &&
+	       within(g->override_slots, 1, RL_SLOTS_PER_ENTRY * RL_OVERRIDES_MAX) &&
+	       within(g->ban_slots, 1, RL_SLOTS_PER_ENTRY * RL_BANS_MAX) &&
 	       within(g->stripes, 1, RL_STRIPES_MAX) && g->on_full <= RL_FULL_ALLOW &&
 	       g->buffer_ns <= BUFFER_MAX;
 }
@@ -115,13 +124,21 @@ geometry_from(const struct rl_options *o, struct rl_geometry *g)
 		((uint64_t)keys * SLOTS_PER_KEY_NUM + SLOTS_PER_KEY_DEN - 1) / SLOTS_PER_KEY_DEN;
 	uint32_t buckets = (uint32_t)((slots + RL_BUCKET_SLOTS - 1) / RL_BUCKET_SLOTS);
 
-	if (keys > KEYS_MAX || key_bytes > RL_KEY_MAX)
+	uint32_t rules = or_default(o->rules, RULES_DEFAULT), limits = LIMITS_PER_RULE * rules;
+	uint32_t overrides = or_default(o->overrides, OVERRIDES_DEFAULT);
+	uint32_t bans = or_default(o->bans, BANS_DEFAULT);
+
+	if (keys > KEYS_MAX || key_bytes > RL_KEY_MAX || rules > RL_RULES_MAX ||
+	    overrides > RL_OVERRIDES_MAX || bans > RL_BANS_MAX)
 		return -EINVAL;
 	*g = (struct rl_geometry){
 		.buckets = buckets < RL_BUCKETS_MIN ? RL_BUCKETS_MIN : buckets,
 		.ring = or_default(o->ring, RL_GRANULARITY_MAX),
 		.record_bytes = (uint32_t)sizeof(struct rl_record) + (key_bytes + 7) / 8 * 8,
-		.rules = or_default(o->rules, RULES_DEFAULT),
+		.rules = rules,
+		.limits = limits < RL_LIMIT_ROWS_MAX ? limits : RL_LIMIT_ROWS_MAX,
+		.override_slots = RL_SLOTS_PER_ENTRY * overrides,
+		.ban_slots = RL_SLOTS_PER_ENTRY * bans,
 		.stripes = stripes_here(),
 		.on_full = (uint32_t)o->on_full,
 		.buffer_ns = o->buffer_ns > 0 ? o->buffer_ns : BUFFER_DEFAULT,
@@ -144,9 +161,14 @@ layout_signature(void)
 		offsetof(struct rl_header, generation),
 		offsetof(struct rl_header, successor),
 		sizeof(struct rl_geometry),
+		offsetof(struct rl_header, any_bans),
 		sizeof(struct rl_row),
-		offsetof(struct rl_row, capacity),
 		offsetof(struct rl_row, name),
+		offsetof(struct rl_row, overrides),
+		offsetof(struct rl_row, bans),
+		sizeof(struct rl_limit_row),
+		offsetof(struct rl_limit_row, quota),
+		sizeof(struct rl_override_slot),
 		sizeof(struct rl_stat),
 		RL_COUNTERS,
 		sizeof(struct rl_record),
@@ -266,6 +288,9 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 	s->unix_offset_ns = checked->unix_offset_ns;
 	s->created_ns = checked->created_ns;
 	s->rows = (struct rl_row *)(void *)(at + a.rows);
+	s->limits = (struct rl_limit_row *)(void *)(at + a.limits);
+	s->overrides = (struct rl_override_slot *)(void *)(at + a.overrides);
+	s->bans = (struct rl_word16 *)(void *)(at + a.bans);
 	s->stats = (struct rl_stat *)(void *)(at + a.stats);
 	s->table.tags = (uint64_t *)(void *)(at + a.tags);
 	s->table.states = (struct rl_word16 *)(void *)(at + a.states);
@@ -545,4 +570,22 @@ rl_segment_unlink(const char *name)
 	if (!name || !shm_name(name, path))
 		return -EINVAL;
 	return shm_unlink(path) < 0 ? -errno : 0;
+}
+
+int
+rl_segment_reopen(const struct rl_segment *s, const char *name)
+{
+	char path[NAME_MAX];
+	struct stat file;
+	int fd;
+
+	if (!*name || !shm_name(name, path))
+		return -ENOENT;
+	fd = shm_open(path, O_RDWR | O_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &file) == 0 && file.st_dev == s->file.st_dev && file.st_ino == s->file.st_ino)
+		return fd;
+	close(fd);
+	return -ENOENT;
 }

@@ -26,6 +26,9 @@ struct rl_segment {
 	uint64_t created_ns;
 	struct rl_table table;
 	struct rl_row *rows;
+	struct rl_limit_row *limits;
+	struct rl_override_slot *overrides;
+	struct rl_word16 *bans;
 	struct rl_stat *stats;
 	uint64_t *rings;
 	unsigned char *records;
@@ -42,6 +45,12 @@ void rl_segment_close(struct rl_segment *s);
 
 /* 0 or -errno. */
 int rl_segment_unlink(const char *name);
+
+/*
+ * Another descriptor of the file that is mapped, for locks; -ENOENT if its name is gone or is
+ * another's now, or there never was one.
+ */
+int rl_segment_reopen(const struct rl_segment *s, const char *name);
 
 uint64_t rl_segment_now(const struct rl_segment *s);
 

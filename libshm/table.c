@@ -76,7 +76,7 @@ bucket_of(const struct rl_table *t, uint32_t bits)
 }
 
 struct rl_places
-rl_table_places(const struct rl_table *t, int rule, struct rl_hash hash)
+rl_table_places(const struct rl_table *t, int limit, struct rl_hash hash)
 {
 	uint32_t one = bucket_of(t, (uint32_t)hash.a);
 	uint32_t two = bucket_of(t, (uint32_t)(hash.a >> 32));
@@ -85,7 +85,7 @@ rl_table_places(const struct rl_table *t, int rule, struct rl_hash hash)
 		two = one + 1 < t->buckets ? one + 1 : 0;
 	return (struct rl_places){
 		.first = {(uint64_t)one * RL_BUCKET_SLOTS, (uint64_t)two * RL_BUCKET_SLOTS},
-		.key = (uint64_t)rule << RL_TAG_RULE_SHIFT | (hash.b & RL_TAG_HASH_MASK),
+		.key = (uint64_t)limit << RL_TAG_LIMIT_SHIFT | (hash.b & RL_TAG_HASH_MASK),
 	};
 }
 

@@ -20,7 +20,7 @@ struct rl_table {
 /* Where a key may live: two lines of eight, and the bits that name it there. */
 struct rl_places {
 	uint64_t first[2]; /* slot index of each line's first place */
-	uint64_t key;      /* rule and hash bits of its tag */
+	uint64_t key;      /* limit and hash bits of its tag */
 };
 
 /* A slot as it was seen. */
@@ -36,7 +36,7 @@ enum rl_claim {
 	RL_CLAIM_BUSY,  /* gave up after a bounded number of tries */
 };
 
-struct rl_places rl_table_places(const struct rl_table *table, int rule, struct rl_hash hash);
+struct rl_places rl_table_places(const struct rl_table *table, int limit, struct rl_hash hash);
 
 static inline uint64_t
 rl_table_place(const struct rl_places *places, unsigned i)

@@ -21,14 +21,22 @@ struct rl_view rl_view_none(const struct rl_segment *s);
 bool rl_view_holds(const struct rl_segment *s, const struct rl_limiter *limiter,
                    struct rl_slot slot, const struct rl_view *view);
 
+/* What a slot has counted, for people. */
+struct rl_picture {
+	bool has_history;
+	struct rl_history history;
+	size_t moments;
+	struct rl_moment moment[RL_MOMENTS_MAX];
+};
+
 /*
  * Load a LIVE slot and what a request of `cost` would be told, trying again as often as is
- * reasonable. The outlook is filled if RL_SEEN. `history`, if not NULL, is of the same instant.
+ * reasonable. The outlook is filled if RL_SEEN. `picture`, if not NULL, is of the same instant.
  */
 enum rl_seen rl_view_outlook(const struct rl_segment *s, const struct rl_limiter *limiter,
                              const struct rl_quota *quota, struct rl_slot slot, uint32_t cost,
                              uint64_t now_ns, struct rl_view *view, struct rl_outlook *outlook,
-                             struct rl_history *history);
+                             struct rl_picture *picture);
 
 /* When the slot will have outlived its window and the segment's buffer; not for a zero one. */
 uint64_t rl_view_stale_at(const struct rl_segment *s, const struct rl_limiter *limiter,

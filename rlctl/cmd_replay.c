@@ -34,7 +34,7 @@ read_algorithm(const struct context *context, struct rl_rule *rule)
 {
 	const char *name = option_value(context, "algorithm");
 
-	if (!name || algorithm_find(name, &rule->algorithm))
+	if (!name || algorithm_find(name, &rule->limit.algorithm))
 		return true;
 	complain("--algorithm: unknown algorithm '%s'; use sliding_window, " OTHER_ALGORITHMS,
 	         name);
@@ -53,7 +53,7 @@ read_capacity(const struct context *context, struct rl_rule *rule)
 	}
 	if (!number_need("--capacity", text, 1, RL_CAPACITY_MAX, &capacity))
 		return false;
-	rule->capacity = (uint32_t)capacity;
+	rule->limit.capacity = (uint32_t)capacity;
 	return true;
 }
 
@@ -76,9 +76,9 @@ read_window(const struct context *context, struct rl_rule *rule)
 		complain("replay: --window is missing");
 		return false;
 	}
-	if (!read_duration("--window", text, &rule->window_ns))
+	if (!read_duration("--window", text, &rule->limit.window_ns))
 		return false;
-	if (rule->window_ns >= RL_WINDOW_MIN && rule->window_ns <= RL_WINDOW_MAX)
+	if (rule->limit.window_ns >= RL_WINDOW_MIN && rule->limit.window_ns <= RL_WINDOW_MAX)
 		return true;
 	complain("--window: '%s' is not from %s to %s", text, duration_format(RL_WINDOW_MIN).text,
 	         duration_format(RL_WINDOW_MAX).text);
@@ -88,15 +88,16 @@ read_window(const struct context *context, struct rl_rule *rule)
 static bool
 check_granularity(const char *text, const struct rl_rule *rule, uint64_t bucket_ns)
 {
-	uint64_t window_ns = rule->window_ns;
+	uint64_t window_ns = rule->limit.window_ns;
 
 	if (bucket_ns == 0 || bucket_ns > window_ns || window_ns % bucket_ns != 0)
 		complain("--granularity: the window is not a whole multiple of '%s'", text);
 	else if (window_ns / bucket_ns > RL_GRANULARITY_MAX)
 		complain("--granularity: '%s' makes more than %d sub-buckets", text,
 		         RL_GRANULARITY_MAX);
-	else if (rule->algorithm != RL_SLIDING_WINDOW && bucket_ns != window_ns)
-		complain("--granularity: %s has no sub-buckets", algorithm_name(rule->algorithm));
+	else if (rule->limit.algorithm != RL_SLIDING_WINDOW && bucket_ns != window_ns)
+		complain("--granularity: %s has no sub-buckets",
+		         algorithm_name(rule->limit.algorithm));
 	else
 		return true;
 	return false;
@@ -107,20 +108,20 @@ static bool
 read_granularity(const struct context *context, struct rl_rule *rule)
 {
 	const char *text = option_value(context, "granularity");
-	uint64_t bucket_ns = rule->window_ns;
+	uint64_t bucket_ns = rule->limit.window_ns;
 
 	if (text && (!read_duration("--granularity", text, &bucket_ns) ||
 	             !check_granularity(text, rule, bucket_ns)))
 		return false;
-	rule->granularity = (uint32_t)(rule->window_ns / bucket_ns);
+	rule->limit.granularity = (uint32_t)(rule->limit.window_ns / bucket_ns);
 	return true;
 }
 
 static bool
 read_hard(const struct context *context, struct rl_rule *rule)
 {
-	rule->hard = option_value(context, "hard") != NULL;
-	if (!rule->hard || rule->algorithm == RL_SLIDING_WINDOW)
+	rule->limit.hard = option_value(context, "hard") != NULL;
+	if (!rule->limit.hard || rule->limit.algorithm == RL_SLIDING_WINDOW)
 		return true;
 	complain("--hard: only sliding_window can be hard");
 	return false;
@@ -130,15 +131,16 @@ static bool
 read_burst(const struct context *context, struct rl_rule *rule)
 {
 	const char *text = option_value(context, "burst");
-	uint64_t least = rule->algorithm == RL_TOKEN_BUCKET ? 1 : 0, burst = 0;
+	uint64_t least = rule->limit.algorithm == RL_TOKEN_BUCKET ? 1 : 0, burst = 0;
 
-	if (text && rule->algorithm != RL_TOKEN_BUCKET && rule->algorithm != RL_LEAKY_BUCKET) {
-		complain("--burst: %s has none", algorithm_name(rule->algorithm));
+	if (text && rule->limit.algorithm != RL_TOKEN_BUCKET &&
+	    rule->limit.algorithm != RL_LEAKY_BUCKET) {
+		complain("--burst: %s has none", algorithm_name(rule->limit.algorithm));
 		return false;
 	}
 	if (text && !number_need("--burst", text, least, RL_CAPACITY_MAX - 1, &burst))
 		return false;
-	rule->burst = (uint32_t)burst;
+	rule->limit.burst = (uint32_t)burst;
 	return true;
 }
 
@@ -146,7 +148,7 @@ read_burst(const struct context *context, struct rl_rule *rule)
 static bool
 check_log(const struct rl_rule *rule)
 {
-	if (rule->algorithm != RL_SLIDING_LOG || rule->capacity <= RL_RING_MAX)
+	if (rule->limit.algorithm != RL_SLIDING_LOG || rule->limit.capacity <= RL_RING_MAX)
 		return true;
 	complain("--capacity: sliding_log holds up to %d", RL_RING_MAX);
 	return false;

@@ -138,20 +138,22 @@ static void
 print_rule(const struct rule_status *rule)
 {
 	const struct rl_rule_info *info = &rule->info;
-	uint64_t bucket_ns = info->granularity ? info->window_ns / info->granularity : 0;
+	uint64_t bucket_ns = info->limits[0].granularity
+	                             ? info->limits[0].window_ns / info->limits[0].granularity
+	                             : 0;
 
 	printf("%-14s  %9" PRIu32 "  %7s  %4" PRIu32 " x %-7s  %-4s  %10" PRIu64 "  %10" PRIu64
 	       "  ",
-	       algorithm_name(info->algorithm), info->capacity,
-	       duration_format(info->window_ns).text, info->granularity,
-	       duration_format(bucket_ns).text, info->hard ? "yes" : "no",
+	       algorithm_name(info->limits[0].algorithm), info->limits[0].capacity,
+	       duration_format(info->limits[0].window_ns).text, info->limits[0].granularity,
+	       duration_format(bucket_ns).text, info->limits[0].hard ? "yes" : "no",
 	       rule->counters[RL_COUNT_allowed], rule->counters[RL_COUNT_denied]);
 	output_bytes(info->name, strlen(info->name));
-	if (info->burst > 0)
-		printf("  burst %" PRIu32, info->burst);
-	if (info->undelayed > 0)
-		printf("  undelayed %" PRIu32, info->undelayed);
-	puts(info->shadow ? "  shadow" : "");
+	if (info->limits[0].burst > 0)
+		printf("  burst %" PRIu32, info->limits[0].burst);
+	if (info->limits[0].undelayed > 0)
+		printf("  undelayed %" PRIu32, info->limits[0].undelayed);
+	puts(info->limits[0].shadow ? "  shadow" : "");
 }
 
 static void
@@ -213,14 +215,14 @@ json_rule(const struct rule_status *rule)
 	json_t *object = need(json_object());
 
 	json_put(object, "name", json_text(info->name));
-	json_put(object, "algorithm", json_text(algorithm_name(info->algorithm)));
-	json_put(object, "capacity", json_count(info->capacity));
-	json_put(object, "window_ns", json_count(info->window_ns));
-	json_put(object, "granularity", json_count(info->granularity));
-	json_put(object, "hard", json_boolean(info->hard));
-	json_put(object, "burst", json_count(info->burst));
-	json_put(object, "undelayed", json_count(info->undelayed));
-	json_put(object, "shadow", json_boolean(info->shadow));
+	json_put(object, "algorithm", json_text(algorithm_name(info->limits[0].algorithm)));
+	json_put(object, "capacity", json_count(info->limits[0].capacity));
+	json_put(object, "window_ns", json_count(info->limits[0].window_ns));
+	json_put(object, "granularity", json_count(info->limits[0].granularity));
+	json_put(object, "hard", json_boolean(info->limits[0].hard));
+	json_put(object, "burst", json_count(info->limits[0].burst));
+	json_put(object, "undelayed", json_count(info->limits[0].undelayed));
+	json_put(object, "shadow", json_boolean(info->limits[0].shadow));
 	json_put(object, "allowed", json_count(rule->counters[RL_COUNT_allowed]));
 	json_put(object, "denied", json_count(rule->counters[RL_COUNT_denied]));
 	return object;

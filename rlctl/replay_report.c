@@ -44,12 +44,12 @@ view_key(const struct replay_key *key)
 static void
 print_rule(const struct rl_rule *rule)
 {
-	printf("limit         %s, %" PRIu32 " per %s", algorithm_name(rule->algorithm),
-	       rule->capacity, duration_format(rule->window_ns).text);
-	if (rule->granularity > 1)
-		printf(", %" PRIu32 " x %s", rule->granularity,
-		       duration_format(rule->window_ns / rule->granularity).text);
-	puts(rule->hard ? ", hard" : "");
+	printf("limit         %s, %" PRIu32 " per %s", algorithm_name(rule->limit.algorithm),
+	       rule->limit.capacity, duration_format(rule->limit.window_ns).text);
+	if (rule->limit.granularity > 1)
+		printf(", %" PRIu32 " x %s", rule->limit.granularity,
+		       duration_format(rule->limit.window_ns / rule->limit.granularity).text);
+	puts(rule->limit.hard ? ", hard" : "");
 }
 
 static void

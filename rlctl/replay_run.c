@@ -18,8 +18,9 @@ open_for(const struct replay *replay)
 	const struct events *events = &replay->events;
 	struct rl_options options = {
 		.keys = 2 * (uint32_t)events->key_count + KEYS_MIN,
-		.ring = replay->rule.algorithm == RL_SLIDING_LOG ? replay->rule.capacity
-	                                                         : replay->rule.granularity,
+		.ring = replay->rule.limit.algorithm == RL_SLIDING_LOG
+	                        ? replay->rule.limit.capacity
+	                        : replay->rule.limit.granularity,
 		.key_bytes = 1,
 		.rules = 1,
 		.on_full = RL_FULL_DENY,

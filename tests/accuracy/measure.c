@@ -88,11 +88,11 @@ limiter_open(const struct traffic *t, const struct contender *c)
 	if (error < 0)
 		errx(2, "%s", rl_strerror(error));
 	limiter.rule = rl_define(limiter.rl, &(struct rl_rule){.name = "contender",
-	                                                       .algorithm = c->algorithm,
-	                                                       .capacity = t->capacity,
-	                                                       .window_ns = t->window_ns,
-	                                                       .granularity = c->granularity,
-	                                                       .hard = c->hard});
+	                                                       .limit.algorithm = c->algorithm,
+	                                                       .limit.capacity = t->capacity,
+	                                                       .limit.window_ns = t->window_ns,
+	                                                       .limit.granularity = c->granularity,
+	                                                       .limit.hard = c->hard});
 	if (limiter.rule < 0)
 		errx(2, "%s: %s", c->name, rl_strerror(limiter.rule));
 	return limiter;

@@ -194,10 +194,10 @@ static int
 define(struct rl *rl, const char *name, uint32_t capacity, uint32_t granularity, int hard)
 {
 	const struct rl_rule rule = {.name = name,
-	                             .capacity = capacity,
-	                             .window_ns = 3600 * RL_SECOND,
-	                             .granularity = granularity,
-	                             .hard = hard};
+	                             .limit.capacity = capacity,
+	                             .limit.window_ns = 3600 * RL_SECOND,
+	                             .limit.granularity = granularity,
+	                             .limit.hard = hard};
 	int id = rl_define(rl, &rule);
 
 	if (id < 0) {

@@ -31,13 +31,13 @@ define(struct rl *rl, char **args)
 {
 	struct rl_rule rule = {
 		.name = args[0],
-		.capacity = number(args[1]),
-		.window_ns = number(args[2]) * RL_MILLISECOND,
-		.granularity = number(args[3]),
+		.limit.capacity = number(args[1]),
+		.limit.window_ns = number(args[2]) * RL_MILLISECOND,
+		.limit.granularity = number(args[3]),
 	};
 
-	if (rule.granularity == 0)
-		rule.algorithm = RL_FIXED_WINDOW;
+	if (rule.limit.granularity == 0)
+		rule.limit.algorithm = RL_FIXED_WINDOW;
 	return rl_define(rl, &rule);
 }
 

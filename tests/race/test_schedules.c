@@ -190,7 +190,8 @@ audit_claims(uint64_t run)
 static void
 play_claims(uint64_t first, uint64_t runs)
 {
-	const struct rl_options o = {.keys = 12, .ring = 3, .on_full = RL_FULL_DENY, .rules = 2};
+	const struct rl_options o = {
+		.keys = 12, .bans = 1, .ring = 3, .on_full = RL_FULL_DENY, .rules = 2};
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	rule = test_rule(rl, "r", 1, 3600 * RL_SECOND, 3, true);
@@ -227,7 +228,7 @@ work_same_key(int worker)
 static void
 test_last_place(void **state)
 {
-	const struct rl_options o = {.keys = 12, .on_full = RL_FULL_DENY, .rules = 2};
+	const struct rl_options o = {.keys = 12, .bans = 1, .on_full = RL_FULL_DENY, .rules = 2};
 
 	(void)state;
 	kills = false;
@@ -267,7 +268,7 @@ work_roll(int worker)
 		epoch += test_below(&seed, 4);
 		if (rl_check_at(rl, rule, "k", 1, 1, now, &r) != RL_ALLOWED)
 			continue;
-		uint64_t charged = r.charge.epoch;
+		uint64_t charged = r.charge[0].epoch;
 		if (test_below(&seed, 4) == 0 && rl_refund(rl, &r) == 1)
 			continue;
 		done.epoch[done.charges++] = charged;
@@ -315,7 +316,7 @@ audit_roll(uint64_t run)
 static void
 play_roll(uint64_t first, uint64_t runs)
 {
-	const struct rl_options o = {.keys = 12, .ring = ROLL_PARTS, .rules = 2};
+	const struct rl_options o = {.keys = 12, .bans = 1, .ring = ROLL_PARTS, .rules = 2};
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	rule = test_rule(rl, "r", ROLL_CAPACITY, ROLL_PARTS * RL_SECOND, ROLL_PARTS, true);
@@ -342,7 +343,7 @@ work_log(int worker)
 		now += test_below(&seed, 8) * RL_MILLISECOND;
 		if (rl_check_at(rl, rule, "k", 1, 1, now, &r) != RL_ALLOWED)
 			continue;
-		uint64_t charged = r.charge.epoch; /* a log's charge remembers its time */
+		uint64_t charged = r.charge[0].epoch; /* a log's charge remembers its time */
 		if (test_below(&seed, 4) == 0 && rl_refund_at(rl, &r, now) == 1)
 			continue;
 		done.epoch[done.charges++] = charged;
@@ -372,13 +373,13 @@ audit_log(uint64_t run)
 static void
 play_log(uint64_t first, uint64_t runs)
 {
-	const struct rl_options o = {.keys = 12, .ring = LOG_CAPACITY + 1, .rules = 2};
+	const struct rl_options o = {.keys = 12, .bans = 1, .ring = LOG_CAPACITY + 1, .rules = 2};
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	rule = rl_define(rl, &(struct rl_rule){.name = "r",
-	                                       .algorithm = RL_SLIDING_LOG,
-	                                       .capacity = LOG_CAPACITY,
-	                                       .window_ns = RL_WINDOW_MIN});
+	                                       .limit.algorithm = RL_SLIDING_LOG,
+	                                       .limit.capacity = LOG_CAPACITY,
+	                                       .limit.window_ns = RL_WINDOW_MIN});
 	assert_true(rule >= 0);
 	for (uint64_t run = first; run < first + runs; run++) {
 		seed = run;
@@ -417,7 +418,7 @@ work_all(int worker)
 static void
 test_all_or_nothing(void **state)
 {
-	const struct rl_options o = {.keys = 12, .rules = 2};
+	const struct rl_options o = {.keys = 12, .bans = 1, .rules = 2};
 
 	(void)state;
 	kills = false;
@@ -441,7 +442,71 @@ test_all_or_nothing(void **state)
 	rl_close(rl);
 }
 
-#define RUNS 150000
+static int torn; /* answers of this run that no one configuration gives */
+
+/* The configuration of number n: two limits of n each, and an override of n + 50 for one key. */
+static void
+configure(uint32_t n)
+{
+	const struct rl_limit other = {
+		.algorithm = RL_FIXED_WINDOW, .capacity = n, .window_ns = 2 * RL_SECOND};
+	const struct rl_override own = {.pattern = rl_pattern_of("k", 1),
+	                                .capacity = {n + 50, n + 50}};
+	const struct rl_config_rule r = {.rule = {.name = "c",
+	                                          .limit = {.algorithm = RL_FIXED_WINDOW,
+	                                                    .capacity = n,
+	                                                    .window_ns = RL_SECOND},
+	                                          .more = &other,
+	                                          .more_count = 1},
+	                                 .overrides = &own,
+	                                 .override_count = 1};
+
+	rl_configure(rl, &r, 1, 0, NULL, NULL);
+}
+
+/* One configures, again and again; the others ask what the limits are. */
+static void
+work_configured(int worker)
+{
+	struct rl_result r, each[RL_LIMITS_MAX];
+	size_t count;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		bool is_own = test_below(&seed, 2);
+		const struct rl_item item = {
+			.rule = rule, .key = is_own ? "k" : "x", .key_len = 1, .cost = 0};
+		if (worker == 0) {
+			configure(20 + i + (uint32_t)test_below(&seed, 10));
+			continue;
+		}
+		rl_check_limits_at(rl, &item, T0, &r, &count, each);
+		torn += count != 2 || each[0].limit != each[1].limit ||
+		        (each[0].limit >= 50) != is_own;
+	}
+}
+
+/* No decision mixes two configurations, wherever it and two reloads meet. */
+static void
+test_never_half_a_configuration(void **state)
+{
+	const struct rl_options o = {.keys = 12, .bans = 1, .rules = 1, .overrides = 2};
+
+	(void)state;
+	kills = false;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	configure(10);
+	rule = rl_find(rl, "c");
+	for (uint64_t run = 1; run <= 40000; run++) {
+		seed = run;
+		torn = 0;
+		run_schedule(work_configured);
+		if (torn > 0)
+			fail_msg("run %llu: %d answers", (unsigned long long)run, torn);
+	}
+	rl_close(rl);
+}
+
+#define RUNS 80000
 
 static void
 test_claims(void **state)
@@ -495,10 +560,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_claims),     cmocka_unit_test(test_claims_with_kills),
-		cmocka_unit_test(test_last_place), cmocka_unit_test(test_all_or_nothing),
-		cmocka_unit_test(test_roll),       cmocka_unit_test(test_roll_with_kills),
-		cmocka_unit_test(test_log),        cmocka_unit_test(test_log_with_kills),
+		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_claims_with_kills),
+		cmocka_unit_test(test_last_place),
+		cmocka_unit_test(test_all_or_nothing),
+		cmocka_unit_test(test_never_half_a_configuration),
+		cmocka_unit_test(test_roll),
+		cmocka_unit_test(test_roll_with_kills),
+		cmocka_unit_test(test_log),
+		cmocka_unit_test(test_log_with_kills),
 	};
 
 	for (int i = 0; i < WORKERS; i++)

@@ -59,9 +59,9 @@ define_and_check(void *arg)
 	for (int i = 0; i < 60; i++) {
 		char name[] = {'r', (char)('A' + i / 10), (char)('0' + i % 10), '\0'};
 		int rule = rl_define(rl, &(struct rl_rule){.name = name,
-		                                           .capacity = 1000,
-		                                           .window_ns = RL_SECOND,
-		                                           .granularity = 2});
+		                                           .limit.capacity = 1000,
+		                                           .limit.window_ns = RL_SECOND,
+		                                           .limit.granularity = 2});
 		if (rule < 0 || rl_find(rl, name) != rule ||
 		    rl_check(rl, rule, "k", 1, 1, NULL) != RL_ALLOWED)
 			return arg;

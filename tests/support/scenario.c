@@ -200,7 +200,7 @@ work_roll(struct scenario_run *run, struct rl *rl, int worker)
 			now -= test_below(&seed, 3 * width);
 		if (rl_check_at(rl, run->rule, "k", 1, 1, now, &r) != RL_ALLOWED)
 			continue;
-		uint64_t epoch = r.charge.epoch;
+		uint64_t epoch = r.charge[0].epoch;
 		if (test_below(&seed, 10) == 0 && rl_refund(rl, &r) == 1)
 			continue;
 		if (run->logged[worker] == SCENARIO_LOG)
@@ -292,7 +292,10 @@ const struct scenario scenarios[] = {
 	{
 		.name = "hot key",
 		.options = {.keys = 4000, .ring = 4},
-		.rule = {.capacity = 100, .window_ns = HOUR, .granularity = 4, .hard = 1},
+		.rule = {.limit.capacity = 100,
+                         .limit.window_ns = HOUR,
+                         .limit.granularity = 4,
+                         .limit.hard = 1},
 		.rounds = 1000,
 		.work = work_hot,
 		.audit = audit_hot,
@@ -300,7 +303,7 @@ const struct scenario scenarios[] = {
 	{
 		.name = "insert",
 		.options = {.keys = 200000, .ring = 4},
-		.rule = {.capacity = 1, .window_ns = HOUR, .granularity = 1},
+		.rule = {.limit.capacity = 1, .limit.window_ns = HOUR, .limit.granularity = 1},
 		.rounds = 60000,
 		.work = work_insert,
 		.audit = audit_insert,
@@ -308,7 +311,9 @@ const struct scenario scenarios[] = {
 	{
 		.name = "churn",
 		.options = {.keys = 30, .ring = 4, .on_full = RL_FULL_DENY},
-		.rule = {.capacity = CHURN_CAPACITY, .window_ns = HOUR, .granularity = 4},
+		.rule = {.limit.capacity = CHURN_CAPACITY,
+                         .limit.window_ns = HOUR,
+                         .limit.granularity = 4},
 		.rounds = 100000,
 		.work = work_churn,
 		.audit = audit_churn,
@@ -316,7 +321,7 @@ const struct scenario scenarios[] = {
 	{
 		.name = "refund",
 		.options = {.keys = 30, .ring = 4},
-		.rule = {.capacity = 100000, .window_ns = HOUR, .granularity = 4},
+		.rule = {.limit.capacity = 100000, .limit.window_ns = HOUR, .limit.granularity = 4},
 		.rounds = 100000,
 		.work = work_refund,
 		.audit = audit_refund,
@@ -324,7 +329,10 @@ const struct scenario scenarios[] = {
 	{
 		.name = "roll",
 		.options = {.keys = 30, .ring = 5},
-		.rule = {.capacity = 20, .window_ns = 5 * RL_SECOND, .granularity = 5, .hard = 1},
+		.rule = {.limit.capacity = 20,
+                         .limit.window_ns = 5 * RL_SECOND,
+                         .limit.granularity = 5,
+                         .limit.hard = 1},
 		.rounds = 100000,
 		.work = work_roll,
 		.audit = audit_roll,
@@ -332,7 +340,10 @@ const struct scenario scenarios[] = {
 	{
 		.name = "expire",
 		.options = {.keys = 12, .ring = 1, .on_full = RL_FULL_DENY},
-		.rule = {.capacity = 1, .window_ns = 10 * RL_SECOND, .granularity = 1, .hard = 1},
+		.rule = {.limit.capacity = 1,
+                         .limit.window_ns = 10 * RL_SECOND,
+                         .limit.granularity = 1,
+                         .limit.hard = 1},
 		.rounds = 3000,
 		.work = work_expire,
 		.audit = audit_expire,

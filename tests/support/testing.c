@@ -49,15 +49,15 @@ int
 test_rule(struct rl *rl, const char *name, uint32_t capacity, uint64_t window_ns,
           uint32_t granularity, bool is_hard)
 {
-	int rule = rl_define(
-		rl, &(struct rl_rule){
-			    .name = name,
-			    .algorithm = granularity > 0 ? RL_SLIDING_WINDOW : RL_FIXED_WINDOW,
-			    .capacity = capacity,
-			    .window_ns = window_ns,
-			    .granularity = granularity,
-			    .hard = is_hard,
-		    });
+	int rule = rl_define(rl, &(struct rl_rule){
+					 .name = name,
+					 .limit.algorithm = granularity > 0 ? RL_SLIDING_WINDOW
+	                                                                    : RL_FIXED_WINDOW,
+					 .limit.capacity = capacity,
+					 .limit.window_ns = window_ns,
+					 .limit.granularity = granularity,
+					 .limit.hard = is_hard,
+				 });
 
 	assert_true(rule >= 0);
 	return rule;

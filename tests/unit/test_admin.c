@@ -186,7 +186,7 @@ test_a_damaged_rule_name_is_no_name(void **state)
 	rl_close(rl);
 }
 
-/* A definer killed between its two steps: the rule is not found until another completes it. */
+/* A definer killed between its steps: the rule is not found until another completes it. */
 static void
 test_a_rule_left_half_defined(void **state)
 {
@@ -194,7 +194,7 @@ test_a_rule_left_half_defined(void **state)
 	int rule = test_rule(rl, "r", 9, RL_SECOND, 1, true);
 
 	(void)state;
-	rl->segment.rows[rule].capacity = 0;
+	memset(rl->segment.rows[rule].limits, 0, sizeof rl->segment.rows[rule].limits);
 	memset(rl->segment.rows[rule].name, 0, sizeof rl->segment.rows[rule].name);
 	assert_int_equal(rl_find(rl, "r"), -ENOENT);
 	assert_int_equal(test_rule(rl, "r", 9, RL_SECOND, 1, true), rule);
@@ -209,15 +209,16 @@ test_sweep_frees_what_the_dead_left(void **state)
 	struct rl *rl = test_private(10);
 	int rule = test_rule(rl, "r", 1, RL_SECOND, 1, true);
 	const struct rl_table *t = &rl->segment.table;
-	uint64_t key = (uint64_t)rule << RL_TAG_RULE_SHIFT | 12345;
+	uint64_t key = (uint64_t)rule << RL_TAG_LIMIT_SHIFT | 12345;
 
 	(void)state;
 	t->tags[0] = rl_tag_make(RL_TAG_TENT, 3, key);     /* a claim not finished */
 	t->tags[3] = rl_tag_make(RL_TAG_LIVE, 3, key + 1); /* claimed, not charged */
 	t->tags[5] = rl_tag_make(RL_TAG_LIVE, 3, key + 2); /* half retired */
 	t->states[5].hi = RL_STATE_DEAD | 3;
-	t->tags[6] = rl_tag_make(RL_TAG_LIVE, 3, UINT64_C(60) << RL_TAG_RULE_SHIFT); /* no rule */
-	t->tags[7] = UINT64_C(3) << RL_TAG_STATUS_SHIFT;                             /* no status */
+	t->tags[6] =
+		rl_tag_make(RL_TAG_LIVE, 3, UINT64_C(250) << RL_TAG_LIMIT_SHIFT); /* no limit */
+	t->tags[7] = UINT64_C(3) << RL_TAG_STATUS_SHIFT;                          /* no status */
 	assert_int_equal(rl_fill(rl), 5);
 	assert_int_equal(rl_sweep_at(rl, T0), 5);
 	assert_int_equal(rl_fill(rl), 0);

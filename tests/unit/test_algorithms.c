@@ -24,11 +24,11 @@ define(struct rl *rl, enum rl_algorithm algorithm, uint32_t capacity, uint64_t w
        uint32_t burst, uint32_t undelayed)
 {
 	int rule = rl_define(rl, &(struct rl_rule){.name = "r",
-	                                           .algorithm = algorithm,
-	                                           .capacity = capacity,
-	                                           .window_ns = window_ns,
-	                                           .burst = burst,
-	                                           .undelayed = undelayed});
+	                                           .limit.algorithm = algorithm,
+	                                           .limit.capacity = capacity,
+	                                           .limit.window_ns = window_ns,
+	                                           .limit.burst = burst,
+	                                           .limit.undelayed = undelayed});
 
 	assert_true(rule >= 0);
 	return rule;
@@ -66,15 +66,15 @@ test_retry_after_is_exact(void **state)
 		uint32_t burst = (uint32_t)test_below(&seed, 20);
 		uint64_t window = RL_WINDOW_MIN + test_below(&seed, 50 * RL_SECOND), now = T0;
 		struct rl_rule rule = {.name = "r",
-		                       .algorithm = algorithm,
-		                       .capacity = capacity,
-		                       .window_ns = window};
+		                       .limit.algorithm = algorithm,
+		                       .limit.capacity = capacity,
+		                       .limit.window_ns = window};
 		if (algorithm == RL_SLIDING_WINDOW) {
-			rule.granularity = 1 + (uint32_t)test_below(&seed, 64);
-			rule.hard = (int)test_below(&seed, 2);
+			rule.limit.granularity = 1 + (uint32_t)test_below(&seed, 64);
+			rule.limit.hard = (int)test_below(&seed, 2);
 		}
 		if (algorithm == RL_TOKEN_BUCKET || algorithm == RL_LEAKY_BUCKET)
-			rule.burst = burst;
+			rule.limit.burst = burst;
 		int id = rl_define(rl, &rule);
 		assert_true(id >= 0);
 		for (int i = 0; i < 100; i++) {
@@ -153,8 +153,10 @@ static void
 test_log_needs_its_ring(void **state)
 {
 	struct rl *rl = open_with_ring(10);
-	const struct rl_rule rule = {
-		.name = "r", .algorithm = RL_SLIDING_LOG, .capacity = 11, .window_ns = RL_SECOND};
+	const struct rl_rule rule = {.name = "r",
+	                             .limit.algorithm = RL_SLIDING_LOG,
+	                             .limit.capacity = 11,
+	                             .limit.window_ns = RL_SECOND};
 
 	(void)state;
 	assert_int_equal(rl_define(rl, &rule), RL_ERING);
@@ -307,7 +309,7 @@ test_quota_can_change(void **state)
 	rl_peek_at(rl, rule, "k", 1, T0, &r);
 	assert_int_equal(r.remaining, 12);
 	rl_rule_info(rl, rule, &info);
-	assert_int_equal(info.burst, 20);
+	assert_int_equal(info.limits[0].burst, 20);
 	rl_close(rl);
 }
 

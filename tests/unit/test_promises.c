@@ -9,12 +9,12 @@
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 
-/* Everything from the tags on: what decisions of other processes read. */
+/* Tags, states and rings: what decisions of other processes read. Not names, which are cold. */
 static void
 protect_counters(struct rl *rl, int protection)
 {
 	unsigned char *from = (unsigned char *)rl->segment.table.tags;
-	unsigned char *end = (unsigned char *)rl->segment.header + rl->segment.bytes;
+	unsigned char *end = rl->segment.records;
 
 	assert_int_equal(mprotect(from, (size_t)(end - from), protection), 0);
 }
@@ -109,8 +109,9 @@ test_scribbled_segment(void **state)
 			rl_reset(rl, rule, &key, sizeof key);
 			rl_rule_info(rl, rule, &info);
 			rl_find(rl, "b");
-			rl_define(rl, &(struct rl_rule){
-					      .name = "b", .capacity = 5, .window_ns = RL_SECOND});
+			rl_define(rl, &(struct rl_rule){.name = "b",
+			                                .limit.capacity = 5,
+			                                .limit.window_ns = RL_SECOND});
 			rl_stats(rl, 0, counters, RL_COUNTERS);
 			rl_lookup(rl, rule, &key, sizeof key, now, look, NULL);
 			if (i % 20 == 0) {

@@ -191,10 +191,11 @@ test_refund_of_nonsense(void **state)
 	(void)state;
 	test_rule(rl, "r", 5, RL_SECOND, 4, false);
 	for (int i = 0; i < 100000; i++) {
-		struct rl_result r = {.charge = {.tag = test_random(&seed),
-		                                 .epoch = test_random(&seed),
-		                                 .slot = (uint32_t)test_random(&seed),
-		                                 .cost = (uint32_t)test_random(&seed)}};
+		struct rl_result r = {.charges = 1,
+		                      .charge[0] = {.tag = test_random(&seed),
+		                                    .epoch = test_random(&seed),
+		                                    .slot = (uint32_t)test_random(&seed),
+		                                    .cost = (uint32_t)test_random(&seed)}};
 		assert_int_equal(rl_refund(rl, &r), 0);
 	}
 	rl_close(rl);
@@ -247,16 +248,19 @@ test_define_and_find(void **state)
 	assert_int_equal(remaining(rl, a, "k", T0), 1);
 	assert_int_equal(test_rule(rl, "a", 5, RL_SECOND, 4, false), a);
 	assert_int_equal(remaining(rl, a, "k", T0), 0);
-	/* another shape is another rule, with counters of its own, and the newest by name */
-	int wider = test_rule(rl, "a", 10, 2 * RL_SECOND, 4, false);
-	assert_int_not_equal(wider, a);
-	assert_int_equal(rl_find(rl, "a"), wider);
-	assert_int_equal(remaining(rl, wider, "k", T0), 10);
-	assert_int_equal(rl_rule_info(rl, wider, &info), 1);
+	/* another shape is another counter, of the same rule */
+	assert_int_equal(test_rule(rl, "a", 10, 2 * RL_SECOND, 4, false), a);
+	assert_int_equal(rl_find(rl, "a"), a);
+	assert_int_equal(remaining(rl, a, "k", T0), 10);
+	assert_int_equal(rl_rule_info(rl, a, &info), 1);
 	assert_string_equal(info.name, "a");
-	assert_int_equal(info.capacity, 10);
-	assert_true(info.window_ns == 2 * RL_SECOND);
-	assert_int_equal(rl_rule_info(rl, wider + 1, &info), 0);
+	assert_int_equal(info.limit_count, 1);
+	assert_int_equal(info.limits[0].capacity, 10);
+	assert_true(info.limits[0].window_ns == 2 * RL_SECOND);
+	assert_int_equal(rl_rule_info(rl, b + 1, &info), 0);
+	/* and the old shape finds the old one */
+	assert_int_equal(test_rule(rl, "a", 7, RL_SECOND, 4, false), a);
+	assert_int_equal(remaining(rl, a, "k", T0), 1);
 	rl_close(rl);
 }
 
@@ -264,7 +268,8 @@ static void
 test_rules_that_cannot_be(void **state)
 {
 	struct rl *rl;
-	const struct rl_rule good = {.name = "r", .capacity = 1, .window_ns = RL_SECOND};
+	const struct rl_rule good = {
+		.name = "r", .limit.capacity = 1, .limit.window_ns = RL_SECOND};
 	struct rl_rule r;
 
 	(void)state;
@@ -275,25 +280,27 @@ test_rules_that_cannot_be(void **state)
 	REFUSED(-EINVAL, name, "");
 	REFUSED(-EINVAL, name, "with space");
 	REFUSED(-EINVAL, name, "0123456789012345678901234567890123456789012345678901234567890123");
-	REFUSED(-EINVAL, capacity, 0);
-	REFUSED(-EINVAL, capacity, RL_CAPACITY_MAX + 1);
-	REFUSED(-EINVAL, window_ns, RL_WINDOW_MIN - 1);
-	REFUSED(-EINVAL, window_ns, RL_WINDOW_MAX + 1);
-	REFUSED(-EINVAL, granularity, 65);
-	REFUSED(-EINVAL, algorithm, (enum rl_algorithm)5);
-	REFUSED(-EINVAL, burst, 1);
-	REFUSED(-EINVAL, undelayed, 1);
-	REFUSED(RL_ERING, granularity, 9);
+	REFUSED(-EINVAL, limit.capacity, 0);
+	REFUSED(-EINVAL, limit.capacity, RL_CAPACITY_MAX + 1);
+	REFUSED(-EINVAL, limit.window_ns, RL_WINDOW_MIN - 1);
+	REFUSED(-EINVAL, limit.window_ns, RL_WINDOW_MAX + 1);
+	REFUSED(-EINVAL, limit.granularity, 65);
+	REFUSED(-EINVAL, limit.algorithm, (enum rl_algorithm)5);
+	REFUSED(-EINVAL, limit.burst, 1);
+	REFUSED(-EINVAL, limit.undelayed, 1);
+	REFUSED(RL_ERING, limit.granularity, 9);
 #undef REFUSED
 	r = good;
-	r.algorithm = RL_FIXED_WINDOW;
-	r.hard = 1;
+	r.limit.algorithm = RL_FIXED_WINDOW;
+	r.limit.hard = 1;
 	assert_int_equal(rl_define(rl, &r), -EINVAL);
 	assert_int_equal(rl_define(rl, &good), 0);
 	r = good;
-	r.granularity = 8;
-	r.capacity = RL_CAPACITY_MAX;
-	r.window_ns = RL_WINDOW_MAX;
+	r.limit.granularity = 8;
+	r.limit.capacity = RL_CAPACITY_MAX;
+	r.limit.window_ns = RL_WINDOW_MAX;
+	assert_int_equal(rl_define(rl, &r), 0);
+	r.name = "second";
 	assert_int_equal(rl_define(rl, &r), 1);
 	r.name = "third";
 	assert_int_equal(rl_define(rl, &r), -ENOSPC);

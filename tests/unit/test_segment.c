@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "handle.h"
 #include "layout.h"
 #include "testing.h"
 
@@ -298,10 +299,10 @@ test_read_only_observer(void **state)
 	assert_int_equal(rl_reset(rl, rule, "k", 1), -EROFS);
 	assert_int_equal(rl_refund(rl, &r), -EROFS);
 	assert_int_equal(rl_sweep_at(rl, UINT64_MAX), -EROFS);
-	assert_int_equal(
-		rl_define(rl,
-	                  &(struct rl_rule){.name = "x", .capacity = 1, .window_ns = RL_SECOND}),
-		-EROFS);
+	assert_int_equal(rl_define(rl, &(struct rl_rule){.name = "x",
+	                                                 .limit.capacity = 1,
+	                                                 .limit.window_ns = RL_SECOND}),
+	                 -EROFS);
 	rl_close(rl);
 }
 
@@ -314,17 +315,11 @@ test_observer_of_a_dying_slot(void **state)
 
 	(void)state;
 	make_segment();
-	int fd = open(path(), O_RDWR | O_CLOEXEC);
-	struct rl_header h;
-	assert_int_equal(pread(fd, &h, sizeof h, 0), sizeof h);
-	close(fd);
-	/* states follow tags; mark every state dead with gen 0, the gen of a first claim */
-	off_t tags = 4096 + 4096 + 4096;
-	assert_true(h.geometry.rules * sizeof(struct rl_row) <= 4096);
-	assert_true(h.geometry.rules * h.geometry.stripes * sizeof(struct rl_stat) <= 4096);
-	uint64_t hi = RL_STATE_DEAD;
-	for (uint32_t i = 0; i < h.geometry.buckets * RL_BUCKET_SLOTS; i++)
-		patch(tags + 4096 + (off_t)i * 16 + 8, &hi, sizeof hi);
+	/* mark every state dead with gen 0, the gen of a first claim */
+	assert_int_equal(rl_open(test_segment_name(), NULL, &rl), 0);
+	for (uint64_t i = 0; i < rl_segment_slots(&rl->segment); i++)
+		rl->segment.table.states[i].hi = RL_STATE_DEAD;
+	rl_close(rl);
 	assert_int_equal(
 		rl_open(test_segment_name(), &(struct rl_options){.flags = RL_OPEN_READONLY}, &rl),
 		0);
@@ -506,10 +501,10 @@ create_and_charge(void *arg, int i)
 	if (rl_open(test_segment_name(), &small, &rl) < 0)
 		return 1;
 	int rule = rl_define(rl, &(struct rl_rule){.name = "r",
-	                                           .capacity = 8,
-	                                           .window_ns = 3600 * RL_SECOND,
-	                                           .granularity = 4,
-	                                           .hard = 1});
+	                                           .limit.capacity = 8,
+	                                           .limit.window_ns = 3600 * RL_SECOND,
+	                                           .limit.granularity = 4,
+	                                           .limit.hard = 1});
 	return rule >= 0 && rl_check(rl, rule, "k", 1, 1, &r) == RL_ALLOWED ? 0 : 2;
 }
 

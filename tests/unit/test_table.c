@@ -76,7 +76,7 @@ test_claim_then_find(void **state)
 		assert_true(a.index == b.index && a.tag == b.tag);
 		assert_int_equal(rl_table_claim(&t, &p, &b), RL_CLAIM_FOUND);
 		assert_true(a.index == b.index);
-		assert_int_equal(rl_tag_rule(a.tag), 3);
+		assert_int_equal(rl_tag_limit(a.tag), 3);
 	}
 	assert_int_equal(tags_with(&t, RL_TAG_LIVE), 300);
 	assert_int_equal(tags_with(&t, RL_TAG_TENT), 0);

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ban.h"
+
+#include <errno.h>
+
+#include "handle.h"
+#include "record.h"
+
+/*
+ * word.lo  hash of scope and pattern, never 0
+ * word.hi  until, ms:44 | rule:10 | match:2 | exemption:1, exemption lowest. All ones: no end.
+ * A lifted one has until 0.
+ */
+#define EXEMPTION UINT64_C(1)
+#define MATCH_SHIFT 1
+#define RULE_SHIFT 3
+#define RULE_MASK 0x3ff
+#define UNTIL_SHIFT 13
+#define UNTIL_MAX ((UINT64_C(1) << 44) - 1)
+
+/* How far from where its hash points to an entry may stand. */
+#define STEPS_MAX 64
+#define TRIES 1000
+
+static struct rl_ban
+unpack(uint64_t hi)
+{
+	uint64_t until_ms = hi >> UNTIL_SHIFT & UNTIL_MAX;
+	int rule = (int)(hi >> RULE_SHIFT & RULE_MASK);
+
+	return (struct rl_ban){
+		.rule = rule == RULE_MASK ? RL_ANY_RULE : rule,
+		.match = (enum rl_match)(hi >> MATCH_SHIFT & 3),
+		.is_exemption = (hi & EXEMPTION) != 0,
+		.until_ns = until_ms == UNTIL_MAX ? RL_NEVER_NS : until_ms * RL_MILLISECOND,
+	};
+}
+
+static uint64_t
+pack(const struct rl_ban *b)
+{
+	uint64_t until_ms = b->until_ns / RL_MILLISECOND + (b->until_ns % RL_MILLISECOND > 0);
+
+	if (until_ms > UNTIL_MAX)
+		until_ms = UNTIL_MAX;
+	return until_ms << UNTIL_SHIFT | (uint64_t)(b->rule & RULE_MASK) << RULE_SHIFT |
+	       (uint64_t)b->match << MATCH_SHIFT | (b->is_exemption ? EXEMPTION : 0);
+}
+
+static bool
+stands(uint64_t hi, uint64_t now_ns)
+{
+	return unpack(hi).until_ns > now_ns;
+}
+
+/* The place `step` steps from home. */
+static struct rl_word16 *
+place(const struct rl_segment *s, struct rl_hash hash, unsigned step)
+{
+	uint64_t n = s->geometry.ban_slots;
+	uint64_t home = (uint64_t)(((unsigned __int128)hash.b * n) >> 64);
+
+	return &s->bans[(home + step) % n];
+}
+
+static unsigned
+steps(const struct rl_segment *s)
+{
+	return s->geometry.ban_slots < STEPS_MAX ? s->geometry.ban_slots : STEPS_MAX;
+}
+
+/* The entry of that hash, or NULL; and what it held. */
+static struct rl_word16 *
+find(const struct rl_segment *s, struct rl_hash hash, struct rl_word16 *held)
+{
+	for (unsigned step = 0; step < steps(s); step++) {
+		struct rl_word16 *at = place(s, hash, step);
+		if (!rl_atomic_load16(at, held) || held->lo == 0)
+			return NULL;
+		if (held->lo == hash.a)
+			return at;
+	}
+	return NULL;
+}
+
+bool
+rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_form *form, uint64_t now_ns,
+            struct rl_ban *ban)
+{
+	struct rl_word16 held;
+
+	if (!find(s, rl_form_hash(s, scope, form), &held) || !stands(held.hi, now_ns))
+		return false;
+	*ban = unpack(held.hi);
+	return true;
+}
+
+/* One of `lengths` and more. */
+static struct rl_lengths
+both(struct rl_lengths a, struct rl_lengths b)
+{
+	return (struct rl_lengths){
+		.text = a.text | b.text,
+		.v4 = a.v4 | b.v4,
+		.v6 = {a.v6[0] | b.v6[0], a.v6[1] | b.v6[1]},
+	};
+}
+
+bool
+rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_len,
+              const struct rl_address *address, uint64_t now_ns, struct rl_ban *ban)
+{
+	struct rl_lengths any = rl_lengths_load(&s->header->any_bans);
+	struct rl_candidates c = {.key = key, .key_len = key_len, .address = address};
+	struct rl_form form;
+
+	c.left = any;
+	if (rl_atomic_load_relaxed(&s->rows[rule].flags) & RL_ROW_BANS)
+		c.left = both(any, rl_lengths_load(&s->rows[rule].bans));
+	while (rl_candidate_next(&c, &form))
+		if (rl_ban_find(s, rl_pattern_scope(rule), &form, now_ns, ban) ||
+		    rl_ban_find(s, rl_pattern_scope(RL_ANY_RULE), &form, now_ns, ban))
+			return true;
+	return false;
+}
+
+/*
+ * Where an entry of that hash may be put: where it stands already, else the first place whose
+ * time is over, else the first that never was used. NULL: there is none.
+ */
+static struct rl_word16 *
+place_for(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns, struct rl_word16 *held)
+{
+	struct rl_word16 *over = NULL, *at = find(s, hash, held), word;
+
+	if (at)
+		return at;
+	for (unsigned step = 0; step < steps(s); step++) {
+		at = place(s, hash, step);
+		if (!rl_atomic_load16(at, &word))
+			continue;
+		if (word.lo == 0 || !stands(word.hi, now_ns)) {
+			*held = word;
+			over = at;
+			break;
+		}
+	}
+	return over;
+}
+
+static uint64_t
+index_of(const struct rl_segment *s, const struct rl_word16 *at)
+{
+	return rl_segment_slots(s) + (uint64_t)(at - s->bans);
+}
+
+/* Say where lookups will find it, before it can be found. */
+static void
+announce(const struct rl_segment *s, int rule, const struct rl_form *form)
+{
+	uint64_t *flags, old;
+
+	if (rule == RL_ANY_RULE) {
+		rl_lengths_add(&s->header->any_bans, form);
+		return;
+	}
+	rl_lengths_add(&s->rows[rule].bans, form);
+	flags = &s->rows[rule].flags;
+	do
+		old = rl_atomic_load(flags);
+	while (!(old & RL_ROW_BANS) && !rl_atomic_cas(flags, old, old | RL_ROW_BANS));
+}
+
+/*
+ * Two that set the same pattern at once may, where a time ran out in between, leave it in two
+ * places. The first is what lookups see; lift the others, so that none outlives an rl_unban().
+ */
+static void
+lift_doubles(const struct rl_segment *s, struct rl_hash hash, const struct rl_word16 *kept)
+{
+	struct rl_word16 word;
+
+	for (unsigned step = 0; step < steps(s); step++) {
+		struct rl_word16 *at = place(s, hash, step);
+		if (!rl_atomic_load16(at, &word) || word.lo == 0)
+			return;
+		if (at != kept && word.lo == hash.a && word.hi >> UNTIL_SHIFT != 0)
+			rl_atomic_cas16(at, word, (struct rl_word16){.lo = hash.a});
+	}
+}
+
+static int
+put(const struct rl_segment *s, struct rl_hash hash, const struct rl_ban *ban,
+    const struct rl_pattern *pattern, uint64_t now_ns)
+{
+	struct rl_word16 held, next = {.lo = hash.a, .hi = pack(ban)};
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		struct rl_word16 *at = place_for(s, hash, now_ns, &held);
+		if (!at)
+			return -ENOSPC;
+		if (rl_atomic_cas16(at, held, next)) {
+			struct rl_slot slot = {.index = index_of(s, at), .tag = hash.a};
+			rl_record_write(s, slot, pattern->key, pattern->key_len);
+			lift_doubles(s, hash, at);
+			return 0;
+		}
+		rl_atomic_pause();
+	}
+	return -EBUSY;
+}
+
+/* Is there such a rule, and may we write; the pattern as a form. */
+static int
+check(struct rl *rl, int rule, const struct rl_pattern *pattern, struct rl_form *form)
+{
+	int error = rl_form_of(pattern, form);
+
+	if (error < 0)
+		return error;
+	if (rule != RL_ANY_RULE && !rl_handle_has(rl, rule))
+		return -EINVAL;
+	return rl->segment.is_writable ? 0 : -EROFS;
+}
+
+static int
+set(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns, bool is_exemption)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_form form;
+	struct rl_ban ban = {.rule = rule, .is_exemption = is_exemption, .until_ns = until_ns};
+	int error = check(rl, rule, pattern, &form);
+
+	if (error < 0)
+		return error;
+	ban.match = pattern->match;
+	announce(s, rule, &form);
+	return put(s, rl_form_hash(s, rl_pattern_scope(rule), &form), &ban, pattern,
+	           rl_segment_now(s));
+}
+
+int
+rl_ban(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns)
+{
+	return set(rl, rule, pattern, until_ns, false);
+}
+
+int
+rl_allow(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns)
+{
+	return set(rl, rule, pattern, until_ns, true);
+}
+
+int
+rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_word16 held, *at;
+	struct rl_hash hash;
+	struct rl_form form;
+	int error = check(rl, rule, pattern, &form), did = 0;
+
+	if (error < 0)
+		return error;
+	hash = rl_form_hash(s, rl_pattern_scope(rule), &form);
+	for (int tries = 0; tries < TRIES; tries++) {
+		at = find(s, hash, &held);
+		if (!at || held.hi >> UNTIL_SHIFT == 0)
+			break;
+		did |= rl_atomic_cas16(at, held, (struct rl_word16){.lo = hash.a}) &&
+		       stands(held.hi, rl_segment_now(s));
+	}
+	lift_doubles(s, hash, NULL);
+	return did;
+}
+
+typedef int ban_visit_fn(const struct rl_ban_info *ban, void *arg);
+
+static int
+show(const struct rl_segment *s, const struct rl_word16 *at, uint64_t now_ns, ban_visit_fn *visit,
+     void *arg)
+{
+	struct rl_ban_info info = {0};
+	struct rl_word16 word;
+	struct rl_kept kept;
+	struct rl_ban ban;
+
+	if (!rl_atomic_load16(at, &word) || word.lo == 0 || !stands(word.hi, now_ns))
+		return 0;
+	ban = unpack(word.hi);
+	info.rule = ban.rule;
+	info.is_exemption = ban.is_exemption;
+	info.until_ns = ban.until_ns;
+	info.pattern.match = ban.match;
+	if (rl_record_read(s, (struct rl_slot){.index = index_of(s, at), .tag = word.lo}, &kept)) {
+		info.pattern.key = kept.bytes;
+		info.pattern.key_len = kept.kept;
+		info.key_len = kept.key_len;
+	}
+	return visit(&info, arg);
+}
+
+int
+rl_bans_walk(struct rl *rl, uint64_t now_ns, ban_visit_fn *visit, void *arg)
+{
+	const struct rl_segment *s = &rl->segment;
+	int result = 0;
+
+	for (uint32_t i = 0; i < s->geometry.ban_slots && result == 0; i++)
+		result = show(s, &s->bans[i], now_ns, visit, arg);
+	return result;
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A configuration is put into force all at once: written whole into the half that nobody reads
+ * (see enum rl_half), then `generation` is one more. Configurers take turns by a lock that the
+ * kernel drops with its holder; one that dies half way leaves a half that the next writes anew.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "handle.h"
+#include "override.h"
+#include "rl_admin.h"
+
+#define LOCK_TRIES 500 /* of 10 ms */
+
+/* One rl_configure(). */
+struct job {
+	struct rl *rl;
+	const struct rl_segment *s;
+	const struct rl_config_rule *rules;
+	size_t count;
+	uint64_t generation; /* in force while we work */
+	unsigned half;       /* where we write */
+	struct rl_config_outcome *outcome;
+};
+
+static int
+fault(struct job *j, size_t rule, size_t override, int error)
+{
+	j->outcome->rule = rule;
+	j->outcome->override = override;
+	return error;
+}
+
+/* Checks that need no look at the segment's rows. */
+
+static int
+compare_names(const void *a, const void *b)
+{
+	const struct rl_config_rule *const *x = a, *const *y = b;
+	int order = strcmp((*x)->rule.name, (*y)->rule.name);
+
+	return order != 0 ? order : *x < *y ? -1 : 1;
+}
+
+/* The later one of two of the same name is at fault. */
+static int
+check_names(struct job *j)
+{
+	const struct rl_config_rule **sorted = calloc(j->count + 1, sizeof *sorted);
+	int error = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < j->count; i++)
+		sorted[i] = &j->rules[i];
+	qsort(sorted, j->count, sizeof *sorted, compare_names);
+	for (size_t i = 1; i < j->count && error == 0; i++)
+		if (strcmp(sorted[i - 1]->rule.name, sorted[i]->rule.name) == 0)
+			error = fault(j, (size_t)(sorted[i] - j->rules), sorted[i]->override_count,
+			              -EINVAL);
+	free(sorted);
+	return error;
+}
+
+static int
+check_override(const struct job *j, const struct rl_config_rule *rule, const struct rl_override *o)
+{
+	unsigned limits = (unsigned)rule->rule.more_count + 1;
+	struct rl_form form;
+	int error = rl_form_of(&o->pattern, &form);
+
+	if (error < 0 || (unsigned)o->kind > RL_OVERRIDE_UNLIMITED)
+		return error < 0 ? error : -EINVAL;
+	for (unsigned i = 0; o->kind == RL_OVERRIDE_CAPACITY && i < RL_LIMITS_MAX; i++) {
+		if (o->capacity[i] > RL_CAPACITY_MAX || (i >= limits && o->capacity[i] > 0))
+			return -EINVAL;
+		if (i < limits && rl_rules_limit(&rule->rule, i).algorithm == RL_SLIDING_LOG &&
+		    o->capacity[i] > j->s->geometry.ring)
+			return RL_ERING;
+	}
+	return rl_override_slots(o, limits) > 0 ? 0 : -EINVAL;
+}
+
+static int
+check_rule(struct job *j, size_t i, uint64_t *slots)
+{
+	const struct rl_config_rule *rule = &j->rules[i];
+	size_t limit;
+	int error = rl_rules_check(j->s, &rule->rule, &limit);
+
+	if (error < 0)
+		return fault(j, i, rule->override_count, error);
+	for (size_t o = 0; o < rule->override_count; o++) {
+		error = check_override(j, rule, &rule->overrides[o]);
+		if (error < 0)
+			return fault(j, i, o, error);
+		*slots +=
+			rl_override_slots(&rule->overrides[o], (unsigned)rule->rule.more_count + 1);
+	}
+	return 0;
+}
+
+static int
+check_all(struct job *j)
+{
+	uint64_t slots = 0, room = j->s->geometry.override_slots / RL_SLOTS_PER_ENTRY;
+	int error = 0;
+
+	for (size_t i = 0; i < j->count && error == 0; i++)
+		error = check_rule(j, i, &slots);
+	if (error == 0)
+		error = check_names(j);
+	if (error == 0 && slots > room) {
+		j->outcome->needed = slots;
+		error = -ENOSPC;
+	}
+	return error;
+}
+
+/* What a rule becomes, against what it is. */
+
+/* The rule's limits as they are in force, or none. */
+static enum rl_half
+current(const struct job *j, int id, struct rl_refs *refs)
+{
+	refs->count = 0;
+	return id < 0 ? RL_HALVES : rl_rules_in_force(j->s, id, j->generation, refs);
+}
+
+static bool
+has_ref(const struct rl_refs *refs, int limit)
+{
+	for (unsigned i = 0; i < refs->count; i++)
+		if (refs->limit[i] == limit)
+			return true;
+	return false;
+}
+
+static unsigned
+effect_on_limits(const struct job *j, const struct rl_rule *rule, enum rl_half half,
+                 const struct rl_refs *was, const struct rl_refs *is)
+{
+	unsigned effect = 0;
+
+	for (unsigned i = 0; i < is->count; i++) {
+		struct rl_limit l = rl_rules_limit(rule, i);
+		struct rl_word16 next = rl_quota_pack(&l), now;
+
+		if (is->limit[i] < 0 || !has_ref(was, is->limit[i])) {
+			effect |= RL_EFFECT_ANEW;
+			continue;
+		}
+		now = j->s->limits[is->limit[i]].quota[half];
+		if (!rl_word16_equal(now, next))
+			effect |= RL_EFFECT_CHANGED;
+	}
+	for (unsigned i = 0; i < was->count; i++)
+		if (!has_ref(is, was->limit[i]))
+			effect |= RL_EFFECT_DROPPED;
+	if (effect == 0 && !rl_word16_equal(rl_refs_pack(was), rl_refs_pack(is)))
+		effect |= RL_EFFECT_CHANGED; /* their order */
+	return effect;
+}
+
+/* Does the override stand as it is in the half in force? */
+static bool
+stands(const struct job *j, int id, const struct rl_override *o)
+{
+	struct rl_override_found found;
+	struct rl_form form;
+
+	rl_form_of(&o->pattern, &form);
+	if (!rl_override_find(j->s, (unsigned)(j->generation % 2),
+	                      rl_form_hash(j->s, rl_pattern_scope(id), &form), &found))
+		return false;
+	return found.kind == o->kind &&
+	       (o->kind != RL_OVERRIDE_CAPACITY ||
+	        memcmp(found.capacity, o->capacity, sizeof found.capacity) == 0);
+}
+
+static bool
+has_same_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
+{
+	if (rl_atomic_load(&j->s->rows[id].override_count[j->generation % 2]) !=
+	    rule->override_count)
+		return false;
+	for (size_t o = 0; o < rule->override_count; o++)
+		if (!stands(j, id, &rule->overrides[o]))
+			return false;
+	return true;
+}
+
+static unsigned
+effect_of(const struct job *j, const struct rl_config_rule *rule)
+{
+	int id = rl_rules_seek(j->s, rule->rule.name);
+	struct rl_refs was, is;
+	enum rl_half half = current(j, id, &was);
+	unsigned effect;
+
+	if (half == RL_HALVES)
+		return RL_EFFECT_NEW;
+	rl_rules_limits(j->s, id, &rule->rule, false, &is);
+	effect = effect_on_limits(j, &rule->rule, half, &was, &is);
+	if (half == RL_OWN)
+		return effect | RL_EFFECT_ADOPTED |
+		       (rule->override_count > 0 ? RL_EFFECT_OVERRIDES : 0u);
+	return effect | (has_same_overrides(j, id, rule) ? 0u : RL_EFFECT_OVERRIDES);
+}
+
+/* How many rules were configured, and are not among the new ones. */
+static unsigned
+count_removed(const struct job *j)
+{
+	unsigned configured = 0;
+	struct rl_refs refs;
+
+	for (uint32_t id = 0; id < j->s->geometry.rules; id++)
+		configured += current(j, (int)id, &refs) < RL_OWN;
+	for (size_t i = 0; i < j->count; i++)
+		configured -=
+			current(j, rl_rules_seek(j->s, j->rules[i].rule.name), &refs) < RL_OWN;
+	return configured;
+}
+
+static void
+tell_effects(struct job *j, unsigned *effects)
+{
+	j->outcome->removed = count_removed(j);
+	j->outcome->is_changed = j->outcome->removed > 0;
+	for (size_t i = 0; i < j->count; i++) {
+		unsigned effect = effect_of(j, &j->rules[i]);
+		j->outcome->is_changed |= effect != 0;
+		if (effects)
+			effects[i] = effect;
+	}
+}
+
+/* Writing the other half. */
+
+static void
+clear_lengths(struct rl_lengths *l)
+{
+	rl_atomic_store(&l->text, 0);
+	rl_atomic_store(&l->v4, 0);
+	rl_atomic_store(&l->v6[0], 0);
+	rl_atomic_store(&l->v6[1], 0);
+}
+
+static void
+set_flag(uint64_t *flags, uint64_t flag, bool is_set)
+{
+	uint64_t old;
+
+	do
+		old = rl_atomic_load(flags);
+	while (!rl_atomic_cas(flags, old, is_set ? old | flag : old & ~flag));
+}
+
+static void
+clear_half(const struct job *j)
+{
+	const struct rl_refs none = {0};
+
+	for (uint32_t id = 0; id < j->s->geometry.rules; id++) {
+		struct rl_row *row = &j->s->rows[id];
+		rl_rules_set_refs(j->s, (int)id, (enum rl_half)j->half, &none);
+		set_flag(&row->flags, (uint64_t)RL_ROW_OVERRIDES << j->half, false);
+		clear_lengths(&row->overrides[j->half]);
+		rl_atomic_store(&row->override_count[j->half], 0);
+	}
+	rl_override_clear(j->s, j->half);
+}
+
+static int
+write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
+{
+	struct rl_row *row = &j->s->rows[id];
+	struct rl_override_found found;
+	struct rl_form form;
+
+	for (size_t o = 0; o < rule->override_count; o++) {
+		const struct rl_override *override = &rule->overrides[o];
+		struct rl_hash hash;
+
+		rl_form_of(&override->pattern, &form);
+		hash = rl_form_hash(j->s, rl_pattern_scope(id), &form);
+		if (rl_override_find(j->s, j->half, hash, &found)) {
+			j->outcome->override = o; /* the same pattern twice */
+			return -EINVAL;
+		}
+		rl_lengths_add(&row->overrides[j->half], &form);
+		if (!rl_override_put(j->s, j->half, hash, override,
+		                     (unsigned)rule->rule.more_count + 1))
+			return -ENOSPC;
+	}
+	rl_atomic_store(&row->override_count[j->half], rule->override_count);
+	set_flag(&row->flags, (uint64_t)RL_ROW_OVERRIDES << j->half, rule->override_count > 0);
+	return 0;
+}
+
+static int
+write_rule(struct job *j, size_t i)
+{
+	const struct rl_config_rule *rule = &j->rules[i];
+	int id = rl_rules_append(j->s, rule->rule.name), error;
+	struct rl_refs refs;
+
+	if (id < 0) {
+		j->outcome->needed = j->count;
+		return fault(j, i, rule->override_count, id);
+	}
+	error = rl_rules_limits(j->s, id, &rule->rule, true, &refs);
+	if (error < 0)
+		return fault(j, i, rule->override_count, error);
+	for (unsigned n = 0; n < refs.count; n++) {
+		struct rl_limit l = rl_rules_limit(&rule->rule, n);
+		rl_rules_set_quota(j->s, refs.limit[n], (enum rl_half)j->half, &l);
+	}
+	rl_rules_set_refs(j->s, id, (enum rl_half)j->half, &refs);
+	j->outcome->rule = i;
+	j->outcome->override = rule->override_count;
+	return write_overrides(j, id, rule);
+}
+
+static int
+write_half(struct job *j)
+{
+	int error = 0;
+
+	rl_atomic_fence(); /* not before the generation in force was: partner as below */
+	clear_half(j);
+	for (size_t i = 0; i < j->count && error == 0; i++)
+		error = write_rule(j, i);
+	return error;
+}
+
+/* The lock is on the file's second byte. A descriptor to close, -1 for a private segment. */
+static int
+take_lock(const struct rl *rl, int *fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1};
+	const struct timespec pause = {.tv_nsec = 10000000};
+
+	*fd = -1;
+	if (rl->name[0] == '\0')
+		return 0;
+	*fd = rl_segment_reopen(&rl->segment, rl->name);
+	if (*fd < 0)
+		return *fd;
+	for (int tries = 0; tries < LOCK_TRIES; tries++) {
+		if (fcntl(*fd, F_OFD_SETLK, &lock) == 0)
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	close(*fd);
+	return -EBUSY;
+}
+
+static int
+configure_locked(struct job *j, unsigned flags, unsigned *effects)
+{
+	uint64_t *generation = &j->s->header->generation;
+	int error;
+
+	j->generation = rl_atomic_load(generation);
+	j->half = (unsigned)((j->generation + 1) % 2);
+	j->outcome->generation = j->generation;
+	tell_effects(j, effects);
+	if (flags & RL_CONFIGURE_DRY)
+		return 0;
+	if (!j->outcome->is_changed)
+		return 0;
+	error = write_half(j);
+	if (error < 0)
+		return error;
+	j->outcome->rule = j->count;
+	rl_atomic_fence(); /* all of the half before its generation: partner in rl_terms_load() */
+	rl_atomic_store(generation, j->generation + 1);
+	j->outcome->generation = j->generation + 1;
+	return 0;
+}
+
+int
+rl_configure(struct rl *rl, const struct rl_config_rule *rules, size_t count, unsigned flags,
+             unsigned *effects, struct rl_config_outcome *outcome)
+{
+	struct rl_config_outcome unused;
+	struct job j = {.rl = rl,
+	                .s = &rl->segment,
+	                .rules = rules,
+	                .count = count,
+	                .outcome = outcome ? outcome : &unused};
+	int error, fd;
+
+	*j.outcome = (struct rl_config_outcome){.rule = count};
+	if ((flags & ~(unsigned)RL_CONFIGURE_DRY) || (!rules && count > 0))
+		return -EINVAL;
+	error = check_all(&j);
+	if (error == 0 && !rl->segment.is_writable && !(flags & RL_CONFIGURE_DRY))
+		error = -EROFS;
+	if (error < 0)
+		return error;
+	if (flags & RL_CONFIGURE_DRY)
+		return configure_locked(&j, flags, effects);
+	error = take_lock(rl, &fd);
+	if (error < 0)
+		return error;
+	error = configure_locked(&j, flags, effects);
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
+
+int
+rl_override_info(struct rl *rl, int rule, const struct rl_pattern *pattern,
+                 struct rl_override *override)
+{
+	const struct rl_segment *s = &rl->segment;
+	unsigned half = (unsigned)(rl_atomic_load(&s->header->generation) % 2);
+	struct rl_override_found found;
+	struct rl_form form;
+
+	if (!rl_handle_has(rl, rule) || rl_form_of(pattern, &form) < 0)
+		return -EINVAL;
+	if (!(rl_atomic_load(&s->rows[rule].flags) & (uint64_t)RL_ROW_OVERRIDES << half) ||
+	    !rl_override_find(s, half, rl_form_hash(s, rl_pattern_scope(rule), &form), &found))
+		return 0;
+	*override = (struct rl_override){.pattern = *pattern, .kind = found.kind};
+	memcpy(override->capacity, found.capacity, sizeof found.capacity);
+	return 1;
+}
+
+uint64_t
+rl_override_count(struct rl *rl, int rule)
+{
+	const struct rl_segment *s = &rl->segment;
+	unsigned half = (unsigned)(rl_atomic_load(&s->header->generation) % 2);
+
+	return rl_handle_has(rl, rule) ? rl_atomic_load(&s->rows[rule].override_count[half]) : 0;
+}

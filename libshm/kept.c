@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kept.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "request.h"
+#include "terms.h"
+
+/* Only the limits of that prefix. */
+static void
+keep_prefix(struct rl_terms *t, unsigned prefix)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < t->count; i++) {
+		const struct rl_compiled *limit = t->limit[i];
+		if ((t->address.bits == 32 ? limit->prefix_v4 : limit->prefix_v6) != prefix)
+			continue;
+		t->limit[kept] = limit;
+		t->id[kept] = t->id[i];
+		t->index[kept] = t->index[i];
+		t->quota[kept] = t->quota[i];
+		kept++;
+	}
+	t->count = kept;
+}
+
+/* The terms of a network as the limits of a rule with prefixes count it. */
+static int
+load_network(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_terms *t)
+{
+	const char *slash = memchr(key, '/', key_len);
+	struct rl_address address;
+	unsigned prefix;
+	int error;
+
+	if (!slash || !rl_network_parse(key, key_len, &address, &prefix))
+		return RL_EADDRESS;
+	error = rl_terms_load(rl, rule, key, (size_t)(slash - (const char *)key), t);
+	if (error == 0)
+		keep_prefix(t, prefix);
+	return error;
+}
+
+int
+rl_kept_requests(struct rl *rl, int rule, const void *key, size_t key_len,
+                 struct rl_request requests[static RL_LIMITS_MAX])
+{
+	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
+	struct rl_terms t;
+	int error;
+
+	if (!rl_handle_has(rl, rule) || !key || key_len == 0 || key_len > RL_KEY_MAX)
+		return -EINVAL;
+	error = rl_terms_load(rl, rule, key, key_len, &t);
+	if (error == RL_EADDRESS)
+		error = load_network(rl, rule, key, key_len, &t);
+	if (error < 0)
+		return error;
+	for (unsigned i = 0; i < t.count; i++)
+		rl_request_fill(rl, &item, &t, i, 0, &requests[i]);
+	return (int)t.count;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_SHAPE_H
+#define RL_SHAPE_H
+
+/*
+ * A limit as rl.h has it, and as the segment keeps it: a shape word, which never changes, and a
+ * quota of 16 bytes, which may. Pure.
+ */
+
+#include <stdbool.h>
+
+#include "limiter.h"
+
+/* 0 if that limit can be, in a segment with `ring` entries a key; -EINVAL or RL_ERING. */
+int rl_shape_check(const struct rl_limit *limit, uint32_t ring);
+
+/* The same limit with what a 0 stands for filled in. */
+struct rl_limit rl_shape_complete(const struct rl_limit *limit);
+
+uint64_t rl_shape_pack(const struct rl_limit *complete);
+
+/* The limiter of a shape, or false for one that cannot be. Bits of prefixes are not in it. */
+bool rl_shape_unpack(uint64_t shape, uint32_t ring, struct rl_limiter *limiter);
+
+struct rl_word16 rl_quota_pack(const struct rl_limit *complete);
+
+/* Within bounds, whatever the bytes say. */
+static inline struct rl_quota
+rl_quota_unpack(struct rl_word16 word)
+{
+	const uint32_t mask = RL_CAPACITY_MAX;
+	uint32_t capacity = (uint32_t)word.lo & mask;
+	uint32_t burst = (uint32_t)(word.lo >> 28) & mask;
+	uint32_t undelayed = (uint32_t)word.hi & mask;
+
+	return (struct rl_quota){
+		.capacity = capacity > 0 ? capacity : 1,
+		.burst = burst < mask ? burst : mask - 1,
+		.undelayed = undelayed,
+		.is_shadow = (word.lo >> 56 & 1) != 0,
+	};
+}
+
+#endif

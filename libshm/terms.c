@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Terms are read from one half of the configuration (see enum rl_half), and hold if `generation`
+ * is the same before and after: the half of generation g is written again only when g + 1 is in
+ * force already.
+ */
+#include "terms.h"
+
+#include <errno.h>
+
+#define TRIES 1000
+
+int
+rl_terms_set_capacity(const struct rl_limiter *l, uint32_t capacity, struct rl_quota *q)
+{
+	if (l->algorithm == RL_SLIDING_LOG && capacity > l->ring_entries)
+		return RL_ERING;
+	q->capacity = capacity;
+	if (l->algorithm == RL_TOKEN_BUCKET)
+		q->burst = capacity < RL_CAPACITY_MAX ? capacity : RL_CAPACITY_MAX - 1;
+	return 0;
+}
+
+/* Does the limit count a key with that address? */
+static bool
+counts(const struct rl_compiled *limit, const struct rl_terms *t)
+{
+	if (!limit->has_prefix)
+		return true;
+	return (t->address.bits == 32 ? limit->prefix_v4 : limit->prefix_v6) > 0;
+}
+
+static int
+load_limits(struct rl *rl, const struct rl_refs *refs, enum rl_half half, const void *key,
+            size_t key_len, struct rl_terms *t)
+{
+	t->count = 0;
+	t->has_address = false;
+	for (unsigned i = 0; i < refs->count; i++) {
+		const struct rl_compiled *limit = rl_handle_limit(rl, refs->limit[i]);
+
+		if (!limit)
+			return rl_handle_no_limit(rl, refs->limit[i]);
+		if (limit->has_prefix && key_len > 0 && !t->has_address) {
+			t->has_address = rl_address_parse(key, key_len, &t->address);
+			if (!t->has_address)
+				return RL_EADDRESS;
+		}
+		if (key_len > 0 && !counts(limit, t))
+			continue;
+		t->limit[t->count] = limit;
+		t->id[t->count] = refs->limit[i];
+		t->index[t->count] = i;
+		t->quota[t->count] = rl_rules_quota(limit->row, half);
+		t->count++;
+	}
+	return 0;
+}
+
+static void
+apply(const struct rl_override_found *found, struct rl_terms *t)
+{
+	t->has_override = true;
+	t->kind = found->kind;
+	if (found->kind != RL_OVERRIDE_CAPACITY)
+		return;
+	for (unsigned i = 0; i < t->count; i++) {
+		uint32_t capacity = found->capacity[t->index[i]];
+		if (capacity > 0) /* one beyond the ring was refused by who configured */
+			rl_terms_set_capacity(&t->limit[i]->limiter, capacity, &t->quota[i]);
+	}
+}
+
+static void
+load_override(const struct rl_segment *s, int rule, unsigned half, const void *key, size_t key_len,
+              struct rl_terms *t)
+{
+	struct rl_candidates c = {.key = key, .key_len = key_len};
+	struct rl_override_found found;
+	struct rl_form form;
+
+	c.left = rl_lengths_load(&s->rows[rule].overrides[half]);
+	if (!t->has_address && rl_lengths_have_networks(&c.left))
+		t->has_address = rl_address_parse(key, key_len, &t->address);
+	c.address = t->has_address ? &t->address : NULL;
+	while (rl_candidate_next(&c, &form)) {
+		struct rl_hash hash = rl_form_hash(s, rl_pattern_scope(rule), &form);
+		if (rl_override_find(s, half, hash, &found)) {
+			apply(&found, t);
+			return;
+		}
+	}
+}
+
+/* As of generation `g`, if that is still in force at the end. */
+static int
+load_at(struct rl *rl, int rule, uint64_t g, const void *key, size_t key_len, struct rl_terms *t)
+{
+	const struct rl_segment *s = &rl->segment;
+	enum rl_half half;
+	struct rl_refs refs;
+	int error;
+
+	half = rl_rules_in_force(s, rule, g, &refs);
+	t->is_removed = half == RL_HALVES;
+	t->has_override = false;
+	error = load_limits(rl, &refs, half, key, key_len, t);
+	if (error == 0 && half < RL_OWN && key_len > 0 &&
+	    (rl_atomic_load(&s->rows[rule].flags) & (uint64_t)RL_ROW_OVERRIDES << half))
+		load_override(s, rule, half, key, key_len, t);
+	return error;
+}
+
+int
+rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_terms *t)
+{
+	const uint64_t *generation = &rl->segment.header->generation;
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		uint64_t g = rl_atomic_load(generation);
+		int error = load_at(rl, rule, g, key, key_len, t);
+
+		rl_atomic_fence();
+		if (rl_atomic_load(generation) == g)
+			return error;
+	}
+	return -EBUSY;
+}
+
+bool
+rl_terms_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota, unsigned *index)
+{
+	const uint64_t *generation = &s->header->generation;
+	int rule = rl_rules_of_limit(s, limit);
+	struct rl_refs refs;
+
+	for (int tries = 0; rule >= 0 && tries < TRIES; tries++) {
+		uint64_t g = rl_atomic_load(generation);
+		enum rl_half half = rl_rules_in_force(s, rule, g, &refs);
+
+		for (*index = 0; *index < refs.count && refs.limit[*index] != limit; ++*index)
+			;
+		if (*index < refs.count)
+			*quota = rl_rules_quota(&s->limits[limit], half);
+		rl_atomic_fence();
+		if (rl_atomic_load(generation) == g)
+			return *index < refs.count;
+	}
+	*index = 0; /* in force, for all one can tell while it changes all the time */
+	if (rule >= 0)
+		*quota = rl_rules_quota(&s->limits[limit], RL_OWN);
+	return rule >= 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_TERMS_H
+#define RL_TERMS_H
+
+/* The terms a key is limited on: its rule's limits, and what the configuration says of the key. */
+
+#include "handle.h"
+#include "override.h"
+
+struct rl_terms {
+	unsigned count; /* 0: the rule has no limits, or none of them counts this key */
+	bool is_removed;
+	const struct rl_compiled *limit[RL_LIMITS_MAX];
+	int id[RL_LIMITS_MAX];         /* of the limit's row */
+	unsigned index[RL_LIMITS_MAX]; /* of the limit in its rule */
+	struct rl_quota quota[RL_LIMITS_MAX];
+	bool has_override;
+	enum rl_override_kind kind; /* with an override */
+	bool has_address;
+	struct rl_address address; /* the key's */
+};
+
+/*
+ * The terms of `key` under a rule that there is, of one generation of the configuration.
+ * 0, or RL_EADDRESS, -ENOMEM, -EBUSY. A key of no length gets the rule's limits.
+ */
+int rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_terms *terms);
+
+/* A capacity in place of the limit's own; a token bucket's burst goes with it. 0 or RL_ERING. */
+int rl_terms_set_capacity(const struct rl_limiter *limiter, uint32_t capacity,
+                          struct rl_quota *quota);
+
+/* What a limit admits now, and its place in its rule; false if it is in force no more. */
+bool rl_terms_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota,
+                       unsigned *index);
+
+#endif
