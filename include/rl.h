@@ -43,9 +43,11 @@
  *   `on_full` of the segment decides, and a counter counts it. A request that is
  *   answered without a place has -ENOSPC in `error`. Remedy: more `keys`.
  * - Clock: CLOCK_BOOTTIME, shifted once, at creation, to Unix time. Windows align
- *   to the wall clock, and no later step of the wall clock moves them. A `now`
- *   earlier than the key's newest request counts as if it came with that one;
- *   a `now` ahead of the others' moves the key ahead for all of them and may find
+ *   to the wall clock, and no later step of the wall clock moves them; a suspended
+ *   machine's time counts as passed. A `now` earlier than the key's newest admitted
+ *   request, as of a process that was stopped or whose own clock stepped back, is
+ *   decided as if it came with that one, or more strictly, and never takes a counter
+ *   back. A `now` ahead of the others' moves the key ahead for all of them and may find
  *   other keys' counters expired, so pass rl_now() or your own clock on the same
  *   scale, never another unit.
  *   CLOCK_BOOTTIME differs between time namespaces: share a segment across them
@@ -315,8 +317,9 @@ enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_
                            uint64_t now_ns, struct rl_result *result);
 
 /*
- * One limit of one request: a key under a rule. `capacity` other than 0 is used in place of
- * the rule's, for a customer's tier (token_bucket: as its burst, too); the counter is the same.
+ * One rule of one request: a key under it. `capacity` other than 0 is used in place of that of
+ * the rule's first limit, for a customer's tier (token_bucket: as its burst, too); the counter
+ * is the same. A key that the configuration gives a capacity of its own keeps that.
  */
 struct rl_item {
 	int rule;
@@ -383,14 +386,19 @@ enum rl_verdict rl_reserve_at(struct rl *rl, const struct rl_item *item, uint64_
  * Give back what the check that filled `result` charged. It counts only while the
  * sub-bucket it was charged to is the key's current one (sliding_log: while it is the
  * newest time; buckets: until it would have come back anyway); later it is ignored, which
- * errs on the safe side. The charge is taken out of `result`, so that a second call
- * does nothing; a copy of it is another charge. 1 given back, 0 ignored, -EROFS.
+ * errs on the safe side. Of several limits, each gives back for itself. The charges are taken
+ * out of `result`, so that a second call does nothing; a copy of it is another charge.
+ * 1 given back, 0 ignored, -EROFS.
  */
 int rl_refund(struct rl *rl, struct rl_result *result);
 int rl_refund_at(struct rl *rl, struct rl_result *result, uint64_t now_ns);
 
-/* Forget what a key has used under a rule. 1 forgotten, 0 there was nothing,
- * -EINVAL, -EROFS; -EBUSY should others change it faster than it can be removed. */
+/*
+ * Forget what a key has used under all limits of a rule. Under a rule with prefixes that is what
+ * its networks have used, too; "192.0.2.0/24" forgets that network alone. 1 forgotten, 0 there
+ * was nothing, -EINVAL, RL_EADDRESS, -EROFS; -EBUSY should others change it faster than it can
+ * be removed.
+ */
 int rl_reset(struct rl *rl, int rule, const void *key, size_t key_len);
 
 /* Whose requests: one key, or many. */
@@ -414,8 +422,9 @@ struct rl_pattern {
  * rule, with RL_BY_BAN and an exact retry_after_ns; an exemption is allowed, uncharged, with
  * RL_BY_EXEMPTION. A second one for the same pattern and rule replaces the first.
  *
- * Where several match: a key before networks and prefixes, of those the longest; of equals,
- * the one for the rule before RL_ANY_RULE, and that before the configuration's overrides.
+ * Where several match, the first of these holds: the key itself, the longest network, the longest
+ * prefix; of equals, the one for the rule before RL_ANY_RULE. Any of them holds before what the
+ * configuration's overrides say.
  *
  * 0, or: -EINVAL a pattern or rule that cannot be; -ENOSPC as many stand as the segment has
  * `bans` for; -EROFS. rl_unban(): 1 lifted, 0 there was none.
