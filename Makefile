@@ -26,7 +26,7 @@ NEED_CHECK := $(NEED_DEMO) libcmocka-dev bats spin clang clang-format libclang-r
 
 MACHINE  := $(shell $(CC) -dumpmachine)
 RL_FLAGS := -std=c11 -D_GNU_SOURCE -fPIC -Wall -Wextra -Wshadow -Wconversion \
-            -Wstrict-prototypes -Werror -MMD -MP $(if $(filter x86_64%,$(MACHINE)),-mcx16)
+            -Wstrict-prototypes -Werror -fvisibility=hidden -MMD -MP $(if $(filter x86_64%,$(MACHINE)),-mcx16)
 C11      := -DRL_ATOMIC_C11
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 

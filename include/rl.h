@@ -66,6 +66,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 struct rl; /* a segment that this process has open */
 
@@ -436,6 +437,7 @@ int rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern);
 /* What an error number means, in a few words; never NULL. */
 const char *rl_strerror(int error);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -14,6 +14,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /*
  * A segment of this process alone, in anonymous memory: for replaying traffic and
@@ -283,6 +284,7 @@ int rl_override_info(struct rl *rl, int rule, const struct rl_pattern *pattern,
 /* How many overrides the configuration has for the rule. */
 uint64_t rl_override_count(struct rl *rl, int rule);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -56,6 +56,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 #define RL_HTTP_SECONDS_SIZE 12                       /* digits of any number of seconds, NUL */
 #define RL_HTTP_INTEGER_MAX UINT64_C(999999999999999) /* 15 digits, RFC 9651 */
@@ -150,6 +151,7 @@ struct rl_http_triple {
 int rl_http_x_ratelimit(const struct rl_result *result, enum rl_http_reset reset, uint64_t now_ns,
                         struct rl_http_triple *to);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
