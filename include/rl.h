@@ -123,7 +123,7 @@ struct rl_options {
 	uint32_t keys; /* live keys to hold, 1..1,500,000,000; default 24,576 */
 	uint32_t ring; /* entries kept per key, 1..4096; default 64: bounds granularity and logs */
 	uint32_t key_bytes; /* bytes of each key kept for people, 1..4096; default 48 */
-	uint32_t rules; /* rules to hold, 1..1023; default 64; of limits, four times that or 1023 */
+	uint32_t rules; /* to hold, 1..1023; default 64; of limits, 16 times that, at most 1023 */
 	uint32_t overrides; /* per-key settings to hold, up to 100,000,000; default 1024 */
 	uint32_t bans;      /* bans and exemptions to hold, up to 1,000,000; default 1024 */
 	enum rl_on_full on_full;

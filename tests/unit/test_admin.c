@@ -217,8 +217,8 @@ test_sweep_frees_what_the_dead_left(void **state)
 	t->tags[5] = rl_tag_make(RL_TAG_LIVE, 3, key + 2); /* half retired */
 	t->states[5].hi = RL_STATE_DEAD | 3;
 	t->tags[6] =
-		rl_tag_make(RL_TAG_LIVE, 3, UINT64_C(250) << RL_TAG_LIMIT_SHIFT); /* no limit */
-	t->tags[7] = UINT64_C(3) << RL_TAG_STATUS_SHIFT;                          /* no status */
+		rl_tag_make(RL_TAG_LIVE, 3, UINT64_C(1020) << RL_TAG_LIMIT_SHIFT); /* no limit */
+	t->tags[7] = UINT64_C(3) << RL_TAG_STATUS_SHIFT;                           /* no status */
 	assert_int_equal(rl_fill(rl), 5);
 	assert_int_equal(rl_sweep_at(rl, T0), 5);
 	assert_int_equal(rl_fill(rl), 0);

@@ -92,7 +92,7 @@ test_allow(void **state)
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(check(rl, rule, 100, 1, T0, &r), RL_ALLOWED);
 		assert_int_equal(r.error, -ENOSPC);
-		assert_int_equal(r.charge[0].cost, 0);
+		assert_int_equal(r.charges, 0);
 		assert_int_equal(rl_refund(rl, &r), 0);
 	}
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_full_allowed), 20);

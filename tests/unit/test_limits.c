@@ -268,7 +268,7 @@ test_room_for_limits(void **state)
 	(void)state;
 	assert_int_equal(rl_open_private(&(struct rl_options){.keys = 10, .rules = 2}, &rl), 0);
 	rl_info(rl, &info);
-	assert_int_equal(info.limits, 8);
+	assert_int_equal(info.limits, 32);
 	for (unsigned i = 0; i < info.limits; i++) {
 		rule.limit.window_ns = (i + 1) * RL_SECOND;
 		assert_int_equal(rl_define(rl, &rule), 0);
