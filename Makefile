@@ -32,11 +32,12 @@ SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 
 LIB_SRC   := $(wildcard libshm/*.c)
 RLCTL_SRC := $(wildcard rlctl/*.c)
+CONF_SRC  := $(wildcard config/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
 SCHEDULES := race/test_schedules
 RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/race/test_*.c)))
 SUPPORT   := $(wildcard tests/support/*.c)
-SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] examples/*.[ch] tests/*/*.[ch])
+SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
 .PHONY: all demo check torture bench accuracy format clean help check-format \
         check-headers check-exports
@@ -47,12 +48,17 @@ all: build/librl.a build/librl.so.0 build/rlctl
 help:
 	@sed -n '/^#   make/p; /^# demo/,/^$$/p' Makefile | cut -c3-
 
+# What a source may include: the library its own, tools and their configuration the public
+# headers alone, tests everything.
+dirs = -Iinclude $(if $(filter rlctl/% config/% tests/%,$(1)),-Iconfig) \
+       $(if $(filter tests/%,$(1)),-Ilibshm -Itests/support)
+
 # One set of rules for each way to build: $(1) directory, $(2) compiler, $(3) flags.
 define VARIANT
 $(1)/o/%.o: %.c $(1)/flags | build/need
 	@mkdir -p $$(@D)
 	$$(call say,CC)
-	$$(Q)$(2) $$(RL_FLAGS) $(3) -Iinclude $$(if $$(filter tests/%,$$<),-Ilibshm -Itests/support) -c -o $$@ $$<
+	$$(Q)$(2) $$(RL_FLAGS) $(3) $$(call dirs,$$<) -c -o $$@ $$<
 
 $(1)/flags: FORCE
 	@mkdir -p $(1)
@@ -63,14 +69,19 @@ $(1)/librl.a: $$(LIB_SRC:%.c=$(1)/o/%.o)
 	$$(call say,AR)
 	$$(Q)$$(AR) rcs $$@ $$^
 
-$(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/librl.a
+$(1)/libconfig.a: $$(CONF_SRC:%.c=$(1)/o/%.o)
+	@rm -f $$@
+	$$(call say,AR)
+	$$(Q)$$(AR) rcs $$@ $$^
+
+$(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) -o $$@ $$^ -ljansson
 
-$(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/librl.a
+$(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	@mkdir -p $$(@D)
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) -o $$@ $$^ -lcmocka -lpthread
+	$$(Q)$(2) $(3) -o $$@ $$^ -lcmocka -ljansson -lpthread
 
 -include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
 endef

@@ -13,10 +13,10 @@
 /* A file as it was read, with every default filled in. */
 struct config {
 	char *path;
-	char name[RL_NAME_MAX + 1];  /* of the segment */
-	struct rl_options options;   /* to create it with: 0 where the file says nothing */
-	char *group;                 /* its group's name, or NULL; options.group is looked up */
-	uint64_t gc_interval_ns;     /* rld: aims to sweep every place once in this time */
+	char name[RL_NAME_MAX + 1]; /* of the segment */
+	struct rl_options options;  /* to create it with: 0 where the file says nothing */
+	char *group;                /* its group's name, or NULL; options.group is looked up */
+	uint64_t gc_interval_ns;    /* rld: aims to sweep every place once in this time */
 	struct rl_config_rule *rules;
 	size_t rule_count;
 	struct config_source *source; /* where in the file each thing stands; private to config */
@@ -26,7 +26,11 @@ struct config {
  * Told one line per problem, without a newline: "FILE:LINE:COL: /rules/login/capacity: expected an
  * integer from 1 to 268435455, got "five"". All of them, not only the first.
  */
-enum config_level { CONFIG_ERROR, CONFIG_WARNING, CONFIG_NOTE };
+enum config_level {
+	CONFIG_ERROR,
+	CONFIG_WARNING,
+	CONFIG_NOTE
+};
 typedef void config_tell(enum config_level level, const char *text, void *arg);
 
 /* `option` if given, else $RL_CONFIG (not when AT_SECURE), else CONFIG_DEFAULT_PATH. */

@@ -54,20 +54,6 @@ collect(struct status *status, struct rl *rl)
 		add_rule(status, rl, (int)id);
 }
 
-static const char *
-on_full_name(enum rl_on_full on_full)
-{
-	switch (on_full) {
-	case RL_FULL_EVICT:
-		return "evict";
-	case RL_FULL_DENY:
-		return "deny";
-	case RL_FULL_ALLOW:
-		return "allow";
-	}
-	return "unknown";
-}
-
 static struct id_text
 id_format(const char *name, unsigned id)
 {

@@ -2,12 +2,7 @@
 #ifndef RLCTL_NUMBER_H
 #define RLCTL_NUMBER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-/* Read decimal digits at *text and move *text behind them. False if there is none or the
- * value does not fit. */
-bool number_read(const char **text, uint64_t *value);
+#include "digits.h"
 
 /* The value of a text that is a number of at least `least` and at most `most`, and nothing
  * else. False after a message that begins with `what`. */

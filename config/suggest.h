@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RLCTL_SUGGEST_H
-#define RLCTL_SUGGEST_H
+#ifndef CONFIG_SUGGEST_H
+#define CONFIG_SUGGEST_H
 
 /* The name nearest to `word`, at most two typing errors away; NULL if none is. `names`
  * ends with NULL. */

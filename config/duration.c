@@ -2,12 +2,13 @@
 
 #include <inttypes.h>
 #include <rl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "digits.h"
 #include "duration.h"
-#include "number.h"
 
 #define MINUTE (60 * RL_SECOND)
 #define HOUR (60 * MINUTE)
@@ -28,34 +29,85 @@ static const struct unit {
 };
 
 #define UNITS (sizeof(units) / sizeof(units[0]))
+#define FRACTION_DIGITS 18 /* more than the nanoseconds of any unit have */
 
+/* The unit that stands at *text, moving *text behind it. */
 static const struct unit *
-find_unit(const char *name)
+read_unit(const char **text)
 {
-	for (size_t i = 0; i < UNITS; i++)
-		if (strcmp(units[i].name, name) == 0)
-			return &units[i];
+	size_t len = strspn(*text, "abcdefghijklmnopqrstuvwxyz");
+
+	for (size_t i = 0; i < UNITS; i++) {
+		if (strlen(units[i].name) != len || strncmp(units[i].name, *text, len) != 0)
+			continue;
+		*text += len;
+		return &units[i];
+	}
+	return NULL;
+}
+
+/* What the digits behind a point are worth, of a unit; false if no whole nanoseconds. */
+static bool
+fraction_of(const char *digits, size_t len, uint64_t unit_ns, uint64_t *ns)
+{
+	unsigned __int128 part = unit_ns, scale = 1;
+	uint64_t number = 0;
+
+	if (len == 0 || len > FRACTION_DIGITS)
+		return false;
+	for (size_t i = 0; i < len; i++, scale *= 10)
+		number = number * 10 + (uint64_t)(digits[i] - '0');
+	part *= number;
+	*ns = (uint64_t)(part / scale);
+	return part % scale == 0;
+}
+
+/* A number and its unit, as "1.5h"; added to *ns. */
+static const char *
+read_part(const char **text, const struct unit **unit, uint64_t *ns)
+{
+	const char *start = *text, *digits;
+	uint64_t number, part, fraction = 0;
+	size_t len = 0;
+
+	if (!number_read(text, &number))
+		return *text == start ? "does not begin with a number" : "is too long";
+	digits = *text + 1;
+	if (**text == '.') {
+		len = strspn(digits, "0123456789");
+		*text = digits + len;
+	}
+	if (**text == '\0')
+		return "has no unit: ms, s, m, h or d";
+	*unit = read_unit(text);
+	if (!*unit)
+		return "has an unknown unit: use ms, s, m, h or d";
+	if (digits[-1] == '.' && !fraction_of(digits, len, (*unit)->ns, &fraction))
+		return "is no whole number of nanoseconds";
+	if (__builtin_mul_overflow(number, (*unit)->ns, &part) ||
+	    __builtin_add_overflow(part, fraction, &part) || __builtin_add_overflow(*ns, part, ns))
+		return "is too long";
 	return NULL;
 }
 
 const char *
 duration_parse(const char *text, uint64_t *ns)
 {
-	const char *rest = text;
-	const struct unit *unit;
-	uint64_t number;
+	const struct unit *last = NULL;
 
 	if (*text == '\0')
 		return "is empty";
-	if (!number_read(&rest, &number))
-		return rest == text ? "does not begin with a number" : "is too long";
-	if (*rest == '\0')
-		return "has no unit: ms, s, m, h or d";
-	unit = find_unit(rest);
-	if (!unit)
-		return "has an unknown unit: use ms, s, m, h or d";
-	if (__builtin_mul_overflow(number, unit->ns, ns))
-		return "is too long";
+	*ns = 0;
+	while (*text) {
+		const struct unit *unit = NULL;
+		const char *wrong = read_part(&text, &unit, ns);
+
+		if (wrong)
+			return wrong;
+		if (last && unit <= last)
+			return "has its units out of order: use d, h, m, s, ms";
+		last = unit;
+	}
 	return NULL;
 }
 

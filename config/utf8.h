@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RLCTL_UTF8_H
-#define RLCTL_UTF8_H
+#ifndef CONFIG_UTF8_H
+#define CONFIG_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RLCTL_DURATION_H
-#define RLCTL_DURATION_H
+#ifndef CONFIG_DURATION_H
+#define CONFIG_DURATION_H
 
 #include <stdint.h>
 
-/* A number and a unit, as "500ms", "10s", "5m", "1h" or "1d"; also us and ns. NULL, or in
- * a few words what is wrong with the text. */
+/*
+ * Numbers and their units, the longest first: "500ms", "10s", "1.5h", "1h30m"; d, h, m, s, ms,
+ * us and ns. A fraction must be whole nanoseconds. NULL, or in a few words what is wrong with
+ * the text.
+ */
 const char *duration_parse(const char *text, uint64_t *ns);
 
 struct duration_text {
