@@ -40,6 +40,10 @@ const char *config_path(const char *option);
 struct config *config_load(const char *path, config_tell *tell, void *arg);
 void config_free(struct config *config);
 
+/* The same of a text, `path` being what it is called by. The text may go afterwards. */
+struct config *config_parse(const char *path, const char *text, size_t len, config_tell *tell,
+                            void *arg);
+
 /*
  * rl_configure() with its errors told in the file's words, and with what changed told as notes
  * ("login: limit 2 starts anew, its window has changed"). Compares what the file says of the

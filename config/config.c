@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A file from its bytes to a struct config: jansson reads it, a scan finds where each value
+ * stands, and both are walked together. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "rules.h"
+#include "segment.h"
+#include "source.h"
+
+#define INTERVAL_DEFAULT (10 * RL_SECOND)
+
+const char *
+config_path(const char *option)
+{
+	const char *environment = secure_getenv("RL_CONFIG");
+
+	if (option)
+		return option;
+	return environment && *environment ? environment : CONFIG_DEFAULT_PATH;
+}
+
+enum top_id {
+	TOP_SEGMENT,
+	TOP_GC,
+	TOP_RULES,
+	TOP_KEYS,
+	TOP_IDS
+};
+
+static const struct field top_fields[] = {
+	{"segment", read_any, TOP_SEGMENT, 0, 0, NULL},
+	{"gc", read_any, TOP_GC, 0, 0, NULL},
+	{"rules", read_any, TOP_RULES, 0, 0, NULL},
+	{"keys", read_any, TOP_KEYS, 0, 0, NULL},
+	{0},
+};
+
+static struct node
+node_of(const struct value *value)
+{
+	return (struct node){value->json, value->token};
+}
+
+static void
+read_top(struct reader *reader, json_t *root, struct config *config)
+{
+	static const struct field *const tables[] = {top_fields, NULL};
+	struct value v[TOP_IDS] = {0};
+
+	read_fields(reader, (struct node){root, 0}, tables, v);
+	if (!rules_room(reader, config, json_object_size(v[TOP_RULES].json) + 1))
+		return;
+	if (v[TOP_SEGMENT].token)
+		read_segment(reader, node_of(&v[TOP_SEGMENT]), config);
+	if (v[TOP_GC].token)
+		read_gc(reader, node_of(&v[TOP_GC]), config);
+	if (v[TOP_RULES].token)
+		read_rules(reader, node_of(&v[TOP_RULES]), config);
+	if (v[TOP_KEYS].token)
+		read_keys(reader, node_of(&v[TOP_KEYS]), config);
+	if (reader->report->errors == 0)
+		segment_fit(reader, config);
+}
+
+/* False after an error was told. */
+static bool
+read_root(struct config *config, json_t *root, config_tell *tell, void *arg)
+{
+	struct config_source *source = config->source;
+	struct report report = {
+		.path = config->path,
+		.text = source->text,
+		.len = (uint32_t)source->len,
+		.tokens = &source->tokens,
+	};
+	struct reader reader = {&report, source};
+	bool is_good;
+
+	read_top(&reader, root, config);
+	is_good = report.errors == 0;
+	report_tell(&report, tell, arg);
+	return is_good;
+}
+
+static bool
+read_text_of(struct config *config, config_tell *tell, void *arg)
+{
+	struct config_source *source = config->source;
+	json_error_t error;
+	json_t *root = json_loadb(source->text, source->len, 0, &error);
+	int problem;
+	bool is_good;
+
+	if (!root) {
+		report_line(config->path, error.line > 0 ? error.line : 1,
+		            error.column > 0 ? error.column : 1, CONFIG_ERROR, error.text, tell,
+		            arg);
+		return false;
+	}
+	problem = tokens_scan(source->text, source->len, &source->tokens);
+	if (problem < 0) {
+		report_line(config->path, 0, 0, CONFIG_ERROR, strerror(-problem), tell, arg);
+		is_good = false;
+	} else {
+		is_good = read_root(config, root, tell, arg);
+	}
+	json_decref(root);
+	return is_good;
+}
+
+static struct config *
+make(const char *path)
+{
+	struct config *config = calloc(1, sizeof(*config));
+
+	if (!config)
+		return NULL;
+	*config = (struct config){
+		.path = strdup(path),
+		.name = "default",
+		.gc_interval_ns = INTERVAL_DEFAULT,
+		.source = calloc(1, sizeof(*config->source)),
+	};
+	if (config->path && config->source)
+		return config;
+	config_free(config);
+	return NULL;
+}
+
+struct config *
+config_parse(const char *path, const char *text, size_t len, config_tell *tell, void *arg)
+{
+	struct config *config = make(path);
+
+	if (config)
+		config->source->text = malloc(len + 1);
+	if (!config || !config->source->text) {
+		report_line(path, 0, 0, CONFIG_ERROR, NULL, tell, arg);
+		config_free(config);
+		return NULL;
+	}
+	memcpy(config->source->text, text, len);
+	config->source->text[len] = '\0';
+	config->source->len = len;
+	if (read_text_of(config, tell, arg))
+		return config;
+	config_free(config);
+	return NULL;
+}
+
+struct config *
+config_load(const char *path, config_tell *tell, void *arg)
+{
+	struct config *config;
+	char *text;
+	size_t len;
+	int error = file_read(path, TOKENS_TEXT_MAX, &text, &len);
+
+	if (error < 0) {
+		report_line(path, 0, 0, CONFIG_ERROR, strerror(-error), tell, arg);
+		return NULL;
+	}
+	config = config_parse(path, text, len, tell, arg);
+	free(text);
+	return config;
+}
+
+static void
+free_rule(struct rl_config_rule *rule)
+{
+	free((void *)rule->rule.name);
+	free((void *)rule->rule.more);
+	free((void *)rule->overrides);
+}
+
+void
+config_free(struct config *config)
+{
+	if (!config)
+		return;
+	for (size_t i = 0; i < config->rule_count; i++)
+		free_rule(&config->rules[i]);
+	source_free(config->source, config->rule_count);
+	free(config->rules);
+	free(config->group);
+	free(config->path);
+	free(config);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "file.h"
+
+#define FIRST_ROOM 16384
+
+/* Room for one more byte and a NUL. */
+static int
+grow(char **text, size_t *room)
+{
+	size_t more = *room ? *room * 2 : FIRST_ROOM;
+	char *larger = realloc(*text, more);
+
+	if (!larger)
+		return -ENOMEM;
+	*text = larger;
+	*room = more;
+	return 0;
+}
+
+static int
+read_all(int fd, size_t most, char **text, size_t *len)
+{
+	size_t room = 0;
+	ssize_t got = 1;
+
+	for (*len = 0; got > 0; *len += (size_t)got) {
+		if (*len > most)
+			return -EFBIG;
+		if (*len + 2 > room && grow(text, &room) < 0)
+			return -ENOMEM;
+		do
+			got = read(fd, *text + *len, room - *len - 1);
+		while (got < 0 && errno == EINTR);
+		if (got < 0)
+			return -errno;
+	}
+	(*text)[*len] = '\0';
+	return 0;
+}
+
+int
+file_read_fd(int fd, size_t most, char **text, size_t *len)
+{
+	int error;
+
+	*text = NULL;
+	error = read_all(fd, most, text, len);
+	if (error < 0) {
+		free(*text);
+		*text = NULL;
+	}
+	return error;
+}
+
+int
+file_read(const char *path, size_t most, char **text, size_t *len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
+
+	*text = NULL;
+	if (fd < 0)
+		return -errno;
+	error = file_read_fd(fd, most, text, len);
+	close(fd);
+	return error;
+}

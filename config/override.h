@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFIG_OVERRIDE_H
+#define CONFIG_OVERRIDE_H
+
+/* What a rule says of some keys: "overrides" of a rule, and what "keys" at the top amounts to. */
+
+#include "reader.h"
+
+enum override_id {
+	OVERRIDE_CAPACITY = 16, /* behind those of a limit */
+	OVERRIDE_BANNED,
+	OVERRIDE_UNLIMITED,
+	OVERRIDE_IDS
+};
+
+extern const struct field verdict_fields[]; /* banned, unlimited */
+
+/* Overrides of a rule that is being read. */
+struct override_list {
+	struct rl_override *at;
+	uint32_t *tokens; /* where each stands */
+	size_t count, room;
+};
+
+/* Room for all members of `map`; false if there is no memory, which is reported. */
+bool override_room(struct reader *reader, struct override_list *list, struct node map);
+
+/* Put it last, with the member's name as its pattern. False if that cannot be one. */
+bool override_add(struct reader *reader, struct override_list *list, const char *name,
+                  uint32_t token, struct rl_override *override);
+
+/* Which of banned and unlimited it is, if any; both is reported. */
+enum rl_override_kind override_kind(struct reader *reader, uint32_t token,
+                                    const struct value *values);
+
+/* Read a rule's overrides, whose limits are known. */
+void read_overrides(struct reader *reader, struct node map, const struct rl_limit *limits,
+                    size_t limit_count, struct override_list *list);
+
+#endif

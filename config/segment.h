@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFIG_SEGMENT_H
+#define CONFIG_SEGMENT_H
+
+/* What the file says of the segment to create, and of its daemon. */
+
+#include "reader.h"
+
+void read_segment(struct reader *reader, struct node object, struct config *config);
+void read_gc(struct reader *reader, struct node object, struct config *config);
+
+/*
+ * See that the segment holds what the rules need. Where the file says too little, that is
+ * reported; where it says nothing, room is made.
+ */
+void segment_fit(struct reader *reader, struct config *config);
+
+#endif
