@@ -202,7 +202,7 @@ changes_nothing(const struct rl_override *override, const struct override_walk *
 		    (override->capacity[i] != rule->limits[i].capacity ||
 		     rule->limits[i].algorithm == RL_TOKEN_BUCKET))
 			return false;
-	return true;
+	return rule->limit_count > 0;
 }
 
 /* A rule of networks asks only for addresses. */

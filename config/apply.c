@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The way of a configuration into a segment, and what stands in it. */
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "changes.h"
+#include "duration.h"
+#include "limit.h"
+#include "names.h"
+#include "report.h"
+#include "source.h"
+
+#define ANEW                                                                                       \
+	"a segment keeps what it was created with: end what uses it and remove it, so that it is " \
+	"created anew"
+
+struct application {
+	struct rl *rl;
+	const struct config *config;
+	struct rl_info info;
+	struct report *report;
+};
+
+static void warn_segment(const struct application *a, enum segment_id id, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void
+warn_segment(const struct application *a, enum segment_id id, const char *format, ...)
+{
+	char has[120];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(has, sizeof(has), format, arguments);
+	va_end(arguments);
+	report_value(a->report, CONFIG_WARNING, a->config->source->segment[id],
+	             "the running segment has %s; " ANEW, has);
+}
+
+/* Less than the wish, or much more: sizes are rounded up when a segment is created. */
+static void
+compare_size(const struct application *a, enum segment_id id, uint64_t has, uint64_t wish)
+{
+	if (a->config->source->segment[id] && (has < wish || has > 2 * wish + 64))
+		warn_segment(a, id, "%" PRIu64, has);
+}
+
+static void
+compare_segment(const struct application *a)
+{
+	const struct rl_options *wish = &a->config->options;
+	const uint32_t *given = a->config->source->segment;
+	const struct rl_info *has = &a->info;
+
+	compare_size(a, SEGMENT_KEYS, has->slots / 4 * 3, wish->keys);
+	compare_size(a, SEGMENT_KEY_BYTES, has->key_bytes, wish->key_bytes);
+	compare_size(a, SEGMENT_RING, has->ring, wish->ring);
+	compare_size(a, SEGMENT_RULES, has->rules, wish->rules);
+	compare_size(a, SEGMENT_OVERRIDES, has->overrides, wish->overrides);
+	compare_size(a, SEGMENT_BANS, has->bans, wish->bans);
+	if (given[SEGMENT_ON_FULL] && has->on_full != wish->on_full)
+		warn_segment(a, SEGMENT_ON_FULL, "\"%s\"", on_full_name(has->on_full));
+	if (given[SEGMENT_BUFFER] && has->buffer_ns != wish->buffer_ns)
+		warn_segment(a, SEGMENT_BUFFER, "%s", duration_format(has->buffer_ns).text);
+	if (given[SEGMENT_MODE] && has->mode != wish->mode)
+		warn_segment(a, SEGMENT_MODE, "\"%04o\"", (unsigned)has->mode);
+	if (given[SEGMENT_GROUP] && has->group != wish->group)
+		warn_segment(a, SEGMENT_GROUP, "the group number %u", (unsigned)has->group);
+}
+
+/* What is at fault, for outcome->rule is below the number of rules. */
+static uint32_t
+fault_token(const struct config *config, const struct rl_config_outcome *outcome)
+{
+	const struct rl_config_rule *rule = &config->rules[outcome->rule];
+
+	if (outcome->override < rule->override_count)
+		return config->source->overrides[outcome->rule][outcome->override];
+	return config->source->rules[outcome->rule];
+}
+
+static uint32_t
+entries_of(const struct rl_config_rule *rule)
+{
+	uint32_t most = limit_entries(&rule->rule.limit);
+
+	for (size_t i = 0; i < rule->rule.more_count; i++) {
+		uint32_t entries = limit_entries(&rule->rule.more[i]);
+
+		most = entries > most ? entries : most;
+	}
+	return most;
+}
+
+static void
+tell_rule_fault(const struct application *a, const struct rl_config_outcome *outcome, int error)
+{
+	uint32_t token = fault_token(a->config, outcome);
+	const struct rl_config_rule *rule = &a->config->rules[outcome->rule];
+
+	if (error == RL_ERING)
+		report_name(a->report, CONFIG_ERROR, token,
+		            "needs a ring of %" PRIu32 ", the segment has %" PRIu32 "; " ANEW,
+		            entries_of(rule), a->info.ring);
+	else if (error == -EINVAL && outcome->override < rule->override_count)
+		report_name(a->report, CONFIG_ERROR, token,
+		            "means the same keys as another override of the rule, or none");
+	else
+		report_name(a->report, CONFIG_ERROR, token, "%s", rl_strerror(error));
+}
+
+/* Of what there is too little room. */
+static void
+tell_no_room(const struct application *a, const struct rl_config_outcome *outcome)
+{
+	size_t limits = 0, overrides = 0;
+	const struct rl_info *info = &a->info;
+
+	for (size_t i = 0; i < a->config->rule_count; i++) {
+		limits += a->config->rules[i].rule.more_count + 1;
+		overrides += a->config->rules[i].override_count;
+	}
+	report_value(a->report, CONFIG_ERROR, 0,
+	             "no room: %" PRIu64 " are wanted; the file has %zu rules, %zu limits and %zu "
+	             "overrides, and the segment room for %" PRIu32 ", %" PRIu32 " and %" PRIu32
+	             ", some of it taken by what applications define; " ANEW,
+	             outcome->needed, a->config->rule_count, limits, overrides, info->rules,
+	             info->limits, info->overrides);
+}
+
+static void
+tell_fault(const struct application *a, const struct rl_config_outcome *outcome, int error)
+{
+	if (error == -ENOSPC)
+		tell_no_room(a, outcome);
+	else if (outcome->rule < a->config->rule_count)
+		tell_rule_fault(a, outcome, error);
+	else
+		report_value(a->report, CONFIG_ERROR, 0, "segment \"%s\": %s", a->info.name,
+		             rl_strerror(error));
+}
+
+/* What was before, to tell what has changed. */
+struct past {
+	struct before *rules;
+	unsigned *effects;
+	struct rule_name *removed;
+};
+
+static int
+look(const struct application *a, struct past *past)
+{
+	size_t count = a->config->rule_count;
+
+	past->rules = calloc(count + 1, sizeof(*past->rules));
+	past->effects = calloc(count + 1, sizeof(*past->effects));
+	past->removed = changes_removed(a->rl, a->config);
+	if (!past->rules || !past->effects || !past->removed)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		past->rules[i] = changes_look(a->rl, &a->config->rules[i]);
+	return 0;
+}
+
+static void
+tell_changes(const struct application *a, const struct past *past, config_tell *tell, void *arg)
+{
+	for (size_t i = 0; i < a->config->rule_count; i++)
+		changes_tell(&a->config->rules[i], &past->rules[i], past->effects[i], tell, arg);
+	changes_tell_removed(past->removed, tell, arg);
+}
+
+static int
+configure(const struct application *a, unsigned flags, struct rl_config_outcome *outcome,
+          config_tell *tell, void *arg)
+{
+	const struct config *config = a->config;
+	struct past past;
+	int error = look(a, &past);
+
+	if (error == 0)
+		error = rl_configure(a->rl, config->rules, config->rule_count, flags, past.effects,
+		                     outcome);
+	if (error < 0)
+		tell_fault(a, outcome, error);
+	else
+		tell_changes(a, &past, tell, arg);
+	free(past.rules);
+	free(past.effects);
+	free(past.removed);
+	return error;
+}
+
+int
+config_apply(struct rl *rl, const struct config *config, unsigned flags,
+             struct rl_config_outcome *outcome, config_tell *tell, void *arg)
+{
+	struct report report = {
+		.path = config->path,
+		.text = config->source->text,
+		.len = (uint32_t)config->source->len,
+		.tokens = &config->source->tokens,
+	};
+	struct application a = {.rl = rl, .config = config, .report = &report};
+	int error;
+
+	*outcome = (struct rl_config_outcome){.rule = config->rule_count};
+	rl_info(rl, &a.info);
+	compare_segment(&a);
+	error = configure(&a, flags, outcome, tell, arg);
+	report_tell(&report, tell, arg);
+	return error;
+}

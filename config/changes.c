@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "changes.h"
+#include "duration.h"
+#include "limit.h"
+#include "names.h"
+
+struct teller {
+	const char *name;
+	config_tell *tell;
+	void *arg;
+};
+
+static void note(const struct teller *teller, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void
+note(const struct teller *teller, const char *format, ...)
+{
+	char text[320];
+	va_list arguments;
+	int used = snprintf(text, sizeof(text), "%s: ", teller->name);
+
+	va_start(arguments, format);
+	vsnprintf(text + used, sizeof(text) - (size_t)used, format, arguments);
+	va_end(arguments);
+	teller->tell(CONFIG_NOTE, text, teller->arg);
+}
+
+static bool
+override_equal(const struct rl_override *a, const struct rl_override *b)
+{
+	return a->kind == b->kind && (a->kind != RL_OVERRIDE_CAPACITY ||
+	                              memcmp(a->capacity, b->capacity, sizeof(a->capacity)) == 0);
+}
+
+static void
+look_at_overrides(struct rl *rl, int id, const struct rl_config_rule *rule, struct before *before)
+{
+	uint64_t had = id < 0 ? 0 : rl_override_count(rl, id), found = 0;
+
+	if (had == 0)
+		before->overrides_new = rule->override_count;
+	for (size_t i = 0; had > 0 && i < rule->override_count; i++) {
+		struct rl_override old;
+
+		if (rl_override_info(rl, id, &rule->overrides[i].pattern, &old) != 1) {
+			before->overrides_new++;
+			continue;
+		}
+		found++;
+		before->overrides_changed += !override_equal(&old, &rule->overrides[i]);
+	}
+	before->overrides_gone = had > found ? had - found : 0;
+}
+
+struct before
+changes_look(struct rl *rl, const struct rl_config_rule *rule)
+{
+	struct before before = {0};
+	int id = rl_find(rl, rule->rule.name);
+
+	if (id >= 0 && rl_rule_info(rl, id, &before.info) != 1)
+		before.info.limit_count = 0;
+	if (before.info.source == RL_SOURCE_NONE)
+		before.info.limit_count = 0;
+	look_at_overrides(rl, id, rule, &before);
+	return before;
+}
+
+static const struct rl_limit *
+limit_of(const struct rl_rule *rule, size_t i)
+{
+	return i == 0 ? &rule->limit : &rule->more[i - 1];
+}
+
+/* "limit 2: " where there are several. */
+struct label {
+	char text[32];
+};
+
+static struct label
+label_of(size_t i, size_t count)
+{
+	struct label label = {""};
+
+	if (count > 1)
+		snprintf(label.text, sizeof(label.text), "limit %zu: ", i + 1);
+	return label;
+}
+
+/* What of the shape is another, in the order in which people would look for it. */
+static const char *
+shape_difference(const struct rl_limit *old, const struct rl_limit *new)
+{
+	if (old->algorithm != new->algorithm)
+		return "algorithm";
+	if (old->window_ns != new->window_ns)
+		return "window";
+	if (old->granularity != new->granularity)
+		return "granularity";
+	if (!old->hard != !new->hard)
+		return "hardness";
+	return "prefix length";
+}
+
+static void
+tell_number(const struct teller *teller, const char *label, const char *what, uint32_t old,
+            uint32_t new)
+{
+	if (old != new)
+		note(teller, "%s%s %" PRIu32 ", was %" PRIu32, label, what, new, old);
+}
+
+static void
+tell_quota(const struct teller *teller, const char *label, const struct rl_limit *old,
+           const struct rl_limit *new)
+{
+	tell_number(teller, label, "capacity", old->capacity, new->capacity);
+	if (old->capacity == new->capacity || old->burst != old->capacity ||
+	    new->burst != new->capacity)
+		tell_number(teller, label, "burst", old->burst, new->burst);
+	tell_number(teller, label, "undelayed", old->undelayed, new->undelayed);
+	if (!old->shadow != !new->shadow)
+		note(teller, "%s%s", label,
+		     new->shadow ? "only watched from now on (shadow)" : "enforced from now on");
+}
+
+/* The old limit whose counters the new one takes over; -1 if none. `used` are taken. */
+static int
+find_old(const struct rl_rule_info *old, const struct rl_limit *new, unsigned used)
+{
+	for (unsigned i = 0; i < old->limit_count; i++)
+		if (!(used & 1U << i) && limit_shape_equal(&old->limits[i], new))
+			return (int)i;
+	return -1;
+}
+
+static void
+tell_limits(const struct teller *teller, const struct rl_rule *rule, const struct rl_rule_info *old)
+{
+	size_t count = rule->more_count + 1;
+	unsigned used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct rl_limit *new = limit_of(rule, i);
+		struct label label =
+			label_of(i, count > old->limit_count ? count : old->limit_count);
+		int found = find_old(old, new, used);
+
+		if (found >= 0) {
+			used |= 1U << found;
+			tell_quota(teller, label.text, &old->limits[found], new);
+		} else if (i < old->limit_count) {
+			note(teller, "%sstarts anew, its %s has changed", label.text,
+			     shape_difference(&old->limits[i], new));
+		} else {
+			note(teller, "%snew", label.text);
+		}
+	}
+	for (size_t i = count; i < old->limit_count; i++)
+		if (!(used & 1U << i))
+			note(teller, "%sdropped", label_of(i, old->limit_count).text);
+}
+
+static void
+tell_overrides(const struct teller *teller, const struct before *before)
+{
+	if (before->overrides_new + before->overrides_changed + before->overrides_gone > 0)
+		note(teller, "overrides: %" PRIu64 " new, %" PRIu64 " changed, %" PRIu64 " removed",
+		     before->overrides_new, before->overrides_changed, before->overrides_gone);
+}
+
+static void
+tell_new(const struct teller *teller, const struct rl_rule *rule)
+{
+	note(teller, "new, %" PRIu32 " per %s%s", rule->limit.capacity,
+	     duration_format(rule->limit.window_ns).text,
+	     rule->more_count > 0 ? " and further limits" : "");
+}
+
+void
+changes_tell(const struct rl_config_rule *rule, const struct before *before, unsigned effects,
+             config_tell *tell, void *arg)
+{
+	struct teller teller = {rule->rule.name, tell, arg};
+
+	if (effects == 0)
+		return;
+	if (effects & RL_EFFECT_ADOPTED)
+		note(&teller, "configured from now on; an application had defined it");
+	if (before->info.limit_count == 0)
+		tell_new(&teller, &rule->rule);
+	else
+		tell_limits(&teller, &rule->rule, &before->info);
+	tell_overrides(&teller, before);
+}
+
+static bool
+has_rule(const struct config *config, const char *name)
+{
+	for (size_t i = 0; i < config->rule_count; i++)
+		if (strcmp(config->rules[i].rule.name, name) == 0)
+			return true;
+	return false;
+}
+
+struct rule_name *
+changes_removed(struct rl *rl, const struct config *config)
+{
+	struct rl_info info;
+	struct rule_name *names;
+	size_t count = 0;
+
+	rl_info(rl, &info);
+	names = calloc(info.rules + 1, sizeof(*names));
+	for (uint32_t id = 0; names && id < info.rules; id++) {
+		struct rl_rule_info rule;
+
+		if (rl_rule_info(rl, (int)id, &rule) == 1 &&
+		    rule.source == RL_SOURCE_CONFIGURATION && !has_rule(config, rule.name))
+			memcpy(names[count++].text, rule.name, sizeof(rule.name));
+	}
+	return names;
+}
+
+void
+changes_tell_removed(const struct rule_name *names, config_tell *tell, void *arg)
+{
+	for (; names->text[0]; names++) {
+		struct teller teller = {names->text, tell, arg};
+
+		note(&teller, "removed from the configuration");
+	}
+}
