@@ -11,6 +11,7 @@
 #include "limit.h"
 #include "names.h"
 #include "report.h"
+#include "show.h"
 #include "source.h"
 
 #define ANEW                                                                                       \
@@ -85,10 +86,10 @@ fault_token(const struct config *config, const struct rl_config_outcome *outcome
 static uint32_t
 entries_of(const struct rl_config_rule *rule)
 {
-	uint32_t most = limit_entries(&rule->rule.limit);
+	uint32_t most = 0;
 
-	for (size_t i = 0; i < rule->rule.more_count; i++) {
-		uint32_t entries = limit_entries(&rule->rule.more[i]);
+	for (size_t i = 0; i < config_limit_count(&rule->rule); i++) {
+		uint32_t entries = limit_entries(config_limit(&rule->rule, i));
 
 		most = entries > most ? entries : most;
 	}
@@ -120,7 +121,7 @@ tell_no_room(const struct application *a, const struct rl_config_outcome *outcom
 	const struct rl_info *info = &a->info;
 
 	for (size_t i = 0; i < a->config->rule_count; i++) {
-		limits += a->config->rules[i].rule.more_count + 1;
+		limits += config_limit_count(&a->config->rules[i].rule);
 		overrides += a->config->rules[i].override_count;
 	}
 	report_value(a->report, CONFIG_ERROR, 0,

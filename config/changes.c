@@ -10,7 +10,7 @@
 #include "changes.h"
 #include "duration.h"
 #include "limit.h"
-#include "names.h"
+#include "show.h"
 
 struct teller {
 	const char *name;
@@ -73,12 +73,6 @@ changes_look(struct rl *rl, const struct rl_config_rule *rule)
 		before.info.limit_count = 0;
 	look_at_overrides(rl, id, rule, &before);
 	return before;
-}
-
-static const struct rl_limit *
-limit_of(const struct rl_rule *rule, size_t i)
-{
-	return i == 0 ? &rule->limit : &rule->more[i - 1];
 }
 
 /* "limit 2: " where there are several. */
@@ -146,11 +140,11 @@ find_old(const struct rl_rule_info *old, const struct rl_limit *new, unsigned us
 static void
 tell_limits(const struct teller *teller, const struct rl_rule *rule, const struct rl_rule_info *old)
 {
-	size_t count = rule->more_count + 1;
+	size_t count = config_limit_count(rule);
 	unsigned used = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct rl_limit *new = limit_of(rule, i);
+		const struct rl_limit *new = config_limit(rule, i);
 		struct label label =
 			label_of(i, count > old->limit_count ? count : old->limit_count);
 		int found = find_old(old, new, used);

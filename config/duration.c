@@ -166,3 +166,11 @@ duration_format(uint64_t ns)
 			return format_one(ns / units[i].ns, units[i].name);
 	return format_two(ns);
 }
+
+struct duration_text
+duration_exact(uint64_t ns)
+{
+	for (size_t i = 0;; i++)
+		if (ns % units[i].ns == 0 && (ns > 0 || units[i].ns == RL_SECOND))
+			return format_one(ns / units[i].ns, units[i].name);
+}

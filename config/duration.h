@@ -18,4 +18,7 @@ struct duration_text {
 /* For people: exact in one unit where that is short, else rounded up to two units. */
 struct duration_text duration_format(uint64_t ns);
 
+/* Exact, in the longest unit that divides it: duration_parse() reads the same. */
+struct duration_text duration_exact(uint64_t ns);
+
 #endif

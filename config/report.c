@@ -217,7 +217,7 @@ report_line(const char *path, int line, int column, enum config_level level, con
 	put_printable(out, path);
 	if (line > 0)
 		fprintf(out, ":%d:%d", line, column);
-	fputs(": ", out);
+	fputs(level == CONFIG_WARNING ? ": warning: " : ": ", out);
 	put_printable(out, text ? text : "out of memory");
 	if (fclose(out) == 0)
 		tell(level, told, arg);

@@ -8,6 +8,7 @@
 #include "limit.h"
 #include "names.h"
 #include "segment.h"
+#include "show.h"
 #include "source.h"
 
 #define KEYS_MAX UINT64_C(1500000000)
@@ -15,11 +16,6 @@
 #define OVERRIDES_MAX UINT64_C(100000000)
 #define BANS_MAX UINT64_C(1000000)
 #define LIMITS_PER_RULE 4 /* a segment for N rules holds so many limits for each */
-
-/* What a segment has that was created without a wish. */
-#define RULES_DEFAULT 64
-#define OVERRIDES_DEFAULT 1024
-#define RING_DEFAULT 64
 
 #define DAY (UINT64_C(86400) * RL_SECOND)
 
@@ -170,12 +166,10 @@ static void
 need_override(struct needs *needs, const struct rl_override *override, const struct rl_rule *rule)
 {
 	needs->overrides++;
-	for (size_t i = 0; i <= rule->more_count; i++) {
-		struct rl_limit limit = i == 0 ? rule->limit : rule->more[i - 1];
-
-		if (limit.algorithm == RL_SLIDING_LOG && override->capacity[i] > needs->ring)
+	for (size_t i = 0; i < config_limit_count(rule); i++)
+		if (config_limit(rule, i)->algorithm == RL_SLIDING_LOG &&
+		    override->capacity[i] > needs->ring)
 			needs->ring = override->capacity[i];
-	}
 }
 
 static struct needs
@@ -186,9 +180,8 @@ needs_of(const struct config *config)
 	for (size_t i = 0; i < config->rule_count; i++) {
 		const struct rl_config_rule *rule = &config->rules[i];
 
-		need_limit(&needs, &rule->rule.limit);
-		for (size_t j = 0; j < rule->rule.more_count; j++)
-			need_limit(&needs, &rule->rule.more[j]);
+		for (size_t j = 0; j < config_limit_count(&rule->rule); j++)
+			need_limit(&needs, config_limit(&rule->rule, j));
 		for (size_t j = 0; j < rule->override_count; j++)
 			need_override(&needs, &rule->overrides[j], &rule->rule);
 	}

@@ -52,6 +52,7 @@ struct context {
 extern const struct command commands[]; /* ends with a NULL name */
 extern const struct command_option global_options[];
 extern const struct command_option replay_options[];
+extern const struct command_option config_command_options[];
 
 const struct command *command_find(const char *name);
 
@@ -71,6 +72,8 @@ int run_status(const struct context *context);
 int run_list(const struct context *context);
 int run_get(const struct context *context);
 int run_replay(const struct context *context);
+int run_config(const struct context *context);
+int run_reload(const struct context *context);
 int run_help(const struct context *context);
 
 #endif

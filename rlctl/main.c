@@ -20,6 +20,10 @@ const struct command commands[] = {
 	{"replay", "--capacity N --window D [FILE...|-]",
          "say what a limit would have done to recorded traffic", replay_options, 0, INT_MAX,
          run_replay},
+	{"config", "check|show|diff|reload|edit|set|unset [ARGUMENT...]",
+         "check, show and change the configuration", config_command_options, 1, 3, run_config},
+	{"reload", "", "put the configuration into force", config_command_options, 0, 0,
+         run_reload},
 	{"help", "[VERB]", "explain rlctl or one of its verbs", NULL, 0, 1, run_help},
 	{0},
 };

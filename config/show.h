@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFIG_SHOW_H
+#define CONFIG_SHOW_H
+
+/* A configuration in full, as a file would say it that left nothing out. */
+
+#include <jansson.h>
+
+#include "config.h"
+
+/* What a segment is created with: the file's wishes, and the library's defaults. */
+struct rl_options config_options(const struct config *config);
+
+/* Limit number `i` of a rule, and how many it has. */
+const struct rl_limit *config_limit(const struct rl_rule *rule, size_t i);
+size_t config_limit_count(const struct rl_rule *rule);
+
+/* A file's object, which config_parse() reads as the same configuration. NULL: no memory. */
+json_t *config_json(const struct config *config);
+json_t *config_override_json(const struct rl_override *override, size_t limit_count);
+
+/* The name under which a file has the override. To be freed; NULL: no memory. */
+char *config_pattern_text(const struct rl_pattern *pattern);
+
+#endif

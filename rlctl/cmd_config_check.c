@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* config check: is the file one that could be put into force? */
+
+#include <inttypes.h>
+#include <show.h>
+#include <stdio.h>
+
+#include "config_verb.h"
+#include "output.h"
+
+struct outcome {
+	json_t *problems; /* NULL: say them at once */
+};
+
+static void
+hear(enum config_level level, const char *text, void *arg)
+{
+	struct outcome *outcome = arg;
+	json_t *problem;
+
+	if (!outcome->problems) {
+		config_say(level, text, NULL);
+		return;
+	}
+	problem = need(json_object());
+	json_put(problem, "level", json_text(level == CONFIG_ERROR ? "error" : "warning"));
+	json_put(problem, "text", json_text(text));
+	json_push(outcome->problems, problem);
+}
+
+struct counts {
+	uint64_t rules, limits, overrides;
+};
+
+static struct counts
+count(const struct config *config)
+{
+	struct counts counts = {0};
+
+	for (size_t i = 0; config && i < config->rule_count; i++) {
+		counts.rules++;
+		counts.limits += config_limit_count(&config->rules[i].rule);
+		counts.overrides += config->rules[i].override_count;
+	}
+	return counts;
+}
+
+static void
+write_json(const char *path, const struct config *config, struct outcome *outcome)
+{
+	struct counts counts = count(config);
+	json_t *root = need(json_object());
+
+	json_put(root, "file", json_text(path));
+	json_put(root, "valid", json_boolean(config != NULL));
+	json_put(root, "problems", outcome->problems);
+	json_put(root, "rules", json_count(counts.rules));
+	json_put(root, "limits", json_count(counts.limits));
+	json_put(root, "overrides", json_count(counts.overrides));
+	output_json(root);
+}
+
+static void
+write_text(const char *path, const struct config *config)
+{
+	struct counts counts = count(config);
+
+	if (config)
+		printf("%s: valid: rules %" PRIu64 ", limits %" PRIu64 ", overrides %" PRIu64 "\n",
+		       path, counts.rules, counts.limits, counts.overrides);
+}
+
+int
+config_check(const struct context *context, char **operands)
+{
+	const char *path = context->operand_count > 1 ? operands[0] : config_file(context);
+	bool is_json = option_value(context, "json") != NULL;
+	struct outcome outcome = {is_json ? need(json_array()) : NULL};
+	struct config *config;
+	int status = EXIT_NO;
+
+	if (!config_is_readable(path))
+		return EXIT_TROUBLE;
+	config = config_load(path, hear, &outcome);
+	if (config)
+		status = EXIT_YES;
+	if (is_json)
+		write_json(path, config, &outcome);
+	else
+		write_text(path, config);
+	config_free(config);
+	return status;
+}
