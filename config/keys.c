@@ -113,8 +113,8 @@ read_keys(struct reader *reader, struct node map, struct config *config)
 
 	if (is_taken(config))
 		report_name(reader->report, CONFIG_ERROR, map.token,
-		            "they make a rule of the name \"" KEYS_RULE
-		            "\", which is among the rules");
+		            "makes a rule named \"" KEYS_RULE
+		            "\", and there is one among the rules");
 	if (!override_room(reader, &walk.list, map))
 		return;
 	each_member(reader, map, visit_key, &walk);

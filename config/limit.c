@@ -171,10 +171,9 @@ report_step(struct reader *reader, uint32_t token, uint64_t window_ns, uint64_t 
 	else
 		report_name(reader->report, CONFIG_ERROR, token,
 		            "divides the window of %s into %" PRIu64
-		            " sub-buckets; at most %d, of %s each, are possible",
+		            " sub-buckets; at most %d are possible",
 		            duration_format(window_ns).text, window_ns / step_ns,
-		            RL_GRANULARITY_MAX,
-		            duration_format(window_ns / RL_GRANULARITY_MAX).text);
+		            RL_GRANULARITY_MAX);
 }
 
 /* Number of sub-buckets; 0 if the length of one does not suit the window. */

@@ -13,8 +13,8 @@
 
 struct override_walk {
 	struct override_list *list;
-	const struct rl_limit *limits;
-	size_t limit_count;
+	const struct rl_limit *limits; /* RL_LIMITS_MAX of them, */
+	size_t limit_count;            /* of which so many are known; 0: they are wrong */
 };
 
 static void
@@ -164,7 +164,9 @@ visit_capacity(struct reader *reader, size_t index, struct node node, void *arg)
 {
 	struct capacity_walk *walk = arg;
 
-	if (index < walk->rule->limit_count && !json_is_null(node.json))
+	size_t count = walk->rule->limit_count ? walk->rule->limit_count : RL_LIMITS_MAX;
+
+	if (index < count && !json_is_null(node.json))
 		read_capacity(reader, node, &walk->rule->limits[index],
 		              &walk->override->capacity[index]);
 }
@@ -175,7 +177,7 @@ read_capacities(struct reader *reader, struct node node, const struct override_w
 {
 	struct capacity_walk walk = {rule, override};
 
-	if (rule->limit_count == 1 && !json_is_array(node.json)) {
+	if (rule->limit_count <= 1 && !json_is_array(node.json)) {
 		read_capacity(reader, node, rule->limits, &override->capacity[0]);
 		return;
 	}
@@ -186,7 +188,7 @@ read_capacities(struct reader *reader, struct node node, const struct override_w
 		             rule->limit_count);
 		return;
 	}
-	if (json_array_size(node.json) > rule->limit_count)
+	if (rule->limit_count > 0 && json_array_size(node.json) > rule->limit_count)
 		report_value(reader->report, CONFIG_ERROR, node.token,
 		             "%zu capacities, but the rule has %zu", json_array_size(node.json),
 		             rule->limit_count);
@@ -240,7 +242,7 @@ finish_override(struct reader *reader, uint32_t token, const struct value *value
 		report_name(reader->report, CONFIG_ERROR, capacity->token,
 		            "means nothing for a key that is %s",
 		            override->kind == RL_OVERRIDE_BANNED ? "banned" : "unlimited");
-	else if (capacity->token > 0 && rule->limit_count > 0)
+	else if (capacity->token > 0)
 		read_capacities(reader, (struct node){capacity->json, capacity->token}, rule,
 		                override);
 	else if (capacity->token == 0 && override->kind == RL_OVERRIDE_CAPACITY)

@@ -33,7 +33,8 @@ bool override_add(struct reader *reader, struct override_list *list, const char 
 enum rl_override_kind override_kind(struct reader *reader, uint32_t token,
                                     const struct value *values);
 
-/* Read a rule's overrides, whose limits are known. */
+/* Read a rule's overrides. Its limits are RL_LIMITS_MAX, of which `limit_count` are set: 0 if they
+ * are wrong, and then only what does not depend on them is checked. */
 void read_overrides(struct reader *reader, struct node map, const struct rl_limit *limits,
                     size_t limit_count, struct override_list *list);
 

@@ -56,13 +56,12 @@ read_name(struct reader *reader, const struct field *field, struct node node, st
 	const char *name = json_string_value(node.json);
 	size_t len = name ? strlen(name) : 0;
 
-	if (len > 0 && len <= RL_NAME_MAX && strspn(name, good) == len && *name != '.') {
+	if (len > 0 && len <= RL_NAME_MAX && strspn(name, good) == len) {
 		read_text(reader, field, node, values);
 		return;
 	}
 	report_value(reader->report, CONFIG_ERROR, node.token,
-	             "expected a name of 1 to 63 letters, digits and . _ -, not beginning with "
-	             "a point, got %s",
+	             "expected a name of 1 to 63 letters, digits and . _ -, got %s",
 	             report_got(reader->report, node.token).text);
 }
 

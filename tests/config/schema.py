@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The schema accepts what rlctl accepts, and refuses what rlctl refuses, as far as a schema can.
+
+good and warning: both accept. bad: both refuse. meaning: only rlctl can tell. Every file of bad
+breaks the schema at more than one place if it is several mistakes: each top-level rule in it is
+tried alone, too.
+"""
+
+import glob
+import json
+import os
+import sys
+
+import jsonschema
+
+here = os.path.dirname(os.path.abspath(__file__))
+top = os.path.join(here, "..", "..")
+failures = 0
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def see(path, is_valid, wanted, errors=""):
+    global failures
+    if is_valid != wanted:
+        failures += 1
+        print(f"{path}: the schema {'accepts' if is_valid else 'refuses'} it {errors}")
+
+
+def main():
+    schema = load(os.path.join(top, "config", "rl.schema.json"))
+    kind = jsonschema.Draft202012Validator
+    kind.check_schema(schema)
+    validator = kind(schema)
+    count = 0
+    good = [os.path.join(top, "config", "rl.json")]
+    for name, wanted in (("good", True), ("warning", True), ("meaning", True), ("bad", False)):
+        files = sorted(glob.glob(os.path.join(here, name, "*.json")))
+        for path in files + (good if name == "good" else []):
+            text = load(path)
+            errors = "" if not wanted else [e.message for e in validator.iter_errors(text)][:3]
+            see(path, validator.is_valid(text), wanted, errors)
+            count += 1
+            if name != "bad" or not isinstance(text, dict):
+                continue
+            for section in ("rules", "keys"):
+                for member, value in (text.get(section) or {}).items():
+                    part = {section: {member: value}}
+                    see(f"{path} {section}/{member}", validator.is_valid(part), False)
+                    count += 1
+    print(f"{count} files and parts, {failures} failures")
+    return 1 if failures or count < 40 else 0
+
+
+sys.exit(main())

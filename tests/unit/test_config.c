@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a file means, and what becomes of it in a segment. */
+
+#include <dirent.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "show.h"
+#include "testing.h"
+
+#define TOLD 4096
+
+struct told {
+	size_t count;
+	char text[TOLD];
+};
+
+static void
+hear(enum config_level level, const char *text, void *arg)
+{
+	struct told *told = arg;
+	size_t used = strlen(told->text);
+
+	(void)level;
+	told->count++;
+	snprintf(told->text + used, sizeof(told->text) - used, "%s\n", text);
+}
+
+static struct config *
+parse(const char *text, struct told *told)
+{
+	*told = (struct told){0};
+	return config_parse("f", text, strlen(text), hear, told);
+}
+
+/* A text that is good, and of which nothing is told. */
+static struct config *
+need_config(const char *text)
+{
+	struct told told;
+	struct config *config = parse(text, &told);
+
+	assert_string_equal(told.text, "");
+	assert_non_null(config);
+	return config;
+}
+
+/* One limit as the file writes it. */
+static struct rl_limit
+limit_of(const char *members)
+{
+	char text[512];
+	struct config *config;
+	struct rl_limit limit;
+
+	snprintf(text, sizeof(text), "{\"rules\": {\"r\": {%s}}}", members);
+	config = need_config(text);
+	assert_int_equal(config->rule_count, 1);
+	assert_string_equal(config->rules[0].rule.name, "r");
+	limit = config->rules[0].rule.limit;
+	config_free(config);
+	return limit;
+}
+
+static void
+test_defaults(void **state)
+{
+	struct config *config = need_config("{}");
+
+	(void)state;
+	assert_string_equal(config->path, "f");
+	assert_string_equal(config->name, "default");
+	assert_int_equal(config->rule_count, 0);
+	assert_int_equal(config->gc_interval_ns, 10 * RL_SECOND);
+	assert_memory_equal(&config->options, &(struct rl_options){0}, sizeof(config->options));
+	assert_null(config->group);
+	config_free(config);
+	config_free(NULL);
+}
+
+static void
+test_segment(void **state)
+{
+	struct config *config =
+		need_config("{\"segment\": {\"name\": \"web\", \"keys\": 1000, \"mode\": \"0660\","
+	                    "\"group\": \"root\", \"key_bytes\": 7, \"ring\": 8, \"rules\": 9,"
+	                    "\"overrides\": 10, \"bans\": 11, \"on_full\": \"allow\"},"
+	                    "\"gc\": {\"interval\": \"2m\", \"buffer\": \"0.5s\"}}");
+
+	(void)state;
+	assert_string_equal(config->name, "web");
+	assert_string_equal(config->group, "root");
+	assert_int_equal(config->gc_interval_ns, 120 * RL_SECOND);
+	assert_int_equal(config->options.keys, 1000);
+	assert_int_equal(config->options.mode, 0660);
+	assert_int_equal(config->options.group, 0);
+	assert_int_equal(config->options.flags, RL_OPEN_GROUP);
+	assert_int_equal(config->options.key_bytes, 7);
+	assert_int_equal(config->options.ring, 8);
+	assert_int_equal(config->options.rules, 9);
+	assert_int_equal(config->options.overrides, 10);
+	assert_int_equal(config->options.bans, 11);
+	assert_int_equal(config->options.on_full, RL_FULL_ALLOW);
+	assert_int_equal(config->options.buffer_ns, RL_SECOND / 2);
+	config_free(config);
+}
+
+static void
+test_windows(void **state)
+{
+	static const struct {
+		const char *members;
+		uint64_t window_ns;
+		uint32_t capacity;
+	} cases[] = {
+		{"\"time_window_sec\": 60, \"capacity\": 100", 60 * RL_SECOND, 100},
+		{"\"time_window_sec\": 0.1, \"capacity\": 1", RL_SECOND / 10, 1},
+		{"\"time_window_sec\": 2678400, \"capacity\": 268435455", RL_WINDOW_MAX,
+	         RL_CAPACITY_MAX},
+		{"\"window\": \"10m\", \"capacity\": 7", 600 * RL_SECOND, 7},
+		{"\"window\": \"1h30m\", \"capacity\": 7", 5400 * RL_SECOND, 7},
+		{"\"window\": \"10ms\", \"capacity\": 7", RL_WINDOW_MIN, 7},
+		{"\"limit\": \"100/min\"", 60 * RL_SECOND, 100},
+		{"\"limit\": \"100/m\"", 60 * RL_SECOND, 100},
+		{"\"limit\": \"5/10s\"", 10 * RL_SECOND, 5},
+		{"\"limit\": \"5/1.5s\"", 1500 * RL_MILLISECOND, 5},
+		{"\"limit\": \"1/day\"", 86400 * RL_SECOND, 1},
+		{"\"limit\": \"1/hour\"", 3600 * RL_SECOND, 1},
+		{"\"limit\": \"1/second\"", RL_SECOND, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rl_limit limit = limit_of(cases[i].members);
+
+		assert_int_equal(limit.window_ns, cases[i].window_ns);
+		assert_int_equal(limit.capacity, cases[i].capacity);
+		assert_int_equal(limit.algorithm, RL_SLIDING_WINDOW);
+		assert_int_equal(limit.granularity, 1);
+	}
+}
+
+static void
+test_shapes(void **state)
+{
+	struct rl_limit limit;
+
+	(void)state;
+	limit = limit_of("\"limit\": \"1/min\", \"granularity\": 6, \"hard\": true,"
+	                 "\"mode\": \"shadow\"");
+	assert_int_equal(limit.granularity, 6);
+	assert_true(limit.hard && limit.shadow);
+	assert_int_equal(limit_of("\"limit\": \"1/min\", \"granularity_sec\": 10").granularity, 6);
+	assert_int_equal(limit_of("\"limit\": \"1/min\", \"granularity\": \"5s\"").granularity, 12);
+	limit = limit_of("\"limit\": \"9/min\", \"algorithm\": \"token_bucket\"");
+	assert_int_equal(limit.algorithm, RL_TOKEN_BUCKET);
+	assert_int_equal(limit.burst, 9);
+	limit = limit_of("\"limit\": \"9/min\", \"algorithm\": \"token_bucket\", \"burst\": 20");
+	assert_int_equal(limit.burst, 20);
+	limit = limit_of("\"limit\": \"9/min\", \"algorithm\": \"leaky_bucket\", \"burst\": 5,"
+	                 "\"undelayed\": 2");
+	assert_int_equal(limit.burst, 5);
+	assert_int_equal(limit.undelayed, 2);
+	assert_int_equal(
+		limit_of("\"limit\": \"9/min\", \"algorithm\": \"fixed_window\"").algorithm,
+		RL_FIXED_WINDOW);
+}
+
+/* Each of several limits has what it says, and of the rest what the rule says. */
+static void
+test_inheritance(void **state)
+{
+	struct config *config = need_config(
+		"{\"rules\": {\"r\": {\"window\": \"1m\", \"granularity\": 6, \"hard\": true,"
+		"\"limits\": [{\"capacity\": 5}, {\"limit\": \"9/h\", \"hard\": false},"
+		"{\"capacity\": 7, \"granularity\": \"30s\", \"mode\": \"shadow\"}]}}}");
+	const struct rl_rule *rule = &config->rules[0].rule;
+
+	(void)state;
+	assert_int_equal(config_limit_count(rule), 3);
+	assert_int_equal(rule->limit.capacity, 5);
+	assert_int_equal(rule->limit.window_ns, 60 * RL_SECOND);
+	assert_true(rule->limit.hard && rule->limit.granularity == 6);
+	assert_int_equal(rule->more[0].window_ns, 3600 * RL_SECOND);
+	assert_true(!rule->more[0].hard && rule->more[0].granularity == 6);
+	assert_true(rule->more[1].granularity == 2 && rule->more[1].shadow);
+	config_free(config);
+}
+
+static void
+test_prefixes(void **state)
+{
+	struct config *config = need_config("{\"rules\": {\"r\": {\"limit\": \"100/min\", "
+	                                    "\"prefixes\": [{\"v4\": 32, \"v6\": 64},"
+	                                    "{\"v4\": 24, \"capacity\": 500}]}}}");
+	const struct rl_rule *rule = &config->rules[0].rule;
+
+	(void)state;
+	assert_int_equal(rule->limit.prefix_v4, 32);
+	assert_int_equal(rule->limit.prefix_v6, 64);
+	assert_int_equal(rule->limit.capacity, 100);
+	assert_int_equal(rule->more[0].prefix_v4, 24);
+	assert_int_equal(rule->more[0].prefix_v6, 0);
+	assert_int_equal(rule->more[0].capacity, 500);
+	assert_int_equal(rule->more[0].window_ns, 60 * RL_SECOND);
+	config_free(config);
+}
+
+static bool
+is_pattern(const struct rl_override *override, enum rl_match match, const char *key)
+{
+	return override->pattern.match == match && override->pattern.key_len == strlen(key) &&
+	       memcmp(override->pattern.key, key, strlen(key)) == 0;
+}
+
+static void
+test_overrides(void **state)
+{
+	struct config *config = need_config(
+		"{\"rules\": {\"r\": {\"limits\": [{\"limit\": \"5/s\"}, {\"limit\": \"50/h\"}],"
+		"\"overrides\": {\"a\": {\"capacity\": [null, 60]}, \"user:*\": {\"banned\": true},"
+		"\"10.0.0.0/8\": {\"unlimited\": true}, \"e\\u0031\\n\": {\"capacity\": [6]}}}}}");
+	const struct rl_override *o = config->rules[0].overrides;
+
+	(void)state;
+	assert_int_equal(config->rules[0].override_count, 4);
+	assert_true(is_pattern(&o[0], RL_MATCH_KEY, "a"));
+	assert_int_equal(o[0].kind, RL_OVERRIDE_CAPACITY);
+	assert_int_equal(o[0].capacity[0], 0);
+	assert_int_equal(o[0].capacity[1], 60);
+	assert_true(is_pattern(&o[1], RL_MATCH_PREFIX, "user:"));
+	assert_int_equal(o[1].kind, RL_OVERRIDE_BANNED);
+	assert_true(is_pattern(&o[2], RL_MATCH_NETWORK, "10.0.0.0/8"));
+	assert_int_equal(o[2].kind, RL_OVERRIDE_UNLIMITED);
+	assert_true(is_pattern(&o[3], RL_MATCH_KEY, "e1\n"));
+	assert_int_equal(o[3].capacity[0], 6);
+	config_free(config);
+}
+
+/* One rule with a limit for each window; who is not listed is as good as unlimited. */
+static void
+test_keys(void **state)
+{
+	struct config *config = need_config(
+		"{\"keys\": {\"user:241531\": {\"time_window_sec\": 1, \"capacity\": 5},"
+		"\"user:7\": {\"limit\": \"9/h\"}, \"user:8\": {\"limit\": \"6/s\"},"
+		"\"bad\": {\"banned\": true}}}");
+	const struct rl_config_rule *rule = config->rules;
+
+	(void)state;
+	assert_int_equal(config->rule_count, 1);
+	assert_string_equal(rule->rule.name, "keys");
+	assert_int_equal(config_limit_count(&rule->rule), 2);
+	assert_int_equal(rule->rule.limit.window_ns, RL_SECOND);
+	assert_int_equal(rule->rule.limit.capacity, RL_CAPACITY_MAX);
+	assert_int_equal(rule->rule.more[0].window_ns, 3600 * RL_SECOND);
+	assert_int_equal(rule->rule.more[0].capacity, RL_CAPACITY_MAX);
+	assert_int_equal(rule->override_count, 4);
+	assert_int_equal(rule->overrides[0].capacity[0], 5);
+	assert_int_equal(rule->overrides[0].capacity[1], 0);
+	assert_int_equal(rule->overrides[1].capacity[0], 0);
+	assert_int_equal(rule->overrides[1].capacity[1], 9);
+	assert_int_equal(rule->overrides[2].capacity[0], 6);
+	assert_int_equal(rule->overrides[3].kind, RL_OVERRIDE_BANNED);
+	config_free(config);
+}
+
+/* Where the file says nothing of the segment's size, there is room for what it has. */
+static void
+test_room(void **state)
+{
+	static char text[200000];
+	size_t used = (size_t)snprintf(text, sizeof(text),
+	                               "{\"rules\": {\"r\": {"
+	                               "\"algorithm\": \"sliding_log\", \"limit\": \"3000/h\","
+	                               "\"overrides\": {\"\\u0061\": {\"capacity\": 4000}");
+	struct config *config;
+
+	(void)state;
+	for (int i = 1; i < 2000; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+		                         ",\"k%d\": {\"banned\": true}", i);
+	used += (size_t)snprintf(text + used, sizeof(text) - used, "}}");
+	for (int i = 0; i < 100; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+		                         ",\"r%d\": {\"limit\": \"1/s\"}", i);
+	snprintf(text + used, sizeof(text) - used, "}}");
+	config = need_config(text);
+	assert_int_equal(config->options.ring, 4000);
+	assert_int_equal(config->options.overrides, 2000);
+	assert_int_equal(config->options.rules, 101);
+	config_free(config);
+}
+
+static void
+refuses(const char *text, const char *message)
+{
+	struct told told;
+
+	assert_null(parse(text, &told));
+	assert_string_equal(told.text, message);
+}
+
+static void
+test_positions(void **state)
+{
+	(void)state;
+	refuses("", "f:1:1: '[' or '{' expected near end of file\n");
+	refuses("{\n \"é\": 1,\n\t\"gc\": 5}",
+	        "f:2:2: /é: unknown field\nf:3:8: /gc: expected an object, got 5\n");
+	refuses("{\"é\" 1}", "f:1:6: ':' expected near '1'\n");
+	refuses("{\"rules\": {\"r\": {\"limits\": [{\"limit\": \"1/s\"}, {\"limit\": \"x\"}]}}}",
+	        "f:1:57: /rules/r/limits/1/limit: expected a rate such as \"100/min\" or \"5/10s\","
+	        " from 1 to 268435455 per 10ms to 31d, got \"x\"\n");
+	refuses("{\"keys\": {\"a\\/b\\\"\": {\"limit\": "
+	        "\"0123456789012345678901234567890123456é89\""
+	        "}}}",
+	        "f:1:33: /keys/a\\~1b\\\"/limit: expected a rate such as \"100/min\" or \"5/10s\","
+	        " from 1 to 268435455 per 10ms to 31d, got "
+	        "\"0123456789012345678901234567890123456é8…"
+	        "\n");
+}
+
+/* However many there are. */
+static void
+test_too_many_problems(void **state)
+{
+	static char text[64000];
+	size_t used = (size_t)snprintf(text, sizeof(text), "{\"a\": 1");
+	struct told told;
+
+	(void)state;
+	for (int i = 1; i < 3000; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, ",\n\"b%d\": 1", i);
+	snprintf(text + used, sizeof(text) - used, "}");
+	assert_null(parse(text, &told));
+	assert_int_equal(told.count, 1001);
+	assert_null(config_load("/nonexistent/rl.json", hear, &told));
+	assert_int_equal(told.count, 1002);
+}
+
+static void
+test_hostile(void **state)
+{
+	size_t size = 100000;
+	char *text = malloc(size + 1);
+	struct told told;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, '[', size);
+	text[size] = '\0';
+	assert_null(parse(text, &told));
+	assert_non_null(strstr(told.text, "maximum parsing depth"));
+	memset(text, '9', size);
+	memcpy(text, "{\"gc\":", 6);
+	text[size - 1] = '}';
+	assert_null(parse(text, &told));
+	assert_non_null(strstr(told.text, "too big integer"));
+	free(text);
+	refuses("{\"gc\": 1e999}", "f:1:12: real number overflow near '1e999'\n");
+	refuses("{\"gc\": 9223372036854775807}",
+	        "f:1:8: /gc: expected an object, got 9223372036854775807\n");
+	assert_null(config_parse("f", "{\0}", 3, hear, &told));
+	assert_null(parse("{\"a\\u0000b\": 1}", &told));
+	assert_null(parse("\xef\xbb\xbf{}", &told));
+	assert_null(parse("{\"\xff\": 1}", &told));
+}
+
+/* The full form of a configuration is the same configuration. */
+static void
+same_again(const char *path)
+{
+	struct told told = {0};
+	struct config *config = config_load(path, hear, &told), *again;
+	json_t *first, *second;
+	char *text;
+
+	assert_non_null(config);
+	first = config_json(config);
+	text = json_dumps(first, 0);
+	again = need_config(text);
+	second = config_json(again);
+	assert_int_equal(again->rule_count, config->rule_count);
+	assert_true(json_equal(first, second));
+	free(text);
+	json_decref(first);
+	json_decref(second);
+	config_free(config);
+	config_free(again);
+}
+
+static void
+test_show(void **state)
+{
+	static const char directory[] = "tests/config/good";
+	DIR *files = opendir(directory);
+	struct dirent *entry;
+	int count = 0;
+
+	(void)state;
+	assert_non_null(files);
+	while ((entry = readdir(files))) {
+		char path[512];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		same_again(path);
+		count++;
+	}
+	closedir(files);
+	assert_true(count >= 5);
+	same_again("config/rl.json");
+}
+
+static void
+test_path(void **state)
+{
+	(void)state;
+	unsetenv("RL_CONFIG");
+	assert_string_equal(config_path(NULL), "/etc/rl/rl.json");
+	setenv("RL_CONFIG", "/tmp/x", 1);
+	assert_string_equal(config_path(NULL), "/tmp/x");
+	assert_string_equal(config_path("y"), "y");
+	setenv("RL_CONFIG", "", 1);
+	assert_string_equal(config_path(NULL), "/etc/rl/rl.json");
+	unsetenv("RL_CONFIG");
+}
+
+#ifdef __SANITIZE_ADDRESS__
+#define MANY 100000 /* memory is not the same there */
+#else
+#define MANY 1000000
+#endif
+
+/* A million overrides; how long it takes is told, for it depends on the machine. */
+static void
+test_many(void **state)
+{
+	size_t room = (size_t)MANY * 40, used;
+	char *text = malloc(room);
+	struct timespec start, end;
+	struct told told = {0};
+	struct config *config;
+
+	(void)state;
+	assert_non_null(text);
+	used = (size_t)snprintf(text, room,
+	                        "{\"rules\": {\"r\": {\"limit\": \"5/s\", \"overrides\": {");
+	for (unsigned i = 0; i < MANY; i++)
+		used += (size_t)snprintf(text + used, room - used,
+		                         "%s\n\"user:%u\": {\"capacity\": %u}", i ? "," : "", i,
+		                         i % 1000 + 6);
+	used += (size_t)snprintf(text + used, room - used, "}}}}");
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	config = config_parse("f", text, used, hear, &told);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	assert_string_equal(told.text, "");
+	assert_non_null(config);
+	assert_int_equal(config->rules[0].override_count, MANY);
+	assert_int_equal(config->options.overrides, MANY);
+	snprintf(last, sizeof(last), "user:%d", MANY - 1);
+	assert_true(is_pattern(&config->rules[0].overrides[MANY - 1], RL_MATCH_KEY, last));
+	assert_int_equal(config->rules[0].overrides[MANY - 1].capacity[0], 1005);
+	print_message("%d overrides, %zu bytes: %.1f s\n", MANY, used,
+	              (double)(end.tv_sec - start.tv_sec) +
+	                      (double)(end.tv_nsec - start.tv_nsec) / 1e9);
+	config_free(config);
+	free(text);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),    cmocka_unit_test(test_segment),
+		cmocka_unit_test(test_windows),     cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_inheritance), cmocka_unit_test(test_prefixes),
+		cmocka_unit_test(test_overrides),   cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_room),        cmocka_unit_test(test_positions),
+		cmocka_unit_test(test_hostile),     cmocka_unit_test(test_too_many_problems),
+		cmocka_unit_test(test_show),        cmocka_unit_test(test_path),
+		cmocka_unit_test(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
