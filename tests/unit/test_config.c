@@ -317,11 +317,11 @@ test_positions(void **state)
 	        "f:1:57: /rules/r/limits/1/limit: expected a rate such as \"100/min\" or \"5/10s\","
 	        " from 1 to 268435455 per 10ms to 31d, got \"x\"\n");
 	refuses("{\"keys\": {\"a\\/b\\\"\": {\"limit\": "
-	        "\"0123456789012345678901234567890123456é89\""
+	        "\"01234567890123456789012345678901234567é9\""
 	        "}}}",
-	        "f:1:33: /keys/a\\~1b\\\"/limit: expected a rate such as \"100/min\" or \"5/10s\","
+	        "f:1:31: /keys/a\\~1b\\\"/limit: expected a rate such as \"100/min\" or \"5/10s\","
 	        " from 1 to 268435455 per 10ms to 31d, got "
-	        "\"0123456789012345678901234567890123456é8…"
+	        "\"01234567890123456789012345678901234567…"
 	        "\n");
 }
 
@@ -447,6 +447,7 @@ test_many(void **state)
 	struct timespec start, end;
 	struct told told = {0};
 	struct config *config;
+	char last[32];
 
 	(void)state;
 	assert_non_null(text);
