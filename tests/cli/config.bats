@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The configuration file: what is said of it, changing it, and putting it into force.
+
+load common
+
+setup() {
+	segment="bats-config-$$-$BATS_TEST_NUMBER"
+	rm -f "/dev/shm/rl.$segment"
+	file="$BATS_TEST_TMPDIR/rl.json"
+	export RL_CONFIG="$file" TMPDIR="$BATS_TEST_TMPDIR"
+	unset VISUAL EDITOR
+	cat >"$file" <<-EOF
+		{
+		  "comment": "limits of the web servers",
+		  "segment": {"name": "$segment"},
+		  "rules": {
+		    "login": {
+		      "comment": "slow down guessing",
+		      "limit": "100/min",
+		      "granularity": 6
+		    }
+		  }
+		}
+	EOF
+	cp "$file" "$BATS_TEST_TMPDIR/old"
+}
+
+teardown() {
+	rm -f "/dev/shm/rl.$segment"
+}
+
+unchanged() {
+	cmp "$file" "$BATS_TEST_TMPDIR/old" || fail_with 'the file has changed'
+}
+
+# The file is what it was, but for the lines of a diff.
+changed_to() {
+	diff "$BATS_TEST_TMPDIR/old" "$file" | grep '^[<>]' | sed 's/\([<>]\) */\1 /' >"$BATS_TEST_TMPDIR/diff" || true
+	diff - "$BATS_TEST_TMPDIR/diff" <<<"$1" || fail_with 'another change'
+}
+
+create() {
+	"$FILL" "$segment" other 5 60000 1 somebody=1
+}
+
+@test "check: every problem at its place, for each bad file" {
+	cd "$top"
+	count=0
+	for bad in tests/config/bad/*.json tests/config/meaning/*.json; do
+		rlctl config check "$bad"
+		exits 1
+		[ -z "$output" ]
+		[ "$stderr" = "$(cat "${bad%.json}.txt")" ] || fail_with "$bad"
+		count=$((count + 1))
+	done
+	[ "$count" -ge 20 ]
+}
+
+@test "check: warnings do not make a file bad" {
+	cd "$top"
+	rlctl config check tests/config/warning/unused.json
+	exits 0
+	[ "$stderr" = "$(cat tests/config/warning/unused.txt)" ]
+	says 'valid: rules 4, limits 7, overrides 2'
+}
+
+@test "check: good files, and the example, without a word on stderr" {
+	cd "$top"
+	for good in tests/config/good/*.json config/rl.json; do
+		rlctl config check "$good"
+		exits 0
+		says "$good: valid"
+		[ -z "$stderr" ]
+	done
+}
+
+@test "check: which file" {
+	rlctl config check
+	exits 0
+	says "$file: valid: rules 1, limits 1, overrides 0"
+	echo '{"rule": 1}' >"$BATS_TEST_TMPDIR/other"
+	rlctl config check "$BATS_TEST_TMPDIR/other"
+	exits 1
+	rlctl config -c "$BATS_TEST_TMPDIR/other" check
+	exits 1
+	rlctl config check "$file" --config "$BATS_TEST_TMPDIR/other"
+	exits 0
+	rlctl config check /nonexistent
+	in_trouble '/nonexistent: No such file'
+	rlctl config check "$BATS_TEST_TMPDIR"
+	exits 1
+	complains 'Is a directory'
+}
+
+@test "check --json" {
+	rlctl config check --json
+	exits 0
+	has valid=true rules=1 limits=1 overrides=0 'problems=\[\]'
+	rlctl config check --json "$top/tests/config/bad/not-an-object.json"
+	exits 1
+	has valid=false
+	are level '"error"'
+	says 'not-an-object.json:1:1: expected an object, got an array'
+	[ -z "$stderr" ]
+}
+
+@test "verbs and operands are counted" {
+	rlctl config
+	in_trouble 'missing operand'
+	rlctl config chekc
+	in_trouble "config: unknown verb 'chekc'; did you mean 'check'?"
+	rlctl config frobnicate
+	in_trouble "config: unknown verb 'frobnicate'"
+	rlctl config set /a
+	in_trouble 'config set: missing operand; usage: rlctl config set PATH VALUE'
+	rlctl config show x
+	in_trouble 'config show: unexpected operand'
+}
+
+@test "show: with every default" {
+	rlctl config show
+	exits 0
+	for line in "file       $file" "segment    $segment" 'keys       24576' 'mode       0600' \
+		'ring       64' 'on_full    evict' 'interval   10s' 'buffer     10s' \
+		'  100 per 1m, sliding_window of 6 x 10s'; do
+		says_line "$line"
+	done
+}
+
+@test "show --json is a file that means the same" {
+	rlctl config show --json -c "$top/config/rl.json"
+	exits 0
+	printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/full"
+	rlctl config show --json -c "$BATS_TEST_TMPDIR/full"
+	exits 0
+	[ "$output" = "$(cat "$BATS_TEST_TMPDIR/full")" ]
+}
+
+@test "show: overrides of any bytes do not reach the terminal as they are" {
+	printf '{"rules": {"a": {"limit": "5/s", "overrides": {"\\u001b[31m\\u202e": {"banned": true}}}}}' >"$file"
+	rlctl config show
+	exits 0
+	says_line '  \x1b[31m\xe2\x80\xae: banned'
+}
+
+@test "show: a bad file is not shown" {
+	echo '{"rules": 5}' >"$file"
+	rlctl config show
+	exits 1
+	[ -z "$output" ]
+	complains "$file:1:11: /rules: expected an object, got 5"
+}
+
+@test "set: one value, every other byte as it was" {
+	rlctl config set /rules/login/limit 200/min
+	exits 0
+	changed_to '< "limit": "100/min",
+> "limit": "200/min",'
+}
+
+@test "set: a field that was not there comes last, with the objects around it" {
+	rlctl config set /rules/login/overrides/user:1/capacity 3
+	exits 0
+	changed_to '< "granularity": 6
+> "granularity": 6,
+> "overrides": {"user:1": {"capacity": 3}}'
+}
+
+@test "set: JSON, or a word" {
+	rlctl config set /rules/api '{"limit": "5/s", "mode": "shadow"}'
+	exits 0
+	rlctl config set /rules/api/hard true
+	exits 0
+	rlctl config set /gc/interval 5s
+	exits 0
+	rlctl config show
+	says_line '  5 per 1s, sliding_window, hard, shadow'
+	says_line 'interval   5s'
+	rlctl config set /comment '{"x'
+	in_trouble "value '{\"x'"
+	rlctl config set /comment 'é'
+	exits 0
+	grep -q '"comment": "é"' "$file"
+}
+
+@test "set: what makes the file bad is refused, and the file stays" {
+	rlctl config set /rules/login/hard perhaps
+	exits 1
+	complains '/rules/login/hard: expected true or false, got "perhaps"'
+	rlctl config set /rules/login/capacity 5
+	exits 1
+	complains 'says again what /rules/login/limit says'
+	rlctl config set rules 5
+	in_trouble "path 'rules'"
+	rlctl config set /comment/x 5
+	in_trouble "path '/comment/x': a part of it is neither object nor array"
+	unchanged
+}
+
+@test "unset" {
+	rlctl config unset /rules/login/granularity
+	exits 0
+	changed_to '< "limit": "100/min",
+< "granularity": 6
+> "limit": "100/min"'
+	rlctl config unset /rules/login/granularity
+	exits 1
+	complains 'there is no such value'
+	rlctl config unset /rules/login/limit
+	exits 1
+	complains 'has no capacity'
+}
+
+@test "set keeps mode, owner and symbolic link, and leaves nothing beside" {
+	mkdir "$BATS_TEST_TMPDIR/real"
+	mv "$file" "$BATS_TEST_TMPDIR/real/x.json"
+	ln -s real/x.json "$file"
+	chmod 0604 "$file"
+	[ "$(id -u)" -ne 0 ] || chown 1234:4321 "$file"
+	before=$(stat -Lc '%a %u %g' "$file")
+	rlctl config set /rules/login/limit 7/min
+	exits 0
+	[ -L "$file" ]
+	[ "$(stat -Lc '%a %u %g' "$file")" = "$before" ]
+	grep -q 7/min "$BATS_TEST_TMPDIR/real/x.json"
+	[ "$(ls -A "$BATS_TEST_TMPDIR/real")" = x.json ]
+}
+
+@test "set: a broken file is told, not changed" {
+	echo '{"rules": ' >"$file"
+	rlctl config set /comment x
+	exits 1
+	complains "$file:2:"
+	[ "$(cat "$file")" = '{"rules": ' ]
+}
+
+@test "many changes at once: none is lost" {
+	pids=
+	for i in 1 2 3 4 5 6 7 8; do
+		"$RLCTL" config set -n "/rules/r$i" '{"limit": "1/s"}' &
+		pids="$pids $!"
+	done
+	for pid in $pids; do
+		wait "$pid"
+	done
+	rlctl config check
+	says 'rules 9, limits 9'
+}
+
+@test "a file that another process edits is left alone" {
+	exec 8<"$file"
+	flock 8
+	EDITOR=true rlctl config edit
+	in_trouble "$file: another process is changing it"
+	exec 8<&-
+	EDITOR=true rlctl config edit
+	exits 0
+}
+
+@test "edit: a valid text takes the place of the old" {
+	EDITOR='sed -i s/100/50/' rlctl config edit
+	exits 0
+	changed_to '< "limit": "100/min",
+> "limit": "50/min",'
+	! ls "$BATS_TEST_TMPDIR"/rl-*.json
+}
+
+@test "edit: VISUAL before EDITOR, and nothing changed" {
+	VISUAL=true EDITOR=false rlctl config edit
+	exits 0
+	says_line 'nothing has changed'
+	unchanged
+}
+
+@test "edit: without a terminal a bad text is kept, not asked about" {
+	EDITOR='sed -i s/100/many/' rlctl config edit
+	exits 1
+	complains '/rules/login/limit: expected a rate'
+	unchanged
+	copy=$(sed -n 's/.* kept in //p' <<<"$stderr")
+	grep -q many/min "$copy"
+	[ "$(stat -c %a "$copy")" = 600 ]
+}
+
+@test "edit: on a terminal: again, discard, keep" {
+	cat >"$BATS_TEST_TMPDIR/editor" <<-'EOF'
+		#!/bin/sh
+		n=$(cat "$TMPDIR/n" 2>/dev/null || echo 0)
+		echo $((n + 1)) >"$TMPDIR/n"
+		[ "$n" -eq 0 ] && sed -i s/100/many/ "$1" || sed -i s/many/70/ "$1"
+	EOF
+	chmod +x "$BATS_TEST_TMPDIR/editor"
+	export EDITOR="$BATS_TEST_TMPDIR/editor"
+	printf 'x\nd\n' | script -qec "$RLCTL config edit" /dev/null >"$BATS_TEST_TMPDIR/out" || true
+	grep -q '(e)dit again, (d)iscard, (k)eep' "$BATS_TEST_TMPDIR/out"
+	unchanged
+	! ls "$BATS_TEST_TMPDIR"/rl-*.json
+	rm "$BATS_TEST_TMPDIR/n"
+	printf 'k\n' | script -qec "$RLCTL config edit" /dev/null >"$BATS_TEST_TMPDIR/out" || true
+	grep -q 'kept in' "$BATS_TEST_TMPDIR/out"
+	rm "$BATS_TEST_TMPDIR/n" "$BATS_TEST_TMPDIR"/rl-*.json
+	printf 'e\n' | script -qec "$RLCTL config edit" /dev/null >"$BATS_TEST_TMPDIR/out"
+	changed_to '< "limit": "100/min",
+> "limit": "70/min",'
+}
+
+@test "edit: an editor that fails changes nothing" {
+	EDITOR=false rlctl config edit
+	in_trouble "the editor 'false' failed"
+	unchanged
+	EDITOR='sed -i s/100/50/ "$1"; false' rlctl config edit
+	in_trouble 'kept in'
+	unchanged
+}
+
+@test "edit: somebody else's change is not overwritten" {
+	EDITOR="echo '{}' >$file; sed -i s/100/50/" rlctl config edit
+	in_trouble 'somebody else has changed it meanwhile'
+	complains 'kept in'
+	[ "$(cat "$file")" = '{}' ]
+}
+
+@test "reload: into a segment that is there" {
+	rlctl reload
+	in_trouble "segment '$segment'"
+	create
+	rlctl reload
+	exits 0
+	says_line 'login: new, 100 per 1m'
+	says 'generation'
+	rlctl status -s "$segment"
+	grep -qE 'sliding_window +100 +1m +6 x 10s .* login' <<<"$output"
+	rlctl config reload
+	exits 0
+}
+
+@test "reload: a bad file changes nothing" {
+	create
+	rlctl reload
+	exits 0
+	sed -i s/100/many/ "$file"
+	rlctl reload
+	exits 1
+	complains '/rules/login/limit'
+	rlctl status -s "$segment"
+	grep -qE 'sliding_window +100 .* login' <<<"$output"
+}
+
+@test "set puts it into force, --no-reload does not" {
+	create
+	rlctl config set /rules/login/limit 30/min
+	exits 0
+	rlctl status -s "$segment"
+	grep -qE 'sliding_window +30 .* login' <<<"$output"
+	rlctl config set --no-reload /rules/login/limit 20/min
+	exits 0
+	rlctl status -s "$segment"
+	grep -qE 'sliding_window +30 .* login' <<<"$output"
+}
+
+@test "a segment may be named" {
+	sed -i "s/$segment/$segment-not/" "$file"
+	create
+	rlctl config reload -s "$segment"
+	exits 0
+	rlctl reload
+	in_trouble "segment '$segment-not'"
+}
+
+@test "the segment and the file disagree: said, with what to do" {
+	create
+	rlctl config set -n /segment/keys 1000000
+	rlctl config set -n /segment/on_full deny
+	rlctl reload
+	exits 0
+	complains 'warning: /segment/keys: the running segment has '
+	complains 'warning: /segment/on_full: the running segment has "evict"; a segment keeps what'
+}
