@@ -6,12 +6,13 @@
 #   make check      build and pass all tests, on every backend and sanitizer
 #   make torture    larger searches of the protocol models, some minutes
 #   make accuracy   each algorithm beside the exact sliding log, as Markdown tables
+#   make fuzz       hostile configuration files for FUZZ_SECONDS, 300
 #   make bench      nanoseconds per decision beside the floor, as ratios of one run
 #   make format     lay out the sources with clang-format
 #   make clean      remove build/
 #   make help       this text
 #
-# demo, check and bench install the Debian packages they miss. ATOMIC=c11 builds the default
+# demo, check, fuzz and bench install the Debian packages they miss. ATOMIC=c11 builds the default
 # targets on the compiler's atomics instead of libck's. CC and CFLAGS are yours. V=1 shows
 # the commands.
 
@@ -22,7 +23,8 @@ say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 
 NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev
 NEED_DEMO  := $(NEED_BUILD) apache2-utils
-NEED_CHECK := $(NEED_DEMO) libcmocka-dev bats spin clang clang-format libclang-rt-14-dev shellcheck
+NEED_CHECK := $(NEED_DEMO) libcmocka-dev bats spin clang clang-format libclang-rt-14-dev shellcheck \
+              python3-jsonschema mandoc
 
 MACHINE  := $(shell $(CC) -dumpmachine)
 RL_FLAGS := -std=c11 -D_GNU_SOURCE -fPIC -Wall -Wextra -Wshadow -Wconversion \
@@ -39,7 +41,7 @@ RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/r
 SUPPORT   := $(wildcard tests/support/*.c)
 SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
-.PHONY: all demo check torture bench accuracy format clean help check-format \
+.PHONY: all demo check torture bench accuracy fuzz format clean help check-format \
         check-headers check-exports
 .DELETE_ON_ERROR:
 
@@ -91,6 +93,7 @@ $(eval $(call VARIANT,build/v/c11,gcc,-O2 -g $(C11)))
 $(eval $(call VARIANT,build/v/clang,clang,-O2 -g))
 $(eval $(call VARIANT,build/v/asan,gcc,-O1 -g $(SAN)))
 $(eval $(call VARIANT,build/v/hook,gcc,-O1 -g $(C11) -DRL_ATOMIC_HOOK))
+$(eval $(call VARIANT,build/v/fuzz,clang,-O1 -g $(C11) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all))
 $(eval $(call VARIANT,build/v/tsan,clang,-O1 -g $(C11) -fsanitize=thread))
 
 .SECONDARY:
@@ -105,17 +108,21 @@ build/prefork: build/o/examples/prefork.o build/librl.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^
 
+build/v/fuzz/fuzz_config: build/v/fuzz/o/tests/fuzz/fuzz_config.o build/v/fuzz/libconfig.a build/v/fuzz/librl.a
+	$(call say,LINK)
+	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -ljansson
+
 build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(wildcard tests/accuracy/*.c)) build/librl.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^
 
-# The packages that the goals of this run need: demo, check and bench install them.
+# The packages that the goals of this run need: these goals install them.
 NEED := $(NEED_BUILD)
 ifneq ($(filter demo,$(MAKECMDGOALS)),)
 NEED := --install $(NEED_DEMO)
 endif
-ifneq ($(filter check% torture bench,$(MAKECMDGOALS)),)
+ifneq ($(filter check% torture fuzz bench,$(MAKECMDGOALS)),)
 NEED := --install $(NEED_CHECK)
 endif
 
@@ -135,9 +142,10 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
-       build/v/asan/rlctl build/prefork build/tests/accuracy/accuracy
+       build/v/asan/rlctl build/prefork build/tests/accuracy/accuracy build/v/fuzz/fuzz_config
 	@tests/support/run.sh $(CHECKED) tests/cli/run.sh tests/cli/demo.sh \
-		tests/mutants/run.sh tests/accuracy/check.sh tests/model/run.sh
+		tests/mutants/run.sh tests/accuracy/check.sh tests/model/run.sh \
+		tests/config/schema.py tests/config/manual.sh tests/fuzz/check.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
@@ -160,6 +168,10 @@ torture: | build/need
 
 accuracy: build/tests/accuracy/accuracy
 	@$<
+
+FUZZ_SECONDS ?= 300
+fuzz: build/v/fuzz/fuzz_config
+	@tests/fuzz/check.sh $(FUZZ_SECONDS)
 
 bench: build/tests/bench/bench
 	@$<

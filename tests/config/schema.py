@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The schema accepts what rlctl accepts, and refuses what rlctl refuses, as far as a schema can.
+"""The schema accepts what rlctl accepts, and refuses what rlctl refuses, as far as a schema can;
+and the manual explains each of its fields.
 
 good and warning: both accept. bad: both refuse. meaning: only rlctl can tell. Every file of bad
 breaks the schema at more than one place if it is several mistakes: each top-level rule in it is
@@ -10,6 +11,7 @@ tried alone, too.
 import glob
 import json
 import os
+import re
 import sys
 
 import jsonschema
@@ -29,6 +31,30 @@ def see(path, is_valid, wanted, errors=""):
     if is_valid != wanted:
         failures += 1
         print(f"{path}: the schema {'accepts' if is_valid else 'refuses'} it {errors}")
+
+
+def fields(node):
+    """Names of all fields that a schema has."""
+    names = set()
+    if isinstance(node, dict):
+        names |= set(node.get("properties") or {})
+        for child in node.values():
+            names |= fields(child)
+    elif isinstance(node, list):
+        for child in node:
+            names |= fields(child)
+    return names
+
+
+def see_manual(schema):
+    """Each of them is explained by the manual page."""
+    global failures
+    with open(os.path.join(top, "man", "rl.json.5"), encoding="utf-8") as file:
+        page = file.read()
+    for name in sorted(fields(schema)):
+        if not re.search(rf"^\.(It )?Cm (.* )?{re.escape(name)}( |$)", page, re.MULTILINE):
+            failures += 1
+            print(f"rl.json.5 does not explain {name}")
 
 
 def main():
@@ -52,6 +78,7 @@ def main():
                     part = {section: {member: value}}
                     see(f"{path} {section}/{member}", validator.is_valid(part), False)
                     count += 1
+    see_manual(schema)
     print(f"{count} files and parts, {failures} failures")
     return 1 if failures or count < 40 else 0
 
