@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "apply.h"
 #include "changes.h"
 #include "duration.h"
 #include "limit.h"
@@ -83,6 +84,7 @@ fault_token(const struct config *config, const struct rl_config_outcome *outcome
 	return config->source->rules[outcome->rule];
 }
 
+/* Ring entries that the rule, or one of its overrides, takes. */
 static uint32_t
 entries_of(const struct rl_config_rule *rule)
 {
@@ -113,30 +115,29 @@ tell_rule_fault(const struct application *a, const struct rl_config_outcome *out
 		report_name(a->report, CONFIG_ERROR, token, "%s", rl_strerror(error));
 }
 
-/* Of what there is too little room. */
+/* Of what there is too little. What applications define takes its share. */
 static void
-tell_no_room(const struct application *a, const struct rl_config_outcome *outcome)
+tell_no_room(const struct application *a)
 {
-	size_t limits = 0, overrides = 0;
 	const struct rl_info *info = &a->info;
+	size_t limits = 0, overrides = 0;
 
 	for (size_t i = 0; i < a->config->rule_count; i++) {
 		limits += config_limit_count(&a->config->rules[i].rule);
 		overrides += a->config->rules[i].override_count;
 	}
 	report_value(a->report, CONFIG_ERROR, 0,
-	             "no room: %" PRIu64 " are wanted; the file has %zu rules, %zu limits and %zu "
-	             "overrides, and the segment room for %" PRIu32 ", %" PRIu32 " and %" PRIu32
-	             ", some of it taken by what applications define; " ANEW,
-	             outcome->needed, a->config->rule_count, limits, overrides, info->rules,
-	             info->limits, info->overrides);
+	             "no room: the file has %zu rules, %zu limits and %zu overrides, the segment "
+	             "holds %" PRIu32 ", %" PRIu32 " and %" PRIu32 "; " ANEW,
+	             a->config->rule_count, limits, overrides, info->rules, info->limits,
+	             info->overrides);
 }
 
 static void
 tell_fault(const struct application *a, const struct rl_config_outcome *outcome, int error)
 {
 	if (error == -ENOSPC)
-		tell_no_room(a, outcome);
+		tell_no_room(a);
 	else if (outcome->rule < a->config->rule_count)
 		tell_rule_fault(a, outcome, error);
 	else
@@ -193,6 +194,29 @@ configure(const struct application *a, unsigned flags, struct rl_config_outcome 
 	free(past.effects);
 	free(past.removed);
 	return error;
+}
+
+/* A segment of our own, as large as the file wants it but for its keys. */
+void
+apply_try(struct report *report, const struct config *config)
+{
+	struct rl_options options = config_options(config);
+	struct application a = {.config = config, .report = report};
+	struct rl_config_outcome outcome = {.rule = config->rule_count};
+	int error;
+
+	options.keys = 1;
+	options.flags = 0;
+	error = rl_open_private(&options, &a.rl);
+	if (error < 0) {
+		report_value(report, CONFIG_ERROR, 0, "%s", rl_strerror(error));
+		return;
+	}
+	rl_info(a.rl, &a.info);
+	error = rl_configure(a.rl, config->rules, config->rule_count, 0, NULL, &outcome);
+	if (error < 0)
+		tell_fault(&a, &outcome, error);
+	rl_close(a.rl);
 }
 
 int

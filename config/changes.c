@@ -192,7 +192,7 @@ changes_tell(const struct rl_config_rule *rule, const struct before *before, uns
 		note(&teller, "configured from now on; an application had defined it");
 	if (before->info.limit_count == 0)
 		tell_new(&teller, &rule->rule);
-	else
+	else if (effects & ~(unsigned)RL_EFFECT_OVERRIDES)
 		tell_limits(&teller, &rule->rule, &before->info);
 	tell_overrides(&teller, before);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apply.h"
 #include "file.h"
 #include "rules.h"
 #include "segment.h"
@@ -81,6 +82,8 @@ read_root(struct config *config, json_t *root, config_tell *tell, void *arg)
 	bool is_good;
 
 	read_top(&reader, root, config);
+	if (report.errors == 0)
+		apply_try(&report, config);
 	is_good = report.errors == 0;
 	report_tell(&report, tell, arg);
 	return is_good;

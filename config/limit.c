@@ -9,7 +9,7 @@
 #include "limit.h"
 #include "names.h"
 
-#define YEAR_NS (UINT64_C(365) * 86400 * RL_SECOND)
+#define YEAR_NS (UINT64_C(366) * 86400 * RL_SECOND)
 #define FILL_YEARS_MAX 100
 #define BURST_MAX (RL_CAPACITY_MAX - 1) /* a leaky bucket holds one more */
 
@@ -200,11 +200,11 @@ static bool
 is_fillable(struct reader *reader, uint32_t owner, const struct rl_limit *limit,
             const struct value *burst)
 {
-	unsigned __int128 fill_ns = (unsigned __int128)limit->burst * limit->window_ns;
+	unsigned __int128 fill_ns = ((unsigned __int128)limit->burst + 1) * limit->window_ns;
 
 	if (limit->algorithm != RL_TOKEN_BUCKET && limit->algorithm != RL_LEAKY_BUCKET)
 		return true;
-	if (fill_ns / limit->capacity <= FILL_YEARS_MAX * YEAR_NS)
+	if (fill_ns <= (unsigned __int128)(FILL_YEARS_MAX * YEAR_NS) * limit->capacity)
 		return true;
 	report_name(reader->report, CONFIG_ERROR, burst->token ? burst->token : owner,
 	            "a burst of %" PRIu32 " takes more than %d years to come back at %" PRIu32

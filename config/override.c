@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,9 +79,30 @@ keep_name(struct config_source *source, const char *name, size_t len, uint32_t t
 	return copy;
 }
 
+static bool
+is_address(const char *text)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+
+	return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
+}
+
+/* "10.0.0.0/33" would be a key of that name. */
+static bool
+is_almost_network(const char *name, const struct rl_pattern *pattern)
+{
+	const char *stroke = strrchr(name, '/');
+	char address[INET6_ADDRSTRLEN];
+
+	if (pattern->match != RL_MATCH_KEY || !stroke || stroke - name >= INET6_ADDRSTRLEN)
+		return false;
+	snprintf(address, sizeof(address), "%.*s", (int)(stroke - name), name);
+	return is_address(address);
+}
+
 /* NULL, or why no key can be like it. */
 static const char *
-pattern_problem(const struct rl_pattern *pattern)
+pattern_problem(const char *name, const struct rl_pattern *pattern)
 {
 	if (pattern->match == RL_MATCH_PREFIX && pattern->key_len > PREFIX_MAX)
 		return "a prefix has at most 63 bytes before its *";
@@ -88,8 +110,8 @@ pattern_problem(const struct rl_pattern *pattern)
 		return "a key has at most 4096 bytes";
 	if (pattern->match == RL_MATCH_KEY && pattern->key_len == 0)
 		return "an empty key is never limited";
-	if (rl_pattern_matches(pattern, "0", 1) < 0)
-		return pattern->match == RL_MATCH_NETWORK ? "is no network" : "is no pattern";
+	if (is_almost_network(name, pattern) || rl_pattern_matches(pattern, "0", 1) < 0)
+		return "is no network";
 	return NULL;
 }
 
@@ -108,7 +130,7 @@ override_add(struct reader *reader, struct override_list *list, const char *name
 		return false;
 	}
 	override->pattern = rl_pattern_of(kept, len);
-	problem = pattern_problem(&override->pattern);
+	problem = pattern_problem(name, &override->pattern);
 	if (problem) {
 		report_name(reader->report, CONFIG_ERROR, token, "%s", problem);
 		return false;
@@ -207,16 +229,22 @@ changes_nothing(const struct rl_override *override, const struct override_walk *
 	return rule->limit_count > 0;
 }
 
+static bool
+has_capacity(const struct rl_override *override)
+{
+	for (size_t i = 0; i < RL_LIMITS_MAX; i++)
+		if (override->capacity[i] > 0)
+			return true;
+	return false;
+}
+
 /* A rule of networks asks only for addresses. */
 static bool
 is_never_asked(const char *name, const struct rl_override *override,
                const struct override_walk *rule)
 {
-	unsigned char address[sizeof(struct in6_addr)];
-
 	return rule->limit_count > 0 && (rule->limits[0].prefix_v4 || rule->limits[0].prefix_v6) &&
-	       override->pattern.match == RL_MATCH_KEY && inet_pton(AF_INET, name, address) != 1 &&
-	       inet_pton(AF_INET6, name, address) != 1;
+	       override->pattern.match == RL_MATCH_KEY && !is_address(name);
 }
 
 static void
@@ -226,6 +254,9 @@ warn_unused(struct reader *reader, const char *name, uint32_t token,
 	if (is_never_asked(name, override, rule))
 		report_name(reader->report, CONFIG_WARNING, token,
 		            "is never used: the rule counts IP addresses, and this is none");
+	else if (strcmp(name, "*") == 0)
+		report_name(reader->report, CONFIG_WARNING, token,
+		            "is one key of this name; what holds for every key, the rule says");
 	else if (override->kind == RL_OVERRIDE_CAPACITY && changes_nothing(override, rule))
 		report_name(reader->report, CONFIG_WARNING, token,
 		            "changes nothing: the rule itself has the same capacity");
@@ -237,15 +268,19 @@ finish_override(struct reader *reader, uint32_t token, const struct value *value
                 const struct override_walk *rule, struct rl_override *override)
 {
 	const struct value *capacity = &values[OVERRIDE_CAPACITY];
+	bool is_verdict = override->kind != RL_OVERRIDE_CAPACITY;
+	size_t errors = reader->report->errors;
 
-	if (override->kind != RL_OVERRIDE_CAPACITY && capacity->token > 0)
+	if (is_verdict && capacity->token > 0)
 		report_name(reader->report, CONFIG_ERROR, capacity->token,
 		            "means nothing for a key that is %s",
 		            override->kind == RL_OVERRIDE_BANNED ? "banned" : "unlimited");
-	else if (capacity->token > 0)
+	if (is_verdict)
+		return;
+	if (capacity->token > 0)
 		read_capacities(reader, (struct node){capacity->json, capacity->token}, rule,
 		                override);
-	else if (capacity->token == 0 && override->kind == RL_OVERRIDE_CAPACITY)
+	if (reader->report->errors == errors && !has_capacity(override))
 		report_name(reader->report, CONFIG_ERROR, token,
 		            "says nothing: give it a capacity, or banned, or unlimited");
 }

@@ -161,14 +161,19 @@ need_limit(struct needs *needs, const struct rl_limit *limit)
 	needs->ring = entries > needs->ring ? entries : needs->ring;
 }
 
+/* Each capacity that it gives takes a place. */
 static void
 need_override(struct needs *needs, const struct rl_override *override, const struct rl_rule *rule)
 {
-	needs->overrides++;
-	for (size_t i = 0; i < config_limit_count(rule); i++)
-		if (config_limit(rule, i)->algorithm == RL_SLIDING_LOG &&
-		    override->capacity[i] > needs->ring)
-			needs->ring = override->capacity[i];
+	if (override->kind != RL_OVERRIDE_CAPACITY)
+		needs->overrides++;
+	for (size_t i = 0; i < config_limit_count(rule); i++) {
+		uint32_t capacity = override->capacity[i];
+
+		needs->overrides += capacity > 0;
+		if (config_limit(rule, i)->algorithm == RL_SLIDING_LOG && capacity > needs->ring)
+			needs->ring = capacity;
+	}
 }
 
 static struct needs
@@ -223,7 +228,7 @@ segment_fit(struct reader *reader, struct config *config)
 	fit(reader, given[SEGMENT_RULES], &config->options.rules, rules, RULES_DEFAULT,
 	    "one for each rule, and one for every four limits");
 	fit(reader, given[SEGMENT_OVERRIDES], &config->options.overrides, needs.overrides,
-	    OVERRIDES_DEFAULT, "one for each override");
+	    OVERRIDES_DEFAULT, "one for each override, and each capacity in it");
 	fit(reader, given[SEGMENT_RING], &config->options.ring, needs.ring, RING_DEFAULT,
 	    "one for each sub-bucket, or each request of a sliding_log");
 }
