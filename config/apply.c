@@ -84,15 +84,20 @@ fault_token(const struct config *config, const struct rl_config_outcome *outcome
 	return config->source->rules[outcome->rule];
 }
 
-/* Ring entries that the rule, or one of its overrides, takes. */
+/* Ring entries that a limit of the rule takes, or one of its overrides of a log. */
 static uint32_t
-entries_of(const struct rl_config_rule *rule)
+entries_of(const struct rl_config_rule *rule, size_t override)
 {
 	uint32_t most = 0;
 
 	for (size_t i = 0; i < config_limit_count(&rule->rule); i++) {
-		uint32_t entries = limit_entries(config_limit(&rule->rule, i));
+		const struct rl_limit *limit = config_limit(&rule->rule, i);
+		uint32_t entries = limit_entries(limit);
 
+		if (override < rule->override_count)
+			entries = limit->algorithm == RL_SLIDING_LOG
+			                  ? rule->overrides[override].capacity[i]
+			                  : 0;
 		most = entries > most ? entries : most;
 	}
 	return most;
@@ -107,7 +112,7 @@ tell_rule_fault(const struct application *a, const struct rl_config_outcome *out
 	if (error == RL_ERING)
 		report_name(a->report, CONFIG_ERROR, token,
 		            "needs a ring of %" PRIu32 ", the segment has %" PRIu32 "; " ANEW,
-		            entries_of(rule), a->info.ring);
+		            entries_of(rule, outcome->override), a->info.ring);
 	else if (error == -EINVAL && outcome->override < rule->override_count)
 		report_name(a->report, CONFIG_ERROR, token,
 		            "means the same keys as another override of the rule, or none");

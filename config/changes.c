@@ -13,7 +13,8 @@
 #include "show.h"
 
 struct teller {
-	const char *name;
+	const char *name; /* of the rule */
+	size_t *notes;    /* how many there were */
 	config_tell *tell;
 	void *arg;
 };
@@ -32,6 +33,7 @@ note(const struct teller *teller, const char *format, ...)
 	vsnprintf(text + used, sizeof(text) - (size_t)used, format, arguments);
 	va_end(arguments);
 	teller->tell(CONFIG_NOTE, text, teller->arg);
+	(*teller->notes)++;
 }
 
 static bool
@@ -180,21 +182,36 @@ tell_new(const struct teller *teller, const struct rl_rule *rule)
 	     rule->more_count > 0 ? " and further limits" : "");
 }
 
+/* What is the same in all that was looked at can still stand in another order. */
+static void
+tell_rule(const struct teller *teller, const struct rl_rule *rule, const struct before *before)
+{
+	size_t notes = *teller->notes;
+
+	if (before->info.limit_count == 0) {
+		tell_new(teller, rule);
+		return;
+	}
+	tell_limits(teller, rule, &before->info);
+	if (*teller->notes == notes)
+		note(teller, "its limits stand in another order");
+}
+
 void
 changes_tell(const struct rl_config_rule *rule, const struct before *before, unsigned effects,
              config_tell *tell, void *arg)
 {
-	struct teller teller = {rule->rule.name, tell, arg};
+	const unsigned on_limits =
+		RL_EFFECT_NEW | RL_EFFECT_CHANGED | RL_EFFECT_ANEW | RL_EFFECT_DROPPED;
+	size_t notes = 0;
+	struct teller teller = {rule->rule.name, &notes, tell, arg};
 
-	if (effects == 0)
-		return;
 	if (effects & RL_EFFECT_ADOPTED)
 		note(&teller, "configured from now on; an application had defined it");
-	if (before->info.limit_count == 0)
-		tell_new(&teller, &rule->rule);
-	else if (effects & ~(unsigned)RL_EFFECT_OVERRIDES)
-		tell_limits(&teller, &rule->rule, &before->info);
-	tell_overrides(&teller, before);
+	if (effects & on_limits)
+		tell_rule(&teller, &rule->rule, before);
+	if (effects)
+		tell_overrides(&teller, before);
 }
 
 static bool
@@ -228,8 +245,10 @@ changes_removed(struct rl *rl, const struct config *config)
 void
 changes_tell_removed(const struct rule_name *names, config_tell *tell, void *arg)
 {
+	size_t notes = 0;
+
 	for (; names->text[0]; names++) {
-		struct teller teller = {names->text, tell, arg};
+		struct teller teller = {names->text, &notes, tell, arg};
 
 		note(&teller, "removed from the configuration");
 	}
