@@ -61,7 +61,7 @@ create() {
 	rlctl config check tests/config/warning/unused.json
 	exits 0
 	[ "$stderr" = "$(cat tests/config/warning/unused.txt)" ]
-	says 'valid: rules 4, limits 7, overrides 2'
+	says 'valid: rules 4, limits 7, overrides 3'
 }
 
 @test "check: good files, and the example, without a word on stderr" {
@@ -344,6 +344,53 @@ create() {
 	complains '/rules/login/limit'
 	rlctl status -s "$segment"
 	grep -qE 'sliding_window +100 .* login' <<<"$output"
+}
+
+@test "diff: what a reload would do, and nothing done" {
+	rlctl config diff
+	in_trouble "segment '$segment'"
+	create
+	rlctl config diff
+	exits 1
+	says_line 'login: new, 100 per 1m'
+	rlctl status -s "$segment"
+	says_not login
+	rlctl reload
+	exits 0
+	says_line "segment '$segment': generation 1"
+	rlctl config diff
+	exits 0
+	says_line 'no difference'
+	rlctl reload
+	exits 0
+	says_line "segment '$segment': nothing has changed"
+	rlctl config set -n /rules/login/window 1h
+	rlctl config unset -n /rules/login/limit
+	exits 1
+	sed -i 's/"limit": "100.min"/"limit": "50\/h"/' "$file"
+	rlctl config diff
+	exits 1
+	says_line 'login: starts anew, its window has changed'
+	echo '{"rules": 5}' >"$file"
+	rlctl config diff
+	exits 2
+}
+
+@test "reload: what the segment has no room for is refused, with what to do" {
+	create
+	rlctl reload
+	rlctl config set -n /rules/login/overrides '{"a": {"banned": true}}'
+	for i in 1 2 3 4 5 6 7 8; do
+		rlctl config set -n "/rules/r$i" '{"limit": "1/s"}'
+	done
+	rlctl reload
+	exits 1
+	complains "$file:1:1: no room: the file has 9 rules, 9 limits and 1 overrides, the segment holds 8,"
+	complains 'end what uses it and remove it'
+	complains "segment '$segment' keeps the configuration it had"
+	cp "$BATS_TEST_TMPDIR/old" "$file"
+	rlctl config diff
+	exits 0
 }
 
 @test "set puts it into force, --no-reload does not" {
