@@ -70,3 +70,19 @@ file_read(const char *path, size_t most, char **text, size_t *len)
 	close(fd);
 	return error;
 }
+
+int
+file_write(int fd, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t put = write(fd, text, len);
+
+		if (put < 0 && errno != EINTR)
+			return -errno;
+		if (put > 0) {
+			text += put;
+			len -= (size_t)put;
+		}
+	}
+	return 0;
+}

@@ -13,4 +13,7 @@ int file_read(const char *path, size_t most, char **text, size_t *len);
 /* The same of what is left to read of an open file. */
 int file_read_fd(int fd, size_t most, char **text, size_t *len);
 
+/* Write all of it, or -errno. */
+int file_write(int fd, const char *text, size_t len);
+
 #endif

@@ -92,22 +92,6 @@ file_unlock(struct locked_file *file)
 	*file = (struct locked_file){.fd = -1};
 }
 
-static int
-write_all(int fd, const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t put = write(fd, text, len);
-
-		if (put < 0 && errno != EINTR)
-			return -errno;
-		if (put > 0) {
-			text += put;
-			len -= (size_t)put;
-		}
-	}
-	return 0;
-}
-
 /* Owner before mode: a change of owner may clear bits of the mode. */
 static int
 take_looks(int fd, const struct stat *of)
@@ -132,7 +116,7 @@ write_new(int dir, const char *name, const struct locked_file *file, const char 
 	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	error = write_all(fd, text, len);
+	error = file_write(fd, text, len);
 	if (error == 0)
 		error = take_looks(fd, &file->was);
 	if (error == 0 && fsync(fd) < 0)

@@ -62,6 +62,16 @@ put_pointer(FILE *out, const struct report *r, uint32_t token)
 	fprintf(out, "%u", index);
 }
 
+/* The text that was written to open_memstream(), to be freed; NULL if there was no memory. */
+static char *
+close_text(FILE *out, char **text)
+{
+	if (fclose(out) == 0)
+		return *text;
+	free(*text);
+	return NULL;
+}
+
 char *
 report_pointer(const struct report *report, uint32_t token)
 {
@@ -72,12 +82,10 @@ report_pointer(const struct report *report, uint32_t token)
 	if (!out)
 		return NULL;
 	put_pointer(out, report, token);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return close_text(out, &text);
 }
 
+/* "/rules/login: has no capacity" */
 static char *
 compose(const struct report *r, uint32_t token, const char *format, va_list arguments)
 {
@@ -90,10 +98,7 @@ compose(const struct report *r, uint32_t token, const char *format, va_list argu
 	put_pointer(out, r, token);
 	fputs(token ? ": " : "", out);
 	vfprintf(out, format, arguments);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return close_text(out, &text);
 }
 
 static void
@@ -210,19 +215,15 @@ report_line(const char *path, int line, int column, enum config_level level, con
 	size_t size;
 	FILE *out = open_memstream(&told, &size);
 
-	if (!out) {
-		tell(level, "out of memory", arg);
-		return;
+	if (out) {
+		put_printable(out, path);
+		if (line > 0)
+			fprintf(out, ":%d:%d", line, column);
+		fputs(level == CONFIG_WARNING ? ": warning: " : ": ", out);
+		put_printable(out, text ? text : "out of memory");
+		told = close_text(out, &told);
 	}
-	put_printable(out, path);
-	if (line > 0)
-		fprintf(out, ":%d:%d", line, column);
-	fputs(level == CONFIG_WARNING ? ": warning: " : ": ", out);
-	put_printable(out, text ? text : "out of memory");
-	if (fclose(out) == 0)
-		tell(level, told, arg);
-	else
-		tell(level, "out of memory", arg);
+	tell(level, told ? told : "out of memory", arg);
 	free(told);
 }
 

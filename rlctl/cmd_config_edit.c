@@ -28,42 +28,24 @@ struct session {
 	bool keeps_copy;
 };
 
-static bool
-write_copy(const struct session *session, int fd)
-{
-	const char *text = session->file.text;
-	size_t left = session->file.len;
-
-	while (left > 0) {
-		ssize_t put = write(fd, text, left);
-
-		if (put <= 0)
-			return false;
-		text += put;
-		left -= (size_t)put;
-	}
-	return true;
-}
-
 /* Named .json, by which editors know what it is. */
 static bool
 make_copy(struct session *session)
 {
 	const char *directory = secure_getenv("TMPDIR");
-	int fd;
-	bool is_written;
+	int fd, error;
 
 	if (asprintf(&session->copy, "%s/rl-XXXXXX.json",
 	             directory && *directory ? directory : "/tmp") < 0)
 		session->copy = NULL;
 	need(session->copy);
 	fd = mkostemps(session->copy, 5, O_CLOEXEC);
-	is_written = fd >= 0 && write_copy(session, fd);
-	if (!is_written)
-		complain("%s: %s", session->copy, strerror(errno));
+	error = fd < 0 ? -errno : file_write(fd, session->file.text, session->file.len);
 	if (fd >= 0)
 		close(fd);
-	return is_written;
+	if (error < 0)
+		complain("%s: %s", session->copy, strerror(-error));
+	return error == 0;
 }
 
 static const char *
