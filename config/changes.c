@@ -129,41 +129,55 @@ tell_quota(const struct teller *teller, const char *label, const struct rl_limit
 		     new->shadow ? "only watched from now on (shadow)" : "enforced from now on");
 }
 
-/* The old limit whose counters the new one takes over; -1 if none. `used` are taken. */
-static int
-find_old(const struct rl_rule_info *old, const struct rl_limit *new, unsigned used)
+/* Which old limits' counters go on as which new ones'. */
+struct match {
+	int old[RL_LIMITS_MAX]; /* by new limit; -1: none */
+	unsigned used;          /* bits by old limit */
+};
+
+static struct match
+match_limits(const struct rl_rule *rule, const struct rl_rule_info *old)
 {
-	for (unsigned i = 0; i < old->limit_count; i++)
-		if (!(used & 1U << i) && limit_shape_equal(&old->limits[i], new))
-			return (int)i;
-	return -1;
+	struct match match = {.used = 0};
+
+	for (size_t i = 0; i < config_limit_count(rule); i++) {
+		match.old[i] = -1;
+		for (unsigned j = 0; j < old->limit_count && match.old[i] < 0; j++)
+			if (!(match.used & 1U << j) &&
+			    limit_shape_equal(&old->limits[j], config_limit(rule, i)))
+				match.old[i] = (int)j;
+		if (match.old[i] >= 0)
+			match.used |= 1U << match.old[i];
+	}
+	return match;
 }
 
+/* One that takes no old one's counters begins anew in the place of one, or besides. */
 static void
 tell_limits(const struct teller *teller, const struct rl_rule *rule, const struct rl_rule_info *old)
 {
-	size_t count = config_limit_count(rule);
-	unsigned used = 0;
+	size_t count = config_limit_count(rule), most = count;
+	struct match match = match_limits(rule, old);
 
+	if (old->limit_count > most)
+		most = old->limit_count;
 	for (size_t i = 0; i < count; i++) {
-		const struct rl_limit *new = config_limit(rule, i);
-		struct label label =
-			label_of(i, count > old->limit_count ? count : old->limit_count);
-		int found = find_old(old, new, used);
+		struct label label = label_of(i, most);
 
-		if (found >= 0) {
-			used |= 1U << found;
-			tell_quota(teller, label.text, &old->limits[found], new);
-		} else if (i < old->limit_count) {
+		if (match.old[i] >= 0) {
+			tell_quota(teller, label.text, &old->limits[match.old[i]],
+			           config_limit(rule, i));
+		} else if (i < old->limit_count && !(match.used & 1U << i)) {
+			match.used |= 1U << i;
 			note(teller, "%sstarts anew, its %s has changed", label.text,
-			     shape_difference(&old->limits[i], new));
+			     shape_difference(&old->limits[i], config_limit(rule, i)));
 		} else {
 			note(teller, "%snew", label.text);
 		}
 	}
-	for (size_t i = count; i < old->limit_count; i++)
-		if (!(used & 1U << i))
-			note(teller, "%sdropped", label_of(i, old->limit_count).text);
+	for (size_t i = 0; i < old->limit_count; i++)
+		if (!(match.used & 1U << i))
+			note(teller, "what was limit %zu is dropped", i + 1);
 }
 
 static void

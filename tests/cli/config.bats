@@ -273,7 +273,7 @@ create() {
 }
 
 @test "edit: without a terminal a bad text is kept, not asked about" {
-	EDITOR='sed -i s/100/many/' rlctl config edit
+	EDITOR='sed -i s/100/many/' rlctl_in 'd\n' config edit
 	exits 1
 	complains '/rules/login/limit: expected a rate'
 	unchanged

@@ -128,11 +128,33 @@ test_several_limits(void **state)
 	             "\"9/2d\"}]"),
 	        "r: limit 3: new\n");
 	applies(rl, RULE("\"limits\": [{\"limit\": \"4/min\"}, {\"limit\": \"8/d\"}]"),
-	        "r: limit 1: capacity 4, was 3\nr: limit 3: dropped\n");
+	        "r: limit 1: capacity 4, was 3\nr: what was limit 3 is dropped\n");
 	assert_int_equal(count_allowed(rl, "r", "k", 5), 1);
 	applies(rl, RULE("\"limits\": [{\"limit\": \"8/d\"}, {\"limit\": \"4/min\"}]"),
 	        "r: its limits stand in another order\n");
 	assert_int_equal(count_allowed(rl, "r", "k", 5), 0);
+	rl_close(rl);
+}
+
+/* Two limits of one shape are told apart, and those before one that is dropped. */
+static void
+test_twins(void **state)
+{
+	struct rl *rl = test_private(100);
+
+	(void)state;
+	applies(rl,
+	        RULE("\"window\": \"1m\", \"limits\": [{\"capacity\": 5},"
+	             "{\"capacity\": 7, \"mode\": \"shadow\"}, {\"limit\": \"99/h\"}]"),
+	        "r: new, 5 per 1m and further limits\n");
+	applies(rl,
+	        RULE("\"window\": \"1m\", \"limits\": [{\"capacity\": 5},"
+	             "{\"capacity\": 8, \"mode\": \"shadow\"}, {\"limit\": \"99/h\"}]"),
+	        "r: limit 2: capacity 8, was 7\n");
+	applies(rl, RULE("\"limits\": [{\"limit\": \"99/h\"}, {\"limit\": \"999/d\"}]"),
+	        "r: limit 2: starts anew, its window has changed\nr: what was limit 1 is "
+	        "dropped\n");
+	applies(rl, RULE("\"limit\": \"999/d\""), "r: what was limit 1 is dropped\n");
 	rl_close(rl);
 }
 
@@ -329,6 +351,7 @@ main(void)
 		cmocka_unit_test(test_numbers_change_at_once),
 		cmocka_unit_test(test_shapes_start_anew),
 		cmocka_unit_test(test_several_limits),
+		cmocka_unit_test(test_twins),
 		cmocka_unit_test(test_overrides),
 		cmocka_unit_test(test_prefixes),
 		cmocka_unit_test(test_keys),
