@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "tokens.h"
 
 #define POLL_MS 20
+#define XATTR_MAX 65536 /* bytes of names, or of a value: what the kernel allows */
 
 static bool
 is_same_file(const struct stat *a, const struct stat *b)
@@ -106,6 +108,36 @@ take_looks(int fd, const struct stat *of)
 	return fchmod(fd, of->st_mode & 07777) < 0 ? -errno : 0;
 }
 
+/* One extended attribute, as an access list is one. */
+static int
+copy_attribute(int from, int to, const char *name)
+{
+	char value[XATTR_MAX];
+	ssize_t len = fgetxattr(from, name, value, sizeof(value));
+
+	if (len < 0)
+		return -errno;
+	return fsetxattr(to, name, value, (size_t)len, 0) < 0 ? -errno : 0;
+}
+
+/* Labels of security modules are given by the kernel, and only it may insist on them. */
+static int
+take_attributes(int from, int to)
+{
+	char names[XATTR_MAX];
+	ssize_t len = flistxattr(from, names, sizeof(names));
+
+	if (len < 0)
+		return errno == ENOTSUP ? 0 : -errno;
+	for (char *name = names; name < names + len; name += strlen(name) + 1) {
+		int error = copy_attribute(from, to, name);
+
+		if (error < 0 && strncmp(name, "security.", 9) != 0)
+			return error;
+	}
+	return 0;
+}
+
 static int
 write_new(int dir, const char *name, const struct locked_file *file, const char *text, size_t len)
 {
@@ -119,6 +151,8 @@ write_new(int dir, const char *name, const struct locked_file *file, const char 
 	error = file_write(fd, text, len);
 	if (error == 0)
 		error = take_looks(fd, &file->was);
+	if (error == 0)
+		error = take_attributes(file->fd, fd);
 	if (error == 0 && fsync(fd) < 0)
 		error = -errno;
 	if (close(fd) < 0 && error == 0)

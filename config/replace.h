@@ -5,7 +5,7 @@
 /*
  * Change a file so that whoever opens it, whenever the power fails, finds the old text or the
  * new one, whole. The new text goes into a file beside it, is brought to disk, takes the old
- * one's owner, group and mode, and then its name.
+ * one's owner, group, mode and access list, and then its name.
  *
  * Who changes it holds a lock on it, flock(2), so that no change is lost between two of them.
  * The kernel drops the lock with the process. A killed one may leave the file beside it,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config_verb.h"
@@ -90,10 +91,16 @@ config_say(enum config_level level, const char *text, void *arg)
 bool
 config_is_readable(const char *path)
 {
-	if (access(path, R_OK) == 0)
-		return true;
-	complain("%s: %s", path, strerror(errno));
-	return false;
+	struct stat now;
+	int error = 0;
+
+	if (access(path, R_OK) < 0 || stat(path, &now) < 0)
+		error = errno;
+	else if (S_ISDIR(now.st_mode))
+		error = EISDIR;
+	if (error)
+		complain("%s: %s", path, strerror(error));
+	return error == 0;
 }
 
 struct config *

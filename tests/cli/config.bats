@@ -88,8 +88,7 @@ create() {
 	rlctl config check /nonexistent
 	in_trouble '/nonexistent: No such file'
 	rlctl config check "$BATS_TEST_TMPDIR"
-	exits 1
-	complains 'Is a directory'
+	in_trouble 'Is a directory'
 }
 
 @test "check --json" {

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -143,6 +144,27 @@ test_owner(void **state)
 	assert_int_equal(now.st_uid, 1234);
 	assert_int_equal(now.st_gid, 4321);
 	assert_int_equal(now.st_mode & 07777, 04755);
+}
+
+static void
+test_access_list(void **state)
+{
+	/* u::rw-, u:1234:r--, g::r--, m::r--, o::---, as acl(5) has it in an attribute */
+	static const unsigned char list[] = {
+		2, 0,    0,   0,   1,   0,   6,  0, 255, 255, 255, 255, 2,   0,   4,
+		0, 0xd2, 4,   0,   0,   4,   0,  4, 0,   255, 255, 255, 255, 16,  0,
+		4, 0,    255, 255, 255, 255, 32, 0, 0,   0,   255, 255, 255, 255,
+	};
+	unsigned char now[256];
+
+	(void)state;
+	count_files(true);
+	put(path, OLD);
+	if (setxattr(path, "system.posix_acl_access", list, sizeof(list), 0) < 0)
+		skip(); /* the file system has none */
+	assert_int_equal(change(path, NEW), 0);
+	assert_int_equal(getxattr(path, "system.posix_acl_access", now, sizeof(now)), sizeof(list));
+	assert_memory_equal(now, list, sizeof(list));
 }
 
 /* A link stays a link, and what it points to is changed, where that is. */
@@ -424,11 +446,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_replace),  cmocka_unit_test(test_owner),
-		cmocka_unit_test(test_link),     cmocka_unit_test(test_what_is_no_file),
-		cmocka_unit_test(test_obstacle), cmocka_unit_test(test_lock),
-		cmocka_unit_test(test_waiting),  cmocka_unit_test(test_changed_meanwhile),
-		cmocka_unit_test(test_no_room),  cmocka_unit_test(test_killed_anywhere),
+		cmocka_unit_test(test_replace),
+		cmocka_unit_test(test_owner),
+		cmocka_unit_test(test_access_list),
+		cmocka_unit_test(test_link),
+		cmocka_unit_test(test_what_is_no_file),
+		cmocka_unit_test(test_obstacle),
+		cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_changed_meanwhile),
+		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_killed_anywhere),
 		cmocka_unit_test(test_order),
 	};
 
