@@ -25,6 +25,7 @@ NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev
 NEED_DEMO  := $(NEED_BUILD) apache2-utils
 NEED_CHECK := $(NEED_DEMO) libcmocka-dev bats spin clang clang-format libclang-rt-14-dev shellcheck \
               python3-jsonschema mandoc
+NEED_BENCH := $(NEED_BUILD) libhiredis-dev redis-server memcached
 
 MACHINE  := $(shell $(CC) -dumpmachine)
 RL_FLAGS := -std=c11 -D_GNU_SOURCE -fPIC -Wall -Wextra -Wshadow -Wconversion \
@@ -112,6 +113,11 @@ build/v/fuzz/fuzz_config: build/v/fuzz/o/tests/fuzz/fuzz_config.o build/v/fuzz/l
 	$(call say,LINK)
 	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -ljansson
 
+build/tests/bench/bench: $(patsubst %.c,build/o/%.o,$(wildcard tests/bench/*.c)) build/librl.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ -lhiredis -ljansson -lpthread
+
 build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(wildcard tests/accuracy/*.c)) build/librl.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -173,8 +179,10 @@ FUZZ_SECONDS ?= 300
 fuzz: build/v/fuzz/fuzz_config
 	@tests/fuzz/check.sh $(FUZZ_SECONDS)
 
+# The table for people; the same as JSON and, drawn from that, as a picture.
 bench: build/tests/bench/bench
-	@$<
+	@$< --save build/bench.json
+	@$< --draw build/bench.json >build/bench.svg
 
 format:
 	clang-format -i $(SOURCES)

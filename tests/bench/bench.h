@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_H
+#define BENCH_H
+
+/*
+ * What the sections of the benchmark share. A section measures a handful of lanes, which take
+ * turns in every round, so that what disturbs the machine disturbs them alike; a ratio is taken
+ * within a round, and what is told is the median of the rounds. Only ratios of one run are
+ * worth quoting.
+ *
+ *	main -> sections (floor, hit, growth, ...) -> lanes   measuring
+ *	                                           -> report  what is told -> table, JSON
+ *	                                                      JSON -> picture
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rl_admin.h"
+
+#define BENCH_ROUNDS_MAX 9
+#define BENCH_T0 (UINT64_C(1700000000) * RL_SECOND)
+
+struct json_t;
+
+struct bench {
+	struct json_t *report; /* of report.h */
+	bool is_quick;         /* a slice of everything: that it runs, not what comes out */
+	unsigned rounds;       /* at most BENCH_ROUNDS_MAX */
+	unsigned cpus;
+};
+
+/* One contestant. */
+struct lane {
+	const char *id; /* in the JSON, unique within its section */
+	const char *label;
+	void (*run)(void *arg, unsigned worker, uint64_t n);
+	void *arg;
+	uint64_t n;       /* operations of each worker in a round */
+	unsigned workers; /* processes on CPUs of their own as far as there are; 0: this one */
+};
+
+/* Nanoseconds per operation of all workers together, one for each round. */
+struct samples {
+	double ns[BENCH_ROUNDS_MAX];
+	unsigned count;
+};
+
+void lanes_measure(const struct bench *bench, const struct lane *lanes, size_t count,
+                   struct samples *samples);
+
+double samples_median(const struct samples *s);
+struct samples samples_sum(const struct samples *a, const struct samples *b);
+struct samples samples_ratio(const struct samples *a, const struct samples *b);
+struct samples samples_difference(const struct samples *a, const struct samples *b);
+
+/* Operations for a full round, or for a quick one. */
+uint64_t bench_n(const struct bench *bench, uint64_t n);
+
+/* This process, and those it forks, on that CPU; -1: on any. */
+void bench_pin(const struct bench *bench, int worker);
+
+uint64_t bench_clock_ns(void);
+
+/* An order of keys without a pattern that a prefetcher could follow. */
+static inline uint64_t
+bench_scramble(uint64_t i)
+{
+	i = (i ^ i >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	i = (i ^ i >> 27) * UINT64_C(0x94d049bb133111eb);
+	return i ^ i >> 31;
+}
+
+/* Evenly in [0, bound), without a division. */
+static inline uint64_t
+bench_pick(uint64_t i, uint64_t bound)
+{
+	return (uint64_t)((unsigned __int128)bench_scramble(i) * bound >> 64);
+}
+
+/* Always 0, which the compiler cannot know: what is multiplied by it is still waited for. */
+extern volatile uint64_t bench_zero;
+extern volatile uint64_t bench_sink;
+
+__attribute__((noreturn, format(printf, 1, 2))) void bench_die(const char *format, ...);
+
+/* The sections, in the order of the report. */
+void bench_hit(struct bench *bench);
+void bench_growth(struct bench *bench);
+void bench_fill(struct bench *bench);
+void bench_pages(struct bench *bench);
+void bench_features(struct bench *bench);
+void bench_scale(struct bench *bench);
+void bench_latency(struct bench *bench);
+void bench_peers(struct bench *bench);
+void bench_accuracy(struct bench *bench);
+void bench_memory(struct bench *bench);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From a quarter full to no place left. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report.h"
+#include "walk.h"
+
+#define OPERATIONS 200000
+#define KEYS 750000
+#define STEPS 5
+#define EVICT STEPS /* lanes past the steps: a new key finds no place */
+#define DENY (STEPS + 1)
+#define LANES (STEPS + 2)
+
+#define WINDOW (3600 * RL_SECOND)
+
+static const unsigned percent[STEPS] = {25, 50, 75, 90, 100};
+
+struct table {
+	struct walk walk;
+	uint64_t *order;
+	char id[32], label[96];
+};
+
+/* Insert until `wanted` places are taken, and note the keys that found one. */
+static void
+fill_to(struct table *t, uint64_t wanted)
+{
+	struct walk *w = &t->walk;
+	uint64_t tries = wanted * 4; /* the last free places of a table wait for their key */
+
+	t->order = malloc(wanted * sizeof *t->order);
+	if (!t->order)
+		bench_die("no memory");
+	for (; w->keys < wanted && w->next < tries; w->next++) {
+		struct rl_result r;
+		uint64_t key[2] = {w->next, WALK_SALT};
+		if (rl_check_at(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r) == RL_ALLOWED &&
+		    r.error == 0)
+			t->order[w->keys++] = w->next;
+	}
+}
+
+/* So that a walk in order is one at random. */
+static void
+shuffle(uint64_t *order, uint64_t count)
+{
+	for (uint64_t i = count; i > 1; i--) {
+		uint64_t j = bench_pick(i, i), last = order[i - 1];
+		order[i - 1] = order[j];
+		order[j] = last;
+	}
+}
+
+/* walk_one(), among the keys that found a place. */
+static void
+ask_in_order(void *table, unsigned worker, uint64_t n)
+{
+	struct table *t = table;
+	struct walk *w = &t->walk;
+	uint64_t zero = bench_zero, last = worker;
+	struct rl_result r;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t key[2] = {t->order[w->at] + (last & zero), WALK_SALT};
+		w->at = w->at + 1 < w->keys ? w->at + 1 : 0;
+		rl_check_at(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r);
+		last = r.remaining;
+	}
+}
+
+static void
+make(struct table *t, uint32_t keys, unsigned fill, enum rl_on_full on_full)
+{
+	const struct rl_options options = {
+		.keys = keys, .ring = 1, .key_bytes = 16, .on_full = on_full};
+	const struct rl_limit limit = {.capacity = RL_CAPACITY_MAX, .window_ns = WINDOW};
+	struct rl_info info;
+
+	*t = (struct table){.walk.rl = bench_open(&options)};
+	t->walk.rule = bench_define(t->walk.rl, "fill", &limit);
+	rl_info(t->walk.rl, &info);
+	fill_to(t, info.slots * fill / 100);
+	shuffle(t->order, t->walk.keys);
+	snprintf(t->id, sizeof t->id, "hit_%u", fill);
+	snprintf(t->label, sizeof t->label, "%.1f %% of places taken: hit, dependent",
+	         100 * (double)rl_fill(t->walk.rl) / (double)info.slots);
+}
+
+static void
+drop(struct table *t)
+{
+	free(t->order);
+	rl_close(t->walk.rl);
+}
+
+static void
+tell(json_t *section, const struct lane *lanes, const struct samples *s)
+{
+	for (int i = 0; i < LANES; i++)
+		report_lane(section, &lanes[i], &s[i], &s[0], i > 0 ? "a hit at 25 %" : NULL, 0);
+}
+
+void
+bench_fill(struct bench *bench)
+{
+	json_t *section = report_section(bench->report, "fill", "Places taken");
+	uint32_t keys = bench->is_quick ? KEYS / 100 : KEYS;
+	struct samples samples[LANES];
+	struct table table[STEPS + 1];
+	struct lane lanes[LANES];
+
+	for (int i = 0; i < STEPS; i++) {
+		make(&table[i], keys, percent[i], RL_FULL_DENY);
+		lanes[i] = (struct lane){table[i].id,
+		                         table[i].label,
+		                         ask_in_order,
+		                         &table[i],
+		                         bench_n(bench, OPERATIONS),
+		                         0};
+	}
+	make(&table[STEPS], keys, 100, RL_FULL_EVICT);
+	lanes[EVICT] = (struct lane){"evict",
+	                             "no place left: a new key evicts the least used",
+	                             walk_insert,
+	                             &table[STEPS].walk,
+	                             bench_n(bench, 20000),
+	                             0};
+	lanes[DENY] = (struct lane){"deny",
+	                            "no place left: a new key is denied, as on_full says",
+	                            walk_insert,
+	                            &table[STEPS - 1].walk,
+	                            bench_n(bench, 20000),
+	                            0};
+	lanes_measure(bench, lanes, LANES, samples);
+	tell(section, lanes, samples);
+	for (int i = 0; i <= STEPS; i++)
+		drop(&table[i]);
+}

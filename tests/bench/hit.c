@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A key that is in the caches, beside the floor. */
+#include "floor.h"
+#include "probe.h"
+#include "report.h"
+
+#define OPERATIONS 200000
+
+enum hit_lane {
+	CLOCK,
+	HASH,
+	CAS16,
+	COUNT,
+	ADMIT_CLOCK,
+	ADMIT_NOW,
+	DENY_HARD,
+	DENY_ESTIMATE,
+	LANES
+};
+
+static const uint64_t key[2] = {1, 2};
+
+static struct probe
+probe_of(struct rl *rl, const char *name, uint32_t capacity, uint32_t granularity, int hard)
+{
+	const struct rl_limit limit = {.capacity = capacity,
+	                               .window_ns = 3600 * RL_SECOND,
+	                               .granularity = granularity,
+	                               .hard = hard};
+	struct probe p = {.rl = rl, .item = {.key = key, .key_len = sizeof key}};
+
+	p.item.rule = bench_define(rl, name, &limit);
+	return p;
+}
+
+static void
+tell(const struct bench *bench, const struct lane *lanes, const struct samples *s)
+{
+	json_t *section = report_section(bench->report, "hit", "A hot key, beside the floor");
+	struct samples now = samples_sum(&s[HASH], &s[CAS16]);
+	struct samples clock = samples_sum(&now, &s[CLOCK]);
+
+	for (int i = CLOCK; i <= COUNT; i++)
+		report_lane(section, &lanes[i], &s[i], NULL, NULL, 0);
+	report_lane(section, &lanes[ADMIT_CLOCK], &s[ADMIT_CLOCK], &clock, "(clock + hash + CAS16)",
+	            1.3);
+	report_lane(section, &lanes[ADMIT_NOW], &s[ADMIT_NOW], &now, "(hash + CAS16)", 1.5);
+	report_lane(section, &lanes[DENY_HARD], &s[DENY_HARD], &s[ADMIT_NOW], "admitted", 0.6);
+	report_lane(section, &lanes[DENY_ESTIMATE], &s[DENY_ESTIMATE], &s[ADMIT_NOW], "admitted",
+	            0.6);
+}
+
+void
+bench_hit(struct bench *bench)
+{
+	static uint64_t counters[64 * 8] __attribute__((aligned(64)));
+	struct rl *rl = bench_open(&(struct rl_options){.keys = 1000, .ring = 8});
+	struct probe open = probe_of(rl, "open", RL_CAPACITY_MAX, 8, 1);
+	struct probe hard = probe_of(rl, "hard", 1, 8, 1);
+	struct probe estimate = probe_of(rl, "estimate", 1, 1, 0);
+	struct floor_words word = floor_words_make(1, BENCH_PAGES_AS_MOUNTED);
+	uint64_t n = bench_n(bench, OPERATIONS);
+	const struct lane lanes[LANES] = {
+		[CLOCK] = {"clock", "clock read", floor_clock, rl, n, 0},
+		[HASH] = {"hash", "SipHash-1-3-128 of the same 16-byte key", floor_hash, NULL, n,
+	                  0},
+		[CAS16] = {"cas16", "CAS16, uncontended", floor_cas16, &word, n, 0},
+		[COUNT] = {"count", "CPU number and an atomic add", floor_count, counters, n, 0},
+		[ADMIT_CLOCK] = {"admit_clock", "admitted, library's clock", probe_clock, &open, n,
+	                         0},
+		[ADMIT_NOW] = {"admit_now", "admitted, caller's now", probe_now, &open, n, 0},
+		[DENY_HARD] = {"deny_hard", "denied, hard, 8 sub-buckets", probe_now, &hard, n, 0},
+		[DENY_ESTIMATE] = {"deny_estimate", "denied, estimate, 1 sub-bucket", probe_now,
+	                           &estimate, n, 0},
+	};
+	struct samples samples[LANES];
+
+	lanes_measure(bench, lanes, LANES, samples);
+	tell(bench, lanes, samples);
+	floor_words_free(&word);
+	rl_close(rl);
+}

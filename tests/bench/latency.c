@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How long single decisions take, the slow ones too: alone, beside a process that sweeps all
+ * the time, and beside one that changes the configuration ten times a second.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "histogram.h"
+#include "open.h"
+#include "report.h"
+#include "walk.h"
+
+#define KEYS 1000000
+#define OPERATIONS 300000
+#define SLICE 4096 /* slots of one call to sweep */
+#define RELOAD_US 100000
+#define RULES 20 /* of the configuration */
+
+enum company {
+	ALONE,
+	SWEEPER,
+	RELOADER,
+	BOTH,
+	COMPANIES
+};
+
+static const char *const company_id[COMPANIES] = {"alone", "sweeper", "reloads", "both"};
+static const char *const company_label[COMPANIES] = {"alone", "a process sweeping all the time",
+                                                     "a configuration every 100 ms", "both"};
+
+struct subject {
+	struct rl *rl;
+	int rule;
+	uint64_t keys, slots, at;
+};
+
+static void
+sweep(const struct subject *s)
+{
+	for (uint64_t first = 0;; first = first + SLICE < s->slots ? first + SLICE : 0) {
+		uint64_t count = s->slots - first < SLICE ? s->slots - first : SLICE;
+		struct rl_swept swept = {0};
+		if (rl_sweep_slots_at(s->rl, first, count, BENCH_T0, &swept) < 0)
+			_exit(1);
+	}
+}
+
+static void
+reload(const struct subject *s)
+{
+	static char name[RULES][32];
+	struct rl_config_rule rules[RULES];
+
+	for (uint32_t turn = 0;; turn++) {
+		struct rl_config_outcome outcome;
+		for (int i = 0; i < RULES; i++) {
+			snprintf(name[i], sizeof name[i], i == 0 ? "latency" : "configured.%d", i);
+			rules[i] = (struct rl_config_rule){
+				.rule = {.name = name[i],
+			                 .limit = {.capacity = RL_CAPACITY_MAX - turn % 2,
+			                           .window_ns = 3600 * RL_SECOND,
+			                           .hard = 1}}};
+		}
+		if (rl_configure(s->rl, rules, RULES, 0, NULL, &outcome) < 0)
+			_exit(1);
+		usleep(RELOAD_US);
+	}
+}
+
+/* A process on the next CPU that does this until it is ended. */
+static pid_t
+start(const struct bench *bench, const struct subject *s, void (*run)(const struct subject *s))
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid < 0)
+		bench_die("fork: %s", strerror(errno));
+	if (pid > 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	bench_pin(bench, 1);
+	run(s);
+	_exit(1);
+}
+
+static void
+stop(pid_t pid, const char *what)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status))
+		bench_die("%s failed", what);
+}
+
+static void
+ask(struct subject *s, uint64_t n, struct histogram *h)
+{
+	struct rl_result r;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t key[2] = {bench_pick(s->at++, s->keys), 3};
+		uint64_t start_ns = bench_clock_ns();
+		rl_check_at(s->rl, s->rule, key, sizeof key, 1, BENCH_T0, &r);
+		histogram_add(h, bench_clock_ns() - start_ns);
+	}
+}
+
+static void
+ask_in_company(const struct bench *bench, struct subject *s, enum company company,
+               struct histogram *h)
+{
+	pid_t sweeper = 0, reloader = 0;
+
+	if (company == SWEEPER || company == BOTH)
+		sweeper = start(bench, s, sweep);
+	if (company == RELOADER || company == BOTH)
+		reloader = start(bench, s, reload);
+	usleep(10000);
+	ask(s, bench_n(bench, OPERATIONS), h);
+	if (sweeper)
+		stop(sweeper, "the sweeper");
+	if (reloader)
+		stop(reloader, "the reloader");
+}
+
+static void
+tell(json_t *section, const struct histogram *h, const char *id, const char *label)
+{
+	static const struct {
+		const char *id, *label;
+		double share;
+	} points[] = {{"p50", "p50", 0.5},
+	              {"p99", "p99", 0.99},
+	              {"p999", "p99.9", 0.999},
+	              {"max", "max", 1}};
+
+	for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
+		char row_id[48], row_label[96];
+		snprintf(row_id, sizeof row_id, "%s_%s", id, points[i].id);
+		snprintf(row_label, sizeof row_label, "%s: %s", label, points[i].label);
+		report_row(section, &(struct row){.id = row_id,
+		                                  .label = row_label,
+		                                  .value = (double)histogram_at(h, points[i].share),
+		                                  .unit = "ns"});
+	}
+}
+
+void
+bench_latency(struct bench *bench)
+{
+	static struct histogram histogram[COMPANIES], clock;
+	json_t *section =
+		report_section(bench->report, "latency", "How long single decisions take");
+	const struct rl_limit limit = {
+		.capacity = RL_CAPACITY_MAX, .window_ns = 3600 * RL_SECOND, .hard = 1};
+	struct subject s = {.keys = bench_n(bench, KEYS)};
+	struct rl_info info;
+
+	s.rl = bench_open(&(struct rl_options){.keys = (uint32_t)s.keys, .ring = 1});
+	s.rule = bench_define(s.rl, "latency", &limit);
+	rl_info(s.rl, &info);
+	s.slots = info.slots;
+	bench_insert(s.rl, s.rule, 0, s.keys);
+	for (uint64_t i = 0; i < bench_n(bench, OPERATIONS); i++) {
+		uint64_t start_ns = bench_clock_ns();
+		histogram_add(&clock, bench_clock_ns() - start_ns);
+	}
+	for (unsigned round = 0; round < bench->rounds; round++)
+		for (int i = 0; i < COMPANIES; i++)
+			ask_in_company(bench, &s, (enum company)i, &histogram[i]);
+	tell(section, &clock, "clock", "nothing, but read the clock twice");
+	for (int i = 0; i < COMPANIES; i++)
+		tell(section, &histogram[i], company_id[i], company_label[i]);
+	report_note(section, "one of %llu keys each; both readings of the clock are in every line",
+	            (unsigned long long)s.keys);
+	rl_close(s.rl);
+}

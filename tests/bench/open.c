@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "open.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#define SHM_DIRECTORY "/dev/shm"
+
+uint64_t
+bench_huge_bytes(void)
+{
+	FILE *smaps = fopen("/proc/self/smaps", "r");
+	uint64_t sum = 0, kib;
+	char line[512];
+
+	while (smaps && fgets(line, sizeof line, smaps))
+		if (sscanf(line, "ShmemPmdMapped: %" SCNu64, &kib) == 1)
+			sum += kib * 1024;
+	if (smaps)
+		fclose(smaps);
+	return sum;
+}
+
+/* Map every page of shared memory into this process: a decision is to be measured, not a fault. */
+void
+bench_populate(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+
+	while (maps && fgets(line, sizeof line, maps)) {
+		uintptr_t from, to;
+		int end = 0;
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " rw-s%n", &from, &to, &end) == 2 &&
+		    end > 0 && madvise((void *)from, to - from, MADV_POPULATE_WRITE) < 0)
+			bench_die("MADV_POPULATE_WRITE: %s", strerror(errno));
+	}
+	if (maps)
+		fclose(maps);
+}
+
+static int
+open_nameless(const struct rl_options *options, struct rl **rl)
+{
+	char name[64];
+	int error;
+
+	snprintf(name, sizeof name, "bench.%ld", (long)getpid());
+	rl_unlink(name);
+	error = rl_open(name, options, rl);
+	if (error < 0)
+		return error;
+	rl_unlink(name);
+	bench_populate();
+	return 0;
+}
+
+struct rl *
+bench_open(const struct rl_options *options)
+{
+	struct rl *rl;
+	int error = open_nameless(options, &rl);
+
+	if (error < 0)
+		bench_die("a segment of %u keys: %s", options->keys, rl_strerror(error));
+	return rl;
+}
+
+/* A tmpfs of our own over /dev/shm, which no other process sees. */
+static const char *
+mount_huge(void)
+{
+	static bool is_apart;
+
+	if (!is_apart && unshare(CLONE_NEWNS) < 0)
+		return "only root may mount a tmpfs with huge=always to try it";
+	is_apart = true;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", SHM_DIRECTORY, "tmpfs", 0, "huge=always") < 0)
+		return "this kernel gives no huge pages to a tmpfs";
+	return NULL;
+}
+
+struct rl *
+bench_open_pages(const struct rl_options *options, enum bench_pages pages, const char **reason)
+{
+	struct rl *rl;
+	int error;
+
+	*reason = pages == BENCH_PAGES_HUGE ? mount_huge() : NULL;
+	if (*reason)
+		return NULL;
+	error = open_nameless(options, &rl);
+	if (pages == BENCH_PAGES_HUGE)
+		umount2(SHM_DIRECTORY, MNT_DETACH);
+	*reason = rl_strerror(error);
+	return error < 0 ? NULL : rl;
+}
+
+int
+bench_define(struct rl *rl, const char *name, const struct rl_limit *limit)
+{
+	int rule = rl_define(rl, &(struct rl_rule){.name = name, .limit = *limit});
+
+	if (rule < 0)
+		bench_die("rule %s: %s", name, rl_strerror(rule));
+	return rule;
+}
+
+void
+bench_insert(struct rl *rl, int rule, uint64_t first, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t key[2] = {first + i, 3};
+		rl_check_at(rl, rule, key, sizeof key, 1, BENCH_T0, NULL);
+	}
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_SEGMENT_H
+#define BENCH_SEGMENT_H
+
+/* Segments as a server has them, in /dev/shm, but without a name as soon as they are open. */
+
+#include "bench.h"
+
+enum bench_pages {
+	BENCH_PAGES_AS_MOUNTED, /* what /dev/shm gives */
+	BENCH_PAGES_HUGE,       /* what it gives when mounted with huge=always */
+};
+
+/* Map each page of shared memory into this process; a new process has them to map anew. */
+void bench_populate(void);
+
+/* Open a new one, each of its pages mapped. Dies on errors. */
+struct rl *bench_open(const struct rl_options *options);
+
+/* The same, on pages of a kind; NULL with a reason where that cannot be had. */
+struct rl *bench_open_pages(const struct rl_options *options, enum bench_pages pages,
+                            const char **reason);
+
+/* Bytes of shared memory in this process that lie on huge pages. */
+uint64_t bench_huge_bytes(void);
+
+/* Define a rule of one limit. Dies on errors. */
+int bench_define(struct rl *rl, const char *name, const struct rl_limit *limit);
+
+/* Charge keys [first, first + count) of 16 bytes once. */
+void bench_insert(struct rl *rl, int rule, uint64_t first, uint64_t count);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rl and what else people use, side by side: what a decision takes, and how much each admits
+ * of a common workload. A server with a limiter of its own would be one more peer.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "atomic.h"
+#include "peer.h"
+#include "report.h"
+
+#define KEYS 100000
+#define COUNTED_KEYS 20
+#define COUNTED_CAPACITY 500
+#define COUNTED_PROCESSES 4
+#define COUNTED_DEMAND 4                        /* times what is allowed */
+#define LONG (10 * UINT64_C(86400) * RL_SECOND) /* no run sees the next one begin */
+
+const struct peer_limit peer_limits[PEER_LIMITS] = {
+	[PEER_OPEN] = {"open", 1000000, 60 * RL_SECOND},
+	[PEER_SHUT] = {"shut", 1, LONG},
+	[PEER_COUNTED] = {"counted", COUNTED_CAPACITY, LONG},
+};
+
+static const struct peer *const peers[] = {
+	&peer_rl,        &peer_alone,           &peer_mutex,     &peer_redis,
+	&peer_redis_log, &peer_redis_pipelined, &peer_memcached,
+};
+#define PEERS (sizeof peers / sizeof peers[0])
+
+static const struct workload {
+	const char *id, *label;
+	unsigned workers;
+	enum peer_limit_name limit;
+	uint64_t keys;
+} workloads[] = {
+	{"spread_1", "100k keys, 1 process", 1, PEER_OPEN, KEYS},
+	{"spread_2", "100k keys, 2 processes", 2, PEER_OPEN, KEYS},
+	{"spread_8", "100k keys, 8 processes", 8, PEER_OPEN, KEYS},
+	{"denied_2", "one key, denied, 2 processes", 2, PEER_SHUT, 1},
+};
+
+static char names[KEYS][24];
+
+struct job {
+	const struct peer *peer;
+	enum peer_limit_name limit;
+	uint64_t keys;
+	uint64_t *admitted; /* shared, or NULL */
+};
+
+static void
+make_names(void)
+{
+	for (unsigned i = 0; i < KEYS; i++)
+		snprintf(names[i], sizeof names[i], "user:%08u", i);
+}
+
+static void
+ask(void *job, unsigned worker, uint64_t n)
+{
+	const struct job *j = job;
+	const char *keys[PEER_BATCH];
+	bool admitted[PEER_BATCH];
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < n; i += j->peer->batch) {
+		for (size_t k = 0; k < j->peer->batch; k++)
+			keys[k] = names[bench_pick((uint64_t)worker << 40 | (i + k), j->keys)];
+		j->peer->check(j->limit, keys, j->peer->batch, admitted);
+		for (size_t k = 0; k < j->peer->batch; k++)
+			count += admitted[k];
+	}
+	if (j->admitted)
+		rl_atomic_add(j->admitted, count);
+}
+
+/* The peers that can be had, and a note for each that cannot. */
+static size_t
+start_peers(json_t *section, const struct peer *started[PEERS])
+{
+	static const char *reason[PEERS];
+	static bool is_started;
+	size_t count = 0;
+
+	make_names();
+	for (size_t i = 0; i < PEERS; i++) {
+		if (!is_started)
+			reason[i] = peers[i]->start();
+		if (!reason[i])
+			started[count++] = peers[i];
+		else
+			report_note(section, "%s: skipped, %s", peers[i]->label, reason[i]);
+	}
+	is_started = true;
+	return count;
+}
+
+static struct lane
+lane_of(const struct bench *bench, struct job *job, unsigned workers)
+{
+	uint64_t n = bench_n(bench, job->peer->n);
+
+	return (struct lane){.id = job->peer->id,
+	                     .label = job->peer->label,
+	                     .run = ask,
+	                     .arg = job,
+	                     .n = (n + job->peer->batch - 1) / job->peer->batch * job->peer->batch,
+	                     .workers = workers};
+}
+
+static void
+compare(const struct bench *bench, json_t *section, const struct workload *w,
+        const struct peer *const *started, size_t count)
+{
+	struct samples samples[PEERS];
+	struct lane lanes[PEERS] = {0};
+	struct job jobs[PEERS];
+	char id[64], label[128];
+
+	for (size_t i = 0; i < count; i++) {
+		jobs[i] = (struct job){started[i], w->limit, w->keys, NULL};
+		lanes[i] = lane_of(bench, &jobs[i], w->workers);
+	}
+	lanes_measure(bench, lanes, count, samples);
+	for (size_t i = 0; i < count; i++) {
+		snprintf(id, sizeof id, "%s_%s", w->id, started[i]->id);
+		snprintf(label, sizeof label, "%s: %s", w->label, started[i]->label);
+		lanes[i].id = id;
+		lanes[i].label = label;
+		report_lane(section, &lanes[i], &samples[i], &samples[0], i > 0 ? "rl" : NULL, 0);
+	}
+}
+
+void
+bench_peers(struct bench *bench)
+{
+	json_t *section = report_section(bench->report, "peers", "Beside what people use");
+	const struct peer *started[PEERS];
+	size_t count = start_peers(section, started);
+
+	for (size_t i = 0; i < sizeof workloads / sizeof workloads[0]; i++)
+		compare(bench, section, &workloads[i], started, count);
+	report_note(section,
+	            "ns of wall time for each decision of all processes together; each peer "
+	            "reads its own clock");
+}
+
+static void
+tell_admitted(json_t *section, const struct peer *peer, uint64_t admitted)
+{
+	const double allowed = COUNTED_KEYS * COUNTED_CAPACITY;
+
+	report_row(section, &(struct row){.id = peer->id,
+	                                  .label = peer->label,
+	                                  .value = (double)admitted,
+	                                  .unit = "admitted",
+	                                  .ratio = (double)admitted / allowed,
+	                                  .to = "what is allowed"});
+}
+
+void
+bench_accuracy(struct bench *bench)
+{
+	json_t *section = report_section(bench->report, "accuracy",
+	                                 "Admitted of a common workload, 4 processes at once");
+	const struct bench once = {.cpus = bench->cpus, .rounds = 1};
+	uint64_t *admitted = mmap(NULL, sizeof *admitted, PROT_READ | PROT_WRITE,
+	                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct peer *started[PEERS];
+	size_t count = start_peers(section, started);
+
+	if (admitted == MAP_FAILED)
+		bench_die("mmap: %s", strerror(errno));
+	for (size_t i = 0; i < count; i++) {
+		struct job job = {started[i], PEER_COUNTED, COUNTED_KEYS, admitted};
+		struct lane lane = lane_of(&once, &job, COUNTED_PROCESSES);
+		struct samples unused;
+		lane.n = COUNTED_KEYS * COUNTED_CAPACITY * COUNTED_DEMAND / COUNTED_PROCESSES;
+		rl_atomic_store(admitted, 0);
+		lanes_measure(&once, &lane, 1, &unused);
+		tell_admitted(section, started[i], rl_atomic_load(admitted));
+	}
+	report_note(section,
+	            "%d keys, %d allowed for each within one window, %d times as many requests",
+	            COUNTED_KEYS, COUNTED_CAPACITY, COUNTED_DEMAND);
+	munmap(admitted, sizeof *admitted);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_REPORT_H
+#define BENCH_REPORT_H
+
+/*
+ * What a run tells, as one JSON object:
+ *
+ *	{ "machine": {...}, "rounds": 9, "is_quick": false,
+ *	  "sections": [ { "id", "title", "rows": [...], "notes": ["..."] } ] }
+ *	row: { "id", "label", "value", "unit",
+ *	       "ratio", "to"              value / to's value
+ *	       "target", "is_at_least",   what the ratio ought to be
+ *	       "is_met" }
+ *
+ * The table for people is printed from the same object, and the picture is drawn from it.
+ */
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "bench.h"
+
+struct row {
+	const char *id;
+	const char *label;
+	double value;
+	const char *unit;
+	double ratio;
+	const char *to;   /* what it is a ratio to; NULL: nothing */
+	double target;    /* what the ratio ought to be; 0: nothing said */
+	bool is_at_least; /* the target is a lower bound */
+};
+
+json_t *report_create(const struct bench *bench);
+
+json_t *report_section(json_t *report, const char *id, const char *title);
+void report_row(json_t *section, const struct row *row);
+__attribute__((format(printf, 2, 3))) void report_note(json_t *section, const char *format, ...);
+
+/*
+ * A row of a lane's median; with `to_label`, as a ratio to `to`, which ought to be `target` at
+ * most unless that is 0.
+ */
+void report_lane(json_t *section, const struct lane *lane, const struct samples *s,
+                 const struct samples *to, const char *to_label, double target);
+
+/* The report as tables for people. */
+void table_print(const json_t *report, FILE *out);
+
+/* A picture of a report. 0, or -1 and a message on stderr. */
+int picture_draw(const json_t *report, FILE *out);
+
+#endif
