@@ -6,7 +6,7 @@
 #include "report.h"
 #include "walk.h"
 
-#define OPERATIONS 200000
+#define OPERATIONS 100000
 #define KEYS 750000
 #define STEPS 5
 #define EVICT STEPS /* lanes past the steps: a new key finds no place */

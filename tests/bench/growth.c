@@ -7,7 +7,7 @@
 #include "report.h"
 #include "walk.h"
 
-#define OPERATIONS 200000
+#define OPERATIONS 100000
 
 enum growth_lane {
 	FLOOR,

@@ -4,7 +4,7 @@
 #include "probe.h"
 #include "report.h"
 
-#define OPERATIONS 200000
+#define OPERATIONS 100000
 
 enum hit_lane {
 	CLOCK,

@@ -24,4 +24,4 @@ check(enum peer_limit_name limit, const char *const *keys, size_t count, bool *a
 		admitted[i] = peer_table_check(table, limit, keys[i], peer_now_ns());
 }
 
-const struct peer peer_alone = {"alone", "own table in each process", start, check, 1, 200000};
+const struct peer peer_alone = {"alone", "own table in each process", start, check, 1, 100000};

@@ -146,12 +146,12 @@ check_log(enum peer_limit_name limit, const char *const *keys, size_t count, boo
 }
 
 const struct peer peer_redis = {
-	"redis", "Redis, Lua script of two counters", start, check_counters, 1, 2000};
+	"redis", "Redis, Lua script of two counters", start, check_counters, 1, 500};
 const struct peer peer_redis_pipelined = {"redis_pipelined",
                                           "Redis, the same, 32 in a pipeline",
                                           start,
-                                          check_counters,
+                                          check_pipelined,
                                           PEER_BATCH,
                                           6400};
 const struct peer peer_redis_log = {
-	"redis_log", "Redis, Lua script of a sorted set", start, check_log, 1, 2000};
+	"redis_log", "Redis, Lua script of a sorted set", start, check_log, 1, 500};

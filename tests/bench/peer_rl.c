@@ -28,4 +28,4 @@ check(enum peer_limit_name limit, const char *const *keys, size_t count, bool *a
 			rl_check(rl, rule[limit], keys[i], strlen(keys[i]), 1, &r) == RL_ALLOWED;
 }
 
-const struct peer peer_rl = {"rl", "rl", start, check, 1, 200000};
+const struct peer peer_rl = {"rl", "rl", start, check, 1, 100000};
