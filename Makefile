@@ -116,7 +116,7 @@ build/v/fuzz/fuzz_config: build/v/fuzz/o/tests/fuzz/fuzz_config.o build/v/fuzz/l
 build/tests/bench/bench: $(patsubst %.c,build/o/%.o,$(wildcard tests/bench/*.c)) build/librl.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ -lhiredis -ljansson -lpthread
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ -lhiredis -ljansson -lm -lpthread
 
 build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(wildcard tests/accuracy/*.c)) build/librl.a
 	@mkdir -p $(@D)

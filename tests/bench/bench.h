@@ -19,7 +19,7 @@
 
 #include "rl_admin.h"
 
-#define BENCH_ROUNDS_MAX 11
+#define BENCH_ROUNDS_MAX 9
 #define BENCH_T0 (UINT64_C(1700000000) * RL_SECOND)
 
 struct json_t;

@@ -152,6 +152,6 @@ const struct peer peer_redis_pipelined = {"redis_pipelined",
                                           start,
                                           check_pipelined,
                                           PEER_BATCH,
-                                          6400};
+                                          1600};
 const struct peer peer_redis_log = {
 	"redis_log", "Redis, Lua script of a sorted set", start, check_log, 1, 500};
