@@ -7,7 +7,7 @@
 #   make torture    larger searches of the protocol models, some minutes
 #   make accuracy   each algorithm beside the exact sliding log, as Markdown tables
 #   make fuzz       hostile configuration files for FUZZ_SECONDS, 300
-#   make bench      nanoseconds per decision beside the floor, as ratios of one run
+#   make bench      what a decision costs, beside the hardware's floor and what else people use
 #   make format     lay out the sources with clang-format
 #   make clean      remove build/
 #   make help       this text
@@ -23,9 +23,9 @@ say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 
 NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev
 NEED_DEMO  := $(NEED_BUILD) apache2-utils
-NEED_CHECK := $(NEED_DEMO) libcmocka-dev bats spin clang clang-format libclang-rt-14-dev shellcheck \
-              python3-jsonschema mandoc
 NEED_BENCH := $(NEED_BUILD) libhiredis-dev redis-server memcached
+NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) libcmocka-dev bats spin clang clang-format \
+              libclang-rt-14-dev shellcheck python3-jsonschema mandoc jq
 
 MACHINE  := $(shell $(CC) -dumpmachine)
 RL_FLAGS := -std=c11 -D_GNU_SOURCE -fPIC -Wall -Wextra -Wshadow -Wconversion \
@@ -128,7 +128,10 @@ NEED := $(NEED_BUILD)
 ifneq ($(filter demo,$(MAKECMDGOALS)),)
 NEED := --install $(NEED_DEMO)
 endif
-ifneq ($(filter check% torture fuzz bench,$(MAKECMDGOALS)),)
+ifneq ($(filter bench,$(MAKECMDGOALS)),)
+NEED := --install $(NEED_BENCH)
+endif
+ifneq ($(filter check% torture fuzz,$(MAKECMDGOALS)),)
 NEED := --install $(NEED_CHECK)
 endif
 
@@ -148,10 +151,11 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
-       build/v/asan/rlctl build/prefork build/tests/accuracy/accuracy build/v/fuzz/fuzz_config
+       build/v/asan/rlctl build/prefork build/tests/accuracy/accuracy build/tests/bench/bench \
+       build/v/fuzz/fuzz_config
 	@tests/support/run.sh $(CHECKED) tests/cli/run.sh tests/cli/demo.sh \
-		tests/mutants/run.sh tests/accuracy/check.sh tests/model/run.sh \
-		tests/config/schema.py tests/config/manual.sh tests/fuzz/check.sh
+		tests/mutants/run.sh tests/accuracy/check.sh tests/bench/check.sh \
+		tests/model/run.sh tests/config/schema.py tests/config/manual.sh tests/fuzz/check.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
@@ -179,7 +183,7 @@ FUZZ_SECONDS ?= 300
 fuzz: build/v/fuzz/fuzz_config
 	@tests/fuzz/check.sh $(FUZZ_SECONDS)
 
-# The table for people; the same as JSON and, drawn from that, as a picture.
+# Tables for people; the same as JSON; and a picture drawn from that.
 bench: build/tests/bench/bench
 	@$< --save build/bench.json
 	@$< --draw build/bench.json >build/bench.svg

@@ -285,8 +285,9 @@ tell_names(const struct bench *bench, json_t *section)
 	struct samples s[2], added;
 
 	for (unsigned i = 0; i < 2; i++) {
-		walk[i].rl = bench_open(&(struct rl_options){
-			.keys = keys, .ring = 1, .key_bytes = i == 0 ? 1 : 48});
+		walk[i].rl = bench_open(
+			&(struct rl_options){.keys = keys, .ring = 1, .key_bytes = i == 0 ? 1 : 48},
+			false);
 		walk[i].rule = bench_define(walk[i].rl, "names", &plain);
 		lanes[i] = (struct lane){"insert",
 		                         "first request of a key, 8 bytes of it kept",
@@ -322,8 +323,8 @@ bench_features(struct bench *bench)
 
 	f = (struct features){.n = bench_n(bench, OPERATIONS)};
 	f.section = report_section(bench->report, "features", "What each feature adds");
-	f.rl = bench_open(&options);
-	f.banned_rl = bench_open(&options);
+	f.rl = bench_open(&options, true);
+	f.banned_rl = bench_open(&options, false);
 	add_calls(&f); /* the plain one first */
 	add_algorithms(&f);
 	add_several(&f, "limits_2", "2 limits", 2, run_item);

@@ -78,7 +78,7 @@ make(struct table *t, uint32_t keys, unsigned fill, enum rl_on_full on_full)
 	const struct rl_limit limit = {.capacity = RL_CAPACITY_MAX, .window_ns = WINDOW};
 	struct rl_info info;
 
-	*t = (struct table){.walk.rl = bench_open(&options)};
+	*t = (struct table){.walk.rl = bench_open(&options, false)};
 	t->walk.rule = bench_define(t->walk.rl, "fill", &limit);
 	rl_info(t->walk.rl, &info);
 	fill_to(t, info.slots * fill / 100);

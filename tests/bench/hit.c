@@ -54,7 +54,7 @@ void
 bench_hit(struct bench *bench)
 {
 	static uint64_t counters[64 * 8] __attribute__((aligned(64)));
-	struct rl *rl = bench_open(&(struct rl_options){.keys = 1000, .ring = 8});
+	struct rl *rl = bench_open(&(struct rl_options){.keys = 1000, .ring = 8}, false);
 	struct probe open = probe_of(rl, "open", RL_CAPACITY_MAX, 8, 1);
 	struct probe hard = probe_of(rl, "hard", 1, 8, 1);
 	struct probe estimate = probe_of(rl, "estimate", 1, 1, 0);

@@ -166,7 +166,7 @@ bench_latency(struct bench *bench)
 	struct subject s = {.keys = bench_n(bench, KEYS)};
 	struct rl_info info;
 
-	s.rl = bench_open(&(struct rl_options){.keys = (uint32_t)s.keys, .ring = 1});
+	s.rl = bench_open(&(struct rl_options){.keys = (uint32_t)s.keys, .ring = 1}, true);
 	s.rule = bench_define(s.rl, "latency", &limit);
 	rl_info(s.rl, &info);
 	s.slots = info.slots;

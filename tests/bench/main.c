@@ -146,7 +146,7 @@ main(int argc, char **argv)
 	if (a.draw)
 		return draw(a.draw);
 	bench.is_quick = a.is_quick;
-	bench.rounds = a.is_quick ? 3 : BENCH_ROUNDS_MAX;
+	bench.rounds = a.is_quick ? 1 : BENCH_ROUNDS_MAX;
 	bench.report = report_create(&bench);
 	bench_pin(&bench, 0);
 	for (size_t i = 0; i < SECTIONS; i++)

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -45,27 +47,67 @@ bench_populate(void)
 		fclose(maps);
 }
 
-static int
-open_nameless(const struct rl_options *options, struct rl **rl)
+#define KEPT_MAX 4
+
+/* Names to remove at the end, however it comes. */
+static char kept[KEPT_MAX][128];
+static volatile sig_atomic_t kept_count;
+static pid_t owner;
+
+static void
+remove_kept(void)
 {
+	for (int i = 0; i < kept_count && getpid() == owner; i++)
+		unlink(kept[i]);
+}
+
+static void
+remove_and_end(int number)
+{
+	remove_kept();
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void
+keep(const char *name)
+{
+	if (kept_count == KEPT_MAX)
+		bench_die("too many segments with a name");
+	if (kept_count == 0) {
+		owner = getpid();
+		atexit(remove_kept);
+		signal(SIGINT, remove_and_end);
+		signal(SIGTERM, remove_and_end);
+	}
+	snprintf(kept[kept_count], sizeof kept[0], SHM_DIRECTORY "/rl.%s", name);
+	kept_count = kept_count + 1;
+}
+
+static int
+open_new(const struct rl_options *options, bool is_kept, struct rl **rl)
+{
+	static unsigned number;
 	char name[64];
 	int error;
 
-	snprintf(name, sizeof name, "bench.%ld", (long)getpid());
-	rl_unlink(name);
+	snprintf(name, sizeof name, "bench.%ld.%u", (long)getpid(), number++);
+	if (is_kept)
+		keep(name);
 	error = rl_open(name, options, rl);
 	if (error < 0)
 		return error;
-	rl_unlink(name);
+	if (!is_kept)
+		rl_unlink(name);
 	bench_populate();
 	return 0;
 }
 
 struct rl *
-bench_open(const struct rl_options *options)
+bench_open(const struct rl_options *options, bool is_kept)
 {
 	struct rl *rl;
-	int error = open_nameless(options, &rl);
+	int error = open_new(options, is_kept, &rl);
 
 	if (error < 0)
 		bench_die("a segment of %u keys: %s", options->keys, rl_strerror(error));
@@ -96,7 +138,7 @@ bench_open_pages(const struct rl_options *options, enum bench_pages pages, const
 	*reason = pages == BENCH_PAGES_HUGE ? mount_huge() : NULL;
 	if (*reason)
 		return NULL;
-	error = open_nameless(options, &rl);
+	error = open_new(options, false, &rl);
 	if (pages == BENCH_PAGES_HUGE)
 		umount2(SHM_DIRECTORY, MNT_DETACH);
 	*reason = rl_strerror(error);

@@ -2,7 +2,7 @@
 #ifndef BENCH_SEGMENT_H
 #define BENCH_SEGMENT_H
 
-/* Segments as a server has them, in /dev/shm, but without a name as soon as they are open. */
+/* Segments as a server has them, in /dev/shm. */
 
 #include "bench.h"
 
@@ -14,8 +14,11 @@ enum bench_pages {
 /* Map each page of shared memory into this process; a new process has them to map anew. */
 void bench_populate(void);
 
-/* Open a new one, each of its pages mapped. Dies on errors. */
-struct rl *bench_open(const struct rl_options *options);
+/*
+ * Open a new one, each of its pages mapped. It loses its name at once, or if that is kept, as
+ * rl_configure() needs it, at the end of the program. Dies on errors.
+ */
+struct rl *bench_open(const struct rl_options *options, bool is_kept);
 
 /* The same, on pages of a kind; NULL with a reason where that cannot be had. */
 struct rl *bench_open_pages(const struct rl_options *options, enum bench_pages pages,

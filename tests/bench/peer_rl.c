@@ -10,7 +10,7 @@ static int rule[PEER_LIMITS];
 static const char *
 start(void)
 {
-	rl = bench_open(&(struct rl_options){.keys = 150000, .ring = 1});
+	rl = bench_open(&(struct rl_options){.keys = 150000, .ring = 1}, false);
 	for (int i = 0; i < PEER_LIMITS; i++)
 		rule[i] = bench_define(rl, peer_limits[i].name,
 		                       &(struct rl_limit){.capacity = peer_limits[i].capacity,

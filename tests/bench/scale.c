@@ -70,7 +70,7 @@ bench_scale(struct bench *bench)
 {
 	const unsigned workers[COUNTS] = {1, 2, CROWD};
 	json_t *section = report_section(bench->report, "scale", "Processes at once");
-	struct rl *rl = bench_open(&(struct rl_options){.keys = 100000, .ring = 8});
+	struct rl *rl = bench_open(&(struct rl_options){.keys = 100000, .ring = 8}, false);
 	const struct rl_limit open = {
 		.capacity = RL_CAPACITY_MAX, .window_ns = 3600 * RL_SECOND, .hard = 1};
 	const struct rl_limit shut = {.capacity = 1, .window_ns = 3600 * RL_SECOND, .hard = 1};
