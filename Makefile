@@ -153,9 +153,10 @@ SCRIPTS := $(wildcard tests/cli/*.bats)
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/prefork build/tests/accuracy/accuracy build/tests/bench/bench \
        build/v/fuzz/fuzz_config
-	@tests/support/run.sh $(CHECKED) tests/cli/run.sh tests/cli/demo.sh \
-		tests/mutants/run.sh tests/accuracy/check.sh tests/bench/check.sh \
-		tests/model/run.sh tests/config/schema.py tests/config/manual.sh tests/fuzz/check.sh
+	@tests/support/run.sh tests/mutants/run.sh 'tests/cli/run.sh build/rlctl' \
+		'tests/cli/run.sh build/v/asan/rlctl' tests/model/run.sh tests/fuzz/check.sh \
+		tests/accuracy/check.sh $(CHECKED) tests/cli/demo.sh tests/bench/check.sh \
+		tests/config/schema.py tests/config/manual.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)

@@ -1,18 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Run the tests of rlctl on the plain build, and on the sanitized one if it is there.
-# RLCTL names another binary to run them on.
+# run.sh RLCTL [FILE...]: run the tests of the command line on one build of rlctl.
 set -eu
 
-here=$(dirname "$0")
-build=$here/../../build
-
-if [ -n "${RLCTL:-}" ]; then
-	exec bats "$here"
-fi
-for rlctl in "$build/rlctl" "$build/v/asan/rlctl"; do
-	if [ -x "$rlctl" ]; then
-		echo "# $rlctl"
-		RLCTL=$rlctl bats "$here"
-	fi
-done
+RLCTL=$1
+export RLCTL
+shift
+[ $# -gt 0 ] || set -- "$(dirname "$0")"
+exec bats "$@"

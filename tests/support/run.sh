@@ -1,24 +1,33 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh PROGRAM...: run every test program, say how each ended, show the output of those that
-# failed. A program that takes longer than RL_TEST_SECONDS (default 240) has failed.
+# run.sh COMMAND...: run every test command, as many at once as there are CPUs, say how each
+# ended, show the output of those that failed. One that takes longer than RL_TEST_SECONDS
+# (default 400) has failed. Give the long ones first.
 set -u
 
-passed=0
-failed=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-
-for program in "$@"; do
+# run_one COMMAND: run it and tell, in one piece, how it ended.
+run_one() {
+	log=$(mktemp)
 	start=$(date +%s)
-	if timeout "${RL_TEST_SECONDS:-240}" "$program" >"$log" 2>&1 </dev/null; then
-		passed=$((passed + 1))
-		echo "ok    $program ($(($(date +%s) - start)) s)"
+	if timeout "${RL_TEST_SECONDS:-400}" sh -c "$1" >"$log" 2>&1 </dev/null; then
+		verdict="ok    $1 ($(($(date +%s) - start)) s)"
 	else
-		echo "FAIL  $program (exit $?)"
-		failed=$((failed + 1))
-		tail -n 60 "$log"
+		verdict="FAIL  $1 (exit $?)
+$(tail -n 60 "$log")"
 	fi
-done
+	rm -f "$log"
+	printf '%s\n' "$verdict"
+}
+
+if [ "${1:-}" = --one ]; then
+	run_one "$2"
+	exit 0
+fi
+
+results=$(mktemp)
+trap 'rm -f "$results"' EXIT
+printf '%s\0' "$@" | xargs -0 -n 1 -P "$(nproc)" "$0" --one | tee "$results"
+passed=$(grep -c '^ok  ' "$results")
+failed=$(($# - passed))
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
