@@ -18,6 +18,7 @@
 #define HEIGHT 560
 #define ROW 28
 #define BAR 16
+#define LINE 15         /* of text */
 #define PEERS_LABEL 250 /* where the bars begin */
 #define PEERS_WORKLOAD "spread_2_"
 #define LOWER 285 /* top of the lower panels */
@@ -217,7 +218,7 @@ draw_axes(const struct picture *p, double most)
 static void
 draw_growth(struct picture *p)
 {
-	double ns[CURVES][SIZES], points[SIZES][2], most = 1;
+	double ns[CURVES][SIZES], points[SIZES][2], most = 1, label_y = 0;
 	char id[32];
 
 	for (int c = 0; c < CURVES; c++)
@@ -235,8 +236,9 @@ draw_growth(struct picture *p)
 			points[i][1] = PLOT_TOP + PLOT_HEIGHT * (1 - ns[c][i] / most);
 		}
 		svg_curve(p->out, (const double(*)[2])points, SIZES, curves[c].class);
-		svg_text(p->out, points[SIZES - 1][0] + 10, points[SIZES - 1][1] + 4, SVG_START,
-		         SVG_INK, curves[c].label);
+		label_y = fmax(label_y + LINE, points[SIZES - 1][1] + 4); /* never over another */
+		svg_text(p->out, points[SIZES - 1][0] + 10, label_y, SVG_START, SVG_INK,
+		         curves[c].label);
 	}
 }
 

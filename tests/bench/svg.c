@@ -23,8 +23,8 @@ static const char style[] = "<style>\n"
 			    ".theirs { fill: #656c76; stroke: #656c76 }\n"
 			    ".floor { fill: #e3a35c; stroke: #e3a35c }\n"
 			    "}\n"
-			    "text, rect, circle { stroke: none }\n"
-			    "polyline { fill: none; stroke-width: 2 }\n"
+			    "text[x], rect[x], circle[r] { stroke: none }\n"
+			    "polyline[points] { fill: none; stroke-width: 2 }\n"
 			    "</style>\n";
 
 void
