@@ -8,6 +8,7 @@
 #   make accuracy   each algorithm beside the exact sliding log, as Markdown tables
 #   make fuzz       hostile configuration files for FUZZ_SECONDS, 300
 #   make bench      what a decision costs, beside the hardware's floor and what else people use
+#   make profile    instructions of a decision, by function
 #   make format     lay out the sources with clang-format
 #   make clean      remove build/
 #   make help       this text
@@ -42,7 +43,7 @@ RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/r
 SUPPORT   := $(wildcard tests/support/*.c)
 SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
-.PHONY: all demo check torture bench accuracy fuzz format clean help check-format \
+.PHONY: all demo check torture bench profile accuracy fuzz format clean help check-format \
         check-headers check-exports
 .DELETE_ON_ERROR:
 
@@ -128,8 +129,8 @@ NEED := $(NEED_BUILD)
 ifneq ($(filter demo,$(MAKECMDGOALS)),)
 NEED := --install $(NEED_DEMO)
 endif
-ifneq ($(filter bench,$(MAKECMDGOALS)),)
-NEED := --install $(NEED_BENCH)
+ifneq ($(filter bench profile,$(MAKECMDGOALS)),)
+NEED := --install $(NEED_BENCH) valgrind
 endif
 ifneq ($(filter check% torture fuzz,$(MAKECMDGOALS)),)
 NEED := --install $(NEED_CHECK)
@@ -188,6 +189,9 @@ fuzz: build/v/fuzz/fuzz_config
 bench: build/tests/bench/bench
 	@$< --save build/bench.json
 	@$< --draw build/bench.json >build/bench.svg
+
+profile: build/tests/bench/bench
+	@tests/bench/profile.sh
 
 format:
 	clang-format -i $(SOURCES)

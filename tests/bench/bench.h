@@ -29,6 +29,7 @@ struct bench {
 	bool is_quick;         /* a slice of everything: that it runs, not what comes out */
 	unsigned rounds;       /* at most BENCH_ROUNDS_MAX */
 	unsigned cpus;
+	const char *only; /* the one lane of bench_hit() to run, and tell nothing; or NULL */
 };
 
 /* One contestant. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A key that is in the caches, beside the floor. */
+#include <string.h>
+
 #include "floor.h"
 #include "probe.h"
 #include "report.h"
@@ -50,6 +52,18 @@ tell(const struct bench *bench, const struct lane *lanes, const struct samples *
 	            0.6);
 }
 
+static void
+run_only(const struct lane *lanes, const char *id)
+{
+	for (int i = 0; i < LANES; i++) {
+		if (strcmp(lanes[i].id, id) == 0) {
+			lanes[i].run(lanes[i].arg, 0, lanes[i].n);
+			return;
+		}
+	}
+	bench_die("there is no lane '%s'", id);
+}
+
 void
 bench_hit(struct bench *bench)
 {
@@ -75,8 +89,12 @@ bench_hit(struct bench *bench)
 	};
 	struct samples samples[LANES];
 
-	lanes_measure(bench, lanes, LANES, samples);
-	tell(bench, lanes, samples);
+	if (bench->only) {
+		run_only(lanes, bench->only);
+	} else {
+		lanes_measure(bench, lanes, LANES, samples);
+		tell(bench, lanes, samples);
+	}
 	floor_words_free(&word);
 	rl_close(rl);
 }

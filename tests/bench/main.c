@@ -29,15 +29,17 @@ static const struct {
 static const char usage[] =
 	"usage: bench [--quick] [--json] [--save FILE] [SECTION...]\n"
 	"       bench --draw FILE\n"
+	"       bench --profile LANE\n"
 	"\n"
 	"  --quick      a slice of every section, for seconds: that it runs, not its numbers\n"
 	"  --json       print JSON, not tables\n"
 	"  --save FILE  write the JSON to FILE, too\n"
-	"  --draw FILE  print an SVG picture of saved JSON\n";
+	"  --draw FILE  print an SVG picture of saved JSON\n"
+	"  --profile LANE  only run a lane of the section hit, for a profiler to look at\n";
 
 struct arguments {
 	bool is_quick, is_json;
-	const char *save, *draw;
+	const char *save, *draw, *profile;
 	char **wanted;
 };
 
@@ -67,9 +69,13 @@ static void
 parse(int argc, char **argv, struct arguments *a)
 {
 	static const struct option options[] = {
-		{"quick", no_argument, NULL, 'q'},      {"json", no_argument, NULL, 'j'},
-		{"save", required_argument, NULL, 's'}, {"draw", required_argument, NULL, 'd'},
-		{"help", no_argument, NULL, 'h'},       {0},
+		{"quick", no_argument, NULL, 'q'},
+		{"json", no_argument, NULL, 'j'},
+		{"save", required_argument, NULL, 's'},
+		{"draw", required_argument, NULL, 'd'},
+		{"profile", required_argument, NULL, 'p'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
 	};
 	int option;
 
@@ -86,6 +92,9 @@ parse(int argc, char **argv, struct arguments *a)
 			break;
 		case 'd':
 			a->draw = optarg;
+			break;
+		case 'p':
+			a->profile = optarg;
 			break;
 		default:
 			fputs(usage, option == 'h' ? stdout : stderr);
@@ -146,9 +155,14 @@ main(int argc, char **argv)
 	if (a.draw)
 		return draw(a.draw);
 	bench.is_quick = a.is_quick;
+	bench.only = a.profile;
 	bench.rounds = a.is_quick ? 1 : BENCH_ROUNDS_MAX;
 	bench.report = report_create(&bench);
 	bench_pin(&bench, 0);
+	if (a.profile) {
+		bench_hit(&bench);
+		return 0;
+	}
 	for (size_t i = 0; i < SECTIONS; i++)
 		if (is_wanted(a.wanted, sections[i].name))
 			sections[i].run(&bench);
