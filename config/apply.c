@@ -120,7 +120,8 @@ tell_rule_fault(const struct application *a, const struct rl_config_outcome *out
 		report_name(a->report, CONFIG_ERROR, token, "%s", rl_strerror(error));
 }
 
-/* Of what there is too little. What applications define takes its share. */
+/* Of what there is too little. What applications define takes its share, and limits whose window
+ * has changed, for it may change back. */
 static void
 tell_no_room(const struct application *a)
 {
@@ -133,7 +134,8 @@ tell_no_room(const struct application *a)
 	}
 	report_value(a->report, CONFIG_ERROR, 0,
 	             "no room: the file has %zu rules, %zu limits and %zu overrides, the segment "
-	             "holds %" PRIu32 ", %" PRIu32 " and %" PRIu32 "; " ANEW,
+	             "holds %" PRIu32 ", %" PRIu32 " and %" PRIu32
+	             ", with those of applications and of earlier files; " ANEW,
 	             a->config->rule_count, limits, overrides, info->rules, info->limits,
 	             info->overrides);
 }

@@ -12,10 +12,9 @@
 #include "source.h"
 
 #define KEYS_MAX UINT64_C(1500000000)
-#define RULES_MAX 1023
+#define RULES_MAX 1023 /* and as many limits */
 #define OVERRIDES_MAX UINT64_C(100000000)
 #define BANS_MAX UINT64_C(1000000)
-#define LIMITS_PER_RULE 4 /* a segment for N rules holds so many limits for each */
 
 #define DAY (UINT64_C(86400) * RL_SECOND)
 
@@ -210,10 +209,6 @@ segment_fit(struct reader *reader, struct config *config)
 {
 	const uint32_t *given = config->source->segment;
 	struct needs needs = needs_of(config);
-	uint64_t rules = (needs.limits + LIMITS_PER_RULE - 1) / LIMITS_PER_RULE;
-
-	if (config->rule_count > rules)
-		rules = config->rule_count;
 	if (config->rule_count > RULES_MAX || needs.limits > RULES_MAX) {
 		report_value(reader->report, CONFIG_ERROR, 0,
 		             "%zu rules with %" PRIu64
@@ -225,8 +220,8 @@ segment_fit(struct reader *reader, struct config *config)
 		report_value(reader->report, CONFIG_ERROR, 0,
 		             "%" PRIu64 " overrides; a segment holds at most %" PRIu64,
 		             needs.overrides, OVERRIDES_MAX);
-	fit(reader, given[SEGMENT_RULES], &config->options.rules, rules, RULES_DEFAULT,
-	    "one for each rule, and one for every four limits");
+	fit(reader, given[SEGMENT_RULES], &config->options.rules, config->rule_count, RULES_DEFAULT,
+	    "one for each rule");
 	fit(reader, given[SEGMENT_OVERRIDES], &config->options.overrides, needs.overrides,
 	    OVERRIDES_DEFAULT, "one for each override, and each capacity in it");
 	fit(reader, given[SEGMENT_RING], &config->options.ring, needs.ring, RING_DEFAULT,

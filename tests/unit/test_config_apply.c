@@ -279,7 +279,7 @@ test_what_does_not_fit(void **state)
 		RL_ERING);
 	snprintf(want, sizeof(want),
 	         "!f:1:1: no room: the file has 1 rules, 1 limits and 3 overrides, the segment "
-	         "holds 2, 32 and 2; %s",
+	         "holds 2, 32 and 2, with those of applications and of earlier files; %s",
 	         anew);
 	assert_int_equal(
 		apply(rl,
