@@ -8,8 +8,8 @@
 
 #include "apply.h"
 #include "file.h"
-#include "rules.h"
-#include "segment.h"
+#include "geometry.h"
+#include "ruleset.h"
 #include "source.h"
 
 #define INTERVAL_DEFAULT (10 * RL_SECOND)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "limit.h"
-#include "rules.h"
+#include "ruleset.h"
 #include "source.h"
 
 struct keys_walk {

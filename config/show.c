@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "duration.h"
+#include "geometry.h"
 #include "limit.h"
 #include "names.h"
-#include "segment.h"
 #include "show.h"
 
 static uint32_t

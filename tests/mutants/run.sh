@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Break the library in one place at a time, as tests/mutants/list says, and see that the test
+# Break the code in one place at a time, as tests/mutants/list says, and see that the test
 # named there fails: a test that cannot fail shows nothing. Needs the objects of `make check`.
 set -euo pipefail
 
@@ -34,9 +34,9 @@ survives() {
 	fi
 	# The linker takes from the library only what the mutant's object lacks.
 	# shellcheck disable=SC2086 # one word per flag
-	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 $flags -Iinclude -Ilibshm -c -o "$object" "$work/$1" &&
-		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$object" "$variant/librl.a" \
-			-lcmocka -lpthread || return 0
+	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 $flags -Iinclude -Ilibshm -Iconfig -c -o "$object" "$work/$1" &&
+		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$object" "$variant/libconfig.a" "$variant/librl.a" \
+			-lcmocka -ljansson -lpthread || return 0
 	rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT"
 	(ulimit -c 0; timeout 120 "$work/test" >"$work/log" 2>&1 </dev/null) 2>/dev/null
 }
@@ -48,9 +48,14 @@ while IFS=@ read -r name file expression test; do
 	expression=${expression% }
 	test=${test//[[:space:]]/}
 	[[ -n $name && $name != \#* ]] || continue
-	sed "$expression" "libshm/$file" >"$work/$file"
-	if cmp -s "libshm/$file" "$work/$file"; then
-		verdict stale "$name: libshm/$file has no such line"
+	source=libshm/$file
+	if [[ $file == */* ]]; then
+		source=$file
+		file=${file##*/}
+	fi
+	sed "$expression" "$source" >"$work/$file"
+	if cmp -s "$source" "$work/$file"; then
+		verdict stale "$name: $source has no such line"
 	elif survives "$file" "$test"; then
 		verdict SURVIVED "$name ($test)"
 	else

@@ -5,7 +5,6 @@
 #include <jansson.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -434,49 +433,6 @@ test_path(void **state)
 	unsetenv("RL_CONFIG");
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__clang__) || defined(RL_ATOMIC_C11)
-#define MANY 100000 /* a million takes seconds: once is enough */
-#else
-#define MANY 1000000
-#endif
-
-/* A million overrides; how long it takes is told, for it depends on the machine. */
-static void
-test_many(void **state)
-{
-	size_t room = (size_t)MANY * 40, used;
-	char *text = malloc(room);
-	struct timespec start, end;
-	struct told told = {0};
-	struct config *config;
-	char last[32];
-
-	(void)state;
-	assert_non_null(text);
-	used = (size_t)snprintf(text, room,
-	                        "{\"rules\": {\"r\": {\"limit\": \"5/s\", \"overrides\": {");
-	for (unsigned i = 0; i < MANY; i++)
-		used += (size_t)snprintf(text + used, room - used,
-		                         "%s\n\"user:%u\": {\"capacity\": %u}", i ? "," : "", i,
-		                         i % 1000 + 6);
-	used += (size_t)snprintf(text + used, room - used, "}}}}");
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	config = config_parse("f", text, used, hear, &told);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	assert_string_equal(told.text, "");
-	assert_non_null(config);
-	assert_int_equal(config->rules[0].override_count, MANY);
-	assert_int_equal(config->options.overrides, MANY);
-	snprintf(last, sizeof(last), "user:%d", MANY - 1);
-	assert_true(is_pattern(&config->rules[0].overrides[MANY - 1], RL_MATCH_KEY, last));
-	assert_int_equal(config->rules[0].overrides[MANY - 1].capacity[0], 1005);
-	print_message("%d overrides, %zu bytes: %.1f s\n", MANY, used,
-	              (double)(end.tv_sec - start.tv_sec) +
-	                      (double)(end.tv_nsec - start.tv_nsec) / 1e9);
-	config_free(config);
-	free(text);
-}
-
 int
 main(void)
 {
@@ -488,7 +444,6 @@ main(void)
 		cmocka_unit_test(test_room),        cmocka_unit_test(test_positions),
 		cmocka_unit_test(test_hostile),     cmocka_unit_test(test_too_many_problems),
 		cmocka_unit_test(test_show),        cmocka_unit_test(test_path),
-		cmocka_unit_test(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CONFIG_RULES_H
-#define CONFIG_RULES_H
+#ifndef CONFIG_RULESET_H
+#define CONFIG_RULESET_H
 
 /* The file's rules, those that it names and the one that "keys" amounts to. */
 
-#include "override.h"
+#include "overrides.h"
 
 /* Room for `count` rules; false if there is no memory, which is reported. */
 bool rules_room(struct reader *reader, struct config *config, size_t count);

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "geometry.h"
 #include "limit.h"
 #include "names.h"
-#include "segment.h"
 #include "show.h"
 #include "source.h"
 

@@ -6,7 +6,7 @@
 
 #include "duration.h"
 #include "limit.h"
-#include "rules.h"
+#include "ruleset.h"
 #include "source.h"
 
 enum rule_id {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "limit.h"
-#include "override.h"
+#include "overrides.h"
 #include "source.h"
 
 #define PREFIX_MAX 63 /* bytes, see enum rl_match */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CONFIG_OVERRIDE_H
-#define CONFIG_OVERRIDE_H
+#ifndef CONFIG_OVERRIDES_H
+#define CONFIG_OVERRIDES_H
 
 /* What a rule says of some keys: "overrides" of a rule, and what "keys" at the top amounts to. */
 

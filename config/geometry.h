@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CONFIG_SEGMENT_H
-#define CONFIG_SEGMENT_H
+#ifndef CONFIG_GEOMETRY_H
+#define CONFIG_GEOMETRY_H
 
 /* What the file says of the segment to create, and of its daemon. */
 
