@@ -51,7 +51,7 @@ print_bucket(const struct rl_entry *entry, uint32_t bucket)
 
 	printf("%-23s  %10" PRIu32 "  ", time_format(bucket_start_ns(entry, bucket), has_ms).text,
 	       entry->bucket[bucket]);
-	output_bar(entry->bucket[bucket], largest_bucket(entry), BAR_WIDTH);
+	output_bar(stdout, entry->bucket[bucket], largest_bucket(entry), BAR_WIDTH);
 	puts(is_leaving(entry, bucket) ? "  (partly out of the window)" : "");
 }
 
@@ -72,7 +72,7 @@ write_text(const struct question *question, const struct rl_entry *entry)
 	struct usage usage = usage_of(entry);
 
 	printf("rule         %s\nkey          ", question->rule);
-	output_key(&question->key);
+	output_key(stdout, &question->key);
 	putchar('\n');
 	print_usage(&usage);
 	printf("\nsub-buckets of %s, newest first (UTC)\n", duration_format(entry->bucket_ns).text);

@@ -90,9 +90,9 @@ print_item(const struct item *item, const char *rule)
 	       usage->limit, usage->remaining, usage_state(usage),
 	       duration_format(usage->retry_after_ns).text,
 	       duration_format(usage->reset_after_ns).text);
-	output_bytes(rule, strlen(rule));
+	output_bytes(stdout, rule, strlen(rule));
 	fputs("  ", stdout);
-	output_key(&item->key);
+	output_key(stdout, &item->key);
 	putchar('\n');
 }
 

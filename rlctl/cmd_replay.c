@@ -6,11 +6,11 @@
 
 #include "command.h"
 #include "duration.h"
+#include "names.h"
 #include "number.h"
 #include "output.h"
 #include "replay_report.h"
 #include "replay_run.h"
-#include "rule.h"
 
 #define TOP_DEFAULT 10
 #define OTHER_ALGORITHMS "fixed_window, sliding_log, token_bucket or leaky_bucket"
@@ -30,11 +30,11 @@ const struct command_option replay_options[] = {
 };
 
 static bool
-read_algorithm(const struct context *context, struct rl_rule *rule)
+read_algorithm(const struct context *context, struct rl_limit *limit)
 {
 	const char *name = option_value(context, "algorithm");
 
-	if (!name || algorithm_find(name, &rule->limit.algorithm))
+	if (!name || algorithm_find(name, &limit->algorithm))
 		return true;
 	complain("--algorithm: unknown algorithm '%s'; use sliding_window, " OTHER_ALGORITHMS,
 	         name);
@@ -42,7 +42,7 @@ read_algorithm(const struct context *context, struct rl_rule *rule)
 }
 
 static bool
-read_capacity(const struct context *context, struct rl_rule *rule)
+read_capacity(const struct context *context, struct rl_limit *limit)
 {
 	const char *text = option_value(context, "capacity");
 	uint64_t capacity;
@@ -53,7 +53,7 @@ read_capacity(const struct context *context, struct rl_rule *rule)
 	}
 	if (!number_need("--capacity", text, 1, RL_CAPACITY_MAX, &capacity))
 		return false;
-	rule->limit.capacity = (uint32_t)capacity;
+	limit->capacity = (uint32_t)capacity;
 	return true;
 }
 
@@ -68,7 +68,7 @@ read_duration(const char *option, const char *text, uint64_t *ns)
 }
 
 static bool
-read_window(const struct context *context, struct rl_rule *rule)
+read_window(const struct context *context, struct rl_limit *limit)
 {
 	const char *text = option_value(context, "window");
 
@@ -76,9 +76,9 @@ read_window(const struct context *context, struct rl_rule *rule)
 		complain("replay: --window is missing");
 		return false;
 	}
-	if (!read_duration("--window", text, &rule->limit.window_ns))
+	if (!read_duration("--window", text, &limit->window_ns))
 		return false;
-	if (rule->limit.window_ns >= RL_WINDOW_MIN && rule->limit.window_ns <= RL_WINDOW_MAX)
+	if (limit->window_ns >= RL_WINDOW_MIN && limit->window_ns <= RL_WINDOW_MAX)
 		return true;
 	complain("--window: '%s' is not from %s to %s", text, duration_format(RL_WINDOW_MIN).text,
 	         duration_format(RL_WINDOW_MAX).text);
@@ -86,18 +86,17 @@ read_window(const struct context *context, struct rl_rule *rule)
 }
 
 static bool
-check_granularity(const char *text, const struct rl_rule *rule, uint64_t bucket_ns)
+check_granularity(const char *text, const struct rl_limit *limit, uint64_t bucket_ns)
 {
-	uint64_t window_ns = rule->limit.window_ns;
+	uint64_t window_ns = limit->window_ns;
 
 	if (bucket_ns == 0 || bucket_ns > window_ns || window_ns % bucket_ns != 0)
 		complain("--granularity: the window is not a whole multiple of '%s'", text);
 	else if (window_ns / bucket_ns > RL_GRANULARITY_MAX)
 		complain("--granularity: '%s' makes more than %d sub-buckets", text,
 		         RL_GRANULARITY_MAX);
-	else if (rule->limit.algorithm != RL_SLIDING_WINDOW && bucket_ns != window_ns)
-		complain("--granularity: %s has no sub-buckets",
-		         algorithm_name(rule->limit.algorithm));
+	else if (limit->algorithm != RL_SLIDING_WINDOW && bucket_ns != window_ns)
+		complain("--granularity: %s has no sub-buckets", algorithm_name(limit->algorithm));
 	else
 		return true;
 	return false;
@@ -105,62 +104,60 @@ check_granularity(const char *text, const struct rl_rule *rule, uint64_t bucket_
 
 /* Needs the algorithm and the window. */
 static bool
-read_granularity(const struct context *context, struct rl_rule *rule)
+read_granularity(const struct context *context, struct rl_limit *limit)
 {
 	const char *text = option_value(context, "granularity");
-	uint64_t bucket_ns = rule->limit.window_ns;
+	uint64_t bucket_ns = limit->window_ns;
 
 	if (text && (!read_duration("--granularity", text, &bucket_ns) ||
-	             !check_granularity(text, rule, bucket_ns)))
+	             !check_granularity(text, limit, bucket_ns)))
 		return false;
-	rule->limit.granularity = (uint32_t)(rule->limit.window_ns / bucket_ns);
+	limit->granularity = (uint32_t)(limit->window_ns / bucket_ns);
 	return true;
 }
 
 static bool
-read_hard(const struct context *context, struct rl_rule *rule)
+read_hard(const struct context *context, struct rl_limit *limit)
 {
-	rule->limit.hard = option_value(context, "hard") != NULL;
-	if (!rule->limit.hard || rule->limit.algorithm == RL_SLIDING_WINDOW)
+	limit->hard = option_value(context, "hard") != NULL;
+	if (!limit->hard || limit->algorithm == RL_SLIDING_WINDOW)
 		return true;
 	complain("--hard: only sliding_window can be hard");
 	return false;
 }
 
 static bool
-read_burst(const struct context *context, struct rl_rule *rule)
+read_burst(const struct context *context, struct rl_limit *limit)
 {
 	const char *text = option_value(context, "burst");
-	uint64_t least = rule->limit.algorithm == RL_TOKEN_BUCKET ? 1 : 0, burst = 0;
+	uint64_t least = limit->algorithm == RL_TOKEN_BUCKET ? 1 : 0, burst = 0;
 
-	if (text && rule->limit.algorithm != RL_TOKEN_BUCKET &&
-	    rule->limit.algorithm != RL_LEAKY_BUCKET) {
-		complain("--burst: %s has none", algorithm_name(rule->limit.algorithm));
+	if (text && limit->algorithm != RL_TOKEN_BUCKET && limit->algorithm != RL_LEAKY_BUCKET) {
+		complain("--burst: %s has none", algorithm_name(limit->algorithm));
 		return false;
 	}
 	if (text && !number_need("--burst", text, least, RL_CAPACITY_MAX - 1, &burst))
 		return false;
-	rule->limit.burst = (uint32_t)burst;
+	limit->burst = (uint32_t)burst;
 	return true;
 }
 
 /* An exact log keeps a time for each request that it admits. */
 static bool
-check_log(const struct rl_rule *rule)
+check_log(const struct rl_limit *limit)
 {
-	if (rule->limit.algorithm != RL_SLIDING_LOG || rule->limit.capacity <= RL_RING_MAX)
+	if (limit->algorithm != RL_SLIDING_LOG || limit->capacity <= RL_RING_MAX)
 		return true;
 	complain("--capacity: sliding_log holds up to %d", RL_RING_MAX);
 	return false;
 }
 
 static bool
-read_rule(const struct context *context, struct rl_rule *rule)
+read_limit(const struct context *context, struct rl_limit *limit)
 {
-	rule->name = "replay";
-	return read_algorithm(context, rule) && read_capacity(context, rule) &&
-	       read_window(context, rule) && read_granularity(context, rule) &&
-	       read_hard(context, rule) && read_burst(context, rule) && check_log(rule);
+	return read_algorithm(context, limit) && read_capacity(context, limit) &&
+	       read_window(context, limit) && read_granularity(context, limit) &&
+	       read_hard(context, limit) && read_burst(context, limit) && check_log(limit);
 }
 
 static bool
@@ -203,7 +200,7 @@ run_replay(const struct context *context)
 	uint64_t top;
 	bool is_done;
 
-	if (!read_rule(context, &replay.rule) || !read_format(context, &format) ||
+	if (!read_limit(context, &replay.limit) || !read_format(context, &format) ||
 	    !read_origin(context, &replay.is_from_first) || !read_top(context, &top))
 		return EXIT_TROUBLE;
 	is_done = events_read(&replay.events, context->operands, context->operand_count, format) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* status: the segment, its rules, and the sum of every counter. */
+/* status: the segment, who sweeps it, its rules, and the sum of every counter. */
 
 #include <grp.h>
 #include <inttypes.h>
@@ -11,17 +11,24 @@
 
 #include "command.h"
 #include "duration.h"
+#include "limit.h"
+#include "names.h"
 #include "output.h"
 #include "rule.h"
 
 struct rule_status {
+	int id;
 	struct rl_rule_info info;
 	uint64_t counters[RL_COUNTERS];
+	uint64_t overrides;
+	uint64_t bans; /* and exemptions, in force for this rule alone */
 };
 
 struct status {
 	struct rl_info info;
+	uint64_t now_ns;
 	uint64_t fill;
+	uint64_t bans; /* and exemptions, in force for any rule or every one */
 	size_t rule_count;
 	struct rule_status *rules;
 	uint64_t totals[RL_COUNTERS];
@@ -40,7 +47,20 @@ add_rule(struct status *status, struct rl *rl, int id)
 		return;
 	for (size_t i = 0; i < RL_COUNTERS; i++)
 		status->totals[i] += rule->counters[i];
+	rule->id = id;
+	rule->overrides = rl_override_count(rl, id);
 	status->rule_count++;
+}
+
+static int
+count_ban(const struct rl_ban_info *ban, void *arg)
+{
+	struct status *status = arg;
+
+	status->bans++;
+	for (size_t i = 0; i < status->rule_count; i++)
+		status->rules[i].bans += status->rules[i].id == ban->rule;
+	return 0;
 }
 
 static void
@@ -48,10 +68,12 @@ collect(struct status *status, struct rl *rl)
 {
 	memset(status, 0, sizeof(*status));
 	rl_info(rl, &status->info);
+	status->now_ns = rl_now(rl);
 	status->fill = rl_fill(rl);
 	status->rules = need(calloc(status->info.rules + 1, sizeof(*status->rules)));
 	for (uint32_t id = 0; id < status->info.rules; id++)
 		add_rule(status, rl, (int)id);
+	rl_bans_walk(rl, status->now_ns, count_ban, status);
 }
 
 static struct id_text
@@ -98,6 +120,25 @@ fill_permille(const struct status *status)
 	return status->info.slots ? status->fill * 1000 / status->info.slots : 0;
 }
 
+/* How long ago the sweeper said that it lives. */
+static uint64_t
+heartbeat_age_ns(const struct status *status)
+{
+	uint64_t heartbeat_ns = status->info.heartbeat_ns;
+
+	return status->now_ns > heartbeat_ns ? status->now_ns - heartbeat_ns : 0;
+}
+
+static void
+print_sweeper(const struct status *status)
+{
+	if (status->info.sweeper == 0)
+		puts("sweeper    no sweeper");
+	else
+		printf("sweeper    pid %d, heartbeat %s ago\n", (int)status->info.sweeper,
+		       duration_format(heartbeat_age_ns(status)).text);
+}
+
 static void
 print_segment(const struct status *status)
 {
@@ -118,28 +159,19 @@ print_segment(const struct status *status)
 	printf("group      %s\n", group_format(info->group).text);
 	printf("mode       %s\n", mode_format(info->mode).text);
 	printf("created    %s UTC\n", time_format(info->created_ns, false).text);
+	printf("config     generation %" PRIu64 "\n", info->generation);
+	printf("bans       %" PRIu64 " of %" PRIu32 "\n", status->bans, info->bans);
+	print_sweeper(status);
 }
 
 static void
 print_rule(const struct rule_status *rule)
 {
-	const struct rl_rule_info *info = &rule->info;
-	uint64_t bucket_ns = info->limits[0].granularity
-	                             ? info->limits[0].window_ns / info->limits[0].granularity
-	                             : 0;
-
-	printf("%-14s  %9" PRIu32 "  %7s  %4" PRIu32 " x %-7s  %-4s  %10" PRIu64 "  %10" PRIu64
-	       "  ",
-	       algorithm_name(info->limits[0].algorithm), info->limits[0].capacity,
-	       duration_format(info->limits[0].window_ns).text, info->limits[0].granularity,
-	       duration_format(bucket_ns).text, info->limits[0].hard ? "yes" : "no",
-	       rule->counters[RL_COUNT_allowed], rule->counters[RL_COUNT_denied]);
-	output_bytes(info->name, strlen(info->name));
-	if (info->limits[0].burst > 0)
-		printf("  burst %" PRIu32, info->limits[0].burst);
-	if (info->limits[0].undelayed > 0)
-		printf("  undelayed %" PRIu32, info->limits[0].undelayed);
-	puts(info->limits[0].shadow ? "  shadow" : "");
+	printf("%-13s  %10" PRIu64 "  %10" PRIu64 "  %9" PRIu64 "  %5" PRIu64 "  %s\n",
+	       source_name(rule->info.source), rule->counters[RL_COUNT_allowed],
+	       rule->counters[RL_COUNT_denied], rule->overrides, rule->bans, rule->info.name);
+	for (unsigned i = 0; i < rule->info.limit_count; i++)
+		printf("  %u  %s\n", i + 1, limit_format(&rule->info.limits[i]).text);
 }
 
 static void
@@ -149,8 +181,8 @@ print_rules(const struct status *status)
 		puts("\nno rules");
 		return;
 	}
-	printf("\n%-14s  %9s  %7s  %-14s  %-4s  %10s  %10s  %s\n", "algorithm", "capacity",
-	       "window", "   granularity", "hard", "allowed", "denied", "rule");
+	printf("\n%-13s  %10s  %10s  %9s  %5s  %s\n", "source", "allowed", "denied", "overrides",
+	       "bans", "rule");
 	for (size_t i = 0; i < status->rule_count; i++)
 		print_rule(&status->rules[i]);
 }
@@ -169,6 +201,20 @@ print_totals(const struct status *status)
 		if (is_shown(i, status->totals[i]))
 			printf("%-14s  %10" PRIu64 "  %s\n", rl_counter_info((int)i)->name,
 			       status->totals[i], rl_counter_info((int)i)->text);
+}
+
+static json_t *
+json_sweeper(const struct status *status)
+{
+	json_t *object;
+
+	if (status->info.sweeper == 0)
+		return json_null();
+	object = need(json_object());
+	json_put(object, "pid", need(json_integer(status->info.sweeper)));
+	json_put(object, "heartbeat_ns", json_count(status->info.heartbeat_ns));
+	json_put(object, "heartbeat_age_ns", json_count(heartbeat_age_ns(status)));
+	return object;
 }
 
 static json_t *
@@ -191,24 +237,26 @@ json_segment(const struct status *status)
 	json_put(object, "group", json_text(group_format(info->group).text));
 	json_put(object, "mode", json_text(mode_format(info->mode).text));
 	json_put(object, "created_ns", json_count(info->created_ns));
+	json_put(object, "generation", json_count(info->generation));
+	json_put(object, "bans", json_count(status->bans));
+	json_put(object, "bans_room", json_count(info->bans));
+	json_put(object, "sweeper", json_sweeper(status));
 	return object;
 }
 
 static json_t *
 json_rule(const struct rule_status *rule)
 {
-	const struct rl_rule_info *info = &rule->info;
 	json_t *object = need(json_object());
+	json_t *limits = need(json_array());
 
-	json_put(object, "name", json_text(info->name));
-	json_put(object, "algorithm", json_text(algorithm_name(info->limits[0].algorithm)));
-	json_put(object, "capacity", json_count(info->limits[0].capacity));
-	json_put(object, "window_ns", json_count(info->limits[0].window_ns));
-	json_put(object, "granularity", json_count(info->limits[0].granularity));
-	json_put(object, "hard", json_boolean(info->limits[0].hard));
-	json_put(object, "burst", json_count(info->limits[0].burst));
-	json_put(object, "undelayed", json_count(info->limits[0].undelayed));
-	json_put(object, "shadow", json_boolean(info->limits[0].shadow));
+	json_put(object, "name", json_text(rule->info.name));
+	json_put(object, "source", json_text(source_name(rule->info.source)));
+	json_put(object, "limits", limits);
+	for (unsigned i = 0; i < rule->info.limit_count; i++)
+		json_push(limits, json_limit(&rule->info.limits[i]));
+	json_put(object, "overrides", json_count(rule->overrides));
+	json_put(object, "bans", json_count(rule->bans));
 	json_put(object, "allowed", json_count(rule->counters[RL_COUNT_allowed]));
 	json_put(object, "denied", json_count(rule->counters[RL_COUNT_denied]));
 	return object;

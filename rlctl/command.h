@@ -65,8 +65,12 @@ const struct command *command_need(const char *name);
  */
 const char *option_value(const struct context *context, const char *name);
 
-/* Open --segment for reading. NULL after a message. */
+/* Open --segment for reading; or to change what is in it. NULL after a message. */
 struct rl *open_segment(const struct context *context);
+struct rl *open_segment_writable(const struct context *context);
+
+/* The name of --segment. */
+const char *segment_name(const struct context *context);
 
 int run_status(const struct context *context);
 int run_list(const struct context *context);

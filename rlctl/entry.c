@@ -10,6 +10,7 @@ usage_of(const struct rl_entry *entry)
 		.used = entry->used,
 		.remaining = entry->peek.remaining,
 		.is_limited = entry->is_limited,
+		.denied = entry->denied,
 		.retry_after_ns = entry->peek.retry_after_ns,
 		.reset_after_ns = entry->peek.reset_after_ns,
 	};
@@ -27,7 +28,20 @@ json_put_usage(json_t *object, const struct usage *usage)
 	json_put(object, "limit", json_count(usage->limit));
 	json_put(object, "used", json_count(usage->used));
 	json_put(object, "remaining", json_count(usage->remaining));
+	json_put(object, "denied_estimate", json_count(usage->denied));
 	json_put(object, "limited", json_boolean(usage->is_limited));
 	json_put(object, "retry_after_ns", json_duration(usage->retry_after_ns));
 	json_put(object, "reset_after_ns", json_duration(usage->reset_after_ns));
+}
+
+struct key_view
+entry_key(const struct rl_entry *entry)
+{
+	return (struct key_view){entry->key, entry->key_kept, entry->key_len, entry->id};
+}
+
+bool
+entry_has_key(const struct rl_entry *entry)
+{
+	return entry->key && entry->key_len > 0 && entry->key_kept == entry->key_len;
 }

@@ -2,9 +2,10 @@
 #ifndef RLCTL_ENTRY_H
 #define RLCTL_ENTRY_H
 
-/* What list and get show alike of a key in the table. */
+/* What every verb that shows keys shows alike of one. */
 
 #include <rl_admin.h>
+#include <stdbool.h>
 
 #include "output.h"
 
@@ -13,7 +14,8 @@ struct usage {
 	uint32_t limit;
 	uint32_t used;
 	uint32_t remaining;
-	int is_limited;
+	bool is_limited;
+	uint64_t denied; /* an estimate, see RL_DENIED_SAMPLE */
 	uint64_t retry_after_ns;
 	uint64_t reset_after_ns;
 };
@@ -21,5 +23,11 @@ struct usage {
 struct usage usage_of(const struct rl_entry *entry);
 const char *usage_state(const struct usage *usage);
 void json_put_usage(json_t *object, const struct usage *usage);
+
+/* The key as the entry has it; its bytes live as long as the entry. */
+struct key_view entry_key(const struct rl_entry *entry);
+
+/* True if every byte of the key is there, so that it can be named to the library. */
+bool entry_has_key(const struct rl_entry *entry);
 
 #endif

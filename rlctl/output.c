@@ -47,33 +47,33 @@ output_finish(void)
 }
 
 void
-output_bytes(const void *bytes, size_t len)
+output_bytes(FILE *out, const void *bytes, size_t len)
 {
 	char *text = escape(bytes, len);
 
-	fputs(text, stdout);
+	fputs(text, out);
 	free(text);
 }
 
 void
-output_key(const struct key_view *key)
+output_key(FILE *out, const struct key_view *key)
 {
 	if (!key->bytes) {
-		printf("#%" PRIx64, key->id);
+		fprintf(out, "#%" PRIx64, key->id);
 		return;
 	}
-	output_bytes(key->bytes, key->kept);
+	output_bytes(out, key->bytes, key->kept);
 	if (key->kept < key->len)
-		fputs("…", stdout);
+		fputs("…", out);
 }
 
 void
-output_bar(uint64_t value, uint64_t most, unsigned width)
+output_bar(FILE *out, uint64_t value, uint64_t most, unsigned width)
 {
 	uint64_t columns = most ? (value * width + most - 1) / most : 0;
 
 	while (columns-- > 0)
-		putchar('#');
+		putc('#', out);
 }
 
 struct time_text

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* "rlctl: ..." and a newline on stderr. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -29,11 +30,11 @@ struct key_view {
 	uint64_t id;       /* stands for a lost key */
 };
 
-void output_key(const struct key_view *key);
-void output_bytes(const void *bytes, size_t len);
+void output_key(FILE *out, const struct key_view *key);
+void output_bytes(FILE *out, const void *bytes, size_t len);
 
 /* `width` columns for `most`, at least one for anything above 0; counts below 2^57. */
-void output_bar(uint64_t value, uint64_t most, unsigned width);
+void output_bar(FILE *out, uint64_t value, uint64_t most, unsigned width);
 
 struct time_text {
 	char text[40];
@@ -45,6 +46,7 @@ struct time_text time_format(uint64_t unix_ns, bool with_ms);
 /* Write a JSON document and give it up. Every function below ends the program if there is
  * no memory. */
 void output_json(json_t *root);
+void output_json_line(json_t *root); /* on one line, for streams of documents */
 json_t *json_count(uint64_t value);  /* an integer, at most 2^63 - 1 */
 json_t *json_duration(uint64_t ns);  /* the same; null for RL_NEVER_NS */
 json_t *json_text(const char *text); /* a string of any bytes, \xNN where needed */

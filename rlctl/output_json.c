@@ -11,16 +11,29 @@
 #include "utf8.h"
 
 /* ASCII alone, so that no key can act on a terminal through a JSON string either. */
-#define DUMP_FLAGS (JSON_INDENT(2) | JSON_ENSURE_ASCII)
+#define PAGE_FLAGS (JSON_INDENT(2) | JSON_ENSURE_ASCII)
+#define LINE_FLAGS (JSON_COMPACT | JSON_ENSURE_ASCII)
 
-void
-output_json(json_t *root)
+static void
+write_text(json_t *root, size_t flags)
 {
-	char *text = need(json_dumps(root, DUMP_FLAGS));
+	char *text = need(json_dumps(root, flags));
 
 	puts(text);
 	free(text);
 	json_decref(root);
+}
+
+void
+output_json(json_t *root)
+{
+	write_text(root, PAGE_FLAGS);
+}
+
+void
+output_json_line(json_t *root)
+{
+	write_text(root, LINE_FLAGS);
 }
 
 json_t *

@@ -107,7 +107,7 @@ chart_print(const struct chart *chart)
 		printf("%-23s  %10" PRIu64 "  %10" PRIu64 "  ",
 		       time_format(row_start_ns(chart, i), has_ms).text, chart->rows[i].admitted,
 		       chart->rows[i].denied);
-		output_bar(chart->rows[i].denied, most, BAR_WIDTH);
+		output_bar(stdout, chart->rows[i].denied, most, BAR_WIDTH);
 		putchar('\n');
 	}
 }

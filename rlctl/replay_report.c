@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "duration.h"
+#include "limit.h"
 #include "output.h"
 #include "replay_report.h"
-#include "rule.h"
 
 /* Most denied first, then most requests; equals in the order of their bytes. */
 static int
@@ -39,17 +38,6 @@ static struct key_view
 view_key(const struct replay_key *key)
 {
 	return (struct key_view){.bytes = key->bytes, .kept = key->len, .len = key->len};
-}
-
-static void
-print_rule(const struct rl_rule *rule)
-{
-	printf("limit         %s, %" PRIu32 " per %s", algorithm_name(rule->limit.algorithm),
-	       rule->limit.capacity, duration_format(rule->limit.window_ns).text);
-	if (rule->limit.granularity > 1)
-		printf(", %" PRIu32 " x %s", rule->limit.granularity,
-		       duration_format(rule->limit.window_ns / rule->limit.granularity).text);
-	puts(rule->limit.hard ? ", hard" : "");
 }
 
 static void
@@ -86,7 +74,7 @@ print_top(const struct replay *replay, size_t top)
 		struct key_view view = view_key(key);
 
 		printf("%10" PRIu64 "  %10" PRIu64 "  ", key->denied, key->requests);
-		output_key(&view);
+		output_key(stdout, &view);
 		putchar('\n');
 	}
 }
@@ -94,7 +82,7 @@ print_top(const struct replay *replay, size_t top)
 static void
 write_text(const struct replay *replay, size_t top)
 {
-	print_rule(&replay->rule);
+	printf("limit         %s\n", limit_format(&replay->limit).text);
 	print_totals(replay);
 	print_span(&replay->events);
 	print_top(replay, top);

@@ -18,9 +18,8 @@ open_for(const struct replay *replay)
 	const struct events *events = &replay->events;
 	struct rl_options options = {
 		.keys = 2 * (uint32_t)events->key_count + KEYS_MIN,
-		.ring = replay->rule.limit.algorithm == RL_SLIDING_LOG
-	                        ? replay->rule.limit.capacity
-	                        : replay->rule.limit.granularity,
+		.ring = replay->limit.algorithm == RL_SLIDING_LOG ? replay->limit.capacity
+	                                                          : replay->limit.granularity,
 		.key_bytes = 1,
 		.rules = 1,
 		.on_full = RL_FULL_DENY,
@@ -42,7 +41,7 @@ open_for(const struct replay *replay)
 static int
 define(const struct replay *replay, struct rl *rl)
 {
-	int rule = rl_define(rl, &replay->rule);
+	int rule = rl_define(rl, &(struct rl_rule){.name = "replay", .limit = replay->limit});
 
 	if (rule < 0)
 		complain("the limit: %s", rl_strerror(rule));

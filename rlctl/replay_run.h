@@ -8,7 +8,7 @@
 #include "replay_events.h"
 
 struct replay {
-	struct rl_rule rule;
+	struct rl_limit limit;
 	bool is_from_first; /* time 0 is the first request's, not 1970 */
 	struct events events;
 

@@ -79,3 +79,28 @@ in_trouble() {
 	complains "$1"
 	[ -z "$output" ] || fail_with 'stdout is not empty'
 }
+
+# What is on stdout is as the schema says of this verb.
+conforms() {
+	"$BATS_TEST_DIRNAME/conforms.py" "$top/rlctl/output.schema.json" "$1" <<<"$output" ||
+		fail_with "not as the schema says of $1"
+}
+
+# Segments of tests: named after the test, so that tests may run side by side.
+segment_setup() {
+	segment="bats-$$-$BATS_TEST_NUMBER"
+	rm -f "/dev/shm/rl.$segment"
+}
+
+segment_teardown() {
+	rm -f "/dev/shm/rl.$segment"
+}
+
+fill() {
+	"$FILL" "$segment" "$@"
+}
+
+# rlctl on the test's segment.
+on() {
+	rlctl --segment "$segment" "$@"
+}

@@ -7,16 +7,11 @@ load common
 month_ms=2592000000
 
 setup() {
-	segment="bats-$$-$BATS_TEST_NUMBER"
-	rm -f "/dev/shm/rl.$segment"
+	segment_setup
 }
 
 teardown() {
-	rm -f "/dev/shm/rl.$segment"
-}
-
-fill() {
-	"$FILL" "$segment" "$@"
+	segment_teardown
 }
 
 @test "a segment that is not there is named, and not created" {
@@ -50,9 +45,14 @@ fill() {
 	says_line 'on_full    evict'
 	says_line 'buffer     200ms'
 	grep -qxE 'fill       4 \([0-9]+\.[0-9] %\)' <<<"$output"
-	grep -qxE 'sliding_window +5 +30d +1 x 30d +no +8 +4  login' <<<"$output"
-	grep -qxE 'sliding_window +100 +1m +6 x 10s +no +2 +0  api' <<<"$output"
-	grep -qxE 'fixed_window +7 +1d +1 x 1d +no +1 +0  day' <<<"$output"
+	says_line 'sweeper    no sweeper'
+	says_line 'config     generation 0'
+	grep -qxE 'application +8 +4 +0 +0  login' <<<"$output"
+	says_line '  1  sliding_window, 5 per 30d'
+	grep -qxE 'application +2 +0 +0 +0  api' <<<"$output"
+	says_line '  1  sliding_window, 100 per 1m, 6 x 10s'
+	grep -qxE 'application +1 +0 +0 +0  day' <<<"$output"
+	says_line '  1  fixed_window, 7 per 1d'
 	grep -qE '^allowed +11 ' <<<"$output"
 	grep -qE '^denied +4 ' <<<"$output"
 	grep -qE '^inserted +4 ' <<<"$output"
@@ -72,6 +72,7 @@ fill() {
 	fill api 100 60000 6 carol=2
 	rlctl status --json --segment "$segment"
 	exits 0
+	conforms status
 	are name "\"$segment\" \"login\" \"api\""
 	are algorithm '"sliding_window" "sliding_window"'
 	are capacity '5 100'
