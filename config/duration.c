@@ -148,6 +148,8 @@ format_two(uint64_t ns)
 		if (ns < big->ns)
 			continue;
 		ns = round_up(ns, small->ns);
+		if (i > 0 && ns >= units[i - 1].ns)
+			return format_two(ns);
 		snprintf(out.text, sizeof(out.text), "%" PRIu64 "%s%02" PRIu64 "%s", ns / big->ns,
 		         big->name, ns % big->ns / small->ns, small->name);
 		return out;

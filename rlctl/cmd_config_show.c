@@ -80,7 +80,7 @@ print_override(const struct rl_override *override, size_t limit_count)
 	char *name = need(config_pattern_text(&override->pattern));
 
 	printf("  ");
-	output_bytes(name, strlen(name));
+	output_bytes(stdout, name, strlen(name));
 	printf(": ");
 	if (override->kind == RL_OVERRIDE_CAPACITY)
 		print_capacities(override, limit_count);

@@ -144,15 +144,6 @@ ask(struct rl *rl, struct question *question)
 	return error == -ENOENT ? EXIT_NO : EXIT_TROUBLE;
 }
 
-static bool
-check_key(const struct key_view *key)
-{
-	if (key->len > 0 && key->len <= RL_KEY_MAX)
-		return true;
-	complain("KEY has %zu bytes; it must have 1 to %d", key->len, RL_KEY_MAX);
-	return false;
-}
-
 int
 run_get(const struct context *context)
 {
@@ -165,7 +156,7 @@ run_get(const struct context *context)
 	struct rl *rl;
 	int status;
 
-	if (!check_key(&question.key))
+	if (!key_need(question.key.len))
 		return EXIT_TROUBLE;
 	rl = open_segment(context);
 	if (!rl)

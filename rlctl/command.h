@@ -51,6 +51,11 @@ struct context {
 
 extern const struct command commands[]; /* ends with a NULL name */
 extern const struct command_option global_options[];
+extern const struct command_option check_options[];
+extern const struct command_option reset_options[];
+extern const struct command_option ban_options[];
+extern const struct command_option unban_options[];
+extern const struct command_option bans_options[];
 extern const struct command_option replay_options[];
 extern const struct command_option config_command_options[];
 
@@ -72,9 +77,19 @@ struct rl *open_segment_writable(const struct context *context);
 /* The name of --segment. */
 const char *segment_name(const struct context *context);
 
+/* True for a length that a key can have; else false after a message. */
+bool key_need(size_t len);
+
 int run_status(const struct context *context);
 int run_list(const struct context *context);
 int run_get(const struct context *context);
+int run_check(const struct context *context);
+int run_peek(const struct context *context);
+int run_reset(const struct context *context);
+int run_ban(const struct context *context);
+int run_allow(const struct context *context);
+int run_unban(const struct context *context);
+int run_bans(const struct context *context);
 int run_replay(const struct context *context);
 int run_config(const struct context *context);
 int run_reload(const struct context *context);

@@ -43,7 +43,7 @@ help_all(void)
 {
 	puts("usage: rlctl [OPTION...] VERB [ARGUMENT...]\n\nverbs:");
 	for (const struct command *command = commands; command->name; command++)
-		printf("  %-8s  %s\n", command->name, command->summary);
+		printf("  %-10s  %s\n", command->name, command->summary);
 	print_options("options of every verb", global_options);
 	puts("\n'rlctl help VERB' explains a verb.\n"
 	     "Exit status: 0 yes, 1 no, 2 trouble.");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rlctl: look into a segment, and try a limit on recorded traffic. */
+/* rlctl: look into a segment, steer what is in it, and try a limit on recorded traffic. */
 
 #include <limits.h>
 #include <signal.h>
@@ -17,6 +17,17 @@ const struct command commands[] = {
 	{"status", "", "show the segment, its rules and its counters", NULL, 0, 0, run_status},
 	{"list", "", "list the live keys, most used first", NULL, 0, 0, run_list},
 	{"get", "RULE KEY", "explain the counter of one key", NULL, 2, 2, run_get},
+	{"check", "RULE KEY", "decide one request, and spend", check_options, 2, 2, run_check},
+	{"peek", "RULE KEY", "what a request would be told, spending nothing", NULL, 2, 2,
+         run_peek},
+	{"reset", "KEY | --rule RULE | --match GLOB | --all", "forget what keys have used",
+         reset_options, 0, 1, run_reset},
+	{"ban", "KEY --for D | --until TIME", "deny a key, a prefix* or a network", ban_options, 1,
+         1, run_ban},
+	{"allow", "KEY --for D | --until TIME", "exempt a key, a prefix* or a network", ban_options,
+         1, 1, run_allow},
+	{"unban", "KEY", "lift a ban or an exemption", unban_options, 1, 1, run_unban},
+	{"bans", "", "show the bans and exemptions in force", bans_options, 0, 0, run_bans},
 	{"replay", "--capacity N --window D [FILE...|-]",
          "say what a limit would have done to recorded traffic", replay_options, 0, INT_MAX,
          run_replay},

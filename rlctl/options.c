@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <getopt.h>
+#include <rl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,4 +181,13 @@ command_need(const char *name)
 	else
 		complain("unknown verb '%s'; see 'rlctl help'", name);
 	return NULL;
+}
+
+bool
+key_need(size_t len)
+{
+	if (len > 0 && len <= RL_KEY_MAX)
+		return true;
+	complain("KEY has %zu bytes; it must have 1 to %d", len, RL_KEY_MAX);
+	return false;
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fill SEGMENT RULE CAPACITY WINDOW_MS GRANULARITY KEY=COUNT...
+ * fill SEGMENT RULE CAPACITY WINDOW_MS KIND KEY=COUNT[@SECONDS]...
  *
- * Ask COUNT times for each KEY, so that rlctl has something to show. GRANULARITY 0 is a
- * fixed window. The segment is small, and its keys are soon stale. Exits 0 if every request
- * was decided.
+ * Ask COUNT times for each KEY, SECONDS from now, so that rlctl has something to show. KIND is
+ * how many sub-buckets, 0 for a fixed window, or log, token or leaky; behind it may stand
+ * "h" for hard, "s" for a shadow, and "/24" or "/24/64" for prefixes. CAPACITY, WINDOW_MS and
+ * KIND may each be a list with commas: one limit for each. The segment is small, and its keys
+ * are soon stale; FILL_KEYS, FILL_KEY_BYTES, FILL_BANS, FILL_RING and FILL_MODE say otherwise.
+ * Exits 0 if every request was decided.
  */
 
 #include <errno.h>
@@ -26,31 +29,81 @@ number(const char *text)
 	return (uint32_t)strtoul(text, NULL, 10);
 }
 
+static uint32_t
+setting(const char *name, uint32_t value, int base)
+{
+	const char *text = getenv(name);
+
+	return text ? (uint32_t)strtoul(text, NULL, base) : value;
+}
+
+static void
+read_kind(const char *kind, struct rl_limit *limit)
+{
+	const char *slash = strchr(kind, '/'), *second = slash ? strchr(slash + 1, '/') : NULL;
+	size_t len = slash ? (size_t)(slash - kind) : strlen(kind);
+
+	limit->granularity = number(kind);
+	if (strncmp(kind, "log", 3) == 0)
+		limit->algorithm = RL_SLIDING_LOG;
+	else if (strncmp(kind, "token", 5) == 0)
+		limit->algorithm = RL_TOKEN_BUCKET;
+	else if (strncmp(kind, "leaky", 5) == 0)
+		limit->algorithm = RL_LEAKY_BUCKET;
+	else if (limit->granularity == 0)
+		limit->algorithm = RL_FIXED_WINDOW;
+	if (limit->algorithm == RL_LEAKY_BUCKET)
+		limit->burst = limit->capacity;
+	limit->hard = len > 1 && kind[len - 1] == 'h';
+	limit->shadow = len > 1 && kind[len - 1] == 's';
+	limit->prefix_v4 = slash ? (uint8_t)number(slash + 1) : 0;
+	limit->prefix_v6 = second ? (uint8_t)number(second + 1) : 0;
+}
+
+/* The next item of a list with commas; the last stays. */
+static char *
+next(char **list)
+{
+	char *comma = strchr(*list, ','), *item = *list;
+
+	if (comma) {
+		*comma = '\0';
+		*list = comma + 1;
+	}
+	return item;
+}
+
 static int
 define(struct rl *rl, char **args)
 {
-	struct rl_rule rule = {
-		.name = args[0],
-		.limit.capacity = number(args[1]),
-		.limit.window_ns = number(args[2]) * RL_MILLISECOND,
-		.limit.granularity = number(args[3]),
-	};
+	struct rl_limit limits[RL_LIMITS_MAX] = {0};
+	struct rl_rule rule = {.name = args[0], .more = limits + 1};
+	size_t count = 0;
+	int is_last;
 
-	if (rule.limit.granularity == 0)
-		rule.limit.algorithm = RL_FIXED_WINDOW;
+	do {
+		is_last = !strchr(args[3], ',');
+		limits[count].capacity = number(next(&args[1]));
+		limits[count].window_ns = number(next(&args[2])) * RL_MILLISECOND;
+		read_kind(next(&args[3]), &limits[count++]);
+	} while (!is_last && count < RL_LIMITS_MAX);
+	rule.limit = limits[0];
+	rule.more_count = count - 1;
 	return rl_define(rl, &rule);
 }
 
 static int
 ask(struct rl *rl, int rule, const char *pair)
 {
-	const char *split = strrchr(pair, '=');
+	const char *split = strrchr(pair, '='), *at = split ? strchr(split, '@') : NULL;
+	uint64_t now_ns = rl_now(rl) + (at ? number(at + 1) : 0) * RL_SECOND;
 	struct rl_result result;
 
 	if (!split)
 		return fail(pair, -EINVAL);
 	for (uint32_t n = number(split + 1); n > 0; n--)
-		if (rl_check(rl, rule, pair, (size_t)(split - pair), 1, &result) == RL_UNDECIDED)
+		if (rl_check_at(rl, rule, pair, (size_t)(split - pair), 1, now_ns, &result) ==
+		    RL_UNDECIDED)
 			return fail(pair, result.error);
 	return 0;
 }
@@ -72,17 +125,20 @@ int
 main(int argc, char **argv)
 {
 	struct rl_options options = {
-		.keys = 256,
+		.keys = setting("FILL_KEYS", 256, 10),
 		.rules = 8,
-		.key_bytes = 48,
+		.ring = setting("FILL_RING", 64, 10),
+		.key_bytes = setting("FILL_KEY_BYTES", 48, 10),
+		.bans = setting("FILL_BANS", 16, 10),
+		.mode = setting("FILL_MODE", 0600, 8),
 		.buffer_ns = 200 * RL_MILLISECOND,
 	};
 	struct rl *rl;
 	int error;
 
 	if (argc < 6) {
-		fprintf(stderr, "usage: fill SEGMENT RULE CAPACITY WINDOW_MS GRANULARITY "
-		                "KEY=COUNT...\n");
+		fprintf(stderr, "usage: fill SEGMENT RULE CAPACITY WINDOW_MS KIND "
+		                "KEY=COUNT[@SECONDS]...\n");
 		return 2;
 	}
 	error = rl_open(argv[1], &options, &rl);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "match.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "utf8.h"
+
+/* Bytes of the first character; one that is none counts as a character of its own. */
+static size_t
+character_size(const char *bytes, size_t len)
+{
+	uint32_t character;
+	size_t size = utf8_decode((const unsigned char *)bytes, len, &character);
+
+	return size ? size : 1;
+}
+
+/* How many bytes of the key the glob's first element takes; 0 if it does not match them.
+ * *glob_size says how long the element is. */
+static size_t
+match_one(const char *glob, size_t glob_len, const char *key, size_t key_len, size_t *glob_size)
+{
+	bool is_quoted = glob[0] == '\\' && glob_len > 1;
+
+	*glob_size = is_quoted ? 2 : 1;
+	if (glob[0] == '?')
+		return character_size(key, key_len);
+	return glob[is_quoted] == key[0];
+}
+
+/*
+ * Only the last * need be tried again: what an earlier one has let match stays matched,
+ * so the cost is at most the product of the lengths.
+ */
+bool
+glob_matches(const char *glob, size_t glob_len, const char *key, size_t key_len)
+{
+	const char *glob_end = glob + glob_len, *key_end = key + key_len;
+	const char *star = NULL, *star_key = NULL;
+
+	for (;;) {
+		size_t glob_size = 0, key_size = 0;
+
+		if (glob < glob_end && *glob == '*') {
+			star = ++glob;
+			star_key = key;
+			continue;
+		}
+		if (glob == glob_end && key == key_end)
+			return true;
+		if (glob < glob_end && key < key_end)
+			key_size = match_one(glob, (size_t)(glob_end - glob), key,
+			                     (size_t)(key_end - key), &glob_size);
+		if (key_size > 0) {
+			glob += glob_size;
+			key += key_size;
+		} else if (star && star_key < key_end) {
+			glob = star;
+			key = ++star_key;
+		} else {
+			return false;
+		}
+	}
+}
+
+/* Cut "/24" from the end of an address; false if there is none. */
+static bool
+split_network(const char *text, size_t len, char address[INET6_ADDRSTRLEN], const char **rest)
+{
+	const char *slash = memchr(text, '/', len);
+	unsigned char bytes[sizeof(struct in6_addr)];
+
+	if (!slash || slash - text >= INET6_ADDRSTRLEN)
+		return false;
+	*(char *)mempcpy(address, text, (size_t)(slash - text)) = '\0';
+	*rest = slash + 1;
+	return inet_pton(AF_INET, address, bytes) == 1 || inet_pton(AF_INET6, address, bytes) == 1;
+}
+
+/* Keys do not end with a NUL, so number_read() will not do. */
+static bool
+read_bits(const char *text, const char *end, unsigned *bits)
+{
+	if (end - text < 1 || end - text > 3)
+		return false;
+	for (*bits = 0; text < end; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		*bits = *bits * 10 + (unsigned)(*text - '0');
+	}
+	return *bits <= 128;
+}
+
+bool
+match_make(const char *what, const char *text, struct match *match)
+{
+	char address[INET6_ADDRSTRLEN];
+	size_t len = strlen(text);
+	const char *rest;
+
+	*match = (struct match){.pattern = {RL_MATCH_KEY, text, len}};
+	if (!split_network(text, len, address, &rest))
+		return true;
+	match->pattern = rl_pattern_of(text, len);
+	if (match->pattern.match == RL_MATCH_NETWORK && read_bits(rest, text + len, &match->bits) &&
+	    rl_pattern_matches(&match->pattern, address, strlen(address)) >= 0)
+		return true;
+	complain("%s: '%s' is no network", what, text);
+	return false;
+}
+
+/* An address in the network, or a network that is inside it. */
+static bool
+network_has(const struct match *match, const struct key_view *key)
+{
+	char address[INET6_ADDRSTRLEN];
+	const char *rest;
+	unsigned bits;
+
+	if (!split_network(key->bytes, key->kept, address, &rest))
+		return rl_pattern_matches(&match->pattern, key->bytes, key->kept) == 1;
+	return read_bits(rest, (const char *)key->bytes + key->kept, &bits) &&
+	       bits >= match->bits &&
+	       rl_pattern_matches(&match->pattern, address, strlen(address)) == 1;
+}
+
+bool
+match_has(const struct match *match, const struct key_view *key)
+{
+	if (!key->bytes || key->kept < key->len)
+		return false;
+	if (match->pattern.match == RL_MATCH_NETWORK)
+		return network_has(match, key);
+	return glob_matches(match->pattern.key, match->pattern.key_len, key->bytes, key->kept);
+}

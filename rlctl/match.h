@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_MATCH_H
+#define RLCTL_MATCH_H
+
+/*
+ * --match: which keys are meant. "192.0.2.0/24" means addresses in that network, and
+ * networks inside it, as rules with prefixes have for keys. Anything else is a glob: * any
+ * bytes, ? one character, \ takes the next byte as it is.
+ */
+
+#include <rl_admin.h>
+#include <stdbool.h>
+
+#include "output.h"
+
+struct match {
+	struct rl_pattern pattern; /* a network, or the glob's bytes */
+	unsigned bits;             /* of the network */
+};
+
+/* False after a message that begins with `what`; `text` must outlive the match. */
+bool match_make(const char *what, const char *text, struct match *match);
+
+/* A key whose bytes are not all there matches nothing. */
+bool match_has(const struct match *match, const struct key_view *key);
+
+bool glob_matches(const char *glob, size_t glob_len, const char *key, size_t key_len);
+
+#endif

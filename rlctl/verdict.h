@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_VERDICT_H
+#define RLCTL_VERDICT_H
+
+/* One decision with all its limits: what check and peek answer. */
+
+#include <rl_admin.h>
+
+#include "output.h"
+
+struct decision {
+	const char *rule;
+	struct key_view key;
+	uint64_t cost;
+	struct rl_rule_info info;
+	struct rl_result result;
+	size_t count; /* of the next */
+	struct rl_result results[RL_LIMITS_MAX];
+};
+
+const char *verdict_name(enum rl_verdict verdict);
+void decision_print(const struct decision *decision);
+json_t *decision_json(const struct decision *decision);
+
+#endif

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# ban, allow, unban, bans.
+
+load common
+
+month_ms=2592000000
+
+setup() {
+	segment_setup
+	fill login 3 $month_ms 1 alice=1
+	fill api 9 $month_ms 1 alice=1
+}
+
+teardown() {
+	segment_teardown
+}
+
+verdict() {
+	[ "$("$RLCTL" -s "$segment" peek "$1" "$2" | head -n1 | cut -d, -f1)" = "$3" ] ||
+		fail_with "$1 $2 is not $3"
+}
+
+@test "ban KEY: denied under every rule, until it is lifted" {
+	on ban alice --for 10m
+	exits 0
+	grep -qE '^ban of key alice, any rule, (10m00s|9m[0-9]*s) left, until 20.* UTC$' <<<"$output"
+	verdict login alice 'denied by ban'
+	verdict api alice 'denied by ban'
+	verdict login bob allowed
+	on check login alice
+	exits 1
+	on unban alice
+	exits 0
+	[ "$output" = lifted ]
+	verdict login alice allowed
+	on unban alice
+	exits 1
+	complains 'nothing stands for this pattern'
+}
+
+@test "ban --rule: under that rule alone, and lifted under it" {
+	on ban alice --rule login --for 1h
+	exits 0
+	verdict login alice 'denied by ban'
+	verdict api alice allowed
+	on unban alice
+	exits 1
+	complains 'ban of key alice, rule login'
+	on unban alice --rule login
+	exits 0
+	verdict login alice allowed
+}
+
+@test "ban: prefixes and networks; --exact takes them as they are" {
+	on ban 'user:*' --for 1h
+	says 'ban of prefix user:*, '
+	verdict login user:7 'denied by ban'
+	verdict login user allowed
+	on ban 192.0.2.0/24 --for 1h
+	says 'ban of network 192.0.2.0/24, '
+	verdict login 192.0.2.99 'denied by ban'
+	verdict login 192.0.3.1 allowed
+	on ban --exact 'admin*' --for 1h
+	says 'ban of key admin*, '
+	verdict login 'admin*' 'denied by ban'
+	verdict login admin allowed
+	on unban 'admin*'
+	exits 1
+	on unban -e 'admin*'
+	exits 0
+}
+
+@test "allow: beyond every limit, and against a ban of many" {
+	on ban 'a*' --until never
+	says 'until lifted'
+	on allow alice --for 1h
+	says 'exemption of key alice'
+	for _ in 1 2 3 4 5; do
+		on check login alice
+		exits 0
+		says_line 'allowed by exemption'
+	done
+	verdict login amy 'denied by ban'
+}
+
+@test "ban: --for and --until are checked, and one of them is needed" {
+	on ban alice
+	in_trouble 'ban: give either --for or --until'
+	on ban alice --for 1m --until never
+	in_trouble 'give either --for or --until'
+	for length in 10 0s x 10y 300000d; do
+		on ban alice --for "$length"
+		in_trouble "--for: '$length'"
+	done
+	for until in '' tomorrow 2026-13-01 2024-04-31 2030-01-01T25:00Z @ @x; do
+		on allow alice "--until=$until"
+		in_trouble "--until: '$until' is no time"
+	done
+	on ban alice --until 2020-01-01
+	in_trouble "--until: '2020-01-01' is past"
+	on ban alice --until @9300000000
+	in_trouble 'is not between 1970 and 2262'
+	on bans
+	[ "$output" = '0 in force' ]
+}
+
+@test "ban --until: each form means that time" {
+	for until in '2100-01-02T03:04:05Z' '2100-01-02 03:04:05' @4102542245; do
+		on ban alice --until "$until" --json
+		exits 0
+		conforms ban
+		has until_ns=4102542245000000000 'effect="ban"' rule=null 'match="key"'
+	done
+	on ban alice --until 2100-01-02T03:04Z -j
+	has until_ns=4102542240000000000
+	on ban alice --until 2100-01-02 -j
+	has until_ns=4102531200000000000
+}
+
+@test "ban: an unknown rule, a bad key, and no room are told" {
+	on ban alice --for 1m --rule logni
+	in_trouble "unknown rule 'logni'"
+	on ban '' --for 1m
+	in_trouble 'KEY has 0 bytes'
+	for i in $(seq 16); do
+		on ban "key$i" --for 1h
+		exits 0
+	done
+	on ban one-more --for 1h
+	in_trouble 'holds 16 bans and exemptions'
+}
+
+@test "bans: those that end first come first, --rule those of one rule" {
+	on bans
+	exits 0
+	[ "$output" = '0 in force' ]
+	on ban bob --for 2h
+	on ban $'c\033' --for 1h --rule login
+	on allow 'd*' --until never --rule api
+	on bans
+	exits 0
+	[ "$(awk '/ (ban|exemption) / { print $(NF-1), $NF }' <<<"$output" | paste -sd,)" = \
+		'login c\x1b,any bob,api d*' ]
+	says_line '3 in force'
+	on bans --json
+	conforms bans
+	are effect '"ban" "ban" "exemption"'
+	are match '"key" "key" "prefix"'
+	are until_ns "$(values until_ns | cut -d' ' -f1,2) null"
+	on bans --rule login --json
+	are effect '"ban" "ban"'
+	on bans --rule nologin
+	in_trouble "unknown rule 'nologin'"
+}
+
+@test "a ban ends by itself" {
+	on ban alice --for 50ms
+	exits 0
+	sleep 0.1
+	verdict login alice allowed
+	on bans
+	[ "$output" = '0 in force' ]
+}
+
+@test "status counts what is in force" {
+	on ban bob --for 2h
+	on ban carol --for 2h --rule login
+	on status
+	says_line 'bans       2 of 16'
+	grep -qE '^application .* 0 +1  login$' <<<"$output"
+	grep -qE '^application .* 0 +0  api$' <<<"$output"
+	on status --json
+	conforms status
+}
