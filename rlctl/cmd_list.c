@@ -1,159 +1,156 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* list: the live keys of every rule. */
+/* list: the live keys, in an order of choice. */
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "array.h"
 #include "command.h"
 #include "duration.h"
-#include "entry.h"
+#include "number.h"
 #include "output.h"
+#include "pick.h"
+#include "progress.h"
 #include "rule.h"
 
-struct item {
-	int rule;
-	struct usage usage;
-	struct key_view key; /* its bytes are a copy */
+#define PROGRESS_ENTRIES 0x3ffff /* told whenever these bits of the count are 0 */
+
+const struct command_option list_options[] = {
+	{"rule", 'r', "RULE", "keys of this rule alone"},
+	{"limited", 'l', NULL, "keys that are denied now"},
+	{"sort", 'o', "used|denied|remaining|recent|key",
+         "most used (the default), most denied, least remaining, newest charge, by name"},
+	{"limit", 'n', "N", "the first N alone, in memory for those; default: all"},
+	{"match", 'm', "GLOB|CIDR", "keys that match"},
+	{0},
 };
 
 struct listing {
-	struct item *items;
-	size_t count, room;
+	struct pick pick;
+	uint64_t seen;
 };
-
-static const void *
-copy_key(const struct rl_entry *entry)
-{
-	if (!entry->key)
-		return NULL;
-	return memcpy(need(malloc(entry->key_kept + 1)), entry->key, entry->key_kept);
-}
 
 static int
 add_entry(const struct rl_entry *entry, void *arg)
 {
-	struct listing *list = arg;
+	struct listing *listing = arg;
 
-	if (entry->is_stale)
-		return 0;
-	list->items = array_grow(list->items, list->count, &list->room, sizeof(*list->items));
-	list->items[list->count++] = (struct item){
-		.rule = entry->rule,
-		.usage = usage_of(entry),
-		.key = {copy_key(entry), entry->key_kept, entry->key_len, entry->id},
-	};
+	if ((++listing->seen & PROGRESS_ENTRIES) == 0)
+		progress_show("looking at key", listing->seen);
+	pick_add(&listing->pick, entry);
 	return 0;
 }
 
-static int
-compare_keys(const struct key_view *a, const struct key_view *b)
-{
-	size_t least = a->kept < b->kept ? a->kept : b->kept;
-	int order = a->bytes && b->bytes ? memcmp(a->bytes, b->bytes, least) : 0;
-
-	if (order == 0)
-		order = (a->kept > b->kept) - (a->kept < b->kept);
-	return order ? order : (a->id > b->id) - (a->id < b->id);
-}
-
-/* By rule, most used first; keys of equal use in the order of their bytes. */
-static int
-compare_items(const void *left, const void *right)
-{
-	const struct item *a = left, *b = right;
-
-	if (a->rule != b->rule)
-		return a->rule < b->rule ? -1 : 1;
-	if (a->usage.used != b->usage.used)
-		return a->usage.used > b->usage.used ? -1 : 1;
-	return compare_keys(&a->key, &b->key);
-}
-
-static struct rl_rule_info
-rule_of(struct rl *rl, const struct item *item)
-{
-	struct rl_rule_info info = {0};
-
-	rule_read(rl, item->rule, &info);
-	return info;
-}
-
 static void
-print_item(const struct item *item, const char *rule)
+print_item(struct rl *rl, const struct item *item)
 {
 	const struct usage *usage = &item->usage;
 
-	printf("%10" PRIu32 "/%-10" PRIu32 "  %10" PRIu32 "  %-7s  %8s  %8s  ", usage->used,
-	       usage->limit, usage->remaining, usage_state(usage),
+	printf("%10" PRIu32 "/%-10" PRIu32 "  %10" PRIu32 "  %-7s  %8s  %8s  %8" PRIu64 "  %s  ",
+	       usage->used, usage->limit, usage->remaining, usage_state(usage),
 	       duration_format(usage->retry_after_ns).text,
-	       duration_format(usage->reset_after_ns).text);
-	output_bytes(stdout, rule, strlen(rule));
-	fputs("  ", stdout);
+	       duration_format(usage->reset_after_ns).text, usage->denied,
+	       limit_label(rl, item->rule, item->limit).text);
 	output_key(stdout, &item->key);
 	putchar('\n');
 }
 
 static void
-write_text(struct rl *rl, const struct listing *list)
+write_text(struct rl *rl, const struct pick *pick)
 {
-	if (list->count > 0)
-		printf("%10s/%-10s  %10s  %-7s  %8s  %8s  %s\n", "used", "limit", "remaining",
-		       "state", "retry", "reset", "rule  key");
-	for (size_t i = 0; i < list->count; i++)
-		print_item(&list->items[i], rule_of(rl, &list->items[i]).name);
-	printf("%zu live %s\n", list->count, list->count == 1 ? "key" : "keys");
+	if (pick->count > 0)
+		printf("%10s/%-10s  %10s  %-7s  %8s  %8s  %8s  %s\n", "used", "limit", "remaining",
+		       "state", "retry", "reset", "denied~", "rule  key");
+	for (size_t i = 0; i < pick->count; i++)
+		print_item(rl, &pick->items[i]);
+	if (pick->count < pick->total)
+		printf("%zu of ", pick->count);
+	printf("%" PRIu64 " live %s\n", pick->total, pick->total == 1 ? "key" : "keys");
 }
 
 static json_t *
-json_item(const struct item *item, const char *rule)
+json_item(struct rl *rl, const struct item *item)
 {
 	json_t *object = need(json_object());
 
-	json_put(object, "rule", json_text(rule));
+	json_put(object, "rule", json_rule_name(rl, item->rule));
+	json_put(object, "limit_number", json_count(item->limit + UINT64_C(1)));
 	json_put_key(object, &item->key);
 	json_put_usage(object, &item->usage);
 	return object;
 }
 
 static void
-write_json(struct rl *rl, const struct listing *list)
+write_json(struct rl *rl, const struct pick *pick)
 {
 	json_t *root = need(json_object());
 	json_t *keys = need(json_array());
 
 	json_put(root, "keys", keys);
-	for (size_t i = 0; i < list->count; i++)
-		json_push(keys, json_item(&list->items[i], rule_of(rl, &list->items[i]).name));
+	for (size_t i = 0; i < pick->count; i++)
+		json_push(keys, json_item(rl, &pick->items[i]));
+	json_put(root, "total", json_count(pick->total));
 	output_json(root);
 }
 
-static void
-free_listing(struct listing *list)
+static bool
+read_order(const struct context *context, enum pick_order *order)
 {
-	for (size_t i = 0; i < list->count; i++)
-		free((void *)list->items[i].key.bytes);
-	free(list->items);
+	const char *name = option_value(context, "sort");
+
+	if (!name || pick_order_find(name, order))
+		return true;
+	complain("--sort: unknown order '%s'; use used, denied, remaining, recent or key", name);
+	return false;
+}
+
+static bool
+read_most(const struct context *context, size_t *most)
+{
+	const char *text = option_value(context, "limit");
+	uint64_t number = 0;
+
+	if (text && !number_need("--limit", text, 1, UINT32_MAX, &number))
+		return false;
+	*most = (size_t)number;
+	return true;
+}
+
+static int
+list(const struct context *context, struct rl *rl, struct listing *listing)
+{
+	struct pick *pick = &listing->pick;
+
+	pick->rule = rule_option(rl, context);
+	if (pick->rule == RULE_UNKNOWN)
+		return EXIT_TROUBLE;
+	rl_walk(rl, rl_now(rl), add_entry, listing);
+	progress_erase();
+	pick_sort(pick);
+	if (option_value(context, "json"))
+		write_json(rl, pick);
+	else
+		write_text(rl, pick);
+	pick_free(pick);
+	return EXIT_YES;
 }
 
 int
 run_list(const struct context *context)
 {
-	struct rl *rl = open_segment(context);
-	struct listing list = {0};
+	const char *text = option_value(context, "match");
+	struct listing listing = {.pick.is_limited_only = option_value(context, "limited")};
+	struct match match;
+	struct rl *rl;
+	int status;
 
+	if (!read_order(context, &listing.pick.order) || !read_most(context, &listing.pick.most) ||
+	    (text && !match_make("--match", text, &match)))
+		return EXIT_TROUBLE;
+	listing.pick.match = text ? &match : NULL;
+	rl = open_segment(context);
 	if (!rl)
 		return EXIT_TROUBLE;
-	rl_walk(rl, rl_now(rl), add_entry, &list);
-	if (list.count > 0)
-		qsort(list.items, list.count, sizeof(*list.items), compare_items);
-	if (option_value(context, "json"))
-		write_json(rl, &list);
-	else
-		write_text(rl, &list);
-	free_listing(&list);
+	status = list(context, rl, &listing);
 	rl_close(rl);
-	return EXIT_YES;
+	return status;
 }

@@ -51,6 +51,7 @@ struct context {
 
 extern const struct command commands[]; /* ends with a NULL name */
 extern const struct command_option global_options[];
+extern const struct command_option list_options[];
 extern const struct command_option check_options[];
 extern const struct command_option reset_options[];
 extern const struct command_option ban_options[];

@@ -2,6 +2,14 @@
 
 #include "entry.h"
 
+static uint64_t
+newest_ns(const struct rl_entry *entry)
+{
+	if (entry->moments > 0)
+		return entry->moment[entry->moments - 1].at_ns;
+	return entry->buckets > 0 ? entry->bucket_end_ns - entry->bucket_ns : 0;
+}
+
 struct usage
 usage_of(const struct rl_entry *entry)
 {
@@ -11,6 +19,7 @@ usage_of(const struct rl_entry *entry)
 		.remaining = entry->peek.remaining,
 		.is_limited = entry->is_limited,
 		.denied = entry->denied,
+		.newest_ns = newest_ns(entry),
 		.retry_after_ns = entry->peek.retry_after_ns,
 		.reset_after_ns = entry->peek.reset_after_ns,
 	};
@@ -29,6 +38,7 @@ json_put_usage(json_t *object, const struct usage *usage)
 	json_put(object, "used", json_count(usage->used));
 	json_put(object, "remaining", json_count(usage->remaining));
 	json_put(object, "denied_estimate", json_count(usage->denied));
+	json_put(object, "newest_ns", json_count(usage->newest_ns));
 	json_put(object, "limited", json_boolean(usage->is_limited));
 	json_put(object, "retry_after_ns", json_duration(usage->retry_after_ns));
 	json_put(object, "reset_after_ns", json_duration(usage->reset_after_ns));

@@ -15,7 +15,8 @@ struct usage {
 	uint32_t used;
 	uint32_t remaining;
 	bool is_limited;
-	uint64_t denied; /* an estimate, see RL_DENIED_SAMPLE */
+	uint64_t denied;    /* an estimate, see RL_DENIED_SAMPLE */
+	uint64_t newest_ns; /* when its newest charge was, or its sub-bucket began; 0 unknown */
 	uint64_t retry_after_ns;
 	uint64_t reset_after_ns;
 };

@@ -38,23 +38,24 @@ reason_name(enum rl_reason reason)
 	return "limit";
 }
 
-static void
-print_verdict(const struct decision *decision)
+void
+decision_print_verdict(FILE *out, const struct decision *decision)
 {
 	const struct rl_result *result = &decision->result;
 
-	printf("%s", verdict_name(result->verdict));
+	fputs(verdict_name(result->verdict), out);
 	if (result->reason != RL_BY_LIMIT)
-		printf(" by %s", reason_name(result->reason));
+		fprintf(out, " by %s", reason_name(result->reason));
 	else if (decision->count > 1 && result->verdict != RL_ALLOWED)
-		printf(" by limit %u", result->index + 1);
+		fprintf(out, " by limit %u", result->index + 1);
 	if (result->verdict == RL_NEVER)
-		printf(": cost %" PRIu64 " is more than %" PRIu32, decision->cost, result->limit);
+		fprintf(out, ": cost %" PRIu64 " is more than %" PRIu32, decision->cost,
+		        result->limit);
 	else if (result->verdict == RL_DENIED)
-		printf(", retry after %s", duration_format(result->retry_after_ns).text);
+		fprintf(out, ", retry after %s", duration_format(result->retry_after_ns).text);
 	if (result->delay_ns > 0)
-		printf(", to wait %s", duration_format(result->delay_ns).text);
-	puts(result->is_shadow_denied ? ", a shadow limit would have denied it" : "");
+		fprintf(out, ", to wait %s", duration_format(result->delay_ns).text);
+	fputs(result->is_shadow_denied ? ", a shadow limit would have denied it\n" : "\n", out);
 }
 
 static void
@@ -72,7 +73,7 @@ print_limit(const struct decision *decision, size_t i)
 void
 decision_print(const struct decision *decision)
 {
-	print_verdict(decision);
+	decision_print_verdict(stdout, decision);
 	if (decision->count == 0 || decision->result.reason != RL_BY_LIMIT)
 		return;
 	printf("     %-7s  %10s/%-10s  %8s  %8s  %s\n", "verdict", "remaining", "limit", "retry",

@@ -5,6 +5,7 @@
 /* One decision with all its limits: what check and peek answer. */
 
 #include <rl_admin.h>
+#include <stdio.h>
 
 #include "output.h"
 
@@ -19,6 +20,9 @@ struct decision {
 };
 
 const char *verdict_name(enum rl_verdict verdict);
+
+/* The first line of the answer alone. */
+void decision_print_verdict(FILE *out, const struct decision *decision);
 void decision_print(const struct decision *decision);
 json_t *decision_json(const struct decision *decision);
 

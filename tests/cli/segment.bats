@@ -88,24 +88,27 @@ teardown() {
 	[ "$(values created_ns)" -gt 1700000000000000000 ]
 }
 
-@test "list: by rule, most used first, then the count" {
+@test "list: most used first, then the count" {
 	fill login 5 $month_ms 1 alice=3 bob=9 zoe=1 amy=1
 	fill api 100 $month_ms 1 alice=42
 	rlctl -s "$segment" list
 	exits 0
 	[ "$(awk '/\// && !/used/ { print $1, $2, $3, $NF }' <<<"$output" | paste -sd,)" = \
-		'5/5 0 limited bob,3/5 2 open alice,1/5 4 open amy,1/5 4 open zoe,42/100 58 open alice' ]
+		'42/100 58 open alice,5/5 0 limited bob,3/5 2 open alice,1/5 4 open amy,1/5 4 open zoe' ]
 	says_line '5 live keys'
 	rlctl -s "$segment" list --json
 	exits 0
-	are rule '"login" "login" "login" "login" "api"'
-	are key '"bob" "alice" "amy" "zoe" "alice"'
-	are used '5 3 1 1 42'
-	are limit '5 5 5 5 100'
-	are remaining '0 2 4 4 58'
-	are limited 'true false false false false'
-	[ "$(values retry_after_ns | cut -d' ' -f2-)" = '0 0 0 0' ]
-	[ "$(values retry_after_ns | cut -d' ' -f1)" -gt 0 ]
+	conforms list
+	has total=5
+	are rule '"api" "login" "login" "login" "login"'
+	are key '"alice" "bob" "alice" "amy" "zoe"'
+	are used '42 5 3 1 1'
+	are limit '100 5 5 5 5'
+	are remaining '58 0 2 4 4'
+	are limited 'false true false false false'
+	are limit_number '1 1 1 1 1'
+	[ "$(values retry_after_ns | cut -d' ' -f1,3-)" = '0 0 0 0' ]
+	[ "$(values retry_after_ns | cut -d' ' -f2)" -gt 0 ]
 }
 
 @test "list: nothing to show" {
@@ -114,7 +117,8 @@ teardown() {
 	exits 0
 	[ "$output" = '0 live keys' ]
 	rlctl -s "$segment" list -j
-	has 'keys=\[\]'
+	conforms list
+	has 'keys=\[\]' total=0
 }
 
 @test "list and get: a key is gone once its window and the buffer have passed" {
@@ -143,8 +147,9 @@ teardown() {
 	exits 0
 	says_line 'key          \xff\xfe'
 	rlctl -s "$segment" get login $'\xff\xfe' -j
-	are key_hex '"fffe"'
-	has used=2
+	conforms get
+	are key_hex '"fffe" "fffe" "fffe"'
+	are used 2
 }
 
 @test "list: a key that was cut says so" {
@@ -184,18 +189,23 @@ teardown() {
 	done
 	[ "$(grep -cx '[0-9: -]* 3  #\{40\}' <<<"$output")" -eq 1 ]
 	[ "$(grep -cx '[0-9: -]* 0    (partly out of the window)' <<<"$output")" -eq 1 ]
+	says_line 'answer       allowed'
+	says_line 'sliding_window, 5 per 30d'
 	rlctl -s "$segment" get login bob
 	says_line 'state        limited'
 	says_line 'remaining    0'
 	says_not 'retry after  0s'
+	says 'answer       denied, retry after '
 }
 
 @test "get --json: sub-buckets, newest first, the last one leaving" {
 	fill api 100 $month_ms 3 alice=42
 	rlctl get api alice --json -s "$segment"
 	exits 0
-	has 'rule="api"' 'key="alice"' limit=100 used=42 remaining=58 limited=false retry_after_ns=0 \
-		bucket_ns=864000000000000
+	conforms get
+	has 'rule="api"' 'key="alice"' 'bans=\[\]' 'overrides=\[\]'
+	are used 42
+	are bucket_ns 864000000000000
 	are count '42 0 0 0'
 	are leaving 'false false false true'
 	[ $(($(values start_ns | cut -d' ' -f1) - $(values start_ns | cut -d' ' -f4))) -eq \
@@ -254,4 +264,151 @@ teardown() {
 		exits 2
 		[ "$output" = 'rlctl: stdout: No space left on device' ]
 	done
+}
+
+@test "list --sort: each order, and ties by key" {
+	fill login 5 $month_ms 1 bob=2 alice=2 carol=4
+	fill api 50 $month_ms 1 zoe=3
+	for pair in 'used=carol zoe alice bob' 'remaining=carol alice bob zoe' \
+		'key=alice bob carol zoe' 'denied=alice bob carol zoe' 'recent=alice bob carol zoe'; do
+		on list --json --sort "${pair%%=*}"
+		exits 0
+		names=${pair#*=}
+		are key "\"${names// /\" \"}\""
+	done
+	on list --sort size
+	in_trouble "--sort: unknown order 'size'"
+}
+
+@test "list --sort recent: the newest charge first" {
+	fill log 9 $month_ms log old=1 new=1@1 newer=1@2
+	on list --sort recent --json
+	are key '"newer" "new" "old"'
+}
+
+@test "list --limit: the first few of all, and how many there are" {
+	export FILL_KEYS=4096
+	# shellcheck disable=SC2046
+	fill login 9 $month_ms 1 $(for i in $(seq 1000); do echo "k$i=$((i * 7 % 9 + 1))"; done)
+	on list --json
+	all=$(values key)
+	conforms list
+	for order in used remaining key; do
+		on list --json --sort $order
+		whole=$(values key)
+		for most in 1 7 999 1000 1001; do
+			on list --json --sort $order --limit $most
+			conforms list
+			has total=1000
+			are key "$(cut -d' ' "-f1-$most" <<<"$whole")"
+		done
+	done
+	on list -n 3
+	says_line '3 of 1000 live keys'
+	[ "$(wc -w <<<"$all")" -eq 1000 ]
+	for text in 0 -1 x ''; do
+		on list "--limit=$text"
+		in_trouble "--limit: '$text'"
+	done
+}
+
+@test "list --rule, --limited and --match" {
+	fill login 5 $month_ms 1 user:1=5 user:22=1 2001:db8::1=2 2001:db9::1=2 192.0.2.9=1
+	fill api 5 $month_ms 1 user:1=1
+	matching() {
+		local keys=$1
+		shift
+		on list --json --sort key "$@"
+		exits 0
+		are key "$keys"
+	}
+	matching '"user:1"' --rule api
+	matching '"user:1"' --limited
+	matching '"user:1" "user:1"' --match 'user:?'
+	matching '"user:22"' --match '*r:??'
+	matching '"user:1" "user:1" "user:22"' --match 'us*:*'
+	matching '"2001:db8::1"' --match 2001:db8::/32
+	matching '"2001:db8::1" "2001:db9::1"' --match 2001::/16
+	matching '"192.0.2.9"' --match 192.0.2.0/24
+	matching '' --match 'user:\?'
+	matching '' --match user
+	matching '' --match 10.0.0.0/8
+	on list --rule nologin
+	in_trouble "unknown rule 'nologin'; did you mean 'login'?"
+	on list --match 10.0.0.0/99
+	in_trouble "--match: '10.0.0.0/99' is no network"
+}
+
+@test "list --match: a character is not a byte, and any byte is a character" {
+	fill login 5 $month_ms 1 $'\320\266=1' $'\377=1' ab=1
+	on list --json --match '?'
+	are used '1 1'
+	on list --json --match '??'
+	are key '"ab"'
+	on list --json --match $'*\266'
+	are key '"\u0436"'
+}
+
+@test "get: a log shows its times, and when each frees up" {
+	fill log 20 60000 log alice=3
+	on get log alice
+	exits 0
+	says_line 'sliding_log, 20 per 1m'
+	grep -qxE '1m ago \|\.{39}3\| now' <<<"$output"
+	[ "$(grep -cE '^20.* 1  frees up in ' <<<"$output")" -eq 3 ]
+	on get log alice --json
+	conforms get
+	are cost '1 1 1'
+}
+
+@test "get: a token bucket shows its tokens, a leaky one its queue" {
+	fill tokens 4 $month_ms token alice=3
+	fill queue 4 $month_ms leaky alice=3
+	on get tokens alice
+	exits 0
+	says_line "tokens       [##########$(printf '%30s')] 1 of 4"
+	says 'one more comes every 180h; full in '
+	on get queue alice
+	exits 0
+	grep -qE '^queue        \[#+ +\] 3 of 5$' <<<"$output"
+	says 'one leaks every 180h; empty in '
+}
+
+@test "get: every limit of a rule, and what it counts" {
+	fill api 5,2,9 "$month_ms,$month_ms,60000" 1,0,token alice=2
+	on get api alice
+	exits 0
+	for line in 'limit 1 of 3: sliding_window, 5 per 30d' 'limit 2 of 3: fixed_window, 2 per 30d' \
+		'limit 3 of 3: token_bucket, 9 per 1m, burst 9'; do
+		says_line "$line"
+	done
+	says 'answer       denied by limit 2, retry after '
+	on get api alice --json
+	conforms get
+	are limited 'false true false'
+	on list --sort key
+	says '  api(2)  alice'
+	on list --json
+	conforms list
+	are limit_number '3 1 2'
+}
+
+@test "get: what stands for or against a key" {
+	fill login 5 $month_ms 1 user:1=2
+	on ban 'user:*' --for 1h
+	on allow user:1 --for 1h --rule login
+	on ban user:2 --for 1h
+	on get login user:1
+	exits 0
+	says_line 'answer       allowed by exemption'
+	says 'stands       exemption of key user:1, rule login, '
+	says 'stands       ban of prefix user:*, any rule, '
+	says_not user:2
+	on get login user:1 --json
+	conforms get
+	are effect '"ban" "exemption"'
+	on get login user:3
+	exits 0
+	says 'answer       denied by ban'
+	says_line 'nothing counted'
 }

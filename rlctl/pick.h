@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_PICK_H
+#define RLCTL_PICK_H
+
+/*
+ * Pick the first few of any number of keys in an order of choice, in memory for those few: a
+ * heap whose root is the last of those picked so far, which the next better one replaces.
+ */
+
+#include <rl_admin.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "entry.h"
+#include "match.h"
+
+enum pick_order {
+	PICK_USED,      /* most first */
+	PICK_DENIED,    /* most first */
+	PICK_REMAINING, /* least first */
+	PICK_RECENT,    /* newest charge first */
+	PICK_KEY,       /* in the order of their bytes */
+	PICK_ORDERS
+};
+
+extern const char *const pick_order_names[PICK_ORDERS];
+
+/* False if there is no order of that name. */
+bool pick_order_find(const char *name, enum pick_order *order);
+
+struct item {
+	int rule;
+	unsigned limit;
+	struct usage usage;
+	struct key_view key; /* its bytes are a copy */
+};
+
+struct pick {
+	/* what is wanted */
+	enum pick_order order;
+	size_t most; /* 0: all */
+	int rule;    /* or RL_ANY_RULE */
+	bool is_limited_only;
+	const struct match *match; /* or NULL */
+
+	/* what was found */
+	struct item *items; /* in heap order until pick_sort() */
+	size_t count, room;
+	uint64_t total; /* that were wanted, picked or not */
+};
+
+/* Consider an entry; stale ones never are. */
+void pick_add(struct pick *pick, const struct rl_entry *entry);
+
+void pick_sort(struct pick *pick);
+void pick_free(struct pick *pick);
+
+#endif
