@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "counts.h"
 #include "duration.h"
 #include "limit.h"
 #include "names.h"
@@ -272,16 +273,6 @@ json_rules(const struct status *status)
 	return array;
 }
 
-static json_t *
-json_totals(const struct status *status)
-{
-	json_t *object = need(json_object());
-
-	for (size_t i = 0; i < RL_COUNTERS; i++)
-		json_put(object, rl_counter_info((int)i)->name, json_count(status->totals[i]));
-	return object;
-}
-
 static void
 write_json(const struct status *status)
 {
@@ -289,7 +280,7 @@ write_json(const struct status *status)
 
 	json_put(root, "segment", json_segment(status));
 	json_put(root, "rules", json_rules(status));
-	json_put(root, "counters", json_totals(status));
+	json_put(root, "counters", counts_json(status->totals));
 	output_json(root);
 }
 

@@ -57,6 +57,8 @@ extern const struct command_option reset_options[];
 extern const struct command_option ban_options[];
 extern const struct command_option unban_options[];
 extern const struct command_option bans_options[];
+extern const struct command_option stats_options[];
+extern const struct command_option unlink_options[];
 extern const struct command_option replay_options[];
 extern const struct command_option config_command_options[];
 
@@ -91,6 +93,9 @@ int run_ban(const struct context *context);
 int run_allow(const struct context *context);
 int run_unban(const struct context *context);
 int run_bans(const struct context *context);
+int run_stats(const struct context *context);
+int run_sweep(const struct context *context);
+int run_unlink(const struct context *context);
 int run_replay(const struct context *context);
 int run_config(const struct context *context);
 int run_reload(const struct context *context);

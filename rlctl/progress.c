@@ -21,12 +21,15 @@ end_quietly(int number)
 	raise(number);
 }
 
+/* Unless the work sees to its interrupts itself, as interrupt.h has it. */
 static void
 catch_interrupt(void)
 {
-	struct sigaction action = {.sa_handler = end_quietly, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = {.sa_handler = end_quietly, .sa_flags = (int)SA_RESETHAND}, old;
 
-	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGINT, NULL, &old);
+	if (old.sa_handler == SIG_DFL)
+		sigaction(SIGINT, &action, NULL);
 }
 
 void

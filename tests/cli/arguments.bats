@@ -27,7 +27,7 @@ load common
 	exits 0
 	[ "$output" = "$("$RLCTL" --help)" ]
 	verbs=$(sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' <<<"$output")
-	[ "$(paste -sd' ' <<<"$verbs")" = 'status list get check peek reset ban allow unban bans replay config reload help' ]
+	[ "$(paste -sd' ' <<<"$verbs")" = 'status list get check peek reset ban allow unban bans stats sweep unlink replay config reload help' ]
 	for verb in $verbs; do
 		summary=$("$RLCTL" help | sed -n "s/^  $verb  *//p")
 		rlctl help "$verb"
@@ -49,7 +49,7 @@ load common
 
 @test "an unknown verb is named, and a near one proposed" {
 	rlctl stauts
-	in_trouble "unknown verb 'stauts'; did you mean 'status'?"
+	in_trouble "unknown verb 'stauts'; did you mean 'stats'?"
 	rlctl help replya
 	in_trouble "unknown verb 'replya'; did you mean 'replay'?"
 	rlctl frobnicate

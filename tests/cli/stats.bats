@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# stats, sweep and unlink.
+
+load common
+
+month_ms=2592000000
+
+setup() {
+	segment_setup
+}
+
+teardown() {
+	segment_teardown
+}
+
+@test "stats: every counter of every rule, and their sum" {
+	fill login 5 $month_ms 1 alice=3 bob=9
+	fill api 9 $month_ms 1 alice=1
+	on stats
+	exits 0
+	[ "$(awk '$1 == "allowed" { print $2, $4 }' <<<"$output" | paste -sd,)" = \
+		'8 login,1 api,9 (total)' ]
+	[ "$(awk '$1 == "denied" { print $2, $4 }' <<<"$output" | paste -sd,)" = \
+		'4 login,0 api,4 (total)' ]
+	counters=$(grep -c '^RL_COUNTER' "$top/include/rl_counters.def")
+	[ "$(grep -c '' <<<"$output")" -eq $((3 * counters)) ]
+	on stats --json
+	exits 0
+	conforms stats
+	are allowed '8 1 9'
+	on stats --rule api --json
+	conforms stats
+	are allowed '1 1'
+	on stats --rule ipa
+	in_trouble "unknown rule 'ipa'"
+}
+
+@test "stats agrees with list" {
+	fill login 500 $month_ms 1 alice=30 bob=90 carol=7
+	on stats --json
+	allowed=$(values allowed)
+	inserted=$(values inserted)
+	on list --json
+	has "total=${inserted##* }"
+	[ $(($(values used | tr ' ' +))) -eq "${allowed##* }" ]
+}
+
+@test "stats --watch: what came in each interval" {
+	fill login 500 $month_ms 1 alice=3
+	on stats --watch --interval 10ms --count 2 --json
+	exits 0
+	conforms stats_watch
+	[ "$(grep -c '' <<<"$output")" -eq 2 ]
+	[ "$(grep -c '"allowed":0,' <<<"$output")" -eq 2 ]
+	on stats -w -i 10ms -n 3
+	exits 0
+	[ "$(grep -cE '^20.* 0 +0 +0 +0 +0  login$' <<<"$output")" -eq 3 ]
+	[ "$(grep -c '^UTC' <<<"$output")" -eq 1 ]
+}
+
+@test "stats --watch counts what is counted while it watches" {
+	fill login 500 $month_ms 1 alice=3
+	"$RLCTL" -s "$segment" stats -w -i 100ms -n 20 -j >"$BATS_TEST_TMPDIR/out" 3>&- &
+	watch=$!
+	# The first document shows that the counters before it have been read.
+	while [ ! -s "$BATS_TEST_TMPDIR/out" ]; do sleep 0.01; done
+	fill login 500 $month_ms 1 alice=7
+	wait $watch
+	output=$(cat "$BATS_TEST_TMPDIR/out")
+	conforms stats_watch
+	[ $(($(grep -o '"allowed":[0-9]*' <<<"$output" | cut -d: -f2 | paste -sd+))) -eq 7 ]
+}
+
+@test "stats --watch ends well when interrupted, or when nobody reads" {
+	fill login 500 $month_ms 1 alice=3
+	for signal in INT TERM HUP; do
+		# A shell starts background jobs with SIGINT ignored, and what is ignored stays so.
+		env --default-signal=INT "$RLCTL" -s "$segment" stats -w -i 100ms \
+			>"$BATS_TEST_TMPDIR/$signal" 3>&- &
+		watch=$!
+		while [ ! -s "$BATS_TEST_TMPDIR/$signal" ]; do sleep 0.05; done
+		kill -$signal $watch
+		wait $watch
+	done
+	run timeout 20 bash -c '"$1" -s "$2" stats -w -i 10ms | head -n1; exit "${PIPESTATUS[0]}"' - \
+		"$RLCTL" "$segment"
+	exits 2
+}
+
+@test "stats: options that cannot be" {
+	fill login 500 $month_ms 1 alice=3
+	on stats --interval 1s
+	in_trouble '--interval and --count go with --watch'
+	for interval in 0s 9ms x 1; do
+		on stats -w --interval $interval
+		in_trouble "--interval: '$interval'"
+	done
+	on stats -w --count 0
+	in_trouble "--count: '0'"
+}
+
+@test "sweep: frees what is over, and nothing else" {
+	fill short 5 10 0 alice=3 bob=1
+	fill login 5 $month_ms 1 carol=1
+	sleep 0.4
+	on sweep --json
+	exits 0
+	conforms sweep
+	has retired=2 taken=1
+	on status --json
+	are fill 1
+	on sweep
+	exits 0
+	says_line 'retired  0'
+	says_line 'taken    1'
+	on list --json
+	are key '"carol"'
+}
+
+@test "unlink: wants to be told which, and to be told yes" {
+	fill login 5 $month_ms 1 alice=3
+	rlctl unlink --yes
+	in_trouble 'unlink: say which with --segment'
+	on unlink </dev/null
+	in_trouble 'needs --yes'
+	[ -e "/dev/shm/rl.$segment" ]
+	on unlink --yes --json
+	exits 0
+	conforms unlink
+	[ ! -e "/dev/shm/rl.$segment" ]
+	on unlink --yes
+	exits 1
+	complains "segment '$segment'"
+}
+
+@test "unlink: a file that is no segment can be removed, too" {
+	echo junk >"/dev/shm/rl.$segment"
+	on unlink -y
+	exits 0
+	[ ! -e "/dev/shm/rl.$segment" ]
+}
