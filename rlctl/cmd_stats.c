@@ -111,7 +111,7 @@ show_change(struct watch *watch, const struct counts *before, const struct count
 			print_rates(watch, &now->rules[i], now->at_ns, values, span_ns);
 	}
 	if (watch->is_json)
-		output_json_line(root);
+		output_json_line(stdout, root);
 	else
 		json_decref(root);
 }

@@ -30,6 +30,8 @@ const struct command commands[] = {
 	{"bans", "", "show the bans and exemptions in force", bans_options, 0, 0, run_bans},
 	{"stats", "", "show every counter of every rule, or rates", stats_options, 0, 0, run_stats},
 	{"sweep", "", "free the places of keys whose time is over", NULL, 0, 0, run_sweep},
+	{"dump", "FILE|-", "write what all keys have used as JSON lines", NULL, 1, 1, run_dump},
+	{"restore", "FILE|-", "count again what was dumped", restore_options, 1, 1, run_restore},
 	{"unlink", "--segment NAME", "remove a segment's name", unlink_options, 0, 0, run_unlink},
 	{"replay", "--capacity N --window D [FILE...|-]",
          "say what a limit would have done to recorded traffic", replay_options, 0, INT_MAX,

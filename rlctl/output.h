@@ -46,10 +46,10 @@ struct time_text time_format(uint64_t unix_ns, bool with_ms);
 /* Write a JSON document and give it up. Every function below ends the program if there is
  * no memory. */
 void output_json(json_t *root);
-void output_json_line(json_t *root); /* on one line, for streams of documents */
-json_t *json_count(uint64_t value);  /* an integer, at most 2^63 - 1 */
-json_t *json_duration(uint64_t ns);  /* the same; null for RL_NEVER_NS */
-json_t *json_text(const char *text); /* a string of any bytes, \xNN where needed */
+void output_json_line(FILE *out, json_t *root); /* on one line, for streams of documents */
+json_t *json_count(uint64_t value);             /* an integer, at most 2^63 - 1 */
+json_t *json_duration(uint64_t ns);             /* the same; null for RL_NEVER_NS */
+json_t *json_text(const char *text);            /* a string of any bytes, \xNN where needed */
 void json_put(json_t *object, const char *name, json_t *value);
 void json_push(json_t *array, json_t *value);
 void json_put_key(json_t *object, const struct key_view *key); /* key, key_hex, truncated */

@@ -15,11 +15,11 @@
 #define LINE_FLAGS (JSON_COMPACT | JSON_ENSURE_ASCII)
 
 static void
-write_text(json_t *root, size_t flags)
+write_text(FILE *out, json_t *root, size_t flags)
 {
 	char *text = need(json_dumps(root, flags));
 
-	puts(text);
+	fprintf(out, "%s\n", text);
 	free(text);
 	json_decref(root);
 }
@@ -27,13 +27,13 @@ write_text(json_t *root, size_t flags)
 void
 output_json(json_t *root)
 {
-	write_text(root, PAGE_FLAGS);
+	write_text(stdout, root, PAGE_FLAGS);
 }
 
 void
-output_json_line(json_t *root)
+output_json_line(FILE *out, json_t *root)
 {
-	write_text(root, LINE_FLAGS);
+	write_text(out, root, LINE_FLAGS);
 }
 
 json_t *
