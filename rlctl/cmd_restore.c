@@ -12,7 +12,7 @@
 #include "dump_line.h"
 #include "escape.h"
 #include "interrupt.h"
-#include "limit.h"
+#include "limit_view.h"
 #include "output.h"
 #include "progress.h"
 

@@ -12,7 +12,7 @@
 #include "command.h"
 #include "counts.h"
 #include "duration.h"
-#include "limit.h"
+#include "limit_view.h"
 #include "names.h"
 #include "output.h"
 #include "rule.h"

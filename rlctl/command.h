@@ -98,6 +98,7 @@ int run_stats(const struct context *context);
 int run_sweep(const struct context *context);
 int run_dump(const struct context *context);
 int run_restore(const struct context *context);
+int run_doctor(const struct context *context);
 int run_unlink(const struct context *context);
 int run_replay(const struct context *context);
 int run_config(const struct context *context);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "entry.h"
-#include "limit.h"
+#include "limit_view.h"
 #include "names.h"
 #include "rule.h"
 #include "standing.h"

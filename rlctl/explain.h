@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "output.h"
-#include "override.h"
+#include "override_view.h"
 #include "standing.h"
 #include "verdict.h"
 

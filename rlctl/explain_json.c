@@ -2,7 +2,7 @@
 
 #include "entry.h"
 #include "explain.h"
-#include "limit.h"
+#include "limit_view.h"
 #include "picture.h"
 
 static json_t *

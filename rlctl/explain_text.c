@@ -7,7 +7,7 @@
 #include "duration.h"
 #include "entry.h"
 #include "explain.h"
-#include "limit.h"
+#include "limit_view.h"
 #include "picture.h"
 
 static const char *

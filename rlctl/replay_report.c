@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "limit.h"
+#include "limit_view.h"
 #include "output.h"
 #include "replay_report.h"
 

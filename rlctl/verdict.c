@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "duration.h"
-#include "limit.h"
+#include "limit_view.h"
 
 const char *
 verdict_name(enum rl_verdict verdict)

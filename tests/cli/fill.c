@@ -8,13 +8,19 @@
  * KIND may each be a list with commas: one limit for each. The segment is small, and its keys
  * are soon stale; FILL_KEYS, FILL_KEY_BYTES, FILL_BANS, FILL_RING and FILL_MODE say otherwise.
  * Exits 0 if every request was decided.
+ *
+ * fill --sweeper SEGMENT SECONDS
+ *
+ * Play a sweeper that was last heard of SECONDS ago: say so and wait to be killed; with 0 say
+ * so now, and die.
  */
 
 #include <errno.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int
 fail(const char *what, int error)
@@ -121,6 +127,23 @@ fill(struct rl *rl, int count, char **args)
 	return 0;
 }
 
+static int
+play_sweeper(const char *name, uint64_t age)
+{
+	struct rl *rl;
+	int error = rl_open(name, NULL, &rl);
+
+	if (error == 0)
+		error = rl_heartbeat_at(rl, rl_now(rl) - age * RL_SECOND);
+	if (error < 0) {
+		fail(name, error);
+		return 2;
+	}
+	if (age > 0)
+		pause();
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -136,6 +159,8 @@ main(int argc, char **argv)
 	struct rl *rl;
 	int error;
 
+	if (argc == 4 && strcmp(argv[1], "--sweeper") == 0)
+		return play_sweeper(argv[2], number(argv[3]));
 	if (argc < 6) {
 		fprintf(stderr, "usage: fill SEGMENT RULE CAPACITY WINDOW_MS KIND "
 		                "KEY=COUNT[@SECONDS]...\n");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "limit.h"
+#include "limit_view.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RLCTL_LIMIT_H
-#define RLCTL_LIMIT_H
+#ifndef RLCTL_LIMIT_VIEW_H
+#define RLCTL_LIMIT_VIEW_H
 
 /* A limit in words, in JSON, and beside another one. */
 

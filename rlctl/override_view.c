@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "override.h"
+#include "override_view.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>

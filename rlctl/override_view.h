@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RLCTL_OVERRIDE_H
-#define RLCTL_OVERRIDE_H
+#ifndef RLCTL_OVERRIDE_VIEW_H
+#define RLCTL_OVERRIDE_VIEW_H
 
 /* Which overrides of the configuration a key falls under. */
 

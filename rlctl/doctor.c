@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "doctor.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "array.h"
+
+void
+doctor_say(struct doctor *doctor, enum doctor_level level, const char *why, const char *format, ...)
+{
+	struct doctor_result *result;
+	va_list arguments;
+
+	doctor->results =
+		array_grow(doctor->results, doctor->count, &doctor->room, sizeof(*doctor->results));
+	result = &doctor->results[doctor->count++];
+	*result = (struct doctor_result){.check = doctor->check, .level = level, .why = why};
+	va_start(arguments, format);
+	vsnprintf(result->what, sizeof(result->what), format, arguments);
+	va_end(arguments);
+}
+
+void
+doctor_mend(struct doctor *doctor, const char *format, ...)
+{
+	struct doctor_result *result = &doctor->results[doctor->count - 1];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(result->mend, sizeof(result->mend), format, arguments);
+	va_end(arguments);
+}
+
+bool
+doctor_read_line(const char *path, char *line, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool is_read = file && fgets(line, (int)size, file);
+
+	if (is_read)
+		line[strcspn(line, "\n")] = '\0';
+	if (file)
+		fclose(file);
+	return is_read;
+}
+
+struct bytes_text
+bytes_format(uint64_t bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+	struct bytes_text out;
+	uint64_t tenths = bytes * 10 / 1024;
+	size_t unit = 0;
+
+	if (bytes > UINT64_MAX / 10)
+		tenths = UINT64_MAX / 1024;
+	for (; tenths >= 10240 && unit < 3; unit++)
+		tenths /= 1024;
+	snprintf(out.text, sizeof(out.text), "%" PRIu64 ".%" PRIu64 " %s", tenths / 10, tenths % 10,
+	         units[unit]);
+	return out;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_DOCTOR_H
+#define RLCTL_DOCTOR_H
+
+/*
+ * What doctor looks at. A check says for each thing it sees that it is well, worth a note, or a
+ * finding: what it is, why it matters, and the command that mends it. Checks know nothing of
+ * each other and write nothing.
+ */
+
+#include <rl_admin.h>
+#include <stdbool.h>
+
+enum doctor_level {
+	DOCTOR_OK,
+	DOCTOR_NOTE,    /* good to know; nothing has to be done */
+	DOCTOR_FINDING, /* something is to be mended */
+	DOCTOR_SKIPPED, /* could not be looked at */
+};
+
+struct doctor_result {
+	const char *check;
+	enum doctor_level level;
+	char what[320];
+	const char *why; /* NULL if it is well */
+	char mend[320];
+};
+
+/* All that the table is, gathered by doctor_census() in one walk. */
+struct census {
+	uint64_t seen;
+	uint64_t stale;
+	uint64_t ruleless; /* of limits that are in no rule any more */
+	uint64_t cut;      /* not all bytes of their key are kept */
+	uint64_t nameless; /* their key does not match their tag */
+	uint64_t ahead;    /* charged at a time that the clock has not reached */
+	char ahead_key[160];
+	uint64_t taken; /* places, before and after the walk whichever is less */
+};
+
+struct doctor {
+	const char *name; /* of the segment */
+	struct rl *rl;    /* NULL if it could not be opened */
+	int error;        /* why not */
+	struct rl_info info;
+	uint64_t now_ns;
+	const char *check; /* that runs */
+	struct doctor_result *results;
+	size_t count, room;
+};
+
+struct doctor_check {
+	const char *name;
+	bool needs_segment;
+	void (*run)(struct doctor *doctor);
+};
+
+extern const struct doctor_check doctor_checks[]; /* ends with a NULL name */
+
+/* Say something. `why` must last; a result that is not well wants doctor_mend() behind it. */
+void doctor_say(struct doctor *doctor, enum doctor_level level, const char *why, const char *format,
+                ...) __attribute__((format(printf, 4, 5)));
+
+/* The command, or the step, that mends what was said last. */
+void doctor_mend(struct doctor *doctor, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+void doctor_census(struct doctor *doctor, struct census *census);
+
+/* First line of a file without its newline; false if it cannot be read. */
+bool doctor_read_line(const char *path, char *line, size_t size);
+
+struct bytes_text {
+	char text[24];
+};
+struct bytes_text bytes_format(uint64_t bytes); /* "24.0 GiB" */
+
+/* Of the host. */
+void check_shm(struct doctor *doctor);
+void check_directory(struct doctor *doctor);
+void check_removeipc(struct doctor *doctor);
+void check_memory(struct doctor *doctor);
+void check_file_size(struct doctor *doctor);
+void check_namespace(struct doctor *doctor);
+
+/* Of the segment. */
+void check_segment(struct doctor *doctor);
+void check_access(struct doctor *doctor);
+void check_sweeper(struct doctor *doctor);
+void check_clock(struct doctor *doctor);
+void check_fill(struct doctor *doctor);
+void check_full(struct doctor *doctor);
+void check_rules(struct doctor *doctor);
+void check_bans(struct doctor *doctor);
+void check_entries(struct doctor *doctor);
+
+#endif

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# doctor: each check is provoked, on a host of its own where that takes one.
+
+load common
+
+month_ms=2592000000
+
+setup() {
+	segment_setup
+}
+
+teardown() {
+	segment_teardown
+	[ -z "${sweeper:-}" ] || kill "$sweeper" 2>/dev/null || true
+}
+
+# Run in a mount namespace with a /dev/shm of its own, of so many megabytes: the setup, then
+# doctor. Both are shell text.
+elsewhere() {
+	[ "$(id -u)" -eq 0 ] || skip 'needs root'
+	export RLCTL FILL segment month_ms
+	run --separate-stderr unshare -m bash -ec "
+		mount -t tmpfs -o mode=1777,size=$1m tmpfs /dev/shm
+		fill() { \"\$FILL\" \"\$segment\" \"\$@\"; }
+		$2
+		exec \"\$RLCTL\" -s \"\$segment\" doctor --json"
+}
+
+# The check says this of the host or segment: its level, and a text in what it says.
+finds() {
+	conforms doctor
+	jq -e --arg check "$1" --arg level "$2" --arg what "$3" \
+		'[.checks[] | select(.check == $check and .level == $level and (.what | contains($what)))] | length == 1' \
+		<<<"$output" >/dev/null || fail_with "$1 is not $2: $3"
+}
+
+@test "doctor: a healthy segment has no findings" {
+	elsewhere 200 'fill login 5 $month_ms 1 alice=1'
+	exits 0
+	finds segment ok 'opens, layout'
+	finds shm ok left
+	for check in access file_size clock fill full rules bans entries; do
+		finds $check ok ''
+	done
+	[ "$(jq .findings <<<"$output")" -eq 0 ]
+}
+
+@test "doctor: for people" {
+	fill login 5 $month_ms 1 alice=1
+	chmod 666 "/dev/shm/rl.$segment"
+	on doctor
+	exits 1
+	grep -qE '^finding  access     everybody may write it' <<<"$output"
+	grep -qE '^ +why:  every user of this host may falsify' <<<"$output"
+	grep -qE "^ +mend: chmod o-rw /dev/shm/rl.$segment\$" <<<"$output"
+	grep -qE '^[0-9]+ findings?, [0-9]+ notes?$' <<<"$output"
+}
+
+@test "doctor: every check of the table speaks, whatever there is" {
+	# shellcheck disable=SC2016
+	names=$(sed -n '/^const struct doctor_check/,/^};/s/^\t{"\([a-z_]*\)".*/\1/p' "$top/rlctl/cmd_doctor.c")
+	for setup in 'fill login 5 60000 1 a=1' true; do
+		elsewhere 200 "$setup"
+		[ "$(jq -r '.checks[].check' <<<"$output" | uniq)" = "$names" ]
+	done
+}
+
+@test "doctor: no segment, and what is none" {
+	elsewhere 200 true
+	exits 1
+	finds segment finding "segment '$segment'"
+	finds fill skipped ''
+	elsewhere 200 'echo junk >/dev/shm/rl.$segment'
+	exits 1
+	finds segment finding "segment '$segment'"
+	elsewhere 200 'fill login 5 60000 1 a=1; truncate -s 8192 /dev/shm/rl.$segment'
+	exits 1
+	finds segment finding "segment '$segment'"
+	rlctl -s a/b doctor
+	in_trouble "segment 'a/b'"
+}
+
+@test "doctor: another version" {
+	# The layout's version is in the first line of the header; any other build is refused by it.
+	elsewhere 200 'fill login 5 60000 1 a=1
+		printf "\377" | dd of=/dev/shm/rl.$segment bs=1 seek=8 conv=notrunc status=none'
+	exits 1
+	finds segment finding version
+}
+
+@test "doctor: /dev/shm is small, nearly full, no tmpfs, or open to all" {
+	elsewhere 60 'fill login 5 60000 1 a=1'
+	exits 0
+	finds shm note '/dev/shm holds 60.0 MiB'
+	elsewhere 4 'fill login 5 60000 1 a=1; head -c 3600000 /dev/zero >/dev/shm/ballast'
+	exits 1
+	finds shm finding left
+	elsewhere 200 'umount /dev/shm; mkdir /tmp/shm-$segment; mount --bind /tmp/shm-$segment /dev/shm
+		rmdir /tmp/shm-$segment 2>/dev/null || true; chmod 1777 /dev/shm'
+	rmdir "/tmp/shm-$segment" 2>/dev/null || true
+	exits 1
+	[ "$(stat -f -c %T /tmp)" = tmpfs ] || finds shm finding 'is no tmpfs'
+	elsewhere 200 'fill login 5 60000 1 a=1; chmod 777 /dev/shm'
+	exits 1
+	finds directory finding 'no sticky bit'
+}
+
+@test "doctor: protected_regular" {
+	for level in 0 2; do
+		elsewhere 200 "fill login 5 60000 1 a=1
+			echo $level >\$(dirname \$FILL)/level.$segment
+			mount --bind \$(dirname \$FILL)/level.$segment /proc/sys/fs/protected_regular"
+		rm -f "$(dirname "$FILL")/level.$segment"
+		exits 0
+		if [ $level -eq 0 ]; then
+			finds directory note 'fs.protected_regular is 0'
+		else
+			finds directory ok 'fs.protected_regular is 2'
+		fi
+	done
+}
+
+@test "doctor: RemoveIPC takes a login user's segment, unless it is off or they linger" {
+	logind='mount -t tmpfs tmpfs /run; mkdir -p /run/systemd/seats
+		mount -t tmpfs tmpfs /etc/systemd; mount -t tmpfs tmpfs /var/lib/systemd
+		mkdir -p /etc/systemd/logind.conf.d /var/lib/systemd/linger
+		printf "root:x:0:0::/:/bin/sh\nlora:x:1234:0::/:/bin/sh\n" >/run/passwd
+		mount --bind /run/passwd /etc/passwd
+		fill login 5 60000 1 a=1; chown 1234 /dev/shm/rl.$segment;'
+	elsewhere 200 "$logind"
+	exits 1
+	finds removeipc finding 'owned by lora'
+	elsewhere 200 "$logind echo RemoveIPC=no >/etc/systemd/logind.conf"
+	exits 0
+	finds removeipc ok 'RemoveIPC is off'
+	elsewhere 200 "$logind echo RemoveIPC=no >/etc/systemd/logind.conf
+		echo ' RemoveIPC = yes' >/etc/systemd/logind.conf.d/z.conf"
+	finds removeipc finding 'owned by lora'
+	elsewhere 200 "$logind touch /var/lib/systemd/linger/lora"
+	finds removeipc ok lingers
+	elsewhere 200 "$logind chown 0 /dev/shm/rl.\$segment"
+	finds removeipc ok 'system user'
+}
+
+@test "doctor: owner, group and mode" {
+	elsewhere 200 'fill login 5 60000 1 a=1; chown 54321:54322 /dev/shm/rl.$segment; chmod 660 /dev/shm/rl.$segment'
+	exits 1
+	finds access finding 'its owner 54321 is no user here'
+	finds access finding 'its group 54322 is no group here'
+	elsewhere 200 'fill login 5 60000 1 a=1; chmod 644 /dev/shm/rl.$segment'
+	exits 0
+	finds access note 'everybody may read it (mode 0644)'
+	elsewhere 200 'fill login 5 60000 1 a=1; chmod 622 /dev/shm/rl.$segment'
+	exits 1
+	finds access finding 'everybody may write it (mode 0622)'
+}
+
+@test "doctor: limits of the container" {
+	# The control group's path is read from /proc, and its limit from a tree of our own.
+	elsewhere 200 'fill login 5 60000 1 a=1
+		path=$(sed -n "s/^[0-9]*:memory://p" /proc/self/cgroup)
+		file=memory/$path/memory.limit_in_bytes
+		[ -n "$path" ] || { path=$(sed -n "s/^0:://p" /proc/self/cgroup); file=$path/memory.max; }
+		mount -t tmpfs tmpfs /sys/fs/cgroup
+		mkdir -p "/sys/fs/cgroup/$(dirname "$file")"
+		echo 300000 >"/sys/fs/cgroup/$file"'
+	exits 1
+	finds memory finding 'this control group may use 292.9 KiB'
+	elsewhere 200 'fill login 5 60000 1 a=1; ulimit -f 16'
+	exits 1
+	finds file_size finding 'files may grow to 16.0 KiB alone'
+}
+
+@test "doctor: a clock that is off" {
+	[ -e /proc/self/ns/time ] || skip 'no time namespaces'
+	fill login 5 60000 1 a=1
+	for pair in 5=note 7200=finding; do
+		run --separate-stderr unshare -T --boottime "${pair%=*}" "$RLCTL" -s "$segment" doctor --json
+		finds clock "${pair#*=}" 'ahead of the wall clock'
+		finds namespace finding "${pair%=*} s off the host's clock"
+	done
+}
+
+@test "doctor: a table that is nearly full, or was" {
+	export FILL_KEYS=64
+	# shellcheck disable=SC2046
+	fill login 5 $month_ms 1 $(seq -f 'k%g=1' 80)
+	on doctor --json
+	exits 1
+	finds fill finding '% of the places are taken'
+	# shellcheck disable=SC2046
+	fill login 5 $month_ms 1 $(seq -f 'm%g=1' 200)
+	on doctor --json
+	finds full finding 'the table was full for '
+}
+
+@test "doctor: names that do not match, and keys that are cut" {
+	whole=$(printf 'w%.0s' $(seq 48))
+	fill login 5 $month_ms 1 alice-in-wonderland=3 "${whole}x=1"
+	at=$(grep -abo alice-in-wonderland "/dev/shm/rl.$segment" | cut -d: -f1)
+	printf m | dd of="/dev/shm/rl.$segment" bs=1 seek="$at" conv=notrunc status=none
+	on doctor --json
+	exits 1
+	finds entries finding '1 keys have names that do not match'
+	finds entries note 'of 1 keys not all bytes are kept'
+}
+
+@test "doctor: keys charged in the future, by every algorithm" {
+	for kind in 6 0 log token leaky; do
+		rm -f "/dev/shm/rl.$segment"
+		fill "$kind" 5 60000 $kind now=1 late=1@86400
+		on doctor --json
+		exits 1
+		finds entries finding "1 keys were charged in the future, such as late of rule $kind"
+	done
+}
+
+@test "doctor: nearly as many bans as there is room for" {
+	fill login 5 $month_ms 1 alice=1
+	for i in $(seq 15); do
+		"$RLCTL" -s "$segment" ban "key$i" --for 1h >/dev/null
+	done
+	on doctor --json
+	exits 1
+	finds bans finding '15 of 16 bans'
+}
+
+@test "doctor: a sweeper that died, and one that hangs" {
+	fill login 5 $month_ms 1 alice=1
+	on doctor --json
+	finds sweeper note 'no sweeper'
+	"$FILL" --sweeper "$segment" 0
+	on doctor --json
+	exits 1
+	finds sweeper finding 'is gone, and did not say goodbye'
+	"$FILL" --sweeper "$segment" 60 3>&- &
+	sweeper=$!
+	while ! "$RLCTL" -s "$segment" status | grep -q "^sweeper    pid $sweeper,"; do sleep 0.01; done
+	on doctor --json
+	exits 1
+	finds sweeper finding "pid $sweeper, was last heard of 1m"
+	kill "$sweeper"
+}
