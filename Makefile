@@ -22,11 +22,11 @@ CFLAGS ?= -O2 -g
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 
-NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev
+NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev libncurses-dev
 NEED_DEMO  := $(NEED_BUILD) apache2-utils
 NEED_BENCH := $(NEED_BUILD) libhiredis-dev redis-server memcached
 NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) libcmocka-dev bats spin clang clang-format \
-              libclang-rt-14-dev shellcheck python3-jsonschema mandoc jq
+              libclang-rt-14-dev shellcheck python3-jsonschema mandoc jq tmux zsh fish
 
 MACHINE  := $(shell $(CC) -dumpmachine)
 RL_FLAGS := -std=c11 -D_GNU_SOURCE -fPIC -Wall -Wextra -Wshadow -Wconversion \
@@ -80,7 +80,7 @@ $(1)/libconfig.a: $$(CONF_SRC:%.c=$(1)/o/%.o)
 
 $(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) -o $$@ $$^ -ljansson
+	$$(Q)$(2) $(3) -o $$@ $$^ -ljansson -lncursesw -ltinfo
 
 $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	@mkdir -p $$(@D)

@@ -67,18 +67,6 @@ write_text(struct rl *rl, const struct pick *pick)
 	printf("%" PRIu64 " live %s\n", pick->total, pick->total == 1 ? "key" : "keys");
 }
 
-static json_t *
-json_item(struct rl *rl, const struct item *item)
-{
-	json_t *object = need(json_object());
-
-	json_put(object, "rule", json_rule_name(rl, item->rule));
-	json_put(object, "limit_number", json_count(item->limit + UINT64_C(1)));
-	json_put_key(object, &item->key);
-	json_put_usage(object, &item->usage);
-	return object;
-}
-
 static void
 write_json(struct rl *rl, const struct pick *pick)
 {
@@ -87,20 +75,9 @@ write_json(struct rl *rl, const struct pick *pick)
 
 	json_put(root, "keys", keys);
 	for (size_t i = 0; i < pick->count; i++)
-		json_push(keys, json_item(rl, &pick->items[i]));
+		json_push(keys, item_json(rl, &pick->items[i]));
 	json_put(root, "total", json_count(pick->total));
 	output_json(root);
-}
-
-static bool
-read_order(const struct context *context, enum pick_order *order)
-{
-	const char *name = option_value(context, "sort");
-
-	if (!name || pick_order_find(name, order))
-		return true;
-	complain("--sort: unknown order '%s'; use used, denied, remaining, recent or key", name);
-	return false;
 }
 
 static bool
@@ -143,7 +120,8 @@ run_list(const struct context *context)
 	struct rl *rl;
 	int status;
 
-	if (!read_order(context, &listing.pick.order) || !read_most(context, &listing.pick.most) ||
+	if (!pick_order_option(context, &listing.pick.order) ||
+	    !read_most(context, &listing.pick.most) ||
 	    (text && !match_make("--match", text, &match)))
 		return EXIT_TROUBLE;
 	listing.pick.match = text ? &match : NULL;

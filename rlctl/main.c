@@ -29,6 +29,7 @@ const struct command commands[] = {
 	{"unban", "KEY", "lift a ban or an exemption", unban_options, 1, 1, run_unban},
 	{"bans", "", "show the bans and exemptions in force", bans_options, 0, 0, run_bans},
 	{"stats", "", "show every counter of every rule, or rates", stats_options, 0, 0, run_stats},
+	{"top", "", "watch rules and keys on a live screen", top_options, 0, 0, run_top},
 	{"sweep", "", "free the places of keys whose time is over", NULL, 0, 0, run_sweep},
 	{"dump", "FILE|-", "write what all keys have used as JSON lines", NULL, 1, 1, run_dump},
 	{"restore", "FILE|-", "count again what was dumped", restore_options, 1, 1, run_restore},

@@ -93,8 +93,8 @@ read_bits(const char *text, const char *end, unsigned *bits)
 	return *bits <= 128;
 }
 
-bool
-match_make(const char *what, const char *text, struct match *match)
+const char *
+match_parse(const char *text, struct match *match)
 {
 	char address[INET6_ADDRSTRLEN];
 	size_t len = strlen(text);
@@ -102,13 +102,22 @@ match_make(const char *what, const char *text, struct match *match)
 
 	*match = (struct match){.pattern = {RL_MATCH_KEY, text, len}};
 	if (!split_network(text, len, address, &rest))
-		return true;
+		return NULL;
 	match->pattern = rl_pattern_of(text, len);
 	if (match->pattern.match == RL_MATCH_NETWORK && read_bits(rest, text + len, &match->bits) &&
 	    rl_pattern_matches(&match->pattern, address, strlen(address)) >= 0)
-		return true;
-	complain("%s: '%s' is no network", what, text);
-	return false;
+		return NULL;
+	return "is no network";
+}
+
+bool
+match_make(const char *what, const char *text, struct match *match)
+{
+	const char *wrong = match_parse(text, match);
+
+	if (wrong)
+		complain("%s: '%s' %s", what, text, wrong);
+	return !wrong;
 }
 
 /* An address in the network, or a network that is inside it. */

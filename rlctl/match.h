@@ -18,7 +18,10 @@ struct match {
 	unsigned bits;             /* of the network */
 };
 
-/* False after a message that begins with `what`; `text` must outlive the match. */
+/* NULL, or in a few words what is wrong with the text, which must outlive the match. */
+const char *match_parse(const char *text, struct match *match);
+
+/* The same; false after a message that begins with `what`. */
 bool match_make(const char *what, const char *text, struct match *match);
 
 /* A key whose bytes are not all there matches nothing. */

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "array.h"
+#include "rule.h"
 
 const char *const pick_order_names[PICK_ORDERS] = {
 	[PICK_USED] = "used",     [PICK_DENIED] = "denied", [PICK_REMAINING] = "remaining",
 	[PICK_RECENT] = "recent", [PICK_KEY] = "key",
 };
 
-bool
+static bool
 pick_order_find(const char *name, enum pick_order *order)
 {
 	for (int i = 0; i < PICK_ORDERS; i++) {
@@ -21,6 +22,17 @@ pick_order_find(const char *name, enum pick_order *order)
 		*order = (enum pick_order)i;
 		return true;
 	}
+	return false;
+}
+
+bool
+pick_order_option(const struct context *context, enum pick_order *order)
+{
+	const char *name = option_value(context, "sort");
+
+	if (!name || pick_order_find(name, order))
+		return true;
+	complain("--sort: unknown order '%s'; use used, denied, remaining, recent or key", name);
 	return false;
 }
 
@@ -172,6 +184,18 @@ pick_add(struct pick *pick, const struct rl_entry *entry)
 		append(pick, &item);
 	else if (compare(&item, &pick->items[0], pick) < 0)
 		replace_last(pick, &item);
+}
+
+json_t *
+item_json(struct rl *rl, const struct item *item)
+{
+	json_t *object = need(json_object());
+
+	json_put(object, "rule", json_rule_name(rl, item->rule));
+	json_put(object, "limit_number", json_count(item->limit + UINT64_C(1)));
+	json_put_key(object, &item->key);
+	json_put_usage(object, &item->usage);
+	return object;
 }
 
 void

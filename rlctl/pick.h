@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "command.h"
 #include "entry.h"
 #include "match.h"
 
@@ -25,8 +26,8 @@ enum pick_order {
 
 extern const char *const pick_order_names[PICK_ORDERS];
 
-/* False if there is no order of that name. */
-bool pick_order_find(const char *name, enum pick_order *order);
+/* The order that --sort asks for, if it does; false after a message. */
+bool pick_order_option(const struct context *context, enum pick_order *order);
 
 struct item {
 	int rule;
@@ -51,6 +52,8 @@ struct pick {
 
 /* Consider an entry; stale ones never are. */
 void pick_add(struct pick *pick, const struct rl_entry *entry);
+
+json_t *item_json(struct rl *rl, const struct item *item);
 
 void pick_sort(struct pick *pick);
 void pick_free(struct pick *pick);
