@@ -36,15 +36,18 @@ pick_order_option(const struct context *context, enum pick_order *order)
 	return false;
 }
 
+/* Those whose bytes are lost come last, by what stands for them. */
 static int
 compare_keys(const struct key_view *a, const struct key_view *b)
 {
 	size_t least = a->kept < b->kept ? a->kept : b->kept;
-	int order = a->bytes && b->bytes ? memcmp(a->bytes, b->bytes, least) : 0;
+	int order;
 
-	if (order == 0)
-		order = (a->kept > b->kept) - (a->kept < b->kept);
-	return order ? order : (a->id > b->id) - (a->id < b->id);
+	if (!a->bytes || !b->bytes)
+		return a->bytes || b->bytes ? (a->bytes ? -1 : 1)
+		                            : (a->id > b->id) - (a->id < b->id);
+	order = memcmp(a->bytes, b->bytes, least);
+	return order ? order : (a->len > b->len) - (a->len < b->len);
 }
 
 /* Below 0 if `a` has more. */

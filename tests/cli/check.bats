@@ -2,6 +2,7 @@
 # check, peek and reset. Windows of 30 days, so that none ends during a test.
 
 load common
+load terminal
 
 month_ms=2592000000
 
@@ -10,6 +11,7 @@ setup() {
 }
 
 teardown() {
+	stop
 	segment_teardown
 }
 
@@ -117,7 +119,7 @@ teardown() {
 	exits 0
 	[ "$output" = '1 reset' ]
 	on list --json
-	are key '"bob" "alice"'
+	are key '"alice" "bob"'
 	on reset alice --json
 	exits 0
 	conforms reset
@@ -166,20 +168,21 @@ teardown() {
 
 @test "reset of many asks at a terminal" {
 	fill login 5 $month_ms 1 alice=3
-	at_terminal() {
-		run script -qec "$RLCTL -s $segment reset --match 'a*'" /dev/null <<<"$1"
-	}
 	for answer in n '' no; do
-		at_terminal "$answer"
-		exits 2
-		grep -qF "Reset every key that matches a* of segment '$segment'? [y/N]" <<<"$output"
-		says 'nothing was changed'
+		run_on_terminal 120 24 "'$RLCTL' -s '$segment' reset --match 'a*'"
+		sees "^Reset every key that matches a\\* of segment '$segment'\\? \\[y/N\\]"
+		tm send-keys "$answer" Enter
+		sees 'nothing was changed$'
+		sees '^exit 2$'
+		stop
 	done
 	on list --json
 	are used 3
-	at_terminal y
-	exits 0
-	says '1 reset'
+	run_on_terminal 120 24 "'$RLCTL' -s '$segment' reset --match 'a*'"
+	sees 'Reset every key'
+	tm send-keys y Enter
+	sees '^1 reset$'
+	sees '^exit 0$'
 	on list
 	[ "$output" = '0 live keys' ]
 }

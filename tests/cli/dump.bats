@@ -38,7 +38,7 @@ now_ns() {
 
 # Usage of every key as lines that can be compared.
 usage() {
-	"$RLCTL" -s "$segment" list --json --sort key | jq -c '.keys[] | [.rule, .limit_number, .key, .used]'
+	"$RLCTL" -s "$segment" list --json --sort key | jq -c '.keys[] | [.rule, .limit_number, .key, .used]' | sort
 }
 
 @test "dump and restore: into a fresh segment, every algorithm" {
@@ -203,16 +203,15 @@ usage() {
 
 @test "bans and exemptions are dumped and restored, unless they are over" {
 	fill login 50 $month_ms 1 x=1
-	on ban 'user:*' --for 1h
+	on ban 'user:*' --for 2h
 	on allow alice --until never --rule login
-	on ban short --for 100ms
-	on bans --json
+	on ban over --for 1h
 	on dump "$file"
 	says '3 bans and exemptions'
-	sleep 0.2
+	jq -c 'if .key == "over" then .until_ns = 1 else . end' "$file" >"$file.later"
 	rm "/dev/shm/rl.$segment"
 	fill login 50 $month_ms 1 x=0
-	on restore "$file" --json
+	on restore "$file.later" --json
 	exits 0
 	has restored=3 expired=1
 	on bans --json

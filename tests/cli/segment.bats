@@ -355,10 +355,11 @@ teardown() {
 	exits 0
 	says_line 'sliding_log, 20 per 1m'
 	grep -qxE '1m ago \|\.{39}3\| now' <<<"$output"
-	[ "$(grep -cE '^20.* 1  frees up in ' <<<"$output")" -eq 3 ]
+	grep -qE '^20.* [123]  frees up in (60.0s|59[0-9.]*s|1m)$' <<<"$output"
 	on get log alice --json
 	conforms get
-	are cost '1 1 1'
+	# Times of one millisecond are one.
+	[ "$(jq '[.limits[0].counted.moments[].cost] | add' <<<"$output")" -eq 3 ]
 }
 
 @test "get: a token bucket shows its tokens, a leaky one its queue" {
@@ -385,12 +386,12 @@ teardown() {
 	says 'answer       denied by limit 2, retry after '
 	on get api alice --json
 	conforms get
-	are limited 'false true false'
+	[ "$(jq -c '[.limits[].counted.limited]' <<<"$output")" = '[false,true,false]' ]
 	on list --sort key
 	says '  api(2)  alice'
 	on list --json
 	conforms list
-	are limit_number '3 1 2'
+	are limit_number '1 2 3'
 }
 
 @test "get: what stands for or against a key" {
