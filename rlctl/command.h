@@ -105,6 +105,7 @@ int run_unlink(const struct context *context);
 int run_replay(const struct context *context);
 int run_config(const struct context *context);
 int run_reload(const struct context *context);
+int run_completion(const struct context *context);
 int run_help(const struct context *context);
 
 #endif

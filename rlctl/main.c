@@ -42,6 +42,8 @@ const struct command commands[] = {
          "check, show and change the configuration", config_command_options, 1, 3, run_config},
 	{"reload", "", "put the configuration into force", config_command_options, 0, 0,
          run_reload},
+	{"completion", "bash|zsh|fish", "write a script that completes command lines", NULL, 1, 1,
+         run_completion},
 	{"help", "[VERB]", "explain rlctl or one of its verbs", NULL, 0, 1, run_help},
 	{0},
 };
