@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The manual page and --help say the same.
+
+load common
+
+page=$BATS_TEST_DIRNAME/../../man/rlctl.1
+
+# Options of a verb, as "-s --segment" or "--hard".
+options_of_verb() {
+	"$RLCTL" "$1" --help | sed -n '/^options:/,/^$/p' |
+		sed -nE 's/^  (-.), (--[a-z-]+).*/\1 \2/p; s/^      (--[a-z-]+).*/\1/p' | sort
+}
+
+# Options of every verb.
+options_of_all() {
+	"$RLCTL" --help | sed -n '/^options of every verb:/,/^$/p' |
+		sed -nE 's/^  (-.), (--[a-z-]+).*/\1 \2/p; s/^      (--[a-z-]+).*/\1/p' | sort
+}
+
+# The same in the part of the page whose first line matches.
+options_in_page() {
+	sed -n "/$1/,/^\.S[sh] /{/$1/p; /^\.It Fl/p}" "$page" |
+		sed -nE 's/^\.It Fl (.) , (-[a-z-]+).*/-\1 -\2/p; s/^\.It Fl (-[a-z-]+).*/-\1/p' | sort
+}
+
+@test "manual: mandoc finds nothing wrong with it" {
+	run mandoc -T lint -W style "$page"
+	[ -z "$(grep -v 'referenced manual not found' <<<"$output")" ]
+	mandoc -T utf8 "$page" | grep -q 'see and steer live rate limits'
+}
+
+@test "manual: every verb, in the order of help, and no other" {
+	verbs=$("$RLCTL" help | sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+	[ "$(sed -n 's/^\.Ss \([a-z]*\).*/\1/p' "$page")" = "$verbs" ]
+}
+
+@test "manual: every option of --help, with its letter, and no other" {
+	[ -n "$(options_of_all)" ]
+	diff <(options_of_all) <(options_in_page '^\.Sh OPTIONS$')
+	for verb in $(sed -n 's/^\.Ss \([a-z]*\).*/\1/p' "$page"); do
+		diff <(options_of_verb "$verb") <(options_in_page "^\.Ss $verb\( \|\$\)") ||
+			fail_with "options of $verb differ"
+	done
+	[ "$(options_of_verb list | wc -l)" -eq 5 ]
+}
