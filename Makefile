@@ -29,8 +29,9 @@ NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) libcmocka-dev bats spin clang clang-for
               libclang-rt-14-dev shellcheck python3-jsonschema mandoc jq tmux zsh fish
 
 MACHINE  := $(shell $(CC) -dumpmachine)
-RL_FLAGS := -std=c11 -D_GNU_SOURCE -fPIC -Wall -Wextra -Wshadow -Wconversion \
-            -Wstrict-prototypes -Werror -fvisibility=hidden -MMD -MP $(if $(filter x86_64%,$(MACHINE)),-mcx16)
+VERSION  := 0.1.0
+RL_FLAGS := -std=c11 -D_GNU_SOURCE -DRL_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden \
+            -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror -MMD -MP $(if $(filter x86_64%,$(MACHINE)),-mcx16)
 C11      := -DRL_ATOMIC_C11
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 

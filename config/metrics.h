@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFIG_METRICS_H
+#define CONFIG_METRICS_H
+
+/*
+ * What a segment counts, in the text format of Prometheus (version 0.0.4): one family for each
+ * line of rl_counters.def, by rule, and the state of the segment. Shared by rld and rlctl.
+ *
+ * Labels are the segment and the names of rules, never a key: a metric for each client would
+ * tell who they are, and let them fill the memory of who collects it.
+ */
+
+#include <rl_admin.h>
+#include <stdio.h>
+
+/* Write all. Scans the tags of the whole table to count the taken ones. 0 or -ENOMEM. */
+int metrics_write(FILE *to, struct rl *rl, uint64_t now_ns);
+
+/* The same for a caller that knows how many places are taken. */
+int metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t taken);
+
+enum metrics_kind {
+	METRICS_COUNTER,
+	METRICS_GAUGE
+};
+
+/* Begin a family: its HELP and TYPE. Its samples follow. */
+void metrics_family(FILE *to, const char *name, enum metrics_kind kind, const char *help);
+
+/* A duration or a Unix time as seconds, exact to the nanosecond. */
+void metrics_seconds(FILE *to, uint64_t ns);
+
+/* A family of one sample without a label but the segment's; the second one in seconds. */
+void metrics_number(FILE *to, struct rl *rl, const char *name, enum metrics_kind kind,
+                    const char *help, uint64_t value);
+void metrics_duration(FILE *to, struct rl *rl, const char *name, enum metrics_kind kind,
+                      const char *help, uint64_t ns);
+
+/* A label's value as it may stand between quotes. */
+void metrics_escape(FILE *to, const char *text);
+
+#endif
