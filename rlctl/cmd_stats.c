@@ -8,6 +8,7 @@
 #include "counts.h"
 #include "duration.h"
 #include "interrupt.h"
+#include "metrics.h"
 #include "number.h"
 #include "output.h"
 #include "rate.h"
@@ -21,6 +22,7 @@ const struct command_option stats_options[] = {
 	{"watch", 'w', NULL, "rates, again and again, until interrupted"},
 	{"interval", 'i', "D", "how long --watch counts for a rate; default: 1s"},
 	{"count", 'n', "N", "end --watch after N times"},
+	{"prom", 'p', NULL, "every counter, and the segment's state, as Prometheus text"},
 	{0},
 };
 
@@ -138,23 +140,53 @@ watch_changes(struct rl *rl, int rule, struct watch *watch)
 	counts_free(&before);
 }
 
+/* Prometheus asks for all there is, in its own form, once. */
+static bool
+check_prom(const struct context *context)
+{
+	if (!option_value(context, "prom") ||
+	    (!option_value(context, "watch") && !option_value(context, "rule") &&
+	     !option_value(context, "json")))
+		return true;
+	complain("stats: --prom goes with none of --watch, --rule and --json");
+	return false;
+}
+
+static bool
+read_interval(const char *text, uint64_t *interval_ns)
+{
+	const char *wrong = duration_parse(text, interval_ns);
+
+	if (!wrong && *interval_ns < INTERVAL_MIN)
+		wrong = "is less than 10ms";
+	if (wrong)
+		complain("--interval: '%s' %s", text, wrong);
+	return !wrong;
+}
+
 static bool
 read_watch(const struct context *context, struct watch *watch)
 {
 	const char *interval = option_value(context, "interval");
-	const char *count = option_value(context, "count"), *wrong = NULL;
+	const char *count = option_value(context, "count");
 
 	if ((interval || count) && !option_value(context, "watch")) {
 		complain("stats: --interval and --count go with --watch");
 		return false;
 	}
-	if (interval)
-		wrong = duration_parse(interval, &watch->interval_ns);
-	if (!wrong && watch->interval_ns < INTERVAL_MIN)
-		wrong = "is less than 10ms";
-	if (wrong)
-		complain("--interval: '%s' %s", interval, wrong);
-	return !wrong && (!count || number_need("--count", count, 1, UINT32_MAX, &watch->count));
+	return (!interval || read_interval(interval, &watch->interval_ns)) &&
+	       (!count || number_need("--count", count, 1, UINT32_MAX, &watch->count));
+}
+
+/* The same as rld serves. */
+static int
+write_prom(struct rl *rl)
+{
+	int error = metrics_write(stdout, rl, rl_now(rl));
+
+	if (error < 0)
+		complain("stats: %s", rl_strerror(error));
+	return error < 0 ? EXIT_TROUBLE : EXIT_YES;
 }
 
 static int
@@ -165,6 +197,8 @@ show(const struct context *context, struct rl *rl, struct watch *watch)
 
 	if (rule == RULE_UNKNOWN)
 		return EXIT_TROUBLE;
+	if (option_value(context, "prom"))
+		return write_prom(rl);
 	if (option_value(context, "watch")) {
 		watch_changes(rl, rule, watch);
 		return EXIT_YES;
@@ -183,7 +217,8 @@ run_stats(const struct context *context)
 {
 	struct watch watch = {.is_json = option_value(context, "json") != NULL,
 	                      .interval_ns = RL_SECOND};
-	struct rl *rl = read_watch(context, &watch) ? open_segment(context) : NULL;
+	struct rl *rl =
+		check_prom(context) && read_watch(context, &watch) ? open_segment(context) : NULL;
 	int status;
 
 	if (!rl)

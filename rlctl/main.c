@@ -11,8 +11,6 @@
 #include "options.h"
 #include "output.h"
 
-#define VERSION "0.1.0"
-
 const struct command commands[] = {
 	{"status", "", "show the segment, its rules and its counters", NULL, 0, 0, run_status},
 	{"list", "", "list the live keys", list_options, 0, 0, run_list},
@@ -91,7 +89,7 @@ run(int argc, char **argv)
 	if (!options_parse(&context, argc, argv))
 		return EXIT_TROUBLE;
 	if (option_value(&context, "version")) {
-		puts("rlctl " VERSION);
+		puts("rlctl " RL_VERSION);
 		return EXIT_YES;
 	}
 	if (context.command)

@@ -45,6 +45,20 @@ teardown() {
 	[ $(($(values used | tr ' ' +))) -eq "${allowed##* }" ]
 }
 
+@test "stats --prom: the text format of Prometheus" {
+	fill login 5 $month_ms 1 alice=3 bob=9
+	on stats --prom
+	exits 0
+	grep -qE "^rl_allowed_total\\{segment=\"$segment\",rule=\"login\"\\} 8\$" <<<"$output"
+	grep -qE '^# TYPE rl_denied_total counter$' <<<"$output"
+	says_not alice
+	for option in --watch --json '--rule login'; do
+		# shellcheck disable=SC2086
+		on stats --prom $option
+		in_trouble 'stats: --prom goes with none of'
+	done
+}
+
 @test "stats --watch: what came in each interval" {
 	fill login 500 $month_ms 1 alice=3
 	on stats --watch --interval 10ms --count 2 --json
