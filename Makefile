@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # rl: a rate limit shared by all worker processes of a host.
 #
-#   make            build/librl.a, build/librl.so.0, build/rlctl
+#   make            build/librl.a, build/librl.so.0, build/rlctl, build/rld
 #   make demo       pre-forked HTTP workers sharing one limit, driven with real requests
 #   make check      build and pass all tests, on every backend and sanitizer
 #   make torture    larger searches of the protocol models, some minutes
@@ -22,7 +22,7 @@ CFLAGS ?= -O2 -g
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 
-NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev libncurses-dev
+NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev libncurses-dev libmicrohttpd-dev libsystemd-dev
 NEED_DEMO  := $(NEED_BUILD) apache2-utils
 NEED_BENCH := $(NEED_BUILD) libhiredis-dev redis-server memcached
 NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) libcmocka-dev bats spin clang clang-format \
@@ -37,25 +37,26 @@ SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 
 LIB_SRC   := $(wildcard libshm/*.c)
 RLCTL_SRC := $(wildcard rlctl/*.c)
+RLD_SRC   := $(wildcard rld/*.c)
 CONF_SRC  := $(wildcard config/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
 SCHEDULES := race/test_schedules
 RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/race/test_*.c)))
 SUPPORT   := $(wildcard tests/support/*.c)
-SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
+SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] rld/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
 .PHONY: all demo check torture bench profile accuracy fuzz format clean help check-format \
         check-headers check-exports
 .DELETE_ON_ERROR:
 
-all: build/librl.a build/librl.so.0 build/rlctl
+all: build/librl.a build/librl.so.0 build/rlctl build/rld
 
 help:
 	@sed -n '/^#   make/p; /^# demo/,/^$$/p' Makefile | cut -c3-
 
 # What a source may include: the library its own, tools and their configuration the public
 # headers alone, tests everything.
-dirs = -Iinclude $(if $(filter rlctl/% config/% tests/%,$(1)),-Iconfig) \
+dirs = -Iinclude $(if $(filter rlctl/% rld/% config/% tests/%,$(1)),-Iconfig) \
        $(if $(filter tests/%,$(1)),-Ilibshm -Itests/support)
 
 # One set of rules for each way to build: $(1) directory, $(2) compiler, $(3) flags.
@@ -83,10 +84,15 @@ $(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) -o $$@ $$^ -ljansson -lncursesw -ltinfo
 
+$(1)/rld: $$(RLD_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
+	$$(call say,LINK)
+	$$(Q)$(2) $(3) -o $$@ $$^ -ljansson -lmicrohttpd -lsystemd
+
 $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	@mkdir -p $$(@D)
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) -o $$@ $$^ -lcmocka -ljansson -lpthread
+	$$(Q)$(2) $(3) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
+
 
 -include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
 endef

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "chores.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "notify.h"
+#include "textfile.h"
+
+/* A removed segment is swept for nobody, and who starts next makes another. */
+static void
+beat(struct daemon *d, uint64_t now_ns)
+{
+	(void)now_ns;
+	rl_heartbeat_at(d->segment.rl, rl_now(d->segment.rl));
+	if (!segment_is_gone(&d->segment))
+		return;
+	log_line(LOG_ERR, "segment '%s' was removed: ending, to be started again with a new one",
+	         d->config->name);
+	d->status = EXIT_TROUBLE;
+}
+
+static void
+feed_watchdog(struct daemon *d, uint64_t now_ns)
+{
+	(void)d;
+	(void)now_ns;
+	notify_watchdog();
+}
+
+static void
+look(struct daemon *d, uint64_t now_ns)
+{
+	char text[WATCH_TEXT];
+
+	watch_look(&d->watch, sweeper_taken(&d->sweeper), now_ns, text);
+	notify_status(text);
+}
+
+void
+chores_write_textfile(struct daemon *d)
+{
+	struct report report = {d->segment.rl, &d->sweeper, &d->loads};
+	const char *path = d->options.textfile;
+	size_t size;
+	char *text;
+	int error;
+
+	if (!path)
+		return;
+	text = report_text(&report, &size);
+	error = text ? textfile_write(path, text, size) : -ENOMEM;
+	free(text);
+	if (error < 0 && log_may(&d->textfile_pace, clock_monotonic_ns()))
+		log_line(LOG_WARNING, "%s: %s; what is there is old, and is tried again", path,
+		         strerror(-error));
+}
+
+static void
+write_textfile(struct daemon *d, uint64_t now_ns)
+{
+	(void)now_ns;
+	chores_write_textfile(d);
+}
+
+static struct chore {
+	uint64_t every_ns;
+	void (*run)(struct daemon *d, uint64_t now_ns);
+	uint64_t due_ns; /* 0: at once */
+} chores[] = {
+	{RL_SECOND, beat, 0},
+	{5 * RL_SECOND, look, 0},
+	{15 * RL_SECOND, write_textfile, 0},
+	{0, feed_watchdog, 0}, /* as the service manager says */
+};
+
+static uint64_t
+run_one(struct chore *chore, struct daemon *d, uint64_t now_ns)
+{
+	uint64_t every_ns = chore->every_ns > 0 ? chore->every_ns : notify_watchdog_ns();
+
+	if (now_ns < chore->due_ns)
+		return chore->due_ns;
+	if (every_ns == UINT64_MAX)
+		chore->due_ns = UINT64_MAX;
+	else
+		chore->due_ns = now_ns + every_ns;
+	if (chore->due_ns != UINT64_MAX)
+		chore->run(d, now_ns);
+	return chore->due_ns;
+}
+
+uint64_t
+chores_run(struct daemon *d, uint64_t now_ns)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (size_t i = 0; i < sizeof chores / sizeof chores[0]; i++) {
+		uint64_t due = run_one(&chores[i], d, now_ns);
+		next = due < next ? due : next;
+	}
+	return next;
+}

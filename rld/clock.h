@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLD_CLOCK_H
+#define RLD_CLOCK_H
+
+#include <stdint.h>
+
+/* For intervals: goes on whatever the wall clock does. */
+uint64_t clock_monotonic_ns(void);
+
+/* What this thread has computed: not what it was kept waiting. */
+uint64_t clock_cpu_ns(void);
+
+#endif

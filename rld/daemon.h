@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLD_DAEMON_H
+#define RLD_DAEMON_H
+
+#include <config.h>
+
+#include "http.h"
+#include "listen.h"
+#include "log.h"
+#include "options.h"
+#include "report.h"
+#include "segment.h"
+#include "sweeper.h"
+#include "watch.h"
+
+/* All that rld has. What is durable is in the segment: this can be lost at any instruction. */
+struct daemon {
+	struct options options;
+	struct config *config; /* in force */
+	struct segment segment;
+	struct sweeper sweeper;
+	struct watch watch;
+	struct loads loads;
+	struct listener listener;
+	struct http *http;
+	struct log_pace textfile_pace;
+	int signal_fd;
+	int status; /* to exit with; below 0 as long as it is to go on */
+};
+
+#endif

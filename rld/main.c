@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rld: keeps a segment in order.
+ *
+ *	options -> configuration -> segment -> rules in force -> metrics -> ready
+ *	loop: sweep a slice, do the chores that are due, wait for signals and requests
+ *	goodbye: the segment and all counters stay
+ *
+ * One thread, and no state that matters: a SIGKILL anywhere costs nothing but the sweep until
+ * the next start.
+ */
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "chores.h"
+#include "clock.h"
+#include "daemon.h"
+#include "notify.h"
+
+static struct config *
+load(const struct options *options)
+{
+	return config_load(config_path(options->config), log_config, NULL);
+}
+
+static int
+check(const struct config *config)
+{
+	log_line(LOG_INFO, "%s is good: segment '%s', %zu rules", config->path, config->name,
+	         config->rule_count);
+	return EXIT_DONE;
+}
+
+/* From before the first system call that takes long, so that none of them is lost or kills. */
+static int
+block_signals(struct daemon *d)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	signal(SIGPIPE, SIG_IGN); /* of a client, or of whoever read the log */
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return -1;
+	d->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	return d->signal_fd;
+}
+
+static int
+apply(struct daemon *d, const struct config *config)
+{
+	struct rl_config_outcome outcome;
+	int error = config_apply(d->segment.rl, config, 0, &outcome, log_config, NULL);
+
+	if (error == 0 && outcome.is_changed)
+		log_line(LOG_NOTICE, "%s is in force, generation %llu", config->path,
+		         (unsigned long long)outcome.generation);
+	return error;
+}
+
+static int
+serve_metrics(struct daemon *d)
+{
+	struct report report = {d->segment.rl, &d->sweeper, &d->loads};
+
+	if (!d->options.listen)
+		return 0;
+	if (listen_open(&d->listener, d->options.listen) < 0)
+		return -1;
+	d->http = http_start(d->listener.fd, &report);
+	if (!d->http)
+		return -1;
+	log_line(LOG_INFO, "metrics at %s", d->listener.text);
+	return 0;
+}
+
+static int
+start(struct daemon *d)
+{
+	int status;
+
+	if (block_signals(d) < 0) {
+		log_line(LOG_ERR, "signals: %s", strerror(errno));
+		return EXIT_TROUBLE;
+	}
+	status = segment_open(&d->segment, d->config);
+	if (status != EXIT_DONE)
+		return status;
+	if (apply(d, d->config) < 0)
+		return EXIT_REFUSED;
+	d->loads = (struct loads){.good = 1, .is_last_good = true};
+	sweeper_start(&d->sweeper, d->segment.rl, d->config->gc_interval_ns, clock_monotonic_ns());
+	watch_start(&d->watch, d->segment.rl, clock_monotonic_ns());
+	return serve_metrics(d) < 0 ? EXIT_TROUBLE : EXIT_DONE;
+}
+
+/* Put the file as it is now into force; a bad one changes nothing. */
+static bool
+take_config(struct daemon *d)
+{
+	struct config *config = load(&d->options);
+
+	if (!config)
+		return false;
+	if (strcmp(config->name, d->config->name) != 0)
+		log_line(LOG_ERR, "%s: the segment is '%s' now, and was '%s': that takes a restart",
+		         config->path, config->name, d->config->name);
+	else if (apply(d, config) == 0) {
+		config_free(d->config);
+		d->config = config;
+		sweeper_set_interval(&d->sweeper, config->gc_interval_ns, clock_monotonic_ns());
+		return true;
+	}
+	config_free(config);
+	return false;
+}
+
+static void
+reload(struct daemon *d)
+{
+	notify_reloading();
+	d->loads.is_last_good = take_config(d);
+	if (d->loads.is_last_good) {
+		d->loads.good++;
+		log_line(LOG_INFO, "configuration read");
+	} else {
+		d->loads.bad++;
+		log_line(LOG_WARNING, "configuration refused; the one before stays in force");
+	}
+	chores_write_textfile(d);
+	notify_ready();
+}
+
+static void
+take_signals(struct daemon *d)
+{
+	struct signalfd_siginfo info;
+
+	while (read(d->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+		if (info.ssi_signo == SIGHUP)
+			reload(d);
+		else
+			d->status = EXIT_DONE;
+	}
+}
+
+static struct timespec
+until(uint64_t due_ns)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+
+	return (struct timespec){
+		.tv_sec = (time_t)(wait_ns / RL_SECOND),
+		.tv_nsec = (long)(wait_ns % RL_SECOND),
+	};
+}
+
+/* Wait until then, or until something comes. */
+static void
+wait_for_events(struct daemon *d, uint64_t due_ns)
+{
+	struct pollfd fds[] = {
+		{.fd = d->signal_fd, .events = POLLIN},
+		{.fd = http_fd(d->http), .events = POLLIN}, /* -1 is passed over */
+	};
+	struct timespec wait = until(due_ns);
+
+	if (ppoll(fds, 2, &wait, NULL) <= 0)
+		return;
+	if (fds[0].revents)
+		take_signals(d);
+	if (fds[1].revents)
+		http_run(d->http);
+}
+
+static uint64_t
+earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+static int
+run(struct daemon *d)
+{
+	d->status = -1;
+	chores_run(d, clock_monotonic_ns()); /* who waits for us finds a heartbeat and a status */
+	notify_ready();
+	log_line(LOG_INFO, "sweeping segment '%s'", d->config->name);
+	while (d->status < 0) {
+		uint64_t now_ns = clock_monotonic_ns();
+		uint64_t due_ns = sweeper_run(&d->sweeper, now_ns);
+
+		due_ns = earlier(due_ns, chores_run(d, now_ns));
+		due_ns = earlier(due_ns, http_due_ns(d->http, now_ns));
+		if (d->status < 0)
+			wait_for_events(d, due_ns);
+	}
+	return d->status;
+}
+
+/* Metrics that nobody brings up to date any more would be lies. */
+static void
+stop(struct daemon *d)
+{
+	if (d->segment.rl)
+		log_line(LOG_INFO, "segment '%s' stays; nobody sweeps it", d->config->name);
+	notify_stopping();
+	http_stop(d->http);
+	listen_remove(&d->listener);
+	if (d->options.textfile && d->status >= 0)
+		unlink(d->options.textfile);
+	segment_close(&d->segment);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct daemon d = {.signal_fd = -1, .status = -1};
+	int status;
+
+	if (!options_parse(&d.options, argc, argv, &status))
+		return status;
+	log_open(d.options.is_verbose);
+	d.config = load(&d.options);
+	if (!d.config)
+		return EXIT_REFUSED;
+	if (d.options.is_check) {
+		status = check(d.config);
+	} else {
+		status = start(&d);
+		if (status == EXIT_DONE)
+			status = run(&d);
+		stop(&d);
+	}
+	config_free(d.config);
+	return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLD_OPTIONS_H
+#define RLD_OPTIONS_H
+
+#include <stdbool.h>
+
+/*
+ * How rld ends. A service manager need not try again after EXIT_REFUSED: the configuration or
+ * the segment is to be mended first.
+ */
+enum {
+	EXIT_DONE = 0,
+	EXIT_REFUSED = 1,
+	EXIT_TROUBLE = 2
+};
+
+/* What the command line said; the texts are its own. */
+struct options {
+	const char *config;   /* as config_path() takes it */
+	const char *listen;   /* or NULL */
+	const char *textfile; /* or NULL */
+	bool is_check;
+	bool is_verbose;
+};
+
+/* False when there is nothing to run: `*status` is how to exit then. */
+bool options_parse(struct options *options, int argc, char **argv, int *status);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report.h"
+
+#include <inttypes.h>
+#include <metrics.h>
+#include <stdlib.h>
+
+static void
+write_sweep(FILE *to, struct rl *rl, const struct sweeper *s)
+{
+	struct rl_swept total = sweeper_total(s);
+
+	metrics_duration(to, rl, "rl_sweep_seconds_total", METRICS_COUNTER,
+	                 "Processor time spent on the sweep.", s->cpu_ns);
+	metrics_duration(to, rl, "rl_sweep_longest_slice_seconds", METRICS_GAUGE,
+	                 "The longest time the sweep has kept a core at a stretch.", s->longest_ns);
+	metrics_number(to, rl, "rl_sweep_passes_total", METRICS_COUNTER,
+	               "Passes over the whole table.", s->passes);
+	metrics_number(to, rl, "rl_sweep_slots_total", METRICS_COUNTER,
+	               "Places the sweep has looked at.", total.seen);
+	metrics_number(to, rl, "rl_sweep_retired_total", METRICS_COUNTER,
+	               "Places freed by the sweep, their window and buffer being over.",
+	               total.retired);
+	metrics_number(to, rl, "rl_sweep_unused_total", METRICS_COUNTER,
+	               "Places freed by the sweep that were half claimed, never charged, or of a "
+	               "limit that is gone.",
+	               total.unused);
+}
+
+static void
+write_loads(FILE *to, struct rl *rl, const struct loads *loads)
+{
+	metrics_number(to, rl, "rl_config_loads_total", METRICS_COUNTER,
+	               "Times the configuration was read and put into force.", loads->good);
+	metrics_number(to, rl, "rl_config_refused_total", METRICS_COUNTER,
+	               "Times the configuration was refused, the one before staying in force.",
+	               loads->bad);
+	metrics_number(to, rl, "rl_config_last_load_successful", METRICS_GAUGE,
+	               "Whether the configuration was good when it was last read.",
+	               loads->is_last_good);
+}
+
+static int
+write_all(FILE *to, const struct report *r)
+{
+	int error = metrics_write_filled(to, r->rl, rl_now(r->rl), sweeper_taken(r->sweeper));
+
+	if (error < 0)
+		return error;
+	write_sweep(to, r->rl, r->sweeper);
+	write_loads(to, r->rl, r->loads);
+	return 0;
+}
+
+char *
+report_text(const struct report *report, size_t *size)
+{
+	char *text = NULL;
+	FILE *to = open_memstream(&text, size);
+	int error;
+
+	if (!to)
+		return NULL;
+	error = write_all(to, report);
+	if (ferror(to))
+		error = -ENOMEM;
+	if (fclose(to) == 0 && error == 0)
+		return text;
+	free(text);
+	return NULL;
+}

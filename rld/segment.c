@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "segment.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/statvfs.h>
+
+#include "log.h"
+#include "options.h"
+
+#define SHM_DIRECTORY "/dev/shm"
+
+struct path {
+	char text[sizeof SHM_DIRECTORY "/rl." + RL_NAME_MAX];
+};
+
+static struct path
+path_of(const char *name)
+{
+	struct path path;
+
+	snprintf(path.text, sizeof path.text, SHM_DIRECTORY "/rl.%s", name);
+	return path;
+}
+
+/* What a segment with these options is like: a private one takes no memory until it is used. */
+static int
+info_wanted(const struct rl_options *options, struct rl_info *info)
+{
+	struct rl *rl;
+	int error = rl_open_private(options, &rl);
+
+	if (error < 0)
+		return error;
+	rl_info(rl, info);
+	info->name = "";
+	rl_close(rl);
+	return 0;
+}
+
+static void
+say_no_room(const struct config *config)
+{
+	struct statvfs shm = {0};
+	struct rl_info wanted = {0};
+
+	statvfs(SHM_DIRECTORY, &shm);
+	info_wanted(&config->options, &wanted);
+	log_line(LOG_ERR,
+	         "segment '%s' needs %" PRIu64 " bytes, and " SHM_DIRECTORY " has %" PRIu64
+	         " free; nothing was created. Make room there (mount -o "
+	         "remount,size=... " SHM_DIRECTORY "), or ask for fewer keys in %s",
+	         config->name, wanted.bytes, (uint64_t)shm.f_bavail * shm.f_frsize, config->path);
+}
+
+static const char *
+remedy(int error)
+{
+	switch (error) {
+	case RL_EVERSION:
+	case RL_EDAMAGED:
+	case RL_ETRUNCATED:
+	case RL_EBOOT:
+		return "; its counters cannot be used: remove it with 'rlctl unlink', start rld "
+		       "again, then restart the workers";
+	case RL_EFOREIGN:
+	case RL_EOWNER:
+		return "; look whose it is, and remove it or choose another name";
+	case -EPERM:
+		return "; rld must be root or a member of the segment's group";
+	default:
+		return "";
+	}
+}
+
+/* Whether somebody has to do something first: to try again would not help. */
+static bool
+is_lasting(int error)
+{
+	return error == -ENOSPC || error == RL_EVERSION || error == RL_EFOREIGN ||
+	       error == RL_EOWNER || error == RL_EDAMAGED || error == RL_ETRUNCATED ||
+	       error == RL_EBOOT;
+}
+
+static int
+say_open_failed(const struct config *config, int error)
+{
+	if (error == -ENOSPC)
+		say_no_room(config);
+	else
+		log_line(LOG_ERR, "segment '%s': %s%s", config->name, rl_strerror(error),
+		         remedy(error));
+	return is_lasting(error) ? EXIT_REFUSED : EXIT_TROUBLE;
+}
+
+/*
+ * A property of the segment that the configuration names and that is fixed at creation. Returns
+ * whether it is as asked.
+ */
+static bool
+agrees(const struct config *config, const char *what, uint64_t asked, uint64_t wanted,
+       uint64_t there)
+{
+	if (asked == 0 || wanted == there)
+		return true;
+	log_line(LOG_ERR, "segment '%s' has %" PRIu64 " %s, and %s asks for %" PRIu64, config->name,
+	         there, what, config->path, wanted);
+	return false;
+}
+
+/* What the file leaves out may be as it is. All that disagrees is told, not only the first. */
+static bool
+is_compatible(const struct config *config, const struct rl_info *there)
+{
+	const struct rl_options *o = &config->options;
+	struct rl_info wanted;
+	bool is = true;
+
+	if (info_wanted(o, &wanted) < 0)
+		return true; /* cannot tell */
+	is &= agrees(config, "places", o->keys, wanted.slots, there->slots);
+	is &= agrees(config, "ring entries a key", o->ring, wanted.ring, there->ring);
+	is &= agrees(config, "bytes kept of a key", o->key_bytes, wanted.key_bytes,
+	             there->key_bytes);
+	is &= agrees(config, "rules at most", o->rules, wanted.rules, there->rules);
+	is &= agrees(config, "overrides at most", o->overrides, wanted.overrides, there->overrides);
+	is &= agrees(config, "bans at most", o->bans, wanted.bans, there->bans);
+	is &= agrees(config, "as on_full", o->on_full, wanted.on_full, there->on_full);
+	is &= agrees(config, "nanoseconds of buffer", o->buffer_ns, wanted.buffer_ns,
+	             there->buffer_ns);
+	return is;
+}
+
+static int
+refuse_geometry(const struct config *config)
+{
+	log_line(LOG_ERR,
+	         "segment '%s' stays as it is, and goes on limiting by the rules it has. Either "
+	         "change %s back, or give up its counters: 'rlctl unlink', start rld again, then "
+	         "restart the workers",
+	         config->name, config->path);
+	return EXIT_REFUSED;
+}
+
+static int
+supervise(struct segment *segment, const struct config *config)
+{
+	pid_t holder = 0;
+	int error = rl_supervise(segment->rl, &holder);
+
+	if (error == -EBUSY && holder > 0)
+		log_line(LOG_ERR, "segment '%s' has a sweeper already, process %ld; end it first",
+		         config->name, (long)holder);
+	else if (error == -EBUSY)
+		log_line(LOG_ERR, "segment '%s' has a sweeper already; end it first", config->name);
+	else if (error < 0)
+		log_line(LOG_ERR, "segment '%s': cannot become its sweeper: %s", config->name,
+		         rl_strerror(error));
+	else
+		return EXIT_DONE;
+	return error == -EBUSY ? EXIT_REFUSED : EXIT_TROUBLE;
+}
+
+static int
+take_over(struct segment *segment, const struct config *config)
+{
+	struct path path = path_of(config->name);
+	struct rl_info info;
+	struct stat file;
+	int status;
+
+	rl_info(segment->rl, &info);
+	if (!is_compatible(config, &info))
+		return refuse_geometry(config);
+	status = supervise(segment, config);
+	if (status != EXIT_DONE)
+		return status;
+	if (stat(path.text, &file) < 0) {
+		log_line(LOG_ERR, "%s: %s", path.text, rl_strerror(-errno));
+		return EXIT_TROUBLE;
+	}
+	segment->device = file.st_dev;
+	segment->inode = file.st_ino;
+	log_line(LOG_INFO, "segment '%s': %" PRIu64 " places, %" PRIu64 " bytes", config->name,
+	         info.slots, info.bytes);
+	return EXIT_DONE;
+}
+
+int
+segment_open(struct segment *segment, const struct config *config)
+{
+	int error = rl_open(config->name, &config->options, &segment->rl);
+	int status;
+
+	if (error < 0) {
+		segment->rl = NULL;
+		return say_open_failed(config, error);
+	}
+	status = take_over(segment, config);
+	if (status != EXIT_DONE) {
+		rl_close(segment->rl);
+		segment->rl = NULL;
+	}
+	return status;
+}
+
+void
+segment_close(struct segment *segment)
+{
+	if (!segment->rl)
+		return;
+	rl_heartbeat_at(segment->rl, 0);
+	rl_close(segment->rl);
+	segment->rl = NULL;
+}
+
+bool
+segment_is_gone(const struct segment *segment)
+{
+	struct path path;
+	struct rl_info info;
+	struct stat file;
+
+	rl_info(segment->rl, &info);
+	path = path_of(info.name);
+	return stat(path.text, &file) < 0 || file.st_dev != segment->device ||
+	       file.st_ino != segment->inode;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLD_WATCH_H
+#define RLD_WATCH_H
+
+/*
+ * A look at the counters now and again: how many decisions a second, and what somebody should
+ * know of. A warning is given once a minute at most, with all that came since the last.
+ */
+
+#include <rl_admin.h>
+#include <stdbool.h>
+
+#include "log.h"
+
+#define WATCH_TEXT 128
+
+struct watch {
+	struct rl *rl;
+	uint64_t looked_ns;         /* monotonic */
+	uint64_t seen[RL_COUNTERS]; /* then, of all rules */
+	uint64_t told[RL_COUNTERS]; /* when last warned of */
+	struct log_pace pace[RL_COUNTERS];
+	bool is_nearly_full;
+};
+
+void watch_start(struct watch *watch, struct rl *rl, uint64_t now_ns);
+
+/* Look, warn, and say in `text` how it stands: keys, fill, rate. */
+void watch_look(struct watch *watch, uint64_t taken, uint64_t now_ns, char text[static WATCH_TEXT]);
+
+#endif
