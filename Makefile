@@ -26,7 +26,8 @@ NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev libncurses-dev libmicrohttp
 NEED_DEMO  := $(NEED_BUILD) apache2-utils
 NEED_BENCH := $(NEED_BUILD) libhiredis-dev redis-server memcached
 NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) libcmocka-dev bats spin clang clang-format \
-              libclang-rt-14-dev shellcheck python3-jsonschema mandoc jq tmux zsh fish
+              libclang-rt-14-dev shellcheck python3-jsonschema mandoc jq tmux zsh fish \
+              curl debootstrap procps prometheus systemd systemd-container
 
 MACHINE  := $(shell $(CC) -dumpmachine)
 VERSION  := 0.1.0
@@ -93,6 +94,8 @@ $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
 
+$(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,sweeper clock log)
+$(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
 
 -include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
 endef
@@ -159,16 +162,17 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
-       build/v/asan/rlctl build/prefork build/tests/accuracy/accuracy build/tests/bench/bench \
-       build/v/fuzz/fuzz_config
-	@tests/support/run.sh tests/mutants/run.sh 'tests/cli/run.sh build/rlctl' \
-		'tests/cli/run.sh build/v/asan/rlctl' tests/model/run.sh tests/fuzz/check.sh \
-		tests/accuracy/check.sh $(CHECKED) tests/cli/demo.sh tests/bench/check.sh \
-		tests/config/schema.py tests/config/manual.sh
+       build/v/asan/rlctl build/v/asan/rld build/prefork build/tests/accuracy/accuracy \
+       build/tests/bench/bench build/v/fuzz/fuzz_config
+	@tests/support/run.sh tests/systemd/run.sh tests/mutants/run.sh \
+		'tests/cli/run.sh build/rlctl' 'tests/cli/run.sh build/v/asan/rlctl' \
+		tests/model/run.sh tests/fuzz/check.sh tests/accuracy/check.sh $(CHECKED) \
+		tests/cli/demo.sh tests/bench/check.sh tests/config/schema.py tests/config/manual.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
 	shellcheck .ci/run $(wildcard examples/*.sh tests/*/*.sh)
+	mandoc -T lint -W warning man/*.[158]
 
 # Each public header compiles alone, as C and as C++.
 check-headers: | build/need

@@ -1,0 +1,441 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The daemon by itself. Its segments are named after the test, its files are in the test's
+# directory, and it is waited for by what it says, never by time.
+
+load common
+
+: "${RLD:=$(dirname "$RLCTL")/rld}"
+
+setup() {
+	segment="rld-$$-$BATS_TEST_NUMBER"
+	config=$BATS_TEST_TMPDIR/rl.json
+	log=$BATS_TEST_TMPDIR/log
+	socket=$BATS_TEST_TMPDIR/metrics
+	pid=
+	configure
+}
+
+teardown() {
+	[ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || true
+	rm -f "/dev/shm/rl.$segment"
+}
+
+# A rule 'login' for 5 in 30 days. More of the segment, and other rules, if given.
+configure() {
+	local rule='"login": {"capacity": 5, "window": "30d", "algorithm": "fixed_window"}'
+	cat >"$config" <<-EOF
+		{
+			"segment": {"name": "$segment"${1:+, $1}},
+			"gc": {"interval": "100ms", "buffer": "1ms"},
+			"rules": {
+				${2:-$rule}
+			}
+		}
+	EOF
+}
+
+rld() {
+	run --separate-stderr timeout 20 "$RLD" --config "$config" "$@"
+}
+
+eventually() {
+	local tries=200
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		if [ "$tries" -eq 0 ]; then
+			echo "never came true: $*" >&2
+			cat "$log" >&2
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+
+has_logged() {
+	grep -qF -- "$1" "$log"
+}
+
+start() {
+	: >"$log"
+	"$RLD" --config "$config" "$@" 2>>"$log" 3>&- &
+	pid=$!
+	eventually has_logged 'sweeping segment'
+}
+
+# End it as the signal says, and take its exit status.
+stop() {
+	kill "-$1" "$pid"
+	status=0
+	wait "$pid" || status=$?
+	pid=
+}
+
+metrics() {
+	curl --silent --fail --max-time 5 --unix-socket "$socket" http://rld/metrics
+}
+
+metric_is() {
+	metrics | grep -qxF -- "$1"
+}
+
+fill() {
+	"$FILL" "$segment" "$@"
+}
+
+used() {
+	"$RLCTL" -s "$segment" get login "$1" | sed -n 's/^used  *//p'
+}
+
+file_is_whole() {
+	[ "$(tail -n 1 "$1" | cut -d'{' -f1)" = rl_config_last_load_successful ]
+}
+
+@test "rld: help, version, and what it does not know" {
+	rld --help
+	exits 0
+	says 'usage: rld '
+	rld --version
+	exits 0
+	[[ $output =~ ^rld\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+	rld --frob
+	exits 2
+	complains "unrecognized option '--frob'"
+	rld operand
+	exits 2
+	complains "unexpected operand 'operand'"
+	[ ! -e "/dev/shm/rl.$segment" ]
+}
+
+@test "rld --check: says whether the file is good, and does nothing else" {
+	rld --check
+	exits 0
+	complains "<6>$config is good: segment '$segment', 1 rules"
+	configure '' '"login": {"capacity": "many", "window": "1s"}'
+	rld -n
+	exits 1
+	complains "<3>$config:5:"
+	complains '/rules/login/capacity'
+	rm "$config"
+	rld -n
+	exits 1
+	complains "$config"
+	[ ! -e "/dev/shm/rl.$segment" ]
+}
+
+@test "rld: a bad file starts nothing" {
+	echo '{' >"$config"
+	rld
+	exits 1
+	complains "<3>$config:"
+	[ ! -e "/dev/shm/rl.$segment" ]
+}
+
+@test "rld: rules that would not fit are refused before a segment is made" {
+	configure '"rules": 1' '"a": {"capacity": 1, "window": "1s"}, "b": {"capacity": 1, "window": "1s"}'
+	rld
+	exits 1
+	complains "$config"
+	[ ! -e "/dev/shm/rl.$segment" ]
+}
+
+@test "rld: makes the segment as the file says, and leaves it there" {
+	configure "\"keys\": 1000, \"mode\": \"0660\", \"group\": \"$(id -gn)\""
+	start
+	has_logged "<6>segment '$segment':"
+	[ "$(stat -c '%a %G' "/dev/shm/rl.$segment")" = "660 $(id -gn)" ]
+	rlctl -s "$segment" status --json
+	are slots 1336
+	are name "\"$segment\" \"login\""
+	stop TERM
+	exits 0
+	has_logged "segment '$segment' stays"
+	[ -e "/dev/shm/rl.$segment" ]
+	start
+	stop INT
+	exits 0
+}
+
+@test "rld: a segment that is there keeps its counters" {
+	start
+	fill login 5 2592000000 0 alice=3 bob=9
+	stop TERM
+	start
+	[ "$(used alice)" = 3 ]
+	[ "$(used bob)" = 5 ]
+	stop KILL
+	exits 137
+	start
+	[ "$(used alice)" = 3 ]
+	[ "$(used bob)" = 5 ]
+}
+
+@test "rld: sweeps what is over" {
+	configure '' '"short": {"capacity": 5, "window": "10ms", "algorithm": "fixed_window"}'
+	start --metrics-listen "unix:$socket"
+	fill short 5 10 0 a=1 b=1 c=1
+	eventually metric_is "rl_slots_taken{segment=\"$segment\"} 0"
+	eventually metric_is "rl_sweep_retired_total{segment=\"$segment\"} 3"
+	metric_is "rl_retired_total{segment=\"$segment\",rule=\"short\"} 3"
+	metric_is "rl_inserted_total{segment=\"$segment\",rule=\"short\"} 3"
+}
+
+@test "rld: SIGHUP takes the interval of the sweep from the file, at once" {
+	local rule='"short": {"capacity": 5, "window": "10ms", "algorithm": "fixed_window"}'
+	configure '' "$rule"
+	sed -i 's/"100ms"/"1h"/' "$config"
+	start --metrics-listen "unix:$socket"
+	eventually metric_is "rl_sweep_passes_total{segment=\"$segment\"} 1"
+	fill short 5 10 0 a=1 b=1 c=1
+	configure '' "$rule"
+	kill -HUP "$pid"
+	eventually metric_is "rl_sweep_retired_total{segment=\"$segment\"} 3"
+}
+
+@test "rld: a second one is told who is there, and the first goes on" {
+	start
+	rld
+	exits 1
+	complains "<3>segment '$segment' has a sweeper already, process $pid"
+	kill -0 "$pid"
+	stop KILL
+	start
+}
+
+@test "rld: SIGHUP puts the file into force, counters kept; a bad one changes nothing" {
+	start --metrics-listen "unix:$socket"
+	fill login 5 2592000000 0 alice=9
+	configure '' '"login": {"capacity": 7, "window": "30d", "algorithm": "fixed_window"}'
+	kill -HUP "$pid"
+	eventually has_logged 'configuration read'
+	metric_is "rl_config_loads_total{segment=\"$segment\"} 2"
+	rlctl -s "$segment" get login alice
+	says_line 'limit        7'
+	says_line 'used         5'
+	echo '{"segment"' >"$config"
+	kill -HUP "$pid"
+	eventually has_logged '<4>configuration refused; the one before stays in force'
+	has_logged "<3>$config:"
+	metric_is "rl_config_refused_total{segment=\"$segment\"} 1"
+	metric_is "rl_config_last_load_successful{segment=\"$segment\"} 0"
+	rlctl -s "$segment" get login alice
+	says_line 'limit        7'
+	configure
+	sed -i "s/\"$segment\"/\"$segment-other\"/" "$config"
+	kill -HUP "$pid"
+	eventually has_logged 'that takes a restart'
+	[ ! -e "/dev/shm/rl.$segment-other" ]
+	configure
+	kill -HUP "$pid"
+	eventually metric_is "rl_config_last_load_successful{segment=\"$segment\"} 1"
+	stop TERM
+	exits 0
+}
+
+@test "rld: a file that asks for another segment is refused, and says what to do" {
+	configure '"keys": 1000'
+	start
+	fill login 5 2592000000 0 alice=3
+	stop TERM
+	configure '"keys": 2000, "key_bytes": 96'
+	rld
+	exits 1
+	complains "segment '$segment' has 1336 places, and $config asks for 2672"
+	complains "segment '$segment' has 48 bytes kept of a key"
+	complains 'rlctl unlink'
+	[ "$(used alice)" = 3 ]
+	configure # what the file leaves out may be as it is
+	start
+	[ "$(used alice)" = 3 ]
+}
+
+@test "rld: what is no segment is refused, and left alone" {
+	echo 'not a segment' >"/dev/shm/rl.$segment"
+	rld
+	exits 1
+	complains "<3>segment '$segment': not an rl segment"
+	[ "$(cat "/dev/shm/rl.$segment")" = 'not a segment' ]
+}
+
+@test "rld: a segment that is removed is not swept on" {
+	start
+	rm "/dev/shm/rl.$segment"
+	status=0
+	wait "$pid" || status=$?
+	exits 2
+	has_logged "segment '$segment' was removed: ending"
+	start
+	cp "/dev/shm/rl.$segment" "$BATS_TEST_TMPDIR/other"
+	mv -f "$BATS_TEST_TMPDIR/other" "/dev/shm/rl.$segment"
+	status=0
+	wait "$pid" || status=$?
+	pid=
+	exits 2
+	has_logged "segment '$segment' was removed: ending"
+}
+
+@test "rld: no room in /dev/shm is said, and nothing is left" {
+	unshare --mount true 2>/dev/null || skip 'no mount namespaces here'
+	configure '"keys": 100000'
+	# shellcheck disable=SC2016 # the inner shell's
+	run --separate-stderr unshare --mount sh -c '
+		mount -t tmpfs -o size=1m,mode=1777 tmpfs /dev/shm || exit 99
+		"$@"; status=$?
+		ls /dev/shm
+		exit "$status"' - timeout 20 "$RLD" --config "$config"
+	exits 1
+	[ -z "$output" ]
+	complains "<3>segment '$segment' needs "
+	complains 'has 1048576 free; nothing was created'
+	complains 'remount,size='
+}
+
+@test "metrics: over a unix socket, for its owner and group" {
+	start --metrics-listen "unix:$socket"
+	fill login 5 2592000000 0 alice=9
+	has_logged "metrics at unix:$socket"
+	[ "$(stat -c %a "$socket")" = 660 ]
+	metrics >"$BATS_TEST_TMPDIR/text"
+	promtool check metrics <"$BATS_TEST_TMPDIR/text"
+	metric_is "rl_allowed_total{segment=\"$segment\",rule=\"login\"} 5"
+	metric_is "rl_denied_total{segment=\"$segment\",rule=\"login\"} 4"
+	eventually metric_is "rl_slots_taken{segment=\"$segment\"} 1"
+	eventually metric_is "rl_sweeper_present{segment=\"$segment\"} 1"
+	metrics | grep -qE '^rl_sweeper_heartbeat_age_seconds\{.*\} [0-9]+\.[0-9]{9}$'
+	! grep -F alice "$BATS_TEST_TMPDIR/text"
+	run curl --silent --include --unix-socket "$socket" http://rld/
+	grep -qF '404 Not Found' <<<"$output"
+	run curl --silent --include --unix-socket "$socket" --data x http://rld/metrics
+	grep -qF '405 Method Not Allowed' <<<"$output"
+	run curl --silent --head --unix-socket "$socket" http://rld/metrics
+	grep -qF '200 OK' <<<"$output"
+	stop TERM
+	[ ! -e "$socket" ]
+}
+
+@test "metrics: every counter of the library is there, with its sentence" {
+	start --metrics-listen "unix:$socket"
+	metrics >"$BATS_TEST_TMPDIR/text"
+	count=0
+	while IFS='"' read -r name _ _ text _; do
+		name=${name#RL_COUNTER(}
+		grep -qxF "# HELP rl_${name%%,*}_total $text" "$BATS_TEST_TMPDIR/text"
+		grep -qF "rl_${name%%,*}_total{segment=\"$segment\",rule=\"login\"} 0" "$BATS_TEST_TMPDIR/text"
+		count=$((count + 1))
+	done < <(grep '^RL_COUNTER(' "$top/include/rl_counters.def")
+	[ "$count" -gt 10 ]
+}
+
+@test "metrics: over loopback, and nowhere else" {
+	for address in '127.0.0.1' '[::1]'; do
+		[ "$address" = 127.0.0.1 ] || grep -qs '^0*1 ' /proc/net/if_inet6 || continue
+		start --metrics-listen "$address:0"
+		url=$(sed -n 's/.*metrics at //p' "$log")
+		[[ $url == "http://$address:"*/metrics ]]
+		curl --silent --fail --globoff --max-time 5 "$url" | grep -q "^rl_build_info{segment=\"$segment\""
+		stop TERM
+		exits 0
+	done
+	for address in 0.0.0.0:9 192.0.2.1:9 '[::]:9' '[::1' :9 127.0.0.1 127.0.0.1:65536 \
+		127.0.0.1:x 127.0.0.1:-1 localhost:9 unix: ''; do
+		rld --metrics-listen "$address"
+		exits 2
+		complains "<3>--metrics-listen $address: "
+	done
+}
+
+@test "metrics: a socket that nobody listens to is replaced, nothing else is" {
+	start --metrics-listen "unix:$socket"
+	stop KILL
+	[ -S "$socket" ]
+	start --metrics-listen "unix:$socket"
+	eventually metrics
+	cp "$config" "$config.other"
+	sed -i "s/\"$segment\"/\"$segment-other\"/" "$config.other"
+	run --separate-stderr timeout 20 "$RLD" --config "$config.other" --metrics-listen "unix:$socket"
+	rm -f "/dev/shm/rl.$segment-other"
+	exits 2
+	complains 'Address already in use'
+	metrics >/dev/null
+	stop TERM
+	echo precious >"$socket"
+	rld --metrics-listen "unix:$socket"
+	exits 2
+	complains 'Address already in use'
+	[ "$(cat "$socket")" = precious ]
+}
+
+@test "metrics: a client that says nothing delays nobody" {
+	start --metrics-listen "unix:$socket"
+	for _ in 1 2 3; do
+		curl --silent --unix-socket "$socket" --max-time 20 --no-buffer -T- http://rld/metrics \
+			< <(sleep 20 3>&-) >/dev/null 3>&- &
+		disown
+	done
+	metrics >/dev/null
+	stop TERM
+	exits 0
+}
+
+@test "metrics: a file that is whole at any time, and goes when rld does" {
+	file=$BATS_TEST_TMPDIR/rl.prom
+	(umask 077 && start --metrics-textfile "$file" && echo "$pid" >"$BATS_TEST_TMPDIR/pid")
+	pid=$(cat "$BATS_TEST_TMPDIR/pid")
+	eventually test -e "$file"
+	promtool check metrics <"$file"
+	[ "$(stat -c %a "$file")" = 644 ]
+	for _ in $(seq 30); do
+		kill -HUP "$pid"
+		file_is_whole "$file"
+	done
+	eventually grep -qE '^rl_config_loads_total.* ([2-9]|[1-3][0-9])$' "$file"
+	[ ! -e "$file.tmp" ]
+	kill -TERM "$pid"
+	eventually test ! -e "$file"
+}
+
+@test "metrics: a file that cannot be written is told, and stops nothing" {
+	start --metrics-textfile "$BATS_TEST_TMPDIR/none/rl.prom"
+	eventually has_logged "$BATS_TEST_TMPDIR/none/rl.prom: No such file or directory"
+	stop TERM
+	exits 0
+}
+
+@test "rld: keys that are evicted are told of" {
+	configure '"keys": 1'
+	start
+	keys=()
+	for i in $(seq 200); do
+		keys+=("key$i=1")
+	done
+	fill login 5 2592000000 0 "${keys[@]}"
+	eventually has_logged 'live keys lost their count to make room for others'
+	eventually has_logged 'some keys will find none'
+	[ "$(grep -c 'lost their count' "$log")" -eq 1 ]
+}
+
+@test "rld: lines for the journal have a priority each, and no control bytes" {
+	start
+	stop TERM
+	! grep -vE '^<[0-7]>' "$log"
+	rld --config "$(printf 'a\nb\033c')"
+	exits 1
+	[ "$(grep -cvE '^<[0-7]>' <<<"$stderr")" -eq 0 ]
+	! grep -q $'\033' <<<"$stderr"
+}
+
+@test "dashboard: names only metrics that there are" {
+	start --metrics-listen "unix:$socket"
+	metrics | sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' | sort -u >"$BATS_TEST_TMPDIR/there"
+	jq -r '.. | .expr? // empty, (.query? | strings)' "$top/rld/dashboard.json" |
+		grep -oE '\brl_[a-z_]+' | sort -u >"$BATS_TEST_TMPDIR/named"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/named")" -ge 10 ]
+	missing=$(comm -23 "$BATS_TEST_TMPDIR/named" "$BATS_TEST_TMPDIR/there")
+	[ -z "$missing" ] || fail_with "not there: $missing"
+}
+
+@test "units: those for one segment and for several say the same" {
+	sed -e 's/ of %i$//; s/%i\.json/rl.json/; s/rld-%i/rld/' "$top/systemd/rld@.service" |
+		diff "$top/systemd/rld.service" -
+	systemd-analyze security --offline=true --threshold=10 --no-pager "$top/systemd/rld.service"
+	systemd-analyze security --offline=true --threshold=10 --no-pager "$top/systemd/rld@.service"
+}
