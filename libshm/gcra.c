@@ -53,11 +53,13 @@ rl_gcra_book_tokens(struct rl_gcra *g, uint64_t patience_ns)
 	g->bound += bounded_patience(patience_ns);
 }
 
-/* The queue ahead of it, but for those that need not wait, is what it waits for. */
+/* It waits for the queue ahead of it, but for those that need not wait, and for room. */
 void
 rl_gcra_book_queue(struct rl_gcra *g, uint64_t patience_ns, uint32_t undelayed, uint32_t cost)
 {
-	g->bound = bounded_patience(patience_ns) + g->interval * undelayed + g->interval * cost;
+	rl_wide at_once = g->interval * ((uint64_t)undelayed + cost);
+
+	g->bound = bounded_patience(patience_ns) + (at_once < g->bound ? at_once : g->bound);
 }
 
 rl_wide

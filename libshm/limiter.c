@@ -179,9 +179,12 @@ static uint64_t
 delay_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
          rl_wide before, rl_wide after, uint64_t now_ns)
 {
-	if (l->algorithm == RL_LEAKY_BUCKET)
-		return rl_gcra_delay(g, before, now_ns, q->undelayed);
-	return q->is_booking ? rl_gcra_wait(g, after, now_ns) : 0;
+	uint64_t wait = q->is_booking ? rl_gcra_wait(g, after, now_ns) : 0;
+	uint64_t queue = l->algorithm == RL_LEAKY_BUCKET
+	                         ? rl_gcra_delay(g, before, now_ns, q->undelayed)
+	                         : 0;
+
+	return queue > wait ? queue : wait;
 }
 
 static void

@@ -99,6 +99,53 @@ test_the_queue_ahead(void **state)
 	rl_close(rl);
 }
 
+/* A queue of which some need not wait: who would not wait at all books what a check allows. */
+static void
+test_a_booking_without_a_wait(void **state)
+{
+	struct rl *rl = test_private(10);
+	int rule = rl_define(rl, &(struct rl_rule){.name = "b",
+	                                           .limit = {.algorithm = RL_LEAKY_BUCKET,
+	                                                     .capacity = 10,
+	                                                     .window_ns = RL_SECOND,
+	                                                     .burst = 10,
+	                                                     .undelayed = 10}});
+	struct rl_result r;
+
+	(void)state;
+	assert_int_equal(reserve(rl, rule, 10, 0, T0, &r), RL_ALLOWED);
+	assert_true(r.delay_ns == 0);
+	assert_int_equal(reserve(rl, rule, 11, 0, T0, &r), RL_DENIED);
+	assert_true(r.retry_after_ns == RL_SECOND);
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 11, T0, &r), RL_DENIED);
+	/* it goes when a check would have let it go */
+	assert_int_equal(reserve(rl, rule, 5, RL_SECOND, T0, &r), RL_ALLOWED);
+	assert_true(r.delay_ns == 400 * RL_MILLISECOND);
+	rl_close(rl);
+}
+
+/* However slow a tier makes a long queue, what is booked stays booked. */
+static void
+test_a_booking_far_ahead(void **state)
+{
+	struct rl *rl = test_private(10);
+	int rule = rl_define(rl, &(struct rl_rule){.name = "b",
+	                                           .limit = {.algorithm = RL_LEAKY_BUCKET,
+	                                                     .capacity = RL_CAPACITY_MAX,
+	                                                     .window_ns = RL_WINDOW_MAX,
+	                                                     .burst = RL_CAPACITY_MAX - 2,
+	                                                     .undelayed = RL_CAPACITY_MAX - 2}});
+	const struct rl_item item = {
+		.rule = rule, .key = "k", .key_len = 1, .cost = 1000, .capacity = 1};
+	struct rl_result r;
+
+	(void)state;
+	assert_int_equal(rl_reserve_at(rl, &item, 0, T0, &r), RL_ALLOWED);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(rl_reserve_at(rl, &item, 0, T0, &r), RL_DENIED);
+	rl_close(rl);
+}
+
 /* Whatever was booked, no more is let through by any time than the rate and the burst allow. */
 static void
 test_bookings_keep_the_rate(void **state)
@@ -289,6 +336,8 @@ main(void)
 		cmocka_unit_test(test_tokens_ahead),
 		cmocka_unit_test(test_a_booking_given_back),
 		cmocka_unit_test(test_the_queue_ahead),
+		cmocka_unit_test(test_a_booking_without_a_wait),
+		cmocka_unit_test(test_a_booking_far_ahead),
 		cmocka_unit_test(test_bookings_keep_the_rate),
 		cmocka_unit_test(test_what_cannot_be_booked),
 		cmocka_unit_test(test_booking_two_buckets),
