@@ -41,6 +41,9 @@ look_at(struct rl *rl, uint64_t index, uint64_t now_ns, struct place *p)
 		quota = rl_rules_quota(p->limit->row, RL_OWN);
 	p->seen = rl_view_outlook(s, &p->limit->limiter, &quota, p->slot, 1, now_ns, &p->view,
 	                          &p->outlook, NULL);
+	/* What the view shows may have been counted since, the limit being in force again. */
+	if (!p->is_in_force)
+		p->is_in_force = rl_terms_of_limit(s, rl_tag_limit(p->slot.tag), &quota, &which);
 }
 
 static bool
