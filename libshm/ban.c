@@ -69,15 +69,16 @@ steps(const struct rl_segment *s)
 	return s->geometry.ban_slots < STEPS_MAX ? s->geometry.ban_slots : STEPS_MAX;
 }
 
-/* The entry of that hash, or NULL; and what it held. */
+/* The first entry of that hash that stands, or NULL; and what it held. */
 static struct rl_word16 *
-find(const struct rl_segment *s, struct rl_hash hash, struct rl_word16 *held)
+find_standing(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns,
+              struct rl_word16 *held)
 {
 	for (unsigned step = 0; step < steps(s); step++) {
 		struct rl_word16 *at = place(s, hash, step);
 		if (!rl_atomic_load16(at, held) || held->lo == 0)
 			return NULL;
-		if (held->lo == hash.a)
+		if (held->lo == hash.a && stands(held->hi, now_ns))
 			return at;
 	}
 	return NULL;
@@ -89,7 +90,7 @@ rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_form *fo
 {
 	struct rl_word16 held;
 
-	if (!find(s, rl_form_hash(s, scope, form), &held) || !stands(held.hi, now_ns))
+	if (!find_standing(s, rl_form_hash(s, scope, form), now_ns, &held))
 		return false;
 	*ban = unpack(held.hi);
 	return true;
@@ -131,18 +132,19 @@ rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_
 static struct rl_word16 *
 place_for(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns, struct rl_word16 *held)
 {
-	struct rl_word16 *over = NULL, *at = find(s, hash, held), word;
+	struct rl_word16 *over = NULL, word = {.lo = hash.a};
 
-	if (at)
-		return at;
-	for (unsigned step = 0; step < steps(s); step++) {
-		at = place(s, hash, step);
+	for (unsigned step = 0; step < steps(s) && word.lo != 0; step++) {
+		struct rl_word16 *at = place(s, hash, step);
 		if (!rl_atomic_load16(at, &word))
 			continue;
-		if (word.lo == 0 || !stands(word.hi, now_ns)) {
+		if (word.lo == hash.a) {
+			*held = word;
+			return at;
+		}
+		if (!over && (word.lo == 0 || !stands(word.hi, now_ns))) {
 			*held = word;
 			over = at;
-			break;
 		}
 	}
 	return over;
@@ -172,20 +174,27 @@ announce(const struct rl_segment *s, int rule, const struct rl_form *form)
 }
 
 /*
- * Two that set the same pattern at once may, where a time ran out in between, leave it in two
- * places. The first is what lookups see; lift the others, so that none outlives an rl_unban().
+ * Two that set the same pattern at once may, where a place was freed in between, leave it in two
+ * places. The first that stands is what lookups see; lift the others, so that none outlives it.
+ * Not our own, if it is not the first: who stopped before this may find another's there by now.
  */
 static void
-lift_doubles(const struct rl_segment *s, struct rl_hash hash, const struct rl_word16 *kept)
+lift_doubles(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns)
 {
-	struct rl_word16 word;
+	struct rl_word16 word, again, held, *first = NULL;
 
 	for (unsigned step = 0; step < steps(s); step++) {
 		struct rl_word16 *at = place(s, hash, step);
 		if (!rl_atomic_load16(at, &word) || word.lo == 0)
 			return;
-		if (at != kept && word.lo == hash.a && word.hi >> UNTIL_SHIFT != 0)
+		if (word.lo != hash.a || !stands(word.hi, now_ns))
+			continue;
+		if (!first) {
+			first = at;
+			held = word;
+		} else if (rl_atomic_load16(first, &again) && rl_word16_equal(again, held)) {
 			rl_atomic_cas16(at, word, (struct rl_word16){.lo = hash.a});
+		}
 	}
 }
 
@@ -202,7 +211,7 @@ put(const struct rl_segment *s, struct rl_hash hash, const struct rl_ban *ban,
 		if (rl_atomic_cas16(at, held, next)) {
 			struct rl_slot slot = {.index = index_of(s, at), .tag = hash.a};
 			rl_record_write(s, slot, pattern->key, pattern->key_len);
-			lift_doubles(s, hash, at);
+			lift_doubles(s, hash, now_ns);
 			return 0;
 		}
 		rl_atomic_pause();
@@ -251,11 +260,26 @@ rl_allow(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t unt
 	return set(rl, rule, pattern, until_ns, true);
 }
 
+/* Lift an entry of that hash: 1 if it stood. */
+static int
+lift(const struct rl_segment *s, struct rl_word16 *at, struct rl_hash hash)
+{
+	struct rl_word16 held;
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		if (!rl_atomic_load16(at, &held) || held.lo != hash.a ||
+		    held.hi >> UNTIL_SHIFT == 0)
+			return 0;
+		if (rl_atomic_cas16(at, held, (struct rl_word16){.lo = hash.a}))
+			return stands(held.hi, rl_segment_now(s));
+	}
+	return 0;
+}
+
 int
 rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
 {
 	const struct rl_segment *s = &rl->segment;
-	struct rl_word16 held, *at;
 	struct rl_hash hash;
 	struct rl_form form;
 	int error = check(rl, rule, pattern, &form), did = 0;
@@ -263,14 +287,8 @@ rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
 	if (error < 0)
 		return error;
 	hash = rl_form_hash(s, rl_pattern_scope(rule), &form);
-	for (int tries = 0; tries < TRIES; tries++) {
-		at = find(s, hash, &held);
-		if (!at || held.hi >> UNTIL_SHIFT == 0)
-			break;
-		did |= rl_atomic_cas16(at, held, (struct rl_word16){.lo = hash.a}) &&
-		       stands(held.hi, rl_segment_now(s));
-	}
-	lift_doubles(s, hash, NULL);
+	for (unsigned step = 0; step < steps(s); step++)
+		did |= lift(s, place(s, hash, step), hash);
 	return did;
 }
 
