@@ -362,6 +362,18 @@ take_lock(const struct rl *rl, int *fd)
 	return -EBUSY;
 }
 
+/* Not by closing alone: a child that was forked meanwhile has the descriptor, too. */
+static void
+drop_lock(int fd)
+{
+	struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1};
+
+	if (fd < 0)
+		return;
+	fcntl(fd, F_OFD_SETLK, &lock);
+	close(fd);
+}
+
 static int
 configure_locked(struct job *j, unsigned flags, unsigned *effects)
 {
@@ -412,8 +424,7 @@ rl_configure(struct rl *rl, const struct rl_config_rule *rules, size_t count, un
 	if (error < 0)
 		return error;
 	error = configure_locked(&j, flags, effects);
-	if (fd >= 0)
-		close(fd);
+	drop_lock(fd);
 	return error;
 }
 
