@@ -93,7 +93,7 @@ rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info)
 
 	if (!rl_handle_has(rl, id))
 		return 0;
-	half = rl_rules_in_force(s, id, rl_atomic_load(&s->header->generation), &refs);
+	half = rl_rules_now(s, id, &refs);
 	*info = (struct rl_rule_info){.source = source_of(half)};
 	for (unsigned i = 0; i < refs.count; i++) {
 		const struct rl_compiled *limit = rl_handle_limit(rl, refs.limit[i]);

@@ -140,9 +140,7 @@ rl_find(struct rl *rl, const char *name)
 
 	if (id < 0)
 		return id;
-	return rl_rules_in_force(s, id, rl_atomic_load(&s->header->generation), &refs) == RL_HALVES
-	               ? -ENOENT
-	               : id;
+	return rl_rules_now(s, id, &refs) == RL_HALVES ? -ENOENT : id;
 }
 
 uint64_t

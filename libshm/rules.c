@@ -6,6 +6,8 @@
 
 #define NAME_DOMAIN (UINT64_C(1) << 40) /* above any limit's id: see rl_request_places() */
 
+#define TRIES 1000 /* to read what is being configured */
+
 /* identity.lo of a limit row */
 #define USED UINT64_C(1)
 #define RULE_SHIFT 1
@@ -230,9 +232,10 @@ unpack_refs(const struct rl_segment *s, struct rl_word16 word, struct rl_refs *r
 void
 rl_rules_refs(const struct rl_segment *s, int rule, enum rl_half half, struct rl_refs *refs)
 {
-	const struct rl_word16 *word = &s->rows[rule].limits[half];
-	struct rl_word16 seen = {.lo = rl_atomic_load(&word->lo), .hi = rl_atomic_load(&word->hi)};
+	struct rl_word16 seen;
 
+	/* Half of an old list and half of a new one may lack a limit that both have. */
+	rl_atomic_load16(&s->rows[rule].limits[half], &seen);
 	unpack_refs(s, seen, refs);
 }
 
@@ -246,6 +249,22 @@ rl_rules_in_force(const struct rl_segment *s, int rule, uint64_t g, struct rl_re
 		return half;
 	rl_rules_refs(s, rule, RL_OWN, refs);
 	return refs->count > 0 ? RL_OWN : RL_HALVES;
+}
+
+enum rl_half
+rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs)
+{
+	enum rl_half half;
+	uint64_t g, again = rl_atomic_load(&s->header->generation);
+	int tries = 0;
+
+	do {
+		g = again;
+		half = rl_rules_in_force(s, rule, g, refs);
+		rl_atomic_fence(); /* as in rl_terms_load() */
+		again = rl_atomic_load(&s->header->generation);
+	} while (again != g && ++tries < TRIES);
+	return half;
 }
 
 /* A line that every decision reads is written only if that changes it. */

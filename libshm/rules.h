@@ -73,6 +73,9 @@ struct rl_word16 rl_refs_pack(const struct rl_refs *refs);
 enum rl_half rl_rules_in_force(const struct rl_segment *s, int rule, uint64_t g,
                                struct rl_refs *refs);
 
+/* The same for the generation that is in force now. */
+enum rl_half rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs);
+
 /* How much a limit admits, in a half. */
 static inline struct rl_quota
 rl_rules_quota(const struct rl_limit_row *row, enum rl_half half)
