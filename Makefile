@@ -41,7 +41,7 @@ RLCTL_SRC := $(wildcard rlctl/*.c)
 RLD_SRC   := $(wildcard rld/*.c)
 CONF_SRC  := $(wildcard config/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
-SCHEDULES := race/test_schedules
+SCHEDULES := race/test_schedules race/test_intruders
 RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/race/test_*.c)))
 SUPPORT   := $(wildcard tests/support/*.c)
 SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] rld/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
@@ -158,7 +158,7 @@ demo: build/prefork build/rlctl
 TESTS := $(UNIT) $(RACE)
 CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
            $(TESTS:%=build/v/clang/tests/%) $(TESTS:%=build/v/asan/tests/%) \
-           build/v/hook/tests/$(SCHEDULES) build/v/tsan/tests/race/test_threads
+           $(SCHEDULES:%=build/v/hook/tests/%) build/v/tsan/tests/race/test_threads
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \

@@ -28,7 +28,7 @@ verdict() {
 # survives FILE TEST: build the mutant in $work/FILE and run TEST on it.
 survives() {
 	local object=$work/${1%.c}.o variant=build flags=
-	if [[ $2 == race/test_schedules ]]; then
+	if [[ $2 == race/test_schedules || $2 == race/test_intruders ]]; then
 		variant=build/v/hook
 		flags='-DRL_ATOMIC_C11 -DRL_ATOMIC_HOOK'
 	fi

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One call, and another that runs whole in the middle of it: before the first, the second, each
+ * access to a shared word of the first. What must hold afterwards must hold wherever it came.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "testing.h"
+
+#define T0 (UINT64_C(1700000000) * RL_SECOND)
+
+void rl_atomic_hook(void);
+
+typedef void call_fn(struct rl *rl, int rule);
+
+static call_fn *intruder;
+static struct rl *of;
+static int rule_of;
+static int wait_for; /* accesses until the intruder comes; 0: it does not */
+
+void
+rl_atomic_hook(void)
+{
+	if (wait_for > 0 && --wait_for == 0)
+		intruder(of, rule_of);
+}
+
+/* Run `first`, with `second` before its n-th access. False if it has not as many. */
+static bool
+intrude(struct rl *rl, int rule, call_fn *first, call_fn *second, int n)
+{
+	bool has_come;
+
+	of = rl;
+	rule_of = rule;
+	intruder = second;
+	wait_for = n;
+	first(rl, rule);
+	has_come = wait_for == 0;
+	wait_for = 0;
+	return has_come;
+}
+
+static enum rl_verdict
+check(struct rl *rl, int rule)
+{
+	return rl_check_at(rl, rule, "k", 1, 1, T0, NULL);
+}
+
+/* A limit that comes into force again while its keys are being swept away. */
+
+static void
+define_short(struct rl *rl, int rule)
+{
+	const struct rl_rule r = {.name = "r", .limit = {.capacity = 5, .window_ns = RL_SECOND}};
+
+	(void)rule;
+	assert_int_equal(rl_define(rl, &r), 0);
+}
+
+static void
+define_long(struct rl *rl, int rule)
+{
+	const struct rl_rule r = {.name = "r",
+	                          .limit = {.capacity = 5, .window_ns = 60 * RL_SECOND}};
+
+	(void)rule;
+	assert_int_equal(rl_define(rl, &r), 0);
+}
+
+static void
+define_and_use_up(struct rl *rl, int rule)
+{
+	define_long(rl, rule);
+	while (check(rl, rule) == RL_ALLOWED)
+		;
+}
+
+static void
+sweep(struct rl *rl, int rule)
+{
+	(void)rule;
+	assert_true(rl_sweep_at(rl, T0) >= 0);
+}
+
+static void
+test_in_force_again_while_swept(void **state)
+{
+	bool goes_on = true;
+
+	(void)state;
+	for (int n = 1; goes_on; n++) {
+		struct rl *rl = test_private(10);
+		define_long(rl, 0);
+		assert_int_equal(check(rl, 0), RL_ALLOWED);
+		define_short(rl, 0);
+		goes_on = intrude(rl, 0, sweep, define_and_use_up, n);
+		if (goes_on)
+			assert_int_equal(check(rl, 0), RL_DENIED);
+		rl_close(rl);
+	}
+}
+
+/* The same limits in another order: none of them is ever out of force. */
+
+static void
+define_in_order(struct rl *rl, const unsigned order[5])
+{
+	struct rl_limit l[5];
+
+	for (unsigned i = 0; i < 5; i++)
+		l[i] = (struct rl_limit){.capacity = order[i] == 4 ? 1 : 1000,
+		                         .window_ns = (1 + order[i]) * RL_SECOND};
+	assert_int_equal(rl_define(rl, &(struct rl_rule){.name = "r",
+	                                                 .limit = l[0],
+	                                                 .more = l + 1,
+	                                                 .more_count = 4}),
+	                 0);
+}
+
+static void
+define_tight_last(struct rl *rl, int rule)
+{
+	(void)rule;
+	define_in_order(rl, (const unsigned[]){0, 1, 2, 3, 4});
+}
+
+static void
+define_tight_first(struct rl *rl, int rule)
+{
+	(void)rule;
+	define_in_order(rl, (const unsigned[]){4, 0, 1, 2, 3});
+}
+
+static void
+is_denied(struct rl *rl, int rule)
+{
+	assert_int_equal(check(rl, rule), RL_DENIED);
+}
+
+static void
+test_limits_in_another_order(void **state)
+{
+	bool goes_on = true;
+
+	(void)state;
+	for (int n = 1; goes_on; n++) {
+		struct rl *rl = test_private(20);
+		define_tight_last(rl, 0);
+		assert_int_equal(check(rl, 0), RL_ALLOWED);
+		goes_on = intrude(rl, 0, is_denied, define_tight_first, n);
+		rl_close(rl);
+	}
+}
+
+/* Bans: two places in all, so that patterns meet. */
+
+static struct rl_pattern
+key(const char *text)
+{
+	return (struct rl_pattern){.match = RL_MATCH_KEY, .key = text, .key_len = strlen(text)};
+}
+
+static char banned[8]; /* changes its places from round to round */
+
+static void
+ban_it(struct rl *rl, int rule)
+{
+	struct rl_pattern p = key(banned);
+
+	assert_int_equal(rl_ban(rl, rule, &p, RL_NEVER_NS), 0);
+}
+
+/* Another's ban is lifted, and its place is free for the same one. */
+static void
+make_room_and_ban_it(struct rl *rl, int rule)
+{
+	struct rl_pattern other = key("other");
+
+	rl_unban(rl, rule, &other);
+	ban_it(rl, rule);
+}
+
+/* The ban is lifted, another takes its place, and it is set again. */
+static void
+lift_and_ban_it(struct rl *rl, int rule)
+{
+	struct rl_pattern p = key(banned), other = key("other");
+
+	rl_unban(rl, rule, &p);
+	rl_ban(rl, rule, &other, RL_NEVER_NS);
+	rl_ban(rl, rule, &p, RL_NEVER_NS);
+}
+
+static void
+ban_against(call_fn *second, bool has_other)
+{
+	struct rl_pattern other = key("other");
+
+	for (int round = 0; round < 16; round++) {
+		bool goes_on = true;
+
+		snprintf(banned, sizeof banned, "k%d", round);
+		for (int n = 1; goes_on; n++) {
+			struct rl *rl;
+			assert_int_equal(
+				rl_open_private(&(struct rl_options){.keys = 10, .bans = 1}, &rl),
+				0);
+			define_long(rl, 0);
+			if (has_other)
+				assert_int_equal(rl_ban(rl, 0, &other, RL_NEVER_NS), 0);
+			goes_on = intrude(rl, 0, ban_it, second, n);
+			assert_int_equal(rl_check(rl, 0, banned, strlen(banned), 1, NULL),
+			                 RL_DENIED);
+			struct rl_pattern p = key(banned);
+			assert_int_equal(rl_unban(rl, 0, &p), 1);
+			assert_int_equal(rl_check(rl, 0, banned, strlen(banned), 1, NULL),
+			                 RL_ALLOWED);
+			rl_close(rl);
+		}
+	}
+}
+
+static void
+test_one_ban_by_two(void **state)
+{
+	(void)state;
+	ban_against(make_room_and_ban_it, true);
+	ban_against(lift_and_ban_it, false);
+}
+
+/* A rule that each of three configurations has. */
+
+static void
+configure(struct rl *rl, uint32_t capacity)
+{
+	const struct rl_config_rule r = {
+		.rule = {.name = "r", .limit = {.capacity = capacity, .window_ns = RL_SECOND}}};
+
+	assert_int_equal(rl_configure(rl, &r, 1, 0, NULL, NULL), 0);
+}
+
+static jmp_buf killed;
+static int lives_for; /* accesses */
+
+static void
+die(struct rl *rl, int rule)
+{
+	(void)rl;
+	(void)rule;
+	longjmp(killed, 1);
+}
+
+/* The second time it is killed in the middle of writing the half that was in force before. */
+static void
+configure_twice(struct rl *rl, int rule)
+{
+	(void)rule;
+	configure(rl, 2);
+	intruder = die;
+	wait_for = lives_for;
+	if (setjmp(killed) == 0)
+		configure(rl, 3);
+	wait_for = 0;
+}
+
+static void
+is_found(struct rl *rl, int rule)
+{
+	struct rl_rule_info info;
+
+	assert_int_equal(rl_find(rl, "r"), rule);
+	assert_int_equal(rl_rule_info(rl, rule, &info), 1);
+	assert_int_equal(info.source, RL_SOURCE_CONFIGURATION);
+}
+
+static void
+test_a_rule_is_there_throughout(void **state)
+{
+	(void)state;
+	for (lives_for = 50; lives_for < 2000; lives_for += 50) {
+		bool goes_on = true;
+		for (int n = 1; goes_on; n++) {
+			struct rl *rl = test_private(10);
+			configure(rl, 1);
+			goes_on = intrude(rl, 0, is_found, configure_twice, n);
+			rl_close(rl);
+		}
+	}
+}
+
+/* A process that is forked while another thread configures lives on. */
+
+static pid_t child;
+
+static void
+fork_a_worker(struct rl *rl, int rule)
+{
+	(void)rl;
+	(void)rule;
+	child = fork();
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+}
+
+static void
+configure_named(struct rl *rl, int rule)
+{
+	(void)rule;
+	configure(rl, 7);
+}
+
+static void
+test_a_fork_holds_no_lock(void **state)
+{
+	struct rl *rl;
+
+	(void)state;
+	assert_int_equal(rl_open(test_segment_name(), NULL, &rl), 0);
+	assert_true(intrude(rl, 0, configure_named, fork_a_worker, 20));
+	const struct rl_config_rule r = {
+		.rule = {.name = "r", .limit = {.capacity = 8, .window_ns = RL_SECOND}}};
+	int error = rl_configure(rl, &r, 1, 0, NULL, NULL);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	rl_close(rl);
+	rl_unlink(test_segment_name());
+	assert_int_equal(error, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_in_force_again_while_swept),
+		cmocka_unit_test(test_limits_in_another_order),
+		cmocka_unit_test(test_one_ban_by_two),
+		cmocka_unit_test(test_a_rule_is_there_throughout),
+		cmocka_unit_test(test_a_fork_holds_no_lock),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
