@@ -386,7 +386,7 @@ enum rl_verdict rl_reserve_at(struct rl *rl, const struct rl_item *item, uint64_
 /*
  * Give back what the check that filled `result` charged. It counts only while the
  * sub-bucket it was charged to is the key's current one (sliding_log: while it is the
- * newest time; buckets: until it would have come back anyway); later it is ignored, which
+ * newest time; buckets: as much as has not come back anyway); later it is ignored, which
  * errs on the safe side. Of several limits, each gives back for itself. The charges are taken
  * out of `result`, so that a second call does nothing; a copy of it is another charge.
  * 1 given back, 0 ignored, -EROFS.

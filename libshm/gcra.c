@@ -136,8 +136,13 @@ bool
 rl_gcra_give(const struct rl_gcra *g, rl_wide tat, uint64_t charged_tat_ns, uint64_t now_ns,
              uint32_t cost, rl_wide *next)
 {
-	rl_wide back = g->interval * cost;
+	rl_wide back = g->interval * cost, lacks;
 
+	if (now_ns >= charged_tat_ns)
+		return false;
+	lacks = widen(charged_tat_ns + 1 - now_ns); /* the whole nanosecond is rounded down */
+	if (back > lacks)
+		back = lacks;
 	*next = tat - back;
-	return now_ns < charged_tat_ns && tat >= back;
+	return tat >= back;
 }

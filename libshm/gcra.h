@@ -78,7 +78,10 @@ uint64_t rl_gcra_retry_at(const struct rl_gcra *g, rl_wide tat, uint32_t cost);
 /* The first nanosecond at which the bucket is full. */
 uint64_t rl_gcra_full_at(rl_wide tat);
 
-/* tat with `cost` given back, or false if they would have come back by now_ns anyway. */
+/*
+ * tat with as much of `cost` given back as has not come back by now_ns anyway, or false if that
+ * is nothing. What has come back may be spent again already: twice given, it would be too much.
+ */
 bool rl_gcra_give(const struct rl_gcra *g, rl_wide tat, uint64_t charged_tat_ns, uint64_t now_ns,
                   uint32_t cost, rl_wide *next);
 

@@ -291,6 +291,13 @@ test_refund_of_tokens(void **state)
 	assert_int_equal(check(rl, rule, 10, T0 + 4 * RL_SECOND, &r), RL_ALLOWED);
 	assert_int_equal(rl_refund_at(rl, &late, T0 + 4 * RL_SECOND), 0);
 	assert_int_equal(check(rl, rule, 1, T0 + 4 * RL_SECOND, NULL), RL_DENIED);
+	/* nor is the part of them that has */
+	rl_reset(rl, rule, "k", 1);
+	assert_int_equal(check(rl, rule, 4, T0, &late), RL_ALLOWED);
+	assert_int_equal(check(rl, rule, 9, T0 + 3 * RL_SECOND, &r), RL_ALLOWED);
+	assert_int_equal(rl_refund_at(rl, &late, T0 + 3 * RL_SECOND), 1);
+	assert_int_equal(check(rl, rule, 2, T0 + 3 * RL_SECOND, NULL), RL_DENIED);
+	assert_int_equal(check(rl, rule, 1, T0 + 3 * RL_SECOND, NULL), RL_ALLOWED);
 	rl_close(rl);
 }
 
