@@ -62,3 +62,23 @@ rl_kept_requests(struct rl *rl, int rule, const void *key, size_t key_len,
 		rl_request_fill(rl, &item, &t, i, 0, &requests[i]);
 	return (int)t.count;
 }
+
+bool
+rl_kept_quota(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
+              struct rl_quota *quota)
+{
+	struct rl_request of_key[RL_LIMITS_MAX];
+	uint64_t flags = rl_atomic_load(&rl->segment.rows[limit->rule].flags);
+	int limits;
+
+	if (!(flags & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1)) || kept->kept < kept->key_len)
+		return false;
+	limits = rl_kept_requests(rl, limit->rule, kept->bytes, kept->key_len, of_key);
+	for (int i = 0; i < limits; i++) {
+		if (of_key[i].limit == limit) {
+			*quota = of_key[i].quota;
+			return true;
+		}
+	}
+	return false;
+}

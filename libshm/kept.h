@@ -5,6 +5,7 @@
 /* A key's counters, whatever bans and overrides say of it: to show, forget or restore them. */
 
 #include "decision.h"
+#include "record.h"
 
 /*
  * One request for each limit of the rule that counts the key; under a rule with prefixes, the key
@@ -13,5 +14,9 @@
  */
 int rl_kept_requests(struct rl *rl, int rule, const void *key, size_t key_len,
                      struct rl_request requests[static RL_LIMITS_MAX]);
+
+/* What a limit admits the key of that name, where its rule has overrides; else false. */
+bool rl_kept_quota(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
+                   struct rl_quota *quota);
 
 #endif

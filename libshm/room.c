@@ -7,6 +7,7 @@
  */
 #include "room.h"
 
+#include "kept.h"
 #include "stats.h"
 #include "terms.h"
 #include "view.h"
@@ -119,6 +120,20 @@ used_share(const struct place *p)
 	return ((uint64_t)(o->limit - o->remaining) << 32) / o->limit;
 }
 
+/* The same with what an override gives the key; without a name, its limit is its rule's. */
+static void
+look_by_override(struct rl *rl, uint64_t now_ns, struct place *p)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_quota quota;
+	struct rl_kept kept;
+
+	if (has_count(p) && rl_record_read(s, p->slot, &kept) &&
+	    rl_kept_quota(rl, &kept, p->limit, &quota))
+		p->seen = rl_view_outlook(s, &p->limit->limiter, &quota, p->slot, 1, now_ns,
+		                          &p->view, &p->outlook, NULL);
+}
+
 /* True if there was one to evict, even if its process was quicker: then look again. */
 static bool
 evict_least_used(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
@@ -128,6 +143,7 @@ evict_least_used(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
 
 	for (unsigned i = 0; i < RL_PLACES; i++) {
 		look_at(rl, rl_table_place(places, i), now_ns, &p);
+		look_by_override(rl, now_ns, &p);
 		uint64_t share = used_share(&p);
 		if (share < least_share) {
 			least_share = share;

@@ -21,22 +21,6 @@ fill_buckets(const struct rl_window *w, const struct rl_history *h, struct rl_en
 		e->bucket_end_ns = UINT64_MAX;
 }
 
-/* What the limit admits that key: the key's override, where its rule has any and it is known. */
-static void
-find_quota(struct rl *rl, const struct rl_kept *kept, int rule, struct rl_request *rq)
-{
-	struct rl_request of_key[RL_LIMITS_MAX];
-	uint64_t flags = rl_atomic_load(&rl->segment.rows[rule].flags);
-	int limits;
-
-	if (!(flags & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1)) || kept->kept < kept->key_len)
-		return;
-	limits = rl_kept_requests(rl, rule, kept->bytes, kept->key_len, of_key);
-	for (int i = 0; i < limits; i++)
-		if (of_key[i].limit == rq->limit)
-			rq->quota = of_key[i].quota;
-}
-
 /* The slot's limit, what it admits, and whose it is; false if there is no such limit. */
 static bool
 find_limit(struct rl *rl, struct rl_slot slot, struct rl_request *rq, struct rl_entry *e)
@@ -94,7 +78,7 @@ show(struct rl *rl, struct rl_slot slot, uint64_t now_ns, visit_fn *visit, void 
 		e.key_len = kept.key_len;
 		e.denied = kept.denied;
 		if (e.rule >= 0)
-			find_quota(rl, &kept, e.rule, &rq);
+			rl_kept_quota(rl, &kept, rq.limit, &rq.quota);
 	}
 	if (rl_view_outlook(s, &rq.limit->limiter, &rq.quota, slot, rq.cost, rq.now_ns, &v, &o,
 	                    &picture) != RL_SEEN ||

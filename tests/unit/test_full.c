@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A table of two lines: every key shares the same 16 places. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "layout.h"
@@ -212,6 +213,30 @@ test_sweep_after_window_and_buffer(void **state)
 	rl_close(rl);
 }
 
+/* Nor one at the limit that its override sets it, however little that is of the rule's. */
+static void
+test_never_evict_a_key_at_its_override(void **state)
+{
+	const struct rl_override tight = {
+		.pattern = {.match = RL_MATCH_KEY, .key = "tight", .key_len = 5}, .capacity = {2}};
+	const struct rl_config_rule rule = {
+		.rule = {.name = "r", .limit = {.capacity = 100, .window_ns = 60 * RL_SECOND}},
+		.overrides = &tight,
+		.override_count = 1};
+	struct rl *rl = open_tiny(RL_FULL_EVICT); /* 16 places, the same for all keys */
+	char key[16];
+
+	(void)state;
+	assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
+	assert_int_equal(rl_check_at(rl, 0, "tight", 5, 2, T0, NULL), RL_ALLOWED);
+	for (int i = 0; i < 40; i++) {
+		snprintf(key, sizeof key, "k%d", i);
+		assert_int_equal(rl_check_at(rl, 0, key, strlen(key), 50, T0, NULL), RL_ALLOWED);
+		assert_int_equal(rl_check_at(rl, 0, "tight", 5, 1, T0, NULL), RL_DENIED);
+	}
+	rl_close(rl);
+}
+
 int
 main(void)
 {
@@ -222,6 +247,7 @@ main(void)
 		cmocka_unit_test(test_evict_the_least_used),
 		cmocka_unit_test(test_evict_by_share),
 		cmocka_unit_test(test_never_evict_a_key_at_its_limit),
+		cmocka_unit_test(test_never_evict_a_key_at_its_override),
 		cmocka_unit_test(test_flood_of_keys_does_not_reset_a_limited_one),
 		cmocka_unit_test(test_cleans_up_after_itself),
 		cmocka_unit_test(test_sweep_after_window_and_buffer),
