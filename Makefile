@@ -120,7 +120,8 @@ build/prefork: build/o/examples/prefork.o build/librl.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^
 
-build/v/fuzz/fuzz_config: build/v/fuzz/o/tests/fuzz/fuzz_config.o build/v/fuzz/libconfig.a build/v/fuzz/librl.a
+build/v/fuzz/fuzz_config: build/v/fuzz/o/tests/fuzz/fuzz_config.o build/v/fuzz/o/tests/support/same_config.o \
+                          build/v/fuzz/libconfig.a build/v/fuzz/librl.a
 	$(call say,LINK)
 	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -ljansson
 

@@ -24,7 +24,8 @@ struct config {
 
 /*
  * Told one line per problem, without a newline: "FILE:LINE:COL: /rules/login/capacity: expected an
- * integer from 1 to 268435455, got "five"". All of them, not only the first.
+ * integer from 1 to 268435455, got "five"". All of them, not only the first; in a warning,
+ * "warning: " stands before the path. A note is a line of its own: "login: capacity 200, was 100".
  */
 enum config_level {
 	CONFIG_ERROR,
