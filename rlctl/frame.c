@@ -83,6 +83,13 @@ frame_add_text(struct frame *frame, const char *text)
 }
 
 void
+frame_cut(struct frame *frame, size_t rows)
+{
+	while (frame->count > rows)
+		free(frame->lines[--frame->count].text);
+}
+
+void
 frame_print(FILE *out, const struct frame *frame)
 {
 	for (size_t i = 0; i < frame->count; i++)

@@ -36,6 +36,9 @@ void frame_add(struct frame *frame, enum style style, const char *format, ...)
 /* Add each line of a text. */
 void frame_add_text(struct frame *frame, const char *text);
 
+/* Drop lines from the end until no more than so many are left. */
+void frame_cut(struct frame *frame, size_t rows);
+
 void frame_print(FILE *out, const struct frame *frame);
 void frame_free(struct frame *frame);
 

@@ -446,6 +446,7 @@ top_ui_frame(struct top_ui *ui, size_t rows, struct frame *frame)
 		frame_add_text(frame, help_text);
 	else
 		add_keys(ui, body, frame);
+	frame_cut(frame, body);
 	fill_up(frame, body);
 	add_state(ui, frame);
 	return add_prompt(ui, frame);

@@ -28,7 +28,6 @@ elsewhere() {
 
 # The check says this of the host or segment: its level, and a text in what it says.
 finds() {
-	conforms doctor
 	jq -e --arg check "$1" --arg level "$2" --arg what "$3" \
 		'[.checks[] | select(.check == $check and .level == $level and (.what | contains($what)))] | length == 1' \
 		<<<"$output" >/dev/null || fail_with "$1 is not $2: $3"
@@ -37,6 +36,7 @@ finds() {
 @test "doctor: a healthy segment has no findings" {
 	elsewhere 200 'fill login 5 $month_ms 1 alice=1'
 	exits 0
+	conforms doctor
 	finds segment ok 'opens, layout'
 	finds shm ok left
 	for check in access file_size clock fill full rules bans entries; do
@@ -68,6 +68,7 @@ finds() {
 @test "doctor: no segment, and what is none" {
 	elsewhere 200 true
 	exits 1
+	conforms doctor
 	finds segment finding "segment '$segment'"
 	finds fill skipped ''
 	elsewhere 200 'echo junk >/dev/shm/rl.$segment'

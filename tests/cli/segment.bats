@@ -291,21 +291,19 @@ teardown() {
 	# shellcheck disable=SC2046
 	fill login 9 $month_ms 1 $(for i in $(seq 1000); do echo "k$i=$((i * 7 % 9 + 1))"; done)
 	on list --json
-	all=$(values key)
 	conforms list
 	for order in used remaining key; do
 		on list --json --sort $order
 		whole=$(values key)
-		for most in 1 7 999 1000 1001; do
+		for most in 1 7 999 1001; do
 			on list --json --sort $order --limit $most
-			conforms list
 			has total=1000
 			are key "$(cut -d' ' "-f1-$most" <<<"$whole")"
 		done
 	done
 	on list -n 3
 	says_line '3 of 1000 live keys'
-	[ "$(wc -w <<<"$all")" -eq 1000 ]
+	[ "$(wc -w <<<"$whole")" -eq 1000 ]
 	for text in 0 -1 x ''; do
 		on list "--limit=$text"
 		in_trouble "--limit: '$text'"
