@@ -4,7 +4,7 @@
 #   make            build/librl.a, build/librl.so.0, build/rlctl, build/rld
 #   make demo       pre-forked HTTP workers sharing one limit, driven with real requests
 #   make check      build and pass all tests, on every backend and sanitizer
-#   make torture    larger searches of the protocol models, some minutes
+#   make torture    larger searches of the models, a kill after every instruction: an hour
 #   make accuracy   each algorithm beside the exact sliding log, as Markdown tables
 #   make fuzz       hostile configuration files for FUZZ_SECONDS, 300
 #   make bench      what a decision costs, beside the hardware's floor and what else people use
@@ -42,6 +42,7 @@ RLD_SRC   := $(wildcard rld/*.c)
 CONF_SRC  := $(wildcard config/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
 SCHEDULES := race/test_schedules race/test_intruders
+CRASH     := $(patsubst tests/%.c,%,$(wildcard tests/crash/test_*.c))
 RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/race/test_*.c)))
 SUPPORT   := $(wildcard tests/support/*.c)
 SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] rld/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
@@ -159,7 +160,8 @@ demo: build/prefork build/rlctl
 TESTS := $(UNIT) $(RACE)
 CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
            $(TESTS:%=build/v/clang/tests/%) $(TESTS:%=build/v/asan/tests/%) \
-           $(SCHEDULES:%=build/v/hook/tests/%) build/v/tsan/tests/race/test_threads
+           $(SCHEDULES:%=build/v/hook/tests/%) build/v/tsan/tests/race/test_threads \
+           $(CRASH:%=build/tests/%) $(CRASH:%=build/v/hook/tests/%)
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
@@ -187,8 +189,9 @@ check-exports: build/librl.so.0
 	@nm -D --defined-only $< | awk '$$3 !~ /^RL_0/ { sub(/@.*/, "", $$3); print $$3 }' | sort >build/exports
 	@sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/librl.map | sort | diff - build/exports
 
-torture: | build/need
+torture: build/tests/crash/test_instructions | build/need
 	tests/model/run.sh torture
+	RL_CRASH_EVERY=1 build/tests/crash/test_instructions
 
 accuracy: build/tests/accuracy/accuracy
 	@$<
