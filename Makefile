@@ -4,7 +4,8 @@
 #   make            build/librl.a, build/librl.so.0, build/rlctl, build/rld
 #   make demo       pre-forked HTTP workers sharing one limit, driven with real requests
 #   make check      build and pass all tests, on every backend and sanitizer
-#   make torture    larger searches of the models, a kill after every instruction: an hour
+#   make torture    a storm of MINUTES=10, larger searches of the models, a kill after every
+#                   instruction: an hour
 #   make accuracy   each algorithm beside the exact sliding log, as Markdown tables
 #   make fuzz       hostile configuration files for FUZZ_SECONDS, 300
 #   make bench      what a decision costs, beside the hardware's floor and what else people use
@@ -43,6 +44,7 @@ CONF_SRC  := $(wildcard config/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
 SCHEDULES := race/test_schedules race/test_intruders
 CRASH     := $(patsubst tests/%.c,%,$(wildcard tests/crash/test_*.c))
+STORM     := torture/test_storm
 RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/race/test_*.c)))
 SUPPORT   := $(wildcard tests/support/*.c)
 SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] rld/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
@@ -54,7 +56,7 @@ SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] rld/*.[ch] config
 all: build/librl.a build/librl.so.0 build/rlctl build/rld
 
 help:
-	@sed -n '/^#   make/p; /^# demo/,/^$$/p' Makefile | cut -c3-
+	@sed -n '/^#   make/,/^# demo/p; /^# demo/,/^$$/p' Makefile | uniq | cut -c3-
 
 # What a source may include: the library its own, tools and their configuration the public
 # headers alone, tests everything.
@@ -161,7 +163,7 @@ TESTS := $(UNIT) $(RACE)
 CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
            $(TESTS:%=build/v/clang/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            $(SCHEDULES:%=build/v/hook/tests/%) build/v/tsan/tests/race/test_threads \
-           $(CRASH:%=build/tests/%) $(CRASH:%=build/v/hook/tests/%)
+           $(CRASH:%=build/tests/%) $(CRASH:%=build/v/hook/tests/%) build/tests/$(STORM)
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
@@ -189,7 +191,9 @@ check-exports: build/librl.so.0
 	@nm -D --defined-only $< | awk '$$3 !~ /^RL_0/ { sub(/@.*/, "", $$3); print $$3 }' | sort >build/exports
 	@sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/librl.map | sort | diff - build/exports
 
-torture: build/tests/crash/test_instructions | build/need
+MINUTES ?= 10
+torture: build/tests/crash/test_instructions build/tests/$(STORM) | build/need
+	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/tests/$(STORM)
 	tests/model/run.sh torture
 	RL_CRASH_EVERY=1 build/tests/crash/test_instructions
 

@@ -8,6 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
 work=build/mutants
 export RL_TEST_SEGMENT=mutant-$$
+export RL_STORM_SECONDS=4
 trap 'rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT"' EXIT
 cx16=
 [[ $(gcc -dumpmachine) != x86_64* ]] || cx16=-mcx16
