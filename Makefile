@@ -7,7 +7,7 @@
 #   make torture    a storm of MINUTES=10, larger searches of the models, a kill after every
 #                   instruction: an hour
 #   make accuracy   each algorithm beside the exact sliding log, as Markdown tables
-#   make fuzz       hostile configuration files for FUZZ_SECONDS, 300
+#   make fuzz       hostile configurations and damaged segments, for FUZZ_SECONDS=300 each
 #   make bench      what a decision costs, beside the hardware's floor and what else people use
 #   make profile    instructions of a decision, by function
 #   make format     lay out the sources with clang-format
@@ -44,6 +44,7 @@ CONF_SRC  := $(wildcard config/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
 SCHEDULES := race/test_schedules race/test_intruders
 CRASH     := $(patsubst tests/%.c,%,$(wildcard tests/crash/test_*.c))
+SCRIBBLE  := fuzz/test_scribble
 STORM     := torture/test_storm
 RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/race/test_*.c)))
 SUPPORT   := $(wildcard tests/support/*.c)
@@ -133,6 +134,11 @@ build/tests/bench/bench: $(patsubst %.c,build/o/%.o,$(wildcard tests/bench/*.c))
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ -lhiredis -ljansson -lm -lpthread
 
+build/v/fuzz/fuzz_attach: build/v/fuzz/o/tests/fuzz/fuzz_attach.o build/v/fuzz/o/tests/support/exercise.o \
+                          build/v/fuzz/o/tests/support/testing.o build/v/fuzz/librl.a
+	$(call say,LINK)
+	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka
+
 build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(wildcard tests/accuracy/*.c)) build/librl.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -163,16 +169,16 @@ TESTS := $(UNIT) $(RACE)
 CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
            $(TESTS:%=build/v/clang/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            $(SCHEDULES:%=build/v/hook/tests/%) build/v/tsan/tests/race/test_threads \
-           $(CRASH:%=build/tests/%) $(CRASH:%=build/v/hook/tests/%) build/tests/$(STORM)
+           $(CRASH:%=build/tests/%) $(CRASH:%=build/v/hook/tests/%) build/tests/$(STORM) \
+           build/tests/$(SCRIBBLE) build/v/asan/tests/$(SCRIBBLE)
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
-       build/v/asan/rlctl build/v/asan/rld build/prefork build/tests/accuracy/accuracy \
-       build/tests/bench/bench build/v/fuzz/fuzz_config
-	@tests/support/run.sh tests/systemd/run.sh tests/mutants/run.sh \
-		'tests/cli/run.sh build/rlctl' 'tests/cli/run.sh build/v/asan/rlctl' \
-		tests/model/run.sh tests/fuzz/check.sh tests/accuracy/check.sh $(CHECKED) \
-		tests/cli/demo.sh tests/bench/check.sh tests/config/schema.py tests/config/manual.sh
+       build/v/asan/rlctl build/prefork build/tests/accuracy/accuracy build/v/fuzz/fuzz_config \
+       build/v/fuzz/fuzz_attach
+	@tests/support/run.sh $(CHECKED) tests/cli/run.sh tests/cli/demo.sh \
+		tests/mutants/run.sh tests/accuracy/check.sh tests/model/run.sh \
+		tests/config/schema.py tests/config/manual.sh tests/fuzz/check.sh tests/fuzz/attach.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
@@ -201,8 +207,10 @@ accuracy: build/tests/accuracy/accuracy
 	@$<
 
 FUZZ_SECONDS ?= 300
-fuzz: build/v/fuzz/fuzz_config
+fuzz: build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach build/v/asan/rlctl build/v/asan/tests/$(SCRIBBLE)
 	@tests/fuzz/check.sh $(FUZZ_SECONDS)
+	@tests/fuzz/attach.sh $(FUZZ_SECONDS)
+	@RL_FUZZ_CASES=$$(($(FUZZ_SECONDS) * 4000)) build/v/asan/tests/$(SCRIBBLE)
 
 # Tables for people; the same as JSON; and a picture drawn from that.
 bench: build/tests/bench/bench

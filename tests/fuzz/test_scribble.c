@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Damage of every kind to every part of a segment: while it is in use, and to the file before
+ * it is opened, by the library and by rlctl. RL_FUZZ_CASES says how much. Nothing crashes, nothing
+ * hangs (SIGALRM), nothing leaves the segment (unreadable pages, AddressSanitizer), no answer
+ * cannot be, and no byte of a key reaches a terminal as it is.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "exercise.h"
+#include "guarded.h"
+#include "handle.h"
+#include "testing.h"
+
+#define CASES_DEFAULT 5000
+#define RESTORE_EVERY 32 /* cases; else all would soon be noise */
+#define HANG_SECONDS 60
+#define RLCTL "build/v/asan/rlctl"
+
+static uint64_t
+cases(void)
+{
+	const char *given = getenv("RL_FUZZ_CASES");
+
+	return given ? strtoull(given, NULL, 10) : CASES_DEFAULT;
+}
+
+/* The parts of a segment, so that the small ones get their share. */
+struct part {
+	unsigned char *at;
+	size_t bytes;
+};
+
+#define PARTS 9
+
+static void
+parts_of(const struct rl_segment *s, struct part part[static PARTS])
+{
+	unsigned char *end = (unsigned char *)s->header + s->bytes;
+	unsigned char *starts[PARTS + 1] = {
+		(unsigned char *)&s->header->heartbeat_ns,
+		(unsigned char *)s->rows,
+		(unsigned char *)s->limits,
+		(unsigned char *)s->overrides,
+		(unsigned char *)s->bans,
+		(unsigned char *)s->table.tags,
+		(unsigned char *)s->table.states,
+		(unsigned char *)s->rings,
+		s->records,
+		end,
+	};
+
+	/* Beyond what the small areas use there is padding: hit their beginnings mostly. */
+	for (int i = 0; i < PARTS; i++) {
+		size_t bytes = (size_t)(starts[i + 1] - starts[i]);
+		part[i] = (struct part){starts[i], bytes < 2048 ? bytes : 2048};
+	}
+	part[0].bytes = sizeof *s->header - offsetof(struct rl_header, heartbeat_ns);
+}
+
+static void
+scribble_word(struct part p, uint64_t *seed)
+{
+	uint64_t *words = (uint64_t *)(void *)p.at;
+	size_t count = p.bytes / sizeof *words;
+	uint64_t *word = &words[test_below(seed, count)];
+
+	switch (test_below(seed, 7)) {
+	case 0:
+		*word = test_random(seed);
+		break;
+	case 1:
+		*word = 0;
+		break;
+	case 2:
+		*word = UINT64_MAX;
+		break;
+	case 3:
+		*word = words[test_below(seed, count)]; /* well formed, and another's */
+		break;
+	case 4:
+		*word += test_below(seed, 2) ? 1 : UINT64_MAX;
+		break;
+	default:
+		*word ^= UINT64_C(1) << test_below(seed, 64);
+	}
+}
+
+static void
+scribble_range(struct part p, uint64_t *seed)
+{
+	size_t from = test_below(seed, p.bytes), len = 1 + test_below(seed, 128);
+
+	if (len > p.bytes - from)
+		len = p.bytes - from;
+	memset(p.at + from, (int)test_below(seed, 256), len);
+}
+
+static void
+scribble(const struct rl_segment *s, uint64_t *seed)
+{
+	struct part part[PARTS];
+
+	parts_of(s, part);
+	for (uint64_t n = 1 + test_below(seed, 4); n > 0; n--) {
+		if (test_below(seed, 4) == 0)
+			scribble_range(part[test_below(seed, PARTS)], seed);
+		else
+			scribble_word(part[test_below(seed, PARTS)], seed);
+	}
+}
+
+static struct rl *
+open_filled(void)
+{
+	struct rl *rl;
+
+	rl_unlink(test_segment_name());
+	assert_int_equal(rl_open(test_segment_name(), &exercise_options, &rl), 0);
+	exercise_fill(rl);
+	return rl;
+}
+
+static unsigned char *
+copy_of(const struct rl *rl)
+{
+	unsigned char *copy = malloc(rl->segment.bytes);
+
+	assert_non_null(copy);
+	memcpy(copy, rl->segment.header, rl->segment.bytes);
+	return copy;
+}
+
+/* Two that have it open, one of them to read only; and it is damaged between their calls. */
+static void
+test_while_in_use(void **state)
+{
+	struct rl *rl = open_filled(), *reader;
+	unsigned char *whole = copy_of(rl);
+	uint64_t seed;
+
+	(void)state;
+	assert_int_equal(rl_open(test_segment_name(),
+	                         &(struct rl_options){.flags = RL_OPEN_READONLY}, &reader),
+	                 0);
+	for (uint64_t i = 0; i < cases(); i++) {
+		seed = i;
+		alarm(HANG_SECONDS);
+		if (i % RESTORE_EVERY == 0)
+			memcpy(rl->segment.header, whole, rl->segment.bytes);
+		scribble(&rl->segment, &seed);
+		exercise_calls(i % 4 == 0 ? reader : rl, &seed);
+	}
+	alarm(0);
+	free(whole);
+	rl_close(reader);
+	rl_close(rl);
+}
+
+static int
+file_of_segment(void)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof path, "/dev/shm/rl.%s", test_segment_name());
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void
+put(int fd, const void *bytes, size_t len)
+{
+	assert_int_equal(pwrite(fd, bytes, len, 0), len);
+}
+
+/* Open what is there, to write and to read; and if it opens, use it. True if it did. */
+static bool
+try_to_open(uint64_t *seed)
+{
+	static const unsigned flags[] = {RL_OPEN_EXISTING, RL_OPEN_READONLY};
+	bool is_open = false;
+
+	for (int i = 0; i < 2; i++) {
+		struct rl *rl;
+		int error =
+			rl_open(test_segment_name(), &(struct rl_options){.flags = flags[i]}, &rl);
+		if (error < 0) {
+			assert_null(rl);
+			assert_string_not_equal(rl_strerror(error), rl_strerror(-999));
+			continue;
+		}
+		exercise_calls(rl, seed);
+		is_open = true;
+		rl_close(rl);
+	}
+	return is_open;
+}
+
+/* Nothing but the whole length opens. */
+static void
+test_truncated_files(void **state)
+{
+	struct rl *rl = open_filled();
+	size_t bytes = rl->segment.bytes;
+	unsigned char *whole = copy_of(rl);
+	int fd = file_of_segment();
+	uint64_t seed = 1;
+
+	(void)state;
+	rl_close(rl);
+	for (size_t len = 0; len <= bytes + 4096; len += len < 512 || len > bytes ? 1 : 61) {
+		assert_int_equal(ftruncate(fd, 0), 0);
+		put(fd, whole, len < bytes ? len : bytes);
+		assert_int_equal(ftruncate(fd, (off_t)len), 0);
+		assert_int_equal(try_to_open(&seed), len == bytes);
+	}
+	assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+	assert_true(try_to_open(&seed));
+	close(fd);
+	free(whole);
+}
+
+/* A hostile header may have the right checksum. */
+static void
+sign(struct rl_header *h)
+{
+	const struct rl_hash_key key = {.k0 = RL_MAGIC};
+
+	h->checksum = rl_hash_with(key, 0, h, offsetof(struct rl_header, checksum)).a;
+}
+
+static void
+spoil_header(struct rl_header *h, uint64_t *seed)
+{
+	struct part header = {(unsigned char *)h, offsetof(struct rl_header, heartbeat_ns)};
+	struct part geometry = {(unsigned char *)&h->geometry, sizeof h->geometry};
+
+	for (uint64_t n = 1 + test_below(seed, 3); n > 0; n--)
+		scribble_word(test_below(seed, 2) ? geometry : header, seed);
+	if (test_below(seed, 2)) { /* as small steps as a geometry has */
+		uint32_t *fields = (uint32_t *)(void *)geometry.at;
+		fields[test_below(seed, geometry.bytes / 4)] += (uint32_t)test_below(seed, 5) - 2;
+	}
+	if (test_below(seed, 4) != 0)
+		sign(h);
+}
+
+static void
+test_hostile_headers(void **state)
+{
+	struct rl *rl = open_filled();
+	unsigned char *whole = copy_of(rl);
+	size_t bytes = rl->segment.bytes;
+	int fd = file_of_segment();
+	uint64_t opened = 0;
+
+	(void)state;
+	rl_close(rl);
+	for (uint64_t i = 0; i < cases(); i++) {
+		uint64_t seed = i;
+		struct rl_header h;
+		alarm(HANG_SECONDS);
+		put(fd, whole, bytes);
+		memcpy(&h, whole, sizeof h);
+		spoil_header(&h, &seed);
+		put(fd, &h, sizeof h);
+		opened += try_to_open(&seed);
+	}
+	alarm(0);
+	assert_in_range(opened, 1, cases() - 1);
+	print_message("           %d of %d opened\n", (int)opened, (int)cases());
+	close(fd);
+	free(whole);
+}
+
+/* Does a line of output hold what a terminal would obey, or a report of a sanitizer? */
+static bool
+is_harmless(const char *line)
+{
+	for (const char *c = line; *c; c++)
+		if (((unsigned char)*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f)
+			return false;
+	return !strstr(line, "Sanitizer") && !strstr(line, "runtime error");
+}
+
+/* rlctl says what it can, and ends as it should. */
+static void
+run_rlctl(const char *arguments, uint64_t number)
+{
+	char command[200], line[8192];
+	FILE *output;
+	int status;
+
+	snprintf(command, sizeof command, RLCTL " --segment %s %s 2>&1 </dev/null",
+	         test_segment_name(), arguments);
+	output = popen(command, "r");
+	assert_non_null(output);
+	while (fgets(line, sizeof line, output))
+		if (!is_harmless(line))
+			fail_msg("case %d, %s: %s", (int)number, arguments, line);
+	status = pclose(output);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) > 2)
+		fail_msg("case %d, %s: wait status %x", (int)number, arguments, (unsigned)status);
+}
+
+static void
+test_rlctl(void **state)
+{
+	static const char *const arguments[] = {
+		"status",      "status --json",   "list",
+		"list --json", "get hard user:1", "get net 192.0.2.1 --json"};
+	struct rl *rl = open_filled();
+	unsigned char *whole = copy_of(rl);
+
+	(void)state;
+	if (access(RLCTL, X_OK) < 0)
+		skip();
+	setenv("ASAN_OPTIONS", "exitcode=99", 1);
+	setenv("UBSAN_OPTIONS", "exitcode=99", 1);
+	for (uint64_t i = 0; i < 20 + cases() / 150; i++) {
+		uint64_t seed = i;
+		alarm(HANG_SECONDS);
+		memcpy(rl->segment.header, whole, rl->segment.bytes);
+		for (uint64_t n = i == 0 ? 0 : 1 + test_below(&seed, 40); n > 0; n--)
+			scribble(&rl->segment, &seed);
+		if (i > 0 && test_below(&seed, 8) == 0)
+			spoil_header(rl->segment.header, &seed);
+		run_rlctl(arguments[i % (sizeof arguments / sizeof arguments[0])], i);
+	}
+	alarm(0);
+	free(whole);
+	rl_close(rl);
+}
+
+static int
+unlink_segment(void **state)
+{
+	(void)state;
+	rl_unlink(test_segment_name());
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_while_in_use, unlink_segment),
+		cmocka_unit_test_teardown(test_truncated_files, unlink_segment),
+		cmocka_unit_test_teardown(test_hostile_headers, unlink_segment),
+		cmocka_unit_test_teardown(test_rlctl, unlink_segment),
+	};
+
+	test_segment_name();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

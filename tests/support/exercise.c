@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "exercise.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testing.h"
+
+const struct rl_options exercise_options = {
+	.keys = 20, .ring = 8, .rules = 8, .bans = 8, .overrides = 8, .key_bytes = 24};
+
+static const struct rl_limit second = {.capacity = 9, .window_ns = 60 * RL_SECOND};
+
+static const struct rl_rule rules[EXERCISE_RULES] = {
+	{.name = "hard",
+         .limit = {.capacity = 5, .window_ns = 8 * RL_SECOND, .granularity = 8, .hard = 1}},
+	{.name = "share",
+         .limit = {.capacity = 5, .window_ns = 8 * RL_SECOND, .granularity = 4},
+         .more = &second,
+         .more_count = 1},
+	{.name = "log",
+         .limit = {.algorithm = RL_SLIDING_LOG, .capacity = 6, .window_ns = RL_SECOND}},
+	{.name = "token",
+         .limit = {.algorithm = RL_TOKEN_BUCKET, .capacity = 6, .window_ns = RL_SECOND}},
+	{.name = "leaky",
+         .limit = {.algorithm = RL_LEAKY_BUCKET,
+                   .capacity = 6,
+                   .window_ns = RL_SECOND,
+                   .burst = 4,
+                   .undelayed = 1}},
+	{.name = "net",
+         .limit = {.algorithm = RL_FIXED_WINDOW,
+                   .capacity = 7,
+                   .window_ns = RL_SECOND,
+                   .prefix_v4 = 24,
+                   .prefix_v6 = 48}},
+};
+
+static void
+require(bool is_so, const char *what)
+{
+	if (is_so)
+		return;
+	fprintf(stderr, "an answer that cannot be: %s\n", what);
+	abort();
+}
+
+#define REQUIRE(claim) require(claim, #claim)
+
+/* Some text that may be a key: names, addresses, networks, control bytes, long ones. */
+static size_t
+some_key(uint64_t *seed, char text[static RL_KEY_MAX])
+{
+	unsigned n = (unsigned)test_below(seed, 24);
+
+	switch (test_below(seed, 6)) {
+	case 0:
+		return (size_t)sprintf(text, "192.0.2.%u", n);
+	case 1:
+		return (size_t)sprintf(text, "2001:db8:%x::%x", n, n);
+	case 2:
+		return (size_t)sprintf(text, "192.0.%u.0/24", n);
+	case 3:
+		memset(text, 'x', 200);
+		return 1 + 8 * n;
+	case 4:
+		return (size_t)sprintf(text, "\x1b[31m%u\n", n);
+	default:
+		return (size_t)sprintf(text, "user:%u", n);
+	}
+}
+
+static void
+check_result(enum rl_verdict verdict, const struct rl_result *r)
+{
+	REQUIRE(verdict == r->verdict && verdict <= RL_UNDECIDED);
+	REQUIRE(verdict != RL_UNDECIDED || r->error != 0);
+	REQUIRE(r->remaining <= r->limit);
+	REQUIRE(r->charges <= RL_LIMITS_MAX);
+	REQUIRE(rl_strerror(r->error) != NULL);
+}
+
+/* Reads every byte that it is told of. */
+static int
+see_entry(const struct rl_entry *e, void *arg)
+{
+	uint64_t *sum = arg;
+
+	REQUIRE(e->used <= e->peek.limit);
+	REQUIRE(e->rule < (int)exercise_options.rules && e->limit < RL_LIMITS_MAX);
+	REQUIRE(e->buckets <= RL_GRANULARITY_MAX + 1 && e->moments <= RL_RING_MAX + 1);
+	REQUIRE(e->key_kept <= RL_KEY_MAX && e->key_kept <= e->key_len);
+	for (size_t i = 0; i < e->key_kept; i++)
+		*sum += ((const unsigned char *)e->key)[i];
+	for (size_t i = 0; i < e->moments; i++)
+		*sum += e->moment[i].at_ns + e->moment[i].cost;
+	for (uint32_t i = 0; i < e->buckets; i++)
+		*sum += e->bucket[i];
+	return 0;
+}
+
+static int
+see_ban(const struct rl_ban_info *b, void *arg)
+{
+	uint64_t *sum = arg;
+
+	REQUIRE(b->pattern.key == NULL || b->pattern.key_len <= RL_KEY_MAX);
+	for (size_t i = 0; b->pattern.key && i < b->pattern.key_len; i++)
+		*sum += ((const unsigned char *)b->pattern.key)[i];
+	return 0;
+}
+
+/* A charge is the caller's memory, and may be anything, too. */
+static void
+spoil(struct rl_result *r, uint64_t *seed)
+{
+	unsigned char *bytes = (unsigned char *)r->charge;
+
+	if (test_below(seed, 4) == 0)
+		r->charges = (unsigned)test_below(seed, 12);
+	if (test_below(seed, 4) == 0)
+		bytes[test_below(seed, sizeof r->charge)] ^= (unsigned char)test_random(seed);
+}
+
+static void
+decide(struct rl *rl, uint64_t *seed, uint64_t now)
+{
+	char text[RL_KEY_MAX], other[RL_KEY_MAX];
+	struct rl_item items[2] = {{.key = text}, {.key = other}};
+	struct rl_result r = {0}, results[2] = {0}, each[RL_LIMITS_MAX];
+	size_t count;
+
+	items[0].key_len = some_key(seed, text);
+	items[1].key_len = some_key(seed, other);
+	for (int i = 0; i < 2; i++) {
+		items[i].rule = (int)test_below(seed, EXERCISE_RULES + 3) - 1;
+		items[i].cost = test_below(seed, 4);
+		items[i].capacity = test_below(seed, 4) == 0 ? (uint32_t)test_below(seed, 9) : 0;
+	}
+	check_result(rl_check_item_at(rl, &items[0], now, &r), &r);
+	check_result(rl_check_limits_at(rl, &items[1], now, &r, &count, each), &r);
+	REQUIRE(count <= RL_LIMITS_MAX);
+	rl_check_all_at(rl, items, 2, now, results, &count);
+	REQUIRE(count <= 2);
+	rl_check_many_at(rl, items, 2, now, results);
+	check_result(rl_reserve_at(rl, &items[0], RL_SECOND, now, &r), &r);
+	spoil(&r, seed);
+	rl_refund_at(rl, &r, now);
+	check_result(rl_peek_at(rl, items[1].rule, other, items[1].key_len, now, &r), &r);
+}
+
+static void
+administer(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
+{
+	char text[RL_KEY_MAX];
+	size_t len = some_key(seed, text);
+	int rule = (int)test_below(seed, EXERCISE_RULES + 3) - 1;
+	struct rl_pattern pattern = rl_pattern_of(text, len);
+
+	switch (test_below(seed, 7)) {
+	case 0:
+		rl_reset(rl, rule, text, len);
+		break;
+	case 1:
+		rl_ban(rl, rule, &pattern, now + RL_SECOND);
+		break;
+	case 2:
+		rl_allow(rl, rule, &pattern, RL_NEVER_NS);
+		break;
+	case 3:
+		rl_unban(rl, rule, &pattern);
+		break;
+	case 4:
+		rl_restore_at(rl, rule, (unsigned)test_below(seed, 3), text, len, 2, now);
+		break;
+	case 5:
+		rl_define(rl, &rules[test_below(seed, EXERCISE_RULES)]);
+		break;
+	default:
+		rl_lookup(rl, rule, text, len, now, see_entry, sum);
+		break;
+	}
+}
+
+static int
+configure(struct rl *rl, uint32_t capacity)
+{
+	const struct rl_override overrides[] = {
+		{.pattern = {.key = "user:1", .key_len = 6}, .capacity = {capacity + 1}},
+		{.pattern = rl_pattern_of("192.0.2.0/24", 12), .kind = RL_OVERRIDE_BANNED},
+		{.pattern = rl_pattern_of("x*", 2), .kind = RL_OVERRIDE_UNLIMITED},
+	};
+	struct rl_config_rule rule = {
+		.rule = rules[1], .overrides = overrides, .override_count = 3};
+
+	rule.rule.limit.capacity = capacity;
+	return rl_configure(rl, &rule, 1, 0, NULL, NULL);
+}
+
+static void
+inspect(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
+{
+	const struct rl_pattern pattern = {.key = "user:1", .key_len = 6};
+	uint64_t counters[RL_COUNTERS];
+	struct rl_override override;
+	struct rl_rule_info rule;
+	struct rl_info info;
+
+	rl_info(rl, &info);
+	*sum += strlen(info.name) + info.slots + rl_fill(rl);
+	for (int i = -1; i < (int)info.rules + 1; i++) {
+		rl_stats(rl, i, counters, RL_COUNTERS);
+		if (rl_rule_info(rl, i, &rule) == 1)
+			REQUIRE(rule.limit_count <= RL_LIMITS_MAX);
+		rl_override_info(rl, i, &pattern, &override);
+		*sum += rl_override_count(rl, i);
+	}
+	rl_find(rl, rules[test_below(seed, EXERCISE_RULES)].name);
+	rl_walk(rl, now, see_entry, sum);
+	rl_bans_walk(rl, now, see_ban, sum);
+}
+
+void
+exercise_calls(struct rl *rl, uint64_t *seed)
+{
+	uint64_t now = EXERCISE_NOW + test_below(seed, 64) * RL_SECOND / 4, sum = 0;
+
+	for (int i = 0; i < 4; i++)
+		decide(rl, seed, now + (uint64_t)i * RL_SECOND / 2);
+	for (int i = 0; i < 3; i++)
+		administer(rl, seed, now, &sum);
+	if (test_below(seed, 4) == 0)
+		inspect(rl, seed, now, &sum);
+	if (test_below(seed, 8) == 0)
+		configure(rl, 1 + (uint32_t)test_below(seed, 9));
+	if (test_below(seed, 8) == 0)
+		rl_sweep_at(rl, now + test_below(seed, 2) * 1000 * RL_SECOND);
+}
+
+void
+exercise_fill(struct rl *rl)
+{
+	const struct rl_pattern banned = {.key = "user:9", .key_len = 6};
+	const struct rl_pattern network = rl_pattern_of("2001:db8::/32", 13);
+	uint64_t seed = 1, now = EXERCISE_NOW;
+
+	for (int i = 0; i < EXERCISE_RULES; i++)
+		REQUIRE(rl_define(rl, &rules[i]) == i);
+	REQUIRE(configure(rl, 4) == 0);
+	REQUIRE(rl_ban(rl, 0, &banned, RL_NEVER_NS) == 0);
+	REQUIRE(rl_allow(rl, RL_ANY_RULE, &network, RL_NEVER_NS) == 0);
+	for (int i = 0; i < 60; i++)
+		decide(rl, &seed, now += RL_SECOND / 8);
+}
