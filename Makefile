@@ -6,6 +6,7 @@
 #   make check      build and pass all tests, on every backend and sanitizer
 #   make torture    a storm of MINUTES=10, larger searches of the models, a kill after every
 #                   instruction: an hour
+#   make arm64      the library and its unit tests on arm64, in an emulator
 #   make accuracy   each algorithm beside the exact sliding log, as Markdown tables
 #   make fuzz       hostile configurations and damaged segments, for FUZZ_SECONDS=300 each
 #   make bench      what a decision costs, beside the hardware's floor and what else people use
@@ -14,7 +15,7 @@
 #   make clean      remove build/
 #   make help       this text
 #
-# demo, check, fuzz and bench install the Debian packages they miss. ATOMIC=c11 builds the default
+# demo, check, fuzz, arm64 and bench install the Debian packages they miss. ATOMIC=c11 builds the default
 # targets on the compiler's atomics instead of libck's. CC and CFLAGS are yours. V=1 shows
 # the commands.
 
@@ -28,7 +29,8 @@ NEED_DEMO  := $(NEED_BUILD) apache2-utils
 NEED_BENCH := $(NEED_BUILD) libhiredis-dev redis-server memcached
 NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) libcmocka-dev bats spin clang clang-format \
               libclang-rt-14-dev shellcheck python3-jsonschema mandoc jq tmux zsh fish \
-              curl debootstrap procps prometheus systemd systemd-container
+              curl debootstrap procps prometheus systemd systemd-container relacy-dev g++
+NEED_ARM64 := $(NEED_BUILD) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
 MACHINE  := $(shell $(CC) -dumpmachine)
 VERSION  := 0.1.0
@@ -50,7 +52,7 @@ RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/r
 SUPPORT   := $(wildcard tests/support/*.c)
 SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] rld/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
-.PHONY: all demo check torture bench profile accuracy fuzz format clean help check-format \
+.PHONY: all demo check torture arm64 bench profile accuracy fuzz format clean help check-format \
         check-headers check-exports
 .DELETE_ON_ERROR:
 
@@ -152,6 +154,9 @@ endif
 ifneq ($(filter bench profile,$(MAKECMDGOALS)),)
 NEED := --install $(NEED_BENCH) valgrind
 endif
+ifneq ($(filter arm64,$(MAKECMDGOALS)),)
+NEED := --install $(NEED_ARM64)
+endif
 ifneq ($(filter check% torture fuzz,$(MAKECMDGOALS)),)
 NEED := --install $(NEED_CHECK)
 endif
@@ -178,7 +183,8 @@ check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/f
        build/v/fuzz/fuzz_attach
 	@tests/support/run.sh $(CHECKED) tests/cli/run.sh tests/cli/demo.sh \
 		tests/mutants/run.sh tests/accuracy/check.sh tests/model/run.sh \
-		tests/config/schema.py tests/config/manual.sh tests/fuzz/check.sh tests/fuzz/attach.sh
+		tests/config/schema.py tests/config/manual.sh tests/fuzz/check.sh tests/fuzz/attach.sh \
+		tests/relacy/run.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
@@ -201,7 +207,11 @@ MINUTES ?= 10
 torture: build/tests/crash/test_instructions build/tests/$(STORM) | build/need
 	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/tests/$(STORM)
 	tests/model/run.sh torture
+	tests/relacy/run.sh 5000000
 	RL_CRASH_EVERY=1 build/tests/crash/test_instructions
+
+arm64: | build/need
+	@tests/arm64/run.sh
 
 accuracy: build/tests/accuracy/accuracy
 	@$<

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * table.c on weak memory: two claim the same key while a third frees places in its other line,
+ * so that they choose different ones. Never are two places LIVE, and who is told of a slot is
+ * told of the one that is. Broken: no fence in resolve().
+ */
+#include "backend.hpp"
+
+#include "../../libshm/table.c"
+
+#define OTHERS 100 /* keys that fill the table */
+#define KEY 7
+
+static const struct rl_places places = {{0, RL_BUCKET_SLOTS}, KEY};
+static const struct rl_table table = {words, words16, 2};
+
+struct claim : rl::test_suite<claim, 3> {
+	cells mine;
+	rl::var<uint64_t> told[2];
+
+	void
+	before()
+	{
+		memory = &mine;
+		for (unsigned i = 0; i < WORDS; i++) {
+			mine.word[i].store(i < RL_PLACES ? rl_tag_make(RL_TAG_LIVE, 0, OTHERS + i)
+			                                 : 0,
+			                   rl::mo_relaxed, $);
+			mine.word16[i].store(rl_word16(), rl::mo_relaxed, $);
+		}
+		mine.word[0].store(0, rl::mo_relaxed, $); /* one place is free at first */
+	}
+
+	void
+	thread(unsigned i)
+	{
+		if (i == 2) {
+			for (unsigned at = RL_BUCKET_SLOTS; at < RL_BUCKET_SLOTS + 2; at++) {
+				struct rl_slot slot = {at,
+				                       rl_tag_make(RL_TAG_LIVE, 0, OTHERS + at)};
+				rl_table_free(&table, slot);
+			}
+			return;
+		}
+		struct rl_slot slot;
+		enum rl_claim claim = rl_table_claim(&table, &places, &slot);
+		RL_ASSERT(claim == RL_CLAIM_NEW || claim == RL_CLAIM_FOUND);
+		told[i]($) = slot.index;
+	}
+
+	void
+	after()
+	{
+		unsigned live = 0, at = 0;
+
+		for (unsigned i = 0; i < RL_PLACES; i++) {
+			if (is_tag(mine.word[i].load(rl::mo_relaxed, $), RL_TAG_LIVE, KEY)) {
+				live++;
+				at = i;
+			}
+		}
+		RL_ASSERT(live == 1);
+		RL_ASSERT(told[0]($) == at && told[1]($) == at);
+	}
+};
+
+int
+main(int argc, char **argv)
+{
+	return simulate<claim>(argc, argv);
+}

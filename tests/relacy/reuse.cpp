@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A slot that changes hands, on weak memory: one charges the old key as decision.c does (find,
+ * load the state, compare-and-swap), while another retires it and a third puts a new key into
+ * its place and charges that. Each charge is counted once, to the key it was made for: what the
+ * slot holds at the end is the new key's charges, or the old one's if it stayed. Broken: what
+ * another incarnation has counted is not taken for zero.
+ */
+#include "backend.hpp"
+
+#include "../../libshm/table.c"
+
+#define OTHERS 100 /* keys that fill the table */
+#define OLD 7
+#define NEW 8
+#define CHARGE (UINT64_C(1) << RL_STATE_EPOCH_BITS)
+
+static const struct rl_places old_places = {{0, RL_BUCKET_SLOTS}, OLD};
+static const struct rl_places new_places = {{0, RL_BUCKET_SLOTS}, NEW};
+static const struct rl_table table = {words, words16, 2};
+
+/* One charge of a slot as it was found; false if it changed. As view.c and decision.c do it. */
+static bool
+charge(struct rl_slot slot)
+{
+	struct rl_word16 word, next;
+
+	rl_atomic_load16(&words16[slot.index], &word);
+	next = word;
+	if (rl_state_gen(word) != rl_tag_gen(slot.tag) && is_broken) {
+		next.hi = rl_state_slot_bits(word, rl_tag_gen(slot.tag));
+	} else if (rl_state_gen(word) != rl_tag_gen(slot.tag)) {
+		if (rl_atomic_load(&words[slot.index]) != slot.tag)
+			return false;
+		next.lo = 0; /* an older key's: counts as zero */
+		next.hi = rl_state_slot_bits(word, rl_tag_gen(slot.tag));
+	} else if (rl_state_is_dead(word)) {
+		rl_table_free(&table, slot);
+		return false;
+	}
+	next.lo += CHARGE;
+	return rl_atomic_cas16(&words16[slot.index], word, next);
+}
+
+struct reuse : rl::test_suite<reuse, 3> {
+	cells mine;
+	rl::var<unsigned> of_old, of_new;
+
+	void
+	before()
+	{
+		memory = &mine;
+		of_old($) = 1;
+		of_new($) = 0;
+		for (unsigned i = 0; i < WORDS; i++) {
+			uint64_t key = i == 0 ? OLD : OTHERS + i;
+			struct rl_word16 state = {i == 0 ? CHARGE : 0, 1};
+			mine.word[i].store(rl_tag_make(RL_TAG_LIVE, 1, key), rl::mo_relaxed, $);
+			mine.word16[i].store(state, rl::mo_relaxed, $);
+		}
+	}
+
+	void
+	thread(unsigned i)
+	{
+		struct rl_slot slot;
+
+		if (i == 0) {
+			if (rl_table_find(&table, &old_places, &slot) && charge(slot))
+				of_old($) = 2;
+		} else if (i == 1) {
+			struct rl_word16 seen;
+			if (rl_table_find(&table, &old_places, &slot)) {
+				rl_atomic_load16(&words16[slot.index], &seen);
+				rl_table_retire(&table, slot, seen);
+			}
+		} else {
+			for (int tries = 0; tries < 2; tries++)
+				if (rl_table_claim(&table, &new_places, &slot) < RL_CLAIM_FULL &&
+				    charge(slot))
+					of_new($) = of_new($) + 1;
+		}
+	}
+
+	void
+	after()
+	{
+		uint64_t tag = mine.word[0].load(rl::mo_relaxed, $);
+		struct rl_word16 state = mine.word16[0].load(rl::mo_relaxed, $);
+		uint64_t counted = state.lo / CHARGE;
+
+		if (is_tag(tag, RL_TAG_LIVE, OLD))
+			RL_ASSERT(counted == of_old($) && of_new($) == 0);
+		else if (of_new($) > 0)
+			RL_ASSERT(is_tag(tag, RL_TAG_LIVE, NEW) && counted == of_new($));
+		else /* retired with all that was charged until then */
+			RL_ASSERT(counted == of_old($));
+	}
+};
+
+int
+main(int argc, char **argv)
+{
+	return simulate<reuse>(argc, argv);
+}
