@@ -179,12 +179,13 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
-       build/v/asan/rlctl build/prefork build/tests/accuracy/accuracy build/v/fuzz/fuzz_config \
-       build/v/fuzz/fuzz_attach
-	@tests/support/run.sh $(CHECKED) tests/cli/run.sh tests/cli/demo.sh \
-		tests/mutants/run.sh tests/accuracy/check.sh tests/model/run.sh \
-		tests/config/schema.py tests/config/manual.sh tests/fuzz/check.sh tests/fuzz/attach.sh \
-		tests/relacy/run.sh
+       build/v/asan/rlctl build/v/asan/rld build/prefork build/tests/accuracy/accuracy \
+       build/tests/bench/bench build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach
+	@tests/support/run.sh tests/systemd/run.sh tests/mutants/run.sh \
+		'tests/cli/run.sh build/rlctl' 'tests/cli/run.sh build/v/asan/rlctl' \
+		tests/model/run.sh tests/fuzz/check.sh tests/fuzz/attach.sh tests/relacy/run.sh \
+		tests/accuracy/check.sh $(CHECKED) tests/cli/demo.sh tests/bench/check.sh \
+		tests/config/schema.py tests/config/manual.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
