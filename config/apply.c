@@ -15,9 +15,9 @@
 #include "show.h"
 #include "source.h"
 
-#define ANEW                                                                                       \
-	"a segment keeps what it was created with: end what uses it and remove it, so that it is " \
-	"created anew"
+#define ANEW                                                                                 \
+	"a segment keeps what it was created with: end what uses it and 'rlctl unlink' it, " \
+	"so that it is created anew"
 
 struct application {
 	struct rl *rl;

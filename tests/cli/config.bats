@@ -386,7 +386,7 @@ create() {
 	rlctl reload
 	exits 1
 	complains "$file:1:1: no room: the file has 9 rules, 9 limits and 1 overrides, the segment holds 8,"
-	complains 'end what uses it and remove it'
+	complains "end what uses it and 'rlctl unlink' it"
 	complains "segment '$segment' keeps the configuration it had"
 	cp "$BATS_TEST_TMPDIR/old" "$file"
 	rlctl config diff

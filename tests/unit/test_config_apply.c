@@ -11,6 +11,10 @@
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 
+#define ANEW                                                                                 \
+	"a segment keeps what it was created with: end what uses it and 'rlctl unlink' it, " \
+	"so that it is created anew\n"
+
 struct told {
 	char text[4096];
 };
@@ -256,8 +260,6 @@ test_rules_come_and_go(void **state)
 static void
 test_what_does_not_fit(void **state)
 {
-	static const char anew[] = "a segment keeps what it was created with: end what uses it and "
-				   "remove it, so that it is created anew\n";
 	struct rl_options small = {.keys = 16, .ring = 4, .rules = 2, .overrides = 2};
 	struct rl *rl;
 	char want[512];
@@ -266,11 +268,11 @@ test_what_does_not_fit(void **state)
 	assert_int_equal(rl_open_private(&small, &rl), 0);
 	assert_int_equal(apply(rl, RULE("\"limit\": \"1/min\""), 0, "r: new, 1 per 1m\n"), 0);
 	snprintf(want, sizeof(want), "!f:1:12: /rules/r: needs a ring of 60, the segment has 4; %s",
-	         anew);
+	         ANEW);
 	assert_int_equal(apply(rl, RULE("\"limit\": \"1/min\", \"granularity\": 60"), 0, want),
 	                 RL_ERING);
 	snprintf(want, sizeof(want),
-	         "!f:1:96: /rules/r/overrides/k: needs a ring of 5, the segment has 4; %s", anew);
+	         "!f:1:96: /rules/r/overrides/k: needs a ring of 5, the segment has 4; %s", ANEW);
 	assert_int_equal(
 		apply(rl,
 	              RULE("\"limit\": \"1/min\", \"algorithm\": \"sliding_log\", "
@@ -280,7 +282,7 @@ test_what_does_not_fit(void **state)
 	snprintf(want, sizeof(want),
 	         "!f:1:1: no room: the file has 1 rules, 1 limits and 3 overrides, the segment "
 	         "holds 2, 32 and 2, with those of applications and of earlier files; %s",
-	         anew);
+	         ANEW);
 	assert_int_equal(
 		apply(rl,
 	              RULE("\"limit\": \"1/min\", \"overrides\": {\"a\": {\"banned\": true},"
@@ -295,8 +297,6 @@ test_what_does_not_fit(void **state)
 static void
 test_segment_differs(void **state)
 {
-	static const char anew[] = "a segment keeps what it was created with: end what uses it and "
-				   "remove it, so that it is created anew\n";
 	struct rl_options options = {.keys = 100, .on_full = RL_FULL_DENY, .buffer_ns = RL_SECOND};
 	struct rl *rl;
 	char want[2048];
@@ -313,7 +313,7 @@ test_segment_differs(void **state)
 	         "f:1:39: warning: /segment/on_full: the running segment has \"deny\"; %s"
 	         "f:1:56: warning: /segment/ring: the running segment has 64; %s"
 	         "f:1:77: warning: /gc/buffer: the running segment has 1s; %s",
-	         anew, anew, anew, anew);
+	         ANEW, ANEW, ANEW, ANEW);
 	assert_int_equal(
 		apply(rl,
 	              "{\"segment\": {\"keys\": 9000, \"on_full\": \"evict\", \"ring\": 65},"
