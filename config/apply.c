@@ -182,6 +182,22 @@ tell_changes(const struct application *a, const struct past *past, config_tell *
 	changes_tell_removed(past->removed, tell, arg);
 }
 
+/* The segment's places for rules, with the file's: a name once there keeps its place. Looked at
+ * beforehand, for a dry run does not see it, and the names of a refused file would stay. */
+static size_t
+count_names(const struct application *a)
+{
+	size_t names = a->config->rule_count;
+
+	for (uint32_t id = 0; id < a->info.rules; id++) {
+		struct rl_rule_info rule;
+
+		names += rl_rule_info(a->rl, (int)id, &rule) == 1 &&
+		         !config_has_rule(a->config, rule.name);
+	}
+	return names;
+}
+
 static int
 configure(const struct application *a, unsigned flags, struct rl_config_outcome *outcome,
           config_tell *tell, void *arg)
@@ -190,6 +206,8 @@ configure(const struct application *a, unsigned flags, struct rl_config_outcome 
 	struct past past;
 	int error = look(a, &past);
 
+	if (error == 0 && count_names(a) > a->info.rules)
+		error = -ENOSPC;
 	if (error == 0)
 		error = rl_configure(a->rl, config->rules, config->rule_count, flags, past.effects,
 		                     outcome);

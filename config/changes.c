@@ -228,15 +228,6 @@ changes_tell(const struct rl_config_rule *rule, const struct before *before, uns
 		tell_overrides(&teller, before);
 }
 
-static bool
-has_rule(const struct config *config, const char *name)
-{
-	for (size_t i = 0; i < config->rule_count; i++)
-		if (strcmp(config->rules[i].rule.name, name) == 0)
-			return true;
-	return false;
-}
-
 struct rule_name *
 changes_removed(struct rl *rl, const struct config *config)
 {
@@ -250,7 +241,7 @@ changes_removed(struct rl *rl, const struct config *config)
 		struct rl_rule_info rule;
 
 		if (rl_rule_info(rl, (int)id, &rule) == 1 &&
-		    rule.source == RL_SOURCE_CONFIGURATION && !has_rule(config, rule.name))
+		    rule.source == RL_SOURCE_CONFIGURATION && !config_has_rule(config, rule.name))
 			memcpy(names[count++].text, rule.name, sizeof(rule.name));
 	}
 	return names;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "limit.h"
 #include "ruleset.h"
+#include "show.h"
 #include "source.h"
 
 struct keys_walk {
@@ -96,22 +96,13 @@ static const struct rl_limit any_limit = {
 	.granularity = 1,
 };
 
-static bool
-is_taken(const struct config *config)
-{
-	for (size_t i = 0; i < config->rule_count; i++)
-		if (strcmp(config->rules[i].rule.name, KEYS_RULE) == 0)
-			return true;
-	return false;
-}
-
 void
 read_keys(struct reader *reader, struct node map, struct config *config)
 {
 	struct keys_walk walk = {0};
 	struct rl_config_rule *rule;
 
-	if (is_taken(config))
+	if (config_has_rule(config, KEYS_RULE))
 		report_name(reader->report, CONFIG_ERROR, map.token,
 		            "makes a rule named \"" KEYS_RULE
 		            "\", and there is one among the rules");

@@ -44,6 +44,15 @@ config_limit_count(const struct rl_rule *rule)
 	return rule->more_count + 1;
 }
 
+bool
+config_has_rule(const struct config *config, const char *name)
+{
+	for (size_t i = 0; i < config->rule_count; i++)
+		if (strcmp(config->rules[i].rule.name, name) == 0)
+			return true;
+	return false;
+}
+
 /* json_object_set_new() refuses NULL, so one missing value makes *error -1. */
 static void
 put(json_t *object, const char *name, json_t *value, int *error)

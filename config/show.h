@@ -5,6 +5,7 @@
 /* A configuration in full, as a file would say it that left nothing out. */
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "config.h"
 
@@ -14,6 +15,8 @@ struct rl_options config_options(const struct config *config);
 /* Limit number `i` of a rule, and how many it has. */
 const struct rl_limit *config_limit(const struct rl_rule *rule, size_t i);
 size_t config_limit_count(const struct rl_rule *rule);
+
+bool config_has_rule(const struct config *config, const char *name);
 
 /* A file's object, which config_parse() reads as the same configuration. NULL: no memory. */
 json_t *config_json(const struct config *config);

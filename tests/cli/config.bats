@@ -383,6 +383,9 @@ create() {
 	for i in 1 2 3 4 5 6 7 8; do
 		rlctl config set -n "/rules/r$i" '{"limit": "1/s"}'
 	done
+	rlctl config diff
+	exits 1
+	[ -z "$output" ]
 	rlctl reload
 	exits 1
 	complains "$file:1:1: no room: the file has 9 rules, 9 limits and 1 overrides, the segment holds 8,"
@@ -390,6 +393,12 @@ create() {
 	complains "segment '$segment' keeps the configuration it had"
 	cp "$BATS_TEST_TMPDIR/old" "$file"
 	rlctl config diff
+	exits 0
+	# What was refused has taken no room.
+	for i in 1 2 3 4 5 6; do
+		rlctl config set -n "/rules/s$i" '{"limit": "1/s"}'
+	done
+	rlctl reload
 	exits 0
 }
 
