@@ -47,9 +47,9 @@ bench_populate(void)
 		fclose(maps);
 }
 
-#define KEPT_MAX 4
+#define KEPT_MAX 16
 
-/* Names to remove at the end, however it comes. */
+/* Files and directories to remove at the end, the last first, by calls a signal may make. */
 static char kept[KEPT_MAX][128];
 static volatile sig_atomic_t kept_count;
 static pid_t owner;
@@ -57,8 +57,9 @@ static pid_t owner;
 static void
 remove_kept(void)
 {
-	for (int i = 0; i < kept_count && getpid() == owner; i++)
-		unlink(kept[i]);
+	for (int i = kept_count; i > 0 && getpid() == owner; i--)
+		if (unlink(kept[i - 1]) < 0)
+			rmdir(kept[i - 1]);
 }
 
 static void
@@ -69,18 +70,18 @@ remove_and_end(int number)
 	raise(number);
 }
 
-static void
-keep(const char *name)
+void
+bench_remove_at_end(const char *path)
 {
 	if (kept_count == KEPT_MAX)
-		bench_die("too many segments with a name");
+		bench_die("too many files to remove at the end");
 	if (kept_count == 0) {
 		owner = getpid();
 		atexit(remove_kept);
 		signal(SIGINT, remove_and_end);
 		signal(SIGTERM, remove_and_end);
 	}
-	snprintf(kept[kept_count], sizeof kept[0], SHM_DIRECTORY "/rl.%s", name);
+	snprintf(kept[kept_count], sizeof kept[0], "%s", path);
 	kept_count = kept_count + 1;
 }
 
@@ -88,12 +89,13 @@ static int
 open_new(const struct rl_options *options, bool is_kept, struct rl **rl)
 {
 	static unsigned number;
-	char name[64];
+	char name[64], path[128];
 	int error;
 
 	snprintf(name, sizeof name, "bench.%ld.%u", (long)getpid(), number++);
+	snprintf(path, sizeof path, SHM_DIRECTORY "/rl.%s", name);
 	if (is_kept)
-		keep(name);
+		bench_remove_at_end(path);
 	error = rl_open(name, options, rl);
 	if (error < 0)
 		return error;

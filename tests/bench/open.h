@@ -14,6 +14,9 @@ enum bench_pages {
 /* Map each page of shared memory into this process; a new process has them to map anew. */
 void bench_populate(void);
 
+/* Remove this file or directory when this process ends, by a signal too. */
+void bench_remove_at_end(const char *path);
+
 /*
  * Open a new one, each of its pages mapped. It loses its name at once, or if that is kept, as
  * rl_configure() needs it, at the end of the program. Dies on errors.

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "open.h"
 #include "peer.h"
 
 #define SERVERS_MAX 4
@@ -53,6 +54,7 @@ make_directory(void)
 	if (!mkdtemp(directory))
 		bench_die("%s: %s", directory, strerror(errno));
 	owner = getpid();
+	bench_remove_at_end(directory);
 	atexit(clean_up);
 }
 
@@ -121,6 +123,7 @@ peer_server_start(const char *const argv[], char path[static 128])
 	if (servers == SERVERS_MAX)
 		bench_die("too many servers");
 	snprintf(path, 128, "%s/%u.sock", directory, servers);
+	bench_remove_at_end(path);
 	pid = fork();
 	if (pid < 0)
 		bench_die("fork: %s", strerror(errno));
