@@ -39,7 +39,7 @@ rld() {
 }
 
 eventually() {
-	local tries=200
+	local tries=600
 	until "$@" >/dev/null 2>&1; do
 		tries=$((tries - 1))
 		if [ "$tries" -eq 0 ]; then
@@ -146,10 +146,14 @@ file_is_whole() {
 	rlctl -s "$segment" status --json
 	are slots 1336
 	are name "\"$segment\" \"login\""
+	rlctl -s "$segment" status
+	grep -qE "^sweeper +pid $pid, heartbeat " <<<"$output"
 	stop TERM
 	exits 0
 	has_logged "segment '$segment' stays"
 	[ -e "/dev/shm/rl.$segment" ]
+	rlctl -s "$segment" status
+	says 'no sweeper'
 	start
 	stop INT
 	exits 0
@@ -181,12 +185,12 @@ file_is_whole() {
 
 @test "rld: SIGHUP takes the interval of the sweep from the file, at once" {
 	local rule='"short": {"capacity": 5, "window": "10ms", "algorithm": "fixed_window"}'
-	configure '' "$rule"
+	configure '"keys": 100' "$rule" # one slice sees all of it
 	sed -i 's/"100ms"/"1h"/' "$config"
 	start --metrics-listen "unix:$socket"
 	eventually metric_is "rl_sweep_passes_total{segment=\"$segment\"} 1"
 	fill short 5 10 0 a=1 b=1 c=1
-	configure '' "$rule"
+	configure '"keys": 100' "$rule"
 	kill -HUP "$pid"
 	eventually metric_is "rl_sweep_retired_total{segment=\"$segment\"} 3"
 }
@@ -323,6 +327,17 @@ file_is_whole() {
 		count=$((count + 1))
 	done < <(grep '^RL_COUNTER(' "$top/include/rl_counters.def")
 	[ "$count" -gt 10 ]
+}
+
+@test "metrics: rlctl stats --prom tells the same" {
+	start --metrics-listen "unix:$socket"
+	fill login 5 2592000000 0 alice=9 bob=1
+	eventually metric_is "rl_slots_taken{segment=\"$segment\"} 2"
+	rlctl -s "$segment" stats --prom
+	exits 0
+	says "rl_denied_total{segment=\"$segment\",rule=\"login\"} 4"
+	[ "$(metrics | grep -v -e rl_sweep_ -e rl_config_l -e rl_config_refused -e heartbeat)" = \
+		"$(grep -v heartbeat <<<"$output")" ]
 }
 
 @test "metrics: over loopback, and nowhere else" {

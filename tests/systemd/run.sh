@@ -267,6 +267,7 @@ test_stop() {
 	begin 'stopped and started, and no count is lost'
 	in_container systemctl stop rld
 	is Result success
+	in_container rlctl --segment web status | grep -q 'no sweeper' || fail 'it has not signed off'
 	in_container test -e $segment || fail 'the segment is gone'
 	in_container test ! -e /run/rld || fail '/run/rld is left'
 	admits two carol 0
