@@ -116,6 +116,16 @@ usage() {
 	are used '3 1'
 }
 
+@test "restore: the previous sub-bucket still counts by its share" {
+	fill login 50 $month_ms 1 x=0
+	write_dump "$(entry login a "[$((($(now_ns) / month_ns - 1) * month_ns)),4]")" \
+		"$(entry login b "[$((($(now_ns) / month_ns - 2) * month_ns)),4]")"
+	on restore "$file" --json
+	has restored=1 expired=1
+	on list --json
+	are key '"a"'
+}
+
 @test "restore: rules that are gone, and limits of another shape, are told and counted" {
 	fill login 50 $month_ms 1 x=0
 	now=$(now_ns)

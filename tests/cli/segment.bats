@@ -411,3 +411,37 @@ teardown() {
 	says 'answer       denied by ban'
 	says_line 'nothing counted'
 }
+
+@test "rules with prefixes: networks are the keys" {
+	fill net 9,50 "$month_ms,$month_ms" 1/24/64,1/16/48 192.0.2.7=3 192.0.2.9=2 198.51.100.1=1 2001:db8::1=1
+	on list --json --sort used
+	conforms list
+	are key '"192.0.0.0/16" "192.0.2.0/24" "198.51.0.0/16" "198.51.100.0/24" "2001:db8::/48" "2001:db8::/64"'
+	are used '5 5 1 1 1 1'
+	# The /16 is not inside the /20.
+	on list --json --match 192.0.0.0/20
+	are key '"192.0.2.0/24"'
+	on list --json --sort key --match 192.0.0.0/16
+	are key '"192.0.0.0/16" "192.0.2.0/24"'
+	on get net 192.0.2.200
+	exits 0
+	says_line 'counted as   192.0.2.0/24'
+	says_line 'counted as   192.0.0.0/16'
+	on get net 192.0.2.0/24
+	exits 0
+	says_line 'used         5'
+	on get net alice
+	in_trouble 'key: '
+	on dump "$BATS_TEST_TMPDIR/dump"
+	says '6 entries'
+	on reset --yes --match 192.0.2.0/24
+	exits 0
+	on list --json --match 192.0.2.0/24
+	has total=0
+	on reset --all --yes
+	exits 0
+	on restore "$BATS_TEST_TMPDIR/dump"
+	exits 0
+	on list --json --sort used
+	are used '5 5 1 1 1 1'
+}

@@ -211,14 +211,16 @@ has_keys() {
 }
 
 @test "top: the selection stays with its key" {
-	fill login 9 $month_ms 1 alice=3 bob=2
+	fill login 9 $month_ms 1 alice=4 bob=3 carol=2
 	start
-	has_keys 'alice bob'
+	has_keys 'alice bob carol'
 	tm send-keys j j
-	fill login 9 $month_ms 1 bob=4
-	has_keys 'bob alice'
+	fill login 9 $month_ms 1 carol=7
+	has_keys 'carol alice bob'
 	tm send-keys r
 	sees '^Reset bob under rule login'
+	tm send-keys n k r
+	sees '^Reset alice under rule login'
 }
 
 @test "top: a small screen, and one that changes its size" {
