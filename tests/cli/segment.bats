@@ -445,3 +445,41 @@ teardown() {
 	on list --json --sort used
 	are used '5 5 1 1 1 1'
 }
+
+@test "get: overrides of the configuration, the one for the key first" {
+	# The segment is made with room for few bans, and for overrides as usual.
+	fill other 5 60000 1 somebody=1
+	cat >"$BATS_TEST_TMPDIR/rl.json" <<-EOF
+		{
+		  "segment": {"name": "$segment"},
+		  "rules": {
+		    "login": {
+		      "limit": "5/min",
+		      "overrides": {
+		        "user:*": {"capacity": 50},
+		        "user:7": {"unlimited": true},
+		        "10.0.0.0/8": {"banned": true}
+		      }
+		    }
+		  }
+		}
+	EOF
+	rlctl reload --config "$BATS_TEST_TMPDIR/rl.json"
+	exits 0
+	on status
+	grep -qE '^configuration +0 +0 +3 +0  login$' <<<"$output"
+	on get login user:7
+	exits 0
+	[ "$(grep '^stands' <<<"$output" | paste -sd,)" = \
+		'stands       override of key user:7: unlimited,stands       override of prefix user:*: capacity 50' ]
+	on get login 10.1.2.3
+	exits 0
+	says_line 'stands       override of network 10.0.0.0/8: banned'
+	says 'answer       denied'
+	on get login user:8 --json
+	conforms get
+	are kind '"capacity"'
+	[ "$(jq .answer.limit <<<"$output")" -eq 50 ]
+	on get login nobody
+	exits 1
+}
