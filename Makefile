@@ -11,13 +11,15 @@
 #   make fuzz       hostile configurations and damaged segments, for FUZZ_SECONDS=300 each
 #   make bench      what a decision costs, beside the hardware's floor and what else people use
 #   make profile    instructions of a decision, by function
+#   make install    into PREFIX, /usr/local, with DESTDIR in front of it
+#   make uninstall  remove what was installed, and nothing else
 #   make format     lay out the sources with clang-format
 #   make clean      remove build/
 #   make help       this text
 #
 # demo, check, fuzz, arm64 and bench install the Debian packages they miss. ATOMIC=c11 builds the default
-# targets on the compiler's atomics instead of libck's. CC and CFLAGS are yours. V=1 shows
-# the commands.
+# targets on the compiler's atomics instead of libck's. CC, CPPFLAGS, CFLAGS and LDFLAGS are yours.
+# V=1 shows the commands.
 
 ATOMIC ?= ck
 CFLAGS ?= -O2 -g
@@ -29,7 +31,8 @@ NEED_DEMO  := $(NEED_BUILD) apache2-utils
 NEED_BENCH := $(NEED_BUILD) libhiredis-dev redis-server memcached
 NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) libcmocka-dev bats spin clang clang-format \
               libclang-rt-14-dev shellcheck python3-jsonschema mandoc jq tmux zsh fish \
-              curl debootstrap procps prometheus systemd systemd-container relacy-dev g++
+              curl debootstrap procps prometheus systemd systemd-container relacy-dev g++ \
+              pkg-config
 NEED_ARM64 := $(NEED_BUILD) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
 MACHINE  := $(shell $(CC) -dumpmachine)
@@ -52,8 +55,8 @@ RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/r
 SUPPORT   := $(wildcard tests/support/*.c)
 SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] rld/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
-.PHONY: all demo check torture arm64 bench profile accuracy fuzz format clean help check-format \
-        check-headers check-exports
+.PHONY: all demo check torture arm64 bench profile accuracy fuzz install uninstall format clean help \
+        check-format check-headers check-exports FORCE
 .DELETE_ON_ERROR:
 
 all: build/librl.a build/librl.so.0 build/rlctl build/rld
@@ -71,11 +74,11 @@ define VARIANT
 $(1)/o/%.o: %.c $(1)/flags | build/need
 	@mkdir -p $$(@D)
 	$$(call say,CC)
-	$$(Q)$(2) $$(RL_FLAGS) $(3) $$(call dirs,$$<) -c -o $$@ $$<
+	$$(Q)$(2) $$(RL_FLAGS) $(3) $$(CPPFLAGS) $$(call dirs,$$<) -c -o $$@ $$<
 
 $(1)/flags: FORCE
 	@mkdir -p $(1)
-	@echo '$(2) $$(RL_FLAGS) $(3)' | cmp -s - $$@ || echo '$(2) $$(RL_FLAGS) $(3)' >$$@
+	@echo '$(2) $$(RL_FLAGS) $(3) $$(CPPFLAGS)' | cmp -s - $$@ || echo '$(2) $$(RL_FLAGS) $(3) $$(CPPFLAGS)' >$$@
 
 $(1)/librl.a: $$(LIB_SRC:%.c=$(1)/o/%.o)
 	@rm -f $$@
@@ -89,16 +92,16 @@ $(1)/libconfig.a: $$(CONF_SRC:%.c=$(1)/o/%.o)
 
 $(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) -o $$@ $$^ -ljansson -lncursesw -ltinfo
+	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ -ljansson -lncursesw -ltinfo
 
 $(1)/rld: $$(RLD_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) -o $$@ $$^ -ljansson -lmicrohttpd -lsystemd
+	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ -ljansson -lmicrohttpd -lsystemd
 
 $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	@mkdir -p $$(@D)
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
+	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
 
 $(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,sweeper clock log)
 $(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
@@ -119,12 +122,12 @@ FORCE:
 
 build/librl.so.0: $(LIB_SRC:%.c=build/o/%.o) libshm/librl.map
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/librl.map \
-		-Wl,-z,defs -o $@ $(LIB_SRC:%.c=build/o/%.o)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/librl.map \
+		-Wl,-z,defs -Wl,-Bsymbolic-functions -o $@ $(LIB_SRC:%.c=build/o/%.o)
 
 build/prefork: build/o/examples/prefork.o build/librl.a
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
 build/v/fuzz/fuzz_config: build/v/fuzz/o/tests/fuzz/fuzz_config.o build/v/fuzz/o/tests/support/same_config.o \
                           build/v/fuzz/libconfig.a build/v/fuzz/librl.a
@@ -134,7 +137,7 @@ build/v/fuzz/fuzz_config: build/v/fuzz/o/tests/fuzz/fuzz_config.o build/v/fuzz/o
 build/tests/bench/bench: $(patsubst %.c,build/o/%.o,$(wildcard tests/bench/*.c)) build/librl.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ -lhiredis -ljansson -lm -lpthread
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lhiredis -ljansson -lm -lpthread
 
 build/v/fuzz/fuzz_attach: build/v/fuzz/o/tests/fuzz/fuzz_attach.o build/v/fuzz/o/tests/support/exercise.o \
                           build/v/fuzz/o/tests/support/testing.o build/v/fuzz/librl.a
@@ -144,7 +147,7 @@ build/v/fuzz/fuzz_attach: build/v/fuzz/o/tests/fuzz/fuzz_attach.o build/v/fuzz/o
 build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(wildcard tests/accuracy/*.c)) build/librl.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
 # The packages that the goals of this run need: these goals install them.
 NEED := $(NEED_BUILD)
@@ -185,12 +188,13 @@ check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/f
 		'tests/cli/run.sh build/rlctl' 'tests/cli/run.sh build/v/asan/rlctl' \
 		tests/model/run.sh tests/fuzz/check.sh tests/fuzz/attach.sh tests/relacy/run.sh \
 		tests/accuracy/check.sh $(CHECKED) tests/cli/demo.sh tests/bench/check.sh \
-		tests/config/schema.py tests/config/manual.sh
+		tests/config/schema.py tests/config/manual.sh \
+		tests/install/run.sh tests/install/manual.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
 	shellcheck .ci/run $(wildcard examples/*.sh tests/*/*.sh)
-	mandoc -T lint -W warning man/*.[158]
+	mandoc -T lint -W warning man/*.[1-8]
 
 # Each public header compiles alone, as C and as C++.
 check-headers: | build/need
@@ -230,6 +234,82 @@ bench: build/tests/bench/bench
 
 profile: build/tests/bench/bench
 	@tests/bench/profile.sh
+
+# Where things go. /etc is left to the administrator.
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+SBINDIR    ?= $(PREFIX)/sbin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR    ?= $(PREFIX)/share
+MANDIR     ?= $(DATADIR)/man
+DOCDIR     ?= $(DATADIR)/doc/rl
+UNITDIR    ?= $(PREFIX)/lib/systemd/system
+ZSHDIR     ?= $(DATADIR)/zsh/site-functions
+
+HEADERS := rl.h rl_admin.h rl_http.h rl_counters.def
+MAN     := $(wildcard man/*.[1-8])
+# A page of several calls is found by each of their names.
+ALIASES := $(shell awk '/^\.Sh/ { naming = $$2 == "NAME" } naming && $$1 == ".Nm" { \
+	page = FILENAME; gsub(/^.*\/|\.3$$/, "", page); if ($$2 != page) print $$2 ".3," page }' \
+	$(wildcard man/*.3))
+EXAMPLES := $(filter-out examples/demo.sh,$(wildcard examples/*))
+
+# mode, source, destination
+INSTALLED := \
+	755,build/rlctl,$(BINDIR)/rlctl \
+	755,build/rld,$(SBINDIR)/rld \
+	644,build/librl.a,$(LIBDIR)/librl.a \
+	644,build/librl.so.0,$(LIBDIR)/librl.so.$(VERSION) \
+	$(foreach h,$(HEADERS),644,include/$(h),$(INCLUDEDIR)/$(h)) \
+	644,build/rl.pc,$(LIBDIR)/pkgconfig/rl.pc \
+	$(foreach m,$(MAN),644,$(m),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
+	644,build/completion.bash,$(DATADIR)/bash-completion/completions/rlctl \
+	644,build/completion.zsh,$(ZSHDIR)/_rlctl \
+	644,build/completion.fish,$(DATADIR)/fish/vendor_completions.d/rlctl.fish \
+	644,build/rld.service,$(UNITDIR)/rld.service \
+	644,build/rld@.service,$(UNITDIR)/rld@.service \
+	644,systemd/rl.sysusers,$(PREFIX)/lib/sysusers.d/rl.conf \
+	644,systemd/rl.tmpfiles,$(PREFIX)/lib/tmpfiles.d/rl.conf \
+	644,rld/dashboard.json,$(DATADIR)/rl/dashboard.json \
+	644,config/rl.schema.json,$(DATADIR)/rl/rl.schema.json \
+	644,config/rl.json,$(DOCDIR)/examples/rl.json \
+	$(foreach e,$(EXAMPLES),$(if $(filter %.sh,$(e)),755,644),$(e),$(DOCDIR)/$(e)) \
+	644,LICENSE,$(DOCDIR)/LICENSE
+
+# link, and what it says
+LINKED := \
+	$(LIBDIR)/librl.so.0,librl.so.$(VERSION) \
+	$(LIBDIR)/librl.so,librl.so.0 \
+	$(ALIASES:%=$(MANDIR)/man3/%.3)
+
+build/rl.pc: rl.pc.in FORCE
+	@sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+		-e 's|@VERSION@|$(VERSION)|' $< >$@
+
+build/rld%service: systemd/rld%service FORCE
+	@sed -e 's|/usr/sbin/rld|$(SBINDIR)/rld|; s|/usr/bin/rlctl|$(BINDIR)/rlctl|' $< >$@
+
+build/completion.%: build/rlctl
+	@$< completion $* >$@
+
+install: all build/rl.pc build/rld.service build/rld@.service $(addprefix build/completion.,bash zsh fish)
+	@printf '%s\n' $(INSTALLED) | while IFS=, read -r mode from to; do \
+		install -D -m $$mode "$$from" "$(DESTDIR)$$to" || exit 1; \
+	done
+	@printf '%s\n' $(LINKED) | while IFS=, read -r link to; do \
+		ln -sf "$$to" "$(DESTDIR)$$link" || exit 1; \
+	done
+	$(if $(DESTDIR),,@ldconfig 2>/dev/null || echo 'rl: now have ldconfig run as root')
+
+# Directories are removed if they are rl's own and nothing else is in them.
+uninstall:
+	@printf '%s\n' $(INSTALLED) | while IFS=, read -r mode from to; do rm -f "$(DESTDIR)$$to"; done
+	@printf '%s\n' $(LINKED) | while IFS=, read -r link to; do rm -f "$(DESTDIR)$$link"; done
+	@for dir in $(DATADIR)/rl $(DOCDIR)/examples $(DOCDIR); do \
+		[ ! -d "$(DESTDIR)$$dir" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$dir"; \
+	done
+	$(if $(DESTDIR),,@ldconfig 2>/dev/null || :)
 
 format:
 	clang-format -i $(SOURCES)

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Each call that the library exports has a manual page, and each call in a page is exported, with
+# the prototype that the page gives: the SYNOPSIS of every page is compiled after the headers.
+set -euo pipefail
+
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+synopsis() {
+	mandoc -T ascii -O width=1000 "$1" | sed 's/.\x08//g' | sed -n '/^SYNOPSIS/,/^DESCRIPTION/{//!p}' | grep -v '^ *cc '
+}
+
+names() {
+	awk '/^\.Sh/ { naming = $2 == "NAME" } naming && $1 == ".Nm" { print $2 }' "$1"
+}
+
+status=0
+sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/librl.map | sort >"$work/exported"
+for page in man/rl_*.3; do
+	names "$page" | sort >"$work/named"
+	synopsis "$page" >"$work/synopsis"
+	grep -o '\brl_[a-z_]*(' "$work/synopsis" | tr -d '(' | sort >"$work/declared"
+	diff "$work/named" "$work/declared" >&2 || { echo "$page: NAME and SYNOPSIS differ" >&2; status=1; }
+	cat "$work/named" >>"$work/all"
+	{
+		printf '#include <%s>\n' rl.h rl_admin.h rl_http.h
+		cat "$work/synopsis"
+	} >"$work/synopsis.c"
+	gcc -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only "$work/synopsis.c" || {
+		echo "$page: the SYNOPSIS is not what the headers say" >&2
+		status=1
+	}
+done
+sort "$work/all" | diff "$work/exported" - >&2 || { echo 'exports and manual pages differ' >&2; status=1; }
+# A page refers only to pages of rl that there are.
+while read -r reference; do
+	[ -e "man/$reference" ] || { echo "man/$reference is referred to, and is not there" >&2; status=1; }
+done < <(sed -n 's/^\.Xr \(rl[a-z_.]*\) \([1-8]\).*/\1.\2/p' man/*.[1-8] | sort -u)
+exit "$status"
