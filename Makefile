@@ -32,7 +32,7 @@ NEED_BENCH := $(NEED_BUILD) libhiredis-dev redis-server memcached
 NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) libcmocka-dev bats spin clang clang-format \
               libclang-rt-14-dev shellcheck python3-jsonschema mandoc jq tmux zsh fish \
               curl debootstrap procps prometheus systemd systemd-container relacy-dev g++ \
-              pkg-config
+              pkg-config python3-flask gunicorn
 NEED_ARM64 := $(NEED_BUILD) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
 MACHINE  := $(shell $(CC) -dumpmachine)
@@ -125,9 +125,9 @@ build/librl.so.0: $(LIB_SRC:%.c=build/o/%.o) libshm/librl.map
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/librl.map \
 		-Wl,-z,defs -Wl,-Bsymbolic-functions -o $@ $(LIB_SRC:%.c=build/o/%.o)
 
-build/prefork: build/o/examples/prefork.o build/librl.a
+build/prefork build/threads: build/%: build/o/examples/%.o build/librl.a
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lpthread
 
 build/v/fuzz/fuzz_config: build/v/fuzz/o/tests/fuzz/fuzz_config.o build/v/fuzz/o/tests/support/same_config.o \
                           build/v/fuzz/libconfig.a build/v/fuzz/librl.a
@@ -182,7 +182,7 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
 SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
-       build/v/asan/rlctl build/v/asan/rld build/prefork build/tests/accuracy/accuracy \
+       build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
        build/tests/bench/bench build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach
 	@tests/support/run.sh tests/systemd/run.sh tests/mutants/run.sh \
 		'tests/cli/run.sh build/rlctl' 'tests/cli/run.sh build/v/asan/rlctl' \
@@ -253,7 +253,7 @@ MAN     := $(wildcard man/*.[1-8])
 ALIASES := $(shell awk '/^\.Sh/ { naming = $$2 == "NAME" } naming && $$1 == ".Nm" { \
 	page = FILENAME; gsub(/^.*\/|\.3$$/, "", page); if ($$2 != page) print $$2 ".3," page }' \
 	$(wildcard man/*.3))
-EXAMPLES := $(filter-out examples/demo.sh,$(wildcard examples/*))
+EXAMPLES := $(filter-out examples/demo.sh,$(wildcard examples/*.c examples/*.py examples/*.sh))
 
 # mode, source, destination
 INSTALLED := \

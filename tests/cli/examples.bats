@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Each example with real requests, on loopback ports that the kernel chooses.
+
+load common
+
+build=$top/build
+
+setup() {
+	[[ $RLCTL != */asan/* ]] || skip 'the examples are built once'
+	segment=examples-$$-$BATS_TEST_NUMBER
+	servers=()
+}
+
+teardown() {
+	local pid
+	for pid in "${servers[@]}"; do
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	rm -f "/dev/shm/rl.$segment"
+}
+
+# Wait until a file has a line, up to 20 s.
+until_line() {
+	local tries=400
+	until grep -q -- "$1" "$2" 2>/dev/null; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || { cat "$2" >&2; return 1; }
+		sleep 0.05
+	done
+}
+
+# serve LIMIT: the pre-forked server; $port is where.
+serve() {
+	local log=$BATS_TEST_TMPDIR/prefork
+	"$build/prefork" "$segment" "$1" 3 >"$log" 3>&- &
+	servers+=($!)
+	until_line ' pid ' "$log"
+	port=$(sed -n 's/^listening on .*://p' "$log")
+}
+
+# How many of this many requests were answered with which status.
+statuses() {
+	ab -q -r -n "$1" -c 4 "http://127.0.0.1:$port/" |
+		awk '/^Complete/ { all = $3 } /^Non-2xx/ { no = $3 } END { print all - no, no + 0 }'
+}
+
+@test "the pre-forked server admits its limit, over all workers" {
+	serve 7
+	[ "$(statuses 40)" = '7 33' ]
+}
+
+@test "gunicorn and Flask: four workers, one limit, and Retry-After" {
+	local log=$BATS_TEST_TMPDIR/gunicorn
+	RL_LIBRARY=$build/librl.so.0 RL_SEGMENT=$segment PYTHONDONTWRITEBYTECODE=1 gunicorn --chdir "$top/examples" \
+		--workers 4 --bind 127.0.0.1:0 --worker-tmp-dir "$BATS_TEST_TMPDIR" app:app >"$log" 2>&1 3>&- &
+	servers+=($!)
+	until_line 'Listening at' "$log"
+	port=$(sed -n 's|.*Listening at: http://127.0.0.1:\([0-9]*\).*|\1|p' "$log")
+	[ "$(statuses 140)" = '100 40' ]
+	run curl -s -D - -o /dev/null "http://127.0.0.1:$port/"
+	says 'HTTP/1.1 429 '
+	grep -qE '^Retry-After: ([1-9]|[1-5][0-9]|60)\b' <<<"$output"
+}
+
+# Python writes a C program that asserts of each field what ctypes takes it for.
+@test "the Python types are those of rl.h" {
+	cat >"$BATS_TEST_TMPDIR/types.py" <<-'EOF'
+	import ctypes, rl
+	print("#include <rl.h>")
+	for name, type in [("limit", rl._Limit), ("rule", rl._Rule), ("charge", rl._Charge), ("result", rl.Result)]:
+	    print(f'_Static_assert(sizeof(struct rl_{name}) == {ctypes.sizeof(type)}, "{name}");')
+	    for field, *_ in type._fields_:
+	        at = getattr(type, field)
+	        print(f'_Static_assert(offsetof(struct rl_{name}, {field}) == {at.offset}, "{field}");')
+	        print(f'_Static_assert(sizeof(((struct rl_{name} *)0)->{field}) == {at.size}, "{field}");')
+	EOF
+	PYTHONPATH="$top/examples" PYTHONDONTWRITEBYTECODE=1 python3 "$BATS_TEST_TMPDIR/types.py" >"$BATS_TEST_TMPDIR/types.c"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/types.c")" -gt 60 ]
+	gcc -std=c11 -I"$top/include" -fsyntax-only "$BATS_TEST_TMPDIR/types.c"
+}
+
+@test "threads share one rate: the last of ten turns at 50 a second is 180 ms after the first" {
+	serve 100
+	run "$build/threads" "$segment" 50 "$port" 10 4
+	exits 0
+	[[ $output =~ ^10\ of\ 10\ in\ ([0-9]+)\ ms$ ]]
+	[ "${BASH_REMATCH[1]}" -ge 180 ]
+	RLCTL=$build/rlctl
+	rlctl --segment "$segment" stats --json
+	[ "$(jq '.rules[] | select(.rule == "fetch").counters.allowed' <<<"$output")" -eq 10 ]
+}
+
+@test "a shell script runs its command as often as the limit allows, and then says when" {
+	serve 100
+	echo "{\"segment\": {\"name\": \"$segment-cli\", \"keys\": 100}, \"rules\": {\"fetch\": {\"limit\": \"3/day\", \"algorithm\": \"token_bucket\"}}}" >"$BATS_TEST_TMPDIR/rl.json"
+	"$build/rld" --config "$BATS_TEST_TMPDIR/rl.json" >"$BATS_TEST_TMPDIR/rld" 2>&1 3>&- &
+	servers+=($!)
+	until_line 'in force' "$BATS_TEST_TMPDIR/rld"
+	for status in 0 0 0 75 75; do
+		run --separate-stderr env RLCTL="$build/rlctl" "$top/examples/limited.sh" "$segment-cli" fetch backup \
+			curl -s "http://127.0.0.1:$port/"
+		exits "$status"
+		[ "$status" -eq 0 ] || complains 'fetch: backup: denied, retry after '
+		[ "$status" -ne 0 ] || says hello
+	done
+	rm -f "/dev/shm/rl.$segment-cli"
+	grep -c 'answers 200' "$BATS_TEST_TMPDIR/prefork" | grep -qx 3
+	run --separate-stderr env RLCTL="$build/rlctl" "$top/examples/limited.sh" "$segment-none" fetch backup echo done
+	exits 0
+	says done
+	complains 'unlimited: no answer'
+}
