@@ -189,7 +189,7 @@ check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/f
 		tests/model/run.sh tests/fuzz/check.sh tests/fuzz/attach.sh tests/relacy/run.sh \
 		tests/accuracy/check.sh $(CHECKED) tests/cli/demo.sh tests/bench/check.sh \
 		tests/config/schema.py tests/config/manual.sh \
-		tests/install/run.sh tests/install/manual.sh
+		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
