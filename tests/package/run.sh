@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The Debian packages: built, looked at by lintian, and in a booted Debian installed, started, upgraded
+# under a worker that goes on counting, and purged, which leaves nothing.
+# Exits 77 with the reason when it cannot run here.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+work=$(mktemp -d)
+root=$work/root
+container=
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+[ "$(id -u)" -eq 0 ] || skip 'a container can only be booted as root'
+for tool in dpkg-buildpackage dh lintian debootstrap systemd-nspawn nsenter; do
+	command -v "$tool" >/dev/null || skip "there is no $tool"
+done
+unshare --mount --pid --fork true 2>/dev/null || skip 'no namespaces may be made here'
+
+clean_up() {
+	local status=$?
+	if [ -n "$container" ]; then
+		[ "$status" -eq 0 ] || in_container journalctl --no-pager --lines 40 --output cat || true
+		kill "$container" 2>/dev/null || true
+		wait "$container" 2>/dev/null || true
+	fi
+	rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 1' INT TERM
+
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+
+begin() {
+	printf '%4d s  %s\n' "$SECONDS" "$*"
+}
+
+# Wait until a command succeeds, in steps of 50 ms, up to 20 s.
+eventually() {
+	local tries=400
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || fail "never came true: $*"
+		sleep 0.05
+	done
+}
+
+in_container() {
+	nsenter --target "$leader" --all env -i PATH=/usr/sbin:/usr/bin TERM=dumb LC_ALL=C "$@"
+}
+
+is_booted() {
+	leader=$(pgrep --parent "$container") || return 1
+	in_container systemctl is-system-running | grep -qE 'running|degraded'
+}
+
+build() {
+	mkdir "$work/rl"
+	(cd "$top" && tar -c --exclude=./build --exclude=./.git --exclude=./debian/rl-tools --exclude=./debian/tmp .) |
+		tar -x -C "$work/rl"
+	(cd "$work/rl" && DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -us -uc -b -j2) >"$work/build.log" 2>&1 ||
+		{ tail -n 40 "$work/build.log"; fail 'dpkg-buildpackage'; }
+}
+
+# Who publishes the packages is their maintainer: the address here is none.
+lint() {
+	lintian --allow-root --fail-on error \
+		--suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "$work"/rl_*.changes || fail 'lintian'
+}
+
+# repack FILE VERSION: the same package, as a later version.
+repack() {
+	local tree=$work/tree
+	rm -rf "$tree"
+	dpkg-deb --raw-extract "$1" "$tree"
+	sed -i -E "s/^Version: .*/Version: $2/; s/librl0 \(= [^)]*\)/librl0 (= $2)/" "$tree/DEBIAN/control"
+	dpkg-deb --root-owner-group --build "$tree" "$root/root/later" >/dev/null
+}
+
+boot() {
+	"$top/tests/systemd/root.sh" "$root" "$work"/rl/build/rlctl "$work"/rl/build/rld
+	mkdir "$root/root/first" "$root/root/later"
+	cp "$work"/*.deb "$root/root/first"
+	for package in "$work"/*.deb; do
+		repack "$package" 0.1.0+later
+	done
+	gcc -std=c11 -D_GNU_SOURCE -I"$top/include" -o "$root/root/worker" "$here/worker.c" "$work/rl/build/librl.so.0"
+	systemd-nspawn --quiet --register=no --keep-unit --directory "$root" --machine rl-package-test \
+		--boot --console=pipe --private-network </dev/null >"$work/boot.log" 2>&1 &
+	container=$!
+	eventually is_booted
+	is_booted
+}
+
+# All files but those that any installation of any package touches, and what runs writes.
+files() {
+	(cd "$root" && find . -xdev \( -path ./run -o -path ./tmp -o -path ./var/lib/dpkg -o -path ./var/lib/systemd \
+		-o -path ./var/tmp -o -path ./var/log -o -path ./var/cache -o -path ./dev -o -path ./proc -o -path ./sys \
+		-o -path './etc/*-' -o -path ./root \) -prune -o -print | sort)
+}
+
+used() {
+	in_container rlctl --segment web get login "$1" --json | grep -m 1 -o '"used": [0-9]*' | grep -o '[0-9]*'
+}
+
+denied() {
+	in_container rlctl --segment web stats --json | grep -m 1 -o '"denied": [0-9]*' | grep -o '[0-9]*'
+}
+
+denies_more_than() {
+	[ "$(denied)" -gt "$1" ]
+}
+
+pid_of() {
+	in_container systemctl show --property MainPID --value "$1"
+}
+
+test_install() {
+	begin 'installed, nothing runs without a configuration'
+	in_container sh -c 'dpkg -i /root/first/*.deb' >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; fail 'dpkg -i'; }
+	! in_container systemctl --quiet is-active rld || fail 'rld runs'
+	in_container id rl >/dev/null || fail 'no user'
+	cat >"$root/etc/rl/rl.json" <<-EOF
+		{"segment": {"name": "web", "keys": 1000},
+		 "rules": {"login": {"algorithm": "fixed_window", "window": "31d", "capacity": 5}}}
+	EOF
+	in_container systemctl --quiet enable --now rld
+	in_container systemctl --quiet is-active rld || fail 'rld does not run'
+}
+
+test_upgrade() {
+	begin 'upgraded under a worker: the same worker, the same counters, another rld'
+	in_container systemd-run --quiet --unit worker --property User=rl /usr/local/bin/worker web
+	in_container rlctl --segment web check login bob >/dev/null
+	eventually denies_more_than 0
+	[ "$(used alice) $(used bob)" = '5 1' ] || fail 'the worker did not spend what there is'
+	local worker rld before
+	worker=$(pid_of worker)
+	rld=$(pid_of rld)
+	in_container sh -c 'dpkg -i /root/later/*.deb' >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; fail 'dpkg -i, later'; }
+	in_container systemctl --quiet is-active rld || fail 'rld does not run'
+	[ "$(pid_of rld)" -ne "$rld" ] || fail 'the old rld still runs'
+	[ "$(pid_of worker)" -eq "$worker" ] || fail 'the worker was disturbed'
+	[ "$(used alice) $(used bob)" = '5 1' ] || fail "counters changed: $(used alice) $(used bob)"
+	before=$(denied)
+	eventually denies_more_than "$before"
+	in_container systemctl restart worker
+	eventually denies_more_than "$((before + 2))"
+	[ "$(used alice)" = 5 ] || fail 'a worker with the new library counts anew'
+}
+
+test_purge() {
+	begin 'purged, nothing is left but the user'
+	in_container systemctl stop worker
+	in_container dpkg --purge rl-tools librl-dev librl0 >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; fail 'dpkg --purge'; }
+	files | diff "$work/before" - || fail 'files are left'
+	[ -z "$(in_container find /dev/shm /run -name 'rl[.d]*')" ] || fail 'something is left in memory'
+	[ -z "$(in_container systemctl list-units --all --plain --no-legend 'rld*')" ] || fail 'a unit is left'
+	! in_container pgrep rld || fail 'rld still runs'
+}
+
+begin 'dpkg-buildpackage'
+build
+begin 'lintian'
+lint
+begin 'boot'
+boot
+install -m 755 "$root/root/worker" "$root/usr/local/bin/worker"
+files >"$work/before"
+test_install
+test_upgrade
+test_purge
+begin 'done'
