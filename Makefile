@@ -160,7 +160,10 @@ endif
 ifneq ($(filter arm64,$(MAKECMDGOALS)),)
 NEED := --install $(NEED_ARM64)
 endif
-ifneq ($(filter check% torture fuzz,$(MAKECMDGOALS)),)
+ifneq ($(filter torture,$(MAKECMDGOALS)),)
+NEED := --install $(NEED_CHECK) build-essential debhelper dpkg-dev lintian
+endif
+ifneq ($(filter check% fuzz,$(MAKECMDGOALS)),)
 NEED := --install $(NEED_CHECK)
 endif
 
@@ -214,6 +217,7 @@ torture: build/tests/crash/test_instructions build/tests/$(STORM) | build/need
 	tests/model/run.sh torture
 	tests/relacy/run.sh 5000000
 	RL_CRASH_EVERY=1 build/tests/crash/test_instructions
+	tests/package/run.sh
 
 arm64: | build/need
 	@tests/arm64/run.sh
