@@ -86,6 +86,44 @@ check_override(const struct job *j, const struct rl_config_rule *rule, const str
 	return rl_override_slots(o, limits) > 0 ? 0 : -EINVAL;
 }
 
+struct seen {
+	uint64_t hash;
+	size_t at;
+};
+
+static int
+compare_seen(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* No pattern twice, however written; the later one is at fault. They are forms, all of them. */
+static int
+check_patterns(struct job *j, size_t i)
+{
+	const struct rl_config_rule *rule = &j->rules[i];
+	struct seen *seen = calloc(rule->override_count + 1, sizeof *seen);
+	struct rl_form form;
+	int error = 0;
+
+	if (!seen)
+		return -ENOMEM;
+	for (size_t o = 0; o < rule->override_count; o++) {
+		rl_form_of(&rule->overrides[o].pattern, &form);
+		seen[o] = (struct seen){.hash = rl_form_hash(j->s, 0, &form).a, .at = o};
+	}
+	qsort(seen, rule->override_count, sizeof *seen, compare_seen);
+	for (size_t o = 1; o < rule->override_count && error == 0; o++)
+		if (seen[o - 1].hash == seen[o].hash)
+			error = fault(j, i, seen[o].at, -EINVAL);
+	free(seen);
+	return error;
+}
+
 static int
 check_rule(struct job *j, size_t i, uint64_t *slots)
 {
@@ -102,7 +140,7 @@ check_rule(struct job *j, size_t i, uint64_t *slots)
 		*slots +=
 			rl_override_slots(&rule->overrides[o], (unsigned)rule->rule.more_count + 1);
 	}
-	return 0;
+	return check_patterns(j, i);
 }
 
 static int
@@ -241,6 +279,42 @@ tell_effects(struct job *j, unsigned *effects)
 	}
 }
 
+/* How many limits of the rule have no row yet. */
+static unsigned
+new_limits(const struct job *j, int id, const struct rl_rule *rule)
+{
+	struct rl_refs refs;
+	unsigned count = 0;
+
+	if (id < 0)
+		return (unsigned)rule->more_count + 1;
+	rl_rules_limits(j->s, id, rule, false, &refs);
+	for (unsigned i = 0; i < refs.count; i++)
+		count += refs.limit[i] < 0;
+	return count;
+}
+
+/* Are there rows for all that is new? */
+static int
+check_rows(struct job *j)
+{
+	const struct rl_geometry *g = &j->s->geometry;
+	uint64_t rules = rl_rules_used(j->s), limits = rl_rules_limits_used(j->s);
+	size_t first = j->count;
+
+	for (size_t i = 0; i < j->count; i++) {
+		int id = rl_rules_seek(j->s, j->rules[i].rule.name);
+		rules += id < 0;
+		limits += new_limits(j, id, &j->rules[i].rule);
+		if (first == j->count && (rules > g->rules || limits > g->limits))
+			first = i;
+	}
+	if (first == j->count)
+		return 0;
+	j->outcome->needed = rules > g->rules ? rules : limits;
+	return fault(j, first, j->rules[first].override_count, -ENOSPC);
+}
+
 /* Writing the other half. */
 
 static void
@@ -281,7 +355,6 @@ static int
 write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 {
 	struct rl_row *row = &j->s->rows[id];
-	struct rl_override_found found;
 	struct rl_form form;
 
 	for (size_t o = 0; o < rule->override_count; o++) {
@@ -290,10 +363,6 @@ write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 
 		rl_form_of(&override->pattern, &form);
 		hash = rl_form_hash(j->s, rl_pattern_scope(id), &form);
-		if (rl_override_find(j->s, j->half, hash, &found)) {
-			j->outcome->override = o; /* the same pattern twice */
-			return -EINVAL;
-		}
 		rl_lengths_add(&row->overrides[j->half], &form);
 		if (!rl_override_put(j->s, j->half, hash, override,
 		                     (unsigned)rule->rule.more_count + 1))
@@ -311,10 +380,8 @@ write_rule(struct job *j, size_t i)
 	int id = rl_rules_append(j->s, rule->rule.name), error;
 	struct rl_refs refs;
 
-	if (id < 0) {
-		j->outcome->needed = j->count;
+	if (id < 0)
 		return fault(j, i, rule->override_count, id);
-	}
 	error = rl_rules_limits(j->s, id, &rule->rule, true, &refs);
 	if (error < 0)
 		return fault(j, i, rule->override_count, error);
@@ -383,6 +450,9 @@ configure_locked(struct job *j, unsigned flags, unsigned *effects)
 	j->generation = rl_atomic_load(generation);
 	j->half = (unsigned)((j->generation + 1) % 2);
 	j->outcome->generation = j->generation;
+	error = check_rows(j);
+	if (error < 0)
+		return error;
 	tell_effects(j, effects);
 	if (flags & RL_CONFIGURE_DRY)
 		return 0;

@@ -95,6 +95,26 @@ rl_rules_seek(const struct rl_segment *s, const char *name)
 	return -ENOENT;
 }
 
+uint32_t
+rl_rules_used(const struct rl_segment *s)
+{
+	uint32_t i = 0;
+
+	while (i < s->geometry.rules && rl_atomic_load(&s->rows[i].name_hash) != 0)
+		i++;
+	return i;
+}
+
+uint32_t
+rl_rules_limits_used(const struct rl_segment *s)
+{
+	uint32_t i = 0;
+
+	while (i < s->geometry.limits && rl_atomic_load(&s->limits[i].identity.lo) != 0)
+		i++;
+	return i;
+}
+
 bool
 rl_rules_has(const struct rl_segment *s, int rule)
 {

@@ -40,6 +40,10 @@ int rl_rules_append(const struct rl_segment *s, const char *name);
 /* The row of that name, or -ENOENT. It may have no limits. */
 int rl_rules_seek(const struct rl_segment *s, const char *name);
 
+/* How many rows are taken. */
+uint32_t rl_rules_used(const struct rl_segment *s);
+uint32_t rl_rules_limits_used(const struct rl_segment *s);
+
 bool rl_rules_has(const struct rl_segment *s, int rule);
 
 /* The rule's name, or "" when its record is damaged. */

@@ -402,6 +402,44 @@ test_turns(void **state)
 	rl_close(two);
 }
 
+/* A dry run refuses what a run refuses, and says as much of it. */
+static void
+test_a_dry_run_finds_the_same_faults(void **state)
+{
+	const struct rl_override twice[2] = {override("10.0.0.0/8", RL_OVERRIDE_CAPACITY, 2),
+	                                     override("10.1.0.0/8", RL_OVERRIDE_BANNED, 0)};
+	const struct rl_limit more = {.capacity = 1, .window_ns = RL_SECOND};
+	struct rl_config_rule rules[2] = {config_rule("a", 1, RL_SECOND),
+	                                  config_rule("b", 1, RL_SECOND)};
+	struct rl_config_outcome o;
+	struct rl *rl;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&(struct rl_options){.keys = 10, .rules = 1}, &rl), 0);
+	rules[0].overrides = twice;
+	rules[0].override_count = 2;
+	for (unsigned dry = 0; dry < 2; dry++) {
+		assert_int_equal(rl_configure(rl, rules, 1, !dry, NULL, &o), -EINVAL);
+		assert_int_equal(o.rule, 0);
+		assert_int_equal(o.override, 1);
+	}
+	rules[0].override_count = 0;
+	for (unsigned dry = 0; dry < 2; dry++) {
+		assert_int_equal(rl_configure(rl, rules, 2, !dry, NULL, &o), -ENOSPC);
+		assert_int_equal(o.rule, 1);
+		assert_int_equal(o.needed, 2);
+	}
+	/* four rows of limits, of which one is taken by a shape that is gone */
+	rules[0].rule.more = (const struct rl_limit[]){more, more, more, more};
+	rules[0].rule.more_count = 4;
+	for (unsigned dry = 0; dry < 2; dry++) {
+		assert_int_equal(rl_configure(rl, rules, 1, !dry, NULL, &o), -ENOSPC);
+		assert_int_equal(o.rule, 0);
+		assert_true(o.needed > 4);
+	}
+	rl_close(rl);
+}
+
 int
 main(void)
 {
@@ -414,6 +452,7 @@ main(void)
 		cmocka_unit_test(test_many_overrides),
 		cmocka_unit_test(test_a_half_written_configuration),
 		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_a_dry_run_finds_the_same_faults),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
