@@ -64,25 +64,28 @@ rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_kept *
 	return check_of(s, slot.tag, k) == check;
 }
 
-/* One of so many, by a generator of this thread alone: xorshift64 (Marsaglia, 2003). */
+/*
+ * One of so many, by a generator of this thread alone: SplitMix64 (Steele, Lea and Flood, 2014).
+ * The time goes into it, for children inherit its state, or where there is none yet, its address.
+ */
 static bool
-is_sampled(void)
+is_sampled(uint64_t now_ns)
 {
 	static _Thread_local uint64_t x;
+	uint64_t z;
 
-	if (x == 0)
-		x = (uint64_t)(uintptr_t)&x | 1; /* differs between threads, and by ASLR */
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return x >> 32 < (UINT64_C(1) << 32) / RL_DENIED_SAMPLE;
+	x += now_ns ^ (uint64_t)(uintptr_t)&x;
+	x += UINT64_C(0x9e3779b97f4a7c15);
+	z = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z >> 32 < (UINT64_C(1) << 32) / RL_DENIED_SAMPLE;
 }
 
 /* A denial for a key that has just left its slot may be counted to the next one's. */
 void
-rl_record_sample_denied(const struct rl_segment *s, struct rl_slot slot)
+rl_record_sample_denied(const struct rl_segment *s, struct rl_slot slot, uint64_t now_ns)
 {
-	if (is_sampled())
+	if (is_sampled(now_ns))
 		rl_atomic_add(&rl_segment_record(s, slot.index)->lengths, UINT64_C(1)
 		                                                                  << DENIED_SHIFT);
 }

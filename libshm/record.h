@@ -26,7 +26,7 @@ void rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void
                      size_t key_len);
 
 /* Count one denial in RL_DENIED_SAMPLE, at random. */
-void rl_record_sample_denied(const struct rl_segment *s, struct rl_slot slot);
+void rl_record_sample_denied(const struct rl_segment *s, struct rl_slot slot, uint64_t now_ns);
 
 /* False when the record does not belong to the slot as seen. */
 bool rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_kept *kept);

@@ -36,7 +36,7 @@ rl_request_count(struct rl *rl, int rule, const struct rl_request *rq, const str
 	if (r->reason != RL_BY_LIMIT)
 		rl_stats_add(s, rule, r->reason == RL_BY_BAN ? RL_COUNT_banned : RL_COUNT_exempted);
 	if (rq && r->verdict == RL_DENIED && rq->slot.tag != 0)
-		rl_record_sample_denied(s, rq->slot);
+		rl_record_sample_denied(s, rq->slot, rq->now_ns);
 }
 
 void

@@ -432,6 +432,36 @@ test_denied_is_about_right(void **state)
 	rl_close(rl);
 }
 
+static int
+deny_a_few(void *arg, int i)
+{
+	(void)i;
+	for (int n = 0; n < 32; n++)
+		if (rl_check(arg, 0, "k", 1, 1, NULL) != RL_DENIED)
+			return 1;
+	return 0;
+}
+
+/* Workers that are forked from one process draw their samples each for itself. */
+static void
+test_denied_in_many_children(void **state)
+{
+	struct rl *rl;
+	uint64_t denied = 0;
+
+	(void)state;
+	assert_int_equal(rl_open(test_segment_name(), NULL, &rl), 0);
+	test_rule(rl, "r", 1, RL_WINDOW_MAX, 0, false);
+	assert_int_equal(rl_check(rl, 0, "k", 1, 1, NULL), RL_ALLOWED);
+	for (int i = 0; i < 20; i++)
+		test_fork(20, deny_a_few, rl);
+	rl_lookup(rl, 0, "k", 1, rl_now(rl), read_denied, &denied);
+	rl_close(rl);
+	rl_unlink(test_segment_name());
+	/* 12,800, by a standard error of 905 */
+	assert_in_range(denied, 12800 - 8 * 905, 12800 + 8 * 905);
+}
+
 int
 main(void)
 {
@@ -448,6 +478,7 @@ main(void)
 		cmocka_unit_test(test_keys_that_are_no_addresses),
 		cmocka_unit_test(test_a_family_without_a_limit),
 		cmocka_unit_test(test_denied_is_about_right),
+		cmocka_unit_test(test_denied_in_many_children),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
