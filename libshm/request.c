@@ -115,7 +115,7 @@ is_overridden(const struct rl_terms *t, struct rl_result *r)
 static int
 apply_tier(const struct rl_item *item, struct rl_terms *t)
 {
-	if (item->capacity == 0 || t->has_override || t->count == 0 || t->index[0] != 0)
+	if (item->capacity == 0 || t->keeps_first || t->count == 0 || t->index[0] != 0)
 		return 0;
 	return rl_terms_set_capacity(&t->limit[0]->limiter, item->capacity, &t->quota[0]);
 }

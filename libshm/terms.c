@@ -62,6 +62,7 @@ apply(const struct rl_override_found *found, struct rl_terms *t)
 {
 	t->has_override = true;
 	t->kind = found->kind;
+	t->keeps_first = found->kind != RL_OVERRIDE_CAPACITY || found->capacity[0] > 0;
 	if (found->kind != RL_OVERRIDE_CAPACITY)
 		return;
 	for (unsigned i = 0; i < t->count; i++) {
@@ -103,7 +104,7 @@ load_at(struct rl *rl, int rule, uint64_t g, const void *key, size_t key_len, st
 
 	half = rl_rules_in_force(s, rule, g, &refs);
 	t->is_removed = half == RL_HALVES;
-	t->has_override = false;
+	t->has_override = t->keeps_first = false;
 	error = load_limits(rl, &refs, half, key, key_len, t);
 	if (error == 0 && half < RL_OWN && key_len > 0 &&
 	    (rl_atomic_load(&s->rows[rule].flags) & (uint64_t)RL_ROW_OVERRIDES << half))

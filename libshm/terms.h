@@ -16,6 +16,7 @@ struct rl_terms {
 	struct rl_quota quota[RL_LIMITS_MAX];
 	bool has_override;
 	enum rl_override_kind kind; /* with an override */
+	bool keeps_first;           /* an override speaks of the first limit: no tier does */
 	bool has_address;
 	struct rl_address address; /* the key's */
 };

@@ -402,6 +402,29 @@ test_turns(void **state)
 	rl_close(two);
 }
 
+/* A tier is for the first limit: an override of the second leaves it alone. */
+static void
+test_a_tier_beside_an_override(void **state)
+{
+	struct rl *rl = test_private(10);
+	const struct rl_limit more = {.capacity = 100, .window_ns = 60 * RL_SECOND};
+	const struct rl_override second = {
+		.pattern = {.match = RL_MATCH_KEY, .key = "k", .key_len = 1}, .capacity = {0, 50}};
+	struct rl_config_rule rule = config_rule("r", 100, RL_SECOND);
+	const struct rl_item item = {.key = "k", .key_len = 1, .cost = 1, .capacity = 2};
+
+	(void)state;
+	rule.rule.more = &more;
+	rule.rule.more_count = 1;
+	rule.overrides = &second;
+	rule.override_count = 1;
+	assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
+	assert_int_equal(rl_check_item_at(rl, &item, T0, NULL), RL_ALLOWED);
+	assert_int_equal(rl_check_item_at(rl, &item, T0, NULL), RL_ALLOWED);
+	assert_int_equal(rl_check_item_at(rl, &item, T0, NULL), RL_DENIED);
+	rl_close(rl);
+}
+
 /* A dry run refuses what a run refuses, and says as much of it. */
 static void
 test_a_dry_run_finds_the_same_faults(void **state)
@@ -452,6 +475,7 @@ main(void)
 		cmocka_unit_test(test_many_overrides),
 		cmocka_unit_test(test_a_half_written_configuration),
 		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_a_tier_beside_an_override),
 		cmocka_unit_test(test_a_dry_run_finds_the_same_faults),
 	};
 
