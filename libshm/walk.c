@@ -155,8 +155,8 @@ charge_again(struct rl_request *rq, uint64_t cost, uint64_t at_ns)
 	rl_result_clear(&r);
 	lift_capacity(rq);
 	rq->now_ns = rl_clamp_now(at_ns);
-	if (rl_request_spend(rq, cost, &r) == RL_ALLOWED && r.error == 0)
-		return 0;
+	if (rl_request_spend(rq, cost, &r) == RL_ALLOWED && r.charges > 0)
+		return 0; /* not so for a shadow limit, which allows what it does not charge */
 	return r.error < 0 ? r.error : -EINVAL;
 }
 

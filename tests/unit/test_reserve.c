@@ -323,6 +323,13 @@ test_what_cannot_be_restored(void **state)
 	assert_int_equal(rl_restore_at(rl, rule, 0, "k", 1, 0, T0), -EINVAL);
 	assert_int_equal(rl_restore_at(rl, rule, 0, "", 0, 1, T0), -EINVAL);
 	assert_int_equal(rl_restore_at(rl, rule, 0, "k", 1, UINT64_MAX, T0), -EINVAL);
+	/* nor does a shadow limit hide that it was not */
+	int shadow = rl_define(
+		rl,
+		&(struct rl_rule){.name = "s",
+	                          .limit = {.capacity = 5, .window_ns = RL_SECOND, .shadow = 1}});
+	assert_int_equal(rl_restore_at(rl, shadow, 0, "k", 1, UINT64_MAX, T0), -EINVAL);
+	assert_int_equal(rl_restore_at(rl, shadow, 0, "k", 1, 50, T0), 0);
 	/* more than the capacity by now is counted all the same */
 	assert_int_equal(rl_restore_at(rl, rule, 0, "k", 1, 50, T0), 0);
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
