@@ -85,6 +85,7 @@ answer_full(const struct rl_request *rq, uint64_t next_free_ns, struct rl_result
 	const struct rl_segment *s = &rq->rl->segment;
 
 	r->error = -ENOSPC;
+	r->index = rq->index;
 	switch (s->geometry.on_full) {
 	case RL_FULL_ALLOW:
 		r->verdict = RL_ALLOWED;

@@ -96,6 +96,7 @@ combine(struct batch *b, size_t i)
 		if (t->charges > 0)
 			r->charge[r->charges++] = t->charge[0];
 		r->is_shadow_denied |= t->is_shadow_denied;
+		r->error = r->error ? r->error : t->error;
 		if (r->verdict == RL_ALLOWED && t->delay_ns > r->delay_ns)
 			r->delay_ns = t->delay_ns;
 	}

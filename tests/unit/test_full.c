@@ -213,6 +213,33 @@ test_sweep_after_window_and_buffer(void **state)
 	rl_close(rl);
 }
 
+/* Of several limits, it is the one without a place that decides, or is told of. */
+static void
+test_which_limit_is_full(void **state)
+{
+	const struct rl_limit more = {.capacity = 5, .window_ns = 2 * WINDOW};
+	const struct rl_rule rule = {.name = "two",
+	                             .limit = {.capacity = 1, .window_ns = WINDOW},
+	                             .more = &more,
+	                             .more_count = 1};
+
+	(void)state;
+	for (int on_full = RL_FULL_DENY; on_full <= RL_FULL_ALLOW; on_full++) {
+		struct rl *rl = open_tiny((enum rl_on_full)on_full);
+		int one = test_rule(rl, "one", 5, WINDOW, 1, true), two = rl_define(rl, &rule);
+		struct rl_result r;
+
+		for (uint32_t i = 0; i < PLACES - 1; i++)
+			assert_int_equal(check(rl, one, i, 1, T0, NULL), RL_ALLOWED);
+		assert_int_equal(check(rl, two, 0, 1, T0, &r),
+		                 on_full == RL_FULL_DENY ? RL_DENIED : RL_ALLOWED);
+		assert_int_equal(r.error, -ENOSPC);
+		if (on_full == RL_FULL_DENY)
+			assert_int_equal(r.index, 1);
+		rl_close(rl);
+	}
+}
+
 /* Nor one at the limit that its override sets it, however little that is of the rule's. */
 static void
 test_never_evict_a_key_at_its_override(void **state)
@@ -248,6 +275,7 @@ main(void)
 		cmocka_unit_test(test_evict_by_share),
 		cmocka_unit_test(test_never_evict_a_key_at_its_limit),
 		cmocka_unit_test(test_never_evict_a_key_at_its_override),
+		cmocka_unit_test(test_which_limit_is_full),
 		cmocka_unit_test(test_flood_of_keys_does_not_reset_a_limited_one),
 		cmocka_unit_test(test_cleans_up_after_itself),
 		cmocka_unit_test(test_sweep_after_window_and_buffer),
