@@ -65,6 +65,26 @@ is_sound(struct rl *rl, const struct rl_item *item, struct rl_result *r)
 	return true;
 }
 
+#define BANS_BEHIND 8 /* of those that overlap, so many are told of as one */
+
+/* When a ban and those behind it are over, or an exemption lets the key through. */
+static uint64_t
+ban_ends(const struct rl_segment *s, const struct rl_item *item, const struct rl_address *address,
+         const struct rl_ban *ban)
+{
+	uint64_t until_ns = ban->until_ns;
+	struct rl_ban next;
+
+	for (int i = 0; i < BANS_BEHIND && until_ns != RL_NEVER_NS; i++) {
+		if (!rl_ban_of_key(s, item->rule, item->key, item->key_len, address, until_ns,
+		                   &next) ||
+		    next.is_exemption)
+			break;
+		until_ns = next.until_ns;
+	}
+	return until_ns;
+}
+
 /* Denied by a ban, or allowed by an exemption. */
 static bool
 is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, uint64_t now_ns,
@@ -85,9 +105,9 @@ is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, 
 		return false;
 	r->reason = ban.is_exemption ? RL_BY_EXEMPTION : RL_BY_BAN;
 	if (!ban.is_exemption) {
+		uint64_t until_ns = ban_ends(s, item, has_address ? &address : NULL, &ban);
 		r->verdict = RL_DENIED;
-		r->retry_after_ns =
-			ban.until_ns == RL_NEVER_NS ? RL_NEVER_NS : ban.until_ns - now_ns;
+		r->retry_after_ns = until_ns == RL_NEVER_NS ? RL_NEVER_NS : until_ns - now_ns;
 		r->reset_after_ns = r->retry_after_ns;
 		r->remaining = 0;
 	}

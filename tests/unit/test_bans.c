@@ -94,6 +94,32 @@ test_a_ban_and_its_end(void **state)
 	rl_close(rl);
 }
 
+/* Of bans that overlap, the first to end lets nobody through. */
+static void
+test_a_ban_behind_a_ban(void **state)
+{
+	struct rl *rl = test_private(100);
+	int rule = test_rule(rl, "r", 5, RL_SECOND, 0, false);
+	uint64_t now = rl_now(rl) / RL_SECOND * RL_SECOND;
+	struct rl_result r;
+
+	(void)state;
+	assert_int_equal(ban(rl, rule, "10.1.1.1", now + 60 * RL_SECOND), 0);
+	assert_int_equal(ban(rl, RL_ANY_RULE, "10.0.0.0/8", now + 600 * RL_SECOND), 0);
+	assert_int_equal(check(rl, rule, "10.1.1.1", now, &r), RL_DENIED);
+	assert_true(r.retry_after_ns == 600 * RL_SECOND);
+	/* an exemption between them does */
+	assert_int_equal(allow(rl, rule, "10.1.0.0/16", now + 90 * RL_SECOND), 0);
+	assert_int_equal(check(rl, rule, "10.1.1.1", now, &r), RL_DENIED);
+	assert_true(r.retry_after_ns == 60 * RL_SECOND);
+	assert_int_equal(check(rl, rule, "10.1.1.1", now + 60 * RL_SECOND, &r), RL_ALLOWED);
+	assert_int_equal(allow(rl, rule, "10.1.0.0/16", now + 50 * RL_SECOND), 0);
+	assert_int_equal(ban(rl, rule, "10.0.0.0/8", RL_NEVER_NS), 0);
+	assert_int_equal(check(rl, rule, "10.1.1.1", now, &r), RL_DENIED);
+	assert_true(r.retry_after_ns == RL_NEVER_NS);
+	rl_close(rl);
+}
+
 static void
 test_an_exemption(void **state)
 {
@@ -377,6 +403,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_ban_and_its_end),
+		cmocka_unit_test(test_a_ban_behind_a_ban),
 		cmocka_unit_test(test_an_exemption),
 		cmocka_unit_test(test_which_one_wins),
 		cmocka_unit_test(test_networks),
