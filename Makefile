@@ -47,7 +47,7 @@ RLCTL_SRC := $(wildcard rlctl/*.c)
 RLD_SRC   := $(wildcard rld/*.c)
 CONF_SRC  := $(wildcard config/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
-SCHEDULES := race/test_schedules race/test_intruders
+SCHEDULES := race/test_schedules race/test_intruders race/test_linearizable
 CRASH     := $(patsubst tests/%.c,%,$(wildcard tests/crash/test_*.c))
 SCRIBBLE  := fuzz/test_scribble
 STORM     := torture/test_storm
@@ -175,7 +175,7 @@ demo: build/prefork build/rlctl
 	@examples/demo.sh build
 
 # Every unit and race test on each variant; under TSan only what runs threads on one mapping,
-# and on the variant that a test schedules only that test.
+# and on the variant that tests schedule only those tests.
 TESTS := $(UNIT) $(RACE)
 CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
            $(TESTS:%=build/v/clang/tests/%) $(TESTS:%=build/v/asan/tests/%) \

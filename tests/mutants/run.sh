@@ -29,10 +29,11 @@ verdict() {
 # survives FILE TEST: build the mutant in $work/FILE and run TEST on it.
 survives() {
 	local object=$work/${1%.c}.o variant=build flags=
-	if [[ $2 == race/test_schedules || $2 == race/test_intruders ]]; then
+	case $2 in race/test_schedules | race/test_intruders | race/test_linearizable)
 		variant=build/v/hook
 		flags='-DRL_ATOMIC_C11 -DRL_ATOMIC_HOOK'
-	fi
+		;;
+	esac
 	# The linker takes from the library only what the mutant's object lacks.
 	# shellcheck disable=SC2086 # one word per flag
 	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 $flags -Iinclude -Ilibshm -Iconfig -c -o "$object" "$work/$1" &&

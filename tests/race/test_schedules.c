@@ -1,110 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chosen schedules of the real code. Workers are coroutines on one segment; before every
- * access to a shared word the hook of atomic.h may hand over to another worker, at a few
- * random steps of each run, or kill the worker: it is never resumed. Two CPUs seldom meet
+ * Chosen schedules of the real code, on one segment (see schedule.h). Two CPUs seldom meet
  * within the few nanoseconds that matter; here they do in every run. A failure names its
  * seed, which repeats it.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 
 #include "handle.h"
-#include "testing.h"
+#include "schedule.h"
 
-#define WORKERS 3
-#define STACK_BYTES (256 * 1024)
-#define SWITCHES 6 /* hand-overs in a run */
-#define STEPS 250  /* the first so many steps may be chosen for one */
 #define PLACES 16
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
-
-void rl_atomic_hook(void);
-
-enum fate {
-	READY,
-	DONE,
-	KILLED
-};
-
-static struct {
-	ucontext_t context;
-	enum fate fate;
-	unsigned char *stack;
-} workers[WORKERS];
-
-static ucontext_t scheduler;
-static int current = -1; /* the worker that runs, or none */
-static int steps;        /* accesses so far in this run */
-static int switch_at[SWITCHES];
-static bool kills;
-static int killed; /* workers in this run */
-static uint64_t seed;
-
-void
-rl_atomic_hook(void)
-{
-	if (current < 0)
-		return;
-	steps++;
-	for (int i = 0; i < SWITCHES; i++) {
-		if (switch_at[i] == steps) {
-			swapcontext(&workers[current].context, &scheduler);
-			return;
-		}
-	}
-}
-
-static void (*body)(int worker);
-
-static void
-enter(int worker)
-{
-	body(worker);
-	workers[worker].fate = DONE;
-}
-
-static int
-pick(void)
-{
-	int ready[WORKERS], count = 0;
-
-	for (int i = 0; i < WORKERS; i++)
-		if (workers[i].fate == READY)
-			ready[count++] = i;
-	return count > 0 ? ready[test_below(&seed, (uint64_t)count)] : -1;
-}
-
-/* Run all workers to the end under one random schedule. */
-static void
-run_schedule(void (*work)(int worker))
-{
-	int next;
-
-	body = work;
-	steps = 0;
-	killed = 0;
-	for (int i = 0; i < SWITCHES; i++)
-		switch_at[i] = 1 + (int)test_below(&seed, STEPS);
-	for (int i = 0; i < WORKERS; i++) {
-		getcontext(&workers[i].context);
-		workers[i].context.uc_stack.ss_sp = workers[i].stack;
-		workers[i].context.uc_stack.ss_size = STACK_BYTES;
-		workers[i].context.uc_link = &scheduler;
-		workers[i].fate = READY;
-		makecontext(&workers[i].context, (void (*)(void))enter, 1, i);
-	}
-	while ((next = pick()) >= 0) {
-		current = next;
-		swapcontext(&scheduler, &workers[next].context);
-		current = -1;
-		if (kills && workers[next].fate == READY && test_below(&seed, 3) == 0) {
-			workers[next].fate = KILLED;
-			killed++;
-		}
-	}
-}
 
 static struct rl *rl;
 static int rule;
@@ -571,7 +478,6 @@ main(void)
 		cmocka_unit_test(test_log_with_kills),
 	};
 
-	for (int i = 0; i < WORKERS; i++)
-		workers[i].stack = malloc(STACK_BYTES);
+	make_stacks();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
