@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "atomic.h"
+#include "audit.h"
 #include "scenario.h"
 #include "testing.h"
 
@@ -131,6 +132,9 @@ test_killed_workers(void **state)
 		kill(workers[i], SIGKILL);
 		waitpid(workers[i], NULL, 0);
 	}
+	struct audit a;
+	if (!audit_segment(rl, &a))
+		fail_msg("%s", a.fault);
 	uint64_t acknowledged = acknowledged_so_far();
 	for (uint64_t key = 0; key < SCENARIO_KEYS; key++) {
 		struct rl_result r;

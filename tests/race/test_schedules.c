@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "handle.h"
+#include "audit.h"
 #include "schedule.h"
 
 #define PLACES 16
@@ -77,10 +77,21 @@ work_claims(int worker)
 	}
 }
 
+/* Wherever workers were killed, the segment is whole. */
+static void
+audit_whole(uint64_t run)
+{
+	struct audit a;
+
+	if (!audit_segment(rl, &a))
+		fail_msg("run %llu: %s", (unsigned long long)run, a.fault);
+}
+
 /* Capacity is 1, so each admission was forgotten or still is there, in one place. */
 static void
 audit_claims(uint64_t run)
 {
+	audit_whole(run);
 	for (uint64_t key = 0; key < 3; key++) {
 		struct rl_result r;
 		rl_peek_at(rl, rule, &key, sizeof key, now_ns, &r);
@@ -205,6 +216,7 @@ audit_roll(uint64_t run)
 	uint64_t first = T0 / RL_SECOND, now = T0 + 8 * RL_SECOND;
 	struct rl_entry e = {0};
 
+	audit_whole(run);
 	for (uint64_t x = first; x < first + 20; x++)
 		if (charged_between(x, x + ROLL_PARTS) > ROLL_CAPACITY)
 			fail_msg("run %llu: over capacity from %d on", (unsigned long long)run,
@@ -264,6 +276,7 @@ audit_log(uint64_t run)
 	uint64_t end = T0 + 30 * RL_MILLISECOND;
 	struct rl_result r;
 
+	audit_whole(run);
 	for (int i = 0; i < done.charges; i++)
 		if (charged_between(done.epoch[i] - RL_WINDOW_MIN + 1, done.epoch[i]) >
 		    LOG_CAPACITY)
