@@ -432,8 +432,9 @@ file_is_whole() {
 	start
 	stop TERM
 	! grep -vE '^<[0-7]>' "$log"
-	rld --config "$(printf 'a\nb\033c')"
-	exits 1
+	rld --metrics-listen "$(printf 'a\nb\033c')"
+	exits 2
+	complains '--metrics-listen a?b?c: '
 	[ "$(grep -cvE '^<[0-7]>' <<<"$stderr")" -eq 0 ]
 	! grep -q $'\033' <<<"$stderr"
 }
