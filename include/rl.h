@@ -101,8 +101,9 @@ struct rl; /* a segment that this process has open */
 
 /* What a full pair of table lines means for a key that finds no place. */
 enum rl_on_full {
-	RL_FULL_EVICT = 0, /* the least used key makes room, but never one at its limit:
-	                      if all are, the request is undecided */
+	RL_FULL_EVICT = 0, /* the least used key makes room, but never one at its limit (its
+	                      override's if its whole name is kept; a tier is not known): if
+	                      all are, the request is undecided */
 	RL_FULL_DENY = 1,  /* denied */
 	RL_FULL_ALLOW = 2, /* allowed, uncounted */
 };
@@ -236,7 +237,8 @@ struct rl_result {
 };
 /*
  * Of several limits, the one that denies longest decides, and else the one with the least
- * remaining; delay_ns is the longest of any.
+ * remaining, a shadow only if all are; delay_ns is the longest of any. An answer that a shadow
+ * would have denied is allowed, but has its other fields as if denied.
  */
 /*
  * retry_after_ns is exact: with no other traffic, the same request is denied 1 ns before
@@ -356,7 +358,7 @@ enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, ui
  * concurrent request may be denied by a charge that is being given back. No interleaving
  * admits more than any of the limits. A process killed half way has charged what it charged.
  *
- * RL_UNDECIDED with nothing filled: more than RL_ITEMS_MAX items, or limits of all items.
+ * RL_UNDECIDED, and no result means anything: more than RL_ITEMS_MAX items, or limits of all.
  */
 enum rl_verdict rl_check_all(struct rl *rl, const struct rl_item *items, size_t count,
                              struct rl_result *results, size_t *decided);
@@ -418,7 +420,7 @@ struct rl_pattern {
 
 /*
  * Ban or exempt whom the pattern matches, under one rule or RL_ANY_RULE, until `until_ns`
- * (RL_NEVER_NS: until rl_unban()), kept to the millisecond. It holds from the next decision
+ * on rl_now()'s scale (RL_NEVER_NS: until rl_unban()), kept to the millisecond. It holds from the next decision
  * of every process, needs no counter, and ends by itself. A ban is denied even by a shadow
  * rule, with RL_BY_BAN and an exact retry_after_ns; an exemption is allowed, uncharged, with
  * RL_BY_EXEMPTION. A second one for the same pattern and rule replaces the first.

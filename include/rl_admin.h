@@ -125,7 +125,7 @@ struct rl_entry {
 	uint32_t used;   /* cost that counts now: limit - remaining, at least 0 */
 	int is_limited;  /* a request of cost 1 would be denied */
 	int is_stale;    /* outlived its window and the buffer: free to be retired */
-	uint64_t denied; /* about how many requests were denied for it, see rl_denied_error */
+	uint64_t denied; /* about how many requests were denied for it, see RL_DENIED_SAMPLE */
 	struct rl_result peek; /* limit, remaining, retry and reset of a request of cost 1 */
 	size_t moments; /* charges that count below, oldest first: what rl_restore_at() takes */
 	const struct rl_moment *moment;
@@ -266,7 +266,8 @@ enum rl_configure_flag {
  * has defined, or is removed. Counters stay, except of limits whose shape is new.
  * `effects`, NULL or one for each rule, says what it did.
  *
- * A process that is killed in it leaves the old configuration. 0, or, the old one standing:
+ * Processes take turns; of a private segment, one thread at a time may configure. A process that
+ * is killed in it leaves the old configuration. 0, or, the old one standing:
  * -EINVAL a field out of range, or a name or pattern twice; RL_ERING; RL_EADDRESS a network
  * that is none; -ENOSPC more rules, limits or overrides than the segment holds; -EBUSY another
  * process is at it for seconds; -EROFS; -ENOENT the segment's name is gone; -ENOMEM.

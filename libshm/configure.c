@@ -193,8 +193,8 @@ effect_on_limits(const struct job *j, const struct rl_rule *rule, enum rl_half h
 			effect |= RL_EFFECT_ANEW;
 			continue;
 		}
-		now = j->s->limits[is->limit[i]].quota[half];
-		if (!rl_word16_equal(now, next))
+		if (!rl_atomic_load16(&j->s->limits[is->limit[i]].quota[half], &now) ||
+		    !rl_word16_equal(now, next))
 			effect |= RL_EFFECT_CHANGED;
 	}
 	for (unsigned i = 0; i < was->count; i++)
@@ -329,11 +329,12 @@ clear_lengths(struct rl_lengths *l)
 static void
 set_flag(uint64_t *flags, uint64_t flag, bool is_set)
 {
-	uint64_t old;
+	uint64_t old, next;
 
-	do
+	do {
 		old = rl_atomic_load(flags);
-	while (!rl_atomic_cas(flags, old, is_set ? old | flag : old & ~flag));
+		next = is_set ? old | flag : old & ~flag;
+	} while (next != old && !rl_atomic_cas(flags, old, next));
 }
 
 static void

@@ -70,15 +70,19 @@ outranks(const struct rl_result *p, const struct rl_result *q)
 	return p->retry_after_ns > q->retry_after_ns;
 }
 
-/* The part of item i that decides it; the item has some. */
+/* The part of item i that decides it; the item has some. A shadow does only among its like. */
 static unsigned
 decider(const struct batch *b, size_t i)
 {
 	unsigned best = b->first[i];
 
-	for (unsigned p = best + 1; p < b->first[i + 1]; p++)
-		if (outranks(&b->told[p], &b->told[best]))
+	for (unsigned p = best + 1; p < b->first[i + 1]; p++) {
+		bool is_shadow = b->part[p].quota.is_shadow;
+		if (is_shadow != b->part[best].quota.is_shadow
+		            ? !is_shadow
+		            : outranks(&b->told[p], &b->told[best]))
 			best = p;
+	}
 	return best;
 }
 

@@ -19,14 +19,13 @@ struct place {
 	bool is_in_force;                /* the limit is */
 	enum rl_seen seen;               /* with a limit only */
 	struct rl_view view;             /* RL_SEEN only */
-	struct rl_outlook outlook;       /* RL_SEEN only */
+	struct rl_quota quota;           /* what the limit admits */
 };
 
 static void
-look_at(struct rl *rl, uint64_t index, uint64_t now_ns, struct place *p)
+look_at(struct rl *rl, uint64_t index, struct place *p)
 {
 	const struct rl_segment *s = &rl->segment;
-	struct rl_quota quota;
 	unsigned which;
 
 	p->slot = (struct rl_slot){.index = index, .tag = rl_atomic_load(&s->table.tags[index])};
@@ -37,14 +36,11 @@ look_at(struct rl *rl, uint64_t index, uint64_t now_ns, struct place *p)
 	p->limit = rl_handle_limit(rl, rl_tag_limit(p->slot.tag));
 	if (!p->limit)
 		return;
-	p->is_in_force = rl_terms_of_limit(s, rl_tag_limit(p->slot.tag), &quota, &which);
-	if (!p->is_in_force)
-		quota = rl_rules_quota(p->limit->row, RL_OWN);
-	p->seen = rl_view_outlook(s, &p->limit->limiter, &quota, p->slot, 1, now_ns, &p->view,
-	                          &p->outlook, NULL);
+	p->is_in_force = rl_terms_of_limit(s, rl_tag_limit(p->slot.tag), &p->quota, &which);
+	p->seen = rl_view_load(s, p->slot, &p->view);
 	/* What the view shows may have been counted since, the limit being in force again. */
 	if (!p->is_in_force)
-		p->is_in_force = rl_terms_of_limit(s, rl_tag_limit(p->slot.tag), &quota, &which);
+		p->is_in_force = rl_terms_of_limit(s, rl_tag_limit(p->slot.tag), &p->quota, &which);
 }
 
 static bool
@@ -109,29 +105,32 @@ free_at(struct rl *rl, const struct place *p)
 	return rl_view_stale_at(&rl->segment, &p->limit->limiter, &p->view);
 }
 
-/* Used share of the limit, in 1/2^32; UINT64_MAX for a key that must stay. */
-static uint64_t
-used_share(const struct place *p)
-{
-	const struct rl_outlook *o = &p->outlook;
-
-	if (!has_count(p) || o->remaining == 0)
-		return UINT64_MAX;
-	return ((uint64_t)(o->limit - o->remaining) << 32) / o->limit;
-}
-
-/* The same with what an override gives the key; without a name, its limit is its rule's. */
+/* What an override gives the key, if its name is known. */
 static void
-look_by_override(struct rl *rl, uint64_t now_ns, struct place *p)
+look_for_override(struct rl *rl, struct place *p)
 {
-	const struct rl_segment *s = &rl->segment;
 	struct rl_quota quota;
 	struct rl_kept kept;
 
-	if (has_count(p) && rl_record_read(s, p->slot, &kept) &&
+	if (rl_record_read(&rl->segment, p->slot, &kept) &&
 	    rl_kept_quota(rl, &kept, p->limit, &quota))
-		p->seen = rl_view_outlook(s, &p->limit->limiter, &quota, p->slot, 1, now_ns,
-		                          &p->view, &p->outlook, NULL);
+		p->quota = quota;
+}
+
+/* Used share of its limit, in 1/2^32; UINT64_MAX for a key that must stay. */
+static uint64_t
+used_share(struct rl *rl, uint64_t now_ns, struct place *p)
+{
+	struct rl_outlook o;
+
+	if (!has_count(p) || !p->is_in_force)
+		return UINT64_MAX; /* nothing to evict, or free_if_stale()'s */
+	look_for_override(rl, p);
+	if (rl_view_outlook(&rl->segment, &p->limit->limiter, &p->quota, p->slot, 1, now_ns,
+	                    &p->view, &o, NULL) != RL_SEEN ||
+	    p->view.is_zero || o.remaining == 0)
+		return UINT64_MAX;
+	return ((uint64_t)(o.limit - o.remaining) << 32) / o.limit;
 }
 
 /* True if there was one to evict, even if its process was quicker: then look again. */
@@ -142,9 +141,8 @@ evict_least_used(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
 	struct place least = {0}, p;
 
 	for (unsigned i = 0; i < RL_PLACES; i++) {
-		look_at(rl, rl_table_place(places, i), now_ns, &p);
-		look_by_override(rl, now_ns, &p);
-		uint64_t share = used_share(&p);
+		look_at(rl, rl_table_place(places, i), &p);
+		uint64_t share = used_share(rl, now_ns, &p);
 		if (share < least_share) {
 			least_share = share;
 			least = p;
@@ -179,14 +177,14 @@ rl_room_make(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
 	struct place p;
 
 	for (unsigned i = 0; i < RL_PLACES && !room.is_made; i++) {
-		look_at(rl, rl_table_place(places, i), now_ns, &p);
+		look_at(rl, rl_table_place(places, i), &p);
 		room.is_made = is_settled(&p, places) || free_if_stale(rl, &p, now_ns);
 		uint64_t at = free_at(rl, &p);
 		if (at < room.next_free_ns)
 			room.next_free_ns = at;
 	}
 	for (unsigned i = 0; i < RL_PLACES && !room.is_made; i++) {
-		look_at(rl, rl_table_place(places, i), now_ns, &p);
+		look_at(rl, rl_table_place(places, i), &p);
 		room.is_made =
 			is_settled(&p, places) || free_if_unused(rl, &p) || has_changed(rl, &p);
 	}
@@ -203,7 +201,7 @@ rl_room_sweep(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_swept *s
 	swept->seen++;
 	if (rl_tag_status(rl_atomic_load(&rl->segment.table.tags[index])) == RL_TAG_FREE)
 		return;
-	look_at(rl, index, now_ns, &p);
+	look_at(rl, index, &p);
 	if (free_if_stale(rl, &p, now_ns))
 		swept->retired++;
 	else if (free_if_unused(rl, &p))

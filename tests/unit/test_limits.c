@@ -130,6 +130,8 @@ test_a_shadow_beside_an_enforced_limit(void **state)
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(check(rl, rule, "k", 1, T0, &r), RL_ALLOWED);
 		assert_int_equal(r.is_shadow_denied, i >= 2);
+		assert_int_equal(r.index, 0); /* headers tell of what is enforced */
+		assert_int_equal(r.remaining, 3 - i);
 	}
 	assert_int_equal(check(rl, rule, "k", 1, T0, &r), RL_DENIED);
 	assert_int_equal(r.index, 0);
