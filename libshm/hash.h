@@ -81,8 +81,33 @@ rl_sip_start(struct rl_hash_key key)
 	};
 }
 
+/* The last bytes of a message, fewer than a word, the first lowest. */
+static inline uint64_t
+rl_sip_tail(const unsigned char *at, size_t len)
+{
+	uint64_t tail = 0;
+
+	switch (len) {
+	case 7:
+		tail |= (uint64_t)at[6] << 48; /* fall through */
+	case 6:
+		tail |= (uint64_t)at[5] << 40; /* fall through */
+	case 5:
+		tail |= (uint64_t)at[4] << 32; /* fall through */
+	case 4:
+		tail |= (uint64_t)at[3] << 24; /* fall through */
+	case 3:
+		tail |= (uint64_t)at[2] << 16; /* fall through */
+	case 2:
+		tail |= (uint64_t)at[1] << 8; /* fall through */
+	case 1:
+		tail |= at[0];
+	}
+	return tail;
+}
+
 /* The rest of a message whose whole length is `before` + `len`; `before` must be whole words. */
-static inline struct rl_hash
+static inline __attribute__((always_inline)) struct rl_hash
 rl_sip_finish(struct rl_sip s, const void *data, size_t len, size_t before, int c, int d)
 {
 	const unsigned char *at = data;
@@ -91,9 +116,7 @@ rl_sip_finish(struct rl_sip s, const void *data, size_t len, size_t before, int 
 
 	for (; len >= 8; len -= 8, at += 8)
 		rl_sip_word(&s, rl_sip_read(at), c);
-	for (size_t i = 0; i < len; i++)
-		last |= (uint64_t)at[i] << (8 * i);
-	rl_sip_word(&s, last, c);
+	rl_sip_word(&s, last | rl_sip_tail(at, len), c);
 	s.v2 ^= 0xee;
 	rl_sip_rounds(&s, d);
 	hash.a = s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
@@ -103,8 +126,8 @@ rl_sip_finish(struct rl_sip s, const void *data, size_t len, size_t before, int 
 	return hash;
 }
 
-/* SipHash-1-3-128 of the 8 bytes of `prefix` followed by `data`. */
-static inline struct rl_hash
+/* SipHash-1-3-128 of the 8 bytes of `prefix` followed by `data`. Part of every decision. */
+static inline __attribute__((always_inline)) struct rl_hash
 rl_hash_with(struct rl_hash_key key, uint64_t prefix, const void *data, size_t len)
 {
 	struct rl_sip s = rl_sip_start(key);

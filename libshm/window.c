@@ -29,6 +29,18 @@ start_of(const struct rl_window *w, uint64_t epoch)
 	return __builtin_mul_overflow(epoch, w->width_ns, &ns) ? UINT64_MAX : ns;
 }
 
+/*
+ * now / width without a division: with inverse = (2^64 - 1) / width, rounded down, the product's
+ * high half is the quotient or one less, for now < 2^63.
+ */
+static uint64_t
+epoch_of(const struct rl_window *w, uint64_t now_ns)
+{
+	uint64_t epoch = (uint64_t)(((unsigned __int128)now_ns * w->inverse) >> 64);
+
+	return now_ns - epoch * w->width_ns >= w->width_ns ? epoch + 1 : epoch;
+}
+
 struct rl_window
 rl_window_make(enum rl_algorithm algorithm, uint64_t window_ns, uint32_t granularity, bool is_hard)
 {
@@ -36,12 +48,9 @@ rl_window_make(enum rl_algorithm algorithm, uint64_t window_ns, uint32_t granula
 
 	if (algorithm != RL_SLIDING_WINDOW && algorithm != RL_FIXED_WINDOW)
 		return w;
-	if (algorithm == RL_FIXED_WINDOW) {
-		w.width_ns = window_ns;
-		return w;
-	}
-	w.count = granularity;
-	w.width_ns = (window_ns + granularity - 1) / granularity;
+	w.count = algorithm == RL_FIXED_WINDOW ? 0 : granularity;
+	w.width_ns = w.count > 0 ? (window_ns + granularity - 1) / granularity : window_ns;
+	w.inverse = UINT64_MAX / w.width_ns;
 	return w;
 }
 
@@ -90,7 +99,7 @@ rl_ring_count(uint64_t entry, uint64_t epoch, uint8_t gen)
 static uint64_t
 epoch_at(const struct rl_window *w, const struct rl_state *s, uint64_t now_ns)
 {
-	uint64_t epoch = now_ns / w->width_ns;
+	uint64_t epoch = epoch_of(w, now_ns);
 
 	return epoch < s->epoch + s->jump ? s->epoch + s->jump : epoch;
 }
@@ -123,7 +132,7 @@ rl_window_history(const struct rl_window *w, const struct rl_state *s, const uin
 {
 	for (uint32_t i = 0; i <= w->count; i++)
 		h->bucket[i] = 0;
-	h->epoch = s ? epoch_at(w, s, now_ns) : now_ns / w->width_ns;
+	h->epoch = s ? epoch_at(w, s, now_ns) : epoch_of(w, now_ns);
 	h->at_ns = start_of(w, h->epoch);
 	if (h->at_ns < now_ns)
 		h->at_ns = now_ns;
@@ -185,7 +194,7 @@ rl_window_decide(const struct rl_window *w, const struct rl_state *s, const uint
                  uint8_t gen, uint32_t capacity, uint32_t cost, uint64_t now_ns)
 {
 	if (!s)
-		return plan_admit((struct rl_state){.epoch = now_ns / w->width_ns, .cur = cost});
+		return plan_admit((struct rl_state){.epoch = epoch_of(w, now_ns), .cur = cost});
 
 	uint64_t epoch = epoch_at(w, s, now_ns);
 	uint64_t age = epoch - s->epoch;

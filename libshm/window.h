@@ -38,6 +38,7 @@
 /* A rule's shape as the arithmetic wants it. */
 struct rl_window {
 	uint64_t width_ns; /* of a sub-bucket */
+	uint64_t inverse;  /* 2^64 - 1 divided by it */
 	uint32_t count;    /* n: closed sub-buckets that count; 0 for fixed_window */
 	bool is_hard;
 };

@@ -131,7 +131,10 @@ static struct naive model;
 static void
 start(struct counter *c, uint64_t width, uint32_t count, bool is_hard, uint32_t capacity)
 {
-	struct rl_window w = {.width_ns = width, .count = count, .is_hard = is_hard};
+	struct rl_window w = {.width_ns = width,
+	                      .inverse = UINT64_MAX / width,
+	                      .count = count,
+	                      .is_hard = is_hard};
 
 	counter_init(c, w, capacity);
 	naive_init(&model, width, count, is_hard, capacity);
@@ -265,7 +268,7 @@ test_width_is_rounded_up(void **state)
 static void
 test_words_hold_their_extremes(void **state)
 {
-	struct rl_window w = {.width_ns = 1, .count = RL_GRANULARITY_MAX};
+	struct rl_window w = {.width_ns = 1, .inverse = UINT64_MAX, .count = RL_GRANULARITY_MAX};
 	struct rl_state most = {
 		.epoch = (UINT64_C(1) << 46) - 1,
 		.cur = RL_CAPACITY_MAX,
@@ -300,6 +303,7 @@ test_damaged_words(void **state)
 			.count = (uint32_t)test_below(&seed, RL_GRANULARITY_MAX + 1),
 			.is_hard = test_below(&seed, 2),
 		};
+		w.inverse = UINT64_MAX / w.width_ns;
 		struct rl_word16 word = {.lo = test_random(&seed), .hi = test_random(&seed)};
 		struct rl_state s = rl_state_unpack(word, &w);
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, RL_CAPACITY_MAX);
@@ -320,10 +324,34 @@ test_damaged_words(void **state)
 	}
 }
 
+/* The epoch of a time is its quotient, at every edge and at random. */
+static void
+test_epochs_are_quotients(void **state)
+{
+	uint64_t seed = 8;
+
+	(void)state;
+	for (int run = 0; run < 300000; run++) {
+		uint64_t window = RL_WINDOW_MIN + test_below(&seed, RL_WINDOW_MAX - RL_WINDOW_MIN);
+		uint32_t granularity = 1 + (uint32_t)test_below(&seed, RL_GRANULARITY_MAX);
+		struct rl_window w = rl_window_make(RL_SLIDING_WINDOW, window, granularity, false);
+		uint64_t most = (UINT64_MAX >> 1) / w.width_ns;
+		uint64_t edge = test_below(&seed, 4) ? test_below(&seed, most) * w.width_ns
+		                                     : most * w.width_ns;
+		uint64_t now = edge + test_below(&seed, 3) - 1;
+		struct rl_history h;
+
+		now = now < UINT64_MAX >> 1 ? now : UINT64_MAX >> 1;
+		rl_window_history(&w, NULL, NULL, 0, now, &h);
+		assert_true(h.epoch == now / w.width_ns);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_epochs_are_quotients),
 		cmocka_unit_test(test_all_short_sequences),
 		cmocka_unit_test(test_random_histories),
 		cmocka_unit_test(test_known_two_counter_examples),
