@@ -86,4 +86,6 @@ done
 named '`(tests|examples|include|libshm|docs|config)/[A-Za-z0-9_./]*`|\]\([a-zA-Z/.]*\)' | while read -r path; do
 	[ -e "$top/$path" ] || fail "no $path"
 done
+! grep -nE '^(<<<<<<<|>>>>>>>) ' "$readme" "$top"/docs/*.md || fail 'an unfinished merge'
+[ -z "$(grep '^##* ' "$readme" | sort | uniq -d)" ] || fail 'a heading stands twice'
 [ "$(wc -l <"$readme")" -lt 300 ] || fail 'the README has grown'
