@@ -201,7 +201,7 @@ check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/f
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
-	shellcheck .ci/run $(wildcard examples/*.sh tests/*/*.sh)
+	shellcheck .ci/run $(wildcard examples/*.sh tests/*/*.sh debian/rl-tools.p*)
 	mandoc -T lint -W warning man/*.[1-8]
 
 # Each public header compiles alone, as C and as C++.
@@ -217,6 +217,7 @@ FORBIDDEN := (secure_)?getenv|environ|v?d?printf|puts|perror|exit|abort|syslog|s
 check-exports: build/librl.so.0
 	@nm -D --defined-only $< | awk '$$3 !~ /^RL_0/ { sub(/@.*/, "", $$3); print $$3 }' | sort >build/exports
 	@sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/librl.map | sort | diff - build/exports
+	@sed -n 's/^ \(rl_[a-z_]*\)@.*/\1/p' debian/librl0.symbols | sort | diff - build/exports
 	@! nm -D --undefined-only $< | awk '{ sub(/@.*/, "", $$2); print $$2 }' | grep -Ex '$(FORBIDDEN)'
 
 MINUTES ?= 10
