@@ -289,6 +289,7 @@ INSTALLED := \
 	644,systemd/rl.tmpfiles,$(PREFIX)/lib/tmpfiles.d/rl.conf \
 	644,rld/dashboard.json,$(DATADIR)/rl/dashboard.json \
 	644,config/rl.schema.json,$(DATADIR)/rl/rl.schema.json \
+	644,rlctl/output.schema.json,$(DATADIR)/rl/output.schema.json \
 	644,config/rl.json,$(DOCDIR)/examples/rl.json \
 	$(foreach e,$(EXAMPLES),$(if $(filter %.sh,$(e)),755,644),$(e),$(DOCDIR)/$(e)) \
 	644,LICENSE,$(DOCDIR)/LICENSE
