@@ -134,6 +134,7 @@ test_install() {
 	EOF
 	in_container systemctl --quiet enable --now rld
 	in_container systemctl --quiet is-active rld || fail 'rld does not run'
+	in_container sh -c 'cat /proc/[0-9]*/comm' 2>/dev/null | grep -x rld >/dev/null || fail 'rld is not seen'
 }
 
 test_upgrade() {
@@ -164,7 +165,7 @@ test_purge() {
 	files | diff "$work/before" - || fail 'files are left'
 	[ -z "$(in_container find /dev/shm /run -name 'rl[.d]*')" ] || fail 'something is left in memory'
 	[ -z "$(in_container systemctl list-units --all --plain --no-legend 'rld*')" ] || fail 'a unit is left'
-	! in_container pgrep rld || fail 'rld still runs'
+	! in_container sh -c 'cat /proc/[0-9]*/comm' 2>/dev/null | grep -x rld >/dev/null || fail 'rld still runs'
 }
 
 begin 'dpkg-buildpackage'
