@@ -123,6 +123,11 @@ pid_of() {
 	in_container systemctl show --property MainPID --value "$1"
 }
 
+# Processes may end while they are looked at.
+runs() {
+	in_container sh -c 'cat /proc/[0-9]*/comm 2>/dev/null; true' | grep -x "$1" >/dev/null
+}
+
 test_install() {
 	begin 'installed, nothing runs without a configuration'
 	in_container sh -c 'dpkg -i /root/first/*.deb' >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; fail 'dpkg -i'; }
@@ -134,7 +139,7 @@ test_install() {
 	EOF
 	in_container systemctl --quiet enable --now rld
 	in_container systemctl --quiet is-active rld || fail 'rld does not run'
-	in_container sh -c 'cat /proc/[0-9]*/comm' 2>/dev/null | grep -x rld >/dev/null || fail 'rld is not seen'
+	runs rld || fail 'rld is not seen'
 }
 
 test_upgrade() {
@@ -165,7 +170,7 @@ test_purge() {
 	files | diff "$work/before" - || fail 'files are left'
 	[ -z "$(in_container find /dev/shm /run -name 'rl[.d]*')" ] || fail 'something is left in memory'
 	[ -z "$(in_container systemctl list-units --all --plain --no-legend 'rld*')" ] || fail 'a unit is left'
-	! in_container sh -c 'cat /proc/[0-9]*/comm' 2>/dev/null | grep -x rld >/dev/null || fail 'rld still runs'
+	! runs rld || fail 'rld still runs'
 }
 
 begin 'dpkg-buildpackage'
