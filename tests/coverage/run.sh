@@ -9,7 +9,7 @@ out=$top/build/coverage
 cd "$top"
 mkdir -p "$out"
 find build/v/cov -name '*.gcda' -delete
-tests/support/run.sh "$@"
+RL_TEST_SECONDS=1200 tests/support/run.sh "$@"
 lcov --quiet --capture --directory build/v/cov/o/libshm --base-directory "$top" --output-file "$out/all"
 lcov --quiet --extract "$out/all" "$top/libshm/*" --output-file "$out/libshm"
 genhtml --quiet --output-directory "$out" "$out/libshm" || true
