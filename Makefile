@@ -221,7 +221,7 @@ check-exports: build/librl.so.0
 	@! nm -D --undefined-only $< | awk '{ sub(/@.*/, "", $$2); print $$2 }' | grep -Ex '$(FORBIDDEN)'
 
 MINUTES ?= 10
-torture: build/tests/crash/test_instructions build/tests/$(STORM) | build/need
+torture: build/tests/crash/test_instructions build/tests/$(STORM) build/rld | build/need
 	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/tests/$(STORM)
 	tests/model/run.sh torture
 	tests/relacy/run.sh 5000000

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A storm: workers, a sweeper and a configurer on one segment, all of them killed, stopped,
- * resumed and replaced at any moment, for as many seconds as RL_STORM_SECONDS says. What was
- * acknowledged is written down where no kill can take it back, and compared at the end:
+ * A storm: workers, a sweeper, at times rld, and a configurer on one segment, all of them
+ * killed, stopped, resumed and replaced at any moment, for as many seconds as RL_STORM_SECONDS
+ * says. What was acknowledged is written down where no kill can take it back, and compared at
+ * the end:
  *
  *	conservation   acknowledged <= counted <= acknowledged + kills of workers
  *	no window of a `hard` rule or a log, wherever it begins, holds more than its capacity
@@ -35,7 +36,8 @@
 #define SECONDS_DEFAULT 8
 #define ALONE_NS (30 * RL_SECOND) /* to make LONELY requests; no more than a timeout */
 #define LONELY 200
-#define URGENT (-15) /* nice value: of who strikes, and who dies; where it is permitted */
+#define RLD "build/rld" /* every other sweeper, if it has been built */
+#define URGENT (-15)    /* nice value: of who strikes, and who dies; where it is permitted */
 
 enum rules {
 	COUNTED, /* admits all, and all of it counts to the end */
@@ -65,6 +67,7 @@ enum exit_code {
 	EXIT_TORN,
 	EXIT_WRITE,
 	EXIT_SUPERVISE,
+	EXIT_RLD,
 	EXIT_CONFIGURE
 };
 
@@ -95,8 +98,10 @@ static struct {
 } processes[PROCESSES];
 
 static struct {
-	unsigned kills, kills_of_workers, stops, alone;
+	unsigned kills, kills_of_workers, stops, alone, daemons;
 } figures;
+
+static char config_path[] = "/tmp/rl-storm-XXXXXX";
 
 static uint64_t
 clock_ns(void)
@@ -221,6 +226,33 @@ sweep(struct rl *rl)
 	}
 }
 
+/* What rld is told: the same segment and the same rule, so that its answers are whole, too. */
+static void
+write_config(void)
+{
+	int fd = mkstemp(config_path);
+
+	assert_true(fd >= 0);
+	dprintf(fd,
+	        "{\"segment\": {\"name\": \"%s\", \"keys\": 8000},"
+	        " \"gc\": {\"interval\": \"1s\", \"buffer\": \"1s\"},"
+	        " \"rules\": {\"two\": {\"limits\": [{\"limit\": \"7/1s\"}, {\"limit\": "
+	        "\"7/2s\"}]}}}\n",
+	        test_segment_name());
+	close(fd);
+}
+
+static void
+be_rld(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	execl(RLD, RLD, "-c", config_path, (char *)NULL);
+	_exit(EXIT_RLD);
+}
+
 static int
 configure(struct rl *rl, uint32_t capacity)
 {
@@ -251,16 +283,20 @@ static void
 launch(int i)
 {
 	uint64_t mine = test_random(&seed);
+	bool is_rld = i == SWEEPER && mine % 2 == 0 && access(RLD, X_OK) == 0;
 	pid_t pid = fork();
 	struct rl *rl;
 
 	assert_true(pid >= 0);
 	processes[i].pid = pid;
 	processes[i].is_stopped = false;
+	figures.daemons += is_rld;
 	if (pid > 0)
 		return;
 	seed = mine;
 	setpriority(PRIO_PROCESS, 0, 0);
+	if (is_rld)
+		be_rld();
 	if (rl_open(test_segment_name(), NULL, &rl) < 0)
 		_exit(EXIT_OPEN);
 	if (i < WORKERS)
@@ -458,6 +494,7 @@ test_storm(void **state)
 	size_t logged;
 
 	(void)state;
+	write_config();
 	seed = clock_ns();
 	for (int i = 0; i < WORKERS; i++) {
 		logs[i] = memfd_create("admissions", MFD_CLOEXEC);
@@ -478,8 +515,9 @@ test_storm(void **state)
 	assert_true(board->configured > 0 && board->swept > 0 && logged > CAPACITY);
 	print_message("           %u kills (%d had a charge in hand), %u stops, %u times alone,\n",
 	              figures.kills, (int)spare, figures.stops, figures.alone);
-	print_message("           %zu admissions judged, %d late, %d configurations, %d swept\n",
+	print_message("           %zu admissions judged, %d late, %d configurations, %d swept,\n",
 	              logged, (int)board->late, (int)board->configured, (int)board->swept);
+	print_message("           %u times rld was the sweeper\n", figures.daemons);
 	rl_close(rl);
 }
 
@@ -491,6 +529,7 @@ end_all(void **state)
 		if (processes[i].pid > 0)
 			kill(processes[i].pid, SIGKILL); /* what a failed test has left */
 	rl_unlink(test_segment_name());
+	unlink(config_path);
 	return 0;
 }
 
