@@ -327,8 +327,24 @@ static void
 test_rlctl(void **state)
 {
 	static const char *const arguments[] = {
-		"status",      "status --json",   "list",
-		"list --json", "get hard user:1", "get net 192.0.2.1 --json"};
+		"status",
+		"status --json",
+		"list",
+		"list --json",
+		"bans",
+		"bans --json",
+		"stats",
+		"stats --json",
+		"doctor",
+		"doctor --json",
+		"dump",
+		"get hard user:1",
+		"peek share x",
+		"get net 192.0.2.1 --json",
+		"check log user:2",
+		"sweep",
+		"reset token user:3",
+	};
 	struct rl *rl = open_filled();
 	unsigned char *whole = copy_of(rl);
 
@@ -338,7 +354,7 @@ test_rlctl(void **state)
 	know_secrets(rl->segment.header);
 	setenv("ASAN_OPTIONS", "exitcode=99", 1);
 	setenv("UBSAN_OPTIONS", "exitcode=99", 1);
-	for (uint64_t i = 0; i < 20 + cases() / 150; i++) {
+	for (uint64_t i = 0; i < 34 + cases() / 150; i++) {
 		uint64_t seed = i;
 		alarm(HANG_SECONDS);
 		memcpy(rl->segment.header, whole, rl->segment.bytes);
