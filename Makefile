@@ -36,7 +36,8 @@ NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) libcmocka-dev bats spin clang clang-for
               pkg-config python3-flask gunicorn
 NEED_ARM64 := $(NEED_BUILD) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
-MACHINE  := $(shell $(CC) -dumpmachine)
+# Before the first check has installed a compiler, this machine's.
+MACHINE  := $(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m))
 VERSION  := 0.1.0
 RL_FLAGS := -std=c11 -D_GNU_SOURCE -DRL_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden \
             -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror -MMD -MP $(if $(filter x86_64%,$(MACHINE)),-mcx16)
