@@ -193,7 +193,8 @@ SCRIPTS := $(wildcard tests/cli/*.bats)
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
        build/tests/bench/bench build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach
-	@tests/support/run.sh tests/systemd/run.sh tests/mutants/run.sh \
+	@tests/support/run.sh tests/systemd/run.sh 'tests/mutants/run.sh 0 3' \
+		'tests/mutants/run.sh 1 3' 'tests/mutants/run.sh 2 3' \
 		'tests/cli/run.sh build/rlctl' 'tests/cli/run.sh build/v/asan/rlctl' \
 		tests/model/run.sh tests/fuzz/check.sh tests/fuzz/attach.sh tests/relacy/run.sh \
 		tests/accuracy/check.sh $(CHECKED) tests/cli/demo.sh tests/bench/check.sh \

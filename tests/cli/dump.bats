@@ -45,7 +45,7 @@ usage() {
 	for kind in 1 6 1h 0 log token leaky; do
 		fill "rule-$kind" 50 $month_ms "$kind" alice=30 "bob $kind=2"
 	done
-	fill several 50,20 "$month_ms,60000" 4,token carol=7
+	fill several 50,20 "$month_ms,$month_ms" 4,token carol=7
 	usage >"$BATS_TEST_TMPDIR/before"
 	on dump "$file"
 	exits 0
@@ -57,7 +57,7 @@ usage() {
 	for kind in 1 6 1h 0 log token leaky; do
 		fill "rule-$kind" 50 $month_ms "$kind" alice=0
 	done
-	fill several 50,20 "$month_ms,60000" 4,token carol=0
+	fill several 50,20 "$month_ms,$month_ms" 4,token carol=0
 	on restore "$file" --json
 	exits 0
 	conforms restore

@@ -4,7 +4,7 @@
 # failed are told once more at the end.
 set -u
 
-RLCTL=$1
+RLCTL=$(realpath "$1")
 export RLCTL
 shift
 [ $# -gt 0 ] || set -- "$(dirname "$0")"

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Break the code in one place at a time, as tests/mutants/list says, and see that the test
 # named there fails: a test that cannot fail shows nothing. Needs the objects of `make check`.
+# run.sh [PART PARTS]: only the lines of that part, 0 the first.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
-work=build/mutants
+part=${1:-0}
+parts=${2:-1}
+work=build/mutants/$part-$parts
 export RL_TEST_SEGMENT=mutant-$$
 export RL_STORM_SECONDS=4
 trap 'rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT"' EXIT
@@ -14,6 +17,7 @@ cx16=
 [[ $(gcc -dumpmachine) != x86_64* ]] || cx16=-mcx16
 passed=0
 failed=0
+line=0
 rm -rf "$work"
 mkdir -p "$work"
 
@@ -50,6 +54,8 @@ while IFS=@ read -r name file expression test; do
 	expression=${expression% }
 	test=${test//[[:space:]]/}
 	[[ -n $name && $name != \#* ]] || continue
+	line=$((line + 1))
+	((line % parts == part)) || continue
 	source=libshm/$file
 	if [[ $file == */* ]]; then
 		source=$file

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # run.sh COMMAND...: run every test command, as many at once as there are CPUs, say how each
 # ended, show the output of those that failed. One that takes longer than RL_TEST_SECONDS
-# (default 400) has failed; one that exits 77 cannot run here and has said why, which is a
+# (default 580) has failed; one that exits 77 cannot run here and has said why, which is a
 # failure, too, if RL_TEST_ALL is set. Give the long ones first.
 set -u
 
@@ -11,7 +11,7 @@ run_one() {
 	log=$(mktemp)
 	start=$(date +%s)
 	status=0
-	timeout "${RL_TEST_SECONDS:-400}" sh -c "$1" >"$log" 2>&1 </dev/null || status=$?
+	timeout "${RL_TEST_SECONDS:-580}" sh -c "$1" >"$log" 2>&1 </dev/null || status=$?
 	if [ "$status" -eq 0 ]; then
 		verdict="ok    $1 ($(($(date +%s) - start)) s)"
 	elif [ "$status" -eq 77 ] && [ -z "${RL_TEST_ALL:-}" ]; then
