@@ -297,7 +297,7 @@ launch(int i)
 	setpriority(PRIO_PROCESS, 0, 0);
 	if (is_rld)
 		be_rld();
-	if (rl_open(test_segment_name(), NULL, &rl) < 0)
+	if (rl_open(test_segment_name(), &(struct rl_options){.flags = RL_OPEN_EXISTING}, &rl) < 0)
 		_exit(EXIT_OPEN);
 	if (i < WORKERS)
 		work(rl, i);
@@ -525,9 +525,12 @@ static int
 end_all(void **state)
 {
 	(void)state;
-	for (int i = 0; i < PROCESSES; i++)
-		if (processes[i].pid > 0)
-			kill(processes[i].pid, SIGKILL); /* what a failed test has left */
+	for (int i = 0; i < PROCESSES; i++) {
+		if (processes[i].pid > 0) { /* what a failed test has left */
+			kill(processes[i].pid, SIGKILL);
+			waitpid(processes[i].pid, NULL, 0);
+		}
+	}
 	rl_unlink(test_segment_name());
 	unlink(config_path);
 	return 0;
