@@ -65,7 +65,7 @@ statuses() {
 
 # Python writes a C program that asserts of each field what ctypes takes it for.
 @test "the Python types are those of rl.h" {
-	cat >"$BATS_TEST_TMPDIR/types.py" <<-'EOF'
+	cat >"$BATS_TEST_TMPDIR/mirror.py" <<-'EOF'
 	import ctypes, rl
 	print("#include <rl.h>")
 	for name, type in [("limit", rl._Limit), ("rule", rl._Rule), ("charge", rl._Charge), ("result", rl.Result)]:
@@ -75,9 +75,9 @@ statuses() {
 	        print(f'_Static_assert(offsetof(struct rl_{name}, {field}) == {at.offset}, "{field}");')
 	        print(f'_Static_assert(sizeof(((struct rl_{name} *)0)->{field}) == {at.size}, "{field}");')
 	EOF
-	PYTHONPATH="$top/examples" PYTHONDONTWRITEBYTECODE=1 python3 "$BATS_TEST_TMPDIR/types.py" >"$BATS_TEST_TMPDIR/types.c"
-	[ "$(wc -l <"$BATS_TEST_TMPDIR/types.c")" -gt 60 ]
-	gcc -std=c11 -I"$top/include" -fsyntax-only "$BATS_TEST_TMPDIR/types.c"
+	PYTHONPATH="$top/examples" PYTHONDONTWRITEBYTECODE=1 python3 "$BATS_TEST_TMPDIR/mirror.py" >"$BATS_TEST_TMPDIR/mirror.c"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/mirror.c")" -gt 60 ]
+	gcc -std=c11 -I"$top/include" -fsyntax-only "$BATS_TEST_TMPDIR/mirror.c"
 }
 
 @test "threads share one rate: the last of ten turns at 50 a second is 180 ms after the first" {
