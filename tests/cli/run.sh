@@ -4,7 +4,7 @@
 # failed are told once more at the end.
 set -u
 
-RLCTL=$(realpath "$1")
+RLCTL=$(realpath "$1") # tests change their directory
 export RLCTL
 shift
 [ $# -gt 0 ] || set -- "$(dirname "$0")"
