@@ -12,7 +12,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 out=$top/build/arm64
 triple=aarch64-linux-gnu
 flags=(-std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -DRL_ATOMIC_C11
-	-I"$top/include" -I"$top/libshm" -I"$top/config" -I"$top/tests/support" -I"$out/root/usr/include")
+	-I"$top/include" -I"$top/libshm" -I"$top/tests/support" -I"$out/root/usr/include")
 
 # libcmocka for arm64, without telling dpkg of another architecture.
 fetch_cmocka() {
@@ -28,9 +28,13 @@ fetch_cmocka() {
 	done
 }
 
-# They need jansson, or their own sources.
+# True of what tests the tools: that needs jansson, or their own sources.
 is_of_tools() {
-	grep -qE '"(config|same_config)\.h"|/rld/' "$1"
+	local header
+	while read -r header; do
+		[[ ! -e $top/config/$header ]] || return 0
+	done < <(sed -n 's/^#include "\(.*\)"$/\1/p' "$1")
+	grep -q '/rld/' "$1"
 }
 
 build_library() {
