@@ -201,6 +201,31 @@ test_overrides(void **state)
 	rl_close(rl);
 }
 
+/* What an override said is gone with it, also when its half is written again. */
+static void
+test_overrides_do_not_come_back(void **state)
+{
+	struct rl *rl = test_private(100);
+	struct rl_override overrides[] = {override("k", RL_OVERRIDE_CAPACITY, 3),
+	                                  override("x", RL_OVERRIDE_CAPACITY, 5)};
+	struct rl_config_rule rule = config_rule("a", 10, 60 * RL_SECOND);
+
+	(void)state;
+	rule.overrides = overrides;
+	rule.override_count = 2;
+	assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
+	int a = rl_find(rl, "a");
+	assert_int_equal(remaining(rl, a, "x"), 5);
+	rule.override_count = 1;
+	for (uint32_t i = 0; i < 4; i++) {
+		overrides[0].capacity[0] = 4 + i;
+		assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
+		assert_int_equal(remaining(rl, a, "k"), 4 + i);
+		assert_int_equal(remaining(rl, a, "x"), 10);
+	}
+	rl_close(rl);
+}
+
 /* Of a rule with two limits, each has its capacity, or keeps the rule's. */
 static void
 test_overrides_of_several_limits(void **state)
@@ -472,6 +497,7 @@ main(void)
 		cmocka_unit_test(test_reload_keeps_counters),
 		cmocka_unit_test(test_removed_rules),
 		cmocka_unit_test(test_overrides),
+		cmocka_unit_test(test_overrides_do_not_come_back),
 		cmocka_unit_test(test_overrides_of_several_limits),
 		cmocka_unit_test(test_what_is_refused),
 		cmocka_unit_test(test_many_overrides),
