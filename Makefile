@@ -180,15 +180,20 @@ build/need: FORCE
 demo: build/prefork build/rlctl
 	@examples/demo.sh build
 
-# Every unit and race test on each variant; under TSan only what runs threads on one mapping,
-# and on the variant that tests schedule only those tests.
+# Every unit and race test on each variant that can tell a difference: of the atomic backends
+# those that touch shared words, and once each what takes long. Under TSan only what runs threads
+# on one mapping, and on the variant that tests schedule only those tests.
 TESTS := $(UNIT) $(RACE)
-CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/c11/tests/%) \
-           $(TESTS:%=build/v/clang/tests/%) $(TESTS:%=build/v/asan/tests/%) \
+LONG  := unit/test_window unit/test_config_many
+PURE  := $(LONG) $(filter unit/test_config% unit/test_hash unit/test_http unit/test_sweeper \
+         unit/test_watch,$(UNIT))
+PURE  := $(filter-out unit/test_configure,$(PURE))
+CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
+           $(patsubst %,build/v/c11/tests/%,$(filter-out $(PURE),$(TESTS))) \
+           $(patsubst %,build/v/clang/tests/%,$(filter-out $(LONG),$(TESTS))) \
            $(SCHEDULES:%=build/v/hook/tests/%) build/v/tsan/tests/race/test_threads \
            $(CRASH:%=build/tests/%) $(CRASH:%=build/v/hook/tests/%) build/tests/$(STORM) \
            build/tests/$(SCRIBBLE) build/v/asan/tests/$(SCRIBBLE)
-SCRIPTS := $(wildcard tests/cli/*.bats)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \

@@ -44,7 +44,18 @@ survives() {
 		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$object" "$variant/libconfig.a" "$variant/librl.a" \
 			-lcmocka -ljansson -lpthread || return 0
 	rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT"
-	(ulimit -c 0; timeout 120 "$work/test" >"$work/log" 2>&1 </dev/null) 2>/dev/null
+	passes
+}
+
+# passes: does $work/test pass? What it has failed once it need not go on with: nobody reads on.
+passes() {
+	local status
+	set +o pipefail
+	(ulimit -c 0; timeout 60 stdbuf -oL "$work/test" 2>&1 </dev/null; echo "status $?") 2>/dev/null |
+		grep -m 1 -E '^\[  FAILED  \]|^status ' >"$work/log" || true
+	set -o pipefail
+	status=$(cat "$work/log")
+	[[ $status == 'status 0' ]]
 }
 
 while IFS=@ read -r name file expression test; do
