@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh COMMAND...: run every test command, as many at once as there are CPUs, say how each
-# ended, show the output of those that failed. One that takes longer than RL_TEST_SECONDS
-# (default 580) has failed; one that exits 77 cannot run here and has said why, which is a
-# failure, too, if RL_TEST_ALL is set. Give the long ones first.
+# run.sh COMMAND...: run every test command, one more at once than there are CPUs, for some wait
+# most of their time; say how each ended, and show the output of those that failed. One that takes
+# longer than RL_TEST_SECONDS (default 580) has failed; one that exits 77 cannot run here and has
+# said why, which is a failure, too, if RL_TEST_ALL is set. Give the long ones first.
 set -u
 
 # run_one COMMAND: run it and tell, in one piece, how it ended.
@@ -31,7 +31,7 @@ fi
 
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
-printf '%s\0' "$@" | xargs -0 -n 1 -P "$(nproc)" "$0" --one | tee "$results"
+printf '%s\0' "$@" | xargs -0 -n 1 -P "$(($(nproc) + 1))" "$0" --one | tee "$results"
 passed=$(grep -c '^ok  ' "$results")
 skipped=$(grep -c '^skip  ' "$results")
 failed=$(($# - passed - skipped))
