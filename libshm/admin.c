@@ -120,11 +120,15 @@ rl_stats(const struct rl *rl, int id, uint64_t *values, size_t count)
 uint64_t
 rl_fill(const struct rl *rl)
 {
-	const struct rl_segment *s = &rl->segment;
+	const struct rl_table *t = &rl->segment.table;
 	uint64_t taken = 0;
 
-	for (uint64_t i = 0; i < rl_segment_slots(s); i++)
-		taken += rl_tag_status(rl_atomic_load_relaxed(&s->table.tags[i])) != RL_TAG_FREE;
+	for (uint64_t b = 0; b < t->buckets; b++) {
+		rl_table_look_ahead(t, b * RL_BUCKET_SLOTS);
+		for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++)
+			taken += rl_tag_status(rl_atomic_load_relaxed(&t->bucket[b].tag[i])) !=
+			         RL_TAG_FREE;
+	}
 	return taken;
 }
 
@@ -132,6 +136,7 @@ int
 rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
                   struct rl_swept *swept)
 {
+	const struct rl_table *t = &rl->segment.table;
 	uint64_t slots = rl_segment_slots(&rl->segment);
 
 	if (!rl->segment.is_writable)
@@ -140,8 +145,12 @@ rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns
 		return -EINVAL;
 	if (count > slots - first)
 		count = slots - first;
-	for (uint64_t i = 0; i < count; i++)
-		rl_room_sweep(rl, first + i, rl_clamp_now(now_ns), swept);
+	for (uint64_t i = first; i < first + count; i++) {
+		rl_table_look_ahead(t, i);
+		if (rl_tag_status(rl_atomic_load(rl_table_tag(t, i))) != RL_TAG_FREE)
+			rl_room_sweep(rl, i, rl_clamp_now(now_ns), swept);
+	}
+	swept->seen += count;
 	return 0;
 }
 

@@ -114,7 +114,8 @@ store_entries(const struct rl_segment *s, const struct rl_limiter *l, struct rl_
 		uint32_t place;
 		uint64_t value;
 		rl_limiter_entry(l, v, i, &place, &value);
-		if (!rl_ring_store(&ring[place], value, &s->table.states[slot.index], v->word))
+		if (!rl_ring_store(&ring[place], value, rl_table_state(&s->table, slot.index),
+		                   v->word))
 			return false;
 	}
 	return true;
@@ -150,7 +151,7 @@ decide_slot(struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
 	}
 	if (plan.step == RL_STEP_CLOSE && !store_entries(s, l, slot, &v, plan.entries))
 		return false;
-	if (!rl_atomic_cas16(&s->table.states[slot.index], v.word, plan.next))
+	if (!rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, plan.next))
 		return false;
 	if (plan.charges)
 		answer_charged(rq, slot, &v, plan.next, r);

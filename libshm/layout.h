@@ -12,12 +12,19 @@
  *	overrides  2 x override_slots x 16 bytes
  *	bans     ban_slots x 16 bytes
  *	stats    stripes x rules x 128 bytes, a stripe for each CPU
- *	tags     buckets x 64 bytes: a line of eight tags
- *	states   buckets x 8 x 16 bytes
+ *	table    buckets x 192 bytes: a line of eight tags, two lines of their eight states
  *	rings    buckets x 8 x ring x 8 bytes
  *	records  (buckets x 8 + ban_slots) x record_bytes: names for people, cold
  *
- * A slot is one place for a key: tag, state, ring and record of the same index.
+ * A slot is one place for a key: tag, state, ring and record of the same index. Tags and
+ * states of a bucket stand side by side, so that a decision reads one place of a table that is
+ * larger than the caches, and asks for one translation of an address:
+ *
+ *	slot     8b     8b+1   ...   8b+7   |  8b        8b+1      ...     8b+7
+ *	        +------+------+-----+------+----------+----------+-----+----------+
+ *	bucket b| tag  | tag  | ... | tag  |  state   |  state   | ... |  state   |
+ *	        +------+------+-----+------+----------+----------+-----+----------+
+ *	byte     0      8            56     64         80               176      192
  *
  * Tag (8 bytes), the table's word:
  *
@@ -67,7 +74,7 @@
 
 #include "atomic.h"
 
-#define RL_LAYOUT_VERSION 1
+#define RL_LAYOUT_VERSION 2
 #define RL_MAGIC UINT64_C(0x0a0d6d68732d6c72) /* "rl-shm\r\n": damage by text transfer shows */
 
 #define RL_BUCKET_SLOTS 8
@@ -168,6 +175,12 @@ rl_word16_equal(struct rl_word16 a, struct rl_word16 b)
 {
 	return a.lo == b.lo && a.hi == b.hi;
 }
+
+/* Eight slots: whose they are, and what they count. */
+struct rl_bucket {
+	uint64_t tag[RL_BUCKET_SLOTS] __attribute__((aligned(64)));
+	struct rl_word16 state[RL_BUCKET_SLOTS];
+};
 
 /* What decides every size. Part of the header; validated and copied at attach. */
 struct rl_geometry {
@@ -295,6 +308,8 @@ struct rl_record {
 };
 
 _Static_assert(sizeof(struct rl_word16) == 16, "one CAS16");
+_Static_assert(sizeof(struct rl_bucket) == 192, "three lines");
+_Static_assert(offsetof(struct rl_bucket, state) == 64, "the tags have the first");
 _Static_assert(sizeof(struct rl_geometry) == 48, "no holes");
 _Static_assert(sizeof(struct rl_header) <= RL_HEADER_BYTES, "header fits");
 _Static_assert(offsetof(struct rl_header, geometry) == 32, "header order");

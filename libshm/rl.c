@@ -63,7 +63,7 @@ try_refund(const struct rl_segment *s, const struct rl_compiled *limit, struct r
 	    !rl_limiter_refund(&limit->limiter, &quota, &v, charge->epoch, charge->cost, now_ns,
 	                       &next))
 		return 0;
-	return rl_atomic_cas16(&s->table.states[slot.index], v.word, next) ? 1 : -1;
+	return rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, next) ? 1 : -1;
 }
 
 /* True if it was given back. */
@@ -77,7 +77,7 @@ refund_one(struct rl *rl, const struct rl_charge *charge, uint64_t now_ns)
 
 	if (charge->cost == 0 || charge->capacity == 0 || !limit ||
 	    slot.index >= rl_segment_slots(s) ||
-	    rl_atomic_load(&s->table.tags[slot.index]) != slot.tag)
+	    rl_atomic_load(rl_table_tag(&s->table, slot.index)) != slot.tag)
 		return false;
 	for (int tries = 0; tries < TRIES && done < 0; tries++)
 		done = try_refund(s, limit, slot, charge, rl_clamp_now(now_ns));

@@ -28,7 +28,8 @@ look_at(struct rl *rl, uint64_t index, struct place *p)
 	const struct rl_segment *s = &rl->segment;
 	unsigned which;
 
-	p->slot = (struct rl_slot){.index = index, .tag = rl_atomic_load(&s->table.tags[index])};
+	p->slot = (struct rl_slot){.index = index,
+	                           .tag = rl_atomic_load(rl_table_tag(&s->table, index))};
 	p->limit = NULL;
 	p->seen = RL_SEEN_GONE;
 	if (rl_tag_status(p->slot.tag) != RL_TAG_LIVE)
@@ -77,8 +78,8 @@ discard(struct rl *rl, const struct place *p)
 
 	if (rl_handle_no_limit(rl, rl_tag_limit(p->slot.tag)) == -ENOMEM)
 		return false;
-	return rl_atomic_load16(&t->states[p->slot.index], &state) &&
-	       rl_atomic_load(&t->tags[p->slot.index]) == p->slot.tag &&
+	return rl_atomic_load16(rl_table_state(t, p->slot.index), &state) &&
+	       rl_atomic_load(rl_table_tag(t, p->slot.index)) == p->slot.tag &&
 	       rl_table_retire(t, p->slot, state);
 }
 
@@ -167,7 +168,7 @@ static bool
 has_changed(struct rl *rl, const struct place *p)
 {
 	return !has_count(p) &&
-	       rl_atomic_load(&rl->segment.table.tags[p->slot.index]) != p->slot.tag;
+	       rl_atomic_load(rl_table_tag(&rl->segment.table, p->slot.index)) != p->slot.tag;
 }
 
 struct rl_room
@@ -198,9 +199,6 @@ rl_room_sweep(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_swept *s
 {
 	struct place p;
 
-	swept->seen++;
-	if (rl_tag_status(rl_atomic_load(&rl->segment.table.tags[index])) == RL_TAG_FREE)
-		return;
 	look_at(rl, index, &p);
 	if (free_if_stale(rl, &p, now_ns))
 		swept->retired++;

@@ -14,7 +14,7 @@ struct rl_room {
 /* Room among 16 places that were all taken; see the head of room.c. */
 struct rl_room rl_room_make(struct rl *rl, const struct rl_places *places, uint64_t now_ns);
 
-/* Free one slot if its key is stale or nobody's, and tell in *swept. */
+/* Free a slot that is taken if its key is stale or nobody's, and tell in *swept. */
 void rl_room_sweep(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_swept *swept);
 
 #endif

@@ -44,7 +44,7 @@
 #define OPEN_TRIES 100
 
 struct areas {
-	uint64_t rows, limits, overrides, bans, stats, tags, states, rings, records, bytes;
+	uint64_t rows, limits, overrides, bans, stats, table, rings, records, bytes;
 };
 
 static uint64_t
@@ -69,8 +69,7 @@ areas_of(const struct rl_geometry *g)
 	a.overrides = area(&at, 2 * (uint64_t)g->override_slots * sizeof(struct rl_override_slot));
 	a.bans = area(&at, (uint64_t)g->ban_slots * sizeof(struct rl_word16));
 	a.stats = area(&at, (uint64_t)g->stripes * g->rules * sizeof(struct rl_stat));
-	a.tags = area(&at, slots * sizeof(uint64_t));
-	a.states = area(&at, slots * sizeof(struct rl_word16));
+	a.table = area(&at, (uint64_t)g->buckets * sizeof(struct rl_bucket));
 	a.rings = area(&at, slots * g->ring * sizeof(uint64_t));
 	a.records = area(&at, (slots + g->ban_slots) * g->record_bytes);
 	a.bytes = at;
@@ -172,6 +171,8 @@ layout_signature(void)
 		sizeof(struct rl_stat),
 		RL_COUNTERS,
 		sizeof(struct rl_record),
+		sizeof(struct rl_bucket),
+		offsetof(struct rl_bucket, state),
 		RL_BUCKET_SLOTS,
 		RL_TAG_HASH_BITS,
 		RL_TAG_GEN_SHIFT,
@@ -292,8 +293,7 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 	s->overrides = (struct rl_override_slot *)(void *)(at + a.overrides);
 	s->bans = (struct rl_word16 *)(void *)(at + a.bans);
 	s->stats = (struct rl_stat *)(void *)(at + a.stats);
-	s->table.tags = (uint64_t *)(void *)(at + a.tags);
-	s->table.states = (struct rl_word16 *)(void *)(at + a.states);
+	s->table.bucket = (struct rl_bucket *)(void *)(at + a.table);
 	s->table.buckets = checked->geometry.buckets;
 	s->rings = (uint64_t *)(void *)(at + a.rings);
 	s->records = at + a.records;

@@ -5,7 +5,7 @@
  *
  *	bucket b1 of a key            bucket b2 of a key
  *	[tag tag tag tag tag tag tag tag]   [tag tag tag tag tag tag tag tag]   8 bytes each
- *	[st  st  st  st  st  st  st  st ]   [st  st  st  st  st  st  st  st ]  16 bytes each
+ *	[st  st  st  st  st  st  st  st ]   [st  st  st  st  st  st  st  st ]  16 bytes each, behind
  *
  * A key lives in one of these 16 places from insert to retirement; nothing ever moves. The
  * tag says whose slot it is, the state what it counts.
@@ -92,12 +92,14 @@ rl_table_places(const struct rl_table *t, int limit, struct rl_hash hash)
 bool
 rl_table_find(const struct rl_table *t, const struct rl_places *p, struct rl_slot *slot)
 {
-	for (unsigned i = 0; i < RL_PLACES; i++) {
-		uint64_t index = rl_table_place(p, i);
-		uint64_t tag = rl_atomic_load(&t->tags[index]);
-		if (is_tag(tag, RL_TAG_LIVE, p->key)) {
-			*slot = (struct rl_slot){.index = index, .tag = tag};
-			return true;
+	for (unsigned line = 0; line < 2; line++) {
+		const uint64_t *tags = rl_table_tag(t, p->first[line]);
+		for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
+			uint64_t tag = rl_atomic_load(&tags[i]);
+			if (is_tag(tag, RL_TAG_LIVE, p->key)) {
+				*slot = (struct rl_slot){.index = p->first[line] + i, .tag = tag};
+				return true;
+			}
 		}
 	}
 	return false;
@@ -120,20 +122,20 @@ resolve(const struct rl_table *t, const struct rl_places *p, struct rl_slot mine
 		if (i == 0)
 			rl_atomic_fence(); /* partner: the same in whoever resolves the other place */
 		uint64_t index = rl_table_place(p, i);
-		uint64_t tag = rl_atomic_load(&t->tags[index]);
+		uint64_t tag = rl_atomic_load(rl_table_tag(t, index));
 
 		if (index == mine.index) {
 			i++;
 		} else if (is_tag(tag, RL_TAG_LIVE, p->key)) {
-			rl_atomic_cas(&t->tags[mine.index], mine.tag, tag_freed(mine.tag));
+			rl_atomic_cas(rl_table_tag(t, mine.index), mine.tag, tag_freed(mine.tag));
 			*slot = (struct rl_slot){.index = index, .tag = tag};
 			return RL_CLAIM_FOUND;
 		} else if (!is_tag(tag, RL_TAG_TENT, p->key)) {
 			i++;
 		} else if (index > mine.index) {
-			rl_atomic_cas(&t->tags[index], tag, tag_freed(tag));
+			rl_atomic_cas(rl_table_tag(t, index), tag, tag_freed(tag));
 		} else {
-			rl_atomic_cas(&t->tags[mine.index], mine.tag, tag_freed(mine.tag));
+			rl_atomic_cas(rl_table_tag(t, mine.index), mine.tag, tag_freed(mine.tag));
 			mine = (struct rl_slot){.index = index, .tag = tag};
 			i = 0;
 		}
@@ -141,7 +143,7 @@ resolve(const struct rl_table *t, const struct rl_places *p, struct rl_slot mine
 	if (i < RL_PLACES)
 		return RL_CLAIM_BUSY;
 	*slot = (struct rl_slot){.index = mine.index, .tag = tag_live(mine.tag, p)};
-	if (!rl_atomic_cas(&t->tags[mine.index], mine.tag, slot->tag))
+	if (!rl_atomic_cas(rl_table_tag(t, mine.index), mine.tag, slot->tag))
 		return RL_CLAIM_BUSY;
 	return RL_CLAIM_NEW;
 }
@@ -161,7 +163,7 @@ look_over(const struct rl_table *t, const struct rl_places *p, struct look *look
 		struct rl_slot seen = {.index = rl_table_place(p, i)};
 		unsigned line = i / RL_BUCKET_SLOTS;
 
-		seen.tag = rl_atomic_load(&t->tags[seen.index]);
+		seen.tag = rl_atomic_load(rl_table_tag(t, seen.index));
 		if (rl_tag_status(seen.tag) == RL_TAG_FREE) {
 			if (look->frees[line]++ == 0)
 				look->free[line] = seen;
@@ -183,7 +185,7 @@ claim_free(const struct rl_table *t, const struct rl_places *p, const struct loo
 	struct rl_slot mine = look->free[look->frees[1] > look->frees[0]];
 	uint64_t tent = rl_tag_make(RL_TAG_TENT, rl_tag_gen(mine.tag), p->key);
 
-	if (!rl_atomic_cas(&t->tags[mine.index], mine.tag, tent))
+	if (!rl_atomic_cas(rl_table_tag(t, mine.index), mine.tag, tent))
 		return RL_CLAIM_BUSY;
 	mine.tag = tent;
 	return resolve(t, p, mine, slot);
@@ -217,7 +219,7 @@ rl_table_claim(const struct rl_table *t, const struct rl_places *p, struct rl_sl
 bool
 rl_table_free(const struct rl_table *t, struct rl_slot slot)
 {
-	return rl_atomic_cas(&t->tags[slot.index], slot.tag, tag_freed(slot.tag));
+	return rl_atomic_cas(rl_table_tag(t, slot.index), slot.tag, tag_freed(slot.tag));
 }
 
 bool
@@ -225,7 +227,7 @@ rl_table_retire(const struct rl_table *t, struct rl_slot slot, struct rl_word16 
 {
 	struct rl_word16 dead = rl_state_retired(seen, rl_tag_gen(slot.tag));
 
-	if (!rl_atomic_cas16(&t->states[slot.index], seen, dead))
+	if (!rl_atomic_cas16(rl_table_state(t, slot.index), seen, dead))
 		return false;
 	rl_table_free(t, slot); /* or whoever met DEAD has done so */
 	return true;

@@ -82,7 +82,7 @@ show(struct rl *rl, struct rl_slot slot, uint64_t now_ns, visit_fn *visit, void 
 	}
 	if (rl_view_outlook(s, &rq.limit->limiter, &rq.quota, slot, rq.cost, rq.now_ns, &v, &o,
 	                    &picture) != RL_SEEN ||
-	    rl_atomic_load(&s->table.tags[slot.index]) != slot.tag)
+	    rl_atomic_load(rl_table_tag(&s->table, slot.index)) != slot.tag)
 		return 0;
 	fill_counts(&rq, &v, &o, &picture, &e);
 	return visit(&e, arg);
@@ -95,7 +95,9 @@ rl_walk(struct rl *rl, uint64_t now_ns, visit_fn *visit, void *arg)
 	int result = 0;
 
 	for (uint64_t i = 0; i < rl_segment_slots(s) && result == 0; i++) {
-		struct rl_slot slot = {.index = i, .tag = rl_atomic_load(&s->table.tags[i])};
+		rl_table_look_ahead(&s->table, i);
+		struct rl_slot slot = {.index = i,
+		                       .tag = rl_atomic_load(rl_table_tag(&s->table, i))};
 		if (rl_tag_status(slot.tag) == RL_TAG_LIVE)
 			result = show(rl, slot, now_ns, visit, arg);
 	}

@@ -232,11 +232,13 @@ prepare_sweep(void)
 		check_at(LOG, key, T0 - 100 * RL_SECOND, NULL);
 		check_at(TOKEN, key, now, NULL);
 	}
-	for (int i = 0; i < PLACES && left > 0; i++) {
-		if (rl_tag_status(t->tags[i]) == RL_TAG_FREE)
-			t->tags[i] = rl_tag_make(RL_TAG_TENT, rl_tag_gen(t->tags[i]), 77);
-		else if (rl_tag_limit(t->tags[i]) == 0)
-			t->states[i] = rl_state_retired(t->states[i], rl_tag_gen(t->tags[i]));
+	for (unsigned i = 0; i < PLACES && left > 0; i++) {
+		uint64_t *tag = rl_table_tag(t, i);
+		struct rl_word16 *state = rl_table_state(t, i);
+		if (rl_tag_status(*tag) == RL_TAG_FREE)
+			*tag = rl_tag_make(RL_TAG_TENT, rl_tag_gen(*tag), 77);
+		else if (rl_tag_limit(*tag) == 0)
+			*state = rl_state_retired(*state, rl_tag_gen(*tag));
 		else
 			continue;
 		left--;

@@ -36,7 +36,7 @@ struct part {
 	size_t bytes;
 };
 
-#define PARTS 9
+#define PARTS 8
 
 static void
 parts_of(const struct rl_segment *s, struct part part[static PARTS])
@@ -48,8 +48,7 @@ parts_of(const struct rl_segment *s, struct part part[static PARTS])
 		(unsigned char *)s->limits,
 		(unsigned char *)s->overrides,
 		(unsigned char *)s->bans,
-		(unsigned char *)s->table.tags,
-		(unsigned char *)s->table.states,
+		(unsigned char *)s->table.bucket,
 		(unsigned char *)s->rings,
 		s->records,
 		end,

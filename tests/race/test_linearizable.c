@@ -243,8 +243,8 @@ start(void)
 {
 	const struct rl_segment *s = &rl->segment;
 
-	memset(s->table.tags, 0,
-	       s->bytes - (size_t)((unsigned char *)s->table.tags - (unsigned char *)s->header));
+	memset(s->table.bucket, 0,
+	       s->bytes - (size_t)((unsigned char *)s->table.bucket - (unsigned char *)s->header));
 	length = instant = 0;
 }
 

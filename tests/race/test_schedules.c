@@ -31,8 +31,8 @@ start(void)
 	const struct rl_segment *s = &rl->segment;
 
 	memset(&done, 0, sizeof done);
-	memset(s->table.tags, 0,
-	       s->bytes - (size_t)((unsigned char *)s->table.tags - (unsigned char *)s->header));
+	memset(s->table.bucket, 0,
+	       s->bytes - (size_t)((unsigned char *)s->table.bucket - (unsigned char *)s->header));
 }
 
 static unsigned
@@ -42,8 +42,8 @@ live_tags_of(uint64_t key)
 	struct rl_places p = rl_table_places(&rl->segment.table, rule, hash);
 	unsigned count = 0;
 
-	for (int i = 0; i < PLACES; i++) {
-		uint64_t tag = rl->segment.table.tags[i];
+	for (unsigned i = 0; i < PLACES; i++) {
+		uint64_t tag = *rl_table_tag(&rl->segment.table, i);
 		count += rl_tag_status(tag) == RL_TAG_LIVE && (tag & RL_TAG_KEY_MASK) == p.key;
 	}
 	return count;

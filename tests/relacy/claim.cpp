@@ -12,7 +12,7 @@
 #define KEY 7
 
 static const struct rl_places places = {{0, RL_BUCKET_SLOTS}, KEY};
-static const struct rl_table table = {words, words16, 2};
+static const struct rl_table table = {(struct rl_bucket *)words, 2};
 
 struct claim : rl::test_suite<claim, 3> {
 	cells mine;
@@ -22,13 +22,13 @@ struct claim : rl::test_suite<claim, 3> {
 	before()
 	{
 		memory = &mine;
-		for (unsigned i = 0; i < WORDS; i++) {
-			mine.word[i].store(i < RL_PLACES ? rl_tag_make(RL_TAG_LIVE, 0, OTHERS + i)
-			                                 : 0,
-			                   rl::mo_relaxed, $);
-			mine.word16[i].store(rl_word16(), rl::mo_relaxed, $);
+		for (unsigned i = 0; i < RL_PLACES; i++) {
+			uint64_t tag = rl_tag_make(RL_TAG_LIVE, 0, OTHERS + i);
+			mine.of(rl_table_tag(&table, i)).store(tag, rl::mo_relaxed, $);
+			mine.of(rl_table_state(&table, i)).store(rl_word16(), rl::mo_relaxed, $);
 		}
-		mine.word[0].store(0, rl::mo_relaxed, $); /* one place is free at first */
+		/* one place is free at first */
+		mine.of(rl_table_tag(&table, 0)).store(0, rl::mo_relaxed, $);
 	}
 
 	void
@@ -54,7 +54,8 @@ struct claim : rl::test_suite<claim, 3> {
 		unsigned live = 0, at = 0;
 
 		for (unsigned i = 0; i < RL_PLACES; i++) {
-			if (is_tag(mine.word[i].load(rl::mo_relaxed, $), RL_TAG_LIVE, KEY)) {
+			uint64_t tag = mine.of(rl_table_tag(&table, i)).load(rl::mo_relaxed, $);
+			if (is_tag(tag, RL_TAG_LIVE, KEY)) {
 				live++;
 				at = i;
 			}

@@ -17,7 +17,7 @@
 
 static const struct rl_places old_places = {{0, RL_BUCKET_SLOTS}, OLD};
 static const struct rl_places new_places = {{0, RL_BUCKET_SLOTS}, NEW};
-static const struct rl_table table = {words, words16, 2};
+static const struct rl_table table = {(struct rl_bucket *)words, 2};
 
 /* One charge of a slot as it was found; false if it changed. As view.c and decision.c do it. */
 static bool
@@ -25,12 +25,12 @@ charge(struct rl_slot slot)
 {
 	struct rl_word16 word, next;
 
-	rl_atomic_load16(&words16[slot.index], &word);
+	rl_atomic_load16(rl_table_state(&table, slot.index), &word);
 	next = word;
 	if (rl_state_gen(word) != rl_tag_gen(slot.tag) && is_broken) {
 		next.hi = rl_state_slot_bits(word, rl_tag_gen(slot.tag));
 	} else if (rl_state_gen(word) != rl_tag_gen(slot.tag)) {
-		if (rl_atomic_load(&words[slot.index]) != slot.tag)
+		if (rl_atomic_load(rl_table_tag(&table, slot.index)) != slot.tag)
 			return false;
 		next.lo = 0; /* an older key's: counts as zero */
 		next.hi = rl_state_slot_bits(word, rl_tag_gen(slot.tag));
@@ -39,7 +39,7 @@ charge(struct rl_slot slot)
 		return false;
 	}
 	next.lo += CHARGE;
-	return rl_atomic_cas16(&words16[slot.index], word, next);
+	return rl_atomic_cas16(rl_table_state(&table, slot.index), word, next);
 }
 
 struct reuse : rl::test_suite<reuse, 3> {
@@ -52,11 +52,11 @@ struct reuse : rl::test_suite<reuse, 3> {
 		memory = &mine;
 		of_old($) = 1;
 		of_new($) = 0;
-		for (unsigned i = 0; i < WORDS; i++) {
-			uint64_t key = i == 0 ? OLD : OTHERS + i;
+		for (unsigned i = 0; i < RL_PLACES; i++) {
+			uint64_t tag = rl_tag_make(RL_TAG_LIVE, 1, i == 0 ? OLD : OTHERS + i);
 			struct rl_word16 state = {i == 0 ? CHARGE : 0, 1};
-			mine.word[i].store(rl_tag_make(RL_TAG_LIVE, 1, key), rl::mo_relaxed, $);
-			mine.word16[i].store(state, rl::mo_relaxed, $);
+			mine.of(rl_table_tag(&table, i)).store(tag, rl::mo_relaxed, $);
+			mine.of(rl_table_state(&table, i)).store(state, rl::mo_relaxed, $);
 		}
 	}
 
@@ -71,7 +71,7 @@ struct reuse : rl::test_suite<reuse, 3> {
 		} else if (i == 1) {
 			struct rl_word16 seen;
 			if (rl_table_find(&table, &old_places, &slot)) {
-				rl_atomic_load16(&words16[slot.index], &seen);
+				rl_atomic_load16(rl_table_state(&table, slot.index), &seen);
 				rl_table_retire(&table, slot, seen);
 			}
 		} else {
@@ -85,8 +85,8 @@ struct reuse : rl::test_suite<reuse, 3> {
 	void
 	after()
 	{
-		uint64_t tag = mine.word[0].load(rl::mo_relaxed, $);
-		struct rl_word16 state = mine.word16[0].load(rl::mo_relaxed, $);
+		uint64_t tag = mine.of(rl_table_tag(&table, 0)).load(rl::mo_relaxed, $);
+		struct rl_word16 state = mine.of(rl_table_state(&table, 0)).load(rl::mo_relaxed, $);
 		uint64_t counted = state.lo / CHARGE;
 
 		if (is_tag(tag, RL_TAG_LIVE, OLD))

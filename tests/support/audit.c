@@ -168,7 +168,7 @@ audit_table(struct rl *rl, struct audit *a)
 	bool is_clean = keys != NULL;
 
 	for (uint64_t i = 0; is_clean && i < rl_segment_slots(s); i++) {
-		struct rl_slot slot = {.index = i, .tag = s->table.tags[i]};
+		struct rl_slot slot = {.index = i, .tag = *rl_table_tag(&s->table, i)};
 		switch (rl_tag_status(slot.tag)) {
 		case RL_TAG_FREE:
 			if ((slot.tag & RL_TAG_KEY_MASK) != 0)

@@ -158,7 +158,7 @@ test_names_are_never_wrong(void **state)
 	}
 	/* the record of an earlier incarnation of the same slot */
 	struct rl_slot slot = {.index = seen.last.slot,
-	                       .tag = rl->segment.table.tags[seen.last.slot]};
+	                       .tag = *rl_table_tag(&rl->segment.table, seen.last.slot)};
 	struct rl_kept kept;
 	assert_true(rl_record_read(&rl->segment, slot, &kept));
 	slot.tag += UINT64_C(1) << RL_TAG_GEN_SHIFT;
@@ -208,17 +208,17 @@ test_sweep_frees_what_the_dead_left(void **state)
 {
 	struct rl *rl = test_private(10);
 	int rule = test_rule(rl, "r", 1, RL_SECOND, 1, true);
-	const struct rl_table *t = &rl->segment.table;
+	struct rl_bucket *b = &rl->segment.table.bucket[0];
 	uint64_t key = (uint64_t)rule << RL_TAG_LIMIT_SHIFT | 12345;
 
 	(void)state;
-	t->tags[0] = rl_tag_make(RL_TAG_TENT, 3, key);     /* a claim not finished */
-	t->tags[3] = rl_tag_make(RL_TAG_LIVE, 3, key + 1); /* claimed, not charged */
-	t->tags[5] = rl_tag_make(RL_TAG_LIVE, 3, key + 2); /* half retired */
-	t->states[5].hi = RL_STATE_DEAD | 3;
-	t->tags[6] =
+	b->tag[0] = rl_tag_make(RL_TAG_TENT, 3, key);     /* a claim not finished */
+	b->tag[3] = rl_tag_make(RL_TAG_LIVE, 3, key + 1); /* claimed, not charged */
+	b->tag[5] = rl_tag_make(RL_TAG_LIVE, 3, key + 2); /* half retired */
+	b->state[5].hi = RL_STATE_DEAD | 3;
+	b->tag[6] =
 		rl_tag_make(RL_TAG_LIVE, 3, UINT64_C(1020) << RL_TAG_LIMIT_SHIFT); /* no limit */
-	t->tags[7] = UINT64_C(3) << RL_TAG_STATUS_SHIFT;                           /* no status */
+	b->tag[7] = UINT64_C(3) << RL_TAG_STATUS_SHIFT;                            /* no status */
 	assert_int_equal(rl_fill(rl), 5);
 	assert_int_equal(rl_sweep_at(rl, T0), 5);
 	assert_int_equal(rl_fill(rl), 0);
@@ -235,7 +235,7 @@ test_first_claim_of_new_memory(void **state)
 	(void)state;
 	rl_check_at(rl, rule, "k", 1, 1, T0, NULL);
 	for (uint64_t i = 0; i < 16; i++)
-		rl->segment.table.states[i] = (struct rl_word16){0};
+		*rl_table_state(&rl->segment.table, i) = (struct rl_word16){0};
 	assert_int_equal(rl_reset(rl, rule, "k", 1), 0);
 	assert_int_equal(rl_sweep_at(rl, T0), 1);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_retired), 0);

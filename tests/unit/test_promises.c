@@ -13,7 +13,7 @@
 static void
 protect_counters(struct rl *rl, int protection)
 {
-	unsigned char *from = (unsigned char *)rl->segment.table.tags;
+	unsigned char *from = (unsigned char *)rl->segment.table.bucket;
 	unsigned char *end = rl->segment.records;
 
 	assert_int_equal(mprotect(from, (size_t)(end - from), protection), 0);

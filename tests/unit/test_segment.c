@@ -318,7 +318,7 @@ test_observer_of_a_dying_slot(void **state)
 	/* mark every state dead with gen 0, the gen of a first claim */
 	assert_int_equal(rl_open(test_segment_name(), NULL, &rl), 0);
 	for (uint64_t i = 0; i < rl_segment_slots(&rl->segment); i++)
-		rl->segment.table.states[i].hi = RL_STATE_DEAD;
+		rl_table_state(&rl->segment.table, i)->hi = RL_STATE_DEAD;
 	rl_close(rl);
 	assert_int_equal(
 		rl_open(test_segment_name(), &(struct rl_options){.flags = RL_OPEN_READONLY}, &rl),

@@ -10,21 +10,18 @@ static struct rl_table
 table_of(uint32_t buckets)
 {
 	struct rl_table t = {.buckets = buckets};
-	size_t slots = (size_t)buckets * RL_BUCKET_SLOTS;
+	size_t bytes = buckets * sizeof t.bucket[0];
 
-	t.tags = aligned_alloc(64, slots * sizeof t.tags[0]);
-	t.states = aligned_alloc(64, slots * sizeof t.states[0]);
-	assert_true(t.tags && t.states);
-	memset(t.tags, 0, slots * sizeof t.tags[0]);
-	memset(t.states, 0, slots * sizeof t.states[0]);
+	t.bucket = aligned_alloc(64, bytes);
+	assert_true(t.bucket != NULL);
+	memset(t.bucket, 0, bytes);
 	return t;
 }
 
 static void
 table_free(struct rl_table *t)
 {
-	free(t->tags);
-	free(t->states);
+	free(t->bucket);
 }
 
 static struct rl_places
@@ -39,7 +36,7 @@ tags_with(const struct rl_table *t, enum rl_tag_status status)
 	unsigned count = 0;
 
 	for (uint64_t i = 0; i < (uint64_t)t->buckets * RL_BUCKET_SLOTS; i++)
-		count += rl_tag_status(t->tags[i]) == status;
+		count += rl_tag_status(*rl_table_tag(t, i)) == status;
 	return count;
 }
 
@@ -93,7 +90,7 @@ test_claim_left_by_the_dead(void **state)
 	struct rl_slot slot;
 
 	(void)state;
-	t.tags[orphan] = rl_tag_make(RL_TAG_TENT, 9, p.key);
+	*rl_table_tag(&t, orphan) = rl_tag_make(RL_TAG_TENT, 9, p.key);
 	assert_false(rl_table_find(&t, &p, &slot));
 	assert_int_equal(rl_table_claim(&t, &p, &slot), RL_CLAIM_NEW);
 	assert_int_equal(slot.index, orphan);
@@ -116,7 +113,7 @@ test_claims_left_in_many_places(void **state)
 			uint64_t place = rl_table_place(&p, i);
 			if (!(set >> i & 1))
 				continue;
-			t.tags[place] = rl_tag_make(RL_TAG_TENT, 1, p.key);
+			*rl_table_tag(&t, place) = rl_tag_make(RL_TAG_TENT, 1, p.key);
 			lowest = place < lowest ? place : lowest;
 		}
 		assert_int_equal(rl_table_claim(&t, &p, &slot), RL_CLAIM_NEW);
@@ -136,8 +133,8 @@ test_tent_gives_way_to_live(void **state)
 	struct rl_slot slot;
 
 	(void)state;
-	t.tags[rl_table_place(&p, 2)] = rl_tag_make(RL_TAG_TENT, 4, p.key);
-	t.tags[rl_table_place(&p, 9)] = rl_tag_make(RL_TAG_LIVE, 7, p.key);
+	*rl_table_tag(&t, rl_table_place(&p, 2)) = rl_tag_make(RL_TAG_TENT, 4, p.key);
+	*rl_table_tag(&t, rl_table_place(&p, 9)) = rl_tag_make(RL_TAG_LIVE, 7, p.key);
 	assert_int_equal(rl_table_claim(&t, &p, &slot), RL_CLAIM_FOUND);
 	assert_int_equal(slot.index, rl_table_place(&p, 9));
 	table_free(&t);
@@ -167,28 +164,31 @@ test_retire(void **state)
 	struct rl_places p = places_of(&t, 1);
 	struct rl_word16 seen = {.lo = 77, .hi = UINT64_C(5) << 40 | 99};
 	struct rl_slot slot, again;
+	struct rl_word16 *word;
 
 	(void)state;
 	assert_int_equal(rl_table_claim(&t, &p, &slot), RL_CLAIM_NEW);
-	t.states[slot.index] = seen;
+	word = rl_table_state(&t, slot.index);
+	*word = seen;
 	/* somebody was admitted after the judgement: nothing is retired */
-	t.states[slot.index].lo = 78;
+	word->lo = 78;
 	assert_false(rl_table_retire(&t, slot, seen));
 	assert_true(rl_table_find(&t, &p, &again));
 	/* unchanged: retired, the time kept, and dead for whoever still holds the slot */
 	seen.lo = 78;
 	assert_true(rl_table_retire(&t, slot, seen));
 	assert_false(rl_table_find(&t, &p, &again));
-	assert_true(rl_state_is_dead(t.states[slot.index]));
-	assert_int_equal(t.states[slot.index].lo, 78);
-	assert_int_equal(t.states[slot.index].hi >> 12, seen.hi >> 12);
-	assert_int_equal(rl_state_gen(t.states[slot.index]), rl_tag_gen(slot.tag));
-	assert_int_equal(rl_tag_gen(t.tags[slot.index]), (uint8_t)(rl_tag_gen(slot.tag) + 1));
+	assert_true(rl_state_is_dead(*word));
+	assert_int_equal(word->lo, 78);
+	assert_int_equal(word->hi >> 12, seen.hi >> 12);
+	assert_int_equal(rl_state_gen(*word), rl_tag_gen(slot.tag));
+	assert_int_equal(rl_tag_gen(*rl_table_tag(&t, slot.index)),
+	                 (uint8_t)(rl_tag_gen(slot.tag) + 1));
 	assert_false(rl_table_free(&t, slot));
 	/* the next claim of the place is another incarnation, whose state reads as zero */
 	assert_int_equal(rl_table_claim(&t, &p, &again), RL_CLAIM_NEW);
 	assert_int_equal(again.index, slot.index);
-	assert_int_not_equal(rl_tag_gen(again.tag), rl_state_gen(t.states[slot.index]));
+	assert_int_not_equal(rl_tag_gen(again.tag), rl_state_gen(*word));
 	table_free(&t);
 }
 
