@@ -68,8 +68,9 @@ source_of(enum rl_half half)
 static struct rl_limit
 limit_info(const struct rl_compiled *limit, enum rl_half half)
 {
-	struct rl_quota quota = rl_rules_quota(limit->row, half);
+	struct rl_quota quota;
 
+	rl_rules_quota(limit->row, half, &quota);
 	return (struct rl_limit){
 		.algorithm = limit->limiter.algorithm,
 		.capacity = quota.capacity,

@@ -167,7 +167,7 @@ static enum rl_half
 current(const struct job *j, int id, struct rl_refs *refs)
 {
 	refs->count = 0;
-	return id < 0 ? RL_HALVES : rl_rules_in_force(j->s, id, j->generation, refs);
+	return id < 0 ? RL_HALVES : rl_rules_list(j->s, id, j->generation, refs);
 }
 
 static bool

@@ -16,14 +16,14 @@
 
 #define TRIES 10000
 
-struct rl_places
-rl_request_places(const struct rl *rl, int limit, const void *key, size_t key_len)
+void
+rl_request_places(const struct rl *rl, int limit, const void *key, size_t key_len,
+                  struct rl_places *places)
 {
 	struct rl_hash hash = rl_hash_with(rl->segment.key, (uint64_t)limit, key, key_len);
-	struct rl_places places = rl_table_places(&rl->segment.table, limit, hash);
 
-	rl_table_prefetch(&rl->segment.table, &places);
-	return places;
+	*places = rl_table_places(&rl->segment.table, limit, hash);
+	rl_table_prefetch(&rl->segment.table, places);
 }
 
 static uint64_t
@@ -60,19 +60,16 @@ rl_answer(const struct rl_request *rq, const struct rl_outlook *o, struct rl_res
 }
 
 static void
-answer_charged(const struct rl_request *rq, struct rl_slot slot, const struct rl_view *view,
-               struct rl_word16 next, struct rl_result *r)
+answer_charged(const struct rl_request *rq, struct rl_slot slot, const struct rl_plan *plan,
+               struct rl_result *r)
 {
-	struct rl_outlook o;
-
-	rl_limiter_after(&rq->limit->limiter, &rq->quota, view, next, rq->cost, rq->now_ns, &o);
-	told(rq, &o, r);
+	told(rq, &plan->outlook, r);
 	r->verdict = RL_ALLOWED;
-	r->delay_ns = o.delay_ns;
+	r->delay_ns = plan->outlook.delay_ns;
 	r->charges = 1;
 	r->charge[0] = (struct rl_charge){
 		.tag = slot.tag,
-		.epoch = rl_limiter_mark(&rq->limit->limiter, next),
+		.epoch = plan->mark,
 		.slot = (uint32_t)slot.index,
 		.cost = rq->cost,
 		.capacity = rq->quota.capacity,
@@ -127,7 +124,6 @@ decide_slot(struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
 {
 	const struct rl_segment *s = &rq->rl->segment;
 	const struct rl_limiter *l = &rq->limit->limiter;
-	struct rl_outlook o;
 	struct rl_plan plan;
 	struct rl_view v;
 
@@ -140,12 +136,12 @@ decide_slot(struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
 	case RL_SEEN:
 		break;
 	}
-	plan = rl_limiter_decide(l, &rq->quota, &v, rq->cost, rq->now_ns);
+
+	rl_limiter_decide(l, &rq->quota, &v, rq->cost, rq->now_ns, &plan);
 	if (plan.step == RL_STEP_DENY) {
-		rl_limiter_outlook(l, &rq->quota, &v, rq->cost, rq->now_ns, &o);
 		if (!rl_view_holds(s, l, slot, &v))
 			return false;
-		rl_answer(rq, &o, r);
+		rl_answer(rq, &plan.outlook, r);
 		rq->slot = slot;
 		return true;
 	}
@@ -154,7 +150,7 @@ decide_slot(struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
 	if (!rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, plan.next))
 		return false;
 	if (plan.charges)
-		answer_charged(rq, slot, &v, plan.next, r);
+		answer_charged(rq, slot, &plan, r);
 	return plan.charges;
 }
 
@@ -196,9 +192,48 @@ claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struc
 	return false;
 }
 
+/* What most requests meet: a key that has its slot, and a charge that only has to add. */
+static inline bool
+plan_to_add(const struct rl_request *rq, uint32_t cost, struct rl_slot *slot, struct rl_view *v,
+            struct rl_plan *plan)
+{
+	const struct rl_segment *s = &rq->rl->segment;
+
+	return rl_table_find(&s->table, &rq->places, slot) &&
+	       rl_view_load(s, *slot, v) == RL_SEEN &&
+	       rl_limiter_adds(&rq->limit->limiter, &rq->quota, v, cost, rq->now_ns, plan);
+}
+
+bool
+rl_will_add(const struct rl_request *rq, uint32_t cost)
+{
+	struct rl_slot slot;
+	struct rl_plan plan;
+	struct rl_view v;
+
+	return plan_to_add(rq, cost, &slot, &v, &plan);
+}
+
+/* Nothing here leaves the registers but the answer. False: decide with all there is. */
+static bool
+add(const struct rl_request *rq, struct rl_result *r)
+{
+	struct rl_slot slot;
+	struct rl_plan plan;
+	struct rl_view v;
+
+	if (!plan_to_add(rq, rq->cost, &slot, &v, &plan) ||
+	    !rl_atomic_cas16(rl_table_state(&rq->rl->segment.table, slot.index), v.word, plan.next))
+		return false;
+	answer_charged(rq, slot, &plan, r);
+	return true;
+}
+
 void
 rl_decide(struct rl_request *rq, struct rl_result *r)
 {
+	if (add(rq, r))
+		return;
 	for (int tries = 0; tries < TRIES; tries++) {
 		struct rl_slot slot;
 		bool is_decided = false;

@@ -32,10 +32,14 @@ struct rl_request {
 };
 
 /* Where the key may live under a limit; the cache is told to expect it. */
-struct rl_places rl_request_places(const struct rl *rl, int limit, const void *key, size_t key_len);
+void rl_request_places(const struct rl *rl, int limit, const void *key, size_t key_len,
+                       struct rl_places *places);
 
 /* Decide and charge a cost <= limit. Fills *result. */
 void rl_decide(struct rl_request *rq, struct rl_result *result);
+
+/* Is a charge of `cost` <= capacity one that only has to add to the key's slot? Writes nothing. */
+bool rl_will_add(const struct rl_request *rq, uint32_t cost);
 
 /* What a request of rq->cost would be told; writes nothing. Fills *result. */
 void rl_look(struct rl_request *rq, struct rl_result *result);

@@ -8,15 +8,9 @@
 
 #include "rl_admin.h"
 
-bool
-rl_handle_has(const struct rl *rl, int rule)
-{
-	return rl_rules_has(&rl->segment, rule);
-}
-
-/* Compile it and publish it to the other threads; if one of them was quicker, use its own. */
-static const struct rl_compiled *
-compile(struct rl *rl, int limit)
+/* If another thread is quicker to publish its own, that is used. */
+const struct rl_compiled *
+rl_handle_compile(struct rl *rl, int limit)
 {
 	void **place = (void **)&rl->limits[limit];
 	struct rl_compiled *mine = malloc(sizeof *mine);
@@ -26,17 +20,6 @@ compile(struct rl *rl, int limit)
 		return mine;
 	free(mine);
 	return rl_atomic_load_pointer(place);
-}
-
-const struct rl_compiled *
-rl_handle_limit(struct rl *rl, int limit)
-{
-	const struct rl_compiled *compiled;
-
-	if (limit < 0 || (uint32_t)limit >= rl->segment.geometry.limits)
-		return NULL;
-	compiled = rl_atomic_load_pointer((void *const *)&rl->limits[limit]);
-	return compiled ? compiled : compile(rl, limit);
 }
 
 int

@@ -14,13 +14,29 @@ struct rl {
 };
 
 /* Is there such a rule? */
-bool rl_handle_has(const struct rl *rl, int rule);
+static inline bool
+rl_handle_has(const struct rl *rl, int rule)
+{
+	return rl_rules_has(&rl->segment, rule);
+}
+
+/* Check a limit that is there, and publish it to the other threads. */
+const struct rl_compiled *rl_handle_compile(struct rl *rl, int limit);
 
 /*
  * The limit as this process uses it, or NULL: if there is none, or no memory for the first use.
  * Any thread, at any time.
  */
-const struct rl_compiled *rl_handle_limit(struct rl *rl, int limit);
+static inline const struct rl_compiled *
+rl_handle_limit(struct rl *rl, int limit)
+{
+	const struct rl_compiled *compiled;
+
+	if (limit < 0 || (uint32_t)limit >= rl->segment.geometry.limits)
+		return NULL;
+	compiled = rl_atomic_load_pointer((void *const *)&rl->limits[limit]);
+	return compiled ? compiled : rl_handle_compile(rl, limit);
+}
 
 /* Why rl_handle_limit() said NULL: -EINVAL or -ENOMEM. */
 int rl_handle_no_limit(const struct rl *rl, int limit);

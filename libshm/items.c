@@ -9,6 +9,7 @@
  */
 #include "items.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "rl.h"
@@ -19,21 +20,22 @@ struct batch {
 	const struct rl_item *items;
 	size_t count;
 	uint64_t now_ns;
-	struct rl_request part[RL_ITEMS_MAX];
-	struct rl_result told[RL_ITEMS_MAX]; /* of each part */
 	unsigned first[RL_ITEMS_MAX + 1];
+	struct rl_request *part;
+	struct rl_result *told;    /* of each part; for decide() only */
 	struct rl_result *results; /* of each item */
 };
 
-/* Not by an initializer: the arrays are large, and mostly unused. */
 static void
 begin(struct batch *b, struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
-      struct rl_result *results)
+      struct rl_request *part, struct rl_result *told, struct rl_result *results)
 {
 	b->rl = rl;
 	b->items = items;
 	b->count = count;
 	b->now_ns = now_ns;
+	b->part = part;
+	b->told = told;
 	b->results = results;
 }
 
@@ -51,8 +53,6 @@ make_all(struct batch *b, const struct rl_wish *wish)
 			return false;
 	}
 	b->first[b->count] = parts;
-	for (unsigned p = 0; p < parts; p++)
-		rl_result_clear(&b->told[p]);
 	return true;
 }
 
@@ -93,7 +93,7 @@ combine(struct batch *b, size_t i)
 	struct rl_result *r = &b->results[i];
 	unsigned best = decider(b, i);
 
-	*r = b->told[best];
+	memcpy(r, &b->told[best], offsetof(struct rl_result, charge));
 	r->charges = 0;
 	for (unsigned p = b->first[i]; p < b->first[i + 1]; p++) {
 		const struct rl_result *t = &b->told[p];
@@ -123,6 +123,20 @@ denier(const struct batch *b)
 		    (best == b->count || outranks(&b->results[i], &b->results[best])))
 			best = i;
 	return best;
+}
+
+/* Will every limit surely allow? Of one that is denied in the end, more is to be told. */
+static bool
+will_all_add(const struct batch *b)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		if (b->items[i].cost == 0 || is_answered(b, i))
+			return false;
+		for (unsigned p = b->first[i]; p < b->first[i + 1]; p++)
+			if (!rl_request_adds(&b->part[p], b->items[i].cost))
+				return false;
+	}
+	return true;
 }
 
 static size_t
@@ -184,8 +198,11 @@ count_item(const struct batch *b, size_t i)
 static size_t
 decide(struct batch *b)
 {
-	size_t decided = look_at_all(b);
+	size_t decided;
 
+	for (unsigned p = 0; p < b->first[b->count]; p++)
+		rl_result_clear(&b->told[p]);
+	decided = will_all_add(b) ? b->count : look_at_all(b);
 	if (decided == b->count)
 		decided = spend_all(b);
 	for (size_t i = 0; i < b->count; i++)
@@ -198,13 +215,14 @@ enum rl_verdict
 rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
                 struct rl_result *results, size_t *decided)
 {
-	struct rl_result unused[RL_ITEMS_MAX];
+	struct rl_result unused[RL_ITEMS_MAX], told[RL_ITEMS_MAX];
+	struct rl_request part[RL_ITEMS_MAX];
 	struct batch b;
 	size_t ignored;
 
 	decided = decided ? decided : &ignored;
 	*decided = 0;
-	begin(&b, rl, items, count, now_ns, results ? results : unused);
+	begin(&b, rl, items, count, now_ns, part, told, results ? results : unused);
 	if (count > RL_ITEMS_MAX || !make_all(&b, NULL))
 		return RL_UNDECIDED;
 	*decided = decide(&b);
@@ -218,23 +236,6 @@ rl_check_all(struct rl *rl, const struct rl_item *items, size_t count, struct rl
 	return rl_check_all_at(rl, items, count, rl_now(rl), results, decided);
 }
 
-/* Several limits of one rule. */
-static enum rl_verdict
-check_limits(struct rl *rl, const struct rl_item *item, const struct rl_wish *wish, uint64_t now_ns,
-             struct rl_result *result, size_t *count, struct rl_result *results)
-{
-	struct batch b;
-
-	begin(&b, rl, item, 1, now_ns, result);
-	make_all(&b, wish);
-	decide(&b);
-	if (results) {
-		*count = b.first[1];
-		memcpy(results, b.told, b.first[1] * sizeof b.told[0]);
-	}
-	return result->verdict;
-}
-
 static enum rl_verdict
 check_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq, struct rl_result *r)
 {
@@ -245,20 +246,40 @@ check_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq, stru
 	return r->verdict;
 }
 
+/* An item whose requests are made, and what each of them is told. */
+static enum rl_verdict
+check_parts(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_request *part,
+            unsigned parts, struct rl_result *told, struct rl_result *r)
+{
+	struct batch b;
+
+	begin(&b, rl, item, 1, now_ns, part, told, r);
+	b.first[0] = 0;
+	b.first[1] = parts;
+	decide(&b);
+	return r->verdict;
+}
+
+/* The same when nobody asks what each is told. */
+static enum rl_verdict
+check_made(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_request *part,
+           unsigned parts, struct rl_result *r)
+{
+	struct rl_result told[RL_LIMITS_MAX];
+
+	if (parts == 1)
+		return check_one(rl, item, part, r);
+	return check_parts(rl, item, now_ns, part, parts, told, r);
+}
+
 enum rl_verdict
 rl_items_check(struct rl *rl, const struct rl_item *item, const struct rl_wish *wish,
                uint64_t now_ns, struct rl_result *r)
 {
-	struct rl_request rq[RL_LIMITS_MAX];
-	unsigned parts = rl_request_make(rl, item, wish, now_ns, rq, RL_LIMITS_MAX, r);
+	struct rl_request part[RL_LIMITS_MAX];
+	unsigned parts = rl_request_make(rl, item, wish, now_ns, part, RL_LIMITS_MAX, r);
 
-	if (parts == 1)
-		return check_one(rl, item, rq, r);
-	if (parts > 1)
-		return check_limits(rl, item, wish, now_ns, r, NULL, NULL);
-	if (item->cost > 0 && rl_request_is_counted(r))
-		rl_request_count(rl, item->rule, NULL, r);
-	return r->verdict;
+	return check_made(rl, item, now_ns, part, parts, r);
 }
 
 enum rl_verdict
@@ -274,9 +295,12 @@ enum rl_verdict
 rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
                    struct rl_result *result, size_t *count, struct rl_result results[RL_LIMITS_MAX])
 {
-	struct rl_result unused;
+	struct rl_request part[RL_LIMITS_MAX];
+	struct rl_result unused, *r = result ? result : &unused;
+	unsigned parts = rl_request_make(rl, item, NULL, now_ns, part, RL_LIMITS_MAX, r);
 
-	return check_limits(rl, item, NULL, now_ns, result ? result : &unused, count, results);
+	*count = parts;
+	return check_parts(rl, item, now_ns, part, parts, results, r);
 }
 
 enum rl_verdict
@@ -295,10 +319,8 @@ check_each(struct batch *b)
 {
 	for (size_t i = 0; i < b->count; i++) {
 		unsigned parts = b->first[i + 1] - b->first[i];
-		if (parts == 1)
-			check_one(b->rl, &b->items[i], &b->part[b->first[i]], &b->results[i]);
-		else
-			rl_items_check(b->rl, &b->items[i], NULL, b->now_ns, &b->results[i]);
+		check_made(b->rl, &b->items[i], b->now_ns, &b->part[b->first[i]], parts,
+		           &b->results[i]);
 	}
 }
 
@@ -306,10 +328,12 @@ void
 rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
                  struct rl_result *results)
 {
+	struct rl_request part[RL_ITEMS_MAX];
 	struct batch b;
 
 	while (count > 0) {
-		begin(&b, rl, items, count < RL_ITEMS_MAX ? count : RL_ITEMS_MAX, now_ns, results);
+		begin(&b, rl, items, count < RL_ITEMS_MAX ? count : RL_ITEMS_MAX, now_ns, part,
+		      NULL, results);
 		while (!make_all(&b, NULL))
 			b.count = (b.count + 1) / 2; /* rules of many limits: fewer at a time */
 		check_each(&b);

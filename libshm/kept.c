@@ -15,10 +15,10 @@ keep_prefix(struct rl_terms *t, unsigned prefix)
 
 	for (unsigned i = 0; i < t->count; i++) {
 		const struct rl_compiled *limit = t->limit[i];
-		if ((t->address.bits == 32 ? limit->prefix_v4 : limit->prefix_v6) != prefix)
+		if (rl_compiled_prefix(limit, &t->address) != prefix)
 			continue;
 		t->limit[kept] = limit;
-		t->id[kept] = t->id[i];
+
 		t->index[kept] = t->index[i];
 		t->quota[kept] = t->quota[i];
 		kept++;

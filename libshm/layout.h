@@ -129,6 +129,13 @@ rl_tag_make(enum rl_tag_status status, uint8_t gen, uint64_t key)
 	return (uint64_t)status << RL_TAG_STATUS_SHIFT | (uint64_t)gen << RL_TAG_GEN_SHIFT | key;
 }
 
+/* Is it that, of any incarnation? */
+static inline bool
+rl_tag_is(uint64_t tag, enum rl_tag_status status, uint64_t key)
+{
+	return (tag & ~(RL_TAG_GEN_MASK << RL_TAG_GEN_SHIFT)) == rl_tag_make(status, 0, key);
+}
+
 /* In a window's state word, lo holds the low bits of epoch here and cur above them. */
 #define RL_STATE_EPOCH_BITS 36
 #define RL_STATE_EPOCH_MASK ((UINT64_C(1) << RL_STATE_EPOCH_BITS) - 1)

@@ -5,12 +5,6 @@
 #include "log.h"
 
 static bool
-is_window(const struct rl_limiter *l)
-{
-	return l->algorithm == RL_SLIDING_WINDOW || l->algorithm == RL_FIXED_WINDOW;
-}
-
-static bool
 is_bucket(const struct rl_limiter *l)
 {
 	return l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET;
@@ -23,6 +17,14 @@ bucket_size(const struct rl_limiter *l, const struct rl_quota *q)
 	uint32_t size = l->algorithm == RL_LEAKY_BUCKET ? q->burst + 1 : q->burst;
 
 	return rl_gcra_burst(l->window_ns, q->capacity, size);
+}
+
+uint32_t
+rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	if (is_bucket(l))
+		return bucket_size(l, q);
+	return q->capacity < l->ring_entries ? q->capacity : l->ring_entries;
 }
 
 static struct rl_gcra
@@ -53,117 +55,20 @@ log_of(const struct rl_limiter *l, const struct rl_view *v, struct rl_log *log)
 	return log;
 }
 
-uint32_t
-rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
-{
-	switch (l->algorithm) {
-	case RL_TOKEN_BUCKET:
-	case RL_LEAKY_BUCKET:
-		return bucket_size(l, q);
-	case RL_SLIDING_LOG:
-		return q->capacity < l->ring_entries ? q->capacity : l->ring_entries;
-	default:
-		return q->capacity;
-	}
-}
-
-static struct rl_plan
-decide_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-           uint32_t cost, uint64_t now_ns)
-{
-	struct rl_log space;
-	const struct rl_log *log = log_of(l, v, &space);
-	uint64_t at = log && log->newest_ns > now_ns ? log->newest_ns : now_ns;
-
-	if (rl_log_admits_at(log, v->ring, l->ring_entries, l->window_ns, rl_limiter_limit(l, q),
-	                     cost) > at)
-		return (struct rl_plan){.step = RL_STEP_DENY};
-	return (struct rl_plan){
-		.step = rl_log_must_store(log, now_ns) ? RL_STEP_CLOSE : RL_STEP_ADMIT,
-		.charges = true,
-		.entries = log ? log->pending : 0,
-		.next = rl_log_pack(rl_log_add(log, l->ring_entries, now_ns, cost), v->slot_bits),
-	};
-}
-
-static struct rl_plan
-decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-            uint32_t cost, uint64_t now_ns)
-{
-	struct rl_gcra g = gcra_of(l, q, cost);
-	rl_wide next;
-
-	if (!rl_gcra_take(&g, tat_of(v), now_ns, cost, &next))
-		return (struct rl_plan){.step = RL_STEP_DENY};
-	return (struct rl_plan){
-		.step = RL_STEP_ADMIT, .charges = true, .next = rl_gcra_pack(next, v->slot_bits)};
-}
-
-static struct rl_plan
-decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-              uint32_t cost, uint64_t now_ns)
-{
-	struct rl_state state = rl_state_unpack(v->word, &l->window);
-	struct rl_move move = rl_window_decide(&l->window, v->is_zero ? NULL : &state, v->ring,
-	                                       v->gen, q->capacity, cost, now_ns);
-
-	return (struct rl_plan){
-		.step = move.step,
-		.charges = move.charges,
-		.entries = state.jump,
-		.next = rl_state_pack(move.next, v->slot_bits),
-	};
-}
-
-struct rl_plan
-rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  uint32_t cost, uint64_t now_ns)
-{
-	switch (l->algorithm) {
-	case RL_TOKEN_BUCKET:
-	case RL_LEAKY_BUCKET:
-		return decide_gcra(l, q, v, cost, now_ns);
-	case RL_SLIDING_LOG:
-		return decide_log(l, q, v, cost, now_ns);
-	default:
-		return decide_window(l, q, v, cost, now_ns);
-	}
-}
-
-void
-rl_limiter_entry(const struct rl_limiter *l, const struct rl_view *v, uint32_t i, uint32_t *place,
-                 uint64_t *value)
-{
-	if (l->algorithm == RL_SLIDING_LOG) {
-		struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
-		*place = rl_log_place(&log, l->ring_entries, i);
-		*value = log.newest_ns;
-	} else {
-		struct rl_state s = rl_state_unpack(v->word, &l->window);
-		*place = (uint32_t)((s.epoch + i) % l->window.count);
-		*value = rl_ring_entry(s.epoch + i, i == 0 ? s.cur : 0, v->gen);
-	}
-}
-
 static void
-outlook_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-               uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+outlook_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_history *h,
+               uint32_t cost, struct rl_outlook *o)
 {
-	struct rl_history h;
-
-	rl_limiter_history(l, v, now_ns, &h);
-	o->remaining = rl_window_remaining(&l->window, &h, q->capacity);
-	o->reset_at_ns = rl_window_reset_at(&l->window, &h);
+	o->remaining = rl_window_remaining(&l->window, h, q->capacity);
+	o->reset_at_ns = rl_window_reset_at(&l->window, h);
 	if (cost > o->remaining && cost <= o->limit)
-		o->retry_at_ns = rl_window_retry_at(&l->window, &h, q->capacity, cost);
+		o->retry_at_ns = rl_window_retry_at(&l->window, h, q->capacity, cost);
 }
 
 static void
-outlook_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t cost, uint64_t now_ns,
-            struct rl_outlook *o)
+outlook_log(const struct rl_limiter *l, const struct rl_log *log, const struct rl_view *v,
+            uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
 {
-	struct rl_log space;
-	const struct rl_log *log = log_of(l, v, &space);
 
 	o->remaining = o->limit -
 	               rl_log_used(log, v->ring, l->ring_entries, l->window_ns, o->limit, now_ns);
@@ -188,15 +93,22 @@ delay_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_g
 }
 
 static void
+outlook_tat(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns, struct rl_outlook *o)
+{
+	uint64_t full_at = rl_gcra_full_at(tat);
+
+	o->remaining = rl_gcra_remaining(g, tat, now_ns);
+	o->reset_at_ns = full_at > now_ns ? full_at : 0;
+}
+
+static void
 outlook_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
              uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
 {
 	struct rl_gcra g = gcra_of(l, q, cost);
 	rl_wide tat = tat_of(v), next;
 
-	o->remaining = rl_gcra_remaining(&g, tat, now_ns);
-	if (rl_gcra_full_at(tat) > now_ns)
-		o->reset_at_ns = rl_gcra_full_at(tat);
+	outlook_tat(&g, tat, now_ns, o);
 	o->admits = rl_gcra_take(&g, tat, now_ns, cost, &next);
 	if (o->admits)
 		o->delay_ns = delay_of(l, q, &g, tat, next, now_ns);
@@ -205,50 +117,124 @@ outlook_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct 
 }
 
 void
+rl_limiter_entry(const struct rl_limiter *l, const struct rl_view *v, uint32_t i, uint32_t *place,
+                 uint64_t *value)
+{
+	if (l->algorithm == RL_SLIDING_LOG) {
+		struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+		*place = rl_log_place(&log, l->ring_entries, i);
+		*value = log.newest_ns;
+	} else {
+		struct rl_state s = rl_state_unpack(v->word, &l->window);
+		*place = (uint32_t)((s.epoch + i) % l->window.count);
+		*value = rl_ring_entry(s.epoch + i, i == 0 ? s.cur : 0, v->gen);
+	}
+}
+
+void
 rl_limiter_outlook(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                    uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
 {
+	struct rl_history h;
+	struct rl_log log;
+
 	*o = (struct rl_outlook){.limit = rl_limiter_limit(l, q)};
+
 	if (is_bucket(l)) {
 		outlook_gcra(l, q, v, cost, now_ns, o);
 		return;
 	}
-	if (l->algorithm == RL_SLIDING_LOG)
-		outlook_log(l, v, cost, now_ns, o);
+	if (rl_limiter_history(l, v, now_ns, &h))
+		outlook_window(l, q, &h, cost, o);
 	else
-		outlook_window(l, q, v, cost, now_ns, o);
+		outlook_log(l, log_of(l, v, &log), v, cost, now_ns, o);
 	o->admits = cost <= o->remaining;
 }
 
-void
-rl_limiter_after(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                 struct rl_word16 next, uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+static void
+decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+              uint32_t cost, uint64_t now_ns, struct rl_plan *p)
 {
-	struct rl_view after = *v;
+	struct rl_state state = rl_state_unpack(v->word, &l->window);
+	struct rl_history h;
+	struct rl_move move;
 
-	after.word = next;
-	after.is_zero = false;
-
-	if (is_window(l)) {
-		struct rl_state s = rl_state_unpack(next, &l->window);
-		*o = (struct rl_outlook){
-			.limit = q->capacity,
-			.remaining = rl_window_left(&l->window, &s, q->capacity, now_ns),
-			.reset_at_ns = rl_window_idle_at(&l->window, &s),
-		};
+	rl_window_decide(&l->window, v->is_zero ? NULL : &state, v->ring, v->gen, q->capacity, cost,
+	                 now_ns, &h, &move);
+	p->step = move.step;
+	p->charges = move.charges;
+	if (move.step == RL_STEP_DENY) {
+		outlook_window(l, q, &h, cost, &p->outlook);
 		return;
 	}
-	rl_limiter_outlook(l, q, &after, 0, now_ns, o);
-	if (is_bucket(l)) { /* it waits for those before it, not for itself */
-		struct rl_gcra g = gcra_of(l, q, cost);
-		o->delay_ns = delay_of(l, q, &g, tat_of(v), tat_of(&after), now_ns);
+	p->entries = state.jump;
+	p->next = rl_state_pack(move.next, v->slot_bits);
+	p->mark = move.next.epoch;
+	p->outlook.remaining = rl_window_left(&l->window, &move.next, q->capacity, now_ns);
+	p->outlook.reset_at_ns = rl_window_idle_at(&l->window, &move.next);
+}
+
+static void
+decide_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t cost, uint64_t now_ns,
+           struct rl_plan *p)
+{
+	struct rl_log space, next;
+	const struct rl_log *log = log_of(l, v, &space);
+
+	outlook_log(l, log, v, cost, now_ns, &p->outlook);
+	p->charges = cost <= p->outlook.remaining;
+	if (!p->charges) {
+		p->step = RL_STEP_DENY;
+		return;
 	}
+	next = rl_log_add(log, l->ring_entries, now_ns, cost);
+	p->step = rl_log_must_store(log, now_ns) ? RL_STEP_CLOSE : RL_STEP_ADMIT;
+	p->entries = log ? log->pending : 0;
+	p->next = rl_log_pack(next, v->slot_bits);
+	p->mark = next.newest_ns;
+	p->outlook.remaining -= cost;
+	p->outlook.reset_at_ns = next.newest_ns + l->window_ns;
+}
+
+static void
+decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+            uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	struct rl_gcra g = gcra_of(l, q, cost);
+	rl_wide tat = tat_of(v), next;
+
+	p->charges = rl_gcra_take(&g, tat, now_ns, cost, &next);
+	if (!p->charges) {
+		p->step = RL_STEP_DENY;
+		outlook_tat(&g, tat, now_ns, &p->outlook);
+		p->outlook.retry_at_ns = rl_gcra_retry_at(&g, tat, cost);
+		return;
+	}
+	p->step = RL_STEP_ADMIT;
+	p->next = rl_gcra_pack(next, v->slot_bits);
+	p->mark = p->next.lo;
+	outlook_tat(&g, next, now_ns, &p->outlook);
+	/* It waits for those before it, not for itself. */
+	p->outlook.delay_ns = delay_of(l, q, &g, tat, next, now_ns);
+}
+
+void
+rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                  uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	p->outlook = (struct rl_outlook){.limit = rl_limiter_limit(l, q)};
+	if (rl_limiter_is_window(l))
+		decide_window(l, q, v, cost, now_ns, p);
+	else if (is_bucket(l))
+		decide_gcra(l, q, v, cost, now_ns, p);
+	else
+		decide_log(l, v, cost, now_ns, p);
 }
 
 bool
 rl_limiter_same_ring(const struct rl_limiter *l, struct rl_word16 seen, struct rl_word16 now)
 {
-	if (is_window(l)) /* charges do not touch the ring: cur may differ */
+	if (rl_limiter_is_window(l)) /* charges do not touch the ring: cur may differ */
 		return now.hi == seen.hi && ((now.lo ^ seen.lo) & RL_STATE_EPOCH_MASK) == 0;
 	return rl_word16_equal(seen, now);
 }
@@ -269,12 +255,6 @@ rl_limiter_idle_at(const struct rl_limiter *l, struct rl_word16 word)
 		state = rl_state_unpack(word, &l->window);
 		return rl_window_idle_at(&l->window, &state);
 	}
-}
-
-uint64_t
-rl_limiter_mark(const struct rl_limiter *l, struct rl_word16 next)
-{
-	return is_window(l) ? rl_state_unpack(next, &l->window).epoch : next.lo;
 }
 
 static bool
@@ -311,7 +291,7 @@ rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const st
 	struct rl_gcra g;
 	rl_wide tat;
 
-	if (is_window(l))
+	if (rl_limiter_is_window(l))
 		return refund_window(l, v, mark, cost, next);
 	if (l->algorithm == RL_SLIDING_LOG)
 		return refund_log(l, v, mark, cost, next);
@@ -328,7 +308,7 @@ rl_limiter_history(const struct rl_limiter *l, const struct rl_view *v, uint64_t
 {
 	struct rl_state s;
 
-	if (!is_window(l))
+	if (!rl_limiter_is_window(l))
 		return false;
 	s = rl_state_unpack(v->word, &l->window);
 	rl_window_history(&l->window, v->is_zero ? NULL : &s, v->ring, v->gen, now_ns, h);
@@ -372,7 +352,7 @@ size_t
 rl_limiter_moments(const struct rl_limiter *l, const struct rl_view *v, uint32_t used,
                    uint64_t now_ns, struct rl_moment m[static RL_MOMENTS_MAX])
 {
-	if (is_window(l))
+	if (rl_limiter_is_window(l))
 		return moments_of_window(l, v, now_ns, m);
 	if (l->algorithm == RL_SLIDING_LOG)
 		return moments_of_log(l, v, used, m);

@@ -45,13 +45,6 @@ struct rl_view {
 	const uint64_t *ring;
 };
 
-struct rl_plan {
-	enum rl_step step;
-	bool charges;
-	uint32_t entries; /* RL_STEP_CLOSE: how many to store */
-	struct rl_word16 next;
-};
-
 /* What a request would be told, and what of it does not depend on the verdict. */
 struct rl_outlook {
 	uint32_t limit;     /* the largest cost that is ever admitted */
@@ -62,12 +55,58 @@ struct rl_outlook {
 	uint64_t delay_ns;
 };
 
+struct rl_plan {
+	enum rl_step step;
+	bool charges;
+	uint32_t entries; /* RL_STEP_CLOSE: how many to store */
+	struct rl_word16 next;
+	uint64_t mark; /* if it charges: what rl_charge.epoch remembers */
+	/* What to tell if so it goes: of a denial, or right after a charge. Else not set. */
+	struct rl_outlook outlook;
+};
+
+static inline bool
+rl_limiter_is_window(const struct rl_limiter *l)
+{
+	return l->algorithm == RL_SLIDING_WINDOW || l->algorithm == RL_FIXED_WINDOW;
+}
+
+/* The same for an algorithm that is no window. */
+uint32_t rl_limiter_other_limit(const struct rl_limiter *limiter, const struct rl_quota *quota);
+
 /* The largest cost that is ever admitted at once. */
-uint32_t rl_limiter_limit(const struct rl_limiter *limiter, const struct rl_quota *quota);
+static inline uint32_t
+rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return rl_limiter_is_window(l) ? q->capacity : rl_limiter_other_limit(l, q);
+}
 
 /* For 1 <= cost <= limit. */
-struct rl_plan rl_limiter_decide(const struct rl_limiter *limiter, const struct rl_quota *quota,
-                                 const struct rl_view *view, uint32_t cost, uint64_t now_ns);
+void rl_limiter_decide(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                       const struct rl_view *view, uint32_t cost, uint64_t now_ns,
+                       struct rl_plan *plan);
+
+/*
+ * The same for what most requests meet: a window that only has to add. False: nothing was set,
+ * ask rl_limiter_decide().
+ */
+static inline bool
+rl_limiter_adds(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	const struct rl_window *w = &l->window;
+	uint64_t epoch = rl_window_epoch(w, now_ns), used;
+
+	if (!rl_limiter_is_window(l) || v->is_zero || (w->count == 1 && !w->is_hard) ||
+	    !rl_window_adds(v->word, epoch, q->capacity, cost, &p->next, &used))
+		return false;
+	p->mark = epoch;
+	p->outlook.limit = q->capacity;
+	p->outlook.remaining = q->capacity - (uint32_t)used - cost;
+	p->outlook.reset_at_ns = (epoch + w->count + 1) * w->width_ns;
+	p->outlook.delay_ns = 0;
+	return true;
+}
 
 /* The i-th entry that closing `view` stores: which place of the ring, and what. */
 void rl_limiter_entry(const struct rl_limiter *limiter, const struct rl_view *view, uint32_t i,
@@ -78,20 +117,12 @@ void rl_limiter_outlook(const struct rl_limiter *limiter, const struct rl_quota 
                         const struct rl_view *view, uint32_t cost, uint64_t now_ns,
                         struct rl_outlook *outlook);
 
-/* The outlook right after a charge of `cost` that left `next`; `view` is what it found. */
-void rl_limiter_after(const struct rl_limiter *limiter, const struct rl_quota *quota,
-                      const struct rl_view *view, struct rl_word16 next, uint32_t cost,
-                      uint64_t now_ns, struct rl_outlook *outlook);
-
 /* True if what was read of the ring with state `seen` still holds with state `now`. */
 bool rl_limiter_same_ring(const struct rl_limiter *limiter, struct rl_word16 seen,
                           struct rl_word16 now);
 
 /* From when on the state counts nothing. Not for a zero view. */
 uint64_t rl_limiter_idle_at(const struct rl_limiter *limiter, struct rl_word16 word);
-
-/* What rl_charge.epoch remembers of a charge that left `next`. */
-uint64_t rl_limiter_mark(const struct rl_limiter *limiter, struct rl_word16 next);
 
 /* The state with a charge given back, or false if that is too late. */
 bool rl_limiter_refund(const struct rl_limiter *limiter, const struct rl_quota *quota,

@@ -52,6 +52,14 @@ struct rl_candidates {
 
 struct rl_lengths rl_lengths_load(const struct rl_lengths *lengths);
 
+/* Are there any? */
+static inline bool
+rl_lengths_have(const struct rl_lengths *l)
+{
+	return (rl_atomic_load(&l->text) | rl_atomic_load(&l->v4) | rl_atomic_load(&l->v6[0]) |
+	        rl_atomic_load(&l->v6[1])) != 0;
+}
+
 /* The next one, or false. */
 bool rl_candidate_next(struct rl_candidates *c, struct rl_form *form);
 

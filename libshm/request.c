@@ -91,14 +91,10 @@ is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, 
            struct rl_result *r)
 {
 	const struct rl_segment *s = &rl->segment;
-	const struct rl_lengths any = rl_lengths_load(&s->header->any_bans);
-	bool has_own = (rl_atomic_load(&s->rows[item->rule].flags) & RL_ROW_BANS) != 0;
 	struct rl_address address = t->address;
 	bool has_address = t->has_address;
 	struct rl_ban ban;
 
-	if (!has_own && (any.text | any.v4 | any.v6[0] | any.v6[1]) == 0)
-		return false;
 	has_address = has_address || rl_address_parse(item->key, item->key_len, &address);
 	if (!rl_ban_of_key(s, item->rule, item->key, item->key_len, has_address ? &address : NULL,
 	                   now_ns, &ban))
@@ -131,6 +127,23 @@ is_overridden(const struct rl_terms *t, struct rl_result *r)
 	return true;
 }
 
+/* Without a look at a counter. */
+static bool
+is_answered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, uint64_t now_ns,
+            struct rl_result *r)
+{
+	bool may_be = rl_terms_have_bans(&rl->segment, item->rule);
+
+	if (item->key_len > 0 && t->count > 0 && !may_be && !t->has_override)
+		return false;
+	if (t->is_removed)
+		r->error = RL_EREMOVED;
+	if (t->count > 0)
+		r->limit = r->remaining = rl_limiter_limit(&t->limit[0]->limiter, &t->quota[0]);
+	return item->key_len == 0 || (may_be && is_ordered(rl, item, t, now_ns, r)) ||
+	       is_overridden(t, r);
+}
+
 /* A tier's capacity in place of the first limit's, unless the key has one of its own. */
 static int
 apply_tier(const struct rl_item *item, struct rl_terms *t)
@@ -154,28 +167,47 @@ apply_wish(const struct rl_wish *wish, struct rl_terms *t)
 	return 0;
 }
 
+/* All but limit, quota and places. */
+static void
+begin(struct rl *rl, const struct rl_item *item, unsigned index, uint64_t now_ns,
+      struct rl_request *rq)
+{
+	rq->rl = rl;
+	rq->rule = item->rule;
+	rq->index = index;
+	rq->key = item->key;
+	rq->key_len = item->key_len;
+	rq->now_ns = now_ns;
+	rq->slot.tag = 0;
+}
+
 void
 rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, unsigned i,
                 uint64_t now_ns, struct rl_request *rq)
 {
 	const struct rl_compiled *limit = t->limit[i];
 
-	rq->rl = rl;
+	begin(rl, item, t->index[i], now_ns, rq);
 	rq->limit = limit;
-	rq->rule = item->rule;
-	rq->index = t->index[i];
-	rq->key = item->key;
-	rq->key_len = item->key_len;
 	rq->quota = t->quota[i];
-	rq->now_ns = now_ns;
-	rq->slot = (struct rl_slot){0};
 	if (limit->has_prefix) {
 		rq->key = NULL;
-		rq->key_len = rl_network_key(
-			&t->address, t->address.bits == 32 ? limit->prefix_v4 : limit->prefix_v6,
-			rq->network);
+		rq->key_len = rl_network_key(&t->address, rl_compiled_prefix(limit, &t->address),
+		                             rq->network);
 	}
-	rq->places = rl_request_places(rl, t->id[i], rq->key ? rq->key : rq->network, rq->key_len);
+	rl_request_places(rl, limit->id, rq->key ? rq->key : rq->network, rq->key_len, &rq->places);
+}
+
+/* The request of most items. False: nothing was made. */
+static bool
+make_plain(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_request *rq)
+{
+	if (item->key_len == 0 || item->capacity != 0 ||
+	    !rl_terms_are_plain(rl, item->rule, &rq->limit, &rq->quota))
+		return false;
+	begin(rl, item, 0, now_ns, rq);
+	rl_request_places(rl, rq->limit->id, rq->key, rq->key_len, &rq->places);
+	return true;
 }
 
 unsigned
@@ -189,6 +221,8 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_wish 
 	rl_result_clear(r);
 	if (!is_sound(rl, item, r))
 		return 0;
+	if (!wish && room > 0 && make_plain(rl, item, now, requests))
+		return 1;
 	error = rl_terms_load(rl, item->rule, item->key, item->key_len, &t);
 	if (error == 0)
 		error = apply_tier(item, &t);
@@ -198,11 +232,7 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_wish 
 		error = -EOVERFLOW;
 	if (error < 0)
 		return (unsigned)undecided(r, error);
-	if (t.is_removed)
-		r->error = RL_EREMOVED;
-	if (t.count > 0)
-		r->limit = r->remaining = rl_limiter_limit(&t.limit[0]->limiter, &t.quota[0]);
-	if (item->key_len == 0 || is_ordered(rl, item, &t, now, r) || is_overridden(&t, r))
+	if (is_answered(rl, item, &t, now, r))
 		return 0;
 	for (unsigned i = 0; i < t.count; i++)
 		rl_request_fill(rl, item, &t, i, now, &requests[i]);
@@ -217,6 +247,12 @@ lift_shadow(const struct rl_request *rq, struct rl_result *r)
 		return;
 	r->is_shadow_denied = r->verdict != RL_UNDECIDED;
 	r->verdict = RL_ALLOWED;
+}
+
+bool
+rl_request_adds(const struct rl_request *rq, uint64_t cost)
+{
+	return cost <= rq->quota.capacity && rl_will_add(rq, (uint32_t)cost);
 }
 
 enum rl_verdict

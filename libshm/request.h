@@ -33,6 +33,9 @@ void rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_
 /* What a request of that cost would be told; cost 0 asks for 1. Writes nothing, counts nothing. */
 enum rl_verdict rl_request_look(struct rl_request *rq, uint64_t cost, struct rl_result *result);
 
+/* Would it be allowed now, by the shortest way to tell? False: look. Writes nothing. */
+bool rl_request_adds(const struct rl_request *rq, uint64_t cost);
+
 /* Decide and charge it, and count nothing. */
 enum rl_verdict rl_request_spend(struct rl_request *rq, uint64_t cost, struct rl_result *result);
 

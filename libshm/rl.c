@@ -15,7 +15,9 @@ rl_check_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t c
 {
 	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len, .cost = cost};
 
-	return rl_check_item_at(rl, &item, now_ns, result);
+	struct rl_result unused;
+
+	return rl_items_check(rl, &item, NULL, now_ns, result ? result : &unused);
 }
 
 enum rl_verdict

@@ -115,13 +115,6 @@ rl_rules_limits_used(const struct rl_segment *s)
 	return i;
 }
 
-bool
-rl_rules_has(const struct rl_segment *s, int rule)
-{
-	return rule >= 0 && (uint32_t)rule < s->geometry.rules &&
-	       rl_atomic_load_relaxed(&s->rows[rule].name_hash) != 0;
-}
-
 struct rl_limit
 rl_rules_limit(const struct rl_rule *rule, size_t i)
 {
@@ -235,40 +228,33 @@ rl_refs_pack(const struct rl_refs *refs)
 	return word;
 }
 
-/* References are dense, and to rows that there are, whatever the bytes say. */
 static void
-unpack_refs(const struct rl_segment *s, struct rl_word16 word, struct rl_refs *refs)
+unpack_refs(const struct rl_segment *s, struct rl_word16 packed, struct rl_refs *refs)
 {
+	int limit;
+
 	refs->count = 0;
-	for (unsigned i = 0; i < RL_LIMITS_MAX; i++) {
-		uint64_t half = i < 4 ? word.lo : word.hi;
-		uint64_t ref = half >> RL_REF_BITS * (i % 4) & RL_REF_MASK;
-		if (ref == 0 || ref > s->geometry.limits)
-			return;
-		refs->limit[refs->count++] = (int)ref - 1;
-	}
+	while ((limit = rl_refs_take(s, &packed)) >= 0)
+		refs->limit[refs->count++] = limit;
 }
 
 void
 rl_rules_refs(const struct rl_segment *s, int rule, enum rl_half half, struct rl_refs *refs)
 {
-	struct rl_word16 seen;
+	struct rl_word16 packed;
 
-	/* Half of an old list and half of a new one may lack a limit that both have. */
-	rl_atomic_load16(&s->rows[rule].limits[half], &seen);
-	unpack_refs(s, seen, refs);
+	rl_atomic_load16(&s->rows[rule].limits[half], &packed);
+	unpack_refs(s, packed, refs);
 }
 
 enum rl_half
-rl_rules_in_force(const struct rl_segment *s, int rule, uint64_t g, struct rl_refs *refs)
+rl_rules_list(const struct rl_segment *s, int rule, uint64_t g, struct rl_refs *refs)
 {
-	enum rl_half half = g % 2 == 0 ? RL_HALF_EVEN : RL_HALF_ODD;
+	struct rl_word16 packed;
+	enum rl_half half = rl_rules_in_force(s, rule, g, &packed);
 
-	rl_rules_refs(s, rule, half, refs);
-	if (refs->count > 0)
-		return half;
-	rl_rules_refs(s, rule, RL_OWN, refs);
-	return refs->count > 0 ? RL_OWN : RL_HALVES;
+	unpack_refs(s, packed, refs);
+	return half;
 }
 
 enum rl_half
@@ -280,7 +266,7 @@ rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs)
 
 	do {
 		g = again;
-		half = rl_rules_in_force(s, rule, g, refs);
+		half = rl_rules_list(s, rule, g, refs);
 		rl_atomic_fence(); /* as in rl_terms_load() */
 		again = rl_atomic_load(&s->header->generation);
 	} while (again != g && ++tries < TRIES);
@@ -337,6 +323,7 @@ rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *comp
 	identity = row_identity(&s->limits[limit]);
 	*compiled = (struct rl_compiled){
 		.row = &s->limits[limit],
+		.id = limit,
 		.rule = rule,
 		.prefix_v4 = (uint8_t)(identity.lo >> V4_SHIFT & V4_MASK),
 		.prefix_v6 = (uint8_t)(identity.lo >> V6_SHIFT & V6_MASK),

@@ -14,6 +14,7 @@
  * Which limits a rule has, and how much each admits, are words of their own: see enum rl_half.
  */
 
+#include "address.h"
 #include "rl_admin.h"
 #include "segment.h"
 #include "shape.h"
@@ -22,17 +23,36 @@
 struct rl_compiled {
 	struct rl_limiter limiter;
 	struct rl_limit_row *row;
+	int id; /* the row's index */
 	int rule;
 	uint8_t prefix_v4; /* 0: that family is not counted */
 	uint8_t prefix_v6;
 	bool has_prefix;
 };
 
+/* How many bits of an address the limit counts by; 0: it does not count it. */
+static inline unsigned
+rl_compiled_prefix(const struct rl_compiled *limit, const struct rl_address *address)
+{
+	return address->bits == 32 ? limit->prefix_v4 : limit->prefix_v6;
+}
+
 /* References to a rule's limits, in its order. */
 struct rl_refs {
 	unsigned count;
 	int limit[RL_LIMITS_MAX];
 };
+
+/* Take the first off packed references; -1: there is none, whatever the bytes say. */
+static inline int
+rl_refs_take(const struct rl_segment *s, struct rl_word16 *packed)
+{
+	uint64_t ref = packed->lo & RL_REF_MASK;
+
+	packed->lo = packed->lo >> RL_REF_BITS | packed->hi << (64 - RL_REF_BITS);
+	packed->hi >>= RL_REF_BITS;
+	return ref <= s->geometry.limits ? (int)ref - 1 : -1;
+}
 
 /* The row of that name, appended if need be, or -EINVAL, -ENOSPC. */
 int rl_rules_append(const struct rl_segment *s, const char *name);
@@ -44,7 +64,12 @@ int rl_rules_seek(const struct rl_segment *s, const char *name);
 uint32_t rl_rules_used(const struct rl_segment *s);
 uint32_t rl_rules_limits_used(const struct rl_segment *s);
 
-bool rl_rules_has(const struct rl_segment *s, int rule);
+static inline bool
+rl_rules_has(const struct rl_segment *s, int rule)
+{
+	return rule >= 0 && (uint32_t)rule < s->geometry.rules &&
+	       rl_atomic_load_relaxed(&s->rows[rule].name_hash) != 0;
+}
 
 /* The rule's name, or "" when its record is damaged. */
 void rl_rules_name(const struct rl_segment *s, int rule, char name[static RL_NAME_MAX + 1]);
@@ -71,23 +96,40 @@ void rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
 struct rl_word16 rl_refs_pack(const struct rl_refs *refs);
 
 /*
- * What a rule has under generation `g` of the configuration, and where that stands. RL_HALVES:
- * nowhere.
+ * What a rule has under generation `g` of the configuration, packed, and where that stands.
+ * RL_HALVES: nowhere.
  */
-enum rl_half rl_rules_in_force(const struct rl_segment *s, int rule, uint64_t g,
-                               struct rl_refs *refs);
+static inline enum rl_half
+rl_rules_in_force(const struct rl_segment *s, int rule, uint64_t g, struct rl_word16 *packed)
+{
+	enum rl_half half = g % 2 == 0 ? RL_HALF_EVEN : RL_HALF_ODD;
+	const struct rl_word16 *limits = s->rows[rule].limits;
+	struct rl_word16 first;
+
+	/* Half of an old list and half of a new one may lack a limit that both have. */
+	rl_atomic_load16(&limits[half], packed);
+	first = *packed;
+	if (rl_refs_take(s, &first) >= 0)
+		return half;
+	rl_atomic_load16(&limits[RL_OWN], packed);
+	first = *packed;
+	return rl_refs_take(s, &first) >= 0 ? RL_OWN : RL_HALVES;
+}
+
+/* The same as a list. */
+enum rl_half rl_rules_list(const struct rl_segment *s, int rule, uint64_t g, struct rl_refs *refs);
 
 /* The same for the generation that is in force now. */
 enum rl_half rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs);
 
 /* How much a limit admits, in a half. */
-static inline struct rl_quota
-rl_rules_quota(const struct rl_limit_row *row, enum rl_half half)
+static inline void
+rl_rules_quota(const struct rl_limit_row *row, enum rl_half half, struct rl_quota *quota)
 {
 	struct rl_word16 word = {.lo = rl_atomic_load(&row->quota[half].lo)};
 
 	word.hi = rl_atomic_load(&row->quota[half].hi);
-	return rl_quota_unpack(word);
+	rl_quota_unpack(word, quota);
 }
 
 void rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,

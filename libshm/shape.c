@@ -84,8 +84,9 @@ rl_shape_unpack(uint64_t shape, uint32_t ring, struct rl_limiter *limiter)
 		.window_ns = l.window_ns,
 		.granularity = l.granularity,
 		.ring_entries = ring,
-		.window = rl_window_make(l.algorithm, l.window_ns, l.granularity, l.hard),
 	};
+	if (rl_limiter_is_window(limiter))
+		limiter->window = rl_window_make(l.algorithm, l.window_ns, l.granularity, l.hard);
 	return true;
 }
 

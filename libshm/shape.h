@@ -24,21 +24,23 @@ bool rl_shape_unpack(uint64_t shape, uint32_t ring, struct rl_limiter *limiter);
 
 struct rl_word16 rl_quota_pack(const struct rl_limit *complete);
 
-/* Within bounds, whatever the bytes say. */
-static inline struct rl_quota
-rl_quota_unpack(struct rl_word16 word)
+/*
+ * Within bounds, whatever the bytes say. Filled in place, field by field: a copy of what has just
+ * been put together of smaller pieces waits until they have left the store buffer.
+ */
+static inline void
+rl_quota_unpack(struct rl_word16 word, struct rl_quota *q)
 {
 	const uint32_t mask = RL_CAPACITY_MAX;
 	uint32_t capacity = (uint32_t)word.lo & mask;
 	uint32_t burst = (uint32_t)(word.lo >> 28) & mask;
-	uint32_t undelayed = (uint32_t)word.hi & mask;
 
-	return (struct rl_quota){
-		.capacity = capacity > 0 ? capacity : 1,
-		.burst = burst < mask ? burst : mask - 1,
-		.undelayed = undelayed,
-		.is_shadow = (word.lo >> 56 & 1) != 0,
-	};
+	q->capacity = capacity > 0 ? capacity : 1;
+	q->burst = burst < mask ? burst : mask - 1;
+	q->undelayed = (uint32_t)word.hi & mask;
+	q->is_shadow = (word.lo >> 56 & 1) != 0;
+	q->is_booking = false;
+	q->patience_ns = 0;
 }
 
 #endif

@@ -10,16 +10,31 @@
  */
 
 #include <sched.h>
+#include <sys/rseq.h>
 
 #include "rl_admin.h"
 #include "segment.h"
 
 _Static_assert(RL_COUNTERS <= RL_STAT_WORDS, "counters fit their lines");
 
+/*
+ * The number of this CPU, or of one the thread was on just now. Where the kernel keeps it for each
+ * thread: what sched_getcpu(3) reads, without the call. A thread that has no such place asks.
+ */
+static inline unsigned
+rl_stats_cpu(void)
+{
+	const char *thread = __builtin_thread_pointer();
+	uint32_t cpu =
+		((const volatile struct rseq *)(const void *)(thread + __rseq_offset))->cpu_id;
+
+	return (int32_t)cpu >= 0 ? cpu : (unsigned)sched_getcpu();
+}
+
 static inline void
 rl_stats_add(const struct rl_segment *s, int rule, enum rl_counter counter)
 {
-	unsigned cpu = (unsigned)sched_getcpu(); /* no system call: glibc reads it from rseq */
+	unsigned cpu = rl_stats_cpu();
 	uint32_t stripes = s->geometry.stripes;
 	uint32_t stripe = cpu < stripes ? cpu : cpu % stripes;
 	size_t at = (size_t)stripe * s->geometry.rules + (size_t)rule;

@@ -62,49 +62,6 @@ tag_freed(uint64_t tag)
 	return rl_tag_make(RL_TAG_FREE, (uint8_t)(rl_tag_gen(tag) + 1), 0);
 }
 
-static bool
-is_tag(uint64_t tag, enum rl_tag_status status, uint64_t key)
-{
-	return (tag & ~(RL_TAG_GEN_MASK << RL_TAG_GEN_SHIFT)) == rl_tag_make(status, 0, key);
-}
-
-/* An even share of [0, buckets) for each value of `bits`, without a division. */
-static uint32_t
-bucket_of(const struct rl_table *t, uint32_t bits)
-{
-	return (uint32_t)((uint64_t)bits * t->buckets >> 32);
-}
-
-struct rl_places
-rl_table_places(const struct rl_table *t, int limit, struct rl_hash hash)
-{
-	uint32_t one = bucket_of(t, (uint32_t)hash.a);
-	uint32_t two = bucket_of(t, (uint32_t)(hash.a >> 32));
-
-	if (two == one)
-		two = one + 1 < t->buckets ? one + 1 : 0;
-	return (struct rl_places){
-		.first = {(uint64_t)one * RL_BUCKET_SLOTS, (uint64_t)two * RL_BUCKET_SLOTS},
-		.key = (uint64_t)limit << RL_TAG_LIMIT_SHIFT | (hash.b & RL_TAG_HASH_MASK),
-	};
-}
-
-bool
-rl_table_find(const struct rl_table *t, const struct rl_places *p, struct rl_slot *slot)
-{
-	for (unsigned line = 0; line < 2; line++) {
-		const uint64_t *tags = rl_table_tag(t, p->first[line]);
-		for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
-			uint64_t tag = rl_atomic_load(&tags[i]);
-			if (is_tag(tag, RL_TAG_LIVE, p->key)) {
-				*slot = (struct rl_slot){.index = p->first[line] + i, .tag = tag};
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
 static uint64_t
 tag_live(uint64_t tent, const struct rl_places *p)
 {
@@ -126,11 +83,11 @@ resolve(const struct rl_table *t, const struct rl_places *p, struct rl_slot mine
 
 		if (index == mine.index) {
 			i++;
-		} else if (is_tag(tag, RL_TAG_LIVE, p->key)) {
+		} else if (rl_tag_is(tag, RL_TAG_LIVE, p->key)) {
 			rl_atomic_cas(rl_table_tag(t, mine.index), mine.tag, tag_freed(mine.tag));
 			*slot = (struct rl_slot){.index = index, .tag = tag};
 			return RL_CLAIM_FOUND;
-		} else if (!is_tag(tag, RL_TAG_TENT, p->key)) {
+		} else if (!rl_tag_is(tag, RL_TAG_TENT, p->key)) {
 			i++;
 		} else if (index > mine.index) {
 			rl_atomic_cas(rl_table_tag(t, index), tag, tag_freed(tag));
@@ -167,10 +124,10 @@ look_over(const struct rl_table *t, const struct rl_places *p, struct look *look
 		if (rl_tag_status(seen.tag) == RL_TAG_FREE) {
 			if (look->frees[line]++ == 0)
 				look->free[line] = seen;
-		} else if (is_tag(seen.tag, RL_TAG_LIVE, p->key)) {
+		} else if (rl_tag_is(seen.tag, RL_TAG_LIVE, p->key)) {
 			look->live = seen;
 			look->has_live = true;
-		} else if (is_tag(seen.tag, RL_TAG_TENT, p->key)) {
+		} else if (rl_tag_is(seen.tag, RL_TAG_TENT, p->key)) {
 			look->tent = seen;
 			look->has_tent = true;
 		}

@@ -48,7 +48,27 @@ rl_table_state(const struct rl_table *table, uint64_t index)
 	return &table->bucket[index / RL_BUCKET_SLOTS].state[index % RL_BUCKET_SLOTS];
 }
 
-struct rl_places rl_table_places(const struct rl_table *table, int limit, struct rl_hash hash);
+/* An even share of [0, buckets) for each value of `bits`, without a division. */
+static inline uint32_t
+rl_table_bucket(const struct rl_table *t, uint32_t bits)
+{
+	return (uint32_t)((uint64_t)bits * t->buckets >> 32);
+}
+
+/* Part of every decision, as is finding: inline. */
+static inline struct rl_places
+rl_table_places(const struct rl_table *t, int limit, struct rl_hash hash)
+{
+	uint32_t one = rl_table_bucket(t, (uint32_t)hash.a);
+	uint32_t two = rl_table_bucket(t, (uint32_t)(hash.a >> 32));
+
+	if (two == one)
+		two = one + 1 < t->buckets ? one + 1 : 0;
+	return (struct rl_places){
+		.first = {(uint64_t)one * RL_BUCKET_SLOTS, (uint64_t)two * RL_BUCKET_SLOTS},
+		.key = (uint64_t)limit << RL_TAG_LIMIT_SHIFT | (hash.b & RL_TAG_HASH_MASK),
+	};
+}
 
 static inline uint64_t
 rl_table_place(const struct rl_places *places, unsigned i)
@@ -87,9 +107,23 @@ rl_table_look_ahead(const struct rl_table *table, uint64_t index)
 		__builtin_prefetch(table->bucket + index / RL_BUCKET_SLOTS + RL_BUCKETS_AHEAD);
 }
 
-/* The key's LIVE slot. Writes nothing. */
-bool rl_table_find(const struct rl_table *table, const struct rl_places *places,
-                   struct rl_slot *slot);
+/* The key's LIVE slot. Writes nothing. Part of every decision: inline. */
+static inline bool
+rl_table_find(const struct rl_table *t, const struct rl_places *p, struct rl_slot *slot)
+{
+	for (unsigned line = 0; line < 2; line++) {
+		const uint64_t *tags = rl_table_tag(t, p->first[line]);
+		for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
+			uint64_t tag = rl_atomic_load(&tags[i]);
+			if (rl_tag_is(tag, RL_TAG_LIVE, p->key)) {
+				slot->index = p->first[line] + i;
+				slot->tag = tag;
+				return true;
+			}
+		}
+	}
+	return false;
+}
 
 /* The key's LIVE slot, made if need be. */
 enum rl_claim rl_table_claim(const struct rl_table *table, const struct rl_places *places,

@@ -21,37 +21,42 @@ rl_terms_set_capacity(const struct rl_limiter *l, uint32_t capacity, struct rl_q
 	return 0;
 }
 
-/* Does the limit count a key with that address? */
-static bool
-counts(const struct rl_compiled *limit, const struct rl_terms *t)
+/* Does a limit with prefixes count the key? An empty one is no address. 1, 0 or RL_EADDRESS. */
+static int
+counts(const struct rl_compiled *limit, const void *key, size_t key_len, struct rl_terms *t)
 {
-	if (!limit->has_prefix)
-		return true;
-	return (t->address.bits == 32 ? limit->prefix_v4 : limit->prefix_v6) > 0;
+	if (key_len == 0)
+		return 1;
+	if (!t->has_address)
+		t->has_address = rl_address_parse(key, key_len, &t->address);
+	if (!t->has_address)
+		return RL_EADDRESS;
+	return rl_compiled_prefix(limit, &t->address) > 0;
 }
 
 static int
-load_limits(struct rl *rl, const struct rl_refs *refs, enum rl_half half, const void *key,
+load_limits(struct rl *rl, struct rl_word16 refs, enum rl_half half, const void *key,
             size_t key_len, struct rl_terms *t)
 {
+	int id;
+
 	t->count = 0;
 	t->has_address = false;
-	for (unsigned i = 0; i < refs->count; i++) {
-		const struct rl_compiled *limit = rl_handle_limit(rl, refs->limit[i]);
+	for (unsigned i = 0; (id = rl_refs_take(&rl->segment, &refs)) >= 0; i++) {
+		const struct rl_compiled *limit = rl_handle_limit(rl, id);
+		int counted = 1;
 
 		if (!limit)
-			return rl_handle_no_limit(rl, refs->limit[i]);
-		if (limit->has_prefix && key_len > 0 && !t->has_address) {
-			t->has_address = rl_address_parse(key, key_len, &t->address);
-			if (!t->has_address)
-				return RL_EADDRESS;
-		}
-		if (key_len > 0 && !counts(limit, t))
+			return rl_handle_no_limit(rl, id);
+		if (limit->has_prefix)
+			counted = counts(limit, key, key_len, t);
+		if (counted < 0)
+			return counted;
+		if (counted == 0)
 			continue;
 		t->limit[t->count] = limit;
-		t->id[t->count] = refs->limit[i];
 		t->index[t->count] = i;
-		t->quota[t->count] = rl_rules_quota(limit->row, half);
+		rl_rules_quota(limit->row, half, &t->quota[t->count]);
 		t->count++;
 	}
 	return 0;
@@ -98,14 +103,14 @@ static int
 load_at(struct rl *rl, int rule, uint64_t g, const void *key, size_t key_len, struct rl_terms *t)
 {
 	const struct rl_segment *s = &rl->segment;
+	struct rl_word16 refs;
 	enum rl_half half;
-	struct rl_refs refs;
 	int error;
 
 	half = rl_rules_in_force(s, rule, g, &refs);
 	t->is_removed = half == RL_HALVES;
 	t->has_override = t->keeps_first = false;
-	error = load_limits(rl, &refs, half, key, key_len, t);
+	error = load_limits(rl, refs, half, key, key_len, t);
 	if (error == 0 && half < RL_OWN && key_len > 0 &&
 	    (rl_atomic_load(&s->rows[rule].flags) & (uint64_t)RL_ROW_OVERRIDES << half))
 		load_override(s, rule, half, key, key_len, t);
@@ -128,6 +133,38 @@ rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len, struct r
 	return -EBUSY;
 }
 
+/* Of a rule's references, the only limit, if it counts whole keys. */
+static const struct rl_compiled *
+only_limit(struct rl *rl, struct rl_word16 refs)
+{
+	const struct rl_compiled *limit;
+
+	if (refs.hi != 0 || refs.lo > RL_REF_MASK)
+		return NULL;
+	limit = rl_handle_limit(rl, (int)refs.lo - 1);
+	return limit && !limit->has_prefix ? limit : NULL;
+}
+
+bool
+rl_terms_are_plain(struct rl *rl, int rule, const struct rl_compiled **limit,
+                   struct rl_quota *quota)
+{
+	const struct rl_segment *s = &rl->segment;
+	uint64_t g = rl_atomic_load(&s->header->generation);
+	struct rl_word16 refs;
+	enum rl_half half = rl_rules_in_force(s, rule, g, &refs);
+
+	*limit = only_limit(rl, refs);
+	if (!*limit ||
+	    (rl_atomic_load(&s->rows[rule].flags) & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1)) !=
+	            0 ||
+	    rl_terms_have_bans(s, rule))
+		return false;
+	rl_rules_quota((*limit)->row, half, quota);
+	rl_atomic_fence();
+	return rl_atomic_load(&s->header->generation) == g;
+}
+
 bool
 rl_terms_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota, unsigned *index)
 {
@@ -137,18 +174,18 @@ rl_terms_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota,
 
 	for (int tries = 0; rule >= 0 && tries < TRIES; tries++) {
 		uint64_t g = rl_atomic_load(generation);
-		enum rl_half half = rl_rules_in_force(s, rule, g, &refs);
+		enum rl_half half = rl_rules_list(s, rule, g, &refs);
 
 		for (*index = 0; *index < refs.count && refs.limit[*index] != limit; ++*index)
 			;
 		if (*index < refs.count)
-			*quota = rl_rules_quota(&s->limits[limit], half);
+			rl_rules_quota(&s->limits[limit], half, quota);
 		rl_atomic_fence();
 		if (rl_atomic_load(generation) == g)
 			return *index < refs.count;
 	}
 	*index = 0; /* in force, for all one can tell while it changes all the time */
 	if (rule >= 0)
-		*quota = rl_rules_quota(&s->limits[limit], RL_OWN);
+		rl_rules_quota(&s->limits[limit], RL_OWN, quota);
 	return rule >= 0;
 }

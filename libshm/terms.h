@@ -11,7 +11,7 @@ struct rl_terms {
 	unsigned count; /* 0: the rule has no limits, or none of them counts this key */
 	bool is_removed;
 	const struct rl_compiled *limit[RL_LIMITS_MAX];
-	int id[RL_LIMITS_MAX];         /* of the limit's row */
+
 	unsigned index[RL_LIMITS_MAX]; /* of the limit in its rule */
 	struct rl_quota quota[RL_LIMITS_MAX];
 	bool has_override;
@@ -26,6 +26,21 @@ struct rl_terms {
  * 0, or RL_EADDRESS, -ENOMEM, -EBUSY. A key of no length gets the rule's limits.
  */
 int rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_terms *terms);
+
+/*
+ * Most rules have one limit that counts whole keys, and nothing is configured for single keys or
+ * banned: these terms are the same for every key. False: ask rl_terms_load().
+ */
+bool rl_terms_are_plain(struct rl *rl, int rule, const struct rl_compiled **limit,
+                        struct rl_quota *quota);
+
+/* May a ban or an exemption hold for a key of the rule? */
+static inline bool
+rl_terms_have_bans(const struct rl_segment *s, int rule)
+{
+	return (rl_atomic_load(&s->rows[rule].flags) & RL_ROW_BANS) != 0 ||
+	       rl_lengths_have(&s->header->any_bans);
+}
 
 /* A capacity in place of the limit's own; a token bucket's burst goes with it. 0 or RL_ERING. */
 int rl_terms_set_capacity(const struct rl_limiter *limiter, uint32_t capacity,

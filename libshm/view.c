@@ -3,23 +3,6 @@
 
 #define TRIES 1000
 
-enum rl_seen
-rl_view_load(const struct rl_segment *s, struct rl_slot slot, struct rl_view *v)
-{
-	v->gen = rl_tag_gen(slot.tag);
-	v->ring = rl_segment_ring(s, slot.index);
-	if (!rl_atomic_load16(rl_table_state(&s->table, slot.index), &v->word))
-		return RL_SEEN_GONE;
-	v->slot_bits = rl_state_slot_bits(v->word, v->gen);
-	v->is_zero = rl_state_gen(v->word) != v->gen ||
-	             rl_word16_equal(v->word, (struct rl_word16){0}); /* new memory, gen 0 */
-	if (v->is_zero) /* an older one's if the slot still is the tag's, else it may be newer */
-		return rl_atomic_load(rl_table_tag(&s->table, slot.index)) == slot.tag
-		               ? RL_SEEN
-		               : RL_SEEN_GONE;
-	return rl_state_is_dead(v->word) ? RL_SEEN_DEAD : RL_SEEN;
-}
-
 struct rl_view
 rl_view_none(const struct rl_segment *s)
 {

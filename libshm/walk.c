@@ -35,7 +35,7 @@ find_limit(struct rl *rl, struct rl_slot slot, struct rl_request *rq, struct rl_
 		return true;
 	e->rule = -1;
 	e->limit = 0;
-	rq->quota = rl_rules_quota(rq->limit->row, RL_OWN);
+	rl_rules_quota(rq->limit->row, RL_OWN, &rq->quota);
 	return true;
 }
 

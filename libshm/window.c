@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "window.h"
 
-#define EPOCH_HIGH_SHIFT 12
-#define EPOCH_HIGH_MASK UINT64_C(0x3ff)
-#define CUR_SHIFT RL_STATE_EPOCH_BITS
-#define SUM_SHIFT 36
-#define SPAN_SHIFT 29
-#define JUMP_SHIFT 22
-#define STEPS_MASK UINT64_C(0x7f) /* span and jump */
 #define COUNT_MASK ((UINT64_C(1) << 28) - 1)
 
 #define ENTRY_COUNT_SHIFT 36
@@ -29,55 +22,31 @@ start_of(const struct rl_window *w, uint64_t epoch)
 	return __builtin_mul_overflow(epoch, w->width_ns, &ns) ? UINT64_MAX : ns;
 }
 
-/*
- * now / width without a division: with inverse = (2^64 - 1) / width, rounded down, the product's
- * high half is the quotient or one less, for now < 2^63.
- */
-static uint64_t
-epoch_of(const struct rl_window *w, uint64_t now_ns)
+/* Where the ring has a sub-bucket; only with a count. */
+static uint32_t
+place_of(const struct rl_window *w, uint64_t epoch)
 {
-	uint64_t epoch = (uint64_t)(((unsigned __int128)now_ns * w->inverse) >> 64);
+	return (uint32_t)(epoch - rl_quotient(epoch, w->count, w->count_inverse) * w->count);
+}
 
-	return now_ns - epoch * w->width_ns >= w->width_ns ? epoch + 1 : epoch;
+struct rl_window
+rl_window_of(uint64_t width_ns, uint32_t count, bool is_hard)
+{
+	return (struct rl_window){
+		.width_ns = width_ns,
+		.inverse = UINT64_MAX / width_ns,
+		.count = count,
+		.count_inverse = count > 0 ? UINT64_MAX / count : 0,
+		.is_hard = is_hard,
+	};
 }
 
 struct rl_window
 rl_window_make(enum rl_algorithm algorithm, uint64_t window_ns, uint32_t granularity, bool is_hard)
 {
-	struct rl_window w = {.is_hard = is_hard};
-
-	if (algorithm != RL_SLIDING_WINDOW && algorithm != RL_FIXED_WINDOW)
-		return w;
-	w.count = algorithm == RL_FIXED_WINDOW ? 0 : granularity;
-	w.width_ns = w.count > 0 ? (window_ns + granularity - 1) / granularity : window_ns;
-	w.inverse = UINT64_MAX / w.width_ns;
-	return w;
-}
-
-struct rl_state
-rl_state_unpack(struct rl_word16 word, const struct rl_window *w)
-{
-	struct rl_state s;
-
-	s.epoch = (word.lo & RL_STATE_EPOCH_MASK) | (word.hi >> EPOCH_HIGH_SHIFT & EPOCH_HIGH_MASK)
-	                                                    << RL_STATE_EPOCH_BITS;
-	s.cur = (uint32_t)(word.lo >> CUR_SHIFT);
-	s.sum = (uint32_t)(word.hi >> SUM_SHIFT);
-	s.span = min32((uint32_t)(word.hi >> SPAN_SHIFT & STEPS_MASK), w->count);
-	s.jump = min32((uint32_t)(word.hi >> JUMP_SHIFT & STEPS_MASK), w->count);
-	return s;
-}
-
-struct rl_word16
-rl_state_pack(struct rl_state s, uint64_t slot_bits)
-{
-	return (struct rl_word16){
-		.lo = (s.epoch & RL_STATE_EPOCH_MASK) | (uint64_t)s.cur << CUR_SHIFT,
-		.hi = (uint64_t)s.sum << SUM_SHIFT | (uint64_t)s.span << SPAN_SHIFT |
-	              (uint64_t)s.jump << JUMP_SHIFT |
-	              (s.epoch >> RL_STATE_EPOCH_BITS & EPOCH_HIGH_MASK) << EPOCH_HIGH_SHIFT |
-	              slot_bits,
-	};
+	if (algorithm == RL_FIXED_WINDOW)
+		return rl_window_of(window_ns, 0, is_hard);
+	return rl_window_of((window_ns + granularity - 1) / granularity, granularity, is_hard);
 }
 
 uint64_t
@@ -99,9 +68,15 @@ rl_ring_count(uint64_t entry, uint64_t epoch, uint8_t gen)
 static uint64_t
 epoch_at(const struct rl_window *w, const struct rl_state *s, uint64_t now_ns)
 {
-	uint64_t epoch = epoch_of(w, now_ns);
+	uint64_t epoch = rl_window_epoch(w, now_ns);
 
 	return epoch < s->epoch + s->jump ? s->epoch + s->jump : epoch;
+}
+
+static uint32_t
+place_before(const struct rl_window *w, uint32_t place)
+{
+	return place > 0 ? place - 1 : w->count - 1;
 }
 
 /* What the ring holds of the closed sub-buckets that still count at `epoch` > s->epoch. */
@@ -112,9 +87,11 @@ ring_sum(const struct rl_window *w, const struct rl_state *s, const uint64_t *ri
 	uint64_t sum = 0;
 	uint64_t age = epoch - s->epoch;
 
+	uint32_t place = place_of(w, s->epoch);
+
 	for (uint64_t back = 1; back <= s->span && back + age <= w->count; back++) {
-		uint64_t closed = s->epoch - back;
-		sum += rl_ring_count(rl_atomic_load(&ring[closed % w->count]), closed, gen);
+		place = place_before(w, place);
+		sum += rl_ring_count(rl_atomic_load(&ring[place]), s->epoch - back, gen);
 	}
 	return sum > COUNT_MASK ? (uint32_t)COUNT_MASK : (uint32_t)sum;
 }
@@ -126,97 +103,142 @@ needs_ring(const struct rl_window *w, const struct rl_state *s)
 	return w->count > 1 && s->sum > 0;
 }
 
+/* The buckets as they are when the newest has `age` sub-buckets after the state's epoch. */
+static void
+fill_buckets(const struct rl_window *w, const struct rl_state *s, const uint64_t *ring, uint8_t gen,
+             uint64_t age, struct rl_history *h)
+{
+	uint32_t place;
+
+	h->bucket[age] = s->cur;
+	if (w->count == 1 && age == 0)
+		h->bucket[1] = s->sum;
+	if (!needs_ring(w, s))
+		return;
+	place = place_of(w, s->epoch);
+	for (uint64_t back = 1; back <= s->span && back + age <= w->count; back++) {
+		place = place_before(w, place);
+		h->bucket[back + age] =
+			rl_ring_count(rl_atomic_load(&ring[place]), s->epoch - back, gen);
+	}
+}
+
 void
 rl_window_history(const struct rl_window *w, const struct rl_state *s, const uint64_t *ring,
                   uint8_t gen, uint64_t now_ns, struct rl_history *h)
 {
 	for (uint32_t i = 0; i <= w->count; i++)
 		h->bucket[i] = 0;
-	h->epoch = s ? epoch_at(w, s, now_ns) : epoch_of(w, now_ns);
+	h->epoch = s ? epoch_at(w, s, now_ns) : rl_window_epoch(w, now_ns);
 	h->at_ns = start_of(w, h->epoch);
 	if (h->at_ns < now_ns)
 		h->at_ns = now_ns;
-	if (!s)
-		return;
-
-	uint64_t age = h->epoch - s->epoch;
-	if (age > w->count)
-		return;
-	h->bucket[age] = s->cur;
-	if (w->count == 1 && age == 0)
-		h->bucket[1] = s->sum;
-	if (!needs_ring(w, s))
-		return;
-	for (uint64_t back = 1; back <= s->span && back + age <= w->count; back++) {
-		uint64_t closed = s->epoch - back;
-		h->bucket[back + age] =
-			rl_ring_count(rl_atomic_load(&ring[closed % w->count]), closed, gen);
-	}
+	if (s && h->epoch - s->epoch <= w->count)
+		fill_buckets(w, s, ring, gen, h->epoch - s->epoch, h);
+	h->full = 0;
+	for (uint32_t i = 0; i < w->count; i++)
+		h->full += h->bucket[i];
 }
 
-static struct rl_move
-plan_admit(struct rl_state next)
+static void
+plan_admit(uint64_t epoch, uint32_t cur, uint32_t sum, uint32_t span, struct rl_move *m)
 {
-	return (struct rl_move){.step = RL_STEP_ADMIT, .charges = true, .next = next};
+	m->step = RL_STEP_ADMIT;
+	m->charges = true;
+	m->next.epoch = epoch;
+	m->next.cur = cur;
+	m->next.sum = sum;
+	m->next.span = span;
+	m->next.jump = 0;
+}
+
+static void
+plan_freeze(const struct rl_state *s, uint64_t epoch, struct rl_move *m)
+{
+	m->step = RL_STEP_FREEZE;
+	m->charges = false;
+	m->next = *s;
+	m->next.jump = (uint32_t)(epoch - s->epoch);
+}
+
+/* The jump of whoever froze it, so that all who help store the same entries. */
+static void
+plan_close(const struct rl_window *w, const struct rl_state *s, const uint64_t *ring, uint8_t gen,
+           uint64_t epoch, uint32_t cost, struct rl_move *m)
+{
+	uint64_t target = s->epoch + s->jump;
+	uint64_t sum = s->cur;
+
+	if (needs_ring(w, s))
+		sum += ring_sum(w, s, ring, gen, target);
+	m->step = RL_STEP_CLOSE;
+	m->charges = target == epoch;
+	m->next.epoch = target;
+	m->next.cur = m->charges ? cost : 0;
+	m->next.sum = sum > COUNT_MASK ? (uint32_t)COUNT_MASK : (uint32_t)sum;
+	m->next.span = min32(s->span + s->jump, w->count);
+	m->next.jump = 0;
 }
 
 /* How an admitted request is written when time has moved on to `epoch` inside the window. */
-static struct rl_move
+static void
 plan_roll(const struct rl_window *w, const struct rl_state *s, const uint64_t *ring, uint8_t gen,
-          uint64_t epoch, uint32_t cost)
+          uint64_t epoch, uint32_t cost, struct rl_move *m)
 {
 	if (w->count == 1)
-		return plan_admit((struct rl_state){.epoch = epoch, .cur = cost, .sum = s->cur});
-
-	if (s->jump == 0) {
-		struct rl_state frozen = *s;
-		frozen.jump = (uint32_t)(epoch - s->epoch);
-		return (struct rl_move){.step = RL_STEP_FREEZE, .next = frozen};
-	}
-	/* The jump of whoever froze it, so that all who help store the same entries. */
-	uint64_t target = s->epoch + s->jump;
-	uint64_t sum = s->cur;
-	if (needs_ring(w, s))
-		sum += ring_sum(w, s, ring, gen, target);
-	bool charges = target == epoch;
-	return (struct rl_move){
-		.step = RL_STEP_CLOSE,
-		.charges = charges,
-		.next = {.epoch = target,
-	                 .cur = charges ? cost : 0,
-	                 .sum = sum > COUNT_MASK ? (uint32_t)COUNT_MASK : (uint32_t)sum,
-	                 .span = min32(s->span + s->jump, w->count)},
-	};
+		plan_admit(epoch, cost, s->cur, 0, m);
+	else if (s->jump == 0)
+		plan_freeze(s, epoch, m);
+	else
+		plan_close(w, s, ring, gen, epoch, cost, m);
 }
 
-struct rl_move
-rl_window_decide(const struct rl_window *w, const struct rl_state *s, const uint64_t *ring,
-                 uint8_t gen, uint32_t capacity, uint32_t cost, uint64_t now_ns)
+/* Counting every closed sub-bucket in full is quick, and enough if it admits. */
+static bool
+surely_admits(const struct rl_window *w, const struct rl_state *s, uint64_t age, uint32_t capacity,
+              uint32_t cost)
 {
-	if (!s)
-		return plan_admit((struct rl_state){.epoch = epoch_of(w, now_ns), .cur = cost});
-
-	uint64_t epoch = epoch_at(w, s, now_ns);
-	uint64_t age = epoch - s->epoch;
-	if (age > w->count)
-		return plan_admit((struct rl_state){.epoch = epoch, .cur = cost});
-
-	/* Counting every closed sub-bucket in full is quick, and enough if it admits. */
 	uint64_t used = (uint64_t)s->cur + s->sum;
+
 	if (w->count == 1 && age == 1)
 		used = s->cur;
-	if (used + cost > capacity) {
-		struct rl_history h;
-		rl_window_history(w, s, ring, gen, now_ns, &h);
-		if (cost > rl_window_remaining(w, &h, capacity))
-			return (struct rl_move){.step = RL_STEP_DENY};
-	}
-	if (age > 0)
-		return plan_roll(w, s, ring, gen, epoch, cost);
+	return used + cost <= capacity;
+}
 
-	struct rl_state next = *s;
-	next.cur += cost;
-	return plan_admit(next);
+void
+rl_window_decide(const struct rl_window *w, const struct rl_state *s, const uint64_t *ring,
+                 uint8_t gen, uint32_t capacity, uint32_t cost, uint64_t now_ns,
+                 struct rl_history *h, struct rl_move *m)
+{
+	uint64_t epoch = s ? epoch_at(w, s, now_ns) : rl_window_epoch(w, now_ns);
+
+	if (!s || epoch - s->epoch > w->count) {
+		plan_admit(epoch, cost, 0, 0, m);
+		return;
+	}
+	if (!surely_admits(w, s, epoch - s->epoch, capacity, cost)) {
+		rl_window_history(w, s, ring, gen, now_ns, h);
+		if (cost > rl_window_remaining(w, h, capacity)) {
+			m->step = RL_STEP_DENY;
+			m->charges = false;
+			return;
+		}
+	}
+	if (epoch > s->epoch)
+		plan_roll(w, s, ring, gen, epoch, cost, m);
+	else
+		plan_admit(epoch, s->cur + cost, s->sum, s->span, m);
+}
+
+/* The share of `count` that has left with the `elapsed` part of a width, rounded down. */
+static uint32_t
+share_gone(const struct rl_window *w, uint32_t count, uint64_t elapsed)
+{
+	uint64_t product;
+
+	if (!__builtin_mul_overflow((uint64_t)count, elapsed, &product))
+		return (uint32_t)rl_window_epoch(w, product);
+	return (uint32_t)((unsigned __int128)count * elapsed / w->width_ns);
 }
 
 /* count * whole / part, rounded down; a 128-bit division only where 64 bits do not do. */
@@ -233,16 +255,14 @@ scale(uint64_t count, uint64_t whole, uint64_t part)
 uint32_t
 rl_window_remaining(const struct rl_window *w, const struct rl_history *h, uint32_t capacity)
 {
-	uint64_t used = 0;
+	uint64_t used = h->full;
 
-	for (uint32_t i = 0; i < w->count; i++)
-		used += h->bucket[i];
 	if (w->is_hard || w->count == 0) {
 		used += h->bucket[w->count];
 	} else if (h->bucket[w->count] > 0) {
 		uint64_t elapsed = h->at_ns - start_of(w, h->epoch);
 		uint32_t oldest = h->bucket[w->count];
-		used += oldest - (uint32_t)scale(oldest, elapsed, w->width_ns);
+		used += oldest - share_gone(w, oldest, elapsed);
 	}
 	return used < capacity ? capacity - (uint32_t)used : 0;
 }
@@ -258,10 +278,8 @@ static uint64_t
 retry_at_whole(const struct rl_window *w, const struct rl_history *h, uint32_t capacity,
                uint32_t cost)
 {
-	uint64_t used = 0;
+	uint64_t used = h->full + h->bucket[w->count];
 
-	for (uint32_t i = 0; i <= w->count; i++)
-		used += h->bucket[i];
 	for (uint32_t i = w->count;; i--) {
 		used -= h->bucket[i];
 		if (used + cost <= capacity)
@@ -277,10 +295,8 @@ static uint64_t
 retry_at_share(const struct rl_window *w, const struct rl_history *h, uint32_t capacity,
                uint32_t cost)
 {
-	uint64_t full = 0;
+	uint64_t full = h->full;
 
-	for (uint32_t i = 0; i < w->count; i++)
-		full += h->bucket[i];
 	for (uint32_t m = 0; m <= w->count; m++) {
 		uint32_t oldest = h->bucket[w->count - m];
 		if (full + cost <= capacity) {

@@ -40,6 +40,7 @@ struct rl_window {
 	uint64_t width_ns; /* of a sub-bucket */
 	uint64_t inverse;  /* 2^64 - 1 divided by it */
 	uint32_t count;    /* n: closed sub-buckets that count; 0 for fixed_window */
+	uint64_t count_inverse;
 	bool is_hard;
 };
 
@@ -69,14 +70,76 @@ struct rl_move {
 struct rl_history {
 	uint64_t epoch; /* of bucket[0] */
 	uint64_t at_ns; /* the instant: now, or the start of `epoch` if that is later */
+	uint64_t full;  /* of all but the oldest, bucket[count] */
 	uint32_t bucket[RL_GRANULARITY_MAX + 1];
 };
 
+/* For the two algorithms that are windows; granularity >= 1. */
 struct rl_window rl_window_make(enum rl_algorithm algorithm, uint64_t window_ns,
                                 uint32_t granularity, bool is_hard);
 
-struct rl_state rl_state_unpack(struct rl_word16 word, const struct rl_window *window);
-struct rl_word16 rl_state_pack(struct rl_state state, uint64_t slot_bits);
+/* The same by its parts. */
+struct rl_window rl_window_of(uint64_t width_ns, uint32_t count, bool is_hard);
+
+/*
+ * x / by without a division. With inverse = (2^64 - 1) / by, rounded down, the product's high half
+ * is the quotient or one less: inverse is short of 2^64 / by by at most 1, so the product is
+ * short of 2^64 * x / by by less than 2^64.
+ */
+static inline uint64_t
+rl_quotient(uint64_t x, uint64_t by, uint64_t inverse)
+{
+	uint64_t q = (uint64_t)(((unsigned __int128)x * inverse) >> 64);
+
+	return x - q * by >= by ? q + 1 : q;
+}
+
+/* The sub-bucket of a time; more widely, how many widths are in `ns`. */
+static inline uint64_t
+rl_window_epoch(const struct rl_window *w, uint64_t ns)
+{
+	return rl_quotient(ns, w->width_ns, w->inverse);
+}
+
+/* Where the state word has what: see layout.h. */
+#define RL_STATE_EPOCH_HIGH_SHIFT 12
+#define RL_STATE_EPOCH_HIGH_MASK UINT64_C(0x3ff)
+#define RL_STATE_CUR_SHIFT RL_STATE_EPOCH_BITS
+#define RL_STATE_SUM_SHIFT 36
+#define RL_STATE_SPAN_SHIFT 29
+#define RL_STATE_JUMP_SHIFT 22
+#define RL_STATE_STEPS_MASK UINT64_C(0x7f) /* span and jump */
+
+/* Part of every decision, as is packing: inline. */
+static inline struct rl_state
+rl_state_unpack(struct rl_word16 word, const struct rl_window *w)
+{
+	uint32_t span = (uint32_t)(word.hi >> RL_STATE_SPAN_SHIFT & RL_STATE_STEPS_MASK);
+	uint32_t jump = (uint32_t)(word.hi >> RL_STATE_JUMP_SHIFT & RL_STATE_STEPS_MASK);
+	uint64_t high = word.hi >> RL_STATE_EPOCH_HIGH_SHIFT & RL_STATE_EPOCH_HIGH_MASK;
+
+	return (struct rl_state){
+		.epoch = (word.lo & RL_STATE_EPOCH_MASK) | high << RL_STATE_EPOCH_BITS,
+		.cur = (uint32_t)(word.lo >> RL_STATE_CUR_SHIFT),
+		.sum = (uint32_t)(word.hi >> RL_STATE_SUM_SHIFT),
+		.span = span < w->count ? span : w->count,
+		.jump = jump < w->count ? jump : w->count,
+	};
+}
+
+static inline struct rl_word16
+rl_state_pack(struct rl_state s, uint64_t slot_bits)
+{
+	uint64_t high = s.epoch >> RL_STATE_EPOCH_BITS & RL_STATE_EPOCH_HIGH_MASK;
+
+	return (struct rl_word16){
+		.lo = (s.epoch & RL_STATE_EPOCH_MASK) | (uint64_t)s.cur << RL_STATE_CUR_SHIFT,
+		.hi = (uint64_t)s.sum << RL_STATE_SUM_SHIFT |
+	              (uint64_t)s.span << RL_STATE_SPAN_SHIFT |
+	              (uint64_t)s.jump << RL_STATE_JUMP_SHIFT | high << RL_STATE_EPOCH_HIGH_SHIFT |
+	              slot_bits,
+	};
+}
 
 uint64_t rl_ring_entry(uint64_t epoch, uint32_t count, uint8_t gen);
 uint32_t rl_ring_count(uint64_t entry, uint64_t epoch, uint8_t gen); /* 0 if not that one */
@@ -84,11 +147,31 @@ uint32_t rl_ring_count(uint64_t entry, uint64_t epoch, uint8_t gen); /* 0 if not
 /*
  * What to do with a request of `cost`, 1 <= cost <= capacity. `state` is NULL for a key that
  * has none yet. `ring` has `count` entries, which others may be changing: the caller checks
- * that what was read belongs to `state`.
+ * that what was read belongs to `state`. RL_STEP_DENY has filled *history, on which it rests.
  */
-struct rl_move rl_window_decide(const struct rl_window *window, const struct rl_state *state,
-                                const uint64_t *ring, uint8_t gen, uint32_t capacity, uint32_t cost,
-                                uint64_t now_ns);
+void rl_window_decide(const struct rl_window *window, const struct rl_state *state,
+                      const uint64_t *ring, uint8_t gen, uint32_t capacity, uint32_t cost,
+                      uint64_t now_ns, struct rl_history *history, struct rl_move *move);
+
+/*
+ * The commonest case of rl_window_decide(), on the words: the state is open, `epoch` is its
+ * sub-bucket, and counting everything in full admits. Then a charge is an addition to cur. False
+ * for all else. *used is what counted before.
+ */
+static inline bool
+rl_window_adds(struct rl_word16 word, uint64_t epoch, uint32_t capacity, uint32_t cost,
+               struct rl_word16 *next, uint64_t *used)
+{
+	const uint64_t moves = RL_STATE_STEPS_MASK << RL_STATE_JUMP_SHIFT |
+	                       RL_STATE_EPOCH_HIGH_MASK << RL_STATE_EPOCH_HIGH_SHIFT;
+	uint64_t high = epoch >> RL_STATE_EPOCH_BITS << RL_STATE_EPOCH_HIGH_SHIFT;
+
+	*used = (word.lo >> RL_STATE_CUR_SHIFT) + (word.hi >> RL_STATE_SUM_SHIFT);
+	next->lo = word.lo + ((uint64_t)cost << RL_STATE_CUR_SHIFT);
+	next->hi = word.hi;
+	return (word.lo & RL_STATE_EPOCH_MASK) == (epoch & RL_STATE_EPOCH_MASK) &&
+	       (word.hi & moves) == high && *used + cost <= capacity;
+}
 
 /* `state` and `ring` as above. */
 void rl_window_history(const struct rl_window *window, const struct rl_state *state,

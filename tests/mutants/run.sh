@@ -30,9 +30,9 @@ verdict() {
 	printf '%-8s %s\n' "$1" "$2"
 }
 
-# survives FILE TEST: build the mutant in $work/FILE and run TEST on it.
+# survives FILE TEST: build the mutant in $work/src/FILE and run TEST on it.
 survives() {
-	local object=$work/${1%.c}.o variant=build flags=
+	local object=$work/mutant.o variant=build flags=
 	case $2 in race/test_schedules | race/test_intruders | race/test_linearizable)
 		variant=build/v/hook
 		flags='-DRL_ATOMIC_C11 -DRL_ATOMIC_HOOK'
@@ -40,7 +40,7 @@ survives() {
 	esac
 	# The linker takes from the library only what the mutant's object lacks.
 	# shellcheck disable=SC2086 # one word per flag
-	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 $flags -Iinclude -Ilibshm -Iconfig -c -o "$object" "$work/$1" &&
+	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 $flags -Iinclude -Ilibshm -Iconfig -c -o "$object" "$work/src/$1" &&
 		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$object" "$variant/libconfig.a" "$variant/librl.a" \
 			-lcmocka -ljansson -lpthread || return 0
 	rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT"
@@ -67,13 +67,16 @@ while IFS=@ read -r name file expression test; do
 	[[ -n $name && $name != \#* ]] || continue
 	line=$((line + 1))
 	((line % parts == part)) || continue
-	source=libshm/$file
-	if [[ $file == */* ]]; then
-		source=$file
-		file=${file##*/}
-	fi
-	sed "$expression" "$source" >"$work/$file"
-	if cmp -s "$source" "$work/$file"; then
+	source=libshm/${file#*<}
+	[[ $file != */* ]] || source=$file
+	# What is inline in a header is broken for one file that includes it: FILE<HEADER.
+	file=${file%%<*}
+	file=${file##*/}
+	rm -rf "$work/src"
+	mkdir "$work/src"
+	[[ $source != *.h ]] || cp libshm/*.h "libshm/$file" "$work/src"
+	sed "$expression" "$source" >"$work/src/${source##*/}"
+	if cmp -s "$source" "$work/src/${source##*/}"; then
 		verdict stale "$name: $source has no such line"
 	elif survives "$file" "$test"; then
 		verdict SURVIVED "$name ($test)"

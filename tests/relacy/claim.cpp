@@ -55,7 +55,7 @@ struct claim : rl::test_suite<claim, 3> {
 
 		for (unsigned i = 0; i < RL_PLACES; i++) {
 			uint64_t tag = mine.of(rl_table_tag(&table, i)).load(rl::mo_relaxed, $);
-			if (is_tag(tag, RL_TAG_LIVE, KEY)) {
+			if (rl_tag_is(tag, RL_TAG_LIVE, KEY)) {
 				live++;
 				at = i;
 			}

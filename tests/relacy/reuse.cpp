@@ -89,10 +89,10 @@ struct reuse : rl::test_suite<reuse, 3> {
 		struct rl_word16 state = mine.of(rl_table_state(&table, 0)).load(rl::mo_relaxed, $);
 		uint64_t counted = state.lo / CHARGE;
 
-		if (is_tag(tag, RL_TAG_LIVE, OLD))
+		if (rl_tag_is(tag, RL_TAG_LIVE, OLD))
 			RL_ASSERT(counted == of_old($) && of_new($) == 0);
 		else if (of_new($) > 0)
-			RL_ASSERT(is_tag(tag, RL_TAG_LIVE, NEW) && counted == of_new($));
+			RL_ASSERT(rl_tag_is(tag, RL_TAG_LIVE, NEW) && counted == of_new($));
 		else /* retired with all that was charged until then */
 			RL_ASSERT(counted == of_old($));
 	}

@@ -90,7 +90,7 @@ places_of(struct rl *rl, const struct rl_compiled *limit, int id, const struct r
 		len = rl_network_key(&address, prefix, network);
 		key = network;
 	}
-	*places = rl_request_places(rl, id, key, len);
+	rl_request_places(rl, id, key, len, places);
 	return true;
 }
 

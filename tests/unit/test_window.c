@@ -34,14 +34,36 @@ store(struct counter *c, const struct rl_state *s)
 			rl_ring_entry(s->epoch + i, i == 0 ? s->cur : 0, GEN);
 }
 
+/* The short way says what the long way does, and is taken whenever it can be. */
+static void
+expect_adds(const struct counter *c, const struct rl_state *s, uint64_t now_ns, uint32_t cost,
+            const struct rl_move *p)
+{
+	uint64_t epoch = rl_window_epoch(&c->window, now_ns), used;
+	struct rl_word16 next, long_way = rl_state_pack(p->next, GEN);
+	bool may_add = epoch == s->epoch && s->jump == 0 && s->cur + s->sum + cost <= c->capacity;
+
+	assert_int_equal(rl_window_adds(c->word, epoch, c->capacity, cost, &next, &used), may_add);
+	assert_int_equal(used, s->cur + s->sum);
+	if (may_add) {
+		assert_true(p->step == RL_STEP_ADMIT && p->charges);
+		assert_true(rl_word16_equal(next, long_way));
+	}
+}
+
 /* Follow plans until the request is charged or denied. */
 static bool
 counter_check(struct counter *c, uint64_t now_ns, uint32_t cost)
 {
 	for (int steps = 0; steps < 8; steps++) {
 		struct rl_state s = rl_state_unpack(c->word, &c->window);
-		struct rl_move p = rl_window_decide(&c->window, c->has_state ? &s : NULL, c->ring,
-		                                    GEN, c->capacity, cost, now_ns);
+		struct rl_history h;
+		struct rl_move p;
+
+		rl_window_decide(&c->window, c->has_state ? &s : NULL, c->ring, GEN, c->capacity,
+		                 cost, now_ns, &h, &p);
+		if (c->has_state)
+			expect_adds(c, &s, now_ns, cost, &p);
 		if (p.step == RL_STEP_DENY)
 			return false;
 		if (p.step == RL_STEP_CLOSE)
@@ -131,12 +153,7 @@ static struct naive model;
 static void
 start(struct counter *c, uint64_t width, uint32_t count, bool is_hard, uint32_t capacity)
 {
-	struct rl_window w = {.width_ns = width,
-	                      .inverse = UINT64_MAX / width,
-	                      .count = count,
-	                      .is_hard = is_hard};
-
-	counter_init(c, w, capacity);
+	counter_init(c, rl_window_of(width, count, is_hard), capacity);
 	naive_init(&model, width, count, is_hard, capacity);
 }
 
@@ -268,7 +285,7 @@ test_width_is_rounded_up(void **state)
 static void
 test_words_hold_their_extremes(void **state)
 {
-	struct rl_window w = {.width_ns = 1, .inverse = UINT64_MAX, .count = RL_GRANULARITY_MAX};
+	struct rl_window w = rl_window_of(1, RL_GRANULARITY_MAX, false);
 	struct rl_state most = {
 		.epoch = (UINT64_C(1) << 46) - 1,
 		.cur = RL_CAPACITY_MAX,
@@ -298,12 +315,10 @@ test_damaged_words(void **state)
 
 	(void)state;
 	for (int run = 0; run < 200000; run++) {
-		struct rl_window w = {
-			.width_ns = 1 + test_below(&seed, RL_WINDOW_MAX),
-			.count = (uint32_t)test_below(&seed, RL_GRANULARITY_MAX + 1),
-			.is_hard = test_below(&seed, 2),
-		};
-		w.inverse = UINT64_MAX / w.width_ns;
+		uint32_t count = (uint32_t)test_below(&seed, RL_GRANULARITY_MAX + 1);
+		struct rl_window w = rl_window_of(1 + test_below(&seed, RL_WINDOW_MAX), count,
+		                                  test_below(&seed, 2));
+
 		struct rl_word16 word = {.lo = test_random(&seed), .hi = test_random(&seed)};
 		struct rl_state s = rl_state_unpack(word, &w);
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, RL_CAPACITY_MAX);
@@ -313,12 +328,15 @@ test_damaged_words(void **state)
 			ring[i] = test_below(&seed, 2) ? test_random(&seed)
 			                               : rl_ring_entry(s.epoch - i, 1000, GEN);
 		struct rl_history h;
-		struct rl_move p = rl_window_decide(&w, &s, ring, GEN, capacity, cost, now);
+		struct rl_move p;
+		rl_window_decide(&w, &s, ring, GEN, capacity, cost, now, &h, &p);
 		rl_window_history(&w, &s, ring, GEN, now, &h);
 		assert_true(rl_window_remaining(&w, &h, capacity) <= capacity);
 		rl_window_retry_at(&w, &h, capacity, cost);
 		rl_window_reset_at(&w, &h);
 		rl_window_idle_at(&w, &s);
+		if (p.step == RL_STEP_DENY)
+			continue;
 		assert_true(p.next.span <= w.count && p.next.jump <= w.count);
 		assert_true(p.next.cur <= RL_CAPACITY_MAX && p.next.sum <= RL_CAPACITY_MAX);
 	}
