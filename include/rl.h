@@ -110,10 +110,13 @@ enum rl_on_full {
 
 /* How rl_open() behaves; combine with |. */
 enum rl_open_flag {
-	RL_OPEN_READONLY = 1,  /* map without write permission: peek and inspect only */
-	RL_OPEN_EXISTING = 2,  /* never create */
-	RL_OPEN_GROUP = 4,     /* give a new segment to `group` */
-	RL_OPEN_ANY_OWNER = 8, /* trust whoever made it: for tools run by an administrator */
+	RL_OPEN_READONLY = 1,    /* map without write permission: peek and inspect only */
+	RL_OPEN_EXISTING = 2,    /* never create */
+	RL_OPEN_GROUP = 4,       /* give a new segment to `group` */
+	RL_OPEN_ANY_OWNER = 8,   /* trust whoever made it: for tools run by an administrator */
+	RL_OPEN_HUGE_PAGES = 16, /* ask the kernel for huge pages for a new segment: a large table
+	                            is faster, and takes longer to create. Without them where it
+	                            gives none; see "Huge pages" in rl(7) */
 };
 
 /*

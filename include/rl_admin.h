@@ -18,8 +18,9 @@ extern "C" {
 
 /*
  * A segment of this process alone, in anonymous memory: for replaying traffic and
- * for tests. `options` as for rl_open(); mode, group and flags are unused. Its
- * clock starts as the machine's. Close with rl_close(). 0, -EINVAL or -ENOMEM.
+ * for tests. `options` as for rl_open(); mode and group are unused, and so are
+ * flags but RL_OPEN_HUGE_PAGES. Its clock starts as the machine's. Close with
+ * rl_close(). 0, -EINVAL or -ENOMEM.
  */
 int rl_open_private(const struct rl_options *options, struct rl **out);
 
@@ -50,6 +51,7 @@ struct rl_info {
 	uint64_t generation;   /* of the configuration: how often rl_configure() changed it */
 	uint64_t heartbeat_ns; /* when rl_heartbeat_at() was last called; 0 never */
 	pid_t sweeper;         /* by whom; 0 nobody, or it has ended as it should */
+	int huge_pages;        /* were asked for at creation; not whether any were given */
 };
 
 void rl_info(const struct rl *rl, struct rl_info *info);

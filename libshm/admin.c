@@ -54,6 +54,7 @@ rl_info(const struct rl *rl, struct rl_info *info)
 		.generation = rl_atomic_load(&s->header->generation),
 		.heartbeat_ns = rl_atomic_load(&s->header->heartbeat_ns),
 		.sweeper = (pid_t)rl_atomic_load(&s->header->sweeper),
+		.huge_pages = s->geometry.huge_pages != 0,
 	};
 }
 

@@ -200,7 +200,7 @@ struct rl_geometry {
 	uint32_t ban_slots;
 	uint32_t stripes;
 	uint32_t on_full;
-	uint32_t reserved;
+	uint32_t huge_pages; /* 1: asked for, and each process maps so that they can be had */
 	uint64_t buffer_ns;
 };
 

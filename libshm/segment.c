@@ -22,6 +22,10 @@
 
 #include "rl_admin.h"
 
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
+
 #define SHM_DIRECTORY "/dev/shm"
 #define NAME_PREFIX "rl."
 
@@ -42,6 +46,8 @@
 
 /* How often to try again when the name comes and goes between open and link. */
 #define OPEN_TRIES 100
+
+#define HUGE_PAGE ((size_t)2 << 20) /* of x86-64, and of arm64 with pages of 4 KiB */
 
 struct areas {
 	uint64_t rows, limits, overrides, bans, stats, table, rings, records, bytes;
@@ -94,7 +100,7 @@ geometry_is_valid(const struct rl_geometry *g)
 	       within(g->override_slots, 1, RL_SLOTS_PER_ENTRY * RL_OVERRIDES_MAX) &&
 	       within(g->ban_slots, 1, RL_SLOTS_PER_ENTRY * RL_BANS_MAX) &&
 	       within(g->stripes, 1, RL_STRIPES_MAX) && g->on_full <= RL_FULL_ALLOW &&
-	       g->buffer_ns <= BUFFER_MAX;
+	       g->huge_pages <= 1 && g->buffer_ns <= BUFFER_MAX;
 }
 
 static uint32_t
@@ -140,6 +146,7 @@ geometry_from(const struct rl_options *o, struct rl_geometry *g)
 		.ban_slots = RL_SLOTS_PER_ENTRY * bans,
 		.stripes = stripes_here(),
 		.on_full = (uint32_t)o->on_full,
+		.huge_pages = (o->flags & RL_OPEN_HUGE_PAGES) != 0,
 		.buffer_ns = o->buffer_ns > 0 ? o->buffer_ns : BUFFER_DEFAULT,
 	};
 	return geometry_is_valid(g) ? 0 : -EINVAL;
@@ -299,15 +306,37 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 	s->records = at + a.records;
 }
 
+/*
+ * A page table maps a huge page only where address and file offset agree, so the mapping is to
+ * begin at a multiple of one: inside a place that has room for one more. It is a hint. Should
+ * another thread be faster to take the place, the mapping lies elsewhere, on small pages.
+ */
+static void *
+huge_page_hint(size_t bytes)
+{
+	size_t room = bytes + HUGE_PAGE;
+	unsigned char *place =
+		mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (place == MAP_FAILED)
+		return NULL;
+	munmap(place, room);
+	return place + (HUGE_PAGE - (uintptr_t)place % HUGE_PAGE) % HUGE_PAGE;
+}
+
 static int
 segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bool is_writable)
 {
 	int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-	void *base = mmap(NULL, checked->bytes, protection, flags, fd, 0);
+	bool is_huge = checked->geometry.huge_pages != 0;
+	void *hint = is_huge ? huge_page_hint(checked->bytes) : NULL;
+	void *base = mmap(hint, checked->bytes, protection, flags, fd, 0);
 
 	if (base == MAP_FAILED)
 		return -errno;
+	if (is_huge && fd < 0) /* as it is touched; refused: as if not asked */
+		madvise(base, checked->bytes, MADV_HUGEPAGE);
 	s->is_writable = is_writable;
 	segment_place(s, checked, base);
 	return 0;
@@ -500,25 +529,48 @@ take_turn(void)
 	return fd;
 }
 
+/*
+ * Move a new segment's pages together into huge ones. It takes longer than all else that a
+ * creator does, so others have the name already and use the segment meanwhile: one who touches a
+ * page under way waits milliseconds until that has moved. In pieces, between which a signal ends
+ * us. Pages that are busy are left; a kernel that has none to give, or cannot, is not asked again.
+ */
+static void
+collapse(const struct rl_segment *s)
+{
+	const size_t piece = 8 * HUGE_PAGE;
+	unsigned char *base = (unsigned char *)s->header;
+
+	for (size_t at = 0; at < s->bytes; at += piece) {
+		size_t size = s->bytes - at < piece ? s->bytes - at : piece;
+		if (madvise(base + at, size, MADV_COLLAPSE) < 0 && errno != EAGAIN &&
+		    errno != EBUSY)
+			return;
+	}
+}
+
 static int
 attach_or_create(const char *path, const struct rl_options *o, const struct rl_geometry *g,
                  struct rl_segment *s)
 {
 	int turn = take_turn();
 	int error = attach(path, o->flags, s); /* somebody's whose turn was before ours */
+	bool is_ours = error == -ENOENT;
 
-	if (error == -ENOENT)
+	if (is_ours)
 		error = create(path, o, g, s);
 	if (turn >= 0)
 		close(turn);
+	if (is_ours && error == 0 && g->huge_pages)
+		collapse(s);
 	return error;
 }
 
 int
 rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment *s)
 {
-	const unsigned known =
-		RL_OPEN_READONLY | RL_OPEN_EXISTING | RL_OPEN_GROUP | RL_OPEN_ANY_OWNER;
+	const unsigned known = RL_OPEN_READONLY | RL_OPEN_EXISTING | RL_OPEN_GROUP |
+	                       RL_OPEN_ANY_OWNER | RL_OPEN_HUGE_PAGES;
 	struct rl_geometry geometry;
 	char path[NAME_MAX];
 	int error = geometry_from(o, &geometry);
