@@ -65,6 +65,9 @@ compare_segment(const struct application *a)
 	compare_size(a, SEGMENT_BANS, has->bans, wish->bans);
 	if (given[SEGMENT_ON_FULL] && has->on_full != wish->on_full)
 		warn_segment(a, SEGMENT_ON_FULL, "\"%s\"", on_full_name(has->on_full));
+	if (given[SEGMENT_HUGE_PAGES] &&
+	    has->huge_pages != ((wish->flags & RL_OPEN_HUGE_PAGES) != 0))
+		warn_segment(a, SEGMENT_HUGE_PAGES, "%s", has->huge_pages ? "true" : "false");
 	if (given[SEGMENT_BUFFER] && has->buffer_ns != wish->buffer_ns)
 		warn_segment(a, SEGMENT_BUFFER, "%s", duration_format(has->buffer_ns).text);
 	if (given[SEGMENT_MODE] && has->mode != wish->mode)

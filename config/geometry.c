@@ -32,6 +32,7 @@ static const struct field segment_fields[] = {
 	{"overrides", read_count, SEGMENT_OVERRIDES, 1, OVERRIDES_MAX, NULL},
 	{"bans", read_count, SEGMENT_BANS, 1, BANS_MAX, NULL},
 	{"on_full", read_word, SEGMENT_ON_FULL, 0, 0, on_full_names},
+	{"huge_pages", read_flag, SEGMENT_HUGE_PAGES, 0, 0, NULL},
 	{0},
 };
 
@@ -125,6 +126,7 @@ read_segment(struct reader *reader, struct node object, struct config *config)
 	o->bans = (uint32_t)v[SEGMENT_BANS].number;
 	o->on_full = (enum rl_on_full)v[SEGMENT_ON_FULL].number;
 	o->mode = (mode_t)v[SEGMENT_MODE].number;
+	o->flags |= v[SEGMENT_HUGE_PAGES].number ? RL_OPEN_HUGE_PAGES : 0U;
 	find_group(reader, &v[SEGMENT_GROUP], config);
 	if (o->mode & 0002)
 		report_value(reader->report, CONFIG_WARNING, v[SEGMENT_MODE].token,

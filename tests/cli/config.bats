@@ -120,7 +120,7 @@ create() {
 	rlctl config show
 	exits 0
 	for line in "file       $file" "segment    $segment" 'keys       24576' 'mode       0600' \
-		'ring       64' 'on_full    evict' 'interval   10s' 'buffer     10s' \
+		'ring       64' 'on_full    evict' 'huge_pages false' 'interval   10s' 'buffer     10s' \
 		'  100 per 1m, sliding_window of 6 x 10s'; do
 		says_line "$line"
 	done

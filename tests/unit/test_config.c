@@ -88,7 +88,8 @@ test_segment(void **state)
 	struct config *config =
 		need_config("{\"segment\": {\"name\": \"web\", \"keys\": 1000, \"mode\": \"0660\","
 	                    "\"group\": \"root\", \"key_bytes\": 7, \"ring\": 8, \"rules\": 9,"
-	                    "\"overrides\": 10, \"bans\": 11, \"on_full\": \"allow\"},"
+	                    "\"overrides\": 10, \"bans\": 11, \"on_full\": \"allow\","
+	                    "\"huge_pages\": true},"
 	                    "\"gc\": {\"interval\": \"2m\", \"buffer\": \"0.5s\"}}");
 
 	(void)state;
@@ -98,7 +99,7 @@ test_segment(void **state)
 	assert_int_equal(config->options.keys, 1000);
 	assert_int_equal(config->options.mode, 0660);
 	assert_int_equal(config->options.group, 0);
-	assert_int_equal(config->options.flags, RL_OPEN_GROUP);
+	assert_int_equal(config->options.flags, RL_OPEN_GROUP | RL_OPEN_HUGE_PAGES);
 	assert_int_equal(config->options.key_bytes, 7);
 	assert_int_equal(config->options.ring, 8);
 	assert_int_equal(config->options.rules, 9);

@@ -323,6 +323,30 @@ test_segment_differs(void **state)
 	rl_close(rl);
 }
 
+/* A wish that came too late, either way. */
+static void
+test_segment_differs_in_pages(void **state)
+{
+	static const char *const has[] = {"false", "true"};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct rl_options options = {.keys = 100,
+		                                   .flags = i ? RL_OPEN_HUGE_PAGES : 0};
+		char file[64], want[512];
+		struct rl *rl;
+		assert_int_equal(rl_open_private(&options, &rl), 0);
+		snprintf(file, sizeof(file), "{\"segment\": {\"huge_pages\": %s}}", has[i]);
+		assert_int_equal(apply(rl, file, 0, ""), 0);
+		snprintf(file, sizeof(file), "{\"segment\": {\"huge_pages\": %s}}", has[!i]);
+		snprintf(want, sizeof(want),
+		         "f:1:28: warning: /segment/huge_pages: the running segment has %s; %s",
+		         has[i], ANEW);
+		assert_int_equal(apply(rl, file, 0, want), 0);
+		rl_close(rl);
+	}
+}
+
 static void
 test_read_only(void **state)
 {
@@ -358,6 +382,7 @@ main(void)
 		cmocka_unit_test(test_rules_come_and_go),
 		cmocka_unit_test(test_what_does_not_fit),
 		cmocka_unit_test(test_segment_differs),
+		cmocka_unit_test(test_segment_differs_in_pages),
 		cmocka_unit_test(test_read_only),
 	};
 
