@@ -26,6 +26,7 @@ const struct doctor_check doctor_checks[] = {
 	{"rules", true, check_rules},
 	{"bans", true, check_bans},
 	{"entries", true, check_entries},
+	{"pages", true, check_pages},
 	{0},
 };
 

@@ -12,6 +12,7 @@
 #include "command.h"
 #include "counts.h"
 #include "duration.h"
+#include "huge_pages.h"
 #include "limit_view.h"
 #include "names.h"
 #include "output.h"
@@ -29,7 +30,9 @@ struct status {
 	struct rl_info info;
 	uint64_t now_ns;
 	uint64_t fill;
-	uint64_t bans; /* and exemptions, in force for any rule or every one */
+	uint64_t huge_bytes;
+	bool has_huge_bytes; /* else nobody knows */
+	uint64_t bans;       /* and exemptions, in force for any rule or every one */
 	size_t rule_count;
 	struct rule_status *rules;
 	uint64_t totals[RL_COUNTERS];
@@ -71,6 +74,7 @@ collect(struct status *status, struct rl *rl)
 	rl_info(rl, &status->info);
 	status->now_ns = rl_now(rl);
 	status->fill = rl_fill(rl);
+	status->has_huge_bytes = huge_pages_read(status->info.name, &status->huge_bytes);
 	status->rules = need(calloc(status->info.rules + 1, sizeof(*status->rules)));
 	for (uint32_t id = 0; id < status->info.rules; id++)
 		add_rule(status, rl, (int)id);
@@ -141,6 +145,17 @@ print_sweeper(const struct status *status)
 }
 
 static void
+print_huge_pages(const struct status *status)
+{
+	if (!status->has_huge_bytes)
+		puts("huge_pages unknown");
+	else if (status->huge_bytes > 0)
+		printf("huge_pages %" PRIu64 " bytes\n", status->huge_bytes);
+	else
+		printf("huge_pages none%s\n", status->info.huge_pages ? ", though asked for" : "");
+}
+
+static void
 print_segment(const struct status *status)
 {
 	const struct rl_info *info = &status->info;
@@ -155,6 +170,7 @@ print_segment(const struct status *status)
 	printf("ring       %" PRIu32 "\n", info->ring);
 	printf("key_bytes  %" PRIu32 "\n", info->key_bytes);
 	printf("on_full    %s\n", on_full_name(info->on_full));
+	print_huge_pages(status);
 	printf("buffer     %s\n", duration_format(info->buffer_ns).text);
 	printf("owner      %s\n", owner_format(info->owner).text);
 	printf("group      %s\n", group_format(info->group).text);
@@ -233,6 +249,9 @@ json_segment(const struct status *status)
 	json_put(object, "ring", json_count(info->ring));
 	json_put(object, "key_bytes", json_count(info->key_bytes));
 	json_put(object, "on_full", json_text(on_full_name(info->on_full)));
+	json_put(object, "huge_pages", json_boolean(info->huge_pages));
+	json_put(object, "huge_bytes",
+	         status->has_huge_bytes ? json_count(status->huge_bytes) : json_null());
 	json_put(object, "buffer_ns", json_count(info->buffer_ns));
 	json_put(object, "owner", json_text(owner_format(info->owner).text));
 	json_put(object, "group", json_text(group_format(info->group).text));

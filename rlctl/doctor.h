@@ -23,8 +23,14 @@ struct doctor_result {
 	enum doctor_level level;
 	char what[320];
 	const char *why; /* NULL if it is well */
-	char mend[320];
+	char mend[400];
 };
+
+/* How a segment is made anew and keeps its counts: its name, its name, "" or what is to be
+ * different, its name. */
+#define DOCTOR_RECREATE                                                                          \
+	"rlctl --segment %s dump FILE; rlctl --segment %s unlink; restart the workers%s; rlctl " \
+	"--segment %s restore FILE"
 
 /* All that the table is, gathered by doctor_census() in one walk. */
 struct census {
@@ -93,5 +99,6 @@ void check_full(struct doctor *doctor);
 void check_rules(struct doctor *doctor);
 void check_bans(struct doctor *doctor);
 void check_entries(struct doctor *doctor);
+void check_pages(struct doctor *doctor);
 
 #endif

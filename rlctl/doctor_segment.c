@@ -20,9 +20,6 @@
 #define CLOCK_OFF (60 * RL_SECOND)      /* windows this far from the wall clock surprise people */
 #define CLOCK_NOTABLE RL_SECOND         /* more than reading two clocks can take */
 #define FILL_HIGH 750                   /* per mille: from here on keys find no place */
-#define RECREATE                                                                                 \
-	"rlctl --segment %s dump FILE; rlctl --segment %s unlink; restart the workers%s; rlctl " \
-	"--segment %s restore FILE"
 
 static const char *
 why_not_open(int error)
@@ -176,7 +173,7 @@ check_clock(struct doctor *doctor)
 	           "namespace; windows go by the segment's clock, and so do not begin on the hour",
 	           "the segment's clock is %s %s the wall clock", duration_format(off_ns).text,
 	           wall_ns > segment_ns ? "behind" : "ahead of");
-	doctor_mend(doctor, RECREATE, doctor->name, doctor->name, "", doctor->name);
+	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
 }
 
 void
@@ -195,7 +192,7 @@ check_fill(struct doctor *doctor)
 	           "all of theirs taken",
 	           "%" PRIu64 ".%" PRIu64 " %% of the places are taken", permille / 10,
 	           permille % 10);
-	doctor_mend(doctor, "rlctl --segment %s sweep; if that frees little: " RECREATE,
+	doctor_mend(doctor, "rlctl --segment %s sweep; if that frees little: " DOCTOR_RECREATE,
 	            doctor->name, doctor->name, doctor->name, " with more keys", doctor->name);
 }
 
@@ -221,7 +218,8 @@ check_full(struct doctor *doctor)
 	           " denied, %" PRIu64 " allowed, %" PRIu64 " undecided",
 	           sum, total[RL_COUNT_evicted], total[RL_COUNT_full_denied],
 	           total[RL_COUNT_full_allowed], total[RL_COUNT_full_undecided]);
-	doctor_mend(doctor, RECREATE, doctor->name, doctor->name, " with more keys", doctor->name);
+	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, " with more keys",
+	            doctor->name);
 }
 
 static void
@@ -235,7 +233,7 @@ check_rule(struct doctor *doctor, int id)
 		doctor_say(doctor, DOCTOR_FINDING,
 		           "its bytes were damaged, and no worker finds it by its name",
 		           "rule %d has no readable name", id);
-		doctor_mend(doctor, RECREATE, doctor->name, doctor->name, "", doctor->name);
+		doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
 	} else if (rule.source == RL_SOURCE_NONE) {
 		doctor_say(doctor, DOCTOR_NOTE,
 		           "requests under it are allowed, uncounted; each is told so",

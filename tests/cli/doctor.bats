@@ -242,3 +242,63 @@ finds() {
 	finds sweeper finding "pid $sweeper, was last heard of 1m"
 	kill "$sweeper"
 }
+
+# Shell text: make a segment of some 30 MB that asks for huge pages, from a process that may
+# have none, or from one that may.
+large='FILL_HUGE_PAGES=1 FILL_KEYS=30000 fill login 5 $month_ms 1 alice=1'
+# 41 is PR_SET_THP_DISABLE.
+large_without='export FILL_HUGE_PAGES=1 FILL_KEYS=30000
+	python3 -c "import ctypes, os, sys
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0) == 0 or sys.exit(1)
+os.execv(sys.argv[1], sys.argv[1:])" "$FILL" "$segment" login 5 $month_ms 1 alice=1'
+thp=/sys/kernel/mm/transparent_hugepage/shmem_enabled
+
+# Linux 6.1 makes huge pages of a file's small ones, unless it is told to deny them.
+need_huge_pages() {
+	[ -r $thp ] && ! grep -qF '[deny]' $thp || skip 'this kernel gives no huge pages'
+	[ "$(printf '6.1\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.1 ] || skip 'needs Linux 6.1'
+}
+
+@test "doctor: huge pages were not asked for, or are larger than the segment" {
+	elsewhere 200 'fill login 5 60000 1 a=1'
+	finds pages ok 'huge pages were not asked for'
+	elsewhere 200 'FILL_HUGE_PAGES=1 fill login 5 60000 1 a=1'
+	exits 0
+	finds pages ok 'huge pages are larger than the segment'
+}
+
+@test "doctor: huge pages were asked for, and none were given" {
+	elsewhere 200 "$large_without"
+	exits 1
+	conforms doctor
+	finds pages finding 'huge pages were asked for, and none of '
+	grep -qF 'mount -o remount,huge=within_size /dev/shm' <<<"$output"
+}
+
+@test "doctor: the kernel denies huge pages" {
+	[ -r $thp ] || skip 'this kernel has no huge pages'
+	echo 'always within_size advise never [deny] force' >"$BATS_TEST_TMPDIR/deny"
+	elsewhere 200 "$large_without
+		mount --bind '$BATS_TEST_TMPDIR/deny' $thp"
+	exits 1
+	finds pages finding 'shmem_enabled of this kernel is deny'
+	grep -qF "echo never >$thp" <<<"$output"
+}
+
+@test "doctor: huge pages were given, and status says how many" {
+	need_huge_pages
+	elsewhere 200 "$large
+		\"\$RLCTL\" -s \"\$segment\" status --json >'$BATS_TEST_TMPDIR/status'
+		\"\$RLCTL\" -s \"\$segment\" status >'$BATS_TEST_TMPDIR/text'"
+	exits 0
+	finds pages ok 'lie on huge pages'
+	jq -e '.segment | .huge_pages and .huge_bytes > .bytes / 2 and .huge_bytes <= .bytes' \
+		"$BATS_TEST_TMPDIR/status" >/dev/null
+	grep -qxE 'huge_pages [0-9]+ bytes' "$BATS_TEST_TMPDIR/text"
+}
+
+@test "status: huge pages were asked for, and none were given" {
+	elsewhere 200 "$large_without
+		\"\$RLCTL\" -s \"\$segment\" status >'$BATS_TEST_TMPDIR/text'"
+	grep -qxF 'huge_pages none, though asked for' "$BATS_TEST_TMPDIR/text"
+}

@@ -6,7 +6,8 @@
  * how many sub-buckets, 0 for a fixed window, or log, token or leaky; behind it may stand
  * "h" for hard, "s" for a shadow, and "/24" or "/24/64" for prefixes. CAPACITY, WINDOW_MS and
  * KIND may each be a list with commas: one limit for each. The segment is small, and its keys
- * are soon stale; FILL_KEYS, FILL_KEY_BYTES, FILL_BANS, FILL_RING and FILL_MODE say otherwise.
+ * are soon stale; FILL_KEYS, FILL_KEY_BYTES, FILL_BANS, FILL_RING and FILL_MODE say otherwise, and
+ * FILL_HUGE_PAGES=1 asks for huge pages.
  * Exits 0 if every request was decided.
  *
  * fill --sweeper SEGMENT SECONDS
@@ -155,6 +156,7 @@ main(int argc, char **argv)
 		.bans = setting("FILL_BANS", 16, 10),
 		.mode = setting("FILL_MODE", 0600, 8),
 		.buffer_ns = 200 * RL_MILLISECOND,
+		.flags = setting("FILL_HUGE_PAGES", 0, 10) ? RL_OPEN_HUGE_PAGES : 0,
 	};
 	struct rl *rl;
 	int error;

@@ -460,3 +460,18 @@ tells_the_same() {
 	systemd-analyze security --offline=true --threshold=10 --no-pager "$top/systemd/rld.service"
 	systemd-analyze security --offline=true --threshold=10 --no-pager "$top/systemd/rld@.service"
 }
+
+@test "segment: huge pages are asked for, and a segment without is swept all the same" {
+	configure '"huge_pages": true'
+	start
+	"$RLCTL" -s "$segment" status --json | jq -e .segment.huge_pages
+	stop TERM
+	rm "/dev/shm/rl.$segment"
+	configure
+	start
+	stop TERM
+	configure '"huge_pages": true'
+	start
+	has_logged '/segment/huge_pages: the running segment has false'
+	"$RLCTL" -s "$segment" status --json | jq -e '.segment.huge_pages | not'
+}

@@ -43,6 +43,7 @@ teardown() {
 	says_line "bytes      $(stat -c %s "/dev/shm/rl.$segment")"
 	says_line 'key_bytes  48'
 	says_line 'on_full    evict'
+	says_line 'huge_pages none'
 	says_line 'buffer     200ms'
 	grep -qxE 'fill       4 \([0-9]+\.[0-9] %\)' <<<"$output"
 	says_line 'sweeper    no sweeper'
@@ -84,6 +85,8 @@ teardown() {
 	are fill 3
 	are mode '"0600"'
 	are on_full '"evict"'
+	are huge_pages false
+	are huge_bytes 0
 	are evicted 0
 	[ "$(values created_ns)" -gt 1700000000000000000 ]
 }
