@@ -20,7 +20,7 @@ fail() {
 
 expected='["hit","growth","fill","pages","features","scale","latency","peers","accuracy","memory"]'
 jq -e "[.sections[].id] == $expected" "$scratch/json" >/dev/null || fail "sections are missing"
-# Huge pages need root and a kernel that has them: there, a note says why there is no row.
+# Huge pages need a kernel that gives some: elsewhere, a note says why there is no row.
 jq -e '[.sections[] | select(.id != "pages") | .rows | length > 3] | all' "$scratch/json" >/dev/null ||
 	fail "a section tells nothing"
 jq -e '[.sections[].rows[] | .id as $id | select(.unit != "ns more") | select(.value > 0 | not)] == []' \

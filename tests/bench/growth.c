@@ -135,8 +135,6 @@ note_mount(json_t *section)
 	if (mounts)
 		fclose(mounts);
 	report_note(section, "/dev/shm is mounted with huge= option: %s.", huge);
-	report_note(section, "For huge pages, before the segment is created:");
-	report_note(section, "    mount -o remount,huge=within_size /dev/shm");
 }
 
 void
@@ -152,13 +150,13 @@ bench_pages(struct bench *bench)
 	note_mount(section);
 	if (huge) {
 		report_note(section,
-		            "Measured on a private tmpfs with huge=always, %" PRIu64
-		            " MiB of the segment on huge pages, %" PRIu32 " keys.",
+		            "Asked for by RL_OPEN_HUGE_PAGES: %" PRIu64
+		            " MiB of the segment lie on them, %" PRIu32 " keys.",
 		            bench_huge_bytes() >> 20, keys);
 		compare_pages(bench, section, small, huge);
 		walk_close(huge);
 	} else {
-		report_note(section, "not measured: %s", reason);
+		report_note(section, "not measured: %s; see rl(7), Huge pages", reason);
 	}
 	if (small)
 		walk_close(small);

@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
 #define SHM_DIRECTORY "/dev/shm"
@@ -116,35 +114,26 @@ bench_open(const struct rl_options *options, bool is_kept)
 	return rl;
 }
 
-/* A tmpfs of our own over /dev/shm, which no other process sees. */
-static const char *
-mount_huge(void)
-{
-	static bool is_apart;
-
-	if (!is_apart && unshare(CLONE_NEWNS) < 0)
-		return "only root may mount a tmpfs with huge=always to try it";
-	is_apart = true;
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("tmpfs", SHM_DIRECTORY, "tmpfs", 0, "huge=always") < 0)
-		return "this kernel gives no huge pages to a tmpfs";
-	return NULL;
-}
-
 struct rl *
 bench_open_pages(const struct rl_options *options, enum bench_pages pages, const char **reason)
 {
+	uint64_t before = bench_huge_bytes();
+	struct rl_options o = *options;
 	struct rl *rl;
 	int error;
 
-	*reason = pages == BENCH_PAGES_HUGE ? mount_huge() : NULL;
-	if (*reason)
+	o.flags |= pages == BENCH_PAGES_HUGE ? RL_OPEN_HUGE_PAGES : 0U;
+	error = open_new(&o, false, &rl);
+	if (error < 0) {
+		*reason = rl_strerror(error);
 		return NULL;
-	error = open_new(options, false, &rl);
-	if (pages == BENCH_PAGES_HUGE)
-		umount2(SHM_DIRECTORY, MNT_DETACH);
-	*reason = rl_strerror(error);
-	return error < 0 ? NULL : rl;
+	}
+	if (pages == BENCH_PAGES_HUGE && bench_huge_bytes() == before) {
+		*reason = "the kernel gave no huge pages";
+		rl_close(rl);
+		return NULL;
+	}
+	return rl;
 }
 
 int

@@ -8,7 +8,7 @@
 
 enum bench_pages {
 	BENCH_PAGES_AS_MOUNTED, /* what /dev/shm gives */
-	BENCH_PAGES_HUGE,       /* what it gives when mounted with huge=always */
+	BENCH_PAGES_HUGE,       /* what it gives when asked for huge ones */
 };
 
 /* Map each page of shared memory into this process; a new process has them to map anew. */
