@@ -110,6 +110,20 @@ rl_gcra_remaining(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns)
 	return lacks < full ? (uint32_t)((full - lacks) / g->interval) : 0;
 }
 
+/* T is window / capacity or a little more, so no more tokens than that lack. */
+uint32_t
+rl_gcra_used_most(uint64_t window_ns, uint32_t capacity, struct rl_word16 word, uint64_t now_ns)
+{
+	uint64_t scaled;
+
+	if (word.lo < now_ns)
+		return 0;
+	if (__builtin_mul_overflow(word.lo - now_ns + 1, capacity, &scaled) ||
+	    scaled / window_ns >= UINT32_MAX)
+		return UINT32_MAX;
+	return (uint32_t)(scaled / window_ns) + 1;
+}
+
 uint64_t
 rl_gcra_wait(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns)
 {

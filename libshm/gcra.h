@@ -72,6 +72,10 @@ uint64_t rl_gcra_wait(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns);
 /* Tokens in the bucket. */
 uint32_t rl_gcra_remaining(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns);
 
+/* At most burst - remaining, whatever the burst: without a division of 128 bits. */
+uint32_t rl_gcra_used_most(uint64_t window_ns, uint32_t capacity, struct rl_word16 word,
+                           uint64_t now_ns);
+
 /* The first nanosecond at which `cost` <= burst is admitted. */
 uint64_t rl_gcra_retry_at(const struct rl_gcra *g, rl_wide tat, uint32_t cost);
 

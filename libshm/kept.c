@@ -64,14 +64,21 @@ rl_kept_requests(struct rl *rl, int rule, const void *key, size_t key_len,
 }
 
 bool
+rl_kept_has_overrides(const struct rl_segment *s, int rule)
+{
+	uint64_t flags = rl_atomic_load(&s->rows[rule].flags);
+
+	return (flags & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1)) != 0;
+}
+
+bool
 rl_kept_quota(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
               struct rl_quota *quota)
 {
 	struct rl_request of_key[RL_LIMITS_MAX];
-	uint64_t flags = rl_atomic_load(&rl->segment.rows[limit->rule].flags);
 	int limits;
 
-	if (!(flags & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1)) || kept->kept < kept->key_len)
+	if (!rl_kept_has_overrides(&rl->segment, limit->rule) || kept->kept < kept->key_len)
 		return false;
 	limits = rl_kept_requests(rl, limit->rule, kept->bytes, kept->key_len, of_key);
 	for (int i = 0; i < limits; i++) {

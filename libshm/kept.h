@@ -15,6 +15,9 @@
 int rl_kept_requests(struct rl *rl, int rule, const void *key, size_t key_len,
                      struct rl_request requests[static RL_LIMITS_MAX]);
 
+/* Has the rule any overrides, in force or about to be? */
+bool rl_kept_has_overrides(const struct rl_segment *s, int rule);
+
 /* What a limit admits the key of that name, where its rule has overrides; else false. */
 bool rl_kept_quota(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
                    struct rl_quota *quota);

@@ -257,6 +257,31 @@ rl_limiter_idle_at(const struct rl_limiter *l, struct rl_word16 word)
 	}
 }
 
+struct rl_instant
+rl_limiter_instant(const struct rl_limiter *l, uint64_t now_ns)
+{
+	struct rl_instant instant = {.now_ns = now_ns};
+
+	if (rl_limiter_is_window(l))
+		instant.window = rl_window_now(&l->window, now_ns);
+	return instant;
+}
+
+uint32_t
+rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                     const struct rl_instant *at)
+{
+	if (v->is_zero)
+		return 0;
+	if (rl_limiter_is_window(l))
+		return rl_window_used_most(&l->window, v->word, &at->window);
+	if (is_bucket(l))
+		return rl_gcra_used_most(l->window_ns, q->capacity, v->word, at->now_ns);
+	if (rl_limiter_idle_at(l, v->word) <= at->now_ns)
+		return 0;
+	return rl_log_unpack(v->word, l->ring_entries).units;
+}
+
 static bool
 refund_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark, uint32_t cost,
               struct rl_word16 *next)
@@ -316,17 +341,14 @@ rl_limiter_history(const struct rl_limiter *l, const struct rl_view *v, uint64_t
 }
 
 static size_t
-moments_of_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
-                  struct rl_moment *m)
+moments_of_window(const struct rl_limiter *l, const struct rl_history *h, struct rl_moment *m)
 {
-	struct rl_history h;
 	size_t count = 0;
 
-	rl_limiter_history(l, v, now_ns, &h);
 	for (uint32_t i = l->window.count + 1; i-- > 0;)
-		if (h.bucket[i] > 0 && h.epoch >= i)
-			m[count++] = (struct rl_moment){.at_ns = (h.epoch - i) * l->window.width_ns,
-			                                .cost = h.bucket[i]};
+		if (h->bucket[i] > 0 && h->epoch >= i)
+			m[count++] = (struct rl_moment){
+				.at_ns = (h->epoch - i) * l->window.width_ns, .cost = h->bucket[i]};
 	return count;
 }
 
@@ -349,11 +371,11 @@ moments_of_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t use
 }
 
 size_t
-rl_limiter_moments(const struct rl_limiter *l, const struct rl_view *v, uint32_t used,
-                   uint64_t now_ns, struct rl_moment m[static RL_MOMENTS_MAX])
+rl_limiter_moments(const struct rl_limiter *l, const struct rl_view *v, const struct rl_history *h,
+                   uint32_t used, uint64_t now_ns, struct rl_moment m[static RL_MOMENTS_MAX])
 {
 	if (rl_limiter_is_window(l))
-		return moments_of_window(l, v, now_ns, m);
+		return moments_of_window(l, h, m);
 	if (l->algorithm == RL_SLIDING_LOG)
 		return moments_of_log(l, v, used, m);
 	m[0] = (struct rl_moment){.at_ns = now_ns, .cost = used};

@@ -129,9 +129,24 @@ bool rl_limiter_refund(const struct rl_limiter *limiter, const struct rl_quota *
                        const struct rl_view *view, uint64_t mark, uint32_t cost, uint64_t now_ns,
                        struct rl_word16 *next);
 
-/* What counts at now_ns, `used` of it, oldest first; returns how many moments. */
+/* An instant as a limiter sees it. */
+struct rl_instant {
+	uint64_t now_ns;
+	struct rl_window_now window; /* windows only */
+};
+
+struct rl_instant rl_limiter_instant(const struct rl_limiter *limiter, uint64_t now_ns);
+
+/* At most what counts then, by the state alone. */
+uint32_t rl_limiter_used_most(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                              const struct rl_view *view, const struct rl_instant *instant);
+
+/*
+ * What counts at now_ns, `used` of it, oldest first; returns how many moments. `history` is of the
+ * same instant, if it is a window's.
+ */
 size_t rl_limiter_moments(const struct rl_limiter *limiter, const struct rl_view *view,
-                          uint32_t used, uint64_t now_ns,
+                          const struct rl_history *history, uint32_t used, uint64_t now_ns,
                           struct rl_moment moments[static RL_MOMENTS_MAX]);
 
 /* The counts of a window's sub-buckets, for people; false for other algorithms. */

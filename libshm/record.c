@@ -47,16 +47,58 @@ rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void *key
 	rl_atomic_store(&r->check, check_of(s, slot.tag, &k));
 }
 
+static uint64_t
+denied_in(uint64_t lengths)
+{
+	return (lengths >> DENIED_SHIFT) * RL_DENIED_SAMPLE;
+}
+
+/* Of the key, and how many of its bytes follow: more than there is room for if it is no name. */
+static size_t
+key_len_in(uint64_t lengths)
+{
+	return lengths & ((1u << KEPT_SHIFT) - 1);
+}
+
+static size_t
+kept_in(uint64_t lengths)
+{
+	return (lengths & LENGTHS_MASK) >> KEPT_SHIFT;
+}
+
+uint64_t
+rl_record_denied_most(const struct rl_segment *s, uint64_t slot)
+{
+	return denied_in(rl_atomic_load_relaxed(&rl_segment_record(s, slot)->lengths));
+}
+
+size_t
+rl_record_copy(const struct rl_segment *s, uint64_t slot, void *key, size_t *key_len)
+{
+	const struct rl_record *r = rl_segment_record(s, slot);
+	uint64_t lengths = rl_atomic_load_relaxed(&r->lengths);
+	size_t kept = kept_in(lengths);
+
+	*key_len = key_len_in(lengths);
+	if (kept > room(s) || kept > *key_len)
+		return 0;
+	for (size_t at = 0; at < kept; at += 8) {
+		uint64_t word = rl_atomic_load_relaxed(&r->bytes[at / 8]);
+		memcpy((char *)key + at, &word, kept - at < 8 ? kept - at : 8);
+	}
+	return kept;
+}
+
 bool
 rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_kept *k)
 {
 	const struct rl_record *r = rl_segment_record(s, slot.index);
 	uint64_t check = rl_atomic_load(&r->check);
-	uint64_t word = rl_atomic_load_relaxed(&r->lengths), lengths = word & LENGTHS_MASK;
+	uint64_t lengths = rl_atomic_load_relaxed(&r->lengths);
 
-	k->denied = (word >> DENIED_SHIFT) * RL_DENIED_SAMPLE;
-	k->key_len = lengths & ((1u << KEPT_SHIFT) - 1);
-	k->kept = lengths >> KEPT_SHIFT;
+	k->denied = denied_in(lengths);
+	k->key_len = key_len_in(lengths);
+	k->kept = kept_in(lengths);
 	if (k->kept > room(s) || k->kept > k->key_len)
 		return false;
 	for (size_t i = 0; i < (k->kept + 7) / 8; i++)

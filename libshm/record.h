@@ -28,6 +28,13 @@ void rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void
 /* Count one denial in RL_DENIED_SAMPLE, at random. */
 void rl_record_sample_denied(const struct rl_segment *s, struct rl_slot slot, uint64_t now_ns);
 
+/*
+ * Of a record that may be no name: not less than the denials of rl_record_read(), and the bytes that
+ * it would read, with room for RL_KEY_MAX; 0 of them if it is none.
+ */
+uint64_t rl_record_denied_most(const struct rl_segment *s, uint64_t slot);
+size_t rl_record_copy(const struct rl_segment *s, uint64_t slot, void *key, size_t *key_len);
+
 /* False when the record does not belong to the slot as seen. */
 bool rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_kept *kept);
 

@@ -24,7 +24,8 @@ draw(const struct rl_limiter *l, const struct rl_view *v, const struct rl_outloo
      uint64_t now_ns, struct rl_picture *p)
 {
 	p->has_history = rl_limiter_history(l, v, now_ns, &p->history);
-	p->moments = rl_limiter_moments(l, v, o->limit - o->remaining, now_ns, p->moment);
+	p->moments =
+		rl_limiter_moments(l, v, &p->history, o->limit - o->remaining, now_ns, p->moment);
 }
 
 enum rl_seen

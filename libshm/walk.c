@@ -1,137 +1,232 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table as people and tools see it: entry by entry. */
+/*
+ * The table as people and tools see it: entry by entry. A walk is to take about as long as to
+ * read the memory, so of each slot it looks at its state first, and at its name and its ring only
+ * if that glance is not enough for the caller. What the limits admit it looks up for RUN
+ * buckets at a time.
+ */
 #include <errno.h>
-#include <string.h>
 
+#include "entry.h"
 #include "kept.h"
-#include "record.h"
-#include "request.h"
 #include "rl_admin.h"
-#include "terms.h"
 
+#define RUN 128  /* buckets: microseconds */
+#define KNOWN 64 /* limits that are kept at a time, by their lowest bits */
+
+typedef int wants_fn(const struct rl_glance *glance, void *arg);
 typedef int visit_fn(const struct rl_entry *entry, void *arg);
 
+/* A limit; of an override it is not known what it makes of a key. */
+struct known {
+	int id; /* -1 none */
+	struct rl_entry_limit of;
+	uint32_t least;          /* that it admits any key at once */
+	uint32_t any_use;        /* all ones if to be in use may mean any use, else 0 */
+	struct rl_glance glance; /* at the last of its slots */
+};
+
+struct walk {
+	struct rl *rl;
+	uint64_t now_ns;
+	wants_fn *wants;
+	visit_fn *visit;
+	void *arg;
+	struct known known[KNOWN];
+	struct rl_entry_room room;
+};
+
 static void
-fill_buckets(const struct rl_window *w, const struct rl_history *h, struct rl_entry *e)
+forget_limits(struct walk *w)
 {
-	e->buckets = w->count + 1;
-	memcpy(e->bucket, h->bucket, e->buckets * sizeof e->bucket[0]);
-	e->bucket_ns = w->width_ns;
-	if (__builtin_mul_overflow(h->epoch + 1, w->width_ns, &e->bucket_end_ns))
-		e->bucket_end_ns = UINT64_MAX;
+	for (int i = 0; i < KNOWN; i++)
+		w->known[i].id = -1;
 }
 
-/* The slot's limit, what it admits, and whose it is; false if there is no such limit. */
-static bool
-find_limit(struct rl *rl, struct rl_slot slot, struct rl_request *rq, struct rl_entry *e)
+static void
+learn(struct walk *w, int limit, struct known *known)
 {
-	int limit = rl_tag_limit(slot.tag);
+	struct rl_entry_limit *of = &known->of;
 
-	rq->limit = rl_handle_limit(rl, limit);
-	if (!rq->limit)
+	rl_entry_limit(w->rl, limit, w->now_ns, of);
+	known->id = limit;
+	if (!of->limit)
+		return;
+	known->least = of->has_overrides ? 0 : of->most;
+	known->any_use =
+		of->has_overrides && !rl_limiter_is_window(&of->limit->limiter) ? UINT32_MAX : 0;
+	known->glance = (struct rl_glance){.rule = of->rule, .limit = of->index, .rl = w->rl};
+}
+
+static struct known *
+know_limit(struct walk *w, int limit)
+{
+	struct known *known = &w->known[(unsigned)limit % KNOWN];
+
+	if (known->id != limit)
+		learn(w, limit, known);
+	return known;
+}
+
+static void
+tell(struct known *known, uint64_t slot, uint32_t used, bool is_stale)
+{
+	struct rl_glance *g = &known->glance;
+
+	g->slot = slot;
+	g->is_stale = is_stale || g->rule < 0;
+	g->used_most = used > 0 ? used | known->any_use : 0;
+	g->remaining_least = used < known->least ? known->least - used : 0;
+}
+
+/*
+ * Nearly all slots are of a window that counts something, in the tag's incarnation: there, the
+ * state alone tells. What this is not sure of, look() is.
+ */
+static bool
+look_at_window(const struct rl_segment *s, struct known *known, struct rl_slot slot)
+{
+	const struct rl_limiter *l = &known->of.limit->limiter;
+	struct rl_word16 word;
+	uint32_t used;
+
+	if (!rl_limiter_is_window(l) ||
+	    !rl_atomic_load16(rl_table_state(&s->table, slot.index), &word) || word.lo == 0 ||
+	    rl_state_gen(word) != rl_tag_gen(slot.tag) || rl_state_is_dead(word))
 		return false;
-	e->rule = rq->limit->rule;
-	if (rl_terms_of_limit(&rl->segment, limit, &rq->quota, &e->limit))
-		return true;
-	e->rule = -1;
-	e->limit = 0;
-	rl_rules_quota(rq->limit->row, RL_OWN, &rq->quota);
+	used = rl_window_used_most(&l->window, word, &known->of.now.window);
+	if (used == 0)
+		return false;
+	tell(known, slot.index, used, false);
 	return true;
 }
 
-/* What of an entry is told by its counter. */
-static void
-fill_counts(const struct rl_request *rq, const struct rl_view *v, const struct rl_outlook *o,
-            const struct rl_picture *p, struct rl_entry *e)
+/* False if the slot is the key's no more: what is read belongs to the tag if its generation does. */
+static bool
+look(const struct rl_segment *s, struct known *known, struct rl_slot slot)
 {
-	const struct rl_limiter *l = &rq->limit->limiter;
+	const struct rl_entry_limit *of = &known->of;
+	const struct rl_limiter *l = &of->limit->limiter;
+	struct rl_view v;
+	uint32_t used;
 
-	rl_answer(rq, o, &e->peek);
-	e->peek.index = e->limit;
-	e->used = e->peek.limit - e->peek.remaining;
-	e->is_limited = e->peek.verdict == RL_DENIED;
-	e->is_stale =
-		e->rule < 0 || v->is_zero || rl_view_is_stale(&rq->rl->segment, l, v, rq->now_ns);
-	e->moments = p->moments;
-	e->moment = p->moment;
-	if (p->has_history)
-		fill_buckets(&l->window, &p->history, e);
+	if (rl_view_load(s, slot, &v) != RL_SEEN)
+		return false;
+	used = rl_limiter_used_most(l, &of->quota, &v, &of->now);
+	tell(known, slot.index, used,
+	     used == 0 && (v.is_zero || rl_view_is_stale(s, l, &v, of->now.now_ns)));
+	return true;
+}
+
+static bool
+is_wanted(struct walk *w, struct known *known, struct rl_slot slot)
+{
+	const struct rl_segment *s = &w->rl->segment;
+
+	return !w->wants || ((look_at_window(s, known, slot) || look(s, known, slot)) &&
+	                     w->wants(&known->glance, w->arg));
+}
+
+static int
+show_whole(struct walk *w, const struct rl_entry_limit *known, struct rl_slot slot)
+{
+	if (!rl_entry_fill(w->rl, known, slot, &w->room))
+		return 0;
+	return w->visit(&w->room.entry, w->arg);
 }
 
 /* Show a LIVE slot; 0 also if it is not one any more by the time it is read. */
 static int
-show(struct rl *rl, struct rl_slot slot, uint64_t now_ns, visit_fn *visit, void *arg)
+show(struct walk *w, struct rl_slot slot)
 {
-	const struct rl_segment *s = &rl->segment;
-	struct rl_request rq = {.rl = rl, .cost = 1, .now_ns = rl_clamp_now(now_ns)};
-	struct rl_entry e = {.slot = slot.index, .id = slot.tag & RL_TAG_HASH_MASK};
-	struct rl_outlook o;
-	struct rl_picture picture;
-	struct rl_kept kept;
-	struct rl_view v;
+	struct known *known = know_limit(w, rl_tag_limit(slot.tag));
 
-	if (!find_limit(rl, slot, &rq, &e))
+	if (!known->of.limit)
 		return 0;
-	if (rl_record_read(s, slot, &kept)) {
-		e.key = kept.bytes;
-		e.key_kept = kept.kept;
-		e.key_len = kept.key_len;
-		e.denied = kept.denied;
-		if (e.rule >= 0)
-			rl_kept_quota(rl, &kept, rq.limit, &rq.quota);
+	return is_wanted(w, known, slot) ? show_whole(w, &known->of, slot) : 0;
+}
+
+/* The LIVE slots of a bucket; how many. Without a branch for each: it could not be foretold. */
+static unsigned
+gather(const struct rl_table *table, uint64_t bucket, struct rl_slot live[RL_BUCKET_SLOTS])
+{
+	const uint64_t *tags = table->bucket[bucket].tag;
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
+		live[count] = (struct rl_slot){.index = bucket * RL_BUCKET_SLOTS + i,
+		                               .tag = rl_atomic_load(&tags[i])};
+		count += rl_tag_status(live[count].tag) == RL_TAG_LIVE;
 	}
-	if (rl_view_outlook(s, &rq.limit->limiter, &rq.quota, slot, rq.cost, rq.now_ns, &v, &o,
-	                    &picture) != RL_SEEN ||
-	    rl_atomic_load(rl_table_tag(&s->table, slot.index)) != slot.tag)
-		return 0;
-	fill_counts(&rq, &v, &o, &picture, &e);
-	return visit(&e, arg);
+	return count;
+}
+
+static int
+show_bucket(struct walk *w, uint64_t bucket)
+{
+	struct rl_slot live[RL_BUCKET_SLOTS];
+	unsigned count = gather(&w->rl->segment.table, bucket, live);
+	int result = 0;
+
+	for (unsigned i = 0; i < count && result == 0; i++)
+		result = show(w, live[i]);
+	return result;
 }
 
 int
-rl_walk(struct rl *rl, uint64_t now_ns, visit_fn *visit, void *arg)
+rl_walk(struct rl *rl, uint64_t now_ns, wants_fn *wants, visit_fn *visit, void *arg)
 {
-	const struct rl_segment *s = &rl->segment;
+	struct walk w;
 	int result = 0;
 
-	for (uint64_t i = 0; i < rl_segment_slots(s) && result == 0; i++) {
-		rl_table_look_ahead(&s->table, i);
-		struct rl_slot slot = {.index = i,
-		                       .tag = rl_atomic_load(rl_table_tag(&s->table, i))};
-		if (rl_tag_status(slot.tag) == RL_TAG_LIVE)
-			result = show(rl, slot, now_ns, visit, arg);
+	w.rl = rl;
+	w.now_ns = rl_clamp_now(now_ns);
+	w.wants = wants;
+	w.visit = visit;
+	w.arg = arg;
+	rl_entry_clear(&w.room);
+	for (uint64_t i = 0; i < rl->segment.table.buckets && result == 0; i++) {
+		if (i % RUN == 0)
+			forget_limits(&w);
+		result = show_bucket(&w, i);
 	}
 	return result;
 }
 
-struct lookup {
-	visit_fn *visit;
-	void *arg;
-	bool is_shown;
-};
-
-static int
-show_known(const struct rl_entry *entry, void *arg)
+uint64_t
+rl_glance_denied_most(const struct rl_glance *g)
 {
-	struct lookup *lookup = arg;
+	return rl_record_denied_most(&g->rl->segment, g->slot);
+}
 
-	lookup->is_shown = true;
-	return lookup->visit(entry, lookup->arg);
+size_t
+rl_glance_key(const struct rl_glance *g, void *key, size_t *key_len)
+{
+	return rl_record_copy(&g->rl->segment, g->slot, key, key_len);
 }
 
 int
 rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
           visit_fn *visit, void *arg)
 {
-	struct lookup lookup = {.visit = visit, .arg = arg};
 	struct rl_request rq[RL_LIMITS_MAX];
 	int limits = rl_kept_requests(rl, rule, key, key_len, rq), result = 0;
+	struct rl_entry_room room;
+	struct rl_entry_limit known;
 	struct rl_slot slot;
+	bool is_shown = false;
 
 	if (limits < 0)
 		return limits;
-	for (int i = 0; i < limits && result == 0; i++)
-		if (rl_table_find(&rl->segment.table, &rq[i].places, &slot))
-			result = show(rl, slot, now_ns, show_known, &lookup);
-	return lookup.is_shown ? result : -ENOENT;
+	rl_entry_clear(&room);
+	for (int i = 0; i < limits && result == 0; i++) {
+		if (!rl_table_find(&rl->segment.table, &rq[i].places, &slot))
+			continue;
+		rl_entry_limit(rl, rl_tag_limit(slot.tag), rl_clamp_now(now_ns), &known);
+		if (!known.limit || !rl_entry_fill(rl, &known, slot, &room))
+			continue;
+		is_shown = true;
+		result = visit(&room.entry, arg);
+	}
+	return is_shown ? result : -ENOENT;
 }

@@ -345,6 +345,16 @@ rl_window_left(const struct rl_window *w, const struct rl_state *s, uint32_t cap
 	return used < capacity ? capacity - used : 0;
 }
 
+struct rl_window_now
+rl_window_now(const struct rl_window *w, uint64_t now_ns)
+{
+	struct rl_window_now now = {.epoch = rl_window_epoch(w, now_ns), .oldest = RL_OLDEST_WHOLE};
+
+	if (w->count == 1 && !w->is_hard)
+		now.oldest -= scale(RL_OLDEST_WHOLE, now_ns - now.epoch * w->width_ns, w->width_ns);
+	return now;
+}
+
 uint64_t
 rl_window_idle_at(const struct rl_window *w, const struct rl_state *s)
 {

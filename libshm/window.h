@@ -189,6 +189,38 @@ uint32_t rl_window_remaining(const struct rl_window *window, const struct rl_his
 uint32_t rl_window_left(const struct rl_window *window, const struct rl_state *state,
                         uint32_t capacity, uint64_t now_ns);
 
+/* What one instant is for all states of a window. */
+struct rl_window_now {
+	uint64_t epoch;
+	uint64_t oldest; /* how much of the oldest sub-bucket counts, in 2^-32, rounded up */
+};
+
+#define RL_OLDEST_WHOLE (UINT64_C(1) << 32)
+
+struct rl_window_now rl_window_now(const struct rl_window *window, uint64_t now_ns);
+
+/*
+ * At most what counts, frozen or not: without a look at the ring, so of more than one sub-bucket
+ * the oldest in full. In line, for a scan does little else.
+ */
+static inline uint32_t
+rl_window_used_most(const struct rl_window *w, struct rl_word16 word,
+                    const struct rl_window_now *now)
+{
+	struct rl_state s = rl_state_unpack(word, w);
+	uint64_t oldest = s.sum;
+
+	if (now->epoch > s.epoch + w->count)
+		return 0;
+	if (w->count != 1 || s.epoch > now->epoch)
+		return s.cur + s.sum;
+	if (s.epoch < now->epoch) {
+		oldest = s.cur;
+		s.cur = 0;
+	}
+	return s.cur + (uint32_t)((oldest * now->oldest + RL_OLDEST_WHOLE - 1) / RL_OLDEST_WHOLE);
+}
+
 /* The first instant at which `cost` <= capacity is admitted, no one else asking. */
 uint64_t rl_window_retry_at(const struct rl_window *window, const struct rl_history *history,
                             uint32_t capacity, uint32_t cost);

@@ -60,7 +60,7 @@ static bool
 write_all(struct dump *dump)
 {
 	output_json_line(dump->out.file, dump_header(dump->rl));
-	rl_walk(dump->rl, rl_now(dump->rl), write_entry, dump);
+	rl_walk(dump->rl, rl_now(dump->rl), NULL, write_entry, dump);
 	progress_erase();
 	if (interrupt_came())
 		return false;

@@ -100,7 +100,7 @@ list(const struct context *context, struct rl *rl, struct listing *listing)
 	pick->rule = rule_option(rl, context);
 	if (pick->rule == RULE_UNKNOWN)
 		return EXIT_TROUBLE;
-	rl_walk(rl, rl_now(rl), add_entry, listing);
+	rl_walk(rl, rl_now(rl), NULL, add_entry, listing);
 	progress_erase();
 	pick_sort(pick);
 	if (option_value(context, "json"))

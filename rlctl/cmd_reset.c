@@ -142,7 +142,7 @@ run_on(const struct context *context, struct reset *reset)
 	if (key) {
 		reset_key(reset, &(struct key_view){key, strlen(key), strlen(key), 0});
 	} else {
-		rl_walk(reset->rl, rl_now(reset->rl), reset_entry, reset);
+		rl_walk(reset->rl, rl_now(reset->rl), NULL, reset_entry, reset);
 		progress_erase();
 	}
 	report(context, reset);

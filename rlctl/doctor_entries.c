@@ -84,7 +84,7 @@ doctor_census(struct doctor *doctor, struct census *census)
 	uint64_t before = rl_fill(doctor->rl), after;
 
 	*census = (struct census){0};
-	rl_walk(doctor->rl, look.now_ns, count_entry, &look);
+	rl_walk(doctor->rl, look.now_ns, NULL, count_entry, &look);
 	after = rl_fill(doctor->rl);
 	census->taken = before < after ? before : after;
 }

@@ -103,7 +103,7 @@ top_model_look(struct top_model *model)
 
 	pick_free(&model->keys);
 	model->keys.total = 0;
-	rl_walk(model->rl, rl_now(model->rl), add_key, &model->keys);
+	rl_walk(model->rl, rl_now(model->rl), NULL, add_key, &model->keys);
 	pick_sort(&model->keys);
 	model->fill = rl_fill(model->rl);
 	model->bans = 0;

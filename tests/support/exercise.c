@@ -101,6 +101,21 @@ see_entry(const struct rl_entry *e, void *arg)
 	return 0;
 }
 
+/* And of what it is told at a glance. */
+static int
+glance_at(const struct rl_glance *glance, void *arg)
+{
+	unsigned char key[RL_KEY_MAX];
+	size_t key_len, kept = rl_glance_key(glance, key, &key_len);
+	uint64_t *sum = arg;
+
+	REQUIRE(kept <= RL_KEY_MAX && kept <= key_len);
+	for (size_t i = 0; i < kept; i++)
+		*sum += key[i];
+	*sum += rl_glance_denied_most(glance) + glance->used_most + glance->remaining_least;
+	return 1;
+}
+
 static int
 see_ban(const struct rl_ban_info *b, void *arg)
 {
@@ -218,7 +233,7 @@ inspect(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 		*sum += rl_override_count(rl, i);
 	}
 	rl_find(rl, rules[test_below(seed, EXERCISE_RULES)].name);
-	rl_walk(rl, now, see_entry, sum);
+	rl_walk(rl, now, glance_at, see_entry, sum);
 	rl_bans_walk(rl, now, see_ban, sum);
 }
 

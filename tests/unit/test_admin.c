@@ -50,12 +50,12 @@ test_walk_shows_every_key_once(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 1000; i++)
 		rl_check_at(rl, rule, &i, sizeof i, 1 + i % 10, T0, NULL);
-	assert_int_equal(rl_walk(rl, T0, see, &seen), 0);
+	assert_int_equal(rl_walk(rl, T0, NULL, see, &seen), 0);
 	assert_int_equal(seen.entries, 1000);
 	assert_int_equal(seen.named, 1000);
 	assert_int_equal(seen.used, 5500);
 	assert_int_equal(rl_fill(rl), 1000);
-	assert_int_equal(rl_walk(rl, T0, stop, &stops), 42);
+	assert_int_equal(rl_walk(rl, T0, NULL, stop, &stops), 42);
 	assert_int_equal(stops, 1);
 	rl_close(rl);
 }

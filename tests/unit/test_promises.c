@@ -115,7 +115,7 @@ test_scribbled_segment(void **state)
 			rl_stats(rl, 0, counters, RL_COUNTERS);
 			rl_lookup(rl, rule, &key, sizeof key, now, look, NULL);
 			if (i % 20 == 0) {
-				assert_int_equal(rl_walk(rl, now, look, NULL), 0);
+				assert_int_equal(rl_walk(rl, now, NULL, look, NULL), 0);
 				rl_sweep_at(rl, now);
 			}
 		}

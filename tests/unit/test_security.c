@@ -97,7 +97,7 @@ test_hash_key(void **state)
 	assert_memory_not_equal(secret, other->segment.header->hash_key, 16);
 	for (uint64_t key = 0; key < 50; key++)
 		rl_check_at(rl, rule, &key, sizeof key, 1, RL_SECOND, NULL);
-	rl_walk(rl, RL_SECOND, look_for_secret, &is_told);
+	rl_walk(rl, RL_SECOND, NULL, look_for_secret, &is_told);
 	rl_info(rl, &info);
 	assert_int_equal(rl_rule_info(rl, rule, &rule_info), 1);
 	assert_false(is_told || holds(&info, sizeof info, secret, 8) ||

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A walk: what a glance says of a key is true of its entry, and who is not wanted is not visited. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "handle.h"
+#include "testing.h"
+
+#define T0 (UINT64_C(1700000000) * RL_SECOND)
+#define KEYS 60
+
+/* A glance, and the entry that is visited after it. */
+struct pair {
+	struct rl_glance glance;
+	uint64_t denied_most;
+	char key[RL_KEY_MAX];
+	size_t kept, key_len;
+	unsigned visits, limited, used, stale, named;
+};
+
+static int
+glance_at(const struct rl_glance *glance, void *arg)
+{
+	struct pair *pair = arg;
+
+	pair->glance = *glance;
+	pair->denied_most = rl_glance_denied_most(glance);
+	pair->kept = rl_glance_key(glance, pair->key, &pair->key_len);
+	return 1;
+}
+
+static int
+compare(const struct rl_entry *e, void *arg)
+{
+	struct pair *pair = arg;
+	const struct rl_glance *g = &pair->glance;
+
+	assert_int_equal(g->rule, e->rule);
+	assert_int_equal(g->limit, e->limit);
+	assert_true(g->slot == e->slot);
+	assert_int_equal(g->is_stale, e->is_stale);
+	assert_true(g->used_most >= e->used);
+	assert_true(g->remaining_least <= e->peek.remaining);
+	assert_true(pair->denied_most >= e->denied);
+	if (e->key) {
+		assert_int_equal(pair->kept, e->key_kept);
+		assert_int_equal(pair->key_len, e->key_len);
+		assert_memory_equal(pair->key, e->key, e->key_kept);
+	}
+	pair->visits++;
+	pair->limited += e->is_limited != 0;
+	pair->used += e->used > 0;
+	pair->stale += e->is_stale != 0;
+	pair->named += e->key != NULL;
+	return 0;
+}
+
+static struct rl_limit
+any_limit(uint64_t *seed)
+{
+	struct rl_limit l = {.algorithm = (enum rl_algorithm)test_below(seed, 5),
+	                     .capacity = (uint32_t)(1 + test_below(seed, 40)),
+	                     .window_ns = RL_SECOND + test_below(seed, 10 * RL_SECOND)};
+
+	if (l.algorithm == RL_SLIDING_WINDOW) {
+		l.granularity = (uint32_t)(1 + test_below(seed, 6));
+		l.hard = (int)test_below(seed, 2);
+	}
+	if (l.algorithm == RL_LEAKY_BUCKET)
+		l.burst = (uint32_t)test_below(seed, 30);
+	return l;
+}
+
+/* Times go back now and then: clocks of processes differ. */
+static void
+ask_at_random(struct rl *rl, int rule, uint64_t *seed, uint64_t *now)
+{
+	for (int i = 0; i < 200; i++) {
+		char key[16];
+		int len = sprintf(key, "key%02u", (unsigned)test_below(seed, KEYS));
+
+		*now += test_below(seed, RL_SECOND / 4);
+		rl_check_at(rl, rule, key, (size_t)len, 1 + test_below(seed, 4),
+		            *now - test_below(seed, RL_SECOND), NULL);
+	}
+}
+
+static void
+walk_at_random(struct rl *rl, uint64_t *seed, uint64_t now, struct pair *pair)
+{
+	for (int i = 0; i < 10; i++, now += test_below(seed, 4 * RL_SECOND))
+		assert_int_equal(rl_walk(rl, now, glance_at, compare, pair), 0);
+}
+
+static void
+test_a_glance_bounds_its_entry(void **state)
+{
+	struct pair pair = {0};
+	uint64_t seed = 7;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		struct rl *rl = test_private(KEYS);
+		const struct rl_limit more = any_limit(&seed);
+		const struct rl_rule rule = {
+			.name = "r", .limit = any_limit(&seed), .more = &more, .more_count = 1};
+		uint64_t now = T0;
+		int id = rl_define(rl, &rule);
+
+		assert_true(id >= 0);
+		ask_at_random(rl, id, &seed, &now);
+		walk_at_random(rl, &seed, now, &pair);
+		rl_close(rl);
+	}
+	assert_true(pair.visits > 10000 && pair.limited > 300 && pair.used > 1000 &&
+	            pair.stale > 1000 && pair.named == pair.visits);
+}
+
+/* What an override makes of a key, only its name can tell. */
+static void
+test_a_glance_knows_of_overrides(void **state)
+{
+	struct pair pair = {0};
+	uint64_t seed = 8;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		struct rl *rl = test_private(KEYS);
+		const struct rl_override own = {
+			.pattern = rl_pattern_of("key1*", 5),
+			.capacity = {(uint32_t)(1 + test_below(&seed, 60))}};
+		struct rl_config_rule rule = {.rule = {.name = "r", .limit = any_limit(&seed)},
+		                              .overrides = &own,
+		                              .override_count = 1};
+		struct rl_config_outcome outcome;
+		uint64_t now = T0;
+
+		assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, &outcome), 0);
+		ask_at_random(rl, rl_find(rl, "r"), &seed, &now);
+		walk_at_random(rl, &seed, now, &pair);
+		rl_close(rl);
+	}
+	assert_true(pair.limited > 300 && pair.used > 1000);
+}
+
+struct picky {
+	unsigned seen, visits;
+	uint64_t wanted; /* slot */
+};
+
+static int
+wants_every_third(const struct rl_glance *glance, void *arg)
+{
+	struct picky *picky = arg;
+
+	picky->wanted = glance->slot;
+	return picky->seen++ % 3 == 0;
+}
+
+static int
+visit_wanted(const struct rl_entry *e, void *arg)
+{
+	struct picky *picky = arg;
+
+	assert_true(e->slot == picky->wanted);
+	return ++picky->visits == 7 ? 42 : 0;
+}
+
+static void
+test_only_the_wanted_are_visited(void **state)
+{
+	struct rl *rl = test_private(4000);
+	int rule = test_rule(rl, "r", 10, 10 * RL_SECOND, 4, false);
+	struct picky picky = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++)
+		rl_check_at(rl, rule, &i, sizeof i, 1, T0, NULL);
+	assert_int_equal(rl_walk(rl, T0, wants_every_third, visit_wanted, &picky), 42);
+	assert_int_equal(picky.seen, 19);
+	assert_int_equal(rl_walk(rl, T0, wants_every_third, visit_wanted, &picky), 0);
+	assert_int_equal(picky.seen, 1019);
+	assert_int_equal(picky.visits, 340);
+	rl_close(rl);
+}
+
+#define RULES 200
+
+static int
+count_rule(const struct rl_entry *e, void *arg)
+{
+	unsigned *counts = arg;
+
+	counts[e->rule]++;
+	assert_int_equal(e->peek.limit, e->rule + 1);
+	return 0;
+}
+
+/* More limits than a walk keeps in mind at a time, each with a capacity of its own. */
+static void
+test_many_limits(void **state)
+{
+	const struct rl_options options = {.keys = 40000, .ring = 8, .rules = RULES};
+	unsigned counts[RULES] = {0};
+	struct rl *rl;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&options, &rl), 0);
+	for (int i = 0; i < RULES; i++) {
+		char name[16];
+		sprintf(name, "r%d", i);
+		int rule = test_rule(rl, name, (uint32_t)i + 1, 8 * RL_SECOND, 4, true);
+		assert_int_equal(rule, i);
+		for (int key = 0; key < KEYS; key++)
+			rl_check_at(rl, rule, &key, sizeof key, 1, T0, NULL);
+	}
+	assert_int_equal(rl_walk(rl, T0, NULL, count_rule, counts), 0);
+	for (int i = 0; i < RULES; i++)
+		assert_int_equal(counts[i], KEYS);
+	rl_close(rl);
+}
+
+/* A write would fault here. */
+static void
+test_a_walk_writes_nothing(void **state)
+{
+	struct rl *rl = test_private(100);
+	int rule = test_rule(rl, "r", 3, 8 * RL_SECOND, 4, false);
+	struct pair pair = {0};
+	uint64_t seed = 10, now = T0;
+
+	(void)state;
+	ask_at_random(rl, rule, &seed, &now);
+	assert_int_equal(mprotect(rl->segment.header, rl->segment.bytes, PROT_READ), 0);
+	walk_at_random(rl, &seed, now, &pair);
+	assert_int_equal(mprotect(rl->segment.header, rl->segment.bytes, PROT_READ | PROT_WRITE),
+	                 0);
+	rl_close(rl);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_glance_bounds_its_entry),
+		cmocka_unit_test(test_a_glance_knows_of_overrides),
+		cmocka_unit_test(test_only_the_wanted_are_visited),
+		cmocka_unit_test(test_many_limits),
+		cmocka_unit_test(test_a_walk_writes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
