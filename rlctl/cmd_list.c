@@ -30,12 +30,20 @@ struct listing {
 };
 
 static int
-add_entry(const struct rl_entry *entry, void *arg)
+want_entry(const struct rl_glance *glance, void *arg)
 {
 	struct listing *listing = arg;
 
 	if ((++listing->seen & PROGRESS_ENTRIES) == 0)
 		progress_show("looking at key", listing->seen);
+	return pick_wants(&listing->pick, glance);
+}
+
+static int
+add_entry(const struct rl_entry *entry, void *arg)
+{
+	struct listing *listing = arg;
+
 	pick_add(&listing->pick, entry);
 	return 0;
 }
@@ -100,7 +108,7 @@ list(const struct context *context, struct rl *rl, struct listing *listing)
 	pick->rule = rule_option(rl, context);
 	if (pick->rule == RULE_UNKNOWN)
 		return EXIT_TROUBLE;
-	rl_walk(rl, rl_now(rl), NULL, add_entry, listing);
+	rl_walk(rl, rl_now(rl), want_entry, add_entry, listing);
 	progress_erase();
 	pick_sort(pick);
 	if (option_value(context, "json"))

@@ -160,6 +160,77 @@ replace_last(struct pick *pick, const struct item *item)
 	sift_down(pick);
 }
 
+/* What the entry has for a key, or what it has none for. */
+static struct key_view
+glance_key(const struct rl_glance *glance, char bytes[RL_KEY_MAX])
+{
+	size_t len, kept = rl_glance_key(glance, bytes, &len);
+
+	return (struct key_view){kept > 0 ? bytes : NULL, kept, len, 0};
+}
+
+/* Above 0 if it has less than `last`, and 0 if it has no more. */
+static int
+compare_bounds(enum pick_order order, const struct rl_glance *glance, const struct usage *last)
+{
+	switch (order) {
+	case PICK_USED:
+		return compare_most(glance->used_most, last->used);
+	case PICK_REMAINING:
+		return compare_most(last->remaining, glance->remaining_least);
+	case PICK_DENIED:
+		return compare_most(rl_glance_denied_most(glance), last->denied);
+	case PICK_KEY:
+		return 0;
+	case PICK_RECENT:
+	case PICK_ORDERS:
+		break;
+	}
+	return -1;
+}
+
+/* Whatever else there is to know of it, it comes after all that are picked. */
+static bool
+is_behind(const struct pick *pick, const struct rl_glance *glance)
+{
+	const struct item *last = &pick->items[0];
+	char bytes[RL_KEY_MAX];
+	int order;
+
+	if (pick->most == 0 || pick->count < pick->most)
+		return false;
+	order = compare_bounds(pick->order, glance, &last->usage);
+	if (order == 0 && last->key.bytes) {
+		struct key_view key = glance_key(glance, bytes);
+		order = compare_keys(&key, &last->key);
+	}
+	return order > 0;
+}
+
+static bool
+may_match(const struct match *match, const struct rl_glance *glance)
+{
+	char bytes[RL_KEY_MAX];
+	struct key_view key = glance_key(glance, bytes);
+
+	return match_has(match, &key);
+}
+
+/* With --limited and --match, it takes the entry to know whether the key counts. */
+int
+pick_wants(struct pick *pick, const struct rl_glance *glance)
+{
+	if (glance->is_stale || (pick->rule != RL_ANY_RULE && pick->rule != glance->rule) ||
+	    (pick->is_limited_only && glance->remaining_least > 0))
+		return false;
+	if (pick->match)
+		return may_match(pick->match, glance);
+	if (pick->is_limited_only || !is_behind(pick, glance))
+		return true;
+	pick->total++;
+	return false;
+}
+
 static bool
 is_wanted(const struct pick *pick, const struct rl_entry *entry)
 {

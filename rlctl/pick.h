@@ -50,6 +50,9 @@ struct pick {
 	uint64_t total; /* that were wanted, picked or not */
 };
 
+/* For rl_walk(): false if a glance is enough to count the key, or to leave it out. */
+int pick_wants(struct pick *pick, const struct rl_glance *glance);
+
 /* Consider an entry; stale ones never are. */
 void pick_add(struct pick *pick, const struct rl_entry *entry);
 

@@ -73,6 +73,12 @@ take_rates(struct top_model *model)
 }
 
 static int
+want_key(const struct rl_glance *glance, void *arg)
+{
+	return pick_wants(arg, glance);
+}
+
+static int
 add_key(const struct rl_entry *entry, void *arg)
 {
 	pick_add(arg, entry);
@@ -103,7 +109,7 @@ top_model_look(struct top_model *model)
 
 	pick_free(&model->keys);
 	model->keys.total = 0;
-	rl_walk(model->rl, rl_now(model->rl), NULL, add_key, &model->keys);
+	rl_walk(model->rl, rl_now(model->rl), want_key, add_key, &model->keys);
 	pick_sort(&model->keys);
 	model->fill = rl_fill(model->rl);
 	model->bans = 0;

@@ -43,6 +43,10 @@ teardown() {
 	on list --json
 	has "total=${inserted##* }"
 	[ $(($(values used | tr ' ' +))) -eq "${allowed##* }" ]
+	for order in used remaining denied key recent; do
+		on list --json --limit 1 --sort "$order"
+		has "total=${inserted##* }"
+	done
 }
 
 @test "stats --prom: the text format of Prometheus" {
