@@ -94,6 +94,7 @@ void bench_pages(struct bench *bench);
 void bench_features(struct bench *bench);
 void bench_scale(struct bench *bench);
 void bench_latency(struct bench *bench);
+void bench_scan(struct bench *bench);
 void bench_peers(struct bench *bench);
 void bench_accuracy(struct bench *bench);
 void bench_memory(struct bench *bench);

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long single decisions take, the slow ones too: alone, beside a process that sweeps all
- * the time, and beside one that changes the configuration ten times a second.
+ * How long single decisions take, the slow ones too: alone, beside a process that sweeps or scans
+ * all the time, and beside one that changes the configuration ten times a second.
  */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "company.h"
 #include "histogram.h"
 #include "open.h"
 #include "report.h"
+#include "scan.h"
 #include "walk.h"
 
 #define KEYS 1000000
@@ -26,14 +23,16 @@
 enum company {
 	ALONE,
 	SWEEPER,
+	SCANNER,
 	RELOADER,
 	BOTH,
 	COMPANIES
 };
 
-static const char *const company_id[COMPANIES] = {"alone", "sweeper", "reloads", "both"};
-static const char *const company_label[COMPANIES] = {"alone", "a process sweeping all the time",
-                                                     "a configuration every 100 ms", "both"};
+static const char *const company_id[COMPANIES] = {"alone", "sweeper", "scanner", "reloads", "both"};
+static const char *const company_label[COMPANIES] = {
+	"alone", "a process sweeping all the time", "a process scanning all the time",
+	"a configuration every 100 ms", "sweeping, and configurations"};
 
 struct subject {
 	struct rl *rl;
@@ -42,8 +41,10 @@ struct subject {
 };
 
 static void
-sweep(const struct subject *s)
+sweep(const void *subject)
 {
+	const struct subject *s = subject;
+
 	for (uint64_t first = 0;; first = first + SLICE < s->slots ? first + SLICE : 0) {
 		uint64_t count = s->slots - first < SLICE ? s->slots - first : SLICE;
 		struct rl_swept swept = {0};
@@ -53,8 +54,18 @@ sweep(const struct subject *s)
 }
 
 static void
-reload(const struct subject *s)
+scan(const void *subject)
 {
+	const struct subject *s = subject;
+
+	for (;;)
+		scan_most(s->rl);
+}
+
+static void
+reload(const void *subject)
+{
+	const struct subject *s = subject;
 	static char name[RULES][32];
 	struct rl_config_rule rules[RULES];
 
@@ -74,34 +85,6 @@ reload(const struct subject *s)
 	}
 }
 
-/* A process on the next CPU that does this until it is ended. */
-static pid_t
-start(const struct bench *bench, const struct subject *s, void (*run)(const struct subject *s))
-{
-	pid_t parent = getpid(), pid = fork();
-
-	if (pid < 0)
-		bench_die("fork: %s", strerror(errno));
-	if (pid > 0)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	bench_pin(bench, 1);
-	run(s);
-	_exit(1);
-}
-
-static void
-stop(pid_t pid, const char *what)
-{
-	int status;
-
-	kill(pid, SIGKILL);
-	if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status))
-		bench_die("%s failed", what);
-}
-
 static void
 ask(struct subject *s, uint64_t n, struct histogram *h)
 {
@@ -119,18 +102,22 @@ static void
 ask_in_company(const struct bench *bench, struct subject *s, enum company company,
                struct histogram *h)
 {
-	pid_t sweeper = 0, reloader = 0;
+	pid_t sweeper = 0, scanner = 0, reloader = 0;
 
 	if (company == SWEEPER || company == BOTH)
-		sweeper = start(bench, s, sweep);
+		sweeper = company_start(bench, sweep, s);
+	if (company == SCANNER)
+		scanner = company_start(bench, scan, s);
 	if (company == RELOADER || company == BOTH)
-		reloader = start(bench, s, reload);
+		reloader = company_start(bench, reload, s);
 	usleep(10000);
 	ask(s, bench_n(bench, OPERATIONS), h);
 	if (sweeper)
-		stop(sweeper, "the sweeper");
+		company_stop(sweeper, "the sweeper");
+	if (scanner)
+		company_stop(scanner, "the scanner");
 	if (reloader)
-		stop(reloader, "the reloader");
+		company_stop(reloader, "the reloader");
 }
 
 static void

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What it takes to look through a large table, beside reading its memory, and what decisions
+ * notice of it. The segment is about the smallest there can be for so many keys: the more it keeps of
+ * each, the less of it a scan has to read.
+ */
+#include "scan.h"
+
+#include "company.h"
+#include "handle.h"
+#include "report.h"
+#include "walk.h"
+
+#define KEYS 7500000 /* ten million slots, 67 % of them taken */
+#define OPERATIONS 1000000
+
+struct most {
+	uint64_t keys;
+	uint32_t used;
+};
+
+static int
+want_more(const struct rl_glance *glance, void *arg)
+{
+	struct most *most = arg;
+
+	most->keys += !glance->is_stale;
+	return !glance->is_stale && glance->used_most > most->used;
+}
+
+static int
+take_more(const struct rl_entry *entry, void *arg)
+{
+	struct most *most = arg;
+
+	if (entry->used > most->used)
+		most->used = entry->used;
+	return 0;
+}
+
+void
+scan_most(struct rl *rl)
+{
+	struct most most = {0};
+
+	rl_walk(rl, BENCH_T0, want_more, take_more, &most);
+	bench_sink = most.keys;
+}
+
+static int
+add_used(const struct rl_entry *entry, void *arg)
+{
+	*(uint64_t *)arg += entry->used + entry->key_len;
+	return 0;
+}
+
+static void
+run_most(void *walk, unsigned worker, uint64_t n)
+{
+	struct walk *w = walk;
+
+	(void)worker;
+	(void)n;
+	scan_most(w->rl);
+}
+
+/* Every entry whole: its name made sure of, its sub-buckets. */
+static void
+run_whole(void *walk, unsigned worker, uint64_t n)
+{
+	struct walk *w = walk;
+	uint64_t sum = 0;
+
+	(void)worker;
+	(void)n;
+	rl_walk(w->rl, BENCH_T0, NULL, add_used, &sum);
+	bench_sink = sum;
+}
+
+static void
+run_read(void *walk, unsigned worker, uint64_t n)
+{
+	const struct rl_segment *s = &((struct walk *)walk)->rl->segment;
+	const uint64_t *words = (const uint64_t *)(const void *)s->header;
+	uint64_t sum = 0;
+
+	(void)worker;
+	(void)n;
+	for (size_t i = 0; i < s->bytes / sizeof *words; i++)
+		sum += words[i];
+	bench_sink = sum;
+}
+
+static void
+scan_on(const void *walk)
+{
+	for (;;)
+		run_most((void *)walk, 0, 0);
+}
+
+static void
+read_on(const void *walk)
+{
+	for (;;)
+		run_read((void *)walk, 0, 0);
+}
+
+static void
+tell_scans(const struct bench *bench, json_t *section, struct walk *w, uint64_t slots)
+{
+	struct lane lanes[] = {
+		{"read", "a slot: its memory read in order", run_read, w, slots, 0},
+		{"most", "a slot: the most used key looked for", run_most, w, slots, 0},
+		{"whole", "a slot: every key looked at whole", run_whole, w, slots, 0},
+	};
+	struct samples s[sizeof lanes / sizeof lanes[0]];
+
+	lanes_measure(bench, lanes, sizeof lanes / sizeof lanes[0], s);
+	report_lane(section, &lanes[0], &s[0], NULL, NULL, 0);
+	report_lane(section, &lanes[1], &s[1], &s[0], "reading the memory", 2);
+	report_lane(section, &lanes[2], &s[2], &s[0], "reading the memory", 0);
+}
+
+static const struct {
+	const char *id, *label;
+	void (*run)(const void *walk); /* NULL: nobody */
+} companies[] = {
+	{"alone", "a decision: alone, one of all keys", NULL},
+	{"beside_scan", "a decision: beside a process that scans all the time", scan_on},
+	{"beside_read", "a decision: beside one that reads the memory all the time", read_on},
+};
+#define COMPANIES (sizeof companies / sizeof companies[0])
+
+static double
+measure_beside(const struct bench *bench, const struct lane *lane, size_t company)
+{
+	struct bench once = *bench;
+	struct samples one;
+	pid_t pid = 0;
+
+	once.rounds = 1;
+	if (companies[company].run)
+		pid = company_start(bench, companies[company].run, lane->arg);
+	lanes_measure(&once, lane, 1, &one);
+	if (pid)
+		company_stop(pid, companies[company].id);
+	return one.ns[0];
+}
+
+/* The lanes of lanes_measure(), each in its company. */
+static void
+tell_workers(const struct bench *bench, json_t *section, struct walk *w)
+{
+	struct lane lanes[COMPANIES];
+	struct samples s[COMPANIES];
+
+	for (size_t i = 0; i < COMPANIES; i++)
+		lanes[i] = (struct lane){.id = companies[i].id,
+		                         .label = companies[i].label,
+		                         .run = walk_one,
+		                         .arg = w,
+		                         .n = bench_n(bench, OPERATIONS)};
+	for (unsigned round = 0; round < bench->rounds; round++) {
+		for (size_t i = 0; i < COMPANIES; i++) {
+			s[i].count = round + 1;
+			s[i].ns[round] = measure_beside(bench, &lanes[i], i);
+		}
+	}
+	for (size_t i = 0; i < COMPANIES; i++)
+		report_lane(section, &lanes[i], &s[i], &s[0], i > 0 ? "alone" : NULL, 0);
+}
+
+void
+bench_scan(struct bench *bench)
+{
+	json_t *section = report_section(bench->report, "scan", "A scan of the table");
+	const char *reason;
+	struct walk *w = walk_open((uint32_t)bench_n(bench, KEYS), BENCH_PAGES_AS_MOUNTED, &reason);
+	struct rl_info info;
+
+	if (!w) {
+		report_note(section, "skipped, %s", reason);
+		return;
+	}
+	rl_info(w->rl, &info);
+	tell_scans(bench, section, w, info.slots);
+	tell_workers(bench, section, w);
+	report_note(section, "%llu slots, %llu of them taken; a segment of %llu bytes a slot",
+	            (unsigned long long)info.slots, (unsigned long long)rl_fill(w->rl),
+	            (unsigned long long)(info.bytes / info.slots));
+	walk_close(w);
+}
