@@ -12,9 +12,19 @@
 
 #define RL_ATOMIC_H /* in place of libshm/atomic.h */
 #define _Static_assert static_assert
+
+/* How many of a word's last values a load may still see: with Relacy's 3, too few mistakes show. */
+#define atomic_history_size relacys_history_size
+#include <relacy/base.hpp>
+#undef atomic_history_size
+namespace rl
+{
+size_t const atomic_history_size = 10;
+}
 #include <relacy/relacy.hpp>
 
 #include <stdint.h>
+#include <string.h>
 
 struct rl_word16 {
 	uint64_t lo;
@@ -39,10 +49,17 @@ operator<<(std::ostream &out, const rl_word16 &w)
 	return out << std::hex << w.hi << ':' << w.lo << std::dec;
 }
 
-#define WORDS 48 /* two buckets of the table */
+#define TABLE_WORDS 48 /* two buckets */
+#define WORDS 64
 
-/* Leave out what a test says it needs: it must fail then. No fence is there at all. */
-static bool is_broken;
+/* What is left out of what a test says it needs: it must fail then. "" for nothing. */
+static const char *broken = "";
+
+static inline bool
+is_broken(const char *form)
+{
+	return strcmp(broken, form) == 0;
+}
 
 /* Addresses, and what stands there. */
 static uint64_t words[WORDS] __attribute__((aligned(64)));
@@ -50,6 +67,7 @@ static uint64_t words[WORDS] __attribute__((aligned(64)));
 struct cells {
 	rl::atomic<uint64_t> word[WORDS];
 	rl::atomic<rl_word16> word16[WORDS / 2];
+	rl::atomic<uint64_t> unwritten; /* but in before() */
 
 	rl::atomic<uint64_t> &
 	of(const uint64_t *address)
@@ -66,41 +84,89 @@ struct cells {
 
 static cells *memory;
 
+#define STOP_MAX 150 /* accesses */
+
+/* Random schedules seldom leave one process behind while the others do all they have to. */
+static inline void
+stop_for_a_while(void)
+{
+	for (unsigned n = rl::rand(STOP_MAX); n > 0; n--)
+		memory->unwritten.load(rl::mo_relaxed, $);
+}
+
+/* A test may end a process before any of its accesses. */
+static void (*before_access)(void);
+
+static inline void
+access(void)
+{
+	if (before_access)
+		before_access();
+}
+
+/* What a load or a compare-and-swap is, unless broken in that form. */
+static inline rl::memory_order
+order(rl::memory_order whole, const char *form)
+{
+	return is_broken(form) ? rl::mo_relaxed : whole;
+}
+
 static inline uint64_t
 rl_atomic_load(const uint64_t *word)
 {
-	return memory->of(word).load(rl::mo_acquire, $);
+	access();
+	return memory->of(word).load(order(rl::mo_acquire, "relaxed-load"), $);
+}
+
+static inline uint64_t
+rl_atomic_load_relaxed(const uint64_t *word)
+{
+	access();
+	return memory->of(word).load(rl::mo_relaxed, $);
+}
+
+/* Private to a process: nothing to simulate. */
+static inline void *
+rl_atomic_load_pointer(void *const *pointer)
+{
+	return *pointer;
 }
 
 static inline void
 rl_atomic_store(uint64_t *word, uint64_t value)
 {
+	access();
 	memory->of(word).store(value, rl::mo_release, $);
 }
 
 static inline bool
 rl_atomic_cas(uint64_t *word, uint64_t expected, uint64_t desired)
 {
-	return memory->of(word).compare_exchange_strong(expected, desired, rl::mo_acq_rel, $);
+	access();
+	return memory->of(word).compare_exchange_strong(expected, desired,
+	                                                order(rl::mo_acq_rel, "relaxed-cas"), $);
 }
 
 static inline bool
 rl_atomic_load16(const struct rl_word16 *word, struct rl_word16 *value)
 {
-	*value = memory->of(word).load(rl::mo_acquire, $);
+	access();
+	*value = memory->of(word).load(order(rl::mo_acquire, "relaxed-load16"), $);
 	return true;
 }
 
 static inline bool
 rl_atomic_cas16(struct rl_word16 *word, struct rl_word16 expected, struct rl_word16 desired)
 {
-	return memory->of(word).compare_exchange_strong(expected, desired, rl::mo_acq_rel, $);
+	access();
+	return memory->of(word).compare_exchange_strong(expected, desired,
+	                                                order(rl::mo_acq_rel, "relaxed-cas16"), $);
 }
 
 static inline void
 rl_atomic_fence(void)
 {
-	if (!is_broken)
+	if (!is_broken("no-fence"))
 		rl::atomic_thread_fence(rl::mo_seq_cst, $);
 }
 
@@ -109,7 +175,7 @@ rl_atomic_pause(void)
 {
 }
 
-/* PROGRAM RUNS [broken]: 0 if no run of T has failed. */
+/* PROGRAM RUNS [FORM]: 0 if no run of T has failed, whole or broken in that form. */
 template <typename T>
 static int
 simulate(int argc, char **argv)
@@ -121,7 +187,8 @@ simulate(int argc, char **argv)
 	p.iteration_count = strtoul(argv[1], NULL, 10);
 	p.execution_depth_limit = 20000;
 	p.progress_output_period = 1000000;
-	is_broken = argc > 2;
+	if (argc > 2)
+		broken = argv[2];
 	return rl::simulate<T>(p) ? 0 : 1;
 }
 

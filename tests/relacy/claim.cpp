@@ -2,7 +2,8 @@
 /*
  * table.c on weak memory: two claim the same key while a third frees places in its other line,
  * so that they choose different ones. Never are two places LIVE, and who is told of a slot is
- * told of the one that is. Broken: no fence in resolve().
+ * told of the one that is. Broken,
+ * no-fence: none in resolve().
  */
 #include "backend.hpp"
 

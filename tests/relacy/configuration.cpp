@@ -3,7 +3,8 @@
  * Two configurations come into force one after the other, on weak memory, while another process
  * reads its terms: the accesses of configure.c and terms.c and their order, on two words of
  * each half. No reader believes a mixture, or a half that is not yet written.
- * Broken: it is put into force before it is written.
+ * Broken,
+ * too-early: it is put into force before it is written; relaxed-load: a load acquires nothing.
  */
 #include "backend.hpp"
 
@@ -19,7 +20,7 @@ word_of(uint64_t g, unsigned i)
 static void
 configure(uint64_t g)
 {
-	if (is_broken)
+	if (is_broken("too-early"))
 		rl_atomic_store(generation, g);
 	rl_atomic_fence();
 	for (unsigned i = 0; i < 2; i++)
