@@ -52,6 +52,7 @@ UNIT      := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
 SCHEDULES := race/test_schedules race/test_intruders race/test_linearizable
 CRASH     := $(patsubst tests/%.c,%,$(wildcard tests/crash/test_*.c))
 SCRIBBLE  := fuzz/test_scribble
+RLD_FUZZ  := fuzz/test_rld
 STORM     := torture/test_storm
 RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/race/test_*.c)))
 SUPPORT   := $(wildcard tests/support/*.c)
@@ -111,10 +112,11 @@ $(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
 -include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
 endef
 
+# Sanitizers see what the compiler's atomics touch, not what libck's assembly does.
 $(eval $(call VARIANT,build,$(CC),$(CFLAGS) $(if $(filter c11,$(ATOMIC)),$(C11))))
 $(eval $(call VARIANT,build/v/c11,gcc,-O2 -g $(C11)))
 $(eval $(call VARIANT,build/v/clang,clang,-O2 -g))
-$(eval $(call VARIANT,build/v/asan,gcc,-O1 -g $(SAN)))
+$(eval $(call VARIANT,build/v/asan,gcc,-O1 -g $(C11) $(SAN)))
 $(eval $(call VARIANT,build/v/hook,gcc,-O1 -g $(C11) -DRL_ATOMIC_HOOK))
 $(eval $(call VARIANT,build/v/fuzz,clang,-O1 -g $(C11) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all))
 $(eval $(call VARIANT,build/v/cov,gcc,-O1 -g --coverage -Wno-maybe-uninitialized))
@@ -193,7 +195,8 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            $(patsubst %,build/v/clang/tests/%,$(filter-out $(LONG),$(TESTS))) \
            $(SCHEDULES:%=build/v/hook/tests/%) build/v/tsan/tests/race/test_threads \
            $(CRASH:%=build/tests/%) $(CRASH:%=build/v/hook/tests/%) build/tests/$(STORM) \
-           build/tests/$(SCRIBBLE) build/v/asan/tests/$(SCRIBBLE)
+           build/tests/$(SCRIBBLE) build/v/asan/tests/$(SCRIBBLE) \
+           build/tests/$(RLD_FUZZ)
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
@@ -245,10 +248,12 @@ accuracy: build/tests/accuracy/accuracy
 	@$<
 
 FUZZ_SECONDS ?= 300
-fuzz: build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach build/v/asan/rlctl build/v/asan/tests/$(SCRIBBLE)
+fuzz: build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach build/v/asan/rlctl build/v/asan/rld \
+      build/v/asan/tests/$(SCRIBBLE) build/tests/$(RLD_FUZZ)
 	@tests/fuzz/check.sh $(FUZZ_SECONDS)
 	@tests/fuzz/attach.sh $(FUZZ_SECONDS)
 	@RL_FUZZ_CASES=$$(($(FUZZ_SECONDS) * 4000)) build/v/asan/tests/$(SCRIBBLE)
+	@RL_FUZZ_CASES=$$(($(FUZZ_SECONDS) * 400)) build/tests/$(RLD_FUZZ)
 
 # Tables for people; the same as JSON; and a picture drawn from that.
 bench: build/tests/bench/bench

@@ -21,6 +21,7 @@
 #include "chores.h"
 #include "clock.h"
 #include "daemon.h"
+#include "fault.h"
 #include "notify.h"
 
 static struct config *
@@ -91,6 +92,7 @@ start(struct daemon *d)
 		log_line(LOG_ERR, "signals: %s", strerror(errno));
 		return EXIT_TROUBLE;
 	}
+	fault_watch(d);
 	status = segment_open(&d->segment, d->config);
 	if (status != EXIT_DONE)
 		return status;

@@ -15,6 +15,8 @@
 #include "exercise.h"
 #include "guarded.h"
 #include "handle.h"
+#include "harmless.h"
+#include "scribble.h"
 #include "testing.h"
 
 #define CASES_DEFAULT 5000
@@ -28,90 +30,6 @@ cases(void)
 	const char *given = getenv("RL_FUZZ_CASES");
 
 	return given ? strtoull(given, NULL, 10) : CASES_DEFAULT;
-}
-
-/* The parts of a segment, so that the small ones get their share. */
-struct part {
-	unsigned char *at;
-	size_t bytes;
-};
-
-#define PARTS 8
-
-static void
-parts_of(const struct rl_segment *s, struct part part[static PARTS])
-{
-	unsigned char *end = (unsigned char *)s->header + s->bytes;
-	unsigned char *starts[PARTS + 1] = {
-		(unsigned char *)&s->header->heartbeat_ns,
-		(unsigned char *)s->rows,
-		(unsigned char *)s->limits,
-		(unsigned char *)s->overrides,
-		(unsigned char *)s->bans,
-		(unsigned char *)s->table.bucket,
-		(unsigned char *)s->rings,
-		s->records,
-		end,
-	};
-
-	/* Beyond what the small areas use there is padding: hit their beginnings mostly. */
-	for (int i = 0; i < PARTS; i++) {
-		size_t bytes = (size_t)(starts[i + 1] - starts[i]);
-		part[i] = (struct part){starts[i], bytes < 2048 ? bytes : 2048};
-	}
-	part[0].bytes = sizeof *s->header - offsetof(struct rl_header, heartbeat_ns);
-}
-
-static void
-scribble_word(struct part p, uint64_t *seed)
-{
-	uint64_t *words = (uint64_t *)(void *)p.at;
-	size_t count = p.bytes / sizeof *words;
-	uint64_t *word = &words[test_below(seed, count)];
-
-	switch (test_below(seed, 7)) {
-	case 0:
-		*word = test_random(seed);
-		break;
-	case 1:
-		*word = 0;
-		break;
-	case 2:
-		*word = UINT64_MAX;
-		break;
-	case 3:
-		*word = words[test_below(seed, count)]; /* well formed, and another's */
-		break;
-	case 4:
-		*word += test_below(seed, 2) ? 1 : UINT64_MAX;
-		break;
-	default:
-		*word ^= UINT64_C(1) << test_below(seed, 64);
-	}
-}
-
-static void
-scribble_range(struct part p, uint64_t *seed)
-{
-	size_t from = test_below(seed, p.bytes), len = 1 + test_below(seed, 128);
-
-	if (len > p.bytes - from)
-		len = p.bytes - from;
-	memset(p.at + from, (int)test_below(seed, 256), len);
-}
-
-static void
-scribble(const struct rl_segment *s, uint64_t *seed)
-{
-	struct part part[PARTS];
-
-	parts_of(s, part);
-	for (uint64_t n = 1 + test_below(seed, 4); n > 0; n--) {
-		if (test_below(seed, 4) == 0)
-			scribble_range(part[test_below(seed, PARTS)], seed);
-		else
-			scribble_word(part[test_below(seed, PARTS)], seed);
-	}
 }
 
 static struct rl *
@@ -152,7 +70,7 @@ test_while_in_use(void **state)
 		alarm(HANG_SECONDS);
 		if (i % RESTORE_EVERY == 0)
 			memcpy(rl->segment.header, whole, rl->segment.bytes);
-		scribble(&rl->segment, &seed);
+		scribble_segment(&rl->segment, &seed);
 		exercise_calls(i % 4 == 0 ? reader : rl, &seed);
 	}
 	alarm(0);
@@ -226,31 +144,6 @@ test_truncated_files(void **state)
 	free(whole);
 }
 
-/* A hostile header may have the right checksum. */
-static void
-sign(struct rl_header *h)
-{
-	const struct rl_hash_key key = {.k0 = RL_MAGIC};
-
-	h->checksum = rl_hash_with(key, 0, h, offsetof(struct rl_header, checksum)).a;
-}
-
-static void
-spoil_header(struct rl_header *h, uint64_t *seed)
-{
-	struct part header = {(unsigned char *)h, offsetof(struct rl_header, heartbeat_ns)};
-	struct part geometry = {(unsigned char *)&h->geometry, sizeof h->geometry};
-
-	for (uint64_t n = 1 + test_below(seed, 3); n > 0; n--)
-		scribble_word(test_below(seed, 2) ? geometry : header, seed);
-	if (test_below(seed, 2)) { /* as small steps as a geometry has */
-		uint32_t *fields = (uint32_t *)(void *)geometry.at;
-		fields[test_below(seed, geometry.bytes / 4)] += (uint32_t)test_below(seed, 5) - 2;
-	}
-	if (test_below(seed, 4) != 0)
-		sign(h);
-}
-
 static void
 test_hostile_headers(void **state)
 {
@@ -268,7 +161,7 @@ test_hostile_headers(void **state)
 		alarm(HANG_SECONDS);
 		put(fd, whole, bytes);
 		memcpy(&h, whole, sizeof h);
-		spoil_header(&h, &seed);
+		scribble_header(&h, &seed);
 		put(fd, &h, sizeof h);
 		opened += try_to_open(&seed);
 	}
@@ -277,29 +170,6 @@ test_hostile_headers(void **state)
 	print_message("           %d of %d opened\n", (int)opened, (int)cases());
 	close(fd);
 	free(whole);
-}
-
-static char secrets[4][24]; /* the hash key, as numbers may be written */
-
-static void
-know_secrets(const struct rl_header *h)
-{
-	for (int i = 0; i < 4; i++)
-		snprintf(secrets[i], sizeof secrets[i], i % 2 ? "%016llx" : "%llu",
-		         (unsigned long long)h->hash_key[i / 2]);
-}
-
-/* Does a line of output hold what a terminal would obey, a secret, or a sanitizer's report? */
-static bool
-is_harmless(const char *line)
-{
-	for (const char *c = line; *c; c++)
-		if (((unsigned char)*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f)
-			return false;
-	for (int i = 0; i < 4; i++)
-		if (strstr(line, secrets[i]))
-			return false;
-	return !strstr(line, "Sanitizer") && !strstr(line, "runtime error");
 }
 
 /* rlctl says what it can, and ends as it should. */
@@ -350,7 +220,7 @@ test_rlctl(void **state)
 	(void)state;
 	if (access(RLCTL, X_OK) < 0)
 		skip();
-	know_secrets(rl->segment.header);
+	harmless_except(rl->segment.header);
 	setenv("ASAN_OPTIONS", "exitcode=99", 1);
 	setenv("UBSAN_OPTIONS", "exitcode=99", 1);
 	for (uint64_t i = 0; i < 34 + cases() / 150; i++) {
@@ -358,9 +228,9 @@ test_rlctl(void **state)
 		alarm(HANG_SECONDS);
 		memcpy(rl->segment.header, whole, rl->segment.bytes);
 		for (uint64_t n = i == 0 ? 0 : 1 + test_below(&seed, 40); n > 0; n--)
-			scribble(&rl->segment, &seed);
+			scribble_segment(&rl->segment, &seed);
 		if (i > 0 && test_below(&seed, 8) == 0)
-			spoil_header(rl->segment.header, &seed);
+			scribble_header(rl->segment.header, &seed);
 		run_rlctl(arguments[i % (sizeof arguments / sizeof arguments[0])], i);
 	}
 	alarm(0);

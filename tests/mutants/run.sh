@@ -12,6 +12,7 @@ parts=${2:-1}
 work=build/mutants/$part-$parts
 export RL_TEST_SEGMENT=mutant-$$
 export RL_STORM_SECONDS=4
+export RL_TEST_RLD=$work/rld TMPDIR=$work
 trap 'rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT"' EXIT
 cx16=
 [[ $(gcc -dumpmachine) != x86_64* ]] || cx16=-mcx16
@@ -30,18 +31,43 @@ verdict() {
 	printf '%-8s %s\n' "$1" "$2"
 }
 
-# survives FILE TEST: build the mutant in $work/src/FILE and run TEST on it.
+# compile FILE [FLAG...]: the mutant of FILE, which is in $work/src.
+compile() {
+	local file=$1
+	shift
+	# shellcheck disable=SC2086 # none or one
+	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 "$@" "-I${file%/*}" -Iinclude -Ilibshm -Iconfig \
+		-c -o "$work/mutant.o" "$work/src/${file##*/}"
+}
+
+# link_rld FILE: a daemon, with sanitizers, in which the mutant is in FILE's place.
+link_rld() {
+	local part parts=()
+	for part in build/v/asan/o/rld/*.o; do
+		[[ $part == "build/v/asan/o/${1%.c}.o" ]] || parts+=("$part")
+	done
+	gcc -fsanitize=address,undefined -o "$work/rld" "${parts[@]}" "$work/mutant.o" \
+		build/v/asan/libconfig.a build/v/asan/librl.a -ljansson -lmicrohttpd -lsystemd
+}
+
+# survives FILE TEST: build the mutant of FILE and run TEST on it.
 survives() {
-	local object=$work/mutant.o variant=build flags=
-	case $2 in race/test_schedules | race/test_intruders | race/test_linearizable)
+	local variant=build flags=()
+	case $2 in
+	fuzz/test_rld) # of a program: the test is as it is
+		compile "$1" -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
+			link_rld "$1" && cp "build/tests/$2" "$work/test" || return 0
+		passes
+		return
+		;;
+	race/test_schedules | race/test_intruders | race/test_linearizable)
 		variant=build/v/hook
-		flags='-DRL_ATOMIC_C11 -DRL_ATOMIC_HOOK'
+		flags=(-DRL_ATOMIC_C11 -DRL_ATOMIC_HOOK)
 		;;
 	esac
 	# The linker takes from the library only what the mutant's object lacks.
-	# shellcheck disable=SC2086 # one word per flag
-	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 $flags -Iinclude -Ilibshm -Iconfig -c -o "$object" "$work/src/$1" &&
-		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$object" "$variant/libconfig.a" "$variant/librl.a" \
+	compile "$1" "${flags[@]}" &&
+		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$work/mutant.o" "$variant/libconfig.a" "$variant/librl.a" \
 			-lcmocka -ljansson -lpthread || return 0
 	rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT"
 	passes
@@ -67,14 +93,13 @@ while IFS=@ read -r name file expression test; do
 	[[ -n $name && $name != \#* ]] || continue
 	line=$((line + 1))
 	((line % parts == part)) || continue
+	# What is inline in a header is broken for one file that includes it: FILE<HEADER.
 	source=libshm/${file#*<}
 	[[ $file != */* ]] || source=$file
-	# What is inline in a header is broken for one file that includes it: FILE<HEADER.
-	file=${file%%<*}
-	file=${file##*/}
+	[[ $file == */* ]] || file=libshm/${file%%<*}
 	rm -rf "$work/src"
 	mkdir "$work/src"
-	[[ $source != *.h ]] || cp libshm/*.h "libshm/$file" "$work/src"
+	[[ $source != *.h ]] || cp libshm/*.h "$file" "$work/src"
 	sed "$expression" "$source" >"$work/src/${source##*/}"
 	if cmp -s "$source" "$work/src/${source##*/}"; then
 		verdict stale "$name: $source has no such line"
