@@ -51,7 +51,7 @@ make_copy(struct session *session)
 static const char *
 editor(void)
 {
-	const char *visual = getenv("VISUAL"), *plain = getenv("EDITOR");
+	const char *visual = secure_getenv("VISUAL"), *plain = secure_getenv("EDITOR");
 
 	if (visual && *visual)
 		return visual;

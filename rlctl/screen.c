@@ -71,7 +71,7 @@ prepare_goodbye(void)
 static void
 prepare_colors(void)
 {
-	const char *no_color = getenv("NO_COLOR");
+	const char *no_color = secure_getenv("NO_COLOR");
 
 	has_colors_wanted = has_colors() && !(no_color && no_color[0]);
 	if (!has_colors_wanted)

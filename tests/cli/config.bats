@@ -271,6 +271,24 @@ create() {
 	unchanged
 }
 
+@test "edit: where the environment is not to be trusted, neither VISUAL nor EDITOR is run" {
+	[ "$(id -u)" = 0 ] || skip 'not root'
+	[[ $(findmnt -no OPTIONS -T "$BATS_TEST_TMPDIR") != *nosuid* ]] || skip 'mounted nosuid'
+	install -g 65534 -m 2755 "$RLCTL" "$BATS_TEST_TMPDIR/rlctl"
+	printf '#!/bin/sh\n: >%q\n' "$BATS_TEST_TMPDIR/vi-ran" >"$BATS_TEST_TMPDIR/vi"
+	chmod +x "$BATS_TEST_TMPDIR/vi"
+	RLCTL=$BATS_TEST_TMPDIR/rlctl PATH="$BATS_TEST_TMPDIR:$PATH" \
+		VISUAL="touch $BATS_TEST_TMPDIR/ran;" EDITOR="touch $BATS_TEST_TMPDIR/ran;" \
+		rlctl config edit --config "$file"
+	exits 0
+	[ -e "$BATS_TEST_TMPDIR/vi-ran" ]
+	[ ! -e "$BATS_TEST_TMPDIR/ran" ]
+	RL_CONFIG=/nowhere rlctl config check
+	complains /nowhere
+	RL_CONFIG=/nowhere RLCTL=$BATS_TEST_TMPDIR/rlctl rlctl config check
+	! grep -F /nowhere <<<"$stderr"
+}
+
 @test "edit: without a terminal a bad text is kept, not asked about" {
 	EDITOR='sed -i s/100/many/' rlctl_in 'd\n' config edit
 	exits 1
