@@ -9,7 +9,8 @@
 #   make arm64      the library and its unit tests on arm64, in an emulator
 #   make coverage   which lines of libshm the unit and race tests run, at least 95 %
 #   make accuracy   each algorithm beside the exact sliding log, as Markdown tables
-#   make fuzz       hostile configurations and damaged segments, for FUZZ_SECONDS=300 each
+#   make fuzz       hostile configurations, command lines, files to replay and restore, and damaged
+#                   segments, for FUZZ_SECONDS=300 each
 #   make bench      what a decision costs, beside the hardware's floor and what else people use
 #   make profile    instructions of a decision, by function
 #   make install    into PREFIX, /usr/local, with DESTDIR in front of it
@@ -149,6 +150,16 @@ build/v/fuzz/fuzz_attach: build/v/fuzz/o/tests/fuzz/fuzz_attach.o build/v/fuzz/o
 	$(call say,LINK)
 	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka
 
+# rlctl as a function, and without what would change anything but its segment.
+build/v/fuzz/o/rlctl/main.o: private CPPFLAGS += -Dmain=rlctl_main
+comma := ,
+build/v/fuzz/fuzz_rlctl: build/v/fuzz/o/tests/fuzz/fuzz_rlctl.o $(RLCTL_SRC:%.c=build/v/fuzz/o/%.o) \
+                         $(patsubst %,build/v/fuzz/o/tests/support/%.o,exercise testing harmless) \
+                         build/v/fuzz/libconfig.a build/v/fuzz/librl.a
+	$(call say,LINK)
+	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka -ljansson -lncursesw -ltinfo \
+		$(addprefix -Wl$(comma)--wrap=,rl_open rl_unlink interrupt_sleep run_top run_dump change_lock)
+
 build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(wildcard tests/accuracy/*.c)) build/librl.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -200,11 +211,13 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
-       build/tests/bench/bench build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach
+       build/tests/bench/bench build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
+       build/v/fuzz/fuzz_rlctl
 	@tests/support/run.sh tests/systemd/run.sh 'tests/mutants/run.sh 0 3' \
 		'tests/mutants/run.sh 1 3' 'tests/mutants/run.sh 2 3' \
 		'tests/cli/run.sh build/rlctl' 'tests/cli/run.sh build/v/asan/rlctl' \
-		tests/model/run.sh tests/fuzz/check.sh tests/fuzz/attach.sh tests/relacy/run.sh \
+		tests/model/run.sh tests/fuzz/check.sh tests/fuzz/attach.sh tests/fuzz/rlctl.sh \
+		tests/relacy/run.sh \
 		tests/accuracy/check.sh $(CHECKED) tests/cli/demo.sh tests/bench/check.sh \
 		tests/config/schema.py tests/config/manual.sh \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh
@@ -250,10 +263,11 @@ accuracy: build/tests/accuracy/accuracy
 	@$<
 
 FUZZ_SECONDS ?= 300
-fuzz: build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach build/v/asan/rlctl build/v/asan/rld \
+fuzz: build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach build/v/fuzz/fuzz_rlctl build/v/asan/rlctl build/v/asan/rld \
       build/v/asan/tests/$(SCRIBBLE) build/tests/$(RLD_FUZZ)
 	@tests/fuzz/check.sh $(FUZZ_SECONDS)
 	@tests/fuzz/attach.sh $(FUZZ_SECONDS)
+	@tests/fuzz/rlctl.sh $(FUZZ_SECONDS)
 	@RL_FUZZ_CASES=$$(($(FUZZ_SECONDS) * 4000)) build/v/asan/tests/$(SCRIBBLE)
 	@RL_FUZZ_CASES=$$(($(FUZZ_SECONDS) * 400)) build/tests/$(RLD_FUZZ)
 

@@ -14,12 +14,19 @@
 #define PAGE_FLAGS (JSON_INDENT(2) | JSON_ENSURE_ASCII)
 #define LINE_FLAGS (JSON_COMPACT | JSON_ENSURE_ASCII)
 
+/* DEL is the one that jansson takes for text. */
 static void
 write_text(FILE *out, json_t *root, size_t flags)
 {
 	char *text = need(json_dumps(root, flags));
 
-	fprintf(out, "%s\n", text);
+	for (const char *at = text; *at; at++) {
+		if (*at == 0x7f)
+			fputs("\\u007F", out);
+		else
+			putc(*at, out);
+	}
+	putc('\n', out);
 	free(text);
 	json_decref(root);
 }

@@ -161,3 +161,21 @@ replay_trouble() {
 	run bash -c '{ sleep 0.2; "$1" help 2>/dev/null; } | true; exit "${PIPESTATUS[0]}"' - "$RLCTL"
 	[ "$status" -eq 2 ]
 }
+
+# One line, without what a terminal would obey.
+complains_plainly() {
+	exits 2
+	[[ $stderr == rlctl:* && $stderr != *[[:cntrl:]]* ]] || fail_with 'not one plain line'
+}
+
+@test "what was typed cannot steer a terminal, nor begin another line" {
+	rlctl $'st\033[31m\x7fats'
+	complains_plainly
+	rlctl status -s $'a\nb'
+	complains_plainly
+	rlctl replay -c 1 -w 1s $'no\033[2Jfile'
+	complains_plainly
+	rlctl_in '1 a\177\033\n1 a\177\033\n' replay -c 1 -w 1h --json
+	exits 0
+	says '"a\u007F\u001B"'
+}

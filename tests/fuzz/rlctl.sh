@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# rlctl.sh [SECONDS]: a slice of fuzzing of rlctl, for 5 seconds each or as long as said: its
+# arguments, what it replays and what it restores. What it finds goes to build/fuzz.
+set -eu
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+seconds=${1:-5}
+status=0
+cd "$top" # the configuration that some inputs name
+
+for what in arguments replay restore; do
+	mkdir -p "build/fuzz/$what"
+	build/v/fuzz/fuzz_rlctl -max_total_time="$seconds" -timeout=20 -max_len=4096 \
+		-rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 \
+		-dict=tests/fuzz/rlctl.dict -artifact_prefix="build/fuzz/$what-" \
+		"build/fuzz/$what" "tests/fuzz/$what" || status=1
+done
+exit $status
