@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -425,6 +426,16 @@ attach(const char *path, unsigned flags, struct rl_segment *s)
 	return error;
 }
 
+/* Others would find a full disk until we knew. A disk of no size has no bounds. */
+static bool
+has_room(int fd, uint64_t bytes)
+{
+	struct statvfs disk;
+
+	return fstatvfs(fd, &disk) < 0 || disk.f_blocks == 0 ||
+	       bytes <= (uint64_t)disk.f_bavail * disk.f_frsize;
+}
+
 /*
  * Not ftruncate: a full file system must say so now, not by SIGBUS later. In pieces, because a
  * signal makes the kernel undo the whole piece in hand.
@@ -437,6 +448,8 @@ reserve(int fd, uint64_t bytes)
 
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur)
 		return -EFBIG; /* the kernel would send SIGXFSZ */
+	if (!has_room(fd, bytes))
+		return -ENOSPC;
 	for (uint64_t at = 0; at < bytes;) {
 		uint64_t size = bytes - at < piece ? bytes - at : piece;
 		int error = posix_fallocate(fd, (off_t)at, (off_t)size);
@@ -448,6 +461,17 @@ reserve(int fd, uint64_t bytes)
 	return 0;
 }
 
+/* One that it has is not asked for again: that may be forbidden where it need not be. */
+static int
+set_group(int fd, gid_t group)
+{
+	struct stat file;
+
+	if (fstat(fd, &file) < 0)
+		return -errno;
+	return file.st_gid == group || fchown(fd, (uid_t)-1, group) == 0 ? 0 : -errno;
+}
+
 /* Size, owner and permission, before anyone else can see the file. */
 static int
 prepare_file(int fd, const struct rl_options *o, uint64_t bytes)
@@ -455,10 +479,10 @@ prepare_file(int fd, const struct rl_options *o, uint64_t bytes)
 	mode_t mode = o->mode != 0 ? o->mode : MODE_DEFAULT;
 	int error = reserve(fd, bytes);
 
+	if (error == 0 && (o->flags & RL_OPEN_GROUP))
+		error = set_group(fd, o->group);
 	if (error < 0)
 		return error;
-	if ((o->flags & RL_OPEN_GROUP) && fchown(fd, (uid_t)-1, o->group) < 0)
-		return -errno;
 	return fchmod(fd, mode) < 0 ? -errno : 0;
 }
 

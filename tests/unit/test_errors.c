@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,12 @@ static enum call refused;
 static int with;  /* which errno */
 static int times; /* how often; -1 always */
 static int naps;  /* calls of nanosleep(), which takes no time here */
+static int reservations;
+
+/* Blocks of a page; one of none has no bounds, and is what there is at first. */
+static struct {
+	fsblkcnt_t all, free;
+} disk;
 
 static bool
 is_refused(enum call call)
@@ -64,9 +71,21 @@ open(const char *path, int flags, ...)
 TAKEN_OVER int
 posix_fallocate(int fd, off_t from, off_t len)
 {
+	reservations++;
 	if (is_refused(FALLOCATE))
 		return with;
 	return syscall(SYS_fallocate, fd, 0, from, len) < 0 ? errno : 0;
+}
+
+TAKEN_OVER int
+fstatvfs(int fd, struct statvfs *seen)
+{
+	(void)fd;
+	*seen = (struct statvfs){.f_frsize = 4096,
+	                         .f_blocks = disk.all,
+	                         .f_bfree = disk.free,
+	                         .f_bavail = disk.free};
+	return 0;
 }
 
 TAKEN_OVER int
@@ -122,7 +141,8 @@ count_descriptors(void)
 static int
 open_refused(enum call call, int error, int how_often)
 {
-	const struct rl_options o = {.keys = 12, .flags = RL_OPEN_GROUP, .group = getegid()};
+	const struct rl_options o = {
+		.keys = 12, .flags = RL_OPEN_GROUP, .group = getegid() + (call == FCHOWN)};
 	int result, before = count_descriptors();
 	struct rl *rl = NULL;
 
@@ -155,6 +175,39 @@ test_creation(void **state)
 	for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
 		assert_int_equal(open_refused(refusals[i].call, refusals[i].error, -1),
 		                 refusals[i].told);
+}
+
+/* What does not fit is not begun, lest others find the disk full meanwhile. */
+static void
+test_a_small_disk(void **state)
+{
+	(void)state;
+	disk.all = 1000;
+	disk.free = 1;
+	reservations = 0;
+	assert_int_equal(open_refused(NONE, 0, 0), -ENOSPC);
+	assert_int_equal(reservations, 0);
+	disk.free = 1000;
+	assert_int_equal(open_refused(NONE, 0, 0), 0);
+	assert_int_equal(rl_unlink(test_segment_name()), 0);
+	disk.all = 0;
+}
+
+/* A group that the file has already is not set again. */
+static void
+test_the_same_group(void **state)
+{
+	const struct rl_options o = {.keys = 12, .flags = RL_OPEN_GROUP, .group = getegid()};
+	struct rl *rl;
+
+	(void)state;
+	refused = FCHOWN;
+	with = EPERM;
+	times = -1;
+	assert_int_equal(rl_open(test_segment_name(), &o, &rl), 0);
+	refused = NONE;
+	rl_close(rl);
+	assert_int_equal(rl_unlink(test_segment_name()), 0);
 }
 
 /* A signal in the middle is no error, nor is a name that somebody else just took. */
@@ -288,6 +341,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_creation, unlink_segment),
+		cmocka_unit_test_teardown(test_a_small_disk, unlink_segment),
+		cmocka_unit_test_teardown(test_the_same_group, unlink_segment),
 		cmocka_unit_test_teardown(test_what_passes, unlink_segment),
 		cmocka_unit_test_teardown(test_a_turn_that_never_ends, unlink_segment),
 		cmocka_unit_test_teardown(test_attaching, unlink_segment),
