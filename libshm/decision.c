@@ -17,63 +17,19 @@
 #define TRIES 10000
 
 void
-rl_request_places(const struct rl *rl, int limit, const void *key, size_t key_len,
-                  struct rl_places *places)
-{
-	struct rl_hash hash = rl_hash_with(rl->segment.key, (uint64_t)limit, key, key_len);
-
-	*places = rl_table_places(&rl->segment.table, limit, hash);
-	rl_table_prefetch(&rl->segment.table, places);
-}
-
-static uint64_t
-until(uint64_t then_ns, uint64_t now_ns)
-{
-	if (then_ns == UINT64_MAX) /* an epoch that only damage makes */
-		return RL_NEVER_NS;
-	return then_ns > now_ns ? then_ns - now_ns : 0;
-}
-
-static void
-told(const struct rl_request *rq, const struct rl_outlook *o, struct rl_result *r)
-{
-	r->index = rq->index;
-	r->limit = o->limit;
-	r->remaining = o->remaining;
-	r->reset_after_ns = until(o->reset_at_ns, rq->now_ns);
-}
-
-void
 rl_answer(const struct rl_request *rq, const struct rl_outlook *o, struct rl_result *r)
 {
-	told(rq, o, r);
+	rl_told(rq, o, r);
 	if (rq->cost > o->limit) {
 		r->verdict = RL_NEVER;
 		r->retry_after_ns = RL_NEVER_NS;
 	} else if (!o->admits) {
 		r->verdict = RL_DENIED;
-		r->retry_after_ns = until(o->retry_at_ns, rq->now_ns);
+		r->retry_after_ns = rl_until(o->retry_at_ns, rq->now_ns);
 	} else {
 		r->verdict = RL_ALLOWED;
 		r->delay_ns = o->delay_ns;
 	}
-}
-
-static void
-answer_charged(const struct rl_request *rq, struct rl_slot slot, const struct rl_plan *plan,
-               struct rl_result *r)
-{
-	told(rq, &plan->outlook, r);
-	r->verdict = RL_ALLOWED;
-	r->delay_ns = plan->outlook.delay_ns;
-	r->charges = 1;
-	r->charge[0] = (struct rl_charge){
-		.tag = slot.tag,
-		.epoch = plan->mark,
-		.slot = (uint32_t)slot.index,
-		.cost = rq->cost,
-		.capacity = rq->quota.capacity,
-	};
 }
 
 static void
@@ -90,7 +46,7 @@ answer_full(const struct rl_request *rq, uint64_t next_free_ns, struct rl_result
 		break;
 	case RL_FULL_DENY:
 		r->verdict = RL_DENIED;
-		r->retry_after_ns = until(next_free_ns, rq->now_ns);
+		r->retry_after_ns = rl_until(next_free_ns, rq->now_ns);
 		rl_stats_add(s, rq->rule, RL_COUNT_full_denied);
 		break;
 	default:
@@ -150,7 +106,7 @@ decide_slot(struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
 	if (!rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, plan.next))
 		return false;
 	if (plan.charges)
-		answer_charged(rq, slot, &plan, r);
+		rl_answer_charged(rq, rq->cost, slot, &plan, r);
 	return plan.charges;
 }
 
@@ -192,48 +148,9 @@ claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struc
 	return false;
 }
 
-/* What most requests meet: a key that has its slot, and a charge that only has to add. */
-static inline bool
-plan_to_add(const struct rl_request *rq, uint32_t cost, struct rl_slot *slot, struct rl_view *v,
-            struct rl_plan *plan)
-{
-	const struct rl_segment *s = &rq->rl->segment;
-
-	return rl_table_find(&s->table, &rq->places, slot) &&
-	       rl_view_load(s, *slot, v) == RL_SEEN &&
-	       rl_limiter_adds(&rq->limit->limiter, &rq->quota, v, cost, rq->now_ns, plan);
-}
-
-bool
-rl_will_add(const struct rl_request *rq, uint32_t cost)
-{
-	struct rl_slot slot;
-	struct rl_plan plan;
-	struct rl_view v;
-
-	return plan_to_add(rq, cost, &slot, &v, &plan);
-}
-
-/* Nothing here leaves the registers but the answer. False: decide with all there is. */
-static bool
-add(const struct rl_request *rq, struct rl_result *r)
-{
-	struct rl_slot slot;
-	struct rl_plan plan;
-	struct rl_view v;
-
-	if (!plan_to_add(rq, rq->cost, &slot, &v, &plan) ||
-	    !rl_atomic_cas16(rl_table_state(&rq->rl->segment.table, slot.index), v.word, plan.next))
-		return false;
-	answer_charged(rq, slot, &plan, r);
-	return true;
-}
-
 void
 rl_decide(struct rl_request *rq, struct rl_result *r)
 {
-	if (add(rq, r))
-		return;
 	for (int tries = 0; tries < TRIES; tries++) {
 		struct rl_slot slot;
 		bool is_decided = false;

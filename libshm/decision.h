@@ -32,14 +32,18 @@ struct rl_request {
 };
 
 /* Where the key may live under a limit; the cache is told to expect it. */
-void rl_request_places(const struct rl *rl, int limit, const void *key, size_t key_len,
-                       struct rl_places *places);
+static inline void
+rl_request_places(const struct rl *rl, const struct rl_compiled *limit, const void *key,
+                  size_t key_len, struct rl_places *places)
+{
+	struct rl_hash hash = rl_hash_rest(limit->hash, key, key_len);
+
+	*places = rl_table_places(&rl->segment.table, limit->id, hash);
+	rl_table_prefetch(&rl->segment.table, places);
+}
 
 /* Decide and charge a cost <= limit. Fills *result. */
 void rl_decide(struct rl_request *rq, struct rl_result *result);
-
-/* Is a charge of `cost` <= capacity one that only has to add to the key's slot? Writes nothing. */
-bool rl_will_add(const struct rl_request *rq, uint32_t cost);
 
 /* What a request of rq->cost would be told; writes nothing. Fills *result. */
 void rl_look(struct rl_request *rq, struct rl_result *result);
@@ -47,5 +51,40 @@ void rl_look(struct rl_request *rq, struct rl_result *result);
 /* The answer to `rq` if that is the outlook. */
 void rl_answer(const struct rl_request *rq, const struct rl_outlook *outlook,
                struct rl_result *result);
+
+static inline uint64_t
+rl_until(uint64_t then_ns, uint64_t now_ns)
+{
+	if (then_ns == UINT64_MAX) /* an epoch that only damage makes */
+		return RL_NEVER_NS;
+	return then_ns > now_ns ? then_ns - now_ns : 0;
+}
+
+static inline void
+rl_told(const struct rl_request *rq, const struct rl_outlook *o, struct rl_result *r)
+{
+	r->index = rq->index;
+	r->limit = o->limit;
+	r->remaining = o->remaining;
+	r->reset_after_ns = rl_until(o->reset_at_ns, rq->now_ns);
+}
+
+/* The same, the charge that was planned being made. */
+static inline void
+rl_answer_charged(const struct rl_request *rq, uint32_t cost, struct rl_slot slot,
+                  const struct rl_plan *plan, struct rl_result *r)
+{
+	rl_told(rq, &plan->outlook, r);
+	r->verdict = RL_ALLOWED;
+	r->delay_ns = plan->outlook.delay_ns;
+	r->charges = 1;
+	r->charge[0] = (struct rl_charge){
+		.tag = slot.tag,
+		.epoch = plan->mark,
+		.slot = (uint32_t)slot.index,
+		.cost = cost,
+		.capacity = rq->quota.capacity,
+	};
+}
 
 #endif

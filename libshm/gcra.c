@@ -102,12 +102,26 @@ rl_gcra_delay(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns, uint32_t un
 	return queue > skipped ? narrow_up(queue - skipped) : 0;
 }
 
+/*
+ * time / interval, for a quotient below 2^28, by one division of 64 bits: of both as many low bits
+ * are left out as leave the interval 36. That raises the quotient by less than one.
+ */
+static uint32_t
+intervals_in(const struct rl_gcra *g, rl_wide time)
+{
+	uint64_t high = (uint64_t)(g->interval >> 36);
+	int spare = high > 0 ? 64 - __builtin_clzll(high) : 0;
+	uint64_t most = (uint64_t)(time >> spare) / (uint64_t)(g->interval >> spare);
+
+	return (uint32_t)(g->interval * most > time ? most - 1 : most);
+}
+
 uint32_t
 rl_gcra_remaining(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns)
 {
 	rl_wide full = g->interval * g->burst, lacks = shortage(tat, now_ns);
 
-	return lacks < full ? (uint32_t)((full - lacks) / g->interval) : 0;
+	return lacks < full ? intervals_in(g, full - lacks) : 0;
 }
 
 /* T is window / capacity or a little more, so no more tokens than that lack. */

@@ -36,6 +36,7 @@ rl_sip_rotate(uint64_t x, int bits)
 static inline void
 rl_sip_rounds(struct rl_sip *s, int rounds)
 {
+#pragma GCC unroll 4
 	while (rounds-- > 0) {
 		s->v0 += s->v1;
 		s->v2 += s->v3;
@@ -126,14 +127,28 @@ rl_sip_finish(struct rl_sip s, const void *data, size_t len, size_t before, int 
 	return hash;
 }
 
-/* SipHash-1-3-128 of the 8 bytes of `prefix` followed by `data`. Part of every decision. */
-static inline __attribute__((always_inline)) struct rl_hash
-rl_hash_with(struct rl_hash_key key, uint64_t prefix, const void *data, size_t len)
+/* What many messages have in common that begin with the same 8 bytes. */
+static inline struct rl_sip
+rl_hash_prefix(struct rl_hash_key key, uint64_t prefix)
 {
 	struct rl_sip s = rl_sip_start(key);
 
 	rl_sip_word(&s, prefix, 1);
-	return rl_sip_finish(s, data, len, 8, 1, 3);
+	return s;
+}
+
+/* SipHash-1-3-128 of such a message: `data` is what follows. Part of every decision. */
+static inline __attribute__((always_inline)) struct rl_hash
+rl_hash_rest(struct rl_sip prefix, const void *data, size_t len)
+{
+	return rl_sip_finish(prefix, data, len, 8, 1, 3);
+}
+
+/* SipHash-1-3-128 of the 8 bytes of `prefix` followed by `data`. */
+static inline __attribute__((always_inline)) struct rl_hash
+rl_hash_with(struct rl_hash_key key, uint64_t prefix, const void *data, size_t len)
+{
+	return rl_hash_rest(rl_hash_prefix(key, prefix), data, len);
 }
 
 #endif

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "rl.h"
+#include "short.h"
+#include "stats.h"
 
 /* One request: items, and the limits of each as parts first[i] .. first[i + 1] - 1. */
 struct batch {
@@ -133,7 +135,7 @@ will_all_add(const struct batch *b)
 		if (b->items[i].cost == 0 || is_answered(b, i))
 			return false;
 		for (unsigned p = b->first[i]; p < b->first[i + 1]; p++)
-			if (!rl_request_adds(&b->part[p], b->items[i].cost))
+			if (!rl_short_would_add(&b->part[p], b->items[i].cost))
 				return false;
 	}
 	return true;
@@ -158,6 +160,12 @@ give_back(struct batch *b, unsigned parts)
 		rl_refund_at(b->rl, &b->told[p], b->now_ns);
 }
 
+static enum rl_verdict
+spend(struct rl_request *rq, uint64_t cost, struct rl_result *r)
+{
+	return rl_short_add(rq, cost, r) ? RL_ALLOWED : rl_request_spend(rq, cost, r);
+}
+
 /* Charge all; the item that does not allow, what was charged being given back, or count. */
 static size_t
 spend_all(struct batch *b)
@@ -165,8 +173,7 @@ spend_all(struct batch *b)
 	for (size_t i = 0; i < b->count; i++) {
 		bool is_peek = b->items[i].cost == 0;
 		for (unsigned p = b->first[i]; p < b->first[i + 1] && !is_peek; p++) {
-			if (rl_request_spend(&b->part[p], b->items[i].cost, &b->told[p]) ==
-			    RL_ALLOWED)
+			if (spend(&b->part[p], b->items[i].cost, &b->told[p]) == RL_ALLOWED)
 				continue;
 			give_back(b, p);
 			for (size_t j = 0; j <= i; j++)
@@ -236,6 +243,17 @@ rl_check_all(struct rl *rl, const struct rl_item *items, size_t count, struct rl
 	return rl_check_all_at(rl, items, count, rl_now(rl), results, decided);
 }
 
+/* Charge and count by the short way. False: nothing was done. */
+static inline bool
+add(const struct rl_item *item, const struct rl_request *rq, struct rl_result *r)
+{
+	if (item->cost == 0 || !rl_short_add(rq, item->cost, r))
+		return false;
+	rl_stats_add(&rq->rl->segment, item->rule, RL_COUNT_allowed);
+	return true;
+}
+
+/* The long way. */
 static enum rl_verdict
 check_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq, struct rl_result *r)
 {
@@ -268,7 +286,7 @@ check_made(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl
 	struct rl_result told[RL_LIMITS_MAX];
 
 	if (parts == 1)
-		return check_one(rl, item, part, r);
+		return add(item, part, r) ? RL_ALLOWED : check_one(rl, item, part, r);
 	return check_parts(rl, item, now_ns, part, parts, told, r);
 }
 
@@ -276,10 +294,20 @@ enum rl_verdict
 rl_items_check(struct rl *rl, const struct rl_item *item, const struct rl_wish *wish,
                uint64_t now_ns, struct rl_result *r)
 {
-	struct rl_request part[RL_LIMITS_MAX];
-	unsigned parts = rl_request_make(rl, item, wish, now_ns, part, RL_LIMITS_MAX, r);
+	struct rl_request part[RL_LIMITS_MAX], one;
+	unsigned parts;
 
-	return check_made(rl, item, now_ns, part, parts, r);
+	rl_result_clear(r);
+	if (wish || !rl_request_is_sound(rl, item, r) ||
+	    !rl_short_make(rl, item, rl_clamp_now(now_ns), &one)) {
+		parts = rl_request_make(rl, item, wish, now_ns, part, RL_LIMITS_MAX, r);
+		return check_made(rl, item, now_ns, part, parts, r);
+	}
+	if (add(item, &one, r))
+		return RL_ALLOWED;
+
+	part[0] = one; /* which itself stays in registers */
+	return check_one(rl, item, part, r);
 }
 
 enum rl_verdict

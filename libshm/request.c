@@ -7,6 +7,7 @@
 
 #include "ban.h"
 #include "record.h"
+#include "short.h"
 #include "stats.h"
 #include "terms.h"
 
@@ -37,32 +38,6 @@ rl_request_count(struct rl *rl, int rule, const struct rl_request *rq, const str
 		rl_stats_add(s, rule, r->reason == RL_BY_BAN ? RL_COUNT_banned : RL_COUNT_exempted);
 	if (rq && r->verdict == RL_DENIED && rq->slot.tag != 0)
 		rl_record_sample_denied(s, rq->slot, rq->now_ns);
-}
-
-void
-rl_result_clear(struct rl_result *r)
-{
-	memset(r, 0, offsetof(struct rl_result, charge));
-}
-
-static bool
-undecided(struct rl_result *r, int error)
-{
-	r->verdict = RL_UNDECIDED;
-	r->error = error;
-	return false;
-}
-
-static bool
-is_sound(struct rl *rl, const struct rl_item *item, struct rl_result *r)
-{
-	if (!rl_handle_has(rl, item->rule))
-		return undecided(r, -EINVAL);
-	if (item->key_len > RL_KEY_MAX)
-		return undecided(r, -ENAMETOOLONG);
-	if ((!item->key && item->key_len > 0) || item->capacity > RL_CAPACITY_MAX)
-		return undecided(r, -EINVAL);
-	return true;
 }
 
 #define BANS_BEHIND 8 /* of those that overlap, so many are told of as one */
@@ -167,27 +142,13 @@ apply_wish(const struct rl_wish *wish, struct rl_terms *t)
 	return 0;
 }
 
-/* All but limit, quota and places. */
-static void
-begin(struct rl *rl, const struct rl_item *item, unsigned index, uint64_t now_ns,
-      struct rl_request *rq)
-{
-	rq->rl = rl;
-	rq->rule = item->rule;
-	rq->index = index;
-	rq->key = item->key;
-	rq->key_len = item->key_len;
-	rq->now_ns = now_ns;
-	rq->slot.tag = 0;
-}
-
 void
 rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, unsigned i,
                 uint64_t now_ns, struct rl_request *rq)
 {
 	const struct rl_compiled *limit = t->limit[i];
 
-	begin(rl, item, t->index[i], now_ns, rq);
+	rl_request_begin(rl, item, t->index[i], now_ns, rq);
 	rq->limit = limit;
 	rq->quota = t->quota[i];
 	if (limit->has_prefix) {
@@ -195,19 +156,7 @@ rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_terms
 		rq->key_len = rl_network_key(&t->address, rl_compiled_prefix(limit, &t->address),
 		                             rq->network);
 	}
-	rl_request_places(rl, limit->id, rq->key ? rq->key : rq->network, rq->key_len, &rq->places);
-}
-
-/* The request of most items. False: nothing was made. */
-static bool
-make_plain(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_request *rq)
-{
-	if (item->key_len == 0 || item->capacity != 0 ||
-	    !rl_terms_are_plain(rl, item->rule, &rq->limit, &rq->quota))
-		return false;
-	begin(rl, item, 0, now_ns, rq);
-	rl_request_places(rl, rq->limit->id, rq->key, rq->key_len, &rq->places);
-	return true;
+	rl_request_places(rl, limit, rq->key ? rq->key : rq->network, rq->key_len, &rq->places);
 }
 
 unsigned
@@ -219,9 +168,9 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_wish 
 	int error;
 
 	rl_result_clear(r);
-	if (!is_sound(rl, item, r))
+	if (!rl_request_is_sound(rl, item, r))
 		return 0;
-	if (!wish && room > 0 && make_plain(rl, item, now, requests))
+	if (!wish && room > 0 && rl_short_make(rl, item, now, requests))
 		return 1;
 	error = rl_terms_load(rl, item->rule, item->key, item->key_len, &t);
 	if (error == 0)
@@ -231,7 +180,7 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_wish 
 	if (error == 0 && t.count > room)
 		error = -EOVERFLOW;
 	if (error < 0)
-		return (unsigned)undecided(r, error);
+		return (unsigned)rl_result_undecided(r, error);
 	if (is_answered(rl, item, &t, now, r))
 		return 0;
 	for (unsigned i = 0; i < t.count; i++)
@@ -247,12 +196,6 @@ lift_shadow(const struct rl_request *rq, struct rl_result *r)
 		return;
 	r->is_shadow_denied = r->verdict != RL_UNDECIDED;
 	r->verdict = RL_ALLOWED;
-}
-
-bool
-rl_request_adds(const struct rl_request *rq, uint64_t cost)
-{
-	return cost <= rq->quota.capacity && rl_will_add(rq, (uint32_t)cost);
 }
 
 enum rl_verdict

@@ -4,6 +4,10 @@
 
 /* From what a caller asks to requests that can be decided, and what is counted of them. */
 
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
 #include "decision.h"
 #include "terms.h"
 
@@ -14,7 +18,11 @@ struct rl_wish {
 };
 
 /* All zero but for the charges, of which none are set. */
-void rl_result_clear(struct rl_result *result);
+static inline void
+rl_result_clear(struct rl_result *r)
+{
+	memset(r, 0, offsetof(struct rl_result, charge));
+}
 
 /*
  * Check the item, look up its terms, and make of it one request for each limit that counts it, at
@@ -33,9 +41,6 @@ void rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_
 /* What a request of that cost would be told; cost 0 asks for 1. Writes nothing, counts nothing. */
 enum rl_verdict rl_request_look(struct rl_request *rq, uint64_t cost, struct rl_result *result);
 
-/* Would it be allowed now, by the shortest way to tell? False: look. Writes nothing. */
-bool rl_request_adds(const struct rl_request *rq, uint64_t cost);
-
 /* Decide and charge it, and count nothing. */
 enum rl_verdict rl_request_spend(struct rl_request *rq, uint64_t cost, struct rl_result *result);
 
@@ -45,5 +50,39 @@ void rl_request_count(struct rl *rl, int rule, const struct rl_request *rq,
 
 /* True for an answer of rl_request_make() that counts: one that a limit's owner asks about. */
 bool rl_request_is_counted(const struct rl_result *result);
+
+static inline bool
+rl_result_undecided(struct rl_result *r, int error)
+{
+	r->verdict = RL_UNDECIDED;
+	r->error = error;
+	return false;
+}
+
+static inline bool
+rl_request_is_sound(struct rl *rl, const struct rl_item *item, struct rl_result *r)
+{
+	if (!rl_handle_has(rl, item->rule))
+		return rl_result_undecided(r, -EINVAL);
+	if (item->key_len > RL_KEY_MAX)
+		return rl_result_undecided(r, -ENAMETOOLONG);
+	if ((!item->key && item->key_len > 0) || item->capacity > RL_CAPACITY_MAX)
+		return rl_result_undecided(r, -EINVAL);
+	return true;
+}
+
+/* All but limit, quota and places. */
+static inline void
+rl_request_begin(struct rl *rl, const struct rl_item *item, unsigned index, uint64_t now_ns,
+                 struct rl_request *rq)
+{
+	rq->rl = rl;
+	rq->rule = item->rule;
+	rq->index = index;
+	rq->key = item->key;
+	rq->key_len = item->key_len;
+	rq->now_ns = now_ns;
+	rq->slot.tag = 0;
+}
 
 #endif

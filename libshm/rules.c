@@ -323,6 +323,7 @@ rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *comp
 	identity = row_identity(&s->limits[limit]);
 	*compiled = (struct rl_compiled){
 		.row = &s->limits[limit],
+		.hash = rl_hash_prefix(s->key, (uint64_t)limit),
 		.id = limit,
 		.rule = rule,
 		.prefix_v4 = (uint8_t)(identity.lo >> V4_SHIFT & V4_MASK),

@@ -23,7 +23,8 @@
 struct rl_compiled {
 	struct rl_limiter limiter;
 	struct rl_limit_row *row;
-	int id; /* the row's index */
+	struct rl_sip hash; /* of its id, with which keys under it are hashed */
+	int id;             /* the row's index */
 	int rule;
 	uint8_t prefix_v4; /* 0: that family is not counted */
 	uint8_t prefix_v6;

@@ -133,38 +133,6 @@ rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len, struct r
 	return -EBUSY;
 }
 
-/* Of a rule's references, the only limit, if it counts whole keys. */
-static const struct rl_compiled *
-only_limit(struct rl *rl, struct rl_word16 refs)
-{
-	const struct rl_compiled *limit;
-
-	if (refs.hi != 0 || refs.lo > RL_REF_MASK)
-		return NULL;
-	limit = rl_handle_limit(rl, (int)refs.lo - 1);
-	return limit && !limit->has_prefix ? limit : NULL;
-}
-
-bool
-rl_terms_are_plain(struct rl *rl, int rule, const struct rl_compiled **limit,
-                   struct rl_quota *quota)
-{
-	const struct rl_segment *s = &rl->segment;
-	uint64_t g = rl_atomic_load(&s->header->generation);
-	struct rl_word16 refs;
-	enum rl_half half = rl_rules_in_force(s, rule, g, &refs);
-
-	*limit = only_limit(rl, refs);
-	if (!*limit ||
-	    (rl_atomic_load(&s->rows[rule].flags) & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1)) !=
-	            0 ||
-	    rl_terms_have_bans(s, rule))
-		return false;
-	rl_rules_quota((*limit)->row, half, quota);
-	rl_atomic_fence();
-	return rl_atomic_load(&s->header->generation) == g;
-}
-
 bool
 rl_terms_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota, unsigned *index)
 {

@@ -27,13 +27,6 @@ struct rl_terms {
  */
 int rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_terms *terms);
 
-/*
- * Most rules have one limit that counts whole keys, and nothing is configured for single keys or
- * banned: these terms are the same for every key. False: ask rl_terms_load().
- */
-bool rl_terms_are_plain(struct rl *rl, int rule, const struct rl_compiled **limit,
-                        struct rl_quota *quota);
-
 /* May a ban or an exemption hold for a key of the rule? */
 static inline bool
 rl_terms_have_bans(const struct rl_segment *s, int rule)

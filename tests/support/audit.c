@@ -75,7 +75,7 @@ audit_log(const struct rl_limiter *l, const struct rl_view *v, uint64_t slot, st
 
 /* The places of the key that a record holds; false if not all of it is kept. */
 static bool
-places_of(struct rl *rl, const struct rl_compiled *limit, int id, const struct rl_kept *kept,
+places_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_kept *kept,
           struct rl_places *places)
 {
 	unsigned char network[RL_NETWORK_KEY_MAX];
@@ -90,7 +90,7 @@ places_of(struct rl *rl, const struct rl_compiled *limit, int id, const struct r
 		len = rl_network_key(&address, prefix, network);
 		key = network;
 	}
-	rl_request_places(rl, id, key, len, places);
+	rl_request_places(rl, limit, key, len, places);
 	return true;
 }
 
@@ -104,7 +104,7 @@ audit_record(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot
 	if (!rl_record_read(&rl->segment, slot, &kept))
 		return true;
 	a->named++;
-	if (!places_of(rl, limit, rl_tag_limit(slot.tag), &kept, &places))
+	if (!places_of(rl, limit, &kept, &places))
 		return true;
 	if (places.key != (slot.tag & RL_TAG_KEY_MASK))
 		return FAULT(a, "slot %d: its record is another key's", (int)slot.index);

@@ -22,7 +22,7 @@ craft(struct rl *rl, int rule)
 	for (int found = 0; found < CRAFTED; key++) {
 		struct rl_places p;
 
-		rl_request_places(rl, rule, &key, sizeof key, &p);
+		rl_request_places(rl, rl_handle_limit(rl, rule), &key, sizeof key, &p);
 		if (line == UINT64_MAX)
 			line = p.first[0];
 		if (p.first[0] == line && p.first[1] < 2 * (uint64_t)RL_BUCKET_SLOTS)
