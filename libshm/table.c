@@ -73,21 +73,23 @@ static enum rl_claim
 resolve(const struct rl_table *t, const struct rl_places *p, struct rl_slot mine,
         struct rl_slot *slot)
 {
+	uint64_t *const line[2] = {rl_table_tag(t, p->first[0]), rl_table_tag(t, p->first[1])};
+	const uint64_t key = p->key; /* kept, as in rl_table_find() */
 	unsigned i = 0;
 
 	for (int tries = 0; i < RL_PLACES && tries < TRIES; tries++) {
 		if (i == 0)
 			rl_atomic_fence(); /* partner: the same in whoever resolves the other place */
 		uint64_t index = rl_table_place(p, i);
-		uint64_t tag = rl_atomic_load(rl_table_tag(t, index));
+		uint64_t tag = rl_atomic_load(&line[i / RL_BUCKET_SLOTS][i % RL_BUCKET_SLOTS]);
 
 		if (index == mine.index) {
 			i++;
-		} else if (rl_tag_is(tag, RL_TAG_LIVE, p->key)) {
+		} else if (rl_tag_is(tag, RL_TAG_LIVE, key)) {
 			rl_atomic_cas(rl_table_tag(t, mine.index), mine.tag, tag_freed(mine.tag));
 			*slot = (struct rl_slot){.index = index, .tag = tag};
 			return RL_CLAIM_FOUND;
-		} else if (!rl_tag_is(tag, RL_TAG_TENT, p->key)) {
+		} else if (!rl_tag_is(tag, RL_TAG_TENT, key)) {
 			i++;
 		} else if (index > mine.index) {
 			rl_atomic_cas(rl_table_tag(t, index), tag, tag_freed(tag));
@@ -113,25 +115,33 @@ struct look {
 };
 
 static void
-look_over(const struct rl_table *t, const struct rl_places *p, struct look *look)
+look_over_line(const uint64_t *tags, uint64_t first, uint64_t key, unsigned line, struct look *look)
 {
-	*look = (struct look){0};
-	for (unsigned i = 0; i < RL_PLACES; i++) {
-		struct rl_slot seen = {.index = rl_table_place(p, i)};
-		unsigned line = i / RL_BUCKET_SLOTS;
+	unsigned frees = 0;
 
-		seen.tag = rl_atomic_load(rl_table_tag(t, seen.index));
+	for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
+		struct rl_slot seen = {.index = first + i, .tag = rl_atomic_load(&tags[i])};
+
 		if (rl_tag_status(seen.tag) == RL_TAG_FREE) {
-			if (look->frees[line]++ == 0)
+			if (frees++ == 0)
 				look->free[line] = seen;
-		} else if (rl_tag_is(seen.tag, RL_TAG_LIVE, p->key)) {
+		} else if (rl_tag_is(seen.tag, RL_TAG_LIVE, key)) {
 			look->live = seen;
 			look->has_live = true;
-		} else if (rl_tag_is(seen.tag, RL_TAG_TENT, p->key)) {
+		} else if (rl_tag_is(seen.tag, RL_TAG_TENT, key)) {
 			look->tent = seen;
 			look->has_tent = true;
 		}
 	}
+	look->frees[line] = frees;
+}
+
+static void
+look_over(const struct rl_table *t, const struct rl_places *p, struct look *look)
+{
+	*look = (struct look){0};
+	for (unsigned line = 0; line < 2; line++)
+		look_over_line(rl_table_tag(t, p->first[line]), p->first[line], p->key, line, look);
 }
 
 /* Claim a place in the emptier line, and see it through. */

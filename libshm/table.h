@@ -111,11 +111,14 @@ rl_table_look_ahead(const struct rl_table *table, uint64_t index)
 static inline bool
 rl_table_find(const struct rl_table *t, const struct rl_places *p, struct rl_slot *slot)
 {
+	const uint64_t key =
+		p->key; /* kept: a load of a shared word makes compilers read p again */
+
 	for (unsigned line = 0; line < 2; line++) {
 		const uint64_t *tags = rl_table_tag(t, p->first[line]);
 		for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
 			uint64_t tag = rl_atomic_load(&tags[i]);
-			if (rl_tag_is(tag, RL_TAG_LIVE, p->key)) {
+			if (rl_tag_is(tag, RL_TAG_LIVE, key)) {
 				slot->index = p->first[line] + i;
 				slot->tag = tag;
 				return true;
