@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "record.h"
 #include "rl.h"
 #include "short.h"
 #include "stats.h"
@@ -160,10 +161,17 @@ give_back(struct batch *b, unsigned parts)
 		rl_refund_at(b->rl, &b->told[p], b->now_ns);
 }
 
+/* Charge one limit: by the short way, or else by the long one. */
 static enum rl_verdict
 spend(struct rl_request *rq, uint64_t cost, struct rl_result *r)
 {
-	return rl_short_add(rq, cost, r) ? RL_ALLOWED : rl_request_spend(rq, cost, r);
+	struct rl_slot slot;
+	struct rl_view v;
+
+	if (rl_short_may_charge(rq, cost) && rl_short_view(rq, &slot, &v) &&
+	    rl_short_add(rq, (uint32_t)cost, slot, &v, r))
+		return RL_ALLOWED;
+	return rl_request_spend(rq, cost, r);
 }
 
 /* Charge all; the item that does not allow, what was charged being given back, or count. */
@@ -243,13 +251,26 @@ rl_check_all(struct rl *rl, const struct rl_item *items, size_t count, struct rl
 	return rl_check_all_at(rl, items, count, rl_now(rl), results, decided);
 }
 
-/* Charge and count by the short way. False: nothing was done. */
-static inline bool
-add(const struct rl_item *item, const struct rl_request *rq, struct rl_result *r)
+/* Decide and count by the short way. False: nothing was done. */
+static inline __attribute__((always_inline)) bool
+decide_short(const struct rl_item *item, const struct rl_request *rq, struct rl_result *r)
 {
-	if (item->cost == 0 || !rl_short_add(rq, item->cost, r))
+	const struct rl_segment *s = &rq->rl->segment;
+	uint32_t cost = (uint32_t)item->cost;
+	struct rl_slot slot;
+	struct rl_view v;
+
+	if (item->cost == 0 || !rl_short_may_charge(rq, item->cost) ||
+	    !rl_short_view(rq, &slot, &v))
 		return false;
-	rl_stats_add(&rq->rl->segment, item->rule, RL_COUNT_allowed);
+	if (rl_short_add(rq, cost, slot, &v, r)) {
+		rl_stats_add(s, item->rule, RL_COUNT_allowed);
+		return true;
+	}
+	if (!rl_short_deny(rq, cost, &v, r))
+		return false;
+	rl_stats_add(s, item->rule, RL_COUNT_denied);
+	rl_record_sample_denied(s, slot, rq->now_ns);
 	return true;
 }
 
@@ -286,7 +307,7 @@ check_made(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl
 	struct rl_result told[RL_LIMITS_MAX];
 
 	if (parts == 1)
-		return add(item, part, r) ? RL_ALLOWED : check_one(rl, item, part, r);
+		return decide_short(item, part, r) ? r->verdict : check_one(rl, item, part, r);
 	return check_parts(rl, item, now_ns, part, parts, told, r);
 }
 
@@ -303,8 +324,8 @@ rl_items_check(struct rl *rl, const struct rl_item *item, const struct rl_wish *
 		parts = rl_request_make(rl, item, wish, now_ns, part, RL_LIMITS_MAX, r);
 		return check_made(rl, item, now_ns, part, parts, r);
 	}
-	if (add(item, &one, r))
-		return RL_ALLOWED;
+	if (decide_short(item, &one, r))
+		return r->verdict;
 
 	part[0] = one; /* which itself stays in registers */
 	return check_one(rl, item, part, r);

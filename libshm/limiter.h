@@ -87,7 +87,7 @@ void rl_limiter_decide(const struct rl_limiter *limiter, const struct rl_quota *
                        struct rl_plan *plan);
 
 /*
- * The same for what most requests meet: a window that only has to add. False: nothing was set,
+ * The same of a window for what most requests meet: it only has to add. False: nothing was set,
  * ask rl_limiter_decide().
  */
 static inline bool
@@ -96,15 +96,37 @@ rl_limiter_adds(const struct rl_limiter *l, const struct rl_quota *q, const stru
 {
 	const struct rl_window *w = &l->window;
 	uint64_t epoch = rl_window_epoch(w, now_ns), used;
+	uint32_t gone = 0;
 
-	if (!rl_limiter_is_window(l) || v->is_zero || (w->count == 1 && !w->is_hard) ||
-	    !rl_window_adds(v->word, epoch, q->capacity, cost, &p->next, &used))
+	if (v->is_zero || !rl_window_adds(v->word, epoch, q->capacity, cost, &p->next, &used))
 		return false;
+	if (w->count == 1 && !w->is_hard) /* as rl_window_left() */
+		gone = rl_window_share_gone(w, (uint32_t)(v->word.hi >> RL_STATE_SUM_SHIFT),
+		                            now_ns - epoch * w->width_ns);
 	p->mark = epoch;
 	p->outlook.limit = q->capacity;
-	p->outlook.remaining = q->capacity - (uint32_t)used - cost;
+	p->outlook.remaining = q->capacity - (uint32_t)used - cost + gone;
+
 	p->outlook.reset_at_ns = (epoch + w->count + 1) * w->width_ns;
 	p->outlook.delay_ns = 0;
+	return true;
+}
+
+/* The same for a denial by a window that is used up: what to tell of it. */
+static inline bool
+rl_limiter_is_used_up(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                      uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+{
+	const struct rl_window *w = &l->window;
+	struct rl_state s;
+
+	if (v->is_zero)
+		return false;
+	s = rl_state_unpack(v->word, w);
+	if (!rl_window_is_used_up(w, &s, rl_window_epoch(w, now_ns), q->capacity))
+		return false;
+	*o = (struct rl_outlook){.limit = q->capacity};
+	o->retry_at_ns = rl_window_used_up_until(w, &s, q->capacity, cost, &o->reset_at_ns);
 	return true;
 }
 

@@ -59,19 +59,24 @@ rl_short_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct
 	return true;
 }
 
-/* A charge of `cost` <= capacity that only has to add. Writes nothing. */
+/* Only windows go the short way, and only what can be charged. */
+static inline bool
+rl_short_may_charge(const struct rl_request *rq, uint64_t cost)
+{
+	return rl_limiter_is_window(&rq->limit->limiter) && cost <= rq->quota.capacity &&
+	       rq->rl->segment.is_writable;
+}
+
+/* The key's slot, and its state. */
 static inline __attribute__((always_inline)) bool
-rl_short_plan(const struct rl_request *rq, uint32_t cost, struct rl_slot *slot, struct rl_view *v,
-              struct rl_plan *plan)
+rl_short_view(const struct rl_request *rq, struct rl_slot *slot, struct rl_view *v)
 {
 	const struct rl_segment *s = &rq->rl->segment;
 
-	return rl_table_find(&s->table, &rq->places, slot) &&
-	       rl_view_load(s, *slot, v) == RL_SEEN &&
-	       rl_limiter_adds(&rq->limit->limiter, &rq->quota, v, cost, rq->now_ns, plan);
+	return rl_table_find(&s->table, &rq->places, slot) && rl_view_load(s, *slot, v) == RL_SEEN;
 }
 
-/* Would it be charged? Writes nothing. */
+/* Would `cost` be charged? Writes nothing. */
 static inline bool
 rl_short_would_add(const struct rl_request *rq, uint64_t cost)
 {
@@ -79,23 +84,39 @@ rl_short_would_add(const struct rl_request *rq, uint64_t cost)
 	struct rl_plan plan;
 	struct rl_view v;
 
-	return cost <= rq->quota.capacity && rl_short_plan(rq, (uint32_t)cost, &slot, &v, &plan);
+	return rl_short_may_charge(rq, cost) && rl_short_view(rq, &slot, &v) &&
+	       rl_limiter_adds(&rq->limit->limiter, &rq->quota, &v, (uint32_t)cost, rq->now_ns,
+	                       &plan);
 }
 
-/* Charge it, and fill *result. */
-static inline bool
-rl_short_add(const struct rl_request *rq, uint64_t cost, struct rl_result *r)
+/* Charge it, and fill *result; 1 <= cost <= capacity. */
+static inline __attribute__((always_inline)) bool
+rl_short_add(const struct rl_request *rq, uint32_t cost, struct rl_slot slot,
+             const struct rl_view *v, struct rl_result *r)
 {
-	const struct rl_segment *s = &rq->rl->segment;
-	struct rl_slot slot;
 	struct rl_plan plan;
-	struct rl_view v;
 
-	if (!s->is_writable || cost > rq->quota.capacity ||
-	    !rl_short_plan(rq, (uint32_t)cost, &slot, &v, &plan) ||
-	    !rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, plan.next))
+	if (!rl_limiter_adds(&rq->limit->limiter, &rq->quota, v, cost, rq->now_ns, &plan) ||
+	    !rl_atomic_cas16(rl_table_state(&rq->rl->segment.table, slot.index), v->word,
+	                     plan.next))
 		return false;
-	rl_answer_charged(rq, (uint32_t)cost, slot, &plan, r);
+	rl_answer_charged(rq, cost, slot, &plan, r);
+	return true;
+}
+
+/* Deny it, and fill *result. */
+static inline __attribute__((always_inline)) bool
+rl_short_deny(const struct rl_request *rq, uint32_t cost, const struct rl_view *v,
+              struct rl_result *r)
+{
+	struct rl_outlook o;
+
+	if (rq->quota.is_shadow ||
+	    !rl_limiter_is_used_up(&rq->limit->limiter, &rq->quota, v, cost, rq->now_ns, &o))
+		return false;
+	rl_told(rq, &o, r);
+	r->verdict = RL_DENIED;
+	r->retry_after_ns = rl_until(o.retry_at_ns, rq->now_ns);
 	return true;
 }
 

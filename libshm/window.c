@@ -230,17 +230,6 @@ rl_window_decide(const struct rl_window *w, const struct rl_state *s, const uint
 		plan_admit(epoch, s->cur + cost, s->sum, s->span, m);
 }
 
-/* The share of `count` that has left with the `elapsed` part of a width, rounded down. */
-static uint32_t
-share_gone(const struct rl_window *w, uint32_t count, uint64_t elapsed)
-{
-	uint64_t product;
-
-	if (!__builtin_mul_overflow((uint64_t)count, elapsed, &product))
-		return (uint32_t)rl_window_epoch(w, product);
-	return (uint32_t)((unsigned __int128)count * elapsed / w->width_ns);
-}
-
 /* count * whole / part, rounded down; a 128-bit division only where 64 bits do not do. */
 static uint64_t
 scale(uint64_t count, uint64_t whole, uint64_t part)
@@ -262,7 +251,7 @@ rl_window_remaining(const struct rl_window *w, const struct rl_history *h, uint3
 	} else if (h->bucket[w->count] > 0) {
 		uint64_t elapsed = h->at_ns - start_of(w, h->epoch);
 		uint32_t oldest = h->bucket[w->count];
-		used += oldest - share_gone(w, oldest, elapsed);
+		used += oldest - rl_window_share_gone(w, oldest, elapsed);
 	}
 	return used < capacity ? capacity - (uint32_t)used : 0;
 }
@@ -320,6 +309,19 @@ rl_window_retry_at(const struct rl_window *w, const struct rl_history *h, uint32
 	if (w->is_hard || w->count == 0)
 		return retry_at_whole(w, h, capacity, cost);
 	return retry_at_share(w, h, capacity, cost);
+}
+
+uint64_t
+rl_window_used_up_until(const struct rl_window *w, const struct rl_state *s, uint32_t capacity,
+                        uint32_t cost, uint64_t *reset_at_ns)
+{
+	uint64_t end = start_of(w, s->epoch + w->count + 1);
+
+	*reset_at_ns = end;
+	if (w->is_hard || w->count == 0)
+		return end;
+	/* As the last of retry_at_share(): nothing newer counts, and cur is more than the room. */
+	return end - scale(capacity - cost, w->width_ns, s->cur);
 }
 
 uint64_t

@@ -101,6 +101,17 @@ rl_window_epoch(const struct rl_window *w, uint64_t ns)
 	return rl_quotient(ns, w->width_ns, w->inverse);
 }
 
+/* The share of `count` that has left with the `elapsed` part of a width, rounded down. */
+static inline uint32_t
+rl_window_share_gone(const struct rl_window *w, uint32_t count, uint64_t elapsed)
+{
+	uint64_t product;
+
+	if (!__builtin_mul_overflow((uint64_t)count, elapsed, &product))
+		return (uint32_t)rl_window_epoch(w, product);
+	return (uint32_t)((unsigned __int128)count * elapsed / w->width_ns);
+}
+
 /* Where the state word has what: see layout.h. */
 #define RL_STATE_EPOCH_HIGH_SHIFT 12
 #define RL_STATE_EPOCH_HIGH_MASK UINT64_C(0x3ff)
@@ -172,6 +183,24 @@ rl_window_adds(struct rl_word16 word, uint64_t epoch, uint32_t capacity, uint32_
 	return (word.lo & RL_STATE_EPOCH_MASK) == (epoch & RL_STATE_EPOCH_MASK) &&
 	       (word.hi & moves) == high && *used + cost <= capacity;
 }
+
+/*
+ * The commonest denial, without a look at the ring: what was admitted in the state's own
+ * sub-bucket, which at `epoch` still counts in full, uses up all of `capacity`. False for all else.
+ */
+static inline bool
+rl_window_is_used_up(const struct rl_window *w, const struct rl_state *s, uint64_t epoch,
+                     uint32_t capacity)
+{
+	uint64_t age = epoch - s->epoch; /* behind the state's: huge */
+
+	return s->jump == 0 && s->cur >= capacity &&
+	       (age < w->count || (age == w->count && (w->is_hard || w->count == 0)));
+}
+
+/* When a state that is used up admits `cost` again, and when nothing counts any more. */
+uint64_t rl_window_used_up_until(const struct rl_window *window, const struct rl_state *state,
+                                 uint32_t capacity, uint32_t cost, uint64_t *reset_at_ns);
 
 /* `state` and `ring` as above. */
 void rl_window_history(const struct rl_window *window, const struct rl_state *state,

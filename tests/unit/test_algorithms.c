@@ -349,6 +349,31 @@ test_extremes(void **state)
 	}
 }
 
+/* A bucket's tokens are a quotient, at each edge and at random. */
+static void
+test_tokens_are_a_quotient(void **state)
+{
+	uint64_t seed = 11;
+
+	(void)state;
+	for (int run = 0; run < 300000; run++) {
+		uint64_t window =
+			RL_WINDOW_MIN + test_random(&seed) % (UINT64_C(1) << test_below(&seed, 52));
+		uint32_t capacity =
+			1 + (uint32_t)test_below(&seed, UINT64_C(1) << test_below(&seed, 28));
+		uint32_t burst =
+			1 + (uint32_t)test_below(&seed, UINT64_C(1) << test_below(&seed, 28));
+		struct rl_gcra g =
+			rl_gcra_make(window, capacity, rl_gcra_burst(window, capacity, burst));
+		rl_wide full = g.interval * g.burst, now = (rl_wide)T0 << RL_GCRA_FRACTION;
+		rl_wide lacks = g.interval * test_below(&seed, g.burst) + test_below(&seed, 3);
+
+		lacks = lacks < full ? lacks : full;
+		assert_int_equal(rl_gcra_remaining(&g, now + lacks, T0),
+		                 (full - lacks) / g.interval);
+	}
+}
+
 int
 main(void)
 {
@@ -357,6 +382,7 @@ main(void)
 		cmocka_unit_test(test_log_is_exact),
 		cmocka_unit_test(test_log_needs_its_ring),
 		cmocka_unit_test(test_token_bucket),
+		cmocka_unit_test(test_tokens_are_a_quotient),
 		cmocka_unit_test(test_leaky_bucket_like_nginx),
 		cmocka_unit_test(test_a_hundred_thousand_a_second),
 		cmocka_unit_test(test_rates_that_do_not_divide),

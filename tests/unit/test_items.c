@@ -190,8 +190,11 @@ test_shadow(void **state)
 	assert_int_equal(decided, 1);
 	assert_int_equal(rl_check_at(rl, shadow, "k", 1, 9, T0, r), RL_ALLOWED);
 	assert_int_equal(r[0].is_shadow_denied, 1);
+	assert_int_equal(rl_check_at(rl, shadow, "k", 1, 1, T0, r), RL_ALLOWED);
+	assert_int_equal(r[0].is_shadow_denied, 1);
+
 	assert_int_equal(rl_peek_at(rl, shadow, "k", 1, T0, r), RL_ALLOWED);
-	assert_int_equal(test_counter(rl, shadow, RL_COUNT_shadow_denied), 4);
+	assert_int_equal(test_counter(rl, shadow, RL_COUNT_shadow_denied), 5);
 	assert_int_equal(test_counter(rl, shadow, RL_COUNT_denied), 0);
 	rl_rule_info(rl, shadow, &info);
 	assert_true(info.limits[0].shadow);

@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
+#include "limiter.h"
 #include "naive.h"
 #include "testing.h"
-#include "window.h"
 
 #define GEN 5
 
@@ -34,6 +34,24 @@ store(struct counter *c, const struct rl_state *s)
 			rl_ring_entry(s->epoch + i, i == 0 ? s->cur : 0, GEN);
 }
 
+static unsigned long used_up; /* how often a short denial was compared */
+
+/* What the short way tells of a charge is what the long way does. */
+static void
+expect_told(const struct counter *c, uint64_t now_ns, uint32_t cost, const struct rl_move *p)
+{
+	const struct rl_limiter l = {.algorithm = RL_SLIDING_WINDOW, .window = c->window};
+	const struct rl_quota q = {.capacity = c->capacity};
+	const struct rl_view v = {.word = c->word, .ring = c->ring};
+	struct rl_plan plan;
+
+	assert_true(rl_limiter_adds(&l, &q, &v, cost, now_ns, &plan));
+	assert_int_equal(plan.outlook.remaining,
+	                 rl_window_left(&c->window, &p->next, c->capacity, now_ns));
+	assert_int_equal(plan.outlook.reset_at_ns, rl_window_idle_at(&c->window, &p->next));
+	assert_int_equal(plan.mark, p->next.epoch);
+}
+
 /* The short way says what the long way does, and is taken whenever it can be. */
 static void
 expect_adds(const struct counter *c, const struct rl_state *s, uint64_t now_ns, uint32_t cost,
@@ -48,7 +66,25 @@ expect_adds(const struct counter *c, const struct rl_state *s, uint64_t now_ns, 
 	if (may_add) {
 		assert_true(p->step == RL_STEP_ADMIT && p->charges);
 		assert_true(rl_word16_equal(next, long_way));
+		expect_told(c, now_ns, cost, p);
 	}
+}
+
+/* The short denial says what the long way does. Any cost the capacity admits is denied by it. */
+static void
+expect_used_up(const struct counter *c, const struct rl_state *s, uint64_t now_ns, uint32_t cost,
+               const struct rl_move *p, const struct rl_history *h)
+{
+	uint64_t reset_at, retry_at;
+
+	if (!rl_window_is_used_up(&c->window, s, rl_window_epoch(&c->window, now_ns), c->capacity))
+		return;
+	used_up++;
+	retry_at = rl_window_used_up_until(&c->window, s, c->capacity, cost, &reset_at);
+	assert_int_equal(p->step, RL_STEP_DENY);
+	assert_int_equal(rl_window_remaining(&c->window, h, c->capacity), 0);
+	assert_int_equal(retry_at, rl_window_retry_at(&c->window, h, c->capacity, cost));
+	assert_int_equal(reset_at, rl_window_reset_at(&c->window, h));
 }
 
 /* Follow plans until the request is charged or denied. */
@@ -64,6 +100,9 @@ counter_check(struct counter *c, uint64_t now_ns, uint32_t cost)
 		                 cost, now_ns, &h, &p);
 		if (c->has_state)
 			expect_adds(c, &s, now_ns, cost, &p);
+		if (c->has_state)
+			expect_used_up(c, &s, now_ns, cost, &p, &h);
+
 		if (p.step == RL_STEP_DENY)
 			return false;
 		if (p.step == RL_STEP_CLOSE)
@@ -218,6 +257,7 @@ test_random_histories(void **state)
 			step(&c, &model, now, 1 + (uint32_t)test_below(&seed, most));
 		}
 	}
+	assert_true(used_up > 1000);
 }
 
 static void
