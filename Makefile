@@ -59,6 +59,11 @@ RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/r
 SUPPORT   := $(wildcard tests/support/*.c)
 SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] rld/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
+# Some 400 programs are built for a check: on all CPUs, unless goals undo each other's work.
+ifeq ($(filter clean uninstall format,$(MAKECMDGOALS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 .PHONY: all demo check torture arm64 coverage bench profile accuracy fuzz install uninstall format \
         clean help check-format check-headers check-exports FORCE
 .DELETE_ON_ERROR:

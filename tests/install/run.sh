@@ -72,7 +72,7 @@ links() {
 	[ "$(LD_LIBRARY_PATH=$prefix/lib "$root.1")" = 0 ] || fail 'C'
 	[ "$(LD_LIBRARY_PATH=$prefix/lib "$root.2")" = 0 ] || fail 'C++'
 	[ "$("$root.3")" = 1 ] || fail 'C, static: the limit of 2 was not the same for all'
-	readelf -d "$root.1" | grep -q 'librl.so.0' || fail 'C: not linked to librl.so.0'
+	readelf -d "$root.1" | grep 'librl.so.0' >/dev/null || fail 'C: not linked to librl.so.0'
 }
 
 furnish
@@ -82,8 +82,8 @@ links
 
 version=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --modversion rl)
 [ "$(readlink -f "$prefix/lib/librl.so")" = "$(readlink -f "$prefix/lib/librl.so.$version")" ] || fail 'symbolic links'
-"$prefix/bin/rlctl" --version | grep -qF "$version" || fail 'rlctl --version'
-"$prefix/sbin/rld" --version | grep -qF "$version" || fail 'rld --version'
+"$prefix/bin/rlctl" --version | grep -F "$version" >/dev/null || fail 'rlctl --version'
+"$prefix/sbin/rld" --version | grep -F "$version" >/dev/null || fail 'rld --version'
 grep -q '^ExecStart=/opt/rl/sbin/rld ' "$prefix/lib/systemd/system/rld.service" || fail 'ExecStart'
 grep -q '^ExecReload=/opt/rl/bin/rlctl ' "$prefix/lib/systemd/system/rld@.service" || fail 'ExecReload'
 "$prefix/bin/rlctl" config check -c "$prefix/share/doc/rl/examples/rl.json" || fail 'the example configuration'

@@ -59,7 +59,7 @@ in_container() {
 
 is_booted() {
 	leader=$(pgrep --parent "$container") || return 1
-	in_container systemctl is-system-running | grep -qE 'running|degraded'
+	in_container systemctl is-system-running | grep -E 'running|degraded' >/dev/null
 }
 
 build() {
