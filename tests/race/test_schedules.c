@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "audit.h"
+#include "handle.h"
 #include "schedule.h"
 
 #define PLACES 16
@@ -77,6 +78,31 @@ work_claims(int worker)
 	}
 }
 
+static bool watches;                /* one worker audits what the others do */
+static void (*watched)(int worker); /* the others */
+static struct audit meanwhile;
+static bool is_whole;
+
+static void
+audit_or_work(int worker)
+{
+	if (worker > 0)
+		watched(worker);
+	else
+		is_whole = audit_segment(rl, &meanwhile);
+}
+
+/* What is under way is no fault. */
+static void
+play(uint64_t run, void (*work)(int worker))
+{
+	watched = work;
+	is_whole = true;
+	run_schedule(watches ? audit_or_work : work);
+	if (!is_whole)
+		fail_msg("run %llu, meanwhile: %s", (unsigned long long)run, meanwhile.fault);
+}
+
 /* Wherever workers were killed, the segment is whole. */
 static void
 audit_whole(uint64_t run)
@@ -122,7 +148,7 @@ play_claims(uint64_t first, uint64_t runs)
 			uint64_t key = 100 + i;
 			rl_check_at(rl, rule, &key, sizeof key, 1, T0, NULL);
 		}
-		run_schedule(work_claims);
+		play(run, work_claims);
 		audit_claims(run);
 	}
 	rl_close(rl);
@@ -242,7 +268,7 @@ play_roll(uint64_t first, uint64_t runs)
 	for (uint64_t run = first; run < first + runs; run++) {
 		seed = run;
 		start();
-		run_schedule(work_roll);
+		play(run, work_roll);
 		audit_roll(run);
 	}
 	rl_close(rl);
@@ -304,7 +330,7 @@ play_log(uint64_t first, uint64_t runs)
 	for (uint64_t run = first; run < first + runs; run++) {
 		seed = run;
 		start();
-		run_schedule(work_log);
+		play(run, work_log);
 		audit_log(run);
 	}
 	rl_close(rl);
@@ -476,6 +502,19 @@ test_log_with_kills(void **state)
 	play_log(RUNS, RUNS);
 }
 
+/* An audit beside the others, any of whom may be killed. */
+static void
+test_audit_meanwhile(void **state)
+{
+	(void)state;
+	kills = true;
+	watches = true;
+	play_claims(1, RUNS / 2);
+	play_roll(1, RUNS / 2);
+	play_log(1, RUNS / 2);
+	watches = false;
+}
+
 int
 main(void)
 {
@@ -489,6 +528,7 @@ main(void)
 		cmocka_unit_test(test_roll_with_kills),
 		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_log_with_kills),
+		cmocka_unit_test(test_audit_meanwhile),
 	};
 
 	make_stacks();

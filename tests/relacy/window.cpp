@@ -244,7 +244,7 @@ struct window : rl::test_suite<window, PROCESSES> {
 		}
 	}
 
-	/* As support/audit.c judges one slot, with what is known to be right beside it. */
+	/* As libshm/audit.c judges one slot, with what is known to be right beside it. */
 	void
 	audit()
 	{

@@ -214,6 +214,14 @@ configure(struct rl *rl, uint32_t capacity)
 	return rl_configure(rl, &rule, 1, 0, NULL, NULL);
 }
 
+static int
+see_fault(enum rl_fault fault, uint64_t at, void *sum)
+{
+	REQUIRE(rl_fault_text(fault));
+	*(uint64_t *)sum += at;
+	return 0;
+}
+
 static void
 inspect(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 {
@@ -221,6 +229,7 @@ inspect(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 	uint64_t counters[RL_COUNTERS];
 	struct rl_override override;
 	struct rl_rule_info rule;
+	struct rl_audit counts;
 	struct rl_info info;
 
 	rl_info(rl, &info);
@@ -235,6 +244,7 @@ inspect(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 	rl_find(rl, rules[test_below(seed, EXERCISE_RULES)].name);
 	rl_walk(rl, now, glance_at, see_entry, sum);
 	rl_bans_walk(rl, now, see_ban, sum);
+	REQUIRE(rl_audit(rl, see_fault, sum, &counts) == 0 && counts.live <= info.slots);
 }
 
 void
