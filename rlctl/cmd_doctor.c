@@ -25,6 +25,7 @@ const struct doctor_check doctor_checks[] = {
 	{"full", true, check_full},
 	{"rules", true, check_rules},
 	{"bans", true, check_bans},
+	{"audit", true, check_audit},
 	{"entries", true, check_entries},
 	{"pages", true, check_pages},
 	{0},

@@ -6,8 +6,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "array.h"
+
+#define SETTLE_NS (50 * RL_MILLISECOND) /* what is being written takes less */
 
 void
 doctor_say(struct doctor *doctor, enum doctor_level level, const char *why, const char *format, ...)
@@ -33,6 +36,14 @@ doctor_mend(struct doctor *doctor, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(result->mend, sizeof(result->mend), format, arguments);
 	va_end(arguments);
+}
+
+void
+doctor_settle(void)
+{
+	struct timespec pause = {0, (long)SETTLE_NS};
+
+	nanosleep(&pause, NULL);
 }
 
 bool

@@ -32,18 +32,6 @@ struct doctor_result {
 	"rlctl --segment %s dump FILE; rlctl --segment %s unlink; restart the workers%s; rlctl " \
 	"--segment %s restore FILE"
 
-/* All that the table is, gathered by doctor_census() in one walk. */
-struct census {
-	uint64_t seen;
-	uint64_t stale;
-	uint64_t ruleless; /* of limits that are in no rule any more */
-	uint64_t cut;      /* not all bytes of their key are kept */
-	uint64_t nameless; /* their key does not match their tag */
-	uint64_t ahead;    /* charged at a time that the clock has not reached */
-	char ahead_key[160];
-	uint64_t taken; /* places, before and after the walk whichever is less */
-};
-
 struct doctor {
 	const char *name; /* of the segment */
 	struct rl *rl;    /* NULL if it could not be opened */
@@ -71,7 +59,8 @@ void doctor_say(struct doctor *doctor, enum doctor_level level, const char *why,
 void doctor_mend(struct doctor *doctor, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-void doctor_census(struct doctor *doctor, struct census *census);
+/* Wait until what a worker is writing right now is written. */
+void doctor_settle(void);
 
 /* First line of a file without its newline; false if it cannot be read. */
 bool doctor_read_line(const char *path, char *line, size_t size);
@@ -98,6 +87,7 @@ void check_fill(struct doctor *doctor);
 void check_full(struct doctor *doctor);
 void check_rules(struct doctor *doctor);
 void check_bans(struct doctor *doctor);
+void check_audit(struct doctor *doctor);
 void check_entries(struct doctor *doctor);
 void check_pages(struct doctor *doctor);
 

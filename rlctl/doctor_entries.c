@@ -4,16 +4,25 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "doctor.h"
 #include "entry.h"
 #include "escape.h"
 #include "rule.h"
 
-#define AHEAD_MIN (2 * RL_SECOND)       /* no two clocks of one host differ by that much */
-#define SETTLE_NS (50 * RL_MILLISECOND) /* what is being written takes less */
-#define STALE_SHARE 4                   /* of the places, one in so many */
+#define AHEAD_MIN (2 * RL_SECOND) /* no two clocks of one host differ by that much */
+#define STALE_SHARE 4             /* of the places, one in so many */
+
+/* All keys of the table, gathered in one walk. */
+struct census {
+	uint64_t seen;
+	uint64_t stale;
+	uint64_t ruleless; /* of limits that are in no rule any more */
+	uint64_t cut;      /* not all bytes of their key are kept */
+	uint64_t nameless; /* their key does not match their tag */
+	uint64_t ahead;    /* charged at a time that the clock has not reached */
+	char ahead_key[160];
+};
 
 struct look {
 	struct rl *rl;
@@ -77,29 +86,19 @@ count_entry(const struct rl_entry *entry, void *arg)
 	return 0;
 }
 
-void
-doctor_census(struct doctor *doctor, struct census *census)
+static void
+take_census(struct doctor *doctor, struct census *census)
 {
 	struct look look = {doctor->rl, rl_now(doctor->rl), census};
-	uint64_t before = rl_fill(doctor->rl), after;
 
 	*census = (struct census){0};
 	rl_walk(doctor->rl, look.now_ns, NULL, count_entry, &look);
-	after = rl_fill(doctor->rl);
-	census->taken = before < after ? before : after;
 }
 
 static uint64_t
 least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
-}
-
-/* Places that are taken and hold no key: claims that nobody finished. */
-static uint64_t
-claims(const struct census *census)
-{
-	return census->taken > census->seen ? census->taken - census->seen : 0;
 }
 
 static void
@@ -131,20 +130,13 @@ judge_ahead(struct doctor *doctor, const struct census *census)
 }
 
 static void
-judge_left_over(struct doctor *doctor, uint64_t left, uint64_t ruleless)
+judge_ruleless(struct doctor *doctor, const struct census *census)
 {
-	if (left > 0) {
-		doctor_say(doctor, DOCTOR_NOTE,
-		           "workers that were killed leave them; they block nobody and are used "
-		           "again by their own keys",
-		           "%" PRIu64 " places are claimed and hold no key", left);
-		doctor_mend(doctor, "rlctl --segment %s sweep", doctor->name);
-	}
-	if (ruleless > 0) {
-		doctor_say(doctor, DOCTOR_NOTE, "they limit nothing, and take places",
-		           "%" PRIu64 " keys are of limits that are in no rule any more", ruleless);
-		doctor_mend(doctor, "rlctl --segment %s sweep", doctor->name);
-	}
+	if (census->ruleless == 0)
+		return;
+	doctor_say(doctor, DOCTOR_NOTE, "they limit nothing, and take places",
+	           "%" PRIu64 " keys are of limits that are in no rule any more", census->ruleless);
+	doctor_mend(doctor, "rlctl --segment %s sweep", doctor->name);
 }
 
 static void
@@ -174,17 +166,16 @@ judge_cut(struct doctor *doctor, const struct census *census)
 void
 check_entries(struct doctor *doctor)
 {
-	struct timespec pause = {0, (long)SETTLE_NS};
 	size_t before = doctor->count;
 	struct census first, second;
 
-	doctor_census(doctor, &first);
-	if (first.nameless > 0 || claims(&first) > 0)
-		nanosleep(&pause, NULL);
-	doctor_census(doctor, &second);
+	take_census(doctor, &first);
+	if (first.nameless > 0)
+		doctor_settle();
+	take_census(doctor, &second);
 	judge_names(doctor, least(first.nameless, second.nameless));
 	judge_ahead(doctor, &second);
-	judge_left_over(doctor, least(claims(&first), claims(&second)), second.ruleless);
+	judge_ruleless(doctor, &second);
 	judge_stale(doctor, &second);
 	judge_cut(doctor, &second);
 	if (doctor->count == before)

@@ -39,7 +39,7 @@ finds() {
 	conforms doctor
 	finds segment ok 'opens, layout'
 	finds shm ok left
-	for check in access file_size clock fill full rules bans entries; do
+	for check in access file_size clock fill full rules bans audit entries; do
 		finds $check ok ''
 	done
 	[ "$(jq .findings <<<"$output")" -eq 0 ]
@@ -204,6 +204,50 @@ finds() {
 	exits 1
 	finds entries finding '1 keys have names that do not match'
 	finds entries note 'of 1 keys not all bytes are kept'
+}
+
+# damaged WHAT [KEY=COUNT@SECONDS]: a segment of one key, with that fault.
+damaged() {
+	rm -f "/dev/shm/rl.$segment"
+	fill login 50 $month_ms 6 alice=3 "${@:2}"
+	"$BATS_TEST_DIRNAME/damage.py" "$segment" "$1"
+	on doctor --json
+	conforms doctor
+}
+
+@test "doctor: what the audit finds, whose it is, and what mends it" {
+	damaged status
+	exits 1
+	finds audit finding 'its tag has no status that there is; such places: 1'
+	on sweep
+	on doctor --json
+	finds audit ok '1 keys'
+	damaged free
+	exits 1
+	finds audit finding 'it is free, and has a key'
+	damaged twice
+	exits 1
+	finds audit finding 'of rule login): its key has another place; such places: 1'
+	damaged rule
+	exits 1
+	finds audit finding 'rule 2: its row is there twice, or beyond a gap; such rules: 1'
+	damaged sum alice=2@500000
+	exits 1
+	finds audit finding 'alice of rule login): its sum is not what its ring holds; such places: 1'
+	on reset alice --rule login
+	exits 0
+	on doctor --json
+	exits 0
+	finds audit ok '0 keys'
+}
+
+@test "doctor: claims that nobody finished" {
+	damaged claim
+	exits 0
+	finds audit note '1 places are half claimed or half freed'
+	on sweep
+	on doctor --json
+	finds audit ok '1 keys'
 }
 
 @test "doctor: keys charged in the future, by every algorithm" {
