@@ -95,6 +95,18 @@ start_worker(struct rl *rl, uint64_t seed)
 	return pid;
 }
 
+/* With room for all keys, however the segment's secret spreads them. */
+static struct rl *
+open_roomy(void)
+{
+	struct rl *rl;
+
+	assert_int_equal(
+		rl_open(test_segment_name(), &(struct rl_options){.keys = 2 * SCENARIO_KEYS}, &rl),
+		0);
+	return rl;
+}
+
 /*
  * Workers are killed at random and replaced. Nothing stands still, and no more is counted
  * than was acknowledged and the one charge that each killed worker may have had in hand. The
@@ -113,7 +125,7 @@ test_killed_workers(void **state)
 	uint64_t seed = 5, counted = 0;
 
 	(void)state;
-	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.keys = 60}, &rl), 0);
+	rl = open_roomy();
 	*run = (struct scenario_run){.clock_ns = UINT64_C(1700000000) * RL_SECOND};
 	run->rule = test_rule(rl, "r", RL_CAPACITY_MAX, 20 * RL_SECOND, 64, true);
 	for (int i = 0; i < WORKERS; i++)
@@ -162,7 +174,7 @@ test_stopped_workers(void **state)
 	uint64_t seed = 6;
 
 	(void)state;
-	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.keys = 60}, &rl), 0);
+	rl = open_roomy();
 	*run = (struct scenario_run){.clock_ns = UINT64_C(1700000000) * RL_SECOND};
 	run->rule = test_rule(rl, "r", RL_CAPACITY_MAX, 20 * RL_SECOND, 64, false);
 	for (int i = 0; i < ROUNDS; i++) {
