@@ -42,7 +42,7 @@ build_library() {
 	for source in "$top"/libshm/*.c "$top"/tests/support/*.c; do
 		local object
 		is_of_tools "$source" && continue
-		object=$out/$(basename "$source" .c).o
+		object=$out/$(basename "$(dirname "$source")")-$(basename "$source" .c).o
 		"$triple-gcc" "${flags[@]}" -c -o "$object" "$source"
 		objects+=("$object")
 	done

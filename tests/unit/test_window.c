@@ -43,7 +43,7 @@ expect_told(const struct counter *c, uint64_t now_ns, uint32_t cost, const struc
 	const struct rl_limiter l = {.algorithm = RL_SLIDING_WINDOW, .window = c->window};
 	const struct rl_quota q = {.capacity = c->capacity};
 	const struct rl_view v = {.word = c->word, .ring = c->ring};
-	struct rl_plan plan;
+	struct rl_plan plan = {0};
 
 	assert_true(rl_limiter_adds(&l, &q, &v, cost, now_ns, &plan));
 	assert_int_equal(plan.outlook.remaining,
