@@ -74,7 +74,7 @@
 
 #include "atomic.h"
 
-#define RL_LAYOUT_VERSION 2
+#define RL_LAYOUT_VERSION 3
 #define RL_MAGIC UINT64_C(0x0a0d6d68732d6c72) /* "rl-shm\r\n": damage by text transfer shows */
 
 #define RL_BUCKET_SLOTS 8
