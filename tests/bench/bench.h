@@ -45,13 +45,16 @@ struct lane {
 /* Nanoseconds per operation of all workers together, one for each round. */
 struct samples {
 	double ns[BENCH_ROUNDS_MAX];
+	bool is_disturbed[BENCH_ROUNDS_MAX]; /* another process had a worker's CPU for a while */
 	unsigned count;
 };
 
 void lanes_measure(const struct bench *bench, const struct lane *lanes, size_t count,
                    struct samples *samples);
 
+/* Of the rounds that were not disturbed, unless all were. */
 double samples_median(const struct samples *s);
+unsigned samples_disturbed(const struct samples *s);
 struct samples samples_sum(const struct samples *a, const struct samples *b);
 struct samples samples_ratio(const struct samples *a, const struct samples *b);
 struct samples samples_difference(const struct samples *a, const struct samples *b);
@@ -88,6 +91,7 @@ __attribute__((noreturn, format(printf, 1, 2))) void bench_die(const char *forma
 
 /* The sections, in the order of the report. */
 void bench_hit(struct bench *bench);
+void bench_costs(struct bench *bench);
 void bench_growth(struct bench *bench);
 void bench_fill(struct bench *bench);
 void bench_pages(struct bench *bench);

@@ -27,7 +27,7 @@ bench_huge_bytes(void)
 	return sum;
 }
 
-/* Map every page of shared memory into this process: a decision is to be measured, not a fault. */
+/* Map every page of segments into this process: a decision is to be measured, not a fault. */
 void
 bench_populate(void)
 {
@@ -38,7 +38,8 @@ bench_populate(void)
 		uintptr_t from, to;
 		int end = 0;
 		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " rw-s%n", &from, &to, &end) == 2 &&
-		    end > 0 && madvise((void *)from, to - from, MADV_POPULATE_WRITE) < 0)
+		    end > 0 && strstr(line, SHM_DIRECTORY) &&
+		    madvise((void *)from, to - from, MADV_POPULATE_WRITE) < 0)
 			bench_die("MADV_POPULATE_WRITE: %s", strerror(errno));
 	}
 	if (maps)
@@ -137,13 +138,19 @@ bench_open_pages(const struct rl_options *options, enum bench_pages pages, const
 }
 
 int
+bench_define_rule(struct rl *rl, const struct rl_rule *rule)
+{
+	int id = rl_define(rl, rule);
+
+	if (id < 0)
+		bench_die("rule %s: %s", rule->name, rl_strerror(id));
+	return id;
+}
+
+int
 bench_define(struct rl *rl, const char *name, const struct rl_limit *limit)
 {
-	int rule = rl_define(rl, &(struct rl_rule){.name = name, .limit = *limit});
-
-	if (rule < 0)
-		bench_die("rule %s: %s", name, rl_strerror(rule));
-	return rule;
+	return bench_define_rule(rl, &(struct rl_rule){.name = name, .limit = *limit});
 }
 
 void

@@ -11,7 +11,7 @@ enum bench_pages {
 	BENCH_PAGES_HUGE,       /* what it gives when asked for huge ones */
 };
 
-/* Map each page of shared memory into this process; a new process has them to map anew. */
+/* Map each page of open segments into this process; a new process has them to map anew. */
 void bench_populate(void);
 
 /* Remove this file or directory when this process ends, by a signal too. */
@@ -30,7 +30,8 @@ struct rl *bench_open_pages(const struct rl_options *options, enum bench_pages p
 /* Bytes of shared memory in this process that lie on huge pages. */
 uint64_t bench_huge_bytes(void);
 
-/* Define a rule of one limit. Dies on errors. */
+/* Define a rule, or one of one limit. Die on errors. */
+int bench_define_rule(struct rl *rl, const struct rl_rule *rule);
 int bench_define(struct rl *rl, const char *name, const struct rl_limit *limit);
 
 /* Charge keys [first, first + count) of 16 bytes once. */

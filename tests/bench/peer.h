@@ -15,6 +15,10 @@
 
 #define PEER_BATCH 32
 
+/* How many keys the workloads have, and slots for a table that they fill by half at most. */
+extern uint64_t peer_keys;
+uint64_t peer_slots(void); /* a power of two */
+
 enum peer_limit_name {
 	PEER_OPEN,    /* never reached */
 	PEER_SHUT,    /* always */
@@ -39,11 +43,12 @@ struct peer {
 	void (*check)(enum peer_limit_name limit, const char *const *keys, size_t count,
 	              bool *admitted);
 	size_t batch;
-	uint64_t n; /* requests in a round, for about as long as the others' */
+	uint64_t n;    /* requests in a round, for about as long as the others' */
+	bool is_local; /* memory of this machine: no server, no socket */
 };
 
-extern const struct peer peer_rl, peer_alone, peer_mutex, peer_redis, peer_redis_pipelined,
-	peer_redis_log, peer_memcached;
+extern const struct peer peer_rl, peer_alone, peer_mutex, peer_mutexes, peer_spinlocks, peer_redis,
+	peer_redis_pipelined, peer_redis_log, peer_memcached;
 
 /* Nanoseconds since 1970, as peers without a clock of their own use it. */
 uint64_t peer_now_ns(void);

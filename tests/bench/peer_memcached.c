@@ -149,5 +149,5 @@ check(enum peer_limit_name limit, const char *const *keys, size_t count, bool *a
 		admitted[i] = check_one(limit, keys[i]);
 }
 
-const struct peer peer_memcached = {"memcached", "memcached, multiget and incr", start, check, 1,
-                                    2000};
+const struct peer peer_memcached = {
+	"memcached", "memcached, multiget and incr", start, check, 1, 2000, false};

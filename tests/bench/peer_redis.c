@@ -146,12 +146,13 @@ check_log(enum peer_limit_name limit, const char *const *keys, size_t count, boo
 }
 
 const struct peer peer_redis = {
-	"redis", "Redis, Lua script of two counters", start, check_counters, 1, 500};
+	"redis", "Redis, Lua script of two counters", start, check_counters, 1, 500, false};
 const struct peer peer_redis_pipelined = {"redis_pipelined",
                                           "Redis, the same, 32 in a pipeline",
                                           start,
                                           check_pipelined,
                                           PEER_BATCH,
-                                          1600};
+                                          1600,
+                                          false};
 const struct peer peer_redis_log = {
-	"redis_log", "Redis, Lua script of a sorted set", start, check_log, 1, 500};
+	"redis_log", "Redis, Lua script of a sorted set", start, check_log, 1, 500, false};

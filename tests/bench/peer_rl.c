@@ -10,7 +10,7 @@ static int rule[PEER_LIMITS];
 static const char *
 start(void)
 {
-	rl = bench_open(&(struct rl_options){.keys = 150000, .ring = 1}, false);
+	rl = bench_open(&(struct rl_options){.keys = (uint32_t)peer_keys * 2, .ring = 1}, false);
 	for (int i = 0; i < PEER_LIMITS; i++)
 		rule[i] = bench_define(rl, peer_limits[i].name,
 		                       &(struct rl_limit){.capacity = peer_limits[i].capacity,
@@ -28,4 +28,4 @@ check(enum peer_limit_name limit, const char *const *keys, size_t count, bool *a
 			rl_check(rl, rule[limit], keys[i], strlen(keys[i]), 1, &r) == RL_ALLOWED;
 }
 
-const struct peer peer_rl = {"rl", "rl", start, check, 1, 100000};
+const struct peer peer_rl = {"rl", "rl", start, check, 1, 200000, true};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "peer_table.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 uint64_t
@@ -14,49 +15,105 @@ peer_now_ns(void)
 	return (uint64_t)t.tv_sec * RL_SECOND + (uint64_t)t.tv_nsec;
 }
 
-/* FNV-1a. */
-static uint32_t
-hash_of(enum peer_limit_name limit, const char *key)
+uint64_t
+peer_slots(void)
 {
-	uint32_t hash = UINT32_C(2166136261) ^ (uint32_t)limit;
+	uint64_t slots = 1024;
 
-	for (; *key; key++)
-		hash = (hash ^ (unsigned char)*key) * UINT32_C(16777619);
-	return hash;
+	while (slots < 2 * peer_keys)
+		slots *= 2;
+	return slots;
+}
+
+void
+peer_tables_map(struct peer_table *tables, unsigned count, uint64_t slots, int flags)
+{
+	size_t bytes = slots * sizeof(struct peer_entry);
+	struct peer_entry *entries = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	                                  flags | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (entries == MAP_FAILED)
+		bench_die("no memory for the peers' tables");
+	for (unsigned i = 0; i < count; i++)
+		tables[i] = (struct peer_table){.entry = entries + i * (slots / count),
+		                                .slots = slots / count};
+}
+
+void
+peer_tables_populate(const struct peer_table *first, uint64_t slots)
+{
+	if (madvise(first->entry, slots * sizeof(struct peer_entry), MADV_POPULATE_WRITE) < 0)
+		bench_die("the peers' tables: %s", strerror(errno));
+}
+
+static uint64_t
+mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+uint64_t
+peer_hash(enum peer_limit_name limit, const char *key, size_t len)
+{
+	uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)limit, word;
+
+	for (; len >= 8; key += 8, len -= 8) {
+		memcpy(&word, key, 8);
+		hash = mix(hash ^ word, UINT64_C(0xa0761d6478bd642f));
+	}
+	for (word = 0; len > 0; len--)
+		word = word << 8 | (unsigned char)key[len - 1];
+	return mix(hash ^ word, UINT64_C(0xe7037ed1a0b428db)) | 1;
 }
 
 static struct peer_entry *
-find(struct peer_table *table, enum peer_limit_name limit, const char *key)
+find(const struct peer_table *t, enum peer_limit_name limit, const char *key, size_t len,
+     uint64_t hash)
 {
-	uint32_t at = hash_of(limit, key);
-
-	for (uint32_t tries = 0; tries < PEER_TABLE_SLOTS; tries++, at++) {
-		struct peer_entry *e = &table->entry[at % PEER_TABLE_SLOTS];
-		if (e->limit == 0) {
-			snprintf(e->key, sizeof e->key, "%s", key);
-			e->limit = (uint32_t)limit + 1;
+	if (len >= PEER_TABLE_KEY)
+		bench_die("a key is too long for the peers' table");
+	for (uint64_t i = 0; i < t->slots; i++) {
+		struct peer_entry *e = &t->entry[(hash + i) & (t->slots - 1)];
+		if (e->hash == 0) {
+			memcpy(e->key, key, len);
+			e->hash = hash;
+			e->limit = (uint32_t)limit;
 			return e;
 		}
-		if (e->limit == (uint32_t)limit + 1 && strcmp(e->key, key) == 0)
+		if (e->hash == hash && e->limit == (uint32_t)limit &&
+		    memcmp(e->key, key, len) == 0 && e->key[len] == '\0')
 			return e;
 	}
 	bench_die("the peers' hash table is full");
 }
 
+static void
+roll(struct peer_entry *e, uint64_t window_ns, uint64_t now_ns)
+{
+	uint64_t epoch = now_ns / window_ns;
+
+	e->previous = e->epoch + 1 == epoch ? e->current : 0;
+	e->current = 0;
+	e->epoch = epoch;
+	e->end_ns = (epoch + 1) * window_ns;
+}
+
 bool
-peer_table_check(struct peer_table *table, enum peer_limit_name limit, const char *key,
-                 uint64_t now_ns)
+peer_table_check(struct peer_table *table, enum peer_limit_name limit, const char *key, size_t len,
+                 uint64_t hash, uint64_t now_ns)
 {
 	const struct peer_limit *l = &peer_limits[limit];
-	struct peer_entry *e = find(table, limit, key);
-	uint64_t epoch = now_ns / l->window_ns;
+	struct peer_entry *e = find(table, limit, key, len, hash);
+	uint64_t used;
 
-	if (e->epoch != epoch) {
-		e->previous = e->epoch + 1 == epoch ? e->current : 0;
-		e->current = 0;
-		e->epoch = epoch;
-	}
-	if (peer_used(e->current, e->previous, now_ns, l->window_ns) >= l->capacity)
+	if (now_ns >= e->end_ns)
+		roll(e, l->window_ns, now_ns);
+	used = e->current;
+	if (e->previous > 0)
+		used = peer_used(e->current, e->previous, now_ns, l->window_ns);
+	if (used >= l->capacity)
 		return false;
 	e->current++;
 	return true;

@@ -12,7 +12,7 @@
 #include "peer.h"
 #include "report.h"
 
-#define KEYS 100000
+#define KEYS 1000000 /* of the largest workload; a quick run has a hundredth of each */
 #define COUNTED_KEYS 20
 #define COUNTED_CAPACITY 500
 #define COUNTED_PROCESSES 4
@@ -26,8 +26,8 @@ const struct peer_limit peer_limits[PEER_LIMITS] = {
 };
 
 static const struct peer *const peers[] = {
-	&peer_rl,        &peer_alone,           &peer_mutex,     &peer_redis,
-	&peer_redis_log, &peer_redis_pipelined, &peer_memcached,
+	&peer_rl,    &peer_alone,     &peer_mutex,           &peer_mutexes,   &peer_spinlocks,
+	&peer_redis, &peer_redis_log, &peer_redis_pipelined, &peer_memcached,
 };
 #define PEERS (sizeof peers / sizeof peers[0])
 
@@ -36,13 +36,19 @@ static const struct workload {
 	unsigned workers;
 	enum peer_limit_name limit;
 	uint64_t keys;
+	bool is_local; /* servers do not take part */
+	double target; /* time of 256 robust mutexes beside rl's, at least; 0: nothing said */
 } workloads[] = {
-	{"spread_1", "100k keys, 1 process", 1, PEER_OPEN, KEYS},
-	{"spread_2", "100k keys, 2 processes", 2, PEER_OPEN, KEYS},
-	{"spread_8", "100k keys, 8 processes", 8, PEER_OPEN, KEYS},
-	{"denied_2", "one key, denied, 2 processes", 2, PEER_SHUT, 1},
+	{"spread_1", "100k keys, 1 process", 1, PEER_OPEN, 100000, false, 0},
+	{"spread_2", "100k keys, 2 processes", 2, PEER_OPEN, 100000, false, 1.2},
+	{"spread_8", "100k keys, 8 processes", 8, PEER_OPEN, 100000, false, 0},
+	{"many_2", "1M keys, 2 processes", 2, PEER_OPEN, KEYS, true, 0.8},
+	{"hot_1", "one key, admitted, 1 process", 1, PEER_OPEN, 1, true, 0},
+	{"hot_2", "one key, admitted, 2 processes", 2, PEER_OPEN, 1, true, 1.3},
+	{"denied_2", "one key, denied, 2 processes", 2, PEER_SHUT, 1, false, 2.1},
 };
 
+uint64_t peer_keys;
 static char names[KEYS][24];
 
 struct job {
@@ -55,7 +61,7 @@ struct job {
 static void
 make_names(void)
 {
-	for (unsigned i = 0; i < KEYS; i++)
+	for (unsigned i = 0; i < peer_keys; i++)
 		snprintf(names[i], sizeof names[i], "user:%08u", i);
 }
 
@@ -80,12 +86,13 @@ ask(void *job, unsigned worker, uint64_t n)
 
 /* The peers that can be had, and a note for each that cannot. */
 static size_t
-start_peers(json_t *section, const struct peer *started[PEERS])
+start_peers(const struct bench *bench, json_t *section, const struct peer *started[PEERS])
 {
 	static const char *reason[PEERS];
 	static bool is_started;
 	size_t count = 0;
 
+	peer_keys = bench_n(bench, KEYS);
 	make_names();
 	for (size_t i = 0; i < PEERS; i++) {
 		if (!is_started)
@@ -112,6 +119,27 @@ lane_of(const struct bench *bench, struct job *job, unsigned workers)
 	                     .workers = workers};
 }
 
+/* A peer's row of a workload, beside rl, which is the first. */
+static void
+tell_peer(json_t *section, const struct workload *w, const struct peer *peer,
+          const struct samples *s, const struct samples *rl)
+{
+	struct samples ratio = samples_ratio(s, rl);
+	char id[64], label[128];
+
+	snprintf(id, sizeof id, "%s_%s", w->id, peer->id);
+	snprintf(label, sizeof label, "%s: %s", w->label, peer->label);
+	report_row(section, &(struct row){.id = id,
+	                                  .label = label,
+	                                  .value = samples_median(s),
+	                                  .unit = "ns",
+	                                  .ratio = samples_median(&ratio),
+	                                  .to = peer == &peer_rl ? NULL : "rl",
+	                                  .target = peer == &peer_mutexes ? w->target : 0,
+	                                  .is_at_least = true,
+	                                  .disturbed = samples_disturbed(s)});
+}
+
 static void
 compare(const struct bench *bench, json_t *section, const struct workload *w,
         const struct peer *const *started, size_t count)
@@ -119,20 +147,19 @@ compare(const struct bench *bench, json_t *section, const struct workload *w,
 	struct samples samples[PEERS];
 	struct lane lanes[PEERS] = {0};
 	struct job jobs[PEERS];
-	char id[64], label[128];
+	size_t taking_part = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		jobs[i] = (struct job){started[i], w->limit, w->keys, NULL};
-		lanes[i] = lane_of(bench, &jobs[i], w->workers);
+		if (w->is_local && !started[i]->is_local)
+			continue;
+		jobs[taking_part] = (struct job){started[i], w->limit,
+		                                 w->keys < peer_keys ? w->keys : peer_keys, NULL};
+		lanes[taking_part] = lane_of(bench, &jobs[taking_part], w->workers);
+		taking_part++;
 	}
-	lanes_measure(bench, lanes, count, samples);
-	for (size_t i = 0; i < count; i++) {
-		snprintf(id, sizeof id, "%s_%s", w->id, started[i]->id);
-		snprintf(label, sizeof label, "%s: %s", w->label, started[i]->label);
-		lanes[i].id = id;
-		lanes[i].label = label;
-		report_lane(section, &lanes[i], &samples[i], &samples[0], i > 0 ? "rl" : NULL, 0);
-	}
+	lanes_measure(bench, lanes, taking_part, samples);
+	for (size_t i = 0; i < taking_part; i++)
+		tell_peer(section, w, jobs[i].peer, &samples[i], &samples[0]);
 }
 
 void
@@ -140,7 +167,7 @@ bench_peers(struct bench *bench)
 {
 	json_t *section = report_section(bench->report, "peers", "Beside what people use");
 	const struct peer *started[PEERS];
-	size_t count = start_peers(section, started);
+	size_t count = start_peers(bench, section, started);
 
 	for (size_t i = 0; i < sizeof workloads / sizeof workloads[0]; i++)
 		compare(bench, section, &workloads[i], started, count);
@@ -172,7 +199,7 @@ bench_accuracy(struct bench *bench)
 	uint64_t *admitted = mmap(NULL, sizeof *admitted, PROT_READ | PROT_WRITE,
 	                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	const struct peer *started[PEERS];
-	size_t count = start_peers(section, started);
+	size_t count = start_peers(bench, section, started);
 
 	if (admitted == MAP_FAILED)
 		bench_die("mmap: %s", strerror(errno));

@@ -101,6 +101,8 @@ report_row(json_t *section, const struct row *row)
 		set(r, "is_at_least", json_boolean(row->is_at_least));
 		set(r, "is_met", json_boolean(is_met));
 	}
+	if (row->disturbed > 0)
+		set(r, "disturbed", json_integer(row->disturbed));
 	append(json_object_get(section, "rows"), r);
 }
 
@@ -113,7 +115,8 @@ report_lane(json_t *section, const struct lane *lane, const struct samples *s,
 	                  .value = samples_median(s),
 	                  .unit = "ns",
 	                  .to = to_label,
-	                  .target = target};
+	                  .target = target,
+	                  .disturbed = samples_disturbed(s)};
 
 	if (to_label) {
 		struct samples ratio = samples_ratio(s, to);

@@ -10,7 +10,8 @@
  *	row: { "id", "label", "value", "unit",
  *	       "ratio", "to"              value / to's value
  *	       "target", "is_at_least",   what the ratio ought to be
- *	       "is_met" }
+ *	       "is_met",
+ *	       "disturbed" }              rounds that are not in the value
  *
  * The table for people is printed from the same object, and the picture is drawn from it.
  */
@@ -27,9 +28,10 @@ struct row {
 	double value;
 	const char *unit;
 	double ratio;
-	const char *to;   /* what it is a ratio to; NULL: nothing */
-	double target;    /* what the ratio ought to be; 0: nothing said */
-	bool is_at_least; /* the target is a lower bound */
+	const char *to;     /* what it is a ratio to; NULL: nothing */
+	double target;      /* what the ratio ought to be; 0: nothing said */
+	bool is_at_least;   /* the target is a lower bound */
+	unsigned disturbed; /* rounds in which the machine did something else */
 };
 
 json_t *report_create(const struct bench *bench);

@@ -21,9 +21,9 @@ static const struct {
 	const char *id, *label;
 	double target; /* speedup of two processes over one; 0: none is to be expected */
 } kinds[KINDS] = {
-	[DISJOINT] = {"disjoint", "keys of each process's own", 1.9},
+	[DISJOINT] = {"disjoint", "keys of each process's own", 1.95},
 	[ADMITTED] = {"admitted", "one key, admitted", 0},
-	[DENIED] = {"denied", "one key, denied", 1.9},
+	[DENIED] = {"denied", "one key, denied", 1.95},
 };
 
 struct subject {

@@ -38,6 +38,8 @@ print_row(const json_t *row, FILE *out)
 		        json_is_true(json_object_get(row, "is_at_least")) ? ">=" : "<=",
 		        number_of(row, "target"),
 		        json_is_true(json_object_get(row, "is_met")) ? "met" : "missed");
+	if (json_object_get(row, "disturbed"))
+		fprintf(out, " (%.0f rounds dropped)", number_of(row, "disturbed"));
 	fputc('\n', out);
 }
 
