@@ -99,6 +99,11 @@ $(1)/libconfig.a: $$(CONF_SRC:%.c=$(1)/o/%.o)
 	$$(call say,AR)
 	$$(Q)$$(AR) rcs $$@ $$^
 
+$(1)/librl.so.0: $$(LIB_SRC:%.c=$(1)/o/%.o) libshm/librl.map
+	$$(call say,LINK)
+	$$(Q)$(2) $(3) $$(LDFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/librl.map \
+		-Wl,-z,defs -Wl,-Bsymbolic-functions -o $$@ $$(filter %.o,$$^)
+
 $(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ -ljansson -lncursesw -ltinfo
@@ -114,6 +119,7 @@ $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/
 
 $(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,sweeper clock log)
 $(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
+$(1)/tests/unit/test_counters: build/v/newer/librl.so.0
 
 -include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
 endef
@@ -128,13 +134,16 @@ $(eval $(call VARIANT,build/v/fuzz,clang,-O1 -g $(C11) -fsanitize=fuzzer-no-link
 $(eval $(call VARIANT,build/v/cov,gcc,-O1 -g --coverage -Wno-maybe-uninitialized))
 $(eval $(call VARIANT,build/v/tsan,clang,-O1 -g $(C11) -fsanitize=thread))
 
+# A library of later: it has a counter more, by which it counts exemptions.
+$(eval $(call VARIANT,build/v/newer,$(CC),-O1 -g -Ibuild/v/newer/include))
+$(LIB_SRC:%.c=build/v/newer/o/%.o): build/v/newer/include/rl_counters.def
+build/v/newer/include/rl_counters.def: include/rl_counters.def
+	@mkdir -p $(@D)
+	@sed 's/^RL_COUNTER(exempted,/RL_COUNTER(exempted_before,/' $< >$@
+	@grep '^RL_COUNTER(exempted,' $< >>$@
+
 .SECONDARY:
 FORCE:
-
-build/librl.so.0: $(LIB_SRC:%.c=build/o/%.o) libshm/librl.map
-	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/librl.map \
-		-Wl,-z,defs -Wl,-Bsymbolic-functions -o $@ $(LIB_SRC:%.c=build/o/%.o)
 
 build/prefork build/threads: build/%: build/o/examples/%.o build/librl.a
 	$(call say,LINK)

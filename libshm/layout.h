@@ -11,7 +11,7 @@
  *	limits   limits x 64 bytes: a shape, and how much
  *	overrides  2 x override_slots x 16 bytes
  *	bans     ban_slots x 16 bytes
- *	stats    stripes x rules x 128 bytes, a stripe for each CPU
+ *	stats    stripes x rules x 256 bytes, a stripe for each CPU
  *	table    buckets x 192 bytes: a line of eight tags, two lines of their eight states
  *	rings    buckets x 8 x ring x 8 bytes
  *	records  (buckets x 8 + ban_slots) x record_bytes: names for people, cold
@@ -301,8 +301,11 @@ struct rl_override_slot {
 #define RL_SHAPE_GRANULARITY_MASK UINT64_C(0x7f)
 #define RL_SHAPE_WINDOW_SHIFT 12
 
-/* Counters of one rule as added by one CPU. */
-#define RL_STAT_WORDS 16
+/*
+ * Counters of one rule as added by one CPU. There is room for more of them than there are: a word
+ * that no counter has yet is 0, so builds that know more and fewer counters share a segment.
+ */
+#define RL_STAT_WORDS 32
 struct rl_stat {
 	uint64_t counter[RL_STAT_WORDS];
 };
@@ -327,7 +330,7 @@ _Static_assert(sizeof(struct rl_row) == 256, "four lines");
 _Static_assert(offsetof(struct rl_row, name) == 64, "the first is all that most decisions read");
 _Static_assert(sizeof(struct rl_limit_row) == 64, "one line");
 _Static_assert(sizeof(struct rl_override_slot) == 16, "four to a line");
-_Static_assert(sizeof(struct rl_stat) == 128, "two lines");
+_Static_assert(sizeof(struct rl_stat) == 256, "four lines");
 _Static_assert(sizeof(struct rl_record) == 16, "record head");
 _Static_assert((uint64_t)RL_BUCKETS_MAX *RL_BUCKET_SLOTS <= UINT32_MAX, "a slot index is 32 bits");
 

@@ -153,7 +153,10 @@ geometry_from(const struct rl_options *o, struct rl_geometry *g)
 	return geometry_is_valid(g) ? 0 : -EINVAL;
 }
 
-/* One word that differs when any shared struct does: a build that disagrees is refused. */
+/*
+ * One word that differs when any shared struct does: a build that disagrees is refused. How many
+ * counters there are is no such fact, for their words are there before they are.
+ */
 static uint64_t
 layout_signature(void)
 {
@@ -177,7 +180,6 @@ layout_signature(void)
 		offsetof(struct rl_limit_row, quota),
 		sizeof(struct rl_override_slot),
 		sizeof(struct rl_stat),
-		RL_COUNTERS,
 		sizeof(struct rl_record),
 		sizeof(struct rl_bucket),
 		offsetof(struct rl_bucket, state),
