@@ -19,9 +19,9 @@
 #   make clean      remove build/
 #   make help       this text
 #
-# demo, check, fuzz, arm64 and bench install the Debian packages they miss. ATOMIC=c11 builds the default
-# targets on the compiler's atomics instead of libck's. CC, CPPFLAGS, CFLAGS and LDFLAGS are yours.
-# V=1 shows the commands.
+# demo, check, fuzz, arm64, bench and a test alone install the Debian packages they miss. ATOMIC=c11
+# builds the default targets on the compiler's atomics instead of libck's. CC, CPPFLAGS, CFLAGS and
+# LDFLAGS are yours. V=1 shows the commands.
 
 ATOMIC ?= ck
 CFLAGS ?= -O2 -g
@@ -31,8 +31,9 @@ say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev libncurses-dev libmicrohttpd-dev libsystemd-dev
 NEED_DEMO  := $(NEED_BUILD) apache2-utils
 NEED_BENCH := $(NEED_BUILD) libhiredis-dev redis-server memcached
-NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) libcmocka-dev bats spin clang clang-format \
-              libclang-rt-14-dev shellcheck python3-jsonschema mandoc jq tmux zsh fish \
+NEED_TEST  := $(NEED_BUILD) libcmocka-dev clang libclang-rt-14-dev libhiredis-dev
+NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) $(NEED_TEST) bats spin clang-format \
+              shellcheck python3-jsonschema mandoc jq tmux zsh fish \
               curl debootstrap procps prometheus systemd systemd-container relacy-dev g++ \
               pkg-config python3-flask gunicorn
 NEED_ARM64 := $(NEED_BUILD) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
@@ -179,26 +180,17 @@ build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(wildcard tests/accur
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
-# The packages that the goals of this run need: these goals install them.
-NEED := $(NEED_BUILD)
-ifneq ($(filter demo,$(MAKECMDGOALS)),)
-NEED := --install $(NEED_DEMO)
-endif
-ifneq ($(filter bench profile,$(MAKECMDGOALS)),)
-NEED := --install $(NEED_BENCH) valgrind
-endif
-ifneq ($(filter coverage,$(MAKECMDGOALS)),)
-NEED := --install $(NEED_CHECK) lcov
-endif
-ifneq ($(filter arm64,$(MAKECMDGOALS)),)
-NEED := --install $(NEED_ARM64)
-endif
-ifneq ($(filter torture,$(MAKECMDGOALS)),)
-NEED := --install $(NEED_CHECK) build-essential debhelper dpkg-dev lintian
-endif
-ifneq ($(filter check% fuzz,$(MAKECMDGOALS)),)
-NEED := --install $(NEED_CHECK)
-endif
+# The packages that the goals of this run need: all but those that only build install them. Sorted,
+# each is there once, and the option first.
+needs = $(if $(filter $(1),$(MAKECMDGOALS)),--install $(2))
+NEED := $(sort $(NEED_BUILD) \
+        $(call needs,demo,$(NEED_DEMO)) \
+        $(call needs,build/tests/% build/v/%,$(NEED_TEST)) \
+        $(call needs,bench profile,$(NEED_BENCH) valgrind) \
+        $(call needs,check% coverage fuzz torture,$(NEED_CHECK)) \
+        $(call needs,coverage,lcov) \
+        $(call needs,torture,build-essential debhelper dpkg-dev lintian) \
+        $(call needs,arm64,$(NEED_ARM64)))
 
 build/need: FORCE
 	@mkdir -p build
@@ -234,7 +226,8 @@ check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/f
 		tests/relacy/run.sh \
 		tests/accuracy/check.sh $(CHECKED) tests/cli/demo.sh tests/bench/check.sh \
 		tests/config/schema.py tests/config/manual.sh \
-		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh
+		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh \
+		tests/install/need.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)

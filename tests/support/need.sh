@@ -35,10 +35,20 @@ if [ "$(id -u)" -ne 0 ]; then
 	}
 fi
 echo "rl: installing them" >&2
-# For what is in them: a server among them is not to be started.
+# For what is in them: a server among them is not to be started, now or at the next boot. However
+# this ends, the machine is left as it was but for the packages.
 policy=/usr/sbin/policy-rc.d
+made=
+enabled=$(dirname "$0")/enabled.sh
+before=$("$enabled" list /)
+leave() {
+	[ -z "$made" ] || $as_root rm -f $policy
+	printf '%s\n' "$before" | $as_root "$enabled" take-back /
+}
+trap leave EXIT
+trap 'exit 1' INT TERM HUP
 if [ ! -e $policy ]; then
-	trap '$as_root rm -f $policy' EXIT
+	made=yes
 	printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
 	$as_root chmod 755 $policy
 fi
