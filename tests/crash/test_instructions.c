@@ -452,6 +452,18 @@ step(enum __ptrace_request request, pid_t pid)
 	return !*is_done;
 }
 
+/*
+ * So many of them, or until the operation is over: it may take fewer steps than it took when they
+ * were counted, for it waits for others of this machine. Beyond its end the child sleeps for ever.
+ */
+static void
+advance(enum __ptrace_request request, pid_t pid, int steps)
+{
+	for (int i = 0; i < steps; i++)
+		if (!step(request, pid))
+			return;
+}
+
 static void
 finish(pid_t pid)
 {
@@ -490,8 +502,7 @@ kill_after(const struct operation *op, enum __ptrace_request request, int steps)
 	is_killed = true;
 	restore(before_run);
 	pid = start(op->run);
-	for (int i = 0; i < steps; i++)
-		step(request, pid);
+	advance(request, pid, steps);
 	finish(pid);
 	assert_survived(op);
 }
@@ -584,8 +595,7 @@ create_and_die(enum __ptrace_request request, int steps)
 	struct audit a;
 	int error;
 
-	for (int i = 0; i < steps; i++)
-		step(request, pid);
+	advance(request, pid, steps);
 	finish(pid);
 	error = rl_open(test_segment_name(), &(struct rl_options){.flags = RL_OPEN_EXISTING}, &rl);
 	assert_true(error == 0 || error == -ENOENT);
@@ -639,6 +649,9 @@ test_creation(void **state)
 		create_and_die(PTRACE_SINGLESTEP, i);
 	for (int i = 1; i < calls; i++, kills++)
 		create_and_die(PTRACE_SYSCALL, i);
+	/* and two that are through before their time comes */
+	create_and_die(PTRACE_SINGLESTEP, 2 * steps);
+	create_and_die(PTRACE_SYSCALL, 2 * calls);
 	print_message("           create: %d instructions, %d stops at system calls, %d kills\n",
 	              steps, calls, kills);
 }
