@@ -215,19 +215,24 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            build/tests/$(SCRIBBLE) build/v/asan/tests/$(SCRIBBLE) \
            build/tests/$(RLD_FUZZ)
 
+# The longest first. The examples are built once.
+CLI      := tests/cli/rld.bats $(filter-out tests/cli/rld.bats,$(wildcard tests/cli/*.bats))
+CLI_ASAN := $(filter-out tests/cli/examples.bats,$(CLI))
+
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
        build/tests/bench/bench build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
        build/v/fuzz/fuzz_rlctl
 	@tests/support/run.sh tests/systemd/run.sh 'tests/mutants/run.sh 0 3' \
 		'tests/mutants/run.sh 1 3' 'tests/mutants/run.sh 2 3' \
-		'tests/cli/run.sh build/rlctl' 'tests/cli/run.sh build/v/asan/rlctl' \
+		$(CLI:%='tests/cli/run.sh build/rlctl %') \
+		$(CLI_ASAN:%='tests/cli/run.sh build/v/asan/rlctl %') \
 		tests/model/run.sh tests/fuzz/check.sh tests/fuzz/attach.sh tests/fuzz/rlctl.sh \
 		tests/relacy/run.sh \
 		tests/accuracy/check.sh $(CHECKED) tests/cli/demo.sh tests/bench/check.sh \
 		tests/config/schema.py tests/config/manual.sh \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh \
-		tests/install/need.sh
+		tests/support/check.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)

@@ -18,6 +18,7 @@ teardown() {
 # doctor. Both are shell text.
 elsewhere() {
 	[ "$(id -u)" -eq 0 ] || skip 'needs root'
+	unshare --mount true 2>/dev/null || skip 'no mount namespaces here'
 	export RLCTL FILL segment month_ms
 	run --separate-stderr unshare -m bash -ec "
 		mount -t tmpfs -o mode=1777,size=$1m tmpfs /dev/shm

@@ -6,7 +6,6 @@ load common
 build=$top/build
 
 setup() {
-	[[ $RLCTL != */asan/* ]] || skip 'the examples are built once'
 	segment=examples-$$-$BATS_TEST_NUMBER
 	servers=()
 }

@@ -381,6 +381,18 @@ enum {
 	NO_RIGHT = 77
 };
 
+/*
+ * Nobody else sees what is mounted on /dev/shm. It is a file system of its own even in a chroot,
+ * whose root is none that could be kept to ourselves.
+ */
+static bool
+keep_mounts_to_ourselves(void)
+{
+	return unshare(CLONE_NEWNS) == 0 &&
+	       (mount(NULL, "/dev/shm", NULL, MS_PRIVATE, NULL) == 0 ||
+	        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+}
+
 /* Run `child` where /dev/shm is a file system of its own, of `size` bytes at most. */
 static void
 on_a_small_disk(const char *size, int (*child)(void))
@@ -391,8 +403,7 @@ on_a_small_disk(const char *size, int (*child)(void))
 
 	snprintf(options, sizeof options, "size=%s", size);
 	if (pid == 0) {
-		if (unshare(CLONE_NEWNS) < 0 ||
-		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		if (!keep_mounts_to_ourselves() ||
 		    mount("tmpfs", "/dev/shm", "tmpfs", 0, options) < 0)
 			_exit(NO_RIGHT);
 		_exit(child());

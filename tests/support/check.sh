@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What a goal needs is installed for it; and what that installation would have started at the
-# next boot is not left so, with all else as it was.
+# What a check stands on: what a goal needs is installed for it; what that installation would have
+# started at the next boot is not left so, with all else as it was; and whoever runs the tests tells
+# what failed, what could not run, and which of several.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,6 +14,18 @@ trap 'rm -rf "$root" "$root".*' EXIT
 fail() {
 	echo "FAILED: $*"
 	exit 1
+}
+
+# runs WANTED-STATUS COMMAND...: run.sh does, and ends so; what it said is kept.
+runs() {
+	local wanted=$1 status=0
+	shift
+	said=$("$top/tests/support/run.sh" "$@") || status=$?
+	[ "$status" -eq "$wanted" ] || fail "exit status $status of a run, not $wanted: $said"
+}
+
+says() {
+	grep -qxE -- "$1" <<<"$said" || fail "not said: $1 but $said"
 }
 
 # needs PACKAGE GOAL: making the goal installs the package.
@@ -66,3 +79,24 @@ tree | diff "$root.before" - || fail 'something is left enabled, or was taken to
 ln -s /lib/systemd/system/getty@.service "$root/etc/systemd/system/getty@tty1.service"
 "$enabled" take-back "$root" <<<"$before"
 [ -L "$root/etc/systemd/system/getty@tty1.service" ] || fail "what systemd comes with was taken back"
+
+bats='echo "ok 1 one"; echo "ok 2 two # skip needs root"'
+cmocka='echo "[  SKIPPED ] test_three"; echo "[  SKIPPED ] 1 test(s), listed below:"; echo "[  SKIPPED ] test_three"'
+unset RL_TEST_ALL
+runs 0 true "$bats" "$cmocka" 'echo why; exit 77'
+says 'ok    true \([0-9]+ s, [0-9]+\+[0-9]+ s of a CPU\)'
+says 'part  echo .*: without two: needs root'
+says 'part  echo .*: without test_three'
+says 'skip  echo .*: why'
+says '3 passed, 0 failed, 1 skipped, 2 skipped in those that passed'
+runs 1 true 'echo no; exit 3'
+says 'FAIL  echo no; exit 3 \(exit 3, .*\)'
+says '1 passed, 1 failed, 0 skipped, 0 skipped in those that passed'
+export RL_TEST_ALL=1
+for one in "$bats" "$cmocka" 'echo why; exit 77'; do
+	runs 1 true "$one"
+	says '1 passed, 1 failed, .*'
+done
+runs 0 true
+RL_TEST_SECONDS=1 runs 1 'sleep 60'
+says 'FAIL  sleep 60 \(exit 124, .*\)'
