@@ -44,21 +44,36 @@ VERSION  := 0.1.0
 RL_FLAGS := -std=c11 -D_GNU_SOURCE -DRL_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden \
             -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror -MMD -MP $(if $(filter x86_64%,$(MACHINE)),-mcx16)
 C11      := -DRL_ATOMIC_C11
+
+# What hardens the default build, as far as the compiler has it: one that is still to be installed
+# will. FORTIFY_SOURCE needs optimisation, and is yours if you say it. CFLAGS come after all of it.
+# No file says where it was built.
+optional = $(shell for flag in $(1); do ! command -v $(firstword $(CC)) >/dev/null || \
+	$(CC) -Werror $$flag -x c -S -o - /dev/null >/dev/null 2>&1 && echo $$flag; done)
+HARDEN   := $(call optional,-fstack-protector-strong -fstack-clash-protection \
+            $(if $(filter x86_64% i%86%,$(MACHINE)),-fcf-protection) -ffile-prefix-map=$(CURDIR)=.)
+OPTIMISED := $(filter-out -O0,$(lastword $(filter -O%,$(CPPFLAGS) $(CFLAGS))))
+FORTIFY  := $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,$(if $(OPTIMISED),-D_FORTIFY_SOURCE=2))
+RELRO    := -Wl,-z,relro -Wl,-z,now
+PIE      := $(if $(filter -static,$(CFLAGS) $(LDFLAGS)),,-pie)
+LINK      = $(CC) $(HARDEN) $(CFLAGS) $(PIE) $(RELRO) $(LDFLAGS)
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
-LIB_SRC   := $(wildcard libshm/*.c)
-RLCTL_SRC := $(wildcard rlctl/*.c)
-RLD_SRC   := $(wildcard rld/*.c)
-CONF_SRC  := $(wildcard config/*.c)
-UNIT      := $(patsubst tests/%.c,%,$(wildcard tests/unit/test_*.c))
+# In an order that is the same everywhere, and with it what is made of them.
+files = $(sort $(wildcard $(1)))
+LIB_SRC   := $(call files,libshm/*.c)
+RLCTL_SRC := $(call files,rlctl/*.c)
+RLD_SRC   := $(call files,rld/*.c)
+CONF_SRC  := $(call files,config/*.c)
+UNIT      := $(patsubst tests/%.c,%,$(call files,tests/unit/test_*.c))
 SCHEDULES := race/test_schedules race/test_intruders race/test_linearizable
-CRASH     := $(patsubst tests/%.c,%,$(wildcard tests/crash/test_*.c))
+CRASH     := $(patsubst tests/%.c,%,$(call files,tests/crash/test_*.c))
 SCRIBBLE  := fuzz/test_scribble
 RLD_FUZZ  := fuzz/test_rld
 STORM     := torture/test_storm
-RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(wildcard tests/race/test_*.c)))
-SUPPORT   := $(wildcard tests/support/*.c)
-SOURCES   := $(wildcard include/*.h libshm/*.[ch] rlctl/*.[ch] rld/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
+RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(call files,tests/race/test_*.c)))
+SUPPORT   := $(call files,tests/support/*.c)
+SOURCES   := $(call files,include/*.h libshm/*.[ch] rlctl/*.[ch] rld/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
 # Some 400 programs are built for a check: on all CPUs, unless goals undo each other's work.
 ifeq ($(filter clean uninstall format,$(MAKECMDGOALS)),)
@@ -79,7 +94,8 @@ help:
 dirs = -Iinclude $(if $(filter rlctl/% rld/% config/% tests/%,$(1)),-Iconfig) \
        $(if $(filter tests/%,$(1)),-Ilibshm -Itests/support)
 
-# One set of rules for each way to build: $(1) directory, $(2) compiler, $(3) flags.
+# One set of rules for each way to build: $(1) directory, $(2) compiler, $(3) flags, $(4) flags to
+# link with; what is no shared object is then position-independent, too.
 define VARIANT
 $(1)/o/%.o: %.c $(1)/flags | build/need
 	@mkdir -p $$(@D)
@@ -93,30 +109,30 @@ $(1)/flags: FORCE
 $(1)/librl.a: $$(LIB_SRC:%.c=$(1)/o/%.o)
 	@rm -f $$@
 	$$(call say,AR)
-	$$(Q)$$(AR) rcs $$@ $$^
+	$$(Q)$$(AR) rcsD $$@ $$^
 
 $(1)/libconfig.a: $$(CONF_SRC:%.c=$(1)/o/%.o)
 	@rm -f $$@
 	$$(call say,AR)
-	$$(Q)$$(AR) rcs $$@ $$^
+	$$(Q)$$(AR) rcsD $$@ $$^
 
 $(1)/librl.so.0: $$(LIB_SRC:%.c=$(1)/o/%.o) libshm/librl.map
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) $$(LDFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/librl.map \
+	$$(Q)$(2) $(3) $(4) $$(LDFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/librl.map \
 		-Wl,-z,defs -Wl,-Bsymbolic-functions -o $$@ $$(filter %.o,$$^)
 
 $(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ -ljansson -lncursesw -ltinfo
+	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$^ -ljansson -lncursesw -ltinfo
 
 $(1)/rld: $$(RLD_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ -ljansson -lmicrohttpd -lsystemd
+	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$^ -ljansson -lmicrohttpd -lsystemd
 
 $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	@mkdir -p $$(@D)
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
+	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
 
 $(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,sweeper clock log)
 $(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
@@ -126,7 +142,7 @@ $(1)/tests/unit/test_counters: build/v/newer/librl.so.0
 endef
 
 # Sanitizers see what the compiler's atomics touch, not what libck's assembly does.
-$(eval $(call VARIANT,build,$(CC),$(CFLAGS) $(if $(filter c11,$(ATOMIC)),$(C11))))
+$(eval $(call VARIANT,build,$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS) $(if $(filter c11,$(ATOMIC)),$(C11)),$(RELRO)))
 $(eval $(call VARIANT,build/v/c11,gcc,-O2 -g $(C11)))
 $(eval $(call VARIANT,build/v/clang,clang,-O2 -g))
 $(eval $(call VARIANT,build/v/asan,gcc,-O1 -g $(C11) $(SAN)))
@@ -148,17 +164,17 @@ FORCE:
 
 build/prefork build/threads: build/%: build/o/examples/%.o build/librl.a
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lpthread
+	$(Q)$(LINK) -o $@ $^ -lpthread
 
 build/v/fuzz/fuzz_config: build/v/fuzz/o/tests/fuzz/fuzz_config.o build/v/fuzz/o/tests/support/same_config.o \
                           build/v/fuzz/libconfig.a build/v/fuzz/librl.a
 	$(call say,LINK)
 	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -ljansson
 
-build/tests/bench/bench: $(patsubst %.c,build/o/%.o,$(wildcard tests/bench/*.c)) build/librl.a
+build/tests/bench/bench: $(patsubst %.c,build/o/%.o,$(call files,tests/bench/*.c)) build/librl.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lhiredis -ljansson -lm -lpthread
+	$(Q)$(LINK) -o $@ $^ -lhiredis -ljansson -lm -lpthread
 
 build/v/fuzz/fuzz_attach: build/v/fuzz/o/tests/fuzz/fuzz_attach.o build/v/fuzz/o/tests/support/exercise.o \
                           build/v/fuzz/o/tests/support/testing.o build/v/fuzz/librl.a
@@ -175,10 +191,10 @@ build/v/fuzz/fuzz_rlctl: build/v/fuzz/o/tests/fuzz/fuzz_rlctl.o $(RLCTL_SRC:%.c=
 	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka -ljansson -lncursesw -ltinfo \
 		$(addprefix -Wl$(comma)--wrap=,rl_open rl_unlink interrupt_sleep run_top run_dump change_lock)
 
-build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(wildcard tests/accuracy/*.c)) build/librl.a
+build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(call files,tests/accuracy/*.c)) build/librl.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+	$(Q)$(LINK) -o $@ $^
 
 # The packages that the goals of this run need: all but those that only build install them. Sorted,
 # each is there once, and the option first.
@@ -216,7 +232,7 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            build/tests/$(RLD_FUZZ)
 
 # The longest first. The examples are built once.
-CLI      := tests/cli/rld.bats $(filter-out tests/cli/rld.bats,$(wildcard tests/cli/*.bats))
+CLI      := tests/cli/rld.bats $(filter-out tests/cli/rld.bats,$(call files,tests/cli/*.bats))
 CLI_ASAN := $(filter-out tests/cli/examples.bats,$(CLI))
 
 check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
@@ -231,12 +247,12 @@ check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/f
 		tests/relacy/run.sh \
 		tests/accuracy/check.sh $(CHECKED) tests/cli/demo.sh tests/bench/check.sh \
 		tests/config/schema.py tests/config/manual.sh \
-		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh \
+		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \
 		tests/support/check.sh
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
-	shellcheck .ci/run $(wildcard examples/*.sh tests/*/*.sh debian/rl-tools.p*)
+	shellcheck .ci/run $(call files,examples/*.sh tests/*/*.sh debian/rl-tools.p*)
 	mandoc -T lint -W warning man/*.[1-8]
 
 # Each public header compiles alone, as C and as C++.
@@ -254,7 +270,7 @@ check-exports: build/librl.so.0 build/rlctl build/rld
 	@nm -D --defined-only $< | awk '$$3 !~ /^RL_0/ { sub(/@.*/, "", $$3); print $$3 }' | sort >build/exports
 	@sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/librl.map | sort | diff - build/exports
 	@sed -n 's/^ \(rl_[a-z_]*\)@.*/\1/p' debian/librl0.symbols | sort | diff - build/exports
-	@! nm -D --undefined-only $< | awk '{ sub(/@.*/, "", $$2); print $$2 }' | grep -Ex '$(FORBIDDEN)'
+	@! nm -D --undefined-only $< | awk '{ sub(/@.*/, "", $$2); print $$2 }' | grep -Ex '(__)?($(FORBIDDEN))(_chk)?'
 	@! nm -D --undefined-only build/rlctl build/rld | grep -Ew 'getenv|environ'
 
 MINUTES ?= 10
@@ -304,12 +320,12 @@ UNITDIR    ?= $(PREFIX)/lib/systemd/system
 ZSHDIR     ?= $(DATADIR)/zsh/site-functions
 
 HEADERS := rl.h rl_admin.h rl_http.h rl_counters.def
-MAN     := $(wildcard man/*.[1-8])
+MAN     := $(call files,man/*.[1-8])
 # A page of several calls is found by each of their names.
 ALIASES := $(shell awk '/^\.Sh/ { naming = $$2 == "NAME" } naming && $$1 == ".Nm" { \
 	page = FILENAME; gsub(/^.*\/|\.3$$/, "", page); if ($$2 != page) print $$2 ".3," page }' \
-	$(wildcard man/*.3))
-EXAMPLES := $(filter-out examples/demo.sh,$(wildcard examples/*.c examples/*.py examples/*.sh))
+	$(call files,man/*.3))
+EXAMPLES := $(filter-out examples/demo.sh,$(call files,examples/*.c examples/*.py examples/*.sh))
 
 # mode, source, destination
 INSTALLED := \
