@@ -36,6 +36,8 @@ static int with;  /* which errno */
 static int times; /* how often; -1 always */
 static int naps;  /* calls of nanosleep(), which takes no time here */
 static int reservations;
+static int turns;            /* granted by flock() */
+static int reserved_in_turn; /* of the reservations */
 
 /* Blocks of a page; one of none has no bounds, and is what there is at first. */
 static struct {
@@ -72,6 +74,7 @@ TAKEN_OVER int
 posix_fallocate(int fd, off_t from, off_t len)
 {
 	reservations++;
+	reserved_in_turn += turns > 0;
 	if (is_refused(FALLOCATE))
 		return with;
 	return syscall(SYS_fallocate, fd, 0, from, len) < 0 ? errno : 0;
@@ -115,7 +118,10 @@ getrandom(void *bytes, size_t len, unsigned flags)
 TAKEN_OVER int
 flock(int fd, int operation)
 {
-	return is_refused(FLOCK) ? -1 : (int)syscall(SYS_flock, fd, operation);
+	int result = is_refused(FLOCK) ? -1 : (int)syscall(SYS_flock, fd, operation);
+
+	turns += result == 0;
+	return result;
 }
 
 TAKEN_OVER int
@@ -220,6 +226,19 @@ test_what_passes(void **state)
 	assert_int_equal(open_refused(LINKAT, EEXIST, 3), 0);
 	assert_int_equal(rl_unlink(test_segment_name()), 0);
 	assert_int_equal(open_refused(LINKAT, EEXIST, -1), -EAGAIN);
+}
+
+/* Who is to wait for its turn reserves nothing before it has come. */
+static void
+test_turns(void **state)
+{
+	(void)state;
+	naps = turns = reservations = reserved_in_turn = 0;
+	assert_int_equal(open_refused(FLOCK, EWOULDBLOCK, 3), 0);
+	assert_in_range(naps, 3, 10000);
+	assert_in_range(reservations, 1, 10000);
+	assert_int_equal(reserved_in_turn, reservations);
+	assert_int_equal(rl_unlink(test_segment_name()), 0);
 }
 
 /* A creator that is stopped in its turn is waited for, and not for ever. */
@@ -344,6 +363,7 @@ main(void)
 		cmocka_unit_test_teardown(test_a_small_disk, unlink_segment),
 		cmocka_unit_test_teardown(test_the_same_group, unlink_segment),
 		cmocka_unit_test_teardown(test_what_passes, unlink_segment),
+		cmocka_unit_test_teardown(test_turns, unlink_segment),
 		cmocka_unit_test_teardown(test_a_turn_that_never_ends, unlink_segment),
 		cmocka_unit_test_teardown(test_attaching, unlink_segment),
 		cmocka_unit_test_teardown(test_a_reload_that_never_ends, unlink_segment),
