@@ -69,8 +69,9 @@ survives() {
 	compile "$1" "${flags[@]}" &&
 		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$work/mutant.o" "$variant/libconfig.a" "$variant/librl.a" \
 			-lcmocka -ljansson -lpthread || return 0
-	# Tests of races need a chance: what passes is tried again.
-	for _ in 1 2 3; do
+	# Tests of races need a chance: what passes is tried again, and told, for one that needs it
+	# often needs luck.
+	for tries in 1 2 3; do
 		rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT"
 		passes || return 1
 	done
@@ -100,6 +101,7 @@ while IFS=@ read -r name file expression test; do
 	source=libshm/${file#*<}
 	[[ $file != */* ]] || source=$file
 	[[ $file == */* ]] || file=libshm/${file%%<*}
+	tries=1
 	rm -rf "$work/src"
 	mkdir "$work/src"
 	[[ $source != *.h ]] || cp libshm/*.h "$file" "$work/src"
@@ -109,6 +111,7 @@ while IFS=@ read -r name file expression test; do
 	elif survives "$file" "$test"; then
 		verdict SURVIVED "$name ($test)"
 	else
+		[[ $tries -eq 1 ]] || name+=", at try $tries"
 		verdict caught "$name"
 	fi
 done <"$here/list"
