@@ -94,6 +94,9 @@ while IFS=@ read -r name file expression test; do
 	expression=${expression# }
 	expression=${expression% }
 	test=${test//[[:space:]]/}
+	export RL_TEST_FILTER=
+	[[ $test != *:* ]] || RL_TEST_FILTER=${test#*:}
+	test=${test%:*}
 	[[ -n $name && $name != \#* ]] || continue
 	line=$((line + 1))
 	((line % parts == part)) || continue

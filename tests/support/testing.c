@@ -6,6 +6,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* One test of a program, for who has no time for all: RL_TEST_FILTER is its name, or a glob. */
+static void filter(void) __attribute__((constructor));
+static void
+filter(void)
+{
+	const char *pattern = getenv("RL_TEST_FILTER");
+
+	if (pattern && pattern[0] != '\0')
+		cmocka_set_test_filter(pattern);
+}
+
 uint64_t
 test_random(uint64_t *seed)
 {
