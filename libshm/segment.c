@@ -1,34 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A segment gets its name only when it is whole. The creator fills a file that has no name
- * (O_TMPFILE in the directory shm_open() uses) and then links it: link fails if the name is
- * taken, and a creator that is killed before leaves nothing, for the kernel drops a nameless
- * file with its last descriptor. So nobody ever sees half a segment, there is no "ready"
- * flag to wait for, and of two creators one wins and the other attaches to the winner's.
- */
+/* The bytes of a segment: how large it is, what its header says, and where its areas are. */
 #include "segment.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "huge_pages.h"
+#include "names.h"
 #include "rl_admin.h"
-
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* Linux 6.1 */
-#endif
-
-#define SHM_DIRECTORY "/dev/shm"
-#define NAME_PREFIX "rl."
+#include "segment_file.h"
 
 /* Slots per key asked for: at a load of 3/4, one key in 100,000 finds its 16 places taken. */
 #define SLOTS_PER_KEY_NUM 4
@@ -43,12 +29,9 @@
 #define BANS_DEFAULT 1024
 #define BUFFER_DEFAULT (10 * RL_SECOND)
 #define BUFFER_MAX (86400 * RL_SECOND)
-#define MODE_DEFAULT 0600
 
 /* How often to try again when the name comes and goes between open and link. */
 #define OPEN_TRIES 100
-
-#define HUGE_PAGE ((size_t)2 << 20) /* of x86-64, and of arm64 with pages of 4 KiB */
 
 struct areas {
 	uint64_t rows, limits, overrides, bans, stats, table, rings, records, bytes;
@@ -237,8 +220,8 @@ header_checksum(const struct rl_header *h)
 	return rl_hash_with(key, 0, h, offsetof(struct rl_header, checksum)).a;
 }
 
-static int
-header_fill(struct rl_header *h, const struct rl_geometry *g)
+int
+rl_segment_header_fill(struct rl_header *h, const struct rl_geometry *g)
 {
 	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
 
@@ -259,9 +242,8 @@ header_fill(struct rl_header *h, const struct rl_geometry *g)
 	return 0;
 }
 
-/* Is what `file_bytes` bytes of a file begin with the header of a segment we can use? */
-static int
-header_check(const struct rl_header *h, size_t have, uint64_t file_bytes)
+int
+rl_segment_header_check(const struct rl_header *h, size_t have, uint64_t file_bytes)
 {
 	uint64_t boot_id[2];
 
@@ -309,31 +291,13 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 	s->records = at + a.records;
 }
 
-/*
- * A page table maps a huge page only where address and file offset agree, so the mapping is to
- * begin at a multiple of one: inside a place that has room for one more. It is a hint. Should
- * another thread be faster to take the place, the mapping lies elsewhere, on small pages.
- */
-static void *
-huge_page_hint(size_t bytes)
-{
-	size_t room = bytes + HUGE_PAGE;
-	unsigned char *place =
-		mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (place == MAP_FAILED)
-		return NULL;
-	munmap(place, room);
-	return place + (HUGE_PAGE - (uintptr_t)place % HUGE_PAGE) % HUGE_PAGE;
-}
-
-static int
-segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bool is_writable)
+int
+rl_segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bool is_writable)
 {
 	int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
 	bool is_huge = checked->geometry.huge_pages != 0;
-	void *hint = is_huge ? huge_page_hint(checked->bytes) : NULL;
+	void *hint = is_huge ? rl_huge_page_hint(checked->bytes) : NULL;
 	void *base = mmap(hint, checked->bytes, protection, flags, fd, 0);
 
 	if (base == MAP_FAILED)
@@ -345,253 +309,6 @@ segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bool 
 	return 0;
 }
 
-/* "/rl.NAME" for shm_open(), or false. */
-static bool
-shm_name(const char *name, char path[static NAME_MAX])
-{
-	static const char good[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-	size_t len;
-
-	if (!name)
-		name = "default";
-	len = strlen(name);
-	if (len == 0 || len > RL_NAME_MAX || strspn(name, good) != len)
-		return false;
-	snprintf(path, NAME_MAX, "/" NAME_PREFIX "%s", name);
-	return true;
-}
-
-/*
- * Anyone may put a file into /dev/shm before us. Who could only have been given this one by its
- * owner's choice is root, ourselves, or a group of ours that shares it with nobody else.
- */
-static bool
-is_trusted(const struct stat *file)
-{
-	gid_t groups[NGROUPS_MAX];
-	int count;
-
-	if (file->st_uid == 0 || file->st_uid == geteuid())
-		return true;
-	if (file->st_mode & S_IWOTH)
-		return false;
-	count = getgroups(NGROUPS_MAX, groups);
-	for (int i = 0; i < count; i++)
-		if (groups[i] == file->st_gid)
-			return true;
-	return file->st_gid == getegid();
-}
-
-static int
-attach_fd(int fd, unsigned flags, struct rl_segment *s)
-{
-	bool is_writable = !(flags & RL_OPEN_READONLY);
-	struct rl_header header = {0};
-	ssize_t have;
-	int error;
-
-	if (fstat(fd, &s->file) < 0)
-		return -errno;
-	if (!S_ISREG(s->file.st_mode))
-		return RL_EFOREIGN;
-	if (is_writable && !(flags & RL_OPEN_ANY_OWNER) && !is_trusted(&s->file))
-		return RL_EOWNER;
-	have = pread(fd, &header, sizeof header, 0);
-	if (have < 0)
-		return -errno;
-	error = header_check(&header, (size_t)have, (uint64_t)s->file.st_size);
-	if (error < 0)
-		return error;
-	return segment_map(s, &header, fd, is_writable);
-}
-
-/* What opening a symlink, a socket or (by glibc's choice) a directory says. */
-static bool
-is_foreign_errno(int error)
-{
-	return error == ELOOP || error == ENXIO || error == EINVAL;
-}
-
-static int
-attach(const char *path, unsigned flags, struct rl_segment *s)
-{
-	bool is_writable = !(flags & RL_OPEN_READONLY);
-	/* O_NONBLOCK: something else under this name, a FIFO say, must not hold us up. */
-	int fd = shm_open(path, (is_writable ? O_RDWR : O_RDONLY) | O_NONBLOCK, 0);
-	int error;
-
-	if (fd < 0)
-		return is_foreign_errno(errno) ? RL_EFOREIGN : -errno;
-	error = attach_fd(fd, flags, s);
-	close(fd);
-	return error;
-}
-
-/* Others would find a full disk until we knew. A disk of no size has no bounds. */
-static bool
-has_room(int fd, uint64_t bytes)
-{
-	struct statvfs disk;
-
-	return fstatvfs(fd, &disk) < 0 || disk.f_blocks == 0 ||
-	       bytes <= (uint64_t)disk.f_bavail * disk.f_frsize;
-}
-
-/*
- * Not ftruncate: a full file system must say so now, not by SIGBUS later. In pieces, because a
- * signal makes the kernel undo the whole piece in hand.
- */
-static int
-reserve(int fd, uint64_t bytes)
-{
-	const uint64_t piece = 16 << 20;
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur)
-		return -EFBIG; /* the kernel would send SIGXFSZ */
-	if (!has_room(fd, bytes))
-		return -ENOSPC;
-	for (uint64_t at = 0; at < bytes;) {
-		uint64_t size = bytes - at < piece ? bytes - at : piece;
-		int error = posix_fallocate(fd, (off_t)at, (off_t)size);
-		if (error == 0)
-			at += size;
-		else if (error != EINTR)
-			return -error;
-	}
-	return 0;
-}
-
-/* One that it has is not asked for again: that may be forbidden where it need not be. */
-static int
-set_group(int fd, gid_t group)
-{
-	struct stat file;
-
-	if (fstat(fd, &file) < 0)
-		return -errno;
-	return file.st_gid == group || fchown(fd, (uid_t)-1, group) == 0 ? 0 : -errno;
-}
-
-/* Size, owner and permission, before anyone else can see the file. */
-static int
-prepare_file(int fd, const struct rl_options *o, uint64_t bytes)
-{
-	mode_t mode = o->mode != 0 ? o->mode : MODE_DEFAULT;
-	int error = reserve(fd, bytes);
-
-	if (error == 0 && (o->flags & RL_OPEN_GROUP))
-		error = set_group(fd, o->group);
-	if (error < 0)
-		return error;
-	return fchmod(fd, mode) < 0 ? -errno : 0;
-}
-
-static int
-link_file(int fd, const char *path)
-{
-	char from[64], to[NAME_MAX + sizeof SHM_DIRECTORY];
-
-	snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
-	snprintf(to, sizeof to, SHM_DIRECTORY "%s", path);
-	if (linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0)
-		return 0;
-	if (errno != ENOENT) /* without /proc, a privileged process can do it by the descriptor */
-		return -errno;
-	return linkat(fd, "", AT_FDCWD, to, AT_EMPTY_PATH) == 0 ? 0 : -errno;
-}
-
-static int
-fill_file(int fd, const struct rl_options *o, const struct rl_geometry *g, struct rl_segment *s)
-{
-	struct rl_header header;
-	int error = header_fill(&header, g);
-
-	if (error == 0)
-		error = prepare_file(fd, o, header.bytes);
-	if (error == 0)
-		error = segment_map(s, &header, fd, true);
-	if (error < 0)
-		return error;
-	memcpy(s->header, &header, sizeof header);
-	return fstat(fd, &s->file) < 0 ? -errno : 0;
-}
-
-static int
-create(const char *path, const struct rl_options *o, const struct rl_geometry *g,
-       struct rl_segment *s)
-{
-	int fd = open(SHM_DIRECTORY, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	int error;
-
-	if (fd < 0)
-		return errno == ENOENT || errno == EISDIR ? RL_ECREATE : -errno;
-	error = fill_file(fd, o, g, s);
-	if (error == 0)
-		error = link_file(fd, path);
-	close(fd);
-	if (error < 0)
-		rl_segment_close(s);
-	return error == -ENOENT ? RL_ECREATE : error;
-}
-
-/*
- * Creators take turns, or all of them would take the memory of a segment each before one wins.
- * The kernel ends the turn of one that dies; one that stops is waited for a second, then we go
- * ahead without. Returns a descriptor to close, or -1.
- */
-static int
-take_turn(void)
-{
-	const struct timespec pause = {.tv_nsec = 2000000};
-	int fd = open(SHM_DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	for (int tries = 0; fd >= 0 && tries < 500; tries++) {
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-			break;
-		nanosleep(&pause, NULL);
-	}
-	return fd;
-}
-
-/*
- * Move a new segment's pages together into huge ones. It takes longer than all else that a
- * creator does, so others have the name already and use the segment meanwhile: one who touches a
- * page under way waits milliseconds until that has moved. In pieces, between which a signal ends
- * us. Pages that are busy are left; a kernel that has none to give, or cannot, is not asked again.
- */
-static void
-collapse(const struct rl_segment *s)
-{
-	const size_t piece = 8 * HUGE_PAGE;
-	unsigned char *base = (unsigned char *)s->header;
-
-	for (size_t at = 0; at < s->bytes; at += piece) {
-		size_t size = s->bytes - at < piece ? s->bytes - at : piece;
-		if (madvise(base + at, size, MADV_COLLAPSE) < 0 && errno != EAGAIN &&
-		    errno != EBUSY)
-			return;
-	}
-}
-
-static int
-attach_or_create(const char *path, const struct rl_options *o, const struct rl_geometry *g,
-                 struct rl_segment *s)
-{
-	int turn = take_turn();
-	int error = attach(path, o->flags, s); /* somebody's whose turn was before ours */
-	bool is_ours = error == -ENOENT;
-
-	if (is_ours)
-		error = create(path, o, g, s);
-	if (turn >= 0)
-		close(turn);
-	if (is_ours && error == 0 && g->huge_pages)
-		collapse(s);
-	return error;
-}
-
 int
 rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment *s)
 {
@@ -601,14 +318,14 @@ rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment 
 	char path[NAME_MAX];
 	int error = geometry_from(o, &geometry);
 
-	if (error < 0 || !shm_name(name, path) || (o->flags & ~known) || (o->mode & ~0777u))
+	if (error < 0 || !rl_names_shm(name, path) || (o->flags & ~known) || (o->mode & ~0777u))
 		return -EINVAL;
 	for (int tries = 0; tries < OPEN_TRIES; tries++) {
 		*s = (struct rl_segment){0};
-		error = attach(path, o->flags, s);
+		error = rl_segment_attach(path, o->flags, s);
 		if (error != -ENOENT || (o->flags & (RL_OPEN_READONLY | RL_OPEN_EXISTING)))
 			return error;
-		error = attach_or_create(path, o, &geometry, s);
+		error = rl_segment_attach_or_create(path, o, &geometry, s);
 		if (error != -EEXIST)
 			return error;
 	}
@@ -624,9 +341,9 @@ rl_segment_private(const struct rl_options *o, struct rl_segment *s)
 
 	*s = (struct rl_segment){0};
 	if (error == 0)
-		error = header_fill(&header, &geometry);
+		error = rl_segment_header_fill(&header, &geometry);
 	if (error == 0)
-		error = segment_map(s, &header, -1, true);
+		error = rl_segment_map(s, &header, -1, true);
 	if (error == 0)
 		memcpy(s->header, &header, sizeof header);
 	return error;
@@ -638,32 +355,4 @@ rl_segment_close(struct rl_segment *s)
 	if (s->header)
 		munmap(s->header, s->bytes);
 	s->header = NULL;
-}
-
-int
-rl_segment_unlink(const char *name)
-{
-	char path[NAME_MAX];
-
-	if (!name || !shm_name(name, path))
-		return -EINVAL;
-	return shm_unlink(path) < 0 ? -errno : 0;
-}
-
-int
-rl_segment_reopen(const struct rl_segment *s, const char *name)
-{
-	char path[NAME_MAX];
-	struct stat file;
-	int fd;
-
-	if (!*name || !shm_name(name, path))
-		return -ENOENT;
-	fd = shm_open(path, O_RDWR | O_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &file) == 0 && file.st_dev == s->file.st_dev && file.st_ino == s->file.st_ino)
-		return fd;
-	close(fd);
-	return -ENOENT;
 }
