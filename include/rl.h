@@ -94,6 +94,7 @@ struct rl; /* a segment that this process has open */
 #define RL_EDAMAGED (-EUCLEAN)         /* its header contradicts itself */
 #define RL_EBOOT (-ESTALE)             /* copied from another boot: its clock is gone */
 #define RL_EOWNER (-EKEYREJECTED)      /* made by somebody else: see rl_open() */
+#define RL_EPUBLIC (-EKEYREVOKED)      /* everybody may read or write it, unasked */
 #define RL_ECREATE (-EOPNOTSUPP)       /* no /dev/shm, or no /proc, to create it with */
 #define RL_ERING (-E2BIG)              /* more sub-buckets than the segment keeps a key */
 #define RL_EADDRESS (-EAFNOSUPPORT)    /* the key is no IP address, as the rule wants it */
@@ -112,7 +113,8 @@ enum rl_on_full {
 enum rl_open_flag {
 	RL_OPEN_READONLY = 1,    /* map without write permission: peek and inspect only */
 	RL_OPEN_EXISTING = 2,    /* never create */
-	RL_OPEN_GROUP = 4,       /* give a new segment to `group` */
+	RL_OPEN_GROUP = 4,       /* give a new segment to `group`, and trust one that another of it
+	                            has made */
 	RL_OPEN_ANY_OWNER = 8,   /* trust whoever made it: for tools run by an administrator */
 	RL_OPEN_HUGE_PAGES = 16, /* ask the kernel for huge pages for a new segment: a large table
 	                            is faster, and takes longer to create. Without them where it
@@ -132,7 +134,8 @@ struct rl_options {
 	uint32_t bans;      /* bans and exemptions to hold, up to 1,000,000; default 1024 */
 	enum rl_on_full on_full;
 	uint64_t buffer_ns; /* how long a counter outlives its window, up to 1 day; default 10 s */
-	mode_t mode;        /* permission bits, whatever the umask; default 0600 */
+	mode_t mode;        /* permission bits, whatever the umask; default 0600. With those for
+	                       everybody, one that is there may have them, too */
 	gid_t group;        /* only with RL_OPEN_GROUP */
 	unsigned flags;     /* of enum rl_open_flag */
 };
@@ -259,13 +262,15 @@ struct rl_result {
  * 0, or: -EINVAL bad name or option; -ENOENT absent and not to be created;
  * -EACCES no permission; -ENOSPC no room in /dev/shm, nothing is left behind;
  * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT;
- * RL_EOWNER; RL_ECREATE; -EFBIG above RLIMIT_FSIZE; -EPERM not a member of `group`;
+ * RL_EOWNER; RL_EPUBLIC; RL_ECREATE; -EFBIG above RLIMIT_FSIZE; -EPERM not a member of `group`;
  * -EMFILE, -EIO and -EAGAIN in want of descriptors, of randomness, of a stable name.
  *
  * Processes that create at the same time end up in one segment. A creator that is
  * killed leaves nothing. To write, one must trust who made it: a segment is refused
- * with RL_EOWNER unless it is root's, one's own, or shared with a group that one
- * belongs to and not with everybody; or RL_OPEN_ANY_OWNER is given.
+ * with RL_EOWNER unless it is root's, one's own, or, with RL_OPEN_GROUP, of `group` and
+ * not everybody's to write. To belong to its group is not enough, for any member could
+ * have made it. One that everybody may read or write is refused with RL_EPUBLIC unless
+ * `mode` has that bit, for it tells the hash key. RL_OPEN_ANY_OWNER takes all of these.
  */
 int rl_open(const char *name, const struct rl_options *options, struct rl **out);
 

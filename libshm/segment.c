@@ -322,7 +322,7 @@ rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment 
 		return -EINVAL;
 	for (int tries = 0; tries < OPEN_TRIES; tries++) {
 		*s = (struct rl_segment){0};
-		error = rl_segment_attach(path, o->flags, s);
+		error = rl_segment_attach(path, o, s);
 		if (error != -ENOENT || (o->flags & (RL_OPEN_READONLY | RL_OPEN_EXISTING)))
 			return error;
 		error = rl_segment_attach_or_create(path, o, &geometry, s);

@@ -10,9 +10,10 @@
 #include "trust.h"
 
 static int
-attach_fd(int fd, unsigned flags, struct rl_segment *s)
+attach_fd(int fd, const struct rl_options *o, struct rl_segment *s)
 {
-	bool is_writable = !(flags & RL_OPEN_READONLY);
+	bool is_writable = !(o->flags & RL_OPEN_READONLY);
+	bool must_trust = is_writable && !(o->flags & RL_OPEN_ANY_OWNER);
 	struct rl_header header = {0};
 	ssize_t have;
 	int error;
@@ -21,7 +22,7 @@ attach_fd(int fd, unsigned flags, struct rl_segment *s)
 		return -errno;
 	if (!S_ISREG(s->file.st_mode))
 		return RL_EFOREIGN;
-	if (is_writable && !(flags & RL_OPEN_ANY_OWNER) && !rl_trust_is_trusted(&s->file))
+	if (must_trust && !rl_trust_owner(&s->file, o))
 		return RL_EOWNER;
 	have = pread(fd, &header, sizeof header, 0);
 	if (have < 0)
@@ -29,6 +30,8 @@ attach_fd(int fd, unsigned flags, struct rl_segment *s)
 	error = rl_segment_header_check(&header, (size_t)have, (uint64_t)s->file.st_size);
 	if (error < 0)
 		return error;
+	if (must_trust && !rl_trust_mode(&s->file, o))
+		return RL_EPUBLIC;
 	return rl_segment_map(s, &header, fd, is_writable);
 }
 
@@ -40,16 +43,16 @@ is_foreign_errno(int error)
 }
 
 int
-rl_segment_attach(const char *path, unsigned flags, struct rl_segment *s)
+rl_segment_attach(const char *path, const struct rl_options *o, struct rl_segment *s)
 {
-	bool is_writable = !(flags & RL_OPEN_READONLY);
+	bool is_writable = !(o->flags & RL_OPEN_READONLY);
 	/* O_NONBLOCK: something else under this name, a FIFO say, must not hold us up. */
 	int fd = shm_open(path, (is_writable ? O_RDWR : O_RDONLY) | O_NONBLOCK, 0);
 	int error;
 
 	if (fd < 0)
 		return is_foreign_errno(errno) ? RL_EFOREIGN : -errno;
-	error = attach_fd(fd, flags, s);
+	error = attach_fd(fd, o, s);
 	close(fd);
 	return error;
 }

@@ -154,8 +154,7 @@ rl_segment_attach_or_create(const char *path, const struct rl_options *o,
                             const struct rl_geometry *g, struct rl_segment *s)
 {
 	int turn = take_turn();
-	int error =
-		rl_segment_attach(path, o->flags, s); /* somebody's whose turn was before ours */
+	int error = rl_segment_attach(path, o, s); /* somebody's whose turn was before ours */
 	bool is_ours = error == -ENOENT;
 
 	if (is_ours)

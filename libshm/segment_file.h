@@ -16,7 +16,7 @@ int rl_segment_header_check(const struct rl_header *h, size_t have, uint64_t fil
 int rl_segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bool is_writable);
 
 /* To one that is there. 0 or -errno. */
-int rl_segment_attach(const char *path, unsigned flags, struct rl_segment *s);
+int rl_segment_attach(const char *path, const struct rl_options *o, struct rl_segment *s);
 
 /* To one that is there by now, or else create it; -EEXIST if another was faster. */
 int rl_segment_attach_or_create(const char *path, const struct rl_options *o,

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "trust.h"
 
-#include <limits.h>
 #include <unistd.h>
 
 bool
-rl_trust_is_trusted(const struct stat *file)
+rl_trust_owner(const struct stat *file, const struct rl_options *o)
 {
-	gid_t groups[NGROUPS_MAX];
-	int count;
-
 	if (file->st_uid == 0 || file->st_uid == geteuid())
 		return true;
-	if (file->st_mode & S_IWOTH)
-		return false;
-	count = getgroups(NGROUPS_MAX, groups);
-	for (int i = 0; i < count; i++)
-		if (groups[i] == file->st_gid)
-			return true;
-	return file->st_gid == getegid();
+	return (o->flags & RL_OPEN_GROUP) && file->st_gid == o->group && !(file->st_mode & S_IWOTH);
+}
+
+/* Who reads it knows the hash key, and can choose keys that collide. */
+bool
+rl_trust_mode(const struct stat *file, const struct rl_options *o)
+{
+	const mode_t everybody = S_IROTH | S_IWOTH;
+
+	return !(file->st_mode & everybody & ~o->mode);
 }

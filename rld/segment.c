@@ -65,6 +65,7 @@ remedy(int error)
 		       "again, then restart the workers";
 	case RL_EFOREIGN:
 	case RL_EOWNER:
+	case RL_EPUBLIC:
 		return "; look whose it is, and remove it or choose another name";
 	case -EPERM:
 		return "; rld must be root or a member of the segment's group";
@@ -78,8 +79,8 @@ static bool
 is_lasting(int error)
 {
 	return error == -ENOSPC || error == RL_EVERSION || error == RL_EFOREIGN ||
-	       error == RL_EOWNER || error == RL_EDAMAGED || error == RL_ETRUNCATED ||
-	       error == RL_EBOOT;
+	       error == RL_EOWNER || error == RL_EPUBLIC || error == RL_EDAMAGED ||
+	       error == RL_ETRUNCATED || error == RL_EBOOT;
 }
 
 static int

@@ -336,13 +336,13 @@ test_observer_of_a_dying_slot(void **state)
 static int
 open_as_nobody(void *arg, int i)
 {
-	const gid_t *group = arg;
+	const struct rl_options *o = arg;
 	struct rl_result r;
 	struct rl *rl;
 
-	if (setgroups(0, NULL) < 0 || setgid(*group) < 0 || setuid((uid_t)(65534 - i)) < 0)
+	if (setgroups(0, NULL) < 0 || setgid(o->group) < 0 || setuid((uid_t)(65534 - i)) < 0)
 		return 1;
-	if (rl_open(test_segment_name(), NULL, &rl) < 0)
+	if (rl_open(test_segment_name(), o, &rl) < 0)
 		return 2;
 	return rl_check(rl, rl_find(rl, "r"), "k", 1, 1, &r) == RL_ALLOWED ? 0 : 3;
 }
@@ -362,7 +362,6 @@ static void
 test_users_of_one_group(void **state)
 {
 	struct rl_options o = {.keys = 50, .mode = 0660, .flags = RL_OPEN_GROUP, .group = 54321};
-	gid_t group = 54321;
 	struct rl *rl;
 
 	(void)state;
@@ -370,7 +369,7 @@ test_users_of_one_group(void **state)
 		skip(); /* only root can be other users */
 	assert_int_equal(rl_open(test_segment_name(), &o, &rl), 0);
 	int rule = test_rule(rl, "r", 4, 3600 * RL_SECOND, 4, true);
-	test_fork(3, open_as_nobody, &group);
+	test_fork(3, open_as_nobody, &o);
 	assert_int_equal(rl_check(rl, rule, "k", 1, 1, NULL), RL_ALLOWED);
 	assert_int_equal(rl_check(rl, rule, "k", 1, 1, NULL), RL_DENIED);
 	test_fork(2, refused_as_nobody, NULL);
@@ -490,6 +489,63 @@ test_segment_of_a_stranger(void **state)
 	assert_int_equal(chown(path(), 65534, getegid()), 0);
 	assert_int_equal(open_error(&o), RL_EOWNER);
 	assert_int_equal(chmod(path(), 0660), 0);
+	assert_int_equal(open_error(&o), RL_EOWNER);
+	o.flags = RL_OPEN_GROUP;
+	o.group = getegid() + 1;
+	assert_int_equal(open_error(&o), RL_EOWNER);
+	o.group = getegid();
+	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(chmod(path(), 0662), 0);
+	assert_int_equal(open_error(&o), RL_EOWNER);
+}
+
+/* A member of a group makes the segment that another wants for itself. */
+static int
+open_beside_a_planter(void *arg, int i)
+{
+	const gid_t group = 54321;
+	struct rl_options o = {.mode = 0660, .group = group, .flags = RL_OPEN_GROUP};
+
+	(void)arg;
+	(void)i;
+	if (setgroups(1, &group) < 0 || setgid(65534) < 0 || setuid(65534) < 0)
+		return 1;
+	if (open_error(NULL) != RL_EOWNER)
+		return 2;
+	return open_error(&o) == 0 ? 0 : 3;
+}
+
+static void
+test_a_group_is_trusted_if_asked_for(void **state)
+{
+	struct rl_options o = {.keys = 50, .mode = 0660, .flags = RL_OPEN_GROUP, .group = 54321};
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* only root can be other users */
+	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(chown(path(), 65533, 54321), 0);
+	test_fork(1, open_beside_a_planter, NULL);
+}
+
+/* Whose it is does not matter: everybody has the hash key. */
+static void
+test_a_known_hash_key(void **state)
+{
+	struct rl_options o = small;
+
+	(void)state;
+	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(chmod(path(), 0644), 0);
+	assert_int_equal(open_error(NULL), RL_EPUBLIC);
+	o.mode = 0602;
+	assert_int_equal(open_error(&o), RL_EPUBLIC);
+	o.mode = 0664;
+	assert_int_equal(open_error(&o), 0);
+	o.mode = 0;
+	o.flags = RL_OPEN_READONLY;
+	assert_int_equal(open_error(&o), 0);
+	o.flags = RL_OPEN_ANY_OWNER;
 	assert_int_equal(open_error(&o), 0);
 }
 
@@ -585,6 +641,8 @@ main(void)
 		TEST(test_creators_take_turns),
 		TEST(test_file_size_limit),
 		TEST(test_segment_of_a_stranger),
+		TEST(test_a_group_is_trusted_if_asked_for),
+		TEST(test_a_known_hash_key),
 		TEST(test_created_by_many_at_once),
 		TEST(test_private_segments_are_apart),
 #undef TEST
