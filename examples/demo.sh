@@ -16,7 +16,8 @@ cleanup() {
 		kill "$server" 2>/dev/null || true
 		wait "$server" 2>/dev/null || true
 	fi
-	rm -f "/dev/shm/rl.$segment" "$log"
+	"$build/rlctl" --segment "$segment" unlink --yes >/dev/null 2>&1 || true
+	rm -f "$log"
 }
 trap cleanup EXIT
 

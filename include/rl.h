@@ -95,6 +95,8 @@ struct rl; /* a segment that this process has open */
 #define RL_EBOOT (-ESTALE)             /* copied from another boot: its clock is gone */
 #define RL_EOWNER (-EKEYREJECTED)      /* made by somebody else: see rl_open() */
 #define RL_EPUBLIC (-EKEYREVOKED)      /* everybody may read or write it, unasked */
+#define RL_EDIRECTORY (-ENOKEY)        /* segments belong in /dev/shm/rl: no permission there */
+#define RL_ETWICE (-ENOTUNIQ)          /* one in /dev/shm/rl, another in /dev/shm */
 #define RL_ECREATE (-EOPNOTSUPP)       /* no /dev/shm, or no /proc, to create it with */
 #define RL_ERING (-E2BIG)              /* more sub-buckets than the segment keeps a key */
 #define RL_EADDRESS (-EAFNOSUPPORT)    /* the key is no IP address, as the rule wants it */
@@ -259,10 +261,14 @@ struct rl_result {
  * Open the segment `name` (NULL: "default"), creating it when absent.
  * `options` may be NULL. On success *out is a handle to pass to rl_close().
  *
+ * It is a file in /dev/shm/rl, if there is such a directory, it is root's and not everybody
+ * may write it; so no stranger takes a name first. Who may not write it either gets
+ * RL_EDIRECTORY. Else, and if it has been made there before, it is in /dev/shm.
+ *
  * 0, or: -EINVAL bad name or option; -ENOENT absent and not to be created;
  * -EACCES no permission; -ENOSPC no room in /dev/shm, nothing is left behind;
  * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT;
- * RL_EOWNER; RL_EPUBLIC; RL_ECREATE; -EFBIG above RLIMIT_FSIZE; -EPERM not a member of `group`;
+ * RL_EOWNER; RL_EPUBLIC; RL_EDIRECTORY; RL_ETWICE; RL_ECREATE; -EFBIG above RLIMIT_FSIZE; -EPERM not a member of `group`;
  * -EMFILE, -EIO and -EAGAIN in want of descriptors, of randomness, of a stable name.
  *
  * Processes that create at the same time end up in one segment. A creator that is

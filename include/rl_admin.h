@@ -26,9 +26,25 @@ int rl_open_private(const struct rl_options *options, struct rl **out);
 
 /*
  * Remove the name, which must be given. Processes that have the segment open keep it until
- * they close it. 0, -EINVAL, -ENOENT or -EACCES.
+ * they close it. 0, -EINVAL, -ENOENT, -EACCES or RL_ETWICE.
  */
 int rl_unlink(const char *name);
+
+/*
+ * Where the segment `name` (NULL: "default") is, or would be made by who opens it with `options`
+ * (NULL: the defaults), and what that takes: to tell people why there is none.
+ */
+#define RL_PATH_MAX 192
+struct rl_place {
+	char path[RL_PATH_MAX]; /* of the file */
+	int is_there;           /* something is, whatever it may be */
+	int is_own;     /* below a directory of rl's own, where no stranger can take a name first */
+	uint64_t bytes; /* of a segment with these options */
+	uint64_t room;  /* bytes free on the file system there; UINT64_MAX without bounds */
+};
+
+/* 0, -EINVAL, or RL_ETWICE: `path` is the one in rl's own directory. */
+int rl_place(const char *name, const struct rl_options *options, struct rl_place *place);
 
 struct rl_info {
 	const char *name;   /* "" for a private segment; lives as long as the handle */

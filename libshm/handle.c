@@ -57,8 +57,10 @@ rl_open(const char *name, const struct rl_options *options, struct rl **out)
 	int error;
 
 	*out = NULL;
+	if (!name)
+		name = "default";
 	error = rl_segment_open(name, options ? options : &defaults, &segment);
-	return error < 0 ? error : adopt(&segment, name ? name : "default", out);
+	return error < 0 ? error : adopt(&segment, name, out);
 }
 
 int

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -12,7 +11,6 @@
 #include <unistd.h>
 
 #include "huge_pages.h"
-#include "names.h"
 #include "rl_admin.h"
 #include "segment_file.h"
 
@@ -134,6 +132,17 @@ geometry_from(const struct rl_options *o, struct rl_geometry *g)
 		.buffer_ns = o->buffer_ns > 0 ? o->buffer_ns : BUFFER_DEFAULT,
 	};
 	return geometry_is_valid(g) ? 0 : -EINVAL;
+}
+
+int
+rl_segment_bytes(const struct rl_options *o, uint64_t *bytes)
+{
+	struct rl_geometry g;
+
+	if (geometry_from(o, &g) < 0)
+		return -EINVAL;
+	*bytes = areas_of(&g).bytes;
+	return 0;
 }
 
 /*
@@ -315,17 +324,16 @@ rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment 
 	const unsigned known = RL_OPEN_READONLY | RL_OPEN_EXISTING | RL_OPEN_GROUP |
 	                       RL_OPEN_ANY_OWNER | RL_OPEN_HUGE_PAGES;
 	struct rl_geometry geometry;
-	char path[NAME_MAX];
 	int error = geometry_from(o, &geometry);
 
-	if (error < 0 || !rl_names_shm(name, path) || (o->flags & ~known) || (o->mode & ~0777u))
+	if (error < 0 || (o->flags & ~known) || (o->mode & ~0777u))
 		return -EINVAL;
 	for (int tries = 0; tries < OPEN_TRIES; tries++) {
 		*s = (struct rl_segment){0};
-		error = rl_segment_attach(path, o, s);
+		error = rl_segment_attach(name, o, s);
 		if (error != -ENOENT || (o->flags & (RL_OPEN_READONLY | RL_OPEN_EXISTING)))
 			return error;
-		error = rl_segment_attach_or_create(path, o, &geometry, s);
+		error = rl_segment_attach_or_create(name, o, &geometry, s);
 		if (error != -EEXIST)
 			return error;
 	}

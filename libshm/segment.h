@@ -9,6 +9,7 @@
 
 #include "hash.h"
 #include "layout.h"
+#include "path.h"
 #include "rl.h"
 #include "table.h"
 
@@ -32,7 +33,8 @@ struct rl_segment {
 	struct rl_stat *stats;
 	uint64_t *rings;
 	unsigned char *records;
-	struct stat file; /* as it was at attach; zeroed for a private segment */
+	struct rl_path path; /* where it was found or made; zeroed for a private segment, */
+	struct stat file;    /* and so is what it was like at attach */
 };
 
 /* Attach to the segment, or create it, as rl_open() says. 0 or -errno. */
@@ -40,6 +42,9 @@ int rl_segment_open(const char *name, const struct rl_options *options, struct r
 
 /* One in anonymous memory. 0 or -errno. */
 int rl_segment_private(const struct rl_options *options, struct rl_segment *s);
+
+/* How many one with these options has. 0 or -EINVAL. */
+int rl_segment_bytes(const struct rl_options *options, uint64_t *bytes);
 
 void rl_segment_close(struct rl_segment *s);
 

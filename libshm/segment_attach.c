@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "names.h"
 #include "segment_file.h"
 #include "trust.h"
 
@@ -35,23 +34,41 @@ attach_fd(int fd, const struct rl_options *o, struct rl_segment *s)
 	return rl_segment_map(s, &header, fd, is_writable);
 }
 
-/* What opening a symlink, a socket or (by glibc's choice) a directory says. */
+static const struct rl_options whoever_made_it = {.flags = RL_OPEN_ANY_OWNER};
+
+/* What opening a symlink, a socket or a directory says. */
 static bool
 is_foreign_errno(int error)
 {
-	return error == ELOOP || error == ENXIO || error == EINVAL;
+	return error == ELOOP || error == ENXIO || error == EISDIR;
+}
+
+/* What cannot even be looked at is behind a directory that this user may not search. */
+static int
+why_not(const struct rl_path *path, int error)
+{
+	struct stat file;
+
+	if (is_foreign_errno(error))
+		return RL_EFOREIGN;
+	if (error == EACCES && rl_path_is_own(path) && lstat(path->text, &file) < 0)
+		return RL_EDIRECTORY;
+	return -error;
 }
 
 int
-rl_segment_attach(const char *path, const struct rl_options *o, struct rl_segment *s)
+rl_segment_attach(const char *name, const struct rl_options *o, struct rl_segment *s)
 {
 	bool is_writable = !(o->flags & RL_OPEN_READONLY);
 	/* O_NONBLOCK: something else under this name, a FIFO say, must not hold us up. */
-	int fd = shm_open(path, (is_writable ? O_RDWR : O_RDONLY) | O_NONBLOCK, 0);
-	int error;
+	int flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (is_writable ? O_RDWR : O_RDONLY);
+	int fd, error = rl_path_find(name, o, &s->path);
 
+	if (error < 0)
+		return error;
+	fd = open(s->path.text, flags);
 	if (fd < 0)
-		return is_foreign_errno(errno) ? RL_EFOREIGN : -errno;
+		return why_not(&s->path, errno);
 	error = attach_fd(fd, o, s);
 	close(fd);
 	return error;
@@ -60,23 +77,26 @@ rl_segment_attach(const char *path, const struct rl_options *o, struct rl_segmen
 int
 rl_segment_unlink(const char *name)
 {
-	char path[NAME_MAX];
+	struct rl_path path;
+	int error = name ? rl_path_find(name, &whoever_made_it, &path) : -EINVAL;
 
-	if (!name || !rl_names_shm(name, path))
-		return -EINVAL;
-	return shm_unlink(path) < 0 ? -errno : 0;
+	if (error < 0)
+		return error;
+	if (unlink(path.text) == 0)
+		return 0;
+	return errno == EPERM ? -EACCES : -errno; /* of a directory with a sticky bit */
 }
 
 int
 rl_segment_reopen(const struct rl_segment *s, const char *name)
 {
-	char path[NAME_MAX];
+	struct rl_path path; /* it may have been moved from the one directory to the other */
 	struct stat file;
-	int fd;
+	int fd, error = *name ? rl_path_find(name, &whoever_made_it, &path) : -ENOENT;
 
-	if (!*name || !rl_names_shm(name, path))
-		return -ENOENT;
-	fd = shm_open(path, O_RDWR | O_NONBLOCK, 0);
+	if (error < 0)
+		return error;
+	fd = open(path.text, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &file) == 0 && file.st_dev == s->file.st_dev && file.st_ino == s->file.st_ino)

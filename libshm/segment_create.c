@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A segment gets its name only when it is whole. The creator fills a file that has no name
- * (O_TMPFILE in the directory shm_open() uses) and then links it: link fails if the name is
+ * (O_TMPFILE in the directory that it is to be in) and then links it: link fails if the name is
  * taken, and a creator that is killed before leaves nothing, for the kernel drops a nameless
  * file with its last descriptor. So nobody ever sees half a segment, there is no "ready"
  * flag to wait for, and of two creators one wins and the other attaches to the winner's.
@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "huge_pages.h"
-#include "names.h"
 #include "segment_file.h"
 
 #define MODE_DEFAULT 0600
@@ -83,12 +82,11 @@ prepare_file(int fd, const struct rl_options *o, uint64_t bytes)
 }
 
 static int
-link_file(int fd, const char *path)
+link_file(int fd, const char *to)
 {
-	char from[64], to[NAME_MAX + sizeof RL_SHM_DIRECTORY];
+	char from[64];
 
 	snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
-	snprintf(to, sizeof to, RL_SHM_DIRECTORY "%s", path);
 	if (linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0)
 		return 0;
 	if (errno != ENOENT) /* without /proc, a privileged process can do it by the descriptor */
@@ -112,18 +110,27 @@ fill_file(int fd, const struct rl_options *o, const struct rl_geometry *g, struc
 	return fstat(fd, &s->file) < 0 ? -errno : 0;
 }
 
+/* Who may not write the directory is not sent elsewhere, where strangers can. */
 static int
-create(const char *path, const struct rl_options *o, const struct rl_geometry *g,
-       struct rl_segment *s)
+why_no_file(const struct rl_path *path, int error)
 {
-	int fd = open(RL_SHM_DIRECTORY, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (error == ENOENT || error == EISDIR)
+		return RL_ECREATE;
+	return error == EACCES && rl_path_is_own(path) ? RL_EDIRECTORY : -error;
+}
+
+/* At s->path, if it is not taken. */
+static int
+create(const struct rl_options *o, const struct rl_geometry *g, struct rl_segment *s)
+{
+	int fd = open(s->path.directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	int error;
 
 	if (fd < 0)
-		return errno == ENOENT || errno == EISDIR ? RL_ECREATE : -errno;
+		return why_no_file(&s->path, errno);
 	error = fill_file(fd, o, g, s);
 	if (error == 0)
-		error = link_file(fd, path);
+		error = link_file(fd, s->path.text);
 	close(fd);
 	if (error < 0)
 		rl_segment_close(s);
@@ -136,10 +143,10 @@ create(const char *path, const struct rl_options *o, const struct rl_geometry *g
  * ahead without. Returns a descriptor to close, or -1.
  */
 static int
-take_turn(void)
+take_turn(const char *directory)
 {
 	const struct timespec pause = {.tv_nsec = 2000000};
-	int fd = open(RL_SHM_DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	for (int tries = 0; fd >= 0 && tries < 500; tries++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -150,15 +157,15 @@ take_turn(void)
 }
 
 int
-rl_segment_attach_or_create(const char *path, const struct rl_options *o,
+rl_segment_attach_or_create(const char *name, const struct rl_options *o,
                             const struct rl_geometry *g, struct rl_segment *s)
 {
-	int turn = take_turn();
-	int error = rl_segment_attach(path, o, s); /* somebody's whose turn was before ours */
+	int turn = take_turn(s->path.directory);
+	int error = rl_segment_attach(name, o, s); /* somebody's whose turn was before ours */
 	bool is_ours = error == -ENOENT;
 
 	if (is_ours)
-		error = create(path, o, g, s);
+		error = create(o, g, s);
 	if (turn >= 0)
 		close(turn);
 	if (is_ours && error == 0 && g->huge_pages)

@@ -15,11 +15,11 @@ int rl_segment_header_check(const struct rl_header *h, size_t have, uint64_t fil
 /* Map the file, or with fd -1 memory of this process alone. 0 or -errno. */
 int rl_segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bool is_writable);
 
-/* To one that is there. 0 or -errno. */
-int rl_segment_attach(const char *path, const struct rl_options *o, struct rl_segment *s);
+/* To one that is there, or -ENOENT, and s->path is where it is to be. 0 or -errno. */
+int rl_segment_attach(const char *name, const struct rl_options *o, struct rl_segment *s);
 
 /* To one that is there by now, or else create it; -EEXIST if another was faster. */
-int rl_segment_attach_or_create(const char *path, const struct rl_options *o,
+int rl_segment_attach_or_create(const char *name, const struct rl_options *o,
                                 const struct rl_geometry *g, struct rl_segment *s);
 
 #endif

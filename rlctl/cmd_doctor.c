@@ -102,6 +102,7 @@ open_patient(struct doctor *doctor)
 {
 	struct rl_options options = {.flags = RL_OPEN_READONLY | RL_OPEN_EXISTING};
 
+	rl_place(doctor->name, &options, &doctor->place);
 	doctor->error = rl_open(doctor->name, &options, &doctor->rl);
 	if (doctor->error < 0) {
 		doctor->rl = NULL;

@@ -37,7 +37,9 @@ void completion_zsh(void);
 void completion_fish(void);
 
 /* Shell commands that print the segments, and the rules of the segment in $segment. */
-#define LIST_SEGMENTS "find /dev/shm -maxdepth 1 -name 'rl.*' 2>/dev/null | sed 's,.*/rl\\.,,'"
+#define LIST_SEGMENTS                                                           \
+	"find /dev/shm /dev/shm/rl -maxdepth 1 -name 'rl.*' 2>/dev/null | sed " \
+	"'s,.*/rl\\.,,' | sort -u"
 #define LIST_RULES                                                     \
 	"rlctl --segment \"${segment:-default}\" stats 2>/dev/null | " \
 	"awk '$NF != \"(total)\" { print $NF }' | sort -u"

@@ -32,11 +32,14 @@ struct doctor_result {
 	"rlctl --segment %s dump FILE; rlctl --segment %s unlink; restart the workers%s; rlctl " \
 	"--segment %s restore FILE"
 
+#define DOCTOR_OWN "/dev/shm/rl" /* the directory of rl's own, where there is one */
+
 struct doctor {
 	const char *name; /* of the segment */
 	struct rl *rl;    /* NULL if it could not be opened */
 	int error;        /* why not */
 	struct rl_info info;
+	struct rl_place place; /* of its file */
 	uint64_t now_ns;
 	const char *check; /* that runs */
 	struct doctor_result *results;

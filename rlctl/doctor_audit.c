@@ -109,8 +109,8 @@ mend_fault(struct doctor *doctor, enum remedy remedy)
 	case REMEDY_NONE:
 		doctor_mend(doctor,
 		            "none needed; should it grow, look for who else writes "
-		            "/dev/shm/rl.%s",
-		            name);
+		            "%s",
+		            doctor->place.path);
 		break;
 	case REMEDY_SWEEP:
 		doctor_mend(doctor, "rlctl --segment %s sweep", name);

@@ -112,8 +112,8 @@ judge_names(struct doctor *doctor, uint64_t nameless)
 	           "%" PRIu64 " keys have names that do not match their tags", nameless);
 	doctor_mend(doctor,
 	            "none needed: rlctl --segment %s sweep frees them once they are over; "
-	            "should it grow, look for who else writes /dev/shm/rl.%s",
-	            doctor->name, doctor->name);
+	            "should it grow, look for who else writes %s",
+	            doctor->name, doctor->place.path);
 }
 
 static void

@@ -78,6 +78,26 @@ protected_regular(void)
 	               : 0;
 }
 
+/* Who may not write it cannot take a name; false if there is none. */
+static bool
+check_own_directory(struct doctor *doctor)
+{
+	struct stat dir;
+
+	if (lstat(DOCTOR_OWN, &dir) < 0)
+		return false;
+	if (S_ISDIR(dir.st_mode) && dir.st_uid == 0 && !(dir.st_mode & S_IWOTH)) {
+		doctor_say(doctor, DOCTOR_OK, NULL,
+		           DOCTOR_OWN " is root's, and segments are made there");
+		return true;
+	}
+	doctor_say(doctor, DOCTOR_FINDING,
+	           "such a directory is not used, and any user can take a segment's name in " SHM,
+	           DOCTOR_OWN " is another user's, or everybody may write it");
+	doctor_mend(doctor, "rm -r " DOCTOR_OWN "; systemd-tmpfiles --create rl.conf");
+	return true;
+}
+
 void
 check_directory(struct doctor *doctor)
 {
@@ -90,6 +110,8 @@ check_directory(struct doctor *doctor)
 		doctor_say(doctor, DOCTOR_FINDING, "every user may remove or replace every segment",
 		           "%s is writable by all and has no sticky bit", SHM);
 		doctor_mend(doctor, "chmod 1777 %s", SHM);
+	} else if (check_own_directory(doctor)) {
+		return;
 	} else if ((dir.st_mode & S_IWOTH) && level == 0) {
 		doctor_say(doctor, DOCTOR_NOTE,
 		           "another user can put a file where a segment is to be: it is refused by "

@@ -29,6 +29,11 @@ why_not_open(int error)
 		return "nobody has made it yet, or it was removed: nothing is limited by it";
 	case -EACCES:
 		return "this user may not read it";
+	case RL_EDIRECTORY:
+		return "this user may not see what is in " DOCTOR_OWN;
+	case RL_ETWICE:
+		return "a worker that starts now is told so; those that run count in the one that "
+		       "they found";
 	case RL_EVERSION:
 		return "workers of another version of rl cannot share it";
 	case RL_EBOOT:
@@ -45,9 +50,16 @@ mend_open(struct doctor *doctor)
 
 	if (doctor->error == -ENOENT)
 		doctor_mend(doctor, "start a worker or rld, or name another with --segment: ls "
-		                    "/dev/shm/rl.*");
+		                    "-d /dev/shm/rl.* /dev/shm/rl/rl.*");
 	else if (doctor->error == -EACCES)
-		doctor_mend(doctor, "run this as root, or as the owner of /dev/shm/rl.%s", name);
+		doctor_mend(doctor, "run this as root, or as the owner of %s", doctor->place.path);
+	else if (doctor->error == RL_EDIRECTORY)
+		doctor_mend(doctor, "run this as root, or as a member of the group of " DOCTOR_OWN);
+	else if (doctor->error == RL_ETWICE)
+		doctor_mend(doctor,
+		            "fuser -v %s /dev/shm/rl.%s tells which is used; remove the other, and "
+		            "restart who used it",
+		            doctor->place.path, name);
 	else if (doctor->error == RL_EVERSION)
 		doctor_mend(doctor,
 		            "restart all workers on one version, then rlctl --segment %s unlink",
@@ -80,11 +92,14 @@ check_strangers(struct doctor *doctor)
 		           "every user of this host may falsify counts, or truncate the file and "
 		           "so kill every worker",
 		           "everybody may write it (mode %04o)", mode & 07777U);
-		doctor_mend(doctor, "chmod o-rw /dev/shm/rl.%s", doctor->name);
+		doctor_mend(doctor, "chmod o-rw %s", doctor->place.path);
 	} else if (mode & S_IROTH) {
-		doctor_say(doctor, DOCTOR_NOTE, "keys name clients: addresses, users",
+		doctor_say(doctor, DOCTOR_NOTE,
+		           "keys name clients: addresses, users; and workers that did not ask for "
+		           "such "
+		           "a mode refuse to open it, for its hash key is known",
 		           "everybody may read it (mode %04o)", mode & 07777U);
-		doctor_mend(doctor, "chmod o-r /dev/shm/rl.%s", doctor->name);
+		doctor_mend(doctor, "chmod o-r %s", doctor->place.path);
 	}
 }
 
@@ -98,13 +113,13 @@ check_names(struct doctor *doctor)
 		doctor_say(doctor, DOCTOR_FINDING,
 		           "a user that is made later may be given this number, and the segment",
 		           "its owner %u is no user here", (unsigned)info->owner);
-		doctor_mend(doctor, "chown root /dev/shm/rl.%s", doctor->name);
+		doctor_mend(doctor, "chown root %s", doctor->place.path);
 	}
 	if ((info->mode & (S_IRGRP | S_IWGRP)) && !getgrgid(info->group)) {
 		doctor_say(doctor, DOCTOR_FINDING,
 		           "a group that is made later may be given this number, and the segment",
 		           "its group %u is no group here", (unsigned)info->group);
-		doctor_mend(doctor, "chgrp root /dev/shm/rl.%s", doctor->name);
+		doctor_mend(doctor, "chgrp root %s", doctor->place.path);
 	}
 }
 

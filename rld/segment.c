@@ -3,25 +3,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/statvfs.h>
 
 #include "log.h"
 #include "options.h"
 
 #define SHM_DIRECTORY "/dev/shm"
-
-struct path {
-	char text[sizeof SHM_DIRECTORY "/rl." + RL_NAME_MAX];
-};
-
-static struct path
-path_of(const char *name)
-{
-	struct path path;
-
-	snprintf(path.text, sizeof path.text, SHM_DIRECTORY "/rl.%s", name);
-	return path;
-}
 
 /* What a segment with these options is like: a private one takes no memory until it is used. */
 static int
@@ -38,19 +24,28 @@ info_wanted(const struct rl_options *options, struct rl_info *info)
 	return 0;
 }
 
+/* The file that has the name now, whoever it belongs to. */
+static bool
+find_file(const char *name, struct stat *file)
+{
+	const struct rl_options o = {.flags = RL_OPEN_ANY_OWNER};
+	struct rl_place place;
+
+	rl_place(name, &o, &place);
+	return lstat(place.path, file) == 0;
+}
+
 static void
 say_no_room(const struct config *config)
 {
-	struct statvfs shm = {0};
-	struct rl_info wanted = {0};
+	struct rl_place place;
 
-	statvfs(SHM_DIRECTORY, &shm);
-	info_wanted(&config->options, &wanted);
+	rl_place(config->name, &config->options, &place);
 	log_line(LOG_ERR,
 	         "segment '%s' needs %" PRIu64 " bytes, and " SHM_DIRECTORY " has %" PRIu64
 	         " free; nothing was created. Make room there (mount -o "
 	         "remount,size=... " SHM_DIRECTORY "), or ask for fewer keys in %s",
-	         config->name, wanted.bytes, (uint64_t)shm.f_bavail * shm.f_frsize, config->path);
+	         config->name, place.bytes, place.room, config->path);
 }
 
 static const char *
@@ -63,6 +58,10 @@ remedy(int error)
 	case RL_EBOOT:
 		return "; its counters cannot be used: remove it with 'rlctl unlink', start rld "
 		       "again, then restart the workers";
+	case RL_ETWICE:
+		return ": look which of them the workers use (fuser), and remove the other";
+	case RL_EDIRECTORY:
+		return "; run rld as root or as a member of that group";
 	case RL_EFOREIGN:
 	case RL_EOWNER:
 	case RL_EPUBLIC:
@@ -79,8 +78,9 @@ static bool
 is_lasting(int error)
 {
 	return error == -ENOSPC || error == RL_EVERSION || error == RL_EFOREIGN ||
-	       error == RL_EOWNER || error == RL_EPUBLIC || error == RL_EDAMAGED ||
-	       error == RL_ETRUNCATED || error == RL_EBOOT;
+	       error == RL_EOWNER || error == RL_EPUBLIC || error == RL_ETWICE ||
+	       error == RL_EDIRECTORY || error == RL_EDAMAGED || error == RL_ETRUNCATED ||
+	       error == RL_EBOOT;
 }
 
 static int
@@ -165,7 +165,6 @@ supervise(struct segment *segment, const struct config *config)
 static int
 take_over(struct segment *segment, const struct config *config)
 {
-	struct path path = path_of(config->name);
 	struct rl_info info;
 	struct stat file;
 	int status;
@@ -176,8 +175,8 @@ take_over(struct segment *segment, const struct config *config)
 	status = supervise(segment, config);
 	if (status != EXIT_DONE)
 		return status;
-	if (stat(path.text, &file) < 0) {
-		log_line(LOG_ERR, "%s: %s", path.text, rl_strerror(-errno));
+	if (!find_file(config->name, &file)) {
+		log_line(LOG_ERR, "segment '%s': %s", config->name, rl_strerror(-ENOENT));
 		return EXIT_TROUBLE;
 	}
 	segment->device = file.st_dev;
@@ -218,12 +217,10 @@ segment_close(struct segment *segment)
 bool
 segment_is_gone(const struct segment *segment)
 {
-	struct path path;
 	struct rl_info info;
 	struct stat file;
 
 	rl_info(segment->rl, &info);
-	path = path_of(info.name);
-	return stat(path.text, &file) < 0 || file.st_dev != segment->device ||
+	return !find_file(info.name, &file) || file.st_dev != segment->device ||
 	       file.st_ino != segment->inode;
 }

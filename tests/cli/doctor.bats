@@ -107,6 +107,25 @@ finds() {
 	finds directory finding 'no sticky bit'
 }
 
+@test "doctor: a directory of rl's own is used, and one that a stranger planted is not" {
+	# shellcheck disable=SC2016 # the inner shell's
+	elsewhere 200 'mkdir -m 3771 /dev/shm/rl; fill login 5 60000 1 a=1; mv /dev/shm/rl.$segment /dev/shm/rl
+		chmod 644 /dev/shm/rl/rl.$segment'
+	exits 0
+	finds directory ok "/dev/shm/rl is root's"
+	finds segment ok 'opens, layout'
+	[ "$(jq -r '.checks[] | select(.check == "access").mend' <<<"$output")" = "chmod o-r /dev/shm/rl/rl.$segment" ]
+	# shellcheck disable=SC2016
+	elsewhere 200 'mkdir /dev/shm/rl; chmod 1777 /dev/shm/rl; fill login 5 60000 1 a=1; mv /dev/shm/rl.$segment /dev/shm/rl'
+	exits 1
+	finds directory finding '/dev/shm/rl is another user'
+	finds segment finding 'no such segment'
+	# shellcheck disable=SC2016
+	elsewhere 200 'mkdir -m 3771 /dev/shm/rl; fill login 5 60000 1 a=1; cp /dev/shm/rl.$segment /dev/shm/rl'
+	exits 1
+	finds segment finding 'two segments have this name'
+}
+
 @test "doctor: protected_regular" {
 	for level in 0 2; do
 		elsewhere 200 "fill login 5 60000 1 a=1

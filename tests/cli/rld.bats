@@ -293,6 +293,37 @@ file_is_whole() {
 	complains 'remount,size='
 }
 
+# Run rld in a mount namespace with a directory of rl's own; before it the setup, a shell text.
+beside() {
+	unshare --mount true 2>/dev/null || skip 'no mount namespaces here'
+	[ "$(id -u)" -eq 0 ] || skip 'needs root'
+	# shellcheck disable=SC2016 # the inner shell's
+	run --separate-stderr unshare --mount sh -c '
+		mount -t tmpfs -o size=64m,mode=1777 tmpfs /dev/shm || exit 99
+		segment=$1; setup=$2; shift 2
+		eval "$setup"
+		"$@"; status=$?
+		ls /dev/shm/rl >&2
+		exit "$status"' - "$segment" "$@"
+}
+
+@test "rld: a segment is made in the directory of rl's own, whatever a stranger did before" {
+	# shellcheck disable=SC2016 # the inner shell's
+	beside 'mkdir -m 3771 /dev/shm/rl; : >/dev/shm/rl.$segment; chown 65534 /dev/shm/rl.$segment' \
+		sh -c '"$@" & pid=$!
+			until [ -s "/dev/shm/rl/rl.$0" ] || ! kill -0 $pid; do sleep 0.01; done
+			kill $pid; wait $pid' "$segment" timeout 20 "$RLD" --config "$config"
+	complains "rl.$segment"
+}
+
+@test "rld: who may not write the directory of rl's own is told so, and goes nowhere else" {
+	# shellcheck disable=SC2016 # the inner shell's
+	beside 'mkdir -m 555 /dev/shm/rl' \
+		setpriv --bounding-set -dac_override,-dac_read_search timeout 20 "$RLD" --config "$config"
+	exits 1
+	complains "<3>segment '$segment': no permission for /dev/shm/rl, where segments are made"
+}
+
 @test "metrics: over a unix socket, for its owner and group" {
 	start --metrics-listen "unix:$socket"
 	fill login 5 2592000000 0 alice=9

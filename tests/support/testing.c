@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "path.h"
+
 /* One test of a program, for who has no time for all: RL_TEST_FILTER is its name, or a glob. */
 static void filter(void) __attribute__((constructor));
 static void
@@ -15,6 +17,13 @@ filter(void)
 
 	if (pattern && pattern[0] != '\0')
 		cmocka_set_test_filter(pattern);
+}
+
+/* Tests know where their segments are, whether or not this machine has a directory for rl. */
+__attribute__((constructor)) static void
+have_no_own_directory(void)
+{
+	rl_path_own = NULL;
 }
 
 uint64_t

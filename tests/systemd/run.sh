@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$here/../..
 build=$(cd "$top/build" && pwd)
 root=$build/systemd-root
-segment=/dev/shm/rl.web
+segment=/dev/shm/rl/rl.web
 container=
 protected=
 
@@ -112,6 +112,7 @@ remove_rl() {
 	in_container rm -r /usr/sbin/rld /usr/bin/rlctl /usr/lib/systemd/system/rld.service \
 		/usr/lib/systemd/system/rld@.service /usr/lib/sysusers.d/rl.conf \
 		/usr/lib/tmpfiles.d/rl.conf /etc/rl
+	in_container rmdir /dev/shm/rl
 	in_container systemctl daemon-reload
 	in_container systemctl reset-failed
 }
@@ -198,6 +199,20 @@ test_workers() {
 	local status=0
 	request stranger alice || status=$?
 	[ "$status" -eq 2 ] || fail "a stranger got exit status $status: $said"
+}
+
+test_directory() {
+	begin 'nobody takes a name first: segments are made where strangers cannot write'
+	[ "$(in_container stat -c '%U %G %a' /dev/shm/rl)" = 'root rl 3771' ] || fail 'the directory'
+	as stranger sh -c ': >/dev/shm/rl.mail; chmod 600 /dev/shm/rl.mail'
+	sed 's/"web"/"mail"/' "$root/etc/rl/rl.json" >"$root/etc/rl/mail.json"
+	in_container systemctl start rld@mail
+	in_container test -s /dev/shm/rl/rl.mail || fail 'not made there'
+	! as stranger touch /dev/shm/rl/rl.other 2>/dev/null || fail 'a stranger may write there'
+	! as stranger flock --nonblock /dev/shm/rl true 2>/dev/null || fail 'a stranger may lock it'
+	in_container systemctl stop rld@mail
+	in_container rlctl --segment mail unlink --yes >/dev/null
+	in_container rm /etc/rl/mail.json /dev/shm/rl.mail
 }
 
 test_metrics() {
@@ -290,7 +305,7 @@ test_full() {
 	is Result exit-code rld@big
 	is ExecMainStatus 1 rld@big
 	logged "segment 'big' needs" rld@big
-	in_container test ! -e /dev/shm/rl.big || fail 'a segment was left'
+	in_container sh -c '! ls -d /dev/shm/rl.big /dev/shm/rl/rl.big 2>/dev/null' || fail 'a segment was left'
 	in_container rm /etc/rl/big.json
 	in_container systemctl reset-failed rld@big
 }
@@ -361,6 +376,7 @@ boot
 test_units
 test_boot
 test_workers
+test_directory
 test_metrics
 test_reload
 test_signal_reload
