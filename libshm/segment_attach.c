@@ -51,6 +51,8 @@ why_not(const struct rl_path *path, int error)
 
 	if (is_foreign_errno(error))
 		return RL_EFOREIGN;
+	if (error == EROFS)
+		return RL_EMOUNT;
 	if (error == EACCES && rl_path_is_own(path) && lstat(path->text, &file) < 0)
 		return RL_EDIRECTORY;
 	return -error;

@@ -116,6 +116,8 @@ why_no_file(const struct rl_path *path, int error)
 {
 	if (error == ENOENT || error == EISDIR)
 		return RL_ECREATE;
+	if (error == EROFS)
+		return RL_EMOUNT;
 	return error == EACCES && rl_path_is_own(path) ? RL_EDIRECTORY : -error;
 }
 

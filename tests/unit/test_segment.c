@@ -453,6 +453,33 @@ test_creators_take_turns(void **state)
 	on_a_small_disk("24m", create_at_once);
 }
 
+/* It is the disk that cannot be written, not the handle. */
+static int
+open_read_only_disk(void)
+{
+	struct rl_options look = {.flags = RL_OPEN_READONLY};
+
+	if (open_error(&small) != 0)
+		return 1;
+	if (mount(NULL, "/dev/shm", NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0)
+		return 2;
+	if (open_error(&small) != RL_EMOUNT || open_error(&look) != 0)
+		return 3;
+	if (mount(NULL, "/dev/shm", NULL, MS_REMOUNT, NULL) < 0 ||
+	    rl_unlink(test_segment_name()) < 0 ||
+	    mount(NULL, "/dev/shm", NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0)
+		return 4;
+	return open_error(&small) == RL_EMOUNT && open_error(&look) == -ENOENT ? 0 : 5;
+}
+
+static void
+test_a_read_only_disk(void **state)
+{
+	(void)state;
+	on_a_small_disk("1m", open_read_only_disk);
+	assert_string_not_equal(rl_strerror(RL_EMOUNT), rl_strerror(-EROFS));
+}
+
 /* A limit on file sizes is an error, not the signal that the kernel would send. */
 static void
 test_file_size_limit(void **state)
@@ -639,6 +666,7 @@ main(void)
 		TEST(test_users_of_one_group),
 		TEST(test_no_space),
 		TEST(test_creators_take_turns),
+		TEST(test_a_read_only_disk),
 		TEST(test_file_size_limit),
 		TEST(test_segment_of_a_stranger),
 		TEST(test_a_group_is_trusted_if_asked_for),
