@@ -98,6 +98,7 @@ struct rl; /* a segment that this process has open */
 #define RL_EDIRECTORY (-ENOKEY)        /* segments belong in /dev/shm/rl: no permission there */
 #define RL_ETWICE (-ENOTUNIQ)          /* one in /dev/shm/rl, another in /dev/shm */
 #define RL_EMOUNT (-EMEDIUMTYPE)       /* /dev/shm is mounted read-only */
+#define RL_EMEMORY (-EDQUOT)           /* the control group or the machine has too little left */
 #define RL_ECREATE (-EOPNOTSUPP)       /* no /dev/shm, or no /proc, to create it with */
 #define RL_ERING (-E2BIG)              /* more sub-buckets than the segment keeps a key */
 #define RL_EADDRESS (-EAFNOSUPPORT)    /* the key is no IP address, as the rule wants it */
@@ -267,9 +268,10 @@ struct rl_result {
  * RL_EDIRECTORY. Else, and if it has been made there before, it is in /dev/shm.
  *
  * 0, or: -EINVAL bad name or option; -ENOENT absent and not to be created;
- * -EACCES no permission; -ENOSPC no room in /dev/shm, nothing is left behind;
+ * -EACCES no permission; -ENOSPC no room in /dev/shm, RL_EMEMORY too little memory for all of
+ * it in the control group, or the machine: nothing is left behind;
  * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT;
- * RL_EOWNER; RL_EPUBLIC; RL_EDIRECTORY; RL_ETWICE; RL_EMOUNT; RL_ECREATE; -EFBIG above RLIMIT_FSIZE; -EPERM not a member of `group`;
+ * RL_EOWNER; RL_EPUBLIC; RL_EDIRECTORY; RL_ETWICE; RL_EMOUNT; RL_EMEMORY; RL_ECREATE; -EFBIG above RLIMIT_FSIZE; -EPERM not a member of `group`;
  * -EMFILE, -EIO and -EAGAIN in want of descriptors, of randomness, of a stable name.
  *
  * Processes that create at the same time end up in one segment. A creator that is

@@ -41,6 +41,8 @@ struct rl_place {
 	int is_own;     /* below a directory of rl's own, where no stranger can take a name first */
 	uint64_t bytes; /* of a segment with these options */
 	uint64_t room;  /* bytes free on the file system there; UINT64_MAX without bounds */
+	uint64_t memory; /* bytes that the kernel would still give this process; likewise */
+	char memory_by[RL_PATH_MAX]; /* the file that says so: of a control group, or meminfo */
 };
 
 /* 0, -EINVAL, or RL_ETWICE: `path` is the one in rl's own directory. */

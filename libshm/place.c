@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "memory_limit.h"
 #include "path.h"
 #include "segment.h"
 
@@ -25,6 +26,7 @@ rl_place(const char *name, const struct rl_options *options, struct rl_place *pl
 	static const struct rl_options defaults;
 	const struct rl_options *o = options ? options : &defaults;
 	struct rl_path path = {0};
+	struct rl_memory memory;
 	struct stat file;
 	int error, found = rl_path_find(name ? name : "default", o, &path);
 
@@ -36,5 +38,8 @@ rl_place(const char *name, const struct rl_options *options, struct rl_place *pl
 	place->is_there = lstat(path.text, &file) == 0;
 	place->is_own = rl_path_is_own(&path);
 	place->room = room_in(path.directory);
+	rl_memory_read("", &memory);
+	place->memory = memory.left;
+	memcpy(place->memory_by, memory.by, sizeof place->memory_by);
 	return found;
 }

@@ -17,9 +17,20 @@
 #include <unistd.h>
 
 #include "huge_pages.h"
+#include "memory_limit.h"
 #include "segment_file.h"
 
 #define MODE_DEFAULT 0600
+
+/* The kernel would kill for what it does not have. */
+static bool
+has_memory(uint64_t bytes)
+{
+	struct rl_memory memory;
+
+	rl_memory_read("", &memory);
+	return rl_memory_has(&memory, bytes);
+}
 
 /* Others would find a full disk until we knew. A disk of no size has no bounds. */
 static bool
@@ -45,6 +56,8 @@ reserve(int fd, uint64_t bytes)
 		return -EFBIG; /* the kernel would send SIGXFSZ */
 	if (!has_room(fd, bytes))
 		return -ENOSPC;
+	if (!has_memory(bytes))
+		return RL_EMEMORY;
 	for (uint64_t at = 0; at < bytes;) {
 		uint64_t size = bytes - at < piece ? bytes - at : piece;
 		int error = posix_fallocate(fd, (off_t)at, (off_t)size);

@@ -48,6 +48,20 @@ say_no_room(const struct config *config)
 	         config->name, place.bytes, place.room, config->path);
 }
 
+static void
+say_no_memory(const struct config *config)
+{
+	struct rl_place place;
+
+	rl_place(config->name, &config->options, &place);
+	log_line(LOG_ERR,
+	         "segment '%s' needs %" PRIu64 " bytes of memory, and %" PRIu64
+	         " are left by %s; nothing was created. All of it is taken when it is made: raise "
+	         "the limit (MemoryMax= of the unit, --memory of the container), or ask for fewer "
+	         "keys in %s",
+	         config->name, place.bytes, place.memory, place.memory_by, config->path);
+}
+
 static const char *
 remedy(int error)
 {
@@ -79,10 +93,10 @@ remedy(int error)
 static bool
 is_lasting(int error)
 {
-	return error == -ENOSPC || error == RL_EVERSION || error == RL_EFOREIGN ||
-	       error == RL_EOWNER || error == RL_EPUBLIC || error == RL_ETWICE ||
-	       error == RL_EMOUNT || error == RL_EDIRECTORY || error == RL_EDAMAGED ||
-	       error == RL_ETRUNCATED || error == RL_EBOOT;
+	return error == -ENOSPC || error == RL_EMEMORY || error == RL_EVERSION ||
+	       error == RL_EFOREIGN || error == RL_EOWNER || error == RL_EPUBLIC ||
+	       error == RL_ETWICE || error == RL_EMOUNT || error == RL_EDIRECTORY ||
+	       error == RL_EDAMAGED || error == RL_ETRUNCATED || error == RL_EBOOT;
 }
 
 static int
@@ -90,6 +104,8 @@ say_open_failed(const struct config *config, int error)
 {
 	if (error == -ENOSPC)
 		say_no_room(config);
+	else if (error == RL_EMEMORY)
+		say_no_memory(config);
 	else
 		log_line(LOG_ERR, "segment '%s': %s%s", config->name, rl_strerror(error),
 		         remedy(error));

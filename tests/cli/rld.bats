@@ -293,6 +293,19 @@ file_is_whole() {
 	complains 'remount,size='
 }
 
+@test "rld: more than the memory that is left is refused with numbers, not by the kernel's killer" {
+	[ "$(id -u)" -eq 0 ] || skip 'needs root'
+	unshare --mount true 2>/dev/null || skip 'no mount namespaces here'
+	printf 'MemAvailable:    1000 kB\nSwapFree: 24 kB\n' >"$BATS_TEST_TMPDIR/meminfo"
+	# shellcheck disable=SC2016 # the inner shell's
+	run --separate-stderr unshare --mount sh -c 'mount --bind "$0/meminfo" /proc/meminfo && exec "$@"' \
+		"$BATS_TEST_TMPDIR" timeout 20 "$RLD" --config "$config"
+	exits 1
+	complains "<3>segment '$segment' needs "
+	complains 'bytes of memory, and 1048576 are left by /proc/meminfo; nothing was created'
+	[ ! -e "/dev/shm/rl.$segment" ]
+}
+
 # Run rld in a mount namespace with a directory of rl's own; before it the setup, a shell text.
 beside() {
 	unshare --mount true 2>/dev/null || skip 'no mount namespaces here'
