@@ -50,8 +50,10 @@
  *   back. A `now` ahead of the others' moves the key ahead for all of them and may find
  *   other keys' counters expired, so pass rl_now() or your own clock on the same
  *   scale, never another unit.
- *   CLOCK_BOOTTIME differs between time namespaces: share a segment across them
- *   only with a `now` of your own.
+ *   CLOCK_BOOTTIME differs between time namespaces: rl_open() finds by how much, and all
+ *   who have the segment open read the same time. Where it cannot know, it says RL_ECLOCK.
+ *   A process that enters another time namespace afterwards, or forks children into one,
+ *   opens the segment there anew.
  * - Versions: a segment written by another layout is refused (RL_EVERSION), never
  *   converted or replaced. Remedy: `rl_unlink()` it once nobody uses it.
  * - A process that may write the segment may also truncate it, and then every
@@ -93,6 +95,7 @@ struct rl; /* a segment that this process has open */
 #define RL_ETRUNCATED (-ENODATA)       /* shorter than its header says */
 #define RL_EDAMAGED (-EUCLEAN)         /* its header contradicts itself */
 #define RL_EBOOT (-ESTALE)             /* copied from another boot: its clock is gone */
+#define RL_ECLOCK (-ETIME)             /* of another time namespace, its clock unknown here */
 #define RL_EOWNER (-EKEYREJECTED)      /* made by somebody else: see rl_open() */
 #define RL_EPUBLIC (-EKEYREVOKED)      /* everybody may read or write it, unasked */
 #define RL_EDIRECTORY (-ENOKEY)        /* segments belong in /dev/shm/rl: no permission there */
@@ -270,7 +273,7 @@ struct rl_result {
  * 0, or: -EINVAL bad name or option; -ENOENT absent and not to be created;
  * -EACCES no permission; -ENOSPC no room in /dev/shm, RL_EMEMORY too little memory for all of
  * it in the control group, or the machine: nothing is left behind;
- * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT;
+ * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT, RL_ECLOCK;
  * RL_EOWNER; RL_EPUBLIC; RL_EDIRECTORY; RL_ETWICE; RL_EMOUNT; RL_EMEMORY; RL_ECREATE; -EFBIG above RLIMIT_FSIZE; -EPERM not a member of `group`;
  * -EMFILE, -EIO and -EAGAIN in want of descriptors, of randomness, of a stable name.
  *

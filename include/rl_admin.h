@@ -48,6 +48,7 @@ struct rl_place {
 /* 0, -EINVAL, or RL_ETWICE: `path` is the one in rl's own directory. */
 int rl_place(const char *name, const struct rl_options *options, struct rl_place *place);
 
+#define RL_PID_ELSEWHERE (-1) /* somebody: in another pid namespace, as far as can be seen */
 struct rl_info {
 	const char *name;   /* "" for a private segment; lives as long as the handle */
 	uint32_t layout;    /* layout version */
@@ -68,7 +69,7 @@ struct rl_info {
 	int is_readonly;       /* this handle is */
 	uint64_t generation;   /* of the configuration: how often rl_configure() changed it */
 	uint64_t heartbeat_ns; /* when rl_heartbeat_at() was last called; 0 never */
-	pid_t sweeper;         /* by whom; 0 nobody, or it has ended as it should */
+	pid_t sweeper;         /* by whom; 0 nobody, or it has ended as it should; or: */
 	int huge_pages;        /* were asked for at creation; not whether any were given */
 };
 
@@ -275,7 +276,8 @@ int rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t no
 
 /*
  * Become the segment's one sweeper, as long as the handle is open: an OFD lock that the kernel
- * drops with the process. 0, or -EBUSY with the other's pid in *holder (0 if unknown), -EROFS,
+ * drops with the process. 0, or -EBUSY with the other's pid in *holder (0 if
+ * it is unknown or of another pid namespace), -EROFS,
  * -ENOENT for a private segment or one whose name is gone.
  */
 int rl_supervise(struct rl *rl, pid_t *holder);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "decision.h"
+#include "namespace.h"
 #include "room.h"
 #include "stats.h"
 
@@ -53,7 +54,7 @@ rl_info(const struct rl *rl, struct rl_info *info)
 		.is_readonly = !s->is_writable,
 		.generation = rl_atomic_load(&s->header->generation),
 		.heartbeat_ns = rl_atomic_load(&s->header->heartbeat_ns),
-		.sweeper = (pid_t)rl_atomic_load(&s->header->sweeper),
+		.sweeper = rl_namespace_pid_here(rl_atomic_load(&s->header->sweeper)),
 		.huge_pages = s->geometry.huge_pages != 0,
 	};
 }
@@ -172,7 +173,7 @@ rl_heartbeat_at(struct rl *rl, uint64_t now_ns)
 
 	if (!rl->segment.is_writable)
 		return -EROFS;
-	rl_atomic_store(&h->sweeper, now_ns > 0 ? (uint64_t)getpid() : 0);
+	rl_atomic_store(&h->sweeper, now_ns > 0 ? rl_namespace_pid() : 0);
 	if (now_ns > 0)
 		rl_atomic_store(&h->heartbeat_ns, now_ns);
 	return 0;
@@ -196,7 +197,9 @@ rl_supervise(struct rl *rl, pid_t *holder)
 	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
 		int error = errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
 		close(fd);
-		*holder = (pid_t)rl_atomic_load(&rl->segment.header->sweeper);
+		*holder = rl_namespace_pid_here(rl_atomic_load(&rl->segment.header->sweeper));
+		if (*holder < 0)
+			*holder = 0;
 		return error;
 	}
 	rl->lock = fd;

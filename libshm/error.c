@@ -15,6 +15,8 @@ static const struct {
 	{RL_ETRUNCATED, "segment file is truncated"},
 	{RL_EDAMAGED, "segment header is damaged"},
 	{RL_EBOOT, "segment is from another boot"},
+	{RL_ECLOCK,
+         "segment is of another time namespace, and by how much its clock differs is unknown"},
 	{RL_EOWNER, "segment belongs to a user who is not trusted (a group is if it is asked for)"},
 	{RL_EPUBLIC, "segment is open to everybody, and so is its hash key"},
 	{RL_EDIRECTORY,

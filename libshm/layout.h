@@ -226,10 +226,12 @@ struct rl_header {
 	uint64_t boot_id[2];
 	uint64_t created_ns;
 	uint64_t unix_offset_ns; /* added to CLOCK_BOOTTIME gives Unix time */
+	uint64_t time_namespace; /* the creator's, whose CLOCK_BOOTTIME that is; 0 unknown */
+	uint64_t clock_shift_ns; /* of that CLOCK_BOOTTIME against the host's, see namespace.h */
 	uint64_t checksum;       /* of everything above */
 	/* A line that the sweeper writes now and then. */
 	uint64_t heartbeat_ns __attribute__((aligned(64)));
-	uint64_t sweeper; /* its pid */
+	uint64_t sweeper; /* its pid, and in the upper half of which namespace */
 	/* A line that decisions read, and seldom anyone writes. */
 	uint64_t generation __attribute__((aligned(64)));
 	struct rl_lengths any_bans; /* of RL_ANY_RULE */
@@ -324,6 +326,8 @@ _Static_assert(sizeof(struct rl_geometry) == 48, "no holes");
 _Static_assert(sizeof(struct rl_header) <= RL_HEADER_BYTES, "header fits");
 _Static_assert(offsetof(struct rl_header, geometry) == 32, "header order");
 _Static_assert(offsetof(struct rl_header, hash_key) == 80, "header order");
+_Static_assert(offsetof(struct rl_header, time_namespace) == 128, "header order");
+_Static_assert(offsetof(struct rl_header, checksum) == 144, "the checked part ends here");
 _Static_assert(offsetof(struct rl_header, heartbeat_ns) == 192, "heartbeat has its line");
 _Static_assert(offsetof(struct rl_header, generation) == 256, "generation has its line");
 _Static_assert(sizeof(struct rl_row) == 256, "four lines");

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "huge_pages.h"
+#include "namespace.h"
 #include "rl_admin.h"
 #include "segment_file.h"
 
@@ -158,6 +159,8 @@ layout_signature(void)
 		offsetof(struct rl_header, hash_key),
 		offsetof(struct rl_header, boot_id),
 		offsetof(struct rl_header, unix_offset_ns),
+		offsetof(struct rl_header, time_namespace),
+		offsetof(struct rl_header, clock_shift_ns),
 		offsetof(struct rl_header, checksum),
 		offsetof(struct rl_header, heartbeat_ns),
 		offsetof(struct rl_header, generation),
@@ -232,6 +235,7 @@ header_checksum(const struct rl_header *h)
 int
 rl_segment_header_fill(struct rl_header *h, const struct rl_geometry *g)
 {
+	struct rl_time_namespace here = rl_namespace_time();
 	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
 
 	*h = (struct rl_header){
@@ -242,6 +246,8 @@ rl_segment_header_fill(struct rl_header *h, const struct rl_geometry *g)
 		.bytes = areas_of(g).bytes,
 		.geometry = *g,
 		.created_ns = clock_ns(CLOCK_REALTIME),
+		.time_namespace = here.id,
+		.clock_shift_ns = here.shift_ns,
 	};
 	h->unix_offset_ns = h->created_ns - boot_ns;
 	read_boot_id(h->boot_id);
@@ -274,6 +280,20 @@ rl_segment_header_check(const struct rl_header *h, size_t have, uint64_t file_by
 	    (boot_id[0] != h->boot_id[0] || boot_id[1] != h->boot_id[1]))
 		return RL_EBOOT;
 	return h->checksum == header_checksum(h) ? 0 : RL_EDAMAGED;
+}
+
+/* The segment's clock is the creator's, who may be in another time namespace. */
+int
+rl_segment_follow_clock(struct rl_segment *s, const struct rl_header *checked)
+{
+	struct rl_time_namespace mine = rl_namespace_time();
+	struct rl_time_namespace theirs = {checked->time_namespace, checked->clock_shift_ns};
+	uint64_t shift_ns;
+
+	if (!rl_namespace_shift(&mine, &theirs, &shift_ns))
+		return RL_ECLOCK;
+	s->unix_offset_ns = checked->unix_offset_ns + shift_ns;
+	return 0;
 }
 
 /* Take what is needed from a header that was checked. */

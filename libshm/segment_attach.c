@@ -31,7 +31,12 @@ attach_fd(int fd, const struct rl_options *o, struct rl_segment *s)
 		return error;
 	if (must_trust && !rl_trust_mode(&s->file, o))
 		return RL_EPUBLIC;
-	return rl_segment_map(s, &header, fd, is_writable);
+	error = rl_segment_map(s, &header, fd, is_writable);
+	if (error == 0)
+		error = rl_segment_follow_clock(s, &header);
+	if (error < 0)
+		rl_segment_close(s);
+	return error;
 }
 
 static const struct rl_options whoever_made_it = {.flags = RL_OPEN_ANY_OWNER};

@@ -12,6 +12,9 @@ int rl_segment_header_fill(struct rl_header *h, const struct rl_geometry *g);
 /* Is what `file_bytes` bytes of a file begin with the header of a segment we can use? */
 int rl_segment_header_check(const struct rl_header *h, size_t have, uint64_t file_bytes);
 
+/* Read this process's clock as the creator's, after mapping. 0 or RL_ECLOCK. */
+int rl_segment_follow_clock(struct rl_segment *s, const struct rl_header *checked);
+
 /* Map the file, or with fd -1 memory of this process alone. 0 or -errno. */
 int rl_segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bool is_writable);
 

@@ -139,6 +139,9 @@ print_sweeper(const struct status *status)
 {
 	if (status->info.sweeper == 0)
 		puts("sweeper    no sweeper");
+	else if (status->info.sweeper == RL_PID_ELSEWHERE)
+		printf("sweeper    in another pid namespace, heartbeat %s ago\n",
+		       duration_format(heartbeat_age_ns(status)).text);
 	else
 		printf("sweeper    pid %d, heartbeat %s ago\n", (int)status->info.sweeper,
 		       duration_format(heartbeat_age_ns(status)).text);
@@ -228,7 +231,10 @@ json_sweeper(const struct status *status)
 	if (status->info.sweeper == 0)
 		return json_null();
 	object = need(json_object());
-	json_put(object, "pid", need(json_integer(status->info.sweeper)));
+	json_put(object, "pid",
+	         status->info.sweeper == RL_PID_ELSEWHERE
+	                 ? json_null()
+	                 : need(json_integer(status->info.sweeper)));
 	json_put(object, "heartbeat_ns", json_count(status->info.heartbeat_ns));
 	json_put(object, "heartbeat_age_ns", json_count(heartbeat_age_ns(status)));
 	return object;

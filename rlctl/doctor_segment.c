@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -34,6 +35,9 @@ why_not_open(int error)
 	case RL_ETWICE:
 		return "a worker that starts now is told so; those that run count in the one that "
 		       "they found";
+	case RL_ECLOCK:
+		return "its times would be others here: workers of this time namespace cannot "
+		       "share it";
 	case RL_EVERSION:
 		return "workers of another version of rl cannot share it";
 	case RL_EBOOT:
@@ -60,6 +64,10 @@ mend_open(struct doctor *doctor)
 		            "fuser -v %s /dev/shm/rl.%s tells which is used; remove the other, and "
 		            "restart who used it",
 		            doctor->place.path, name);
+	else if (doctor->error == RL_ECLOCK)
+		doctor_mend(doctor,
+		            "run this where the workers run (nsenter --time), or mount /proc "
+		            "here and there");
 	else if (doctor->error == RL_EVERSION)
 		doctor_mend(doctor,
 		            "restart all workers on one version, then rlctl --segment %s unlink",
@@ -136,10 +144,26 @@ check_access(struct doctor *doctor)
 		           doctor->info.mode & S_IRWXG ? " and group" : "");
 }
 
+/* Of another pid namespace, its heartbeat has to do. */
 static bool
 is_running(pid_t pid)
 {
-	return kill(pid, 0) == 0 || errno == EPERM;
+	return pid == RL_PID_ELSEWHERE || kill(pid, 0) == 0 || errno == EPERM;
+}
+
+struct sweeper_text {
+	char text[48];
+};
+
+/* A pid of another namespace would name somebody else here. */
+static struct sweeper_text
+sweeper_format(pid_t pid)
+{
+	struct sweeper_text out = {"of another pid namespace"};
+
+	if (pid != RL_PID_ELSEWHERE)
+		snprintf(out.text, sizeof(out.text), "pid %d", (int)pid);
+	return out;
 }
 
 void
@@ -156,17 +180,17 @@ check_sweeper(struct doctor *doctor)
 		doctor_mend(doctor, "systemctl enable --now rld");
 	} else if (!is_running(info->sweeper)) {
 		doctor_say(doctor, DOCTOR_FINDING, "nobody sweeps, and nobody reports",
-		           "the sweeper, pid %d, is gone, and did not say goodbye",
-		           (int)info->sweeper);
+		           "the sweeper, %s, is gone, and did not say goodbye",
+		           sweeper_format(info->sweeper).text);
 		doctor_mend(doctor, "systemctl restart rld; journalctl -u rld says why it died");
 	} else if (age_ns > HEARTBEAT_LATE) {
 		doctor_say(doctor, DOCTOR_FINDING, "it hangs, or is stopped: nobody sweeps",
-		           "the sweeper, pid %d, was last heard of %s ago", (int)info->sweeper,
-		           duration_format(age_ns).text);
+		           "the sweeper, %s, was last heard of %s ago",
+		           sweeper_format(info->sweeper).text, duration_format(age_ns).text);
 		doctor_mend(doctor, "systemctl restart rld");
 	} else {
-		doctor_say(doctor, DOCTOR_OK, NULL, "pid %d, heard of %s ago", (int)info->sweeper,
-		           duration_format(age_ns).text);
+		doctor_say(doctor, DOCTOR_OK, NULL, "%s, heard of %s ago",
+		           sweeper_format(info->sweeper).text, duration_format(age_ns).text);
 	}
 }
 
@@ -184,8 +208,8 @@ check_clock(struct doctor *doctor)
 		return;
 	}
 	doctor_say(doctor, off_ns < CLOCK_OFF ? DOCTOR_NOTE : DOCTOR_FINDING,
-	           "the wall clock was set since the segment was made, or this is another time "
-	           "namespace; windows go by the segment's clock, and so do not begin on the hour",
+	           "the wall clock was set since the segment was made; windows go by the "
+	           "segment's clock, and so do not begin on the hour",
 	           "the segment's clock is %s %s the wall clock", duration_format(off_ns).text,
 	           wall_ns > segment_ns ? "behind" : "ahead of");
 	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);

@@ -74,6 +74,8 @@ remedy(int error)
 		       "again, then restart the workers";
 	case RL_ETWICE:
 		return ": look which of them the workers use (fuser), and remove the other";
+	case RL_ECLOCK:
+		return "; run rld where the workers run, or mount /proc here and there";
 	case RL_EMOUNT:
 		return "; mount -o remount,rw /dev/shm, and start rld again";
 	case RL_EDIRECTORY:
@@ -96,7 +98,8 @@ is_lasting(int error)
 	return error == -ENOSPC || error == RL_EMEMORY || error == RL_EVERSION ||
 	       error == RL_EFOREIGN || error == RL_EOWNER || error == RL_EPUBLIC ||
 	       error == RL_ETWICE || error == RL_EMOUNT || error == RL_EDIRECTORY ||
-	       error == RL_EDAMAGED || error == RL_ETRUNCATED || error == RL_EBOOT;
+	       error == RL_EDAMAGED || error == RL_ETRUNCATED || error == RL_EBOOT ||
+	       error == RL_ECLOCK;
 }
 
 static int

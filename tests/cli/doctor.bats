@@ -194,12 +194,35 @@ finds() {
 
 @test "doctor: a clock that is off" {
 	[ -e /proc/self/ns/time ] || skip 'no time namespaces'
-	fill login 5 60000 1 a=1
 	for pair in 5=note 7200=finding; do
-		run --separate-stderr unshare -T --boottime "${pair%=*}" "$RLCTL" -s "$segment" doctor --json
+		elsewhere 200 "fill login 5 60000 1 a=1
+			echo 'boottime -${pair%=*} 0' >/dev/shm/shift
+			mount --bind /dev/shm/shift /proc/\$\$/timens_offsets"
 		finds clock "${pair#*=}" 'ahead of the wall clock'
-		finds namespace finding "${pair%=*} s off the host's clock"
 	done
+}
+
+@test "doctor: another time namespace has its clock right" {
+	unshare -T --boottime 7200 true 2>/dev/null || skip 'no time namespaces may be made here'
+	fill login 5 60000 1 a=1
+	run --separate-stderr unshare -T --boottime 7200 "$RLCTL" -s "$segment" doctor --json
+	finds clock ok 'agrees with the wall clock'
+	finds namespace ok "7200 s off the host's clock"
+}
+
+@test "doctor and status: a sweeper of another pid namespace has no pid here" {
+	unshare --pid --fork true 2>/dev/null || skip 'no pid namespaces may be made here'
+	fill login 5 60000 1 a=1
+	unshare --pid --fork --kill-child "$FILL" --sweeper "$segment" 60 3>&- &
+	sweeper=$!
+	while "$RLCTL" -s "$segment" status | grep -q 'no sweeper'; do sleep 0.01; done
+	on status
+	grep -qE '^sweeper    in another pid namespace, heartbeat 1m[0-9s]* ago$' <<<"$output"
+	on status --json
+	conforms status
+	[ "$(jq .segment.sweeper.pid <<<"$output")" = null ]
+	on doctor --json
+	finds sweeper finding 'the sweeper, of another pid namespace, was last heard of 1m'
 }
 
 @test "doctor: a table that is nearly full, or was" {
