@@ -38,6 +38,12 @@
  *
  * - fork: open before or after it, both work; a child uses the parent's handle.
  *   The child must not call rl_close() on behalf of the parent: close is private.
+ * - Signals: no decision takes a lock, or allocates but at the first use of a limit by the
+ *   process, which rl_define() is, too; a limit of another shape is another. (If the
+ *   library was loaded by dlopen(3), a thread's first denial allocates as well.) So a
+ *   signal handler may decide once that is done, also one that interrupts a decision.
+ * - Threads may share a handle, but for rl_close(): it unmaps the segment, and a call
+ *   that another thread is in, or makes later, is a SIGSEGV.
  * - A killed process has charged at most the one request it was deciding.
  * - A full table: 16 places are open to a key. When all are taken by live keys,
  *   `on_full` of the segment decides, and a counter counts it. A request that is
@@ -286,7 +292,10 @@ struct rl_result {
  */
 int rl_open(const char *name, const struct rl_options *options, struct rl **out);
 
-/* Detach. The segment, its counters and every other process stay. NULL is fine. */
+/*
+ * Detach. The segment, its counters and every other process stay. NULL is fine. No other thread
+ * may be in a call with this handle, nor any signal handler: what they read is unmapped.
+ */
 void rl_close(struct rl *rl);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What docs/SECURITY.md says of descriptors and of the secret. */
+/* What docs/SECURITY.md says of descriptors and of the secret, and rl.h of signals. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -19,6 +19,36 @@ open(const char *path, int flags, ...)
 	inherited += !(flags & O_CLOEXEC);
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
 }
+
+#ifndef __has_feature
+#define __has_feature(what) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define HAS_OWN_MALLOC 0 /* the sanitizer has */
+#else
+#define HAS_OWN_MALLOC 1
+#endif
+
+static int allocations;
+
+#if HAS_OWN_MALLOC
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+
+__attribute__((visibility("default"))) void *
+malloc(size_t size)
+{
+	allocations++;
+	return __libc_malloc(size);
+}
+
+__attribute__((visibility("default"))) void *
+calloc(size_t count, size_t size)
+{
+	allocations++;
+	return __libc_calloc(count, size);
+}
+#endif
 
 /* How many descriptors there are, and how many of them a program that is executed would get. */
 static int
@@ -106,6 +136,32 @@ test_hash_key(void **state)
 	rl_close(other);
 }
 
+/* What a signal handler may call allocates nothing once a limit was used. */
+static void
+test_decisions_do_not_allocate(void **state)
+{
+	struct rl *rl = test_private(100);
+	const struct rl_limit more = {.capacity = 9, .window_ns = 60 * RL_SECOND};
+	int rule = test_rule(rl, "r", 3, RL_SECOND, 4, true);
+	int two = rl_define(rl, &(struct rl_rule){.name = "two",
+	                                          .limit = {.capacity = 3, .window_ns = RL_SECOND},
+	                                          .more = &more,
+	                                          .more_count = 1});
+	struct rl_result r;
+	int before = allocations;
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++) {
+		rl_check_at(rl, rule, &i, 1 + i % 2, 1, RL_SECOND + i, &r);
+		rl_peek_at(rl, rule, &i, 1, RL_SECOND + i, &r);
+		rl_check_at(rl, two, &i, 1 + i % 2, 1, RL_SECOND + i, &r);
+		rl_check(rl, rule, &i, 1, 1, &r);
+	}
+	assert_int_equal(allocations, before);
+	assert_true(before > 0 || !HAS_OWN_MALLOC);
+	rl_close(rl);
+}
+
 static int
 unlink_segment(void **state)
 {
@@ -120,6 +176,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_descriptors, unlink_segment),
 		cmocka_unit_test(test_hash_key),
+		cmocka_unit_test(test_decisions_do_not_allocate),
 	};
 
 	test_segment_name();
