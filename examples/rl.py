@@ -10,12 +10,30 @@ The types below are those of rl.h, field by field. RL_LIBRARY names another libr
 """
 
 import ctypes
+import grp
 import os
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 
 ALLOWED, DENIED, NEVER, UNDECIDED = range(4)
 SLIDING_WINDOW, FIXED_WINDOW, SLIDING_LOG, TOKEN_BUCKET, LEAKY_BUCKET = range(5)
 SECOND = 10**9
+_OPEN_GROUP = 4
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [
+        ("keys", c_uint32),
+        ("ring", c_uint32),
+        ("key_bytes", c_uint32),
+        ("rules", c_uint32),
+        ("overrides", c_uint32),
+        ("bans", c_uint32),
+        ("on_full", c_int),
+        ("buffer_ns", c_uint64),
+        ("mode", c_uint32),
+        ("group", c_uint32),
+        ("flags", c_uint32),
+    ]
 
 
 class _Limit(ctypes.Structure):
@@ -84,12 +102,17 @@ def _load():
 
 
 class Limiter:
-    """A segment that this process has open. It may be opened before fork()."""
+    """A segment that this process has open. It may be opened before fork().
 
-    def __init__(self, name):
+    With `group`, the name of one, it is shared by the users that are members of it."""
+
+    def __init__(self, name, group=None):
         self._lib = _load()
         self._rl = c_void_p()
-        self._need(self._lib.rl_open(name.encode(), None, byref(self._rl)))
+        options = _Options()
+        if group is not None:
+            options = _Options(mode=0o660, group=grp.getgrnam(group).gr_gid, flags=_OPEN_GROUP)
+        self._need(self._lib.rl_open(name.encode(), byref(options), byref(self._rl)))
 
     def _need(self, status):
         if status < 0:

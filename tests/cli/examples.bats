@@ -62,12 +62,18 @@ statuses() {
 	grep -qE '^Retry-After: ([1-9]|[1-5][0-9]|6[01])\b' <<<"$output"
 }
 
+@test "Python shares a segment with a group that it names" {
+	RL_LIBRARY=$build/librl.so.0 PYTHONPATH=$top/examples PYTHONDONTWRITEBYTECODE=1 \
+		python3 -c 'import sys, rl; rl.Limiter(sys.argv[1], group=sys.argv[2])' "$segment" "$(id -gn)"
+	[ "$(stat -c '%a %G' "/dev/shm/rl.$segment")" = "660 $(id -gn)" ]
+}
+
 # Python writes a C program that asserts of each field what ctypes takes it for.
 @test "the Python types are those of rl.h" {
 	cat >"$BATS_TEST_TMPDIR/mirror.py" <<-'EOF'
 	import ctypes, rl
 	print("#include <rl.h>")
-	for name, type in [("limit", rl._Limit), ("rule", rl._Rule), ("charge", rl._Charge), ("result", rl.Result)]:
+	for name, type in [("options", rl._Options), ("limit", rl._Limit), ("rule", rl._Rule), ("charge", rl._Charge), ("result", rl.Result)]:
 	    print(f'_Static_assert(sizeof(struct rl_{name}) == {ctypes.sizeof(type)}, "{name}");')
 	    for field, *_ in type._fields_:
 	        at = getattr(type, field)
