@@ -99,7 +99,7 @@ entries_of(const struct rl_config_rule *rule, size_t override)
 
 		if (override < rule->override_count)
 			entries = limit->algorithm == RL_SLIDING_LOG
-			                  ? rule->overrides[override].capacity[i]
+			                  ? 2 * rule->overrides[override].capacity[i]
 			                  : 0;
 		most = entries > most ? entries : most;
 	}

@@ -172,8 +172,9 @@ need_override(struct needs *needs, const struct rl_override *override, const str
 		uint32_t capacity = override->capacity[i];
 
 		needs->overrides += capacity > 0;
-		if (config_limit(rule, i)->algorithm == RL_SLIDING_LOG && capacity > needs->ring)
-			needs->ring = capacity;
+		if (config_limit(rule, i)->algorithm == RL_SLIDING_LOG &&
+		    2 * capacity > needs->ring)
+			needs->ring = 2 * capacity;
 	}
 }
 
@@ -227,5 +228,5 @@ segment_fit(struct reader *reader, struct config *config)
 	fit(reader, given[SEGMENT_OVERRIDES], &config->options.overrides, needs.overrides,
 	    OVERRIDES_DEFAULT, "one for each override, and each capacity in it");
 	fit(reader, given[SEGMENT_RING], &config->options.ring, needs.ring, RING_DEFAULT,
-	    "one for each sub-bucket, or each request of a sliding_log");
+	    "one for each sub-bucket, or two for each request of a sliding_log");
 }

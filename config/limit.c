@@ -218,11 +218,11 @@ static bool
 suits_algorithm(struct reader *reader, uint32_t owner, const struct value *v,
                 const struct rl_limit *limit)
 {
-	if (limit->algorithm == RL_SLIDING_LOG && limit->capacity > RL_RING_MAX) {
+	if (limit->algorithm == RL_SLIDING_LOG && limit->capacity > RL_LOG_MAX) {
 		report_name(reader->report, CONFIG_ERROR, v[LIMIT_CAPACITY].token,
 		            "a sliding_log remembers each request, at most %d of them, not %" PRIu32
 		            "; use sliding_window",
-		            RL_RING_MAX, limit->capacity);
+		            RL_LOG_MAX, limit->capacity);
 		return false;
 	}
 	if (limit->undelayed > limit->burst) {
@@ -282,7 +282,7 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 uint32_t
 limit_entries(const struct rl_limit *limit)
 {
-	return limit->algorithm == RL_SLIDING_LOG ? limit->capacity : limit->granularity;
+	return limit->algorithm == RL_SLIDING_LOG ? 2 * limit->capacity : limit->granularity;
 }
 
 bool

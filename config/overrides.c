@@ -169,10 +169,10 @@ read_capacity(struct reader *reader, struct node node, const struct rl_limit *li
 	if (value.is_bad)
 		return false;
 	*capacity = (uint32_t)value.number;
-	if (limit->algorithm != RL_SLIDING_LOG || *capacity <= RL_RING_MAX)
+	if (limit->algorithm != RL_SLIDING_LOG || *capacity <= RL_LOG_MAX)
 		return true;
 	report_value(reader->report, CONFIG_ERROR, node.token,
-	             "a sliding_log remembers each request, at most %d of them", RL_RING_MAX);
+	             "a sliding_log remembers each request, at most %d of them", RL_LOG_MAX);
 	return false;
 }
 

@@ -87,7 +87,8 @@ struct rl; /* a segment that this process has open */
 #define RL_WINDOW_MIN (10 * RL_MILLISECOND)
 #define RL_WINDOW_MAX (31 * UINT64_C(86400) * RL_SECOND)
 #define RL_GRANULARITY_MAX 64  /* sub-buckets in a window */
-#define RL_RING_MAX 4096       /* entries in a key's ring */
+#define RL_RING_MAX 8192       /* entries in a key's ring */
+#define RL_LOG_MAX 4096        /* capacity of a sliding_log, and at most half the ring */
 #define RL_LIMITS_MAX 8        /* limits of a rule */
 #define RL_ANY_RULE (-1)       /* rl_ban() and its like: under every rule */
 #define RL_NEVER_NS UINT64_MAX /* a duration without an end */
@@ -109,9 +110,9 @@ struct rl; /* a segment that this process has open */
 #define RL_EMOUNT (-EMEDIUMTYPE)       /* /dev/shm is mounted read-only */
 #define RL_EMEMORY (-EDQUOT)           /* the control group or the machine has too little left */
 #define RL_ECREATE (-EOPNOTSUPP)       /* no /dev/shm, or no /proc, to create it with */
-#define RL_ERING (-E2BIG)              /* more sub-buckets than the segment keeps a key */
-#define RL_EADDRESS (-EAFNOSUPPORT)    /* the key is no IP address, as the rule wants it */
-#define RL_EREMOVED (-EIDRM)           /* the configuration has the rule no longer */
+#define RL_ERING (-E2BIG) /* more sub-buckets, or a longer log, than the ring has room for */
+#define RL_EADDRESS (-EAFNOSUPPORT) /* the key is no IP address, as the rule wants it */
+#define RL_EREMOVED (-EIDRM)        /* the configuration has the rule no longer */
 
 /* What a full pair of table lines means for a key that finds no place. */
 enum rl_on_full {
@@ -140,7 +141,8 @@ enum rl_open_flag {
  */
 struct rl_options {
 	uint32_t keys; /* live keys to hold, 1..1,500,000,000; default 24,576 */
-	uint32_t ring; /* entries kept per key, 1..4096; default 64: bounds granularity and logs */
+	uint32_t ring; /* entries kept per key, 1..8192; default 64: bounds granularity, and half of
+	                  it a log's capacity */
 	uint32_t key_bytes; /* bytes of each key kept for people, 1..4096; default 48 */
 	uint32_t rules; /* to hold, 1..1023; default 64; of limits, 16 times that, at most 1023 */
 	uint32_t overrides; /* per-key settings to hold, up to 100,000,000; default 1024 */
@@ -174,7 +176,7 @@ enum rl_algorithm {
  * RL_FIXED_WINDOW counts from one multiple of the window to the next.
  *
  * RL_SLIDING_LOG is exact: it remembers the time of each unit of cost, so its capacity is
- * bounded by the segment's ring.
+ * bounded: half the segment's ring, and RL_LOG_MAX. (The other half is for what is given back.)
  *
  * RL_TOKEN_BUCKET holds `burst` tokens and fills with `capacity` of them per window, evenly.
  * RL_LEAKY_BUCKET lets requests through at `capacity` per window, evenly: a request that
@@ -307,8 +309,9 @@ void rl_close(struct rl *rl);
  * A rule that the administrator has configured stays as it is configured; what is defined
  * here holds should the configuration drop it.
  *
- * Negative: -EINVAL a field out of range; RL_ERING granularity, or a log's capacity, above the
- * segment's ring; -ENOSPC no room for another rule or limit; -EROFS read-only; -ENOMEM.
+ * Negative: -EINVAL a field out of range; RL_ERING granularity above the segment's ring, or a
+ * log's capacity above half of it; -ENOSPC no room for another rule or limit; -EROFS read-only;
+ * -ENOMEM.
  */
 int rl_define(struct rl *rl, const struct rl_rule *rule);
 

@@ -118,7 +118,9 @@ judge_log(const struct rl_limiter *l, const struct rl_view *v)
 	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
 	uint64_t later = log.newest_ns;
 
-	for (uint32_t back = log.pending; back < log.units && back < l->ring_entries; back++) {
+	uint32_t whole = rl_log_capacity(l->ring_entries); /* of the others a refund may be in it */
+
+	for (uint32_t back = log.pending; back < log.units && back < whole; back++) {
 		uint64_t time = rl_log_time(&log, v->ring, l->ring_entries, back);
 		if (time > later)
 			return RL_FAULT_ORDER;

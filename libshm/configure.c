@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "handle.h"
+#include "log.h"
 #include "override.h"
 #include "rl_admin.h"
 
@@ -80,7 +81,7 @@ check_override(const struct job *j, const struct rl_config_rule *rule, const str
 		if (o->capacity[i] > RL_CAPACITY_MAX || (i >= limits && o->capacity[i] > 0))
 			return -EINVAL;
 		if (i < limits && rl_rules_limit(&rule->rule, i).algorithm == RL_SLIDING_LOG &&
-		    o->capacity[i] > j->s->geometry.ring)
+		    o->capacity[i] > rl_log_capacity(j->s->geometry.ring))
 			return RL_ERING;
 	}
 	return rl_override_slots(o, limits) > 0 ? 0 : -EINVAL;

@@ -24,7 +24,8 @@ rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
 {
 	if (is_bucket(l))
 		return bucket_size(l, q);
-	return q->capacity < l->ring_entries ? q->capacity : l->ring_entries;
+	return q->capacity < rl_log_capacity(l->ring_entries) ? q->capacity
+	                                                      : rl_log_capacity(l->ring_entries);
 }
 
 static struct rl_gcra
@@ -69,11 +70,10 @@ static void
 outlook_log(const struct rl_limiter *l, const struct rl_log *log, const struct rl_view *v,
             uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
 {
-
 	o->remaining = o->limit -
 	               rl_log_used(log, v->ring, l->ring_entries, l->window_ns, o->limit, now_ns);
 	if (o->remaining < o->limit)
-		o->reset_at_ns = log->newest_ns + l->window_ns;
+		o->reset_at_ns = rl_log_idle_at(log, v->ring, l->ring_entries, l->window_ns);
 	if (cost > o->remaining && cost <= o->limit)
 		o->retry_at_ns = rl_log_admits_at(log, v->ring, l->ring_entries, l->window_ns,
 		                                  o->limit, cost);

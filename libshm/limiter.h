@@ -15,7 +15,7 @@
 #include "rl_admin.h"
 #include "window.h"
 
-#define RL_MOMENTS_MAX (RL_RING_MAX + 1)
+#define RL_MOMENTS_MAX (RL_LOG_MAX + 1)
 
 /* What a rule is, checked once. */
 struct rl_limiter {

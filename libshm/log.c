@@ -18,7 +18,7 @@ rl_log_unpack(struct rl_word16 word, uint32_t ring_entries)
 
 	log.units = min32((uint32_t)(word.hi >> UNITS_SHIFT), 2 * ring_entries - 1);
 	log.pending = min32((uint32_t)(word.hi >> PENDING_SHIFT & PENDING_MASK),
-	                    min32(log.units, ring_entries));
+	                    min32(log.units, rl_log_capacity(ring_entries)));
 	return log;
 }
 
@@ -59,7 +59,7 @@ rl_log_used(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entrie
 		return 0;
 	if (now_ns < log->newest_ns)
 		now_ns = log->newest_ns;
-	high = min32(log->units, min32(capacity, ring_entries));
+	high = min32(log->units, min32(capacity, rl_log_capacity(ring_entries)));
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 		if (leaves_at(rl_log_time(log, ring, ring_entries, middle), window_ns) > now_ns)
@@ -79,6 +79,13 @@ rl_log_admits_at(const struct rl_log *log, const uint64_t *ring, uint32_t ring_e
 	if (!log || back >= log->units || back >= ring_entries)
 		return 0;
 	return leaves_at(rl_log_time(log, ring, ring_entries, back), window_ns);
+}
+
+uint64_t
+rl_log_idle_at(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries,
+               uint64_t window_ns)
+{
+	return leaves_at(rl_log_time(log, ring, ring_entries, 0), window_ns);
 }
 
 bool
@@ -105,7 +112,7 @@ rl_log_add(const struct rl_log *log, uint32_t ring_entries, uint64_t now_ns, uin
 			next.pending = 0;
 		}
 	}
-	next.pending = min32(next.pending + cost, ring_entries);
+	next.pending = min32(next.pending + cost, rl_log_capacity(ring_entries));
 	next.units += cost;
 	while (next.units >= 2 * ring_entries)
 		next.units -= ring_entries;

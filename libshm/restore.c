@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "kept.h"
+#include "log.h"
 #include "request.h"
 #include "rl_admin.h"
 
@@ -15,8 +16,9 @@ lift_capacity(struct rl_request *rq)
 	if (l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET)
 		rq->quota.burst = RL_CAPACITY_MAX - 1;
 	else
-		rq->quota.capacity =
-			l->algorithm == RL_SLIDING_LOG ? l->ring_entries : RL_CAPACITY_MAX;
+		rq->quota.capacity = l->algorithm == RL_SLIDING_LOG
+		                             ? rl_log_capacity(l->ring_entries)
+		                             : RL_CAPACITY_MAX;
 }
 
 static int

@@ -2,6 +2,7 @@
 #include "shape.h"
 
 #include "gcra.h"
+#include "log.h"
 
 static bool
 has_valid_window(const struct rl_limit *l)
@@ -27,11 +28,11 @@ has_valid_quota(const struct rl_limit *l)
 	return l->burst == 0 && l->undelayed == 0;
 }
 
-/* How many ring entries its counters need. */
+/* How many ring entries its counters need: log.h says why a log needs twice its capacity. */
 static uint32_t
 entries_needed(const struct rl_limit *l)
 {
-	return l->algorithm == RL_SLIDING_LOG ? l->capacity : l->granularity;
+	return l->algorithm == RL_SLIDING_LOG ? 2 * l->capacity : l->granularity;
 }
 
 int
@@ -78,6 +79,8 @@ rl_shape_unpack(uint64_t shape, uint32_t ring, struct rl_limiter *limiter)
 	};
 
 	if (!has_valid_window(&l) || l.granularity == 0 || l.granularity > ring)
+		return false;
+	if (l.algorithm == RL_SLIDING_LOG && rl_log_capacity(ring) == 0)
 		return false;
 	*limiter = (struct rl_limiter){
 		.algorithm = l.algorithm,

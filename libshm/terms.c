@@ -8,12 +8,14 @@
 
 #include <errno.h>
 
+#include "log.h"
+
 #define TRIES 1000
 
 int
 rl_terms_set_capacity(const struct rl_limiter *l, uint32_t capacity, struct rl_quota *q)
 {
-	if (l->algorithm == RL_SLIDING_LOG && capacity > l->ring_entries)
+	if (l->algorithm == RL_SLIDING_LOG && capacity > rl_log_capacity(l->ring_entries))
 		return RL_ERING;
 	q->capacity = capacity;
 	if (l->algorithm == RL_TOKEN_BUCKET)

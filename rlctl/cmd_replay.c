@@ -146,9 +146,9 @@ read_burst(const struct context *context, struct rl_limit *limit)
 static bool
 check_log(const struct rl_limit *limit)
 {
-	if (limit->algorithm != RL_SLIDING_LOG || limit->capacity <= RL_RING_MAX)
+	if (limit->algorithm != RL_SLIDING_LOG || limit->capacity <= RL_LOG_MAX)
 		return true;
-	complain("--capacity: sliding_log holds up to %d", RL_RING_MAX);
+	complain("--capacity: sliding_log holds up to %d", RL_LOG_MAX);
 	return false;
 }
 

@@ -18,7 +18,7 @@ open_for(const struct replay *replay)
 	const struct events *events = &replay->events;
 	struct rl_options options = {
 		.keys = 2 * (uint32_t)events->key_count + KEYS_MIN,
-		.ring = replay->limit.algorithm == RL_SLIDING_LOG ? replay->limit.capacity
+		.ring = replay->limit.algorithm == RL_SLIDING_LOG ? 2 * replay->limit.capacity
 	                                                          : replay->limit.granularity,
 		.key_bytes = 1,
 		.rules = 1,

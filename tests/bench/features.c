@@ -174,8 +174,8 @@ add_algorithms(struct features *f)
 	l.burst = RL_CAPACITY_MAX - 1;
 	l.algorithm = RL_LEAKY_BUCKET;
 	add_limit(f, "leaky_bucket", "leaky_bucket", l);
-	l = (struct rl_limit){.algorithm = RL_SLIDING_LOG, .capacity = 64, .window_ns = RL_SECOND};
-	add_limit(f, "sliding_log", "sliding_log of 64, each request at a new time", l);
+	l = (struct rl_limit){.algorithm = RL_SLIDING_LOG, .capacity = 32, .window_ns = RL_SECOND};
+	add_limit(f, "sliding_log", "sliding_log of 32, each request at a new time", l);
 	run_with(f, run_rolling);
 }
 

@@ -61,7 +61,7 @@ bench_memory(struct bench *bench)
 	tell(section, "name_48", "1 sub-bucket, 48 bytes of the name (default)", 1, 48);
 	tell(section, "ring_8", "8 sub-buckets, 16 bytes of the name", 8, 16);
 	tell(section, "ring_64", "64 sub-buckets (default), 48 bytes (default)", 64, 48);
-	tell(section, "log_1000", "sliding_log of 1,000, 16 bytes of the name", 1000, 16);
+	tell(section, "log_1000", "sliding_log of 1,000, 16 bytes of the name", 2000, 16);
 	tell_cited(section, "nginx", "cited: nginx limit_req_zone, a state on 64 bits", 128);
 	tell_cited(section, "haproxy", "cited: HAProxy stick table, key and one rate", 168 + 12);
 	report_note(section, "A key has 4/3 slots; of a slot, a decision touches 24 bytes.");

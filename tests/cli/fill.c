@@ -151,7 +151,7 @@ main(int argc, char **argv)
 	struct rl_options options = {
 		.keys = setting("FILL_KEYS", 256, 10),
 		.rules = 8,
-		.ring = setting("FILL_RING", 64, 10),
+		.ring = setting("FILL_RING", 128, 10),
 		.key_bytes = setting("FILL_KEY_BYTES", 48, 10),
 		.bans = setting("FILL_BANS", 16, 10),
 		.mode = setting("FILL_MODE", 0600, 8),

@@ -549,7 +549,7 @@ play(const struct operation *op)
 }
 
 static const struct rl_options tiny = {
-	.keys = 12, .ring = 4, .rules = 6, .bans = 4, .overrides = 4, .buffer_ns = RL_SECOND};
+	.keys = 12, .ring = 8, .rules = 6, .bans = 4, .overrides = 4, .buffer_ns = RL_SECOND};
 
 static void
 test_operations(void **state)

@@ -285,13 +285,15 @@ work_log(int worker)
 	(void)worker;
 	for (int i = 0; i < 3; i++) {
 		struct rl_result r;
+		uint64_t cost = 1 + test_below(&seed, LOG_CAPACITY);
 		now += test_below(&seed, 8) * RL_MILLISECOND;
-		if (rl_check_at(rl, rule, "k", 1, 1, now, &r) != RL_ALLOWED)
+		if (rl_check_at(rl, rule, "k", 1, cost, now, &r) != RL_ALLOWED)
 			continue;
 		uint64_t charged = r.charge[0].epoch; /* a log's charge remembers its time */
-		if (test_below(&seed, 4) == 0 && rl_refund_at(rl, &r, now) == 1)
+		if (test_below(&seed, 2) == 0 && rl_refund_at(rl, &r, now) == 1)
 			continue;
-		done.epoch[done.charges++] = charged;
+		while (cost-- > 0)
+			done.epoch[done.charges++] = charged;
 	}
 }
 
@@ -310,7 +312,8 @@ audit_log(uint64_t run)
 	for (uint64_t at = end - 5 * RL_MILLISECOND; at <= end; at += RL_MILLISECOND) {
 		rl_peek_at(rl, rule, "k", 1, at, &r);
 		int used = (int)(r.limit - r.remaining);
-		if (abs(used - charged_between(at - RL_WINDOW_MIN + 1, end)) > killed)
+		if (abs(used - charged_between(at - RL_WINDOW_MIN + 1, end)) >
+		    killed * LOG_CAPACITY)
 			fail_msg("run %llu: %d used, not %d", (unsigned long long)run, used,
 			         charged_between(at - RL_WINDOW_MIN + 1, end));
 	}
@@ -319,7 +322,7 @@ audit_log(uint64_t run)
 static void
 play_log(uint64_t first, uint64_t runs)
 {
-	const struct rl_options o = {.keys = 12, .bans = 1, .ring = LOG_CAPACITY + 1, .rules = 2};
+	const struct rl_options o = {.keys = 12, .bans = 1, .ring = 2 * LOG_CAPACITY, .rules = 2};
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	rule = rl_define(rl, &(struct rl_rule){.name = "r",

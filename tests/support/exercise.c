@@ -9,7 +9,7 @@
 #include "testing.h"
 
 const struct rl_options exercise_options = {
-	.keys = 20, .ring = 8, .rules = 8, .bans = 8, .overrides = 8, .key_bytes = 24};
+	.keys = 20, .ring = 12, .rules = 8, .bans = 8, .overrides = 8, .key_bytes = 24};
 
 static const struct rl_limit second = {.capacity = 9, .window_ns = 60 * RL_SECOND};
 
@@ -90,7 +90,7 @@ see_entry(const struct rl_entry *e, void *arg)
 
 	REQUIRE(e->used <= e->peek.limit);
 	REQUIRE(e->rule < (int)exercise_options.rules && e->limit < RL_LIMITS_MAX);
-	REQUIRE(e->buckets <= RL_GRANULARITY_MAX + 1 && e->moments <= RL_RING_MAX + 1);
+	REQUIRE(e->buckets <= RL_GRANULARITY_MAX + 1 && e->moments <= RL_LOG_MAX + 1);
 	REQUIRE(e->key_kept <= RL_KEY_MAX && e->key_kept <= e->key_len);
 	for (size_t i = 0; i < e->key_kept; i++)
 		*sum += ((const unsigned char *)e->key)[i];

@@ -60,7 +60,7 @@ test_retry_after_is_exact(void **state)
 
 	(void)state;
 	for (int run = 0; run < 4000; run++) {
-		struct rl *rl = open_with_ring(64);
+		struct rl *rl = open_with_ring(128);
 		enum rl_algorithm algorithm = (enum rl_algorithm)(run % 5);
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, 60);
 		uint32_t burst = (uint32_t)test_below(&seed, 20);
@@ -113,8 +113,8 @@ test_log_is_exact(void **state)
 
 	(void)state;
 	for (int run = 0; run < 300; run++) {
-		uint32_t ring = 1 + (uint32_t)test_below(&seed, 70);
-		uint32_t capacity = 1 + (uint32_t)test_below(&seed, ring);
+		uint32_t ring = 2 + (uint32_t)test_below(&seed, 139);
+		uint32_t capacity = 1 + (uint32_t)test_below(&seed, ring / 2);
 		uint64_t window = RL_WINDOW_MIN + test_below(&seed, 10 * RL_SECOND), now = T0;
 		struct rl *rl = open_with_ring(ring);
 		int rule = define(rl, RL_SLIDING_LOG, capacity, window, 0, 0);
@@ -152,10 +152,10 @@ test_log_is_exact(void **state)
 static void
 test_log_needs_its_ring(void **state)
 {
-	struct rl *rl = open_with_ring(10);
+	struct rl *rl = open_with_ring(11);
 	const struct rl_rule rule = {.name = "r",
 	                             .limit.algorithm = RL_SLIDING_LOG,
-	                             .limit.capacity = 11,
+	                             .limit.capacity = 6,
 	                             .limit.window_ns = RL_SECOND};
 
 	(void)state;
@@ -332,7 +332,7 @@ test_extremes(void **state)
 			struct rl *rl = open_with_ring(RL_RING_MAX);
 			enum rl_algorithm algorithm = (enum rl_algorithm)(RL_SLIDING_LOG + a);
 			uint32_t most =
-				algorithm == RL_SLIDING_LOG ? RL_RING_MAX : RL_CAPACITY_MAX - 1;
+				algorithm == RL_SLIDING_LOG ? RL_LOG_MAX : RL_CAPACITY_MAX - 1;
 			int rule = define(rl, algorithm, most, windows[w], a > 0 ? most : 0, 0);
 			for (int i = 0; i < 5; i++) {
 				struct rl_result r;

@@ -13,7 +13,7 @@
 #define LONG_KEY \
 	"a key of which not all bytes are kept, for it has more of them than there is room for"
 
-static const struct rl_options options = {.keys = 200, .ring = 16, .rules = 16, .key_bytes = 24};
+static const struct rl_options options = {.keys = 200, .ring = 18, .rules = 16, .key_bytes = 24};
 
 enum rule_of {
 	HARD,

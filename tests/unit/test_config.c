@@ -291,7 +291,7 @@ test_room(void **state)
 		                         ",\"r%d\": {\"limit\": \"1/s\"}", i);
 	snprintf(text + used, sizeof(text) - used, "}}");
 	config = need_config(text);
-	assert_int_equal(config->options.ring, 4000);
+	assert_int_equal(config->options.ring, 8000);
 	assert_int_equal(config->options.overrides, 2000);
 	assert_int_equal(config->options.rules, 101);
 	config_free(config);

@@ -272,7 +272,7 @@ test_what_does_not_fit(void **state)
 	assert_int_equal(apply(rl, RULE("\"limit\": \"1/min\", \"granularity\": 60"), 0, want),
 	                 RL_ERING);
 	snprintf(want, sizeof(want),
-	         "!f:1:96: /rules/r/overrides/k: needs a ring of 5, the segment has 4; %s", ANEW);
+	         "!f:1:96: /rules/r/overrides/k: needs a ring of 10, the segment has 4; %s", ANEW);
 	assert_int_equal(
 		apply(rl,
 	              RULE("\"limit\": \"1/min\", \"algorithm\": \"sliding_log\", "

@@ -275,7 +275,7 @@ test_what_is_refused(void **state)
 	(void)state;
 	assert_int_equal(
 		rl_open_private(
-			&(struct rl_options){.keys = 10, .ring = 8, .rules = 2, .overrides = 3},
+			&(struct rl_options){.keys = 10, .ring = 16, .rules = 2, .overrides = 3},
 			&rl),
 		0);
 	assert_int_equal(rl_configure(rl, rules, 1, 0, NULL, NULL), 0);
@@ -288,7 +288,7 @@ test_what_is_refused(void **state)
 	REFUSED(2, -EINVAL, 1, 0);
 	rules[1] = config_rule("b", 10, RL_SECOND);
 	rules[1].rule.limit.algorithm = RL_SLIDING_WINDOW;
-	rules[1].rule.limit.granularity = 9;
+	rules[1].rule.limit.granularity = 17;
 	REFUSED(2, RL_ERING, 1, 0);
 	rules[1] = config_rule("b", 10, RL_SECOND);
 	rules[1].overrides = overrides;

@@ -243,7 +243,7 @@ test_booking_two_buckets(void **state)
 /* What one segment tells of a key. */
 struct dump {
 	size_t moments;
-	struct rl_moment moment[RL_RING_MAX];
+	struct rl_moment moment[RL_LOG_MAX + 1];
 	uint32_t used;
 };
 
@@ -268,7 +268,7 @@ test_dump_and_restore(void **state)
 	for (int round = 0; round < 500; round++) {
 		struct rl *one = test_private(10), *two = test_private(10);
 		struct rl_limit l = {.algorithm = (enum rl_algorithm)test_below(&seed, 5),
-		                     .capacity = (uint32_t)(1 + test_below(&seed, 40)),
+		                     .capacity = (uint32_t)(1 + test_below(&seed, 32)),
 		                     .window_ns = RL_SECOND + test_below(&seed, 10 * RL_SECOND)};
 		if (l.algorithm == RL_SLIDING_WINDOW) {
 			l.granularity = (uint32_t)(1 + test_below(&seed, 12));

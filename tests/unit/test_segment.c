@@ -115,7 +115,7 @@ test_names_and_options(void **state)
 		assert_int_equal(rl_open(bad[i], NULL, &rl), -EINVAL);
 		assert_int_equal(rl_unlink(bad[i]), -EINVAL);
 	}
-	assert_int_equal(open_error(&(struct rl_options){.ring = 4097}), -EINVAL);
+	assert_int_equal(open_error(&(struct rl_options){.ring = RL_RING_MAX + 1}), -EINVAL);
 	assert_int_equal(open_error(&(struct rl_options){.keys = UINT32_MAX}), -EINVAL);
 	assert_int_equal(open_error(&(struct rl_options){.key_bytes = 4097}), -EINVAL);
 	assert_int_equal(open_error(&(struct rl_options){.rules = 1024}), -EINVAL);
