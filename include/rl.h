@@ -110,9 +110,9 @@ struct rl; /* a segment that this process has open */
 #define RL_EMOUNT (-EMEDIUMTYPE)       /* /dev/shm is mounted read-only */
 #define RL_EMEMORY (-EDQUOT)           /* the control group or the machine has too little left */
 #define RL_ECREATE (-EOPNOTSUPP)       /* no /dev/shm, or no /proc, to create it with */
-#define RL_ERING (-E2BIG) /* more sub-buckets, or a longer log, than the ring has room for */
-#define RL_EADDRESS (-EAFNOSUPPORT) /* the key is no IP address, as the rule wants it */
-#define RL_EREMOVED (-EIDRM)        /* the configuration has the rule no longer */
+#define RL_ERING (-E2BIG)              /* more sub-buckets, or a longer log, than fit its ring */
+#define RL_EADDRESS (-EAFNOSUPPORT)    /* the key is no IP address, as the rule wants it */
+#define RL_EREMOVED (-EIDRM)           /* the configuration has the rule no longer */
 
 /* What a full pair of table lines means for a key that finds no place. */
 enum rl_on_full {
@@ -372,7 +372,8 @@ enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint
 
 /*
  * The same, and in results[i] what each limit of the rule tells, in the rule's order: the whole
- * picture, for headers. *count is how many there are; `result` is the answer, as above.
+ * picture, for headers. *count is how many there are; `result` is the answer, as above. Each
+ * charge is handed out once: `result` has all of them, for rl_refund(), and results[] has none.
  */
 enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
                                    struct rl_result *result, size_t *count,

@@ -349,7 +349,10 @@ rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
 	unsigned parts = rl_request_make(rl, item, NULL, now_ns, part, RL_LIMITS_MAX, r);
 
 	*count = parts;
-	return check_parts(rl, item, now_ns, part, parts, results, r);
+	check_parts(rl, item, now_ns, part, parts, results, r);
+	for (unsigned i = 0; i < parts; i++)
+		results[i].charges = 0; /* they are the answer's to give back */
+	return r->verdict;
 }
 
 enum rl_verdict
