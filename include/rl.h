@@ -263,7 +263,9 @@ struct rl_result {
  */
 /*
  * retry_after_ns is exact: with no other traffic, the same request is denied 1 ns before
- * it and allowed at it.
+ * it and allowed at it. Of RL_BY_BAN it is the first instant at which nothing bans the key, of all
+ * bans and exemptions that stand now and of what the configuration says: the limits are judged
+ * then, and may deny it for longer.
  *
  * remaining is never overstated. It is exact - the largest cost that would be allowed at this
  * instant - but after an admission by an estimate with more than one sub-bucket: there it
@@ -455,8 +457,9 @@ struct rl_pattern {
  * Ban or exempt whom the pattern matches, under one rule or RL_ANY_RULE, until `until_ns`
  * on rl_now()'s scale (RL_NEVER_NS: until rl_unban()), kept to the millisecond. It holds from the next decision
  * of every process, needs no counter, and ends by itself. A ban is denied even by a shadow
- * rule, with RL_BY_BAN and an exact retry_after_ns; an exemption is allowed, uncharged, with
- * RL_BY_EXEMPTION. A second one for the same pattern and rule replaces the first.
+ * rule, with RL_BY_BAN, and retry_after_ns tells when nothing bans the key any more; an exemption
+ * is allowed, uncharged, with RL_BY_EXEMPTION. A second one for the same pattern and rule replaces
+ * the first.
  *
  * Where several match, the first of these holds: the key itself, the longest network, the longest
  * prefix; of equals, the one for the rule before RL_ANY_RULE. Any of them holds before what the

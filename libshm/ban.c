@@ -107,22 +107,47 @@ both(struct rl_lengths a, struct rl_lengths b)
 	};
 }
 
+/*
+ * One pass, from the most special on, tells when a key that is banned is so no more. Be `end` when
+ * all are over that were met so far; up to then each instant is some ban's. The next one that still
+ * stands at `end` decides there, all before it being over: an exemption ends the pass, a ban moves
+ * `end` on. One that does not stand at `end` never decides.
+ */
+static bool
+go_on(const struct rl_segment *s, uint64_t scope, const struct rl_form *form,
+      struct rl_standing *standing)
+{
+	struct rl_ban ban;
+
+	if (standing->until_ns == RL_NEVER_NS ||
+	    !rl_ban_find(s, scope, form, standing->until_ns, &ban))
+		return true;
+	if (!standing->is_found)
+		standing->first = ban;
+	standing->is_found = true;
+	standing->is_exempt_then = ban.is_exemption;
+	if (!ban.is_exemption)
+		standing->until_ns = ban.until_ns;
+	return !ban.is_exemption;
+}
+
 bool
 rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_len,
-              const struct rl_address *address, uint64_t now_ns, struct rl_ban *ban)
+              const struct rl_address *address, uint64_t now_ns, struct rl_standing *standing)
 {
 	struct rl_lengths any = rl_lengths_load(&s->header->any_bans);
 	struct rl_candidates c = {.key = key, .key_len = key_len, .address = address};
 	struct rl_form form;
 
+	*standing = (struct rl_standing){.until_ns = now_ns};
 	c.left = any;
 	if (rl_atomic_load_relaxed(&s->rows[rule].flags) & RL_ROW_BANS)
 		c.left = both(any, rl_lengths_load(&s->rows[rule].bans));
-	while (rl_candidate_next(&c, &form))
-		if (rl_ban_find(s, rl_pattern_scope(rule), &form, now_ns, ban) ||
-		    rl_ban_find(s, rl_pattern_scope(RL_ANY_RULE), &form, now_ns, ban))
-			return true;
-	return false;
+	while (standing->until_ns != RL_NEVER_NS && rl_candidate_next(&c, &form))
+		if (!go_on(s, rl_pattern_scope(rule), &form, standing) ||
+		    !go_on(s, rl_pattern_scope(RL_ANY_RULE), &form, standing))
+			break;
+	return standing->is_found;
 }
 
 /*

@@ -22,8 +22,16 @@ struct rl_ban {
 bool rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_form *form,
                  uint64_t now_ns, struct rl_ban *ban);
 
-/* What stands against a key under a rule, the most special first. `address` as a candidate's. */
+/* What stands against a key, or for it. */
+struct rl_standing {
+	bool is_found;
+	struct rl_ban first; /* which decides */
+	uint64_t until_ns;   /* when no ban stands against it any more */
+	bool is_exempt_then; /* and an exemption decides */
+};
+
+/* The same of a key under a rule; false if there is none. `address` as a candidate's. */
 bool rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_len,
-                   const struct rl_address *address, uint64_t now_ns, struct rl_ban *ban);
+                   const struct rl_address *address, uint64_t now_ns, struct rl_standing *standing);
 
 #endif

@@ -40,24 +40,21 @@ rl_request_count(struct rl *rl, int rule, const struct rl_request *rq, const str
 		rl_record_sample_denied(s, rq->slot, rq->now_ns);
 }
 
-#define BANS_BEHIND 8 /* of those that overlap, so many are told of as one */
-
-/* When a ban and those behind it are over, or an exemption lets the key through. */
-static uint64_t
-ban_ends(const struct rl_segment *s, const struct rl_item *item, const struct rl_address *address,
-         const struct rl_ban *ban)
+/* Does the configuration ban the key? Without an end, and behind what rl_ban() and its like say. */
+static bool
+is_configured_ban(const struct rl_terms *t)
 {
-	uint64_t until_ns = ban->until_ns;
-	struct rl_ban next;
+	return t->has_override && t->kind == RL_OVERRIDE_BANNED;
+}
 
-	for (int i = 0; i < BANS_BEHIND && until_ns != RL_NEVER_NS; i++) {
-		if (!rl_ban_of_key(s, item->rule, item->key, item->key_len, address, until_ns,
-		                   &next) ||
-		    next.is_exemption)
-			break;
-		until_ns = next.until_ns;
-	}
-	return until_ns;
+static void
+answer_banned(uint64_t until_ns, uint64_t now_ns, struct rl_result *r)
+{
+	r->reason = RL_BY_BAN;
+	r->verdict = RL_DENIED;
+	r->remaining = 0;
+	r->retry_after_ns = until_ns == RL_NEVER_NS ? RL_NEVER_NS : until_ns - now_ns;
+	r->reset_after_ns = r->retry_after_ns;
 }
 
 /* Denied by a ban, or allowed by an exemption. */
@@ -65,40 +62,33 @@ static bool
 is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, uint64_t now_ns,
            struct rl_result *r)
 {
-	const struct rl_segment *s = &rl->segment;
 	struct rl_address address = t->address;
 	bool has_address = t->has_address;
-	struct rl_ban ban;
+	struct rl_standing standing;
 
 	has_address = has_address || rl_address_parse(item->key, item->key_len, &address);
-	if (!rl_ban_of_key(s, item->rule, item->key, item->key_len, has_address ? &address : NULL,
-	                   now_ns, &ban))
+	if (!rl_ban_of_key(&rl->segment, item->rule, item->key, item->key_len,
+	                   has_address ? &address : NULL, now_ns, &standing))
 		return false;
-	r->reason = ban.is_exemption ? RL_BY_EXEMPTION : RL_BY_BAN;
-	if (!ban.is_exemption) {
-		uint64_t until_ns = ban_ends(s, item, has_address ? &address : NULL, &ban);
-		r->verdict = RL_DENIED;
-		r->retry_after_ns = until_ns == RL_NEVER_NS ? RL_NEVER_NS : until_ns - now_ns;
-		r->reset_after_ns = r->retry_after_ns;
-		r->remaining = 0;
-	}
+	if (standing.first.is_exemption)
+		r->reason = RL_BY_EXEMPTION;
+	else
+		answer_banned(is_configured_ban(t) && !standing.is_exempt_then ? RL_NEVER_NS
+		                                                               : standing.until_ns,
+		              now_ns, r);
 	return true;
 }
 
-/* The same by the configuration, without an end. */
+/* The same by the configuration. */
 static bool
 is_overridden(const struct rl_terms *t, struct rl_result *r)
 {
 	if (!t->has_override || t->kind == RL_OVERRIDE_CAPACITY)
 		return false;
-	if (t->kind == RL_OVERRIDE_UNLIMITED) {
+	if (is_configured_ban(t))
+		answer_banned(RL_NEVER_NS, 0, r);
+	else
 		r->reason = RL_BY_EXEMPTION;
-		return true;
-	}
-	r->reason = RL_BY_BAN;
-	r->verdict = RL_DENIED;
-	r->remaining = 0;
-	r->retry_after_ns = r->reset_after_ns = RL_NEVER_NS;
 	return true;
 }
 
