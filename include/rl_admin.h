@@ -215,7 +215,7 @@ uint64_t rl_fill(const struct rl *rl);
 enum rl_fault {
 	/* of a place */
 	RL_FAULT_STATUS = 0,   /* its tag has no status that there is */
-	RL_FAULT_FREE = 1,     /* it is free, and has a key */
+	RL_FAULT_FREE = 1,     /* it is free, and its key was not retired */
 	RL_FAULT_NO_LIMIT = 2, /* it is of no limit */
 	RL_FAULT_NAME = 3,     /* its record is another key's */
 	RL_FAULT_PLACE = 4,    /* it is not a place of its key */
@@ -237,7 +237,7 @@ const char *rl_fault_text(enum rl_fault fault);
 struct rl_audit {
 	uint64_t live;      /* places that are a key's */
 	uint64_t named;     /* of them, those whose record tells the key */
-	uint64_t retiring;  /* of them, those that are being freed, or were left so */
+	uint64_t retiring;  /* places that are being freed, or were left so */
 	uint64_t claimed;   /* places that are being claimed, or were left so */
 	uint64_t unsettled; /* places that changed too fast to be judged */
 };

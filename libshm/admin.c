@@ -150,7 +150,7 @@ rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns
 		count = slots - first;
 	for (uint64_t i = first; i < first + count; i++) {
 		rl_table_look_ahead(t, i);
-		if (rl_tag_status(rl_atomic_load(rl_table_tag(t, i))) != RL_TAG_FREE)
+		if (!rl_tag_is_free(rl_atomic_load(rl_table_tag(t, i))))
 			rl_room_sweep(rl, i, rl_clamp_now(now_ns), swept);
 	}
 	swept->seen += count;

@@ -52,7 +52,7 @@ struct look {
 
 static const char *const texts[RL_FAULTS] = {
 	[RL_FAULT_STATUS] = "its tag has no status that there is",
-	[RL_FAULT_FREE] = "it is free, and has a key",
+	[RL_FAULT_FREE] = "it is free, and its key was not retired",
 	[RL_FAULT_NO_LIMIT] = "it is of no limit",
 	[RL_FAULT_NAME] = "its record is another key's",
 	[RL_FAULT_PLACE] = "it is not a place of its key",
@@ -239,14 +239,27 @@ audit_live(struct audit *a, struct rl_slot slot)
 	return looked == 1 && look.fault != WHOLE ? a->visit(look.fault, slot.index, a->arg) : 0;
 }
 
+/* What was not retired does not leave. */
+static int
+audit_leaving(struct audit *a, struct rl_slot slot)
+{
+	const struct rl_segment *s = &a->rl->segment;
+	struct rl_word16 state;
+
+	if (!rl_atomic_load16(rl_table_state(&s->table, slot.index), &state) ||
+	    rl_state_is_retired(state, rl_tag_gen(slot.tag)) || tag_at(s, slot.index) != slot.tag) {
+		a->counts->retiring++;
+		return 0;
+	}
+	return a->visit(RL_FAULT_FREE, slot.index, a->arg);
+}
+
 static int
 audit_slot(struct audit *a, struct rl_slot slot)
 {
 	switch (rl_tag_status(slot.tag)) {
 	case RL_TAG_FREE:
-		return (slot.tag & RL_TAG_KEY_MASK) == 0
-		               ? 0
-		               : a->visit(RL_FAULT_FREE, slot.index, a->arg);
+		return rl_tag_is_leaving(slot.tag) ? audit_leaving(a, slot) : 0;
 	case RL_TAG_TENT:
 		a->counts->claimed++;
 		return 0;

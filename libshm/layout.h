@@ -33,7 +33,8 @@
  *	|status|    gen    |  limit   |                 hash                  |
  *	+------+-----------+----------+---------------------------------------+
  *
- *	FREE(g) -> TENT(key,g) -> LIVE(key,g) -> FREE(g+1); zeroed memory is FREE(0).
+ *	FREE(g) -> TENT(key,g) -> LIVE(key,g) -> LEAVING(key,g) -> FREE(g+1); zeroed memory is FREE(0).
+ *	LEAVING has the status of FREE, and still its key: see table.c.
  *
  * State (16 bytes), the window's word, changed by one CAS:
  *
@@ -123,6 +124,20 @@ rl_tag_limit(uint64_t tag)
 	return (int)(tag >> RL_TAG_LIMIT_SHIFT & RL_TAG_LIMIT_MASK);
 }
 
+/* Free to be claimed. */
+static inline bool
+rl_tag_is_free(uint64_t tag)
+{
+	return rl_tag_status(tag) == RL_TAG_FREE && (tag & RL_TAG_KEY_MASK) == 0;
+}
+
+/* Free but for a last look at its state. (A key that is all zeros has no such step.) */
+static inline bool
+rl_tag_is_leaving(uint64_t tag)
+{
+	return rl_tag_status(tag) == RL_TAG_FREE && (tag & RL_TAG_KEY_MASK) != 0;
+}
+
 static inline uint64_t
 rl_tag_make(enum rl_tag_status status, uint8_t gen, uint64_t key)
 {
@@ -175,6 +190,13 @@ static inline bool
 rl_state_is_dead(struct rl_word16 state)
 {
 	return (state.hi & RL_STATE_DEAD) != 0;
+}
+
+/* Was it retired from incarnation `gen`? Then it stays so until the tag is of another. */
+static inline bool
+rl_state_is_retired(struct rl_word16 state, uint8_t gen)
+{
+	return rl_state_is_dead(state) && rl_state_gen(state) == gen;
 }
 
 static inline bool

@@ -89,7 +89,7 @@ free_if_unused(struct rl *rl, const struct place *p)
 {
 	const struct rl_table *t = &rl->segment.table;
 
-	if (rl_tag_status(p->slot.tag) == RL_TAG_FREE || has_count(p))
+	if (rl_tag_is_free(p->slot.tag) || has_count(p))
 		return false;
 	if (rl_tag_status(p->slot.tag) != RL_TAG_LIVE || (p->limit && p->seen == RL_SEEN_DEAD))
 		return rl_table_free(t, p->slot);

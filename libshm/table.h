@@ -138,7 +138,10 @@ enum rl_claim rl_table_claim(const struct rl_table *table, const struct rl_place
  */
 bool rl_table_retire(const struct rl_table *table, struct rl_slot slot, struct rl_word16 seen);
 
-/* Second step of a retirement that someone began: the state is DEAD with the tag's gen. */
+/*
+ * The other steps of a retirement that someone began: of a LIVE slot whose state is DEAD with the
+ * tag's gen, or of a LEAVING one. Or free a TENT. True if the slot is free by this call.
+ */
 bool rl_table_free(const struct rl_table *table, struct rl_slot slot);
 
 #endif

@@ -27,7 +27,7 @@ static const struct meaning {
 } meanings[RL_FAULTS] = {
 	[RL_FAULT_STATUS] = {"place", "no worker writes that, and no key can have the place",
                              REMEDY_SWEEP},
-	[RL_FAULT_FREE] = {"place", "no worker writes that; the next key there overwrites it",
+	[RL_FAULT_FREE] = {"place", "it is not found; the next key there, or a sweep, puts it back",
                            REMEDY_NONE},
 	[RL_FAULT_NO_LIMIT] = {"place", "it counts for nobody, and takes the place", REMEDY_SWEEP},
 	[RL_FAULT_NAME] = {"place", "what is shown as that key's count is another's",

@@ -267,7 +267,7 @@ damaged() {
 	finds audit ok '1 keys'
 	damaged free
 	exits 1
-	finds audit finding 'it is free, and has a key'
+	finds audit finding 'it is free, and its key was not retired'
 	damaged twice
 	exits 1
 	finds audit finding 'of rule login): its key has another place; such places: 1'

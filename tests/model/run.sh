@@ -103,7 +103,7 @@ table_check() {
 
 table_mutants() {
 	local mutant
-	for mutant in NO_TIE_BREAK IGNORE_LOWER IGNORE_HIGHER IGNORE_LIVE NO_RESCAN \
+	for mutant in IGNORE_LEAVING NO_TIE_BREAK IGNORE_LOWER IGNORE_HIGHER IGNORE_LIVE NO_RESCAN \
 		CONTINUE_AT_LOWER HELP_WITHOUT_LOOK; do
 		caught "$mutant" table -DCAP=1 "-D$mutant"
 	done

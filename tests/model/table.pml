@@ -6,12 +6,13 @@
  *
  *	USERS     processes that look for key 0, claim it if it is not there, and charge it
  *	OTHERS    the same for key 1, in the same places
- *	SWEEPERS  processes that retire any LIVE slot, free any TENT, finish any DEAD, at any
+ *	SWEEPERS  processes that retire any LIVE slot, free any TENT, settle any LEAVING, at any
  *	          time: no clock restrains them
  *	PLACES    where both keys may live; a line is not modelled, a user may choose any place
  *	          that its look over them found free
  *	GENS      a place is claimed only while its gen is below: gens never wrap here, because
- *	          a gen of two or three bits does fool a process that sleeps (mutant GEN_WRAPS)
+ *	          a gen of two or three bits does fool a process that sleeps (mutant GEN_WRAPS):
+ *	          what LEAVING is for is played by race/test_stops, with gens as they are
  *	CAP       a key is charged up to this often per incarnation
  *	BACKWARDS places are looked over from the highest to the lowest
  *	LOOK_OVER a user claims only after a look over all places, as table.c does; without it
@@ -24,7 +25,7 @@
  * its request within SOLO steps of its own, whatever the dead have left.
  *
  * What is checked after every step that writes:
- *	at most one LIVE tag per key
+ *	at most one LIVE tag per key, a LEAVING one being counted as such
  *	the count that the LIVE slot shows, zero if the state has another gen, is the number of
  *	charges made since the key was last retired: none lost, none inherited, none doubled
  * and at each charge and each retirement: the slot is LIVE(key, gen) at that moment, and what
@@ -60,6 +61,7 @@
 #define FREE 0
 #define TENT 1
 #define LIVE 2
+#define LEAVING 3 /* with all of the LIVE tag that it comes from */
 #define TAG(status, key, gen) ((status) | (key) << 2 | (gen) << 3)
 #define STATUS(tag) ((tag) & 3)
 #define KEY(tag) ((tag) >> 2 & 1)
@@ -121,7 +123,7 @@ inline check()
 			do
 			:: p < PLACES ->
 				if
-				:: IS(tags[p], LIVE, q) ->
+				:: IS(tags[p], LIVE, q) || IS(tags[p], LEAVING, q) ->
 					lives++;
 					if
 					:: STATE_GEN(states[p]) == GEN(tags[p]) && !(states[p] & DEAD) ->
@@ -147,6 +149,32 @@ inline free_tag(place, old)
 	if
 	:: tags[place] == old ->
 		tags[place] = FREED(old);
+		check()
+	:: else
+	fi
+}
+
+/* The first step of freeing a LIVE slot: whoever finds it LEAVING looks at its state again. */
+inline leave(place, old)
+{
+	if
+	:: tags[place] == old ->
+		tags[place] = TAG(LEAVING, KEY(old), GEN(old));
+		old = tags[place];
+		check()
+	:: else -> old = NOBODY
+	fi
+}
+
+/* The second, `state` having been read since. */
+inline settle(place, old, state)
+{
+	if
+	:: tags[place] == old ->
+		if
+		:: (state & DEAD) && STATE_GEN(state) == GEN(old) -> tags[place] = FREED(old)
+		:: else -> tags[place] = TAG(LIVE, KEY(old), GEN(old))
+		fi;
 		check()
 	:: else
 	fi
@@ -188,6 +216,9 @@ look:
 			at = PLACE(i); mine = tag; i = 0; tag = 0;
 			goto resolve
 #endif
+		:: STATUS(tag) == LEAVING ->
+			at = PLACE(i); mine = tag; i = 0; tag = 0;
+			goto look_at_state
 		:: STATUS(tag) == FREE && GEN(tag) < GENS ->
 			if
 			:: at = PLACE(i); mine = tag
@@ -240,6 +271,9 @@ resolve:
 #ifndef IGNORE_LIVE
 		:: PLACE(i) != at && IS(tag, LIVE, key) -> goto give_way
 #endif
+#ifndef IGNORE_LEAVING
+		:: PLACE(i) != at && IS(tag, LEAVING, key) -> goto look_at_other
+#endif
 #ifndef NO_TIE_BREAK
 #ifndef IGNORE_LOWER
 		:: PLACE(i) < at && IS(tag, TENT, key) -> goto give_way
@@ -262,6 +296,18 @@ free_higher:
 		i++;
 #endif
 		tag = 0;
+		goto resolve
+	}
+
+look_at_other:
+	atomic {
+		STEP;
+		seen = states[PLACE(i)]
+	}
+	atomic {
+		STEP;
+		settle(PLACE(i), tag, seen);
+		tag = 0; seen = 0;
 		goto resolve
 	}
 
@@ -360,7 +406,20 @@ decide:
 finish:
 	atomic {
 		STEP;
-		free_tag(at, mine);
+		leave(at, mine);
+		if
+		:: mine == NOBODY -> AGAIN(look)
+		:: else -> seen = 0
+		fi
+	}
+look_at_state:
+	atomic {
+		STEP;
+		seen = states[at]
+	}
+	atomic {
+		STEP;
+		settle(at, mine, seen);
 		AGAIN(look)
 	}
 end:
@@ -381,7 +440,8 @@ pick:
 		od;
 		mine = tags[at];
 		if
-		:: STATUS(mine) == TENT -> goto finish
+		:: STATUS(mine) == TENT -> goto give_way
+		:: STATUS(mine) == LEAVING -> goto look_at_state
 		:: STATUS(mine) == LIVE
 		:: else ->
 			DONE;
@@ -449,6 +509,28 @@ kill:
 #endif
 	}
 finish:
+	atomic {
+		STEP;
+		leave(at, mine);
+		if
+		:: mine == NOBODY ->
+			DONE;
+			AGAIN(pick)
+		:: else -> seen = 0
+		fi
+	}
+look_at_state:
+	atomic {
+		STEP;
+		seen = states[at]
+	}
+	atomic {
+		STEP;
+		settle(at, mine, seen);
+		DONE;
+		AGAIN(pick)
+	}
+give_way:
 	atomic {
 		STEP;
 		free_tag(at, mine);

@@ -118,12 +118,106 @@ test_refund_beside_a_clock_ahead(void **state)
 	}
 }
 
+/* A slot's tag comes back after so many incarnations. */
+#define INCARNATIONS 256
+
+static uint64_t later_ns; /* when all but the first charge are made */
+static int resets;
+static bool is_forgotten; /* what was charged first, when the others began */
+
+static void
+open_used_up(enum rl_algorithm algorithm)
+{
+	const struct rl_options o = {.keys = 12, .ring = 10, .bans = 1, .rules = 1};
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = rl_define(rl, &(struct rl_rule){.name = "r",
+	                                       .limit = {.algorithm = algorithm,
+	                                                 .capacity = 5,
+	                                                 .window_ns = 3600 * RL_SECOND}});
+	assert_true(rule >= 0);
+	assert_int_equal(check(5, T0, NULL), RL_ALLOWED);
+}
+
+static void
+sweep_later(void)
+{
+	rl_sweep_at(rl, later_ns);
+}
+
+static void
+reset_key(void)
+{
+	rl_reset(rl, rule, "k", 1);
+}
+
+/* So many incarnations on, the last of them has used all that it may. */
+static void
+reset_often(void)
+{
+	is_forgotten = check(0, later_ns, &other) == RL_ALLOWED;
+	for (int i = 0; i < resets; i++) {
+		check(1, later_ns, NULL);
+		reset_key();
+	}
+	check(5, later_ns, &charged);
+}
+
+static int
+add_used(const struct rl_entry *e, void *arg)
+{
+	*(uint32_t *)arg += e->used;
+	return 0;
+}
+
+/* Whoever wakes on a slot that has turned round takes nothing from the key that is there. */
+static void
+play_turns(enum rl_algorithm algorithm, void (*stopped)(void), uint64_t later)
+{
+	bool is_stopped = true;
+
+	later_ns = later;
+	for (int n = 1; is_stopped; n++) {
+		uint32_t used = 0;
+		open_used_up(algorithm);
+		is_stopped = stop_at(n, stopped, reset_often);
+		audit_whole(n);
+		rl_lookup(rl, rule, "k", 1, later_ns, add_used, &used);
+		if (is_stopped && is_forgotten &&
+		    (charged.verdict != RL_ALLOWED || used != 5 ||
+		     check(1, later_ns, &other) != RL_DENIED))
+			fail_msg("%d resets at access %d: %u used of 5", resets, n, used);
+		rl_close(rl);
+	}
+}
+
+static void
+test_turns_beside_a_sweep(void **state)
+{
+	(void)state;
+	for (resets = INCARNATIONS - 2; resets <= INCARNATIONS + 1; resets++)
+		play_turns(RL_FIXED_WINDOW, sweep_later, T0 + DAY);
+	resets = 2 * INCARNATIONS - 1;
+	play_turns(RL_TOKEN_BUCKET, sweep_later, T0 + DAY);
+	play_turns(RL_SLIDING_LOG, sweep_later, T0 + DAY);
+}
+
+static void
+test_turns_beside_a_reset(void **state)
+{
+	(void)state;
+	for (resets = INCARNATIONS - 2; resets <= INCARNATIONS + 1; resets++)
+		play_turns(RL_FIXED_WINDOW, reset_key, T0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refund_beside_a_log_check),
 		cmocka_unit_test(test_refund_beside_a_clock_ahead),
+		cmocka_unit_test(test_turns_beside_a_sweep),
+		cmocka_unit_test(test_turns_beside_a_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,6 +190,29 @@ test_left_over(void **state)
 	rl_close(rl);
 }
 
+/* A retirement that was left between its last two steps: no fault, and a sweep finishes it. */
+static void
+test_left_leaving(void **state)
+{
+	struct rl_audit counts;
+	struct rl_slot slot;
+	struct rl_word16 *word;
+
+	(void)state;
+	prepare();
+	slot = slot_of(TOKEN, "key");
+	word = rl_table_state(&rl->segment.table, slot.index);
+	*word = rl_state_retired(*word, rl_tag_gen(slot.tag));
+	set_tag(slot.index,
+	        rl_tag_make(RL_TAG_FREE, rl_tag_gen(slot.tag), slot.tag & RL_TAG_KEY_MASK));
+	assert_whole(&counts);
+	assert_int_equal(counts.retiring, 1);
+	assert_int_equal(rl_sweep_at(rl, T0), 1);
+	assert_whole(&counts);
+	assert_int_equal(counts.retiring, 0);
+	rl_close(rl);
+}
+
 /* The faults, each made in a segment that is whole; they return where it is to be found. */
 
 static uint64_t
@@ -507,13 +530,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_nothing_is_written),
-		cmocka_unit_test(test_left_over),
-		cmocka_unit_test(test_each_fault),
-		cmocka_unit_test(test_two_keys_of_one_hash),
-		cmocka_unit_test(test_a_visit_ends_it),
-		cmocka_unit_test(test_while_others_work),
+		cmocka_unit_test(test_whole),           cmocka_unit_test(test_nothing_is_written),
+		cmocka_unit_test(test_left_over),       cmocka_unit_test(test_left_leaving),
+		cmocka_unit_test(test_each_fault),      cmocka_unit_test(test_two_keys_of_one_hash),
+		cmocka_unit_test(test_a_visit_ends_it), cmocka_unit_test(test_while_others_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,6 +140,37 @@ test_tent_gives_way_to_live(void **state)
 	table_free(&t);
 }
 
+/* A place that is LEAVING: its key's still if it was not retired, and else room for anyone. */
+static void
+test_leaving_left_by_the_dead(void **state)
+{
+	(void)state;
+	for (int is_dead = 0; is_dead < 2; is_dead++) {
+		struct rl_table t = table_of(2);
+		struct rl_places p = places_of(&t, 1);
+		struct rl_slot slot, again;
+		struct rl_word16 *word;
+		assert_int_equal(rl_table_claim(&t, &p, &slot), RL_CLAIM_NEW);
+		word = rl_table_state(&t, slot.index);
+		*word = (struct rl_word16){.lo = 77, .hi = rl_tag_gen(slot.tag)};
+		if (is_dead)
+			*word = rl_state_retired(*word, rl_tag_gen(slot.tag));
+		for (uint64_t key = 2; key <= RL_PLACES; key++) {
+			struct rl_places other = places_of(&t, key);
+			assert_int_equal(rl_table_claim(&t, &other, &again), RL_CLAIM_NEW);
+		}
+		*rl_table_tag(&t, slot.index) &= ~(UINT64_C(3) << RL_TAG_STATUS_SHIFT);
+		assert_true(rl_tag_is_leaving(*rl_table_tag(&t, slot.index)));
+		struct rl_places new = places_of(&t, 99);
+		assert_int_equal(rl_table_claim(&t, &new, &again),
+		                 is_dead ? RL_CLAIM_NEW : RL_CLAIM_FULL);
+		assert_int_equal(tags_with(&t, RL_TAG_LIVE), RL_PLACES);
+		assert_int_equal(rl_table_find(&t, &p, &again), !is_dead);
+		assert_true(is_dead || again.tag == slot.tag);
+		table_free(&t);
+	}
+}
+
 static void
 test_full_pair(void **state)
 {
@@ -239,6 +270,7 @@ main(void)
 		cmocka_unit_test(test_claim_left_by_the_dead),
 		cmocka_unit_test(test_claims_left_in_many_places),
 		cmocka_unit_test(test_tent_gives_way_to_live),
+		cmocka_unit_test(test_leaving_left_by_the_dead),
 		cmocka_unit_test(test_full_pair),
 		cmocka_unit_test(test_retire),
 		cmocka_unit_test(test_words_of_a_slot_differ),

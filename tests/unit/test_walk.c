@@ -93,6 +93,16 @@ walk_at_random(struct rl *rl, uint64_t *seed, uint64_t now, struct pair *pair)
 		assert_int_equal(rl_walk(rl, now, glance_at, compare, pair), 0);
 }
 
+/* With a ring for any of the limits, and any override of one. */
+static struct rl *
+open_roomy(void)
+{
+	struct rl *rl;
+
+	assert_int_equal(rl_open_private(&(struct rl_options){.keys = KEYS, .ring = 128}, &rl), 0);
+	return rl;
+}
+
 static void
 test_a_glance_bounds_its_entry(void **state)
 {
@@ -101,7 +111,7 @@ test_a_glance_bounds_its_entry(void **state)
 
 	(void)state;
 	for (int round = 0; round < 300; round++) {
-		struct rl *rl = test_private(KEYS);
+		struct rl *rl = open_roomy();
 		const struct rl_limit more = any_limit(&seed);
 		const struct rl_rule rule = {
 			.name = "r", .limit = any_limit(&seed), .more = &more, .more_count = 1};
@@ -126,7 +136,7 @@ test_a_glance_knows_of_overrides(void **state)
 
 	(void)state;
 	for (int round = 0; round < 300; round++) {
-		struct rl *rl = test_private(KEYS);
+		struct rl *rl = open_roomy();
 		const struct rl_override own = {
 			.pattern = rl_pattern_of("key1*", 5),
 			.capacity = {(uint32_t)(1 + test_below(&seed, 60))}};
