@@ -184,7 +184,9 @@ enum rl_algorithm {
  * at most, and denied beyond. The first `undelayed` of those need not wait: 0 delays all
  * (nginx: `burst=N`), burst delays none (`nodelay`), others are nginx's `delay=`.
  * Both are the generic cell rate algorithm (ITU-T I.371) on one time per key; their
- * `limit` is what an idle key may take at once: burst, or burst + 1.
+ * `limit` is what an idle key may take at once: burst, or burst + 1. They are exact: 3 per 10 s
+ * admit three again after 10 s, not a nanosecond later. A key's time is rounded up to whole
+ * nanoseconds when its capacity changes (a tier, an override, the rule).
  *
  * A window that `granularity` does not divide is made longer by less than
  * `granularity` nanoseconds.
@@ -233,6 +235,7 @@ struct rl_charge {
 	uint32_t slot;
 	uint32_t cost;
 	uint32_t capacity;
+	uint32_t memory;
 };
 
 /* What decided. */
@@ -388,8 +391,9 @@ enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, ui
  * `count`. Its verdict is returned. Only that item's rule counts a denial.
  *
  * Limits are looked at first and charged then. Should another request use one up in between,
- * the charges before it are given back, as rl_refund() does: a charge whose sub-bucket was
- * closed by another process within that instant stays, which errs on the safe side, and a
+ * the charges before it are given back, as rl_refund() does, but for what can no longer be: a
+ * charge whose sub-bucket was closed by another process within that instant stays, and tokens
+ * that have come back meanwhile do not come twice. That errs on the safe side, and a
  * concurrent request may be denied by a charge that is being given back. No interleaving
  * admits more than any of the limits. A process killed half way has charged what it charged.
  *
@@ -423,10 +427,25 @@ enum rl_verdict rl_reserve_at(struct rl *rl, const struct rl_item *item, uint64_
 /*
  * Give back what the check that filled `result` charged. It counts only while the
  * sub-bucket it was charged to is the key's current one (sliding_log: while it is the
- * newest time; buckets: as much as has not come back anyway); later it is ignored, which
- * errs on the safe side. Of several limits, each gives back for itself. The charges are taken
- * out of `result`, so that a second call does nothing; a copy of it is another charge.
- * 1 given back, 0 ignored, -EROFS.
+ * newest time; buckets: see below); later it is ignored, which errs on the safe side. Of
+ * several limits, each gives back for itself. The charges are taken out of `result`, so that
+ * a second call does nothing; a copy of it is another charge. 1 given back, 0 ignored, -EROFS.
+ *
+ * A bucket takes back all of it if nothing was charged since, and else as much as had not come
+ * back when the newest request came that it has admitted, be `now_ns` as late as it may: no span
+ * of time ever holds more than burst and what the rate gave, net of what was given back. To be
+ * sure of that it gives back less than it could, or nothing, of a charge that
+ *
+ * - saw others given back since it was made: these count as if they had stood before it, as
+ *   far as it found the bucket short of tokens;
+ * - lies more than 2047 tokens behind the newest;
+ * - was made under another capacity than the newest;
+ * - is not the newest, while that is a booking beyond the burst: whoever waits keeps the time
+ *   he was told, which cannot be sold twice.
+ *
+ * Should others be given back 4096 tokens since a charge, and in less time than it needs to
+ * come back, the bucket no longer knows that they were, and may give it back though it has
+ * come back.
  */
 int rl_refund(struct rl *rl, struct rl_result *result);
 int rl_refund_at(struct rl *rl, struct rl_result *result, uint64_t now_ns);

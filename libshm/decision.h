@@ -84,6 +84,7 @@ rl_answer_charged(const struct rl_request *rq, uint32_t cost, struct rl_slot slo
 		.slot = (uint32_t)slot.index,
 		.cost = cost,
 		.capacity = rq->quota.capacity,
+		.memory = plan->memory,
 	};
 }
 

@@ -58,7 +58,8 @@
  *	serial counts retirements modulo 7, so that with gen's 256 the same word comes back to
  *	       a slot after 1,792 of them at the earliest
  *
- *	Every algorithm keeps these three where they are; the rest of the word is its own.
+ *	Every algorithm keeps these three where they are; the rest of the word is its own
+ *	(log.h, gcra.h).
  *	Within one gen, epoch never falls, and while it stands `hi` changes only to freeze or
  *	to die; so equal `lo` around a read of `hi` means that no count was torn.
  *

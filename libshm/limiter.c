@@ -40,10 +40,10 @@ gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)
 	return g;
 }
 
-static rl_wide
-tat_of(const struct rl_view *v)
+static struct rl_level
+level_of(const struct rl_gcra *g, const struct rl_view *v)
 {
-	return v->is_zero ? 0 : rl_gcra_unpack(v->word);
+	return v->is_zero ? (struct rl_level){0} : rl_gcra_unpack(g, v->word);
 }
 
 /* The view's log, or NULL if there is none yet. */
@@ -82,7 +82,7 @@ outlook_log(const struct rl_limiter *l, const struct rl_log *log, const struct r
 /* How long a charge that found the bucket at `before`, and left it at `after`, has to wait. */
 static uint64_t
 delay_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
-         rl_wide before, rl_wide after, uint64_t now_ns)
+         const struct rl_level *before, const struct rl_level *after, uint64_t now_ns)
 {
 	uint64_t wait = q->is_booking ? rl_gcra_wait(g, after, now_ns) : 0;
 	uint64_t queue = l->algorithm == RL_LEAKY_BUCKET
@@ -93,11 +93,12 @@ delay_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_g
 }
 
 static void
-outlook_tat(const struct rl_gcra *g, rl_wide tat, uint64_t now_ns, struct rl_outlook *o)
+outlook_level(const struct rl_level *level, uint32_t remaining, uint64_t now_ns,
+              struct rl_outlook *o)
 {
-	uint64_t full_at = rl_gcra_full_at(tat);
+	uint64_t full_at = rl_gcra_full_at(level);
 
-	o->remaining = rl_gcra_remaining(g, tat, now_ns);
+	o->remaining = remaining;
 	o->reset_at_ns = full_at > now_ns ? full_at : 0;
 }
 
@@ -106,14 +107,15 @@ outlook_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct 
              uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
 {
 	struct rl_gcra g = gcra_of(l, q, cost);
-	rl_wide tat = tat_of(v), next;
+	struct rl_level level = level_of(&g, v);
+	struct rl_gcra_charge charge;
 
-	outlook_tat(&g, tat, now_ns, o);
-	o->admits = rl_gcra_take(&g, tat, now_ns, cost, &next);
+	outlook_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, o);
+	o->admits = rl_gcra_take(&g, &level, now_ns, cost, &charge);
 	if (o->admits)
-		o->delay_ns = delay_of(l, q, &g, tat, next, now_ns);
+		o->delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
 	else if (cost <= o->limit)
-		o->retry_at_ns = rl_gcra_retry_at(&g, tat, cost);
+		o->retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
 }
 
 void
@@ -170,6 +172,7 @@ decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct
 	p->entries = state.jump;
 	p->next = rl_state_pack(move.next, v->slot_bits);
 	p->mark = move.next.epoch;
+	p->memory = 0;
 	p->outlook.remaining = rl_window_left(&l->window, &move.next, q->capacity, now_ns);
 	p->outlook.reset_at_ns = rl_window_idle_at(&l->window, &move.next);
 }
@@ -192,6 +195,7 @@ decide_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t cost, u
 	p->entries = log ? log->pending : 0;
 	p->next = rl_log_pack(next, v->slot_bits);
 	p->mark = next.newest_ns;
+	p->memory = 0;
 	p->outlook.remaining -= cost;
 	p->outlook.reset_at_ns = next.newest_ns + l->window_ns;
 }
@@ -201,21 +205,23 @@ decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct r
             uint32_t cost, uint64_t now_ns, struct rl_plan *p)
 {
 	struct rl_gcra g = gcra_of(l, q, cost);
-	rl_wide tat = tat_of(v), next;
+	struct rl_level level = level_of(&g, v);
+	struct rl_gcra_charge charge;
 
-	p->charges = rl_gcra_take(&g, tat, now_ns, cost, &next);
+	p->charges = rl_gcra_take(&g, &level, now_ns, cost, &charge);
 	if (!p->charges) {
 		p->step = RL_STEP_DENY;
-		outlook_tat(&g, tat, now_ns, &p->outlook);
-		p->outlook.retry_at_ns = rl_gcra_retry_at(&g, tat, cost);
+		outlook_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, &p->outlook);
+		p->outlook.retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
 		return;
 	}
 	p->step = RL_STEP_ADMIT;
-	p->next = rl_gcra_pack(next, v->slot_bits);
-	p->mark = p->next.lo;
-	outlook_tat(&g, next, now_ns, &p->outlook);
+	p->next = rl_gcra_pack(&g, &charge.after, v->slot_bits);
+	p->mark = charge.after.ns;
+	p->memory = charge.memory;
+	outlook_level(&charge.after, charge.remaining, now_ns, &p->outlook);
 	/* It waits for those before it, not for itself. */
-	p->outlook.delay_ns = delay_of(l, q, &g, tat, next, now_ns);
+	p->outlook.delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
 }
 
 void
@@ -248,7 +254,7 @@ rl_limiter_idle_at(const struct rl_limiter *l, struct rl_word16 word)
 	switch (l->algorithm) {
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
-		return rl_gcra_full_at(rl_gcra_unpack(word));
+		return word.lo + (word.lo < UINT64_MAX); /* or up to 1 ns before that */
 	case RL_SLIDING_LOG:
 		return __builtin_add_overflow(word.lo, l->window_ns, &at) ? UINT64_MAX : at;
 	default:
@@ -309,22 +315,28 @@ refund_log(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark, u
 	return true;
 }
 
+static bool
+refund_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+            const struct rl_charge *charge, uint64_t now_ns, struct rl_word16 *next)
+{
+	struct rl_gcra g = gcra_of(l, q, charge->cost);
+	struct rl_level level = level_of(&g, v), after;
+
+	if (!rl_gcra_give(&g, &level, charge->epoch, charge->memory, now_ns, charge->cost, &after))
+		return false;
+	*next = rl_gcra_pack(&g, &after, v->slot_bits);
+	return true;
+}
+
 bool
 rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  uint64_t mark, uint32_t cost, uint64_t now_ns, struct rl_word16 *next)
+                  const struct rl_charge *charge, uint64_t now_ns, struct rl_word16 *next)
 {
-	struct rl_gcra g;
-	rl_wide tat;
-
 	if (rl_limiter_is_window(l))
-		return refund_window(l, v, mark, cost, next);
+		return refund_window(l, v, charge->epoch, charge->cost, next);
 	if (l->algorithm == RL_SLIDING_LOG)
-		return refund_log(l, v, mark, cost, next);
-	g = gcra_of(l, q, cost);
-	if (!rl_gcra_give(&g, tat_of(v), mark, now_ns, cost, &tat))
-		return false;
-	*next = rl_gcra_pack(tat, v->slot_bits);
-	return true;
+		return refund_log(l, v, charge->epoch, charge->cost, next);
+	return refund_gcra(l, q, v, charge, now_ns, next);
 }
 
 bool

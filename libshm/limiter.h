@@ -60,7 +60,8 @@ struct rl_plan {
 	bool charges;
 	uint32_t entries; /* RL_STEP_CLOSE: how many to store */
 	struct rl_word16 next;
-	uint64_t mark; /* if it charges: what rl_charge.epoch remembers */
+	uint64_t mark;   /* if it charges: what rl_charge.epoch remembers */
+	uint32_t memory; /* and rl_charge.memory */
 	/* What to tell if so it goes: of a denial, or right after a charge. Else not set. */
 	struct rl_outlook outlook;
 };
@@ -104,6 +105,7 @@ rl_limiter_adds(const struct rl_limiter *l, const struct rl_quota *q, const stru
 		gone = rl_window_share_gone(w, (uint32_t)(v->word.hi >> RL_STATE_SUM_SHIFT),
 		                            now_ns - epoch * w->width_ns);
 	p->mark = epoch;
+	p->memory = 0;
 	p->outlook.limit = q->capacity;
 	p->outlook.remaining = q->capacity - (uint32_t)used - cost + gone;
 
@@ -148,7 +150,7 @@ uint64_t rl_limiter_idle_at(const struct rl_limiter *limiter, struct rl_word16 w
 
 /* The state with a charge given back, or false if that is too late. */
 bool rl_limiter_refund(const struct rl_limiter *limiter, const struct rl_quota *quota,
-                       const struct rl_view *view, uint64_t mark, uint32_t cost, uint64_t now_ns,
+                       const struct rl_view *view, const struct rl_charge *charge, uint64_t now_ns,
                        struct rl_word16 *next);
 
 /* An instant as a limiter sees it. */

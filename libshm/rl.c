@@ -62,8 +62,7 @@ try_refund(const struct rl_segment *s, const struct rl_compiled *limit, struct r
 	rl_terms_of_limit(s, rl_tag_limit(charge->tag), &quota, &index);
 	quota.capacity = charge->capacity; /* its tier's, or as it was */
 	if (rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero ||
-	    !rl_limiter_refund(&limit->limiter, &quota, &v, charge->epoch, charge->cost, now_ns,
-	                       &next))
+	    !rl_limiter_refund(&limit->limiter, &quota, &v, charge, now_ns, &next))
 		return 0;
 	return rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, next) ? 1 : -1;
 }
@@ -77,8 +76,8 @@ refund_one(struct rl *rl, const struct rl_charge *charge, uint64_t now_ns)
 	const struct rl_compiled *limit = rl_handle_limit(rl, rl_tag_limit(charge->tag));
 	int done = -1;
 
-	if (charge->cost == 0 || charge->capacity == 0 || !limit ||
-	    slot.index >= rl_segment_slots(s) ||
+	if (charge->cost == 0 || charge->capacity == 0 || charge->capacity > RL_CAPACITY_MAX ||
+	    !limit || slot.index >= rl_segment_slots(s) ||
 	    rl_atomic_load(rl_table_tag(&s->table, slot.index)) != slot.tag)
 		return false;
 	for (int tries = 0; tries < TRIES && done < 0; tries++)

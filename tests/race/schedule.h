@@ -5,7 +5,8 @@
 /*
  * Chosen schedules. Workers are coroutines; before every access to a shared word the hook of
  * atomic.h may hand over to another worker, at a few random steps of each run, or kill the
- * worker: it is never resumed. For one file of a program: it defines the hook.
+ * worker: it is never resumed. Time may pass whenever one is stopped, so that what it has read of
+ * the clock before is old when it goes on. For one file of a program: it defines the hook.
  */
 #include <stdlib.h>
 #include <ucontext.h>
@@ -38,6 +39,8 @@ static int switch_at[SWITCHES];
 static bool kills;
 static int killed; /* workers in this run */
 static uint64_t seed;
+static uint64_t pause_ns;  /* time passes by up to three of these at a hand-over; 0: it stands */
+static uint64_t passed_ns; /* since the run began */
 
 void
 rl_atomic_hook(void)
@@ -82,6 +85,7 @@ run_schedule(void (*work)(int worker))
 	body = work;
 	steps = 0;
 	killed = 0;
+	passed_ns = 0;
 	for (int i = 0; i < SWITCHES; i++)
 		switch_at[i] = 1 + (int)test_below(&seed, STEPS);
 	for (int i = 0; i < WORKERS; i++) {
@@ -96,6 +100,8 @@ run_schedule(void (*work)(int worker))
 		current = next;
 		swapcontext(&scheduler, &workers[next].context);
 		current = -1;
+		if (pause_ns > 0)
+			passed_ns += test_below(&seed, 4) * pause_ns;
 		if (kills && workers[next].fate == READY && test_below(&seed, 3) == 0) {
 			workers[next].fate = KILLED;
 			killed++;

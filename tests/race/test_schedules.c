@@ -341,6 +341,8 @@ play_log(uint64_t first, uint64_t runs)
 
 static int second_rule;
 
+#define PASSING 9 /* operations in a run */
+
 /* Both limits or neither: a worker's request needs a unit of each. */
 static void
 work_all(int worker)
@@ -389,6 +391,169 @@ test_all_or_nothing(void **state)
 		}
 	}
 	rl_close(rl);
+}
+
+/* A limit of each kind: two, or three where one waits, in two seconds, or at one a second. */
+static const struct rl_limit kinds[] = {
+	{.algorithm = RL_TOKEN_BUCKET, .capacity = 1, .window_ns = RL_SECOND, .burst = 2},
+	{.algorithm = RL_TOKEN_BUCKET, .capacity = 1, .window_ns = RL_SECOND, .burst = 1},
+	{.algorithm = RL_LEAKY_BUCKET, .capacity = 1, .window_ns = RL_SECOND, .burst = 1},
+	{.algorithm = RL_SLIDING_WINDOW,
+         .capacity = 2,
+         .window_ns = 2 * RL_SECOND,
+         .granularity = 4,
+         .hard = 1},
+	{.algorithm = RL_FIXED_WINDOW, .capacity = 2, .window_ns = 2 * RL_SECOND},
+	{.algorithm = RL_SLIDING_LOG, .capacity = 2, .window_ns = 2 * RL_SECOND},
+};
+
+/* What was admitted under the first of the rules, and not given back; and under the second. */
+static struct {
+	uint64_t now_ns;
+	uint64_t epoch;
+	bool is_back;
+} passed[2][2 * PASSING];
+static int passed_count[2];
+
+static int
+pass(int which, const struct rl_result *r, uint64_t now)
+{
+	int i = passed_count[which]++;
+
+	passed[which][i].now_ns = now;
+	passed[which][i].epoch = r->charge[0].epoch;
+	passed[which][i].is_back = false;
+	return i;
+}
+
+/* Both or neither, in either order. */
+static void
+pass_both(bool swaps, uint64_t now)
+{
+	struct rl_item items[] = {
+		{.rule = swaps ? second_rule : rule, .key = "k", .key_len = 1, .cost = 1},
+		{.rule = swaps ? rule : second_rule, .key = "k", .key_len = 1, .cost = 1}};
+	struct rl_result r[2];
+
+	if (rl_check_all_at(rl, items, 2, now, r, NULL) != RL_ALLOWED)
+		return;
+	pass(0, &r[swaps ? 1 : 0], now);
+	pass(1, &r[swaps ? 0 : 1], now);
+}
+
+/* The clock is read, and then anything may happen, and some more time pass, before it counts. */
+static void
+work_passing(int worker)
+{
+	struct rl_result r = {0};
+	uint64_t charged_ns = 0;
+	int last = -1;
+
+	(void)worker;
+	for (int i = 0; i < PASSING / WORKERS; i++) {
+		uint64_t what = test_below(&seed, 8), now = T0 + passed_ns;
+		if (what < 4) {
+			pass_both(what % 2, now);
+		} else if (what < 7 || last < 0) {
+			last = -1;
+			if (rl_check_at(rl, rule, "k", 1, 1, now, &r) == RL_ALLOWED)
+				last = pass(0, &r, charged_ns = now);
+		} else {
+			uint64_t by = test_below(&seed, 2) ? charged_ns : now;
+			passed[0][last].is_back = true; /* if killed in it: perhaps */
+			passed[0][last].is_back = rl_refund_at(rl, &r, by) == 1;
+			last = -1;
+		}
+	}
+}
+
+/* How many of a rule's were admitted from `from` on until `to`, by the clock or by epoch. */
+static uint64_t
+passed_between(int which, uint64_t from, uint64_t to, bool by_epoch)
+{
+	uint64_t count = 0;
+
+	for (int i = 0; i < passed_count[which]; i++) {
+		uint64_t at = by_epoch ? passed[which][i].epoch : passed[which][i].now_ns;
+		count += !passed[which][i].is_back && at >= from && at <= to;
+	}
+	return count;
+}
+
+/* The most that a limit admits from one of its charges on until another. */
+static uint64_t
+most_between(const struct rl_limit *l, uint64_t from, uint64_t to)
+{
+	switch (l->algorithm) {
+	case RL_TOKEN_BUCKET:
+		return l->burst + (to - from) / RL_SECOND;
+	case RL_LEAKY_BUCKET:
+		return l->burst + 1 + (to - from) / RL_SECOND;
+	case RL_SLIDING_WINDOW:
+		return to - from <= l->granularity ? l->capacity : UINT64_MAX;
+	case RL_FIXED_WINDOW:
+		return to == from ? l->capacity : UINT64_MAX;
+	default:
+		return to - from < l->window_ns ? l->capacity : UINT64_MAX;
+	}
+}
+
+static void
+audit_passing(const struct rl_limit *l, int which, uint64_t run)
+{
+	bool is_bucket = l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET;
+
+	for (int i = 0; i < passed_count[which]; i++) {
+		for (int k = 0; k < passed_count[which]; k++) {
+			uint64_t from =
+				is_bucket ? passed[which][i].now_ns : passed[which][i].epoch;
+			uint64_t to = is_bucket ? passed[which][k].now_ns : passed[which][k].epoch;
+			if (to >= from &&
+			    passed_between(which, from, to, !is_bucket) > most_between(l, from, to))
+				fail_msg("algorithm %d, run %llu: too much", (int)l->algorithm,
+				         (unsigned long long)run);
+		}
+	}
+}
+
+/* One limit of a kind, and beside it a window of one, which often denies what the first has let pass. */
+static void
+play_passing(const struct rl_limit *l, uint64_t first, uint64_t runs)
+{
+	const struct rl_limit other = {
+		.algorithm = RL_FIXED_WINDOW, .capacity = 1, .window_ns = RL_SECOND};
+	const struct rl_options o = {.keys = 12, .bans = 1, .ring = 8, .rules = 2};
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = *l});
+	second_rule = rl_define(rl, &(struct rl_rule){.name = "s", .limit = other});
+	assert_true(rule >= 0 && second_rule >= 0);
+	pause_ns = RL_SECOND / 2;
+	for (uint64_t run = first; run < first + runs; run++) {
+		seed = run;
+		start();
+		passed_count[0] = passed_count[1] = 0;
+		run_schedule(work_passing);
+		audit_whole(run);
+		audit_passing(l, 0, run);
+		audit_passing(&other, 1, run);
+	}
+	pause_ns = 0;
+	rl_close(rl);
+}
+
+/* However long anybody was stopped, and wherever: no limit admits too much. */
+static void
+test_time_passes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+		kills = false;
+		play_passing(&kinds[i], 1, 30000);
+		kills = true;
+		play_passing(&kinds[i], 30001, 10000);
+	}
+	kills = false;
 }
 
 static int torn; /* answers of this run that no one configuration gives */
@@ -526,6 +691,7 @@ main(void)
 		cmocka_unit_test(test_claims_with_kills),
 		cmocka_unit_test(test_last_place),
 		cmocka_unit_test(test_all_or_nothing),
+		cmocka_unit_test(test_time_passes),
 		cmocka_unit_test(test_never_half_a_configuration),
 		cmocka_unit_test(test_roll),
 		cmocka_unit_test(test_roll_with_kills),

@@ -365,12 +365,168 @@ test_tokens_are_a_quotient(void **state)
 			1 + (uint32_t)test_below(&seed, UINT64_C(1) << test_below(&seed, 28));
 		struct rl_gcra g =
 			rl_gcra_make(window, capacity, rl_gcra_burst(window, capacity, burst));
-		rl_wide full = g.interval * g.burst, now = (rl_wide)T0 << RL_GCRA_FRACTION;
-		rl_wide lacks = g.interval * test_below(&seed, g.burst) + test_below(&seed, 3);
+		rl_wide full = (rl_wide)window * g.burst;
+		rl_wide lacks = (rl_wide)window * test_below(&seed, g.burst) + test_below(&seed, 3);
 
+		lacks -= lacks > 0; /* on both sides of a whole number */
 		lacks = lacks < full ? lacks : full;
-		assert_int_equal(rl_gcra_remaining(&g, now + lacks, T0),
-		                 (full - lacks) / g.interval);
+		struct rl_level level = {.ns = T0 + (uint64_t)(lacks / capacity),
+		                         .ticks = (uint32_t)(lacks % capacity)};
+		assert_int_equal(rl_gcra_remaining(&g, &level, T0), (full - lacks) / window);
+	}
+}
+
+/* A bucket by definition. Times are fractions of 1 / capacity ns since T0, and nothing is rounded. */
+struct fraction_bucket {
+	uint64_t window_ns;
+	uint32_t capacity, burst;
+	rl_wide tat;
+};
+
+static rl_wide
+fraction_short(const struct fraction_bucket *b, uint64_t now_ns)
+{
+	rl_wide now = (rl_wide)(now_ns - T0) * b->capacity;
+
+	return b->tat > now ? b->tat - now : 0;
+}
+
+/* One request, of the library and of the definition: the same in every number. */
+static void
+expect_same(struct rl *rl, int rule, struct fraction_bucket *b, uint64_t now, uint32_t cost)
+{
+	rl_wide at = (rl_wide)(now - T0) * b->capacity, lacks = fraction_short(b, now);
+	rl_wide full = (rl_wide)b->window_ns * b->burst,
+		after = lacks + (rl_wide)b->window_ns * cost;
+	struct rl_result r;
+
+	check(rl, rule, cost, now, &r);
+	assert_int_equal(r.verdict, after <= full ? RL_ALLOWED : RL_DENIED);
+	assert_true(r.retry_after_ns ==
+	            (after <= full ? 0 : (after - full + b->capacity - 1) / b->capacity));
+	if (after <= full) {
+		b->tat = at + after;
+		lacks = after;
+	}
+	assert_int_equal(r.remaining, (full - lacks) / b->window_ns);
+	assert_true(r.reset_after_ns == (lacks + b->capacity - 1) / b->capacity);
+}
+
+/* By clocks of whole seconds or finer, for long, at rates that divide nothing. */
+static void
+test_ties_are_exact(void **state)
+{
+	static const struct {
+		uint32_t capacity, seconds;
+	} rates[] = {{3, 10},  {7, 60}, {3, 1},       {7, 1},        {30, 1},
+	             {3, 128}, {3, 7},  {1000003, 1}, {16777215, 7}, {RL_CAPACITY_MAX - 1, 3}};
+	uint64_t seed = 31;
+
+	(void)state;
+	for (uint32_t run = 0; run < 60; run++) {
+		struct fraction_bucket b = {.window_ns = RL_WINDOW_MIN +
+		                                         test_below(&seed, 10 * RL_SECOND),
+		                            .capacity = 1 + (uint32_t)test_below(&seed, 1000)};
+		if (run % 2) {
+			b.capacity = rates[run / 2 % 10].capacity;
+			b.window_ns = rates[run / 2 % 10].seconds * RL_SECOND;
+		}
+		b.burst = run % 3 ? 1 + (uint32_t)test_below(&seed, 20) : b.capacity;
+		struct rl *rl = open_with_ring(1);
+		int rule = define(rl, RL_TOKEN_BUCKET, b.capacity, b.window_ns, b.burst, 0);
+		uint64_t grain = run % 4 < 2 ? RL_SECOND : 1 + test_below(&seed, b.window_ns);
+		uint32_t most = 1 + b.burst / 2;
+		for (uint64_t i = 0, now = T0; i < 20000; i++) {
+			expect_same(rl, rule, &b, now, 1 + (uint32_t)test_below(&seed, most));
+			now += test_below(&seed, 3) * grain;
+		}
+		rl_close(rl);
+	}
+}
+
+/* Three in ten seconds: all three, and the next three ten seconds later, always. */
+static void
+test_the_last_token_comes_in_time(void **state)
+{
+	struct rl *rl = open_with_ring(1);
+	int rule = define(rl, RL_TOKEN_BUCKET, 3, 10 * RL_SECOND, 0, 0);
+	int queue = rl_define(rl, &(struct rl_rule){.name = "q",
+	                                            .limit = {.algorithm = RL_LEAKY_BUCKET,
+	                                                      .capacity = 3,
+	                                                      .window_ns = 7 * RL_SECOND,
+	                                                      .burst = 2}});
+	struct rl_result r;
+
+	(void)state;
+	for (uint64_t now = T0; now < T0 + 100000 * RL_SECOND; now += 10 * RL_SECOND) {
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(check(rl, rule, 1, now, NULL), RL_ALLOWED);
+		assert_int_equal(check(rl, rule, 3, now, &r), RL_DENIED);
+		assert_true(r.retry_after_ns == 10 * RL_SECOND);
+	}
+	for (uint64_t now = T0; now < T0 + 70000 * RL_SECOND; now += 7 * RL_SECOND) {
+		assert_int_equal(check(rl, queue, 3, now, NULL), RL_ALLOWED);
+		assert_int_equal(check(rl, queue, 1, now, NULL), RL_DENIED);
+	}
+	rl_close(rl);
+}
+
+/* What one capacity leaves, another finds later by at most a nanosecond, and never earlier. */
+static void
+test_a_change_of_capacity(void **state)
+{
+	uint64_t seed = 32;
+
+	(void)state;
+	for (int run = 0; run < 300000; run++) {
+		uint64_t window = RL_WINDOW_MIN + test_below(&seed, 50 * RL_SECOND);
+		uint32_t one = 1 + (uint32_t)test_below(&seed, 23169);
+		uint32_t other = run % 2 ? one % 23169 + 1 : 1 + (uint32_t)test_below(&seed, 23169);
+		struct rl_gcra from = rl_gcra_make(window, one, one);
+		struct rl_gcra to = rl_gcra_make(window, other, other);
+		uint32_t ticks = run % 4 < 2 ? one - 1 : (uint32_t)test_below(&seed, one);
+		struct rl_level was = {.ns = T0, .ticks = ticks, .ahead = 7, .returned = 5}, is;
+
+		is = rl_gcra_unpack(&to, rl_gcra_pack(&from, &was, 0));
+		if (other == one) {
+			assert_memory_equal(&is, &was, sizeof is);
+			continue;
+		}
+		assert_true(is.ns == T0 + 1 && is.ticks == 0);
+		assert_true(is.ahead == 0 && is.returned == 5);
+	}
+}
+
+/* The same through the library, for one key of two tiers. */
+static void
+test_tiers_of_one_key(void **state)
+{
+	uint64_t seed = 33;
+
+	(void)state;
+	for (int run = 0; run < 2000; run++) {
+		struct rl *rl = open_with_ring(1);
+		uint32_t tiers[] = {1 + (uint32_t)test_below(&seed, 50), 51};
+		uint64_t window = RL_SECOND + test_below(&seed, RL_SECOND), now = T0;
+		int rule = define(rl, RL_TOKEN_BUCKET, 100, window, 0, 0);
+		rl_wide unit = (rl_wide)tiers[0] * tiers[1], tat = 0;
+		for (uint64_t i = 1; i <= 100; i++) {
+			uint32_t tier = tiers[test_below(&seed, 2)];
+			struct rl_item item = {.rule = rule,
+			                       .key = "k",
+			                       .key_len = 1,
+			                       .cost = 1,
+			                       .capacity = tier};
+			struct rl_result r;
+			now += test_below(&seed, window / 40);
+			rl_wide at = (rl_wide)(now - T0) * unit;
+			if (rl_check_item_at(rl, &item, now, &r) != RL_ALLOWED)
+				continue;
+			tat = (tat > at ? tat : at) + unit / tier * window;
+			rl_wide told = (rl_wide)r.reset_after_ns * unit + at;
+			assert_true(told >= tat && told <= tat + (i + 1) * unit);
+		}
+		rl_close(rl);
 	}
 }
 
@@ -383,6 +539,10 @@ main(void)
 		cmocka_unit_test(test_log_needs_its_ring),
 		cmocka_unit_test(test_token_bucket),
 		cmocka_unit_test(test_tokens_are_a_quotient),
+		cmocka_unit_test(test_ties_are_exact),
+		cmocka_unit_test(test_the_last_token_comes_in_time),
+		cmocka_unit_test(test_a_change_of_capacity),
+		cmocka_unit_test(test_tiers_of_one_key),
 		cmocka_unit_test(test_leaky_bucket_like_nginx),
 		cmocka_unit_test(test_a_hundred_thousand_a_second),
 		cmocka_unit_test(test_rates_that_do_not_divide),
