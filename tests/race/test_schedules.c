@@ -367,16 +367,9 @@ work_all(int worker)
 
 /* What was denied has spent nothing: every limit counts what was admitted, no more, no less. */
 static void
-test_all_or_nothing(void **state)
+play_all(uint64_t runs)
 {
-	const struct rl_options o = {.keys = 12, .bans = 1, .rules = 2};
-
-	(void)state;
-	kills = false;
-	assert_int_equal(rl_open_private(&o, &rl), 0);
-	rule = test_rule(rl, "r", 2, 3600 * RL_SECOND, 3, true);
-	second_rule = test_rule(rl, "s", 3, 3600 * RL_SECOND, 1, true);
-	for (uint64_t run = 1; run <= 100000; run++) {
+	for (uint64_t run = 1; run <= runs; run++) {
 		seed = run;
 		start();
 		run_schedule(work_all);
@@ -390,10 +383,35 @@ test_all_or_nothing(void **state)
 				         done.allowed[k]);
 		}
 	}
+}
+
+static int
+define_bucket(const char *name, uint32_t capacity)
+{
+	return rl_define(rl, &(struct rl_rule){.name = name,
+	                                       .limit = {.algorithm = RL_TOKEN_BUCKET,
+	                                                 .capacity = capacity,
+	                                                 .window_ns = 3600 * RL_SECOND}});
+}
+
+static void
+test_all_or_nothing(void **state)
+{
+	const struct rl_options o = {.keys = 12, .bans = 1, .rules = 4};
+
+	(void)state;
+	kills = false;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = test_rule(rl, "r", 2, 3600 * RL_SECOND, 3, true);
+	second_rule = test_rule(rl, "s", 3, 3600 * RL_SECOND, 1, true);
+	play_all(80000);
+	rule = define_bucket("t", 2);
+	second_rule = define_bucket("u", 3);
+	play_all(20000);
 	rl_close(rl);
 }
 
-/* A limit of each kind: two, or three where one waits, in two seconds, or at one a second. */
+/* A limit of each kind: two in two seconds, or a small burst and one a second. */
 static const struct rl_limit kinds[] = {
 	{.algorithm = RL_TOKEN_BUCKET, .capacity = 1, .window_ns = RL_SECOND, .burst = 2},
 	{.algorithm = RL_TOKEN_BUCKET, .capacity = 1, .window_ns = RL_SECOND, .burst = 1},
