@@ -113,6 +113,7 @@ struct rl; /* a segment that this process has open */
 #define RL_ERING (-E2BIG)              /* more sub-buckets, or a longer log, than fit its ring */
 #define RL_EADDRESS (-EAFNOSUPPORT)    /* the key is no IP address, as the rule wants it */
 #define RL_EREMOVED (-EIDRM)           /* the configuration has the rule no longer */
+#define RL_ECOST (-ETIME)              /* it would cost more than a decision may: damage */
 
 /* What a full pair of table lines means for a key that finds no place. */
 enum rl_on_full {
@@ -333,7 +334,8 @@ uint64_t rl_now(const struct rl *rl);
  * An empty key is not limited: allowed, nothing counted. Cost 0 is a peek. A cost
  * above the capacity is RL_NEVER. A key that is too long (-ENAMETOOLONG) or no address
  * (RL_EADDRESS), an unknown rule (-EINVAL) and a charge on a read-only handle (-EROFS) are
- * RL_UNDECIDED. The first use of a limit by a process allocates a few bytes (-ENOMEM). A rule
+ * RL_UNDECIDED; so is what would cost more than a decision may: RL_ECOST, of a damaged segment, and
+ * -EBUSY. The first use of a limit by a process allocates a few bytes (-ENOMEM). A rule
  * that the configuration has dropped limits nothing: allowed, with RL_EREMOVED.
  *
  * A rule's limits are decided all or nothing, as rl_check_all() says.

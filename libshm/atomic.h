@@ -202,11 +202,24 @@ rl_atomic_publish_pointer(void **pointer, void *value)
 
 _Static_assert(sizeof(void *) == sizeof(uint64_t), "64-bit targets only");
 
+/* Make it `(word & keep) | set`. False when others changed it under each of so many tries. */
+static inline bool
+rl_atomic_set_bits(uint64_t *word, uint64_t keep, uint64_t set)
+{
+	for (int tries = 0; tries < 1000; tries++) {
+		uint64_t old = rl_atomic_load(word), next = (old & keep) | set;
+		if (old == next || rl_atomic_cas(word, old, next))
+			return true;
+		rl_atomic_pause();
+	}
+	return false;
+}
+
 /* False when the word changed under every one of a bounded number of tries. */
 static inline bool
 rl_atomic_load16(const struct rl_word16 *word, struct rl_word16 *value)
 {
-	for (int tries = 0; tries < 64; tries++) {
+	for (int tries = 0; tries < 16; tries++) {
 		value->lo = rl_atomic_load(&word->lo);
 		value->hi = rl_atomic_load(&word->hi);
 		if (rl_atomic_load(&word->lo) == value->lo)

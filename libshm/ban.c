@@ -20,6 +20,7 @@
 
 /* How far from where its hash points to an entry may stand. */
 #define STEPS_MAX 64
+#define PROBE_STEPS 3 /* a look at one: see rl_atomic_load16() */
 #define TRIES 1000
 
 static struct rl_ban
@@ -72,9 +73,9 @@ steps(const struct rl_segment *s)
 /* The first entry of that hash that stands, or NULL; and what it held. */
 static struct rl_word16 *
 find_standing(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns,
-              struct rl_word16 *held)
+              struct rl_budget *budget, struct rl_word16 *held)
 {
-	for (unsigned step = 0; step < steps(s); step++) {
+	for (unsigned step = 0; step < steps(s) && rl_budget_take(budget, PROBE_STEPS); step++) {
 		struct rl_word16 *at = place(s, hash, step);
 		if (!rl_atomic_load16(at, held) || held->lo == 0)
 			return NULL;
@@ -86,11 +87,11 @@ find_standing(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns,
 
 bool
 rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_form *form, uint64_t now_ns,
-            struct rl_ban *ban)
+            struct rl_budget *budget, struct rl_ban *ban)
 {
 	struct rl_word16 held;
 
-	if (!find_standing(s, rl_form_hash(s, scope, form), now_ns, &held))
+	if (!find_standing(s, rl_form_hash(s, scope, form), now_ns, budget, &held))
 		return false;
 	*ban = unpack(held.hi);
 	return true;
@@ -115,12 +116,12 @@ both(struct rl_lengths a, struct rl_lengths b)
  */
 static bool
 go_on(const struct rl_segment *s, uint64_t scope, const struct rl_form *form,
-      struct rl_standing *standing)
+      struct rl_budget *budget, struct rl_standing *standing)
 {
 	struct rl_ban ban;
 
 	if (standing->until_ns == RL_NEVER_NS ||
-	    !rl_ban_find(s, scope, form, standing->until_ns, &ban))
+	    !rl_ban_find(s, scope, form, standing->until_ns, budget, &ban))
 		return true;
 	if (!standing->is_found)
 		standing->first = ban;
@@ -133,7 +134,8 @@ go_on(const struct rl_segment *s, uint64_t scope, const struct rl_form *form,
 
 bool
 rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_len,
-              const struct rl_address *address, uint64_t now_ns, struct rl_standing *standing)
+              const struct rl_address *address, uint64_t now_ns, struct rl_budget *budget,
+              struct rl_standing *standing)
 {
 	struct rl_lengths any = rl_lengths_load(&s->header->any_bans);
 	struct rl_candidates c = {.key = key, .key_len = key_len, .address = address};
@@ -143,9 +145,10 @@ rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_
 	c.left = any;
 	if (rl_atomic_load_relaxed(&s->rows[rule].flags) & RL_ROW_BANS)
 		c.left = both(any, rl_lengths_load(&s->rows[rule].bans));
-	while (standing->until_ns != RL_NEVER_NS && rl_candidate_next(&c, &form))
-		if (!go_on(s, rl_pattern_scope(rule), &form, standing) ||
-		    !go_on(s, rl_pattern_scope(RL_ANY_RULE), &form, standing))
+	while (budget->left > 0 && standing->until_ns != RL_NEVER_NS &&
+	       rl_candidate_next(&c, &form))
+		if (!go_on(s, rl_pattern_scope(rule), &form, budget, standing) ||
+		    !go_on(s, rl_pattern_scope(RL_ANY_RULE), &form, budget, standing))
 			break;
 	return standing->is_found;
 }
@@ -181,21 +184,18 @@ index_of(const struct rl_segment *s, const struct rl_word16 *at)
 	return rl_segment_slots(s) + (uint64_t)(at - s->bans);
 }
 
-/* Say where lookups will find it, before it can be found. */
-static void
+/* Say where lookups will find it, before it can be found. 0 or -EBUSY. */
+static int
 announce(const struct rl_segment *s, int rule, const struct rl_form *form)
 {
-	uint64_t *flags, old;
+	int error;
 
-	if (rule == RL_ANY_RULE) {
-		rl_lengths_add(&s->header->any_bans, form);
-		return;
-	}
-	rl_lengths_add(&s->rows[rule].bans, form);
-	flags = &s->rows[rule].flags;
-	do
-		old = rl_atomic_load(flags);
-	while (!(old & RL_ROW_BANS) && !rl_atomic_cas(flags, old, old | RL_ROW_BANS));
+	if (rule == RL_ANY_RULE)
+		return rl_lengths_add(&s->header->any_bans, form);
+	error = rl_lengths_add(&s->rows[rule].bans, form);
+	if (error < 0)
+		return error;
+	return rl_atomic_set_bits(&s->rows[rule].flags, UINT64_MAX, RL_ROW_BANS) ? 0 : -EBUSY;
 }
 
 /*
@@ -268,7 +268,9 @@ set(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns
 	if (error < 0)
 		return error;
 	ban.match = pattern->match;
-	announce(s, rule, &form);
+	error = announce(s, rule, &form);
+	if (error < 0)
+		return error;
 	return put(s, rl_form_hash(s, rl_pattern_scope(rule), &form), &ban, pattern,
 	           rl_segment_now(s));
 }

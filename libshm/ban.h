@@ -8,6 +8,7 @@
  * replaced but never empty again, so a lookup ends at the first that never was used.
  */
 
+#include "budget.h"
 #include "pattern.h"
 #include "rl_admin.h"
 
@@ -18,9 +19,9 @@ struct rl_ban {
 	uint64_t until_ns; /* RL_NEVER_NS: no end */
 };
 
-/* What stands at now_ns for a pattern under `scope`. */
+/* What stands at now_ns for a pattern under `scope`. False, too, if the budget ends. */
 bool rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_form *form,
-                 uint64_t now_ns, struct rl_ban *ban);
+                 uint64_t now_ns, struct rl_budget *budget, struct rl_ban *ban);
 
 /* What stands against a key, or for it. */
 struct rl_standing {
@@ -30,8 +31,12 @@ struct rl_standing {
 	bool is_exempt_then; /* and an exemption decides */
 };
 
-/* The same of a key under a rule; false if there is none. `address` as a candidate's. */
+/*
+ * The same of a key under a rule; false if there is none, or none is met before the budget ends.
+ * `address` as a candidate's.
+ */
 bool rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_len,
-                   const struct rl_address *address, uint64_t now_ns, struct rl_standing *standing);
+                   const struct rl_address *address, uint64_t now_ns, struct rl_budget *budget,
+                   struct rl_standing *standing);
 
 #endif

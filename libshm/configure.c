@@ -210,12 +210,13 @@ effect_on_limits(const struct job *j, const struct rl_rule *rule, enum rl_half h
 static bool
 stands(const struct job *j, int id, const struct rl_override *o)
 {
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_override_found found;
 	struct rl_form form;
 
 	rl_form_of(&o->pattern, &form);
 	if (!rl_override_find(j->s, (unsigned)(j->generation % 2),
-	                      rl_form_hash(j->s, rl_pattern_scope(id), &form), &found))
+	                      rl_form_hash(j->s, rl_pattern_scope(id), &form), &budget, &found))
 		return false;
 	return found.kind == o->kind &&
 	       (o->kind != RL_OVERRIDE_CAPACITY ||
@@ -327,30 +328,36 @@ clear_lengths(struct rl_lengths *l)
 	rl_atomic_store(&l->v6[1], 0);
 }
 
-static void
+/* Others set flags of bans meanwhile. 0 or -EBUSY. */
+static int
 set_flag(uint64_t *flags, uint64_t flag, bool is_set)
 {
-	uint64_t old, next;
-
-	do {
-		old = rl_atomic_load(flags);
-		next = is_set ? old | flag : old & ~flag;
-	} while (next != old && !rl_atomic_cas(flags, old, next));
+	return rl_atomic_set_bits(flags, ~flag, is_set ? flag : 0) ? 0 : -EBUSY;
 }
 
-static void
-clear_half(const struct job *j)
+static int
+clear_row(const struct job *j, int id)
 {
 	const struct rl_refs none = {0};
+	struct rl_row *row = &j->s->rows[id];
+	int error = rl_rules_set_refs(j->s, id, (enum rl_half)j->half, &none);
 
-	for (uint32_t id = 0; id < j->s->geometry.rules; id++) {
-		struct rl_row *row = &j->s->rows[id];
-		rl_rules_set_refs(j->s, (int)id, (enum rl_half)j->half, &none);
-		set_flag(&row->flags, (uint64_t)RL_ROW_OVERRIDES << j->half, false);
-		clear_lengths(&row->overrides[j->half]);
-		rl_atomic_store(&row->override_count[j->half], 0);
-	}
+	if (error == 0)
+		error = set_flag(&row->flags, (uint64_t)RL_ROW_OVERRIDES << j->half, false);
+	clear_lengths(&row->overrides[j->half]);
+	rl_atomic_store(&row->override_count[j->half], 0);
+	return error;
+}
+
+static int
+clear_half(const struct job *j)
+{
+	int error = 0;
+
+	for (uint32_t id = 0; id < j->s->geometry.rules && error == 0; id++)
+		error = clear_row(j, (int)id);
 	rl_override_clear(j->s, j->half);
+	return error;
 }
 
 static int
@@ -362,17 +369,20 @@ write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 	for (size_t o = 0; o < rule->override_count; o++) {
 		const struct rl_override *override = &rule->overrides[o];
 		struct rl_hash hash;
+		int error;
 
 		rl_form_of(&override->pattern, &form);
 		hash = rl_form_hash(j->s, rl_pattern_scope(id), &form);
-		rl_lengths_add(&row->overrides[j->half], &form);
+		error = rl_lengths_add(&row->overrides[j->half], &form);
+		if (error < 0)
+			return error;
 		if (!rl_override_put(j->s, j->half, hash, override,
 		                     (unsigned)rule->rule.more_count + 1))
 			return -ENOSPC;
 	}
 	rl_atomic_store(&row->override_count[j->half], rule->override_count);
-	set_flag(&row->flags, (uint64_t)RL_ROW_OVERRIDES << j->half, rule->override_count > 0);
-	return 0;
+	return set_flag(&row->flags, (uint64_t)RL_ROW_OVERRIDES << j->half,
+	                rule->override_count > 0);
 }
 
 static int
@@ -387,23 +397,24 @@ write_rule(struct job *j, size_t i)
 	error = rl_rules_limits(j->s, id, &rule->rule, true, &refs);
 	if (error < 0)
 		return fault(j, i, rule->override_count, error);
-	for (unsigned n = 0; n < refs.count; n++) {
+	for (unsigned n = 0; n < refs.count && error == 0; n++) {
 		struct rl_limit l = rl_rules_limit(&rule->rule, n);
-		rl_rules_set_quota(j->s, refs.limit[n], (enum rl_half)j->half, &l);
+		error = rl_rules_set_quota(j->s, refs.limit[n], (enum rl_half)j->half, &l);
 	}
-	rl_rules_set_refs(j->s, id, (enum rl_half)j->half, &refs);
+	if (error == 0)
+		error = rl_rules_set_refs(j->s, id, (enum rl_half)j->half, &refs);
 	j->outcome->rule = i;
 	j->outcome->override = rule->override_count;
-	return write_overrides(j, id, rule);
+	return error < 0 ? error : write_overrides(j, id, rule);
 }
 
 static int
 write_half(struct job *j)
 {
-	int error = 0;
+	int error;
 
 	rl_atomic_fence(); /* not before the generation in force was: partner as below */
-	clear_half(j);
+	error = clear_half(j);
 	for (size_t i = 0; i < j->count && error == 0; i++)
 		error = write_rule(j, i);
 	return error;
@@ -506,13 +517,15 @@ rl_override_info(struct rl *rl, int rule, const struct rl_pattern *pattern,
 {
 	const struct rl_segment *s = &rl->segment;
 	unsigned half = (unsigned)(rl_atomic_load(&s->header->generation) % 2);
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_override_found found;
 	struct rl_form form;
 
 	if (!rl_handle_has(rl, rule) || rl_form_of(pattern, &form) < 0)
 		return -EINVAL;
 	if (!(rl_atomic_load(&s->rows[rule].flags) & (uint64_t)RL_ROW_OVERRIDES << half) ||
-	    !rl_override_find(s, half, rl_form_hash(s, rl_pattern_scope(rule), &form), &found))
+	    !rl_override_find(s, half, rl_form_hash(s, rl_pattern_scope(rule), &form), &budget,
+	                      &found))
 		return 0;
 	*override = (struct rl_override){.pattern = *pattern, .kind = found.kind};
 	memcpy(override->capacity, found.capacity, sizeof found.capacity);

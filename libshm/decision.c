@@ -4,7 +4,7 @@
  * to do, and do it with one CAS16; if somebody else was quicker, again from the find.
  * A charge that fails has met another's success, so on a key that has its slot the loop is
  * lock-free. Two keys that fight for the last of their places may free each other's fresh
- * claims: there, progress is sure only for one that gets a moment alone. The bound is for
+ * claims: there, progress is sure only for one that gets a moment alone. The budget is for
  * that, and for a segment that somebody scribbles over.
  */
 #include "decision.h"
@@ -14,7 +14,10 @@
 #include "room.h"
 #include "stats.h"
 
-#define TRIES 10000
+/* What a try takes of the budget. */
+#define TRY_STEPS 24   /* to find the slot, see its state and change it */
+#define CLAIM_STEPS 64 /* to look at all places and claim one */
+#define ROOM_STEPS 512 /* to judge who is there */
 
 void
 rl_answer(const struct rl_request *rq, const struct rl_outlook *o, struct rl_result *r)
@@ -74,6 +77,13 @@ store_entries(const struct rl_segment *s, const struct rl_limiter *l, struct rl_
 	return true;
 }
 
+/* What it takes to read a ring. */
+static uint32_t
+ring_steps(const struct rl_limiter *l)
+{
+	return rl_limiter_is_window(l) ? 2 * l->granularity : 16;
+}
+
 /* One try on the key's slot. True: decided. */
 static bool
 decide_slot(struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
@@ -95,13 +105,15 @@ decide_slot(struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
 
 	rl_limiter_decide(l, &rq->quota, &v, rq->cost, rq->now_ns, &plan);
 	if (plan.step == RL_STEP_DENY) {
+		rl_budget_take(rq->budget, ring_steps(l));
 		if (!rl_view_holds(s, l, slot, &v))
 			return false;
 		rl_answer(rq, &plan.outlook, r);
 		rq->slot = slot;
 		return true;
 	}
-	if (plan.step == RL_STEP_CLOSE && !store_entries(s, l, slot, &v, plan.entries))
+	if (plan.step == RL_STEP_CLOSE && (!rl_budget_take(rq->budget, plan.entries) ||
+	                                   !store_entries(s, l, slot, &v, plan.entries)))
 		return false;
 	if (!rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, plan.next))
 		return false;
@@ -128,6 +140,7 @@ claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struc
 	const struct rl_segment *s = &rq->rl->segment;
 	struct rl_room room;
 
+	rl_budget_take(rq->budget, CLAIM_STEPS);
 	switch (rl_table_claim(&s->table, &rq->places, slot)) {
 	case RL_CLAIM_NEW:
 		write_name(rq, *slot);
@@ -140,7 +153,8 @@ claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struc
 	case RL_CLAIM_FULL:
 		break;
 	}
-	room = rl_room_make(rq->rl, &rq->places, rq->now_ns);
+	rl_budget_take(rq->budget, ROOM_STEPS);
+	room = rl_room_make(rq->rl, &rq->places, rq->budget, rq->now_ns);
 	if (!room.is_made) {
 		answer_full(rq, room.next_free_ns, r);
 		*is_decided = true;
@@ -151,7 +165,7 @@ claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struc
 void
 rl_decide(struct rl_request *rq, struct rl_result *r)
 {
-	for (int tries = 0; tries < TRIES; tries++) {
+	while (rl_budget_take(rq->budget, TRY_STEPS)) {
 		struct rl_slot slot;
 		bool is_decided = false;
 
@@ -174,7 +188,7 @@ look_at_key(struct rl_request *rq, struct rl_outlook *o)
 	const struct rl_limiter *l = &rq->limit->limiter;
 	struct rl_view none = rl_view_none(s), v;
 
-	for (int tries = 0; tries < TRIES; tries++) {
+	while (rl_budget_take(rq->budget, TRY_STEPS + ring_steps(l))) {
 		enum rl_seen seen = RL_SEEN_DEAD;
 		struct rl_slot slot = {0};
 

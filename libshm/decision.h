@@ -3,6 +3,7 @@
 #define RL_DECISION_H
 
 #include "address.h"
+#include "budget.h"
 #include "handle.h"
 #include "view.h"
 
@@ -27,9 +28,18 @@ struct rl_request {
 	struct rl_quota quota;
 	uint64_t now_ns;
 	struct rl_places places;
-	struct rl_slot slot; /* where a denial was seen, if slot.tag is not 0 */
+	struct rl_slot slot;      /* where a denial was seen, if slot.tag is not 0 */
+	struct rl_budget *budget; /* set by who decides or looks */
 	unsigned char network[RL_NETWORK_KEY_MAX];
 };
+
+/* For deciding so many limits. */
+static inline struct rl_budget
+rl_decision_budget(const struct rl *rl, unsigned limits)
+{
+	return (struct rl_budget){RL_DECIDE_STEPS +
+	                          limits * RL_RING_TRIES * rl->segment.geometry.ring};
+}
 
 /* Where the key may live under a limit; the cache is told to expect it. */
 static inline void

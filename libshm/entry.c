@@ -88,6 +88,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	const struct rl_segment *s = &rl->segment;
 	const struct rl_limiter *l = &known->limit->limiter;
 	struct rl_entry *e = &room->entry;
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_quota quota = known->quota;
 	uint64_t now_ns = known->now.now_ns;
 	struct rl_outlook o;
@@ -95,7 +96,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 
 	fill_key(s, slot, room);
 	if (known->has_overrides && e->key)
-		rl_kept_quota(rl, &room->kept, known->limit, &quota);
+		rl_kept_quota(rl, &room->kept, known->limit, &budget, &quota);
 	if (rl_view_outlook(s, l, &quota, slot, 1, now_ns, &v, &o, &room->picture) != RL_SEEN ||
 	    !is_still(s, slot))
 		return false;

@@ -29,6 +29,7 @@ static const struct {
          "more sub-buckets than the segment keeps for a key, or a log of more than half as many"},
 	{RL_EADDRESS, "not an IP address or network"},
 	{RL_EREMOVED, "the configuration has this rule no longer"},
+	{RL_ECOST, "deciding this would cost more than it may: the segment is damaged"},
 	{-ENOSPC,
          "no room (in /dev/shm, for another rule, limit, override or ban, or for another key)"},
 	{-ENOENT, "no such segment, rule or key"},

@@ -106,14 +106,15 @@ rl_define(struct rl *rl, const struct rl_rule *rule)
 	error = rl_rules_limits(s, id, rule, true, &refs);
 	if (error < 0)
 		return error;
-	for (unsigned i = 0; i < refs.count; i++) {
+	for (unsigned i = 0; i < refs.count && error == 0; i++) {
 		struct rl_limit l = rl_rules_limit(rule, i);
-		rl_rules_set_quota(s, refs.limit[i], RL_OWN, &l);
-		if (!rl_handle_limit(rl, refs.limit[i]))
-			return -ENOMEM;
+		error = rl_rules_set_quota(s, refs.limit[i], RL_OWN, &l);
+		if (error == 0 && !rl_handle_limit(rl, refs.limit[i]))
+			error = -ENOMEM;
 	}
-	rl_rules_set_refs(s, id, RL_OWN, &refs); /* last: a rule without any is not found */
-	return id;
+	if (error == 0) /* last: a rule without any is not found */
+		error = rl_rules_set_refs(s, id, RL_OWN, &refs);
+	return error < 0 ? error : id;
 }
 
 int

@@ -25,6 +25,7 @@ struct batch {
 	uint64_t now_ns;
 	unsigned first[RL_ITEMS_MAX + 1];
 	struct rl_request *part;
+	struct rl_budget budget;
 	struct rl_result *told;    /* of each part; for decide() only */
 	struct rl_result *results; /* of each item */
 };
@@ -215,8 +216,11 @@ decide(struct batch *b)
 {
 	size_t decided;
 
-	for (unsigned p = 0; p < b->first[b->count]; p++)
+	b->budget = rl_decision_budget(b->rl, b->first[b->count]);
+	for (unsigned p = 0; p < b->first[b->count]; p++) {
 		rl_result_clear(&b->told[p]);
+		b->part[p].budget = &b->budget;
+	}
 	decided = will_all_add(b) ? b->count : look_at_all(b);
 	if (decided == b->count)
 		decided = spend_all(b);
@@ -278,6 +282,9 @@ decide_short(const struct rl_item *item, const struct rl_request *rq, struct rl_
 static enum rl_verdict
 check_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq, struct rl_result *r)
 {
+	struct rl_budget budget = rl_decision_budget(rl, 1);
+
+	rq->budget = &budget;
 	if (item->cost == 0)
 		return rl_request_look(rq, 0, r);
 	rl_request_spend(rq, item->cost, r);

@@ -28,7 +28,8 @@ keep_prefix(struct rl_terms *t, unsigned prefix)
 
 /* The terms of a network as the limits of a rule with prefixes count it. */
 static int
-load_network(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_terms *t)
+load_network(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
+             struct rl_terms *t)
 {
 	const char *slash = memchr(key, '/', key_len);
 	struct rl_address address;
@@ -37,15 +38,15 @@ load_network(struct rl *rl, int rule, const void *key, size_t key_len, struct rl
 
 	if (!slash || !rl_network_parse(key, key_len, &address, &prefix))
 		return RL_EADDRESS;
-	error = rl_terms_load(rl, rule, key, (size_t)(slash - (const char *)key), t);
+	error = rl_terms_load(rl, rule, key, (size_t)(slash - (const char *)key), budget, t);
 	if (error == 0)
 		keep_prefix(t, prefix);
 	return error;
 }
 
-int
-rl_kept_requests(struct rl *rl, int rule, const void *key, size_t key_len,
-                 struct rl_request requests[static RL_LIMITS_MAX])
+static int
+make_requests(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
+              struct rl_request requests[static RL_LIMITS_MAX])
 {
 	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
 	struct rl_terms t;
@@ -53,14 +54,23 @@ rl_kept_requests(struct rl *rl, int rule, const void *key, size_t key_len,
 
 	if (!rl_handle_has(rl, rule) || !key || key_len == 0 || key_len > RL_KEY_MAX)
 		return -EINVAL;
-	error = rl_terms_load(rl, rule, key, key_len, &t);
+	error = rl_terms_load(rl, rule, key, key_len, budget, &t);
 	if (error == RL_EADDRESS)
-		error = load_network(rl, rule, key, key_len, &t);
+		error = load_network(rl, rule, key, key_len, budget, &t);
 	if (error < 0)
 		return error;
 	for (unsigned i = 0; i < t.count; i++)
 		rl_request_fill(rl, &item, &t, i, 0, &requests[i]);
 	return (int)t.count;
+}
+
+int
+rl_kept_requests(struct rl *rl, int rule, const void *key, size_t key_len,
+                 struct rl_request requests[static RL_LIMITS_MAX])
+{
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
+
+	return make_requests(rl, rule, key, key_len, &budget, requests);
 }
 
 bool
@@ -73,14 +83,14 @@ rl_kept_has_overrides(const struct rl_segment *s, int rule)
 
 bool
 rl_kept_quota(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
-              struct rl_quota *quota)
+              struct rl_budget *budget, struct rl_quota *quota)
 {
 	struct rl_request of_key[RL_LIMITS_MAX];
 	int limits;
 
 	if (!rl_kept_has_overrides(&rl->segment, limit->rule) || kept->kept < kept->key_len)
 		return false;
-	limits = rl_kept_requests(rl, limit->rule, kept->bytes, kept->key_len, of_key);
+	limits = make_requests(rl, limit->rule, kept->bytes, kept->key_len, budget, of_key);
 	for (int i = 0; i < limits; i++) {
 		if (of_key[i].limit == limit) {
 			*quota = of_key[i].quota;

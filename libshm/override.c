@@ -34,7 +34,7 @@ take_in(struct rl_override_found *found, uint64_t value)
 
 bool
 rl_override_find(const struct rl_segment *s, unsigned half, struct rl_hash hash,
-                 struct rl_override_found *found)
+                 struct rl_budget *budget, struct rl_override_found *found)
 {
 	const struct rl_override_slot *slots = half_of(s, half);
 	uint64_t at = home_of(s, hash), held;
@@ -42,6 +42,8 @@ rl_override_find(const struct rl_segment *s, unsigned half, struct rl_hash hash,
 
 	*found = (struct rl_override_found){0};
 	for (unsigned step = 0; step < STEPS_MAX && step < s->geometry.override_slots; step++) {
+		if (!rl_budget_take(budget, 1))
+			return false;
 		held = rl_atomic_load_relaxed(&slots[at].hash);
 		if (held == 0)
 			break;

@@ -8,6 +8,7 @@
  * in force; until then what it found may be anything, within bounds.
  */
 
+#include "budget.h"
 #include "pattern.h"
 #include "rl_admin.h"
 
@@ -17,8 +18,9 @@ struct rl_override_found {
 	uint32_t capacity[RL_LIMITS_MAX]; /* 0: the limit's own */
 };
 
+/* False, too, if the budget ends. */
 bool rl_override_find(const struct rl_segment *s, unsigned half, struct rl_hash hash,
-                      struct rl_override_found *found);
+                      struct rl_budget *budget, struct rl_override_found *found);
 
 /* For who configures, and holds the lock. */
 void rl_override_clear(const struct rl_segment *s, unsigned half);

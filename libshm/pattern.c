@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pattern.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "rl_admin.h"
@@ -64,14 +65,12 @@ word_of(struct rl_lengths *l, const struct rl_form *f, uint64_t *bit)
 	return f->match == RL_MATCH_NETWORK ? &l->v4 : &l->text;
 }
 
-void
+int
 rl_lengths_add(struct rl_lengths *l, const struct rl_form *f)
 {
-	uint64_t bit, *word = word_of(l, f, &bit), old;
+	uint64_t bit, *word = word_of(l, f, &bit);
 
-	do
-		old = rl_atomic_load(word);
-	while (!(old & bit) && !rl_atomic_cas(word, old, old | bit));
+	return rl_atomic_set_bits(word, UINT64_MAX, bit) ? 0 : -EBUSY;
 }
 
 struct rl_lengths

@@ -36,8 +36,8 @@ int rl_form_of(const struct rl_pattern *pattern, struct rl_form *form);
 /* Where it is kept. `.a` is never 0. */
 struct rl_hash rl_form_hash(const struct rl_segment *s, uint64_t scope, const struct rl_form *form);
 
-/* Say in `lengths` that there is one such. Any process, any time. */
-void rl_lengths_add(struct rl_lengths *lengths, const struct rl_form *form);
+/* Say in `lengths` that there is one such. Any process, any time. 0 or -EBUSY. */
+int rl_lengths_add(struct rl_lengths *lengths, const struct rl_form *form);
 
 /*
  * A key's patterns, the most special first: itself, the networks it lies in, its beginnings, each

@@ -60,7 +60,7 @@ answer_banned(uint64_t until_ns, uint64_t now_ns, struct rl_result *r)
 /* Denied by a ban, or allowed by an exemption. */
 static bool
 is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, uint64_t now_ns,
-           struct rl_result *r)
+           struct rl_budget *budget, struct rl_result *r)
 {
 	struct rl_address address = t->address;
 	bool has_address = t->has_address;
@@ -68,7 +68,7 @@ is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, 
 
 	has_address = has_address || rl_address_parse(item->key, item->key_len, &address);
 	if (!rl_ban_of_key(&rl->segment, item->rule, item->key, item->key_len,
-	                   has_address ? &address : NULL, now_ns, &standing))
+	                   has_address ? &address : NULL, now_ns, budget, &standing))
 		return false;
 	if (standing.first.is_exemption)
 		r->reason = RL_BY_EXEMPTION;
@@ -92,10 +92,10 @@ is_overridden(const struct rl_terms *t, struct rl_result *r)
 	return true;
 }
 
-/* Without a look at a counter. */
+/* Without a look at a counter; if the budget has ended, because of that. */
 static bool
 is_answered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, uint64_t now_ns,
-            struct rl_result *r)
+            struct rl_budget *budget, struct rl_result *r)
 {
 	bool may_be = rl_terms_have_bans(&rl->segment, item->rule);
 
@@ -105,8 +105,11 @@ is_answered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t,
 		r->error = RL_EREMOVED;
 	if (t->count > 0)
 		r->limit = r->remaining = rl_limiter_limit(&t->limit[0]->limiter, &t->quota[0]);
-	return item->key_len == 0 || (may_be && is_ordered(rl, item, t, now_ns, r)) ||
-	       is_overridden(t, r);
+	if (item->key_len == 0 || (may_be && is_ordered(rl, item, t, now_ns, budget, r)))
+		return true;
+	if (budget->left == 0)
+		return !rl_result_undecided(r, RL_ECOST);
+	return is_overridden(t, r);
 }
 
 /* A tier's capacity in place of the first limit's, unless the key has one of its own. */
@@ -153,6 +156,7 @@ unsigned
 rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_wish *wish,
                 uint64_t now_ns, struct rl_request *requests, unsigned room, struct rl_result *r)
 {
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	uint64_t now = rl_clamp_now(now_ns);
 	struct rl_terms t;
 	int error;
@@ -162,7 +166,7 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_wish 
 		return 0;
 	if (!wish && room > 0 && rl_short_make(rl, item, now, requests))
 		return 1;
-	error = rl_terms_load(rl, item->rule, item->key, item->key_len, &t);
+	error = rl_terms_load(rl, item->rule, item->key, item->key_len, &budget, &t);
 	if (error == 0)
 		error = apply_tier(item, &t);
 	if (error == 0)
@@ -171,7 +175,7 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_wish 
 		error = -EOVERFLOW;
 	if (error < 0)
 		return (unsigned)rl_result_undecided(r, error);
-	if (is_answered(rl, item, &t, now, r))
+	if (is_answered(rl, item, &t, now, &budget, r))
 		return 0;
 	for (unsigned i = 0; i < t.count; i++)
 		rl_request_fill(rl, item, &t, i, now, &requests[i]);

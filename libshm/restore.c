@@ -24,8 +24,10 @@ lift_capacity(struct rl_request *rq)
 static int
 charge_again(struct rl_request *rq, uint64_t cost, uint64_t at_ns)
 {
+	struct rl_budget budget = rl_decision_budget(rq->rl, 1);
 	struct rl_result r;
 
+	rq->budget = &budget;
 	rl_result_clear(&r);
 	lift_capacity(rq);
 	rq->now_ns = rl_clamp_now(at_ns);

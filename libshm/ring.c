@@ -40,7 +40,7 @@
  */
 #include "ring.h"
 
-#define TRIES 1000
+#define TRIES 64
 
 bool
 rl_ring_store(uint64_t *entry, uint64_t value, const struct rl_word16 *state, struct rl_word16 seen)

@@ -108,26 +108,27 @@ free_at(struct rl *rl, const struct place *p)
 
 /* What an override gives the key, if its name is known. */
 static void
-look_for_override(struct rl *rl, struct place *p)
+look_for_override(struct rl *rl, struct rl_budget *budget, struct place *p)
 {
 	struct rl_quota quota;
 	struct rl_kept kept;
 
 	if (rl_record_read(&rl->segment, p->slot, &kept) &&
-	    rl_kept_quota(rl, &kept, p->limit, &quota))
+	    rl_kept_quota(rl, &kept, p->limit, budget, &quota))
 		p->quota = quota;
 }
 
 /* Used share of its limit, in 1/2^32; UINT64_MAX for a key that must stay. */
 static uint64_t
-used_share(struct rl *rl, uint64_t now_ns, struct place *p)
+used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct place *p)
 {
 	struct rl_outlook o;
 
 	if (!has_count(p) || !p->is_in_force)
 		return UINT64_MAX; /* nothing to evict, or free_if_stale()'s */
-	look_for_override(rl, p);
-	if (rl_view_outlook(&rl->segment, &p->limit->limiter, &p->quota, p->slot, 1, now_ns,
+	look_for_override(rl, budget, p);
+	if (budget->left == 0 || /* for all one knows, at its limit */
+	    rl_view_outlook(&rl->segment, &p->limit->limiter, &p->quota, p->slot, 1, now_ns,
 	                    &p->view, &o, NULL) != RL_SEEN ||
 	    p->view.is_zero || o.remaining == 0)
 		return UINT64_MAX;
@@ -136,14 +137,15 @@ used_share(struct rl *rl, uint64_t now_ns, struct place *p)
 
 /* True if there was one to evict, even if its process was quicker: then look again. */
 static bool
-evict_least_used(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
+evict_least_used(struct rl *rl, const struct rl_places *places, struct rl_budget *budget,
+                 uint64_t now_ns)
 {
 	uint64_t least_share = UINT64_MAX;
 	struct place least = {0}, p;
 
 	for (unsigned i = 0; i < RL_PLACES; i++) {
 		look_at(rl, rl_table_place(places, i), &p);
-		uint64_t share = used_share(rl, now_ns, &p);
+		uint64_t share = used_share(rl, budget, now_ns, &p);
 		if (share < least_share) {
 			least_share = share;
 			least = p;
@@ -172,7 +174,8 @@ has_changed(struct rl *rl, const struct place *p)
 }
 
 struct rl_room
-rl_room_make(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
+rl_room_make(struct rl *rl, const struct rl_places *places, struct rl_budget *budget,
+             uint64_t now_ns)
 {
 	struct rl_room room = {.next_free_ns = UINT64_MAX};
 	struct place p;
@@ -190,7 +193,7 @@ rl_room_make(struct rl *rl, const struct rl_places *places, uint64_t now_ns)
 			is_settled(&p, places) || free_if_unused(rl, &p) || has_changed(rl, &p);
 	}
 	if (!room.is_made && rl->segment.geometry.on_full == RL_FULL_EVICT)
-		room.is_made = evict_least_used(rl, places, now_ns);
+		room.is_made = evict_least_used(rl, places, budget, now_ns);
 	return room;
 }
 

@@ -2,6 +2,7 @@
 #ifndef RL_ROOM_H
 #define RL_ROOM_H
 
+#include "budget.h"
 #include "handle.h"
 #include "rl_admin.h"
 
@@ -12,7 +13,8 @@ struct rl_room {
 };
 
 /* Room among 16 places that were all taken; see the head of room.c. */
-struct rl_room rl_room_make(struct rl *rl, const struct rl_places *places, uint64_t now_ns);
+struct rl_room rl_room_make(struct rl *rl, const struct rl_places *places, struct rl_budget *budget,
+                            uint64_t now_ns);
 
 /* Free a slot that is taken if its key is stale or nobody's, and tell in *swept. */
 void rl_room_sweep(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_swept *swept);

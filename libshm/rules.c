@@ -273,30 +273,33 @@ rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs)
 	return half;
 }
 
-/* A line that every decision reads is written only if that changes it. */
-static void
+/* A line that every decision reads is written only if that changes it. 0 or -EBUSY. */
+static int
 set_word16(struct rl_word16 *word, struct rl_word16 value)
 {
-	struct rl_word16 held;
+	for (int tries = 0; tries < TRIES; tries++) {
+		struct rl_word16 held = {.lo = rl_atomic_load(&word->lo)};
 
-	do {
-		held.lo = rl_atomic_load(&word->lo);
 		held.hi = rl_atomic_load(&word->hi);
-	} while (!rl_word16_equal(held, value) && !rl_atomic_cas16(word, held, value));
+		if (rl_word16_equal(held, value) || rl_atomic_cas16(word, held, value))
+			return 0;
+		rl_atomic_pause();
+	}
+	return -EBUSY;
 }
 
-void
+int
 rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
                    const struct rl_limit *complete)
 {
-	set_word16(&s->limits[limit].quota[half], rl_quota_pack(complete));
+	return set_word16(&s->limits[limit].quota[half], rl_quota_pack(complete));
 }
 
-void
+int
 rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
                   const struct rl_refs *refs)
 {
-	set_word16(&s->rows[rule].limits[half], rl_refs_pack(refs));
+	return set_word16(&s->rows[rule].limits[half], rl_refs_pack(refs));
 }
 
 int

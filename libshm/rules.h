@@ -92,8 +92,8 @@ int rl_rules_limits(const struct rl_segment *s, int id, const struct rl_rule *ru
 
 /* What a rule has in one of the halves. */
 void rl_rules_refs(const struct rl_segment *s, int rule, enum rl_half half, struct rl_refs *refs);
-void rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
-                       const struct rl_refs *refs);
+int rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
+                      const struct rl_refs *refs); /* 0 or -EBUSY */
 struct rl_word16 rl_refs_pack(const struct rl_refs *refs);
 
 /*
@@ -133,8 +133,8 @@ rl_rules_quota(const struct rl_limit_row *row, enum rl_half half, struct rl_quot
 	rl_quota_unpack(word, quota);
 }
 
-void rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
-                        const struct rl_limit *complete);
+int rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
+                       const struct rl_limit *complete); /* 0 or -EBUSY */
 
 /* The rule that a limit row is of, or -1 if the row is empty or damaged. */
 int rl_rules_of_limit(const struct rl_segment *s, int limit);

@@ -72,7 +72,8 @@
  */
 #include "table.h"
 
-#define TRIES 1000
+#define TRIES 4           /* decisions try anew, too */
+#define RESOLVE_TRIES 128 /* looks at places, 16 at least */
 
 static uint64_t
 tag_freed(uint64_t tag)
@@ -112,7 +113,7 @@ resolve(const struct rl_table *t, const struct rl_places *p, struct rl_slot mine
 	const uint64_t key = p->key; /* kept, as in rl_table_find() */
 	unsigned i = 0;
 
-	for (int tries = 0; i < RL_PLACES && tries < TRIES; tries++) {
+	for (int tries = 0; i < RL_PLACES && tries < RESOLVE_TRIES; tries++) {
 		if (i == 0)
 			rl_atomic_fence(); /* partner: the same in whoever resolves the other place */
 		uint64_t index = rl_table_place(p, i);

@@ -10,7 +10,8 @@
 
 #include "log.h"
 
-#define TRIES 1000
+#define TRIES 16
+#define TRY_STEPS 64 /* a rule's references, and its limits' quota */
 
 int
 rl_terms_set_capacity(const struct rl_limiter *l, uint32_t capacity, struct rl_quota *q)
@@ -81,7 +82,7 @@ apply(const struct rl_override_found *found, struct rl_terms *t)
 
 static void
 load_override(const struct rl_segment *s, int rule, unsigned half, const void *key, size_t key_len,
-              struct rl_terms *t)
+              struct rl_budget *budget, struct rl_terms *t)
 {
 	struct rl_candidates c = {.key = key, .key_len = key_len};
 	struct rl_override_found found;
@@ -91,9 +92,9 @@ load_override(const struct rl_segment *s, int rule, unsigned half, const void *k
 	if (!t->has_address && rl_lengths_have_networks(&c.left))
 		t->has_address = rl_address_parse(key, key_len, &t->address);
 	c.address = t->has_address ? &t->address : NULL;
-	while (rl_candidate_next(&c, &form)) {
+	while (budget->left > 0 && rl_candidate_next(&c, &form)) {
 		struct rl_hash hash = rl_form_hash(s, rl_pattern_scope(rule), &form);
-		if (rl_override_find(s, half, hash, &found)) {
+		if (rl_override_find(s, half, hash, budget, &found)) {
 			apply(&found, t);
 			return;
 		}
@@ -102,7 +103,8 @@ load_override(const struct rl_segment *s, int rule, unsigned half, const void *k
 
 /* As of generation `g`, if that is still in force at the end. */
 static int
-load_at(struct rl *rl, int rule, uint64_t g, const void *key, size_t key_len, struct rl_terms *t)
+load_at(struct rl *rl, int rule, uint64_t g, const void *key, size_t key_len,
+        struct rl_budget *budget, struct rl_terms *t)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_word16 refs;
@@ -115,24 +117,25 @@ load_at(struct rl *rl, int rule, uint64_t g, const void *key, size_t key_len, st
 	error = load_limits(rl, refs, half, key, key_len, t);
 	if (error == 0 && half < RL_OWN && key_len > 0 &&
 	    (rl_atomic_load(&s->rows[rule].flags) & (uint64_t)RL_ROW_OVERRIDES << half))
-		load_override(s, rule, half, key, key_len, t);
+		load_override(s, rule, half, key, key_len, budget, t);
 	return error;
 }
 
 int
-rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_terms *t)
+rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
+              struct rl_terms *t)
 {
 	const uint64_t *generation = &rl->segment.header->generation;
 
-	for (int tries = 0; tries < TRIES; tries++) {
+	while (rl_budget_take(budget, TRY_STEPS)) {
 		uint64_t g = rl_atomic_load(generation);
-		int error = load_at(rl, rule, g, key, key_len, t);
+		int error = load_at(rl, rule, g, key, key_len, budget, t);
 
 		rl_atomic_fence();
-		if (rl_atomic_load(generation) == g)
+		if (rl_atomic_load(generation) == g && budget->left > 0)
 			return error;
 	}
-	return -EBUSY;
+	return RL_ECOST;
 }
 
 bool

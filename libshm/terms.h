@@ -23,9 +23,10 @@ struct rl_terms {
 
 /*
  * The terms of `key` under a rule that there is, of one generation of the configuration.
- * 0, or RL_EADDRESS, -ENOMEM, -EBUSY. A key of no length gets the rule's limits.
+ * 0, or RL_EADDRESS, -ENOMEM, RL_ECOST. A key of no length gets the rule's limits.
  */
-int rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_terms *terms);
+int rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len,
+                  struct rl_budget *budget, struct rl_terms *terms);
 
 /* May a ban or an exemption hold for a key of the rule? */
 static inline bool

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "view.h"
 
-#define TRIES 1000
+#define TRIES 64
 
 struct rl_view
 rl_view_none(const struct rl_segment *s)

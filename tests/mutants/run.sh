@@ -60,7 +60,7 @@ survives() {
 		passes
 		return
 		;;
-	race/test_schedules | race/test_stops | race/test_intruders | race/test_linearizable)
+	race/test_schedules | race/test_stops | race/test_intruders | race/test_linearizable | race/test_bounds)
 		variant=build/v/hook
 		flags=(-DRL_ATOMIC_C11 -DRL_ATOMIC_HOOK)
 		;;

@@ -68,7 +68,7 @@ bool store(uint64_t *entry, uint64_t value, const rl_word16 *state, rl_word16 se
 #undef rl_ring_store
 
 rl_room
-rl_room_make(rl_process *, const rl_places *, uint64_t)
+rl_room_make(rl_process *, const rl_places *, rl_budget *, uint64_t)
 {
 	return {};
 }
@@ -183,10 +183,12 @@ prepare(void)
 static void
 ask(uint64_t epoch, unsigned cost)
 {
+	rl_budget budget = {RL_DECIDE_STEPS};
 	rl_request rq = {};
 	rl_result r = {};
 
 	rq.rl_process = &handle;
+	rq.budget = &budget;
 	rq.limit = &limit;
 	rq.key = "k";
 	rq.key_len = 1;

@@ -423,8 +423,8 @@ test_every_error_has_words(void **state)
 	const int errors[] = {0,           RL_EFOREIGN, RL_EVERSION,   RL_ETRUNCATED,
 	                      RL_EDAMAGED, RL_EBOOT,    RL_ERING,      -ENOSPC,
 	                      -ENOENT,     -EINVAL,     -ENAMETOOLONG, RL_EOWNER,
-	                      RL_ECREATE,  RL_EADDRESS, RL_EREMOVED,   -EROFS,
-	                      -EBUSY,      -EACCES,     -ENOMEM};
+	                      RL_ECREATE,  RL_EADDRESS, RL_EREMOVED,   RL_ECOST,
+	                      -EROFS,      -EBUSY,      -EACCES,       -ENOMEM};
 	const int count = sizeof errors / sizeof errors[0];
 
 	(void)state;
