@@ -123,31 +123,27 @@ tell_rule_fault(const struct application *a, const struct rl_config_outcome *out
 		report_name(a->report, CONFIG_ERROR, token, "%s", rl_strerror(error));
 }
 
-/* Of what there is too little. What applications define takes its share, and limits whose window
- * has changed, for it may change back. */
+/* Of what there is too little, and how much of it is wanted. */
 static void
-tell_no_room(const struct application *a)
+tell_no_room(const struct application *a, uint64_t needed, uint32_t room, const char *what)
 {
-	const struct rl_info *info = &a->info;
-	size_t limits = 0, overrides = 0;
-
-	for (size_t i = 0; i < a->config->rule_count; i++) {
-		limits += config_limit_count(&a->config->rules[i].rule);
-		overrides += a->config->rules[i].override_count;
-	}
 	report_value(a->report, CONFIG_ERROR, 0,
-	             "no room: the file has %zu rules, %zu limits and %zu overrides, the segment "
-	             "holds %" PRIu32 ", %" PRIu32 " and %" PRIu32
-	             ", with those of applications and of earlier files; " ANEW,
-	             a->config->rule_count, limits, overrides, info->rules, info->limits,
-	             info->overrides);
+	             "no room for %" PRIu64 " %s, the segment holds %" PRIu32 "; " ANEW, needed,
+	             what, room);
 }
 
 static void
 tell_fault(const struct application *a, const struct rl_config_outcome *outcome, int error)
 {
-	if (error == -ENOSPC)
-		tell_no_room(a);
+	if (error == RL_ERULES)
+		tell_no_room(a, outcome->needed, a->info.rules,
+		             "rules, those of applications and of earlier files among them");
+	else if (error == RL_ELIMITS)
+		tell_no_room(a, outcome->needed, a->info.limits,
+		             "limits, those of applications and those in force until now among "
+		             "them");
+	else if (error == RL_EOVERRIDES)
+		tell_no_room(a, outcome->needed, a->info.overrides, "overrides");
 	else if (outcome->rule < a->config->rule_count)
 		tell_rule_fault(a, outcome, error);
 	else
@@ -209,8 +205,9 @@ configure(const struct application *a, unsigned flags, struct rl_config_outcome 
 	struct past past;
 	int error = look(a, &past);
 
-	if (error == 0 && count_names(a) > a->info.rules)
-		error = -ENOSPC;
+	*outcome = (struct rl_config_outcome){.rule = config->rule_count, .needed = count_names(a)};
+	if (error == 0 && outcome->needed > a->info.rules)
+		error = RL_ERULES;
 	if (error == 0)
 		error = rl_configure(a->rl, config->rules, config->rule_count, flags, past.effects,
 		                     outcome);

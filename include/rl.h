@@ -113,7 +113,11 @@ struct rl; /* a segment that this process has open */
 #define RL_ERING (-E2BIG)              /* more sub-buckets, or a longer log, than fit its ring */
 #define RL_EADDRESS (-EAFNOSUPPORT)    /* the key is no IP address, as the rule wants it */
 #define RL_EREMOVED (-EIDRM)           /* the configuration has the rule no longer */
-#define RL_ECOST (-ETIME)              /* it would cost more than a decision may: damage */
+#define RL_ERULES (-EUSERS)            /* as many rules as the segment has room for */
+#define RL_ELIMITS (-EXFULL)           /* the same of the limits of all rules */
+#define RL_EOVERRIDES (-ENOBUFS)       /* of overrides */
+#define RL_EBANS (-ENOSR)              /* of bans and exemptions */
+#define RL_ECOST (-ETOOMANYREFS)       /* it would cost more than a decision may: damage */
 
 /* What a full pair of table lines means for a key that finds no place. */
 enum rl_on_full {
@@ -310,14 +314,21 @@ void rl_close(struct rl *rl);
  * Define a rule, and return its handle: a number >= 0 that every later call takes. Adapters may
  * call it on first use. The name is the rule: defining it again returns the same handle, and
  * where the limits differ, replaces them for all processes from their next decision on. A limit
- * whose shape is as before keeps its counters; one with another shape starts anew.
+ * whose shape is as before keeps its counters; one with another shape starts anew, also if the
+ * rule had it once and took another meanwhile. So programs that define one rule differently reset
+ * it for each other: give them a configuration, or two names.
  *
  * A rule that the administrator has configured stays as it is configured; what is defined
  * here holds should the configuration drop it.
  *
  * Negative: -EINVAL a field out of range; RL_ERING granularity above the segment's ring, or a
- * log's capacity above half of it; -ENOSPC no room for another rule or limit; -EROFS read-only;
- * -ENOMEM.
+ * log's capacity above half of it; RL_ERULES no room for another rule, for a name once there stays; RL_ELIMITS no
+ * room for another limit, those that no rule has any more not counted; -EBUSY others define or
+ * configure for seconds, or change the rule all the time; -EROFS read-only; -ENOMEM.
+ *
+ * Where the segment has no row for limits that was never used, a definition looks at all places for
+ * keys, some 5 ns each, and waits for its turn, as rl_configure() does. So does, but for the
+ * waiting, one that takes up a shape again.
  */
 int rl_define(struct rl *rl, const struct rl_rule *rule);
 
@@ -486,7 +497,7 @@ struct rl_pattern {
  * prefix; of equals, the one for the rule before RL_ANY_RULE. Any of them holds before what the
  * configuration's overrides say.
  *
- * 0, or: -EINVAL a pattern or rule that cannot be; -ENOSPC as many stand as the segment has
+ * 0, or: -EINVAL a pattern or rule that cannot be; RL_EBANS as many stand as the segment has
  * `bans` for; -EROFS. rl_unban(): 1 lifted, 0 there was none.
  */
 int rl_ban(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns);

@@ -343,7 +343,7 @@ struct rl_config_outcome {
 	unsigned removed;    /* rules that the configuration had, and has no longer */
 	size_t rule;         /* on error: the rule at fault, or `count` */
 	size_t override;     /* on error: its override at fault, or its override_count */
-	uint64_t needed;     /* -ENOSPC: how many rules, limits or overrides are wanted */
+	uint64_t needed;     /* RL_ERULES, RL_ELIMITS, RL_EOVERRIDES: how many are wanted */
 };
 
 enum rl_configure_flag {
@@ -354,14 +354,15 @@ enum rl_configure_flag {
  * Make these the configured rules, all at once: every decision of every process that begins
  * after it is made by them, none by half of them, and one that is under way by the old ones or
  * the new. A rule that was configured and is not among them falls back to what an application
- * has defined, or is removed. Counters stay, except of limits whose shape is new.
+ * has defined, or is removed. Counters stay, except of limits whose shape is new: those that were
+ * not in force until now start anew, also if they were before, or an application has defined them.
  * `effects`, NULL or one for each rule, says what it did.
  *
- * Processes take turns; of a private segment, one thread at a time may configure. A process that
- * is killed in it leaves the old configuration. 0, or, the old one standing:
- * -EINVAL a field out of range, or a name or pattern twice; RL_ERING; RL_EADDRESS a network
- * that is none; -ENOSPC more rules, limits or overrides than the segment holds; -EBUSY another
- * process is at it for seconds; -EROFS; -ENOENT the segment's name is gone; -ENOMEM.
+ * Processes take turns. One that is killed in it leaves the old configuration. 0, or, the old one
+ * standing: -EINVAL a field out of range, or a name or pattern twice; RL_ERING; RL_EADDRESS a
+ * network that is none; RL_ERULES, RL_ELIMITS or RL_EOVERRIDES more than the segment holds, of
+ * limits those in force until now counted, too; -EBUSY another process is at it for seconds;
+ * -EROFS; -ENOENT the segment's name is gone; -ENOMEM.
  */
 int rl_configure(struct rl *rl, const struct rl_config_rule *rules, size_t count, unsigned flags,
                  unsigned *effects, struct rl_config_outcome *outcome);

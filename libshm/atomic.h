@@ -195,9 +195,9 @@ rl_atomic_load_pointer(void *const *pointer)
 }
 
 static inline bool
-rl_atomic_publish_pointer(void **pointer, void *value)
+rl_atomic_publish_pointer(void **pointer, void *before, void *value)
 {
-	return rl_atomic_cas((uint64_t *)(void *)pointer, 0, (uintptr_t)value);
+	return rl_atomic_cas((uint64_t *)(void *)pointer, (uintptr_t)before, (uintptr_t)value);
 }
 
 _Static_assert(sizeof(void *) == sizeof(uint64_t), "64-bit targets only");

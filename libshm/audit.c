@@ -15,8 +15,13 @@
  * and after the second was loaded: then both were there when the second was. 44 bits of hash, with
  * places left aside, are not enough to tell ten million keys apart: two names are two keys.
  *
- * Rows are appended and never change. A row being there, those before it are: so a row is loaded
- * before those it is compared with.
+ * Rows are appended, and a limit has one: whoever gives a row of another's to it has seen all of
+ * them taken, and none its own. A row being there, those before it are: so a row is loaded before
+ * those it is compared with.
+ *
+ * A process that slept while a limit started anew, or its row was given away, may have charged a
+ * place that no key leads to any more (rows.c). Its name tells: it is the key's of an earlier
+ * incarnation. What such a place counts is nobody's, and may be of another shape.
  *
  * Cost: some 500 ns for each LIVE slot, and 8 bytes.
  */
@@ -31,6 +36,7 @@
 #include "view.h"
 
 #define TRIES 1000
+#define EARLIER 16      /* incarnations that somebody may have slept through */
 #define WHOLE RL_FAULTS /* of no fault */
 
 typedef int visit_fn(enum rl_fault fault, uint64_t at, void *arg);
@@ -160,17 +166,39 @@ places_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_kept *
 	return true;
 }
 
+/* Is it the key of that name in an incarnation that has been, under whatever limit? */
+static bool
+is_of_earlier(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
+              const struct rl_kept *kept)
+{
+	struct rl_compiled earlier = *limit;
+	struct rl_places places;
+
+	for (uint64_t back = 1; back <= EARLIER; back++) {
+		earlier.hash = rl_rules_key_hash(&rl->segment, limit, back);
+		for (int i = 0; i < 2; i++) {
+			earlier.has_prefix = i == 1;
+			if (places_of(rl, &earlier, kept, &places) &&
+			    places.key == (slot.tag & RL_TAG_KEY_MASK))
+				return true;
+		}
+	}
+	return false;
+}
+
 static enum rl_fault
 judge_name(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
-           const struct rl_kept *kept)
+           const struct rl_kept *kept, bool *is_left)
 {
 	uint64_t line = slot.index / RL_BUCKET_SLOTS * RL_BUCKET_SLOTS;
 	struct rl_places places;
 
 	if (!places_of(rl, limit, kept, &places))
 		return WHOLE;
-	if (places.key != (slot.tag & RL_TAG_KEY_MASK))
-		return RL_FAULT_NAME;
+	if (places.key != (slot.tag & RL_TAG_KEY_MASK)) {
+		*is_left = is_of_earlier(rl, limit, slot, kept);
+		return *is_left ? WHOLE : RL_FAULT_NAME;
+	}
 	return line == places.first[0] || line == places.first[1] ? WHOLE : RL_FAULT_PLACE;
 }
 
@@ -179,12 +207,13 @@ static bool
 look_at_key(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, struct look *look)
 {
 	const struct rl_segment *s = &rl->segment;
+	bool is_left = false;
 	struct rl_kept kept;
 	struct rl_view v;
 
 	look->is_named = rl_record_read(s, slot, &kept);
 	if (look->is_named)
-		look->fault = judge_name(rl, limit, slot, &kept);
+		look->fault = judge_name(rl, limit, slot, &kept, &is_left);
 	switch (rl_view_load(s, slot, &v)) {
 	case RL_SEEN_DEAD:
 		look->is_dead = true;
@@ -194,7 +223,7 @@ look_at_key(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
 	case RL_SEEN:
 		break;
 	}
-	if (look->fault == WHOLE)
+	if (look->fault == WHOLE && !is_left)
 		look->fault = judge_counter(&limit->limiter, &v);
 	return look->fault == WHOLE || rl_view_holds(s, &limit->limiter, slot, &v);
 }
@@ -401,7 +430,7 @@ is_limit_out_of_line(const struct rl_segment *s, uint32_t limit)
 	rl_atomic_load16(&s->limits[limit].identity, &identity);
 	for (uint32_t i = 0; i < limit && identity.lo != 0; i++) {
 		rl_atomic_load16(&s->limits[i].identity, &before);
-		if (before.lo == 0 || rl_word16_equal(before, identity))
+		if (before.lo == 0 || rl_identity_is(before, identity))
 			return true;
 	}
 	return false;

@@ -232,7 +232,7 @@ put(const struct rl_segment *s, struct rl_hash hash, const struct rl_ban *ban,
 	for (int tries = 0; tries < TRIES; tries++) {
 		struct rl_word16 *at = place_for(s, hash, now_ns, &held);
 		if (!at)
-			return -ENOSPC;
+			return RL_EBANS;
 		if (rl_atomic_cas16(at, held, next)) {
 			struct rl_slot slot = {.index = index_of(s, at), .tag = hash.a};
 			rl_record_write(s, slot, pattern->key, pattern->key_len);

@@ -5,18 +5,17 @@
  * kernel drops with its holder; one that dies half way leaves a half that the next writes anew.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "handle.h"
+#include "lock.h"
 #include "log.h"
 #include "override.h"
 #include "rl_admin.h"
+#include "rows.h"
 
-#define LOCK_TRIES 500 /* of 10 ms */
+#define WRITE_TRIES 16
 
 /* One rl_configure(). */
 struct job {
@@ -27,6 +26,7 @@ struct job {
 	uint64_t generation; /* in force while we work */
 	unsigned half;       /* where we write */
 	struct rl_config_outcome *outcome;
+	struct rl_rows rows;
 };
 
 static int
@@ -156,7 +156,7 @@ check_all(struct job *j)
 		error = check_names(j);
 	if (error == 0 && slots > room) {
 		j->outcome->needed = slots;
-		error = -ENOSPC;
+		error = RL_EOVERRIDES;
 	}
 	return error;
 }
@@ -188,14 +188,12 @@ effect_on_limits(const struct job *j, const struct rl_rule *rule, enum rl_half h
 
 	for (unsigned i = 0; i < is->count; i++) {
 		struct rl_limit l = rl_rules_limit(rule, i);
-		struct rl_word16 next = rl_quota_pack(&l), now;
 
 		if (is->limit[i] < 0 || !has_ref(was, is->limit[i])) {
 			effect |= RL_EFFECT_ANEW;
 			continue;
 		}
-		if (!rl_atomic_load16(&j->s->limits[is->limit[i]].quota[half], &now) ||
-		    !rl_word16_equal(now, next))
+		if (!rl_rules_has_quota(j->s, is->limit[i], half, &l))
 			effect |= RL_EFFECT_CHANGED;
 	}
 	for (unsigned i = 0; i < was->count; i++)
@@ -245,7 +243,7 @@ effect_of(const struct job *j, const struct rl_config_rule *rule)
 
 	if (half == RL_HALVES)
 		return RL_EFFECT_NEW;
-	rl_rules_limits(j->s, id, &rule->rule, false, &is);
+	rl_rules_limits(j->s, id, &rule->rule, &is);
 	effect = effect_on_limits(j, &rule->rule, half, &was, &is);
 	if (half == RL_OWN)
 		return effect | RL_EFFECT_ADOPTED |
@@ -281,40 +279,49 @@ tell_effects(struct job *j, unsigned *effects)
 	}
 }
 
-/* How many limits of the rule have no row yet. */
+/* How many limits of the rule have no row that is kept for them. */
 static unsigned
-new_limits(const struct job *j, int id, const struct rl_rule *rule)
+new_limits(const struct job *j, int id, const struct rl_rule *rule, const struct rl_row_set *kept)
 {
 	struct rl_refs refs;
 	unsigned count = 0;
 
 	if (id < 0)
 		return (unsigned)rule->more_count + 1;
-	rl_rules_limits(j->s, id, rule, false, &refs);
+	rl_rules_limits(j->s, id, rule, &refs);
 	for (unsigned i = 0; i < refs.count; i++)
-		count += refs.limit[i] < 0;
+		count += refs.limit[i] < 0 || !rl_row_set_has(kept, refs.limit[i]);
 	return count;
 }
 
-/* Are there rows for all that is new? */
+static int
+no_room(struct job *j, size_t rule, uint64_t needed, int error)
+{
+	j->outcome->needed = needed;
+	return fault(j, rule, j->rules[rule].override_count, error);
+}
+
+/* Are there rows for all that is new? The first rule for which there is none is at fault. */
 static int
 check_rows(struct job *j)
 {
 	const struct rl_geometry *g = &j->s->geometry;
-	uint64_t rules = rl_rules_used(j->s), limits = rl_rules_limits_used(j->s);
-	size_t first = j->count;
+	struct rl_row_set kept;
+	uint64_t rules = rl_rules_used(j->s), limits = rl_rows_kept(j->s, &kept);
+	size_t no_rule = j->count, no_limit = j->count;
 
 	for (size_t i = 0; i < j->count; i++) {
 		int id = rl_rules_seek(j->s, j->rules[i].rule.name);
 		rules += id < 0;
-		limits += new_limits(j, id, &j->rules[i].rule);
-		if (first == j->count && (rules > g->rules || limits > g->limits))
-			first = i;
+		limits += new_limits(j, id, &j->rules[i].rule, &kept);
+		if (no_rule == j->count && rules > g->rules)
+			no_rule = i;
+		if (no_limit == j->count && limits > g->limits)
+			no_limit = i;
 	}
-	if (first == j->count)
-		return 0;
-	j->outcome->needed = rules > g->rules ? rules : limits;
-	return fault(j, first, j->rules[first].override_count, -ENOSPC);
+	if (no_rule < j->count)
+		return no_room(j, no_rule, rules, RL_ERULES);
+	return no_limit < j->count ? no_room(j, no_limit, limits, RL_ELIMITS) : 0;
 }
 
 /* Writing the other half. */
@@ -378,7 +385,7 @@ write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 			return error;
 		if (!rl_override_put(j->s, j->half, hash, override,
 		                     (unsigned)rule->rule.more_count + 1))
-			return -ENOSPC;
+			return RL_EOVERRIDES;
 	}
 	rl_atomic_store(&row->override_count[j->half], rule->override_count);
 	return set_flag(&row->flags, (uint64_t)RL_ROW_OVERRIDES << j->half,
@@ -390,26 +397,53 @@ write_rule(struct job *j, size_t i)
 {
 	const struct rl_config_rule *rule = &j->rules[i];
 	int id = rl_rules_append(j->s, rule->rule.name), error;
-	struct rl_refs refs;
 
 	if (id < 0)
 		return fault(j, i, rule->override_count, id);
-	error = rl_rules_limits(j->s, id, &rule->rule, true, &refs);
-	if (error < 0)
-		return fault(j, i, rule->override_count, error);
-	for (unsigned n = 0; n < refs.count && error == 0; n++) {
-		struct rl_limit l = rl_rules_limit(&rule->rule, n);
-		error = rl_rules_set_quota(j->s, refs.limit[n], (enum rl_half)j->half, &l);
-	}
+	error = rl_rows_take(&j->rows, id, &rule->rule);
 	if (error == 0)
-		error = rl_rules_set_refs(j->s, id, (enum rl_half)j->half, &refs);
+		error = rl_rows_set_quota(&j->rows, id, &rule->rule, (enum rl_half)j->half);
+	if (error == 0)
+		error = rl_rules_set_refs(j->s, id, (enum rl_half)j->half, &j->rows.taken);
 	j->outcome->rule = i;
 	j->outcome->override = rule->override_count;
 	return error < 0 ? error : write_overrides(j, id, rule);
 }
 
+/* Rules that fall back to what applications define. */
 static int
-write_half(struct job *j)
+restart_dropped(struct job *j)
+{
+	struct rl_refs was, is;
+	int error = 0;
+
+	for (uint32_t id = 0; id < j->s->geometry.rules && error == 0; id++) {
+		rl_rules_refs(j->s, (int)id, (enum rl_half)j->half, &is);
+		if (is.count == 0 && current(j, (int)id, &was) < RL_OWN)
+			error = rl_rows_restart_own(&j->rows, (int)id);
+	}
+	return error;
+}
+
+/* Are all rows that the half refers to its own, and will stay so? */
+static bool
+holds(const struct job *j)
+{
+	struct rl_refs refs;
+
+	for (size_t i = 0; i < j->count; i++) {
+		int id = rl_rules_seek(j->s, j->rules[i].rule.name);
+		if (id < 0)
+			return false;
+		rl_rules_refs(j->s, id, (enum rl_half)j->half, &refs);
+		if (!rl_rows_hold(j->s, id, &j->rules[i].rule, &refs))
+			return false;
+	}
+	return true;
+}
+
+static int
+write_once(struct job *j)
 {
 	int error;
 
@@ -417,41 +451,22 @@ write_half(struct job *j)
 	error = clear_half(j);
 	for (size_t i = 0; i < j->count && error == 0; i++)
 		error = write_rule(j, i);
+	if (error == 0)
+		error = restart_dropped(j);
+	if (error == 0 && !holds(j))
+		error = -EAGAIN;
 	return error;
 }
 
-/* The lock is on the file's second byte. A descriptor to close, -1 for a private segment. */
+/* Who defines needs no lock, and may have been given a row meanwhile that we had in mind. */
 static int
-take_lock(const struct rl *rl, int *fd)
+write_half(struct job *j)
 {
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1};
-	const struct timespec pause = {.tv_nsec = 10000000};
+	int error = -EAGAIN;
 
-	*fd = -1;
-	if (rl->name[0] == '\0')
-		return 0;
-	*fd = rl_segment_reopen(&rl->segment, rl->name);
-	if (*fd < 0)
-		return *fd;
-	for (int tries = 0; tries < LOCK_TRIES; tries++) {
-		if (fcntl(*fd, F_OFD_SETLK, &lock) == 0)
-			return 0;
-		nanosleep(&pause, NULL);
-	}
-	close(*fd);
-	return -EBUSY;
-}
-
-/* Not by closing alone: a child that was forked meanwhile has the descriptor, too. */
-static void
-drop_lock(int fd)
-{
-	struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1};
-
-	if (fd < 0)
-		return;
-	fcntl(fd, F_OFD_SETLK, &lock);
-	close(fd);
+	for (int tries = 0; error == -EAGAIN && tries < WRITE_TRIES; tries++)
+		error = write_once(j);
+	return error == -EAGAIN ? -EBUSY : error;
 }
 
 static int
@@ -490,8 +505,10 @@ rl_configure(struct rl *rl, const struct rl_config_rule *rules, size_t count, un
 	                .s = &rl->segment,
 	                .rules = rules,
 	                .count = count,
-	                .outcome = outcome ? outcome : &unused};
-	int error, fd;
+	                .outcome = outcome ? outcome : &unused,
+	                .rows = {.rl = rl, .is_configuring = true}};
+	struct rl_lock lock;
+	int error;
 
 	*j.outcome = (struct rl_config_outcome){.rule = count};
 	if ((flags & ~(unsigned)RL_CONFIGURE_DRY) || (!rules && count > 0))
@@ -503,11 +520,11 @@ rl_configure(struct rl *rl, const struct rl_config_rule *rules, size_t count, un
 		return error;
 	if (flags & RL_CONFIGURE_DRY)
 		return configure_locked(&j, flags, effects);
-	error = take_lock(rl, &fd);
+	error = rl_lock_take(rl, &lock);
 	if (error < 0)
 		return error;
 	error = configure_locked(&j, flags, effects);
-	drop_lock(fd);
+	rl_lock_drop(&lock);
 	return error;
 }
 

@@ -7,19 +7,36 @@
 #include <unistd.h>
 
 #include "rl_admin.h"
+#include "rows.h"
 
-/* If another thread is quicker to publish its own, that is used. */
+#define DEFINE_TRIES 16
+
+/* Of limits that start anew each hour, three last a hundred years; damage must not go on for ever. */
+#define COMPILED_MAX (UINT64_C(1) << 22)
+
+/*
+ * If another thread is quicker to publish its own, that is used. What it takes the place of others
+ * may be using still: it stays until the end.
+ */
 const struct rl_compiled *
 rl_handle_compile(struct rl *rl, int limit)
 {
-	void **place = (void **)&rl->limits[limit];
-	struct rl_compiled *mine = malloc(sizeof *mine);
+	struct rl_compiled *earlier = (struct rl_compiled *)rl_handle_known(rl, limit), *mine;
 
-	if (mine && rl_rules_compile(&rl->segment, limit, mine) &&
-	    rl_atomic_publish_pointer(place, mine))
-		return mine;
+	if (limit < 0 || (uint32_t)limit >= rl->segment.geometry.limits ||
+	    rl_atomic_load_relaxed(&rl->compiled) >= COMPILED_MAX)
+		return NULL;
+	mine = malloc(sizeof *mine);
+	if (mine && rl_rules_compile(&rl->segment, limit, mine)) {
+		mine->earlier = earlier;
+		if (rl_atomic_publish_pointer((void **)&rl->limits[limit], earlier, mine)) {
+			rl_atomic_add(&rl->compiled, 1);
+			return mine;
+		}
+	}
 	free(mine);
-	return rl_atomic_load_pointer(place);
+	earlier = (struct rl_compiled *)rl_handle_known(rl, limit);
+	return earlier && rl_compiled_holds(earlier) ? earlier : NULL;
 }
 
 int
@@ -75,13 +92,23 @@ rl_open_private(const struct rl_options *options, struct rl **out)
 	return error < 0 ? error : adopt(&segment, "", out);
 }
 
+static void
+forget_compiled(struct rl_compiled *limit)
+{
+	while (limit) {
+		struct rl_compiled *earlier = limit->earlier;
+		free(limit);
+		limit = earlier;
+	}
+}
+
 void
 rl_close(struct rl *rl)
 {
 	if (!rl)
 		return;
 	for (uint32_t i = 0; i < rl->segment.geometry.limits; i++)
-		free(rl->limits[i]);
+		forget_compiled(rl->limits[i]);
 	free(rl->limits);
 	if (rl->lock >= 0)
 		close(rl->lock);
@@ -89,12 +116,31 @@ rl_close(struct rl *rl)
 	free(rl);
 }
 
+/* -EAGAIN: a row was given to another limit meanwhile. */
+static int
+define_limits(struct rl_rows *rows, int id, const struct rl_rule *rule)
+{
+	struct rl *rl = rows->rl;
+	int error = rl_rows_take(rows, id, rule);
+
+	if (error == 0)
+		error = rl_rows_set_quota(rows, id, rule, RL_OWN);
+	for (unsigned i = 0; i < rows->taken.count && error == 0; i++)
+		if (!rl_handle_limit(rl, rows->taken.limit[i]))
+			error = rl_handle_no_limit(rl, rows->taken.limit[i]);
+	if (error == 0) /* last: a rule without any is not found */
+		error = rl_rules_set_refs(&rl->segment, id, RL_OWN, &rows->taken);
+	if (error < 0)
+		return error;
+	return rl_rows_hold(&rl->segment, id, rule, &rows->taken) ? 0 : -EAGAIN;
+}
+
 /* Nothing is undone on failure: rows without references to them are nobody's limits. */
 int
 rl_define(struct rl *rl, const struct rl_rule *rule)
 {
 	const struct rl_segment *s = &rl->segment;
-	struct rl_refs refs;
+	struct rl_rows rows = {.rl = rl};
 	size_t fault;
 	int id, error = rl_rules_check(s, rule, &fault);
 
@@ -103,17 +149,12 @@ rl_define(struct rl *rl, const struct rl_rule *rule)
 	id = error == 0 ? rl_rules_append(s, rule->name) : error;
 	if (id < 0)
 		return id;
-	error = rl_rules_limits(s, id, rule, true, &refs);
-	if (error < 0)
-		return error;
-	for (unsigned i = 0; i < refs.count && error == 0; i++) {
-		struct rl_limit l = rl_rules_limit(rule, i);
-		error = rl_rules_set_quota(s, refs.limit[i], RL_OWN, &l);
-		if (error == 0 && !rl_handle_limit(rl, refs.limit[i]))
-			error = -ENOMEM;
-	}
-	if (error == 0) /* last: a rule without any is not found */
-		error = rl_rules_set_refs(s, id, RL_OWN, &refs);
+	error = -EAGAIN;
+	for (int tries = 0; error == -EAGAIN && tries < DEFINE_TRIES; tries++)
+		error = define_limits(&rows, id, rule);
+	rl_rows_end(&rows);
+	if (error == -EAGAIN)
+		return -EBUSY;
 	return error < 0 ? error : id;
 }
 

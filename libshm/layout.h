@@ -8,7 +8,7 @@
  *
  *	header   4096 bytes, written once before the segment has a name
  *	rules    rules x 256 bytes: a name, and which limits it has
- *	limits   limits x 64 bytes: a shape, and how much
+ *	limits   limits x 128 bytes: a shape, and how much
  *	overrides  2 x override_slots x 16 bytes
  *	bans     ban_slots x 16 bytes
  *	stats    stripes x rules x 256 bytes, a stripe for each CPU
@@ -71,6 +71,7 @@
  *	+----------------------+-------------+--------------------------------+
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -294,16 +295,60 @@ enum rl_row_flag {
 };
 
 /*
- * A limit of a rule. `identity` says whose, and its shape: set by one CAS.
- * identity.lo  used:1 | rule:10 | 0:6 | prefix_v4:6 | prefix_v6:8 | twin:3, used lowest;
- *              twin tells limits of one rule and shape apart
+ * A limit of a rule. `identity` says whose, and its shape: set by one CAS16, see rows.c.
+ * identity.lo  used:1 | rule:10 | twin:3 | prefix_v4:6 | prefix_v6:8 | hard:1 | 0:11 |
+ *              incarnation:20 | leaving:1 | 0:3, used lowest; twin tells limits of one rule and
+ *              shape apart
  * identity.hi  the shape
- * quota        lo: capacity:28 | burst:28 | shadow:1, capacity lowest; hi: undelayed
+ * quota        lo: capacity:28 | burst:28 | shadow:1; hi: undelayed:28 | incarnation:20; capacity
+ *              and undelayed lowest
  */
 struct rl_limit_row {
 	struct rl_word16 identity;
 	struct rl_word16 quota[RL_HALVES];
+	uint64_t spare[8];
 };
+
+#define RL_IDENTITY_USED UINT64_C(1)
+#define RL_IDENTITY_RULE_SHIFT 1
+#define RL_IDENTITY_RULE_MASK 0x3ff
+#define RL_IDENTITY_TWIN_SHIFT 11
+#define RL_IDENTITY_V4_SHIFT 14
+#define RL_IDENTITY_V4_MASK 0x3f
+#define RL_IDENTITY_V6_SHIFT 20
+#define RL_IDENTITY_V6_MASK 0xff
+#define RL_IDENTITY_HARD (UINT64_C(1) << 28)
+#define RL_IDENTITY_INCARNATION_SHIFT 40
+#define RL_IDENTITY_INCARNATION_MASK UINT64_C(0xfffff)
+#define RL_IDENTITY_LEAVING (UINT64_C(1) << 60) /* somebody looks whether it may be given away */
+#define RL_QUOTA_INCARNATION_SHIFT 28
+
+static inline uint64_t
+rl_identity_incarnation(struct rl_word16 identity)
+{
+	return identity.lo >> RL_IDENTITY_INCARNATION_SHIFT & RL_IDENTITY_INCARNATION_MASK;
+}
+
+/* Is a row that holds `held` that limit's, in any incarnation, marked or not? */
+static inline bool
+rl_identity_is(struct rl_word16 held, struct rl_word16 identity)
+{
+	const uint64_t any =
+		RL_IDENTITY_INCARNATION_MASK << RL_IDENTITY_INCARNATION_SHIFT | RL_IDENTITY_LEAVING;
+
+	return (held.lo & ~any) == (identity.lo & ~any) && held.hi == identity.hi;
+}
+
+/* That limit in the next incarnation of a row that holds `held`. */
+static inline struct rl_word16
+rl_identity_next(struct rl_word16 held, struct rl_word16 identity)
+{
+	const uint64_t mask = RL_IDENTITY_INCARNATION_MASK << RL_IDENTITY_INCARNATION_SHIFT;
+	uint64_t next = (rl_identity_incarnation(held) + 1) << RL_IDENTITY_INCARNATION_SHIFT & mask;
+
+	identity.lo = (identity.lo & ~(mask | RL_IDENTITY_LEAVING)) | next;
+	return identity;
+}
 
 /*
  * An override: hash of rule and pattern, never 0; kind:2 | limit:3 | capacity:28, kind lowest.
@@ -318,13 +363,11 @@ struct rl_override_slot {
 #define RL_REF_BITS 16
 #define RL_REF_MASK UINT64_C(0xffff)
 
-/* shape: window_ns:52 | granularity:7 | algorithm:4 | hard:1 */
-#define RL_SHAPE_HARD UINT64_C(1)
-#define RL_SHAPE_ALGORITHM_SHIFT 1
-#define RL_SHAPE_ALGORITHM_MASK UINT64_C(0xf)
-#define RL_SHAPE_GRANULARITY_SHIFT 5
-#define RL_SHAPE_GRANULARITY_MASK UINT64_C(0x7f)
-#define RL_SHAPE_WINDOW_SHIFT 12
+/* shape: window_ns:55 | granularity - 1:6 | algorithm:3 */
+#define RL_SHAPE_ALGORITHM_MASK UINT64_C(7)
+#define RL_SHAPE_GRANULARITY_SHIFT 3
+#define RL_SHAPE_GRANULARITY_MASK UINT64_C(0x3f)
+#define RL_SHAPE_WINDOW_SHIFT 9
 
 /*
  * Counters of one rule as added by one CPU. There is room for more of them than there are: a word
@@ -355,7 +398,8 @@ _Static_assert(offsetof(struct rl_header, heartbeat_ns) == 192, "heartbeat has i
 _Static_assert(offsetof(struct rl_header, generation) == 256, "generation has its line");
 _Static_assert(sizeof(struct rl_row) == 256, "four lines");
 _Static_assert(offsetof(struct rl_row, name) == 64, "the first is all that most decisions read");
-_Static_assert(sizeof(struct rl_limit_row) == 64, "one line");
+_Static_assert(sizeof(struct rl_limit_row) == 128, "two lines");
+_Static_assert(offsetof(struct rl_limit_row, spare) == 64, "the first is what decisions read");
 _Static_assert(sizeof(struct rl_override_slot) == 16, "four to a line");
 _Static_assert(sizeof(struct rl_stat) == 256, "four lines");
 _Static_assert(sizeof(struct rl_record) == 16, "record head");

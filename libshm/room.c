@@ -39,9 +39,6 @@ look_at(struct rl *rl, uint64_t index, struct place *p)
 		return;
 	p->is_in_force = rl_terms_of_limit(s, rl_tag_limit(p->slot.tag), &p->quota, &which);
 	p->seen = rl_view_load(s, p->slot, &p->view);
-	/* What the view shows may have been counted since, the limit being in force again. */
-	if (!p->is_in_force)
-		p->is_in_force = rl_terms_of_limit(s, rl_tag_limit(p->slot.tag), &p->quota, &which);
 }
 
 static bool

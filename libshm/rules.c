@@ -6,17 +6,8 @@
 
 #define NAME_DOMAIN (UINT64_C(1) << 40) /* above any limit's id: see rl_request_places() */
 
-#define TRIES 1000 /* to read what is being configured */
-
-/* identity.lo of a limit row */
-#define USED UINT64_C(1)
-#define RULE_SHIFT 1
-#define RULE_MASK 0x3ff
-#define V4_SHIFT 17
-#define V4_MASK 0x3f
-#define V6_SHIFT 23
-#define V6_MASK 0xff
-#define TWIN_SHIFT 31
+#define TRIES 1000           /* to read what is being configured, or to change a word */
+#define INCARNATION_SHIFT 10 /* above a limit's id */
 
 static uint64_t
 name_hash(const struct rl_segment *s, const char *name)
@@ -76,7 +67,7 @@ rl_rules_append(const struct rl_segment *s, const char *name)
 			return (int)i;
 		}
 	}
-	return -ENOSPC;
+	return RL_ERULES;
 }
 
 int
@@ -101,16 +92,6 @@ rl_rules_used(const struct rl_segment *s)
 	uint32_t i = 0;
 
 	while (i < s->geometry.rules && rl_atomic_load(&s->rows[i].name_hash) != 0)
-		i++;
-	return i;
-}
-
-uint32_t
-rl_rules_limits_used(const struct rl_segment *s)
-{
-	uint32_t i = 0;
-
-	while (i < s->geometry.limits && rl_atomic_load(&s->limits[i].identity.lo) != 0)
 		i++;
 	return i;
 }
@@ -145,31 +126,39 @@ rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *l
 	return 0;
 }
 
-/* Both halves were set by one CAS16, and never change after: seeing lo, hi is there. */
-static struct rl_word16
-row_identity(const struct rl_limit_row *row)
+/* Whoever changes one half of it changes the other, too, or the incarnation beside it. */
+struct rl_word16
+rl_rules_identity(const struct rl_segment *s, int limit)
 {
-	struct rl_word16 identity = {.lo = rl_atomic_load(&row->identity.lo)};
+	struct rl_word16 identity;
 
-	identity.hi = rl_atomic_load(&row->identity.hi);
+	rl_atomic_load16(&s->limits[limit].identity, &identity);
 	return identity;
 }
 
-/* The row where `identity` stands, put there if need be and allowed; -1 or -ENOSPC. */
-static int
-limit_row(const struct rl_segment *s, struct rl_word16 identity, bool may_append)
+int
+rl_rules_row_of(const struct rl_segment *s, struct rl_word16 identity)
 {
 	for (uint32_t i = 0; i < s->geometry.limits; i++) {
-		struct rl_limit_row *row = &s->limits[i];
-		struct rl_word16 held = row_identity(row);
-		if (held.lo == 0 && !may_append)
-			return -1;
+		struct rl_word16 held = rl_rules_identity(s, (int)i);
 		if (held.lo == 0)
-			rl_atomic_cas16(&row->identity, (struct rl_word16){0}, identity);
-		if (rl_word16_equal(row_identity(row), identity))
+			return -1;
+		if (rl_identity_is(held, identity))
 			return (int)i;
 	}
-	return may_append ? -ENOSPC : -1;
+	return -1;
+}
+
+int
+rl_rules_append_row(const struct rl_segment *s, struct rl_word16 identity)
+{
+	for (uint32_t i = 0; i < s->geometry.limits; i++) {
+		if (rl_rules_identity(s, (int)i).lo == 0)
+			rl_atomic_cas16(&s->limits[i].identity, (struct rl_word16){0}, identity);
+		if (rl_identity_is(rl_rules_identity(s, (int)i), identity))
+			return (int)i;
+	}
+	return -1;
 }
 
 /* How many of the limits before the i-th have its shape and prefixes. */
@@ -181,36 +170,34 @@ twins_before(const struct rl_rule *rule, size_t i)
 
 	for (size_t j = 0; j < i; j++) {
 		struct rl_limit other = rl_rules_limit(rule, j);
-		twins += rl_shape_pack(&other) == rl_shape_pack(&l) &&
+		twins += rl_shape_pack(&other) == rl_shape_pack(&l) && !other.hard == !l.hard &&
 		         other.prefix_v4 == l.prefix_v4 && other.prefix_v6 == l.prefix_v6;
 	}
 	return twins;
 }
 
-static struct rl_word16
-identity_of(int id, const struct rl_rule *rule, size_t i)
+struct rl_word16
+rl_rules_identity_of(int id, const struct rl_rule *rule, size_t i)
 {
 	struct rl_limit l = rl_rules_limit(rule, i);
 
 	return (struct rl_word16){
-		.lo = USED | (uint64_t)id << RULE_SHIFT | (uint64_t)l.prefix_v4 << V4_SHIFT |
-	              (uint64_t)l.prefix_v6 << V6_SHIFT |
-	              (uint64_t)twins_before(rule, i) << TWIN_SHIFT,
+		.lo = RL_IDENTITY_USED | (uint64_t)id << RL_IDENTITY_RULE_SHIFT |
+	              (uint64_t)l.prefix_v4 << RL_IDENTITY_V4_SHIFT |
+	              (uint64_t)l.prefix_v6 << RL_IDENTITY_V6_SHIFT |
+	              (l.hard ? RL_IDENTITY_HARD : 0) |
+	              (uint64_t)twins_before(rule, i) << RL_IDENTITY_TWIN_SHIFT,
 		.hi = rl_shape_pack(&l),
 	};
 }
 
-int
-rl_rules_limits(const struct rl_segment *s, int id, const struct rl_rule *rule, bool may_append,
+void
+rl_rules_limits(const struct rl_segment *s, int id, const struct rl_rule *rule,
                 struct rl_refs *refs)
 {
 	*refs = (struct rl_refs){.count = (unsigned)rule->more_count + 1};
-	for (unsigned i = 0; i < refs->count; i++) {
-		refs->limit[i] = limit_row(s, identity_of(id, rule, i), may_append);
-		if (refs->limit[i] == -ENOSPC)
-			return -ENOSPC;
-	}
-	return 0;
+	for (unsigned i = 0; i < refs->count; i++)
+		refs->limit[i] = rl_rules_row_of(s, rl_rules_identity_of(id, rule, i));
 }
 
 struct rl_word16
@@ -273,33 +260,56 @@ rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs)
 	return half;
 }
 
-/* A line that every decision reads is written only if that changes it. 0 or -EBUSY. */
-static int
-set_word16(struct rl_word16 *word, struct rl_word16 value)
+/*
+ * A line that every decision reads is written only if that changes it. With a quota stands the
+ * incarnation that it was written for: who slept while the row was given away does not find in it
+ * what he has read before.
+ */
+int
+rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
+                   struct rl_word16 identity, const struct rl_limit *complete)
 {
-	for (int tries = 0; tries < TRIES; tries++) {
-		struct rl_word16 held = {.lo = rl_atomic_load(&word->lo)};
+	struct rl_word16 *word = &s->limits[limit].quota[half], held, now, next;
 
-		held.hi = rl_atomic_load(&word->hi);
-		if (rl_word16_equal(held, value) || rl_atomic_cas16(word, held, value))
+	for (int tries = 0; tries < TRIES; tries++) {
+		rl_atomic_load16(word, &held);
+		now = rl_rules_identity(s, limit);
+		if (!rl_identity_is(now, identity))
+			return -EAGAIN;
+		next = rl_quota_pack(complete);
+		next.hi |= rl_identity_incarnation(now) << RL_QUOTA_INCARNATION_SHIFT;
+		if (rl_word16_equal(held, next) || rl_atomic_cas16(word, held, next))
 			return 0;
 		rl_atomic_pause();
 	}
 	return -EBUSY;
 }
 
-int
-rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
+bool
+rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_half half,
                    const struct rl_limit *complete)
 {
-	return set_word16(&s->limits[limit].quota[half], rl_quota_pack(complete));
+	struct rl_word16 held, quota = rl_quota_pack(complete);
+
+	if (!rl_atomic_load16(&s->limits[limit].quota[half], &held))
+		return false;
+	held.hi &= (UINT64_C(1) << RL_QUOTA_INCARNATION_SHIFT) - 1;
+	return rl_word16_equal(held, quota);
 }
 
 int
 rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
                   const struct rl_refs *refs)
 {
-	return set_word16(&s->rows[rule].limits[half], rl_refs_pack(refs));
+	struct rl_word16 *word = &s->rows[rule].limits[half], held, next = rl_refs_pack(refs);
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		rl_atomic_load16(word, &held);
+		if (rl_word16_equal(held, next) || rl_atomic_cas16(word, held, next))
+			return 0;
+		rl_atomic_pause();
+	}
+	return -EBUSY;
 }
 
 int
@@ -311,28 +321,41 @@ rl_rules_of_limit(const struct rl_segment *s, int limit)
 	if (limit < 0 || (uint32_t)limit >= s->geometry.limits)
 		return -1;
 	lo = rl_atomic_load_relaxed(&s->limits[limit].identity.lo);
-	rule = (int)(lo >> RULE_SHIFT & RULE_MASK);
-	return (lo & USED) && (uint32_t)rule < s->geometry.rules ? rule : -1;
+	rule = (int)(lo >> RL_IDENTITY_RULE_SHIFT & RL_IDENTITY_RULE_MASK);
+	return (lo & RL_IDENTITY_USED) && (uint32_t)rule < s->geometry.rules ? rule : -1;
+}
+
+/* Keys of another incarnation are other keys. */
+struct rl_sip
+rl_rules_key_hash(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t ago)
+{
+	uint64_t incarnation = limit->identity >> RL_IDENTITY_INCARNATION_SHIFT;
+
+	incarnation = (incarnation - ago) & RL_IDENTITY_INCARNATION_MASK;
+	return rl_hash_prefix(s->key, (uint64_t)limit->id | incarnation << INCARNATION_SHIFT);
 }
 
 bool
 rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *compiled)
 {
 	struct rl_word16 identity;
-	int rule = rl_rules_of_limit(s, limit);
 
-	if (rule < 0)
+	if (limit < 0 || (uint32_t)limit >= s->geometry.limits ||
+	    !rl_atomic_load16(&s->limits[limit].identity, &identity))
 		return false;
-	identity = row_identity(&s->limits[limit]);
 	*compiled = (struct rl_compiled){
 		.row = &s->limits[limit],
-		.hash = rl_hash_prefix(s->key, (uint64_t)limit),
+		.identity = identity.lo & ~RL_IDENTITY_LEAVING,
 		.id = limit,
-		.rule = rule,
-		.prefix_v4 = (uint8_t)(identity.lo >> V4_SHIFT & V4_MASK),
-		.prefix_v6 = (uint8_t)(identity.lo >> V6_SHIFT & V6_MASK),
+		.rule = (int)(identity.lo >> RL_IDENTITY_RULE_SHIFT & RL_IDENTITY_RULE_MASK),
+		.prefix_v4 = (uint8_t)(identity.lo >> RL_IDENTITY_V4_SHIFT & RL_IDENTITY_V4_MASK),
+		.prefix_v6 = (uint8_t)(identity.lo >> RL_IDENTITY_V6_SHIFT & RL_IDENTITY_V6_MASK),
 	};
+	compiled->hash = rl_rules_key_hash(s, compiled, 0);
 	compiled->has_prefix = compiled->prefix_v4 > 0 || compiled->prefix_v6 > 0;
-	return compiled->prefix_v4 <= 32 && compiled->prefix_v6 <= 128 &&
-	       rl_shape_unpack(identity.hi, s->geometry.ring, &compiled->limiter);
+	return (identity.lo & RL_IDENTITY_USED) != 0 &&
+	       (uint32_t)compiled->rule < s->geometry.rules && compiled->prefix_v4 <= 32 &&
+	       compiled->prefix_v6 <= 128 &&
+	       rl_shape_unpack(identity.hi, (identity.lo & RL_IDENTITY_HARD) != 0, s->geometry.ring,
+	                       &compiled->limiter);
 }

@@ -3,13 +3,14 @@
 #define RL_RULES_H
 
 /*
- * Rules and limits in the segment, without a lock: two append-only lists.
+ * Rules and limits in the segment: two lists that grow without a lock.
  *
  * A rule is a name; its row is claimed by one CAS of the name's keyed hash from zero. A limit is
  * a rule and a shape; its row is claimed by one CAS16 of both from zero. A claimer walks the rows
  * from the first: its own identity is the row; an empty one is where it appends; whoever loses
  * that CAS looks at the same row again. As all append at the first empty row, no identity can
  * stand twice. What a killed claimer left undone, the name for people, the next completes.
+ * When no row was never used, those of limits that nothing refers to are used again: see rows.c.
  *
  * Which limits a rule has, and how much each admits, are words of their own: see enum rl_half.
  */
@@ -23,13 +24,24 @@
 struct rl_compiled {
 	struct rl_limiter limiter;
 	struct rl_limit_row *row;
-	struct rl_sip hash; /* of its id, with which keys under it are hashed */
-	int id;             /* the row's index */
+	struct rl_sip hash;          /* of its id and incarnation, with which keys are hashed */
+	struct rl_compiled *earlier; /* of the same row */
+	uint64_t identity;           /* the low half, without a mark */
+	int id;                      /* the row's index */
 	int rule;
 	uint8_t prefix_v4; /* 0: that family is not counted */
 	uint8_t prefix_v6;
 	bool has_prefix;
 };
+
+/* Is the row still the limit's, in this incarnation? */
+static inline bool
+rl_compiled_holds(const struct rl_compiled *limit)
+{
+	uint64_t identity = rl_atomic_load(&limit->row->identity.lo);
+
+	return (identity & ~RL_IDENTITY_LEAVING) == limit->identity;
+}
 
 /* How many bits of an address the limit counts by; 0: it does not count it. */
 static inline unsigned
@@ -55,7 +67,7 @@ rl_refs_take(const struct rl_segment *s, struct rl_word16 *packed)
 	return ref <= s->geometry.limits ? (int)ref - 1 : -1;
 }
 
-/* The row of that name, appended if need be, or -EINVAL, -ENOSPC. */
+/* The row of that name, appended if need be, or -EINVAL, RL_ERULES. */
 int rl_rules_append(const struct rl_segment *s, const char *name);
 
 /* The row of that name, or -ENOENT. It may have no limits. */
@@ -63,7 +75,6 @@ int rl_rules_seek(const struct rl_segment *s, const char *name);
 
 /* How many rows are taken. */
 uint32_t rl_rules_used(const struct rl_segment *s);
-uint32_t rl_rules_limits_used(const struct rl_segment *s);
 
 static inline bool
 rl_rules_has(const struct rl_segment *s, int rule)
@@ -83,12 +94,19 @@ int rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_
 /* The i-th limit of a rule that was checked, 0 <= i <= more_count, complete. */
 struct rl_limit rl_rules_limit(const struct rl_rule *rule, size_t i);
 
-/*
- * The rows of a checked rule's limits; appended if need be and `may_append`, else -1 stands for
- * one that is not there. 0 or -ENOSPC.
- */
-int rl_rules_limits(const struct rl_segment *s, int id, const struct rl_rule *rule, bool may_append,
-                    struct rl_refs *refs);
+/* What the row of a checked rule's i-th limit holds, in incarnation 0. */
+struct rl_word16 rl_rules_identity_of(int id, const struct rl_rule *rule, size_t i);
+
+/* What a row holds. */
+struct rl_word16 rl_rules_identity(const struct rl_segment *s, int limit);
+
+/* The row of a limit, or -1. The second appends it; -1 if no row was never used. */
+int rl_rules_row_of(const struct rl_segment *s, struct rl_word16 identity);
+int rl_rules_append_row(const struct rl_segment *s, struct rl_word16 identity);
+
+/* The rows of a checked rule's limits, -1 for one that has none. */
+void rl_rules_limits(const struct rl_segment *s, int id, const struct rl_rule *rule,
+                     struct rl_refs *refs);
 
 /* What a rule has in one of the halves. */
 void rl_rules_refs(const struct rl_segment *s, int rule, enum rl_half half, struct rl_refs *refs);
@@ -133,11 +151,20 @@ rl_rules_quota(const struct rl_limit_row *row, enum rl_half half, struct rl_quot
 	rl_quota_unpack(word, quota);
 }
 
+/* 0; -EAGAIN if the row is not that limit's; -EBUSY. */
 int rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
-                       const struct rl_limit *complete); /* 0 or -EBUSY */
+                       struct rl_word16 identity, const struct rl_limit *complete);
+
+/* Does a limit admit that much, in a half? */
+bool rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_half half,
+                        const struct rl_limit *complete);
 
 /* The rule that a limit row is of, or -1 if the row is empty or damaged. */
 int rl_rules_of_limit(const struct rl_segment *s, int limit);
+
+/* With what keys of a limit are hashed, or were so many incarnations of its row ago. */
+struct rl_sip rl_rules_key_hash(const struct rl_segment *s, const struct rl_compiled *limit,
+                                uint64_t ago);
 
 /* False if there is no such limit, or its row is damaged. */
 bool rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *compiled);

@@ -23,7 +23,7 @@
 #define KEYS_MAX UINT32_C(1500000000)
 #define KEY_BYTES_DEFAULT 48
 #define RULES_DEFAULT 64
-#define LIMITS_PER_RULE 16 /* a row stays when a window changes, for it may change back */
+#define LIMITS_PER_RULE 16 /* eight in force, and as many that are to come */
 #define OVERRIDES_DEFAULT 1024
 #define BANS_DEFAULT 1024
 #define BUFFER_DEFAULT (10 * RL_SECOND)

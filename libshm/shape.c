@@ -62,23 +62,22 @@ uint64_t
 rl_shape_pack(const struct rl_limit *l)
 {
 	return l->window_ns << RL_SHAPE_WINDOW_SHIFT |
-	       (uint64_t)l->granularity << RL_SHAPE_GRANULARITY_SHIFT |
-	       (uint64_t)l->algorithm << RL_SHAPE_ALGORITHM_SHIFT | (l->hard ? RL_SHAPE_HARD : 0);
+	       (uint64_t)(l->granularity - 1) << RL_SHAPE_GRANULARITY_SHIFT |
+	       (uint64_t)l->algorithm;
 }
 
 bool
-rl_shape_unpack(uint64_t shape, uint32_t ring, struct rl_limiter *limiter)
+rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *limiter)
 {
 	const struct rl_limit l = {
 		.window_ns = shape >> RL_SHAPE_WINDOW_SHIFT,
-		.granularity =
-			(uint32_t)(shape >> RL_SHAPE_GRANULARITY_SHIFT & RL_SHAPE_GRANULARITY_MASK),
-		.algorithm = (enum rl_algorithm)(shape >> RL_SHAPE_ALGORITHM_SHIFT &
-	                                         RL_SHAPE_ALGORITHM_MASK),
-		.hard = (shape & RL_SHAPE_HARD) != 0,
+		.granularity = 1 + (uint32_t)(shape >> RL_SHAPE_GRANULARITY_SHIFT &
+	                                      RL_SHAPE_GRANULARITY_MASK),
+		.algorithm = (enum rl_algorithm)(shape & RL_SHAPE_ALGORITHM_MASK),
+		.hard = is_hard,
 	};
 
-	if (!has_valid_window(&l) || l.granularity == 0 || l.granularity > ring)
+	if (!has_valid_window(&l) || l.granularity > ring)
 		return false;
 	if (l.algorithm == RL_SLIDING_LOG && rl_log_capacity(ring) == 0)
 		return false;

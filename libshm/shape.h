@@ -17,10 +17,11 @@ int rl_shape_check(const struct rl_limit *limit, uint32_t ring);
 /* The same limit with what a 0 stands for filled in. */
 struct rl_limit rl_shape_complete(const struct rl_limit *limit);
 
+/* All of it but hardness and prefixes, for which there are bits beside it. */
 uint64_t rl_shape_pack(const struct rl_limit *complete);
 
-/* The limiter of a shape, or false for one that cannot be. Bits of prefixes are not in it. */
-bool rl_shape_unpack(uint64_t shape, uint32_t ring, struct rl_limiter *limiter);
+/* The limiter of a shape, or false for one that cannot be. */
+bool rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *limiter);
 
 struct rl_word16 rl_quota_pack(const struct rl_limit *complete);
 

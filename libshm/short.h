@@ -12,16 +12,19 @@
 
 #include "request.h"
 
-/* Of a rule's references, the only limit, if it counts whole keys. */
+/*
+ * Of a rule's references, the only limit, if it is the rule's and counts whole keys. Whether its row
+ * holds it is still to be asked.
+ */
 static inline const struct rl_compiled *
-rl_short_limit(struct rl *rl, struct rl_word16 refs)
+rl_short_limit(const struct rl *rl, int rule, struct rl_word16 refs)
 {
 	const struct rl_compiled *limit;
 
 	if (refs.hi != 0 || refs.lo > RL_REF_MASK)
 		return NULL;
-	limit = rl_handle_limit(rl, (int)refs.lo - 1);
-	return limit && !limit->has_prefix ? limit : NULL;
+	limit = rl_handle_known(rl, (int)refs.lo - 1);
+	return limit && limit->rule == rule && !limit->has_prefix ? limit : NULL;
 }
 
 /*
@@ -36,13 +39,15 @@ rl_short_terms(struct rl *rl, int rule, const struct rl_compiled **limit, struct
 	struct rl_word16 refs;
 	enum rl_half half = rl_rules_in_force(s, rule, g, &refs);
 
-	*limit = rl_short_limit(rl, refs);
+	*limit = rl_short_limit(rl, rule, refs);
 	if (!*limit ||
 	    (rl_atomic_load(&s->rows[rule].flags) & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1)) !=
 	            0 ||
 	    rl_terms_have_bans(s, rule))
 		return false;
 	rl_rules_quota((*limit)->row, half, quota);
+	if (!rl_compiled_holds(*limit)) /* after the quota: see the head of rows.c */
+		return false;
 	rl_atomic_fence();
 	return rl_atomic_load(&s->header->generation) == g;
 }

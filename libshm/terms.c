@@ -37,8 +37,9 @@ counts(const struct rl_compiled *limit, const void *key, size_t key_len, struct 
 	return rl_compiled_prefix(limit, &t->address) > 0;
 }
 
+/* -EAGAIN: a row that is referred to is another's by now, or its limit has started anew. */
 static int
-load_limits(struct rl *rl, struct rl_word16 refs, enum rl_half half, const void *key,
+load_limits(struct rl *rl, int rule, struct rl_word16 refs, enum rl_half half, const void *key,
             size_t key_len, struct rl_terms *t)
 {
 	int id;
@@ -51,6 +52,8 @@ load_limits(struct rl *rl, struct rl_word16 refs, enum rl_half half, const void 
 
 		if (!limit)
 			return rl_handle_no_limit(rl, id);
+		if (limit->rule != rule)
+			return -EAGAIN;
 		if (limit->has_prefix)
 			counted = counts(limit, key, key_len, t);
 		if (counted < 0)
@@ -60,6 +63,8 @@ load_limits(struct rl *rl, struct rl_word16 refs, enum rl_half half, const void 
 		t->limit[t->count] = limit;
 		t->index[t->count] = i;
 		rl_rules_quota(limit->row, half, &t->quota[t->count]);
+		if (!rl_compiled_holds(limit)) /* last: see the head of rows.c */
+			return -EAGAIN;
 		t->count++;
 	}
 	return 0;
@@ -114,7 +119,7 @@ load_at(struct rl *rl, int rule, uint64_t g, const void *key, size_t key_len,
 	half = rl_rules_in_force(s, rule, g, &refs);
 	t->is_removed = half == RL_HALVES;
 	t->has_override = t->keeps_first = false;
-	error = load_limits(rl, refs, half, key, key_len, t);
+	error = load_limits(rl, rule, refs, half, key, key_len, t);
 	if (error == 0 && half < RL_OWN && key_len > 0 &&
 	    (rl_atomic_load(&s->rows[rule].flags) & (uint64_t)RL_ROW_OVERRIDES << half))
 		load_override(s, rule, half, key, key_len, budget, t);
@@ -132,7 +137,7 @@ rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len, struct r
 		int error = load_at(rl, rule, g, key, key_len, budget, t);
 
 		rl_atomic_fence();
-		if (rl_atomic_load(generation) == g && budget->left > 0)
+		if (rl_atomic_load(generation) == g && budget->left > 0 && error != -EAGAIN)
 			return error;
 	}
 	return RL_ECOST;

@@ -97,7 +97,7 @@ complain_failed(const struct context *context, struct rl *rl, int error)
 	struct rl_info info;
 
 	rl_info(rl, &info);
-	if (error == -ENOSPC)
+	if (error == RL_EBANS)
 		complain("%s: the segment holds %u bans and exemptions, and has no room for "
 		         "another; 'rlctl bans' shows them",
 		         context->command->name, info.bans);

@@ -29,9 +29,17 @@ status_of(int error)
 {
 	if (error == 0)
 		return EXIT_YES;
-	return error == -EINVAL || error == -ENOSPC || error == RL_ERING || error == RL_EADDRESS
-	               ? EXIT_NO
-	               : EXIT_TROUBLE;
+	switch (error) {
+	case -EINVAL:
+	case RL_ERULES:
+	case RL_ELIMITS:
+	case RL_EOVERRIDES:
+	case RL_ERING:
+	case RL_EADDRESS:
+		return EXIT_NO;
+	default:
+		return EXIT_TROUBLE;
+	}
 }
 
 static int

@@ -406,7 +406,7 @@ create() {
 	[ -z "$output" ]
 	rlctl reload
 	exits 1
-	complains "$file:1:1: no room: the file has 9 rules, 9 limits and 1 overrides, the segment holds 8,"
+	complains "$file:1:1: no room for 10 rules, those of applications and of earlier files among them, the segment holds 8;"
 	complains "end what uses it and 'rlctl unlink' it"
 	complains "segment '$segment' keeps the configuration it had"
 	cp "$BATS_TEST_TMPDIR/old" "$file"

@@ -14,7 +14,7 @@ def areas(file):
     file.seek(32)
     buckets, ring, _, rules, limits, overrides, bans, stripes = struct.unpack("<8I", file.read(32))
     at, starts = 4096, []
-    for size in (rules * 256, limits * 64, 2 * overrides * 16, bans * 16, stripes * rules * 128,
+    for size in (rules * 256, limits * 128, 2 * overrides * 16, bans * 16, stripes * rules * 128,
                  buckets * 192):
         starts.append(at)
         at = -(-(at + size) // 4096) * 4096

@@ -294,6 +294,47 @@ survive_define(void)
 	rl_reset(rl, id, "n", 1);
 }
 
+/* A shape that was left, and is taken up again. */
+static void
+prepare_again(void)
+{
+	run_define();
+	rl_check_at(rl, rl_find(rl, "new"), "n", 1, 3, now, NULL);
+	test_rule(rl, "new", 3, 5 * RL_SECOND, 3, true);
+	rl_check_at(rl, rl_find(rl, "new"), "n", 1, 3, now, NULL);
+}
+
+/* No row that was never used: the next limit takes one that was left. */
+static void
+prepare_rows(void)
+{
+	struct rl_info info;
+
+	rl_info(rl, &info);
+	for (uint32_t i = 0; i < info.limits; i++) {
+		test_rule(rl, "new", 3, (100 + i) * RL_SECOND, 3, true);
+		rl_check_at(rl, rl_find(rl, "new"), "n", 1, 1, now, NULL);
+	}
+}
+
+/* Who only stands still has the turn; who was killed did not take it along. */
+static void
+survive_rows(void)
+{
+	struct rl_rule_info info;
+	struct rl_result r;
+	int id = rl_find(rl, "new");
+
+	assert_int_equal(rl_check_at(rl, id, "other", 5, 0, now, &r), RL_ALLOWED);
+	assert_int_equal(r.error, 0);
+	assert_int_equal(r.remaining, 3);
+	if (!is_killed)
+		return;
+	survive_define();
+	assert_int_equal(rl_rule_info(rl, id, &info), 1);
+	assert_true(info.limits[0].window_ns == 3 * RL_SECOND);
+}
+
 static int
 configure(uint32_t capacity)
 {
@@ -353,6 +394,8 @@ static const struct operation {
 	{"sweep", prepare_sweep, run_sweep, NULL},
 	{"ban", prepare_hit, run_ban, survive_ban},
 	{"define", prepare_hit, run_define, survive_define},
+	{"define again", prepare_again, run_define, survive_define},
+	{"use a row again", prepare_rows, run_define, survive_rows},
 	{"configure", prepare_refund, run_configure, survive_configure},
 };
 

@@ -308,7 +308,7 @@ test_what_is_refused(void **state)
 	overrides[1] = override("x", RL_OVERRIDE_CAPACITY, 9);
 	REFUSED(2, RL_ERING, 1, 1);
 	rules[1] = config_rule("b", 10, RL_SECOND);
-	REFUSED(3, -ENOSPC, 2, 0);
+	REFUSED(3, RL_ERULES, 2, 0);
 	assert_true(o.needed == 3);
 #undef REFUSED
 	/* four overrides where three fit */
@@ -317,7 +317,7 @@ test_what_is_refused(void **state)
 		override("3", RL_OVERRIDE_BANNED, 0), override("4", RL_OVERRIDE_BANNED, 0)};
 	rules[1].overrides = four;
 	rules[1].override_count = 4;
-	assert_int_equal(rl_configure(rl, rules, 2, 0, NULL, &o), -ENOSPC);
+	assert_int_equal(rl_configure(rl, rules, 2, 0, NULL, &o), RL_EOVERRIDES);
 	assert_true(o.needed == 4);
 	assert_true(o.generation == 0 || o.generation == 1);
 	assert_int_equal(rl_configure(rl, NULL, 1, 0, NULL, &o), -EINVAL);
@@ -473,19 +473,25 @@ test_a_dry_run_finds_the_same_faults(void **state)
 	}
 	rules[0].override_count = 0;
 	for (unsigned dry = 0; dry < 2; dry++) {
-		assert_int_equal(rl_configure(rl, rules, 2, !dry, NULL, &o), -ENOSPC);
+		assert_int_equal(rl_configure(rl, rules, 2, !dry, NULL, &o), RL_ERULES);
 		assert_int_equal(o.rule, 1);
 		assert_int_equal(o.needed, 2);
 	}
-	/* sixteen rows of limits, most of them taken by shapes that are gone */
-	for (uint64_t i = 0; i < 13; i++)
-		test_rule(rl, "a", 1, (i + 2) * RL_SECOND, 1, false);
-	rules[0].rule.more = (const struct rl_limit[]){more, more, more, more};
-	rules[0].rule.more_count = 4;
+	/* sixteen rows of limits, eight of them in force while eight others are to come */
+	struct rl_limit eight[RL_LIMITS_MAX - 1];
+	for (int i = 0; i < RL_LIMITS_MAX - 1; i++)
+		eight[i] = more;
+	rules[0].rule.more = eight;
+	rules[0].rule.more_count = RL_LIMITS_MAX - 1;
+	assert_int_equal(rl_configure(rl, rules, 1, 0, NULL, &o), 0);
+	for (int i = 0; i < RL_LIMITS_MAX - 1; i++)
+		eight[i].window_ns = 2 * RL_SECOND;
+	test_rule(rl, "a", 1, 7 * RL_SECOND, 1, false);
+	rules[0].rule.limit.window_ns = 3 * RL_SECOND;
 	for (unsigned dry = 0; dry < 2; dry++) {
-		assert_int_equal(rl_configure(rl, rules, 1, !dry, NULL, &o), -ENOSPC);
+		assert_int_equal(rl_configure(rl, rules, 1, !dry, NULL, &o), RL_ELIMITS);
 		assert_int_equal(o.rule, 0);
-		assert_true(o.needed > 16);
+		assert_int_equal(o.needed, 17);
 	}
 	rl_close(rl);
 }
