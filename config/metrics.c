@@ -106,6 +106,36 @@ write_sweeper(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_
 	                 now_ns > beat ? now_ns - beat : 0);
 }
 
+static int
+count_ban(const struct rl_ban_info *ban, void *arg)
+{
+	(void)ban;
+	++*(uint64_t *)arg;
+	return 0;
+}
+
+/* How full what the segment was created with is. */
+static void
+write_room(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_ns)
+{
+	uint64_t bans = 0;
+
+	rl_bans_walk(rl, now_ns, count_ban, &bans);
+	metrics_number(to, rl, "rl_rules_limit", METRICS_GAUGE, "Rules that can be defined.",
+	               info->rules);
+	metrics_number(to, rl, "rl_limits", METRICS_GAUGE,
+	               "Limits in force, or as applications define them.", info->limits_used);
+	metrics_number(to, rl, "rl_limits_limit", METRICS_GAUGE, "Limits that there is room for.",
+	               info->limits);
+	metrics_number(to, rl, "rl_overrides", METRICS_GAUGE, "Overrides that are configured.",
+	               info->overrides_used);
+	metrics_number(to, rl, "rl_overrides_limit", METRICS_GAUGE,
+	               "Overrides that there is room for.", info->overrides);
+	metrics_number(to, rl, "rl_bans", METRICS_GAUGE, "Bans and exemptions in force.", bans);
+	metrics_number(to, rl, "rl_bans_limit", METRICS_GAUGE,
+	               "Bans and exemptions that there is room for.", info->bans);
+}
+
 static void
 write_segment(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t taken, size_t rules)
 {
@@ -120,8 +150,7 @@ write_segment(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t taken, size_t r
 	metrics_number(to, rl, "rl_config_generation", METRICS_GAUGE,
 	               "How often the configuration has changed.", info.generation);
 	metrics_number(to, rl, "rl_rules", METRICS_GAUGE, "Rules that are defined.", rules);
-	metrics_number(to, rl, "rl_rules_limit", METRICS_GAUGE, "Rules that can be defined.",
-	               info.rules);
+	write_room(to, rl, &info, now_ns);
 	write_fill(to, rl, &info, taken);
 	write_sweeper(to, rl, &info, now_ns);
 }

@@ -65,14 +65,18 @@ struct rl_info {
 	uint64_t created_ns; /* Unix time */
 	uid_t owner;         /* of the file; of the process for a private segment */
 	gid_t group;
-	mode_t mode;           /* permission bits */
-	int is_readonly;       /* this handle is */
-	uint64_t generation;   /* of the configuration: how often rl_configure() changed it */
-	uint64_t heartbeat_ns; /* when rl_heartbeat_at() was last called; 0 never */
-	pid_t sweeper;         /* by whom; 0 nobody, or it has ended as it should; or: */
-	int huge_pages;        /* were asked for at creation; not whether any were given */
+	mode_t mode;             /* permission bits */
+	int is_readonly;         /* this handle is */
+	uint64_t generation;     /* of the configuration: how often rl_configure() changed it */
+	uint64_t heartbeat_ns;   /* when rl_heartbeat_at() was last called; 0 never */
+	pid_t sweeper;           /* by whom; 0 nobody, or it has ended as it should; or: */
+	int huge_pages;          /* were asked for at creation; not whether any were given */
+	uint32_t rules_used;     /* names that have a place, which they keep */
+	uint32_t limits_used;    /* limits in force, or as applications define them */
+	uint64_t overrides_used; /* an override of several limits' capacity takes one for each */
 };
 
+/* Bans that stand are counted by rl_bans_walk(). */
 void rl_info(const struct rl *rl, struct rl_info *info);
 
 /* Where a rule's limits come from. */

@@ -8,6 +8,7 @@
 #include "decision.h"
 #include "namespace.h"
 #include "room.h"
+#include "rows.h"
 #include "stats.h"
 
 static const struct rl_counter_info counters[RL_COUNTERS] = {
@@ -28,11 +29,23 @@ rl_unlink(const char *name)
 	return rl_segment_unlink(name);
 }
 
+/* Of the configuration in force. */
+static uint64_t
+overrides_used(const struct rl_segment *s)
+{
+	uint64_t half = rl_atomic_load(&s->header->generation) % 2, used = 0;
+
+	for (uint32_t id = 0; id < s->geometry.rules; id++)
+		used += rl_atomic_load_relaxed(&s->rows[id].override_slots[half]);
+	return used;
+}
+
 void
 rl_info(const struct rl *rl, struct rl_info *info)
 {
 	const struct rl_segment *s = &rl->segment;
 	bool is_private = rl->name[0] == '\0';
+	struct rl_row_set kept;
 
 	*info = (struct rl_info){
 		.name = rl->name,
@@ -56,6 +69,9 @@ rl_info(const struct rl *rl, struct rl_info *info)
 		.heartbeat_ns = rl_atomic_load(&s->header->heartbeat_ns),
 		.sweeper = rl_namespace_pid_here(rl_atomic_load(&s->header->sweeper)),
 		.huge_pages = s->geometry.huge_pages != 0,
+		.rules_used = rl_rules_used(s),
+		.limits_used = rl_rows_kept(s, &kept),
+		.overrides_used = overrides_used(s),
 	};
 }
 

@@ -353,6 +353,7 @@ clear_row(const struct job *j, int id)
 		error = set_flag(&row->flags, (uint64_t)RL_ROW_OVERRIDES << j->half, false);
 	clear_lengths(&row->overrides[j->half]);
 	rl_atomic_store(&row->override_count[j->half], 0);
+	rl_atomic_store(&row->override_slots[j->half], 0);
 	return error;
 }
 
@@ -370,8 +371,10 @@ clear_half(const struct job *j)
 static int
 write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 {
+	unsigned limits = (unsigned)rule->rule.more_count + 1;
 	struct rl_row *row = &j->s->rows[id];
 	struct rl_form form;
+	uint64_t slots = 0;
 
 	for (size_t o = 0; o < rule->override_count; o++) {
 		const struct rl_override *override = &rule->overrides[o];
@@ -383,10 +386,11 @@ write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 		error = rl_lengths_add(&row->overrides[j->half], &form);
 		if (error < 0)
 			return error;
-		if (!rl_override_put(j->s, j->half, hash, override,
-		                     (unsigned)rule->rule.more_count + 1))
+		if (!rl_override_put(j->s, j->half, hash, override, limits))
 			return RL_EOVERRIDES;
+		slots += rl_override_slots(override, limits);
 	}
+	rl_atomic_store(&row->override_slots[j->half], slots);
 	rl_atomic_store(&row->override_count[j->half], rule->override_count);
 	return set_flag(&row->flags, (uint64_t)RL_ROW_OVERRIDES << j->half,
 	                rule->override_count > 0);

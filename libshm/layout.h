@@ -286,7 +286,7 @@ struct rl_row {
 	struct rl_lengths overrides[2];
 	struct rl_lengths bans;
 	uint64_t override_count[2];
-	uint64_t spare[2];
+	uint64_t override_slots[2]; /* that they take */
 };
 
 enum rl_row_flag {

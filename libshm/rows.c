@@ -93,15 +93,6 @@ count(const struct rl_row_set *set)
 }
 
 uint32_t
-rl_rows_used(const struct rl_segment *s)
-{
-	struct rl_row_set set;
-
-	gather_referred(s, &set);
-	return count(&set);
-}
-
-uint32_t
 rl_rows_kept(const struct rl_segment *s, struct rl_row_set *set)
 {
 	struct rl_refs refs;

@@ -36,9 +36,6 @@ bool rl_rows_hold(const struct rl_segment *s, int rule, const struct rl_rule *of
 /* Drop the lock, if it was taken. */
 void rl_rows_end(struct rl_rows *rows);
 
-/* How many rows of limits some list refers to. */
-uint32_t rl_rows_used(const struct rl_segment *s);
-
 /* A set of rows. */
 struct rl_row_set {
 	uint64_t bits[(RL_LIMIT_ROWS_MAX + 63) / 64];
@@ -50,7 +47,7 @@ rl_row_set_has(const struct rl_row_set *set, int row)
 	return (set->bits[row / 64] >> row % 64 & 1) != 0;
 }
 
-/* Those that no configuration can give away: in force, or as applications define them. */
+/* Those that nobody can give away: in force, or as applications define them. How many. */
 uint32_t rl_rows_kept(const struct rl_segment *s, struct rl_row_set *set);
 
 #endif

@@ -24,6 +24,7 @@ const struct doctor_check doctor_checks[] = {
 	{"fill", true, check_fill},
 	{"full", true, check_full},
 	{"rules", true, check_rules},
+	{"room", true, check_room},
 	{"bans", true, check_bans},
 	{"audit", true, check_audit},
 	{"entries", true, check_entries},

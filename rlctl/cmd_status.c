@@ -180,6 +180,9 @@ print_segment(const struct status *status)
 	printf("mode       %s\n", mode_format(info->mode).text);
 	printf("created    %s UTC\n", time_format(info->created_ns, false).text);
 	printf("config     generation %" PRIu64 "\n", info->generation);
+	printf("rules      %" PRIu32 " of %" PRIu32 "\n", info->rules_used, info->rules);
+	printf("limits     %" PRIu32 " of %" PRIu32 "\n", info->limits_used, info->limits);
+	printf("overrides  %" PRIu64 " of %" PRIu32 "\n", info->overrides_used, info->overrides);
 	printf("bans       %" PRIu64 " of %" PRIu32 "\n", status->bans, info->bans);
 	print_sweeper(status);
 }
@@ -264,6 +267,12 @@ json_segment(const struct status *status)
 	json_put(object, "mode", json_text(mode_format(info->mode).text));
 	json_put(object, "created_ns", json_count(info->created_ns));
 	json_put(object, "generation", json_count(info->generation));
+	json_put(object, "rules", json_count(info->rules_used));
+	json_put(object, "rules_room", json_count(info->rules));
+	json_put(object, "limits", json_count(info->limits_used));
+	json_put(object, "limits_room", json_count(info->limits));
+	json_put(object, "overrides", json_count(info->overrides_used));
+	json_put(object, "overrides_room", json_count(info->overrides));
 	json_put(object, "bans", json_count(status->bans));
 	json_put(object, "bans_room", json_count(info->bans));
 	json_put(object, "sweeper", json_sweeper(status));

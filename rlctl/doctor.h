@@ -89,6 +89,7 @@ void check_clock(struct doctor *doctor);
 void check_fill(struct doctor *doctor);
 void check_full(struct doctor *doctor);
 void check_rules(struct doctor *doctor);
+void check_room(struct doctor *doctor);
 void check_bans(struct doctor *doctor);
 void check_audit(struct doctor *doctor);
 void check_entries(struct doctor *doctor);

@@ -307,7 +307,7 @@ check_bans(struct doctor *doctor)
 	uint64_t count = 0, room = doctor->info.bans;
 
 	rl_bans_walk(doctor->rl, doctor->now_ns, count_ban, &count);
-	if (room == 0 || count * 10 < room * 9) {
+	if (room == 0 || count * 10 < room * 8) {
 		doctor_say(doctor, DOCTOR_OK, NULL, "%" PRIu64 " of %" PRIu64 " stand", count,
 		           room);
 		return;

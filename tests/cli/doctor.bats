@@ -40,7 +40,7 @@ finds() {
 	conforms doctor
 	finds segment ok 'opens, layout'
 	finds shm ok left
-	for check in access file_size clock fill full rules bans audit entries; do
+	for check in access file_size clock fill full rules room bans audit entries; do
 		finds $check ok ''
 	done
 	[ "$(jq .findings <<<"$output")" -eq 0 ]
@@ -305,12 +305,22 @@ damaged() {
 
 @test "doctor: nearly as many bans as there is room for" {
 	fill login 5 $month_ms 1 alice=1
-	for i in $(seq 15); do
+	for i in $(seq 13); do
 		"$RLCTL" -s "$segment" ban "key$i" --for 1h >/dev/null
 	done
 	on doctor --json
 	exits 1
-	finds bans finding '15 of 16 bans'
+	finds bans finding '13 of 16 bans'
+}
+
+@test "doctor: rules, limits and overrides for which there is nearly no room" {
+	for i in $(seq 7); do
+		fill "rule$i" 5 60000 1 k=1
+	done
+	on doctor --json
+	exits 0
+	conforms doctor
+	finds room note '7 of 8 rules are taken'
 }
 
 @test "doctor: a sweeper that died, and one that hangs" {

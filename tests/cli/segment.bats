@@ -48,6 +48,10 @@ teardown() {
 	grep -qxE 'fill       4 \([0-9]+\.[0-9] %\)' <<<"$output"
 	says_line 'sweeper    no sweeper'
 	says_line 'config     generation 0'
+	grep -qxE 'rules      3 of [0-9]+' <<<"$output"
+	grep -qxE 'limits     3 of [0-9]+' <<<"$output"
+	grep -qxE 'overrides  0 of [0-9]+' <<<"$output"
+	grep -qxE 'bans       0 of [0-9]+' <<<"$output"
 	grep -qxE 'application +8 +4 +0 +0  login' <<<"$output"
 	says_line '  1  sliding_window, 5 per 30d'
 	grep -qxE 'application +2 +0 +0 +0  api' <<<"$output"
@@ -83,6 +87,9 @@ teardown() {
 	are allowed '8 2 10'
 	are denied '4 0 4'
 	are fill 3
+	are rules_room 8
+	are limits_room 128
+	are overrides_room 1024
 	are mode '"0600"'
 	are on_full '"evict"'
 	are huge_pages false

@@ -55,6 +55,10 @@ teardown() {
 	exits 0
 	grep -qE "^rl_allowed_total\\{segment=\"$segment\",rule=\"login\"\\} 8\$" <<<"$output"
 	grep -qE '^# TYPE rl_denied_total counter$' <<<"$output"
+	for line in 'rl_rules 1' 'rl_rules_limit 8' 'rl_limits 1' 'rl_limits_limit 128' \
+		'rl_overrides 0' 'rl_overrides_limit 1024' 'rl_bans 0' 'rl_bans_limit 16'; do
+		grep -qxF "${line% *}{segment=\"$segment\"} ${line#* }" <<<"$output"
+	done
 	says_not alice
 	for option in --watch --json '--rule login'; do
 		# shellcheck disable=SC2086
