@@ -138,6 +138,8 @@ $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/
 $(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,sweeper clock log)
 $(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
 $(1)/tests/unit/test_counters: build/v/newer/librl.so.0
+$(1)/tests/unit/test_clients: $(1)/o/rld/clients.o
+$(1)/tests/unit/test_probe: $(patsubst %,$(1)/o/rld/%.o,probe log)
 
 -include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
 endef
@@ -222,7 +224,7 @@ demo: build/prefork build/rlctl
 TESTS := $(UNIT) $(RACE)
 LONG  := unit/test_window unit/test_config_many
 PURE  := $(LONG) $(filter unit/test_config% unit/test_hash unit/test_http unit/test_sweeper \
-         unit/test_watch,$(UNIT))
+         unit/test_watch unit/test_clients unit/test_probe,$(UNIT))
 PURE  := $(filter-out unit/test_configure,$(PURE))
 CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            $(patsubst %,build/v/c11/tests/%,$(filter-out $(PURE),$(TESTS))) \

@@ -21,12 +21,14 @@ beat(struct daemon *d, uint64_t now_ns)
 	d->status = EXIT_TROUBLE;
 }
 
+/* A daemon that does not answer any more is as good as a hung one. */
 static void
 feed_watchdog(struct daemon *d, uint64_t now_ns)
 {
-	(void)d;
-	(void)now_ns;
-	notify_watchdog();
+	if (d->http)
+		probe_start(&d->probe, now_ns);
+	else
+		notify_watchdog();
 }
 
 static void

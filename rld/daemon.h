@@ -8,6 +8,7 @@
 #include "listen.h"
 #include "log.h"
 #include "options.h"
+#include "probe.h"
 #include "report.h"
 #include "segment.h"
 #include "sweeper.h"
@@ -23,6 +24,7 @@ struct daemon {
 	struct loads loads;
 	struct listener listener;
 	struct http *http;
+	struct probe probe; /* of `http`, for the watchdog */
 	struct log_pace textfile_pace;
 	int signal_fd;
 	int status; /* to exit with; below 0 as long as it is to go on */

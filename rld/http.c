@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "http.h"
 
+#include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "clients.h"
 #include "log.h"
 
-#define CONNECTIONS_MAX 16u
-#define TIMEOUT_SECONDS 10u
+/* Clients are counted here. The server would not listen any more at its own limit. */
+#define SERVER_MAX (2u * CLIENTS_MAX)
+#define REST_NS (100 * RL_MILLISECOND) /* after no descriptor was to be had */
 
 struct http {
 	struct MHD_Daemon *daemon;
 	struct report report;
+	struct clients clients;
+	int listener;
+	uint64_t rest_until_ns;
+	struct log_pace pace;
 };
 
-/* Takes the response; without one the connection is closed. */
+/* Takes the response; without one the connection is closed. One answer is all that a client gets
+ * of a connection: so one deadline is enough. */
 static enum MHD_Result
 answer(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
        const char *type)
@@ -26,6 +36,7 @@ answer(struct MHD_Connection *connection, unsigned status, struct MHD_Response *
 	if (!response)
 		return MHD_NO;
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	result = MHD_queue_response(connection, status, response);
@@ -78,17 +89,43 @@ handle(void *arg, struct MHD_Connection *connection, const char *url, const char
 	return answer_metrics(connection, &http->report);
 }
 
+/* Told before the descriptor is closed, so that its number cannot be another's yet. */
+static void
+notice(void *arg, struct MHD_Connection *connection, void **context,
+       enum MHD_ConnectionNotificationCode what)
+{
+	struct http *http = arg;
+
+	(void)context;
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED)
+		clients_remove(
+			&http->clients,
+			MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+				->connect_fd);
+}
+
+/* RLIM_INFINITY is a large number, too. */
+static uint64_t
+descriptors(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : UINT64_MAX;
+}
+
 struct http *
 http_start(int fd, const struct report *report)
 {
 	struct http *http = calloc(1, sizeof *http);
 
 	if (http) {
+		clients_start(&http->clients, descriptors());
+		http->listener = fd;
 		http->report = *report;
-		http->daemon = MHD_start_daemon(
-			MHD_USE_EPOLL, 0, NULL, NULL, handle, http, MHD_OPTION_LISTEN_SOCKET, fd,
-			MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-			TIMEOUT_SECONDS, MHD_OPTION_END);
+		http->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL,
+		                                NULL, handle, http, MHD_OPTION_CONNECTION_LIMIT,
+		                                SERVER_MAX, MHD_OPTION_NOTIFY_CONNECTION, notice,
+		                                http, MHD_OPTION_END);
 	}
 	if (http && http->daemon)
 		return http;
@@ -101,35 +138,105 @@ http_start(int fd, const struct report *report)
 void
 http_stop(struct http *http)
 {
-	if (http)
-		MHD_stop_daemon(http->daemon);
+	if (!http)
+		return;
+	MHD_stop_daemon(http->daemon);
+	close(http->listener);
 	free(http);
 }
 
-int
-http_fd(const struct http *http)
+static bool
+may_accept(const struct http *http, uint64_t now_ns)
 {
-	if (!http)
-		return -1;
-	return MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+	return now_ns >= http->rest_until_ns && clients_have_room(&http->clients, now_ns);
 }
 
 void
-http_run(struct http *http)
+http_watch(const struct http *http, uint64_t now_ns, struct pollfd fds[static HTTP_FDS])
 {
+	fds[0] = fds[1] = (struct pollfd){.fd = -1, .events = POLLIN};
+	if (!http)
+		return;
+	fds[0].fd = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+	if (may_accept(http, now_ns))
+		fds[1].fd = http->listener;
+}
+
+/* The server sees the end of it at once, and the kernel keeps no bytes for one that never reads. */
+static void
+drop(struct http *http, int fd)
+{
+	const struct linger none = {.l_onoff = 1};
+
+	if (fd < 0)
+		return;
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+	shutdown(fd, SHUT_RDWR);
 	MHD_run(http->daemon);
 }
 
-uint64_t
-http_due_ns(struct http *http, uint64_t now_ns)
+/* Whoever has been here for long has a descriptor that another could use. */
+static void
+rest(struct http *http, uint64_t now_ns)
 {
+	if (log_may(&http->pace, now_ns))
+		log_line(LOG_WARNING, "metrics: a connection cannot be taken: %s", strerror(errno));
+	http->rest_until_ns = now_ns + REST_NS;
+	drop(http, clients_take_older(&http->clients, CLIENTS_MOMENT_NS, now_ns));
+}
+
+/* False when nobody waits, or nobody can be taken in. */
+static bool
+accept_one(struct http *http, uint64_t now_ns)
+{
+	struct sockaddr_storage from = {0};
+	socklen_t size = sizeof from;
+	int fd = accept4(http->listener, (struct sockaddr *)&from, &size,
+	                 SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0) {
+		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+			rest(http, now_ns);
+		return false;
+	}
+	drop(http, clients_add(&http->clients, fd, now_ns));
+	if (MHD_add_connection(http->daemon, fd, (struct sockaddr *)&from, size) != MHD_YES)
+		clients_remove(&http->clients, fd); /* it is closed */
+	return true;
+}
+
+/* As many at a time as there are places: the sweep and signals have their turn, too. */
+static void
+accept_waiting(struct http *http, uint64_t now_ns)
+{
+	for (int i = 0; i < CLIENTS_MAX; i++)
+		if (!may_accept(http, now_ns) || !accept_one(http, now_ns))
+			return;
+}
+
+static uint64_t
+due_ns(const struct http *http, uint64_t now_ns)
+{
+	uint64_t due = clients_due_ns(&http->clients, now_ns);
 	MHD_UNSIGNED_LONG_LONG ms;
 
-	if (!http || MHD_get_timeout(http->daemon, &ms) != MHD_YES)
+	if (MHD_get_timeout(http->daemon, &ms) == MHD_YES && now_ns + ms * RL_MILLISECOND < due)
+		due = now_ns + ms * RL_MILLISECOND;
+	if (http->rest_until_ns > now_ns && http->rest_until_ns < due)
+		due = http->rest_until_ns;
+	return due;
+}
+
+uint64_t
+http_run(struct http *http, uint64_t now_ns)
+{
+	int fd;
+
+	if (!http)
 		return UINT64_MAX;
-	if (ms > 0)
-		return now_ns + (uint64_t)ms * RL_MILLISECOND;
+	while ((fd = clients_take_older(&http->clients, CLIENTS_DEADLINE_NS, now_ns)) >= 0)
+		drop(http, fd);
+	accept_waiting(http, now_ns);
 	MHD_run(http->daemon);
-	return MHD_get_timeout(http->daemon, &ms) == MHD_YES ? now_ns + ms * RL_MILLISECOND
-	                                                     : UINT64_MAX;
+	return due_ns(http, now_ns);
 }

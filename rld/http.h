@@ -2,8 +2,12 @@
 #ifndef RLD_HTTP_H
 #define RLD_HTTP_H
 
-/* GET /metrics, as part of a poll loop: no thread, and a slow client delays nothing. */
+/*
+ * GET /metrics, as part of a poll loop: no thread, and a slow client delays nothing. Who is taken
+ * in, and when one has to go, is decided here (clients.h); requests and answers are libmicrohttpd's.
+ */
 
+#include <poll.h>
 #include <stdint.h>
 
 #include "report.h"
@@ -14,11 +18,15 @@ struct http;
 struct http *http_start(int fd, const struct report *report);
 void http_stop(struct http *http);
 
-/* Readable when http_run() is to be called, or -1 for NULL. */
-int http_fd(const struct http *http);
-void http_run(struct http *http);
+/* What to poll until the next http_run(); NULL: nothing. */
+#define HTTP_FDS 2
+void http_watch(const struct http *http, uint64_t now_ns, struct pollfd fds[static HTTP_FDS]);
 
-/* Close the connections that have been silent for too long. Returns when to come again. */
-uint64_t http_due_ns(struct http *http, uint64_t now_ns);
+/*
+ * Take in who waits, answer what is asked, close what is overdue. To be called in each round,
+ * whether or not there was an event: what the server is about shows in no descriptor. Returns when
+ * to come again; NULL: never.
+ */
+uint64_t http_run(struct http *http, uint64_t now_ns);
 
 #endif

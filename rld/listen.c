@@ -13,7 +13,7 @@
 
 #include "log.h"
 
-#define BACKLOG 16
+#define BACKLOG 1024      /* each waits its turn of a moment (clients.h), and is not sent away */
 #define SOCKET_UMASK 0117 /* the owner and the group may connect */
 
 union address {

@@ -76,6 +76,7 @@ serve_metrics(struct daemon *d)
 		return 0;
 	if (listen_open(&d->listener, d->options.listen) < 0)
 		return -1;
+	probe_open(&d->probe, d->listener.fd);
 	d->http = http_start(d->listener.fd, &report);
 	if (!d->http)
 		return -1;
@@ -170,18 +171,26 @@ until(uint64_t due_ns)
 static void
 wait_for_events(struct daemon *d, uint64_t due_ns)
 {
-	struct pollfd fds[] = {
+	struct pollfd fds[2 + HTTP_FDS] = {
 		{.fd = d->signal_fd, .events = POLLIN},
-		{.fd = http_fd(d->http), .events = POLLIN}, /* -1 is passed over */
+		{.fd = probe_fd(&d->probe), .events = probe_events(&d->probe)},
 	};
 	struct timespec wait = until(due_ns);
 
-	if (ppoll(fds, 2, &wait, NULL) <= 0)
-		return;
-	if (fds[0].revents)
+	http_watch(d->http, clock_monotonic_ns(), fds + 2);
+	if (ppoll(fds, 2 + HTTP_FDS, &wait, NULL) > 0 && fds[0].revents)
 		take_signals(d);
-	if (fds[1].revents)
-		http_run(d->http);
+}
+
+/* The watchdog is fed when rld has answered itself. Returns when to come again. */
+static uint64_t
+serve(struct daemon *d, uint64_t now_ns)
+{
+	uint64_t due_ns = http_run(d->http, now_ns);
+
+	if (probe_run(&d->probe, now_ns))
+		notify_watchdog();
+	return due_ns < probe_due_ns(&d->probe) ? due_ns : probe_due_ns(&d->probe);
 }
 
 static uint64_t
@@ -202,7 +211,7 @@ run(struct daemon *d)
 		uint64_t due_ns = sweeper_run(&d->sweeper, now_ns);
 
 		due_ns = earlier(due_ns, chores_run(d, now_ns));
-		due_ns = earlier(due_ns, http_due_ns(d->http, now_ns));
+		due_ns = earlier(due_ns, serve(d, now_ns));
 		if (d->status < 0)
 			wait_for_events(d, due_ns);
 	}
@@ -216,6 +225,7 @@ stop(struct daemon *d)
 	if (d->segment.rl)
 		log_line(LOG_INFO, "segment '%s' stays; nobody sweeps it", d->config->name);
 	notify_stopping();
+	probe_close(&d->probe);
 	http_stop(d->http);
 	listen_remove(&d->listener);
 	if (d->options.textfile && d->status >= 0)
@@ -226,7 +236,7 @@ stop(struct daemon *d)
 int
 main(int argc, char **argv)
 {
-	struct daemon d = {.signal_fd = -1, .status = -1};
+	struct daemon d = {.signal_fd = -1, .probe.fd = -1, .status = -1};
 	int status;
 
 	if (!options_parse(&d.options, argc, argv, &status))

@@ -440,6 +440,67 @@ tells_the_same() {
 	exits 0
 }
 
+# Such clients of both kinds of addresses, and a scrape has its answer beside them and after them.
+with_clients() {
+	local address
+	for address in "unix:$socket" 127.0.0.1:0; do
+		start --metrics-listen "$address"
+		run timeout 60 "$BATS_TEST_DIRNAME/clients.py" \
+			"$(sed -n 's/.*metrics at //p' "$log")" "$@"
+		[ "$status" -eq 0 ] || fail_with "$address"
+		[ "$(grep -c '<[0-4]>' "$log")" -eq 0 ]
+		stop TERM
+		exits 0
+	done
+}
+
+@test "metrics: are served however many clients come and go" {
+	with_clients gone 20 200 2000
+}
+
+@test "metrics: clients that say nothing shut nobody out" {
+	with_clients silent 20 200 2000
+}
+
+@test "metrics: clients that say a byte now and again shut nobody out" {
+	with_clients drip 20 200 2000
+}
+
+@test "metrics: clients that never read shut nobody out" {
+	local rules i
+	rules='"r": {"capacity": 5, "window": "1m"}'
+	for i in $(seq 300); do # so many that an answer does not fit what the kernel keeps
+		rules+=", \"rule-of-a-long-name-$i\": {\"capacity\": 5, \"window\": \"1m\"}"
+	done
+	configure '' "$rules"
+	with_clients unread 20 200
+}
+
+@test "metrics: one answer a connection, however often it asks, and whether or not it says so" {
+	with_clients pipeline 20 200 2000
+	with_clients half 20 200
+}
+
+@test "metrics: clients do not take the descriptors that rld needs itself" {
+	(ulimit -n 40 && start --metrics-listen "unix:$socket" && echo "$pid" >"$BATS_TEST_TMPDIR/pid")
+	pid=$(cat "$BATS_TEST_TMPDIR/pid")
+	run timeout 60 "$BATS_TEST_DIRNAME/clients.py" "unix:$socket" silent 20 200
+	[ "$status" -eq 0 ] || fail_with "with few descriptors"
+	[ "$(grep -c '<[0-4]>' "$log")" -eq 0 ]
+}
+
+@test "watchdog: is fed while rld answers itself, and only then" {
+	run --separate-stderr timeout 60 "$BATS_TEST_DIRNAME/manager.py" - "$RLD" --config "$config"
+	exits 0
+	run --separate-stderr timeout 60 "$BATS_TEST_DIRNAME/manager.py" "$socket" \
+		"$RLD" --config "$config" --metrics-listen "unix:$socket"
+	exits 0
+	complains '<4>rld has asked for its own metrics in vain ('
+	run --separate-stderr timeout 60 "$BATS_TEST_DIRNAME/manager.py" - \
+		"$RLD" --config "$config" --metrics-listen 127.0.0.1:0
+	exits 0
+}
+
 @test "metrics: a file that is whole at any time, and goes when rld does" {
 	file=$BATS_TEST_TMPDIR/rl.prom
 	(umask 077 && start --metrics-textfile "$file" && echo "$pid" >"$BATS_TEST_TMPDIR/pid")

@@ -52,8 +52,18 @@ link_rld() {
 
 # survives FILE TEST: build the mutant of FILE and run TEST on it.
 survives() {
-	local variant=build flags=()
+	local variant=build flags=() parts=()
 	case $2 in
+	unit/test_watch | unit/test_probe | unit/test_clients) # of the daemon, and what it says
+		parts=(build/o/rld/log.o)
+		;;
+	cli/*:*) # a program, and the tests of it whose name matches
+		compile "$1" -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
+			link_rld "$1" || return 0
+		TMPDIR=/tmp RLCTL=$PWD/build/rlctl RLD=$PWD/$work/rld timeout 60 bats --filter "${2#*:}" \
+			"tests/${2%%:*}.bats" >"$work/log" 2>&1
+		return
+		;;
 	fuzz/test_rld) # of a program: the test is as it is
 		compile "$1" -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
 			link_rld "$1" && cp "build/tests/$2" "$work/test" || return 0
@@ -67,7 +77,7 @@ survives() {
 	esac
 	# The linker takes from the library only what the mutant's object lacks.
 	compile "$1" "${flags[@]}" &&
-		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$work/mutant.o" "$variant/libconfig.a" "$variant/librl.a" \
+		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$work/mutant.o" "${parts[@]}" "$variant/libconfig.a" "$variant/librl.a" \
 			-lcmocka -ljansson -lpthread || return 0
 	# Tests of races need a chance: what passes is tried again, and told, for one that needs it
 	# often needs luck.
