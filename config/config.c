@@ -155,16 +155,22 @@ config_parse(const char *path, const char *text, size_t len, config_tell *tell, 
 	return NULL;
 }
 
+const char *
+config_read_error(int error)
+{
+	return error == -EFBIG ? "is larger than 256 MiB" : file_strerror(error);
+}
+
 struct config *
 config_load(const char *path, config_tell *tell, void *arg)
 {
 	struct config *config;
 	char *text;
 	size_t len;
-	int error = file_read(path, TOKENS_TEXT_MAX, &text, &len);
+	int error = file_read(path, CONFIG_BYTES_MAX, &text, &len);
 
 	if (error < 0) {
-		report_line(path, 0, 0, CONFIG_ERROR, strerror(-error), tell, arg);
+		report_line(path, 0, 0, CONFIG_ERROR, config_read_error(error), tell, arg);
 		return NULL;
 	}
 	config = config_parse(path, text, len, tell, arg);

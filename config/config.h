@@ -37,8 +37,12 @@ typedef void config_tell(enum config_level level, const char *text, void *arg);
 /* `option` if given, else $RL_CONFIG (not when AT_SECURE), else CONFIG_DEFAULT_PATH. */
 const char *config_path(const char *option);
 
-/* Read and check a file. NULL after at least one CONFIG_ERROR was told. */
+/* The largest file that is read: some millions of overrides. */
+#define CONFIG_BYTES_MAX (UINT32_C(256) << 20)
+
+/* Read and check a regular file. NULL after at least one CONFIG_ERROR was told. */
 struct config *config_load(const char *path, config_tell *tell, void *arg);
+const char *config_read_error(int error); /* why one could not be read, for people */
 void config_free(struct config *config);
 
 /* The same of a text, `path` being what it is called by. The text may go afterwards. */

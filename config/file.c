@@ -2,7 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "file.h"
@@ -21,6 +25,41 @@ grow(char **text, size_t *room)
 	*text = larger;
 	*room = more;
 	return 0;
+}
+
+/* O_NONBLOCK: a FIFO that nobody writes to is not waited for. To a regular file it is nothing. */
+int
+file_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error = 0;
+	struct stat now;
+
+	if (fd < 0)
+		return errno == ENXIO ? -EINVAL
+		                      : -errno; /* a socket, or a device without a driver */
+	if (fstat(fd, &now) < 0)
+		error = -errno;
+	else if (!S_ISREG(now.st_mode))
+		error = S_ISDIR(now.st_mode) ? -EISDIR : -EINVAL;
+	if (error == 0)
+		return fd;
+	close(fd);
+	return error;
+}
+
+const char *
+file_strerror(int error)
+{
+	return error == -EINVAL ? "is no regular file" : strerror(-error);
+}
+
+/* What says how large it is, and is too large, is not begun with. */
+static bool
+is_too_large(int fd, size_t most)
+{
+	struct stat now;
+
+	return fstat(fd, &now) == 0 && S_ISREG(now.st_mode) && (uint64_t)now.st_size > most;
 }
 
 static int
@@ -50,7 +89,7 @@ file_read_fd(int fd, size_t most, char **text, size_t *len)
 	int error;
 
 	*text = NULL;
-	error = read_all(fd, most, text, len);
+	error = is_too_large(fd, most) ? -EFBIG : read_all(fd, most, text, len);
 	if (error < 0) {
 		free(*text);
 		*text = NULL;
@@ -61,11 +100,11 @@ file_read_fd(int fd, size_t most, char **text, size_t *len)
 int
 file_read(const char *path, size_t most, char **text, size_t *len)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
+	int fd = file_open(path), error;
 
 	*text = NULL;
 	if (fd < 0)
-		return -errno;
+		return fd;
 	error = file_read_fd(fd, most, text, len);
 	close(fd);
 	return error;

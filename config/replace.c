@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "file.h"
 #include "replace.h"
-#include "tokens.h"
 
 #define POLL_MS 20
 #define XATTR_MAX 65536 /* bytes of names, or of a value: what the kernel allows */
@@ -51,11 +51,9 @@ try_lock(struct locked_file *file, unsigned *wait_ms)
 	struct stat now;
 	int error;
 
-	file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (file->fd < 0 || fstat(file->fd, &file->was) < 0)
-		return -errno;
-	if (!S_ISREG(file->was.st_mode))
-		return S_ISDIR(file->was.st_mode) ? -EISDIR : -EINVAL;
+	file->fd = file_open(file->path);
+	if (file->fd < 0)
+		return file->fd;
 	error = take_lock(file->fd, wait_ms);
 	if (error < 0)
 		return error;
@@ -78,7 +76,7 @@ file_lock(const char *path, unsigned wait_ms, struct locked_file *file)
 		file->fd = -1;
 	}
 	if (error == 0)
-		error = file_read_fd(file->fd, TOKENS_TEXT_MAX, &file->text, &file->len);
+		error = file_read_fd(file->fd, CONFIG_BYTES_MAX, &file->text, &file->len);
 	if (error < 0)
 		file_unlock(file);
 	return error;

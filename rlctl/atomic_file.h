@@ -3,17 +3,18 @@
 #define RLCTL_ATOMIC_FILE_H
 
 /*
- * A file that is there whole or not at all: written under another name beside it, and renamed
- * once every byte is on the disk. "-" is standard output. Readable by its owner alone.
+ * A file that is there whole or not at all, once every byte is on the disk (new_file.h), written as
+ * a stream. "-" is standard output. Readable by its owner alone.
  */
 
+#include <new_file.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 struct atomic_file {
 	FILE *file;
 	const char *path;
-	char *temporary; /* NULL for standard output */
+	struct new_file made; /* none for standard output */
 };
 
 /* False after a message. */

@@ -96,9 +96,12 @@ config_is_readable(const char *path)
 
 	if (access(path, R_OK) < 0 || stat(path, &now) < 0)
 		error = errno;
-	else if (S_ISDIR(now.st_mode))
-		error = EISDIR;
-	if (error)
+	else if (!S_ISREG(now.st_mode))
+		error = S_ISDIR(now.st_mode) ? EISDIR : EINVAL;
+	if (error == EINVAL)
+		complain("%s: is no regular file; 'rlctl config check -' checks standard input",
+		         path);
+	else if (error)
 		complain("%s: %s", path, strerror(error));
 	return error == 0;
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* config check: is the file one that could be put into force? */
 
+#include <file.h>
 #include <inttypes.h>
 #include <show.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "config_verb.h"
 #include "output.h"
@@ -70,21 +74,53 @@ write_text(const char *path, const struct config *config)
 		       path, counts.rules, counts.limits, counts.overrides);
 }
 
+static struct config *
+check_stdin(struct outcome *outcome, int *status)
+{
+	struct config *config;
+	char *text;
+	size_t len;
+	int error = file_read_fd(STDIN_FILENO, CONFIG_BYTES_MAX, &text, &len);
+
+	if (error < 0) {
+		complain("stdin: %s", config_read_error(error));
+		*status = EXIT_TROUBLE;
+		return NULL;
+	}
+	config = config_parse("stdin", text, len, hear, outcome);
+	free(text);
+	*status = config ? EXIT_YES : EXIT_NO;
+	return config;
+}
+
+static struct config *
+check_file(const char *path, struct outcome *outcome, int *status)
+{
+	struct config *config = NULL;
+
+	*status = EXIT_TROUBLE;
+	if (config_is_readable(path)) {
+		config = config_load(path, hear, outcome);
+		*status = config ? EXIT_YES : EXIT_NO;
+	}
+	return config;
+}
+
 int
 config_check(const struct context *context, char **operands)
 {
 	const char *path = context->operand_count > 1 ? operands[0] : config_file(context);
 	bool is_json = option_value(context, "json") != NULL;
+	bool is_stdin = strcmp(path, "-") == 0;
 	struct outcome outcome = {is_json ? need(json_array()) : NULL};
-	struct config *config;
-	int status = EXIT_NO;
+	int status;
+	struct config *config =
+		is_stdin ? check_stdin(&outcome, &status) : check_file(path, &outcome, &status);
 
-	if (!config_is_readable(path))
-		return EXIT_TROUBLE;
-	config = config_load(path, hear, &outcome);
-	if (config)
-		status = EXIT_YES;
-	if (is_json)
+	path = is_stdin ? "stdin" : path;
+	if (status == EXIT_TROUBLE)
+		json_decref(outcome.problems);
+	else if (is_json)
 		write_json(path, config, &outcome);
 	else
 		write_text(path, config);

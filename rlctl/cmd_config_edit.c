@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <tokens.h>
 #include <unistd.h>
 
 #include "config_change.h"
@@ -93,7 +92,7 @@ read_copy(struct session *session)
 	int error;
 
 	free(session->text);
-	error = file_read(session->copy, TOKENS_TEXT_MAX, &session->text, &session->len);
+	error = file_read(session->copy, CONFIG_BYTES_MAX, &session->text, &session->len);
 	if (error < 0)
 		complain("%s: %s", session->copy, strerror(-error));
 	return error == 0;

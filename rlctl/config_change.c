@@ -17,10 +17,8 @@ change_lock(const struct context *context, unsigned wait_ms, struct locked_file 
 		return true;
 	if (error == -EWOULDBLOCK)
 		complain("%s: another process is changing it", path);
-	else if (error == -EINVAL)
-		complain("%s: is no regular file", path);
 	else
-		complain("%s: %s", path, strerror(-error));
+		complain("%s: %s", path, config_read_error(error));
 	return false;
 }
 

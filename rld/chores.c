@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "chores.h"
 
+#include <file.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "clock.h"
 #include "notify.h"
-#include "textfile.h"
 
 /* A removed segment is swept for nobody, and who starts next makes another. */
 static void
@@ -44,19 +43,18 @@ void
 chores_write_textfile(struct daemon *d)
 {
 	struct report report = {d->segment.rl, &d->sweeper, &d->loads};
-	const char *path = d->options.textfile;
 	size_t size;
 	char *text;
 	int error;
 
-	if (!path)
+	if (!d->textfile.path)
 		return;
 	text = report_text(&report, &size);
-	error = text ? textfile_write(path, text, size) : -ENOMEM;
+	error = text ? textfile_write(&d->textfile, text, size) : -ENOMEM;
 	free(text);
 	if (error < 0 && log_may(&d->textfile_pace, clock_monotonic_ns()))
-		log_line(LOG_WARNING, "%s: %s; what is there is old, and is tried again", path,
-		         strerror(-error));
+		log_line(LOG_WARNING, "%s: %s; what is there is old, and is tried again",
+		         d->textfile.path, file_strerror(error));
 }
 
 static void

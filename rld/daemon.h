@@ -12,6 +12,7 @@
 #include "report.h"
 #include "segment.h"
 #include "sweeper.h"
+#include "textfile.h"
 #include "watch.h"
 
 /* All that rld has. What is durable is in the segment: this can be lost at any instruction. */
@@ -25,6 +26,7 @@ struct daemon {
 	struct listener listener;
 	struct http *http;
 	struct probe probe; /* of `http`, for the watchdog */
+	struct textfile textfile;
 	struct log_pace textfile_pace;
 	int signal_fd;
 	int status; /* to exit with; below 0 as long as it is to go on */

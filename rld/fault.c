@@ -21,8 +21,7 @@ say_truncated(int signal_number, siginfo_t *info, void *context)
 	         "segment '%s' was truncated by somebody who may write it: ending; remove it with "
 	         "'rlctl unlink', start rld again, then restart the workers",
 	         watched->config->name);
-	if (watched->options.textfile)
-		unlink(watched->options.textfile);
+	textfile_remove(&watched->textfile);
 	listen_remove(&watched->listener);
 	_exit(EXIT_TROUBLE);
 }

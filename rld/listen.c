@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <new_file.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ is_stale_socket(const union address *at)
 
 	if (lstat(at->local.sun_path, &file) < 0 || !S_ISSOCK(file.st_mode))
 		return false;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return false;
 	is_refused = connect(fd, &at->any, sizeof at->local) < 0 && errno == ECONNREFUSED;
@@ -81,7 +82,8 @@ open_unix(struct listener *l, const char *address, const char *path)
 	umask(mask);
 	if (l->fd < 0)
 		return -1;
-	l->unix_address = at.local;
+	if (lstat(path, &l->made) == 0)
+		l->unix_address = at.local;
 	snprintf(l->text, sizeof l->text, "%s", address);
 	return 0;
 }
@@ -159,5 +161,5 @@ void
 listen_remove(const struct listener *listener)
 {
 	if (listener->unix_address.sun_path[0] != '\0')
-		unlink(listener->unix_address.sun_path);
+		file_remove_made(listener->unix_address.sun_path, &listener->made);
 }

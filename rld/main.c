@@ -94,6 +94,8 @@ start(struct daemon *d)
 		return EXIT_TROUBLE;
 	}
 	fault_watch(d);
+	if (textfile_open(&d->textfile, d->options.textfile) < 0)
+		return EXIT_TROUBLE;
 	status = segment_open(&d->segment, d->config);
 	if (status != EXIT_DONE)
 		return status;
@@ -222,14 +224,13 @@ run(struct daemon *d)
 static void
 stop(struct daemon *d)
 {
-	if (d->segment.rl)
+	if (d->segment.rl && !segment_is_gone(&d->segment))
 		log_line(LOG_INFO, "segment '%s' stays; nobody sweeps it", d->config->name);
 	notify_stopping();
 	probe_close(&d->probe);
 	http_stop(d->http);
 	listen_remove(&d->listener);
-	if (d->options.textfile && d->status >= 0)
-		unlink(d->options.textfile);
+	textfile_remove(&d->textfile);
 	segment_close(&d->segment);
 }
 

@@ -2,56 +2,42 @@
 #include "textfile.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <file.h>
+#include <string.h>
 
-static int
-write_whole(int fd, const char *text, size_t size)
+#include "log.h"
+
+int
+textfile_open(struct textfile *t, const char *path)
 {
-	while (size > 0) {
-		ssize_t wrote = write(fd, text, size);
+	struct stat there;
 
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return wrote < 0 ? -errno : -EIO;
-		text += wrote;
-		size -= (size_t)wrote;
-	}
-	return 0;
-}
-
-/* The collector is another user: whatever the umask, it may read. */
-static int
-write_file(const char *path, const char *text, size_t size)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	int error;
-
-	if (fd < 0)
-		return -errno;
-	error = fchmod(fd, 0644) < 0 ? -errno : write_whole(fd, text, size);
-	if (close(fd) < 0 && error == 0)
-		error = -errno;
-	return error;
+	*t = (struct textfile){.path = path};
+	if (!path || stat(path, &there) < 0 || S_ISREG(there.st_mode))
+		return 0;
+	log_line(LOG_ERR, "--metrics-textfile %s: exists and is no regular file", path);
+	return -1;
 }
 
 int
-textfile_write(const char *path, const char *text, size_t size)
+textfile_write(struct textfile *t, const char *text, size_t size)
 {
-	char temporary[PATH_MAX];
-	int length = snprintf(temporary, sizeof temporary, "%s.tmp", path);
-	int error;
+	struct new_file file;
+	int error = new_file_create(&file, t->path, 0644);
 
-	if (length < 0 || (size_t)length >= sizeof temporary)
-		return -ENAMETOOLONG;
-	error = write_file(temporary, text, size);
-	if (error == 0 && rename(temporary, path) < 0)
-		error = -errno;
 	if (error < 0)
-		unlink(temporary);
+		return error;
+	error = file_write(file.fd, text, size);
+	if (error < 0)
+		new_file_abandon(&file);
+	else
+		error = new_file_commit(&file, false, &t->made);
 	return error;
+}
+
+void
+textfile_remove(const struct textfile *t)
+{
+	if (t->made.st_nlink > 0)
+		file_remove_made(t->path, &t->made);
 }

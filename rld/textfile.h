@@ -2,12 +2,24 @@
 #ifndef RLD_TEXTFILE_H
 #define RLD_TEXTFILE_H
 
+/* A file of metrics, replaced at once (new_file.h) for a collector to read at any time: it is
+ * another user, so whatever the umask, it may. */
+
+#include <new_file.h>
 #include <stddef.h>
 
-/*
- * Replace the file at once, for a collector to read at any time. The text goes to PATH.tmp,
- * which the next call overwrites should this one be killed. 0 or -errno.
- */
-int textfile_write(const char *path, const char *text, size_t size);
+struct textfile {
+	const char *path; /* NULL: none is asked for */
+	struct stat made; /* what the last write has put there; no links: none has */
+};
+
+/* 0, or -1 after saying why: what is there is no regular file. */
+int textfile_open(struct textfile *t, const char *path);
+
+/* 0 or -errno. */
+int textfile_write(struct textfile *t, const char *text, size_t size);
+
+/* Remove it, if it is what was written. May be called in a signal handler. */
+void textfile_remove(const struct textfile *t);
 
 #endif

@@ -104,3 +104,24 @@ fill() {
 on() {
 	rlctl --segment "$segment" "$@"
 }
+
+# Files that are none, in a directory of the test's: opened carelessly, one waits for ever, one has
+# no end, and none is there to be replaced.
+make_odd_files() {
+	odd=$BATS_TEST_TMPDIR/odd
+	mkdir -p "$odd/directory"
+	mkfifo "$odd/fifo"
+	ln -s fifo "$odd/link-to-fifo"
+	ln -s /dev/zero "$odd/device"
+	ln -s nowhere "$odd/dangling"
+	python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$odd/socket"
+}
+
+# Why such a file is refused.
+why_odd() {
+	case $1 in
+	*/directory) echo 'Is a directory' ;;
+	*/dangling) echo 'No such file or directory' ;;
+	*) echo 'is no regular file' ;;
+	esac
+}

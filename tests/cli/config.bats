@@ -56,6 +56,41 @@ create() {
 	[ "$count" -ge 20 ]
 }
 
+@test "config: what is no regular file is refused at once, by every verb" {
+	make_odd_files
+	for odd_file in "$odd"/*; do
+		run --separate-stderr timeout 5 "$RLCTL" config check "$odd_file"
+		in_trouble "$odd_file: $(why_odd "$odd_file")"
+	done
+	for verb in check show diff reload 'set /rules/x/limit 1/s' 'unset /rules' edit; do
+		for kind in fifo device; do
+			# shellcheck disable=SC2086 # its words
+			EDITOR=true run --separate-stderr timeout 5 "$RLCTL" config $verb --config "$odd/$kind"
+			in_trouble "$odd/$kind: is no regular file"
+		done
+	done
+	truncate -s 257M "$odd/large"
+	run --separate-stderr timeout 5 "$RLCTL" config check "$odd/large"
+	exits 1
+	complains "$odd/large: is larger than 256 MiB"
+}
+
+@test "check: - is standard input, and that may be anything" {
+	rlctl config check <(cat "$file")
+	in_trouble "is no regular file; 'rlctl config check -' checks standard input"
+	run --separate-stderr "$RLCTL" config check - < <(cat "$file")
+	exits 0
+	says_line 'stdin: valid: rules 1, limits 1, overrides 0'
+	rlctl_in '{' config check -
+	exits 1
+	complains 'stdin:1:1: '
+	rlctl_in '{}' config check - --json
+	exits 0
+	are file '"stdin"'
+	run --separate-stderr "$RLCTL" config check - <"$BATS_TEST_TMPDIR"
+	in_trouble 'stdin: Is a directory'
+}
+
 @test "check: warnings do not make a file bad" {
 	cd "$top"
 	rlctl config check tests/config/warning/unused.json

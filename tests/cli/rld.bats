@@ -130,6 +130,41 @@ file_is_whole() {
 	[ ! -e "/dev/shm/rl.$segment" ]
 }
 
+@test "rld: a configuration that is no regular file is refused at once" {
+	make_odd_files
+	for file in "$odd"/*; do
+		for check in '' --check; do
+			# shellcheck disable=SC2086 # none or one
+			run --separate-stderr timeout 5 "$RLD" --config "$file" $check
+			exits 1
+			complains "<3>$file: $(why_odd "$file")"
+		done
+	done
+	truncate -s 257M "$odd/large"
+	run --separate-stderr timeout 5 "$RLD" --config "$odd/large"
+	exits 1
+	complains "<3>$odd/large: is larger than 256 MiB"
+	[ ! -e "/dev/shm/rl.$segment" ]
+}
+
+@test "rld: SIGHUP with a configuration that is no regular file changes nothing" {
+	start
+	make_odd_files
+	cp "$config" "$BATS_TEST_TMPDIR/good"
+	for kind in fifo device socket; do
+		: >"$log"
+		ln -sf "$odd/$kind" "$config"
+		kill -HUP "$pid"
+		eventually has_logged 'configuration refused; the one before stays in force'
+		has_logged "<3>$config: is no regular file"
+	done
+	mv "$BATS_TEST_TMPDIR/good" "$config"
+	kill -HUP "$pid"
+	eventually has_logged 'configuration read'
+	stop TERM
+	exits 0
+}
+
 @test "rld: rules that would not fit are refused before a segment is made" {
 	configure '"rules": 1' '"a": {"capacity": 1, "window": "1s"}, "b": {"capacity": 1, "window": "1s"}'
 	rld
@@ -267,6 +302,7 @@ file_is_whole() {
 	wait "$pid" || status=$?
 	exits 2
 	has_logged "segment '$segment' was removed: ending"
+	[ "$(grep -c stays "$log")" -eq 0 ]
 	start
 	cp "/dev/shm/rl.$segment" "$BATS_TEST_TMPDIR/other"
 	mv -f "$BATS_TEST_TMPDIR/other" "/dev/shm/rl.$segment"
@@ -513,9 +549,43 @@ with_clients() {
 		file_is_whole "$file"
 	done
 	eventually grep -qE '^rl_config_loads_total.* ([2-9]|[1-3][0-9])$' "$file"
-	[ ! -e "$file.tmp" ]
+	[ "$(find "$BATS_TEST_TMPDIR" -name 'rl.prom*' | wc -l)" -eq 1 ]
 	kill -TERM "$pid"
 	eventually test ! -e "$file"
+}
+
+@test "metrics: a file is put in the place of a file, and nothing else" {
+	make_odd_files
+	for file in "$odd"/{device,fifo,link-to-fifo,socket,directory}; do
+		rld --metrics-textfile "$file"
+		exits 2
+		complains "<3>--metrics-textfile $file: exists and is no regular file"
+		[ "$file" != "$odd/socket" ] || continue # nobody listens there
+		rld --metrics-listen "unix:$file"
+		exits 2
+		complains "<3>--metrics-listen unix:$file: Address already in use"
+	done
+	[ -L "$odd/device" ]
+	[ -p "$odd/fifo" ]
+	[ -d "$odd/directory" ]
+}
+
+@test "metrics: a file's place may turn into another's, who keeps it" {
+	file=$BATS_TEST_TMPDIR/rl.prom
+	mkfifo "$file.tmp"
+	start --metrics-textfile "$file" --metrics-listen "unix:$socket"
+	eventually test -e "$file"
+	rm "$file"
+	mkfifo "$file"
+	kill -HUP "$pid"
+	eventually has_logged "<4>$file: is no regular file; what is there is old, and is tried again"
+	rm "$file" "$socket"
+	echo precious >"$file"
+	echo precious >"$socket"
+	stop TERM
+	exits 0
+	[ "$(cat "$file" "$socket")" = $'precious\nprecious' ]
+	[ -p "$file.tmp" ]
 }
 
 @test "metrics: a file that cannot be written is told, and stops nothing" {

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFIG_NEW_FILE_H
+#define CONFIG_NEW_FILE_H
+
+/*
+ * A file that is there whole or not at all: written beside its place under a name that nobody can
+ * know before, and renamed once every byte is there. What it replaces is a regular file, or a link
+ * to one, or nothing: to rename over /dev/null would be a bad surprise.
+ *
+ * A process that is killed in between leaves "PATH.XXXXXX".
+ */
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+struct new_file {
+	const char *path;
+	char *temporary;
+	int fd;
+};
+
+/* 0, or -errno: -EINVAL is FILE_NOT_REGULAR, see file.h. Whatever the umask, its mode is `mode`. */
+int new_file_create(struct new_file *file, const char *path, mode_t mode);
+
+/* Put it in its place, to stay there when the power fails if `is_durable`; its descriptor is closed
+ * either way. `made` is told which file that is. 0, or -errno, and then it is gone. */
+int new_file_commit(struct new_file *file, bool is_durable, struct stat *made);
+
+/* Leave no trace of it. */
+void new_file_abandon(struct new_file *file);
+
+/* Remove what stands there if it is that still: a file, or a socket. May be called in a signal
+ * handler. */
+void file_remove_made(const char *path, const struct stat *made);
+
+#endif
