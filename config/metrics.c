@@ -4,6 +4,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define COUNTED_A_NS 10 /* at most */
+
+bool
+metrics_can_be(uint64_t count, uint64_t passed_ns)
+{
+	return count / COUNTED_A_NS <= passed_ns + RL_SECOND; /* what is short is measured badly */
+}
+
 /* A rule and what it has counted, read once: every family shows the same instant. */
 struct row {
 	char name[RL_NAME_MAX + 1];
@@ -13,6 +21,8 @@ struct row {
 struct rows {
 	struct row *row;
 	size_t count;
+	uint64_t age_ns; /* of the segment */
+	uint64_t damaged;
 };
 
 void
@@ -156,7 +166,7 @@ write_segment(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t taken, size_t r
 }
 
 static void
-write_counter(FILE *to, const char *segment, const struct rows *rows, int counter)
+write_counter(FILE *to, const char *segment, struct rows *rows, int counter)
 {
 	const struct rl_counter_info *info = rl_counter_info(counter);
 	char name[80];
@@ -166,6 +176,10 @@ write_counter(FILE *to, const char *segment, const struct rows *rows, int counte
 	snprintf(name, sizeof name, "rl_%s_total", info->name);
 	metrics_family(to, name, METRICS_COUNTER, info->text);
 	for (size_t i = 0; i < rows->count; i++) {
+		if (!metrics_can_be(rows->row[i].counters[counter], rows->age_ns)) {
+			rows->damaged++;
+			continue;
+		}
 		fprintf(to, "%s{segment=\"", name);
 		metrics_escape(to, segment);
 		fputs("\",rule=\"", to);
@@ -210,9 +224,13 @@ metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t taken)
 	error = read_rows(rl, info.rules, &rows);
 	if (error < 0)
 		return error;
+	rows.age_ns = now_ns > info.created_ns ? now_ns - info.created_ns : 0;
 	write_segment(to, rl, now_ns, taken, rows.count);
 	for (int counter = 0; counter < RL_COUNTERS; counter++)
 		write_counter(to, info.name, &rows, counter);
+	metrics_number(to, rl, "rl_counters_damaged", METRICS_GAUGE,
+	               "Counters that show what cannot have happened, and are left out.",
+	               rows.damaged);
 	free(rows.row);
 	return 0;
 }

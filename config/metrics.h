@@ -11,6 +11,7 @@
  */
 
 #include <rl_admin.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Write all. Scans the tags of the whole table to count the taken ones. 0 or -ENOMEM. */
@@ -18,6 +19,12 @@ int metrics_write(FILE *to, struct rl *rl, uint64_t now_ns);
 
 /* The same for a caller that knows how many places are taken. */
 int metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t taken);
+
+/*
+ * Whether so much can have been counted in this time: by a thousand cores, say, once in 100 ns each.
+ * A counter beyond has been written over, and is left out of what is written.
+ */
+bool metrics_can_be(uint64_t count, uint64_t passed_ns);
 
 enum metrics_kind {
 	METRICS_COUNTER,

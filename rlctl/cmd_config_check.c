@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "config_verb.h"
 #include "output.h"
@@ -80,7 +79,7 @@ check_stdin(struct outcome *outcome, int *status)
 	struct config *config;
 	char *text;
 	size_t len;
-	int error = file_read_fd(STDIN_FILENO, CONFIG_BYTES_MAX, &text, &len);
+	int error = file_read_fd(fileno(stdin), CONFIG_BYTES_MAX, &text, &len);
 
 	if (error < 0) {
 		complain("stdin: %s", config_read_error(error));

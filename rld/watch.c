@@ -2,6 +2,7 @@
 #include "watch.h"
 
 #include <inttypes.h>
+#include <metrics.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,8 +38,41 @@ void
 watch_start(struct watch *watch, struct rl *rl, uint64_t now_ns)
 {
 	*watch = (struct watch){.rl = rl, .looked_ns = now_ns};
-	sum_counters(rl, watch->seen);
-	memcpy(watch->told, watch->seen, sizeof watch->told);
+	sum_counters(rl, watch->stood);
+}
+
+static void
+say_damaged(struct watch *watch, int counter)
+{
+	struct rl_info info;
+
+	if (watch->is_damaged)
+		return;
+	watch->is_damaged = true;
+	rl_info(watch->rl, &info);
+	log_line(LOG_WARNING,
+	         "segment '%s': the statistics are damaged ('%s' has moved by what cannot have "
+	         "happened): somebody who may write it has written over them. Such numbers are "
+	         "left out",
+	         info.name, rl_counter_info(counter)->name);
+}
+
+/* Sums wrap as the counters do: that one went back shows as a step beyond what can be. */
+static void
+count(struct watch *watch, uint64_t passed_ns)
+{
+	uint64_t sums[RL_COUNTERS];
+
+	sum_counters(watch->rl, sums);
+	for (int c = 0; c < RL_COUNTERS; c++) {
+		uint64_t step = sums[c] - watch->stood[c];
+
+		if (metrics_can_be(step, passed_ns))
+			watch->seen[c] += step;
+		else
+			say_damaged(watch, c);
+		watch->stood[c] = sums[c];
+	}
 }
 
 static void
@@ -87,7 +121,7 @@ watch_look(struct watch *watch, uint64_t taken, uint64_t now_ns, char text[stati
 	struct rl_info info;
 
 	rl_info(watch->rl, &info);
-	sum_counters(watch->rl, watch->seen);
+	count(watch, now_ns - watch->looked_ns);
 	slots = info.slots > 0 ? info.slots : 1;
 	permille = taken * 1000 / slots;
 	rate = passed_ms > 0 ? (decisions(watch->seen) - before) * 1000 / passed_ms : 0;

@@ -4,7 +4,8 @@
 
 /*
  * A look at the counters now and again: how many decisions a second, and what somebody should
- * know of. A warning is given once a minute at most, with all that came since the last.
+ * know of. A warning is given once a minute at most, with all that came since the last. What cannot
+ * have happened (metrics.h) is no number to tell: that the statistics are damaged is, once.
  */
 
 #include <rl_admin.h>
@@ -16,9 +17,11 @@
 
 struct watch {
 	struct rl *rl;
-	uint64_t looked_ns;         /* monotonic */
-	uint64_t seen[RL_COUNTERS]; /* then, of all rules */
-	uint64_t told[RL_COUNTERS]; /* when last warned of */
+	uint64_t looked_ns;          /* monotonic */
+	uint64_t stood[RL_COUNTERS]; /* then, of all rules, in the segment */
+	uint64_t seen[RL_COUNTERS];  /* moved since the start, as far as that can be */
+	uint64_t told[RL_COUNTERS];  /* of that, when last warned of */
+	bool is_damaged;             /* something moved that cannot, and that was told */
 	struct log_pace pace[RL_COUNTERS];
 	bool is_nearly_full;
 };

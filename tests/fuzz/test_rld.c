@@ -2,7 +2,7 @@
 /*
  * rld, built with sanitizers, on segments that are damaged: before it starts, and while it sweeps,
  * is asked for its metrics and reads its configuration again. It answers each time, says nothing
- * harmful, and ends when it is told to with a status that it has. A segment that is truncated
+ * harmful and no count that cannot be, and ends when it is told to with a status that it has. A segment that is truncated
  * ends it, and it says so. RL_FUZZ_CASES says how much, RL_TEST_RLD which program.
  */
 #include <errno.h>
@@ -28,6 +28,7 @@
 #define ROUNDS 16           /* of damage and questions, after each start */
 #define HANG_SECONDS 60
 #define EXIT_MAX 2
+#define COUNT_MAX 1000000000000000ULL /* more than a day of this test could count */
 #define TROUBLE 2
 #define REFUSED 1
 
@@ -55,14 +56,40 @@ in_directory(const char *name)
 	return path;
 }
 
+/* How much a line says of something; 0 if it does not. */
+static unsigned long long
+amount(const char *line, const char *of)
+{
+	const char *at = strstr(line, of);
+
+	if (at && of[0] == '_') /* a metric's stands behind its labels */
+		return strchr(at, '}') ? strtoull(strchr(at, '}') + 1, NULL, 10) : 0;
+	while (at && at > line && strchr("0123456789 ", at[-1]))
+		at--;
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* Bytes that no terminal obeys, and no count that cannot be. */
+static void
+expect_sense(const char *line)
+{
+	static const char *const counted[] = {"_total{", "live keys lost", "requests were",
+	                                      "requests got"};
+
+	if (!is_harmless(line))
+		fail_msg("start %d: %s", (int)start_number, line);
+	for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++)
+		if (amount(line, counted[i]) > COUNT_MAX)
+			fail_msg("start %d: nonsense: %s", (int)start_number, line);
+}
+
 /* What rld says, a line at a time. False at the end. */
 static bool
 hear(char line[static 4096])
 {
 	if (!fgets(line, 4096, said))
 		return false;
-	if (!is_harmless(line))
-		fail_msg("start %d: %s", (int)start_number, line);
+	expect_sense(line);
 	return true;
 }
 
@@ -162,8 +189,7 @@ expect_metrics(void)
 	body = strstr(answer, "\r\n\r\n");
 	assert_non_null(body);
 	for (line = strtok_r(body + 4, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		if (!is_harmless(line))
-			fail_msg("start %d: metrics say '%s'", (int)start_number, line);
+		expect_sense(line);
 }
 
 static void
@@ -195,6 +221,17 @@ wait_for_sweep(void)
 		usleep(5000);
 }
 
+/* A word of a rule that is in force: one of all rarely is. */
+static void
+scribble_statistics(uint64_t *seed)
+{
+	uint64_t rule =
+		test_below(seed, rl->segment.geometry.rules < 8 ? rl->segment.geometry.rules : 8);
+
+	rl_atomic_store(&rl->segment.stats[rule].counter[test_below(seed, RL_COUNTERS)],
+	                test_below(seed, UINT64_MAX));
+}
+
 static void
 damage_and_ask(uint64_t *seed)
 {
@@ -204,6 +241,8 @@ damage_and_ask(uint64_t *seed)
 			restore();
 		for (uint64_t n = 1 + test_below(seed, 20); n > 0; n--)
 			scribble_segment(&rl->segment, seed);
+		if (test_below(seed, 2) == 0)
+			scribble_statistics(seed);
 		if (test_below(seed, 4) == 0)
 			kill(child, SIGHUP);
 		expect_metrics();

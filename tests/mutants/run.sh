@@ -37,6 +37,7 @@ compile() {
 	shift
 	# shellcheck disable=SC2086 # none or one
 	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 "$@" "-I${file%/*}" -Iinclude -Ilibshm -Iconfig \
+		'-DRL_VERSION="mutant"' \
 		-c -o "$work/mutant.o" "$work/src/${file##*/}"
 }
 
@@ -52,10 +53,12 @@ link_rld() {
 
 # survives FILE TEST: build the mutant of FILE and run TEST on it.
 survives() {
-	local variant=build flags=() parts=()
+	local variant=build flags=() part parts=()
 	case $2 in
-	unit/test_watch | unit/test_probe | unit/test_clients) # of the daemon, and what it says
-		parts=(build/o/rld/log.o)
+	unit/test_watch | unit/test_probe | unit/test_clients) # of the daemon
+		for part in watch probe clients log; do
+			[[ $1 == "rld/$part.c" ]] || parts+=("build/o/rld/$part.o")
+		done
 		;;
 	cli/*:*) # a program, and the tests of it whose name matches
 		compile "$1" -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&

@@ -3,10 +3,13 @@
 
 #include "../../rld/watch.h"
 
+#include <metrics.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "handle.h"
 #include "testing.h"
 
 #define MINUTE (60 * RL_SECOND)
@@ -102,6 +105,77 @@ test_a_nearly_full_table_is_told_when_it_becomes_so(void **state)
 	rl_close(rl);
 }
 
+/* As somebody could who may write the segment. */
+static void
+write_over(struct rl *rl, int rule, enum rl_counter counter, uint64_t value)
+{
+	rl_atomic_store(&rl->segment.stats[rule].counter[counter], value);
+}
+
+static void
+test_what_cannot_be_is_told_as_damage_and_once(void **state)
+{
+	static const uint64_t nonsense[] = {
+		UINT64_C(4261868058182108144), 3, UINT64_MAX, UINT64_C(1) << 63,
+		12 * 10 * RL_SECOND,           2};
+	struct rl *rl = test_private(750);
+	int rule = test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false);
+	uint64_t now_ns = RL_SECOND;
+	char text[WATCH_TEXT];
+	struct watch watch;
+
+	(void)state;
+	write_over(rl, rule, RL_COUNT_denied, 7);
+	write_over(rl, rule, RL_COUNT_full_denied, 7);
+	watch_start(&watch, rl, now_ns);
+	for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {
+		now_ns += RL_SECOND;
+		write_over(rl, rule, RL_COUNT_full_denied, nonsense[i]);
+		write_over(rl, rule, RL_COUNT_denied, nonsense[i]);
+		look(&watch, 123, now_ns, text);
+		if (i > 0)
+			assert_string_equal(said, "");
+		assert_string_equal(text, "123 keys, fill 12.3 %, 0 decisions/s");
+		if (i == 0) {
+			assert_says(
+				"<4>segment '': the statistics are damaged ('denied' has moved");
+			assert_null(strchr(strchr(said, '<') + 1, '<')); /* one line */
+		}
+		now_ns += 2 * MINUTE;
+		look(&watch, 123, now_ns, text); /* as nothing more comes, nothing is said */
+		assert_string_equal(said, "");
+	}
+	write_over(rl, rule, RL_COUNT_full_denied, 43); /* from 2: that may be */
+	look(&watch, 123, now_ns, text);
+	assert_says("<4>41 requests were denied because");
+	rl_close(rl);
+}
+
+/* The families of a metric are all there, and of the samples those that may be true. */
+static void
+test_metrics_leave_out_what_cannot_be(void **state)
+{
+	struct rl *rl = test_private(750);
+	int good = test_rule(rl, "good", 5, 3600 * RL_SECOND, 1, false);
+	int bad = test_rule(rl, "bad", 5, 3600 * RL_SECOND, 1, false);
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	(void)state;
+	write_over(rl, good, RL_COUNT_denied, 1000000);
+	write_over(rl, bad, RL_COUNT_denied, UINT64_C(4261868058182108144));
+	write_over(rl, bad, RL_COUNT_evicted, UINT64_MAX);
+	assert_int_equal(metrics_write_filled(to, rl, rl_now(rl), 0), 0);
+	fclose(to);
+	assert_non_null(strstr(text, "rl_denied_total{segment=\"\",rule=\"good\"} 1000000\n"));
+	assert_null(strstr(text, "rl_denied_total{segment=\"\",rule=\"bad\"}"));
+	assert_non_null(strstr(text, "rl_allowed_total{segment=\"\",rule=\"bad\"} 0\n"));
+	assert_non_null(strstr(text, "rl_counters_damaged{segment=\"\"} 2\n"));
+	free(text);
+	rl_close(rl);
+}
+
 static void
 test_the_status_has_keys_fill_and_rate(void **state)
 {
@@ -127,6 +201,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_evictions_are_told_once_a_minute_and_all),
 		cmocka_unit_test(test_a_nearly_full_table_is_told_when_it_becomes_so),
+		cmocka_unit_test(test_what_cannot_be_is_told_as_damage_and_once),
+		cmocka_unit_test(test_metrics_leave_out_what_cannot_be),
 		cmocka_unit_test(test_the_status_has_keys_fill_and_rate),
 	};
 
