@@ -107,7 +107,7 @@ main(int argc, char **argv)
 {
 	int status;
 
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe is reported as the failed write it is */
+	signal(SIGPIPE, SIG_DFL); /* who reads no more of a pipe ends what writes to it */
 	status = run(argc, argv);
 	return output_finish() ? status : EXIT_TROUBLE;
 }

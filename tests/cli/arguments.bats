@@ -157,9 +157,13 @@ replay_trouble() {
 	done
 }
 
-@test "a closed pipe is an error, not a signal" {
-	run bash -c '{ sleep 0.2; "$1" help 2>/dev/null; } | true; exit "${PIPESTATUS[0]}"' - "$RLCTL"
-	[ "$status" -eq 2 ]
+@test "a closed pipe ends rlctl without a word, also where it was started deaf to it" {
+	for start in '' 'env --ignore-signal=PIPE'; do
+		run --separate-stderr bash -c '{ sleep 0.2; $2 "$1" help; } | true; exit "${PIPESTATUS[0]}"' - \
+			"$RLCTL" "$start"
+		[ "$status" -eq 141 ]
+		[ -z "$stderr" ]
+	done
 }
 
 # One line, without what a terminal would obey.
