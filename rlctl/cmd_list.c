@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* list: the live keys, in an order of choice. */
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "command.h"
-#include "duration.h"
+#include "list_form.h"
 #include "number.h"
 #include "output.h"
-#include "pick.h"
 #include "progress.h"
 #include "rule.h"
 
@@ -17,15 +15,21 @@
 const struct command_option list_options[] = {
 	{"rule", 'r', "RULE", "keys of this rule alone"},
 	{"limited", 'l', NULL, "keys that are denied now"},
-	{"sort", 'o', "used|denied|remaining|recent|key",
-         "most used (the default), most denied, least remaining, newest charge, by name"},
+	{"sort", 'o', "used|denied|remaining|recent|key|none",
+         "most used (the default), most denied, least remaining, newest charge, by name; none is "
+         "as "
+         "they lie, at once"},
 	{"limit", 'n', "N", "the first N alone, in memory for those; default: all"},
 	{"match", 'm', "GLOB|CIDR", "keys that match"},
+	{"keys", 'k', NULL, "each key alone and once, as a shell takes it"},
+	{"null", '0', NULL, "each key alone, as it is, with a NUL behind it, for xargs -0"},
+	{"no-header", 'H', NULL, "neither names of columns nor how many keys there are"},
 	{0},
 };
 
 struct listing {
 	struct pick pick;
+	struct list_form form;
 	uint64_t seen;
 };
 
@@ -34,7 +38,7 @@ want_entry(const struct rl_glance *glance, void *arg)
 {
 	struct listing *listing = arg;
 
-	if ((++listing->seen & PROGRESS_ENTRIES) == 0)
+	if ((++listing->seen & PROGRESS_ENTRIES) == 0 && !listing->pick.take)
 		progress_show("looking at key", listing->seen);
 	return pick_wants(&listing->pick, glance);
 }
@@ -46,46 +50,6 @@ add_entry(const struct rl_entry *entry, void *arg)
 
 	pick_add(&listing->pick, entry);
 	return 0;
-}
-
-static void
-print_item(struct rl *rl, const struct item *item)
-{
-	const struct usage *usage = &item->usage;
-
-	printf("%10" PRIu32 "/%-10" PRIu32 "  %10" PRIu32 "  %-7s  %8s  %8s  %8" PRIu64 "  %s  ",
-	       usage->used, usage->limit, usage->remaining, usage_state(usage),
-	       duration_format(usage->retry_after_ns).text,
-	       duration_format(usage->reset_after_ns).text, usage->denied,
-	       limit_label(rl, item->rule, item->limit).text);
-	output_key(stdout, &item->key);
-	putchar('\n');
-}
-
-static void
-write_text(struct rl *rl, const struct pick *pick)
-{
-	if (pick->count > 0)
-		printf("%10s/%-10s  %10s  %-7s  %8s  %8s  %8s  %s\n", "used", "limit", "remaining",
-		       "state", "retry", "reset", "denied~", "rule  key");
-	for (size_t i = 0; i < pick->count; i++)
-		print_item(rl, &pick->items[i]);
-	if (pick->count < pick->total)
-		printf("%zu of ", pick->count);
-	printf("%" PRIu64 " live %s\n", pick->total, pick->total == 1 ? "key" : "keys");
-}
-
-static void
-write_json(struct rl *rl, const struct pick *pick)
-{
-	json_t *root = need(json_object());
-	json_t *keys = need(json_array());
-
-	json_put(root, "keys", keys);
-	for (size_t i = 0; i < pick->count; i++)
-		json_push(keys, item_json(rl, &pick->items[i]));
-	json_put(root, "total", json_count(pick->total));
-	output_json(root);
 }
 
 static bool
@@ -100,23 +64,64 @@ read_most(const struct context *context, size_t *most)
 	return true;
 }
 
+/* Keys alone come by name, unless asked for in another order. */
+static bool
+read_order(const struct context *context, struct listing *listing)
+{
+	const char *name = option_value(context, "sort");
+
+	if (listing->form.kind >= LIST_WORDS)
+		listing->pick.order = PICK_KEY;
+	if (!name || strcmp(name, "none") != 0)
+		return pick_order_option(context, &listing->pick.order);
+	listing->pick.take = list_form_item;
+	listing->pick.take_arg = &listing->form;
+	return true;
+}
+
+static bool
+read_form(const struct context *context, struct list_form *form)
+{
+	bool is_json = option_value(context, "json") != NULL;
+
+	form->has_head = !option_value(context, "no-header");
+	if (option_value(context, "null"))
+		form->kind = LIST_NULS;
+	else if (option_value(context, "keys"))
+		form->kind = LIST_WORDS;
+	if (is_json && form->kind != LIST_LINES) {
+		complain("list: --keys and --null do not go with --json");
+		return false;
+	}
+	if (is_json)
+		form->kind = LIST_JSON;
+	return true;
+}
+
+/* Without an order, what is found is written while looking. */
 static int
 list(const struct context *context, struct rl *rl, struct listing *listing)
 {
 	struct pick *pick = &listing->pick;
+	int status;
 
 	pick->rule = rule_option(rl, context);
 	if (pick->rule == RULE_UNKNOWN)
 		return EXIT_TROUBLE;
+	listing->form.rl = rl;
+	if (pick->take)
+		list_form_begin(&listing->form, pick);
 	rl_walk(rl, rl_now(rl), want_entry, add_entry, listing);
 	progress_erase();
-	pick_sort(pick);
-	if (option_value(context, "json"))
-		write_json(rl, pick);
-	else
-		write_text(rl, pick);
+	if (!pick->take) {
+		pick_sort(pick);
+		list_form_begin(&listing->form, pick);
+		for (size_t i = 0; i < pick->count; i++)
+			list_form_item(&pick->items[i], &listing->form);
+	}
+	status = list_form_end(&listing->form, pick);
 	pick_free(pick);
-	return EXIT_YES;
+	return status;
 }
 
 int
@@ -128,7 +133,7 @@ run_list(const struct context *context)
 	struct rl *rl;
 	int status;
 
-	if (!pick_order_option(context, &listing.pick.order) ||
+	if (!read_form(context, &listing.form) || !read_order(context, &listing) ||
 	    !read_most(context, &listing.pick.most) ||
 	    (text && !match_make("--match", text, &match)))
 		return EXIT_TROUBLE;

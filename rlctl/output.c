@@ -47,15 +47,25 @@ need(void *pointer)
 	exit(EXIT_TROUBLE);
 }
 
+static int lost_by; /* why output could not be written, if that is known */
+
+bool
+output_flush(void)
+{
+	if (fflush(stdout) == 0)
+		return true;
+	lost_by = errno;
+	return false;
+}
+
 bool
 output_finish(void)
 {
 	bool has_failed = ferror(stdout) != 0;
 
-	errno = 0;
-	if (fflush(stdout) == 0 && !has_failed)
+	if (output_flush() && !has_failed)
 		return true;
-	complain("stdout: %s", errno ? strerror(errno) : "output was lost");
+	complain("stdout: %s", lost_by ? strerror(lost_by) : "output was lost");
 	return false;
 }
 
@@ -66,6 +76,29 @@ output_bytes(FILE *out, const void *bytes, size_t len)
 
 	fputs(text, out);
 	free(text);
+}
+
+/* No byte of it means anything to a shell. */
+static bool
+is_plain_word(const char *bytes, size_t len)
+{
+	static const char good[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/@,+=%";
+
+	for (size_t i = 0; i < len; i++)
+		if (bytes[i] == '\0' || !strchr(good, bytes[i]))
+			return false;
+	return len > 0;
+}
+
+void
+output_word(FILE *out, const void *bytes, size_t len)
+{
+	bool is_plain = is_plain_word(bytes, len);
+
+	fputs(is_plain ? "" : "$'", out);
+	output_bytes(out, bytes, len);
+	fputs(is_plain ? "" : "'", out);
 }
 
 void

@@ -19,6 +19,9 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* `pointer`, unless it is NULL: then there is no memory, and the program ends. */
 void *need(void *pointer);
 
+/* Flush stdout; false if that failed, which output_finish() tells. */
+bool output_flush(void);
+
 /* Flush stdout; false after a message if anything written to it was lost. */
 bool output_finish(void);
 
@@ -32,6 +35,9 @@ struct key_view {
 
 void output_key(FILE *out, const struct key_view *key);
 void output_bytes(FILE *out, const void *bytes, size_t len);
+
+/* As a word that bash and zsh read as these bytes: in $'...' unless it is plain. */
+void output_word(FILE *out, const void *bytes, size_t len);
 
 /* `width` columns for `most`, at least one for anything above 0; counts below 2^57. */
 void output_bar(FILE *out, uint64_t value, uint64_t most, unsigned width);
@@ -47,9 +53,20 @@ struct time_text time_format(uint64_t unix_ns, bool with_ms);
  * no memory. */
 void output_json(json_t *root);
 void output_json_line(FILE *out, json_t *root); /* on one line, for streams of documents */
-json_t *json_count(uint64_t value);             /* an integer, at most 2^63 - 1 */
-json_t *json_duration(uint64_t ns);             /* the same; null for RL_NEVER_NS */
-json_t *json_text(const char *text);            /* a string of any bytes, \xNN where needed */
+
+/*
+ * A document with an array of any length: its elements are written, and given up, one by one, so
+ * that it never is in memory as a whole. Behind it, other members may follow.
+ */
+void output_json_open(FILE *out, const char *array);
+void output_json_element(FILE *out, json_t *element, bool is_first);
+void output_json_close(FILE *out, bool is_empty);
+void output_json_member(FILE *out, const char *name, json_t *value);
+void output_json_end(FILE *out);
+
+json_t *json_count(uint64_t value);  /* an integer, at most 2^63 - 1 */
+json_t *json_duration(uint64_t ns);  /* the same; null for RL_NEVER_NS */
+json_t *json_text(const char *text); /* a string of any bytes, \xNN where needed */
 void json_put(json_t *object, const char *name, json_t *value);
 void json_push(json_t *array, json_t *value);
 void json_put_key(json_t *object, const struct key_view *key); /* key, key_hex, truncated */

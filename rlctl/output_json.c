@@ -14,19 +14,23 @@
 #define PAGE_FLAGS (JSON_INDENT(2) | JSON_ENSURE_ASCII)
 #define LINE_FLAGS (JSON_COMPACT | JSON_ENSURE_ASCII)
 
-/* DEL is the one that jansson takes for text. */
+/* DEL is the one that jansson takes for text. Lines behind the first are moved to the right. */
 static void
-write_text(FILE *out, json_t *root, size_t flags)
+write_value(FILE *out, json_t *root, size_t flags, int indent)
 {
 	char *text = need(json_dumps(root, flags));
 
-	for (const char *at = text; *at; at++) {
+	for (const char *at = text; *at;) {
+		size_t plain = strcspn(at, "\n\x7f");
+
+		fwrite(at, 1, plain, out);
+		at += plain;
 		if (*at == 0x7f)
 			fputs("\\u007F", out);
-		else
-			putc(*at, out);
+		else if (*at)
+			fprintf(out, "\n%*s", indent, "");
+		at += *at != '\0';
 	}
-	putc('\n', out);
 	free(text);
 	json_decref(root);
 }
@@ -34,13 +38,47 @@ write_text(FILE *out, json_t *root, size_t flags)
 void
 output_json(json_t *root)
 {
-	write_text(stdout, root, PAGE_FLAGS);
+	write_value(stdout, root, PAGE_FLAGS, 0);
+	putchar('\n');
 }
 
 void
 output_json_line(FILE *out, json_t *root)
 {
-	write_text(out, root, LINE_FLAGS);
+	write_value(out, root, LINE_FLAGS, 0);
+	putc('\n', out);
+}
+
+void
+output_json_open(FILE *out, const char *array)
+{
+	fprintf(out, "{\n  \"%s\": [", array);
+}
+
+void
+output_json_element(FILE *out, json_t *element, bool is_first)
+{
+	fputs(is_first ? "\n    " : ",\n    ", out);
+	write_value(out, element, PAGE_FLAGS, 4);
+}
+
+void
+output_json_close(FILE *out, bool is_empty)
+{
+	fputs(is_empty ? "]" : "\n  ]", out);
+}
+
+void
+output_json_member(FILE *out, const char *name, json_t *value)
+{
+	fprintf(out, ",\n  \"%s\": ", name);
+	write_value(out, value, PAGE_FLAGS | JSON_ENCODE_ANY, 2);
+}
+
+void
+output_json_end(FILE *out)
+{
+	fputs("\n}\n", out);
 }
 
 json_t *

@@ -199,6 +199,8 @@ is_behind(const struct pick *pick, const struct rl_glance *glance)
 
 	if (pick->most == 0 || pick->count < pick->most)
 		return false;
+	if (pick->take)
+		return true;
 	order = compare_bounds(pick->order, glance, &last->usage);
 	if (order == 0 && last->key.bytes) {
 		struct key_view key = glance_key(glance, bytes);
@@ -241,6 +243,24 @@ is_wanted(const struct pick *pick, const struct rl_entry *entry)
 	       (!pick->match || match_has(pick->match, &key));
 }
 
+static void
+keep(struct pick *pick, const struct item *item)
+{
+	if (pick->most == 0 || pick->count < pick->most)
+		append(pick, item);
+	else if (compare(item, &pick->items[0], pick) < 0)
+		replace_last(pick, item);
+}
+
+static void
+give(struct pick *pick, const struct item *item)
+{
+	if (pick->most > 0 && pick->count == pick->most)
+		return;
+	pick->count++;
+	pick->take(item, pick->take_arg);
+}
+
 void
 pick_add(struct pick *pick, const struct rl_entry *entry)
 {
@@ -254,10 +274,10 @@ pick_add(struct pick *pick, const struct rl_entry *entry)
 	if (!is_wanted(pick, entry))
 		return;
 	pick->total++;
-	if (pick->most == 0 || pick->count < pick->most)
-		append(pick, &item);
-	else if (compare(&item, &pick->items[0], pick) < 0)
-		replace_last(pick, &item);
+	if (pick->take)
+		give(pick, &item);
+	else
+		keep(pick, &item);
 }
 
 json_t *
@@ -275,14 +295,14 @@ item_json(struct rl *rl, const struct item *item)
 void
 pick_sort(struct pick *pick)
 {
-	if (pick->count > 0)
+	if (pick->count > 0 && !pick->take)
 		qsort_r(pick->items, pick->count, sizeof(*pick->items), compare, pick);
 }
 
 void
 pick_free(struct pick *pick)
 {
-	for (size_t i = 0; i < pick->count; i++)
+	for (size_t i = 0; i < pick->count && pick->items; i++)
 		free((void *)pick->items[i].key.bytes);
 	free(pick->items);
 	pick->items = NULL;

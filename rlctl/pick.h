@@ -36,9 +36,14 @@ struct item {
 	struct key_view key; /* its bytes are a copy */
 };
 
+/* What becomes of a key at once, in no order; its bytes are the table's. */
+typedef void pick_take(const struct item *item, void *arg);
+
 struct pick {
 	/* what is wanted */
 	enum pick_order order;
+	pick_take *take; /* or NULL; with it, nothing is kept */
+	void *take_arg;
 	size_t most; /* 0: all */
 	int rule;    /* or RL_ANY_RULE */
 	bool is_limited_only;
@@ -46,8 +51,8 @@ struct pick {
 
 	/* what was found */
 	struct item *items; /* in heap order until pick_sort() */
-	size_t count, room;
-	uint64_t total; /* that were wanted, picked or not */
+	size_t count, room; /* kept, or given to take() */
+	uint64_t total;     /* that were wanted, picked or not */
 };
 
 /* For rl_walk(): false if a glance is enough to count the key, or to leave it out. */

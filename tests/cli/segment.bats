@@ -105,7 +105,7 @@ teardown() {
 	exits 0
 	[ "$(awk '/\// && !/used/ { print $1, $2, $3, $NF }' <<<"$output" | paste -sd,)" = \
 		'42/100 58 open alice,5/5 0 limited bob,3/5 2 open alice,1/5 4 open amy,1/5 4 open zoe' ]
-	says_line '5 live keys'
+	[ "$stderr" = '5 live keys' ]
 	rlctl -s "$segment" list --json
 	exits 0
 	conforms list
@@ -125,7 +125,8 @@ teardown() {
 	fill login 5 $month_ms 1 alice=0
 	rlctl -s "$segment" list
 	exits 0
-	[ "$output" = '0 live keys' ]
+	[ -z "$output" ]
+	[ "$stderr" = '0 live keys' ]
 	rlctl -s "$segment" list -j
 	conforms list
 	has 'keys=\[\]' total=0
@@ -138,7 +139,8 @@ teardown() {
 	are fill 1
 	rlctl -s "$segment" list
 	exits 0
-	[ "$output" = '0 live keys' ]
+	[ -z "$output" ]
+	[ "$stderr" = '0 live keys' ]
 	rlctl -s "$segment" get short alice
 	exits 1
 }
@@ -312,7 +314,7 @@ teardown() {
 		done
 	done
 	on list -n 3
-	says_line '3 of 1000 live keys'
+	[ "$stderr" = '3 of 1000 live keys' ]
 	[ "$(wc -w <<<"$whole")" -eq 1000 ]
 	for text in 0 -1 x ''; do
 		on list "--limit=$text"

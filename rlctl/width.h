@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_WIDTH_H
+#define RLCTL_WIDTH_H
+
+/* How much room text takes on a terminal. */
+
+#include <stddef.h>
+
+/* Columns of the terminal at stdout; 0 if there is none. */
+size_t terminal_columns(void);
+
+/* Columns that a text of printable characters takes. */
+size_t text_columns(const char *text);
+
+#define ELLIPSIS_ROOM 4 /* bytes, with the end of the text */
+
+/* Cut a text that is longer to so many columns, the last of them an ellipsis: behind the text
+ * there is to be room for one. */
+void text_cut(char *text, size_t columns);
+
+#endif

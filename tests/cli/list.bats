@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# list: on a terminal, in a pipe, and for other programs.
+
+load common
+load terminal
+
+month_ms=2592000000
+
+setup() {
+	segment_setup
+	export LC_ALL=C.UTF-8 TERM=screen-256color
+}
+
+teardown() {
+	stop
+	segment_teardown
+}
+
+# list on a screen of $1 columns, with the other arguments.
+list_on() {
+	local columns=$1
+	shift
+	run_on_terminal "$columns" 24 "'$RLCTL' -s '$segment' list $*"
+	sees '^exit 0$'
+}
+
+# As many lines of keys as there are keys: none was wrapped.
+lines_of_keys() {
+	screen | grep -cE '^ *[0-9]+/[0-9]+ ' || true
+}
+
+@test "list: keys are seen on a terminal of 80 columns" {
+	FILL_KEY_BYTES=200 fill login 100000 $month_ms 1 alice=3 "$(printf 'user:%0100d' 7)=2" "ü$(printf 'é%.0s' {1..90})=1"
+	list_on 80
+	[ "$(lines_of_keys)" -eq 3 ]
+	sees '^ +3/100000  open .* login  alice$'
+	sees '^ +2/100000  open .* login  user:0+…$'
+	sees '^ +1/100000  open .* login  üé+…$'
+	sees '^3 live keys$'
+	screen | grep '…$' | while read -r line; do
+		[ "${#line}" -ge 70 ] && [ "${#line}" -le 80 ]
+	done
+}
+
+@test "list: a long rule gives way to its key, and a wide terminal shows all" {
+	rule=$(printf 'r%.0s' {1..63})
+	FILL_KEY_BYTES=100 fill "$rule" 200000000 $month_ms 1 "$(printf 'user:%070d' 7)=2"
+	list_on 80
+	[ "$(lines_of_keys)" -eq 1 ]
+	sees ' r{15}…  user:0{18,}…$'
+	stop
+	list_on 40
+	[ "$(lines_of_keys)" -eq 1 ]
+	stop
+	list_on 220
+	sees "^used/limit +remaining  state +retry +reset  denied~  rule +key$"
+	sees "^   2/200000000 .* $rule  user:0{69}7$"
+}
+
+@test "list: short keys leave room for every column" {
+	fill login 5 $month_ms 1 alice=3 bob=9
+	list_on 80
+	sees '^used/limit  remaining  state +retry +reset  denied~  rule   key$'
+}
+
+@test "list: a pipe gets all of a key, and nothing but keys" {
+	FILL_KEY_BYTES=200 fill login 5 $month_ms 1 "$(printf 'user:%0100d' 7)=2" bob=1
+	on list
+	says "login  $(printf 'user:%0100d' 7)"
+	[ "${#lines[@]}" -eq 3 ]
+	[ "$stderr" = '2 live keys' ]
+	on list --no-header
+	[ "${#lines[@]}" -eq 2 ]
+	[ -z "$stderr" ]
+}
+
+@test "list --keys: words of a shell, each key once, by name" {
+	fill login 5 $month_ms 1 alice=3 $'b\001 c=1' "q'uote=5" 'x y=1' $'\xff=1' 'a$b=1'
+	fill api 5 $month_ms 1 alice=1
+	on list --keys
+	exits 0
+	[ -z "$stderr" ]
+	[ "$output" = "\$'a\$b'
+alice
+\$'b\\x01 c'
+\$'q\\x27uote'
+\$'x y'
+\$'\\xff'" ]
+	eval "keys=($output)"
+	[ "${keys[*]@Q}" = "'a\$b' 'alice' \$'b\\001 c' 'q'\\''uote' 'x y' \$'\\377'" ]
+	on list -k --sort used -n 1
+	[ "$output" = "\$'q\\x27uote'" ]
+}
+
+@test "list --null: any key comes back to rlctl" {
+	fill login 2 $month_ms 1 alice=1 $'b\001 c=2' "q'uote=2" $'\xff=2'
+	"$RLCTL" -s "$segment" list -l0 >"$BATS_TEST_TMPDIR/keys"
+	[ "$(tr '\0' '\n' <"$BATS_TEST_TMPDIR/keys")" = $'b\001 c\nq\'uote\n\xff' ]
+	xargs -0 -n1 "$RLCTL" -s "$segment" ban --for 10m --exact -- <"$BATS_TEST_TMPDIR/keys"
+	on bans --json
+	are key '"\\xff" "b\u0001 c" "q'\''uote"' || are key '"b\u0001 c" "q'\''uote" "\\xff"'
+}
+
+@test "list --keys: what cannot be named is told" {
+	FILL_KEY_BYTES=8 fill login 5 $month_ms 1 alice=3 "$(printf 'user:%0100d' 7)=2"
+	on list --keys
+	exits 2
+	[ "$output" = alice ]
+	complains 'left out: 1 of which not all bytes are kept'
+	for form in --keys --null; do
+		on list "$form" --json
+		in_trouble '--keys and --null do not go with --json'
+	done
+}
+
+@test "list --sort none: the same keys, in whatever order" {
+	# shellcheck disable=SC2046 # a word each
+	FILL_KEYS=2000 fill login 9 $month_ms 1 $(for i in $(seq 1000); do echo "k$i=$((i % 9 + 1))"; done)
+	on list --keys
+	whole=$(sort <<<"$output")
+	on list --keys --sort none
+	[ "$(sort <<<"$output")" = "$whole" ]
+	on list --json --sort none
+	conforms list
+	has total=1000
+	[ "$(jq -r '.keys[].key' <<<"$output" | sort)" = "$whole" ]
+	on list --sort none -n 7
+	[ "$stderr" = '7 of 1000 live keys' ]
+	[ "${#lines[@]}" -eq 8 ]
+}
+
+@test "list --json: written key by key, in little memory, and none when nobody reads" {
+	# shellcheck disable=SC2046 # a word each
+	FILL_KEYS=60000 FILL_RING=1 fill login 9 $month_ms 1 $(seq -f 'user:%.0f=1' 40000)
+	# As one document, these take 100 MB.
+	run bash -c 'ulimit -v "$3" && "$1" -s "$2" list --json' - "$RLCTL" "$segment" 60000
+	case $output in
+	*AddressSanitizer*) skip 'the sanitizer needs more' ;;
+	esac
+	[ "$status" -eq 0 ]
+	[ "$(jq '.total, (.keys | length)' <<<"$output" | paste -sd' ')" = '40000 40000' ]
+	run --separate-stderr bash -c '"$1" -s "$2" list -j | head -c 200; exit "${PIPESTATUS[0]}"' - "$RLCTL" \
+		"$segment"
+	[ "$status" -eq 141 ]
+	[ -z "$stderr" ]
+}
