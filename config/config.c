@@ -3,6 +3,7 @@
  * stands, and both are walked together. */
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ read_top(struct reader *reader, json_t *root, struct config *config)
 
 /* False after an error was told. */
 static bool
-read_root(struct config *config, json_t *root, config_tell *tell, void *arg)
+read_root(struct config *config, json_t *root, bool tells_all, config_tell *tell, void *arg)
 {
 	struct config_source *source = config->source;
 	struct report report = {
@@ -77,6 +78,7 @@ read_root(struct config *config, json_t *root, config_tell *tell, void *arg)
 		.text = source->text,
 		.len = (uint32_t)source->len,
 		.tokens = &source->tokens,
+		.tells_all_warnings = tells_all,
 	};
 	struct reader reader = {&report, source};
 	bool is_good;
@@ -90,7 +92,7 @@ read_root(struct config *config, json_t *root, config_tell *tell, void *arg)
 }
 
 static bool
-read_text_of(struct config *config, config_tell *tell, void *arg)
+read_text_of(struct config *config, bool tells_all, config_tell *tell, void *arg)
 {
 	struct config_source *source = config->source;
 	json_error_t error;
@@ -109,7 +111,7 @@ read_text_of(struct config *config, config_tell *tell, void *arg)
 		report_line(config->path, 0, 0, CONFIG_ERROR, strerror(-problem), tell, arg);
 		is_good = false;
 	} else {
-		is_good = read_root(config, root, tell, arg);
+		is_good = read_root(config, root, tells_all, tell, arg);
 	}
 	json_decref(root);
 	return is_good;
@@ -134,8 +136,8 @@ make(const char *path)
 	return NULL;
 }
 
-struct config *
-config_parse(const char *path, const char *text, size_t len, config_tell *tell, void *arg)
+static struct config *
+parse(const char *path, const char *text, size_t len, bool tells_all, config_tell *tell, void *arg)
 {
 	struct config *config = make(path);
 
@@ -149,7 +151,7 @@ config_parse(const char *path, const char *text, size_t len, config_tell *tell, 
 	memcpy(config->source->text, text, len);
 	config->source->text[len] = '\0';
 	config->source->len = len;
-	if (read_text_of(config, tell, arg))
+	if (read_text_of(config, tells_all, tell, arg))
 		return config;
 	config_free(config);
 	return NULL;
@@ -162,7 +164,19 @@ config_read_error(int error)
 }
 
 struct config *
-config_load(const char *path, config_tell *tell, void *arg)
+config_parse(const char *path, const char *text, size_t len, config_tell *tell, void *arg)
+{
+	return parse(path, text, len, false, tell, arg);
+}
+
+struct config *
+config_parse_to_check(const char *path, const char *text, size_t len, config_tell *tell, void *arg)
+{
+	return parse(path, text, len, true, tell, arg);
+}
+
+static struct config *
+load(const char *path, bool tells_all, config_tell *tell, void *arg)
 {
 	struct config *config;
 	char *text;
@@ -173,9 +187,22 @@ config_load(const char *path, config_tell *tell, void *arg)
 		report_line(path, 0, 0, CONFIG_ERROR, config_read_error(error), tell, arg);
 		return NULL;
 	}
-	config = config_parse(path, text, len, tell, arg);
+	config = parse(path, text, len, tells_all, tell, arg);
 	free(text);
+	malloc_trim(0); /* what it took to read a large file is many times what stays of it */
 	return config;
+}
+
+struct config *
+config_load(const char *path, config_tell *tell, void *arg)
+{
+	return load(path, false, tell, arg);
+}
+
+struct config *
+config_load_to_check(const char *path, config_tell *tell, void *arg)
+{
+	return load(path, true, tell, arg);
 }
 
 static void

@@ -40,14 +40,22 @@ const char *config_path(const char *option);
 /* The largest file that is read: some millions of overrides. */
 #define CONFIG_BYTES_MAX (UINT32_C(256) << 20)
 
-/* Read and check a regular file. NULL after at least one CONFIG_ERROR was told. */
+/*
+ * Read and check a regular file. NULL after at least one CONFIG_ERROR was told. Of warnings that say
+ * the same of many places, a few are told, and how many more there are.
+ */
 struct config *config_load(const char *path, config_tell *tell, void *arg);
 const char *config_read_error(int error); /* why one could not be read, for people */
+
+/* The same, but every warning is told. */
+struct config *config_load_to_check(const char *path, config_tell *tell, void *arg);
 void config_free(struct config *config);
 
 /* The same of a text, `path` being what it is called by. The text may go afterwards. */
 struct config *config_parse(const char *path, const char *text, size_t len, config_tell *tell,
                             void *arg);
+struct config *config_parse_to_check(const char *path, const char *text, size_t len,
+                                     config_tell *tell, void *arg);
 
 /*
  * rl_configure() with its errors told in the file's words, and with what changed told as notes

@@ -102,24 +102,61 @@ compose(const struct report *r, uint32_t token, const char *format, va_list argu
 }
 
 static void
+grow(struct report *r)
+{
+	size_t room = r->room ? r->room * 2 : 8;
+	struct problem *more = reallocarray(r->problems, room, sizeof(*more));
+
+	if (!more)
+		return;
+	r->problems = more;
+	r->room = room;
+}
+
+static void
 add(struct report *r, uint32_t at, enum config_level level, char *text)
 {
-	r->errors += level == CONFIG_ERROR;
-	if (r->count == r->room && r->count < REPORT_MAX) {
-		size_t room = r->room ? r->room * 2 : 8;
-		struct problem *more = reallocarray(r->problems, room, sizeof(*more));
-
-		if (more) {
-			r->problems = more;
-			r->room = room;
-		}
-	}
-	if (r->count == REPORT_MAX || r->count == r->room) {
+	if (r->count == r->room)
+		grow(r);
+	if (r->count == r->room) {
 		r->untold++;
 		free(text);
 		return;
 	}
 	r->problems[r->count++] = (struct problem){at, level, text};
+}
+
+/* How many of the format came before; 0 if there are more formats than are told apart. */
+static size_t
+count_alike(struct report *r, const char *format)
+{
+	for (size_t i = 0; i < REPORT_KINDS_MAX; i++) {
+		struct report_kind *kind = &r->kinds[i];
+
+		if (kind->format && kind->format != format)
+			continue;
+		kind->format = format;
+		return kind->count++;
+	}
+	return 0;
+}
+
+/* A flood of one warning would hide the others, and in a log what else there is. */
+static bool
+is_told(struct report *r, enum config_level level, const char *format)
+{
+	if (level == CONFIG_ERROR)
+		r->errors++;
+	if (level == CONFIG_WARNING && r->tells_all_warnings)
+		return true;
+	if (level == CONFIG_WARNING && count_alike(r, format) >= REPORT_ALIKE_MAX) {
+		r->alike++;
+		return false;
+	}
+	if (r->count < REPORT_MAX)
+		return true;
+	r->untold++;
+	return false;
 }
 
 void
@@ -128,9 +165,11 @@ report_value(struct report *report, enum config_level level, uint32_t token, con
 {
 	va_list arguments;
 
+	if (!is_told(report, level, format))
+		return;
 	va_start(arguments, format);
 	add(report, report->tokens->at[token].start, level,
-	    report->count < REPORT_MAX ? compose(report, token, format, arguments) : NULL);
+	    compose(report, token, format, arguments));
 	va_end(arguments);
 }
 
@@ -140,15 +179,17 @@ report_name(struct report *report, enum config_level level, uint32_t token, cons
 	const struct token *t = &report->tokens->at[token];
 	va_list arguments;
 
+	if (!is_told(report, level, format))
+		return;
 	va_start(arguments, format);
-	add(report, t->key ? t->key : t->start, level,
-	    report->count < REPORT_MAX ? compose(report, token, format, arguments) : NULL);
+	add(report, t->key ? t->key : t->start, level, compose(report, token, format, arguments));
 	va_end(arguments);
 }
 
 void
 report_memory(struct report *report)
 {
+	report->errors++;
 	add(report, 0, CONFIG_ERROR, NULL);
 }
 
@@ -247,12 +288,29 @@ is_same(const struct problem *a, const struct problem *b)
 	return a->at == b->at && a->text && b->text && strcmp(a->text, b->text) == 0;
 }
 
+/* Of what was left out, how much it is. */
+static void
+tell_rest(struct report *report, config_tell *tell, void *arg)
+{
+	char more[120];
+
+	if (report->alike > 0) {
+		snprintf(more, sizeof(more),
+		         "and %zu more like these; 'rlctl config check' shows all", report->alike);
+		report_line(report->path, 0, 0, CONFIG_WARNING, more, tell, arg);
+	}
+	if (report->untold > 0) {
+		snprintf(more, sizeof(more), "%zu more problems are not told", report->untold);
+		report_line(report->path, 0, 0, report->errors > 0 ? CONFIG_ERROR : CONFIG_WARNING,
+		            more, tell, arg);
+	}
+}
+
 void
 report_tell(struct report *report, config_tell *tell, void *arg)
 {
 	struct text_place place = {1, 1};
 	uint32_t at = 0;
-	char more[80];
 
 	if (report->count > 1)
 		qsort(report->problems, report->count, sizeof(*report->problems), compare);
@@ -268,12 +326,9 @@ report_tell(struct report *report, config_tell *tell, void *arg)
 	}
 	for (size_t i = 0; i < report->count; i++)
 		free(report->problems[i].text);
-	if (report->untold > 0) {
-		snprintf(more, sizeof(more), "%zu more problems are not told", report->untold);
-		report_line(report->path, 0, 0, report->errors > 0 ? CONFIG_ERROR : CONFIG_WARNING,
-		            more, tell, arg);
-	}
+	tell_rest(report, tell, arg);
 	free(report->problems);
 	report->problems = NULL;
-	report->count = report->room = report->untold = 0;
+	report->count = report->room = report->untold = report->alike = 0;
+	memset(report->kinds, 0, sizeof(report->kinds));
 }

@@ -17,7 +17,9 @@
 #include "config.h"
 #include "tokens.h"
 
-#define REPORT_MAX 1000 /* problems that are told; of the rest, how many there are */
+#define REPORT_MAX 1000     /* problems that are told; of the rest, how many there are */
+#define REPORT_ALIKE_MAX 10 /* the same of warnings that say the same of other places */
+#define REPORT_KINDS_MAX 16
 
 struct problem {
 	uint32_t at; /* where in the text */
@@ -25,14 +27,23 @@ struct problem {
 	char *text; /* NULL: there was no memory for it */
 };
 
+/* Warnings of one format. */
+struct report_kind {
+	const char *format;
+	size_t count; /* told or not */
+};
+
 struct report {
 	const char *path;
 	const char *text;
 	uint32_t len;
 	const struct tokens *tokens;
+	bool tells_all_warnings;
 	struct problem *problems;
 	size_t count, room, untold;
 	size_t errors; /* told or not */
+	struct report_kind kinds[REPORT_KINDS_MAX];
+	size_t alike; /* warnings that are not told, as enough were of their kind */
 };
 
 /* Note a problem of a value, or of its name. */

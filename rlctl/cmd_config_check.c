@@ -86,7 +86,7 @@ check_stdin(struct outcome *outcome, int *status)
 		*status = EXIT_TROUBLE;
 		return NULL;
 	}
-	config = config_parse("stdin", text, len, hear, outcome);
+	config = config_parse_to_check("stdin", text, len, hear, outcome);
 	free(text);
 	*status = config ? EXIT_YES : EXIT_NO;
 	return config;
@@ -99,7 +99,7 @@ check_file(const char *path, struct outcome *outcome, int *status)
 
 	*status = EXIT_TROUBLE;
 	if (config_is_readable(path)) {
-		config = config_load(path, hear, outcome);
+		config = config_load_to_check(path, hear, outcome);
 		*status = config ? EXIT_YES : EXIT_NO;
 	}
 	return config;

@@ -99,6 +99,21 @@ create() {
 	says 'valid: rules 4, limits 7, overrides 3'
 }
 
+@test "a flood of one warning: ten of it, the others, and a sum; check tells all" {
+	jq -n --arg name "$segment" '{segment: {name: $name, mode: "0666"},
+		rules: {login: {limit: "5/min", overrides: ([range(2000)] | map({key: "user:\(.)", value: {capacity: 5}}) | from_entries)}}}' >"$file"
+	rlctl config set /gc/interval 5s
+	exits 0
+	[ "$(grep -c 'changes nothing: the rule itself has the same capacity' <<<"$stderr")" -eq 10 ]
+	complains '/rules/login/overrides/user:9: '
+	complains '/segment/mode: lets everybody on the host falsify counts'
+	complains "$file: warning: and 1990 more like these; 'rlctl config check' shows all"
+	rlctl config check
+	exits 0
+	[ "$(grep -c 'changes nothing: the rule itself has the same capacity' <<<"$stderr")" -eq 2000 ]
+	[[ $stderr != *more* ]]
+}
+
 @test "check: good files, and the example, without a word on stderr" {
 	cd "$top"
 	for good in tests/config/good/*.json config/rl.json; do
