@@ -57,7 +57,7 @@ compare_segment(const struct application *a)
 	const uint32_t *given = a->config->source->segment;
 	const struct rl_info *has = &a->info;
 
-	compare_size(a, SEGMENT_KEYS, has->slots / 4 * 3, wish->keys);
+	compare_size(a, SEGMENT_KEYS, has->keys, wish->keys);
 	compare_size(a, SEGMENT_KEY_BYTES, has->key_bytes, wish->key_bytes);
 	compare_size(a, SEGMENT_RING, has->ring, wish->ring);
 	compare_size(a, SEGMENT_RULES, has->rules, wish->rules);

@@ -97,7 +97,8 @@ write_fill(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t taken)
 	metrics_number(to, rl, "rl_slots", METRICS_GAUGE, "Places for keys.", info->slots);
 	metrics_number(to, rl, "rl_slots_taken", METRICS_GAUGE, "Places that a key has.", taken);
 	begin(to, rl, "rl_fill_ratio", METRICS_GAUGE,
-	      "Share of the places that are taken; above 0.75 keys begin to find no place.");
+	      "Share of the places that are taken: 0.6 by as many keys as were asked for; "
+	      "above 0.75 keys begin to find no place.");
 	fprintf(to, "%" PRIu64 ".%06" PRIu64 "\n", millionths / 1000000, millionths % 1000000);
 }
 

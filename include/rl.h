@@ -145,7 +145,7 @@ enum rl_open_flag {
  * it is and keeps its own values. Zero means the default.
  */
 struct rl_options {
-	uint32_t keys; /* live keys to hold, 1..1,500,000,000; default 24,576 */
+	uint32_t keys; /* live keys that find room, 1..1,500,000,000; default 24,576 */
 	uint32_t ring; /* entries kept per key, 1..8192; default 64: bounds granularity, and half of
 	                  it a log's capacity */
 	uint32_t key_bytes; /* bytes of each key kept for people, 1..4096; default 48 */

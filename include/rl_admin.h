@@ -74,6 +74,7 @@ struct rl_info {
 	uint32_t rules_used;     /* names that have a place, which they keep */
 	uint32_t limits_used;    /* limits in force, or as applications define them */
 	uint64_t overrides_used; /* an override of several limits' capacity takes one for each */
+	uint64_t keys;           /* live keys that find room in `slots`: at least those asked for */
 };
 
 /* Bans that stand are counted by rl_bans_walk(). */

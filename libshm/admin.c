@@ -72,6 +72,7 @@ rl_info(const struct rl *rl, struct rl_info *info)
 		.rules_used = rl_rules_used(s),
 		.limits_used = rl_rows_kept(s, &kept),
 		.overrides_used = overrides_used(s),
+		.keys = rl_table_holds(s->geometry.buckets),
 	};
 }
 

@@ -88,7 +88,7 @@
 #define RL_SLOTS_PER_ENTRY 2u /* of overrides and bans: half full at most */
 #define RL_BANS_MAX UINT32_C(1000000)
 #define RL_BUCKETS_MIN 2
-#define RL_BUCKETS_MAX (UINT32_C(1) << 28)
+#define RL_BUCKETS_MAX (UINT32_C(5) << 26) /* 1.6 thousand million keys */
 #define RL_STRIPES_MAX 1024
 #define RL_AREA_ALIGN 4096
 

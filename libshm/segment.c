@@ -15,10 +15,6 @@
 #include "rl_admin.h"
 #include "segment_file.h"
 
-/* Slots per key asked for: at a load of 3/4, one key in 100,000 finds its 16 places taken. */
-#define SLOTS_PER_KEY_NUM 4
-#define SLOTS_PER_KEY_DEN 3
-
 #define KEYS_DEFAULT 24576
 #define KEYS_MAX UINT32_C(1500000000)
 #define KEY_BYTES_DEFAULT 48
@@ -45,7 +41,7 @@ area(uint64_t *at, uint64_t bytes)
 	return start;
 }
 
-/* Cannot overflow: a valid geometry stays below 2^44 bytes. */
+/* Cannot overflow: a valid geometry stays below 2^47 bytes. */
 static struct areas
 areas_of(const struct rl_geometry *g)
 {
@@ -108,10 +104,6 @@ geometry_from(const struct rl_options *o, struct rl_geometry *g)
 {
 	uint32_t keys = or_default(o->keys, KEYS_DEFAULT);
 	uint32_t key_bytes = or_default(o->key_bytes, KEY_BYTES_DEFAULT);
-	uint64_t slots =
-		((uint64_t)keys * SLOTS_PER_KEY_NUM + SLOTS_PER_KEY_DEN - 1) / SLOTS_PER_KEY_DEN;
-	uint32_t buckets = (uint32_t)((slots + RL_BUCKET_SLOTS - 1) / RL_BUCKET_SLOTS);
-
 	uint32_t rules = or_default(o->rules, RULES_DEFAULT), limits = LIMITS_PER_RULE * rules;
 	uint32_t overrides = or_default(o->overrides, OVERRIDES_DEFAULT);
 	uint32_t bans = or_default(o->bans, BANS_DEFAULT);
@@ -120,7 +112,7 @@ geometry_from(const struct rl_options *o, struct rl_geometry *g)
 	    overrides > RL_OVERRIDES_MAX || bans > RL_BANS_MAX)
 		return -EINVAL;
 	*g = (struct rl_geometry){
-		.buckets = buckets < RL_BUCKETS_MIN ? RL_BUCKETS_MIN : buckets,
+		.buckets = rl_table_buckets_for(keys),
 		.ring = or_default(o->ring, RL_GRANULARITY_MAX),
 		.record_bytes = (uint32_t)sizeof(struct rl_record) + (key_bytes + 7) / 8 * 8,
 		.rules = rules,

@@ -75,6 +75,9 @@
 #define TRIES 4           /* decisions try anew, too */
 #define RESOLVE_TRIES 128 /* looks at places, 16 at least */
 
+#define PLACES_PER_KEY_NUM 5
+#define PLACES_PER_KEY_DEN 3
+
 static uint64_t
 tag_freed(uint64_t tag)
 {
@@ -254,4 +257,22 @@ rl_table_retire(const struct rl_table *t, struct rl_slot slot, struct rl_word16 
 		return false;
 	rl_table_free(t, slot); /* or whoever met DEAD has done so */
 	return true;
+}
+
+uint32_t
+rl_table_buckets_for(uint32_t keys)
+{
+	uint64_t places = ((uint64_t)keys * PLACES_PER_KEY_NUM - 1) / PLACES_PER_KEY_DEN + 1;
+
+	if (keys <= RL_PLACES)
+		return RL_BUCKETS_MIN;
+	return (uint32_t)((places + RL_BUCKET_SLOTS - 1) / RL_BUCKET_SLOTS);
+}
+
+uint64_t
+rl_table_holds(uint32_t buckets)
+{
+	if (buckets <= RL_BUCKETS_MIN)
+		return RL_PLACES;
+	return (uint64_t)buckets * RL_BUCKET_SLOTS * PLACES_PER_KEY_DEN / PLACES_PER_KEY_NUM;
 }

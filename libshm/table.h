@@ -144,4 +144,19 @@ bool rl_table_retire(const struct rl_table *table, struct rl_slot slot, struct r
  */
 bool rl_table_free(const struct rl_table *table, struct rl_slot slot);
 
+/*
+ * Buckets that hold `keys` keys, each in the emptier of two, and the other way round. Two hold any
+ * 16. With more, chance decides: that a key of those finds its 16 places taken has, for the whole
+ * table, at 5 places for 3 keys a probability of
+ *
+ *	10 to 1,000 keys   at most 0.00000005 (seen: of 160,000,000 tables 3)
+ *	10,000             0.000000001
+ *	10,000,000         0.0000009
+ *
+ * by the differential equations of the shares of buckets that have at least so many keys. With 4
+ * places for 3 keys, a table of 1,000,000 would lose 11 of them.
+ */
+uint32_t rl_table_buckets_for(uint32_t keys);
+uint64_t rl_table_holds(uint32_t buckets);
+
 #endif

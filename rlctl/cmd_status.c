@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "command.h"
 #include "counts.h"
 #include "duration.h"
@@ -166,7 +167,8 @@ print_segment(const struct status *status)
 
 	printf("segment    %s\n", info->name);
 	printf("layout     %" PRIu32 "\n", info->layout);
-	printf("bytes      %" PRIu64 "\n", info->bytes);
+	printf("bytes      %" PRIu64 " (%s)\n", info->bytes, bytes_format(info->bytes).text);
+	printf("keys       %" PRIu64 " find room\n", info->keys);
 	printf("slots      %" PRIu64 "\n", info->slots);
 	printf("fill       %" PRIu64 " (%" PRIu64 ".%" PRIu64 " %%)\n", status->fill, permille / 10,
 	       permille % 10);
@@ -252,6 +254,7 @@ json_segment(const struct status *status)
 	json_put(object, "name", json_text(info->name));
 	json_put(object, "layout", json_count(info->layout));
 	json_put(object, "bytes", json_count(info->bytes));
+	json_put(object, "keys", json_count(info->keys));
 	json_put(object, "slots", json_count(info->slots));
 	json_put(object, "fill", json_count(status->fill));
 	json_put(object, "fill_percent", json_count(fill_permille(status) / 10));

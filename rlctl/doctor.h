@@ -11,6 +11,8 @@
 #include <rl_admin.h>
 #include <stdbool.h>
 
+#include "bytes.h"
+
 enum doctor_level {
 	DOCTOR_OK,
 	DOCTOR_NOTE,    /* good to know; nothing has to be done */
@@ -67,11 +69,6 @@ void doctor_settle(void);
 
 /* First line of a file without its newline; false if it cannot be read. */
 bool doctor_read_line(const char *path, char *line, size_t size);
-
-struct bytes_text {
-	char text[24];
-};
-struct bytes_text bytes_format(uint64_t bytes); /* "24.0 GiB" */
 
 /* Of the host. */
 void check_shm(struct doctor *doctor);

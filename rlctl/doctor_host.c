@@ -38,7 +38,7 @@ check_shm_room(struct doctor *doctor, const struct statfs *fs)
 	} else if (size > 0 && size <= SHM_SMALL) {
 		doctor_say(doctor, DOCTOR_NOTE,
 		           "that is what containers are given unless they ask, and room for some "
-		           "400,000 keys at most",
+		           "320,000 keys at most",
 		           "%s holds %s", SHM, bytes_format(size).text);
 		doctor_mend(doctor, "start the container with --shm-size=1g, or mount -o "
 		                    "remount,size=1G " SHM);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a live key takes: by how much a segment grows when it is to hold more keys. Room for
- * the table to work in is part of it: a key has 4/3 slots.
+ * the table to work in is part of it: a key has 5/3 slots.
  */
 #include <stdio.h>
 
@@ -64,6 +64,6 @@ bench_memory(struct bench *bench)
 	tell(section, "log_1000", "sliding_log of 1,000, 16 bytes of the name", 2000, 16);
 	tell_cited(section, "nginx", "cited: nginx limit_req_zone, a state on 64 bits", 128);
 	tell_cited(section, "haproxy", "cited: HAProxy stick table, key and one rate", 168 + 12);
-	report_note(section, "A key has 4/3 slots; of a slot, a decision touches 24 bytes.");
+	report_note(section, "A key has 5/3 slots; of a slot, a decision touches 24 bytes.");
 	report_note(section, "The peers' names: nginx keeps them within it, HAProxy beyond it.");
 }

@@ -228,7 +228,7 @@ finds() {
 @test "doctor: a table that is nearly full, or was" {
 	export FILL_KEYS=64
 	# shellcheck disable=SC2046
-	fill login 5 $month_ms 1 $(seq -f 'k%g=1' 80)
+	fill login 5 $month_ms 1 $(seq -f 'k%g=1' 95)
 	on doctor --json
 	exits 1
 	finds fill finding '% of the places are taken'

@@ -179,7 +179,7 @@ file_is_whole() {
 	has_logged "<6>segment '$segment':"
 	[ "$(stat -c '%a %G' "/dev/shm/rl.$segment")" = "660 $(id -gn)" ]
 	rlctl -s "$segment" status --json
-	are slots 1336
+	are slots 1672
 	are name "\"$segment\" \"login\""
 	rlctl -s "$segment" status
 	grep -qE "^sweeper +pid $pid, heartbeat " <<<"$output"
@@ -278,7 +278,7 @@ file_is_whole() {
 	configure '"keys": 2000, "key_bytes": 96'
 	rld
 	exits 1
-	complains "segment '$segment' has 1336 places, and $config asks for 2672"
+	complains "segment '$segment' has 1672 places, and $config asks for 3336"
 	complains "segment '$segment' has 48 bytes kept of a key"
 	complains 'rlctl unlink'
 	[ "$(used alice)" = 3 ]

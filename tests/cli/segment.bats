@@ -40,7 +40,8 @@ teardown() {
 	says_line "segment    $segment"
 	says_line 'mode       0600'
 	says_line "owner      $(stat -c %U "/dev/shm/rl.$segment")"
-	says_line "bytes      $(stat -c %s "/dev/shm/rl.$segment")"
+	says "bytes      $(stat -c %s "/dev/shm/rl.$segment") ("
+	says_line 'keys       259 find room'
 	says_line 'key_bytes  48'
 	says_line 'on_full    evict'
 	says_line 'huge_pages none'

@@ -310,7 +310,7 @@ const struct scenario scenarios[] = {
 	},
 	{
 		.name = "churn",
-		.options = {.keys = 30, .ring = 4, .on_full = RL_FULL_DENY},
+		.options = {.keys = 24, .ring = 4, .on_full = RL_FULL_DENY},
 		.rule = {.limit.capacity = CHURN_CAPACITY,
                          .limit.window_ns = HOUR,
                          .limit.granularity = 4},

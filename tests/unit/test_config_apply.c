@@ -307,7 +307,7 @@ test_segment_differs(void **state)
 	                       0, ""),
 	                 0);
 	snprintf(want, sizeof(want),
-	         "f:1:22: warning: /segment/keys: the running segment has 102; %s"
+	         "f:1:22: warning: /segment/keys: the running segment has 100; %s"
 	         "f:1:39: warning: /segment/on_full: the running segment has \"deny\"; %s"
 	         "f:1:56: warning: /segment/ring: the running segment has 64; %s"
 	         "f:1:77: warning: /gc/buffer: the running segment has 1s; %s",

@@ -264,10 +264,45 @@ test_never_evict_a_key_at_its_override(void **state)
 	rl_close(rl);
 }
 
+/* As many keys as were asked for, with names of their own and another secret each time. */
+static void
+fill_up(uint32_t keys)
+{
+	const struct rl_options o = {
+		.keys = keys, .ring = 1, .key_bytes = 1, .on_full = RL_FULL_DENY};
+	struct rl_info info;
+	struct rl *rl;
+	int rule;
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rl_info(rl, &info);
+	assert_true(info.keys >= keys);
+	rule = test_rule(rl, "r", 5, WINDOW, 1, true);
+	for (uint32_t key = 0; key < keys; key++)
+		assert_int_equal(check(rl, rule, key, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(rl_fill(rl), keys);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_inserted), keys);
+	rl_close(rl);
+}
+
+static void
+test_holds_the_keys_it_was_made_for(void **state)
+{
+	(void)state;
+	for (uint32_t keys = 1; keys < 400; keys++)
+		fill_up(keys);
+	for (int secret = 0; secret < 20; secret++) {
+		fill_up(1000);
+		fill_up(0x6000); /* the default */
+	}
+	fill_up(400000);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_holds_the_keys_it_was_made_for),
 		cmocka_unit_test(test_deny),
 		cmocka_unit_test(test_known_keys_are_served_while_full),
 		cmocka_unit_test(test_allow),

@@ -85,7 +85,7 @@ test_evictions_are_told_once_a_minute_and_all(void **state)
 static void
 test_a_nearly_full_table_is_told_when_it_becomes_so(void **state)
 {
-	struct rl *rl = test_private(750);
+	struct rl *rl = test_private(600);
 	char text[WATCH_TEXT];
 	struct watch watch;
 
@@ -179,7 +179,7 @@ test_metrics_leave_out_what_cannot_be(void **state)
 static void
 test_the_status_has_keys_fill_and_rate(void **state)
 {
-	struct rl *rl = test_private(750);
+	struct rl *rl = test_private(600);
 	int rule = test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false);
 	char text[WATCH_TEXT];
 	struct watch watch;
