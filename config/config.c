@@ -10,6 +10,7 @@
 #include "apply.h"
 #include "file.h"
 #include "geometry.h"
+#include "json_text.h"
 #include "ruleset.h"
 #include "source.h"
 
@@ -95,17 +96,12 @@ static bool
 read_text_of(struct config *config, bool tells_all, config_tell *tell, void *arg)
 {
 	struct config_source *source = config->source;
-	json_error_t error;
-	json_t *root = json_loadb(source->text, source->len, 0, &error);
+	json_t *root = json_text_read(config->path, source->text, source->len, tell, arg);
 	int problem;
 	bool is_good;
 
-	if (!root) {
-		report_line(config->path, error.line > 0 ? error.line : 1,
-		            error.column > 0 ? error.column : 1, CONFIG_ERROR, error.text, tell,
-		            arg);
+	if (!root)
 		return false;
-	}
 	problem = tokens_scan(source->text, source->len, &source->tokens);
 	if (problem < 0) {
 		report_line(config->path, 0, 0, CONFIG_ERROR, strerror(-problem), tell, arg);

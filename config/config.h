@@ -26,11 +26,13 @@ struct config {
  * Told one line per problem, without a newline: "FILE:LINE:COL: /rules/login/capacity: expected an
  * integer from 1 to 268435455, got "five"". All of them, not only the first; in a warning,
  * "warning: " stands before the path. A note is a line of its own: "login: capacity 200, was 100".
+ * A detail belongs to the line before, and shows it to people.
  */
 enum config_level {
 	CONFIG_ERROR,
 	CONFIG_WARNING,
-	CONFIG_NOTE
+	CONFIG_NOTE,
+	CONFIG_DETAIL
 };
 typedef void config_tell(enum config_level level, const char *text, void *arg);
 

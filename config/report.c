@@ -10,6 +10,8 @@
 
 #define NAME_SHOWN 100 /* bytes of a name, in a pointer */
 #define VALUE_SHOWN 40
+#define LINE_SHOWN 72 /* characters of a line, and how many of them before the place */
+#define LINE_BEFORE 48
 
 /* The longest part of `len` bytes that has at most `most` and cuts no character in two. */
 static uint32_t
@@ -266,6 +268,67 @@ report_line(const char *path, int line, int column, enum config_level level, con
 	}
 	tell(level, told ? told : "out of memory", arg);
 	free(told);
+}
+
+/* Where line number `line` begins. */
+static uint32_t
+line_start(const struct report *r, uint32_t line)
+{
+	uint32_t at = 0;
+
+	for (; line > 1 && at < r->len; at++)
+		line -= r->text[at] == '\n';
+	return at;
+}
+
+/* `count` characters on, or as many as there are before the end of the line. */
+static uint32_t
+step(const struct report *r, uint32_t at, uint32_t count)
+{
+	while (count-- > 0 && at < r->len && r->text[at] != '\n') {
+		at++;
+		while (at < r->len && ((unsigned char)r->text[at] & 0xc0) == 0x80)
+			at++;
+	}
+	return at;
+}
+
+static void
+tell_detail(const char *text, config_tell *tell, void *arg)
+{
+	char *told = NULL;
+	size_t size;
+	FILE *out = open_memstream(&told, &size);
+
+	if (!out)
+		return;
+	fputs("    ", out);
+	put_printable(out, text);
+	told = close_text(out, &told);
+	if (told)
+		tell(CONFIG_DETAIL, told, arg);
+	free(told);
+}
+
+void
+report_show(const struct report *report, struct text_place place, config_tell *tell, void *arg)
+{
+	uint32_t before = place.column - 1,
+		 skipped = before > LINE_BEFORE ? before - LINE_BEFORE : 0;
+	uint32_t from = step(report, line_start(report, place.line), skipped);
+	uint32_t to = step(report, from, LINE_SHOWN);
+	char *line = strndup(report->text + from, to - from);
+	char caret[LINE_BEFORE + 2];
+
+	if (!line)
+		return;
+	for (char *at = line; *at; at++)
+		if (*at == '\t' || *at == '\r')
+			*at = ' ';
+	tell_detail(line, tell, arg);
+	snprintf(caret, sizeof(caret), "%*s^", (int)(before - skipped), "");
+	tell_detail(caret, tell, arg);
+	free(line);
 }
 
 /* In the order of the text, and of what is noted of one place, errors first. */

@@ -68,6 +68,10 @@ struct text_place {
 };
 struct text_place report_place(const struct report *report, uint32_t at);
 
+/* Tell the line of a place, or the part around it, and a caret below it, as CONFIG_DETAIL. */
+void report_show(const struct report *report, struct text_place place, config_tell *tell,
+                 void *arg);
+
 /* What is told of a value: its text, as far as it is short, or "an object". */
 struct value_text {
 	char text[64];

@@ -14,6 +14,8 @@
 const struct command_option config_command_options[] = {
 	{"config", 'c', "FILE", "the file (default: $RL_CONFIG, or " CONFIG_DEFAULT_PATH ")"},
 	{"no-reload", 'n', NULL, "edit, set, unset: change the file alone"},
+	{"dry-run", 0, NULL, "edit, set, unset, reload: say what would change, and change nothing"},
+	{"create", 0, NULL, "set: make a rule that is not there"},
 	{0},
 };
 

@@ -25,6 +25,8 @@ hear(enum config_level level, const char *text, void *arg)
 		config_say(level, text, NULL);
 		return;
 	}
+	if (level == CONFIG_DETAIL)
+		return;
 	problem = need(json_object());
 	json_put(problem, "level", json_text(level == CONFIG_ERROR ? "error" : "warning"));
 	json_put(problem, "text", json_text(text));

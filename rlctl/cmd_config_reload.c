@@ -85,6 +85,47 @@ config_follow(const struct context *context, const struct config *config)
 	return enforce(context, config, false);
 }
 
+/* What the exit status is if something would change depends on what was asked. */
+static int
+compare(struct rl *rl, const struct config *config, int if_changed)
+{
+	struct rl_config_outcome outcome;
+	int error = config_apply(rl, config, RL_CONFIGURE_DRY, &outcome, config_say, NULL);
+
+	if (error < 0)
+		return status_of(error);
+	if (outcome.is_changed)
+		return if_changed;
+	puts("no difference");
+	return EXIT_YES;
+}
+
+static int
+foresee(const struct context *context, const struct config *config, bool must_exist, int if_changed)
+{
+	const char *name = config_segment(context, config);
+	int error, status;
+	struct rl *rl = open_for(name, RL_OPEN_READONLY, &error);
+
+	if (!rl && error == -ENOENT && !must_exist) {
+		printf("segment '%s' does not exist yet\n", name);
+		return EXIT_YES;
+	}
+	if (!rl) {
+		complain_segment(name, error);
+		return EXIT_TROUBLE;
+	}
+	status = compare(rl, config, if_changed);
+	rl_close(rl);
+	return status;
+}
+
+int
+config_foresee(const struct context *context, const struct config *config)
+{
+	return foresee(context, config, false, EXIT_YES);
+}
+
 int
 config_reload(const struct context *context, char **operands)
 {
@@ -94,43 +135,22 @@ config_reload(const struct context *context, char **operands)
 	(void)operands;
 	if (!config)
 		return status;
-	status = enforce(context, config, true);
+	status = option_value(context, "dry-run") ? config_foresee(context, config)
+	                                          : enforce(context, config, true);
 	config_free(config);
 	return status;
-}
-
-static int
-compare(struct rl *rl, const struct config *config)
-{
-	struct rl_config_outcome outcome;
-	int error = config_apply(rl, config, RL_CONFIGURE_DRY, &outcome, config_say, NULL);
-
-	if (error < 0)
-		return status_of(error);
-	if (outcome.is_changed)
-		return EXIT_NO;
-	puts("no difference");
-	return EXIT_YES;
 }
 
 int
 config_diff(const struct context *context, char **operands)
 {
-	int status, error;
+	int status;
 	struct config *config = config_need(config_file(context), &status);
-	struct rl *rl;
 
 	(void)operands;
 	if (!config)
 		return EXIT_TROUBLE;
-	rl = open_for(config_segment(context, config), RL_OPEN_READONLY, &error);
-	if (rl) {
-		status = compare(rl, config);
-		rl_close(rl);
-	} else {
-		complain_segment(config_segment(context, config), error);
-		status = EXIT_TROUBLE;
-	}
+	status = foresee(context, config, true, EXIT_NO);
 	config_free(config);
 	return status;
 }

@@ -2,10 +2,12 @@
 /* config set, config unset: change one value of the file, and nothing else in it. */
 
 #include <errno.h>
+#include <json_text.h>
 #include <splice.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <suggest.h>
 
 #include "config_change.h"
 #include "output.h"
@@ -57,42 +59,99 @@ complain_pointer(const char *pointer, int error)
 	}
 }
 
+/* The rule that a pointer leads to, to be freed; NULL if it leads elsewhere. */
+static char *
+rule_in(const char *pointer)
+{
+	static const char rules[] = "/rules/";
+	const char *from = pointer + strlen(rules);
+	char *name, *to;
+
+	if (strncmp(pointer, rules, strlen(rules)) != 0)
+		return NULL;
+	name = to = need(malloc(strlen(from) + 1));
+	for (; *from && *from != '/'; from++)
+		*to++ = *from != '~' || !from[1] ? *from : *++from == '0' ? '~' : '/';
+	*to = '\0';
+	return name;
+}
+
+static void
+complain_rule(const char *pointer, const char *name, json_t *rules)
+{
+	const char **names = need(calloc(json_object_size(rules) + 1, sizeof(*names)));
+	const char *rule, *near;
+	size_t count = 0;
+	json_t *value;
+
+	json_object_foreach(rules, rule, value) names[count++] = rule;
+	near = suggest(name, names);
+	if (near)
+		complain("path '%s': there is no rule '%s'; did you mean '%s'? --create makes it",
+		         pointer, name, near);
+	else
+		complain("path '%s': there is no rule '%s'; --create makes it", pointer, name);
+	free(names);
+}
+
+/* A name that is mistyped must not become a rule, in force at once and for nobody. */
+static bool
+may_set(const struct context *context, const struct locked_file *file, const char *pointer)
+{
+	json_t *root = json_loadb(file->text, file->len, 0, NULL);
+	json_t *rules = json_object_get(root, "rules");
+	char *name = rule_in(pointer);
+	bool may = !name || option_value(context, "create") || json_object_get(rules, name);
+
+	if (!may)
+		complain_rule(pointer, name, rules);
+	free(name);
+	json_decref(root);
+	return may;
+}
+
 /* Only a text that can be read can be changed in one place. */
 static bool
 is_json(const struct locked_file *file)
 {
-	json_error_t error;
-	json_t *root = json_loadb(file->text, file->len, 0, &error);
+	json_t *root = json_text_read(file->path, file->text, file->len, config_say, NULL);
 
-	if (!root)
-		fprintf(stderr, "%s:%d:%d: %s\n", file->path, error.line, error.column, error.text);
 	json_decref(root);
 	return root != NULL;
 }
 
 /* `value` NULL takes it out. */
 static int
+change_text(const struct context *context, const struct locked_file *file, const char *pointer,
+            const char *value)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int error, status;
+	bool is_bad;
+
+	error = value ? splice_set(file->text, file->len, pointer, value, &text, &len)
+	              : splice_unset(file->text, file->len, pointer, &text, &len);
+	if (error == 0)
+		status = change_commit(context, file, text, len, &is_bad);
+	else
+		status = error == SPLICE_EABSENT ? EXIT_NO : EXIT_TROUBLE;
+	if (error < 0)
+		complain_pointer(pointer, error);
+	free(text);
+	return status;
+}
+
+static int
 change(const struct context *context, const char *pointer, const char *value)
 {
 	struct locked_file file;
-	char *text = NULL;
-	size_t len = 0;
-	int error, status = EXIT_NO;
-	bool is_bad;
+	int status = EXIT_NO;
 
 	if (!change_lock(context, LOCK_WAIT_MS, &file))
 		return EXIT_TROUBLE;
-	if (is_json(&file)) {
-		error = value ? splice_set(file.text, file.len, pointer, value, &text, &len)
-		              : splice_unset(file.text, file.len, pointer, &text, &len);
-		if (error < 0) {
-			complain_pointer(pointer, error);
-			status = error == SPLICE_EABSENT ? EXIT_NO : EXIT_TROUBLE;
-		} else {
-			status = change_commit(context, &file, text, len, &is_bad);
-		}
-	}
-	free(text);
+	if (is_json(&file) && (!value || may_set(context, &file, pointer)))
+		status = change_text(context, &file, pointer, value);
 	file_unlock(&file);
 	return status;
 }

@@ -45,7 +45,9 @@ change_commit(const struct context *context, const struct locked_file *file, con
 	int status = EXIT_NO;
 
 	*is_bad = config == NULL;
-	if (config)
+	if (config && option_value(context, "dry-run"))
+		status = config_foresee(context, config);
+	else if (config)
 		status = replace(file, text, len) ? config_follow(context, config) : EXIT_TROUBLE;
 	config_free(config);
 	return status;

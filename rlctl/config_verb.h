@@ -38,4 +38,7 @@ const char *config_segment(const struct context *context, const struct config *c
  * trouble. Returns the exit status. */
 int config_follow(const struct context *context, const struct config *config);
 
+/* Say what that would change in the segment. Returns the exit status: yes, whatever it is. */
+int config_foresee(const struct context *context, const struct config *config);
+
 #endif

@@ -65,6 +65,7 @@ log_config(enum config_level level, const char *text, void *arg)
 		[CONFIG_ERROR] = LOG_ERR,
 		[CONFIG_WARNING] = LOG_WARNING,
 		[CONFIG_NOTE] = LOG_NOTICE,
+		[CONFIG_DETAIL] = LOG_ERR,
 	};
 
 	(void)arg;

@@ -216,7 +216,7 @@ create() {
 }
 
 @test "set: JSON, or a word" {
-	rlctl config set /rules/api '{"limit": "5/s", "mode": "shadow"}'
+	rlctl config set --create /rules/api '{"limit": "5/s", "mode": "shadow"}'
 	exits 0
 	rlctl config set /rules/api/hard true
 	exits 0
@@ -244,6 +244,74 @@ create() {
 	rlctl config set /comment/x 5
 	in_trouble "path '/comment/x': a part of it is neither object nor array"
 	unchanged
+}
+
+@test "set: a rule that is not there is not made by a slip" {
+	rlctl config set /rules/logn/limit 11/min
+	exits 1
+	complains "path '/rules/logn/limit': there is no rule 'logn'; did you mean 'login'? --create makes it"
+	rlctl config set '/rules/a~1b' '{"limit": "1/s"}'
+	exits 1
+	complains "there is no rule 'a/b'; --create makes it"
+	unchanged
+	rlctl config set --create /rules/api/limit 11/min
+	exits 0
+	grep -q '"api": {"limit": "11/min"}' "$file"
+	rlctl config set /rules/api/limit 12/min
+	exits 0
+}
+
+@test "set, unset, reload --dry-run: what would change, and nothing does" {
+	rlctl config set --dry-run /rules/login/limit 7/min
+	exits 0
+	says "segment '$segment' does not exist yet"
+	create
+	rlctl config reload
+	for change in 'set --dry-run /rules/login/limit 7/min' 'set --dry-run --create /rules/api/limit 7/min' \
+		'unset --dry-run /rules/login/granularity'; do
+		# shellcheck disable=SC2086
+		rlctl config $change
+		exits 0
+		unchanged
+		[ -n "$output" ]
+		rlctl config diff
+		exits 0
+	done
+	rlctl config set --dry-run /rules/login/limit 7/min
+	says 'login: capacity 7, was 100'
+	rlctl config set --dry-run /rules/login/limit 7/fortnight
+	exits 1
+	rlctl config set -n /rules/login/limit 8/min
+	rlctl reload --dry-run
+	exits 0
+	says 'login: capacity 8, was 100'
+	rlctl config diff
+	exits 1
+}
+
+@test "check: what people write that is no JSON" {
+	wrong() {
+		printf '%b' "$2" >"$file"
+		rlctl config check
+		exits 1
+		complains "$file:$1"
+		complains "$3"
+	}
+	comments='JSON has no comments; "comment": "..." may stand in any object'
+	wrong "1:11: $comments" '{"gc": {} // often\n}' '              ^'
+	wrong "2:1: $comments" '{\n# often\n}' '# often'
+	wrong "1:2: a string stands in double quotes" "{'gc': {}}" "     ^"
+	wrong "2:11: a comma with nothing behind it" '{\n  "gc": {},\n}' '              ^'
+	wrong '1:1: the file is empty; {} is the least that it may say' '' '    ^'
+	wrong '1:1: the file is empty; {} is the least that it may say' ' \n' '    ^'
+	# In a string they are text, and what comes behind the place is another matter.
+	wrong "1:16: ':' expected near '1'" "{\"http://'x,}\" 1, }" '                   ^'
+	printf '{"x": "%s" 5}' "$(printf 'é%.0s' {1..300})" >"$file"
+	rlctl config check
+	complains "    ${stderr_lines[1]#    }"
+	[ "${#stderr_lines[1]}" -le 76 ]
+	rlctl config check --json
+	[ "$(jq '.problems | length' <<<"$output")" = 1 ]
 }
 
 @test "unset" {
@@ -286,7 +354,7 @@ create() {
 @test "many changes at once: none is lost" {
 	pids=
 	for i in 1 2 3 4 5 6 7 8; do
-		"$RLCTL" config set -n "/rules/r$i" '{"limit": "1/s"}' &
+		"$RLCTL" config set -n --create "/rules/r$i" '{"limit": "1/s"}' &
 		pids="$pids $!"
 	done
 	for pid in $pids; do
@@ -449,7 +517,7 @@ create() {
 	rlctl reload
 	rlctl config set -n /rules/login/overrides '{"a": {"banned": true}}'
 	for i in 1 2 3 4 5 6 7 8; do
-		rlctl config set -n "/rules/r$i" '{"limit": "1/s"}'
+		rlctl config set -n --create "/rules/r$i" '{"limit": "1/s"}'
 	done
 	rlctl config diff
 	exits 1
@@ -464,7 +532,7 @@ create() {
 	exits 0
 	# What was refused has taken no room.
 	for i in 1 2 3 4 5 6; do
-		rlctl config set -n "/rules/s$i" '{"limit": "1/s"}'
+		rlctl config set -n --create "/rules/s$i" '{"limit": "1/s"}'
 	done
 	rlctl reload
 	exits 0

@@ -31,7 +31,7 @@ hear(enum config_level level, const char *text, void *arg)
 {
 	(void)arg;
 	require(!strchr(text, '\n') && !strchr(text, '\033'));
-	require(level == CONFIG_NOTE || strncmp(text, "f:", 2) == 0);
+	require(level == CONFIG_NOTE || level == CONFIG_DETAIL || strncmp(text, "f:", 2) == 0);
 }
 
 static void

@@ -25,7 +25,8 @@ hear(enum config_level level, const char *text, void *arg)
 	struct told *told = arg;
 	size_t used = strlen(told->text);
 
-	(void)level;
+	if (level == CONFIG_DETAIL)
+		return;
 	told->count++;
 	snprintf(told->text + used, sizeof(told->text) - used, "%s\n", text);
 }
@@ -310,7 +311,7 @@ static void
 test_positions(void **state)
 {
 	(void)state;
-	refuses("", "f:1:1: '[' or '{' expected near end of file\n");
+	refuses("", "f:1:1: the file is empty; {} is the least that it may say\n");
 	refuses("{\n \"é\": 1,\n\t\"gc\": 5}",
 	        "f:2:2: /é: unknown field\nf:3:8: /gc: expected an object, got 5\n");
 	refuses("{\"é\": 1, \"gc\": 5}",
