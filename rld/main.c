@@ -121,6 +121,7 @@ take_config(struct daemon *d)
 	else if (apply(d, config) == 0) {
 		config_free(d->config);
 		d->config = config;
+		watch_rules(&d->watch);
 		sweeper_set_interval(&d->sweeper, config->gc_interval_ns, clock_monotonic_ns());
 		return true;
 	}
@@ -231,6 +232,7 @@ stop(struct daemon *d)
 	http_stop(d->http);
 	listen_remove(&d->listener);
 	textfile_remove(&d->textfile);
+	watch_end(&d->watch);
 	segment_close(&d->segment);
 }
 

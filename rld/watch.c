@@ -39,6 +39,19 @@ watch_start(struct watch *watch, struct rl *rl, uint64_t now_ns)
 {
 	*watch = (struct watch){.rl = rl, .looked_ns = now_ns};
 	sum_counters(rl, watch->stood);
+	watch_rules(watch);
+}
+
+void
+watch_end(struct watch *watch)
+{
+	rules_seen_free(&watch->rules);
+}
+
+void
+watch_rules(struct watch *watch)
+{
+	rules_see(&watch->rules, watch->rl);
 }
 
 static void
@@ -112,6 +125,18 @@ decisions(const uint64_t counters[RL_COUNTERS])
 	       counters[RL_COUNT_undecided];
 }
 
+static void
+tell_generation(struct watch *watch, uint64_t generation)
+{
+	if (generation == watch->rules.generation)
+		return;
+	log_line(LOG_NOTICE,
+	         "another process has changed the configuration, generation %" PRIu64
+	         ", was %" PRIu64,
+	         generation, watch->rules.generation);
+	rules_seen_tell(&watch->rules, watch->rl, log_config, NULL);
+}
+
 void
 watch_look(struct watch *watch, uint64_t taken, uint64_t now_ns, char text[static WATCH_TEXT])
 {
@@ -128,6 +153,7 @@ watch_look(struct watch *watch, uint64_t taken, uint64_t now_ns, char text[stati
 	watch->looked_ns = now_ns;
 	warn(watch, now_ns);
 	warn_of_fill(watch, taken, slots);
+	tell_generation(watch, info.generation);
 	snprintf(text, WATCH_TEXT,
 	         "%" PRIu64 " keys, fill %" PRIu64 ".%" PRIu64 " %%, %" PRIu64 " decisions/s",
 	         taken, permille / 10, permille % 10, rate);

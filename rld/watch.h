@@ -5,10 +5,12 @@
 /*
  * A look at the counters now and again: how many decisions a second, and what somebody should
  * know of. A warning is given once a minute at most, with all that came since the last. What cannot
- * have happened (metrics.h) is no number to tell: that the statistics are damaged is, once.
+ * have happened (metrics.h) is no number to tell: that the statistics are damaged is, once. What
+ * another process has changed in the configuration is told, for there is no other trace of it.
  */
 
 #include <rl_admin.h>
+#include <rules_seen.h>
 #include <stdbool.h>
 
 #include "log.h"
@@ -24,9 +26,15 @@ struct watch {
 	bool is_damaged;             /* something moved that cannot, and that was told */
 	struct log_pace pace[RL_COUNTERS];
 	bool is_nearly_full;
+	struct rules_seen rules;
 };
 
 void watch_start(struct watch *watch, struct rl *rl, uint64_t now_ns);
+
+void watch_end(struct watch *watch);
+
+/* The rules are as this daemon has made them: nothing to tell. */
+void watch_rules(struct watch *watch);
 
 /* Look, warn, and say in `text` how it stands: keys, fill, rate. */
 void watch_look(struct watch *watch, uint64_t taken, uint64_t now_ns, char text[static WATCH_TEXT]);

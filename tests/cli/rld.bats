@@ -608,6 +608,14 @@ with_clients() {
 	[ "$(grep -c 'lost their count' "$log")" -eq 1 ]
 }
 
+@test "rld: what another process configures leaves a trace in the log" {
+	start
+	RL_CONFIG=$config "$RLCTL" config set /rules/login/capacity 11
+	eventually has_logged '<5>another process has changed the configuration, generation 2, was 1'
+	has_logged '<5>login: '
+	stop TERM
+}
+
 @test "rld: lines for the journal have a priority each, and no control bytes" {
 	start
 	stop TERM

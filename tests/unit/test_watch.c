@@ -79,6 +79,7 @@ test_evictions_are_told_once_a_minute_and_all(void **state)
 	assert_says("<4>9 live keys lost their count");
 	look(&watch, 0, 3 * RL_SECOND + 3 * MINUTE, text);
 	assert_string_equal(said, "");
+	watch_end(&watch);
 	rl_close(rl);
 }
 
@@ -102,6 +103,7 @@ test_a_nearly_full_table_is_told_when_it_becomes_so(void **state)
 	look(&watch, 700, 5 * RL_SECOND, text);
 	look(&watch, 800, 6 * RL_SECOND, text);
 	assert_says("<4>800 of 1000 places are taken");
+	watch_end(&watch);
 	rl_close(rl);
 }
 
@@ -192,6 +194,54 @@ test_the_status_has_keys_fill_and_rate(void **state)
 	assert_string_equal(text, "123 keys, fill 12.3 %, 15 decisions/s");
 	look(&watch, 0, 4 * RL_SECOND, text);
 	assert_string_equal(text, "0 keys, fill 0.0 %, 0 decisions/s");
+	watch_end(&watch);
+	rl_close(rl);
+}
+
+static void
+configure(struct rl *rl, uint32_t capacity, uint64_t window_ns, size_t overrides)
+{
+	const struct rl_override override = {.pattern = {RL_MATCH_KEY, "alice", 5},
+	                                     .capacity = {7}};
+	const struct rl_config_rule rule = {
+		.rule = {.name = "login", .limit = {.capacity = capacity, .window_ns = window_ns}},
+		.overrides = &override,
+		.override_count = overrides};
+
+	assert_int_equal(rl_configure(rl, &rule, capacity > 0, 0, NULL, NULL), 0);
+}
+
+static void
+test_what_another_process_configures_is_told_once(void **state)
+{
+	struct rl *rl = test_private(100);
+	char text[WATCH_TEXT];
+	struct watch watch;
+
+	(void)state;
+	configure(rl, 5, RL_SECOND, 0);
+	watch_start(&watch, rl, 0);
+	look(&watch, 0, RL_SECOND, text);
+	assert_string_equal(said, "");
+	configure(rl, 11, RL_SECOND, 1);
+	look(&watch, 0, 2 * RL_SECOND, text);
+	assert_string_equal(
+		said, "<5>another process has changed the configuration, generation 2, was 1\n"
+		      "<5>login: capacity 11, was 5\n"
+		      "<5>login: overrides: 1 new, 0 changed, 0 removed\n");
+	look(&watch, 0, 3 * RL_SECOND, text);
+	assert_string_equal(said, "");
+	configure(rl, 0, RL_SECOND, 0);
+	look(&watch, 0, 4 * RL_SECOND, text);
+	assert_says("<5>login: removed from the configuration");
+	configure(rl, 3, RL_SECOND, 0);
+	look(&watch, 0, 5 * RL_SECOND, text);
+	assert_says("<5>login: new, 3 per 1s");
+	configure(rl, 4, RL_SECOND, 0);
+	watch_rules(&watch); /* it was us */
+	look(&watch, 0, 6 * RL_SECOND, text);
+	assert_string_equal(said, "");
+	watch_end(&watch);
 	rl_close(rl);
 }
 
@@ -199,6 +249,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_another_process_configures_is_told_once),
 		cmocka_unit_test(test_evictions_are_told_once_a_minute_and_all),
 		cmocka_unit_test(test_a_nearly_full_table_is_told_when_it_becomes_so),
 		cmocka_unit_test(test_what_cannot_be_is_told_as_damage_and_once),
