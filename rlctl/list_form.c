@@ -92,6 +92,9 @@ end_lines(const struct list_form *form, const struct pick *pick)
 	if (pick->count < pick->total)
 		fprintf(stderr, "%zu of ", pick->count);
 	fprintf(stderr, "%" PRIu64 " live %s\n", pick->total, pick->total == 1 ? "key" : "keys");
+	if (pick->cut > 0)
+		fprintf(stderr, "of %" PRIu64 " only the first bytes are kept, and matched\n",
+		        pick->cut);
 }
 
 int

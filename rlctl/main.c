@@ -14,7 +14,7 @@
 const struct command commands[] = {
 	{"status", "", "show the segment, its rules and its counters", NULL, 0, 0, run_status},
 	{"list", "", "list the live keys", list_options, 0, 0, run_list},
-	{"get", "RULE KEY", "explain how one key is answered, and why", NULL, 2, 2, run_get},
+	{"get", "[RULE] KEY", "explain how one key is answered, and why", NULL, 1, 2, run_get},
 	{"check", "RULE KEY", "decide one request, and spend", check_options, 2, 2, run_check},
 	{"peek", "RULE KEY", "what a request would be told, spending nothing", NULL, 2, 2,
          run_peek},

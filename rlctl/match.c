@@ -135,12 +135,24 @@ network_has(const struct match *match, const struct key_view *key)
 	       rl_pattern_matches(&match->pattern, address, strlen(address)) == 1;
 }
 
+/* A name in full, of which the bytes that are kept are the first: what follows has the same length,
+ * and is not known. */
+static bool
+is_named_in_full(const struct rl_pattern *pattern, const struct key_view *key)
+{
+	return pattern->key_len == key->len && !memchr(pattern->key, '*', pattern->key_len) &&
+	       memcmp(pattern->key, key->bytes, key->kept) == 0;
+}
+
 bool
 match_has(const struct match *match, const struct key_view *key)
 {
-	if (!key->bytes || key->kept < key->len)
+	const struct rl_pattern *pattern = &match->pattern;
+
+	if (!key->bytes)
 		return false;
-	if (match->pattern.match == RL_MATCH_NETWORK)
-		return network_has(match, key);
-	return glob_matches(match->pattern.key, match->pattern.key_len, key->bytes, key->kept);
+	if (pattern->match == RL_MATCH_NETWORK)
+		return key->kept == key->len && network_has(match, key);
+	return glob_matches(pattern->key, pattern->key_len, key->bytes, key->kept) ||
+	       (key->kept < key->len && is_named_in_full(pattern, key));
 }

@@ -24,7 +24,8 @@ const char *match_parse(const char *text, struct match *match);
 /* The same; false after a message that begins with `what`. */
 bool match_make(const char *what, const char *text, struct match *match);
 
-/* A key whose bytes are not all there matches nothing. */
+/* Of a key whose bytes are not all there, those that are count: as if they were all, or as the first
+ * of a name that is given in full. */
 bool match_has(const struct match *match, const struct key_view *key);
 
 bool glob_matches(const char *glob, size_t glob_len, const char *key, size_t key_len);

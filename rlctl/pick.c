@@ -274,6 +274,7 @@ pick_add(struct pick *pick, const struct rl_entry *entry)
 	if (!is_wanted(pick, entry))
 		return;
 	pick->total++;
+	pick->cut += pick->match && item.key.kept < item.key.len;
 	if (pick->take)
 		give(pick, &item);
 	else

@@ -53,6 +53,7 @@ struct pick {
 	struct item *items; /* in heap order until pick_sort() */
 	size_t count, room; /* kept, or given to take() */
 	uint64_t total;     /* that were wanted, picked or not */
+	uint64_t cut;       /* of them, such as matched by the bytes that are kept of them */
 };
 
 /* For rl_walk(): false if a glance is enough to count the key, or to leave it out. */

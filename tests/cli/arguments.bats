@@ -77,8 +77,8 @@ load common
 }
 
 @test "operands are counted" {
-	rlctl get login
-	in_trouble 'get: missing operand'
+	rlctl peek login
+	in_trouble 'peek: missing operand'
 	rlctl status more
 	in_trouble "status: unexpected operand 'more'"
 	rlctl get a b c

@@ -211,6 +211,45 @@ teardown() {
 	says 'answer       denied, retry after '
 }
 
+@test "get: without a rule, under every one that knows the key" {
+	fill login 5 $month_ms 1 alice=3 bob=9
+	fill api 5 $month_ms 1 alice=1
+	fill net 5 $month_ms 1/24/64 192.0.2.1=2
+	on get alice
+	exits 0
+	[ "$(grep '^rule ' <<<"$output" | paste -sd,)" = 'rule         login,rule         api' ]
+	says_line 'used         3'
+	says_line 'used         1'
+	on get 192.0.2.200
+	says_line 'rule         net'
+	on get bob --json
+	conforms get
+	are rule '"login" "login"'
+	on get nobody
+	exits 1
+	complains 'no rule has a counter for this key'
+	on get nobody --json
+	exits 1
+	conforms get
+	has 'rules=\[\]'
+}
+
+@test "list --match: a key that was cut, by its first bytes or by all" {
+	whole=$(printf 'w%.0s' $(seq 48))
+	fill login 5 $month_ms 1 "${whole}xyz=1" "v=1"
+	for match in "$whole" 'w*' "${whole}xyz"; do
+		on list --match "$match"
+		[ "${#lines[@]}" -eq 2 ]
+		[ "$stderr" = $'1 live key\nof 1 only the first bytes are kept, and matched' ]
+	done
+	for match in "${whole}wxyz" '*z' "${whole}x*"; do
+		on list --match "$match"
+		[ -z "$output" ]
+	done
+	on list --match v
+	[ "$stderr" = '1 live key' ]
+}
+
 @test "get --json: sub-buckets, newest first, the last one leaving" {
 	fill api 100 $month_ms 3 alice=42
 	rlctl get api alice --json -s "$segment"
