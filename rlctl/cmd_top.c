@@ -19,6 +19,7 @@
 #define INTERVAL_MIN (100 * RL_MILLISECOND)
 
 const struct command_option top_options[] = {
+	{"rule", 'r', "RULE", "this rule and its keys alone"},
 	{"interval", 'i', "D", "between two samples; default: 1s"},
 	{"sort", 'o', "used|denied|remaining|recent|key", "which keys come first"},
 	{"match", 'm', "GLOB|CIDR", "keys that match"},
@@ -59,12 +60,30 @@ sample(struct top_ui *ui, uint64_t *next_ns)
 	*next_ns = monotonic_ns() + ui->interval_ns;
 }
 
+/* After a pause, or in the foreground again, what is shown stays until there is a whole sample: one
+ * of the time in between would be no rate of now, and one of a moment would be 0. */
+static void
+sample_if_due(struct top_ui *ui, uint64_t *next_ns)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (now_ns < *next_ns)
+		return;
+	if (*next_ns == 0 || now_ns - *next_ns < 2 * ui->interval_ns) {
+		sample(ui, next_ns);
+		return;
+	}
+	top_model_skip(ui->model);
+	*next_ns = now_ns + ui->interval_ns;
+	ui->wants_look = true;
+}
+
 /* What was asked for is looked up at once, even when paused. */
 static void
 keep_up(struct top_ui *ui, uint64_t *next_ns)
 {
-	if (!ui->is_paused && monotonic_ns() >= *next_ns)
-		sample(ui, next_ns);
+	if (!ui->is_paused)
+		sample_if_due(ui, next_ns);
 	if (!ui->wants_look)
 		return;
 	ui->wants_look = false;
@@ -191,6 +210,9 @@ run(const struct context *context, struct top_ui *ui)
 
 	if (!read_interval(context, ui) || !read_match(context, ui) ||
 	    !pick_order_option(context, &ui->model->keys.order))
+		return EXIT_TROUBLE;
+	ui->model->keys.rule = rule_option(ui->model->rl, context);
+	if (ui->model->keys.rule == RULE_UNKNOWN)
 		return EXIT_TROUBLE;
 	interrupt_catch();
 	if (option_value(context, "json") || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO) ||

@@ -89,7 +89,9 @@ compare(const void *left, const void *right, void *arg)
 		order = compare_keys(&a->key, &b->key);
 	if (order == 0)
 		order = (a->rule > b->rule) - (a->rule < b->rule);
-	return order ? order : (a->limit > b->limit) - (a->limit < b->limit);
+	if (order == 0)
+		order = (a->limit > b->limit) - (a->limit < b->limit);
+	return pick->is_reversed ? -order : order;
 }
 
 static bool
@@ -201,6 +203,8 @@ is_behind(const struct pick *pick, const struct rl_glance *glance)
 		return false;
 	if (pick->take)
 		return true;
+	if (pick->is_reversed) /* a glance bounds from above only */
+		return false;
 	order = compare_bounds(pick->order, glance, &last->usage);
 	if (order == 0 && last->key.bytes) {
 		struct key_view key = glance_key(glance, bytes);

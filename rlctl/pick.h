@@ -42,6 +42,7 @@ typedef void pick_take(const struct item *item, void *arg);
 struct pick {
 	/* what is wanted */
 	enum pick_order order;
+	bool is_reversed;
 	pick_take *take; /* or NULL; with it, nothing is kept */
 	void *take_arg;
 	size_t most; /* 0: all */

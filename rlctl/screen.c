@@ -83,6 +83,15 @@ prepare_colors(void)
 	init_pair(PAIR_HEAD, COLOR_YELLOW, -1);
 }
 
+/* A terminal whose cursor cannot be moved shows lines, not screens. */
+static bool
+can_show(void)
+{
+	const char *move_cursor = tigetstr("cup");
+
+	return move_cursor && move_cursor != (char *)-1;
+}
+
 bool
 screen_open(void)
 {
@@ -92,6 +101,10 @@ screen_open(void)
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return false;
+	if (!can_show()) {
+		screen_close();
+		return false;
+	}
 	prepare_goodbye();
 	catch_fatal();
 	if (!is_registered)

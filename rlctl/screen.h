@@ -27,7 +27,7 @@ enum screen_key {
 	SCREEN_ERASE,
 };
 
-/* False if the terminal is of no known type. */
+/* False if the terminal is of no known type, or of one that cannot move its cursor. */
 bool screen_open(void);
 void screen_close(void);
 

@@ -117,11 +117,36 @@ top_act_ban(struct top_ui *ui)
 	if (!rl)
 		return;
 	pattern = pattern_of(ui);
-	error = rl_ban(rl, find_rule(ui, rl), &pattern, rl_now(rl) + ui->ban_ns);
+	error = (ui->is_exemption ? rl_allow : rl_ban)(rl, find_rule(ui, rl), &pattern,
+	                                               rl_now(rl) + ui->ban_ns);
 	if (error < 0)
-		say(ui, "not banned: %s", rl_strerror(error));
+		say(ui, "not %s: %s", ui->is_exemption ? "exempted" : "banned", rl_strerror(error));
 	else
-		say(ui, "banned for %s", duration_format(ui->ban_ns).text);
+		say(ui, "%s for %s", ui->is_exemption ? "exempted" : "banned",
+		    duration_format(ui->ban_ns).text);
+	rl_close(rl);
+	ui->wants_look = true;
+}
+
+/* What stands under its rule, and what stands under every one. */
+void
+top_act_lift(struct top_ui *ui)
+{
+	struct rl *rl = can_be_named(ui) ? open_writable(ui) : NULL;
+	struct rl_pattern pattern;
+	int own, every;
+
+	if (!rl)
+		return;
+	pattern = pattern_of(ui);
+	own = rl_unban(rl, find_rule(ui, rl), &pattern);
+	every = rl_unban(rl, RL_ANY_RULE, &pattern);
+	if (own > 0 || every > 0)
+		say(ui, "lifted");
+	else if (own < 0)
+		say(ui, "not lifted: %s", rl_strerror(own));
+	else
+		say(ui, "nothing stands for this key; a prefix or a network may: see bans");
 	rl_close(rl);
 	ui->wants_look = true;
 }

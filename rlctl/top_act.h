@@ -8,6 +8,7 @@
 
 void top_act_explain(struct top_ui *ui); /* into ui->text, or says why not */
 void top_act_reset(struct top_ui *ui);
-void top_act_ban(struct top_ui *ui);
+void top_act_ban(struct top_ui *ui); /* or exempts */
+void top_act_lift(struct top_ui *ui);
 
 #endif

@@ -21,9 +21,10 @@ add_title(const struct top_model *model, const struct top_look *look, struct fra
 	uint64_t permille = model->info.slots ? model->fill * 1000 / model->info.slots : 0;
 
 	frame_add(frame, STYLE_TITLE,
-	          "rl %s  %s UTC  %" PRIu64 ".%" PRIu64 " %% full  %" PRIu64 " bans%s",
+	          "rl %s  %s UTC  %" PRIu64 ".%" PRIu64 " %% full  %" PRIu64 " ban%s%s",
 	          model->info.name, time_format(model->now_ns, false).text, permille / 10,
-	          permille % 10, model->bans, look->is_paused ? "  PAUSED" : "");
+	          permille % 10, model->bans, model->bans == 1 ? "" : "s",
+	          look->is_paused ? "  PAUSED" : "");
 }
 
 /* What is left of the line after name, two rates and blanks, for two sparklines. */

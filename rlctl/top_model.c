@@ -34,7 +34,7 @@ void
 top_model_skip(struct top_model *model)
 {
 	counts_free(&model->before);
-	model->before = counts_read(model->rl, RL_ANY_RULE);
+	model->before = counts_read(model->rl, model->keys.rule);
 }
 
 static struct top_rule *
@@ -55,7 +55,7 @@ find_rule(struct top_model *model, const struct rule_counts *counts)
 static void
 take_rates(struct top_model *model)
 {
-	struct counts now = counts_read(model->rl, RL_ANY_RULE);
+	struct counts now = counts_read(model->rl, model->keys.rule);
 	size_t at = model->samples++ % TOP_SAMPLES;
 	uint64_t values[RL_COUNTERS];
 

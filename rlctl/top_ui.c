@@ -19,10 +19,12 @@ static const char help_text[] =
 	"Up, Down, j, k, PgUp, PgDn, Home, End   select a key\n"
 	"Enter   explain it: what each limit has counted of it, and what stands\n"
 	"r       reset it\n"
-	"b       ban it under its rule\n"
+	"b e     ban it, or exempt it, under its rule\n"
+	"x       lift its ban or exemption\n"
 	"/       filter: a network, a glob, or a part of the key; empty for all\n"
 	"s       next order: used, denied, remaining, recent, key\n"
 	"u d l n a   those orders: used, denied, least remaining, newest, alphabetical\n"
+	"R       the other way round\n"
 	"p       pause, and go on\n"
 	"q       quit\n"
 	"\n"
@@ -128,6 +130,13 @@ set_order(struct top_ui *ui, enum pick_order order)
 	ui->wants_look = true;
 }
 
+static void
+reverse(struct top_ui *ui)
+{
+	ui->model->keys.is_reversed = !ui->model->keys.is_reversed;
+	ui->wants_look = true;
+}
+
 /* What needs a key that is selected. */
 static void
 start(struct top_ui *ui, enum top_mode mode)
@@ -138,6 +147,7 @@ start(struct top_ui *ui, enum top_mode mode)
 	}
 	ui->mode = mode;
 	strcpy(ui->input, mode == TOP_FOR ? BAN_DEFAULT : "");
+	ui->is_prefilled = true;
 	if (mode != TOP_EXPLAIN)
 		return;
 	ui->scroll = 0;
@@ -146,14 +156,6 @@ start(struct top_ui *ui, enum top_mode mode)
 	top_act_explain(ui);
 	if (!ui->text)
 		ui->mode = TOP_KEYS;
-}
-
-static void
-pause_or_go_on(struct top_ui *ui)
-{
-	ui->is_paused = !ui->is_paused;
-	if (!ui->is_paused)
-		top_model_skip(ui->model);
 }
 
 static bool
@@ -166,7 +168,9 @@ key_orders(struct top_ui *ui, int key)
 		set_order(ui, (enum pick_order)(at - letters));
 	else if (key == 's')
 		set_order(ui, (ui->model->keys.order + 1) % PICK_ORDERS);
-	return at || key == 's';
+	else if (key == 'R')
+		reverse(ui);
+	return at || key == 's' || key == 'R';
 }
 
 static bool
@@ -214,14 +218,20 @@ key_in_keys(struct top_ui *ui, int key)
 		start(ui, TOP_RESET);
 		break;
 	case 'b':
+	case 'e':
+		ui->is_exemption = key == 'e';
 		start(ui, TOP_FOR);
+		break;
+	case 'x':
+		start(ui, TOP_LIFT);
 		break;
 	case '/':
 		ui->mode = TOP_FILTER;
+		ui->is_prefilled = false;
 		strcpy(ui->input, ui->filter);
 		break;
 	case 'p':
-		pause_or_go_on(ui);
+		ui->is_paused = !ui->is_paused;
 		break;
 	case '?':
 	case 'h':
@@ -241,22 +251,31 @@ erase_last(char *text)
 	text[len] = '\0';
 }
 
+/* What is typed takes the place of what was proposed. */
+static void
+append_typed(struct top_ui *ui, char byte)
+{
+	size_t len = ui->is_prefilled ? 0 : strlen(ui->input);
+
+	if (len + 1 >= sizeof(ui->input))
+		return;
+	ui->input[len] = byte;
+	ui->input[len + 1] = '\0';
+}
+
 /* True if the input is done with, by Enter. */
 static bool
 type(struct top_ui *ui, int key)
 {
-	size_t len = strlen(ui->input);
-
 	if (key == SCREEN_ESCAPE)
 		ui->mode = TOP_KEYS;
 	else if (key == SCREEN_ERASE)
 		erase_last(ui->input);
 	else if (key == 'U' - '@')
 		ui->input[0] = '\0';
-	else if (key >= ' ' && key < 256 && len + 1 < sizeof(ui->input)) {
-		ui->input[len] = (char)key;
-		ui->input[len + 1] = '\0';
-	}
+	else if (key >= ' ' && key < 256)
+		append_typed(ui, (char)key);
+	ui->is_prefilled = false;
 	return key == SCREEN_ENTER;
 }
 
@@ -341,6 +360,9 @@ top_ui_key(struct top_ui *ui, int key)
 	case TOP_RESET:
 		key_in_question(ui, key, top_act_reset);
 		break;
+	case TOP_LIFT:
+		key_in_question(ui, key, top_act_lift);
+		break;
 	case TOP_BAN:
 		key_in_question(ui, key, top_act_ban);
 		break;
@@ -391,11 +413,14 @@ add_question(const struct top_ui *ui, struct frame *frame)
 	const char *name = key ? key : "this key";
 
 	if (ui->mode == TOP_FOR)
-		frame_add(frame, STYLE_TITLE, "ban %s under rule %s for: %s", name, rule.text,
-		          ui->input);
+		frame_add(frame, STYLE_TITLE, "%s %s under rule %s for: %s",
+		          ui->is_exemption ? "exempt" : "ban", name, rule.text, ui->input);
 	else if (ui->mode == TOP_BAN)
-		frame_add(frame, STYLE_TITLE, "Ban %s under rule %s for %s? [y/N] ", name,
-		          rule.text, duration_format(ui->ban_ns).text);
+		frame_add(frame, STYLE_TITLE, "%s %s under rule %s for %s? [y/N] ",
+		          ui->is_exemption ? "Exempt" : "Ban", name, rule.text,
+		          duration_format(ui->ban_ns).text);
+	else if (ui->mode == TOP_LIFT)
+		frame_add(frame, STYLE_TITLE, "Lift what stands for %s? [y/N] ", name);
 	else
 		frame_add(frame, STYLE_TITLE, "Reset %s under rule %s? [y/N] ", name, rule.text);
 	free(key);
@@ -410,8 +435,9 @@ add_state(const struct top_ui *ui, struct frame *frame)
 	if (ui->message[0])
 		frame_add(frame, STYLE_TITLE, "%s", ui->message);
 	else
-		frame_add(frame, STYLE_PLAIN, "%llu live keys, by %s%s%s",
-		          (unsigned long long)keys->total, pick_order_names[keys->order],
+		frame_add(frame, STYLE_PLAIN, "%llu live %s, by %s%s%s%s",
+		          (unsigned long long)keys->total, keys->total == 1 ? "key" : "keys",
+		          pick_order_names[keys->order], keys->is_reversed ? " reversed" : "",
 		          filter[0] ? ", filter " : "", filter);
 	free(filter);
 }
@@ -426,9 +452,9 @@ add_prompt(const struct top_ui *ui, struct frame *frame)
 	else if (ui->mode >= TOP_RESET)
 		add_question(ui, frame);
 	else if (ui->mode == TOP_KEYS)
-		frame_add(
-			frame, STYLE_HEAD,
-			"Enter explain  r reset  b ban  / filter  s sort  p pause  ? help  q quit");
+		frame_add(frame, STYLE_HEAD,
+		          "Enter explain  r reset  b ban  x lift  / filter  s sort  p pause  ? "
+		          "help  q quit");
 	else
 		frame_add(frame, STYLE_HEAD, "q back  Up, Down scroll");
 	free(input);

@@ -19,6 +19,7 @@ enum top_mode {
 	TOP_RESET, /* asked whether to reset the key */
 	TOP_FOR,   /* typing how long to ban it */
 	TOP_BAN,   /* asked whether to ban it */
+	TOP_LIFT,  /* asked whether to lift what stands for it */
 };
 
 struct top_ui {
@@ -34,6 +35,8 @@ struct top_ui {
 	struct item chosen; /* the selected key; its bytes are a copy */
 
 	char input[TOP_INPUT_MAX];
+	bool is_prefilled; /* the input is a proposal, nothing of it typed */
+	bool is_exemption; /* of TOP_FOR and TOP_BAN */
 	char filter[TOP_INPUT_MAX];
 	char glob[TOP_INPUT_MAX + 2]; /* the filter, or with * around it */
 	struct match match;

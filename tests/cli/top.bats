@@ -200,14 +200,85 @@ has_keys() {
 	sees '^ban alice under rule login for: 10m$'
 	tm send-keys C-u 2y Enter
 	sees "^'2y' has an unknown unit"
-	tm send-keys b C-u 2h Enter
+	tm send-keys b 3h BSpace BSpace 2h Enter
 	sees '^Ban alice under rule login for 2h\? \[y/N\]'
 	tm send-keys y
 	sees '^banned for 2h$'
-	sees ' 1 bans$'
+	sees ' 1 ban$'
 	on bans --json
 	are key '"alice"'
 	are rule '"login"'
+}
+
+@test "top: exempts, and lifts what stands" {
+	fill login 9 $month_ms 1 alice=3
+	start
+	sees '^1 live key, by used$'
+	tm send-keys Down x
+	sees '^Lift what stands for alice\? \[y/N\]'
+	tm send-keys y
+	sees '^nothing stands for this key'
+	tm send-keys e
+	sees '^exempt alice under rule login for: 10m$'
+	tm send-keys Enter y
+	sees '^exempted for 10m$'
+	on bans --json
+	are effect '"exemption"'
+	tm send-keys x y
+	sees '^lifted$'
+	on bans --json
+	has 'bans=\[\]'
+}
+
+@test "top: a terminal that cannot move its cursor gets one frame" {
+	fill login 9 $month_ms 1 alice=3
+	before='TERM=dumb ' start
+	sees '^exit 0$'
+	[ "$(screen | grep -c ' alice$')" -eq 1 ]
+	sees '^login +0 +'
+}
+
+@test "top --rule, and the other way round" {
+	fill login 9 $month_ms 1 alice=3 bob=1
+	fill api 9 $month_ms 1 carol=2
+	options='--rule login' start
+	has_keys 'alice bob'
+	! screen | grep -q '^api'
+	tm send-keys R
+	has_keys 'bob alice'
+	sees 'live keys, by used reversed$'
+	tm send-keys R
+	has_keys 'alice bob'
+	on top -i 100ms --rule logn
+	in_trouble "unknown rule 'logn'"
+}
+
+# Pause while it shows a rate.
+pause_at_a_rate() {
+	for _ in 1 2 3 4 5; do
+		fill login 9 $month_ms 1 bob=100
+		sees '^login +[0-9]+ +[1-9]' || true
+		tm send-keys p
+		sees PAUSED
+		if screen | grep -qE '^login +[0-9]+ +[1-9]'; then
+			return
+		fi
+		tm send-keys p
+		sees_no PAUSED
+	done
+	return 1
+}
+
+@test "top: after a pause the rates stay until there are new ones" {
+	fill login 9 $month_ms 1 alice=3 bob=9
+	options='-i 1s' start
+	sees bob
+	pause_at_a_rate
+	sleep 3.3
+	tm send-keys p
+	sees_no PAUSED
+	screen | grep -E '^login +[0-9]+ +[1-9]'
+	sees '^login +0 +0'
 }
 
 @test "top: the selection stays with its key" {
