@@ -17,30 +17,30 @@ min3(size_t a, size_t b, size_t c)
 }
 
 /*
- * Levenshtein distance. row[j] is the distance of the first i letters of `a` from the
- * first j of `b`; `diagonal` is what row[j - 1] was one letter ago.
+ * How many letters are one too many, missing, another, or two in each other's place. row[i][j] is
+ * the distance of the first i letters of `a` from the first j of `b`; three rows are kept.
  */
 static size_t
 distance(const char *a, const char *b)
 {
-	size_t row[WORD_MAX + 1], b_len = strlen(b);
+	size_t rows[3][WORD_MAX + 1], b_len = strlen(b), a_len = strlen(a);
 
-	if (strlen(a) > WORD_MAX || b_len > WORD_MAX)
+	if (a_len > WORD_MAX || b_len > WORD_MAX)
 		return WORD_MAX;
 	for (size_t j = 0; j <= b_len; j++)
-		row[j] = j;
-	for (size_t i = 1; a[i - 1]; i++) {
-		size_t diagonal = row[0];
+		rows[0][j] = j;
+	for (size_t i = 1; i <= a_len; i++) {
+		size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
 
 		row[0] = i;
 		for (size_t j = 1; j <= b_len; j++) {
-			size_t above = row[j];
-
-			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = above;
+			row[j] = min3(above[j] + 1, row[j - 1] + 1,
+			              above[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = min3(row[j], row[j], second[j - 2] + 1);
 		}
 	}
-	return row[b_len];
+	return rows[a_len % 3][b_len];
 }
 
 const char *

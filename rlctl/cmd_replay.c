@@ -16,15 +16,16 @@
 #define OTHER_ALGORITHMS "fixed_window, sliding_log, token_bucket or leaky_bucket"
 
 const struct command_option replay_options[] = {
-	{"algorithm", 'a', "NAME", "sliding_window (the default), " OTHER_ALGORITHMS},
+	{"algorithm", 'a', "sliding_window|fixed_window|sliding_log|token_bucket|leaky_bucket",
+         "default: sliding_window"},
 	{"capacity", 'c', "N", "requests admitted in a window"},
 	{"burst", 'b', "N",
          "token_bucket: tokens held, default the capacity; leaky_bucket: may wait"},
 	{"window", 'w', "D", "length of the window, as in 500ms, 10s, 5m, 1h, 1d"},
 	{"granularity", 'g', "D", "length of a sub-bucket; default: the window"},
 	{"hard", 0, NULL, "count the oldest sub-bucket in full"},
-	{"format", 'f', "NAME", "auto (the default), common, combined or seconds"},
-	{"origin", 'o', "NAME", "windows start from epoch (the default) or first request"},
+	{"format", 'f', "auto|common|combined|seconds", "default: auto"},
+	{"origin", 'o', "epoch|first", "where windows start from; default: epoch"},
 	{"top", 't', "N", "most limited keys to show; default: 10"},
 	{0},
 };

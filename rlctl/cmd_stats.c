@@ -19,6 +19,7 @@
 
 const struct command_option stats_options[] = {
 	{"rule", 'r', "RULE", "of this rule alone"},
+	{"all", 'z', NULL, "counters that are 0, too"},
 	{"watch", 'w', NULL, "rates, again and again, until interrupted"},
 	{"interval", 'i', "D", "how long --watch counts for a rate; default: 1s"},
 	{"count", 'n', "N", "end --watch after N times"},
@@ -33,25 +34,34 @@ struct watch {
 	unsigned lines; /* since the header */
 };
 
+/* What counts decisions tells something by being 0, of a rule that nobody uses, say. */
+static bool
+is_shown(size_t counter, uint64_t value)
+{
+	return value > 0 || counter == RL_COUNT_allowed || counter == RL_COUNT_denied;
+}
+
 static void
-print_values(const char *rule, const uint64_t values[RL_COUNTERS])
+print_values(const char *rule, const uint64_t values[RL_COUNTERS], bool shows_all)
 {
 	for (size_t i = 0; i < RL_COUNTERS; i++) {
 		const struct rl_counter_info *info = rl_counter_info((int)i);
 
+		if (!shows_all && !is_shown(i, values[i]))
+			continue;
 		printf("%-15s  %20" PRIu64 "  %-9s  %s\n", info->name, values[i], info->unit, rule);
 	}
 }
 
 static void
-write_text(const struct counts *counts)
+write_text(const struct counts *counts, bool shows_all)
 {
 	uint64_t total[RL_COUNTERS];
 
 	for (size_t i = 0; i < counts->count; i++)
-		print_values(counts->rules[i].name, counts->rules[i].values);
+		print_values(counts->rules[i].name, counts->rules[i].values, shows_all);
 	counts_total(counts, total);
-	print_values("(total)", total);
+	print_values("(total)", total, shows_all);
 }
 
 static json_t *
@@ -207,7 +217,7 @@ show(const struct context *context, struct rl *rl, struct watch *watch)
 	if (watch->is_json)
 		write_json(&counts);
 	else
-		write_text(&counts);
+		write_text(&counts, option_value(context, "all") != NULL);
 	counts_free(&counts);
 	return EXIT_YES;
 }

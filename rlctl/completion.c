@@ -30,7 +30,9 @@ read_kind(const char *name, size_t len, struct value_words *out)
 	}
 	if (read_words(name, len, out))
 		return true;
-	if (len >= 4 && strncmp(name, "RULE", 4) == 0)
+	if (strncmp(name, "PATTERN", len) == 0 && len == 7)
+		out->kind = VALUE_PATTERN;
+	else if (len >= 4 && strncmp(name, "RULE", 4) == 0)
 		out->kind = VALUE_RULE;
 	else if (len >= 4 && strncmp(name, "FILE", 4) == 0)
 		out->kind = VALUE_FILE;
@@ -69,6 +71,8 @@ operand_words(const struct command *command)
 		is_value = strncmp(at, "--", 2) == 0;
 		at += len + strspn(at + len, " ");
 	}
+	if (strcmp(command->name, "config") == 0)
+		out.kind = VALUE_CONFIG;
 	return out;
 }
 

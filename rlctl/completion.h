@@ -19,6 +19,8 @@ enum value_kind {
 	VALUE_FILE,
 	VALUE_SEGMENT,
 	VALUE_VERB,
+	VALUE_PATTERN, /* one that is banned or exempt */
+	VALUE_CONFIG,  /* a verb of config, and behind some a path */
 };
 
 struct value_words {
@@ -40,8 +42,14 @@ void completion_fish(void);
 #define LIST_SEGMENTS                                                           \
 	"find /dev/shm /dev/shm/rl -maxdepth 1 -name 'rl.*' 2>/dev/null | sed " \
 	"'s,.*/rl\\.,,' | sort -u"
-#define LIST_RULES                                                     \
-	"rlctl --segment \"${segment:-default}\" stats 2>/dev/null | " \
-	"awk '$NF != \"(total)\" { print $NF }' | sort -u"
+#define RULES_ONLY "awk '$NF != \"(total)\" { print $NF }' | sort -u"
+#define PATTERNS_ONLY                  \
+	"sed -n '/ as configured /d; " \
+	"s/^.*  \\(ban\\|exemption\\) *\\(key\\|prefix\\|network\\) *[^ ]*  //p'"
+#define RULES_TO_PATHS \
+	"sed 's,.*,/rules/&/limit\\n/rules/&/granularity\\n/rules/&/hard\\n/rules/&/mode,'"
+#define LIST_RULES "rlctl --segment \"${segment:-default}\" stats 2>/dev/null | " RULES_ONLY
+#define LIST_PATTERNS "rlctl --segment \"${segment:-default}\" bans 2>/dev/null | " PATTERNS_ONLY
+#define LIST_PATHS LIST_RULES " | " RULES_TO_PATHS
 
 #endif

@@ -23,6 +23,14 @@ print_reply(const struct value_words *value)
 	case VALUE_VERB:
 		puts("words=$verbs ;;");
 		break;
+	case VALUE_PATTERN:
+		puts("words=$(_rlctl_patterns \"$segment\") ;;");
+		break;
+	case VALUE_CONFIG:
+		printf("[[ $prev == @(set|unset) ]] && words=$(_rlctl_paths \"$segment\")\n"
+		       "\t\t[[ $operands -gt 0 ]] || words='%s' ;;\n",
+		       value->words);
+		break;
 	case VALUE_NONE:
 	case VALUE_ANY:
 		puts("return ;;");
@@ -86,6 +94,8 @@ print_operands_of_verbs(void)
 		struct value_words value = operand_words(command);
 
 		printf("\t%s) ", command->name);
+		if (value.kind == VALUE_RULE)
+			fputs("[[ $operands -gt 0 ]] || ", stdout); /* a key comes behind it */
 		print_reply(&value);
 	}
 	puts("\tesac");
@@ -97,15 +107,20 @@ completion_bash(void)
 	puts("# Completion of rlctl for bash, made by 'rlctl completion bash'.\n\n"
 	     "_rlctl_segments() {\n\t" LIST_SEGMENTS "\n}\n\n"
 	     "_rlctl_rules() {\n\tlocal segment=$1\n\t" LIST_RULES "\n}\n\n"
+	     "_rlctl_patterns() {\n\tlocal segment=$1\n\t" LIST_PATTERNS "\n}\n\n"
+	     "_rlctl_paths() {\n\tlocal segment=$1\n\t" LIST_PATHS "\n}\n\n"
 	     "_rlctl() {\n"
 	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-	     "\tlocal verb='' segment='' words='' options='' i");
+	     "\tlocal verb='' segment='' words='' options='' operands=0 i");
 	print_verbs();
 	puts("\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	     "\t\tcase ${COMP_WORDS[i]} in\n"
 	     "\t\t-s | --segment) segment=${COMP_WORDS[++i]} ;;\n"
 	     "\t\t-*) ;;\n"
-	     "\t\t*) verb=${verb:-${COMP_WORDS[i]}} ;;\n"
+	     "\t\t*)\n"
+	     "\t\t\t[[ -z $verb ]] || operands=$((operands + 1))\n"
+	     "\t\t\tverb=${verb:-${COMP_WORDS[i]}}\n"
+	     "\t\t\t;;\n"
 	     "\t\tesac\n"
 	     "\tdone\n"
 	     "\tCOMPREPLY=()");

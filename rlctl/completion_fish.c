@@ -11,10 +11,14 @@ print_values(const struct value_words *value)
 {
 	switch (value->kind) {
 	case VALUE_WORDS:
+	case VALUE_CONFIG:
 		printf(" -a '%s'", value->words);
 		break;
 	case VALUE_RULE:
 		fputs(" -a '(__rlctl_rules)'", stdout);
+		break;
+	case VALUE_PATTERN:
+		fputs(" -a '(__rlctl_patterns)'", stdout);
 		break;
 	case VALUE_SEGMENT:
 		fputs(" -a '(__rlctl_segments)'", stdout);
@@ -54,18 +58,22 @@ static void
 print_verb(const struct command *command)
 {
 	struct value_words value = operand_words(command);
-	char condition[96];
+	bool is_first = value.kind == VALUE_RULE || value.kind == VALUE_CONFIG;
+	char condition[96], first[96];
 
 	printf("complete -c rlctl -n " NO_VERB " -a %s -d '", command->name);
 	print_escaped(command->summary, "'\\", false);
 	puts("'");
 	snprintf(condition, sizeof(condition), " -n '__fish_seen_subcommand_from %s'",
 	         command->name);
+	snprintf(first, sizeof(first), " -n '__rlctl_last %s'", command->name);
 	if (value.kind > VALUE_ANY) {
-		printf("complete -c rlctl%s", condition);
+		printf("complete -c rlctl%s", is_first ? first : condition);
 		print_values(&value);
 		putchar('\n');
 	}
+	if (value.kind == VALUE_CONFIG)
+		puts("complete -c rlctl -n '__rlctl_last set unset' -a '(__rlctl_paths)'");
 	for (const struct command_option *option = command->options; option && option->name;
 	     option++)
 		print_option(condition, option);
@@ -76,14 +84,18 @@ completion_fish(void)
 {
 	puts("# Completion of rlctl for fish, made by 'rlctl completion fish'.\n\n"
 	     "function __rlctl_segments\n\t" LIST_SEGMENTS "\nend\n\n"
-	     "function __rlctl_rules\n"
+	     "function __rlctl_segment\n"
 	     "\tset -l words (commandline -opc)\n"
-	     "\tset -l segment default\n"
 	     "\tset -l at (contains -i -- --segment $words; or contains -i -- -s $words)\n"
-	     "\tand set segment $words[(math $at + 1)]\n"
-	     "\trlctl --segment \"$segment\" stats 2>/dev/null | "
-	     "awk '$NF != \"(total)\" { print $NF }' | sort -u\n"
+	     "\tand echo $words[(math $at + 1)]\n"
+	     "\tor echo default\n"
 	     "end\n\n"
+	     "function __rlctl_last\n\tcontains -- (commandline -opc)[-1] $argv\nend\n\n"
+	     "function __rlctl_rules\n\tset -l segment (__rlctl_segment)\n\t"
+	     "rlctl --segment \"$segment\" stats 2>/dev/null | " RULES_ONLY "\nend\n\n"
+	     "function __rlctl_patterns\n\tset -l segment (__rlctl_segment)\n"
+	     "\trlctl --segment \"$segment\" bans 2>/dev/null | " PATTERNS_ONLY "\nend\n\n"
+	     "function __rlctl_paths\n\t__rlctl_rules | " RULES_TO_PATHS "\nend\n\n"
 	     "complete -c rlctl -f");
 	for (const struct command_option *option = global_options; option->name; option++)
 		print_option("", option);

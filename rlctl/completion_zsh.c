@@ -4,6 +4,12 @@
 
 #include "completion.h"
 
+/* A function that proposes the lines of a command. */
+#define ZSH_LIST(name, command)                                                                \
+	"_rlctl_" name "() {\n\tlocal -a found\n"                                              \
+	"\tlocal segment=${rlctl_segment:-${opt_args[--segment]:-${opt_args[-s]:-default}}}\n" \
+	"\tfound=(${(f)\"$(" command ")\"})\n\tcompadd -a found\n}\n\n"
+
 /* What has a meaning within the words that _arguments takes. */
 #define SPECIAL "[]:\\"
 
@@ -12,7 +18,11 @@ print_action(const struct value_words *value)
 {
 	switch (value->kind) {
 	case VALUE_WORDS:
+	case VALUE_CONFIG:
 		printf("(%s)", value->words);
+		break;
+	case VALUE_PATTERN:
+		fputs("_rlctl_patterns", stdout);
 		break;
 	case VALUE_RULE:
 		fputs("_rlctl_rules", stdout);
@@ -92,6 +102,8 @@ print_case(const struct command *command)
 	}
 	if (value.kind == VALUE_RULE)
 		fputs(" \\\n\t\t'2:key: '", stdout);
+	if (value.kind == VALUE_CONFIG)
+		fputs(" \\\n\t\t'2:path:_rlctl_paths'", stdout);
 	puts(" ;;");
 }
 
@@ -101,10 +113,8 @@ completion_zsh(void)
 	puts("#compdef rlctl\n"
 	     "# Completion of rlctl for zsh, made by 'rlctl completion zsh'.\n\n"
 	     "_rlctl_segments() {\n\tlocal -a found\n\tfound=(${(f)\"$(" LIST_SEGMENTS ")\"})\n"
-	     "\tcompadd -a found\n}\n\n"
-	     "_rlctl_rules() {\n\tlocal -a found\n"
-	     "\tlocal segment=${rlctl_segment:-${opt_args[--segment]:-${opt_args[-s]:-default}}}\n"
-	     "\tfound=(${(f)\"$(" LIST_RULES ")\"})\n\tcompadd -a found\n}\n");
+	     "\tcompadd -a found\n}\n\n" ZSH_LIST("rules", LIST_RULES)
+	             ZSH_LIST("patterns", LIST_PATTERNS) ZSH_LIST("paths", LIST_PATHS));
 	print_verbs();
 	fputs("_rlctl() {\n\tlocal curcontext=$curcontext state line rlctl_segment\n"
 	      "\ttypeset -A opt_args\n\t_arguments -s -C",

@@ -313,7 +313,8 @@ check_bans(struct doctor *doctor)
 		return;
 	}
 	doctor_say(doctor, DOCTOR_FINDING, "when all are taken, nobody more can be banned",
-	           "%" PRIu64 " of %" PRIu64 " bans and exemptions stand", count, room);
+	           "%" PRIu64 " bans and exemptions stand, and the segment is made for %" PRIu64,
+	           count, room);
 	doctor_mend(doctor,
 	            "ban prefixes or networks in place of keys; rlctl --segment %s bans "
 	            "shows what stands",

@@ -8,7 +8,7 @@
 static void
 print_option(const struct command_option *option)
 {
-	char left[48];
+	char left[128];
 	int used = 0;
 
 	if (option->letter)

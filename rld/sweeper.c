@@ -28,7 +28,7 @@ sweeper_set_interval(struct sweeper *s, uint64_t interval_ns, uint64_t now_ns)
 }
 
 /*
- * A table is made for a fill of 3/4. Above, each further key has a worse chance to find its
+ * A table is made for a fill of 3/5. Above 3/4, each further key has a worse chance to find its
  * places taken, and stale keys are what can be had at no cost: they are looked for sooner.
  */
 unsigned

@@ -49,7 +49,7 @@ load common
 
 @test "an unknown verb is named, and a near one proposed" {
 	rlctl stauts
-	in_trouble "unknown verb 'stauts'; did you mean 'stats'?"
+	in_trouble "unknown verb 'stauts'; did you mean 'status'?"
 	rlctl help replya
 	in_trouble "unknown verb 'replya'; did you mean 'replay'?"
 	rlctl frobnicate
@@ -74,6 +74,24 @@ load common
 	in_trouble "option '--segment' needs NAME"
 	rlctl --json=yes status
 	in_trouble "option '--json' takes no value"
+}
+
+@test "a slip of the fingers is known, two letters in each other's place most of all" {
+	rlctl stauts
+	in_trouble "unknown verb 'stauts'; did you mean 'status'?"
+	rlctl lsit
+	in_trouble "did you mean 'list'?"
+	rlctl statz
+	in_trouble "did you mean 'stats'?"
+	rlctl list --sotr used
+	in_trouble "did you mean '--sort'?"
+}
+
+@test "help shows an option's values in full" {
+	rlctl help list
+	says '--sort used|denied|remaining|recent|key|none  '
+	rlctl help replay
+	says '--algorithm sliding_window|fixed_window|sliding_log|token_bucket|leaky_bucket  '
 }
 
 @test "operands are counted" {

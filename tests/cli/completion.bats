@@ -59,6 +59,15 @@ fish_proposes() {
 	touch my.dump
 	[ "$(bash_proposes rlctl restore my)" = my.dump ]
 	[ "$(bash_proposes rlctl ban --for '')" = '' ]
+	[ "$(bash_proposes rlctl -s "$segment" get login '')" = '' ]
+	[ "$(bash_proposes rlctl replay -a le)" = leaky_bucket ]
+	[ "$(bash_proposes rlctl replay -f co)" = 'combined common' ]
+	[ "$(bash_proposes rlctl -s "$segment" config un)" = unset ]
+	[ "$(bash_proposes rlctl -s "$segment" config set /rules/l)" = \
+		'/rules/login/granularity /rules/login/hard /rules/login/limit /rules/login/mode' ]
+	"$RLCTL" -s "$segment" ban alice --for 1h
+	"$RLCTL" -s "$segment" ban 'user:*' --for 1h --rule api
+	[ "$(bash_proposes rlctl -s "$segment" unban '')" = 'alice user:*' ]
 }
 
 @test "completion fish: verbs, options, words, rules, segments, files" {
@@ -76,6 +85,12 @@ fish_proposes() {
 	cd "$BATS_TEST_TMPDIR"
 	touch my.dump
 	[ "$(fish_proposes 'rlctl restore my')" = my.dump ]
+	[ "$(fish_proposes "rlctl -s $segment get login ")" = '' ]
+	[ "$(fish_proposes 'rlctl replay -a le')" = leaky_bucket ]
+	[ "$(fish_proposes 'rlctl config uns')" = unset ]
+	[ "$(fish_proposes "rlctl -s $segment config set /rules/login/l")" = /rules/login/limit ]
+	"$RLCTL" -s "$segment" ban alice --for 1h
+	[ "$(fish_proposes "rlctl -s $segment unban ")" = alice ]
 }
 
 @test "completion zsh: verbs, options, words, rules, segments, files" {
@@ -101,6 +116,8 @@ fish_proposes() {
 	completes "rlctl -s $segment get lo" "rlctl -s $segment get login"
 	completes "rlctl -s $segment list --rule ap" "rlctl -s $segment list --rule api"
 	completes "rlctl --segment ${segment%?}" "rlctl --segment $segment"
+	completes 'rlctl replay -a lea' 'rlctl replay -a leaky_bucket'
+	completes "rlctl -s $segment config set /rules/ap" "rlctl -s $segment config set /rules/api/"
 	for verb in $verbs; do
 		for option in $(options_of "$verb"); do
 			grep -q "^	$verb) " script

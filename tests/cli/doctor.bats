@@ -310,7 +310,7 @@ damaged() {
 	done
 	on doctor --json
 	exits 1
-	finds bans finding '13 of 16 bans'
+	finds bans finding '13 bans and exemptions stand, and the segment is made for 16'
 }
 
 @test "doctor: rules, limits and overrides for which there is nearly no room" {

@@ -25,6 +25,13 @@ teardown() {
 	in_trouble "segment 'a/b'"
 }
 
+@test "a segment that is not there: those that are" {
+	fill login 5 $month_ms 1 alice=1
+	rlctl -s "$segment-x" status
+	in_trouble "segment '$segment-x': no such segment; --segment takes one of:"
+	grep -qE " $segment( |\$)" <<<"$stderr"
+}
+
 @test "a file that is no segment is refused" {
 	printf 'not a segment' >"/dev/shm/rl.$segment"
 	rlctl -s "$segment" status

@@ -18,6 +18,10 @@ teardown() {
 	fill api 9 $month_ms 1 alice=1
 	on stats
 	exits 0
+	[ "$(awk '{ print $1, $4 }' <<<"$output" | paste -sd,)" = \
+		'allowed login,denied login,inserted login,allowed api,denied api,inserted api,allowed (total),denied (total),inserted (total)' ]
+	on stats --all
+	exits 0
 	[ "$(awk '$1 == "allowed" { print $2, $4 }' <<<"$output" | paste -sd,)" = \
 		'8 login,1 api,9 (total)' ]
 	[ "$(awk '$1 == "denied" { print $2, $4 }' <<<"$output" | paste -sd,)" = \
