@@ -166,7 +166,10 @@ test_upgrade() {
 test_purge() {
 	begin 'purged, nothing is left but the user'
 	in_container systemctl stop worker
+	echo '{}' >"$root/etc/rl/mine.json" # nothing that rl has made, and so none of its business
 	in_container dpkg --purge rl-tools librl-dev librl0 >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; fail 'dpkg --purge'; }
+	[ "$(ls -A "$root/etc/rl")" = mine.json ] || fail 'another file than those of rl is gone, or one of rl is left'
+	rm -r "$root/etc/rl"
 	files | diff "$work/before" - || fail 'files are left'
 	[ -z "$(in_container find /dev/shm /run -name 'rl[.d]*')" ] || fail 'something is left in memory'
 	[ -z "$(in_container systemctl list-units --all --plain --no-legend 'rld*')" ] || fail 'a unit is left'

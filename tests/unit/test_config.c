@@ -307,6 +307,27 @@ refuses(const char *text, const char *message)
 	assert_string_equal(told.text, message);
 }
 
+/* 30 overrides that change nothing. */
+static void
+test_a_flood_of_one_warning(void **state)
+{
+	char text[4096] = "{\"segment\": {\"mode\": \"0666\"}, \"rules\": {\"r\": "
+			  "{\"limit\": \"5/s\", \"overrides\": {";
+	struct config *config;
+	struct told told;
+
+	(void)state;
+	for (int i = 0; i < 30; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+		         "%s\"u%d\": {\"capacity\": 5}", i > 0 ? "," : "", i);
+	strcat(text, "}}}}");
+	config = parse(text, &told);
+	assert_non_null(config);
+	assert_int_equal(told.count, 1 + 10 + 1); /* the mode, ten of the flood, the sum */
+	assert_non_null(strstr(told.text, "and 20 more like these"));
+	config_free(config);
+}
+
 static void
 test_positions(void **state)
 {
@@ -437,13 +458,21 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),    cmocka_unit_test(test_segment),
-		cmocka_unit_test(test_windows),     cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_inheritance), cmocka_unit_test(test_prefixes),
-		cmocka_unit_test(test_overrides),   cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_room),        cmocka_unit_test(test_positions),
-		cmocka_unit_test(test_hostile),     cmocka_unit_test(test_too_many_problems),
-		cmocka_unit_test(test_show),        cmocka_unit_test(test_path),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_segment),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_inheritance),
+		cmocka_unit_test(test_prefixes),
+		cmocka_unit_test(test_overrides),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_a_flood_of_one_warning),
+		cmocka_unit_test(test_positions),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_too_many_problems),
+		cmocka_unit_test(test_show),
+		cmocka_unit_test(test_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
