@@ -139,6 +139,18 @@ struct rl_moment {
  */
 #define RL_DENIED_SAMPLE 64
 
+/*
+ * What becomes of a key's next request, of cost 1: of a rule of several limits, as far as this one
+ * goes. For a network of a rule with prefixes it is what holds for all of its addresses.
+ */
+enum rl_entry_state {
+	RL_ENTRY_OPEN = 0,
+	RL_ENTRY_LIMITED = 1, /* denied by the limit */
+	RL_ENTRY_BANNED = 2,  /* denied by a ban, or an override that bans, whatever it has used */
+	RL_ENTRY_EXEMPT = 3,  /* allowed likewise */
+	RL_ENTRY_SHADOW = 4,  /* over a limit that is not enforced: allowed */
+};
+
 /* One key under one limit, as of `now_ns`. */
 struct rl_entry {
 	int rule;       /* -1: of a limit that is in no rule any more */
@@ -148,11 +160,14 @@ struct rl_entry {
 	const void *key; /* what is kept of the key; NULL when torn, stale or not kept */
 	size_t key_kept; /* bytes at `key` */
 	size_t key_len;  /* bytes in the whole key; 0 when `key` is NULL */
-	uint32_t used;   /* cost that counts now: limit - remaining, at least 0 */
-	int is_limited;  /* a request of cost 1 would be denied */
-	int is_stale;    /* outlived its window and the buffer: free to be retired */
-	uint64_t denied; /* about how many requests were denied for it, see RL_DENIED_SAMPLE */
-	struct rl_result peek; /* limit, remaining, retry and reset of a request of cost 1 */
+	uint32_t used;   /* cost that the limit counts now, whatever the state */
+	enum rl_entry_state state;
+	int is_state_known; /* 0: a ban or an override might say otherwise, but does not know the
+	                       key: not all of its name is kept */
+	int is_limited;     /* a request of cost 1 would be denied: limited or banned */
+	int is_stale;       /* outlived its window and the buffer: free to be retired */
+	uint64_t denied;    /* about how many requests were denied for it, see RL_DENIED_SAMPLE */
+	struct rl_result peek; /* what a request of cost 1 would be told, by this limit alone */
 	size_t moments; /* charges that count below, oldest first: what rl_restore_at() takes */
 	const struct rl_moment *moment;
 	uint32_t buckets; /* sub-buckets below, newest first, the last partly out of the window; 0
@@ -171,9 +186,10 @@ struct rl_glance {
 	unsigned limit;
 	uint64_t slot;
 	int is_stale;
-	uint32_t used_most;       /* rl_entry.used is not more */
-	uint32_t remaining_least; /* rl_entry.peek.remaining is not less; if 0, it may be limited */
-	const struct rl *rl;      /* whose it is: for the calls below */
+	uint32_t used_most; /* rl_entry.used is not more */
+	uint32_t
+		remaining_least; /* rl_entry.peek.remaining is not less; if 0, it may be limited or banned */
+	const struct rl *rl; /* whose it is: for the calls below */
 };
 
 /* rl_entry.denied is not more. */

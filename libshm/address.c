@@ -26,14 +26,14 @@ parse_as_is(const void *text, size_t len, struct rl_address *a)
 	memcpy(copy, text, len);
 	copy[len] = '\0';
 	memset(a, 0, sizeof *a);
-	a->bits = memchr(copy, ':', len) ? 128 : 32;
+	a->bits = a->known = memchr(copy, ':', len) ? 128 : 32;
 	return inet_pton(a->bits == 128 ? AF_INET6 : AF_INET, copy, a->bytes) == 1;
 }
 
 static void
 unmap(struct rl_address *a)
 {
-	a->bits = 32;
+	a->bits = a->known = 32;
 	memmove(a->bytes, a->bytes + MAPPED_BITS / 8, 4);
 	memset(a->bytes + 4, 0, sizeof a->bytes - 4);
 }

@@ -10,7 +10,8 @@
 #include <stddef.h>
 
 struct rl_address {
-	unsigned bits; /* 32 or 128 */
+	unsigned bits;  /* 32 or 128 */
+	unsigned known; /* leading bits that are known; fewer than all: any host of that network */
 	unsigned char bytes[16];
 };
 

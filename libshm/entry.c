@@ -24,6 +24,8 @@ rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit 
 	known->now = rl_limiter_instant(&known->limit->limiter, now_ns);
 	known->most = rl_limiter_limit(&known->limit->limiter, &known->quota);
 	known->has_overrides = known->rule >= 0 && rl_kept_has_overrides(s, known->rule);
+	known->has_orders =
+		known->has_overrides || (known->rule >= 0 && rl_terms_have_bans(s, known->rule));
 }
 
 /* The key's tag, loaded again: what was read in between is of the tag's key. */
@@ -71,7 +73,33 @@ fill_counts(struct rl_request *rq, const struct rl_outlook *o, uint64_t now_ns, 
 	rl_result_clear(&e->peek);
 	rl_answer(rq, o, &e->peek);
 	e->used = e->peek.limit - e->peek.remaining;
-	e->is_limited = e->peek.verdict == RL_DENIED;
+	e->state = e->peek.verdict == RL_DENIED ? RL_ENTRY_LIMITED : RL_ENTRY_OPEN;
+	rl_request_lift_shadow(rq, &e->peek);
+	if (e->peek.is_shadow_denied)
+		e->state = RL_ENTRY_SHADOW;
+}
+
+/* A ban or an exemption answers in place of the counter, as it would a request. */
+static void
+fill_orders(struct rl *rl, const struct rl_terms *t, uint64_t now_ns, struct rl_budget *budget,
+            struct rl_entry *e)
+{
+	struct rl_item item = {.rule = e->rule, .key = e->key, .key_len = e->key_len};
+	struct rl_result r;
+
+	if (t->has_address && t->address.known < t->address.bits)
+		item.key_len = 0; /* of a network there is no text that a prefix could match */
+	rl_result_clear(&r);
+	r.index = e->limit;
+	r.limit = r.remaining = e->peek.limit;
+	if (!rl_request_is_ordered(rl, &item, t, now_ns, budget, &r))
+		return;
+	if (r.verdict == RL_UNDECIDED) {
+		e->is_state_known = false;
+		return;
+	}
+	memcpy(&e->peek, &r, offsetof(struct rl_result, charge));
+	e->state = r.reason == RL_BY_BAN ? RL_ENTRY_BANNED : RL_ENTRY_EXEMPT;
 }
 
 void
@@ -92,11 +120,13 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	struct rl_quota quota = known->quota;
 	uint64_t now_ns = known->now.now_ns;
 	struct rl_outlook o;
+	struct rl_terms t;
 	struct rl_view v;
+	bool has_terms;
 
 	fill_key(s, slot, room);
-	if (known->has_overrides && e->key)
-		rl_kept_quota(rl, &room->kept, known->limit, &budget, &quota);
+	has_terms = known->has_orders && e->key &&
+	            rl_kept_terms_of(rl, &room->kept, known->limit, &budget, &t, &quota);
 	if (rl_view_outlook(s, l, &quota, slot, 1, now_ns, &v, &o, &room->picture) != RL_SEEN ||
 	    !is_still(s, slot))
 		return false;
@@ -105,7 +135,12 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	e->slot = slot.index;
 	e->id = slot.tag & RL_TAG_HASH_MASK;
 	e->is_stale = e->rule < 0 || v.is_zero || rl_view_is_stale(s, l, &v, now_ns);
+	room->request.quota = quota;
 	fill_counts(&room->request, &o, now_ns, e);
+	e->is_state_known = has_terms || !known->has_orders;
+	if (has_terms)
+		fill_orders(rl, &t, now_ns, &budget, e);
+	e->is_limited = e->peek.verdict == RL_DENIED;
 	fill_picture(&l->window, &room->picture, e);
 	return true;
 }

@@ -17,6 +17,7 @@ struct rl_entry_limit {
 	struct rl_instant now;
 	uint32_t most;      /* the largest cost that is ever admitted */
 	bool has_overrides; /* so all of this may be otherwise for a key */
+	bool has_orders;    /* a ban or an override may answer for a key, whatever it has used */
 };
 
 void rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit *known);

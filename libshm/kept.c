@@ -31,46 +31,45 @@ static int
 load_network(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
              struct rl_terms *t)
 {
-	const char *slash = memchr(key, '/', key_len);
-	struct rl_address address;
+	struct rl_address network;
 	unsigned prefix;
 	int error;
 
-	if (!slash || !rl_network_parse(key, key_len, &address, &prefix))
+	if (!memchr(key, '/', key_len) || !rl_network_parse(key, key_len, &network, &prefix))
 		return RL_EADDRESS;
-	error = rl_terms_load(rl, rule, key, (size_t)(slash - (const char *)key), budget, t);
+	network.known = prefix;
+	error = rl_terms_load_network(rl, rule, &network, budget, t);
 	if (error == 0)
 		keep_prefix(t, prefix);
 	return error;
 }
 
-static int
-make_requests(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
-              struct rl_request requests[static RL_LIMITS_MAX])
+int
+rl_kept_terms(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
+              struct rl_terms *t)
 {
-	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
-	struct rl_terms t;
 	int error;
 
 	if (!rl_handle_has(rl, rule) || !key || key_len == 0 || key_len > RL_KEY_MAX)
 		return -EINVAL;
-	error = rl_terms_load(rl, rule, key, key_len, budget, &t);
-	if (error == RL_EADDRESS)
-		error = load_network(rl, rule, key, key_len, budget, &t);
-	if (error < 0)
-		return error;
-	for (unsigned i = 0; i < t.count; i++)
-		rl_request_fill(rl, &item, &t, i, 0, &requests[i]);
-	return (int)t.count;
+	error = rl_terms_load(rl, rule, key, key_len, budget, t);
+	return error == RL_EADDRESS ? load_network(rl, rule, key, key_len, budget, t) : error;
 }
 
 int
 rl_kept_requests(struct rl *rl, int rule, const void *key, size_t key_len,
                  struct rl_request requests[static RL_LIMITS_MAX])
 {
+	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
+	struct rl_terms t;
+	int error = rl_kept_terms(rl, rule, key, key_len, &budget, &t);
 
-	return make_requests(rl, rule, key, key_len, &budget, requests);
+	if (error < 0)
+		return error;
+	for (unsigned i = 0; i < t.count; i++)
+		rl_request_fill(rl, &item, &t, i, 0, &requests[i]);
+	return (int)t.count;
 }
 
 bool
@@ -82,20 +81,27 @@ rl_kept_has_overrides(const struct rl_segment *s, int rule)
 }
 
 bool
-rl_kept_quota(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
-              struct rl_budget *budget, struct rl_quota *quota)
+rl_kept_terms_of(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
+                 struct rl_budget *budget, struct rl_terms *t, struct rl_quota *quota)
 {
-	struct rl_request of_key[RL_LIMITS_MAX];
-	int limits;
-
-	if (!rl_kept_has_overrides(&rl->segment, limit->rule) || kept->kept < kept->key_len)
+	if (kept->kept < kept->key_len ||
+	    rl_kept_terms(rl, limit->rule, kept->bytes, kept->key_len, budget, t) < 0)
 		return false;
-	limits = make_requests(rl, limit->rule, kept->bytes, kept->key_len, budget, of_key);
-	for (int i = 0; i < limits; i++) {
-		if (of_key[i].limit == limit) {
-			*quota = of_key[i].quota;
+	for (unsigned i = 0; i < t->count; i++) {
+		if (t->limit[i] == limit) {
+			*quota = t->quota[i];
 			return true;
 		}
 	}
 	return false;
+}
+
+bool
+rl_kept_quota(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
+              struct rl_budget *budget, struct rl_quota *quota)
+{
+	struct rl_terms t;
+
+	return rl_kept_has_overrides(&rl->segment, limit->rule) &&
+	       rl_kept_terms_of(rl, kept, limit, budget, &t, quota);
 }

@@ -118,8 +118,12 @@ next_prefix(struct rl_lengths *left, unsigned family)
 static bool
 next_network(struct rl_candidates *c, struct rl_form *f)
 {
-	int prefix = c->address ? next_prefix(&c->left, c->address->bits) : -1;
+	int prefix = -1;
 
+	if (c->address)
+		do
+			prefix = next_prefix(&c->left, c->address->bits);
+		while (prefix > (int)c->address->known);
 	if (prefix < 0)
 		return false;
 	*f = (struct rl_form){

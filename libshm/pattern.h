@@ -41,7 +41,8 @@ int rl_lengths_add(struct rl_lengths *lengths, const struct rl_form *form);
 
 /*
  * A key's patterns, the most special first: itself, the networks it lies in, its beginnings, each
- * longest first; of them only those that `lengths` has. `address` is NULL if it is none.
+ * longest first; of them only those that `lengths` has. `address` is NULL if it is none; of a
+ * network, of which fewer bits are known, only the networks around all of it come.
  */
 struct rl_candidates {
 	struct rl_lengths left;

@@ -92,6 +92,18 @@ is_overridden(const struct rl_terms *t, struct rl_result *r)
 	return true;
 }
 
+bool
+rl_request_is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t,
+                      uint64_t now_ns, struct rl_budget *budget, struct rl_result *r)
+{
+	if (rl_terms_have_bans(&rl->segment, item->rule) &&
+	    is_ordered(rl, item, t, now_ns, budget, r))
+		return true;
+	if (budget->left == 0)
+		return !rl_result_undecided(r, RL_ECOST);
+	return is_overridden(t, r);
+}
+
 /* Without a look at a counter; if the budget has ended, because of that. */
 static bool
 is_answered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, uint64_t now_ns,
@@ -105,11 +117,7 @@ is_answered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t,
 		r->error = RL_EREMOVED;
 	if (t->count > 0)
 		r->limit = r->remaining = rl_limiter_limit(&t->limit[0]->limiter, &t->quota[0]);
-	if (item->key_len == 0 || (may_be && is_ordered(rl, item, t, now_ns, budget, r)))
-		return true;
-	if (budget->left == 0)
-		return !rl_result_undecided(r, RL_ECOST);
-	return is_overridden(t, r);
+	return item->key_len == 0 || rl_request_is_ordered(rl, item, t, now_ns, budget, r);
 }
 
 /* A tier's capacity in place of the first limit's, unless the key has one of its own. */
@@ -182,9 +190,8 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_wish 
 	return t.count;
 }
 
-/* A shadow limit says what it would have done, and enforces nothing. */
-static void
-lift_shadow(const struct rl_request *rq, struct rl_result *r)
+void
+rl_request_lift_shadow(const struct rl_request *rq, struct rl_result *r)
 {
 	if (!rq->quota.is_shadow || r->verdict == RL_ALLOWED)
 		return;
@@ -199,7 +206,7 @@ rl_request_look(struct rl_request *rq, uint64_t cost, struct rl_result *r)
 	if (cost == 0)
 		rq->cost = 1;
 	rl_look(rq, r);
-	lift_shadow(rq, r);
+	rl_request_lift_shadow(rq, r);
 	return r->verdict;
 }
 
@@ -218,6 +225,6 @@ rl_request_spend(struct rl_request *rq, uint64_t cost, struct rl_result *r)
 		rq->cost = (uint32_t)cost;
 		rl_decide(rq, r);
 	}
-	lift_shadow(rq, r);
+	rl_request_lift_shadow(rq, r);
 	return r->verdict;
 }

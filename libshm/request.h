@@ -48,6 +48,17 @@ enum rl_verdict rl_request_spend(struct rl_request *rq, uint64_t cost, struct rl
 void rl_request_count(struct rl *rl, int rule, const struct rl_request *rq,
                       const struct rl_result *result);
 
+/*
+ * What a ban, an exemption or the configuration says of a key without a look at a counter, in
+ * *result, which is clear but for limit and remaining; false: nothing. Undecided where the budget
+ * has ended.
+ */
+bool rl_request_is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *terms,
+                           uint64_t now_ns, struct rl_budget *budget, struct rl_result *result);
+
+/* A shadow limit says what it would have done, and enforces nothing. */
+void rl_request_lift_shadow(const struct rl_request *rq, struct rl_result *result);
+
 /* True for an answer of rl_request_make() that counts: one that a limit's owner asks about. */
 bool rl_request_is_counted(const struct rl_result *result);
 

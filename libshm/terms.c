@@ -45,7 +45,6 @@ load_limits(struct rl *rl, int rule, struct rl_word16 refs, enum rl_half half, c
 	int id;
 
 	t->count = 0;
-	t->has_address = false;
 	for (unsigned i = 0; (id = rl_refs_take(&rl->segment, &refs)) >= 0; i++) {
 		const struct rl_compiled *limit = rl_handle_limit(rl, id);
 		int counted = 1;
@@ -106,10 +105,13 @@ load_override(const struct rl_segment *s, int rule, unsigned half, const void *k
 	}
 }
 
-/* As of generation `g`, if that is still in force at the end. */
+/*
+ * As of generation `g`, if that is still in force at the end. A network is no text: what is
+ * configured for beginnings of a key does not speak of it.
+ */
 static int
-load_at(struct rl *rl, int rule, uint64_t g, const void *key, size_t key_len,
-        struct rl_budget *budget, struct rl_terms *t)
+load_at(struct rl *rl, int rule, uint64_t g, const struct rl_address *network, const void *key,
+        size_t key_len, struct rl_budget *budget, struct rl_terms *t)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_word16 refs;
@@ -119,28 +121,45 @@ load_at(struct rl *rl, int rule, uint64_t g, const void *key, size_t key_len,
 	half = rl_rules_in_force(s, rule, g, &refs);
 	t->is_removed = half == RL_HALVES;
 	t->has_override = t->keeps_first = false;
+	t->has_address = network != NULL;
+	if (network)
+		t->address = *network;
 	error = load_limits(rl, rule, refs, half, key, key_len, t);
 	if (error == 0 && half < RL_OWN && key_len > 0 &&
 	    (rl_atomic_load(&s->rows[rule].flags) & (uint64_t)RL_ROW_OVERRIDES << half))
-		load_override(s, rule, half, key, key_len, budget, t);
+		load_override(s, rule, half, key, network ? 0 : key_len, budget, t);
 	return error;
 }
 
-int
-rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
-              struct rl_terms *t)
+static int
+load(struct rl *rl, int rule, const struct rl_address *network, const void *key, size_t key_len,
+     struct rl_budget *budget, struct rl_terms *t)
 {
 	const uint64_t *generation = &rl->segment.header->generation;
 
 	while (rl_budget_take(budget, TRY_STEPS)) {
 		uint64_t g = rl_atomic_load(generation);
-		int error = load_at(rl, rule, g, key, key_len, budget, t);
+		int error = load_at(rl, rule, g, network, key, key_len, budget, t);
 
 		rl_atomic_fence();
 		if (rl_atomic_load(generation) == g && budget->left > 0 && error != -EAGAIN)
 			return error;
 	}
 	return RL_ECOST;
+}
+
+int
+rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
+              struct rl_terms *t)
+{
+	return load(rl, rule, NULL, key, key_len, budget, t);
+}
+
+int
+rl_terms_load_network(struct rl *rl, int rule, const struct rl_address *network,
+                      struct rl_budget *budget, struct rl_terms *t)
+{
+	return load(rl, rule, network, "", 1, budget, t);
 }
 
 bool

@@ -28,6 +28,10 @@ struct rl_terms {
 int rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len,
                   struct rl_budget *budget, struct rl_terms *terms);
 
+/* The same of a network, `network->known` bits of it, under a rule with prefixes. */
+int rl_terms_load_network(struct rl *rl, int rule, const struct rl_address *network,
+                          struct rl_budget *budget, struct rl_terms *terms);
+
 /* May a ban or an exemption hold for a key of the rule? */
 static inline bool
 rl_terms_have_bans(const struct rl_segment *s, int rule)

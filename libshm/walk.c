@@ -17,7 +17,7 @@
 typedef int wants_fn(const struct rl_glance *glance, void *arg);
 typedef int visit_fn(const struct rl_entry *entry, void *arg);
 
-/* A limit; of an override it is not known what it makes of a key. */
+/* A limit; of an override or a ban it is not known what it makes of a key. */
 struct known {
 	int id; /* -1 none */
 	struct rl_entry_limit of;
@@ -52,7 +52,7 @@ learn(struct walk *w, int limit, struct known *known)
 	known->id = limit;
 	if (!of->limit)
 		return;
-	known->least = of->has_overrides ? 0 : of->most;
+	known->least = of->has_orders ? 0 : of->most;
 	known->any_use =
 		of->has_overrides && !rl_limiter_is_window(&of->limit->limiter) ? UINT32_MAX : 0;
 	known->glance = (struct rl_glance){.rule = of->rule, .limit = of->index, .rl = w->rl};

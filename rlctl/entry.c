@@ -17,6 +17,8 @@ usage_of(const struct rl_entry *entry)
 		.limit = entry->peek.limit,
 		.used = entry->used,
 		.remaining = entry->peek.remaining,
+		.state = entry->state,
+		.is_state_known = entry->is_state_known,
 		.is_limited = entry->is_limited,
 		.denied = entry->denied,
 		.newest_ns = newest_ns(entry),
@@ -25,10 +27,16 @@ usage_of(const struct rl_entry *entry)
 	};
 }
 
+static const char *const state_names[][2] = {
+	[RL_ENTRY_OPEN] = {"open", "open?"},       [RL_ENTRY_LIMITED] = {"limited", "limited?"},
+	[RL_ENTRY_BANNED] = {"banned", "banned?"}, [RL_ENTRY_EXEMPT] = {"exempt", "exempt?"},
+	[RL_ENTRY_SHADOW] = {"shadow", "shadow?"},
+};
+
 const char *
 usage_state(const struct usage *usage)
 {
-	return usage->is_limited ? "limited" : "open";
+	return state_names[usage->state][!usage->is_state_known];
 }
 
 void
@@ -39,6 +47,8 @@ json_put_usage(json_t *object, const struct usage *usage)
 	json_put(object, "remaining", json_count(usage->remaining));
 	json_put(object, "denied_estimate", json_count(usage->denied));
 	json_put(object, "newest_ns", json_count(usage->newest_ns));
+	json_put(object, "state", json_text(state_names[usage->state][0]));
+	json_put(object, "state_known", json_boolean(usage->is_state_known));
 	json_put(object, "limited", json_boolean(usage->is_limited));
 	json_put(object, "retry_after_ns", json_duration(usage->retry_after_ns));
 	json_put(object, "reset_after_ns", json_duration(usage->reset_after_ns));

@@ -14,7 +14,9 @@ struct usage {
 	uint32_t limit;
 	uint32_t used;
 	uint32_t remaining;
-	bool is_limited;
+	enum rl_entry_state state;
+	bool is_state_known;
+	bool is_limited;    /* denied, by the limit or by a ban */
 	uint64_t denied;    /* an estimate, see RL_DENIED_SAMPLE */
 	uint64_t newest_ns; /* when its newest charge was, or its sub-bucket began; 0 unknown */
 	uint64_t retry_after_ns;
@@ -22,6 +24,8 @@ struct usage {
 };
 
 struct usage usage_of(const struct rl_entry *entry);
+
+/* As people see it: "limited", "banned"; with a ? behind it where a ban might say otherwise. */
 const char *usage_state(const struct usage *usage);
 void json_put_usage(json_t *object, const struct usage *usage);
 

@@ -13,6 +13,7 @@
 struct standing {
 	int rule; /* or RL_ANY_RULE */
 	bool is_exemption;
+	bool is_configured; /* an override of the configuration */
 	enum rl_match match;
 	struct key_view key; /* of the pattern; its bytes are a copy */
 	uint64_t until_ns;

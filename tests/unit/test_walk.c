@@ -154,6 +154,174 @@ test_a_glance_knows_of_overrides(void **state)
 	assert_true(pair.limited > 300 && pair.used > 1000);
 }
 
+/* Entries beside what a request is told, and how many of each state there were. */
+struct told {
+	struct rl *rl;
+	uint64_t now;
+	unsigned states[RL_ENTRY_SHADOW + 1];
+};
+
+static enum rl_entry_state
+state_of(const struct rl_result *r)
+{
+	if (r->reason != RL_BY_LIMIT)
+		return r->reason == RL_BY_BAN ? RL_ENTRY_BANNED : RL_ENTRY_EXEMPT;
+	if (r->verdict == RL_DENIED)
+		return RL_ENTRY_LIMITED;
+	return r->is_shadow_denied ? RL_ENTRY_SHADOW : RL_ENTRY_OPEN;
+}
+
+static int
+compare_told(const struct rl_entry *e, void *arg)
+{
+	struct told *told = arg;
+	struct rl_result r;
+
+	rl_peek_at(told->rl, e->rule, e->key, e->key_len, told->now, &r);
+	assert_int_equal(r.verdict, e->peek.verdict);
+	assert_int_equal(r.reason, e->peek.reason);
+	assert_int_equal(r.limit, e->peek.limit);
+	assert_int_equal(r.remaining, e->peek.remaining);
+	assert_true(r.retry_after_ns == e->peek.retry_after_ns);
+	assert_true(r.reset_after_ns == e->peek.reset_after_ns);
+	assert_int_equal(e->state, state_of(&r));
+	assert_true(e->is_state_known);
+	assert_int_equal(e->is_limited, r.verdict == RL_DENIED);
+	told->states[e->state]++;
+	return 0;
+}
+
+static void
+order_at_random(struct rl *rl, int rule, uint64_t *seed, uint64_t now)
+{
+	static const char *const texts[] = {"key0*", "key03", "key2*", "key31", "key*", "key4*"};
+
+	for (int i = 0; i < 3; i++) {
+		const char *text = texts[test_below(seed, 6)];
+		const struct rl_pattern pattern = rl_pattern_of(text, strlen(text));
+		int under = test_below(seed, 2) ? rule : RL_ANY_RULE;
+		uint64_t until = now + test_below(seed, 20 * RL_SECOND);
+		int error = (test_below(seed, 3) ? rl_ban : rl_allow)(rl, under, &pattern, until);
+
+		assert_int_equal(error, 0);
+	}
+}
+
+/* With bans, exemptions, overrides and shadows at random, in rules that have them or have not. */
+static void
+test_an_entry_is_what_a_request_is_told(void **state)
+{
+	struct told told = {0};
+	struct pair pair = {0};
+	uint64_t seed = 9;
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		struct rl_override own[] = {
+			{.pattern = rl_pattern_of("key1*", 5), .kind = RL_OVERRIDE_BANNED},
+			{.pattern = rl_pattern_of("key5*", 5), .kind = RL_OVERRIDE_UNLIMITED},
+			{.pattern = rl_pattern_of("key25", 5), .capacity = {7}}};
+		struct rl_config_rule rule = {.rule = {.name = "r", .limit = any_limit(&seed)},
+		                              .overrides = own,
+		                              .override_count = test_below(&seed, 4)};
+		struct rl_config_outcome outcome;
+		uint64_t now = T0;
+		int id;
+
+		told.rl = test_private(KEYS);
+		rule.rule.limit.shadow = test_below(&seed, 4) == 0;
+		rule.rule.limit.window_ns += 30 * RL_SECOND;
+		rule.rule.limit.capacity = (uint32_t)(1 + test_below(&seed, 5));
+		assert_int_equal(rl_configure(told.rl, &rule, 1, 0, NULL, &outcome), 0);
+		id = rl_find(told.rl, "r");
+		ask_at_random(told.rl, id, &seed, &now);
+		if (test_below(&seed, 3) > 0)
+			order_at_random(told.rl, id, &seed, now);
+		told.now = now;
+		assert_int_equal(rl_walk(told.rl, now, NULL, compare_told, &told), 0);
+		walk_at_random(told.rl, &seed, now, &pair);
+		rl_close(told.rl);
+	}
+	for (int i = 0; i <= RL_ENTRY_SHADOW; i++)
+		assert_true(told.states[i] > 100);
+}
+
+static int
+keep_state(const struct rl_entry *e, void *arg)
+{
+	assert_true(e->is_state_known);
+	*(enum rl_entry_state *)arg = e->state;
+	return 0;
+}
+
+static void
+is_state(struct rl *rl, int rule, const char *network, enum rl_entry_state wanted)
+{
+	enum rl_entry_state state = RL_ENTRY_OPEN;
+
+	rl_lookup(rl, rule, network, strlen(network), T0, keep_state, &state);
+	assert_int_equal(state, wanted);
+}
+
+/* Of a network, what holds for all of it: not for one address, nor for a network in it. */
+static void
+test_the_state_of_a_network(void **state)
+{
+	const struct rl_rule rule = {
+		.name = "r",
+		.limit = {.capacity = 9, .window_ns = RL_SECOND, .prefix_v4 = 24, .prefix_v6 = 48}};
+	static const char *const addresses[] = {"10.0.1.7", "10.0.2.7",    "10.1.0.7",
+	                                        "10.2.0.0", "2001:db8::1", "2001:db9::1"};
+	static const char *const banned[] = {"10.0.1.0/24", "10.0.2.0/25", "10.1.0.0/16",
+	                                     "10.2.0.0",    "10.2.0.0/32", "2001:db8::/47"};
+	struct rl *rl = test_private(100);
+	int id = rl_define(rl, &rule);
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		const struct rl_pattern p = rl_pattern_of(banned[i], strlen(banned[i]));
+
+		rl_check_at(rl, id, addresses[i], strlen(addresses[i]), 1, T0, NULL);
+		assert_int_equal(rl_ban(rl, RL_ANY_RULE, &p, RL_NEVER_NS), 0);
+	}
+	is_state(rl, id, "10.0.1.0/24", RL_ENTRY_BANNED);
+	is_state(rl, id, "10.0.2.0/24", RL_ENTRY_OPEN);
+	is_state(rl, id, "10.1.0.0/24", RL_ENTRY_BANNED);
+	is_state(rl, id, "10.2.0.0/24", RL_ENTRY_OPEN);
+	is_state(rl, id, "2001:db8::/48", RL_ENTRY_BANNED);
+	is_state(rl, id, "2001:db9::/48", RL_ENTRY_OPEN);
+	rl_close(rl);
+}
+
+static int
+is_unknown(const struct rl_entry *e, void *arg)
+{
+	assert_int_equal(e->state, RL_ENTRY_LIMITED);
+	*(int *)arg = !e->is_state_known;
+	return 1;
+}
+
+/* A ban may be of a key whose name is cut, so it is not said that there is none. */
+static void
+test_a_cut_name_has_no_sure_state(void **state)
+{
+	const struct rl_options options = {.keys = 100, .key_bytes = 4};
+	const struct rl_pattern other = rl_pattern_of("other", 5);
+	int rule, unknown = 1;
+	struct rl *rl;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&options, &rl), 0);
+	rule = test_rule(rl, "r", 1, RL_SECOND, 1, false);
+	rl_check_at(rl, rule, "a long name", 11, 1, T0, NULL);
+	assert_int_equal(rl_walk(rl, T0, NULL, is_unknown, &unknown), 1);
+	assert_int_equal(unknown, 0);
+	assert_int_equal(rl_ban(rl, rule, &other, RL_NEVER_NS), 0);
+	assert_int_equal(rl_walk(rl, T0, NULL, is_unknown, &unknown), 1);
+	assert_int_equal(unknown, 1);
+	rl_close(rl);
+}
+
 struct picky {
 	unsigned seen, visits;
 	uint64_t wanted; /* slot */
@@ -255,6 +423,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_glance_bounds_its_entry),
 		cmocka_unit_test(test_a_glance_knows_of_overrides),
+		cmocka_unit_test(test_an_entry_is_what_a_request_is_told),
+		cmocka_unit_test(test_the_state_of_a_network),
+		cmocka_unit_test(test_a_cut_name_has_no_sure_state),
 		cmocka_unit_test(test_only_the_wanted_are_visited),
 		cmocka_unit_test(test_many_limits),
 		cmocka_unit_test(test_a_walk_writes_nothing),
