@@ -86,7 +86,7 @@ visit_key(struct reader *reader, const char *name, struct node node, void *arg)
 		            "a key that is banned or unlimited has no limit");
 	if (reader->report->errors == errors && override.kind == RL_OVERRIDE_CAPACITY)
 		add_capacity(reader, node.token, values, walk, &override);
-	override_add(reader, &walk->list, name, node.token, &override);
+	override_add(reader, &walk->list, name, node.token, override_is_exact(values), &override);
 }
 
 /* Keys that are only banned or unlimited: the rule has to have some limit. */

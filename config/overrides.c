@@ -8,9 +8,8 @@
 
 #include "limit.h"
 #include "overrides.h"
+#include "pattern_text.h"
 #include "source.h"
-
-#define PREFIX_MAX 63 /* bytes, see enum rl_match */
 
 struct override_walk {
 	struct override_list *list;
@@ -31,6 +30,7 @@ refuse_window(struct reader *reader, const struct field *field, struct node node
 const struct field verdict_fields[] = {
 	{"banned", read_flag, OVERRIDE_BANNED, 0, 0, NULL},
 	{"unlimited", read_flag, OVERRIDE_UNLIMITED, 0, 0, NULL},
+	{"exact", read_flag, OVERRIDE_EXACT, 0, 0, NULL},
 	{0},
 };
 
@@ -73,7 +73,7 @@ keep_name(struct config_source *source, const char *name, size_t len, uint32_t t
 		source->keys = more;
 		source->key_room = room;
 	}
-	copy = strdup(name);
+	copy = strndup(name, len);
 	if (copy)
 		source->keys[source->key_count++] = copy;
 	return copy;
@@ -87,54 +87,38 @@ is_address(const char *text)
 	return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
 }
 
-/* "10.0.0.0/33" would be a key of that name. */
+/* What the name means, or false after a report. */
 static bool
-is_almost_network(const char *name, const struct rl_pattern *pattern)
+read_pattern(struct reader *reader, const char *name, uint32_t token, bool is_exact,
+             struct pattern_text *out)
 {
-	const char *stroke = strrchr(name, '/');
-	char address[INET6_ADDRSTRLEN];
+	const char *wrong = is_exact ? pattern_exact(name, strlen(name), out)
+	                             : pattern_parse(name, strlen(name), out);
 
-	if (pattern->match != RL_MATCH_KEY || !stroke || stroke - name >= INET6_ADDRSTRLEN)
-		return false;
-	snprintf(address, sizeof(address), "%.*s", (int)(stroke - name), name);
-	return is_address(address);
-}
-
-/* NULL, or why no key can be like it. */
-static const char *
-pattern_problem(const char *name, const struct rl_pattern *pattern)
-{
-	if (pattern->match == RL_MATCH_PREFIX && pattern->key_len > PREFIX_MAX)
-		return "a prefix has at most 63 bytes before its *";
-	if (pattern->match == RL_MATCH_KEY && pattern->key_len > RL_KEY_MAX)
-		return "a key has at most 4096 bytes";
-	if (pattern->match == RL_MATCH_KEY && pattern->key_len == 0)
-		return "an empty key is never limited";
-	if (is_almost_network(name, pattern) || rl_pattern_matches(pattern, "0", 1) < 0)
-		return "is no network";
-	return NULL;
+	if (!wrong)
+		return true;
+	report_name(reader->report, CONFIG_ERROR, token, "%s%s", wrong,
+	            is_exact || name[0] == '\0' ? ""
+	                                        : "; a key of this very name has \"exact\": true");
+	return false;
 }
 
 bool
 override_add(struct reader *reader, struct override_list *list, const char *name, uint32_t token,
-             struct rl_override *override)
+             bool is_exact, struct rl_override *override)
 {
-	size_t len = strlen(name);
-	const char *kept, *problem;
+	struct pattern_text read;
+	const char *kept;
 
-	if (list->count == list->room)
+	if (list->count == list->room || !read_pattern(reader, name, token, is_exact, &read))
 		return false;
-	kept = keep_name(reader->source, name, len, token);
+	kept = keep_name(reader->source, read.pattern.key, read.pattern.key_len, token);
 	if (!kept) {
 		report_memory(reader->report);
 		return false;
 	}
-	override->pattern = rl_pattern_of(kept, len);
-	problem = pattern_problem(name, &override->pattern);
-	if (problem) {
-		report_name(reader->report, CONFIG_ERROR, token, "%s", problem);
-		return false;
-	}
+	override->pattern = read.pattern;
+	override->pattern.key = kept;
 	list->tokens[list->count] = token;
 	list->at[list->count++] = *override;
 	return true;
@@ -144,6 +128,12 @@ static bool
 is_set(const struct value *value)
 {
 	return value->token > 0 && !value->is_bad && value->number != 0;
+}
+
+bool
+override_is_exact(const struct value *values)
+{
+	return is_set(&values[OVERRIDE_EXACT]);
 }
 
 enum rl_override_kind
@@ -254,9 +244,6 @@ warn_unused(struct reader *reader, const char *name, uint32_t token,
 	if (is_never_asked(name, override, rule))
 		report_name(reader->report, CONFIG_WARNING, token,
 		            "is never used: the rule counts IP addresses, and this is none");
-	else if (strcmp(name, "*") == 0)
-		report_name(reader->report, CONFIG_WARNING, token,
-		            "is one key of this name; what holds for every key, the rule says");
 	else if (override->kind == RL_OVERRIDE_CAPACITY && changes_nothing(override, rule))
 		report_name(reader->report, CONFIG_WARNING, token,
 		            "changes nothing: the rule itself has the same capacity");
@@ -298,7 +285,8 @@ visit_override(struct reader *reader, const char *name, struct node node, void *
 	override.kind = override_kind(reader, node.token, values);
 	if (reader->report->errors == errors)
 		finish_override(reader, node.token, values, walk, &override);
-	if (override_add(reader, walk->list, name, node.token, &override) &&
+	if (override_add(reader, walk->list, name, node.token, override_is_exact(values),
+	                 &override) &&
 	    reader->report->errors == errors)
 		warn_unused(reader, name, node.token, walk, &override);
 }

@@ -10,10 +10,11 @@ enum override_id {
 	OVERRIDE_CAPACITY = 16, /* behind those of a limit */
 	OVERRIDE_BANNED,
 	OVERRIDE_UNLIMITED,
+	OVERRIDE_EXACT,
 	OVERRIDE_IDS
 };
 
-extern const struct field verdict_fields[]; /* banned, unlimited */
+extern const struct field verdict_fields[]; /* banned, unlimited, exact */
 
 /* Overrides of a rule that is being read. */
 struct override_list {
@@ -25,9 +26,13 @@ struct override_list {
 /* Room for all members of `map`; false if there is no memory, which is reported. */
 bool override_room(struct reader *reader, struct override_list *list, struct node map);
 
-/* Put it last, with the member's name as its pattern. False if that cannot be one. */
+/* Put it last, with the member's name as its pattern, or as a key if `is_exact`. False if that
+ * cannot be one. */
 bool override_add(struct reader *reader, struct override_list *list, const char *name,
-                  uint32_t token, struct rl_override *override);
+                  uint32_t token, bool is_exact, struct rl_override *override);
+
+/* Is the member's name a key, whatever it looks like? */
+bool override_is_exact(const struct value *values);
 
 /* Which of banned and unlimited it is, if any; both is reported. */
 enum rl_override_kind override_kind(struct reader *reader, uint32_t token,

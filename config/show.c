@@ -8,6 +8,7 @@
 #include "geometry.h"
 #include "limit.h"
 #include "names.h"
+#include "pattern_text.h"
 #include "show.h"
 
 static uint32_t
@@ -178,6 +179,17 @@ capacity_json(const struct rl_override *override, size_t limit_count)
 	return checked(array, error);
 }
 
+bool
+config_is_exact(const struct rl_pattern *pattern)
+{
+	struct pattern_text read;
+
+	return pattern->match == RL_MATCH_KEY &&
+	       (pattern_parse(pattern->key, pattern->key_len, &read) ||
+	        read.pattern.match != RL_MATCH_KEY || read.pattern.key_len != pattern->key_len ||
+	        memcmp(read.pattern.key, pattern->key, pattern->key_len) != 0);
+}
+
 json_t *
 config_override_json(const struct rl_override *override, size_t limit_count)
 {
@@ -190,6 +202,8 @@ config_override_json(const struct rl_override *override, size_t limit_count)
 		put(object, "unlimited", json_true(), &error);
 	else
 		put(object, "capacity", capacity_json(override, limit_count), &error);
+	if (config_is_exact(&override->pattern))
+		put(object, "exact", json_true(), &error);
 	return checked(object, error);
 }
 

@@ -22,6 +22,9 @@ bool config_has_rule(const struct config *config, const char *name);
 json_t *config_json(const struct config *config);
 json_t *config_override_json(const struct rl_override *override, size_t limit_count);
 
+/* Would its name mean another pattern, or none, unless the file says "exact"? */
+bool config_is_exact(const struct rl_pattern *pattern);
+
 /* The name under which a file has the override. To be freed; NULL: no memory. */
 char *config_pattern_text(const struct rl_pattern *pattern);
 

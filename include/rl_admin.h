@@ -315,6 +315,13 @@ struct rl_ban_info {
 	uint64_t until_ns;         /* RL_NEVER_NS: no end */
 };
 
+/*
+ * What stands at `now_ns` for exactly this pattern under this rule, or under RL_ANY_RULE: 1 and *info
+ * filled, 0 nothing does, -EINVAL, RL_EADDRESS.
+ */
+int rl_ban_info(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t now_ns,
+                struct rl_ban_info *info);
+
 /* Call `visit` for each that stands at `now_ns`, as rl_walk() does. */
 int rl_bans_walk(struct rl *rl, uint64_t now_ns,
                  int (*visit)(const struct rl_ban_info *ban, void *arg), void *arg);

@@ -244,16 +244,25 @@ put(const struct rl_segment *s, struct rl_hash hash, const struct rl_ban *ban,
 	return -EBUSY;
 }
 
-/* Is there such a rule, and may we write; the pattern as a form. */
+/* Is there such a rule; the pattern as a form. */
 static int
-check(struct rl *rl, int rule, const struct rl_pattern *pattern, struct rl_form *form)
+check_pattern(struct rl *rl, int rule, const struct rl_pattern *pattern, struct rl_form *form)
 {
 	int error = rl_form_of(pattern, form);
 
 	if (error < 0)
 		return error;
-	if (rule != RL_ANY_RULE && !rl_handle_has(rl, rule))
-		return -EINVAL;
+	return rule == RL_ANY_RULE || rl_handle_has(rl, rule) ? 0 : -EINVAL;
+}
+
+/* The same, and may we write. */
+static int
+check(struct rl *rl, int rule, const struct rl_pattern *pattern, struct rl_form *form)
+{
+	int error = check_pattern(rl, rule, pattern, form);
+
+	if (error < 0)
+		return error;
 	return rl->segment.is_writable ? 0 : -EROFS;
 }
 
@@ -317,6 +326,29 @@ rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
 	for (unsigned step = 0; step < steps(s); step++)
 		did |= lift(s, place(s, hash, step), hash);
 	return did;
+}
+
+int
+rl_ban_info(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t now_ns,
+            struct rl_ban_info *info)
+{
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
+	struct rl_form form;
+	struct rl_ban ban;
+	int error = check_pattern(rl, rule, pattern, &form);
+
+	if (error < 0)
+		return error;
+	if (!rl_ban_find(&rl->segment, rl_pattern_scope(rule), &form, now_ns, &budget, &ban))
+		return 0;
+	*info = (struct rl_ban_info){
+		.rule = ban.rule,
+		.is_exemption = ban.is_exemption,
+		.pattern = *pattern,
+		.key_len = pattern->key_len,
+		.until_ns = ban.until_ns,
+	};
+	return 1;
 }
 
 typedef int ban_visit_fn(const struct rl_ban_info *ban, void *arg);

@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "duration.h"
+#include "operand.h"
 #include "output.h"
 #include "rule.h"
 #include "standing.h"
@@ -17,36 +18,24 @@ const struct command_option ban_options[] = {
 	{"for", 'f', "D", "how long, as in 10m, 1h, 7d"},
 	{"until", 'u', "TIME", "until when: " UNTIL_FORMS},
 	{"rule", 'r', "RULE", "under this rule alone; default: under every rule"},
-	{"exact", 'e', NULL, "KEY is one key, even if it looks like a prefix or a network"},
+	{"exact", 'e', NULL, "KEY is this very key, whatever it looks like"},
 	{0},
 };
 
 const struct command_option unban_options[] = {
 	{"rule", 'r', "RULE", "what stands for this rule alone; default: for every rule"},
-	{"exact", 'e', NULL, "KEY is one key, even if it looks like a prefix or a network"},
+	{"exact", 'e', NULL, "KEY is this very key, whatever it looks like"},
 	{0},
 };
 
-static struct rl_pattern
-pattern_of(const struct context *context)
-{
-	const char *key = context->operands[0];
-
-	if (option_value(context, "exact"))
-		return (struct rl_pattern){RL_MATCH_KEY, key, strlen(key)};
-	return rl_pattern_of(key, strlen(key));
-}
-
 static struct standing
-standing_of(const struct context *context, int rule, bool is_exemption, uint64_t until_ns)
+standing_of(const struct rl_pattern *pattern, int rule, bool is_exemption, uint64_t until_ns)
 {
-	struct rl_pattern pattern = pattern_of(context);
-
 	return (struct standing){
 		.rule = rule,
 		.is_exemption = is_exemption,
-		.match = pattern.match,
-		.key = {pattern.key, pattern.key_len, pattern.key_len, 0},
+		.match = pattern->match,
+		.key = {pattern->key, pattern->key_len, pattern->key_len, 0},
 		.until_ns = until_ns,
 	};
 }
@@ -108,19 +97,98 @@ complain_failed(const struct context *context, struct rl *rl, int error)
 		complain("%s: %s", context->command->name, rl_strerror(error));
 }
 
-static void
-report(const struct context *context, struct rl *rl, const struct standing *standing)
+/* What becomes of what stood before, and whether there is anybody whom it concerns. */
+struct circumstances {
+	bool has_before; /* and it ended at another time, or was of the other kind */
+	struct rl_ban_info before;
+	bool is_key;
+	bool is_live;
+};
+
+static int
+see_live(const struct rl_entry *entry, void *arg)
 {
-	if (option_value(context, "json"))
-		output_json(standing_json(rl, standing));
-	else
-		standing_print(stdout, rl, standing, rl_now(rl));
+	bool *is_live = arg;
+
+	*is_live |= !entry->is_stale;
+	return *is_live;
+}
+
+static bool
+key_is_live(struct rl *rl, int rule, const struct rl_pattern *key)
+{
+	struct rl_info info;
+	bool is_live = false;
+
+	rl_info(rl, &info);
+	for (uint32_t id = 0; id < info.rules && !is_live; id++)
+		if (rule == RL_ANY_RULE || rule == (int)id)
+			rl_lookup(rl, (int)id, key->key, key->key_len, rl_now(rl), see_live,
+			          &is_live);
+	return is_live;
+}
+
+static struct circumstances
+look_around(struct rl *rl, const struct rl_pattern *pattern, const struct standing *standing)
+{
+	struct circumstances around = {.is_key = pattern->match == RL_MATCH_KEY};
+	struct rl_ban_info *before = &around.before;
+
+	around.has_before = rl_ban_info(rl, standing->rule, pattern, rl_now(rl), before) == 1 &&
+	                    (before->until_ns != standing->until_ns ||
+	                     !before->is_exemption != !standing->is_exemption);
+	around.is_live = around.is_key && key_is_live(rl, standing->rule, pattern);
+	return around;
+}
+
+static const char *
+effect_name(bool is_exemption)
+{
+	return is_exemption ? "exemption" : "ban";
+}
+
+static void
+report_json(struct rl *rl, const struct standing *standing, const struct circumstances *around)
+{
+	json_t *root = standing_json(rl, standing), *before = json_null();
+
+	if (around->has_before) {
+		before = need(json_object());
+		json_put(before, "effect", json_text(effect_name(around->before.is_exemption)));
+		json_put(before, "until_ns", json_duration(around->before.until_ns));
+	}
+	json_put(root, "replaces", before);
+	json_put(root, "live", around->is_key ? json_boolean(around->is_live) : json_null());
+	output_json(root);
+}
+
+static void
+report(const struct context *context, struct rl *rl, const struct standing *standing,
+       const struct circumstances *around)
+{
+	const struct rl_ban_info *before = &around->before;
+
+	if (option_value(context, "json")) {
+		report_json(rl, standing, around);
+		return;
+	}
+	standing_print(stdout, rl, standing, rl_now(rl));
+	if (around->has_before && before->until_ns == RL_NEVER_NS)
+		printf("replaces the %s that stood until lifted\n",
+		       effect_name(before->is_exemption));
+	else if (around->has_before)
+		printf("replaces the %s that stood until %s UTC\n",
+		       effect_name(before->is_exemption),
+		       time_format(before->until_ns, false).text);
+	if (around->is_key && !around->is_live)
+		puts("note: no live key has this name");
 }
 
 static int
-impose(const struct context *context, struct rl *rl, bool is_exemption)
+impose(const struct context *context, struct rl *rl, const struct rl_pattern *pattern,
+       bool is_exemption)
 {
-	struct rl_pattern pattern = pattern_of(context);
+	struct circumstances around;
 	struct standing standing;
 	uint64_t until_ns;
 	int rule, error;
@@ -130,26 +198,27 @@ impose(const struct context *context, struct rl *rl, bool is_exemption)
 	rule = rule_option(rl, context);
 	if (rule == RULE_UNKNOWN)
 		return EXIT_TROUBLE;
-	error = (is_exemption ? rl_allow : rl_ban)(rl, rule, &pattern, until_ns);
+	standing = standing_of(pattern, rule, is_exemption, until_ns);
+	around = look_around(rl, pattern, &standing);
+	error = (is_exemption ? rl_allow : rl_ban)(rl, rule, pattern, until_ns);
 	if (error < 0) {
 		complain_failed(context, rl, error);
 		return EXIT_TROUBLE;
 	}
-	standing = standing_of(context, rule, is_exemption, until_ns);
-	report(context, rl, &standing);
+	report(context, rl, &standing, &around);
 	return EXIT_YES;
 }
 
 static int
 run_impose(const struct context *context, bool is_exemption)
 {
-	struct rl *rl =
-		key_need(strlen(context->operands[0])) ? open_segment_writable(context) : NULL;
+	struct pattern_text read;
+	struct rl *rl = pattern_operand(context, &read) ? open_segment_writable(context) : NULL;
 	int status;
 
 	if (!rl)
 		return EXIT_TROUBLE;
-	status = impose(context, rl, is_exemption);
+	status = impose(context, rl, &read.pattern, is_exemption);
 	rl_close(rl);
 	return status;
 }
@@ -184,15 +253,14 @@ hint(struct rl *rl, const struct context *context)
 }
 
 static int
-lift(const struct context *context, struct rl *rl)
+lift(const struct context *context, struct rl *rl, const struct rl_pattern *pattern)
 {
-	struct rl_pattern pattern = pattern_of(context);
 	int rule = rule_option(rl, context), lifted;
 	json_t *root;
 
 	if (rule == RULE_UNKNOWN)
 		return EXIT_TROUBLE;
-	lifted = rl_unban(rl, rule, &pattern);
+	lifted = rl_unban(rl, rule, pattern);
 	if (lifted < 0) {
 		complain_failed(context, rl, lifted);
 		return EXIT_TROUBLE;
@@ -212,13 +280,13 @@ lift(const struct context *context, struct rl *rl)
 int
 run_unban(const struct context *context)
 {
-	struct rl *rl =
-		key_need(strlen(context->operands[0])) ? open_segment_writable(context) : NULL;
+	struct pattern_text read;
+	struct rl *rl = pattern_operand(context, &read) ? open_segment_writable(context) : NULL;
 	int status;
 
 	if (!rl)
 		return EXIT_TROUBLE;
-	status = lift(context, rl);
+	status = lift(context, rl, &read.pattern);
 	rl_close(rl);
 	return status;
 }

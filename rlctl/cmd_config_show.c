@@ -82,7 +82,7 @@ print_override(const struct rl_override *override, size_t limit_count)
 
 	printf("  ");
 	output_bytes(stdout, name, strlen(name));
-	printf(": ");
+	printf(config_is_exact(&override->pattern) ? " (exact): " : ": ");
 	if (override->kind == RL_OVERRIDE_CAPACITY)
 		print_capacities(override, limit_count);
 	else

@@ -11,6 +11,7 @@
 #include "command.h"
 #include "entry.h"
 #include "match.h"
+#include "operand.h"
 #include "output.h"
 #include "progress.h"
 #include "rule.h"
@@ -21,14 +22,16 @@ const struct command_option reset_options[] = {
 	{"rule", 'r', "RULE", "under this rule alone; without KEY: all its keys"},
 	{"match", 'm', "GLOB|CIDR", "all keys that match"},
 	{"all", 'a', NULL, "all keys of all rules"},
+	{"exact", 'e', NULL, "KEY is this very key, whatever it looks like"},
 	{"yes", 'y', NULL, "do not ask"},
 	{0},
 };
 
 struct reset {
 	struct rl *rl;
-	int rule;           /* or RL_ANY_RULE */
-	struct match match; /* of many keys */
+	int rule;                /* or RL_ANY_RULE */
+	struct pattern_text key; /* of one key */
+	struct match match;      /* of many keys */
 	bool has_match;
 	uint64_t seen;
 	uint64_t reset;
@@ -134,13 +137,13 @@ report(const struct context *context, const struct reset *reset)
 static int
 run_on(const struct context *context, struct reset *reset)
 {
-	const char *key = context->operand_count > 0 ? context->operands[0] : NULL;
+	const struct rl_pattern *key = &reset->key.pattern;
 
 	reset->rule = rule_option(reset->rl, context);
 	if (reset->rule == RULE_UNKNOWN)
 		return EXIT_TROUBLE;
-	if (key) {
-		reset_key(reset, &(struct key_view){key, strlen(key), strlen(key), 0});
+	if (context->operand_count > 0) {
+		reset_key(reset, &(struct key_view){key->key, key->key_len, key->key_len, 0});
 	} else {
 		rl_walk(reset->rl, rl_now(reset->rl), NULL, reset_entry, reset);
 		progress_erase();
@@ -165,7 +168,21 @@ check_target(const struct context *context)
 	else if (!has_key && !has_match && !has_all && !has_rule)
 		complain("reset: of whom? Give KEY, --rule, --match or --all");
 	else
-		return !has_key || key_need(strlen(context->operands[0]));
+		return true;
+	return false;
+}
+
+/* A network is a key, too: of a rule with prefixes. */
+static bool
+read_key(const struct context *context, struct reset *reset)
+{
+	if (context->operand_count == 0)
+		return true;
+	if (!pattern_operand(context, &reset->key))
+		return false;
+	if (reset->key.pattern.match != RL_MATCH_PREFIX)
+		return true;
+	complain("reset: KEY is one key, and this is a prefix: --match resets all that match");
 	return false;
 }
 
@@ -187,7 +204,8 @@ run_reset(const struct context *context)
 	struct reset reset = {.has_match = match != NULL};
 	int status;
 
-	if (!check_target(context) || (match && !match_make("--match", match, &reset.match)))
+	if (!check_target(context) || !read_key(context, &reset) ||
+	    (match && !match_make("--match", match, &reset.match)))
 		return EXIT_TROUBLE;
 	reset.rl = agree(context) ? open_segment_writable(context) : NULL;
 	if (!reset.rl)

@@ -2,6 +2,7 @@
 
 #include "standing.h"
 
+#include <pattern_text.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ is_wanted(const struct search *search, const struct rl_ban_info *ban)
 	        rl_pattern_matches(&ban->pattern, search->key->bytes, search->key->len) == 1);
 }
 
-static const void *
+static void *
 copy_key(const struct rl_pattern *pattern)
 {
 	if (!pattern->key)
@@ -38,15 +39,19 @@ add_ban(const struct rl_ban_info *ban, void *arg)
 {
 	struct search *search = arg;
 	struct standings *found = search->found;
+	struct pattern_text shown;
+	bool is_whole = ban->pattern.key_len == ban->key_len;
 
 	if (!is_wanted(search, ban))
 		return 0;
+	pattern_canonical(&ban->pattern, &shown);
 	found->items = array_grow(found->items, found->count, &found->room, sizeof(*found->items));
 	found->items[found->count++] = (struct standing){
 		.rule = ban->rule,
 		.is_exemption = ban->is_exemption != 0,
 		.match = ban->pattern.match,
-		.key = {copy_key(&ban->pattern), ban->pattern.key_len, ban->key_len, 0},
+		.key = {copy_key(&shown.pattern), shown.pattern.key_len,
+	                is_whole ? shown.pattern.key_len : ban->key_len, 0},
 		.until_ns = ban->until_ns,
 	};
 	return 0;

@@ -172,3 +172,93 @@ verdict() {
 	on status --json
 	conforms status
 }
+
+@test "ban, allow, unban, reset: what looks like a pattern or an address and is none is refused" {
+	for key in 10.0.0.0/33 10.0.0/24 10.0.0.0/255.255.255.0 2001:db8::/129 '10.0.0.0/24,'; do
+		for verb in 'ban --for 5m' 'allow --for 5m' unban reset; do
+			# shellcheck disable=SC2086
+			on $verb "$key"
+			in_trouble "${verb%% *}: '$key' is no network: expected an address and 0 to "
+			complains '; with --exact it is the key of this very name'
+		done
+	done
+	for verb in 'ban --for 5m' unban reset; do
+		# shellcheck disable=SC2086
+		on $verb 192.168.1.300
+		in_trouble "'192.168.1.300' is no address: expected four numbers"
+		for key in 'us*er' '*:5' 'user:*:x'; do
+			# shellcheck disable=SC2086
+			on $verb "$key"
+			in_trouble "'$key' is no pattern: a * stands for the rest of a key, only at its end"
+		done
+		# shellcheck disable=SC2086
+		on $verb '*'
+		in_trouble "'*' would be every key, and there is no pattern for that"
+	done
+	on reset 'user:*'
+	in_trouble '--match resets all that match'
+	on bans
+	says_line '0 in force'
+}
+
+@test "ban --exact: the very key, whatever it looks like" {
+	on ban --exact 10.0.0.0/33 --for 5m
+	exits 0
+	verdict login 10.0.0.0/33 'denied by ban'
+	on unban --exact 10.0.0.0/33
+	exits 0
+	fill login 3 $month_ms 1 'us*er=1'
+	on reset --exact 'us*er'
+	exits 0
+	says_line '1 reset'
+}
+
+@test "ban: an address and a network have one form" {
+	on ban ::ffff:10.0.0.5 --for 5m
+	says 'ban of key 10.0.0.5, '
+	verdict login 10.0.0.5 'denied by ban'
+	on unban ::ffff:10.0.0.5
+	exits 0
+	verdict login 10.0.0.5 allowed
+	on ban 10.0.0.1/24 --for 5m
+	says 'ban of network 10.0.0.0/24, '
+	verdict login 10.0.0.9 'denied by ban'
+	on bans
+	grep -qE ' any  10\.0\.0\.0/24$' <<<"$output"
+	on unban 10.0.0.77/24
+	exits 0
+}
+
+@test "ban: what it replaces is said, and what it repeats is not" {
+	on ban alice --until 2100-01-01
+	says_not replaces
+	on ban alice --for 5m
+	says_line 'replaces the ban that stood until 2100-01-01 00:00:00 UTC'
+	on allow alice --until never
+	says 'replaces the ban that stood until 2'
+	on allow alice --until never
+	says_not replaces
+	on ban alice --for 5m --rule login
+	says_not replaces
+	on ban alice --for 1h --json
+	conforms ban
+	grep -qF '"replaces": {' <<<"$output"
+	are effect '"ban" "exemption"'
+	are until_ns "$(values until_ns | cut -d' ' -f1) null"
+}
+
+@test "ban: that no live key has the name is said" {
+	on ban alice --for 5m
+	says_not 'no live key'
+	on ban alcie --for 5m
+	exits 0
+	says_line 'note: no live key has this name'
+	on ban 'user:*' --for 5m
+	says_not 'no live key'
+	on ban bob --for 5m --json
+	conforms ban
+	has live=false replaces=null
+	on ban 'bob*' --for 5m --json
+	conforms ban
+	has live=null
+}

@@ -96,7 +96,7 @@ create() {
 	rlctl config check tests/config/warning/unused.json
 	exits 0
 	[ "$stderr" = "$(cat tests/config/warning/unused.txt)" ]
-	says 'valid: rules 4, limits 7, overrides 3'
+	says 'valid: rules 4, limits 7, overrides 2'
 }
 
 @test "a flood of one warning: ten of it, the others, and a sum; check tells all" {

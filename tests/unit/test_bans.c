@@ -398,6 +398,34 @@ test_another_process_knows_at_once(void **state)
 	rl_unlink(test_segment_name());
 }
 
+/* Under this rule alone, and as long as it stands. */
+static void
+test_what_stands_for_a_pattern(void **state)
+{
+	struct rl *rl = test_private(100);
+	int rule = test_rule(rl, "r", 100, RL_SECOND, 0, false);
+	const struct rl_pattern net = rl_pattern_of("10.0.0.0/24", 11);
+	const struct rl_pattern same = rl_pattern_of("10.0.0.7/24", 11);
+	const struct rl_pattern none = {RL_MATCH_NETWORK, "10.0.0.0/33", 11};
+	uint64_t until = (rl_now(rl) / RL_SECOND + 60) * RL_SECOND;
+	struct rl_ban_info info;
+
+	(void)state;
+	assert_int_equal(rl_allow(rl, rule, &net, until), 0);
+	assert_int_equal(rl_ban_info(rl, RL_ANY_RULE, &net, rl_now(rl), &info), 0);
+	assert_int_equal(rl_ban_info(rl, rule, &same, until - 1, &info), 1);
+	assert_true(info.rule == rule && info.is_exemption && info.until_ns == until);
+	assert_ptr_equal(info.pattern.key, same.key);
+	assert_int_equal(info.key_len, 11);
+	assert_int_equal(rl_ban_info(rl, rule, &net, until, &info), 0);
+	assert_int_equal(rl_ban_info(rl, rule, &none, until, &info), RL_EADDRESS);
+	assert_int_equal(rl_ban_info(rl, rule + 1, &net, until, &info), -EINVAL);
+	assert_int_equal(rl_ban(rl, rule, &same, RL_NEVER_NS), 0);
+	assert_int_equal(rl_ban_info(rl, rule, &net, until, &info), 1);
+	assert_true(!info.is_exemption && info.until_ns == RL_NEVER_NS);
+	rl_close(rl);
+}
+
 int
 main(void)
 {
@@ -410,6 +438,7 @@ main(void)
 		cmocka_unit_test(test_what_cannot_be_banned),
 		cmocka_unit_test(test_bans_match_what_patterns_match),
 		cmocka_unit_test(test_the_list),
+		cmocka_unit_test(test_what_stands_for_a_pattern),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_another_process_knows_at_once),
 	};

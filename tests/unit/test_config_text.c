@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The text of a file: where values stand in it, changing one of them, and durations. */
+/* The text of a file: where values stand in it, changing one of them, durations, patterns. */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "duration.h"
+#include "pattern_text.h"
 #include "splice.h"
 #include "suggest.h"
 #include "testing.h"
@@ -238,6 +240,97 @@ test_suggestions(void **state)
 	assert_null(suggest("v9x", names));
 }
 
+/* NULL: refused. Else "key ...", "prefix ..." or "network ...". */
+static const char *const spellings[][2] = {
+	{"alice", "key alice"},
+	{"a/b/c", "key a/b/c"},
+	{"1.2.3", "key 1.2.3"},
+	{"2024-05-01", "key 2024-05-01"},
+	{"00:11:22:33:44:55", "key 00:11:22:33:44:55"},
+	{"http://example.org/?q=1", "key http://example.org/?q=1"},
+	{"fe80::1%eth0", "key fe80::1%eth0"},
+	{"user:7", "key user:7"},
+	{"5/min", "key 5/min"},
+	{"user:*", "prefix user:"},
+	{"10.0.0.*", "prefix 10.0.0."},
+	{"192.0.2.1", "key 192.0.2.1"},
+	{"::ffff:10.0.0.5", "key 10.0.0.5"},
+	{"2001:DB8:0::1", "key 2001:db8::1"},
+	{"10.0.0.0/24", "network 10.0.0.0/24"},
+	{"10.0.0.1/24", "network 10.0.0.0/24"},
+	{"10.0.0.1/32", "network 10.0.0.1/32"},
+	{"10.9.8.7/0", "network 0.0.0.0/0"},
+	{"10.9.8.7/09", "network 10.0.0.0/9"},
+	{"::ffff:10.0.0.5/120", "network 10.0.0.0/24"},
+	{"::ffff:10.0.0.5/64", "network ::/64"},
+	{"2001:db8::ffff/48", "network 2001:db8::/48"},
+	{"10.0.0.0/33", NULL},
+	{"10.0.0/24", NULL},
+	{"10.0.0.0/255.255.255.0", NULL},
+	{"10.0.0.0/", NULL},
+	{"10.0.0.0/+8", NULL},
+	{"10.0.0.0/24,", NULL},
+	{"10.0.0.0/24/3", NULL},
+	{"10.0.0.256/24", NULL},
+	{"2001:db8::/129", NULL},
+	{"2001:db8::1::/32", NULL},
+	{"192.168.1.300", NULL},
+	{"192.168.1.3.4", NULL},
+	{"192.168.01.3", NULL},
+	{"192.168.1.3,192.168.1.4", NULL},
+	{"192.168.1.1-192.168.1.9", NULL},
+	{"1::2::3", NULL},
+	{"1:2:3:4:5:6:7:8:9", NULL},
+	{"us*er", NULL},
+	{"*:5", NULL},
+	{"*", NULL},
+	{"**", NULL},
+	{"user:*:x", NULL},
+	{"user:**", NULL},
+	{"10.0.*.*", NULL},
+	{"", NULL},
+};
+
+static void
+spells(const char *text, const char *wanted)
+{
+	static const char *const names[] = {"key", "prefix", "network"};
+	struct pattern_text read, exact;
+	char found[128];
+	const char *wrong = pattern_parse(text, strlen(text), &read);
+
+	assert_int_equal(wrong == NULL, wanted != NULL);
+	if (wanted) {
+		snprintf(found, sizeof(found), "%s %.*s", names[read.pattern.match],
+		         (int)read.pattern.key_len, (const char *)read.pattern.key);
+		assert_string_equal(found, wanted);
+	}
+	assert_int_equal(pattern_exact(text, strlen(text), &exact) == NULL, text[0] != '\0');
+	assert_int_equal(exact.pattern.match, RL_MATCH_KEY);
+	assert_ptr_equal(exact.pattern.key, text);
+}
+
+static void
+test_patterns(void **state)
+{
+	char prefix[66];
+	struct pattern_text read;
+	const struct rl_pattern given = rl_pattern_of("10.1.2.3/8", 10);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++)
+		spells(spellings[i][0], spellings[i][1]);
+	memset(prefix, 'x', sizeof(prefix));
+	prefix[63] = prefix[64] = '*';
+	assert_null(pattern_parse(prefix, 64, &read));
+	prefix[63] = 'x';
+	assert_non_null(pattern_parse(prefix, 65, &read));
+	pattern_canonical(&given, &read);
+	assert_int_equal(read.pattern.match, RL_MATCH_NETWORK);
+	assert_int_equal(read.pattern.key_len, 10);
+	assert_memory_equal(read.pattern.key, "10.0.0.0/8", 10);
+}
+
 int
 main(void)
 {
@@ -251,6 +344,7 @@ main(void)
 		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_exact_durations),
 		cmocka_unit_test(test_suggestions),
+		cmocka_unit_test(test_patterns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
