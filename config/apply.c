@@ -114,7 +114,8 @@ tell_rule_fault(const struct application *a, const struct rl_config_outcome *out
 
 	if (error == RL_ERING)
 		report_name(a->report, CONFIG_ERROR, token,
-		            "needs a ring of %" PRIu32 ", the segment has %" PRIu32 "; " ANEW,
+		            "needs a ring of %" PRIu32 ", the segment has %" PRIu32
+		            "; a smaller \"granularity\", or capacity of a log, fits; " ANEW,
 		            entries_of(rule, outcome->override), a->info.ring);
 	else if (error == -EINVAL && outcome->override < rule->override_count)
 		report_name(a->report, CONFIG_ERROR, token,

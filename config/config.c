@@ -12,6 +12,7 @@
 #include "geometry.h"
 #include "json_text.h"
 #include "ruleset.h"
+#include "show.h"
 #include "source.h"
 
 #define INTERVAL_DEFAULT (10 * RL_SECOND)
@@ -59,6 +60,7 @@ read_top(struct reader *reader, json_t *root, struct config *config)
 		return;
 	if (v[TOP_SEGMENT].token)
 		read_segment(reader, node_of(&v[TOP_SEGMENT]), config);
+	reader->ring = config_options(config).ring;
 	if (v[TOP_GC].token)
 		read_gc(reader, node_of(&v[TOP_GC]), config);
 	if (v[TOP_RULES].token)
@@ -81,7 +83,7 @@ read_root(struct config *config, json_t *root, bool tells_all, config_tell *tell
 		.tokens = &source->tokens,
 		.tells_all_warnings = tells_all,
 	};
-	struct reader reader = {&report, source};
+	struct reader reader = {.report = &report, .source = source};
 	bool is_good;
 
 	read_top(&reader, root, config);

@@ -11,11 +11,13 @@
 
 #define YEAR_NS (UINT64_C(366) * 86400 * RL_SECOND)
 #define FILL_YEARS_MAX 100
+#define GRANULARITY_DEFAULT 60
+#define EARLY_SHARE 4 /* a hard limit that denies such a part of its window early is warned of */
 #define BURST_MAX (RL_CAPACITY_MAX - 1) /* a leaky bucket holds one more */
 
 const char *const mode_names[] = {"enforce", "shadow", NULL};
 
-/* What may stand behind the stroke of "100/min", besides a duration. */
+/* What may stand behind the stroke of "100/min" or "300/5min", besides a duration. */
 static const struct {
 	const char *name;
 	uint64_t ns;
@@ -29,12 +31,15 @@ static const struct {
 static const char *
 period_parse(const char *text, uint64_t *ns)
 {
-	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
-		if (strcmp(periods[i].name, text) != 0)
-			continue;
-		*ns = periods[i].ns;
-		return NULL;
-	}
+	const char *name = text;
+	uint64_t count = 1;
+
+	if (*text >= '0' && *text <= '9' && !number_read(&name, &count))
+		return "is too long";
+	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++)
+		if (strcmp(periods[i].name, name) == 0)
+			return __builtin_mul_overflow(count, periods[i].ns, ns) ? "is too long"
+			                                                        : NULL;
 	return duration_parse(text, ns);
 }
 
@@ -176,6 +181,38 @@ report_step(struct reader *reader, uint32_t token, uint64_t window_ns, uint64_t 
 		            RL_GRANULARITY_MAX);
 }
 
+static bool
+says_steps(const struct value *v)
+{
+	return is_given(&v[LIMIT_GRANULARITY]) || is_given(&v[LIMIT_STEP]);
+}
+
+/* Lengths of a sub-bucket that people would choose are whole multiples of it. */
+static uint64_t
+unit_of(uint64_t window_ns)
+{
+	if (window_ns >= 60 * RL_SECOND)
+		return RL_SECOND;
+	return window_ns >= 60 * RL_MILLISECOND ? RL_MILLISECOND : RL_MILLISECOND / 1000;
+}
+
+uint32_t
+limit_granularity(uint64_t window_ns, uint32_t most)
+{
+	uint32_t best = most < GRANULARITY_DEFAULT ? most : GRANULARITY_DEFAULT;
+
+	for (uint32_t n = best; n > best / 2; n--)
+		if (window_ns % (n * unit_of(window_ns)) == 0)
+			return n;
+	return best;
+}
+
+uint64_t
+limit_early_ns(const struct rl_limit *limit)
+{
+	return limit->hard ? limit->window_ns / limit->granularity : 0;
+}
+
 /* Number of sub-buckets; 0 if the length of one does not suit the window. */
 static uint32_t
 count_steps(struct reader *reader, const struct value *v)
@@ -183,8 +220,10 @@ count_steps(struct reader *reader, const struct value *v)
 	const struct value *count = &v[LIMIT_GRANULARITY], *step = &v[LIMIT_STEP];
 	uint64_t window_ns = v[LIMIT_WINDOW].number;
 
+	if (!says_steps(v))
+		return limit_granularity(window_ns, reader->ring);
 	if (!is_given(step))
-		return is_given(count) ? (uint32_t)count->number : 1;
+		return (uint32_t)count->number;
 	if (is_given(count))
 		report_name(reader->report, CONFIG_ERROR, step->token,
 		            "says again what \"granularity\" says");
@@ -249,6 +288,32 @@ has_bad(const struct value *values)
 	return false;
 }
 
+/*
+ * An estimate admits a scanner of 20 requests a second up to 25 above 300 in 5 minutes even with 60
+ * sub-buckets, and 256 with one: who does not choose gets what is never above.
+ */
+static bool
+is_hard(const struct value *v, enum rl_algorithm algorithm)
+{
+	if (v[LIMIT_HARD].token > 0)
+		return number_or_0(&v[LIMIT_HARD]) != 0;
+	return algorithm == RL_SLIDING_WINDOW && !says_steps(v);
+}
+
+static void
+warn_early(struct reader *reader, uint32_t owner, const struct value *v,
+           const struct rl_limit *limit)
+{
+	if (!limit->hard || limit->granularity > EARLY_SHARE)
+		return;
+	report_name(reader->report, CONFIG_WARNING,
+	            v[LIMIT_HARD].token ? v[LIMIT_HARD].token : owner,
+	            "may deny up to %s early, with a granularity of %" PRIu32 "; %s",
+	            duration_format(limit_early_ns(limit)).text, limit->granularity,
+	            says_steps(v) ? "a greater one makes it less"
+	                          : "a larger \"ring\" of the segment has room for more");
+}
+
 bool
 limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struct rl_limit *limit)
 {
@@ -266,7 +331,7 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 		.capacity = (uint32_t)v[LIMIT_CAPACITY].number,
 		.window_ns = v[LIMIT_WINDOW].number,
 		.granularity = algorithm == RL_SLIDING_WINDOW ? count_steps(reader, v) : 1,
-		.hard = number_or_0(&v[LIMIT_HARD]) != 0,
+		.hard = is_hard(v, algorithm),
 		.burst = number_or_0(&v[LIMIT_BURST]),
 		.undelayed = number_or_0(&v[LIMIT_UNDELAYED]),
 		.shadow = number_or_0(&v[LIMIT_MODE]) != 0,
@@ -276,7 +341,10 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 	if (algorithm == RL_TOKEN_BUCKET && limit->burst == 0)
 		limit->burst =
 			limit->capacity < RL_CAPACITY_MAX ? limit->capacity : RL_CAPACITY_MAX - 1;
-	return limit->granularity > 0 && suits_algorithm(reader, owner, v, limit);
+	if (limit->granularity == 0 || !suits_algorithm(reader, owner, v, limit))
+		return false;
+	warn_early(reader, owner, v, limit);
+	return true;
 }
 
 uint32_t

@@ -38,6 +38,16 @@ bool limit_finish(struct reader *reader, uint32_t owner, const struct value *val
 /* Ring entries that a key of this limit takes. */
 uint32_t limit_entries(const struct rl_limit *limit);
 
+/*
+ * How many sub-buckets a sliding window has whose file says nothing of them, of at most `most`: 60, or
+ * the next fewer that make them a whole number of seconds (milliseconds below a minute, microseconds
+ * below 60 ms).
+ */
+uint32_t limit_granularity(uint64_t window_ns, uint32_t most);
+
+/* How early such a limit may deny: by a sub-bucket if it is hard. */
+uint64_t limit_early_ns(const struct rl_limit *limit);
+
 /* The limits count alike: what a counter of the one says is true of the other. */
 bool limit_shape_equal(const struct rl_limit *a, const struct rl_limit *b);
 

@@ -21,6 +21,7 @@ struct node {
 struct reader {
 	struct report *report;
 	struct config_source *source;
+	uint32_t ring; /* entries that the segment will have for a key */
 };
 
 /* What a field said. */

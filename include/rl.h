@@ -177,7 +177,8 @@ enum rl_algorithm {
  * the current one, those before it that lie wholly inside the window, and the
  * oldest, which the window has partly left: by its remaining share (the default;
  * with one sub-bucket this is the known two-counter estimate), or in full when
- * `hard`, which never admits too much and denies up to one sub-bucket early.
+ * `hard`, which never admits too much and denies up to one sub-bucket early: with one,
+ * by a whole window. (A limit of rl.json(5) that says nothing has about 60, and is hard.)
  * RL_FIXED_WINDOW counts from one multiple of the window to the next.
  *
  * RL_SLIDING_LOG is exact: it remembers the time of each unit of cost, so its capacity is

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* config check: is the file one that could be put into force? */
 
+#include <duration.h>
 #include <file.h>
 #include <inttypes.h>
+#include <limit.h>
 #include <show.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +13,20 @@
 #include "config_verb.h"
 #include "output.h"
 
+#define NOTES_SHOWN 10
+
 struct outcome {
 	json_t *problems; /* NULL: say them at once */
+	size_t notes;
 };
+
+static const char *
+level_name(enum config_level level)
+{
+	if (level == CONFIG_NOTE)
+		return "note";
+	return level == CONFIG_ERROR ? "error" : "warning";
+}
 
 static void
 hear(enum config_level level, const char *text, void *arg)
@@ -28,9 +41,64 @@ hear(enum config_level level, const char *text, void *arg)
 	if (level == CONFIG_DETAIL)
 		return;
 	problem = need(json_object());
-	json_put(problem, "level", json_text(level == CONFIG_ERROR ? "error" : "warning"));
+	json_put(problem, "level", json_text(level_name(level)));
 	json_put(problem, "text", json_text(text));
 	json_push(outcome->problems, problem);
+}
+
+/* The largest that the limit is for any key. */
+static uint32_t
+largest_capacity(const struct rl_config_rule *rule, size_t i)
+{
+	uint32_t most = config_limit(&rule->rule, i)->capacity;
+
+	for (size_t j = 0; j < rule->override_count; j++)
+		if (rule->overrides[j].capacity[i] > most)
+			most = rule->overrides[j].capacity[i];
+	return most;
+}
+
+/* Would a log of every request take no more than each key has anyway? */
+static bool
+log_fits(const struct config *config, const struct rl_config_rule *rule, size_t i)
+{
+	const struct rl_limit log = {.algorithm = RL_SLIDING_LOG,
+	                             .capacity = largest_capacity(rule, i)};
+
+	return config_limit(&rule->rule, i)->algorithm == RL_SLIDING_WINDOW &&
+	       log.capacity <= RL_RING_MAX && limit_entries(&log) <= config_options(config).ring;
+}
+
+static void
+note_log(const struct config *config, const struct rl_config_rule *rule, size_t i,
+         struct outcome *outcome)
+{
+	const struct rl_limit *limit = config_limit(&rule->rule, i);
+	char number[32] = "", text[RL_NAME_MAX + 256];
+
+	if (!outcome->problems && ++outcome->notes > NOTES_SHOWN)
+		return;
+	if (rule->rule.more_count > 0)
+		snprintf(number, sizeof(number), ", limit %zu", i + 1);
+	snprintf(text, sizeof(text),
+	         "%s%s: %" PRIu32 " per %s: \"algorithm\": \"sliding_log\" would be exact in the "
+	         "same memory, for its requests fit the ring of %" PRIu32,
+	         rule->rule.name, number, limit->capacity, duration_format(limit->window_ns).text,
+	         config_options(config).ring);
+	hear(CONFIG_NOTE, text, outcome);
+}
+
+/* What could be better, and is no mistake. */
+static void
+note_logs(const struct config *config, struct outcome *outcome)
+{
+	for (size_t i = 0; config && i < config->rule_count; i++)
+		for (size_t j = 0; j < config_limit_count(&config->rules[i].rule); j++)
+			if (log_fits(config, &config->rules[i], j))
+				note_log(config, &config->rules[i], j, outcome);
+	if (outcome->notes > NOTES_SHOWN)
+		printf("and %zu more limits of which the same is true\n",
+		       outcome->notes - NOTES_SHOWN);
 }
 
 struct counts {
@@ -113,18 +181,19 @@ config_check(const struct context *context, char **operands)
 	const char *path = context->operand_count > 1 ? operands[0] : config_file(context);
 	bool is_json = option_value(context, "json") != NULL;
 	bool is_stdin = strcmp(path, "-") == 0;
-	struct outcome outcome = {is_json ? need(json_array()) : NULL};
+	struct outcome outcome = {is_json ? need(json_array()) : NULL, 0};
 	int status;
 	struct config *config =
 		is_stdin ? check_stdin(&outcome, &status) : check_file(path, &outcome, &status);
 
 	path = is_stdin ? "stdin" : path;
-	if (status == EXIT_TROUBLE)
+	if (!is_json)
+		write_text(path, config);
+	note_logs(config, &outcome);
+	if (is_json && status == EXIT_TROUBLE)
 		json_decref(outcome.problems);
 	else if (is_json)
 		write_json(path, config, &outcome);
-	else
-		write_text(path, config);
 	config_free(config);
 	return status;
 }

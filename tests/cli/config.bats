@@ -97,6 +97,28 @@ create() {
 	exits 0
 	[ "$stderr" = "$(cat tests/config/warning/unused.txt)" ]
 	says 'valid: rules 4, limits 7, overrides 2'
+	rlctl config check tests/config/warning/early.json
+	exits 0
+	[ "$stderr" = "$(cat tests/config/warning/early.txt)" ]
+}
+
+@test "check: a log that would be exact in the same memory" {
+	printf '{"rules": {"a": {"limit": "64/h"}, "b": {"limit": "65/h"}, "c": {"limit": "5/h",
+		"algorithm": "fixed_window"}, "d": {"limit": "9/h", "overrides": {"k": {"capacity": 900}}},
+		"e": {"limits": [{"limit": "5000/d"}, {"limit": "9/s"}]}}}' >"$file"
+	rlctl config check
+	exits 0
+	[ "$(grep -c sliding_log <<<"$output")" -eq 2 ]
+	says_line 'a: 64 per 1h: "algorithm": "sliding_log" would be exact in the same memory, for its requests fit the ring of 64'
+	says 'e, limit 2: 9 per 1s: '
+	rlctl config check --json
+	are level '"note" "note"'
+	for i in $(seq 12); do
+		printf ', "r%s": {"limit": "%s/min"}' "$i" "$i"
+	done | sed '1s/^, /{"rules": {/; $s/$/}}/' >"$file"
+	rlctl config check
+	[ "$(grep -c sliding_log <<<"$output")" -eq 10 ]
+	says_line 'and 2 more limits of which the same is true'
 }
 
 @test "a flood of one warning: ten of it, the others, and a sum; check tells all" {
@@ -223,7 +245,7 @@ create() {
 	rlctl config set /gc/interval 5s
 	exits 0
 	rlctl config show
-	says_line '  5 per 1s, sliding_window, hard, shadow'
+	says_line '  5 per 1s, sliding_window of 50 x 20ms, hard, shadow'
 	says_line 'interval   5s'
 	rlctl config set /comment '{"x'
 	in_trouble "value '{\"x'"

@@ -142,8 +142,125 @@ test_windows(void **state)
 		assert_int_equal(limit.window_ns, cases[i].window_ns);
 		assert_int_equal(limit.capacity, cases[i].capacity);
 		assert_int_equal(limit.algorithm, RL_SLIDING_WINDOW);
-		assert_int_equal(limit.granularity, 1);
 	}
+}
+
+/* What a file that says nothing of sub-buckets gets: as many as people would choose, and hard. */
+static void
+test_default_granularity(void **state)
+{
+	static const struct {
+		const char *members;
+		uint32_t granularity;
+		bool is_hard;
+	} cases[] = {
+		{"\"limit\": \"300/5min\"", 60, true},
+		{"\"limit\": \"300/5m\"", 60, true},
+		{"\"limit\": \"5/day\"", 60, true},
+		{"\"limit\": \"5/day\", \"hard\": true", 60, true},
+		{"\"limit\": \"5/day\", \"hard\": false", 60, false},
+		{"\"limit\": \"5/s\"", 50, true},
+		{"\"limit\": \"5/10s\"", 50, true},
+		{"\"limit\": \"5/90s\"", 45, true},
+		{"\"limit\": \"5/97s\"", 60, true},
+		{"\"limit\": \"5/10ms\"", 50, true},
+		{"\"limit\": \"5/day\", \"granularity\": 1", 1, false},
+		{"\"limit\": \"5/day\", \"granularity_sec\": 3600", 24, false},
+		{"\"limit\": \"5/day\", \"granularity\": \"1h\", \"hard\": true", 24, true},
+		{"\"limit\": \"5/day\", \"algorithm\": \"fixed_window\"", 1, false},
+		{"\"limit\": \"5/day\", \"algorithm\": \"token_bucket\"", 1, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rl_limit limit = limit_of(cases[i].members);
+
+		assert_int_equal(limit.granularity, cases[i].granularity);
+		assert_int_equal(limit.hard, cases[i].is_hard);
+	}
+}
+
+/* A file that gives its segment a small ring has what fits in there. */
+static void
+test_default_granularity_in_a_ring(void **state)
+{
+	struct config *config = need_config("{\"segment\": {\"ring\": 16},"
+	                                    "\"rules\": {\"r\": {\"limit\": \"300/5min\"}}}");
+
+	(void)state;
+	assert_int_equal(config->rules[0].rule.limit.granularity, 15);
+	config_free(config);
+}
+
+#define SCANNED (4 * 3600 * RL_SECOND)
+
+/* What was admitted. */
+struct scan {
+	unsigned admitted, first; /* the first that is not yet 5 minutes old */
+	unsigned most;            /* in any 5 minutes */
+	uint64_t at[SCANNED / (RL_SECOND / 20)];
+};
+
+static void
+admit(struct scan *scan, uint64_t now)
+{
+	unsigned held;
+
+	scan->at[scan->admitted++] = now;
+	while (scan->at[scan->first] + 300 * RL_SECOND <= now)
+		scan->first++;
+	held = scan->admitted - scan->first;
+	if (held > scan->most)
+		scan->most = held;
+}
+
+/* 20 requests a second for a time of random length up to 4 minutes, and a pause, for 4 hours. */
+static void
+scan_with(const struct rl_limit *limit, uint64_t seed, struct scan *scan)
+{
+	const struct rl_rule rule = {.name = "r", .limit = *limit};
+	uint64_t now = UINT64_C(1700000000) * RL_SECOND + test_below(&seed, 300 * RL_SECOND);
+	uint64_t end = now + SCANNED, pause;
+	struct rl *rl = test_private(16);
+	int id = rl_define(rl, &rule);
+
+	scan->admitted = scan->first = scan->most = 0;
+	for (; now < end; now += test_below(&seed, 240 * RL_SECOND))
+		for (pause = now + test_below(&seed, 240 * RL_SECOND); now < pause && now < end;
+		     now += RL_SECOND / 20)
+			if (rl_check_at(rl, id, "k", 1, 1, now, NULL) == RL_ALLOWED)
+				admit(scan, now);
+	rl_close(rl);
+}
+
+/*
+ * "300/5min", and nothing else, is 300 in 5 minutes for a scanner, too; an estimate with as
+ * many sub-buckets, which is right on average, admits hardly more in all. Two numbers, which the
+ * default once was, are far off.
+ */
+static void
+test_a_scanner_at_the_default(void **state)
+{
+	const struct rl_limit limit = limit_of("\"limit\": \"300/5min\"");
+	struct rl_limit two = limit, many = limit;
+	unsigned admitted = 0, estimated = 0;
+	static struct scan scan;
+
+	(void)state;
+	two.granularity = 1;
+	two.hard = false;
+	many.hard = false;
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		scan_with(&limit, seed, &scan);
+		assert_true(scan.most <= 300);
+		admitted += scan.admitted;
+		scan_with(&two, seed, &scan);
+		assert_true(scan.most > 400);
+		scan_with(&many, seed, &scan);
+		assert_true(scan.most > 315); /* as many sub-buckets alone do not do it */
+		estimated += scan.admitted;
+	}
+	assert_true(admitted >= estimated / 100 * 97);
 }
 
 static void
@@ -179,7 +296,7 @@ test_inheritance(void **state)
 	struct config *config = need_config(
 		"{\"rules\": {\"r\": {\"window\": \"1m\", \"granularity\": 6, \"hard\": true,"
 		"\"limits\": [{\"capacity\": 5}, {\"limit\": \"9/h\", \"hard\": false},"
-		"{\"capacity\": 7, \"granularity\": \"30s\", \"mode\": \"shadow\"}]}}}");
+		"{\"capacity\": 7, \"granularity\": \"12s\", \"mode\": \"shadow\"}]}}}");
 	const struct rl_rule *rule = &config->rules[0].rule;
 
 	(void)state;
@@ -189,7 +306,7 @@ test_inheritance(void **state)
 	assert_true(rule->limit.hard && rule->limit.granularity == 6);
 	assert_int_equal(rule->more[0].window_ns, 3600 * RL_SECOND);
 	assert_true(!rule->more[0].hard && rule->more[0].granularity == 6);
-	assert_true(rule->more[1].granularity == 2 && rule->more[1].shadow);
+	assert_true(rule->more[1].granularity == 5 && rule->more[1].shadow);
 	config_free(config);
 }
 
@@ -471,6 +588,9 @@ main(void)
 		cmocka_unit_test(test_positions),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_too_many_problems),
+		cmocka_unit_test(test_default_granularity),
+		cmocka_unit_test(test_default_granularity_in_a_ring),
+		cmocka_unit_test(test_a_scanner_at_the_default),
 		cmocka_unit_test(test_show),
 		cmocka_unit_test(test_path),
 	};

@@ -15,6 +15,8 @@
 	"a segment keeps what it was created with: end what uses it and 'rlctl unlink' it, " \
 	"so that it is created anew\n"
 
+#define SMALLER "a smaller \"granularity\", or capacity of a log, fits; "
+
 struct told {
 	char text[4096];
 };
@@ -96,9 +98,11 @@ test_shapes_start_anew(void **state)
 	assert_int_equal(count_allowed(rl, "r", "k", 5), 3);
 	applies(rl, RULE("\"limit\": \"3/h\""), "r: starts anew, its window has changed\n");
 	assert_int_equal(count_allowed(rl, "r", "k", 5), 3);
-	applies(rl, RULE("\"limit\": \"3/h\", \"granularity\": 2"),
+	applies(rl, RULE("\"limit\": \"3/h\", \"hard\": false"),
+	        "r: starts anew, its hardness has changed\n");
+	applies(rl, RULE("\"limit\": \"3/h\", \"granularity\": 5"),
 	        "r: starts anew, its granularity has changed\n");
-	applies(rl, RULE("\"limit\": \"3/h\", \"granularity\": 2, \"hard\": true"),
+	applies(rl, RULE("\"limit\": \"3/h\", \"granularity\": 5, \"hard\": true"),
 	        "r: starts anew, its hardness has changed\n");
 	applies(rl, RULE("\"limit\": \"3/h\", \"algorithm\": \"token_bucket\""),
 	        "r: starts anew, its algorithm has changed\n");
@@ -241,7 +245,7 @@ test_rules_come_and_go(void **state)
 
 	(void)state;
 	assert_true(rl_define(rl, &own) >= 0);
-	applies(rl, RULE("\"limit\": \"4/min\""),
+	applies(rl, RULE("\"limit\": \"4/min\", \"granularity\": 1"),
 	        "r: configured from now on; an application had defined it\n"
 	        "r: capacity 4, was 2\n");
 	assert_int_equal(count_allowed(rl, "r", "k", 9), 4);
@@ -266,13 +270,15 @@ test_what_does_not_fit(void **state)
 
 	(void)state;
 	assert_int_equal(rl_open_private(&small, &rl), 0);
-	assert_int_equal(apply(rl, RULE("\"limit\": \"1/min\""), 0, "r: new, 1 per 1m\n"), 0);
-	snprintf(want, sizeof(want), "!f:1:12: /rules/r: needs a ring of 60, the segment has 4; %s",
-	         ANEW);
-	assert_int_equal(apply(rl, RULE("\"limit\": \"1/min\", \"granularity\": 60"), 0, want),
-	                 RL_ERING);
+	assert_int_equal(apply(rl, RULE("\"limit\": \"1/min\", \"granularity\": 1"), 0,
+	                       "r: new, 1 per 1m\n"),
+	                 0);
 	snprintf(want, sizeof(want),
-	         "!f:1:96: /rules/r/overrides/k: needs a ring of 10, the segment has 4; %s", ANEW);
+	         "!f:1:12: /rules/r: needs a ring of 60, the segment has 4; %s%s", SMALLER, ANEW);
+	assert_int_equal(apply(rl, RULE("\"limit\": \"1/min\""), 0, want), RL_ERING);
+	snprintf(want, sizeof(want),
+	         "!f:1:96: /rules/r/overrides/k: needs a ring of 10, the segment has 4; %s%s",
+	         SMALLER, ANEW);
 	assert_int_equal(
 		apply(rl,
 	              RULE("\"limit\": \"1/min\", \"algorithm\": \"sliding_log\", "
@@ -281,14 +287,14 @@ test_what_does_not_fit(void **state)
 		RL_ERING);
 	snprintf(want, sizeof(want), "!f:1:1: no room for 3 overrides, the segment holds 2; %s",
 	         ANEW);
-	assert_int_equal(
-		apply(rl,
-	              RULE("\"limit\": \"1/min\", \"overrides\": {\"a\": {\"banned\": true},"
-	                   "\"b\": {\"banned\": true}, \"c\": {\"banned\": true}}"),
-	              0, want),
-		RL_EOVERRIDES);
+	assert_int_equal(apply(rl,
+	                       RULE("\"limit\": \"1/min\", \"granularity\": 1, \"overrides\": "
+	                            "{\"a\": {\"banned\": true},"
+	                            "\"b\": {\"banned\": true}, \"c\": {\"banned\": true}}"),
+	                       0, want),
+	                 RL_EOVERRIDES);
 	assert_int_equal(count_allowed(rl, "r", "k", 9), 1);
-	assert_int_equal(apply(rl, RULE("\"limit\": \"1/min\""), 0, ""), 0);
+	assert_int_equal(apply(rl, RULE("\"limit\": \"1/min\", \"granularity\": 1"), 0, ""), 0);
 	rl_close(rl);
 }
 
