@@ -149,6 +149,9 @@ run_on(const struct context *context, struct reset *reset)
 		progress_erase();
 	}
 	report(context, reset);
+	if (context->operand_count > 0 && key->match == RL_MATCH_NETWORK && reset->reset == 0)
+		complain("reset: no rule counts this network as a whole; --match resets the "
+		         "addresses in it");
 	if (reset->failed > 0 || reset->unnamed > 0)
 		return EXIT_TROUBLE;
 	return reset->reset > 0 ? EXIT_YES : EXIT_NO;

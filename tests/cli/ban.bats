@@ -197,6 +197,9 @@ verdict() {
 	done
 	on reset 'user:*'
 	in_trouble '--match resets all that match'
+	on reset 10.0.0.0/24
+	exits 1
+	complains '--match resets the addresses in it'
 	on bans
 	says_line '0 in force'
 }
