@@ -21,7 +21,7 @@ static const struct {
 	{RL_EPUBLIC, "segment is open to everybody, and so is its hash key"},
 	{RL_EDIRECTORY,
          "no permission for /dev/shm/rl, where segments are made: join the group it belongs to"},
-	{RL_ETWICE, "two segments have this name, in /dev/shm/rl and in /dev/shm: remove one"},
+	{RL_ETWICE, "two segments have this name, one in /dev/shm/rl and one in /dev/shm"},
 	{RL_EMOUNT, "/dev/shm is mounted read-only: nothing can be made or counted there"},
 	{RL_EMEMORY, "segment needs more memory than its control group or the machine has left"},
 	{RL_ECREATE, "cannot create a segment here (no /dev/shm, or no /proc)"},

@@ -133,6 +133,7 @@ test_install() {
 	in_container sh -c 'dpkg -i /root/first/*.deb' >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; fail 'dpkg -i'; }
 	! in_container systemctl --quiet is-active rld || fail 'rld runs'
 	in_container id rl >/dev/null || fail 'no user'
+	[ "$(in_container stat -c '%U %G %a' /dev/shm/rl)" = 'root rl 3771' ] || fail 'no directory for segments'
 	cat >"$root/etc/rl/rl.json" <<-EOF
 		{"segment": {"name": "web", "keys": 1000},
 		 "rules": {"login": {"algorithm": "fixed_window", "window": "31d", "capacity": 5}}}
@@ -172,6 +173,7 @@ test_purge() {
 	rm -r "$root/etc/rl"
 	files | diff "$work/before" - || fail 'files are left'
 	[ -z "$(in_container find /dev/shm /run -name 'rl[.d]*')" ] || fail 'something is left in memory'
+	in_container test ! -e /dev/shm/rl || fail 'the directory for segments is left'
 	[ -z "$(in_container systemctl list-units --all --plain --no-legend 'rld*')" ] || fail 'a unit is left'
 	! runs rld || fail 'rld still runs'
 }
