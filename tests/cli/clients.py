@@ -23,7 +23,7 @@ import urllib.parse
 REQUEST = b"GET /metrics HTTP/1.1\r\nHost: rld\r\n\r\n"
 LAST = b"rl_config_last_load_successful{"
 TRIES = 5
-SECONDS = 5
+SECONDS = 10
 READ_AT_ONCE = 16384
 
 

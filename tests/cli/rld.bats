@@ -476,45 +476,66 @@ tells_the_same() {
 	exits 0
 }
 
-# Such clients of both kinds of addresses, and a scrape has its answer beside them and after them.
+# Such clients at an address, and a scrape has its answer beside them and after them.
 with_clients() {
-	local address
-	for address in "unix:$socket" 127.0.0.1:0; do
-		start --metrics-listen "$address"
-		run timeout 60 "$BATS_TEST_DIRNAME/clients.py" \
-			"$(sed -n 's/.*metrics at //p' "$log")" "$@"
-		[ "$status" -eq 0 ] || fail_with "$address"
-		[ "$(grep -c '<[0-4]>' "$log")" -eq 0 ]
-		stop TERM
-		exits 0
-	done
+	local address=$1
+	shift
+	start --metrics-listen "$address"
+	run timeout 60 "$BATS_TEST_DIRNAME/clients.py" "$(sed -n 's/.*metrics at //p' "$log")" "$@"
+	[ "$status" -eq 0 ] || fail_with "$address"
+	[ "$(grep -c '<[0-4]>' "$log")" -eq 0 ]
+	stop TERM
+	exits 0
 }
 
-@test "metrics: are served however many clients come and go" {
-	with_clients gone 20 200 2000
-}
-
-@test "metrics: clients that say nothing shut nobody out" {
-	with_clients silent 20 200 2000
-}
-
-@test "metrics: clients that say a byte now and again shut nobody out" {
-	with_clients drip 20 200 2000
-}
-
-@test "metrics: clients that never read shut nobody out" {
-	local rules i
-	rules='"r": {"capacity": 5, "window": "1m"}'
-	for i in $(seq 300); do # so many that an answer does not fit what the kernel keeps
+# So many rules that an answer does not fit what the kernel keeps.
+configure_large() {
+	local rules='"r": {"capacity": 5, "window": "1m"}' i
+	for i in $(seq 300); do
 		rules+=", \"rule-of-a-long-name-$i\": {\"capacity\": 5, \"window\": \"1m\"}"
 	done
 	configure '' "$rules"
-	with_clients unread 20 200
+}
+
+@test "metrics: are served however many clients come and go, over a unix socket" {
+	with_clients "unix:$socket" gone 20 200 2000
+}
+
+@test "metrics: are served however many clients come and go, over TCP" {
+	with_clients 127.0.0.1:0 gone 20 200 2000
+}
+
+@test "metrics: clients that say nothing shut nobody out, over a unix socket" {
+	with_clients "unix:$socket" silent 20 200 2000
+}
+
+@test "metrics: clients that say nothing shut nobody out, over TCP" {
+	with_clients 127.0.0.1:0 silent 20 200 2000
+}
+
+@test "metrics: clients that say a byte now and again shut nobody out, over a unix socket" {
+	with_clients "unix:$socket" drip 20 200 2000
+}
+
+@test "metrics: clients that say a byte now and again shut nobody out, over TCP" {
+	with_clients 127.0.0.1:0 drip 20 200 2000
+}
+
+@test "metrics: clients that never read shut nobody out, over a unix socket" {
+	configure_large
+	with_clients "unix:$socket" unread 20 200
+}
+
+@test "metrics: clients that never read shut nobody out, over TCP" {
+	configure_large
+	with_clients 127.0.0.1:0 unread 20 200
 }
 
 @test "metrics: one answer a connection, however often it asks, and whether or not it says so" {
-	with_clients pipeline 20 200 2000
-	with_clients half 20 200
+	with_clients "unix:$socket" pipeline 20 200 2000
+	with_clients 127.0.0.1:0 pipeline 20 200 2000
+	with_clients "unix:$socket" half 20 200
+	with_clients 127.0.0.1:0 half 20 200
 }
 
 @test "metrics: clients do not take the descriptors that rld needs itself" {
