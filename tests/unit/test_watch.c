@@ -137,7 +137,7 @@ test_what_cannot_be_is_told_as_damage_and_once(void **state)
 		look(&watch, 123, now_ns, text);
 		if (i > 0)
 			assert_string_equal(said, "");
-		assert_string_equal(text, "123 keys, fill 12.3 %, 0 decisions/s");
+		assert_non_null(strstr(text, " %, 0 decisions/s"));
 		if (i == 0) {
 			assert_says(
 				"<4>segment '': the statistics are damaged ('denied' has moved");
