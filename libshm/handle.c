@@ -11,8 +11,8 @@
 
 #define DEFINE_TRIES 16
 
-/* Of limits that start anew each hour, three last a hundred years; damage must not go on for ever. */
-#define COMPILED_MAX (UINT64_C(1) << 22)
+/* Three limits that start anew each hour reach it in 20 years; damage must not go on for ever. */
+#define COMPILED_MAX (UINT64_C(1) << 19)
 
 /*
  * If another thread is quicker to publish its own, that is used. What it takes the place of others
