@@ -53,7 +53,8 @@ fi
 unset MAKEFLAGS # a make that a test calls has nothing to do with the jobs of the one that calls this
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
-printf '%s\0' "$@" | xargs -0 -n 1 -P "$(($(nproc) + 1))" "$0" --one | tee "$results"
+printf '%s\0' "$@" | xargs -0 -n 1 -P "$(($(nproc) + 1))" "$0" --one | tee "$results" |
+	grep --line-buffered -v '^part  '
 grep -E '^(skip|part)  ' "$results"
 passed=$(grep -c '^ok  ' "$results")
 skipped=$(grep -c '^skip  ' "$results")
