@@ -452,12 +452,12 @@ enum rl_verdict rl_reserve_at(struct rl *rl, const struct rl_item *item, uint64_
  *
  * - saw others given back since it was made: these count as if they had stood before it, as
  *   far as it found the bucket short of tokens;
- * - lies more than 2047 tokens behind the newest;
+ * - lies more than 511 tokens behind the newest;
  * - was made under another capacity than the newest;
  * - is not the newest, while that is a booking beyond the burst: whoever waits keeps the time
  *   he was told, which cannot be sold twice.
  *
- * Should others be given back 4096 tokens since a charge, and in less time than it needs to
+ * Should others be given back 16384 tokens since a charge, and in less time than it needs to
  * come back, the bucket no longer knows that they were, and may give it back though it has
  * come back.
  */

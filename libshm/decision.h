@@ -62,6 +62,8 @@ void rl_look(struct rl_request *rq, struct rl_result *result);
 void rl_answer(const struct rl_request *rq, const struct rl_outlook *outlook,
                struct rl_result *result);
 
+_Static_assert(sizeof(struct rl_charge) == 32, "a caller's result keeps its size");
+
 static inline uint64_t
 rl_until(uint64_t then_ns, uint64_t now_ns)
 {

@@ -3,16 +3,16 @@
 
 #define TICKS_BITS 28
 #define TICKS_SHIFT 36
-#define RETURNED_SHIFT 24
-#define RETURNED_MASK UINT64_C(0xfff)
+#define RETURNED_SHIFT 22
+#define RETURNED_MASK UINT64_C(0x3fff)
 #define AHEAD_SHIFT 13
-#define AHEAD_MASK UINT64_C(0x7ff)
+#define AHEAD_MASK UINT64_C(0x1ff)
 #define WAITS (UINT64_C(1) << 12)
 
 #define OWN_NUMBERS 23169u /* the last capacity c for which c * (c + 1) / 2 <= 2^28 */
 
-/* A charge's memory: returned:12 | ticks | before, `returned` lowest. */
-#define MEMORY_SHIFT 12
+/* A charge's memory: returned:14 | ticks | before, `returned` lowest. */
+#define MEMORY_SHIFT 14
 #define MEMORY_BITS (32 - MEMORY_SHIFT)
 
 uint32_t
@@ -171,11 +171,18 @@ add_tokens(const struct rl_gcra *g, uint32_t cost, struct rl_level *level)
 	level->ticks = (uint32_t)ticks;
 }
 
+/* Is T whole nanoseconds? Then so is every tat, under this capacity. */
+static bool
+has_no_ticks(const struct rl_gcra *g)
+{
+	return g->window_ns % g->capacity == 0;
+}
+
 /* How many bits of a charge's memory tell its ticks: all or none. */
 static int
 memory_ticks_bits(const struct rl_gcra *g)
 {
-	int bits = g->capacity > 1 ? 32 - __builtin_clz(g->capacity - 1) : 0;
+	int bits = has_no_ticks(g) ? 0 : 32 - __builtin_clz(g->capacity - 1);
 
 	return bits <= MEMORY_BITS ? bits : 0;
 }
@@ -290,7 +297,7 @@ recall(const struct rl_gcra *g, uint64_t charged_ns, uint32_t memory)
 	int bits = memory_ticks_bits(g);
 	uint32_t most = (UINT32_C(1) << (MEMORY_BITS - bits)) - 1;
 	uint32_t rest = memory >> MEMORY_SHIFT;
-	struct past past = {.has_ticks = bits > 0 || g->capacity == 1, .before = rest >> bits};
+	struct past past = {.has_ticks = bits > 0 || has_no_ticks(g), .before = rest >> bits};
 
 	past.after.ns = charged_ns;
 	past.after.returned = memory & (uint32_t)RETURNED_MASK;

@@ -32,9 +32,9 @@
  *	    +-----------------------------------------------------------------+
  *	    |                       whole nanoseconds of tat                  |
  *	    +-----------------------------------------------------------------+
- *	hi   63             36 35            24 23        13    12   11        0
+ *	hi   63             36 35            22 21        13    12   11        0
  *	    +-----------------+----------------+------------+-------+-----------+
- *	    | ticks of tat:28 |  returned:12   |  ahead:11  |waits:1|   slot    |
+ *	    | ticks of tat:28 |  returned:14   |  ahead:9   |waits:1|   slot    |
  *	    +-----------------+----------------+------------+-------+-----------+
  *
  * Ticks are 0 .. capacity - 1, and stand in an interval of their own: capacity c has the c numbers
@@ -42,19 +42,18 @@
  * For that, 28 bits are enough up to a capacity of 23,169; what is above shares numbers with
  * others, and is taken for another by a chance of one in 2^28 / capacity.
  *
- * Giving back. To give back charge j is to go on as if it had been smaller. That is sound if all
- * admitted since would have found the same bucket, a little fuller: giving back x of it lowers
- * tat by x, and each later request k, which came at t[k], must not have found the bucket full,
- * for what overflows then is lost. So, with n the newest t[k], tat[j] what j left, and d what
- * tat has been lowered by since:
+ * Giving back. To give back x of charge j is to go on as if it had been smaller: tat falls by x.
+ * That is sound if each request k that was admitted since would have found a bucket fuller by x,
+ * and none that overflowed, for what overflows is lost: x <= tat - t[k], tat as k found it. With n
+ * the newest t[k], tat[j] what j left, and d what tat has been lowered by since, it is so if
  *
- *	x <= tat[k] - x' - t[k] for all k,  which is so if  x <= tat[j] - d - n
+ *	x <= tat[j] - d - n
  *
  * Of what was lowered, only what stood before j can have moved it. So d is at most what j found
  * the bucket short of. The word has, in tokens, rounded so that x gets smaller:
  *
- *	ahead     tat - n, down: n has come at tat - ahead * T at the latest; at most 2047
- *	returned  the sum of all that was given back, up, modulo 4096: d is the difference
+ *	ahead     tat - n, down: n has come at tat - ahead * T at the latest; at most 511
+ *	returned  the sum of all that was given back, up, modulo 16384: d is the difference
  *	waits     the newest charge was booked for a time to come. Whoever waits keeps the time he
  *	          was told, so nothing before him can be given to another for the same time.
  *
