@@ -60,11 +60,11 @@ survives() {
 			[[ $1 == "rld/$part.c" ]] || parts+=("build/o/rld/$part.o")
 		done
 		;;
-	cli/*:*) # a program, and the tests of it whose name matches
+	cli/*) # a program, and the tests of it whose name matches
 		compile "$1" -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
 			link_rld "$1" || return 0
-		TMPDIR=/tmp RLCTL=$PWD/build/rlctl RLD=$PWD/$work/rld timeout 60 bats --filter "${2#*:}" \
-			"tests/${2%%:*}.bats" >"$work/log" 2>&1
+		TMPDIR=/tmp RLCTL=$PWD/build/rlctl RLD=$PWD/$work/rld timeout 60 bats \
+			--filter "$RL_TEST_FILTER" "tests/$2.bats" >"$work/log" 2>&1
 		return
 		;;
 	fuzz/test_rld) # of a program: the test is as it is
