@@ -41,7 +41,7 @@ area(uint64_t *at, uint64_t bytes)
 	return start;
 }
 
-/* Cannot overflow: a valid geometry stays below 2^47 bytes. */
+/* Cannot overflow: a valid geometry stays below 2^48 bytes. */
 static struct areas
 areas_of(const struct rl_geometry *g)
 {

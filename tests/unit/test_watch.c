@@ -120,7 +120,7 @@ test_what_cannot_be_is_told_as_damage_and_once(void **state)
 	static const uint64_t nonsense[] = {
 		UINT64_C(4261868058182108144), 3, UINT64_MAX, UINT64_C(1) << 63,
 		12 * 10 * RL_SECOND,           2};
-	struct rl *rl = test_private(750);
+	struct rl *rl = test_private(600);
 	int rule = test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false);
 	uint64_t now_ns = RL_SECOND;
 	char text[WATCH_TEXT];
@@ -150,6 +150,7 @@ test_what_cannot_be_is_told_as_damage_and_once(void **state)
 	write_over(rl, rule, RL_COUNT_full_denied, 43); /* from 2: that may be */
 	look(&watch, 123, now_ns, text);
 	assert_says("<4>41 requests were denied because");
+	watch_end(&watch);
 	rl_close(rl);
 }
 
@@ -157,7 +158,7 @@ test_what_cannot_be_is_told_as_damage_and_once(void **state)
 static void
 test_metrics_leave_out_what_cannot_be(void **state)
 {
-	struct rl *rl = test_private(750);
+	struct rl *rl = test_private(600);
 	int good = test_rule(rl, "good", 5, 3600 * RL_SECOND, 1, false);
 	int bad = test_rule(rl, "bad", 5, 3600 * RL_SECOND, 1, false);
 	char *text = NULL;
