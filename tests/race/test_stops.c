@@ -118,6 +118,74 @@ test_refund_beside_a_clock_ahead(void **state)
 	}
 }
 
+#define GRANULARITY 4
+#define WINDOW (4 * RL_SECOND)
+
+/* The state of the only key there is. */
+static struct rl_state
+state_of_key(void)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_window w = rl_window_make(RL_SLIDING_WINDOW, WINDOW, GRANULARITY, true);
+	struct rl_word16 word = {0};
+
+	for (uint64_t i = 0; i < rl_segment_slots(s); i++)
+		if (rl_tag_status(rl_atomic_load(rl_table_tag(&s->table, i))) == RL_TAG_LIVE)
+			assert_true(rl_atomic_load16(rl_table_state(&s->table, i), &word));
+	return rl_state_unpack(word, &w);
+}
+
+static bool was_frozen, has_moved;
+
+static void
+check_late(void)
+{
+	struct rl_state before = state_of_key(), after;
+
+	check(1, T0, &other);
+	after = state_of_key();
+	if (before.jump == 0)
+		return;
+	was_frozen = true;
+	has_moved |=
+		after.jump == before.jump && after.epoch == before.epoch && after.cur != before.cur;
+}
+
+static void
+check_next(void)
+{
+	check(1, T0 + RL_SECOND, &told);
+}
+
+/* What was charged in a sub-bucket is final once it is frozen, whatever a late clock says. */
+static void
+test_a_late_check_beside_a_frozen_one(void **state)
+{
+	const struct rl_options o = {.keys = 12, .ring = GRANULARITY, .bans = 1, .rules = 1};
+	const struct rl_rule r = {.name = "r",
+	                          .limit = {.capacity = CAPACITY,
+	                                    .window_ns = WINDOW,
+	                                    .granularity = GRANULARITY,
+	                                    .hard = 1}};
+	bool is_stopped = true;
+
+	(void)state;
+	was_frozen = has_moved = false;
+	for (int n = 1; is_stopped; n++) {
+		assert_int_equal(rl_open_private(&o, &rl), 0);
+		rule = rl_define(rl, &r);
+		assert_int_equal(check(1, T0, NULL), RL_ALLOWED);
+		is_stopped = stop_at(n, check_next, check_late);
+		if (has_moved)
+			fail_msg("stopped at access %d: charged in a frozen sub-bucket", n);
+		check(0, T0 + RL_SECOND, &other);
+		assert_int_equal(other.remaining, CAPACITY - (is_stopped ? 3 : 2));
+		audit_whole(n);
+		rl_close(rl);
+	}
+	assert_true(was_frozen);
+}
+
 /* A slot's tag comes back after so many incarnations. */
 #define INCARNATIONS 256
 
@@ -216,6 +284,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refund_beside_a_log_check),
 		cmocka_unit_test(test_refund_beside_a_clock_ahead),
+		cmocka_unit_test(test_a_late_check_beside_a_frozen_one),
 		cmocka_unit_test(test_turns_beside_a_sweep),
 		cmocka_unit_test(test_turns_beside_a_reset),
 	};
