@@ -242,11 +242,11 @@ check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/f
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
        build/tests/bench/bench build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
        build/v/fuzz/fuzz_rlctl
-	@tests/support/run.sh tests/systemd/run.sh 'tests/mutants/run.sh 0 3' \
+	@tests/support/run.sh tests/systemd/run.sh tests/model/run.sh 'tests/mutants/run.sh 0 3' \
 		'tests/mutants/run.sh 1 3' 'tests/mutants/run.sh 2 3' \
 		$(CLI:%='tests/cli/run.sh build/rlctl %') \
 		$(CLI_ASAN:%='tests/cli/run.sh build/v/asan/rlctl %') \
-		tests/model/run.sh tests/fuzz/check.sh tests/fuzz/attach.sh tests/fuzz/rlctl.sh \
+		tests/fuzz/check.sh tests/fuzz/attach.sh tests/fuzz/rlctl.sh \
 		tests/relacy/run.sh \
 		tests/accuracy/check.sh $(CHECKED) tests/cli/demo.sh tests/bench/check.sh \
 		tests/config/schema.py tests/config/manual.sh \
