@@ -103,13 +103,13 @@ create() {
 }
 
 @test "check: a log that would be exact in the same memory" {
-	printf '{"rules": {"a": {"limit": "64/h"}, "b": {"limit": "65/h"}, "c": {"limit": "5/h",
+	printf '{"rules": {"a": {"limit": "32/h"}, "b": {"limit": "33/h"}, "c": {"limit": "5/h",
 		"algorithm": "fixed_window"}, "d": {"limit": "9/h", "overrides": {"k": {"capacity": 900}}},
 		"e": {"limits": [{"limit": "5000/d"}, {"limit": "9/s"}]}}}' >"$file"
 	rlctl config check
 	exits 0
 	[ "$(grep -c sliding_log <<<"$output")" -eq 2 ]
-	says_line 'a: 64 per 1h: "algorithm": "sliding_log" would be exact in the same memory, for its requests fit the ring of 64'
+	says_line 'a: 32 per 1h: "algorithm": "sliding_log" would be exact in the same memory, for its requests fit the ring of 64'
 	says 'e, limit 2: 9 per 1s: '
 	rlctl config check --json
 	are level '"note" "note"'
