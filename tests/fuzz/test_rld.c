@@ -336,7 +336,7 @@ write_config(void)
 	        "{\"segment\": {\"name\": \"%s\"}, \"gc\": {\"interval\": \"100ms\"},"
 	        " \"rules\": {\"hard\": {\"capacity\": 4, \"window\": \"8s\","
 	        " \"granularity\": 8, \"hard\": true},"
-	        " \"two\": {\"capacity\": 9, \"window\": \"1m\"}}}\n",
+	        " \"two\": {\"capacity\": 9, \"window\": \"1m\", \"granularity\": 1}}}\n",
 	        test_segment_name());
 	assert_int_equal(fclose(file), 0);
 }

@@ -185,7 +185,7 @@ test_slots_that_move(void **state)
 	(void)state;
 	for (int algorithm = 0; algorithm <= RL_LEAKY_BUCKET; algorithm++) {
 		rule.limit = (struct rl_limit){.algorithm = (enum rl_algorithm)algorithm,
-		                               .capacity = 50,
+		                               .capacity = 30,
 		                               .window_ns = 64 * RL_SECOND};
 		if (algorithm == RL_SLIDING_WINDOW)
 			rule.limit.granularity = 64;
