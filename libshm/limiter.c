@@ -66,6 +66,25 @@ outlook_window(const struct rl_limiter *l, const struct rl_quota *q, const struc
 		o->retry_at_ns = rl_window_retry_at(&l->window, h, q->capacity, cost);
 }
 
+bool
+rl_limiter_denies(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                  uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+{
+	struct rl_window_denial d;
+	struct rl_state s;
+
+	if (v->is_zero)
+		return false;
+	s = rl_state_unpack(v->word, &l->window);
+	if (!rl_window_denies(&l->window, &s, v->ring, v->gen, q->capacity, cost, now_ns, &d))
+		return false;
+	*o = (struct rl_outlook){.limit = q->capacity,
+	                         .remaining = d.remaining,
+	                         .retry_at_ns = d.retry_at_ns,
+	                         .reset_at_ns = d.reset_at_ns};
+	return true;
+}
+
 static void
 outlook_log(const struct rl_limiter *l, const struct rl_log *log, const struct rl_view *v,
             uint32_t cost, uint64_t now_ns, struct rl_outlook *o)

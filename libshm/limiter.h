@@ -114,7 +114,12 @@ rl_limiter_adds(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	return true;
 }
 
-/* The same for a denial by a window that is used up: what to tell of it. */
+/* The same for a denial by a window. What was read of its ring is to be made sure of by the caller. */
+bool rl_limiter_denies(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                       const struct rl_view *view, uint32_t cost, uint64_t now_ns,
+                       struct rl_outlook *outlook);
+
+/* That without a look at the ring: the window is used up by one sub-bucket. */
 static inline bool
 rl_limiter_is_used_up(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                       uint32_t cost, uint64_t now_ns, struct rl_outlook *o)

@@ -111,13 +111,16 @@ rl_short_add(const struct rl_request *rq, uint32_t cost, struct rl_slot slot,
 
 /* Deny it, and fill *result. */
 static inline __attribute__((always_inline)) bool
-rl_short_deny(const struct rl_request *rq, uint32_t cost, const struct rl_view *v,
-              struct rl_result *r)
+rl_short_deny(const struct rl_request *rq, uint32_t cost, struct rl_slot slot,
+              const struct rl_view *v, struct rl_result *r)
 {
+	const struct rl_limiter *l = &rq->limit->limiter;
 	struct rl_outlook o;
 
 	if (rq->quota.is_shadow ||
-	    !rl_limiter_is_used_up(&rq->limit->limiter, &rq->quota, v, cost, rq->now_ns, &o))
+	    (!rl_limiter_is_used_up(l, &rq->quota, v, cost, rq->now_ns, &o) &&
+	     !(rl_limiter_denies(l, &rq->quota, v, cost, rq->now_ns, &o) &&
+	       rl_view_holds(&rq->rl->segment, l, slot, v))))
 		return false;
 	rl_told(rq, &o, r);
 	r->verdict = RL_DENIED;

@@ -311,6 +311,119 @@ rl_window_retry_at(const struct rl_window *w, const struct rl_history *h, uint32
 	return retry_at_share(w, h, capacity, cost);
 }
 
+/* A state, seen from the sub-bucket `epoch`. */
+struct seen {
+	const struct rl_window *w;
+	const struct rl_state *s;
+	const uint64_t *ring;
+	uint8_t gen;
+	uint64_t epoch;
+};
+
+/* What was admitted `i` sub-buckets before it. */
+static uint32_t
+count_before(const struct seen *v, uint64_t i)
+{
+	uint64_t age = v->epoch - v->s->epoch, back = i - age;
+
+	if (i <= age)
+		return i == age ? v->s->cur : 0;
+	if (v->w->count == 1)
+		return back == 1 ? v->s->sum : 0;
+	if (back > v->s->span || !needs_ring(v->w, v->s))
+		return 0;
+	return rl_ring_count(rl_atomic_load(&v->ring[place_of(v->w, v->s->epoch - back)]),
+	                     v->s->epoch - back, v->gen);
+}
+
+/* Of more than there is, all of it: only a damaged ring has that. */
+static uint64_t
+less(uint64_t count, uint64_t part)
+{
+	return count > part ? count - part : 0;
+}
+
+/* What the state says counts, less what has left since. */
+static uint64_t
+count_all(const struct seen *v)
+{
+	uint64_t all = (uint64_t)v->s->cur + v->s->sum;
+
+	for (uint64_t i = v->w->count + UINT64_C(1); i <= v->w->count + v->epoch - v->s->epoch; i++)
+		all = less(all, count_before(v, i));
+	return all;
+}
+
+/* When a share of `oldest`, whose sub-bucket leaves by its end, is at most `room`; 0 never. */
+static uint64_t
+share_fits_at(const struct rl_window *w, uint64_t epoch, uint32_t oldest, uint64_t room)
+{
+	uint64_t keep;
+
+	if (oldest <= room)
+		return start_of(w, epoch);
+	keep = scale(room, w->width_ns, oldest);
+	return keep > 0 ? start_of(w, epoch + 1) - keep : 0;
+}
+
+/* Oldest first, until what is left admits. `all` counts, `oldest` of it in the oldest. */
+static uint64_t
+admits_at(const struct seen *v, uint64_t all, uint32_t oldest, uint32_t capacity, uint32_t cost)
+{
+	bool is_whole = v->w->is_hard || v->w->count == 0;
+
+	for (uint32_t m = 0; m <= v->w->count; m++) {
+		uint64_t full, at;
+
+		oldest = m == 0 ? oldest : count_before(v, v->w->count - m);
+		full = less(all, oldest);
+		at = 0;
+		if (is_whole && full + cost <= capacity)
+			at = start_of(v->w, v->epoch + m + 1);
+		else if (!is_whole && full + cost <= capacity)
+			at = share_fits_at(v->w, v->epoch + m, oldest, capacity - cost - full);
+		if (at > 0)
+			return at;
+		all = full;
+	}
+	return start_of(v->w, v->epoch + v->w->count + 1);
+}
+
+/* When the newest that counts has left. */
+static uint64_t
+counts_until(const struct seen *v)
+{
+	for (uint32_t i = (uint32_t)(v->epoch - v->s->epoch); i <= v->w->count; i++)
+		if (count_before(v, i) > 0)
+			return start_of(v->w, v->epoch - i + v->w->count + 1);
+	return 0;
+}
+
+bool
+rl_window_denies(const struct rl_window *w, const struct rl_state *s, const uint64_t *ring,
+                 uint8_t gen, uint32_t capacity, uint32_t cost, uint64_t now_ns,
+                 struct rl_window_denial *d)
+{
+	const struct seen v = {w, s, ring, gen, epoch_at(w, s, now_ns)};
+	uint64_t all, used, start = start_of(w, v.epoch);
+	uint32_t oldest;
+
+	/* Of a frozen one, what leaves may be overwritten already. */
+	if (s->jump > 0 || v.epoch - s->epoch > w->count ||
+	    surely_admits(w, s, v.epoch - s->epoch, capacity, cost))
+		return false;
+	used = all = count_all(&v);
+	oldest = w->count > 0 ? count_before(&v, w->count) : (uint32_t)all;
+	if (!w->is_hard && w->count > 0 && oldest > 0 && now_ns > start)
+		used = less(used, rl_window_share_gone(w, oldest, now_ns - start));
+	if (used + cost <= capacity)
+		return false;
+	d->remaining = used < capacity ? capacity - (uint32_t)used : 0;
+	d->retry_at_ns = admits_at(&v, all, oldest, capacity, cost);
+	d->reset_at_ns = counts_until(&v);
+	return true;
+}
+
 uint64_t
 rl_window_used_up_until(const struct rl_window *w, const struct rl_state *s, uint32_t capacity,
                         uint32_t cost, uint64_t *reset_at_ns)

@@ -198,6 +198,25 @@ rl_window_is_used_up(const struct rl_window *w, const struct rl_state *s, uint64
 	       (age < w->count || (age == w->count && (w->is_hard || w->count == 0)));
 }
 
+/* What is to be told of a denial. */
+struct rl_window_denial {
+	uint32_t remaining;
+	uint64_t retry_at_ns;
+	uint64_t reset_at_ns;
+};
+
+/*
+ * Is a request of `cost`, 1 <= cost <= capacity, denied by a state that there is? Judged by what the
+ * state says counts, less what has left since, and by its oldest sub-bucket; when it is admitted
+ * again, by as many more as that takes, oldest first. So the ring is read in part only: whoever is
+ * denied at a rate far above the limit need not wait for all of it to leave. `state` and `ring` as
+ * for rl_window_decide(), which says the same. False, and *denial not set: it is not denied, or the
+ * state is frozen.
+ */
+bool rl_window_denies(const struct rl_window *window, const struct rl_state *state,
+                      const uint64_t *ring, uint8_t gen, uint32_t capacity, uint32_t cost,
+                      uint64_t now_ns, struct rl_window_denial *denial);
+
 /* When a state that is used up admits `cost` again, and when nothing counts any more. */
 uint64_t rl_window_used_up_until(const struct rl_window *window, const struct rl_state *state,
                                  uint32_t capacity, uint32_t cost, uint64_t *reset_at_ns);

@@ -186,6 +186,49 @@ test_a_late_check_beside_a_frozen_one(void **state)
 	assert_true(was_frozen);
 }
 
+#define SECONDS(n) ((n)*RL_SECOND)
+
+static void
+check_denied(void)
+{
+	check(1, T0 + SECONDS(3), &told);
+}
+
+static void
+move_on(void)
+{
+	assert_int_equal(check(1, T0 + SECONDS(5), &other), RL_ALLOWED);
+}
+
+/* A denial is told of one instant: before the window moved on, or after. */
+static void
+test_a_denial_beside_a_window_that_moves_on(void **state)
+{
+	const struct rl_options o = {.keys = 12, .ring = GRANULARITY, .bans = 1, .rules = 1};
+	const struct rl_rule r = {
+		.name = "r",
+		.limit = {
+			.capacity = 4, .window_ns = WINDOW, .granularity = GRANULARITY, .hard = 1}};
+	bool is_stopped = true;
+
+	(void)state;
+	for (int n = 1; is_stopped; n++) {
+		assert_int_equal(rl_open_private(&o, &rl), 0);
+		rule = rl_define(rl, &r);
+		for (uint64_t i = 0; i < 4; i++)
+			assert_int_equal(check(1, T0 + SECONDS(i), NULL), RL_ALLOWED);
+		is_stopped = stop_at(n, check_denied, move_on);
+		assert_int_equal(told.verdict, RL_DENIED);
+		if (!(told.retry_after_ns == SECONDS(2) && told.reset_after_ns == SECONDS(5)) &&
+		    !(told.retry_after_ns == SECONDS(3) && told.reset_after_ns == SECONDS(7)))
+			fail_msg("stopped at access %d: retry after %.1f s, reset after %.1f s", n,
+			         (double)told.retry_after_ns / 1e9,
+			         (double)told.reset_after_ns / 1e9);
+		audit_whole(n);
+		rl_close(rl);
+	}
+}
+
 /* A slot's tag comes back after so many incarnations. */
 #define INCARNATIONS 256
 
@@ -285,6 +328,7 @@ main(void)
 		cmocka_unit_test(test_refund_beside_a_log_check),
 		cmocka_unit_test(test_refund_beside_a_clock_ahead),
 		cmocka_unit_test(test_a_late_check_beside_a_frozen_one),
+		cmocka_unit_test(test_a_denial_beside_a_window_that_moves_on),
 		cmocka_unit_test(test_turns_beside_a_sweep),
 		cmocka_unit_test(test_turns_beside_a_reset),
 	};

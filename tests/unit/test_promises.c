@@ -44,6 +44,38 @@ test_a_denial_writes_nothing(void **state)
 	}
 }
 
+/* The same of every algorithm, and of several limits at once. */
+static void
+test_no_algorithm_writes_a_denial(void **state)
+{
+	(void)state;
+	for (int algorithm = 0; algorithm <= RL_LEAKY_BUCKET; algorithm++) {
+		struct rl_limit l = {.algorithm = (enum rl_algorithm)algorithm,
+		                     .capacity = 3,
+		                     .window_ns = 3600 * RL_SECOND};
+		struct rl_limit more = {.capacity = 100, .window_ns = RL_SECOND};
+		struct rl_rule rules[] = {
+			{.name = "one", .limit = l},
+			{.name = "two", .limit = l, .more = &more, .more_count = 1}};
+		struct rl *rl = test_private(100);
+
+		for (int i = 0; i < 2; i++) {
+			int id = rl_define(rl, &rules[i]);
+			struct rl_result r;
+
+			while (rl_check_at(rl, id, "k", 1, 1, T0, &r) == RL_ALLOWED)
+				;
+			assert_int_equal(r.verdict, RL_DENIED);
+			protect_counters(rl, PROT_READ);
+			assert_int_equal(rl_check_at(rl, id, "k", 1, 1, T0 + 1, &r), RL_DENIED);
+			assert_int_equal(rl_check_at(rl, id, "k", 1, 2, T0 - 1, &r),
+			                 l.algorithm == RL_LEAKY_BUCKET ? RL_NEVER : RL_DENIED);
+			protect_counters(rl, PROT_READ | PROT_WRITE);
+		}
+		rl_close(rl);
+	}
+}
+
 /* Scribble over `count` random places, half of them small changes of what is there. */
 static void
 scribble(struct rl *rl, uint64_t *seed, int count)
@@ -128,6 +160,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_denial_writes_nothing),
+		cmocka_unit_test(test_no_algorithm_writes_a_denial),
 		cmocka_unit_test(test_scribbled_segment),
 	};
 

@@ -87,6 +87,25 @@ expect_used_up(const struct counter *c, const struct rl_state *s, uint64_t now_n
 	assert_int_equal(reset_at, rl_window_reset_at(&c->window, h));
 }
 
+static unsigned long denials;
+
+/* So does what reads no more of the ring than it needs; and it denies nothing else. */
+static void
+expect_denies(const struct counter *c, const struct rl_state *s, uint64_t now_ns, uint32_t cost,
+              const struct rl_move *p, const struct rl_history *h)
+{
+	struct rl_window_denial d;
+	bool denies = rl_window_denies(&c->window, s, c->ring, GEN, c->capacity, cost, now_ns, &d);
+
+	assert_int_equal(denies, p->step == RL_STEP_DENY && s->jump == 0);
+	if (!denies)
+		return;
+	denials++;
+	assert_int_equal(d.remaining, rl_window_remaining(&c->window, h, c->capacity));
+	assert_int_equal(d.retry_at_ns, rl_window_retry_at(&c->window, h, c->capacity, cost));
+	assert_int_equal(d.reset_at_ns, rl_window_reset_at(&c->window, h));
+}
+
 /* Follow plans until the request is charged or denied. */
 static bool
 counter_check(struct counter *c, uint64_t now_ns, uint32_t cost)
@@ -102,6 +121,8 @@ counter_check(struct counter *c, uint64_t now_ns, uint32_t cost)
 			expect_adds(c, &s, now_ns, cost, &p);
 		if (c->has_state)
 			expect_used_up(c, &s, now_ns, cost, &p, &h);
+		if (c->has_state)
+			expect_denies(c, &s, now_ns, cost, &p, &h);
 
 		if (p.step == RL_STEP_DENY)
 			return false;
@@ -257,7 +278,7 @@ test_random_histories(void **state)
 			step(&c, &model, now, 1 + (uint32_t)test_below(&seed, most));
 		}
 	}
-	assert_true(used_up > 1000);
+	assert_true(used_up > 1000 && denials > used_up);
 }
 
 static void
@@ -370,6 +391,9 @@ test_damaged_words(void **state)
 		struct rl_history h;
 		struct rl_move p;
 		rl_window_decide(&w, &s, ring, GEN, capacity, cost, now, &h, &p);
+		struct rl_window_denial d = {0};
+		rl_window_denies(&w, &s, ring, GEN, capacity, cost, now, &d);
+		assert_true(d.remaining <= capacity);
 		rl_window_history(&w, &s, ring, GEN, now, &h);
 		assert_true(rl_window_remaining(&w, &h, capacity) <= capacity);
 		rl_window_retry_at(&w, &h, capacity, cost);
