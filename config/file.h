@@ -14,8 +14,8 @@ int file_open(const char *path);
 const char *file_strerror(int error);
 
 /*
- * All of a regular file of at most `most` bytes, with a NUL behind it, to be freed. 0, or -errno: -EFBIG
- * if it is larger.
+ * All of a regular file of at most `most` bytes, with a NUL behind it, to be freed. 0, or -errno:
+ * -EFBIG if it is larger.
  */
 int file_read(const char *path, size_t most, char **text, size_t *len);
 

@@ -293,7 +293,8 @@ struct rl_result {
  * -EACCES no permission; -ENOSPC no room in /dev/shm, RL_EMEMORY too little memory for all of
  * it in the control group, or the machine: nothing is left behind;
  * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT, RL_ECLOCK;
- * RL_EOWNER; RL_EPUBLIC; RL_EDIRECTORY; RL_ETWICE; RL_EMOUNT; RL_EMEMORY; RL_ECREATE; -EFBIG above RLIMIT_FSIZE; -EPERM not a member of `group`;
+ * RL_EOWNER; RL_EPUBLIC; RL_EDIRECTORY; RL_ETWICE; RL_EMOUNT; RL_ECREATE; -EFBIG above
+ * RLIMIT_FSIZE; -EPERM not a member of `group`;
  * -EMFILE, -EIO and -EAGAIN in want of descriptors, of randomness, of a stable name.
  *
  * Processes that create at the same time end up in one segment. A creator that is
@@ -323,9 +324,10 @@ void rl_close(struct rl *rl);
  * here holds should the configuration drop it.
  *
  * Negative: -EINVAL a field out of range; RL_ERING granularity above the segment's ring, or a
- * log's capacity above half of it; RL_ERULES no room for another rule, for a name once there stays; RL_ELIMITS no
- * room for another limit, those that no rule has any more not counted; -EBUSY others define or
- * configure for seconds, or change the rule all the time; -EROFS read-only; -ENOMEM.
+ * log's capacity above half of it; RL_ERULES no room for another rule, for a name once there
+ * stays; RL_ELIMITS no room for another limit, those that no rule has any more not counted;
+ * -EBUSY others define or configure for seconds, or change the rule all the time; -EROFS
+ * read-only; -ENOMEM.
  *
  * Where the segment has no row for limits that was never used, a definition looks at all places for
  * keys, some 5 ns each, and waits for its turn, as rl_configure() does. So does, but for the
@@ -488,11 +490,11 @@ struct rl_pattern {
 
 /*
  * Ban or exempt whom the pattern matches, under one rule or RL_ANY_RULE, until `until_ns`
- * on rl_now()'s scale (RL_NEVER_NS: until rl_unban()), kept to the millisecond. It holds from the next decision
- * of every process, needs no counter, and ends by itself. A ban is denied even by a shadow
- * rule, with RL_BY_BAN, and retry_after_ns tells when nothing bans the key any more; an exemption
- * is allowed, uncharged, with RL_BY_EXEMPTION. A second one for the same pattern and rule replaces
- * the first.
+ * on rl_now()'s scale (RL_NEVER_NS: until rl_unban()), kept to the millisecond. It holds from
+ * the next decision of every process, needs no counter, and ends by itself. A ban is denied even
+ * by a shadow rule, with RL_BY_BAN, and retry_after_ns tells when nothing bans the key any more; an
+ * exemption is allowed, uncharged, with RL_BY_EXEMPTION. A second one for the same pattern and rule
+ * replaces the first.
  *
  * Where several match, the first of these holds: the key itself, the longest network, the longest
  * prefix; of equals, the one for the rule before RL_ANY_RULE. Any of them holds before what the

@@ -20,7 +20,10 @@ struct listener {
 /* 0, or -1 after saying why. */
 int listen_open(struct listener *listener, const char *address);
 
-/* Remove the socket's name, if it is that still. May be called in a signal handler. The descriptor has been closed by whoever served it. */
+/*
+ * Remove the socket's name, if it is that still. May be called in a signal handler. The descriptor
+ * has been closed by whoever served it.
+ */
 void listen_remove(const struct listener *listener);
 
 #endif
