@@ -57,7 +57,8 @@
  *   other keys' counters expired, so pass rl_now() or your own clock on the same
  *   scale, never another unit.
  *   CLOCK_BOOTTIME differs between time namespaces: rl_open() finds by how much, and all
- *   who have the segment open read the same time. Where it cannot know, it says RL_ECLOCK.
+ *   who have the segment open read the same time. Where it cannot know, it says RL_ECLOCK;
+ *   so it does without /proc, if the wall clock is more than a minute apart.
  *   A process that enters another time namespace afterwards, or forks children into one,
  *   opens the segment there anew.
  * - Versions: a segment written by another layout is refused (RL_EVERSION), never

@@ -58,6 +58,16 @@ rl_namespace_shift(const struct rl_time_namespace *mine, const struct rl_time_na
 	return mine->id == theirs->id || mine->id == 0 || theirs->id == 0;
 }
 
+#define DISAGREEMENT (60 * RL_SECOND) /* what setting a wall clock right may come to */
+
+bool
+rl_namespace_clocks_agree(uint64_t segment_ns, uint64_t wall_ns)
+{
+	uint64_t apart = segment_ns > wall_ns ? segment_ns - wall_ns : wall_ns - segment_ns;
+
+	return apart <= DISAGREEMENT;
+}
+
 static uint64_t
 pid_namespace(void)
 {

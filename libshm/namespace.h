@@ -28,6 +28,12 @@ struct rl_time_namespace rl_namespace_time(void);
 bool rl_namespace_shift(const struct rl_time_namespace *mine,
                         const struct rl_time_namespace *theirs, uint64_t *shift_ns);
 
+/*
+ * Do a segment's clock and the wall clock agree as far as they do in one namespace? The wall clock
+ * may have been set since, so this is for who has nothing else to go by.
+ */
+bool rl_namespace_clocks_agree(uint64_t segment_ns, uint64_t wall_ns);
+
 /* This process's pid, and which namespace that is of, in a word; and back: see rl_info.sweeper. */
 uint64_t rl_namespace_pid(void);
 int rl_namespace_pid_here(uint64_t word);

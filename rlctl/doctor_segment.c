@@ -208,8 +208,9 @@ check_clock(struct doctor *doctor)
 		return;
 	}
 	doctor_say(doctor, off_ns < CLOCK_OFF ? DOCTOR_NOTE : DOCTOR_FINDING,
-	           "the wall clock was set since the segment was made; windows go by the "
-	           "segment's clock, and so do not begin on the hour",
+	           "the wall clock was set since the segment was made, or this is another time "
+	           "namespace and /proc is not there to say so; windows go by the segment's "
+	           "clock, and so do not begin on the hour",
 	           "the segment's clock is %s %s the wall clock", duration_format(off_ns).text,
 	           wall_ns > segment_ns ? "behind" : "ahead of");
 	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,7 +116,7 @@ test_two_hours_ahead(void **state)
 }
 
 static void
-patch(uint64_t id, uint64_t shift_ns)
+patch(uint64_t id, uint64_t shift_ns, uint64_t ahead_ns)
 {
 	struct rl_hash_key key = {.k0 = RL_MAGIC};
 	struct rl_header h;
@@ -127,6 +128,7 @@ patch(uint64_t id, uint64_t shift_ns)
 	assert_int_equal(pread(fd, &h, sizeof h, 0), sizeof h);
 	h.time_namespace = id;
 	h.clock_shift_ns = shift_ns;
+	h.unix_offset_ns += ahead_ns;
 	h.checksum = rl_hash_with(key, 0, &h, offsetof(struct rl_header, checksum)).a;
 	assert_int_equal(pwrite(fd, &h, sizeof h, 0), sizeof h);
 	close(fd);
@@ -143,14 +145,69 @@ test_a_clock_that_is_unknown(void **state)
 	if (mine.id == 0)
 		skip(); /* no /proc, or a kernel that has none */
 	assert_int_equal(rl_open(test_segment_name(), &small, &rl), 0);
-	patch(mine.id + 1, RL_SHIFT_UNKNOWN);
+	patch(mine.id + 1, RL_SHIFT_UNKNOWN, 0);
 	before_ns = rl_now(rl);
 	rl_close(rl);
 	assert_int_equal(rl_open(test_segment_name(), &small, &rl), RL_ECLOCK);
 	assert_null(rl);
-	patch(mine.id, RL_SHIFT_UNKNOWN);
+	patch(mine.id, RL_SHIFT_UNKNOWN, 0);
 	assert_int_equal(rl_open(test_segment_name(), &small, &rl), 0);
 	assert_in_range(rl_now(rl), before_ns, before_ns + 600 * RL_SECOND);
+	rl_close(rl);
+}
+
+/* What rl_open() says where there is no /proc: 1 opened, 0 refused by RL_ECLOCK. */
+static int
+open_without_proc(void)
+{
+	struct rl *rl;
+	int error;
+
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", "/proc", "tmpfs", 0, NULL) < 0)
+		return NO_RIGHT;
+	error = rl_open(test_segment_name(), &small, &rl);
+	rl_close(rl);
+	return error == 0 ? 1 : error == RL_ECLOCK ? 0 : 2;
+}
+
+static int
+status_without_proc(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(open_without_proc());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* Nothing tells which namespace it is in: then the clocks must agree. */
+static void
+test_a_namespace_that_is_unknown(void **state)
+{
+	struct rl_time_namespace mine = rl_namespace_time();
+	struct rl *rl;
+	int status;
+
+	(void)state;
+	if (mine.id == 0)
+		skip(); /* no /proc, or a kernel that has none */
+	assert_int_equal(rl_open(test_segment_name(), &small, &rl), 0);
+	rl_close(rl);
+	status = status_without_proc();
+	if (status == NO_RIGHT) {
+		print_message("skipped: nothing may be mounted here\n");
+		skip();
+	}
+	assert_int_equal(status, 1);
+	patch(mine.id, mine.shift_ns, 7200 * RL_SECOND);
+	assert_int_equal(status_without_proc(), 0);
+	patch(mine.id, mine.shift_ns, (uint64_t)-14400 * RL_SECOND);
+	assert_int_equal(status_without_proc(), 0);
+	assert_int_equal(rl_open(test_segment_name(), &small, &rl), 0); /* with /proc, it knows */
 	rl_close(rl);
 }
 
@@ -201,6 +258,7 @@ main(void)
 		cmocka_unit_test(test_shifts),
 		cmocka_unit_test_teardown(test_two_hours_ahead, teardown),
 		cmocka_unit_test_teardown(test_a_clock_that_is_unknown, teardown),
+		cmocka_unit_test_teardown(test_a_namespace_that_is_unknown, teardown),
 		cmocka_unit_test_teardown(test_pids, teardown),
 	};
 
