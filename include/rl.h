@@ -350,7 +350,9 @@ uint64_t rl_now(const struct rl *rl);
  * above the capacity is RL_NEVER. A key that is too long (-ENAMETOOLONG) or no address
  * (RL_EADDRESS), an unknown rule (-EINVAL) and a charge on a read-only handle (-EROFS) are
  * RL_UNDECIDED; so is what would cost more than a decision may: RL_ECOST, of a damaged segment, and
- * -EBUSY. The first use of a limit by a process allocates a few bytes (-ENOMEM). A rule
+ * -EBUSY. The first use of a limit by a process, and of one that has started anew, allocates
+ * some 150 bytes that stay until rl_close(); -ENOMEM if there are none, or if limits have
+ * started anew half a million times, and again each ten seconds since rl_open(). A rule
  * that the configuration has dropped limits nothing: allowed, with RL_EREMOVED.
  *
  * A rule's limits are decided all or nothing, as rl_check_all() says.

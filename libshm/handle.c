@@ -11,8 +11,22 @@
 
 #define DEFINE_TRIES 16
 
-/* Three limits that start anew each hour reach it in 20 years; damage must not go on for ever. */
-#define COMPILED_MAX (UINT64_C(1) << 19)
+/*
+ * A limit that starts anew is compiled anew, and its earlier form is kept, some 150 bytes. Damage that
+ * has a row start anew all the time must not fill the memory: so many at once, and then one in so
+ * long, which is more than anybody configures.
+ */
+#define COMPILED_AT_ONCE (UINT64_C(1) << 19)
+#define COMPILED_EACH (10 * RL_SECOND)
+
+/* May one more be compiled? */
+static bool
+may_compile(const struct rl *rl)
+{
+	uint64_t now_ns = rl_now(rl), open_ns = now_ns > rl->opened_ns ? now_ns - rl->opened_ns : 0;
+
+	return rl_atomic_load_relaxed(&rl->compiled) < COMPILED_AT_ONCE + open_ns / COMPILED_EACH;
+}
 
 /*
  * If another thread is quicker to publish its own, that is used. What it takes the place of others
@@ -23,8 +37,7 @@ rl_handle_compile(struct rl *rl, int limit)
 {
 	struct rl_compiled *earlier = (struct rl_compiled *)rl_handle_known(rl, limit), *mine;
 
-	if (limit < 0 || (uint32_t)limit >= rl->segment.geometry.limits ||
-	    rl_atomic_load_relaxed(&rl->compiled) >= COMPILED_MAX)
+	if (limit < 0 || (uint32_t)limit >= rl->segment.geometry.limits || !may_compile(rl))
 		return NULL;
 	mine = malloc(sizeof *mine);
 	if (mine && rl_rules_compile(&rl->segment, limit, mine)) {
@@ -60,6 +73,7 @@ adopt(struct rl_segment *segment, const char *name, struct rl **out)
 		return -ENOMEM;
 	}
 	rl->segment = *segment;
+	rl->opened_ns = rl_segment_now(segment);
 	rl->lock = -1;
 	memcpy(rl->name, name, strlen(name));
 	*out = rl;

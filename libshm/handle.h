@@ -11,8 +11,9 @@ struct rl {
 	char name[RL_NAME_MAX + 1];
 	struct rl_compiled **limits; /* by row, NULL until first used */
 	uint64_t compiled;           /* how many, earlier ones of their rows with them */
-	uint64_t is_configuring;     /* a private segment: some thread is at it */
-	int lock;                    /* what rl_supervise() holds, or -1 */
+	uint64_t opened_ns;
+	uint64_t is_configuring; /* a private segment: some thread is at it */
+	int lock;                /* what rl_supervise() holds, or -1 */
 };
 
 /* Is there such a rule? */

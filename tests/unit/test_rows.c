@@ -294,6 +294,27 @@ test_what_a_sleeper_charges(void **state)
 	rl_close(rl);
 }
 
+/* Damage does not fill the memory, and who changes limits at any pace of people's is never refused. */
+static void
+test_what_is_kept_of_earlier_limits(void **state)
+{
+	struct rl_rule rule = {.name = "r", .limit = {.capacity = 3, .window_ns = HOUR}};
+	struct rl *rl = open_one(4);
+	const uint64_t a_year = 366 * 24 * HOUR;
+
+	(void)state;
+	assert_int_equal(rl_define(rl, &rule), 0);
+	rl->compiled = UINT64_C(1) << 19;
+	rule.limit.window_ns = 2 * HOUR;
+	assert_int_equal(rl_define(rl, &rule), -ENOMEM);
+	rl->opened_ns -= a_year;
+	rl->compiled += 24 * 366 * 360; /* one each ten seconds */
+	assert_int_equal(rl_define(rl, &rule), -ENOMEM);
+	rl->compiled--;
+	assert_int_equal(rl_define(rl, &rule), 0);
+	rl_close(rl);
+}
+
 int
 main(void)
 {
@@ -304,6 +325,7 @@ main(void)
 		cmocka_unit_test(test_what_is_referred_to_stays),
 		cmocka_unit_test(test_what_a_process_knew_of_a_row),
 		cmocka_unit_test(test_what_a_sleeper_charges),
+		cmocka_unit_test(test_what_is_kept_of_earlier_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
