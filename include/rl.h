@@ -192,8 +192,8 @@ enum rl_algorithm {
  * (nginx: `burst=N`), burst delays none (`nodelay`), others are nginx's `delay=`.
  * Both are the generic cell rate algorithm (ITU-T I.371) on one time per key; their
  * `limit` is what an idle key may take at once: burst, or burst + 1. They are exact: 3 per 10 s
- * admit three again after 10 s, not a nanosecond later. A key's time is rounded up to whole
- * nanoseconds when its capacity changes (a tier, an override, the rule).
+ * admit three again after 10 s, not a nanosecond later. A key's time goes up to the next
+ * nanosecond when its capacity changes (a tier, an override, the rule).
  *
  * A window that `granularity` does not divide is made longer by less than
  * `granularity` nanoseconds.
@@ -287,8 +287,9 @@ struct rl_result {
  * `options` may be NULL. On success *out is a handle to pass to rl_close().
  *
  * It is a file in /dev/shm/rl, if there is such a directory, it is root's and not everybody
- * may write it; so no stranger takes a name first. Who may not write it either gets
- * RL_EDIRECTORY. Else, and if it has been made there before, it is in /dev/shm.
+ * may write it; so no stranger takes a name first. Who may not write that directory gets
+ * RL_EDIRECTORY. Without such a directory, or if the segment has been made there before, it is in
+ * /dev/shm.
  *
  * 0, or: -EINVAL bad name or option; -ENOENT absent and not to be created;
  * -EACCES no permission; -ENOSPC no room in /dev/shm, RL_EMEMORY too little memory for all of

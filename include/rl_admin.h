@@ -5,8 +5,9 @@
 /*
  * rl for tools: what a segment is, what is in it, and how to sweep and remove it.
  *
- * Everything but rl_sweep_at() works on a read-only handle, blocks nobody, and may run
- * beside any number of workers. What it reports of a slot was true at one instant.
+ * What only reads works on a read-only handle; what writes says -EROFS there. All of it may run
+ * beside any number of workers, and holds up none of them. What it reports of a slot was true at
+ * one instant.
  */
 
 #include <rl.h>
@@ -54,7 +55,7 @@ struct rl_info {
 	uint32_t layout;    /* layout version */
 	uint64_t bytes;     /* size of the segment */
 	uint64_t slots;     /* places for keys */
-	uint32_t ring;      /* sub-buckets kept per key */
+	uint32_t ring;      /* entries kept per key */
 	uint32_t key_bytes; /* bytes kept of each key */
 	uint32_t rules;     /* room for rules */
 	uint32_t limits;    /* room for limits of all rules */
@@ -69,7 +70,8 @@ struct rl_info {
 	int is_readonly;         /* this handle is */
 	uint64_t generation;     /* of the configuration: how often rl_configure() changed it */
 	uint64_t heartbeat_ns;   /* when rl_heartbeat_at() was last called; 0 never */
-	pid_t sweeper;           /* by whom; 0 nobody, or it has ended as it should; or: */
+	pid_t sweeper;           /* by whom; 0 nobody, or it has ended as it should; or
+	                            RL_PID_ELSEWHERE */
 	int huge_pages;          /* were asked for at creation; not whether any were given */
 	uint32_t rules_used;     /* names that have a place, which they keep */
 	uint32_t limits_used;    /* limits in force, or as applications define them */
@@ -297,9 +299,8 @@ int rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t no
 
 /*
  * Become the segment's one sweeper, as long as the handle is open: an OFD lock that the kernel
- * drops with the process. 0, or -EBUSY with the other's pid in *holder (0 if
- * it is unknown or of another pid namespace), -EROFS,
- * -ENOENT for a private segment or one whose name is gone.
+ * drops with the process. 0, or -EBUSY with the other's pid in *holder (0 if it is unknown or of
+ * another pid namespace), -EROFS, -ENOENT for a private segment or one whose name is gone.
  */
 int rl_supervise(struct rl *rl, pid_t *holder);
 
