@@ -182,8 +182,8 @@ tell_changes(const struct application *a, const struct past *past, config_tell *
 	changes_tell_removed(past->removed, tell, arg);
 }
 
-/* The segment's places for rules, with the file's: a name once there keeps its place. Looked at
- * beforehand, for a dry run does not see it, and the names of a refused file would stay. */
+/* The segment's places for rules, with the file's: those in force until now, or defined by an
+ * application, keep theirs. Looked at beforehand, for a dry run does not see all of it. */
 static size_t
 count_names(const struct application *a)
 {
@@ -193,7 +193,7 @@ count_names(const struct application *a)
 		struct rl_rule_info rule;
 
 		names += rl_rule_info(a->rl, (int)id, &rule) == 1 &&
-		         !config_has_rule(a->config, rule.name);
+		         rule.source != RL_SOURCE_NONE && !config_has_rule(a->config, rule.name);
 	}
 	return names;
 }

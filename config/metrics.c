@@ -189,15 +189,15 @@ write_counter(FILE *to, const char *segment, struct rows *rows, int counter)
 	}
 }
 
-/* A rule whose name is damaged, or not there yet, is shown by its handle. */
-static void
+/* A rule whose name is damaged, or not there yet, is shown by its row. False: it is gone. */
+static bool
 read_row(struct rl *rl, int id, const struct rl_rule_info *rule, struct row *row)
 {
 	if (rule->name[0])
 		snprintf(row->name, sizeof row->name, "%s", rule->name);
 	else
 		snprintf(row->name, sizeof row->name, "#%d", id);
-	rl_stats(rl, id, row->counters, RL_COUNTERS);
+	return rl_stats(rl, rule->handle, row->counters, RL_COUNTERS) == 0;
 }
 
 static int
@@ -210,7 +210,7 @@ read_rows(struct rl *rl, uint32_t rules, struct rows *rows)
 		return -ENOMEM;
 	for (uint32_t id = 0; id < rules; id++)
 		if (rl_rule_info(rl, (int)id, &rule) == 1)
-			read_row(rl, (int)id, &rule, &rows->row[rows->count++]);
+			rows->count += read_row(rl, (int)id, &rule, &rows->row[rows->count]);
 	return 0;
 }
 

@@ -16,7 +16,7 @@ see_rule(struct rl *rl, int id)
 	if (rl_rule_info(rl, id, &rule.info) != 1 || rule.info.source == RL_SOURCE_NONE)
 		rule.info.limit_count = 0;
 	if (rule.info.limit_count > 0)
-		rule.overrides = rl_override_count(rl, id);
+		rule.overrides = rl_override_count(rl, rule.info.handle);
 	return rule;
 }
 
@@ -95,12 +95,18 @@ tell_removed(const struct rule_seen *old, config_tell *tell, void *arg)
 void
 rules_seen_tell(struct rules_seen *seen, struct rl *rl, config_tell *tell, void *arg)
 {
+	static const struct rule_seen nothing;
 	struct rules_seen now = {.rules = NULL};
 
 	rules_see(&now, rl);
 	for (uint32_t id = 0; id < now.count && id < seen->count; id++) {
 		const struct rule_seen *old = &seen->rules[id], *new = &now.rules[id];
 
+		if (old->info.handle != new->info.handle) { /* another rule's row by now */
+			if (old->info.limit_count > 0)
+				tell_removed(old, tell, arg);
+			old = &nothing;
+		}
 		if (new->info.limit_count > 0)
 			tell_rule(old, new, tell, arg);
 		else if (old->info.limit_count > 0)

@@ -326,14 +326,19 @@ void rl_close(struct rl *rl);
  * here holds should the configuration drop it.
  *
  * Negative: -EINVAL a field out of range; RL_ERING granularity above the segment's ring, or a
- * log's capacity above half of it; RL_ERULES no room for another rule, for a name once there
- * stays; RL_ELIMITS no room for another limit, those that no rule has any more not counted;
+ * log's capacity above half of it; RL_ERULES no room for another rule, those removed not counted;
+ * RL_ELIMITS no room for another limit, those that no rule has any more not counted;
  * -EBUSY others define or configure for seconds, or change the rule all the time; -EROFS
  * read-only; -ENOMEM.
  *
- * Where the segment has no row for limits that was never used, a definition looks at all places for
- * keys, some 5 ns each, and waits for its turn, as rl_configure() does. So does, but for the
- * waiting, one that takes up a shape again.
+ * A rule keeps its place in the segment, and its handle, for as long as an application has defined
+ * it (see rl_forget() of rl_admin.h) or the configuration has it. After that its place may become
+ * another rule's, when no place was never used. A handle of it then limits nothing: see rl_check();
+ * who found it by rl_find() finds it anew.
+ *
+ * Where the segment has no row for rules, or for limits, that was never used, a definition looks at
+ * all places for keys, some 5 ns each, and waits for its turn, as rl_configure() does. So does, but
+ * for the waiting, one that takes up a shape again.
  */
 int rl_define(struct rl *rl, const struct rl_rule *rule);
 
@@ -354,7 +359,10 @@ uint64_t rl_now(const struct rl *rl);
  * -EBUSY. The first use of a limit by a process, and of one that has started anew, allocates
  * some 150 bytes that stay until rl_close(); -ENOMEM if there are none, or if limits have
  * started anew half a million times, and again each ten seconds since rl_open(). A rule
- * that the configuration has dropped limits nothing: allowed, with RL_EREMOVED.
+ * that the configuration has dropped limits nothing: allowed, with RL_EREMOVED. So does a handle
+ * whose place in the segment has become another rule's, which is not asked and counts nothing;
+ * only a request that was under way just then may be counted by its statistics. The 1,048,576th
+ * rule after it in that place has the same handle.
  *
  * A rule's limits are decided all or nothing, as rl_check_all() says.
  *

@@ -73,7 +73,7 @@ struct rl_info {
 	pid_t sweeper;           /* by whom; 0 nobody, or it has ended as it should; or
 	                            RL_PID_ELSEWHERE */
 	int huge_pages;          /* were asked for at creation; not whether any were given */
-	uint32_t rules_used;     /* names that have a place, which they keep */
+	uint32_t rules_used;     /* rules in force, or as applications define them */
 	uint32_t limits_used;    /* limits in force, or as applications define them */
 	uint64_t overrides_used; /* an override of several limits' capacity takes one for each */
 	uint64_t keys;           /* live keys that find room in `slots`: at least those asked for */
@@ -90,9 +90,9 @@ enum rl_source {
 };
 
 /*
- * The rule with the handle `id`, 0 <= id < rl_info.rules. `name` is "" when its record is
- * damaged, or its definer has not come to it yet. 1 filled, 0 no rule there. A handle once
- * given stays with its name.
+ * The rule with the handle `id`, or, if 0 <= id < rl_info.rules, the one that has row `id` now: so
+ * a tool sees all rules there are. Other calls take `handle`. `name` is "" when its record is
+ * damaged, or its definer has not come to it yet. 1 filled, 0 no rule there, or no more.
  */
 struct rl_rule_info {
 	char name[RL_NAME_MAX + 1];
@@ -100,8 +100,17 @@ struct rl_rule_info {
 	unsigned limit_count;
 	struct rl_limit limits[RL_LIMITS_MAX];
 	int has_overrides;
+	int handle;
 };
 int rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info);
+
+/*
+ * Forget what applications have defined as the rule of that name, which then is as configured, or
+ * removed: until one defines it again, its handles limit nothing, and its row may become another
+ * rule's. A rule that the configuration alone had needs no such call. 1 forgotten, 0 no application
+ * has defined it; -ENOENT, -EINVAL, -EROFS, -EBUSY.
+ */
+int rl_forget(struct rl *rl, const char *name);
 
 /* Counters of a rule, one for each line of rl_counters.def, in its order. */
 enum rl_counter {
@@ -121,7 +130,8 @@ const struct rl_counter_info *rl_counter_info(int counter);
 
 /*
  * The first `count` counters of rule `id`, summed over all processes, exact at once; 0 for
- * those this library does not know. 0 or -EINVAL.
+ * those this library does not know. They begin with zero when the rule gets its row. 0, or
+ * -EINVAL: the row is another rule's by now.
  */
 int rl_stats(const struct rl *rl, int id, uint64_t *counters, size_t count);
 
@@ -267,7 +277,7 @@ struct rl_audit {
 
 /*
  * Look for faults in all of the table and in the rules, and call `visit` for each: `at` is the
- * place, as rl_entry.slot, or the handle of the rule, or the number of the limit's row. A value
+ * place, as rl_entry.slot, or the number of the rule's row, or of the limit's. A value
  * other than 0 ends the audit. Of a segment that others change meanwhile it tells only what was
  * so at one instant; what is under way is no fault. Returns what the last `visit` returned, or
  * 0, or -ENOMEM; *counts is filled as far as the audit came.

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include "decision.h"
+#include "names.h"
 #include "namespace.h"
 #include "room.h"
-#include "rows.h"
 #include "stats.h"
+
+#define TRIES 16
 
 static const struct rl_counter_info counters[RL_COUNTERS] = {
 #define RL_COUNTER(name, unit, text) {#name, unit, text},
@@ -45,7 +47,7 @@ rl_info(const struct rl *rl, struct rl_info *info)
 {
 	const struct rl_segment *s = &rl->segment;
 	bool is_private = rl->name[0] == '\0';
-	struct rl_row_set kept;
+	struct rl_row_set kept, names;
 
 	*info = (struct rl_info){
 		.name = rl->name,
@@ -69,7 +71,7 @@ rl_info(const struct rl *rl, struct rl_info *info)
 		.heartbeat_ns = rl_atomic_load(&s->header->heartbeat_ns),
 		.sweeper = rl_namespace_pid_here(rl_atomic_load(&s->header->sweeper)),
 		.huge_pages = s->geometry.huge_pages != 0,
-		.rules_used = rl_rules_used(s),
+		.rules_used = rl_names_kept(s, &names),
 		.limits_used = rl_rows_kept(s, &kept),
 		.overrides_used = overrides_used(s),
 		.keys = rl_table_holds(s->geometry.buckets),
@@ -104,37 +106,66 @@ limit_info(const struct rl_compiled *limit, enum rl_half half)
 	};
 }
 
-int
-rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info)
+static void
+fill_rule(struct rl *rl, int id, struct rl_rule_info *info)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_refs refs;
-	enum rl_half half;
+	enum rl_half half = rl_rules_now(s, id, &refs);
 
-	if (!rl_handle_has(rl, id))
-		return 0;
-	half = rl_rules_now(s, id, &refs);
-	*info = (struct rl_rule_info){.source = source_of(half)};
+	*info = (struct rl_rule_info){.source = source_of(half), .handle = id};
 	for (unsigned i = 0; i < refs.count; i++) {
 		const struct rl_compiled *limit = rl_handle_limit(rl, refs.limit[i]);
 		if (limit)
 			info->limits[info->limit_count++] = limit_info(limit, half);
 	}
-	info->has_overrides = half < RL_OWN && (rl_atomic_load(&s->rows[id].flags) &
+	info->has_overrides = half < RL_OWN && (rl_atomic_load(&rl_rules_at(s, id)->flags) &
 	                                        (uint64_t)RL_ROW_OVERRIDES << half) != 0;
 	rl_rules_name(s, id, info->name);
-	return 1;
+}
+
+int
+rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info)
+{
+	const struct rl_segment *s = &rl->segment;
+	bool is_row = id >= 0 && (uint32_t)id < s->geometry.rules;
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		int rule = is_row ? rl_rules_handle(s, id) : id;
+		if (!rl_handle_has(rl, rule))
+			return 0;
+		fill_rule(rl, rule, info);
+		rl_atomic_fence(); /* all of it, and then whose the row is */
+		if (rl_handle_has(rl, rule))
+			return 1;
+	}
+	return 0;
+}
+
+static uint64_t
+flags_of(const struct rl_segment *s, int rule)
+{
+	return rl_atomic_load(&rl_rules_at(s, rule)->flags);
+}
+
+/* Are the counters those of the rule that had the row before? */
+static bool
+is_fresh(const struct rl_segment *s, int rule)
+{
+	return (flags_of(s, rule) & RL_ROW_FRESH) != 0;
 }
 
 int
 rl_stats(const struct rl *rl, int id, uint64_t *values, size_t count)
 {
-	if (id < 0 || (uint32_t)id >= rl->segment.geometry.rules)
+	if (id < 0 || (uint32_t)rl_rule_row(id) >= rl->segment.geometry.rules)
 		return -EINVAL;
 	for (size_t c = 0; c < count; c++)
-		values[c] =
-			c < RL_COUNTERS ? rl_stats_sum(&rl->segment, id, (enum rl_counter)c) : 0;
-	return 0;
+		values[c] = c < RL_COUNTERS && !is_fresh(&rl->segment, id)
+		                    ? rl_stats_sum(&rl->segment, id, (enum rl_counter)c)
+		                    : 0;
+	rl_atomic_fence(); /* all of them, and then whose they are */
+	return rl_rule_has_flags(id, flags_of(&rl->segment, id)) ? 0 : -EINVAL;
 }
 
 uint64_t

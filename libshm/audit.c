@@ -412,11 +412,16 @@ refers_to_its_own(const struct rl_segment *s, int rule, enum rl_half half)
 static bool
 is_rule_out_of_line(const struct rl_segment *s, uint32_t rule)
 {
-	uint64_t hash = rl_atomic_load(&s->rows[rule].name_hash);
+	struct rl_word16 held, again;
 
-	for (uint32_t i = 0; i < rule && hash != 0; i++) {
+	rl_atomic_load16(&s->rows[rule].identity, &held);
+	for (uint32_t i = 0; i < rule && held.lo != 0; i++) {
 		uint64_t before = rl_atomic_load(&s->rows[i].name_hash);
-		if (before == 0 || before == hash)
+		if (before != 0 && before != held.lo)
+			continue;
+		rl_atomic_load16(&s->rows[rule].identity, &again); /* it may have moved */
+		if (again.lo == held.lo &&
+		    rl_row_incarnation(again.hi) == rl_row_incarnation(held.hi))
 			return true;
 	}
 	return false;

@@ -2,13 +2,16 @@
 #include "ban.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "handle.h"
 #include "record.h"
 
 /*
  * word.lo  hash of scope and pattern, never 0
- * word.hi  until, ms:44 | rule:10 | match:2 | exemption:1, exemption lowest. All ones: no end.
+ * word.hi  incarnation:7 | until, ms:44 | rule:10 | match:2 | exemption:1, exemption lowest. An
+ *          until of all ones: no end. The lowest bits of the incarnation of the rule's row tell
+ *          people whose it is; the hash has all.
  * A lifted one has until 0.
  */
 #define EXEMPTION UINT64_C(1)
@@ -17,6 +20,8 @@
 #define RULE_MASK 0x3ff
 #define UNTIL_SHIFT 13
 #define UNTIL_MAX ((UINT64_C(1) << 44) - 1)
+#define INCARNATION_SHIFT 57
+#define INCARNATION_MASK UINT64_C(0x7f)
 
 /* How far from where its hash points to an entry may stand. */
 #define STEPS_MAX 64
@@ -44,7 +49,8 @@ pack(const struct rl_ban *b)
 
 	if (until_ms > UNTIL_MAX)
 		until_ms = UNTIL_MAX;
-	return until_ms << UNTIL_SHIFT | (uint64_t)(b->rule & RULE_MASK) << RULE_SHIFT |
+	return rl_rule_incarnation(b->rule & INT_MAX) << INCARNATION_SHIFT |
+	       until_ms << UNTIL_SHIFT | (uint64_t)(b->rule & RULE_MASK) << RULE_SHIFT |
 	       (uint64_t)b->match << MATCH_SHIFT | (b->is_exemption ? EXEMPTION : 0);
 }
 
@@ -143,8 +149,8 @@ rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_
 
 	*standing = (struct rl_standing){.until_ns = now_ns};
 	c.left = any;
-	if (rl_atomic_load_relaxed(&s->rows[rule].flags) & RL_ROW_BANS)
-		c.left = both(any, rl_lengths_load(&s->rows[rule].bans));
+	if (rl_atomic_load_relaxed(&rl_rules_at(s, rule)->flags) & RL_ROW_BANS)
+		c.left = both(any, rl_lengths_load(&rl_rules_at(s, rule)->bans));
 	while (budget->left > 0 && standing->until_ns != RL_NEVER_NS &&
 	       rl_candidate_next(&c, &form))
 		if (!go_on(s, rl_pattern_scope(rule), &form, budget, standing) ||
@@ -192,10 +198,11 @@ announce(const struct rl_segment *s, int rule, const struct rl_form *form)
 
 	if (rule == RL_ANY_RULE)
 		return rl_lengths_add(&s->header->any_bans, form);
-	error = rl_lengths_add(&s->rows[rule].bans, form);
+	error = rl_lengths_add(&s->rows[rl_rule_row(rule)].bans, form);
 	if (error < 0)
 		return error;
-	return rl_atomic_set_bits(&s->rows[rule].flags, UINT64_MAX, RL_ROW_BANS) ? 0 : -EBUSY;
+	error = rl_rules_set_flags(s, rule, RL_ROW_BANS, true);
+	return error == -EAGAIN ? -EINVAL : error;
 }
 
 /*
@@ -304,7 +311,7 @@ lift(const struct rl_segment *s, struct rl_word16 *at, struct rl_hash hash)
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		if (!rl_atomic_load16(at, &held) || held.lo != hash.a ||
-		    held.hi >> UNTIL_SHIFT == 0)
+		    (held.hi >> UNTIL_SHIFT & UNTIL_MAX) == 0)
 			return 0;
 		if (rl_atomic_cas16(at, held, (struct rl_word16){.lo = hash.a}))
 			return stands(held.hi, rl_segment_now(s));
@@ -342,13 +349,39 @@ rl_ban_info(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t 
 	if (!rl_ban_find(&rl->segment, rl_pattern_scope(rule), &form, now_ns, &budget, &ban))
 		return 0;
 	*info = (struct rl_ban_info){
-		.rule = ban.rule,
+		.rule = rule,
 		.is_exemption = ban.is_exemption,
 		.pattern = *pattern,
 		.key_len = pattern->key_len,
 		.until_ns = ban.until_ns,
 	};
 	return 1;
+}
+
+void
+rl_ban_forget(const struct rl_segment *s, int row)
+{
+	struct rl_word16 held;
+
+	for (uint32_t i = 0; i < s->geometry.ban_slots; i++)
+		for (int tries = 0; tries < TRIES; tries++)
+			if (!rl_atomic_load16(&s->bans[i], &held) || held.lo == 0 ||
+			    (int)(held.hi >> RULE_SHIFT & RULE_MASK) != row ||
+			    (held.hi >> UNTIL_SHIFT & UNTIL_MAX) == 0 ||
+			    rl_atomic_cas16(&s->bans[i], held, (struct rl_word16){.lo = held.lo}))
+				break;
+}
+
+/* Is it of the rule that has the row now, or of RL_ANY_RULE? Which, in *rule. */
+static bool
+is_current(const struct rl_segment *s, uint64_t hi, int *rule)
+{
+	if (*rule == RL_ANY_RULE)
+		return true;
+	if ((uint32_t)*rule >= s->geometry.rules)
+		return false;
+	*rule = rl_rules_handle(s, *rule);
+	return hi >> INCARNATION_SHIFT == (rl_rule_incarnation(*rule) & INCARNATION_MASK);
 }
 
 typedef int ban_visit_fn(const struct rl_ban_info *ban, void *arg);
@@ -365,6 +398,8 @@ show(const struct rl_segment *s, const struct rl_word16 *at, uint64_t now_ns, ba
 	if (!rl_atomic_load16(at, &word) || word.lo == 0 || !stands(word.hi, now_ns))
 		return 0;
 	ban = unpack(word.hi);
+	if (!is_current(s, word.hi, &ban.rule))
+		return 0;
 	info.rule = ban.rule;
 	info.is_exemption = ban.is_exemption;
 	info.until_ns = ban.until_ns;

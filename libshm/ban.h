@@ -39,4 +39,7 @@ bool rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t
                    const struct rl_address *address, uint64_t now_ns, struct rl_budget *budget,
                    struct rl_standing *standing);
 
+/* Lift all of the rule in that row, for it becomes another's. */
+void rl_ban_forget(const struct rl_segment *s, int row);
+
 #endif

@@ -11,9 +11,9 @@
 #include "handle.h"
 #include "lock.h"
 #include "log.h"
+#include "names.h"
 #include "override.h"
 #include "rl_admin.h"
-#include "rows.h"
 
 #define WRITE_TRIES 16
 
@@ -224,7 +224,7 @@ stands(const struct job *j, int id, const struct rl_override *o)
 static bool
 has_same_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 {
-	if (rl_atomic_load(&j->s->rows[id].override_count[j->generation % 2]) !=
+	if (rl_atomic_load(&rl_rules_at(j->s, id)->override_count[j->generation % 2]) !=
 	    rule->override_count)
 		return false;
 	for (size_t o = 0; o < rule->override_count; o++)
@@ -258,8 +258,8 @@ count_removed(const struct job *j)
 	unsigned configured = 0;
 	struct rl_refs refs;
 
-	for (uint32_t id = 0; id < j->s->geometry.rules; id++)
-		configured += current(j, (int)id, &refs) < RL_OWN;
+	for (uint32_t row = 0; row < j->s->geometry.rules; row++)
+		configured += current(j, rl_rules_handle(j->s, (int)row), &refs) < RL_OWN;
 	for (size_t i = 0; i < j->count; i++)
 		configured -=
 			current(j, rl_rules_seek(j->s, j->rules[i].rule.name), &refs) < RL_OWN;
@@ -306,13 +306,13 @@ static int
 check_rows(struct job *j)
 {
 	const struct rl_geometry *g = &j->s->geometry;
-	struct rl_row_set kept;
-	uint64_t rules = rl_rules_used(j->s), limits = rl_rows_kept(j->s, &kept);
+	struct rl_row_set kept, names;
+	uint64_t rules = rl_names_kept(j->s, &names), limits = rl_rows_kept(j->s, &kept);
 	size_t no_rule = j->count, no_limit = j->count;
 
 	for (size_t i = 0; i < j->count; i++) {
 		int id = rl_rules_seek(j->s, j->rules[i].rule.name);
-		rules += id < 0;
+		rules += id < 0 || !rl_row_set_has(&names, rl_rule_row(id));
 		limits += new_limits(j, id, &j->rules[i].rule, &kept);
 		if (no_rule == j->count && rules > g->rules)
 			no_rule = i;
@@ -326,32 +326,16 @@ check_rows(struct job *j)
 
 /* Writing the other half. */
 
-static void
-clear_lengths(struct rl_lengths *l)
-{
-	rl_atomic_store(&l->text, 0);
-	rl_atomic_store(&l->v4, 0);
-	rl_atomic_store(&l->v6[0], 0);
-	rl_atomic_store(&l->v6[1], 0);
-}
-
-/* Others set flags of bans meanwhile. 0 or -EBUSY. */
-static int
-set_flag(uint64_t *flags, uint64_t flag, bool is_set)
-{
-	return rl_atomic_set_bits(flags, ~flag, is_set ? flag : 0) ? 0 : -EBUSY;
-}
-
 static int
 clear_row(const struct job *j, int id)
 {
-	const struct rl_refs none = {0};
 	struct rl_row *row = &j->s->rows[id];
-	int error = rl_rules_set_refs(j->s, id, (enum rl_half)j->half, &none);
+	int error = rl_rules_clear_refs(j->s, id, (enum rl_half)j->half);
 
 	if (error == 0)
-		error = set_flag(&row->flags, (uint64_t)RL_ROW_OVERRIDES << j->half, false);
-	clear_lengths(&row->overrides[j->half]);
+		error = rl_rules_set_flags(j->s, rl_rules_handle(j->s, id),
+		                           (uint64_t)RL_ROW_OVERRIDES << j->half, false);
+	rl_lengths_clear(&row->overrides[j->half]);
 	rl_atomic_store(&row->override_count[j->half], 0);
 	rl_atomic_store(&row->override_slots[j->half], 0);
 	return error;
@@ -372,7 +356,7 @@ static int
 write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 {
 	unsigned limits = (unsigned)rule->rule.more_count + 1;
-	struct rl_row *row = &j->s->rows[id];
+	struct rl_row *row = &j->s->rows[rl_rule_row(id)];
 	struct rl_form form;
 	uint64_t slots = 0;
 
@@ -392,15 +376,15 @@ write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 	}
 	rl_atomic_store(&row->override_slots[j->half], slots);
 	rl_atomic_store(&row->override_count[j->half], rule->override_count);
-	return set_flag(&row->flags, (uint64_t)RL_ROW_OVERRIDES << j->half,
-	                rule->override_count > 0);
+	return rl_rules_set_flags(j->s, id, (uint64_t)RL_ROW_OVERRIDES << j->half,
+	                          rule->override_count > 0);
 }
 
 static int
 write_rule(struct job *j, size_t i)
 {
 	const struct rl_config_rule *rule = &j->rules[i];
-	int id = rl_rules_append(j->s, rule->rule.name), error;
+	int id = rl_names_take(&j->rows, rule->rule.name), error;
 
 	if (id < 0)
 		return fault(j, i, rule->override_count, id);
@@ -421,10 +405,11 @@ restart_dropped(struct job *j)
 	struct rl_refs was, is;
 	int error = 0;
 
-	for (uint32_t id = 0; id < j->s->geometry.rules && error == 0; id++) {
-		rl_rules_refs(j->s, (int)id, (enum rl_half)j->half, &is);
-		if (is.count == 0 && current(j, (int)id, &was) < RL_OWN)
-			error = rl_rows_restart_own(&j->rows, (int)id);
+	for (uint32_t row = 0; row < j->s->geometry.rules && error == 0; row++) {
+		int id = rl_rules_handle(j->s, (int)row);
+		rl_rules_refs(j->s, (int)row, (enum rl_half)j->half, &is);
+		if (is.count == 0 && current(j, id, &was) < RL_OWN)
+			error = rl_rows_restart_own(&j->rows, id);
 	}
 	return error;
 }
@@ -439,11 +424,22 @@ holds(const struct job *j)
 		int id = rl_rules_seek(j->s, j->rules[i].rule.name);
 		if (id < 0)
 			return false;
-		rl_rules_refs(j->s, id, (enum rl_half)j->half, &refs);
+		rl_rules_refs(j->s, rl_rule_row(id), (enum rl_half)j->half, &refs);
 		if (!rl_rows_hold(j->s, id, &j->rules[i].rule, &refs))
 			return false;
 	}
 	return true;
+}
+
+/* Rules of the configuration that have a row keep it, in force or not. */
+static void
+keep_rows(struct job *j)
+{
+	for (size_t i = 0; i < j->count; i++) {
+		int id = rl_rules_seek(j->s, j->rules[i].rule.name);
+		if (id >= 0)
+			rl_row_set_add(&j->rows.wanted, rl_rule_row(id));
+	}
 }
 
 static int
@@ -451,6 +447,7 @@ write_once(struct job *j)
 {
 	int error;
 
+	keep_rows(j);
 	rl_atomic_fence(); /* not before the generation in force was: partner as below */
 	error = clear_half(j);
 	for (size_t i = 0; i < j->count && error == 0; i++)
@@ -544,7 +541,7 @@ rl_override_info(struct rl *rl, int rule, const struct rl_pattern *pattern,
 
 	if (!rl_handle_has(rl, rule) || rl_form_of(pattern, &form) < 0)
 		return -EINVAL;
-	if (!(rl_atomic_load(&s->rows[rule].flags) & (uint64_t)RL_ROW_OVERRIDES << half) ||
+	if (!(rl_atomic_load(&rl_rules_at(s, rule)->flags) & (uint64_t)RL_ROW_OVERRIDES << half) ||
 	    !rl_override_find(s, half, rl_form_hash(s, rl_pattern_scope(rule), &form), &budget,
 	                      &found))
 		return 0;
@@ -559,5 +556,6 @@ rl_override_count(struct rl *rl, int rule)
 	const struct rl_segment *s = &rl->segment;
 	unsigned half = (unsigned)(rl_atomic_load(&s->header->generation) % 2);
 
-	return rl_handle_has(rl, rule) ? rl_atomic_load(&s->rows[rule].override_count[half]) : 0;
+	return rl_handle_has(rl, rule) ? rl_atomic_load(&rl_rules_at(s, rule)->override_count[half])
+	                               : 0;
 }

@@ -15,7 +15,7 @@ rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit 
 	known->limit = rl_handle_limit(rl, limit);
 	if (!known->limit)
 		return;
-	known->rule = known->limit->rule;
+	known->rule = rl_rules_handle(s, known->limit->rule);
 	if (!rl_terms_of_limit(s, limit, &known->quota, &known->index)) {
 		known->rule = -1;
 		known->index = 0;

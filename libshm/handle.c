@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "names.h"
 #include "rl_admin.h"
-#include "rows.h"
 
 #define DEFINE_TRIES 16
 
@@ -130,7 +130,7 @@ rl_close(struct rl *rl)
 	free(rl);
 }
 
-/* -EAGAIN: a row was given to another limit meanwhile. */
+/* -EAGAIN: a row was given to another rule or limit meanwhile. */
 static int
 define_limits(struct rl_rows *rows, int id, const struct rl_rule *rule)
 {
@@ -146,7 +146,9 @@ define_limits(struct rl_rows *rows, int id, const struct rl_rule *rule)
 		error = rl_rules_set_refs(&rl->segment, id, RL_OWN, &rows->taken);
 	if (error < 0)
 		return error;
-	return rl_rows_hold(&rl->segment, id, rule, &rows->taken) ? 0 : -EAGAIN;
+	return rl_rows_hold(&rl->segment, id, rule, &rows->taken) && rl_names_hold(&rl->segment, id)
+	               ? 0
+	               : -EAGAIN;
 }
 
 /* Nothing is undone on failure: rows without references to them are nobody's limits. */
@@ -160,12 +162,13 @@ rl_define(struct rl *rl, const struct rl_rule *rule)
 
 	if (error == 0 && !s->is_writable)
 		error = -EROFS;
-	id = error == 0 ? rl_rules_append(s, rule->name) : error;
-	if (id < 0)
-		return id;
-	error = -EAGAIN;
-	for (int tries = 0; error == -EAGAIN && tries < DEFINE_TRIES; tries++)
-		error = define_limits(&rows, id, rule);
+	if (error < 0)
+		return error;
+	error = id = -EAGAIN;
+	for (int tries = 0; error == -EAGAIN && tries < DEFINE_TRIES; tries++) {
+		id = rl_names_take(&rows, rule->name);
+		error = id < 0 ? id : define_limits(&rows, id, rule);
+	}
 	rl_rows_end(&rows);
 	if (error == -EAGAIN)
 		return -EBUSY;

@@ -75,7 +75,7 @@ rl_kept_requests(struct rl *rl, int rule, const void *key, size_t key_len,
 bool
 rl_kept_has_overrides(const struct rl_segment *s, int rule)
 {
-	uint64_t flags = rl_atomic_load(&s->rows[rule].flags);
+	uint64_t flags = rl_atomic_load(&rl_rules_at(s, rule)->flags);
 
 	return (flags & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1)) != 0;
 }
@@ -85,7 +85,8 @@ rl_kept_terms_of(struct rl *rl, const struct rl_kept *kept, const struct rl_comp
                  struct rl_budget *budget, struct rl_terms *t, struct rl_quota *quota)
 {
 	if (kept->kept < kept->key_len ||
-	    rl_kept_terms(rl, limit->rule, kept->bytes, kept->key_len, budget, t) < 0)
+	    rl_kept_terms(rl, rl_rules_handle(&rl->segment, limit->rule), kept->bytes,
+	                  kept->key_len, budget, t) < 0)
 		return false;
 	for (unsigned i = 0; i < t->count; i++) {
 		if (t->limit[i] == limit) {

@@ -276,11 +276,22 @@ enum rl_half {
 	RL_HALVES = 3,
 };
 
-/* A rule. `name_hash` is set by one CAS from zero and never changes; rows are appended. */
+/*
+ * A rule. `name_hash` is set by one CAS from zero; rows are appended. Later it goes from one name
+ * to another, together with the flags, by one CAS16: see names.c.
+ */
 struct rl_row {
-	uint64_t name_hash; /* keyed, never 0 */
-	uint64_t flags;     /* of enum rl_row_flag */
-	/* Eight references to limit rows, the first lowest; none behind an empty one. */
+	union {
+		struct {
+			uint64_t name_hash; /* keyed, never 0 */
+			uint64_t flags;     /* of enum rl_row_flag; incarnation:20 from bit 32 on */
+		};
+		struct rl_word16 identity; /* both */
+	};
+	/*
+	 * Eight references to limit rows of 10 bits, the first lowest, none behind an empty one; and
+	 * the incarnation of the row that they are of, in the uppermost 20 bits.
+	 */
 	struct rl_word16 limits[RL_HALVES];
 	uint64_t name[8]; /* NUL-padded; believed only if it hashes to name_hash */
 	struct rl_lengths overrides[2];
@@ -293,6 +304,21 @@ enum rl_row_flag {
 	RL_ROW_OVERRIDES = 1, /* << half */
 	RL_ROW_BANS = 4,
 };
+
+#define RL_ROW_INCARNATION_SHIFT 32
+#define RL_ROW_INCARNATION_MASK UINT64_C(0xfffff)
+#define RL_ROW_LEAVING (UINT64_C(1) << 60) /* somebody looks whether it may be given away */
+#define RL_ROW_FRESH (UINT64_C(1) << 61)   /* given away, and its counters are the former rule's */
+
+/* A handle: the row's index, and its incarnation above. */
+#define RL_RULE_INDEX_BITS 10
+#define RL_RULE_INDEX_MASK 0x3ff
+
+static inline uint64_t
+rl_row_incarnation(uint64_t flags)
+{
+	return flags >> RL_ROW_INCARNATION_SHIFT & RL_ROW_INCARNATION_MASK;
+}
 
 /*
  * A limit of a rule. `identity` says whose, and its shape: set by one CAS16, see rows.c.
@@ -359,9 +385,13 @@ struct rl_override_slot {
 	uint64_t value;
 };
 
-/* A reference to a limit row: its index + 1; 0 is none. */
-#define RL_REF_BITS 16
-#define RL_REF_MASK UINT64_C(0xffff)
+/* A reference to a limit row: its index + 1; 0 is none. Six fit the lower word. */
+#define RL_REF_BITS 10
+#define RL_REF_MASK UINT64_C(0x3ff)
+#define RL_REFS_LOW 6
+#define RL_REFS_LOW_BITS (RL_REFS_LOW * RL_REF_BITS)
+#define RL_REFS_INCARNATION_SHIFT 44
+#define RL_REFS_HIGH_MASK UINT64_C(0xfffff)
 
 /* shape: window_ns:55 | granularity - 1:6 | algorithm:3 */
 #define RL_SHAPE_ALGORITHM_MASK UINT64_C(7)

@@ -6,7 +6,7 @@
 
 #include "rl_admin.h"
 
-#define DOMAIN (UINT64_C(1) << 41) /* apart from the hashes of keys and names */
+#define DOMAIN (UINT64_C(1) << 50) /* above any scope; apart from the hashes of keys and names */
 #define V6_HOST_BIT 63             /* /128, for which v6[] has no bit, in v4 */
 
 static int
@@ -71,6 +71,15 @@ rl_lengths_add(struct rl_lengths *l, const struct rl_form *f)
 	uint64_t bit, *word = word_of(l, f, &bit);
 
 	return rl_atomic_set_bits(word, UINT64_MAX, bit) ? 0 : -EBUSY;
+}
+
+void
+rl_lengths_clear(struct rl_lengths *l)
+{
+	rl_atomic_store(&l->text, 0);
+	rl_atomic_store(&l->v4, 0);
+	rl_atomic_store(&l->v6[0], 0);
+	rl_atomic_store(&l->v6[1], 0);
 }
 
 struct rl_lengths

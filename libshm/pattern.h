@@ -13,7 +13,7 @@
 
 #define RL_PREFIX_MAX 63 /* bytes of a text prefix */
 
-/* Whose pattern: a rule's handle + 1, or 0 for RL_ANY_RULE. */
+/* Whose pattern: a rule's handle + 1, its incarnation with it; or 0 for RL_ANY_RULE. */
 static inline uint64_t
 rl_pattern_scope(int rule)
 {
@@ -52,6 +52,7 @@ struct rl_candidates {
 };
 
 struct rl_lengths rl_lengths_load(const struct rl_lengths *lengths);
+void rl_lengths_clear(struct rl_lengths *lengths);
 
 /* Are there any? */
 static inline bool

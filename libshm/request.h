@@ -73,7 +73,7 @@ rl_result_undecided(struct rl_result *r, int error)
 static inline bool
 rl_request_is_sound(struct rl *rl, const struct rl_item *item, struct rl_result *r)
 {
-	if (!rl_handle_has(rl, item->rule))
+	if (!rl_rules_had(&rl->segment, item->rule))
 		return rl_result_undecided(r, -EINVAL);
 	if (item->key_len > RL_KEY_MAX)
 		return rl_result_undecided(r, -ENAMETOOLONG);

@@ -51,7 +51,7 @@ set_add(struct rl_row_set *set, const struct rl_refs *refs)
 {
 	for (unsigned i = 0; i < refs->count; i++)
 		if (refs->limit[i] >= 0)
-			set->bits[refs->limit[i] / 64] |= UINT64_C(1) << refs->limit[i] % 64;
+			rl_row_set_add(set, refs->limit[i]);
 }
 
 /* What is in force, of all rules. */
@@ -62,7 +62,7 @@ gather_in_force(const struct rl_segment *s, struct rl_row_set *set)
 
 	*set = (struct rl_row_set){0};
 	for (uint32_t rule = 0; rule < s->geometry.rules; rule++) {
-		rl_rules_now(s, (int)rule, &refs);
+		rl_rules_row_now(s, (int)rule, &refs);
 		set_add(set, &refs);
 	}
 }
@@ -105,9 +105,8 @@ rl_rows_kept(const struct rl_segment *s, struct rl_row_set *set)
 	return count(set);
 }
 
-/* Forget what limits that are not in force have counted: no key of theirs is left under a row. */
-static void
-forget(struct rl_rows *rows)
+void
+rl_rows_forget(struct rl_rows *rows)
 {
 	const struct rl_segment *s = &rows->rl->segment;
 	struct rl_swept swept = {0};
@@ -145,10 +144,10 @@ goes_on(const struct rl_rows *rows, int rule, int row)
 	const struct rl_segment *s = &rows->rl->segment;
 	struct rl_refs refs;
 
-	rl_rules_now(s, rule, &refs);
+	rl_rules_row_now(s, rl_rule_row(rule), &refs);
 	if (has(&refs, row) || rows->is_configuring)
 		return has(&refs, row);
-	rl_rules_refs(s, rule, RL_OWN, &refs);
+	rl_rules_refs(s, rl_rule_row(rule), RL_OWN, &refs);
 	return has(&refs, row);
 }
 
@@ -166,7 +165,7 @@ restart(struct rl_rows *rows, int rule, int row, struct rl_word16 identity)
 		rl_atomic_fence(); /* first the identity, then whether it is in force */
 		if (goes_on(rows, rule, row))
 			return 0;
-		forget(rows);
+		rl_rows_forget(rows);
 		if (rl_atomic_cas16(word, held, rl_identity_next(held, identity)))
 			return 0;
 		rows->has_forgotten = false; /* another life may have come and gone */
@@ -203,26 +202,22 @@ static int
 drop_other_half(const struct rl_segment *s)
 {
 	uint64_t g = rl_atomic_load(&s->header->generation);
-	const struct rl_refs none = {0};
 	int error = 0;
 
-	for (uint32_t rule = 0; rule < s->geometry.rules && error == 0; rule++)
-		error = rl_rules_set_refs(s, (int)rule, g % 2 == 0 ? RL_HALF_ODD : RL_HALF_EVEN,
-		                          &none);
+	for (uint32_t row = 0; row < s->geometry.rules && error == 0; row++)
+		error = rl_rules_clear_refs(s, (int)row, g % 2 == 0 ? RL_HALF_ODD : RL_HALF_EVEN);
 	return error;
 }
 
-/* One turn at a time, so that no limit comes to two rows. */
-static int
-lock(struct rl_rows *rows)
+/* One turn at a time, so that nothing comes to two rows. */
+int
+rl_rows_lock(struct rl_rows *rows)
 {
 	int error;
 
 	if (rows->is_locked || rows->is_configuring)
 		return 0;
 	error = rl_lock_take(rows->rl, &rows->lock);
-	if (error == -ENOENT) /* its name is gone: who has it open uses it up */
-		return RL_ELIMITS;
 	rows->is_locked = error == 0;
 	return error < 0 ? error : drop_other_half(&rows->rl->segment);
 }
@@ -233,14 +228,14 @@ reuse(struct rl_rows *rows, struct rl_word16 identity)
 {
 	const struct rl_segment *s = &rows->rl->segment;
 	struct rl_row_set referred;
-	int error = lock(rows), row;
+	int error = rl_rows_lock(rows), row;
 
-	if (error < 0)
-		return error;
+	if (error < 0) /* -ENOENT: its name is gone, and who has it open uses it up */
+		return error == -ENOENT ? RL_ELIMITS : error;
 	row = rl_rules_row_of(s, identity);
 	if (row >= 0)
 		return row;
-	forget(rows);
+	rl_rows_forget(rows);
 	gather_referred(s, &referred);
 	set_add(&referred, &rows->taken);
 	for (row = 0; row < (int)s->geometry.limits; row++)
@@ -287,9 +282,9 @@ rl_rows_restart_own(struct rl_rows *rows, int rule)
 	struct rl_refs refs;
 	int error = 0;
 
-	rl_rules_refs(s, rule, RL_OWN, &refs);
+	rl_rules_refs(s, rl_rule_row(rule), RL_OWN, &refs);
 	for (unsigned i = 0; i < refs.count && error == 0; i++) {
-		if (rl_rules_of_limit(s, refs.limit[i]) != rule)
+		if (rl_rules_of_limit(s, refs.limit[i]) != rl_rule_row(rule))
 			continue;
 		error = restart(rows, rule, refs.limit[i], rl_rules_identity(s, refs.limit[i]));
 		if (error == -EAGAIN) /* it has been defined anew */

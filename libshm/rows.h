@@ -7,14 +7,32 @@
 #include "handle.h"
 #include "lock.h"
 
-/* One definition, or one configuration, that takes limits. */
+/* A set of rows. */
+struct rl_row_set {
+	uint64_t bits[(RL_LIMIT_ROWS_MAX + 63) / 64];
+};
+
+static inline bool
+rl_row_set_has(const struct rl_row_set *set, int row)
+{
+	return (set->bits[row / 64] >> row % 64 & 1) != 0;
+}
+
+static inline void
+rl_row_set_add(struct rl_row_set *set, int row)
+{
+	set->bits[row / 64] |= UINT64_C(1) << row % 64;
+}
+
+/* One definition, or one configuration, that takes rules and limits. */
 struct rl_rows {
 	struct rl *rl;
 	struct rl_lock lock;
 	bool is_locked;
-	bool is_configuring;  /* the lock is the caller's, and the half not in force, too */
-	bool has_forgotten;   /* what limits not in force have counted */
-	struct rl_refs taken; /* rows that no list refers to yet */
+	bool is_configuring;      /* the lock is the caller's, and the half not in force, too */
+	bool has_forgotten;       /* what limits not in force have counted */
+	struct rl_refs taken;     /* rows that no list refers to yet */
+	struct rl_row_set wanted; /* rows of rules that are not to be given away */
 };
 
 /*
@@ -33,19 +51,17 @@ int rl_rows_set_quota(struct rl_rows *rows, int rule, const struct rl_rule *of, 
 bool rl_rows_hold(const struct rl_segment *s, int rule, const struct rl_rule *of,
                   const struct rl_refs *refs);
 
+/*
+ * Take the lock, if it is not held yet, and clear the half that is not in force. What rl_lock_take()
+ * says.
+ */
+int rl_rows_lock(struct rl_rows *rows);
+
+/* Forget what limits that are not in force have counted: no key of theirs is left under a row. */
+void rl_rows_forget(struct rl_rows *rows);
+
 /* Drop the lock, if it was taken. */
 void rl_rows_end(struct rl_rows *rows);
-
-/* A set of rows. */
-struct rl_row_set {
-	uint64_t bits[(RL_LIMIT_ROWS_MAX + 63) / 64];
-};
-
-static inline bool
-rl_row_set_has(const struct rl_row_set *set, int row)
-{
-	return (set->bits[row / 64] >> row % 64 & 1) != 0;
-}
 
 /* Those that nobody can give away: in force, or as applications define them. How many. */
 uint32_t rl_rows_kept(const struct rl_segment *s, struct rl_row_set *set);

@@ -9,8 +9,8 @@
 #define TRIES 1000           /* to read what is being configured, or to change a word */
 #define INCARNATION_SHIFT 10 /* above a limit's id */
 
-static uint64_t
-name_hash(const struct rl_segment *s, const char *name)
+uint64_t
+rl_rules_name_hash(const struct rl_segment *s, const char *name)
 {
 	return rl_hash_with(s->key, NAME_DOMAIN, name, strlen(name)).a | 1;
 }
@@ -25,28 +25,41 @@ rl_rules_name_is_valid(const char *name)
 	return len > 0 && len <= RL_NAME_MAX && strspn(name, good) == len;
 }
 
-/* Every claimer writes the same bytes, so it does not matter who else does. */
-static void
-write_name(struct rl_row *row, const char *name)
+/*
+ * Every claimer writes the same bytes, so it does not matter who else does. One who slept until the
+ * row was another's puts back what he found; only if he is killed just then, that name is lost to
+ * people until its rule is defined again.
+ */
+void
+rl_rules_write_name(const struct rl_segment *s, int at, const char *name)
 {
-	uint64_t words[RL_NAME_MAX / 8 + 1] = {0};
+	struct rl_row *row = &s->rows[at];
+	uint64_t words[RL_NAME_MAX / 8 + 1] = {0}, hash = rl_rules_name_hash(s, name);
 
 	memcpy(words, name, strlen(name));
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		rl_atomic_store_relaxed(&row->name[i], words[i]);
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		uint64_t found = rl_atomic_load(&row->name[i]);
+		if (found == words[i] || rl_atomic_load(&row->name_hash) != hash ||
+		    !rl_atomic_cas(&row->name[i], found, words[i]))
+			continue;
+		rl_atomic_fence(); /* first the word, then whose it is */
+		if (rl_atomic_load(&row->name_hash) != hash)
+			rl_atomic_cas(&row->name[i], words[i], found);
+	}
 }
 
 void
 rl_rules_name(const struct rl_segment *s, int rule, char name[static RL_NAME_MAX + 1])
 {
-	const struct rl_row *row = &s->rows[rule];
+	const struct rl_row *row = rl_rules_at(s, rule);
 	uint64_t words[RL_NAME_MAX / 8 + 1];
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		words[i] = rl_atomic_load_relaxed(&row->name[i]);
 	memcpy(name, words, RL_NAME_MAX);
 	name[RL_NAME_MAX] = '\0';
-	if (!rl_rules_name_is_valid(name) || name_hash(s, name) != rl_atomic_load(&row->name_hash))
+	if (!rl_rules_name_is_valid(name) ||
+	    rl_rules_name_hash(s, name) != rl_atomic_load(&row->name_hash))
 		name[0] = '\0';
 }
 
@@ -54,46 +67,55 @@ int
 rl_rules_append(const struct rl_segment *s, const char *name)
 {
 	uint64_t hash;
+	int at;
 
 	if (!rl_rules_name_is_valid(name))
 		return -EINVAL;
-	hash = name_hash(s, name);
+	hash = rl_rules_name_hash(s, name);
 	for (uint32_t i = 0; i < s->geometry.rules; i++) {
 		struct rl_row *row = &s->rows[i];
 		if (rl_atomic_load(&row->name_hash) == 0)
 			rl_atomic_cas(&row->name_hash, 0, hash);
 		if (rl_atomic_load(&row->name_hash) == hash) {
-			write_name(row, name);
-			return (int)i;
+			rl_rules_write_name(s, (int)i, name);
+			break;
 		}
 	}
-	return RL_ERULES;
+	at = rl_rules_seek(s, name);
+	return at < 0 ? RL_ERULES : at;
 }
 
 int
 rl_rules_seek(const struct rl_segment *s, const char *name)
 {
-	uint64_t hash, held = 1;
+	struct rl_word16 held = {.lo = 1};
+	uint64_t hash;
 
 	if (!rl_rules_name_is_valid(name))
 		return -ENOENT;
-	hash = name_hash(s, name);
-	for (uint32_t i = 0; i < s->geometry.rules && held != 0; i++) {
-		held = rl_atomic_load(&s->rows[i].name_hash);
-		if (held == hash)
-			return (int)i;
+	hash = rl_rules_name_hash(s, name);
+	for (uint32_t i = 0; i < s->geometry.rules && held.lo != 0; i++) {
+		rl_atomic_load16(&s->rows[i].identity, &held);
+		if (held.lo == hash)
+			return rl_rule_handle((int)i, held.hi);
 	}
 	return -ENOENT;
 }
 
-uint32_t
-rl_rules_used(const struct rl_segment *s)
+int
+rl_rules_set_flags(const struct rl_segment *s, int rule, uint64_t flags, bool is_set)
 {
-	uint32_t i = 0;
+	uint64_t *word = &s->rows[rl_rule_row(rule)].flags;
 
-	while (i < s->geometry.rules && rl_atomic_load(&s->rows[i].name_hash) != 0)
-		i++;
-	return i;
+	for (int tries = 0; tries < TRIES; tries++) {
+		uint64_t held = rl_atomic_load(word), next = is_set ? held | flags : held & ~flags;
+		if (!rl_rule_has_flags(rule, held))
+			return -EAGAIN;
+		if (held == next || rl_atomic_cas(word, held, next))
+			return 0;
+		rl_atomic_pause();
+	}
+	return -EBUSY;
 }
 
 struct rl_limit
@@ -182,7 +204,7 @@ rl_rules_identity_of(int id, const struct rl_rule *rule, size_t i)
 	struct rl_limit l = rl_rules_limit(rule, i);
 
 	return (struct rl_word16){
-		.lo = RL_IDENTITY_USED | (uint64_t)id << RL_IDENTITY_RULE_SHIFT |
+		.lo = RL_IDENTITY_USED | (uint64_t)rl_rule_row(id) << RL_IDENTITY_RULE_SHIFT |
 	              (uint64_t)l.prefix_v4 << RL_IDENTITY_V4_SHIFT |
 	              (uint64_t)l.prefix_v6 << RL_IDENTITY_V6_SHIFT |
 	              (l.hard ? RL_IDENTITY_HARD : 0) |
@@ -206,8 +228,8 @@ rl_refs_pack(const struct rl_refs *refs)
 	struct rl_word16 word = {0};
 
 	for (unsigned i = 0; i < refs->count; i++) {
-		uint64_t ref = (uint64_t)(refs->limit[i] + 1) << RL_REF_BITS * (i % 4);
-		if (i < 4)
+		uint64_t ref = (uint64_t)(refs->limit[i] + 1) << RL_REF_BITS * (i % RL_REFS_LOW);
+		if (i < RL_REFS_LOW)
 			word.lo |= ref;
 		else
 			word.hi |= ref;
@@ -221,17 +243,20 @@ unpack_refs(const struct rl_segment *s, struct rl_word16 packed, struct rl_refs 
 	int limit;
 
 	refs->count = 0;
-	while ((limit = rl_refs_take(s, &packed)) >= 0)
+	while (refs->count < RL_LIMITS_MAX && (limit = rl_refs_take(s, &packed)) >= 0)
 		refs->limit[refs->count++] = limit;
 }
 
 void
-rl_rules_refs(const struct rl_segment *s, int rule, enum rl_half half, struct rl_refs *refs)
+rl_rules_refs(const struct rl_segment *s, int row, enum rl_half half, struct rl_refs *refs)
 {
 	struct rl_word16 packed;
 
-	rl_atomic_load16(&s->rows[rule].limits[half], &packed);
-	unpack_refs(s, packed, refs);
+	rl_atomic_load16(&s->rows[row].limits[half], &packed);
+	rl_atomic_fence(); /* whose the row is then: not before the list */
+	refs->count = 0;
+	if (rl_refs_are_of(s, rl_rules_handle(s, row), packed))
+		unpack_refs(s, packed, refs);
 }
 
 enum rl_half
@@ -257,6 +282,22 @@ rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs)
 		rl_atomic_fence(); /* as in rl_terms_load() */
 		again = rl_atomic_load(&s->header->generation);
 	} while (again != g && ++tries < TRIES);
+	return half;
+}
+
+/* A row that is given away meanwhile has its lists empty for a moment, not the rules. */
+enum rl_half
+rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs)
+{
+	int rule, again = rl_rules_handle(s, row), tries = 0;
+	enum rl_half half;
+
+	do {
+		rule = again;
+		half = rl_rules_now(s, rule, refs);
+		rl_atomic_fence(); /* as in rl_rules_refs() */
+		again = rl_rules_handle(s, row);
+	} while (again != rule && ++tries < TRIES);
 	return half;
 }
 
@@ -301,11 +342,30 @@ int
 rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
                   const struct rl_refs *refs)
 {
-	struct rl_word16 *word = &s->rows[rule].limits[half], held, next = rl_refs_pack(refs);
+	struct rl_word16 *word = &s->rows[rl_rule_row(rule)].limits[half];
+	struct rl_word16 held, next = rl_refs_pack(refs);
+
+	next.hi |= rl_rule_refs_tag(rule);
+	for (int tries = 0; tries < TRIES; tries++) {
+		rl_atomic_load16(word, &held);
+		rl_atomic_fence(); /* first the list, then whose the row is */
+		if (!rl_rules_has(s, rule))
+			return -EAGAIN;
+		if (rl_word16_equal(held, next) || rl_atomic_cas16(word, held, next))
+			return 0;
+		rl_atomic_pause();
+	}
+	return -EBUSY;
+}
+
+int
+rl_rules_clear_refs(const struct rl_segment *s, int row, enum rl_half half)
+{
+	struct rl_word16 *word = &s->rows[row].limits[half], held, none = {0};
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		rl_atomic_load16(word, &held);
-		if (rl_word16_equal(held, next) || rl_atomic_cas16(word, held, next))
+		if (rl_word16_equal(held, none) || rl_atomic_cas16(word, held, none))
 			return 0;
 		rl_atomic_pause();
 	}

@@ -21,10 +21,21 @@ rl_short_limit(const struct rl *rl, int rule, struct rl_word16 refs)
 {
 	const struct rl_compiled *limit;
 
-	if (refs.hi != 0 || refs.lo > RL_REF_MASK)
+	if (refs.hi != rl_rule_refs_tag(rule) || refs.lo > RL_REF_MASK)
 		return NULL;
 	limit = rl_handle_known(rl, (int)refs.lo - 1);
-	return limit && limit->rule == rule && !limit->has_prefix ? limit : NULL;
+	return limit && limit->rule == rl_rule_row(rule) && !limit->has_prefix ? limit : NULL;
+}
+
+/* Is the row the rule's still, now that its list was read, without an override or a ban? */
+static inline bool
+rl_short_flags(const struct rl_segment *s, int rule)
+{
+	const uint64_t others = RL_ROW_INCARNATION_MASK << RL_ROW_INCARNATION_SHIFT |
+	                        RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1 | RL_ROW_BANS;
+	uint64_t flags = rl_atomic_load(&rl_rules_at(s, rule)->flags);
+
+	return (flags & others) == rl_rule_incarnation(rule) << RL_ROW_INCARNATION_SHIFT;
 }
 
 /*
@@ -40,10 +51,7 @@ rl_short_terms(struct rl *rl, int rule, const struct rl_compiled **limit, struct
 	enum rl_half half = rl_rules_in_force(s, rule, g, &refs);
 
 	*limit = rl_short_limit(rl, rule, refs);
-	if (!*limit ||
-	    (rl_atomic_load(&s->rows[rule].flags) & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1)) !=
-	            0 ||
-	    rl_terms_have_bans(s, rule))
+	if (!*limit || !rl_short_flags(s, rule) || rl_lengths_have(&s->header->any_bans))
 		return false;
 	rl_rules_quota((*limit)->row, half, quota);
 	if (!rl_compiled_holds(*limit)) /* after the quota: see the head of rows.c */

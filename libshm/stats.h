@@ -37,7 +37,7 @@ rl_stats_add(const struct rl_segment *s, int rule, enum rl_counter counter)
 	unsigned cpu = rl_stats_cpu();
 	uint32_t stripes = s->geometry.stripes;
 	uint32_t stripe = cpu < stripes ? cpu : cpu % stripes;
-	size_t at = (size_t)stripe * s->geometry.rules + (size_t)rule;
+	size_t at = (size_t)stripe * s->geometry.rules + (size_t)(rule & RL_RULE_INDEX_MASK);
 
 	rl_atomic_add(&s->stats[at].counter[counter], 1);
 }
@@ -48,7 +48,7 @@ rl_stats_sum(const struct rl_segment *s, int rule, enum rl_counter counter)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < s->geometry.stripes; i++) {
-		size_t at = (size_t)i * s->geometry.rules + (size_t)rule;
+		size_t at = (size_t)i * s->geometry.rules + (size_t)(rule & RL_RULE_INDEX_MASK);
 		sum += rl_atomic_load_relaxed(&s->stats[at].counter[counter]);
 	}
 	return sum;

@@ -51,7 +51,7 @@ load_limits(struct rl *rl, int rule, struct rl_word16 refs, enum rl_half half, c
 
 		if (!limit)
 			return rl_handle_no_limit(rl, id);
-		if (limit->rule != rule)
+		if (limit->rule != rl_rule_row(rule))
 			return -EAGAIN;
 		if (limit->has_prefix)
 			counted = counts(limit, key, key_len, t);
@@ -92,7 +92,7 @@ load_override(const struct rl_segment *s, int rule, unsigned half, const void *k
 	struct rl_override_found found;
 	struct rl_form form;
 
-	c.left = rl_lengths_load(&s->rows[rule].overrides[half]);
+	c.left = rl_lengths_load(&rl_rules_at(s, rule)->overrides[half]);
 	if (!t->has_address && rl_lengths_have_networks(&c.left))
 		t->has_address = rl_address_parse(key, key_len, &t->address);
 	c.address = t->has_address ? &t->address : NULL;
@@ -103,6 +103,23 @@ load_override(const struct rl_segment *s, int rule, unsigned half, const void *k
 			return;
 		}
 	}
+}
+
+/*
+ * Last: was the row the rule's while it was read? Else the rule is as if removed; 0, or -EINVAL if
+ * there never was such a one.
+ */
+static int
+settle(const struct rl_segment *s, int rule, struct rl_terms *t)
+{
+	uint64_t flags = rl_atomic_load(&rl_rules_at(s, rule)->flags);
+
+	if (rl_rule_has_flags(rule, flags))
+		return 0;
+	t->count = 0;
+	t->has_override = false;
+	t->is_removed = true;
+	return rl_rule_incarnation(rule) > rl_row_incarnation(flags) ? -EINVAL : 0;
 }
 
 /*
@@ -126,9 +143,9 @@ load_at(struct rl *rl, int rule, uint64_t g, const struct rl_address *network, c
 		t->address = *network;
 	error = load_limits(rl, rule, refs, half, key, key_len, t);
 	if (error == 0 && half < RL_OWN && key_len > 0 &&
-	    (rl_atomic_load(&s->rows[rule].flags) & (uint64_t)RL_ROW_OVERRIDES << half))
+	    (rl_atomic_load(&rl_rules_at(s, rule)->flags) & (uint64_t)RL_ROW_OVERRIDES << half))
 		load_override(s, rule, half, key, network ? 0 : key_len, budget, t);
-	return error;
+	return error < 0 ? error : settle(s, rule, t);
 }
 
 static int
@@ -166,11 +183,12 @@ bool
 rl_terms_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota, unsigned *index)
 {
 	const uint64_t *generation = &s->header->generation;
-	int rule = rl_rules_of_limit(s, limit);
+	int row = rl_rules_of_limit(s, limit);
 	struct rl_refs refs;
 
-	for (int tries = 0; rule >= 0 && tries < TRIES; tries++) {
+	for (int tries = 0; row >= 0 && tries < TRIES; tries++) {
 		uint64_t g = rl_atomic_load(generation);
+		int rule = rl_rules_handle(s, row);
 		enum rl_half half = rl_rules_list(s, rule, g, &refs);
 
 		for (*index = 0; *index < refs.count && refs.limit[*index] != limit; ++*index)
@@ -178,11 +196,11 @@ rl_terms_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota,
 		if (*index < refs.count)
 			rl_rules_quota(&s->limits[limit], half, quota);
 		rl_atomic_fence();
-		if (rl_atomic_load(generation) == g)
+		if (rl_atomic_load(generation) == g && rl_rules_has(s, rule))
 			return *index < refs.count;
 	}
 	*index = 0; /* in force, for all one can tell while it changes all the time */
-	if (rule >= 0)
+	if (row >= 0)
 		rl_rules_quota(&s->limits[limit], RL_OWN, quota);
-	return rule >= 0;
+	return row >= 0;
 }

@@ -22,8 +22,9 @@ struct rl_terms {
 };
 
 /*
- * The terms of `key` under a rule that there is, of one generation of the configuration.
- * 0, or RL_EADDRESS, -ENOMEM, RL_ECOST. A key of no length gets the rule's limits.
+ * The terms of `key` under a rule that there is, or was, of one generation of the configuration.
+ * 0, or -EINVAL: there never was, RL_EADDRESS, -ENOMEM, RL_ECOST. A key of no length gets the
+ * rule's limits.
  */
 int rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len,
                   struct rl_budget *budget, struct rl_terms *terms);
@@ -32,11 +33,11 @@ int rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len,
 int rl_terms_load_network(struct rl *rl, int rule, const struct rl_address *network,
                           struct rl_budget *budget, struct rl_terms *terms);
 
-/* May a ban or an exemption hold for a key of the rule? */
+/* May a ban or an exemption hold for a key of the rule, or any that has its row now? */
 static inline bool
 rl_terms_have_bans(const struct rl_segment *s, int rule)
 {
-	return (rl_atomic_load(&s->rows[rule].flags) & RL_ROW_BANS) != 0 ||
+	return (rl_atomic_load(&rl_rules_at(s, rule)->flags) & RL_ROW_BANS) != 0 ||
 	       rl_lengths_have(&s->header->any_bans);
 }
 

@@ -97,7 +97,7 @@ get_everywhere(const struct context *context, struct rl *rl, const struct key_vi
 	rl_info(rl, &info);
 	for (uint32_t id = 0; id < info.rules; id++)
 		if (rule_read(rl, (int)id, &rule))
-			tell_under(&telling, (int)id, key);
+			tell_under(&telling, rule.handle, key);
 	if (is_json)
 		write_json(key, telling.rules);
 	if (telling.count == 0)

@@ -75,7 +75,7 @@ reset_key(struct reset *reset, const struct key_view *key)
 	rl_info(reset->rl, &info);
 	for (uint32_t id = 0; id < info.rules; id++)
 		if (rl_rule_info(reset->rl, (int)id, &rule))
-			reset_under(reset, (int)id, key);
+			reset_under(reset, rule.handle, key);
 }
 
 /* A limit's network stands for each address in it, so its first one names it, too. */

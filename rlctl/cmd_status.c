@@ -48,12 +48,13 @@ add_rule(struct status *status, struct rl *rl, int id)
 {
 	struct rule_status *rule = &status->rules[status->rule_count];
 
-	if (!rule_read(rl, id, &rule->info) || rl_stats(rl, id, rule->counters, RL_COUNTERS) < 0)
+	if (!rule_read(rl, id, &rule->info) ||
+	    rl_stats(rl, rule->info.handle, rule->counters, RL_COUNTERS) < 0)
 		return;
 	for (size_t i = 0; i < RL_COUNTERS; i++)
 		status->totals[i] += rule->counters[i];
-	rule->id = id;
-	rule->overrides = rl_override_count(rl, id);
+	rule->id = rule->info.handle;
+	rule->overrides = rl_override_count(rl, rule->id);
 	status->rule_count++;
 }
 

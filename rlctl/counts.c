@@ -9,14 +9,15 @@
 #include "rule.h"
 
 static void
-read_rule(struct rl *rl, int id, struct counts *counts)
+read_rule(struct rl *rl, int wanted, int id, struct counts *counts)
 {
 	struct rule_counts *rule = &counts->rules[counts->count];
 	struct rl_rule_info info;
 
-	if (!rule_read(rl, id, &info) || rl_stats(rl, id, rule->values, RL_COUNTERS) < 0)
+	if (!rule_read(rl, id, &info) || (wanted != RL_ANY_RULE && wanted != info.handle) ||
+	    rl_stats(rl, info.handle, rule->values, RL_COUNTERS) < 0)
 		return;
-	rule->id = id;
+	rule->id = info.handle;
 	memcpy(rule->name, info.name, sizeof(rule->name));
 	counts->count++;
 }
@@ -30,8 +31,7 @@ counts_read(struct rl *rl, int rule)
 	rl_info(rl, &info);
 	counts.rules = need(calloc(info.rules + 1, sizeof(*counts.rules)));
 	for (uint32_t id = 0; id < info.rules; id++)
-		if (rule == RL_ANY_RULE || rule == (int)id)
-			read_rule(rl, (int)id, &counts);
+		read_rule(rl, rule, (int)id, &counts);
 	return counts;
 }
 

@@ -27,8 +27,8 @@ check_room(struct doctor *doctor)
 	bool is_enough;
 
 	is_enough = check_one(doctor, info->rules_used, info->rules, "rules",
-	                      "a name keeps its place; when all are taken, no rule with another "
-	                      "name can be defined or configured",
+	                      "while a configuration is replaced, the old rules, the new and those "
+	                      "of applications have to fit; when they do not, the old one stays",
 	                      " with more rules");
 	is_enough &= check_one(doctor, info->limits_used, info->limits, "limits",
 	                       "while a configuration is replaced, the old limits and the new "

@@ -37,17 +37,38 @@ top_model_skip(struct top_model *model)
 	model->before = counts_read(model->rl, model->keys.rule);
 }
 
+static bool
+has_rule(const struct counts *now, int id)
+{
+	for (size_t i = 0; i < now->count; i++)
+		if (now->rules[i].id == id)
+			return true;
+	return false;
+}
+
+/* Room for a rule that was not there before: that of one that is there no more, if there is. */
 static struct top_rule *
-find_rule(struct top_model *model, const struct rule_counts *counts)
+add_rule(struct top_model *model, const struct counts *now, int id)
+{
+	struct top_rule *rule = model->rules;
+
+	while (rule < model->rules + model->rule_count && has_rule(now, rule->id))
+		rule++;
+	if (rule == model->rules + model->rule_count)
+		model->rule_count++;
+	*rule = (struct top_rule){.id = id};
+	return rule;
+}
+
+static struct top_rule *
+find_rule(struct top_model *model, const struct counts *now, const struct rule_counts *counts)
 {
 	struct top_rule *rule = model->rules;
 
 	while (rule < model->rules + model->rule_count && rule->id != counts->id)
 		rule++;
-	if (rule == model->rules + model->rule_count) {
-		model->rule_count++;
-		rule->id = counts->id;
-	}
+	if (rule == model->rules + model->rule_count)
+		rule = add_rule(model, now, counts->id);
 	memcpy(rule->name, counts->name, sizeof(rule->name));
 	return rule;
 }
@@ -60,7 +81,7 @@ take_rates(struct top_model *model)
 	uint64_t values[RL_COUNTERS];
 
 	for (size_t i = 0; i < now.count; i++) {
-		struct top_rule *rule = find_rule(model, &now.rules[i]);
+		struct top_rule *rule = find_rule(model, &now, &now.rules[i]);
 
 		counts_since(&now.rules[i], &model->before, values);
 		rule->allowed[at] = values[RL_COUNT_allowed];

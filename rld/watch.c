@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <metrics.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What is worth a warning, and what it means for those concerned. */
@@ -18,27 +19,44 @@ static const struct {
 	{RL_COUNT_full_undecided, "requests got no decision because no key could be evicted"},
 };
 
+/* What came to the counters of the rule in a row since the last look; all that a new one has. */
 static void
-sum_counters(struct rl *rl, uint64_t sums[RL_COUNTERS])
+add_steps(struct watch *watch, uint32_t row, uint64_t steps[RL_COUNTERS])
 {
+	struct watch_row *stood = &watch->rows[row];
 	uint64_t values[RL_COUNTERS];
-	struct rl_info info;
+	struct rl_rule_info rule;
 
-	memset(sums, 0, RL_COUNTERS * sizeof sums[0]);
-	rl_info(rl, &info);
-	for (uint32_t id = 0; id < info.rules; id++) {
-		if (rl_stats(rl, (int)id, values, RL_COUNTERS) < 0)
-			continue;
-		for (int c = 0; c < RL_COUNTERS; c++)
-			sums[c] += values[c];
+	if (rl_rule_info(watch->rl, (int)row, &rule) != 1 ||
+	    rl_stats(watch->rl, rule.handle, values, RL_COUNTERS) < 0)
+		return;
+	if (stood->rule != rule.handle)
+		*stood = (struct watch_row){.rule = rule.handle};
+	for (int c = 0; c < RL_COUNTERS; c++) {
+		steps[c] += values[c] - stood->counters[c];
+		stood->counters[c] = values[c];
 	}
+}
+
+static void
+take_steps(struct watch *watch, uint64_t steps[RL_COUNTERS])
+{
+	memset(steps, 0, RL_COUNTERS * sizeof steps[0]);
+	for (uint32_t row = 0; row < watch->row_count; row++)
+		add_steps(watch, row, steps);
 }
 
 void
 watch_start(struct watch *watch, struct rl *rl, uint64_t now_ns)
 {
+	uint64_t unused[RL_COUNTERS];
+	struct rl_info info;
+
 	*watch = (struct watch){.rl = rl, .looked_ns = now_ns};
-	sum_counters(rl, watch->stood);
+	rl_info(rl, &info);
+	watch->rows = calloc(info.rules, sizeof *watch->rows);
+	watch->row_count = watch->rows ? info.rules : 0;
+	take_steps(watch, unused);
 	watch_rules(watch);
 }
 
@@ -46,6 +64,9 @@ void
 watch_end(struct watch *watch)
 {
 	rules_seen_free(&watch->rules);
+	free(watch->rows);
+	watch->rows = NULL;
+	watch->row_count = 0;
 }
 
 void
@@ -70,21 +91,18 @@ say_damaged(struct watch *watch, int counter)
 	         info.name, rl_counter_info(counter)->name);
 }
 
-/* Sums wrap as the counters do: that one went back shows as a step beyond what can be. */
+/* Steps wrap as the counters do: that one went back shows as a step beyond what can be. */
 static void
 count(struct watch *watch, uint64_t passed_ns)
 {
-	uint64_t sums[RL_COUNTERS];
+	uint64_t steps[RL_COUNTERS];
 
-	sum_counters(watch->rl, sums);
+	take_steps(watch, steps);
 	for (int c = 0; c < RL_COUNTERS; c++) {
-		uint64_t step = sums[c] - watch->stood[c];
-
-		if (metrics_can_be(step, passed_ns))
-			watch->seen[c] += step;
+		if (metrics_can_be(steps[c], passed_ns))
+			watch->seen[c] += steps[c];
 		else
 			say_damaged(watch, c);
-		watch->stood[c] = sums[c];
 	}
 }
 

@@ -17,13 +17,20 @@
 
 #define WATCH_TEXT 128
 
+/* What stood in a rule's row, and which rule that was: a row may become another's. */
+struct watch_row {
+	int rule;
+	uint64_t counters[RL_COUNTERS];
+};
+
 struct watch {
 	struct rl *rl;
-	uint64_t looked_ns;          /* monotonic */
-	uint64_t stood[RL_COUNTERS]; /* then, of all rules, in the segment */
-	uint64_t seen[RL_COUNTERS];  /* moved since the start, as far as that can be */
-	uint64_t told[RL_COUNTERS];  /* of that, when last warned of */
-	bool is_damaged;             /* something moved that cannot, and that was told */
+	uint64_t looked_ns; /* monotonic */
+	struct watch_row *rows;
+	uint32_t row_count;
+	uint64_t seen[RL_COUNTERS]; /* moved since the start, as far as that can be */
+	uint64_t told[RL_COUNTERS]; /* of that, when last warned of */
+	bool is_damaged;            /* something moved that cannot, and that was told */
 	struct log_pace pace[RL_COUNTERS];
 	bool is_nearly_full;
 	struct rules_seen rules;

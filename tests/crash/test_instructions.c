@@ -335,6 +335,47 @@ survive_rows(void)
 	assert_true(info.limits[0].window_ns == 3 * RL_SECOND);
 }
 
+static int left; /* the handle of a rule whose row is to become "new"'s */
+
+/* No row of a rule that was never used: the next name takes one that was left. */
+static void
+prepare_names(void)
+{
+	struct rl_info info;
+
+	rl_info(rl, &info);
+	left = test_rule(rl, "left", 3, 3 * RL_SECOND, 3, true);
+	for (uint32_t i = info.rules_used + 1; i < info.rules; i++)
+		test_rule(rl, i % 2 ? "odd" : "even", 3, 3 * RL_SECOND, 3, true);
+	for (int i = 0; i < 5; i++)
+		rl_check_at(rl, left, "n", 1, 1, now, NULL);
+	assert_int_equal(rl_forget(rl, "left"), 1);
+}
+
+/* The handle that was left limits nothing, and the new rule begins with nothing. */
+static void
+survive_names(void)
+{
+	uint64_t counted[RL_COUNTERS];
+	struct rl_rule_info info;
+	struct rl_result r;
+	int id;
+
+	assert_int_equal(rl_rule_info(rl, left, &info), 1); /* whose the row is now */
+	assert_int_equal(rl_stats(rl, info.handle, counted, RL_COUNTERS), 0);
+	assert_int_equal(counted[RL_COUNT_denied], info.handle == left ? 2 : 0);
+	assert_int_equal(rl_check_at(rl, left, "n", 1, 1, now, &r), RL_ALLOWED);
+	assert_int_equal(r.error, RL_EREMOVED);
+	if (!is_killed)
+		return;
+	survive_define();
+	id = rl_find(rl, "new");
+	assert_true(id > left && (id & RL_RULE_INDEX_MASK) == left);
+	assert_int_equal(rl_stats(rl, id, counted, RL_COUNTERS), 0);
+	assert_int_equal(counted[RL_COUNT_allowed], 1);
+	assert_int_equal(counted[RL_COUNT_denied], 0);
+}
+
 static int
 configure(uint32_t capacity)
 {
@@ -396,6 +437,7 @@ static const struct operation {
 	{"define", prepare_hit, run_define, survive_define},
 	{"define again", prepare_again, run_define, survive_define},
 	{"use a row again", prepare_rows, run_define, survive_rows},
+	{"use a rule's row again", prepare_names, run_define, survive_names},
 	{"configure", prepare_refund, run_configure, survive_configure},
 };
 

@@ -107,6 +107,60 @@ test_a_nearly_full_table_is_told_when_it_becomes_so(void **state)
 	rl_close(rl);
 }
 
+/* That a row begins anew with another rule is no damage, and what that one counts is told. */
+static void
+test_a_row_that_becomes_another_rules(void **state)
+{
+	const struct rl_options options = {.keys = 1, .rules = 1};
+	char text[WATCH_TEXT];
+	struct watch watch;
+	struct rl *rl;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&options, &rl), 0);
+	evict(rl, test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false), 7);
+	watch_start(&watch, rl, RL_SECOND);
+	assert_int_equal(rl_forget(rl, "r"), 1);
+	evict(rl, test_rule(rl, "s", 5, 3600 * RL_SECOND, 1, false), 2);
+	look(&watch, 0, 2 * RL_SECOND, text);
+	assert_says("<4>2 live keys lost their count");
+	assert_null(strstr(said, "damaged"));
+	watch_end(&watch);
+	rl_close(rl);
+}
+
+static void
+configure_one(struct rl *rl, const char *name, uint32_t capacity)
+{
+	const struct rl_config_rule rule = {
+		.rule = {.name = name, .limit = {.capacity = capacity, .window_ns = RL_SECOND}}};
+
+	assert_int_equal(rl_configure(rl, &rule, name ? 1 : 0, 0, NULL, NULL), 0);
+}
+
+/* Others have changed the configuration: a rule in another's row is new, and the other removed. */
+static void
+test_a_configured_row_that_becomes_another_rules(void **state)
+{
+	const struct rl_options options = {.keys = 1, .rules = 1};
+	char text[WATCH_TEXT];
+	struct watch watch;
+	struct rl *rl;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&options, &rl), 0);
+	configure_one(rl, "before", 3);
+	watch_start(&watch, rl, RL_SECOND);
+	configure_one(rl, NULL, 0);
+	configure_one(rl, "after", 4);
+	look(&watch, 0, 2 * RL_SECOND, text);
+	assert_says("before: removed from the configuration");
+	assert_says("after: new");
+	assert_null(strstr(said, "after: capacity"));
+	watch_end(&watch);
+	rl_close(rl);
+}
+
 /* As somebody could who may write the segment. */
 static void
 write_over(struct rl *rl, int rule, enum rl_counter counter, uint64_t value)
@@ -253,6 +307,8 @@ main(void)
 		cmocka_unit_test(test_what_another_process_configures_is_told_once),
 		cmocka_unit_test(test_evictions_are_told_once_a_minute_and_all),
 		cmocka_unit_test(test_a_nearly_full_table_is_told_when_it_becomes_so),
+		cmocka_unit_test(test_a_row_that_becomes_another_rules),
+		cmocka_unit_test(test_a_configured_row_that_becomes_another_rules),
 		cmocka_unit_test(test_what_cannot_be_is_told_as_damage_and_once),
 		cmocka_unit_test(test_metrics_leave_out_what_cannot_be),
 		cmocka_unit_test(test_the_status_has_keys_fill_and_rate),
