@@ -32,6 +32,8 @@ const struct command commands[] = {
 	{"dump", "FILE|-", "write what all keys have used as JSON lines", NULL, 1, 1, run_dump},
 	{"restore", "FILE|-", "count again what was dumped", restore_options, 1, 1, run_restore},
 	{"doctor", "", "look for what is wrong, why, and what mends it", NULL, 0, 0, run_doctor},
+	{"forget", "RULE", "forget how applications have defined a rule", forget_options, 1, 1,
+         run_forget},
 	{"unlink", "--segment NAME", "remove a segment's name", unlink_options, 0, 0, run_unlink},
 	{"replay", "--capacity N --window D [FILE...|-]",
          "say what a limit would have done to recorded traffic", replay_options, 0, INT_MAX,

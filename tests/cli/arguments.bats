@@ -27,7 +27,7 @@ load common
 	exits 0
 	[ "$output" = "$("$RLCTL" --help)" ]
 	verbs=$(sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' <<<"$output")
-	[ "$(paste -sd' ' <<<"$verbs")" = 'status list get check peek reset ban allow unban bans stats top sweep dump restore doctor unlink replay config reload completion help' ]
+	[ "$(paste -sd' ' <<<"$verbs")" = 'status list get check peek reset ban allow unban bans stats top sweep dump restore doctor forget unlink replay config reload completion help' ]
 	for verb in $verbs; do
 		summary=$("$RLCTL" help | sed -n "s/^  $verb  *//p")
 		rlctl help "$verb"

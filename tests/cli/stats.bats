@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# stats, sweep and unlink.
+# stats, sweep, forget and unlink.
 
 load common
 
@@ -142,6 +142,29 @@ teardown() {
 	says_line 'taken    1'
 	on list --json
 	are key '"carol"'
+}
+
+@test "forget: what an application has defined, and what it has not" {
+	fill login 5 $month_ms 1 alice=3
+	on forget other --yes
+	in_trouble "unknown rule 'other'"
+	on forget login </dev/null
+	in_trouble 'needs --yes'
+	on peek login alice
+	exits 0
+	on forget login --yes --json
+	exits 0
+	conforms forget
+	on peek login alice
+	in_trouble "unknown rule 'login'"
+	on status
+	says_line 'rules      0 of 8'
+	fill login 5 $month_ms 1 alice=1 # the workers' next definition brings it back, anew
+	on peek login alice
+	exits 0
+	on forget login -y
+	exits 0
+	says_line 'forgotten'
 }
 
 @test "unlink: wants to be told which, and to be told yes" {
