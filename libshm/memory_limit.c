@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cgroup.h"
+
 #define UNLIMITED (UINT64_MAX / 4) /* and more: as v1 says that there is no limit */
 #define TEXT_BYTES 8192
 #define KIB 1024
@@ -19,7 +21,7 @@ struct bound {
 };
 
 struct version {
-	const char *mount;
+	const char *mount;     /* where it usually is */
 	const char *caches[3]; /* lines of memory.stat, of what can be taken back */
 	struct bound bounds[2];
 };
@@ -35,6 +37,12 @@ static const struct version v1 = {
 	.caches = {"total_inactive_file ", "total_active_file "},
 	.bounds = {{"memory.limit_in_bytes", "memory.usage_in_bytes", NULL, NULL, 0},
                    {"memory.memsw.limit_in_bytes", "memory.memsw.usage_in_bytes", NULL, NULL, 1}},
+};
+
+struct look {
+	const struct version *version;
+	uint64_t swap; /* of the machine */
+	struct rl_memory *memory;
 };
 
 struct text {
@@ -177,27 +185,44 @@ look_at_group(const char *group, const struct version *version, uint64_t swap,
 	}
 }
 
+/* The group and those above it, up to the one that is mounted. */
+static void
+look_upwards(char *group, size_t mount, void *arg)
+{
+	const struct look *look = arg;
+
+	for (size_t len = strlen(group); len >= mount; len--)
+		if (len == mount || group[len] == '/' || group[len] == '\0') {
+			group[len] = '\0';
+			look_at_group(group, look->version, look->swap, look->memory);
+		}
+}
+
 /*
- * The group of that path and those above it. A path of another namespace leads nowhere here, or up
- * and out of it; then the mount's own directory is the group that a container has.
+ * Where the kernel tells of no mount that the group is below, the usual place has to do. A path of
+ * another namespace leads nowhere there, or up and out of it; then the mount's own directory is the
+ * group that a container has.
  */
+static void
+look_in_usual_place(const char *root, const char *path, struct look *look)
+{
+	const char *mount = look->version->mount;
+	char group[PATH_MAX];
+
+	if (strstr(path, "/..") || strcmp(path, "/") == 0)
+		path = "";
+	if (snprintf(group, sizeof group, "%s%s%s", root, mount, path) < (int)sizeof group)
+		look_upwards(group, strlen(root) + strlen(mount), look);
+}
+
 static void
 look_at_groups(const char *root, const struct version *version, const char *path, uint64_t swap,
                struct rl_memory *memory)
 {
-	char group[PATH_MAX];
-	size_t mount = strlen(root) + strlen(version->mount);
+	struct look look = {version, swap, memory};
 
-	if (strstr(path, "/..") || strcmp(path, "/") == 0)
-		path = "";
-	if (snprintf(group, sizeof group, "%s%s%s", root, version->mount, path) >=
-	    (int)sizeof group)
-		return;
-	for (size_t len = strlen(group); len >= mount; len--)
-		if (len == mount || group[len] == '/' || group[len] == '\0') {
-			group[len] = '\0';
-			look_at_group(group, version, swap, memory);
-		}
+	if (rl_cgroup_find(root, version == &v2, path, look_upwards, &look) == 0)
+		look_in_usual_place(root, path, &look);
 }
 
 /* "0::/path", or "4:cpu,memory:/path" of v1. The line is cut to pieces. */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "testing.h"
 
 #define MIB ((uint64_t)1 << 20)
+#define CANNOT 77 /* the child may not prepare what is tested */
 
 static char root[256];
 
@@ -180,6 +182,133 @@ test_in_a_namespace(void **state)
 	expect(4 * MIB, "/sys/fs/cgroup/memory.max");
 }
 
+#define MOUNT_V1 "35 31 0:32 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+
+static void
+test_version_1_elsewhere(void **state)
+{
+	(void)state;
+	put("/proc/self/cgroup", "4:cpu,memory:/a/b\n2:name=memory:/\n0::/\n");
+	put("/proc/self/mountinfo",
+	    "22 27 0:21 / /proc rw,relatime - proc proc rw\n" MOUNT_V1
+	    "36 31 0:33 / /named rw - cgroup cgroup rw,name=memory\n"
+	    "37 31 0:34 / /mnt/cg rw,relatime shared:9 master:1 - cgroup  rw,memory,cpu\n"
+	    "38 31 0:35 / /unified rw - cgroup2 cgroup2 rw\n");
+	put("/mnt/cg/memory.limit_in_bytes", "8388608\n");
+	expect(8 * MIB, "/mnt/cg/memory.limit_in_bytes");
+	put("/mnt/cg/a/b/memory.limit_in_bytes", "4194304\n");
+	expect(4 * MIB, "/mnt/cg/a/b/memory.limit_in_bytes");
+	put("/named/memory.limit_in_bytes", "1\n"); /* of no memory */
+	put("/sys/fs/cgroup/cpu/a/b/memory.limit_in_bytes", "1\n");
+	put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "1\n"); /* mounted no more */
+	expect(4 * MIB, "/mnt/cg/a/b/memory.limit_in_bytes");
+}
+
+static void
+test_version_2_elsewhere(void **state)
+{
+	(void)state;
+	put("/proc/self/cgroup", "0::/a/b c/d\n");
+	put("/proc/self/mountinfo", "1 2 0:3 / /mnt/first rw - cgroup2 none rw\n"
+	                            "2 2 0:3 /a/b\\040c /mnt/a\\011b\\134c rw - cgroup2 none rw\n");
+	put("/mnt/a\tb\\c/d/memory.max", "4194304\n");
+	expect(4 * MIB, "/mnt/a\tb\\c/d/memory.max");
+	put("/mnt/first/a/memory.max", "2097152\n"); /* the other mount is hidden by nothing */
+	expect(2 * MIB, "/mnt/first/a/memory.max");
+}
+
+/* The group of somebody else bounds nobody here. */
+static void
+test_a_mount_of_another_group(void **state)
+{
+	static const char *const tops[] = {"/a/bb", "/x", "/a/b/c", "/../x", "//deleted"};
+	char line[128];
+
+	(void)state;
+	put("/proc/self/cgroup", "0::/a/b\n");
+	put("/mnt/cg/memory.max", "1\n");
+	for (size_t i = 0; i < sizeof tops / sizeof tops[0]; i++) {
+		snprintf(line, sizeof line, "1 2 0:3 %s /mnt/cg rw - cgroup2 none rw\n", tops[i]);
+		put("/proc/self/mountinfo", line);
+		expect(UINT64_MAX, "");
+	}
+}
+
+/* The host's mount, seen from a cgroup namespace: the names are those of where we are. */
+static void
+test_names_that_a_namespace_hides(void **state)
+{
+	char pids[64];
+
+	(void)state;
+	snprintf(pids, sizeof pids, "1\n%d\n", (int)getpid());
+	put("/proc/self/cgroup", "0::/in\n");
+	put("/proc/self/mountinfo", "1 2 0:3 /../.. /sys/fs/cgroup rw - cgroup2 none rw\n");
+	put("/sys/fs/cgroup/memory.max", "9437184\n");
+	expect(9 * MIB, "/sys/fs/cgroup/memory.max"); /* not found: at least what is above it */
+	put("/sys/fs/cgroup/other/x/in/cgroup.procs", "1\n");
+	put("/sys/fs/cgroup/other/x/in/memory.max", "1\n");
+	put("/sys/fs/cgroup/pods/mine/in/cgroup.procs", pids);
+	put("/sys/fs/cgroup/pods/mine/memory.max", "4194304\n");
+	expect(4 * MIB, "/sys/fs/cgroup/pods/mine/memory.max");
+	put("/proc/self/cgroup", "0::/../mine/in\n"); /* moved out of the namespace's group */
+	expect(4 * MIB, "/sys/fs/cgroup/pods/mine/memory.max");
+	put("/proc/self/mountinfo", "1 2 0:3 /.. /sys/fs/cgroup/pods rw - cgroup2 none rw\n");
+	expect(4 * MIB, "/sys/fs/cgroup/pods/mine/memory.max");
+}
+
+/* What makes no sense is passed over, and what comes behind it is read. */
+static void
+test_garbage_of_mounts(void **state)
+{
+	static const char *const lines[] = {"",
+	                                    "\n\n",
+	                                    "-",
+	                                    "1 2 3\n",
+	                                    "1 2 0:3 / /mnt/cg rw\n",
+	                                    "1 2 0:3 / /mnt/cg rw -\n",
+	                                    "1 2 0:3 / /mnt/cg rw - cgroup2\n",
+	                                    "1 2 0:3 / mnt/cg rw - cgroup2 none rw\n",
+	                                    "1 2 0:3 cg /mnt/cg rw - cgroup2 none rw\n",
+	                                    "1 2 0:3 \\ /mnt/cg\\9\\04 rw - cgroup2 none rw\n",
+	                                    "- - - - - - - - -\n",
+	                                    "      -    \n"};
+	static const char good[] = "\n1 2 0:3 / /mnt/cg rw - cgroup2 none rw";
+	char *text = malloc(100000);
+
+	(void)state;
+	put("/proc/self/cgroup", "0::/\n");
+	put("/mnt/cg/memory.max", "7\n");
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+		put("/proc/self/mountinfo", lines[i]);
+		expect(UINT64_MAX, "");
+		snprintf(text, 100000, "%s%s", lines[i], good);
+		put("/proc/self/mountinfo", text);
+		expect(7, "/mnt/cg/memory.max");
+	}
+	memset(text, ' ', 99000); /* longer than any that means something */
+	snprintf(text + 99000, 1000, "%s", good + 1);
+	put("/proc/self/mountinfo", text);
+	expect(UINT64_MAX, "");
+	snprintf(text + 99000, 1000, "%s", good);
+	put("/proc/self/mountinfo", text);
+	expect(7, "/mnt/cg/memory.max");
+	free(text);
+}
+
+static void
+test_no_mounts_to_read(void **state)
+{
+	(void)state;
+	put("/proc/self/cgroup", "0::/a\n");
+	put("/sys/fs/cgroup/a/memory.max", "7\n");
+	assert_int_equal(mkfifo(in_root("/proc/self/mountinfo"), 0600), 0);
+	expect(7, "/sys/fs/cgroup/a/memory.max");
+	remove(in_root("/proc/self/mountinfo"));
+	put("/proc/self/mountinfo", "1 2 0:3 / / rw - ext4 /dev/sda rw\n");
+	expect(7, "/sys/fs/cgroup/a/memory.max");
+}
+
 static void
 test_garbage(void **state)
 {
@@ -261,19 +390,65 @@ make_group(char group[static PATH_MAX])
 	return false;
 }
 
-static int
-create_in(const char *group)
+static bool
+enter(const char *group)
 {
 	char name[PATH_MAX + 32];
-	struct rl_place place;
-	struct rl *rl;
+	bool is_in;
 	int fd;
 
 	snprintf(name, sizeof name, "%s/cgroup.procs", group);
 	fd = open(name, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, "0", 1) != 1)
-		return 1;
+	if (fd < 0)
+		return false;
+	is_in = write(fd, "0", 1) == 1;
 	close(fd);
+	return is_in;
+}
+
+static bool
+as_it_is(char *group)
+{
+	(void)group;
+	return true;
+}
+
+/* Keeps the host's mounts. */
+static bool
+in_a_cgroup_namespace(char *group)
+{
+	(void)group;
+	return unshare(CLONE_NEWCGROUP) == 0;
+}
+
+/* The hierarchy is at `root` alone. */
+static bool
+mounted_elsewhere(char *group)
+{
+	char *name = strrchr(group, '/');
+	char top[PATH_MAX], moved[PATH_MAX];
+
+	*name = '\0';
+	if (!realpath(root, top) || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount(group, top, NULL, MS_BIND, NULL) < 0 || umount2("/sys/fs/cgroup", MNT_DETACH) < 0)
+		return false;
+	if (snprintf(moved, sizeof moved, "%s/%s", top, name + 1) >= (int)sizeof moved)
+		return false;
+	memcpy(group, moved, sizeof moved);
+	return true;
+}
+
+static int
+create_in(char *group, bool (*prepare)(char *group))
+{
+	struct rl_place place;
+	struct rl *rl;
+
+	if (!enter(group))
+		return 1;
+	if (!prepare(group))
+		return CANNOT;
 	/* some 160 MB */
 	const struct rl_options large = {.keys = 200000};
 	if (rl_open(test_segment_name(), &large, &rl) != RL_EMEMORY)
@@ -286,24 +461,48 @@ create_in(const char *group)
 }
 
 static void
-test_a_real_group(void **state)
+in_a_real_group(bool (*prepare)(char *group))
 {
 	char group[PATH_MAX];
 	int status;
 
-	(void)state;
 	if (!make_group(group)) {
 		print_message("skipped: no control group with a memory limit can be made here\n");
 		skip();
 	}
 	pid_t pid = fork();
 	if (pid == 0)
-		_exit(create_in(group));
+		_exit(create_in(group, prepare));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	rl_unlink(test_segment_name());
 	for (int tries = 0; tries < 1000 && rmdir(group) < 0 && errno == EBUSY; tries++)
 		sched_yield();
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT) {
+		print_message("skipped: no namespaces can be made here\n");
+		skip();
+	}
 	assert_int_equal(status, 0);
+}
+
+static void
+test_a_real_group(void **state)
+{
+	(void)state;
+	in_a_real_group(as_it_is);
+}
+
+static void
+test_a_real_group_of_a_namespace(void **state)
+{
+	(void)state;
+	in_a_real_group(in_a_cgroup_namespace);
+}
+
+static void
+test_a_real_group_mounted_elsewhere(void **state)
+{
+	(void)state;
+	in_a_real_group(mounted_elsewhere);
 }
 
 int
@@ -317,10 +516,18 @@ main(void)
 		TEST(test_version_2_with_swap),
 		TEST(test_version_1),
 		TEST(test_in_a_namespace),
+		TEST(test_version_1_elsewhere),
+		TEST(test_version_2_elsewhere),
+		TEST(test_a_mount_of_another_group),
+		TEST(test_names_that_a_namespace_hides),
+		TEST(test_garbage_of_mounts),
+		TEST(test_no_mounts_to_read),
 		TEST(test_garbage),
 		TEST(test_what_is_no_file),
 		cmocka_unit_test(test_what_fits),
-		cmocka_unit_test(test_a_real_group),
+		TEST(test_a_real_group),
+		TEST(test_a_real_group_of_a_namespace),
+		TEST(test_a_real_group_mounted_elsewhere),
 #undef TEST
 	};
 
