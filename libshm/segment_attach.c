@@ -81,6 +81,19 @@ rl_segment_attach(const char *name, const struct rl_options *o, struct rl_segmen
 	return error;
 }
 
+/* On a read-only disk the kernel does not even look whether there is a file. */
+static int
+why_not_unlinked(const struct rl_path *path, int error)
+{
+	struct stat file;
+
+	if (error == EPERM) /* of a directory with a sticky bit */
+		return -EACCES;
+	if (error != EROFS)
+		return -error;
+	return lstat(path->text, &file) < 0 && errno == ENOENT ? -ENOENT : RL_EMOUNT;
+}
+
 int
 rl_segment_unlink(const char *name)
 {
@@ -89,9 +102,7 @@ rl_segment_unlink(const char *name)
 
 	if (error < 0)
 		return error;
-	if (unlink(path.text) == 0)
-		return 0;
-	return errno == EPERM ? -EACCES : -errno; /* of a directory with a sticky bit */
+	return unlink(path.text) == 0 ? 0 : why_not_unlinked(&path, errno);
 }
 
 int

@@ -463,13 +463,16 @@ open_read_only_disk(void)
 		return 1;
 	if (mount(NULL, "/dev/shm", NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0)
 		return 2;
-	if (open_error(&small) != RL_EMOUNT || open_error(&look) != 0)
+	if (open_error(&small) != RL_EMOUNT || open_error(&look) != 0 ||
+	    rl_unlink(test_segment_name()) != RL_EMOUNT)
 		return 3;
 	if (mount(NULL, "/dev/shm", NULL, MS_REMOUNT, NULL) < 0 ||
 	    rl_unlink(test_segment_name()) < 0 ||
 	    mount(NULL, "/dev/shm", NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0)
 		return 4;
-	return open_error(&small) == RL_EMOUNT && open_error(&look) == -ENOENT ? 0 : 5;
+	if (rl_unlink(test_segment_name()) != -ENOENT)
+		return 5;
+	return open_error(&small) == RL_EMOUNT && open_error(&look) == -ENOENT ? 0 : 6;
 }
 
 static void
