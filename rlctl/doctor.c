@@ -2,11 +2,17 @@
 
 #include "doctor.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "array.h"
 
@@ -57,4 +63,33 @@ doctor_read_line(const char *path, char *line, size_t size)
 	if (file)
 		fclose(file);
 	return is_read;
+}
+
+bool
+doctor_may_create(const struct doctor *doctor)
+{
+	return !doctor->place.is_own ||
+	       faccessat(AT_FDCWD, DOCTOR_OWN, W_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES;
+}
+
+/* The group of the directory that systemd-tmpfiles makes may write it. */
+void
+doctor_mend_membership(struct doctor *doctor)
+{
+	const struct passwd *user = getpwuid(geteuid());
+	const struct group *group;
+	struct stat dir;
+
+	if (stat(DOCTOR_OWN, &dir) < 0 || !(dir.st_mode & S_IWGRP)) {
+		doctor_mend(doctor,
+		            "systemd-tmpfiles --create rl.conf, and join the group of "
+		            "%s",
+		            DOCTOR_OWN);
+		return;
+	}
+	group = getgrgid(dir.st_gid);
+	doctor_mend(doctor,
+	            "join the group of " DOCTOR_OWN ": usermod -aG %s %s, and start anew what "
+	            "that user runs",
+	            group ? group->gr_name : "GROUP", user ? user->pw_name : "USER");
 }

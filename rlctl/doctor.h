@@ -70,6 +70,12 @@ void doctor_settle(void);
 /* First line of a file without its newline; false if it cannot be read. */
 bool doctor_read_line(const char *path, char *line, size_t size);
 
+/* False if the segment would be made in rl's own directory and this user may not write it. */
+bool doctor_may_create(const struct doctor *doctor);
+
+/* What mends that. */
+void doctor_mend_membership(struct doctor *doctor);
+
 /* Of the host. */
 void check_shm(struct doctor *doctor);
 void check_directory(struct doctor *doctor);

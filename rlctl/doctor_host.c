@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -48,9 +49,27 @@ check_shm_room(struct doctor *doctor, const struct statfs *fs)
 	}
 }
 
+static bool
+is_read_only(const char *directory)
+{
+	struct statvfs fs;
+
+	return statvfs(directory, &fs) == 0 && (fs.f_flag & ST_RDONLY);
+}
+
+/* Of where the segment is or would be; NULL if that can be written. Both may be mounts. */
+static const char *
+read_only_mount(const struct doctor *doctor)
+{
+	if (!is_read_only(doctor->place.is_own ? DOCTOR_OWN : SHM))
+		return NULL;
+	return is_read_only(SHM) ? SHM : DOCTOR_OWN;
+}
+
 void
 check_shm(struct doctor *doctor)
 {
+	const char *read_only = read_only_mount(doctor);
 	struct statfs fs;
 
 	if (statfs(SHM, &fs) < 0) {
@@ -58,6 +77,12 @@ check_shm(struct doctor *doctor)
 		           "%s: %s", SHM, strerror(errno));
 		doctor_mend(doctor, "mkdir -p %s && mount -t tmpfs -o mode=1777 tmpfs %s", SHM,
 		            SHM);
+	} else if (read_only) {
+		doctor_say(doctor, DOCTOR_FINDING,
+		           "who opens a segment there can read it and count nothing, and none can "
+		           "be made or removed",
+		           "%s is mounted read-only", read_only);
+		doctor_mend(doctor, "mount -o remount,rw %s", read_only);
 	} else if (fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC) {
 		doctor_say(doctor, DOCTOR_FINDING,
 		           "every counter that changes would be written to a disk",
@@ -78,6 +103,21 @@ protected_regular(void)
 	               : 0;
 }
 
+/* With a segment in use it matters only to who makes the next. */
+static void
+check_membership(struct doctor *doctor)
+{
+	if (doctor_may_create(doctor)) {
+		doctor_say(doctor, DOCTOR_OK, NULL,
+		           DOCTOR_OWN " is root's, and segments are made there");
+		return;
+	}
+	doctor_say(doctor, doctor->rl ? DOCTOR_NOTE : DOCTOR_FINDING,
+	           "segments are made there, and workers of this user cannot make one",
+	           "this user may not write " DOCTOR_OWN);
+	doctor_mend_membership(doctor);
+}
+
 /* Who may not write it cannot take a name; false if there is none. */
 static bool
 check_own_directory(struct doctor *doctor)
@@ -87,8 +127,7 @@ check_own_directory(struct doctor *doctor)
 	if (lstat(DOCTOR_OWN, &dir) < 0)
 		return false;
 	if (S_ISDIR(dir.st_mode) && dir.st_uid == 0 && !(dir.st_mode & S_IWOTH)) {
-		doctor_say(doctor, DOCTOR_OK, NULL,
-		           DOCTOR_OWN " is root's, and segments are made there");
+		check_membership(doctor);
 		return true;
 	}
 	doctor_say(doctor, DOCTOR_FINDING,

@@ -23,10 +23,13 @@
 #define FILL_HIGH 750                   /* per mille: from here on keys find no place */
 
 static const char *
-why_not_open(int error)
+why_not_open(const struct doctor *doctor)
 {
-	switch (error) {
+	switch (doctor->error) {
 	case -ENOENT:
+		if (!doctor_may_create(doctor))
+			return "nobody has made it yet, and this user cannot: no permission to "
+			       "write " DOCTOR_OWN;
 		return "nobody has made it yet, or it was removed: nothing is limited by it";
 	case -EACCES:
 		return "this user may not read it";
@@ -52,7 +55,9 @@ mend_open(struct doctor *doctor)
 {
 	const char *name = doctor->name;
 
-	if (doctor->error == -ENOENT)
+	if (doctor->error == -ENOENT && !doctor_may_create(doctor))
+		doctor_mend_membership(doctor);
+	else if (doctor->error == -ENOENT)
 		doctor_mend(doctor, "start a worker or rld, or name another with --segment: ls "
 		                    "-d /dev/shm/rl.* /dev/shm/rl/rl.*");
 	else if (doctor->error == -EACCES)
@@ -85,8 +90,8 @@ check_segment(struct doctor *doctor)
 		           bytes_format(doctor->info.bytes).text, doctor->info.slots);
 		return;
 	}
-	doctor_say(doctor, DOCTOR_FINDING, why_not_open(doctor->error), "segment '%s': %s",
-	           doctor->name, rl_strerror(doctor->error));
+	doctor_say(doctor, DOCTOR_FINDING, why_not_open(doctor), "segment '%s': %s", doctor->name,
+	           rl_strerror(doctor->error));
 	mend_open(doctor);
 }
 

@@ -126,6 +126,56 @@ finds() {
 	finds segment finding 'two segments have this name'
 }
 
+@test "doctor: /dev/shm is mounted read-only, with a segment in it or none" {
+	# shellcheck disable=SC2016 # the inner shell's
+	elsewhere 200 'fill login 5 60000 1 a=1; mount -o remount,ro /dev/shm'
+	exits 1
+	conforms doctor
+	finds shm finding '/dev/shm is mounted read-only'
+	finds segment ok 'opens, layout'
+	elsewhere 200 'mount -o remount,ro /dev/shm'
+	exits 1
+	finds shm finding '/dev/shm is mounted read-only'
+	# shellcheck disable=SC2016
+	elsewhere 200 'mkdir -m 3771 /dev/shm/rl; mount -t tmpfs -o ro,mode=3771 tmpfs /dev/shm/rl'
+	exits 1
+	finds shm finding '/dev/shm/rl is mounted read-only'
+	# shellcheck disable=SC2016
+	elsewhere 200 'mkdir -m 3771 /dev/shm/rl; mount -t tmpfs -o mode=3771 tmpfs /dev/shm/rl
+		mount -o remount,ro /dev/shm'
+	finds shm ok left
+}
+
+# The same as `elsewhere`, by a user who is nobody's.
+elsewhere_as_nobody() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$RLCTL" --version >/dev/null 2>&1 ||
+		skip 'another user cannot run rlctl here'
+	elsewhere 200 "$1"'
+		exec setpriv --reuid 65534 --regid 65534 --clear-groups "$RLCTL" -s "$segment" doctor --json'
+}
+
+@test "doctor: a user who may not write the directory of rl is told which group to join" {
+	local fix='usermod -aG games nobody'
+	elsewhere_as_nobody 'mkdir /dev/shm/rl; chgrp games /dev/shm/rl; chmod 3771 /dev/shm/rl'
+	exits 1
+	conforms doctor
+	finds directory finding 'this user may not write /dev/shm/rl'
+	for check in directory segment; do
+		jq -r ".checks[] | select(.check == \"$check\").mend" <<<"$output" | grep -qF "$fix"
+	done
+	jq -r '.checks[] | select(.check == "segment").why' <<<"$output" | grep -qF 'this user cannot'
+	# shellcheck disable=SC2016 # the inner shell's
+	elsewhere_as_nobody 'mkdir /dev/shm/rl; chgrp games /dev/shm/rl; chmod 3771 /dev/shm/rl
+		fill login 5 60000 1 a=1; mv /dev/shm/rl.$segment /dev/shm/rl; chmod 644 /dev/shm/rl/rl.$segment'
+	exits 0
+	finds directory note 'this user may not write /dev/shm/rl'
+	elsewhere_as_nobody 'mkdir -m 755 /dev/shm/rl'
+	finds directory finding 'this user may not write /dev/shm/rl'
+	says 'systemd-tmpfiles --create rl.conf, and join the group'
+	elsewhere_as_nobody 'mkdir /dev/shm/rl; chgrp nogroup /dev/shm/rl; chmod 3771 /dev/shm/rl'
+	finds directory ok "/dev/shm/rl is root's"
+}
+
 @test "doctor: protected_regular" {
 	for level in 0 2; do
 		elsewhere 200 "fill login 5 60000 1 a=1
