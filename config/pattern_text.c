@@ -11,11 +11,20 @@
 #define MAPPED_BITS 96 /* of ::ffff:0:0/96 */
 
 #define V4_LETTERS "0123456789.,;- " /* of what somebody may take for an address, or several */
-#define V6_LETTERS "0123456789abcdefABCDEF:."
+#define DIGITS "0123456789"
+#define HEX_LETTERS "abcdefABCDEF"
+#define HEX_DIGITS DIGITS HEX_LETTERS
+#define V6_LETTERS HEX_DIGITS ":."
+#define V6_SLIPS HEX_DIGITS "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ:." /* with one mistyped */
 
 static const char not_v4[] = "is no address: expected four numbers of 0 to 255, as in 192.0.2.1";
 static const char not_v6[] =
 	"is no address: expected eight groups of hexadecimal digits, or :: once for some of them";
+static const char not_bare[] =
+	"is no address: expected one without brackets, port or zone, as in 192.0.2.1 or "
+	"2001:db8::1";
+static const char not_glob[] =
+	"is no pattern: of wildcards there is a * alone, at the end, as in user:*";
 static const char not_v4_network[] =
 	"is no network: expected an address and 0 to 32 bits, as in 192.0.2.0/24";
 static const char not_v6_network[] =
@@ -113,19 +122,80 @@ has_only(const char *text, size_t len, const char *letters)
 	return len > 0;
 }
 
-/* "10.0.0" may be a version, and is an address only before a stroke. */
+/* "v1.2.3" and "1.2" do not seem to be one. "1.2.3" does, whatever it is. */
 static bool
 seems_v4(const char *text, size_t len, size_t dots)
 {
 	return has_only(text, len, V4_LETTERS) && count_of(text, len, '.') >= dots;
 }
 
-/* "00:11:22:33:44:55" is no address, and does not seem to be one. */
+/* "2001" and "" begin addresses; "user" and "Foo" begin names. */
+static bool
+begins_v6(const char *text, size_t len)
+{
+	const char *colon = memchr(text, ':', len);
+	size_t size = colon ? (size_t)(colon - text) : len;
+
+	return size == 0 || (size <= 4 && has_only(text, size, HEX_DIGITS) &&
+	                     !has_only(text, size, HEX_LETTERS));
+}
+
+/* "00:11:22:33:44:55" is no address, and does not seem to be one; nor does "Foo::Bar". */
 static bool
 seems_v6(const char *text, size_t len)
 {
-	return has_only(text, len, V6_LETTERS) &&
-	       (count_of(text, len, ':') >= 7 || memmem(text, len, "::", 2));
+	return (count_of(text, len, ':') >= 7 || memmem(text, len, "::", 2)) &&
+	       (has_only(text, len, V6_LETTERS) ||
+	        (has_only(text, len, V6_SLIPS) && begins_v6(text, len)));
+}
+
+static bool
+has_zone(const char *text, size_t len)
+{
+	const char *zone = memchr(text, '%', len);
+	struct host host;
+
+	return zone && host_read(text, (size_t)(zone - text), &host);
+}
+
+static bool
+has_port(const char *text, size_t len)
+{
+	const char *port = memrchr(text, ':', len);
+	size_t size = port ? (size_t)(port - text) : 0;
+
+	return port && seems_v4(text, size, 2) &&
+	       (size + 1 == len || has_only(port + 1, len - size - 1, DIGITS));
+}
+
+/* "[::1]", and with a port behind it; "[ab]" is none. */
+static bool
+has_brackets(const char *text, size_t len)
+{
+	const char *end = memchr(text, ']', len);
+	size_t size = end ? (size_t)(end - text) : 0;
+
+	return size > 1 && text[0] == '[' &&
+	       (seems_v6(text + 1, size - 1) || seems_v4(text + 1, size - 1, 2) ||
+	        has_zone(text + 1, size - 1));
+}
+
+static bool
+seems_dressed(const char *text, size_t len)
+{
+	return has_zone(text, len) || has_port(text, len) || has_brackets(text, len);
+}
+
+/* What shells and other tools take for a pattern. Paths and URLs have ? and [] of their own. */
+static bool
+seems_glob(const char *text, size_t len)
+{
+	const char *bracket = memchr(text, '[', len);
+
+	if (memchr(text, '/', len))
+		return false;
+	return memchr(text, '?', len) ||
+	       (bracket && memchr(bracket, ']', len - (size_t)(bracket - text)));
 }
 
 static const char *
@@ -140,6 +210,8 @@ parse_network(const char *text, size_t len, size_t slash, struct pattern_text *o
 	}
 	if (seems_v6(text, slash))
 		return not_v6_network;
+	if (seems_dressed(text, slash))
+		return not_bare;
 	return seems_v4(text, slash, 1) ? not_v4_network : pattern_exact(text, len, out);
 }
 
@@ -155,7 +227,11 @@ parse_key(const char *text, size_t len, struct pattern_text *out)
 	}
 	if (seems_v6(text, len))
 		return not_v6;
-	return seems_v4(text, len, 3) ? not_v4 : pattern_exact(text, len, out);
+	if (seems_v4(text, len, 2))
+		return not_v4;
+	if (seems_dressed(text, len))
+		return not_bare;
+	return seems_glob(text, len) ? not_glob : pattern_exact(text, len, out);
 }
 
 static const char *
@@ -167,6 +243,8 @@ parse_prefix(const char *text, size_t len, size_t star, struct pattern_text *out
 	if (star != len - 1)
 		return "is no pattern: a * stands for the rest of a key, only at its end, as in "
 		       "user:*";
+	if (seems_glob(text, star))
+		return not_glob;
 	if (star > PREFIX_MAX)
 		return "is too long: a prefix has at most 63 bytes before its *";
 	out->pattern = (struct rl_pattern){RL_MATCH_PREFIX, text, star};
@@ -192,6 +270,17 @@ pattern_exact(const char *text, size_t len, struct pattern_text *out)
 	if (len == 0)
 		return "is empty: an empty key is never limited";
 	return len <= RL_KEY_MAX ? NULL : "is too long: a key has at most 4096 bytes";
+}
+
+bool
+pattern_is_address(const struct rl_pattern *pattern)
+{
+	struct host host;
+
+	if (pattern->match == RL_MATCH_PREFIX)
+		return has_only(pattern->key, pattern->key_len, V6_LETTERS);
+	return pattern->match == RL_MATCH_NETWORK ||
+	       host_read(pattern->key, pattern->key_len, &host);
 }
 
 void

@@ -8,6 +8,7 @@
  */
 
 #include <rl_admin.h>
+#include <stdbool.h>
 
 #define CANONICAL_MAX 64
 
@@ -20,12 +21,16 @@ struct pattern_text {
 /*
  * A prefix, a network, or a key. An address, and that of a network, comes out in its one canonical
  * form: without host bits, and ::ffff:192.0.2.1 as 192.0.2.1. NULL, or what is wrong with a text that
- * looks like one of them and is none, and what was expected, as in "is no network: ...".
+ * looks like one of them and is none, or like an address with a port or a zone, or like a glob, and
+ * what was expected, as in "is no network: ...".
  */
 const char *pattern_parse(const char *text, size_t len, struct pattern_text *out);
 
 /* The text as it is, for a key that only looks like something else. NULL, or what is wrong. */
 const char *pattern_exact(const char *text, size_t len, struct pattern_text *out);
+
+/* Can it match an address: is it one, a network, or a prefix that may begin one? */
+bool pattern_is_address(const struct rl_pattern *pattern);
 
 /* The same pattern, a network in its canonical form. */
 void pattern_canonical(const struct rl_pattern *pattern, struct pattern_text *out);

@@ -184,6 +184,32 @@ report(const struct context *context, struct rl *rl, const struct standing *stan
 		puts("note: no live key has this name");
 }
 
+/* Of a rule that counts addresses alone, a key that is none is refused, whether banned or not. */
+static bool
+counts_addresses(struct rl *rl, int rule)
+{
+	struct rl_rule_info info;
+
+	if (rule == RL_ANY_RULE || rl_rule_info(rl, rule, &info) < 0)
+		return false;
+	for (unsigned i = 0; i < info.limit_count; i++)
+		if (info.limits[i].prefix_v4 == 0 && info.limits[i].prefix_v6 == 0)
+			return false;
+	return info.limit_count > 0;
+}
+
+static bool
+check_reach(const struct context *context, struct rl *rl, int rule,
+            const struct rl_pattern *pattern)
+{
+	if (pattern_is_address(pattern) || !counts_addresses(rl, rule))
+		return true;
+	complain("%s: rule %s counts IP addresses alone, and KEY is neither an address nor a "
+	         "network: it would never match",
+	         context->command->name, rule_label(rl, rule).text);
+	return false;
+}
+
 static int
 impose(const struct context *context, struct rl *rl, const struct rl_pattern *pattern,
        bool is_exemption)
@@ -196,7 +222,7 @@ impose(const struct context *context, struct rl *rl, const struct rl_pattern *pa
 	if (!read_end(context, rl_now(rl), &until_ns))
 		return EXIT_TROUBLE;
 	rule = rule_option(rl, context);
-	if (rule == RULE_UNKNOWN)
+	if (rule == RULE_UNKNOWN || !check_reach(context, rl, rule, pattern))
 		return EXIT_TROUBLE;
 	standing = standing_of(pattern, rule, is_exemption, until_ns);
 	around = look_around(rl, pattern, &standing);

@@ -3,8 +3,10 @@
 #include "match.h"
 
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "escape.h"
 #include "utf8.h"
 
 /* Bytes of the first character; one that is none counts as a character of its own. */
@@ -96,28 +98,34 @@ read_bits(const char *text, const char *end, unsigned *bits)
 const char *
 match_parse(const char *text, struct match *match)
 {
-	char address[INET6_ADDRSTRLEN];
-	size_t len = strlen(text);
-	const char *rest;
+	struct pattern_text *read = &match->network;
+	const char *wrong, *slash;
 
-	*match = (struct match){.pattern = {RL_MATCH_KEY, text, len}};
-	if (!split_network(text, len, address, &rest))
+	*match = (struct match){.pattern = {RL_MATCH_KEY, text, strlen(text)}};
+	if (strpbrk(text, "*?\\"))
 		return NULL;
-	match->pattern = rl_pattern_of(text, len);
-	if (match->pattern.match == RL_MATCH_NETWORK && read_bits(rest, text + len, &match->bits) &&
-	    rl_pattern_matches(&match->pattern, address, strlen(address)) >= 0)
-		return NULL;
-	return "is no network";
+	wrong = pattern_parse(text, match->pattern.key_len, read);
+	if (wrong || read->pattern.match != RL_MATCH_NETWORK)
+		return wrong;
+	match->pattern = read->pattern;
+	slash = strchr(read->canonical, '/');
+	read_bits(slash + 1, read->canonical + read->pattern.key_len, &match->bits);
+	return NULL;
 }
 
 bool
 match_make(const char *what, const char *text, struct match *match)
 {
 	const char *wrong = match_parse(text, match);
+	char *shown;
 
-	if (wrong)
-		complain("%s: '%s' %s", what, text, wrong);
-	return !wrong;
+	if (!wrong)
+		return true;
+	shown = escape(text, strlen(text));
+	complain("%s: '%s' %s; with a \\ before it, it is the key of this very name", what, shown,
+	         wrong);
+	free(shown);
+	return false;
 }
 
 /* An address in the network, or a network that is inside it. */

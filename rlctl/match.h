@@ -5,17 +5,21 @@
 /*
  * --match: which keys are meant. "192.0.2.0/24" means addresses in that network, and
  * networks inside it, as rules with prefixes have for keys. Anything else is a glob: * any
- * bytes, ? one character, \ takes the next byte as it is.
+ * bytes, ? one character, \ takes the next byte as it is. A text without any of these three that looks
+ * like a network or an address and is none is refused, see pattern_text.h.
  */
 
+#include <pattern_text.h>
 #include <rl_admin.h>
 #include <stdbool.h>
 
 #include "output.h"
 
+/* Its pattern may point into itself: it is to stay where it is. */
 struct match {
 	struct rl_pattern pattern; /* a network, or the glob's bytes */
 	unsigned bits;             /* of the network */
+	struct pattern_text network;
 };
 
 /* NULL, or in a few words what is wrong with the text, which must outlive the match. */

@@ -56,7 +56,7 @@ top_ui_filter(struct top_ui *ui, const char *text)
 
 	if (strlen(text) >= sizeof(ui->filter))
 		return "is too long";
-	wrong = match_parse(text, &match);
+	wrong = is_part ? NULL : match_parse(text, &match);
 	if (wrong)
 		return wrong;
 	strcpy(ui->filter, text);

@@ -186,6 +186,16 @@ verdict() {
 		# shellcheck disable=SC2086
 		on $verb 192.168.1.300
 		in_trouble "'192.168.1.300' is no address: expected four numbers"
+		for key in '[::1]' 1.2.3.4:80 ::1%lo; do
+			# shellcheck disable=SC2086
+			on $verb "$key"
+			in_trouble "'$key' is no address: expected one without brackets, port or zone"
+		done
+		for key in 'user?' '[ab]'; do
+			# shellcheck disable=SC2086
+			on $verb "$key"
+			in_trouble "'$key' is no pattern: of wildcards there is a * alone, at the end"
+		done
 		for key in 'us*er' '*:5' 'user:*:x'; do
 			# shellcheck disable=SC2086
 			on $verb "$key"
@@ -202,6 +212,22 @@ verdict() {
 	complains '--match resets the addresses in it'
 	on bans
 	says_line '0 in force'
+}
+
+@test "ban, allow: under a rule for addresses, what is none could never match" {
+	fill addr 3 $month_ms /24/64 192.0.2.1=1
+	for verb in ban allow; do
+		for key in alice 00:11:22:33:44:55 'user:*'; do
+			on $verb "$key" --rule addr --for 5m
+			in_trouble "$verb: rule addr counts IP addresses alone, and KEY is neither"
+		done
+		for key in 192.0.2.1 2001:db8::1 10.0.0.0/8 '10.0.*'; do
+			on $verb "$key" --rule addr --for 5m
+			exits 0
+		done
+		on $verb alice --for 5m
+		exits 0
+	done
 }
 
 @test "ban --exact: the very key, whatever it looks like" {

@@ -197,7 +197,10 @@ teardown() {
 		in_trouble 'reset: '
 	done
 	on reset --match 192.0.2.0/33 -y
-	in_trouble "--match: '192.0.2.0/33' is no network"
+	in_trouble "--match: '192.0.2.0/33' is no network: expected an address and 0 to 32 bits"
+	on reset --match 10.0.0/24 -y
+	in_trouble "--match: '10.0.0/24' is no network: expected an address and 0 to 32 bits"
+	complains "; with a \\ before it, it is the key of this very name"
 	on reset --rule lgin -y
 	in_trouble "unknown rule 'lgin'; did you mean 'login'?"
 }

@@ -393,7 +393,17 @@ teardown() {
 	on list --rule nologin
 	in_trouble "unknown rule 'nologin'; did you mean 'login'?"
 	on list --match 10.0.0.0/99
-	in_trouble "--match: '10.0.0.0/99' is no network"
+	in_trouble "--match: '10.0.0.0/99' is no network: expected an address and 0 to 32 bits"
+	complains "; with a \\ before it, it is the key of this very name"
+	for args in '10.0.0/24 network' '192.168.1.300 address' '10.0.0 address' '[::1] address' \
+		'192.0.2.9:80 address' '2001:db8::g address' '[ab] pattern'; do
+		on list --match "${args% *}"
+		in_trouble "--match: '${args% *}' is no ${args#* }: "
+	done
+	matching '' --match '\10.0.0/24'
+	matching '"192.0.2.9"' --match '\192.0.2.9'
+	matching '"192.0.2.9"' --match '192.0.2.?'
+	matching '"192.0.2.9"' --match 192.0.2.77/24
 }
 
 @test "list --match: a character is not a byte, and any byte is a character" {
