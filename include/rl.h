@@ -117,7 +117,7 @@ struct rl; /* a segment that this process has open */
 #define RL_ERULES (-EUSERS)            /* as many rules as the segment has room for */
 #define RL_ELIMITS (-EXFULL)           /* the same of the limits of all rules */
 #define RL_EOVERRIDES (-ENOBUFS)       /* of overrides */
-#define RL_EBANS (-ENOSR)              /* of bans and exemptions */
+#define RL_EBANS (-ENOSR)              /* no place is left for this ban or exemption */
 #define RL_ECOST (-ETOOMANYREFS)       /* it would cost more than a decision may: damage */
 
 /* What a full pair of table lines means for a key that finds no place. */
@@ -512,8 +512,11 @@ struct rl_pattern {
  * prefix; of equals, the one for the rule before RL_ANY_RULE. Any of them holds before what the
  * configuration's overrides say.
  *
- * 0, or: -EINVAL a pattern or rule that cannot be; RL_EBANS as many stand as the segment has
- * `bans` for; -EROFS. rl_unban(): 1 lifted, 0 there was none.
+ * The segment's `bans` find room, and mostly more do: RL_EBANS is that no place is left of those where
+ * this one belongs. One that replaces another needs none.
+ *
+ * 0, or: -EINVAL a pattern or rule that cannot be; RL_EADDRESS a network that is none; RL_EBANS;
+ * -EBUSY others change the same words all the time; -EROFS. rl_unban(): 1 lifted, 0 there was none.
  */
 int rl_ban(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns);
 int rl_allow(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns);

@@ -60,7 +60,7 @@ struct rl_info {
 	uint32_t rules;     /* room for rules */
 	uint32_t limits;    /* room for limits of all rules */
 	uint32_t overrides; /* room for overrides */
-	uint32_t bans;      /* room for bans and exemptions */
+	uint32_t bans;      /* room for at least as many bans and exemptions */
 	enum rl_on_full on_full;
 	uint64_t buffer_ns;
 	uint64_t created_ns; /* Unix time */

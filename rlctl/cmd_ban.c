@@ -87,8 +87,8 @@ complain_failed(const struct context *context, struct rl *rl, int error)
 
 	rl_info(rl, &info);
 	if (error == RL_EBANS)
-		complain("%s: the segment holds %u bans and exemptions, and has no room for "
-		         "another; 'rlctl bans' shows them",
+		complain("%s: the segment is made for %u bans and exemptions, and no place is left "
+		         "for this one; 'rlctl bans' shows them",
 		         context->command->name, info.bans);
 	else if (error == -EINVAL || error == RL_EADDRESS)
 		complain("%s: KEY can be no pattern: %s", context->command->name,

@@ -186,7 +186,7 @@ print_segment(const struct status *status)
 	printf("rules      %" PRIu32 " of %" PRIu32 "\n", info->rules_used, info->rules);
 	printf("limits     %" PRIu32 " of %" PRIu32 "\n", info->limits_used, info->limits);
 	printf("overrides  %" PRIu64 " of %" PRIu32 "\n", info->overrides_used, info->overrides);
-	printf("bans       %" PRIu64 " of %" PRIu32 "\n", status->bans, info->bans);
+	printf("bans       %" PRIu64 ", room for at least %" PRIu32 "\n", status->bans, info->bans);
 	print_sweeper(status);
 }
 

@@ -314,11 +314,12 @@ check_bans(struct doctor *doctor)
 
 	rl_bans_walk(doctor->rl, doctor->now_ns, count_ban, &count);
 	if (room == 0 || count * 10 < room * 8) {
-		doctor_say(doctor, DOCTOR_OK, NULL, "%" PRIu64 " of %" PRIu64 " stand", count,
-		           room);
+		doctor_say(doctor, DOCTOR_OK, NULL, "%" PRIu64 " stand, room for at least %" PRIu64,
+		           count, room);
 		return;
 	}
-	doctor_say(doctor, DOCTOR_FINDING, "when all are taken, nobody more can be banned",
+	doctor_say(doctor, DOCTOR_FINDING,
+	           "past that number one more may find no place, and is refused",
 	           "%" PRIu64 " bans and exemptions stand, and the segment is made for %" PRIu64,
 	           count, room);
 	doctor_mend(doctor,

@@ -166,7 +166,7 @@ verdict() {
 	on ban bob --for 2h
 	on ban carol --for 2h --rule login
 	on status
-	says_line 'bans       2 of 16'
+	says_line 'bans       2, room for at least 16'
 	grep -qE '^application .* 0 +1  login$' <<<"$output"
 	grep -qE '^application .* 0 +0  api$' <<<"$output"
 	on status --json

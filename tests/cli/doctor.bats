@@ -361,6 +361,21 @@ damaged() {
 	on doctor --json
 	exits 1
 	finds bans finding '13 bans and exemptions stand, and the segment is made for 16'
+	on doctor
+	says 'past that number one more may find no place, and is refused'
+	"$RLCTL" -s "$segment" ban beyond --for 1h >/dev/null
+	for held in $(seq 14 40); do
+		"$RLCTL" -s "$segment" ban "key$held" --for 1h >/dev/null 2>&1 || break
+	done
+	[ "$held" -gt 17 ]
+	on ban "key$held" --for 1h
+	in_trouble 'ban: the segment is made for 16 bans and exemptions, and no place is left for this one'
+	on ban beyond --for 2h
+	exits 0
+	on status
+	says_line "bans       $held, room for at least 16"
+	on doctor --json
+	finds bans finding "$held bans and exemptions stand, and the segment is made for 16"
 }
 
 @test "doctor: rules, limits and overrides for which there is nearly no room" {

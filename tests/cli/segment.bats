@@ -59,7 +59,7 @@ teardown() {
 	grep -qxE 'rules      3 of [0-9]+' <<<"$output"
 	grep -qxE 'limits     3 of [0-9]+' <<<"$output"
 	grep -qxE 'overrides  0 of [0-9]+' <<<"$output"
-	grep -qxE 'bans       0 of [0-9]+' <<<"$output"
+	grep -qxE 'bans       0, room for at least [0-9]+' <<<"$output"
 	grep -qxE 'application +8 +4 +0 +0  login' <<<"$output"
 	says_line '  1  sliding_window, 5 per 30d'
 	grep -qxE 'application +2 +0 +0 +0  api' <<<"$output"
