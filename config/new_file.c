@@ -3,24 +3,36 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <file.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int
-check_target(const char *path)
+int
+new_file_check(const char *path)
 {
 	struct stat there;
 
-	return stat(path, &there) == 0 && !S_ISREG(there.st_mode) ? -EINVAL : 0;
+	if (lstat(path, &there) < 0)
+		return 0;
+	if (S_ISLNK(there.st_mode))
+		return -EMLINK;
+	return S_ISREG(there.st_mode) ? 0 : -EINVAL;
+}
+
+const char *
+new_file_strerror(int error)
+{
+	return error == -EMLINK ? "is a symbolic link: name the file that is meant"
+	                        : file_strerror(error);
 }
 
 int
 new_file_create(struct new_file *file, const char *path, mode_t mode)
 {
-	int error = check_target(path);
+	int error = new_file_check(path);
 
 	*file = (struct new_file){.path = path, .fd = -1};
 	if (error < 0)
@@ -62,7 +74,7 @@ finish(struct new_file *file, bool is_durable, struct stat *made)
 		error = -errno;
 	file->fd = -1;
 	if (error == 0)
-		error = check_target(file->path);
+		error = new_file_check(file->path);
 	if (error == 0 && rename(file->temporary, file->path) < 0)
 		error = -errno;
 	return error == 0 && is_durable ? sync_directory(file->path) : error;

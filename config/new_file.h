@@ -4,8 +4,9 @@
 
 /*
  * A file that is there whole or not at all: written beside its place under a name that nobody can
- * know before, and renamed once every byte is there. What it replaces is a regular file, or a link
- * to one, or nothing: to rename over /dev/null would be a bad surprise.
+ * know before, and renamed once every byte is there. What it replaces is a regular file or nothing: to
+ * rename over /dev/null would be a bad surprise, and over a symbolic link, which would be gone while the
+ * file it leads to stays as it was.
  *
  * A process that is killed in between leaves "PATH.XXXXXX".
  */
@@ -19,7 +20,13 @@ struct new_file {
 	int fd;
 };
 
-/* 0, or -errno: -EINVAL is FILE_NOT_REGULAR, see file.h. Whatever the umask, its mode is `mode`. */
+/* May one be put there? 0; -EMLINK a symbolic link; -EINVAL anything else that is no regular file. */
+int new_file_check(const char *path);
+
+/* What an error of these means. */
+const char *new_file_strerror(int error);
+
+/* 0, or -errno, as new_file_check() has them, too. Whatever the umask, its mode is `mode`. */
 int new_file_create(struct new_file *file, const char *path, mode_t mode);
 
 /* Put it in its place, to stay there when the power fails if `is_durable`; its descriptor is closed

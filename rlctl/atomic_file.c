@@ -21,7 +21,7 @@ atomic_file_open(const char *path, struct atomic_file *out)
 	if (error == -EINVAL)
 		complain("%s: exists and is no regular file; use - for standard output", path);
 	else if (error < 0)
-		complain("%s: %s", path, strerror(-error));
+		complain("%s: %s", path, new_file_strerror(error));
 	else
 		out->file = need(fdopen(fcntl(out->made.fd, F_DUPFD_CLOEXEC, 0), "w"));
 	return error == 0;
@@ -52,7 +52,7 @@ atomic_file_commit(struct atomic_file *out)
 	error = finish(out);
 	if (error == 0)
 		return true;
-	complain("%s: %s", out->path, strerror(-error));
+	complain("%s: %s", out->path, new_file_strerror(error));
 	atomic_file_abandon(out);
 	return false;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "chores.h"
 
-#include <file.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -54,7 +53,7 @@ chores_write_textfile(struct daemon *d)
 	free(text);
 	if (error < 0 && log_may(&d->textfile_pace, clock_monotonic_ns()))
 		log_line(LOG_WARNING, "%s: %s; what is there is old, and is tried again",
-		         d->textfile.path, file_strerror(error));
+		         d->textfile.path, new_file_strerror(error));
 }
 
 static void

@@ -10,12 +10,13 @@
 int
 textfile_open(struct textfile *t, const char *path)
 {
-	struct stat there;
+	int error = path ? new_file_check(path) : 0;
 
 	*t = (struct textfile){.path = path};
-	if (!path || stat(path, &there) < 0 || S_ISREG(there.st_mode))
+	if (error == 0)
 		return 0;
-	log_line(LOG_ERR, "--metrics-textfile %s: exists and is no regular file", path);
+	log_line(LOG_ERR, "--metrics-textfile %s: %s%s", path,
+	         error == -EINVAL ? "exists and " : "", new_file_strerror(error));
 	return -1;
 }
 

@@ -13,7 +13,7 @@ struct textfile {
 	struct stat made; /* what the last write has put there; no links: none has */
 };
 
-/* 0, or -1 after saying why: what is there is no regular file. */
+/* 0, or -1 after saying why: what is there is no regular file, or is a link. */
 int textfile_open(struct textfile *t, const char *path);
 
 /* 0 or -errno. */

@@ -237,6 +237,12 @@ usage() {
 	on dump /dev/null
 	in_trouble '/dev/null: exists and is no regular file'
 	[ -c /dev/null ]
+	echo kept >"$BATS_TEST_TMPDIR/real"
+	ln -s real "$BATS_TEST_TMPDIR/link"
+	on dump "$BATS_TEST_TMPDIR/link"
+	in_trouble "$BATS_TEST_TMPDIR/link: is a symbolic link: name the file that is meant"
+	[ -L "$BATS_TEST_TMPDIR/link" ]
+	[ "$(cat "$BATS_TEST_TMPDIR/real")" = kept ]
 	echo old >"$file"
 	# A file that may not grow: the new one cannot be written, the old one is not touched.
 	run bash -c 'ulimit -f 0; trap "" XFSZ; exec "$@"' - "$RLCTL" -s "$segment" dump "$file"

@@ -577,16 +577,23 @@ configure_large() {
 
 @test "metrics: a file is put in the place of a file, and nothing else" {
 	make_odd_files
-	for file in "$odd"/{device,fifo,link-to-fifo,socket,directory}; do
+	echo old >"$odd/file"
+	ln -s file "$odd/link-to-file"
+	for file in "$odd"/{device,fifo,link-to-fifo,link-to-file,dangling,socket,directory}; do
+		why='exists and is no regular file'
+		[ ! -L "$file" ] || why='is a symbolic link: name the file that is meant'
 		rld --metrics-textfile "$file"
 		exits 2
-		complains "<3>--metrics-textfile $file: exists and is no regular file"
+		complains "<3>--metrics-textfile $file: $why"
+		[ -e "$file" ] || continue # nor is there a socket
 		[ "$file" != "$odd/socket" ] || continue # nobody listens there
 		rld --metrics-listen "unix:$file"
 		exits 2
 		complains "<3>--metrics-listen unix:$file: Address already in use"
 	done
 	[ -L "$odd/device" ]
+	[ -L "$odd/link-to-file" ]
+	[ "$(cat "$odd/file")" = old ]
 	[ -p "$odd/fifo" ]
 	[ -d "$odd/directory" ]
 }

@@ -138,7 +138,8 @@ test_only_a_regular_file_is_replaced(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
-		assert_int_equal(new_file_create(&file, in_directory(odd[i]), 0644), -EINVAL);
+		assert_int_equal(new_file_create(&file, in_directory(odd[i]), 0644),
+		                 strstr(odd[i], "device") ? -EMLINK : -EINVAL);
 		assert_null(file.temporary);
 	}
 	assert_int_equal(count_files("odd-*"), sizeof odd / sizeof odd[0]);
@@ -198,6 +199,30 @@ test_nobody_can_wait_for_it(void **state)
 	assert_int_equal(count_files("place*"), 1);
 }
 
+/* To rename over a link would leave the file it leads to as it was, and the link gone. */
+static void
+test_a_link_is_not_replaced(void **state)
+{
+	struct new_file file, other;
+	struct stat made;
+
+	(void)state;
+	put(in_directory("linked"), "old");
+	assert_int_equal(symlink("linked", in_directory("link")), 0);
+	assert_int_equal(symlink("nowhere", in_directory("link-to-none")), 0);
+	assert_int_equal(new_file_create(&file, in_directory("link"), 0644), -EMLINK);
+	assert_int_equal(new_file_create(&file, in_directory("link-to-none"), 0644), -EMLINK);
+	begin(&other, "later", "new");
+	other.path = in_directory("later");
+	assert_int_equal(symlink("linked", other.path), 0);
+	assert_int_equal(new_file_commit(&other, false, &made), -EMLINK);
+	assert_holds(in_directory("link"), "old");
+	assert_holds(in_directory("later"), "old");
+	assert_string_equal(new_file_strerror(-EMLINK),
+	                    "is a symbolic link: name the file that is meant");
+	assert_string_equal(new_file_strerror(-EINVAL), "is no regular file");
+}
+
 static void
 test_only_what_was_made_is_removed(void **state)
 {
@@ -232,6 +257,7 @@ main(void)
 		cmocka_unit_test(test_only_a_regular_file_is_replaced),
 		cmocka_unit_test(test_a_file_is_replaced_whole_or_not_at_all),
 		cmocka_unit_test(test_nobody_can_wait_for_it),
+		cmocka_unit_test(test_a_link_is_not_replaced),
 		cmocka_unit_test(test_only_what_was_made_is_removed),
 	};
 
