@@ -38,7 +38,8 @@ void completion_bash(void);
 void completion_zsh(void);
 void completion_fish(void);
 
-/* Shell commands that print the segments, and the rules of the segment in $segment. */
+/* Shell commands that print the segments, the rules of the segment in $segment, and what can be set in
+ * the file in $config. */
 #define LIST_SEGMENTS                                                           \
 	"find /dev/shm /dev/shm/rl -maxdepth 1 -name 'rl.*' 2>/dev/null | sed " \
 	"'s,.*/rl\\.,,' | sort -u"
@@ -46,10 +47,20 @@ void completion_fish(void);
 #define PATTERNS_ONLY                  \
 	"sed -n '/ as configured /d; " \
 	"s/^.*  \\(ban\\|exemption\\) *\\(key\\|prefix\\|network\\) *[^ ]*  //p'"
-#define RULES_TO_PATHS \
-	"sed 's,.*,/rules/&/limit\\n/rules/&/granularity\\n/rules/&/hard\\n/rules/&/mode,'"
+/* Of what `config show` says: a blank line and a name begin a rule, and its limits follow. */
+#define PATHS_ONLY                                                                               \
+	"awk 'function put(at, i) { for (i = 1; i <= 4; i++) print \"/rules/\" rule at word[i] " \
+	"}\n"                                                                                    \
+	"\tfunction end(i) { if (limits == 1) put(\"\")\n"                                       \
+	"\t\tif (limits > 1) print \"/rules/\" rule \"/limits\"\n"                               \
+	"\t\tfor (i = 0; limits > 1 && i < limits; i++) put(\"/limits/\" i)\n"                   \
+	"\t\tlimits = 0 }\n"                                                                     \
+	"\tBEGIN { split(\"/limit /granularity /hard /mode\", word, \" \") }\n"                  \
+	"\tNF == 0 { end(); getline rule; next }\n"                                              \
+	"\trule && /^  [0-9]+ per / { limits++ }\n"                                              \
+	"\tEND { end() }'"
 #define LIST_RULES "rlctl --segment \"${segment:-default}\" stats 2>/dev/null | " RULES_ONLY
 #define LIST_PATTERNS "rlctl --segment \"${segment:-default}\" bans 2>/dev/null | " PATTERNS_ONLY
-#define LIST_PATHS LIST_RULES " | " RULES_TO_PATHS
+#define LIST_PATHS "rlctl config show ${config:+\"--config=$config\"} 2>/dev/null | " PATHS_ONLY
 
 #endif

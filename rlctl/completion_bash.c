@@ -27,7 +27,7 @@ print_reply(const struct value_words *value)
 		puts("words=$(_rlctl_patterns \"$segment\") ;;");
 		break;
 	case VALUE_CONFIG:
-		printf("[[ $prev == @(set|unset) ]] && words=$(_rlctl_paths \"$segment\")\n"
+		printf("[[ $prev == @(set|unset) ]] && words=$(_rlctl_paths \"$config\")\n"
 		       "\t\t[[ $operands -gt 0 ]] || words='%s' ;;\n",
 		       value->words);
 		break;
@@ -108,14 +108,15 @@ completion_bash(void)
 	     "_rlctl_segments() {\n\t" LIST_SEGMENTS "\n}\n\n"
 	     "_rlctl_rules() {\n\tlocal segment=$1\n\t" LIST_RULES "\n}\n\n"
 	     "_rlctl_patterns() {\n\tlocal segment=$1\n\t" LIST_PATTERNS "\n}\n\n"
-	     "_rlctl_paths() {\n\tlocal segment=$1\n\t" LIST_PATHS "\n}\n\n"
+	     "_rlctl_paths() {\n\tlocal config=$1\n\t" LIST_PATHS "\n}\n\n"
 	     "_rlctl() {\n"
 	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-	     "\tlocal verb='' segment='' words='' options='' operands=0 i");
+	     "\tlocal verb='' segment='' words='' options='' config='' operands=0 i");
 	print_verbs();
 	puts("\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	     "\t\tcase ${COMP_WORDS[i]} in\n"
 	     "\t\t-s | --segment) segment=${COMP_WORDS[++i]} ;;\n"
+	     "\t\t-c | --config) config=${COMP_WORDS[++i]} ;;\n"
 	     "\t\t-*) ;;\n"
 	     "\t\t*)\n"
 	     "\t\t\t[[ -z $verb ]] || operands=$((operands + 1))\n"

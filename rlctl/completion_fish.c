@@ -95,7 +95,12 @@ completion_fish(void)
 	     "rlctl --segment \"$segment\" stats 2>/dev/null | " RULES_ONLY "\nend\n\n"
 	     "function __rlctl_patterns\n\tset -l segment (__rlctl_segment)\n"
 	     "\trlctl --segment \"$segment\" bans 2>/dev/null | " PATTERNS_ONLY "\nend\n\n"
-	     "function __rlctl_paths\n\t__rlctl_rules | " RULES_TO_PATHS "\nend\n\n"
+	     "function __rlctl_paths\n"
+	     "\tset -l words (commandline -opc)\n"
+	     "\tset -l file\n"
+	     "\tset -l at (contains -i -- --config $words; or contains -i -- -c $words)\n"
+	     "\tand set file --config $words[(math $at + 1)]\n"
+	     "\trlctl config show $file 2>/dev/null | " PATHS_ONLY "\nend\n\n"
 	     "complete -c rlctl -f");
 	for (const struct command_option *option = global_options; option->name; option++)
 		print_option("", option);

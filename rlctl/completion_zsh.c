@@ -8,6 +8,7 @@
 #define ZSH_LIST(name, command)                                                                \
 	"_rlctl_" name "() {\n\tlocal -a found\n"                                              \
 	"\tlocal segment=${rlctl_segment:-${opt_args[--segment]:-${opt_args[-s]:-default}}}\n" \
+	"\tlocal config=${opt_args[--config]:-${opt_args[-c]}}\n"                              \
 	"\tfound=(${(f)\"$(" command ")\"})\n\tcompadd -a found\n}\n\n"
 
 /* What has a meaning within the words that _arguments takes. */

@@ -8,6 +8,9 @@ setup() {
 	segment_setup
 	"$FILL" "$segment" login 5 60000 1 alice=1
 	"$FILL" "$segment" api 5 60000 1 alice=1
+	config=$BATS_TEST_TMPDIR/rl.json
+	echo '{"rules": {"one": {"limit": "5/min", "overrides": {"5 per": {"banned": true}}},
+		"several": {"limits": [{"limit": "5/min"}, {"limit": "9/h"}]}}}' >"$config"
 	verbs=$("$RLCTL" help | sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
 	# The scripts call rlctl by that name.
 	mkdir "$BATS_TEST_TMPDIR/bin"
@@ -63,8 +66,14 @@ fish_proposes() {
 	[ "$(bash_proposes rlctl replay -a le)" = leaky_bucket ]
 	[ "$(bash_proposes rlctl replay -f co)" = 'combined common' ]
 	[ "$(bash_proposes rlctl -s "$segment" config un)" = unset ]
-	[ "$(bash_proposes rlctl -s "$segment" config set /rules/l)" = \
-		'/rules/login/granularity /rules/login/hard /rules/login/limit /rules/login/mode' ]
+	export RL_CONFIG=$config
+	[ "$(bash_proposes rlctl config set /rules/o)" = \
+		'/rules/one/granularity /rules/one/hard /rules/one/limit /rules/one/mode' ]
+	[ "$(bash_proposes rlctl config set /rules/several/l)" = "$(printf '%s ' /rules/several/limits \
+		/rules/several/limits/{0,1}/{granularity,hard,limit,mode} | sed 's/ $//')" ]
+	[ "$(bash_proposes rlctl config unset /rules/l)" = '' ] # of the segment alone
+	RL_CONFIG=/nonexistent
+	[ "$(bash_proposes rlctl config --config "$config" set /rules/one/l)" = /rules/one/limit ]
 	"$RLCTL" -s "$segment" ban alice --for 1h
 	"$RLCTL" -s "$segment" ban 'user:*' --for 1h --rule api
 	[ "$(bash_proposes rlctl -s "$segment" unban '')" = 'alice user:*' ]
@@ -88,7 +97,9 @@ fish_proposes() {
 	[ "$(fish_proposes "rlctl -s $segment get login ")" = '' ]
 	[ "$(fish_proposes 'rlctl replay -a le')" = leaky_bucket ]
 	[ "$(fish_proposes 'rlctl config uns')" = unset ]
-	[ "$(fish_proposes "rlctl -s $segment config set /rules/login/l")" = /rules/login/limit ]
+	[ "$(fish_proposes "rlctl config -c $config set /rules/one/l")" = /rules/one/limit ]
+	[ "$(RL_CONFIG=$config fish_proposes "rlctl config set /rules/several/limits/1/l")" = \
+		/rules/several/limits/1/limit ]
 	"$RLCTL" -s "$segment" ban alice --for 1h
 	[ "$(fish_proposes "rlctl -s $segment unban ")" = alice ]
 }
@@ -117,7 +128,8 @@ fish_proposes() {
 	completes "rlctl -s $segment list --rule ap" "rlctl -s $segment list --rule api"
 	completes "rlctl --segment ${segment%?}" "rlctl --segment $segment"
 	completes 'rlctl replay -a lea' 'rlctl replay -a leaky_bucket'
-	completes "rlctl -s $segment config set /rules/ap" "rlctl -s $segment config set /rules/api/"
+	completes "rlctl config --config $config set /rules/se" \
+		"rlctl config --config $config set /rules/several/limits"
 	for verb in $verbs; do
 		for option in $(options_of "$verb"); do
 			grep -q "^	$verb) " script
