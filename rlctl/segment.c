@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "command.h"
 #include "output.h"
 
@@ -20,43 +21,91 @@ segment_name(const struct context *context)
 
 #define PREFIX "rl."
 
+struct names {
+	char **at;
+	size_t count, room;
+};
+
 static int
-is_segment(const struct dirent *entry)
+has_prefix(const struct dirent *entry)
 {
 	return strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0;
 }
 
-/* The segments in a directory, each behind a blank; returns how many. */
-static size_t
-put_names(FILE *out, const char *directory)
+/* One that may not be opened, or is there twice, is a segment all the same. */
+static bool
+is_segment(const char *name)
+{
+	struct rl_options options = {.flags = RL_OPEN_EXISTING | RL_OPEN_READONLY};
+	struct rl *rl;
+	int error = rl_open(name, &options, &rl);
+
+	if (error == 0)
+		rl_close(rl);
+	return error != RL_EFOREIGN && error != RL_ETRUNCATED && error != -EINVAL &&
+	       error != -ENOENT;
+}
+
+static void
+add_names(struct names *names, const char *directory)
 {
 	struct dirent **found = NULL;
-	int count = scandir(directory, &found, is_segment, alphasort);
+	int count = scandir(directory, &found, has_prefix, NULL);
 
 	for (int i = 0; i < count; i++) {
-		fprintf(out, " %s", found[i]->d_name + strlen(PREFIX));
+		const char *name = found[i]->d_name + strlen(PREFIX);
+
+		if (is_segment(name)) {
+			names->at = array_grow(names->at, names->count, &names->room,
+			                       sizeof(*names->at));
+			names->at[names->count++] = need(strdup(name));
+		}
 		free(found[i]);
 	}
 	free(found);
-	return count > 0 ? (size_t)count : 0;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Each once behind a blank. The names are gone then. */
+static char *
+join(struct names *names)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = need(open_memstream(&text, &size));
+
+	if (names->count > 0)
+		qsort(names->at, names->count, sizeof(*names->at), compare);
+	for (size_t i = 0; i < names->count; i++)
+		if (i == 0 || strcmp(names->at[i], names->at[i - 1]) != 0)
+			fprintf(out, " %s", names->at[i]);
+	for (size_t i = 0; i < names->count; i++)
+		free(names->at[i]);
+	free(names->at);
+	fclose(out);
+	return text;
 }
 
 /* Who left out --segment, or mistyped it, need not look for the names. */
 static void
 complain_absent(const char *name)
 {
-	char *names = NULL;
-	size_t size = 0, count;
-	FILE *out = need(open_memstream(&names, &size));
+	struct names names = {0};
+	char *text;
 
-	count = put_names(out, "/dev/shm/rl");
-	count += put_names(out, "/dev/shm");
-	fclose(out);
-	if (count > 0)
-		complain("segment '%s': no such segment; --segment takes one of:%s", name, names);
+	add_names(&names, "/dev/shm/rl");
+	add_names(&names, "/dev/shm");
+	text = join(&names);
+	if (text[0])
+		complain("segment '%s': no such segment; --segment takes one of:%s", name, text);
 	else
 		complain("segment '%s': no such segment, and no other either", name);
-	free(names);
+	free(text);
 }
 
 static struct rl *

@@ -32,6 +32,24 @@ teardown() {
 	grep -qE " $segment( |\$)" <<<"$stderr"
 }
 
+@test "a segment that is not there: each that is, once, and nothing else" {
+	[ "$(id -u)" -eq 0 ] || skip 'needs root'
+	unshare --mount true 2>/dev/null || skip 'no mount namespaces here'
+	export RLCTL FILL
+	run --separate-stderr unshare -m bash -ec '
+		mount -t tmpfs -o mode=1777,size=64m tmpfs /dev/shm
+		"$RLCTL" -s nosuch status || true
+		"$FILL" one r 5 60000 1 a=1
+		"$FILL" two r 5 60000 1 a=1
+		mkdir -m 3771 /dev/shm/rl /dev/shm/rl.directory
+		cp /dev/shm/rl.one /dev/shm/rl/rl.one
+		printf "no segment" >/dev/shm/rl.text
+		exec "$RLCTL" -s nosuch status'
+	in_trouble "segment 'nosuch': no such segment, and no other either"
+	[ "$(tail -n 1 <<<"$stderr")" = \
+		"rlctl: segment 'nosuch': no such segment; --segment takes one of: one two" ]
+}
+
 @test "a file that is no segment is refused" {
 	printf 'not a segment' >"/dev/shm/rl.$segment"
 	rlctl -s "$segment" status
