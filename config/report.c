@@ -151,10 +151,8 @@ is_told(struct report *r, enum config_level level, const char *format)
 		r->errors++;
 	if (level == CONFIG_WARNING && r->tells_all_warnings)
 		return true;
-	if (level == CONFIG_WARNING && count_alike(r, format) >= REPORT_ALIKE_MAX) {
-		r->alike++;
+	if (level == CONFIG_WARNING && count_alike(r, format) >= REPORT_ALIKE_MAX)
 		return false;
-	}
 	if (r->count < REPORT_MAX)
 		return true;
 	r->untold++;
@@ -351,17 +349,50 @@ is_same(const struct problem *a, const struct problem *b)
 	return a->at == b->at && a->text && b->text && strcmp(a->text, b->text) == 0;
 }
 
+/* What warnings of the kind have in common: "..." for what differs. */
+static void
+put_kind(FILE *out, const char *format)
+{
+	while (*format) {
+		size_t len = strcspn(format, "%");
+
+		fprintf(out, "%.*s", (int)len, format);
+		format += len;
+		if (*format == '\0')
+			break;
+		fputs(format[1] == '%' ? "%" : "...", out);
+		format += 1 + strspn(format + 1, "0123456789.*-+# hlzjt");
+		format += *format != '\0';
+	}
+}
+
+static void
+tell_kind(const struct report *report, const struct report_kind *kind, config_tell *tell, void *arg)
+{
+	char *more = NULL;
+	size_t size;
+	FILE *out = open_memstream(&more, &size);
+
+	if (!out)
+		return;
+	fprintf(out, "and %zu more like these: ", kind->count - REPORT_ALIKE_MAX);
+	put_kind(out, kind->format);
+	fputs("; 'rlctl config check' shows all", out);
+	more = close_text(out, &more);
+	if (more)
+		report_line(report->path, 0, 0, CONFIG_WARNING, more, tell, arg);
+	free(more);
+}
+
 /* Of what was left out, how much it is. */
 static void
 tell_rest(struct report *report, config_tell *tell, void *arg)
 {
 	char more[120];
 
-	if (report->alike > 0) {
-		snprintf(more, sizeof(more),
-		         "and %zu more like these; 'rlctl config check' shows all", report->alike);
-		report_line(report->path, 0, 0, CONFIG_WARNING, more, tell, arg);
-	}
+	for (size_t i = 0; i < REPORT_KINDS_MAX; i++)
+		if (report->kinds[i].count > REPORT_ALIKE_MAX)
+			tell_kind(report, &report->kinds[i], tell, arg);
 	if (report->untold > 0) {
 		snprintf(more, sizeof(more), "%zu more problems are not told", report->untold);
 		report_line(report->path, 0, 0, report->errors > 0 ? CONFIG_ERROR : CONFIG_WARNING,
@@ -392,6 +423,6 @@ report_tell(struct report *report, config_tell *tell, void *arg)
 	tell_rest(report, tell, arg);
 	free(report->problems);
 	report->problems = NULL;
-	report->count = report->room = report->untold = report->alike = 0;
+	report->count = report->room = report->untold = 0;
 	memset(report->kinds, 0, sizeof(report->kinds));
 }

@@ -43,7 +43,6 @@ struct report {
 	size_t count, room, untold;
 	size_t errors; /* told or not */
 	struct report_kind kinds[REPORT_KINDS_MAX];
-	size_t alike; /* warnings that are not told, as enough were of their kind */
 };
 
 /* Note a problem of a value, or of its name. */

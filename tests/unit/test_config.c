@@ -424,7 +424,7 @@ refuses(const char *text, const char *message)
 	assert_string_equal(told.text, message);
 }
 
-/* 30 overrides that change nothing. */
+/* 30 overrides that change nothing, and 12 rules that deny early. */
 static void
 test_a_flood_of_one_warning(void **state)
 {
@@ -437,11 +437,20 @@ test_a_flood_of_one_warning(void **state)
 	for (int i = 0; i < 30; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
 		         "%s\"u%d\": {\"capacity\": 5}", i > 0 ? "," : "", i);
-	strcat(text, "}}}}");
+	strcat(text, "}}");
+	for (int i = 0; i < 12; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+		         ",\"h%d\": {\"limit\": \"5/h\", \"granularity\": 1, \"hard\": true, "
+		         "\"algorithm\": \"sliding_window\"}",
+		         i);
+	strcat(text, "}}");
 	config = parse(text, &told);
 	assert_non_null(config);
-	assert_int_equal(told.count, 1 + 10 + 1); /* the mode, ten of the flood, the sum */
-	assert_non_null(strstr(told.text, "and 20 more like these"));
+	assert_int_equal(told.count, 1 + 2 * (10 + 1)); /* the mode; ten of each, and a sum */
+	assert_non_null(strstr(told.text,
+	                       "and 20 more like these: changes nothing: the rule itself has "
+	                       "the same capacity; 'rlctl config check' shows all"));
+	assert_non_null(strstr(told.text, "and 2 more like these: may deny up to ... early, with"));
 	config_free(config);
 }
 
