@@ -127,7 +127,7 @@ verdict() {
 		on ban "key$i" --for 1h
 		[ "$status" -eq 0 ] || break
 	done
-	in_trouble 'holds 16 bans and exemptions'
+	in_trouble 'is made for 16 bans and exemptions, and no place is left for this one'
 }
 
 @test "bans: those that end first come first, --rule those of one rule" {
