@@ -36,6 +36,7 @@ teardown() {
 	[ "$(id -u)" -eq 0 ] || skip 'needs root'
 	unshare --mount true 2>/dev/null || skip 'no mount namespaces here'
 	export RLCTL FILL
+	# shellcheck disable=SC2016 # the inner shell's
 	run --separate-stderr unshare -m bash -ec '
 		mount -t tmpfs -o mode=1777,size=64m tmpfs /dev/shm
 		"$RLCTL" -s nosuch status || true
