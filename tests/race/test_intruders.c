@@ -109,17 +109,17 @@ test_in_force_again_while_swept(void **state)
 /* The same limits in another order: none of them is ever out of force. */
 
 static void
-define_in_order(struct rl *rl, const unsigned order[5])
+define_in_order(struct rl *rl, const unsigned order[RL_LIMITS_MAX])
 {
-	struct rl_limit l[5];
+	struct rl_limit l[RL_LIMITS_MAX];
 
-	for (unsigned i = 0; i < 5; i++)
-		l[i] = (struct rl_limit){.capacity = order[i] == 4 ? 1 : 1000,
+	for (unsigned i = 0; i < RL_LIMITS_MAX; i++)
+		l[i] = (struct rl_limit){.capacity = order[i] == 7 ? 1 : 1000,
 		                         .window_ns = (1 + order[i]) * RL_SECOND};
 	assert_int_equal(rl_define(rl, &(struct rl_rule){.name = "r",
 	                                                 .limit = l[0],
 	                                                 .more = l + 1,
-	                                                 .more_count = 4}),
+	                                                 .more_count = RL_LIMITS_MAX - 1}),
 	                 0);
 }
 
@@ -127,14 +127,14 @@ static void
 define_tight_last(struct rl *rl, int rule)
 {
 	(void)rule;
-	define_in_order(rl, (const unsigned[]){0, 1, 2, 3, 4});
+	define_in_order(rl, (const unsigned[]){0, 1, 2, 3, 4, 5, 6, 7});
 }
 
 static void
 define_tight_first(struct rl *rl, int rule)
 {
 	(void)rule;
-	define_in_order(rl, (const unsigned[]){4, 0, 1, 2, 3});
+	define_in_order(rl, (const unsigned[]){7, 0, 1, 2, 3, 4, 5, 6});
 }
 
 static void
@@ -283,7 +283,7 @@ static void
 test_a_rule_is_there_throughout(void **state)
 {
 	(void)state;
-	for (lives_for = 50; lives_for < 2000; lives_for += 50) {
+	for (lives_for = 50; lives_for < 20000; lives_for += 50) {
 		bool goes_on = true;
 		for (int n = 1; goes_on; n++) {
 			struct rl *rl = test_private(10);
