@@ -61,10 +61,10 @@ SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 
 # In an order that is the same everywhere, and with it what is made of them.
 files = $(sort $(wildcard $(1)))
-LIB_SRC   := $(call files,libshm/*.c)
-RLCTL_SRC := $(call files,rlctl/*.c)
+LIB_SRC   := $(call files,libshm/*/*.c)
+RLCTL_SRC := $(call files,rlctl/*.c rlctl/*/*.c)
 RLD_SRC   := $(call files,rld/*.c)
-CONF_SRC  := $(call files,config/*.c)
+CONF_SRC  := $(call files,config/*.c config/*/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(call files,tests/unit/test_*.c))
 SCHEDULES := race/test_schedules race/test_stops race/test_intruders race/test_linearizable \
              race/test_bounds
@@ -74,7 +74,7 @@ RLD_FUZZ  := fuzz/test_rld
 STORM     := torture/test_storm
 RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(call files,tests/race/test_*.c)))
 SUPPORT   := $(call files,tests/support/*.c)
-SOURCES   := $(call files,include/*.h libshm/*.[ch] rlctl/*.[ch] rld/*.[ch] config/*.[ch] examples/*.[ch] tests/*/*.[ch])
+SOURCES   := $(call files,include/*.h libshm/*/*.[ch] rlctl/*.[ch] rlctl/*/*.[ch] rld/*.[ch] config/*.[ch] config/*/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
 # Some 400 programs are built for a check: on all CPUs, unless goals undo each other's work.
 ifeq ($(filter clean uninstall format,$(MAKECMDGOALS)),)
@@ -92,7 +92,7 @@ help:
 
 # What a source may include: the library its own, tools and their configuration the public
 # headers alone, tests everything.
-dirs = -Iinclude $(if $(filter rlctl/% rld/% config/% tests/%,$(1)),-Iconfig) \
+dirs = -Iinclude $(if $(filter libshm/%,$(1)),-Ilibshm) $(if $(filter rlctl/%,$(1)),-Irlctl) $(if $(filter rlctl/% rld/% config/% tests/%,$(1)),-Iconfig) \
        $(if $(filter tests/%,$(1)),-Ilibshm -Itests/support)
 
 # One set of rules for each way to build: $(1) directory, $(2) compiler, $(3) flags, $(4) flags to
@@ -117,9 +117,9 @@ $(1)/libconfig.a: $$(CONF_SRC:%.c=$(1)/o/%.o)
 	$$(call say,AR)
 	$$(Q)$$(AR) rcsD $$@ $$^
 
-$(1)/librl.so.0: $$(LIB_SRC:%.c=$(1)/o/%.o) libshm/librl.map
+$(1)/librl.so.0: $$(LIB_SRC:%.c=$(1)/o/%.o) libshm/api/librl.map
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) $(4) $$(LDFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/librl.map \
+	$$(Q)$(2) $(3) $(4) $$(LDFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/api/librl.map \
 		-Wl,-z,defs -Wl,-Bsymbolic-functions -o $$@ $$(filter %.o,$$^)
 
 $(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
@@ -271,7 +271,7 @@ check-headers: | build/need
 FORBIDDEN := (secure_)?getenv|environ|v?d?printf|puts|perror|exit|abort|syslog|signal|sigaction|fork|system|popen|execv.*|dlopen
 check-exports: build/librl.so.0 build/rlctl build/rld
 	@nm -D --defined-only $< | awk '$$3 !~ /^RL_0/ { sub(/@.*/, "", $$3); print $$3 }' | sort >build/exports
-	@sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/librl.map | sort | diff - build/exports
+	@sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/api/librl.map | sort | diff - build/exports
 	@sed -n 's/^ \(rl_[a-z_]*\)@.*/\1/p' debian/librl0.symbols | sort | diff - build/exports
 	@! nm -D --undefined-only $< | awk '{ sub(/@.*/, "", $$2); print $$2 }' | grep -Ex '(__)?($(FORBIDDEN))(_chk)?'
 	@! nm -D --undefined-only build/rlctl build/rld | grep -Ew 'getenv|environ'

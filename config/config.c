@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply.h"
-#include "file.h"
-#include "geometry.h"
-#include "json_text.h"
-#include "ruleset.h"
-#include "show.h"
-#include "source.h"
+#include "model/geometry.h"
+#include "model/ruleset.h"
+#include "read/json_text.h"
+#include "read/source.h"
+#include "show/apply.h"
+#include "show/show.h"
+#include "text/file.h"
 
 #define INTERVAL_DEFAULT (10 * RL_SECOND)
 

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
-#include "help.h"
-#include "options.h"
-#include "output.h"
+#include "base/command.h"
+#include "base/help.h"
+#include "base/options.h"
+#include "base/output.h"
 
 const struct command commands[] = {
 	{"status", "", "show the segment, its rules and its counters", NULL, 0, 0, run_status},

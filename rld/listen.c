@@ -2,9 +2,9 @@
 #include "listen.h"
 
 #include <arpa/inet.h>
+#include <edit/new_file.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <new_file.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

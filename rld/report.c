@@ -2,7 +2,7 @@
 #include "report.h"
 
 #include <inttypes.h>
-#include <metrics.h>
+#include <metrics/metrics.h>
 #include <stdlib.h>
 
 static void

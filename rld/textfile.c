@@ -2,8 +2,8 @@
 #include "textfile.h"
 
 #include <errno.h>
-#include <file.h>
 #include <string.h>
+#include <text/file.h>
 
 #include "log.h"
 

@@ -5,7 +5,7 @@
 /* A file of metrics, replaced at once (new_file.h) for a collector to read at any time: it is
  * another user, so whatever the umask, it may. */
 
-#include <new_file.h>
+#include <edit/new_file.h>
 #include <stddef.h>
 
 struct textfile {

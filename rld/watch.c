@@ -2,7 +2,7 @@
 #include "watch.h"
 
 #include <inttypes.h>
-#include <metrics.h>
+#include <metrics/metrics.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

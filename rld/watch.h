@@ -10,7 +10,7 @@
  */
 
 #include <rl_admin.h>
-#include <rules_seen.h>
+#include <show/rules_seen.h>
 #include <stdbool.h>
 
 #include "log.h"

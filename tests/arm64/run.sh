@@ -39,7 +39,7 @@ is_of_tools() {
 
 build_library() {
 	local objects=()
-	for source in "$top"/libshm/*.c "$top"/tests/support/*.c; do
+	for source in "$top"/libshm/*/*.c "$top"/tests/support/*.c; do
 		local object
 		is_of_tools "$source" && continue
 		object=$out/$(basename "$(dirname "$source")")-$(basename "$source" .c).o

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "hash.h"
+#include "shared/hash.h"
 
 #define HUGE_PAGE ((size_t)1 << 21)
 

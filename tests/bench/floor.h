@@ -4,9 +4,9 @@
 
 /* What the hardware asks for the parts of a decision: lanes to compare with. */
 
-#include "atomic.h"
 #include "bench.h"
 #include "open.h"
+#include "shared/atomic.h"
 
 /* 16-byte words of this process, as many as a table has states. */
 struct floor_words {

@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "atomic.h"
 #include "bench.h"
 #include "open.h"
+#include "shared/atomic.h"
 
 #define WORKERS_MAX 64
 #define ROUND_TRIES 5    /* at a round that others disturbed */

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "atomic.h"
 #include "peer_table.h"
+#include "shared/atomic.h"
 
 #define SHARDS 256
 #define SHARD_SHIFT 40 /* of the hash: bits that no table of a shard looks at */

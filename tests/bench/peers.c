@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "atomic.h"
 #include "peer.h"
 #include "report.h"
+#include "shared/atomic.h"
 
 #define KEYS 1000000 /* of the largest workload; a quick run has a hundredth of each */
 #define COUNTED_KEYS 20

@@ -7,8 +7,8 @@
 #include "scan.h"
 
 #include "company.h"
-#include "handle.h"
 #include "report.h"
+#include "rule/handle.h"
 #include "walk.h"
 
 #define KEYS 7500000 /* ten million slots, 67 % of them taken */

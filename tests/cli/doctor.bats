@@ -59,7 +59,7 @@ finds() {
 
 @test "doctor: every check of the table speaks, whatever there is" {
 	# shellcheck disable=SC2016
-	names=$(sed -n '/^const struct doctor_check/,/^};/s/^\t{"\([a-z_]*\)".*/\1/p' "$top/rlctl/cmd_doctor.c")
+	names=$(sed -n '/^const struct doctor_check/,/^};/s/^\t{"\([a-z_]*\)".*/\1/p' "$top/rlctl/doctor/cmd_doctor.c")
 	for setup in 'fill login 5 60000 1 a=1' true; do
 		elsewhere 200 "$setup"
 		[ "$(jq -r '.checks[].check' <<<"$output" | uniq)" = "$names" ]

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "audit.h"
-#include "handle.h"
+#include "rule/handle.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000001) * RL_SECOND)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "exercise.h"
-#include "handle.h"
+#include "rule/handle.h"
 
 enum flag {
 	SIGN = 1,     /* give the header the checksum that it should have */

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "config.h"
+#include "edit/splice.h"
 #include "same_config.h"
-#include "show.h"
-#include "splice.h"
+#include "show/show.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

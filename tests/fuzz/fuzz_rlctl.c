@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "exercise.h"
-#include "handle.h"
 #include "harmless.h"
+#include "rule/handle.h"
 
 #define ARGUMENTS_MAX 16
 #define EXIT_MAX 2

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "exercise.h"
-#include "handle.h"
 #include "harmless.h"
+#include "rule/handle.h"
 #include "scribble.h"
 #include "testing.h"
 

@@ -14,8 +14,8 @@
 
 #include "exercise.h"
 #include "guarded.h"
-#include "handle.h"
 #include "harmless.h"
+#include "rule/handle.h"
 #include "scribble.h"
 #include "testing.h"
 

@@ -51,15 +51,15 @@ has_option() {
 has_control_flow_protection() {
 	local object
 	has_option -fcf-protection || return 0
-	for object in "$1"/build/o/libshm/*.o; do
+	for object in "$1"/build/o/libshm/*/*.o; do
 		shows "$object" 'IBT, SHSTK' -n
 	done
 }
 
 # given FLAGS...: a source compiles with these, and no warning, and they are taken.
 given() {
-	rm -f "$first/build/o/libshm/error.o"
-	make -s -C "$first" V=1 build/o/libshm/error.o "$@" >"$first.log" 2>&1 || fail "with $*: $(cat "$first.log")"
+	rm -f "$first/build/o/libshm/api/error.o"
+	make -s -C "$first" V=1 build/o/libshm/api/error.o "$@" >"$first.log" 2>&1 || fail "with $*: $(cat "$first.log")"
 }
 
 install_from "$first"
@@ -81,7 +81,7 @@ given CFLAGS='-O0 -g'
 given CFLAGS='-O2 -D_FORTIFY_SOURCE=1'
 given CPPFLAGS='-D_FORTIFY_SOURCE=1' CFLAGS=-O2
 given CFLAGS='-O2 -fno-stack-protector -fcf-protection=none'
-! readelf -nW "$first/build/o/libshm/error.o" | grep IBT || fail 'the flags of whoever builds do not come last'
+! readelf -nW "$first/build/o/libshm/api/error.o" | grep IBT || fail 'the flags of whoever builds do not come last'
 if command -v dpkg-buildflags >/dev/null; then
 	given CPPFLAGS="$(dpkg-buildflags --get CPPFLAGS)" CFLAGS="$(dpkg-buildflags --get CFLAGS)"
 fi

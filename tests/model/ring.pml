@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One slot's state word and ring, as libshm/window.c decides, libshm/decision.c acts and
- * libshm/ring.c copies and stores: charge, freeze, store, close, restart, refund, retire.
+ * One slot's state word and ring, as libshm/algorithm/window.c decides, libshm/decide/decision.c acts and
+ * libshm/algorithm/ring.c copies and stores: charge, freeze, store, close, restart, refund, retire.
  * Each step is one access to one shared word, in every order.
  *
  *	WORKERS   processes that charge 1, or refund 1, again and again

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Explore the models of the lock-free protocols: table.pml (libshm/table.c) and ring.pml
-# (libshm/ring.c, libshm/window.c).
+# Explore the models of the lock-free protocols: table.pml (libshm/table/table.c) and ring.pml
+# (libshm/algorithm/ring.c, libshm/algorithm/window.c).
 #
 #   run.sh [check]   bounded configurations and every mutant, within a minute
 #   run.sh torture   the same with larger bounds, some minutes and up to 4 GB

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of libshm/table.c: claim, resolve, charge, retire, free, each step one access to
+ * The table of libshm/table/table.c: claim, resolve, charge, retire, free, each step one access to
  * one shared word, in every order that sequential consistency allows. (What makes the real
  * machine keep that order is argued at the fences of table.c; it is not modelled here.)
  *

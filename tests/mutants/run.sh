@@ -31,14 +31,19 @@ verdict() {
 	printf '%-8s %s\n' "$1" "$2"
 }
 
+# path_of FILE: where a file of libshm is; any other has its path.
+path_of() {
+	[[ $1 == */* ]] && echo "$1" || echo libshm/*/"$1"
+}
+
 # compile FILE [FLAG...]: the mutant of FILE, which is in $work/src.
 compile() {
 	local file=$1
 	shift
 	# shellcheck disable=SC2086 # none or one
-	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 "$@" "-I${file%/*}" -Iinclude -Ilibshm -Iconfig \
+	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 "$@" "-I$work/src" "-I${file%%/*}" -Iinclude -Ilibshm -Iconfig \
 		'-DRL_VERSION="mutant"' \
-		-c -o "$work/mutant.o" "$work/src/${file##*/}"
+		-c -o "$work/mutant.o" "$work/src/${file#*/}"
 }
 
 # link_rld FILE: a daemon, with sanitizers, in which the mutant is in FILE's place.
@@ -114,15 +119,15 @@ while IFS=@ read -r name file expression test; do
 	line=$((line + 1))
 	((line % parts == part)) || continue
 	# What is inline in a header is broken for one file that includes it: FILE<HEADER.
-	source=libshm/${file#*<}
-	[[ $file != */* ]] || source=$file
-	[[ $file == */* ]] || file=libshm/${file%%<*}
+	source=$(path_of "${file#*<}")
+	file=$(path_of "${file%%<*}")
 	tries=1
 	rm -rf "$work/src"
-	mkdir "$work/src"
-	[[ $source != *.h ]] || cp libshm/*.h "$file" "$work/src"
-	sed "$expression" "$source" >"$work/src/${source##*/}"
-	if cmp -s "$source" "$work/src/${source##*/}"; then
+	mutant=$work/src/${source#*/}
+	mkdir -p "${mutant%/*}" "$work/src/$(dirname "${file#*/}")"
+	cp "$file" "$work/src/${file#*/}"
+	sed "$expression" "$source" >"$mutant"
+	if cmp -s "$source" "$mutant"; then
 		verdict stale "$name: $source has no such line"
 	elif survives "$file" "$test"; then
 		verdict SURVIVED "$name ($test)"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "handle.h"
-#include "request.h"
+#include "decide/request.h"
+#include "rule/handle.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)

@@ -13,8 +13,8 @@
  */
 #include <string.h>
 
-#include "gcra.h"
-#include "handle.h"
+#include "algorithm/gcra.h"
+#include "rule/handle.h"
 #include "schedule.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)

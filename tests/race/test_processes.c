@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "atomic.h"
 #include "audit.h"
 #include "scenario.h"
+#include "shared/atomic.h"
 #include "testing.h"
 
 /* What a child needs to know; set before the fork. */

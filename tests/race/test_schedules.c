@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "audit.h"
-#include "handle.h"
+#include "rule/handle.h"
 #include "schedule.h"
 
 #define PLACES 16

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "audit.h"
-#include "handle.h"
+#include "rule/handle.h"
 #include "stop.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)

@@ -10,7 +10,7 @@
  * load, two loads there, is one here: that it cannot be torn is shown in layout.h.
  */
 
-#define RL_ATOMIC_H /* in place of libshm/atomic.h */
+#define RL_ATOMIC_H /* in place of libshm/shared/atomic.h */
 #define _Static_assert static_assert
 
 /* How many of a word's last values a load may still see: with Relacy's 3, too few mistakes show. */

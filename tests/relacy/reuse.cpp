@@ -8,7 +8,7 @@
  */
 #include "backend.hpp"
 
-#include "../../libshm/table.c"
+#include "../../libshm/table/table.c"
 
 #define OTHERS 100 /* keys that fill the table */
 #define OLD 7

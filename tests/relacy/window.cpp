@@ -40,30 +40,30 @@
 #define RL_STATS_H
 #define rl_stats_add(...) ((void)0)
 
-#include "../../libshm/gcra.c"
-#include "../../libshm/log.c"
-#include "../../libshm/table.c"
+#include "../../libshm/algorithm/gcra.c"
+#include "../../libshm/algorithm/log.c"
+#include "../../libshm/table/table.c"
 #define min32 min32_of_window
-#include "../../libshm/window.c"
+#include "../../libshm/algorithm/window.c"
 #undef min32
 
 #define rl_word16_equal(a, b) (is_broken("unseen") || rl_word16_equal(a, b))
-#include "../../libshm/ring.c"
+#include "../../libshm/algorithm/ring.c"
 #undef rl_word16_equal
 
 void decide(const rl_window *w, const rl_state *s, const uint64_t *ring, uint8_t gen,
             uint32_t capacity, uint32_t cost, uint64_t now_ns, rl_history *h, rl_move *move);
 #define rl_window_decide decide
-#include "../../libshm/limiter.c"
+#include "../../libshm/algorithm/limiter.c"
 #undef rl_window_decide
 
-#include "../../libshm/view.c"
+#include "../../libshm/segment/view.c"
 
 bool believe(const rl_segment *s, const rl_limiter *l, rl_slot slot, const rl_view *v);
 bool store(uint64_t *entry, uint64_t value, const rl_word16 *state, rl_word16 seen);
 #define rl_view_holds believe
 #define rl_ring_store store
-#include "../../libshm/decision.c"
+#include "../../libshm/decide/decision.c"
 #undef rl_view_holds
 #undef rl_ring_store
 
@@ -246,7 +246,7 @@ struct window : rl::test_suite<window, PROCESSES> {
 		}
 	}
 
-	/* As libshm/audit.c judges one slot, with what is known to be right beside it. */
+	/* As libshm/admin/audit.c judges one slot, with what is known to be right beside it. */
 	void
 	audit()
 	{

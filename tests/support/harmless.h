@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "layout.h"
+#include "shared/layout.h"
 
 /* The secret that nobody is to be told from now on: the hash key of that header. */
 void harmless_except(const struct rl_header *header);

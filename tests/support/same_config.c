@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "limit.h"
+#include "model/limit.h"
 #include "same_config.h"
-#include "show.h"
+#include "show/show.h"
 
 static bool
 same_limit(const struct rl_limit *a, const struct rl_limit *b)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "atomic.h"
+#include "shared/atomic.h"
 #include "testing.h"
 
 /* How many times fewer rounds under a sanitizer. */

@@ -4,7 +4,7 @@
 
 /* Damage to a segment, by `seed`: words and ranges, at random and well chosen. */
 
-#include "segment.h"
+#include "segment/segment.h"
 
 /* Somewhere in what may change while it is in use; a few words or ranges. */
 void scribble_segment(const struct rl_segment *s, uint64_t *seed);

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "path.h"
+#include "segment/path.h"
 
 /* One test of a program, for who has no time for all: RL_TEST_FILTER is its name, or a glob. */
 static void filter(void) __attribute__((constructor));

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "audit.h"
-#include "handle.h"
+#include "rule/handle.h"
 #include "testing.h"
 
 #define WORKERS 8

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "handle.h"
-#include "layout.h"
-#include "record.h"
+#include "rule/handle.h"
+#include "segment/record.h"
+#include "shared/layout.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)

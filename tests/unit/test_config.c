@@ -9,7 +9,7 @@
 
 #include "config.h"
 #include "same_config.h"
-#include "show.h"
+#include "show/show.h"
 #include "testing.h"
 
 #define TOLD 4096

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Files of the programs: what is opened to be read, and what takes the place of another. */
 
+#include <edit/new_file.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <file.h>
 #include <glob.h>
-#include <new_file.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <text/file.h>
 #include <unistd.h>
 
 #include "testing.h"

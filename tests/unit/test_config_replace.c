@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "file.h"
-#include "replace.h"
+#include "edit/replace.h"
 #include "testing.h"
+#include "text/file.h"
 
 #define OLD "{\"rules\": {\"r\": {\"limit\": \"1/s\"}}}\n"
 #define NEW "{\"rules\": {\"r\": {\"limit\": \"2/s\"}, \"more\": {\"limit\": \"3/h\"}}}\n"

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "duration.h"
-#include "pattern_text.h"
-#include "splice.h"
-#include "suggest.h"
+#include "edit/splice.h"
+#include "model/pattern_text.h"
 #include "testing.h"
-#include "tokens.h"
+#include "text/duration.h"
+#include "text/suggest.h"
+#include "text/tokens.h"
 
 static void
 test_tokens(void **state)

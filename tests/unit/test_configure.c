@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "handle.h"
+#include "rule/handle.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)

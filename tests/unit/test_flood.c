@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "decision.h"
+#include "decide/decision.h"
 #include "testing.h"
 
 #define CRAFTED 40 /* more than the 16 places of any one key */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "layout.h"
+#include "shared/layout.h"
 #include "testing.h"
 
 #define PLACES 16

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hash.h"
+#include "shared/hash.h"
 #include "testing.h"
 
 static const struct rl_hash_key counting = {

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "memory_limit.h"
+#include "segment/memory_limit.h"
 #include "testing.h"
 
 #define MIB ((uint64_t)1 << 20)

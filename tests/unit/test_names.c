@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "handle.h"
-#include "layout.h"
+#include "rule/handle.h"
+#include "shared/layout.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "handle.h"
-#include "namespace.h"
+#include "rule/handle.h"
+#include "segment/namespace.h"
 #include "testing.h"
 
 #ifndef CLONE_NEWTIME

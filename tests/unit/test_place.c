@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "handle.h"
+#include "rule/handle.h"
 #include "testing.h"
 
 #define WORKERS 54321 /* a group */

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decision.h"
-#include "handle.h"
-#include "record.h"
+#include "decide/decision.h"
+#include "rule/handle.h"
+#include "segment/record.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "handle.h"
+#include "rule/handle.h"
 #include "testing.h"
 
 static int opened;    /* by open() in the library */

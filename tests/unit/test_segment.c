@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "handle.h"
-#include "layout.h"
+#include "rule/handle.h"
+#include "shared/layout.h"
 #include "testing.h"
 
 static const struct rl_options small = {.keys = 50, .ring = 4, .rules = 4};

@@ -3,13 +3,13 @@
 
 #include "../../rld/watch.h"
 
-#include <metrics.h>
+#include <metrics/metrics.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "handle.h"
+#include "rule/handle.h"
 #include "testing.h"
 
 #define MINUTE (60 * RL_SECOND)

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "limiter.h"
+#include "algorithm/limiter.h"
 #include "naive.h"
 #include "testing.h"
 

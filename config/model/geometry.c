@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <grp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/geometry.h"
+#include "model/limit.h"
+#include "read/source.h"
+#include "show/show.h"
+#include "text/names.h"
+
+#define KEYS_MAX UINT64_C(1500000000)
+#define RULES_MAX 1023 /* and as many limits */
+#define OVERRIDES_MAX UINT64_C(100000000)
+#define BANS_MAX UINT64_C(1000000)
+
+#define DAY (UINT64_C(86400) * RL_SECOND)
+
+static void read_mode(struct reader *, const struct field *, struct node, struct value *);
+static void read_name(struct reader *, const struct field *, struct node, struct value *);
+
+static const struct field segment_fields[] = {
+	{"name", read_name, SEGMENT_NAME, 0, 0, NULL},
+	{"keys", read_count, SEGMENT_KEYS, 1, KEYS_MAX, NULL},
+	{"mode", read_mode, SEGMENT_MODE, 0, 0, NULL},
+	{"group", read_text, SEGMENT_GROUP, 0, 0, NULL},
+	{"key_bytes", read_count, SEGMENT_KEY_BYTES, 1, RL_KEY_MAX, NULL},
+	{"ring", read_count, SEGMENT_RING, 1, RL_RING_MAX, NULL},
+	{"rules", read_count, SEGMENT_RULES, 1, RULES_MAX, NULL},
+	{"overrides", read_count, SEGMENT_OVERRIDES, 1, OVERRIDES_MAX, NULL},
+	{"bans", read_count, SEGMENT_BANS, 1, BANS_MAX, NULL},
+	{"on_full", read_word, SEGMENT_ON_FULL, 0, 0, on_full_names},
+	{"huge_pages", read_flag, SEGMENT_HUGE_PAGES, 0, 0, NULL},
+	{0},
+};
+
+enum gc_id {
+	GC_INTERVAL,
+	GC_BUFFER,
+	GC_IDS
+};
+
+static const struct field gc_fields[] = {
+	{"interval", read_duration, GC_INTERVAL, 100 * RL_MILLISECOND, DAY, NULL},
+	{"buffer", read_duration, GC_BUFFER, RL_MILLISECOND, DAY, NULL},
+	{0},
+};
+
+static void
+read_name(struct reader *reader, const struct field *field, struct node node, struct value *values)
+{
+	static const char good[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	const char *name = json_string_value(node.json);
+	size_t len = name ? strlen(name) : 0;
+
+	if (len > 0 && len <= RL_NAME_MAX && strspn(name, good) == len) {
+		read_text(reader, field, node, values);
+		return;
+	}
+	report_value(reader->report, CONFIG_ERROR, node.token,
+	             "expected a name of 1 to 63 letters, digits and . _ -, got %s",
+	             report_got(reader->report, node.token).text);
+}
+
+/* Octal in a string, for a number 660 would mean something else to everybody. */
+static void
+read_mode(struct reader *reader, const struct field *field, struct node node, struct value *values)
+{
+	const char *text = json_string_value(node.json);
+	struct value value = {.token = node.token};
+	char rest;
+	unsigned mode;
+
+	if (text && strspn(text, "01234567") == strlen(text) && strlen(text) <= 4 &&
+	    sscanf(text, "%o%c", &mode, &rest) == 1 && mode <= 0777 && (mode & 0600) == 0600) {
+		value.number = mode;
+		value_set(reader, values, field->id, value);
+		return;
+	}
+	report_value(reader->report, CONFIG_ERROR, node.token,
+	             "expected permission bits such as \"0660\", with 6 for the owner, got %s",
+	             report_got(reader->report, node.token).text);
+}
+
+static void
+find_group(struct reader *reader, const struct value *value, struct config *config)
+{
+	const char *name = json_string_value(value->json);
+	const struct group *group = name ? getgrnam(name) : NULL;
+
+	if (!name)
+		return;
+	if (!group) {
+		report_value(reader->report, CONFIG_ERROR, value->token,
+		             "there is no such group on this host");
+		return;
+	}
+	config->group = strdup(name);
+	if (!config->group)
+		report_memory(reader->report);
+	config->options.group = group->gr_gid;
+	config->options.flags |= RL_OPEN_GROUP;
+}
+
+void
+read_segment(struct reader *reader, struct node object, struct config *config)
+{
+	static const struct field *const tables[] = {segment_fields, NULL};
+	struct value v[SEGMENT_IDS] = {0};
+	struct rl_options *o = &config->options;
+
+	read_fields(reader, object, tables, v);
+	for (int i = 0; i < SEGMENT_IDS; i++)
+		config->source->segment[i] = v[i].token;
+	if (v[SEGMENT_NAME].token)
+		snprintf(config->name, sizeof(config->name), "%s",
+		         json_string_value(v[SEGMENT_NAME].json));
+	o->keys = (uint32_t)v[SEGMENT_KEYS].number;
+	o->ring = (uint32_t)v[SEGMENT_RING].number;
+	o->key_bytes = (uint32_t)v[SEGMENT_KEY_BYTES].number;
+	o->rules = (uint32_t)v[SEGMENT_RULES].number;
+	o->overrides = (uint32_t)v[SEGMENT_OVERRIDES].number;
+	o->bans = (uint32_t)v[SEGMENT_BANS].number;
+	o->on_full = (enum rl_on_full)v[SEGMENT_ON_FULL].number;
+	o->mode = (mode_t)v[SEGMENT_MODE].number;
+	o->flags |= v[SEGMENT_HUGE_PAGES].number ? RL_OPEN_HUGE_PAGES : 0U;
+	find_group(reader, &v[SEGMENT_GROUP], config);
+	if (o->mode & 0002)
+		report_value(reader->report, CONFIG_WARNING, v[SEGMENT_MODE].token,
+		             "lets everybody on the host falsify counts");
+}
+
+void
+read_gc(struct reader *reader, struct node object, struct config *config)
+{
+	static const struct field *const tables[] = {gc_fields, NULL};
+	struct value v[GC_IDS] = {0};
+
+	read_fields(reader, object, tables, v);
+	if (v[GC_INTERVAL].token && !v[GC_INTERVAL].is_bad)
+		config->gc_interval_ns = v[GC_INTERVAL].number;
+	config->options.buffer_ns = v[GC_BUFFER].number;
+	config->source->segment[SEGMENT_BUFFER] = v[GC_BUFFER].token;
+}
+
+/* What the rules need. */
+struct needs {
+	uint64_t limits;
+	uint64_t overrides;
+	uint32_t ring;
+};
+
+static void
+need_limit(struct needs *needs, const struct rl_limit *limit)
+{
+	uint32_t entries = limit_entries(limit);
+
+	needs->limits++;
+	needs->ring = entries > needs->ring ? entries : needs->ring;
+}
+
+/* Each capacity that it gives takes a place. */
+static void
+need_override(struct needs *needs, const struct rl_override *override, const struct rl_rule *rule)
+{
+	if (override->kind != RL_OVERRIDE_CAPACITY)
+		needs->overrides++;
+	for (size_t i = 0; i < config_limit_count(rule); i++) {
+		uint32_t capacity = override->capacity[i];
+
+		needs->overrides += capacity > 0;
+		if (config_limit(rule, i)->algorithm == RL_SLIDING_LOG &&
+		    2 * capacity > needs->ring)
+			needs->ring = 2 * capacity;
+	}
+}
+
+static struct needs
+needs_of(const struct config *config)
+{
+	struct needs needs = {0};
+
+	for (size_t i = 0; i < config->rule_count; i++) {
+		const struct rl_config_rule *rule = &config->rules[i];
+
+		for (size_t j = 0; j < config_limit_count(&rule->rule); j++)
+			need_limit(&needs, config_limit(&rule->rule, j));
+		for (size_t j = 0; j < rule->override_count; j++)
+			need_override(&needs, &rule->overrides[j], &rule->rule);
+	}
+	return needs;
+}
+
+/* `wish` is what the file says, or 0, and then at least `needed` unless the default is enough. */
+static void
+fit(struct reader *reader, uint32_t token, uint32_t *wish, uint64_t needed, uint32_t usual,
+    const char *what)
+{
+	if (token && *wish > 0 && *wish < needed)
+		report_value(reader->report, CONFIG_ERROR, token,
+		             "the rules need %" PRIu64 " (%s); say so, or leave it out", needed,
+		             what);
+	else if (!token && needed > usual)
+		*wish = (uint32_t)needed;
+}
+
+void
+segment_fit(struct reader *reader, struct config *config)
+{
+	const uint32_t *given = config->source->segment;
+	struct needs needs = needs_of(config);
+	if (config->rule_count > RULES_MAX || needs.limits > RULES_MAX) {
+		report_value(reader->report, CONFIG_ERROR, 0,
+		             "%zu rules with %" PRIu64
+		             " limits; a segment holds at most %d of each",
+		             config->rule_count, needs.limits, RULES_MAX);
+		return;
+	}
+	if (needs.overrides > OVERRIDES_MAX)
+		report_value(reader->report, CONFIG_ERROR, 0,
+		             "%" PRIu64 " overrides; a segment holds at most %" PRIu64,
+		             needs.overrides, OVERRIDES_MAX);
+	fit(reader, given[SEGMENT_RULES], &config->options.rules, config->rule_count, RULES_DEFAULT,
+	    "one for each rule");
+	fit(reader, given[SEGMENT_OVERRIDES], &config->options.overrides, needs.overrides,
+	    OVERRIDES_DEFAULT, "one for each override, and each capacity in it");
+	fit(reader, given[SEGMENT_RING], &config->options.ring, needs.ring, RING_DEFAULT,
+	    "one for each sub-bucket, or two for each request of a sliding_log");
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/limit.h"
+#include "text/digits.h"
+#include "text/duration.h"
+#include "text/names.h"
+
+#define YEAR_NS (UINT64_C(366) * 86400 * RL_SECOND)
+#define FILL_YEARS_MAX 100
+#define GRANULARITY_DEFAULT 60
+#define EARLY_SHARE 4 /* a hard limit that denies such a part of its window early is warned of */
+#define BURST_MAX (RL_CAPACITY_MAX - 1) /* a leaky bucket holds one more */
+
+const char *const mode_names[] = {"enforce", "shadow", NULL};
+
+/* What may stand behind the stroke of "100/min" or "300/5min", besides a duration. */
+static const struct {
+	const char *name;
+	uint64_t ns;
+} periods[] = {
+	{"s", RL_SECOND},           {"sec", RL_SECOND},         {"second", RL_SECOND},
+	{"m", 60 * RL_SECOND},      {"min", 60 * RL_SECOND},    {"minute", 60 * RL_SECOND},
+	{"h", 3600 * RL_SECOND},    {"hour", 3600 * RL_SECOND}, {"d", 86400 * RL_SECOND},
+	{"day", 86400 * RL_SECOND},
+};
+
+static const char *
+period_parse(const char *text, uint64_t *ns)
+{
+	const char *name = text;
+	uint64_t count = 1;
+
+	if (*text >= '0' && *text <= '9' && !number_read(&name, &count))
+		return "is too long";
+	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++)
+		if (strcmp(periods[i].name, name) == 0)
+			return __builtin_mul_overflow(count, periods[i].ns, ns) ? "is too long"
+			                                                        : NULL;
+	return duration_parse(text, ns);
+}
+
+static bool
+rate_parse(const char *text, const struct field *field, uint64_t *capacity, uint64_t *window_ns)
+{
+	return text && number_read(&text, capacity) && *text == '/' &&
+	       period_parse(text + 1, window_ns) == NULL && *capacity >= field->least &&
+	       *capacity <= field->most && *window_ns >= RL_WINDOW_MIN &&
+	       *window_ns <= RL_WINDOW_MAX;
+}
+
+static void
+read_rate(struct reader *reader, const struct field *field, struct node node, struct value *values)
+{
+	struct value capacity = {.token = node.token}, window = {.token = node.token};
+
+	if (!rate_parse(json_string_value(node.json), field, &capacity.number, &window.number)) {
+		report_value(reader->report, CONFIG_ERROR, node.token,
+		             "expected a rate such as \"100/min\" or \"5/10s\", from %" PRIu64
+		             " to %" PRIu64 " per 10ms to 31d, got %s",
+		             field->least, field->most,
+		             report_got(reader->report, node.token).text);
+		capacity.is_bad = window.is_bad = true;
+	}
+	value_set(reader, values, LIMIT_CAPACITY, capacity);
+	value_set(reader, values, LIMIT_WINDOW, window);
+}
+
+static void
+read_granularity(struct reader *reader, const struct field *field, struct node node,
+                 struct value *values)
+{
+	static const struct field step = {"granularity", read_duration, LIMIT_STEP, 1,
+	                                  RL_WINDOW_MAX, NULL};
+
+	if (json_is_string(node.json))
+		read_duration(reader, &step, node, values);
+	else
+		read_count(reader, field, node, values);
+}
+
+const struct field shape_fields[] = {
+	{"time_window_sec", read_seconds, LIMIT_WINDOW, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
+	{"window", read_duration, LIMIT_WINDOW, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
+	{"capacity", read_count, LIMIT_CAPACITY, 1, RL_CAPACITY_MAX, NULL},
+	{"limit", read_rate, LIMIT_CAPACITY, 1, RL_CAPACITY_MAX, NULL},
+	{"algorithm", read_word, LIMIT_ALGORITHM, 0, 0, algorithm_names},
+	{"granularity", read_granularity, LIMIT_GRANULARITY, 1, RL_GRANULARITY_MAX, NULL},
+	{"granularity_sec", read_seconds, LIMIT_STEP, 1, RL_WINDOW_MAX, NULL},
+	{"hard", read_flag, LIMIT_HARD, 0, 0, NULL},
+	{0},
+};
+
+const struct field limit_fields[] = {
+	{"burst", read_count, LIMIT_BURST, 0, BURST_MAX, NULL},
+	{"undelayed", read_count, LIMIT_UNDELAYED, 0, BURST_MAX, NULL},
+	{"mode", read_word, LIMIT_MODE, 0, 0, mode_names},
+	{0},
+};
+
+const struct field prefix_fields[] = {
+	{"v4", read_count, LIMIT_V4, 1, 32, NULL},
+	{"v6", read_count, LIMIT_V6, 1, 128, NULL},
+	{0},
+};
+
+void
+limit_inherit(struct value *values, const struct value *base)
+{
+	bool has_steps = values[LIMIT_GRANULARITY].token || values[LIMIT_STEP].token;
+
+	for (int i = 0; i < LIMIT_IDS; i++) {
+		if (has_steps && (i == LIMIT_GRANULARITY || i == LIMIT_STEP))
+			continue;
+		if (values[i].token == 0)
+			values[i] = base[i];
+	}
+}
+
+static bool
+is_given(const struct value *value)
+{
+	return value->token > 0 && !value->is_bad;
+}
+
+static bool
+is_missing(struct reader *reader, uint32_t owner, const struct value *value, const char *what)
+{
+	if (value->token == 0)
+		report_name(reader->report, CONFIG_ERROR, owner, "has no %s", what);
+	return !is_given(value);
+}
+
+/* Report a field that the algorithm has no use for; one that says what is so anyway is fine. */
+static bool
+is_misplaced(struct reader *reader, const struct value *value, uint64_t idle, const char *use,
+             enum rl_algorithm algorithm)
+{
+	if (!is_given(value) || value->number == idle)
+		return false;
+	report_name(reader->report, CONFIG_ERROR, value->token, "is for %s, not for %s", use,
+	            algorithm_name(algorithm));
+	return true;
+}
+
+static bool
+has_misplaced(struct reader *reader, const struct value *v, enum rl_algorithm a)
+{
+	bool is_sliding = a == RL_SLIDING_WINDOW, is_leaky = a == RL_LEAKY_BUCKET;
+	bool is_wrong = false;
+
+	if (!is_sliding) {
+		is_wrong |= is_misplaced(reader, &v[LIMIT_GRANULARITY], 1, "sliding_window", a);
+		is_wrong |= is_misplaced(reader, &v[LIMIT_STEP], v[LIMIT_WINDOW].number,
+		                         "sliding_window", a);
+		is_wrong |= is_misplaced(reader, &v[LIMIT_HARD], 0, "sliding_window", a);
+	}
+	if (!is_leaky && a != RL_TOKEN_BUCKET)
+		is_wrong |= is_misplaced(reader, &v[LIMIT_BURST], 0,
+		                         "token_bucket and leaky_bucket", a);
+	if (!is_leaky)
+		is_wrong |= is_misplaced(reader, &v[LIMIT_UNDELAYED], 0, "leaky_bucket", a);
+	return is_wrong;
+}
+
+static void
+report_step(struct reader *reader, uint32_t token, uint64_t window_ns, uint64_t step_ns)
+{
+	if (window_ns % step_ns != 0)
+		report_name(reader->report, CONFIG_ERROR, token,
+		            "%s does not divide the window of %s", duration_format(step_ns).text,
+		            duration_format(window_ns).text);
+	else
+		report_name(reader->report, CONFIG_ERROR, token,
+		            "divides the window of %s into %" PRIu64
+		            " sub-buckets; at most %d are possible",
+		            duration_format(window_ns).text, window_ns / step_ns,
+		            RL_GRANULARITY_MAX);
+}
+
+static bool
+says_steps(const struct value *v)
+{
+	return is_given(&v[LIMIT_GRANULARITY]) || is_given(&v[LIMIT_STEP]);
+}
+
+/* Lengths of a sub-bucket that people would choose are whole multiples of it. */
+static uint64_t
+unit_of(uint64_t window_ns)
+{
+	if (window_ns >= 60 * RL_SECOND)
+		return RL_SECOND;
+	return window_ns >= 60 * RL_MILLISECOND ? RL_MILLISECOND : RL_MILLISECOND / 1000;
+}
+
+uint32_t
+limit_granularity(uint64_t window_ns, uint32_t most)
+{
+	uint32_t best = most < GRANULARITY_DEFAULT ? most : GRANULARITY_DEFAULT;
+
+	for (uint32_t n = best; n > best / 2; n--)
+		if (window_ns % (n * unit_of(window_ns)) == 0)
+			return n;
+	return best;
+}
+
+uint64_t
+limit_early_ns(const struct rl_limit *limit)
+{
+	return limit->hard ? limit->window_ns / limit->granularity : 0;
+}
+
+/* Number of sub-buckets; 0 if the length of one does not suit the window. */
+static uint32_t
+count_steps(struct reader *reader, const struct value *v)
+{
+	const struct value *count = &v[LIMIT_GRANULARITY], *step = &v[LIMIT_STEP];
+	uint64_t window_ns = v[LIMIT_WINDOW].number;
+
+	if (!says_steps(v))
+		return limit_granularity(window_ns, reader->ring);
+	if (!is_given(step))
+		return (uint32_t)count->number;
+	if (is_given(count))
+		report_name(reader->report, CONFIG_ERROR, step->token,
+		            "says again what \"granularity\" says");
+	else if (window_ns % step->number != 0 || window_ns / step->number > RL_GRANULARITY_MAX)
+		report_step(reader, step->token, window_ns, step->number);
+	else
+		return (uint32_t)(window_ns / step->number);
+	return 0;
+}
+
+/* A bucket must not take longer to fill than its arithmetic reaches. */
+static bool
+is_fillable(struct reader *reader, uint32_t owner, const struct rl_limit *limit,
+            const struct value *burst)
+{
+	unsigned __int128 fill_ns = ((unsigned __int128)limit->burst + 1) * limit->window_ns;
+
+	if (limit->algorithm != RL_TOKEN_BUCKET && limit->algorithm != RL_LEAKY_BUCKET)
+		return true;
+	if (fill_ns <= (unsigned __int128)(FILL_YEARS_MAX * YEAR_NS) * limit->capacity)
+		return true;
+	report_name(reader->report, CONFIG_ERROR, burst->token ? burst->token : owner,
+	            "a burst of %" PRIu32 " takes more than %d years to come back at %" PRIu32
+	            " per %s",
+	            limit->burst, FILL_YEARS_MAX, limit->capacity,
+	            duration_format(limit->window_ns).text);
+	return false;
+}
+
+static bool
+suits_algorithm(struct reader *reader, uint32_t owner, const struct value *v,
+                const struct rl_limit *limit)
+{
+	if (limit->algorithm == RL_SLIDING_LOG && limit->capacity > RL_LOG_MAX) {
+		report_name(reader->report, CONFIG_ERROR, v[LIMIT_CAPACITY].token,
+		            "a sliding_log remembers each request, at most %d of them, not %" PRIu32
+		            "; use sliding_window",
+		            RL_LOG_MAX, limit->capacity);
+		return false;
+	}
+	if (limit->undelayed > limit->burst) {
+		report_name(reader->report, CONFIG_ERROR, v[LIMIT_UNDELAYED].token,
+		            "%" PRIu32 " of a burst of %" PRIu32 " cannot go without delay",
+		            limit->undelayed, limit->burst);
+		return false;
+	}
+	return is_fillable(reader, owner, limit, &v[LIMIT_BURST]);
+}
+
+static uint32_t
+number_or_0(const struct value *value)
+{
+	return is_given(value) ? (uint32_t)value->number : 0;
+}
+
+static bool
+has_bad(const struct value *values)
+{
+	for (int i = 0; i < LIMIT_IDS; i++)
+		if (values[i].is_bad)
+			return true;
+	return false;
+}
+
+/*
+ * An estimate admits a scanner of 20 requests a second up to 25 above 300 in 5 minutes even with 60
+ * sub-buckets, and 256 with one: who does not choose gets what is never above.
+ */
+static bool
+is_hard(const struct value *v, enum rl_algorithm algorithm)
+{
+	if (v[LIMIT_HARD].token > 0)
+		return number_or_0(&v[LIMIT_HARD]) != 0;
+	return algorithm == RL_SLIDING_WINDOW && !says_steps(v);
+}
+
+static void
+warn_early(struct reader *reader, uint32_t owner, const struct value *v,
+           const struct rl_limit *limit)
+{
+	if (!limit->hard || limit->granularity > EARLY_SHARE)
+		return;
+	report_name(reader->report, CONFIG_WARNING,
+	            v[LIMIT_HARD].token ? v[LIMIT_HARD].token : owner,
+	            "may deny up to %s early, with a granularity of %" PRIu32 "; %s",
+	            duration_format(limit_early_ns(limit)).text, limit->granularity,
+	            says_steps(v) ? "a greater one makes it less"
+	                          : "a larger \"ring\" of the segment has room for more");
+}
+
+bool
+limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struct rl_limit *limit)
+{
+	enum rl_algorithm algorithm = (enum rl_algorithm)number_or_0(&v[LIMIT_ALGORITHM]);
+	bool lacks_capacity =
+		is_missing(reader, owner, &v[LIMIT_CAPACITY],
+	                   "capacity; \"limit\": \"100/min\" says it with its window");
+	bool lacks_window = is_missing(reader, owner, &v[LIMIT_WINDOW],
+	                               "window; \"window\": \"1m\" or \"time_window_sec\": 60");
+
+	if (lacks_capacity || lacks_window || has_bad(v) || has_misplaced(reader, v, algorithm))
+		return false;
+	*limit = (struct rl_limit){
+		.algorithm = algorithm,
+		.capacity = (uint32_t)v[LIMIT_CAPACITY].number,
+		.window_ns = v[LIMIT_WINDOW].number,
+		.granularity = algorithm == RL_SLIDING_WINDOW ? count_steps(reader, v) : 1,
+		.hard = is_hard(v, algorithm),
+		.burst = number_or_0(&v[LIMIT_BURST]),
+		.undelayed = number_or_0(&v[LIMIT_UNDELAYED]),
+		.shadow = number_or_0(&v[LIMIT_MODE]) != 0,
+		.prefix_v4 = (uint8_t)number_or_0(&v[LIMIT_V4]),
+		.prefix_v6 = (uint8_t)number_or_0(&v[LIMIT_V6]),
+	};
+	if (algorithm == RL_TOKEN_BUCKET && limit->burst == 0)
+		limit->burst =
+			limit->capacity < RL_CAPACITY_MAX ? limit->capacity : RL_CAPACITY_MAX - 1;
+	if (limit->granularity == 0 || !suits_algorithm(reader, owner, v, limit))
+		return false;
+	warn_early(reader, owner, v, limit);
+	return true;
+}
+
+uint32_t
+limit_entries(const struct rl_limit *limit)
+{
+	return limit->algorithm == RL_SLIDING_LOG ? 2 * limit->capacity : limit->granularity;
+}
+
+bool
+limit_shape_equal(const struct rl_limit *a, const struct rl_limit *b)
+{
+	return a->algorithm == b->algorithm && a->window_ns == b->window_ns &&
+	       a->granularity == b->granularity && !a->hard == !b->hard &&
+	       a->prefix_v4 == b->prefix_v4 && a->prefix_v6 == b->prefix_v6;
+}

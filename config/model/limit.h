@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFIG_LIMIT_H
+#define CONFIG_LIMIT_H
+
+/* A limit as the file writes it, in any of its forms, and as the segment wants it. */
+
+#include "read/reader.h"
+
+enum limit_id {
+	LIMIT_CAPACITY,
+	LIMIT_WINDOW, /* behind the capacity: "limit" says both */
+	LIMIT_ALGORITHM,
+	LIMIT_GRANULARITY, /* number of sub-buckets */
+	LIMIT_STEP,        /* or length of one */
+	LIMIT_HARD,
+	LIMIT_BURST,
+	LIMIT_UNDELAYED,
+	LIMIT_MODE,
+	LIMIT_V4,
+	LIMIT_V6,
+	LIMIT_IDS
+};
+
+/* Tables of fields: of the shape and capacity, what else a limit has, and networks. */
+extern const struct field shape_fields[], limit_fields[], prefix_fields[];
+extern const char *const mode_names[]; /* "enforce" 0, "shadow" 1 */
+
+/* Take from `base` what the limit does not say itself. */
+void limit_inherit(struct value *values, const struct value *base);
+
+/*
+ * The limit that the values, read from the object at `owner`, amount to. False if something is
+ * missing, wrong or contradictory, which has been reported.
+ */
+bool limit_finish(struct reader *reader, uint32_t owner, const struct value *values,
+                  struct rl_limit *limit);
+
+/* Ring entries that a key of this limit takes. */
+uint32_t limit_entries(const struct rl_limit *limit);
+
+/*
+ * How many sub-buckets a sliding window has whose file says nothing of them, of at most `most`: 60, or
+ * the next fewer that make them a whole number of seconds (milliseconds below a minute, microseconds
+ * below 60 ms).
+ */
+uint32_t limit_granularity(uint64_t window_ns, uint32_t most);
+
+/* How early such a limit may deny: by a sub-bucket if it is hard. */
+uint64_t limit_early_ns(const struct rl_limit *limit);
+
+/* The limits count alike: what a counter of the one says is true of the other. */
+bool limit_shape_equal(const struct rl_limit *a, const struct rl_limit *b);
+
+#endif

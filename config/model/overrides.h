@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFIG_OVERRIDES_H
+#define CONFIG_OVERRIDES_H
+
+/* What a rule says of some keys: "overrides" of a rule, and what "keys" at the top amounts to. */
+
+#include "read/reader.h"
+
+enum override_id {
+	OVERRIDE_CAPACITY = 16, /* behind those of a limit */
+	OVERRIDE_BANNED,
+	OVERRIDE_UNLIMITED,
+	OVERRIDE_EXACT,
+	OVERRIDE_IDS
+};
+
+extern const struct field verdict_fields[]; /* banned, unlimited, exact */
+
+/* Overrides of a rule that is being read. */
+struct override_list {
+	struct rl_override *at;
+	uint32_t *tokens; /* where each stands */
+	size_t count, room;
+};
+
+/* Room for all members of `map`; false if there is no memory, which is reported. */
+bool override_room(struct reader *reader, struct override_list *list, struct node map);
+
+/* Put it last, with the member's name as its pattern, or as a key if `is_exact`. False if that
+ * cannot be one. */
+bool override_add(struct reader *reader, struct override_list *list, const char *name,
+                  uint32_t token, bool is_exact, struct rl_override *override);
+
+/* Is the member's name a key, whatever it looks like? */
+bool override_is_exact(const struct value *values);
+
+/* Which of banned and unlimited it is, if any; both is reported. */
+enum rl_override_kind override_kind(struct reader *reader, uint32_t token,
+                                    const struct value *values);
+
+/* Read a rule's overrides. Its limits are RL_LIMITS_MAX, of which `limit_count` are set: 0 if they
+ * are wrong, and then only what does not depend on them is checked. */
+void read_overrides(struct reader *reader, struct node map, const struct rl_limit *limits,
+                    size_t limit_count, struct override_list *list);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The way of a configuration into a segment, and what stands in it. */
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/limit.h"
+#include "read/report.h"
+#include "read/source.h"
+#include "show/apply.h"
+#include "show/changes.h"
+#include "show/show.h"
+#include "text/duration.h"
+#include "text/names.h"
+
+#define ANEW                                                                                 \
+	"a segment keeps what it was created with: end what uses it and 'rlctl unlink' it, " \
+	"so that it is created anew"
+
+struct application {
+	struct rl *rl;
+	const struct config *config;
+	struct rl_info info;
+	struct report *report;
+};
+
+static void warn_segment(const struct application *a, enum segment_id id, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void
+warn_segment(const struct application *a, enum segment_id id, const char *format, ...)
+{
+	char has[120];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(has, sizeof(has), format, arguments);
+	va_end(arguments);
+	report_value(a->report, CONFIG_WARNING, a->config->source->segment[id],
+	             "the running segment has %s; " ANEW, has);
+}
+
+/* Less than the wish, or much more: sizes are rounded up when a segment is created. */
+static void
+compare_size(const struct application *a, enum segment_id id, uint64_t has, uint64_t wish)
+{
+	if (a->config->source->segment[id] && (has < wish || has > 2 * wish + 64))
+		warn_segment(a, id, "%" PRIu64, has);
+}
+
+static void
+compare_segment(const struct application *a)
+{
+	const struct rl_options *wish = &a->config->options;
+	const uint32_t *given = a->config->source->segment;
+	const struct rl_info *has = &a->info;
+
+	compare_size(a, SEGMENT_KEYS, has->keys, wish->keys);
+	compare_size(a, SEGMENT_KEY_BYTES, has->key_bytes, wish->key_bytes);
+	compare_size(a, SEGMENT_RING, has->ring, wish->ring);
+	compare_size(a, SEGMENT_RULES, has->rules, wish->rules);
+	compare_size(a, SEGMENT_OVERRIDES, has->overrides, wish->overrides);
+	compare_size(a, SEGMENT_BANS, has->bans, wish->bans);
+	if (given[SEGMENT_ON_FULL] && has->on_full != wish->on_full)
+		warn_segment(a, SEGMENT_ON_FULL, "\"%s\"", on_full_name(has->on_full));
+	if (given[SEGMENT_HUGE_PAGES] &&
+	    has->huge_pages != ((wish->flags & RL_OPEN_HUGE_PAGES) != 0))
+		warn_segment(a, SEGMENT_HUGE_PAGES, "%s", has->huge_pages ? "true" : "false");
+	if (given[SEGMENT_BUFFER] && has->buffer_ns != wish->buffer_ns)
+		warn_segment(a, SEGMENT_BUFFER, "%s", duration_format(has->buffer_ns).text);
+	if (given[SEGMENT_MODE] && has->mode != wish->mode)
+		warn_segment(a, SEGMENT_MODE, "\"%04o\"", (unsigned)has->mode);
+	if (given[SEGMENT_GROUP] && has->group != wish->group)
+		warn_segment(a, SEGMENT_GROUP, "the group number %u", (unsigned)has->group);
+}
+
+/* What is at fault, for outcome->rule is below the number of rules. */
+static uint32_t
+fault_token(const struct config *config, const struct rl_config_outcome *outcome)
+{
+	const struct rl_config_rule *rule = &config->rules[outcome->rule];
+
+	if (outcome->override < rule->override_count)
+		return config->source->overrides[outcome->rule][outcome->override];
+	return config->source->rules[outcome->rule];
+}
+
+/* Ring entries that a limit of the rule takes, or one of its overrides of a log. */
+static uint32_t
+entries_of(const struct rl_config_rule *rule, size_t override)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < config_limit_count(&rule->rule); i++) {
+		const struct rl_limit *limit = config_limit(&rule->rule, i);
+		uint32_t entries = limit_entries(limit);
+
+		if (override < rule->override_count)
+			entries = limit->algorithm == RL_SLIDING_LOG
+			                  ? 2 * rule->overrides[override].capacity[i]
+			                  : 0;
+		most = entries > most ? entries : most;
+	}
+	return most;
+}
+
+static void
+tell_rule_fault(const struct application *a, const struct rl_config_outcome *outcome, int error)
+{
+	uint32_t token = fault_token(a->config, outcome);
+	const struct rl_config_rule *rule = &a->config->rules[outcome->rule];
+
+	if (error == RL_ERING)
+		report_name(a->report, CONFIG_ERROR, token,
+		            "needs a ring of %" PRIu32 ", the segment has %" PRIu32
+		            "; a smaller \"granularity\", or capacity of a log, fits; " ANEW,
+		            entries_of(rule, outcome->override), a->info.ring);
+	else if (error == -EINVAL && outcome->override < rule->override_count)
+		report_name(a->report, CONFIG_ERROR, token,
+		            "means the same keys as another override of the rule, or none");
+	else
+		report_name(a->report, CONFIG_ERROR, token, "%s", rl_strerror(error));
+}
+
+/* Of what there is too little, and how much of it is wanted. */
+static void
+tell_no_room(const struct application *a, uint64_t needed, uint32_t room, const char *what)
+{
+	report_value(a->report, CONFIG_ERROR, 0,
+	             "no room for %" PRIu64 " %s, the segment holds %" PRIu32 "; " ANEW, needed,
+	             what, room);
+}
+
+static void
+tell_fault(const struct application *a, const struct rl_config_outcome *outcome, int error)
+{
+	if (error == RL_ERULES)
+		tell_no_room(a, outcome->needed, a->info.rules,
+		             "rules, those of applications and of earlier files among them");
+	else if (error == RL_ELIMITS)
+		tell_no_room(a, outcome->needed, a->info.limits,
+		             "limits, those of applications and those in force until now among "
+		             "them");
+	else if (error == RL_EOVERRIDES)
+		tell_no_room(a, outcome->needed, a->info.overrides, "overrides");
+	else if (outcome->rule < a->config->rule_count)
+		tell_rule_fault(a, outcome, error);
+	else
+		report_value(a->report, CONFIG_ERROR, 0, "segment \"%s\": %s", a->info.name,
+		             rl_strerror(error));
+}
+
+/* What was before, to tell what has changed. */
+struct past {
+	struct before *rules;
+	unsigned *effects;
+	struct rule_name *removed;
+};
+
+static int
+look(const struct application *a, struct past *past)
+{
+	size_t count = a->config->rule_count;
+
+	past->rules = calloc(count + 1, sizeof(*past->rules));
+	past->effects = calloc(count + 1, sizeof(*past->effects));
+	past->removed = changes_removed(a->rl, a->config);
+	if (!past->rules || !past->effects || !past->removed)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		past->rules[i] = changes_look(a->rl, &a->config->rules[i]);
+	return 0;
+}
+
+static void
+tell_changes(const struct application *a, const struct past *past, config_tell *tell, void *arg)
+{
+	for (size_t i = 0; i < a->config->rule_count; i++)
+		changes_tell(&a->config->rules[i], &past->rules[i], past->effects[i], tell, arg);
+	changes_tell_removed(past->removed, tell, arg);
+}
+
+/* The segment's places for rules, with the file's: those in force until now, or defined by an
+ * application, keep theirs. Looked at beforehand, for a dry run does not see all of it. */
+static size_t
+count_names(const struct application *a)
+{
+	size_t names = a->config->rule_count;
+
+	for (uint32_t id = 0; id < a->info.rules; id++) {
+		struct rl_rule_info rule;
+
+		names += rl_rule_info(a->rl, (int)id, &rule) == 1 &&
+		         rule.source != RL_SOURCE_NONE && !config_has_rule(a->config, rule.name);
+	}
+	return names;
+}
+
+static int
+configure(const struct application *a, unsigned flags, struct rl_config_outcome *outcome,
+          config_tell *tell, void *arg)
+{
+	const struct config *config = a->config;
+	struct past past;
+	int error = look(a, &past);
+
+	*outcome = (struct rl_config_outcome){.rule = config->rule_count, .needed = count_names(a)};
+	if (error == 0 && outcome->needed > a->info.rules)
+		error = RL_ERULES;
+	if (error == 0)
+		error = rl_configure(a->rl, config->rules, config->rule_count, flags, past.effects,
+		                     outcome);
+	if (error < 0)
+		tell_fault(a, outcome, error);
+	else
+		tell_changes(a, &past, tell, arg);
+	free(past.rules);
+	free(past.effects);
+	free(past.removed);
+	return error;
+}
+
+/* A segment of our own, as large as the file wants it but for its keys. */
+void
+apply_try(struct report *report, const struct config *config)
+{
+	struct rl_options options = config_options(config);
+	struct application a = {.config = config, .report = report};
+	struct rl_config_outcome outcome = {.rule = config->rule_count};
+	int error;
+
+	options.keys = 1;
+	options.flags = 0;
+	error = rl_open_private(&options, &a.rl);
+	if (error < 0) {
+		report_value(report, CONFIG_ERROR, 0, "%s", rl_strerror(error));
+		return;
+	}
+	rl_info(a.rl, &a.info);
+	error = rl_configure(a.rl, config->rules, config->rule_count, 0, NULL, &outcome);
+	if (error < 0)
+		tell_fault(&a, &outcome, error);
+	rl_close(a.rl);
+}
+
+int
+config_apply(struct rl *rl, const struct config *config, unsigned flags,
+             struct rl_config_outcome *outcome, config_tell *tell, void *arg)
+{
+	struct report report = {
+		.path = config->path,
+		.text = config->source->text,
+		.len = (uint32_t)config->source->len,
+		.tokens = &config->source->tokens,
+	};
+	struct application a = {.rl = rl, .config = config, .report = &report};
+	int error;
+
+	*outcome = (struct rl_config_outcome){.rule = config->rule_count};
+	rl_info(rl, &a.info);
+	compare_segment(&a);
+	error = configure(&a, flags, outcome, tell, arg);
+	report_tell(&report, tell, arg);
+	return error;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/limit.h"
+#include "show/changes.h"
+#include "show/show.h"
+#include "text/duration.h"
+
+struct teller {
+	const char *name; /* of the rule */
+	size_t *notes;    /* how many there were */
+	config_tell *tell;
+	void *arg;
+};
+
+static void note(const struct teller *teller, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void
+note(const struct teller *teller, const char *format, ...)
+{
+	char text[320];
+	va_list arguments;
+	int used = snprintf(text, sizeof(text), "%s: ", teller->name);
+
+	va_start(arguments, format);
+	vsnprintf(text + used, sizeof(text) - (size_t)used, format, arguments);
+	va_end(arguments);
+	teller->tell(CONFIG_NOTE, text, teller->arg);
+	(*teller->notes)++;
+}
+
+static bool
+override_equal(const struct rl_override *a, const struct rl_override *b)
+{
+	return a->kind == b->kind && (a->kind != RL_OVERRIDE_CAPACITY ||
+	                              memcmp(a->capacity, b->capacity, sizeof(a->capacity)) == 0);
+}
+
+static void
+look_at_overrides(struct rl *rl, int id, const struct rl_config_rule *rule, struct before *before)
+{
+	uint64_t had = id < 0 ? 0 : rl_override_count(rl, id), found = 0;
+
+	if (had == 0)
+		before->overrides_new = rule->override_count;
+	for (size_t i = 0; had > 0 && i < rule->override_count; i++) {
+		struct rl_override old;
+
+		if (rl_override_info(rl, id, &rule->overrides[i].pattern, &old) != 1) {
+			before->overrides_new++;
+			continue;
+		}
+		found++;
+		before->overrides_changed += !override_equal(&old, &rule->overrides[i]);
+	}
+	before->overrides_gone = had > found ? had - found : 0;
+}
+
+struct before
+changes_look(struct rl *rl, const struct rl_config_rule *rule)
+{
+	struct before before = {0};
+	int id = rl_find(rl, rule->rule.name);
+
+	if (id >= 0 && rl_rule_info(rl, id, &before.info) != 1)
+		before.info.limit_count = 0;
+	if (before.info.source == RL_SOURCE_NONE)
+		before.info.limit_count = 0;
+	look_at_overrides(rl, id, rule, &before);
+	return before;
+}
+
+/* "limit 2: " where there are several. */
+struct label {
+	char text[32];
+};
+
+static struct label
+label_of(size_t i, size_t count)
+{
+	struct label label = {""};
+
+	if (count > 1)
+		snprintf(label.text, sizeof(label.text), "limit %zu: ", i + 1);
+	return label;
+}
+
+/* What of the shape is another, in the order in which people would look for it. */
+static const char *
+shape_difference(const struct rl_limit *old, const struct rl_limit *new)
+{
+	if (old->algorithm != new->algorithm)
+		return "algorithm";
+	if (old->window_ns != new->window_ns)
+		return "window";
+	if (old->granularity != new->granularity)
+		return "granularity";
+	if (!old->hard != !new->hard)
+		return "hardness";
+	return "prefix length";
+}
+
+static void
+tell_number(const struct teller *teller, const char *label, const char *what, uint32_t old,
+            uint32_t new)
+{
+	if (old != new)
+		note(teller, "%s%s %" PRIu32 ", was %" PRIu32, label, what, new, old);
+}
+
+static void
+tell_quota(const struct teller *teller, const char *label, const struct rl_limit *old,
+           const struct rl_limit *new)
+{
+	tell_number(teller, label, "capacity", old->capacity, new->capacity);
+	if (old->capacity == new->capacity || old->burst != old->capacity ||
+	    new->burst != new->capacity)
+		tell_number(teller, label, "burst", old->burst, new->burst);
+	tell_number(teller, label, "undelayed", old->undelayed, new->undelayed);
+	if (!old->shadow != !new->shadow)
+		note(teller, "%s%s", label,
+		     new->shadow ? "only watched from now on (shadow)" : "enforced from now on");
+}
+
+/* Which old limits' counters go on as which new ones'. */
+struct match {
+	int old[RL_LIMITS_MAX]; /* by new limit; -1: none */
+	unsigned used;          /* bits by old limit */
+};
+
+static struct match
+match_limits(const struct rl_rule *rule, const struct rl_rule_info *old)
+{
+	struct match match = {.used = 0};
+
+	for (size_t i = 0; i < config_limit_count(rule); i++) {
+		match.old[i] = -1;
+		for (unsigned j = 0; j < old->limit_count && match.old[i] < 0; j++)
+			if (!(match.used & 1U << j) &&
+			    limit_shape_equal(&old->limits[j], config_limit(rule, i)))
+				match.old[i] = (int)j;
+		if (match.old[i] >= 0)
+			match.used |= 1U << match.old[i];
+	}
+	return match;
+}
+
+/* One that takes no old one's counters begins anew in the place of one, or besides. */
+static void
+tell_limits(const struct teller *teller, const struct rl_rule *rule, const struct rl_rule_info *old)
+{
+	size_t count = config_limit_count(rule), most = count;
+	struct match match = match_limits(rule, old);
+
+	if (old->limit_count > most)
+		most = old->limit_count;
+	for (size_t i = 0; i < count; i++) {
+		struct label label = label_of(i, most);
+
+		if (match.old[i] >= 0) {
+			tell_quota(teller, label.text, &old->limits[match.old[i]],
+			           config_limit(rule, i));
+		} else if (i < old->limit_count && !(match.used & 1U << i)) {
+			match.used |= 1U << i;
+			note(teller, "%sstarts anew, its %s has changed", label.text,
+			     shape_difference(&old->limits[i], config_limit(rule, i)));
+		} else {
+			note(teller, "%snew", label.text);
+		}
+	}
+	for (size_t i = 0; i < old->limit_count; i++)
+		if (!(match.used & 1U << i))
+			note(teller, "what was limit %zu is dropped", i + 1);
+}
+
+static void
+tell_overrides(const struct teller *teller, const struct before *before)
+{
+	if (before->overrides_new + before->overrides_changed + before->overrides_gone > 0)
+		note(teller, "overrides: %" PRIu64 " new, %" PRIu64 " changed, %" PRIu64 " removed",
+		     before->overrides_new, before->overrides_changed, before->overrides_gone);
+}
+
+static void
+tell_new(const struct teller *teller, const struct rl_rule *rule)
+{
+	note(teller, "new, %" PRIu32 " per %s%s", rule->limit.capacity,
+	     duration_format(rule->limit.window_ns).text,
+	     rule->more_count > 0 ? " and further limits" : "");
+}
+
+/* What is the same in all that was looked at can still stand in another order. */
+static void
+tell_rule(const struct teller *teller, const struct rl_rule *rule, const struct before *before)
+{
+	size_t notes = *teller->notes;
+
+	if (before->info.limit_count == 0) {
+		tell_new(teller, rule);
+		return;
+	}
+	tell_limits(teller, rule, &before->info);
+	if (*teller->notes == notes)
+		note(teller, "its limits stand in another order");
+}
+
+void
+changes_tell(const struct rl_config_rule *rule, const struct before *before, unsigned effects,
+             config_tell *tell, void *arg)
+{
+	const unsigned on_limits =
+		RL_EFFECT_NEW | RL_EFFECT_CHANGED | RL_EFFECT_ANEW | RL_EFFECT_DROPPED;
+	size_t notes = 0;
+	struct teller teller = {rule->rule.name, &notes, tell, arg};
+
+	if (effects & RL_EFFECT_ADOPTED)
+		note(&teller, "configured from now on; an application had defined it");
+	if (effects & on_limits)
+		tell_rule(&teller, &rule->rule, before);
+	if (effects)
+		tell_overrides(&teller, before);
+}
+
+struct rule_name *
+changes_removed(struct rl *rl, const struct config *config)
+{
+	struct rl_info info;
+	struct rule_name *names;
+	size_t count = 0;
+
+	rl_info(rl, &info);
+	names = calloc(info.rules + 1, sizeof(*names));
+	for (uint32_t id = 0; names && id < info.rules; id++) {
+		struct rl_rule_info rule;
+
+		if (rl_rule_info(rl, (int)id, &rule) == 1 &&
+		    rule.source == RL_SOURCE_CONFIGURATION && !config_has_rule(config, rule.name))
+			memcpy(names[count++].text, rule.name, sizeof(rule.name));
+	}
+	return names;
+}
+
+void
+changes_tell_removed(const struct rule_name *names, config_tell *tell, void *arg)
+{
+	size_t notes = 0;
+
+	for (; names->text[0]; names++) {
+		struct teller teller = {names->text, &notes, tell, arg};
+
+		note(&teller, "removed from the configuration");
+	}
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "show/rules_seen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/limit.h"
+#include "show/changes.h"
+
+static struct rule_seen
+see_rule(struct rl *rl, int id)
+{
+	struct rule_seen rule = {.overrides = 0};
+
+	if (rl_rule_info(rl, id, &rule.info) != 1 || rule.info.source == RL_SOURCE_NONE)
+		rule.info.limit_count = 0;
+	if (rule.info.limit_count > 0)
+		rule.overrides = rl_override_count(rl, rule.info.handle);
+	return rule;
+}
+
+void
+rules_see(struct rules_seen *seen, struct rl *rl)
+{
+	struct rl_info info;
+
+	rules_seen_free(seen);
+	rl_info(rl, &info);
+	seen->generation = info.generation;
+	seen->rules = calloc(info.rules, sizeof(*seen->rules));
+	seen->count = seen->rules ? info.rules : 0;
+	for (uint32_t id = 0; id < seen->count; id++)
+		seen->rules[id] = see_rule(rl, (int)id);
+}
+
+void
+rules_seen_free(struct rules_seen *seen)
+{
+	free(seen->rules);
+	*seen = (struct rules_seen){.rules = NULL};
+}
+
+static bool
+limit_equal(const struct rl_limit *a, const struct rl_limit *b)
+{
+	return limit_shape_equal(a, b) && a->capacity == b->capacity && a->burst == b->burst &&
+	       a->undelayed == b->undelayed && !a->shadow == !b->shadow;
+}
+
+static unsigned
+effects_of(const struct rule_seen *old, const struct rule_seen *new)
+{
+	unsigned effects = 0;
+
+	if (old->info.limit_count == 0)
+		return RL_EFFECT_NEW;
+	if (old->info.source != new->info.source)
+		effects |= RL_EFFECT_ADOPTED;
+	if (old->info.limit_count != new->info.limit_count)
+		effects |= RL_EFFECT_CHANGED;
+	for (unsigned i = 0; i < old->info.limit_count && i < new->info.limit_count; i++)
+		if (!limit_equal(&old->info.limits[i], &new->info.limits[i]))
+			effects |= RL_EFFECT_CHANGED;
+	if (old->overrides != new->overrides)
+		effects |= RL_EFFECT_OVERRIDES;
+	return effects;
+}
+
+static void
+tell_rule(const struct rule_seen *old, const struct rule_seen *new, config_tell *tell, void *arg)
+{
+	struct rl_config_rule rule = {.rule.name = new->info.name,
+	                              .rule.limit = new->info.limits[0],
+	                              .rule.more = new->info.limits + 1,
+	                              .rule.more_count = new->info.limit_count - 1};
+	struct before before = {.info = old->info};
+
+	if (new->overrides > old->overrides)
+		before.overrides_new = new->overrides - old->overrides;
+	else
+		before.overrides_gone = old->overrides - new->overrides;
+	changes_tell(&rule, &before, effects_of(old, new), tell, arg);
+}
+
+static void
+tell_removed(const struct rule_seen *old, config_tell *tell, void *arg)
+{
+	struct rule_name names[2] = {{""}, {""}};
+
+	memcpy(names[0].text, old->info.name, sizeof(names[0].text));
+	changes_tell_removed(names, tell, arg);
+}
+
+void
+rules_seen_tell(struct rules_seen *seen, struct rl *rl, config_tell *tell, void *arg)
+{
+	static const struct rule_seen nothing;
+	struct rules_seen now = {.rules = NULL};
+
+	rules_see(&now, rl);
+	for (uint32_t id = 0; id < now.count && id < seen->count; id++) {
+		const struct rule_seen *old = &seen->rules[id], *new = &now.rules[id];
+
+		if (old->info.handle != new->info.handle) { /* another rule's row by now */
+			if (old->info.limit_count > 0)
+				tell_removed(old, tell, arg);
+			old = &nothing;
+		}
+		if (new->info.limit_count > 0)
+			tell_rule(old, new, tell, arg);
+		else if (old->info.limit_count > 0)
+			tell_removed(old, tell, arg);
+	}
+	rules_seen_free(seen);
+	*seen = now;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/geometry.h"
+#include "model/limit.h"
+#include "model/pattern_text.h"
+#include "show/show.h"
+#include "text/duration.h"
+#include "text/names.h"
+
+static uint32_t
+or_default(uint32_t wish, uint32_t usual)
+{
+	return wish ? wish : usual;
+}
+
+struct rl_options
+config_options(const struct config *config)
+{
+	struct rl_options o = config->options;
+
+	o.keys = or_default(o.keys, KEYS_DEFAULT);
+	o.ring = or_default(o.ring, RING_DEFAULT);
+	o.key_bytes = or_default(o.key_bytes, KEY_BYTES_DEFAULT);
+	o.rules = or_default(o.rules, RULES_DEFAULT);
+	o.overrides = or_default(o.overrides, OVERRIDES_DEFAULT);
+	o.bans = or_default(o.bans, BANS_DEFAULT);
+	o.mode = o.mode ? o.mode : MODE_DEFAULT;
+	o.buffer_ns = o.buffer_ns ? o.buffer_ns : BUFFER_DEFAULT;
+	return o;
+}
+
+const struct rl_limit *
+config_limit(const struct rl_rule *rule, size_t i)
+{
+	return i == 0 ? &rule->limit : &rule->more[i - 1];
+}
+
+size_t
+config_limit_count(const struct rl_rule *rule)
+{
+	return rule->more_count + 1;
+}
+
+bool
+config_has_rule(const struct config *config, const char *name)
+{
+	for (size_t i = 0; i < config->rule_count; i++)
+		if (strcmp(config->rules[i].rule.name, name) == 0)
+			return true;
+	return false;
+}
+
+/* json_object_set_new() refuses NULL, so one missing value makes *error -1. */
+static void
+put(json_t *object, const char *name, json_t *value, int *error)
+{
+	*error |= json_object_set_new(object, name, value);
+}
+
+static void
+put_count(json_t *object, const char *name, uint64_t value, int *error)
+{
+	put(object, name, json_integer((json_int_t)value), error);
+}
+
+static void
+put_duration(json_t *object, const char *name, uint64_t ns, int *error)
+{
+	put(object, name, json_string(duration_exact(ns).text), error);
+}
+
+static json_t *
+checked(json_t *json, int error)
+{
+	if (error == 0)
+		return json;
+	json_decref(json);
+	return NULL;
+}
+
+static json_t *
+segment_json(const struct config *config)
+{
+	struct rl_options o = config_options(config);
+	json_t *object = json_object();
+	int error = 0;
+	char mode[8];
+
+	snprintf(mode, sizeof(mode), "%04o", (unsigned)o.mode & 0777U);
+	put(object, "name", json_string(config->name), &error);
+	put_count(object, "keys", o.keys, &error);
+	put(object, "mode", json_string(mode), &error);
+	if (config->group)
+		put(object, "group", json_string(config->group), &error);
+	put_count(object, "key_bytes", o.key_bytes, &error);
+	put_count(object, "ring", o.ring, &error);
+	put_count(object, "rules", o.rules, &error);
+	put_count(object, "overrides", o.overrides, &error);
+	put_count(object, "bans", o.bans, &error);
+	put(object, "on_full", json_string(on_full_name(o.on_full)), &error);
+	put(object, "huge_pages", json_boolean(o.flags & RL_OPEN_HUGE_PAGES), &error);
+	return checked(object, error);
+}
+
+static json_t *
+gc_json(const struct config *config)
+{
+	json_t *object = json_object();
+	int error = 0;
+
+	put_duration(object, "interval", config->gc_interval_ns, &error);
+	put_duration(object, "buffer", config_options(config).buffer_ns, &error);
+	return checked(object, error);
+}
+
+/* Fields that the algorithm has no use for are left out. */
+static int
+put_limit(json_t *object, const struct rl_limit *limit)
+{
+	bool is_leaky = limit->algorithm == RL_LEAKY_BUCKET;
+	int error = 0;
+
+	put(object, "algorithm", json_string(algorithm_name(limit->algorithm)), &error);
+	put_count(object, "capacity", limit->capacity, &error);
+	put_duration(object, "window", limit->window_ns, &error);
+	if (limit->algorithm == RL_SLIDING_WINDOW) {
+		put_count(object, "granularity", limit->granularity, &error);
+		put(object, "hard", json_boolean(limit->hard), &error);
+	}
+	if (is_leaky || limit->algorithm == RL_TOKEN_BUCKET)
+		put_count(object, "burst", limit->burst, &error);
+	if (is_leaky)
+		put_count(object, "undelayed", limit->undelayed, &error);
+	put(object, "mode", json_string(mode_names[limit->shadow != 0]), &error);
+	if (limit->prefix_v4)
+		put_count(object, "v4", limit->prefix_v4, &error);
+	if (limit->prefix_v6)
+		put_count(object, "v6", limit->prefix_v6, &error);
+	return error;
+}
+
+static int
+put_limits(json_t *object, const struct rl_rule *rule)
+{
+	bool has_prefixes = rule->limit.prefix_v4 || rule->limit.prefix_v6;
+	json_t *array;
+	int error = 0;
+
+	if (!has_prefixes && rule->more_count == 0)
+		return put_limit(object, &rule->limit);
+	array = json_array();
+	for (size_t i = 0; i < config_limit_count(rule); i++) {
+		json_t *element = json_object();
+
+		error |= put_limit(element, config_limit(rule, i));
+		error |= json_array_append_new(array, element);
+	}
+	put(object, has_prefixes ? "prefixes" : "limits", array, &error);
+	return error;
+}
+
+static json_t *
+capacity_json(const struct rl_override *override, size_t limit_count)
+{
+	json_t *array;
+	int error = 0;
+
+	if (limit_count == 1 && override->capacity[0] > 0)
+		return json_integer(override->capacity[0]);
+	array = json_array();
+	for (size_t i = 0; i < limit_count; i++)
+		error |= json_array_append_new(array, override->capacity[i]
+		                                              ? json_integer(override->capacity[i])
+		                                              : json_null());
+	return checked(array, error);
+}
+
+bool
+config_is_exact(const struct rl_pattern *pattern)
+{
+	struct pattern_text read;
+
+	return pattern->match == RL_MATCH_KEY &&
+	       (pattern_parse(pattern->key, pattern->key_len, &read) ||
+	        read.pattern.match != RL_MATCH_KEY || read.pattern.key_len != pattern->key_len ||
+	        memcmp(read.pattern.key, pattern->key, pattern->key_len) != 0);
+}
+
+json_t *
+config_override_json(const struct rl_override *override, size_t limit_count)
+{
+	json_t *object = json_object();
+	int error = 0;
+
+	if (override->kind == RL_OVERRIDE_BANNED)
+		put(object, "banned", json_true(), &error);
+	else if (override->kind == RL_OVERRIDE_UNLIMITED)
+		put(object, "unlimited", json_true(), &error);
+	else
+		put(object, "capacity", capacity_json(override, limit_count), &error);
+	if (config_is_exact(&override->pattern))
+		put(object, "exact", json_true(), &error);
+	return checked(object, error);
+}
+
+char *
+config_pattern_text(const struct rl_pattern *pattern)
+{
+	char *text;
+
+	if (asprintf(&text, "%.*s%s", (int)pattern->key_len, (const char *)pattern->key,
+	             pattern->match == RL_MATCH_PREFIX ? "*" : "") < 0)
+		return NULL;
+	return text;
+}
+
+static json_t *
+overrides_json(const struct rl_config_rule *rule)
+{
+	json_t *object = json_object();
+	int error = 0;
+
+	for (size_t i = 0; i < rule->override_count; i++) {
+		const struct rl_override *override = &rule->overrides[i];
+		char *name = config_pattern_text(&override->pattern);
+
+		if (name)
+			put(object, name,
+			    config_override_json(override, config_limit_count(&rule->rule)),
+			    &error);
+		error |= name ? 0 : -1;
+		free(name);
+	}
+	return checked(object, error);
+}
+
+static json_t *
+rule_json(const struct rl_config_rule *rule)
+{
+	json_t *object = json_object();
+	int error = put_limits(object, &rule->rule);
+
+	if (rule->override_count > 0)
+		put(object, "overrides", overrides_json(rule), &error);
+	return checked(object, error);
+}
+
+json_t *
+config_json(const struct config *config)
+{
+	json_t *root = json_object(), *rules = json_object();
+	int error = 0;
+
+	put(root, "segment", segment_json(config), &error);
+	put(root, "gc", gc_json(config), &error);
+	for (size_t i = 0; i < config->rule_count; i++)
+		put(rules, config->rules[i].rule.name, rule_json(&config->rules[i]), &error);
+	put(root, "rules", rules, &error);
+	return checked(root, error);
+}

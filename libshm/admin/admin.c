@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rl_admin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "configure/names.h"
+#include "decide/decision.h"
+#include "evict/room.h"
+#include "segment/namespace.h"
+#include "segment/stats.h"
+
+#define TRIES 16
+
+static const struct rl_counter_info counters[RL_COUNTERS] = {
+#define RL_COUNTER(name, unit, text) {#name, unit, text},
+#include <rl_counters.def>
+#undef RL_COUNTER
+};
+
+const struct rl_counter_info *
+rl_counter_info(int counter)
+{
+	return counter >= 0 && counter < RL_COUNTERS ? &counters[counter] : NULL;
+}
+
+int
+rl_unlink(const char *name)
+{
+	return rl_segment_unlink(name);
+}
+
+/* Of the configuration in force. */
+static uint64_t
+overrides_used(const struct rl_segment *s)
+{
+	uint64_t half = rl_atomic_load(&s->header->generation) % 2, used = 0;
+
+	for (uint32_t id = 0; id < s->geometry.rules; id++)
+		used += rl_atomic_load_relaxed(&s->rows[id].override_slots[half]);
+	return used;
+}
+
+void
+rl_info(const struct rl *rl, struct rl_info *info)
+{
+	const struct rl_segment *s = &rl->segment;
+	bool is_private = rl->name[0] == '\0';
+	struct rl_row_set kept, names;
+
+	*info = (struct rl_info){
+		.name = rl->name,
+		.layout = RL_LAYOUT_VERSION,
+		.bytes = s->bytes,
+		.slots = rl_segment_slots(s),
+		.ring = s->geometry.ring,
+		.key_bytes = s->geometry.record_bytes - (uint32_t)sizeof(struct rl_record),
+		.rules = s->geometry.rules,
+		.limits = s->geometry.limits,
+		.overrides = s->geometry.override_slots / RL_SLOTS_PER_ENTRY,
+		.bans = s->geometry.ban_slots / RL_SLOTS_PER_ENTRY,
+		.on_full = (enum rl_on_full)s->geometry.on_full,
+		.buffer_ns = s->geometry.buffer_ns,
+		.created_ns = s->created_ns,
+		.owner = is_private ? geteuid() : s->file.st_uid,
+		.group = is_private ? getegid() : s->file.st_gid,
+		.mode = is_private ? 0600 : s->file.st_mode & 0777,
+		.is_readonly = !s->is_writable,
+		.generation = rl_atomic_load(&s->header->generation),
+		.heartbeat_ns = rl_atomic_load(&s->header->heartbeat_ns),
+		.sweeper = rl_namespace_pid_here(rl_atomic_load(&s->header->sweeper)),
+		.huge_pages = s->geometry.huge_pages != 0,
+		.rules_used = rl_names_kept(s, &names),
+		.limits_used = rl_rows_kept(s, &kept),
+		.overrides_used = overrides_used(s),
+		.keys = rl_table_holds(s->geometry.buckets),
+	};
+}
+
+static enum rl_source
+source_of(enum rl_half half)
+{
+	if (half == RL_HALVES)
+		return RL_SOURCE_NONE;
+	return half == RL_OWN ? RL_SOURCE_APPLICATION : RL_SOURCE_CONFIGURATION;
+}
+
+static struct rl_limit
+limit_info(const struct rl_compiled *limit, enum rl_half half)
+{
+	struct rl_quota quota;
+
+	rl_rules_quota(limit->row, half, &quota);
+	return (struct rl_limit){
+		.algorithm = limit->limiter.algorithm,
+		.capacity = quota.capacity,
+		.window_ns = limit->limiter.window_ns,
+		.granularity = limit->limiter.granularity,
+		.hard = limit->limiter.window.is_hard,
+		.burst = quota.burst,
+		.undelayed = quota.undelayed,
+		.shadow = quota.is_shadow,
+		.prefix_v4 = limit->prefix_v4,
+		.prefix_v6 = limit->prefix_v6,
+	};
+}
+
+static void
+fill_rule(struct rl *rl, int id, struct rl_rule_info *info)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_refs refs;
+	enum rl_half half = rl_rules_now(s, id, &refs);
+
+	*info = (struct rl_rule_info){.source = source_of(half), .handle = id};
+	for (unsigned i = 0; i < refs.count; i++) {
+		const struct rl_compiled *limit = rl_handle_limit(rl, refs.limit[i]);
+		if (limit)
+			info->limits[info->limit_count++] = limit_info(limit, half);
+	}
+	info->has_overrides = half < RL_OWN && (rl_atomic_load(&rl_rules_at(s, id)->flags) &
+	                                        (uint64_t)RL_ROW_OVERRIDES << half) != 0;
+	rl_rules_name(s, id, info->name);
+}
+
+int
+rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info)
+{
+	const struct rl_segment *s = &rl->segment;
+	bool is_row = id >= 0 && (uint32_t)id < s->geometry.rules;
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		int rule = is_row ? rl_rules_handle(s, id) : id;
+		if (!rl_handle_has(rl, rule))
+			return 0;
+		fill_rule(rl, rule, info);
+		rl_atomic_fence(); /* all of it, and then whose the row is */
+		if (rl_handle_has(rl, rule))
+			return 1;
+	}
+	return 0;
+}
+
+static uint64_t
+flags_of(const struct rl_segment *s, int rule)
+{
+	return rl_atomic_load(&rl_rules_at(s, rule)->flags);
+}
+
+/* Are the counters those of the rule that had the row before? */
+static bool
+is_fresh(const struct rl_segment *s, int rule)
+{
+	return (flags_of(s, rule) & RL_ROW_FRESH) != 0;
+}
+
+int
+rl_stats(const struct rl *rl, int id, uint64_t *values, size_t count)
+{
+	if (id < 0 || (uint32_t)rl_rule_row(id) >= rl->segment.geometry.rules)
+		return -EINVAL;
+	for (size_t c = 0; c < count; c++)
+		values[c] = c < RL_COUNTERS && !is_fresh(&rl->segment, id)
+		                    ? rl_stats_sum(&rl->segment, id, (enum rl_counter)c)
+		                    : 0;
+	rl_atomic_fence(); /* all of them, and then whose they are */
+	return rl_rule_has_flags(id, flags_of(&rl->segment, id)) ? 0 : -EINVAL;
+}
+
+uint64_t
+rl_fill(const struct rl *rl)
+{
+	const struct rl_table *t = &rl->segment.table;
+	uint64_t taken = 0;
+
+	for (uint64_t b = 0; b < t->buckets; b++) {
+		rl_table_look_ahead(t, b * RL_BUCKET_SLOTS);
+		for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++)
+			taken += rl_tag_status(rl_atomic_load_relaxed(&t->bucket[b].tag[i])) !=
+			         RL_TAG_FREE;
+	}
+	return taken;
+}
+
+int
+rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
+                  struct rl_swept *swept)
+{
+	const struct rl_table *t = &rl->segment.table;
+	uint64_t slots = rl_segment_slots(&rl->segment);
+
+	if (!rl->segment.is_writable)
+		return -EROFS;
+	if (first >= slots)
+		return -EINVAL;
+	if (count > slots - first)
+		count = slots - first;
+	for (uint64_t i = first; i < first + count; i++) {
+		rl_table_look_ahead(t, i);
+		if (!rl_tag_is_free(rl_atomic_load(rl_table_tag(t, i))))
+			rl_room_sweep(rl, i, rl_clamp_now(now_ns), swept);
+	}
+	swept->seen += count;
+	return 0;
+}
+
+int64_t
+rl_sweep_at(struct rl *rl, uint64_t now_ns)
+{
+	struct rl_swept swept = {0};
+	int error = rl_sweep_slots_at(rl, 0, UINT64_MAX, now_ns, &swept);
+
+	return error < 0 ? error : (int64_t)(swept.retired + swept.unused);
+}
+
+int
+rl_heartbeat_at(struct rl *rl, uint64_t now_ns)
+{
+	struct rl_header *h = rl->segment.header;
+
+	if (!rl->segment.is_writable)
+		return -EROFS;
+	rl_atomic_store(&h->sweeper, now_ns > 0 ? rl_namespace_pid() : 0);
+	if (now_ns > 0)
+		rl_atomic_store(&h->heartbeat_ns, now_ns);
+	return 0;
+}
+
+/* The lock is on the file's first byte; the other byte is who configures. */
+int
+rl_supervise(struct rl *rl, pid_t *holder)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+	int fd;
+
+	*holder = 0;
+	if (!rl->segment.is_writable)
+		return -EROFS;
+	if (rl->lock >= 0)
+		return 0;
+	fd = rl_segment_reopen(&rl->segment, rl->name);
+	if (fd < 0)
+		return fd;
+	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+		int error = errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
+		close(fd);
+		*holder = rl_namespace_pid_here(rl_atomic_load(&rl->segment.header->sweeper));
+		if (*holder < 0)
+			*holder = 0;
+		return error;
+	}
+	rl->lock = fd;
+	return 0;
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Is a segment whole? What the opening comments of table.c, ring.c, log.h, rules.h and record.h
+ * claim of every state between two steps is looked up in the bytes, wherever whoever worked on it
+ * is, or was stopped or killed.
+ *
+ * Words of one slot are read one after the other, and may be of different instants. So what looks
+ * wrong of a slot is believed only if all that it rests on belongs together: the view's state still
+ * holds, as for a decision, and the tag is the same when it is loaded again. Else the slot is looked
+ * at anew, TRIES times at most.
+ *
+ * That a key is LIVE twice shows only when all slots were seen. Their keys are sorted; those that
+ * come twice are under suspicion, for a key may have left one place and come to another meanwhile.
+ * They are looked up in the table again, and a pair is at fault if the first tag is the same before
+ * and after the second was loaded: then both were there when the second was. 44 bits of hash, with
+ * places left aside, are not enough to tell ten million keys apart: two names are two keys.
+ *
+ * Rows are appended, and a limit has one: whoever gives a row of another's to it has seen all of
+ * them taken, and none its own. A row being there, those before it are: so a row is loaded before
+ * those it is compared with.
+ *
+ * A process that slept while a limit started anew, or its row was given away, may have charged a
+ * place that no key leads to any more (rows.c). Its name tells: it is the key's of an earlier
+ * incarnation. What such a place counts is nobody's, and may be of another shape.
+ *
+ * Cost: some 500 ns for each LIVE slot, and 8 bytes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithm/log.h"
+#include "decide/request.h"
+#include "rl_admin.h"
+#include "segment/record.h"
+#include "segment/view.h"
+
+#define TRIES 1000
+#define EARLIER 16      /* incarnations that somebody may have slept through */
+#define WHOLE RL_FAULTS /* of no fault */
+
+typedef int visit_fn(enum rl_fault fault, uint64_t at, void *arg);
+
+struct audit {
+	struct rl *rl;
+	visit_fn *visit;
+	void *arg;
+	struct rl_audit *counts;
+	uint64_t *keys; /* of the LIVE slots, counts->live of them */
+};
+
+/* What one look at a LIVE slot shows. */
+struct look {
+	enum rl_fault fault;
+	bool is_named;
+	bool is_dead;
+};
+
+static const char *const texts[RL_FAULTS] = {
+	[RL_FAULT_STATUS] = "its tag has no status that there is",
+	[RL_FAULT_FREE] = "it is free, and its key was not retired",
+	[RL_FAULT_NO_LIMIT] = "it is of no limit",
+	[RL_FAULT_NAME] = "its record is another key's",
+	[RL_FAULT_PLACE] = "it is not a place of its key",
+	[RL_FAULT_RING] = "a sub-bucket that counts is not in its ring",
+	[RL_FAULT_SUM] = "its sum is not what its ring holds",
+	[RL_FAULT_ORDER] = "a time of its log is later than the next",
+	[RL_FAULT_TWICE] = "its key has another place",
+	[RL_FAULT_REFERENCE] = "it refers to a limit that is not its own",
+	[RL_FAULT_RULE] = "its row is there twice, or beyond a gap",
+	[RL_FAULT_LIMIT] = "its row is there twice, or beyond a gap",
+};
+
+const char *
+rl_fault_text(enum rl_fault fault)
+{
+	return (unsigned)fault < RL_FAULTS ? texts[fault] : NULL;
+}
+
+static uint64_t
+tag_at(const struct rl_segment *s, uint64_t index)
+{
+	return rl_atomic_load(rl_table_tag(&s->table, index));
+}
+
+/* Is `entry`, in the place of sub-bucket `epoch`, what the closer of the frozen `s` has put there? */
+static bool
+is_stored(uint64_t entry, const struct rl_window *w, const struct rl_state *s, uint64_t epoch,
+          uint8_t gen)
+{
+	uint64_t next = epoch + w->count;
+
+	return entry == rl_ring_entry(next, next == s->epoch ? s->cur : 0, gen);
+}
+
+static enum rl_fault
+judge_window(const struct rl_window *w, const struct rl_view *v)
+{
+	struct rl_state s = rl_state_unpack(v->word, w);
+	bool is_all = true;
+	uint64_t sum = 0;
+
+	if (w->count < 2)
+		return w->count == 1 || s.sum == 0 ? WHOLE : RL_FAULT_SUM;
+	for (uint32_t back = 1; back <= s.span; back++) {
+		uint64_t epoch = s.epoch - back;
+		uint64_t entry = rl_atomic_load(&v->ring[epoch % w->count]);
+		uint32_t count = rl_ring_count(entry, epoch, v->gen);
+
+		if (entry == rl_ring_entry(epoch, count, v->gen)) {
+			sum += count;
+			continue;
+		}
+		is_all = false;
+		if (back + s.jump <= w->count || !is_stored(entry, w, &s, epoch, v->gen))
+			return RL_FAULT_RING;
+	}
+	return (is_all ? sum == s.sum : sum <= s.sum) ? WHOLE : RL_FAULT_SUM;
+}
+
+static enum rl_fault
+judge_log(const struct rl_limiter *l, const struct rl_view *v)
+{
+	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+	uint64_t later = log.newest_ns;
+
+	uint32_t whole = rl_log_capacity(l->ring_entries); /* of the others a refund may be in it */
+
+	for (uint32_t back = log.pending; back < log.units && back < whole; back++) {
+		uint64_t time = rl_log_time(&log, v->ring, l->ring_entries, back);
+		if (time > later)
+			return RL_FAULT_ORDER;
+		later = time;
+	}
+	return WHOLE;
+}
+
+static enum rl_fault
+judge_counter(const struct rl_limiter *l, const struct rl_view *v)
+{
+	if (v->is_zero)
+		return WHOLE;
+	if (l->algorithm == RL_SLIDING_LOG)
+		return judge_log(l, v);
+	return rl_limiter_is_window(l) ? judge_window(&l->window, v) : WHOLE;
+}
+
+/* The places of the key that a record holds; false if not all of it is kept. */
+static bool
+places_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_kept *kept,
+          struct rl_places *places)
+{
+	unsigned char network[RL_NETWORK_KEY_MAX];
+	const void *key = kept->bytes;
+	size_t len = kept->kept;
+	struct rl_address address;
+	unsigned prefix;
+
+	if (kept->kept < kept->key_len)
+		return false;
+	if (limit->has_prefix && rl_network_parse(key, len, &address, &prefix)) {
+		len = rl_network_key(&address, prefix, network);
+		key = network;
+	}
+	rl_request_places(rl, limit, key, len, places);
+	return true;
+}
+
+/* Is it the key of that name in an incarnation that has been, under whatever limit? */
+static bool
+is_of_earlier(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
+              const struct rl_kept *kept)
+{
+	struct rl_compiled earlier = *limit;
+	struct rl_places places;
+
+	for (uint64_t back = 1; back <= EARLIER; back++) {
+		earlier.hash = rl_rules_key_hash(&rl->segment, limit, back);
+		for (int i = 0; i < 2; i++) {
+			earlier.has_prefix = i == 1;
+			if (places_of(rl, &earlier, kept, &places) &&
+			    places.key == (slot.tag & RL_TAG_KEY_MASK))
+				return true;
+		}
+	}
+	return false;
+}
+
+static enum rl_fault
+judge_name(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
+           const struct rl_kept *kept, bool *is_left)
+{
+	uint64_t line = slot.index / RL_BUCKET_SLOTS * RL_BUCKET_SLOTS;
+	struct rl_places places;
+
+	if (!places_of(rl, limit, kept, &places))
+		return WHOLE;
+	if (places.key != (slot.tag & RL_TAG_KEY_MASK)) {
+		*is_left = is_of_earlier(rl, limit, slot, kept);
+		return *is_left ? WHOLE : RL_FAULT_NAME;
+	}
+	return line == places.first[0] || line == places.first[1] ? WHOLE : RL_FAULT_PLACE;
+}
+
+/* False if what was read does not belong together. */
+static bool
+look_at_key(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, struct look *look)
+{
+	const struct rl_segment *s = &rl->segment;
+	bool is_left = false;
+	struct rl_kept kept;
+	struct rl_view v;
+
+	look->is_named = rl_record_read(s, slot, &kept);
+	if (look->is_named)
+		look->fault = judge_name(rl, limit, slot, &kept, &is_left);
+	switch (rl_view_load(s, slot, &v)) {
+	case RL_SEEN_DEAD:
+		look->is_dead = true;
+		return true;
+	case RL_SEEN_GONE:
+		return false;
+	case RL_SEEN:
+		break;
+	}
+	if (look->fault == WHOLE && !is_left)
+		look->fault = judge_counter(&limit->limiter, &v);
+	return look->fault == WHOLE || rl_view_holds(s, &limit->limiter, slot, &v);
+}
+
+/* 1 looked, 0 to be looked at again, or -ENOMEM. */
+static int
+look_at(struct rl *rl, struct rl_slot slot, struct look *look)
+{
+	int id = rl_tag_limit(slot.tag);
+	const struct rl_compiled *limit = rl_handle_limit(rl, id);
+
+	*look = (struct look){.fault = WHOLE};
+	if (limit && !look_at_key(rl, limit, slot, look))
+		return 0;
+	if (!limit && rl_handle_no_limit(rl, id) == -ENOMEM)
+		return -ENOMEM;
+	if (!limit)
+		look->fault = RL_FAULT_NO_LIMIT;
+	return look->fault == WHOLE || tag_at(&rl->segment, slot.index) == slot.tag;
+}
+
+static int
+audit_live(struct audit *a, struct rl_slot slot)
+{
+	struct look look;
+	int looked;
+
+	a->keys[a->counts->live++] = slot.tag & RL_TAG_KEY_MASK;
+	looked = look_at(a->rl, slot, &look);
+	for (int tries = 1; looked == 0 && tries < TRIES; tries++) {
+		rl_atomic_pause();
+		slot.tag = tag_at(&a->rl->segment, slot.index);
+		if (rl_tag_status(slot.tag) != RL_TAG_LIVE)
+			return 0; /* it has left */
+		looked = look_at(a->rl, slot, &look);
+	}
+	if (looked < 0)
+		return looked;
+	a->counts->unsettled += looked == 0;
+	a->counts->named += looked == 1 && look.is_named;
+	a->counts->retiring += looked == 1 && look.is_dead;
+	return looked == 1 && look.fault != WHOLE ? a->visit(look.fault, slot.index, a->arg) : 0;
+}
+
+/* What was not retired does not leave. */
+static int
+audit_leaving(struct audit *a, struct rl_slot slot)
+{
+	const struct rl_segment *s = &a->rl->segment;
+	struct rl_word16 state;
+
+	if (!rl_atomic_load16(rl_table_state(&s->table, slot.index), &state) ||
+	    rl_state_is_retired(state, rl_tag_gen(slot.tag)) || tag_at(s, slot.index) != slot.tag) {
+		a->counts->retiring++;
+		return 0;
+	}
+	return a->visit(RL_FAULT_FREE, slot.index, a->arg);
+}
+
+static int
+audit_slot(struct audit *a, struct rl_slot slot)
+{
+	switch (rl_tag_status(slot.tag)) {
+	case RL_TAG_FREE:
+		return rl_tag_is_leaving(slot.tag) ? audit_leaving(a, slot) : 0;
+	case RL_TAG_TENT:
+		a->counts->claimed++;
+		return 0;
+	case RL_TAG_LIVE:
+		return audit_live(a, slot);
+	default:
+		return a->visit(RL_FAULT_STATUS, slot.index, a->arg);
+	}
+}
+
+static int
+audit_slots(struct audit *a)
+{
+	const struct rl_segment *s = &a->rl->segment;
+	uint64_t slots = rl_segment_slots(s);
+	int result = 0;
+
+	for (uint64_t i = 0; i < slots && result == 0; i++) {
+		rl_table_look_ahead(&s->table, i);
+		result = audit_slot(a, (struct rl_slot){.index = i, .tag = tag_at(s, i)});
+	}
+	return result;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Put those that come more than once in front, each once, still sorted; returns how many. */
+static size_t
+keep_suspects(uint64_t *keys, size_t count)
+{
+	size_t suspects = 0;
+
+	qsort(keys, count, sizeof *keys, compare);
+	for (size_t i = 1; i < count; i++)
+		if (keys[i] == keys[i - 1] && (suspects == 0 || keys[suspects - 1] != keys[i]))
+			keys[suspects++] = keys[i];
+	return suspects;
+}
+
+/* What the records say: two keys that have their bits of hash in common. */
+static bool
+are_two_names(const struct rl_segment *s, struct rl_slot one, struct rl_slot other)
+{
+	struct rl_kept a, b;
+
+	return rl_record_read(s, one, &a) && rl_record_read(s, other, &b) &&
+	       (a.key_len != b.key_len || a.kept != b.kept ||
+	        memcmp(a.bytes, b.bytes, a.kept) != 0);
+}
+
+/* Was the key LIVE in both at once? */
+static bool
+is_twice(const struct rl_segment *s, uint64_t key, uint64_t first, uint64_t second)
+{
+	struct rl_slot one = {.index = first, .tag = tag_at(s, first)};
+	struct rl_slot other = {.index = second, .tag = tag_at(s, second)};
+
+	return rl_tag_is(one.tag, RL_TAG_LIVE, key) && rl_tag_is(other.tag, RL_TAG_LIVE, key) &&
+	       tag_at(s, first) == one.tag && !are_two_names(s, one, other);
+}
+
+/*
+ * A second look for the suspects. As each came twice, there is room behind them for the place
+ * where each was met last, and one added.
+ */
+static int
+audit_suspects(struct audit *a, size_t suspects)
+{
+	const struct rl_segment *s = &a->rl->segment;
+	uint64_t slots = rl_segment_slots(s), *met = a->keys + suspects;
+	int result = 0;
+
+	memset(met, 0, suspects * sizeof *met);
+	for (uint64_t i = 0; suspects > 0 && i < slots && result == 0; i++) {
+		uint64_t tag = tag_at(s, i), key = tag & RL_TAG_KEY_MASK;
+		uint64_t *at = bsearch(&key, a->keys, suspects, sizeof key, compare);
+
+		if (rl_tag_status(tag) != RL_TAG_LIVE || !at)
+			continue;
+		if (at[suspects] > 0 && is_twice(s, key, at[suspects] - 1, i))
+			result = a->visit(RL_FAULT_TWICE, i, a->arg);
+		at[suspects] = i + 1;
+	}
+	return result;
+}
+
+static int
+audit_table(struct audit *a)
+{
+	int result;
+
+	a->keys = calloc(rl_segment_slots(&a->rl->segment), sizeof *a->keys);
+	if (!a->keys)
+		return -ENOMEM;
+	result = audit_slots(a);
+	if (result == 0)
+		result = audit_suspects(a, keep_suspects(a->keys, a->counts->live));
+	free(a->keys);
+	return result;
+}
+
+/* Half of an old list and half of a new one: each reference is of a list of the rule's. */
+static bool
+refers_to_its_own(const struct rl_segment *s, int rule, enum rl_half half)
+{
+	struct rl_refs refs;
+
+	rl_rules_refs(s, rule, half, &refs);
+	for (unsigned i = 0; i < refs.count; i++)
+		if (rl_rules_of_limit(s, refs.limit[i]) != rule)
+			return false;
+	return true;
+}
+
+static bool
+is_rule_out_of_line(const struct rl_segment *s, uint32_t rule)
+{
+	struct rl_word16 held, again;
+
+	rl_atomic_load16(&s->rows[rule].identity, &held);
+	for (uint32_t i = 0; i < rule && held.lo != 0; i++) {
+		uint64_t before = rl_atomic_load(&s->rows[i].name_hash);
+		if (before != 0 && before != held.lo)
+			continue;
+		rl_atomic_load16(&s->rows[rule].identity, &again); /* it may have moved */
+		if (again.lo == held.lo &&
+		    rl_row_incarnation(again.hi) == rl_row_incarnation(held.hi))
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_limit_out_of_line(const struct rl_segment *s, uint32_t limit)
+{
+	struct rl_word16 identity, before;
+
+	rl_atomic_load16(&s->limits[limit].identity, &identity);
+	for (uint32_t i = 0; i < limit && identity.lo != 0; i++) {
+		rl_atomic_load16(&s->limits[i].identity, &before);
+		if (before.lo == 0 || rl_identity_is(before, identity))
+			return true;
+	}
+	return false;
+}
+
+static int
+audit_rule(struct audit *a, uint32_t rule)
+{
+	const struct rl_segment *s = &a->rl->segment;
+	int result = 0;
+
+	if (is_rule_out_of_line(s, rule))
+		result = a->visit(RL_FAULT_RULE, rule, a->arg);
+	for (int half = 0; half < RL_HALVES && result == 0; half++)
+		if (!refers_to_its_own(s, (int)rule, (enum rl_half)half))
+			result = a->visit(RL_FAULT_REFERENCE, rule, a->arg);
+	return result;
+}
+
+static int
+audit_rules(struct audit *a)
+{
+	const struct rl_segment *s = &a->rl->segment;
+	int result = 0;
+
+	for (uint32_t i = 0; i < s->geometry.rules && result == 0; i++)
+		result = audit_rule(a, i);
+	for (uint32_t i = 0; i < s->geometry.limits && result == 0; i++)
+		if (is_limit_out_of_line(s, i))
+			result = a->visit(RL_FAULT_LIMIT, i, a->arg);
+	return result;
+}
+
+int
+rl_audit(struct rl *rl, visit_fn *visit, void *arg, struct rl_audit *counts)
+{
+	struct audit a = {.rl = rl, .visit = visit, .arg = arg, .counts = counts};
+	int result;
+
+	*counts = (struct rl_audit){0};
+	result = audit_table(&a);
+	return result != 0 ? result : audit_rules(&a);
+}

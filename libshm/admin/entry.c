@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "admin/entry.h"
+
+#include <string.h>
+
+#include "decide/kept.h"
+#include "decide/request.h"
+#include "rule/terms.h"
+
+void
+rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit *known)
+{
+	const struct rl_segment *s = &rl->segment;
+
+	known->limit = rl_handle_limit(rl, limit);
+	if (!known->limit)
+		return;
+	known->rule = rl_rules_handle(s, known->limit->rule);
+	if (!rl_terms_of_limit(s, limit, &known->quota, &known->index)) {
+		known->rule = -1;
+		known->index = 0;
+		rl_rules_quota(known->limit->row, RL_OWN, &known->quota);
+	}
+	known->now = rl_limiter_instant(&known->limit->limiter, now_ns);
+	known->most = rl_limiter_limit(&known->limit->limiter, &known->quota);
+	known->has_overrides = known->rule >= 0 && rl_kept_has_overrides(s, known->rule);
+	known->has_orders =
+		known->has_overrides || (known->rule >= 0 && rl_terms_have_bans(s, known->rule));
+}
+
+/* The key's tag, loaded again: what was read in between is of the tag's key. */
+static bool
+is_still(const struct rl_segment *s, struct rl_slot slot)
+{
+	return rl_atomic_load(rl_table_tag(&s->table, slot.index)) == slot.tag;
+}
+
+static void
+fill_key(const struct rl_segment *s, struct rl_slot slot, struct rl_entry_room *room)
+{
+	const struct rl_kept *kept = &room->kept;
+	struct rl_entry *e = &room->entry;
+	bool is_name = rl_record_read(s, slot, &room->kept);
+
+	e->key = is_name ? kept->bytes : NULL;
+	e->key_kept = is_name ? kept->kept : 0;
+	e->key_len = is_name ? kept->key_len : 0;
+	e->denied = is_name ? kept->denied : 0;
+}
+
+static void
+fill_picture(const struct rl_window *w, const struct rl_picture *p, struct rl_entry *e)
+{
+	const struct rl_history *h = &p->history;
+
+	e->moments = p->moments;
+	e->moment = p->moment;
+	e->buckets = 0;
+	if (!p->has_history)
+		return;
+	e->buckets = w->count + 1;
+	memcpy(e->bucket, h->bucket, e->buckets * sizeof e->bucket[0]);
+	e->bucket_ns = w->width_ns;
+	if (__builtin_mul_overflow(h->epoch + 1, w->width_ns, &e->bucket_end_ns))
+		e->bucket_end_ns = UINT64_MAX;
+}
+
+static void
+fill_counts(struct rl_request *rq, const struct rl_outlook *o, uint64_t now_ns, struct rl_entry *e)
+{
+	rq->index = e->limit;
+	rq->now_ns = now_ns;
+	rl_result_clear(&e->peek);
+	rl_answer(rq, o, &e->peek);
+	e->used = e->peek.limit - e->peek.remaining;
+	e->state = e->peek.verdict == RL_DENIED ? RL_ENTRY_LIMITED : RL_ENTRY_OPEN;
+	rl_request_lift_shadow(rq, &e->peek);
+	if (e->peek.is_shadow_denied)
+		e->state = RL_ENTRY_SHADOW;
+}
+
+/* A ban or an exemption answers in place of the counter, as it would a request. */
+static void
+fill_orders(struct rl *rl, const struct rl_terms *t, uint64_t now_ns, struct rl_budget *budget,
+            struct rl_entry *e)
+{
+	struct rl_item item = {.rule = e->rule, .key = e->key, .key_len = e->key_len};
+	struct rl_result r;
+
+	if (t->has_address && t->address.known < t->address.bits)
+		item.key_len = 0; /* of a network there is no text that a prefix could match */
+	rl_result_clear(&r);
+	r.index = e->limit;
+	r.limit = r.remaining = e->peek.limit;
+	if (!rl_request_is_ordered(rl, &item, t, now_ns, budget, &r))
+		return;
+	if (r.verdict == RL_UNDECIDED) {
+		e->is_state_known = false;
+		return;
+	}
+	memcpy(&e->peek, &r, offsetof(struct rl_result, charge));
+	e->state = r.reason == RL_BY_BAN ? RL_ENTRY_BANNED : RL_ENTRY_EXEMPT;
+}
+
+void
+rl_entry_clear(struct rl_entry_room *room)
+{
+	room->entry = (struct rl_entry){0};
+	room->request = (struct rl_request){.cost = 1};
+}
+
+bool
+rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot slot,
+              struct rl_entry_room *room)
+{
+	const struct rl_segment *s = &rl->segment;
+	const struct rl_limiter *l = &known->limit->limiter;
+	struct rl_entry *e = &room->entry;
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
+	struct rl_quota quota = known->quota;
+	uint64_t now_ns = known->now.now_ns;
+	struct rl_outlook o;
+	struct rl_terms t;
+	struct rl_view v;
+	bool has_terms;
+
+	fill_key(s, slot, room);
+	has_terms = known->has_orders && e->key &&
+	            rl_kept_terms_of(rl, &room->kept, known->limit, &budget, &t, &quota);
+	if (rl_view_outlook(s, l, &quota, slot, 1, now_ns, &v, &o, &room->picture) != RL_SEEN ||
+	    !is_still(s, slot))
+		return false;
+	e->rule = known->rule;
+	e->limit = known->index;
+	e->slot = slot.index;
+	e->id = slot.tag & RL_TAG_HASH_MASK;
+	e->is_stale = e->rule < 0 || v.is_zero || rl_view_is_stale(s, l, &v, now_ns);
+	room->request.quota = quota;
+	fill_counts(&room->request, &o, now_ns, e);
+	e->is_state_known = has_terms || !known->has_orders;
+	if (has_terms)
+		fill_orders(rl, &t, now_ns, &budget, e);
+	e->is_limited = e->peek.verdict == RL_DENIED;
+	fill_picture(&l->window, &room->picture, e);
+	return true;
+}

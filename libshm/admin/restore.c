@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What was dumped of a key, counted again. */
+#include <errno.h>
+
+#include "algorithm/log.h"
+#include "decide/kept.h"
+#include "decide/request.h"
+#include "rl_admin.h"
+
+/* Room for anything: what was admitted once is counted again, whatever is admitted now. */
+static void
+lift_capacity(struct rl_request *rq)
+{
+	const struct rl_limiter *l = &rq->limit->limiter;
+
+	if (l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET)
+		rq->quota.burst = RL_CAPACITY_MAX - 1;
+	else
+		rq->quota.capacity = l->algorithm == RL_SLIDING_LOG
+		                             ? rl_log_capacity(l->ring_entries)
+		                             : RL_CAPACITY_MAX;
+}
+
+static int
+charge_again(struct rl_request *rq, uint64_t cost, uint64_t at_ns)
+{
+	struct rl_budget budget = rl_decision_budget(rq->rl, 1);
+	struct rl_result r;
+
+	rq->budget = &budget;
+	rl_result_clear(&r);
+	lift_capacity(rq);
+	rq->now_ns = rl_clamp_now(at_ns);
+	if (rl_request_spend(rq, cost, &r) == RL_ALLOWED && r.charges > 0)
+		return 0; /* not so for a shadow limit, which allows what it does not charge */
+	return r.error < 0 ? r.error : -EINVAL;
+}
+
+int
+rl_restore_at(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,
+              uint64_t cost, uint64_t at_ns)
+{
+	struct rl_request rq[RL_LIMITS_MAX];
+	int limits = rl_kept_requests(rl, rule, key, key_len, rq);
+
+	if (limits < 0)
+		return limits;
+	for (int i = 0; i < limits; i++)
+		if (rq[i].index == limit && cost > 0)
+			return charge_again(&rq[i], cost, at_ns);
+	return -EINVAL;
+}

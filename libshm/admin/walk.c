@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The table as people and tools see it: entry by entry. A walk is to take about as long as to
+ * read the memory, so of each slot it looks at its state first, and at its name and its ring only
+ * if that glance is not enough for the caller. What the limits admit it looks up for RUN
+ * buckets at a time.
+ */
+#include <errno.h>
+
+#include "admin/entry.h"
+#include "decide/kept.h"
+#include "rl_admin.h"
+
+#define RUN 128  /* buckets: microseconds */
+#define KNOWN 64 /* limits that are kept at a time, by their lowest bits */
+
+typedef int wants_fn(const struct rl_glance *glance, void *arg);
+typedef int visit_fn(const struct rl_entry *entry, void *arg);
+
+/* A limit; of an override or a ban it is not known what it makes of a key. */
+struct known {
+	int id; /* -1 none */
+	struct rl_entry_limit of;
+	uint32_t least;          /* that it admits any key at once */
+	uint32_t any_use;        /* all ones if to be in use may mean any use, else 0 */
+	struct rl_glance glance; /* at the last of its slots */
+};
+
+struct walk {
+	struct rl *rl;
+	uint64_t now_ns;
+	wants_fn *wants;
+	visit_fn *visit;
+	void *arg;
+	struct known known[KNOWN];
+	struct rl_entry_room room;
+};
+
+static void
+forget_limits(struct walk *w)
+{
+	for (int i = 0; i < KNOWN; i++)
+		w->known[i].id = -1;
+}
+
+static void
+learn(struct walk *w, int limit, struct known *known)
+{
+	struct rl_entry_limit *of = &known->of;
+
+	rl_entry_limit(w->rl, limit, w->now_ns, of);
+	known->id = limit;
+	if (!of->limit)
+		return;
+	known->least = of->has_orders ? 0 : of->most;
+	known->any_use =
+		of->has_overrides && !rl_limiter_is_window(&of->limit->limiter) ? UINT32_MAX : 0;
+	known->glance = (struct rl_glance){.rule = of->rule, .limit = of->index, .rl = w->rl};
+}
+
+static struct known *
+know_limit(struct walk *w, int limit)
+{
+	struct known *known = &w->known[(unsigned)limit % KNOWN];
+
+	if (known->id != limit)
+		learn(w, limit, known);
+	return known;
+}
+
+static void
+tell(struct known *known, uint64_t slot, uint32_t used, bool is_stale)
+{
+	struct rl_glance *g = &known->glance;
+
+	g->slot = slot;
+	g->is_stale = is_stale || g->rule < 0;
+	g->used_most = used > 0 ? used | known->any_use : 0;
+	g->remaining_least = used < known->least ? known->least - used : 0;
+}
+
+/*
+ * Nearly all slots are of a window that counts something, in the tag's incarnation: there, the
+ * state alone tells. What this is not sure of, look() is.
+ */
+static bool
+look_at_window(const struct rl_segment *s, struct known *known, struct rl_slot slot)
+{
+	const struct rl_limiter *l = &known->of.limit->limiter;
+	struct rl_word16 word;
+	uint32_t used;
+
+	if (!rl_limiter_is_window(l) ||
+	    !rl_atomic_load16(rl_table_state(&s->table, slot.index), &word) || word.lo == 0 ||
+	    rl_state_gen(word) != rl_tag_gen(slot.tag) || rl_state_is_dead(word))
+		return false;
+	used = rl_window_used_most(&l->window, word, &known->of.now.window);
+	if (used == 0)
+		return false;
+	tell(known, slot.index, used, false);
+	return true;
+}
+
+/* False if the slot is the key's no more: what is read belongs to the tag if its generation does. */
+static bool
+look(const struct rl_segment *s, struct known *known, struct rl_slot slot)
+{
+	const struct rl_entry_limit *of = &known->of;
+	const struct rl_limiter *l = &of->limit->limiter;
+	struct rl_view v;
+	uint32_t used;
+
+	if (rl_view_load(s, slot, &v) != RL_SEEN)
+		return false;
+	used = rl_limiter_used_most(l, &of->quota, &v, &of->now);
+	tell(known, slot.index, used,
+	     used == 0 && (v.is_zero || rl_view_is_stale(s, l, &v, of->now.now_ns)));
+	return true;
+}
+
+static bool
+is_wanted(struct walk *w, struct known *known, struct rl_slot slot)
+{
+	const struct rl_segment *s = &w->rl->segment;
+
+	return !w->wants || ((look_at_window(s, known, slot) || look(s, known, slot)) &&
+	                     w->wants(&known->glance, w->arg));
+}
+
+static int
+show_whole(struct walk *w, const struct rl_entry_limit *known, struct rl_slot slot)
+{
+	if (!rl_entry_fill(w->rl, known, slot, &w->room))
+		return 0;
+	return w->visit(&w->room.entry, w->arg);
+}
+
+/* Show a LIVE slot; 0 also if it is not one any more by the time it is read. */
+static int
+show(struct walk *w, struct rl_slot slot)
+{
+	struct known *known = know_limit(w, rl_tag_limit(slot.tag));
+
+	if (!known->of.limit)
+		return 0;
+	return is_wanted(w, known, slot) ? show_whole(w, &known->of, slot) : 0;
+}
+
+/* The LIVE slots of a bucket; how many. Without a branch for each: it could not be foretold. */
+static unsigned
+gather(const struct rl_table *table, uint64_t bucket, struct rl_slot live[RL_BUCKET_SLOTS])
+{
+	const uint64_t *tags = table->bucket[bucket].tag;
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
+		live[count] = (struct rl_slot){.index = bucket * RL_BUCKET_SLOTS + i,
+		                               .tag = rl_atomic_load(&tags[i])};
+		count += rl_tag_status(live[count].tag) == RL_TAG_LIVE;
+	}
+	return count;
+}
+
+static int
+show_bucket(struct walk *w, uint64_t bucket)
+{
+	struct rl_slot live[RL_BUCKET_SLOTS];
+	unsigned count = gather(&w->rl->segment.table, bucket, live);
+	int result = 0;
+
+	for (unsigned i = 0; i < count && result == 0; i++)
+		result = show(w, live[i]);
+	return result;
+}
+
+int
+rl_walk(struct rl *rl, uint64_t now_ns, wants_fn *wants, visit_fn *visit, void *arg)
+{
+	struct walk w;
+	int result = 0;
+
+	w.rl = rl;
+	w.now_ns = rl_clamp_now(now_ns);
+	w.wants = wants;
+	w.visit = visit;
+	w.arg = arg;
+	rl_entry_clear(&w.room);
+	for (uint64_t i = 0; i < rl->segment.table.buckets && result == 0; i++) {
+		if (i % RUN == 0)
+			forget_limits(&w);
+		result = show_bucket(&w, i);
+	}
+	return result;
+}
+
+uint64_t
+rl_glance_denied_most(const struct rl_glance *g)
+{
+	return rl_record_denied_most(&g->rl->segment, g->slot);
+}
+
+size_t
+rl_glance_key(const struct rl_glance *g, void *key, size_t *key_len)
+{
+	return rl_record_copy(&g->rl->segment, g->slot, key, key_len);
+}
+
+int
+rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
+          visit_fn *visit, void *arg)
+{
+	struct rl_request rq[RL_LIMITS_MAX];
+	int limits = rl_kept_requests(rl, rule, key, key_len, rq), result = 0;
+	struct rl_entry_room room;
+	struct rl_entry_limit known;
+	struct rl_slot slot;
+	bool is_shown = false;
+
+	if (limits < 0)
+		return limits;
+	rl_entry_clear(&room);
+	for (int i = 0; i < limits && result == 0; i++) {
+		if (!rl_table_find(&rl->segment.table, &rq[i].places, &slot))
+			continue;
+		rl_entry_limit(rl, rl_tag_limit(slot.tag), rl_clamp_now(now_ns), &known);
+		if (!known.limit || !rl_entry_fill(rl, &known, slot, &room))
+			continue;
+		is_shown = true;
+		result = visit(&room.entry, arg);
+	}
+	return is_shown ? result : -ENOENT;
+}

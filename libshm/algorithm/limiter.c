@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "algorithm/limiter.h"
+
+#include "algorithm/gcra.h"
+#include "algorithm/log.h"
+
+static bool
+is_bucket(const struct rl_limiter *l)
+{
+	return l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET;
+}
+
+/* A leaky bucket holds those that wait, and the one that goes. */
+static uint32_t
+bucket_size(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	uint32_t size = l->algorithm == RL_LEAKY_BUCKET ? q->burst + 1 : q->burst;
+
+	return rl_gcra_burst(l->window_ns, q->capacity, size);
+}
+
+uint32_t
+rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	if (is_bucket(l))
+		return bucket_size(l, q);
+	return q->capacity < rl_log_capacity(l->ring_entries) ? q->capacity
+	                                                      : rl_log_capacity(l->ring_entries);
+}
+
+static struct rl_gcra
+gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)
+{
+	struct rl_gcra g = rl_gcra_make(l->window_ns, q->capacity, bucket_size(l, q));
+
+	if (q->is_booking && l->algorithm == RL_TOKEN_BUCKET)
+		rl_gcra_book_tokens(&g, q->patience_ns);
+	else if (q->is_booking)
+		rl_gcra_book_queue(&g, q->patience_ns, q->undelayed, cost);
+	return g;
+}
+
+static struct rl_level
+level_of(const struct rl_gcra *g, const struct rl_view *v)
+{
+	return v->is_zero ? (struct rl_level){0} : rl_gcra_unpack(g, v->word);
+}
+
+/* The view's log, or NULL if there is none yet. */
+static const struct rl_log *
+log_of(const struct rl_limiter *l, const struct rl_view *v, struct rl_log *log)
+{
+	if (v->is_zero)
+		return NULL;
+	*log = rl_log_unpack(v->word, l->ring_entries);
+	return log;
+}
+
+static void
+outlook_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_history *h,
+               uint32_t cost, struct rl_outlook *o)
+{
+	o->remaining = rl_window_remaining(&l->window, h, q->capacity);
+	o->reset_at_ns = rl_window_reset_at(&l->window, h);
+	if (cost > o->remaining && cost <= o->limit)
+		o->retry_at_ns = rl_window_retry_at(&l->window, h, q->capacity, cost);
+}
+
+bool
+rl_limiter_denies(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                  uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+{
+	struct rl_window_denial d;
+	struct rl_state s;
+
+	if (v->is_zero)
+		return false;
+	s = rl_state_unpack(v->word, &l->window);
+	if (!rl_window_denies(&l->window, &s, v->ring, v->gen, q->capacity, cost, now_ns, &d))
+		return false;
+	*o = (struct rl_outlook){.limit = q->capacity,
+	                         .remaining = d.remaining,
+	                         .retry_at_ns = d.retry_at_ns,
+	                         .reset_at_ns = d.reset_at_ns};
+	return true;
+}
+
+static void
+outlook_log(const struct rl_limiter *l, const struct rl_log *log, const struct rl_view *v,
+            uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+{
+	o->remaining = o->limit -
+	               rl_log_used(log, v->ring, l->ring_entries, l->window_ns, o->limit, now_ns);
+	if (o->remaining < o->limit)
+		o->reset_at_ns = rl_log_idle_at(log, v->ring, l->ring_entries, l->window_ns);
+	if (cost > o->remaining && cost <= o->limit)
+		o->retry_at_ns = rl_log_admits_at(log, v->ring, l->ring_entries, l->window_ns,
+		                                  o->limit, cost);
+}
+
+/* How long a charge that found the bucket at `before`, and left it at `after`, has to wait. */
+static uint64_t
+delay_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
+         const struct rl_level *before, const struct rl_level *after, uint64_t now_ns)
+{
+	uint64_t wait = q->is_booking ? rl_gcra_wait(g, after, now_ns) : 0;
+	uint64_t queue = l->algorithm == RL_LEAKY_BUCKET
+	                         ? rl_gcra_delay(g, before, now_ns, q->undelayed)
+	                         : 0;
+
+	return queue > wait ? queue : wait;
+}
+
+static void
+outlook_level(const struct rl_level *level, uint32_t remaining, uint64_t now_ns,
+              struct rl_outlook *o)
+{
+	uint64_t full_at = rl_gcra_full_at(level);
+
+	o->remaining = remaining;
+	o->reset_at_ns = full_at > now_ns ? full_at : 0;
+}
+
+static void
+outlook_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+             uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+{
+	struct rl_gcra g = gcra_of(l, q, cost);
+	struct rl_level level = level_of(&g, v);
+	struct rl_gcra_charge charge;
+
+	outlook_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, o);
+	o->admits = rl_gcra_take(&g, &level, now_ns, cost, &charge);
+	if (o->admits)
+		o->delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
+	else if (cost <= o->limit)
+		o->retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
+}
+
+void
+rl_limiter_entry(const struct rl_limiter *l, const struct rl_view *v, uint32_t i, uint32_t *place,
+                 uint64_t *value)
+{
+	if (l->algorithm == RL_SLIDING_LOG) {
+		struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+		*place = rl_log_place(&log, l->ring_entries, i);
+		*value = log.newest_ns;
+	} else {
+		struct rl_state s = rl_state_unpack(v->word, &l->window);
+		*place = (uint32_t)((s.epoch + i) % l->window.count);
+		*value = rl_ring_entry(s.epoch + i, i == 0 ? s.cur : 0, v->gen);
+	}
+}
+
+void
+rl_limiter_outlook(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                   uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+{
+	struct rl_history h;
+	struct rl_log log;
+
+	*o = (struct rl_outlook){.limit = rl_limiter_limit(l, q)};
+
+	if (is_bucket(l)) {
+		outlook_gcra(l, q, v, cost, now_ns, o);
+		return;
+	}
+	if (rl_limiter_history(l, v, now_ns, &h))
+		outlook_window(l, q, &h, cost, o);
+	else
+		outlook_log(l, log_of(l, v, &log), v, cost, now_ns, o);
+	o->admits = cost <= o->remaining;
+}
+
+static void
+decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+              uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	struct rl_state state = rl_state_unpack(v->word, &l->window);
+	struct rl_history h;
+	struct rl_move move;
+
+	rl_window_decide(&l->window, v->is_zero ? NULL : &state, v->ring, v->gen, q->capacity, cost,
+	                 now_ns, &h, &move);
+	p->step = move.step;
+	p->charges = move.charges;
+	if (move.step == RL_STEP_DENY) {
+		outlook_window(l, q, &h, cost, &p->outlook);
+		return;
+	}
+	p->entries = state.jump;
+	p->next = rl_state_pack(move.next, v->slot_bits);
+	p->mark = move.next.epoch;
+	p->memory = 0;
+	p->outlook.remaining = rl_window_left(&l->window, &move.next, q->capacity, now_ns);
+	p->outlook.reset_at_ns = rl_window_idle_at(&l->window, &move.next);
+}
+
+static void
+decide_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t cost, uint64_t now_ns,
+           struct rl_plan *p)
+{
+	struct rl_log space, next;
+	const struct rl_log *log = log_of(l, v, &space);
+
+	outlook_log(l, log, v, cost, now_ns, &p->outlook);
+	p->charges = cost <= p->outlook.remaining;
+	if (!p->charges) {
+		p->step = RL_STEP_DENY;
+		return;
+	}
+	next = rl_log_add(log, l->ring_entries, now_ns, cost);
+	p->step = rl_log_must_store(log, now_ns) ? RL_STEP_CLOSE : RL_STEP_ADMIT;
+	p->entries = log ? log->pending : 0;
+	p->next = rl_log_pack(next, v->slot_bits);
+	p->mark = next.newest_ns;
+	p->memory = 0;
+	p->outlook.remaining -= cost;
+	p->outlook.reset_at_ns = next.newest_ns + l->window_ns;
+}
+
+static void
+decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+            uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	struct rl_gcra g = gcra_of(l, q, cost);
+	struct rl_level level = level_of(&g, v);
+	struct rl_gcra_charge charge;
+
+	p->charges = rl_gcra_take(&g, &level, now_ns, cost, &charge);
+	if (!p->charges) {
+		p->step = RL_STEP_DENY;
+		outlook_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, &p->outlook);
+		p->outlook.retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
+		return;
+	}
+	p->step = RL_STEP_ADMIT;
+	p->next = rl_gcra_pack(&g, &charge.after, v->slot_bits);
+	p->mark = charge.after.ns;
+	p->memory = charge.memory;
+	outlook_level(&charge.after, charge.remaining, now_ns, &p->outlook);
+	/* It waits for those before it, not for itself. */
+	p->outlook.delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
+}
+
+void
+rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                  uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	p->outlook = (struct rl_outlook){.limit = rl_limiter_limit(l, q)};
+	if (rl_limiter_is_window(l))
+		decide_window(l, q, v, cost, now_ns, p);
+	else if (is_bucket(l))
+		decide_gcra(l, q, v, cost, now_ns, p);
+	else
+		decide_log(l, v, cost, now_ns, p);
+}
+
+bool
+rl_limiter_same_ring(const struct rl_limiter *l, struct rl_word16 seen, struct rl_word16 now)
+{
+	if (rl_limiter_is_window(l)) /* charges do not touch the ring: cur may differ */
+		return now.hi == seen.hi && ((now.lo ^ seen.lo) & RL_STATE_EPOCH_MASK) == 0;
+	return rl_word16_equal(seen, now);
+}
+
+uint64_t
+rl_limiter_idle_at(const struct rl_limiter *l, struct rl_word16 word)
+{
+	struct rl_state state;
+	uint64_t at;
+
+	switch (l->algorithm) {
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		return word.lo + (word.lo < UINT64_MAX); /* or up to 1 ns before that */
+	case RL_SLIDING_LOG:
+		return __builtin_add_overflow(word.lo, l->window_ns, &at) ? UINT64_MAX : at;
+	default:
+		state = rl_state_unpack(word, &l->window);
+		return rl_window_idle_at(&l->window, &state);
+	}
+}
+
+struct rl_instant
+rl_limiter_instant(const struct rl_limiter *l, uint64_t now_ns)
+{
+	struct rl_instant instant = {.now_ns = now_ns};
+
+	if (rl_limiter_is_window(l))
+		instant.window = rl_window_now(&l->window, now_ns);
+	return instant;
+}
+
+uint32_t
+rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                     const struct rl_instant *at)
+{
+	if (v->is_zero)
+		return 0;
+	if (rl_limiter_is_window(l))
+		return rl_window_used_most(&l->window, v->word, &at->window);
+	if (is_bucket(l))
+		return rl_gcra_used_most(l->window_ns, q->capacity, v->word, at->now_ns);
+	if (rl_limiter_idle_at(l, v->word) <= at->now_ns)
+		return 0;
+	return rl_log_unpack(v->word, l->ring_entries).units;
+}
+
+static bool
+refund_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark, uint32_t cost,
+              struct rl_word16 *next)
+{
+	struct rl_state s = rl_state_unpack(v->word, &l->window);
+
+	if (s.epoch != mark || s.jump > 0 || s.cur < cost)
+		return false;
+	s.cur -= cost;
+	*next = rl_state_pack(s, v->slot_bits);
+	return true;
+}
+
+static bool
+refund_log(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark, uint32_t cost,
+           struct rl_word16 *next)
+{
+	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+
+	if (log.newest_ns != mark || log.pending < cost)
+		return false;
+	log.pending -= cost;
+	log.units -= cost;
+	*next = rl_log_pack(log, v->slot_bits);
+	return true;
+}
+
+static bool
+refund_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+            const struct rl_charge *charge, uint64_t now_ns, struct rl_word16 *next)
+{
+	struct rl_gcra g = gcra_of(l, q, charge->cost);
+	struct rl_level level = level_of(&g, v), after;
+
+	if (!rl_gcra_give(&g, &level, charge->epoch, charge->memory, now_ns, charge->cost, &after))
+		return false;
+	*next = rl_gcra_pack(&g, &after, v->slot_bits);
+	return true;
+}
+
+bool
+rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                  const struct rl_charge *charge, uint64_t now_ns, struct rl_word16 *next)
+{
+	if (rl_limiter_is_window(l))
+		return refund_window(l, v, charge->epoch, charge->cost, next);
+	if (l->algorithm == RL_SLIDING_LOG)
+		return refund_log(l, v, charge->epoch, charge->cost, next);
+	return refund_gcra(l, q, v, charge, now_ns, next);
+}
+
+bool
+rl_limiter_history(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
+                   struct rl_history *h)
+{
+	struct rl_state s;
+
+	if (!rl_limiter_is_window(l))
+		return false;
+	s = rl_state_unpack(v->word, &l->window);
+	rl_window_history(&l->window, v->is_zero ? NULL : &s, v->ring, v->gen, now_ns, h);
+	return true;
+}
+
+static size_t
+moments_of_window(const struct rl_limiter *l, const struct rl_history *h, struct rl_moment *m)
+{
+	size_t count = 0;
+
+	for (uint32_t i = l->window.count + 1; i-- > 0;)
+		if (h->bucket[i] > 0 && h->epoch >= i)
+			m[count++] = (struct rl_moment){
+				.at_ns = (h->epoch - i) * l->window.width_ns, .cost = h->bucket[i]};
+	return count;
+}
+
+static size_t
+moments_of_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t used,
+               struct rl_moment *m)
+{
+	struct rl_log space;
+	const struct rl_log *log = log_of(l, v, &space);
+	size_t count = 0;
+
+	for (uint32_t back = used; log && back-- > 0;) {
+		uint64_t at_ns = rl_log_time(log, v->ring, l->ring_entries, back);
+		if (count > 0 && m[count - 1].at_ns == at_ns)
+			m[count - 1].cost++;
+		else
+			m[count++] = (struct rl_moment){.at_ns = at_ns, .cost = 1};
+	}
+	return count;
+}
+
+size_t
+rl_limiter_moments(const struct rl_limiter *l, const struct rl_view *v, const struct rl_history *h,
+                   uint32_t used, uint64_t now_ns, struct rl_moment m[static RL_MOMENTS_MAX])
+{
+	if (rl_limiter_is_window(l))
+		return moments_of_window(l, h, m);
+	if (l->algorithm == RL_SLIDING_LOG)
+		return moments_of_log(l, v, used, m);
+	m[0] = (struct rl_moment){.at_ns = now_ns, .cost = used};
+	return used > 0;
+}

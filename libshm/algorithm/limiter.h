@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_LIMITER_H
+#define RL_LIMITER_H
+
+/*
+ * One face for all algorithms: what to do with a request, given a slot's words. Reads the ring
+ * that it is shown and nothing else; the caller sees to it that state and ring belong together.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "algorithm/window.h"
+#include "rl.h"
+#include "rl_admin.h"
+#include "shared/layout.h"
+
+#define RL_MOMENTS_MAX (RL_LOG_MAX + 1)
+
+/* What a rule is, checked once. */
+struct rl_limiter {
+	enum rl_algorithm algorithm;
+	uint64_t window_ns;
+	uint32_t granularity;
+	uint32_t ring_entries;   /* of the segment */
+	struct rl_window window; /* sliding and fixed windows only */
+};
+
+/* What of a rule may change from one decision to the next. */
+struct rl_quota {
+	uint32_t capacity;
+	uint32_t burst;
+	uint32_t undelayed;
+	bool is_shadow;
+	bool is_booking; /* buckets only: may overdraw by what comes in within patience_ns */
+	uint64_t patience_ns;
+};
+
+/* One slot's counter as it was at one instant, and its ring as it is. */
+struct rl_view {
+	struct rl_word16 word; /* what a CAS has to expect */
+	uint8_t gen;
+	uint64_t slot_bits; /* of a word that follows it */
+	bool is_zero;       /* nothing was charged yet: the word is an older incarnation's */
+	const uint64_t *ring;
+};
+
+/* What a request would be told, and what of it does not depend on the verdict. */
+struct rl_outlook {
+	uint32_t limit;     /* the largest cost that is ever admitted */
+	uint32_t remaining; /* the largest that is admitted now */
+	bool admits;        /* the cost asked for, now */
+	uint64_t retry_at_ns;
+	uint64_t reset_at_ns; /* 0 if nothing counts */
+	uint64_t delay_ns;
+};
+
+struct rl_plan {
+	enum rl_step step;
+	bool charges;
+	uint32_t entries; /* RL_STEP_CLOSE: how many to store */
+	struct rl_word16 next;
+	uint64_t mark;   /* if it charges: what rl_charge.epoch remembers */
+	uint32_t memory; /* and rl_charge.memory */
+	/* What to tell if so it goes: of a denial, or right after a charge. Else not set. */
+	struct rl_outlook outlook;
+};
+
+static inline bool
+rl_limiter_is_window(const struct rl_limiter *l)
+{
+	return l->algorithm == RL_SLIDING_WINDOW || l->algorithm == RL_FIXED_WINDOW;
+}
+
+/* The same for an algorithm that is no window. */
+uint32_t rl_limiter_other_limit(const struct rl_limiter *limiter, const struct rl_quota *quota);
+
+/* The largest cost that is ever admitted at once. */
+static inline uint32_t
+rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return rl_limiter_is_window(l) ? q->capacity : rl_limiter_other_limit(l, q);
+}
+
+/* For 1 <= cost <= limit. */
+void rl_limiter_decide(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                       const struct rl_view *view, uint32_t cost, uint64_t now_ns,
+                       struct rl_plan *plan);
+
+/*
+ * The same of a window for what most requests meet: it only has to add. False: nothing was set,
+ * ask rl_limiter_decide().
+ */
+static inline bool
+rl_limiter_adds(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	const struct rl_window *w = &l->window;
+	uint64_t epoch = rl_window_epoch(w, now_ns), used;
+	uint32_t gone = 0;
+
+	if (v->is_zero || !rl_window_adds(v->word, epoch, q->capacity, cost, &p->next, &used))
+		return false;
+	if (w->count == 1 && !w->is_hard) /* as rl_window_left() */
+		gone = rl_window_share_gone(w, (uint32_t)(v->word.hi >> RL_STATE_SUM_SHIFT),
+		                            now_ns - epoch * w->width_ns);
+	p->mark = epoch;
+	p->memory = 0;
+	p->outlook.limit = q->capacity;
+	p->outlook.remaining = q->capacity - (uint32_t)used - cost + gone;
+
+	p->outlook.reset_at_ns = (epoch + w->count + 1) * w->width_ns;
+	p->outlook.delay_ns = 0;
+	return true;
+}
+
+/* The same for a denial by a window. What was read of its ring is to be made sure of by the caller. */
+bool rl_limiter_denies(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                       const struct rl_view *view, uint32_t cost, uint64_t now_ns,
+                       struct rl_outlook *outlook);
+
+/* That without a look at the ring: the window is used up by one sub-bucket. */
+static inline bool
+rl_limiter_is_used_up(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                      uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+{
+	const struct rl_window *w = &l->window;
+	struct rl_state s;
+
+	if (v->is_zero)
+		return false;
+	s = rl_state_unpack(v->word, w);
+	if (!rl_window_is_used_up(w, &s, rl_window_epoch(w, now_ns), q->capacity))
+		return false;
+	*o = (struct rl_outlook){.limit = q->capacity};
+	o->retry_at_ns = rl_window_used_up_until(w, &s, q->capacity, cost, &o->reset_at_ns);
+	return true;
+}
+
+/* The i-th entry that closing `view` stores: which place of the ring, and what. */
+void rl_limiter_entry(const struct rl_limiter *limiter, const struct rl_view *view, uint32_t i,
+                      uint32_t *place, uint64_t *value);
+
+/* retry_at_ns is meaningful for a cost of 1..limit that is not admitted now; cost may be 0. */
+void rl_limiter_outlook(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                        const struct rl_view *view, uint32_t cost, uint64_t now_ns,
+                        struct rl_outlook *outlook);
+
+/* True if what was read of the ring with state `seen` still holds with state `now`. */
+bool rl_limiter_same_ring(const struct rl_limiter *limiter, struct rl_word16 seen,
+                          struct rl_word16 now);
+
+/* From when on the state counts nothing. Not for a zero view. */
+uint64_t rl_limiter_idle_at(const struct rl_limiter *limiter, struct rl_word16 word);
+
+/* The state with a charge given back, or false if that is too late. */
+bool rl_limiter_refund(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                       const struct rl_view *view, const struct rl_charge *charge, uint64_t now_ns,
+                       struct rl_word16 *next);
+
+/* An instant as a limiter sees it. */
+struct rl_instant {
+	uint64_t now_ns;
+	struct rl_window_now window; /* windows only */
+};
+
+struct rl_instant rl_limiter_instant(const struct rl_limiter *limiter, uint64_t now_ns);
+
+/* At most what counts then, by the state alone. */
+uint32_t rl_limiter_used_most(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                              const struct rl_view *view, const struct rl_instant *instant);
+
+/*
+ * What counts at now_ns, `used` of it, oldest first; returns how many moments. `history` is of the
+ * same instant, if it is a window's.
+ */
+size_t rl_limiter_moments(const struct rl_limiter *limiter, const struct rl_view *view,
+                          const struct rl_history *history, uint32_t used, uint64_t now_ns,
+                          struct rl_moment moments[static RL_MOMENTS_MAX]);
+
+/* The counts of a window's sub-buckets, for people; false for other algorithms. */
+bool rl_limiter_history(const struct rl_limiter *limiter, const struct rl_view *view,
+                        uint64_t now_ns, struct rl_history *history);
+
+#endif

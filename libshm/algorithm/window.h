@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_WINDOW_H
+#define RL_WINDOW_H
+
+/*
+ * The arithmetic of sliding and fixed windows: (shape, state, ring, now, cost) -> what to
+ * do next. No clock; of memory only the ring is read; integers only.
+ *
+ * A window is `count` closed sub-buckets and the current one. Time t lies in sub-bucket
+ * E = t / width. What counts at t:
+ *
+ *	     E-n       E-n+1    ...     E-1        E
+ *	+----------+----------+-----+----------+----------+
+ *	|  oldest  |          |     |          |  cur   t |
+ *	+----------+----------+-----+----------+----------+
+ *	 by its      \______ in full ______/
+ *	 remaining
+ *	 share; `hard`: in full                  n = count
+ *
+ * The state word holds cur and the sum of all closed ones, oldest included, so a request
+ * in the same sub-bucket needs no loop and no ring. fixed_window is n = 0.
+ *
+ * When time has moved on to E > epoch (k = E - epoch):
+ *	k > n    nothing counts any more: start from zero
+ *	n = 1    sum becomes cur: one CAS
+ *	n > 1    freeze: jump = k, so that cur can no longer change;
+ *	         store: ring[epoch] = cur, ring[epoch+1 .. epoch+jump-1] = 0;
+ *	         close: one CAS to { epoch + jump, sum of the ring entries that stay + cur }
+ * Anyone may do the next step for anyone. Why no step can go wrong is in ring.c.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rl.h"
+#include "shared/layout.h"
+
+/* A rule's shape as the arithmetic wants it. */
+struct rl_window {
+	uint64_t width_ns; /* of a sub-bucket */
+	uint64_t inverse;  /* 2^64 - 1 divided by it */
+	uint32_t count;    /* n: closed sub-buckets that count; 0 for fixed_window */
+	uint64_t count_inverse;
+	bool is_hard;
+};
+
+/* A state word, unpacked, made sane for its window. */
+struct rl_state {
+	uint64_t epoch;
+	uint32_t cur;
+	uint32_t sum;
+	uint32_t span;
+	uint32_t jump;
+};
+
+enum rl_step {
+	RL_STEP_DENY,   /* nothing to write */
+	RL_STEP_ADMIT,  /* CAS to next: charged */
+	RL_STEP_FREEZE, /* CAS to next, then decide again */
+	RL_STEP_CLOSE,  /* store the ring, CAS to next; charged if `charges`, else decide again */
+};
+
+struct rl_move {
+	enum rl_step step;
+	bool charges;
+	struct rl_state next;
+};
+
+/* Every sub-bucket that counts at one instant, newest first. */
+struct rl_history {
+	uint64_t epoch; /* of bucket[0] */
+	uint64_t at_ns; /* the instant: now, or the start of `epoch` if that is later */
+	uint64_t full;  /* of all but the oldest, bucket[count] */
+	uint32_t bucket[RL_GRANULARITY_MAX + 1];
+};
+
+/* For the two algorithms that are windows; granularity >= 1. */
+struct rl_window rl_window_make(enum rl_algorithm algorithm, uint64_t window_ns,
+                                uint32_t granularity, bool is_hard);
+
+/* The same by its parts. */
+struct rl_window rl_window_of(uint64_t width_ns, uint32_t count, bool is_hard);
+
+/*
+ * x / by without a division. With inverse = (2^64 - 1) / by, rounded down, the product's high half
+ * is the quotient or one less: inverse is short of 2^64 / by by at most 1, so the product is
+ * short of 2^64 * x / by by less than 2^64.
+ */
+static inline uint64_t
+rl_quotient(uint64_t x, uint64_t by, uint64_t inverse)
+{
+	uint64_t q = (uint64_t)(((unsigned __int128)x * inverse) >> 64);
+
+	return x - q * by >= by ? q + 1 : q;
+}
+
+/* The sub-bucket of a time; more widely, how many widths are in `ns`. */
+static inline uint64_t
+rl_window_epoch(const struct rl_window *w, uint64_t ns)
+{
+	return rl_quotient(ns, w->width_ns, w->inverse);
+}
+
+/* The share of `count` that has left with the `elapsed` part of a width, rounded down. */
+static inline uint32_t
+rl_window_share_gone(const struct rl_window *w, uint32_t count, uint64_t elapsed)
+{
+	uint64_t product;
+
+	if (!__builtin_mul_overflow((uint64_t)count, elapsed, &product))
+		return (uint32_t)rl_window_epoch(w, product);
+	return (uint32_t)((unsigned __int128)count * elapsed / w->width_ns);
+}
+
+/* Where the state word has what: see layout.h. */
+#define RL_STATE_EPOCH_HIGH_SHIFT 12
+#define RL_STATE_EPOCH_HIGH_MASK UINT64_C(0x3ff)
+#define RL_STATE_CUR_SHIFT RL_STATE_EPOCH_BITS
+#define RL_STATE_SUM_SHIFT 36
+#define RL_STATE_SPAN_SHIFT 29
+#define RL_STATE_JUMP_SHIFT 22
+#define RL_STATE_STEPS_MASK UINT64_C(0x7f) /* span and jump */
+
+/* Part of every decision, as is packing: inline. */
+static inline struct rl_state
+rl_state_unpack(struct rl_word16 word, const struct rl_window *w)
+{
+	uint32_t span = (uint32_t)(word.hi >> RL_STATE_SPAN_SHIFT & RL_STATE_STEPS_MASK);
+	uint32_t jump = (uint32_t)(word.hi >> RL_STATE_JUMP_SHIFT & RL_STATE_STEPS_MASK);
+	uint64_t high = word.hi >> RL_STATE_EPOCH_HIGH_SHIFT & RL_STATE_EPOCH_HIGH_MASK;
+
+	return (struct rl_state){
+		.epoch = (word.lo & RL_STATE_EPOCH_MASK) | high << RL_STATE_EPOCH_BITS,
+		.cur = (uint32_t)(word.lo >> RL_STATE_CUR_SHIFT),
+		.sum = (uint32_t)(word.hi >> RL_STATE_SUM_SHIFT),
+		.span = span < w->count ? span : w->count,
+		.jump = jump < w->count ? jump : w->count,
+	};
+}
+
+static inline struct rl_word16
+rl_state_pack(struct rl_state s, uint64_t slot_bits)
+{
+	uint64_t high = s.epoch >> RL_STATE_EPOCH_BITS & RL_STATE_EPOCH_HIGH_MASK;
+
+	return (struct rl_word16){
+		.lo = (s.epoch & RL_STATE_EPOCH_MASK) | (uint64_t)s.cur << RL_STATE_CUR_SHIFT,
+		.hi = (uint64_t)s.sum << RL_STATE_SUM_SHIFT |
+	              (uint64_t)s.span << RL_STATE_SPAN_SHIFT |
+	              (uint64_t)s.jump << RL_STATE_JUMP_SHIFT | high << RL_STATE_EPOCH_HIGH_SHIFT |
+	              slot_bits,
+	};
+}
+
+uint64_t rl_ring_entry(uint64_t epoch, uint32_t count, uint8_t gen);
+uint32_t rl_ring_count(uint64_t entry, uint64_t epoch, uint8_t gen); /* 0 if not that one */
+
+/*
+ * What to do with a request of `cost`, 1 <= cost <= capacity. `state` is NULL for a key that
+ * has none yet. `ring` has `count` entries, which others may be changing: the caller checks
+ * that what was read belongs to `state`. RL_STEP_DENY has filled *history, on which it rests.
+ */
+void rl_window_decide(const struct rl_window *window, const struct rl_state *state,
+                      const uint64_t *ring, uint8_t gen, uint32_t capacity, uint32_t cost,
+                      uint64_t now_ns, struct rl_history *history, struct rl_move *move);
+
+/*
+ * The commonest case of rl_window_decide(), on the words: the state is open, `epoch` is its
+ * sub-bucket, and counting everything in full admits. Then a charge is an addition to cur. False
+ * for all else. *used is what counted before.
+ */
+static inline bool
+rl_window_adds(struct rl_word16 word, uint64_t epoch, uint32_t capacity, uint32_t cost,
+               struct rl_word16 *next, uint64_t *used)
+{
+	const uint64_t moves = RL_STATE_STEPS_MASK << RL_STATE_JUMP_SHIFT |
+	                       RL_STATE_EPOCH_HIGH_MASK << RL_STATE_EPOCH_HIGH_SHIFT;
+	uint64_t high = epoch >> RL_STATE_EPOCH_BITS << RL_STATE_EPOCH_HIGH_SHIFT;
+
+	*used = (word.lo >> RL_STATE_CUR_SHIFT) + (word.hi >> RL_STATE_SUM_SHIFT);
+	next->lo = word.lo + ((uint64_t)cost << RL_STATE_CUR_SHIFT);
+	next->hi = word.hi;
+	return (word.lo & RL_STATE_EPOCH_MASK) == (epoch & RL_STATE_EPOCH_MASK) &&
+	       (word.hi & moves) == high && *used + cost <= capacity;
+}
+
+/*
+ * The commonest denial, without a look at the ring: what was admitted in the state's own
+ * sub-bucket, which at `epoch` still counts in full, uses up all of `capacity`. False for all else.
+ */
+static inline bool
+rl_window_is_used_up(const struct rl_window *w, const struct rl_state *s, uint64_t epoch,
+                     uint32_t capacity)
+{
+	uint64_t age = epoch - s->epoch; /* behind the state's: huge */
+
+	return s->jump == 0 && s->cur >= capacity &&
+	       (age < w->count || (age == w->count && (w->is_hard || w->count == 0)));
+}
+
+/* What is to be told of a denial. */
+struct rl_window_denial {
+	uint32_t remaining;
+	uint64_t retry_at_ns;
+	uint64_t reset_at_ns;
+};
+
+/*
+ * Is a request of `cost`, 1 <= cost <= capacity, denied by a state that there is? Judged by what the
+ * state says counts, less what has left since, and by its oldest sub-bucket; when it is admitted
+ * again, by as many more as that takes, oldest first. So the ring is read in part only: whoever is
+ * denied at a rate far above the limit need not wait for all of it to leave. `state` and `ring` as
+ * for rl_window_decide(), which says the same. False, and *denial not set: it is not denied, or the
+ * state is frozen.
+ */
+bool rl_window_denies(const struct rl_window *window, const struct rl_state *state,
+                      const uint64_t *ring, uint8_t gen, uint32_t capacity, uint32_t cost,
+                      uint64_t now_ns, struct rl_window_denial *denial);
+
+/* When a state that is used up admits `cost` again, and when nothing counts any more. */
+uint64_t rl_window_used_up_until(const struct rl_window *window, const struct rl_state *state,
+                                 uint32_t capacity, uint32_t cost, uint64_t *reset_at_ns);
+
+/* `state` and `ring` as above. */
+void rl_window_history(const struct rl_window *window, const struct rl_state *state,
+                       const uint64_t *ring, uint8_t gen, uint64_t now_ns,
+                       struct rl_history *history);
+
+/* The largest cost that `capacity` would admit at the history's instant. */
+uint32_t rl_window_remaining(const struct rl_window *window, const struct rl_history *history,
+                             uint32_t capacity);
+
+/*
+ * The same right after a charge that left `state`, without a look at the ring: exact where
+ * rl.h promises it, else the oldest sub-bucket counts in full.
+ */
+uint32_t rl_window_left(const struct rl_window *window, const struct rl_state *state,
+                        uint32_t capacity, uint64_t now_ns);
+
+/* What one instant is for all states of a window. */
+struct rl_window_now {
+	uint64_t epoch;
+	uint64_t oldest; /* how much of the oldest sub-bucket counts, in 2^-32, rounded up */
+};
+
+#define RL_OLDEST_WHOLE (UINT64_C(1) << 32)
+
+struct rl_window_now rl_window_now(const struct rl_window *window, uint64_t now_ns);
+
+/*
+ * At most what counts, frozen or not: without a look at the ring, so of more than one sub-bucket
+ * the oldest in full. In line, for a scan does little else.
+ */
+static inline uint32_t
+rl_window_used_most(const struct rl_window *w, struct rl_word16 word,
+                    const struct rl_window_now *now)
+{
+	struct rl_state s = rl_state_unpack(word, w);
+	uint64_t oldest = s.sum;
+
+	if (now->epoch > s.epoch + w->count)
+		return 0;
+	if (w->count != 1 || s.epoch > now->epoch)
+		return s.cur + s.sum;
+	if (s.epoch < now->epoch) {
+		oldest = s.cur;
+		s.cur = 0;
+	}
+	return s.cur + (uint32_t)((oldest * now->oldest + RL_OLDEST_WHOLE - 1) / RL_OLDEST_WHOLE);
+}
+
+/* The first instant at which `cost` <= capacity is admitted, no one else asking. */
+uint64_t rl_window_retry_at(const struct rl_window *window, const struct rl_history *history,
+                            uint32_t capacity, uint32_t cost);
+
+/* The first instant at which nothing counts; 0 if nothing does now. */
+uint64_t rl_window_reset_at(const struct rl_window *window, const struct rl_history *history);
+
+/* When the newest sub-bucket that can hold anything leaves the window. */
+uint64_t rl_window_idle_at(const struct rl_window *window, const struct rl_state *state);
+
+#endif

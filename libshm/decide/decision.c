@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where table and window meet: find the key's slot, load its state, ask the arithmetic what
+ * to do, and do it with one CAS16; if somebody else was quicker, again from the find.
+ * A charge that fails has met another's success, so on a key that has its slot the loop is
+ * lock-free. Two keys that fight for the last of their places may free each other's fresh
+ * claims: there, progress is sure only for one that gets a moment alone. The budget is for
+ * that, and for a segment that somebody scribbles over.
+ */
+#include "decide/decision.h"
+
+#include "algorithm/ring.h"
+#include "evict/room.h"
+#include "segment/record.h"
+#include "segment/stats.h"
+
+/* What a try takes of the budget. */
+#define TRY_STEPS 24   /* to find the slot, see its state and change it */
+#define CLAIM_STEPS 64 /* to look at all places and claim one */
+#define ROOM_STEPS 512 /* to judge who is there */
+
+void
+rl_answer(const struct rl_request *rq, const struct rl_outlook *o, struct rl_result *r)
+{
+	rl_told(rq, o, r);
+	if (rq->cost > o->limit) {
+		r->verdict = RL_NEVER;
+		r->retry_after_ns = RL_NEVER_NS;
+	} else if (!o->admits) {
+		r->verdict = RL_DENIED;
+		r->retry_after_ns = rl_until(o->retry_at_ns, rq->now_ns);
+	} else {
+		r->verdict = RL_ALLOWED;
+		r->delay_ns = o->delay_ns;
+	}
+}
+
+static void
+answer_full(const struct rl_request *rq, uint64_t next_free_ns, struct rl_result *r)
+{
+	const struct rl_segment *s = &rq->rl->segment;
+
+	r->error = -ENOSPC;
+	r->index = rq->index;
+	switch (s->geometry.on_full) {
+	case RL_FULL_ALLOW:
+		r->verdict = RL_ALLOWED;
+		rl_stats_add(s, rq->rule, RL_COUNT_full_allowed);
+		break;
+	case RL_FULL_DENY:
+		r->verdict = RL_DENIED;
+		r->retry_after_ns = rl_until(next_free_ns, rq->now_ns);
+		rl_stats_add(s, rq->rule, RL_COUNT_full_denied);
+		break;
+	default:
+		r->verdict = RL_UNDECIDED;
+		rl_stats_add(s, rq->rule, RL_COUNT_full_undecided);
+		break;
+	}
+}
+
+/* Store what a plan to close asks for. False: others did, or will. */
+static bool
+store_entries(const struct rl_segment *s, const struct rl_limiter *l, struct rl_slot slot,
+              const struct rl_view *v, uint32_t entries)
+{
+	uint64_t *ring = rl_segment_ring(s, slot.index);
+
+	for (uint32_t i = 0; i < entries; i++) {
+		uint32_t place;
+		uint64_t value;
+		rl_limiter_entry(l, v, i, &place, &value);
+		if (!rl_ring_store(&ring[place], value, rl_table_state(&s->table, slot.index),
+		                   v->word))
+			return false;
+	}
+	return true;
+}
+
+/* What it takes to read a ring. */
+static uint32_t
+ring_steps(const struct rl_limiter *l)
+{
+	return rl_limiter_is_window(l) ? 2 * l->granularity : 16;
+}
+
+/* One try on the key's slot. True: decided. */
+static bool
+decide_slot(struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
+{
+	const struct rl_segment *s = &rq->rl->segment;
+	const struct rl_limiter *l = &rq->limit->limiter;
+	struct rl_plan plan;
+	struct rl_view v;
+
+	switch (rl_view_load(s, slot, &v)) {
+	case RL_SEEN_DEAD:
+		rl_table_free(&s->table, slot);
+		return false;
+	case RL_SEEN_GONE:
+		return false;
+	case RL_SEEN:
+		break;
+	}
+
+	rl_limiter_decide(l, &rq->quota, &v, rq->cost, rq->now_ns, &plan);
+	if (plan.step == RL_STEP_DENY) {
+		rl_budget_take(rq->budget, ring_steps(l));
+		if (!rl_view_holds(s, l, slot, &v))
+			return false;
+		rl_answer(rq, &plan.outlook, r);
+		rq->slot = slot;
+		return true;
+	}
+	if (plan.step == RL_STEP_CLOSE && (!rl_budget_take(rq->budget, plan.entries) ||
+	                                   !store_entries(s, l, slot, &v, plan.entries)))
+		return false;
+	if (!rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, plan.next))
+		return false;
+	if (plan.charges)
+		rl_answer_charged(rq, rq->cost, slot, &plan, r);
+	return plan.charges;
+}
+
+static void
+write_name(const struct rl_request *rq, struct rl_slot slot)
+{
+	char text[RL_NETWORK_TEXT_MAX];
+
+	if (rq->key)
+		rl_record_write(&rq->rl->segment, slot, rq->key, rq->key_len);
+	else
+		rl_record_write(&rq->rl->segment, slot, text, rl_network_text(rq->network, text));
+}
+
+/* A slot for a key that has none. True: *slot is LIVE. False: decided, or try again. */
+static bool
+claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struct rl_result *r)
+{
+	const struct rl_segment *s = &rq->rl->segment;
+	struct rl_room room;
+
+	rl_budget_take(rq->budget, CLAIM_STEPS);
+	switch (rl_table_claim(&s->table, &rq->places, slot)) {
+	case RL_CLAIM_NEW:
+		write_name(rq, *slot);
+		rl_stats_add(s, rq->rule, RL_COUNT_inserted);
+		return true;
+	case RL_CLAIM_FOUND:
+		return true;
+	case RL_CLAIM_BUSY:
+		return false;
+	case RL_CLAIM_FULL:
+		break;
+	}
+	rl_budget_take(rq->budget, ROOM_STEPS);
+	room = rl_room_make(rq->rl, &rq->places, rq->budget, rq->now_ns);
+	if (!room.is_made) {
+		answer_full(rq, room.next_free_ns, r);
+		*is_decided = true;
+	}
+	return false;
+}
+
+void
+rl_decide(struct rl_request *rq, struct rl_result *r)
+{
+	while (rl_budget_take(rq->budget, TRY_STEPS)) {
+		struct rl_slot slot;
+		bool is_decided = false;
+
+		if (rl_table_find(&rq->rl->segment.table, &rq->places, &slot) ||
+		    claim(rq, &slot, &is_decided, r))
+			is_decided = decide_slot(rq, slot, r);
+		if (is_decided)
+			return;
+		rl_atomic_pause();
+	}
+	r->verdict = RL_UNDECIDED;
+	r->error = -EBUSY;
+}
+
+/* What the key's slot tells; a slot that is not there, or being retired, counts nothing. */
+static bool
+look_at_key(struct rl_request *rq, struct rl_outlook *o)
+{
+	const struct rl_segment *s = &rq->rl->segment;
+	const struct rl_limiter *l = &rq->limit->limiter;
+	struct rl_view none = rl_view_none(s), v;
+
+	while (rl_budget_take(rq->budget, TRY_STEPS + ring_steps(l))) {
+		enum rl_seen seen = RL_SEEN_DEAD;
+		struct rl_slot slot = {0};
+
+		if (rl_table_find(&s->table, &rq->places, &slot))
+			seen = rl_view_outlook(s, l, &rq->quota, slot, rq->cost, rq->now_ns, &v, o,
+			                       NULL);
+		if (seen == RL_SEEN_DEAD)
+			rl_limiter_outlook(l, &rq->quota, &none, rq->cost, rq->now_ns, o);
+		rq->slot = slot;
+		if (seen != RL_SEEN_GONE)
+			return true;
+		rl_atomic_pause();
+	}
+	return false;
+}
+
+void
+rl_look(struct rl_request *rq, struct rl_result *r)
+{
+	struct rl_outlook o;
+
+	if (look_at_key(rq, &o)) {
+		rl_answer(rq, &o, r);
+	} else {
+		r->verdict = RL_UNDECIDED;
+		r->error = -EBUSY;
+	}
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rule/address.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAPPED_BITS 96 /* of ::ffff:0:0/96 */
+
+static bool
+is_mapped(const struct rl_address *a)
+{
+	static const unsigned char prefix[MAPPED_BITS / 8] = {[10] = 0xff, [11] = 0xff};
+
+	return a->bits == 128 && memcmp(a->bytes, prefix, sizeof prefix) == 0;
+}
+
+/* The address as written: a v4-mapped one stays v6. */
+static bool
+parse_as_is(const void *text, size_t len, struct rl_address *a)
+{
+	char copy[INET6_ADDRSTRLEN];
+
+	if (len >= sizeof copy || memchr(text, '\0', len))
+		return false;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	memset(a, 0, sizeof *a);
+	a->bits = a->known = memchr(copy, ':', len) ? 128 : 32;
+	return inet_pton(a->bits == 128 ? AF_INET6 : AF_INET, copy, a->bytes) == 1;
+}
+
+static void
+unmap(struct rl_address *a)
+{
+	a->bits = a->known = 32;
+	memmove(a->bytes, a->bytes + MAPPED_BITS / 8, 4);
+	memset(a->bytes + 4, 0, sizeof a->bytes - 4);
+}
+
+bool
+rl_address_parse(const void *text, size_t len, struct rl_address *a)
+{
+	if (!parse_as_is(text, len, a))
+		return false;
+	if (is_mapped(a))
+		unmap(a);
+	return true;
+}
+
+/* Decimal digits, 0..most. */
+static bool
+parse_bits(const char *text, size_t len, unsigned most, unsigned *bits)
+{
+	*bits = 0;
+	if (len == 0 || len > 3)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		*bits = *bits * 10 + (unsigned)(text[i] - '0');
+	}
+	return *bits <= most;
+}
+
+bool
+rl_network_parse(const void *text, size_t len, struct rl_address *a, unsigned *prefix)
+{
+	const char *slash = memchr(text, '/', len);
+	size_t address_len = slash ? (size_t)(slash - (const char *)text) : len;
+
+	if (!parse_as_is(text, address_len, a))
+		return false;
+	*prefix = a->bits;
+	if (slash && !parse_bits(slash + 1, len - address_len - 1, a->bits, prefix))
+		return false;
+	if (is_mapped(a) && *prefix >= MAPPED_BITS) {
+		unmap(a);
+		*prefix -= MAPPED_BITS;
+	}
+	return true;
+}
+
+size_t
+rl_network_key(const struct rl_address *a, unsigned prefix,
+               unsigned char key[static RL_NETWORK_KEY_MAX])
+{
+	size_t bytes = a->bits / 8, whole = prefix / 8;
+
+	key[0] = (unsigned char)a->bits;
+	key[1] = (unsigned char)prefix;
+	memset(key + 2, 0, bytes);
+	memcpy(key + 2, a->bytes, whole);
+	if (prefix % 8 > 0)
+		key[2 + whole] = (unsigned char)(a->bytes[whole] & (0xff00 >> prefix % 8));
+	return 2 + bytes;
+}
+
+size_t
+rl_network_text(const unsigned char key[static RL_NETWORK_KEY_MAX],
+                char text[static RL_NETWORK_TEXT_MAX])
+{
+	char address[INET6_ADDRSTRLEN] = "";
+	int len;
+
+	inet_ntop(key[0] == 32 ? AF_INET : AF_INET6, key + 2, address, sizeof address);
+	if (key[1] == key[0])
+		len = snprintf(text, RL_NETWORK_TEXT_MAX, "%s", address);
+	else
+		len = snprintf(text, RL_NETWORK_TEXT_MAX, "%s/%u", address, key[1]);
+	return len < 0 ? 0 : (size_t)len;
+}
+
+bool
+rl_network_has(const struct rl_address *network, unsigned prefix, const struct rl_address *address)
+{
+	unsigned char a[RL_NETWORK_KEY_MAX], b[RL_NETWORK_KEY_MAX];
+
+	if (network->bits != address->bits)
+		return false;
+	rl_network_key(network, prefix, a);
+	return memcmp(a, b, rl_network_key(address, prefix, b)) == 0;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rule/ban.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "rule/handle.h"
+#include "segment/record.h"
+
+/*
+ * word.lo  hash of scope and pattern, never 0
+ * word.hi  incarnation:7 | until, ms:44 | rule:10 | match:2 | exemption:1, exemption lowest. An
+ *          until of all ones: no end. The lowest bits of the incarnation of the rule's row tell
+ *          people whose it is; the hash has all.
+ * A lifted one has until 0.
+ */
+#define EXEMPTION UINT64_C(1)
+#define MATCH_SHIFT 1
+#define RULE_SHIFT 3
+#define RULE_MASK 0x3ff
+#define UNTIL_SHIFT 13
+#define UNTIL_MAX ((UINT64_C(1) << 44) - 1)
+#define INCARNATION_SHIFT 57
+#define INCARNATION_MASK UINT64_C(0x7f)
+
+/* How far from where its hash points to an entry may stand. */
+#define STEPS_MAX 64
+#define PROBE_STEPS 3 /* a look at one: see rl_atomic_load16() */
+#define TRIES 1000
+
+static struct rl_ban
+unpack(uint64_t hi)
+{
+	uint64_t until_ms = hi >> UNTIL_SHIFT & UNTIL_MAX;
+	int rule = (int)(hi >> RULE_SHIFT & RULE_MASK);
+
+	return (struct rl_ban){
+		.rule = rule == RULE_MASK ? RL_ANY_RULE : rule,
+		.match = (enum rl_match)(hi >> MATCH_SHIFT & 3),
+		.is_exemption = (hi & EXEMPTION) != 0,
+		.until_ns = until_ms == UNTIL_MAX ? RL_NEVER_NS : until_ms * RL_MILLISECOND,
+	};
+}
+
+static uint64_t
+pack(const struct rl_ban *b)
+{
+	uint64_t until_ms = b->until_ns / RL_MILLISECOND + (b->until_ns % RL_MILLISECOND > 0);
+
+	if (until_ms > UNTIL_MAX)
+		until_ms = UNTIL_MAX;
+	return rl_rule_incarnation(b->rule & INT_MAX) << INCARNATION_SHIFT |
+	       until_ms << UNTIL_SHIFT | (uint64_t)(b->rule & RULE_MASK) << RULE_SHIFT |
+	       (uint64_t)b->match << MATCH_SHIFT | (b->is_exemption ? EXEMPTION : 0);
+}
+
+static bool
+stands(uint64_t hi, uint64_t now_ns)
+{
+	return unpack(hi).until_ns > now_ns;
+}
+
+/* The place `step` < ban_slots steps from home; no division, for lookups take many. */
+static struct rl_word16 *
+place(const struct rl_segment *s, struct rl_hash hash, unsigned step)
+{
+	uint64_t n = s->geometry.ban_slots;
+	uint64_t at = (uint64_t)(((unsigned __int128)hash.b * n) >> 64) + step;
+
+	return &s->bans[at < n ? at : at - n];
+}
+
+static unsigned
+steps(const struct rl_segment *s)
+{
+	return s->geometry.ban_slots < STEPS_MAX ? s->geometry.ban_slots : STEPS_MAX;
+}
+
+/* The first entry of that hash that stands, or NULL; and what it held. */
+static struct rl_word16 *
+find_standing(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns,
+              struct rl_budget *budget, struct rl_word16 *held)
+{
+	for (unsigned step = 0; step < steps(s) && rl_budget_take(budget, PROBE_STEPS); step++) {
+		struct rl_word16 *at = place(s, hash, step);
+		if (!rl_atomic_load16(at, held) || held->lo == 0)
+			return NULL;
+		if (held->lo == hash.a && stands(held->hi, now_ns))
+			return at;
+	}
+	return NULL;
+}
+
+bool
+rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_form *form, uint64_t now_ns,
+            struct rl_budget *budget, struct rl_ban *ban)
+{
+	struct rl_word16 held;
+
+	if (!find_standing(s, rl_form_hash(s, scope, form), now_ns, budget, &held))
+		return false;
+	*ban = unpack(held.hi);
+	return true;
+}
+
+/* One of `lengths` and more. */
+static struct rl_lengths
+both(struct rl_lengths a, struct rl_lengths b)
+{
+	return (struct rl_lengths){
+		.text = a.text | b.text,
+		.v4 = a.v4 | b.v4,
+		.v6 = {a.v6[0] | b.v6[0], a.v6[1] | b.v6[1]},
+	};
+}
+
+/*
+ * One pass, from the most special on, tells when a key that is banned is so no more. Be `end` when
+ * all are over that were met so far; up to then each instant is some ban's. The next one that still
+ * stands at `end` decides there, all before it being over: an exemption ends the pass, a ban moves
+ * `end` on. One that does not stand at `end` never decides.
+ */
+static bool
+go_on(const struct rl_segment *s, uint64_t scope, const struct rl_form *form,
+      struct rl_budget *budget, struct rl_standing *standing)
+{
+	struct rl_ban ban;
+
+	if (standing->until_ns == RL_NEVER_NS ||
+	    !rl_ban_find(s, scope, form, standing->until_ns, budget, &ban))
+		return true;
+	if (!standing->is_found)
+		standing->first = ban;
+	standing->is_found = true;
+	standing->is_exempt_then = ban.is_exemption;
+	if (!ban.is_exemption)
+		standing->until_ns = ban.until_ns;
+	return !ban.is_exemption;
+}
+
+bool
+rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_len,
+              const struct rl_address *address, uint64_t now_ns, struct rl_budget *budget,
+              struct rl_standing *standing)
+{
+	struct rl_lengths any = rl_lengths_load(&s->header->any_bans);
+	struct rl_candidates c = {.key = key, .key_len = key_len, .address = address};
+	struct rl_form form;
+
+	*standing = (struct rl_standing){.until_ns = now_ns};
+	c.left = any;
+	if (rl_atomic_load_relaxed(&rl_rules_at(s, rule)->flags) & RL_ROW_BANS)
+		c.left = both(any, rl_lengths_load(&rl_rules_at(s, rule)->bans));
+	while (budget->left > 0 && standing->until_ns != RL_NEVER_NS &&
+	       rl_candidate_next(&c, &form))
+		if (!go_on(s, rl_pattern_scope(rule), &form, budget, standing) ||
+		    !go_on(s, rl_pattern_scope(RL_ANY_RULE), &form, budget, standing))
+			break;
+	return standing->is_found;
+}
+
+/*
+ * Where an entry of that hash may be put: where it stands already, else the first place whose
+ * time is over, else the first that never was used. NULL: there is none.
+ */
+static struct rl_word16 *
+place_for(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns, struct rl_word16 *held)
+{
+	struct rl_word16 *over = NULL, word = {.lo = hash.a};
+
+	for (unsigned step = 0; step < steps(s) && word.lo != 0; step++) {
+		struct rl_word16 *at = place(s, hash, step);
+		if (!rl_atomic_load16(at, &word))
+			continue;
+		if (word.lo == hash.a) {
+			*held = word;
+			return at;
+		}
+		if (!over && (word.lo == 0 || !stands(word.hi, now_ns))) {
+			*held = word;
+			over = at;
+		}
+	}
+	return over;
+}
+
+static uint64_t
+index_of(const struct rl_segment *s, const struct rl_word16 *at)
+{
+	return rl_segment_slots(s) + (uint64_t)(at - s->bans);
+}
+
+/* Say where lookups will find it, before it can be found. 0 or -EBUSY. */
+static int
+announce(const struct rl_segment *s, int rule, const struct rl_form *form)
+{
+	int error;
+
+	if (rule == RL_ANY_RULE)
+		return rl_lengths_add(&s->header->any_bans, form);
+	error = rl_lengths_add(&s->rows[rl_rule_row(rule)].bans, form);
+	if (error < 0)
+		return error;
+	error = rl_rules_set_flags(s, rule, RL_ROW_BANS, true);
+	return error == -EAGAIN ? -EINVAL : error;
+}
+
+/*
+ * Two that set the same pattern at once may, where a place was freed in between, leave it in two
+ * places. The first that stands is what lookups see; lift the others, so that none outlives it.
+ * Not our own, if it is not the first: who stopped before this may find another's there by now.
+ */
+static void
+lift_doubles(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns)
+{
+	struct rl_word16 word, again, held, *first = NULL;
+
+	for (unsigned step = 0; step < steps(s); step++) {
+		struct rl_word16 *at = place(s, hash, step);
+		if (!rl_atomic_load16(at, &word) || word.lo == 0)
+			return;
+		if (word.lo != hash.a || !stands(word.hi, now_ns))
+			continue;
+		if (!first) {
+			first = at;
+			held = word;
+		} else if (rl_atomic_load16(first, &again) && rl_word16_equal(again, held)) {
+			rl_atomic_cas16(at, word, (struct rl_word16){.lo = hash.a});
+		}
+	}
+}
+
+static int
+put(const struct rl_segment *s, struct rl_hash hash, const struct rl_ban *ban,
+    const struct rl_pattern *pattern, uint64_t now_ns)
+{
+	struct rl_word16 held, next = {.lo = hash.a, .hi = pack(ban)};
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		struct rl_word16 *at = place_for(s, hash, now_ns, &held);
+		if (!at)
+			return RL_EBANS;
+		if (rl_atomic_cas16(at, held, next)) {
+			struct rl_slot slot = {.index = index_of(s, at), .tag = hash.a};
+			rl_record_write(s, slot, pattern->key, pattern->key_len);
+			lift_doubles(s, hash, now_ns);
+			return 0;
+		}
+		rl_atomic_pause();
+	}
+	return -EBUSY;
+}
+
+/* Is there such a rule; the pattern as a form. */
+static int
+check_pattern(struct rl *rl, int rule, const struct rl_pattern *pattern, struct rl_form *form)
+{
+	int error = rl_form_of(pattern, form);
+
+	if (error < 0)
+		return error;
+	return rule == RL_ANY_RULE || rl_handle_has(rl, rule) ? 0 : -EINVAL;
+}
+
+/* The same, and may we write. */
+static int
+check(struct rl *rl, int rule, const struct rl_pattern *pattern, struct rl_form *form)
+{
+	int error = check_pattern(rl, rule, pattern, form);
+
+	if (error < 0)
+		return error;
+	return rl->segment.is_writable ? 0 : -EROFS;
+}
+
+static int
+set(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns, bool is_exemption)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_form form;
+	struct rl_ban ban = {.rule = rule, .is_exemption = is_exemption, .until_ns = until_ns};
+	int error = check(rl, rule, pattern, &form);
+
+	if (error < 0)
+		return error;
+	ban.match = pattern->match;
+	error = announce(s, rule, &form);
+	if (error < 0)
+		return error;
+	return put(s, rl_form_hash(s, rl_pattern_scope(rule), &form), &ban, pattern,
+	           rl_segment_now(s));
+}
+
+int
+rl_ban(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns)
+{
+	return set(rl, rule, pattern, until_ns, false);
+}
+
+int
+rl_allow(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns)
+{
+	return set(rl, rule, pattern, until_ns, true);
+}
+
+/* Lift an entry of that hash: 1 if it stood. */
+static int
+lift(const struct rl_segment *s, struct rl_word16 *at, struct rl_hash hash)
+{
+	struct rl_word16 held;
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		if (!rl_atomic_load16(at, &held) || held.lo != hash.a ||
+		    (held.hi >> UNTIL_SHIFT & UNTIL_MAX) == 0)
+			return 0;
+		if (rl_atomic_cas16(at, held, (struct rl_word16){.lo = hash.a}))
+			return stands(held.hi, rl_segment_now(s));
+	}
+	return 0;
+}
+
+int
+rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_hash hash;
+	struct rl_form form;
+	int error = check(rl, rule, pattern, &form), did = 0;
+
+	if (error < 0)
+		return error;
+	hash = rl_form_hash(s, rl_pattern_scope(rule), &form);
+	for (unsigned step = 0; step < steps(s); step++)
+		did |= lift(s, place(s, hash, step), hash);
+	return did;
+}
+
+int
+rl_ban_info(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t now_ns,
+            struct rl_ban_info *info)
+{
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
+	struct rl_form form;
+	struct rl_ban ban;
+	int error = check_pattern(rl, rule, pattern, &form);
+
+	if (error < 0)
+		return error;
+	if (!rl_ban_find(&rl->segment, rl_pattern_scope(rule), &form, now_ns, &budget, &ban))
+		return 0;
+	*info = (struct rl_ban_info){
+		.rule = rule,
+		.is_exemption = ban.is_exemption,
+		.pattern = *pattern,
+		.key_len = pattern->key_len,
+		.until_ns = ban.until_ns,
+	};
+	return 1;
+}
+
+void
+rl_ban_forget(const struct rl_segment *s, int row)
+{
+	struct rl_word16 held;
+
+	for (uint32_t i = 0; i < s->geometry.ban_slots; i++)
+		for (int tries = 0; tries < TRIES; tries++)
+			if (!rl_atomic_load16(&s->bans[i], &held) || held.lo == 0 ||
+			    (int)(held.hi >> RULE_SHIFT & RULE_MASK) != row ||
+			    (held.hi >> UNTIL_SHIFT & UNTIL_MAX) == 0 ||
+			    rl_atomic_cas16(&s->bans[i], held, (struct rl_word16){.lo = held.lo}))
+				break;
+}
+
+/* Is it of the rule that has the row now, or of RL_ANY_RULE? Which, in *rule. */
+static bool
+is_current(const struct rl_segment *s, uint64_t hi, int *rule)
+{
+	if (*rule == RL_ANY_RULE)
+		return true;
+	if ((uint32_t)*rule >= s->geometry.rules)
+		return false;
+	*rule = rl_rules_handle(s, *rule);
+	return hi >> INCARNATION_SHIFT == (rl_rule_incarnation(*rule) & INCARNATION_MASK);
+}
+
+typedef int ban_visit_fn(const struct rl_ban_info *ban, void *arg);
+
+static int
+show(const struct rl_segment *s, const struct rl_word16 *at, uint64_t now_ns, ban_visit_fn *visit,
+     void *arg)
+{
+	struct rl_ban_info info = {0};
+	struct rl_word16 word;
+	struct rl_kept kept;
+	struct rl_ban ban;
+
+	if (!rl_atomic_load16(at, &word) || word.lo == 0 || !stands(word.hi, now_ns))
+		return 0;
+	ban = unpack(word.hi);
+	if (!is_current(s, word.hi, &ban.rule))
+		return 0;
+	info.rule = ban.rule;
+	info.is_exemption = ban.is_exemption;
+	info.until_ns = ban.until_ns;
+	info.pattern.match = ban.match;
+	if (rl_record_read(s, (struct rl_slot){.index = index_of(s, at), .tag = word.lo}, &kept)) {
+		info.pattern.key = kept.bytes;
+		info.pattern.key_len = kept.kept;
+		info.key_len = kept.key_len;
+	}
+	return visit(&info, arg);
+}
+
+int
+rl_bans_walk(struct rl *rl, uint64_t now_ns, ban_visit_fn *visit, void *arg)
+{
+	const struct rl_segment *s = &rl->segment;
+	int result = 0;
+
+	for (uint32_t i = 0; i < s->geometry.ban_slots && result == 0; i++)
+		result = show(s, &s->bans[i], now_ns, visit, arg);
+	return result;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_BAN_H
+#define RL_BAN_H
+
+/*
+ * Bans and exemptions: a small open-addressed table, each entry one 16-byte word that one CAS
+ * sets, replaces or lifts. An entry whose time is over, or that was lifted, is free to be
+ * replaced but never empty again, so a lookup ends at the first that never was used.
+ */
+
+#include "rl_admin.h"
+#include "rule/pattern.h"
+#include "shared/budget.h"
+
+struct rl_ban {
+	int rule;
+	enum rl_match match;
+	bool is_exemption;
+	uint64_t until_ns; /* RL_NEVER_NS: no end */
+};
+
+/* What stands at now_ns for a pattern under `scope`. False, too, if the budget ends. */
+bool rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_form *form,
+                 uint64_t now_ns, struct rl_budget *budget, struct rl_ban *ban);
+
+/* What stands against a key, or for it. */
+struct rl_standing {
+	bool is_found;
+	struct rl_ban first; /* which decides */
+	uint64_t until_ns;   /* when no ban stands against it any more */
+	bool is_exempt_then; /* and an exemption decides */
+};
+
+/*
+ * The same of a key under a rule; false if there is none, or none is met before the budget ends.
+ * `address` as a candidate's.
+ */
+bool rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_len,
+                   const struct rl_address *address, uint64_t now_ns, struct rl_budget *budget,
+                   struct rl_standing *standing);
+
+/* Lift all of the rule in that row, for it becomes another's. */
+void rl_ban_forget(const struct rl_segment *s, int row);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_HANDLE_H
+#define RL_HANDLE_H
+
+#include "rule/rules.h"
+#include "segment/segment.h"
+
+/* What rl.h calls struct rl: private memory of one process, inherited by its children. */
+struct rl {
+	struct rl_segment segment;
+	char name[RL_NAME_MAX + 1];
+	struct rl_compiled **limits; /* by row, NULL until first used */
+	uint64_t compiled;           /* how many, earlier ones of their rows with them */
+	uint64_t opened_ns;
+	uint64_t is_configuring; /* a private segment: some thread is at it */
+	int lock;                /* what rl_supervise() holds, or -1 */
+};
+
+/* Is there such a rule? */
+static inline bool
+rl_handle_has(const struct rl *rl, int rule)
+{
+	return rl_rules_has(&rl->segment, rule);
+}
+
+/* Check a limit that is there, and publish it to the other threads. */
+const struct rl_compiled *rl_handle_compile(struct rl *rl, int limit);
+
+/*
+ * A limit as this process has used it, or NULL. Its row may be another's by now, or the limit have
+ * started anew: ask rl_compiled_holds() after all else that is read of the row.
+ */
+static inline const struct rl_compiled *
+rl_handle_known(const struct rl *rl, int limit)
+{
+	if (limit < 0 || (uint32_t)limit >= rl->segment.geometry.limits)
+		return NULL;
+	return rl_atomic_load_pointer((void *const *)&rl->limits[limit]);
+}
+
+/*
+ * The limit that a row holds, or NULL: if there is none, or no memory for it. Any thread, at any
+ * time.
+ */
+static inline const struct rl_compiled *
+rl_handle_limit(struct rl *rl, int limit)
+{
+	const struct rl_compiled *known = rl_handle_known(rl, limit);
+
+	return known && rl_compiled_holds(known) ? known : rl_handle_compile(rl, limit);
+}
+
+/* Why rl_handle_limit() said NULL: -EINVAL or -ENOMEM. */
+int rl_handle_no_limit(const struct rl *rl, int limit);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rule/pattern.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "rl_admin.h"
+
+#define DOMAIN (UINT64_C(1) << 50) /* above any scope; apart from the hashes of keys and names */
+#define V6_HOST_BIT 63             /* /128, for which v6[] has no bit, in v4 */
+
+static int
+network_form(const struct rl_pattern *p, struct rl_form *f)
+{
+	struct rl_address a;
+
+	if (!rl_network_parse(p->key, p->key_len, &a, &f->length))
+		return RL_EADDRESS;
+	f->family = a.bits;
+	f->bytes = f->network;
+	f->len = rl_network_key(&a, f->length, f->network);
+	return 0;
+}
+
+int
+rl_form_of(const struct rl_pattern *p, struct rl_form *f)
+{
+	*f = (struct rl_form){.match = p->match, .bytes = p->key, .len = p->key_len};
+	if (!p->key || p->key_len == 0 || p->key_len > RL_KEY_MAX)
+		return -EINVAL;
+	switch (p->match) {
+	case RL_MATCH_KEY:
+		return 0;
+	case RL_MATCH_PREFIX:
+		f->length = (unsigned)p->key_len;
+		return p->key_len <= RL_PREFIX_MAX ? 0 : -EINVAL;
+	case RL_MATCH_NETWORK:
+		return network_form(p, f);
+	default:
+		return -EINVAL;
+	}
+}
+
+struct rl_hash
+rl_form_hash(const struct rl_segment *s, uint64_t scope, const struct rl_form *f)
+{
+	uint64_t domain = DOMAIN | scope << 16 | (uint64_t)f->match << 8 | f->length;
+	struct rl_hash hash = rl_hash_with(s->key, domain, f->bytes, f->len);
+
+	hash.a |= 1;
+	return hash;
+}
+
+/* The bit of a form in its word. */
+static uint64_t *
+word_of(struct rl_lengths *l, const struct rl_form *f, uint64_t *bit)
+{
+	bool is_v6 = f->match == RL_MATCH_NETWORK && f->family == 128;
+
+	*bit = UINT64_C(1) << f->length % 64;
+	if (is_v6 && f->length == 128)
+		*bit = UINT64_C(1) << V6_HOST_BIT;
+	else if (is_v6)
+		return &l->v6[f->length / 64];
+	return f->match == RL_MATCH_NETWORK ? &l->v4 : &l->text;
+}
+
+int
+rl_lengths_add(struct rl_lengths *l, const struct rl_form *f)
+{
+	uint64_t bit, *word = word_of(l, f, &bit);
+
+	return rl_atomic_set_bits(word, UINT64_MAX, bit) ? 0 : -EBUSY;
+}
+
+void
+rl_lengths_clear(struct rl_lengths *l)
+{
+	rl_atomic_store(&l->text, 0);
+	rl_atomic_store(&l->v4, 0);
+	rl_atomic_store(&l->v6[0], 0);
+	rl_atomic_store(&l->v6[1], 0);
+}
+
+struct rl_lengths
+rl_lengths_load(const struct rl_lengths *l)
+{
+	return (struct rl_lengths){
+		.text = rl_atomic_load_relaxed(&l->text),
+		.v4 = rl_atomic_load_relaxed(&l->v4),
+		.v6 = {rl_atomic_load_relaxed(&l->v6[0]), rl_atomic_load_relaxed(&l->v6[1])},
+	};
+}
+
+/* The highest set bit of a word, taken out of it; -1 for none. */
+static int
+take_highest(uint64_t *word)
+{
+	int bit;
+
+	if (*word == 0)
+		return -1;
+	bit = 63 - __builtin_clzll(*word);
+	*word &= ~(UINT64_C(1) << bit);
+	return bit;
+}
+
+/* The longest prefix of the address's family that is left, or -1. */
+static int
+next_prefix(struct rl_lengths *left, unsigned family)
+{
+	const uint64_t host = UINT64_C(1) << V6_HOST_BIT;
+	int bits;
+
+	if (family == 32) {
+		left->v4 &= (UINT64_C(1) << 33) - 1;
+		return take_highest(&left->v4);
+	}
+	if (left->v4 & host) {
+		left->v4 &= ~host;
+		return 128;
+	}
+	bits = take_highest(&left->v6[1]);
+	return bits >= 0 ? 64 + bits : take_highest(&left->v6[0]);
+}
+
+static bool
+next_network(struct rl_candidates *c, struct rl_form *f)
+{
+	int prefix = -1;
+
+	if (c->address)
+		do
+			prefix = next_prefix(&c->left, c->address->bits);
+		while (prefix > (int)c->address->known);
+	if (prefix < 0)
+		return false;
+	*f = (struct rl_form){
+		.match = RL_MATCH_NETWORK, .family = c->address->bits, .length = (unsigned)prefix};
+	f->bytes = f->network;
+	f->len = rl_network_key(c->address, f->length, f->network);
+	return true;
+}
+
+bool
+rl_candidate_next(struct rl_candidates *c, struct rl_form *f)
+{
+	int length;
+
+	if (c->left.text & 1) {
+		c->left.text &= ~UINT64_C(1);
+		*f = (struct rl_form){.match = RL_MATCH_KEY, .bytes = c->key, .len = c->key_len};
+		return true;
+	}
+	if (next_network(c, f))
+		return true;
+	if (c->key_len < RL_PREFIX_MAX)
+		c->left.text &= (UINT64_C(2) << c->key_len) - 1;
+	length = take_highest(&c->left.text);
+	if (length < 0)
+		return false;
+	*f = (struct rl_form){.match = RL_MATCH_PREFIX,
+	                      .length = (unsigned)length,
+	                      .bytes = c->key,
+	                      .len = (size_t)length};
+	return true;
+}
+
+struct rl_pattern
+rl_pattern_of(const char *text, size_t len)
+{
+	struct rl_pattern p = {.match = RL_MATCH_KEY, .key = text, .key_len = len};
+	struct rl_address address;
+	unsigned prefix;
+
+	if (len > 1 && text[len - 1] == '*') {
+		p.match = RL_MATCH_PREFIX;
+		p.key_len--;
+	} else if (memchr(text, '/', len) && rl_network_parse(text, len, &address, &prefix)) {
+		p.match = RL_MATCH_NETWORK;
+	}
+	return p;
+}
+
+int
+rl_pattern_matches(const struct rl_pattern *pattern, const void *key, size_t key_len)
+{
+	struct rl_address network, address;
+	struct rl_form f;
+	int error = rl_form_of(pattern, &f);
+	unsigned prefix;
+
+	if (error < 0 || (!key && key_len > 0))
+		return -EINVAL;
+	if (f.match == RL_MATCH_NETWORK)
+		return rl_network_parse(pattern->key, pattern->key_len, &network, &prefix) &&
+		       rl_address_parse(key, key_len, &address) &&
+		       rl_network_has(&network, prefix, &address);
+	if (f.match == RL_MATCH_KEY && key_len != f.len)
+		return 0;
+	return key_len >= f.len && memcmp(key, f.bytes, f.len) == 0;
+}

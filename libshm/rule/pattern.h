@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_PATTERN_H
+#define RL_PATTERN_H
+
+/*
+ * Patterns of keys, found by hash: a pattern is looked for by hashing as much of the key as it
+ * has, so what a lookup costs depends on how many lengths of patterns there are, not on how many
+ * patterns. An rl_lengths says which.
+ */
+
+#include "rule/address.h"
+#include "segment/segment.h"
+
+#define RL_PREFIX_MAX 63 /* bytes of a text prefix */
+
+/* Whose pattern: a rule's handle + 1, its incarnation with it; or 0 for RL_ANY_RULE. */
+static inline uint64_t
+rl_pattern_scope(int rule)
+{
+	return (uint64_t)(rule + 1);
+}
+
+/* A pattern, checked. */
+struct rl_form {
+	enum rl_match match;
+	unsigned family;   /* networks: 32 or 128 */
+	unsigned length;   /* prefix bits, prefix bytes; 0 for a key */
+	const void *bytes; /* what is hashed: the caller's, or `network` */
+	size_t len;
+	unsigned char network[RL_NETWORK_KEY_MAX];
+};
+
+/* 0; -EINVAL; or RL_EADDRESS for a network that is none. `form` must stay where it is. */
+int rl_form_of(const struct rl_pattern *pattern, struct rl_form *form);
+
+/* Where it is kept. `.a` is never 0. */
+struct rl_hash rl_form_hash(const struct rl_segment *s, uint64_t scope, const struct rl_form *form);
+
+/* Say in `lengths` that there is one such. Any process, any time. 0 or -EBUSY. */
+int rl_lengths_add(struct rl_lengths *lengths, const struct rl_form *form);
+
+/*
+ * A key's patterns, the most special first: itself, the networks it lies in, its beginnings, each
+ * longest first; of them only those that `lengths` has. `address` is NULL if it is none; of a
+ * network, of which fewer bits are known, only the networks around all of it come.
+ */
+struct rl_candidates {
+	struct rl_lengths left;
+	const void *key;
+	size_t key_len;
+	const struct rl_address *address;
+};
+
+struct rl_lengths rl_lengths_load(const struct rl_lengths *lengths);
+void rl_lengths_clear(struct rl_lengths *lengths);
+
+/* Are there any? */
+static inline bool
+rl_lengths_have(const struct rl_lengths *l)
+{
+	return (rl_atomic_load(&l->text) | rl_atomic_load(&l->v4) | rl_atomic_load(&l->v6[0]) |
+	        rl_atomic_load(&l->v6[1])) != 0;
+}
+
+/* The next one, or false. */
+bool rl_candidate_next(struct rl_candidates *c, struct rl_form *form);
+
+static inline bool
+rl_lengths_have_networks(const struct rl_lengths *l)
+{
+	return (l->v4 | l->v6[0] | l->v6[1]) != 0;
+}
+
+#endif

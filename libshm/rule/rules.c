@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rule/rules.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define NAME_DOMAIN (UINT64_C(1) << 40) /* above any limit's id: see rl_request_places() */
+
+#define TRIES 1000           /* to read what is being configured, or to change a word */
+#define INCARNATION_SHIFT 10 /* above a limit's id */
+
+uint64_t
+rl_rules_name_hash(const struct rl_segment *s, const char *name)
+{
+	return rl_hash_with(s->key, NAME_DOMAIN, name, strlen(name)).a | 1;
+}
+
+bool
+rl_rules_name_is_valid(const char *name)
+{
+	static const char good[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/";
+	size_t len = name ? strlen(name) : 0;
+
+	return len > 0 && len <= RL_NAME_MAX && strspn(name, good) == len;
+}
+
+/*
+ * Every claimer writes the same bytes, so it does not matter who else does. One who slept until the
+ * row was another's puts back what he found; only if he is killed just then, that name is lost to
+ * people until its rule is defined again.
+ */
+void
+rl_rules_write_name(const struct rl_segment *s, int at, const char *name)
+{
+	struct rl_row *row = &s->rows[at];
+	uint64_t words[RL_NAME_MAX / 8 + 1] = {0}, hash = rl_rules_name_hash(s, name);
+
+	memcpy(words, name, strlen(name));
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		uint64_t found = rl_atomic_load(&row->name[i]);
+		if (found == words[i] || rl_atomic_load(&row->name_hash) != hash ||
+		    !rl_atomic_cas(&row->name[i], found, words[i]))
+			continue;
+		rl_atomic_fence(); /* first the word, then whose it is */
+		if (rl_atomic_load(&row->name_hash) != hash)
+			rl_atomic_cas(&row->name[i], words[i], found);
+	}
+}
+
+void
+rl_rules_name(const struct rl_segment *s, int rule, char name[static RL_NAME_MAX + 1])
+{
+	const struct rl_row *row = rl_rules_at(s, rule);
+	uint64_t words[RL_NAME_MAX / 8 + 1];
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		words[i] = rl_atomic_load_relaxed(&row->name[i]);
+	memcpy(name, words, RL_NAME_MAX);
+	name[RL_NAME_MAX] = '\0';
+	if (!rl_rules_name_is_valid(name) ||
+	    rl_rules_name_hash(s, name) != rl_atomic_load(&row->name_hash))
+		name[0] = '\0';
+}
+
+int
+rl_rules_append(const struct rl_segment *s, const char *name)
+{
+	uint64_t hash;
+	int at;
+
+	if (!rl_rules_name_is_valid(name))
+		return -EINVAL;
+	hash = rl_rules_name_hash(s, name);
+	for (uint32_t i = 0; i < s->geometry.rules; i++) {
+		struct rl_row *row = &s->rows[i];
+		if (rl_atomic_load(&row->name_hash) == 0)
+			rl_atomic_cas(&row->name_hash, 0, hash);
+		if (rl_atomic_load(&row->name_hash) == hash) {
+			rl_rules_write_name(s, (int)i, name);
+			break;
+		}
+	}
+	at = rl_rules_seek(s, name);
+	return at < 0 ? RL_ERULES : at;
+}
+
+int
+rl_rules_seek(const struct rl_segment *s, const char *name)
+{
+	struct rl_word16 held = {.lo = 1};
+	uint64_t hash;
+
+	if (!rl_rules_name_is_valid(name))
+		return -ENOENT;
+	hash = rl_rules_name_hash(s, name);
+	for (uint32_t i = 0; i < s->geometry.rules && held.lo != 0; i++) {
+		rl_atomic_load16(&s->rows[i].identity, &held);
+		if (held.lo == hash)
+			return rl_rule_handle((int)i, held.hi);
+	}
+	return -ENOENT;
+}
+
+int
+rl_rules_set_flags(const struct rl_segment *s, int rule, uint64_t flags, bool is_set)
+{
+	uint64_t *word = &s->rows[rl_rule_row(rule)].flags;
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		uint64_t held = rl_atomic_load(word), next = is_set ? held | flags : held & ~flags;
+		if (!rl_rule_has_flags(rule, held))
+			return -EAGAIN;
+		if (held == next || rl_atomic_cas(word, held, next))
+			return 0;
+		rl_atomic_pause();
+	}
+	return -EBUSY;
+}
+
+struct rl_limit
+rl_rules_limit(const struct rl_rule *rule, size_t i)
+{
+	return rl_shape_complete(i == 0 ? &rule->limit : &rule->more[i - 1]);
+}
+
+static bool
+has_prefix(const struct rl_limit *l)
+{
+	return l->prefix_v4 > 0 || l->prefix_v6 > 0;
+}
+
+int
+rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *limit)
+{
+	*limit = 0;
+	if (!rl_rules_name_is_valid(rule->name) || rule->more_count >= RL_LIMITS_MAX ||
+	    (!rule->more && rule->more_count > 0))
+		return -EINVAL;
+	for (; *limit <= rule->more_count; ++*limit) {
+		struct rl_limit l = rl_rules_limit(rule, *limit);
+		int error = rl_shape_check(&l, s->geometry.ring);
+		if (error < 0)
+			return error;
+		if (has_prefix(&l) != has_prefix(&rule->limit))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/* Whoever changes one half of it changes the other, too, or the incarnation beside it. */
+struct rl_word16
+rl_rules_identity(const struct rl_segment *s, int limit)
+{
+	struct rl_word16 identity;
+
+	rl_atomic_load16(&s->limits[limit].identity, &identity);
+	return identity;
+}
+
+int
+rl_rules_row_of(const struct rl_segment *s, struct rl_word16 identity)
+{
+	for (uint32_t i = 0; i < s->geometry.limits; i++) {
+		struct rl_word16 held = rl_rules_identity(s, (int)i);
+		if (held.lo == 0)
+			return -1;
+		if (rl_identity_is(held, identity))
+			return (int)i;
+	}
+	return -1;
+}
+
+int
+rl_rules_append_row(const struct rl_segment *s, struct rl_word16 identity)
+{
+	for (uint32_t i = 0; i < s->geometry.limits; i++) {
+		if (rl_rules_identity(s, (int)i).lo == 0)
+			rl_atomic_cas16(&s->limits[i].identity, (struct rl_word16){0}, identity);
+		if (rl_identity_is(rl_rules_identity(s, (int)i), identity))
+			return (int)i;
+	}
+	return -1;
+}
+
+/* How many of the limits before the i-th have its shape and prefixes. */
+static unsigned
+twins_before(const struct rl_rule *rule, size_t i)
+{
+	struct rl_limit l = rl_rules_limit(rule, i);
+	unsigned twins = 0;
+
+	for (size_t j = 0; j < i; j++) {
+		struct rl_limit other = rl_rules_limit(rule, j);
+		twins += rl_shape_pack(&other) == rl_shape_pack(&l) && !other.hard == !l.hard &&
+		         other.prefix_v4 == l.prefix_v4 && other.prefix_v6 == l.prefix_v6;
+	}
+	return twins;
+}
+
+struct rl_word16
+rl_rules_identity_of(int id, const struct rl_rule *rule, size_t i)
+{
+	struct rl_limit l = rl_rules_limit(rule, i);
+
+	return (struct rl_word16){
+		.lo = RL_IDENTITY_USED | (uint64_t)rl_rule_row(id) << RL_IDENTITY_RULE_SHIFT |
+	              (uint64_t)l.prefix_v4 << RL_IDENTITY_V4_SHIFT |
+	              (uint64_t)l.prefix_v6 << RL_IDENTITY_V6_SHIFT |
+	              (l.hard ? RL_IDENTITY_HARD : 0) |
+	              (uint64_t)twins_before(rule, i) << RL_IDENTITY_TWIN_SHIFT,
+		.hi = rl_shape_pack(&l),
+	};
+}
+
+void
+rl_rules_limits(const struct rl_segment *s, int id, const struct rl_rule *rule,
+                struct rl_refs *refs)
+{
+	*refs = (struct rl_refs){.count = (unsigned)rule->more_count + 1};
+	for (unsigned i = 0; i < refs->count; i++)
+		refs->limit[i] = rl_rules_row_of(s, rl_rules_identity_of(id, rule, i));
+}
+
+struct rl_word16
+rl_refs_pack(const struct rl_refs *refs)
+{
+	struct rl_word16 word = {0};
+
+	for (unsigned i = 0; i < refs->count; i++) {
+		uint64_t ref = (uint64_t)(refs->limit[i] + 1) << RL_REF_BITS * (i % RL_REFS_LOW);
+		if (i < RL_REFS_LOW)
+			word.lo |= ref;
+		else
+			word.hi |= ref;
+	}
+	return word;
+}
+
+static void
+unpack_refs(const struct rl_segment *s, struct rl_word16 packed, struct rl_refs *refs)
+{
+	int limit;
+
+	refs->count = 0;
+	while (refs->count < RL_LIMITS_MAX && (limit = rl_refs_take(s, &packed)) >= 0)
+		refs->limit[refs->count++] = limit;
+}
+
+void
+rl_rules_refs(const struct rl_segment *s, int row, enum rl_half half, struct rl_refs *refs)
+{
+	struct rl_word16 packed;
+
+	rl_atomic_load16(&s->rows[row].limits[half], &packed);
+	rl_atomic_fence(); /* whose the row is then: not before the list */
+	refs->count = 0;
+	if (rl_refs_are_of(s, rl_rules_handle(s, row), packed))
+		unpack_refs(s, packed, refs);
+}
+
+enum rl_half
+rl_rules_list(const struct rl_segment *s, int rule, uint64_t g, struct rl_refs *refs)
+{
+	struct rl_word16 packed;
+	enum rl_half half = rl_rules_in_force(s, rule, g, &packed);
+
+	unpack_refs(s, packed, refs);
+	return half;
+}
+
+enum rl_half
+rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs)
+{
+	enum rl_half half;
+	uint64_t g, again = rl_atomic_load(&s->header->generation);
+	int tries = 0;
+
+	do {
+		g = again;
+		half = rl_rules_list(s, rule, g, refs);
+		rl_atomic_fence(); /* as in rl_terms_load() */
+		again = rl_atomic_load(&s->header->generation);
+	} while (again != g && ++tries < TRIES);
+	return half;
+}
+
+/* A row that is given away meanwhile has its lists empty for a moment, not the rules. */
+enum rl_half
+rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs)
+{
+	int rule, again = rl_rules_handle(s, row), tries = 0;
+	enum rl_half half;
+
+	do {
+		rule = again;
+		half = rl_rules_now(s, rule, refs);
+		rl_atomic_fence(); /* as in rl_rules_refs() */
+		again = rl_rules_handle(s, row);
+	} while (again != rule && ++tries < TRIES);
+	return half;
+}
+
+/*
+ * A line that every decision reads is written only if that changes it. With a quota stands the
+ * incarnation that it was written for: who slept while the row was given away does not find in it
+ * what he has read before.
+ */
+int
+rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
+                   struct rl_word16 identity, const struct rl_limit *complete)
+{
+	struct rl_word16 *word = &s->limits[limit].quota[half], held, now, next;
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		rl_atomic_load16(word, &held);
+		now = rl_rules_identity(s, limit);
+		if (!rl_identity_is(now, identity))
+			return -EAGAIN;
+		next = rl_quota_pack(complete);
+		next.hi |= rl_identity_incarnation(now) << RL_QUOTA_INCARNATION_SHIFT;
+		if (rl_word16_equal(held, next) || rl_atomic_cas16(word, held, next))
+			return 0;
+		rl_atomic_pause();
+	}
+	return -EBUSY;
+}
+
+bool
+rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_half half,
+                   const struct rl_limit *complete)
+{
+	struct rl_word16 held, quota = rl_quota_pack(complete);
+
+	if (!rl_atomic_load16(&s->limits[limit].quota[half], &held))
+		return false;
+	held.hi &= (UINT64_C(1) << RL_QUOTA_INCARNATION_SHIFT) - 1;
+	return rl_word16_equal(held, quota);
+}
+
+int
+rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
+                  const struct rl_refs *refs)
+{
+	struct rl_word16 *word = &s->rows[rl_rule_row(rule)].limits[half];
+	struct rl_word16 held, next = rl_refs_pack(refs);
+
+	next.hi |= rl_rule_refs_tag(rule);
+	for (int tries = 0; tries < TRIES; tries++) {
+		rl_atomic_load16(word, &held);
+		rl_atomic_fence(); /* first the list, then whose the row is */
+		if (!rl_rules_has(s, rule))
+			return -EAGAIN;
+		if (rl_word16_equal(held, next) || rl_atomic_cas16(word, held, next))
+			return 0;
+		rl_atomic_pause();
+	}
+	return -EBUSY;
+}
+
+int
+rl_rules_clear_refs(const struct rl_segment *s, int row, enum rl_half half)
+{
+	struct rl_word16 *word = &s->rows[row].limits[half], held, none = {0};
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		rl_atomic_load16(word, &held);
+		if (rl_word16_equal(held, none) || rl_atomic_cas16(word, held, none))
+			return 0;
+		rl_atomic_pause();
+	}
+	return -EBUSY;
+}
+
+int
+rl_rules_of_limit(const struct rl_segment *s, int limit)
+{
+	uint64_t lo;
+	int rule;
+
+	if (limit < 0 || (uint32_t)limit >= s->geometry.limits)
+		return -1;
+	lo = rl_atomic_load_relaxed(&s->limits[limit].identity.lo);
+	rule = (int)(lo >> RL_IDENTITY_RULE_SHIFT & RL_IDENTITY_RULE_MASK);
+	return (lo & RL_IDENTITY_USED) && (uint32_t)rule < s->geometry.rules ? rule : -1;
+}
+
+/* Keys of another incarnation are other keys. */
+struct rl_sip
+rl_rules_key_hash(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t ago)
+{
+	uint64_t incarnation = limit->identity >> RL_IDENTITY_INCARNATION_SHIFT;
+
+	incarnation = (incarnation - ago) & RL_IDENTITY_INCARNATION_MASK;
+	return rl_hash_prefix(s->key, (uint64_t)limit->id | incarnation << INCARNATION_SHIFT);
+}
+
+bool
+rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *compiled)
+{
+	struct rl_word16 identity;
+
+	if (limit < 0 || (uint32_t)limit >= s->geometry.limits ||
+	    !rl_atomic_load16(&s->limits[limit].identity, &identity))
+		return false;
+	*compiled = (struct rl_compiled){
+		.row = &s->limits[limit],
+		.identity = identity.lo & ~RL_IDENTITY_LEAVING,
+		.id = limit,
+		.rule = (int)(identity.lo >> RL_IDENTITY_RULE_SHIFT & RL_IDENTITY_RULE_MASK),
+		.prefix_v4 = (uint8_t)(identity.lo >> RL_IDENTITY_V4_SHIFT & RL_IDENTITY_V4_MASK),
+		.prefix_v6 = (uint8_t)(identity.lo >> RL_IDENTITY_V6_SHIFT & RL_IDENTITY_V6_MASK),
+	};
+	compiled->hash = rl_rules_key_hash(s, compiled, 0);
+	compiled->has_prefix = compiled->prefix_v4 > 0 || compiled->prefix_v6 > 0;
+	return (identity.lo & RL_IDENTITY_USED) != 0 &&
+	       (uint32_t)compiled->rule < s->geometry.rules && compiled->prefix_v4 <= 32 &&
+	       compiled->prefix_v6 <= 128 &&
+	       rl_shape_unpack(identity.hi, (identity.lo & RL_IDENTITY_HARD) != 0, s->geometry.ring,
+	                       &compiled->limiter);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rule/shape.h"
+
+#include "algorithm/gcra.h"
+#include "algorithm/log.h"
+
+static bool
+has_valid_window(const struct rl_limit *l)
+{
+	if (l->window_ns < RL_WINDOW_MIN || l->window_ns > RL_WINDOW_MAX)
+		return false;
+	if (l->algorithm == RL_SLIDING_WINDOW)
+		return l->granularity <= RL_GRANULARITY_MAX;
+	return (unsigned)l->algorithm <= RL_LEAKY_BUCKET && l->granularity <= 1 && !l->hard;
+}
+
+static bool
+has_valid_quota(const struct rl_limit *l)
+{
+	if (l->capacity == 0 || l->capacity > RL_CAPACITY_MAX || l->burst >= RL_CAPACITY_MAX)
+		return false;
+	if (rl_gcra_burst(l->window_ns, l->capacity, l->burst + 1) <= l->burst)
+		return false;
+	if (l->algorithm == RL_TOKEN_BUCKET)
+		return l->undelayed == 0;
+	if (l->algorithm == RL_LEAKY_BUCKET)
+		return l->undelayed <= l->burst;
+	return l->burst == 0 && l->undelayed == 0;
+}
+
+/* How many ring entries its counters need: log.h says why a log needs twice its capacity. */
+static uint32_t
+entries_needed(const struct rl_limit *l)
+{
+	return l->algorithm == RL_SLIDING_LOG ? 2 * l->capacity : l->granularity;
+}
+
+int
+rl_shape_check(const struct rl_limit *limit, uint32_t ring)
+{
+	if (!has_valid_window(limit) || !has_valid_quota(limit) || limit->prefix_v4 > 32 ||
+	    limit->prefix_v6 > 128)
+		return -EINVAL;
+	return entries_needed(limit) > ring ? RL_ERING : 0;
+}
+
+struct rl_limit
+rl_shape_complete(const struct rl_limit *limit)
+{
+	struct rl_limit l = *limit;
+
+	if (l.granularity == 0)
+		l.granularity = 1;
+	if (l.algorithm == RL_TOKEN_BUCKET && l.burst == 0)
+		l.burst = rl_gcra_burst(l.window_ns, l.capacity,
+		                        l.capacity < RL_CAPACITY_MAX ? l.capacity
+		                                                     : RL_CAPACITY_MAX - 1);
+	return l;
+}
+
+uint64_t
+rl_shape_pack(const struct rl_limit *l)
+{
+	return l->window_ns << RL_SHAPE_WINDOW_SHIFT |
+	       (uint64_t)(l->granularity - 1) << RL_SHAPE_GRANULARITY_SHIFT |
+	       (uint64_t)l->algorithm;
+}
+
+bool
+rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *limiter)
+{
+	const struct rl_limit l = {
+		.window_ns = shape >> RL_SHAPE_WINDOW_SHIFT,
+		.granularity = 1 + (uint32_t)(shape >> RL_SHAPE_GRANULARITY_SHIFT &
+	                                      RL_SHAPE_GRANULARITY_MASK),
+		.algorithm = (enum rl_algorithm)(shape & RL_SHAPE_ALGORITHM_MASK),
+		.hard = is_hard,
+	};
+
+	if (!has_valid_window(&l) || l.granularity > ring)
+		return false;
+	if (l.algorithm == RL_SLIDING_LOG && rl_log_capacity(ring) == 0)
+		return false;
+	*limiter = (struct rl_limiter){
+		.algorithm = l.algorithm,
+		.window_ns = l.window_ns,
+		.granularity = l.granularity,
+		.ring_entries = ring,
+	};
+	if (rl_limiter_is_window(limiter))
+		limiter->window = rl_window_make(l.algorithm, l.window_ns, l.granularity, l.hard);
+	return true;
+}
+
+struct rl_word16
+rl_quota_pack(const struct rl_limit *l)
+{
+	return (struct rl_word16){
+		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56,
+		.hi = l->undelayed,
+	};
+}

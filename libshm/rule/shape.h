@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_SHAPE_H
+#define RL_SHAPE_H
+
+/*
+ * A limit as rl.h has it, and as the segment keeps it: a shape word, which never changes, and a
+ * quota of 16 bytes, which may. Pure.
+ */
+
+#include <stdbool.h>
+
+#include "algorithm/limiter.h"
+
+/* 0 if that limit can be, in a segment with `ring` entries a key; -EINVAL or RL_ERING. */
+int rl_shape_check(const struct rl_limit *limit, uint32_t ring);
+
+/* The same limit with what a 0 stands for filled in. */
+struct rl_limit rl_shape_complete(const struct rl_limit *limit);
+
+/* All of it but hardness and prefixes, for which there are bits beside it. */
+uint64_t rl_shape_pack(const struct rl_limit *complete);
+
+/* The limiter of a shape, or false for one that cannot be. */
+bool rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *limiter);
+
+struct rl_word16 rl_quota_pack(const struct rl_limit *complete);
+
+/*
+ * Within bounds, whatever the bytes say. Filled in place, field by field: a copy of what has just
+ * been put together of smaller pieces waits until they have left the store buffer.
+ */
+static inline void
+rl_quota_unpack(struct rl_word16 word, struct rl_quota *q)
+{
+	const uint32_t mask = RL_CAPACITY_MAX;
+	uint32_t capacity = (uint32_t)word.lo & mask;
+	uint32_t burst = (uint32_t)(word.lo >> 28) & mask;
+
+	q->capacity = capacity > 0 ? capacity : 1;
+	q->burst = burst < mask ? burst : mask - 1;
+	q->undelayed = (uint32_t)word.hi & mask;
+	q->is_shadow = (word.lo >> 56 & 1) != 0;
+	q->is_booking = false;
+	q->patience_ns = 0;
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_TERMS_H
+#define RL_TERMS_H
+
+/* The terms a key is limited on: its rule's limits, and what the configuration says of the key. */
+
+#include "rule/handle.h"
+#include "rule/override.h"
+
+struct rl_terms {
+	unsigned count; /* 0: the rule has no limits, or none of them counts this key */
+	bool is_removed;
+	const struct rl_compiled *limit[RL_LIMITS_MAX];
+
+	unsigned index[RL_LIMITS_MAX]; /* of the limit in its rule */
+	struct rl_quota quota[RL_LIMITS_MAX];
+	bool has_override;
+	enum rl_override_kind kind; /* with an override */
+	bool keeps_first;           /* an override speaks of the first limit: no tier does */
+	bool has_address;
+	struct rl_address address; /* the key's */
+};
+
+/*
+ * The terms of `key` under a rule that there is, or was, of one generation of the configuration.
+ * 0, or -EINVAL: there never was, RL_EADDRESS, -ENOMEM, RL_ECOST. A key of no length gets the
+ * rule's limits.
+ */
+int rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len,
+                  struct rl_budget *budget, struct rl_terms *terms);
+
+/* The same of a network, `network->known` bits of it, under a rule with prefixes. */
+int rl_terms_load_network(struct rl *rl, int rule, const struct rl_address *network,
+                          struct rl_budget *budget, struct rl_terms *terms);
+
+/* May a ban or an exemption hold for a key of the rule, or any that has its row now? */
+static inline bool
+rl_terms_have_bans(const struct rl_segment *s, int rule)
+{
+	return (rl_atomic_load(&rl_rules_at(s, rule)->flags) & RL_ROW_BANS) != 0 ||
+	       rl_lengths_have(&s->header->any_bans);
+}
+
+/* A capacity in place of the limit's own; a token bucket's burst goes with it. 0 or RL_ERING. */
+int rl_terms_set_capacity(const struct rl_limiter *limiter, uint32_t capacity,
+                          struct rl_quota *quota);
+
+/* What a limit admits now, and its place in its rule; false if it is in force no more. */
+bool rl_terms_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota,
+                       unsigned *index);
+
+#endif

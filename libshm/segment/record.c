@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "segment/record.h"
+
+#include <string.h>
+
+#include "rl_admin.h"
+
+#define KEPT_SHIFT 16
+#define DENIED_SHIFT 32
+#define LENGTHS_MASK UINT64_C(0xffffffff)
+
+static size_t
+room(const struct rl_segment *s)
+{
+	size_t bytes = s->geometry.record_bytes - sizeof(struct rl_record);
+
+	return bytes < RL_KEY_MAX ? bytes : RL_KEY_MAX;
+}
+
+static uint64_t
+check_of(const struct rl_segment *s, uint64_t tag, const struct rl_kept *k)
+{
+	/* Status bits that no tag has keep this apart from the hashes of keys and names. */
+	uint64_t domain = tag | UINT64_C(3) << RL_TAG_STATUS_SHIFT;
+	struct rl_sip sip = rl_sip_start(s->key);
+
+	rl_sip_word(&sip, domain, 1);
+	rl_sip_word(&sip, k->key_len | (uint64_t)k->kept << KEPT_SHIFT, 1);
+	return rl_sip_finish(sip, k->bytes, k->kept, 16, 1, 3).a;
+}
+
+void
+rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void *key, size_t key_len)
+{
+	struct rl_record *r = rl_segment_record(s, slot.index);
+	struct rl_kept k;
+	size_t words;
+
+	k.key_len = key_len;
+	k.kept = key_len < room(s) ? key_len : room(s);
+	words = (k.kept + 7) / 8;
+	k.bytes[k.kept / 8] = 0;
+	memcpy(k.bytes, key, k.kept);
+	for (size_t i = 0; i < words; i++)
+		rl_atomic_store_relaxed(&r->bytes[i], k.bytes[i]);
+	rl_atomic_store_relaxed(&r->lengths, k.key_len | (uint64_t)k.kept << KEPT_SHIFT);
+	rl_atomic_store(&r->check, check_of(s, slot.tag, &k));
+}
+
+static uint64_t
+denied_in(uint64_t lengths)
+{
+	return (lengths >> DENIED_SHIFT) * RL_DENIED_SAMPLE;
+}
+
+/* Of the key, and how many of its bytes follow: more than there is room for if it is no name. */
+static size_t
+key_len_in(uint64_t lengths)
+{
+	return lengths & ((1u << KEPT_SHIFT) - 1);
+}
+
+static size_t
+kept_in(uint64_t lengths)
+{
+	return (lengths & LENGTHS_MASK) >> KEPT_SHIFT;
+}
+
+uint64_t
+rl_record_denied_most(const struct rl_segment *s, uint64_t slot)
+{
+	return denied_in(rl_atomic_load_relaxed(&rl_segment_record(s, slot)->lengths));
+}
+
+size_t
+rl_record_copy(const struct rl_segment *s, uint64_t slot, void *key, size_t *key_len)
+{
+	const struct rl_record *r = rl_segment_record(s, slot);
+	uint64_t lengths = rl_atomic_load_relaxed(&r->lengths);
+	size_t kept = kept_in(lengths);
+
+	*key_len = key_len_in(lengths);
+	if (kept > room(s) || kept > *key_len)
+		return 0;
+	for (size_t at = 0; at < kept; at += 8) {
+		uint64_t word = rl_atomic_load_relaxed(&r->bytes[at / 8]);
+		memcpy((char *)key + at, &word, kept - at < 8 ? kept - at : 8);
+	}
+	return kept;
+}
+
+bool
+rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_kept *k)
+{
+	const struct rl_record *r = rl_segment_record(s, slot.index);
+	uint64_t check = rl_atomic_load(&r->check);
+	uint64_t lengths = rl_atomic_load_relaxed(&r->lengths);
+
+	k->denied = denied_in(lengths);
+	k->key_len = key_len_in(lengths);
+	k->kept = kept_in(lengths);
+	if (k->kept > room(s) || k->kept > k->key_len)
+		return false;
+	for (size_t i = 0; i < (k->kept + 7) / 8; i++)
+		k->bytes[i] = rl_atomic_load_relaxed(&r->bytes[i]);
+	return check_of(s, slot.tag, k) == check;
+}
+
+/*
+ * One of so many, by a generator of this thread alone: SplitMix64 (Steele, Lea and Flood, 2014).
+ * The time goes into it, for children inherit its state, or where there is none yet, its address.
+ */
+static bool
+is_sampled(uint64_t now_ns)
+{
+	static _Thread_local uint64_t x;
+	uint64_t z;
+
+	x += now_ns ^ (uint64_t)(uintptr_t)&x;
+	x += UINT64_C(0x9e3779b97f4a7c15);
+	z = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z >> 32 < (UINT64_C(1) << 32) / RL_DENIED_SAMPLE;
+}
+
+/* A denial for a key that has just left its slot may be counted to the next one's. */
+void
+rl_record_sample_denied(const struct rl_segment *s, struct rl_slot slot, uint64_t now_ns)
+{
+	if (is_sampled(now_ns))
+		rl_atomic_add(&rl_segment_record(s, slot.index)->lengths, UINT64_C(1)
+		                                                                  << DENIED_SHIFT);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_SEGMENT_H
+#define RL_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "rl.h"
+#include "segment/path.h"
+#include "shared/hash.h"
+#include "shared/layout.h"
+#include "table/table.h"
+
+/*
+ * A mapped segment. Everything here is this process's own copy, checked once: a header
+ * that is scribbled over later misleads nobody who is attached.
+ */
+struct rl_segment {
+	struct rl_header *header;
+	size_t bytes;
+	bool is_writable;
+	struct rl_geometry geometry;
+	struct rl_hash_key key;
+	uint64_t unix_offset_ns;
+	uint64_t created_ns;
+	struct rl_table table;
+	struct rl_row *rows;
+	struct rl_limit_row *limits;
+	struct rl_override_slot *overrides;
+	struct rl_word16 *bans;
+	struct rl_stat *stats;
+	uint64_t *rings;
+	unsigned char *records;
+	struct rl_path path; /* where it was found or made; zeroed for a private segment, */
+	struct stat file;    /* and so is what it was like at attach */
+};
+
+/* Attach to the segment, or create it, as rl_open() says. 0 or -errno. */
+int rl_segment_open(const char *name, const struct rl_options *options, struct rl_segment *s);
+
+/* One in anonymous memory. 0 or -errno. */
+int rl_segment_private(const struct rl_options *options, struct rl_segment *s);
+
+/* How many one with these options has. 0 or -EINVAL. */
+int rl_segment_bytes(const struct rl_options *options, uint64_t *bytes);
+
+void rl_segment_close(struct rl_segment *s);
+
+/* 0 or -errno. */
+int rl_segment_unlink(const char *name);
+
+/*
+ * Another descriptor of the file that is mapped, for locks; -ENOENT if its name is gone or is
+ * another's now, or there never was one.
+ */
+int rl_segment_reopen(const struct rl_segment *s, const char *name);
+
+uint64_t rl_segment_now(const struct rl_segment *s);
+
+static inline uint64_t
+rl_segment_slots(const struct rl_segment *s)
+{
+	return (uint64_t)s->geometry.buckets * RL_BUCKET_SLOTS;
+}
+
+static inline uint64_t *
+rl_segment_ring(const struct rl_segment *s, uint64_t slot)
+{
+	return s->rings + slot * s->geometry.ring;
+}
+
+static inline struct rl_record *
+rl_segment_record(const struct rl_segment *s, uint64_t slot)
+{
+	return (struct rl_record *)(void *)(s->records + slot * s->geometry.record_bytes);
+}
+
+#endif

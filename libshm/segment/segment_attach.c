@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Segments that are there: whose file it is, what it begins with, and its name. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "segment/segment_file.h"
+#include "segment/trust.h"
+
+static int
+attach_fd(int fd, const struct rl_options *o, struct rl_segment *s)
+{
+	bool is_writable = !(o->flags & RL_OPEN_READONLY);
+	bool must_trust = is_writable && !(o->flags & RL_OPEN_ANY_OWNER);
+	struct rl_header header = {0};
+	ssize_t have;
+	int error;
+
+	if (fstat(fd, &s->file) < 0)
+		return -errno;
+	if (!S_ISREG(s->file.st_mode))
+		return RL_EFOREIGN;
+	if (must_trust && !rl_trust_owner(&s->file, o))
+		return RL_EOWNER;
+	have = pread(fd, &header, sizeof header, 0);
+	if (have < 0)
+		return -errno;
+	error = rl_segment_header_check(&header, (size_t)have, (uint64_t)s->file.st_size);
+	if (error < 0)
+		return error;
+	if (must_trust && !rl_trust_mode(&s->file, o))
+		return RL_EPUBLIC;
+	error = rl_segment_map(s, &header, fd, is_writable);
+	if (error == 0)
+		error = rl_segment_follow_clock(s, &header);
+	if (error < 0)
+		rl_segment_close(s);
+	return error;
+}
+
+static const struct rl_options whoever_made_it = {.flags = RL_OPEN_ANY_OWNER};
+
+/* What opening a symlink, a socket or a directory says. */
+static bool
+is_foreign_errno(int error)
+{
+	return error == ELOOP || error == ENXIO || error == EISDIR;
+}
+
+/* What cannot even be looked at is behind a directory that this user may not search. */
+static int
+why_not(const struct rl_path *path, int error)
+{
+	struct stat file;
+
+	if (is_foreign_errno(error))
+		return RL_EFOREIGN;
+	if (error == EROFS)
+		return RL_EMOUNT;
+	if (error == EACCES && rl_path_is_own(path) && lstat(path->text, &file) < 0)
+		return RL_EDIRECTORY;
+	return -error;
+}
+
+int
+rl_segment_attach(const char *name, const struct rl_options *o, struct rl_segment *s)
+{
+	bool is_writable = !(o->flags & RL_OPEN_READONLY);
+	/* O_NONBLOCK: something else under this name, a FIFO say, must not hold us up. */
+	int flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (is_writable ? O_RDWR : O_RDONLY);
+	int fd, error = rl_path_find(name, o, &s->path);
+
+	if (error < 0)
+		return error;
+	fd = open(s->path.text, flags);
+	if (fd < 0)
+		return why_not(&s->path, errno);
+	error = attach_fd(fd, o, s);
+	close(fd);
+	return error;
+}
+
+/* On a read-only disk the kernel does not even look whether there is a file. */
+static int
+why_not_unlinked(const struct rl_path *path, int error)
+{
+	struct stat file;
+
+	if (error == EPERM) /* of a directory with a sticky bit */
+		return -EACCES;
+	if (error != EROFS)
+		return -error;
+	return lstat(path->text, &file) < 0 && errno == ENOENT ? -ENOENT : RL_EMOUNT;
+}
+
+int
+rl_segment_unlink(const char *name)
+{
+	struct rl_path path;
+	int error = name ? rl_path_find(name, &whoever_made_it, &path) : -EINVAL;
+
+	if (error < 0)
+		return error;
+	return unlink(path.text) == 0 ? 0 : why_not_unlinked(&path, errno);
+}
+
+int
+rl_segment_reopen(const struct rl_segment *s, const char *name)
+{
+	struct rl_path path; /* it may have been moved from the one directory to the other */
+	struct stat file;
+	int fd, error = *name ? rl_path_find(name, &whoever_made_it, &path) : -ENOENT;
+
+	if (error < 0)
+		return error;
+	fd = open(path.text, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &file) == 0 && file.st_dev == s->file.st_dev && file.st_ino == s->file.st_ino)
+		return fd;
+	close(fd);
+	return -ENOENT;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "segment/view.h"
+
+#define TRIES 64
+
+struct rl_view
+rl_view_none(const struct rl_segment *s)
+{
+	return (struct rl_view){.is_zero = true, .ring = s->rings};
+}
+
+bool
+rl_view_holds(const struct rl_segment *s, const struct rl_limiter *l, struct rl_slot slot,
+              const struct rl_view *v)
+{
+	struct rl_word16 now;
+
+	return v->is_zero || (rl_atomic_load16(rl_table_state(&s->table, slot.index), &now) &&
+	                      rl_limiter_same_ring(l, v->word, now));
+}
+
+static void
+draw(const struct rl_limiter *l, const struct rl_view *v, const struct rl_outlook *o,
+     uint64_t now_ns, struct rl_picture *p)
+{
+	p->has_history = rl_limiter_history(l, v, now_ns, &p->history);
+	p->moments =
+		rl_limiter_moments(l, v, &p->history, o->limit - o->remaining, now_ns, p->moment);
+}
+
+enum rl_seen
+rl_view_outlook(const struct rl_segment *s, const struct rl_limiter *l, const struct rl_quota *q,
+                struct rl_slot slot, uint32_t cost, uint64_t now_ns, struct rl_view *v,
+                struct rl_outlook *o, struct rl_picture *p)
+{
+	for (int tries = 0; tries < TRIES; tries++) {
+		enum rl_seen seen = rl_view_load(s, slot, v);
+
+		if (seen != RL_SEEN)
+			return seen;
+		rl_limiter_outlook(l, q, v, cost, now_ns, o);
+		if (p)
+			draw(l, v, o, now_ns, p);
+		if (rl_view_holds(s, l, slot, v))
+			return RL_SEEN;
+		rl_atomic_pause();
+	}
+	return RL_SEEN_GONE;
+}
+
+uint64_t
+rl_view_stale_at(const struct rl_segment *s, const struct rl_limiter *l, const struct rl_view *v)
+{
+	uint64_t at;
+
+	if (__builtin_add_overflow(rl_limiter_idle_at(l, v->word), s->geometry.buffer_ns, &at))
+		return UINT64_MAX;
+	return at;
+}
+
+bool
+rl_view_is_stale(const struct rl_segment *s, const struct rl_limiter *l, const struct rl_view *v,
+                 uint64_t now_ns)
+{
+	return !v->is_zero && rl_view_stale_at(s, l, v) <= now_ns;
+}

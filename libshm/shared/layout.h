@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_LAYOUT_H
+#define RL_LAYOUT_H
+
+/*
+ * The shared bytes, and nothing else. No pointers: every process computes offsets from
+ * its own validated copy of the geometry.
+ *
+ *	header   4096 bytes, written once before the segment has a name
+ *	rules    rules x 256 bytes: a name, and which limits it has
+ *	limits   limits x 128 bytes: a shape, and how much
+ *	overrides  2 x override_slots x 16 bytes
+ *	bans     ban_slots x 16 bytes
+ *	stats    stripes x rules x 256 bytes, a stripe for each CPU
+ *	table    buckets x 192 bytes: a line of eight tags, two lines of their eight states
+ *	rings    buckets x 8 x ring x 8 bytes
+ *	records  (buckets x 8 + ban_slots) x record_bytes: names for people, cold
+ *
+ * A slot is one place for a key: tag, state, ring and record of the same index. Tags and
+ * states of a bucket stand side by side, so that a decision reads one place of a table that is
+ * larger than the caches, and asks for one translation of an address:
+ *
+ *	slot     8b     8b+1   ...   8b+7   |  8b        8b+1      ...     8b+7
+ *	        +------+------+-----+------+----------+----------+-----+----------+
+ *	bucket b| tag  | tag  | ... | tag  |  state   |  state   | ... |  state   |
+ *	        +------+------+-----+------+----------+----------+-----+----------+
+ *	byte     0      8            56     64         80               176      192
+ *
+ * Tag (8 bytes), the table's word:
+ *
+ *	 63  62 61       54 53      44 43                                    0
+ *	+------+-----------+----------+---------------------------------------+
+ *	|status|    gen    |  limit   |                 hash                  |
+ *	+------+-----------+----------+---------------------------------------+
+ *
+ *	FREE(g) -> TENT(key,g) -> LIVE(key,g) -> LEAVING(key,g) -> FREE(g+1); zeroed memory is FREE(0).
+ *	LEAVING has the status of FREE, and still its key: see table.c.
+ *
+ * State (16 bytes), the window's word, changed by one CAS:
+ *
+ *	lo   63                         36 35                                 0
+ *	    +-----------------------------+-----------------------------------+
+ *	    |          cur:28             |       epoch, low 36 bits          |
+ *	    +-----------------------------+-----------------------------------+
+ *	hi   63           36 35   29 28   22 21         12 11    9  8   7       0
+ *	    +---------------+-------+-------+-------------+--------+----+--------+
+ *	    |    sum:28     | span:7| jump:7|epoch high:10|serial:3|dead|  gen:8 |
+ *	    +---------------+-------+-------+-------------+--------+----+--------+
+ *
+ *	epoch  index of the current sub-bucket since 1970: 2^46 of the shortest, 156,250 ns,
+ *	       outlast the clock's 2^63 ns
+ *	cur    what was admitted in it
+ *	sum    what was admitted in the closed sub-buckets that still count
+ *	span   how many sub-buckets before `epoch` the ring holds, at most granularity
+ *	jump   0: open; j > 0: cur is final and the next epoch is epoch + j
+ *	dead   the slot is being retired
+ *	gen    the incarnation of the slot that the rest belongs to; any other means zero
+ *	serial counts retirements modulo 7, so that with gen's 256 the same word comes back to
+ *	       a slot after 1,792 of them at the earliest
+ *
+ *	Every algorithm keeps these three where they are; the rest of the word is its own
+ *	(log.h, gcra.h).
+ *	Within one gen, epoch never falls, and while it stands `hi` changes only to freeze or
+ *	to die; so equal `lo` around a read of `hi` means that no count was torn.
+ *
+ * Ring entry (8 bytes), a closed sub-bucket, at index epoch modulo granularity:
+ *
+ *	 63                  36 35         28 27                             0
+ *	+----------------------+-------------+--------------------------------+
+ *	|       count:28       |    gen:8    |       epoch, low 28 bits       |
+ *	+----------------------+-------------+--------------------------------+
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/atomic.h"
+
+#define RL_LAYOUT_VERSION 3
+#define RL_MAGIC UINT64_C(0x0a0d6d68732d6c72) /* "rl-shm\r\n": damage by text transfer shows */
+
+#define RL_BUCKET_SLOTS 8
+#define RL_HEADER_BYTES 4096
+#define RL_RULES_MAX 1023
+#define RL_LIMIT_ROWS_MAX 1023 /* ids fit ten bits, and one more than an id does */
+#define RL_OVERRIDES_MAX UINT32_C(100000000)
+#define RL_SLOTS_PER_ENTRY 2u /* of overrides and bans: half full at most */
+#define RL_BANS_MAX UINT32_C(1000000)
+#define RL_BUCKETS_MIN 2
+#define RL_BUCKETS_MAX (UINT32_C(5) << 26) /* 1.6 thousand million keys */
+#define RL_STRIPES_MAX 1024
+#define RL_AREA_ALIGN 4096
+
+/* Tag */
+#define RL_TAG_HASH_BITS 44
+#define RL_TAG_LIMIT_SHIFT 44
+#define RL_TAG_LIMIT_MASK UINT64_C(0x3ff)
+#define RL_TAG_GEN_SHIFT 54
+#define RL_TAG_GEN_MASK UINT64_C(0xff)
+#define RL_TAG_STATUS_SHIFT 62
+#define RL_TAG_HASH_MASK ((UINT64_C(1) << RL_TAG_HASH_BITS) - 1)
+#define RL_TAG_KEY_MASK ((UINT64_C(1) << RL_TAG_GEN_SHIFT) - 1) /* limit and hash */
+
+enum rl_tag_status {
+	RL_TAG_FREE = 0,
+	RL_TAG_TENT = 1,
+	RL_TAG_LIVE = 2,
+};
+
+static inline unsigned
+rl_tag_status(uint64_t tag)
+{
+	return (unsigned)(tag >> RL_TAG_STATUS_SHIFT);
+}
+
+static inline uint8_t
+rl_tag_gen(uint64_t tag)
+{
+	return (uint8_t)(tag >> RL_TAG_GEN_SHIFT & RL_TAG_GEN_MASK);
+}
+
+static inline int
+rl_tag_limit(uint64_t tag)
+{
+	return (int)(tag >> RL_TAG_LIMIT_SHIFT & RL_TAG_LIMIT_MASK);
+}
+
+/* Free to be claimed. */
+static inline bool
+rl_tag_is_free(uint64_t tag)
+{
+	return rl_tag_status(tag) == RL_TAG_FREE && (tag & RL_TAG_KEY_MASK) == 0;
+}
+
+/* Free but for a last look at its state. (A key that is all zeros has no such step.) */
+static inline bool
+rl_tag_is_leaving(uint64_t tag)
+{
+	return rl_tag_status(tag) == RL_TAG_FREE && (tag & RL_TAG_KEY_MASK) != 0;
+}
+
+static inline uint64_t
+rl_tag_make(enum rl_tag_status status, uint8_t gen, uint64_t key)
+{
+	return (uint64_t)status << RL_TAG_STATUS_SHIFT | (uint64_t)gen << RL_TAG_GEN_SHIFT | key;
+}
+
+/* Is it that, of any incarnation? */
+static inline bool
+rl_tag_is(uint64_t tag, enum rl_tag_status status, uint64_t key)
+{
+	return (tag & ~(RL_TAG_GEN_MASK << RL_TAG_GEN_SHIFT)) == rl_tag_make(status, 0, key);
+}
+
+/* In a window's state word, lo holds the low bits of epoch here and cur above them. */
+#define RL_STATE_EPOCH_BITS 36
+#define RL_STATE_EPOCH_MASK ((UINT64_C(1) << RL_STATE_EPOCH_BITS) - 1)
+
+/* The bits of a state word that belong to the slot, whatever the algorithm. */
+#define RL_STATE_GEN_MASK UINT64_C(0xff)
+#define RL_STATE_DEAD (UINT64_C(1) << 8)
+#define RL_STATE_SERIAL_SHIFT 9
+#define RL_STATE_SERIAL_MASK (UINT64_C(7) << RL_STATE_SERIAL_SHIFT)
+#define RL_STATE_SERIALS 7
+
+/* The slot's bits of a word that is charged in incarnation `gen`, after `before`. */
+static inline uint64_t
+rl_state_slot_bits(struct rl_word16 before, uint8_t gen)
+{
+	return (before.hi & RL_STATE_SERIAL_MASK) | gen;
+}
+
+/* `state` marked as being retired from incarnation `gen`. */
+static inline struct rl_word16
+rl_state_retired(struct rl_word16 state, uint8_t gen)
+{
+	uint64_t serial = (state.hi & RL_STATE_SERIAL_MASK) >> RL_STATE_SERIAL_SHIFT;
+
+	state.hi &= ~(RL_STATE_SERIAL_MASK | RL_STATE_GEN_MASK);
+	state.hi |= (serial + 1) % RL_STATE_SERIALS << RL_STATE_SERIAL_SHIFT | RL_STATE_DEAD | gen;
+	return state;
+}
+
+static inline uint8_t
+rl_state_gen(struct rl_word16 state)
+{
+	return (uint8_t)(state.hi & RL_STATE_GEN_MASK);
+}
+
+static inline bool
+rl_state_is_dead(struct rl_word16 state)
+{
+	return (state.hi & RL_STATE_DEAD) != 0;
+}
+
+/* Was it retired from incarnation `gen`? Then it stays so until the tag is of another. */
+static inline bool
+rl_state_is_retired(struct rl_word16 state, uint8_t gen)
+{
+	return rl_state_is_dead(state) && rl_state_gen(state) == gen;
+}
+
+static inline bool
+rl_word16_equal(struct rl_word16 a, struct rl_word16 b)
+{
+	return a.lo == b.lo && a.hi == b.hi;
+}
+
+/* Eight slots: whose they are, and what they count. */
+struct rl_bucket {
+	uint64_t tag[RL_BUCKET_SLOTS] __attribute__((aligned(64)));
+	struct rl_word16 state[RL_BUCKET_SLOTS];
+};
+
+/* What decides every size. Part of the header; validated and copied at attach. */
+struct rl_geometry {
+	uint32_t buckets;
+	uint32_t ring;         /* entries per slot */
+	uint32_t record_bytes; /* a record's head and the key bytes kept, a multiple of 8 */
+	uint32_t rules;
+	uint32_t limits;
+	uint32_t override_slots; /* of each half */
+	uint32_t ban_slots;
+	uint32_t stripes;
+	uint32_t on_full;
+	uint32_t huge_pages; /* 1: asked for, and each process maps so that they can be had */
+	uint64_t buffer_ns;
+};
+
+/*
+ * Which patterns there are to look for, so that nobody looks for those there are none of.
+ * v4 and v6 are networks by their bits, 0..32 and 0..128; text are keys by their first bytes,
+ * 1..63, and whole keys as 0.
+ */
+struct rl_lengths {
+	uint64_t text;
+	uint64_t v4; /* and v6 /128 as bit 63 */
+	uint64_t v6[2];
+};
+
+struct rl_header {
+	uint64_t magic;
+	uint32_t layout;
+	uint32_t header_bytes;
+	uint64_t signature; /* of every size and offset below, see segment.c */
+	uint64_t bytes;     /* of the whole segment */
+	struct rl_geometry geometry;
+	uint64_t hash_key[2];
+	uint64_t boot_id[2];
+	uint64_t created_ns;
+	uint64_t unix_offset_ns; /* added to CLOCK_BOOTTIME gives Unix time */
+	uint64_t time_namespace; /* the creator's, whose CLOCK_BOOTTIME that is; 0 unknown */
+	uint64_t clock_shift_ns; /* of that CLOCK_BOOTTIME against the host's, see namespace.h */
+	uint64_t checksum;       /* of everything above */
+	/* A line that the sweeper writes now and then. */
+	uint64_t heartbeat_ns __attribute__((aligned(64)));
+	uint64_t sweeper; /* its pid, and in the upper half of which namespace */
+	/* A line that decisions read, and seldom anyone writes. */
+	uint64_t generation __attribute__((aligned(64)));
+	struct rl_lengths any_bans; /* of RL_ANY_RULE */
+	/* Reserved: the segment to go to from here. */
+	char successor[64] __attribute__((aligned(64)));
+};
+
+/*
+ * Where a rule's limits, and a limit's quota, stand three times: as applications defined them,
+ * and as the configuration has them, in two halves. Generation g of the configuration is in
+ * half g % 2; the next is written into the other half and put into force by adding one to
+ * `generation`. Who reads a half looks at `generation` before and after.
+ */
+enum rl_half {
+	RL_HALF_EVEN = 0,
+	RL_HALF_ODD = 1,
+	RL_OWN = 2, /* the applications' */
+	RL_HALVES = 3,
+};
+
+/*
+ * A rule. `name_hash` is set by one CAS from zero; rows are appended. Later it goes from one name
+ * to another, together with the flags, by one CAS16: see names.c.
+ */
+struct rl_row {
+	union {
+		struct {
+			uint64_t name_hash; /* keyed, never 0 */
+			uint64_t flags;     /* of enum rl_row_flag; incarnation:20 from bit 32 on */
+		};
+		struct rl_word16 identity; /* both */
+	};
+	/*
+	 * Eight references to limit rows of 10 bits, the first lowest, none behind an empty one; and
+	 * the incarnation of the row that they are of, in the uppermost 20 bits.
+	 */
+	struct rl_word16 limits[RL_HALVES];
+	uint64_t name[8]; /* NUL-padded; believed only if it hashes to name_hash */
+	struct rl_lengths overrides[2];
+	struct rl_lengths bans;
+	uint64_t override_count[2];
+	uint64_t override_slots[2]; /* that they take */
+};
+
+enum rl_row_flag {
+	RL_ROW_OVERRIDES = 1, /* << half */
+	RL_ROW_BANS = 4,
+};
+
+#define RL_ROW_INCARNATION_SHIFT 32
+#define RL_ROW_INCARNATION_MASK UINT64_C(0xfffff)
+#define RL_ROW_LEAVING (UINT64_C(1) << 60) /* somebody looks whether it may be given away */
+#define RL_ROW_FRESH (UINT64_C(1) << 61)   /* given away, and its counters are the former rule's */
+
+/* A handle: the row's index, and its incarnation above. */
+#define RL_RULE_INDEX_BITS 10
+#define RL_RULE_INDEX_MASK 0x3ff
+
+static inline uint64_t
+rl_row_incarnation(uint64_t flags)
+{
+	return flags >> RL_ROW_INCARNATION_SHIFT & RL_ROW_INCARNATION_MASK;
+}
+
+/*
+ * A limit of a rule. `identity` says whose, and its shape: set by one CAS16, see rows.c.
+ * identity.lo  used:1 | rule:10 | twin:3 | prefix_v4:6 | prefix_v6:8 | hard:1 | 0:11 |
+ *              incarnation:20 | leaving:1 | 0:3, used lowest; twin tells limits of one rule and
+ *              shape apart
+ * identity.hi  the shape
+ * quota        lo: capacity:28 | burst:28 | shadow:1; hi: undelayed:28 | incarnation:20; capacity
+ *              and undelayed lowest
+ */
+struct rl_limit_row {
+	struct rl_word16 identity;
+	struct rl_word16 quota[RL_HALVES];
+	uint64_t spare[8];
+};
+
+#define RL_IDENTITY_USED UINT64_C(1)
+#define RL_IDENTITY_RULE_SHIFT 1
+#define RL_IDENTITY_RULE_MASK 0x3ff
+#define RL_IDENTITY_TWIN_SHIFT 11
+#define RL_IDENTITY_V4_SHIFT 14
+#define RL_IDENTITY_V4_MASK 0x3f
+#define RL_IDENTITY_V6_SHIFT 20
+#define RL_IDENTITY_V6_MASK 0xff
+#define RL_IDENTITY_HARD (UINT64_C(1) << 28)
+#define RL_IDENTITY_INCARNATION_SHIFT 40
+#define RL_IDENTITY_INCARNATION_MASK UINT64_C(0xfffff)
+#define RL_IDENTITY_LEAVING (UINT64_C(1) << 60) /* somebody looks whether it may be given away */
+#define RL_QUOTA_INCARNATION_SHIFT 28
+
+static inline uint64_t
+rl_identity_incarnation(struct rl_word16 identity)
+{
+	return identity.lo >> RL_IDENTITY_INCARNATION_SHIFT & RL_IDENTITY_INCARNATION_MASK;
+}
+
+/* Is a row that holds `held` that limit's, in any incarnation, marked or not? */
+static inline bool
+rl_identity_is(struct rl_word16 held, struct rl_word16 identity)
+{
+	const uint64_t any =
+		RL_IDENTITY_INCARNATION_MASK << RL_IDENTITY_INCARNATION_SHIFT | RL_IDENTITY_LEAVING;
+
+	return (held.lo & ~any) == (identity.lo & ~any) && held.hi == identity.hi;
+}
+
+/* That limit in the next incarnation of a row that holds `held`. */
+static inline struct rl_word16
+rl_identity_next(struct rl_word16 held, struct rl_word16 identity)
+{
+	const uint64_t mask = RL_IDENTITY_INCARNATION_MASK << RL_IDENTITY_INCARNATION_SHIFT;
+	uint64_t next = (rl_identity_incarnation(held) + 1) << RL_IDENTITY_INCARNATION_SHIFT & mask;
+
+	identity.lo = (identity.lo & ~(mask | RL_IDENTITY_LEAVING)) | next;
+	return identity;
+}
+
+/*
+ * An override: hash of rule and pattern, never 0; kind:2 | limit:3 | capacity:28, kind lowest.
+ * Found by going on from where its hash points to, as far as there are any.
+ */
+struct rl_override_slot {
+	uint64_t hash;
+	uint64_t value;
+};
+
+/* A reference to a limit row: its index + 1; 0 is none. Six fit the lower word. */
+#define RL_REF_BITS 10
+#define RL_REF_MASK UINT64_C(0x3ff)
+#define RL_REFS_LOW 6
+#define RL_REFS_LOW_BITS (RL_REFS_LOW * RL_REF_BITS)
+#define RL_REFS_INCARNATION_SHIFT 44
+#define RL_REFS_HIGH_MASK UINT64_C(0xfffff)
+
+/* shape: window_ns:55 | granularity - 1:6 | algorithm:3 */
+#define RL_SHAPE_ALGORITHM_MASK UINT64_C(7)
+#define RL_SHAPE_GRANULARITY_SHIFT 3
+#define RL_SHAPE_GRANULARITY_MASK UINT64_C(0x3f)
+#define RL_SHAPE_WINDOW_SHIFT 9
+
+/*
+ * Counters of one rule as added by one CPU. There is room for more of them than there are: a word
+ * that no counter has yet is 0, so builds that know more and fewer counters share a segment.
+ */
+#define RL_STAT_WORDS 32
+struct rl_stat {
+	uint64_t counter[RL_STAT_WORDS];
+};
+
+/* A key kept for people; `check` ties its bytes to the tag, see record.c. */
+struct rl_record {
+	uint64_t check;
+	uint64_t lengths; /* whole key:16 | kept:16 | denials:32, one in RL_DENIED_SAMPLE */
+	uint64_t bytes[]; /* NUL-padded */
+};
+
+_Static_assert(sizeof(struct rl_word16) == 16, "one CAS16");
+_Static_assert(sizeof(struct rl_bucket) == 192, "three lines");
+_Static_assert(offsetof(struct rl_bucket, state) == 64, "the tags have the first");
+_Static_assert(sizeof(struct rl_geometry) == 48, "no holes");
+_Static_assert(sizeof(struct rl_header) <= RL_HEADER_BYTES, "header fits");
+_Static_assert(offsetof(struct rl_header, geometry) == 32, "header order");
+_Static_assert(offsetof(struct rl_header, hash_key) == 80, "header order");
+_Static_assert(offsetof(struct rl_header, time_namespace) == 128, "header order");
+_Static_assert(offsetof(struct rl_header, checksum) == 144, "the checked part ends here");
+_Static_assert(offsetof(struct rl_header, heartbeat_ns) == 192, "heartbeat has its line");
+_Static_assert(offsetof(struct rl_header, generation) == 256, "generation has its line");
+_Static_assert(sizeof(struct rl_row) == 256, "four lines");
+_Static_assert(offsetof(struct rl_row, name) == 64, "the first is all that most decisions read");
+_Static_assert(sizeof(struct rl_limit_row) == 128, "two lines");
+_Static_assert(offsetof(struct rl_limit_row, spare) == 64, "the first is what decisions read");
+_Static_assert(sizeof(struct rl_override_slot) == 16, "four to a line");
+_Static_assert(sizeof(struct rl_stat) == 256, "four lines");
+_Static_assert(sizeof(struct rl_record) == 16, "record head");
+_Static_assert((uint64_t)RL_BUCKETS_MAX *RL_BUCKET_SLOTS <= UINT32_MAX, "a slot index is 32 bits");
+
+#endif

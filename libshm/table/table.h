@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_TABLE_H
+#define RL_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/hash.h"
+#include "shared/layout.h"
+
+/* Where the table lies in this process. `buckets` is the validated count. */
+struct rl_table {
+	struct rl_bucket *bucket;
+	uint32_t buckets;
+};
+
+#define RL_PLACES (2 * RL_BUCKET_SLOTS)
+#define RL_BUCKETS_AHEAD 16
+
+/* Where a key may live: two lines of eight, and the bits that name it there. */
+struct rl_places {
+	uint64_t first[2]; /* slot index of each line's first place */
+	uint64_t key;      /* limit and hash bits of its tag */
+};
+
+/* A slot as it was seen. */
+struct rl_slot {
+	uint64_t index;
+	uint64_t tag;
+};
+
+enum rl_claim {
+	RL_CLAIM_FOUND, /* *slot is LIVE, by someone else's doing */
+	RL_CLAIM_NEW,   /* *slot is LIVE, by this call's last step: its record is to be written */
+	RL_CLAIM_FULL,  /* all 16 places are taken by other keys */
+	RL_CLAIM_BUSY,  /* gave up after a bounded number of tries */
+};
+
+static inline uint64_t *
+rl_table_tag(const struct rl_table *table, uint64_t index)
+{
+	return &table->bucket[index / RL_BUCKET_SLOTS].tag[index % RL_BUCKET_SLOTS];
+}
+
+static inline struct rl_word16 *
+rl_table_state(const struct rl_table *table, uint64_t index)
+{
+	return &table->bucket[index / RL_BUCKET_SLOTS].state[index % RL_BUCKET_SLOTS];
+}
+
+/* An even share of [0, buckets) for each value of `bits`, without a division. */
+static inline uint32_t
+rl_table_bucket(const struct rl_table *t, uint32_t bits)
+{
+	return (uint32_t)((uint64_t)bits * t->buckets >> 32);
+}
+
+/* Part of every decision, as is finding: inline. */
+static inline struct rl_places
+rl_table_places(const struct rl_table *t, int limit, struct rl_hash hash)
+{
+	uint32_t one = rl_table_bucket(t, (uint32_t)hash.a);
+	uint32_t two = rl_table_bucket(t, (uint32_t)(hash.a >> 32));
+
+	if (two == one)
+		two = one + 1 < t->buckets ? one + 1 : 0;
+	return (struct rl_places){
+		.first = {(uint64_t)one * RL_BUCKET_SLOTS, (uint64_t)two * RL_BUCKET_SLOTS},
+		.key = (uint64_t)limit << RL_TAG_LIMIT_SHIFT | (hash.b & RL_TAG_HASH_MASK),
+	};
+}
+
+static inline uint64_t
+rl_table_place(const struct rl_places *places, unsigned i)
+{
+	return places->first[i / RL_BUCKET_SLOTS] + i % RL_BUCKET_SLOTS;
+}
+
+/* Always inlined: gcc 12 takes a call of it for one without effects, and drops it. */
+static inline __attribute__((always_inline)) void
+rl_bucket_prefetch(const struct rl_bucket *bucket)
+{
+	__builtin_prefetch(bucket->tag);
+	__builtin_prefetch(bucket->state);
+	__builtin_prefetch(bucket->state + RL_BUCKET_SLOTS / 2);
+}
+
+/*
+ * Ask the cache for both buckets, all at once. A third of the keys are in their second: for
+ * them, waiting for its states costs more than two lines that others do not need.
+ */
+static inline __attribute__((always_inline)) void
+rl_table_prefetch(const struct rl_table *table, const struct rl_places *places)
+{
+	rl_bucket_prefetch(&table->bucket[places->first[0] / RL_BUCKET_SLOTS]);
+	rl_bucket_prefetch(&table->bucket[places->first[1] / RL_BUCKET_SLOTS]);
+}
+
+/*
+ * For who goes through all slots, at each of them: tags of two buckets stand too far apart for
+ * the processor to see what comes. Beyond the table's end nothing is read.
+ */
+static inline __attribute__((always_inline)) void
+rl_table_look_ahead(const struct rl_table *table, uint64_t index)
+{
+	if (index % RL_BUCKET_SLOTS == 0)
+		__builtin_prefetch(table->bucket + index / RL_BUCKET_SLOTS + RL_BUCKETS_AHEAD);
+}
+
+/* The key's LIVE slot. Writes nothing. Part of every decision: inline. */
+static inline bool
+rl_table_find(const struct rl_table *t, const struct rl_places *p, struct rl_slot *slot)
+{
+	const uint64_t key =
+		p->key; /* kept: a load of a shared word makes compilers read p again */
+
+	for (unsigned line = 0; line < 2; line++) {
+		const uint64_t *tags = rl_table_tag(t, p->first[line]);
+		for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
+			uint64_t tag = rl_atomic_load(&tags[i]);
+			if (rl_tag_is(tag, RL_TAG_LIVE, key)) {
+				slot->index = p->first[line] + i;
+				slot->tag = tag;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* The key's LIVE slot, made if need be. */
+enum rl_claim rl_table_claim(const struct rl_table *table, const struct rl_places *places,
+                             struct rl_slot *slot);
+
+/*
+ * Free a LIVE slot, provided its state still is `seen`: a word that was there while the tag
+ * was slot.tag, and is not DEAD. True if it was.
+ */
+bool rl_table_retire(const struct rl_table *table, struct rl_slot slot, struct rl_word16 seen);
+
+/*
+ * The other steps of a retirement that someone began: of a LIVE slot whose state is DEAD with the
+ * tag's gen, or of a LEAVING one. Or free a TENT. True if the slot is free by this call.
+ */
+bool rl_table_free(const struct rl_table *table, struct rl_slot slot);
+
+/*
+ * Buckets that hold `keys` keys, each in the emptier of two, and the other way round. Two hold any
+ * 16. With more, chance decides: that a key of those finds its 16 places taken has, for the whole
+ * table, at 5 places for 3 keys a probability of
+ *
+ *	10 to 1,000 keys   at most 0.00000005 (seen: of 160,000,000 tables 3)
+ *	10,000             0.000000001
+ *	10,000,000         0.0000009
+ *
+ * by the differential equations of the shares of buckets that have at least so many keys. With 4
+ * places for 3 keys, a table of 1,000,000 would lose 11 of them.
+ */
+uint32_t rl_table_buckets_for(uint32_t keys);
+uint64_t rl_table_holds(uint32_t buckets);
+
+#endif

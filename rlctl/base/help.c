@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Every word of help comes from the command table and the option tables. */
+
+#include <stdio.h>
+
+#include "base/help.h"
+
+static void
+print_option(const struct command_option *option)
+{
+	char left[128];
+	int used = 0;
+
+	if (option->letter)
+		used = snprintf(left, sizeof(left), "-%c, ", option->letter);
+	else
+		used = snprintf(left, sizeof(left), "    ");
+	snprintf(left + used, sizeof(left) - (size_t)used, "--%s%s%s", option->name,
+	         option->argument ? " " : "", option->argument ? option->argument : "");
+	printf("  %-24s  %s\n", left, option->text);
+}
+
+static void
+print_options(const char *title, const struct command_option *options)
+{
+	printf("\n%s:\n", title);
+	for (; options->name; options++)
+		print_option(options);
+}
+
+void
+help_command(const struct command *command)
+{
+	printf("usage: rlctl [OPTION...] %s%s%s\n\n%s: %s\n", command->name,
+	       command->synopsis[0] ? " " : "", command->synopsis, command->name, command->summary);
+	if (command->options)
+		print_options("options", command->options);
+	print_options("options of every verb", global_options);
+}
+
+void
+help_all(void)
+{
+	puts("usage: rlctl [OPTION...] VERB [ARGUMENT...]\n\nverbs:");
+	for (const struct command *command = commands; command->name; command++)
+		printf("  %-10s  %s\n", command->name, command->summary);
+	print_options("options of every verb", global_options);
+	puts("\n'rlctl help VERB' explains a verb.\n"
+	     "Exit status: 0 yes, 1 no, 2 trouble.");
+}
+
+int
+run_help(const struct context *context)
+{
+	const struct command *command;
+
+	if (context->operand_count == 0) {
+		help_all();
+		return EXIT_YES;
+	}
+	command = command_need(context->operands[0]);
+	if (!command)
+		return EXIT_TROUBLE;
+	help_command(command);
+	return EXIT_YES;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_HELP_H
+#define RLCTL_HELP_H
+
+#include "base/command.h"
+
+void help_all(void);
+void help_command(const struct command *command);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <assert.h>
+#include <getopt.h>
+#include <rl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/output.h"
+#include "text/suggest.h"
+
+/*
+ * getopt_long() answers FIRST_ID + index for a long option: above every letter, so that
+ * optopt tells which form was wrong.
+ */
+#define FIRST_ID 256
+
+const struct command_option global_options[] = {
+	{"segment", 's', "NAME", "the segment to look into (default: default)"},
+	{"json", 'j', NULL, "write JSON"},
+	{"help", 'h', NULL, "explain, and do nothing else"},
+	{"version", 'V', NULL, "print the version, and do nothing else"},
+	{0},
+};
+
+/* Global options and the verb's as one list, in the order of context->values. */
+struct option_set {
+	int count;
+	const struct command_option *option[OPTIONS_MAX];
+	struct option longs[OPTIONS_MAX + 1];
+	char shorts[3 + 2 * OPTIONS_MAX];
+};
+
+static void
+set_append(struct option_set *set, const struct command_option *options)
+{
+	for (; options && options->name; options++) {
+		assert(set->count < OPTIONS_MAX);
+		set->option[set->count++] = options;
+	}
+}
+
+static void
+set_gather(struct option_set *set, const struct context *context)
+{
+	memset(set, 0, sizeof(*set));
+	set_append(set, global_options);
+	if (context->command)
+		set_append(set, context->command->options);
+}
+
+/* A colon in front makes getopt_long() tell a missing argument from an unknown option. */
+static void
+set_compile(struct option_set *set, bool stops_at_operand)
+{
+	char *shorts = stpcpy(set->shorts, stops_at_operand ? "+:" : ":");
+
+	for (int i = 0; i < set->count; i++) {
+		const struct command_option *option = set->option[i];
+
+		set->longs[i] = (struct option){
+			.name = option->name,
+			.has_arg = option->argument ? required_argument : no_argument,
+			.val = FIRST_ID + i,
+		};
+		if (!option->letter)
+			continue;
+		*shorts++ = option->letter;
+		if (option->argument)
+			*shorts++ = ':';
+	}
+}
+
+static int
+set_index(const struct option_set *set, int id)
+{
+	for (int i = 0; i < set->count; i++)
+		if (id == FIRST_ID + i || id == set->option[i]->letter)
+			return i;
+	return -1;
+}
+
+static void
+complain_unknown_long(const struct option_set *set, const char *word)
+{
+	const char *names[OPTIONS_MAX + 1] = {0};
+	const char *near;
+
+	for (int i = 0; i < set->count; i++)
+		names[i] = set->option[i]->name;
+	near = suggest(word + strspn(word, "-"), names);
+	if (near)
+		complain("unknown option '%s'; did you mean '--%s'?", word, near);
+	else
+		complain("unknown option '%s'; see 'rlctl help'", word);
+}
+
+/* `answer` is '?' or ':' from getopt_long(), which has left the details in globals. */
+static void
+complain_option(const struct option_set *set, int answer, const char *word)
+{
+	int index = set_index(set, optopt);
+
+	if (optopt == 0)
+		complain_unknown_long(set, word);
+	else if (index < 0)
+		complain("unknown option '-%c'; see 'rlctl help'", optopt);
+	else if (answer == ':')
+		complain("option '--%s' needs %s", set->option[index]->name,
+		         set->option[index]->argument);
+	else
+		complain("option '--%s' takes no value", set->option[index]->name);
+}
+
+/* Take options into context->values; false after a message. optind is left at the rest. */
+static bool
+take_options(struct context *context, int argc, char **argv)
+{
+	struct option_set set;
+	int answer;
+
+	set_gather(&set, context);
+	set_compile(&set, !context->command);
+	opterr = 0;
+	optind = 0; /* start again */
+	while ((answer = getopt_long(argc, argv, set.shorts, set.longs, NULL)) != -1) {
+		if (answer == '?' || answer == ':') {
+			complain_option(&set, answer, argv[optind - 1]);
+			return false;
+		}
+		context->values[set_index(&set, answer)] = optarg ? optarg : "";
+	}
+	return true;
+}
+
+bool
+options_parse(struct context *context, int argc, char **argv)
+{
+	int verb;
+
+	if (!take_options(context, argc, argv))
+		return false;
+	verb = optind;
+	if (verb >= argc)
+		return true;
+	context->command = command_need(argv[verb]);
+	if (!context->command || !take_options(context, argc - verb, argv + verb))
+		return false;
+	context->operands = argv + verb + optind;
+	context->operand_count = argc - verb - optind;
+	return true;
+}
+
+const char *
+option_value(const struct context *context, const char *name)
+{
+	struct option_set set;
+
+	set_gather(&set, context);
+	for (int i = 0; i < set.count; i++)
+		if (strcmp(set.option[i]->name, name) == 0)
+			return context->values[i];
+	abort(); /* in neither table */
+}
+
+const struct command *
+command_need(const char *name)
+{
+	const struct command *command = command_find(name);
+	const char *names[OPTIONS_MAX + 1] = {0};
+	const char *near;
+
+	if (command)
+		return command;
+	for (int i = 0; commands[i].name && i < OPTIONS_MAX; i++)
+		names[i] = commands[i].name;
+	near = suggest(name, names);
+	if (near)
+		complain("unknown verb '%s'; did you mean '%s'?", name, near);
+	else
+		complain("unknown verb '%s'; see 'rlctl help'", name);
+	return NULL;
+}
+
+bool
+key_need(size_t len)
+{
+	if (len > 0 && len <= RL_KEY_MAX)
+		return true;
+	complain("KEY has %zu bytes; it must have 1 to %d", len, RL_KEY_MAX);
+	return false;
+}

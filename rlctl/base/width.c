@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/width.h"
+
+#include <locale.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "text/utf8.h"
+
+#define COLUMNS_USUAL 80
+
+size_t
+terminal_columns(void)
+{
+	struct winsize size = {0};
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	setlocale(LC_CTYPE, "");
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+		return COLUMNS_USUAL;
+	return size.ws_col;
+}
+
+/* Bytes of the first character; what the locale does not know takes one column. */
+static size_t
+first_character(const char *text, size_t *columns)
+{
+	uint32_t character = 0;
+	size_t size = utf8_decode((const unsigned char *)text, strlen(text), &character);
+	int width = size > 0 ? wcwidth((wchar_t)character) : 1;
+
+	*columns = width < 0 ? 1 : (size_t)width;
+	return size > 0 ? size : 1;
+}
+
+size_t
+text_columns(const char *text)
+{
+	size_t total = 0, columns;
+
+	for (; *text; total += columns)
+		text += first_character(text, &columns);
+	return total;
+}
+
+void
+text_cut(char *text, size_t columns)
+{
+	size_t used = 0, more;
+
+	if (text_columns(text) <= columns)
+		return;
+	while (*text) {
+		size_t size = first_character(text, &more);
+
+		if (used + more + 1 > columns)
+			break;
+		used += more;
+		text += size;
+	}
+	strcpy(text, "…");
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* config show: the file with everything that it leaves to defaults. */
+
+#include <inttypes.h>
+#include <show/show.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <text/duration.h>
+#include <text/names.h>
+
+#include "base/output.h"
+#include "config/config_verb.h"
+
+#define OVERRIDES_SHOWN 10 /* of a rule; --json shows all */
+
+static void
+print_segment(const struct context *context, const struct config *config)
+{
+	struct rl_options o = config_options(config);
+
+	printf("file       %s\n", config->path);
+	printf("segment    %s\n", config_segment(context, config));
+	printf("keys       %" PRIu32 "\n", o.keys);
+	printf("mode       %04o\n", (unsigned)o.mode);
+	printf("group      %s\n", config->group ? config->group : "its creator's");
+	printf("key_bytes  %" PRIu32 "\n", o.key_bytes);
+	printf("ring       %" PRIu32 "\n", o.ring);
+	printf("rules      %" PRIu32 "\n", o.rules);
+	printf("overrides  %" PRIu32 "\n", o.overrides);
+	printf("bans       %" PRIu32 "\n", o.bans);
+	printf("on_full    %s\n", on_full_name(o.on_full));
+	printf("huge_pages %s\n", o.flags & RL_OPEN_HUGE_PAGES ? "true" : "false");
+	printf("interval   %s\n", duration_exact(config->gc_interval_ns).text);
+	printf("buffer     %s\n", duration_exact(o.buffer_ns).text);
+}
+
+static void
+print_prefixes(const struct rl_limit *limit)
+{
+	if (limit->prefix_v4)
+		printf(", each IPv4 /%u", limit->prefix_v4);
+	if (limit->prefix_v6)
+		printf(", each IPv6 /%u", limit->prefix_v6);
+}
+
+static void
+print_limit(const struct rl_limit *limit)
+{
+	printf("  %" PRIu32 " per %s, %s", limit->capacity, duration_exact(limit->window_ns).text,
+	       algorithm_name(limit->algorithm));
+	if (limit->granularity > 1)
+		printf(" of %" PRIu32 " x %s", limit->granularity,
+		       duration_format(limit->window_ns / limit->granularity).text);
+	if (limit->hard)
+		printf(", hard");
+	if (limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET)
+		printf(", burst %" PRIu32, limit->burst);
+	if (limit->undelayed > 0)
+		printf(", undelayed %" PRIu32, limit->undelayed);
+	print_prefixes(limit);
+	puts(limit->shadow ? ", shadow" : "");
+}
+
+static void
+print_capacities(const struct rl_override *override, size_t limit_count)
+{
+	printf("capacity");
+	for (size_t i = 0; i < limit_count; i++) {
+		if (override->capacity[i] > 0)
+			printf(" %" PRIu32, override->capacity[i]);
+		else
+			printf(" unchanged");
+	}
+	putchar('\n');
+}
+
+static void
+print_override(const struct rl_override *override, size_t limit_count)
+{
+	char *name = need(config_pattern_text(&override->pattern));
+
+	printf("  ");
+	output_bytes(stdout, name, strlen(name));
+	printf(config_is_exact(&override->pattern) ? " (exact): " : ": ");
+	if (override->kind == RL_OVERRIDE_CAPACITY)
+		print_capacities(override, limit_count);
+	else
+		puts(override->kind == RL_OVERRIDE_BANNED ? "banned" : "unlimited");
+	free(name);
+}
+
+static void
+print_rule(const struct rl_config_rule *rule)
+{
+	size_t count = config_limit_count(&rule->rule), i;
+
+	printf("\n%s\n", rule->rule.name);
+	for (i = 0; i < count; i++)
+		print_limit(config_limit(&rule->rule, i));
+	for (i = 0; i < rule->override_count && i < OVERRIDES_SHOWN; i++)
+		print_override(&rule->overrides[i], count);
+	if (i < rule->override_count)
+		printf("  and %zu more overrides\n", rule->override_count - i);
+}
+
+static void
+print_all(const struct context *context, const struct config *config)
+{
+	print_segment(context, config);
+	for (size_t i = 0; i < config->rule_count; i++)
+		print_rule(&config->rules[i]);
+}
+
+int
+config_show(const struct context *context, char **operands)
+{
+	int status;
+	struct config *config = config_need(config_file(context), &status);
+
+	(void)operands;
+	if (!config)
+		return status;
+	if (option_value(context, "json"))
+		output_json(need(config_json(config)));
+	else
+		print_all(context, config);
+	config_free(config);
+	return EXIT_YES;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Checks of the segment: whether it opens, whose it is, its clock, its room, its rules. */
+
+#include <errno.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/counts.h"
+#include "base/output.h"
+#include "base/rule.h"
+#include "doctor/doctor.h"
+#include "text/duration.h"
+
+#define HEARTBEAT_LATE (30 * RL_SECOND) /* rld beats every few seconds */
+#define CLOCK_OFF (60 * RL_SECOND)      /* windows this far from the wall clock surprise people */
+#define CLOCK_NOTABLE RL_SECOND         /* more than reading two clocks can take */
+#define FILL_HIGH 750                   /* per mille: from here on keys find no place */
+
+static const char *
+why_not_open(const struct doctor *doctor)
+{
+	switch (doctor->error) {
+	case -ENOENT:
+		if (!doctor_may_create(doctor))
+			return "nobody has made it yet, and this user cannot: no permission to "
+			       "write " DOCTOR_OWN;
+		return "nobody has made it yet, or it was removed: nothing is limited by it";
+	case -EACCES:
+		return "this user may not read it";
+	case RL_EDIRECTORY:
+		return "this user may not see what is in " DOCTOR_OWN;
+	case RL_ETWICE:
+		return "a worker that starts now is told so; those that run count in the one that "
+		       "they found";
+	case RL_ECLOCK:
+		return "its times would be others here: workers of this time namespace cannot "
+		       "share it";
+	case RL_EVERSION:
+		return "workers of another version of rl cannot share it";
+	case RL_EBOOT:
+		return "it was copied from another boot, and its times mean nothing now";
+	default:
+		return "no worker can open it, and each tells this error";
+	}
+}
+
+static void
+mend_open(struct doctor *doctor)
+{
+	const char *name = doctor->name;
+
+	if (doctor->error == -ENOENT && !doctor_may_create(doctor))
+		doctor_mend_membership(doctor);
+	else if (doctor->error == -ENOENT)
+		doctor_mend(doctor, "start a worker or rld, or name another with --segment: ls "
+		                    "-d /dev/shm/rl.* /dev/shm/rl/rl.*");
+	else if (doctor->error == -EACCES)
+		doctor_mend(doctor, "run this as root, or as the owner of %s", doctor->place.path);
+	else if (doctor->error == RL_EDIRECTORY)
+		doctor_mend(doctor, "run this as root, or as a member of the group of " DOCTOR_OWN);
+	else if (doctor->error == RL_ETWICE)
+		doctor_mend(doctor,
+		            "fuser -v %s /dev/shm/rl.%s tells which is used; remove the other, and "
+		            "restart who used it",
+		            doctor->place.path, name);
+	else if (doctor->error == RL_ECLOCK)
+		doctor_mend(doctor,
+		            "run this where the workers run (nsenter --time), or mount /proc "
+		            "here and there");
+	else if (doctor->error == RL_EVERSION)
+		doctor_mend(doctor,
+		            "restart all workers on one version, then rlctl --segment %s unlink",
+		            name);
+	else
+		doctor_mend(doctor, "rlctl --segment %s unlink, and restart the workers", name);
+}
+
+void
+check_segment(struct doctor *doctor)
+{
+	if (doctor->rl) {
+		doctor_say(doctor, DOCTOR_OK, NULL,
+		           "opens, layout %" PRIu32 ", %s, %" PRIu64 " places", doctor->info.layout,
+		           bytes_format(doctor->info.bytes).text, doctor->info.slots);
+		return;
+	}
+	doctor_say(doctor, DOCTOR_FINDING, why_not_open(doctor), "segment '%s': %s", doctor->name,
+	           rl_strerror(doctor->error));
+	mend_open(doctor);
+}
+
+static void
+check_strangers(struct doctor *doctor)
+{
+	mode_t mode = doctor->info.mode;
+
+	if (mode & S_IWOTH) {
+		doctor_say(doctor, DOCTOR_FINDING,
+		           "every user of this host may falsify counts, or truncate the file and "
+		           "so kill every worker",
+		           "everybody may write it (mode %04o)", mode & 07777U);
+		doctor_mend(doctor, "chmod o-rw %s", doctor->place.path);
+	} else if (mode & S_IROTH) {
+		doctor_say(doctor, DOCTOR_NOTE,
+		           "keys name clients: addresses, users; and workers that did not ask for "
+		           "such "
+		           "a mode refuse to open it, for its hash key is known",
+		           "everybody may read it (mode %04o)", mode & 07777U);
+		doctor_mend(doctor, "chmod o-r %s", doctor->place.path);
+	}
+}
+
+/* Whom the file belongs to should be somebody. */
+static void
+check_names(struct doctor *doctor)
+{
+	const struct rl_info *info = &doctor->info;
+
+	if (!getpwuid(info->owner)) {
+		doctor_say(doctor, DOCTOR_FINDING,
+		           "a user that is made later may be given this number, and the segment",
+		           "its owner %u is no user here", (unsigned)info->owner);
+		doctor_mend(doctor, "chown root %s", doctor->place.path);
+	}
+	if ((info->mode & (S_IRGRP | S_IWGRP)) && !getgrgid(info->group)) {
+		doctor_say(doctor, DOCTOR_FINDING,
+		           "a group that is made later may be given this number, and the segment",
+		           "its group %u is no group here", (unsigned)info->group);
+		doctor_mend(doctor, "chgrp root %s", doctor->place.path);
+	}
+}
+
+void
+check_access(struct doctor *doctor)
+{
+	size_t before = doctor->count;
+
+	check_strangers(doctor);
+	check_names(doctor);
+	if (doctor->count == before)
+		doctor_say(doctor, DOCTOR_OK, NULL, "mode %04o, for its owner%s alone",
+		           doctor->info.mode & 07777U,
+		           doctor->info.mode & S_IRWXG ? " and group" : "");
+}
+
+/* Of another pid namespace, its heartbeat has to do. */
+static bool
+is_running(pid_t pid)
+{
+	return pid == RL_PID_ELSEWHERE || kill(pid, 0) == 0 || errno == EPERM;
+}
+
+struct sweeper_text {
+	char text[48];
+};
+
+/* A pid of another namespace would name somebody else here. */
+static struct sweeper_text
+sweeper_format(pid_t pid)
+{
+	struct sweeper_text out = {"of another pid namespace"};
+
+	if (pid != RL_PID_ELSEWHERE)
+		snprintf(out.text, sizeof(out.text), "pid %d", (int)pid);
+	return out;
+}
+
+void
+check_sweeper(struct doctor *doctor)
+{
+	const struct rl_info *info = &doctor->info;
+	uint64_t age_ns =
+		doctor->now_ns > info->heartbeat_ns ? doctor->now_ns - info->heartbeat_ns : 0;
+
+	if (info->sweeper == 0) {
+		doctor_say(doctor, DOCTOR_NOTE,
+		           "workers clean up as they insert; with rld there is always room",
+		           "no sweeper");
+		doctor_mend(doctor, "systemctl enable --now rld");
+	} else if (!is_running(info->sweeper)) {
+		doctor_say(doctor, DOCTOR_FINDING, "nobody sweeps, and nobody reports",
+		           "the sweeper, %s, is gone, and did not say goodbye",
+		           sweeper_format(info->sweeper).text);
+		doctor_mend(doctor, "systemctl restart rld; journalctl -u rld says why it died");
+	} else if (age_ns > HEARTBEAT_LATE) {
+		doctor_say(doctor, DOCTOR_FINDING, "it hangs, or is stopped: nobody sweeps",
+		           "the sweeper, %s, was last heard of %s ago",
+		           sweeper_format(info->sweeper).text, duration_format(age_ns).text);
+		doctor_mend(doctor, "systemctl restart rld");
+	} else {
+		doctor_say(doctor, DOCTOR_OK, NULL, "%s, heard of %s ago",
+		           sweeper_format(info->sweeper).text, duration_format(age_ns).text);
+	}
+}
+
+void
+check_clock(struct doctor *doctor)
+{
+	struct timespec wall;
+	uint64_t wall_ns, segment_ns = rl_now(doctor->rl), off_ns;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	wall_ns = (uint64_t)wall.tv_sec * RL_SECOND + (uint64_t)wall.tv_nsec;
+	off_ns = wall_ns > segment_ns ? wall_ns - segment_ns : segment_ns - wall_ns;
+	if (off_ns < CLOCK_NOTABLE) {
+		doctor_say(doctor, DOCTOR_OK, NULL, "agrees with the wall clock");
+		return;
+	}
+	doctor_say(doctor, off_ns < CLOCK_OFF ? DOCTOR_NOTE : DOCTOR_FINDING,
+	           "the wall clock was set since the segment was made, or this is another time "
+	           "namespace and /proc is not there to say so; windows go by the segment's "
+	           "clock, and so do not begin on the hour",
+	           "the segment's clock is %s %s the wall clock", duration_format(off_ns).text,
+	           wall_ns > segment_ns ? "behind" : "ahead of");
+	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
+}
+
+void
+check_fill(struct doctor *doctor)
+{
+	uint64_t taken = rl_fill(doctor->rl), slots = doctor->info.slots;
+	uint64_t permille = slots ? taken * 1000 / slots : 0;
+
+	if (permille < FILL_HIGH) {
+		doctor_say(doctor, DOCTOR_OK, NULL, "%" PRIu64 " of %" PRIu64 " places are taken",
+		           taken, slots);
+		return;
+	}
+	doctor_say(doctor, DOCTOR_FINDING,
+	           "a key has 16 places of its own, and the fuller the table, the more keys find "
+	           "all of theirs taken",
+	           "%" PRIu64 ".%" PRIu64 " %% of the places are taken", permille / 10,
+	           permille % 10);
+	doctor_mend(doctor, "rlctl --segment %s sweep; if that frees little: " DOCTOR_RECREATE,
+	            doctor->name, doctor->name, doctor->name, " with more keys", doctor->name);
+}
+
+void
+check_full(struct doctor *doctor)
+{
+	static const enum rl_counter full[] = {RL_COUNT_evicted, RL_COUNT_full_denied,
+	                                       RL_COUNT_full_allowed, RL_COUNT_full_undecided};
+	struct counts counts = counts_read(doctor->rl, RL_ANY_RULE);
+	uint64_t total[RL_COUNTERS], sum = 0;
+
+	counts_total(&counts, total);
+	counts_free(&counts);
+	for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++)
+		sum += total[full[i]];
+	if (sum == 0) {
+		doctor_say(doctor, DOCTOR_OK, NULL, "every key has found a place so far");
+		return;
+	}
+	doctor_say(doctor, DOCTOR_FINDING,
+	           "what a key was denied or forgiven then was not its limit's doing",
+	           "the table was full for %" PRIu64 " requests: %" PRIu64 " evicted, %" PRIu64
+	           " denied, %" PRIu64 " allowed, %" PRIu64 " undecided",
+	           sum, total[RL_COUNT_evicted], total[RL_COUNT_full_denied],
+	           total[RL_COUNT_full_allowed], total[RL_COUNT_full_undecided]);
+	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, " with more keys",
+	            doctor->name);
+}
+
+static void
+check_rule(struct doctor *doctor, int id)
+{
+	struct rl_rule_info rule;
+
+	if (!rl_rule_info(doctor->rl, id, &rule))
+		return;
+	if (rule.name[0] == '\0') {
+		doctor_say(doctor, DOCTOR_FINDING,
+		           "its bytes were damaged, and no worker finds it by its name",
+		           "rule %d has no readable name", id);
+		doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
+	} else if (rule.source == RL_SOURCE_NONE) {
+		doctor_say(doctor, DOCTOR_NOTE,
+		           "requests under it are allowed, uncounted; each is told so",
+		           "rule %s was removed by the configuration", rule.name);
+		doctor_mend(doctor, "add it to the configuration again, or take it out of the "
+		                    "application");
+	}
+}
+
+void
+check_rules(struct doctor *doctor)
+{
+	size_t before = doctor->count;
+
+	for (uint32_t id = 0; id < doctor->info.rules; id++)
+		check_rule(doctor, (int)id);
+	if (doctor->count == before)
+		doctor_say(doctor, DOCTOR_OK, NULL, "every rule has its name and its limits");
+}
+
+static int
+count_ban(const struct rl_ban_info *ban, void *arg)
+{
+	(void)ban;
+	++*(uint64_t *)arg;
+	return 0;
+}
+
+void
+check_bans(struct doctor *doctor)
+{
+	uint64_t count = 0, room = doctor->info.bans;
+
+	rl_bans_walk(doctor->rl, doctor->now_ns, count_ban, &count);
+	if (room == 0 || count * 10 < room * 8) {
+		doctor_say(doctor, DOCTOR_OK, NULL, "%" PRIu64 " stand, room for at least %" PRIu64,
+		           count, room);
+		return;
+	}
+	doctor_say(doctor, DOCTOR_FINDING,
+	           "past that number one more may find no place, and is refused",
+	           "%" PRIu64 " bans and exemptions stand, and the segment is made for %" PRIu64,
+	           count, room);
+	doctor_mend(doctor,
+	            "ban prefixes or networks in place of keys; rlctl --segment %s bans "
+	            "shows what stands",
+	            doctor->name);
+}

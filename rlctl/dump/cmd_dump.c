@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dump: what every key has used, and every ban, as JSON lines for restore. */
+
+#include <inttypes.h>
+#include <rl_admin.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/atomic_file.h"
+#include "base/command.h"
+#include "base/interrupt.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "dump/dump_line.h"
+#include "key/entry.h"
+#include "key/standing.h"
+
+#define PROGRESS_ENTRIES 0x3fff /* told whenever these bits of the count are 0 */
+
+struct dump {
+	struct rl *rl;
+	struct atomic_file out;
+	struct dump_totals totals;
+	uint64_t seen;
+};
+
+/* An entry that counts nothing now, or limits nothing any more, is not worth a line. */
+static int
+write_entry(const struct rl_entry *entry, void *arg)
+{
+	struct dump *dump = arg;
+	json_t *line;
+
+	if ((++dump->seen & PROGRESS_ENTRIES) == 0)
+		progress_show("dumping key", dump->seen);
+	if (interrupt_came() || ferror(dump->out.file))
+		return 1;
+	line = entry->is_stale || entry->moments == 0 ? NULL : dump_entry(dump->rl, entry);
+	if (!line)
+		return 0;
+	output_json_line(dump->out.file, line);
+	dump->totals.entries++;
+	dump->totals.unnamed += !entry_has_key(entry);
+	return 0;
+}
+
+static void
+write_bans(struct dump *dump)
+{
+	struct standings found = standings_collect(dump->rl, RL_ANY_RULE, NULL);
+
+	for (size_t i = 0; i < found.count; i++)
+		output_json_line(dump->out.file, standing_json(dump->rl, &found.items[i]));
+	dump->totals.bans = found.count;
+	standings_free(&found);
+}
+
+/* False if it was interrupted. Lost output is seen when the file is finished. */
+static bool
+write_all(struct dump *dump)
+{
+	output_json_line(dump->out.file, dump_header(dump->rl));
+	rl_walk(dump->rl, rl_now(dump->rl), NULL, write_entry, dump);
+	progress_erase();
+	if (interrupt_came())
+		return false;
+	write_bans(dump);
+	output_json_line(dump->out.file, dump_end(&dump->totals));
+	return true;
+}
+
+/* Standard output is taken by the dump itself when it goes there. */
+static void
+report(const struct context *context, const struct dump *dump)
+{
+	json_t *root;
+
+	if (dump->totals.unnamed > 0)
+		complain("dump: of %" PRIu64 " keys not all bytes are kept: they are in the dump, "
+		         "and cannot be restored",
+		         dump->totals.unnamed);
+	if (strcmp(dump->out.path, "-") == 0)
+		return;
+	if (!option_value(context, "json")) {
+		printf("%" PRIu64 " entries, %" PRIu64 " bans and exemptions\n",
+		       dump->totals.entries, dump->totals.bans);
+		return;
+	}
+	root = need(json_object());
+	json_put(root, "entries", json_count(dump->totals.entries));
+	json_put(root, "unnamed", json_count(dump->totals.unnamed));
+	json_put(root, "bans", json_count(dump->totals.bans));
+	output_json(root);
+}
+
+static int
+dump_segment(const struct context *context, struct dump *dump)
+{
+	if (!write_all(dump)) {
+		atomic_file_abandon(&dump->out);
+		complain("dump: interrupted, %s", strcmp(dump->out.path, "-") == 0
+		                                          ? "what was written is cut short"
+		                                          : "and left no file");
+		return EXIT_TROUBLE;
+	}
+	if (!atomic_file_commit(&dump->out))
+		return EXIT_TROUBLE;
+	report(context, dump);
+	return dump->totals.unnamed > 0 ? EXIT_NO : EXIT_YES;
+}
+
+int
+run_dump(const struct context *context)
+{
+	struct dump dump = {.rl = open_segment(context)};
+	int status = EXIT_TROUBLE;
+
+	if (!dump.rl)
+		return EXIT_TROUBLE;
+	interrupt_catch();
+	if (atomic_file_open(context->operands[0], &dump.out))
+		status = dump_segment(context, &dump);
+	rl_close(dump.rl);
+	return status;
+}

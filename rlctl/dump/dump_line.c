@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "dump/dump_line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limit_view.h"
+#include "base/rule.h"
+#include "key/entry.h"
+#include "key/standing.h"
+#include "text/names.h"
+
+json_t *
+dump_header(struct rl *rl)
+{
+	json_t *root = need(json_object());
+	struct rl_info info;
+
+	rl_info(rl, &info);
+	json_put(root, "rl_dump", json_count(DUMP_VERSION));
+	json_put(root, "segment", json_text(info.name));
+	json_put(root, "dumped_ns", json_count(rl_now(rl)));
+	return root;
+}
+
+static json_t *
+json_moments(const struct rl_entry *entry)
+{
+	json_t *array = need(json_array());
+
+	for (size_t i = 0; i < entry->moments; i++) {
+		json_t *pair = need(json_array());
+
+		json_push(pair, json_count(entry->moment[i].at_ns));
+		json_push(pair, json_count(entry->moment[i].cost));
+		json_push(array, pair);
+	}
+	return array;
+}
+
+json_t *
+dump_entry(struct rl *rl, const struct rl_entry *entry)
+{
+	json_t *root = need(json_object());
+	struct key_view key = entry_key(entry);
+	struct rl_rule_info rule;
+
+	if (!rule_read(rl, entry->rule, &rule) || entry->limit >= rule.limit_count) {
+		json_decref(root);
+		return NULL;
+	}
+	json_put(root, "rule", json_text(rule.name));
+	json_put(root, "limit_number", json_count(entry->limit + UINT64_C(1)));
+	json_put(root, "shape", json_limit(&rule.limits[entry->limit]));
+	json_put_key(root, &key);
+	json_put(root, "moments", json_moments(entry));
+	return root;
+}
+
+json_t *
+dump_end(const struct dump_totals *totals)
+{
+	json_t *root = need(json_object());
+
+	json_put(root, "rl_dump_end", json_true());
+	json_put(root, "entries", json_count(totals->entries));
+	json_put(root, "unnamed", json_count(totals->unnamed));
+	json_put(root, "bans", json_count(totals->bans));
+	return root;
+}
+
+/* A member that is a whole number of 0..most. */
+static bool
+read_count(const json_t *object, const char *name, uint64_t most, uint64_t *value)
+{
+	const json_t *member = json_object_get(object, name);
+	json_int_t number = json_integer_value(member);
+
+	*value = (uint64_t)number;
+	return json_is_integer(member) && number >= 0 && *value <= most;
+}
+
+static bool
+read_count32(const json_t *object, const char *name, uint32_t most, uint32_t *value)
+{
+	uint64_t number;
+
+	if (!read_count(object, name, most, &number))
+		return false;
+	*value = (uint32_t)number;
+	return true;
+}
+
+static bool
+read_shape(const json_t *object, struct rl_limit *limit)
+{
+	const char *algorithm = json_string_value(json_object_get(object, "algorithm"));
+	uint32_t v4, v6;
+
+	if (!algorithm || !algorithm_find(algorithm, &limit->algorithm) ||
+	    !read_count(object, "window_ns", RL_WINDOW_MAX + RL_GRANULARITY_MAX,
+	                &limit->window_ns) ||
+	    !read_count32(object, "granularity", RL_GRANULARITY_MAX, &limit->granularity) ||
+	    !read_count32(object, "capacity", RL_CAPACITY_MAX, &limit->capacity) ||
+	    !read_count32(object, "prefix_v4", 32, &v4) ||
+	    !read_count32(object, "prefix_v6", 128, &v6))
+		return false;
+	limit->hard = json_is_true(json_object_get(object, "hard"));
+	limit->prefix_v4 = (uint8_t)v4;
+	limit->prefix_v6 = (uint8_t)v6;
+	return true;
+}
+
+static bool
+read_moment(const json_t *pair, struct rl_moment *moment)
+{
+	const json_t *at = json_array_get(pair, 0), *cost = json_array_get(pair, 1);
+
+	if (json_array_size(pair) != 2 || !json_is_integer(at) || !json_is_integer(cost) ||
+	    json_integer_value(at) < 0 || json_integer_value(cost) < 1)
+		return false;
+	moment->at_ns = (uint64_t)json_integer_value(at);
+	moment->cost = (uint64_t)json_integer_value(cost);
+	return true;
+}
+
+static bool
+read_moments(const json_t *array, struct dump_line *line)
+{
+	size_t count = json_array_size(array);
+
+	if (!json_is_array(array))
+		return false;
+	line->moments = need(calloc(count + 1, sizeof(*line->moments)));
+	for (size_t i = 0; i < count; i++)
+		if (!read_moment(json_array_get(array, i), &line->moments[line->moment_count++]))
+			return false;
+	return true;
+}
+
+static int
+hex_value(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+static bool
+read_hex(const char *text, size_t len, struct key_view *key)
+{
+	unsigned char *bytes = need(malloc(len / 2 + 1));
+
+	*key = (struct key_view){.bytes = bytes, .kept = len / 2, .len = len / 2};
+	for (size_t i = 0; i + 1 < len; i += 2) {
+		int high = hex_value(text[i]), low = hex_value(text[i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		bytes[i / 2] = (unsigned char)(high << 4 | low);
+	}
+	return len % 2 == 0;
+}
+
+/* "key_hex" is exact where "key" is escaped; with "key_id" alone the key is lost. */
+static bool
+read_key(const json_t *root, struct key_view *key)
+{
+	const json_t *hex = json_object_get(root, "key_hex"), *text = json_object_get(root, "key");
+	bool is_read = true;
+
+	if (json_is_string(hex))
+		is_read = read_hex(json_string_value(hex), json_string_length(hex), key);
+	else if (json_is_string(text))
+		*key = (struct key_view){
+			.bytes = memcpy(need(malloc(json_string_length(text) + 1)),
+		                        json_string_value(text), json_string_length(text)),
+			.kept = json_string_length(text),
+			.len = json_string_length(text),
+		};
+	else
+		return json_is_null(text) && json_object_get(root, "key_id");
+	if (json_object_get(root, "truncated"))
+		key->len++;
+	return is_read && key->kept > 0 && key->kept <= RL_KEY_MAX;
+}
+
+static const char *
+parse_entry(struct dump_line *line)
+{
+	const json_t *root = line->root;
+
+	line->kind = DUMP_ENTRY;
+	if (!line->rule)
+		return "no rule";
+	if (!read_count32(root, "limit_number", RL_LIMITS_MAX, &line->limit_number) ||
+	    line->limit_number == 0)
+		return "no limit_number";
+	if (!read_shape(json_object_get(root, "shape"), &line->shape))
+		return "no shape of a limit";
+	if (!read_key(root, &line->key))
+		return "no key";
+	return read_moments(json_object_get(root, "moments"), line) ? NULL
+	                                                            : "no moments of [at_ns, cost]";
+}
+
+static bool
+read_match(const char *name, enum rl_match *match)
+{
+	static const enum rl_match all[] = {RL_MATCH_KEY, RL_MATCH_PREFIX, RL_MATCH_NETWORK};
+
+	for (size_t i = 0; name && i < sizeof(all) / sizeof(all[0]); i++) {
+		*match = all[i];
+		if (strcmp(match_name(all[i]), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *
+parse_ban(struct dump_line *line)
+{
+	const json_t *root = line->root;
+	const char *effect = json_string_value(json_object_get(root, "effect"));
+
+	line->kind = DUMP_BAN;
+	line->is_exemption = effect && strcmp(effect, "exemption") == 0;
+	if (!line->is_exemption && !(effect && strcmp(effect, "ban") == 0))
+		return "an effect that is neither ban nor exemption";
+	if (!read_match(json_string_value(json_object_get(root, "match")), &line->match))
+		return "no match";
+	if (!read_key(root, &line->key))
+		return "no key";
+	line->until_ns = RL_NEVER_NS;
+	if (json_is_null(json_object_get(root, "until_ns")) ||
+	    read_count(root, "until_ns", INT64_MAX, &line->until_ns))
+		return NULL;
+	return "no until_ns";
+}
+
+static const char *
+parse_header(struct dump_line *line)
+{
+	const json_t *version = json_object_get(line->root, "rl_dump");
+
+	line->kind = DUMP_HEADER;
+	return json_integer_value(version) == DUMP_VERSION
+	               ? NULL
+	               : "a version of the format that this rlctl does not know";
+}
+
+static const char *
+parse_end(struct dump_line *line)
+{
+	const json_t *root = line->root;
+
+	line->kind = DUMP_END;
+	if (read_count(root, "entries", INT64_MAX, &line->totals.entries) &&
+	    read_count(root, "unnamed", INT64_MAX, &line->totals.unnamed) &&
+	    read_count(root, "bans", INT64_MAX, &line->totals.bans))
+		return NULL;
+	return "no totals";
+}
+
+const char *
+dump_parse(const char *text, size_t len, struct dump_line *line)
+{
+	json_error_t error;
+
+	memset(line, 0, sizeof(*line));
+	line->root = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+	if (!json_is_object(line->root))
+		return "no JSON object";
+	line->rule = json_string_value(json_object_get(line->root, "rule"));
+	if (json_object_get(line->root, "rl_dump"))
+		return parse_header(line);
+	if (json_object_get(line->root, "rl_dump_end"))
+		return parse_end(line);
+	return json_object_get(line->root, "effect") ? parse_ban(line) : parse_entry(line);
+}
+
+void
+dump_line_free(struct dump_line *line)
+{
+	free((void *)line->key.bytes);
+	free(line->moments);
+	json_decref(line->root);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_DUMP_LINE_H
+#define RLCTL_DUMP_LINE_H
+
+/*
+ * A dump is JSON, one document a line:
+ *
+ *	{"rl_dump":1,"segment":"web","dumped_ns":N}
+ *	{"rule":"login","limit_number":1,"shape":{...},"key":"alice","moments":[[AT_NS,COST],...]}
+ *	{"effect":"ban","rule":null,"match":"key","key":"bob","until_ns":N}
+ *	{"rl_dump_end":true,"entries":1,"unnamed":0,"bans":1}
+ *
+ * `shape` is the limit as it was, `moments` what counted of it, oldest first. A key that is no
+ * UTF-8 has its bytes in "key_hex" as well. One whose bytes are not all kept has "truncated",
+ * or "key_id" in place of its bytes, and cannot be restored. Times are Unix time, so that a dump
+ * means the same after a reboot.
+ */
+
+#include <rl_admin.h>
+#include <stdbool.h>
+
+#include "base/output.h"
+
+#define DUMP_VERSION 1
+
+struct dump_totals {
+	uint64_t entries;
+	uint64_t unnamed; /* of them, cannot be restored */
+	uint64_t bans;
+};
+
+json_t *dump_header(struct rl *rl);
+json_t *dump_entry(struct rl *rl, const struct rl_entry *entry);
+json_t *dump_end(const struct dump_totals *totals);
+
+enum dump_kind {
+	DUMP_HEADER,
+	DUMP_ENTRY,
+	DUMP_BAN,
+	DUMP_END,
+};
+
+struct dump_line {
+	enum dump_kind kind;
+	const char *rule;      /* or NULL; lives as long as `root` */
+	struct key_view key;   /* its bytes are a copy; NULL: lost */
+	unsigned limit_number; /* of an entry */
+	struct rl_limit shape;
+	struct rl_moment *moments;
+	size_t moment_count;
+	bool is_exemption; /* of a ban */
+	enum rl_match match;
+	uint64_t until_ns;
+	struct dump_totals totals; /* of the end */
+	json_t *root;
+};
+
+/* NULL, or in a few words what is wrong with the text. To be freed in either case. */
+const char *dump_parse(const char *text, size_t len, struct dump_line *line);
+void dump_line_free(struct dump_line *line);
+
+#endif

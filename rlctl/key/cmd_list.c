@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* list: the live keys, in an order of choice. */
+
+#include <string.h>
+
+#include "base/command.h"
+#include "base/number.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "base/rule.h"
+#include "key/list_form.h"
+
+#define PROGRESS_ENTRIES 0x3ffff /* told whenever these bits of the count are 0 */
+
+const struct command_option list_options[] = {
+	{"rule", 'r', "RULE", "keys of this rule alone"},
+	{"limited", 'l', NULL, "keys that are denied now"},
+	{"sort", 'o', "used|denied|remaining|recent|key|none",
+         "most used (the default), most denied, least remaining, newest charge, by name; none is "
+         "as "
+         "they lie, at once"},
+	{"limit", 'n', "N", "the first N alone, in memory for those; default: all"},
+	{"match", 'm', "GLOB|CIDR", "keys that match"},
+	{"keys", 'k', NULL, "each key alone and once, as a shell takes it"},
+	{"null", '0', NULL, "each key alone, as it is, with a NUL behind it, for xargs -0"},
+	{"no-header", 'H', NULL, "neither names of columns nor how many keys there are"},
+	{0},
+};
+
+struct listing {
+	struct pick pick;
+	struct list_form form;
+	uint64_t seen;
+};
+
+static int
+want_entry(const struct rl_glance *glance, void *arg)
+{
+	struct listing *listing = arg;
+
+	if ((++listing->seen & PROGRESS_ENTRIES) == 0 && !listing->pick.take)
+		progress_show("looking at key", listing->seen);
+	return pick_wants(&listing->pick, glance);
+}
+
+static int
+add_entry(const struct rl_entry *entry, void *arg)
+{
+	struct listing *listing = arg;
+
+	pick_add(&listing->pick, entry);
+	return 0;
+}
+
+static bool
+read_most(const struct context *context, size_t *most)
+{
+	const char *text = option_value(context, "limit");
+	uint64_t number = 0;
+
+	if (text && !number_need("--limit", text, 1, UINT32_MAX, &number))
+		return false;
+	*most = (size_t)number;
+	return true;
+}
+
+/* Keys alone come by name, unless asked for in another order. */
+static bool
+read_order(const struct context *context, struct listing *listing)
+{
+	const char *name = option_value(context, "sort");
+
+	if (listing->form.kind >= LIST_WORDS)
+		listing->pick.order = PICK_KEY;
+	if (!name || strcmp(name, "none") != 0)
+		return pick_order_option(context, &listing->pick.order);
+	listing->pick.take = list_form_item;
+	listing->pick.take_arg = &listing->form;
+	return true;
+}
+
+static bool
+read_form(const struct context *context, struct list_form *form)
+{
+	bool is_json = option_value(context, "json") != NULL;
+
+	form->has_head = !option_value(context, "no-header");
+	if (option_value(context, "null"))
+		form->kind = LIST_NULS;
+	else if (option_value(context, "keys"))
+		form->kind = LIST_WORDS;
+	if (is_json && form->kind != LIST_LINES) {
+		complain("list: --keys and --null do not go with --json");
+		return false;
+	}
+	if (is_json)
+		form->kind = LIST_JSON;
+	return true;
+}
+
+/* Without an order, what is found is written while looking. */
+static int
+list(const struct context *context, struct rl *rl, struct listing *listing)
+{
+	struct pick *pick = &listing->pick;
+	int status;
+
+	pick->rule = rule_option(rl, context);
+	if (pick->rule == RULE_UNKNOWN)
+		return EXIT_TROUBLE;
+	listing->form.rl = rl;
+	if (pick->take)
+		list_form_begin(&listing->form, pick);
+	rl_walk(rl, rl_now(rl), want_entry, add_entry, listing);
+	progress_erase();
+	if (!pick->take) {
+		pick_sort(pick);
+		list_form_begin(&listing->form, pick);
+		for (size_t i = 0; i < pick->count; i++)
+			list_form_item(&pick->items[i], &listing->form);
+	}
+	status = list_form_end(&listing->form, pick);
+	pick_free(pick);
+	return status;
+}
+
+int
+run_list(const struct context *context)
+{
+	const char *text = option_value(context, "match");
+	struct listing listing = {.pick.is_limited_only = option_value(context, "limited")};
+	struct match match;
+	struct rl *rl;
+	int status;
+
+	if (!read_form(context, &listing.form) || !read_order(context, &listing) ||
+	    !read_most(context, &listing.pick.most) ||
+	    (text && !match_make("--match", text, &match)))
+		return EXIT_TROUBLE;
+	listing.pick.match = text ? &match : NULL;
+	rl = open_segment(context);
+	if (!rl)
+		return EXIT_TROUBLE;
+	status = list(context, rl, &listing);
+	rl_close(rl);
+	return status;
+}

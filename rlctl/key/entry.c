@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "key/entry.h"
+
+static uint64_t
+newest_ns(const struct rl_entry *entry)
+{
+	if (entry->moments > 0)
+		return entry->moment[entry->moments - 1].at_ns;
+	return entry->buckets > 0 ? entry->bucket_end_ns - entry->bucket_ns : 0;
+}
+
+struct usage
+usage_of(const struct rl_entry *entry)
+{
+	return (struct usage){
+		.limit = entry->peek.limit,
+		.used = entry->used,
+		.remaining = entry->peek.remaining,
+		.state = entry->state,
+		.is_state_known = entry->is_state_known,
+		.is_limited = entry->is_limited,
+		.denied = entry->denied,
+		.newest_ns = newest_ns(entry),
+		.retry_after_ns = entry->peek.retry_after_ns,
+		.reset_after_ns = entry->peek.reset_after_ns,
+	};
+}
+
+static const char *const state_names[][2] = {
+	[RL_ENTRY_OPEN] = {"open", "open?"},       [RL_ENTRY_LIMITED] = {"limited", "limited?"},
+	[RL_ENTRY_BANNED] = {"banned", "banned?"}, [RL_ENTRY_EXEMPT] = {"exempt", "exempt?"},
+	[RL_ENTRY_SHADOW] = {"shadow", "shadow?"},
+};
+
+const char *
+usage_state(const struct usage *usage)
+{
+	return state_names[usage->state][!usage->is_state_known];
+}
+
+void
+json_put_usage(json_t *object, const struct usage *usage)
+{
+	json_put(object, "limit", json_count(usage->limit));
+	json_put(object, "used", json_count(usage->used));
+	json_put(object, "remaining", json_count(usage->remaining));
+	json_put(object, "denied_estimate", json_count(usage->denied));
+	json_put(object, "newest_ns", json_count(usage->newest_ns));
+	json_put(object, "state", json_text(state_names[usage->state][0]));
+	json_put(object, "state_known", json_boolean(usage->is_state_known));
+	json_put(object, "limited", json_boolean(usage->is_limited));
+	json_put(object, "retry_after_ns", json_duration(usage->retry_after_ns));
+	json_put(object, "reset_after_ns", json_duration(usage->reset_after_ns));
+}
+
+struct key_view
+entry_key(const struct rl_entry *entry)
+{
+	return (struct key_view){entry->key, entry->key_kept, entry->key_len, entry->id};
+}
+
+bool
+entry_has_key(const struct rl_entry *entry)
+{
+	return entry->key && entry->key_len > 0 && entry->key_kept == entry->key_len;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_ENTRY_H
+#define RLCTL_ENTRY_H
+
+/* What every verb that shows keys shows alike of one. */
+
+#include <rl_admin.h>
+#include <stdbool.h>
+
+#include "base/output.h"
+
+/* What is left of an rl_entry after its visit, but for the key. */
+struct usage {
+	uint32_t limit;
+	uint32_t used;
+	uint32_t remaining;
+	enum rl_entry_state state;
+	bool is_state_known;
+	bool is_limited;    /* denied, by the limit or by a ban */
+	uint64_t denied;    /* an estimate, see RL_DENIED_SAMPLE */
+	uint64_t newest_ns; /* when its newest charge was, or its sub-bucket began; 0 unknown */
+	uint64_t retry_after_ns;
+	uint64_t reset_after_ns;
+};
+
+struct usage usage_of(const struct rl_entry *entry);
+
+/* As people see it: "limited", "banned"; with a ? behind it where a ban might say otherwise. */
+const char *usage_state(const struct usage *usage);
+void json_put_usage(json_t *object, const struct usage *usage);
+
+/* The key as the entry has it; its bytes live as long as the entry. */
+struct key_view entry_key(const struct rl_entry *entry);
+
+/* True if every byte of the key is there, so that it can be named to the library. */
+bool entry_has_key(const struct rl_entry *entry);
+
+#endif

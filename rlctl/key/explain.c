@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "key/explain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rule.h"
+
+static const void *
+copy(const void *bytes, size_t len)
+{
+	return bytes ? memcpy(need(malloc(len + 1)), bytes, len) : NULL;
+}
+
+/* A stale entry is free to be retired at any time, so it is none. */
+static int
+keep_entry(const struct rl_entry *entry, void *arg)
+{
+	struct explanation *out = arg;
+	struct counted *counted;
+
+	if (entry->is_stale || entry->limit >= RL_LIMITS_MAX || out->counted[entry->limit].is_there)
+		return 0;
+	counted = &out->counted[entry->limit];
+	*counted = (struct counted){.is_there = true, .entry = *entry};
+	counted->entry.key = copy(entry->key, entry->key_kept);
+	counted->entry.moment = copy(entry->moment, entry->moments * sizeof(*entry->moment));
+	return 0;
+}
+
+/* The address that stands for a network, as a rule with prefixes has for keys. */
+static size_t
+askable_len(const struct key_view *key, int error)
+{
+	const char *slash = error == RL_EADDRESS ? memchr(key->bytes, '/', key->len) : NULL;
+
+	return slash ? (size_t)(slash - (const char *)key->bytes) : key->len;
+}
+
+static void
+ask_peek(struct rl *rl, struct explanation *out, size_t key_len)
+{
+	struct decision *decision = &out->decision;
+	struct rl_item item = {.rule = out->rule, .key = decision->key.bytes, .key_len = key_len};
+
+	rl_check_limits_at(rl, &item, out->now_ns, &decision->result, &decision->count,
+	                   decision->results);
+	if (decision->count > decision->info.limit_count)
+		decision->count = decision->info.limit_count;
+}
+
+int
+explain(struct rl *rl, int rule, const struct key_view *key, struct explanation *out)
+{
+	int error;
+
+	memset(out, 0, sizeof(*out));
+	out->rule = rule;
+	out->now_ns = rl_now(rl);
+	out->decision = (struct decision){.key = *key, .cost = 1};
+	rule_read(rl, rule, &out->decision.info);
+	out->decision.rule = out->decision.info.name;
+	error = rl_lookup(rl, rule, key->bytes, key->len, out->now_ns, keep_entry, out);
+	if (error < 0 && error != -ENOENT)
+		return error;
+	ask_peek(rl, out, key->len);
+	if (out->decision.result.error == RL_EADDRESS)
+		ask_peek(rl, out, askable_len(key, RL_EADDRESS));
+	out->standings = standings_collect(rl, rule, key);
+	overrides_find(rl, rule, key, &out->overrides);
+	return 0;
+}
+
+void
+explanation_free(struct explanation *explanation)
+{
+	for (unsigned i = 0; i < RL_LIMITS_MAX; i++) {
+		free((void *)explanation->counted[i].entry.key);
+		free((void *)explanation->counted[i].entry.moment);
+	}
+	standings_free(&explanation->standings);
+}
+
+bool
+explanation_has_anything(const struct explanation *explanation)
+{
+	for (unsigned i = 0; i < RL_LIMITS_MAX; i++)
+		if (explanation->counted[i].is_there)
+			return true;
+	return explanation->standings.count > 0 || explanation->overrides.count > 0;
+}

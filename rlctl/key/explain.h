@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_EXPLAIN_H
+#define RLCTL_EXPLAIN_H
+
+/*
+ * Why a key is answered as it is: what each limit of the rule has counted of it, and what stands
+ * for or against it. Gathered first, then told in words or in JSON.
+ */
+
+#include <rl_admin.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/output.h"
+#include "key/override_view.h"
+#include "key/standing.h"
+#include "key/verdict.h"
+
+/* A limit's entry, its key and moments copied. */
+struct counted {
+	bool is_there; /* else the limit has counted nothing of the key */
+	struct rl_entry entry;
+};
+
+struct explanation {
+	int rule;
+	uint64_t now_ns;
+	struct decision decision; /* of a request of cost 1 now, spending nothing */
+	struct counted counted[RL_LIMITS_MAX];
+	struct standings standings;
+	struct overrides overrides;
+};
+
+/*
+ * The key as a user or an entry names it. 0, or an error of rl_lookup() but for -ENOENT: nothing
+ * counted is an explanation, too. To be freed.
+ */
+int explain(struct rl *rl, int rule, const struct key_view *key, struct explanation *out);
+void explanation_free(struct explanation *explanation);
+
+/* False if nothing is counted, and nothing stands. */
+bool explanation_has_anything(const struct explanation *explanation);
+
+void explanation_print(FILE *out, struct rl *rl, const struct explanation *explanation);
+json_t *explanation_json(struct rl *rl, const struct explanation *explanation);
+
+#endif

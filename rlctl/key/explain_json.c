@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/limit_view.h"
+#include "key/entry.h"
+#include "key/explain.h"
+#include "key/picture.h"
+
+static json_t *
+json_bucket(const struct rl_entry *entry, uint32_t bucket)
+{
+	json_t *object = need(json_object());
+
+	json_put(object, "start_ns", json_count(bucket_start_ns(entry, bucket)));
+	json_put(object, "count", json_count(entry->bucket[bucket]));
+	json_put(object, "leaving", json_boolean(bucket_is_leaving(entry, bucket)));
+	return object;
+}
+
+static json_t *
+json_moments(const struct rl_entry *entry)
+{
+	json_t *array = need(json_array());
+
+	for (size_t i = 0; i < entry->moments; i++) {
+		json_t *object = need(json_object());
+
+		json_put(object, "at_ns", json_count(entry->moment[i].at_ns));
+		json_put(object, "cost", json_count(entry->moment[i].cost));
+		json_push(array, object);
+	}
+	return array;
+}
+
+static json_t *
+json_counted(const struct rl_entry *entry)
+{
+	json_t *object = need(json_object()), *buckets = need(json_array());
+	struct key_view key = entry_key(entry);
+	struct usage usage = usage_of(entry);
+
+	json_put_key(object, &key);
+	json_put_usage(object, &usage);
+	json_put(object, "moments", json_moments(entry));
+	json_put(object, "bucket_ns", json_count(entry->bucket_ns));
+	json_put(object, "buckets", buckets);
+	for (uint32_t i = 0; i < entry->buckets; i++)
+		json_push(buckets, json_bucket(entry, i));
+	return object;
+}
+
+static json_t *
+json_limits(const struct explanation *x)
+{
+	json_t *array = need(json_array());
+
+	for (unsigned i = 0; i < x->decision.info.limit_count; i++) {
+		json_t *object = need(json_object());
+
+		json_put(object, "number", json_count(i + UINT64_C(1)));
+		json_put(object, "shape", json_limit(&x->decision.info.limits[i]));
+		json_put(object, "counted",
+		         x->counted[i].is_there ? json_counted(&x->counted[i].entry) : json_null());
+		json_push(array, object);
+	}
+	return array;
+}
+
+static json_t *
+json_standings(struct rl *rl, const struct explanation *x)
+{
+	json_t *array = need(json_array());
+
+	for (size_t i = 0; i < x->standings.count; i++)
+		json_push(array, standing_json(rl, &x->standings.items[i]));
+	return array;
+}
+
+static json_t *
+json_overrides(const struct explanation *x)
+{
+	json_t *array = need(json_array());
+
+	for (size_t i = 0; i < x->overrides.count; i++)
+		json_push(array,
+		          override_json(&x->overrides.items[i], x->decision.info.limit_count));
+	return array;
+}
+
+json_t *
+explanation_json(struct rl *rl, const struct explanation *x)
+{
+	json_t *root = need(json_object());
+
+	json_put(root, "rule", json_text(x->decision.rule));
+	json_put_key(root, &x->decision.key);
+	json_put(root, "answer", decision_json(&x->decision));
+	json_put(root, "bans", json_standings(rl, x));
+	json_put(root, "overrides", json_overrides(x));
+	json_put(root, "limits", json_limits(x));
+	return root;
+}

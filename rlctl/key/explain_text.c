@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An explanation in words and small pictures. */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/limit_view.h"
+#include "key/entry.h"
+#include "key/explain.h"
+#include "key/picture.h"
+#include "text/duration.h"
+
+static const char *
+what_counts(const struct rl_limit *limit)
+{
+	switch (limit->algorithm) {
+	case RL_SLIDING_WINDOW:
+		return limit->hard ? "the sub-buckets below, the oldest in full"
+		                   : "the sub-buckets below, the oldest by the share that is left "
+		                     "of it";
+	case RL_FIXED_WINDOW:
+		return "all since the window began, and nothing once it ends";
+	case RL_SLIDING_LOG:
+		return "each time below, until it is a window old";
+	case RL_TOKEN_BUCKET:
+		return "tokens that have not come back yet";
+	case RL_LEAKY_BUCKET:
+		return "what waits to leak out";
+	}
+	return "unknown";
+}
+
+/* When a request of cost 1 goes again, and when nothing counts any more. */
+static void
+print_times(FILE *out, const struct usage *usage)
+{
+	fprintf(out, "retry after  %s\n", duration_format(usage->retry_after_ns).text);
+	fprintf(out, "reset after  %s\n", duration_format(usage->reset_after_ns).text);
+}
+
+static uint64_t
+square_root(uint64_t value)
+{
+	uint64_t root = 0;
+
+	for (uint64_t bit = UINT64_C(1) << 31; bit > 0; bit >>= 1)
+		if ((root | bit) * (root | bit) <= value)
+			root |= bit;
+	return root;
+}
+
+/* The standard error that rl_admin.h tells of the sample. */
+static void
+print_denied(FILE *out, uint64_t denied)
+{
+	if (denied == 0)
+		fputs("denied       none seen in the sample\n", out);
+	else
+		fprintf(out, "denied       about %" PRIu64 ", give or take %" PRIu64 "\n", denied,
+		        square_root(denied * RL_DENIED_SAMPLE));
+}
+
+static void
+print_usage(FILE *out, const struct usage *usage)
+{
+	fprintf(out, "state        %s\n", usage_state(usage));
+	fprintf(out, "used         %" PRIu32 "\n", usage->used);
+	fprintf(out, "limit        %" PRIu32 "\n", usage->limit);
+	fprintf(out, "remaining    %" PRIu32 "\n", usage->remaining);
+	print_denied(out, usage->denied);
+	print_times(out, usage);
+}
+
+/* A limit with prefixes counts the network, not the address that was asked for. */
+static void
+print_counted_key(FILE *out, const struct key_view *asked, const struct rl_entry *entry)
+{
+	struct key_view key = entry_key(entry);
+
+	if (!key.bytes ||
+	    (key.kept == asked->len && memcmp(key.bytes, asked->bytes, key.kept) == 0))
+		return;
+	if (key.kept < key.len)
+		return;
+	fputs("counted as   ", out);
+	output_key(out, &key);
+	putc('\n', out);
+}
+
+static void
+print_counted(FILE *out, const struct explanation *x, unsigned i)
+{
+	const struct rl_limit *limit = &x->decision.info.limits[i];
+	const struct rl_entry *entry = &x->counted[i].entry;
+	struct usage usage = usage_of(entry);
+
+	print_counted_key(out, &x->decision.key, entry);
+	print_usage(out, &usage);
+	fprintf(out, "counts       %s\n", what_counts(limit));
+	picture_print(out, limit, entry, x->now_ns);
+}
+
+static void
+print_limit(FILE *out, const struct explanation *x, unsigned i)
+{
+	const struct rl_rule_info *info = &x->decision.info;
+
+	putc('\n', out);
+	if (info->limit_count > 1)
+		fprintf(out, "limit %u of %u: ", i + 1, info->limit_count);
+	fprintf(out, "%s\n", limit_format(&info->limits[i]).text);
+	if (x->counted[i].is_there)
+		print_counted(out, x, i);
+	else
+		fputs("nothing counted\n", out);
+}
+
+static void
+print_standings(FILE *out, struct rl *rl, const struct explanation *x)
+{
+	for (size_t i = 0; i < x->standings.count; i++) {
+		fputs("stands       ", out);
+		standing_print(out, rl, &x->standings.items[i], x->now_ns);
+	}
+	for (size_t i = 0; i < x->overrides.count; i++) {
+		fputs("stands       ", out);
+		override_print(out, &x->overrides.items[i], x->decision.info.limit_count);
+	}
+}
+
+void
+explanation_print(FILE *out, struct rl *rl, const struct explanation *x)
+{
+	fprintf(out, "rule         %s\nkey          ", x->decision.rule);
+	output_key(out, &x->decision.key);
+	fputs("\nanswer       ", out);
+	decision_print_verdict(out, &x->decision);
+	print_standings(out, rl, x);
+	for (unsigned i = 0; i < x->decision.info.limit_count; i++)
+		print_limit(out, x, i);
+}

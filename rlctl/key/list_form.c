@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "key/list_form.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/rule.h"
+#include "base/width.h"
+#include "text/duration.h"
+
+static void
+print_head(const struct list_form *form)
+{
+	if (form->table.columns > 0)
+		list_table_head(&form->table);
+	else
+		printf("%10s/%-10s  %10s  %-7s  %8s  %8s  %8s  %s\n", "used", "limit", "remaining",
+		       "state", "retry", "reset", "denied~", "rule  key");
+}
+
+void
+list_form_begin(struct list_form *form, const struct pick *pick)
+{
+	if (form->kind == LIST_JSON)
+		output_json_open(stdout, "keys");
+	if (form->kind != LIST_LINES)
+		return;
+	form->table = list_table_open(form->rl, terminal_columns());
+	for (size_t i = 0; form->table.columns > 0 && !pick->take && i < pick->count; i++)
+		list_table_measure(&form->table, &pick->items[i]);
+	list_table_fit(&form->table);
+	if (form->has_head && (pick->count > 0 || pick->take))
+		print_head(form);
+}
+
+static void
+print_line(struct rl *rl, const struct item *item)
+{
+	const struct usage *usage = &item->usage;
+
+	printf("%10" PRIu32 "/%-10" PRIu32 "  %10" PRIu32 "  %-7s  %8s  %8s  %8" PRIu64 "  %s  ",
+	       usage->used, usage->limit, usage->remaining, usage_state(usage),
+	       duration_format(usage->retry_after_ns).text,
+	       duration_format(usage->reset_after_ns).text, usage->denied,
+	       limit_label(rl, item->rule, item->limit).text);
+	output_key(stdout, &item->key);
+	putchar('\n');
+}
+
+/* What several limits have counted stands together if it is in the order of keys. */
+static void
+print_name(struct list_form *form, const struct key_view *key)
+{
+	if (!key->bytes || key->kept < key->len) {
+		form->unnamed++;
+		return;
+	}
+	if (form->last_len == key->len && memcmp(form->last, key->bytes, key->len) == 0)
+		return;
+	memcpy(form->last, key->bytes, key->len);
+	form->last_len = key->len;
+	if (form->kind == LIST_NULS)
+		fwrite(key->bytes, 1, key->len, stdout);
+	else
+		output_word(stdout, key->bytes, key->len);
+	putchar(form->kind == LIST_NULS ? '\0' : '\n');
+}
+
+void
+list_form_item(const struct item *item, void *arg)
+{
+	struct list_form *form = arg;
+
+	if (form->kind == LIST_JSON)
+		output_json_element(stdout, item_json(form->rl, item), form->count == 0);
+	else if (form->kind != LIST_LINES)
+		print_name(form, &item->key);
+	else if (form->table.columns > 0)
+		list_table_print(&form->table, item);
+	else
+		print_line(form->rl, item);
+	form->count++;
+}
+
+static void
+end_lines(const struct list_form *form, const struct pick *pick)
+{
+	/* The sum comes behind the keys, also where both go to one terminal. */
+	if (!form->has_head || !output_flush())
+		return;
+	if (pick->count < pick->total)
+		fprintf(stderr, "%zu of ", pick->count);
+	fprintf(stderr, "%" PRIu64 " live %s\n", pick->total, pick->total == 1 ? "key" : "keys");
+	if (pick->cut > 0)
+		fprintf(stderr, "of %" PRIu64 " only the first bytes are kept, and matched\n",
+		        pick->cut);
+}
+
+int
+list_form_end(struct list_form *form, const struct pick *pick)
+{
+	if (form->kind == LIST_JSON) {
+		output_json_close(stdout, form->count == 0);
+		output_json_member(stdout, "total", json_count(pick->total));
+		output_json_end(stdout);
+	} else if (form->kind == LIST_LINES) {
+		end_lines(form, pick);
+	} else if (form->unnamed > 0) {
+		complain("left out: %" PRIu64 " of which not all bytes are kept", form->unnamed);
+		return EXIT_TROUBLE;
+	}
+	return EXIT_YES;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_LIST_FORM_H
+#define RLCTL_LIST_FORM_H
+
+/* The forms that list has: a table, JSON, and the keys alone. */
+
+#include "key/list_table.h"
+
+enum list_kind {
+	LIST_LINES, /* for a terminal, so that they fit it; or always the same, for a pipe */
+	LIST_JSON,
+	LIST_WORDS, /* each key once, as a shell takes it */
+	LIST_NULS,  /* the same, as it is, with a NUL behind it */
+};
+
+struct list_form {
+	struct rl *rl;
+	enum list_kind kind;
+	bool has_head;
+	struct list_table table; /* columns 0: for a pipe */
+	uint64_t count;          /* keys written so far */
+	uint64_t unnamed;        /* of which not all bytes are kept */
+	char last[RL_KEY_MAX];   /* the key before, for LIST_WORDS and LIST_NULS */
+	size_t last_len;
+};
+
+/* What was picked and is in order may be measured first. */
+void list_form_begin(struct list_form *form, const struct pick *pick);
+void list_form_item(const struct item *item, void *form);
+
+/* Returns the exit status. */
+int list_form_end(struct list_form *form, const struct pick *pick);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_STANDING_H
+#define RLCTL_STANDING_H
+
+/* Bans and exemptions that stand: collected, in words, and in JSON. */
+
+#include <rl_admin.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/output.h"
+
+struct standing {
+	int rule; /* or RL_ANY_RULE */
+	bool is_exemption;
+	bool is_configured; /* an override of the configuration */
+	enum rl_match match;
+	struct key_view key; /* of the pattern; its bytes are a copy */
+	uint64_t until_ns;
+};
+
+struct standings {
+	struct standing *items;
+	size_t count, room;
+	uint64_t now_ns;
+};
+
+/*
+ * Those in force for `rule`, or all for RL_ANY_RULE; with `key`, those that match it. Those that
+ * end first come first.
+ */
+struct standings standings_collect(struct rl *rl, int rule, const struct key_view *key);
+void standings_free(struct standings *standings);
+
+const char *match_name(enum rl_match match);
+
+/* "ban of user:*, any rule, 9m 59s left, until ..." */
+void standing_print(FILE *out, struct rl *rl, const struct standing *standing, uint64_t now_ns);
+void pattern_print(FILE *out, enum rl_match match, const struct key_view *key);
+json_t *standing_json(struct rl *rl, const struct standing *standing);
+
+#endif

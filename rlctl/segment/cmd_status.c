@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* status: the segment, who sweeps it, its rules, and the sum of every counter. */
+
+#include <grp.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <rl_admin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/command.h"
+#include "base/counts.h"
+#include "base/huge_pages.h"
+#include "base/limit_view.h"
+#include "base/output.h"
+#include "base/rule.h"
+#include "text/duration.h"
+#include "text/names.h"
+
+struct rule_status {
+	int id;
+	struct rl_rule_info info;
+	uint64_t counters[RL_COUNTERS];
+	uint64_t overrides;
+	uint64_t bans; /* and exemptions, in force for this rule alone */
+};
+
+struct status {
+	struct rl_info info;
+	uint64_t now_ns;
+	uint64_t fill;
+	uint64_t huge_bytes;
+	bool has_huge_bytes; /* else nobody knows */
+	uint64_t bans;       /* and exemptions, in force for any rule or every one */
+	size_t rule_count;
+	struct rule_status *rules;
+	uint64_t totals[RL_COUNTERS];
+};
+
+struct id_text {
+	char text[64];
+};
+
+static void
+add_rule(struct status *status, struct rl *rl, int id)
+{
+	struct rule_status *rule = &status->rules[status->rule_count];
+
+	if (!rule_read(rl, id, &rule->info) ||
+	    rl_stats(rl, rule->info.handle, rule->counters, RL_COUNTERS) < 0)
+		return;
+	for (size_t i = 0; i < RL_COUNTERS; i++)
+		status->totals[i] += rule->counters[i];
+	rule->id = rule->info.handle;
+	rule->overrides = rl_override_count(rl, rule->id);
+	status->rule_count++;
+}
+
+static int
+count_ban(const struct rl_ban_info *ban, void *arg)
+{
+	struct status *status = arg;
+
+	status->bans++;
+	for (size_t i = 0; i < status->rule_count; i++)
+		status->rules[i].bans += status->rules[i].id == ban->rule;
+	return 0;
+}
+
+static void
+collect(struct status *status, struct rl *rl)
+{
+	memset(status, 0, sizeof(*status));
+	rl_info(rl, &status->info);
+	status->now_ns = rl_now(rl);
+	status->fill = rl_fill(rl);
+	status->has_huge_bytes = huge_pages_read(status->info.name, &status->huge_bytes);
+	status->rules = need(calloc(status->info.rules + 1, sizeof(*status->rules)));
+	for (uint32_t id = 0; id < status->info.rules; id++)
+		add_rule(status, rl, (int)id);
+	rl_bans_walk(rl, status->now_ns, count_ban, status);
+}
+
+static struct id_text
+id_format(const char *name, unsigned id)
+{
+	struct id_text out;
+
+	if (name)
+		snprintf(out.text, sizeof(out.text), "%s", name);
+	else
+		snprintf(out.text, sizeof(out.text), "%u", id);
+	return out;
+}
+
+static struct id_text
+owner_format(uid_t uid)
+{
+	const struct passwd *entry = getpwuid(uid);
+
+	return id_format(entry ? entry->pw_name : NULL, uid);
+}
+
+static struct id_text
+group_format(gid_t gid)
+{
+	const struct group *entry = getgrgid(gid);
+
+	return id_format(entry ? entry->gr_name : NULL, gid);
+}
+
+static struct id_text
+mode_format(mode_t mode)
+{
+	struct id_text out;
+
+	snprintf(out.text, sizeof(out.text), "%04o", mode & 07777U);
+	return out;
+}
+
+/* Parts per thousand of the places that are taken. */
+static uint64_t
+fill_permille(const struct status *status)
+{
+	return status->info.slots ? status->fill * 1000 / status->info.slots : 0;
+}
+
+/* How long ago the sweeper said that it lives. */
+static uint64_t
+heartbeat_age_ns(const struct status *status)
+{
+	uint64_t heartbeat_ns = status->info.heartbeat_ns;
+
+	return status->now_ns > heartbeat_ns ? status->now_ns - heartbeat_ns : 0;
+}
+
+static void
+print_sweeper(const struct status *status)
+{
+	if (status->info.sweeper == 0)
+		puts("sweeper    no sweeper");
+	else if (status->info.sweeper == RL_PID_ELSEWHERE)
+		printf("sweeper    in another pid namespace, heartbeat %s ago\n",
+		       duration_format(heartbeat_age_ns(status)).text);
+	else
+		printf("sweeper    pid %d, heartbeat %s ago\n", (int)status->info.sweeper,
+		       duration_format(heartbeat_age_ns(status)).text);
+}
+
+static void
+print_huge_pages(const struct status *status)
+{
+	if (!status->has_huge_bytes)
+		puts("huge_pages unknown");
+	else if (status->huge_bytes > 0)
+		printf("huge_pages %" PRIu64 " bytes\n", status->huge_bytes);
+	else
+		printf("huge_pages none%s\n", status->info.huge_pages ? ", though asked for" : "");
+}
+
+static void
+print_segment(const struct status *status)
+{
+	const struct rl_info *info = &status->info;
+	uint64_t permille = fill_permille(status);
+
+	printf("segment    %s\n", info->name);
+	printf("layout     %" PRIu32 "\n", info->layout);
+	printf("bytes      %" PRIu64 " (%s)\n", info->bytes, bytes_format(info->bytes).text);
+	printf("keys       %" PRIu64 " find room\n", info->keys);
+	printf("slots      %" PRIu64 "\n", info->slots);
+	printf("fill       %" PRIu64 " (%" PRIu64 ".%" PRIu64 " %%)\n", status->fill, permille / 10,
+	       permille % 10);
+	printf("ring       %" PRIu32 "\n", info->ring);
+	printf("key_bytes  %" PRIu32 "\n", info->key_bytes);
+	printf("on_full    %s\n", on_full_name(info->on_full));
+	print_huge_pages(status);
+	printf("buffer     %s\n", duration_format(info->buffer_ns).text);
+	printf("owner      %s\n", owner_format(info->owner).text);
+	printf("group      %s\n", group_format(info->group).text);
+	printf("mode       %s\n", mode_format(info->mode).text);
+	printf("created    %s UTC\n", time_format(info->created_ns, false).text);
+	printf("config     generation %" PRIu64 "\n", info->generation);
+	printf("rules      %" PRIu32 " of %" PRIu32 "\n", info->rules_used, info->rules);
+	printf("limits     %" PRIu32 " of %" PRIu32 "\n", info->limits_used, info->limits);
+	printf("overrides  %" PRIu64 " of %" PRIu32 "\n", info->overrides_used, info->overrides);
+	printf("bans       %" PRIu64 ", room for at least %" PRIu32 "\n", status->bans, info->bans);
+	print_sweeper(status);
+}
+
+static void
+print_rule(const struct rule_status *rule)
+{
+	printf("%-13s  %10" PRIu64 "  %10" PRIu64 "  %9" PRIu64 "  %5" PRIu64 "  %s\n",
+	       source_name(rule->info.source), rule->counters[RL_COUNT_allowed],
+	       rule->counters[RL_COUNT_denied], rule->overrides, rule->bans, rule->info.name);
+	for (unsigned i = 0; i < rule->info.limit_count; i++)
+		printf("  %u  %s\n", i + 1, limit_format(&rule->info.limits[i]).text);
+}
+
+static void
+print_rules(const struct status *status)
+{
+	if (status->rule_count == 0) {
+		puts("\nno rules");
+		return;
+	}
+	printf("\n%-13s  %10s  %10s  %9s  %5s  %s\n", "source", "allowed", "denied", "overrides",
+	       "bans", "rule");
+	for (size_t i = 0; i < status->rule_count; i++)
+		print_rule(&status->rules[i]);
+}
+
+static bool
+is_shown(size_t counter, uint64_t value)
+{
+	return value > 0 || counter == RL_COUNT_allowed || counter == RL_COUNT_denied;
+}
+
+static void
+print_totals(const struct status *status)
+{
+	putchar('\n');
+	for (size_t i = 0; i < RL_COUNTERS; i++)
+		if (is_shown(i, status->totals[i]))
+			printf("%-14s  %10" PRIu64 "  %s\n", rl_counter_info((int)i)->name,
+			       status->totals[i], rl_counter_info((int)i)->text);
+}
+
+static json_t *
+json_sweeper(const struct status *status)
+{
+	json_t *object;
+
+	if (status->info.sweeper == 0)
+		return json_null();
+	object = need(json_object());
+	json_put(object, "pid",
+	         status->info.sweeper == RL_PID_ELSEWHERE
+	                 ? json_null()
+	                 : need(json_integer(status->info.sweeper)));
+	json_put(object, "heartbeat_ns", json_count(status->info.heartbeat_ns));
+	json_put(object, "heartbeat_age_ns", json_count(heartbeat_age_ns(status)));
+	return object;
+}
+
+static json_t *
+json_segment(const struct status *status)
+{
+	const struct rl_info *info = &status->info;
+	json_t *object = need(json_object());
+
+	json_put(object, "name", json_text(info->name));
+	json_put(object, "layout", json_count(info->layout));
+	json_put(object, "bytes", json_count(info->bytes));
+	json_put(object, "keys", json_count(info->keys));
+	json_put(object, "slots", json_count(info->slots));
+	json_put(object, "fill", json_count(status->fill));
+	json_put(object, "fill_percent", json_count(fill_permille(status) / 10));
+	json_put(object, "ring", json_count(info->ring));
+	json_put(object, "key_bytes", json_count(info->key_bytes));
+	json_put(object, "on_full", json_text(on_full_name(info->on_full)));
+	json_put(object, "huge_pages", json_boolean(info->huge_pages));
+	json_put(object, "huge_bytes",
+	         status->has_huge_bytes ? json_count(status->huge_bytes) : json_null());
+	json_put(object, "buffer_ns", json_count(info->buffer_ns));
+	json_put(object, "owner", json_text(owner_format(info->owner).text));
+	json_put(object, "group", json_text(group_format(info->group).text));
+	json_put(object, "mode", json_text(mode_format(info->mode).text));
+	json_put(object, "created_ns", json_count(info->created_ns));
+	json_put(object, "generation", json_count(info->generation));
+	json_put(object, "rules", json_count(info->rules_used));
+	json_put(object, "rules_room", json_count(info->rules));
+	json_put(object, "limits", json_count(info->limits_used));
+	json_put(object, "limits_room", json_count(info->limits));
+	json_put(object, "overrides", json_count(info->overrides_used));
+	json_put(object, "overrides_room", json_count(info->overrides));
+	json_put(object, "bans", json_count(status->bans));
+	json_put(object, "bans_room", json_count(info->bans));
+	json_put(object, "sweeper", json_sweeper(status));
+	return object;
+}
+
+static json_t *
+json_rule(const struct rule_status *rule)
+{
+	json_t *object = need(json_object());
+	json_t *limits = need(json_array());
+
+	json_put(object, "name", json_text(rule->info.name));
+	json_put(object, "source", json_text(source_name(rule->info.source)));
+	json_put(object, "limits", limits);
+	for (unsigned i = 0; i < rule->info.limit_count; i++)
+		json_push(limits, json_limit(&rule->info.limits[i]));
+	json_put(object, "overrides", json_count(rule->overrides));
+	json_put(object, "bans", json_count(rule->bans));
+	json_put(object, "allowed", json_count(rule->counters[RL_COUNT_allowed]));
+	json_put(object, "denied", json_count(rule->counters[RL_COUNT_denied]));
+	return object;
+}
+
+static json_t *
+json_rules(const struct status *status)
+{
+	json_t *array = need(json_array());
+
+	for (size_t i = 0; i < status->rule_count; i++)
+		json_push(array, json_rule(&status->rules[i]));
+	return array;
+}
+
+static void
+write_json(const struct status *status)
+{
+	json_t *root = need(json_object());
+
+	json_put(root, "segment", json_segment(status));
+	json_put(root, "rules", json_rules(status));
+	json_put(root, "counters", counts_json(status->totals));
+	output_json(root);
+}
+
+static void
+write_text(const struct status *status)
+{
+	print_segment(status);
+	print_rules(status);
+	print_totals(status);
+}
+
+int
+run_status(const struct context *context)
+{
+	struct rl *rl = open_segment(context);
+	struct status status;
+
+	if (!rl)
+		return EXIT_TROUBLE;
+	collect(&status, rl);
+	if (option_value(context, "json"))
+		write_json(&status);
+	else
+		write_text(&status);
+	free(status.rules);
+	rl_close(rl);
+	return EXIT_YES;
+}

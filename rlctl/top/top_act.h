@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_TOP_ACT_H
+#define RLCTL_TOP_ACT_H
+
+/* What top does to a key. Each writes what came of it into ui->message. */
+
+#include "top/top_ui.h"
+
+void top_act_explain(struct top_ui *ui); /* into ui->text, or says why not */
+void top_act_reset(struct top_ui *ui);
+void top_act_ban(struct top_ui *ui); /* or exempts */
+void top_act_lift(struct top_ui *ui);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "top/top_frame.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/output.h"
+#include "base/rate.h"
+#include "base/rule.h"
+#include "text/duration.h"
+
+#define PLAIN_COLUMNS 80
+#define NAME_WIDTH 16
+#define SPARK_MAX 60
+#define KEYS_PLAIN 20 /* keys where there is no screen */
+
+static void
+add_title(const struct top_model *model, const struct top_look *look, struct frame *frame)
+{
+	uint64_t permille = model->info.slots ? model->fill * 1000 / model->info.slots : 0;
+
+	frame_add(frame, STYLE_TITLE,
+	          "rl %s  %s UTC  %" PRIu64 ".%" PRIu64 " %% full  %" PRIu64 " ban%s%s",
+	          model->info.name, time_format(model->now_ns, false).text, permille / 10,
+	          permille % 10, model->bans, model->bans == 1 ? "" : "s",
+	          look->is_paused ? "  PAUSED" : "");
+}
+
+/* What is left of the line after name, two rates and blanks, for two sparklines. */
+static size_t
+spark_width(const struct frame *frame)
+{
+	size_t columns = frame->columns ? frame->columns : PLAIN_COLUMNS;
+	size_t taken = NAME_WIDTH + 2 * (2 + 8 + 1), width;
+
+	width = columns > taken + 2 ? (columns - taken) / 2 : 1;
+	return width < SPARK_MAX ? width : SPARK_MAX;
+}
+
+static char *
+draw(const struct top_model *model, const uint64_t ring[TOP_SAMPLES], const struct frame *frame)
+{
+	uint64_t columns[SPARK_MAX];
+	size_t width = spark_width(frame);
+
+	top_columns(model, ring, width, columns);
+	return sparkline(columns, width, frame->is_utf8);
+}
+
+static void
+add_rule(const struct top_model *model, const struct top_rule *rule, struct frame *frame)
+{
+	char *allowed = draw(model, rule->allowed, frame);
+	char *denied = draw(model, rule->denied, frame);
+	uint64_t denied_now = top_newest(model, rule->denied);
+
+	frame_add(frame, denied_now > 0 ? STYLE_ALARM : STYLE_PLAIN, "%-*.*s  %8s %s  %8s %s",
+	          NAME_WIDTH, NAME_WIDTH, rule->name,
+	          rate_format(top_newest(model, rule->allowed), model->span_ns).text, allowed,
+	          rate_format(denied_now, model->span_ns).text, denied);
+	free(allowed);
+	free(denied);
+}
+
+/* At most a third of the screen. */
+static void
+add_rules(const struct top_model *model, const struct top_look *look, struct frame *frame)
+{
+	size_t most = look->rows ? look->rows / 3 : model->rule_count, shown;
+	uint64_t past_ns = look->interval_ns * TOP_SAMPLES;
+	struct duration_text past = duration_format(past_ns);
+
+	frame_add(frame, STYLE_HEAD, "%-*s  %8s last %-*s%8s last %s", NAME_WIDTH, "rule",
+	          "allowed", (int)spark_width(frame) - 3, past.text, "denied", past.text);
+	shown = model->rule_count <= most ? model->rule_count : most > 0 ? most - 1 : 0;
+	for (size_t i = 0; i < shown; i++)
+		add_rule(model, &model->rules[i], frame);
+	if (shown < model->rule_count)
+		frame_add(frame, STYLE_PLAIN, "and %zu more rules", model->rule_count - shown);
+}
+
+static char *
+key_text(const struct key_view *key)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = need(open_memstream(&text, &size));
+
+	output_key(out, key);
+	fclose(out);
+	return need(text);
+}
+
+static void
+add_key(const struct top_model *model, const struct item *item, bool is_selected,
+        struct frame *frame)
+{
+	const struct usage *usage = &item->usage;
+	char *key = key_text(&item->key);
+	enum style style = usage->is_limited ? STYLE_ALARM : STYLE_PLAIN;
+
+	frame_add(frame, is_selected ? STYLE_SELECTED : style,
+	          "%9" PRIu32 "/%-9" PRIu32 " %-7s %7s %8" PRIu64 "  %s  %s", usage->used,
+	          usage->limit, usage_state(usage), duration_format(usage->retry_after_ns).text,
+	          usage->denied, limit_label(model->rl, item->rule, item->limit).text, key);
+	free(key);
+}
+
+static size_t
+keys_that_fit(const struct top_model *model, const struct top_look *look, const struct frame *frame)
+{
+	size_t fit = look->rows > frame->count ? look->rows - frame->count : 0;
+
+	if (look->rows == 0)
+		fit = KEYS_PLAIN;
+	return fit < model->keys.count ? fit : model->keys.count;
+}
+
+static void
+move_first(const struct top_model *model, const struct top_look *look, size_t shown, size_t *first)
+{
+	if (look->selected != TOP_NONE && look->selected < *first)
+		*first = look->selected;
+	if (look->selected != TOP_NONE && shown > 0 && look->selected >= *first + shown)
+		*first = look->selected - shown + 1;
+	if (*first + shown > model->keys.count)
+		*first = model->keys.count - shown;
+}
+
+size_t
+top_frame(const struct top_model *model, const struct top_look *look, size_t *first,
+          struct frame *frame)
+{
+	size_t shown;
+
+	add_title(model, look, frame);
+	add_rules(model, look, frame);
+	frame_add(frame, STYLE_PLAIN, " ");
+	frame_add(frame, STYLE_HEAD, "%9s/%-9s %-7s %7s %8s  %s", "used", "limit", "state", "retry",
+	          "denied~", "rule  key");
+	shown = keys_that_fit(model, look, frame);
+	move_first(model, look, shown, first);
+	for (size_t i = *first; i < *first + shown; i++)
+		add_key(model, &model->keys.items[i], i == look->selected, frame);
+	return shown;
+}

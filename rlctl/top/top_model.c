@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "top/top_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/output.h"
+
+#define LOOK_SHARE 5 /* one part of the time for looks at the keys, of so many */
+
+void
+top_model_open(struct top_model *model, struct rl *rl)
+{
+	memset(model, 0, sizeof(*model));
+	model->rl = rl;
+	model->keys.rule = RL_ANY_RULE;
+	model->keys.most = TOP_KEYS_MAX;
+	rl_info(rl, &model->info);
+	model->rules = need(calloc(model->info.rules + 1, sizeof(*model->rules)));
+	top_model_skip(model);
+}
+
+void
+top_model_free(struct top_model *model)
+{
+	counts_free(&model->before);
+	pick_free(&model->keys);
+	free(model->rules);
+}
+
+void
+top_model_skip(struct top_model *model)
+{
+	counts_free(&model->before);
+	model->before = counts_read(model->rl, model->keys.rule);
+}
+
+static bool
+has_rule(const struct counts *now, int id)
+{
+	for (size_t i = 0; i < now->count; i++)
+		if (now->rules[i].id == id)
+			return true;
+	return false;
+}
+
+/* Room for a rule that was not there before: that of one that is there no more, if there is. */
+static struct top_rule *
+add_rule(struct top_model *model, const struct counts *now, int id)
+{
+	struct top_rule *rule = model->rules;
+
+	while (rule < model->rules + model->rule_count && has_rule(now, rule->id))
+		rule++;
+	if (rule == model->rules + model->rule_count)
+		model->rule_count++;
+	*rule = (struct top_rule){.id = id};
+	return rule;
+}
+
+static struct top_rule *
+find_rule(struct top_model *model, const struct counts *now, const struct rule_counts *counts)
+{
+	struct top_rule *rule = model->rules;
+
+	while (rule < model->rules + model->rule_count && rule->id != counts->id)
+		rule++;
+	if (rule == model->rules + model->rule_count)
+		rule = add_rule(model, now, counts->id);
+	memcpy(rule->name, counts->name, sizeof(rule->name));
+	return rule;
+}
+
+static void
+take_rates(struct top_model *model)
+{
+	struct counts now = counts_read(model->rl, model->keys.rule);
+	size_t at = model->samples++ % TOP_SAMPLES;
+	uint64_t values[RL_COUNTERS];
+
+	for (size_t i = 0; i < now.count; i++) {
+		struct top_rule *rule = find_rule(model, &now, &now.rules[i]);
+
+		counts_since(&now.rules[i], &model->before, values);
+		rule->allowed[at] = values[RL_COUNT_allowed];
+		rule->denied[at] = values[RL_COUNT_denied];
+	}
+	model->now_ns = now.at_ns;
+	model->span_ns = now.at_ns > model->before.at_ns ? now.at_ns - model->before.at_ns : 0;
+	counts_free(&model->before);
+	model->before = now;
+}
+
+static int
+want_key(const struct rl_glance *glance, void *arg)
+{
+	return pick_wants(arg, glance);
+}
+
+static int
+add_key(const struct rl_entry *entry, void *arg)
+{
+	pick_add(arg, entry);
+	return 0;
+}
+
+static int
+count_ban(const struct rl_ban_info *ban, void *arg)
+{
+	(void)ban;
+	++*(uint64_t *)arg;
+	return 0;
+}
+
+static uint64_t
+monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * RL_SECOND + (uint64_t)now.tv_nsec;
+}
+
+void
+top_model_look(struct top_model *model)
+{
+	uint64_t start_ns = monotonic_ns(), end_ns;
+
+	pick_free(&model->keys);
+	model->keys.total = 0;
+	rl_walk(model->rl, rl_now(model->rl), want_key, add_key, &model->keys);
+	pick_sort(&model->keys);
+	model->fill = rl_fill(model->rl);
+	model->bans = 0;
+	rl_bans_walk(model->rl, rl_now(model->rl), count_ban, &model->bans);
+	end_ns = monotonic_ns();
+	model->next_look_ns = end_ns + (end_ns - start_ns) * (LOOK_SHARE - 1);
+}
+
+void
+top_model_sample(struct top_model *model)
+{
+	take_rates(model);
+	if (monotonic_ns() >= model->next_look_ns)
+		top_model_look(model);
+}
+
+uint64_t
+top_newest(const struct top_model *model, const uint64_t ring[TOP_SAMPLES])
+{
+	return model->samples > 0 ? ring[(model->samples - 1) % TOP_SAMPLES] : 0;
+}
+
+/* The newest sample is the last of the last column; before the first, all is 0. */
+void
+top_columns(const struct top_model *model, const uint64_t ring[TOP_SAMPLES], size_t width,
+            uint64_t *columns)
+{
+	size_t held = model->samples < TOP_SAMPLES ? model->samples : TOP_SAMPLES;
+
+	memset(columns, 0, width * sizeof(*columns));
+	for (size_t age = 0; age < held && width > 0; age++)
+		columns[width - 1 - age * width / TOP_SAMPLES] +=
+			ring[(model->samples - 1 - age) % TOP_SAMPLES];
+}
