@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "decide/kept.h"
 #include "decide/request.h"
 #include "rule/terms.h"
 
@@ -23,7 +22,7 @@ rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit 
 	}
 	known->now = rl_limiter_instant(&known->limit->limiter, now_ns);
 	known->most = rl_limiter_limit(&known->limit->limiter, &known->quota);
-	known->has_overrides = known->rule >= 0 && rl_kept_has_overrides(s, known->rule);
+	known->has_overrides = known->rule >= 0 && rl_terms_have_overrides(s, known->rule);
 	known->has_orders =
 		known->has_overrides || (known->rule >= 0 && rl_terms_have_bans(s, known->rule));
 }
@@ -126,7 +125,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 
 	fill_key(s, slot, room);
 	has_terms = known->has_orders && e->key &&
-	            rl_kept_terms_of(rl, &room->kept, known->limit, &budget, &t, &quota);
+	            rl_terms_of_record(rl, &room->kept, known->limit, &budget, &t, &quota);
 	if (rl_view_outlook(s, l, &quota, slot, 1, now_ns, &v, &o, &room->picture) != RL_SEEN ||
 	    !is_still(s, slot))
 		return false;

@@ -7,8 +7,8 @@
  */
 #include "evict/room.h"
 
-#include "decide/kept.h"
 #include "rule/terms.h"
+#include "segment/record.h"
 #include "segment/stats.h"
 #include "segment/view.h"
 
@@ -111,7 +111,7 @@ look_for_override(struct rl *rl, struct rl_budget *budget, struct place *p)
 	struct rl_kept kept;
 
 	if (rl_record_read(&rl->segment, p->slot, &kept) &&
-	    rl_kept_quota(rl, &kept, p->limit, budget, &quota))
+	    rl_terms_quota_of_record(rl, &kept, p->limit, budget, &quota))
 		p->quota = quota;
 }
 

@@ -2,7 +2,7 @@
 #include "rule/override.h"
 
 /*
- * At most half of the slots are in use (segment.c), so what is looked for is met, or a free slot,
+ * At most half of the slots are in use (geometry.c), so what is looked for is met, or a free slot,
  * within a few steps: of a hundred million at random none goes on for 1,000.
  */
 #define STEPS_MAX 1024

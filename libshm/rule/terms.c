@@ -7,6 +7,7 @@
 #include "rule/terms.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "algorithm/log.h"
 
@@ -203,4 +204,88 @@ rl_terms_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota,
 	if (row >= 0)
 		rl_rules_quota(&s->limits[limit], RL_OWN, quota);
 	return row >= 0;
+}
+
+/* Only the limits of that prefix. */
+static void
+keep_prefix(struct rl_terms *t, unsigned prefix)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < t->count; i++) {
+		const struct rl_compiled *limit = t->limit[i];
+		if (rl_compiled_prefix(limit, &t->address) != prefix)
+			continue;
+		t->limit[kept] = limit;
+
+		t->index[kept] = t->index[i];
+		t->quota[kept] = t->quota[i];
+		kept++;
+	}
+	t->count = kept;
+}
+
+/* The terms of a network as the limits of a rule with prefixes count it. */
+static int
+load_network(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
+             struct rl_terms *t)
+{
+	struct rl_address network;
+	unsigned prefix;
+	int error;
+
+	if (!memchr(key, '/', key_len) || !rl_network_parse(key, key_len, &network, &prefix))
+		return RL_EADDRESS;
+	network.known = prefix;
+	error = rl_terms_load_network(rl, rule, &network, budget, t);
+	if (error == 0)
+		keep_prefix(t, prefix);
+	return error;
+}
+
+int
+rl_terms_of_name(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
+                 struct rl_terms *t)
+{
+	int error;
+
+	if (!rl_handle_has(rl, rule) || !key || key_len == 0 || key_len > RL_KEY_MAX)
+		return -EINVAL;
+	error = rl_terms_load(rl, rule, key, key_len, budget, t);
+	return error == RL_EADDRESS ? load_network(rl, rule, key, key_len, budget, t) : error;
+}
+
+bool
+rl_terms_have_overrides(const struct rl_segment *s, int rule)
+{
+	uint64_t flags = rl_atomic_load(&rl_rules_at(s, rule)->flags);
+
+	return (flags & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1)) != 0;
+}
+
+bool
+rl_terms_of_record(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
+                   struct rl_budget *budget, struct rl_terms *t, struct rl_quota *quota)
+{
+	if (kept->kept < kept->key_len ||
+	    rl_terms_of_name(rl, rl_rules_handle(&rl->segment, limit->rule), kept->bytes,
+	                     kept->key_len, budget, t) < 0)
+		return false;
+	for (unsigned i = 0; i < t->count; i++) {
+		if (t->limit[i] == limit) {
+			*quota = t->quota[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+bool
+rl_terms_quota_of_record(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
+                         struct rl_budget *budget, struct rl_quota *quota)
+{
+	struct rl_terms t;
+
+	return rl_terms_have_overrides(&rl->segment, limit->rule) &&
+	       rl_terms_of_record(rl, kept, limit, budget, &t, quota);
 }

@@ -6,6 +6,7 @@
 
 #include "rule/handle.h"
 #include "rule/override.h"
+#include "segment/record.h"
 
 struct rl_terms {
 	unsigned count; /* 0: the rule has no limits, or none of them counts this key */
@@ -32,6 +33,26 @@ int rl_terms_load(struct rl *rl, int rule, const void *key, size_t key_len,
 /* The same of a network, `network->known` bits of it, under a rule with prefixes. */
 int rl_terms_load_network(struct rl *rl, int rule, const struct rl_address *network,
                           struct rl_budget *budget, struct rl_terms *terms);
+
+/*
+ * The terms of a key; under a rule with prefixes, the key may be a network, and then they are of the
+ * limits of that prefix, and of what is configured for all of the network. 0, or -EINVAL, RL_EADDRESS,
+ * -ENOMEM, RL_ECOST.
+ */
+int rl_terms_of_name(struct rl *rl, int rule, const void *key, size_t key_len,
+                     struct rl_budget *budget, struct rl_terms *terms);
+
+/* Has the rule any overrides, in force or about to be? */
+bool rl_terms_have_overrides(const struct rl_segment *s, int rule);
+
+/* The terms of the key of that name, and what they say of a limit; false if that is not known. */
+bool rl_terms_of_record(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
+                        struct rl_budget *budget, struct rl_terms *terms, struct rl_quota *quota);
+
+/* What a limit admits the key of that name, where its rule has overrides; else false. */
+bool rl_terms_quota_of_record(struct rl *rl, const struct rl_kept *kept,
+                              const struct rl_compiled *limit, struct rl_budget *budget,
+                              struct rl_quota *quota);
 
 /* May a ban or an exemption hold for a key of the rule, or any that has its row now? */
 static inline bool

@@ -2,6 +2,7 @@
 #include "segment/huge_pages.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <sys/mman.h>
 
 #ifndef MADV_COLLAPSE
@@ -24,13 +25,13 @@ rl_huge_page_hint(size_t bytes)
 }
 
 void
-rl_huge_pages_collapse(const struct rl_segment *s)
+rl_huge_pages_collapse(void *segment, size_t bytes)
 {
 	const size_t piece = 8 * HUGE_PAGE;
-	unsigned char *base = (unsigned char *)s->header;
+	unsigned char *base = segment;
 
-	for (size_t at = 0; at < s->bytes; at += piece) {
-		size_t size = s->bytes - at < piece ? s->bytes - at : piece;
+	for (size_t at = 0; at < bytes; at += piece) {
+		size_t size = bytes - at < piece ? bytes - at : piece;
 		if (madvise(base + at, size, MADV_COLLAPSE) < 0 && errno != EAGAIN &&
 		    errno != EBUSY)
 			return;

@@ -2,7 +2,7 @@
 #ifndef RL_HUGE_PAGES_H
 #define RL_HUGE_PAGES_H
 
-#include "segment/segment.h"
+#include <stddef.h>
 
 /*
  * A page table maps a huge page only where address and file offset agree, so the mapping is to
@@ -17,6 +17,6 @@ void *rl_huge_page_hint(size_t bytes);
  * page under way waits milliseconds until that has moved. In pieces, between which a signal ends
  * us. Pages that are busy are left; a kernel that has none to give, or cannot, is not asked again.
  */
-void rl_huge_pages_collapse(const struct rl_segment *s);
+void rl_huge_pages_collapse(void *segment, size_t bytes);
 
 #endif

@@ -243,7 +243,7 @@ struct rl_header {
 	uint64_t magic;
 	uint32_t layout;
 	uint32_t header_bytes;
-	uint64_t signature; /* of every size and offset below, see segment.c */
+	uint64_t signature; /* of every size and offset below, see header.c */
 	uint64_t bytes;     /* of the whole segment */
 	struct rl_geometry geometry;
 	uint64_t hash_key[2];

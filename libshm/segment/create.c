@@ -16,9 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "segment/create.h"
+#include "segment/header.h"
 #include "segment/huge_pages.h"
+#include "segment/map.h"
 #include "segment/memory_limit.h"
-#include "segment/segment_file.h"
 
 #define MODE_DEFAULT 0600
 
@@ -184,6 +186,6 @@ rl_segment_attach_or_create(const char *name, const struct rl_options *o,
 	if (turn >= 0)
 		close(turn);
 	if (is_ours && error == 0 && g->huge_pages)
-		rl_huge_pages_collapse(s);
+		rl_huge_pages_collapse(s->header, s->bytes);
 	return error;
 }

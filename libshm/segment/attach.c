@@ -5,7 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "segment/segment_file.h"
+#include "segment/attach.h"
+#include "segment/clock.h"
+#include "segment/header.h"
+#include "segment/map.h"
 #include "segment/trust.h"
 
 static int

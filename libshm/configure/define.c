@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "configure/names.h"
+#include "rl.h"
+
+#define DEFINE_TRIES 16
+
+/* -EAGAIN: a row was given to another rule or limit meanwhile. */
+static int
+define_limits(struct rl_rows *rows, int id, const struct rl_rule *rule)
+{
+	struct rl *rl = rows->rl;
+	int error = rl_rows_take(rows, id, rule);
+
+	if (error == 0)
+		error = rl_rows_set_quota(rows, id, rule, RL_OWN);
+	for (unsigned i = 0; i < rows->taken.count && error == 0; i++)
+		if (!rl_handle_limit(rl, rows->taken.limit[i]))
+			error = rl_handle_no_limit(rl, rows->taken.limit[i]);
+	if (error == 0) /* last: a rule without any is not found */
+		error = rl_rules_set_refs(&rl->segment, id, RL_OWN, &rows->taken);
+	if (error < 0)
+		return error;
+	return rl_rows_hold(&rl->segment, id, rule, &rows->taken) && rl_names_hold(&rl->segment, id)
+	               ? 0
+	               : -EAGAIN;
+}
+
+/* Nothing is undone on failure: rows without references to them are nobody's limits. */
+int
+rl_define(struct rl *rl, const struct rl_rule *rule)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_rows rows = {.rl = rl};
+	size_t fault;
+	int id, error = rl_rules_check(s, rule, &fault);
+
+	if (error == 0 && !s->is_writable)
+		error = -EROFS;
+	if (error < 0)
+		return error;
+	error = id = -EAGAIN;
+	for (int tries = 0; error == -EAGAIN && tries < DEFINE_TRIES; tries++) {
+		id = rl_names_take(&rows, rule->name);
+		error = id < 0 ? id : define_limits(&rows, id, rule);
+	}
+	rl_rows_end(&rows);
+	if (error == -EAGAIN)
+		return -EBUSY;
+	return error < 0 ? error : id;
+}
+
+int
+rl_find(struct rl *rl, const char *name)
+{
+	const struct rl_segment *s = &rl->segment;
+	int id = rl_rules_seek(s, name);
+	struct rl_refs refs;
+
+	if (id < 0)
+		return id;
+	return rl_rules_now(s, id, &refs) == RL_HALVES ? -ENOENT : id;
+}

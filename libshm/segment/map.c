@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "segment/map.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "segment/geometry.h"
+#include "segment/huge_pages.h"
+
+/* Take what is needed from a header that was checked. */
+static void
+segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
+{
+	struct rl_areas a = rl_areas_of(&checked->geometry);
+	unsigned char *at = base;
+
+	s->header = base;
+	s->bytes = checked->bytes;
+	s->geometry = checked->geometry;
+	s->key = (struct rl_hash_key){.k0 = checked->hash_key[0], .k1 = checked->hash_key[1]};
+	s->unix_offset_ns = checked->unix_offset_ns;
+	s->created_ns = checked->created_ns;
+	s->rows = (struct rl_row *)(void *)(at + a.rows);
+	s->limits = (struct rl_limit_row *)(void *)(at + a.limits);
+	s->overrides = (struct rl_override_slot *)(void *)(at + a.overrides);
+	s->bans = (struct rl_word16 *)(void *)(at + a.bans);
+	s->stats = (struct rl_stat *)(void *)(at + a.stats);
+	s->table.bucket = (struct rl_bucket *)(void *)(at + a.table);
+	s->table.buckets = checked->geometry.buckets;
+	s->rings = (uint64_t *)(void *)(at + a.rings);
+	s->records = at + a.records;
+}
+
+int
+rl_segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bool is_writable)
+{
+	int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+	bool is_huge = checked->geometry.huge_pages != 0;
+	void *hint = is_huge ? rl_huge_page_hint(checked->bytes) : NULL;
+	void *base = mmap(hint, checked->bytes, protection, flags, fd, 0);
+
+	if (base == MAP_FAILED)
+		return -errno;
+	if (is_huge && fd < 0) /* as it is touched; refused: as if not asked */
+		madvise(base, checked->bytes, MADV_HUGEPAGE);
+	s->is_writable = is_writable;
+	segment_place(s, checked, base);
+	return 0;
+}
+
+void
+rl_segment_close(struct rl_segment *s)
+{
+	if (s->header)
+		munmap(s->header, s->bytes);
+	s->header = NULL;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_MAP_H
+#define RL_MAP_H
+
+#include "segment/segment.h"
+
+/* Map the file, or with fd -1 memory of this process alone. 0 or -errno. */
+int rl_segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bool is_writable);
+
+#endif

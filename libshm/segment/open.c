@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "rl_admin.h"
+#include "segment/create.h"
+#include "segment/geometry.h"
+#include "segment/header.h"
+#include "segment/map.h"
+
+/* How often to try again when the name comes and goes between open and link. */
+#define OPEN_TRIES 100
+
+int
+rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment *s)
+{
+	const unsigned known = RL_OPEN_READONLY | RL_OPEN_EXISTING | RL_OPEN_GROUP |
+	                       RL_OPEN_ANY_OWNER | RL_OPEN_HUGE_PAGES;
+	struct rl_geometry geometry;
+	int error = rl_geometry_from(o, &geometry);
+
+	if (error < 0 || (o->flags & ~known) || (o->mode & ~0777u))
+		return -EINVAL;
+	for (int tries = 0; tries < OPEN_TRIES; tries++) {
+		*s = (struct rl_segment){0};
+		error = rl_segment_attach(name, o, s);
+		if (error != -ENOENT || (o->flags & (RL_OPEN_READONLY | RL_OPEN_EXISTING)))
+			return error;
+		error = rl_segment_attach_or_create(name, o, &geometry, s);
+		if (error != -EEXIST)
+			return error;
+	}
+	return -EAGAIN;
+}
+
+int
+rl_segment_private(const struct rl_options *o, struct rl_segment *s)
+{
+	struct rl_geometry geometry;
+	struct rl_header header;
+	int error = rl_geometry_from(o, &geometry);
+
+	*s = (struct rl_segment){0};
+	if (error == 0)
+		error = rl_segment_header_fill(&header, &geometry);
+	if (error == 0)
+		error = rl_segment_map(s, &header, -1, true);
+	if (error == 0)
+		memcpy(s->header, &header, sizeof header);
+	return error;
+}
+
+int
+rl_segment_bytes(const struct rl_options *o, uint64_t *bytes)
+{
+	struct rl_geometry g;
+
+	if (rl_geometry_from(o, &g) < 0)
+		return -EINVAL;
+	*bytes = rl_areas_of(&g).bytes;
+	return 0;
+}
