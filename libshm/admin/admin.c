@@ -8,10 +8,12 @@
 #include "configure/names.h"
 #include "decide/decision.h"
 #include "evict/room.h"
+#include "segment/change.h"
 #include "segment/namespace.h"
 #include "segment/stats.h"
 
 #define TRIES 16
+#define CHANGE_NS (2 * RL_SECOND) /* longer than any takes between its first word and its last */
 
 static const struct rl_counter_info counters[RL_COUNTERS] = {
 #define RL_COUNTER(name, unit, text) {#name, unit, text},
@@ -183,6 +185,17 @@ rl_fill(const struct rl *rl)
 	return taken;
 }
 
+/* A change that was killed half way: see change.h. One that is merely slow ends as its own. */
+static void
+give_up_changes(struct rl *rl, uint64_t now_ns)
+{
+	uint64_t seen_ns = rl_atomic_load(&rl->changes_seen_ns);
+
+	if ((now_ns < seen_ns || now_ns - seen_ns >= CHANGE_NS) &&
+	    rl_atomic_cas(&rl->changes_seen_ns, seen_ns, now_ns))
+		rl_change_give_up(&rl->segment, &rl->changes_seen);
+}
+
 int
 rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
                   struct rl_swept *swept)
@@ -196,6 +209,7 @@ rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns
 		return -EINVAL;
 	if (count > slots - first)
 		count = slots - first;
+	give_up_changes(rl, rl_clamp_now(now_ns));
 	for (uint64_t i = first; i < first + count; i++) {
 		rl_table_look_ahead(t, i);
 		if (!rl_tag_is_free(rl_atomic_load(rl_table_tag(t, i))))

@@ -14,6 +14,7 @@
 #include "rl_admin.h"
 #include "rule/handle.h"
 #include "rule/override.h"
+#include "segment/change.h"
 
 #define WRITE_TRIES 16
 
@@ -474,6 +475,7 @@ static int
 configure_locked(struct job *j, unsigned flags, unsigned *effects)
 {
 	uint64_t *generation = &j->s->header->generation;
+	struct rl_change change;
 	int error;
 
 	j->generation = rl_atomic_load(generation);
@@ -491,8 +493,11 @@ configure_locked(struct job *j, unsigned flags, unsigned *effects)
 	if (error < 0)
 		return error;
 	j->outcome->rule = j->count;
+	if (!rl_change_begin(j->s, &change))
+		return -EBUSY;
 	rl_atomic_fence(); /* all of the half before its generation: partner in rl_terms_load() */
 	rl_atomic_store(generation, j->generation + 1);
+	rl_change_end(&change);
 	j->outcome->generation = j->generation + 1;
 	return 0;
 }

@@ -3,8 +3,29 @@
 
 #include "configure/names.h"
 #include "rl.h"
+#include "segment/change.h"
 
 #define DEFINE_TRIES 16
+
+/* Last the list: a rule without any is not found. */
+static int
+put_in_force(struct rl_rows *rows, int id, const struct rl_rule *rule)
+{
+	const struct rl_segment *s = &rows->rl->segment;
+	struct rl_change change;
+	int error;
+
+	if (!rl_change_begin(s, &change))
+		return -EBUSY;
+	error = rl_rows_set_quota(rows, id, rule, RL_OWN);
+	for (unsigned i = 0; i < rows->taken.count && error == 0; i++)
+		if (!rl_handle_limit(rows->rl, rows->taken.limit[i]))
+			error = rl_handle_no_limit(rows->rl, rows->taken.limit[i]);
+	if (error == 0)
+		error = rl_rules_set_refs(s, id, RL_OWN, &rows->taken);
+	rl_change_end(&change);
+	return error;
+}
 
 /* -EAGAIN: a row was given to another rule or limit meanwhile. */
 static int
@@ -14,12 +35,7 @@ define_limits(struct rl_rows *rows, int id, const struct rl_rule *rule)
 	int error = rl_rows_take(rows, id, rule);
 
 	if (error == 0)
-		error = rl_rows_set_quota(rows, id, rule, RL_OWN);
-	for (unsigned i = 0; i < rows->taken.count && error == 0; i++)
-		if (!rl_handle_limit(rl, rows->taken.limit[i]))
-			error = rl_handle_no_limit(rl, rows->taken.limit[i]);
-	if (error == 0) /* last: a rule without any is not found */
-		error = rl_rules_set_refs(&rl->segment, id, RL_OWN, &rows->taken);
+		error = put_in_force(rows, id, rule);
 	if (error < 0)
 		return error;
 	return rl_rows_hold(&rl->segment, id, rule, &rows->taken) && rl_names_hold(&rl->segment, id)

@@ -33,6 +33,7 @@
 
 #include "rl_admin.h"
 #include "rule/ban.h"
+#include "segment/change.h"
 
 #define TRIES 16
 
@@ -170,6 +171,7 @@ rl_forget(struct rl *rl, const char *name)
 {
 	const struct rl_segment *s = &rl->segment;
 	const struct rl_refs none = {0};
+	struct rl_change change;
 	struct rl_refs own;
 	int rule, error;
 
@@ -180,8 +182,11 @@ rl_forget(struct rl *rl, const char *name)
 		return rule;
 	if (!s->is_writable)
 		return -EROFS;
+	if (!rl_change_begin(s, &change))
+		return -EBUSY;
 	rl_rules_refs(s, rl_rule_row(rule), RL_OWN, &own);
 	error = rl_rules_set_refs(s, rule, RL_OWN, &none);
+	rl_change_end(&change);
 	if (error < 0 && error != -EAGAIN)
 		return error;
 	return error == 0 && own.count > 0;

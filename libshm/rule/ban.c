@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "rule/handle.h"
+#include "segment/change.h"
 #include "segment/record.h"
 
 /*
@@ -190,9 +191,9 @@ index_of(const struct rl_segment *s, const struct rl_word16 *at)
 	return rl_segment_slots(s) + (uint64_t)(at - s->bans);
 }
 
-/* Say where lookups will find it, before it can be found. 0 or -EBUSY. */
+/* Say where lookups will find it. 0 or -EBUSY. */
 static int
-announce(const struct rl_segment *s, int rule, const struct rl_form *form)
+add_length(const struct rl_segment *s, int rule, const struct rl_form *form)
 {
 	int error;
 
@@ -203,6 +204,20 @@ announce(const struct rl_segment *s, int rule, const struct rl_form *form)
 		return error;
 	error = rl_rules_set_flags(s, rule, RL_ROW_BANS, true);
 	return error == -EAGAIN ? -EINVAL : error;
+}
+
+/* The same, before it can be found. */
+static int
+announce(const struct rl_segment *s, int rule, const struct rl_form *form)
+{
+	struct rl_change change;
+	int error;
+
+	if (!rl_change_begin(s, &change))
+		return -EBUSY;
+	error = add_length(s, rule, form);
+	rl_change_end(&change);
+	return error;
 }
 
 /*

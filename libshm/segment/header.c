@@ -32,6 +32,7 @@ layout_signature(void)
 		offsetof(struct rl_header, successor),
 		sizeof(struct rl_geometry),
 		offsetof(struct rl_header, any_bans),
+		offsetof(struct rl_header, changes),
 		sizeof(struct rl_row),
 		offsetof(struct rl_row, name),
 		offsetof(struct rl_row, overrides),

@@ -259,6 +259,9 @@ struct rl_header {
 	/* A line that decisions read, and seldom anyone writes. */
 	uint64_t generation __attribute__((aligned(64)));
 	struct rl_lengths any_bans; /* of RL_ANY_RULE */
+	uint64_t shares_until;      /* reserved, 0 */
+	/* lo: changes begun; hi: changes over:48 | given up:16, the former lowest. See change.h. */
+	struct rl_word16 changes;
 	/* Reserved: the segment to go to from here. */
 	char successor[64] __attribute__((aligned(64)));
 };
@@ -426,6 +429,8 @@ _Static_assert(offsetof(struct rl_header, time_namespace) == 128, "header order"
 _Static_assert(offsetof(struct rl_header, checksum) == 144, "the checked part ends here");
 _Static_assert(offsetof(struct rl_header, heartbeat_ns) == 192, "heartbeat has its line");
 _Static_assert(offsetof(struct rl_header, generation) == 256, "generation has its line");
+_Static_assert(offsetof(struct rl_header, changes) == 304, "and ends it");
+_Static_assert(offsetof(struct rl_header, successor) == 320, "header order");
 _Static_assert(sizeof(struct rl_row) == 256, "four lines");
 _Static_assert(offsetof(struct rl_row, name) == 64, "the first is all that most decisions read");
 _Static_assert(sizeof(struct rl_limit_row) == 128, "two lines");
