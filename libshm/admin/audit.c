@@ -273,7 +273,7 @@ static int
 audit_leaving(struct audit *a, struct rl_slot slot)
 {
 	const struct rl_segment *s = &a->rl->segment;
-	struct rl_word16 state;
+	struct rl_u128 state;
 
 	if (!rl_atomic_load16(rl_table_state(&s->table, slot.index), &state) ||
 	    rl_state_is_retired(state, rl_tag_gen(slot.tag)) || tag_at(s, slot.index) != slot.tag) {
@@ -412,7 +412,7 @@ refers_to_its_own(const struct rl_segment *s, int rule, enum rl_half half)
 static bool
 is_rule_out_of_line(const struct rl_segment *s, uint32_t rule)
 {
-	struct rl_word16 held, again;
+	struct rl_u128 held, again;
 
 	rl_atomic_load16(&s->rows[rule].identity, &held);
 	for (uint32_t i = 0; i < rule && held.lo != 0; i++) {
@@ -430,7 +430,7 @@ is_rule_out_of_line(const struct rl_segment *s, uint32_t rule)
 static bool
 is_limit_out_of_line(const struct rl_segment *s, uint32_t limit)
 {
-	struct rl_word16 identity, before;
+	struct rl_u128 identity, before;
 
 	rl_atomic_load16(&s->limits[limit].identity, &identity);
 	for (uint32_t i = 0; i < limit && identity.lo != 0; i++) {

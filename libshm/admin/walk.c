@@ -87,7 +87,7 @@ static bool
 look_at_window(const struct rl_segment *s, struct known *known, struct rl_slot slot)
 {
 	const struct rl_limiter *l = &known->of.limit->limiter;
-	struct rl_word16 word;
+	struct rl_u128 word;
 	uint32_t used;
 
 	if (!rl_limiter_is_window(l) ||

@@ -71,7 +71,7 @@ first_number(uint32_t capacity)
 }
 
 struct rl_level
-rl_gcra_unpack(const struct rl_gcra *g, struct rl_word16 word)
+rl_gcra_unpack(const struct rl_gcra *g, struct rl_u128 word)
 {
 	struct rl_level level = {
 		.ns = word.lo,
@@ -89,12 +89,12 @@ rl_gcra_unpack(const struct rl_gcra *g, struct rl_word16 word)
 	return level;
 }
 
-struct rl_word16
+struct rl_u128
 rl_gcra_pack(const struct rl_gcra *g, const struct rl_level *level, uint64_t slot_bits)
 {
 	uint64_t number = first_number(g->capacity) + (uint64_t)level->ticks;
 
-	return (struct rl_word16){
+	return (struct rl_u128){
 		.lo = level->ns,
 		.hi = number << TICKS_SHIFT | (uint64_t)level->returned << RETURNED_SHIFT |
 	              (uint64_t)level->ahead << AHEAD_SHIFT | (level->waits ? WAITS : 0) |
@@ -250,7 +250,7 @@ rl_gcra_remaining(const struct rl_gcra *g, const struct rl_level *level, uint64_
 
 /* tat is less than lo + 1. */
 uint32_t
-rl_gcra_used_most(uint64_t window_ns, uint32_t capacity, struct rl_word16 word, uint64_t now_ns)
+rl_gcra_used_most(uint64_t window_ns, uint32_t capacity, struct rl_u128 word, uint64_t now_ns)
 {
 	uint64_t scaled;
 

@@ -100,9 +100,9 @@ struct rl_gcra rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burs
 void rl_gcra_book_tokens(struct rl_gcra *g, uint64_t patience_ns);
 void rl_gcra_book_queue(struct rl_gcra *g, uint64_t patience_ns, uint32_t undelayed, uint32_t cost);
 
-struct rl_level rl_gcra_unpack(const struct rl_gcra *g, struct rl_word16 word);
-struct rl_word16 rl_gcra_pack(const struct rl_gcra *g, const struct rl_level *level,
-                              uint64_t slot_bits);
+struct rl_level rl_gcra_unpack(const struct rl_gcra *g, struct rl_u128 word);
+struct rl_u128 rl_gcra_pack(const struct rl_gcra *g, const struct rl_level *level,
+                            uint64_t slot_bits);
 
 /* A request that was admitted. */
 struct rl_gcra_charge {
@@ -126,7 +126,7 @@ uint64_t rl_gcra_wait(const struct rl_gcra *g, const struct rl_level *level, uin
 uint32_t rl_gcra_remaining(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns);
 
 /* At most burst - remaining, whatever the burst: without a division of 128 bits. */
-uint32_t rl_gcra_used_most(uint64_t window_ns, uint32_t capacity, struct rl_word16 word,
+uint32_t rl_gcra_used_most(uint64_t window_ns, uint32_t capacity, struct rl_u128 word,
                            uint64_t now_ns);
 
 /* The first nanosecond at which `cost` <= burst is admitted. */

@@ -257,15 +257,15 @@ rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const st
 }
 
 bool
-rl_limiter_same_ring(const struct rl_limiter *l, struct rl_word16 seen, struct rl_word16 now)
+rl_limiter_same_ring(const struct rl_limiter *l, struct rl_u128 seen, struct rl_u128 now)
 {
 	if (rl_limiter_is_window(l)) /* charges do not touch the ring: cur may differ */
 		return now.hi == seen.hi && ((now.lo ^ seen.lo) & RL_STATE_EPOCH_MASK) == 0;
-	return rl_word16_equal(seen, now);
+	return rl_u128_equal(seen, now);
 }
 
 uint64_t
-rl_limiter_idle_at(const struct rl_limiter *l, struct rl_word16 word)
+rl_limiter_idle_at(const struct rl_limiter *l, struct rl_u128 word)
 {
 	struct rl_state state;
 	uint64_t at;
@@ -309,7 +309,7 @@ rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const
 
 static bool
 refund_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark, uint32_t cost,
-              struct rl_word16 *next)
+              struct rl_u128 *next)
 {
 	struct rl_state s = rl_state_unpack(v->word, &l->window);
 
@@ -322,7 +322,7 @@ refund_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark
 
 static bool
 refund_log(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark, uint32_t cost,
-           struct rl_word16 *next)
+           struct rl_u128 *next)
 {
 	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
 
@@ -336,7 +336,7 @@ refund_log(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark, u
 
 static bool
 refund_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-            const struct rl_charge *charge, uint64_t now_ns, struct rl_word16 *next)
+            const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
 {
 	struct rl_gcra g = gcra_of(l, q, charge->cost);
 	struct rl_level level = level_of(&g, v), after;
@@ -349,7 +349,7 @@ refund_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct r
 
 bool
 rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  const struct rl_charge *charge, uint64_t now_ns, struct rl_word16 *next)
+                  const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
 {
 	if (rl_limiter_is_window(l))
 		return refund_window(l, v, charge->epoch, charge->cost, next);

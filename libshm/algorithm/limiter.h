@@ -38,7 +38,7 @@ struct rl_quota {
 
 /* One slot's counter as it was at one instant, and its ring as it is. */
 struct rl_view {
-	struct rl_word16 word; /* what a CAS has to expect */
+	struct rl_u128 word; /* what a CAS has to expect */
 	uint8_t gen;
 	uint64_t slot_bits; /* of a word that follows it */
 	bool is_zero;       /* nothing was charged yet: the word is an older incarnation's */
@@ -59,7 +59,7 @@ struct rl_plan {
 	enum rl_step step;
 	bool charges;
 	uint32_t entries; /* RL_STEP_CLOSE: how many to store */
-	struct rl_word16 next;
+	struct rl_u128 next;
 	uint64_t mark;   /* if it charges: what rl_charge.epoch remembers */
 	uint32_t memory; /* and rl_charge.memory */
 	/* What to tell if so it goes: of a denial, or right after a charge. Else not set. */
@@ -147,16 +147,16 @@ void rl_limiter_outlook(const struct rl_limiter *limiter, const struct rl_quota 
                         struct rl_outlook *outlook);
 
 /* True if what was read of the ring with state `seen` still holds with state `now`. */
-bool rl_limiter_same_ring(const struct rl_limiter *limiter, struct rl_word16 seen,
-                          struct rl_word16 now);
+bool rl_limiter_same_ring(const struct rl_limiter *limiter, struct rl_u128 seen,
+                          struct rl_u128 now);
 
 /* From when on the state counts nothing. Not for a zero view. */
-uint64_t rl_limiter_idle_at(const struct rl_limiter *limiter, struct rl_word16 word);
+uint64_t rl_limiter_idle_at(const struct rl_limiter *limiter, struct rl_u128 word);
 
 /* The state with a charge given back, or false if that is too late. */
 bool rl_limiter_refund(const struct rl_limiter *limiter, const struct rl_quota *quota,
                        const struct rl_view *view, const struct rl_charge *charge, uint64_t now_ns,
-                       struct rl_word16 *next);
+                       struct rl_u128 *next);
 
 /* An instant as a limiter sees it. */
 struct rl_instant {

@@ -12,7 +12,7 @@ min32(uint32_t a, uint32_t b)
 }
 
 struct rl_log
-rl_log_unpack(struct rl_word16 word, uint32_t ring_entries)
+rl_log_unpack(struct rl_u128 word, uint32_t ring_entries)
 {
 	struct rl_log log = {.newest_ns = word.lo};
 
@@ -22,10 +22,10 @@ rl_log_unpack(struct rl_word16 word, uint32_t ring_entries)
 	return log;
 }
 
-struct rl_word16
+struct rl_u128
 rl_log_pack(struct rl_log log, uint64_t slot_bits)
 {
-	return (struct rl_word16){
+	return (struct rl_u128){
 		.lo = log.newest_ns,
 		.hi = (uint64_t)log.units << UNITS_SHIFT | (uint64_t)log.pending << PENDING_SHIFT |
 	              slot_bits,

@@ -70,8 +70,8 @@ struct rl_log {
 };
 
 /* Made sane for a ring of that many entries. */
-struct rl_log rl_log_unpack(struct rl_word16 word, uint32_t ring_entries);
-struct rl_word16 rl_log_pack(struct rl_log log, uint64_t slot_bits);
+struct rl_log rl_log_unpack(struct rl_u128 word, uint32_t ring_entries);
+struct rl_u128 rl_log_pack(struct rl_log log, uint64_t slot_bits);
 
 /* `log` NULL: none yet. `ring` may be read; the caller checks that the state still stands. */
 

@@ -11,7 +11,7 @@
  * Make *entry `value`, on behalf of the frozen state `seen`. True once it is; false when
  * the state is no longer `seen`, so that someone else has done it.
  */
-bool rl_ring_store(uint64_t *entry, uint64_t value, const struct rl_word16 *state,
-                   struct rl_word16 seen);
+bool rl_ring_store(uint64_t *entry, uint64_t value, const struct rl_u128 *state,
+                   struct rl_u128 seen);
 
 #endif

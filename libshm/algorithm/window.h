@@ -123,7 +123,7 @@ rl_window_share_gone(const struct rl_window *w, uint32_t count, uint64_t elapsed
 
 /* Part of every decision, as is packing: inline. */
 static inline struct rl_state
-rl_state_unpack(struct rl_word16 word, const struct rl_window *w)
+rl_state_unpack(struct rl_u128 word, const struct rl_window *w)
 {
 	uint32_t span = (uint32_t)(word.hi >> RL_STATE_SPAN_SHIFT & RL_STATE_STEPS_MASK);
 	uint32_t jump = (uint32_t)(word.hi >> RL_STATE_JUMP_SHIFT & RL_STATE_STEPS_MASK);
@@ -138,12 +138,12 @@ rl_state_unpack(struct rl_word16 word, const struct rl_window *w)
 	};
 }
 
-static inline struct rl_word16
+static inline struct rl_u128
 rl_state_pack(struct rl_state s, uint64_t slot_bits)
 {
 	uint64_t high = s.epoch >> RL_STATE_EPOCH_BITS & RL_STATE_EPOCH_HIGH_MASK;
 
-	return (struct rl_word16){
+	return (struct rl_u128){
 		.lo = (s.epoch & RL_STATE_EPOCH_MASK) | (uint64_t)s.cur << RL_STATE_CUR_SHIFT,
 		.hi = (uint64_t)s.sum << RL_STATE_SUM_SHIFT |
 	              (uint64_t)s.span << RL_STATE_SPAN_SHIFT |
@@ -170,8 +170,8 @@ void rl_window_decide(const struct rl_window *window, const struct rl_state *sta
  * for all else. *used is what counted before.
  */
 static inline bool
-rl_window_adds(struct rl_word16 word, uint64_t epoch, uint32_t capacity, uint32_t cost,
-               struct rl_word16 *next, uint64_t *used)
+rl_window_adds(struct rl_u128 word, uint64_t epoch, uint32_t capacity, uint32_t cost,
+               struct rl_u128 *next, uint64_t *used)
 {
 	const uint64_t moves = RL_STATE_STEPS_MASK << RL_STATE_JUMP_SHIFT |
 	                       RL_STATE_EPOCH_HIGH_MASK << RL_STATE_EPOCH_HIGH_SHIFT;
@@ -252,8 +252,7 @@ struct rl_window_now rl_window_now(const struct rl_window *window, uint64_t now_
  * the oldest in full. In line, for a scan does little else.
  */
 static inline uint32_t
-rl_window_used_most(const struct rl_window *w, struct rl_word16 word,
-                    const struct rl_window_now *now)
+rl_window_used_most(const struct rl_window *w, struct rl_u128 word, const struct rl_window_now *now)
 {
 	struct rl_state s = rl_state_unpack(word, w);
 	uint64_t oldest = s.sum;

@@ -55,7 +55,7 @@ try_refund(const struct rl_segment *s, const struct rl_compiled *limit, struct r
            const struct rl_charge *charge, uint64_t now_ns)
 {
 	struct rl_quota quota = {0};
-	struct rl_word16 next;
+	struct rl_u128 next;
 	struct rl_view v;
 	unsigned index;
 

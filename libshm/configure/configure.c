@@ -200,7 +200,7 @@ effect_on_limits(const struct job *j, const struct rl_rule *rule, enum rl_half h
 	for (unsigned i = 0; i < was->count; i++)
 		if (!has_ref(is, was->limit[i]))
 			effect |= RL_EFFECT_DROPPED;
-	if (effect == 0 && !rl_word16_equal(rl_refs_pack(was), rl_refs_pack(is)))
+	if (effect == 0 && !rl_u128_equal(rl_refs_pack(was), rl_refs_pack(is)))
 		effect |= RL_EFFECT_CHANGED; /* their order */
 	return effect;
 }

@@ -72,7 +72,7 @@ rl_names_kept(const struct rl_segment *s, struct rl_row_set *set)
 static bool
 try_give(const struct rl_segment *s, int row, uint64_t hash)
 {
-	struct rl_word16 *word = &s->rows[row].identity, held, marked, next = {.lo = hash};
+	struct rl_u128 *word = &s->rows[row].identity, held, marked, next = {.lo = hash};
 
 	rl_atomic_load16(word, &held);
 	marked = held;

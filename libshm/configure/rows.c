@@ -153,12 +153,12 @@ goes_on(const struct rl_rows *rows, int rule, int row)
 
 /* 0; -EAGAIN if it is another limit's by now; -EBUSY. */
 static int
-restart(struct rl_rows *rows, int rule, int row, struct rl_word16 identity)
+restart(struct rl_rows *rows, int rule, int row, struct rl_u128 identity)
 {
-	struct rl_word16 *word = &rows->rl->segment.limits[row].identity;
+	struct rl_u128 *word = &rows->rl->segment.limits[row].identity;
 
 	for (int tries = 0; tries < TRIES; tries++) {
-		struct rl_word16 held = rl_rules_identity(&rows->rl->segment, row);
+		struct rl_u128 held = rl_rules_identity(&rows->rl->segment, row);
 
 		if (!rl_identity_is(held, identity))
 			return -EAGAIN;
@@ -184,10 +184,10 @@ is_referred(const struct rl_segment *s, int row)
 
 /* See the head of the file. False: it is not to be had. */
 static bool
-give(const struct rl_segment *s, int row, struct rl_word16 identity)
+give(const struct rl_segment *s, int row, struct rl_u128 identity)
 {
-	struct rl_word16 *word = &s->limits[row].identity;
-	struct rl_word16 held = rl_rules_identity(s, row), marked = held;
+	struct rl_u128 *word = &s->limits[row].identity;
+	struct rl_u128 held = rl_rules_identity(s, row), marked = held;
 
 	marked.lo |= RL_IDENTITY_LEAVING;
 	if (held.lo == 0 || (held.lo != marked.lo && !rl_atomic_cas16(word, held, marked)))
@@ -224,7 +224,7 @@ rl_rows_lock(struct rl_rows *rows)
 
 /* A row that is nobody's, given to that limit; or one that it has by now. */
 static int
-reuse(struct rl_rows *rows, struct rl_word16 identity)
+reuse(struct rl_rows *rows, struct rl_u128 identity)
 {
 	const struct rl_segment *s = &rows->rl->segment;
 	struct rl_row_set referred;
@@ -246,7 +246,7 @@ reuse(struct rl_rows *rows, struct rl_word16 identity)
 
 /* The row of one limit, as it is in force, or anew. */
 static int
-take(struct rl_rows *rows, int rule, struct rl_word16 identity)
+take(struct rl_rows *rows, int rule, struct rl_u128 identity)
 {
 	const struct rl_segment *s = &rows->rl->segment;
 	int row = rl_rules_row_of(s, identity), error;
@@ -309,10 +309,10 @@ rl_rows_set_quota(struct rl_rows *rows, int rule, const struct rl_rule *of, enum
 
 /* Take a mark off a row that is the limit's. False if it is another's. */
 static bool
-rescue(const struct rl_segment *s, int row, struct rl_word16 identity)
+rescue(const struct rl_segment *s, int row, struct rl_u128 identity)
 {
 	for (int tries = 0; tries < TRIES; tries++) {
-		struct rl_word16 held = rl_rules_identity(s, row), free = held;
+		struct rl_u128 held = rl_rules_identity(s, row), free = held;
 
 		free.lo &= ~RL_IDENTITY_LEAVING;
 		if (!rl_identity_is(held, identity))

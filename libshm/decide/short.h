@@ -17,7 +17,7 @@
  * holds it is still to be asked.
  */
 static inline const struct rl_compiled *
-rl_short_limit(const struct rl *rl, int rule, struct rl_word16 refs)
+rl_short_limit(const struct rl *rl, int rule, struct rl_u128 refs)
 {
 	const struct rl_compiled *limit;
 
@@ -47,7 +47,7 @@ rl_short_terms(struct rl *rl, int rule, const struct rl_compiled **limit, struct
 {
 	const struct rl_segment *s = &rl->segment;
 	uint64_t g = rl_atomic_load(&s->header->generation);
-	struct rl_word16 refs;
+	struct rl_u128 refs;
 	enum rl_half half = rl_rules_in_force(s, rule, g, &refs);
 
 	*limit = rl_short_limit(rl, rule, refs);

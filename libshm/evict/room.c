@@ -71,7 +71,7 @@ static bool
 discard(struct rl *rl, const struct place *p)
 {
 	const struct rl_table *t = &rl->segment.table;
-	struct rl_word16 state;
+	struct rl_u128 state;
 
 	if (rl_handle_no_limit(rl, rl_tag_limit(p->slot.tag)) == -ENOMEM)
 		return false;

@@ -62,7 +62,7 @@ stands(uint64_t hi, uint64_t now_ns)
 }
 
 /* The place `step` < ban_slots steps from home; no division, for lookups take many. */
-static struct rl_word16 *
+static struct rl_u128 *
 place(const struct rl_segment *s, struct rl_hash hash, unsigned step)
 {
 	uint64_t n = s->geometry.ban_slots;
@@ -78,12 +78,12 @@ steps(const struct rl_segment *s)
 }
 
 /* The first entry of that hash that stands, or NULL; and what it held. */
-static struct rl_word16 *
+static struct rl_u128 *
 find_standing(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns,
-              struct rl_budget *budget, struct rl_word16 *held)
+              struct rl_budget *budget, struct rl_u128 *held)
 {
 	for (unsigned step = 0; step < steps(s) && rl_budget_take(budget, PROBE_STEPS); step++) {
-		struct rl_word16 *at = place(s, hash, step);
+		struct rl_u128 *at = place(s, hash, step);
 		if (!rl_atomic_load16(at, held) || held->lo == 0)
 			return NULL;
 		if (held->lo == hash.a && stands(held->hi, now_ns))
@@ -96,7 +96,7 @@ bool
 rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_form *form, uint64_t now_ns,
             struct rl_budget *budget, struct rl_ban *ban)
 {
-	struct rl_word16 held;
+	struct rl_u128 held;
 
 	if (!find_standing(s, rl_form_hash(s, scope, form), now_ns, budget, &held))
 		return false;
@@ -164,13 +164,13 @@ rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_
  * Where an entry of that hash may be put: where it stands already, else the first place whose
  * time is over, else the first that never was used. NULL: there is none.
  */
-static struct rl_word16 *
-place_for(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns, struct rl_word16 *held)
+static struct rl_u128 *
+place_for(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns, struct rl_u128 *held)
 {
-	struct rl_word16 *over = NULL, word = {.lo = hash.a};
+	struct rl_u128 *over = NULL, word = {.lo = hash.a};
 
 	for (unsigned step = 0; step < steps(s) && word.lo != 0; step++) {
-		struct rl_word16 *at = place(s, hash, step);
+		struct rl_u128 *at = place(s, hash, step);
 		if (!rl_atomic_load16(at, &word))
 			continue;
 		if (word.lo == hash.a) {
@@ -186,7 +186,7 @@ place_for(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns, stru
 }
 
 static uint64_t
-index_of(const struct rl_segment *s, const struct rl_word16 *at)
+index_of(const struct rl_segment *s, const struct rl_u128 *at)
 {
 	return rl_segment_slots(s) + (uint64_t)(at - s->bans);
 }
@@ -228,10 +228,10 @@ announce(const struct rl_segment *s, int rule, const struct rl_form *form)
 static void
 lift_doubles(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns)
 {
-	struct rl_word16 word, again, held, *first = NULL;
+	struct rl_u128 word, again, held, *first = NULL;
 
 	for (unsigned step = 0; step < steps(s); step++) {
-		struct rl_word16 *at = place(s, hash, step);
+		struct rl_u128 *at = place(s, hash, step);
 		if (!rl_atomic_load16(at, &word) || word.lo == 0)
 			return;
 		if (word.lo != hash.a || !stands(word.hi, now_ns))
@@ -239,8 +239,8 @@ lift_doubles(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns)
 		if (!first) {
 			first = at;
 			held = word;
-		} else if (rl_atomic_load16(first, &again) && rl_word16_equal(again, held)) {
-			rl_atomic_cas16(at, word, (struct rl_word16){.lo = hash.a});
+		} else if (rl_atomic_load16(first, &again) && rl_u128_equal(again, held)) {
+			rl_atomic_cas16(at, word, (struct rl_u128){.lo = hash.a});
 		}
 	}
 }
@@ -249,10 +249,10 @@ static int
 put(const struct rl_segment *s, struct rl_hash hash, const struct rl_ban *ban,
     const struct rl_pattern *pattern, uint64_t now_ns)
 {
-	struct rl_word16 held, next = {.lo = hash.a, .hi = pack(ban)};
+	struct rl_u128 held, next = {.lo = hash.a, .hi = pack(ban)};
 
 	for (int tries = 0; tries < TRIES; tries++) {
-		struct rl_word16 *at = place_for(s, hash, now_ns, &held);
+		struct rl_u128 *at = place_for(s, hash, now_ns, &held);
 		if (!at)
 			return RL_EBANS;
 		if (rl_atomic_cas16(at, held, next)) {
@@ -320,15 +320,15 @@ rl_allow(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t unt
 
 /* Lift an entry of that hash: 1 if it stood. */
 static int
-lift(const struct rl_segment *s, struct rl_word16 *at, struct rl_hash hash)
+lift(const struct rl_segment *s, struct rl_u128 *at, struct rl_hash hash)
 {
-	struct rl_word16 held;
+	struct rl_u128 held;
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		if (!rl_atomic_load16(at, &held) || held.lo != hash.a ||
 		    (held.hi >> UNTIL_SHIFT & UNTIL_MAX) == 0)
 			return 0;
-		if (rl_atomic_cas16(at, held, (struct rl_word16){.lo = hash.a}))
+		if (rl_atomic_cas16(at, held, (struct rl_u128){.lo = hash.a}))
 			return stands(held.hi, rl_segment_now(s));
 	}
 	return 0;
@@ -376,14 +376,14 @@ rl_ban_info(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t 
 void
 rl_ban_forget(const struct rl_segment *s, int row)
 {
-	struct rl_word16 held;
+	struct rl_u128 held;
 
 	for (uint32_t i = 0; i < s->geometry.ban_slots; i++)
 		for (int tries = 0; tries < TRIES; tries++)
 			if (!rl_atomic_load16(&s->bans[i], &held) || held.lo == 0 ||
 			    (int)(held.hi >> RULE_SHIFT & RULE_MASK) != row ||
 			    (held.hi >> UNTIL_SHIFT & UNTIL_MAX) == 0 ||
-			    rl_atomic_cas16(&s->bans[i], held, (struct rl_word16){.lo = held.lo}))
+			    rl_atomic_cas16(&s->bans[i], held, (struct rl_u128){.lo = held.lo}))
 				break;
 }
 
@@ -402,11 +402,11 @@ is_current(const struct rl_segment *s, uint64_t hi, int *rule)
 typedef int ban_visit_fn(const struct rl_ban_info *ban, void *arg);
 
 static int
-show(const struct rl_segment *s, const struct rl_word16 *at, uint64_t now_ns, ban_visit_fn *visit,
+show(const struct rl_segment *s, const struct rl_u128 *at, uint64_t now_ns, ban_visit_fn *visit,
      void *arg)
 {
 	struct rl_ban_info info = {0};
-	struct rl_word16 word;
+	struct rl_u128 word;
 	struct rl_kept kept;
 	struct rl_ban ban;
 

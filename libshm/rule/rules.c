@@ -88,7 +88,7 @@ rl_rules_append(const struct rl_segment *s, const char *name)
 int
 rl_rules_seek(const struct rl_segment *s, const char *name)
 {
-	struct rl_word16 held = {.lo = 1};
+	struct rl_u128 held = {.lo = 1};
 	uint64_t hash;
 
 	if (!rl_rules_name_is_valid(name))
@@ -149,20 +149,20 @@ rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *l
 }
 
 /* Whoever changes one half of it changes the other, too, or the incarnation beside it. */
-struct rl_word16
+struct rl_u128
 rl_rules_identity(const struct rl_segment *s, int limit)
 {
-	struct rl_word16 identity;
+	struct rl_u128 identity;
 
 	rl_atomic_load16(&s->limits[limit].identity, &identity);
 	return identity;
 }
 
 int
-rl_rules_row_of(const struct rl_segment *s, struct rl_word16 identity)
+rl_rules_row_of(const struct rl_segment *s, struct rl_u128 identity)
 {
 	for (uint32_t i = 0; i < s->geometry.limits; i++) {
-		struct rl_word16 held = rl_rules_identity(s, (int)i);
+		struct rl_u128 held = rl_rules_identity(s, (int)i);
 		if (held.lo == 0)
 			return -1;
 		if (rl_identity_is(held, identity))
@@ -172,11 +172,11 @@ rl_rules_row_of(const struct rl_segment *s, struct rl_word16 identity)
 }
 
 int
-rl_rules_append_row(const struct rl_segment *s, struct rl_word16 identity)
+rl_rules_append_row(const struct rl_segment *s, struct rl_u128 identity)
 {
 	for (uint32_t i = 0; i < s->geometry.limits; i++) {
 		if (rl_rules_identity(s, (int)i).lo == 0)
-			rl_atomic_cas16(&s->limits[i].identity, (struct rl_word16){0}, identity);
+			rl_atomic_cas16(&s->limits[i].identity, (struct rl_u128){0}, identity);
 		if (rl_identity_is(rl_rules_identity(s, (int)i), identity))
 			return (int)i;
 	}
@@ -198,12 +198,12 @@ twins_before(const struct rl_rule *rule, size_t i)
 	return twins;
 }
 
-struct rl_word16
+struct rl_u128
 rl_rules_identity_of(int id, const struct rl_rule *rule, size_t i)
 {
 	struct rl_limit l = rl_rules_limit(rule, i);
 
-	return (struct rl_word16){
+	return (struct rl_u128){
 		.lo = RL_IDENTITY_USED | (uint64_t)rl_rule_row(id) << RL_IDENTITY_RULE_SHIFT |
 	              (uint64_t)l.prefix_v4 << RL_IDENTITY_V4_SHIFT |
 	              (uint64_t)l.prefix_v6 << RL_IDENTITY_V6_SHIFT |
@@ -222,10 +222,10 @@ rl_rules_limits(const struct rl_segment *s, int id, const struct rl_rule *rule,
 		refs->limit[i] = rl_rules_row_of(s, rl_rules_identity_of(id, rule, i));
 }
 
-struct rl_word16
+struct rl_u128
 rl_refs_pack(const struct rl_refs *refs)
 {
-	struct rl_word16 word = {0};
+	struct rl_u128 word = {0};
 
 	for (unsigned i = 0; i < refs->count; i++) {
 		uint64_t ref = (uint64_t)(refs->limit[i] + 1) << RL_REF_BITS * (i % RL_REFS_LOW);
@@ -238,7 +238,7 @@ rl_refs_pack(const struct rl_refs *refs)
 }
 
 static void
-unpack_refs(const struct rl_segment *s, struct rl_word16 packed, struct rl_refs *refs)
+unpack_refs(const struct rl_segment *s, struct rl_u128 packed, struct rl_refs *refs)
 {
 	int limit;
 
@@ -250,7 +250,7 @@ unpack_refs(const struct rl_segment *s, struct rl_word16 packed, struct rl_refs 
 void
 rl_rules_refs(const struct rl_segment *s, int row, enum rl_half half, struct rl_refs *refs)
 {
-	struct rl_word16 packed;
+	struct rl_u128 packed;
 
 	rl_atomic_load16(&s->rows[row].limits[half], &packed);
 	rl_atomic_fence(); /* whose the row is then: not before the list */
@@ -262,7 +262,7 @@ rl_rules_refs(const struct rl_segment *s, int row, enum rl_half half, struct rl_
 enum rl_half
 rl_rules_list(const struct rl_segment *s, int rule, uint64_t g, struct rl_refs *refs)
 {
-	struct rl_word16 packed;
+	struct rl_u128 packed;
 	enum rl_half half = rl_rules_in_force(s, rule, g, &packed);
 
 	unpack_refs(s, packed, refs);
@@ -308,9 +308,9 @@ rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs)
  */
 int
 rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
-                   struct rl_word16 identity, const struct rl_limit *complete)
+                   struct rl_u128 identity, const struct rl_limit *complete)
 {
-	struct rl_word16 *word = &s->limits[limit].quota[half], held, now, next;
+	struct rl_u128 *word = &s->limits[limit].quota[half], held, now, next;
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		rl_atomic_load16(word, &held);
@@ -319,7 +319,7 @@ rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
 			return -EAGAIN;
 		next = rl_quota_pack(complete);
 		next.hi |= rl_identity_incarnation(now) << RL_QUOTA_INCARNATION_SHIFT;
-		if (rl_word16_equal(held, next) || rl_atomic_cas16(word, held, next))
+		if (rl_u128_equal(held, next) || rl_atomic_cas16(word, held, next))
 			return 0;
 		rl_atomic_pause();
 	}
@@ -330,20 +330,20 @@ bool
 rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_half half,
                    const struct rl_limit *complete)
 {
-	struct rl_word16 held, quota = rl_quota_pack(complete);
+	struct rl_u128 held, quota = rl_quota_pack(complete);
 
 	if (!rl_atomic_load16(&s->limits[limit].quota[half], &held))
 		return false;
 	held.hi &= (UINT64_C(1) << RL_QUOTA_INCARNATION_SHIFT) - 1;
-	return rl_word16_equal(held, quota);
+	return rl_u128_equal(held, quota);
 }
 
 int
 rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
                   const struct rl_refs *refs)
 {
-	struct rl_word16 *word = &s->rows[rl_rule_row(rule)].limits[half];
-	struct rl_word16 held, next = rl_refs_pack(refs);
+	struct rl_u128 *word = &s->rows[rl_rule_row(rule)].limits[half];
+	struct rl_u128 held, next = rl_refs_pack(refs);
 
 	next.hi |= rl_rule_refs_tag(rule);
 	for (int tries = 0; tries < TRIES; tries++) {
@@ -351,7 +351,7 @@ rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
 		rl_atomic_fence(); /* first the list, then whose the row is */
 		if (!rl_rules_has(s, rule))
 			return -EAGAIN;
-		if (rl_word16_equal(held, next) || rl_atomic_cas16(word, held, next))
+		if (rl_u128_equal(held, next) || rl_atomic_cas16(word, held, next))
 			return 0;
 		rl_atomic_pause();
 	}
@@ -361,11 +361,11 @@ rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
 int
 rl_rules_clear_refs(const struct rl_segment *s, int row, enum rl_half half)
 {
-	struct rl_word16 *word = &s->rows[row].limits[half], held, none = {0};
+	struct rl_u128 *word = &s->rows[row].limits[half], held, none = {0};
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		rl_atomic_load16(word, &held);
-		if (rl_word16_equal(held, none) || rl_atomic_cas16(word, held, none))
+		if (rl_u128_equal(held, none) || rl_atomic_cas16(word, held, none))
 			return 0;
 		rl_atomic_pause();
 	}
@@ -398,7 +398,7 @@ rl_rules_key_hash(const struct rl_segment *s, const struct rl_compiled *limit, u
 bool
 rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *compiled)
 {
-	struct rl_word16 identity;
+	struct rl_u128 identity;
 
 	if (limit < 0 || (uint32_t)limit >= s->geometry.limits ||
 	    !rl_atomic_load16(&s->limits[limit].identity, &identity))

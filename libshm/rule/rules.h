@@ -92,7 +92,7 @@ struct rl_refs {
 
 /* Take the first off packed references; -1: there is none, whatever the bytes say. */
 static inline int
-rl_refs_take(const struct rl_segment *s, struct rl_word16 *packed)
+rl_refs_take(const struct rl_segment *s, struct rl_u128 *packed)
 {
 	uint64_t ref = packed->lo & RL_REF_MASK, high = packed->hi & RL_REFS_HIGH_MASK;
 
@@ -158,14 +158,14 @@ int rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_
 struct rl_limit rl_rules_limit(const struct rl_rule *rule, size_t i);
 
 /* What the row of a checked rule's i-th limit holds, in incarnation 0. Any handle of its row. */
-struct rl_word16 rl_rules_identity_of(int id, const struct rl_rule *rule, size_t i);
+struct rl_u128 rl_rules_identity_of(int id, const struct rl_rule *rule, size_t i);
 
 /* What a row holds. */
-struct rl_word16 rl_rules_identity(const struct rl_segment *s, int limit);
+struct rl_u128 rl_rules_identity(const struct rl_segment *s, int limit);
 
 /* The row of a limit, or -1. The second appends it; -1 if no row was never used. */
-int rl_rules_row_of(const struct rl_segment *s, struct rl_word16 identity);
-int rl_rules_append_row(const struct rl_segment *s, struct rl_word16 identity);
+int rl_rules_row_of(const struct rl_segment *s, struct rl_u128 identity);
+int rl_rules_append_row(const struct rl_segment *s, struct rl_u128 identity);
 
 /* The rows of a checked rule's limits, -1 for one that has none. */
 void rl_rules_limits(const struct rl_segment *s, int id, const struct rl_rule *rule,
@@ -180,11 +180,11 @@ int rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
 
 /* Whatever stands there. 0 or -EBUSY. */
 int rl_rules_clear_refs(const struct rl_segment *s, int row, enum rl_half half);
-struct rl_word16 rl_refs_pack(const struct rl_refs *refs);
+struct rl_u128 rl_refs_pack(const struct rl_refs *refs);
 
 /* Does the list refer to a limit, and did the rule write it, and none that had its row before? */
 static inline bool
-rl_refs_are_of(const struct rl_segment *s, int rule, struct rl_word16 packed)
+rl_refs_are_of(const struct rl_segment *s, int rule, struct rl_u128 packed)
 {
 	return (packed.hi & ~RL_REFS_HIGH_MASK) == rl_rule_refs_tag(rule) &&
 	       rl_refs_take(s, &packed) >= 0;
@@ -195,10 +195,10 @@ rl_refs_are_of(const struct rl_segment *s, int rule, struct rl_word16 packed)
  * RL_HALVES: nowhere.
  */
 static inline enum rl_half
-rl_rules_in_force(const struct rl_segment *s, int rule, uint64_t g, struct rl_word16 *packed)
+rl_rules_in_force(const struct rl_segment *s, int rule, uint64_t g, struct rl_u128 *packed)
 {
 	enum rl_half half = g % 2 == 0 ? RL_HALF_EVEN : RL_HALF_ODD;
-	const struct rl_word16 *limits = rl_rules_at(s, rule)->limits;
+	const struct rl_u128 *limits = rl_rules_at(s, rule)->limits;
 
 	/* Half of an old list and half of a new one may lack a limit that both have. */
 	rl_atomic_load16(&limits[half], packed);
@@ -207,7 +207,7 @@ rl_rules_in_force(const struct rl_segment *s, int rule, uint64_t g, struct rl_wo
 	rl_atomic_load16(&limits[RL_OWN], packed);
 	if (rl_refs_are_of(s, rule, *packed))
 		return RL_OWN;
-	*packed = (struct rl_word16){0};
+	*packed = (struct rl_u128){0};
 	return RL_HALVES;
 }
 
@@ -224,7 +224,7 @@ enum rl_half rl_rules_row_now(const struct rl_segment *s, int row, struct rl_ref
 static inline void
 rl_rules_quota(const struct rl_limit_row *row, enum rl_half half, struct rl_quota *quota)
 {
-	struct rl_word16 word = {.lo = rl_atomic_load(&row->quota[half].lo)};
+	struct rl_u128 word = {.lo = rl_atomic_load(&row->quota[half].lo)};
 
 	word.hi = rl_atomic_load(&row->quota[half].hi);
 	rl_quota_unpack(word, quota);
@@ -232,7 +232,7 @@ rl_rules_quota(const struct rl_limit_row *row, enum rl_half half, struct rl_quot
 
 /* 0; -EAGAIN if the row is not that limit's; -EBUSY. */
 int rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
-                       struct rl_word16 identity, const struct rl_limit *complete);
+                       struct rl_u128 identity, const struct rl_limit *complete);
 
 /* Does a limit admit that much, in a half? */
 bool rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_half half,

@@ -92,10 +92,10 @@ rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *
 	return true;
 }
 
-struct rl_word16
+struct rl_u128
 rl_quota_pack(const struct rl_limit *l)
 {
-	return (struct rl_word16){
+	return (struct rl_u128){
 		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56,
 		.hi = l->undelayed,
 	};

@@ -23,14 +23,14 @@ uint64_t rl_shape_pack(const struct rl_limit *complete);
 /* The limiter of a shape, or false for one that cannot be. */
 bool rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *limiter);
 
-struct rl_word16 rl_quota_pack(const struct rl_limit *complete);
+struct rl_u128 rl_quota_pack(const struct rl_limit *complete);
 
 /*
  * Within bounds, whatever the bytes say. Filled in place, field by field: a copy of what has just
  * been put together of smaller pieces waits until they have left the store buffer.
  */
 static inline void
-rl_quota_unpack(struct rl_word16 word, struct rl_quota *q)
+rl_quota_unpack(struct rl_u128 word, struct rl_quota *q)
 {
 	const uint32_t mask = RL_CAPACITY_MAX;
 	uint32_t capacity = (uint32_t)word.lo & mask;

@@ -40,7 +40,7 @@ counts(const struct rl_compiled *limit, const void *key, size_t key_len, struct 
 
 /* -EAGAIN: a row that is referred to is another's by now, or its limit has started anew. */
 static int
-load_limits(struct rl *rl, int rule, struct rl_word16 refs, enum rl_half half, const void *key,
+load_limits(struct rl *rl, int rule, struct rl_u128 refs, enum rl_half half, const void *key,
             size_t key_len, struct rl_terms *t)
 {
 	int id;
@@ -132,7 +132,7 @@ load_at(struct rl *rl, int rule, uint64_t g, const struct rl_address *network, c
         size_t key_len, struct rl_budget *budget, struct rl_terms *t)
 {
 	const struct rl_segment *s = &rl->segment;
-	struct rl_word16 refs;
+	struct rl_u128 refs;
 	enum rl_half half;
 	int error;
 

@@ -37,7 +37,7 @@ rl_areas_of(const struct rl_geometry *g)
 	a.rows = area(&at, (uint64_t)g->rules * sizeof(struct rl_row));
 	a.limits = area(&at, (uint64_t)g->limits * sizeof(struct rl_limit_row));
 	a.overrides = area(&at, 2 * (uint64_t)g->override_slots * sizeof(struct rl_override_slot));
-	a.bans = area(&at, (uint64_t)g->ban_slots * sizeof(struct rl_word16));
+	a.bans = area(&at, (uint64_t)g->ban_slots * sizeof(struct rl_u128));
 	a.stats = area(&at, (uint64_t)g->stripes * g->rules * sizeof(struct rl_stat));
 	a.table = area(&at, (uint64_t)g->buckets * sizeof(struct rl_bucket));
 	a.rings = area(&at, slots * g->ring * sizeof(uint64_t));

@@ -23,7 +23,7 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 	s->rows = (struct rl_row *)(void *)(at + a.rows);
 	s->limits = (struct rl_limit_row *)(void *)(at + a.limits);
 	s->overrides = (struct rl_override_slot *)(void *)(at + a.overrides);
-	s->bans = (struct rl_word16 *)(void *)(at + a.bans);
+	s->bans = (struct rl_u128 *)(void *)(at + a.bans);
 	s->stats = (struct rl_stat *)(void *)(at + a.stats);
 	s->table.bucket = (struct rl_bucket *)(void *)(at + a.table);
 	s->table.buckets = checked->geometry.buckets;

@@ -29,7 +29,7 @@ struct rl_segment {
 	struct rl_row *rows;
 	struct rl_limit_row *limits;
 	struct rl_override_slot *overrides;
-	struct rl_word16 *bans;
+	struct rl_u128 *bans;
 	struct rl_stat *stats;
 	uint64_t *rings;
 	unsigned char *records;

@@ -13,7 +13,7 @@ bool
 rl_view_holds(const struct rl_segment *s, const struct rl_limiter *l, struct rl_slot slot,
               const struct rl_view *v)
 {
-	struct rl_word16 now;
+	struct rl_u128 now;
 
 	return v->is_zero || (rl_atomic_load16(rl_table_state(&s->table, slot.index), &now) &&
 	                      rl_limiter_same_ring(l, v->word, now));

@@ -21,7 +21,7 @@ rl_view_load(const struct rl_segment *s, struct rl_slot slot, struct rl_view *v)
 		return RL_SEEN_GONE;
 	v->slot_bits = rl_state_slot_bits(v->word, v->gen);
 	v->is_zero = rl_state_gen(v->word) != v->gen ||
-	             rl_word16_equal(v->word, (struct rl_word16){0}); /* new memory, gen 0 */
+	             rl_u128_equal(v->word, (struct rl_u128){0}); /* new memory, gen 0 */
 	if (v->is_zero) /* an older one's if the slot still is the tag's, else it may be newer */
 		return rl_atomic_load(rl_table_tag(&s->table, slot.index)) == slot.tag
 		               ? RL_SEEN

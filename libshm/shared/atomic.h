@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rl_word16 {
+struct rl_u128 {
 	uint64_t lo;
 	uint64_t hi;
 } __attribute__((aligned(16)));
@@ -82,7 +82,7 @@ rl_atomic_add(uint64_t *word, uint64_t value)
 
 /* __sync, not __atomic: the latter may go to libatomic, whose locks are per process. */
 static inline bool
-rl_atomic_cas16(struct rl_word16 *word, struct rl_word16 expected, struct rl_word16 desired)
+rl_atomic_cas16(struct rl_u128 *word, struct rl_u128 expected, struct rl_u128 desired)
 {
 	unsigned __int128 old = (unsigned __int128)expected.hi << 64 | expected.lo;
 	unsigned __int128 new = (unsigned __int128)desired.hi << 64 | desired.lo;
@@ -167,7 +167,7 @@ rl_atomic_add(uint64_t *word, uint64_t value)
 }
 
 static inline bool
-rl_atomic_cas16(struct rl_word16 *word, struct rl_word16 expected, struct rl_word16 desired)
+rl_atomic_cas16(struct rl_u128 *word, struct rl_u128 expected, struct rl_u128 desired)
 {
 	uint64_t old[2] = {expected.lo, expected.hi};
 	uint64_t new[2] = {desired.lo, desired.hi};
@@ -217,7 +217,7 @@ rl_atomic_set_bits(uint64_t *word, uint64_t keep, uint64_t set)
 
 /* False when the word changed under every one of a bounded number of tries. */
 static inline bool
-rl_atomic_load16(const struct rl_word16 *word, struct rl_word16 *value)
+rl_atomic_load16(const struct rl_u128 *word, struct rl_u128 *value)
 {
 	for (int tries = 0; tries < 16; tries++) {
 		value->lo = rl_atomic_load(&word->lo);

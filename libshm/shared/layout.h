@@ -166,14 +166,14 @@ rl_tag_is(uint64_t tag, enum rl_tag_status status, uint64_t key)
 
 /* The slot's bits of a word that is charged in incarnation `gen`, after `before`. */
 static inline uint64_t
-rl_state_slot_bits(struct rl_word16 before, uint8_t gen)
+rl_state_slot_bits(struct rl_u128 before, uint8_t gen)
 {
 	return (before.hi & RL_STATE_SERIAL_MASK) | gen;
 }
 
 /* `state` marked as being retired from incarnation `gen`. */
-static inline struct rl_word16
-rl_state_retired(struct rl_word16 state, uint8_t gen)
+static inline struct rl_u128
+rl_state_retired(struct rl_u128 state, uint8_t gen)
 {
 	uint64_t serial = (state.hi & RL_STATE_SERIAL_MASK) >> RL_STATE_SERIAL_SHIFT;
 
@@ -183,26 +183,26 @@ rl_state_retired(struct rl_word16 state, uint8_t gen)
 }
 
 static inline uint8_t
-rl_state_gen(struct rl_word16 state)
+rl_state_gen(struct rl_u128 state)
 {
 	return (uint8_t)(state.hi & RL_STATE_GEN_MASK);
 }
 
 static inline bool
-rl_state_is_dead(struct rl_word16 state)
+rl_state_is_dead(struct rl_u128 state)
 {
 	return (state.hi & RL_STATE_DEAD) != 0;
 }
 
 /* Was it retired from incarnation `gen`? Then it stays so until the tag is of another. */
 static inline bool
-rl_state_is_retired(struct rl_word16 state, uint8_t gen)
+rl_state_is_retired(struct rl_u128 state, uint8_t gen)
 {
 	return rl_state_is_dead(state) && rl_state_gen(state) == gen;
 }
 
 static inline bool
-rl_word16_equal(struct rl_word16 a, struct rl_word16 b)
+rl_u128_equal(struct rl_u128 a, struct rl_u128 b)
 {
 	return a.lo == b.lo && a.hi == b.hi;
 }
@@ -210,7 +210,7 @@ rl_word16_equal(struct rl_word16 a, struct rl_word16 b)
 /* Eight slots: whose they are, and what they count. */
 struct rl_bucket {
 	uint64_t tag[RL_BUCKET_SLOTS] __attribute__((aligned(64)));
-	struct rl_word16 state[RL_BUCKET_SLOTS];
+	struct rl_u128 state[RL_BUCKET_SLOTS];
 };
 
 /* What decides every size. Part of the header; validated and copied at attach. */
@@ -289,13 +289,13 @@ struct rl_row {
 			uint64_t name_hash; /* keyed, never 0 */
 			uint64_t flags;     /* of enum rl_row_flag; incarnation:20 from bit 32 on */
 		};
-		struct rl_word16 identity; /* both */
+		struct rl_u128 identity; /* both */
 	};
 	/*
 	 * Eight references to limit rows of 10 bits, the first lowest, none behind an empty one; and
 	 * the incarnation of the row that they are of, in the uppermost 20 bits.
 	 */
-	struct rl_word16 limits[RL_HALVES];
+	struct rl_u128 limits[RL_HALVES];
 	uint64_t name[8]; /* NUL-padded; believed only if it hashes to name_hash */
 	struct rl_lengths overrides[2];
 	struct rl_lengths bans;
@@ -333,8 +333,8 @@ rl_row_incarnation(uint64_t flags)
  *              and undelayed lowest
  */
 struct rl_limit_row {
-	struct rl_word16 identity;
-	struct rl_word16 quota[RL_HALVES];
+	struct rl_u128 identity;
+	struct rl_u128 quota[RL_HALVES];
 	uint64_t spare[8];
 };
 
@@ -353,14 +353,14 @@ struct rl_limit_row {
 #define RL_QUOTA_INCARNATION_SHIFT 28
 
 static inline uint64_t
-rl_identity_incarnation(struct rl_word16 identity)
+rl_identity_incarnation(struct rl_u128 identity)
 {
 	return identity.lo >> RL_IDENTITY_INCARNATION_SHIFT & RL_IDENTITY_INCARNATION_MASK;
 }
 
 /* Is a row that holds `held` that limit's, in any incarnation, marked or not? */
 static inline bool
-rl_identity_is(struct rl_word16 held, struct rl_word16 identity)
+rl_identity_is(struct rl_u128 held, struct rl_u128 identity)
 {
 	const uint64_t any =
 		RL_IDENTITY_INCARNATION_MASK << RL_IDENTITY_INCARNATION_SHIFT | RL_IDENTITY_LEAVING;
@@ -369,8 +369,8 @@ rl_identity_is(struct rl_word16 held, struct rl_word16 identity)
 }
 
 /* That limit in the next incarnation of a row that holds `held`. */
-static inline struct rl_word16
-rl_identity_next(struct rl_word16 held, struct rl_word16 identity)
+static inline struct rl_u128
+rl_identity_next(struct rl_u128 held, struct rl_u128 identity)
 {
 	const uint64_t mask = RL_IDENTITY_INCARNATION_MASK << RL_IDENTITY_INCARNATION_SHIFT;
 	uint64_t next = (rl_identity_incarnation(held) + 1) << RL_IDENTITY_INCARNATION_SHIFT & mask;
@@ -418,7 +418,7 @@ struct rl_record {
 	uint64_t bytes[]; /* NUL-padded */
 };
 
-_Static_assert(sizeof(struct rl_word16) == 16, "one CAS16");
+_Static_assert(sizeof(struct rl_u128) == 16, "one CAS16");
 _Static_assert(sizeof(struct rl_bucket) == 192, "three lines");
 _Static_assert(offsetof(struct rl_bucket, state) == 64, "the tags have the first");
 _Static_assert(sizeof(struct rl_geometry) == 48, "no holes");

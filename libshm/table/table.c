@@ -97,7 +97,7 @@ settle(const struct rl_table *t, struct rl_slot slot)
 {
 	uint8_t gen = rl_tag_gen(slot.tag);
 	uint64_t *tag = rl_table_tag(t, slot.index);
-	struct rl_word16 state;
+	struct rl_u128 state;
 
 	if (!rl_atomic_load16(rl_table_state(t, slot.index), &state))
 		return false;
@@ -249,9 +249,9 @@ rl_table_free(const struct rl_table *t, struct rl_slot slot)
 }
 
 bool
-rl_table_retire(const struct rl_table *t, struct rl_slot slot, struct rl_word16 seen)
+rl_table_retire(const struct rl_table *t, struct rl_slot slot, struct rl_u128 seen)
 {
-	struct rl_word16 dead = rl_state_retired(seen, rl_tag_gen(slot.tag));
+	struct rl_u128 dead = rl_state_retired(seen, rl_tag_gen(slot.tag));
 
 	if (!rl_atomic_cas16(rl_table_state(t, slot.index), seen, dead))
 		return false;

@@ -42,7 +42,7 @@ rl_table_tag(const struct rl_table *table, uint64_t index)
 	return &table->bucket[index / RL_BUCKET_SLOTS].tag[index % RL_BUCKET_SLOTS];
 }
 
-static inline struct rl_word16 *
+static inline struct rl_u128 *
 rl_table_state(const struct rl_table *table, uint64_t index)
 {
 	return &table->bucket[index / RL_BUCKET_SLOTS].state[index % RL_BUCKET_SLOTS];
@@ -136,7 +136,7 @@ enum rl_claim rl_table_claim(const struct rl_table *table, const struct rl_place
  * Free a LIVE slot, provided its state still is `seen`: a word that was there while the tag
  * was slot.tag, and is not DEAD. True if it was.
  */
-bool rl_table_retire(const struct rl_table *table, struct rl_slot slot, struct rl_word16 seen);
+bool rl_table_retire(const struct rl_table *table, struct rl_slot slot, struct rl_u128 seen);
 
 /*
  * The other steps of a retirement that someone began: of a LIVE slot whose state is DEAD with the

@@ -23,7 +23,7 @@ floor_words_make(uint64_t count, enum bench_pages pages)
 		bench_die("%zu bytes of memory: %s", w.bytes, strerror(errno));
 	madvise(w.word, w.bytes, advice); /* a kernel without huge pages refuses, and has none */
 	for (uint64_t i = 0; i < count; i++)
-		w.word[i] = (struct rl_word16){.lo = i};
+		w.word[i] = (struct rl_u128){.lo = i};
 	return w;
 }
 
@@ -58,12 +58,12 @@ floor_hash(void *unused, unsigned worker, uint64_t n)
 void
 floor_cas16(void *words, unsigned worker, uint64_t n)
 {
-	struct rl_word16 *word = ((struct floor_words *)words)->word;
-	struct rl_word16 seen = *word;
+	struct rl_u128 *word = ((struct floor_words *)words)->word;
+	struct rl_u128 seen = *word;
 
 	(void)worker;
 	for (uint64_t i = 0; i < n; i++) {
-		struct rl_word16 next = {.lo = seen.lo + 1, .hi = seen.hi};
+		struct rl_u128 next = {.lo = seen.lo + 1, .hi = seen.hi};
 		rl_atomic_cas16(word, seen, next);
 		seen = next;
 	}
@@ -76,8 +76,8 @@ floor_random_cas16(void *words, unsigned worker, uint64_t n)
 	uint64_t zero = bench_zero, last = worker;
 
 	for (uint64_t i = 0; i < n; i++) {
-		struct rl_word16 *word = &w->word[bench_pick(w->at++ + (last & zero), w->count)];
-		struct rl_word16 seen = *word, next = {.lo = seen.lo + 1, .hi = seen.hi};
+		struct rl_u128 *word = &w->word[bench_pick(w->at++ + (last & zero), w->count)];
+		struct rl_u128 seen = *word, next = {.lo = seen.lo + 1, .hi = seen.hi};
 		rl_atomic_cas16(word, seen, next);
 		last = seen.lo;
 	}

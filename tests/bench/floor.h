@@ -10,7 +10,7 @@
 
 /* 16-byte words of this process, as many as a table has states. */
 struct floor_words {
-	struct rl_word16 *word;
+	struct rl_u128 *word;
 	uint64_t count;
 	uint64_t at; /* how many were visited: no two rounds visit the same */
 	size_t bytes;

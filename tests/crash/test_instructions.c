@@ -235,7 +235,7 @@ prepare_sweep(void)
 	}
 	for (unsigned i = 0; i < PLACES && left > 0; i++) {
 		uint64_t *tag = rl_table_tag(t, i);
-		struct rl_word16 *state = rl_table_state(t, i);
+		struct rl_u128 *state = rl_table_state(t, i);
 		if (rl_tag_status(*tag) == RL_TAG_FREE)
 			*tag = rl_tag_make(RL_TAG_TENT, rl_tag_gen(*tag), 77);
 		else if (rl_tag_limit(*tag) == 0)

@@ -72,7 +72,7 @@ fill_lookups(struct rl *rl, bool with_overrides, bool with_bans)
 	for (uint32_t i = 0; with_overrides && i < 2 * s->geometry.override_slots; i++)
 		s->overrides[i].hash = UINT64_MAX;
 	for (uint32_t i = 0; with_bans && i < s->geometry.ban_slots; i++)
-		s->bans[i] = (struct rl_word16){UINT64_MAX - 1, 0};
+		s->bans[i] = (struct rl_u128){UINT64_MAX - 1, 0};
 	if (with_bans)
 		set_all(&s->header->any_bans);
 	for (uint32_t i = 0; i < s->geometry.rules; i++) {

@@ -127,7 +127,7 @@ state_of_key(void)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_window w = rl_window_make(RL_SLIDING_WINDOW, WINDOW, GRANULARITY, true);
-	struct rl_word16 word = {0};
+	struct rl_u128 word = {0};
 
 	for (uint64_t i = 0; i < rl_segment_slots(s); i++)
 		if (rl_tag_status(rl_atomic_load(rl_table_tag(&s->table, i))) == RL_TAG_LIVE)

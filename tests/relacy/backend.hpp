@@ -26,25 +26,25 @@ size_t const atomic_history_size = 10;
 #include <stdint.h>
 #include <string.h>
 
-struct rl_word16 {
+struct rl_u128 {
 	uint64_t lo;
 	uint64_t hi;
 };
 
 static inline bool
-operator==(const rl_word16 &a, const rl_word16 &b)
+operator==(const rl_u128 &a, const rl_u128 &b)
 {
 	return a.lo == b.lo && a.hi == b.hi;
 }
 
 static inline bool
-operator!=(const rl_word16 &a, const rl_word16 &b)
+operator!=(const rl_u128 &a, const rl_u128 &b)
 {
 	return !(a == b);
 }
 
 static inline std::ostream &
-operator<<(std::ostream &out, const rl_word16 &w)
+operator<<(std::ostream &out, const rl_u128 &w)
 {
 	return out << std::hex << w.hi << ':' << w.lo << std::dec;
 }
@@ -66,7 +66,7 @@ static uint64_t words[WORDS] __attribute__((aligned(64)));
 
 struct cells {
 	rl::atomic<uint64_t> word[WORDS];
-	rl::atomic<rl_word16> word16[WORDS / 2];
+	rl::atomic<rl_u128> word16[WORDS / 2];
 	rl::atomic<uint64_t> unwritten; /* but in before() */
 
 	rl::atomic<uint64_t> &
@@ -75,10 +75,10 @@ struct cells {
 		return word[address - words];
 	}
 
-	rl::atomic<rl_word16> &
-	of(const rl_word16 *address)
+	rl::atomic<rl_u128> &
+	of(const rl_u128 *address)
 	{
-		return word16[address - (const rl_word16 *)words];
+		return word16[address - (const rl_u128 *)words];
 	}
 };
 
@@ -148,7 +148,7 @@ rl_atomic_cas(uint64_t *word, uint64_t expected, uint64_t desired)
 }
 
 static inline bool
-rl_atomic_load16(const struct rl_word16 *word, struct rl_word16 *value)
+rl_atomic_load16(const struct rl_u128 *word, struct rl_u128 *value)
 {
 	access();
 	*value = memory->of(word).load(order(rl::mo_acquire, "relaxed-load16"), $);
@@ -156,7 +156,7 @@ rl_atomic_load16(const struct rl_word16 *word, struct rl_word16 *value)
 }
 
 static inline bool
-rl_atomic_cas16(struct rl_word16 *word, struct rl_word16 expected, struct rl_word16 desired)
+rl_atomic_cas16(struct rl_u128 *word, struct rl_u128 expected, struct rl_u128 desired)
 {
 	access();
 	return memory->of(word).compare_exchange_strong(expected, desired,

@@ -27,7 +27,7 @@ struct claim : rl::test_suite<claim, 3> {
 		for (unsigned i = 0; i < RL_PLACES; i++) {
 			uint64_t tag = rl_tag_make(RL_TAG_LIVE, 0, OTHERS + i);
 			mine.of(rl_table_tag(&table, i)).store(tag, rl::mo_relaxed, $);
-			struct rl_word16 state = rl_state_retired(rl_word16(), 0);
+			struct rl_u128 state = rl_state_retired(rl_u128(), 0);
 			mine.of(rl_table_state(&table, i)).store(state, rl::mo_relaxed, $);
 		}
 		/* one place is free at first */

@@ -23,7 +23,7 @@ static const struct rl_table table = {(struct rl_bucket *)words, 2};
 static bool
 charge(struct rl_slot slot)
 {
-	struct rl_word16 word, next;
+	struct rl_u128 word, next;
 
 	rl_atomic_load16(rl_table_state(&table, slot.index), &word);
 	next = word;
@@ -55,7 +55,7 @@ struct reuse : rl::test_suite<reuse, 3> {
 		mine.unwritten.store(0, rl::mo_relaxed, $);
 		for (unsigned i = 0; i < RL_PLACES; i++) {
 			uint64_t tag = rl_tag_make(RL_TAG_LIVE, 1, i == 0 ? OLD : OTHERS + i);
-			struct rl_word16 state = {i == 0 ? CHARGE : 0, 1};
+			struct rl_u128 state = {i == 0 ? CHARGE : 0, 1};
 			mine.of(rl_table_tag(&table, i)).store(tag, rl::mo_relaxed, $);
 			mine.of(rl_table_state(&table, i)).store(state, rl::mo_relaxed, $);
 		}
@@ -72,7 +72,7 @@ struct reuse : rl::test_suite<reuse, 3> {
 			if (is_found && charge(slot))
 				of_old($) = 2;
 		} else if (i == 1) {
-			struct rl_word16 seen;
+			struct rl_u128 seen;
 			if (rl_table_find(&table, &old_places, &slot)) {
 				rl_atomic_load16(rl_table_state(&table, slot.index), &seen);
 				rl_table_retire(&table, slot, seen);
@@ -89,7 +89,7 @@ struct reuse : rl::test_suite<reuse, 3> {
 	after()
 	{
 		uint64_t tag = mine.of(rl_table_tag(&table, 0)).load(rl::mo_relaxed, $);
-		struct rl_word16 state = mine.of(rl_table_state(&table, 0)).load(rl::mo_relaxed, $);
+		struct rl_u128 state = mine.of(rl_table_state(&table, 0)).load(rl::mo_relaxed, $);
 		uint64_t counted = state.lo / CHARGE;
 
 		if (rl_tag_is(tag, RL_TAG_LIVE, OLD))

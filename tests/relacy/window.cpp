@@ -47,9 +47,9 @@
 #include "../../libshm/algorithm/window.c"
 #undef min32
 
-#define rl_word16_equal(a, b) (is_broken("unseen") || rl_word16_equal(a, b))
+#define rl_u128_equal(a, b) (is_broken("unseen") || rl_u128_equal(a, b))
 #include "../../libshm/algorithm/ring.c"
-#undef rl_word16_equal
+#undef rl_u128_equal
 
 void decide(const rl_window *w, const rl_state *s, const uint64_t *ring, uint8_t gen,
             uint32_t capacity, uint32_t cost, uint64_t now_ns, rl_history *h, rl_move *move);
@@ -60,7 +60,7 @@ void decide(const rl_window *w, const rl_state *s, const uint64_t *ring, uint8_t
 #include "../../libshm/segment/view.c"
 
 bool believe(const rl_segment *s, const rl_limiter *l, rl_slot slot, const rl_view *v);
-bool store(uint64_t *entry, uint64_t value, const rl_word16 *state, rl_word16 seen);
+bool store(uint64_t *entry, uint64_t value, const rl_u128 *state, rl_u128 seen);
 #define rl_view_holds believe
 #define rl_ring_store store
 #include "../../libshm/decide/decision.c"
@@ -146,7 +146,7 @@ believe(const rl_segment *s, const rl_limiter *l, rl_slot slot, const rl_view *v
 }
 
 bool
-store(uint64_t *entry, uint64_t value, const rl_word16 *state, rl_word16 seen)
+store(uint64_t *entry, uint64_t value, const rl_u128 *state, rl_u128 seen)
 {
 	return is_broken("unstored") || rl_ring_store(entry, value, state, seen);
 }
@@ -222,7 +222,7 @@ struct window : rl::test_suite<window, PROCESSES> {
 		memset(denials, 0, sizeof denials);
 		for (unsigned i = 0; i < RL_PLACES; i++) {
 			mine.of(rl_table_tag(table, i)).store(0, rl::mo_relaxed, $);
-			mine.of(rl_table_state(table, i)).store(rl_word16(), rl::mo_relaxed, $);
+			mine.of(rl_table_state(table, i)).store(rl_u128(), rl::mo_relaxed, $);
 		}
 		for (uint64_t x = FIRST - PARTS; x < FIRST; x++) {
 			admitted.count[nth(x)] = 1;

@@ -235,7 +235,7 @@ test_first_claim_of_new_memory(void **state)
 	(void)state;
 	rl_check_at(rl, rule, "k", 1, 1, T0, NULL);
 	for (uint64_t i = 0; i < 16; i++)
-		*rl_table_state(&rl->segment.table, i) = (struct rl_word16){0};
+		*rl_table_state(&rl->segment.table, i) = (struct rl_u128){0};
 	assert_int_equal(rl_reset(rl, rule, "k", 1), 0);
 	assert_int_equal(rl_sweep_at(rl, T0), 1);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_retired), 0);

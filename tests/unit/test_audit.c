@@ -173,7 +173,7 @@ test_left_over(void **state)
 {
 	struct rl_audit counts;
 	struct rl_slot slot;
-	struct rl_word16 *word;
+	struct rl_u128 *word;
 
 	(void)state;
 	prepare();
@@ -196,7 +196,7 @@ test_left_leaving(void **state)
 {
 	struct rl_audit counts;
 	struct rl_slot slot;
-	struct rl_word16 *word;
+	struct rl_u128 *word;
 
 	(void)state;
 	prepare();

@@ -304,7 +304,7 @@ test_what_a_sleeper_writes(void **state)
 {
 	struct rl *rl = open_rules(1);
 	int a = define(rl, "a"), b;
-	struct rl_word16 list = rl->segment.rows[0].limits[RL_OWN];
+	struct rl_u128 list = rl->segment.rows[0].limits[RL_OWN];
 	struct rl_refs refs;
 
 	(void)state;

@@ -29,7 +29,7 @@ struct charge {
 struct story {
 	struct rl_gcra tier[2];
 	uint64_t unit; /* a multiple of both capacities */
-	struct rl_word16 word;
+	struct rl_u128 word;
 	struct charge charge[CHARGES];
 	uint32_t charges;
 	uint64_t given;

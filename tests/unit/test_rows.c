@@ -282,8 +282,8 @@ test_what_a_sleeper_charges(void **state)
 	assert_int_equal(rl_table_claim(&rl->segment.table, &places, &slot), RL_CLAIM_NEW);
 	rl_record_write(&rl->segment, slot, "k", 1);
 	*rl_table_state(&rl->segment.table, slot.index) =
-		(struct rl_word16){T0 / HOUR | UINT64_C(3) << RL_STATE_EPOCH_BITS,
-	                           rl_tag_gen(slot.tag) | UINT64_C(1) << 40};
+		(struct rl_u128){T0 / HOUR | UINT64_C(3) << RL_STATE_EPOCH_BITS,
+	                         rl_tag_gen(slot.tag) | UINT64_C(1) << 40};
 	assert_whole(rl);
 	assert_int_equal(remaining(rl, 0, "k", T0), 5);
 	assert_int_equal(check(rl, 0, "k", T0, NULL), RL_ALLOWED);

@@ -149,10 +149,10 @@ test_leaving_left_by_the_dead(void **state)
 		struct rl_table t = table_of(2);
 		struct rl_places p = places_of(&t, 1);
 		struct rl_slot slot, again;
-		struct rl_word16 *word;
+		struct rl_u128 *word;
 		assert_int_equal(rl_table_claim(&t, &p, &slot), RL_CLAIM_NEW);
 		word = rl_table_state(&t, slot.index);
-		*word = (struct rl_word16){.lo = 77, .hi = rl_tag_gen(slot.tag)};
+		*word = (struct rl_u128){.lo = 77, .hi = rl_tag_gen(slot.tag)};
 		if (is_dead)
 			*word = rl_state_retired(*word, rl_tag_gen(slot.tag));
 		for (uint64_t key = 2; key <= RL_PLACES; key++) {
@@ -193,9 +193,9 @@ test_retire(void **state)
 {
 	struct rl_table t = table_of(2);
 	struct rl_places p = places_of(&t, 1);
-	struct rl_word16 seen = {.lo = 77, .hi = UINT64_C(5) << 40 | 99};
+	struct rl_u128 seen = {.lo = 77, .hi = UINT64_C(5) << 40 | 99};
 	struct rl_slot slot, again;
-	struct rl_word16 *word;
+	struct rl_u128 *word;
 
 	(void)state;
 	assert_int_equal(rl_table_claim(&t, &p, &slot), RL_CLAIM_NEW);
@@ -230,16 +230,16 @@ test_words_of_a_slot_differ(void **state)
 	enum {
 		CYCLE = 256 * RL_STATE_SERIALS
 	};
-	struct rl_word16 first = {.lo = 5, .hi = UINT64_C(1) << 40}, word = first;
+	struct rl_u128 first = {.lo = 5, .hi = UINT64_C(1) << 40}, word = first;
 
 	(void)state;
 	for (int i = 1; i <= CYCLE; i++) {
 		word = rl_state_retired(word, (uint8_t)(i - 1));
 		assert_true(rl_state_is_dead(word));
 		/* the next incarnation is charged the same again */
-		word = (struct rl_word16){.lo = first.lo,
-		                          .hi = first.hi | rl_state_slot_bits(word, (uint8_t)i)};
-		assert_int_equal(rl_word16_equal(word, first), i == CYCLE);
+		word = (struct rl_u128){.lo = first.lo,
+		                        .hi = first.hi | rl_state_slot_bits(word, (uint8_t)i)};
+		assert_int_equal(rl_u128_equal(word, first), i == CYCLE);
 	}
 }
 

@@ -15,7 +15,7 @@ struct counter {
 	struct rl_window window;
 	uint32_t capacity;
 	bool has_state;
-	struct rl_word16 word;
+	struct rl_u128 word;
 	uint64_t ring[RL_GRANULARITY_MAX];
 };
 
@@ -58,14 +58,14 @@ expect_adds(const struct counter *c, const struct rl_state *s, uint64_t now_ns, 
             const struct rl_move *p)
 {
 	uint64_t epoch = rl_window_epoch(&c->window, now_ns), used;
-	struct rl_word16 next, long_way = rl_state_pack(p->next, GEN);
+	struct rl_u128 next, long_way = rl_state_pack(p->next, GEN);
 	bool may_add = epoch == s->epoch && s->jump == 0 && s->cur + s->sum + cost <= c->capacity;
 
 	assert_int_equal(rl_window_adds(c->word, epoch, c->capacity, cost, &next, &used), may_add);
 	assert_int_equal(used, s->cur + s->sum);
 	if (may_add) {
 		assert_true(p->step == RL_STEP_ADMIT && p->charges);
-		assert_true(rl_word16_equal(next, long_way));
+		assert_true(rl_u128_equal(next, long_way));
 		expect_told(c, now_ns, cost, p);
 	}
 }
@@ -354,7 +354,7 @@ test_words_hold_their_extremes(void **state)
 		.span = RL_GRANULARITY_MAX,
 		.jump = RL_GRANULARITY_MAX,
 	};
-	struct rl_word16 word = rl_state_pack(most, 0xff);
+	struct rl_u128 word = rl_state_pack(most, 0xff);
 	struct rl_state back = rl_state_unpack(word, &w);
 
 	(void)state;
@@ -380,7 +380,7 @@ test_damaged_words(void **state)
 		struct rl_window w = rl_window_of(1 + test_below(&seed, RL_WINDOW_MAX), count,
 		                                  test_below(&seed, 2));
 
-		struct rl_word16 word = {.lo = test_random(&seed), .hi = test_random(&seed)};
+		struct rl_u128 word = {.lo = test_random(&seed), .hi = test_random(&seed)};
 		struct rl_state s = rl_state_unpack(word, &w);
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, RL_CAPACITY_MAX);
 		uint32_t cost = 1 + (uint32_t)test_below(&seed, capacity);
