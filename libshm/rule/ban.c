@@ -145,15 +145,14 @@ rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_
               struct rl_standing *standing)
 {
 	struct rl_lengths any = rl_lengths_load(&s->header->any_bans);
-	struct rl_candidates c = {.key = key, .key_len = key_len, .address = address};
+	struct rl_pattern_iter it = {.key = key, .key_len = key_len, .address = address};
 	struct rl_form form;
 
 	*standing = (struct rl_standing){.until_ns = now_ns};
-	c.left = any;
+	it.left = any;
 	if (rl_atomic_load_relaxed(&rl_rules_at(s, rule)->flags) & RL_ROW_BANS)
-		c.left = both(any, rl_lengths_load(&rl_rules_at(s, rule)->bans));
-	while (budget->left > 0 && standing->until_ns != RL_NEVER_NS &&
-	       rl_candidate_next(&c, &form))
+		it.left = both(any, rl_lengths_load(&rl_rules_at(s, rule)->bans));
+	while (budget->left > 0 && standing->until_ns != RL_NEVER_NS && rl_pattern_next(&it, &form))
 		if (!go_on(s, rl_pattern_scope(rule), &form, budget, standing) ||
 		    !go_on(s, rl_pattern_scope(RL_ANY_RULE), &form, budget, standing))
 			break;

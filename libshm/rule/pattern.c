@@ -125,43 +125,43 @@ next_prefix(struct rl_lengths *left, unsigned family)
 }
 
 static bool
-next_network(struct rl_candidates *c, struct rl_form *f)
+next_network(struct rl_pattern_iter *it, struct rl_form *f)
 {
 	int prefix = -1;
 
-	if (c->address)
+	if (it->address)
 		do
-			prefix = next_prefix(&c->left, c->address->bits);
-		while (prefix > (int)c->address->known);
+			prefix = next_prefix(&it->left, it->address->bits);
+		while (prefix > (int)it->address->known);
 	if (prefix < 0)
 		return false;
 	*f = (struct rl_form){
-		.match = RL_MATCH_NETWORK, .family = c->address->bits, .length = (unsigned)prefix};
+		.match = RL_MATCH_NETWORK, .family = it->address->bits, .length = (unsigned)prefix};
 	f->bytes = f->network;
-	f->len = rl_network_key(c->address, f->length, f->network);
+	f->len = rl_network_key(it->address, f->length, f->network);
 	return true;
 }
 
 bool
-rl_candidate_next(struct rl_candidates *c, struct rl_form *f)
+rl_pattern_next(struct rl_pattern_iter *it, struct rl_form *f)
 {
 	int length;
 
-	if (c->left.text & 1) {
-		c->left.text &= ~UINT64_C(1);
-		*f = (struct rl_form){.match = RL_MATCH_KEY, .bytes = c->key, .len = c->key_len};
+	if (it->left.text & 1) {
+		it->left.text &= ~UINT64_C(1);
+		*f = (struct rl_form){.match = RL_MATCH_KEY, .bytes = it->key, .len = it->key_len};
 		return true;
 	}
-	if (next_network(c, f))
+	if (next_network(it, f))
 		return true;
-	if (c->key_len < RL_PREFIX_MAX)
-		c->left.text &= (UINT64_C(2) << c->key_len) - 1;
-	length = take_highest(&c->left.text);
+	if (it->key_len < RL_PREFIX_MAX)
+		it->left.text &= (UINT64_C(2) << it->key_len) - 1;
+	length = take_highest(&it->left.text);
 	if (length < 0)
 		return false;
 	*f = (struct rl_form){.match = RL_MATCH_PREFIX,
 	                      .length = (unsigned)length,
-	                      .bytes = c->key,
+	                      .bytes = it->key,
 	                      .len = (size_t)length};
 	return true;
 }

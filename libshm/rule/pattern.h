@@ -44,7 +44,7 @@ int rl_lengths_add(struct rl_lengths *lengths, const struct rl_form *form);
  * longest first; of them only those that `lengths` has. `address` is NULL if it is none; of a
  * network, of which fewer bits are known, only the networks around all of it come.
  */
-struct rl_candidates {
+struct rl_pattern_iter {
 	struct rl_lengths left;
 	const void *key;
 	size_t key_len;
@@ -63,7 +63,7 @@ rl_lengths_have(const struct rl_lengths *l)
 }
 
 /* The next one, or false. */
-bool rl_candidate_next(struct rl_candidates *c, struct rl_form *form);
+bool rl_pattern_next(struct rl_pattern_iter *it, struct rl_form *form);
 
 static inline bool
 rl_lengths_have_networks(const struct rl_lengths *l)

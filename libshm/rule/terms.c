@@ -89,15 +89,15 @@ static void
 load_override(const struct rl_segment *s, int rule, unsigned half, const void *key, size_t key_len,
               struct rl_budget *budget, struct rl_terms *t)
 {
-	struct rl_candidates c = {.key = key, .key_len = key_len};
+	struct rl_pattern_iter it = {.key = key, .key_len = key_len};
 	struct rl_override_found found;
 	struct rl_form form;
 
-	c.left = rl_lengths_load(&rl_rules_at(s, rule)->overrides[half]);
-	if (!t->has_address && rl_lengths_have_networks(&c.left))
+	it.left = rl_lengths_load(&rl_rules_at(s, rule)->overrides[half]);
+	if (!t->has_address && rl_lengths_have_networks(&it.left))
 		t->has_address = rl_address_parse(key, key_len, &t->address);
-	c.address = t->has_address ? &t->address : NULL;
-	while (budget->left > 0 && rl_candidate_next(&c, &form)) {
+	it.address = t->has_address ? &t->address : NULL;
+	while (budget->left > 0 && rl_pattern_next(&it, &form)) {
 		struct rl_hash hash = rl_form_hash(s, rl_pattern_scope(rule), &form);
 		if (rl_override_find(s, half, hash, budget, &found)) {
 			apply(&found, t);
