@@ -45,9 +45,9 @@
  * - Threads may share a handle, but for rl_close(): it unmaps the segment, and a call
  *   that another thread is in, or makes later, is a SIGSEGV.
  * - A killed process has charged at most the one request it was deciding.
- * - A full table: 16 places are open to a key. When all are taken by live keys,
+ * - A full table: 16 slots are open to a key. When all are taken by live keys,
  *   `on_full` of the segment decides, and a counter counts it. A request that is
- *   answered without a place has -ENOSPC in `error`. Remedy: more `keys`.
+ *   answered without a slot has -ENOSPC in `error`. Remedy: more `keys`.
  * - Clock: CLOCK_BOOTTIME, shifted once, at creation, to Unix time. Windows align
  *   to the wall clock, and no later step of the wall clock moves them; a suspended
  *   machine's time counts as passed. A `now` earlier than the key's newest admitted
@@ -117,10 +117,10 @@ struct rl; /* a segment that this process has open */
 #define RL_ERULES (-EUSERS)            /* as many rules as the segment has room for */
 #define RL_ELIMITS (-EXFULL)           /* the same of the limits of all rules */
 #define RL_EOVERRIDES (-ENOBUFS)       /* of overrides */
-#define RL_EBANS (-ENOSR)              /* no place is left for this ban or exemption */
+#define RL_EBANS (-ENOSR)              /* no slot is left for this ban or exemption */
 #define RL_ECOST (-ETOOMANYREFS)       /* it would cost more than a decision may: damage */
 
-/* What a full pair of table lines means for a key that finds no place. */
+/* What a full pair of table lines means for a key that finds no slot. */
 enum rl_on_full {
 	RL_FULL_EVICT = 0, /* the least used key makes room, but never one at its limit (its
 	                      override's if its whole name is kept; a tier is not known): if
@@ -337,7 +337,7 @@ void rl_close(struct rl *rl);
  * who found it by rl_find() finds it anew.
  *
  * Where the segment has no row for rules, or for limits, that was never used, a definition looks at
- * all places for keys, some 5 ns each, and waits for its turn, as rl_configure() does. So does, but
+ * all slots for keys, some 5 ns each, and waits for its turn, as rl_configure() does. So does, but
  * for the waiting, one that takes up a shape again.
  */
 int rl_define(struct rl *rl, const struct rl_rule *rule);
@@ -512,7 +512,7 @@ struct rl_pattern {
  * prefix; of equals, the one for the rule before RL_ANY_RULE. Any of them holds before what the
  * configuration's overrides say.
  *
- * The segment's `bans` find room, and mostly more do: RL_EBANS is that no place is left of those where
+ * The segment's `bans` find room, and mostly more do: RL_EBANS is that no slot is left of those where
  * this one belongs. One that replaces another needs none.
  *
  * 0, or: -EINVAL a pattern or rule that cannot be; RL_EADDRESS a network that is none; RL_EBANS;

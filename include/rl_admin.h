@@ -54,7 +54,7 @@ struct rl_info {
 	const char *name;   /* "" for a private segment; lives as long as the handle */
 	uint32_t layout;    /* layout version */
 	uint64_t bytes;     /* size of the segment */
-	uint64_t slots;     /* places for keys */
+	uint64_t slots;     /* slots for keys */
 	uint32_t ring;      /* entries kept per key */
 	uint32_t key_bytes; /* bytes kept of each key */
 	uint32_t rules;     /* room for rules */
@@ -241,21 +241,21 @@ int rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
 int rl_restore_at(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,
                   uint64_t cost, uint64_t at_ns);
 
-/* How many places are taken, without looking at the counters in them. */
+/* How many slots are taken, without looking at the counters in them. */
 uint64_t rl_fill(const struct rl *rl);
 
 /* What cannot be of a whole segment, wherever whoever works on it is, or was killed. */
 enum rl_fault {
-	/* of a place */
+	/* of a slot */
 	RL_FAULT_STATUS = 0,   /* its tag has no status that there is */
 	RL_FAULT_FREE = 1,     /* it is free, and its key was not retired */
 	RL_FAULT_NO_LIMIT = 2, /* it is of no limit */
 	RL_FAULT_NAME = 3,     /* its record is another key's */
-	RL_FAULT_PLACE = 4,    /* it is not a place of its key */
+	RL_FAULT_SLOT = 4,     /* it is not a slot of its key */
 	RL_FAULT_RING = 5,     /* a sub-bucket that counts is not in its ring */
 	RL_FAULT_SUM = 6,      /* its sum is not what its ring holds */
 	RL_FAULT_ORDER = 7,    /* a time of its log is later than the next */
-	RL_FAULT_TWICE = 8,    /* its key has another place */
+	RL_FAULT_TWICE = 8,    /* its key has another slot */
 	/* of a rule, then of a limit */
 	RL_FAULT_REFERENCE = 9, /* it refers to a limit that is not its own */
 	RL_FAULT_RULE = 10,     /* its row is there twice, or beyond a gap */
@@ -268,16 +268,16 @@ const char *rl_fault_text(enum rl_fault fault);
 
 /* What an audit has seen. */
 struct rl_audit {
-	uint64_t live;      /* places that are a key's */
+	uint64_t live;      /* slots that are a key's */
 	uint64_t named;     /* of them, those whose record tells the key */
-	uint64_t retiring;  /* places that are being freed, or were left so */
-	uint64_t claimed;   /* places that are being claimed, or were left so */
-	uint64_t unsettled; /* places that changed too fast to be judged */
+	uint64_t retiring;  /* slots that are being freed, or were left so */
+	uint64_t claimed;   /* slots that are being claimed, or were left so */
+	uint64_t unsettled; /* slots that changed too fast to be judged */
 };
 
 /*
  * Look for faults in all of the table and in the rules, and call `visit` for each: `at` is the
- * place, as rl_entry.slot, or the number of the rule's row, or of the limit's. A value
+ * slot, as rl_entry.slot, or the number of the rule's row, or of the limit's. A value
  * other than 0 ends the audit. Of a segment that others change meanwhile it tells only what was
  * so at one instant; what is under way is no fault. Returns what the last `visit` returned, or
  * 0, or -ENOMEM; *counts is filled as far as the audit came.
@@ -288,18 +288,18 @@ int rl_audit(struct rl *rl, int (*visit)(enum rl_fault fault, uint64_t at, void 
              struct rl_audit *counts);
 
 /*
- * Retire every key whose window and buffer have passed, and free places that were claimed
+ * Retire every key whose window and buffer have passed, and free slots that were claimed
  * but not charged, as killed processes leave them; a living one claims again. Returns how
- * many places it freed, or -EROFS.
+ * many slots it freed, or -EROFS.
  */
 int64_t rl_sweep_at(struct rl *rl, uint64_t now_ns);
 
 /*
- * The same for `count` places from place `first` on, so that a daemon can sweep in slices. Adds
+ * The same for `count` slots from slot `first` on, so that a daemon can sweep in slices. Adds
  * to *swept; 0, -EINVAL if `first` is not below rl_info.slots, or -EROFS.
  */
 struct rl_swept {
-	uint64_t seen;    /* places looked at */
+	uint64_t seen;    /* slots looked at */
 	uint64_t taken;   /* of them, taken when the sweep left them */
 	uint64_t retired; /* freed, their window and buffer over */
 	uint64_t unused;  /* freed, never charged, half claimed, or of a limit that is gone */

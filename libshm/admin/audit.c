@@ -10,18 +10,18 @@
  * at anew, TRIES times at most.
  *
  * That a key is LIVE twice shows only when all slots were seen. Their keys are sorted; those that
- * come twice are under suspicion, for a key may have left one place and come to another meanwhile.
+ * come twice are under suspicion, for a key may have left one slot and come to another meanwhile.
  * They are looked up in the table again, and a pair is at fault if the first tag is the same before
  * and after the second was loaded: then both were there when the second was. 44 bits of hash, with
- * places left aside, are not enough to tell ten million keys apart: two names are two keys.
+ * slots left aside, are not enough to tell ten million keys apart: two names are two keys.
  *
  * Rows are appended, and a limit has one: whoever gives a row of another's to it has seen all of
  * them taken, and none its own. A row being there, those before it are: so a row is loaded before
  * those it is compared with.
  *
  * A process that slept while a limit started anew, or its row was given away, may have charged a
- * place that no key leads to any more (rows.c). Its name tells: it is the key's of an earlier
- * incarnation. What such a place counts is nobody's, and may be of another shape.
+ * slot that no key leads to any more (rows.c). Its name tells: it is the key's of an earlier
+ * incarnation. What such a slot counts is nobody's, and may be of another shape.
  *
  * Cost: some 500 ns for each LIVE slot, and 8 bytes.
  */
@@ -61,11 +61,11 @@ static const char *const texts[RL_FAULTS] = {
 	[RL_FAULT_FREE] = "it is free, and its key was not retired",
 	[RL_FAULT_NO_LIMIT] = "it is of no limit",
 	[RL_FAULT_NAME] = "its record is another key's",
-	[RL_FAULT_PLACE] = "it is not a place of its key",
+	[RL_FAULT_SLOT] = "it is not a slot of its key",
 	[RL_FAULT_RING] = "a sub-bucket that counts is not in its ring",
 	[RL_FAULT_SUM] = "its sum is not what its ring holds",
 	[RL_FAULT_ORDER] = "a time of its log is later than the next",
-	[RL_FAULT_TWICE] = "its key has another place",
+	[RL_FAULT_TWICE] = "its key has another slot",
 	[RL_FAULT_REFERENCE] = "it refers to a limit that is not its own",
 	[RL_FAULT_RULE] = "its row is there twice, or beyond a gap",
 	[RL_FAULT_LIMIT] = "its row is there twice, or beyond a gap",
@@ -145,10 +145,10 @@ judge_counter(const struct rl_limiter *l, const struct rl_view *v)
 	return rl_limiter_is_window(l) ? judge_window(&l->window, v) : WHOLE;
 }
 
-/* The places of the key that a record holds; false if not all of it is kept. */
+/* The candidate slots of the key that a record holds; false if not all of it is kept. */
 static bool
-places_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_kept *kept,
-          struct rl_places *places)
+candidates_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_kept *kept,
+              struct rl_candidates *candidates)
 {
 	unsigned char network[RL_NETWORK_KEY_MAX];
 	const void *key = kept->bytes;
@@ -162,7 +162,7 @@ places_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_kept *
 		len = rl_network_key(&address, prefix, network);
 		key = network;
 	}
-	rl_request_places(rl, limit, key, len, places);
+	rl_request_candidates(rl, limit, key, len, candidates);
 	return true;
 }
 
@@ -172,14 +172,14 @@ is_of_earlier(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slo
               const struct rl_kept *kept)
 {
 	struct rl_compiled earlier = *limit;
-	struct rl_places places;
+	struct rl_candidates candidates;
 
 	for (uint64_t back = 1; back <= EARLIER; back++) {
 		earlier.hash = rl_rules_key_hash(&rl->segment, limit, back);
 		for (int i = 0; i < 2; i++) {
 			earlier.has_prefix = i == 1;
-			if (places_of(rl, &earlier, kept, &places) &&
-			    places.key == (slot.tag & RL_TAG_KEY_MASK))
+			if (candidates_of(rl, &earlier, kept, &candidates) &&
+			    candidates.key == (slot.tag & RL_TAG_KEY_MASK))
 				return true;
 		}
 	}
@@ -191,15 +191,15 @@ judge_name(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
            const struct rl_kept *kept, bool *is_left)
 {
 	uint64_t line = slot.index / RL_BUCKET_SLOTS * RL_BUCKET_SLOTS;
-	struct rl_places places;
+	struct rl_candidates candidates;
 
-	if (!places_of(rl, limit, kept, &places))
+	if (!candidates_of(rl, limit, kept, &candidates))
 		return WHOLE;
-	if (places.key != (slot.tag & RL_TAG_KEY_MASK)) {
+	if (candidates.key != (slot.tag & RL_TAG_KEY_MASK)) {
 		*is_left = is_of_earlier(rl, limit, slot, kept);
 		return *is_left ? WHOLE : RL_FAULT_NAME;
 	}
-	return line == places.first[0] || line == places.first[1] ? WHOLE : RL_FAULT_PLACE;
+	return line == candidates.first[0] || line == candidates.first[1] ? WHOLE : RL_FAULT_SLOT;
 }
 
 /* False if what was read does not belong together. */
@@ -357,7 +357,7 @@ is_twice(const struct rl_segment *s, uint64_t key, uint64_t first, uint64_t seco
 }
 
 /*
- * A second look for the suspects. As each came twice, there is room behind them for the place
+ * A second look for the suspects. As each came twice, there is room behind them for the slot
  * where each was met last, and one added.
  */
 static int

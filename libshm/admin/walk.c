@@ -220,7 +220,7 @@ rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now
 		return limits;
 	rl_entry_clear(&room);
 	for (int i = 0; i < limits && result == 0; i++) {
-		if (!rl_table_find(&rl->segment.table, &rq[i].places, &slot))
+		if (!rl_table_find(&rl->segment.table, &rq[i].candidates, &slot))
 			continue;
 		rl_entry_limit(rl, rl_tag_limit(slot.tag), rl_clamp_now(now_ns), &known);
 		if (!known.limit || !rl_entry_fill(rl, &known, slot, &room))

@@ -114,7 +114,7 @@ try_forget(const struct rl_segment *s, const struct rl_request *rq)
 	struct rl_slot slot;
 	struct rl_view v;
 
-	if (!rl_table_find(&s->table, &rq->places, &slot))
+	if (!rl_table_find(&s->table, &rq->candidates, &slot))
 		return 0;
 	switch (rl_view_load(s, slot, &v)) {
 	case RL_SEEN:

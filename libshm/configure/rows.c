@@ -35,7 +35,7 @@
  * is swept when it looks stale, or at the next such walk.
  *
  * Cost: a definition that has never-used rows, and none of its limits before, walks over no tags;
- * others once, some 5 ns a place. Looking for a row reads three lists of each rule.
+ * others once, some 5 ns a slot. Looking for a row reads three lists of each rule.
  */
 #include "configure/rows.h"
 

@@ -3,7 +3,7 @@
  * Where table and window meet: find the key's slot, load its state, ask the arithmetic what
  * to do, and do it with one CAS16; if somebody else was quicker, again from the find.
  * A charge that fails has met another's success, so on a key that has its slot the loop is
- * lock-free. Two keys that fight for the last of their places may free each other's fresh
+ * lock-free. Two keys that fight for the last of their slots may free each other's fresh
  * claims: there, progress is sure only for one that gets a moment alone. The budget is for
  * that, and for a segment that somebody scribbles over.
  */
@@ -16,7 +16,7 @@
 
 /* What a try takes of the budget. */
 #define TRY_STEPS 24   /* to find the slot, see its state and change it */
-#define CLAIM_STEPS 64 /* to look at all places and claim one */
+#define CLAIM_STEPS 64 /* to look at all slots and claim one */
 #define ROOM_STEPS 512 /* to judge who is there */
 
 void
@@ -141,7 +141,7 @@ claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struc
 	struct rl_room room;
 
 	rl_budget_take(rq->budget, CLAIM_STEPS);
-	switch (rl_table_claim(&s->table, &rq->places, slot)) {
+	switch (rl_table_claim(&s->table, &rq->candidates, slot)) {
 	case RL_CLAIM_NEW:
 		write_name(rq, *slot);
 		rl_stats_add(s, rq->rule, RL_COUNT_inserted);
@@ -154,7 +154,7 @@ claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struc
 		break;
 	}
 	rl_budget_take(rq->budget, ROOM_STEPS);
-	room = rl_room_make(rq->rl, &rq->places, rq->budget, rq->now_ns);
+	room = rl_room_make(rq->rl, &rq->candidates, rq->budget, rq->now_ns);
 	if (!room.is_made) {
 		answer_full(rq, room.next_free_ns, r);
 		*is_decided = true;
@@ -169,7 +169,7 @@ rl_decide(struct rl_request *rq, struct rl_result *r)
 		struct rl_slot slot;
 		bool is_decided = false;
 
-		if (rl_table_find(&rq->rl->segment.table, &rq->places, &slot) ||
+		if (rl_table_find(&rq->rl->segment.table, &rq->candidates, &slot) ||
 		    claim(rq, &slot, &is_decided, r))
 			is_decided = decide_slot(rq, slot, r);
 		if (is_decided)
@@ -192,7 +192,7 @@ look_at_key(struct rl_request *rq, struct rl_outlook *o)
 		enum rl_seen seen = RL_SEEN_DEAD;
 		struct rl_slot slot = {0};
 
-		if (rl_table_find(&s->table, &rq->places, &slot))
+		if (rl_table_find(&s->table, &rq->candidates, &slot))
 			seen = rl_view_outlook(s, l, &rq->quota, slot, rq->cost, rq->now_ns, &v, o,
 			                       NULL);
 		if (seen == RL_SEEN_DEAD)

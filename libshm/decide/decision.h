@@ -27,7 +27,7 @@ struct rl_request {
 	uint32_t cost;
 	struct rl_quota quota;
 	uint64_t now_ns;
-	struct rl_places places;
+	struct rl_candidates candidates;
 	struct rl_slot slot;      /* where a denial was seen, if slot.tag is not 0 */
 	struct rl_budget *budget; /* set by who decides or looks */
 	unsigned char network[RL_NETWORK_KEY_MAX];
@@ -41,15 +41,15 @@ rl_decision_budget(const struct rl *rl, unsigned limits)
 	                          limits * RL_RING_TRIES * rl->segment.geometry.ring};
 }
 
-/* Where the key may live under a limit; the cache is told to expect it. */
+/* The candidate slots of the key under a limit; the cache is told to expect it. */
 static inline void
-rl_request_places(const struct rl *rl, const struct rl_compiled *limit, const void *key,
-                  size_t key_len, struct rl_places *places)
+rl_request_candidates(const struct rl *rl, const struct rl_compiled *limit, const void *key,
+                      size_t key_len, struct rl_candidates *candidates)
 {
 	struct rl_hash hash = rl_hash_rest(limit->hash, key, key_len);
 
-	*places = rl_table_places(&rl->segment.table, limit->id, hash);
-	rl_table_prefetch(&rl->segment.table, places);
+	*candidates = rl_table_candidates(&rl->segment.table, limit->id, hash);
+	rl_table_prefetch(&rl->segment.table, candidates);
 }
 
 /* Decide and charge a cost <= limit. Fills *result. */

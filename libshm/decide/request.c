@@ -157,7 +157,8 @@ rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_terms
 		rq->key_len = rl_network_key(&t->address, rl_compiled_prefix(limit, &t->address),
 		                             rq->network);
 	}
-	rl_request_places(rl, limit, rq->key ? rq->key : rq->network, rq->key_len, &rq->places);
+	rl_request_candidates(rl, limit, rq->key ? rq->key : rq->network, rq->key_len,
+	                      &rq->candidates);
 }
 
 unsigned

@@ -82,7 +82,7 @@ rl_request_is_sound(struct rl *rl, const struct rl_item *item, struct rl_result 
 	return true;
 }
 
-/* All but limit, quota and places. */
+/* All but limit, quota and candidates. */
 static inline void
 rl_request_begin(struct rl *rl, const struct rl_item *item, unsigned index, uint64_t now_ns,
                  struct rl_request *rq)

@@ -68,7 +68,7 @@ rl_short_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct
 	    !rl_short_terms(rl, item->rule, &rq->limit, &rq->quota))
 		return false;
 	rl_request_begin(rl, item, 0, now_ns, rq);
-	rl_request_places(rl, rq->limit, rq->key, rq->key_len, &rq->places);
+	rl_request_candidates(rl, rq->limit, rq->key, rq->key_len, &rq->candidates);
 	return true;
 }
 
@@ -86,7 +86,8 @@ rl_short_view(const struct rl_request *rq, struct rl_slot *slot, struct rl_view 
 {
 	const struct rl_segment *s = &rq->rl->segment;
 
-	return rl_table_find(&s->table, &rq->places, slot) && rl_view_load(s, *slot, v) == RL_SEEN;
+	return rl_table_find(&s->table, &rq->candidates, slot) &&
+	       rl_view_load(s, *slot, v) == RL_SEEN;
 }
 
 /* Would `cost` be charged? Writes nothing. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Room for a key whose 16 places are all taken. In this order: a place whose key has outlived
+ * Room for a key whose 16 slots are all taken. In this order: a slot whose key has outlived
  * its window and the buffer; one that nobody has charged, which a killed process may have
  * left; and if on_full is `evict`, the key that has used the least share of its limit. A key
  * at its limit is never evicted: it would start anew, and more be admitted than its limit.
@@ -134,14 +134,14 @@ used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct plac
 
 /* True if there was one to evict, even if its process was quicker: then look again. */
 static bool
-evict_least_used(struct rl *rl, const struct rl_places *places, struct rl_budget *budget,
+evict_least_used(struct rl *rl, const struct rl_candidates *candidates, struct rl_budget *budget,
                  uint64_t now_ns)
 {
 	uint64_t least_share = UINT64_MAX;
 	struct place least = {0}, p;
 
-	for (unsigned i = 0; i < RL_PLACES; i++) {
-		look_at(rl, rl_table_place(places, i), &p);
+	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
+		look_at(rl, rl_table_candidate(candidates, i), &p);
 		uint64_t share = used_share(rl, budget, now_ns, &p);
 		if (share < least_share) {
 			least_share = share;
@@ -156,13 +156,13 @@ evict_least_used(struct rl *rl, const struct rl_places *places, struct rl_budget
 
 /* Free by now, or the key's own by another process's doing: the claim has only to look again. */
 static bool
-is_settled(const struct place *p, const struct rl_places *places)
+is_settled(const struct place *p, const struct rl_candidates *candidates)
 {
 	return rl_tag_status(p->slot.tag) == RL_TAG_FREE ||
-	       (p->slot.tag & RL_TAG_KEY_MASK) == places->key;
+	       (p->slot.tag & RL_TAG_KEY_MASK) == candidates->key;
 }
 
-/* Somebody was quicker, at a place without a count. */
+/* Somebody was quicker, at a slot without a count. */
 static bool
 has_changed(struct rl *rl, const struct place *p)
 {
@@ -171,26 +171,26 @@ has_changed(struct rl *rl, const struct place *p)
 }
 
 struct rl_room
-rl_room_make(struct rl *rl, const struct rl_places *places, struct rl_budget *budget,
+rl_room_make(struct rl *rl, const struct rl_candidates *candidates, struct rl_budget *budget,
              uint64_t now_ns)
 {
 	struct rl_room room = {.next_free_ns = UINT64_MAX};
 	struct place p;
 
-	for (unsigned i = 0; i < RL_PLACES && !room.is_made; i++) {
-		look_at(rl, rl_table_place(places, i), &p);
-		room.is_made = is_settled(&p, places) || free_if_stale(rl, &p, now_ns);
+	for (unsigned i = 0; i < RL_CANDIDATES && !room.is_made; i++) {
+		look_at(rl, rl_table_candidate(candidates, i), &p);
+		room.is_made = is_settled(&p, candidates) || free_if_stale(rl, &p, now_ns);
 		uint64_t at = free_at(rl, &p);
 		if (at < room.next_free_ns)
 			room.next_free_ns = at;
 	}
-	for (unsigned i = 0; i < RL_PLACES && !room.is_made; i++) {
-		look_at(rl, rl_table_place(places, i), &p);
+	for (unsigned i = 0; i < RL_CANDIDATES && !room.is_made; i++) {
+		look_at(rl, rl_table_candidate(candidates, i), &p);
 		room.is_made =
-			is_settled(&p, places) || free_if_unused(rl, &p) || has_changed(rl, &p);
+			is_settled(&p, candidates) || free_if_unused(rl, &p) || has_changed(rl, &p);
 	}
 	if (!room.is_made && rl->segment.geometry.on_full == RL_FULL_EVICT)
-		room.is_made = evict_least_used(rl, places, budget, now_ns);
+		room.is_made = evict_least_used(rl, candidates, budget, now_ns);
 	return room;
 }
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define NAME_DOMAIN (UINT64_C(1) << 40) /* above any limit's id: see rl_request_places() */
+#define NAME_DOMAIN (UINT64_C(1) << 40) /* above any limit's id: see rl_request_candidates() */
 
 #define TRIES 1000           /* to read what is being configured, or to change a word */
 #define INCARNATION_SHIFT 10 /* above a limit's id */

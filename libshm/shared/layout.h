@@ -16,7 +16,7 @@
  *	rings    buckets x 8 x ring x 8 bytes
  *	records  (buckets x 8 + ban_slots) x record_bytes: names for people, cold
  *
- * A slot is one place for a key: tag, state, ring and record of the same index. Tags and
+ * A slot is where one key can be: tag, state, ring and record of the same index. Tags and
  * states of a bucket stand side by side, so that a decision reads one place of a table that is
  * larger than the caches, and asks for one translation of an address:
  *

@@ -7,7 +7,7 @@
  *	[tag tag tag tag tag tag tag tag]   [tag tag tag tag tag tag tag tag]   8 bytes each
  *	[st  st  st  st  st  st  st  st ]   [st  st  st  st  st  st  st  st ]  16 bytes each, behind
  *
- * A key lives in one of these 16 places from insert to retirement; nothing ever moves. The
+ * A key lives in one of these 16 candidate slots from insert to retirement; nothing ever moves. The
  * tag says whose slot it is, the state what it counts.
  *
  *	FREE(g) --claim--> TENT(key,g) --resolve--> LIVE(key,g) <--> LEAVING(key,g) --> FREE(g+1)
@@ -17,7 +17,7 @@
  * Each arrow is one CAS on the tag. (Insertion in place with a tentative state, and helping
  * it on: C. Purcell and T. Harris, "Non-blocking hashtables with open addressing", 2005.)
  *
- * resolve(i), by the claimer or by anyone who meets TENT(key) at i: look at the other places.
+ * resolve(i), by the claimer or by anyone who meets TENT(key) at i: look at the other slots.
  *	LIVE(key) at j            free i, use j
  *	TENT(key) at j, j < i     free i, resolve j instead
  *	TENT(key) at j, j > i     free j, look at j again
@@ -30,7 +30,7 @@
  * was set after that look, hence after TENT(i). Likewise, whoever made j LIVE looked at i after
  * TENT(j) and saw nothing there: so TENT(i) was set after TENT(j). Both cannot be. The look must
  * not run ahead of having set or seen TENT: that is the fence in resolve(). A key cannot slip past
- * a look by being retired at one place and inserted at another: the second insert meets TENT(i)
+ * a look by being retired at one slot and inserted at another: the second insert meets TENT(i)
  * and frees it or helps it.
  *
  * Nobody waits. A claimer that died leaves a TENT that the next user of the key resolves,
@@ -48,17 +48,17 @@
  * retirement, and after 256 incarnations the tag is LIVE(key,g) again: were his CAS to free it, the
  * key would lose what it counts and be admitted anew. So it only asks the question again. Whoever
  * finds LEAVING(key,g) settles it: he loads the state, and makes the tag FREE(g+1) if that is
- * DEAD(g), else LIVE(key,g) as before. Meanwhile the place is nobody else's, and no look passes it.
+ * DEAD(g), else LIVE(key,g) as before. Meanwhile the slot is nobody else's, and no look passes it.
  *
  *	state DEAD(g)   It stays so until the tag is FREE(g+1): it is right to free it.
- *	another state   Only such a sleeper made it LEAVING. The key has kept its place all the time,
+ *	another state   Only such a sleeper made it LEAVING. The key has kept its slot all the time,
  *	                and a charge that was under way is made there.
  *
  * Who sleeps between the load and the second CAS wakes, if the tag is LEAVING(key,g) again, to a
- * place that is being retired: freed rightly, or LIVE beside DEAD(g) and freed once more. To free
+ * slot that is being retired: freed rightly, or LIVE beside DEAD(g) and freed once more. To free
  * what counts it takes two, of the same retirement: one that sleeps before the first CAS and one
  * before the second, and both wake a multiple of 256 incarnations later, in this order, before
- * anybody else meets the place.
+ * anybody else meets the slot.
  *
  * gen has 8 bits and wraps; it is compared for equality only. What else may fool a process that
  * sleeps between two instructions: a TENT of the same key and gen, after a multiple of 256
@@ -73,10 +73,10 @@
 #include "table/table.h"
 
 #define TRIES 4           /* decisions try anew, too */
-#define RESOLVE_TRIES 128 /* looks at places, 16 at least */
+#define RESOLVE_TRIES 128 /* looks at slots, 16 at least */
 
-#define PLACES_PER_KEY_NUM 5
-#define PLACES_PER_KEY_DEN 3
+#define SLOTS_PER_KEY_NUM 5
+#define SLOTS_PER_KEY_DEN 3
 
 static uint64_t
 tag_freed(uint64_t tag)
@@ -109,17 +109,17 @@ settle(const struct rl_table *t, struct rl_slot slot)
 
 /* See the head of the file. RL_CLAIM_BUSY: others changed the slot, look from the start. */
 static enum rl_claim
-resolve(const struct rl_table *t, const struct rl_places *p, struct rl_slot mine,
+resolve(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot mine,
         struct rl_slot *slot)
 {
 	uint64_t *const line[2] = {rl_table_tag(t, p->first[0]), rl_table_tag(t, p->first[1])};
 	const uint64_t key = p->key; /* kept, as in rl_table_find() */
 	unsigned i = 0;
 
-	for (int tries = 0; i < RL_PLACES && tries < RESOLVE_TRIES; tries++) {
+	for (int tries = 0; i < RL_CANDIDATES && tries < RESOLVE_TRIES; tries++) {
 		if (i == 0)
-			rl_atomic_fence(); /* partner: the same in whoever resolves the other place */
-		uint64_t index = rl_table_place(p, i);
+			rl_atomic_fence(); /* partner: the same in whoever resolves the other slot */
+		uint64_t index = rl_table_candidate(p, i);
 		uint64_t tag = rl_atomic_load(&line[i / RL_BUCKET_SLOTS][i % RL_BUCKET_SLOTS]);
 
 		if (index == mine.index) {
@@ -140,7 +140,7 @@ resolve(const struct rl_table *t, const struct rl_places *p, struct rl_slot mine
 			i = 0;
 		}
 	}
-	if (i < RL_PLACES)
+	if (i < RL_CANDIDATES)
 		return RL_CLAIM_BUSY;
 	*slot = (struct rl_slot){.index = mine.index, .tag = tag_with(RL_TAG_LIVE, mine.tag)};
 	if (!rl_atomic_cas(rl_table_tag(t, mine.index), mine.tag, slot->tag))
@@ -148,16 +148,16 @@ resolve(const struct rl_table *t, const struct rl_places *p, struct rl_slot mine
 	return RL_CLAIM_NEW;
 }
 
-/* What one look over a key's places shows. */
+/* What one look over a key's slots shows. */
 struct look {
 	struct rl_slot live, tent, free[2];
 	bool has_live, has_tent;
 	bool has_settled;  /* some that were LEAVING: the key's, or room for it, maybe */
-	unsigned frees[2]; /* free places in each line */
+	unsigned frees[2]; /* free slots in each line */
 };
 
 static void
-look_over_line(const struct rl_table *t, const struct rl_places *p, unsigned line,
+look_over_line(const struct rl_table *t, const struct rl_candidates *p, unsigned line,
                struct look *look)
 {
 	const uint64_t *tags = rl_table_tag(t, p->first[line]);
@@ -185,16 +185,16 @@ look_over_line(const struct rl_table *t, const struct rl_places *p, unsigned lin
 }
 
 static void
-look_over(const struct rl_table *t, const struct rl_places *p, struct look *look)
+look_over(const struct rl_table *t, const struct rl_candidates *p, struct look *look)
 {
 	*look = (struct look){0};
 	for (unsigned line = 0; line < 2; line++)
 		look_over_line(t, p, line, look);
 }
 
-/* Claim a place in the emptier line, and see it through. */
+/* Claim a slot in the emptier line, and see it through. */
 static enum rl_claim
-claim_free(const struct rl_table *t, const struct rl_places *p, const struct look *look,
+claim_free(const struct rl_table *t, const struct rl_candidates *p, const struct look *look,
            struct rl_slot *slot)
 {
 	struct rl_slot mine = look->free[look->frees[1] > look->frees[0]];
@@ -207,7 +207,7 @@ claim_free(const struct rl_table *t, const struct rl_places *p, const struct loo
 }
 
 enum rl_claim
-rl_table_claim(const struct rl_table *t, const struct rl_places *p, struct rl_slot *slot)
+rl_table_claim(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot *slot)
 {
 	for (int tries = 0; tries < TRIES; tries++) {
 		enum rl_claim claim;
@@ -262,17 +262,17 @@ rl_table_retire(const struct rl_table *t, struct rl_slot slot, struct rl_u128 se
 uint32_t
 rl_table_buckets_for(uint32_t keys)
 {
-	uint64_t places = ((uint64_t)keys * PLACES_PER_KEY_NUM - 1) / PLACES_PER_KEY_DEN + 1;
+	uint64_t slots = ((uint64_t)keys * SLOTS_PER_KEY_NUM - 1) / SLOTS_PER_KEY_DEN + 1;
 
-	if (keys <= RL_PLACES)
+	if (keys <= RL_CANDIDATES)
 		return RL_BUCKETS_MIN;
-	return (uint32_t)((places + RL_BUCKET_SLOTS - 1) / RL_BUCKET_SLOTS);
+	return (uint32_t)((slots + RL_BUCKET_SLOTS - 1) / RL_BUCKET_SLOTS);
 }
 
 uint64_t
 rl_table_holds(uint32_t buckets)
 {
 	if (buckets <= RL_BUCKETS_MIN)
-		return RL_PLACES;
-	return (uint64_t)buckets * RL_BUCKET_SLOTS * PLACES_PER_KEY_DEN / PLACES_PER_KEY_NUM;
+		return RL_CANDIDATES;
+	return (uint64_t)buckets * RL_BUCKET_SLOTS * SLOTS_PER_KEY_DEN / SLOTS_PER_KEY_NUM;
 }

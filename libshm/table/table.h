@@ -14,12 +14,12 @@ struct rl_table {
 	uint32_t buckets;
 };
 
-#define RL_PLACES (2 * RL_BUCKET_SLOTS)
+#define RL_CANDIDATES (2 * RL_BUCKET_SLOTS)
 #define RL_BUCKETS_AHEAD 16
 
-/* Where a key may live: two lines of eight, and the bits that name it there. */
-struct rl_places {
-	uint64_t first[2]; /* slot index of each line's first place */
+/* The candidate slots of a key: two lines of eight, and the bits that name it there. */
+struct rl_candidates {
+	uint64_t first[2]; /* slot index of each line's first slot */
 	uint64_t key;      /* limit and hash bits of its tag */
 };
 
@@ -32,7 +32,7 @@ struct rl_slot {
 enum rl_claim {
 	RL_CLAIM_FOUND, /* *slot is LIVE, by someone else's doing */
 	RL_CLAIM_NEW,   /* *slot is LIVE, by this call's last step: its record is to be written */
-	RL_CLAIM_FULL,  /* all 16 places are taken by other keys */
+	RL_CLAIM_FULL,  /* all 16 slots are taken by other keys */
 	RL_CLAIM_BUSY,  /* gave up after a bounded number of tries */
 };
 
@@ -56,24 +56,24 @@ rl_table_bucket(const struct rl_table *t, uint32_t bits)
 }
 
 /* Part of every decision, as is finding: inline. */
-static inline struct rl_places
-rl_table_places(const struct rl_table *t, int limit, struct rl_hash hash)
+static inline struct rl_candidates
+rl_table_candidates(const struct rl_table *t, int limit, struct rl_hash hash)
 {
 	uint32_t one = rl_table_bucket(t, (uint32_t)hash.a);
 	uint32_t two = rl_table_bucket(t, (uint32_t)(hash.a >> 32));
 
 	if (two == one)
 		two = one + 1 < t->buckets ? one + 1 : 0;
-	return (struct rl_places){
+	return (struct rl_candidates){
 		.first = {(uint64_t)one * RL_BUCKET_SLOTS, (uint64_t)two * RL_BUCKET_SLOTS},
 		.key = (uint64_t)limit << RL_TAG_LIMIT_SHIFT | (hash.b & RL_TAG_HASH_MASK),
 	};
 }
 
 static inline uint64_t
-rl_table_place(const struct rl_places *places, unsigned i)
+rl_table_candidate(const struct rl_candidates *candidates, unsigned i)
 {
-	return places->first[i / RL_BUCKET_SLOTS] + i % RL_BUCKET_SLOTS;
+	return candidates->first[i / RL_BUCKET_SLOTS] + i % RL_BUCKET_SLOTS;
 }
 
 /* Always inlined: gcc 12 takes a call of it for one without effects, and drops it. */
@@ -90,10 +90,10 @@ rl_bucket_prefetch(const struct rl_bucket *bucket)
  * them, waiting for its states costs more than two lines that others do not need.
  */
 static inline __attribute__((always_inline)) void
-rl_table_prefetch(const struct rl_table *table, const struct rl_places *places)
+rl_table_prefetch(const struct rl_table *table, const struct rl_candidates *candidates)
 {
-	rl_bucket_prefetch(&table->bucket[places->first[0] / RL_BUCKET_SLOTS]);
-	rl_bucket_prefetch(&table->bucket[places->first[1] / RL_BUCKET_SLOTS]);
+	rl_bucket_prefetch(&table->bucket[candidates->first[0] / RL_BUCKET_SLOTS]);
+	rl_bucket_prefetch(&table->bucket[candidates->first[1] / RL_BUCKET_SLOTS]);
 }
 
 /*
@@ -109,7 +109,7 @@ rl_table_look_ahead(const struct rl_table *table, uint64_t index)
 
 /* The key's LIVE slot. Writes nothing. Part of every decision: inline. */
 static inline bool
-rl_table_find(const struct rl_table *t, const struct rl_places *p, struct rl_slot *slot)
+rl_table_find(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot *slot)
 {
 	const uint64_t key =
 		p->key; /* kept: a load of a shared word makes compilers read p again */
@@ -129,7 +129,7 @@ rl_table_find(const struct rl_table *t, const struct rl_places *p, struct rl_slo
 }
 
 /* The key's LIVE slot, made if need be. */
-enum rl_claim rl_table_claim(const struct rl_table *table, const struct rl_places *places,
+enum rl_claim rl_table_claim(const struct rl_table *table, const struct rl_candidates *candidates,
                              struct rl_slot *slot);
 
 /*
@@ -146,15 +146,15 @@ bool rl_table_free(const struct rl_table *table, struct rl_slot slot);
 
 /*
  * Buckets that hold `keys` keys, each in the emptier of two, and the other way round. Two hold any
- * 16. With more, chance decides: that a key of those finds its 16 places taken has, for the whole
- * table, at 5 places for 3 keys a probability of
+ * 16. With more, chance decides: that a key of those finds its 16 slots taken has, for the whole
+ * table, at 5 slots for 3 keys a probability of
  *
  *	10 to 1,000 keys   at most 0.00000005 (seen: of 160,000,000 tables 3)
  *	10,000             0.000000001
  *	10,000,000         0.0000009
  *
  * by the differential equations of the shares of buckets that have at least so many keys. With 4
- * places for 3 keys, a table of 1,000,000 would lose 11 of them.
+ * slots for 3 keys, a table of 1,000,000 would lose 11 of them.
  */
 uint32_t rl_table_buckets_for(uint32_t keys);
 uint64_t rl_table_holds(uint32_t buckets);

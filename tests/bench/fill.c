@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a quarter full to no place left. */
+/* From a quarter full to no slot left. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #define OPERATIONS 100000
 #define KEYS 750000
 #define STEPS 5
-#define EVICT STEPS /* lanes past the steps: a new key finds no place */
+#define EVICT STEPS /* lanes past the steps: a new key finds no slot */
 #define DENY (STEPS + 1)
 #define LANES (STEPS + 2)
 
@@ -23,12 +23,12 @@ struct table {
 	char id[32], label[96];
 };
 
-/* Insert until `wanted` places are taken, and note the keys that found one. */
+/* Insert until `wanted` slots are taken, and note the keys that found one. */
 static void
 fill_to(struct table *t, uint64_t wanted)
 {
 	struct walk *w = &t->walk;
-	uint64_t tries = wanted * 4; /* the last free places of a table wait for their key */
+	uint64_t tries = wanted * 4; /* the last free slots of a table wait for their key */
 
 	t->order = malloc(wanted * sizeof *t->order);
 	if (!t->order)
@@ -53,7 +53,7 @@ shuffle(uint64_t *order, uint64_t count)
 	}
 }
 
-/* walk_one(), among the keys that found a place. */
+/* walk_one(), among the keys that found a slot. */
 static void
 ask_in_order(void *table, unsigned worker, uint64_t n)
 {
@@ -84,7 +84,7 @@ make(struct table *t, uint32_t keys, unsigned fill, enum rl_on_full on_full)
 	fill_to(t, info.slots * fill / 100);
 	shuffle(t->order, t->walk.keys);
 	snprintf(t->id, sizeof t->id, "hit_%u", fill);
-	snprintf(t->label, sizeof t->label, "%.1f %% of places taken: hit, dependent",
+	snprintf(t->label, sizeof t->label, "%.1f %% of slots taken: hit, dependent",
 	         100 * (double)rl_fill(t->walk.rl) / (double)info.slots);
 }
 
@@ -105,7 +105,7 @@ tell(json_t *section, const struct lane *lanes, const struct samples *s)
 void
 bench_fill(struct bench *bench)
 {
-	json_t *section = report_section(bench->report, "fill", "Places taken");
+	json_t *section = report_section(bench->report, "fill", "Slots taken");
 	uint32_t keys = bench->is_quick ? KEYS / 100 : KEYS;
 	struct samples samples[LANES];
 	struct table table[STEPS + 1];
@@ -122,13 +122,13 @@ bench_fill(struct bench *bench)
 	}
 	make(&table[STEPS], keys, 100, RL_FULL_EVICT);
 	lanes[EVICT] = (struct lane){"evict",
-	                             "no place left: a new key evicts the least used",
+	                             "no slot left: a new key evicts the least used",
 	                             walk_insert,
 	                             &table[STEPS].walk,
 	                             bench_n(bench, 20000),
 	                             0};
 	lanes[DENY] = (struct lane){"deny",
-	                            "no place left: a new key is denied, as on_full says",
+	                            "no slot left: a new key is denied, as on_full says",
 	                            walk_insert,
 	                            &table[STEPS - 1].walk,
 	                            bench_n(bench, 20000),

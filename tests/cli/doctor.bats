@@ -320,7 +320,7 @@ damaged() {
 	finds audit finding 'it is free, and its key was not retired'
 	damaged twice
 	exits 1
-	finds audit finding 'of rule login): its key has another place; such places: 1'
+	finds audit finding 'of rule login): its key has another slot; such places: 1'
 	damaged rule
 	exits 1
 	finds audit finding 'rule 2: its row is there twice, or beyond a gap; such rules: 1'

@@ -27,7 +27,7 @@
 #define T0 (UINT64_C(1700000001) * RL_SECOND)
 #define FAR (T0 + UINT64_C(1000000) * RL_SECOND)
 #define KEYS 20
-#define PLACES 16
+#define SLOTS 16
 #define KILLS_MIN 4       /* in earnest, of each operation, */
 #define KILL_STEPS 15000  /* or as many as take so many steps */
 #define ACCESSES_MAX 6000 /* of an operation that has to clear up: it waits for nobody */
@@ -202,22 +202,22 @@ run_reset(void)
 	rl_reset(rl, rules[TWO], "k0", 2);
 }
 
-/* All places taken; key 3 has used the least. */
+/* All slots taken; key 3 has used the least. */
 static void
 prepare_full(void)
 {
-	for (int key = 1; key <= PLACES; key++)
+	for (int key = 1; key <= SLOTS; key++)
 		for (int i = 0; i < 2; i++)
 			if (i == 0 || key != 3)
 				check_at(HARD, key, now, NULL);
 }
 
-/* All places taken, one of them stale. */
+/* All slots taken, one of them stale. */
 static void
 prepare_stale(void)
 {
 	check_at(HARD, 1, T0 - 100 * RL_SECOND, NULL);
-	for (int key = 2; key <= PLACES; key++)
+	for (int key = 2; key <= SLOTS; key++)
 		check_at(HARD, key, now, NULL);
 }
 
@@ -233,7 +233,7 @@ prepare_sweep(void)
 		check_at(LOG, key, T0 - 100 * RL_SECOND, NULL);
 		check_at(TOKEN, key, now, NULL);
 	}
-	for (unsigned i = 0; i < PLACES && left > 0; i++) {
+	for (unsigned i = 0; i < SLOTS && left > 0; i++) {
 		uint64_t *tag = rl_table_tag(t, i);
 		struct rl_u128 *state = rl_table_state(t, i);
 		if (rl_tag_status(*tag) == RL_TAG_FREE)
@@ -431,7 +431,7 @@ static const struct operation {
 	{"refund", prepare_refund, run_refund, NULL},
 	{"reset", prepare_refund, run_reset, NULL},
 	{"evict", prepare_full, run_insert, NULL},
-	{"take a stale place", prepare_stale, run_insert, NULL},
+	{"take a stale slot", prepare_stale, run_insert, NULL},
 	{"sweep", prepare_sweep, run_sweep, NULL},
 	{"ban", prepare_hit, run_ban, survive_ban},
 	{"define", prepare_hit, run_define, survive_define},

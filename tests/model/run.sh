@@ -90,14 +90,14 @@ holds() { expect holds "$@"; }
 caught() { expect caught "$@"; }
 
 table_check() {
-	holds 'two users'              table -DPLACES=2
-	holds 'two users, look over'   table -DPLACES=2 -DLOOK_OVER
-	holds 'three places'           table -DGENS=1
-	holds 'three places, look over' table -DGENS=1 -DCAP=1 -DLOOK_OVER
-	holds 'three users'            table -DUSERS=3 -DPLACES=2 -DGENS=1 -DCAP=1
-	holds 'three users, three places' table -DUSERS=3 -DSWEEPERS=0 -DGENS=1
-	holds 'two keys'               table -DUSERS=1 -DOTHERS=1 -DPLACES=2
-	holds 'two sweepers'           table -DUSERS=1 -DSWEEPERS=2 -DPLACES=2
+	holds 'two users'              table -DSLOTS=2
+	holds 'two users, look over'   table -DSLOTS=2 -DLOOK_OVER
+	holds 'three slots'            table -DGENS=1
+	holds 'three slots, look over'  table -DGENS=1 -DCAP=1 -DLOOK_OVER
+	holds 'three users'            table -DUSERS=3 -DSLOTS=2 -DGENS=1 -DCAP=1
+	holds 'three users, three slots' table -DUSERS=3 -DSWEEPERS=0 -DGENS=1
+	holds 'two keys'               table -DUSERS=1 -DOTHERS=1 -DSLOTS=2
+	holds 'two sweepers'           table -DUSERS=1 -DSWEEPERS=2 -DSLOTS=2
 	holds 'all but one killed'     table -DSOLO=40 -DLOOK_OVER -DGENS=1 -DCAP=1
 }
 
@@ -109,11 +109,11 @@ table_mutants() {
 	done
 	for mutant in STRAIGHT_TO_LIVE NO_GEN GEN_WRAPS GEN_IGNORED NO_SECOND_LOOK \
 		CHARGE_THE_DEAD RETIRE_WITHOUT_DEAD RETIRE_ANY_COUNT DEAD_KEEPS_GEN; do
-		caught "$mutant" table -DPLACES=2 "-D$mutant"
+		caught "$mutant" table -DSLOTS=2 "-D$mutant"
 	done
-	caught RETIRE_WITHOUT_SECOND_LOOK table -DUSERS=1 -DSWEEPERS=2 -DPLACES=2 \
+	caught RETIRE_WITHOUT_SECOND_LOOK table -DUSERS=1 -DSWEEPERS=2 -DSLOTS=2 \
 		-DRETIRE_WITHOUT_SECOND_LOOK
-	caught WAIT_FOR_CLAIMER table -DPLACES=2 -DSOLO=40 -DLOOK_OVER -DWAIT_FOR_CLAIMER
+	caught WAIT_FOR_CLAIMER table -DSLOTS=2 -DSOLO=40 -DLOOK_OVER -DWAIT_FOR_CLAIMER
 }
 
 ring_check() {
@@ -158,12 +158,12 @@ ring_mutants() {
 }
 
 table_torture() {
-	holds 'three places, reused'   table -DCAP=1
-	holds 'three places, backwards' table -DCAP=1 -DBACKWARDS
-	holds 'three incarnations'     table -DPLACES=2 -DGENS=3 -DCAP=1
-	holds 'two users and sweepers' table -DSWEEPERS=2 -DPLACES=2 -DCAP=1
-	holds 'two users, other key'   table -DOTHERS=1 -DPLACES=2 -DCAP=1
-	holds 'all but one killed, reused' table -DSOLO=60 -DPLACES=2 -DLOOK_OVER
+	holds 'three slots, reused'    table -DCAP=1
+	holds 'three slots, backwards'  table -DCAP=1 -DBACKWARDS
+	holds 'three incarnations'     table -DSLOTS=2 -DGENS=3 -DCAP=1
+	holds 'two users and sweepers' table -DSWEEPERS=2 -DSLOTS=2 -DCAP=1
+	holds 'two users, other key'   table -DOTHERS=1 -DSLOTS=2 -DCAP=1
+	holds 'all but one killed, reused' table -DSOLO=60 -DSLOTS=2 -DLOOK_OVER
 }
 
 ring_torture() {

@@ -5,18 +5,18 @@
  * machine keep that order is argued at the fences of table.c; it is not modelled here.)
  *
  *	USERS     processes that look for key 0, claim it if it is not there, and charge it
- *	OTHERS    the same for key 1, in the same places
+ *	OTHERS    the same for key 1, in the same slots
  *	SWEEPERS  processes that retire any LIVE slot, free any TENT, settle any LEAVING, at any
  *	          time: no clock restrains them
- *	PLACES    where both keys may live; a line is not modelled, a user may choose any place
+ *	SLOTS     where both keys may live; a line is not modelled, a user may choose any slot
  *	          that its look over them found free
- *	GENS      a place is claimed only while its gen is below: gens never wrap here, because
+ *	GENS      a slot is claimed only while its gen is below: gens never wrap here, because
  *	          a gen of two or three bits does fool a process that sleeps (mutant GEN_WRAPS):
  *	          what LEAVING is for is played by race/test_stops, with gens as they are
  *	CAP       a key is charged up to this often per incarnation
- *	BACKWARDS places are looked over from the highest to the lowest
- *	LOOK_OVER a user claims only after a look over all places, as table.c does; without it
- *	          any free place at any time, which contains that and has fewer states
+ *	BACKWARDS slots are looked over from the highest to the lowest
+ *	LOOK_OVER a user claims only after a look over all slots, as table.c does; without it
+ *	          any free slot at any time, which contains that and has fewer states
  *
  * SIGKILL. A process that is killed is one that takes no further step, and every order of
  * steps contains those in which it does not. What holds in every state therefore holds with
@@ -31,7 +31,7 @@
  * and at each charge and each retirement: the slot is LIVE(key, gen) at that moment, and what
  * is forgotten is what the sweeper judged.
  *
- * With LOOK_OVER, a LIVE or TENT tag ends the look, where table.c goes on to the last place:
+ * With LOOK_OVER, a LIVE or TENT tag ends the look, where table.c goes on to the last slot:
  * a process that goes on and then uses what it saw is one that slept here.
  */
 
@@ -44,8 +44,8 @@
 #ifndef SWEEPERS
 #define SWEEPERS 1
 #endif
-#ifndef PLACES
-#define PLACES 3
+#ifndef SLOTS
+#define SLOTS 3
 #endif
 #ifndef GENS
 #define GENS 2
@@ -55,7 +55,7 @@
 #endif
 
 #define KEYS 2
-#define NOBODY 255 /* also: no place chosen */
+#define NOBODY 255 /* also: no slot chosen */
 
 /* Tag: gen | key | status. State: count | dead | gen. Zero is FREE(0), and a count of 0. */
 #define FREE 0
@@ -84,13 +84,13 @@
 #endif
 
 #ifdef BACKWARDS
-#define PLACE(i) (PLACES - 1 - (i))
+#define SLOT(i) (SLOTS - 1 - (i))
 #else
-#define PLACE(i) (i)
+#define SLOT(i) (i)
 #endif
 
-byte tags[PLACES];
-byte states[PLACES];
+byte tags[SLOTS];
+byte states[SLOTS];
 byte charged[KEYS]; /* since the key was last retired; not part of the protocol */
 
 #ifdef SOLO
@@ -121,7 +121,7 @@ inline check()
 			shown = 0;
 			p = 0;
 			do
-			:: p < PLACES ->
+			:: p < SLOTS ->
 				if
 				:: IS(tags[p], LIVE, q) || IS(tags[p], LEAVING, q) ->
 					lives++;
@@ -144,36 +144,36 @@ inline check()
 }
 
 /* CAS the tag from exactly `old` to free. */
-inline free_tag(place, old)
+inline free_tag(slot, old)
 {
 	if
-	:: tags[place] == old ->
-		tags[place] = FREED(old);
+	:: tags[slot] == old ->
+		tags[slot] = FREED(old);
 		check()
 	:: else
 	fi
 }
 
 /* The first step of freeing a LIVE slot: whoever finds it LEAVING looks at its state again. */
-inline leave(place, old)
+inline leave(slot, old)
 {
 	if
-	:: tags[place] == old ->
-		tags[place] = TAG(LEAVING, KEY(old), GEN(old));
-		old = tags[place];
+	:: tags[slot] == old ->
+		tags[slot] = TAG(LEAVING, KEY(old), GEN(old));
+		old = tags[slot];
 		check()
 	:: else -> old = NOBODY
 	fi
 }
 
 /* The second, `state` having been read since. */
-inline settle(place, old, state)
+inline settle(slot, old, state)
 {
 	if
-	:: tags[place] == old ->
+	:: tags[slot] == old ->
 		if
-		:: (state & DEAD) && STATE_GEN(state) == GEN(old) -> tags[place] = FREED(old)
-		:: else -> tags[place] = TAG(LIVE, KEY(old), GEN(old))
+		:: (state & DEAD) && STATE_GEN(state) == GEN(old) -> tags[slot] = FREED(old)
+		:: else -> tags[slot] = TAG(LIVE, KEY(old), GEN(old))
 		fi;
 		check()
 	:: else
@@ -190,38 +190,38 @@ look:
 		STEP;
 #ifdef LOOK_OVER
 		if
-		:: i == PLACES && mine == NOBODY -> /* all taken */
+		:: i == SLOTS && mine == NOBODY -> /* all taken */
 			DONE;
 			AGAIN(look)
-		:: i == PLACES && mine != NOBODY ->
+		:: i == SLOTS && mine != NOBODY ->
 			i = 0;
 			goto claim
 		:: else
 		fi;
 #else
 		do
-		:: i + 1 < PLACES -> i++
+		:: i + 1 < SLOTS -> i++
 		:: break
 		od;
 #endif
-		tag = tags[PLACE(i)];
+		tag = tags[SLOT(i)];
 		if
 		:: IS(tag, LIVE, key) ->
-			at = PLACE(i); mine = tag; i = 0; tag = 0;
+			at = SLOT(i); mine = tag; i = 0; tag = 0;
 			goto charge
 #ifdef WAIT_FOR_CLAIMER
 		:: IS(tag, TENT, key) -> AGAIN(look)
 #else
 		:: IS(tag, TENT, key) ->
-			at = PLACE(i); mine = tag; i = 0; tag = 0;
+			at = SLOT(i); mine = tag; i = 0; tag = 0;
 			goto resolve
 #endif
 		:: STATUS(tag) == LEAVING ->
-			at = PLACE(i); mine = tag; i = 0; tag = 0;
+			at = SLOT(i); mine = tag; i = 0; tag = 0;
 			goto look_at_state
 		:: STATUS(tag) == FREE && GEN(tag) < GENS ->
 			if
-			:: at = PLACE(i); mine = tag
+			:: at = SLOT(i); mine = tag
 			:: mine != NOBODY
 			fi
 		:: else
@@ -262,24 +262,24 @@ resolve:
 #ifdef HELP_WITHOUT_LOOK
 		:: true -> goto make_live
 #endif
-		:: i == PLACES -> i = 0; goto make_live
+		:: i == SLOTS -> i = 0; goto make_live
 		:: else
 		fi;
-		tag = tags[PLACE(i)];
+		tag = tags[SLOT(i)];
 		if
-		:: PLACE(i) == at -> i++
+		:: SLOT(i) == at -> i++
 #ifndef IGNORE_LIVE
-		:: PLACE(i) != at && IS(tag, LIVE, key) -> goto give_way
+		:: SLOT(i) != at && IS(tag, LIVE, key) -> goto give_way
 #endif
 #ifndef IGNORE_LEAVING
-		:: PLACE(i) != at && IS(tag, LEAVING, key) -> goto look_at_other
+		:: SLOT(i) != at && IS(tag, LEAVING, key) -> goto look_at_other
 #endif
 #ifndef NO_TIE_BREAK
 #ifndef IGNORE_LOWER
-		:: PLACE(i) < at && IS(tag, TENT, key) -> goto give_way
+		:: SLOT(i) < at && IS(tag, TENT, key) -> goto give_way
 #endif
 #ifndef IGNORE_HIGHER
-		:: PLACE(i) > at && IS(tag, TENT, key) -> goto free_higher
+		:: SLOT(i) > at && IS(tag, TENT, key) -> goto free_higher
 #endif
 #endif
 		:: else -> i++
@@ -291,7 +291,7 @@ resolve:
 free_higher:
 	atomic {
 		STEP;
-		free_tag(PLACE(i), tag);
+		free_tag(SLOT(i), tag);
 #ifdef NO_RESCAN
 		i++;
 #endif
@@ -302,11 +302,11 @@ free_higher:
 look_at_other:
 	atomic {
 		STEP;
-		seen = states[PLACE(i)]
+		seen = states[SLOT(i)]
 	}
 	atomic {
 		STEP;
-		settle(PLACE(i), tag, seen);
+		settle(SLOT(i), tag, seen);
 		tag = 0; seen = 0;
 		goto resolve
 	}
@@ -315,7 +315,7 @@ give_way:
 	atomic {
 		STEP;
 		free_tag(at, mine);
-		at = PLACE(i);
+		at = SLOT(i);
 		mine = tag;
 		tag = 0;
 #ifdef CONTINUE_AT_LOWER
@@ -435,7 +435,7 @@ pick:
 	atomic {
 		STEP;
 		do
-		:: at + 1 < PLACES -> at++
+		:: at + 1 < SLOTS -> at++
 		:: break
 		od;
 		mine = tags[at];

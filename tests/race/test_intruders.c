@@ -335,7 +335,7 @@ test_a_fork_holds_no_lock(void **state)
 	assert_int_equal(error, 0);
 }
 
-/* A key that keeps going from one place to another while all are audited is never in both. */
+/* A key that keeps going from one slot to another while all are audited is never in both. */
 
 static uint64_t *here, *there; /* its tags */
 static uint64_t often;         /* accesses between two moves, at most */
@@ -359,7 +359,7 @@ static int
 no_fault(enum rl_fault fault, uint64_t at, void *arg)
 {
 	(void)arg;
-	fail_msg("place %d: %s", (int)at, rl_fault_text(fault));
+	fail_msg("slot %d: %s", (int)at, rl_fault_text(fault));
 	return 1;
 }
 

@@ -11,7 +11,7 @@
 #include "rule/handle.h"
 #include "schedule.h"
 
-#define PLACES 16
+#define SLOTS 16
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 
 static struct rl *rl;
@@ -21,7 +21,7 @@ static uint64_t now_ns; /* of the claims: when the fillers are charged, or when 
 /* What was acknowledged in this run. */
 static struct {
 	int allowed[3], reset[3]; /* by key */
-	int full;                 /* answers that there is no place */
+	int full;                 /* answers that there is no slot */
 	uint64_t epoch[32];       /* of each charge */
 	int charges;
 } done;
@@ -40,10 +40,10 @@ static unsigned
 live_tags_of(uint64_t key)
 {
 	struct rl_hash hash = rl_hash_with(rl->segment.key, (uint64_t)rule, &key, sizeof key);
-	struct rl_places p = rl_table_places(&rl->segment.table, rule, hash);
+	struct rl_candidates p = rl_table_candidates(&rl->segment.table, rule, hash);
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < PLACES; i++) {
+	for (unsigned i = 0; i < SLOTS; i++) {
 		uint64_t tag = *rl_table_tag(&rl->segment.table, i);
 		count += rl_tag_status(tag) == RL_TAG_LIVE && (tag & RL_TAG_KEY_MASK) == p.key;
 	}
@@ -57,7 +57,7 @@ work_claims(int worker)
 	(void)worker;
 	for (int i = 0; i < 2; i++) {
 		struct rl_result r;
-		uint64_t key = test_below(&seed, 3), filler = 100 + test_below(&seed, PLACES);
+		uint64_t key = test_below(&seed, 3), filler = 100 + test_below(&seed, SLOTS);
 		switch (test_below(&seed, 6)) {
 		case 0:
 			done.reset[key] += rl_reset(rl, rule, &key, sizeof key) == 1;
@@ -113,7 +113,7 @@ audit_whole(uint64_t run)
 		fail_msg("run %llu: %s", (unsigned long long)run, a.fault);
 }
 
-/* Capacity is 1, so each admission was forgotten or still is there, in one place. */
+/* Capacity is 1, so each admission was forgotten or still is there, in one slot. */
 static void
 audit_claims(uint64_t run)
 {
@@ -123,12 +123,12 @@ audit_claims(uint64_t run)
 		rl_peek_at(rl, rule, &key, sizeof key, now_ns, &r);
 		int lost = done.allowed[key] - done.reset[key] - (int)(r.limit - r.remaining);
 		if (abs(lost) > killed || live_tags_of(key) > 1)
-			fail_msg("run %llu: key %d allowed %d, reset %d, used %u, places %u",
+			fail_msg("run %llu: key %d allowed %d, reset %d, used %u, slots %u",
 			         (unsigned long long)run, (int)key, done.allowed[key],
 			         done.reset[key], r.limit - r.remaining, live_tags_of(key));
 	}
 	if (done.full > 0 && now_ns > T0)
-		fail_msg("run %llu: no place among stale ones", (unsigned long long)run);
+		fail_msg("run %llu: no slot among stale ones", (unsigned long long)run);
 }
 
 static void
@@ -142,7 +142,7 @@ play_claims(uint64_t first, uint64_t runs)
 	for (uint64_t run = first; run < first + runs; run++) {
 		seed = run;
 		start();
-		uint64_t fillers = PLACES - test_below(&seed, 8);
+		uint64_t fillers = SLOTS - test_below(&seed, 8);
 		now_ns = T0 + test_below(&seed, 2) * 10 * 3600 * RL_SECOND;
 		for (uint64_t i = 0; i < fillers; i++) {
 			uint64_t key = 100 + i;
@@ -168,9 +168,9 @@ work_same_key(int worker)
 	}
 }
 
-/* One of the 16 places is stale, and all want it for the same key: none is told it is full. */
+/* One of the 16 slots is stale, and all want it for the same key: none is told it is full. */
 static void
-test_last_place(void **state)
+test_last_slot(void **state)
 {
 	const struct rl_options o = {.keys = 12, .bans = 1, .on_full = RL_FULL_DENY, .rules = 2};
 
@@ -182,8 +182,8 @@ test_last_place(void **state)
 	for (uint64_t run = 1; run <= 50000; run++) {
 		seed = run;
 		start();
-		uint64_t stale = test_below(&seed, PLACES);
-		for (uint64_t i = 0; i < PLACES; i++) {
+		uint64_t stale = test_below(&seed, SLOTS);
+		for (uint64_t i = 0; i < SLOTS; i++) {
 			uint64_t key = 100 + i;
 			rl_check_at(rl, rule, &key, sizeof key, 1, i == stale ? T0 : now_ns, NULL);
 		}
@@ -707,7 +707,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_claims_with_kills),
-		cmocka_unit_test(test_last_place),
+		cmocka_unit_test(test_last_slot),
 		cmocka_unit_test(test_all_or_nothing),
 		cmocka_unit_test(test_time_passes),
 		cmocka_unit_test(test_never_half_a_configuration),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * table.c on weak memory: two claim the same key while a third frees places in its other line,
- * so that they choose different ones. Never are two places LIVE, and who is told of a slot is
+ * table.c on weak memory: two claim the same key while a third frees slots in its other line,
+ * so that they choose different ones. Never are two slots LIVE, and who is told of a slot is
  * told of the one that is. Broken,
  * no-fence: none in resolve().
  */
@@ -13,7 +13,7 @@
 #define KEY 7
 #define TRIES_MAX 100
 
-static const struct rl_places places = {{0, RL_BUCKET_SLOTS}, KEY};
+static const struct rl_candidates candidates = {{0, RL_BUCKET_SLOTS}, KEY};
 static const struct rl_table table = {(struct rl_bucket *)words, 2};
 
 struct claim : rl::test_suite<claim, 3> {
@@ -24,13 +24,13 @@ struct claim : rl::test_suite<claim, 3> {
 	before()
 	{
 		memory = &mine;
-		for (unsigned i = 0; i < RL_PLACES; i++) {
+		for (unsigned i = 0; i < RL_CANDIDATES; i++) {
 			uint64_t tag = rl_tag_make(RL_TAG_LIVE, 0, OTHERS + i);
 			mine.of(rl_table_tag(&table, i)).store(tag, rl::mo_relaxed, $);
 			struct rl_u128 state = rl_state_retired(rl_u128(), 0);
 			mine.of(rl_table_state(&table, i)).store(state, rl::mo_relaxed, $);
 		}
-		/* one place is free at first */
+		/* one slot is free at first */
 		mine.of(rl_table_tag(&table, 0)).store(0, rl::mo_relaxed, $);
 	}
 
@@ -49,7 +49,7 @@ struct claim : rl::test_suite<claim, 3> {
 		enum rl_claim claim = RL_CLAIM_BUSY;
 		/* A decision tries anew, too: what it saw may have been old. */
 		for (int tries = 0; claim == RL_CLAIM_BUSY && tries < TRIES_MAX; tries++)
-			claim = rl_table_claim(&table, &places, &slot);
+			claim = rl_table_claim(&table, &candidates, &slot);
 		RL_ASSERT(claim == RL_CLAIM_NEW || claim == RL_CLAIM_FOUND);
 		told[i]($) = slot.index;
 	}
@@ -59,7 +59,7 @@ struct claim : rl::test_suite<claim, 3> {
 	{
 		unsigned live = 0, at = 0;
 
-		for (unsigned i = 0; i < RL_PLACES; i++) {
+		for (unsigned i = 0; i < RL_CANDIDATES; i++) {
 			uint64_t tag = mine.of(rl_table_tag(&table, i)).load(rl::mo_relaxed, $);
 			if (rl_tag_is(tag, RL_TAG_LIVE, KEY)) {
 				live++;

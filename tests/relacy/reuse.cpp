@@ -2,7 +2,7 @@
 /*
  * A slot that changes hands, on weak memory: one charges the old key as decision.c does (find,
  * load the state, compare-and-swap), while another retires it and a third puts a new key into
- * its place and charges that. Each charge is counted once, to the key it was made for: what the
+ * its slot and charges that. Each charge is counted once, to the key it was made for: what the
  * slot holds at the end is the new key's charges, or the old one's if it stayed. Broken,
  * older: what another incarnation has counted is not taken for zero.
  */
@@ -15,8 +15,8 @@
 #define NEW 8
 #define CHARGE (UINT64_C(1) << RL_STATE_EPOCH_BITS)
 
-static const struct rl_places old_places = {{0, RL_BUCKET_SLOTS}, OLD};
-static const struct rl_places new_places = {{0, RL_BUCKET_SLOTS}, NEW};
+static const struct rl_candidates old_candidates = {{0, RL_BUCKET_SLOTS}, OLD};
+static const struct rl_candidates new_candidates = {{0, RL_BUCKET_SLOTS}, NEW};
 static const struct rl_table table = {(struct rl_bucket *)words, 2};
 
 /* One charge of a slot as it was found; false if it changed. As view.c and decision.c do it. */
@@ -53,7 +53,7 @@ struct reuse : rl::test_suite<reuse, 3> {
 		of_old($) = 1;
 		of_new($) = 0;
 		mine.unwritten.store(0, rl::mo_relaxed, $);
-		for (unsigned i = 0; i < RL_PLACES; i++) {
+		for (unsigned i = 0; i < RL_CANDIDATES; i++) {
 			uint64_t tag = rl_tag_make(RL_TAG_LIVE, 1, i == 0 ? OLD : OTHERS + i);
 			struct rl_u128 state = {i == 0 ? CHARGE : 0, 1};
 			mine.of(rl_table_tag(&table, i)).store(tag, rl::mo_relaxed, $);
@@ -67,19 +67,19 @@ struct reuse : rl::test_suite<reuse, 3> {
 		struct rl_slot slot;
 
 		if (i == 0) {
-			bool is_found = rl_table_find(&table, &old_places, &slot);
+			bool is_found = rl_table_find(&table, &old_candidates, &slot);
 			stop_for_a_while();
 			if (is_found && charge(slot))
 				of_old($) = 2;
 		} else if (i == 1) {
 			struct rl_u128 seen;
-			if (rl_table_find(&table, &old_places, &slot)) {
+			if (rl_table_find(&table, &old_candidates, &slot)) {
 				rl_atomic_load16(rl_table_state(&table, slot.index), &seen);
 				rl_table_retire(&table, slot, seen);
 			}
 		} else {
 			for (int tries = 0; tries < 2; tries++)
-				if (rl_table_claim(&table, &new_places, &slot) < RL_CLAIM_FULL &&
+				if (rl_table_claim(&table, &new_candidates, &slot) < RL_CLAIM_FULL &&
 				    charge(slot))
 					of_new($) = of_new($) + 1;
 		}

@@ -68,7 +68,7 @@ bool store(uint64_t *entry, uint64_t value, const rl_u128 *state, rl_u128 seen);
 #undef rl_ring_store
 
 rl_room
-rl_room_make(rl_process *, const rl_places *, rl_budget *, uint64_t)
+rl_room_make(rl_process *, const rl_candidates *, rl_budget *, uint64_t)
 {
 	return {};
 }
@@ -195,7 +195,7 @@ ask(uint64_t epoch, unsigned cost)
 	rq.cost = cost;
 	rq.quota.capacity = CAPACITY;
 	rq.now_ns = epoch * WIDTH_NS;
-	rq.places = {{0, RL_BUCKET_SLOTS}, KEY};
+	rq.candidates = {{0, RL_BUCKET_SLOTS}, KEY};
 	rl_decide(&rq, &r);
 	RL_ASSERT(r.verdict == (r.charges > 0 ? RL_ALLOWED : RL_DENIED));
 	if (r.charges > 0)
@@ -220,7 +220,7 @@ struct window : rl::test_suite<window, PROCESSES> {
 		memory = &mine;
 		memset(&admitted, 0, sizeof admitted);
 		memset(denials, 0, sizeof denials);
-		for (unsigned i = 0; i < RL_PLACES; i++) {
+		for (unsigned i = 0; i < RL_CANDIDATES; i++) {
 			mine.of(rl_table_tag(table, i)).store(0, rl::mo_relaxed, $);
 			mine.of(rl_table_state(table, i)).store(rl_u128(), rl::mo_relaxed, $);
 		}

@@ -10,7 +10,7 @@ note(enum rl_fault fault, uint64_t at, void *arg)
 	struct audit *a = arg;
 
 	snprintf(a->fault, sizeof a->fault, "%s %" PRIu64 ": %s",
-	         fault < RL_FAULT_REFERENCE ? "place"
+	         fault < RL_FAULT_REFERENCE ? "slot"
 	         : fault < RL_FAULT_LIMIT   ? "rule"
 	                                    : "limit",
 	         at, rl_fault_text(fault));
@@ -25,6 +25,6 @@ audit_segment(struct rl *rl, struct audit *a)
 	if (result < 0)
 		snprintf(a->fault, sizeof a->fault, "%s", rl_strerror(result));
 	else if (result == 0 && a->seen.unsettled > 0)
-		snprintf(a->fault, sizeof a->fault, "a place changes, though nobody works");
+		snprintf(a->fault, sizeof a->fault, "a slot changes, though nobody works");
 	return result == 0 && a->seen.unsettled == 0;
 }

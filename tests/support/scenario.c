@@ -74,7 +74,7 @@ audit_hot(const struct scenario_run *run, struct rl *rl)
 	assert_int_equal(rl_fill(rl), run->rounds);
 }
 
-/* All insert the same new key at the same time: one place, one admission. */
+/* All insert the same new key at the same time: one slot, one admission. */
 static int
 work_insert(struct scenario_run *run, struct rl *rl, int worker)
 {
@@ -109,7 +109,7 @@ audit_insert(const struct scenario_run *run, struct rl *rl)
 }
 
 /*
- * Keys come, are charged once and forgotten again, in too few places for all of them. A slot
+ * Keys come, are charged once and forgotten again, in too few slots for all of them. A slot
  * goes through 256 incarnations in a tenth of a second here, and a worker may well sleep as
  * long: costs differ, as times do elsewhere, so that an old state word does not come back.
  */
@@ -249,7 +249,7 @@ audit_roll(const struct scenario_run *run, struct rl *rl)
 	free(all);
 }
 
-/* Every round has its own 16 keys, and the 16 places are full of the last round's, now stale. */
+/* Every round has its own 16 keys, and the 16 slots are full of the last round's, now stale. */
 static int
 work_expire(struct scenario_run *run, struct rl *rl, int worker)
 {

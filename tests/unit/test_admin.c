@@ -42,7 +42,7 @@ stop(const struct rl_entry *e, void *arg)
 static void
 test_walk_shows_every_key_once(void **state)
 {
-	struct rl *rl = test_private(4000); /* no key lacks a place */
+	struct rl *rl = test_private(4000); /* no key lacks a slot */
 	int rule = test_rule(rl, "r", 10, 10 * RL_SECOND, 4, false);
 	struct seen seen = {0};
 	int stops = 0;

@@ -149,7 +149,7 @@ slot_of(int rule, const char *key)
 	return slot;
 }
 
-/* A free place in the bucket that is so many behind that of `index`. */
+/* A free slot in the bucket that is so many behind that of `index`. */
 static uint64_t
 free_place(uint64_t index, uint64_t buckets)
 {
@@ -262,11 +262,11 @@ make_name(void)
 
 /* In a bucket that is none of the key's. */
 static uint64_t
-make_place(void)
+make_wrong_slot(void)
 {
 	struct rl_slot slot = slot_of(HARD, "key"), moved = slot;
 	struct rl_hash hash = rl_hash_with(rl->segment.key, HARD, "key", 3);
-	struct rl_places p = rl_table_places(&rl->segment.table, HARD, hash);
+	struct rl_candidates p = rl_table_candidates(&rl->segment.table, HARD, hash);
 
 	assert_true(p.key == (slot.tag & RL_TAG_KEY_MASK));
 	for (uint64_t i = 1; moved.index / 8 * 8 == p.first[0] || moved.index / 8 * 8 == p.first[1];
@@ -393,7 +393,7 @@ static const struct {
 	{RL_FAULT_NO_LIMIT, make_no_limit},
 	{RL_FAULT_NO_LIMIT, make_limit_without_row},
 	{RL_FAULT_NAME, make_name},
-	{RL_FAULT_PLACE, make_place},
+	{RL_FAULT_SLOT, make_wrong_slot},
 	{RL_FAULT_RING, make_ring},
 	{RL_FAULT_SUM, make_sum},
 	{RL_FAULT_SUM, make_sum_of_none},

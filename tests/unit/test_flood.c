@@ -8,7 +8,7 @@
 #include "decide/decision.h"
 #include "testing.h"
 
-#define CRAFTED 40 /* more than the 16 places of any one key */
+#define CRAFTED 40 /* more than the 16 slots of any one key */
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 
 static uint64_t crafted[CRAFTED];
@@ -20,9 +20,9 @@ craft(struct rl *rl, int rule)
 	uint64_t line = UINT64_MAX, key = 0;
 
 	for (int found = 0; found < CRAFTED; key++) {
-		struct rl_places p;
+		struct rl_candidates p;
 
-		rl_request_places(rl, rl_handle_limit(rl, rule), &key, sizeof key, &p);
+		rl_request_candidates(rl, rl_handle_limit(rl, rule), &key, sizeof key, &p);
 		if (line == UINT64_MAX)
 			line = p.first[0];
 		if (p.first[0] == line && p.first[1] < 2 * (uint64_t)RL_BUCKET_SLOTS)

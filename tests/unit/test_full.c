@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A table of two lines: every key shares the same 16 places. */
+/* A table of two lines: every key shares the same 16 slots. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "shared/layout.h"
 #include "testing.h"
 
-#define PLACES 16
+#define SLOTS 16
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 #define WINDOW (10 * RL_SECOND)
 #define BUFFER (5 * RL_SECOND)
@@ -21,7 +21,7 @@ open_tiny(enum rl_on_full on_full)
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	rl_info(rl, &info);
-	assert_int_equal(info.slots, PLACES);
+	assert_int_equal(info.slots, SLOTS);
 	return rl;
 }
 
@@ -35,11 +35,11 @@ check(struct rl *rl, int rule, uint32_t key, uint64_t cost, uint64_t now, struct
 static void
 fill(struct rl *rl, int rule, uint32_t cost, uint32_t cost_of_key_9)
 {
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < SLOTS; i++)
 		assert_int_equal(check(rl, rule, i, i == 9 ? cost_of_key_9 : cost,
 		                       T0 + i * RL_MILLISECOND, NULL),
 		                 RL_ALLOWED);
-	assert_int_equal(rl_fill(rl), PLACES);
+	assert_int_equal(rl_fill(rl), SLOTS);
 }
 
 static void
@@ -53,12 +53,12 @@ test_deny(void **state)
 	fill(rl, rule, 1, 1);
 	assert_int_equal(check(rl, rule, 100, 1, T0, &r), RL_DENIED);
 	assert_int_equal(r.error, -ENOSPC);
-	/* the first place is free two windows (hard, one sub-bucket) and the buffer later */
+	/* the first slot is free two windows (hard, one sub-bucket) and the buffer later */
 	assert_int_equal(r.retry_after_ns, 2 * WINDOW + BUFFER);
 	assert_int_equal(check(rl, rule, 100, 1, T0 + r.retry_after_ns - 1, &r), RL_DENIED);
 	assert_int_equal(check(rl, rule, 100, 1, T0 + 2 * WINDOW + BUFFER, &r), RL_ALLOWED);
 	assert_int_equal(r.error, 0);
-	/* keys that have a place are not concerned */
+	/* keys that have a slot are not concerned */
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_full_denied), 2);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_denied), 2);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_retired), 1);
@@ -74,9 +74,9 @@ test_known_keys_are_served_while_full(void **state)
 
 	(void)state;
 	fill(rl, rule, 1, 1);
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < SLOTS; i++)
 		assert_int_equal(check(rl, rule, i, 1, T0, NULL), RL_ALLOWED);
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < SLOTS; i++)
 		assert_int_equal(check(rl, rule, i, 1, T0, NULL), RL_DENIED);
 	rl_close(rl);
 }
@@ -111,9 +111,9 @@ test_evict_the_least_used(void **state)
 	fill(rl, rule, 4, 2);
 	assert_int_equal(check(rl, rule, 100, 5, T0, &r), RL_ALLOWED);
 	assert_int_equal(r.error, 0);
-	assert_int_equal(rl_fill(rl), PLACES);
+	assert_int_equal(rl_fill(rl), SLOTS);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_evicted), 1);
-	for (uint32_t i = 0; i < PLACES; i++) {
+	for (uint32_t i = 0; i < SLOTS; i++) {
 		rl_peek_at(rl, rule, &i, sizeof i, T0, &r);
 		assert_int_equal(r.remaining, i == 9 ? 5 : 1);
 	}
@@ -131,7 +131,7 @@ test_evict_by_share(void **state)
 	struct rl_result r;
 
 	(void)state;
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < SLOTS; i++)
 		check(rl, i == big ? high : low, i, i == big ? 10 : 3, T0, NULL);
 	assert_int_equal(check(rl, low, 100, 1, T0, NULL), RL_ALLOWED);
 	assert_int_equal(test_counter(rl, high, RL_COUNT_evicted), 1);
@@ -152,7 +152,7 @@ test_never_evict_a_key_at_its_limit(void **state)
 	fill(rl, rule, 5, 5);
 	assert_int_equal(check(rl, rule, 100, 1, T0, &r), RL_UNDECIDED);
 	assert_int_equal(r.error, -ENOSPC);
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < SLOTS; i++)
 		assert_int_equal(check(rl, rule, i, 1, T0, NULL), RL_DENIED);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_full_undecided), 1);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_undecided), 1);
@@ -160,7 +160,7 @@ test_never_evict_a_key_at_its_limit(void **state)
 	rl_close(rl);
 }
 
-/* However many keys come, a key at its limit keeps its place, so its limit holds. */
+/* However many keys come, a key at its limit keeps its slot, so its limit holds. */
 static void
 test_flood_of_keys_does_not_reset_a_limited_one(void **state)
 {
@@ -178,7 +178,7 @@ test_flood_of_keys_does_not_reset_a_limited_one(void **state)
 	rl_close(rl);
 }
 
-/* Without any daemon: ten thousand keys, each used once, pass through 16 places. */
+/* Without any daemon: ten thousand keys, each used once, pass through 16 slots. */
 static void
 test_cleans_up_after_itself(void **state)
 {
@@ -188,7 +188,7 @@ test_cleans_up_after_itself(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 10000; i++)
 		assert_int_equal(check(rl, rule, i, 5, T0 + i * 2 * RL_SECOND, NULL), RL_ALLOWED);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_retired), 10000 - PLACES);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_retired), 10000 - SLOTS);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_full_denied), 0);
 	rl_close(rl);
 }
@@ -204,16 +204,16 @@ test_sweep_after_window_and_buffer(void **state)
 	(void)state;
 	fill(rl, rule, 5, 5);
 	assert_int_equal(rl_sweep_at(rl, stale - 1), 0);
-	assert_int_equal(rl_fill(rl), PLACES);
+	assert_int_equal(rl_fill(rl), SLOTS);
 	assert_int_equal(check(rl, rule, 3, 1, T0, &r), RL_DENIED);
-	assert_int_equal(rl_sweep_at(rl, stale), PLACES);
+	assert_int_equal(rl_sweep_at(rl, stale), SLOTS);
 	assert_int_equal(rl_fill(rl), 0);
 	assert_int_equal(rl_sweep_at(rl, stale), 0);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_retired), PLACES);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_retired), SLOTS);
 	rl_close(rl);
 }
 
-/* Of several limits, it is the one without a place that decides, or is told of. */
+/* Of several limits, it is the one without a slot that decides, or is told of. */
 static void
 test_which_limit_is_full(void **state)
 {
@@ -229,7 +229,7 @@ test_which_limit_is_full(void **state)
 		int one = test_rule(rl, "one", 5, WINDOW, 1, true), two = rl_define(rl, &rule);
 		struct rl_result r;
 
-		for (uint32_t i = 0; i < PLACES - 1; i++)
+		for (uint32_t i = 0; i < SLOTS - 1; i++)
 			assert_int_equal(check(rl, one, i, 1, T0, NULL), RL_ALLOWED);
 		assert_int_equal(check(rl, two, 0, 1, T0, &r),
 		                 on_full == RL_FULL_DENY ? RL_DENIED : RL_ALLOWED);
@@ -250,7 +250,7 @@ test_never_evict_a_key_at_its_override(void **state)
 		.rule = {.name = "r", .limit = {.capacity = 100, .window_ns = 60 * RL_SECOND}},
 		.overrides = &tight,
 		.override_count = 1};
-	struct rl *rl = open_tiny(RL_FULL_EVICT); /* 16 places, the same for all keys */
+	struct rl *rl = open_tiny(RL_FULL_EVICT); /* 16 slots, the same for all keys */
 	char key[16];
 
 	(void)state;

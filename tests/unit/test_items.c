@@ -243,7 +243,7 @@ test_batches(void **state)
 			for (int i = 0; i < COUNT; i++) {
 				struct rl_result s;
 				rl_check_item_at(one, &items[i], now, &s);
-				/* but for the charges: places differ with the secret */
+				/* but for the charges: slots differ with the secret */
 				assert_memory_equal(&s, &r[i], offsetof(struct rl_result, charge));
 			}
 		}

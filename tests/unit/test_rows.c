@@ -270,7 +270,7 @@ test_what_a_sleeper_charges(void **state)
 {
 	struct rl *rl = open_one(2);
 	struct rl_compiled old;
-	struct rl_places places;
+	struct rl_candidates candidates;
 	struct rl_slot slot;
 
 	(void)state;
@@ -278,8 +278,8 @@ test_what_a_sleeper_charges(void **state)
 	old = *rl_handle_limit(rl, 0);
 	assert_int_equal(define(rl, "r", 2 * HOUR), 0);
 	assert_int_equal(define(rl, "r", HOUR), 0);
-	rl_request_places(rl, &old, "k", 1, &places);
-	assert_int_equal(rl_table_claim(&rl->segment.table, &places, &slot), RL_CLAIM_NEW);
+	rl_request_candidates(rl, &old, "k", 1, &candidates);
+	assert_int_equal(rl_table_claim(&rl->segment.table, &candidates, &slot), RL_CLAIM_NEW);
 	rl_record_write(&rl->segment, slot, "k", 1);
 	*rl_table_state(&rl->segment.table, slot.index) =
 		(struct rl_u128){T0 / HOUR | UINT64_C(3) << RL_STATE_EPOCH_BITS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The pace of the sweep: every place once in the interval, in slices that fit, never a burst. */
+/* The pace of the sweep: every slot once in the interval, in slices that fit, never a burst. */
 
 #include "../../rld/sweeper.h"
 #include "testing.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table alone: places, claims, what the dead leave behind, retirement. */
+/* The table alone: slots, claims, what the dead leave behind, retirement. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,10 +24,11 @@ table_free(struct rl_table *t)
 	free(t->bucket);
 }
 
-static struct rl_places
-places_of(const struct rl_table *t, uint64_t key)
+static struct rl_candidates
+candidates_of(const struct rl_table *t, uint64_t key)
 {
-	return rl_table_places(t, 3, rl_hash_with((struct rl_hash_key){1, 2}, 3, &key, sizeof key));
+	return rl_table_candidates(t, 3,
+	                           rl_hash_with((struct rl_hash_key){1, 2}, 3, &key, sizeof key));
 }
 
 static unsigned
@@ -49,7 +50,7 @@ test_two_lines_for_every_key(void **state)
 	for (uint32_t buckets = 2; buckets < 40; buckets++) {
 		struct rl_table other = {.buckets = buckets};
 		for (uint64_t key = 0; key < 1000; key++) {
-			struct rl_places p = places_of(&other, key);
+			struct rl_candidates p = candidates_of(&other, key);
 			assert_true(p.first[0] != p.first[1]);
 			assert_true(p.first[0] / RL_BUCKET_SLOTS < buckets);
 			assert_true(p.first[1] / RL_BUCKET_SLOTS < buckets);
@@ -66,7 +67,7 @@ test_claim_then_find(void **state)
 
 	(void)state;
 	for (uint64_t key = 0; key < 300; key++) {
-		struct rl_places p = places_of(&t, key);
+		struct rl_candidates p = candidates_of(&t, key);
 		assert_false(rl_table_find(&t, &p, &a));
 		assert_int_equal(rl_table_claim(&t, &p, &a), RL_CLAIM_NEW);
 		assert_true(rl_table_find(&t, &p, &b));
@@ -80,13 +81,13 @@ test_claim_then_find(void **state)
 	table_free(&t);
 }
 
-/* A claimer that died at TENT: the next user of the key completes it, in the same place. */
+/* A claimer that died at TENT: the next user of the key completes it, in the same slot. */
 static void
 test_claim_left_by_the_dead(void **state)
 {
 	struct rl_table t = table_of(2);
-	struct rl_places p = places_of(&t, 1);
-	uint64_t orphan = rl_table_place(&p, 11);
+	struct rl_candidates p = candidates_of(&t, 1);
+	uint64_t orphan = rl_table_candidate(&p, 11);
 	struct rl_slot slot;
 
 	(void)state;
@@ -99,22 +100,22 @@ test_claim_left_by_the_dead(void **state)
 	table_free(&t);
 }
 
-/* Several dead claimers of one key: exactly one LIVE comes of them, the lowest place. */
+/* Several dead claimers of one key: exactly one LIVE comes of them, the lowest slot. */
 static void
-test_claims_left_in_many_places(void **state)
+test_claims_left_in_many_slots(void **state)
 {
 	(void)state;
-	for (unsigned set = 1; set < 1u << RL_PLACES; set += 37) {
+	for (unsigned set = 1; set < 1u << RL_CANDIDATES; set += 37) {
 		struct rl_table t = table_of(2);
-		struct rl_places p = places_of(&t, 1);
+		struct rl_candidates p = candidates_of(&t, 1);
 		struct rl_slot slot;
 		uint64_t lowest = UINT64_MAX;
-		for (unsigned i = 0; i < RL_PLACES; i++) {
-			uint64_t place = rl_table_place(&p, i);
+		for (unsigned i = 0; i < RL_CANDIDATES; i++) {
+			uint64_t at = rl_table_candidate(&p, i);
 			if (!(set >> i & 1))
 				continue;
-			*rl_table_tag(&t, place) = rl_tag_make(RL_TAG_TENT, 1, p.key);
-			lowest = place < lowest ? place : lowest;
+			*rl_table_tag(&t, at) = rl_tag_make(RL_TAG_TENT, 1, p.key);
+			lowest = at < lowest ? at : lowest;
 		}
 		assert_int_equal(rl_table_claim(&t, &p, &slot), RL_CLAIM_NEW);
 		assert_int_equal(slot.index, lowest);
@@ -129,25 +130,25 @@ static void
 test_tent_gives_way_to_live(void **state)
 {
 	struct rl_table t = table_of(2);
-	struct rl_places p = places_of(&t, 1);
+	struct rl_candidates p = candidates_of(&t, 1);
 	struct rl_slot slot;
 
 	(void)state;
-	*rl_table_tag(&t, rl_table_place(&p, 2)) = rl_tag_make(RL_TAG_TENT, 4, p.key);
-	*rl_table_tag(&t, rl_table_place(&p, 9)) = rl_tag_make(RL_TAG_LIVE, 7, p.key);
+	*rl_table_tag(&t, rl_table_candidate(&p, 2)) = rl_tag_make(RL_TAG_TENT, 4, p.key);
+	*rl_table_tag(&t, rl_table_candidate(&p, 9)) = rl_tag_make(RL_TAG_LIVE, 7, p.key);
 	assert_int_equal(rl_table_claim(&t, &p, &slot), RL_CLAIM_FOUND);
-	assert_int_equal(slot.index, rl_table_place(&p, 9));
+	assert_int_equal(slot.index, rl_table_candidate(&p, 9));
 	table_free(&t);
 }
 
-/* A place that is LEAVING: its key's still if it was not retired, and else room for anyone. */
+/* A slot that is LEAVING: its key's still if it was not retired, and else room for anyone. */
 static void
 test_leaving_left_by_the_dead(void **state)
 {
 	(void)state;
 	for (int is_dead = 0; is_dead < 2; is_dead++) {
 		struct rl_table t = table_of(2);
-		struct rl_places p = places_of(&t, 1);
+		struct rl_candidates p = candidates_of(&t, 1);
 		struct rl_slot slot, again;
 		struct rl_u128 *word;
 		assert_int_equal(rl_table_claim(&t, &p, &slot), RL_CLAIM_NEW);
@@ -155,16 +156,16 @@ test_leaving_left_by_the_dead(void **state)
 		*word = (struct rl_u128){.lo = 77, .hi = rl_tag_gen(slot.tag)};
 		if (is_dead)
 			*word = rl_state_retired(*word, rl_tag_gen(slot.tag));
-		for (uint64_t key = 2; key <= RL_PLACES; key++) {
-			struct rl_places other = places_of(&t, key);
+		for (uint64_t key = 2; key <= RL_CANDIDATES; key++) {
+			struct rl_candidates other = candidates_of(&t, key);
 			assert_int_equal(rl_table_claim(&t, &other, &again), RL_CLAIM_NEW);
 		}
 		*rl_table_tag(&t, slot.index) &= ~(UINT64_C(3) << RL_TAG_STATUS_SHIFT);
 		assert_true(rl_tag_is_leaving(*rl_table_tag(&t, slot.index)));
-		struct rl_places new = places_of(&t, 99);
+		struct rl_candidates new = candidates_of(&t, 99);
 		assert_int_equal(rl_table_claim(&t, &new, &again),
 		                 is_dead ? RL_CLAIM_NEW : RL_CLAIM_FULL);
-		assert_int_equal(tags_with(&t, RL_TAG_LIVE), RL_PLACES);
+		assert_int_equal(tags_with(&t, RL_TAG_LIVE), RL_CANDIDATES);
 		assert_int_equal(rl_table_find(&t, &p, &again), !is_dead);
 		assert_true(is_dead || again.tag == slot.tag);
 		table_free(&t);
@@ -178,13 +179,13 @@ test_full_pair(void **state)
 	struct rl_slot slot;
 
 	(void)state;
-	for (uint64_t key = 0; key < RL_PLACES; key++) {
-		struct rl_places p = places_of(&t, key);
+	for (uint64_t key = 0; key < RL_CANDIDATES; key++) {
+		struct rl_candidates p = candidates_of(&t, key);
 		assert_int_equal(rl_table_claim(&t, &p, &slot), RL_CLAIM_NEW);
 	}
-	struct rl_places p = places_of(&t, 99);
+	struct rl_candidates p = candidates_of(&t, 99);
 	assert_int_equal(rl_table_claim(&t, &p, &slot), RL_CLAIM_FULL);
-	assert_int_equal(tags_with(&t, RL_TAG_LIVE), RL_PLACES);
+	assert_int_equal(tags_with(&t, RL_TAG_LIVE), RL_CANDIDATES);
 	table_free(&t);
 }
 
@@ -192,7 +193,7 @@ static void
 test_retire(void **state)
 {
 	struct rl_table t = table_of(2);
-	struct rl_places p = places_of(&t, 1);
+	struct rl_candidates p = candidates_of(&t, 1);
 	struct rl_u128 seen = {.lo = 77, .hi = UINT64_C(5) << 40 | 99};
 	struct rl_slot slot, again;
 	struct rl_u128 *word;
@@ -216,7 +217,7 @@ test_retire(void **state)
 	assert_int_equal(rl_tag_gen(*rl_table_tag(&t, slot.index)),
 	                 (uint8_t)(rl_tag_gen(slot.tag) + 1));
 	assert_false(rl_table_free(&t, slot));
-	/* the next claim of the place is another incarnation, whose state reads as zero */
+	/* the next claim of the slot is another incarnation, whose state reads as zero */
 	assert_int_equal(rl_table_claim(&t, &p, &again), RL_CLAIM_NEW);
 	assert_int_equal(again.index, slot.index);
 	assert_int_not_equal(rl_tag_gen(again.tag), rl_state_gen(*word));
@@ -243,7 +244,7 @@ test_words_of_a_slot_differ(void **state)
 	}
 }
 
-/* At a load of 3/4 about one key in 100,000 finds no place; allow ten times that. */
+/* At a load of 3/4 about one key in 100,000 finds no slot; allow ten times that. */
 static void
 test_load_of_three_quarters(void **state)
 {
@@ -254,7 +255,7 @@ test_load_of_three_quarters(void **state)
 
 	(void)state;
 	for (uint64_t key = 0; key < keys; key++) {
-		struct rl_places p = places_of(&t, key);
+		struct rl_candidates p = candidates_of(&t, key);
 		full += rl_table_claim(&t, &p, &slot) == RL_CLAIM_FULL;
 	}
 	assert_true(full <= keys / 10000);
@@ -268,7 +269,7 @@ main(void)
 		cmocka_unit_test(test_two_lines_for_every_key),
 		cmocka_unit_test(test_claim_then_find),
 		cmocka_unit_test(test_claim_left_by_the_dead),
-		cmocka_unit_test(test_claims_left_in_many_places),
+		cmocka_unit_test(test_claims_left_in_many_slots),
 		cmocka_unit_test(test_tent_gives_way_to_live),
 		cmocka_unit_test(test_leaving_left_by_the_dead),
 		cmocka_unit_test(test_full_pair),
