@@ -73,8 +73,8 @@ static int
 check_override(const struct job *j, const struct rl_config_rule *rule, const struct rl_override *o)
 {
 	unsigned limits = (unsigned)rule->rule.more_count + 1;
-	struct rl_form form;
-	int error = rl_form_of(&o->pattern, &form);
+	struct rl_normal_pattern normal;
+	int error = rl_normal_pattern_of(&o->pattern, &normal);
 
 	if (error < 0 || (unsigned)o->kind > RL_OVERRIDE_UNLIMITED)
 		return error < 0 ? error : -EINVAL;
@@ -109,14 +109,15 @@ check_patterns(struct job *j, size_t i)
 {
 	const struct rl_config_rule *rule = &j->rules[i];
 	struct seen *seen = calloc(rule->override_count + 1, sizeof *seen);
-	struct rl_form form;
+	struct rl_normal_pattern normal;
 	int error = 0;
 
 	if (!seen)
 		return -ENOMEM;
 	for (size_t o = 0; o < rule->override_count; o++) {
-		rl_form_of(&rule->overrides[o].pattern, &form);
-		seen[o] = (struct seen){.hash = rl_form_hash(j->s, 0, &form).a, .at = o};
+		rl_normal_pattern_of(&rule->overrides[o].pattern, &normal);
+		seen[o] =
+			(struct seen){.hash = rl_normal_pattern_hash(j->s, 0, &normal).a, .at = o};
 	}
 	qsort(seen, rule->override_count, sizeof *seen, compare_seen);
 	for (size_t o = 1; o < rule->override_count && error == 0; o++)
@@ -211,11 +212,12 @@ stands(const struct job *j, int id, const struct rl_override *o)
 {
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_override_found found;
-	struct rl_form form;
+	struct rl_normal_pattern normal;
 
-	rl_form_of(&o->pattern, &form);
+	rl_normal_pattern_of(&o->pattern, &normal);
 	if (!rl_override_find(j->s, (unsigned)(j->generation % 2),
-	                      rl_form_hash(j->s, rl_pattern_scope(id), &form), &budget, &found))
+	                      rl_normal_pattern_hash(j->s, rl_pattern_scope(id), &normal), &budget,
+	                      &found))
 		return false;
 	return found.kind == o->kind &&
 	       (o->kind != RL_OVERRIDE_CAPACITY ||
@@ -358,7 +360,7 @@ write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 {
 	unsigned limits = (unsigned)rule->rule.more_count + 1;
 	struct rl_row *row = &j->s->rows[rl_rule_row(id)];
-	struct rl_form form;
+	struct rl_normal_pattern normal;
 	uint64_t slots = 0;
 
 	for (size_t o = 0; o < rule->override_count; o++) {
@@ -366,9 +368,9 @@ write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 		struct rl_hash hash;
 		int error;
 
-		rl_form_of(&override->pattern, &form);
-		hash = rl_form_hash(j->s, rl_pattern_scope(id), &form);
-		error = rl_lengths_add(&row->overrides[j->half], &form);
+		rl_normal_pattern_of(&override->pattern, &normal);
+		hash = rl_normal_pattern_hash(j->s, rl_pattern_scope(id), &normal);
+		error = rl_lengths_add(&row->overrides[j->half], &normal);
 		if (error < 0)
 			return error;
 		if (!rl_override_put(j->s, j->half, hash, override, limits))
@@ -542,13 +544,13 @@ rl_override_info(struct rl *rl, int rule, const struct rl_pattern *pattern,
 	unsigned half = (unsigned)(rl_atomic_load(&s->header->generation) % 2);
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_override_found found;
-	struct rl_form form;
+	struct rl_normal_pattern normal;
 
-	if (!rl_handle_has(rl, rule) || rl_form_of(pattern, &form) < 0)
+	if (!rl_handle_has(rl, rule) || rl_normal_pattern_of(pattern, &normal) < 0)
 		return -EINVAL;
 	if (!(rl_atomic_load(&rl_rules_at(s, rule)->flags) & (uint64_t)RL_ROW_OVERRIDES << half) ||
-	    !rl_override_find(s, half, rl_form_hash(s, rl_pattern_scope(rule), &form), &budget,
-	                      &found))
+	    !rl_override_find(s, half, rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal),
+	                      &budget, &found))
 		return 0;
 	*override = (struct rl_override){.pattern = *pattern, .kind = found.kind};
 	memcpy(override->capacity, found.capacity, sizeof found.capacity);

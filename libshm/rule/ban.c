@@ -93,12 +93,12 @@ find_standing(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns,
 }
 
 bool
-rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_form *form, uint64_t now_ns,
-            struct rl_budget *budget, struct rl_ban *ban)
+rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern *normal,
+            uint64_t now_ns, struct rl_budget *budget, struct rl_ban *ban)
 {
 	struct rl_u128 held;
 
-	if (!find_standing(s, rl_form_hash(s, scope, form), now_ns, budget, &held))
+	if (!find_standing(s, rl_normal_pattern_hash(s, scope, normal), now_ns, budget, &held))
 		return false;
 	*ban = unpack(held.hi);
 	return true;
@@ -122,13 +122,13 @@ both(struct rl_lengths a, struct rl_lengths b)
  * `end` on. One that does not stand at `end` never decides.
  */
 static bool
-go_on(const struct rl_segment *s, uint64_t scope, const struct rl_form *form,
+go_on(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern *normal,
       struct rl_budget *budget, struct rl_standing *standing)
 {
 	struct rl_ban ban;
 
 	if (standing->until_ns == RL_NEVER_NS ||
-	    !rl_ban_find(s, scope, form, standing->until_ns, budget, &ban))
+	    !rl_ban_find(s, scope, normal, standing->until_ns, budget, &ban))
 		return true;
 	if (!standing->is_found)
 		standing->first = ban;
@@ -146,15 +146,16 @@ rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_
 {
 	struct rl_lengths any = rl_lengths_load(&s->header->any_bans);
 	struct rl_pattern_iter it = {.key = key, .key_len = key_len, .address = address};
-	struct rl_form form;
+	struct rl_normal_pattern normal;
 
 	*standing = (struct rl_standing){.until_ns = now_ns};
 	it.left = any;
 	if (rl_atomic_load_relaxed(&rl_rules_at(s, rule)->flags) & RL_ROW_BANS)
 		it.left = both(any, rl_lengths_load(&rl_rules_at(s, rule)->bans));
-	while (budget->left > 0 && standing->until_ns != RL_NEVER_NS && rl_pattern_next(&it, &form))
-		if (!go_on(s, rl_pattern_scope(rule), &form, budget, standing) ||
-		    !go_on(s, rl_pattern_scope(RL_ANY_RULE), &form, budget, standing))
+	while (budget->left > 0 && standing->until_ns != RL_NEVER_NS &&
+	       rl_pattern_next(&it, &normal))
+		if (!go_on(s, rl_pattern_scope(rule), &normal, budget, standing) ||
+		    !go_on(s, rl_pattern_scope(RL_ANY_RULE), &normal, budget, standing))
 			break;
 	return standing->is_found;
 }
@@ -192,13 +193,13 @@ index_of(const struct rl_segment *s, const struct rl_u128 *at)
 
 /* Say where lookups will find it. 0 or -EBUSY. */
 static int
-add_length(const struct rl_segment *s, int rule, const struct rl_form *form)
+add_length(const struct rl_segment *s, int rule, const struct rl_normal_pattern *normal)
 {
 	int error;
 
 	if (rule == RL_ANY_RULE)
-		return rl_lengths_add(&s->header->any_bans, form);
-	error = rl_lengths_add(&s->rows[rl_rule_row(rule)].bans, form);
+		return rl_lengths_add(&s->header->any_bans, normal);
+	error = rl_lengths_add(&s->rows[rl_rule_row(rule)].bans, normal);
 	if (error < 0)
 		return error;
 	error = rl_rules_set_flags(s, rule, RL_ROW_BANS, true);
@@ -207,14 +208,14 @@ add_length(const struct rl_segment *s, int rule, const struct rl_form *form)
 
 /* The same, before it can be found. */
 static int
-announce(const struct rl_segment *s, int rule, const struct rl_form *form)
+announce(const struct rl_segment *s, int rule, const struct rl_normal_pattern *normal)
 {
 	struct rl_change change;
 	int error;
 
 	if (!rl_change_begin(s, &change))
 		return -EBUSY;
-	error = add_length(s, rule, form);
+	error = add_length(s, rule, normal);
 	rl_change_end(&change);
 	return error;
 }
@@ -265,11 +266,12 @@ put(const struct rl_segment *s, struct rl_hash hash, const struct rl_ban *ban,
 	return -EBUSY;
 }
 
-/* Is there such a rule; the pattern as a form. */
+/* Is there such a rule; the pattern made normal. */
 static int
-check_pattern(struct rl *rl, int rule, const struct rl_pattern *pattern, struct rl_form *form)
+check_pattern(struct rl *rl, int rule, const struct rl_pattern *pattern,
+              struct rl_normal_pattern *normal)
 {
-	int error = rl_form_of(pattern, form);
+	int error = rl_normal_pattern_of(pattern, normal);
 
 	if (error < 0)
 		return error;
@@ -278,9 +280,9 @@ check_pattern(struct rl *rl, int rule, const struct rl_pattern *pattern, struct 
 
 /* The same, and may we write. */
 static int
-check(struct rl *rl, int rule, const struct rl_pattern *pattern, struct rl_form *form)
+check(struct rl *rl, int rule, const struct rl_pattern *pattern, struct rl_normal_pattern *normal)
 {
-	int error = check_pattern(rl, rule, pattern, form);
+	int error = check_pattern(rl, rule, pattern, normal);
 
 	if (error < 0)
 		return error;
@@ -291,17 +293,17 @@ static int
 set(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns, bool is_exemption)
 {
 	const struct rl_segment *s = &rl->segment;
-	struct rl_form form;
+	struct rl_normal_pattern normal;
 	struct rl_ban ban = {.rule = rule, .is_exemption = is_exemption, .until_ns = until_ns};
-	int error = check(rl, rule, pattern, &form);
+	int error = check(rl, rule, pattern, &normal);
 
 	if (error < 0)
 		return error;
 	ban.match = pattern->match;
-	error = announce(s, rule, &form);
+	error = announce(s, rule, &normal);
 	if (error < 0)
 		return error;
-	return put(s, rl_form_hash(s, rl_pattern_scope(rule), &form), &ban, pattern,
+	return put(s, rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal), &ban, pattern,
 	           rl_segment_now(s));
 }
 
@@ -338,12 +340,12 @@ rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_hash hash;
-	struct rl_form form;
-	int error = check(rl, rule, pattern, &form), did = 0;
+	struct rl_normal_pattern normal;
+	int error = check(rl, rule, pattern, &normal), did = 0;
 
 	if (error < 0)
 		return error;
-	hash = rl_form_hash(s, rl_pattern_scope(rule), &form);
+	hash = rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal);
 	for (unsigned step = 0; step < steps(s); step++)
 		did |= lift(s, place(s, hash, step), hash);
 	return did;
@@ -354,13 +356,13 @@ rl_ban_info(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t 
             struct rl_ban_info *info)
 {
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
-	struct rl_form form;
+	struct rl_normal_pattern normal;
 	struct rl_ban ban;
-	int error = check_pattern(rl, rule, pattern, &form);
+	int error = check_pattern(rl, rule, pattern, &normal);
 
 	if (error < 0)
 		return error;
-	if (!rl_ban_find(&rl->segment, rl_pattern_scope(rule), &form, now_ns, &budget, &ban))
+	if (!rl_ban_find(&rl->segment, rl_pattern_scope(rule), &normal, now_ns, &budget, &ban))
 		return 0;
 	*info = (struct rl_ban_info){
 		.rule = rule,

@@ -20,7 +20,7 @@ struct rl_ban {
 };
 
 /* What stands at now_ns for a pattern under `scope`. False, too, if the budget ends. */
-bool rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_form *form,
+bool rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern *normal,
                  uint64_t now_ns, struct rl_budget *budget, struct rl_ban *ban);
 
 /* What stands against a key, or for it. */

@@ -10,65 +10,66 @@
 #define V6_HOST_BIT 63             /* /128, for which v6[] has no bit, in v4 */
 
 static int
-network_form(const struct rl_pattern *p, struct rl_form *f)
+normal_network(const struct rl_pattern *p, struct rl_normal_pattern *n)
 {
 	struct rl_address a;
 
-	if (!rl_network_parse(p->key, p->key_len, &a, &f->length))
+	if (!rl_network_parse(p->key, p->key_len, &a, &n->length))
 		return RL_EADDRESS;
-	f->family = a.bits;
-	f->bytes = f->network;
-	f->len = rl_network_key(&a, f->length, f->network);
+	n->family = a.bits;
+	n->bytes = n->network;
+	n->len = rl_network_key(&a, n->length, n->network);
 	return 0;
 }
 
 int
-rl_form_of(const struct rl_pattern *p, struct rl_form *f)
+rl_normal_pattern_of(const struct rl_pattern *p, struct rl_normal_pattern *n)
 {
-	*f = (struct rl_form){.match = p->match, .bytes = p->key, .len = p->key_len};
+	*n = (struct rl_normal_pattern){.match = p->match, .bytes = p->key, .len = p->key_len};
 	if (!p->key || p->key_len == 0 || p->key_len > RL_KEY_MAX)
 		return -EINVAL;
 	switch (p->match) {
 	case RL_MATCH_KEY:
 		return 0;
 	case RL_MATCH_PREFIX:
-		f->length = (unsigned)p->key_len;
+		n->length = (unsigned)p->key_len;
 		return p->key_len <= RL_PREFIX_MAX ? 0 : -EINVAL;
 	case RL_MATCH_NETWORK:
-		return network_form(p, f);
+		return normal_network(p, n);
 	default:
 		return -EINVAL;
 	}
 }
 
 struct rl_hash
-rl_form_hash(const struct rl_segment *s, uint64_t scope, const struct rl_form *f)
+rl_normal_pattern_hash(const struct rl_segment *s, uint64_t scope,
+                       const struct rl_normal_pattern *n)
 {
-	uint64_t domain = DOMAIN | scope << 16 | (uint64_t)f->match << 8 | f->length;
-	struct rl_hash hash = rl_hash_with(s->key, domain, f->bytes, f->len);
+	uint64_t domain = DOMAIN | scope << 16 | (uint64_t)n->match << 8 | n->length;
+	struct rl_hash hash = rl_hash_with(s->key, domain, n->bytes, n->len);
 
 	hash.a |= 1;
 	return hash;
 }
 
-/* The bit of a form in its word. */
+/* The bit of a pattern in its word. */
 static uint64_t *
-word_of(struct rl_lengths *l, const struct rl_form *f, uint64_t *bit)
+word_of(struct rl_lengths *l, const struct rl_normal_pattern *n, uint64_t *bit)
 {
-	bool is_v6 = f->match == RL_MATCH_NETWORK && f->family == 128;
+	bool is_v6 = n->match == RL_MATCH_NETWORK && n->family == 128;
 
-	*bit = UINT64_C(1) << f->length % 64;
-	if (is_v6 && f->length == 128)
+	*bit = UINT64_C(1) << n->length % 64;
+	if (is_v6 && n->length == 128)
 		*bit = UINT64_C(1) << V6_HOST_BIT;
 	else if (is_v6)
-		return &l->v6[f->length / 64];
-	return f->match == RL_MATCH_NETWORK ? &l->v4 : &l->text;
+		return &l->v6[n->length / 64];
+	return n->match == RL_MATCH_NETWORK ? &l->v4 : &l->text;
 }
 
 int
-rl_lengths_add(struct rl_lengths *l, const struct rl_form *f)
+rl_lengths_add(struct rl_lengths *l, const struct rl_normal_pattern *n)
 {
-	uint64_t bit, *word = word_of(l, f, &bit);
+	uint64_t bit, *word = word_of(l, n, &bit);
 
 	return rl_atomic_set_bits(word, UINT64_MAX, bit) ? 0 : -EBUSY;
 }
@@ -125,7 +126,7 @@ next_prefix(struct rl_lengths *left, unsigned family)
 }
 
 static bool
-next_network(struct rl_pattern_iter *it, struct rl_form *f)
+next_network(struct rl_pattern_iter *it, struct rl_normal_pattern *n)
 {
 	int prefix = -1;
 
@@ -135,34 +136,35 @@ next_network(struct rl_pattern_iter *it, struct rl_form *f)
 		while (prefix > (int)it->address->known);
 	if (prefix < 0)
 		return false;
-	*f = (struct rl_form){
+	*n = (struct rl_normal_pattern){
 		.match = RL_MATCH_NETWORK, .family = it->address->bits, .length = (unsigned)prefix};
-	f->bytes = f->network;
-	f->len = rl_network_key(it->address, f->length, f->network);
+	n->bytes = n->network;
+	n->len = rl_network_key(it->address, n->length, n->network);
 	return true;
 }
 
 bool
-rl_pattern_next(struct rl_pattern_iter *it, struct rl_form *f)
+rl_pattern_next(struct rl_pattern_iter *it, struct rl_normal_pattern *n)
 {
 	int length;
 
 	if (it->left.text & 1) {
 		it->left.text &= ~UINT64_C(1);
-		*f = (struct rl_form){.match = RL_MATCH_KEY, .bytes = it->key, .len = it->key_len};
+		*n = (struct rl_normal_pattern){
+			.match = RL_MATCH_KEY, .bytes = it->key, .len = it->key_len};
 		return true;
 	}
-	if (next_network(it, f))
+	if (next_network(it, n))
 		return true;
 	if (it->key_len < RL_PREFIX_MAX)
 		it->left.text &= (UINT64_C(2) << it->key_len) - 1;
 	length = take_highest(&it->left.text);
 	if (length < 0)
 		return false;
-	*f = (struct rl_form){.match = RL_MATCH_PREFIX,
-	                      .length = (unsigned)length,
-	                      .bytes = it->key,
-	                      .len = (size_t)length};
+	*n = (struct rl_normal_pattern){.match = RL_MATCH_PREFIX,
+	                                .length = (unsigned)length,
+	                                .bytes = it->key,
+	                                .len = (size_t)length};
 	return true;
 }
 
@@ -186,17 +188,17 @@ int
 rl_pattern_matches(const struct rl_pattern *pattern, const void *key, size_t key_len)
 {
 	struct rl_address network, address;
-	struct rl_form f;
-	int error = rl_form_of(pattern, &f);
+	struct rl_normal_pattern n;
+	int error = rl_normal_pattern_of(pattern, &n);
 	unsigned prefix;
 
 	if (error < 0 || (!key && key_len > 0))
 		return -EINVAL;
-	if (f.match == RL_MATCH_NETWORK)
+	if (n.match == RL_MATCH_NETWORK)
 		return rl_network_parse(pattern->key, pattern->key_len, &network, &prefix) &&
 		       rl_address_parse(key, key_len, &address) &&
 		       rl_network_has(&network, prefix, &address);
-	if (f.match == RL_MATCH_KEY && key_len != f.len)
+	if (n.match == RL_MATCH_KEY && key_len != n.len)
 		return 0;
-	return key_len >= f.len && memcmp(key, f.bytes, f.len) == 0;
+	return key_len >= n.len && memcmp(key, n.bytes, n.len) == 0;
 }

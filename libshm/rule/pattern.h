@@ -20,8 +20,8 @@ rl_pattern_scope(int rule)
 	return (uint64_t)(rule + 1);
 }
 
-/* A pattern, checked. */
-struct rl_form {
+/* A pattern, checked, as it is hashed: of a network the leading bits alone. */
+struct rl_normal_pattern {
 	enum rl_match match;
 	unsigned family;   /* networks: 32 or 128 */
 	unsigned length;   /* prefix bits, prefix bytes; 0 for a key */
@@ -30,14 +30,15 @@ struct rl_form {
 	unsigned char network[RL_NETWORK_KEY_MAX];
 };
 
-/* 0; -EINVAL; or RL_EADDRESS for a network that is none. `form` must stay where it is. */
-int rl_form_of(const struct rl_pattern *pattern, struct rl_form *form);
+/* 0; -EINVAL; or RL_EADDRESS for a network that is none. `normal` must stay where it is. */
+int rl_normal_pattern_of(const struct rl_pattern *pattern, struct rl_normal_pattern *normal);
 
 /* Where it is kept. `.a` is never 0. */
-struct rl_hash rl_form_hash(const struct rl_segment *s, uint64_t scope, const struct rl_form *form);
+struct rl_hash rl_normal_pattern_hash(const struct rl_segment *s, uint64_t scope,
+                                      const struct rl_normal_pattern *normal);
 
 /* Say in `lengths` that there is one such. Any process, any time. 0 or -EBUSY. */
-int rl_lengths_add(struct rl_lengths *lengths, const struct rl_form *form);
+int rl_lengths_add(struct rl_lengths *lengths, const struct rl_normal_pattern *normal);
 
 /*
  * A key's patterns, the most special first: itself, the networks it lies in, its beginnings, each
@@ -63,7 +64,7 @@ rl_lengths_have(const struct rl_lengths *l)
 }
 
 /* The next one, or false. */
-bool rl_pattern_next(struct rl_pattern_iter *it, struct rl_form *form);
+bool rl_pattern_next(struct rl_pattern_iter *it, struct rl_normal_pattern *normal);
 
 static inline bool
 rl_lengths_have_networks(const struct rl_lengths *l)

@@ -91,14 +91,14 @@ load_override(const struct rl_segment *s, int rule, unsigned half, const void *k
 {
 	struct rl_pattern_iter it = {.key = key, .key_len = key_len};
 	struct rl_override_found found;
-	struct rl_form form;
+	struct rl_normal_pattern normal;
 
 	it.left = rl_lengths_load(&rl_rules_at(s, rule)->overrides[half]);
 	if (!t->has_address && rl_lengths_have_networks(&it.left))
 		t->has_address = rl_address_parse(key, key_len, &t->address);
 	it.address = t->has_address ? &t->address : NULL;
-	while (budget->left > 0 && rl_pattern_next(&it, &form)) {
-		struct rl_hash hash = rl_form_hash(s, rl_pattern_scope(rule), &form);
+	while (budget->left > 0 && rl_pattern_next(&it, &normal)) {
+		struct rl_hash hash = rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal);
 		if (rl_override_find(s, half, hash, budget, &found)) {
 			apply(&found, t);
 			return;
