@@ -7,7 +7,7 @@
 
 #include "configure/names.h"
 #include "decide/decision.h"
-#include "evict/room.h"
+#include "evict/evict.h"
 #include "segment/change.h"
 #include "segment/namespace.h"
 #include "segment/stats.h"
@@ -213,7 +213,7 @@ rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns
 	for (uint64_t i = first; i < first + count; i++) {
 		rl_table_look_ahead(t, i);
 		if (!rl_tag_is_free(rl_atomic_load(rl_table_tag(t, i))))
-			rl_room_sweep(rl, i, rl_clamp_now(now_ns), swept);
+			rl_evict_stale(rl, i, rl_clamp_now(now_ns), swept);
 	}
 	swept->seen += count;
 	return 0;

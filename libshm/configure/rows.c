@@ -41,7 +41,7 @@
 
 #include <errno.h>
 
-#include "evict/room.h"
+#include "evict/evict.h"
 
 #define TRIES 16
 #define NO_ROW (-1)
@@ -124,7 +124,7 @@ rl_rows_forget(struct rl_rows *rows)
 		if (rl_tag_status(tag) == RL_TAG_LIVE &&
 		    rl_tag_limit(tag) < (int)s->geometry.limits &&
 		    !rl_row_set_has(&in_force, rl_tag_limit(tag)))
-			rl_room_sweep(rows->rl, i, 0, &swept);
+			rl_evict_stale(rows->rl, i, 0, &swept);
 	}
 }
 

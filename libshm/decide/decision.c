@@ -10,14 +10,14 @@
 #include "decide/decision.h"
 
 #include "algorithm/ring.h"
-#include "evict/room.h"
+#include "evict/evict.h"
 #include "segment/record.h"
 #include "segment/stats.h"
 
 /* What a try takes of the budget. */
-#define TRY_STEPS 24   /* to find the slot, see its state and change it */
-#define CLAIM_STEPS 64 /* to look at all slots and claim one */
-#define ROOM_STEPS 512 /* to judge who is there */
+#define TRY_STEPS 24    /* to find the slot, see its state and change it */
+#define CLAIM_STEPS 64  /* to look at all slots and claim one */
+#define EVICT_STEPS 512 /* to judge who is there */
 
 void
 rl_answer(const struct rl_request *rq, const struct rl_outlook *o, struct rl_result *r)
@@ -138,7 +138,7 @@ static bool
 claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struct rl_result *r)
 {
 	const struct rl_segment *s = &rq->rl->segment;
-	struct rl_room room;
+	struct rl_eviction eviction;
 
 	rl_budget_take(rq->budget, CLAIM_STEPS);
 	switch (rl_table_claim(&s->table, &rq->candidates, slot)) {
@@ -153,10 +153,10 @@ claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struc
 	case RL_CLAIM_FULL:
 		break;
 	}
-	rl_budget_take(rq->budget, ROOM_STEPS);
-	room = rl_room_make(rq->rl, &rq->candidates, rq->budget, rq->now_ns);
-	if (!room.is_made) {
-		answer_full(rq, room.next_free_ns, r);
+	rl_budget_take(rq->budget, EVICT_STEPS);
+	eviction = rl_evict_for(rq->rl, &rq->candidates, rq->budget, rq->now_ns);
+	if (!eviction.is_freed) {
+		answer_full(rq, eviction.next_free_ns, r);
 		*is_decided = true;
 	}
 	return false;

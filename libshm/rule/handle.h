@@ -14,7 +14,7 @@ struct rl {
 	uint64_t opened_ns;
 	uint64_t is_configuring;       /* a private segment: some thread is at it */
 	uint64_t changes_seen_ns;      /* by who sweeps: when, */
-	struct rl_word16 changes_seen; /* and how rl_header.changes stood */
+	struct rl_u128 changes_seen; /* and how rl_header.changes stood */
 	int lock;                      /* what rl_supervise() holds, or -1 */
 };
 

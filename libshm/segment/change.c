@@ -6,19 +6,19 @@
 #define GIVEN_UP_SHIFT 48
 
 static bool
-is_quiet(struct rl_word16 word)
+is_quiet(struct rl_u128 word)
 {
 	return ((word.lo ^ word.hi) & OVER_MASK) == 0;
 }
 
 static uint64_t
-given_up(struct rl_word16 word)
+given_up(struct rl_u128 word)
 {
 	return word.hi >> GIVEN_UP_SHIFT;
 }
 
-static struct rl_word16
-with_over(struct rl_word16 word, uint64_t over)
+static struct rl_u128
+with_over(struct rl_u128 word, uint64_t over)
 {
 	word.hi = given_up(word) << GIVEN_UP_SHIFT | (over & OVER_MASK);
 	return word;
@@ -31,13 +31,13 @@ rl_change_is_quiet(const struct rl_segment *s, uint64_t *version)
 	uint64_t over = rl_atomic_load(&s->header->changes.hi);
 
 	*version = rl_change_version(s);
-	return is_quiet((struct rl_word16){.lo = *version, .hi = over});
+	return is_quiet((struct rl_u128){.lo = *version, .hi = over});
 }
 
 bool
 rl_change_begin(const struct rl_segment *s, struct rl_change *c)
 {
-	struct rl_word16 *word = &s->header->changes, held, next;
+	struct rl_u128 *word = &s->header->changes, held, next;
 
 	c->segment = s;
 	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
@@ -55,7 +55,7 @@ rl_change_begin(const struct rl_segment *s, struct rl_change *c)
 void
 rl_change_end(const struct rl_change *c)
 {
-	struct rl_word16 *word = &c->segment->header->changes, held, next;
+	struct rl_u128 *word = &c->segment->header->changes, held, next;
 
 	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
 		if (!rl_atomic_load16(word, &held))
@@ -69,12 +69,12 @@ rl_change_end(const struct rl_change *c)
 }
 
 bool
-rl_change_give_up(const struct rl_segment *s, struct rl_word16 *seen)
+rl_change_give_up(const struct rl_segment *s, struct rl_u128 *seen)
 {
-	struct rl_word16 before = *seen, next;
+	struct rl_u128 before = *seen, next;
 
 	if (!rl_atomic_load16(&s->header->changes, seen) || is_quiet(*seen) ||
-	    !rl_word16_equal(before, *seen))
+	    !rl_u128_equal(before, *seen))
 		return false;
 	next = with_over(*seen, seen->lo);
 	next.hi += UINT64_C(1) << GIVEN_UP_SHIFT;

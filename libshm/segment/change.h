@@ -53,6 +53,6 @@ void rl_change_end(const struct rl_change *change);
  * Give up what was killed half way, if `seen` is how the words stood a while ago, and has open
  * changes; in any case *seen is how they stand now. True if something was given up.
  */
-bool rl_change_give_up(const struct rl_segment *s, struct rl_word16 *seen);
+bool rl_change_give_up(const struct rl_segment *s, struct rl_u128 *seen);
 
 #endif

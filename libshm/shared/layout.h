@@ -261,7 +261,7 @@ struct rl_header {
 	struct rl_lengths any_bans; /* of RL_ANY_RULE */
 	uint64_t shares_until;      /* reserved, 0 */
 	/* lo: changes begun; hi: changes over:48 | given up:16, the former lowest. See change.h. */
-	struct rl_word16 changes;
+	struct rl_u128 changes;
 	/* Reserved: the segment to go to from here. */
 	char successor[64] __attribute__((aligned(64)));
 };

@@ -67,8 +67,8 @@ bool store(uint64_t *entry, uint64_t value, const rl_u128 *state, rl_u128 seen);
 #undef rl_view_holds
 #undef rl_ring_store
 
-rl_room
-rl_room_make(rl_process *, const rl_candidates *, rl_budget *, uint64_t)
+rl_eviction
+rl_evict_for(rl_process *, const rl_candidates *, rl_budget *, uint64_t)
 {
 	return {};
 }

@@ -58,7 +58,7 @@ test_is_quiet_between_changes(void **state)
 static void
 test_what_was_killed_is_given_up(void **state)
 {
-	struct rl_word16 seen = {0};
+	struct rl_u128 seen = {0};
 	struct rl_change killed, later;
 
 	(void)state;
@@ -78,7 +78,7 @@ test_what_was_killed_is_given_up(void **state)
 static void
 test_a_late_end_is_a_change(void **state)
 {
-	struct rl_word16 seen = s->header->changes;
+	struct rl_u128 seen = s->header->changes;
 	struct rl_change stopped, other;
 	uint64_t version;
 

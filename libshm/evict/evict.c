@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Frees a slot for a key whose 16 candidate slots are all used. In this order: a slot whose key has
+ * outlived its window and the buffer; one that nobody has charged, which a killed process may have
+ * left; and if on_full is `evict`, the slot of the key that has used the least share of its limit. A
+ * key at its limit is never evicted: it would start anew, and more be admitted than its limit.
+ */
+#include "evict/evict.h"
+
+#include "rule/terms.h"
+#include "segment/record.h"
+#include "segment/stats.h"
+#include "segment/view.h"
+
+/* A slot that may be freed, and what is known of its key. */
+struct candidate {
+	struct rl_slot slot;
+	const struct rl_compiled *limit; /* NULL: no such limit, or not LIVE */
+	bool is_in_force;                /* the limit is */
+	enum rl_seen seen;               /* with a limit only */
+	struct rl_view view;             /* RL_SEEN only */
+	struct rl_quota quota;           /* what the limit admits */
+};
+
+static void
+inspect(struct rl *rl, uint64_t index, struct candidate *c)
+{
+	const struct rl_segment *s = &rl->segment;
+	unsigned which;
+
+	c->slot = (struct rl_slot){.index = index,
+	                           .tag = rl_atomic_load(rl_table_tag(&s->table, index))};
+	c->limit = NULL;
+	c->seen = RL_SEEN_GONE;
+	if (rl_tag_status(c->slot.tag) != RL_TAG_LIVE)
+		return;
+	c->limit = rl_handle_limit(rl, rl_tag_limit(c->slot.tag));
+	if (!c->limit)
+		return;
+	c->is_in_force = rl_terms_of_limit(s, rl_tag_limit(c->slot.tag), &c->quota, &which);
+	c->seen = rl_view_load(s, c->slot, &c->view);
+}
+
+static bool
+has_count(const struct candidate *c)
+{
+	return c->limit && c->seen == RL_SEEN && !c->view.is_zero;
+}
+
+static bool
+retire(struct rl *rl, const struct candidate *c, enum rl_counter counter)
+{
+	if (!rl_table_retire(&rl->segment.table, c->slot, c->view.word))
+		return false;
+	rl_stats_add(&rl->segment, c->limit->rule, counter);
+	return true;
+}
+
+/* Its window and the buffer over, or its limit. */
+static bool
+free_if_stale(struct rl *rl, const struct candidate *c, uint64_t now_ns)
+{
+	return has_count(c) &&
+	       (!c->is_in_force ||
+	        rl_view_is_stale(&rl->segment, &c->limit->limiter, &c->view, now_ns)) &&
+	       retire(rl, c, RL_COUNT_retired);
+}
+
+/* A LIVE tag of a limit that is not there, which only damage makes. */
+static bool
+discard(struct rl *rl, const struct candidate *c)
+{
+	const struct rl_table *t = &rl->segment.table;
+	struct rl_u128 state;
+
+	if (rl_handle_no_limit(rl, rl_tag_limit(c->slot.tag)) == -ENOMEM)
+		return false;
+	return rl_atomic_load16(rl_table_state(t, c->slot.index), &state) &&
+	       rl_atomic_load(rl_table_tag(t, c->slot.index)) == c->slot.tag &&
+	       rl_table_retire(t, c->slot, state);
+}
+
+/* A claim or a retirement that was not finished, a slot not charged, a tag of no limit. */
+static bool
+free_if_unused(struct rl *rl, const struct candidate *c)
+{
+	const struct rl_table *t = &rl->segment.table;
+
+	if (rl_tag_is_free(c->slot.tag) || has_count(c))
+		return false;
+	if (rl_tag_status(c->slot.tag) != RL_TAG_LIVE || (c->limit && c->seen == RL_SEEN_DEAD))
+		return rl_table_free(t, c->slot);
+	if (!c->limit)
+		return discard(rl, c);
+	return c->seen == RL_SEEN && rl_table_retire(t, c->slot, c->view.word);
+}
+
+static uint64_t
+free_at(struct rl *rl, const struct candidate *c)
+{
+	if (!has_count(c))
+		return UINT64_MAX;
+	return rl_view_stale_at(&rl->segment, &c->limit->limiter, &c->view);
+}
+
+/* What an override gives the key, if its name is known. */
+static void
+apply_override(struct rl *rl, struct rl_budget *budget, struct candidate *c)
+{
+	struct rl_quota quota;
+	struct rl_kept kept;
+
+	if (rl_record_read(&rl->segment, c->slot, &kept) &&
+	    rl_terms_quota_of_record(rl, &kept, c->limit, budget, &quota))
+		c->quota = quota;
+}
+
+/* Used share of its limit, in 1/2^32; UINT64_MAX for a key that must stay. */
+static uint64_t
+used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct candidate *c)
+{
+	struct rl_outlook o;
+
+	if (!has_count(c) || !c->is_in_force)
+		return UINT64_MAX; /* nothing to evict, or free_if_stale()'s */
+	apply_override(rl, budget, c);
+	if (budget->left == 0 || /* for all one knows, at its limit */
+	    rl_view_outlook(&rl->segment, &c->limit->limiter, &c->quota, c->slot, 1, now_ns,
+	                    &c->view, &o, NULL) != RL_SEEN ||
+	    c->view.is_zero || o.remaining == 0)
+		return UINT64_MAX;
+	return ((uint64_t)(o.limit - o.remaining) << 32) / o.limit;
+}
+
+/* True if there was one to evict, even if its process was quicker: then look again. */
+static bool
+evict_least_used(struct rl *rl, const struct rl_candidates *candidates, struct rl_budget *budget,
+                 uint64_t now_ns)
+{
+	uint64_t least_share = UINT64_MAX;
+	struct candidate least = {0}, c;
+
+	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
+		inspect(rl, rl_table_candidate(candidates, i), &c);
+		uint64_t share = used_share(rl, budget, now_ns, &c);
+		if (share < least_share) {
+			least_share = share;
+			least = c;
+		}
+	}
+	if (least_share == UINT64_MAX)
+		return false;
+	retire(rl, &least, RL_COUNT_evicted);
+	return true;
+}
+
+/* Free by now, or the key's own by another process's doing: the claim has only to look again. */
+static bool
+is_settled(const struct candidate *c, const struct rl_candidates *candidates)
+{
+	return rl_tag_status(c->slot.tag) == RL_TAG_FREE ||
+	       (c->slot.tag & RL_TAG_KEY_MASK) == candidates->key;
+}
+
+/* Somebody was quicker, at a slot without a count. */
+static bool
+has_changed(struct rl *rl, const struct candidate *c)
+{
+	return !has_count(c) &&
+	       rl_atomic_load(rl_table_tag(&rl->segment.table, c->slot.index)) != c->slot.tag;
+}
+
+struct rl_eviction
+rl_evict_for(struct rl *rl, const struct rl_candidates *candidates, struct rl_budget *budget,
+             uint64_t now_ns)
+{
+	struct rl_eviction eviction = {.next_free_ns = UINT64_MAX};
+	struct candidate c;
+
+	for (unsigned i = 0; i < RL_CANDIDATES && !eviction.is_freed; i++) {
+		inspect(rl, rl_table_candidate(candidates, i), &c);
+		eviction.is_freed = is_settled(&c, candidates) || free_if_stale(rl, &c, now_ns);
+		uint64_t at = free_at(rl, &c);
+		if (at < eviction.next_free_ns)
+			eviction.next_free_ns = at;
+	}
+	for (unsigned i = 0; i < RL_CANDIDATES && !eviction.is_freed; i++) {
+		inspect(rl, rl_table_candidate(candidates, i), &c);
+		eviction.is_freed =
+			is_settled(&c, candidates) || free_if_unused(rl, &c) || has_changed(rl, &c);
+	}
+	if (!eviction.is_freed && rl->segment.geometry.on_full == RL_FULL_EVICT)
+		eviction.is_freed = evict_least_used(rl, candidates, budget, now_ns);
+	return eviction;
+}
+
+void
+rl_evict_stale(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_swept *swept)
+{
+	struct candidate c;
+
+	inspect(rl, index, &c);
+	if (free_if_stale(rl, &c, now_ns))
+		swept->retired++;
+	else if (free_if_unused(rl, &c))
+		swept->unused++;
+	else
+		swept->taken++;
+}

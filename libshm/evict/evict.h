@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_EVICT_H
+#define RL_EVICT_H
+
+#include "rl_admin.h"
+#include "rule/handle.h"
+#include "shared/budget.h"
+
+/* Whether a slot was freed. */
+struct rl_eviction {
+	bool is_freed;         /* a slot was freed, or changed hands: claim again */
+	uint64_t next_free_ns; /* if not: when the first of the candidates can be freed */
+};
+
+/* Free one of a key's candidate slots, which were all used: see the head of evict.c. */
+struct rl_eviction rl_evict_for(struct rl *rl, const struct rl_candidates *candidates,
+                                struct rl_budget *budget, uint64_t now_ns);
+
+/* Free a used slot if its key is stale or there is none, and add to *swept which. */
+void rl_evict_stale(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_swept *swept);
+
+#endif
