@@ -147,16 +147,16 @@ judge_counter(const struct rl_limiter *l, const struct rl_view *v)
 
 /* The candidate slots of the key that a record holds; false if not all of it is kept. */
 static bool
-candidates_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_kept *kept,
+candidates_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_record_copy *copy,
               struct rl_candidates *candidates)
 {
 	unsigned char network[RL_NETWORK_KEY_MAX];
-	const void *key = kept->bytes;
-	size_t len = kept->kept;
+	const void *key = copy->bytes;
+	size_t len = copy->key_kept;
 	struct rl_address address;
 	unsigned prefix;
 
-	if (kept->kept < kept->key_len)
+	if (copy->key_kept < copy->key_len)
 		return false;
 	if (limit->has_prefix && rl_network_parse(key, len, &address, &prefix)) {
 		len = rl_network_key(&address, prefix, network);
@@ -169,7 +169,7 @@ candidates_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_ke
 /* Is it the key of that name in an incarnation that has been, under whatever limit? */
 static bool
 is_of_earlier(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
-              const struct rl_kept *kept)
+              const struct rl_record_copy *copy)
 {
 	struct rl_compiled earlier = *limit;
 	struct rl_candidates candidates;
@@ -178,7 +178,7 @@ is_of_earlier(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slo
 		earlier.hash = rl_rules_key_hash(&rl->segment, limit, back);
 		for (int i = 0; i < 2; i++) {
 			earlier.has_prefix = i == 1;
-			if (candidates_of(rl, &earlier, kept, &candidates) &&
+			if (candidates_of(rl, &earlier, copy, &candidates) &&
 			    candidates.key == (slot.tag & RL_TAG_KEY_MASK))
 				return true;
 		}
@@ -188,15 +188,15 @@ is_of_earlier(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slo
 
 static enum rl_fault
 judge_name(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
-           const struct rl_kept *kept, bool *is_left)
+           const struct rl_record_copy *copy, bool *is_left)
 {
 	uint64_t line = slot.index / RL_BUCKET_SLOTS * RL_BUCKET_SLOTS;
 	struct rl_candidates candidates;
 
-	if (!candidates_of(rl, limit, kept, &candidates))
+	if (!candidates_of(rl, limit, copy, &candidates))
 		return WHOLE;
 	if (candidates.key != (slot.tag & RL_TAG_KEY_MASK)) {
-		*is_left = is_of_earlier(rl, limit, slot, kept);
+		*is_left = is_of_earlier(rl, limit, slot, copy);
 		return *is_left ? WHOLE : RL_FAULT_NAME;
 	}
 	return line == candidates.first[0] || line == candidates.first[1] ? WHOLE : RL_FAULT_SLOT;
@@ -208,12 +208,12 @@ look_at_key(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
 {
 	const struct rl_segment *s = &rl->segment;
 	bool is_left = false;
-	struct rl_kept kept;
+	struct rl_record_copy copy;
 	struct rl_view v;
 
-	look->is_named = rl_record_read(s, slot, &kept);
+	look->is_named = rl_record_read(s, slot, &copy);
 	if (look->is_named)
-		look->fault = judge_name(rl, limit, slot, &kept, &is_left);
+		look->fault = judge_name(rl, limit, slot, &copy, &is_left);
 	switch (rl_view_load(s, slot, &v)) {
 	case RL_SEEN_DEAD:
 		look->is_dead = true;
@@ -338,11 +338,11 @@ keep_suspects(uint64_t *keys, size_t count)
 static bool
 are_two_names(const struct rl_segment *s, struct rl_slot one, struct rl_slot other)
 {
-	struct rl_kept a, b;
+	struct rl_record_copy a, b;
 
 	return rl_record_read(s, one, &a) && rl_record_read(s, other, &b) &&
-	       (a.key_len != b.key_len || a.kept != b.kept ||
-	        memcmp(a.bytes, b.bytes, a.kept) != 0);
+	       (a.key_len != b.key_len || a.key_kept != b.key_kept ||
+	        memcmp(a.bytes, b.bytes, a.key_kept) != 0);
 }
 
 /* Was the key LIVE in both at once? */

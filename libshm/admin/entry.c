@@ -37,14 +37,14 @@ is_still(const struct rl_segment *s, struct rl_slot slot)
 static void
 fill_key(const struct rl_segment *s, struct rl_slot slot, struct rl_entry_room *room)
 {
-	const struct rl_kept *kept = &room->kept;
+	const struct rl_record_copy *copy = &room->copy;
 	struct rl_entry *e = &room->entry;
-	bool is_name = rl_record_read(s, slot, &room->kept);
+	bool is_name = rl_record_read(s, slot, &room->copy);
 
-	e->key = is_name ? kept->bytes : NULL;
-	e->key_kept = is_name ? kept->kept : 0;
-	e->key_len = is_name ? kept->key_len : 0;
-	e->denied = is_name ? kept->denied : 0;
+	e->key = is_name ? copy->bytes : NULL;
+	e->key_kept = is_name ? copy->key_kept : 0;
+	e->key_len = is_name ? copy->key_len : 0;
+	e->denied = is_name ? copy->denied : 0;
 }
 
 static void
@@ -125,7 +125,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 
 	fill_key(s, slot, room);
 	has_terms = known->has_orders && e->key &&
-	            rl_terms_of_record(rl, &room->kept, known->limit, &budget, &t, &quota);
+	            rl_terms_of_record(rl, &room->copy, known->limit, &budget, &t, &quota);
 	if (rl_view_outlook(s, l, &quota, slot, 1, now_ns, &v, &o, &room->picture) != RL_SEEN ||
 	    !is_still(s, slot))
 		return false;

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "algorithm/log.h"
-#include "decide/kept.h"
+#include "decide/key_limits.h"
 #include "decide/request.h"
 #include "rl_admin.h"
 
@@ -41,7 +41,7 @@ rl_restore_at(struct rl *rl, int rule, unsigned limit, const void *key, size_t k
               uint64_t cost, uint64_t at_ns)
 {
 	struct rl_request rq[RL_LIMITS_MAX];
-	int limits = rl_kept_requests(rl, rule, key, key_len, rq);
+	int limits = rl_key_requests(rl, rule, key, key_len, rq);
 
 	if (limits < 0)
 		return limits;

@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "admin/entry.h"
-#include "decide/kept.h"
+#include "decide/key_limits.h"
 #include "rl_admin.h"
 
 #define RUN 128  /* buckets: microseconds */
@@ -202,7 +202,7 @@ rl_glance_denied_most(const struct rl_glance *g)
 size_t
 rl_glance_key(const struct rl_glance *g, void *key, size_t *key_len)
 {
-	return rl_record_copy(&g->rl->segment, g->slot, key, key_len);
+	return rl_record_key(&g->rl->segment, g->slot, key, key_len);
 }
 
 int
@@ -210,7 +210,7 @@ rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now
           visit_fn *visit, void *arg)
 {
 	struct rl_request rq[RL_LIMITS_MAX];
-	int limits = rl_kept_requests(rl, rule, key, key_len, rq), result = 0;
+	int limits = rl_key_requests(rl, rule, key, key_len, rq), result = 0;
 	struct rl_entry_room room;
 	struct rl_entry_limit known;
 	struct rl_slot slot;

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "decide/items.h"
-#include "decide/kept.h"
+#include "decide/key_limits.h"
 #include "segment/stats.h"
 
 #define TRIES 1000
@@ -144,7 +144,7 @@ int
 rl_reset(struct rl *rl, int rule, const void *key, size_t key_len)
 {
 	struct rl_request rq[RL_LIMITS_MAX];
-	int limits = rl_kept_requests(rl, rule, key, key_len, rq), done = 0, error = 0;
+	int limits = rl_key_requests(rl, rule, key, key_len, rq), done = 0, error = 0;
 
 	if (limits < 0)
 		return limits;

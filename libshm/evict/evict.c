@@ -108,10 +108,10 @@ static void
 apply_override(struct rl *rl, struct rl_budget *budget, struct candidate *c)
 {
 	struct rl_quota quota;
-	struct rl_kept kept;
+	struct rl_record_copy copy;
 
-	if (rl_record_read(&rl->segment, c->slot, &kept) &&
-	    rl_terms_quota_of_record(rl, &kept, c->limit, budget, &quota))
+	if (rl_record_read(&rl->segment, c->slot, &copy) &&
+	    rl_terms_quota_of_record(rl, &copy, c->limit, budget, &quota))
 		c->quota = quota;
 }
 

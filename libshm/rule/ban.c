@@ -408,7 +408,7 @@ show(const struct rl_segment *s, const struct rl_u128 *at, uint64_t now_ns, ban_
 {
 	struct rl_ban_info info = {0};
 	struct rl_u128 word;
-	struct rl_kept kept;
+	struct rl_record_copy copy;
 	struct rl_ban ban;
 
 	if (!rl_atomic_load16(at, &word) || word.lo == 0 || !stands(word.hi, now_ns))
@@ -420,10 +420,10 @@ show(const struct rl_segment *s, const struct rl_u128 *at, uint64_t now_ns, ban_
 	info.is_exemption = ban.is_exemption;
 	info.until_ns = ban.until_ns;
 	info.pattern.match = ban.match;
-	if (rl_record_read(s, (struct rl_slot){.index = index_of(s, at), .tag = word.lo}, &kept)) {
-		info.pattern.key = kept.bytes;
-		info.pattern.key_len = kept.kept;
-		info.key_len = kept.key_len;
+	if (rl_record_read(s, (struct rl_slot){.index = index_of(s, at), .tag = word.lo}, &copy)) {
+		info.pattern.key = copy.bytes;
+		info.pattern.key_len = copy.key_kept;
+		info.key_len = copy.key_len;
 	}
 	return visit(&info, arg);
 }

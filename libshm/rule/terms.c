@@ -264,12 +264,13 @@ rl_terms_have_overrides(const struct rl_segment *s, int rule)
 }
 
 bool
-rl_terms_of_record(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
-                   struct rl_budget *budget, struct rl_terms *t, struct rl_quota *quota)
+rl_terms_of_record(struct rl *rl, const struct rl_record_copy *copy,
+                   const struct rl_compiled *limit, struct rl_budget *budget, struct rl_terms *t,
+                   struct rl_quota *quota)
 {
-	if (kept->kept < kept->key_len ||
-	    rl_terms_of_name(rl, rl_rules_handle(&rl->segment, limit->rule), kept->bytes,
-	                     kept->key_len, budget, t) < 0)
+	if (copy->key_kept < copy->key_len ||
+	    rl_terms_of_name(rl, rl_rules_handle(&rl->segment, limit->rule), copy->bytes,
+	                     copy->key_len, budget, t) < 0)
 		return false;
 	for (unsigned i = 0; i < t->count; i++) {
 		if (t->limit[i] == limit) {
@@ -281,11 +282,12 @@ rl_terms_of_record(struct rl *rl, const struct rl_kept *kept, const struct rl_co
 }
 
 bool
-rl_terms_quota_of_record(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
-                         struct rl_budget *budget, struct rl_quota *quota)
+rl_terms_quota_of_record(struct rl *rl, const struct rl_record_copy *copy,
+                         const struct rl_compiled *limit, struct rl_budget *budget,
+                         struct rl_quota *quota)
 {
 	struct rl_terms t;
 
 	return rl_terms_have_overrides(&rl->segment, limit->rule) &&
-	       rl_terms_of_record(rl, kept, limit, budget, &t, quota);
+	       rl_terms_of_record(rl, copy, limit, budget, &t, quota);
 }

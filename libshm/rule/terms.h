@@ -46,11 +46,12 @@ int rl_terms_of_name(struct rl *rl, int rule, const void *key, size_t key_len,
 bool rl_terms_have_overrides(const struct rl_segment *s, int rule);
 
 /* The terms of the key of that name, and what they say of a limit; false if that is not known. */
-bool rl_terms_of_record(struct rl *rl, const struct rl_kept *kept, const struct rl_compiled *limit,
-                        struct rl_budget *budget, struct rl_terms *terms, struct rl_quota *quota);
+bool rl_terms_of_record(struct rl *rl, const struct rl_record_copy *copy,
+                        const struct rl_compiled *limit, struct rl_budget *budget,
+                        struct rl_terms *terms, struct rl_quota *quota);
 
 /* What a limit admits the key of that name, where its rule has overrides; else false. */
-bool rl_terms_quota_of_record(struct rl *rl, const struct rl_kept *kept,
+bool rl_terms_quota_of_record(struct rl *rl, const struct rl_record_copy *copy,
                               const struct rl_compiled *limit, struct rl_budget *budget,
                               struct rl_quota *quota);
 

@@ -18,33 +18,33 @@ room(const struct rl_segment *s)
 }
 
 static uint64_t
-check_of(const struct rl_segment *s, uint64_t tag, const struct rl_kept *k)
+check_of(const struct rl_segment *s, uint64_t tag, const struct rl_record_copy *copy)
 {
 	/* Status bits that no tag has keep this apart from the hashes of keys and names. */
 	uint64_t domain = tag | UINT64_C(3) << RL_TAG_STATUS_SHIFT;
 	struct rl_sip sip = rl_sip_start(s->key);
 
 	rl_sip_word(&sip, domain, 1);
-	rl_sip_word(&sip, k->key_len | (uint64_t)k->kept << KEPT_SHIFT, 1);
-	return rl_sip_finish(sip, k->bytes, k->kept, 16, 1, 3).a;
+	rl_sip_word(&sip, copy->key_len | (uint64_t)copy->key_kept << KEPT_SHIFT, 1);
+	return rl_sip_finish(sip, copy->bytes, copy->key_kept, 16, 1, 3).a;
 }
 
 void
 rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void *key, size_t key_len)
 {
 	struct rl_record *r = rl_segment_record(s, slot.index);
-	struct rl_kept k;
+	struct rl_record_copy copy;
 	size_t words;
 
-	k.key_len = key_len;
-	k.kept = key_len < room(s) ? key_len : room(s);
-	words = (k.kept + 7) / 8;
-	k.bytes[k.kept / 8] = 0;
-	memcpy(k.bytes, key, k.kept);
+	copy.key_len = key_len;
+	copy.key_kept = key_len < room(s) ? key_len : room(s);
+	words = (copy.key_kept + 7) / 8;
+	copy.bytes[copy.key_kept / 8] = 0;
+	memcpy(copy.bytes, key, copy.key_kept);
 	for (size_t i = 0; i < words; i++)
-		rl_atomic_store_relaxed(&r->bytes[i], k.bytes[i]);
-	rl_atomic_store_relaxed(&r->lengths, k.key_len | (uint64_t)k.kept << KEPT_SHIFT);
-	rl_atomic_store(&r->check, check_of(s, slot.tag, &k));
+		rl_atomic_store_relaxed(&r->bytes[i], copy.bytes[i]);
+	rl_atomic_store_relaxed(&r->lengths, copy.key_len | (uint64_t)copy.key_kept << KEPT_SHIFT);
+	rl_atomic_store(&r->check, check_of(s, slot.tag, &copy));
 }
 
 static uint64_t
@@ -73,7 +73,7 @@ rl_record_denied_most(const struct rl_segment *s, uint64_t slot)
 }
 
 size_t
-rl_record_copy(const struct rl_segment *s, uint64_t slot, void *key, size_t *key_len)
+rl_record_key(const struct rl_segment *s, uint64_t slot, void *key, size_t *key_len)
 {
 	const struct rl_record *r = rl_segment_record(s, slot);
 	uint64_t lengths = rl_atomic_load_relaxed(&r->lengths);
@@ -90,20 +90,20 @@ rl_record_copy(const struct rl_segment *s, uint64_t slot, void *key, size_t *key
 }
 
 bool
-rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_kept *k)
+rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_record_copy *copy)
 {
 	const struct rl_record *r = rl_segment_record(s, slot.index);
 	uint64_t check = rl_atomic_load(&r->check);
 	uint64_t lengths = rl_atomic_load_relaxed(&r->lengths);
 
-	k->denied = denied_in(lengths);
-	k->key_len = key_len_in(lengths);
-	k->kept = kept_in(lengths);
-	if (k->kept > room(s) || k->kept > k->key_len)
+	copy->denied = denied_in(lengths);
+	copy->key_len = key_len_in(lengths);
+	copy->key_kept = kept_in(lengths);
+	if (copy->key_kept > room(s) || copy->key_kept > copy->key_len)
 		return false;
-	for (size_t i = 0; i < (k->kept + 7) / 8; i++)
-		k->bytes[i] = rl_atomic_load_relaxed(&r->bytes[i]);
-	return check_of(s, slot.tag, k) == check;
+	for (size_t i = 0; i < (copy->key_kept + 7) / 8; i++)
+		copy->bytes[i] = rl_atomic_load_relaxed(&r->bytes[i]);
+	return check_of(s, slot.tag, copy) == check;
 }
 
 /*

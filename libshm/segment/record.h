@@ -15,9 +15,9 @@
 
 #include "segment/segment.h"
 
-struct rl_kept {
+struct rl_record_copy {
 	size_t key_len;  /* of the whole key */
-	size_t kept;     /* how many of its bytes follow */
+	size_t key_kept; /* how many of its bytes follow */
 	uint64_t denied; /* about how many denials were counted */
 	uint64_t bytes[RL_KEY_MAX / 8 + 1];
 };
@@ -33,9 +33,9 @@ void rl_record_sample_denied(const struct rl_segment *s, struct rl_slot slot, ui
  * it would read, with room for RL_KEY_MAX; 0 of them if it is none.
  */
 uint64_t rl_record_denied_most(const struct rl_segment *s, uint64_t slot);
-size_t rl_record_copy(const struct rl_segment *s, uint64_t slot, void *key, size_t *key_len);
+size_t rl_record_key(const struct rl_segment *s, uint64_t slot, void *key, size_t *key_len);
 
 /* False when the record does not belong to the slot as seen. */
-bool rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_kept *kept);
+bool rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_record_copy *copy);
 
 #endif

@@ -159,10 +159,10 @@ test_names_are_never_wrong(void **state)
 	/* the record of an earlier incarnation of the same slot */
 	struct rl_slot slot = {.index = seen.last.slot,
 	                       .tag = *rl_table_tag(&rl->segment.table, seen.last.slot)};
-	struct rl_kept kept;
-	assert_true(rl_record_read(&rl->segment, slot, &kept));
+	struct rl_record_copy copy;
+	assert_true(rl_record_read(&rl->segment, slot, &copy));
 	slot.tag += UINT64_C(1) << RL_TAG_GEN_SHIFT;
-	assert_false(rl_record_read(&rl->segment, slot, &kept));
+	assert_false(rl_record_read(&rl->segment, slot, &copy));
 	rl_close(rl);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "decide/kept.h"
+#include "decide/key_limits.h"
 
 #include "decide/request.h"
 
 int
-rl_kept_requests(struct rl *rl, int rule, const void *key, size_t key_len,
-                 struct rl_request requests[static RL_LIMITS_MAX])
+rl_key_requests(struct rl *rl, int rule, const void *key, size_t key_len,
+                struct rl_request requests[static RL_LIMITS_MAX])
 {
 	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
 	struct rl_budget budget = {RL_LOOKUP_STEPS};

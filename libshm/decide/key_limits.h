@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RL_KEPT_H
-#define RL_KEPT_H
+#ifndef RL_KEY_LIMITS_H
+#define RL_KEY_LIMITS_H
 
 /* A key's counters, whatever bans and overrides say of it: to show, forget or restore them. */
 
@@ -11,7 +11,7 @@
  * may be a network, and then only the limits of that prefix do. How many, or -EINVAL,
  * RL_EADDRESS, -ENOMEM, RL_ECOST.
  */
-int rl_kept_requests(struct rl *rl, int rule, const void *key, size_t key_len,
-                     struct rl_request requests[static RL_LIMITS_MAX]);
+int rl_key_requests(struct rl *rl, int rule, const void *key, size_t key_len,
+                    struct rl_request requests[static RL_LIMITS_MAX]);
 
 #endif
