@@ -49,8 +49,8 @@ struct audit {
 	uint64_t *keys; /* of the LIVE slots, counts->live of them */
 };
 
-/* What one look at a LIVE slot shows. */
-struct look {
+/* What one inspection of a LIVE slot shows. */
+struct finding {
 	enum rl_fault fault;
 	bool is_named;
 	bool is_dead;
@@ -204,68 +204,71 @@ judge_name(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
 
 /* False if what was read does not belong together. */
 static bool
-look_at_key(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, struct look *look)
+inspect_key(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
+            struct finding *finding)
 {
 	const struct rl_segment *s = &rl->segment;
 	bool is_left = false;
 	struct rl_record_copy copy;
 	struct rl_view v;
 
-	look->is_named = rl_record_read(s, slot, &copy);
-	if (look->is_named)
-		look->fault = judge_name(rl, limit, slot, &copy, &is_left);
+	finding->is_named = rl_record_read(s, slot, &copy);
+	if (finding->is_named)
+		finding->fault = judge_name(rl, limit, slot, &copy, &is_left);
 	switch (rl_view_load(s, slot, &v)) {
 	case RL_SEEN_DEAD:
-		look->is_dead = true;
+		finding->is_dead = true;
 		return true;
 	case RL_SEEN_GONE:
 		return false;
 	case RL_SEEN:
 		break;
 	}
-	if (look->fault == WHOLE && !is_left)
-		look->fault = judge_counter(&limit->limiter, &v);
-	return look->fault == WHOLE || rl_view_holds(s, &limit->limiter, slot, &v);
+	if (finding->fault == WHOLE && !is_left)
+		finding->fault = judge_counter(&limit->limiter, &v);
+	return finding->fault == WHOLE || rl_view_holds(s, &limit->limiter, slot, &v);
 }
 
 /* 1 looked, 0 to be looked at again, or -ENOMEM. */
 static int
-look_at(struct rl *rl, struct rl_slot slot, struct look *look)
+inspect_slot(struct rl *rl, struct rl_slot slot, struct finding *finding)
 {
 	int id = rl_tag_limit(slot.tag);
 	const struct rl_compiled *limit = rl_handle_limit(rl, id);
 
-	*look = (struct look){.fault = WHOLE};
-	if (limit && !look_at_key(rl, limit, slot, look))
+	*finding = (struct finding){.fault = WHOLE};
+	if (limit && !inspect_key(rl, limit, slot, finding))
 		return 0;
 	if (!limit && rl_handle_no_limit(rl, id) == -ENOMEM)
 		return -ENOMEM;
 	if (!limit)
-		look->fault = RL_FAULT_NO_LIMIT;
-	return look->fault == WHOLE || tag_at(&rl->segment, slot.index) == slot.tag;
+		finding->fault = RL_FAULT_NO_LIMIT;
+	return finding->fault == WHOLE || tag_at(&rl->segment, slot.index) == slot.tag;
 }
 
 static int
 audit_live(struct audit *a, struct rl_slot slot)
 {
-	struct look look;
-	int looked;
+	struct finding finding;
+	int inspected;
 
 	a->keys[a->counts->live++] = slot.tag & RL_TAG_KEY_MASK;
-	looked = look_at(a->rl, slot, &look);
-	for (int tries = 1; looked == 0 && tries < TRIES; tries++) {
+	inspected = inspect_slot(a->rl, slot, &finding);
+	for (int tries = 1; inspected == 0 && tries < TRIES; tries++) {
 		rl_atomic_pause();
 		slot.tag = tag_at(&a->rl->segment, slot.index);
 		if (rl_tag_status(slot.tag) != RL_TAG_LIVE)
 			return 0; /* it has left */
-		looked = look_at(a->rl, slot, &look);
+		inspected = inspect_slot(a->rl, slot, &finding);
 	}
-	if (looked < 0)
-		return looked;
-	a->counts->unsettled += looked == 0;
-	a->counts->named += looked == 1 && look.is_named;
-	a->counts->retiring += looked == 1 && look.is_dead;
-	return looked == 1 && look.fault != WHOLE ? a->visit(look.fault, slot.index, a->arg) : 0;
+	if (inspected < 0)
+		return inspected;
+	a->counts->unsettled += inspected == 0;
+	a->counts->named += inspected == 1 && finding.is_named;
+	a->counts->retiring += inspected == 1 && finding.is_dead;
+	return inspected == 1 && finding.fault != WHOLE
+	               ? a->visit(finding.fault, slot.index, a->arg)
+	               : 0;
 }
 
 /* What was not retired does not leave. */

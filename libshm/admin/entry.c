@@ -65,12 +65,12 @@ fill_picture(const struct rl_window *w, const struct rl_picture *p, struct rl_en
 }
 
 static void
-fill_counts(struct rl_request *rq, const struct rl_outlook *o, uint64_t now_ns, struct rl_entry *e)
+fill_counts(struct rl_request *rq, const struct rl_decision *d, uint64_t now_ns, struct rl_entry *e)
 {
 	rq->index = e->limit;
 	rq->now_ns = now_ns;
 	rl_result_clear(&e->peek);
-	rl_answer(rq, o, &e->peek);
+	rl_answer(rq, d, &e->peek);
 	e->used = e->peek.limit - e->peek.remaining;
 	e->state = e->peek.verdict == RL_DENIED ? RL_ENTRY_LIMITED : RL_ENTRY_OPEN;
 	rl_request_lift_shadow(rq, &e->peek);
@@ -118,7 +118,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_quota quota = known->quota;
 	uint64_t now_ns = known->now.now_ns;
-	struct rl_outlook o;
+	struct rl_decision d;
 	struct rl_terms t;
 	struct rl_view v;
 	bool has_terms;
@@ -126,7 +126,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	fill_key(s, slot, room);
 	has_terms = known->has_orders && e->key &&
 	            rl_terms_of_record(rl, &room->copy, known->limit, &budget, &t, &quota);
-	if (rl_view_outlook(s, l, &quota, slot, 1, now_ns, &v, &o, &room->picture) != RL_SEEN ||
+	if (rl_view_peek(s, l, &quota, slot, 1, now_ns, &v, &d, &room->picture) != RL_SEEN ||
 	    !is_still(s, slot))
 		return false;
 	e->rule = known->rule;
@@ -135,7 +135,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	e->id = slot.tag & RL_TAG_HASH_MASK;
 	e->is_stale = e->rule < 0 || v.is_zero || rl_view_is_stale(s, l, &v, now_ns);
 	room->request.quota = quota;
-	fill_counts(&room->request, &o, now_ns, e);
+	fill_counts(&room->request, &d, now_ns, e);
 	e->is_state_known = has_terms || !known->has_orders;
 	if (has_terms)
 		fill_orders(rl, &t, now_ns, &budget, e);

@@ -81,10 +81,10 @@ tell(struct known *known, uint64_t slot, uint32_t used, bool is_stale)
 
 /*
  * Nearly all slots are of a window that counts something, in the tag's incarnation: there, the
- * state alone tells. What this is not sure of, look() is.
+ * state alone tells. What this is not sure of, inspect_slot() is.
  */
 static bool
-look_at_window(const struct rl_segment *s, struct known *known, struct rl_slot slot)
+inspect_window(const struct rl_segment *s, struct known *known, struct rl_slot slot)
 {
 	const struct rl_limiter *l = &known->of.limit->limiter;
 	struct rl_u128 word;
@@ -103,7 +103,7 @@ look_at_window(const struct rl_segment *s, struct known *known, struct rl_slot s
 
 /* False if the slot is the key's no more: what is read belongs to the tag if its generation does. */
 static bool
-look(const struct rl_segment *s, struct known *known, struct rl_slot slot)
+inspect_slot(const struct rl_segment *s, struct known *known, struct rl_slot slot)
 {
 	const struct rl_entry_limit *of = &known->of;
 	const struct rl_limiter *l = &of->limit->limiter;
@@ -123,7 +123,7 @@ is_wanted(struct walk *w, struct known *known, struct rl_slot slot)
 {
 	const struct rl_segment *s = &w->rl->segment;
 
-	return !w->wants || ((look_at_window(s, known, slot) || look(s, known, slot)) &&
+	return !w->wants || ((inspect_window(s, known, slot) || inspect_slot(s, known, slot)) &&
 	                     w->wants(&known->glance, w->arg));
 }
 

@@ -57,45 +57,45 @@ log_of(const struct rl_limiter *l, const struct rl_view *v, struct rl_log *log)
 }
 
 static void
-outlook_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_history *h,
-               uint32_t cost, struct rl_outlook *o)
+peek_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_history *h,
+            uint32_t cost, struct rl_decision *d)
 {
-	o->remaining = rl_window_remaining(&l->window, h, q->capacity);
-	o->reset_at_ns = rl_window_reset_at(&l->window, h);
-	if (cost > o->remaining && cost <= o->limit)
-		o->retry_at_ns = rl_window_retry_at(&l->window, h, q->capacity, cost);
+	d->remaining = rl_window_remaining(&l->window, h, q->capacity);
+	d->reset_at_ns = rl_window_reset_at(&l->window, h);
+	if (cost > d->remaining && cost <= d->limit)
+		d->retry_at_ns = rl_window_retry_at(&l->window, h, q->capacity, cost);
 }
 
 bool
 rl_limiter_denies(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+                  uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
-	struct rl_window_denial d;
+	struct rl_window_denial denial;
 	struct rl_state s;
 
 	if (v->is_zero)
 		return false;
 	s = rl_state_unpack(v->word, &l->window);
-	if (!rl_window_denies(&l->window, &s, v->ring, v->gen, q->capacity, cost, now_ns, &d))
+	if (!rl_window_denies(&l->window, &s, v->ring, v->gen, q->capacity, cost, now_ns, &denial))
 		return false;
-	*o = (struct rl_outlook){.limit = q->capacity,
-	                         .remaining = d.remaining,
-	                         .retry_at_ns = d.retry_at_ns,
-	                         .reset_at_ns = d.reset_at_ns};
+	*d = (struct rl_decision){.limit = q->capacity,
+	                          .remaining = denial.remaining,
+	                          .retry_at_ns = denial.retry_at_ns,
+	                          .reset_at_ns = denial.reset_at_ns};
 	return true;
 }
 
 static void
-outlook_log(const struct rl_limiter *l, const struct rl_log *log, const struct rl_view *v,
-            uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+peek_log(const struct rl_limiter *l, const struct rl_log *log, const struct rl_view *v,
+         uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
-	o->remaining = o->limit -
-	               rl_log_used(log, v->ring, l->ring_entries, l->window_ns, o->limit, now_ns);
-	if (o->remaining < o->limit)
-		o->reset_at_ns = rl_log_idle_at(log, v->ring, l->ring_entries, l->window_ns);
-	if (cost > o->remaining && cost <= o->limit)
-		o->retry_at_ns = rl_log_admits_at(log, v->ring, l->ring_entries, l->window_ns,
-		                                  o->limit, cost);
+	d->remaining = d->limit -
+	               rl_log_used(log, v->ring, l->ring_entries, l->window_ns, d->limit, now_ns);
+	if (d->remaining < d->limit)
+		d->reset_at_ns = rl_log_idle_at(log, v->ring, l->ring_entries, l->window_ns);
+	if (cost > d->remaining && cost <= d->limit)
+		d->retry_at_ns = rl_log_admits_at(log, v->ring, l->ring_entries, l->window_ns,
+		                                  d->limit, cost);
 }
 
 /* How long a charge that found the bucket at `before`, and left it at `after`, has to wait. */
@@ -112,29 +112,28 @@ delay_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_g
 }
 
 static void
-outlook_level(const struct rl_level *level, uint32_t remaining, uint64_t now_ns,
-              struct rl_outlook *o)
+peek_level(const struct rl_level *level, uint32_t remaining, uint64_t now_ns, struct rl_decision *d)
 {
 	uint64_t full_at = rl_gcra_full_at(level);
 
-	o->remaining = remaining;
-	o->reset_at_ns = full_at > now_ns ? full_at : 0;
+	d->remaining = remaining;
+	d->reset_at_ns = full_at > now_ns ? full_at : 0;
 }
 
 static void
-outlook_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-             uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+peek_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+          uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
 	struct rl_gcra g = gcra_of(l, q, cost);
 	struct rl_level level = level_of(&g, v);
 	struct rl_gcra_charge charge;
 
-	outlook_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, o);
-	o->admits = rl_gcra_take(&g, &level, now_ns, cost, &charge);
-	if (o->admits)
-		o->delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
-	else if (cost <= o->limit)
-		o->retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
+	peek_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, d);
+	d->admits = rl_gcra_take(&g, &level, now_ns, cost, &charge);
+	if (d->admits)
+		d->delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
+	else if (cost <= d->limit)
+		d->retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
 }
 
 void
@@ -153,23 +152,23 @@ rl_limiter_entry(const struct rl_limiter *l, const struct rl_view *v, uint32_t i
 }
 
 void
-rl_limiter_outlook(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                   uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+rl_limiter_peek(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
 	struct rl_history h;
 	struct rl_log log;
 
-	*o = (struct rl_outlook){.limit = rl_limiter_limit(l, q)};
+	*d = (struct rl_decision){.limit = rl_limiter_limit(l, q)};
 
 	if (is_bucket(l)) {
-		outlook_gcra(l, q, v, cost, now_ns, o);
+		peek_gcra(l, q, v, cost, now_ns, d);
 		return;
 	}
 	if (rl_limiter_history(l, v, now_ns, &h))
-		outlook_window(l, q, &h, cost, o);
+		peek_window(l, q, &h, cost, d);
 	else
-		outlook_log(l, log_of(l, v, &log), v, cost, now_ns, o);
-	o->admits = cost <= o->remaining;
+		peek_log(l, log_of(l, v, &log), v, cost, now_ns, d);
+	d->admits = cost <= d->remaining;
 }
 
 static void
@@ -185,15 +184,15 @@ decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct
 	p->step = move.step;
 	p->charges = move.charges;
 	if (move.step == RL_STEP_DENY) {
-		outlook_window(l, q, &h, cost, &p->outlook);
+		peek_window(l, q, &h, cost, &p->decision);
 		return;
 	}
 	p->entries = state.jump;
 	p->next = rl_state_pack(move.next, v->slot_bits);
 	p->mark = move.next.epoch;
 	p->memory = 0;
-	p->outlook.remaining = rl_window_left(&l->window, &move.next, q->capacity, now_ns);
-	p->outlook.reset_at_ns = rl_window_idle_at(&l->window, &move.next);
+	p->decision.remaining = rl_window_left(&l->window, &move.next, q->capacity, now_ns);
+	p->decision.reset_at_ns = rl_window_idle_at(&l->window, &move.next);
 }
 
 static void
@@ -203,8 +202,8 @@ decide_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t cost, u
 	struct rl_log space, next;
 	const struct rl_log *log = log_of(l, v, &space);
 
-	outlook_log(l, log, v, cost, now_ns, &p->outlook);
-	p->charges = cost <= p->outlook.remaining;
+	peek_log(l, log, v, cost, now_ns, &p->decision);
+	p->charges = cost <= p->decision.remaining;
 	if (!p->charges) {
 		p->step = RL_STEP_DENY;
 		return;
@@ -215,8 +214,8 @@ decide_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t cost, u
 	p->next = rl_log_pack(next, v->slot_bits);
 	p->mark = next.newest_ns;
 	p->memory = 0;
-	p->outlook.remaining -= cost;
-	p->outlook.reset_at_ns = next.newest_ns + l->window_ns;
+	p->decision.remaining -= cost;
+	p->decision.reset_at_ns = next.newest_ns + l->window_ns;
 }
 
 static void
@@ -230,24 +229,24 @@ decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct r
 	p->charges = rl_gcra_take(&g, &level, now_ns, cost, &charge);
 	if (!p->charges) {
 		p->step = RL_STEP_DENY;
-		outlook_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, &p->outlook);
-		p->outlook.retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
+		peek_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, &p->decision);
+		p->decision.retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
 		return;
 	}
 	p->step = RL_STEP_ADMIT;
 	p->next = rl_gcra_pack(&g, &charge.after, v->slot_bits);
 	p->mark = charge.after.ns;
 	p->memory = charge.memory;
-	outlook_level(&charge.after, charge.remaining, now_ns, &p->outlook);
+	peek_level(&charge.after, charge.remaining, now_ns, &p->decision);
 	/* It waits for those before it, not for itself. */
-	p->outlook.delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
+	p->decision.delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
 }
 
 void
 rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                   uint32_t cost, uint64_t now_ns, struct rl_plan *p)
 {
-	p->outlook = (struct rl_outlook){.limit = rl_limiter_limit(l, q)};
+	p->decision = (struct rl_decision){.limit = rl_limiter_limit(l, q)};
 	if (rl_limiter_is_window(l))
 		decide_window(l, q, v, cost, now_ns, p);
 	else if (is_bucket(l))

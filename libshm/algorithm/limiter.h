@@ -45,8 +45,8 @@ struct rl_view {
 	const uint64_t *ring;
 };
 
-/* What a request would be told, and what of it does not depend on the verdict. */
-struct rl_outlook {
+/* What is decided about a request; the limit, remaining and reset hold whatever the verdict. */
+struct rl_decision {
 	uint32_t limit;     /* the largest cost that is ever admitted */
 	uint32_t remaining; /* the largest that is admitted now */
 	bool admits;        /* the cost asked for, now */
@@ -62,8 +62,8 @@ struct rl_plan {
 	struct rl_u128 next;
 	uint64_t mark;   /* if it charges: what rl_charge.epoch remembers */
 	uint32_t memory; /* and rl_charge.memory */
-	/* What to tell if so it goes: of a denial, or right after a charge. Else not set. */
-	struct rl_outlook outlook;
+	/* The result if `step` succeeds, of a denial or right after a charge. Else not set. */
+	struct rl_decision decision;
 };
 
 static inline bool
@@ -106,23 +106,23 @@ rl_limiter_adds(const struct rl_limiter *l, const struct rl_quota *q, const stru
 		                            now_ns - epoch * w->width_ns);
 	p->mark = epoch;
 	p->memory = 0;
-	p->outlook.limit = q->capacity;
-	p->outlook.remaining = q->capacity - (uint32_t)used - cost + gone;
+	p->decision.limit = q->capacity;
+	p->decision.remaining = q->capacity - (uint32_t)used - cost + gone;
 
-	p->outlook.reset_at_ns = (epoch + w->count + 1) * w->width_ns;
-	p->outlook.delay_ns = 0;
+	p->decision.reset_at_ns = (epoch + w->count + 1) * w->width_ns;
+	p->decision.delay_ns = 0;
 	return true;
 }
 
 /* The same for a denial by a window. What was read of its ring is to be made sure of by the caller. */
 bool rl_limiter_denies(const struct rl_limiter *limiter, const struct rl_quota *quota,
                        const struct rl_view *view, uint32_t cost, uint64_t now_ns,
-                       struct rl_outlook *outlook);
+                       struct rl_decision *decision);
 
 /* That without a look at the ring: the window is used up by one sub-bucket. */
 static inline bool
 rl_limiter_is_used_up(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                      uint32_t cost, uint64_t now_ns, struct rl_outlook *o)
+                      uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
 	const struct rl_window *w = &l->window;
 	struct rl_state s;
@@ -132,8 +132,8 @@ rl_limiter_is_used_up(const struct rl_limiter *l, const struct rl_quota *q, cons
 	s = rl_state_unpack(v->word, w);
 	if (!rl_window_is_used_up(w, &s, rl_window_epoch(w, now_ns), q->capacity))
 		return false;
-	*o = (struct rl_outlook){.limit = q->capacity};
-	o->retry_at_ns = rl_window_used_up_until(w, &s, q->capacity, cost, &o->reset_at_ns);
+	*d = (struct rl_decision){.limit = q->capacity};
+	d->retry_at_ns = rl_window_used_up_until(w, &s, q->capacity, cost, &d->reset_at_ns);
 	return true;
 }
 
@@ -142,9 +142,9 @@ void rl_limiter_entry(const struct rl_limiter *limiter, const struct rl_view *vi
                       uint32_t *place, uint64_t *value);
 
 /* retry_at_ns is meaningful for a cost of 1..limit that is not admitted now; cost may be 0. */
-void rl_limiter_outlook(const struct rl_limiter *limiter, const struct rl_quota *quota,
-                        const struct rl_view *view, uint32_t cost, uint64_t now_ns,
-                        struct rl_outlook *outlook);
+void rl_limiter_peek(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                     const struct rl_view *view, uint32_t cost, uint64_t now_ns,
+                     struct rl_decision *decision);
 
 /* True if what was read of the ring with state `seen` still holds with state `now`. */
 bool rl_limiter_same_ring(const struct rl_limiter *limiter, struct rl_u128 seen,

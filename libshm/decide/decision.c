@@ -20,18 +20,18 @@
 #define EVICT_STEPS 512 /* to judge who is there */
 
 void
-rl_answer(const struct rl_request *rq, const struct rl_outlook *o, struct rl_result *r)
+rl_answer(const struct rl_request *rq, const struct rl_decision *d, struct rl_result *r)
 {
-	rl_told(rq, o, r);
-	if (rq->cost > o->limit) {
+	rl_fill_result(rq, d, r);
+	if (rq->cost > d->limit) {
 		r->verdict = RL_NEVER;
 		r->retry_after_ns = RL_NEVER_NS;
-	} else if (!o->admits) {
+	} else if (!d->admits) {
 		r->verdict = RL_DENIED;
-		r->retry_after_ns = rl_until(o->retry_at_ns, rq->now_ns);
+		r->retry_after_ns = rl_until(d->retry_at_ns, rq->now_ns);
 	} else {
 		r->verdict = RL_ALLOWED;
-		r->delay_ns = o->delay_ns;
+		r->delay_ns = d->delay_ns;
 	}
 }
 
@@ -108,7 +108,7 @@ decide_slot(struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
 		rl_budget_take(rq->budget, ring_steps(l));
 		if (!rl_view_holds(s, l, slot, &v))
 			return false;
-		rl_answer(rq, &plan.outlook, r);
+		rl_answer(rq, &plan.decision, r);
 		rq->slot = slot;
 		return true;
 	}
@@ -182,7 +182,7 @@ rl_decide(struct rl_request *rq, struct rl_result *r)
 
 /* What the key's slot tells; a slot that is not there, or being retired, counts nothing. */
 static bool
-look_at_key(struct rl_request *rq, struct rl_outlook *o)
+peek_key(struct rl_request *rq, struct rl_decision *d)
 {
 	const struct rl_segment *s = &rq->rl->segment;
 	const struct rl_limiter *l = &rq->limit->limiter;
@@ -193,10 +193,10 @@ look_at_key(struct rl_request *rq, struct rl_outlook *o)
 		struct rl_slot slot = {0};
 
 		if (rl_table_find(&s->table, &rq->candidates, &slot))
-			seen = rl_view_outlook(s, l, &rq->quota, slot, rq->cost, rq->now_ns, &v, o,
-			                       NULL);
+			seen = rl_view_peek(s, l, &rq->quota, slot, rq->cost, rq->now_ns, &v, d,
+			                    NULL);
 		if (seen == RL_SEEN_DEAD)
-			rl_limiter_outlook(l, &rq->quota, &none, rq->cost, rq->now_ns, o);
+			rl_limiter_peek(l, &rq->quota, &none, rq->cost, rq->now_ns, d);
 		rq->slot = slot;
 		if (seen != RL_SEEN_GONE)
 			return true;
@@ -206,12 +206,12 @@ look_at_key(struct rl_request *rq, struct rl_outlook *o)
 }
 
 void
-rl_look(struct rl_request *rq, struct rl_result *r)
+rl_peek_limit(struct rl_request *rq, struct rl_result *r)
 {
-	struct rl_outlook o;
+	struct rl_decision d;
 
-	if (look_at_key(rq, &o)) {
-		rl_answer(rq, &o, r);
+	if (peek_key(rq, &d)) {
+		rl_answer(rq, &d, r);
 	} else {
 		r->verdict = RL_UNDECIDED;
 		r->error = -EBUSY;

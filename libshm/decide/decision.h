@@ -55,11 +55,11 @@ rl_request_candidates(const struct rl *rl, const struct rl_compiled *limit, cons
 /* Decide and charge a cost <= limit. Fills *result. */
 void rl_decide(struct rl_request *rq, struct rl_result *result);
 
-/* What a request of rq->cost would be told; writes nothing. Fills *result. */
-void rl_look(struct rl_request *rq, struct rl_result *result);
+/* Decide about rq->cost, and write nothing. Fills *result. */
+void rl_peek_limit(struct rl_request *rq, struct rl_result *result);
 
-/* The answer to `rq` if that is the outlook. */
-void rl_answer(const struct rl_request *rq, const struct rl_outlook *outlook,
+/* The answer to `rq` if that is the decision. */
+void rl_answer(const struct rl_request *rq, const struct rl_decision *decision,
                struct rl_result *result);
 
 _Static_assert(sizeof(struct rl_charge) == 32, "a caller's result keeps its size");
@@ -73,12 +73,12 @@ rl_until(uint64_t then_ns, uint64_t now_ns)
 }
 
 static inline void
-rl_told(const struct rl_request *rq, const struct rl_outlook *o, struct rl_result *r)
+rl_fill_result(const struct rl_request *rq, const struct rl_decision *d, struct rl_result *r)
 {
 	r->index = rq->index;
-	r->limit = o->limit;
-	r->remaining = o->remaining;
-	r->reset_after_ns = rl_until(o->reset_at_ns, rq->now_ns);
+	r->limit = d->limit;
+	r->remaining = d->remaining;
+	r->reset_after_ns = rl_until(d->reset_at_ns, rq->now_ns);
 }
 
 /* The same, the charge that was planned being made. */
@@ -86,9 +86,9 @@ static inline void
 rl_answer_charged(const struct rl_request *rq, uint32_t cost, struct rl_slot slot,
                   const struct rl_plan *plan, struct rl_result *r)
 {
-	rl_told(rq, &plan->outlook, r);
+	rl_fill_result(rq, &plan->decision, r);
 	r->verdict = RL_ALLOWED;
-	r->delay_ns = plan->outlook.delay_ns;
+	r->delay_ns = plan->decision.delay_ns;
 	r->charges = 1;
 	r->charge[0] = (struct rl_charge){
 		.tag = slot.tag,

@@ -26,20 +26,20 @@ struct batch {
 	unsigned first[RL_ITEMS_MAX + 1];
 	struct rl_request *part;
 	struct rl_budget budget;
-	struct rl_result *told;    /* of each part; for decide() only */
-	struct rl_result *results; /* of each item */
+	struct rl_result *part_result; /* of each part; for decide() only */
+	struct rl_result *results;     /* of each item */
 };
 
 static void
 begin(struct batch *b, struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
-      struct rl_request *part, struct rl_result *told, struct rl_result *results)
+      struct rl_request *part, struct rl_result *part_result, struct rl_result *results)
 {
 	b->rl = rl;
 	b->items = items;
 	b->count = count;
 	b->now_ns = now_ns;
 	b->part = part;
-	b->told = told;
+	b->part_result = part_result;
 	b->results = results;
 }
 
@@ -60,7 +60,7 @@ make_all(struct batch *b, const struct rl_wish *wish)
 	return true;
 }
 
-/* Does what was told of part p decide more than what was told of part q? */
+/* Does the result of part p decide more than that of part q? */
 static bool
 outranks(const struct rl_result *p, const struct rl_result *q)
 {
@@ -84,7 +84,7 @@ decider(const struct batch *b, size_t i)
 		bool is_shadow = b->part[p].quota.is_shadow;
 		if (is_shadow != b->part[best].quota.is_shadow
 		            ? !is_shadow
-		            : outranks(&b->told[p], &b->told[best]))
+		            : outranks(&b->part_result[p], &b->part_result[best]))
 			best = p;
 	}
 	return best;
@@ -97,10 +97,10 @@ combine(struct batch *b, size_t i)
 	struct rl_result *r = &b->results[i];
 	unsigned best = decider(b, i);
 
-	memcpy(r, &b->told[best], offsetof(struct rl_result, charge));
+	memcpy(r, &b->part_result[best], offsetof(struct rl_result, charge));
 	r->charges = 0;
 	for (unsigned p = b->first[i]; p < b->first[i + 1]; p++) {
-		const struct rl_result *t = &b->told[p];
+		const struct rl_result *t = &b->part_result[p];
 		if (t->charges > 0)
 			r->charge[r->charges++] = t->charge[0];
 		r->is_shadow_denied |= t->is_shadow_denied;
@@ -129,7 +129,7 @@ denier(const struct batch *b)
 	return best;
 }
 
-/* Will every limit surely allow? Of one that is denied in the end, more is to be told. */
+/* Will every limit surely allow? A request that is denied in the end needs every result. */
 static bool
 will_all_add(const struct batch *b)
 {
@@ -144,11 +144,11 @@ will_all_add(const struct batch *b)
 }
 
 static size_t
-look_at_all(struct batch *b)
+peek_all(struct batch *b)
 {
 	for (size_t i = 0; i < b->count; i++) {
 		for (unsigned p = b->first[i]; p < b->first[i + 1]; p++)
-			rl_request_look(&b->part[p], b->items[i].cost, &b->told[p]);
+			rl_request_peek(&b->part[p], b->items[i].cost, &b->part_result[p]);
 		if (!is_answered(b, i))
 			combine(b, i);
 	}
@@ -159,10 +159,10 @@ static void
 give_back(struct batch *b, unsigned parts)
 {
 	for (unsigned p = 0; p < parts; p++)
-		rl_refund_at(b->rl, &b->told[p], b->now_ns);
+		rl_refund_at(b->rl, &b->part_result[p], b->now_ns);
 }
 
-/* Charge one limit: by the short way, or else by the long one. */
+/* Charge one limit: by the fast path, or else by the slow one. */
 static enum rl_verdict
 spend(struct rl_request *rq, uint64_t cost, struct rl_result *r)
 {
@@ -182,7 +182,7 @@ spend_all(struct batch *b)
 	for (size_t i = 0; i < b->count; i++) {
 		bool is_peek = b->items[i].cost == 0;
 		for (unsigned p = b->first[i]; p < b->first[i + 1] && !is_peek; p++) {
-			if (spend(&b->part[p], b->items[i].cost, &b->told[p]) == RL_ALLOWED)
+			if (spend(&b->part[p], b->items[i].cost, &b->part_result[p]) == RL_ALLOWED)
 				continue;
 			give_back(b, p);
 			for (size_t j = 0; j <= i; j++)
@@ -218,10 +218,10 @@ decide(struct batch *b)
 
 	b->budget = rl_decision_budget(b->rl, b->first[b->count]);
 	for (unsigned p = 0; p < b->first[b->count]; p++) {
-		rl_result_clear(&b->told[p]);
+		rl_result_clear(&b->part_result[p]);
 		b->part[p].budget = &b->budget;
 	}
-	decided = will_all_add(b) ? b->count : look_at_all(b);
+	decided = will_all_add(b) ? b->count : peek_all(b);
 	if (decided == b->count)
 		decided = spend_all(b);
 	for (size_t i = 0; i < b->count; i++)
@@ -234,14 +234,14 @@ enum rl_verdict
 rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
                 struct rl_result *results, size_t *decided)
 {
-	struct rl_result unused[RL_ITEMS_MAX], told[RL_ITEMS_MAX];
+	struct rl_result unused[RL_ITEMS_MAX], part_result[RL_ITEMS_MAX];
 	struct rl_request part[RL_ITEMS_MAX];
 	struct batch b;
 	size_t ignored;
 
 	decided = decided ? decided : &ignored;
 	*decided = 0;
-	begin(&b, rl, items, count, now_ns, part, told, results ? results : unused);
+	begin(&b, rl, items, count, now_ns, part, part_result, results ? results : unused);
 	if (count > RL_ITEMS_MAX || !make_all(&b, NULL))
 		return RL_UNDECIDED;
 	*decided = decide(&b);
@@ -255,7 +255,7 @@ rl_check_all(struct rl *rl, const struct rl_item *items, size_t count, struct rl
 	return rl_check_all_at(rl, items, count, rl_now(rl), results, decided);
 }
 
-/* Decide and count by the short way. False: nothing was done. */
+/* Decide and count by the fast path. False: nothing was done. */
 static inline __attribute__((always_inline)) bool
 decide_short(const struct rl_item *item, const struct rl_request *rq, struct rl_result *r)
 {
@@ -278,7 +278,7 @@ decide_short(const struct rl_item *item, const struct rl_request *rq, struct rl_
 	return true;
 }
 
-/* The long way. */
+/* The slow path. */
 static enum rl_verdict
 check_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq, struct rl_result *r)
 {
@@ -286,36 +286,36 @@ check_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq, stru
 
 	rq->budget = &budget;
 	if (item->cost == 0)
-		return rl_request_look(rq, 0, r);
+		return rl_request_peek(rq, 0, r);
 	rl_request_spend(rq, item->cost, r);
 	rl_request_count(rl, item->rule, rq, r);
 	return r->verdict;
 }
 
-/* An item whose requests are made, and what each of them is told. */
+/* An item whose requests are made. Fills the result of each. */
 static enum rl_verdict
 check_parts(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_request *part,
-            unsigned parts, struct rl_result *told, struct rl_result *r)
+            unsigned parts, struct rl_result *part_result, struct rl_result *r)
 {
 	struct batch b;
 
-	begin(&b, rl, item, 1, now_ns, part, told, r);
+	begin(&b, rl, item, 1, now_ns, part, part_result, r);
 	b.first[0] = 0;
 	b.first[1] = parts;
 	decide(&b);
 	return r->verdict;
 }
 
-/* The same when nobody asks what each is told. */
+/* The same when nobody asks for the result of each. */
 static enum rl_verdict
 check_made(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_request *part,
            unsigned parts, struct rl_result *r)
 {
-	struct rl_result told[RL_LIMITS_MAX];
+	struct rl_result part_result[RL_LIMITS_MAX];
 
 	if (parts == 1)
 		return decide_short(item, part, r) ? r->verdict : check_one(rl, item, part, r);
-	return check_parts(rl, item, now_ns, part, parts, told, r);
+	return check_parts(rl, item, now_ns, part, parts, part_result, r);
 }
 
 enum rl_verdict

@@ -201,12 +201,12 @@ rl_request_lift_shadow(const struct rl_request *rq, struct rl_result *r)
 }
 
 enum rl_verdict
-rl_request_look(struct rl_request *rq, uint64_t cost, struct rl_result *r)
+rl_request_peek(struct rl_request *rq, uint64_t cost, struct rl_result *r)
 {
 	rq->cost = cost > UINT32_MAX ? UINT32_MAX : (uint32_t)cost;
 	if (cost == 0)
 		rq->cost = 1;
-	rl_look(rq, r);
+	rl_peek_limit(rq, r);
 	rl_request_lift_shadow(rq, r);
 	return r->verdict;
 }
@@ -221,7 +221,7 @@ rl_request_spend(struct rl_request *rq, uint64_t cost, struct rl_result *r)
 	}
 	if (cost > rl_limiter_limit(&rq->limit->limiter, &rq->quota)) {
 		rq->cost = UINT32_MAX;
-		rl_look(rq, r);
+		rl_peek_limit(rq, r);
 	} else {
 		rq->cost = (uint32_t)cost;
 		rl_decide(rq, r);

@@ -38,8 +38,8 @@ unsigned rl_request_make(struct rl *rl, const struct rl_item *item, const struct
 void rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_terms *terms,
                      unsigned i, uint64_t now_ns, struct rl_request *rq);
 
-/* What a request of that cost would be told; cost 0 asks for 1. Writes nothing, counts nothing. */
-enum rl_verdict rl_request_look(struct rl_request *rq, uint64_t cost, struct rl_result *result);
+/* Decide about that cost; cost 0 asks for 1. Writes nothing, counts nothing. */
+enum rl_verdict rl_request_peek(struct rl_request *rq, uint64_t cost, struct rl_result *result);
 
 /* Decide and charge it, and count nothing. */
 enum rl_verdict rl_request_spend(struct rl_request *rq, uint64_t cost, struct rl_result *result);

@@ -3,11 +3,11 @@
 #define RL_SHORT_H
 
 /*
- * The short way of a decision. Most rules have one limit that counts whole keys, and neither an
+ * The fast path of a decision. Most rules have one limit that counts whole keys, and neither an
  * override nor a ban to look for; most requests are for a key that has its slot, in the sub-bucket
  * that the slot's state is in; and most are admitted. All this is inline, so that it stays in
  * registers. Each step says false to whatever else there is: then request.c and decision.c decide,
- * which answer the same to what goes the short way.
+ * which answer the same to what takes the fast path.
  */
 
 #include "decide/request.h"
@@ -72,7 +72,7 @@ rl_short_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct
 	return true;
 }
 
-/* Only windows go the short way, and only what can be charged. */
+/* Only windows take the fast path, and only what can be charged. */
 static inline bool
 rl_short_may_charge(const struct rl_request *rq, uint64_t cost)
 {
@@ -124,16 +124,16 @@ rl_short_deny(const struct rl_request *rq, uint32_t cost, struct rl_slot slot,
               const struct rl_view *v, struct rl_result *r)
 {
 	const struct rl_limiter *l = &rq->limit->limiter;
-	struct rl_outlook o;
+	struct rl_decision d;
 
 	if (rq->quota.is_shadow ||
-	    (!rl_limiter_is_used_up(l, &rq->quota, v, cost, rq->now_ns, &o) &&
-	     !(rl_limiter_denies(l, &rq->quota, v, cost, rq->now_ns, &o) &&
+	    (!rl_limiter_is_used_up(l, &rq->quota, v, cost, rq->now_ns, &d) &&
+	     !(rl_limiter_denies(l, &rq->quota, v, cost, rq->now_ns, &d) &&
 	       rl_view_holds(&rq->rl->segment, l, slot, v))))
 		return false;
-	rl_told(rq, &o, r);
+	rl_fill_result(rq, &d, r);
 	r->verdict = RL_DENIED;
-	r->retry_after_ns = rl_until(o.retry_at_ns, rq->now_ns);
+	r->retry_after_ns = rl_until(d.retry_at_ns, rq->now_ns);
 	return true;
 }
 

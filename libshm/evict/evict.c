@@ -119,17 +119,17 @@ apply_override(struct rl *rl, struct rl_budget *budget, struct candidate *c)
 static uint64_t
 used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct candidate *c)
 {
-	struct rl_outlook o;
+	struct rl_decision d;
 
 	if (!has_count(c) || !c->is_in_force)
 		return UINT64_MAX; /* nothing to evict, or free_if_stale()'s */
 	apply_override(rl, budget, c);
 	if (budget->left == 0 || /* for all one knows, at its limit */
-	    rl_view_outlook(&rl->segment, &c->limit->limiter, &c->quota, c->slot, 1, now_ns,
-	                    &c->view, &o, NULL) != RL_SEEN ||
-	    c->view.is_zero || o.remaining == 0)
+	    rl_view_peek(&rl->segment, &c->limit->limiter, &c->quota, c->slot, 1, now_ns, &c->view,
+	                 &d, NULL) != RL_SEEN ||
+	    c->view.is_zero || d.remaining == 0)
 		return UINT64_MAX;
-	return ((uint64_t)(o.limit - o.remaining) << 32) / o.limit;
+	return ((uint64_t)(d.limit - d.remaining) << 32) / d.limit;
 }
 
 /* True if there was one to evict, even if its process was quicker: then look again. */

@@ -39,7 +39,7 @@ static const struct version v1 = {
                    {"memory.memsw.limit_in_bytes", "memory.memsw.usage_in_bytes", NULL, NULL, 1}},
 };
 
-struct look {
+struct search {
 	const struct version *version;
 	uint64_t swap; /* of the machine */
 	struct rl_memory *memory;
@@ -169,7 +169,7 @@ note(struct rl_memory *memory, uint64_t left, const char *group, const char *fil
 }
 
 static void
-look_at_group(const char *group, const struct version *version, uint64_t swap,
+inspect_group(const char *group, const struct version *version, uint64_t swap,
               struct rl_memory *memory)
 {
 	for (int i = 0; i < 2 && version->bounds[i].limit; i++) {
@@ -187,14 +187,14 @@ look_at_group(const char *group, const struct version *version, uint64_t swap,
 
 /* The group and those above it, up to the one that is mounted. */
 static void
-look_upwards(char *group, size_t mount, void *arg)
+inspect_upwards(char *group, size_t mount, void *arg)
 {
-	const struct look *look = arg;
+	const struct search *search = arg;
 
 	for (size_t len = strlen(group); len >= mount; len--)
 		if (len == mount || group[len] == '/' || group[len] == '\0') {
 			group[len] = '\0';
-			look_at_group(group, look->version, look->swap, look->memory);
+			inspect_group(group, search->version, search->swap, search->memory);
 		}
 }
 
@@ -204,30 +204,30 @@ look_upwards(char *group, size_t mount, void *arg)
  * group that a container has.
  */
 static void
-look_in_usual_place(const char *root, const char *path, struct look *look)
+inspect_usual_place(const char *root, const char *path, struct search *search)
 {
-	const char *mount = look->version->mount;
+	const char *mount = search->version->mount;
 	char group[PATH_MAX];
 
 	if (strstr(path, "/..") || strcmp(path, "/") == 0)
 		path = "";
 	if (snprintf(group, sizeof group, "%s%s%s", root, mount, path) < (int)sizeof group)
-		look_upwards(group, strlen(root) + strlen(mount), look);
+		inspect_upwards(group, strlen(root) + strlen(mount), search);
 }
 
 static void
-look_at_groups(const char *root, const struct version *version, const char *path, uint64_t swap,
+inspect_groups(const char *root, const struct version *version, const char *path, uint64_t swap,
                struct rl_memory *memory)
 {
-	struct look look = {version, swap, memory};
+	struct search search = {version, swap, memory};
 
-	if (rl_cgroup_find(root, version == &v2, path, look_upwards, &look) == 0)
-		look_in_usual_place(root, path, &look);
+	if (rl_cgroup_find(root, version == &v2, path, inspect_upwards, &search) == 0)
+		inspect_usual_place(root, path, &search);
 }
 
 /* "0::/path", or "4:cpu,memory:/path" of v1. The line is cut to pieces. */
 static void
-look_at_line(const char *root, char *line, uint64_t swap, struct rl_memory *memory)
+inspect_line(const char *root, char *line, uint64_t swap, struct rl_memory *memory)
 {
 	char *controllers = strchr(line, ':');
 	char *path = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -236,16 +236,16 @@ look_at_line(const char *root, char *line, uint64_t swap, struct rl_memory *memo
 		return;
 	*controllers++ = *path++ = '\0';
 	if (*controllers == '\0')
-		look_at_groups(root, &v2, path, swap, memory);
+		inspect_groups(root, &v2, path, swap, memory);
 	for (char *rest, *word = strtok_r(controllers, ",", &rest); word;
 	     word = strtok_r(NULL, ",", &rest))
 		if (strcmp(word, "memory") == 0)
-			look_at_groups(root, &v1, path, swap, memory);
+			inspect_groups(root, &v1, path, swap, memory);
 }
 
 /* What the machine has left; returns its swap. */
 static uint64_t
-look_at_machine(const char *root, struct rl_memory *memory)
+inspect_machine(const char *root, struct rl_memory *memory)
 {
 	char path[PATH_MAX], proc[PATH_MAX];
 	uint64_t available, swap;
@@ -271,13 +271,13 @@ rl_memory_read(const char *root, struct rl_memory *memory)
 	uint64_t swap;
 
 	*memory = (struct rl_memory){.left = UINT64_MAX};
-	swap = look_at_machine(root, memory);
+	swap = inspect_machine(root, memory);
 	snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
 	if (!read_text(path, &text))
 		return;
 	for (char *line = strtok_r(text.bytes, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest))
-		look_at_line(root, line, swap, memory);
+		inspect_line(root, line, swap, memory);
 }
 
 /* The kernel's own tables of a file's pages are some 0.3 % of it. */

@@ -20,27 +20,27 @@ rl_view_holds(const struct rl_segment *s, const struct rl_limiter *l, struct rl_
 }
 
 static void
-draw(const struct rl_limiter *l, const struct rl_view *v, const struct rl_outlook *o,
+draw(const struct rl_limiter *l, const struct rl_view *v, const struct rl_decision *d,
      uint64_t now_ns, struct rl_picture *p)
 {
 	p->has_history = rl_limiter_history(l, v, now_ns, &p->history);
 	p->moments =
-		rl_limiter_moments(l, v, &p->history, o->limit - o->remaining, now_ns, p->moment);
+		rl_limiter_moments(l, v, &p->history, d->limit - d->remaining, now_ns, p->moment);
 }
 
 enum rl_seen
-rl_view_outlook(const struct rl_segment *s, const struct rl_limiter *l, const struct rl_quota *q,
-                struct rl_slot slot, uint32_t cost, uint64_t now_ns, struct rl_view *v,
-                struct rl_outlook *o, struct rl_picture *p)
+rl_view_peek(const struct rl_segment *s, const struct rl_limiter *l, const struct rl_quota *q,
+             struct rl_slot slot, uint32_t cost, uint64_t now_ns, struct rl_view *v,
+             struct rl_decision *d, struct rl_picture *p)
 {
 	for (int tries = 0; tries < TRIES; tries++) {
 		enum rl_seen seen = rl_view_load(s, slot, v);
 
 		if (seen != RL_SEEN)
 			return seen;
-		rl_limiter_outlook(l, q, v, cost, now_ns, o);
+		rl_limiter_peek(l, q, v, cost, now_ns, d);
 		if (p)
-			draw(l, v, o, now_ns, p);
+			draw(l, v, d, now_ns, p);
 		if (rl_view_holds(s, l, slot, v))
 			return RL_SEEN;
 		rl_atomic_pause();

@@ -148,8 +148,8 @@ resolve(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot 
 	return RL_CLAIM_NEW;
 }
 
-/* What one look over a key's slots shows. */
-struct look {
+/* What one survey of the candidate slots shows. */
+struct survey {
 	struct rl_slot live, tent, free[2];
 	bool has_live, has_tent;
 	bool has_settled;  /* some that were LEAVING: the key's, or room for it, maybe */
@@ -157,8 +157,8 @@ struct look {
 };
 
 static void
-look_over_line(const struct rl_table *t, const struct rl_candidates *p, unsigned line,
-               struct look *look)
+survey_line(const struct rl_table *t, const struct rl_candidates *p, unsigned line,
+            struct survey *survey)
 {
 	const uint64_t *tags = rl_table_tag(t, p->first[line]);
 	const uint64_t first = p->first[line], key = p->key; /* kept, as in rl_table_find() */
@@ -169,35 +169,35 @@ look_over_line(const struct rl_table *t, const struct rl_candidates *p, unsigned
 
 		if (rl_tag_is_leaving(seen.tag)) {
 			settle(t, seen);
-			look->has_settled = true;
+			survey->has_settled = true;
 		} else if (rl_tag_status(seen.tag) == RL_TAG_FREE) {
 			if (frees++ == 0)
-				look->free[line] = seen;
+				survey->free[line] = seen;
 		} else if (rl_tag_is(seen.tag, RL_TAG_LIVE, key)) {
-			look->live = seen;
-			look->has_live = true;
+			survey->live = seen;
+			survey->has_live = true;
 		} else if (rl_tag_is(seen.tag, RL_TAG_TENT, key)) {
-			look->tent = seen;
-			look->has_tent = true;
+			survey->tent = seen;
+			survey->has_tent = true;
 		}
 	}
-	look->frees[line] = frees;
+	survey->frees[line] = frees;
 }
 
 static void
-look_over(const struct rl_table *t, const struct rl_candidates *p, struct look *look)
+survey_lines(const struct rl_table *t, const struct rl_candidates *p, struct survey *survey)
 {
-	*look = (struct look){0};
+	*survey = (struct survey){0};
 	for (unsigned line = 0; line < 2; line++)
-		look_over_line(t, p, line, look);
+		survey_line(t, p, line, survey);
 }
 
 /* Claim a slot in the emptier line, and see it through. */
 static enum rl_claim
-claim_free(const struct rl_table *t, const struct rl_candidates *p, const struct look *look,
+claim_free(const struct rl_table *t, const struct rl_candidates *p, const struct survey *survey,
            struct rl_slot *slot)
 {
-	struct rl_slot mine = look->free[look->frees[1] > look->frees[0]];
+	struct rl_slot mine = survey->free[survey->frees[1] > survey->frees[0]];
 	uint64_t tent = rl_tag_make(RL_TAG_TENT, rl_tag_gen(mine.tag), p->key);
 
 	if (!rl_atomic_cas(rl_table_tag(t, mine.index), mine.tag, tent))
@@ -211,19 +211,19 @@ rl_table_claim(const struct rl_table *t, const struct rl_candidates *p, struct r
 {
 	for (int tries = 0; tries < TRIES; tries++) {
 		enum rl_claim claim;
-		struct look look;
+		struct survey survey;
 
-		look_over(t, p, &look);
-		if (look.has_live) {
-			*slot = look.live;
+		survey_lines(t, p, &survey);
+		if (survey.has_live) {
+			*slot = survey.live;
 			return RL_CLAIM_FOUND;
 		}
-		if (look.has_settled)
+		if (survey.has_settled)
 			continue;
-		if (look.has_tent)
-			claim = resolve(t, p, look.tent, slot);
-		else if (look.frees[0] + look.frees[1] > 0)
-			claim = claim_free(t, p, &look, slot);
+		if (survey.has_tent)
+			claim = resolve(t, p, survey.tent, slot);
+		else if (survey.frees[0] + survey.frees[1] > 0)
+			claim = claim_free(t, p, &survey, slot);
 		else
 			return RL_CLAIM_FULL;
 		if (claim != RL_CLAIM_BUSY)

@@ -172,7 +172,7 @@ churn(struct rl *rl)
 }
 
 static void
-look_at_configuration(struct rl *rl)
+inspect_configuration(struct rl *rl)
 {
 	const struct rl_item item = {.rule = board->rules[TWO], .key = "x", .key_len = 1};
 	struct rl_result r, each[RL_LIMITS_MAX];
@@ -189,7 +189,7 @@ work(struct rl *rl, int worker)
 	for (;;) {
 		switch (test_below(&seed, 8)) {
 		case 0:
-			look_at_configuration(rl);
+			inspect_configuration(rl);
 			break;
 		case 1:
 		case 2:

@@ -36,7 +36,7 @@ store(struct counter *c, const struct rl_state *s)
 
 static unsigned long used_up; /* how often a short denial was compared */
 
-/* What the short way tells of a charge is what the long way does. */
+/* What the fast path tells of a charge is what the slow path does. */
 static void
 expect_told(const struct counter *c, uint64_t now_ns, uint32_t cost, const struct rl_move *p)
 {
@@ -46,13 +46,13 @@ expect_told(const struct counter *c, uint64_t now_ns, uint32_t cost, const struc
 	struct rl_plan plan = {0};
 
 	assert_true(rl_limiter_adds(&l, &q, &v, cost, now_ns, &plan));
-	assert_int_equal(plan.outlook.remaining,
+	assert_int_equal(plan.decision.remaining,
 	                 rl_window_left(&c->window, &p->next, c->capacity, now_ns));
-	assert_int_equal(plan.outlook.reset_at_ns, rl_window_idle_at(&c->window, &p->next));
+	assert_int_equal(plan.decision.reset_at_ns, rl_window_idle_at(&c->window, &p->next));
 	assert_int_equal(plan.mark, p->next.epoch);
 }
 
-/* The short way says what the long way does, and is taken whenever it can be. */
+/* The fast path says what the slow path does, and is taken whenever it can be. */
 static void
 expect_adds(const struct counter *c, const struct rl_state *s, uint64_t now_ns, uint32_t cost,
             const struct rl_move *p)
@@ -70,7 +70,7 @@ expect_adds(const struct counter *c, const struct rl_state *s, uint64_t now_ns, 
 	}
 }
 
-/* The short denial says what the long way does. Any cost the capacity admits is denied by it. */
+/* The short denial says what the slow path does. Any cost the capacity admits is denied by it. */
 static void
 expect_used_up(const struct counter *c, const struct rl_state *s, uint64_t now_ns, uint32_t cost,
                const struct rl_move *p, const struct rl_history *h)
