@@ -190,10 +190,10 @@ struct rl_entry {
 };
 
 /*
- * What the first look at a key tells, before its name and its sub-buckets are looked up. The
+ * What is known of a key before its name and its sub-buckets are looked up, to filter by. The
  * first four are as in rl_entry, the others bounds. Lives until `wants` returns.
  */
-struct rl_glance {
+struct rl_prefilter {
 	int rule;
 	unsigned limit;
 	uint64_t slot;
@@ -205,14 +205,14 @@ struct rl_glance {
 };
 
 /* rl_entry.denied is not more. */
-uint64_t rl_glance_denied_most(const struct rl_glance *glance);
+uint64_t rl_prefilter_denied_most(const struct rl_prefilter *prefilter);
 
 /*
  * What the record keeps of the key, before it is made sure of that it is the key's: if the entry has
  * a key, then this one. Returns how many bytes it put at `key`, which has room for RL_KEY_MAX;
  * *key_len is the whole key's.
  */
-size_t rl_glance_key(const struct rl_glance *glance, void *key, size_t *key_len);
+size_t rl_prefilter_key(const struct rl_prefilter *prefilter, void *key, size_t *key_len);
 
 /*
  * Call `visit` for every key in the table that `wants` returned other than 0 for, or for all
@@ -222,7 +222,8 @@ size_t rl_glance_key(const struct rl_glance *glance, void *key, size_t *key_len)
  *
  * A walk takes about as long as to read the memory, plus some 150 ns for each visit.
  */
-int rl_walk(struct rl *rl, uint64_t now_ns, int (*wants)(const struct rl_glance *glance, void *arg),
+int rl_walk(struct rl *rl, uint64_t now_ns,
+            int (*wants)(const struct rl_prefilter *prefilter, void *arg),
             int (*visit)(const struct rl_entry *entry, void *arg), void *arg);
 
 /*

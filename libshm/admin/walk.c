@@ -2,7 +2,7 @@
 /*
  * The table as people and tools see it: entry by entry. A walk is to take about as long as to
  * read the memory, so of each slot it looks at its state first, and at its name and its ring only
- * if that glance is not enough for the caller. What the limits admit it looks up for RUN
+ * if the prefilter, what that shows, is not enough for the caller. What the limits admit it looks up for RUN
  * buckets at a time.
  */
 #include <errno.h>
@@ -14,16 +14,16 @@
 #define RUN 128  /* buckets: microseconds */
 #define KNOWN 64 /* limits that are kept at a time, by their lowest bits */
 
-typedef int wants_fn(const struct rl_glance *glance, void *arg);
+typedef int wants_fn(const struct rl_prefilter *prefilter, void *arg);
 typedef int visit_fn(const struct rl_entry *entry, void *arg);
 
 /* A limit; of an override or a ban it is not known what it makes of a key. */
 struct known {
 	int id; /* -1 none */
 	struct rl_entry_limit of;
-	uint32_t least;          /* that it admits any key at once */
-	uint32_t any_use;        /* all ones if to be in use may mean any use, else 0 */
-	struct rl_glance glance; /* at the last of its slots */
+	uint32_t least;                /* that it admits any key at once */
+	uint32_t any_use;              /* all ones if to be in use may mean any use, else 0 */
+	struct rl_prefilter prefilter; /* at the last of its slots */
 };
 
 struct walk {
@@ -55,7 +55,7 @@ learn(struct walk *w, int limit, struct known *known)
 	known->least = of->has_orders ? 0 : of->most;
 	known->any_use =
 		of->has_overrides && !rl_limiter_is_window(&of->limit->limiter) ? UINT32_MAX : 0;
-	known->glance = (struct rl_glance){.rule = of->rule, .limit = of->index, .rl = w->rl};
+	known->prefilter = (struct rl_prefilter){.rule = of->rule, .limit = of->index, .rl = w->rl};
 }
 
 static struct known *
@@ -71,7 +71,7 @@ know_limit(struct walk *w, int limit)
 static void
 tell(struct known *known, uint64_t slot, uint32_t used, bool is_stale)
 {
-	struct rl_glance *g = &known->glance;
+	struct rl_prefilter *g = &known->prefilter;
 
 	g->slot = slot;
 	g->is_stale = is_stale || g->rule < 0;
@@ -124,7 +124,7 @@ is_wanted(struct walk *w, struct known *known, struct rl_slot slot)
 	const struct rl_segment *s = &w->rl->segment;
 
 	return !w->wants || ((inspect_window(s, known, slot) || inspect_slot(s, known, slot)) &&
-	                     w->wants(&known->glance, w->arg));
+	                     w->wants(&known->prefilter, w->arg));
 }
 
 static int
@@ -194,13 +194,13 @@ rl_walk(struct rl *rl, uint64_t now_ns, wants_fn *wants, visit_fn *visit, void *
 }
 
 uint64_t
-rl_glance_denied_most(const struct rl_glance *g)
+rl_prefilter_denied_most(const struct rl_prefilter *g)
 {
 	return rl_record_denied_most(&g->rl->segment, g->slot);
 }
 
 size_t
-rl_glance_key(const struct rl_glance *g, void *key, size_t *key_len)
+rl_prefilter_key(const struct rl_prefilter *g, void *key, size_t *key_len)
 {
 	return rl_record_key(&g->rl->segment, g->slot, key, key_len);
 }

@@ -37,26 +37,26 @@ rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burst)
 }
 
 static rl_wide
-bounded_patience(const struct rl_gcra *g, uint64_t patience_ns)
+bounded_wait(const struct rl_gcra *g, uint64_t max_wait_ns)
 {
-	uint64_t ns = patience_ns < RL_GCRA_FILL_MAX ? patience_ns : RL_GCRA_FILL_MAX;
+	uint64_t ns = max_wait_ns < RL_GCRA_FILL_MAX ? max_wait_ns : RL_GCRA_FILL_MAX;
 
 	return (rl_wide)ns * g->capacity;
 }
 
 void
-rl_gcra_book_tokens(struct rl_gcra *g, uint64_t patience_ns)
+rl_gcra_book_tokens(struct rl_gcra *g, uint64_t max_wait_ns)
 {
-	g->bound += bounded_patience(g, patience_ns);
+	g->bound += bounded_wait(g, max_wait_ns);
 }
 
 /* It waits for the queue ahead of it, but for those that need not wait, and for room. */
 void
-rl_gcra_book_queue(struct rl_gcra *g, uint64_t patience_ns, uint32_t undelayed, uint32_t cost)
+rl_gcra_book_queue(struct rl_gcra *g, uint64_t max_wait_ns, uint32_t undelayed, uint32_t cost)
 {
 	rl_wide at_once = (rl_wide)g->window_ns * ((uint64_t)undelayed + cost);
 
-	g->bound = bounded_patience(g, patience_ns) + (at_once < g->bound ? at_once : g->bound);
+	g->bound = bounded_wait(g, max_wait_ns) + (at_once < g->bound ? at_once : g->bound);
 }
 
 /* The first of the numbers that stand for the ticks of a capacity; the last fits 28 bits. */

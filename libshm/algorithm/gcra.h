@@ -96,9 +96,9 @@ uint32_t rl_gcra_burst(uint64_t window_ns, uint32_t capacity, uint32_t burst);
 /* `burst` as rl_gcra_burst() gives it. */
 struct rl_gcra rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burst);
 
-/* Book ahead: a request may wait for up to `patience_ns`, counted as by rl_gcra_wait(). */
-void rl_gcra_book_tokens(struct rl_gcra *g, uint64_t patience_ns);
-void rl_gcra_book_queue(struct rl_gcra *g, uint64_t patience_ns, uint32_t undelayed, uint32_t cost);
+/* Book ahead: a request may wait for up to `max_wait_ns`, counted as by rl_gcra_wait(). */
+void rl_gcra_book_tokens(struct rl_gcra *g, uint64_t max_wait_ns);
+void rl_gcra_book_queue(struct rl_gcra *g, uint64_t max_wait_ns, uint32_t undelayed, uint32_t cost);
 
 struct rl_level rl_gcra_unpack(const struct rl_gcra *g, struct rl_u128 word);
 struct rl_u128 rl_gcra_pack(const struct rl_gcra *g, const struct rl_level *level,

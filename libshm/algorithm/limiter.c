@@ -34,9 +34,9 @@ gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)
 	struct rl_gcra g = rl_gcra_make(l->window_ns, q->capacity, bucket_size(l, q));
 
 	if (q->is_booking && l->algorithm == RL_TOKEN_BUCKET)
-		rl_gcra_book_tokens(&g, q->patience_ns);
+		rl_gcra_book_tokens(&g, q->max_wait_ns);
 	else if (q->is_booking)
-		rl_gcra_book_queue(&g, q->patience_ns, q->undelayed, cost);
+		rl_gcra_book_queue(&g, q->max_wait_ns, q->undelayed, cost);
 	return g;
 }
 

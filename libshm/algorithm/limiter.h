@@ -32,8 +32,8 @@ struct rl_quota {
 	uint32_t burst;
 	uint32_t undelayed;
 	bool is_shadow;
-	bool is_booking; /* buckets only: may overdraw by what comes in within patience_ns */
-	uint64_t patience_ns;
+	bool is_booking; /* buckets only: may overdraw by what comes in within max_wait_ns */
+	uint64_t max_wait_ns;
 };
 
 /* One slot's counter as it was at one instant, and its ring as it is. */

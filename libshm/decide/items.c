@@ -366,7 +366,7 @@ enum rl_verdict
 rl_reserve_at(struct rl *rl, const struct rl_item *item, uint64_t max_wait_ns, uint64_t now_ns,
               struct rl_result *result)
 {
-	const struct rl_wish wish = {.is_booking = true, .patience_ns = max_wait_ns};
+	const struct rl_wish wish = {.is_booking = true, .max_wait_ns = max_wait_ns};
 	struct rl_result unused;
 
 	return rl_items_check(rl, item, &wish, now_ns, result ? result : &unused);

@@ -138,7 +138,7 @@ apply_wish(const struct rl_wish *wish, struct rl_terms *t)
 		if (algorithm != RL_TOKEN_BUCKET && algorithm != RL_LEAKY_BUCKET)
 			return -EINVAL;
 		t->quota[i].is_booking = true;
-		t->quota[i].patience_ns = wish->patience_ns;
+		t->quota[i].max_wait_ns = wish->max_wait_ns;
 	}
 	return 0;
 }

@@ -14,7 +14,7 @@
 /* What else than to charge a caller may want. */
 struct rl_wish {
 	bool is_booking; /* rl_reserve() */
-	uint64_t patience_ns;
+	uint64_t max_wait_ns;
 };
 
 /* All zero but for the charges, of which none are set. */

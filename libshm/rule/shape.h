@@ -41,7 +41,7 @@ rl_quota_unpack(struct rl_u128 word, struct rl_quota *q)
 	q->undelayed = (uint32_t)word.hi & mask;
 	q->is_shadow = (word.lo >> 56 & 1) != 0;
 	q->is_booking = false;
-	q->patience_ns = 0;
+	q->max_wait_ns = 0;
 }
 
 #endif

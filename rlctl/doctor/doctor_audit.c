@@ -82,9 +82,9 @@ struct owner {
 };
 
 static int
-is_its(const struct rl_glance *glance, void *arg)
+is_its(const struct rl_prefilter *prefilter, void *arg)
 {
-	return glance->slot == ((const struct owner *)arg)->slot;
+	return prefilter->slot == ((const struct owner *)arg)->slot;
 }
 
 static int

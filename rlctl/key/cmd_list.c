@@ -34,13 +34,13 @@ struct listing {
 };
 
 static int
-want_entry(const struct rl_glance *glance, void *arg)
+want_entry(const struct rl_prefilter *prefilter, void *arg)
 {
 	struct listing *listing = arg;
 
 	if ((++listing->seen & PROGRESS_ENTRIES) == 0 && !listing->pick.take)
 		progress_show("looking at key", listing->seen);
-	return pick_wants(&listing->pick, glance);
+	return pick_wants(&listing->pick, prefilter);
 }
 
 static int

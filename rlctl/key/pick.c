@@ -164,24 +164,25 @@ replace_last(struct pick *pick, const struct item *item)
 
 /* What the entry has for a key, or what it has none for. */
 static struct key_view
-glance_key(const struct rl_glance *glance, char bytes[RL_KEY_MAX])
+prefilter_key(const struct rl_prefilter *prefilter, char bytes[RL_KEY_MAX])
 {
-	size_t len, kept = rl_glance_key(glance, bytes, &len);
+	size_t len, kept = rl_prefilter_key(prefilter, bytes, &len);
 
 	return (struct key_view){kept > 0 ? bytes : NULL, kept, len, 0};
 }
 
 /* Above 0 if it has less than `last`, and 0 if it has no more. */
 static int
-compare_bounds(enum pick_order order, const struct rl_glance *glance, const struct usage *last)
+compare_bounds(enum pick_order order, const struct rl_prefilter *prefilter,
+               const struct usage *last)
 {
 	switch (order) {
 	case PICK_USED:
-		return compare_most(glance->used_most, last->used);
+		return compare_most(prefilter->used_most, last->used);
 	case PICK_REMAINING:
-		return compare_most(last->remaining, glance->remaining_least);
+		return compare_most(last->remaining, prefilter->remaining_least);
 	case PICK_DENIED:
-		return compare_most(rl_glance_denied_most(glance), last->denied);
+		return compare_most(rl_prefilter_denied_most(prefilter), last->denied);
 	case PICK_KEY:
 		return 0;
 	case PICK_RECENT:
@@ -193,7 +194,7 @@ compare_bounds(enum pick_order order, const struct rl_glance *glance, const stru
 
 /* Whatever else there is to know of it, it comes after all that are picked. */
 static bool
-is_behind(const struct pick *pick, const struct rl_glance *glance)
+is_behind(const struct pick *pick, const struct rl_prefilter *prefilter)
 {
 	const struct item *last = &pick->items[0];
 	char bytes[RL_KEY_MAX];
@@ -203,35 +204,35 @@ is_behind(const struct pick *pick, const struct rl_glance *glance)
 		return false;
 	if (pick->take)
 		return true;
-	if (pick->is_reversed) /* a glance bounds from above only */
+	if (pick->is_reversed) /* a prefilter bounds from above only */
 		return false;
-	order = compare_bounds(pick->order, glance, &last->usage);
+	order = compare_bounds(pick->order, prefilter, &last->usage);
 	if (order == 0 && last->key.bytes) {
-		struct key_view key = glance_key(glance, bytes);
+		struct key_view key = prefilter_key(prefilter, bytes);
 		order = compare_keys(&key, &last->key);
 	}
 	return order > 0;
 }
 
 static bool
-may_match(const struct match *match, const struct rl_glance *glance)
+may_match(const struct match *match, const struct rl_prefilter *prefilter)
 {
 	char bytes[RL_KEY_MAX];
-	struct key_view key = glance_key(glance, bytes);
+	struct key_view key = prefilter_key(prefilter, bytes);
 
 	return match_has(match, &key);
 }
 
 /* With --limited and --match, it takes the entry to know whether the key counts. */
 int
-pick_wants(struct pick *pick, const struct rl_glance *glance)
+pick_wants(struct pick *pick, const struct rl_prefilter *prefilter)
 {
-	if (glance->is_stale || (pick->rule != RL_ANY_RULE && pick->rule != glance->rule) ||
-	    (pick->is_limited_only && glance->remaining_least > 0))
+	if (prefilter->is_stale || (pick->rule != RL_ANY_RULE && pick->rule != prefilter->rule) ||
+	    (pick->is_limited_only && prefilter->remaining_least > 0))
 		return false;
 	if (pick->match)
-		return may_match(pick->match, glance);
-	if (pick->is_limited_only || !is_behind(pick, glance))
+		return may_match(pick->match, prefilter);
+	if (pick->is_limited_only || !is_behind(pick, prefilter))
 		return true;
 	pick->total++;
 	return false;

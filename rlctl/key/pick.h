@@ -57,8 +57,8 @@ struct pick {
 	uint64_t cut;       /* of them, such as matched by the bytes that are kept of them */
 };
 
-/* For rl_walk(): false if a glance is enough to count the key, or to leave it out. */
-int pick_wants(struct pick *pick, const struct rl_glance *glance);
+/* For rl_walk(): false if a prefilter is enough to count the key, or to leave it out. */
+int pick_wants(struct pick *pick, const struct rl_prefilter *prefilter);
 
 /* Consider an entry; stale ones never are. */
 void pick_add(struct pick *pick, const struct rl_entry *entry);

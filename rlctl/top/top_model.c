@@ -94,9 +94,9 @@ take_rates(struct top_model *model)
 }
 
 static int
-want_key(const struct rl_glance *glance, void *arg)
+want_key(const struct rl_prefilter *prefilter, void *arg)
 {
-	return pick_wants(arg, glance);
+	return pick_wants(arg, prefilter);
 }
 
 static int

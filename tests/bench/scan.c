@@ -20,12 +20,12 @@ struct most {
 };
 
 static int
-want_more(const struct rl_glance *glance, void *arg)
+want_more(const struct rl_prefilter *prefilter, void *arg)
 {
 	struct most *most = arg;
 
-	most->keys += !glance->is_stale;
-	return !glance->is_stale && glance->used_most > most->used;
+	most->keys += !prefilter->is_stale;
+	return !prefilter->is_stale && prefilter->used_most > most->used;
 }
 
 static int

@@ -101,18 +101,19 @@ see_entry(const struct rl_entry *e, void *arg)
 	return 0;
 }
 
-/* And of what it is told at a glance. */
+/* And of its prefilter. */
 static int
-glance_at(const struct rl_glance *glance, void *arg)
+prefilter_of(const struct rl_prefilter *prefilter, void *arg)
 {
 	unsigned char key[RL_KEY_MAX];
-	size_t key_len, kept = rl_glance_key(glance, key, &key_len);
+	size_t key_len, kept = rl_prefilter_key(prefilter, key, &key_len);
 	uint64_t *sum = arg;
 
 	REQUIRE(kept <= RL_KEY_MAX && kept <= key_len);
 	for (size_t i = 0; i < kept; i++)
 		*sum += key[i];
-	*sum += rl_glance_denied_most(glance) + glance->used_most + glance->remaining_least;
+	*sum += rl_prefilter_denied_most(prefilter) + prefilter->used_most +
+	        prefilter->remaining_least;
 	return 1;
 }
 
@@ -242,7 +243,7 @@ inspect(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 		*sum += rl_override_count(rl, i);
 	}
 	rl_find(rl, rules[test_below(seed, EXERCISE_RULES)].name);
-	rl_walk(rl, now, glance_at, see_entry, sum);
+	rl_walk(rl, now, prefilter_of, see_entry, sum);
 	rl_bans_walk(rl, now, see_ban, sum);
 	REQUIRE(rl_audit(rl, see_fault, sum, &counts) == 0 && counts.live <= info.slots);
 }

@@ -179,7 +179,7 @@ test_a_damaged_rule_name_is_no_name(void **state)
 	rl->segment.rows[rule].name[0] ^= 1;
 	rl_rule_info(rl, rule, &info);
 	assert_string_equal(info.name, "");
-	/* the next definer mends it */
+	/* the next definer fixes it */
 	assert_int_equal(test_rule(rl, "login", 1, RL_SECOND, 1, true), rule);
 	rl_rule_info(rl, rule, &info);
 	assert_string_equal(info.name, "login");

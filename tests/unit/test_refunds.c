@@ -86,7 +86,7 @@ judge(const struct story *y, uint64_t run)
 }
 
 static void
-take(struct story *y, int tier, uint64_t now_ns, uint32_t tokens, uint64_t patience_ns)
+take(struct story *y, int tier, uint64_t now_ns, uint32_t tokens, uint64_t max_wait_ns)
 {
 	struct rl_gcra g = y->tier[tier];
 	struct rl_level level = level_of(y, tier);
@@ -94,7 +94,7 @@ take(struct story *y, int tier, uint64_t now_ns, uint32_t tokens, uint64_t patie
 	struct rl_gcra_charge taken;
 	uint64_t full = full_of(y, tier), tat;
 
-	rl_gcra_book_tokens(&g, patience_ns);
+	rl_gcra_book_tokens(&g, max_wait_ns);
 	if (y->charges == CHARGES || !rl_gcra_take(&g, &level, now_ns, tokens, &taken))
 		return;
 	y->word = rl_gcra_pack(&g, &taken.after, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A walk: what a glance says of a key is true of its entry, and who is not wanted is not visited. */
+/* A walk: what a prefilter says of a key is true of its entry, and who is not wanted is not visited. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,9 +10,9 @@
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 #define KEYS 60
 
-/* A glance, and the entry that is visited after it. */
+/* A prefilter, and the entry that is visited after it. */
 struct pair {
-	struct rl_glance glance;
+	struct rl_prefilter prefilter;
 	uint64_t denied_most;
 	char key[RL_KEY_MAX];
 	size_t kept, key_len;
@@ -20,13 +20,13 @@ struct pair {
 };
 
 static int
-glance_at(const struct rl_glance *glance, void *arg)
+prefilter_of(const struct rl_prefilter *prefilter, void *arg)
 {
 	struct pair *pair = arg;
 
-	pair->glance = *glance;
-	pair->denied_most = rl_glance_denied_most(glance);
-	pair->kept = rl_glance_key(glance, pair->key, &pair->key_len);
+	pair->prefilter = *prefilter;
+	pair->denied_most = rl_prefilter_denied_most(prefilter);
+	pair->kept = rl_prefilter_key(prefilter, pair->key, &pair->key_len);
 	return 1;
 }
 
@@ -34,7 +34,7 @@ static int
 compare(const struct rl_entry *e, void *arg)
 {
 	struct pair *pair = arg;
-	const struct rl_glance *g = &pair->glance;
+	const struct rl_prefilter *g = &pair->prefilter;
 
 	assert_int_equal(g->rule, e->rule);
 	assert_int_equal(g->limit, e->limit);
@@ -90,7 +90,7 @@ static void
 walk_at_random(struct rl *rl, uint64_t *seed, uint64_t now, struct pair *pair)
 {
 	for (int i = 0; i < 10; i++, now += test_below(seed, 4 * RL_SECOND))
-		assert_int_equal(rl_walk(rl, now, glance_at, compare, pair), 0);
+		assert_int_equal(rl_walk(rl, now, prefilter_of, compare, pair), 0);
 }
 
 /* With a ring for any of the limits, and any override of one. */
@@ -104,7 +104,7 @@ open_roomy(void)
 }
 
 static void
-test_a_glance_bounds_its_entry(void **state)
+test_a_prefilter_bounds_its_entry(void **state)
 {
 	struct pair pair = {0};
 	uint64_t seed = 7;
@@ -129,7 +129,7 @@ test_a_glance_bounds_its_entry(void **state)
 
 /* What an override makes of a key, only its name can tell. */
 static void
-test_a_glance_knows_of_overrides(void **state)
+test_a_prefilter_knows_of_overrides(void **state)
 {
 	struct pair pair = {0};
 	uint64_t seed = 8;
@@ -328,11 +328,11 @@ struct picky {
 };
 
 static int
-wants_every_third(const struct rl_glance *glance, void *arg)
+wants_every_third(const struct rl_prefilter *prefilter, void *arg)
 {
 	struct picky *picky = arg;
 
-	picky->wanted = glance->slot;
+	picky->wanted = prefilter->slot;
 	return picky->seen++ % 3 == 0;
 }
 
@@ -421,8 +421,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_glance_bounds_its_entry),
-		cmocka_unit_test(test_a_glance_knows_of_overrides),
+		cmocka_unit_test(test_a_prefilter_bounds_its_entry),
+		cmocka_unit_test(test_a_prefilter_knows_of_overrides),
 		cmocka_unit_test(test_an_entry_is_what_a_request_is_told),
 		cmocka_unit_test(test_the_state_of_a_network),
 		cmocka_unit_test(test_a_cut_name_has_no_sure_state),
