@@ -139,7 +139,7 @@ int rl_stats(const struct rl *rl, int id, uint64_t *counters, size_t count);
  * A charge and its time: for windows a sub-bucket's count and start, for logs each time, for
  * buckets what is spent as of the entry's now, rounded up.
  */
-struct rl_moment {
+struct rl_charge_entry {
 	uint64_t at_ns;
 	uint64_t cost;
 };
@@ -180,8 +180,8 @@ struct rl_entry {
 	int is_stale;       /* outlived its window and the buffer: free to be retired */
 	uint64_t denied;    /* about how many requests were denied for it, see RL_DENIED_SAMPLE */
 	struct rl_result peek; /* what a request of cost 1 would be told, by this limit alone */
-	size_t moments; /* charges that count below, oldest first: what rl_restore_at() takes */
-	const struct rl_moment *moment;
+	size_t charge_entries; /* charges that count below, oldest first: what rl_restore_at() takes */
+	const struct rl_charge_entry *charge_entry;
 	uint32_t buckets; /* sub-buckets below, newest first, the last partly out of the window; 0
 	                         for algorithms that have none */
 	uint32_t bucket[RL_GRANULARITY_MAX + 1];
@@ -236,7 +236,7 @@ int rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
 
 /*
  * Count again what was dumped: charge `cost` at `at_ns` to one limit of a rule, whatever its
- * capacity. Oldest moments first. Key as rl_entry.key shows it, whole. 0, or -EINVAL,
+ * capacity. Oldest charges first. Key as rl_entry.key shows it, whole. 0, or -EINVAL,
  * RL_EADDRESS, -ENOSPC, -EBUSY, -EROFS, -ENOMEM.
  */
 int rl_restore_at(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,

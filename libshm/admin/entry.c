@@ -52,8 +52,8 @@ fill_picture(const struct rl_window *w, const struct rl_picture *p, struct rl_en
 {
 	const struct rl_history *h = &p->history;
 
-	e->moments = p->moments;
-	e->moment = p->moment;
+	e->charge_entries = p->charge_entries;
+	e->charge_entry = p->charge_entry;
 	e->buckets = 0;
 	if (!p->has_history)
 		return;

@@ -371,20 +371,21 @@ rl_limiter_history(const struct rl_limiter *l, const struct rl_view *v, uint64_t
 }
 
 static size_t
-moments_of_window(const struct rl_limiter *l, const struct rl_history *h, struct rl_moment *m)
+charge_entries_of_window(const struct rl_limiter *l, const struct rl_history *h,
+                         struct rl_charge_entry *entry)
 {
 	size_t count = 0;
 
 	for (uint32_t i = l->window.count + 1; i-- > 0;)
 		if (h->bucket[i] > 0 && h->epoch >= i)
-			m[count++] = (struct rl_moment){
+			entry[count++] = (struct rl_charge_entry){
 				.at_ns = (h->epoch - i) * l->window.width_ns, .cost = h->bucket[i]};
 	return count;
 }
 
 static size_t
-moments_of_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t used,
-               struct rl_moment *m)
+charge_entries_of_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t used,
+                      struct rl_charge_entry *entry)
 {
 	struct rl_log space;
 	const struct rl_log *log = log_of(l, v, &space);
@@ -392,22 +393,23 @@ moments_of_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t use
 
 	for (uint32_t back = used; log && back-- > 0;) {
 		uint64_t at_ns = rl_log_time(log, v->ring, l->ring_entries, back);
-		if (count > 0 && m[count - 1].at_ns == at_ns)
-			m[count - 1].cost++;
+		if (count > 0 && entry[count - 1].at_ns == at_ns)
+			entry[count - 1].cost++;
 		else
-			m[count++] = (struct rl_moment){.at_ns = at_ns, .cost = 1};
+			entry[count++] = (struct rl_charge_entry){.at_ns = at_ns, .cost = 1};
 	}
 	return count;
 }
 
 size_t
-rl_limiter_moments(const struct rl_limiter *l, const struct rl_view *v, const struct rl_history *h,
-                   uint32_t used, uint64_t now_ns, struct rl_moment m[static RL_MOMENTS_MAX])
+rl_limiter_charge_entries(const struct rl_limiter *l, const struct rl_view *v,
+                          const struct rl_history *h, uint32_t used, uint64_t now_ns,
+                          struct rl_charge_entry entry[static RL_CHARGE_ENTRIES_MAX])
 {
 	if (rl_limiter_is_window(l))
-		return moments_of_window(l, h, m);
+		return charge_entries_of_window(l, h, entry);
 	if (l->algorithm == RL_SLIDING_LOG)
-		return moments_of_log(l, v, used, m);
-	m[0] = (struct rl_moment){.at_ns = now_ns, .cost = used};
+		return charge_entries_of_log(l, v, used, entry);
+	entry[0] = (struct rl_charge_entry){.at_ns = now_ns, .cost = used};
 	return used > 0;
 }

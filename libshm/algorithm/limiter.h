@@ -15,7 +15,7 @@
 #include "rl_admin.h"
 #include "shared/layout.h"
 
-#define RL_MOMENTS_MAX (RL_LOG_MAX + 1)
+#define RL_CHARGE_ENTRIES_MAX (RL_LOG_MAX + 1)
 
 /* What a rule is, checked once. */
 struct rl_limiter {
@@ -171,12 +171,12 @@ uint32_t rl_limiter_used_most(const struct rl_limiter *limiter, const struct rl_
                               const struct rl_view *view, const struct rl_instant *instant);
 
 /*
- * What counts at now_ns, `used` of it, oldest first; returns how many moments. `history` is of the
+ * What counts at now_ns, `used` of it, oldest first; returns how many entries. `history` is of the
  * same instant, if it is a window's.
  */
-size_t rl_limiter_moments(const struct rl_limiter *limiter, const struct rl_view *view,
-                          const struct rl_history *history, uint32_t used, uint64_t now_ns,
-                          struct rl_moment moments[static RL_MOMENTS_MAX]);
+size_t rl_limiter_charge_entries(const struct rl_limiter *limiter, const struct rl_view *view,
+                                 const struct rl_history *history, uint32_t used, uint64_t now_ns,
+                                 struct rl_charge_entry charges[static RL_CHARGE_ENTRIES_MAX]);
 
 /* The counts of a window's sub-buckets, for people; false for other algorithms. */
 bool rl_limiter_history(const struct rl_limiter *limiter, const struct rl_view *view,

@@ -24,8 +24,8 @@ draw(const struct rl_limiter *l, const struct rl_view *v, const struct rl_decisi
      uint64_t now_ns, struct rl_picture *p)
 {
 	p->has_history = rl_limiter_history(l, v, now_ns, &p->history);
-	p->moments =
-		rl_limiter_moments(l, v, &p->history, d->limit - d->remaining, now_ns, p->moment);
+	p->charge_entries = rl_limiter_charge_entries(l, v, &p->history, d->limit - d->remaining,
+	                                              now_ns, p->charge_entry);
 }
 
 enum rl_seen

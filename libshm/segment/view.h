@@ -40,8 +40,8 @@ bool rl_view_holds(const struct rl_segment *s, const struct rl_limiter *limiter,
 struct rl_picture {
 	bool has_history;
 	struct rl_history history;
-	size_t moments;
-	struct rl_moment moment[RL_MOMENTS_MAX];
+	size_t charge_entries;
+	struct rl_charge_entry charge_entry[RL_CHARGE_ENTRIES_MAX];
 };
 
 /*

@@ -35,7 +35,7 @@ write_entry(const struct rl_entry *entry, void *arg)
 		progress_show("dumping key", dump->seen);
 	if (interrupt_came() || ferror(dump->out.file))
 		return 1;
-	line = entry->is_stale || entry->moments == 0 ? NULL : dump_entry(dump->rl, entry);
+	line = entry->is_stale || entry->charge_entries == 0 ? NULL : dump_entry(dump->rl, entry);
 	if (!line)
 		return 0;
 	output_json_line(dump->out.file, line);

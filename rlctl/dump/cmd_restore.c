@@ -72,16 +72,16 @@ note(struct restore *restore, enum outcome outcome, const char *why, const char 
 
 /* When a charge has left its limit for good. */
 static uint64_t
-moment_end_ns(const struct rl_limit *limit, const struct rl_moment *moment)
+charge_end_ns(const struct rl_limit *limit, const struct rl_charge_entry *entry)
 {
 	uint64_t span_ns = limit->window_ns;
 
 	if (limit->algorithm == RL_SLIDING_WINDOW)
 		span_ns += limit_bucket_ns(limit);
 	else if (limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET)
-		span_ns = (uint64_t)((unsigned __int128)moment->cost * limit->window_ns /
+		span_ns = (uint64_t)((unsigned __int128)entry->cost * limit->window_ns /
 		                     (limit->capacity ? limit->capacity : 1));
-	return moment->at_ns > UINT64_MAX - span_ns ? UINT64_MAX : moment->at_ns + span_ns;
+	return entry->at_ns > UINT64_MAX - span_ns ? UINT64_MAX : entry->at_ns + span_ns;
 }
 
 /* The limit of the rule that carries the counter on: at its old place, or wherever it is now. */
@@ -101,16 +101,16 @@ find_limit(const struct rl_rule_info *rule, const struct dump_line *line)
 /* A charge from the future would hold the key there: it counts as of now. */
 static int
 charge(struct restore *restore, int rule, unsigned limit, const struct key_view *key,
-       const struct rl_moment *moment)
+       const struct rl_charge_entry *entry)
 {
-	uint64_t at_ns = moment->at_ns < restore->now_ns ? moment->at_ns : restore->now_ns;
+	uint64_t at_ns = entry->at_ns < restore->now_ns ? entry->at_ns : restore->now_ns;
 	int error = -EBUSY;
 
-	restore->ahead += moment->at_ns > restore->now_ns;
+	restore->ahead += entry->at_ns > restore->now_ns;
 	if (restore->is_dry)
 		return 0;
 	for (int i = 0; i < BUSY_TRIES && error == -EBUSY; i++)
-		error = rl_restore_at(restore->rl, rule, limit, key->bytes, key->len, moment->cost,
+		error = rl_restore_at(restore->rl, rule, limit, key->bytes, key->len, entry->cost,
 		                      at_ns);
 	return error;
 }
@@ -122,12 +122,12 @@ charge_all(struct restore *restore, int rule, int limit, const struct rl_rule_in
 	size_t charged = 0;
 
 	for (size_t i = 0; i < line->moment_count; i++) {
-		const struct rl_moment *moment = &line->moments[i];
+		const struct rl_charge_entry *entry = &line->moments[i];
 		int error;
 
-		if (moment_end_ns(&info->limits[limit], moment) <= restore->now_ns)
+		if (charge_end_ns(&info->limits[limit], entry) <= restore->now_ns)
 			continue;
-		error = charge(restore, rule, (unsigned)limit, &line->key, moment);
+		error = charge(restore, rule, (unsigned)limit, &line->key, entry);
 		if (error < 0) {
 			note(restore, FAILED, "not restored", rl_strerror(error));
 			return;

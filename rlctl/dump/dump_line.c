@@ -29,11 +29,11 @@ json_moments(const struct rl_entry *entry)
 {
 	json_t *array = need(json_array());
 
-	for (size_t i = 0; i < entry->moments; i++) {
+	for (size_t i = 0; i < entry->charge_entries; i++) {
 		json_t *pair = need(json_array());
 
-		json_push(pair, json_count(entry->moment[i].at_ns));
-		json_push(pair, json_count(entry->moment[i].cost));
+		json_push(pair, json_count(entry->charge_entry[i].at_ns));
+		json_push(pair, json_count(entry->charge_entry[i].cost));
 		json_push(array, pair);
 	}
 	return array;
@@ -113,7 +113,7 @@ read_shape(const json_t *object, struct rl_limit *limit)
 }
 
 static bool
-read_moment(const json_t *pair, struct rl_moment *moment)
+read_moment(const json_t *pair, struct rl_charge_entry *moment)
 {
 	const json_t *at = json_array_get(pair, 0), *cost = json_array_get(pair, 1);
 

@@ -46,7 +46,7 @@ struct dump_line {
 	struct key_view key;   /* its bytes are a copy; NULL: lost */
 	unsigned limit_number; /* of an entry */
 	struct rl_limit shape;
-	struct rl_moment *moments;
+	struct rl_charge_entry *moments;
 	size_t moment_count;
 	bool is_exemption; /* of a ban */
 	enum rl_match match;

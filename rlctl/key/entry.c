@@ -5,8 +5,8 @@
 static uint64_t
 newest_ns(const struct rl_entry *entry)
 {
-	if (entry->moments > 0)
-		return entry->moment[entry->moments - 1].at_ns;
+	if (entry->charge_entries > 0)
+		return entry->charge_entry[entry->charge_entries - 1].at_ns;
 	return entry->buckets > 0 ? entry->bucket_end_ns - entry->bucket_ns : 0;
 }
 

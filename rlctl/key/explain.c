@@ -26,7 +26,8 @@ keep_entry(const struct rl_entry *entry, void *arg)
 	counted = &out->counted[entry->limit];
 	*counted = (struct counted){.is_there = true, .entry = *entry};
 	counted->entry.key = copy(entry->key, entry->key_kept);
-	counted->entry.moment = copy(entry->moment, entry->moments * sizeof(*entry->moment));
+	counted->entry.charge_entry =
+		copy(entry->charge_entry, entry->charge_entries * sizeof(*entry->charge_entry));
 	return 0;
 }
 
@@ -78,7 +79,7 @@ explanation_free(struct explanation *explanation)
 {
 	for (unsigned i = 0; i < RL_LIMITS_MAX; i++) {
 		free((void *)explanation->counted[i].entry.key);
-		free((void *)explanation->counted[i].entry.moment);
+		free((void *)explanation->counted[i].entry.charge_entry);
 	}
 	standings_free(&explanation->standings);
 }

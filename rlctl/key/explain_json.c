@@ -21,11 +21,11 @@ json_moments(const struct rl_entry *entry)
 {
 	json_t *array = need(json_array());
 
-	for (size_t i = 0; i < entry->moments; i++) {
+	for (size_t i = 0; i < entry->charge_entries; i++) {
 		json_t *object = need(json_object());
 
-		json_put(object, "at_ns", json_count(entry->moment[i].at_ns));
-		json_put(object, "cost", json_count(entry->moment[i].cost));
+		json_put(object, "at_ns", json_count(entry->charge_entry[i].at_ns));
+		json_put(object, "cost", json_count(entry->charge_entry[i].cost));
 		json_push(array, object);
 	}
 	return array;

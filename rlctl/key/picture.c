@@ -72,9 +72,9 @@ print_strip(FILE *out, const struct rl_limit *limit, const struct rl_entry *entr
 {
 	uint64_t columns[BAR_WIDTH] = {0};
 
-	for (size_t i = 0; i < entry->moments; i++)
-		columns[strip_column(entry->moment[i].at_ns, limit->window_ns, now_ns)] +=
-			entry->moment[i].cost;
+	for (size_t i = 0; i < entry->charge_entries; i++)
+		columns[strip_column(entry->charge_entry[i].at_ns, limit->window_ns, now_ns)] +=
+			entry->charge_entry[i].cost;
 	fprintf(out, "%s ago |", duration_format(limit->window_ns).text);
 	for (size_t i = 0; i < BAR_WIDTH; i++)
 		putc(columns[i] == 0 ? '.' : columns[i] > 9 ? '+' : (int)('0' + columns[i]), out);
@@ -82,7 +82,7 @@ print_strip(FILE *out, const struct rl_limit *limit, const struct rl_entry *entr
 }
 
 static void
-print_moment(FILE *out, const struct rl_moment *moment, uint64_t window_ns, uint64_t now_ns)
+print_moment(FILE *out, const struct rl_charge_entry *moment, uint64_t window_ns, uint64_t now_ns)
 {
 	uint64_t end_ns = moment->at_ns + window_ns;
 
@@ -94,14 +94,14 @@ print_moment(FILE *out, const struct rl_moment *moment, uint64_t window_ns, uint
 static void
 print_log(FILE *out, const struct rl_limit *limit, const struct rl_entry *entry, uint64_t now_ns)
 {
-	size_t shown = entry->moments < TIMES_MAX ? entry->moments : TIMES_MAX;
+	size_t shown = entry->charge_entries < TIMES_MAX ? entry->charge_entries : TIMES_MAX;
 
 	print_strip(out, limit, entry, now_ns);
 	fputs("times of the log, oldest first (UTC)\n", out);
 	for (size_t i = 0; i < shown; i++)
-		print_moment(out, &entry->moment[i], limit->window_ns, now_ns);
-	if (shown < entry->moments)
-		fprintf(out, "and %zu more\n", entry->moments - shown);
+		print_moment(out, &entry->charge_entry[i], limit->window_ns, now_ns);
+	if (shown < entry->charge_entries)
+		fprintf(out, "and %zu more\n", entry->charge_entries - shown);
 }
 
 /* "[####    ] 3 of 5". */

@@ -90,12 +90,12 @@ see_entry(const struct rl_entry *e, void *arg)
 
 	REQUIRE(e->used <= e->peek.limit);
 	REQUIRE(e->rule < (int)exercise_options.rules && e->limit < RL_LIMITS_MAX);
-	REQUIRE(e->buckets <= RL_GRANULARITY_MAX + 1 && e->moments <= RL_LOG_MAX + 1);
+	REQUIRE(e->buckets <= RL_GRANULARITY_MAX + 1 && e->charge_entries <= RL_LOG_MAX + 1);
 	REQUIRE(e->key_kept <= RL_KEY_MAX && e->key_kept <= e->key_len);
 	for (size_t i = 0; i < e->key_kept; i++)
 		*sum += ((const unsigned char *)e->key)[i];
-	for (size_t i = 0; i < e->moments; i++)
-		*sum += e->moment[i].at_ns + e->moment[i].cost;
+	for (size_t i = 0; i < e->charge_entries; i++)
+		*sum += e->charge_entry[i].at_ns + e->charge_entry[i].cost;
 	for (uint32_t i = 0; i < e->buckets; i++)
 		*sum += e->bucket[i];
 	return 0;

@@ -242,8 +242,8 @@ test_booking_two_buckets(void **state)
 
 /* What one segment tells of a key. */
 struct dump {
-	size_t moments;
-	struct rl_moment moment[RL_LOG_MAX + 1];
+	size_t charge_entries;
+	struct rl_charge_entry charge_entry[RL_LOG_MAX + 1];
 	uint32_t used;
 };
 
@@ -252,8 +252,8 @@ dump(const struct rl_entry *e, void *arg)
 {
 	struct dump *d = arg;
 
-	d->moments = e->moments;
-	memcpy(d->moment, e->moment, e->moments * sizeof d->moment[0]);
+	d->charge_entries = e->charge_entries;
+	memcpy(d->charge_entry, e->charge_entry, e->charge_entries * sizeof d->charge_entry[0]);
 	d->used = e->used;
 	return 0;
 }
@@ -288,15 +288,16 @@ test_dump_and_restore(void **state)
 		memset(&d, 0, sizeof d);
 		memset(&again, 0, sizeof again);
 		int there = rl_lookup(one, 0, "k", 1, now, dump, &d);
-		for (size_t i = 0; i < d.moments; i++)
-			assert_int_equal(rl_restore_at(two, 0, 0, "k", 1, d.moment[i].cost,
-			                               d.moment[i].at_ns),
+		for (size_t i = 0; i < d.charge_entries; i++)
+			assert_int_equal(rl_restore_at(two, 0, 0, "k", 1, d.charge_entry[i].cost,
+			                               d.charge_entry[i].at_ns),
 			                 0);
-		if (there == 0 && d.moments > 0) {
+		if (there == 0 && d.charge_entries > 0) {
 			assert_int_equal(rl_lookup(two, 0, "k", 1, now, dump, &again), 0);
 			assert_int_equal(again.used, d.used);
-			assert_int_equal(again.moments, d.moments);
-			assert_memory_equal(again.moment, d.moment, d.moments * sizeof d.moment[0]);
+			assert_int_equal(again.charge_entries, d.charge_entries);
+			assert_memory_equal(again.charge_entry, d.charge_entry,
+			                    d.charge_entries * sizeof d.charge_entry[0]);
 		}
 		for (int i = 0; i < 20; i++) {
 			struct rl_result a, b;
