@@ -12,10 +12,10 @@ struct rl {
 	struct rl_compiled **limits; /* by row, NULL until first used */
 	uint64_t compiled;           /* how many, earlier ones of their rows with them */
 	uint64_t opened_ns;
-	uint64_t is_configuring;       /* a private segment: some thread is at it */
-	uint64_t changes_seen_ns;      /* by who sweeps: when, */
+	uint64_t is_configuring;     /* a private segment: some thread is at it */
+	uint64_t changes_seen_ns;    /* by who sweeps: when, */
 	struct rl_u128 changes_seen; /* and how rl_header.changes stood */
-	int lock;                      /* what rl_supervise() holds, or -1 */
+	int lock;                    /* what rl_supervise() holds, or -1 */
 };
 
 /* Is there such a rule? */

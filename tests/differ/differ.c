@@ -21,11 +21,11 @@
 #define STRETCH 2000 /* calls between one set of rules and the next */
 
 /* What is called, by the names that the library exports. */
-#define CALLED(call)                                                                               \
-	call(rl_open_private) call(rl_close) call(rl_define) call(rl_forget) call(rl_configure)    \
-		call(rl_check_item_at) call(rl_check_limits_at) call(rl_check_all_at)              \
-			call(rl_check_many_at) call(rl_reserve_item_at) call(rl_refund_at)         \
-				call(rl_reset) call(rl_ban) call(rl_allow) call(rl_unban)          \
+#define CALLED(call)                                                                            \
+	call(rl_open_private) call(rl_close) call(rl_define) call(rl_forget) call(rl_configure) \
+		call(rl_check_item_at) call(rl_check_limits_at) call(rl_check_all_at)           \
+			call(rl_check_many_at) call(rl_reserve_item_at) call(rl_refund_at)      \
+				call(rl_reset) call(rl_ban) call(rl_allow) call(rl_unban)       \
 					call(rl_stats) call(rl_now)
 
 struct build {
@@ -96,9 +96,9 @@ load(struct build *b, const char *path)
 		fprintf(stderr, "%s\n", dlerror());
 		exit(2);
 	}
-#define LOAD(name)                                                                                 \
-	*(void **)&b->name = dlsym(b->handle, #name);                                              \
-	if (!b->name)                                                                              \
+#define LOAD(name)                                    \
+	*(void **)&b->name = dlsym(b->handle, #name); \
+	if (!b->name)                                 \
 		exit((fprintf(stderr, "%s has no %s\n", path, #name), 2));
 	CALLED(LOAD)
 }
@@ -306,8 +306,8 @@ check_several(bool is_all)
 			of[b][i] = items[i][b];
 		memset(r[b], 0xa5, sizeof r[b]);
 		if (is_all)
-			verdict[b] = l->rl_check_all_at(l->rl, of[b], count, now_ns, r[b],
-			                                &decided[b]);
+			verdict[b] =
+				l->rl_check_all_at(l->rl, of[b], count, now_ns, r[b], &decided[b]);
 		else
 			l->rl_check_many_at(l->rl, of[b], count, now_ns, r[b]);
 	}
@@ -415,7 +415,8 @@ make_keys(void)
 {
 	for (int i = 0; i < KEYS; i++) {
 		if (i % 2 == 0 || i >= KEYS / 2)
-			snprintf(text[i], sizeof text[i], i < KEYS / 2 ? "192.0.2.%d" : "user-%d", i);
+			snprintf(text[i], sizeof text[i], i < KEYS / 2 ? "192.0.2.%d" : "user-%d",
+			         i);
 		else
 			snprintf(text[i], sizeof text[i], "2001:db8::%x", i);
 	}
