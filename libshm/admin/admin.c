@@ -37,10 +37,10 @@ rl_unlink(const char *name)
 static uint64_t
 overrides_used(const struct rl_segment *s)
 {
-	uint64_t half = rl_atomic_load(&s->header->generation) % 2, used = 0;
+	uint64_t bank = rl_atomic_load(&s->header->generation) % 2, used = 0;
 
 	for (uint32_t id = 0; id < s->geometry.rules; id++)
-		used += rl_atomic_load_relaxed(&s->rows[id].override_slots[half]);
+		used += rl_atomic_load_relaxed(&s->rows[id].override_slots[bank]);
 	return used;
 }
 
@@ -81,19 +81,19 @@ rl_info(const struct rl *rl, struct rl_info *info)
 }
 
 static enum rl_source
-source_of(enum rl_half half)
+source_of(enum rl_bank bank)
 {
-	if (half == RL_HALVES)
+	if (bank == RL_BANKS)
 		return RL_SOURCE_NONE;
-	return half == RL_OWN ? RL_SOURCE_APPLICATION : RL_SOURCE_CONFIGURATION;
+	return bank == RL_BANK_APP ? RL_SOURCE_APPLICATION : RL_SOURCE_CONFIGURATION;
 }
 
 static struct rl_limit
-limit_info(const struct rl_compiled *limit, enum rl_half half)
+limit_info(const struct rl_compiled *limit, enum rl_bank bank)
 {
 	struct rl_quota quota;
 
-	rl_rules_quota(limit->row, half, &quota);
+	rl_rules_quota(limit->row, bank, &quota);
 	return (struct rl_limit){
 		.algorithm = limit->limiter.algorithm,
 		.capacity = quota.capacity,
@@ -113,16 +113,16 @@ fill_rule(struct rl *rl, int id, struct rl_rule_info *info)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_refs refs;
-	enum rl_half half = rl_rules_now(s, id, &refs);
+	enum rl_bank bank = rl_rules_now(s, id, &refs);
 
-	*info = (struct rl_rule_info){.source = source_of(half), .handle = id};
+	*info = (struct rl_rule_info){.source = source_of(bank), .handle = id};
 	for (unsigned i = 0; i < refs.count; i++) {
 		const struct rl_compiled *limit = rl_handle_limit(rl, refs.limit[i]);
 		if (limit)
-			info->limits[info->limit_count++] = limit_info(limit, half);
+			info->limits[info->limit_count++] = limit_info(limit, bank);
 	}
-	info->has_overrides = half < RL_OWN && (rl_atomic_load(&rl_rules_at(s, id)->flags) &
-	                                        (uint64_t)RL_ROW_OVERRIDES << half) != 0;
+	info->has_overrides = bank < RL_BANK_APP && (rl_atomic_load(&rl_rules_at(s, id)->flags) &
+	                                             (uint64_t)RL_ROW_OVERRIDES << bank) != 0;
 	rl_rules_name(s, id, info->name);
 }
 

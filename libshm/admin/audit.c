@@ -401,11 +401,11 @@ audit_table(struct audit *a)
 
 /* Half of an old list and half of a new one: each reference is of a list of the rule's. */
 static bool
-refers_to_its_own(const struct rl_segment *s, int rule, enum rl_half half)
+refers_to_its_own(const struct rl_segment *s, int rule, enum rl_bank bank)
 {
 	struct rl_refs refs;
 
-	rl_rules_refs(s, rule, half, &refs);
+	rl_rules_refs(s, rule, bank, &refs);
 	for (unsigned i = 0; i < refs.count; i++)
 		if (rl_rules_of_limit(s, refs.limit[i]) != rule)
 			return false;
@@ -452,8 +452,8 @@ audit_rule(struct audit *a, uint32_t rule)
 
 	if (is_rule_out_of_line(s, rule))
 		result = a->visit(RL_FAULT_RULE, rule, a->arg);
-	for (int half = 0; half < RL_HALVES && result == 0; half++)
-		if (!refers_to_its_own(s, (int)rule, (enum rl_half)half))
+	for (int bank = 0; bank < RL_BANKS && result == 0; bank++)
+		if (!refers_to_its_own(s, (int)rule, (enum rl_bank)bank))
 			result = a->visit(RL_FAULT_REFERENCE, rule, a->arg);
 	return result;
 }

@@ -18,7 +18,7 @@ rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit 
 	if (!rl_terms_of_limit(s, limit, &known->quota, &known->index)) {
 		known->rule = -1;
 		known->index = 0;
-		rl_rules_quota(known->limit->row, RL_OWN, &known->quota);
+		rl_rules_quota(known->limit->row, RL_BANK_APP, &known->quota);
 	}
 	known->now = rl_limiter_instant(&known->limit->limiter, now_ns);
 	known->most = rl_limiter_limit(&known->limit->limiter, &known->quota);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A configuration is put into force all at once: written whole into the half that nobody reads
- * (see enum rl_half), then `generation` is one more. Configurers take turns by a lock that the
- * kernel drops with its holder; one that dies half way leaves a half that the next writes anew.
+ * A configuration is put into force all at once: written whole into the bank that nobody reads
+ * (see enum rl_bank), then `generation` is one more. Configurers take turns by a lock that the
+ * kernel drops with its holder; one that dies half way leaves a bank that the next writes anew.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct job {
 	const struct rl_config_rule *rules;
 	size_t count;
 	uint64_t generation; /* in force while we work */
-	unsigned half;       /* where we write */
+	unsigned bank;       /* where we write */
 	struct rl_config_outcome *outcome;
 	struct rl_rows rows;
 };
@@ -166,11 +166,11 @@ check_all(struct job *j)
 /* What a rule becomes, against what it is. */
 
 /* The rule's limits as they are in force, or none. */
-static enum rl_half
+static enum rl_bank
 current(const struct job *j, int id, struct rl_refs *refs)
 {
 	refs->count = 0;
-	return id < 0 ? RL_HALVES : rl_rules_list(j->s, id, j->generation, refs);
+	return id < 0 ? RL_BANKS : rl_rules_list(j->s, id, j->generation, refs);
 }
 
 static bool
@@ -183,7 +183,7 @@ has_ref(const struct rl_refs *refs, int limit)
 }
 
 static unsigned
-effect_on_limits(const struct job *j, const struct rl_rule *rule, enum rl_half half,
+effect_on_limits(const struct job *j, const struct rl_rule *rule, enum rl_bank bank,
                  const struct rl_refs *was, const struct rl_refs *is)
 {
 	unsigned effect = 0;
@@ -195,7 +195,7 @@ effect_on_limits(const struct job *j, const struct rl_rule *rule, enum rl_half h
 			effect |= RL_EFFECT_ANEW;
 			continue;
 		}
-		if (!rl_rules_has_quota(j->s, is->limit[i], half, &l))
+		if (!rl_rules_has_quota(j->s, is->limit[i], bank, &l))
 			effect |= RL_EFFECT_CHANGED;
 	}
 	for (unsigned i = 0; i < was->count; i++)
@@ -206,7 +206,7 @@ effect_on_limits(const struct job *j, const struct rl_rule *rule, enum rl_half h
 	return effect;
 }
 
-/* Does the override stand as it is in the half in force? */
+/* Does the override stand as it is in the bank in force? */
 static bool
 stands(const struct job *j, int id, const struct rl_override *o)
 {
@@ -241,14 +241,14 @@ effect_of(const struct job *j, const struct rl_config_rule *rule)
 {
 	int id = rl_rules_seek(j->s, rule->rule.name);
 	struct rl_refs was, is;
-	enum rl_half half = current(j, id, &was);
+	enum rl_bank bank = current(j, id, &was);
 	unsigned effect;
 
-	if (half == RL_HALVES)
+	if (bank == RL_BANKS)
 		return RL_EFFECT_NEW;
 	rl_rules_limits(j->s, id, &rule->rule, &is);
-	effect = effect_on_limits(j, &rule->rule, half, &was, &is);
-	if (half == RL_OWN)
+	effect = effect_on_limits(j, &rule->rule, bank, &was, &is);
+	if (bank == RL_BANK_APP)
 		return effect | RL_EFFECT_ADOPTED |
 		       (rule->override_count > 0 ? RL_EFFECT_OVERRIDES : 0u);
 	return effect | (has_same_overrides(j, id, rule) ? 0u : RL_EFFECT_OVERRIDES);
@@ -262,10 +262,10 @@ count_removed(const struct job *j)
 	struct rl_refs refs;
 
 	for (uint32_t row = 0; row < j->s->geometry.rules; row++)
-		configured += current(j, rl_rules_handle(j->s, (int)row), &refs) < RL_OWN;
+		configured += current(j, rl_rules_handle(j->s, (int)row), &refs) < RL_BANK_APP;
 	for (size_t i = 0; i < j->count; i++)
 		configured -=
-			current(j, rl_rules_seek(j->s, j->rules[i].rule.name), &refs) < RL_OWN;
+			current(j, rl_rules_seek(j->s, j->rules[i].rule.name), &refs) < RL_BANK_APP;
 	return configured;
 }
 
@@ -327,31 +327,31 @@ check_rows(struct job *j)
 	return no_limit < j->count ? no_room(j, no_limit, limits, RL_ELIMITS) : 0;
 }
 
-/* Writing the other half. */
+/* Writing the other bank. */
 
 static int
 clear_row(const struct job *j, int id)
 {
 	struct rl_row *row = &j->s->rows[id];
-	int error = rl_rules_clear_refs(j->s, id, (enum rl_half)j->half);
+	int error = rl_rules_clear_refs(j->s, id, (enum rl_bank)j->bank);
 
 	if (error == 0)
 		error = rl_rules_set_flags(j->s, rl_rules_handle(j->s, id),
-		                           (uint64_t)RL_ROW_OVERRIDES << j->half, false);
-	rl_lengths_clear(&row->overrides[j->half]);
-	rl_atomic_store(&row->override_count[j->half], 0);
-	rl_atomic_store(&row->override_slots[j->half], 0);
+		                           (uint64_t)RL_ROW_OVERRIDES << j->bank, false);
+	rl_lengths_clear(&row->overrides[j->bank]);
+	rl_atomic_store(&row->override_count[j->bank], 0);
+	rl_atomic_store(&row->override_slots[j->bank], 0);
 	return error;
 }
 
 static int
-clear_half(const struct job *j)
+clear_bank(const struct job *j)
 {
 	int error = 0;
 
 	for (uint32_t id = 0; id < j->s->geometry.rules && error == 0; id++)
 		error = clear_row(j, (int)id);
-	rl_override_clear(j->s, j->half);
+	rl_override_clear(j->s, j->bank);
 	return error;
 }
 
@@ -370,16 +370,16 @@ write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 
 		rl_normal_pattern_of(&override->pattern, &normal);
 		hash = rl_normal_pattern_hash(j->s, rl_pattern_scope(id), &normal);
-		error = rl_lengths_add(&row->overrides[j->half], &normal);
+		error = rl_lengths_add(&row->overrides[j->bank], &normal);
 		if (error < 0)
 			return error;
-		if (!rl_override_put(j->s, j->half, hash, override, limits))
+		if (!rl_override_put(j->s, j->bank, hash, override, limits))
 			return RL_EOVERRIDES;
 		slots += rl_override_slots(override, limits);
 	}
-	rl_atomic_store(&row->override_slots[j->half], slots);
-	rl_atomic_store(&row->override_count[j->half], rule->override_count);
-	return rl_rules_set_flags(j->s, id, (uint64_t)RL_ROW_OVERRIDES << j->half,
+	rl_atomic_store(&row->override_slots[j->bank], slots);
+	rl_atomic_store(&row->override_count[j->bank], rule->override_count);
+	return rl_rules_set_flags(j->s, id, (uint64_t)RL_ROW_OVERRIDES << j->bank,
 	                          rule->override_count > 0);
 }
 
@@ -393,9 +393,9 @@ write_rule(struct job *j, size_t i)
 		return fault(j, i, rule->override_count, id);
 	error = rl_rows_take(&j->rows, id, &rule->rule);
 	if (error == 0)
-		error = rl_rows_set_quota(&j->rows, id, &rule->rule, (enum rl_half)j->half);
+		error = rl_rows_set_quota(&j->rows, id, &rule->rule, (enum rl_bank)j->bank);
 	if (error == 0)
-		error = rl_rules_set_refs(j->s, id, (enum rl_half)j->half, &j->rows.taken);
+		error = rl_rules_set_refs(j->s, id, (enum rl_bank)j->bank, &j->rows.taken);
 	j->outcome->rule = i;
 	j->outcome->override = rule->override_count;
 	return error < 0 ? error : write_overrides(j, id, rule);
@@ -410,14 +410,14 @@ restart_dropped(struct job *j)
 
 	for (uint32_t row = 0; row < j->s->geometry.rules && error == 0; row++) {
 		int id = rl_rules_handle(j->s, (int)row);
-		rl_rules_refs(j->s, (int)row, (enum rl_half)j->half, &is);
-		if (is.count == 0 && current(j, id, &was) < RL_OWN)
+		rl_rules_refs(j->s, (int)row, (enum rl_bank)j->bank, &is);
+		if (is.count == 0 && current(j, id, &was) < RL_BANK_APP)
 			error = rl_rows_restart_own(&j->rows, id);
 	}
 	return error;
 }
 
-/* Are all rows that the half refers to its own, and will stay so? */
+/* Are all rows that the bank refers to its own, and will stay so? */
 static bool
 holds(const struct job *j)
 {
@@ -427,7 +427,7 @@ holds(const struct job *j)
 		int id = rl_rules_seek(j->s, j->rules[i].rule.name);
 		if (id < 0)
 			return false;
-		rl_rules_refs(j->s, rl_rule_row(id), (enum rl_half)j->half, &refs);
+		rl_rules_refs(j->s, rl_rule_row(id), (enum rl_bank)j->bank, &refs);
 		if (!rl_rows_hold(j->s, id, &j->rules[i].rule, &refs))
 			return false;
 	}
@@ -452,7 +452,7 @@ write_once(struct job *j)
 
 	keep_rows(j);
 	rl_atomic_fence(); /* not before the generation in force was: partner as below */
-	error = clear_half(j);
+	error = clear_bank(j);
 	for (size_t i = 0; i < j->count && error == 0; i++)
 		error = write_rule(j, i);
 	if (error == 0)
@@ -464,7 +464,7 @@ write_once(struct job *j)
 
 /* Who defines needs no lock, and may have been given a row meanwhile that we had in mind. */
 static int
-write_half(struct job *j)
+write_bank(struct job *j)
 {
 	int error = -EAGAIN;
 
@@ -481,7 +481,7 @@ configure_locked(struct job *j, unsigned flags, unsigned *effects)
 	int error;
 
 	j->generation = rl_atomic_load(generation);
-	j->half = (unsigned)((j->generation + 1) % 2);
+	j->bank = (unsigned)((j->generation + 1) % 2);
 	j->outcome->generation = j->generation;
 	error = check_rows(j);
 	if (error < 0)
@@ -491,13 +491,13 @@ configure_locked(struct job *j, unsigned flags, unsigned *effects)
 		return 0;
 	if (!j->outcome->is_changed)
 		return 0;
-	error = write_half(j);
+	error = write_bank(j);
 	if (error < 0)
 		return error;
 	j->outcome->rule = j->count;
 	if (!rl_change_begin(j->s, &change))
 		return -EBUSY;
-	rl_atomic_fence(); /* all of the half before its generation: partner in rl_terms_load() */
+	rl_atomic_fence(); /* all of the bank before its generation: partner in rl_terms_load() */
 	rl_atomic_store(generation, j->generation + 1);
 	rl_change_end(&change);
 	j->outcome->generation = j->generation + 1;
@@ -541,15 +541,15 @@ rl_override_info(struct rl *rl, int rule, const struct rl_pattern *pattern,
                  struct rl_override *override)
 {
 	const struct rl_segment *s = &rl->segment;
-	unsigned half = (unsigned)(rl_atomic_load(&s->header->generation) % 2);
+	unsigned bank = (unsigned)(rl_atomic_load(&s->header->generation) % 2);
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_override_found found;
 	struct rl_normal_pattern normal;
 
 	if (!rl_handle_has(rl, rule) || rl_normal_pattern_of(pattern, &normal) < 0)
 		return -EINVAL;
-	if (!(rl_atomic_load(&rl_rules_at(s, rule)->flags) & (uint64_t)RL_ROW_OVERRIDES << half) ||
-	    !rl_override_find(s, half, rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal),
+	if (!(rl_atomic_load(&rl_rules_at(s, rule)->flags) & (uint64_t)RL_ROW_OVERRIDES << bank) ||
+	    !rl_override_find(s, bank, rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal),
 	                      &budget, &found))
 		return 0;
 	*override = (struct rl_override){.pattern = *pattern, .kind = found.kind};
@@ -561,8 +561,8 @@ uint64_t
 rl_override_count(struct rl *rl, int rule)
 {
 	const struct rl_segment *s = &rl->segment;
-	unsigned half = (unsigned)(rl_atomic_load(&s->header->generation) % 2);
+	unsigned bank = (unsigned)(rl_atomic_load(&s->header->generation) % 2);
 
-	return rl_handle_has(rl, rule) ? rl_atomic_load(&rl_rules_at(s, rule)->override_count[half])
+	return rl_handle_has(rl, rule) ? rl_atomic_load(&rl_rules_at(s, rule)->override_count[bank])
 	                               : 0;
 }

@@ -17,12 +17,12 @@ put_in_force(struct rl_rows *rows, int id, const struct rl_rule *rule)
 
 	if (!rl_change_begin(s, &change))
 		return -EBUSY;
-	error = rl_rows_set_quota(rows, id, rule, RL_OWN);
+	error = rl_rows_set_quota(rows, id, rule, RL_BANK_APP);
 	for (unsigned i = 0; i < rows->taken.count && error == 0; i++)
 		if (!rl_handle_limit(rows->rl, rows->taken.limit[i]))
 			error = rl_handle_no_limit(rows->rl, rows->taken.limit[i]);
 	if (error == 0)
-		error = rl_rules_set_refs(s, id, RL_OWN, &rows->taken);
+		error = rl_rules_set_refs(s, id, RL_BANK_APP, &rows->taken);
 	rl_change_end(&change);
 	return error;
 }
@@ -76,5 +76,5 @@ rl_find(struct rl *rl, const char *name)
 
 	if (id < 0)
 		return id;
-	return rl_rules_now(s, id, &refs) == RL_HALVES ? -ENOENT : id;
+	return rl_rules_now(s, id, &refs) == RL_BANKS ? -ENOENT : id;
 }

@@ -43,8 +43,8 @@ has_limits(const struct rl_segment *s, int row)
 	struct rl_refs refs;
 	unsigned count = 0;
 
-	for (int half = 0; half < RL_HALVES; half++) {
-		rl_rules_refs(s, row, (enum rl_half)half, &refs);
+	for (int bank = 0; bank < RL_BANKS; bank++) {
+		rl_rules_refs(s, row, (enum rl_bank)bank, &refs);
 		count += refs.count;
 	}
 	return count > 0;
@@ -58,8 +58,8 @@ rl_names_kept(const struct rl_segment *s, struct rl_row_set *set)
 
 	*set = (struct rl_row_set){0};
 	for (uint32_t row = 0; row < s->geometry.rules; row++) {
-		if (rl_rules_row_now(s, (int)row, &refs) == RL_HALVES)
-			rl_rules_refs(s, (int)row, RL_OWN, &refs);
+		if (rl_rules_row_now(s, (int)row, &refs) == RL_BANKS)
+			rl_rules_refs(s, (int)row, RL_BANK_APP, &refs);
 		if (refs.count == 0)
 			continue;
 		rl_row_set_add(set, (int)row);
@@ -184,8 +184,8 @@ rl_forget(struct rl *rl, const char *name)
 		return -EROFS;
 	if (!rl_change_begin(s, &change))
 		return -EBUSY;
-	rl_rules_refs(s, rl_rule_row(rule), RL_OWN, &own);
-	error = rl_rules_set_refs(s, rule, RL_OWN, &none);
+	rl_rules_refs(s, rl_rule_row(rule), RL_BANK_APP, &own);
+	error = rl_rules_set_refs(s, rule, RL_BANK_APP, &none);
 	rl_change_end(&change);
 	if (error < 0 && error != -EAGAIN)
 		return error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A row of the segment is a limit's for as long as some list of a rule refers to it: what the
- * applications defined, or either half of the configuration. Then it may become another's.
+ * applications defined, or either bank of the configuration. Then it may become another's.
  *
  * A row has an incarnation, of 20 bits, that goes into the hash of every key under it. It is one
  * more whenever the limit starts anew: because its rule takes it up again after it was not in
@@ -75,8 +75,8 @@ gather_referred(const struct rl_segment *s, struct rl_row_set *set)
 
 	*set = (struct rl_row_set){0};
 	for (uint32_t rule = 0; rule < s->geometry.rules; rule++) {
-		for (int half = 0; half < RL_HALVES; half++) {
-			rl_rules_refs(s, (int)rule, (enum rl_half)half, &refs);
+		for (int bank = 0; bank < RL_BANKS; bank++) {
+			rl_rules_refs(s, (int)rule, (enum rl_bank)bank, &refs);
 			set_add(set, &refs);
 		}
 	}
@@ -99,7 +99,7 @@ rl_rows_kept(const struct rl_segment *s, struct rl_row_set *set)
 
 	gather_in_force(s, set);
 	for (uint32_t rule = 0; rule < s->geometry.rules; rule++) {
-		rl_rules_refs(s, (int)rule, RL_OWN, &refs);
+		rl_rules_refs(s, (int)rule, RL_BANK_APP, &refs);
 		set_add(set, &refs);
 	}
 	return count(set);
@@ -147,7 +147,7 @@ goes_on(const struct rl_rows *rows, int rule, int row)
 	rl_rules_row_now(s, rl_rule_row(rule), &refs);
 	if (has(&refs, row) || rows->is_configuring)
 		return has(&refs, row);
-	rl_rules_refs(s, rl_rule_row(rule), RL_OWN, &refs);
+	rl_rules_refs(s, rl_rule_row(rule), RL_BANK_APP, &refs);
 	return has(&refs, row);
 }
 
@@ -197,15 +197,15 @@ give(const struct rl_segment *s, int row, struct rl_u128 identity)
 	       rl_atomic_cas16(word, marked, rl_identity_next(marked, identity));
 }
 
-/* The half that is not in force refers to rows for nothing. Who configures clears it himself. */
+/* The bank that is not in force refers to rows for nothing. Who configures clears it himself. */
 static int
-drop_other_half(const struct rl_segment *s)
+drop_other_bank(const struct rl_segment *s)
 {
 	uint64_t g = rl_atomic_load(&s->header->generation);
 	int error = 0;
 
 	for (uint32_t row = 0; row < s->geometry.rules && error == 0; row++)
-		error = rl_rules_clear_refs(s, (int)row, g % 2 == 0 ? RL_HALF_ODD : RL_HALF_EVEN);
+		error = rl_rules_clear_refs(s, (int)row, g % 2 == 0 ? RL_BANK_B : RL_BANK_A);
 	return error;
 }
 
@@ -219,7 +219,7 @@ rl_rows_lock(struct rl_rows *rows)
 		return 0;
 	error = rl_lock_take(rows->rl, &rows->lock);
 	rows->is_locked = error == 0;
-	return error < 0 ? error : drop_other_half(&rows->rl->segment);
+	return error < 0 ? error : drop_other_bank(&rows->rl->segment);
 }
 
 /* A row that is nobody's, given to that limit; or one that it has by now. */
@@ -282,7 +282,7 @@ rl_rows_restart_own(struct rl_rows *rows, int rule)
 	struct rl_refs refs;
 	int error = 0;
 
-	rl_rules_refs(s, rl_rule_row(rule), RL_OWN, &refs);
+	rl_rules_refs(s, rl_rule_row(rule), RL_BANK_APP, &refs);
 	for (unsigned i = 0; i < refs.count && error == 0; i++) {
 		if (rl_rules_of_limit(s, refs.limit[i]) != rl_rule_row(rule))
 			continue;
@@ -294,14 +294,14 @@ rl_rows_restart_own(struct rl_rows *rows, int rule)
 }
 
 int
-rl_rows_set_quota(struct rl_rows *rows, int rule, const struct rl_rule *of, enum rl_half half)
+rl_rows_set_quota(struct rl_rows *rows, int rule, const struct rl_rule *of, enum rl_bank bank)
 {
 	const struct rl_segment *s = &rows->rl->segment;
 	int error = 0;
 
 	for (unsigned i = 0; i < rows->taken.count && error == 0; i++) {
 		struct rl_limit l = rl_rules_limit(of, i);
-		error = rl_rules_set_quota(s, rows->taken.limit[i], half,
+		error = rl_rules_set_quota(s, rows->taken.limit[i], bank,
 		                           rl_rules_identity_of(rule, of, i), &l);
 	}
 	return error;

@@ -29,7 +29,7 @@ struct rl_rows {
 	struct rl *rl;
 	struct rl_lock lock;
 	bool is_locked;
-	bool is_configuring;      /* the lock is the caller's, and the half not in force, too */
+	bool is_configuring;      /* the lock is the caller's, and the bank not in force, too */
 	bool has_forgotten;       /* what limits not in force have counted */
 	struct rl_refs taken;     /* rows that no list refers to yet */
 	struct rl_row_set wanted; /* rows of rules that are not to be given away */
@@ -45,14 +45,14 @@ int rl_rows_take(struct rl_rows *rows, int rule, const struct rl_rule *of);
 int rl_rows_restart_own(struct rl_rows *rows, int rule);
 
 /* Write what the limits admit, whose rows were just taken. 0, -EAGAIN or -EBUSY. */
-int rl_rows_set_quota(struct rl_rows *rows, int rule, const struct rl_rule *of, enum rl_half half);
+int rl_rows_set_quota(struct rl_rows *rows, int rule, const struct rl_rule *of, enum rl_bank bank);
 
 /* Are they the rule's still, now that a list refers to them? Then they stay so. */
 bool rl_rows_hold(const struct rl_segment *s, int rule, const struct rl_rule *of,
                   const struct rl_refs *refs);
 
 /*
- * Take the lock, if it is not held yet, and clear the half that is not in force. What rl_lock_take()
+ * Take the lock, if it is not held yet, and clear the bank that is not in force. What rl_lock_take()
  * says.
  */
 int rl_rows_lock(struct rl_rows *rows);

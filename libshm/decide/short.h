@@ -48,12 +48,12 @@ rl_short_terms(struct rl *rl, int rule, const struct rl_compiled **limit, struct
 	const struct rl_segment *s = &rl->segment;
 	uint64_t g = rl_atomic_load(&s->header->generation);
 	struct rl_u128 refs;
-	enum rl_half half = rl_rules_in_force(s, rule, g, &refs);
+	enum rl_bank bank = rl_rules_in_force(s, rule, g, &refs);
 
 	*limit = rl_short_limit(rl, rule, refs);
 	if (!*limit || !rl_short_flags(s, rule) || rl_lengths_have(&s->header->any_bans))
 		return false;
-	rl_rules_quota((*limit)->row, half, quota);
+	rl_rules_quota((*limit)->row, bank, quota);
 	if (!rl_compiled_holds(*limit)) /* after the quota: see the head of rows.c */
 		return false;
 	rl_atomic_fence();

@@ -13,9 +13,9 @@
 #define CAPACITY_SHIFT 5
 
 static struct rl_override_slot *
-half_of(const struct rl_segment *s, unsigned half)
+bank_of(const struct rl_segment *s, unsigned bank)
 {
-	return s->overrides + (size_t)half * s->geometry.override_slots;
+	return s->overrides + (size_t)bank * s->geometry.override_slots;
 }
 
 static uint64_t
@@ -33,10 +33,10 @@ take_in(struct rl_override_found *found, uint64_t value)
 }
 
 bool
-rl_override_find(const struct rl_segment *s, unsigned half, struct rl_hash hash,
+rl_override_find(const struct rl_segment *s, unsigned bank, struct rl_hash hash,
                  struct rl_budget *budget, struct rl_override_found *found)
 {
-	const struct rl_override_slot *slots = half_of(s, half);
+	const struct rl_override_slot *slots = bank_of(s, bank);
 	uint64_t at = home_of(s, hash), held;
 	bool is_found = false;
 
@@ -57,9 +57,9 @@ rl_override_find(const struct rl_segment *s, unsigned half, struct rl_hash hash,
 }
 
 void
-rl_override_clear(const struct rl_segment *s, unsigned half)
+rl_override_clear(const struct rl_segment *s, unsigned bank)
 {
-	struct rl_override_slot *slots = half_of(s, half);
+	struct rl_override_slot *slots = bank_of(s, bank);
 
 	for (uint32_t i = 0; i < s->geometry.override_slots; i++)
 		if (rl_atomic_load_relaxed(&slots[i].hash) != 0)
@@ -67,9 +67,9 @@ rl_override_clear(const struct rl_segment *s, unsigned half)
 }
 
 static bool
-put_value(const struct rl_segment *s, unsigned half, struct rl_hash hash, uint64_t value)
+put_value(const struct rl_segment *s, unsigned bank, struct rl_hash hash, uint64_t value)
 {
-	struct rl_override_slot *slots = half_of(s, half);
+	struct rl_override_slot *slots = bank_of(s, bank);
 	uint64_t at = home_of(s, hash);
 
 	for (unsigned step = 0; step < STEPS_MAX && step < s->geometry.override_slots; step++) {
@@ -96,15 +96,15 @@ rl_override_slots(const struct rl_override *o, unsigned limits)
 }
 
 bool
-rl_override_put(const struct rl_segment *s, unsigned half, struct rl_hash hash,
+rl_override_put(const struct rl_segment *s, unsigned bank, struct rl_hash hash,
                 const struct rl_override *o, unsigned limits)
 {
 	if (o->kind != RL_OVERRIDE_CAPACITY)
-		return put_value(s, half, hash, o->kind);
+		return put_value(s, bank, hash, o->kind);
 	for (unsigned i = 0; i < limits; i++) {
 		uint64_t value = o->kind | (uint64_t)i << LIMIT_SHIFT |
 		                 (uint64_t)o->capacity[i] << CAPACITY_SHIFT;
-		if (o->capacity[i] > 0 && !put_value(s, half, hash, value))
+		if (o->capacity[i] > 0 && !put_value(s, bank, hash, value))
 			return false;
 	}
 	return true;

@@ -3,8 +3,8 @@
 #define RL_OVERRIDE_H
 
 /*
- * What the configuration says of single keys: a hash table in each half of it, written once by
- * whoever configures and then only read. Who reads makes sure afterwards that its half is still
+ * What the configuration says of single keys: a hash table in each bank of it, written once by
+ * whoever configures and then only read. Who reads makes sure afterwards that its bank is still
  * in force; until then what it found may be anything, within bounds.
  */
 
@@ -19,15 +19,15 @@ struct rl_override_found {
 };
 
 /* False, too, if the budget ends. */
-bool rl_override_find(const struct rl_segment *s, unsigned half, struct rl_hash hash,
+bool rl_override_find(const struct rl_segment *s, unsigned bank, struct rl_hash hash,
                       struct rl_budget *budget, struct rl_override_found *found);
 
 /* For who configures, and holds the lock. */
-void rl_override_clear(const struct rl_segment *s, unsigned half);
+void rl_override_clear(const struct rl_segment *s, unsigned bank);
 
 /* How many slots it takes; and false if there are not as many left. */
 unsigned rl_override_slots(const struct rl_override *override, unsigned limits);
-bool rl_override_put(const struct rl_segment *s, unsigned half, struct rl_hash hash,
+bool rl_override_put(const struct rl_segment *s, unsigned bank, struct rl_hash hash,
                      const struct rl_override *override, unsigned limits);
 
 #endif

@@ -248,57 +248,57 @@ unpack_refs(const struct rl_segment *s, struct rl_u128 packed, struct rl_refs *r
 }
 
 void
-rl_rules_refs(const struct rl_segment *s, int row, enum rl_half half, struct rl_refs *refs)
+rl_rules_refs(const struct rl_segment *s, int row, enum rl_bank bank, struct rl_refs *refs)
 {
 	struct rl_u128 packed;
 
-	rl_atomic_load16(&s->rows[row].limits[half], &packed);
+	rl_atomic_load16(&s->rows[row].limits[bank], &packed);
 	rl_atomic_fence(); /* whose the row is then: not before the list */
 	refs->count = 0;
 	if (rl_refs_are_of(s, rl_rules_handle(s, row), packed))
 		unpack_refs(s, packed, refs);
 }
 
-enum rl_half
+enum rl_bank
 rl_rules_list(const struct rl_segment *s, int rule, uint64_t g, struct rl_refs *refs)
 {
 	struct rl_u128 packed;
-	enum rl_half half = rl_rules_in_force(s, rule, g, &packed);
+	enum rl_bank bank = rl_rules_in_force(s, rule, g, &packed);
 
 	unpack_refs(s, packed, refs);
-	return half;
+	return bank;
 }
 
-enum rl_half
+enum rl_bank
 rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs)
 {
-	enum rl_half half;
+	enum rl_bank bank;
 	uint64_t g, again = rl_atomic_load(&s->header->generation);
 	int tries = 0;
 
 	do {
 		g = again;
-		half = rl_rules_list(s, rule, g, refs);
+		bank = rl_rules_list(s, rule, g, refs);
 		rl_atomic_fence(); /* as in rl_terms_load() */
 		again = rl_atomic_load(&s->header->generation);
 	} while (again != g && ++tries < TRIES);
-	return half;
+	return bank;
 }
 
 /* A row that is given away meanwhile has its lists empty for a moment, not the rules. */
-enum rl_half
+enum rl_bank
 rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs)
 {
 	int rule, again = rl_rules_handle(s, row), tries = 0;
-	enum rl_half half;
+	enum rl_bank bank;
 
 	do {
 		rule = again;
-		half = rl_rules_now(s, rule, refs);
+		bank = rl_rules_now(s, rule, refs);
 		rl_atomic_fence(); /* as in rl_rules_refs() */
 		again = rl_rules_handle(s, row);
 	} while (again != rule && ++tries < TRIES);
-	return half;
+	return bank;
 }
 
 /*
@@ -307,10 +307,10 @@ rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs)
  * what he has read before.
  */
 int
-rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
+rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_bank bank,
                    struct rl_u128 identity, const struct rl_limit *complete)
 {
-	struct rl_u128 *word = &s->limits[limit].quota[half], held, now, next;
+	struct rl_u128 *word = &s->limits[limit].quota[bank], held, now, next;
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		rl_atomic_load16(word, &held);
@@ -327,22 +327,22 @@ rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
 }
 
 bool
-rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_half half,
+rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_bank bank,
                    const struct rl_limit *complete)
 {
 	struct rl_u128 held, quota = rl_quota_pack(complete);
 
-	if (!rl_atomic_load16(&s->limits[limit].quota[half], &held))
+	if (!rl_atomic_load16(&s->limits[limit].quota[bank], &held))
 		return false;
 	held.hi &= (UINT64_C(1) << RL_QUOTA_INCARNATION_SHIFT) - 1;
 	return rl_u128_equal(held, quota);
 }
 
 int
-rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
+rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_bank bank,
                   const struct rl_refs *refs)
 {
-	struct rl_u128 *word = &s->rows[rl_rule_row(rule)].limits[half];
+	struct rl_u128 *word = &s->rows[rl_rule_row(rule)].limits[bank];
 	struct rl_u128 held, next = rl_refs_pack(refs);
 
 	next.hi |= rl_rule_refs_tag(rule);
@@ -359,9 +359,9 @@ rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
 }
 
 int
-rl_rules_clear_refs(const struct rl_segment *s, int row, enum rl_half half)
+rl_rules_clear_refs(const struct rl_segment *s, int row, enum rl_bank bank)
 {
-	struct rl_u128 *word = &s->rows[row].limits[half], held, none = {0};
+	struct rl_u128 *word = &s->rows[row].limits[bank], held, none = {0};
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		rl_atomic_load16(word, &held);

@@ -14,7 +14,7 @@
  * names.c for rules. So a rule's handle has its row's index and incarnation. A parameter that is
  * called `row` is an index alone: of whatever rule is there now.
  *
- * Which limits a rule has, and how much each admits, are words of their own: see enum rl_half.
+ * Which limits a rule has, and how much each admits, are words of their own: see enum rl_bank.
  */
 
 #include "rl_admin.h"
@@ -171,15 +171,15 @@ int rl_rules_append_row(const struct rl_segment *s, struct rl_u128 identity);
 void rl_rules_limits(const struct rl_segment *s, int id, const struct rl_rule *rule,
                      struct rl_refs *refs);
 
-/* What the rule in a row has in one of the halves. */
-void rl_rules_refs(const struct rl_segment *s, int row, enum rl_half half, struct rl_refs *refs);
+/* What the rule in a row has in one of the banks. */
+void rl_rules_refs(const struct rl_segment *s, int row, enum rl_bank bank, struct rl_refs *refs);
 
 /* 0; -EAGAIN if the row is another rule's by now; -EBUSY. */
-int rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_half half,
+int rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_bank bank,
                       const struct rl_refs *refs);
 
 /* Whatever stands there. 0 or -EBUSY. */
-int rl_rules_clear_refs(const struct rl_segment *s, int row, enum rl_half half);
+int rl_rules_clear_refs(const struct rl_segment *s, int row, enum rl_bank bank);
 struct rl_u128 rl_refs_pack(const struct rl_refs *refs);
 
 /* Does the list refer to a limit, and did the rule write it, and none that had its row before? */
@@ -192,50 +192,50 @@ rl_refs_are_of(const struct rl_segment *s, int rule, struct rl_u128 packed)
 
 /*
  * What a rule has under generation `g` of the configuration, packed, and where that stands.
- * RL_HALVES: nowhere.
+ * RL_BANKS: nowhere.
  */
-static inline enum rl_half
+static inline enum rl_bank
 rl_rules_in_force(const struct rl_segment *s, int rule, uint64_t g, struct rl_u128 *packed)
 {
-	enum rl_half half = g % 2 == 0 ? RL_HALF_EVEN : RL_HALF_ODD;
+	enum rl_bank bank = g % 2 == 0 ? RL_BANK_A : RL_BANK_B;
 	const struct rl_u128 *limits = rl_rules_at(s, rule)->limits;
 
 	/* Half of an old list and half of a new one may lack a limit that both have. */
-	rl_atomic_load16(&limits[half], packed);
+	rl_atomic_load16(&limits[bank], packed);
 	if (rl_refs_are_of(s, rule, *packed))
-		return half;
-	rl_atomic_load16(&limits[RL_OWN], packed);
+		return bank;
+	rl_atomic_load16(&limits[RL_BANK_APP], packed);
 	if (rl_refs_are_of(s, rule, *packed))
-		return RL_OWN;
+		return RL_BANK_APP;
 	*packed = (struct rl_u128){0};
-	return RL_HALVES;
+	return RL_BANKS;
 }
 
 /* The same as a list. */
-enum rl_half rl_rules_list(const struct rl_segment *s, int rule, uint64_t g, struct rl_refs *refs);
+enum rl_bank rl_rules_list(const struct rl_segment *s, int rule, uint64_t g, struct rl_refs *refs);
 
 /* The same for the generation that is in force now. */
-enum rl_half rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs);
+enum rl_bank rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs);
 
 /* The same of whatever rule has the row now. */
-enum rl_half rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs);
+enum rl_bank rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs);
 
-/* How much a limit admits, in a half. */
+/* How much a limit admits, in a bank. */
 static inline void
-rl_rules_quota(const struct rl_limit_row *row, enum rl_half half, struct rl_quota *quota)
+rl_rules_quota(const struct rl_limit_row *row, enum rl_bank bank, struct rl_quota *quota)
 {
-	struct rl_u128 word = {.lo = rl_atomic_load(&row->quota[half].lo)};
+	struct rl_u128 word = {.lo = rl_atomic_load(&row->quota[bank].lo)};
 
-	word.hi = rl_atomic_load(&row->quota[half].hi);
+	word.hi = rl_atomic_load(&row->quota[bank].hi);
 	rl_quota_unpack(word, quota);
 }
 
 /* 0; -EAGAIN if the row is not that limit's; -EBUSY. */
-int rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_half half,
+int rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_bank bank,
                        struct rl_u128 identity, const struct rl_limit *complete);
 
-/* Does a limit admit that much, in a half? */
-bool rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_half half,
+/* Does a limit admit that much, in a bank? */
+bool rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_bank bank,
                         const struct rl_limit *complete);
 
 /* The row of the rule that a limit row is of, or -1 if the latter is empty or damaged. */

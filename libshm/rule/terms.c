@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Terms are read from one half of the configuration (see enum rl_half), and hold if `generation`
- * is the same before and after: the half of generation g is written again only when g + 1 is in
+ * Terms are read from one bank of the configuration (see enum rl_bank), and hold if `generation`
+ * is the same before and after: the bank of generation g is written again only when g + 1 is in
  * force already.
  */
 #include "rule/terms.h"
@@ -40,7 +40,7 @@ counts(const struct rl_compiled *limit, const void *key, size_t key_len, struct 
 
 /* -EAGAIN: a row that is referred to is another's by now, or its limit has started anew. */
 static int
-load_limits(struct rl *rl, int rule, struct rl_u128 refs, enum rl_half half, const void *key,
+load_limits(struct rl *rl, int rule, struct rl_u128 refs, enum rl_bank bank, const void *key,
             size_t key_len, struct rl_terms *t)
 {
 	int id;
@@ -62,7 +62,7 @@ load_limits(struct rl *rl, int rule, struct rl_u128 refs, enum rl_half half, con
 			continue;
 		t->limit[t->count] = limit;
 		t->index[t->count] = i;
-		rl_rules_quota(limit->row, half, &t->quota[t->count]);
+		rl_rules_quota(limit->row, bank, &t->quota[t->count]);
 		if (!rl_compiled_holds(limit)) /* last: see the head of rows.c */
 			return -EAGAIN;
 		t->count++;
@@ -86,20 +86,20 @@ apply(const struct rl_override_found *found, struct rl_terms *t)
 }
 
 static void
-load_override(const struct rl_segment *s, int rule, unsigned half, const void *key, size_t key_len,
+load_override(const struct rl_segment *s, int rule, unsigned bank, const void *key, size_t key_len,
               struct rl_budget *budget, struct rl_terms *t)
 {
 	struct rl_pattern_iter it = {.key = key, .key_len = key_len};
 	struct rl_override_found found;
 	struct rl_normal_pattern normal;
 
-	it.left = rl_lengths_load(&rl_rules_at(s, rule)->overrides[half]);
+	it.left = rl_lengths_load(&rl_rules_at(s, rule)->overrides[bank]);
 	if (!t->has_address && rl_lengths_have_networks(&it.left))
 		t->has_address = rl_address_parse(key, key_len, &t->address);
 	it.address = t->has_address ? &t->address : NULL;
 	while (budget->left > 0 && rl_pattern_next(&it, &normal)) {
 		struct rl_hash hash = rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal);
-		if (rl_override_find(s, half, hash, budget, &found)) {
+		if (rl_override_find(s, bank, hash, budget, &found)) {
 			apply(&found, t);
 			return;
 		}
@@ -133,19 +133,19 @@ load_at(struct rl *rl, int rule, uint64_t g, const struct rl_address *network, c
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_u128 refs;
-	enum rl_half half;
+	enum rl_bank bank;
 	int error;
 
-	half = rl_rules_in_force(s, rule, g, &refs);
-	t->is_removed = half == RL_HALVES;
+	bank = rl_rules_in_force(s, rule, g, &refs);
+	t->is_removed = bank == RL_BANKS;
 	t->has_override = t->keeps_first = false;
 	t->has_address = network != NULL;
 	if (network)
 		t->address = *network;
-	error = load_limits(rl, rule, refs, half, key, key_len, t);
-	if (error == 0 && half < RL_OWN && key_len > 0 &&
-	    (rl_atomic_load(&rl_rules_at(s, rule)->flags) & (uint64_t)RL_ROW_OVERRIDES << half))
-		load_override(s, rule, half, key, network ? 0 : key_len, budget, t);
+	error = load_limits(rl, rule, refs, bank, key, key_len, t);
+	if (error == 0 && bank < RL_BANK_APP && key_len > 0 &&
+	    (rl_atomic_load(&rl_rules_at(s, rule)->flags) & (uint64_t)RL_ROW_OVERRIDES << bank))
+		load_override(s, rule, bank, key, network ? 0 : key_len, budget, t);
 	return error < 0 ? error : settle(s, rule, t);
 }
 
@@ -190,19 +190,19 @@ rl_terms_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota,
 	for (int tries = 0; row >= 0 && tries < TRIES; tries++) {
 		uint64_t g = rl_atomic_load(generation);
 		int rule = rl_rules_handle(s, row);
-		enum rl_half half = rl_rules_list(s, rule, g, &refs);
+		enum rl_bank bank = rl_rules_list(s, rule, g, &refs);
 
 		for (*index = 0; *index < refs.count && refs.limit[*index] != limit; ++*index)
 			;
 		if (*index < refs.count)
-			rl_rules_quota(&s->limits[limit], half, quota);
+			rl_rules_quota(&s->limits[limit], bank, quota);
 		rl_atomic_fence();
 		if (rl_atomic_load(generation) == g && rl_rules_has(s, rule))
 			return *index < refs.count;
 	}
 	*index = 0; /* in force, for all one can tell while it changes all the time */
 	if (row >= 0)
-		rl_rules_quota(&s->limits[limit], RL_OWN, quota);
+		rl_rules_quota(&s->limits[limit], RL_BANK_APP, quota);
 	return row >= 0;
 }
 

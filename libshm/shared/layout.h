@@ -220,7 +220,7 @@ struct rl_geometry {
 	uint32_t record_bytes; /* a record's head and the key bytes kept, a multiple of 8 */
 	uint32_t rules;
 	uint32_t limits;
-	uint32_t override_slots; /* of each half */
+	uint32_t override_slots; /* of each bank */
 	uint32_t ban_slots;
 	uint32_t stripes;
 	uint32_t on_full;
@@ -268,15 +268,15 @@ struct rl_header {
 
 /*
  * Where a rule's limits, and a limit's quota, stand three times: as applications defined them,
- * and as the configuration has them, in two halves. Generation g of the configuration is in
- * half g % 2; the next is written into the other half and put into force by adding one to
- * `generation`. Who reads a half looks at `generation` before and after.
+ * and as the configuration has them, in two banks. Generation g of the configuration is in
+ * bank g % 2; the next is written into the other bank and put into force by adding one to
+ * `generation`. Who reads a bank looks at `generation` before and after.
  */
-enum rl_half {
-	RL_HALF_EVEN = 0,
-	RL_HALF_ODD = 1,
-	RL_OWN = 2, /* the applications' */
-	RL_HALVES = 3,
+enum rl_bank {
+	RL_BANK_A = 0,
+	RL_BANK_B = 1,
+	RL_BANK_APP = 2, /* the applications' */
+	RL_BANKS = 3,
 };
 
 /*
@@ -295,7 +295,7 @@ struct rl_row {
 	 * Eight references to limit rows of 10 bits, the first lowest, none behind an empty one; and
 	 * the incarnation of the row that they are of, in the uppermost 20 bits.
 	 */
-	struct rl_u128 limits[RL_HALVES];
+	struct rl_u128 limits[RL_BANKS];
 	uint64_t name[8]; /* NUL-padded; believed only if it hashes to name_hash */
 	struct rl_lengths overrides[2];
 	struct rl_lengths bans;
@@ -304,7 +304,7 @@ struct rl_row {
 };
 
 enum rl_row_flag {
-	RL_ROW_OVERRIDES = 1, /* << half */
+	RL_ROW_OVERRIDES = 1, /* << bank */
 	RL_ROW_BANS = 4,
 };
 
@@ -334,7 +334,7 @@ rl_row_incarnation(uint64_t flags)
  */
 struct rl_limit_row {
 	struct rl_u128 identity;
-	struct rl_u128 quota[RL_HALVES];
+	struct rl_u128 quota[RL_BANKS];
 	uint64_t spare[8];
 };
 

@@ -301,9 +301,9 @@ flip_rows(void)
 {
 	const struct rl_segment *s = &of->segment;
 
-	for (int half = 0; half < RL_HALVES; half++) {
-		s->limits[0].quota[half].lo += 8;
-		s->rows[0].limits[half].lo += 1 << 16;
+	for (int bank = 0; bank < RL_BANKS; bank++) {
+		s->limits[0].quota[bank].lo += 8;
+		s->rows[0].limits[bank].lo += 1 << 16;
 	}
 }
 

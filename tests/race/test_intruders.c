@@ -256,7 +256,7 @@ die(struct rl *rl, int rule)
 	longjmp(killed, 1);
 }
 
-/* The second time it is killed in the middle of writing the half that was in force before. */
+/* The second time it is killed in the middle of writing the bank that was in force before. */
 static void
 configure_twice(struct rl *rl, int rule)
 {

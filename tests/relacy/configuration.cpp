@@ -2,7 +2,7 @@
 /*
  * Two configurations come into force one after the other, on weak memory, while another process
  * reads its terms: the accesses of configure.c and terms.c and their order, on two words of
- * each half. No reader believes a mixture, or a half that is not yet written.
+ * each bank. No reader believes a mixture, or a bank that is not yet written.
  * Broken,
  * too-early: it is put into force before it is written; relaxed-load: a load acquires nothing.
  */
@@ -16,7 +16,7 @@ word_of(uint64_t g, unsigned i)
 	return &words[1 + 2 * (g % 2) + i];
 }
 
-/* write_half() and what follows it; a word of a half is changed by a CAS from what it holds. */
+/* write_bank() and what follows it; a word of a bank is changed by a CAS from what it holds. */
 static void
 configure(uint64_t g)
 {

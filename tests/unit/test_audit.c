@@ -352,7 +352,7 @@ make_reference(void)
 {
 	struct rl_refs refs = {.count = 2, .limit = {LOG, HARD}};
 
-	rl_rules_set_refs(&rl->segment, LOG, RL_HALF_ODD, &refs);
+	rl_rules_set_refs(&rl->segment, LOG, RL_BANK_B, &refs);
 	return LOG;
 }
 

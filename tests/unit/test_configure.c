@@ -178,7 +178,7 @@ test_overrides(void **state)
 	assert_int_equal(rl_configure(rl, &rule, 1, 0, &effect, &o), 0);
 	assert_int_equal(effect, RL_EFFECT_OVERRIDES);
 	assert_int_equal(remaining(rl, a, "vip"), 10);
-	for (uint32_t i = 0; i < 5; i++) { /* each half in turn */
+	for (uint32_t i = 0; i < 5; i++) { /* each bank in turn */
 		overrides[0].capacity[0] = 66 + i;
 		assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
 		assert_int_equal(remaining(rl, a, "vip"), 6 + i);
@@ -201,7 +201,7 @@ test_overrides(void **state)
 	rl_close(rl);
 }
 
-/* What an override said is gone with it, also when its half is written again. */
+/* What an override said is gone with it, also when its bank is written again. */
 static void
 test_overrides_do_not_come_back(void **state)
 {
@@ -365,7 +365,7 @@ test_many_overrides(void **state)
 	free(names);
 }
 
-/* A configurer killed while it writes: what it leaves in the other half is nobody's. */
+/* A configurer killed while it writes: what it leaves in the other bank is nobody's. */
 static void
 test_a_half_written_configuration(void **state)
 {
@@ -387,7 +387,7 @@ test_a_half_written_configuration(void **state)
 	assert_int_equal(remaining(rl, a, "k"), 3);
 	assert_int_equal(remaining(rl, a, "x"), 10);
 	assert_int_equal(rl_find(rl, "b"), -ENOENT);
-	/* the next one starts from a clean half */
+	/* the next one starts from a clean bank */
 	rules[0].override_count = 0;
 	rules[0].rule.limit.capacity = 12;
 	assert_int_equal(rl_configure(rl, rules, 1, 0, NULL, NULL), 0);

@@ -304,16 +304,16 @@ test_what_a_sleeper_writes(void **state)
 {
 	struct rl *rl = open_rules(1);
 	int a = define(rl, "a"), b;
-	struct rl_u128 list = rl->segment.rows[0].limits[RL_OWN];
+	struct rl_u128 list = rl->segment.rows[0].limits[RL_BANK_APP];
 	struct rl_refs refs;
 
 	(void)state;
-	rl_rules_refs(&rl->segment, 0, RL_OWN, &refs);
+	rl_rules_refs(&rl->segment, 0, RL_BANK_APP, &refs);
 	assert_int_equal(rl_forget(rl, "a"), 1);
 	assert_int_equal(configure(rl, "b"), 0);
 	b = rl_find(rl, "b");
-	assert_int_equal(rl_rules_set_refs(&rl->segment, a, RL_OWN, &refs), -EAGAIN);
-	rl->segment.rows[0].limits[RL_OWN] = list;
+	assert_int_equal(rl_rules_set_refs(&rl->segment, a, RL_BANK_APP, &refs), -EAGAIN);
+	rl->segment.rows[0].limits[RL_BANK_APP] = list;
 	expect(rl, a, "k", T0, RL_ALLOWED, RL_EREMOVED);
 	assert_whole(rl);
 	assert_int_equal(configure(rl, NULL), 0);
