@@ -56,33 +56,34 @@ log_of(const struct rl_limiter *l, const struct rl_view *v, struct rl_log *log)
 	return log;
 }
 
-static void
-peek_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_history *h,
-            uint32_t cost, struct rl_decision *d)
+/* The view of a window's word, in *space. */
+static struct rl_window_at
+window_at(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
+          struct rl_state *space)
 {
-	d->remaining = rl_window_remaining(&l->window, h, q->capacity);
-	d->reset_at_ns = rl_window_reset_at(&l->window, h);
-	if (cost > d->remaining && cost <= d->limit)
-		d->retry_at_ns = rl_window_retry_at(&l->window, h, q->capacity, cost);
+	*space = rl_state_unpack(v->word, &l->window);
+	return rl_window_at(&l->window, v->is_zero ? NULL : space, v->ring, v->gen, now_ns);
 }
 
-bool
-rl_limiter_denies(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+static void
+tell_window(const struct rl_window_at *at, const struct rl_window_used *u, const struct rl_quota *q,
+            uint32_t cost, struct rl_decision *d)
 {
-	struct rl_window_denial denial;
-	struct rl_state s;
+	d->remaining = rl_window_remaining(u, q->capacity);
+	d->reset_at_ns = rl_window_reset_at(at);
+	if (cost > d->remaining && cost <= d->limit)
+		d->retry_at_ns = rl_window_retry_at(at, u, q->capacity, cost);
+}
 
-	if (v->is_zero)
-		return false;
-	s = rl_state_unpack(v->word, &l->window);
-	if (!rl_window_denies(&l->window, &s, v->ring, v->gen, q->capacity, cost, now_ns, &denial))
-		return false;
-	*d = (struct rl_decision){.limit = q->capacity,
-	                          .remaining = denial.remaining,
-	                          .retry_at_ns = denial.retry_at_ns,
-	                          .reset_at_ns = denial.reset_at_ns};
-	return true;
+static void
+peek_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+            uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	struct rl_state space;
+	struct rl_window_at at = window_at(l, v, now_ns, &space);
+	struct rl_window_used u = rl_window_count(&at);
+
+	tell_window(&at, &u, q, cost, d);
 }
 
 static void
@@ -155,36 +156,40 @@ void
 rl_limiter_peek(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                 uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
-	struct rl_history h;
 	struct rl_log log;
 
 	*d = (struct rl_decision){.limit = rl_limiter_limit(l, q)};
-
-	if (is_bucket(l)) {
+	switch (l->algorithm) {
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
 		peek_gcra(l, q, v, cost, now_ns, d);
 		return;
-	}
-	if (rl_limiter_history(l, v, now_ns, &h))
-		peek_window(l, q, &h, cost, d);
-	else
+	case RL_SLIDING_WINDOW:
+	case RL_FIXED_WINDOW:
+		peek_window(l, q, v, cost, now_ns, d);
+		break;
+	case RL_SLIDING_LOG:
 		peek_log(l, log_of(l, v, &log), v, cost, now_ns, d);
+		break;
+	}
 	d->admits = cost <= d->remaining;
 }
 
 static void
 decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-              uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+              uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
 {
-	struct rl_state state = rl_state_unpack(v->word, &l->window);
-	struct rl_history h;
+	struct rl_state state;
+	struct rl_window_at at = window_at(l, v, now_ns, &state);
+	struct rl_window_used used;
 	struct rl_move move;
 
-	rl_window_decide(&l->window, v->is_zero ? NULL : &state, v->ring, v->gen, q->capacity, cost,
-	                 now_ns, &h, &move);
+	rl_window_decide(&at, q->capacity, cost, &used, &move);
 	p->step = move.step;
 	p->charges = move.charges;
 	if (move.step == RL_STEP_DENY) {
-		peek_window(l, q, &h, cost, &p->decision);
+		if (is_asked)
+			tell_window(&at, &used, q, cost, &p->decision);
 		return;
 	}
 	p->entries = state.jump;
@@ -244,15 +249,22 @@ decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct r
 
 void
 rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+                  uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
 {
 	p->decision = (struct rl_decision){.limit = rl_limiter_limit(l, q)};
-	if (rl_limiter_is_window(l))
-		decide_window(l, q, v, cost, now_ns, p);
-	else if (is_bucket(l))
+	switch (l->algorithm) {
+	case RL_SLIDING_WINDOW:
+	case RL_FIXED_WINDOW:
+		decide_window(l, q, v, cost, now_ns, is_asked, p);
+		return;
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
 		decide_gcra(l, q, v, cost, now_ns, p);
-	else
+		return;
+	case RL_SLIDING_LOG:
 		decide_log(l, v, cost, now_ns, p);
+		return;
+	}
 }
 
 bool
@@ -361,12 +373,13 @@ bool
 rl_limiter_history(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
                    struct rl_history *h)
 {
-	struct rl_state s;
+	struct rl_window_at at;
+	struct rl_state space;
 
 	if (!rl_limiter_is_window(l))
 		return false;
-	s = rl_state_unpack(v->word, &l->window);
-	rl_window_history(&l->window, v->is_zero ? NULL : &s, v->ring, v->gen, now_ns, h);
+	at = window_at(l, v, now_ns, &space);
+	rl_window_history(&at, h);
 	return true;
 }
 

@@ -82,9 +82,12 @@ rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
 	return rl_limiter_is_window(l) ? q->capacity : rl_limiter_other_limit(l, q);
 }
 
-/* For 1 <= cost <= limit. */
+/*
+ * For 1 <= cost <= limit. Unless `is_asked`, the plan says what to do and no more: of a denial the
+ * decision is not set.
+ */
 void rl_limiter_decide(const struct rl_limiter *limiter, const struct rl_quota *quota,
-                       const struct rl_view *view, uint32_t cost, uint64_t now_ns,
+                       const struct rl_view *view, uint32_t cost, uint64_t now_ns, bool is_asked,
                        struct rl_plan *plan);
 
 /*
@@ -114,12 +117,7 @@ rl_limiter_adds(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	return true;
 }
 
-/* The same for a denial by a window. What was read of its ring is to be made sure of by the caller. */
-bool rl_limiter_denies(const struct rl_limiter *limiter, const struct rl_quota *quota,
-                       const struct rl_view *view, uint32_t cost, uint64_t now_ns,
-                       struct rl_decision *decision);
-
-/* That without a look at the ring: the window is used up by one sub-bucket. */
+/* The commonest denial, without a look at the ring: a window is used up by one sub-bucket. */
 static inline bool
 rl_limiter_is_used_up(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                       uint32_t cost, uint64_t now_ns, struct rl_decision *d)

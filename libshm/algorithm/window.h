@@ -66,11 +66,32 @@ struct rl_move {
 	struct rl_state next;
 };
 
-/* Every sub-bucket that counts at one instant, newest first. */
+/*
+ * A counter as a request at some time sees it. What it asks of the ring is read when it is asked,
+ * oldest first, and no more than the answer takes: whoever is denied at a rate far above the limit
+ * need not wait for all of it to leave. So the caller has to make sure afterwards that the ring
+ * is the state's still.
+ */
+struct rl_window_at {
+	const struct rl_window *window;
+	const struct rl_state *state; /* NULL: nothing of it counts, or there is none */
+	const uint64_t *ring;         /* `count` entries, which others may be changing */
+	uint64_t start_ns;            /* of `epoch` */
+	uint64_t now_ns;              /* not before it */
+	uint64_t epoch;               /* the sub-bucket that the request is counted in */
+	uint8_t gen;
+};
+
+/* What counts then. */
+struct rl_window_used {
+	uint64_t all;    /* the oldest sub-bucket in full */
+	uint32_t oldest; /* that one */
+	uint64_t used;   /* it by its share */
+};
+
+/* Every sub-bucket that counts, newest first, for people. */
 struct rl_history {
 	uint64_t epoch; /* of bucket[0] */
-	uint64_t at_ns; /* the instant: now, or the start of `epoch` if that is later */
-	uint64_t full;  /* of all but the oldest, bucket[count] */
 	uint32_t bucket[RL_GRANULARITY_MAX + 1];
 };
 
@@ -155,14 +176,30 @@ rl_state_pack(struct rl_state s, uint64_t slot_bits)
 uint64_t rl_ring_entry(uint64_t epoch, uint32_t count, uint8_t gen);
 uint32_t rl_ring_count(uint64_t entry, uint64_t epoch, uint8_t gen); /* 0 if not that one */
 
+/* `state` is NULL for a key that has none yet. */
+struct rl_window_at rl_window_at(const struct rl_window *window, const struct rl_state *state,
+                                 const uint64_t *ring, uint8_t gen, uint64_t now_ns);
+
 /*
- * What to do with a request of `cost`, 1 <= cost <= capacity. `state` is NULL for a key that
- * has none yet. `ring` has `count` entries, which others may be changing: the caller checks
- * that what was read belongs to `state`. RL_STEP_DENY has filled *history, on which it rests.
+ * What to do with a request of `cost`, 1 <= cost <= capacity. RL_STEP_DENY has filled *used, on which
+ * it rests.
  */
-void rl_window_decide(const struct rl_window *window, const struct rl_state *state,
-                      const uint64_t *ring, uint8_t gen, uint32_t capacity, uint32_t cost,
-                      uint64_t now_ns, struct rl_history *history, struct rl_move *move);
+void rl_window_decide(const struct rl_window_at *at, uint32_t capacity, uint32_t cost,
+                      struct rl_window_used *used, struct rl_move *move);
+
+struct rl_window_used rl_window_count(const struct rl_window_at *at);
+
+/* The largest cost that `capacity` admits then. */
+uint32_t rl_window_remaining(const struct rl_window_used *used, uint32_t capacity);
+
+/* The first timestamp at which `cost` <= capacity, which is denied, is admitted, no one else asking. */
+uint64_t rl_window_retry_at(const struct rl_window_at *at, const struct rl_window_used *used,
+                            uint32_t capacity, uint32_t cost);
+
+/* The first timestamp at which nothing counts; 0 if nothing does then. */
+uint64_t rl_window_reset_at(const struct rl_window_at *at);
+
+void rl_window_history(const struct rl_window_at *at, struct rl_history *history);
 
 /*
  * The commonest case of rl_window_decide(), on the words: the state is open, `epoch` is its
@@ -198,40 +235,12 @@ rl_window_is_used_up(const struct rl_window *w, const struct rl_state *s, uint64
 	       (age < w->count || (age == w->count && (w->is_hard || w->count == 0)));
 }
 
-/* What is to be told of a denial. */
-struct rl_window_denial {
-	uint32_t remaining;
-	uint64_t retry_at_ns;
-	uint64_t reset_at_ns;
-};
-
-/*
- * Is a request of `cost`, 1 <= cost <= capacity, denied by a state that there is? Judged by what the
- * state says counts, less what has left since, and by its oldest sub-bucket; when it is admitted
- * again, by as many more as that takes, oldest first. So the ring is read in part only: whoever is
- * denied at a rate far above the limit need not wait for all of it to leave. `state` and `ring` as
- * for rl_window_decide(), which says the same. False, and *denial not set: it is not denied, or the
- * state is frozen.
- */
-bool rl_window_denies(const struct rl_window *window, const struct rl_state *state,
-                      const uint64_t *ring, uint8_t gen, uint32_t capacity, uint32_t cost,
-                      uint64_t now_ns, struct rl_window_denial *denial);
-
 /* When a state that is used up admits `cost` again, and when nothing counts any more. */
 uint64_t rl_window_used_up_until(const struct rl_window *window, const struct rl_state *state,
                                  uint32_t capacity, uint32_t cost, uint64_t *reset_at_ns);
 
-/* `state` and `ring` as above. */
-void rl_window_history(const struct rl_window *window, const struct rl_state *state,
-                       const uint64_t *ring, uint8_t gen, uint64_t now_ns,
-                       struct rl_history *history);
-
-/* The largest cost that `capacity` would admit at the history's instant. */
-uint32_t rl_window_remaining(const struct rl_window *window, const struct rl_history *history,
-                             uint32_t capacity);
-
 /*
- * The same right after a charge that left `state`, without a look at the ring: exact where
+ * What remains right after a charge that left `state`, without a look at the ring: exact where
  * rl.h promises it, else the oldest sub-bucket counts in full.
  */
 uint32_t rl_window_left(const struct rl_window *window, const struct rl_state *state,
@@ -267,13 +276,6 @@ rl_window_used_most(const struct rl_window *w, struct rl_u128 word, const struct
 	}
 	return s.cur + (uint32_t)((oldest * now->oldest + RL_OLDEST_WHOLE - 1) / RL_OLDEST_WHOLE);
 }
-
-/* The first instant at which `cost` <= capacity is admitted, no one else asking. */
-uint64_t rl_window_retry_at(const struct rl_window *window, const struct rl_history *history,
-                            uint32_t capacity, uint32_t cost);
-
-/* The first instant at which nothing counts; 0 if nothing does now. */
-uint64_t rl_window_reset_at(const struct rl_window *window, const struct rl_history *history);
 
 /* When the newest sub-bucket that can hold anything leaves the window. */
 uint64_t rl_window_idle_at(const struct rl_window *window, const struct rl_state *state);

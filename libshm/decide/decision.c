@@ -103,7 +103,7 @@ decide_slot(struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
 		break;
 	}
 
-	rl_limiter_decide(l, &rq->quota, &v, rq->cost, rq->now_ns, &plan);
+	rl_limiter_decide(l, &rq->quota, &v, rq->cost, rq->now_ns, true, &plan);
 	if (plan.step == RL_STEP_DENY) {
 		rl_budget_take(rq->budget, ring_steps(l));
 		if (!rl_view_holds(s, l, slot, &v))

@@ -271,7 +271,7 @@ decide_short(const struct rl_item *item, const struct rl_request *rq, struct rl_
 		rl_stats_add(s, item->rule, RL_COUNT_allowed);
 		return true;
 	}
-	if (!rl_short_deny(rq, cost, slot, &v, r))
+	if (!rl_short_deny(rq, cost, &v, r))
 		return false;
 	rl_stats_add(s, item->rule, RL_COUNT_denied);
 	rl_record_sample_denied(s, slot, rq->now_ns);

@@ -120,16 +120,13 @@ rl_short_add(const struct rl_request *rq, uint32_t cost, struct rl_slot slot,
 
 /* Deny it, and fill *result. */
 static inline __attribute__((always_inline)) bool
-rl_short_deny(const struct rl_request *rq, uint32_t cost, struct rl_slot slot,
-              const struct rl_view *v, struct rl_result *r)
+rl_short_deny(const struct rl_request *rq, uint32_t cost, const struct rl_view *v,
+              struct rl_result *r)
 {
-	const struct rl_limiter *l = &rq->limit->limiter;
 	struct rl_decision d;
 
 	if (rq->quota.is_shadow ||
-	    (!rl_limiter_is_used_up(l, &rq->quota, v, cost, rq->now_ns, &d) &&
-	     !(rl_limiter_denies(l, &rq->quota, v, cost, rq->now_ns, &d) &&
-	       rl_view_holds(&rq->rl->segment, l, slot, v))))
+	    !rl_limiter_is_used_up(&rq->limit->limiter, &rq->quota, v, cost, rq->now_ns, &d))
 		return false;
 	rl_fill_result(rq, &d, r);
 	r->verdict = RL_DENIED;

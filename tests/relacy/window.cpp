@@ -51,8 +51,8 @@
 #include "../../libshm/algorithm/ring.c"
 #undef rl_u128_equal
 
-void decide(const rl_window *w, const rl_state *s, const uint64_t *ring, uint8_t gen,
-            uint32_t capacity, uint32_t cost, uint64_t now_ns, rl_history *h, rl_move *move);
+void decide(const struct rl_window_at *at, uint32_t capacity, uint32_t cost, rl_window_used *used,
+            rl_move *move);
 #define rl_window_decide decide
 #include "../../libshm/algorithm/limiter.c"
 #undef rl_window_decide
@@ -108,30 +108,33 @@ static counts believed[PROCESSES][REQUESTS]; /* what its denials went by */
 static unsigned denials[PROCESSES];
 
 static void
-note(const rl_window *w, const rl_state *s, const rl_history *h)
+note(const struct rl_window_at *at)
 {
 	counts *c = &last_read[rl::ctx().current_thread()];
+	const rl_state *s = at->state;
+	rl_history h;
 
+	rl_window_history(at, &h);
 	*c = {};
 	for (uint64_t x = s->epoch - s->span; x < s->epoch; x++)
-		if (h->epoch - x <= w->count) {
-			c->count[nth(x)] = h->bucket[h->epoch - x];
+		if (h.epoch - x <= at->window->count) {
+			c->count[nth(x)] = h.bucket[h.epoch - x];
 			c->is_known[nth(x)] = s->sum > 0;
 		}
 }
 
 /* Broken, it goes on from an open state as if that were frozen. */
 void
-decide(const rl_window *w, const rl_state *s, const uint64_t *ring, uint8_t gen, uint32_t capacity,
-       uint32_t cost, uint64_t now_ns, rl_history *h, rl_move *move)
+decide(const struct rl_window_at *at, uint32_t capacity, uint32_t cost, rl_window_used *used,
+       rl_move *move)
 {
-	rl_window_decide(w, s, ring, gen, capacity, cost, now_ns, h, move);
+	rl_window_decide(at, capacity, cost, used, move);
 	if (move->step == RL_STEP_FREEZE && is_broken("no-freeze")) {
-		const_cast<rl_state *>(s)->jump = move->next.jump;
-		rl_window_decide(w, s, ring, gen, capacity, cost, now_ns, h, move);
+		const_cast<rl_state *>(at->state)->jump = move->next.jump;
+		rl_window_decide(at, capacity, cost, used, move);
 	}
 	if (move->step == RL_STEP_DENY)
-		note(w, s, h);
+		note(at);
 }
 
 bool
