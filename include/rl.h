@@ -273,12 +273,12 @@ struct rl_result {
  */
 /*
  * retry_after_ns is exact: with no other traffic, the same request is denied 1 ns before
- * it and allowed at it. Of RL_BY_BAN it is the first instant at which nothing bans the key, of all
+ * it and allowed at it. Of RL_BY_BAN it is the earliest timestamp at which nothing bans the key, of all
  * bans and exemptions that stand now and of what the configuration says: the limits are judged
  * then, and may deny it for longer.
  *
- * remaining is never overstated. It is exact - the largest cost that would be allowed at this
- * instant - but after an admission by an estimate with more than one sub-bucket: there it
+ * remaining is never overstated. It is exact - the largest cost that would be allowed
+ * now - but after an admission by an estimate with more than one sub-bucket: there it
  * counts the oldest in full, for looking that one up costs a second cache miss.
  */
 
@@ -420,8 +420,8 @@ enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, ui
  *
  * Limits are looked at first and charged then. Should another request use one up in between,
  * the charges before it are given back, as rl_refund() does, but for what can no longer be: a
- * charge whose sub-bucket was closed by another process within that instant stays, and tokens
- * that have come back meanwhile do not come twice. That errs on the safe side, and a
+ * charge whose sub-bucket was closed by another process meanwhile stays, and tokens
+ * that have come back by then do not come twice. That errs on the safe side, and a
  * concurrent request may be denied by a charge that is being given back. No interleaving
  * admits more than any of the limits. A process killed half way has charged what it charged.
  *
@@ -442,7 +442,7 @@ void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, 
                       struct rl_result *results);
 
 /*
- * Book `cost` for the first instant at which it is available, at most `max_wait_ns` from now:
+ * Book `cost` for the earliest timestamp at which it is available, at most `max_wait_ns` from now:
  * allowed with the time to wait in delay_ns, or denied. token_bucket and leaky_bucket only, and
  * for all of a rule's limits; others are RL_UNDECIDED with -EINVAL. What is booked is charged at
  * once: requests after it find it spent, until rl_refund().

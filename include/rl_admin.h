@@ -6,8 +6,8 @@
  * rl for tools: what a segment is, what is in it, and how to sweep and remove it.
  *
  * What only reads works on a read-only handle; what writes says -EROFS there. All of it may run
- * beside any number of workers, and holds up none of them. What it reports of a slot was true at
- * one instant.
+ * beside any number of workers, and holds up none of them. What it reports of a slot was true
+ * at one timestamp.
  */
 
 #include <rl.h>
@@ -280,7 +280,7 @@ struct rl_audit {
  * Look for faults in all of the table and in the rules, and call `visit` for each: `at` is the
  * slot, as rl_entry.slot, or the number of the rule's row, or of the limit's. A value
  * other than 0 ends the audit. Of a segment that others change meanwhile it tells only what was
- * so at one instant; what is under way is no fault. Returns what the last `visit` returned, or
+ * so at one timestamp; what is under way is no fault. Returns what the last `visit` returned, or
  * 0, or -ENOMEM; *counts is filled as far as the audit came.
  *
  * It takes some 500 ns and 8 bytes of memory for each key.

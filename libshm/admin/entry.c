@@ -20,10 +20,10 @@ rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit 
 		known->index = 0;
 		rl_rules_quota(known->limit->row, RL_BANK_APP, &known->quota);
 	}
-	known->now = rl_limiter_instant(&known->limit->limiter, now_ns);
+	known->now = rl_limiter_time_of(&known->limit->limiter, now_ns);
 	known->most = rl_limiter_limit(&known->limit->limiter, &known->quota);
 	known->has_overrides = known->rule >= 0 && rl_terms_have_overrides(s, known->rule);
-	known->has_orders =
+	known->has_exceptions =
 		known->has_overrides || (known->rule >= 0 && rl_terms_have_bans(s, known->rule));
 }
 
@@ -91,7 +91,7 @@ fill_orders(struct rl *rl, const struct rl_terms *t, uint64_t now_ns, struct rl_
 	rl_result_clear(&r);
 	r.index = e->limit;
 	r.limit = r.remaining = e->peek.limit;
-	if (!rl_request_is_ordered(rl, &item, t, now_ns, budget, &r))
+	if (!rl_request_answered_by_exception(rl, &item, t, now_ns, budget, &r))
 		return;
 	if (r.verdict == RL_UNDECIDED) {
 		e->is_state_known = false;
@@ -124,7 +124,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	bool has_terms;
 
 	fill_key(s, slot, room);
-	has_terms = known->has_orders && e->key &&
+	has_terms = known->has_exceptions && e->key &&
 	            rl_terms_of_record(rl, &room->copy, known->limit, &budget, &t, &quota);
 	if (rl_view_peek(s, l, &quota, slot, 1, now_ns, &v, &d, &room->picture) != RL_SEEN ||
 	    !is_still(s, slot))
@@ -136,7 +136,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	e->is_stale = e->rule < 0 || v.is_zero || rl_view_is_stale(s, l, &v, now_ns);
 	room->request.quota = quota;
 	fill_counts(&room->request, &d, now_ns, e);
-	e->is_state_known = has_terms || !known->has_orders;
+	e->is_state_known = has_terms || !known->has_exceptions;
 	if (has_terms)
 		fill_orders(rl, &t, now_ns, &budget, e);
 	e->is_limited = e->peek.verdict == RL_DENIED;

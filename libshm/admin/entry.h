@@ -14,10 +14,10 @@ struct rl_entry_limit {
 	int rule;                        /* -1: it is in no rule any more */
 	unsigned index;                  /* which of the rule's */
 	struct rl_quota quota;
-	struct rl_instant now;
-	uint32_t most;      /* the largest cost that is ever admitted */
-	bool has_overrides; /* so all of this may be otherwise for a key */
-	bool has_orders;    /* a ban or an override may answer for a key, whatever it has used */
+	struct rl_limiter_time now;
+	uint32_t most;       /* the largest cost that is ever admitted */
+	bool has_overrides;  /* so all of this may be otherwise for a key */
+	bool has_exceptions; /* a ban or an override may answer for a key, whatever it has used */
 };
 
 void rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit *known);

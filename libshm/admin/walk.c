@@ -52,7 +52,7 @@ learn(struct walk *w, int limit, struct known *known)
 	known->id = limit;
 	if (!of->limit)
 		return;
-	known->least = of->has_orders ? 0 : of->most;
+	known->least = of->has_exceptions ? 0 : of->most;
 	known->any_use =
 		of->has_overrides && !rl_limiter_is_window(&of->limit->limiter) ? UINT32_MAX : 0;
 	known->prefilter = (struct rl_prefilter){.rule = of->rule, .limit = of->index, .rl = w->rl};

@@ -194,7 +194,7 @@ decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct
 	}
 	p->entries = state.jump;
 	p->next = rl_state_pack(move.next, v->slot_bits);
-	p->mark = move.next.epoch;
+	p->charge_id = move.next.epoch;
 	p->memory = 0;
 	p->decision.remaining = rl_window_left(&l->window, &move.next, q->capacity, now_ns);
 	p->decision.reset_at_ns = rl_window_idle_at(&l->window, &move.next);
@@ -217,7 +217,7 @@ decide_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t cost, u
 	p->step = rl_log_must_store(log, now_ns) ? RL_STEP_CLOSE : RL_STEP_ADMIT;
 	p->entries = log ? log->pending : 0;
 	p->next = rl_log_pack(next, v->slot_bits);
-	p->mark = next.newest_ns;
+	p->charge_id = next.newest_ns;
 	p->memory = 0;
 	p->decision.remaining -= cost;
 	p->decision.reset_at_ns = next.newest_ns + l->window_ns;
@@ -240,7 +240,7 @@ decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct r
 	}
 	p->step = RL_STEP_ADMIT;
 	p->next = rl_gcra_pack(&g, &charge.after, v->slot_bits);
-	p->mark = charge.after.ns;
+	p->charge_id = charge.after.ns;
 	p->memory = charge.memory;
 	peek_level(&charge.after, charge.remaining, now_ns, &p->decision);
 	/* It waits for those before it, not for itself. */
@@ -293,19 +293,19 @@ rl_limiter_idle_at(const struct rl_limiter *l, struct rl_u128 word)
 	}
 }
 
-struct rl_instant
-rl_limiter_instant(const struct rl_limiter *l, uint64_t now_ns)
+struct rl_limiter_time
+rl_limiter_time_of(const struct rl_limiter *l, uint64_t now_ns)
 {
-	struct rl_instant instant = {.now_ns = now_ns};
+	struct rl_limiter_time time = {.now_ns = now_ns};
 
 	if (rl_limiter_is_window(l))
-		instant.window = rl_window_now(&l->window, now_ns);
-	return instant;
+		time.window = rl_window_now(&l->window, now_ns);
+	return time;
 }
 
 uint32_t
 rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                     const struct rl_instant *at)
+                     const struct rl_limiter_time *at)
 {
 	if (v->is_zero)
 		return 0;
@@ -319,12 +319,12 @@ rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const
 }
 
 static bool
-refund_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark, uint32_t cost,
-              struct rl_u128 *next)
+refund_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t charge_id,
+              uint32_t cost, struct rl_u128 *next)
 {
 	struct rl_state s = rl_state_unpack(v->word, &l->window);
 
-	if (s.epoch != mark || s.jump > 0 || s.cur < cost)
+	if (s.epoch != charge_id || s.jump > 0 || s.cur < cost)
 		return false;
 	s.cur -= cost;
 	*next = rl_state_pack(s, v->slot_bits);
@@ -332,12 +332,12 @@ refund_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark
 }
 
 static bool
-refund_log(const struct rl_limiter *l, const struct rl_view *v, uint64_t mark, uint32_t cost,
+refund_log(const struct rl_limiter *l, const struct rl_view *v, uint64_t charge_id, uint32_t cost,
            struct rl_u128 *next)
 {
 	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
 
-	if (log.newest_ns != mark || log.pending < cost)
+	if (log.newest_ns != charge_id || log.pending < cost)
 		return false;
 	log.pending -= cost;
 	log.units -= cost;

@@ -60,8 +60,8 @@ struct rl_plan {
 	bool charges;
 	uint32_t entries; /* RL_STEP_CLOSE: how many to store */
 	struct rl_u128 next;
-	uint64_t mark;   /* if it charges: what rl_charge.epoch remembers */
-	uint32_t memory; /* and rl_charge.memory */
+	uint64_t charge_id; /* if it charges: what rl_charge.epoch remembers */
+	uint32_t memory;    /* and rl_charge.memory */
 	/* The result if `step` succeeds, of a denial or right after a charge. Else not set. */
 	struct rl_decision decision;
 };
@@ -107,7 +107,7 @@ rl_limiter_adds(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	if (w->count == 1 && !w->is_hard) /* as rl_window_left() */
 		gone = rl_window_share_gone(w, (uint32_t)(v->word.hi >> RL_STATE_SUM_SHIFT),
 		                            now_ns - epoch * w->width_ns);
-	p->mark = epoch;
+	p->charge_id = epoch;
 	p->memory = 0;
 	p->decision.limit = q->capacity;
 	p->decision.remaining = q->capacity - (uint32_t)used - cost + gone;
@@ -156,17 +156,17 @@ bool rl_limiter_refund(const struct rl_limiter *limiter, const struct rl_quota *
                        const struct rl_view *view, const struct rl_charge *charge, uint64_t now_ns,
                        struct rl_u128 *next);
 
-/* An instant as a limiter sees it. */
-struct rl_instant {
+/* A timestamp as a limiter uses it. */
+struct rl_limiter_time {
 	uint64_t now_ns;
 	struct rl_window_now window; /* windows only */
 };
 
-struct rl_instant rl_limiter_instant(const struct rl_limiter *limiter, uint64_t now_ns);
+struct rl_limiter_time rl_limiter_time_of(const struct rl_limiter *limiter, uint64_t now_ns);
 
 /* At most what counts then, by the state alone. */
 uint32_t rl_limiter_used_most(const struct rl_limiter *limiter, const struct rl_quota *quota,
-                              const struct rl_view *view, const struct rl_instant *instant);
+                              const struct rl_view *view, const struct rl_limiter_time *time);
 
 /*
  * What counts at now_ns, `used` of it, oldest first; returns how many entries. `history` is of the

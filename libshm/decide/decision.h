@@ -92,7 +92,7 @@ rl_answer_charged(const struct rl_request *rq, uint32_t cost, struct rl_slot slo
 	r->charges = 1;
 	r->charge[0] = (struct rl_charge){
 		.tag = slot.tag,
-		.epoch = plan->mark,
+		.epoch = plan->charge_id,
 		.slot = (uint32_t)slot.index,
 		.cost = cost,
 		.capacity = rq->quota.capacity,

@@ -57,10 +57,10 @@ answer_banned(uint64_t until_ns, uint64_t now_ns, struct rl_result *r)
 	r->reset_after_ns = r->retry_after_ns;
 }
 
-/* Denied by a ban, or allowed by an exemption. */
+/* A ban denies, or an exemption allows. */
 static bool
-is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, uint64_t now_ns,
-           struct rl_budget *budget, struct rl_result *r)
+answered_by_ban(struct rl *rl, const struct rl_item *item, const struct rl_terms *t,
+                uint64_t now_ns, struct rl_budget *budget, struct rl_result *r)
 {
 	struct rl_address address = t->address;
 	bool has_address = t->has_address;
@@ -79,9 +79,9 @@ is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, 
 	return true;
 }
 
-/* The same by the configuration. */
+/* The same by an override of the configuration. */
 static bool
-is_overridden(const struct rl_terms *t, struct rl_result *r)
+answered_by_override(const struct rl_terms *t, struct rl_result *r)
 {
 	if (!t->has_override || t->kind == RL_OVERRIDE_CAPACITY)
 		return false;
@@ -93,15 +93,16 @@ is_overridden(const struct rl_terms *t, struct rl_result *r)
 }
 
 bool
-rl_request_is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t,
-                      uint64_t now_ns, struct rl_budget *budget, struct rl_result *r)
+rl_request_answered_by_exception(struct rl *rl, const struct rl_item *item,
+                                 const struct rl_terms *t, uint64_t now_ns,
+                                 struct rl_budget *budget, struct rl_result *r)
 {
 	if (rl_terms_have_bans(&rl->segment, item->rule) &&
-	    is_ordered(rl, item, t, now_ns, budget, r))
+	    answered_by_ban(rl, item, t, now_ns, budget, r))
 		return true;
 	if (budget->left == 0)
 		return !rl_result_undecided(r, RL_ECOST);
-	return is_overridden(t, r);
+	return answered_by_override(t, r);
 }
 
 /* Without a look at a counter; if the budget has ended, because of that. */
@@ -117,7 +118,8 @@ is_answered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t,
 		r->error = RL_EREMOVED;
 	if (t->count > 0)
 		r->limit = r->remaining = rl_limiter_limit(&t->limit[0]->limiter, &t->quota[0]);
-	return item->key_len == 0 || rl_request_is_ordered(rl, item, t, now_ns, budget, r);
+	return item->key_len == 0 ||
+	       rl_request_answered_by_exception(rl, item, t, now_ns, budget, r);
 }
 
 /* A tier's capacity in place of the first limit's, unless the key has one of its own. */

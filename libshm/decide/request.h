@@ -49,12 +49,13 @@ void rl_request_count(struct rl *rl, int rule, const struct rl_request *rq,
                       const struct rl_result *result);
 
 /*
- * What a ban, an exemption or the configuration says of a key without a look at a counter, in
- * *result, which is clear but for limit and remaining; false: nothing. Undecided where the budget
- * has ended.
+ * Does an exception answer for the key: a ban, an exemption, an override that bans or exempts? No
+ * counter is read. Fills *result, which is clear but for limit and remaining; undecided if the
+ * budget ends.
  */
-bool rl_request_is_ordered(struct rl *rl, const struct rl_item *item, const struct rl_terms *terms,
-                           uint64_t now_ns, struct rl_budget *budget, struct rl_result *result);
+bool rl_request_answered_by_exception(struct rl *rl, const struct rl_item *item,
+                                      const struct rl_terms *terms, uint64_t now_ns,
+                                      struct rl_budget *budget, struct rl_result *result);
 
 /* A shadow limit says what it would have done, and enforces nothing. */
 void rl_request_lift_shadow(const struct rl_request *rq, struct rl_result *result);

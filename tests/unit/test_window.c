@@ -49,7 +49,7 @@ expect_told(const struct counter *c, uint64_t now_ns, uint32_t cost, const struc
 	assert_int_equal(plan.decision.remaining,
 	                 rl_window_left(&c->window, &p->next, c->capacity, now_ns));
 	assert_int_equal(plan.decision.reset_at_ns, rl_window_idle_at(&c->window, &p->next));
-	assert_int_equal(plan.mark, p->next.epoch);
+	assert_int_equal(plan.charge_id, p->next.epoch);
 }
 
 /* The fast path says what the slow path does, and is taken whenever it can be. */
