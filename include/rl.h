@@ -45,9 +45,9 @@
  * - Threads may share a handle, but for rl_close(): it unmaps the segment, and a call
  *   that another thread is in, or makes later, is a SIGSEGV.
  * - A killed process has charged at most the one request it was deciding.
- * - A full table: 16 slots are open to a key. When all are taken by live keys,
- *   `on_full` of the segment decides, and a counter counts it. A request that is
- *   answered without a slot has -ENOSPC in `error`. Remedy: more `keys`.
+ * - A full table: a key has 16 candidate slots. When all are used, and by keys that still
+ *   count something, `on_full` of the segment decides, and a counter counts it. A request
+ *   that is answered without a slot has -ENOSPC in `error`. Remedy: more `keys`.
  * - Clock: CLOCK_BOOTTIME, shifted once, at creation, to Unix time. Windows align
  *   to the wall clock, and no later step of the wall clock moves them; a suspended
  *   machine's time counts as passed. A `now` earlier than the key's newest admitted
@@ -120,7 +120,7 @@ struct rl; /* a segment that this process has open */
 #define RL_EBANS (-ENOSR)              /* no slot is left for this ban or exemption */
 #define RL_ECOST (-ETOOMANYREFS)       /* it would cost more than a decision may: damage */
 
-/* What a full pair of table lines means for a key that finds no slot. */
+/* What to do when all 16 candidate slots of a key are used. */
 enum rl_on_full {
 	RL_FULL_EVICT = 0, /* the least used key makes room, but never one at its limit (its
 	                      override's if its whole name is kept; a tier is not known): if
@@ -146,7 +146,7 @@ enum rl_open_flag {
  * it is and keeps its own values. Zero means the default.
  */
 struct rl_options {
-	uint32_t keys; /* live keys that find room, 1..1,500,000,000; default 24,576 */
+	uint32_t keys; /* that find a slot at the same time, 1..1,500,000,000; default 24,576 */
 	uint32_t ring; /* entries kept per key, 1..8192; default 64: bounds granularity, and half of
 	                  it a log's capacity */
 	uint32_t key_bytes; /* bytes of each key kept for people, 1..4096; default 48 */

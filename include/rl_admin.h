@@ -76,7 +76,7 @@ struct rl_info {
 	uint32_t rules_used;     /* rules in force, or as applications define them */
 	uint32_t limits_used;    /* limits in force, or as applications define them */
 	uint64_t overrides_used; /* an override of several limits' capacity takes one for each */
-	uint64_t keys;           /* live keys that find room in `slots`: at least those asked for */
+	uint64_t keys; /* that find a slot at the same time: at least as many as asked for */
 };
 
 /* Bans that stand are counted by rl_bans_walk(). */
@@ -242,7 +242,7 @@ int rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
 int rl_restore_at(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,
                   uint64_t cost, uint64_t at_ns);
 
-/* How many slots are taken, without looking at the counters in them. */
+/* How many slots are used, without looking at the counters in them. */
 uint64_t rl_fill(const struct rl *rl);
 
 /* What cannot be of a whole segment, wherever whoever works on it is, or was killed. */
@@ -301,7 +301,7 @@ int64_t rl_sweep_at(struct rl *rl, uint64_t now_ns);
  */
 struct rl_swept {
 	uint64_t seen;    /* slots looked at */
-	uint64_t taken;   /* of them, taken when the sweep left them */
+	uint64_t used;    /* of them, still used after the sweep */
 	uint64_t retired; /* freed, their window and buffer over */
 	uint64_t unused;  /* freed, never charged, half claimed, or of a limit that is gone */
 };

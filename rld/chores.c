@@ -34,7 +34,7 @@ look(struct daemon *d, uint64_t now_ns)
 {
 	char text[WATCH_TEXT];
 
-	watch_look(&d->watch, sweeper_taken(&d->sweeper), now_ns, text);
+	watch_look(&d->watch, sweeper_used(&d->sweeper), now_ns, text);
 	notify_status(text);
 }
 

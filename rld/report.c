@@ -43,7 +43,7 @@ write_loads(FILE *to, struct rl *rl, const struct loads *loads)
 static int
 write_all(FILE *to, const struct report *r)
 {
-	int error = metrics_write_filled(to, r->rl, rl_now(r->rl), sweeper_taken(r->sweeper));
+	int error = metrics_write_filled(to, r->rl, rl_now(r->rl), sweeper_used(r->sweeper));
 
 	if (error < 0)
 		return error;

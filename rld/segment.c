@@ -140,7 +140,7 @@ is_compatible(const struct config *config, const struct rl_info *there)
 
 	if (info_wanted(o, &wanted) < 0)
 		return true; /* cannot tell */
-	is &= agrees(config, "places", o->keys, wanted.slots, there->slots);
+	is &= agrees(config, "slots", o->keys, wanted.slots, there->slots);
 	is &= agrees(config, "ring entries a key", o->ring, wanted.ring, there->ring);
 	is &= agrees(config, "bytes kept of a key", o->key_bytes, wanted.key_bytes,
 	             there->key_bytes);
@@ -202,7 +202,7 @@ take_over(struct segment *segment, const struct config *config)
 	}
 	segment->device = file.st_dev;
 	segment->inode = file.st_ino;
-	log_line(LOG_INFO, "segment '%s': %" PRIu64 " places, %" PRIu64 " bytes", config->name,
+	log_line(LOG_INFO, "segment '%s': %" PRIu64 " slots, %" PRIu64 " bytes", config->name,
 	         info.slots, info.bytes);
 	return EXIT_DONE;
 }

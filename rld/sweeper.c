@@ -15,7 +15,7 @@ sweeper_start(struct sweeper *s, struct rl *rl, uint64_t interval_ns, uint64_t n
 		.interval_ns = interval_ns,
 		.slots = info.slots,
 		.due_ns = now_ns,
-		.taken = rl_fill(rl),
+		.used = rl_fill(rl),
 	};
 }
 
@@ -29,12 +29,12 @@ sweeper_set_interval(struct sweeper *s, uint64_t interval_ns, uint64_t now_ns)
 
 /*
  * A table is made for a fill of 3/5. Above 3/4, each further key has a worse chance to find its
- * places taken, and stale keys are what can be had at no cost: they are looked for sooner.
+ * slots used, and stale keys are what can be had at no cost: they are looked for sooner.
  */
 unsigned
-sweeper_haste(uint64_t taken, uint64_t slots)
+sweeper_haste(uint64_t used, uint64_t slots)
 {
-	uint64_t eighths = slots > 0 ? taken * 8 / slots : 0;
+	uint64_t eighths = slots > 0 ? used * 8 / slots : 0;
 
 	if (eighths >= 7)
 		return 16;
@@ -42,19 +42,19 @@ sweeper_haste(uint64_t taken, uint64_t slots)
 }
 
 uint64_t
-sweeper_taken(const struct sweeper *s)
+sweeper_used(const struct sweeper *s)
 {
 	uint64_t ahead = s->slots - s->at;
 
 	/* Places are given by a hash, so that any part of the table stands for the whole. */
-	return s->pass.taken + s->taken * ahead / s->slots; /* both below 2^32 */
+	return s->pass.used + s->used * ahead / s->slots; /* both below 2^32 */
 }
 
 static void
 add(struct rl_swept *to, const struct rl_swept *swept)
 {
 	to->seen += swept->seen;
-	to->taken += swept->taken;
+	to->used += swept->used;
 	to->retired += swept->retired;
 	to->unused += swept->unused;
 }
@@ -72,18 +72,18 @@ static void
 end_pass(struct sweeper *s)
 {
 	log_line(LOG_DEBUG,
-	         "swept %llu places: %llu taken, %llu retired, %llu half claimed or unused",
-	         (unsigned long long)s->pass.seen, (unsigned long long)s->pass.taken,
+	         "swept %llu slots: %llu used, %llu retired, %llu half claimed or unused",
+	         (unsigned long long)s->pass.seen, (unsigned long long)s->pass.used,
 	         (unsigned long long)s->pass.retired, (unsigned long long)s->pass.unused);
 	add(&s->ended, &s->pass);
 	s->passes++;
-	s->taken = s->pass.taken;
+	s->used = s->pass.used;
 	s->pass = (struct rl_swept){0};
 	s->at = 0;
 }
 
 struct slice {
-	uint64_t count; /* places */
+	uint64_t count; /* slots */
 	uint64_t took_ns;
 };
 
@@ -118,7 +118,7 @@ sweep_slice(struct sweeper *s)
 static uint64_t
 gap_ns(const struct sweeper *s, struct slice slice)
 {
-	unsigned haste = sweeper_haste(sweeper_taken(s), s->slots);
+	unsigned haste = sweeper_haste(sweeper_used(s), s->slots);
 	double share = (double)slice.count / (double)s->slots;
 	uint64_t gap = (uint64_t)((double)s->interval_ns / haste * share);
 	uint64_t rest = slice.took_ns * SWEEPER_REST / haste;

@@ -13,7 +13,7 @@
  * interval that what it has seen is of the table, and never shorter than the rest that keeps the
  * sweep below its part of a core: a pass over a large table may take longer than the interval.
  * What is known from earlier passes is only a matter of pace: a sweeper that is killed anywhere,
- * and another that starts at place 0, lose nothing.
+ * and another that starts at slot 0, lose nothing.
  */
 
 #include <rl_admin.h>
@@ -21,7 +21,7 @@
 /* As long as one slice may keep a core: too short to be noticed, long beside a wakeup. */
 #define SWEEPER_SLICE_NS (200 * UINT64_C(1000))
 
-/* Places between two looks at the clock; each costs some ns when free, some 100 when taken. */
+/* Slots between two looks at the clock; each costs some ns when free, some 100 when used. */
 #define SWEEPER_STEP 1024
 
 /*
@@ -34,11 +34,11 @@ struct sweeper {
 	struct rl *rl;
 	uint64_t interval_ns;
 	uint64_t slots;
-	uint64_t at;     /* the next place to look at */
+	uint64_t at;     /* the next slot to look at */
 	uint64_t due_ns; /* when it is due, monotonic */
 
 	struct rl_swept pass; /* of the pass under way */
-	uint64_t taken;       /* at the end of the pass before */
+	uint64_t used;        /* at the end of the pass before */
 
 	/* Since the start, for reports. */
 	struct rl_swept ended; /* in the passes that have ended */
@@ -56,13 +56,13 @@ void sweeper_set_interval(struct sweeper *s, uint64_t interval_ns, uint64_t now_
 /* Sweep a slice if it is due. Returns when the next one is. */
 uint64_t sweeper_run(struct sweeper *s, uint64_t now_ns);
 
-/* How many places are taken: this pass's count, and the last one's where this has not been. */
-uint64_t sweeper_taken(const struct sweeper *s);
+/* How many slots are used: this pass's count, and the last one's where this has not been. */
+uint64_t sweeper_used(const struct sweeper *s);
 
 /* What all slices have seen and done since the start. */
 struct rl_swept sweeper_total(const struct sweeper *s);
 
 /* How many times faster than `interval_ns` a table is swept that is filled so far. */
-unsigned sweeper_haste(uint64_t taken, uint64_t slots);
+unsigned sweeper_haste(uint64_t used, uint64_t slots);
 
 #endif

@@ -12,10 +12,10 @@ static const struct {
 	enum rl_counter counter;
 	const char *text;
 } warnings[] = {
-	{RL_COUNT_evicted, "live keys lost their count to make room for others: they may use "
+	{RL_COUNT_evicted, "keys lost their count to make room for others: they may use "
                            "their limit again"},
-	{RL_COUNT_full_denied, "requests were denied because their key found no place"},
-	{RL_COUNT_full_allowed, "requests were allowed uncounted because their key found no place"},
+	{RL_COUNT_full_denied, "requests were denied because their key found no slot"},
+	{RL_COUNT_full_allowed, "requests were allowed uncounted because their key found no slot"},
 	{RL_COUNT_full_undecided, "requests got no decision because no key could be evicted"},
 };
 
@@ -123,17 +123,16 @@ warn(struct watch *watch, uint64_t now_ns)
 
 /* Once when it gets there, and again only after it was well below. */
 static void
-warn_of_fill(struct watch *watch, uint64_t taken, uint64_t slots)
+warn_of_fill(struct watch *watch, uint64_t used, uint64_t slots)
 {
-	if (taken > slots / 10 * 7 && watch->is_nearly_full)
+	if (used > slots / 10 * 7 && watch->is_nearly_full)
 		return;
-	watch->is_nearly_full = taken > slots / 4 * 3;
+	watch->is_nearly_full = used > slots / 4 * 3;
 	if (watch->is_nearly_full)
 		log_line(LOG_WARNING,
-		         "%" PRIu64 " of %" PRIu64
-		         " places are taken: some keys will find none, and "
+		         "%" PRIu64 " of %" PRIu64 " slots are used: some keys will find none, and "
 		         "are then treated as on_full says; stale keys are swept faster",
-		         taken, slots);
+		         used, slots);
 }
 
 static uint64_t
@@ -156,7 +155,7 @@ tell_generation(struct watch *watch, uint64_t generation)
 }
 
 void
-watch_look(struct watch *watch, uint64_t taken, uint64_t now_ns, char text[static WATCH_TEXT])
+watch_look(struct watch *watch, uint64_t used, uint64_t now_ns, char text[static WATCH_TEXT])
 {
 	uint64_t before = decisions(watch->seen);
 	uint64_t passed_ms = (now_ns - watch->looked_ns) / RL_MILLISECOND;
@@ -166,13 +165,13 @@ watch_look(struct watch *watch, uint64_t taken, uint64_t now_ns, char text[stati
 	rl_info(watch->rl, &info);
 	count(watch, now_ns - watch->looked_ns);
 	slots = info.slots > 0 ? info.slots : 1;
-	permille = taken * 1000 / slots;
+	permille = used * 1000 / slots;
 	rate = passed_ms > 0 ? (decisions(watch->seen) - before) * 1000 / passed_ms : 0;
 	watch->looked_ns = now_ns;
 	warn(watch, now_ns);
-	warn_of_fill(watch, taken, slots);
+	warn_of_fill(watch, used, slots);
 	tell_generation(watch, info.generation);
 	snprintf(text, WATCH_TEXT,
-	         "%" PRIu64 " keys, fill %" PRIu64 ".%" PRIu64 " %%, %" PRIu64 " decisions/s",
-	         taken, permille / 10, permille % 10, rate);
+	         "%" PRIu64 " keys, fill %" PRIu64 ".%" PRIu64 " %%, %" PRIu64 " decisions/s", used,
+	         permille / 10, permille % 10, rate);
 }

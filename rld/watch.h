@@ -44,6 +44,6 @@ void watch_end(struct watch *watch);
 void watch_rules(struct watch *watch);
 
 /* Look, warn, and say in `text` how it stands: keys, fill, rate. */
-void watch_look(struct watch *watch, uint64_t taken, uint64_t now_ns, char text[static WATCH_TEXT]);
+void watch_look(struct watch *watch, uint64_t used, uint64_t now_ns, char text[static WATCH_TEXT]);
 
 #endif

@@ -174,15 +174,15 @@ uint64_t
 rl_fill(const struct rl *rl)
 {
 	const struct rl_table *t = &rl->segment.table;
-	uint64_t taken = 0;
+	uint64_t used = 0;
 
 	for (uint64_t b = 0; b < t->buckets; b++) {
 		rl_table_look_ahead(t, b * RL_BUCKET_SLOTS);
 		for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++)
-			taken += rl_tag_status(rl_atomic_load_relaxed(&t->bucket[b].tag[i])) !=
-			         RL_TAG_FREE;
+			used += rl_tag_status(rl_atomic_load_relaxed(&t->bucket[b].tag[i])) !=
+			        RL_TAG_FREE;
 	}
-	return taken;
+	return used;
 }
 
 /* A change that was killed half way: see change.h. One that is merely slow ends as its own. */

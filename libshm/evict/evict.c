@@ -205,5 +205,5 @@ rl_evict_stale(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_swept *
 	else if (free_if_unused(rl, &c))
 		swept->unused++;
 	else
-		swept->taken++;
+		swept->used++;
 }

@@ -32,7 +32,7 @@ struct rl_slot {
 enum rl_claim {
 	RL_CLAIM_FOUND, /* *slot is LIVE, by someone else's doing */
 	RL_CLAIM_NEW,   /* *slot is LIVE, by this call's last step: its record is to be written */
-	RL_CLAIM_FULL,  /* all 16 slots are taken by other keys */
+	RL_CLAIM_FULL,  /* all 16 slots are used by other keys */
 	RL_CLAIM_BUSY,  /* gave up after a bounded number of tries */
 };
 
@@ -146,7 +146,7 @@ bool rl_table_free(const struct rl_table *table, struct rl_slot slot);
 
 /*
  * Buckets that hold `keys` keys, each in the emptier of two, and the other way round. Two hold any
- * 16. With more, chance decides: that a key of those finds its 16 slots taken has, for the whole
+ * 16. With more, chance decides: that a key of those finds its 16 slots used has, for the whole
  * table, at 5 slots for 3 keys a probability of
  *
  *	10 to 1,000 keys   at most 0.00000005 (seen: of 160,000,000 tables 3)

@@ -40,14 +40,14 @@ report(const struct context *context, const struct rl_swept *swept)
 
 	if (!option_value(context, "json")) {
 		printf("seen     %" PRIu64 "\n", swept->seen);
-		printf("taken    %" PRIu64 "\n", swept->taken);
+		printf("taken    %" PRIu64 "\n", swept->used);
 		printf("retired  %" PRIu64 "\n", swept->retired);
 		printf("unused   %" PRIu64 "\n", swept->unused);
 		return;
 	}
 	root = need(json_object());
 	json_put(root, "seen", json_count(swept->seen));
-	json_put(root, "taken", json_count(swept->taken));
+	json_put(root, "taken", json_count(swept->used));
 	json_put(root, "retired", json_count(swept->retired));
 	json_put(root, "unused", json_count(swept->unused));
 	output_json(root);

@@ -23,7 +23,7 @@ struct table {
 	char id[32], label[96];
 };
 
-/* Insert until `wanted` slots are taken, and note the keys that found one. */
+/* Insert until `wanted` slots are used, and note the keys that found one. */
 static void
 fill_to(struct table *t, uint64_t wanted)
 {
@@ -84,7 +84,7 @@ make(struct table *t, uint32_t keys, unsigned fill, enum rl_on_full on_full)
 	fill_to(t, info.slots * fill / 100);
 	shuffle(t->order, t->walk.keys);
 	snprintf(t->id, sizeof t->id, "hit_%u", fill);
-	snprintf(t->label, sizeof t->label, "%.1f %% of slots taken: hit, dependent",
+	snprintf(t->label, sizeof t->label, "%.1f %% of slots used: hit, dependent",
 	         100 * (double)rl_fill(t->walk.rl) / (double)info.slots);
 }
 
@@ -105,7 +105,7 @@ tell(json_t *section, const struct lane *lanes, const struct samples *s)
 void
 bench_fill(struct bench *bench)
 {
-	json_t *section = report_section(bench->report, "fill", "Slots taken");
+	json_t *section = report_section(bench->report, "fill", "Slots used");
 	uint32_t keys = bench->is_quick ? KEYS / 100 : KEYS;
 	struct samples samples[LANES];
 	struct table table[STEPS + 1];

@@ -11,7 +11,7 @@
 #include "rule/handle.h"
 #include "walk.h"
 
-#define KEYS 7500000 /* ten million slots, 67 % of them taken */
+#define KEYS 7500000 /* ten million slots, 67 % of them used */
 #define OPERATIONS 1000000
 
 struct most {
@@ -185,7 +185,7 @@ bench_scan(struct bench *bench)
 	rl_info(w->rl, &info);
 	tell_scans(bench, section, w, info.slots);
 	tell_workers(bench, section, w);
-	report_note(section, "%llu slots, %llu of them taken; a segment of %llu bytes a slot",
+	report_note(section, "%llu slots, %llu of them used; a segment of %llu bytes a slot",
 	            (unsigned long long)info.slots, (unsigned long long)rl_fill(w->rl),
 	            (unsigned long long)(info.bytes / info.slots));
 	walk_close(w);

@@ -202,7 +202,7 @@ run_reset(void)
 	rl_reset(rl, rules[TWO], "k0", 2);
 }
 
-/* All slots taken; key 3 has used the least. */
+/* All slots used; key 3 has used the least. */
 static void
 prepare_full(void)
 {
@@ -212,7 +212,7 @@ prepare_full(void)
 				check_at(HARD, key, now, NULL);
 }
 
-/* All slots taken, one of them stale. */
+/* All slots used, one of them stale. */
 static void
 prepare_stale(void)
 {

@@ -101,10 +101,10 @@ test_keys_are_counted_and_retired(void **state)
 	for (uint32_t key = 0; key < 100; key++)
 		assert_int_equal(rl_check_at(rl, id, &key, sizeof key, 1, old, NULL), RL_ALLOWED);
 	sweeper_start(&s, rl, INTERVAL, 1);
-	assert_int_equal(sweeper_taken(&s), 100);
+	assert_int_equal(sweeper_used(&s), 100);
 	run_pass(&s, 1);
 	assert_int_equal(sweeper_total(&s).retired, 100);
-	assert_int_equal(sweeper_taken(&s), 0);
+	assert_int_equal(sweeper_used(&s), 0);
 	assert_int_equal(rl_fill(rl), 0);
 	rl_close(rl);
 }

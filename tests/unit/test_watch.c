@@ -95,14 +95,14 @@ test_a_nearly_full_table_is_told_when_it_becomes_so(void **state)
 	look(&watch, 750, RL_SECOND, text);
 	assert_string_equal(said, "");
 	look(&watch, 751, 2 * RL_SECOND, text);
-	assert_says("<4>751 of 1000 places are taken");
+	assert_says("<4>751 of 1000 slots are used");
 	look(&watch, 999, 3 * RL_SECOND, text);
 	look(&watch, 720, 3 * RL_SECOND, text); /* not far enough down to come again */
 	look(&watch, 800, 4 * RL_SECOND, text);
 	assert_string_equal(said, "");
 	look(&watch, 700, 5 * RL_SECOND, text);
 	look(&watch, 800, 6 * RL_SECOND, text);
-	assert_says("<4>800 of 1000 places are taken");
+	assert_says("<4>800 of 1000 slots are used");
 	watch_end(&watch);
 	rl_close(rl);
 }
