@@ -399,7 +399,7 @@ struct rl_item {
 
 #define RL_ITEMS_MAX 32 /* rules of one request, and limits of all of them */
 
-/* rl_check_at() for an item. It and rl_reserve_at() are what the other calls are made of. */
+/* rl_check_at() for an item. It and rl_reserve_item_at() are what the other calls are made of. */
 enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
                                  struct rl_result *result);
 
@@ -449,8 +449,11 @@ void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, 
  */
 enum rl_verdict rl_reserve(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
                            uint64_t max_wait_ns, struct rl_result *result);
-enum rl_verdict rl_reserve_at(struct rl *rl, const struct rl_item *item, uint64_t max_wait_ns,
-                              uint64_t now_ns, struct rl_result *result);
+enum rl_verdict rl_reserve_at(struct rl *rl, int rule, const void *key, size_t key_len,
+                              uint64_t cost, uint64_t max_wait_ns, uint64_t now_ns,
+                              struct rl_result *result);
+enum rl_verdict rl_reserve_item_at(struct rl *rl, const struct rl_item *item, uint64_t max_wait_ns,
+                                   uint64_t now_ns, struct rl_result *result);
 
 /*
  * Give back what the check that filled `result` charged. It counts only while the

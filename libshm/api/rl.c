@@ -41,12 +41,19 @@ rl_peek(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_resu
 }
 
 enum rl_verdict
-rl_reserve(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
-           uint64_t max_wait_ns, struct rl_result *result)
+rl_reserve_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+              uint64_t max_wait_ns, uint64_t now_ns, struct rl_result *result)
 {
 	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len, .cost = cost};
 
-	return rl_reserve_at(rl, &item, max_wait_ns, rl_now(rl), result);
+	return rl_reserve_item_at(rl, &item, max_wait_ns, now_ns, result);
+}
+
+enum rl_verdict
+rl_reserve(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+           uint64_t max_wait_ns, struct rl_result *result)
+{
+	return rl_reserve_at(rl, rule, key, key_len, cost, max_wait_ns, rl_now(rl), result);
 }
 
 /* One try to take a charge back: 1 done, 0 too late, -1 again. */

@@ -363,8 +363,8 @@ rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
 }
 
 enum rl_verdict
-rl_reserve_at(struct rl *rl, const struct rl_item *item, uint64_t max_wait_ns, uint64_t now_ns,
-              struct rl_result *result)
+rl_reserve_item_at(struct rl *rl, const struct rl_item *item, uint64_t max_wait_ns, uint64_t now_ns,
+                   struct rl_result *result)
 {
 	const struct rl_wish wish = {.is_booking = true, .max_wait_ns = max_wait_ns};
 	struct rl_result unused;

@@ -161,7 +161,7 @@ decide(struct rl *rl, uint64_t *seed, uint64_t now)
 	rl_check_all_at(rl, items, 2, now, results, &count);
 	REQUIRE(count <= 2);
 	rl_check_many_at(rl, items, 2, now, results);
-	check_result(rl_reserve_at(rl, &items[0], RL_SECOND, now, &r), &r);
+	check_result(rl_reserve_item_at(rl, &items[0], RL_SECOND, now, &r), &r);
 	spoil(&r, seed);
 	rl_refund_at(rl, &r, now);
 	check_result(rl_peek_at(rl, items[1].rule, other, items[1].key_len, now, &r), &r);

@@ -350,7 +350,7 @@ book(struct rl *rl, int rule, uint64_t cost, uint64_t now)
 	const struct rl_item item = {.rule = rule, .key = "k", .key_len = 1, .cost = cost};
 	struct rl_result r;
 
-	assert_int_equal(rl_reserve_at(rl, &item, RL_NEVER_NS, now, &r), RL_ALLOWED);
+	assert_int_equal(rl_reserve_item_at(rl, &item, RL_NEVER_NS, now, &r), RL_ALLOWED);
 	return r;
 }
 

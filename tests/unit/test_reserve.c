@@ -24,9 +24,7 @@ static enum rl_verdict
 reserve(struct rl *rl, int rule, uint64_t cost, uint64_t max_wait_ns, uint64_t now,
         struct rl_result *r)
 {
-	const struct rl_item item = {.rule = rule, .key = "k", .key_len = 1, .cost = cost};
-
-	return rl_reserve_at(rl, &item, max_wait_ns, now, r);
+	return rl_reserve_at(rl, rule, "k", 1, cost, max_wait_ns, now, r);
 }
 
 static void
@@ -140,9 +138,9 @@ test_a_booking_far_ahead(void **state)
 	struct rl_result r;
 
 	(void)state;
-	assert_int_equal(rl_reserve_at(rl, &item, 0, T0, &r), RL_ALLOWED);
+	assert_int_equal(rl_reserve_item_at(rl, &item, 0, T0, &r), RL_ALLOWED);
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(rl_reserve_at(rl, &item, 0, T0, &r), RL_DENIED);
+		assert_int_equal(rl_reserve_item_at(rl, &item, 0, T0, &r), RL_DENIED);
 	rl_close(rl);
 }
 

@@ -174,9 +174,9 @@ test_the_ends_of_the_clock(void **state)
 				admitted += check(rl, 1, now, &r) == RL_ALLOWED;
 			assert_true(admitted <= r.limit);
 			rl_check_item_at(rl, &item, now, &r);
-			enum rl_verdict booked = rl_reserve_at(rl, &item, UINT64_MAX, now, &r);
+			enum rl_verdict booked = rl_reserve_item_at(rl, &item, UINT64_MAX, now, &r);
 			assert_true(is_bucket || booked == RL_UNDECIDED);
-			rl_reserve_at(rl, &item, 0, now, &r);
+			rl_reserve_item_at(rl, &item, 0, now, &r);
 			rl_refund_at(rl, &r, now);
 			rl_sweep_at(rl, now);
 		}
@@ -218,7 +218,7 @@ test_the_largest_of_everything(void **state)
 			assert_true(admitted <= r.limit);
 			if (r.verdict == RL_DENIED && r.retry_after_ns > 0) {
 				rl_peek_at(rl, 0, "k", 1, T0 + r.retry_after_ns - 1, &r);
-				rl_reserve_at(rl, &item, UINT64_MAX - 1, T0, &r);
+				rl_reserve_item_at(rl, &item, UINT64_MAX - 1, T0, &r);
 				rl_refund_at(rl, &r, T0);
 			}
 		}
