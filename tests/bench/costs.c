@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "company.h"
+#include "contention.h"
 #include "floor.h"
 #include "probe.h"
 #include "report.h"
@@ -208,7 +208,7 @@ ban_and_lift(const void *rl)
 	}
 }
 
-/* Alone and in that company in turns: two processes on two CPUs. */
+/* Alone and under that contention in turns: two processes on two CPUs. */
 static void
 tell_beside_bans(const struct bench *bench, json_t *section)
 {
@@ -219,9 +219,9 @@ tell_beside_bans(const struct bench *bench, json_t *section)
 
 	add_limit(&c, "beside_bans", "while 1,000 bans a second are set and lifted", 1.3, plain);
 	lanes_measure(bench, c.lane, 1, &alone);
-	pid = company_start(bench, ban_and_lift, rl);
+	pid = contention_start(bench, ban_and_lift, rl);
 	lanes_measure(bench, c.lane, 1, &beside);
-	company_stop(pid, "who sets bans");
+	contention_stop(pid, "who sets bans");
 	report_lane(section, &c.lane[0], &beside, &alone, "a hot admission", c.cost[0].target);
 	rl_close(rl);
 }

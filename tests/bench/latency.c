@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "company.h"
+#include "contention.h"
 #include "histogram.h"
 #include "open.h"
 #include "report.h"
@@ -20,17 +20,18 @@
 #define RELOAD_US 100000
 #define RULES 20 /* of the configuration */
 
-enum company {
+enum contention {
 	ALONE,
 	SWEEPER,
 	SCANNER,
 	RELOADER,
 	BOTH,
-	COMPANIES
+	CONTENTIONS
 };
 
-static const char *const company_id[COMPANIES] = {"alone", "sweeper", "scanner", "reloads", "both"};
-static const char *const company_label[COMPANIES] = {
+static const char *const contention_id[CONTENTIONS] = {"alone", "sweeper", "scanner", "reloads",
+                                                       "both"};
+static const char *const contention_label[CONTENTIONS] = {
 	"alone", "a process sweeping all the time", "a process scanning all the time",
 	"a configuration every 100 ms", "sweeping, and configurations"};
 
@@ -99,25 +100,25 @@ ask(struct subject *s, uint64_t n, struct histogram *h)
 }
 
 static void
-ask_in_company(const struct bench *bench, struct subject *s, enum company company,
-               struct histogram *h)
+ask_under_contention(const struct bench *bench, struct subject *s, enum contention contention,
+                     struct histogram *h)
 {
 	pid_t sweeper = 0, scanner = 0, reloader = 0;
 
-	if (company == SWEEPER || company == BOTH)
-		sweeper = company_start(bench, sweep, s);
-	if (company == SCANNER)
-		scanner = company_start(bench, scan, s);
-	if (company == RELOADER || company == BOTH)
-		reloader = company_start(bench, reload, s);
+	if (contention == SWEEPER || contention == BOTH)
+		sweeper = contention_start(bench, sweep, s);
+	if (contention == SCANNER)
+		scanner = contention_start(bench, scan, s);
+	if (contention == RELOADER || contention == BOTH)
+		reloader = contention_start(bench, reload, s);
 	usleep(10000);
 	ask(s, bench_n(bench, OPERATIONS), h);
 	if (sweeper)
-		company_stop(sweeper, "the sweeper");
+		contention_stop(sweeper, "the sweeper");
 	if (scanner)
-		company_stop(scanner, "the scanner");
+		contention_stop(scanner, "the scanner");
 	if (reloader)
-		company_stop(reloader, "the reloader");
+		contention_stop(reloader, "the reloader");
 }
 
 static void
@@ -145,7 +146,7 @@ tell(json_t *section, const struct histogram *h, const char *id, const char *lab
 void
 bench_latency(struct bench *bench)
 {
-	static struct histogram histogram[COMPANIES], clock;
+	static struct histogram histogram[CONTENTIONS], clock;
 	json_t *section =
 		report_section(bench->report, "latency", "How long single decisions take");
 	const struct rl_limit limit = {
@@ -163,11 +164,11 @@ bench_latency(struct bench *bench)
 		histogram_add(&clock, bench_clock_ns() - start_ns);
 	}
 	for (unsigned round = 0; round < bench->rounds; round++)
-		for (int i = 0; i < COMPANIES; i++)
-			ask_in_company(bench, &s, (enum company)i, &histogram[i]);
+		for (int i = 0; i < CONTENTIONS; i++)
+			ask_under_contention(bench, &s, (enum contention)i, &histogram[i]);
 	tell(section, &clock, "clock", "nothing, but read the clock twice");
-	for (int i = 0; i < COMPANIES; i++)
-		tell(section, &histogram[i], company_id[i], company_label[i]);
+	for (int i = 0; i < CONTENTIONS; i++)
+		tell(section, &histogram[i], contention_id[i], contention_label[i]);
 	report_note(section, "one of %llu keys each; both readings of the clock are in every line",
 	            (unsigned long long)s.keys);
 	rl_close(s.rl);

@@ -6,7 +6,7 @@
  */
 #include "scan.h"
 
-#include "company.h"
+#include "contention.h"
 #include "report.h"
 #include "rule/handle.h"
 #include "walk.h"
@@ -124,49 +124,49 @@ tell_scans(const struct bench *bench, json_t *section, struct walk *w, uint64_t 
 static const struct {
 	const char *id, *label;
 	void (*run)(const void *walk); /* NULL: nobody */
-} companies[] = {
+} contenders[] = {
 	{"alone", "a decision: alone, one of all keys", NULL},
 	{"beside_scan", "a decision: beside a process that scans all the time", scan_on},
 	{"beside_read", "a decision: beside one that reads the memory all the time", read_on},
 };
-#define COMPANIES (sizeof companies / sizeof companies[0])
+#define CONTENTIONS (sizeof contenders / sizeof contenders[0])
 
 static double
-measure_beside(const struct bench *bench, const struct lane *lane, size_t company)
+measure_beside(const struct bench *bench, const struct lane *lane, size_t contention)
 {
 	struct bench once = *bench;
 	struct samples one;
 	pid_t pid = 0;
 
 	once.rounds = 1;
-	if (companies[company].run)
-		pid = company_start(bench, companies[company].run, lane->arg);
+	if (contenders[contention].run)
+		pid = contention_start(bench, contenders[contention].run, lane->arg);
 	lanes_measure(&once, lane, 1, &one);
 	if (pid)
-		company_stop(pid, companies[company].id);
+		contention_stop(pid, contenders[contention].id);
 	return one.ns[0];
 }
 
-/* The lanes of lanes_measure(), each in its company. */
+/* The lanes of lanes_measure(), each under its contention. */
 static void
 tell_workers(const struct bench *bench, json_t *section, struct walk *w)
 {
-	struct lane lanes[COMPANIES];
-	struct samples s[COMPANIES];
+	struct lane lanes[CONTENTIONS];
+	struct samples s[CONTENTIONS];
 
-	for (size_t i = 0; i < COMPANIES; i++)
-		lanes[i] = (struct lane){.id = companies[i].id,
-		                         .label = companies[i].label,
+	for (size_t i = 0; i < CONTENTIONS; i++)
+		lanes[i] = (struct lane){.id = contenders[i].id,
+		                         .label = contenders[i].label,
 		                         .run = walk_one,
 		                         .arg = w,
 		                         .n = bench_n(bench, OPERATIONS)};
 	for (unsigned round = 0; round < bench->rounds; round++) {
-		for (size_t i = 0; i < COMPANIES; i++) {
+		for (size_t i = 0; i < CONTENTIONS; i++) {
 			s[i].count = round + 1;
 			s[i].ns[round] = measure_beside(bench, &lanes[i], i);
 		}
 	}
-	for (size_t i = 0; i < COMPANIES; i++)
+	for (size_t i = 0; i < CONTENTIONS; i++)
 		report_lane(section, &lanes[i], &s[i], &s[0], i > 0 ? "alone" : NULL, 0);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "company.h"
+#include "contention.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 pid_t
-company_start(const struct bench *bench, void (*run)(const void *arg), const void *arg)
+contention_start(const struct bench *bench, void (*run)(const void *arg), const void *arg)
 {
 	pid_t parent = getpid(), pid = fork();
 
@@ -26,7 +26,7 @@ company_start(const struct bench *bench, void (*run)(const void *arg), const voi
 }
 
 void
-company_stop(pid_t pid, const char *what)
+contention_stop(pid_t pid, const char *what)
 {
 	int status;
 
