@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "configure/names.h"
-#include "decide/decision.h"
+#include "decide/decide.h"
 #include "evict/evict.h"
 #include "segment/change.h"
 #include "segment/namespace.h"

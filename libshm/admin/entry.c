@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "decide/request.h"
-#include "rule/terms.h"
+#include "rule/policy.h"
 
 void
 rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit *known)
@@ -15,16 +15,16 @@ rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit 
 	if (!known->limit)
 		return;
 	known->rule = rl_rules_handle(s, known->limit->rule);
-	if (!rl_terms_of_limit(s, limit, &known->quota, &known->index)) {
+	if (!rl_policy_of_limit(s, limit, &known->quota, &known->index)) {
 		known->rule = -1;
 		known->index = 0;
 		rl_rules_quota(known->limit->row, RL_BANK_APP, &known->quota);
 	}
 	known->now = rl_limiter_time_of(&known->limit->limiter, now_ns);
 	known->most = rl_limiter_limit(&known->limit->limiter, &known->quota);
-	known->has_overrides = known->rule >= 0 && rl_terms_have_overrides(s, known->rule);
+	known->has_overrides = known->rule >= 0 && rl_policy_has_overrides(s, known->rule);
 	known->has_exceptions =
-		known->has_overrides || (known->rule >= 0 && rl_terms_have_bans(s, known->rule));
+		known->has_overrides || (known->rule >= 0 && rl_policy_has_bans(s, known->rule));
 }
 
 /* The key's tag, loaded again: what was read in between is of the tag's key. */
@@ -80,18 +80,18 @@ fill_counts(struct rl_request *rq, const struct rl_decision *d, uint64_t now_ns,
 
 /* A ban or an exemption answers in place of the counter, as it would a request. */
 static void
-fill_orders(struct rl *rl, const struct rl_terms *t, uint64_t now_ns, struct rl_budget *budget,
+fill_orders(struct rl *rl, struct rl_key_policy *k, uint64_t now_ns, struct rl_budget *budget,
             struct rl_entry *e)
 {
 	struct rl_item item = {.rule = e->rule, .key = e->key, .key_len = e->key_len};
 	struct rl_result r;
 
-	if (t->has_address && t->address.known < t->address.bits)
+	if (k->has_address && k->address.known < k->address.bits)
 		item.key_len = 0; /* of a network there is no text that a prefix could match */
 	rl_result_clear(&r);
 	r.index = e->limit;
 	r.limit = r.remaining = e->peek.limit;
-	if (!rl_request_answered_by_exception(rl, &item, t, now_ns, budget, &r))
+	if (!rl_request_answered_by_exception(rl, &item, k, now_ns, budget, &r))
 		return;
 	if (r.verdict == RL_UNDECIDED) {
 		e->is_state_known = false;
@@ -119,14 +119,15 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	struct rl_quota quota = known->quota;
 	uint64_t now_ns = known->now.now_ns;
 	struct rl_decision d;
-	struct rl_terms t;
+	struct rl_key_policy k;
 	struct rl_view v;
 	bool has_terms;
 
 	fill_key(s, slot, room);
 	has_terms = known->has_exceptions && e->key &&
-	            rl_terms_of_record(rl, &room->copy, known->limit, &budget, &t, &quota);
-	if (rl_view_peek(s, l, &quota, slot, 1, now_ns, &v, &d, &room->picture) != RL_SEEN ||
+	            rl_policy_of_record(rl, &room->copy, known->limit, &budget, &k, &quota);
+	if (rl_view_peek(s, l, &quota, slot, 1, now_ns, &budget, &v, &d, &room->picture) !=
+	            RL_SEEN ||
 	    !is_still(s, slot))
 		return false;
 	e->rule = known->rule;
@@ -138,7 +139,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	fill_counts(&room->request, &d, now_ns, e);
 	e->is_state_known = has_terms || !known->has_exceptions;
 	if (has_terms)
-		fill_orders(rl, &t, now_ns, &budget, e);
+		fill_orders(rl, &k, now_ns, &budget, e);
 	e->is_limited = e->peek.verdict == RL_DENIED;
 	fill_picture(&l->window, &room->picture, e);
 	return true;

@@ -4,7 +4,7 @@
 
 /* A LIVE slot as tools are shown it. Writes nothing. */
 
-#include "decide/decision.h"
+#include "decide/decide.h"
 #include "segment/record.h"
 #include "segment/view.h"
 

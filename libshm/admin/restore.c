@@ -13,7 +13,7 @@ lift_capacity(struct rl_request *rq)
 {
 	const struct rl_limiter *l = &rq->limit->limiter;
 
-	if (l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET)
+	if (rl_limiter_is_bucket(l))
 		rq->quota.burst = RL_CAPACITY_MAX - 1;
 	else
 		rq->quota.capacity = l->algorithm == RL_SLIDING_LOG
@@ -31,8 +31,8 @@ charge_again(struct rl_request *rq, uint64_t cost, uint64_t at_ns)
 	rl_result_clear(&r);
 	lift_capacity(rq);
 	rq->now_ns = rl_clamp_now(at_ns);
-	if (rl_request_spend(rq, cost, &r) == RL_ALLOWED && r.charges > 0)
-		return 0; /* not so for a shadow limit, which allows what it does not charge */
+	if (rl_decide(rq, cost, RL_CHARGE, &r) == RL_ALLOWED && r.charges > 0)
+		return 0;
 	return r.error < 0 ? r.error : -EINVAL;
 }
 

@@ -4,12 +4,6 @@
 #include "algorithm/gcra.h"
 #include "algorithm/log.h"
 
-static bool
-is_bucket(const struct rl_limiter *l)
-{
-	return l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET;
-}
-
 /* A leaky bucket holds those that wait, and the one that goes. */
 static uint32_t
 bucket_size(const struct rl_limiter *l, const struct rl_quota *q)
@@ -22,7 +16,7 @@ bucket_size(const struct rl_limiter *l, const struct rl_quota *q)
 uint32_t
 rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
 {
-	if (is_bucket(l))
+	if (rl_limiter_is_bucket(l))
 		return bucket_size(l, q);
 	return q->capacity < rl_log_capacity(l->ring_entries) ? q->capacity
 	                                                      : rl_log_capacity(l->ring_entries);
@@ -311,7 +305,7 @@ rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const
 		return 0;
 	if (rl_limiter_is_window(l))
 		return rl_window_used_most(&l->window, v->word, &at->window);
-	if (is_bucket(l))
+	if (rl_limiter_is_bucket(l))
 		return rl_gcra_used_most(l->window_ns, q->capacity, v->word, at->now_ns);
 	if (rl_limiter_idle_at(l, v->word) <= at->now_ns)
 		return 0;

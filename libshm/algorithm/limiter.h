@@ -72,6 +72,12 @@ rl_limiter_is_window(const struct rl_limiter *l)
 	return l->algorithm == RL_SLIDING_WINDOW || l->algorithm == RL_FIXED_WINDOW;
 }
 
+static inline bool
+rl_limiter_is_bucket(const struct rl_limiter *l)
+{
+	return l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET;
+}
+
 /* The same for an algorithm that is no window. */
 uint32_t rl_limiter_other_limit(const struct rl_limiter *limiter, const struct rl_quota *quota);
 

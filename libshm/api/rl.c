@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "decide/items.h"
+#include "decide/check.h"
 #include "decide/key_limits.h"
 #include "segment/stats.h"
 
@@ -15,9 +15,7 @@ rl_check_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t c
 {
 	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len, .cost = cost};
 
-	struct rl_result unused;
-
-	return rl_items_check(rl, &item, NULL, now_ns, result ? result : &unused);
+	return rl_check_one(rl, &item, NULL, now_ns, result);
 }
 
 enum rl_verdict
@@ -66,7 +64,7 @@ try_refund(const struct rl_segment *s, const struct rl_compiled *limit, struct r
 	struct rl_view v;
 	unsigned index;
 
-	rl_terms_of_limit(s, rl_tag_limit(charge->tag), &quota, &index);
+	rl_policy_of_limit(s, rl_tag_limit(charge->tag), &quota, &index);
 	quota.capacity = charge->capacity; /* its tier's, or as it was */
 	if (rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero ||
 	    !rl_limiter_refund(&limit->limiter, &quota, &v, charge, now_ns, &next))

@@ -9,12 +9,12 @@ rl_key_requests(struct rl *rl, int rule, const void *key, size_t key_len,
 {
 	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
-	struct rl_terms t;
-	int error = rl_terms_of_name(rl, rule, key, key_len, &budget, &t);
+	struct rl_key_policy k;
+	int error = rl_policy_of_name(rl, rule, key, key_len, &budget, &k);
 
 	if (error < 0)
 		return error;
-	for (unsigned i = 0; i < t.count; i++)
-		rl_request_fill(rl, &item, &t, i, 0, &requests[i]);
-	return (int)t.count;
+	for (unsigned i = 0; i < k.count; i++)
+		rl_request_fill(rl, &item, &k, i, 0, &requests[i]);
+	return (int)k.count;
 }

@@ -4,7 +4,7 @@
 
 /* A key's counters, whatever bans and overrides say of it: to show, forget or restore them. */
 
-#include "decide/decision.h"
+#include "decide/decide.h"
 
 /*
  * One request for each limit of the rule that counts the key; under a rule with prefixes, the key

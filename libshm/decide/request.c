@@ -2,12 +2,8 @@
 #include "decide/request.h"
 
 #include <errno.h>
-#include <stddef.h>
-#include <string.h>
 
-#include "decide/short.h"
 #include "rule/ban.h"
-#include "rule/terms.h"
 #include "segment/record.h"
 #include "segment/stats.h"
 
@@ -42,9 +38,9 @@ rl_request_count(struct rl *rl, int rule, const struct rl_request *rq, const str
 
 /* Does the configuration ban the key? Without an end, and behind what rl_ban() and its like say. */
 static bool
-is_configured_ban(const struct rl_terms *t)
+is_configured_ban(const struct rl_key_policy *k)
 {
-	return t->has_override && t->kind == RL_OVERRIDE_BANNED;
+	return k->has_override && k->kind == RL_OVERRIDE_BANNED;
 }
 
 static void
@@ -59,21 +55,20 @@ answer_banned(uint64_t until_ns, uint64_t now_ns, struct rl_result *r)
 
 /* A ban denies, or an exemption allows. */
 static bool
-answered_by_ban(struct rl *rl, const struct rl_item *item, const struct rl_terms *t,
-                uint64_t now_ns, struct rl_budget *budget, struct rl_result *r)
+answered_by_ban(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k, uint64_t now_ns,
+                struct rl_budget *budget, struct rl_result *r)
 {
-	struct rl_address address = t->address;
-	bool has_address = t->has_address;
 	struct rl_standing standing;
 
-	has_address = has_address || rl_address_parse(item->key, item->key_len, &address);
-	if (!rl_ban_of_key(&rl->segment, item->rule, item->key, item->key_len,
-	                   has_address ? &address : NULL, now_ns, budget, &standing))
+	if (!k->has_address && rl_lengths_have_networks(&k->bans))
+		k->has_address = rl_address_parse(item->key, item->key_len, &k->address);
+	if (!rl_ban_of_key(&rl->segment, item->rule, &k->bans, item->key, item->key_len,
+	                   k->has_address ? &k->address : NULL, now_ns, budget, &standing))
 		return false;
 	if (standing.first.is_exemption)
 		r->reason = RL_BY_EXEMPTION;
 	else
-		answer_banned(is_configured_ban(t) && !standing.is_exempt_then ? RL_NEVER_NS
+		answer_banned(is_configured_ban(k) && !standing.is_exempt_then ? RL_NEVER_NS
 		                                                               : standing.until_ns,
 		              now_ns, r);
 	return true;
@@ -81,11 +76,11 @@ answered_by_ban(struct rl *rl, const struct rl_item *item, const struct rl_terms
 
 /* The same by an override of the configuration. */
 static bool
-answered_by_override(const struct rl_terms *t, struct rl_result *r)
+answered_by_override(const struct rl_key_policy *k, struct rl_result *r)
 {
-	if (!t->has_override || t->kind == RL_OVERRIDE_CAPACITY)
+	if (!k->has_override || k->kind == RL_OVERRIDE_CAPACITY)
 		return false;
-	if (is_configured_ban(t))
+	if (is_configured_ban(k))
 		answer_banned(RL_NEVER_NS, 0, r);
 	else
 		r->reason = RL_BY_EXEMPTION;
@@ -93,141 +88,109 @@ answered_by_override(const struct rl_terms *t, struct rl_result *r)
 }
 
 bool
-rl_request_answered_by_exception(struct rl *rl, const struct rl_item *item,
-                                 const struct rl_terms *t, uint64_t now_ns,
-                                 struct rl_budget *budget, struct rl_result *r)
+rl_request_answered_by_exception(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k,
+                                 uint64_t now_ns, struct rl_budget *budget, struct rl_result *r)
 {
-	if (rl_terms_have_bans(&rl->segment, item->rule) &&
-	    answered_by_ban(rl, item, t, now_ns, budget, r))
+	if (k->has_bans && answered_by_ban(rl, item, k, now_ns, budget, r))
 		return true;
 	if (budget->left == 0)
 		return !rl_result_undecided(r, RL_ECOST);
-	return answered_by_override(t, r);
+	return answered_by_override(k, r);
 }
 
 /* Without a look at a counter; if the budget has ended, because of that. */
 static bool
-is_answered(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, uint64_t now_ns,
+is_answered(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k, uint64_t now_ns,
             struct rl_budget *budget, struct rl_result *r)
 {
-	bool may_be = rl_terms_have_bans(&rl->segment, item->rule);
-
-	if (item->key_len > 0 && t->count > 0 && !may_be && !t->has_override)
+	if (item->key_len > 0 && k->count > 0 && !k->has_bans && !k->has_override)
 		return false;
-	if (t->is_removed)
+	if (k->is_removed)
 		r->error = RL_EREMOVED;
-	if (t->count > 0)
-		r->limit = r->remaining = rl_limiter_limit(&t->limit[0]->limiter, &t->quota[0]);
+	if (k->count > 0)
+		r->limit = r->remaining =
+			rl_limiter_limit(&k->limit[0].limit->limiter, &k->limit[0].quota);
 	return item->key_len == 0 ||
-	       rl_request_answered_by_exception(rl, item, t, now_ns, budget, r);
+	       rl_request_answered_by_exception(rl, item, k, now_ns, budget, r);
 }
 
 /* A tier's capacity in place of the first limit's, unless the key has one of its own. */
 static int
-apply_tier(const struct rl_item *item, struct rl_terms *t)
+apply_tier(const struct rl_item *item, struct rl_key_policy *k)
 {
-	if (item->capacity == 0 || t->keeps_first || t->count == 0 || t->index[0] != 0)
+	if (item->capacity == 0 || k->keeps_first || k->count == 0 || k->limit[0].index != 0)
 		return 0;
-	return rl_terms_set_capacity(&t->limit[0]->limiter, item->capacity, &t->quota[0]);
+	return rl_policy_set_capacity(&k->limit[0].limit->limiter, item->capacity,
+	                              &k->limit[0].quota);
 }
 
 /* All of them can book ahead, or none of the request is. */
 static int
-apply_wish(const struct rl_wish *wish, struct rl_terms *t)
+apply_booking(const struct rl_booking *booking, struct rl_key_policy *k)
 {
-	for (unsigned i = 0; wish && wish->is_booking && i < t->count; i++) {
-		enum rl_algorithm algorithm = t->limit[i]->limiter.algorithm;
-		if (algorithm != RL_TOKEN_BUCKET && algorithm != RL_LEAKY_BUCKET)
+	for (unsigned i = 0; booking && i < k->count; i++) {
+		if (!rl_limiter_is_bucket(&k->limit[i].limit->limiter))
 			return -EINVAL;
-		t->quota[i].is_booking = true;
-		t->quota[i].max_wait_ns = wish->max_wait_ns;
+		k->limit[i].quota.is_booking = true;
+		k->limit[i].quota.max_wait_ns = booking->max_wait_ns;
 	}
 	return 0;
 }
 
 void
-rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_terms *t, unsigned i,
-                uint64_t now_ns, struct rl_request *rq)
+rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_policy *k,
+                unsigned i, uint64_t now_ns, struct rl_request *rq)
 {
-	const struct rl_compiled *limit = t->limit[i];
+	const struct rl_compiled *limit = k->limit[i].limit;
 
-	rl_request_begin(rl, item, t->index[i], now_ns, rq);
+	rl_request_begin(rl, item, k->limit[i].index, now_ns, rq);
 	rq->limit = limit;
-	rq->quota = t->quota[i];
+	rq->quota = k->limit[i].quota;
 	if (limit->has_prefix) {
 		rq->key = NULL;
-		rq->key_len = rl_network_key(&t->address, rl_compiled_prefix(limit, &t->address),
+		rq->key_len = rl_network_key(&k->address, rl_compiled_prefix(limit, &k->address),
 		                             rq->network);
 	}
 	rl_request_candidates(rl, limit, rq->key ? rq->key : rq->network, rq->key_len,
 	                      &rq->candidates);
 }
 
+static bool
+is_sound(struct rl *rl, const struct rl_item *item, struct rl_result *r)
+{
+	if (!rl_rules_had(&rl->segment, item->rule))
+		return rl_result_undecided(r, -EINVAL);
+	if (item->key_len > RL_KEY_MAX)
+		return rl_result_undecided(r, -ENAMETOOLONG);
+	if ((!item->key && item->key_len > 0) || item->capacity > RL_CAPACITY_MAX)
+		return rl_result_undecided(r, -EINVAL);
+	return true;
+}
+
 unsigned
-rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_wish *wish,
+rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
                 uint64_t now_ns, struct rl_request *requests, unsigned room, struct rl_result *r)
 {
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	uint64_t now = rl_clamp_now(now_ns);
-	struct rl_terms t;
+	struct rl_key_policy k;
 	int error;
 
 	rl_result_clear(r);
-	if (!rl_request_is_sound(rl, item, r))
+	if (!is_sound(rl, item, r))
 		return 0;
-	if (!wish && room > 0 && rl_short_make(rl, item, now, requests))
-		return 1;
-	error = rl_terms_load(rl, item->rule, item->key, item->key_len, &budget, &t);
+	error = rl_policy_of_key(rl, item->rule, item->key, item->key_len, &budget, &k);
 	if (error == 0)
-		error = apply_tier(item, &t);
+		error = apply_tier(item, &k);
 	if (error == 0)
-		error = apply_wish(wish, &t);
-	if (error == 0 && t.count > room)
+		error = apply_booking(booking, &k);
+	if (error == 0 && k.count > room)
 		error = -EOVERFLOW;
 	if (error < 0)
 		return (unsigned)rl_result_undecided(r, error);
-	if (is_answered(rl, item, &t, now, &budget, r))
+	if (is_answered(rl, item, &k, now, &budget, r))
 		return 0;
-	for (unsigned i = 0; i < t.count; i++)
-		rl_request_fill(rl, item, &t, i, now, &requests[i]);
-	return t.count;
-}
-
-void
-rl_request_lift_shadow(const struct rl_request *rq, struct rl_result *r)
-{
-	if (!rq->quota.is_shadow || r->verdict == RL_ALLOWED)
-		return;
-	r->is_shadow_denied = r->verdict != RL_UNDECIDED;
-	r->verdict = RL_ALLOWED;
-}
-
-enum rl_verdict
-rl_request_peek(struct rl_request *rq, uint64_t cost, struct rl_result *r)
-{
-	rq->cost = cost > UINT32_MAX ? UINT32_MAX : (uint32_t)cost;
-	if (cost == 0)
-		rq->cost = 1;
-	rl_peek_limit(rq, r);
-	rl_request_lift_shadow(rq, r);
-	return r->verdict;
-}
-
-enum rl_verdict
-rl_request_spend(struct rl_request *rq, uint64_t cost, struct rl_result *r)
-{
-	if (!rq->rl->segment.is_writable) {
-		r->verdict = RL_UNDECIDED;
-		r->error = -EROFS;
-		return RL_UNDECIDED;
-	}
-	if (cost > rl_limiter_limit(&rq->limit->limiter, &rq->quota)) {
-		rq->cost = UINT32_MAX;
-		rl_peek_limit(rq, r);
-	} else {
-		rq->cost = (uint32_t)cost;
-		rl_decide(rq, r);
-	}
-	rl_request_lift_shadow(rq, r);
-	return r->verdict;
+	for (unsigned i = 0; i < k.count; i++)
+		rl_request_fill(rl, item, &k, i, now, &requests[i]);
+	return k.count;
 }

@@ -8,12 +8,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "decide/decision.h"
-#include "rule/terms.h"
+#include "decide/decide.h"
 
 /* What else than to charge a caller may want. */
-struct rl_wish {
-	bool is_booking; /* rl_reserve() */
+struct rl_booking {
 	uint64_t max_wait_ns;
 };
 
@@ -25,40 +23,41 @@ rl_result_clear(struct rl_result *r)
 }
 
 /*
- * Check the item, look up its terms, and make of it one request for each limit that counts it, at
- * most `room`, starting to fetch where their keys may live. Returns how many; 0 if the item is
- * answered already, in *result: an error (-EOVERFLOW: more than `room`), an empty key, a ban, an
- * exemption, no limit.
+ * Check the item, look up what its rule says of its key, and make of it one request for each limit
+ * that counts it, at most `room`, starting to fetch where their keys may live. `booking` is NULL, or
+ * the request is to be booked ahead. Returns how many; 0 if the item is answered already, in
+ * *result: an error (-EOVERFLOW: more than `room`), an empty key, a ban, an exemption, no limit.
  */
-unsigned rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_wish *wish,
-                         uint64_t now_ns, struct rl_request *requests, unsigned room,
-                         struct rl_result *result);
+unsigned rl_request_make(struct rl *rl, const struct rl_item *item,
+                         const struct rl_booking *booking, uint64_t now_ns,
+                         struct rl_request *requests, unsigned room, struct rl_result *result);
 
-/* The request of an item under the i-th of its terms. */
-void rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_terms *terms,
+/* The request of an item under the i-th limit that its policy has. */
+void rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_policy *policy,
                      unsigned i, uint64_t now_ns, struct rl_request *rq);
-
-/* Decide about that cost; cost 0 asks for 1. Writes nothing, counts nothing. */
-enum rl_verdict rl_request_peek(struct rl_request *rq, uint64_t cost, struct rl_result *result);
-
-/* Decide and charge it, and count nothing. */
-enum rl_verdict rl_request_spend(struct rl_request *rq, uint64_t cost, struct rl_result *result);
 
 /* Count an item's verdict under its rule; `rq`, if not NULL, is the request that decided. */
 void rl_request_count(struct rl *rl, int rule, const struct rl_request *rq,
                       const struct rl_result *result);
 
 /*
- * Does an exception answer for the key: a ban, an exemption, an override that bans or exempts? No
- * counter is read. Fills *result, which is clear but for limit and remaining; undecided if the
- * budget ends.
+ * What a ban, an exemption or the configuration says of a key without a look at a counter, in
+ * *result, which is clear but for limit and remaining; false: nothing. Undecided where the budget
+ * has ended.
  */
 bool rl_request_answered_by_exception(struct rl *rl, const struct rl_item *item,
-                                      const struct rl_terms *terms, uint64_t now_ns,
+                                      struct rl_key_policy *policy, uint64_t now_ns,
                                       struct rl_budget *budget, struct rl_result *result);
 
 /* A shadow limit says what it would have done, and enforces nothing. */
-void rl_request_lift_shadow(const struct rl_request *rq, struct rl_result *result);
+static inline void
+rl_request_lift_shadow(const struct rl_request *rq, struct rl_result *r)
+{
+	if (!rq->quota.is_shadow || r->verdict == RL_ALLOWED)
+		return;
+	r->is_shadow_denied = r->verdict != RL_UNDECIDED;
+	r->verdict = RL_ALLOWED;
+}
 
 /* True for an answer of rl_request_make() that counts: one that a limit's owner asks about. */
 bool rl_request_is_counted(const struct rl_result *result);
@@ -69,18 +68,6 @@ rl_result_undecided(struct rl_result *r, int error)
 	r->verdict = RL_UNDECIDED;
 	r->error = error;
 	return false;
-}
-
-static inline bool
-rl_request_is_sound(struct rl *rl, const struct rl_item *item, struct rl_result *r)
-{
-	if (!rl_rules_had(&rl->segment, item->rule))
-		return rl_result_undecided(r, -EINVAL);
-	if (item->key_len > RL_KEY_MAX)
-		return rl_result_undecided(r, -ENAMETOOLONG);
-	if ((!item->key && item->key_len > 0) || item->capacity > RL_CAPACITY_MAX)
-		return rl_result_undecided(r, -EINVAL);
-	return true;
 }
 
 /* All but limit, quota and candidates. */
@@ -94,6 +81,7 @@ rl_request_begin(struct rl *rl, const struct rl_item *item, unsigned index, uint
 	rq->key = item->key;
 	rq->key_len = item->key_len;
 	rq->now_ns = now_ns;
+	rq->is_asked = true;
 	rq->slot.tag = 0;
 }
 

@@ -7,7 +7,7 @@
  */
 #include "evict/evict.h"
 
-#include "rule/terms.h"
+#include "rule/policy.h"
 #include "segment/record.h"
 #include "segment/stats.h"
 #include "segment/view.h"
@@ -37,7 +37,7 @@ inspect(struct rl *rl, uint64_t index, struct candidate *c)
 	c->limit = rl_handle_limit(rl, rl_tag_limit(c->slot.tag));
 	if (!c->limit)
 		return;
-	c->is_in_force = rl_terms_of_limit(s, rl_tag_limit(c->slot.tag), &c->quota, &which);
+	c->is_in_force = rl_policy_of_limit(s, rl_tag_limit(c->slot.tag), &c->quota, &which);
 	c->seen = rl_view_load(s, c->slot, &c->view);
 }
 
@@ -111,7 +111,7 @@ apply_override(struct rl *rl, struct rl_budget *budget, struct candidate *c)
 	struct rl_record_copy copy;
 
 	if (rl_record_read(&rl->segment, c->slot, &copy) &&
-	    rl_terms_quota_of_record(rl, &copy, c->limit, budget, &quota))
+	    rl_policy_quota_of_record(rl, &copy, c->limit, budget, &quota))
 		c->quota = quota;
 }
 
@@ -125,8 +125,8 @@ used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct cand
 		return UINT64_MAX; /* nothing to evict, or free_if_stale()'s */
 	apply_override(rl, budget, c);
 	if (budget->left == 0 || /* for all one knows, at its limit */
-	    rl_view_peek(&rl->segment, &c->limit->limiter, &c->quota, c->slot, 1, now_ns, &c->view,
-	                 &d, NULL) != RL_SEEN ||
+	    rl_view_peek(&rl->segment, &c->limit->limiter, &c->quota, c->slot, 1, now_ns, budget,
+	                 &c->view, &d, NULL) != RL_SEEN ||
 	    c->view.is_zero || d.remaining == 0)
 		return UINT64_MAX;
 	return ((uint64_t)(d.limit - d.remaining) << 32) / d.limit;

@@ -104,17 +104,6 @@ rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_normal_p
 	return true;
 }
 
-/* One of `lengths` and more. */
-static struct rl_lengths
-both(struct rl_lengths a, struct rl_lengths b)
-{
-	return (struct rl_lengths){
-		.text = a.text | b.text,
-		.v4 = a.v4 | b.v4,
-		.v6 = {a.v6[0] | b.v6[0], a.v6[1] | b.v6[1]},
-	};
-}
-
 /*
  * One pass, from the most special on, tells when a key that is banned is so no more. Be `end` when
  * all are over that were met so far; up to then each instant is some ban's. The next one that still
@@ -140,18 +129,15 @@ go_on(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern
 }
 
 bool
-rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_len,
-              const struct rl_address *address, uint64_t now_ns, struct rl_budget *budget,
-              struct rl_standing *standing)
+rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths *lengths,
+              const void *key, size_t key_len, const struct rl_address *address, uint64_t now_ns,
+              struct rl_budget *budget, struct rl_standing *standing)
 {
-	struct rl_lengths any = rl_lengths_load(&s->header->any_bans);
-	struct rl_pattern_iter it = {.key = key, .key_len = key_len, .address = address};
+	struct rl_pattern_iter it = {
+		.left = *lengths, .key = key, .key_len = key_len, .address = address};
 	struct rl_normal_pattern normal;
 
 	*standing = (struct rl_standing){.until_ns = now_ns};
-	it.left = any;
-	if (rl_atomic_load_relaxed(&rl_rules_at(s, rule)->flags) & RL_ROW_BANS)
-		it.left = both(any, rl_lengths_load(&rl_rules_at(s, rule)->bans));
 	while (budget->left > 0 && standing->until_ns != RL_NEVER_NS &&
 	       rl_pattern_next(&it, &normal))
 		if (!go_on(s, rl_pattern_scope(rule), &normal, budget, standing) ||

@@ -33,11 +33,11 @@ struct rl_standing {
 
 /*
  * The same of a key under a rule; false if there is none, or none is met before the budget ends.
- * `address` as a candidate's.
+ * `lengths` are those of the patterns that there are; `address` as of a pattern's iteration.
  */
-bool rl_ban_of_key(const struct rl_segment *s, int rule, const void *key, size_t key_len,
-                   const struct rl_address *address, uint64_t now_ns, struct rl_budget *budget,
-                   struct rl_standing *standing);
+bool rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths *lengths,
+                   const void *key, size_t key_len, const struct rl_address *address,
+                   uint64_t now_ns, struct rl_budget *budget, struct rl_standing *standing);
 
 /* Lift all of the rule in that row, for it becomes another's. */
 void rl_ban_forget(const struct rl_segment *s, int row);

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "rl_admin.h"
 
@@ -55,80 +53,4 @@ rl_handle_no_limit(const struct rl *rl, int limit)
 	struct rl_compiled compiled;
 
 	return rl_rules_compile(&rl->segment, limit, &compiled) ? -ENOMEM : -EINVAL;
-}
-
-static int
-adopt(struct rl_segment *segment, const char *name, struct rl **out)
-{
-	struct rl *rl = calloc(1, sizeof *rl);
-
-	if (rl)
-		rl->limits = calloc(segment->geometry.limits, sizeof *rl->limits);
-	if (!rl || !rl->limits) {
-		rl_segment_close(segment);
-		free(rl);
-		return -ENOMEM;
-	}
-	rl->segment = *segment;
-	rl->opened_ns = rl_segment_now(segment);
-	rl->lock = -1;
-	memcpy(rl->name, name, strlen(name));
-	*out = rl;
-	return 0;
-}
-
-int
-rl_open(const char *name, const struct rl_options *options, struct rl **out)
-{
-	static const struct rl_options defaults;
-	struct rl_segment segment;
-	int error;
-
-	*out = NULL;
-	if (!name)
-		name = "default";
-	error = rl_segment_open(name, options ? options : &defaults, &segment);
-	return error < 0 ? error : adopt(&segment, name, out);
-}
-
-int
-rl_open_private(const struct rl_options *options, struct rl **out)
-{
-	static const struct rl_options defaults;
-	struct rl_segment segment;
-	int error;
-
-	*out = NULL;
-	error = rl_segment_private(options ? options : &defaults, &segment);
-	return error < 0 ? error : adopt(&segment, "", out);
-}
-
-static void
-forget_compiled(struct rl_compiled *limit)
-{
-	while (limit) {
-		struct rl_compiled *earlier = limit->earlier;
-		free(limit);
-		limit = earlier;
-	}
-}
-
-void
-rl_close(struct rl *rl)
-{
-	if (!rl)
-		return;
-	for (uint32_t i = 0; i < rl->segment.geometry.limits; i++)
-		forget_compiled(rl->limits[i]);
-	free(rl->limits);
-	if (rl->lock >= 0)
-		close(rl->lock);
-	rl_segment_close(&rl->segment);
-	free(rl);
-}
-
-uint64_t
-rl_now(const struct rl *rl)
-{
-	return rl_segment_now(&rl->segment);
 }

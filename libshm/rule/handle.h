@@ -9,8 +9,9 @@
 struct rl {
 	struct rl_segment segment;
 	char name[RL_NAME_MAX + 1];
-	struct rl_compiled **limits; /* by row, NULL until first used */
-	uint64_t compiled;           /* how many, earlier ones of their rows with them */
+	struct rl_compiled **limits;     /* by row, NULL until first used */
+	struct rl_policy_kept *policies; /* by the row of their rule */
+	uint64_t compiled;               /* how many, earlier ones of their rows with them */
 	uint64_t opened_ns;
 	uint64_t is_configuring;     /* a private segment: some thread is at it */
 	uint64_t changes_seen_ns;    /* by who sweeps: when, */

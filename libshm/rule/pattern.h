@@ -55,6 +55,17 @@ struct rl_pattern_iter {
 struct rl_lengths rl_lengths_load(const struct rl_lengths *lengths);
 void rl_lengths_clear(struct rl_lengths *lengths);
 
+/* One of either. */
+static inline struct rl_lengths
+rl_lengths_both(struct rl_lengths a, struct rl_lengths b)
+{
+	return (struct rl_lengths){
+		.text = a.text | b.text,
+		.v4 = a.v4 | b.v4,
+		.v6 = {a.v6[0] | b.v6[0], a.v6[1] | b.v6[1]},
+	};
+}
+
 /* Are there any? */
 static inline bool
 rl_lengths_have(const struct rl_lengths *l)

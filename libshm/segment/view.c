@@ -2,6 +2,7 @@
 #include "segment/view.h"
 
 #define TRIES 64
+#define TRY_STEPS 128 /* to read the state, twice, and a window's ring */
 
 struct rl_view
 rl_view_none(const struct rl_segment *s)
@@ -30,10 +31,10 @@ draw(const struct rl_limiter *l, const struct rl_view *v, const struct rl_decisi
 
 enum rl_seen
 rl_view_peek(const struct rl_segment *s, const struct rl_limiter *l, const struct rl_quota *q,
-             struct rl_slot slot, uint32_t cost, uint64_t now_ns, struct rl_view *v,
-             struct rl_decision *d, struct rl_picture *p)
+             struct rl_slot slot, uint32_t cost, uint64_t now_ns, struct rl_budget *budget,
+             struct rl_view *v, struct rl_decision *d, struct rl_picture *p)
 {
-	for (int tries = 0; tries < TRIES; tries++) {
+	for (int tries = 0; tries < TRIES && rl_budget_take(budget, TRY_STEPS); tries++) {
 		enum rl_seen seen = rl_view_load(s, slot, v);
 
 		if (seen != RL_SEEN)

@@ -4,6 +4,7 @@
 
 #include "algorithm/limiter.h"
 #include "segment/segment.h"
+#include "shared/budget.h"
 
 enum rl_seen {
 	RL_SEEN,
@@ -46,12 +47,12 @@ struct rl_picture {
 
 /*
  * Load a LIVE slot and what a request of `cost` would be told, trying again as often as is
- * reasonable. The decision is filled if RL_SEEN. `picture`, if not NULL, is of the same instant.
+ * reasonable and the budget allows. The decision is filled if RL_SEEN. `picture`, if not NULL, is of the same instant.
  */
 enum rl_seen rl_view_peek(const struct rl_segment *s, const struct rl_limiter *limiter,
                           const struct rl_quota *quota, struct rl_slot slot, uint32_t cost,
-                          uint64_t now_ns, struct rl_view *view, struct rl_decision *decision,
-                          struct rl_picture *picture);
+                          uint64_t now_ns, struct rl_budget *budget, struct rl_view *view,
+                          struct rl_decision *decision, struct rl_picture *picture);
 
 /* When the slot will have outlived its window and the segment's buffer; not for a zero one. */
 uint64_t rl_view_stale_at(const struct rl_segment *s, const struct rl_limiter *limiter,

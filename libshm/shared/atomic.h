@@ -187,6 +187,33 @@ rl_atomic_pause(void)
 
 #endif
 
+/*
+ * Words of this process's own memory, of any scalar type, that its threads share. Not from the
+ * segment: no other process can change them.
+ */
+#define rl_atomic_own_load(word) __atomic_load_n(word, __ATOMIC_ACQUIRE)
+#define rl_atomic_own_store(word, value) __atomic_store_n(word, value, __ATOMIC_RELEASE)
+#define rl_atomic_own_fence() __atomic_thread_fence(__ATOMIC_ACQ_REL)
+
+/* A struct of such words, a multiple of 8 bytes long. */
+static inline void
+rl_atomic_own_copy(void *to, const void *from, size_t bytes)
+{
+	typedef uint64_t any __attribute__((may_alias));
+	const any *source = from;
+	any *target = to;
+
+	for (size_t i = 0; i < bytes / sizeof *target; i++)
+		rl_atomic_own_store(&target[i], rl_atomic_own_load(&source[i]));
+}
+
+static inline bool
+rl_atomic_own_cas(uint64_t *word, uint64_t expected, uint64_t desired)
+{
+	return __atomic_compare_exchange_n(word, &expected, desired, false, __ATOMIC_ACQ_REL,
+	                                   __ATOMIC_ACQUIRE);
+}
+
 /* A pointer in this process's own memory, published to its other threads. */
 static inline void *
 rl_atomic_load_pointer(void *const *pointer)

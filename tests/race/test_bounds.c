@@ -206,6 +206,7 @@ test_slots_that_move(void **state)
 		}
 		adversary = NULL;
 	}
+	print_message("at most %ld accesses\n", most);
 	assert_true(most <= RL_LOOKUP_STEPS + DECIDED_BY);
 	rl_close(rl);
 }

@@ -49,6 +49,10 @@ operator<<(std::ostream &out, const rl_u128 &w)
 	return out << std::hex << w.hi << ':' << w.lo << std::dec;
 }
 
+/* A process's own words: each simulated thread is a process. */
+#define rl_atomic_own_load(word) (*(word))
+#define rl_atomic_own_fence() ((void)0)
+
 #define TABLE_WORDS 48 /* two buckets */
 #define WORDS 64
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two configurations come into force one after the other, on weak memory, while another process
- * reads its terms: the accesses of configure.c and terms.c and their order, on two words of
+ * reads a policy: the accesses of configure.c and policy.c and their order, on two words of
  * each bank. No reader believes a mixture, or a bank that is not yet written.
  * Broken,
  * too-early: it is put into force before it is written; relaxed-load: a load acquires nothing.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A window and its ring move on, on weak memory: three processes charge one key around the end
- * of a sub-bucket, each twice, by decision.c and all below it (find, load, decide, freeze, store,
+ * of a sub-bucket, each twice, by decide.c and all below it (find, load, decide, freeze, store,
  * close, charge). Their clocks differ by up to a window and may go back, and one is killed
  * before some access or other. The others come to an answer; what was acknowledged is what state
  * and ring hold, sub-bucket by sub-bucket; no window of the real length holds more than capacity;
@@ -63,7 +63,7 @@ bool believe(const rl_segment *s, const rl_limiter *l, rl_slot slot, const rl_vi
 bool store(uint64_t *entry, uint64_t value, const rl_u128 *state, rl_u128 seen);
 #define rl_view_holds believe
 #define rl_ring_store store
-#include "../../libshm/decide/decision.c"
+#include "../../libshm/decide/decide.c"
 #undef rl_view_holds
 #undef rl_ring_store
 
@@ -173,6 +173,7 @@ prepare(void)
 {
 	rl_segment *s = &handle.segment;
 
+	s->is_writable = true;
 	s->geometry.buckets = 2;
 	s->geometry.ring = PARTS;
 	s->table = {(rl_bucket *)words, 2};
@@ -195,11 +196,11 @@ ask(uint64_t epoch, unsigned cost)
 	rq.limit = &limit;
 	rq.key = "k";
 	rq.key_len = 1;
-	rq.cost = cost;
+	rq.is_asked = true;
 	rq.quota.capacity = CAPACITY;
 	rq.now_ns = epoch * WIDTH_NS;
 	rq.candidates = {{0, RL_BUCKET_SLOTS}, KEY};
-	rl_decide(&rq, &r);
+	rl_decide(&rq, cost, RL_CHARGE, &r);
 	RL_ASSERT(r.verdict == (r.charges > 0 ? RL_ALLOWED : RL_DENIED));
 	if (r.charges > 0)
 		admitted.count[nth(r.charge[0].epoch)] += cost;

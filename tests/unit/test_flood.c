@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "decide/decision.h"
+#include "decide/decide.h"
 #include "testing.h"
 
 #define CRAFTED 40 /* more than the 16 slots of any one key */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decide/decision.h"
+#include "decide/decide.h"
 #include "rule/handle.h"
 #include "segment/record.h"
 #include "testing.h"

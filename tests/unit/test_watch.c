@@ -70,13 +70,13 @@ test_evictions_are_told_once_a_minute_and_all(void **state)
 	assert_string_equal(said, "");
 	evict(rl, rule, 3);
 	look(&watch, 0, 3 * RL_SECOND, text);
-	assert_says("<4>3 live keys lost their count");
+	assert_says("<4>3 keys lost their count");
 	evict(rl, rule, 4);
 	look(&watch, 0, 4 * RL_SECOND, text);
 	assert_string_equal(said, "");
 	evict(rl, rule, 5);
 	look(&watch, 0, 3 * RL_SECOND + MINUTE, text);
-	assert_says("<4>9 live keys lost their count");
+	assert_says("<4>9 keys lost their count");
 	look(&watch, 0, 3 * RL_SECOND + 3 * MINUTE, text);
 	assert_string_equal(said, "");
 	watch_end(&watch);
@@ -123,7 +123,7 @@ test_a_row_that_becomes_another_rules(void **state)
 	assert_int_equal(rl_forget(rl, "r"), 1);
 	evict(rl, test_rule(rl, "s", 5, 3600 * RL_SECOND, 1, false), 2);
 	look(&watch, 0, 2 * RL_SECOND, text);
-	assert_says("<4>2 live keys lost their count");
+	assert_says("<4>2 keys lost their count");
 	assert_null(strstr(said, "damaged"));
 	watch_end(&watch);
 	rl_close(rl);

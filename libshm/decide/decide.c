@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where table and window meet: find the key's slot, load its state, ask the arithmetic what
- * to do, and do it with one CAS16; if somebody else was quicker, again from the find.
  * A charge that fails has met another's success, so on a key that has its slot the loop is
- * lock-free. Two keys that fight for the last of their slots may free each other's fresh
+ * lock-free. Two keys that fight for the last of their candidate slots may free each other's fresh
  * claims: there, progress is sure only for one that gets a moment alone. The budget is for
  * that, and for a segment that somebody scribbles over.
  */
-#include "decide/decision.h"
+#include "decide/decide.h"
 
 #include "algorithm/ring.h"
 #include "evict/evict.h"
@@ -84,42 +82,88 @@ ring_steps(const struct rl_limiter *l)
 	return rl_limiter_is_window(l) ? 2 * l->granularity : 16;
 }
 
-/* One try on the key's slot. True: decided. */
+/* Do what the plan says; true if that charges. False, too, if others were quicker. */
 static bool
-decide_slot(struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
+carry_out(const struct rl_request *rq, struct rl_slot slot, const struct rl_view *v,
+          const struct rl_plan *plan, struct rl_result *r)
 {
 	const struct rl_segment *s = &rq->rl->segment;
+
+	if (plan->step == RL_STEP_CLOSE &&
+	    (!rl_budget_take(rq->budget, plan->entries) ||
+	     !store_entries(s, &rq->limit->limiter, slot, v, plan->entries)))
+		return false;
+	if (!rl_atomic_cas16(rl_table_state(&s->table, slot.index), v->word, plan->next))
+		return false;
+	if (plan->charges)
+		rl_answer_charged(rq, slot, plan, r);
+	return plan->charges;
+}
+
+static bool
+peek_slot(const struct rl_request *rq, struct rl_slot slot, const struct rl_view *v,
+          struct rl_result *r)
+{
+	const struct rl_limiter *l = &rq->limit->limiter;
+	struct rl_decision d;
+
+	rl_limiter_peek(l, &rq->quota, v, rq->cost, rq->now_ns, &d);
+	if (!rl_view_holds(&rq->rl->segment, l, slot, v))
+		return false;
+	rl_answer(rq, &d, r);
+	return true;
+}
+
+/* A key without a slot, or whose slot is being retired, has counted nothing. */
+static bool
+peek_nothing(const struct rl_request *rq, struct rl_result *r)
+{
+	struct rl_view none = rl_view_none(&rq->rl->segment);
+	struct rl_decision d;
+
+	rl_limiter_peek(&rq->limit->limiter, &rq->quota, &none, rq->cost, rq->now_ns, &d);
+	rl_answer(rq, &d, r);
+	return true;
+}
+
+static bool
+decide_seen(const struct rl_request *rq, struct rl_slot slot, const struct rl_view *v,
+            enum rl_mode mode, struct rl_result *r)
+{
 	const struct rl_limiter *l = &rq->limit->limiter;
 	struct rl_plan plan;
-	struct rl_view v;
 
-	switch (rl_view_load(s, slot, &v)) {
+	rl_budget_take(rq->budget, ring_steps(l));
+	if (mode == RL_PEEK && rq->is_asked)
+		return peek_slot(rq, slot, v, r);
+	rl_limiter_decide(l, &rq->quota, v, rq->cost, rq->now_ns, rq->is_asked, &plan);
+	if (plan.step != RL_STEP_DENY && mode == RL_CHARGE)
+		return carry_out(rq, slot, v, &plan, r);
+	if (!rl_view_holds(&rq->rl->segment, l, slot, v))
+		return false;
+	if (plan.step == RL_STEP_DENY)
+		rl_answer_denied(rq, &plan.decision, r);
+	else
+		r->verdict = RL_ALLOWED;
+	return true;
+}
+
+bool
+rl_decide_rest(const struct rl_request *rq, struct rl_slot slot, const struct rl_view *v,
+               enum rl_seen seen, enum rl_mode mode, struct rl_result *r)
+{
+	switch (seen) {
 	case RL_SEEN_DEAD:
-		rl_table_free(&s->table, slot);
+		if (mode == RL_PEEK)
+			return peek_nothing(rq, r);
+		rl_table_free(&rq->rl->segment.table, slot);
 		return false;
 	case RL_SEEN_GONE:
 		return false;
 	case RL_SEEN:
 		break;
 	}
-
-	rl_limiter_decide(l, &rq->quota, &v, rq->cost, rq->now_ns, true, &plan);
-	if (plan.step == RL_STEP_DENY) {
-		rl_budget_take(rq->budget, ring_steps(l));
-		if (!rl_view_holds(s, l, slot, &v))
-			return false;
-		rl_answer(rq, &plan.decision, r);
-		rq->slot = slot;
-		return true;
-	}
-	if (plan.step == RL_STEP_CLOSE && (!rl_budget_take(rq->budget, plan.entries) ||
-	                                   !store_entries(s, l, slot, &v, plan.entries)))
-		return false;
-	if (!rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, plan.next))
-		return false;
-	if (plan.charges)
-		rl_answer_charged(rq, rq->cost, slot, &plan, r);
-	return plan.charges;
+	return decide_seen(rq, slot, v, mode, r);
 }
 
 static void
@@ -162,58 +206,48 @@ claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struc
 	return false;
 }
 
-void
-rl_decide(struct rl_request *rq, struct rl_result *r)
-{
-	while (rl_budget_take(rq->budget, TRY_STEPS)) {
-		struct rl_slot slot;
-		bool is_decided = false;
-
-		if (rl_table_find(&rq->rl->segment.table, &rq->candidates, &slot) ||
-		    claim(rq, &slot, &is_decided, r))
-			is_decided = decide_slot(rq, slot, r);
-		if (is_decided)
-			return;
-		rl_atomic_pause();
-	}
-	r->verdict = RL_UNDECIDED;
-	r->error = -EBUSY;
-}
-
-/* What the key's slot tells; a slot that is not there, or being retired, counts nothing. */
+/* One try. True: decided. */
 static bool
-peek_key(struct rl_request *rq, struct rl_decision *d)
+try_once(struct rl_request *rq, enum rl_mode mode, struct rl_result *r)
 {
-	const struct rl_segment *s = &rq->rl->segment;
-	const struct rl_limiter *l = &rq->limit->limiter;
-	struct rl_view none = rl_view_none(s), v;
+	struct rl_slot slot;
+	bool is_decided = false;
 
-	while (rl_budget_take(rq->budget, TRY_STEPS + ring_steps(l))) {
-		enum rl_seen seen = RL_SEEN_DEAD;
-		struct rl_slot slot = {0};
-
-		if (rl_table_find(&s->table, &rq->candidates, &slot))
-			seen = rl_view_peek(s, l, &rq->quota, slot, rq->cost, rq->now_ns, &v, d,
-			                    NULL);
-		if (seen == RL_SEEN_DEAD)
-			rl_limiter_peek(l, &rq->quota, &none, rq->cost, rq->now_ns, d);
-		rq->slot = slot;
-		if (seen != RL_SEEN_GONE)
-			return true;
-		rl_atomic_pause();
+	if (!rl_table_find(&rq->rl->segment.table, &rq->candidates, &slot)) {
+		if (mode == RL_PEEK)
+			return peek_nothing(rq, r);
+		if (!claim(rq, &slot, &is_decided, r))
+			return is_decided;
 	}
-	return false;
+	rq->slot = slot;
+	return rl_decide_slot(rq, slot, mode, r);
 }
 
-void
-rl_peek_limit(struct rl_request *rq, struct rl_result *r)
+static enum rl_verdict
+undecided(int error, struct rl_result *r)
 {
-	struct rl_decision d;
+	r->error = error;
+	return r->verdict = RL_UNDECIDED;
+}
 
-	if (peek_key(rq, &d)) {
-		rl_answer(rq, &d, r);
-	} else {
-		r->verdict = RL_UNDECIDED;
-		r->error = -EBUSY;
+/* Above the limit, what is told is what a peek tells: no cost is as high. */
+enum rl_verdict
+rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode, struct rl_result *r)
+{
+	bool is_never = cost > rl_limiter_limit(&rq->limit->limiter, &rq->quota);
+
+	if (mode == RL_CHARGE && !rq->rl->segment.is_writable)
+		return undecided(-EROFS, r);
+	rq->cost = is_never ? UINT32_MAX : cost > 0 ? (uint32_t)cost : 1;
+	if (is_never) {
+		mode = RL_PEEK;
+		rq->is_asked = true;
 	}
+	while (rl_budget_take(rq->budget, TRY_STEPS)) {
+		rq->slot.tag = 0;
+		if (try_once(rq, mode, r))
+			return r->verdict;
+		rl_atomic_pause();
+	}
+	return undecided(-EBUSY, r);
 }

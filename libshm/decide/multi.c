@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Several limits for one request, and several requests at once.
+ *
+ * All or nothing: first every limit is only looked at, so that a request which is denied anyway
+ * writes nothing. If all allow it, they are charged in order; should one deny it by then,
+ * because others were quicker, the charges before it are given back. Meanwhile another request
+ * may be denied by a charge that is being given back; none is admitted beyond a limit.
+ */
+#include "decide/multi.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "rl.h"
+#include "segment/record.h"
+#include "segment/stats.h"
+
+/* One request: items, and the limits of each as parts first[i] .. first[i + 1] - 1. */
+struct batch {
+	struct rl *rl;
+	const struct rl_item *items;
+	size_t count;
+	uint64_t now_ns;
+	unsigned first[RL_ITEMS_MAX + 1];
+	struct rl_request *part;
+	struct rl_budget budget;
+	struct rl_result *part_result; /* of each part; for decide() only */
+	struct rl_result *results;     /* of each item */
+};
+
+static void
+begin(struct batch *b, struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
+      struct rl_request *part, struct rl_result *part_result, struct rl_result *results)
+{
+	b->rl = rl;
+	b->items = items;
+	b->count = count;
+	b->now_ns = now_ns;
+	b->part = part;
+	b->part_result = part_result;
+	b->results = results;
+}
+
+/* False if there are more parts than fit. */
+static bool
+make_all(struct batch *b)
+{
+	unsigned parts = 0;
+
+	for (size_t i = 0; i < b->count; i++) {
+		b->first[i] = parts;
+		parts += rl_request_make(b->rl, &b->items[i], NULL, b->now_ns, &b->part[parts],
+		                         RL_ITEMS_MAX - parts, &b->results[i]);
+		if (b->results[i].error == -EOVERFLOW)
+			return false;
+	}
+	b->first[b->count] = parts;
+	return true;
+}
+
+/* Does the result of part p decide more than that of part q? */
+static bool
+outranks(const struct rl_result *p, const struct rl_result *q)
+{
+	static const int rank[] = {
+		[RL_ALLOWED] = 0, [RL_UNDECIDED] = 1, [RL_DENIED] = 2, [RL_NEVER] = 3};
+
+	if (rank[p->verdict] != rank[q->verdict])
+		return rank[p->verdict] > rank[q->verdict];
+	if (p->verdict == RL_ALLOWED)
+		return p->remaining < q->remaining;
+	return p->retry_after_ns > q->retry_after_ns;
+}
+
+/* The part of item i that decides it; the item has some. A shadow does only among its like. */
+static unsigned
+decider(const struct batch *b, size_t i)
+{
+	unsigned best = b->first[i];
+
+	for (unsigned p = best + 1; p < b->first[i + 1]; p++) {
+		bool is_shadow = b->part[p].quota.is_shadow;
+		if (is_shadow != b->part[best].quota.is_shadow
+		            ? !is_shadow
+		            : outranks(&b->part_result[p], &b->part_result[best]))
+			best = p;
+	}
+	return best;
+}
+
+/* An item's answer from those of its parts, charges and all. */
+static void
+combine(struct batch *b, size_t i)
+{
+	struct rl_result *r = &b->results[i];
+	unsigned best = decider(b, i);
+
+	memcpy(r, &b->part_result[best], offsetof(struct rl_result, charge));
+	r->charges = 0;
+	for (unsigned p = b->first[i]; p < b->first[i + 1]; p++) {
+		const struct rl_result *t = &b->part_result[p];
+		if (t->charges > 0)
+			r->charge[r->charges++] = t->charge[0];
+		r->is_shadow_denied |= t->is_shadow_denied;
+		r->error = r->error ? r->error : t->error;
+		if (r->verdict == RL_ALLOWED && t->delay_ns > r->delay_ns)
+			r->delay_ns = t->delay_ns;
+	}
+}
+
+static bool
+is_answered(const struct batch *b, size_t i)
+{
+	return b->first[i] == b->first[i + 1];
+}
+
+/* The item that decides by not allowing, or count. */
+static size_t
+denier(const struct batch *b)
+{
+	size_t best = b->count;
+
+	for (size_t i = 0; i < b->count; i++)
+		if (b->results[i].verdict != RL_ALLOWED &&
+		    (best == b->count || outranks(&b->results[i], &b->results[best])))
+			best = i;
+	return best;
+}
+
+/* Decide about one part; a shadow limit never says no. */
+static enum rl_verdict
+decide_part(struct batch *b, unsigned p, uint64_t cost, enum rl_mode mode, bool is_asked)
+{
+	struct rl_request *rq = &b->part[p];
+	struct rl_result *r = &b->part_result[p];
+
+	rl_result_clear(r);
+	rq->is_asked = is_asked;
+	rl_decide(rq, cost, mode, r);
+	rl_request_lift_shadow(rq, r);
+	return r->verdict;
+}
+
+/* Would every limit allow? A request that is denied in the end needs every result. */
+static bool
+would_all_allow(struct batch *b)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		if (b->items[i].cost == 0 || is_answered(b, i))
+			return false;
+		for (unsigned p = b->first[i]; p < b->first[i + 1]; p++)
+			if (decide_part(b, p, b->items[i].cost, RL_PEEK, false) != RL_ALLOWED)
+				return false;
+	}
+	return true;
+}
+
+static size_t
+peek_at_all(struct batch *b)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		for (unsigned p = b->first[i]; p < b->first[i + 1]; p++)
+			decide_part(b, p, b->items[i].cost, RL_PEEK, true);
+		if (!is_answered(b, i))
+			combine(b, i);
+	}
+	return denier(b);
+}
+
+static void
+give_back(struct batch *b, unsigned parts)
+{
+	for (unsigned p = 0; p < parts; p++)
+		rl_refund_at(b->rl, &b->part_result[p], b->now_ns);
+}
+
+/* Part p of item i was denied by then: nothing stays charged, and every item is told of. */
+static void
+take_back(struct batch *b, size_t i, unsigned p)
+{
+	give_back(b, p);
+	for (size_t j = i; j < b->count; j++)
+		for (unsigned q = b->first[j]; q < b->first[j + 1]; q++)
+			if (q > p)
+				decide_part(b, q, b->items[j].cost, RL_PEEK, true);
+	for (size_t j = 0; j < b->count; j++)
+		if (!is_answered(b, j))
+			combine(b, j);
+}
+
+/* Charge all; the item that does not allow, or count. */
+static size_t
+charge_all(struct batch *b)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		uint64_t cost = b->items[i].cost;
+		for (unsigned p = b->first[i]; p < b->first[i + 1] && cost > 0; p++) {
+			if (decide_part(b, p, cost, RL_CHARGE, true) != RL_ALLOWED) {
+				take_back(b, i, p);
+				return i;
+			}
+		}
+		if (!is_answered(b, i) && cost > 0)
+			combine(b, i);
+	}
+	return b->count;
+}
+
+/* The request that decided item i, if one did. */
+static const struct rl_request *
+request_of(const struct batch *b, size_t i)
+{
+	return is_answered(b, i) ? NULL : &b->part[decider(b, i)];
+}
+
+static void
+count_item(const struct batch *b, size_t i)
+{
+	if (b->items[i].cost > 0 && (!is_answered(b, i) || rl_request_is_counted(&b->results[i])))
+		rl_request_count(b->rl, b->items[i].rule, request_of(b, i), &b->results[i]);
+}
+
+/* Decide what make_all() has made; the item that decided, or count. */
+static size_t
+decide(struct batch *b)
+{
+	size_t decided;
+
+	b->budget = rl_decision_budget(b->rl, b->first[b->count]);
+	for (unsigned p = 0; p < b->first[b->count]; p++)
+		b->part[p].budget = &b->budget;
+	decided = would_all_allow(b) ? b->count : peek_at_all(b);
+	if (decided == b->count)
+		decided = charge_all(b);
+	for (size_t i = 0; i < b->count; i++)
+		if (i == decided || decided == b->count)
+			count_item(b, i);
+	return decided;
+}
+
+enum rl_verdict
+rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
+                struct rl_result *results, size_t *decided)
+{
+	struct rl_result unused[RL_ITEMS_MAX], part_result[RL_ITEMS_MAX];
+	struct rl_request part[RL_ITEMS_MAX];
+	struct batch b;
+	size_t ignored;
+
+	decided = decided ? decided : &ignored;
+	*decided = 0;
+	begin(&b, rl, items, count, now_ns, part, part_result, results ? results : unused);
+	if (count > RL_ITEMS_MAX || !make_all(&b))
+		return RL_UNDECIDED;
+	*decided = decide(&b);
+	return *decided < count ? b.results[*decided].verdict : RL_ALLOWED;
+}
+
+enum rl_verdict
+rl_check_all(struct rl *rl, const struct rl_item *items, size_t count, struct rl_result *results,
+             size_t *decided)
+{
+	return rl_check_all_at(rl, items, count, rl_now(rl), results, decided);
+}
+
+enum rl_verdict
+rl_multi_decide(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_request *part,
+                unsigned parts, struct rl_result *part_result, struct rl_result *r)
+{
+	struct batch b;
+
+	begin(&b, rl, item, 1, now_ns, part, part_result, r);
+	b.first[0] = 0;
+	b.first[1] = parts;
+	decide(&b);
+	return r->verdict;
+}

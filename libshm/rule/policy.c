@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A policy is read from one bank of the configuration (see enum rl_bank), and holds if `generation`
+ * is the same before and after: the bank of generation g is written again only when g + 1 is in
+ * force already. It is kept if nobody was changing anything when the reading began, and nobody had
+ * begun when it ended: then it is what every process reads until `begun` moves.
+ */
+#include "rule/policy.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "algorithm/log.h"
+
+#define TRIES 16
+#define TRY_STEPS 64 /* a rule's references, and its limits' quota */
+
+int
+rl_policy_set_capacity(const struct rl_limiter *l, uint32_t capacity, struct rl_quota *q)
+{
+	if (l->algorithm == RL_SLIDING_LOG && capacity > rl_log_capacity(l->ring_entries))
+		return RL_ERING;
+	q->capacity = capacity;
+	if (l->algorithm == RL_TOKEN_BUCKET)
+		q->burst = capacity < RL_CAPACITY_MAX ? capacity : RL_CAPACITY_MAX - 1;
+	return 0;
+}
+
+/* -EAGAIN: a row that is referred to is another's by now, or its limit has started anew. */
+static int
+load_limits(struct rl *rl, int rule, struct rl_u128 refs, struct rl_policy *p)
+{
+	int id;
+
+	p->count = 0;
+	while ((id = rl_refs_take(&rl->segment, &refs)) >= 0) {
+		struct rl_policy_limit *l = &p->limit[p->count];
+
+		l->limit = rl_handle_limit(rl, id);
+		if (!l->limit)
+			return rl_handle_no_limit(rl, id);
+		if (l->limit->rule != rl_rule_row(rule))
+			return -EAGAIN;
+		rl_rules_quota(l->limit->row, p->bank, &l->quota);
+		if (!rl_compiled_holds(l->limit)) /* last: see the head of rows.c */
+			return -EAGAIN;
+		p->has_prefix |= l->limit->has_prefix;
+		l->index = p->count++;
+	}
+	return 0;
+}
+
+static void
+load_patterns(const struct rl_segment *s, int rule, uint64_t flags, struct rl_policy *p)
+{
+	const struct rl_row *row = rl_rules_at(s, rule);
+
+	p->has_overrides = p->bank < RL_BANK_APP && (flags & (uint64_t)RL_ROW_OVERRIDES << p->bank);
+	if (p->has_overrides)
+		p->overrides = rl_lengths_load(&row->overrides[p->bank]);
+	p->bans = rl_lengths_load(&s->header->any_bans);
+	if (flags & RL_ROW_BANS)
+		p->bans = rl_lengths_both(p->bans, rl_lengths_load(&row->bans));
+	p->has_bans = rl_lengths_have(&p->bans);
+}
+
+/*
+ * As of generation `g`, if that is still in force at the end. Last: was the row the rule's while it
+ * was read? Else the rule is as if removed; 0, or -EINVAL if there never was such a one.
+ */
+static int
+load_at(struct rl *rl, int rule, uint64_t g, struct rl_policy *p)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_u128 refs;
+	uint64_t flags;
+	int error;
+
+	*p = (struct rl_policy){.rule = rule, .generation = g};
+	p->bank = rl_rules_in_force(s, rule, g, &refs);
+	p->is_removed = p->bank == RL_BANKS;
+	error = load_limits(rl, rule, refs, p);
+	if (error < 0)
+		return error;
+	flags = rl_atomic_load(&rl_rules_at(s, rule)->flags);
+	load_patterns(s, rule, flags, p);
+	if (rl_rule_has_flags(rule, flags))
+		return 0;
+	p->count = 0;
+	p->has_overrides = false;
+	p->is_removed = true;
+	return rl_rule_incarnation(rule) > rl_row_incarnation(flags) ? -EINVAL : 0;
+}
+
+/* Is a policy in force still, whose words were read before? */
+static bool
+is_of(const struct rl_segment *s, uint64_t generation)
+{
+	rl_atomic_fence();
+	return rl_atomic_load(&s->header->generation) == generation;
+}
+
+/* For all threads, unless another is at it. */
+static void
+keep(struct rl *rl, uint64_t version, const struct rl_policy *p)
+{
+	struct rl_policy_kept *kept = &rl->policies[rl_rule_row(p->rule)];
+	uint64_t me = (uint64_t)getpid(), writer = rl_atomic_own_load(&kept->writer), sequence;
+	bool is_plain = p->count == 1 && !p->is_removed && !p->has_prefix && !p->has_overrides &&
+	                !p->has_bans;
+
+	if (writer == me || !rl_atomic_own_cas(&kept->writer, writer, me))
+		return;
+	sequence = rl_atomic_own_load(&kept->sequence) | 1;
+	rl_atomic_own_store(&kept->sequence, sequence);
+	rl_atomic_own_fence();
+	rl_atomic_own_copy(&kept->policy, p, sizeof *p);
+	rl_atomic_own_store(&kept->version, version);
+	rl_atomic_own_store(&kept->plain, is_plain ? (uint64_t)(unsigned)p->rule + 1 : 0);
+	rl_atomic_own_store(&kept->sequence, sequence + 1);
+	rl_atomic_own_store(&kept->writer, 0);
+}
+
+/* What is kept, if it is of this rule and version. */
+static bool
+recall(const struct rl *rl, int rule, uint64_t version, struct rl_policy *p)
+{
+	const struct rl_policy_kept *kept = &rl->policies[rl_rule_row(rule)];
+	uint64_t sequence = rl_atomic_own_load(&kept->sequence);
+
+	if ((sequence & 1) || rl_atomic_own_load(&kept->version) != version || sequence == 0)
+		return false;
+	rl_atomic_own_copy(p, &kept->policy, sizeof *p);
+	rl_atomic_own_fence();
+	return rl_atomic_own_load(&kept->sequence) == sequence && p->rule == rule;
+}
+
+int
+rl_policy_load(struct rl *rl, int rule, struct rl_budget *budget, struct rl_policy *p)
+{
+	const struct rl_segment *s = &rl->segment;
+	uint64_t version;
+
+	if (recall(rl, rule, rl_change_version(s), p))
+		return 0;
+	while (rl_budget_take(budget, TRY_STEPS)) {
+		bool may_keep = rl_change_is_quiet(s, &version);
+		uint64_t g = rl_atomic_load(&s->header->generation);
+		int error = load_at(rl, rule, g, p);
+
+		if (!is_of(s, g) || error == -EAGAIN)
+			continue;
+		if (error == 0 && may_keep && rl_change_version(s) == version)
+			keep(rl, version, p);
+		return error;
+	}
+	return RL_ECOST;
+}
+
+/* Does a limit with prefixes count the key? An empty one is no address. 1, 0 or RL_EADDRESS. */
+static int
+counts(const struct rl_compiled *limit, const void *key, size_t key_len, struct rl_key_policy *k)
+{
+	if (key_len == 0)
+		return 1;
+	if (!k->has_address)
+		k->has_address = rl_address_parse(key, key_len, &k->address);
+	if (!k->has_address)
+		return RL_EADDRESS;
+	return rl_compiled_prefix(limit, &k->address) > 0;
+}
+
+static int
+take_limits(const struct rl_policy *p, const void *key, size_t key_len, struct rl_key_policy *k)
+{
+	k->count = 0;
+	for (unsigned i = 0; i < p->count; i++) {
+		int counted = p->has_prefix ? counts(p->limit[i].limit, key, key_len, k) : 1;
+		if (counted < 0)
+			return counted;
+		if (counted > 0)
+			k->limit[k->count++] = p->limit[i];
+	}
+	return 0;
+}
+
+static void
+apply(const struct rl_override_found *found, struct rl_key_policy *k)
+{
+	k->has_override = true;
+	k->kind = found->kind;
+	k->keeps_first = found->kind != RL_OVERRIDE_CAPACITY || found->capacity[0] > 0;
+	if (found->kind != RL_OVERRIDE_CAPACITY)
+		return;
+	for (unsigned i = 0; i < k->count; i++) {
+		struct rl_policy_limit *l = &k->limit[i];
+		uint32_t capacity = found->capacity[l->index];
+		if (capacity > 0) /* one beyond the ring was refused by who configured */
+			rl_policy_set_capacity(&l->limit->limiter, capacity, &l->quota);
+	}
+}
+
+static void
+load_override(const struct rl_segment *s, const struct rl_policy *p, const void *key,
+              size_t key_len, struct rl_budget *budget, struct rl_key_policy *k)
+{
+	struct rl_pattern_iter it = {.left = p->overrides, .key = key, .key_len = key_len};
+	struct rl_override_found found;
+	struct rl_normal_pattern normal;
+
+	if (!k->has_address && rl_lengths_have_networks(&it.left))
+		k->has_address = rl_address_parse(key, key_len, &k->address);
+	it.address = k->has_address ? &k->address : NULL;
+	while (budget->left > 0 && rl_pattern_next(&it, &normal)) {
+		struct rl_hash hash = rl_normal_pattern_hash(s, rl_pattern_scope(p->rule), &normal);
+		if (rl_override_find(s, p->bank, hash, budget, &found)) {
+			apply(&found, k);
+			return;
+		}
+	}
+}
+
+/* A network is no text: what is configured for beginnings of a key does not speak of it. */
+static int
+load_key(const struct rl_segment *s, const struct rl_policy *p, const struct rl_address *network,
+         const void *key, size_t key_len, struct rl_budget *budget, struct rl_key_policy *k)
+{
+	int error;
+
+	k->is_removed = p->is_removed;
+	k->has_bans = p->has_bans;
+	k->bans = p->bans;
+	k->has_override = k->keeps_first = false;
+	k->has_address = network != NULL;
+	if (network)
+		k->address = *network;
+	error = take_limits(p, key, key_len, k);
+	if (error == 0 && p->has_overrides && key_len > 0)
+		load_override(s, p, key, network ? 0 : key_len, budget, k);
+	return error;
+}
+
+static int
+load(struct rl *rl, int rule, const struct rl_address *network, const void *key, size_t key_len,
+     struct rl_budget *budget, struct rl_key_policy *k)
+{
+	struct rl_policy p;
+
+	while (rl_budget_take(budget, 1)) {
+		int error = rl_policy_load(rl, rule, budget, &p);
+
+		if (error == 0)
+			error = load_key(&rl->segment, &p, network, key, key_len, budget, k);
+		if (error < 0 || !p.has_overrides)
+			return error;
+		if (is_of(&rl->segment, p.generation) && budget->left > 0)
+			return 0;
+	}
+	return RL_ECOST;
+}
+
+int
+rl_policy_of_key(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
+                 struct rl_key_policy *k)
+{
+	return load(rl, rule, NULL, key, key_len, budget, k);
+}
+
+bool
+rl_policy_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota, unsigned *index)
+{
+	const uint64_t *generation = &s->header->generation;
+	int row = rl_rules_of_limit(s, limit);
+	struct rl_refs refs;
+
+	for (int tries = 0; row >= 0 && tries < TRIES; tries++) {
+		uint64_t g = rl_atomic_load(generation);
+		int rule = rl_rules_handle(s, row);
+		enum rl_bank bank = rl_rules_list(s, rule, g, &refs);
+
+		for (*index = 0; *index < refs.count && refs.limit[*index] != limit; ++*index)
+			;
+		if (*index < refs.count)
+			rl_rules_quota(&s->limits[limit], bank, quota);
+		rl_atomic_fence();
+		if (rl_atomic_load(generation) == g && rl_rules_has(s, rule))
+			return *index < refs.count;
+	}
+	*index = 0; /* in force, for all one can tell while it changes all the time */
+	if (row >= 0)
+		rl_rules_quota(&s->limits[limit], RL_BANK_APP, quota);
+	return row >= 0;
+}
+
+/* Only the limits of that prefix. */
+static void
+keep_prefix(struct rl_key_policy *k, unsigned prefix)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < k->count; i++)
+		if (rl_compiled_prefix(k->limit[i].limit, &k->address) == prefix)
+			k->limit[kept++] = k->limit[i];
+	k->count = kept;
+}
+
+/* What a network is told, as the limits of a rule with prefixes count it. */
+static int
+load_network(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
+             struct rl_key_policy *k)
+{
+	struct rl_address network;
+	unsigned prefix;
+	int error;
+
+	if (!memchr(key, '/', key_len) || !rl_network_parse(key, key_len, &network, &prefix))
+		return RL_EADDRESS;
+	network.known = prefix;
+	error = load(rl, rule, &network, "", 1, budget, k);
+	if (error == 0)
+		keep_prefix(k, prefix);
+	return error;
+}
+
+int
+rl_policy_of_name(struct rl *rl, int rule, const void *key, size_t key_len,
+                  struct rl_budget *budget, struct rl_key_policy *k)
+{
+	int error;
+
+	if (!rl_handle_has(rl, rule) || !key || key_len == 0 || key_len > RL_KEY_MAX)
+		return -EINVAL;
+	error = rl_policy_of_key(rl, rule, key, key_len, budget, k);
+	return error == RL_EADDRESS ? load_network(rl, rule, key, key_len, budget, k) : error;
+}
+
+bool
+rl_policy_has_overrides(const struct rl_segment *s, int rule)
+{
+	uint64_t flags = rl_atomic_load(&rl_rules_at(s, rule)->flags);
+
+	return (flags & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1)) != 0;
+}
+
+bool
+rl_policy_has_bans(const struct rl_segment *s, int rule)
+{
+	return (rl_atomic_load(&rl_rules_at(s, rule)->flags) & RL_ROW_BANS) != 0 ||
+	       rl_lengths_have(&s->header->any_bans);
+}
+
+bool
+rl_policy_of_record(struct rl *rl, const struct rl_record_copy *copy,
+                    const struct rl_compiled *limit, struct rl_budget *budget,
+                    struct rl_key_policy *k, struct rl_quota *quota)
+{
+	if (copy->key_kept < copy->key_len ||
+	    rl_policy_of_name(rl, rl_rules_handle(&rl->segment, limit->rule), copy->bytes,
+	                      copy->key_len, budget, k) < 0)
+		return false;
+	for (unsigned i = 0; i < k->count; i++) {
+		if (k->limit[i].limit == limit) {
+			*quota = k->limit[i].quota;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool
+rl_policy_quota_of_record(struct rl *rl, const struct rl_record_copy *copy,
+                          const struct rl_compiled *limit, struct rl_budget *budget,
+                          struct rl_quota *quota)
+{
+	struct rl_key_policy k;
+
+	return rl_policy_has_overrides(&rl->segment, limit->rule) &&
+	       rl_policy_of_record(rl, copy, limit, budget, &k, quota);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_POLICY_H
+#define RL_POLICY_H
+
+/*
+ * What a rule says: its limits, how much they admit, and which patterns of keys there may be
+ * bans, exemptions and overrides for. It is the same for all keys, so a process reads it once
+ * for each version of the segment (see change.h) and keeps it. What it says of one key is
+ * looked up with the key.
+ */
+
+#include "rule/handle.h"
+#include "rule/override.h"
+#include "segment/change.h"
+#include "segment/record.h"
+
+/* A limit, and how much it admits. */
+struct rl_policy_limit {
+	const struct rl_compiled *limit;
+	struct rl_quota quota;
+	unsigned index; /* of the limit in its rule */
+};
+
+struct rl_policy {
+	int rule;
+	unsigned count;  /* 0: it has no limits */
+	bool is_removed; /* nobody has defined or configured it, any more */
+	bool has_prefix; /* keys are addresses, counted by their networks */
+	bool has_overrides;
+	bool has_bans;
+	enum rl_bank bank; /* where it stands */
+	uint64_t generation;
+	struct rl_lengths overrides; /* of patterns that there are, with has_overrides; */
+	struct rl_lengths bans;      /* and this rule's or any rule's, with has_bans */
+	struct rl_policy_limit limit[RL_LIMITS_MAX];
+};
+
+/*
+ * One that a process keeps. `sequence` is odd while some thread writes the rest. `plain` is the
+ * handle + 1 of a rule that has one limit for whole keys, and nothing for single keys; else 0.
+ */
+struct rl_policy_kept {
+	uint64_t sequence;
+	uint64_t writer; /* the process that writes: a child may be forked while its parent does */
+	uint64_t version;
+	uint64_t plain;
+	struct rl_policy policy;
+};
+
+/*
+ * The only limit of a plain rule. False: ask rl_policy_load(). Part of every decision.
+ *
+ * Words of this process's own memory, which another thread may be writing: what was read counts
+ * only if the sequence is the same afterwards. That a version is still in force is seen by one
+ * load from the segment.
+ */
+static inline bool
+rl_policy_plain(const struct rl *rl, int rule, struct rl_policy_limit *own)
+{
+	const struct rl_policy_limit *limit;
+	const struct rl_policy_kept *kept;
+	uint64_t sequence, version;
+
+	if ((uint32_t)rl_rule_row(rule) >= rl->segment.geometry.rules)
+		return false;
+	kept = &rl->policies[rl_rule_row(rule)];
+	limit = &kept->policy.limit[0];
+	version = rl_change_version(&rl->segment);
+	sequence = rl_atomic_own_load(&kept->sequence);
+	if (rl_atomic_own_load(&kept->plain) != (uint64_t)(unsigned)rule + 1 ||
+	    rl_atomic_own_load(&kept->version) != version || (sequence & 1))
+		return false;
+	own->limit = rl_atomic_own_load(&limit->limit);
+	own->index = 0;
+	own->quota.capacity = rl_atomic_own_load(&limit->quota.capacity);
+	own->quota.burst = rl_atomic_own_load(&limit->quota.burst);
+	own->quota.undelayed = rl_atomic_own_load(&limit->quota.undelayed);
+	own->quota.is_shadow = rl_atomic_own_load(&limit->quota.is_shadow);
+	own->quota.is_booking = false;
+	own->quota.max_wait_ns = 0;
+	rl_atomic_own_fence();
+	return rl_atomic_own_load(&kept->sequence) == sequence;
+}
+
+/*
+ * Of a rule that there is, or was. 0, or -EINVAL: there never was, -ENOMEM, RL_ECOST. It is of one
+ * version if nobody changes anything meanwhile, and else of one generation of the configuration.
+ */
+int rl_policy_load(struct rl *rl, int rule, struct rl_budget *budget, struct rl_policy *policy);
+
+/* What a rule says of one key. */
+struct rl_key_policy {
+	bool is_removed;
+	bool has_bans; /* or exemptions, maybe of this key: */
+	struct rl_lengths bans;
+	unsigned count; /* limits that count it; 0: there are none */
+	struct rl_policy_limit limit[RL_LIMITS_MAX];
+	bool has_override;
+	enum rl_override_kind kind; /* with an override */
+	bool keeps_first;           /* an override speaks of the first limit: no tier does */
+	bool has_address;
+	struct rl_address address; /* the key's */
+};
+
+/* As rl_policy_load(), or RL_EADDRESS. A key of no length gets the rule's limits. */
+int rl_policy_of_key(struct rl *rl, int rule, const void *key, size_t key_len,
+                     struct rl_budget *budget, struct rl_key_policy *policy);
+
+/*
+ * The same; under a rule with prefixes, the key may be a network, and then the limits are those of
+ * that prefix, and what is configured is what holds for all of the network. -EINVAL, too, for no key.
+ */
+int rl_policy_of_name(struct rl *rl, int rule, const void *key, size_t key_len,
+                      struct rl_budget *budget, struct rl_key_policy *policy);
+
+/* The same of a key that was kept, and what it says of a limit; false if that is not known. */
+bool rl_policy_of_record(struct rl *rl, const struct rl_record_copy *copy,
+                         const struct rl_compiled *limit, struct rl_budget *budget,
+                         struct rl_key_policy *policy, struct rl_quota *quota);
+
+/* What a limit admits the key of that name, where its rule has overrides; else false. */
+bool rl_policy_quota_of_record(struct rl *rl, const struct rl_record_copy *copy,
+                               const struct rl_compiled *limit, struct rl_budget *budget,
+                               struct rl_quota *quota);
+
+/* Has the rule any overrides, in force or about to be? */
+bool rl_policy_has_overrides(const struct rl_segment *s, int rule);
+
+/* May a ban or an exemption hold for a key of the rule, or any that has its row now? */
+bool rl_policy_has_bans(const struct rl_segment *s, int rule);
+
+/* A capacity in place of the limit's own; a token bucket's burst goes with it. 0 or RL_ERING. */
+int rl_policy_set_capacity(const struct rl_limiter *limiter, uint32_t capacity,
+                           struct rl_quota *quota);
+
+/* What a limit admits now, and its place in its rule; false if it is in force no more. */
+bool rl_policy_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota,
+                        unsigned *index);
+
+#endif
