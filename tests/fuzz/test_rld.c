@@ -73,7 +73,7 @@ amount(const char *line, const char *of)
 static void
 expect_sense(const char *line)
 {
-	static const char *const counted[] = {"_total{", "live keys lost", "requests were",
+	static const char *const counted[] = {"_total{", "keys lost", "requests were",
 	                                      "requests got"};
 
 	if (!is_harmless(line))
