@@ -27,9 +27,9 @@
  * What holds
  *
  * - With `hard`, no span of time as long as the window ever holds more than
- *   `capacity` admitted cost, however many processes race, die or stop. Time is the
- *   requests' `now`, or later where others had brought the key on; and a key is one
- *   counter until it is reset, evicted (`on_full`), or idle for a window and the buffer.
+ *   `capacity` admitted cost, however many processes race, die or stop. A request counts at
+ *   its `now`, or at the key's newest timestamp if that is later. A key keeps its counter until
+ *   it is reset, evicted (`on_full`), or idle for a window and the buffer.
  * - A denial writes nothing to the counter: a flood on a blocked key costs reads.
  * - Bytes in the segment are outside input: damage can make a count wrong, never
  *   make a call crash, hang or leave the segment.
@@ -38,12 +38,12 @@
  *
  * - fork: open before or after it, both work; a child uses the parent's handle.
  *   The child must not call rl_close() on behalf of the parent: close is private.
- * - Signals: no decision takes a lock, or allocates but at the first use of a limit by the
- *   process, which rl_define() is, too; a limit of another shape is another. (If the
- *   library was loaded by dlopen(3), a thread's first denial allocates as well.) So a
- *   signal handler may decide once that is done, also one that interrupts a decision.
- * - Threads may share a handle, but for rl_close(): it unmaps the segment, and a call
- *   that another thread is in, or makes later, is a SIGSEGV.
+ * - Signals: no decision takes a lock. A decision allocates only at the process's first use of
+ *   a limit, and rl_define() is such a use; a limit of another shape is another limit. (If the
+ *   library was loaded by dlopen(3), a thread's first denial allocates as well.) After that a
+ *   signal handler may decide, even if it interrupts a decision.
+ * - Threads may share a handle, except for rl_close(): it unmaps the segment. A call that
+ *   another thread is in, or makes later, is a SIGSEGV.
  * - A killed process has charged at most the one request it was deciding.
  * - A full table: a key has 16 candidate slots. When all are used, and by keys that still
  *   count something, `on_full` of the segment decides, and a counter counts it. A request
@@ -51,14 +51,15 @@
  * - Clock: CLOCK_BOOTTIME, shifted once, at creation, to Unix time. Windows align
  *   to the wall clock, and no later step of the wall clock moves them; a suspended
  *   machine's time counts as passed. A `now` earlier than the key's newest admitted
- *   request, as of a process that was stopped or whose own clock stepped back, is
- *   decided as if it came with that one, or more strictly, and never takes a counter
- *   back. A `now` ahead of the others' moves the key ahead for all of them and may find
- *   other keys' counters expired, so pass rl_now() or your own clock on the same
+ *   request is decided as if it came with that request, or more strictly, and never takes
+ *   a counter back: a process may have been stopped, or its own clock stepped back.
+ *   A timestamp ahead of other processes' advances the key's window for everyone, and
+ *   may find other keys' counters expired. So pass rl_now() or your own clock on the same
  *   scale, never another unit.
- *   CLOCK_BOOTTIME differs between time namespaces: rl_open() finds by how much, and all
- *   who have the segment open read the same time. Where it cannot know, it says RL_ECLOCK;
- *   so it does without /proc, if the wall clock is more than a minute apart.
+ *   CLOCK_BOOTTIME differs between time namespaces: rl_open() finds by how much, and every
+ *   process that has the segment open reads the same time. If the difference cannot be known,
+ *   rl_open() returns RL_ECLOCK; without /proc it does so if the wall clock is more than a
+ *   minute apart.
  *   A process that enters another time namespace afterwards, or forks children into one,
  *   opens the segment there anew.
  * - Versions: a segment written by another layout is refused (RL_EVERSION), never
@@ -95,8 +96,8 @@ struct rl; /* a segment that this process has open */
 #define RL_NEVER_NS UINT64_MAX /* a duration without an end */
 
 /*
- * Errors are negative errno values. These name what only a segment can have;
- * each is an errno of its own, so that a caller can tell them apart.
+ * Errors are negative errno values. These are an rl segment's own; each is a different errno,
+ * so that a caller can tell them apart.
  */
 #define RL_EFOREIGN (-EBADMSG)         /* the file is not an rl segment */
 #define RL_EVERSION (-EPROTONOSUPPORT) /* another layout version or another build */
@@ -105,7 +106,7 @@ struct rl; /* a segment that this process has open */
 #define RL_EBOOT (-ESTALE)             /* copied from another boot: its clock is gone */
 #define RL_ECLOCK (-ETIME)             /* of another time namespace, its clock unknown here */
 #define RL_EOWNER (-EKEYREJECTED)      /* made by somebody else: see rl_open() */
-#define RL_EPUBLIC (-EKEYREVOKED)      /* everybody may read or write it, unasked */
+#define RL_EPUBLIC (-EKEYREVOKED)      /* everybody may read or write it */
 #define RL_EDIRECTORY (-ENOKEY)        /* segments belong in /dev/shm/rl: no permission there */
 #define RL_ETWICE (-ENOTUNIQ)          /* one in /dev/shm/rl, another in /dev/shm */
 #define RL_EMOUNT (-EMEDIUMTYPE)       /* /dev/shm is mounted read-only */
@@ -114,51 +115,51 @@ struct rl; /* a segment that this process has open */
 #define RL_ERING (-E2BIG)              /* more sub-buckets, or a longer log, than fit its ring */
 #define RL_EADDRESS (-EAFNOSUPPORT)    /* the key is no IP address, as the rule wants it */
 #define RL_EREMOVED (-EIDRM)           /* the configuration has the rule no longer */
-#define RL_ERULES (-EUSERS)            /* as many rules as the segment has room for */
-#define RL_ELIMITS (-EXFULL)           /* the same of the limits of all rules */
-#define RL_EOVERRIDES (-ENOBUFS)       /* of overrides */
+#define RL_ERULES (-EUSERS)            /* the segment has no room for another rule */
+#define RL_ELIMITS (-EXFULL)           /* the segment has no room for another limit */
+#define RL_EOVERRIDES (-ENOBUFS)       /* the segment has no room for another override */
 #define RL_EBANS (-ENOSR)              /* no slot is left for this ban or exemption */
-#define RL_ECOST (-ETOOMANYREFS)       /* it would cost more than a decision may: damage */
+#define RL_ECOST (-ETOOMANYREFS)       /* the decision would take too many steps: damage */
 
 /* What to do when all 16 candidate slots of a key are used. */
 enum rl_on_full {
-	RL_FULL_EVICT = 0, /* the least used key makes room, but never one at its limit (its
-	                      override's if its whole name is kept; a tier is not known): if
-	                      all are, the request is undecided */
-	RL_FULL_DENY = 1,  /* denied */
-	RL_FULL_ALLOW = 2, /* allowed, uncounted */
+	RL_FULL_EVICT = 0, /* evict the least used key, never one at its limit (an override's
+	                      limit if the whole name is kept; a tier is not known). If all are
+	                      at their limit, the request is undecided */
+	RL_FULL_DENY = 1,  /* deny the request */
+	RL_FULL_ALLOW = 2, /* allow it, uncounted */
 };
 
 /* How rl_open() behaves; combine with |. */
 enum rl_open_flag {
 	RL_OPEN_READONLY = 1,    /* map without write permission: peek and inspect only */
 	RL_OPEN_EXISTING = 2,    /* never create */
-	RL_OPEN_GROUP = 4,       /* give a new segment to `group`, and trust one that another of it
+	RL_OPEN_GROUP = 4,       /* give a new segment to `group`, and trust one that another member
 	                            has made */
-	RL_OPEN_ANY_OWNER = 8,   /* trust whoever made it: for tools run by an administrator */
+	RL_OPEN_ANY_OWNER = 8,   /* trust any owner: for tools run by an administrator */
 	RL_OPEN_HUGE_PAGES = 16, /* ask the kernel for huge pages for a new segment: a large table
-	                            is faster, and takes longer to create. Without them where it
-	                            gives none; see "Huge pages" in rl(7) */
+	                            is faster, and takes longer to create. If the kernel gives none,
+	                            the segment does without; see "Huge pages" in rl(7) */
 };
 
 /*
- * Wishes for a segment that is to be created. An existing segment is attached as
+ * Options used only when the segment is created. An existing segment is attached as
  * it is and keeps its own values. Zero means the default.
  */
 struct rl_options {
 	uint32_t keys; /* that find a slot at the same time, 1..1,500,000,000; default 24,576 */
-	uint32_t ring; /* entries kept per key, 1..8192; default 64: bounds granularity, and half of
-	                  it a log's capacity */
+	uint32_t ring; /* entries kept per key, 1..8192; default 64. Granularity is at most that, a
+	                  log's capacity at most half */
 	uint32_t key_bytes; /* bytes of each key kept for people, 1..4096; default 48 */
-	uint32_t rules; /* to hold, 1..1023; default 64; of limits, 16 times that, at most 1023 */
+	uint32_t rules;     /* to hold, 1..1023; default 64. Limits: 16 times that, at most 1023 */
 	uint32_t overrides; /* per-key settings to hold, up to 100,000,000; default 1024 */
 	uint32_t bans;      /* bans and exemptions to hold, up to 1,000,000; default 1024 */
 	enum rl_on_full on_full;
 	uint64_t buffer_ns; /* how long a counter outlives its window, up to 1 day; default 10 s */
-	mode_t mode;        /* permission bits, whatever the umask; default 0600. With those for
-	                       everybody, one that is there may have them, too */
-	gid_t group;        /* only with RL_OPEN_GROUP */
-	unsigned flags;     /* of enum rl_open_flag */
+	mode_t mode;    /* permission bits, whatever the umask; default 0600. An existing segment
+	                   may be open to everybody only if this has those bits */
+	gid_t group;    /* only with RL_OPEN_GROUP */
+	unsigned flags; /* of enum rl_open_flag */
 };
 
 enum rl_algorithm {
@@ -170,16 +171,16 @@ enum rl_algorithm {
 };
 
 /*
- * A limit: so much per window. Its algorithm, window, granularity, hardness and prefixes are its
- * shape, and a counter belongs to one shape. Its capacity, burst, undelayed and shadow may
- * change at any time and touch no counter.
+ * A limit: `capacity` per window. Algorithm, window, granularity, hardness and prefixes are its
+ * shape, and a counter belongs to one shape. Capacity, burst, undelayed and shadow may change at
+ * any time without touching a counter.
  *
  * RL_SLIDING_WINDOW divides the window into `granularity` sub-buckets and counts
  * the current one, those before it that lie wholly inside the window, and the
  * oldest, which the window has partly left: by its remaining share (the default;
  * with one sub-bucket this is the known two-counter estimate), or in full when
  * `hard`, which never admits too much and denies up to one sub-bucket early: with one,
- * by a whole window. (A limit of rl.json(5) that says nothing has about 60, and is hard.)
+ * by a whole window. (In rl.json(5) the default is about 60, and hard.)
  * RL_FIXED_WINDOW counts from one multiple of the window to the next.
  *
  * RL_SLIDING_LOG is exact: it remembers the time of each unit of cost, so its capacity is
@@ -188,8 +189,8 @@ enum rl_algorithm {
  * RL_TOKEN_BUCKET holds `burst` tokens and fills with `capacity` of them per window, evenly.
  * RL_LEAKY_BUCKET lets requests through at `capacity` per window, evenly: a request that
  * comes too early is allowed with a `delay_ns` that the caller is to wait, `burst` of them
- * at most, and denied beyond. The first `undelayed` of those need not wait: 0 delays all
- * (nginx: `burst=N`), burst delays none (`nodelay`), others are nginx's `delay=`.
+ * at most, and denied beyond. The first `undelayed` of those need not wait. 0: delay every
+ * queued request (nginx: `burst=N`); = burst: none (`nodelay`); between: nginx's `delay=`.
  * Both are the generic cell rate algorithm (ITU-T I.371) on one time per key; their
  * `limit` is what an idle key may take at once: burst, or burst + 1. They are exact: 3 per 10 s
  * admit three again after 10 s, not a nanosecond later. A key's time goes up to the next
@@ -211,7 +212,7 @@ struct rl_limit {
 	int hard;            /* sliding_window only */
 	uint32_t burst;      /* token_bucket: tokens held, 0 means capacity; leaky_bucket: may wait;
 	                         to fill it must take no more than 100 years */
-	uint32_t undelayed;  /* leaky_bucket: of those, so many need not; at most burst */
+	uint32_t undelayed;  /* leaky_bucket: how many of them need not wait; at most burst */
 	int shadow;          /* evaluated and counted, never enforced: always allowed */
 	uint8_t prefix_v4;   /* bits, 1..32; 0: IPv4 is not counted */
 	uint8_t prefix_v6;   /* bits, 1..128; 0: IPv6 is not counted */
@@ -248,34 +249,33 @@ struct rl_charge {
 /* What decided. */
 enum rl_reason {
 	RL_BY_LIMIT = 0,
-	RL_BY_BAN = 1,       /* denied without a look at a counter: see rl_ban() */
-	RL_BY_EXEMPTION = 2, /* allowed without a look at a counter: see rl_allow() */
+	RL_BY_BAN = 1,       /* denied, and no counter was read: see rl_ban() */
+	RL_BY_EXEMPTION = 2, /* allowed, and no counter was read: see rl_allow() */
 };
 
 struct rl_result {
 	enum rl_verdict verdict;
 	int error; /* 0, or why: -ENOSPC table full, -EINVAL, -EROFS, ... */
 	enum rl_reason reason;
-	unsigned index;          /* which of the rule's limits decided, and is told of below */
+	unsigned index;          /* of the limit that decided; the fields below describe it */
 	uint32_t limit;          /* the largest cost that is ever allowed at once */
 	uint32_t remaining;      /* cost still free now, see below */
 	uint64_t retry_after_ns; /* 0 if allowed, RL_NEVER_NS if never, see below */
-	uint64_t reset_after_ns; /* until nothing counts any more; 0 when nothing does */
-	uint64_t delay_ns;       /* to wait before an allowed request goes on; buckets only */
+	uint64_t reset_after_ns; /* until nothing counts any more; 0 if nothing counts now */
+	uint64_t delay_ns;       /* how long an allowed request is to wait; buckets only */
 	int is_shadow_denied;    /* a shadow limit would have denied it */
-	unsigned charges;        /* how many of the next are set */
+	unsigned charges;        /* how many of charge[] are set */
 	struct rl_charge charge[RL_LIMITS_MAX];
 };
 /*
- * Of several limits, the one that denies longest decides, and else the one with the least
- * remaining, a shadow only if all are; delay_ns is the longest of any. An answer that a shadow
- * would have denied is allowed, but has its other fields as if denied.
+ * Of several limits, the one that denies longest decides. If none denies, the one with the least
+ * remaining does. A shadow limit decides only if all are shadows. delay_ns is the longest of any.
+ * A request that a shadow would have denied is allowed; its other fields are as if denied.
  */
 /*
  * retry_after_ns is exact: with no other traffic, the same request is denied 1 ns before
- * it and allowed at it. Of RL_BY_BAN it is the earliest timestamp at which nothing bans the key, of all
- * bans and exemptions that stand now and of what the configuration says: the limits are judged
- * then, and may deny it for longer.
+ * it and allowed at it. With RL_BY_BAN it is the earliest timestamp at which neither a ban that
+ * stands now nor the configuration bans the key. The limits decide then, and may deny for longer.
  *
  * remaining is never overstated. It is exact - the largest cost that would be allowed
  * now - but after an admission by an estimate with more than one sub-bucket: there it
@@ -286,10 +286,10 @@ struct rl_result {
  * Open the segment `name` (NULL: "default"), creating it when absent.
  * `options` may be NULL. On success *out is a handle to pass to rl_close().
  *
- * It is a file in /dev/shm/rl, if there is such a directory, it is root's and not everybody
- * may write it; so no stranger takes a name first. Who may not write that directory gets
- * RL_EDIRECTORY. Without such a directory, or if the segment has been made there before, it is in
- * /dev/shm.
+ * The segment is a file in /dev/shm/rl, if that directory exists, belongs to root and is not
+ * writable by everybody. So no stranger can take a name first. A caller that may not write that
+ * directory gets RL_EDIRECTORY. Without the directory, or if the segment already is in /dev/shm,
+ * it is there.
  *
  * 0, or: -EINVAL bad name or option; -ENOENT absent and not to be created;
  * -EACCES no permission; -ENOSPC no room in /dev/shm, RL_EMEMORY too little memory for all of
@@ -297,20 +297,21 @@ struct rl_result {
  * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT, RL_ECLOCK;
  * RL_EOWNER; RL_EPUBLIC; RL_EDIRECTORY; RL_ETWICE; RL_EMOUNT; RL_ECREATE; -EFBIG above
  * RLIMIT_FSIZE; -EPERM not a member of `group`;
- * -EMFILE, -EIO and -EAGAIN in want of descriptors, of randomness, of a stable name.
+ * -EMFILE out of descriptors; -EIO no random bytes; -EAGAIN the name kept changing.
  *
  * Processes that create at the same time end up in one segment. A creator that is
- * killed leaves nothing. To write, one must trust who made it: a segment is refused
- * with RL_EOWNER unless it is root's, one's own, or, with RL_OPEN_GROUP, of `group` and
- * not everybody's to write. To belong to its group is not enough, for any member could
- * have made it. One that everybody may read or write is refused with RL_EPUBLIC unless
- * `mode` has that bit, for it tells the hash key. RL_OPEN_ANY_OWNER takes all of these.
+ * killed leaves nothing. A writer only attaches to a segment that it trusts: root's, its
+ * own, or, with RL_OPEN_GROUP, one of `group` that not everybody may write. Others are refused
+ * with RL_EOWNER. Without RL_OPEN_GROUP it is not enough to be in the segment's group, for any
+ * member could have made it. A segment that everybody may read or write is refused with
+ * RL_EPUBLIC unless `mode` has that bit, for it shows the hash key. RL_OPEN_ANY_OWNER accepts
+ * all of these.
  */
 int rl_open(const char *name, const struct rl_options *options, struct rl **out);
 
 /*
- * Detach. The segment, its counters and every other process stay. NULL is fine. No other thread
- * may be in a call with this handle, nor any signal handler: what they read is unmapped.
+ * Detach. The segment and its counters stay, other processes go on. NULL is fine. No other thread
+ * and no signal handler may be in a call with this handle, for the segment is unmapped.
  */
 void rl_close(struct rl *rl);
 
@@ -320,25 +321,25 @@ void rl_close(struct rl *rl);
  * where the limits differ, replaces them for all processes from their next decision on. A limit
  * whose shape is as before keeps its counters; one with another shape starts anew, also if the
  * rule had it once and took another meanwhile. So programs that define one rule differently reset
- * it for each other: give them a configuration, or two names.
+ * it for each other: use a configuration, or two names.
  *
- * A rule that the administrator has configured stays as it is configured; what is defined
- * here holds should the configuration drop it.
+ * A rule that the administrator has configured stays as it is configured; this definition applies
+ * again if the configuration drops the rule.
  *
  * Negative: -EINVAL a field out of range; RL_ERING granularity above the segment's ring, or a
  * log's capacity above half of it; RL_ERULES no room for another rule, those removed not counted;
  * RL_ELIMITS no room for another limit, those that no rule has any more not counted;
- * -EBUSY others define or configure for seconds, or change the rule all the time; -EROFS
+ * -EBUSY other processes define or configure for seconds, or keep changing the rule; -EROFS
  * read-only; -ENOMEM.
  *
- * A rule keeps its place in the segment, and its handle, for as long as an application has defined
- * it (see rl_forget() of rl_admin.h) or the configuration has it. After that its place may become
- * another rule's, when no place was never used. A handle of it then limits nothing: see rl_check();
- * who found it by rl_find() finds it anew.
+ * A rule keeps its row in the segment, and its handle, while an application has defined it (see
+ * rl_forget() of rl_admin.h) or the configuration has it. Afterwards the row may be given to another
+ * rule, once no unused row is left. The old handle then limits nothing: see rl_check(). Call
+ * rl_find() again to get the new one.
  *
- * Where the segment has no row for rules, or for limits, that was never used, a definition looks at
- * all slots for keys, some 5 ns each, and waits for its turn, as rl_configure() does. So does, but
- * for the waiting, one that takes up a shape again.
+ * If no unused row is left for rules or limits, a definition reads all slots, some 5 ns each, and
+ * takes turns as rl_configure() does. A definition that returns to an earlier shape reads all slots,
+ * too, but does not wait.
  */
 int rl_define(struct rl *rl, const struct rl_rule *rule);
 
@@ -355,14 +356,14 @@ uint64_t rl_now(const struct rl *rl);
  * An empty key is not limited: allowed, nothing counted. Cost 0 is a peek. A cost
  * above the capacity is RL_NEVER. A key that is too long (-ENAMETOOLONG) or no address
  * (RL_EADDRESS), an unknown rule (-EINVAL) and a charge on a read-only handle (-EROFS) are
- * RL_UNDECIDED; so is what would cost more than a decision may: RL_ECOST, of a damaged segment, and
- * -EBUSY. The first use of a limit by a process, and of one that has started anew, allocates
- * some 150 bytes that stay until rl_close(); -ENOMEM if there are none, or if limits have
- * started anew half a million times, and again each ten seconds since rl_open(). A rule
- * that the configuration has dropped limits nothing: allowed, with RL_EREMOVED. So does a handle
- * whose place in the segment has become another rule's, which is not asked and counts nothing;
- * only a request that was under way just then may be counted by its statistics. The 1,048,576th
- * rule after it in that place has the same handle.
+ * RL_UNDECIDED. So is a decision that takes too many steps: RL_ECOST in a damaged segment, -EBUSY
+ * if other processes keep changing the key. A process's first use of a limit, and of one that has
+ * started anew, allocates some 150 bytes that stay until rl_close(). -ENOMEM: no memory, or limits
+ * have started anew half a million times, and again each ten seconds since rl_open(). A rule
+ * that the configuration has dropped limits nothing: allowed, with RL_EREMOVED. The same holds for
+ * a handle whose row has been given to another rule. That rule is not asked and charges nothing;
+ * only its statistics may count a request that was under way just then. The 1,048,576th rule
+ * after it in that row has the same handle.
  *
  * A rule's limits are decided all or nothing, as rl_check_all() says.
  *
@@ -376,7 +377,7 @@ enum rl_verdict rl_check_at(struct rl *rl, int rule, const void *key, size_t key
                             uint64_t now_ns, struct rl_result *result);
 
 /*
- * What a request of cost 1 would be told, spending nothing and creating nothing.
+ * Decide about a request of cost 1 without charging it, and without creating a counter.
  * Works on a read-only handle.
  */
 enum rl_verdict rl_peek(struct rl *rl, int rule, const void *key, size_t key_len,
@@ -385,9 +386,9 @@ enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_
                            uint64_t now_ns, struct rl_result *result);
 
 /*
- * One rule of one request: a key under it. `capacity` other than 0 is used in place of that of
- * the rule's first limit, for a customer's tier (token_bucket: as its burst, too); the counter
- * is the same. A key that the configuration gives a capacity of its own keeps that.
+ * One rule of one request: a key under it. A `capacity` other than 0 replaces that of the rule's
+ * first limit, for a customer's tier (token_bucket: its burst, too). The counter is the same. A key
+ * that has a capacity of its own in the configuration keeps it.
  */
 struct rl_item {
 	int rule;
@@ -399,33 +400,34 @@ struct rl_item {
 
 #define RL_ITEMS_MAX 32 /* rules of one request, and limits of all of them */
 
-/* rl_check_at() for an item. It and rl_reserve_item_at() are what the other calls are made of. */
+/* rl_check_at() for an item. The other calls use this one and rl_reserve_item_at(). */
 enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
                                  struct rl_result *result);
 
 /*
- * The same, and in results[i] what each limit of the rule tells, in the rule's order: the whole
- * picture, for headers. *count is how many there are; `result` is the answer, as above. Each
- * charge is handed out once: `result` has all of them, for rl_refund(), and results[] has none.
+ * The same, and results[i] is the result of the rule's i-th limit, for headers. *count is how many
+ * there are; `result` is the answer, as above. Only `result` has the charges, for rl_refund();
+ * results[i].charges is 0.
  */
 enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
                                    struct rl_result *result, size_t *count,
                                    struct rl_result results[RL_LIMITS_MAX]);
 
 /*
- * Decide one request under several rules, all or nothing: allowed if all allow it, and then
- * charged to all; else nothing is spent. `results`, one for each item or NULL, is the whole
- * picture; *decided, unless NULL, is the item that decided: the one that denies longest, or
- * `count`. Its verdict is returned. Only that item's rule counts a denial.
+ * Decide one request under several rules, all or nothing. If all allow it, it is charged to all;
+ * otherwise nothing is charged. `results` is NULL or gets one result for each item. *decided, unless
+ * NULL, is the item that decided: the one that denies longest, or `count`. Its verdict is returned.
+ * Only that item's rule counts a denial.
  *
- * Limits are looked at first and charged then. Should another request use one up in between,
- * the charges before it are given back, as rl_refund() does, but for what can no longer be: a
- * charge whose sub-bucket was closed by another process meanwhile stays, and tokens
- * that have come back by then do not come twice. That errs on the safe side, and a
- * concurrent request may be denied by a charge that is being given back. No interleaving
- * admits more than any of the limits. A process killed half way has charged what it charged.
+ * All limits are peeked at first, then charged in order. If another request uses one up in between,
+ * the charges before it are given back as by rl_refund(). A charge whose sub-bucket another process
+ * has closed meanwhile stays, and tokens that have come back by then do not come twice; both err
+ * on the safe side. A concurrent request may be denied by a charge that is being given back. No
+ * interleaving admits more than any of the limits. A process killed half way has charged what it
+ * charged.
  *
- * RL_UNDECIDED, and no result means anything: more than RL_ITEMS_MAX items, or limits of all.
+ * With more than RL_ITEMS_MAX items, or limits of all of them, it returns RL_UNDECIDED, and the
+ * results are not set.
  */
 enum rl_verdict rl_check_all(struct rl *rl, const struct rl_item *items, size_t count,
                              struct rl_result *results, size_t *decided);
@@ -433,8 +435,8 @@ enum rl_verdict rl_check_all_at(struct rl *rl, const struct rl_item *items, size
                                 uint64_t now_ns, struct rl_result *results, size_t *decided);
 
 /*
- * Decide `count` requests, each for itself: the same answers as one rl_check() after the other,
- * but where they live is fetched for all before any is decided, which a large table rewards.
+ * Decide `count` requests, each by itself. The answers are those of one rl_check() after the other,
+ * but the memory of all is prefetched before any is decided: faster if the table is large.
  */
 void rl_check_many(struct rl *rl, const struct rl_item *items, size_t count,
                    struct rl_result *results);
@@ -445,7 +447,7 @@ void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, 
  * Book `cost` for the earliest timestamp at which it is available, at most `max_wait_ns` from now:
  * allowed with the time to wait in delay_ns, or denied. token_bucket and leaky_bucket only, and
  * for all of a rule's limits; others are RL_UNDECIDED with -EINVAL. What is booked is charged at
- * once: requests after it find it spent, until rl_refund().
+ * once, and so counts for the requests after it, until rl_refund().
  */
 enum rl_verdict rl_reserve(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
                            uint64_t max_wait_ns, struct rl_result *result);
@@ -456,35 +458,35 @@ enum rl_verdict rl_reserve_item_at(struct rl *rl, const struct rl_item *item, ui
                                    uint64_t now_ns, struct rl_result *result);
 
 /*
- * Give back what the check that filled `result` charged. It counts only while the
+ * Give back what the check that filled `result` charged. That works only while the
  * sub-bucket it was charged to is the key's current one (sliding_log: while it is the
- * newest time; buckets: see below); later it is ignored, which errs on the safe side. Of
- * several limits, each gives back for itself. The charges are taken out of `result`, so that
- * a second call does nothing; a copy of it is another charge. 1 given back, 0 ignored, -EROFS.
+ * newest time; buckets: see below). Later it is ignored, which errs on the safe side. Of
+ * several limits, each gives back by itself. The charges are removed from `result`, so that a
+ * second call does nothing; a copy of it is another charge. 1 given back, 0 ignored, -EROFS.
  *
- * A bucket takes back all of it if nothing was charged since, and else as much as had not come
- * back when the newest request came that it has admitted, be `now_ns` as late as it may: no span
+ * A bucket takes back the whole charge if nothing was charged since. Otherwise it takes back what
+ * had not come back when its newest admitted request came, however late `now_ns` is: no span
  * of time ever holds more than burst and what the rate gave, net of what was given back. To be
- * sure of that it gives back less than it could, or nothing, of a charge that
+ * sure of that, it gives back less than it could, or nothing, of a charge that
  *
- * - saw others given back since it was made: these count as if they had stood before it, as
- *   far as it found the bucket short of tokens;
+ * - was followed by refunds of other charges: these count as if made before it, as far as it
+ *   found the bucket short of tokens;
  * - lies more than 511 tokens behind the newest;
  * - was made under another capacity than the newest;
- * - is not the newest, while that is a booking beyond the burst: whoever waits keeps the time
- *   he was told, which cannot be sold twice.
+ * - is not the newest, while the newest is a booking beyond the burst: whoever waits keeps the
+ *   booked time, which cannot be given to another.
  *
- * Should others be given back 16384 tokens since a charge, and in less time than it needs to
- * come back, the bucket no longer knows that they were, and may give it back though it has
- * come back.
+ * If 16384 tokens of others are given back after a charge, in less time than the charge needs to
+ * come back, the bucket loses count of them. It may then give the charge back though it has come
+ * back.
  */
 int rl_refund(struct rl *rl, struct rl_result *result);
 int rl_refund_at(struct rl *rl, struct rl_result *result, uint64_t now_ns);
 
 /*
- * Forget what a key has used under all limits of a rule. Under a rule with prefixes that is what
- * its networks have used, too; "192.0.2.0/24" forgets that network alone. 1 forgotten, 0 there
- * was nothing, -EINVAL, RL_EADDRESS, -EROFS; -EBUSY should others change it faster than it can
+ * Forget what a key has used under all limits of a rule. Under a rule with prefixes this includes
+ * what its networks have used; "192.0.2.0/24" forgets that network alone. 1 forgotten, 0 there
+ * was nothing, -EINVAL, RL_EADDRESS, -EROFS; -EBUSY other processes change it faster than it can
  * be removed.
  */
 int rl_reset(struct rl *rl, int rule, const void *key, size_t key_len);
@@ -504,22 +506,22 @@ struct rl_pattern {
 };
 
 /*
- * Ban or exempt whom the pattern matches, under one rule or RL_ANY_RULE, until `until_ns`
+ * Ban or exempt the keys that the pattern matches, under one rule or RL_ANY_RULE, until `until_ns`
  * on rl_now()'s scale (RL_NEVER_NS: until rl_unban()), kept to the millisecond. It holds from
- * the next decision of every process, needs no counter, and ends by itself. A ban is denied even
- * by a shadow rule, with RL_BY_BAN, and retry_after_ns tells when nothing bans the key any more; an
- * exemption is allowed, uncharged, with RL_BY_EXEMPTION. A second one for the same pattern and rule
- * replaces the first.
+ * the next decision of every process, needs no counter, and ends by itself. A banned key is denied
+ * with RL_BY_BAN, even by a shadow rule, and retry_after_ns is when nothing bans it any more. An
+ * exempt key is allowed with RL_BY_EXEMPTION, and not charged. A second call for the same pattern
+ * and rule replaces the first.
  *
- * Where several match, the first of these holds: the key itself, the longest network, the longest
- * prefix; of equals, the one for the rule before RL_ANY_RULE. Any of them holds before what the
- * configuration's overrides say.
+ * If several match, the first of these holds: the key itself, the longest network, the longest
+ * prefix; of equals, the one for the rule before RL_ANY_RULE. Each holds before the
+ * configuration's overrides.
  *
- * The segment's `bans` find room, and mostly more do: RL_EBANS is that no slot is left of those where
- * this one belongs. One that replaces another needs none.
+ * The segment has room for at least `bans` of them, and mostly more. RL_EBANS: every slot that
+ * this pattern may be in is used. Replacing a ban needs no slot.
  *
- * 0, or: -EINVAL a pattern or rule that cannot be; RL_EADDRESS a network that is none; RL_EBANS;
- * -EBUSY others change the same words all the time; -EROFS. rl_unban(): 1 lifted, 0 there was none.
+ * 0, or: -EINVAL no such rule, or not a pattern; RL_EADDRESS not a network; RL_EBANS; -EBUSY other
+ * processes keep changing the same words; -EROFS. rl_unban(): 1 lifted, 0 there was none.
  */
 int rl_ban(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns);
 int rl_allow(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns);

@@ -28,10 +28,10 @@
  * - It returns the length of the whole text without its NUL, as snprintf() does, whatever
  *   `size` is. At most `size` bytes are written, the last of them a NUL; `to` may be NULL
  *   when `size` is 0.
- * - Length 0 means that there is nothing to say: leave the field out.
- * - -EINVAL is bad input, and the text is then empty. What else may be wrong is said
- *   under the call; NULL for a result, for an array that is not empty, or for `to` when
- *   `size` is not 0 is always wrong, and so is a result whose verdict is none of the enum.
+ * - Length 0 means that the field has no value: leave it out.
+ * - -EINVAL is bad input, and the text is then empty. Each call says what it refuses. NULL
+ *   for a result, for an array that is not empty, or for `to` when `size` is not 0 is always
+ *   wrong, and so is a result whose verdict is none of the enum.
  * - No name, unit or partition can end a field early or begin another one.
  * - Any thread of any process may call it at any time.
  *
@@ -100,7 +100,7 @@ ssize_t rl_http_ratelimit_policy(const struct rl_http_policy *policies, size_t c
                                  size_t size);
 
 /*
- * Where a client stands under a policy.
+ * What a client has left under a policy.
  *
  * r is `remaining`; a bucket's burst may bring it above q. t is the time in which the
  * client can count on no more than r:
@@ -143,7 +143,7 @@ struct rl_http_triple {
  * The three older values of one result; with several limits, send those of the tightest.
  * Reset is the same moment as t above. With RL_HTTP_RESET_UNIX it is the first whole second
  * that is not before it, `now_ns` being Unix time at the decision, as of rl_now(); otherwise
- * now_ns is not looked at.
+ * now_ns is not used.
  *
  * 1 filled; 0 the verdict is RL_UNDECIDED, all three are empty; -EINVAL no result, an
  * unknown verdict or `reset`, all three are empty; or no `to`.
