@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is a segment whole? What the opening comments of table.c, ring.c, log.h, rules.h and record.h
- * claim of every state between two steps is looked up in the bytes, wherever whoever worked on it
- * is, or was stopped or killed.
+ * Is a segment whole? The audit checks in the bytes what the opening comments of table.c, ring.c,
+ * log.h, rules.h and record.h claim of every state between two steps. That holds even if a process
+ * was stopped or killed midway.
  *
- * Words of one slot are read one after the other, and may be of different instants. So what looks
- * wrong of a slot is believed only if all that it rests on belongs together: the view's state still
- * holds, as for a decision, and the tag is the same when it is loaded again. Else the slot is looked
- * at anew, TRIES times at most.
+ * The words of one slot are read one after the other, while others change them. So a fault is
+ * believed only if all words it rests on belong together: the view's state still holds, as for a
+ * decision, and the tag is the same when it is loaded again. Otherwise the slot is inspected again,
+ * TRIES times at most.
  *
- * That a key is LIVE twice shows only when all slots were seen. Their keys are sorted; those that
- * come twice are under suspicion, for a key may have left one slot and come to another meanwhile.
- * They are looked up in the table again, and a pair is at fault if the first tag is the same before
- * and after the second was loaded: then both were there when the second was. 44 bits of hash, with
- * slots left aside, are not enough to tell ten million keys apart: two names are two keys.
+ * A key that is LIVE twice shows only when all slots were seen. The keys are sorted. Duplicates are
+ * checked again, for a key may have moved to another slot during the scan. Both slots are looked up
+ * in the table, and a pair is a fault if the first tag is the same before and after the second was
+ * loaded: then both were there when the second was. 44 bits of hash, without the slot, are not
+ * enough to tell ten million keys apart: two names are two keys.
  *
- * Rows are appended, and a limit has one: whoever gives a row of another's to it has seen all of
- * them taken, and none its own. A row being there, those before it are: so a row is loaded before
- * those it is compared with.
+ * Rows are appended, and a limit has one row. A process that gives another's row to it has seen that
+ * all rows are in use, and none is its own. If a row is there, those before it are. So a row is
+ * loaded before those it is compared with.
  *
  * A process that slept while a limit started anew, or its row was given away, may have charged a
- * slot that no key leads to any more (rows.c). Its name tells: it is the key's of an earlier
- * incarnation. What such a slot counts is nobody's, and may be of another shape.
+ * slot that no key leads to any more (rows.c). The name shows it: it is the key's of an earlier
+ * incarnation. What such a slot counts belongs to no key, and may be of another shape.
  *
  * Cost: some 500 ns for each LIVE slot, and 8 bytes.
  */
@@ -83,7 +83,7 @@ tag_at(const struct rl_segment *s, uint64_t index)
 	return rl_atomic_load(rl_table_tag(&s->table, index));
 }
 
-/* Is `entry`, in the place of sub-bucket `epoch`, what the closer of the frozen `s` has put there? */
+/* Is `entry` what the closer of the frozen `s` has stored for sub-bucket `epoch`? */
 static bool
 is_stored(uint64_t entry, const struct rl_window *w, const struct rl_state *s, uint64_t epoch,
           uint8_t gen)
@@ -229,7 +229,7 @@ inspect_key(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
 	return finding->fault == WHOLE || rl_view_holds(s, &limit->limiter, slot, &v);
 }
 
-/* 1 looked, 0 to be looked at again, or -ENOMEM. */
+/* 1 inspected, 0 inspect again, or -ENOMEM. */
 static int
 inspect_slot(struct rl *rl, struct rl_slot slot, struct finding *finding)
 {
@@ -360,8 +360,8 @@ is_twice(const struct rl_segment *s, uint64_t key, uint64_t first, uint64_t seco
 }
 
 /*
- * A second look for the suspects. As each came twice, there is room behind them for the slot
- * where each was met last, and one added.
+ * Check the duplicates again. As each came twice, there is room behind them for the slot where each
+ * was met last, and one added.
  */
 static int
 audit_suspects(struct audit *a, size_t suspects)

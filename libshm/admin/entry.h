@@ -8,7 +8,7 @@
 #include "segment/record.h"
 #include "segment/view.h"
 
-/* A limit at an instant, looked up once for many of its slots. */
+/* A limit at one timestamp, looked up once for many of its slots. */
 struct rl_entry_limit {
 	const struct rl_compiled *limit; /* NULL: there is no such limit */
 	int rule;                        /* -1: it is in no rule any more */
@@ -17,7 +17,7 @@ struct rl_entry_limit {
 	struct rl_limiter_time now;
 	uint32_t most;       /* the largest cost that is ever admitted */
 	bool has_overrides;  /* so all of this may be otherwise for a key */
-	bool has_exceptions; /* a ban or an override may answer for a key, whatever it has used */
+	bool has_exceptions; /* a ban or an override may answer for a key */
 };
 
 void rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit *known);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What was dumped of a key, counted again. */
+/* Charge again what was dumped of a key. */
 #include <errno.h>
 
 #include "algorithm/log.h"
@@ -7,7 +7,7 @@
 #include "decide/request.h"
 #include "rl_admin.h"
 
-/* Room for anything: what was admitted once is counted again, whatever is admitted now. */
+/* Without a limit: what was admitted once is charged again, whatever is admitted now. */
 static void
 lift_capacity(struct rl_request *rq)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table as people and tools see it: entry by entry. A walk is to take about as long as to
- * read the memory, so of each slot it looks at its state first, and at its name and its ring only
- * if the prefilter, what that shows, is not enough for the caller. What the limits admit it looks up for RUN
- * buckets at a time.
+ * The table as people and tools see it: entry by entry. A walk should take about as long as reading
+ * the memory. So it reads the state of each slot first, and makes the prefilter of it. It reads the
+ * name and the ring only if the caller wants that key. It looks up the limits once for RUN buckets.
  */
 #include <errno.h>
 
@@ -80,8 +79,8 @@ tell(struct known *known, uint64_t slot, uint32_t used, bool is_stale)
 }
 
 /*
- * Nearly all slots are of a window that counts something, in the tag's incarnation: there, the
- * state alone tells. What this is not sure of, inspect_slot() is.
+ * Nearly all slots are of a window that counts something, in the tag's incarnation. For these the
+ * state alone is enough. False: ask inspect_slot().
  */
 static bool
 inspect_window(const struct rl_segment *s, struct known *known, struct rl_slot slot)
@@ -146,7 +145,7 @@ show(struct walk *w, struct rl_slot slot)
 	return is_wanted(w, known, slot) ? show_whole(w, &known->of, slot) : 0;
 }
 
-/* The LIVE slots of a bucket; how many. Without a branch for each: it could not be foretold. */
+/* The LIVE slots of a bucket; how many. Without a branch for each, which no CPU predicts. */
 static unsigned
 gather(const struct rl_table *table, uint64_t bucket, struct rl_slot live[RL_BUCKET_SLOTS])
 {

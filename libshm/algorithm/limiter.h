@@ -3,8 +3,9 @@
 #define RL_LIMITER_H
 
 /*
- * One face for all algorithms: what to do with a request, given a slot's words. Reads the ring
- * that it is shown and nothing else; the caller sees to it that state and ring belong together.
+ * Common interface of all algorithms: what to do with a request, given a slot's words. It reads
+ * the ring that it is given and nothing else. The caller ensures that state and ring belong
+ * together.
  */
 
 #include <stdbool.h>
@@ -17,7 +18,7 @@
 
 #define RL_CHARGE_ENTRIES_MAX (RL_LOG_MAX + 1)
 
-/* What a rule is, checked once. */
+/* The validated, immutable parameters of a limit. */
 struct rl_limiter {
 	enum rl_algorithm algorithm;
 	uint64_t window_ns;
@@ -26,7 +27,7 @@ struct rl_limiter {
 	struct rl_window window; /* sliding and fixed windows only */
 };
 
-/* What of a rule may change from one decision to the next. */
+/* The parameters that may change between decisions. */
 struct rl_quota {
 	uint32_t capacity;
 	uint32_t burst;
@@ -36,7 +37,7 @@ struct rl_quota {
 	uint64_t max_wait_ns;
 };
 
-/* One slot's counter as it was at one instant, and its ring as it is. */
+/* One slot's counter as it was loaded, and its ring as it is now. */
 struct rl_view {
 	struct rl_u128 word; /* what a CAS has to expect */
 	uint8_t gen;
@@ -97,8 +98,8 @@ void rl_limiter_decide(const struct rl_limiter *limiter, const struct rl_quota *
                        struct rl_plan *plan);
 
 /*
- * The same of a window for what most requests meet: it only has to add. False: nothing was set,
- * ask rl_limiter_decide().
+ * The same, for a window whose state only has to be added to: the usual case. False: nothing was
+ * set, ask rl_limiter_decide().
  */
 static inline bool
 rl_limiter_adds(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
@@ -123,7 +124,7 @@ rl_limiter_adds(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	return true;
 }
 
-/* The commonest denial, without a look at the ring: a window is used up by one sub-bucket. */
+/* Fast check, without the ring: has one sub-bucket used up the window? Fills *d if so. */
 static inline bool
 rl_limiter_is_used_up(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                       uint32_t cost, uint64_t now_ns, struct rl_decision *d)
@@ -154,7 +155,7 @@ void rl_limiter_peek(const struct rl_limiter *limiter, const struct rl_quota *qu
 bool rl_limiter_same_ring(const struct rl_limiter *limiter, struct rl_u128 seen,
                           struct rl_u128 now);
 
-/* From when on the state counts nothing. Not for a zero view. */
+/* The timestamp from which the state counts nothing. Not for a zero view. */
 uint64_t rl_limiter_idle_at(const struct rl_limiter *limiter, struct rl_u128 word);
 
 /* The state with a charge given back, or false if that is too late. */
@@ -170,13 +171,13 @@ struct rl_limiter_time {
 
 struct rl_limiter_time rl_limiter_time_of(const struct rl_limiter *limiter, uint64_t now_ns);
 
-/* At most what counts then, by the state alone. */
+/* An upper bound of what counts then, by the state alone. */
 uint32_t rl_limiter_used_most(const struct rl_limiter *limiter, const struct rl_quota *quota,
                               const struct rl_view *view, const struct rl_limiter_time *time);
 
 /*
  * What counts at now_ns, `used` of it, oldest first; returns how many entries. `history` is of the
- * same instant, if it is a window's.
+ * same timestamp, if it is a window's.
  */
 size_t rl_limiter_charge_entries(const struct rl_limiter *limiter, const struct rl_view *view,
                                  const struct rl_history *history, uint32_t used, uint64_t now_ns,

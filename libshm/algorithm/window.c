@@ -119,7 +119,7 @@ ring_sum(const struct rl_window_at *at, uint64_t epoch)
 	return sum > COUNT_MASK ? (uint32_t)COUNT_MASK : (uint32_t)sum;
 }
 
-/* False if what counts can be told from the state alone. */
+/* False if the state alone says what counts. */
 static bool
 needs_ring(const struct rl_window_at *at)
 {

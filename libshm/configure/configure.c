@@ -38,7 +38,7 @@ fault(struct job *j, size_t rule, size_t override, int error)
 	return error;
 }
 
-/* Checks that need no look at the segment's rows. */
+/* Checks that need not read the segment's rows. */
 
 static int
 compare_names(const void *a, const void *b)
@@ -103,7 +103,7 @@ compare_seen(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* No pattern twice, however written; the later one is at fault. They are forms, all of them. */
+/* No pattern twice, however written; the later one is at fault. All were checked. */
 static int
 check_patterns(struct job *j, size_t i)
 {

@@ -56,7 +56,7 @@ retire(struct rl *rl, const struct candidate *c, enum rl_counter counter)
 	return true;
 }
 
-/* Its window and the buffer over, or its limit. */
+/* Free it if its window and the buffer are over, or its limit is not in force. */
 static bool
 free_if_stale(struct rl *rl, const struct candidate *c, uint64_t now_ns)
 {
@@ -66,7 +66,7 @@ free_if_stale(struct rl *rl, const struct candidate *c, uint64_t now_ns)
 	       retire(rl, c, RL_COUNT_retired);
 }
 
-/* A LIVE tag of a limit that is not there, which only damage makes. */
+/* Free a LIVE tag whose limit does not exist, which only damage makes. */
 static bool
 discard(struct rl *rl, const struct candidate *c)
 {
@@ -80,7 +80,7 @@ discard(struct rl *rl, const struct candidate *c)
 	       rl_table_retire(t, c->slot, state);
 }
 
-/* A claim or a retirement that was not finished, a slot not charged, a tag of no limit. */
+/* Free an unfinished claim or retirement, a slot not charged, a tag of no limit. */
 static bool
 free_if_unused(struct rl *rl, const struct candidate *c)
 {
@@ -103,7 +103,7 @@ free_at(struct rl *rl, const struct candidate *c)
 	return rl_view_stale_at(&rl->segment, &c->limit->limiter, &c->view);
 }
 
-/* What an override gives the key, if its name is known. */
+/* Use an override's quota, if the key's name is known. */
 static void
 apply_override(struct rl *rl, struct rl_budget *budget, struct candidate *c)
 {
@@ -115,7 +115,7 @@ apply_override(struct rl *rl, struct rl_budget *budget, struct candidate *c)
 		c->quota = quota;
 }
 
-/* Used share of its limit, in 1/2^32; UINT64_MAX for a key that must stay. */
+/* The used share of its limit, in 1/2^32; UINT64_MAX for a key that must stay. */
 static uint64_t
 used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct candidate *c)
 {
@@ -132,7 +132,7 @@ used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct cand
 	return ((uint64_t)(d.limit - d.remaining) << 32) / d.limit;
 }
 
-/* True if there was one to evict, even if its process was quicker: then look again. */
+/* True if there was one to evict, even if its process was quicker: then claim again. */
 static bool
 evict_least_used(struct rl *rl, const struct rl_candidates *candidates, struct rl_budget *budget,
                  uint64_t now_ns)
@@ -154,7 +154,7 @@ evict_least_used(struct rl *rl, const struct rl_candidates *candidates, struct r
 	return true;
 }
 
-/* Free by now, or the key's own by another process's doing: the claim has only to look again. */
+/* Another process freed the slot, or claimed it for the key: only claim again. */
 static bool
 is_settled(const struct candidate *c, const struct rl_candidates *candidates)
 {
@@ -162,7 +162,7 @@ is_settled(const struct candidate *c, const struct rl_candidates *candidates)
 	       (c->slot.tag & RL_TAG_KEY_MASK) == candidates->key;
 }
 
-/* Somebody was quicker, at a slot without a count. */
+/* Another process was quicker, at a slot without a count. */
 static bool
 has_changed(struct rl *rl, const struct candidate *c)
 {

@@ -26,7 +26,7 @@
 
 /* How far from where its hash points to an entry may stand. */
 #define STEPS_MAX 64
-#define PROBE_STEPS 3 /* a look at one: see rl_atomic_load16() */
+#define PROBE_STEPS 3 /* to read one: see rl_atomic_load16() */
 #define TRIES 1000
 
 static struct rl_ban
@@ -61,9 +61,9 @@ stands(uint64_t hi, uint64_t now_ns)
 	return unpack(hi).until_ns > now_ns;
 }
 
-/* The place `step` < ban_slots steps from home; no division, for lookups take many. */
+/* The slot `step` < ban_slots steps from home; no division, for lookups take many. */
 static struct rl_u128 *
-place(const struct rl_segment *s, struct rl_hash hash, unsigned step)
+slot_at(const struct rl_segment *s, struct rl_hash hash, unsigned step)
 {
 	uint64_t n = s->geometry.ban_slots;
 	uint64_t at = (uint64_t)(((unsigned __int128)hash.b * n) >> 64) + step;
@@ -83,7 +83,7 @@ find_standing(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns,
               struct rl_budget *budget, struct rl_u128 *held)
 {
 	for (unsigned step = 0; step < steps(s) && rl_budget_take(budget, PROBE_STEPS); step++) {
-		struct rl_u128 *at = place(s, hash, step);
+		struct rl_u128 *at = slot_at(s, hash, step);
 		if (!rl_atomic_load16(at, held) || held->lo == 0)
 			return NULL;
 		if (held->lo == hash.a && stands(held->hi, now_ns))
@@ -147,16 +147,16 @@ rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths *len
 }
 
 /*
- * Where an entry of that hash may be put: where it stands already, else the first place whose
+ * Where an entry of that hash may be put: where it stands already, else the first slot whose
  * time is over, else the first that never was used. NULL: there is none.
  */
 static struct rl_u128 *
-place_for(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns, struct rl_u128 *held)
+slot_for(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns, struct rl_u128 *held)
 {
 	struct rl_u128 *over = NULL, word = {.lo = hash.a};
 
 	for (unsigned step = 0; step < steps(s) && word.lo != 0; step++) {
-		struct rl_u128 *at = place(s, hash, step);
+		struct rl_u128 *at = slot_at(s, hash, step);
 		if (!rl_atomic_load16(at, &word))
 			continue;
 		if (word.lo == hash.a) {
@@ -207,9 +207,9 @@ announce(const struct rl_segment *s, int rule, const struct rl_normal_pattern *n
 }
 
 /*
- * Two that set the same pattern at once may, where a place was freed in between, leave it in two
- * places. The first that stands is what lookups see; lift the others, so that none outlives it.
- * Not our own, if it is not the first: who stopped before this may find another's there by now.
+ * Two processes that set the same pattern at once may leave it in two slots, if a slot was freed in
+ * between. Lookups see the first that stands; lift the others, so that none outlives it. Keep
+ * the first, whoever set it: a process that was stopped before this may find another's there.
  */
 static void
 lift_doubles(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns)
@@ -217,7 +217,7 @@ lift_doubles(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns)
 	struct rl_u128 word, again, held, *first = NULL;
 
 	for (unsigned step = 0; step < steps(s); step++) {
-		struct rl_u128 *at = place(s, hash, step);
+		struct rl_u128 *at = slot_at(s, hash, step);
 		if (!rl_atomic_load16(at, &word) || word.lo == 0)
 			return;
 		if (word.lo != hash.a || !stands(word.hi, now_ns))
@@ -238,7 +238,7 @@ put(const struct rl_segment *s, struct rl_hash hash, const struct rl_ban *ban,
 	struct rl_u128 held, next = {.lo = hash.a, .hi = pack(ban)};
 
 	for (int tries = 0; tries < TRIES; tries++) {
-		struct rl_u128 *at = place_for(s, hash, now_ns, &held);
+		struct rl_u128 *at = slot_for(s, hash, now_ns, &held);
 		if (!at)
 			return RL_EBANS;
 		if (rl_atomic_cas16(at, held, next)) {
@@ -333,7 +333,7 @@ rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
 		return error;
 	hash = rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal);
 	for (unsigned step = 0; step < steps(s); step++)
-		did |= lift(s, place(s, hash, step), hash);
+		did |= lift(s, slot_at(s, hash, step), hash);
 	return did;
 }
 

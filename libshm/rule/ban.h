@@ -19,16 +19,18 @@ struct rl_ban {
 	uint64_t until_ns; /* RL_NEVER_NS: no end */
 };
 
-/* What stands at now_ns for a pattern under `scope`. False, too, if the budget ends. */
+/*
+ * The ban or exemption active at now_ns for a pattern under `scope`. False also if the budget ends.
+ */
 bool rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern *normal,
                  uint64_t now_ns, struct rl_budget *budget, struct rl_ban *ban);
 
-/* What stands against a key, or for it. */
+/* The bans and exemptions that apply to a key. */
 struct rl_standing {
 	bool is_found;
-	struct rl_ban first; /* which decides */
-	uint64_t until_ns;   /* when no ban stands against it any more */
-	bool is_exempt_then; /* and an exemption decides */
+	struct rl_ban first; /* the one that decides */
+	uint64_t until_ns;   /* when no ban applies any more */
+	bool is_exempt_then; /* and whether an exemption decides then */
 };
 
 /*
@@ -39,7 +41,7 @@ bool rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths
                    const void *key, size_t key_len, const struct rl_address *address,
                    uint64_t now_ns, struct rl_budget *budget, struct rl_standing *standing);
 
-/* Lift all of the rule in that row, for it becomes another's. */
+/* Lift all bans of the rule in that row, before the row is given to another. */
 void rl_ban_forget(const struct rl_segment *s, int row);
 
 #endif

@@ -7,9 +7,9 @@
 #include "rl_admin.h"
 
 /*
- * A limit that starts anew is compiled anew, and its earlier form is kept, some 150 bytes. Damage that
- * has a row start anew all the time must not fill the memory: so many at once, and then one in so
- * long, which is more than anybody configures.
+ * A limit that starts anew is compiled anew. The earlier one, some 150 bytes, is kept, for threads
+ * may still use it. Damage that makes a row start anew all the time must not fill the memory: hence
+ * these bounds, which are more than anybody configures.
  */
 #define COMPILED_AT_ONCE (UINT64_C(1) << 19)
 #define COMPILED_EACH (10 * RL_SECOND)
@@ -24,8 +24,8 @@ may_compile(const struct rl *rl)
 }
 
 /*
- * If another thread is quicker to publish its own, that is used. What it takes the place of others
- * may be using still: it stays until the end.
+ * If another thread publishes its own first, that one is used. The earlier one stays until the end,
+ * for other threads may still use it.
  */
 const struct rl_compiled *
 rl_handle_compile(struct rl *rl, int limit)

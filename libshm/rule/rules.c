@@ -285,7 +285,7 @@ rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs)
 	return bank;
 }
 
-/* A row that is given away meanwhile has its lists empty for a moment, not the rules. */
+/* A row that is being given away has empty lists for a moment; the rule has not. */
 enum rl_bank
 rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs)
 {
@@ -302,9 +302,8 @@ rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs)
 }
 
 /*
- * A line that every decision reads is written only if that changes it. With a quota stands the
- * incarnation that it was written for: who slept while the row was given away does not find in it
- * what he has read before.
+ * Avoid dirtying a hot cache line: store only on change. A quota has the incarnation beside it that
+ * it was written for, so that the CAS of a process that slept while the row was given away fails.
  */
 int
 rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_bank bank,

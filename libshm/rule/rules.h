@@ -102,7 +102,7 @@ rl_refs_take(const struct rl_segment *s, struct rl_u128 *packed)
 	return ref <= s->geometry.limits ? (int)ref - 1 : -1;
 }
 
-/* Which names are told apart by. Never 0. */
+/* The hash that identifies a name. Never 0. */
 uint64_t rl_rules_name_hash(const struct rl_segment *s, const char *name);
 
 /* The rule of that name, appended if need be, or -EINVAL, RL_ERULES. See rl_names_take(). */
@@ -111,7 +111,7 @@ int rl_rules_append(const struct rl_segment *s, const char *name);
 /* The rule of that name, or -ENOENT. It may have no limits. */
 int rl_rules_seek(const struct rl_segment *s, const char *name);
 
-/* What is kept for people of the rule that has the row by that identity. */
+/* Store the name, for people, of the rule that has the row. */
 void rl_rules_write_name(const struct rl_segment *s, int row, const char *name);
 
 static inline const struct rl_row *

@@ -44,14 +44,14 @@ attach_fd(int fd, const struct rl_options *o, struct rl_segment *s)
 
 static const struct rl_options whoever_made_it = {.flags = RL_OPEN_ANY_OWNER};
 
-/* What opening a symlink, a socket or a directory says. */
+/* What open(2) returns for a symlink, a socket or a directory. */
 static bool
 is_foreign_errno(int error)
 {
 	return error == ELOOP || error == ENXIO || error == EISDIR;
 }
 
-/* What cannot even be looked at is behind a directory that this user may not search. */
+/* If stat(2) fails, a directory above is one that this user may not search. */
 static int
 why_not(const struct rl_path *path, int error)
 {
@@ -84,7 +84,7 @@ rl_segment_attach(const char *name, const struct rl_options *o, struct rl_segmen
 	return error;
 }
 
-/* On a read-only disk the kernel does not even look whether there is a file. */
+/* On a read-only disk the kernel does not check whether there is a file. */
 static int
 why_not_unlinked(const struct rl_path *path, int error)
 {

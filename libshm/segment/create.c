@@ -178,7 +178,8 @@ rl_segment_attach_or_create(const char *name, const struct rl_options *o,
                             const struct rl_geometry *g, struct rl_segment *s)
 {
 	int turn = take_turn(s->path.directory);
-	int error = rl_segment_attach(name, o, s); /* somebody's whose turn was before ours */
+	int error =
+		rl_segment_attach(name, o, s); /* created by a process that held the lock first */
 	bool is_ours = error == -ENOENT;
 
 	if (is_ours)

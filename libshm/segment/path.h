@@ -3,19 +3,20 @@
 #define RL_PATH_H
 
 /*
- * Where the segment of a name is. There are two directories. Into /dev/shm any user may put a file,
- * and so take a name before its owner comes. /dev/shm/rl is root's: where it is there, segments are
- * made in it, and who may not write there is told so. One name is one segment, so both are looked at:
+ * Where the segment of a name is. There are two directories. Any user may put a file into /dev/shm,
+ * and so take a name before its owner does. /dev/shm/rl is root's: if it exists, segments are made
+ * in it, and a caller that may not write there gets an error. One name is one segment, so both are
+ * checked:
  *
  *	in /dev/shm/rl   in /dev/shm       is
  *	no               no                made in /dev/shm/rl
  *	yes              no, a stranger's  the first
  *	no               yes               the second, as before there was a directory
- *	no               a stranger's      made in /dev/shm/rl; the second to who only looks
+ *	no               a stranger's      made in /dev/shm/rl; readers get the second
  *	yes              yes               two: RL_ETWICE
  *
- * A stranger's is one that rl_trust_owner() would not have. It is nobody's segment, or the
- * directory would keep no name from a stranger.
+ * A stranger's is one that rl_trust_owner() refuses. It counts as none, or the directory would keep
+ * no name from a stranger.
  */
 
 #include <stdbool.h>
@@ -33,8 +34,8 @@ struct rl_path {
 };
 
 /*
- * The file that has the name for who opens it so, or is to have it; of two, that in rl's own
- * directory. 0, -EINVAL, RL_ETWICE.
+ * The file that has the name, or will have it, for a caller with these options; of two, that in
+ * rl's own directory. 0, -EINVAL, RL_ETWICE.
  */
 int rl_path_find(const char *name, const struct rl_options *o, struct rl_path *path);
 

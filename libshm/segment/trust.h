@@ -8,13 +8,13 @@
 #include "rl.h"
 
 /*
- * Anyone may put a file into /dev/shm before us. Who could only have been given this one by its
- * owner's choice is root, ourselves, or the group that the caller names. A group that one merely
- * belongs to is nobody's choice: any other member could have made it.
+ * Anyone may put a file into /dev/shm before us. We trust files owned by root or by ourselves, and
+ * those of the group that the caller names. A group that we merely belong to is not enough: any
+ * other member could have made the file.
  */
 bool rl_trust_owner(const struct stat *file, const struct rl_options *o);
 
-/* Is it for everybody to read or write only if these options ask for that? */
+/* False if everybody may read or write it and these options do not ask for that. */
 bool rl_trust_mode(const struct stat *file, const struct rl_options *o);
 
 #endif

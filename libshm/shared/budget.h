@@ -5,7 +5,7 @@
 /*
  * What a request may cost at most, whatever the segment's bytes say and however fast others
  * change them. Loops over shared words, and all tries of them, draw on one budget, in steps of
- * about one look at a word; where it ends, the request is undecided.
+ * about one read of a word; where it ends, the request is undecided.
  *
  * A lookup of what is configured and banned can be made long by bytes alone: all lengths of
  * patterns there are, and no empty slot to end at. Of real tables, half empty, a key of all 193

@@ -133,7 +133,7 @@ rl_tag_is_free(uint64_t tag)
 	return rl_tag_status(tag) == RL_TAG_FREE && (tag & RL_TAG_KEY_MASK) == 0;
 }
 
-/* Free but for a last look at its state. (A key that is all zeros has no such step.) */
+/* Free once its state was read again. (A key that is all zeros has no such step.) */
 static inline bool
 rl_tag_is_leaving(uint64_t tag)
 {
@@ -229,7 +229,7 @@ struct rl_geometry {
 };
 
 /*
- * Which patterns there are to look for, so that nobody looks for those there are none of.
+ * Which lengths of patterns exist, so that lookups skip the others.
  * v4 and v6 are networks by their bits, 0..32 and 0..128; text are keys by their first bytes,
  * 1..63, and whole keys as 0.
  */
@@ -253,10 +253,10 @@ struct rl_header {
 	uint64_t time_namespace; /* the creator's, whose CLOCK_BOOTTIME that is; 0 unknown */
 	uint64_t clock_shift_ns; /* of that CLOCK_BOOTTIME against the host's, see namespace.h */
 	uint64_t checksum;       /* of everything above */
-	/* A line that the sweeper writes now and then. */
+	/* A line that the sweeper writes. */
 	uint64_t heartbeat_ns __attribute__((aligned(64)));
 	uint64_t sweeper; /* its pid, and in the upper half of which namespace */
-	/* A line that decisions read, and seldom anyone writes. */
+	/* A line that decisions read and that is seldom written. */
 	uint64_t generation __attribute__((aligned(64)));
 	struct rl_lengths any_bans; /* of RL_ANY_RULE */
 	uint64_t shares_until;      /* reserved, 0 */
@@ -270,7 +270,7 @@ struct rl_header {
  * Where a rule's limits, and a limit's quota, stand three times: as applications defined them,
  * and as the configuration has them, in two banks. Generation g of the configuration is in
  * bank g % 2; the next is written into the other bank and put into force by adding one to
- * `generation`. Who reads a bank looks at `generation` before and after.
+ * `generation`. Readers re-check `generation` after reading a bank.
  */
 enum rl_bank {
 	RL_BANK_A = 0,
@@ -310,7 +310,7 @@ enum rl_row_flag {
 
 #define RL_ROW_INCARNATION_SHIFT 32
 #define RL_ROW_INCARNATION_MASK UINT64_C(0xfffff)
-#define RL_ROW_LEAVING (UINT64_C(1) << 60) /* somebody looks whether it may be given away */
+#define RL_ROW_LEAVING (UINT64_C(1) << 60) /* somebody checks whether it may be given away */
 #define RL_ROW_FRESH (UINT64_C(1) << 61)   /* given away, and its counters are the former rule's */
 
 /* A handle: the row's index, and its incarnation above. */
@@ -349,7 +349,7 @@ struct rl_limit_row {
 #define RL_IDENTITY_HARD (UINT64_C(1) << 28)
 #define RL_IDENTITY_INCARNATION_SHIFT 40
 #define RL_IDENTITY_INCARNATION_MASK UINT64_C(0xfffff)
-#define RL_IDENTITY_LEAVING (UINT64_C(1) << 60) /* somebody looks whether it may be given away */
+#define RL_IDENTITY_LEAVING (UINT64_C(1) << 60) /* somebody checks whether it may be given away */
 #define RL_QUOTA_INCARNATION_SHIFT 28
 
 static inline uint64_t

@@ -73,7 +73,7 @@
 #include "table/table.h"
 
 #define TRIES 4           /* decisions try anew, too */
-#define RESOLVE_TRIES 128 /* looks at slots, 16 at least */
+#define RESOLVE_TRIES 128 /* slots to read, 16 at least */
 
 #define SLOTS_PER_KEY_NUM 5
 #define SLOTS_PER_KEY_DEN 3
@@ -107,7 +107,7 @@ settle(const struct rl_table *t, struct rl_slot slot)
 	return false;
 }
 
-/* See the head of the file. RL_CLAIM_BUSY: others changed the slot, look from the start. */
+/* See the head of the file. RL_CLAIM_BUSY: others changed the slot, start again. */
 static enum rl_claim
 resolve(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot mine,
         struct rl_slot *slot)
