@@ -278,7 +278,7 @@ file_is_whole() {
 	configure '"keys": 2000, "key_bytes": 96'
 	rld
 	exits 1
-	complains "segment '$segment' has 1672 places, and $config asks for 3336"
+	complains "segment '$segment' has 1672 slots, and $config asks for 3336"
 	complains "segment '$segment' has 48 bytes kept of a key"
 	complains 'rlctl unlink'
 	[ "$(used alice)" = 3 ]
