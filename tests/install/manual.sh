@@ -17,7 +17,7 @@ names() {
 }
 
 status=0
-sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/librl.map | sort >"$work/exported"
+sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/api/librl.map | sort >"$work/exported"
 for page in man/rl_*.3; do
 	names "$page" | sort >"$work/named"
 	synopsis "$page" >"$work/synopsis"
