@@ -66,8 +66,8 @@ RLCTL_SRC := $(call files,rlctl/*.c rlctl/*/*.c)
 RLD_SRC   := $(call files,rld/*.c)
 CONF_SRC  := $(call files,config/*.c config/*/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(call files,tests/unit/test_*.c))
-SCHEDULES := race/test_schedules race/test_stops race/test_intruders race/test_linearizable \
-             race/test_bounds
+SCHEDULES := $(patsubst tests/%.c,%,$(shell grep -lE '\<rl_atomic_hook\>|"(schedule|stop|intrude|few_rows)\.h"' \
+             $(call files,tests/race/test_*.c)))
 CRASH     := $(patsubst tests/%.c,%,$(call files,tests/crash/test_*.c))
 SCRIBBLE  := fuzz/test_scribble
 RLD_FUZZ  := fuzz/test_rld
