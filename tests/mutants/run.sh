@@ -1,19 +1,33 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2154 # what each_mutant sets
 # Break the code in one place at a time, as tests/mutants/list says, and see that the test
 # named there fails: a test that cannot fail shows nothing. Needs the objects of `make check`.
-# run.sh [PART PARTS]: only the lines of that part, 0 the first.
+#   run.sh               all
+#   run.sh PART PARTS    only the lines of that part, 0 the first
+#   run.sh --named GLOB  only those of such a name
 set -euo pipefail
 
-here=$(cd "$(dirname "$0")" && pwd)
-cd "$here/../.."
-part=${1:-0}
-parts=${2:-1}
-work=build/mutants/$part-$parts
+cd "$(dirname "$0")/../.."
+# shellcheck source=tests/mutants/each.bash
+. tests/mutants/each.bash
+part=0
+parts=1
+wanted='*'
+if [[ ${1:-} == --named ]]; then
+	wanted=$2
+elif [[ $# -eq 2 ]]; then
+	part=$1
+	parts=$2
+fi
+work=$PWD/build/mutants/$part-$parts
 export RL_TEST_SEGMENT=mutant-$$
 export RL_STORM_SECONDS=4
-export RL_TEST_RLD=$work/rld TMPDIR=$work
-trap 'rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT"' EXIT
+export RL_TEST_RLD=$work/rld
+# What fails may leave files: a directory of its own, whose name is short enough for a socket's.
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT" "$TMPDIR"' EXIT
 cx16=
 [[ $(gcc -dumpmachine) != x86_64* ]] || cx16=-mcx16
 passed=0
@@ -31,50 +45,43 @@ verdict() {
 	printf '%-8s %s\n' "$1" "$2"
 }
 
-# path_of FILE: where a file of libshm is; any other has its path.
-path_of() {
-	[[ $1 == */* ]] && echo "$1" || echo libshm/*/"$1"
-}
-
-# compile FILE [FLAG...]: the mutant of FILE, which is in $work/src.
+# compile [FLAG...]: the mutant of $file, which is in $work/src.
 compile() {
-	local file=$1
-	shift
 	# shellcheck disable=SC2086 # none or one
 	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 "$@" "-I$work/src" "-I${file%%/*}" -Iinclude -Ilibshm -Iconfig \
 		'-DRL_VERSION="mutant"' \
 		-c -o "$work/mutant.o" "$work/src/${file#*/}"
 }
 
-# link_rld FILE: a daemon, with sanitizers, in which the mutant is in FILE's place.
+# link_rld: a daemon, with sanitizers, in which the mutant is in $file's place.
 link_rld() {
-	local part parts=()
-	for part in build/v/asan/o/rld/*.o; do
-		[[ $part == "build/v/asan/o/${1%.c}.o" ]] || parts+=("$part")
+	local object objects=()
+	for object in build/v/asan/o/rld/*.o; do
+		[[ $object == "build/v/asan/o/${file%.c}.o" ]] || objects+=("$object")
 	done
-	gcc -fsanitize=address,undefined -o "$work/rld" "${parts[@]}" "$work/mutant.o" \
+	gcc -fsanitize=address,undefined -o "$work/rld" "${objects[@]}" "$work/mutant.o" \
 		build/v/asan/libconfig.a build/v/asan/librl.a -ljansson -lmicrohttpd -lsystemd
 }
 
-# survives FILE TEST: build the mutant of FILE and run TEST on it.
+# survives: build the mutant and run $test on it.
 survives() {
-	local variant=build flags=() part parts=()
-	case $2 in
+	local variant=build flags=() object objects=()
+	case $test in
 	unit/test_watch | unit/test_probe | unit/test_clients) # of the daemon
-		for part in watch probe clients log; do
-			[[ $1 == "rld/$part.c" ]] || parts+=("build/o/rld/$part.o")
+		for object in watch probe clients log; do
+			[[ $file == "rld/$object.c" ]] || objects+=("build/o/rld/$object.o")
 		done
 		;;
 	cli/*) # a program, and the tests of it whose name matches
-		compile "$1" -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
-			link_rld "$1" || return 0
-		TMPDIR=/tmp RLCTL=$PWD/build/rlctl RLD=$PWD/$work/rld timeout 60 bats \
-			--filter "$RL_TEST_FILTER" "tests/$2.bats" >"$work/log" 2>&1
+		compile -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
+			link_rld || return 0
+		RLCTL=$PWD/build/rlctl RLD=$work/rld timeout 60 bats \
+			--filter "$filter" "tests/$test.bats" >"$work/log" 2>&1
 		return
 		;;
 	fuzz/test_rld) # of a program: the test is as it is
-		compile "$1" -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
-			link_rld "$1" && cp "build/tests/$2" "$work/test" || return 0
+		compile -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
+			link_rld && cp "build/tests/$test" "$work/test" || return 0
 		passes
 		return
 		;;
@@ -85,8 +92,9 @@ survives() {
 		;;
 	esac
 	# The linker takes from the library only what the mutant's object lacks.
-	compile "$1" "${flags[@]}" &&
-		gcc -o "$work/test" "$variant/o/tests/$2.o" $variant/o/tests/support/*.o "$work/mutant.o" "${parts[@]}" "$variant/libconfig.a" "$variant/librl.a" \
+	compile "${flags[@]}" &&
+		gcc -o "$work/test" "$variant/o/tests/$test.o" $variant/o/tests/support/*.o "$work/mutant.o" \
+			"${objects[@]}" "$variant/libconfig.a" "$variant/librl.a" \
 			-lcmocka -ljansson -lpthread || return 0
 	# Tests of races need a chance: what passes is tried again, and told, for one that needs it
 	# often needs luck.
@@ -100,42 +108,34 @@ survives() {
 passes() {
 	local status
 	set +o pipefail
-	(ulimit -c 0; timeout 60 stdbuf -oL "$work/test" 2>&1 </dev/null; echo "status $?") 2>/dev/null |
+	(ulimit -c 0; RL_TEST_FILTER=$filter timeout 60 stdbuf -oL "$work/test" 2>&1 </dev/null; echo "status $?") 2>/dev/null |
 		grep -m 1 -E '^\[  FAILED  \]|^status ' >"$work/log" || true
 	set -o pipefail
 	status=$(cat "$work/log")
 	[[ $status == 'status 0' ]]
 }
 
-while IFS=@ read -r name file expression test; do
-	name=${name% }
-	file=${file//[[:space:]]/}
-	expression=${expression# }
-	expression=${expression% }
-	test=${test//[[:space:]]/}
-	export RL_TEST_FILTER=
-	[[ $test != *:* ]] || RL_TEST_FILTER=${test#*:}
-	test=${test%:*}
-	[[ -n $name && $name != \#* ]] || continue
+play() {
+	local mutant tries=1
+	# shellcheck disable=SC2053 # a glob
+	[[ $name == $wanted ]] || return 0
 	line=$((line + 1))
-	((line % parts == part)) || continue
-	# What is inline in a header is broken for one file that includes it: FILE<HEADER.
-	source=$(path_of "${file#*<}")
-	file=$(path_of "${file%%<*}")
-	tries=1
-	rm -rf "$work/src"
+	((line % parts == part)) || return 0
+	rm -rf "$work/src" "${TMPDIR:?}"/*
 	mutant=$work/src/${source#*/}
 	mkdir -p "${mutant%/*}" "$work/src/$(dirname "${file#*/}")"
 	cp "$file" "$work/src/${file#*/}"
 	sed "$expression" "$source" >"$mutant"
 	if cmp -s "$source" "$mutant"; then
 		verdict stale "$name: $source has no such line"
-	elif survives "$file" "$test"; then
+	elif survives; then
 		verdict SURVIVED "$name ($test)"
 	else
 		[[ $tries -eq 1 ]] || name+=", at try $tries"
 		verdict caught "$name"
 	fi
-done <"$here/list"
+}
+
+each_mutant play
 echo "$passed passed, $failed failed"
 [[ $failed -eq 0 && $passed -gt 0 ]]
