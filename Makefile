@@ -230,7 +230,8 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            $(patsubst %,build/v/c11/tests/%,$(filter-out $(PURE),$(TESTS))) \
            $(patsubst %,build/v/clang/tests/%,$(filter-out $(LONG),$(TESTS))) \
            $(SCHEDULES:%=build/v/hook/tests/%) build/v/tsan/tests/race/test_threads \
-           $(CRASH:%=build/tests/%) $(CRASH:%=build/v/hook/tests/%) build/tests/$(STORM) \
+           $(CRASH:%=build/tests/%) $(patsubst %,build/v/hook/tests/%,$(filter-out %_creation,$(CRASH))) \
+           build/tests/$(STORM) \
            build/tests/$(SCRIBBLE) build/v/asan/tests/$(SCRIBBLE) \
            build/tests/$(RLD_FUZZ)
 
@@ -277,11 +278,11 @@ check-exports: build/librl.so.0 build/rlctl build/rld
 	@! nm -D --undefined-only build/rlctl build/rld | grep -Ew 'getenv|environ'
 
 MINUTES ?= 10
-torture: build/tests/crash/test_instructions build/tests/$(STORM) build/rld | build/need
+torture: $(CRASH:%=build/tests/%) build/tests/$(STORM) build/rld | build/need
 	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/tests/$(STORM)
 	tests/model/run.sh torture
 	tests/relacy/run.sh 5000000
-	RL_CRASH_EVERY=1 build/tests/crash/test_instructions
+	for test in $(CRASH); do RL_CRASH_EVERY=1 build/tests/$$test || exit; done
 	tests/package/run.sh
 
 coverage: $(TESTS:%=build/v/cov/tests/%)

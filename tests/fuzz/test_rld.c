@@ -288,18 +288,6 @@ test_damaged(void **state)
 	              (int)refused);
 }
 
-static int
-file_of_segment(void)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof path, "/dev/shm/rl.%s", test_segment_name());
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	assert_true(fd >= 0);
-	return fd;
-}
-
 /* It says what was done to it, and does not start again on what is left. */
 static void
 test_truncated(void **state)
@@ -307,7 +295,7 @@ test_truncated(void **state)
 	size_t table = (size_t)((unsigned char *)rl->segment.table.bucket -
 	                        (unsigned char *)rl->segment.header);
 	const size_t lengths[] = {0, RL_HEADER_BYTES, table};
-	int fd = file_of_segment();
+	int fd = test_file_of_segment();
 
 	(void)state;
 	for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
@@ -344,13 +332,10 @@ write_config(void)
 static int
 prepare(void **state)
 {
-	const char *parent = getenv("TMPDIR");
-
 	(void)state;
 	setenv("ASAN_OPTIONS", "exitcode=99", 1);
 	setenv("UBSAN_OPTIONS", "exitcode=99", 1);
-	snprintf(directory, sizeof directory, "%s/rl-XXXXXX", parent ? parent : "/tmp");
-	assert_non_null(mkdtemp(directory));
+	test_make_directory(directory, sizeof directory);
 	write_config();
 	rl_unlink(test_segment_name());
 	assert_int_equal(rl_open(test_segment_name(), &exercise_options, &rl), 0);

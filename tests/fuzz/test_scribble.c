@@ -79,18 +79,6 @@ test_while_in_use(void **state)
 	rl_close(rl);
 }
 
-static int
-file_of_segment(void)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof path, "/dev/shm/rl.%s", test_segment_name());
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	assert_true(fd >= 0);
-	return fd;
-}
-
 static void
 put(int fd, const void *bytes, size_t len)
 {
@@ -127,7 +115,7 @@ test_truncated_files(void **state)
 	struct rl *rl = open_filled();
 	size_t bytes = rl->segment.bytes;
 	unsigned char *whole = copy_of(rl);
-	int fd = file_of_segment();
+	int fd = test_file_of_segment();
 	uint64_t seed = 1;
 
 	(void)state;
@@ -150,7 +138,7 @@ test_hostile_headers(void **state)
 	struct rl *rl = open_filled();
 	unsigned char *whole = copy_of(rl);
 	size_t bytes = rl->segment.bytes;
-	int fd = file_of_segment();
+	int fd = test_file_of_segment();
 	uint64_t opened = 0;
 
 	(void)state;
@@ -238,22 +226,14 @@ test_rlctl(void **state)
 	rl_close(rl);
 }
 
-static int
-unlink_segment(void **state)
-{
-	(void)state;
-	rl_unlink(test_segment_name());
-	return 0;
-}
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_while_in_use, unlink_segment),
-		cmocka_unit_test_teardown(test_truncated_files, unlink_segment),
-		cmocka_unit_test_teardown(test_hostile_headers, unlink_segment),
-		cmocka_unit_test_teardown(test_rlctl, unlink_segment),
+		cmocka_unit_test_teardown(test_while_in_use, test_unlink),
+		cmocka_unit_test_teardown(test_truncated_files, test_unlink),
+		cmocka_unit_test_teardown(test_hostile_headers, test_unlink),
+		cmocka_unit_test_teardown(test_rlctl, test_unlink),
 	};
 
 	test_segment_name();

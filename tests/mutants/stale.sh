@@ -19,10 +19,12 @@ complain() {
 
 # has_test: a program of that name has a test as the filter says.
 has_test() {
+	local pattern=${filter//\?/.}
 	# shellcheck disable=SC2154
 	case $test in
 	cli/*) grep -qE "^@test .*$filter" "tests/$test.bats" ;;
-	*) [[ -e tests/$test.c ]] && grep -qE "cmocka_unit_test.*[( ]${filter//\*/.*}[,)]" "tests/$test.c" ;;
+	*) [[ -e tests/$test.c ]] &&
+		grep -qE "(cmocka_unit_test.*[( ]|OPERATION\(\")${pattern//\*/.*}[\",)]" "tests/$test.c" ;;
 	esac
 }
 
@@ -35,7 +37,7 @@ look_at() {
 	elif sed "$expression" "$source" | cmp -s "$source" -; then
 		complain "$source has no such line"
 	fi
-	[[ -n $filter ]] || filter='[a-z_0-9]*'
+	[[ -n $filter || $test == cli/* ]] || filter='*'
 	has_test || complain "no such test in $test"
 }
 

@@ -4,6 +4,7 @@
 
 /* Rows of limits and of rules, so few of them that they are given to others. */
 
+#include "audit.h"
 #include "intrude.h"
 
 static struct rl *
@@ -40,14 +41,6 @@ check_and_tell(struct rl *rl, int rule)
 
 /* Whoever has the turn to give rows away keeps it until it goes on: then this comes later. */
 static bool has_come;
-
-static int
-any_fault(enum rl_fault fault, uint64_t at, void *arg)
-{
-	(void)at;
-	(void)arg;
-	return 1 + (int)fault;
-}
 
 static void
 expect_limit(struct rl *rl, const char *name, uint32_t capacity, uint64_t window_ns)

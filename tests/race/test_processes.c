@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The scenarios in processes, and what SIGKILL does to them. */
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,9 +143,7 @@ test_killed_workers(void **state)
 		kill(workers[i], SIGKILL);
 		waitpid(workers[i], NULL, 0);
 	}
-	struct audit a;
-	if (!audit_segment(rl, &a))
-		fail_msg("%s", a.fault);
+	audit_assert_whole(rl);
 	uint64_t acknowledged = acknowledged_so_far();
 	for (uint64_t key = 0; key < SCENARIO_KEYS; key++) {
 		struct rl_result r;
@@ -193,10 +190,10 @@ test_stopped_workers(void **state)
 }
 
 static int
-unlink_segment(void **state)
+prepare(void **state)
 {
 	(void)state;
-	rl_unlink(test_segment_name());
+	run = test_shared(sizeof *run);
 	return 0;
 }
 
@@ -204,15 +201,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_opened_before_fork, unlink_segment),
-		cmocka_unit_test_teardown(test_opened_after_fork, unlink_segment),
-		cmocka_unit_test_teardown(test_killed_workers, unlink_segment),
-		cmocka_unit_test_teardown(test_stopped_workers, unlink_segment),
+		cmocka_unit_test_teardown(test_opened_before_fork, test_unlink),
+		cmocka_unit_test_teardown(test_opened_after_fork, test_unlink),
+		cmocka_unit_test_teardown(test_killed_workers, test_unlink),
+		cmocka_unit_test_teardown(test_stopped_workers, test_unlink),
 	};
 
 	test_segment_name();
-	run = mmap(NULL, sizeof *run, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (run == MAP_FAILED)
-		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, prepare, NULL);
 }

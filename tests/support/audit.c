@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "testing.h"
+
 static int
 note(enum rl_fault fault, uint64_t at, void *arg)
 {
@@ -27,4 +29,13 @@ audit_segment(struct rl *rl, struct audit *a)
 	else if (result == 0 && a->seen.unsettled > 0)
 		snprintf(a->fault, sizeof a->fault, "a slot changes, though nobody works");
 	return result == 0 && a->seen.unsettled == 0;
+}
+
+void
+audit_assert_whole(struct rl *rl)
+{
+	struct audit a;
+
+	if (!audit_segment(rl, &a))
+		fail_msg("%s", a.fault);
 }

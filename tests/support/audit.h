@@ -19,4 +19,7 @@ struct audit {
 /* True if it is; else a->fault says what is not. */
 bool audit_segment(struct rl *rl, struct audit *a);
 
+/* Fails the test unless it is, and says what is not. */
+void audit_assert_whole(struct rl *rl);
+
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "testing.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,6 +58,37 @@ test_segment_name(void)
 	return name;
 }
 
+int
+test_unlink(void **state)
+{
+	(void)state;
+	rl_unlink(test_segment_name());
+	return 0;
+}
+
+int
+test_open_error(const struct rl_options *options)
+{
+	struct rl *rl;
+	int error = rl_open(test_segment_name(), options, &rl);
+
+	assert_true((error == 0) == (rl != NULL));
+	rl_close(rl);
+	return error;
+}
+
+int
+test_file_of_segment(void)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof path, "/dev/shm/rl.%s", test_segment_name());
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
 struct rl *
 test_private(uint32_t keys)
 {
@@ -83,6 +116,24 @@ test_rule(struct rl *rl, const char *name, uint32_t capacity, uint64_t window_ns
 	return rule;
 }
 
+struct rl *
+test_with_ring(uint32_t ring)
+{
+	struct rl *rl;
+
+	assert_int_equal(rl_open_private(&(struct rl_options){.keys = 20, .ring = ring}, &rl), 0);
+	return rl;
+}
+
+struct rl_config_rule
+test_config_rule(const char *name, uint32_t capacity, uint64_t window_ns)
+{
+	return (struct rl_config_rule){.rule = {.name = name,
+	                                        .limit = {.algorithm = RL_FIXED_WINDOW,
+	                                                  .capacity = capacity,
+	                                                  .window_ns = window_ns}}};
+}
+
 uint64_t
 test_counter(struct rl *rl, int rule, enum rl_counter counter)
 {
@@ -90,6 +141,24 @@ test_counter(struct rl *rl, int rule, enum rl_counter counter)
 
 	assert_int_equal(rl_stats(rl, rule, counters, RL_COUNTERS), 0);
 	return counters[counter];
+}
+
+void *
+test_shared(size_t bytes)
+{
+	void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(shared != MAP_FAILED);
+	return shared;
+}
+
+void
+test_make_directory(char *path, size_t size)
+{
+	const char *parent = getenv("TMPDIR");
+
+	snprintf(path, size, "%s/rl-XXXXXX", parent ? parent : "/tmp");
+	assert_non_null(mkdtemp(path));
 }
 
 void

@@ -24,6 +24,15 @@ uint64_t test_below(uint64_t *seed, uint64_t limit);
 /* A segment name of this process and no other; the same in its children. */
 const char *test_segment_name(void);
 
+/* The segment of that name goes: to be called after a test of it. */
+int test_unlink(void **state);
+
+/* What opening the segment of that name comes to; it is closed again. */
+int test_open_error(const struct rl_options *options);
+
+/* The segment of that name as a file, which can be damaged. */
+int test_file_of_segment(void);
+
 /* One private segment with room for `keys`; fails the test if there is none. */
 struct rl *test_private(uint32_t keys);
 
@@ -31,7 +40,19 @@ struct rl *test_private(uint32_t keys);
 int test_rule(struct rl *rl, const char *name, uint32_t capacity, uint64_t window_ns,
               uint32_t granularity, bool is_hard);
 
+/* A private segment of windows with `ring` sub-buckets, and so of logs of half as many. */
+struct rl *test_with_ring(uint32_t ring);
+
+/* A rule of a configuration, with a fixed window. */
+struct rl_config_rule test_config_rule(const char *name, uint32_t capacity, uint64_t window_ns);
+
 uint64_t test_counter(struct rl *rl, int rule, enum rl_counter counter);
+
+/* Zeroed memory that children share, mapped until the end. */
+void *test_shared(size_t bytes);
+
+/* Make an empty directory below $TMPDIR or /tmp, and give its path. Who has made it removes it. */
+void test_make_directory(char *path, size_t size);
 
 /*
  * Run `child(arg, i)` in `count` processes at once and wait for all. Fails the test unless

@@ -102,7 +102,7 @@ static struct {
 	unsigned kills, kills_of_workers, stops, alone, daemons;
 } figures;
 
-static char config_path[] = "/tmp/rl-storm-XXXXXX";
+static char directory[64], config_path[80];
 
 static uint64_t
 clock_ns(void)
@@ -231,16 +231,19 @@ sweep(struct rl *rl)
 static void
 write_config(void)
 {
-	int fd = mkstemp(config_path);
+	FILE *file;
 
-	assert_true(fd >= 0);
-	dprintf(fd,
+	test_make_directory(directory, sizeof directory);
+	snprintf(config_path, sizeof config_path, "%s/rl.json", directory);
+	file = fopen(config_path, "we");
+	assert_non_null(file);
+	fprintf(file,
 	        "{\"segment\": {\"name\": \"%s\", \"keys\": 8000},"
 	        " \"gc\": {\"interval\": \"1s\", \"buffer\": \"1s\"},"
 	        " \"rules\": {\"two\": {\"limits\": [{\"limit\": \"7/1s\"}, {\"limit\": "
 	        "\"7/2s\"}]}}}\n",
 	        test_segment_name());
-	close(fd);
+	assert_int_equal(fclose(file), 0);
 }
 
 static void
@@ -457,8 +460,7 @@ judge_segment(struct rl *rl)
 {
 	struct audit a;
 
-	if (!audit_segment(rl, &a))
-		fail_msg("%s", a.fault);
+	audit_assert_whole(rl);
 	rl_sweep_at(rl, rl_now(rl) + 365 * 86400 * RL_SECOND);
 	assert_int_equal(rl_fill(rl), 0);
 	if (!audit_segment(rl, &a))
@@ -534,18 +536,24 @@ end_all(void **state)
 	}
 	rl_unlink(test_segment_name());
 	unlink(config_path);
+	rmdir(directory);
+	return 0;
+}
+
+static int
+begin(void **state)
+{
+	(void)state;
+	board = test_shared(sizeof *board);
 	return 0;
 }
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_storm, end_all)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_storm, begin, end_all)};
 
 	test_segment_name();
-	board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-	             0);
-	if (board == MAP_FAILED)
-		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

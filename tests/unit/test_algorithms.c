@@ -10,15 +10,6 @@
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 
-static struct rl *
-open_with_ring(uint32_t ring)
-{
-	struct rl *rl;
-
-	assert_int_equal(rl_open_private(&(struct rl_options){.keys = 20, .ring = ring}, &rl), 0);
-	return rl;
-}
-
 static int
 define(struct rl *rl, enum rl_algorithm algorithm, uint32_t capacity, uint64_t window_ns,
        uint32_t burst, uint32_t undelayed)
@@ -60,7 +51,7 @@ test_retry_after_is_exact(void **state)
 
 	(void)state;
 	for (int run = 0; run < 4000; run++) {
-		struct rl *rl = open_with_ring(128);
+		struct rl *rl = test_with_ring(128);
 		enum rl_algorithm algorithm = (enum rl_algorithm)(run % 5);
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, 60);
 		uint32_t burst = (uint32_t)test_below(&seed, 20);
@@ -116,7 +107,7 @@ test_log_is_exact(void **state)
 		uint32_t ring = 2 + (uint32_t)test_below(&seed, 139);
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, ring / 2);
 		uint64_t window = RL_WINDOW_MIN + test_below(&seed, 10 * RL_SECOND), now = T0;
-		struct rl *rl = open_with_ring(ring);
+		struct rl *rl = test_with_ring(ring);
 		int rule = define(rl, RL_SLIDING_LOG, capacity, window, 0, 0);
 		uint64_t newest = 0; /* admission, given back or not */
 		log_units = 0;
@@ -152,7 +143,7 @@ test_log_is_exact(void **state)
 static void
 test_log_needs_its_ring(void **state)
 {
-	struct rl *rl = open_with_ring(11);
+	struct rl *rl = test_with_ring(11);
 	const struct rl_rule rule = {.name = "r",
 	                             .limit.algorithm = RL_SLIDING_LOG,
 	                             .limit.capacity = 6,
@@ -174,7 +165,7 @@ test_token_bucket(void **state)
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, 1000);
 		uint32_t burst = 1 + (uint32_t)test_below(&seed, 100);
 		uint64_t interval = 10 * RL_MILLISECOND + test_below(&seed, RL_SECOND);
-		struct rl *rl = open_with_ring(1);
+		struct rl *rl = test_with_ring(1);
 		int rule = define(rl, RL_TOKEN_BUCKET, capacity, capacity * interval, burst, 0);
 		uint64_t now = T0, tat = 0;
 		for (int i = 0; i < 500; i++) {
@@ -208,7 +199,7 @@ test_leaky_bucket_like_nginx(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		struct rl *rl = open_with_ring(1);
+		struct rl *rl = test_with_ring(1);
 		int rule = define(rl, RL_LEAKY_BUCKET, 10, RL_SECOND, 5, undelayed[i]);
 		struct rl_result r;
 		for (uint32_t n = 0; n <= 5; n++) {
@@ -234,7 +225,7 @@ test_a_hundred_thousand_a_second(void **state)
 
 	(void)state;
 	for (int a = 0; a < 4; a++) {
-		struct rl *rl = open_with_ring(1);
+		struct rl *rl = test_with_ring(1);
 		bool is_bucket = a < 2;
 		int rule = define(rl, algorithms[a], 100000, RL_SECOND, is_bucket ? 10 : 0, 0);
 		uint32_t admitted = 0;
@@ -255,7 +246,7 @@ test_rates_that_do_not_divide(void **state)
 	for (int run = 0; run < 60; run++) {
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, run % 2 ? 100 : 1000000);
 		uint64_t window = RL_WINDOW_MIN + test_below(&seed, 10 * RL_SECOND), now = T0;
-		struct rl *rl = open_with_ring(1);
+		struct rl *rl = test_with_ring(1);
 		int rule = define(rl, RL_TOKEN_BUCKET, capacity, window, 3, 0);
 		uint64_t admitted = 0;
 		struct rl_result r;
@@ -275,7 +266,7 @@ test_rates_that_do_not_divide(void **state)
 static void
 test_refund_of_tokens(void **state)
 {
-	struct rl *rl = open_with_ring(1);
+	struct rl *rl = test_with_ring(1);
 	int rule = define(rl, RL_TOKEN_BUCKET, 10, 10 * RL_SECOND, 10, 0);
 	struct rl_result r, late;
 
@@ -305,7 +296,7 @@ test_refund_of_tokens(void **state)
 static void
 test_quota_can_change(void **state)
 {
-	struct rl *rl = open_with_ring(1);
+	struct rl *rl = test_with_ring(1);
 	int rule = define(rl, RL_TOKEN_BUCKET, 10, 10 * RL_SECOND, 10, 0);
 	struct rl_rule_info info;
 	struct rl_result r;
@@ -329,7 +320,7 @@ test_extremes(void **state)
 	(void)state;
 	for (int w = 0; w < 2; w++) {
 		for (int a = 0; a < 3; a++) {
-			struct rl *rl = open_with_ring(RL_RING_MAX);
+			struct rl *rl = test_with_ring(RL_RING_MAX);
 			enum rl_algorithm algorithm = (enum rl_algorithm)(RL_SLIDING_LOG + a);
 			uint32_t most =
 				algorithm == RL_SLIDING_LOG ? RL_LOG_MAX : RL_CAPACITY_MAX - 1;
@@ -432,7 +423,7 @@ test_ties_are_exact(void **state)
 			b.window_ns = rates[run / 2 % 10].seconds * RL_SECOND;
 		}
 		b.burst = run % 3 ? 1 + (uint32_t)test_below(&seed, 20) : b.capacity;
-		struct rl *rl = open_with_ring(1);
+		struct rl *rl = test_with_ring(1);
 		int rule = define(rl, RL_TOKEN_BUCKET, b.capacity, b.window_ns, b.burst, 0);
 		uint64_t grain = run % 4 < 2 ? RL_SECOND : 1 + test_below(&seed, b.window_ns);
 		uint32_t most = 1 + b.burst / 2;
@@ -448,7 +439,7 @@ test_ties_are_exact(void **state)
 static void
 test_the_last_token_comes_in_time(void **state)
 {
-	struct rl *rl = open_with_ring(1);
+	struct rl *rl = test_with_ring(1);
 	int rule = define(rl, RL_TOKEN_BUCKET, 3, 10 * RL_SECOND, 0, 0);
 	int queue = rl_define(rl, &(struct rl_rule){.name = "q",
 	                                            .limit = {.algorithm = RL_LEAKY_BUCKET,
@@ -505,7 +496,7 @@ test_tiers_of_one_key(void **state)
 
 	(void)state;
 	for (int run = 0; run < 2000; run++) {
-		struct rl *rl = open_with_ring(1);
+		struct rl *rl = test_with_ring(1);
 		uint32_t tiers[] = {1 + (uint32_t)test_below(&seed, 50), 51};
 		uint64_t window = RL_SECOND + test_below(&seed, RL_SECOND), now = T0;
 		int rule = define(rl, RL_TOKEN_BUCKET, 100, window, 0, 0);

@@ -62,14 +62,12 @@ count_files(const char *pattern)
 static int
 prepare(void **state)
 {
-	const char *parent = getenv("TMPDIR");
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	(void)state;
 	umask(077);
-	snprintf(directory, sizeof directory, "%s/rl-XXXXXX", parent ? parent : "/tmp");
-	assert_non_null(mkdtemp(directory));
+	test_make_directory(directory, sizeof directory);
 	assert_int_equal(mkfifo(in_directory("odd-fifo"), 0600), 0);
 	assert_int_equal(mkdir(in_directory("odd-directory"), 0700), 0);
 	assert_int_equal(symlink("/dev/zero", in_directory("odd-device")), 0);

@@ -36,9 +36,7 @@ static int
 setup(void **state)
 {
 	(void)state;
-	snprintf(directory, sizeof(directory), "/tmp/rl-test-XXXXXX");
-	if (!mkdtemp(directory))
-		return -1;
+	test_make_directory(directory, sizeof directory);
 	snprintf(path, sizeof(path), "%s/rl.json", directory);
 	snprintf(link_path, sizeof(link_path), "%s/link.json", directory);
 	return 0;

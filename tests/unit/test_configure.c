@@ -26,15 +26,6 @@ remaining(struct rl *rl, int rule, const char *key)
 	return r.remaining;
 }
 
-static struct rl_config_rule
-config_rule(const char *name, uint32_t capacity, uint64_t window_ns)
-{
-	return (struct rl_config_rule){.rule = {.name = name,
-	                                        .limit = {.algorithm = RL_FIXED_WINDOW,
-	                                                  .capacity = capacity,
-	                                                  .window_ns = window_ns}}};
-}
-
 static struct rl_override
 override(const char *text, enum rl_override_kind kind, uint32_t capacity)
 {
@@ -46,8 +37,8 @@ static void
 test_reload_keeps_counters(void **state)
 {
 	struct rl *rl = test_private(100);
-	struct rl_config_rule rules[2] = {config_rule("a", 10, 60 * RL_SECOND),
-	                                  config_rule("b", 10, 60 * RL_SECOND)};
+	struct rl_config_rule rules[2] = {test_config_rule("a", 10, 60 * RL_SECOND),
+	                                  test_config_rule("b", 10, 60 * RL_SECOND)};
 	struct rl_config_outcome o;
 	unsigned effects[2];
 
@@ -90,8 +81,8 @@ static void
 test_removed_rules(void **state)
 {
 	struct rl *rl = test_private(100);
-	struct rl_config_rule rules[2] = {config_rule("a", 1, 60 * RL_SECOND),
-	                                  config_rule("b", 1, 60 * RL_SECOND)};
+	struct rl_config_rule rules[2] = {test_config_rule("a", 1, 60 * RL_SECOND),
+	                                  test_config_rule("b", 1, 60 * RL_SECOND)};
 	int own = test_rule(rl, "b", 3, 60 * RL_SECOND, 0, false);
 	struct rl_config_outcome o;
 	struct rl_rule_info info;
@@ -146,7 +137,7 @@ test_overrides(void **state)
 		override("10.0.0.0/8", RL_OVERRIDE_CAPACITY, 50),
 		override("10.1.0.0/16", RL_OVERRIDE_BANNED, 0),
 	};
-	struct rl_config_rule rule = config_rule("a", 10, 60 * RL_SECOND);
+	struct rl_config_rule rule = test_config_rule("a", 10, 60 * RL_SECOND);
 	struct rl_config_outcome o;
 	struct rl_override found;
 	struct rl_result r;
@@ -208,7 +199,7 @@ test_overrides_do_not_come_back(void **state)
 	struct rl *rl = test_private(100);
 	struct rl_override overrides[] = {override("k", RL_OVERRIDE_CAPACITY, 3),
 	                                  override("x", RL_OVERRIDE_CAPACITY, 5)};
-	struct rl_config_rule rule = config_rule("a", 10, 60 * RL_SECOND);
+	struct rl_config_rule rule = test_config_rule("a", 10, 60 * RL_SECOND);
 
 	(void)state;
 	rule.overrides = overrides;
@@ -235,7 +226,7 @@ test_overrides_of_several_limits(void **state)
 		.algorithm = RL_FIXED_WINDOW, .capacity = 20, .window_ns = 60 * RL_SECOND};
 	struct rl_override overrides[] = {override("k", RL_OVERRIDE_CAPACITY, 0),
 	                                  override("both", RL_OVERRIDE_CAPACITY, 7)};
-	struct rl_config_rule rule = config_rule("a", 10, RL_SECOND);
+	struct rl_config_rule rule = test_config_rule("a", 10, RL_SECOND);
 	struct rl_item item = {.key = "k", .key_len = 1};
 	struct rl_result r, each[RL_LIMITS_MAX];
 	size_t count;
@@ -266,9 +257,9 @@ test_what_is_refused(void **state)
 {
 	struct rl_override overrides[] = {override("k", RL_OVERRIDE_CAPACITY, 5),
 	                                  override("k", RL_OVERRIDE_BANNED, 0)};
-	struct rl_config_rule rules[3] = {config_rule("a", 10, RL_SECOND),
-	                                  config_rule("b", 10, RL_SECOND),
-	                                  config_rule("c", 10, RL_SECOND)};
+	struct rl_config_rule rules[3] = {test_config_rule("a", 10, RL_SECOND),
+	                                  test_config_rule("b", 10, RL_SECOND),
+	                                  test_config_rule("c", 10, RL_SECOND)};
 	struct rl_config_outcome o;
 	struct rl *rl;
 
@@ -284,13 +275,13 @@ test_what_is_refused(void **state)
 	 assert_int_equal(o.rule, (at_rule)), assert_int_equal(o.override, (at_override)))
 	rules[1].rule.limit.capacity = 0;
 	REFUSED(2, -EINVAL, 1, 0);
-	rules[1] = config_rule("a", 10, RL_SECOND);
+	rules[1] = test_config_rule("a", 10, RL_SECOND);
 	REFUSED(2, -EINVAL, 1, 0);
-	rules[1] = config_rule("b", 10, RL_SECOND);
+	rules[1] = test_config_rule("b", 10, RL_SECOND);
 	rules[1].rule.limit.algorithm = RL_SLIDING_WINDOW;
 	rules[1].rule.limit.granularity = 17;
 	REFUSED(2, RL_ERING, 1, 0);
-	rules[1] = config_rule("b", 10, RL_SECOND);
+	rules[1] = test_config_rule("b", 10, RL_SECOND);
 	rules[1].overrides = overrides;
 	rules[1].override_count = 2;
 	REFUSED(2, -EINVAL, 1, 1); /* the same pattern twice */
@@ -307,7 +298,7 @@ test_what_is_refused(void **state)
 	rules[1].rule.limit.capacity = 8;
 	overrides[1] = override("x", RL_OVERRIDE_CAPACITY, 9);
 	REFUSED(2, RL_ERING, 1, 1);
-	rules[1] = config_rule("b", 10, RL_SECOND);
+	rules[1] = test_config_rule("b", 10, RL_SECOND);
 	REFUSED(3, RL_ERULES, 2, 0);
 	assert_true(o.needed == 3);
 #undef REFUSED
@@ -339,7 +330,7 @@ test_many_overrides(void **state)
 	};
 	struct rl_override *overrides = calloc(COUNT, sizeof *overrides);
 	char(*names)[16] = calloc(COUNT, sizeof *names);
-	struct rl_config_rule rule = config_rule("a", 10, 60 * RL_SECOND);
+	struct rl_config_rule rule = test_config_rule("a", 10, 60 * RL_SECOND);
 	struct rl *rl;
 	char key[32];
 
@@ -371,8 +362,8 @@ test_a_half_written_configuration(void **state)
 {
 	struct rl *rl = test_private(100);
 	struct rl_override one = override("k", RL_OVERRIDE_CAPACITY, 3);
-	struct rl_config_rule rules[2] = {config_rule("a", 10, RL_SECOND),
-	                                  config_rule("b", 20, RL_SECOND)};
+	struct rl_config_rule rules[2] = {test_config_rule("a", 10, RL_SECOND),
+	                                  test_config_rule("b", 20, RL_SECOND)};
 
 	(void)state;
 	rules[0].overrides = &one;
@@ -400,7 +391,7 @@ test_a_half_written_configuration(void **state)
 static void
 test_turns(void **state)
 {
-	struct rl_config_rule rule = config_rule("a", 10, RL_SECOND);
+	struct rl_config_rule rule = test_config_rule("a", 10, RL_SECOND);
 	struct rl *one, *two;
 	pid_t holder;
 
@@ -435,7 +426,7 @@ test_a_tier_beside_an_override(void **state)
 	const struct rl_limit more = {.capacity = 100, .window_ns = 60 * RL_SECOND};
 	const struct rl_override second = {
 		.pattern = {.match = RL_MATCH_KEY, .key = "k", .key_len = 1}, .capacity = {0, 50}};
-	struct rl_config_rule rule = config_rule("r", 100, RL_SECOND);
+	struct rl_config_rule rule = test_config_rule("r", 100, RL_SECOND);
 	const struct rl_item item = {.key = "k", .key_len = 1, .cost = 1, .capacity = 2};
 
 	(void)state;
@@ -457,8 +448,8 @@ test_a_dry_run_finds_the_same_faults(void **state)
 	const struct rl_override twice[2] = {override("10.0.0.0/8", RL_OVERRIDE_CAPACITY, 2),
 	                                     override("10.1.0.0/8", RL_OVERRIDE_BANNED, 0)};
 	const struct rl_limit more = {.capacity = 1, .window_ns = RL_SECOND};
-	struct rl_config_rule rules[2] = {config_rule("a", 1, RL_SECOND),
-	                                  config_rule("b", 1, RL_SECOND)};
+	struct rl_config_rule rules[2] = {test_config_rule("a", 1, RL_SECOND),
+	                                  test_config_rule("b", 1, RL_SECOND)};
 	struct rl_config_outcome o;
 	struct rl *rl;
 

@@ -62,14 +62,6 @@ load_newer(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	(void)state;
-	rl_unlink(test_segment_name());
-	return 0;
-}
-
 static void
 test_it_has_one_counter_more(void **state)
 {
@@ -150,8 +142,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_it_has_one_counter_more),
-		cmocka_unit_test_teardown(test_a_newer_library_joins, teardown),
-		cmocka_unit_test_teardown(test_an_older_library_joins, teardown),
+		cmocka_unit_test_teardown(test_a_newer_library_joins, test_unlink),
+		cmocka_unit_test_teardown(test_an_older_library_joins, test_unlink),
 	};
 
 	return cmocka_run_group_tests(tests, load_newer, NULL);

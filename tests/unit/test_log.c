@@ -7,15 +7,6 @@
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 #define WINDOW (10 * RL_SECOND)
 
-static struct rl *
-open_with_ring(uint32_t ring)
-{
-	struct rl *rl;
-
-	assert_int_equal(rl_open_private(&(struct rl_options){.keys = 20, .ring = ring}, &rl), 0);
-	return rl;
-}
-
 static int
 define(struct rl *rl, uint32_t capacity)
 {
@@ -34,7 +25,7 @@ test_half_a_ring(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rings / sizeof rings[0]; i++) {
-		struct rl *rl = open_with_ring(rings[i]);
+		struct rl *rl = test_with_ring(rings[i]);
 		assert_int_equal(define(rl, most[i] + 1), RL_ERING);
 		int rule = define(rl, most[i]);
 		assert_true(rule >= 0);
@@ -52,7 +43,7 @@ test_half_a_ring(void **state)
 static void
 test_no_log_in_a_ring_of_one(void **state)
 {
-	struct rl *rl = open_with_ring(1);
+	struct rl *rl = test_with_ring(1);
 
 	(void)state;
 	assert_int_equal(define(rl, 1), RL_ERING);
@@ -110,7 +101,7 @@ test_reset_after_refunds(void **state)
 	(void)state;
 	for (int run = 0; run < 200; run++) {
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, 20);
-		struct rl *rl = open_with_ring(2 * capacity);
+		struct rl *rl = test_with_ring(2 * capacity);
 		int rule = define(rl, capacity);
 		uint64_t now = T0;
 		kept.count = 0;

@@ -27,11 +27,9 @@ static char root[256];
 static int
 setup(void **state)
 {
-	const char *directory = getenv("TMPDIR");
-
 	(void)state;
-	snprintf(root, sizeof root, "%s/rl-XXXXXX", directory ? directory : "/tmp");
-	return mkdtemp(root) ? 0 : -1;
+	test_make_directory(root, sizeof root);
+	return 0;
 }
 
 static int

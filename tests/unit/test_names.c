@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "audit.h"
 #include "rule/handle.h"
 #include "shared/layout.h"
 #include "testing.h"
@@ -88,22 +89,6 @@ expect_counted(struct rl *rl, int rule, uint64_t allowed, uint64_t denied, uint6
 	assert_true(values[RL_COUNT_retired] == 0);
 }
 
-static int
-no_fault(enum rl_fault fault, uint64_t at, void *arg)
-{
-	(void)at;
-	(void)arg;
-	return 1 + (int)fault;
-}
-
-static void
-assert_whole(struct rl *rl)
-{
-	struct rl_audit counts;
-
-	assert_int_equal(rl_audit(rl, no_fault, NULL, &counts), 0);
-}
-
 /* A rule that is there no more: allowed, counted nowhere, and not to be asked about. */
 static void
 expect_removed(struct rl *rl, int rule, uint64_t now)
@@ -187,7 +172,7 @@ test_ten_years_of_other_names(void **state)
 	}
 	assert_int_equal(rl_find(rl, name), -ENOENT);
 	assert_true(rule >> RL_RULE_INDEX_BITS > TEN_YEARS / RULES);
-	assert_whole(rl);
+	audit_assert_whole(rl);
 	rl_info(rl, &room);
 	assert_int_equal(room.rules_used, 1);
 	rl_close(rl);
@@ -221,7 +206,7 @@ test_what_has_limits_stays(void **state)
 	expect(rl, 2 | 2 << RL_RULE_INDEX_BITS, "k", T0, RL_UNDECIDED, -EINVAL);
 	assert_int_equal(rl_find(rl, "a"), a);
 	assert_int_equal(rl_find(rl, "b"), 1);
-	assert_whole(rl);
+	audit_assert_whole(rl);
 	rl_close(rl);
 }
 
@@ -275,7 +260,7 @@ test_forget(void **state)
 	for (int i = 0; i < 3; i++)
 		expect(rl, b, "k", T0, i < 2 ? RL_ALLOWED : RL_DENIED, 0);
 	expect(rl, a, "k", T0, RL_ALLOWED, RL_EREMOVED);
-	assert_whole(rl);
+	audit_assert_whole(rl);
 	rl_close(rl);
 }
 
@@ -315,7 +300,7 @@ test_what_a_sleeper_writes(void **state)
 	assert_int_equal(rl_rules_set_refs(&rl->segment, a, RL_BANK_APP, &refs), -EAGAIN);
 	rl->segment.rows[0].limits[RL_BANK_APP] = list;
 	expect(rl, a, "k", T0, RL_ALLOWED, RL_EREMOVED);
-	assert_whole(rl);
+	audit_assert_whole(rl);
 	assert_int_equal(configure(rl, NULL), 0);
 	expect(rl, b, "k", T0, RL_ALLOWED, RL_EREMOVED);
 	assert_int_equal(rl_find(rl, "b"), -ENOENT);

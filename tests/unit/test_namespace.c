@@ -19,14 +19,6 @@
 
 static const struct rl_options small = {.keys = 50, .ring = 4, .rules = 4};
 
-static int
-teardown(void **state)
-{
-	(void)state;
-	rl_unlink(test_segment_name());
-	return 0;
-}
-
 static void
 test_shifts(void **state)
 {
@@ -89,14 +81,12 @@ test_two_hours_ahead(void **state)
 	struct seen {
 		struct rl_result r;
 		uint64_t now_ns;
-	} *seen =
-		mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	} *seen = test_shared(sizeof *seen);
 	uint64_t before_ns;
 	struct rl *rl;
 	int status;
 
 	(void)state;
-	assert_true(seen != MAP_FAILED);
 	assert_int_equal(rl_open(test_segment_name(), &small, &rl), 0);
 	int rule = test_rule(rl, "r", 3, 60 * RL_SECOND, 4, true);
 	assert_int_equal(rl_check(rl, rule, "k", 1, 3, NULL), RL_ALLOWED);
@@ -256,10 +246,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shifts),
-		cmocka_unit_test_teardown(test_two_hours_ahead, teardown),
-		cmocka_unit_test_teardown(test_a_clock_that_is_unknown, teardown),
-		cmocka_unit_test_teardown(test_a_namespace_that_is_unknown, teardown),
-		cmocka_unit_test_teardown(test_pids, teardown),
+		cmocka_unit_test_teardown(test_two_hours_ahead, test_unlink),
+		cmocka_unit_test_teardown(test_a_clock_that_is_unknown, test_unlink),
+		cmocka_unit_test_teardown(test_a_namespace_that_is_unknown, test_unlink),
+		cmocka_unit_test_teardown(test_pids, test_unlink),
 	};
 
 	test_segment_name();

@@ -65,23 +65,12 @@ teardown(void **state)
 	return 0;
 }
 
-static int
-open_error(const struct rl_options *options)
-{
-	struct rl *rl;
-	int error = rl_open(test_segment_name(), options, &rl);
-
-	assert_true((error == 0) == (rl != NULL));
-	rl_close(rl);
-	return error;
-}
-
 /* As by a library, or on a machine, that knows no such directory. */
 static void
 make_public(void)
 {
 	rl_path_own = NULL;
-	assert_int_equal(open_error(&small), 0);
+	assert_int_equal(test_open_error(&small), 0);
 	rl_path_own = directory;
 	assert_true(is_there(public()));
 }
@@ -104,7 +93,7 @@ test_made_in_its_own_directory(void **state)
 	assert_int_equal(rl_place(test_segment_name(), &small, &place), 0);
 	assert_string_equal(place.path, own());
 	assert_true(place.is_own && !place.is_there);
-	assert_int_equal(open_error(&small), 0);
+	assert_int_equal(test_open_error(&small), 0);
 	assert_true(is_there(own()) && !is_there(public()));
 	assert_int_equal(rl_place(test_segment_name(), &small, &place), 0);
 	assert_true(place.is_own && place.is_there);
@@ -142,15 +131,15 @@ test_two_are_an_error(void **state)
 
 	(void)state;
 	need_root();
-	assert_int_equal(open_error(&small), 0);
+	assert_int_equal(test_open_error(&small), 0);
 	make_public();
-	assert_int_equal(open_error(&small), RL_ETWICE);
-	assert_int_equal(open_error(&look), RL_ETWICE);
+	assert_int_equal(test_open_error(&small), RL_ETWICE);
+	assert_int_equal(test_open_error(&look), RL_ETWICE);
 	assert_int_equal(rl_unlink(test_segment_name()), RL_ETWICE);
 	assert_int_equal(rl_place(test_segment_name(), NULL, &place), RL_ETWICE);
 	assert_string_equal(place.path, own());
 	assert_int_equal(unlink(public()), 0);
-	assert_int_equal(open_error(&small), 0);
+	assert_int_equal(test_open_error(&small), 0);
 }
 
 /* Neither before the segment is made nor afterwards is a stranger's file in the way. */
@@ -163,19 +152,21 @@ test_a_stranger_cannot_take_a_name(void **state)
 	need_root();
 	close(open(public(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
 	assert_int_equal(chown(public(), STRANGER, STRANGER), 0);
-	assert_int_equal(open_error(&small), 0);
+	assert_int_equal(test_open_error(&small), 0);
 	assert_true(is_there(own()));
-	assert_int_equal(open_error(&small), 0);
-	assert_int_equal(open_error(&any), 0);
+	assert_int_equal(test_open_error(&small), 0);
+	assert_int_equal(test_open_error(&any), 0);
 	assert_int_equal(rl_unlink(test_segment_name()), 0);
 	assert_true(!is_there(own()) && is_there(public()));
 	unlink(public());
 	make_public(); /* a whole segment of theirs likewise, but to who only looks */
 	assert_int_equal(chown(public(), STRANGER, WORKERS), 0);
 	assert_int_equal(
-		open_error(&(struct rl_options){.flags = RL_OPEN_READONLY | RL_OPEN_EXISTING}), 0);
-	assert_int_equal(open_error(&(struct rl_options){.flags = RL_OPEN_EXISTING}), RL_EOWNER);
-	assert_int_equal(open_error(&small), 0);
+		test_open_error(&(struct rl_options){.flags = RL_OPEN_READONLY | RL_OPEN_EXISTING}),
+		0);
+	assert_int_equal(test_open_error(&(struct rl_options){.flags = RL_OPEN_EXISTING}),
+	                 RL_EOWNER);
+	assert_int_equal(test_open_error(&small), 0);
 	assert_true(is_there(own()));
 }
 
@@ -188,10 +179,10 @@ test_an_older_one_of_the_group(void **state)
 	(void)state;
 	need_root();
 	rl_path_own = NULL;
-	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(test_open_error(&o), 0);
 	rl_path_own = directory;
 	assert_int_equal(chown(public(), STRANGER, WORKERS), 0);
-	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(test_open_error(&o), 0);
 	assert_false(is_there(own()));
 }
 
@@ -201,17 +192,17 @@ test_a_planted_directory(void **state)
 	(void)state;
 	need_root();
 	assert_int_equal(chmod(directory, 01777), 0);
-	assert_int_equal(open_error(&small), 0);
+	assert_int_equal(test_open_error(&small), 0);
 	assert_true(!is_there(own()) && is_there(public()));
 	assert_int_equal(rl_unlink(test_segment_name()), 0);
 	assert_int_equal(chmod(directory, 0755), 0);
 	assert_int_equal(chown(directory, STRANGER, STRANGER), 0);
-	assert_int_equal(open_error(&small), 0);
+	assert_int_equal(test_open_error(&small), 0);
 	assert_true(!is_there(own()) && is_there(public()));
 	assert_int_equal(rl_unlink(test_segment_name()), 0);
 	assert_int_equal(rmdir(directory), 0);
 	assert_int_equal(symlink("/", directory), 0);
-	assert_int_equal(open_error(&small), 0);
+	assert_int_equal(test_open_error(&small), 0);
 	assert_true(is_there(public()));
 	assert_int_equal(unlink(directory), 0);
 }
@@ -230,7 +221,7 @@ open_as_stranger(void *arg, int i)
 	(void)i;
 	if (become(STRANGER, STRANGER))
 		return 1;
-	if (open_error(&small) != *expected)
+	if (test_open_error(&small) != *expected)
 		return 2;
 	return *expected == 0 || !is_there(public()) ? 0 : 3;
 }
@@ -245,7 +236,7 @@ test_who_may_not_write_it_is_told(void **state)
 	test_fork(1, open_as_stranger, &expected);
 	assert_int_equal(chmod(directory, 03770), 0); /* nor see what is in it */
 	test_fork(1, open_as_stranger, &expected);
-	assert_int_equal(open_error(&small), 0);
+	assert_int_equal(test_open_error(&small), 0);
 	test_fork(1, open_as_stranger, &expected);
 	assert_int_equal(chmod(directory, 03771), 0);
 	expected = -EACCES; /* it is the file then */
@@ -264,7 +255,7 @@ open_as_worker(void *arg, int i)
 
 	if (become((uid_t)(STRANGER - i), WORKERS))
 		return 1;
-	return open_error(o) == 0 && is_there(own()) ? 0 : 2;
+	return test_open_error(o) == 0 && is_there(own()) ? 0 : 2;
 }
 
 static void

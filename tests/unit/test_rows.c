@@ -38,31 +38,6 @@ remaining(struct rl *rl, int rule, const char *key, uint64_t now)
 	return r.remaining;
 }
 
-static int
-no_fault(enum rl_fault fault, uint64_t at, void *arg)
-{
-	(void)at;
-	(void)arg;
-	return 1 + (int)fault;
-}
-
-static void
-assert_whole(struct rl *rl)
-{
-	struct rl_audit counts;
-
-	assert_int_equal(rl_audit(rl, no_fault, NULL, &counts), 0);
-}
-
-static struct rl_config_rule
-config_rule(const char *name, uint32_t capacity, uint64_t window_ns)
-{
-	return (struct rl_config_rule){.rule = {.name = name,
-	                                        .limit = {.algorithm = RL_FIXED_WINDOW,
-	                                                  .capacity = capacity,
-	                                                  .window_ns = window_ns}}};
-}
-
 /* What some hour brings: a key of before starts anew, is charged and used up. */
 static void
 charge(struct rl *rl, int rule, uint64_t hour, uint64_t window_ns)
@@ -84,9 +59,9 @@ charge(struct rl *rl, int rule, uint64_t hour, uint64_t window_ns)
 static void
 play_hour(struct rl *rl, uint64_t hour, bool is_configured)
 {
-	struct rl_config_rule rules[3] = {config_rule("a", 2, 30 * 24 * HOUR + hour),
-	                                  config_rule("b", 2, 24 * HOUR + hour),
-	                                  config_rule("c", 2, 24 * HOUR + hour / 1000)};
+	struct rl_config_rule rules[3] = {test_config_rule("a", 2, 30 * 24 * HOUR + hour),
+	                                  test_config_rule("b", 2, 24 * HOUR + hour),
+	                                  test_config_rule("c", 2, 24 * HOUR + hour / 1000)};
 
 	if (is_configured)
 		assert_int_equal(rl_configure(rl, rules, 3, 0, NULL, NULL), 0);
@@ -107,7 +82,7 @@ test_ten_years_of_other_windows(void **state)
 		struct rl *rl = open_one(3);
 		for (uint64_t hour = 0; hour < TEN_YEARS; hour++)
 			play_hour(rl, hour, is_configured);
-		assert_whole(rl);
+		audit_assert_whole(rl);
 		assert_true(rl_fill(rl) < 20);
 		rl_info(rl, &info);
 		assert_int_equal(info.rules_used, is_configured ? 3 : 2);
@@ -119,7 +94,7 @@ test_ten_years_of_other_windows(void **state)
 static int
 define(struct rl *rl, const char *name, uint64_t window_ns)
 {
-	const struct rl_config_rule rule = config_rule(name, 5, window_ns);
+	const struct rl_config_rule rule = test_config_rule(name, 5, window_ns);
 
 	return rl_define(rl, &rule.rule);
 }
@@ -127,7 +102,7 @@ define(struct rl *rl, const char *name, uint64_t window_ns)
 static int
 configure(struct rl *rl, const char *name, uint64_t window_ns)
 {
-	const struct rl_config_rule rule = config_rule(name, 5, window_ns);
+	const struct rl_config_rule rule = test_config_rule(name, 5, window_ns);
 
 	return rl_configure(rl, &rule, name ? 1 : 0, 0, NULL, NULL);
 }
@@ -151,7 +126,7 @@ expect_anew(struct rl *rl)
 	assert_int_equal(check(rl, 0, "k", T0, NULL), RL_ALLOWED);
 	assert_int_equal(rl_walk(rl, T0, NULL, is_only, &count), 0);
 	assert_int_equal(count, 1);
-	assert_whole(rl);
+	audit_assert_whole(rl);
 }
 
 static void
@@ -229,7 +204,7 @@ test_what_is_referred_to_stays(void **state)
 		assert_int_equal(info.limit_count, RL_LIMITS_MAX);
 		assert_true(info.limits[0].window_ns == (3 + i) * HOUR);
 		assert_true(info.limits[7].window_ns == HOUR);
-		assert_whole(rl);
+		audit_assert_whole(rl);
 	}
 	assert_int_equal(check(rl, 0, "k", T0, NULL), RL_ALLOWED);
 	assert_int_equal(check(rl, 0, "k", T0, NULL), RL_ALLOWED);
@@ -284,10 +259,10 @@ test_what_a_sleeper_charges(void **state)
 	*rl_table_state(&rl->segment.table, slot.index) =
 		(struct rl_u128){T0 / HOUR | UINT64_C(3) << RL_STATE_EPOCH_BITS,
 	                         rl_tag_gen(slot.tag) | UINT64_C(1) << 40};
-	assert_whole(rl);
+	audit_assert_whole(rl);
 	assert_int_equal(remaining(rl, 0, "k", T0), 5);
 	assert_int_equal(check(rl, 0, "k", T0, NULL), RL_ALLOWED);
-	assert_whole(rl);
+	audit_assert_whole(rl);
 	assert_int_equal(define(rl, "r", 2 * HOUR), 0);
 	assert_int_equal(define(rl, "r", HOUR), 0);
 	assert_int_equal(rl_fill(rl), 0);

@@ -162,19 +162,11 @@ test_decisions_do_not_allocate(void **state)
 	rl_close(rl);
 }
 
-static int
-unlink_segment(void **state)
-{
-	(void)state;
-	rl_unlink(test_segment_name());
-	return 0;
-}
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_descriptors, unlink_segment),
+		cmocka_unit_test_teardown(test_descriptors, test_unlink),
 		cmocka_unit_test(test_hash_key),
 		cmocka_unit_test(test_decisions_do_not_allocate),
 	};

@@ -37,17 +37,6 @@ teardown(void **state)
 	return 0;
 }
 
-static int
-open_error(const struct rl_options *options)
-{
-	struct rl *rl;
-	int error = rl_open(test_segment_name(), options, &rl);
-
-	assert_true((error == 0) == (rl != NULL));
-	rl_close(rl);
-	return error;
-}
-
 /* A segment with one key that has used 2 of 5. */
 static void
 make_segment(void)
@@ -115,14 +104,15 @@ test_names_and_options(void **state)
 		assert_int_equal(rl_open(bad[i], NULL, &rl), -EINVAL);
 		assert_int_equal(rl_unlink(bad[i]), -EINVAL);
 	}
-	assert_int_equal(open_error(&(struct rl_options){.ring = RL_RING_MAX + 1}), -EINVAL);
-	assert_int_equal(open_error(&(struct rl_options){.keys = UINT32_MAX}), -EINVAL);
-	assert_int_equal(open_error(&(struct rl_options){.key_bytes = 4097}), -EINVAL);
-	assert_int_equal(open_error(&(struct rl_options){.rules = 1024}), -EINVAL);
-	assert_int_equal(open_error(&(struct rl_options){.on_full = (enum rl_on_full)3}), -EINVAL);
-	assert_int_equal(open_error(&(struct rl_options){.buffer_ns = UINT64_MAX}), -EINVAL);
-	assert_int_equal(open_error(&(struct rl_options){.mode = 04777}), -EINVAL);
-	assert_int_equal(open_error(&(struct rl_options){.flags = 64}), -EINVAL);
+	assert_int_equal(test_open_error(&(struct rl_options){.ring = RL_RING_MAX + 1}), -EINVAL);
+	assert_int_equal(test_open_error(&(struct rl_options){.keys = UINT32_MAX}), -EINVAL);
+	assert_int_equal(test_open_error(&(struct rl_options){.key_bytes = 4097}), -EINVAL);
+	assert_int_equal(test_open_error(&(struct rl_options){.rules = 1024}), -EINVAL);
+	assert_int_equal(test_open_error(&(struct rl_options){.on_full = (enum rl_on_full)3}),
+	                 -EINVAL);
+	assert_int_equal(test_open_error(&(struct rl_options){.buffer_ns = UINT64_MAX}), -EINVAL);
+	assert_int_equal(test_open_error(&(struct rl_options){.mode = 04777}), -EINVAL);
+	assert_int_equal(test_open_error(&(struct rl_options){.flags = 64}), -EINVAL);
 	assert_int_equal(access(path(), F_OK), -1);
 }
 
@@ -130,8 +120,8 @@ static void
 test_absent(void **state)
 {
 	(void)state;
-	assert_int_equal(open_error(&(struct rl_options){.flags = RL_OPEN_EXISTING}), -ENOENT);
-	assert_int_equal(open_error(&(struct rl_options){.flags = RL_OPEN_READONLY}), -ENOENT);
+	assert_int_equal(test_open_error(&(struct rl_options){.flags = RL_OPEN_EXISTING}), -ENOENT);
+	assert_int_equal(test_open_error(&(struct rl_options){.flags = RL_OPEN_READONLY}), -ENOENT);
 	assert_int_equal(rl_unlink(test_segment_name()), -ENOENT);
 	assert_int_equal(access(path(), F_OK), -1);
 }
@@ -147,13 +137,13 @@ test_mode_whatever_the_umask(void **state)
 	o.mode = 0664;
 	o.flags = RL_OPEN_GROUP;
 	o.group = getegid();
-	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(test_open_error(&o), 0);
 	umask(old);
 	assert_int_equal(stat(path(), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0664);
 	assert_int_equal(st.st_gid, getegid());
 	assert_int_equal(rl_unlink(test_segment_name()), 0);
-	assert_int_equal(open_error(&small), 0);
+	assert_int_equal(test_open_error(&small), 0);
 	assert_int_equal(stat(path(), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 }
@@ -165,8 +155,8 @@ expect_refused(int error)
 	struct stat before, after;
 
 	assert_int_equal(stat(path(), &before), 0);
-	assert_int_equal(open_error(&small), error);
-	assert_int_equal(open_error(&(struct rl_options){.flags = RL_OPEN_READONLY}), error);
+	assert_int_equal(test_open_error(&small), error);
+	assert_int_equal(test_open_error(&(struct rl_options){.flags = RL_OPEN_READONLY}), error);
 	assert_int_equal(stat(path(), &after), 0);
 	assert_true(before.st_ino == after.st_ino && before.st_size == after.st_size);
 }
@@ -192,7 +182,7 @@ test_foreign_files(void **state)
 	expect_refused(RL_EFOREIGN);
 	unlink(path());
 	assert_int_equal(symlink("/etc/passwd", path()), 0);
-	assert_int_equal(open_error(&small), RL_EFOREIGN);
+	assert_int_equal(test_open_error(&small), RL_EFOREIGN);
 }
 
 static void
@@ -207,7 +197,7 @@ test_other_versions(void **state)
 	expect_refused(RL_EVERSION);
 	layout = RL_LAYOUT_VERSION;
 	patch(offsetof(struct rl_header, layout), &layout, sizeof layout);
-	assert_int_equal(open_error(&small), 0);
+	assert_int_equal(test_open_error(&small), 0);
 	patch(offsetof(struct rl_header, signature), &signature, sizeof signature);
 	expect_refused(RL_EVERSION);
 }
@@ -231,7 +221,7 @@ static void
 expect_refused_unless(bool is_same)
 {
 	if (is_same)
-		assert_int_equal(open_error(&small), 0);
+		assert_int_equal(test_open_error(&small), 0);
 	else
 		expect_refused(RL_EDAMAGED);
 }
@@ -459,11 +449,11 @@ open_read_only_disk(void)
 {
 	struct rl_options look = {.flags = RL_OPEN_READONLY};
 
-	if (open_error(&small) != 0)
+	if (test_open_error(&small) != 0)
 		return 1;
 	if (mount(NULL, "/dev/shm", NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0)
 		return 2;
-	if (open_error(&small) != RL_EMOUNT || open_error(&look) != 0 ||
+	if (test_open_error(&small) != RL_EMOUNT || test_open_error(&look) != 0 ||
 	    rl_unlink(test_segment_name()) != RL_EMOUNT)
 		return 3;
 	if (mount(NULL, "/dev/shm", NULL, MS_REMOUNT, NULL) < 0 ||
@@ -472,7 +462,7 @@ open_read_only_disk(void)
 		return 4;
 	if (rl_unlink(test_segment_name()) != -ENOENT)
 		return 5;
-	return open_error(&small) == RL_EMOUNT && open_error(&look) == -ENOENT ? 0 : 6;
+	return test_open_error(&small) == RL_EMOUNT && test_open_error(&look) == -ENOENT ? 0 : 6;
 }
 
 static void
@@ -493,7 +483,7 @@ test_file_size_limit(void **state)
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
-	int error = open_error(&small);
+	int error = test_open_error(&small);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	assert_int_equal(error, -EFBIG);
 }
@@ -507,26 +497,26 @@ test_segment_of_a_stranger(void **state)
 	(void)state;
 	if (geteuid() != 0)
 		skip(); /* only root can be other users */
-	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(test_open_error(&o), 0);
 	assert_int_equal(chown(path(), 65534, 65534), 0);
-	assert_int_equal(open_error(&o), RL_EOWNER);
+	assert_int_equal(test_open_error(&o), RL_EOWNER);
 	o.flags = RL_OPEN_READONLY;
-	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(test_open_error(&o), 0);
 	o.flags = RL_OPEN_ANY_OWNER;
-	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(test_open_error(&o), 0);
 	/* shared with a group of ours, but with everybody else too */
 	o.flags = 0;
 	assert_int_equal(chown(path(), 65534, getegid()), 0);
-	assert_int_equal(open_error(&o), RL_EOWNER);
+	assert_int_equal(test_open_error(&o), RL_EOWNER);
 	assert_int_equal(chmod(path(), 0660), 0);
-	assert_int_equal(open_error(&o), RL_EOWNER);
+	assert_int_equal(test_open_error(&o), RL_EOWNER);
 	o.flags = RL_OPEN_GROUP;
 	o.group = getegid() + 1;
-	assert_int_equal(open_error(&o), RL_EOWNER);
+	assert_int_equal(test_open_error(&o), RL_EOWNER);
 	o.group = getegid();
-	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(test_open_error(&o), 0);
 	assert_int_equal(chmod(path(), 0662), 0);
-	assert_int_equal(open_error(&o), RL_EOWNER);
+	assert_int_equal(test_open_error(&o), RL_EOWNER);
 }
 
 /* A member of a group makes the segment that another wants for itself. */
@@ -540,9 +530,9 @@ open_beside_a_planter(void *arg, int i)
 	(void)i;
 	if (setgroups(1, &group) < 0 || setgid(65534) < 0 || setuid(65534) < 0)
 		return 1;
-	if (open_error(NULL) != RL_EOWNER)
+	if (test_open_error(NULL) != RL_EOWNER)
 		return 2;
-	return open_error(&o) == 0 ? 0 : 3;
+	return test_open_error(&o) == 0 ? 0 : 3;
 }
 
 static void
@@ -553,7 +543,7 @@ test_a_group_is_trusted_if_asked_for(void **state)
 	(void)state;
 	if (geteuid() != 0)
 		skip(); /* only root can be other users */
-	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(test_open_error(&o), 0);
 	assert_int_equal(chown(path(), 65533, 54321), 0);
 	test_fork(1, open_beside_a_planter, NULL);
 }
@@ -565,18 +555,18 @@ test_a_known_hash_key(void **state)
 	struct rl_options o = small;
 
 	(void)state;
-	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(test_open_error(&o), 0);
 	assert_int_equal(chmod(path(), 0644), 0);
-	assert_int_equal(open_error(NULL), RL_EPUBLIC);
+	assert_int_equal(test_open_error(NULL), RL_EPUBLIC);
 	o.mode = 0602;
-	assert_int_equal(open_error(&o), RL_EPUBLIC);
+	assert_int_equal(test_open_error(&o), RL_EPUBLIC);
 	o.mode = 0664;
-	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(test_open_error(&o), 0);
 	o.mode = 0;
 	o.flags = RL_OPEN_READONLY;
-	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(test_open_error(&o), 0);
 	o.flags = RL_OPEN_ANY_OWNER;
-	assert_int_equal(open_error(&o), 0);
+	assert_int_equal(test_open_error(&o), 0);
 }
 
 enum {
@@ -611,11 +601,9 @@ test_created_by_many_at_once(void **state)
 	struct rl_result r;
 	struct rl *rl;
 
-	uint64_t *arrived = mmap(NULL, sizeof *arrived, PROT_READ | PROT_WRITE,
-	                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *arrived = test_shared(sizeof *arrived);
 
 	(void)state;
-	assert_true(arrived != MAP_FAILED);
 	for (int round = 0; round < 100; round++) {
 		*arrived = 0;
 		test_fork(CREATORS, create_and_charge, arrived);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A decision, and what clears up after some, dies at any instruction: see operation.h. */
+#include "operation.h"
+
+static struct rl_result charged; /* by prepare(), for run() to refund */
+
+static void
+prepare_nothing(void)
+{
+}
+
+static void
+run_insert(void)
+{
+	check_at(HARD, 0, now, NULL);
+}
+
+static void
+prepare_hit(void)
+{
+	check_at(HARD, 0, now, NULL);
+	check_at(HARD, 1, now, NULL);
+}
+
+/* Three sub-buckets, each with another count; the operation comes two later. */
+static void
+prepare_roll(void)
+{
+	for (int i = 0; i < 6; i++)
+		check_at(HARD, 0, T0 + (uint64_t)(i / 2 + i / 5) * RL_SECOND, NULL);
+	now = T0 + 5 * RL_SECOND;
+}
+
+static void
+prepare_log(void)
+{
+	for (uint64_t i = 0; i < 3; i++)
+		check_at(LOG, 0, T0 + i / 2 * RL_SECOND, NULL);
+	now = T0 + 2 * RL_SECOND;
+}
+
+static void
+run_log(void)
+{
+	check_at(LOG, 0, now, NULL);
+}
+
+static void
+prepare_token(void)
+{
+	check_at(TOKEN, 0, now, NULL);
+}
+
+static void
+run_token(void)
+{
+	check_at(TOKEN, 0, now, NULL);
+}
+
+static void
+run_all(void)
+{
+	check_at(TWO, 0, now, NULL);
+}
+
+static void
+prepare_refund(void)
+{
+	check_at(TWO, 0, now, NULL);
+	check_at(TWO, 0, now, &charged);
+}
+
+static void
+run_refund(void)
+{
+	struct rl_result copy = charged;
+
+	rl_refund_at(rl, &copy, now);
+}
+
+static void
+run_reset(void)
+{
+	rl_reset(rl, rules[TWO], "k0", 2);
+}
+
+/* All slots used; key 3 has used the least. */
+static void
+prepare_full(void)
+{
+	for (int key = 1; key <= SLOTS; key++)
+		for (int i = 0; i < 2; i++)
+			if (i == 0 || key != 3)
+				check_at(HARD, key, now, NULL);
+}
+
+/* All slots used, one of them stale. */
+static void
+prepare_stale(void)
+{
+	check_at(HARD, 1, T0 - 100 * RL_SECOND, NULL);
+	for (int key = 2; key <= SLOTS; key++)
+		check_at(HARD, key, now, NULL);
+}
+
+/* For the sweeper: stale ones, live ones, a claim left half way and a retirement likewise. */
+static void
+prepare_sweep(void)
+{
+	struct rl_table *t = &rl->segment.table;
+	int left = 2;
+
+	for (int key = 0; key < 4; key++) {
+		check_at(HARD, key, T0 - 100 * RL_SECOND, NULL);
+		check_at(LOG, key, T0 - 100 * RL_SECOND, NULL);
+		check_at(TOKEN, key, now, NULL);
+	}
+	for (unsigned i = 0; i < SLOTS && left > 0; i++) {
+		uint64_t *tag = rl_table_tag(t, i);
+		struct rl_u128 *state = rl_table_state(t, i);
+		if (rl_tag_status(*tag) == RL_TAG_FREE)
+			*tag = rl_tag_make(RL_TAG_TENT, rl_tag_gen(*tag), 77);
+		else if (rl_tag_limit(*tag) == 0)
+			*state = rl_state_retired(*state, rl_tag_gen(*tag));
+		else
+			continue;
+		left--;
+	}
+}
+
+static void
+run_sweep(void)
+{
+	rl_sweep_at(rl, now);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		OPERATION("insert", prepare_nothing, run_insert, NULL),
+		OPERATION("hit", prepare_hit, run_insert, NULL),
+		OPERATION("roll", prepare_roll, run_insert, NULL),
+		OPERATION("roll a log", prepare_log, run_log, NULL),
+		OPERATION("take a token", prepare_token, run_token, NULL),
+		OPERATION("charge two limits", prepare_hit, run_all, NULL),
+		OPERATION("refund", prepare_refund, run_refund, NULL),
+		OPERATION("reset", prepare_refund, run_reset, NULL),
+		OPERATION("evict", prepare_full, run_insert, NULL),
+		OPERATION("take a stale slot", prepare_stale, run_insert, NULL),
+		OPERATION("sweep", prepare_sweep, run_sweep, NULL),
+	};
+
+	return cmocka_run_group_tests(tests, open_base, close_base);
+}

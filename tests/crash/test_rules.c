@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A change of rules or bans dies at any instruction: see operation.h. */
+#include "operation.h"
+
+/* Some keys have used something. */
+static void
+prepare_used(void)
+{
+	for (int key = 0; key < 2; key++) {
+		check_at(HARD, key, now, NULL);
+		check_at(TWO, key, now, NULL);
+	}
+}
+
+static void
+run_ban(void)
+{
+	const struct rl_pattern p = {.key = "b", .key_len = 1};
+
+	rl_ban(rl, rules[HARD], &p, RL_NEVER_NS);
+}
+
+/* Killed half way or not, it can be set, holds, and can be lifted. */
+static void
+survive_ban(void)
+{
+	const struct rl_pattern p = {.key = "b", .key_len = 1};
+	struct rl_result r;
+
+	rl_check_at(rl, rules[HARD], "b", 1, 0, now, &r);
+	assert_int_equal(r.verdict, r.reason == RL_BY_BAN ? RL_DENIED : RL_ALLOWED);
+	run_ban();
+	assert_int_equal(rl_check_at(rl, rules[HARD], "b", 1, 1, now, &r), RL_DENIED);
+	assert_int_equal(rl_unban(rl, rules[HARD], &p), 1);
+	assert_int_equal(rl_check_at(rl, rules[HARD], "b", 1, 0, now, &r), RL_ALLOWED);
+}
+
+static void
+run_define(void)
+{
+	test_rule(rl, "new", 3, 3 * RL_SECOND, 3, true);
+}
+
+static void
+survive_define(void)
+{
+	struct rl_result r;
+	int id;
+
+	run_define();
+	id = rl_find(rl, "new");
+	assert_int_equal(rl_check_at(rl, id, "n", 1, 1, now, &r), RL_ALLOWED);
+	assert_int_equal(r.limit, 3);
+	rl_reset(rl, id, "n", 1);
+}
+
+/* A shape that was left, and is taken up again. */
+static void
+prepare_again(void)
+{
+	run_define();
+	rl_check_at(rl, rl_find(rl, "new"), "n", 1, 3, now, NULL);
+	test_rule(rl, "new", 3, 5 * RL_SECOND, 3, true);
+	rl_check_at(rl, rl_find(rl, "new"), "n", 1, 3, now, NULL);
+}
+
+/* No row that was never used: the next limit takes one that was left. */
+static void
+prepare_rows(void)
+{
+	struct rl_info info;
+
+	rl_info(rl, &info);
+	for (uint32_t i = 0; i < info.limits; i++) {
+		test_rule(rl, "new", 3, (100 + i) * RL_SECOND, 3, true);
+		rl_check_at(rl, rl_find(rl, "new"), "n", 1, 1, now, NULL);
+	}
+}
+
+/* Who only stands still has the turn; who was killed did not take it along. */
+static void
+survive_rows(void)
+{
+	struct rl_rule_info info;
+	struct rl_result r;
+	int id = rl_find(rl, "new");
+
+	assert_int_equal(rl_check_at(rl, id, "other", 5, 0, now, &r), RL_ALLOWED);
+	assert_int_equal(r.error, 0);
+	assert_int_equal(r.remaining, 3);
+	if (!is_killed)
+		return;
+	survive_define();
+	assert_int_equal(rl_rule_info(rl, id, &info), 1);
+	assert_true(info.limits[0].window_ns == 3 * RL_SECOND);
+}
+
+static int left; /* the handle of a rule whose row is to become "new"'s */
+
+/* No row of a rule that was never used: the next name takes one that was left. */
+static void
+prepare_names(void)
+{
+	struct rl_info info;
+
+	rl_info(rl, &info);
+	left = test_rule(rl, "left", 3, 3 * RL_SECOND, 3, true);
+	for (uint32_t i = info.rules_used + 1; i < info.rules; i++)
+		test_rule(rl, i % 2 ? "odd" : "even", 3, 3 * RL_SECOND, 3, true);
+	for (int i = 0; i < 5; i++)
+		rl_check_at(rl, left, "n", 1, 1, now, NULL);
+	assert_int_equal(rl_forget(rl, "left"), 1);
+}
+
+/* The handle that was left limits nothing, and the new rule begins with nothing. */
+static void
+survive_names(void)
+{
+	uint64_t counted[RL_COUNTERS];
+	struct rl_rule_info info;
+	struct rl_result r;
+	int id;
+
+	assert_int_equal(rl_rule_info(rl, left, &info), 1); /* whose the row is now */
+	assert_int_equal(rl_stats(rl, info.handle, counted, RL_COUNTERS), 0);
+	assert_int_equal(counted[RL_COUNT_denied], info.handle == left ? 2 : 0);
+	assert_int_equal(rl_check_at(rl, left, "n", 1, 1, now, &r), RL_ALLOWED);
+	assert_int_equal(r.error, RL_EREMOVED);
+	if (!is_killed)
+		return;
+	survive_define();
+	id = rl_find(rl, "new");
+	assert_true(id > left && (id & RL_RULE_INDEX_MASK) == left);
+	assert_int_equal(rl_stats(rl, id, counted, RL_COUNTERS), 0);
+	assert_int_equal(counted[RL_COUNT_allowed], 1);
+	assert_int_equal(counted[RL_COUNT_denied], 0);
+}
+
+static void
+run_configure(void)
+{
+	configure(9);
+}
+
+/* One configuration or the other; and whoever killed did not take the lock along. */
+static void
+survive_configure(void)
+{
+	struct seen s;
+
+	observe(&s);
+	assert_int_equal(s.limit[0], s.limit[1]);
+	if (!is_killed)
+		return;
+	assert_int_equal(configure(11), 0);
+	observe(&s);
+	assert_int_equal(s.limit[0], 11);
+	assert_int_equal(s.limit[1], 11);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		OPERATION("ban", prepare_used, run_ban, survive_ban),
+		OPERATION("define", prepare_used, run_define, survive_define),
+		OPERATION("define again", prepare_again, run_define, survive_define),
+		OPERATION("use a row again", prepare_rows, run_define, survive_rows),
+		OPERATION("use a rule's row again", prepare_names, run_define, survive_names),
+		OPERATION("configure", prepare_used, run_configure, survive_configure),
+	};
+
+	return cmocka_run_group_tests(tests, open_base, close_base);
+}
