@@ -86,38 +86,39 @@ check_spin(struct lock *l, enum peer_limit_name limit, const char *key, size_t l
 	return is_admitted;
 }
 
+typedef bool check_fn(struct lock *l, enum peer_limit_name limit, const char *key, size_t len,
+                      uint64_t hash);
+
+/* The loop of all three: inlined, and so with a check of its own in each. */
+static inline __attribute__((always_inline)) void
+check_all(struct lock *locks, unsigned count, check_fn *check, enum peer_limit_name limit,
+          const char *const *keys, size_t key_count, bool *admitted)
+{
+	populate(locks);
+	for (size_t i = 0; i < key_count; i++) {
+		size_t len = strlen(keys[i]);
+		uint64_t hash = peer_hash(limit, keys[i], len);
+		admitted[i] =
+			check(&locks[hash >> SHARD_SHIFT & (count - 1)], limit, keys[i], len, hash);
+	}
+}
+
 static void
 check_one(enum peer_limit_name limit, const char *const *keys, size_t count, bool *admitted)
 {
-	populate(one);
-	for (size_t i = 0; i < count; i++) {
-		size_t len = strlen(keys[i]);
-		admitted[i] = check_mutex(one, limit, keys[i], len, peer_hash(limit, keys[i], len));
-	}
+	check_all(one, 1, check_mutex, limit, keys, count, admitted);
 }
 
 static void
 check_many(enum peer_limit_name limit, const char *const *keys, size_t count, bool *admitted)
 {
-	populate(many);
-	for (size_t i = 0; i < count; i++) {
-		size_t len = strlen(keys[i]);
-		uint64_t hash = peer_hash(limit, keys[i], len);
-		admitted[i] = check_mutex(&many[hash >> SHARD_SHIFT & (SHARDS - 1)], limit, keys[i],
-		                          len, hash);
-	}
+	check_all(many, SHARDS, check_mutex, limit, keys, count, admitted);
 }
 
 static void
 check_spinning(enum peer_limit_name limit, const char *const *keys, size_t count, bool *admitted)
 {
-	populate(spinning);
-	for (size_t i = 0; i < count; i++) {
-		size_t len = strlen(keys[i]);
-		uint64_t hash = peer_hash(limit, keys[i], len);
-		admitted[i] = check_spin(&spinning[hash >> SHARD_SHIFT & (SHARDS - 1)], limit,
-		                         keys[i], len, hash);
-	}
+	check_all(spinning, SHARDS, check_spin, limit, keys, count, admitted);
 }
 
 static const char *
