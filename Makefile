@@ -4,6 +4,7 @@
 #   make            build/librl.a, build/librl.so.0, build/rlctl, build/rld
 #   make demo       pre-forked HTTP workers sharing one limit, driven with real requests
 #   make check      build and pass all tests, on every backend and sanitizer
+#   make quick      of them what takes no longer than a minute, before each commit
 #   make torture    a storm of MINUTES=10, larger searches of the models, a kill after every
 #                   instruction: an hour
 #   make arm64      the library and its unit tests on arm64, in an emulator
@@ -19,9 +20,9 @@
 #   make clean      remove build/
 #   make help       this text
 #
-# demo, check, fuzz, arm64, bench and a test alone install the Debian packages they miss. ATOMIC=c11
-# builds the default targets on the compiler's atomics instead of libck's. CC, CPPFLAGS, CFLAGS and
-# LDFLAGS are yours. V=1 shows the commands.
+# demo, check, quick, fuzz, arm64, bench and a test alone install the Debian packages they miss.
+# ATOMIC=c11 builds the default targets on the compiler's atomics instead of libck's. CC, CPPFLAGS,
+# CFLAGS and LDFLAGS are yours. V=1 shows the commands.
 
 ATOMIC ?= ck
 CFLAGS ?= -O2 -g
@@ -36,6 +37,7 @@ NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) $(NEED_TEST) bats spin clang-format \
               shellcheck python3-jsonschema mandoc jq tmux zsh fish \
               curl debootstrap procps prometheus systemd systemd-container relacy-dev g++ \
               pkg-config python3-flask gunicorn
+NEED_QUICK := $(NEED_BUILD) libcmocka-dev bats jq mandoc python3-jsonschema
 NEED_ARM64 := $(NEED_BUILD) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
 # Before the first check has installed a compiler, this machine's.
@@ -81,8 +83,8 @@ ifeq ($(filter clean uninstall format,$(MAKECMDGOALS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all demo check torture arm64 coverage bench profile accuracy fuzz install uninstall format \
-        clean help check-format check-headers check-exports FORCE
+.PHONY: all demo check quick torture arm64 coverage bench profile accuracy fuzz install uninstall format \
+        clean help check-format check-headers check-exports check-mutants FORCE
 .DELETE_ON_ERROR:
 
 all: build/librl.a build/librl.so.0 build/rlctl build/rld
@@ -207,6 +209,7 @@ NEED := $(sort $(NEED_BUILD) \
         $(call needs,build/tests/% build/v/%,$(NEED_TEST)) \
         $(call needs,bench profile,$(NEED_BENCH) valgrind) \
         $(call needs,check% coverage fuzz torture,$(NEED_CHECK)) \
+        $(call needs,quick,$(NEED_QUICK)) \
         $(call needs,coverage,lcov) \
         $(call needs,torture,build-essential debhelper dpkg-dev lintian) \
         $(call needs,arm64,$(NEED_ARM64)))
@@ -239,7 +242,15 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
 CLI      := tests/cli/rld.bats $(filter-out tests/cli/rld.bats,$(call files,tests/cli/*.bats))
 CLI_ASAN := $(filter-out tests/cli/examples.bats,$(CLI))
 
-check: all check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
+# Of all that, on the default build alone: each module, each chosen schedule in an eighth of its
+# forms, and of the command line what waits for nothing.
+QUICK     := $(UNIT:%=build/tests/%) $(SCHEDULES:%=build/v/hook/tests/%)
+QUICK_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,rld top examples completion)),$(CLI))
+
+quick: all check-mutants check-exports $(QUICK) build/tests/cli/fill
+	@RL_TEST_SCALE=quick tests/support/run.sh $(QUICK_CLI:%='tests/cli/run.sh build/rlctl %') $(QUICK)
+
+check: all check-mutants check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
        build/tests/bench/bench build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
        build/v/fuzz/fuzz_rlctl
@@ -265,6 +276,10 @@ check-headers: | build/need
 				echo "#include <$$h>" | $(CC) -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc - && \
 		printf '#include <%s>\nint e = RL_EVERSION + RL_EOWNER;\n' $$h | clang++ -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc++ - || exit 1; \
 	done
+
+# Each mutant still changes a line, and its test is there.
+check-mutants:
+	@tests/mutants/stale.sh
 
 # What the library exports is what the map says; and it calls nothing that reads the environment,
 # writes for people, starts a process, or ends its caller. The programs read no environment but

@@ -49,8 +49,8 @@ test_a_key_that_moves_is_in_one_place(void **state)
 	int rule = test_rule(rl, "r", 5, RL_SECOND, 1, false);
 
 	(void)state;
-	for (int run = 1; run <= 20000; run++) {
-		seed = (uint64_t)run;
+	for (uint64_t run = 1; run <= test_scaled(20000); run++) {
+		seed = run;
 		here = rl_table_tag(&s->table, 0);
 		there = rl_table_tag(&s->table, 1 + test_below(&seed, rl_segment_slots(s) - 1));
 		memset(s->table.bucket, 0, s->table.buckets * sizeof *s->table.bucket);

@@ -160,8 +160,10 @@ is_found(struct rl *rl, int rule)
 static void
 test_a_rule_is_there_throughout(void **state)
 {
+	const int most = 20000, step = most / (int)test_scaled(400);
+
 	(void)state;
-	for (lives_for = 50; lives_for < 20000; lives_for += 50) {
+	for (lives_for = step; lives_for < most; lives_for += step) {
 		bool goes_on = true;
 		for (int n = 1; goes_on; n++) {
 			struct rl *rl = test_private(10);

@@ -337,7 +337,7 @@ play(uint64_t first, uint64_t step_ns)
 	int longest = 0;
 
 	pause_ns = step_ns;
-	for (uint64_t run = first; run < first + RUNS; run++) {
+	for (uint64_t run = first; run < first + test_scaled(RUNS); run++) {
 		seed = run;
 		start();
 		run_schedule(work);

@@ -139,7 +139,7 @@ play_claims(uint64_t first, uint64_t runs)
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	rule = test_rule(rl, "r", 1, 3600 * RL_SECOND, 3, true);
-	for (uint64_t run = first; run < first + runs; run++) {
+	for (uint64_t run = first; run < first + test_scaled(runs); run++) {
 		seed = run;
 		start();
 		uint64_t fillers = SLOTS - test_below(&seed, 8);
@@ -179,7 +179,7 @@ test_last_slot(void **state)
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	rule = test_rule(rl, "r", 1, 3600 * RL_SECOND, 3, true);
 	now_ns = T0 + 10 * 3600 * RL_SECOND;
-	for (uint64_t run = 1; run <= 50000; run++) {
+	for (uint64_t run = 1; run <= test_scaled(50000); run++) {
 		seed = run;
 		start();
 		uint64_t stale = test_below(&seed, SLOTS);
@@ -265,7 +265,7 @@ play_roll(uint64_t first, uint64_t runs)
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	rule = test_rule(rl, "r", ROLL_CAPACITY, ROLL_PARTS * RL_SECOND, ROLL_PARTS, true);
-	for (uint64_t run = first; run < first + runs; run++) {
+	for (uint64_t run = first; run < first + test_scaled(runs); run++) {
 		seed = run;
 		start();
 		play(run, work_roll);
@@ -330,7 +330,7 @@ play_log(uint64_t first, uint64_t runs)
 	                                       .limit.capacity = LOG_CAPACITY,
 	                                       .limit.window_ns = RL_WINDOW_MIN});
 	assert_true(rule >= 0);
-	for (uint64_t run = first; run < first + runs; run++) {
+	for (uint64_t run = first; run < first + test_scaled(runs); run++) {
 		seed = run;
 		start();
 		play(run, work_log);
@@ -547,7 +547,7 @@ play_passing(const struct rl_limit *l, uint64_t first, uint64_t runs)
 	second_rule = rl_define(rl, &(struct rl_rule){.name = "s", .limit = other});
 	assert_true(rule >= 0 && second_rule >= 0);
 	pause_ns = RL_SECOND / 2;
-	for (uint64_t run = first; run < first + runs; run++) {
+	for (uint64_t run = first; run < first + test_scaled(runs); run++) {
 		seed = run;
 		start();
 		passed_count[0] = passed_count[1] = 0;
@@ -628,7 +628,7 @@ test_never_half_a_configuration(void **state)
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	configure(10);
 	rule = rl_find(rl, "c");
-	for (uint64_t run = 1; run <= 40000; run++) {
+	for (uint64_t run = 1; run <= test_scaled(40000); run++) {
 		seed = run;
 		torn = 0;
 		run_schedule(work_configured);

@@ -53,6 +53,7 @@ tree() {
 needs libcmocka-dev build/tests/unit/test_window
 needs clang build/v/clang/tests/unit/test_window
 needs bats check
+needs bats quick
 needs apache2-utils demo
 ! make -n -C "$top" all | grep -e --install || fail 'make alone installs packages'
 

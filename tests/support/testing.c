@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +43,18 @@ uint64_t
 test_below(uint64_t *seed, uint64_t limit)
 {
 	return test_random(seed) % limit;
+}
+
+uint64_t
+test_scaled(uint64_t times)
+{
+	static uint64_t part; /* of which one is done */
+
+	if (part == 0) {
+		const char *scale = getenv("RL_TEST_SCALE");
+		part = scale && strcmp(scale, "quick") == 0 ? 8 : 1;
+	}
+	return (times + part - 1) / part;
 }
 
 const char *

@@ -21,6 +21,9 @@ uint64_t test_random(uint64_t *seed);
 /* A number below `limit`. */
 uint64_t test_below(uint64_t *seed, uint64_t limit);
 
+/* How often to do what is done `times` times: with RL_TEST_SCALE=quick, an eighth of them. */
+uint64_t test_scaled(uint64_t times);
+
 /* A segment name of this process and no other; the same in its children. */
 const char *test_segment_name(void);
 

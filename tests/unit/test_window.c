@@ -226,7 +226,7 @@ run_sequences(uint32_t count, bool is_hard, uint32_t capacity)
 	};
 	struct counter c;
 
-	for (uint32_t sequence = 0; sequence < 117649; sequence++) { /* 7^6 */
+	for (uint32_t sequence = 0; sequence < test_scaled(117649); sequence++) { /* 7^6 */
 		uint32_t rest = sequence;
 		int64_t now = 2;
 		start(&c, WIDTH, count, is_hard, capacity);
@@ -258,7 +258,7 @@ test_random_histories(void **state)
 	struct counter c;
 
 	(void)state;
-	for (int run = 0; run < 1500; run++) {
+	for (uint64_t run = 0; run < test_scaled(1500); run++) {
 		uint32_t count = (uint32_t)test_below(&seed, RL_GRANULARITY_MAX + 1);
 		uint64_t width =
 			156250 + test_random(&seed) % (UINT64_C(1) << test_below(&seed, 52));
@@ -372,7 +372,7 @@ test_damaged_words(void **state)
 	uint64_t seed = 3, ring[RL_GRANULARITY_MAX];
 
 	(void)state;
-	for (int run = 0; run < 200000; run++) {
+	for (uint64_t run = 0; run < test_scaled(200000); run++) {
 		uint32_t count = (uint32_t)test_below(&seed, RL_GRANULARITY_MAX + 1);
 		struct rl_window w = rl_window_of(1 + test_below(&seed, RL_WINDOW_MAX), count,
 		                                  test_below(&seed, 2));
@@ -409,7 +409,7 @@ test_epochs_are_quotients(void **state)
 	uint64_t seed = 8;
 
 	(void)state;
-	for (int run = 0; run < 300000; run++) {
+	for (uint64_t run = 0; run < test_scaled(300000); run++) {
 		uint64_t window = RL_WINDOW_MIN + test_below(&seed, RL_WINDOW_MAX - RL_WINDOW_MIN);
 		uint32_t granularity = 1 + (uint32_t)test_below(&seed, RL_GRANULARITY_MAX);
 		struct rl_window w = rl_window_make(RL_SLIDING_WINDOW, window, granularity, false);
