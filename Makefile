@@ -66,7 +66,7 @@ files = $(sort $(wildcard $(1)))
 LIB_SRC   := $(call files,libshm/*/*.c)
 RLCTL_SRC := $(call files,rlctl/*.c rlctl/*/*.c)
 RLD_SRC   := $(call files,rld/*.c)
-CONF_SRC  := $(call files,config/*.c config/*/*.c)
+CONF_SRC  := $(call files,config/*/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(call files,tests/unit/test_*.c))
 SCHEDULES := $(patsubst tests/%.c,%,$(shell grep -lE '\<rl_atomic_hook\>|"(schedule|stop|intrude|few_rows)\.h"' \
              $(call files,tests/race/test_*.c)))
@@ -76,7 +76,7 @@ RLD_FUZZ  := fuzz/test_rld
 STORM     := torture/test_storm
 RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(call files,tests/race/test_*.c)))
 SUPPORT   := $(call files,tests/support/*.c)
-SOURCES   := $(call files,include/*.h libshm/*/*.[ch] rlctl/*.[ch] rlctl/*/*.[ch] rld/*.[ch] config/*.[ch] config/*/*.[ch] examples/*.[ch] tests/*/*.[ch])
+SOURCES   := $(call files,include/*.h libshm/*/*.[ch] rlctl/*.[ch] rlctl/*/*.[ch] rld/*.[ch] config/*/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
 # Some 400 programs are built for a check: on all CPUs, unless goals undo each other's work.
 ifeq ($(filter clean uninstall format,$(MAKECMDGOALS)),)

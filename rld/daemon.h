@@ -2,7 +2,7 @@
 #ifndef RLD_DAEMON_H
 #define RLD_DAEMON_H
 
-#include <config.h>
+#include <load/load.h>
 
 #include "http.h"
 #include "listen.h"

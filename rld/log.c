@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "log.h"
 
+#include <rl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>

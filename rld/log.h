@@ -7,7 +7,7 @@
  * but not on a terminal. A line is one write, so that it stays whole.
  */
 
-#include <config.h>
+#include <read/tell.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <syslog.h>

@@ -10,6 +10,7 @@
  * the next start.
  */
 
+#include <apply/apply.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 /* The segment that a configuration names: created or attached, and this process its sweeper. */
 
-#include <config.h>
+#include <load/load.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 

@@ -9,8 +9,8 @@
  * another process has changed in the configuration is told, for there is no other trace of it.
  */
 
+#include <apply/rules_seen.h>
 #include <rl_admin.h>
-#include <show/rules_seen.h>
 #include <stdbool.h>
 
 #include "log.h"

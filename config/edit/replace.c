@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "edit/replace.h"
 #include "text/file.h"
 

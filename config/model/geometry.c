@@ -8,7 +8,6 @@
 #include "model/geometry.h"
 #include "model/limit.h"
 #include "read/source.h"
-#include "show/show.h"
 #include "text/names.h"
 
 #define KEYS_MAX UINT64_C(1500000000)

@@ -4,6 +4,7 @@
 
 /* What the file says of the segment to create, and of its daemon. */
 
+#include "model/config.h"
 #include "read/reader.h"
 
 /* What a segment has that was created without a wish; see struct rl_options. */

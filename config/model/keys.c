@@ -5,7 +5,6 @@
 #include "model/limit.h"
 #include "model/ruleset.h"
 #include "read/source.h"
-#include "show/show.h"
 
 struct keys_walk {
 	struct override_list list;

@@ -4,6 +4,8 @@
 
 /* A limit as the file writes it, in any of its forms, and as the segment wants it. */
 
+#include <rl.h>
+
 #include "read/reader.h"
 
 enum limit_id {

@@ -4,6 +4,7 @@
 
 /* What a rule says of some keys: "overrides" of a rule, and what "keys" at the top amounts to. */
 
+#include "model/config.h"
 #include "read/reader.h"
 
 enum override_id {

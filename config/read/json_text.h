@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "config.h"
+#include "read/tell.h"
 
 /*
  * Read a text. NULL after what is wrong with it was told: in words for what people write that

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config.h"
+#include "read/tell.h"
 #include "text/tokens.h"
 
 #define REPORT_MAX 1000     /* problems that are told; of the rest, how many there are */

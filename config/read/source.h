@@ -5,7 +5,6 @@
 /* A file's text, and where in it each thing stands. Kept as long as the configuration: keys of
  * overrides point into it, and what the segment refuses is told by its place. */
 
-#include "config.h"
 #include "text/tokens.h"
 
 /* What a file may say of the segment, in the order of its fields. */

@@ -4,55 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/geometry.h"
 #include "model/limit.h"
 #include "model/pattern_text.h"
 #include "show/show.h"
 #include "text/duration.h"
 #include "text/names.h"
-
-static uint32_t
-or_default(uint32_t wish, uint32_t usual)
-{
-	return wish ? wish : usual;
-}
-
-struct rl_options
-config_options(const struct config *config)
-{
-	struct rl_options o = config->options;
-
-	o.keys = or_default(o.keys, KEYS_DEFAULT);
-	o.ring = or_default(o.ring, RING_DEFAULT);
-	o.key_bytes = or_default(o.key_bytes, KEY_BYTES_DEFAULT);
-	o.rules = or_default(o.rules, RULES_DEFAULT);
-	o.overrides = or_default(o.overrides, OVERRIDES_DEFAULT);
-	o.bans = or_default(o.bans, BANS_DEFAULT);
-	o.mode = o.mode ? o.mode : MODE_DEFAULT;
-	o.buffer_ns = o.buffer_ns ? o.buffer_ns : BUFFER_DEFAULT;
-	return o;
-}
-
-const struct rl_limit *
-config_limit(const struct rl_rule *rule, size_t i)
-{
-	return i == 0 ? &rule->limit : &rule->more[i - 1];
-}
-
-size_t
-config_limit_count(const struct rl_rule *rule)
-{
-	return rule->more_count + 1;
-}
-
-bool
-config_has_rule(const struct config *config, const char *name)
-{
-	for (size_t i = 0; i < config->rule_count; i++)
-		if (strcmp(config->rules[i].rule.name, name) == 0)
-			return true;
-	return false;
-}
 
 /* json_object_set_new() refuses NULL, so one missing value makes *error -1. */
 static void

@@ -7,16 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "config.h"
-
-/* What a segment is created with: the file's wishes, and the library's defaults. */
-struct rl_options config_options(const struct config *config);
-
-/* Limit number `i` of a rule, and how many it has. */
-const struct rl_limit *config_limit(const struct rl_rule *rule, size_t i);
-size_t config_limit_count(const struct rl_rule *rule);
-
-bool config_has_rule(const struct config *config, const char *name);
+#include "model/config.h"
 
 /* A file's object, which config_parse() reads as the same configuration. NULL: no memory. */
 json_t *config_json(const struct config *config);

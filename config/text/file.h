@@ -3,6 +3,10 @@
 #define CONFIG_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/* The largest file that is read: some millions of overrides. */
+#define CONFIG_BYTES_MAX (UINT32_C(256) << 20)
 
 /*
  * Open a regular file to read it. Of anything else (a FIFO, a device, a socket) nobody knows how

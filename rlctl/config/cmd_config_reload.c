@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* config reload: put the file into force. config diff: what that would do. */
 
+#include <apply/apply.h>
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 
 /* What the verbs below config share. Each has a file, cmd_config_<verb>.c. */
 
-#include <config.h>
+#include <load/load.h>
 #include <stdbool.h>
 
 #include "base/command.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bans: the bans and exemptions in force. */
 
-#include <config.h>
+#include <load/load.h>
 #include <rl_admin.h>
 #include <stdio.h>
 

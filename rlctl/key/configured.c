@@ -2,8 +2,8 @@
 
 #include "key/configured.h"
 
-#include <config.h>
 #include <inttypes.h>
+#include <load/load.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
+#include "apply/apply.h"
 #include "edit/splice.h"
+#include "load/load.h"
 #include "same_config.h"
 #include "show/show.h"
 

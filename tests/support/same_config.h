@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "config.h"
+#include "model/config.h"
 
 /* Both mean the same: options, rules, limits and overrides, all in the same order. */
 bool same_config(const struct config *a, const struct config *b);

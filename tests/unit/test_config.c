@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config.h"
+#include "load/load.h"
 #include "same_config.h"
 #include "show/show.h"
 #include "testing.h"

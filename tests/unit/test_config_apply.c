@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config.h"
+#include "apply/apply.h"
+#include "load/load.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)

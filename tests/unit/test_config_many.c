@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "config.h"
+#include "apply/apply.h"
+#include "load/load.h"
 #include "testing.h"
 
 static int many; /* a million takes seconds: once is enough */

@@ -21,8 +21,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "edit/replace.h"
+#include "load/load.h"
 #include "testing.h"
 #include "text/file.h"
 

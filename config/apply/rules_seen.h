@@ -7,7 +7,8 @@
  * their number is kept.
  */
 
-#include "config.h"
+#include "model/config.h"
+#include "read/tell.h"
 
 struct rule_seen {
 	struct rl_rule_info info;

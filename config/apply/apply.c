@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "apply/apply.h"
+#include "apply/changes.h"
 #include "model/limit.h"
 #include "read/report.h"
 #include "read/source.h"
-#include "show/apply.h"
-#include "show/changes.h"
-#include "show/show.h"
 #include "text/duration.h"
 #include "text/names.h"
 

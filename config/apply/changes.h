@@ -4,7 +4,8 @@
 
 /* What a configuration does to the rules of a segment, in words. */
 
-#include "config.h"
+#include "model/config.h"
+#include "read/tell.h"
 
 /* What a segment had of a rule before it was configured. */
 struct before {

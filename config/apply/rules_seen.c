@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "show/rules_seen.h"
+#include "apply/rules_seen.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "apply/changes.h"
 #include "model/limit.h"
-#include "show/changes.h"
 
 static struct rule_seen
 see_rule(struct rl *rl, int id)

@@ -7,15 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apply/apply.h"
+#include "load/load.h"
 #include "model/geometry.h"
 #include "model/ruleset.h"
 #include "read/json_text.h"
 #include "read/source.h"
-#include "show/apply.h"
-#include "show/show.h"
 #include "text/file.h"
-
-#define INTERVAL_DEFAULT (10 * RL_SECOND)
 
 const char *
 config_path(const char *option)
@@ -116,28 +114,9 @@ read_text_of(struct config *config, bool tells_all, config_tell *tell, void *arg
 }
 
 static struct config *
-make(const char *path)
-{
-	struct config *config = calloc(1, sizeof(*config));
-
-	if (!config)
-		return NULL;
-	*config = (struct config){
-		.path = strdup(path),
-		.name = "default",
-		.gc_interval_ns = INTERVAL_DEFAULT,
-		.source = calloc(1, sizeof(*config->source)),
-	};
-	if (config->path && config->source)
-		return config;
-	config_free(config);
-	return NULL;
-}
-
-static struct config *
 parse(const char *path, const char *text, size_t len, bool tells_all, config_tell *tell, void *arg)
 {
-	struct config *config = make(path);
+	struct config *config = config_create(path);
 
 	if (config)
 		config->source->text = malloc(len + 1);
@@ -201,26 +180,4 @@ struct config *
 config_load_to_check(const char *path, config_tell *tell, void *arg)
 {
 	return load(path, true, tell, arg);
-}
-
-static void
-free_rule(struct rl_config_rule *rule)
-{
-	free((void *)rule->rule.name);
-	free((void *)rule->rule.more);
-	free((void *)rule->overrides);
-}
-
-void
-config_free(struct config *config)
-{
-	if (!config)
-		return;
-	for (size_t i = 0; i < config->rule_count; i++)
-		free_rule(&config->rules[i]);
-	source_free(config->source, config->rule_count);
-	free(config->rules);
-	free(config->group);
-	free(config->path);
-	free(config);
 }

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apply/changes.h"
 #include "model/limit.h"
-#include "show/changes.h"
-#include "show/show.h"
 #include "text/duration.h"
 
 struct teller {

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFIG_APPLY_H
+#define CONFIG_APPLY_H
+
+/* The way of a configuration into a segment. */
+
+#include "model/config.h"
+#include "read/tell.h"
+
+struct report;
+
+/*
+ * Put it into a segment of this process alone, and report what the library refuses. What it alone
+ * knows, as that two networks are the same, is thus told before the file is put into force.
+ */
+void apply_try(struct report *report, const struct config *config);
+
+/*
+ * rl_configure() with its errors told in the file's words, and with what changed told as notes
+ * ("login: limit 2 starts anew, its window has changed"). Compares what the file says of the
+ * segment (keys, ring, ...) with what it is, and warns of each difference and what to do.
+ * 0 or -errno. `flags` as for rl_configure().
+ */
+int config_apply(struct rl *rl, const struct config *config, unsigned flags,
+                 struct rl_config_outcome *outcome, config_tell *tell, void *arg);
+
+#endif

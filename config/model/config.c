@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/config.h"
+#include "model/geometry.h"
+#include "read/source.h"
+
+#define INTERVAL_DEFAULT (10 * RL_SECOND)
+
+struct config *
+config_create(const char *path)
+{
+	struct config *config = calloc(1, sizeof(*config));
+
+	if (!config)
+		return NULL;
+	*config = (struct config){
+		.path = strdup(path),
+		.name = "default",
+		.gc_interval_ns = INTERVAL_DEFAULT,
+		.source = calloc(1, sizeof(*config->source)),
+	};
+	if (config->path && config->source)
+		return config;
+	config_free(config);
+	return NULL;
+}
+
+static void
+free_rule(struct rl_config_rule *rule)
+{
+	free((void *)rule->rule.name);
+	free((void *)rule->rule.more);
+	free((void *)rule->overrides);
+}
+
+void
+config_free(struct config *config)
+{
+	if (!config)
+		return;
+	for (size_t i = 0; i < config->rule_count; i++)
+		free_rule(&config->rules[i]);
+	source_free(config->source, config->rule_count);
+	free(config->rules);
+	free(config->group);
+	free(config->path);
+	free(config);
+}
+
+static uint32_t
+or_default(uint32_t wish, uint32_t usual)
+{
+	return wish ? wish : usual;
+}
+
+struct rl_options
+config_options(const struct config *config)
+{
+	struct rl_options o = config->options;
+
+	o.keys = or_default(o.keys, KEYS_DEFAULT);
+	o.ring = or_default(o.ring, RING_DEFAULT);
+	o.key_bytes = or_default(o.key_bytes, KEY_BYTES_DEFAULT);
+	o.rules = or_default(o.rules, RULES_DEFAULT);
+	o.overrides = or_default(o.overrides, OVERRIDES_DEFAULT);
+	o.bans = or_default(o.bans, BANS_DEFAULT);
+	o.mode = o.mode ? o.mode : MODE_DEFAULT;
+	o.buffer_ns = o.buffer_ns ? o.buffer_ns : BUFFER_DEFAULT;
+	return o;
+}
+
+const struct rl_limit *
+config_limit(const struct rl_rule *rule, size_t i)
+{
+	return i == 0 ? &rule->limit : &rule->more[i - 1];
+}
+
+size_t
+config_limit_count(const struct rl_rule *rule)
+{
+	return rule->more_count + 1;
+}
+
+bool
+config_has_rule(const struct config *config, const char *name)
+{
+	for (size_t i = 0; i < config->rule_count; i++)
+		if (strcmp(config->rules[i].rule.name, name) == 0)
+			return true;
+	return false;
+}
