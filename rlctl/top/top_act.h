@@ -4,7 +4,7 @@
 
 /* What top does to a key. Each writes what came of it into ui->message. */
 
-#include "top/top_ui.h"
+#include "top/top_state.h"
 
 void top_act_explain(struct top_ui *ui); /* into ui->text, or says why not */
 void top_act_reset(struct top_ui *ui);
