@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/complain.h"
 #include "base/escape.h"
-#include "base/output.h"
 #include "text/utf8.h"
 
 #define ESCAPED_SIZE 4 /* of \xNN */

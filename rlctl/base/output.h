@@ -3,7 +3,7 @@
 #define RLCTL_OUTPUT_H
 
 /*
- * Everything that rlctl writes goes through here: data to stdout, messages to stderr.
+ * Everything that rlctl writes to stdout goes through here.
  * Keys are chosen by clients, so no byte of them reaches a terminal unescaped.
  */
 
@@ -13,11 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* "rlctl: ..." and a newline on stderr. */
-void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* `pointer`, unless it is NULL: then there is no memory, and the program ends. */
-void *need(void *pointer);
+#include "base/complain.h"
 
 /* Flush stdout; false if that failed, which output_finish() tells. */
 bool output_flush(void);
