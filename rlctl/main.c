@@ -11,7 +11,7 @@
 #include "base/options.h"
 #include "base/output.h"
 
-const struct command commands[] = {
+static const struct command verbs[] = {
 	{"status", "", "show the segment, its rules and its counters", NULL, 0, 0, run_status},
 	{"list", "", "list the live keys", list_options, 0, 0, run_list},
 	{"get", "[RULE] KEY", "explain how one key is answered, and why", NULL, 1, 2, run_get},
@@ -48,15 +48,6 @@ const struct command commands[] = {
 	{0},
 };
 
-const struct command *
-command_find(const char *name)
-{
-	for (const struct command *command = commands; command->name; command++)
-		if (strcmp(command->name, name) == 0)
-			return command;
-	return NULL;
-}
-
 static bool
 check_operands(const struct context *context)
 {
@@ -86,7 +77,7 @@ run_verb(const struct context *context)
 static int
 run(int argc, char **argv)
 {
-	struct context context = {0};
+	struct context context = {.verbs = verbs};
 
 	if (!options_parse(&context, argc, argv))
 		return EXIT_TROUBLE;
@@ -97,7 +88,7 @@ run(int argc, char **argv)
 	if (context.command)
 		return run_verb(&context);
 	if (option_value(&context, "help")) {
-		help_all();
+		help_all(verbs);
 		return EXIT_YES;
 	}
 	complain("no verb given; see 'rlctl help'");

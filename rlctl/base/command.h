@@ -3,7 +3,7 @@
 #define RLCTL_COMMAND_H
 
 /*
- * A verb of rlctl is one row of commands[] (main.c) and one file cmd_<verb>.c. Usage,
+ * A verb of rlctl is one row of verbs[] (main.c) and one file cmd_<verb>.c. Usage,
  * help, option parsing and dispatch are all made from the row.
  */
 
@@ -43,13 +43,13 @@ struct command {
 
 /* What the command line said. */
 struct context {
+	const struct command *verbs;   /* all there are; ends with a NULL name */
 	const struct command *command; /* NULL until the verb is known */
 	const char *values[OPTIONS_MAX];
 	int operand_count;
 	char **operands;
 };
 
-extern const struct command commands[]; /* ends with a NULL name */
 extern const struct command_option global_options[];
 extern const struct command_option list_options[];
 extern const struct command_option check_options[];
@@ -65,10 +65,8 @@ extern const struct command_option unlink_options[];
 extern const struct command_option replay_options[];
 extern const struct command_option config_command_options[];
 
-const struct command *command_find(const char *name);
-
-/* Like command_find(), but an unknown name is told to the user. */
-const struct command *command_need(const char *name);
+/* The verb of that name; NULL after a message. */
+const struct command *command_need(const struct context *context, const char *name);
 
 /*
  * The value of an option, "" for one that takes none; NULL if it was not given. Asking

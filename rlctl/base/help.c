@@ -39,10 +39,10 @@ help_command(const struct command *command)
 }
 
 void
-help_all(void)
+help_all(const struct command *verbs)
 {
 	puts("usage: rlctl [OPTION...] VERB [ARGUMENT...]\n\nverbs:");
-	for (const struct command *command = commands; command->name; command++)
+	for (const struct command *command = verbs; command->name; command++)
 		printf("  %-10s  %s\n", command->name, command->summary);
 	print_options("options of every verb", global_options);
 	puts("\n'rlctl help VERB' explains a verb.\n"
@@ -55,10 +55,10 @@ run_help(const struct context *context)
 	const struct command *command;
 
 	if (context->operand_count == 0) {
-		help_all();
+		help_all(context->verbs);
 		return EXIT_YES;
 	}
-	command = command_need(context->operands[0]);
+	command = command_need(context, context->operands[0]);
 	if (!command)
 		return EXIT_TROUBLE;
 	help_command(command);

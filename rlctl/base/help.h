@@ -4,7 +4,7 @@
 
 #include "base/command.h"
 
-void help_all(void);
+void help_all(const struct command *verbs);
 void help_command(const struct command *command);
 
 #endif

@@ -144,7 +144,7 @@ options_parse(struct context *context, int argc, char **argv)
 	verb = optind;
 	if (verb >= argc)
 		return true;
-	context->command = command_need(argv[verb]);
+	context->command = command_need(context, argv[verb]);
 	if (!context->command || !take_options(context, argc - verb, argv + verb))
 		return false;
 	context->operands = argv + verb + optind;
@@ -164,17 +164,26 @@ option_value(const struct context *context, const char *name)
 	abort(); /* in neither table */
 }
 
-const struct command *
-command_need(const char *name)
+static const struct command *
+find_verb(const struct command *verbs, const char *name)
 {
-	const struct command *command = command_find(name);
+	for (const struct command *command = verbs; command->name; command++)
+		if (strcmp(command->name, name) == 0)
+			return command;
+	return NULL;
+}
+
+const struct command *
+command_need(const struct context *context, const char *name)
+{
+	const struct command *command = find_verb(context->verbs, name);
 	const char *names[OPTIONS_MAX + 1] = {0};
 	const char *near;
 
 	if (command)
 		return command;
-	for (int i = 0; commands[i].name && i < OPTIONS_MAX; i++)
-		names[i] = commands[i].name;
+	for (int i = 0; context->verbs[i].name && i < OPTIONS_MAX; i++)
+		names[i] = context->verbs[i].name;
 	near = suggest(name, names);
 	if (near)
 		complain("unknown verb '%s'; did you mean '%s'?", name, near);

@@ -12,7 +12,7 @@ run_completion(const struct context *context)
 {
 	static const struct {
 		const char *name;
-		void (*write)(void);
+		void (*write)(const struct command *verbs);
 	} shells[] = {
 		{"bash", completion_bash},
 		{"zsh", completion_zsh},
@@ -22,7 +22,7 @@ run_completion(const struct context *context)
 	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
 		if (strcmp(shells[i].name, context->operands[0]) != 0)
 			continue;
-		shells[i].write();
+		shells[i].write(context->verbs);
 		return EXIT_YES;
 	}
 	complain("completion: unknown shell '%s'; use bash, zsh or fish", context->operands[0]);

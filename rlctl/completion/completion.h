@@ -34,9 +34,9 @@ struct value_words operand_words(const struct command *command);
 /* The text with a backslash before each of `special`, and a quote as '\'' where `is_quoted`. */
 void print_escaped(const char *text, const char *special, bool is_quoted);
 
-void completion_bash(void);
-void completion_zsh(void);
-void completion_fish(void);
+void completion_bash(const struct command *verbs);
+void completion_zsh(const struct command *verbs);
+void completion_fish(const struct command *verbs);
 
 /* Shell commands that print the segments, the rules of the segment in $segment, and what can be set in
  * the file in $config. */

@@ -63,19 +63,19 @@ print_option_names(const struct command_option *options)
 }
 
 static void
-print_verbs(void)
+print_verbs(const struct command *verbs)
 {
 	fputs("\tlocal verbs='", stdout);
-	for (const struct command *command = commands; command->name; command++)
-		printf("%s%s", command == commands ? "" : " ", command->name);
+	for (const struct command *command = verbs; command->name; command++)
+		printf("%s%s", command == verbs ? "" : " ", command->name);
 	puts("'");
 }
 
 static void
-print_options_of_verbs(void)
+print_options_of_verbs(const struct command *verbs)
 {
 	puts("\tcase $verb in");
-	for (const struct command *command = commands; command->name; command++) {
+	for (const struct command *command = verbs; command->name; command++) {
 		printf("\t%s) options='", command->name);
 		print_option_names(global_options);
 		print_option_names(command->options);
@@ -87,10 +87,10 @@ print_options_of_verbs(void)
 }
 
 static void
-print_operands_of_verbs(void)
+print_operands_of_verbs(const struct command *verbs)
 {
 	puts("\tcase $verb in\n\t'') words=$verbs ;;");
-	for (const struct command *command = commands; command->name; command++) {
+	for (const struct command *command = verbs; command->name; command++) {
 		struct value_words value = operand_words(command);
 
 		printf("\t%s) ", command->name);
@@ -102,7 +102,7 @@ print_operands_of_verbs(void)
 }
 
 void
-completion_bash(void)
+completion_bash(const struct command *verbs)
 {
 	puts("# Completion of rlctl for bash, made by 'rlctl completion bash'.\n\n"
 	     "_rlctl_segments() {\n\t" LIST_SEGMENTS "\n}\n\n"
@@ -112,7 +112,7 @@ completion_bash(void)
 	     "_rlctl() {\n"
 	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
 	     "\tlocal verb='' segment='' words='' options='' config='' operands=0 i");
-	print_verbs();
+	print_verbs(verbs);
 	puts("\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	     "\t\tcase ${COMP_WORDS[i]} in\n"
 	     "\t\t-s | --segment) segment=${COMP_WORDS[++i]} ;;\n"
@@ -125,13 +125,13 @@ completion_bash(void)
 	     "\t\tesac\n"
 	     "\tdone\n"
 	     "\tCOMPREPLY=()");
-	print_options_of_verbs();
+	print_options_of_verbs(verbs);
 	puts("\tcase $verb:$prev in");
 	print_option_values("*", global_options);
-	for (const struct command *command = commands; command->name; command++)
+	for (const struct command *command = verbs; command->name; command++)
 		print_option_values(command->name, command->options);
 	puts("\t*)\n\tif [[ $cur == -* ]]; then\n\t\twords=$options\n\telse");
-	print_operands_of_verbs();
+	print_operands_of_verbs(verbs);
 	puts("\tfi\n\t;;\n\tesac\n"
 	     "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
 	     "}\n"

@@ -7,7 +7,7 @@
 #define NO_VERB "__fish_use_subcommand"
 
 static void
-print_values(const struct value_words *value)
+print_values(const struct value_words *value, const struct command *verbs)
 {
 	switch (value->kind) {
 	case VALUE_WORDS:
@@ -28,8 +28,8 @@ print_values(const struct value_words *value)
 		break;
 	case VALUE_VERB:
 		fputs(" -a '", stdout);
-		for (const struct command *command = commands; command->name; command++)
-			printf("%s%s", command == commands ? "" : " ", command->name);
+		for (const struct command *command = verbs; command->name; command++)
+			printf("%s%s", command == verbs ? "" : " ", command->name);
 		putchar('\'');
 		break;
 	case VALUE_NONE:
@@ -39,7 +39,8 @@ print_values(const struct value_words *value)
 }
 
 static void
-print_option(const char *condition, const struct command_option *option)
+print_option(const char *condition, const struct command_option *option,
+             const struct command *verbs)
 {
 	struct value_words value = option_words(option);
 
@@ -48,14 +49,14 @@ print_option(const char *condition, const struct command_option *option)
 		printf(" -s %c", option->letter);
 	if (value.kind != VALUE_NONE)
 		fputs(value.kind == VALUE_FILE ? " -r" : " -x", stdout);
-	print_values(&value);
+	print_values(&value, verbs);
 	fputs(" -d '", stdout);
 	print_escaped(option->text, "'\\", false);
 	puts("'");
 }
 
 static void
-print_verb(const struct command *command)
+print_verb(const struct command *command, const struct command *verbs)
 {
 	struct value_words value = operand_words(command);
 	bool is_first = value.kind == VALUE_RULE || value.kind == VALUE_CONFIG;
@@ -69,18 +70,18 @@ print_verb(const struct command *command)
 	snprintf(first, sizeof(first), " -n '__rlctl_last %s'", command->name);
 	if (value.kind > VALUE_ANY) {
 		printf("complete -c rlctl%s", is_first ? first : condition);
-		print_values(&value);
+		print_values(&value, verbs);
 		putchar('\n');
 	}
 	if (value.kind == VALUE_CONFIG)
 		puts("complete -c rlctl -n '__rlctl_last set unset' -a '(__rlctl_paths)'");
 	for (const struct command_option *option = command->options; option && option->name;
 	     option++)
-		print_option(condition, option);
+		print_option(condition, option, verbs);
 }
 
 void
-completion_fish(void)
+completion_fish(const struct command *verbs)
 {
 	puts("# Completion of rlctl for fish, made by 'rlctl completion fish'.\n\n"
 	     "function __rlctl_segments\n\t" LIST_SEGMENTS "\nend\n\n"
@@ -103,7 +104,7 @@ completion_fish(void)
 	     "\trlctl config show $file 2>/dev/null | " PATHS_ONLY "\nend\n\n"
 	     "complete -c rlctl -f");
 	for (const struct command_option *option = global_options; option->name; option++)
-		print_option("", option);
-	for (const struct command *command = commands; command->name; command++)
-		print_verb(command);
+		print_option("", option, verbs);
+	for (const struct command *command = verbs; command->name; command++)
+		print_verb(command, verbs);
 }

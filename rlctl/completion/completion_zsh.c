@@ -77,10 +77,10 @@ print_options(const struct command_option *options)
 }
 
 static void
-print_verbs(void)
+print_verbs(const struct command *verbs)
 {
 	puts("_rlctl_verbs() {\n\tlocal -a verbs\n\tverbs=(");
-	for (const struct command *command = commands; command->name; command++) {
+	for (const struct command *command = verbs; command->name; command++) {
 		printf("\t\t'%s:", command->name);
 		print_escaped(command->summary, SPECIAL, true);
 		puts("'");
@@ -109,14 +109,14 @@ print_case(const struct command *command)
 }
 
 void
-completion_zsh(void)
+completion_zsh(const struct command *verbs)
 {
 	puts("#compdef rlctl\n"
 	     "# Completion of rlctl for zsh, made by 'rlctl completion zsh'.\n\n"
 	     "_rlctl_segments() {\n\tlocal -a found\n\tfound=(${(f)\"$(" LIST_SEGMENTS ")\"})\n"
 	     "\tcompadd -a found\n}\n\n" ZSH_LIST("rules", LIST_RULES)
 	             ZSH_LIST("patterns", LIST_PATTERNS) ZSH_LIST("paths", LIST_PATHS));
-	print_verbs();
+	print_verbs(verbs);
 	fputs("_rlctl() {\n\tlocal curcontext=$curcontext state line rlctl_segment\n"
 	      "\ttypeset -A opt_args\n\t_arguments -s -C",
 	      stdout);
@@ -125,7 +125,7 @@ completion_zsh(void)
 	     "\t[[ $state == argument ]] || return\n"
 	     "\trlctl_segment=${opt_args[--segment]:-$opt_args[-s]}\n"
 	     "\tcase $line[1] in");
-	for (const struct command *command = commands; command->name; command++)
+	for (const struct command *command = verbs; command->name; command++)
 		print_case(command);
 	puts("\tesac\n}\n\n"
 	     "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then\n\t_rlctl \"$@\"\nelse\n"
