@@ -142,6 +142,21 @@ enum rl_open_flag {
 	                            the segment does without; see "Huge pages" in rl(7) */
 };
 
+/* The most that struct rl_options may ask for, and what it gets where it says 0. */
+#define RL_KEYS_MAX UINT32_C(1500000000)
+#define RL_RULES_MAX 1023 /* and as many limits, of all rules together */
+#define RL_OVERRIDES_MAX UINT32_C(100000000)
+#define RL_BANS_MAX UINT32_C(1000000)
+#define RL_BUFFER_MAX (86400 * RL_SECOND)
+#define RL_KEYS_DEFAULT 24576
+#define RL_RING_DEFAULT 64
+#define RL_KEY_BYTES_DEFAULT 48
+#define RL_RULES_DEFAULT 64
+#define RL_OVERRIDES_DEFAULT 1024
+#define RL_BANS_DEFAULT 1024
+#define RL_BUFFER_DEFAULT (10 * RL_SECOND)
+#define RL_MODE_DEFAULT 0600
+
 /*
  * Options used only when the segment is created. An existing segment is attached as
  * it is and keeps its own values. Zero means the default.

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "model/config.h"
-#include "model/geometry.h"
 #include "read/source.h"
 
 #define INTERVAL_DEFAULT (10 * RL_SECOND)
@@ -61,14 +60,14 @@ config_options(const struct config *config)
 {
 	struct rl_options o = config->options;
 
-	o.keys = or_default(o.keys, KEYS_DEFAULT);
-	o.ring = or_default(o.ring, RING_DEFAULT);
-	o.key_bytes = or_default(o.key_bytes, KEY_BYTES_DEFAULT);
-	o.rules = or_default(o.rules, RULES_DEFAULT);
-	o.overrides = or_default(o.overrides, OVERRIDES_DEFAULT);
-	o.bans = or_default(o.bans, BANS_DEFAULT);
-	o.mode = o.mode ? o.mode : MODE_DEFAULT;
-	o.buffer_ns = o.buffer_ns ? o.buffer_ns : BUFFER_DEFAULT;
+	o.keys = or_default(o.keys, RL_KEYS_DEFAULT);
+	o.ring = or_default(o.ring, RL_RING_DEFAULT);
+	o.key_bytes = or_default(o.key_bytes, RL_KEY_BYTES_DEFAULT);
+	o.rules = or_default(o.rules, RL_RULES_DEFAULT);
+	o.overrides = or_default(o.overrides, RL_OVERRIDES_DEFAULT);
+	o.bans = or_default(o.bans, RL_BANS_DEFAULT);
+	o.mode = o.mode ? o.mode : RL_MODE_DEFAULT;
+	o.buffer_ns = o.buffer_ns ? o.buffer_ns : RL_BUFFER_DEFAULT;
 	return o;
 }
 

@@ -10,26 +10,21 @@
 #include "read/source.h"
 #include "text/names.h"
 
-#define KEYS_MAX UINT64_C(1500000000)
-#define RULES_MAX 1023 /* and as many limits */
-#define OVERRIDES_MAX UINT64_C(100000000)
-#define BANS_MAX UINT64_C(1000000)
-
-#define DAY (UINT64_C(86400) * RL_SECOND)
+#define INTERVAL_MAX (86400 * RL_SECOND)
 
 static void read_mode(struct reader *, const struct field *, struct node, struct value *);
 static void read_name(struct reader *, const struct field *, struct node, struct value *);
 
 static const struct field segment_fields[] = {
 	{"name", read_name, SEGMENT_NAME, 0, 0, NULL},
-	{"keys", read_count, SEGMENT_KEYS, 1, KEYS_MAX, NULL},
+	{"keys", read_count, SEGMENT_KEYS, 1, RL_KEYS_MAX, NULL},
 	{"mode", read_mode, SEGMENT_MODE, 0, 0, NULL},
 	{"group", read_text, SEGMENT_GROUP, 0, 0, NULL},
 	{"key_bytes", read_count, SEGMENT_KEY_BYTES, 1, RL_KEY_MAX, NULL},
 	{"ring", read_count, SEGMENT_RING, 1, RL_RING_MAX, NULL},
-	{"rules", read_count, SEGMENT_RULES, 1, RULES_MAX, NULL},
-	{"overrides", read_count, SEGMENT_OVERRIDES, 1, OVERRIDES_MAX, NULL},
-	{"bans", read_count, SEGMENT_BANS, 1, BANS_MAX, NULL},
+	{"rules", read_count, SEGMENT_RULES, 1, RL_RULES_MAX, NULL},
+	{"overrides", read_count, SEGMENT_OVERRIDES, 1, RL_OVERRIDES_MAX, NULL},
+	{"bans", read_count, SEGMENT_BANS, 1, RL_BANS_MAX, NULL},
 	{"on_full", read_word, SEGMENT_ON_FULL, 0, 0, on_full_names},
 	{"huge_pages", read_flag, SEGMENT_HUGE_PAGES, 0, 0, NULL},
 	{0},
@@ -42,8 +37,8 @@ enum gc_id {
 };
 
 static const struct field gc_fields[] = {
-	{"interval", read_duration, GC_INTERVAL, 100 * RL_MILLISECOND, DAY, NULL},
-	{"buffer", read_duration, GC_BUFFER, RL_MILLISECOND, DAY, NULL},
+	{"interval", read_duration, GC_INTERVAL, 100 * RL_MILLISECOND, INTERVAL_MAX, NULL},
+	{"buffer", read_duration, GC_BUFFER, RL_MILLISECOND, RL_BUFFER_MAX, NULL},
 	{0},
 };
 
@@ -211,21 +206,21 @@ segment_fit(struct reader *reader, struct config *config)
 {
 	const uint32_t *given = config->source->segment;
 	struct needs needs = needs_of(config);
-	if (config->rule_count > RULES_MAX || needs.limits > RULES_MAX) {
+	if (config->rule_count > RL_RULES_MAX || needs.limits > RL_RULES_MAX) {
 		report_value(reader->report, CONFIG_ERROR, 0,
 		             "%zu rules with %" PRIu64
 		             " limits; a segment holds at most %d of each",
-		             config->rule_count, needs.limits, RULES_MAX);
+		             config->rule_count, needs.limits, RL_RULES_MAX);
 		return;
 	}
-	if (needs.overrides > OVERRIDES_MAX)
+	if (needs.overrides > RL_OVERRIDES_MAX)
 		report_value(reader->report, CONFIG_ERROR, 0,
-		             "%" PRIu64 " overrides; a segment holds at most %" PRIu64,
-		             needs.overrides, OVERRIDES_MAX);
-	fit(reader, given[SEGMENT_RULES], &config->options.rules, config->rule_count, RULES_DEFAULT,
-	    "one for each rule");
+		             "%" PRIu64 " overrides; a segment holds at most %" PRIu32,
+		             needs.overrides, RL_OVERRIDES_MAX);
+	fit(reader, given[SEGMENT_RULES], &config->options.rules, config->rule_count,
+	    RL_RULES_DEFAULT, "one for each rule");
 	fit(reader, given[SEGMENT_OVERRIDES], &config->options.overrides, needs.overrides,
-	    OVERRIDES_DEFAULT, "one for each override, and each capacity in it");
-	fit(reader, given[SEGMENT_RING], &config->options.ring, needs.ring, RING_DEFAULT,
+	    RL_OVERRIDES_DEFAULT, "one for each override, and each capacity in it");
+	fit(reader, given[SEGMENT_RING], &config->options.ring, needs.ring, RL_RING_DEFAULT,
 	    "one for each sub-bucket, or two for each request of a sliding_log");
 }

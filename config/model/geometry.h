@@ -7,16 +7,6 @@
 #include "model/config.h"
 #include "read/reader.h"
 
-/* What a segment has that was created without a wish; see struct rl_options. */
-#define KEYS_DEFAULT 24576
-#define RING_DEFAULT 64
-#define KEY_BYTES_DEFAULT 48
-#define RULES_DEFAULT 64
-#define OVERRIDES_DEFAULT 1024
-#define BANS_DEFAULT 1024
-#define MODE_DEFAULT 0600
-#define BUFFER_DEFAULT (10 * RL_SECOND)
-
 void read_segment(struct reader *reader, struct node object, struct config *config);
 void read_gc(struct reader *reader, struct node object, struct config *config);
 

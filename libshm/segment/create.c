@@ -22,8 +22,6 @@
 #include "segment/map.h"
 #include "segment/memory_limit.h"
 
-#define MODE_DEFAULT 0600
-
 /* The kernel would kill for what it does not have. */
 static bool
 has_memory(uint64_t bytes)
@@ -86,7 +84,7 @@ set_group(int fd, gid_t group)
 static int
 prepare_file(int fd, const struct rl_options *o, uint64_t bytes)
 {
-	mode_t mode = o->mode != 0 ? o->mode : MODE_DEFAULT;
+	mode_t mode = o->mode != 0 ? o->mode : RL_MODE_DEFAULT;
 	int error = reserve(fd, bytes);
 
 	if (error == 0 && (o->flags & RL_OPEN_GROUP))

@@ -7,15 +7,9 @@
 
 #include "table/table.h"
 
-#define KEYS_DEFAULT 24576
-#define KEYS_MAX UINT32_C(1500000000)
-#define KEY_BYTES_DEFAULT 48
-#define RULES_DEFAULT 64
 #define LIMITS_PER_RULE 16 /* eight in force, and as many that are to come */
-#define OVERRIDES_DEFAULT 1024
-#define BANS_DEFAULT 1024
-#define BUFFER_DEFAULT (10 * RL_SECOND)
-#define BUFFER_MAX (86400 * RL_SECOND)
+
+_Static_assert(RL_RULES_MAX <= RL_LIMIT_ROWS_MAX, "each rule can have a limit");
 
 static uint64_t
 area(uint64_t *at, uint64_t bytes)
@@ -64,7 +58,7 @@ rl_geometry_is_valid(const struct rl_geometry *g)
 	       within(g->override_slots, 1, RL_SLOTS_PER_ENTRY * RL_OVERRIDES_MAX) &&
 	       within(g->ban_slots, 1, RL_SLOTS_PER_ENTRY * RL_BANS_MAX) &&
 	       within(g->stripes, 1, RL_STRIPES_MAX) && g->on_full <= RL_FULL_ALLOW &&
-	       g->huge_pages <= 1 && g->buffer_ns <= BUFFER_MAX;
+	       g->huge_pages <= 1 && g->buffer_ns <= RL_BUFFER_MAX;
 }
 
 static uint32_t
@@ -87,18 +81,18 @@ stripes_here(void)
 int
 rl_geometry_from(const struct rl_options *o, struct rl_geometry *g)
 {
-	uint32_t keys = or_default(o->keys, KEYS_DEFAULT);
-	uint32_t key_bytes = or_default(o->key_bytes, KEY_BYTES_DEFAULT);
-	uint32_t rules = or_default(o->rules, RULES_DEFAULT), limits = LIMITS_PER_RULE * rules;
-	uint32_t overrides = or_default(o->overrides, OVERRIDES_DEFAULT);
-	uint32_t bans = or_default(o->bans, BANS_DEFAULT);
+	uint32_t keys = or_default(o->keys, RL_KEYS_DEFAULT);
+	uint32_t key_bytes = or_default(o->key_bytes, RL_KEY_BYTES_DEFAULT);
+	uint32_t rules = or_default(o->rules, RL_RULES_DEFAULT), limits = LIMITS_PER_RULE * rules;
+	uint32_t overrides = or_default(o->overrides, RL_OVERRIDES_DEFAULT);
+	uint32_t bans = or_default(o->bans, RL_BANS_DEFAULT);
 
-	if (keys > KEYS_MAX || key_bytes > RL_KEY_MAX || rules > RL_RULES_MAX ||
+	if (keys > RL_KEYS_MAX || key_bytes > RL_KEY_MAX || rules > RL_RULES_MAX ||
 	    overrides > RL_OVERRIDES_MAX || bans > RL_BANS_MAX)
 		return -EINVAL;
 	*g = (struct rl_geometry){
 		.buckets = rl_table_buckets_for(keys),
-		.ring = or_default(o->ring, RL_GRANULARITY_MAX),
+		.ring = or_default(o->ring, RL_RING_DEFAULT),
 		.record_bytes = (uint32_t)sizeof(struct rl_record) + (key_bytes + 7) / 8 * 8,
 		.rules = rules,
 		.limits = limits < RL_LIMIT_ROWS_MAX ? limits : RL_LIMIT_ROWS_MAX,
@@ -107,7 +101,7 @@ rl_geometry_from(const struct rl_options *o, struct rl_geometry *g)
 		.stripes = stripes_here(),
 		.on_full = (uint32_t)o->on_full,
 		.huge_pages = (o->flags & RL_OPEN_HUGE_PAGES) != 0,
-		.buffer_ns = o->buffer_ns > 0 ? o->buffer_ns : BUFFER_DEFAULT,
+		.buffer_ns = o->buffer_ns > 0 ? o->buffer_ns : RL_BUFFER_DEFAULT,
 	};
 	return rl_geometry_is_valid(g) ? 0 : -EINVAL;
 }

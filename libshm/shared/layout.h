@@ -82,11 +82,8 @@
 
 #define RL_BUCKET_SLOTS 8
 #define RL_HEADER_BYTES 4096
-#define RL_RULES_MAX 1023
 #define RL_LIMIT_ROWS_MAX 1023 /* ids fit ten bits, and one more than an id does */
-#define RL_OVERRIDES_MAX UINT32_C(100000000)
-#define RL_SLOTS_PER_ENTRY 2u /* of overrides and bans: half full at most */
-#define RL_BANS_MAX UINT32_C(1000000)
+#define RL_SLOTS_PER_ENTRY 2u  /* of overrides and bans: half full at most */
 #define RL_BUCKETS_MIN 2
 #define RL_BUCKETS_MAX (UINT32_C(5) << 26) /* 1.6 thousand million keys */
 #define RL_STRIPES_MAX 1024

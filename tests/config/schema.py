@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The schema accepts what rlctl accepts, and refuses what rlctl refuses, as far as a schema can;
-and the manual explains each of its fields.
+and the manual explains each of its fields. What a segment holds at most, and by default, is in rl.h;
+the schema and the manuals say the same.
 
 good and warning: both accept. bad: both refuse. meaning: only rlctl can tell. Every file of bad
 breaks the schema at more than one place if it is several mistakes: each top-level rule in it is
@@ -57,6 +58,38 @@ def see_manual(schema):
             print(f"rl.json.5 does not explain {name}")
 
 
+def numbers():
+    """(most, default) of each size of a segment, as rl.h has them."""
+    with open(os.path.join(top, "include", "rl.h"), encoding="utf-8") as file:
+        found = dict(re.findall(r"^#define RL_(\w+_(?:MAX|DEFAULT)) (?:UINT32_C\()?(\d+)\b", file.read(), re.MULTILINE))
+    names = {"key_bytes": "KEY_BYTES_DEFAULT KEY_MAX"}
+    for name in ("keys", "ring", "rules", "overrides", "bans"):
+        names[name] = f"{name.upper()}_DEFAULT {name.upper()}_MAX"
+    return {name: [int(found[word]) for word in words.split()] for name, words in names.items()}
+
+
+def paragraph(page, name):
+    """What a manual says below the field's name, its numbers without commas."""
+    with open(os.path.join(top, "man", page), encoding="utf-8") as file:
+        text = re.sub(r"(?<=\d),(?=\d)", "", file.read())
+    text = text.split("\n.Ss segment\n")[-1]
+    return re.split(r"^\.(?:It|El)\b", re.split(rf"^\.It (?:Cm|Fa) {name}$", text, 1, re.MULTILINE)[1], 1, re.MULTILINE)[0]
+
+
+def see_numbers(schema):
+    global failures
+    fields_of = schema["$defs"]["segment"]["properties"]
+    for name, wanted in numbers().items():
+        said = {"schema": [fields_of[name].get("default"), fields_of[name].get("maximum")]}
+        for page in ("rl.json.5", "rl_open.3"):
+            words = re.findall(r"\d+", paragraph(page, name))
+            said[page] = [n if str(n) in words else None for n in wanted]
+        for where, found in said.items():
+            if found != wanted:
+                failures += 1
+                print(f"{where} has other numbers than rl.h's {wanted} for {name}")
+
+
 def main():
     schema = load(os.path.join(top, "config", "rl.schema.json"))
     kind = jsonschema.Draft202012Validator
@@ -79,6 +112,7 @@ def main():
                     see(f"{path} {section}/{member}", validator.is_valid(part), False)
                     count += 1
     see_manual(schema)
+    see_numbers(schema)
     print(f"{count} files and parts, {failures} failures")
     return 1 if failures or count < 40 else 0
 
