@@ -3,8 +3,8 @@
 #define RLCTL_COMMAND_H
 
 /*
- * A verb of rlctl is one row of verbs[] (main.c) and one file cmd_<verb>.c. Usage,
- * help, option parsing and dispatch are all made from the row.
+ * A verb of rlctl is a line of verbs.def and a file cmd_<verb>.c. Usage, help, option parsing,
+ * completion and dispatch are made from the line.
  */
 
 #include <stdbool.h>
@@ -35,7 +35,7 @@ struct command {
 	const char *name;
 	const char *synopsis;
 	const char *summary;
-	const struct command_option *options; /* its own, besides the global ones; or NULL */
+	const struct command_option *options; /* its own, besides the global ones */
 	int operands_min;
 	int operands_max;
 	int (*run)(const struct context *context); /* returns the exit status */
@@ -51,19 +51,7 @@ struct context {
 };
 
 extern const struct command_option global_options[];
-extern const struct command_option list_options[];
-extern const struct command_option check_options[];
-extern const struct command_option reset_options[];
-extern const struct command_option ban_options[];
-extern const struct command_option unban_options[];
-extern const struct command_option bans_options[];
-extern const struct command_option stats_options[];
-extern const struct command_option top_options[];
-extern const struct command_option restore_options[];
-extern const struct command_option forget_options[];
-extern const struct command_option unlink_options[];
-extern const struct command_option replay_options[];
-extern const struct command_option config_command_options[];
+extern const struct command_option no_options[];
 
 /* The verb of that name; NULL after a message. */
 const struct command *command_need(const struct context *context, const char *name);
@@ -84,28 +72,19 @@ const char *segment_name(const struct context *context);
 /* True for a length that a key can have; else false after a message. */
 bool key_need(size_t len);
 
-int run_status(const struct context *context);
-int run_list(const struct context *context);
-int run_get(const struct context *context);
-int run_check(const struct context *context);
-int run_peek(const struct context *context);
-int run_reset(const struct context *context);
-int run_ban(const struct context *context);
-int run_allow(const struct context *context);
-int run_unban(const struct context *context);
-int run_bans(const struct context *context);
-int run_stats(const struct context *context);
-int run_top(const struct context *context);
-int run_sweep(const struct context *context);
-int run_dump(const struct context *context);
-int run_restore(const struct context *context);
-int run_doctor(const struct context *context);
-int run_forget(const struct context *context);
-int run_unlink(const struct context *context);
-int run_replay(const struct context *context);
-int run_config(const struct context *context);
-int run_reload(const struct context *context);
-int run_completion(const struct context *context);
-int run_help(const struct context *context);
+/* Of each verb: run_<name>(), and its options. */
+#define VERB(name, options, ...)                       \
+	int run_##name(const struct context *context); \
+	extern const struct command_option options[];
+#include "base/verbs.def"
+#undef VERB
+
+/* How many there are. */
+#define VERB(...) +1
+enum {
+	VERB_COUNT = 0
+#include "base/verbs.def"
+};
+#undef VERB
 
 #endif

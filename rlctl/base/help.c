@@ -33,7 +33,7 @@ help_command(const struct command *command)
 {
 	printf("usage: rlctl [OPTION...] %s%s%s\n\n%s: %s\n", command->name,
 	       command->synopsis[0] ? " " : "", command->synopsis, command->name, command->summary);
-	if (command->options)
+	if (command->options->name)
 		print_options("options", command->options);
 	print_options("options of every verb", global_options);
 }

@@ -24,6 +24,8 @@ const struct command_option global_options[] = {
 	{0},
 };
 
+const struct command_option no_options[] = {{0}};
+
 /* Global options and the verb's as one list, in the order of context->values. */
 struct option_set {
 	int count;
@@ -35,7 +37,7 @@ struct option_set {
 static void
 set_append(struct option_set *set, const struct command_option *options)
 {
-	for (; options && options->name; options++) {
+	for (; options->name; options++) {
 		assert(set->count < OPTIONS_MAX);
 		set->option[set->count++] = options;
 	}
@@ -177,12 +179,12 @@ const struct command *
 command_need(const struct context *context, const char *name)
 {
 	const struct command *command = find_verb(context->verbs, name);
-	const char *names[OPTIONS_MAX + 1] = {0};
+	const char *names[VERB_COUNT + 1] = {0};
 	const char *near;
 
 	if (command)
 		return command;
-	for (int i = 0; context->verbs[i].name && i < OPTIONS_MAX; i++)
+	for (int i = 0; i < VERB_COUNT; i++)
 		names[i] = context->verbs[i].name;
 	near = suggest(name, names);
 	if (near)

@@ -42,7 +42,7 @@ print_reply(const struct value_words *value)
 static void
 print_option_values(const char *verb, const struct command_option *options)
 {
-	for (; options && options->name; options++) {
+	for (; options->name; options++) {
 		struct value_words value = option_words(options);
 
 		if (value.kind == VALUE_NONE)
@@ -58,7 +58,7 @@ print_option_values(const char *verb, const struct command_option *options)
 static void
 print_option_names(const struct command_option *options)
 {
-	for (; options && options->name; options++)
+	for (; options->name; options++)
 		printf(" --%s", options->name);
 }
 

@@ -75,8 +75,7 @@ print_verb(const struct command *command, const struct command *verbs)
 	}
 	if (value.kind == VALUE_CONFIG)
 		puts("complete -c rlctl -n '__rlctl_last set unset' -a '(__rlctl_paths)'");
-	for (const struct command_option *option = command->options; option && option->name;
-	     option++)
+	for (const struct command_option *option = command->options; option->name; option++)
 		print_option(condition, option, verbs);
 }
 

@@ -66,7 +66,7 @@ print_options(const struct command_option *options)
 {
 	char form[40];
 
-	for (; options && options->name; options++) {
+	for (; options->name; options++) {
 		snprintf(form, sizeof(form), "--%s", options->name);
 		print_spec(options, form);
 		if (!options->letter)

@@ -3,6 +3,10 @@
 
 load common
 
+verbs_of_table() {
+	sed -n 's/^VERB(\([a-z]*\),.*/\1/p' "$top/rlctl/base/verbs.def"
+}
+
 @test "no verb is an error, help is not" {
 	rlctl
 	in_trouble 'no verb'
@@ -27,7 +31,7 @@ load common
 	exits 0
 	[ "$output" = "$("$RLCTL" --help)" ]
 	verbs=$(sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' <<<"$output")
-	[ "$(paste -sd' ' <<<"$verbs")" = 'status list get check peek reset ban allow unban bans stats top sweep dump restore doctor forget unlink replay config reload completion help' ]
+	[ "$verbs" = "$(verbs_of_table)" ]
 	for verb in $verbs; do
 		summary=$("$RLCTL" help | sed -n "s/^  $verb  *//p")
 		rlctl help "$verb"
@@ -36,6 +40,16 @@ load common
 		says_line "$verb: $summary"
 		[ "$output" = "$("$RLCTL" "$verb" --help)" ]
 		[ "$output" = "$("$RLCTL" -h "$verb")" ]
+	done
+}
+
+@test "the schema knows the document of every verb that writes one" {
+	[ "$(verbs_of_table | wc -l)" -ge 23 ]
+	for verb in $(verbs_of_table); do
+		file=$(grep -l "^run_$verb(" "$top"/rlctl/*/*.c) || fail_with "no run_$verb()"
+		grep -q 'output_json(' "$file" || continue
+		jq -e --arg verb "$verb" '.definitions[$verb]' "$top/rlctl/output.schema.json" >/dev/null ||
+			fail_with "output.schema.json has no definition of $verb"
 	done
 }
 

@@ -9,11 +9,22 @@ seconds=${1:-5}
 status=0
 cd "$top" # the configuration that some inputs name
 
+# Its verbs and options, as it tells them itself.
+mkdir -p build/fuzz
+rlctl=build/v/asan/rlctl
+{
+	cat tests/fuzz/rlctl.dict
+	$rlctl help | sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' | while read -r verb; do
+		echo "\"$verb\""
+		$rlctl help "$verb" | sed -nE 's/^  (-.), (--[a-z-]+).*/"\1"\n"\2"/p; s/^      (--[a-z-]+).*/"\1"/p'
+	done | sort -u
+} >build/fuzz/rlctl.dict
+
 for what in arguments replay restore; do
 	mkdir -p "build/fuzz/$what"
 	build/v/fuzz/fuzz_rlctl -max_total_time="$seconds" -timeout=20 -max_len=4096 \
 		-rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 \
-		-dict=tests/fuzz/rlctl.dict -artifact_prefix="build/fuzz/$what-" \
+		-dict=build/fuzz/rlctl.dict -artifact_prefix="build/fuzz/$what-" \
 		"build/fuzz/$what" "tests/fuzz/$what" || status=1
 done
 exit $status
