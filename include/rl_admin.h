@@ -112,6 +112,28 @@ int rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info);
  */
 int rl_forget(struct rl *rl, const char *name);
 
+/* What an algorithm has, and how it counts. */
+enum rl_algorithm_flag {
+	RL_IS_WINDOW = 1,          /* counts in sub-buckets, which leave the window as a whole */
+	RL_IS_BUCKET = 2,          /* has one level, which comes back evenly; can be reserved */
+	RL_HAS_GRANULARITY = 4,    /* the limit's `granularity` and `hard` mean something */
+	RL_HAS_BURST = 8,          /* its `burst` */
+	RL_HAS_UNDELAYED = 16,     /* its `undelayed` */
+	RL_BURST_IS_CAPACITY = 32, /* a burst of 0 means the capacity, an override's as well */
+};
+
+struct rl_algorithm_info {
+	size_t size;      /* of this struct in the library: later ones have more at its end */
+	const char *name; /* as in configurations and output: "sliding_window" */
+	const char *text; /* one sentence for people */
+	unsigned flags;   /* of enum rl_algorithm_flag */
+	uint32_t capacity_max;
+	uint32_t ring_per_unit; /* entries of the ring for each unit of capacity; 0: it takes one
+	                           for each sub-bucket */
+};
+/* What is known of an algorithm; NULL for a number that is none. */
+const struct rl_algorithm_info *rl_algorithm_info(enum rl_algorithm algorithm);
+
 /* Counters of a rule, one for each line of rl_counters.def, in its order. */
 enum rl_counter {
 #define RL_COUNTER(name, unit, text) RL_COUNT_##name,

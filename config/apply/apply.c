@@ -97,9 +97,7 @@ entries_of(const struct rl_config_rule *rule, size_t override)
 		uint32_t entries = limit_entries(limit);
 
 		if (override < rule->override_count)
-			entries = limit->algorithm == RL_SLIDING_LOG
-			                  ? 2 * rule->overrides[override].capacity[i]
-			                  : 0;
+			entries = limit_entries_for(limit, rule->overrides[override].capacity[i]);
 		most = entries > most ? entries : most;
 	}
 	return most;

@@ -164,11 +164,10 @@ need_override(struct needs *needs, const struct rl_override *override, const str
 		needs->overrides++;
 	for (size_t i = 0; i < config_limit_count(rule); i++) {
 		uint32_t capacity = override->capacity[i];
+		uint32_t entries = limit_entries_for(config_limit(rule, i), capacity);
 
 		needs->overrides += capacity > 0;
-		if (config_limit(rule, i)->algorithm == RL_SLIDING_LOG &&
-		    2 * capacity > needs->ring)
-			needs->ring = 2 * capacity;
+		needs->ring = entries > needs->ring ? entries : needs->ring;
 	}
 }
 

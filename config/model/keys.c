@@ -5,6 +5,7 @@
 #include "model/limit.h"
 #include "model/ruleset.h"
 #include "read/source.h"
+#include "text/names.h"
 
 struct keys_walk {
 	struct override_list list;
@@ -34,7 +35,9 @@ find_limit(struct keys_walk *walk, const struct rl_limit *shape)
 static bool
 suits_keys(struct reader *reader, uint32_t token, const struct rl_limit *limit)
 {
-	if (limit->algorithm != RL_SLIDING_LOG && limit->algorithm != RL_LEAKY_BUCKET)
+	const struct rl_algorithm_info *info = algorithm_info(limit->algorithm);
+
+	if (info->capacity_max == RL_CAPACITY_MAX && !(info->flags & RL_HAS_UNDELAYED))
 		return true;
 	report_value(reader->report, CONFIG_ERROR, token,
 	             "keys cannot have this algorithm; write a rule with overrides");

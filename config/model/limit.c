@@ -82,12 +82,24 @@ read_granularity(struct reader *reader, const struct field *field, struct node n
 		read_count(reader, field, node, values);
 }
 
+static void
+read_algorithm(struct reader *reader, const struct field *field, struct node node,
+               struct value *values)
+{
+	const char *names[ALGORITHM_NAMES_MAX + 1];
+	struct field with_names = *field;
+
+	algorithm_names(~0U, names);
+	with_names.words = names;
+	read_word(reader, &with_names, node, values);
+}
+
 const struct field shape_fields[] = {
 	{"time_window_sec", read_seconds, LIMIT_WINDOW, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
 	{"window", read_duration, LIMIT_WINDOW, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
 	{"capacity", read_count, LIMIT_CAPACITY, 1, RL_CAPACITY_MAX, NULL},
 	{"limit", read_rate, LIMIT_CAPACITY, 1, RL_CAPACITY_MAX, NULL},
-	{"algorithm", read_word, LIMIT_ALGORITHM, 0, 0, algorithm_names},
+	{"algorithm", read_algorithm, LIMIT_ALGORITHM, 0, 0, NULL},
 	{"granularity", read_granularity, LIMIT_GRANULARITY, 1, RL_GRANULARITY_MAX, NULL},
 	{"granularity_sec", read_seconds, LIMIT_STEP, 1, RL_WINDOW_MAX, NULL},
 	{"hard", read_flag, LIMIT_HARD, 0, 0, NULL},
@@ -134,35 +146,61 @@ is_missing(struct reader *reader, uint32_t owner, const struct value *value, con
 	return !is_given(value);
 }
 
+/* "token_bucket and leaky_bucket" */
+struct names_text {
+	char text[128];
+};
+
+static struct names_text
+names_of(unsigned flag)
+{
+	const char *names[ALGORITHM_NAMES_MAX + 1];
+	struct names_text out = {""};
+
+	algorithm_names(flag, names);
+	for (size_t i = 0; names[i]; i++) {
+		size_t used = strlen(out.text);
+
+		snprintf(out.text + used, sizeof(out.text) - used, "%s%s",
+		         i == 0         ? ""
+		         : names[i + 1] ? ", "
+		                        : " and ",
+		         names[i]);
+	}
+	return out;
+}
+
 /* Report a field that the algorithm has no use for; one that says what is so anyway is fine. */
 static bool
-is_misplaced(struct reader *reader, const struct value *value, uint64_t idle, const char *use,
+is_misplaced(struct reader *reader, const struct value *value, uint64_t idle, unsigned flag,
              enum rl_algorithm algorithm)
 {
-	if (!is_given(value) || value->number == idle)
+	if (algorithm_info(algorithm)->flags & flag || !is_given(value) || value->number == idle)
 		return false;
-	report_name(reader->report, CONFIG_ERROR, value->token, "is for %s, not for %s", use,
-	            algorithm_name(algorithm));
+	report_name(reader->report, CONFIG_ERROR, value->token, "is for %s, not for %s",
+	            names_of(flag).text, algorithm_name(algorithm));
 	return true;
 }
 
 static bool
 has_misplaced(struct reader *reader, const struct value *v, enum rl_algorithm a)
 {
-	bool is_sliding = a == RL_SLIDING_WINDOW, is_leaky = a == RL_LEAKY_BUCKET;
+	const struct {
+		int id;
+		uint64_t idle;
+		unsigned flag;
+	} fields[] = {
+		{LIMIT_GRANULARITY, 1, RL_HAS_GRANULARITY},
+		{LIMIT_STEP, v[LIMIT_WINDOW].number, RL_HAS_GRANULARITY},
+		{LIMIT_HARD, 0, RL_HAS_GRANULARITY},
+		{LIMIT_BURST, 0, RL_HAS_BURST},
+		{LIMIT_UNDELAYED, 0, RL_HAS_UNDELAYED},
+	};
 	bool is_wrong = false;
 
-	if (!is_sliding) {
-		is_wrong |= is_misplaced(reader, &v[LIMIT_GRANULARITY], 1, "sliding_window", a);
-		is_wrong |= is_misplaced(reader, &v[LIMIT_STEP], v[LIMIT_WINDOW].number,
-		                         "sliding_window", a);
-		is_wrong |= is_misplaced(reader, &v[LIMIT_HARD], 0, "sliding_window", a);
-	}
-	if (!is_leaky && a != RL_TOKEN_BUCKET)
-		is_wrong |= is_misplaced(reader, &v[LIMIT_BURST], 0,
-		                         "token_bucket and leaky_bucket", a);
-	if (!is_leaky)
-		is_wrong |= is_misplaced(reader, &v[LIMIT_UNDELAYED], 0, "leaky_bucket", a);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		is_wrong |=
+			is_misplaced(reader, &v[fields[i].id], fields[i].idle, fields[i].flag, a);
 	return is_wrong;
 }
 
@@ -241,7 +279,7 @@ is_fillable(struct reader *reader, uint32_t owner, const struct rl_limit *limit,
 {
 	unsigned __int128 fill_ns = ((unsigned __int128)limit->burst + 1) * limit->window_ns;
 
-	if (limit->algorithm != RL_TOKEN_BUCKET && limit->algorithm != RL_LEAKY_BUCKET)
+	if (!(algorithm_info(limit->algorithm)->flags & RL_HAS_BURST))
 		return true;
 	if (fill_ns <= (unsigned __int128)(FILL_YEARS_MAX * YEAR_NS) * limit->capacity)
 		return true;
@@ -257,11 +295,13 @@ static bool
 suits_algorithm(struct reader *reader, uint32_t owner, const struct value *v,
                 const struct rl_limit *limit)
 {
-	if (limit->algorithm == RL_SLIDING_LOG && limit->capacity > RL_LOG_MAX) {
+	const struct rl_algorithm_info *info = algorithm_info(limit->algorithm);
+
+	if (limit->capacity > info->capacity_max) {
 		report_name(reader->report, CONFIG_ERROR, v[LIMIT_CAPACITY].token,
-		            "a sliding_log remembers each request, at most %d of them, not %" PRIu32
+		            "a %s remembers each request, at most %" PRIu32 " of them, not %" PRIu32
 		            "; use sliding_window",
-		            RL_LOG_MAX, limit->capacity);
+		            info->name, info->capacity_max, limit->capacity);
 		return false;
 	}
 	if (limit->undelayed > limit->burst) {
@@ -297,7 +337,7 @@ is_hard(const struct value *v, enum rl_algorithm algorithm)
 {
 	if (v[LIMIT_HARD].token > 0)
 		return number_or_0(&v[LIMIT_HARD]) != 0;
-	return algorithm == RL_SLIDING_WINDOW && !says_steps(v);
+	return algorithm_info(algorithm)->flags & RL_HAS_GRANULARITY && !says_steps(v);
 }
 
 static void
@@ -318,6 +358,7 @@ bool
 limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struct rl_limit *limit)
 {
 	enum rl_algorithm algorithm = (enum rl_algorithm)number_or_0(&v[LIMIT_ALGORITHM]);
+	unsigned flags = algorithm_info(algorithm)->flags;
 	bool lacks_capacity =
 		is_missing(reader, owner, &v[LIMIT_CAPACITY],
 	                   "capacity; \"limit\": \"100/min\" says it with its window");
@@ -330,7 +371,7 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 		.algorithm = algorithm,
 		.capacity = (uint32_t)v[LIMIT_CAPACITY].number,
 		.window_ns = v[LIMIT_WINDOW].number,
-		.granularity = algorithm == RL_SLIDING_WINDOW ? count_steps(reader, v) : 1,
+		.granularity = flags & RL_HAS_GRANULARITY ? count_steps(reader, v) : 1,
 		.hard = is_hard(v, algorithm),
 		.burst = number_or_0(&v[LIMIT_BURST]),
 		.undelayed = number_or_0(&v[LIMIT_UNDELAYED]),
@@ -338,7 +379,7 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 		.prefix_v4 = (uint8_t)number_or_0(&v[LIMIT_V4]),
 		.prefix_v6 = (uint8_t)number_or_0(&v[LIMIT_V6]),
 	};
-	if (algorithm == RL_TOKEN_BUCKET && limit->burst == 0)
+	if (flags & RL_BURST_IS_CAPACITY && limit->burst == 0)
 		limit->burst =
 			limit->capacity < RL_CAPACITY_MAX ? limit->capacity : RL_CAPACITY_MAX - 1;
 	if (limit->granularity == 0 || !suits_algorithm(reader, owner, v, limit))
@@ -348,9 +389,17 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 }
 
 uint32_t
+limit_entries_for(const struct rl_limit *limit, uint32_t capacity)
+{
+	return algorithm_info(limit->algorithm)->ring_per_unit * capacity;
+}
+
+uint32_t
 limit_entries(const struct rl_limit *limit)
 {
-	return limit->algorithm == RL_SLIDING_LOG ? 2 * limit->capacity : limit->granularity;
+	uint32_t entries = limit_entries_for(limit, limit->capacity);
+
+	return entries > 0 ? entries : limit->granularity;
 }
 
 bool

@@ -37,8 +37,10 @@ void limit_inherit(struct value *values, const struct value *base);
 bool limit_finish(struct reader *reader, uint32_t owner, const struct value *values,
                   struct rl_limit *limit);
 
-/* Ring entries that a key of this limit takes. */
+/* Ring entries that a key of this limit takes; and that an override's capacity takes in its place,
+ * 0 if the number of them does not depend on it. */
 uint32_t limit_entries(const struct rl_limit *limit);
+uint32_t limit_entries_for(const struct rl_limit *limit, uint32_t capacity);
 
 /*
  * How many sub-buckets a sliding window has whose file says nothing of them, of at most `most`: 60, or

@@ -10,6 +10,7 @@
 #include "model/overrides.h"
 #include "model/pattern_text.h"
 #include "read/source.h"
+#include "text/names.h"
 
 struct override_walk {
 	struct override_list *list;
@@ -153,16 +154,18 @@ read_capacity(struct reader *reader, struct node node, const struct rl_limit *li
               uint32_t *capacity)
 {
 	static const struct field field = {"capacity", read_count, 0, 1, RL_CAPACITY_MAX, NULL};
+	const struct rl_algorithm_info *info = algorithm_info(limit->algorithm);
 	struct value value = {0};
 
 	read_count(reader, &field, node, &value);
 	if (value.is_bad)
 		return false;
 	*capacity = (uint32_t)value.number;
-	if (limit->algorithm != RL_SLIDING_LOG || *capacity <= RL_LOG_MAX)
+	if (*capacity <= info->capacity_max)
 		return true;
 	report_value(reader->report, CONFIG_ERROR, node.token,
-	             "a sliding_log remembers each request, at most %d of them", RL_LOG_MAX);
+	             "a %s remembers each request, at most %" PRIu32 " of them", info->name,
+	             info->capacity_max);
 	return false;
 }
 
@@ -207,14 +210,14 @@ read_capacities(struct reader *reader, struct node node, const struct override_w
 	each_element(reader, node, visit_capacity, &walk);
 }
 
-/* Would the rule decide the same without it? A token bucket's burst changes along. */
+/* Would the rule decide the same without it? A burst may change along. */
 static bool
 changes_nothing(const struct rl_override *override, const struct override_walk *rule)
 {
 	for (size_t i = 0; i < rule->limit_count; i++)
 		if (override->capacity[i] > 0 &&
 		    (override->capacity[i] != rule->limits[i].capacity ||
-		     rule->limits[i].algorithm == RL_TOKEN_BUCKET))
+		     algorithm_info(rule->limits[i].algorithm)->flags & RL_BURST_IS_CAPACITY))
 			return false;
 	return rule->limit_count > 0;
 }

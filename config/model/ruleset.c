@@ -8,6 +8,7 @@
 #include "model/ruleset.h"
 #include "read/source.h"
 #include "text/duration.h"
+#include "text/names.h"
 
 enum rule_id {
 	RULE_LIMITS = LIMIT_IDS,
@@ -148,7 +149,7 @@ is_implied(const struct rl_limit *a, const struct rl_limit *b)
 	uint64_t windows = (a->window_ns + b->window_ns - 1) / b->window_ns;
 
 	return a->algorithm == b->algorithm && b->window_ns <= a->window_ns &&
-	       a->algorithm <= RL_SLIDING_LOG && !a->shadow && !b->shadow &&
+	       !(algorithm_info(a->algorithm)->flags & RL_IS_BUCKET) && !a->shadow && !b->shadow &&
 	       a->prefix_v4 == b->prefix_v4 && a->prefix_v6 == b->prefix_v6 &&
 	       windows * b->capacity <= a->capacity;
 }

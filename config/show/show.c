@@ -77,19 +77,19 @@ gc_json(const struct config *config)
 static int
 put_limit(json_t *object, const struct rl_limit *limit)
 {
-	bool is_leaky = limit->algorithm == RL_LEAKY_BUCKET;
+	unsigned flags = algorithm_info(limit->algorithm)->flags;
 	int error = 0;
 
 	put(object, "algorithm", json_string(algorithm_name(limit->algorithm)), &error);
 	put_count(object, "capacity", limit->capacity, &error);
 	put_duration(object, "window", limit->window_ns, &error);
-	if (limit->algorithm == RL_SLIDING_WINDOW) {
+	if (flags & RL_HAS_GRANULARITY) {
 		put_count(object, "granularity", limit->granularity, &error);
 		put(object, "hard", json_boolean(limit->hard), &error);
 	}
-	if (is_leaky || limit->algorithm == RL_TOKEN_BUCKET)
+	if (flags & RL_HAS_BURST)
 		put_count(object, "burst", limit->burst, &error);
-	if (is_leaky)
+	if (flags & RL_HAS_UNDELAYED)
 		put_count(object, "undelayed", limit->undelayed, &error);
 	put(object, "mode", json_string(mode_names[limit->shadow != 0]), &error);
 	if (limit->prefix_v4)

@@ -4,12 +4,6 @@
 
 #include "text/names.h"
 
-const char *const algorithm_names[] = {
-	[RL_SLIDING_WINDOW] = "sliding_window", [RL_FIXED_WINDOW] = "fixed_window",
-	[RL_SLIDING_LOG] = "sliding_log",       [RL_TOKEN_BUCKET] = "token_bucket",
-	[RL_LEAKY_BUCKET] = "leaky_bucket",     NULL,
-};
-
 const char *const on_full_names[] = {
 	[RL_FULL_EVICT] = "evict",
 	[RL_FULL_DENY] = "deny",
@@ -26,10 +20,31 @@ name_of(const char *const *names, unsigned number)
 	return *names ? *names : "unknown";
 }
 
+const struct rl_algorithm_info *
+algorithm_info(enum rl_algorithm algorithm)
+{
+	static const struct rl_algorithm_info unknown = {.name = "unknown", .text = "Unknown."};
+	const struct rl_algorithm_info *info = rl_algorithm_info(algorithm);
+
+	return info ? info : &unknown;
+}
+
+void
+algorithm_names(unsigned flags, const char *names[static ALGORITHM_NAMES_MAX + 1])
+{
+	const struct rl_algorithm_info *info;
+	size_t count = 0;
+
+	for (int i = 0; (info = rl_algorithm_info((enum rl_algorithm)i)); i++)
+		if (count < ALGORITHM_NAMES_MAX && (flags == ~0U || info->flags & flags))
+			names[count++] = info->name;
+	names[count] = NULL;
+}
+
 const char *
 algorithm_name(enum rl_algorithm algorithm)
 {
-	return name_of(algorithm_names, (unsigned)algorithm);
+	return algorithm_info(algorithm)->name;
 }
 
 const char *
@@ -50,10 +65,13 @@ name_find(const char *const *names, const char *word)
 bool
 algorithm_find(const char *name, enum rl_algorithm *algorithm)
 {
-	int found = name_find(algorithm_names, name);
+	const struct rl_algorithm_info *info;
 
-	if (found < 0)
-		return false;
-	*algorithm = (enum rl_algorithm)found;
-	return true;
+	for (int i = 0; (info = rl_algorithm_info((enum rl_algorithm)i)); i++) {
+		if (strcmp(info->name, name) != 0)
+			continue;
+		*algorithm = (enum rl_algorithm)i;
+		return true;
+	}
+	return false;
 }

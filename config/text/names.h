@@ -4,11 +4,19 @@
 
 /* The words by which files, command lines, output and JSON know what rl.h has an enum for. */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 
-extern const char *const algorithm_names[]; /* by enum rl_algorithm; ends with NULL */
-extern const char *const on_full_names[];   /* by enum rl_on_full; likewise */
+extern const char *const on_full_names[]; /* by enum rl_on_full; ends with NULL */
+
+/* rl_algorithm_info(), but never NULL: one that there is not is called "unknown". */
+const struct rl_algorithm_info *algorithm_info(enum rl_algorithm algorithm);
+
+#define ALGORITHM_NAMES_MAX 16
+
+/* The names of all algorithms that have one of these flags, by enum rl_algorithm and with a NULL at
+ * the end; with ~0U, of all. */
+void algorithm_names(unsigned flags, const char *names[static ALGORITHM_NAMES_MAX + 1]);
 
 const char *algorithm_name(enum rl_algorithm algorithm);
 const char *on_full_name(enum rl_on_full on_full);

@@ -12,13 +12,14 @@ static void
 lift_capacity(struct rl_request *rq)
 {
 	const struct rl_limiter *l = &rq->limit->limiter;
+	const struct rl_algorithm_info *info = rl_algorithm_info(l->algorithm);
 
 	if (rl_limiter_is_bucket(l))
 		rq->quota.burst = RL_CAPACITY_MAX - 1;
+	else if (info->ring_per_unit > 0)
+		rq->quota.capacity = rl_log_capacity(l->ring_entries);
 	else
-		rq->quota.capacity = l->algorithm == RL_SLIDING_LOG
-		                             ? rl_log_capacity(l->ring_entries)
-		                             : RL_CAPACITY_MAX;
+		rq->quota.capacity = RL_CAPACITY_MAX;
 }
 
 static int

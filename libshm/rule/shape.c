@@ -2,37 +2,41 @@
 #include "rule/shape.h"
 
 #include "algorithm/gcra.h"
-#include "algorithm/log.h"
+#include "rl_admin.h"
 
 static bool
 has_valid_window(const struct rl_limit *l)
 {
-	if (l->window_ns < RL_WINDOW_MIN || l->window_ns > RL_WINDOW_MAX)
+	const struct rl_algorithm_info *info = rl_algorithm_info(l->algorithm);
+
+	if (!info || l->window_ns < RL_WINDOW_MIN || l->window_ns > RL_WINDOW_MAX)
 		return false;
-	if (l->algorithm == RL_SLIDING_WINDOW)
+	if (info->flags & RL_HAS_GRANULARITY)
 		return l->granularity <= RL_GRANULARITY_MAX;
-	return (unsigned)l->algorithm <= RL_LEAKY_BUCKET && l->granularity <= 1 && !l->hard;
+	return l->granularity <= 1 && !l->hard;
 }
 
 static bool
 has_valid_quota(const struct rl_limit *l)
 {
+	unsigned flags = rl_algorithm_info(l->algorithm)->flags;
+
 	if (l->capacity == 0 || l->capacity > RL_CAPACITY_MAX || l->burst >= RL_CAPACITY_MAX)
 		return false;
 	if (rl_gcra_burst(l->window_ns, l->capacity, l->burst + 1) <= l->burst)
 		return false;
-	if (l->algorithm == RL_TOKEN_BUCKET)
-		return l->undelayed == 0;
-	if (l->algorithm == RL_LEAKY_BUCKET)
-		return l->undelayed <= l->burst;
-	return l->burst == 0 && l->undelayed == 0;
+	if (!(flags & RL_HAS_BURST) && l->burst > 0)
+		return false;
+	return l->undelayed <= (flags & RL_HAS_UNDELAYED ? l->burst : 0);
 }
 
-/* How many ring entries its counters need: log.h says why a log needs twice its capacity. */
+/* How many ring entries its counters need. */
 static uint32_t
 entries_needed(const struct rl_limit *l)
 {
-	return l->algorithm == RL_SLIDING_LOG ? 2 * l->capacity : l->granularity;
+	uint32_t per_unit = rl_algorithm_info(l->algorithm)->ring_per_unit;
+
+	return per_unit > 0 ? per_unit * l->capacity : l->granularity;
 }
 
 int
@@ -47,11 +51,12 @@ rl_shape_check(const struct rl_limit *limit, uint32_t ring)
 struct rl_limit
 rl_shape_complete(const struct rl_limit *limit)
 {
+	const struct rl_algorithm_info *info = rl_algorithm_info(limit->algorithm);
 	struct rl_limit l = *limit;
 
 	if (l.granularity == 0)
 		l.granularity = 1;
-	if (l.algorithm == RL_TOKEN_BUCKET && l.burst == 0)
+	if (info && info->flags & RL_BURST_IS_CAPACITY && l.burst == 0)
 		l.burst = rl_gcra_burst(l.window_ns, l.capacity,
 		                        l.capacity < RL_CAPACITY_MAX ? l.capacity
 		                                                     : RL_CAPACITY_MAX - 1);
@@ -79,7 +84,7 @@ rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *
 
 	if (!has_valid_window(&l) || l.granularity > ring)
 		return false;
-	if (l.algorithm == RL_SLIDING_LOG && rl_log_capacity(ring) == 0)
+	if (rl_algorithm_info(l.algorithm)->ring_per_unit > ring)
 		return false;
 	*limiter = (struct rl_limiter){
 		.algorithm = l.algorithm,

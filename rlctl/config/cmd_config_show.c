@@ -54,7 +54,7 @@ print_limit(const struct rl_limit *limit)
 		       duration_format(limit->window_ns / limit->granularity).text);
 	if (limit->hard)
 		printf(", hard");
-	if (limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET)
+	if (algorithm_info(limit->algorithm)->flags & RL_HAS_BURST)
 		printf(", burst %" PRIu32, limit->burst);
 	if (limit->undelayed > 0)
 		printf(", undelayed %" PRIu32, limit->undelayed);

@@ -9,6 +9,7 @@
 #include "base/rule.h"
 #include "doctor/doctor.h"
 #include "key/entry.h"
+#include "text/names.h"
 
 #define AHEAD_MIN (2 * RL_SECOND) /* no two clocks of one host differ by that much */
 #define STALE_SHARE 4             /* of the places, one in so many */
@@ -41,7 +42,7 @@ is_ahead_bucket(const struct look *look, const struct rl_entry *entry)
 	if (!rl_rule_info(look->rl, entry->rule, &rule) || entry->limit >= rule.limit_count)
 		return false;
 	limit = &rule.limits[entry->limit];
-	if (limit->algorithm != RL_TOKEN_BUCKET && limit->algorithm != RL_LEAKY_BUCKET)
+	if (!(algorithm_info(limit->algorithm)->flags & RL_IS_BUCKET))
 		return false;
 	longest_ns = (uint64_t)((unsigned __int128)limit->window_ns * entry->peek.limit /
 	                        (limit->capacity ? limit->capacity : 1));

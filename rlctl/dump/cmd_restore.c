@@ -15,6 +15,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "dump/dump_line.h"
+#include "text/names.h"
 
 #define COMPLAINTS_MAX 5     /* of each sort that are told one by one */
 #define PROGRESS_LINES 0xfff /* told whenever these bits of the line number are 0 */
@@ -74,11 +75,12 @@ note(struct restore *restore, enum outcome outcome, const char *why, const char 
 static uint64_t
 charge_end_ns(const struct rl_limit *limit, const struct rl_charge_entry *entry)
 {
+	unsigned flags = algorithm_info(limit->algorithm)->flags;
 	uint64_t span_ns = limit->window_ns;
 
-	if (limit->algorithm == RL_SLIDING_WINDOW)
+	if (flags & RL_HAS_GRANULARITY)
 		span_ns += limit_bucket_ns(limit);
-	else if (limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET)
+	else if (flags & RL_IS_BUCKET)
 		span_ns = (uint64_t)((unsigned __int128)entry->cost * limit->window_ns /
 		                     (limit->capacity ? limit->capacity : 1));
 	return entry->at_ns > UINT64_MAX - span_ns ? UINT64_MAX : entry->at_ns + span_ns;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The schema accepts what rlctl accepts, and refuses what rlctl refuses, as far as a schema can;
 and the manual explains each of its fields. What a segment holds at most, and by default, is in rl.h;
-the schema and the manuals say the same.
+the schema and the manuals say the same. They know every algorithm of libshm/algorithm/info.c.
 
 good and warning: both accept. bad: both refuse. meaning: only rlctl can tell. Every file of bad
 breaks the schema at more than one place if it is several mistakes: each top-level rule in it is
@@ -56,6 +56,23 @@ def see_manual(schema):
         if not re.search(rf"^\.(It )?Cm (.* )?{re.escape(name)}( |$)", page, re.MULTILINE):
             failures += 1
             print(f"rl.json.5 does not explain {name}")
+
+
+def see_algorithms(schema):
+    """Both schemas and both manuals know the algorithms that libshm/algorithm/info.c has."""
+    global failures
+    texts = {path: open(os.path.join(top, path), encoding="utf-8").read() for path in (
+        "libshm/algorithm/info.c", "rlctl/output.schema.json", "man/rl.json.5", "man/rl.7", "tests/fuzz/rlctl.dict")}
+    names = re.findall(r'ROW\("(\w+)"', texts.pop("libshm/algorithm/info.c"))
+    texts["config/rl.schema.json"] = json.dumps(schema)
+    for name in names:
+        for path, text in texts.items():
+            if not re.search(rf"\b{name}\b", text):
+                failures += 1
+                print(f"{path} does not have {name}")
+    if len(names) < 5:
+        failures += 1
+        print("there are not all algorithms in info.c")
 
 
 def numbers():
@@ -113,6 +130,7 @@ def main():
                     count += 1
     see_manual(schema)
     see_numbers(schema)
+    see_algorithms(schema)
     print(f"{count} files and parts, {failures} failures")
     return 1 if failures or count < 40 else 0
 

@@ -257,6 +257,114 @@ test_counters_describe_themselves(void **state)
 	assert_null(rl_counter_info(-1));
 }
 
+/* What rl_open_private() and rl_define() say of a limit, completed with what it must have. */
+static int
+define_limit(struct rl_limit limit)
+{
+	struct rl_options options = {.ring = RL_RING_MAX};
+	struct rl *rl;
+	int rule;
+
+	limit.capacity = limit.capacity ? limit.capacity : 10;
+	limit.window_ns = RL_SECOND;
+	assert_int_equal(rl_open_private(&options, &rl), 0);
+	rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = limit});
+	rl_close(rl);
+	return rule < 0 ? rule : 0;
+}
+
+static int
+wanted(unsigned flags, unsigned flag)
+{
+	return flags & flag ? 0 : -EINVAL;
+}
+
+/* The ring that a limit needs, by trying. */
+static uint32_t
+ring_of(struct rl_limit limit)
+{
+	for (uint32_t ring = 1;; ring++) {
+		struct rl_options options = {.ring = ring};
+		struct rl *rl;
+		int rule;
+
+		assert_int_equal(rl_open_private(&options, &rl), 0);
+		rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = limit});
+		rl_close(rl);
+		if (rule >= 0)
+			return ring;
+		assert_int_equal(rule, RL_ERING);
+	}
+}
+
+static void
+see_algorithm(enum rl_algorithm a, const struct rl_algorithm_info *info)
+{
+	unsigned flags = info->flags;
+	struct rl_limit ten = {.algorithm = a, .capacity = 10, .window_ns = RL_SECOND};
+
+	assert_int_equal(info->size, sizeof(*info));
+	assert_true(info->text[strlen(info->text) - 1] == '.');
+	assert_int_equal(!(flags & RL_HAS_BURST), !(flags & RL_IS_BUCKET));
+	assert_int_equal(define_limit((struct rl_limit){.algorithm = a, .granularity = 2}),
+	                 wanted(flags, RL_HAS_GRANULARITY));
+	assert_int_equal(define_limit((struct rl_limit){.algorithm = a, .hard = 1}),
+	                 wanted(flags, RL_HAS_GRANULARITY));
+	assert_int_equal(define_limit((struct rl_limit){.algorithm = a, .burst = 5}),
+	                 wanted(flags, RL_HAS_BURST));
+	assert_int_equal(
+		define_limit((struct rl_limit){.algorithm = a, .burst = 5, .undelayed = 1}),
+		wanted(flags, RL_HAS_UNDELAYED));
+	assert_int_equal(
+		define_limit((struct rl_limit){.algorithm = a, .capacity = info->capacity_max}), 0);
+	assert_true(define_limit((struct rl_limit){.algorithm = a,
+	                                           .capacity = info->capacity_max + 1}) < 0);
+	assert_int_equal(ring_of(ten), info->ring_per_unit ? 10 * info->ring_per_unit : 1);
+}
+
+static void
+test_algorithms_are_what_is_known_of_them(void **state)
+{
+	const struct rl_algorithm_info *info;
+	int count = 0;
+
+	(void)state;
+	for (; (info = rl_algorithm_info((enum rl_algorithm)count)); count++)
+		see_algorithm((enum rl_algorithm)count, info);
+	assert_int_equal(count, RL_LEAKY_BUCKET + 1);
+	assert_string_equal(rl_algorithm_info(RL_SLIDING_LOG)->name, "sliding_log");
+	assert_null(rl_algorithm_info((enum rl_algorithm) - 1));
+	assert_int_equal(define_limit((struct rl_limit){.algorithm = (enum rl_algorithm)count}),
+	                 -EINVAL);
+}
+
+/* By what an idle key may take at once, and by who can book ahead. */
+static void
+test_bursts_and_reservations_are_what_is_known_of_them(void **state)
+{
+	const struct rl_algorithm_info *info;
+
+	(void)state;
+	for (int a = 0; (info = rl_algorithm_info((enum rl_algorithm)a)); a++) {
+		struct rl_limit limit = {
+			.algorithm = (enum rl_algorithm)a, .capacity = 10, .window_ns = RL_SECOND};
+		bool is_filled =
+			!(info->flags & RL_IS_BUCKET) || info->flags & RL_BURST_IS_CAPACITY;
+		struct rl_result r;
+		struct rl *rl;
+		int rule;
+
+		assert_int_equal(rl_open_private(NULL, &rl), 0);
+		rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = limit});
+		assert_true(rule >= 0);
+		rl_peek(rl, rule, "k", 1, &r);
+		assert_int_equal(r.limit, is_filled ? 10 : 1);
+		rl_reserve(rl, rule, "k", 1, 1, RL_SECOND, &r);
+		assert_int_equal(r.error, info->flags & RL_IS_BUCKET ? 0 : -EINVAL);
+		rl_close(rl);
+	}
+}
+
 int
 main(void)
 {
@@ -271,6 +379,8 @@ main(void)
 		cmocka_unit_test(test_sweep_frees_what_the_dead_left),
 		cmocka_unit_test(test_first_claim_of_new_memory),
 		cmocka_unit_test(test_counters_describe_themselves),
+		cmocka_unit_test(test_algorithms_are_what_is_known_of_them),
+		cmocka_unit_test(test_bursts_and_reservations_are_what_is_known_of_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
