@@ -10,6 +10,7 @@
 
 #include "base/escape.h"
 #include "base/output.h"
+#include "base/width.h"
 
 static int lost_by; /* why output could not be written, if that is known */
 
@@ -75,6 +76,20 @@ output_key(FILE *out, const struct key_view *key)
 	output_bytes(out, key->bytes, key->kept);
 	if (key->kept < key->len)
 		fputs("…", out);
+}
+
+char *
+key_text(const struct key_view *key)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = need(open_memstream(&text, &size));
+
+	output_key(out, key);
+	for (int i = 0; i < ELLIPSIS_ROOM; i++)
+		putc('\0', out);
+	fclose(out);
+	return need(text);
 }
 
 void

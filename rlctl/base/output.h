@@ -30,6 +30,9 @@ struct key_view {
 };
 
 void output_key(FILE *out, const struct key_view *key);
+/* The same as a text, which text_cut() may cut. To be freed. */
+char *key_text(const struct key_view *key);
+
 void output_bytes(FILE *out, const void *bytes, size_t len);
 
 /* As a word that bash and zsh read as these bytes: in $'...' unless it is plain. */

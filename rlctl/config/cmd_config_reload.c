@@ -8,22 +8,6 @@
 #include "base/output.h"
 #include "config/config_verb.h"
 
-static struct rl *
-open_for(const char *name, unsigned flags, int *error)
-{
-	struct rl_options options = {.flags = flags | RL_OPEN_EXISTING};
-	struct rl *rl = NULL;
-
-	*error = rl_open(name, &options, &rl);
-	return *error == 0 ? rl : NULL;
-}
-
-static void
-complain_segment(const char *name, int error)
-{
-	complain("segment '%s': %s", name, rl_strerror(error));
-}
-
 /* What is wrong with a configuration is the answer no; what is wrong with the host, trouble. */
 static int
 status_of(int error)
@@ -43,12 +27,22 @@ status_of(int error)
 	}
 }
 
+/* What is asked of a segment. */
+struct task {
+	unsigned flags; /* to open it with */
+	bool must_exist;
+	int if_changed; /* the exit status if a dry run finds a difference */
+	int (*run)(const struct task *task, struct rl *rl, const char *name,
+	           const struct config *config);
+};
+
 static int
-apply(struct rl *rl, const char *name, const struct config *config)
+apply(const struct task *task, struct rl *rl, const char *name, const struct config *config)
 {
 	struct rl_config_outcome outcome;
 	int error = config_apply(rl, config, 0, &outcome, config_say, NULL);
 
+	(void)task;
 	if (error < 0)
 		complain("segment '%s' keeps the configuration it had", name);
 	else if (outcome.is_changed)
@@ -59,21 +53,37 @@ apply(struct rl *rl, const char *name, const struct config *config)
 }
 
 static int
-enforce(const struct context *context, const struct config *config, bool must_exist)
+compare(const struct task *task, struct rl *rl, const char *name, const struct config *config)
+{
+	struct rl_config_outcome outcome;
+	int error = config_apply(rl, config, RL_CONFIGURE_DRY, &outcome, config_say, NULL);
+
+	(void)name;
+	if (error < 0)
+		return status_of(error);
+	if (outcome.is_changed)
+		return task->if_changed;
+	puts("no difference");
+	return EXIT_YES;
+}
+
+static int
+perform(const struct task *task, const struct context *context, const struct config *config)
 {
 	const char *name = config_segment(context, config);
-	int error, status;
-	struct rl *rl = open_for(name, RL_OPEN_ANY_OWNER, &error);
+	struct rl_options options = {.flags = task->flags | RL_OPEN_EXISTING};
+	struct rl *rl;
+	int status, error = rl_open(name, &options, &rl);
 
-	if (!rl && error == -ENOENT && !must_exist) {
+	if (error == -ENOENT && !task->must_exist) {
 		printf("segment '%s' does not exist yet\n", name);
 		return EXIT_YES;
 	}
-	if (!rl) {
-		complain_segment(name, error);
+	if (error < 0) {
+		complain("segment '%s': %s", name, rl_strerror(error));
 		return EXIT_TROUBLE;
 	}
-	status = apply(rl, name, config);
+	status = task->run(task, rl, name, config);
 	rl_close(rl);
 	return status;
 }
@@ -81,55 +91,23 @@ enforce(const struct context *context, const struct config *config, bool must_ex
 int
 config_follow(const struct context *context, const struct config *config)
 {
-	if (option_value(context, "no-reload"))
-		return EXIT_YES;
-	return enforce(context, config, false);
-}
+	const struct task follow = {.flags = RL_OPEN_ANY_OWNER, .run = apply};
 
-/* What the exit status is if something would change depends on what was asked. */
-static int
-compare(struct rl *rl, const struct config *config, int if_changed)
-{
-	struct rl_config_outcome outcome;
-	int error = config_apply(rl, config, RL_CONFIGURE_DRY, &outcome, config_say, NULL);
-
-	if (error < 0)
-		return status_of(error);
-	if (outcome.is_changed)
-		return if_changed;
-	puts("no difference");
-	return EXIT_YES;
-}
-
-static int
-foresee(const struct context *context, const struct config *config, bool must_exist, int if_changed)
-{
-	const char *name = config_segment(context, config);
-	int error, status;
-	struct rl *rl = open_for(name, RL_OPEN_READONLY, &error);
-
-	if (!rl && error == -ENOENT && !must_exist) {
-		printf("segment '%s' does not exist yet\n", name);
-		return EXIT_YES;
-	}
-	if (!rl) {
-		complain_segment(name, error);
-		return EXIT_TROUBLE;
-	}
-	status = compare(rl, config, if_changed);
-	rl_close(rl);
-	return status;
+	return option_value(context, "no-reload") ? EXIT_YES : perform(&follow, context, config);
 }
 
 int
 config_foresee(const struct context *context, const struct config *config)
 {
-	return foresee(context, config, false, EXIT_YES);
+	const struct task foresee = {.flags = RL_OPEN_READONLY, .run = compare};
+
+	return perform(&foresee, context, config);
 }
 
 int
 config_reload(const struct context *context, char **operands)
 {
+	const struct task reload = {.flags = RL_OPEN_ANY_OWNER, .must_exist = true, .run = apply};
 	int status;
 	struct config *config = config_need(config_file(context), &status);
 
@@ -137,7 +115,7 @@ config_reload(const struct context *context, char **operands)
 	if (!config)
 		return status;
 	status = option_value(context, "dry-run") ? config_foresee(context, config)
-	                                          : enforce(context, config, true);
+	                                          : perform(&reload, context, config);
 	config_free(config);
 	return status;
 }
@@ -145,13 +123,17 @@ config_reload(const struct context *context, char **operands)
 int
 config_diff(const struct context *context, char **operands)
 {
+	const struct task diff = {.flags = RL_OPEN_READONLY,
+	                          .must_exist = true,
+	                          .if_changed = EXIT_NO,
+	                          .run = compare};
 	int status;
 	struct config *config = config_need(config_file(context), &status);
 
 	(void)operands;
 	if (!config)
 		return EXIT_TROUBLE;
-	status = foresee(context, config, true, EXIT_NO);
+	status = perform(&diff, context, config);
 	config_free(config);
 	return status;
 }

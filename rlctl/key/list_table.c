@@ -62,21 +62,6 @@ cells_of(struct rl *rl, const struct item *item)
 	return out;
 }
 
-/* To be freed; an ellipsis fits behind it. */
-static char *
-key_text(const struct key_view *key)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = need(open_memstream(&text, &size));
-
-	output_key(out, key);
-	for (int i = 0; i < ELLIPSIS_ROOM; i++)
-		putc('\0', out);
-	fclose(out);
-	return need(text);
-}
-
 void
 list_table_measure(struct list_table *table, const struct item *item)
 {

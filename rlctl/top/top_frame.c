@@ -80,18 +80,6 @@ add_rules(const struct top_model *model, const struct top_look *look, struct fra
 		frame_add(frame, STYLE_PLAIN, "and %zu more rules", model->rule_count - shown);
 }
 
-static char *
-key_text(const struct key_view *key)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = need(open_memstream(&text, &size));
-
-	output_key(out, key);
-	fclose(out);
-	return need(text);
-}
-
 static void
 add_key(const struct top_model *model, const struct item *item, bool is_selected,
         struct frame *frame)
