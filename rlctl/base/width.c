@@ -4,6 +4,7 @@
 
 #include <locale.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "text/utf8.h"
 
 #define COLUMNS_USUAL 80
+#define WRAP_LEAST 16 /* columns; on a narrower terminal the terminal wraps as well */
 
 size_t
 terminal_columns(void)
@@ -64,4 +66,37 @@ text_cut(char *text, size_t columns)
 		text += size;
 	}
 	strcpy(text, "…");
+}
+
+/* Bytes that fit into so many columns: up to a blank, if there is one. */
+static size_t
+line_bytes(const char *text, size_t room)
+{
+	size_t used = 0, blank = 0, at = 0, columns;
+
+	while (text[at]) {
+		size_t size = first_character(text + at, &columns);
+
+		if (text[at] == ' ')
+			blank = at;
+		if (used + columns > room)
+			return blank > 0 ? blank : at;
+		used += columns;
+		at += size;
+	}
+	return at;
+}
+
+void
+print_wrapped(const char *text, size_t indent)
+{
+	size_t columns = terminal_columns();
+
+	while (columns >= indent + WRAP_LEAST && text_columns(text) > columns - indent) {
+		size_t len = line_bytes(text, columns - indent);
+
+		printf("%.*s\n%*s", (int)len, text, (int)indent, "");
+		text += len + (text[len] == ' ');
+	}
+	puts(text);
 }

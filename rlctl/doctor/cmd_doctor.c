@@ -8,6 +8,7 @@
 
 #include "base/command.h"
 #include "base/output.h"
+#include "base/width.h"
 #include "doctor/doctor.h"
 
 const struct doctor_check doctor_checks[] = {
@@ -49,13 +50,19 @@ count_level(const struct doctor *doctor, enum doctor_level level)
 	return count;
 }
 
+#define WHAT_COLUMN 20
+#define WHY_COLUMN 26
+
 static void
 print_result(const struct doctor_result *result)
 {
 	printf("%-8s %-10s ", level_names[result->level], result->check);
-	puts(result->what);
-	if (result->why)
-		printf("%-19s why:  %s\n", "", result->why);
+	print_wrapped(result->what, WHAT_COLUMN);
+	if (result->why) {
+		printf("%-19s why:  ", "");
+		print_wrapped(result->why, WHY_COLUMN);
+	}
+	/* A command stays whole, to be copied. */
 	if (result->mend[0])
 		printf("%-19s mend: %s\n", "", result->mend);
 }

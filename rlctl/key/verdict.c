@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/limit_view.h"
+#include "base/width.h"
 #include "text/duration.h"
 
 const char *
@@ -58,16 +59,18 @@ decision_print_verdict(FILE *out, const struct decision *decision)
 	fputs(result->is_shadow_denied ? ", a shadow limit would have denied it\n" : "\n", out);
 }
 
+#define LIMIT_COLUMN 57
+
 static void
 print_limit(const struct decision *decision, size_t i)
 {
 	const struct rl_result *result = &decision->results[i];
 
-	printf("  %zu  %-7s  %10" PRIu32 "/%-10" PRIu32 "  %8s  %8s  %s\n", i + 1,
+	printf("  %zu  %-7s  %10" PRIu32 "/%-10" PRIu32 "  %8s  %8s  ", i + 1,
 	       result->is_shadow_denied ? "shadow" : verdict_name(result->verdict),
 	       result->remaining, result->limit, duration_format(result->retry_after_ns).text,
-	       duration_format(result->reset_after_ns).text,
-	       limit_format(&decision->info.limits[i]).text);
+	       duration_format(result->reset_after_ns).text);
+	print_wrapped(limit_format(&decision->info.limits[i]).text, LIMIT_COLUMN);
 }
 
 void

@@ -16,6 +16,7 @@
 #include "base/limit_view.h"
 #include "base/output.h"
 #include "base/rule.h"
+#include "base/width.h"
 #include "text/duration.h"
 #include "text/names.h"
 
@@ -190,14 +191,22 @@ print_segment(const struct status *status)
 	print_sweeper(status);
 }
 
+/* Where the last column of a table begins. */
+#define NAME_COLUMN 57
+#define LIMIT_COLUMN 5
+#define TEXT_COLUMN 28
+
 static void
 print_rule(const struct rule_status *rule)
 {
-	printf("%-13s  %10" PRIu64 "  %10" PRIu64 "  %9" PRIu64 "  %5" PRIu64 "  %s\n",
+	printf("%-13s  %10" PRIu64 "  %10" PRIu64 "  %9" PRIu64 "  %5" PRIu64 "  ",
 	       source_name(rule->info.source), rule->counters[RL_COUNT_allowed],
-	       rule->counters[RL_COUNT_denied], rule->overrides, rule->bans, rule->info.name);
-	for (unsigned i = 0; i < rule->info.limit_count; i++)
-		printf("  %u  %s\n", i + 1, limit_format(&rule->info.limits[i]).text);
+	       rule->counters[RL_COUNT_denied], rule->overrides, rule->bans);
+	print_wrapped(rule->info.name, NAME_COLUMN);
+	for (unsigned i = 0; i < rule->info.limit_count; i++) {
+		printf("  %u  ", i + 1);
+		print_wrapped(limit_format(&rule->info.limits[i]).text, LIMIT_COLUMN);
+	}
 }
 
 static void
@@ -224,9 +233,11 @@ print_totals(const struct status *status)
 {
 	putchar('\n');
 	for (size_t i = 0; i < RL_COUNTERS; i++)
-		if (is_shown(i, status->totals[i]))
-			printf("%-14s  %10" PRIu64 "  %s\n", rl_counter_info((int)i)->name,
-			       status->totals[i], rl_counter_info((int)i)->text);
+		if (is_shown(i, status->totals[i])) {
+			printf("%-14s  %10" PRIu64 "  ", rl_counter_info((int)i)->name,
+			       status->totals[i]);
+			print_wrapped(rl_counter_info((int)i)->text, TEXT_COLUMN);
+		}
 }
 
 static json_t *
