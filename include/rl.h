@@ -162,19 +162,19 @@ enum rl_open_flag {
  * it is and keeps its own values. Zero means the default.
  */
 struct rl_options {
-	uint32_t keys; /* that find a slot at the same time, 1..1,500,000,000; default 24,576 */
-	uint32_t ring; /* entries kept per key, 1..8192; default 64. Granularity is at most that, a
-	                  log's capacity at most half */
-	uint32_t key_bytes; /* bytes of each key kept for people, 1..4096; default 48 */
-	uint32_t rules;     /* to hold, 1..1023; default 64. Limits: 16 times that, at most 1023 */
-	uint32_t overrides; /* per-key settings to hold, up to 100,000,000; default 1024 */
-	uint32_t bans;      /* bans and exemptions to hold, up to 1,000,000; default 1024 */
+	uint32_t keys;      /* that find a slot at the same time */
+	uint32_t ring;      /* entries kept per key, at most RL_RING_MAX. Granularity is at most
+	                       that, a log's capacity at most half */
+	uint32_t key_bytes; /* bytes of each key kept for people, at most RL_KEY_MAX */
+	uint32_t rules;     /* to hold; of limits, 16 times that, at most RL_RULES_MAX */
+	uint32_t overrides; /* per-key settings to hold */
+	uint32_t bans;      /* bans and exemptions to hold */
 	enum rl_on_full on_full;
-	uint64_t buffer_ns; /* how long a counter outlives its window, up to 1 day; default 10 s */
-	mode_t mode;    /* permission bits, whatever the umask; default 0600. An existing segment
-	                   may be open to everybody only if this has those bits */
-	gid_t group;    /* only with RL_OPEN_GROUP */
-	unsigned flags; /* of enum rl_open_flag */
+	uint64_t buffer_ns; /* how long a counter outlives its window */
+	mode_t mode;        /* permission bits, whatever the umask. An existing segment may be open
+	                       to everybody only if this has those bits */
+	gid_t group;        /* only with RL_OPEN_GROUP */
+	unsigned flags;     /* of enum rl_open_flag */
 };
 
 enum rl_algorithm {
