@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "audit.h"
 #include "decide/decide.h"
 #include "rule/handle.h"
 #include "segment/record.h"
