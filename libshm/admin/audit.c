@@ -162,7 +162,8 @@ candidates_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_re
 		len = rl_network_key(&address, prefix, network);
 		key = network;
 	}
-	rl_request_candidates(rl, limit, key, len, candidates);
+	rl_request_candidates(rl, limit, rl_hash_of_key(rl->segment.key_start, key, len),
+	                      candidates);
 	return true;
 }
 
@@ -175,7 +176,7 @@ is_of_earlier(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slo
 	struct rl_candidates candidates;
 
 	for (uint64_t back = 1; back <= EARLIER; back++) {
-		earlier.hash = rl_rules_key_hash(&rl->segment, limit, back);
+		earlier.mix = rl_rules_mix(&rl->segment, limit, back);
 		for (int i = 0; i < 2; i++) {
 			earlier.has_prefix = i == 1;
 			if (candidates_of(rl, &earlier, copy, &candidates) &&

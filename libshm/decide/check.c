@@ -99,7 +99,9 @@ rl_check_one(struct rl *rl, const struct rl_item *item, const struct rl_booking 
 	rq.cost = item->cost > 0 ? (uint32_t)item->cost : 1;
 	rq.is_asked = result != NULL;
 	rq.budget = &budget;
-	rl_request_candidates(rl, rq.limit, rq.key, rq.key_len, &rq.candidates);
+	rl_request_candidates(rl, rq.limit,
+	                      rl_hash_of_key(rl->segment.key_start, rq.key, rq.key_len),
+	                      &rq.candidates);
 	rl_result_clear(r);
 	if (!fits(&rq, item->cost) || !rl_table_find(&rl->segment.table, &rq.candidates, &slot) ||
 	    !rl_decide_slot(&rq, slot, item->cost > 0 ? RL_CHARGE : RL_PEEK, r)) {

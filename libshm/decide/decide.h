@@ -54,14 +54,12 @@ rl_decision_budget(const struct rl *rl, unsigned limits)
 	                          limits * RL_RING_TRIES * rl->segment.geometry.ring};
 }
 
-/* The candidate slots of the key under a limit; the cache is told to expect it. */
+/* The candidate slots of a key's hash under a limit; the cache is told to expect them. */
 static inline void
-rl_request_candidates(const struct rl *rl, const struct rl_compiled *limit, const void *key,
-                      size_t key_len, struct rl_candidates *candidates)
+rl_request_candidates(const struct rl *rl, const struct rl_compiled *limit, uint64_t hash,
+                      struct rl_candidates *candidates)
 {
-	struct rl_hash hash = rl_hash_rest(limit->hash, key, key_len);
-
-	*candidates = rl_table_candidates(&rl->segment.table, limit->id, hash);
+	*candidates = rl_table_candidates(&rl->segment.table, limit->id, hash ^ limit->mix);
 	rl_table_prefetch(&rl->segment.table, candidates);
 }
 

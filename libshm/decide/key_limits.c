@@ -14,7 +14,6 @@ rl_key_requests(struct rl *rl, int rule, const void *key, size_t key_len,
 
 	if (error < 0)
 		return error;
-	for (unsigned i = 0; i < k.count; i++)
-		rl_request_fill(rl, &item, &k, i, 0, &requests[i]);
+	rl_request_fill(rl, &item, &k, 0, requests);
 	return (int)k.count;
 }

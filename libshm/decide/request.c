@@ -2,6 +2,7 @@
 #include "decide/request.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "rule/ban.h"
 #include "segment/record.h"
@@ -137,22 +138,41 @@ apply_booking(const struct rl_booking *booking, struct rl_key_policy *k)
 	return 0;
 }
 
+/* The network that a limit counts the key by. */
+static void
+set_network(const struct rl_address *address, struct rl_request *rq)
+{
+	rq->key = NULL;
+	rq->key_len = rl_network_key(address, rl_compiled_prefix(rq->limit, address), rq->network);
+}
+
+/* Limits of one prefix have one hash, too. */
+static bool
+is_same_key(const struct rl_request *a, const struct rl_request *b)
+{
+	return a->key == b->key && a->key_len == b->key_len &&
+	       (a->key || memcmp(a->network, b->network, a->key_len) == 0);
+}
+
 void
 rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_policy *k,
-                unsigned i, uint64_t now_ns, struct rl_request *rq)
+                uint64_t now_ns, struct rl_request *requests)
 {
-	const struct rl_compiled *limit = k->limit[i].limit;
+	uint64_t hash = 0;
 
-	rl_request_begin(rl, item, k->limit[i].index, now_ns, rq);
-	rq->limit = limit;
-	rq->quota = k->limit[i].quota;
-	if (limit->has_prefix) {
-		rq->key = NULL;
-		rq->key_len = rl_network_key(&k->address, rl_compiled_prefix(limit, &k->address),
-		                             rq->network);
+	for (unsigned i = 0; i < k->count; i++) {
+		struct rl_request *rq = &requests[i];
+
+		rl_request_begin(rl, item, k->limit[i].index, now_ns, rq);
+		rq->limit = k->limit[i].limit;
+		rq->quota = k->limit[i].quota;
+		if (rq->limit->has_prefix)
+			set_network(&k->address, rq);
+		if (i == 0 || !is_same_key(rq, &requests[i - 1]))
+			hash = rl_hash_of_key(rl->segment.key_start,
+			                      rq->key ? rq->key : rq->network, rq->key_len);
+		rl_request_candidates(rl, rq->limit, hash, &rq->candidates);
 	}
-	rl_request_candidates(rl, limit, rq->key ? rq->key : rq->network, rq->key_len,
-	                      &rq->candidates);
 }
 
 static bool
@@ -190,7 +210,6 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_booki
 		return (unsigned)rl_result_undecided(r, error);
 	if (is_answered(rl, item, &k, now, &budget, r))
 		return 0;
-	for (unsigned i = 0; i < k.count; i++)
-		rl_request_fill(rl, item, &k, i, now, &requests[i]);
+	rl_request_fill(rl, item, &k, now, requests);
 	return k.count;
 }

@@ -32,9 +32,9 @@ unsigned rl_request_make(struct rl *rl, const struct rl_item *item,
                          const struct rl_booking *booking, uint64_t now_ns,
                          struct rl_request *requests, unsigned room, struct rl_result *result);
 
-/* The request of an item under the i-th limit that its policy has. */
+/* The request of an item under each limit that counts its key. */
 void rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_policy *policy,
-                     unsigned i, uint64_t now_ns, struct rl_request *rq);
+                     uint64_t now_ns, struct rl_request *requests);
 
 /* Count an item's verdict under its rule; `rq`, if not NULL, is the request that decided. */
 void rl_request_count(struct rl *rl, int rule, const struct rl_request *rq,

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define NAME_DOMAIN (UINT64_C(1) << 40) /* above any limit's id: see rl_request_candidates() */
+#define NAME_DOMAIN (UINT64_C(1) << 40) /* above any limit's id: see rl_rules_mix() */
 
 #define TRIES 1000           /* to read what is being configured, or to change a word */
 #define INCARNATION_SHIFT 10 /* above a limit's id */
@@ -384,14 +384,14 @@ rl_rules_of_limit(const struct rl_segment *s, int limit)
 	return (lo & RL_IDENTITY_USED) && (uint32_t)rule < s->geometry.rules ? rule : -1;
 }
 
-/* Keys of another incarnation are other keys. */
-struct rl_sip
-rl_rules_key_hash(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t ago)
+uint64_t
+rl_rules_mix(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t ago)
 {
 	uint64_t incarnation = limit->identity >> RL_IDENTITY_INCARNATION_SHIFT;
 
 	incarnation = (incarnation - ago) & RL_IDENTITY_INCARNATION_MASK;
-	return rl_hash_prefix(s->key, (uint64_t)limit->id | incarnation << INCARNATION_SHIFT);
+	return rl_hash_with(s->key, (uint64_t)limit->id | incarnation << INCARNATION_SHIFT, "", 0)
+	        .a;
 }
 
 bool
@@ -410,7 +410,7 @@ rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *comp
 		.prefix_v4 = (uint8_t)(identity.lo >> RL_IDENTITY_V4_SHIFT & RL_IDENTITY_V4_MASK),
 		.prefix_v6 = (uint8_t)(identity.lo >> RL_IDENTITY_V6_SHIFT & RL_IDENTITY_V6_MASK),
 	};
-	compiled->hash = rl_rules_key_hash(s, compiled, 0);
+	compiled->mix = rl_rules_mix(s, compiled, 0);
 	compiled->has_prefix = compiled->prefix_v4 > 0 || compiled->prefix_v6 > 0;
 	return (identity.lo & RL_IDENTITY_USED) != 0 &&
 	       (uint32_t)compiled->rule < s->geometry.rules && compiled->prefix_v4 <= 32 &&

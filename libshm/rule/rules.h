@@ -26,7 +26,7 @@
 struct rl_compiled {
 	struct rl_limiter limiter;
 	struct rl_limit_row *row;
-	struct rl_sip hash;          /* of its id and incarnation, with which keys are hashed */
+	uint64_t mix;                /* makes a key's hash its own: see rl_rules_mix() */
 	struct rl_compiled *earlier; /* of the same row */
 	uint64_t identity;           /* the low half, without a mark */
 	int id;                      /* the row's index */
@@ -241,9 +241,12 @@ bool rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_bank bank
 /* The row of the rule that a limit row is of, or -1 if the latter is empty or damaged. */
 int rl_rules_of_limit(const struct rl_segment *s, int limit);
 
-/* With what keys of a limit are hashed, or were so many incarnations of its row ago. */
-struct rl_sip rl_rules_key_hash(const struct rl_segment *s, const struct rl_compiled *limit,
-                                uint64_t ago);
+/*
+ * What a limit mixes into the hashes of its keys, or did so many incarnations of its row ago: keyed, of
+ * its id and incarnation. So a key is hashed once for all of its limits, and still lies elsewhere
+ * under each; and keys of another incarnation are other keys.
+ */
+uint64_t rl_rules_mix(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t ago);
 
 /* False if there is no such limit, or its row is damaged. */
 bool rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *compiled);

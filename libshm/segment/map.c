@@ -18,6 +18,7 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 	s->bytes = checked->bytes;
 	s->geometry = checked->geometry;
 	s->key = (struct rl_hash_key){.k0 = checked->hash_key[0], .k1 = checked->hash_key[1]};
+	s->key_start = rl_sip_start64(s->key);
 	s->unix_offset_ns = checked->unix_offset_ns;
 	s->created_ns = checked->created_ns;
 	s->rows = (struct rl_row *)(void *)(at + a.rows);

@@ -23,6 +23,7 @@ struct rl_segment {
 	bool is_writable;
 	struct rl_geometry geometry;
 	struct rl_hash_key key;
+	struct rl_sip key_start; /* with which the hash of every key begins */
 	uint64_t unix_offset_ns;
 	uint64_t created_ns;
 	struct rl_table table;

@@ -55,18 +55,23 @@ rl_table_bucket(const struct rl_table *t, uint32_t bits)
 	return (uint32_t)((uint64_t)bits * t->buckets >> 32);
 }
 
-/* Part of every decision, as is finding: inline. */
+/*
+ * Of a key's hash under its limit: each half says one bucket, and all of it the bits of the tag. The
+ * product is another for each hash (its factor, 2^64 divided by the golden ratio, is odd), and
+ * its upper bits depend on all of the hash's. Part of every decision, as is finding: inline.
+ */
 static inline struct rl_candidates
-rl_table_candidates(const struct rl_table *t, int limit, struct rl_hash hash)
+rl_table_candidates(const struct rl_table *t, int limit, uint64_t hash)
 {
-	uint32_t one = rl_table_bucket(t, (uint32_t)hash.a);
-	uint32_t two = rl_table_bucket(t, (uint32_t)(hash.a >> 32));
+	uint32_t one = rl_table_bucket(t, (uint32_t)hash);
+	uint32_t two = rl_table_bucket(t, (uint32_t)(hash >> 32));
+	uint64_t mixed = hash * UINT64_C(0x9e3779b97f4a7c15);
 
 	if (two == one)
 		two = one + 1 < t->buckets ? one + 1 : 0;
 	return (struct rl_candidates){
 		.first = {(uint64_t)one * RL_BUCKET_SLOTS, (uint64_t)two * RL_BUCKET_SLOTS},
-		.key = (uint64_t)limit << RL_TAG_LIMIT_SHIFT | (hash.b & RL_TAG_HASH_MASK),
+		.key = (uint64_t)limit << RL_TAG_LIMIT_SHIFT | mixed >> (64 - RL_TAG_HASH_BITS),
 	};
 }
 

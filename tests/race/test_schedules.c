@@ -39,8 +39,9 @@ start(void)
 static unsigned
 live_tags_of(uint64_t key)
 {
-	struct rl_hash hash = rl_hash_with(rl->segment.key, (uint64_t)rule, &key, sizeof key);
-	struct rl_candidates p = rl_table_candidates(&rl->segment.table, rule, hash);
+	uint64_t hash = rl_hash_of_key(rl->segment.key_start, &key, sizeof key);
+	struct rl_candidates p = rl_table_candidates(&rl->segment.table, rule,
+	                                             hash ^ rl_handle_limit(rl, rule)->mix);
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < SLOTS; i++) {

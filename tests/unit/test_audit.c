@@ -265,8 +265,9 @@ static uint64_t
 make_wrong_slot(void)
 {
 	struct rl_slot slot = slot_of(HARD, "key"), moved = slot;
-	struct rl_hash hash = rl_hash_with(rl->segment.key, HARD, "key", 3);
-	struct rl_candidates p = rl_table_candidates(&rl->segment.table, HARD, hash);
+	uint64_t hash = rl_hash_of_key(rl->segment.key_start, "key", 3);
+	struct rl_candidates p = rl_table_candidates(&rl->segment.table, HARD,
+	                                             hash ^ rl_handle_limit(rl, HARD)->mix);
 
 	assert_true(p.key == (slot.tag & RL_TAG_KEY_MASK));
 	for (uint64_t i = 1; moved.index / 8 * 8 == p.first[0] || moved.index / 8 * 8 == p.first[1];

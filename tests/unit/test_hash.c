@@ -43,6 +43,28 @@ test_reference_vectors(void **state)
 	expect(hash_of(message, 2, 2, 4), "8177228da4a45dc7fca38bdef60affe4");
 }
 
+/* SipHash-1-3-64 under a key of zeros, message 00 01 02 ...: what CPython 3.11 hashes bytes by. */
+static void
+test_vectors_of_64_bits(void **state)
+{
+	static const struct {
+		size_t len;
+		uint64_t hash;
+	} vectors[] = {
+		{1, UINT64_C(0x68a914128e01e473)},  {7, UINT64_C(0x2f098ab0c751325a)},
+		{8, UINT64_C(0xead411e67ebe2eea)},  {15, UINT64_C(0xf30eb725bb91c9ea)},
+		{16, UINT64_C(0x8972188433a5c5b7)}, {33, UINT64_C(0x7fb71d24dfa4c9f6)},
+	};
+	struct rl_sip start = rl_sip_start64((struct rl_hash_key){0});
+	unsigned char message[64];
+
+	(void)state;
+	for (unsigned char i = 0; i < sizeof message; i++)
+		message[i] = i;
+	for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
+		assert_true(rl_hash_of_key(start, message, vectors[i].len) == vectors[i].hash);
+}
+
 static void
 test_prefix_is_part_of_the_message(void **state)
 {
@@ -83,6 +105,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reference_vectors),
+		cmocka_unit_test(test_vectors_of_64_bits),
 		cmocka_unit_test(test_prefix_is_part_of_the_message),
 		cmocka_unit_test(test_every_input_bit_matters),
 	};

@@ -254,7 +254,7 @@ test_what_a_sleeper_charges(void **state)
 	old = *rl_handle_limit(rl, 0);
 	assert_int_equal(define(rl, "r", 2 * HOUR), 0);
 	assert_int_equal(define(rl, "r", HOUR), 0);
-	rl_request_candidates(rl, &old, "k", 1, &candidates);
+	rl_request_candidates(rl, &old, rl_hash_of_key(rl->segment.key_start, "k", 1), &candidates);
 	assert_int_equal(rl_table_claim(&rl->segment.table, &candidates, &slot), RL_CLAIM_NEW);
 	rl_record_write(&rl->segment, slot, "k", 1);
 	*rl_table_state(&rl->segment.table, slot.index) =

@@ -27,8 +27,8 @@ table_free(struct rl_table *t)
 static struct rl_candidates
 candidates_of(const struct rl_table *t, uint64_t key)
 {
-	return rl_table_candidates(t, 3,
-	                           rl_hash_with((struct rl_hash_key){1, 2}, 3, &key, sizeof key));
+	return rl_table_candidates(
+		t, 3, rl_hash_of_key(rl_sip_start64((struct rl_hash_key){1, 2}), &key, sizeof key));
 }
 
 static unsigned
