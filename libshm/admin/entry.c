@@ -65,15 +65,17 @@ fill_picture(const struct rl_window *w, const struct rl_picture *p, struct rl_en
 }
 
 static void
-fill_counts(struct rl_request *rq, const struct rl_decision *d, uint64_t now_ns, struct rl_entry *e)
+fill_counts(struct rl_ask *a, const struct rl_decision *d, uint64_t now_ns, struct rl_entry *e)
 {
-	rq->index = e->limit;
-	rq->now_ns = now_ns;
-	rl_result_clear(&e->peek);
-	rl_answer(rq, d, &e->peek);
+	enum rl_verdict verdict;
+
+	a->index = e->limit;
+	a->now_ns = now_ns;
+	a->result = &e->peek;
+	verdict = rl_answer(a, d);
 	e->used = e->peek.limit - e->peek.remaining;
 	e->state = e->peek.verdict == RL_DENIED ? RL_ENTRY_LIMITED : RL_ENTRY_OPEN;
-	rl_request_lift_shadow(rq, &e->peek);
+	rl_request_lift_shadow(a, verdict);
 	if (e->peek.is_shadow_denied)
 		e->state = RL_ENTRY_SHADOW;
 }
@@ -105,7 +107,7 @@ void
 rl_entry_clear(struct rl_entry_room *room)
 {
 	room->entry = (struct rl_entry){0};
-	room->request = (struct rl_request){.cost = 1};
+	room->ask = (struct rl_ask){.cost = 1};
 }
 
 bool
@@ -135,8 +137,8 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	e->slot = slot.index;
 	e->id = slot.tag & RL_TAG_HASH_MASK;
 	e->is_stale = e->rule < 0 || v.is_zero || rl_view_is_stale(s, l, &v, now_ns);
-	room->request.quota = quota;
-	fill_counts(&room->request, &d, now_ns, e);
+	room->ask.quota = quota;
+	fill_counts(&room->ask, &d, now_ns, e);
 	e->is_state_known = has_terms || !known->has_exceptions;
 	if (has_terms)
 		fill_orders(rl, &k, now_ns, &budget, e);

@@ -11,28 +11,28 @@
 static void
 lift_capacity(struct rl_request *rq)
 {
-	const struct rl_limiter *l = &rq->limit->limiter;
+	const struct rl_limiter *l = &rq->ask.limit->limiter;
 	const struct rl_algorithm_info *info = rl_algorithm_info(l->algorithm);
 
 	if (rl_limiter_is_bucket(l))
-		rq->quota.burst = RL_CAPACITY_MAX - 1;
+		rq->ask.quota.burst = RL_CAPACITY_MAX - 1;
 	else if (info->ring_per_unit > 0)
-		rq->quota.capacity = rl_log_capacity(l->ring_entries);
+		rq->ask.quota.capacity = rl_log_capacity(l->ring_entries);
 	else
-		rq->quota.capacity = RL_CAPACITY_MAX;
+		rq->ask.quota.capacity = RL_CAPACITY_MAX;
 }
 
 static int
 charge_again(struct rl_request *rq, uint64_t cost, uint64_t at_ns)
 {
-	struct rl_budget budget = rl_decision_budget(rq->rl, 1);
+	struct rl_budget budget = rl_decision_budget(rq->ask.segment, 1);
 	struct rl_result r;
 
 	rq->budget = &budget;
-	rl_result_clear(&r);
+	rq->ask.result = &r;
 	lift_capacity(rq);
-	rq->now_ns = rl_clamp_now(at_ns);
-	if (rl_decide(rq, cost, RL_CHARGE, &r) == RL_ALLOWED && r.charges > 0)
+	rq->ask.now_ns = rl_clamp_now(at_ns);
+	if (rl_decide(rq, cost, RL_CHARGE) == RL_ALLOWED && r.charges > 0)
 		return 0;
 	return r.error < 0 ? r.error : -EINVAL;
 }
@@ -47,7 +47,7 @@ rl_restore_at(struct rl *rl, int rule, unsigned limit, const void *key, size_t k
 	if (limits < 0)
 		return limits;
 	for (int i = 0; i < limits; i++)
-		if (rq[i].index == limit && cost > 0)
+		if (rq[i].ask.index == limit && cost > 0)
 			return charge_again(&rq[i], cost, at_ns);
 	return -EINVAL;
 }

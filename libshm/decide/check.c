@@ -10,26 +10,28 @@
 #include "segment/stats.h"
 
 static enum rl_verdict
-decide_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq, struct rl_result *r)
+decide_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq)
 {
-	rl_decide(rq, item->cost, item->cost > 0 ? RL_CHARGE : RL_PEEK, r);
-	rl_request_lift_shadow(rq, r);
-	if (item->cost > 0)
-		rl_request_count(rl, item->rule, rq, r);
-	return r->verdict;
+	enum rl_mode mode = item->cost > 0 ? RL_CHARGE : RL_PEEK;
+	enum rl_verdict verdict = rl_request_lift_shadow(&rq->ask, rl_decide(rq, item->cost, mode));
+
+	if (mode == RL_CHARGE)
+		rl_request_count(rl, item->rule, rq, rq->ask.result);
+	return verdict;
 }
 
 enum rl_verdict
 rl_check_made(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_request *part,
               unsigned parts, struct rl_result *r)
 {
-	struct rl_budget budget = rl_decision_budget(rl, 1);
+	struct rl_budget budget = rl_decision_budget(&rl->segment, 1);
 	struct rl_result part_result[RL_LIMITS_MAX];
 
+	if (parts != 1)
+		return rl_multi_decide(rl, item, now_ns, part, parts, part_result, r);
 	part[0].budget = &budget;
-	if (parts == 1)
-		return decide_one(rl, item, part, r);
-	return rl_multi_decide(rl, item, now_ns, part, parts, part_result, r);
+	part[0].ask.result = r;
+	return decide_one(rl, item, part);
 }
 
 /* Of any rule, with whatever there is for the key. */
@@ -39,79 +41,64 @@ check_any(struct rl *rl, const struct rl_item *item, const struct rl_booking *bo
 {
 	struct rl_result unused, *r = result ? result : &unused;
 	struct rl_request part[RL_LIMITS_MAX];
-	unsigned parts;
+	unsigned parts = rl_request_make(rl, item, booking, now_ns, part, RL_LIMITS_MAX, r);
 
-	parts = rl_request_make(rl, item, booking, now_ns, part, RL_LIMITS_MAX, r);
-	for (unsigned i = 0; i < parts; i++)
-		part[i].is_asked = result != NULL;
 	return rl_check_made(rl, item, now_ns, part, parts, r);
 }
 
-/* The rest of rl_check_one(): no slot yet, others were quicker, or the cost is too high. */
-static __attribute__((noinline)) enum rl_verdict
-check_again(const struct rl_item *item, struct rl_request *rq, struct rl_result *result)
-{
-	struct rl_result unused, *r = result ? result : &unused;
-
-	rl_result_clear(r);
-	return decide_one(rq->rl, item, rq, r);
-}
-
 static inline void
-count(const struct rl_request *rq, struct rl_slot slot, struct rl_result *r)
+count(const struct rl_ask *a, int rule, struct rl_slot slot, enum rl_verdict limit_says)
 {
-	const struct rl_segment *s = &rq->rl->segment;
+	const struct rl_segment *s = a->segment;
 
-	if (r->verdict == RL_ALLOWED) {
-		rl_stats_add(s, rq->rule, RL_COUNT_allowed);
-		if (r->is_shadow_denied)
-			rl_stats_add(s, rq->rule, RL_COUNT_shadow_denied);
+	if (limit_says != RL_ALLOWED && !a->quota.is_shadow) {
+		rl_stats_add(s, rule, RL_COUNT_denied);
+		rl_record_sample_denied(s, slot, a->now_ns);
 		return;
 	}
-	rl_stats_add(s, rq->rule, RL_COUNT_denied);
-	rl_record_sample_denied(s, slot, rq->now_ns);
+	rl_stats_add(s, rule, RL_COUNT_allowed);
+	if (limit_says != RL_ALLOWED)
+		rl_stats_add(s, rule, RL_COUNT_shadow_denied);
 }
 
 /* May rl_decide_slot() decide about it? */
 static inline bool
-fits(const struct rl_request *rq, uint64_t cost)
+fits(const struct rl_ask *a, uint64_t cost)
 {
-	return cost <= rl_limiter_limit(&rq->limit->limiter, &rq->quota) &&
-	       (cost == 0 || rq->rl->segment.is_writable);
+	return cost <= rl_limiter_limit(&a->limit->limiter, &a->quota) &&
+	       (cost == 0 || a->segment->is_writable);
 }
 
 enum rl_verdict
 rl_check_one(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
              uint64_t now_ns, struct rl_result *result)
 {
-	struct rl_result unused, *r = result ? result : &unused;
+	struct rl_candidates candidates;
 	struct rl_policy_limit own;
-	struct rl_budget budget = rl_decision_budget(rl, 1);
-	struct rl_request rq, other;
 	struct rl_slot slot;
+	struct rl_ask a;
+	int decided;
 
 	if (booking || item->capacity > 0 || item->key_len - 1 >= RL_KEY_MAX || !item->key ||
 	    !rl_policy_plain(rl, item->rule, &own))
 		return check_any(rl, item, booking, now_ns, result);
-	rl_request_begin(rl, item, 0, rl_clamp_now(now_ns), &rq);
-	rq.limit = own.limit;
-	rq.quota = own.quota;
-	rq.cost = item->cost > 0 ? (uint32_t)item->cost : 1;
-	rq.is_asked = result != NULL;
-	rq.budget = &budget;
-	rl_request_candidates(rl, rq.limit,
-	                      rl_hash_of_key(rl->segment.key_start, rq.key, rq.key_len),
-	                      &rq.candidates);
-	rl_result_clear(r);
-	if (!fits(&rq, item->cost) || !rl_table_find(&rl->segment.table, &rq.candidates, &slot) ||
-	    !rl_decide_slot(&rq, slot, item->cost > 0 ? RL_CHARGE : RL_PEEK, r)) {
-		other = rq; /* which itself stays in registers */
-		return check_again(item, &other, result);
+	a = (struct rl_ask){&rl->segment, own.limit, own.quota, rl_clamp_now(now_ns), 1, 0, result};
+	rl_request_candidates(rl, own.limit,
+	                      rl_hash_of_key(rl->segment.key_start, item->key, item->key_len),
+	                      &candidates);
+	if (!fits(&a, item->cost) || !rl_table_find(&rl->segment.table, &candidates, &slot))
+		return check_any(rl, item, NULL, now_ns, result);
+	if (item->cost == 0) {
+		decided = rl_decide_slot(&a, slot, RL_PEEK, NULL);
+	} else {
+		a.cost = (uint32_t)item->cost;
+		decided = rl_decide_slot(&a, slot, RL_CHARGE, NULL);
 	}
-	rl_request_lift_shadow(&rq, r);
+	if (decided == RL_AGAIN)
+		return check_any(rl, item, NULL, now_ns, result);
 	if (item->cost > 0)
-		count(&rq, slot, r);
-	return r->verdict;
+		count(&a, item->rule, slot, (enum rl_verdict)decided);
+	return rl_request_lift_shadow(&a, (enum rl_verdict)decided);
 }
 
 enum rl_verdict

@@ -17,44 +17,48 @@
 #define CLAIM_STEPS 64  /* to look at all slots and claim one */
 #define EVICT_STEPS 512 /* to judge who is there */
 
-void
-rl_answer(const struct rl_request *rq, const struct rl_decision *d, struct rl_result *r)
+enum rl_verdict
+rl_answer(const struct rl_ask *a, const struct rl_decision *d)
 {
-	rl_fill_result(rq, d, r);
-	if (rq->cost > d->limit) {
-		r->verdict = RL_NEVER;
-		r->retry_after_ns = RL_NEVER_NS;
-	} else if (!d->admits) {
-		r->verdict = RL_DENIED;
-		r->retry_after_ns = rl_until(d->retry_at_ns, rq->now_ns);
-	} else {
-		r->verdict = RL_ALLOWED;
-		r->delay_ns = d->delay_ns;
+	if (d->admits && a->cost <= d->limit) {
+		if (a->result) {
+			rl_fill_result(a, d, RL_ALLOWED);
+			a->result->delay_ns = d->delay_ns;
+		}
+		return RL_ALLOWED;
 	}
+	if (a->cost <= d->limit)
+		return rl_answer_denied(a, d);
+	if (a->result) {
+		rl_fill_result(a, d, RL_NEVER);
+		a->result->retry_after_ns = RL_NEVER_NS;
+	}
+	return RL_NEVER;
 }
 
-static void
-answer_full(const struct rl_request *rq, uint64_t next_free_ns, struct rl_result *r)
+static enum rl_verdict
+answer_full(const struct rl_request *rq, uint64_t next_free_ns)
 {
-	const struct rl_segment *s = &rq->rl->segment;
+	static const struct {
+		enum rl_verdict verdict;
+		enum rl_counter counter;
+	} policy[] = {
+		[RL_FULL_EVICT] = {RL_UNDECIDED, RL_COUNT_full_undecided},
+		[RL_FULL_DENY] = {RL_DENIED, RL_COUNT_full_denied},
+		[RL_FULL_ALLOW] = {RL_ALLOWED, RL_COUNT_full_allowed},
+	};
+	const struct rl_segment *s = rq->ask.segment;
+	enum rl_verdict verdict = policy[s->geometry.on_full].verdict;
+	struct rl_result *r = rq->ask.result;
 
-	r->error = -ENOSPC;
-	r->index = rq->index;
-	switch (s->geometry.on_full) {
-	case RL_FULL_ALLOW:
-		r->verdict = RL_ALLOWED;
-		rl_stats_add(s, rq->rule, RL_COUNT_full_allowed);
-		break;
-	case RL_FULL_DENY:
-		r->verdict = RL_DENIED;
-		r->retry_after_ns = rl_until(next_free_ns, rq->now_ns);
-		rl_stats_add(s, rq->rule, RL_COUNT_full_denied);
-		break;
-	default:
-		r->verdict = RL_UNDECIDED;
-		rl_stats_add(s, rq->rule, RL_COUNT_full_undecided);
-		break;
+	rl_stats_add(s, rq->rule, policy[s->geometry.on_full].counter);
+	if (r) {
+		rl_fill_result(&rq->ask, &(struct rl_decision){0}, verdict);
+		r->error = -ENOSPC;
+		if (verdict == RL_DENIED)
+			r->retry_after_ns = rl_until(next_free_ns, rq->ask.now_ns);
 	}
+	return verdict;
 }
 
 /* Store what a plan to close asks for. False: others did, or will. */
@@ -82,88 +86,82 @@ ring_steps(const struct rl_limiter *l)
 	return rl_limiter_is_window(l) ? 2 * l->granularity : 16;
 }
 
-/* Do what the plan says; true if that charges. False, too, if others were quicker. */
-static bool
-carry_out(const struct rl_request *rq, struct rl_slot slot, const struct rl_view *v,
-          const struct rl_plan *plan, struct rl_result *r)
+/* Do what the plan says. RL_AGAIN if that charges nothing, or others were quicker. */
+static int
+carry_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v,
+          const struct rl_plan *plan, struct rl_budget *budget)
 {
-	const struct rl_segment *s = &rq->rl->segment;
+	const struct rl_segment *s = a->segment;
 
 	if (plan->step == RL_STEP_CLOSE &&
-	    (!rl_budget_take(rq->budget, plan->entries) ||
-	     !store_entries(s, &rq->limit->limiter, slot, v, plan->entries)))
-		return false;
-	if (!rl_atomic_cas16(rl_table_state(&s->table, slot.index), v->word, plan->next))
-		return false;
+	    (!rl_budget_take(budget, plan->entries) ||
+	     !store_entries(s, &a->limit->limiter, slot, v, plan->entries)))
+		return RL_AGAIN;
 	if (plan->charges)
-		rl_answer_charged(rq, slot, plan, r);
-	return plan->charges;
+		return rl_charge_planned(a, slot, v, plan);
+	rl_atomic_cas16(rl_table_state(&s->table, slot.index), v->word, plan->next);
+	return RL_AGAIN;
 }
 
-static bool
-peek_slot(const struct rl_request *rq, struct rl_slot slot, const struct rl_view *v,
-          struct rl_result *r)
+static int
+peek_slot(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v)
 {
-	const struct rl_limiter *l = &rq->limit->limiter;
+	const struct rl_limiter *l = &a->limit->limiter;
 	struct rl_decision d;
 
-	rl_limiter_peek(l, &rq->quota, v, rq->cost, rq->now_ns, &d);
-	if (!rl_view_holds(&rq->rl->segment, l, slot, v))
-		return false;
-	rl_answer(rq, &d, r);
-	return true;
+	rl_limiter_peek(l, &a->quota, v, a->cost, a->now_ns, &d);
+	if (!rl_view_holds(a->segment, l, slot, v))
+		return RL_AGAIN;
+	return (int)rl_answer(a, &d);
 }
 
 /* A key without a slot, or whose slot is being retired, has counted nothing. */
-static bool
-peek_nothing(const struct rl_request *rq, struct rl_result *r)
+static int
+peek_nothing(const struct rl_ask *a)
 {
-	struct rl_view none = rl_view_none(&rq->rl->segment);
+	struct rl_view none = rl_view_none(a->segment);
 	struct rl_decision d;
 
-	rl_limiter_peek(&rq->limit->limiter, &rq->quota, &none, rq->cost, rq->now_ns, &d);
-	rl_answer(rq, &d, r);
-	return true;
+	rl_limiter_peek(&a->limit->limiter, &a->quota, &none, a->cost, a->now_ns, &d);
+	return (int)rl_answer(a, &d);
 }
 
-static bool
-decide_seen(const struct rl_request *rq, struct rl_slot slot, const struct rl_view *v,
-            enum rl_mode mode, struct rl_result *r)
+static int
+decide_seen(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v, enum rl_mode mode,
+            struct rl_budget *budget)
 {
-	const struct rl_limiter *l = &rq->limit->limiter;
+	const struct rl_limiter *l = &a->limit->limiter;
 	struct rl_plan plan;
 
-	rl_budget_take(rq->budget, ring_steps(l));
-	if (mode == RL_PEEK && rq->is_asked)
-		return peek_slot(rq, slot, v, r);
-	rl_limiter_decide(l, &rq->quota, v, rq->cost, rq->now_ns, rq->is_asked, &plan);
+	rl_budget_take(budget, ring_steps(l));
+	if (mode == RL_PEEK && a->result)
+		return peek_slot(a, slot, v);
+	rl_limiter_decide(l, &a->quota, v, a->cost, a->now_ns, a->result != NULL, &plan);
 	if (plan.step != RL_STEP_DENY && mode == RL_CHARGE)
-		return carry_out(rq, slot, v, &plan, r);
-	if (!rl_view_holds(&rq->rl->segment, l, slot, v))
-		return false;
-	if (plan.step == RL_STEP_DENY)
-		rl_answer_denied(rq, &plan.decision, r);
-	else
-		r->verdict = RL_ALLOWED;
-	return true;
+		return carry_out(a, slot, v, &plan, budget);
+	if (!rl_view_holds(a->segment, l, slot, v))
+		return RL_AGAIN;
+	return plan.step == RL_STEP_DENY ? (int)rl_answer_denied(a, &plan.decision) : RL_ALLOWED;
 }
 
-bool
-rl_decide_rest(const struct rl_request *rq, struct rl_slot slot, const struct rl_view *v,
-               enum rl_seen seen, enum rl_mode mode, struct rl_result *r)
+int
+rl_decide_rest(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v,
+               enum rl_seen seen, enum rl_mode mode, struct rl_budget *budget)
 {
+	struct rl_budget own = rl_decision_budget(a->segment, 1);
+
 	switch (seen) {
 	case RL_SEEN_DEAD:
 		if (mode == RL_PEEK)
-			return peek_nothing(rq, r);
-		rl_table_free(&rq->rl->segment.table, slot);
-		return false;
+			return peek_nothing(a);
+		rl_table_free(&a->segment->table, slot);
+		return RL_AGAIN;
 	case RL_SEEN_GONE:
-		return false;
+		return RL_AGAIN;
 	case RL_SEEN:
 		break;
 	}
-	return decide_seen(rq, slot, v, mode, r);
+	return decide_seen(a, slot, v, mode, budget ? budget : &own);
 }
 
 static void
@@ -172,18 +170,19 @@ write_name(const struct rl_request *rq, struct rl_slot slot)
 	char text[RL_NETWORK_TEXT_MAX];
 
 	if (rq->key)
-		rl_record_write(&rq->rl->segment, slot, rq->key, rq->key_len);
+		rl_record_write(rq->ask.segment, slot, rq->key, rq->key_len);
 	else
-		rl_record_write(&rq->rl->segment, slot, text, rl_network_text(rq->network, text));
+		rl_record_write(rq->ask.segment, slot, text, rl_network_text(rq->network, text));
 }
 
-/* A slot for a key that has none. True: *slot is LIVE. False: decided, or try again. */
+/* A slot for a key that has none. True: *slot is LIVE. False: *decided, or try again. */
 static bool
-claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struct rl_result *r)
+claim(const struct rl_request *rq, struct rl_slot *slot, int *decided)
 {
-	const struct rl_segment *s = &rq->rl->segment;
+	const struct rl_segment *s = rq->ask.segment;
 	struct rl_eviction eviction;
 
+	*decided = RL_AGAIN;
 	rl_budget_take(rq->budget, CLAIM_STEPS);
 	switch (rl_table_claim(&s->table, &rq->candidates, slot)) {
 	case RL_CLAIM_NEW:
@@ -198,56 +197,59 @@ claim(const struct rl_request *rq, struct rl_slot *slot, bool *is_decided, struc
 		break;
 	}
 	rl_budget_take(rq->budget, EVICT_STEPS);
-	eviction = rl_evict_for(rq->rl, &rq->candidates, rq->budget, rq->now_ns);
-	if (!eviction.is_freed) {
-		answer_full(rq, eviction.next_free_ns, r);
-		*is_decided = true;
-	}
+	eviction = rl_evict_for(rq->rl, &rq->candidates, rq->budget, rq->ask.now_ns);
+	if (!eviction.is_freed)
+		*decided = (int)answer_full(rq, eviction.next_free_ns);
 	return false;
 }
 
-/* One try. True: decided. */
-static bool
-try_once(struct rl_request *rq, enum rl_mode mode, struct rl_result *r)
+static int
+try_once(struct rl_request *rq, enum rl_mode mode)
 {
 	struct rl_slot slot;
-	bool is_decided = false;
+	int decided;
 
-	if (!rl_table_find(&rq->rl->segment.table, &rq->candidates, &slot)) {
+	if (!rl_table_find(&rq->ask.segment->table, &rq->candidates, &slot)) {
 		if (mode == RL_PEEK)
-			return peek_nothing(rq, r);
-		if (!claim(rq, &slot, &is_decided, r))
-			return is_decided;
+			return peek_nothing(&rq->ask);
+		if (!claim(rq, &slot, &decided))
+			return decided;
 	}
 	rq->slot = slot;
-	return rl_decide_slot(rq, slot, mode, r);
+	return rl_decide_slot(&rq->ask, slot, mode, rq->budget);
 }
 
 static enum rl_verdict
-undecided(int error, struct rl_result *r)
+undecided(struct rl_request *rq, int error)
 {
-	r->error = error;
-	return r->verdict = RL_UNDECIDED;
+	if (rq->ask.result) {
+		rl_fill_result(&rq->ask, &(struct rl_decision){0}, RL_UNDECIDED);
+		rq->ask.result->error = error;
+	}
+	return RL_UNDECIDED;
 }
 
-/* Above the limit, what is told is what a peek tells: no cost is as high. */
+/* Above the limit, what is answered is what a peek answers: no cost is as high. */
 enum rl_verdict
-rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode, struct rl_result *r)
+rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode)
 {
-	bool is_never = cost > rl_limiter_limit(&rq->limit->limiter, &rq->quota);
+	bool is_never = cost > rl_limiter_limit(&rq->ask.limit->limiter, &rq->ask.quota);
+	struct rl_result unused;
 
-	if (mode == RL_CHARGE && !rq->rl->segment.is_writable)
-		return undecided(-EROFS, r);
-	rq->cost = is_never ? UINT32_MAX : cost > 0 ? (uint32_t)cost : 1;
+	rq->slot.tag = 0;
+	if (mode == RL_CHARGE && !rq->ask.segment->is_writable)
+		return undecided(rq, -EROFS);
+	rq->ask.cost = is_never ? UINT32_MAX : cost > 0 ? (uint32_t)cost : 1;
 	if (is_never) {
 		mode = RL_PEEK;
-		rq->is_asked = true;
+		rq->ask.result = rq->ask.result ? rq->ask.result : &unused;
 	}
 	while (rl_budget_take(rq->budget, TRY_STEPS)) {
-		rq->slot.tag = 0;
-		if (try_once(rq, mode, r))
-			return r->verdict;
+		int decided = try_once(rq, mode);
+
+		if (decided != RL_AGAIN)
+			return (enum rl_verdict)decided;
 		rl_atomic_pause();
 	}
-	return undecided(-EBUSY, r);
+	return undecided(rq, -EBUSY);
 }

@@ -28,30 +28,35 @@ enum rl_mode {
 	RL_PEEK, /* writes nothing */
 };
 
-/* One limit of one request, made ready: quota as looked up for it. */
-struct rl_request {
-	struct rl *rl;
+/* What is asked of a limit. All of it stays in registers, where the slot is at hand. */
+struct rl_ask {
+	const struct rl_segment *segment;
 	const struct rl_compiled *limit;
-	int rule;        /* whose limit, and whose statistics */
-	unsigned index;  /* which of its limits */
-	const void *key; /* NULL: it is `network` */
-	size_t key_len;
-	uint32_t cost; /* at least 1 */
-	bool is_asked; /* for more than the verdict */
 	struct rl_quota quota;
 	uint64_t now_ns;
+	uint32_t cost;            /* at least 1 */
+	unsigned index;           /* which of its rule's limits */
+	struct rl_result *result; /* NULL: for the verdict alone */
+};
+
+/* The same of a key, whose candidate slots are known. */
+struct rl_request {
+	struct rl_ask ask;
+	struct rl *rl;
+	int rule;        /* whose limit, and whose statistics */
+	const void *key; /* NULL: it is `network` */
+	size_t key_len;
 	struct rl_candidates candidates;
-	struct rl_slot slot;      /* where a denial was seen, if slot.tag is not 0 */
+	struct rl_slot slot;      /* where it was decided, if slot.tag is not 0 */
 	struct rl_budget *budget; /* set by who decides */
 	unsigned char network[RL_NETWORK_KEY_MAX];
 };
 
 /* For deciding so many limits. */
 static inline struct rl_budget
-rl_decision_budget(const struct rl *rl, unsigned limits)
+rl_decision_budget(const struct rl_segment *s, unsigned limits)
 {
-	return (struct rl_budget){RL_DECIDE_STEPS +
-	                          limits * RL_RING_TRIES * rl->segment.geometry.ring};
+	return (struct rl_budget){RL_DECIDE_STEPS + limits * RL_RING_TRIES * s->geometry.ring};
 }
 
 /* The candidate slots of a key's hash under a limit; the cache is told to expect them. */
@@ -63,20 +68,21 @@ rl_request_candidates(const struct rl *rl, const struct rl_compiled *limit, uint
 	rl_table_prefetch(&rl->segment.table, candidates);
 }
 
+/* What a decision is before there is one: somebody else was quicker, or the slot is the key's no more. */
+#define RL_AGAIN (-1)
+
 /*
- * Decide about a cost, and charge it if that is the mode; cost 0 is a peek at 1. Fills *result, which
- * is clear, and returns the verdict: what the limit says. See rl_request_lift_shadow().
+ * Decide about a cost, and charge it if that is the mode; cost 0 is a peek at 1. Returns the verdict of
+ * the limit, and fills *ask.result: see rl_request_lift_shadow().
  */
-enum rl_verdict rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode,
-                          struct rl_result *result);
+enum rl_verdict rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode);
 
-/* The answer to `rq` if that is the decision. */
-void rl_answer(const struct rl_request *rq, const struct rl_decision *decision,
-               struct rl_result *result);
+/* The answer if that is the decision, which charges nothing. Returns the verdict. */
+enum rl_verdict rl_answer(const struct rl_ask *ask, const struct rl_decision *decision);
 
-/* All that rl_decide_slot() is not inline for; the same contract. */
-bool rl_decide_rest(const struct rl_request *rq, struct rl_slot slot, const struct rl_view *view,
-                    enum rl_seen seen, enum rl_mode mode, struct rl_result *result);
+/* All that rl_decide_slot() is not inline for. `budget` may be NULL: one of its own. */
+int rl_decide_rest(const struct rl_ask *ask, struct rl_slot slot, const struct rl_view *view,
+                   enum rl_seen seen, enum rl_mode mode, struct rl_budget *budget);
 
 _Static_assert(sizeof(struct rl_charge) == 32, "a caller's result keeps its size");
 
@@ -88,76 +94,91 @@ rl_until(uint64_t then_ns, uint64_t now_ns)
 	return then_ns > now_ns ? then_ns - now_ns : 0;
 }
 
+/* All but the charges, of which none is set. */
 static inline void
-rl_fill_result(const struct rl_request *rq, const struct rl_decision *d, struct rl_result *r)
+rl_fill_result(const struct rl_ask *a, const struct rl_decision *d, enum rl_verdict verdict)
 {
-	r->index = rq->index;
+	struct rl_result *r = a->result;
+
+	r->verdict = verdict;
+	r->error = 0;
+	r->reason = RL_BY_LIMIT;
+	r->index = a->index;
 	r->limit = d->limit;
 	r->remaining = d->remaining;
-	r->reset_after_ns = rl_until(d->reset_at_ns, rq->now_ns);
+	r->retry_after_ns = 0;
+	r->reset_after_ns = rl_until(d->reset_at_ns, a->now_ns);
+	r->delay_ns = 0;
+	r->is_shadow_denied = 0;
+	r->charges = 0;
 }
 
-/* The same, the charge that was planned being made. */
-static inline void
-rl_answer_charged(const struct rl_request *rq, struct rl_slot slot, const struct rl_plan *plan,
-                  struct rl_result *r)
+static inline enum rl_verdict
+rl_answer_charged(const struct rl_ask *a, struct rl_slot slot, const struct rl_plan *plan)
 {
-	rl_fill_result(rq, &plan->decision, r);
-	r->verdict = RL_ALLOWED;
+	struct rl_result *r = a->result;
+
+	if (!r)
+		return RL_ALLOWED;
+	rl_fill_result(a, &plan->decision, RL_ALLOWED);
 	r->delay_ns = plan->decision.delay_ns;
 	r->charges = 1;
 	r->charge[0] = (struct rl_charge){
 		.tag = slot.tag,
 		.epoch = plan->charge_id,
 		.slot = (uint32_t)slot.index,
-		.cost = rq->cost,
-		.capacity = rq->quota.capacity,
+		.cost = a->cost,
+		.capacity = a->quota.capacity,
 		.memory = plan->memory,
 	};
+	return RL_ALLOWED;
 }
 
-static inline void
-rl_answer_denied(const struct rl_request *rq, const struct rl_decision *d, struct rl_result *r)
+static inline enum rl_verdict
+rl_answer_denied(const struct rl_ask *a, const struct rl_decision *d)
 {
-	rl_fill_result(rq, d, r);
-	r->verdict = RL_DENIED;
-	r->retry_after_ns = rl_until(d->retry_at_ns, rq->now_ns);
+	if (a->result) {
+		rl_fill_result(a, d, RL_DENIED);
+		a->result->retry_after_ns = rl_until(d->retry_at_ns, a->now_ns);
+	}
+	return RL_DENIED;
+}
+
+/* Make a charge that was planned for that view, and answer: the only CAS that charges. */
+static inline int
+rl_charge_planned(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v,
+                  const struct rl_plan *plan)
+{
+	if (!rl_atomic_cas16(rl_table_state(&a->segment->table, slot.index), v->word, plan->next))
+		return RL_AGAIN;
+	return rl_answer_charged(a, slot, plan);
 }
 
 /*
- * Decide by the state of a LIVE slot, 1 <= rq->cost <= limit, and charge it there: the only CAS that
- * does. False: nothing was decided; again from the find.
+ * Decide by the state of a LIVE slot, 1 <= cost <= limit, and charge it there. The verdict, or
+ * RL_AGAIN, from the find on.
  */
-static inline __attribute__((always_inline)) bool
-rl_decide_slot(const struct rl_request *rq, struct rl_slot slot, enum rl_mode mode,
-               struct rl_result *r)
+static inline __attribute__((always_inline)) int
+rl_decide_slot(const struct rl_ask *a, struct rl_slot slot, enum rl_mode mode,
+               struct rl_budget *budget)
 {
-	const struct rl_segment *s = &rq->rl->segment;
-	const struct rl_limiter *l = &rq->limit->limiter;
+	const struct rl_limiter *l = &a->limit->limiter;
 	struct rl_view v, copy;
-	struct rl_request other;
+	struct rl_ask other;
 	struct rl_plan plan;
-	enum rl_seen seen = rl_view_load(s, slot, &v);
+	enum rl_seen seen = rl_view_load(a->segment, slot, &v);
 
 	if (seen == RL_SEEN && rl_limiter_is_window(l)) {
 		if (mode == RL_CHARGE &&
-		    rl_limiter_adds(l, &rq->quota, &v, rq->cost, rq->now_ns, &plan)) {
-			if (!rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word,
-			                     plan.next))
-				return false;
-			rl_answer_charged(rq, slot, &plan, r);
-			return true;
-		}
-		if (rq->cost <= rq->quota.capacity &&
-		    rl_limiter_is_used_up(l, &rq->quota, &v, rq->cost, rq->now_ns,
-		                          &plan.decision)) {
-			rl_answer_denied(rq, &plan.decision, r);
-			return true;
-		}
+		    rl_limiter_adds(l, &a->quota, &v, a->cost, a->now_ns, &plan))
+			return rl_charge_planned(a, slot, &v, &plan);
+		if (a->cost <= a->quota.capacity &&
+		    rl_limiter_is_used_up(l, &a->quota, &v, a->cost, a->now_ns, &plan.decision))
+			return (int)rl_answer_denied(a, &plan.decision);
 	}
-	other = *rq; /* what is passed on does not stay in registers */
+	other = *a; /* what is passed on does not stay in registers */
 	copy = v;
-	return rl_decide_rest(&other, slot, &copy, seen, mode, r);
+	return rl_decide_rest(&other, slot, &copy, seen, mode, budget);
 }
 
 #endif

@@ -80,8 +80,8 @@ decider(const struct batch *b, size_t i)
 	unsigned best = b->first[i];
 
 	for (unsigned p = best + 1; p < b->first[i + 1]; p++) {
-		bool is_shadow = b->part[p].quota.is_shadow;
-		if (is_shadow != b->part[best].quota.is_shadow
+		bool is_shadow = b->part[p].ask.quota.is_shadow;
+		if (is_shadow != b->part[best].ask.quota.is_shadow
 		            ? !is_shadow
 		            : outranks(&b->part_result[p], &b->part_result[best]))
 			best = p;
@@ -128,18 +128,14 @@ denier(const struct batch *b)
 	return best;
 }
 
-/* Decide about one part; a shadow limit never says no. */
+/* Decide about one part; a shadow limit never says no. Unless it is asked, the verdict alone. */
 static enum rl_verdict
 decide_part(struct batch *b, unsigned p, uint64_t cost, enum rl_mode mode, bool is_asked)
 {
 	struct rl_request *rq = &b->part[p];
-	struct rl_result *r = &b->part_result[p];
 
-	rl_result_clear(r);
-	rq->is_asked = is_asked;
-	rl_decide(rq, cost, mode, r);
-	rl_request_lift_shadow(rq, r);
-	return r->verdict;
+	rq->ask.result = is_asked ? &b->part_result[p] : NULL;
+	return rl_request_lift_shadow(&rq->ask, rl_decide(rq, cost, mode));
 }
 
 /* Would every limit allow? A request that is denied in the end needs every result. */
@@ -227,7 +223,7 @@ decide(struct batch *b)
 {
 	size_t decided;
 
-	b->budget = rl_decision_budget(b->rl, b->first[b->count]);
+	b->budget = rl_decision_budget(&b->rl->segment, b->first[b->count]);
 	for (unsigned p = 0; p < b->first[b->count]; p++)
 		b->part[p].budget = &b->budget;
 	decided = would_all_allow(b) ? b->count : peek_at_all(b);

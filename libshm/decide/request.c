@@ -34,7 +34,7 @@ rl_request_count(struct rl *rl, int rule, const struct rl_request *rq, const str
 	if (r->reason != RL_BY_LIMIT)
 		rl_stats_add(s, rule, r->reason == RL_BY_BAN ? RL_COUNT_banned : RL_COUNT_exempted);
 	if (rq && r->verdict == RL_DENIED && rq->slot.tag != 0)
-		rl_record_sample_denied(s, rq->slot, rq->now_ns);
+		rl_record_sample_denied(s, rq->slot, rq->ask.now_ns);
 }
 
 /* Does the configuration ban the key? Without an end, and behind what rl_ban() and its like say. */
@@ -143,7 +143,8 @@ static void
 set_network(const struct rl_address *address, struct rl_request *rq)
 {
 	rq->key = NULL;
-	rq->key_len = rl_network_key(address, rl_compiled_prefix(rq->limit, address), rq->network);
+	rq->key_len =
+		rl_network_key(address, rl_compiled_prefix(rq->ask.limit, address), rq->network);
 }
 
 /* Limits of one prefix have one hash, too. */
@@ -161,17 +162,22 @@ rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_p
 	uint64_t hash = 0;
 
 	for (unsigned i = 0; i < k->count; i++) {
+		const struct rl_policy_limit *l = &k->limit[i];
 		struct rl_request *rq = &requests[i];
 
-		rl_request_begin(rl, item, k->limit[i].index, now_ns, rq);
-		rq->limit = k->limit[i].limit;
-		rq->quota = k->limit[i].quota;
-		if (rq->limit->has_prefix)
+		rq->ask = (struct rl_ask){&rl->segment, l->limit, l->quota, now_ns, 1,
+		                          l->index,     NULL};
+		rq->rl = rl;
+		rq->rule = item->rule;
+		rq->key = item->key;
+		rq->key_len = item->key_len;
+		rq->slot.tag = 0;
+		if (l->limit->has_prefix)
 			set_network(&k->address, rq);
 		if (i == 0 || !is_same_key(rq, &requests[i - 1]))
 			hash = rl_hash_of_key(rl->segment.key_start,
 			                      rq->key ? rq->key : rq->network, rq->key_len);
-		rl_request_candidates(rl, rq->limit, hash, &rq->candidates);
+		rl_request_candidates(rl, l->limit, hash, &rq->candidates);
 	}
 }
 

@@ -49,14 +49,17 @@ bool rl_request_answered_by_exception(struct rl *rl, const struct rl_item *item,
                                       struct rl_key_policy *policy, uint64_t now_ns,
                                       struct rl_budget *budget, struct rl_result *result);
 
-/* A shadow limit says what it would have done, and enforces nothing. */
-static inline void
-rl_request_lift_shadow(const struct rl_request *rq, struct rl_result *r)
+/* A shadow limit says what it would have done, and enforces nothing. Returns the verdict. */
+static inline enum rl_verdict
+rl_request_lift_shadow(const struct rl_ask *a, enum rl_verdict verdict)
 {
-	if (!rq->quota.is_shadow || r->verdict == RL_ALLOWED)
-		return;
-	r->is_shadow_denied = r->verdict != RL_UNDECIDED;
-	r->verdict = RL_ALLOWED;
+	if (!a->quota.is_shadow || verdict == RL_ALLOWED)
+		return verdict;
+	if (a->result) {
+		a->result->is_shadow_denied = verdict != RL_UNDECIDED;
+		a->result->verdict = RL_ALLOWED;
+	}
+	return RL_ALLOWED;
 }
 
 /* True for an answer of rl_request_make() that counts: one that a limit's owner asks about. */
@@ -68,21 +71,6 @@ rl_result_undecided(struct rl_result *r, int error)
 	r->verdict = RL_UNDECIDED;
 	r->error = error;
 	return false;
-}
-
-/* All but limit, quota and candidates. */
-static inline void
-rl_request_begin(struct rl *rl, const struct rl_item *item, unsigned index, uint64_t now_ns,
-                 struct rl_request *rq)
-{
-	rq->rl = rl;
-	rq->rule = item->rule;
-	rq->index = index;
-	rq->key = item->key;
-	rq->key_len = item->key_len;
-	rq->now_ns = now_ns;
-	rq->is_asked = true;
-	rq->slot.tag = 0;
 }
 
 #endif

@@ -192,15 +192,16 @@ ask(uint64_t epoch, unsigned cost)
 	rl_result r = {};
 
 	rq.rl_process = &handle;
+	rq.ask.segment = &handle.segment;
 	rq.budget = &budget;
-	rq.limit = &limit;
+	rq.ask.limit = &limit;
 	rq.key = "k";
 	rq.key_len = 1;
-	rq.is_asked = true;
-	rq.quota.capacity = CAPACITY;
-	rq.now_ns = epoch * WIDTH_NS;
+	rq.ask.result = &r;
+	rq.ask.quota.capacity = CAPACITY;
+	rq.ask.now_ns = epoch * WIDTH_NS;
 	rq.candidates = {{0, RL_BUCKET_SLOTS}, KEY};
-	rl_decide(&rq, cost, RL_CHARGE, &r);
+	rl_decide(&rq, cost, RL_CHARGE);
 	RL_ASSERT(r.verdict == (r.charges > 0 ? RL_ALLOWED : RL_DENIED));
 	if (r.charges > 0)
 		admitted.count[nth(r.charge[0].epoch)] += cost;
