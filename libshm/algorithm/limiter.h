@@ -142,6 +142,36 @@ rl_limiter_is_used_up(const struct rl_limiter *l, const struct rl_quota *q, cons
 	return true;
 }
 
+/*
+ * What counts of a window whose state is of now's sub-bucket and says it exactly, without a look at
+ * the ring: a hard or a fixed one, not frozen. False for all else.
+ */
+static inline bool
+rl_limiter_counts(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
+                  uint64_t *used)
+{
+	const struct rl_window *w = &l->window;
+	struct rl_u128 next;
+
+	return !v->is_zero && (w->is_hard || w->count == 0) &&
+	       rl_window_adds(v->word, rl_window_epoch(w, now_ns), UINT32_MAX, 0, &next, used);
+}
+
+/* The decision about `cost`, of which nothing is charged: that much of it counts already. */
+static inline struct rl_decision
+rl_limiter_decision(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost,
+                    uint64_t used, uint64_t now_ns)
+{
+	const struct rl_window *w = &l->window;
+
+	return (struct rl_decision){
+		.limit = q->capacity,
+		.remaining = used < q->capacity ? q->capacity - (uint32_t)used : 0,
+		.admits = used + cost <= q->capacity,
+		.reset_at_ns = (rl_window_epoch(w, now_ns) + w->count + 1) * w->width_ns,
+	};
+}
+
 /* The i-th entry that closing `view` stores: which place of the ring, and what. */
 void rl_limiter_entry(const struct rl_limiter *limiter, const struct rl_view *view, uint32_t i,
                       uint32_t *place, uint64_t *value);

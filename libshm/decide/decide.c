@@ -98,7 +98,7 @@ carry_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v,
 	     !store_entries(s, &a->limit->limiter, slot, v, plan->entries)))
 		return RL_AGAIN;
 	if (plan->charges)
-		return rl_charge_planned(a, slot, v, plan);
+		return rl_charge_planned(a, slot, v->word, plan);
 	rl_atomic_cas16(rl_table_state(&s->table, slot.index), v->word, plan->next);
 	return RL_AGAIN;
 }

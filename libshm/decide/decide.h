@@ -144,14 +144,31 @@ rl_answer_denied(const struct rl_ask *a, const struct rl_decision *d)
 	return RL_DENIED;
 }
 
-/* Make a charge that was planned for that view, and answer: the only CAS that charges. */
+/* Make a charge that was planned for the state `seen`, and answer: the only CAS that charges. */
 static inline int
-rl_charge_planned(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v,
+rl_charge_planned(const struct rl_ask *a, struct rl_slot slot, struct rl_u128 seen,
                   const struct rl_plan *plan)
 {
-	if (!rl_atomic_cas16(rl_table_state(&a->segment->table, slot.index), v->word, plan->next))
+	if (!rl_atomic_cas16(rl_table_state(&a->segment->table, slot.index), seen, plan->next))
 		return RL_AGAIN;
-	return rl_answer_charged(a, slot, plan);
+	return (int)rl_answer_charged(a, slot, plan);
+}
+
+/* Plan to charge a LIVE slot. False, unless one CAS of *seen does it. Writes nothing shared. */
+static inline bool
+rl_plan_charge(const struct rl_ask *a, struct rl_slot slot, struct rl_u128 *seen,
+               struct rl_plan *plan)
+{
+	const struct rl_limiter *l = &a->limit->limiter;
+	struct rl_view v;
+
+	if (rl_view_load(a->segment, slot, &v) != RL_SEEN)
+		return false;
+	*seen = v.word;
+	if (rl_limiter_is_window(l))
+		return rl_limiter_adds(l, &a->quota, &v, a->cost, a->now_ns, plan);
+	rl_limiter_decide(l, &a->quota, &v, a->cost, a->now_ns, false, plan);
+	return plan->step == RL_STEP_ADMIT;
 }
 
 /*
@@ -166,15 +183,28 @@ rl_decide_slot(const struct rl_ask *a, struct rl_slot slot, enum rl_mode mode,
 	struct rl_view v, copy;
 	struct rl_ask other;
 	struct rl_plan plan;
+	uint64_t used;
+	bool admits;
 	enum rl_seen seen = rl_view_load(a->segment, slot, &v);
 
-	if (seen == RL_SEEN && rl_limiter_is_window(l)) {
+	if (seen == RL_SEEN && rl_limiter_is_window(l) && a->cost <= a->quota.capacity) {
 		if (mode == RL_CHARGE &&
 		    rl_limiter_adds(l, &a->quota, &v, a->cost, a->now_ns, &plan))
-			return rl_charge_planned(a, slot, &v, &plan);
-		if (a->cost <= a->quota.capacity &&
-		    rl_limiter_is_used_up(l, &a->quota, &v, a->cost, a->now_ns, &plan.decision))
+			return rl_charge_planned(a, slot, v.word, &plan);
+		if (rl_limiter_is_used_up(l, &a->quota, &v, a->cost, a->now_ns, &plan.decision))
 			return (int)rl_answer_denied(a, &plan.decision);
+		if (rl_limiter_counts(l, &v, a->now_ns, &used)) {
+			admits = used + a->cost <= a->quota.capacity;
+			if (!a->result && mode == RL_PEEK)
+				return admits ? RL_ALLOWED : RL_DENIED;
+			if (!a->result && !admits)
+				return RL_DENIED;
+			if (mode == RL_PEEK && admits && v.word.lo >> RL_STATE_CUR_SHIFT > 0) {
+				plan.decision =
+					rl_limiter_decision(l, &a->quota, a->cost, used, a->now_ns);
+				return (int)rl_answer(a, &plan.decision);
+			}
+		}
 	}
 	other = *a; /* what is passed on does not stay in registers */
 	copy = v;

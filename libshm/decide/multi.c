@@ -16,6 +16,14 @@
 #include "segment/record.h"
 #include "segment/stats.h"
 
+/* A charge that one CAS makes, if nobody is quicker. */
+struct planned {
+	bool is_valid;
+	struct rl_slot slot;
+	struct rl_u128 seen;
+	struct rl_plan plan;
+};
+
 /* One request: items, and the limits of each as parts first[i] .. first[i + 1] - 1. */
 struct batch {
 	struct rl *rl;
@@ -24,9 +32,10 @@ struct batch {
 	uint64_t now_ns;
 	unsigned first[RL_ITEMS_MAX + 1];
 	struct rl_request *part;
+	struct planned *planned; /* of each part; for decide() only, as is the next */
 	struct rl_budget budget;
-	struct rl_result *part_result; /* of each part; for decide() only */
-	struct rl_result *results;     /* of each item */
+	struct rl_result *part_result;
+	struct rl_result *results; /* of each item */
 };
 
 static void
@@ -138,6 +147,41 @@ decide_part(struct batch *b, unsigned p, uint64_t cost, enum rl_mode mode, bool 
 	return rl_request_lift_shadow(&rq->ask, rl_decide(rq, cost, mode));
 }
 
+/* Without a look at anything else than its slot. */
+static bool
+plan_part(struct batch *b, unsigned p, uint64_t cost)
+{
+	struct planned *planned = &b->planned[p];
+	struct rl_ask *a = &b->part[p].ask;
+
+	if (cost > rl_limiter_limit(&a->limit->limiter, &a->quota) || !a->segment->is_writable)
+		return false;
+	a->cost = (uint32_t)cost;
+	a->result = &b->part_result[p];
+	return rl_table_find(&a->segment->table, &b->part[p].candidates, &planned->slot) &&
+	       rl_plan_charge(a, planned->slot, &planned->seen, &planned->plan);
+}
+
+/* Would it be allowed? If so by what one CAS does, that is planned. */
+static bool
+would_allow(struct batch *b, unsigned p, uint64_t cost)
+{
+	b->planned[p].is_valid = plan_part(b, p, cost);
+	return b->planned[p].is_valid || decide_part(b, p, cost, RL_PEEK, false) == RL_ALLOWED;
+}
+
+/* As it was planned, or else anew. */
+static enum rl_verdict
+charge_part(struct batch *b, unsigned p, uint64_t cost)
+{
+	const struct planned *planned = &b->planned[p];
+
+	if (planned->is_valid && rl_charge_planned(&b->part[p].ask, planned->slot, planned->seen,
+	                                           &planned->plan) != RL_AGAIN)
+		return RL_ALLOWED;
+	return decide_part(b, p, cost, RL_CHARGE, true);
+}
+
 /* Would every limit allow? A request that is denied in the end needs every result. */
 static bool
 would_all_allow(struct batch *b)
@@ -146,7 +190,7 @@ would_all_allow(struct batch *b)
 		if (b->items[i].cost == 0 || is_answered(b, i))
 			return false;
 		for (unsigned p = b->first[i]; p < b->first[i + 1]; p++)
-			if (decide_part(b, p, b->items[i].cost, RL_PEEK, false) != RL_ALLOWED)
+			if (!would_allow(b, p, b->items[i].cost))
 				return false;
 	}
 	return true;
@@ -192,7 +236,7 @@ charge_all(struct batch *b)
 	for (size_t i = 0; i < b->count; i++) {
 		uint64_t cost = b->items[i].cost;
 		for (unsigned p = b->first[i]; p < b->first[i + 1] && cost > 0; p++) {
-			if (decide_part(b, p, cost, RL_CHARGE, true) != RL_ALLOWED) {
+			if (charge_part(b, p, cost) != RL_ALLOWED) {
 				take_back(b, i, p);
 				return i;
 			}
@@ -224,8 +268,10 @@ decide(struct batch *b)
 	size_t decided;
 
 	b->budget = rl_decision_budget(&b->rl->segment, b->first[b->count]);
-	for (unsigned p = 0; p < b->first[b->count]; p++)
+	for (unsigned p = 0; p < b->first[b->count]; p++) {
 		b->part[p].budget = &b->budget;
+		b->planned[p].is_valid = false;
+	}
 	decided = would_all_allow(b) ? b->count : peek_at_all(b);
 	if (decided == b->count)
 		decided = charge_all(b);
@@ -241,12 +287,14 @@ rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64
 {
 	struct rl_result unused[RL_ITEMS_MAX], part_result[RL_ITEMS_MAX];
 	struct rl_request part[RL_ITEMS_MAX];
+	struct planned planned[RL_ITEMS_MAX];
 	struct batch b;
 	size_t ignored;
 
 	decided = decided ? decided : &ignored;
 	*decided = 0;
 	begin(&b, rl, items, count, now_ns, part, part_result, results ? results : unused);
+	b.planned = planned;
 	if (count > RL_ITEMS_MAX || !make_all(&b))
 		return RL_UNDECIDED;
 	*decided = decide(&b);
@@ -264,9 +312,11 @@ enum rl_verdict
 rl_multi_decide(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_request *part,
                 unsigned parts, struct rl_result *part_result, struct rl_result *r)
 {
+	struct planned planned[RL_LIMITS_MAX];
 	struct batch b;
 
 	begin(&b, rl, item, 1, now_ns, part, part_result, r);
+	b.planned = planned;
 	b.first[0] = 0;
 	b.first[1] = parts;
 	decide(&b);
