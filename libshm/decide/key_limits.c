@@ -15,5 +15,5 @@ rl_key_requests(struct rl *rl, int rule, const void *key, size_t key_len,
 	if (error < 0)
 		return error;
 	rl_request_fill(rl, &item, &k, 0, requests);
-	return (int)k.count;
+	return (int)k.rule.count;
 }

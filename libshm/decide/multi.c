@@ -31,6 +31,7 @@ struct batch {
 	size_t count;
 	uint64_t now_ns;
 	unsigned first[RL_ITEMS_MAX + 1];
+	unsigned decider[RL_ITEMS_MAX]; /* the part that decides an item, once combined */
 	struct rl_request *part;
 	struct planned *planned; /* of each part; for decide() only, as is the next */
 	struct rl_budget budget;
@@ -84,7 +85,7 @@ outranks(const struct rl_result *p, const struct rl_result *q)
 
 /* The part of item i that decides it; the item has some. A shadow does only among its like. */
 static unsigned
-decider(const struct batch *b, size_t i)
+decider_of(const struct batch *b, size_t i)
 {
 	unsigned best = b->first[i];
 
@@ -103,8 +104,9 @@ static void
 combine(struct batch *b, size_t i)
 {
 	struct rl_result *r = &b->results[i];
-	unsigned best = decider(b, i);
+	unsigned best = decider_of(b, i);
 
+	b->decider[i] = best;
 	memcpy(r, &b->part_result[best], offsetof(struct rl_result, charge));
 	r->charges = 0;
 	for (unsigned p = b->first[i]; p < b->first[i + 1]; p++) {
@@ -251,7 +253,7 @@ charge_all(struct batch *b)
 static const struct rl_request *
 request_of(const struct batch *b, size_t i)
 {
-	return is_answered(b, i) ? NULL : &b->part[decider(b, i)];
+	return is_answered(b, i) ? NULL : &b->part[b->decider[i]];
 }
 
 static void

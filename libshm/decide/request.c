@@ -61,9 +61,9 @@ answered_by_ban(struct rl *rl, const struct rl_item *item, struct rl_key_policy 
 {
 	struct rl_standing standing;
 
-	if (!k->has_address && rl_lengths_have_networks(&k->bans))
+	if (!k->has_address && rl_lengths_have_networks(&k->rule.bans))
 		k->has_address = rl_address_parse(item->key, item->key_len, &k->address);
-	if (!rl_ban_of_key(&rl->segment, item->rule, &k->bans, item->key, item->key_len,
+	if (!rl_ban_of_key(&rl->segment, item->rule, &k->rule.bans, item->key, item->key_len,
 	                   k->has_address ? &k->address : NULL, now_ns, budget, &standing))
 		return false;
 	if (standing.first.is_exemption)
@@ -92,7 +92,7 @@ bool
 rl_request_answered_by_exception(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k,
                                  uint64_t now_ns, struct rl_budget *budget, struct rl_result *r)
 {
-	if (k->has_bans && answered_by_ban(rl, item, k, now_ns, budget, r))
+	if (k->rule.has_bans && answered_by_ban(rl, item, k, now_ns, budget, r))
 		return true;
 	if (budget->left == 0)
 		return !rl_result_undecided(r, RL_ECOST);
@@ -104,13 +104,13 @@ static bool
 is_answered(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k, uint64_t now_ns,
             struct rl_budget *budget, struct rl_result *r)
 {
-	if (item->key_len > 0 && k->count > 0 && !k->has_bans && !k->has_override)
+	if (item->key_len > 0 && k->rule.count > 0 && !k->rule.has_bans && !k->has_override)
 		return false;
-	if (k->is_removed)
+	if (k->rule.is_removed)
 		r->error = RL_EREMOVED;
-	if (k->count > 0)
+	if (k->rule.count > 0)
 		r->limit = r->remaining =
-			rl_limiter_limit(&k->limit[0].limit->limiter, &k->limit[0].quota);
+			rl_limiter_limit(&k->rule.limit[0].limit->limiter, &k->rule.limit[0].quota);
 	return item->key_len == 0 ||
 	       rl_request_answered_by_exception(rl, item, k, now_ns, budget, r);
 }
@@ -119,21 +119,22 @@ is_answered(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k, 
 static int
 apply_tier(const struct rl_item *item, struct rl_key_policy *k)
 {
-	if (item->capacity == 0 || k->keeps_first || k->count == 0 || k->limit[0].index != 0)
+	if (item->capacity == 0 || k->keeps_first || k->rule.count == 0 ||
+	    k->rule.limit[0].index != 0)
 		return 0;
-	return rl_policy_set_capacity(&k->limit[0].limit->limiter, item->capacity,
-	                              &k->limit[0].quota);
+	return rl_policy_set_capacity(&k->rule.limit[0].limit->limiter, item->capacity,
+	                              &k->rule.limit[0].quota);
 }
 
 /* All of them can book ahead, or none of the request is. */
 static int
 apply_booking(const struct rl_booking *booking, struct rl_key_policy *k)
 {
-	for (unsigned i = 0; booking && i < k->count; i++) {
-		if (!rl_limiter_is_bucket(&k->limit[i].limit->limiter))
+	for (unsigned i = 0; booking && i < k->rule.count; i++) {
+		if (!rl_limiter_is_bucket(&k->rule.limit[i].limit->limiter))
 			return -EINVAL;
-		k->limit[i].quota.is_booking = true;
-		k->limit[i].quota.max_wait_ns = booking->max_wait_ns;
+		k->rule.limit[i].quota.is_booking = true;
+		k->rule.limit[i].quota.max_wait_ns = booking->max_wait_ns;
 	}
 	return 0;
 }
@@ -161,8 +162,8 @@ rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_p
 {
 	uint64_t hash = 0;
 
-	for (unsigned i = 0; i < k->count; i++) {
-		const struct rl_policy_limit *l = &k->limit[i];
+	for (unsigned i = 0; i < k->rule.count; i++) {
+		const struct rl_policy_limit *l = &k->rule.limit[i];
 		struct rl_request *rq = &requests[i];
 
 		rq->ask = (struct rl_ask){&rl->segment, l->limit, l->quota, now_ns, 1,
@@ -210,12 +211,12 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_booki
 		error = apply_tier(item, &k);
 	if (error == 0)
 		error = apply_booking(booking, &k);
-	if (error == 0 && k.count > room)
+	if (error == 0 && k.rule.count > room)
 		error = -EOVERFLOW;
 	if (error < 0)
 		return (unsigned)rl_result_undecided(r, error);
 	if (is_answered(rl, item, &k, now, &budget, r))
 		return 0;
 	rl_request_fill(rl, item, &k, now, requests);
-	return k.count;
+	return k.rule.count;
 }

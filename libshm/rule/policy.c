@@ -8,6 +8,7 @@
 #include "rule/policy.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -131,7 +132,10 @@ recall(const struct rl *rl, int rule, uint64_t version, struct rl_policy *p)
 
 	if ((sequence & 1) || rl_atomic_own_load(&kept->version) != version || sequence == 0)
 		return false;
-	rl_atomic_own_copy(p, &kept->policy, sizeof *p);
+	rl_atomic_own_copy(p, &kept->policy, offsetof(struct rl_policy, limit));
+	if (p->count > RL_LIMITS_MAX)
+		return false; /* it is being written */
+	rl_atomic_own_copy(p->limit, kept->policy.limit, p->count * sizeof p->limit[0]);
 	rl_atomic_own_fence();
 	return rl_atomic_own_load(&kept->sequence) == sequence && p->rule == rule;
 }
@@ -171,17 +175,22 @@ counts(const struct rl_compiled *limit, const void *key, size_t key_len, struct 
 	return rl_compiled_prefix(limit, &k->address) > 0;
 }
 
+/* Leave those limits that count the key. */
 static int
-take_limits(const struct rl_policy *p, const void *key, size_t key_len, struct rl_key_policy *k)
+take_limits(const void *key, size_t key_len, struct rl_key_policy *k)
 {
-	k->count = 0;
-	for (unsigned i = 0; i < p->count; i++) {
-		int counted = p->has_prefix ? counts(p->limit[i].limit, key, key_len, k) : 1;
+	unsigned count = 0;
+
+	if (!k->rule.has_prefix)
+		return 0;
+	for (unsigned i = 0; i < k->rule.count; i++) {
+		int counted = counts(k->rule.limit[i].limit, key, key_len, k);
 		if (counted < 0)
 			return counted;
 		if (counted > 0)
-			k->limit[k->count++] = p->limit[i];
+			k->rule.limit[count++] = k->rule.limit[i];
 	}
+	k->rule.count = count;
 	return 0;
 }
 
@@ -193,8 +202,8 @@ apply(const struct rl_override_found *found, struct rl_key_policy *k)
 	k->keeps_first = found->kind != RL_OVERRIDE_CAPACITY || found->capacity[0] > 0;
 	if (found->kind != RL_OVERRIDE_CAPACITY)
 		return;
-	for (unsigned i = 0; i < k->count; i++) {
-		struct rl_policy_limit *l = &k->limit[i];
+	for (unsigned i = 0; i < k->rule.count; i++) {
+		struct rl_policy_limit *l = &k->rule.limit[i];
 		uint32_t capacity = found->capacity[l->index];
 		if (capacity > 0) /* one beyond the ring was refused by who configured */
 			rl_policy_set_capacity(&l->limit->limiter, capacity, &l->quota);
@@ -202,10 +211,11 @@ apply(const struct rl_override_found *found, struct rl_key_policy *k)
 }
 
 static void
-load_override(const struct rl_segment *s, const struct rl_policy *p, const void *key,
-              size_t key_len, struct rl_budget *budget, struct rl_key_policy *k)
+load_override(const struct rl_segment *s, const void *key, size_t key_len, struct rl_budget *budget,
+              struct rl_key_policy *k)
 {
-	struct rl_pattern_iter it = {.left = p->overrides, .key = key, .key_len = key_len};
+	struct rl_pattern_iter it = {.left = k->rule.overrides, .key = key, .key_len = key_len};
+	uint64_t scope = rl_pattern_scope(k->rule.rule);
 	struct rl_override_found found;
 	struct rl_normal_pattern normal;
 
@@ -213,8 +223,8 @@ load_override(const struct rl_segment *s, const struct rl_policy *p, const void 
 		k->has_address = rl_address_parse(key, key_len, &k->address);
 	it.address = k->has_address ? &k->address : NULL;
 	while (budget->left > 0 && rl_pattern_next(&it, &normal)) {
-		struct rl_hash hash = rl_normal_pattern_hash(s, rl_pattern_scope(p->rule), &normal);
-		if (rl_override_find(s, p->bank, hash, budget, &found)) {
+		struct rl_hash hash = rl_normal_pattern_hash(s, scope, &normal);
+		if (rl_override_find(s, k->rule.bank, hash, budget, &found)) {
 			apply(&found, k);
 			return;
 		}
@@ -223,21 +233,18 @@ load_override(const struct rl_segment *s, const struct rl_policy *p, const void 
 
 /* A network is no text: what is configured for beginnings of a key does not speak of it. */
 static int
-load_key(const struct rl_segment *s, const struct rl_policy *p, const struct rl_address *network,
-         const void *key, size_t key_len, struct rl_budget *budget, struct rl_key_policy *k)
+load_key(struct rl *rl, const struct rl_address *network, const void *key, size_t key_len,
+         struct rl_budget *budget, struct rl_key_policy *k)
 {
 	int error;
 
-	k->is_removed = p->is_removed;
-	k->has_bans = p->has_bans;
-	k->bans = p->bans;
 	k->has_override = k->keeps_first = false;
 	k->has_address = network != NULL;
 	if (network)
 		k->address = *network;
-	error = take_limits(p, key, key_len, k);
-	if (error == 0 && p->has_overrides && key_len > 0)
-		load_override(s, p, key, network ? 0 : key_len, budget, k);
+	error = take_limits(key, key_len, k);
+	if (error == 0 && k->rule.has_overrides && key_len > 0)
+		load_override(&rl->segment, key, network ? 0 : key_len, budget, k);
 	return error;
 }
 
@@ -245,16 +252,14 @@ static int
 load(struct rl *rl, int rule, const struct rl_address *network, const void *key, size_t key_len,
      struct rl_budget *budget, struct rl_key_policy *k)
 {
-	struct rl_policy p;
-
 	while (rl_budget_take(budget, 1)) {
-		int error = rl_policy_load(rl, rule, budget, &p);
+		int error = rl_policy_load(rl, rule, budget, &k->rule);
 
 		if (error == 0)
-			error = load_key(&rl->segment, &p, network, key, key_len, budget, k);
-		if (error < 0 || !p.has_overrides)
+			error = load_key(rl, network, key, key_len, budget, k);
+		if (error < 0 || !k->rule.has_overrides)
 			return error;
-		if (is_of(&rl->segment, p.generation) && budget->left > 0)
+		if (is_of(&rl->segment, k->rule.generation) && budget->left > 0)
 			return 0;
 	}
 	return RL_ECOST;
@@ -299,10 +304,10 @@ keep_prefix(struct rl_key_policy *k, unsigned prefix)
 {
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < k->count; i++)
-		if (rl_compiled_prefix(k->limit[i].limit, &k->address) == prefix)
-			k->limit[kept++] = k->limit[i];
-	k->count = kept;
+	for (unsigned i = 0; i < k->rule.count; i++)
+		if (rl_compiled_prefix(k->rule.limit[i].limit, &k->address) == prefix)
+			k->rule.limit[kept++] = k->rule.limit[i];
+	k->rule.count = kept;
 }
 
 /* What a network is told, as the limits of a rule with prefixes count it. */
@@ -359,9 +364,9 @@ rl_policy_of_record(struct rl *rl, const struct rl_record_copy *copy,
 	    rl_policy_of_name(rl, rl_rules_handle(&rl->segment, limit->rule), copy->bytes,
 	                      copy->key_len, budget, k) < 0)
 		return false;
-	for (unsigned i = 0; i < k->count; i++) {
-		if (k->limit[i].limit == limit) {
-			*quota = k->limit[i].quota;
+	for (unsigned i = 0; i < k->rule.count; i++) {
+		if (k->rule.limit[i].limit == limit) {
+			*quota = k->rule.limit[i].quota;
 			return true;
 		}
 	}

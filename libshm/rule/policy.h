@@ -90,16 +90,12 @@ int rl_policy_load(struct rl *rl, int rule, struct rl_budget *budget, struct rl_
 
 /* What a rule says of one key. */
 struct rl_key_policy {
-	bool is_removed;
-	bool has_bans; /* or exemptions, maybe of this key: */
-	struct rl_lengths bans;
-	unsigned count; /* limits that count it; 0: there are none */
-	struct rl_policy_limit limit[RL_LIMITS_MAX];
 	bool has_override;
 	enum rl_override_kind kind; /* with an override */
 	bool keeps_first;           /* an override speaks of the first limit: no tier does */
 	bool has_address;
 	struct rl_address address; /* the key's */
+	struct rl_policy rule;     /* with those limits alone that count the key */
 };
 
 /* As rl_policy_load(), or RL_EADDRESS. A key of no length gets the rule's limits. */
