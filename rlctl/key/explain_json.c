@@ -3,7 +3,7 @@
 #include "base/limit_view.h"
 #include "key/entry.h"
 #include "key/explain.h"
-#include "key/picture.h"
+#include "key/key_chart.h"
 
 static json_t *
 json_bucket(const struct rl_entry *entry, uint32_t bucket)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An explanation in words and small pictures. */
+/* An explanation in words and small charts. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/limit_view.h"
 #include "key/entry.h"
 #include "key/explain.h"
-#include "key/picture.h"
+#include "key/key_chart.h"
 #include "text/duration.h"
 
 static const char *
@@ -97,7 +97,7 @@ print_counted(FILE *out, const struct explanation *x, unsigned i)
 	print_counted_key(out, &x->decision.key, entry);
 	print_usage(out, &usage);
 	fprintf(out, "counts       %s\n", what_counts(limit));
-	picture_print(out, limit, entry, x->now_ns);
+	key_chart_print(out, limit, entry, x->now_ns);
 }
 
 static void

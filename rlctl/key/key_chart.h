@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RLCTL_PICTURE_H
-#define RLCTL_PICTURE_H
+#ifndef RLCTL_KEY_CHART_H
+#define RLCTL_KEY_CHART_H
 
 /* What a counter holds, drawn: sub-buckets, the times of a log, tokens, or a queue. */
 
@@ -14,7 +14,7 @@ uint64_t bucket_start_ns(const struct rl_entry *entry, uint32_t bucket);
 /* True for the sub-bucket that the window has partly left. */
 bool bucket_is_leaving(const struct rl_entry *entry, uint32_t bucket);
 
-void picture_print(FILE *out, const struct rl_limit *limit, const struct rl_entry *entry,
-                   uint64_t now_ns);
+void key_chart_print(FILE *out, const struct rl_limit *limit, const struct rl_entry *entry,
+                     uint64_t now_ns);
 
 #endif

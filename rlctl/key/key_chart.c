@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "key/picture.h"
+#include "key/key_chart.h"
 
 #include <inttypes.h>
 
@@ -140,8 +140,8 @@ print_queue(FILE *out, const struct rl_limit *limit, const struct rl_entry *entr
 }
 
 void
-picture_print(FILE *out, const struct rl_limit *limit, const struct rl_entry *entry,
-              uint64_t now_ns)
+key_chart_print(FILE *out, const struct rl_limit *limit, const struct rl_entry *entry,
+                uint64_t now_ns)
 {
 	switch (limit->algorithm) {
 	case RL_SLIDING_WINDOW:
