@@ -7,16 +7,16 @@
 #include <string.h>
 
 #include "base/command.h"
+#include "base/expiry.h"
 #include "base/operand.h"
 #include "base/output.h"
 #include "base/rule.h"
-#include "base/until.h"
 #include "key/standing.h"
 #include "text/duration.h"
 
 const struct command_option ban_options[] = {
 	{"for", 'f', "D", "how long, as in 10m, 1h, 7d"},
-	{"until", 'u', "TIME", "until when: " UNTIL_FORMS},
+	{"until", 'u', "TIME", "until when: " EXPIRY_FORMS},
 	{"rule", 'r', "RULE", "under this rule alone; default: under every rule"},
 	{"exact", 'e', NULL, "KEY is this very key, whatever it looks like"},
 	{0},
@@ -59,7 +59,7 @@ read_for(const char *text, uint64_t now_ns, uint64_t *until_ns)
 static bool
 read_until(const char *text, uint64_t now_ns, uint64_t *until_ns)
 {
-	const char *wrong = until_parse(text, until_ns);
+	const char *wrong = expiry_parse(text, until_ns);
 
 	if (!wrong && *until_ns <= now_ns)
 		wrong = "is past";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "base/until.h"
+#include "base/expiry.h"
 
 #include <rl.h>
 #include <stdbool.h>
@@ -42,7 +42,7 @@ read_seconds(const char *text, time_t *seconds)
 }
 
 const char *
-until_parse(const char *text, uint64_t *unix_ns)
+expiry_parse(const char *text, uint64_t *unix_ns)
 {
 	time_t seconds;
 
@@ -51,7 +51,7 @@ until_parse(const char *text, uint64_t *unix_ns)
 		return NULL;
 	}
 	if (!read_seconds(text, &seconds) && !read_utc(text, &seconds))
-		return "is no time: use " UNTIL_FORMS;
+		return "is no time: use " EXPIRY_FORMS;
 	if (seconds < 0 || seconds >= (time_t)(INT64_MAX / RL_SECOND))
 		return "is not between 1970 and 2262";
 	*unix_ns = (uint64_t)seconds * RL_SECOND;
