@@ -107,7 +107,7 @@ is_unchanged(const struct session *session)
 
 /* Ask what to do with a text that is none: 'e', 'd' or 'k'. Without a terminal, 'k'. */
 static int
-ask(void)
+confirm(void)
 {
 	char line[64];
 
@@ -145,7 +145,7 @@ edit_once(struct session *session, int *status)
 	*status = change_commit(session->context, &session->file, session->text, session->len,
 	                        &is_bad);
 	session->keeps_copy = !is_bad && *status == EXIT_TROUBLE;
-	answer = is_bad ? ask() : 'd';
+	answer = is_bad ? confirm() : 'd';
 	session->keeps_copy = session->keeps_copy || answer == 'k';
 	return answer == 'e';
 }

@@ -5,8 +5,8 @@
 #include <rl_admin.h>
 #include <stdio.h>
 
-#include "base/ask.h"
 #include "base/command.h"
+#include "base/confirm.h"
 #include "base/output.h"
 #include "base/rule.h"
 
@@ -47,10 +47,10 @@ run_forget(const struct context *context)
 	if (!rl)
 		return EXIT_TROUBLE;
 	if (rule_need(rl, name) != RULE_UNKNOWN &&
-	    ask(context,
-	        "Forget how applications have defined rule '%s'? It limits nothing until one "
-	        "defines it again, unless it is configured.",
-	        name))
+	    confirm(context,
+	            "Forget how applications have defined rule '%s'? It limits nothing until one "
+	            "defines it again, unless it is configured.",
+	            name))
 		status = forget(context, rl, name);
 	rl_close(rl);
 	return status;

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/ask.h"
 #include "base/command.h"
+#include "base/confirm.h"
 #include "base/match.h"
 #include "base/operand.h"
 #include "base/output.h"
@@ -195,9 +195,9 @@ agree(const struct context *context)
 	const char *rule = option_value(context, "rule"), *match = option_value(context, "match");
 
 	return context->operand_count > 0 ||
-	       ask(context, "Reset every key%s%s%s%s of segment '%s'?",
-	           match ? " that matches " : "", match ? match : "", rule ? " of rule " : "",
-	           rule ? rule : "", segment_name(context));
+	       confirm(context, "Reset every key%s%s%s%s of segment '%s'?",
+	               match ? " that matches " : "", match ? match : "", rule ? " of rule " : "",
+	               rule ? rule : "", segment_name(context));
 }
 
 int

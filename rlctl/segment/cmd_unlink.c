@@ -5,8 +5,8 @@
 #include <rl_admin.h>
 #include <stdio.h>
 
-#include "base/ask.h"
 #include "base/command.h"
+#include "base/confirm.h"
 #include "base/output.h"
 
 const struct command_option unlink_options[] = {
@@ -43,10 +43,11 @@ run_unlink(const struct context *context)
 		complain("unlink: say which with --segment");
 		return EXIT_TROUBLE;
 	}
-	if (!ask(context,
-	         "Remove segment '%s'? Its counters are lost; who has it open keeps it until they "
-	         "close it.",
-	         name))
+	if (!confirm(context,
+	             "Remove segment '%s'? Its counters are lost; who has it open keeps it until "
+	             "they "
+	             "close it.",
+	             name))
 		return EXIT_TROUBLE;
 	return remove_name(context, name);
 }

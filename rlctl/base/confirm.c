@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "base/ask.h"
+#include "base/confirm.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ read_yes(void)
 }
 
 bool
-ask(const struct context *context, const char *format, ...)
+confirm(const struct context *context, const char *format, ...)
 {
 	va_list arguments;
 
