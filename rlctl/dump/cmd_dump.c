@@ -12,8 +12,8 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "dump/dump_line.h"
+#include "key/active_bans.h"
 #include "key/entry.h"
-#include "key/standing.h"
 
 #define PROGRESS_ENTRIES 0x3fff /* told whenever these bits of the count are 0 */
 
@@ -47,12 +47,12 @@ write_entry(const struct rl_entry *entry, void *arg)
 static void
 write_bans(struct dump *dump)
 {
-	struct standings found = standings_collect(dump->rl, RL_ANY_RULE, NULL);
+	struct active_bans found = active_bans_collect(dump->rl, RL_ANY_RULE, NULL);
 
 	for (size_t i = 0; i < found.count; i++)
-		output_json_line(dump->out.file, standing_json(dump->rl, &found.items[i]));
+		output_json_line(dump->out.file, active_ban_json(dump->rl, &found.items[i]));
 	dump->totals.bans = found.count;
-	standings_free(&found);
+	active_bans_free(&found);
 }
 
 /* False if it was interrupted. Lost output is seen when the file is finished. */

@@ -11,7 +11,7 @@
 #include "base/operand.h"
 #include "base/output.h"
 #include "base/rule.h"
-#include "key/standing.h"
+#include "key/active_bans.h"
 #include "text/duration.h"
 
 const struct command_option ban_options[] = {
@@ -28,10 +28,10 @@ const struct command_option unban_options[] = {
 	{0},
 };
 
-static struct standing
-standing_of(const struct rl_pattern *pattern, int rule, bool is_exemption, uint64_t until_ns)
+static struct active_ban
+active_ban_of(const struct rl_pattern *pattern, int rule, bool is_exemption, uint64_t until_ns)
 {
-	return (struct standing){
+	return (struct active_ban){
 		.rule = rule,
 		.is_exemption = is_exemption,
 		.match = pattern->match,
@@ -129,15 +129,15 @@ key_is_live(struct rl *rl, int rule, const struct rl_pattern *key)
 }
 
 static struct circumstances
-look_around(struct rl *rl, const struct rl_pattern *pattern, const struct standing *standing)
+look_around(struct rl *rl, const struct rl_pattern *pattern, const struct active_ban *active_ban)
 {
 	struct circumstances around = {.is_key = pattern->match == RL_MATCH_KEY};
 	struct rl_ban_info *before = &around.before;
 
-	around.has_before = rl_ban_info(rl, standing->rule, pattern, rl_now(rl), before) == 1 &&
-	                    (before->until_ns != standing->until_ns ||
-	                     !before->is_exemption != !standing->is_exemption);
-	around.is_live = around.is_key && key_is_live(rl, standing->rule, pattern);
+	around.has_before = rl_ban_info(rl, active_ban->rule, pattern, rl_now(rl), before) == 1 &&
+	                    (before->until_ns != active_ban->until_ns ||
+	                     !before->is_exemption != !active_ban->is_exemption);
+	around.is_live = around.is_key && key_is_live(rl, active_ban->rule, pattern);
 	return around;
 }
 
@@ -148,9 +148,9 @@ effect_name(bool is_exemption)
 }
 
 static void
-report_json(struct rl *rl, const struct standing *standing, const struct circumstances *around)
+report_json(struct rl *rl, const struct active_ban *active_ban, const struct circumstances *around)
 {
-	json_t *root = standing_json(rl, standing), *before = json_null();
+	json_t *root = active_ban_json(rl, active_ban), *before = json_null();
 
 	if (around->has_before) {
 		before = need(json_object());
@@ -163,16 +163,16 @@ report_json(struct rl *rl, const struct standing *standing, const struct circums
 }
 
 static void
-report(const struct context *context, struct rl *rl, const struct standing *standing,
+report(const struct context *context, struct rl *rl, const struct active_ban *active_ban,
        const struct circumstances *around)
 {
 	const struct rl_ban_info *before = &around->before;
 
 	if (option_value(context, "json")) {
-		report_json(rl, standing, around);
+		report_json(rl, active_ban, around);
 		return;
 	}
-	standing_print(stdout, rl, standing, rl_now(rl));
+	active_ban_print(stdout, rl, active_ban, rl_now(rl));
 	if (around->has_before && before->until_ns == RL_NEVER_NS)
 		printf("replaces the %s that stood until lifted\n",
 		       effect_name(before->is_exemption));
@@ -215,7 +215,7 @@ impose(const struct context *context, struct rl *rl, const struct rl_pattern *pa
        bool is_exemption)
 {
 	struct circumstances around;
-	struct standing standing;
+	struct active_ban active_ban;
 	uint64_t until_ns;
 	int rule, error;
 
@@ -224,14 +224,14 @@ impose(const struct context *context, struct rl *rl, const struct rl_pattern *pa
 	rule = rule_option(rl, context);
 	if (rule == RULE_UNKNOWN || !check_reach(context, rl, rule, pattern))
 		return EXIT_TROUBLE;
-	standing = standing_of(pattern, rule, is_exemption, until_ns);
-	around = look_around(rl, pattern, &standing);
+	active_ban = active_ban_of(pattern, rule, is_exemption, until_ns);
+	around = look_around(rl, pattern, &active_ban);
 	error = (is_exemption ? rl_allow : rl_ban)(rl, rule, pattern, until_ns);
 	if (error < 0) {
 		complain_failed(context, rl, error);
 		return EXIT_TROUBLE;
 	}
-	report(context, rl, &standing, &around);
+	report(context, rl, &active_ban, &around);
 	return EXIT_YES;
 }
 
@@ -267,15 +267,15 @@ hint(struct rl *rl, const struct context *context)
 {
 	const char *bytes = context->operands[0];
 	struct key_view key = {bytes, strlen(bytes), strlen(bytes), 0};
-	struct standings found = standings_collect(rl, RL_ANY_RULE, &key);
+	struct active_bans found = active_bans_collect(rl, RL_ANY_RULE, &key);
 
 	complain("unban: nothing stands for this pattern%s",
 	         found.count > 0 ? ", but for this key:" : "");
 	for (size_t i = 0; i < found.count; i++) {
 		fputs("  ", stderr);
-		standing_print(stderr, rl, &found.items[i], found.now_ns);
+		active_ban_print(stderr, rl, &found.items[i], found.now_ns);
 	}
-	standings_free(&found);
+	active_bans_free(&found);
 }
 
 static int

@@ -8,8 +8,8 @@
 #include "base/command.h"
 #include "base/output.h"
 #include "base/rule.h"
+#include "key/active_bans.h"
 #include "key/configured.h"
-#include "key/standing.h"
 #include "text/duration.h"
 
 const struct command_option bans_options[] = {
@@ -20,11 +20,11 @@ const struct command_option bans_options[] = {
 };
 
 static void
-print_left(const struct standing *standing, uint64_t now_ns)
+print_left(const struct active_ban *active_ban, uint64_t now_ns)
 {
-	uint64_t until_ns = standing->until_ns;
+	uint64_t until_ns = active_ban->until_ns;
 
-	if (standing->is_configured)
+	if (active_ban->is_configured)
 		printf("%8s  %-19s", "never", "as configured");
 	else if (until_ns == RL_NEVER_NS)
 		printf("%8s  %-19s", "never", "never");
@@ -35,31 +35,31 @@ print_left(const struct standing *standing, uint64_t now_ns)
 }
 
 static void
-write_text(struct rl *rl, const struct standings *found)
+write_text(struct rl *rl, const struct active_bans *found)
 {
 	if (found->count > 0)
 		printf("%8s  %-19s  %-9s  %-7s  %s\n", "left", "until (UTC)", "effect", "match",
 		       "rule  pattern");
 	for (size_t i = 0; i < found->count; i++) {
-		const struct standing *standing = &found->items[i];
+		const struct active_ban *active_ban = &found->items[i];
 
-		print_left(standing, found->now_ns);
-		printf("  %-9s  %-7s  %s  ", standing->is_exemption ? "exemption" : "ban",
-		       match_name(standing->match), rule_label(rl, standing->rule).text);
-		pattern_print(stdout, standing->match, &standing->key);
+		print_left(active_ban, found->now_ns);
+		printf("  %-9s  %-7s  %s  ", active_ban->is_exemption ? "exemption" : "ban",
+		       match_name(active_ban->match), rule_label(rl, active_ban->rule).text);
+		pattern_print(stdout, active_ban->match, &active_ban->key);
 		putchar('\n');
 	}
 	printf("%zu in force\n", found->count);
 }
 
 static void
-write_json(struct rl *rl, const struct standings *found)
+write_json(struct rl *rl, const struct active_bans *found)
 {
 	json_t *root = need(json_object()), *array = need(json_array());
 
 	json_put(root, "bans", array);
 	for (size_t i = 0; i < found->count; i++) {
-		json_t *object = standing_json(rl, &found->items[i]);
+		json_t *object = active_ban_json(rl, &found->items[i]);
 
 		json_put(object, "source",
 		         json_text(found->items[i].is_configured ? "configuration" : "call"));
@@ -72,7 +72,7 @@ int
 run_bans(const struct context *context)
 {
 	struct rl *rl = open_segment(context);
-	struct standings found;
+	struct active_bans found;
 	int rule;
 
 	if (!rl)
@@ -82,13 +82,13 @@ run_bans(const struct context *context)
 		rl_close(rl);
 		return EXIT_TROUBLE;
 	}
-	found = standings_collect(rl, rule, NULL);
-	standings_add_configured(rl, rule, config_path(option_value(context, "config")), &found);
+	found = active_bans_collect(rl, rule, NULL);
+	active_bans_add_configured(rl, rule, config_path(option_value(context, "config")), &found);
 	if (option_value(context, "json"))
 		write_json(rl, &found);
 	else
 		write_text(rl, &found);
-	standings_free(&found);
+	active_bans_free(&found);
 	rl_close(rl);
 	return EXIT_YES;
 }

@@ -19,13 +19,13 @@ be_silent(enum config_level level, const char *text, void *arg)
 }
 
 static void
-append(struct standings *found, int rule, const struct rl_override *override)
+append(struct active_bans *found, int rule, const struct rl_override *override)
 {
 	const struct rl_pattern *pattern = &override->pattern;
 	void *copy = memcpy(need(malloc(pattern->key_len + 1)), pattern->key, pattern->key_len);
 
 	found->items = array_grow(found->items, found->count, &found->room, sizeof(*found->items));
-	found->items[found->count++] = (struct standing){
+	found->items[found->count++] = (struct active_ban){
 		.rule = rule,
 		.is_configured = true,
 		.is_exemption = override->kind == RL_OVERRIDE_UNLIMITED,
@@ -37,7 +37,7 @@ append(struct standings *found, int rule, const struct rl_override *override)
 
 /* Those of the file that the segment has, too; how many, whatever they say. */
 static uint64_t
-take_rule(struct rl *rl, int id, const struct rl_config_rule *rule, struct standings *found)
+take_rule(struct rl *rl, int id, const struct rl_config_rule *rule, struct active_bans *found)
 {
 	struct rl_override in_force;
 	uint64_t known = 0;
@@ -53,7 +53,7 @@ take_rule(struct rl *rl, int id, const struct rl_config_rule *rule, struct stand
 }
 
 static uint64_t
-take_file(struct rl *rl, int rule, const struct config *config, struct standings *found)
+take_file(struct rl *rl, int rule, const struct config *config, struct active_bans *found)
 {
 	uint64_t known = 0;
 
@@ -81,7 +81,7 @@ count_overrides(struct rl *rl, int rule)
 }
 
 void
-standings_add_configured(struct rl *rl, int rule, const char *path, struct standings *found)
+active_bans_add_configured(struct rl *rl, int rule, const char *path, struct active_bans *found)
 {
 	uint64_t count = count_overrides(rl, rule), known;
 	struct config *config = count > 0 ? config_load(path, be_silent, NULL) : NULL;

@@ -69,7 +69,7 @@ explain(struct rl *rl, int rule, const struct key_view *key, struct explanation 
 	ask_peek(rl, out, key->len);
 	if (out->decision.result.error == RL_EADDRESS)
 		ask_peek(rl, out, askable_len(key, RL_EADDRESS));
-	out->standings = standings_collect(rl, rule, key);
+	out->active_bans = active_bans_collect(rl, rule, key);
 	overrides_find(rl, rule, key, &out->overrides);
 	return 0;
 }
@@ -81,7 +81,7 @@ explanation_free(struct explanation *explanation)
 		free((void *)explanation->counted[i].entry.key);
 		free((void *)explanation->counted[i].entry.charge_entry);
 	}
-	standings_free(&explanation->standings);
+	active_bans_free(&explanation->active_bans);
 }
 
 bool
@@ -90,5 +90,5 @@ explanation_has_anything(const struct explanation *explanation)
 	for (unsigned i = 0; i < RL_LIMITS_MAX; i++)
 		if (explanation->counted[i].is_there)
 			return true;
-	return explanation->standings.count > 0 || explanation->overrides.count > 0;
+	return explanation->active_bans.count > 0 || explanation->overrides.count > 0;
 }

@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 #include "base/output.h"
+#include "key/active_bans.h"
 #include "key/override_view.h"
-#include "key/standing.h"
 #include "key/verdict.h"
 
 /* A limit's entry, its key and moments copied. */
@@ -27,7 +27,7 @@ struct explanation {
 	uint64_t now_ns;
 	struct decision decision; /* of a request of cost 1 now, spending nothing */
 	struct counted counted[RL_LIMITS_MAX];
-	struct standings standings;
+	struct active_bans active_bans;
 	struct overrides overrides;
 };
 

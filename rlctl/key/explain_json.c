@@ -66,12 +66,12 @@ json_limits(const struct explanation *x)
 }
 
 static json_t *
-json_standings(struct rl *rl, const struct explanation *x)
+json_active_bans(struct rl *rl, const struct explanation *x)
 {
 	json_t *array = need(json_array());
 
-	for (size_t i = 0; i < x->standings.count; i++)
-		json_push(array, standing_json(rl, &x->standings.items[i]));
+	for (size_t i = 0; i < x->active_bans.count; i++)
+		json_push(array, active_ban_json(rl, &x->active_bans.items[i]));
 	return array;
 }
 
@@ -94,7 +94,7 @@ explanation_json(struct rl *rl, const struct explanation *x)
 	json_put(root, "rule", json_text(x->decision.rule));
 	json_put_key(root, &x->decision.key);
 	json_put(root, "answer", decision_json(&x->decision));
-	json_put(root, "bans", json_standings(rl, x));
+	json_put(root, "bans", json_active_bans(rl, x));
 	json_put(root, "overrides", json_overrides(x));
 	json_put(root, "limits", json_limits(x));
 	return root;

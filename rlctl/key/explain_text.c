@@ -116,11 +116,11 @@ print_limit(FILE *out, const struct explanation *x, unsigned i)
 }
 
 static void
-print_standings(FILE *out, struct rl *rl, const struct explanation *x)
+print_active_bans(FILE *out, struct rl *rl, const struct explanation *x)
 {
-	for (size_t i = 0; i < x->standings.count; i++) {
+	for (size_t i = 0; i < x->active_bans.count; i++) {
 		fputs("stands       ", out);
-		standing_print(out, rl, &x->standings.items[i], x->now_ns);
+		active_ban_print(out, rl, &x->active_bans.items[i], x->now_ns);
 	}
 	for (size_t i = 0; i < x->overrides.count; i++) {
 		fputs("stands       ", out);
@@ -135,7 +135,7 @@ explanation_print(FILE *out, struct rl *rl, const struct explanation *x)
 	output_key(out, &x->decision.key);
 	fputs("\nanswer       ", out);
 	decision_print_verdict(out, &x->decision);
-	print_standings(out, rl, x);
+	print_active_bans(out, rl, x);
 	for (unsigned i = 0; i < x->decision.info.limit_count; i++)
 		print_limit(out, x, i);
 }

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "key/standing.h"
+#include "key/active_bans.h"
 
 #define PREFIX_MAX 63 /* bytes in a prefix, see rl_match */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "key/standing.h"
+#include "key/active_bans.h"
 
 #include <model/pattern_text.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "text/duration.h"
 
 struct search {
-	struct standings *found;
+	struct active_bans *found;
 	int rule;
 	const struct key_view *key;
 };
@@ -38,7 +38,7 @@ static int
 add_ban(const struct rl_ban_info *ban, void *arg)
 {
 	struct search *search = arg;
-	struct standings *found = search->found;
+	struct active_bans *found = search->found;
 	struct pattern_text shown;
 	bool is_whole = ban->pattern.key_len == ban->key_len;
 
@@ -46,7 +46,7 @@ add_ban(const struct rl_ban_info *ban, void *arg)
 		return 0;
 	pattern_canonical(&ban->pattern, &shown);
 	found->items = array_grow(found->items, found->count, &found->room, sizeof(*found->items));
-	found->items[found->count++] = (struct standing){
+	found->items[found->count++] = (struct active_ban){
 		.rule = ban->rule,
 		.is_exemption = ban->is_exemption != 0,
 		.match = ban->pattern.match,
@@ -60,15 +60,15 @@ add_ban(const struct rl_ban_info *ban, void *arg)
 static int
 compare_until(const void *left, const void *right)
 {
-	const struct standing *a = left, *b = right;
+	const struct active_ban *a = left, *b = right;
 
 	return (a->until_ns > b->until_ns) - (a->until_ns < b->until_ns);
 }
 
-struct standings
-standings_collect(struct rl *rl, int rule, const struct key_view *key)
+struct active_bans
+active_bans_collect(struct rl *rl, int rule, const struct key_view *key)
 {
-	struct standings found = {.now_ns = rl_now(rl)};
+	struct active_bans found = {.now_ns = rl_now(rl)};
 	struct search search = {&found, rule, key};
 
 	rl_bans_walk(rl, found.now_ns, add_ban, &search);
@@ -78,11 +78,11 @@ standings_collect(struct rl *rl, int rule, const struct key_view *key)
 }
 
 void
-standings_free(struct standings *standings)
+active_bans_free(struct active_bans *active_bans)
 {
-	for (size_t i = 0; i < standings->count; i++)
-		free((void *)standings->items[i].key.bytes);
-	free(standings->items);
+	for (size_t i = 0; i < active_bans->count; i++)
+		free((void *)active_bans->items[i].key.bytes);
+	free(active_bans->items);
 }
 
 const char *
@@ -119,28 +119,28 @@ print_until(FILE *out, uint64_t until_ns, uint64_t now_ns)
 }
 
 void
-standing_print(FILE *out, struct rl *rl, const struct standing *standing, uint64_t now_ns)
+active_ban_print(FILE *out, struct rl *rl, const struct active_ban *active_ban, uint64_t now_ns)
 {
-	fprintf(out, "%s of %s ", standing->is_exemption ? "exemption" : "ban",
-	        match_name(standing->match));
-	pattern_print(out, standing->match, &standing->key);
-	if (standing->rule == RL_ANY_RULE)
+	fprintf(out, "%s of %s ", active_ban->is_exemption ? "exemption" : "ban",
+	        match_name(active_ban->match));
+	pattern_print(out, active_ban->match, &active_ban->key);
+	if (active_ban->rule == RL_ANY_RULE)
 		fputs(", any rule, ", out);
 	else
-		fprintf(out, ", rule %s, ", rule_label(rl, standing->rule).text);
-	print_until(out, standing->until_ns, now_ns);
+		fprintf(out, ", rule %s, ", rule_label(rl, active_ban->rule).text);
+	print_until(out, active_ban->until_ns, now_ns);
 	putc('\n', out);
 }
 
 json_t *
-standing_json(struct rl *rl, const struct standing *standing)
+active_ban_json(struct rl *rl, const struct active_ban *active_ban)
 {
 	json_t *object = need(json_object());
 
-	json_put(object, "effect", json_text(standing->is_exemption ? "exemption" : "ban"));
-	json_put(object, "rule", json_rule_name(rl, standing->rule));
-	json_put(object, "match", json_text(match_name(standing->match)));
-	json_put_key(object, &standing->key);
-	json_put(object, "until_ns", json_duration(standing->until_ns));
+	json_put(object, "effect", json_text(active_ban->is_exemption ? "exemption" : "ban"));
+	json_put(object, "rule", json_rule_name(rl, active_ban->rule));
+	json_put(object, "match", json_text(match_name(active_ban->match)));
+	json_put_key(object, &active_ban->key);
+	json_put(object, "until_ns", json_duration(active_ban->until_ns));
 	return object;
 }

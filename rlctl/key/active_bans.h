@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RLCTL_STANDING_H
-#define RLCTL_STANDING_H
+#ifndef RLCTL_ACTIVE_BANS_H
+#define RLCTL_ACTIVE_BANS_H
 
 /* Bans and exemptions that stand: collected, in words, and in JSON. */
 
@@ -10,7 +10,7 @@
 
 #include "base/output.h"
 
-struct standing {
+struct active_ban {
 	int rule; /* or RL_ANY_RULE */
 	bool is_exemption;
 	bool is_configured; /* an override of the configuration */
@@ -19,8 +19,8 @@ struct standing {
 	uint64_t until_ns;
 };
 
-struct standings {
-	struct standing *items;
+struct active_bans {
+	struct active_ban *items;
 	size_t count, room;
 	uint64_t now_ns;
 };
@@ -29,14 +29,15 @@ struct standings {
  * Those in force for `rule`, or all for RL_ANY_RULE; with `key`, those that match it. Those that
  * end first come first.
  */
-struct standings standings_collect(struct rl *rl, int rule, const struct key_view *key);
-void standings_free(struct standings *standings);
+struct active_bans active_bans_collect(struct rl *rl, int rule, const struct key_view *key);
+void active_bans_free(struct active_bans *active_bans);
 
 const char *match_name(enum rl_match match);
 
 /* "ban of user:*, any rule, 9m 59s left, until ..." */
-void standing_print(FILE *out, struct rl *rl, const struct standing *standing, uint64_t now_ns);
+void active_ban_print(FILE *out, struct rl *rl, const struct active_ban *active_ban,
+                      uint64_t now_ns);
 void pattern_print(FILE *out, enum rl_match match, const struct key_view *key);
-json_t *standing_json(struct rl *rl, const struct standing *standing);
+json_t *active_ban_json(struct rl *rl, const struct active_ban *active_ban);
 
 #endif
