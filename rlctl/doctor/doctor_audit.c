@@ -8,7 +8,7 @@
 #include "base/escape.h"
 #include "base/rule.h"
 #include "doctor/doctor.h"
-#include "key/entry.h"
+#include "key/usage.h"
 
 enum remedy {
 	REMEDY_NONE, /* but to look for who did it */

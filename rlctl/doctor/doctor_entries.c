@@ -8,7 +8,7 @@
 #include "base/escape.h"
 #include "base/rule.h"
 #include "doctor/doctor.h"
-#include "key/entry.h"
+#include "key/usage.h"
 #include "text/names.h"
 
 #define AHEAD_MIN (2 * RL_SECOND) /* no two clocks of one host differ by that much */

@@ -13,7 +13,7 @@
 #include "base/progress.h"
 #include "dump/dump_line.h"
 #include "key/active_bans.h"
-#include "key/entry.h"
+#include "key/usage.h"
 
 #define PROGRESS_ENTRIES 0x3fff /* told whenever these bits of the count are 0 */
 

@@ -8,7 +8,7 @@
 #include "base/limit_view.h"
 #include "base/rule.h"
 #include "key/active_bans.h"
-#include "key/entry.h"
+#include "key/usage.h"
 #include "text/names.h"
 
 json_t *

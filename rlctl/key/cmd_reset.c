@@ -14,7 +14,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/rule.h"
-#include "key/entry.h"
+#include "key/usage.h"
 
 #define PROGRESS_ENTRIES 0x3ffff /* told whenever these bits of the count are 0 */
 

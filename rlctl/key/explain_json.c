@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/limit_view.h"
-#include "key/entry.h"
 #include "key/explain.h"
 #include "key/key_chart.h"
+#include "key/usage.h"
 
 static json_t *
 json_bucket(const struct rl_entry *entry, uint32_t bucket)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/limit_view.h"
-#include "key/entry.h"
 #include "key/explain.h"
 #include "key/key_chart.h"
+#include "key/usage.h"
 #include "text/duration.h"
 
 static const char *

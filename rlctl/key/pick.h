@@ -13,7 +13,7 @@
 
 #include "base/command.h"
 #include "base/match.h"
-#include "key/entry.h"
+#include "key/usage.h"
 
 enum pick_order {
 	PICK_USED,      /* most first */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "key/entry.h"
+#include "key/usage.h"
 
 static uint64_t
 newest_ns(const struct rl_entry *entry)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RLCTL_ENTRY_H
-#define RLCTL_ENTRY_H
+#ifndef RLCTL_USAGE_H
+#define RLCTL_USAGE_H
 
 /* What every verb that shows keys shows alike of one. */
 
