@@ -8,7 +8,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/rule.h"
-#include "key/list_form.h"
+#include "key/list_format.h"
 
 #define PROGRESS_ENTRIES 0x3ffff /* told whenever these bits of the count are 0 */
 
@@ -29,7 +29,7 @@ const struct command_option list_options[] = {
 
 struct listing {
 	struct pick pick;
-	struct list_form form;
+	struct list_format form;
 	uint64_t seen;
 };
 
@@ -74,13 +74,13 @@ read_order(const struct context *context, struct listing *listing)
 		listing->pick.order = PICK_KEY;
 	if (!name || strcmp(name, "none") != 0)
 		return pick_order_option(context, &listing->pick.order);
-	listing->pick.take = list_form_item;
+	listing->pick.take = list_format_item;
 	listing->pick.take_arg = &listing->form;
 	return true;
 }
 
 static bool
-read_form(const struct context *context, struct list_form *form)
+read_format(const struct context *context, struct list_format *form)
 {
 	bool is_json = option_value(context, "json") != NULL;
 
@@ -110,16 +110,16 @@ list(const struct context *context, struct rl *rl, struct listing *listing)
 		return EXIT_TROUBLE;
 	listing->form.rl = rl;
 	if (pick->take)
-		list_form_begin(&listing->form, pick);
+		list_format_begin(&listing->form, pick);
 	rl_walk(rl, rl_now(rl), want_entry, add_entry, listing);
 	progress_erase();
 	if (!pick->take) {
 		pick_sort(pick);
-		list_form_begin(&listing->form, pick);
+		list_format_begin(&listing->form, pick);
 		for (size_t i = 0; i < pick->count; i++)
-			list_form_item(&pick->items[i], &listing->form);
+			list_format_item(&pick->items[i], &listing->form);
 	}
-	status = list_form_end(&listing->form, pick);
+	status = list_format_end(&listing->form, pick);
 	pick_free(pick);
 	return status;
 }
@@ -133,7 +133,7 @@ run_list(const struct context *context)
 	struct rl *rl;
 	int status;
 
-	if (!read_form(context, &listing.form) || !read_order(context, &listing) ||
+	if (!read_format(context, &listing.form) || !read_order(context, &listing) ||
 	    !read_most(context, &listing.pick.most) ||
 	    (text && !match_make("--match", text, &match)))
 		return EXIT_TROUBLE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "key/list_form.h"
+#include "key/list_format.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "text/duration.h"
 
 static void
-print_head(const struct list_form *form)
+print_head(const struct list_format *form)
 {
 	if (form->table.columns > 0)
 		list_table_head(&form->table);
@@ -20,7 +20,7 @@ print_head(const struct list_form *form)
 }
 
 void
-list_form_begin(struct list_form *form, const struct pick *pick)
+list_format_begin(struct list_format *form, const struct pick *pick)
 {
 	if (form->kind == LIST_JSON)
 		output_json_open(stdout, "keys");
@@ -50,7 +50,7 @@ print_line(struct rl *rl, const struct item *item)
 
 /* What several limits have counted stands together if it is in the order of keys. */
 static void
-print_name(struct list_form *form, const struct key_view *key)
+print_name(struct list_format *form, const struct key_view *key)
 {
 	if (!key->bytes || key->kept < key->len) {
 		form->unnamed++;
@@ -68,9 +68,9 @@ print_name(struct list_form *form, const struct key_view *key)
 }
 
 void
-list_form_item(const struct item *item, void *arg)
+list_format_item(const struct item *item, void *arg)
 {
-	struct list_form *form = arg;
+	struct list_format *form = arg;
 
 	if (form->kind == LIST_JSON)
 		output_json_element(stdout, item_json(form->rl, item), form->count == 0);
@@ -84,7 +84,7 @@ list_form_item(const struct item *item, void *arg)
 }
 
 static void
-end_lines(const struct list_form *form, const struct pick *pick)
+end_lines(const struct list_format *form, const struct pick *pick)
 {
 	/* The sum comes behind the keys, also where both go to one terminal. */
 	if (!form->has_head || !output_flush())
@@ -98,7 +98,7 @@ end_lines(const struct list_form *form, const struct pick *pick)
 }
 
 int
-list_form_end(struct list_form *form, const struct pick *pick)
+list_format_end(struct list_format *form, const struct pick *pick)
 {
 	if (form->kind == LIST_JSON) {
 		output_json_close(stdout, form->count == 0);

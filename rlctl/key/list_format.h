@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RLCTL_LIST_FORM_H
-#define RLCTL_LIST_FORM_H
+#ifndef RLCTL_LIST_FORMAT_H
+#define RLCTL_LIST_FORMAT_H
 
 /* The forms that list has: a table, JSON, and the keys alone. */
 
@@ -13,7 +13,7 @@ enum list_kind {
 	LIST_NULS,  /* the same, as it is, with a NUL behind it */
 };
 
-struct list_form {
+struct list_format {
 	struct rl *rl;
 	enum list_kind kind;
 	bool has_head;
@@ -25,10 +25,10 @@ struct list_form {
 };
 
 /* What was picked and is in order may be measured first. */
-void list_form_begin(struct list_form *form, const struct pick *pick);
-void list_form_item(const struct item *item, void *form);
+void list_format_begin(struct list_format *form, const struct pick *pick);
+void list_format_item(const struct item *item, void *form);
 
 /* Returns the exit status. */
-int list_form_end(struct list_form *form, const struct pick *pick);
+int list_format_end(struct list_format *form, const struct pick *pick);
 
 #endif
