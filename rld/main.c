@@ -3,7 +3,7 @@
  * rld: keeps a segment in order.
  *
  *	options -> configuration -> segment -> rules in force -> metrics -> ready
- *	loop: sweep a slice, do the chores that are due, wait for signals and requests
+ *	loop: sweep a slice, do the periodic tasks that are due, wait for signals and requests
  *	goodbye: the segment and all counters stay
  *
  * One thread, and no state that matters: a SIGKILL anywhere costs nothing but the sweep until
@@ -19,11 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "chores.h"
 #include "clock.h"
 #include "daemon.h"
-#include "fault.h"
 #include "notify.h"
+#include "periodic.h"
+#include "sigbus.h"
 
 static struct config *
 load(const struct options *options)
@@ -94,7 +94,7 @@ start(struct daemon *d)
 		log_line(LOG_ERR, "signals: %s", strerror(errno));
 		return EXIT_TROUBLE;
 	}
-	fault_watch(d);
+	sigbus_watch(d);
 	if (textfile_open(&d->textfile, d->options.textfile) < 0)
 		return EXIT_TROUBLE;
 	status = segment_open(&d->segment, d->config);
@@ -142,7 +142,7 @@ reload(struct daemon *d)
 		d->loads.bad++;
 		log_line(LOG_WARNING, "configuration refused; the one before stays in force");
 	}
-	chores_write_textfile(d);
+	periodic_write_textfile(d);
 	notify_ready();
 }
 
@@ -207,14 +207,14 @@ static int
 run(struct daemon *d)
 {
 	d->status = -1;
-	chores_run(d, clock_monotonic_ns()); /* who waits for us finds a heartbeat and a status */
+	periodic_run(d, clock_monotonic_ns()); /* who waits for us finds a heartbeat and a status */
 	notify_ready();
 	log_line(LOG_INFO, "sweeping segment '%s'", d->config->name);
 	while (d->status < 0) {
 		uint64_t now_ns = clock_monotonic_ns();
 		uint64_t due_ns = sweeper_run(&d->sweeper, now_ns);
 
-		due_ns = earlier(due_ns, chores_run(d, now_ns));
+		due_ns = earlier(due_ns, periodic_run(d, now_ns));
 		due_ns = earlier(due_ns, serve(d, now_ns));
 		if (d->status < 0)
 			wait_for_events(d, due_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "chores.h"
+#include "periodic.h"
 
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ look(struct daemon *d, uint64_t now_ns)
 }
 
 void
-chores_write_textfile(struct daemon *d)
+periodic_write_textfile(struct daemon *d)
 {
 	struct report report = {d->segment.rl, &d->sweeper, &d->loads};
 	size_t size;
@@ -60,14 +60,14 @@ static void
 write_textfile(struct daemon *d, uint64_t now_ns)
 {
 	(void)now_ns;
-	chores_write_textfile(d);
+	periodic_write_textfile(d);
 }
 
-static struct chore {
+static struct task {
 	uint64_t every_ns;
 	void (*run)(struct daemon *d, uint64_t now_ns);
 	uint64_t due_ns; /* 0: at once */
-} chores[] = {
+} tasks[] = {
 	{RL_SECOND, beat, 0},
 	{5 * RL_SECOND, look, 0},
 	{15 * RL_SECOND, write_textfile, 0},
@@ -75,28 +75,28 @@ static struct chore {
 };
 
 static uint64_t
-run_one(struct chore *chore, struct daemon *d, uint64_t now_ns)
+run_one(struct task *task, struct daemon *d, uint64_t now_ns)
 {
-	uint64_t every_ns = chore->every_ns > 0 ? chore->every_ns : notify_watchdog_ns();
+	uint64_t every_ns = task->every_ns > 0 ? task->every_ns : notify_watchdog_ns();
 
-	if (now_ns < chore->due_ns)
-		return chore->due_ns;
+	if (now_ns < task->due_ns)
+		return task->due_ns;
 	if (every_ns == UINT64_MAX)
-		chore->due_ns = UINT64_MAX;
+		task->due_ns = UINT64_MAX;
 	else
-		chore->due_ns = now_ns + every_ns;
-	if (chore->due_ns != UINT64_MAX)
-		chore->run(d, now_ns);
-	return chore->due_ns;
+		task->due_ns = now_ns + every_ns;
+	if (task->due_ns != UINT64_MAX)
+		task->run(d, now_ns);
+	return task->due_ns;
 }
 
 uint64_t
-chores_run(struct daemon *d, uint64_t now_ns)
+periodic_run(struct daemon *d, uint64_t now_ns)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (size_t i = 0; i < sizeof chores / sizeof chores[0]; i++) {
-		uint64_t due = run_one(&chores[i], d, now_ns);
+	for (size_t i = 0; i < sizeof tasks / sizeof tasks[0]; i++) {
+		uint64_t due = run_one(&tasks[i], d, now_ns);
 		next = due < next ? due : next;
 	}
 	return next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fault.h"
+#include "sigbus.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ say_truncated(int signal_number, siginfo_t *info, void *context)
 }
 
 void
-fault_watch(const struct daemon *d)
+sigbus_watch(const struct daemon *d)
 {
 	struct sigaction action = {.sa_sigaction = say_truncated,
 	                           .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND)};
