@@ -28,7 +28,7 @@ const struct command_option list_options[] = {
 };
 
 struct listing {
-	struct pick pick;
+	struct ranking ranking;
 	struct list_format form;
 	uint64_t seen;
 };
@@ -38,9 +38,9 @@ want_entry(const struct rl_prefilter *prefilter, void *arg)
 {
 	struct listing *listing = arg;
 
-	if ((++listing->seen & PROGRESS_ENTRIES) == 0 && !listing->pick.take)
+	if ((++listing->seen & PROGRESS_ENTRIES) == 0 && !listing->ranking.take)
 		progress_show("looking at key", listing->seen);
-	return pick_wants(&listing->pick, prefilter);
+	return ranking_wants(&listing->ranking, prefilter);
 }
 
 static int
@@ -48,7 +48,7 @@ add_entry(const struct rl_entry *entry, void *arg)
 {
 	struct listing *listing = arg;
 
-	pick_add(&listing->pick, entry);
+	ranking_add(&listing->ranking, entry);
 	return 0;
 }
 
@@ -71,11 +71,11 @@ read_order(const struct context *context, struct listing *listing)
 	const char *name = option_value(context, "sort");
 
 	if (listing->form.kind >= LIST_WORDS)
-		listing->pick.order = PICK_KEY;
+		listing->ranking.order = ORDER_KEY;
 	if (!name || strcmp(name, "none") != 0)
-		return pick_order_option(context, &listing->pick.order);
-	listing->pick.take = list_format_item;
-	listing->pick.take_arg = &listing->form;
+		return key_order_option(context, &listing->ranking.order);
+	listing->ranking.take = list_format_item;
+	listing->ranking.take_arg = &listing->form;
 	return true;
 }
 
@@ -102,25 +102,25 @@ read_format(const struct context *context, struct list_format *form)
 static int
 list(const struct context *context, struct rl *rl, struct listing *listing)
 {
-	struct pick *pick = &listing->pick;
+	struct ranking *ranking = &listing->ranking;
 	int status;
 
-	pick->rule = rule_option(rl, context);
-	if (pick->rule == RULE_UNKNOWN)
+	ranking->rule = rule_option(rl, context);
+	if (ranking->rule == RULE_UNKNOWN)
 		return EXIT_TROUBLE;
 	listing->form.rl = rl;
-	if (pick->take)
-		list_format_begin(&listing->form, pick);
+	if (ranking->take)
+		list_format_begin(&listing->form, ranking);
 	rl_walk(rl, rl_now(rl), want_entry, add_entry, listing);
 	progress_erase();
-	if (!pick->take) {
-		pick_sort(pick);
-		list_format_begin(&listing->form, pick);
-		for (size_t i = 0; i < pick->count; i++)
-			list_format_item(&pick->items[i], &listing->form);
+	if (!ranking->take) {
+		ranking_sort(ranking);
+		list_format_begin(&listing->form, ranking);
+		for (size_t i = 0; i < ranking->count; i++)
+			list_format_item(&ranking->items[i], &listing->form);
 	}
-	status = list_format_end(&listing->form, pick);
-	pick_free(pick);
+	status = list_format_end(&listing->form, ranking);
+	ranking_free(ranking);
 	return status;
 }
 
@@ -128,16 +128,16 @@ int
 run_list(const struct context *context)
 {
 	const char *text = option_value(context, "match");
-	struct listing listing = {.pick.is_limited_only = option_value(context, "limited")};
+	struct listing listing = {.ranking.is_limited_only = option_value(context, "limited")};
 	struct match match;
 	struct rl *rl;
 	int status;
 
 	if (!read_format(context, &listing.form) || !read_order(context, &listing) ||
-	    !read_most(context, &listing.pick.most) ||
+	    !read_most(context, &listing.ranking.most) ||
 	    (text && !match_make("--match", text, &match)))
 		return EXIT_TROUBLE;
-	listing.pick.match = text ? &match : NULL;
+	listing.ranking.match = text ? &match : NULL;
 	rl = open_segment(context);
 	if (!rl)
 		return EXIT_TROUBLE;

@@ -20,17 +20,17 @@ print_head(const struct list_format *form)
 }
 
 void
-list_format_begin(struct list_format *form, const struct pick *pick)
+list_format_begin(struct list_format *form, const struct ranking *ranking)
 {
 	if (form->kind == LIST_JSON)
 		output_json_open(stdout, "keys");
 	if (form->kind != LIST_LINES)
 		return;
 	form->table = list_table_open(form->rl, terminal_columns());
-	for (size_t i = 0; form->table.columns > 0 && !pick->take && i < pick->count; i++)
-		list_table_measure(&form->table, &pick->items[i]);
+	for (size_t i = 0; form->table.columns > 0 && !ranking->take && i < ranking->count; i++)
+		list_table_measure(&form->table, &ranking->items[i]);
 	list_table_fit(&form->table);
-	if (form->has_head && (pick->count > 0 || pick->take))
+	if (form->has_head && (ranking->count > 0 || ranking->take))
 		print_head(form);
 }
 
@@ -84,28 +84,29 @@ list_format_item(const struct item *item, void *arg)
 }
 
 static void
-end_lines(const struct list_format *form, const struct pick *pick)
+end_lines(const struct list_format *form, const struct ranking *ranking)
 {
 	/* The sum comes behind the keys, also where both go to one terminal. */
 	if (!form->has_head || !output_flush())
 		return;
-	if (pick->count < pick->total)
-		fprintf(stderr, "%zu of ", pick->count);
-	fprintf(stderr, "%" PRIu64 " live %s\n", pick->total, pick->total == 1 ? "key" : "keys");
-	if (pick->cut > 0)
+	if (ranking->count < ranking->total)
+		fprintf(stderr, "%zu of ", ranking->count);
+	fprintf(stderr, "%" PRIu64 " live %s\n", ranking->total,
+	        ranking->total == 1 ? "key" : "keys");
+	if (ranking->cut > 0)
 		fprintf(stderr, "of %" PRIu64 " only the first bytes are kept, and matched\n",
-		        pick->cut);
+		        ranking->cut);
 }
 
 int
-list_format_end(struct list_format *form, const struct pick *pick)
+list_format_end(struct list_format *form, const struct ranking *ranking)
 {
 	if (form->kind == LIST_JSON) {
 		output_json_close(stdout, form->count == 0);
-		output_json_member(stdout, "total", json_count(pick->total));
+		output_json_member(stdout, "total", json_count(ranking->total));
 		output_json_end(stdout);
 	} else if (form->kind == LIST_LINES) {
-		end_lines(form, pick);
+		end_lines(form, ranking);
 	} else if (form->unnamed > 0) {
 		complain("left out: %" PRIu64 " of which not all bytes are kept", form->unnamed);
 		return EXIT_TROUBLE;

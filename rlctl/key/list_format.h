@@ -24,11 +24,11 @@ struct list_format {
 	size_t last_len;
 };
 
-/* What was picked and is in order may be measured first. */
-void list_format_begin(struct list_format *form, const struct pick *pick);
+/* The keys of a ranking may be measured first. */
+void list_format_begin(struct list_format *form, const struct ranking *ranking);
 void list_format_item(const struct item *item, void *form);
 
 /* Returns the exit status. */
-int list_format_end(struct list_format *form, const struct pick *pick);
+int list_format_end(struct list_format *form, const struct ranking *ranking);
 
 #endif

@@ -8,7 +8,7 @@
  * is cut.
  */
 
-#include "key/pick.h"
+#include "key/ranking.h"
 
 enum list_column {
 	LIST_USED,

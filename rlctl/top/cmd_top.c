@@ -209,7 +209,7 @@ run(const struct context *context, struct top_ui *ui)
 	bool has_utf8 = is_utf8();
 
 	if (!read_interval(context, ui) || !read_match(context, ui) ||
-	    !pick_order_option(context, &ui->model->keys.order))
+	    !key_order_option(context, &ui->model->keys.order))
 		return EXIT_TROUBLE;
 	ui->model->keys.rule = rule_option(ui->model->rl, context);
 	if (ui->model->keys.rule == RULE_UNKNOWN)

@@ -26,7 +26,7 @@ void
 top_model_free(struct top_model *model)
 {
 	counts_free(&model->before);
-	pick_free(&model->keys);
+	ranking_free(&model->keys);
 	free(model->rules);
 }
 
@@ -96,13 +96,13 @@ take_rates(struct top_model *model)
 static int
 want_key(const struct rl_prefilter *prefilter, void *arg)
 {
-	return pick_wants(arg, prefilter);
+	return ranking_wants(arg, prefilter);
 }
 
 static int
 add_key(const struct rl_entry *entry, void *arg)
 {
-	pick_add(arg, entry);
+	ranking_add(arg, entry);
 	return 0;
 }
 
@@ -128,10 +128,10 @@ top_model_look(struct top_model *model)
 {
 	uint64_t start_ns = monotonic_ns(), end_ns;
 
-	pick_free(&model->keys);
+	ranking_free(&model->keys);
 	model->keys.total = 0;
 	rl_walk(model->rl, rl_now(model->rl), want_key, add_key, &model->keys);
-	pick_sort(&model->keys);
+	ranking_sort(&model->keys);
 	model->fill = rl_fill(model->rl);
 	model->bans = 0;
 	rl_bans_walk(model->rl, rl_now(model->rl), count_ban, &model->bans);

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "base/counts.h"
-#include "key/pick.h"
+#include "key/ranking.h"
 
 #define TOP_SAMPLES 240  /* at one a second, four minutes */
 #define TOP_KEYS_MAX 200 /* that can be selected */
@@ -37,7 +37,7 @@ struct top_model {
 	size_t rule_count;
 	size_t samples; /* taken so far; the newest is at (samples - 1) % TOP_SAMPLES */
 
-	struct pick keys; /* order and match are the caller's to set */
+	struct ranking keys; /* order and match are the caller's to set */
 	uint64_t next_look_ns;
 };
 

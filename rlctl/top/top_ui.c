@@ -101,7 +101,7 @@ select_key(struct top_ui *ui, size_t at)
 void
 top_ui_follow(struct top_ui *ui)
 {
-	const struct pick *keys = &ui->model->keys;
+	const struct ranking *keys = &ui->model->keys;
 
 	if (ui->selected == TOP_NONE)
 		return;
@@ -124,7 +124,7 @@ move_selection(struct top_ui *ui, long step)
 }
 
 static void
-set_order(struct top_ui *ui, enum pick_order order)
+set_order(struct top_ui *ui, enum key_order order)
 {
 	ui->model->keys.order = order;
 	ui->wants_look = true;
@@ -161,13 +161,13 @@ start(struct top_ui *ui, enum top_mode mode)
 static bool
 key_orders(struct top_ui *ui, int key)
 {
-	static const char letters[PICK_ORDERS + 1] = "udlna";
+	static const char letters[KEY_ORDERS + 1] = "udlna";
 	const char *at = key > 0 && key < 128 ? strchr(letters, key) : NULL;
 
 	if (at)
-		set_order(ui, (enum pick_order)(at - letters));
+		set_order(ui, (enum key_order)(at - letters));
 	else if (key == 's')
-		set_order(ui, (ui->model->keys.order + 1) % PICK_ORDERS);
+		set_order(ui, (ui->model->keys.order + 1) % KEY_ORDERS);
 	else if (key == 'R')
 		reverse(ui);
 	return at || key == 's' || key == 'R';
@@ -429,7 +429,7 @@ add_question(const struct top_ui *ui, struct frame *frame)
 static void
 add_state(const struct top_ui *ui, struct frame *frame)
 {
-	const struct pick *keys = &ui->model->keys;
+	const struct ranking *keys = &ui->model->keys;
 	char *filter = escape(ui->filter, strlen(ui->filter));
 
 	if (ui->message[0])
@@ -437,7 +437,7 @@ add_state(const struct top_ui *ui, struct frame *frame)
 	else
 		frame_add(frame, STYLE_PLAIN, "%llu live %s, by %s%s%s%s",
 		          (unsigned long long)keys->total, keys->total == 1 ? "key" : "keys",
-		          pick_order_names[keys->order], keys->is_reversed ? " reversed" : "",
+		          key_order_names[keys->order], keys->is_reversed ? " reversed" : "",
 		          filter[0] ? ", filter " : "", filter);
 	free(filter);
 }
