@@ -25,7 +25,7 @@ struct census {
 	char ahead_key[160];
 };
 
-struct look {
+struct inspection {
 	struct rl *rl;
 	uint64_t now_ns;
 	struct census *census;
@@ -33,13 +33,13 @@ struct look {
 
 /* Buckets have one time alone: the longest they can take to be idle again tells. */
 static bool
-is_ahead_bucket(const struct look *look, const struct rl_entry *entry)
+is_ahead_bucket(const struct inspection *inspection, const struct rl_entry *entry)
 {
 	const struct rl_limit *limit;
 	struct rl_rule_info rule;
 	uint64_t longest_ns;
 
-	if (!rl_rule_info(look->rl, entry->rule, &rule) || entry->limit >= rule.limit_count)
+	if (!rl_rule_info(inspection->rl, entry->rule, &rule) || entry->limit >= rule.limit_count)
 		return false;
 	limit = &rule.limits[entry->limit];
 	if (!(algorithm_info(limit->algorithm)->flags & RL_IS_BUCKET))
@@ -51,27 +51,29 @@ is_ahead_bucket(const struct look *look, const struct rl_entry *entry)
 }
 
 static bool
-is_ahead(const struct look *look, const struct rl_entry *entry)
+is_ahead(const struct inspection *inspection, const struct rl_entry *entry)
 {
-	return usage_of(entry).newest_ns > look->now_ns + AHEAD_MIN || is_ahead_bucket(look, entry);
+	return usage_of(entry).newest_ns > inspection->now_ns + AHEAD_MIN ||
+	       is_ahead_bucket(inspection, entry);
 }
 
 static void
-keep_ahead(const struct look *look, const struct rl_entry *entry)
+keep_ahead(const struct inspection *inspection, const struct rl_entry *entry)
 {
 	char *key = entry->key ? escape(entry->key, entry->key_kept) : NULL;
 
-	if (look->census->ahead++ == 0)
-		snprintf(look->census->ahead_key, sizeof(look->census->ahead_key), "%s of rule %s",
-		         key ? key : "one without a name", rule_label(look->rl, entry->rule).text);
+	if (inspection->census->ahead++ == 0)
+		snprintf(inspection->census->ahead_key, sizeof(inspection->census->ahead_key),
+		         "%s of rule %s", key ? key : "one without a name",
+		         rule_label(inspection->rl, entry->rule).text);
 	free(key);
 }
 
 static int
 count_entry(const struct rl_entry *entry, void *arg)
 {
-	const struct look *look = arg;
-	struct census *census = look->census;
+	const struct inspection *inspection = arg;
+	struct census *census = inspection->census;
 
 	census->seen++;
 	if (entry->rule < 0) {
@@ -82,18 +84,18 @@ count_entry(const struct rl_entry *entry, void *arg)
 	census->cut += entry->key && !entry_has_key(entry);
 	if (entry->is_stale)
 		census->stale++;
-	else if (is_ahead(look, entry))
-		keep_ahead(look, entry);
+	else if (is_ahead(inspection, entry))
+		keep_ahead(inspection, entry);
 	return 0;
 }
 
 static void
 take_census(struct doctor *doctor, struct census *census)
 {
-	struct look look = {doctor->rl, rl_now(doctor->rl), census};
+	struct inspection inspection = {doctor->rl, rl_now(doctor->rl), census};
 
 	*census = (struct census){0};
-	rl_walk(doctor->rl, look.now_ns, NULL, count_entry, &look);
+	rl_walk(doctor->rl, inspection.now_ns, NULL, count_entry, &inspection);
 }
 
 static uint64_t
