@@ -207,7 +207,7 @@ static int
 run(struct daemon *d)
 {
 	d->status = -1;
-	periodic_run(d, clock_monotonic_ns()); /* who waits for us finds a heartbeat and a status */
+	periodic_run(d, clock_monotonic_ns()); /* publish a heartbeat before READY=1 */
 	notify_ready();
 	log_line(LOG_INFO, "sweeping segment '%s'", d->config->name);
 	while (d->status < 0) {

@@ -43,7 +43,7 @@ put_name(FILE *out, const struct report *r, const struct token *token)
 		fputs("…", out);
 }
 
-/* As deep as what is told of, which is as deep as the known fields go. */
+/* It recurses as deep as the known fields are nested. */
 static void
 put_pointer(FILE *out, const struct report *r, uint32_t token)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* restore: count again what was dumped, as far as it would still count. */
+/* restore: restore dumped counters that have not expired. */
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ban, allow, unban: rule on whom limits do not count. */
+/* ban, allow, unban: set and lift bans and exemptions. */
 
 #include <errno.h>
 #include <rl_admin.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* check: decide one request as a worker would, and spend. peek: the same, spending nothing. */
+/* check: decide one request as a worker would, and spend. peek: the same without spending. */
 
 #include <rl_admin.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * get: what one key has used of each limit of a rule, or of every rule, what stands for it, and so
- * why it is answered as it is.
+ * get: what one key has used of each limit of a rule, or of every rule, its active bans and
+ * overrides, and hence why it is answered as it is.
  */
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sweep: free every place whose time is over, as rld does all the time. */
+/* sweep: free the slots of expired keys, as rld does all the time. */
 
 #include <inttypes.h>
 #include <rl_admin.h>
