@@ -281,10 +281,12 @@ rl_limiter_idle_at(const struct rl_limiter *l, struct rl_u128 word)
 		return word.lo + (word.lo < UINT64_MAX); /* or up to 1 ns before that */
 	case RL_SLIDING_LOG:
 		return __builtin_add_overflow(word.lo, l->window_ns, &at) ? UINT64_MAX : at;
-	default:
-		state = rl_state_unpack(word, &l->window);
-		return rl_window_idle_at(&l->window, &state);
+	case RL_SLIDING_WINDOW:
+	case RL_FIXED_WINDOW:
+		break;
 	}
+	state = rl_state_unpack(word, &l->window);
+	return rl_window_idle_at(&l->window, &state);
 }
 
 struct rl_limiter_time
@@ -303,10 +305,16 @@ rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const
 {
 	if (v->is_zero)
 		return 0;
-	if (rl_limiter_is_window(l))
+	switch (l->algorithm) {
+	case RL_SLIDING_WINDOW:
+	case RL_FIXED_WINDOW:
 		return rl_window_used_most(&l->window, v->word, &at->window);
-	if (rl_limiter_is_bucket(l))
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
 		return rl_gcra_used_most(l->window_ns, q->capacity, v->word, at->now_ns);
+	case RL_SLIDING_LOG:
+		break;
+	}
 	if (rl_limiter_idle_at(l, v->word) <= at->now_ns)
 		return 0;
 	return rl_log_unpack(v->word, l->ring_entries).units;
@@ -356,11 +364,17 @@ bool
 rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                   const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
 {
-	if (rl_limiter_is_window(l))
+	switch (l->algorithm) {
+	case RL_SLIDING_WINDOW:
+	case RL_FIXED_WINDOW:
 		return refund_window(l, v, charge->epoch, charge->cost, next);
-	if (l->algorithm == RL_SLIDING_LOG)
+	case RL_SLIDING_LOG:
 		return refund_log(l, v, charge->epoch, charge->cost, next);
-	return refund_gcra(l, q, v, charge, now_ns, next);
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		return refund_gcra(l, q, v, charge, now_ns, next);
+	}
+	return false;
 }
 
 bool
@@ -413,10 +427,16 @@ rl_limiter_charge_entries(const struct rl_limiter *l, const struct rl_view *v,
                           const struct rl_history *h, uint32_t used, uint64_t now_ns,
                           struct rl_charge_entry entry[static RL_CHARGE_ENTRIES_MAX])
 {
-	if (rl_limiter_is_window(l))
+	switch (l->algorithm) {
+	case RL_SLIDING_WINDOW:
+	case RL_FIXED_WINDOW:
 		return charge_entries_of_window(l, h, entry);
-	if (l->algorithm == RL_SLIDING_LOG)
+	case RL_SLIDING_LOG:
 		return charge_entries_of_log(l, v, used, entry);
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		break;
+	}
 	entry[0] = (struct rl_charge_entry){.at_ns = now_ns, .cost = used};
 	return used > 0;
 }
