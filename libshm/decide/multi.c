@@ -307,7 +307,7 @@ enum rl_verdict
 rl_check_all(struct rl *rl, const struct rl_item *items, size_t count, struct rl_result *results,
              size_t *decided)
 {
-	return rl_check_all_at(rl, items, count, rl_now(rl), results, decided);
+	return rl_check_all_at(rl, items, count, rl_segment_now(&rl->segment), results, decided);
 }
 
 enum rl_verdict

@@ -18,7 +18,8 @@
 static bool
 may_compile(const struct rl *rl)
 {
-	uint64_t now_ns = rl_now(rl), open_ns = now_ns > rl->opened_ns ? now_ns - rl->opened_ns : 0;
+	uint64_t now_ns = rl_segment_now(&rl->segment),
+		 open_ns = now_ns > rl->opened_ns ? now_ns - rl->opened_ns : 0;
 
 	return rl_atomic_load_relaxed(&rl->compiled) < COMPILED_AT_ONCE + open_ns / COMPILED_EACH;
 }
