@@ -3,12 +3,13 @@
 
 #include <stdio.h>
 
+#include "base/argument.h"
 #include "base/help.h"
 
 static void
 print_option(const struct command_option *option)
 {
-	char left[128];
+	char left[192];
 	int used = 0;
 
 	if (option->letter)
@@ -16,7 +17,7 @@ print_option(const struct command_option *option)
 	else
 		used = snprintf(left, sizeof(left), "    ");
 	snprintf(left + used, sizeof(left) - (size_t)used, "--%s%s%s", option->name,
-	         option->argument ? " " : "", option->argument ? option->argument : "");
+	         option->argument ? " " : "", option_argument(option).text);
 	printf("  %-24s  %s\n", left, option->text);
 }
 

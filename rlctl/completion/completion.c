@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/argument.h"
+
 /* "used|denied" as "used denied"; false for anything else. */
 static bool
 read_words(const char *name, size_t len, struct value_words *out)
@@ -48,10 +50,12 @@ option_words(const struct command_option *option)
 {
 	struct value_words out = {.kind = option->argument ? VALUE_ANY : VALUE_NONE};
 
+	struct argument_text argument = option_argument(option);
+
 	if (strcmp(option->name, "segment") == 0)
 		out.kind = VALUE_SEGMENT;
-	else if (option->argument)
-		read_kind(option->argument, strlen(option->argument), &out);
+	else
+		read_kind(argument.text, strlen(argument.text), &out);
 	return out;
 }
 

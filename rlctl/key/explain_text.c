@@ -9,25 +9,23 @@
 #include "key/key_chart.h"
 #include "key/usage.h"
 #include "text/duration.h"
+#include "text/names.h"
 
 static const char *
 what_counts(const struct rl_limit *limit)
 {
-	switch (limit->algorithm) {
-	case RL_SLIDING_WINDOW:
+	const struct rl_algorithm_info *info = algorithm_info(limit->algorithm);
+
+	if (info->flags & RL_HAS_GRANULARITY)
 		return limit->hard ? "the sub-buckets below, the oldest in full"
 		                   : "the sub-buckets below, the oldest by the share that is left "
 		                     "of it";
-	case RL_FIXED_WINDOW:
+	if (info->flags & RL_IS_WINDOW)
 		return "all since the window began, and nothing once it ends";
-	case RL_SLIDING_LOG:
+	if (info->ring_per_unit > 0)
 		return "each time below, until it is a window old";
-	case RL_TOKEN_BUCKET:
-		return "tokens that have not come back yet";
-	case RL_LEAKY_BUCKET:
-		return "what waits to leak out";
-	}
-	return "unknown";
+	return info->flags & RL_HAS_UNDELAYED ? "what waits to leak out"
+	                                      : "tokens that have not come back yet";
 }
 
 /* When a request of cost 1 goes again, and when nothing counts any more. */

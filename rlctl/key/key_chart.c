@@ -6,6 +6,7 @@
 
 #include "base/output.h"
 #include "text/duration.h"
+#include "text/names.h"
 
 #define BAR_WIDTH 40
 #define TIMES_MAX 12 /* times of a log that are told one by one */
@@ -143,19 +144,14 @@ void
 key_chart_print(FILE *out, const struct rl_limit *limit, const struct rl_entry *entry,
                 uint64_t now_ns)
 {
-	switch (limit->algorithm) {
-	case RL_SLIDING_WINDOW:
-	case RL_FIXED_WINDOW:
+	const struct rl_algorithm_info *info = algorithm_info(limit->algorithm);
+
+	if (info->flags & RL_IS_WINDOW)
 		print_buckets(out, entry);
-		return;
-	case RL_SLIDING_LOG:
+	else if (info->ring_per_unit > 0)
 		print_log(out, limit, entry, now_ns);
-		return;
-	case RL_TOKEN_BUCKET:
-		print_tokens(out, limit, entry);
-		return;
-	case RL_LEAKY_BUCKET:
+	else if (info->flags & RL_HAS_UNDELAYED)
 		print_queue(out, limit, entry);
-		return;
-	}
+	else if (info->flags & RL_IS_BUCKET)
+		print_tokens(out, limit, entry);
 }

@@ -13,11 +13,9 @@
 #include "text/names.h"
 
 #define TOP_DEFAULT 10
-#define OTHER_ALGORITHMS "fixed_window, sliding_log, token_bucket or leaky_bucket"
 
 const struct command_option replay_options[] = {
-	{"algorithm", 'a', "sliding_window|fixed_window|sliding_log|token_bucket|leaky_bucket",
-         "default: sliding_window"},
+	{"algorithm", 'a', "ALGORITHM", "default: sliding_window"},
 	{"capacity", 'c', "N", "requests admitted in a window"},
 	{"burst", 'b', "N",
          "token_bucket: tokens held, default the capacity; leaky_bucket: may wait"},
@@ -37,8 +35,7 @@ read_algorithm(const struct context *context, struct rl_limit *limit)
 
 	if (!name || algorithm_find(name, &limit->algorithm))
 		return true;
-	complain("--algorithm: unknown algorithm '%s'; use sliding_window, " OTHER_ALGORITHMS,
-	         name);
+	complain("--algorithm: unknown algorithm '%s'; see 'rlctl help replay'", name);
 	return false;
 }
 

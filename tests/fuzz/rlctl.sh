@@ -9,11 +9,12 @@ seconds=${1:-5}
 status=0
 cd "$top" # the configuration that some inputs name
 
-# Its verbs and options, as it tells them itself.
+# Its verbs and options, as it tells them itself, and all algorithms.
 mkdir -p build/fuzz
 rlctl=build/v/asan/rlctl
 {
 	cat tests/fuzz/rlctl.dict
+	sed -n 's/.*ROW("\([a-z_]*\)".*/"\1"/p' libshm/algorithm/limiter.c
 	$rlctl help | sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' | while read -r verb; do
 		echo "\"$verb\""
 		$rlctl help "$verb" | sed -nE 's/^  (-.), (--[a-z-]+).*/"\1"\n"\2"/p; s/^      (--[a-z-]+).*/"\1"/p'

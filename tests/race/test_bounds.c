@@ -183,7 +183,7 @@ test_slots_that_move(void **state)
 	long most = 0;
 
 	(void)state;
-	for (int algorithm = 0; algorithm <= RL_LEAKY_BUCKET; algorithm++) {
+	for (int algorithm = 0; rl_algorithm_info((enum rl_algorithm)algorithm); algorithm++) {
 		rule.limit = (struct rl_limit){.algorithm = (enum rl_algorithm)algorithm,
 		                               .capacity = 30,
 		                               .window_ns = 64 * RL_SECOND};

@@ -192,3 +192,13 @@ test_fork(int count, int (*child)(void *arg, int i), void *arg)
 	}
 	assert_int_equal(failed, 0);
 }
+
+int
+test_algorithm_count(void)
+{
+	int count = 0;
+
+	while (rl_algorithm_info((enum rl_algorithm)count))
+		count++;
+	return count;
+}

@@ -63,4 +63,7 @@ void test_make_directory(char *path, size_t size);
  */
 void test_fork(int count, int (*child)(void *arg, int i), void *arg);
 
+/* How many algorithms there are. */
+int test_algorithm_count(void);
+
 #endif

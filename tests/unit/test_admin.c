@@ -331,7 +331,7 @@ test_algorithms_are_what_is_known_of_them(void **state)
 	(void)state;
 	for (; (info = rl_algorithm_info((enum rl_algorithm)count)); count++)
 		see_algorithm((enum rl_algorithm)count, info);
-	assert_int_equal(count, RL_LEAKY_BUCKET + 1);
+	assert_true(count > RL_LEAKY_BUCKET);
 	assert_string_equal(rl_algorithm_info(RL_SLIDING_LOG)->name, "sliding_log");
 	assert_null(rl_algorithm_info((enum rl_algorithm) - 1));
 	assert_int_equal(define_limit((struct rl_limit){.algorithm = (enum rl_algorithm)count}),

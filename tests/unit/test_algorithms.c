@@ -52,7 +52,7 @@ test_retry_after_is_exact(void **state)
 	(void)state;
 	for (int run = 0; run < 4000; run++) {
 		struct rl *rl = test_with_ring(128);
-		enum rl_algorithm algorithm = (enum rl_algorithm)(run % 5);
+		enum rl_algorithm algorithm = (enum rl_algorithm)(run % test_algorithm_count());
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, 60);
 		uint32_t burst = (uint32_t)test_below(&seed, 20);
 		uint64_t window = RL_WINDOW_MIN + test_below(&seed, 50 * RL_SECOND), now = T0;
@@ -60,11 +60,11 @@ test_retry_after_is_exact(void **state)
 		                       .limit.algorithm = algorithm,
 		                       .limit.capacity = capacity,
 		                       .limit.window_ns = window};
-		if (algorithm == RL_SLIDING_WINDOW) {
+		if (rl_algorithm_info(algorithm)->flags & RL_HAS_GRANULARITY) {
 			rule.limit.granularity = 1 + (uint32_t)test_below(&seed, 64);
 			rule.limit.hard = (int)test_below(&seed, 2);
 		}
-		if (algorithm == RL_TOKEN_BUCKET || algorithm == RL_LEAKY_BUCKET)
+		if (rl_algorithm_info(algorithm)->flags & RL_HAS_BURST)
 			rule.limit.burst = burst;
 		int id = rl_define(rl, &rule);
 		assert_true(id >= 0);

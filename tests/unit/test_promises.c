@@ -49,7 +49,7 @@ static void
 test_no_algorithm_writes_a_denial(void **state)
 {
 	(void)state;
-	for (int algorithm = 0; algorithm <= RL_LEAKY_BUCKET; algorithm++) {
+	for (int algorithm = 0; rl_algorithm_info((enum rl_algorithm)algorithm); algorithm++) {
 		struct rl_limit l = {.algorithm = (enum rl_algorithm)algorithm,
 		                     .capacity = 3,
 		                     .window_ns = 3600 * RL_SECOND};

@@ -40,9 +40,9 @@ open_with(const struct rl_limit *limit)
 
 /* For every algorithm, some rules each. */
 #define RULES_OF_EACH 60
-#define FOR_EACH_RULE(limit, seed)                                          \
-	for (int each = RL_SLIDING_WINDOW; each <= RL_LEAKY_BUCKET; each++) \
-		for (int n = 0; n < RULES_OF_EACH; n++)                     \
+#define FOR_EACH_RULE(limit, seed)                                                             \
+	for (int each = RL_SLIDING_WINDOW; rl_algorithm_info((enum rl_algorithm)each); each++) \
+		for (int n = 0; n < RULES_OF_EACH; n++)                                        \
 			if (limit = random_limit((enum rl_algorithm)each, seed), true)
 
 /*

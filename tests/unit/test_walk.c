@@ -59,9 +59,10 @@ compare(const struct rl_entry *e, void *arg)
 static struct rl_limit
 any_limit(uint64_t *seed)
 {
-	struct rl_limit l = {.algorithm = (enum rl_algorithm)test_below(seed, 5),
-	                     .capacity = (uint32_t)(1 + test_below(seed, 40)),
-	                     .window_ns = RL_SECOND + test_below(seed, 10 * RL_SECOND)};
+	struct rl_limit l = {
+		.algorithm = (enum rl_algorithm)test_below(seed, (uint64_t)test_algorithm_count()),
+		.capacity = (uint32_t)(1 + test_below(seed, 40)),
+		.window_ns = RL_SECOND + test_below(seed, 10 * RL_SECOND)};
 
 	if (l.algorithm == RL_SLIDING_WINDOW) {
 		l.granularity = (uint32_t)(1 + test_below(seed, 6));

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/argument.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "text/names.h"
+
+struct argument_text
+option_argument(const struct command_option *option)
+{
+	const char *names[ALGORITHM_NAMES_MAX + 1];
+	const char *argument = option->argument ? option->argument : "";
+	struct argument_text out = {""};
+
+	if (strcmp(argument, "ALGORITHM") != 0) {
+		snprintf(out.text, sizeof(out.text), "%s", argument);
+		return out;
+	}
+	algorithm_names(~0U, names);
+	for (size_t i = 0; names[i]; i++) {
+		size_t used = strlen(out.text);
+
+		snprintf(out.text + used, sizeof(out.text) - used, "%s%s", i == 0 ? "" : "|",
+		         names[i]);
+	}
+	return out;
+}
