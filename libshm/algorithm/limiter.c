@@ -50,10 +50,19 @@ bucket_size(const struct rl_limiter *l, const struct rl_quota *q)
 uint32_t
 rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
 {
-	if (rl_limiter_is_bucket(l))
+	uint32_t most = rl_log_capacity(l->ring_entries);
+
+	switch (l->algorithm) {
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
 		return bucket_size(l, q);
-	return q->capacity < rl_log_capacity(l->ring_entries) ? q->capacity
-	                                                      : rl_log_capacity(l->ring_entries);
+	case RL_SLIDING_LOG:
+		return q->capacity < most ? q->capacity : most;
+	case RL_SLIDING_WINDOW:
+	case RL_FIXED_WINDOW:
+		break;
+	}
+	return q->capacity;
 }
 
 static struct rl_gcra
