@@ -140,9 +140,17 @@ judge_counter(const struct rl_limiter *l, const struct rl_view *v)
 {
 	if (v->is_zero)
 		return WHOLE;
-	if (l->algorithm == RL_SLIDING_LOG)
+	switch (l->algorithm) {
+	case RL_SLIDING_WINDOW:
+	case RL_FIXED_WINDOW:
+		return judge_window(&l->window, v);
+	case RL_SLIDING_LOG:
 		return judge_log(l, v);
-	return rl_limiter_is_window(l) ? judge_window(&l->window, v) : WHOLE;
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		break; /* its word is all there is */
+	}
+	return WHOLE;
 }
 
 /* The candidate slots of the key that a record holds; false if not all of it is kept. */
