@@ -36,9 +36,8 @@ rl_normal_pattern_of(const struct rl_pattern *p, struct rl_normal_pattern *n)
 		return p->key_len <= RL_PREFIX_MAX ? 0 : -EINVAL;
 	case RL_MATCH_NETWORK:
 		return normal_network(p, n);
-	default:
-		return -EINVAL;
 	}
+	return -EINVAL;
 }
 
 struct rl_hash
