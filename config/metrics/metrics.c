@@ -89,16 +89,16 @@ write_build(FILE *to, const struct rl_info *info)
 }
 
 static void
-write_fill(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t taken)
+write_fill(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t used)
 {
 	/* Parts of a million, so that no locale has a say in the point. */
-	uint64_t millionths = info->slots > 0 ? taken * 1000000 / info->slots : 0;
+	uint64_t millionths = info->slots > 0 ? used * 1000000 / info->slots : 0;
 
 	metrics_number(to, rl, "rl_slots", METRICS_GAUGE, "Places for keys.", info->slots);
-	metrics_number(to, rl, "rl_slots_taken", METRICS_GAUGE, "Places that a key has.", taken);
+	metrics_number(to, rl, "rl_slots_taken", METRICS_GAUGE, "Slots that a key uses.", used);
 	begin(to, rl, "rl_fill_ratio", METRICS_GAUGE,
-	      "Share of the places that are taken: 0.6 by as many keys as were asked for; "
-	      "above 0.75 keys begin to find no place.");
+	      "Share of the slots that are used: 0.6 by as many keys as were asked for; "
+	      "above 0.75 keys begin to find none.");
 	fprintf(to, "%" PRIu64 ".%06" PRIu64 "\n", millionths / 1000000, millionths % 1000000);
 }
 
@@ -148,7 +148,7 @@ write_room(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_ns)
 }
 
 static void
-write_segment(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t taken, size_t rules)
+write_segment(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t used, size_t rules)
 {
 	struct rl_info info;
 
@@ -162,7 +162,7 @@ write_segment(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t taken, size_t r
 	               "How often the configuration has changed.", info.generation);
 	metrics_number(to, rl, "rl_rules", METRICS_GAUGE, "Rules that are defined.", rules);
 	write_room(to, rl, &info, now_ns);
-	write_fill(to, rl, &info, taken);
+	write_fill(to, rl, &info, used);
 	write_sweeper(to, rl, &info, now_ns);
 }
 
@@ -215,7 +215,7 @@ read_rows(struct rl *rl, uint32_t rules, struct rows *rows)
 }
 
 int
-metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t taken)
+metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t used)
 {
 	struct rl_info info;
 	struct rows rows;
@@ -226,7 +226,7 @@ metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t taken)
 	if (error < 0)
 		return error;
 	rows.age_ns = now_ns > info.created_ns ? now_ns - info.created_ns : 0;
-	write_segment(to, rl, now_ns, taken, rows.count);
+	write_segment(to, rl, now_ns, used, rows.count);
 	for (int counter = 0; counter < RL_COUNTERS; counter++)
 		write_counter(to, info.name, &rows, counter);
 	metrics_number(to, rl, "rl_counters_damaged", METRICS_GAUGE,

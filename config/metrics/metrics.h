@@ -14,11 +14,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Write all. Scans the tags of the whole table to count the taken ones. 0 or -ENOMEM. */
+/* Write all. Scans the tags of the whole table to count the used slots. 0 or -ENOMEM. */
 int metrics_write(FILE *to, struct rl *rl, uint64_t now_ns);
 
-/* The same for a caller that knows how many places are taken. */
-int metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t taken);
+/* The same for a caller that knows how many slots are used. */
+int metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t used);
 
 /*
  * Whether so much can have been counted in this time: by a thousand cores, say, once in 100 ns each.

@@ -25,23 +25,23 @@ static const struct meaning {
 	const char *why;
 	enum remedy remedy;
 } meanings[RL_FAULTS] = {
-	[RL_FAULT_STATUS] = {"place", "no worker writes that, and no key can have the place",
+	[RL_FAULT_STATUS] = {"slot", "no worker writes that, and no key can have the slot",
                              REMEDY_SWEEP},
-	[RL_FAULT_FREE] = {"place", "it is not found; the next key there, or a sweep, puts it back",
+	[RL_FAULT_FREE] = {"slot", "it is not found; the next key there, or a sweep, puts it back",
                            REMEDY_NONE},
-	[RL_FAULT_NO_LIMIT] = {"place", "it counts for nobody, and takes the place", REMEDY_SWEEP},
-	[RL_FAULT_NAME] = {"place", "what is shown as that key's count is another's",
+	[RL_FAULT_NO_LIMIT] = {"slot", "it counts for nobody, and uses the slot", REMEDY_SWEEP},
+	[RL_FAULT_NAME] = {"slot", "what is shown as that key's count is another's",
                            REMEDY_WAIT_OR_RECREATE},
-	[RL_FAULT_SLOT] = {"place",
+	[RL_FAULT_SLOT] = {"slot",
                            "requests do not find it there: its key has a count that starts anew",
                            REMEDY_WAIT_OR_RECREATE},
-	[RL_FAULT_RING] = {"place", "its key is admitted too much or too little, for a window",
+	[RL_FAULT_RING] = {"slot", "its key is admitted too much or too little, for a window",
                            REMEDY_RESET},
-	[RL_FAULT_SUM] = {"place", "its key is admitted too much or too little, for a window",
+	[RL_FAULT_SUM] = {"slot", "its key is admitted too much or too little, for a window",
                           REMEDY_RESET},
-	[RL_FAULT_ORDER] = {"place", "its key is admitted too much or too little, for a window",
+	[RL_FAULT_ORDER] = {"slot", "its key is admitted too much or too little, for a window",
                             REMEDY_RESET},
-	[RL_FAULT_TWICE] = {"place", "each place counts for itself: its key may be admitted twice",
+	[RL_FAULT_TWICE] = {"slot", "each slot counts for itself: its key may be admitted twice",
                             REMEDY_RESET_EACH},
 	[RL_FAULT_REFERENCE] = {"rule", "it limits by the counters of another rule",
                                 REMEDY_RECREATE},
@@ -74,7 +74,7 @@ audit(struct doctor *doctor, struct tally *tally)
 	return rl_audit(doctor->rl, tally_fault, tally, &tally->seen);
 }
 
-/* Whose a place is, for people. */
+/* Whose a slot is, for people. */
 struct owner {
 	struct rl *rl;
 	uint64_t slot;
@@ -125,7 +125,7 @@ mend_fault(struct doctor *doctor, enum remedy remedy)
 		doctor_mend(doctor, "rlctl --segment %s reset KEY", name);
 		break;
 	case REMEDY_RESET_EACH:
-		doctor_mend(doctor, "rlctl --segment %s reset KEY, once for each place", name);
+		doctor_mend(doctor, "rlctl --segment %s reset KEY, once for each slot", name);
 		break;
 	case REMEDY_RECREATE:
 		doctor_mend(doctor, DOCTOR_RECREATE, name, name, "", name);
@@ -157,7 +157,7 @@ judge_left_over(struct doctor *doctor, uint64_t left)
 	doctor_say(doctor, DOCTOR_NOTE,
 	           "workers that were killed leave them; they block nobody and are used again by "
 	           "their own keys",
-	           "%" PRIu64 " places are half claimed or half freed", left);
+	           "%" PRIu64 " slots are half claimed or half freed", left);
 	doctor_mend(doctor, "rlctl --segment %s sweep", doctor->name);
 }
 

@@ -12,7 +12,7 @@
 #include "text/names.h"
 
 #define AHEAD_MIN (2 * RL_SECOND) /* no two clocks of one host differ by that much */
-#define STALE_SHARE 4             /* of the places, one in so many */
+#define STALE_SHARE 4             /* of the slots, one in so many */
 
 /* All keys of the table, gathered in one walk. */
 struct census {
@@ -137,7 +137,7 @@ judge_ruleless(struct doctor *doctor, const struct census *census)
 {
 	if (census->ruleless == 0)
 		return;
-	doctor_say(doctor, DOCTOR_NOTE, "they limit nothing, and take places",
+	doctor_say(doctor, DOCTOR_NOTE, "they limit nothing, and use slots",
 	           "%" PRIu64 " keys are of limits that are in no rule any more", census->ruleless);
 	doctor_mend(doctor, "rlctl --segment %s sweep", doctor->name);
 }
@@ -148,8 +148,8 @@ judge_stale(struct doctor *doctor, const struct census *census)
 	if (census->stale * STALE_SHARE <= doctor->info.slots)
 		return;
 	doctor_say(doctor, DOCTOR_NOTE,
-	           "each insert that finds its places taken has to retire one first",
-	           "%" PRIu64 " keys are over, and still take places", census->stale);
+	           "an insert whose candidate slots are all used has to retire one first",
+	           "%" PRIu64 " expired keys still use slots", census->stale);
 	doctor_mend(doctor, "rlctl --segment %s sweep, or run rld", doctor->name);
 }
 

@@ -20,7 +20,7 @@
 #define HEARTBEAT_LATE (30 * RL_SECOND) /* rld beats every few seconds */
 #define CLOCK_OFF (60 * RL_SECOND)      /* windows this far from the wall clock surprise people */
 #define CLOCK_NOTABLE RL_SECOND         /* more than reading two clocks can take */
-#define FILL_HIGH 750                   /* per mille: from here on keys find no place */
+#define FILL_HIGH 750                   /* per mille: from here on keys find no slot */
 
 static const char *
 why_not_open(const struct doctor *doctor)
@@ -86,7 +86,7 @@ check_segment(struct doctor *doctor)
 {
 	if (doctor->rl) {
 		doctor_say(doctor, DOCTOR_OK, NULL,
-		           "opens, layout %" PRIu32 ", %s, %" PRIu64 " places", doctor->info.layout,
+		           "opens, layout %" PRIu32 ", %s, %" PRIu64 " slots", doctor->info.layout,
 		           bytes_format(doctor->info.bytes).text, doctor->info.slots);
 		return;
 	}
@@ -224,18 +224,18 @@ check_clock(struct doctor *doctor)
 void
 check_fill(struct doctor *doctor)
 {
-	uint64_t taken = rl_fill(doctor->rl), slots = doctor->info.slots;
-	uint64_t permille = slots ? taken * 1000 / slots : 0;
+	uint64_t used = rl_fill(doctor->rl), slots = doctor->info.slots;
+	uint64_t permille = slots ? used * 1000 / slots : 0;
 
 	if (permille < FILL_HIGH) {
-		doctor_say(doctor, DOCTOR_OK, NULL, "%" PRIu64 " of %" PRIu64 " places are taken",
-		           taken, slots);
+		doctor_say(doctor, DOCTOR_OK, NULL, "%" PRIu64 " of %" PRIu64 " slots are used",
+		           used, slots);
 		return;
 	}
 	doctor_say(doctor, DOCTOR_FINDING,
-	           "a key has 16 places of its own, and the fuller the table, the more keys find "
-	           "all of theirs taken",
-	           "%" PRIu64 ".%" PRIu64 " %% of the places are taken", permille / 10,
+	           "a key has 16 candidate slots, and the fuller the table, the more keys find "
+	           "all of theirs used",
+	           "%" PRIu64 ".%" PRIu64 " %% of the slots are used", permille / 10,
 	           permille % 10);
 	doctor_mend(doctor, "rlctl --segment %s sweep; if that frees little: " DOCTOR_RECREATE,
 	            doctor->name, doctor->name, doctor->name, " with more keys", doctor->name);
@@ -254,7 +254,7 @@ check_full(struct doctor *doctor)
 	for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++)
 		sum += total[full[i]];
 	if (sum == 0) {
-		doctor_say(doctor, DOCTOR_OK, NULL, "every key has found a place so far");
+		doctor_say(doctor, DOCTOR_OK, NULL, "every key has found a slot so far");
 		return;
 	}
 	doctor_say(doctor, DOCTOR_FINDING,

@@ -121,7 +121,7 @@ mode_format(mode_t mode)
 	return out;
 }
 
-/* Parts per thousand of the places that are taken. */
+/* Parts per thousand of the slots that are used. */
 static uint64_t
 fill_permille(const struct status *status)
 {

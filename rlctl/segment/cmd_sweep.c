@@ -10,7 +10,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 
-#define SLICE 65536 /* places between two looks at signals */
+#define SLICE 65536 /* slots between two looks at signals */
 
 /* 0, or an error; -EINTR never: what an interrupt leaves unswept is in *rest. */
 static int
@@ -67,7 +67,7 @@ sweep(const struct context *context, struct rl *rl)
 	report(context, &swept);
 	if (rest == 0)
 		return EXIT_YES;
-	complain("sweep: interrupted, %" PRIu64 " places were not looked at", rest);
+	complain("sweep: interrupted, %" PRIu64 " slots were not swept", rest);
 	return EXIT_TROUBLE;
 }
 

@@ -281,7 +281,7 @@ elsewhere_as_nobody() {
 	fill login 5 $month_ms 1 $(seq -f 'k%g=1' 95)
 	on doctor --json
 	exits 1
-	finds fill finding '% of the places are taken'
+	finds fill finding '% of the slots are used'
 	# shellcheck disable=SC2046
 	fill login 5 $month_ms 1 $(seq -f 'm%g=1' 200)
 	on doctor --json
@@ -311,7 +311,7 @@ damaged() {
 @test "doctor: what the audit finds, whose it is, and what mends it" {
 	damaged status
 	exits 1
-	finds audit finding 'its tag has no status that there is; such places: 1'
+	finds audit finding 'its tag has no status that there is; such slots: 1'
 	on sweep
 	on doctor --json
 	finds audit ok '1 keys'
@@ -320,13 +320,13 @@ damaged() {
 	finds audit finding 'it is free, and its key was not retired'
 	damaged twice
 	exits 1
-	finds audit finding 'of rule login): its key has another slot; such places: 1'
+	finds audit finding 'of rule login): its key has another slot; such slots: 1'
 	damaged rule
 	exits 1
 	finds audit finding 'rule 2: its row is there twice, or beyond a gap; such rules: 1'
 	damaged sum alice=2@500000
 	exits 1
-	finds audit finding 'alice of rule login): its sum is not what its ring holds; such places: 1'
+	finds audit finding 'alice of rule login): its sum is not what its ring holds; such slots: 1'
 	on reset alice --rule login
 	exits 0
 	on doctor --json
@@ -337,7 +337,7 @@ damaged() {
 @test "doctor: claims that nobody finished" {
 	damaged claim
 	exits 0
-	finds audit note '1 places are half claimed or half freed'
+	finds audit note '1 slots are half claimed or half freed'
 	on sweep
 	on doctor --json
 	finds audit ok '1 keys'
