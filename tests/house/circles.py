@@ -53,15 +53,23 @@ def add_includes(graph, tree):
             add(graph, module(path), found and module(found), f"includes {name}")
 
 
-def symbols(mine):
-    """What the module's object defines, and what it lacks."""
-    lines = subprocess.run(["nm", OBJECTS + mine + ".o"], check=True, capture_output=True, text=True).stdout.splitlines()
-    words = [line.split()[-2:] for line in lines]
-    return {name for kind, name in words if kind.isupper() and kind != "U"}, {name for kind, name in words if kind == "U"}
+def symbols(modules):
+    """module -> what its object defines, and what it lacks"""
+    out = {m: (set(), set()) for m in modules}
+    if not modules:
+        return out
+    objects = [OBJECTS + m + ".o" for m in modules]
+    text = subprocess.run(["nm", "-A"] + objects, check=True, capture_output=True, text=True).stdout
+    for line in text.splitlines():
+        path, rest = line.split(":", 1)
+        kind, name = rest.split()[-2:]
+        if kind.isupper():
+            out[path[len(OBJECTS):-len(".o")]][kind == "U"].add(name)
+    return out
 
 
 def add_symbols(graph):
-    objects = {m: symbols(m) for m in list(graph) if os.path.isfile(OBJECTS + m + ".o")}
+    objects = symbols([m for m in graph if os.path.isfile(OBJECTS + m + ".o")])
     home = {(m.split("/")[0], name): m for m, (defined, _) in objects.items() for name in defined}
     for mine, (_, lacking) in objects.items():
         for name in sorted(lacking):
@@ -104,7 +112,7 @@ def reach(graph, start):
 def circles(graph):
     """Each set of nodes that reach each other."""
     reached = {node: reach(graph, node) for node in graph}
-    return {frozenset(o for o in reached[n] if n in reached[o]) for n in graph if n in reached[n]}
+    return {frozenset(o for o in reached[n] if n in reached.get(o, ())) for n in graph if n in reached[n]}
 
 
 def tell(graph, circle):
@@ -135,7 +143,8 @@ def can_find():
     with tempfile.TemporaryDirectory() as top:
         os.chdir(top)
         make("libshm/a/one.h", '#include "a/two.h"\n')
-        make("libshm/a/two.c", '#include "one.h"\n')
+        make("libshm/a/two.c", '#include "one.h"\n#include "list.def"\n')
+        make("libshm/a/list.def", "")
         make("libshm/a/two.h", "")
         make("libshm/b/three.c", '#include "a/two.h"\n')
         make("libshm/b/four.h", "")
