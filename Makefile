@@ -238,6 +238,12 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            build/tests/$(SCRIBBLE) build/v/asan/tests/$(SCRIBBLE) \
            build/tests/$(RLD_FUZZ)
 
+# Once in full is enough of what repeats itself: sanitizers and the second build see the same in an
+# eighth.
+SCALED := $(LONG:%=build/v/asan/tests/%) $(RACE:%=build/v/asan/tests/%) $(RACE:%=build/v/clang/tests/%) \
+          $(RACE:%=build/v/tsan/tests/%) $(CRASH:%=build/v/hook/tests/%)
+RUN_CHECKED := $(foreach test,$(CHECKED),'$(if $(filter $(SCALED),$(test)),RL_TEST_SCALE=quick )$(test)')
+
 # The longest first. The examples are built once.
 CLI      := tests/cli/rld.bats $(filter-out tests/cli/rld.bats,$(call files,tests/cli/*.bats))
 CLI_ASAN := $(filter-out tests/cli/examples.bats,$(CLI))
@@ -248,7 +254,8 @@ QUICK     := $(UNIT:%=build/tests/%) $(SCHEDULES:%=build/v/hook/tests/%)
 QUICK_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,rld top examples completion)),$(CLI))
 
 quick: all check-mutants check-exports $(QUICK) build/tests/cli/fill
-	@RL_TEST_SCALE=quick tests/support/run.sh $(QUICK_CLI:%='tests/cli/run.sh build/rlctl %') $(QUICK)
+	@RL_TEST_SCALE=quick tests/support/run.sh $(QUICK_CLI:%='tests/cli/run.sh build/rlctl %') $(QUICK) \
+		tests/house/circles.py
 
 check: all check-mutants check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \

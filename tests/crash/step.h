@@ -79,7 +79,7 @@ static int
 stride(int steps)
 {
 	const char *given = getenv("RL_CRASH_EVERY");
-	int kills = 2 * KILL_STEPS / (steps + 1);
+	int kills = 2 * (int)test_scaled(KILL_STEPS) / (steps + 1);
 	int every = given ? atoi(given) : steps / (kills > KILLS_MIN ? kills : KILLS_MIN);
 
 	return every > 0 ? every : 1;

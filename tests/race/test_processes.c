@@ -116,9 +116,9 @@ static void
 test_killed_workers(void **state)
 {
 	enum {
-		WORKERS = 4,
-		KILLS = 400
+		WORKERS = 4
 	};
+	const uint64_t kills = test_scaled(400);
 	pid_t workers[WORKERS];
 	struct rl *rl;
 	uint64_t seed = 5, counted = 0;
@@ -129,7 +129,7 @@ test_killed_workers(void **state)
 	run->rule = test_rule(rl, "r", RL_CAPACITY_MAX, 20 * RL_SECOND, 64, true);
 	for (int i = 0; i < WORKERS; i++)
 		workers[i] = start_worker(rl, test_random(&seed));
-	for (int i = 0; i < KILLS; i++) {
+	for (uint64_t i = 0; i < kills; i++) {
 		rl_atomic_add(&run->clock_ns, 40 * RL_MILLISECOND);
 		usleep((useconds_t)test_below(&seed, 2000)); /* any moment will do */
 		int victim = (int)test_below(&seed, WORKERS);
@@ -153,9 +153,9 @@ test_killed_workers(void **state)
 			rl_check_at(rl, run->rule, &key, sizeof key, 1, run->clock_ns, NULL),
 			RL_ALLOWED);
 	}
-	assert_true(acknowledged > KILLS);
+	assert_true(acknowledged > kills);
 	assert_true(acknowledged <= counted);
-	assert_true(counted <= acknowledged + KILLS + WORKERS);
+	assert_true(counted <= acknowledged + kills + WORKERS);
 	assert_int_equal(test_counter(rl, run->rule, RL_COUNT_evicted), 0);
 	rl_close(rl);
 }
@@ -164,9 +164,7 @@ test_killed_workers(void **state)
 static void
 test_stopped_workers(void **state)
 {
-	enum {
-		ROUNDS = 100
-	};
+	const uint64_t rounds = test_scaled(100);
 	struct rl *rl;
 	uint64_t seed = 6;
 
@@ -174,7 +172,7 @@ test_stopped_workers(void **state)
 	rl = open_roomy();
 	*run = (struct scenario_run){.clock_ns = UINT64_C(1700000000) * RL_SECOND};
 	run->rule = test_rule(rl, "r", RL_CAPACITY_MAX, 20 * RL_SECOND, 64, false);
-	for (int i = 0; i < ROUNDS; i++) {
+	for (uint64_t i = 0; i < rounds; i++) {
 		pid_t pid = start_worker(rl, test_random(&seed));
 		usleep((useconds_t)test_below(&seed, 1000));
 		kill(pid, SIGSTOP);

@@ -8,18 +8,6 @@
 #include "shared/atomic.h"
 #include "testing.h"
 
-/* How many times fewer rounds under a sanitizer. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SCENARIO_SLOWNESS 5
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SCENARIO_SLOWNESS 5
-#endif
-#endif
-#ifndef SCENARIO_SLOWNESS
-#define SCENARIO_SLOWNESS 1
-#endif
-
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 #define CHURN_CAPACITY 100000000
 
@@ -360,7 +348,7 @@ scenario_play(const struct scenario *s, struct scenario_run *run,
 
 	rule.name = "r";
 	*run = (struct scenario_run){.workers = SCENARIO_WORKERS,
-	                             .rounds = s->rounds / SCENARIO_SLOWNESS};
+	                             .rounds = (int)test_scaled((uint64_t)s->rounds)};
 	assert_int_equal(rl_open(test_segment_name(), &s->options, &rl), 0);
 	run->rule = rl_define(rl, &rule);
 	assert_true(run->rule >= 0);
