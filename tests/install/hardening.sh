@@ -7,7 +7,7 @@ set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-first=$work/first second=$work/second/which/has/a/longer/name
+other=$work/other/which/has/a/longer/name
 unset CC CPPFLAGS CFLAGS LDFLAGS MAKEFLAGS MFLAGS MAKEOVERRIDES
 
 fail() {
@@ -21,9 +21,26 @@ copy_to() {
 	(cd "$top" && tar -c --exclude=./build --exclude=./.git .) | tar -x -C "$1"
 }
 
-install_from() {
-	copy_to "$1"
-	make -s -C "$1" install DESTDIR="$1.root" PREFIX=/usr >"$1.log" 2>&1 || fail "make install: $(cat "$1.log")"
+make_in() {
+	local directory=$1
+	shift
+	make -s -C "$directory" "$@" >"$work/log" 2>&1 || fail "make $*: $(cat "$work/log")"
+}
+
+# flags_in DIRECTORY: what it was built with, but for where that was.
+flags_in() {
+	sed "s|$1|.|g" "$1/build/flags"
+}
+
+# built_alike: where the same was built elsewhere: in this tree, if that is with nobody's flags, too.
+built_alike() {
+	local first=$top
+	if [ "$(flags_in "$top")" != "$(flags_in "$other")" ]; then
+		first=$work/first
+		copy_to "$first"
+	fi
+	make_in "$first" all
+	echo "$first/build"
 }
 
 # shows FILE PATTERN READELF-OPTION...
@@ -58,30 +75,30 @@ has_control_flow_protection() {
 
 # given FLAGS...: a source compiles with these, and no warning, and they are taken.
 given() {
-	rm -f "$first/build/o/libshm/api/error.o"
-	make -s -C "$first" V=1 build/o/libshm/api/error.o "$@" >"$first.log" 2>&1 || fail "with $*: $(cat "$first.log")"
+	rm -f "$other/build/o/libshm/api/error.o"
+	make_in "$other" V=1 build/o/libshm/api/error.o "$@"
 }
 
-install_from "$first"
-install_from "$second"
-diff -r "$first.root" "$second.root" || fail 'two directories, two results'
+copy_to "$other"
+make_in "$other" install DESTDIR="$work/root" PREFIX=/usr
+here=$(built_alike)
 for file in librl.a librl.so.0 rlctl rld; do
-	cmp "$first/build/$file" "$second/build/$file" || fail "$file depends on where it was built"
-	! grep -aF "$work" "$first/build/$file" || fail "$file says where it was built"
+	cmp "$here/$file" "$other/build/$file" || fail "$file depends on where it was built"
 done
+! grep -raF "$work" "$work/root" || fail 'what is installed says where it was built'
 for file in bin/rlctl sbin/rld lib/librl.so.0; do
-	is_hardened "$first.root/usr/$file"
+	is_hardened "$work/root/usr/$file"
 done
 for file in bin/rlctl sbin/rld; do
-	shows "$first.root/usr/$file" '\(FLAGS_1\).*PIE' -d
+	shows "$work/root/usr/$file" '\(FLAGS_1\).*PIE' -d
 done
-has_control_flow_protection "$first"
+has_control_flow_protection "$other"
 
 given CFLAGS='-O0 -g'
 given CFLAGS='-O2 -D_FORTIFY_SOURCE=1'
 given CPPFLAGS='-D_FORTIFY_SOURCE=1' CFLAGS=-O2
 given CFLAGS='-O2 -fno-stack-protector -fcf-protection=none'
-! readelf -nW "$first/build/o/libshm/api/error.o" | grep IBT || fail 'the flags of whoever builds do not come last'
+! readelf -nW "$other/build/o/libshm/api/error.o" | grep IBT || fail 'the flags of whoever builds do not come last'
 if command -v dpkg-buildflags >/dev/null; then
 	given CPPFLAGS="$(dpkg-buildflags --get CPPFLAGS)" CFLAGS="$(dpkg-buildflags --get CFLAGS)"
 fi
