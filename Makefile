@@ -186,6 +186,10 @@ build/v/fuzz/fuzz_attach: build/v/fuzz/o/tests/fuzz/fuzz_attach.o build/v/fuzz/o
 	$(call say,LINK)
 	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka
 
+build/v/fuzz/fuzz_http: build/v/fuzz/o/tests/fuzz/fuzz_http.o build/v/fuzz/librl.a
+	$(call say,LINK)
+	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^
+
 # rlctl as a function, and without what would change anything but its segment.
 build/v/fuzz/o/rlctl/main.o: private CPPFLAGS += -Dmain=rlctl_main
 comma := ,
@@ -226,7 +230,7 @@ demo: build/prefork build/rlctl
 # on one mapping, and on the variant that tests schedule only those tests.
 TESTS := $(UNIT) $(RACE)
 LONG  := unit/test_window unit/test_config_many
-PURE  := $(LONG) $(filter unit/test_config% unit/test_hash unit/test_http unit/test_sweeper \
+PURE  := $(LONG) $(filter unit/test_config% unit/test_hash unit/test_http% unit/test_sweeper \
          unit/test_watch unit/test_clients unit/test_probe,$(UNIT))
 PURE  := $(filter-out unit/test_configure,$(PURE))
 CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
@@ -260,12 +264,13 @@ quick: all check-mutants check-exports $(QUICK) build/tests/cli/fill
 check: all check-mutants check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
        build/tests/bench/bench build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
-       build/v/fuzz/fuzz_rlctl
+       build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http
 	@tests/support/run.sh tests/systemd/run.sh tests/model/run.sh 'tests/mutants/run.sh 0 3' \
 		'tests/mutants/run.sh 1 3' 'tests/mutants/run.sh 2 3' \
 		$(CLI:%='tests/cli/run.sh build/rlctl %') \
 		$(CLI_ASAN:%='tests/cli/run.sh build/v/asan/rlctl %') \
 		tests/fuzz/check.sh tests/fuzz/attach.sh tests/fuzz/rlctl.sh \
+		tests/fuzz/http.sh \
 		tests/relacy/run.sh \
 		tests/accuracy/check.sh $(CHECKED) tests/cli/demo.sh tests/bench/check.sh \
 		tests/config/schema.py tests/config/manual.sh tests/house/circles.py tests/house/added.py \
@@ -317,11 +322,12 @@ accuracy: build/tests/accuracy/accuracy
 	@$<
 
 FUZZ_SECONDS ?= 300
-fuzz: build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach build/v/fuzz/fuzz_rlctl build/v/asan/rlctl build/v/asan/rld \
+fuzz: build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http build/v/asan/rlctl build/v/asan/rld \
       build/v/asan/tests/$(SCRIBBLE) build/tests/$(RLD_FUZZ)
 	@tests/fuzz/check.sh $(FUZZ_SECONDS)
 	@tests/fuzz/attach.sh $(FUZZ_SECONDS)
 	@tests/fuzz/rlctl.sh $(FUZZ_SECONDS)
+	@tests/fuzz/http.sh $(FUZZ_SECONDS)
 	@RL_FUZZ_CASES=$$(($(FUZZ_SECONDS) * 4000)) build/v/asan/tests/$(SCRIBBLE)
 	@RL_FUZZ_CASES=$$(($(FUZZ_SECONDS) * 400)) build/tests/$(RLD_FUZZ)
 

@@ -3,7 +3,8 @@
 #define RL_HTTP_H
 
 /*
- * rl for HTTP: what an answer says about a limit, as the values of its header fields.
+ * rl for HTTP: what an answer says about a limit, as the values of its header fields; and whom
+ * a request comes from, if it came through proxies.
  *
  * Pure functions from results to text in the caller's memory: no segment, no clock, no
  * allocation, no locale. They write values, not names and line ends, so that they suit
@@ -48,7 +49,7 @@
  * RateLimit are draft-ietf-httpapi-ratelimit-headers-11 (May 2026), sections 3 and 4; the
  * draft is not an RFC yet, and names of parameters may still change. Strings, integers, byte
  * sequences and lists are those of structured fields, RFC 9651, sections 3 and 4.1. The older
- * X-RateLimit fields have no specification.
+ * X-RateLimit fields have no specification, nor has X-Forwarded-For. Forwarded is RFC 7239.
  */
 
 #include <rl.h>
@@ -150,6 +151,115 @@ struct rl_http_triple {
  */
 int rl_http_x_ratelimit(const struct rl_result *result, enum rl_http_reset reset, uint64_t now_ns,
                         struct rl_http_triple *to);
+
+/*
+ * The client behind proxies.
+ *
+ * A proxy adds the address that it was called from to the end of a field. All before that is
+ * what its own caller has sent: whoever may be trusted says where belief ends. So the list is
+ * read from its end, beginning with the peer of the connection: while an address lies in a trusted
+ * network, the address before it is believed. The first that is not trusted is the client.
+ *
+ *	X-Forwarded-For: 6.6.6.6, 203.0.113.7, 10.0.0.2      peer 10.0.0.1, 10.0.0.0/8 trusted
+ *	                 a claim  the client   <-- trusted <-- trusted
+ *
+ *	struct rl_http_network proxies[2];
+ *	if (rl_http_network("10.0.0.0/8", &proxies[0]) < 0 || rl_http_network("unix:", &proxies[1]) < 0)
+ *		return -1;                                        // once, when configured
+ *	struct rl_http_trust trust = {.networks = proxies, .count = 2};
+ *
+ *	struct rl_http_client client;                             // at each request
+ *	struct rl_http_value field = {x_forwarded_for, strlen(x_forwarded_for)};
+ *	if (rl_http_client(&trust, (struct rl_http_value){peer, peer_len}, &field, 1, &client) == 0)
+ *		rl_check(rl, login, client.address, strlen(client.address), 1, &result);
+ *
+ * What holds
+ *
+ * - Nothing that stands before an element of a trusted proxy changes how that is read, quotes and
+ *   backslashes included.
+ * - Where the next element is missing, or is no address, the answer is the last trusted one: it is
+ *   the last that somebody has vouched for. So a proxy that hides its clients (`unknown`, `_name`)
+ *   is limited as one client, and nobody gets a fresh limit by sending nonsense. `end` says how the
+ *   reading ended, for a log: at RL_HTTP_CLIENT_NO_ADDRESS and RL_HTTP_CLIENT_LISTED many clients
+ *   may share that address, and the proxy's field may be another one.
+ * - At most RL_HTTP_HOPS_MAX elements are read, of RL_HTTP_ELEMENT_MAX bytes each, however long the
+ *   field is; an element of more bytes is no address. Each is compared with each network.
+ * - No allocation. Any thread may call it, with the same trust.
+ *
+ * What to know, and the remedy
+ *
+ * - Trust one field only, that which your proxies write: they pass on the other as the client
+ *   has sent it.
+ * - Trust no network that clients can be in: one in it chooses whose limit it uses up.
+ * - IPv6 is counted by /64, what one subscriber has. All link-local addresses are in one such
+ *   network; `prefix_v6` of 128 tells them apart, by what is left without their zone.
+ */
+#define RL_HTTP_HOPS_MAX 32
+#define RL_HTTP_ELEMENT_MAX 512
+#define RL_HTTP_ADDRESS_SIZE 46 /* an address in text, NUL */
+
+/* A network, made ready by rl_http_network(). Opaque; copy it as you like. */
+struct rl_http_network {
+	uint64_t address[2];
+	uint64_t mask[2];
+	uint32_t family;
+};
+
+/*
+ * "ADDRESS/BITS", an address alone, or "unix:", which is every peer of a unix socket. Bits behind
+ * the prefix are ignored, and ::ffff:10.0.0.0/104 is 10.0.0.0/8. 0, or -EINVAL: it is none of these.
+ */
+int rl_http_network(const char *text, struct rl_http_network *network);
+
+/* The field that the proxies write. */
+enum rl_http_field {
+	RL_HTTP_X_FORWARDED_FOR = 0, /* addresses, with a port or not; it has no specification */
+	RL_HTTP_FORWARDED = 1,       /* RFC 7239: `for` of each element */
+};
+
+/* Whom to believe, and what of an address is counted. Zero, but for the networks, is the default. */
+struct rl_http_trust {
+	const struct rl_http_network *networks; /* of proxies; NULL if there are none */
+	size_t count;
+	enum rl_http_field field;
+	unsigned prefix_v4; /* leading bits that are counted, 1..32; 0 means 32 */
+	unsigned prefix_v6; /* 1..128; 0 means 64 */
+};
+
+/* Bytes, not ended by a NUL. */
+struct rl_http_value {
+	const char *text;
+	size_t len;
+};
+
+/* How the reading ended. */
+enum rl_http_client_end {
+	RL_HTTP_CLIENT_FOUND = 0,  /* at an address that is not trusted, the peer's or one before */
+	RL_HTTP_CLIENT_LISTED = 1, /* all are trusted, or there is no field: the first there is */
+	RL_HTTP_CLIENT_NO_ADDRESS = 2, /* what stands before the last trusted one is no address */
+	RL_HTTP_CLIENT_FAR = 3,        /* RL_HTTP_HOPS_MAX elements were read */
+};
+
+struct rl_http_client {
+	char address[RL_HTTP_ADDRESS_SIZE]; /* a key for a rule with or without prefixes */
+	enum rl_http_client_end end;
+	unsigned hops; /* how many elements were believed; 0: it is the peer */
+};
+
+/*
+ * The client of a request that came from `peer`, with `count` lines of the field in the order in which
+ * they came. 0, or -EINVAL: the peer is no address, a prefix or the field is out of range, or what is
+ * to be an array is NULL; client->address is empty then.
+ *
+ * An address may have a port, brackets if it is IPv6, and a zone: 203.0.113.7:80, [2001:db8::1]:80,
+ * fe80::1%eth0. Ports and zones are left out. ::ffff:192.0.2.1 is 192.0.2.1. An address of the answer
+ * has zeros behind its prefix, and no "/64": so it is the key of its network, and an address to rules
+ * with prefixes, overrides and bans. A peer of a unix socket is "unix:" or empty, and in X-Forwarded-For
+ * "unix:"; if it is the answer, the text is "unix:". Empty elements and lines are skipped, and counted
+ * as read.
+ */
+int rl_http_client(const struct rl_http_trust *trust, struct rl_http_value peer,
+                   const struct rl_http_value *lines, size_t count, struct rl_http_client *client);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
