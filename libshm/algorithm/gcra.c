@@ -25,15 +25,38 @@ rl_gcra_burst(uint64_t window_ns, uint32_t capacity, uint32_t burst)
 	return (uint32_t)(century / window_ns);
 }
 
+struct rl_gcra_divisor
+rl_gcra_divisor(uint64_t window_ns)
+{
+	uint64_t above = window_ns >> 36;
+	unsigned spare = above > 0 ? 64 - (unsigned)__builtin_clzll(above) : 0;
+
+	return (struct rl_gcra_divisor){
+		.spare = spare,
+		.high = window_ns >> spare,
+		.inverse = UINT64_MAX / (window_ns >> spare),
+	};
+}
+
+struct rl_gcra_rate
+rl_gcra_rate(uint64_t window_ns, uint32_t capacity, uint32_t burst)
+{
+	return (struct rl_gcra_rate){
+		.capacity = capacity,
+		.burst = burst,
+		.size = rl_gcra_burst(window_ns, capacity, burst),
+		.step_ns = window_ns / capacity,
+		.step_ticks = (uint32_t)(window_ns % capacity),
+	};
+}
+
 struct rl_gcra
 rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burst)
 {
-	return (struct rl_gcra){
-		.window_ns = window_ns,
-		.capacity = capacity,
-		.burst = burst,
-		.bound = (rl_wide)window_ns * burst,
-	};
+	struct rl_gcra_divisor divisor = rl_gcra_divisor(window_ns);
+	struct rl_gcra_rate rate = rl_gcra_rate(window_ns, capacity, burst);
+
+	return rl_gcra_of(window_ns, &divisor, &rate);
 }
 
 static rl_wide
@@ -135,22 +158,30 @@ shortage(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns)
 	return level->ns < now_ns ? 0 : (rl_wide)(level->ns - now_ns) * g->capacity + level->ticks;
 }
 
+/* x / by as rl_quotient() of window.h has it: the product is the quotient or one less. */
+static uint64_t
+divided(uint64_t x, const struct rl_gcra_divisor *d)
+{
+	uint64_t q = (uint64_t)(((rl_wide)x * d->inverse) >> 64);
+
+	return x - q * d->high >= d->high ? q + 1 : q;
+}
+
 /*
- * time / T, up to 2^28, by one division of 64 bits: of both as many low bits are left out as
- * leave T 36. That raises the quotient by less than one.
+ * time / T, up to 2^28, on 64 bits: of both as many low bits are left out as leave T 36. That raises
+ * the quotient by less than one.
  */
 static uint32_t
 tokens_in(const struct rl_gcra *g, rl_wide time, bool *has_rest)
 {
-	uint64_t high = g->window_ns >> 36, most;
-	int spare = high > 0 ? 64 - __builtin_clzll(high) : 0;
+	uint64_t most;
 
 	*has_rest = time > 0;
 	if (time < g->window_ns)
 		return 0;
 	if (time >> TICKS_BITS >= g->window_ns)
 		return UINT32_C(1) << TICKS_BITS;
-	most = (uint64_t)(time >> spare) / (g->window_ns >> spare);
+	most = divided((uint64_t)(time >> g->divisor.spare), &g->divisor);
 	most -= (rl_wide)g->window_ns * most > time;
 	*has_rest = (rl_wide)g->window_ns * most != time;
 	return (uint32_t)most;
@@ -160,10 +191,9 @@ tokens_in(const struct rl_gcra *g, rl_wide time, bool *has_rest)
 static void
 add_tokens(const struct rl_gcra *g, uint32_t cost, struct rl_level *level)
 {
-	uint64_t step = g->window_ns / g->capacity, over = g->window_ns % g->capacity;
-	uint64_t ticks = level->ticks + over * cost;
+	uint64_t ticks = level->ticks + (uint64_t)g->step_ticks * cost;
 
-	level->ns += step * cost;
+	level->ns += g->step_ns * cost;
 	if (ticks >= g->capacity) {
 		level->ns += ticks / g->capacity;
 		ticks %= g->capacity;
@@ -175,7 +205,7 @@ add_tokens(const struct rl_gcra *g, uint32_t cost, struct rl_level *level)
 static bool
 has_no_ticks(const struct rl_gcra *g)
 {
-	return g->window_ns % g->capacity == 0;
+	return g->step_ticks == 0;
 }
 
 /* How many bits of a charge's memory tell its ticks: all or none. */

@@ -71,11 +71,30 @@
 
 typedef unsigned __int128 rl_wide;
 
+/* A window, to be divided by without a division: its highest 36 bits, and their inverse. */
+struct rl_gcra_divisor {
+	unsigned spare; /* how many bits are left out */
+	uint64_t high;
+	uint64_t inverse; /* 2^64 - 1 divided by `high` */
+};
+
+/* What of a bucket does not depend on the request, so that it may be kept. All zero: nothing is. */
+struct rl_gcra_rate {
+	uint32_t capacity; /* for which, */
+	uint32_t burst;    /* and which wish, the rest is */
+	uint32_t size;     /* tokens the bucket holds */
+	uint32_t step_ticks;
+	uint64_t step_ns;
+};
+
 struct rl_gcra {
-	uint64_t window_ns; /* and T, in ticks */
-	uint32_t capacity;  /* and ticks of a nanosecond */
-	uint32_t burst;     /* tokens the bucket holds, at least 1 */
-	rl_wide bound;      /* ticks: how far ahead of now a charge may bring tat */
+	uint64_t window_ns;  /* and T, in ticks */
+	uint32_t capacity;   /* and ticks of a nanosecond */
+	uint32_t burst;      /* tokens the bucket holds, at least 1 */
+	rl_wide bound;       /* ticks: how far ahead of now a charge may bring tat */
+	uint64_t step_ns;    /* T, whole nanoseconds, */
+	uint32_t step_ticks; /* and the rest of it */
+	struct rl_gcra_divisor divisor;
 };
 
 /* What a word says. All zero: a full bucket. */
@@ -93,7 +112,27 @@ struct rl_level {
 /* `burst`, or as many tokens as a century brings. */
 uint32_t rl_gcra_burst(uint64_t window_ns, uint32_t capacity, uint32_t burst);
 
-/* `burst` as rl_gcra_burst() gives it. */
+struct rl_gcra_divisor rl_gcra_divisor(uint64_t window_ns);
+
+/* What to keep of a bucket that fills with `capacity` per window and shall hold `burst`. */
+struct rl_gcra_rate rl_gcra_rate(uint64_t window_ns, uint32_t capacity, uint32_t burst);
+
+/* A bucket, of what was kept. */
+static inline struct rl_gcra
+rl_gcra_of(uint64_t window_ns, const struct rl_gcra_divisor *divisor,
+           const struct rl_gcra_rate *rate)
+{
+	return (struct rl_gcra){
+		.window_ns = window_ns,
+		.capacity = rate->capacity,
+		.burst = rate->size,
+		.bound = (rl_wide)window_ns * rate->size,
+		.step_ns = rate->step_ns,
+		.step_ticks = rate->step_ticks,
+		.divisor = *divisor,
+	};
+}
+/* The same of nothing; `burst` as rl_gcra_burst() gives it. */
 struct rl_gcra rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burst);
 
 /* Book ahead: a request may wait for up to `max_wait_ns`, counted as by rl_gcra_wait(). */

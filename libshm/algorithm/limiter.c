@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "algorithm/limiter.h"
 
-#include "algorithm/gcra.h"
 #include "algorithm/log.h"
 #include "rl_admin.h"
 
@@ -38,24 +37,33 @@ rl_algorithm_info(enum rl_algorithm algorithm)
 	return number < sizeof(algorithms) / sizeof(algorithms[0]) ? &algorithms[number] : NULL;
 }
 
-/* A leaky bucket holds those that wait, and the one that goes. */
-static uint32_t
-bucket_size(const struct rl_limiter *l, const struct rl_quota *q)
+void
+rl_limiter_keep_rate(const struct rl_limiter *l, struct rl_quota *q)
 {
-	uint32_t size = l->algorithm == RL_LEAKY_BUCKET ? q->burst + 1 : q->burst;
+	if (rl_limiter_is_bucket(l))
+		q->rate = rl_gcra_rate(l->window_ns, q->capacity, rl_limiter_wished_burst(l, q));
+}
 
-	return rl_gcra_burst(l->window_ns, q->capacity, size);
+/* What is kept, or, should the capacity or the burst have changed since, *made anew. */
+static const struct rl_gcra_rate *
+rate_of(const struct rl_limiter *l, const struct rl_quota *q, struct rl_gcra_rate *made)
+{
+	if (rl_limiter_has_rate(l, q))
+		return &q->rate;
+	*made = rl_gcra_rate(l->window_ns, q->capacity, rl_limiter_wished_burst(l, q));
+	return made;
 }
 
 uint32_t
 rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
 {
 	uint32_t most = rl_log_capacity(l->ring_entries);
+	struct rl_gcra_rate made;
 
 	switch (l->algorithm) {
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
-		return bucket_size(l, q);
+		return rate_of(l, q, &made)->size;
 	case RL_SLIDING_LOG:
 		return q->capacity < most ? q->capacity : most;
 	case RL_SLIDING_WINDOW:
@@ -68,7 +76,8 @@ rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
 static struct rl_gcra
 gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)
 {
-	struct rl_gcra g = rl_gcra_make(l->window_ns, q->capacity, bucket_size(l, q));
+	struct rl_gcra_rate made;
+	struct rl_gcra g = rl_gcra_of(l->window_ns, &l->divisor, rate_of(l, q, &made));
 
 	if (q->is_booking && l->algorithm == RL_TOKEN_BUCKET)
 		rl_gcra_book_tokens(&g, q->max_wait_ns);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "algorithm/gcra.h"
 #include "algorithm/window.h"
 #include "rl.h"
 #include "rl_admin.h"
@@ -23,8 +24,9 @@ struct rl_limiter {
 	enum rl_algorithm algorithm;
 	uint64_t window_ns;
 	uint32_t granularity;
-	uint32_t ring_entries;   /* of the segment */
-	struct rl_window window; /* sliding and fixed windows only */
+	uint32_t ring_entries;          /* of the segment */
+	struct rl_window window;        /* sliding and fixed windows only */
+	struct rl_gcra_divisor divisor; /* buckets only */
 };
 
 /* The parameters that may change between decisions. */
@@ -35,7 +37,11 @@ struct rl_quota {
 	bool is_shadow;
 	bool is_booking; /* buckets only: may overdraw by what comes in within max_wait_ns */
 	uint64_t max_wait_ns;
+	struct rl_gcra_rate rate; /* buckets only, or all zero: see rl_limiter_keep_rate() */
 };
+
+/* Of a bucket, keep what its capacity and burst come to; a change of either makes that void. */
+void rl_limiter_keep_rate(const struct rl_limiter *limiter, struct rl_quota *quota);
 
 /* One slot's counter as it was loaded, and its ring as it is now. */
 struct rl_view {
@@ -79,6 +85,20 @@ rl_limiter_is_bucket(const struct rl_limiter *l)
 	return l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET;
 }
 
+/* A leaky bucket holds those that wait, and the one that goes. */
+static inline uint32_t
+rl_limiter_wished_burst(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return l->algorithm == RL_LEAKY_BUCKET ? q->burst + 1 : q->burst;
+}
+
+/* Is what was kept of a bucket of this capacity and burst? */
+static inline bool
+rl_limiter_has_rate(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return q->rate.capacity == q->capacity && q->rate.burst == rl_limiter_wished_burst(l, q);
+}
+
 /* The same for an algorithm that is no window. */
 uint32_t rl_limiter_other_limit(const struct rl_limiter *limiter, const struct rl_quota *quota);
 
@@ -86,7 +106,11 @@ uint32_t rl_limiter_other_limit(const struct rl_limiter *limiter, const struct r
 static inline uint32_t
 rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
 {
-	return rl_limiter_is_window(l) ? q->capacity : rl_limiter_other_limit(l, q);
+	if (rl_limiter_is_window(l))
+		return q->capacity;
+	if (rl_limiter_is_bucket(l) && rl_limiter_has_rate(l, q))
+		return q->rate.size;
+	return rl_limiter_other_limit(l, q);
 }
 
 /*

@@ -69,6 +69,13 @@ fits(const struct rl_ask *a, uint64_t cost)
 	       (cost == 0 || a->segment->is_writable);
 }
 
+/* A copy: what is passed on does not stay in registers. */
+static __attribute__((noinline)) int
+peek_nothing(struct rl_ask a)
+{
+	return (int)rl_peek_nothing(&a);
+}
+
 enum rl_verdict
 rl_check_one(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
              uint64_t now_ns, struct rl_result *result)
@@ -86,14 +93,15 @@ rl_check_one(struct rl *rl, const struct rl_item *item, const struct rl_booking 
 	rl_request_candidates(rl, own.limit,
 	                      rl_hash_of_key(rl->segment.key_start, item->key, item->key_len),
 	                      &candidates);
-	if (!fits(&a, item->cost) || !rl_table_find(&rl->segment.table, &candidates, &slot))
-		return check_any(rl, item, NULL, now_ns, result);
-	if (item->cost == 0) {
+	a.cost = item->cost > 0 ? (uint32_t)item->cost : 1;
+	if (!fits(&a, item->cost))
+		decided = RL_AGAIN;
+	else if (!rl_table_find(&rl->segment.table, &candidates, &slot))
+		decided = item->cost == 0 ? peek_nothing(a) : RL_AGAIN;
+	else if (item->cost == 0)
 		decided = rl_decide_slot(&a, slot, RL_PEEK, NULL);
-	} else {
-		a.cost = (uint32_t)item->cost;
+	else
 		decided = rl_decide_slot(&a, slot, RL_CHARGE, NULL);
-	}
 	if (decided == RL_AGAIN)
 		return check_any(rl, item, NULL, now_ns, result);
 	if (item->cost > 0)

@@ -115,15 +115,14 @@ peek_slot(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v)
 	return (int)rl_answer(a, &d);
 }
 
-/* A key without a slot, or whose slot is being retired, has counted nothing. */
-static int
-peek_nothing(const struct rl_ask *a)
+enum rl_verdict
+rl_peek_nothing(const struct rl_ask *a)
 {
 	struct rl_view none = rl_view_none(a->segment);
 	struct rl_decision d;
 
 	rl_limiter_peek(&a->limit->limiter, &a->quota, &none, a->cost, a->now_ns, &d);
-	return (int)rl_answer(a, &d);
+	return rl_answer(a, &d);
 }
 
 static int
@@ -153,7 +152,7 @@ rl_decide_rest(const struct rl_ask *a, struct rl_slot slot, const struct rl_view
 	switch (seen) {
 	case RL_SEEN_DEAD:
 		if (mode == RL_PEEK)
-			return peek_nothing(a);
+			return (int)rl_peek_nothing(a);
 		rl_table_free(&a->segment->table, slot);
 		return RL_AGAIN;
 	case RL_SEEN_GONE:
@@ -211,7 +210,7 @@ try_once(struct rl_request *rq, enum rl_mode mode)
 
 	if (!rl_table_find(&rq->ask.segment->table, &rq->candidates, &slot)) {
 		if (mode == RL_PEEK)
-			return peek_nothing(&rq->ask);
+			return (int)rl_peek_nothing(&rq->ask);
 		if (!claim(rq, &slot, &decided))
 			return decided;
 	}

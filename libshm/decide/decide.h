@@ -80,6 +80,9 @@ enum rl_verdict rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mod
 /* The answer if that is the decision, which charges nothing. Returns the verdict. */
 enum rl_verdict rl_answer(const struct rl_ask *ask, const struct rl_decision *decision);
 
+/* A peek at a key without a slot, or whose slot is being retired: it has counted nothing. */
+enum rl_verdict rl_peek_nothing(const struct rl_ask *ask);
+
 /* All that rl_decide_slot() is not inline for. `budget` may be NULL: one of its own. */
 int rl_decide_rest(const struct rl_ask *ask, struct rl_slot slot, const struct rl_view *view,
                    enum rl_seen seen, enum rl_mode mode, struct rl_budget *budget);

@@ -44,6 +44,7 @@ load_limits(struct rl *rl, int rule, struct rl_u128 refs, struct rl_policy *p)
 		if (l->limit->rule != rl_rule_row(rule))
 			return -EAGAIN;
 		rl_rules_quota(l->limit->row, p->bank, &l->quota);
+		rl_limiter_keep_rate(&l->limit->limiter, &l->quota);
 		if (!rl_compiled_holds(l->limit)) /* last: see the head of rows.c */
 			return -EAGAIN;
 		p->has_prefix |= l->limit->has_prefix;

@@ -78,6 +78,13 @@ rl_policy_plain(const struct rl *rl, int rule, struct rl_policy_limit *own)
 	own->quota.is_shadow = rl_atomic_own_load(&limit->quota.is_shadow);
 	own->quota.is_booking = false;
 	own->quota.max_wait_ns = 0;
+	if (rl_limiter_is_bucket(&own->limit->limiter)) {
+		own->quota.rate.capacity = rl_atomic_own_load(&limit->quota.rate.capacity);
+		own->quota.rate.burst = rl_atomic_own_load(&limit->quota.rate.burst);
+		own->quota.rate.size = rl_atomic_own_load(&limit->quota.rate.size);
+		own->quota.rate.step_ns = rl_atomic_own_load(&limit->quota.rate.step_ns);
+		own->quota.rate.step_ticks = rl_atomic_own_load(&limit->quota.rate.step_ticks);
+	}
 	rl_atomic_own_fence();
 	return rl_atomic_own_load(&kept->sequence) == sequence;
 }

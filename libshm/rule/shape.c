@@ -94,6 +94,8 @@ rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *
 	};
 	if (rl_limiter_is_window(limiter))
 		limiter->window = rl_window_make(l.algorithm, l.window_ns, l.granularity, l.hard);
+	else
+		limiter->divisor = rl_gcra_divisor(l.window_ns);
 	return true;
 }
 

@@ -42,6 +42,7 @@ rl_quota_unpack(struct rl_u128 word, struct rl_quota *q)
 	q->is_shadow = (word.lo >> 56 & 1) != 0;
 	q->is_booking = false;
 	q->max_wait_ns = 0;
+	q->rate = (struct rl_gcra_rate){0};
 }
 
 #endif
