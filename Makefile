@@ -273,7 +273,7 @@ check: all check-mutants check-format check-headers check-exports $(CHECKED) bui
 		tests/fuzz/http.sh \
 		tests/relacy/run.sh \
 		tests/accuracy/check.sh $(RUN_CHECKED) tests/cli/demo.sh tests/bench/check.sh \
-		tests/config/schema.py tests/config/manual.sh tests/house/circles.py tests/house/added.py \
+		tests/config/schema.py tests/config/manual.sh tests/house/circles.py tests/house/added.py tests/house/mentions.py \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \
 		tests/support/check.sh
 

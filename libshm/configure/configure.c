@@ -497,7 +497,7 @@ configure_locked(struct job *j, unsigned flags, unsigned *effects)
 	j->outcome->rule = j->count;
 	if (!rl_change_begin(j->s, &change))
 		return -EBUSY;
-	rl_atomic_fence(); /* all of the bank before its generation: partner in rl_terms_load() */
+	rl_atomic_fence(); /* all of the bank before its generation: partner in rl_policy_load() */
 	rl_atomic_store(generation, j->generation + 1);
 	rl_change_end(&change);
 	j->outcome->generation = j->generation + 1;

@@ -279,7 +279,7 @@ rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *refs)
 	do {
 		g = again;
 		bank = rl_rules_list(s, rule, g, refs);
-		rl_atomic_fence(); /* as in rl_terms_load() */
+		rl_atomic_fence(); /* as in rl_policy_load() */
 		again = rl_atomic_load(&s->header->generation);
 	} while (again != g && ++tries < TRIES);
 	return bank;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One slot's state word and ring, as libshm/algorithm/window.c decides, libshm/decide/decision.c acts and
+ * One slot's state word and ring, as libshm/algorithm/window.c decides, libshm/decide/decide.c acts and
  * libshm/algorithm/ring.c copies and stores: charge, freeze, store, close, restart, refund, retire.
  * Each step is one access to one shared word, in every order.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A slot that changes hands, on weak memory: one charges the old key as decision.c does (find,
+ * A slot that changes hands, on weak memory: one charges the old key as decide.c does (find,
  * load the state, compare-and-swap), while another retires it and a third puts a new key into
  * its slot and charges that. Each charge is counted once, to the key it was made for: what the
  * slot holds at the end is the new key's charges, or the old one's if it stayed. Broken,
@@ -19,7 +19,7 @@ static const struct rl_candidates old_candidates = {{0, RL_BUCKET_SLOTS}, OLD};
 static const struct rl_candidates new_candidates = {{0, RL_BUCKET_SLOTS}, NEW};
 static const struct rl_table table = {(struct rl_bucket *)words, 2};
 
-/* One charge of a slot as it was found; false if it changed. As view.c and decision.c do it. */
+/* One charge of a slot as it was found; false if it changed. As view.c and decide.c do it. */
 static bool
 charge(struct rl_slot slot)
 {
