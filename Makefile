@@ -279,7 +279,7 @@ check: all check-mutants check-format check-headers check-exports $(CHECKED) bui
 
 check-format: | build/need
 	clang-format --dry-run -Werror $(SOURCES)
-	shellcheck .ci/run $(call files,examples/*.sh tests/*/*.sh debian/rl-tools.p*)
+	shellcheck -x .ci/run $(call files,examples/*.sh tests/*/*.sh debian/rl-tools.p*)
 	mandoc -T lint -W warning man/*.[1-8]
 
 # Each public header compiles alone, as C and as C++.
