@@ -255,11 +255,11 @@ CLI_ASAN := $(filter-out tests/cli/examples.bats,$(CLI))
 # Of all that, on the default build alone: each module, each chosen schedule in an eighth of its
 # forms, and of the command line what waits for nothing.
 QUICK     := $(UNIT:%=build/tests/%) $(SCHEDULES:%=build/v/hook/tests/%)
+HOUSE     := $(call files,tests/house/*.py)
 QUICK_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,rld top examples completion)),$(CLI))
 
 quick: all check-mutants check-exports $(QUICK) build/tests/cli/fill
-	@RL_TEST_SCALE=quick tests/support/run.sh $(QUICK_CLI:%='tests/cli/run.sh build/rlctl %') $(QUICK) \
-		tests/house/circles.py
+	@RL_TEST_SCALE=quick tests/support/run.sh $(QUICK_CLI:%='tests/cli/run.sh build/rlctl %') $(QUICK) $(HOUSE)
 
 check: all check-mutants check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
@@ -273,7 +273,7 @@ check: all check-mutants check-format check-headers check-exports $(CHECKED) bui
 		tests/fuzz/http.sh \
 		tests/relacy/run.sh \
 		tests/accuracy/check.sh $(RUN_CHECKED) tests/cli/demo.sh tests/bench/check.sh \
-		tests/config/schema.py tests/config/manual.sh tests/house/circles.py tests/house/added.py tests/house/mentions.py \
+		tests/config/schema.py tests/config/manual.sh $(HOUSE) \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \
 		tests/support/check.sh
 
