@@ -6,8 +6,7 @@
 #include "decide/check.h"
 
 #include "decide/multi.h"
-#include "segment/record.h"
-#include "segment/stats.h"
+#include "decide/plain.h"
 
 static enum rl_verdict
 decide_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq)
@@ -34,10 +33,9 @@ rl_check_made(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct
 	return decide_one(rl, item, part);
 }
 
-/* Of any rule, with whatever there is for the key. */
-static __attribute__((noinline)) enum rl_verdict
-check_any(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
-          uint64_t now_ns, struct rl_result *result)
+enum rl_verdict
+rl_check_any(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
+             uint64_t now_ns, struct rl_result *result)
 {
 	struct rl_result unused, *r = result ? result : &unused;
 	struct rl_request part[RL_LIMITS_MAX];
@@ -46,67 +44,23 @@ check_any(struct rl *rl, const struct rl_item *item, const struct rl_booking *bo
 	return rl_check_made(rl, item, now_ns, part, parts, r);
 }
 
-static inline void
-count(const struct rl_ask *a, int rule, struct rl_slot slot, enum rl_verdict limit_says)
-{
-	const struct rl_segment *s = a->segment;
-
-	if (limit_says != RL_ALLOWED && !a->quota.is_shadow) {
-		rl_stats_add(s, rule, RL_COUNT_denied);
-		rl_record_sample_denied(s, slot, a->now_ns);
-		return;
-	}
-	rl_stats_add(s, rule, RL_COUNT_allowed);
-	if (limit_says != RL_ALLOWED)
-		rl_stats_add(s, rule, RL_COUNT_shadow_denied);
-}
-
-/* May rl_decide_slot() decide about it? */
-static inline bool
-fits(const struct rl_ask *a, uint64_t cost)
-{
-	return cost <= rl_limiter_limit(&a->limit->limiter, &a->quota) &&
-	       (cost == 0 || a->segment->is_writable);
-}
-
-/* A copy: what is passed on does not stay in registers. */
-static __attribute__((noinline)) int
-peek_nothing(struct rl_ask a)
-{
-	return (int)rl_peek_nothing(&a);
-}
-
 enum rl_verdict
 rl_check_one(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
              uint64_t now_ns, struct rl_result *result)
 {
-	struct rl_candidates candidates;
-	struct rl_policy_limit own;
-	struct rl_slot slot;
-	struct rl_ask a;
+	struct rl_plain plain;
+	struct rl_slot slot = {0};
+	bool is_found;
 	int decided;
 
-	if (booking || item->capacity > 0 || item->key_len - 1 >= RL_KEY_MAX || !item->key ||
-	    !rl_policy_plain(rl, item->rule, &own))
-		return check_any(rl, item, booking, now_ns, result);
-	a = (struct rl_ask){&rl->segment, own.limit, own.quota, rl_clamp_now(now_ns), 1, 0, result};
-	rl_request_candidates(rl, own.limit,
-	                      rl_hash_of_key(rl->segment.key_start, item->key, item->key_len),
-	                      &candidates);
-	a.cost = item->cost > 0 ? (uint32_t)item->cost : 1;
-	if (!fits(&a, item->cost))
-		decided = RL_AGAIN;
-	else if (!rl_table_find(&rl->segment.table, &candidates, &slot))
-		decided = item->cost == 0 ? peek_nothing(a) : RL_AGAIN;
-	else if (item->cost == 0)
-		decided = rl_decide_slot(&a, slot, RL_PEEK, NULL);
-	else
-		decided = rl_decide_slot(&a, slot, RL_CHARGE, NULL);
+	if (booking || !rl_plain_make(rl, item, now_ns, result, &plain))
+		return rl_check_any(rl, item, booking, now_ns, result);
+	rl_table_prefetch(&rl->segment.table, &plain.candidates);
+	is_found = rl_table_find(&rl->segment.table, &plain.candidates, &slot);
+	decided = rl_plain_decide(item, &plain.ask, is_found, slot);
 	if (decided == RL_AGAIN)
-		return check_any(rl, item, NULL, now_ns, result);
-	if (item->cost > 0)
-		count(&a, item->rule, slot, (enum rl_verdict)decided);
-	return rl_request_lift_shadow(&a, (enum rl_verdict)decided);
+		return rl_check_any(rl, item, NULL, now_ns, result);
+	return (enum rl_verdict)decided;
 }
 
 enum rl_verdict

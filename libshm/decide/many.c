@@ -1,47 +1,78 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Many requests at once, each for itself: while one is decided, the others are being fetched. */
+/*
+ * Many requests at once, each for itself. A table larger than the caches is waited for; so the
+ * requests go through in stages: the tags of all are on their way before the first is looked at,
+ * and the states of all before the first is decided. What is not plain is decided on its own.
+ */
 #include "decide/check.h"
+#include "decide/plain.h"
 
-/* Of so many items, made ready as far as there is room; how many items that are. */
-static size_t
-make(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
-     struct rl_request part[RL_ITEMS_MAX], unsigned first[RL_ITEMS_MAX + 1],
-     struct rl_result *results)
+#define AT_ONCE 32 /* more lines than a core fetches at a time, and less than a cache has */
+
+struct staged {
+	struct rl_plain plain;
+	struct rl_slot slot;
+	bool is_plain;
+	bool is_found;
+};
+
+static void
+fetch_tags(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
+           struct rl_result *results, struct staged *staged)
 {
-	unsigned parts = 0;
-
 	for (size_t i = 0; i < count; i++) {
-		first[i] = parts;
-		parts += rl_request_make(rl, &items[i], NULL, now_ns, &part[parts],
-		                         RL_ITEMS_MAX - parts, &results[i]);
-		if (results[i].error == -EOVERFLOW)
-			return i;
+		staged[i].is_plain =
+			rl_plain_make(rl, &items[i], now_ns, &results[i], &staged[i].plain);
+		if (staged[i].is_plain)
+			rl_table_prefetch_tags(&rl->segment.table, &staged[i].plain.candidates);
 	}
-	first[count] = parts;
-	return count;
+}
+
+static void
+fetch_states(const struct rl_table *table, size_t count, struct staged *staged)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct staged *s = &staged[i];
+
+		s->is_found = s->is_plain && rl_table_find(table, &s->plain.candidates, &s->slot);
+		if (s->is_found)
+			rl_table_prefetch_state(table, s->slot);
+	}
+}
+
+static void
+decide(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
+       struct rl_result *results, const struct staged *staged)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct staged *s = &staged[i];
+
+		if (!s->is_plain ||
+		    rl_plain_decide(&items[i], &s->plain.ask, s->is_found, s->slot) == RL_AGAIN)
+			rl_check_any(rl, &items[i], NULL, now_ns, &results[i]);
+	}
 }
 
 void
 rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
                  struct rl_result *results)
 {
-	struct rl_request part[RL_ITEMS_MAX];
-	unsigned first[RL_ITEMS_MAX + 1];
+	struct staged staged[AT_ONCE];
 
 	while (count > 0) {
-		size_t made = make(rl, items, count < RL_ITEMS_MAX ? count : RL_ITEMS_MAX, now_ns,
-		                   part, first, results);
-		for (size_t i = 0; i < made; i++)
-			rl_check_made(rl, &items[i], now_ns, &part[first[i]],
-			              first[i + 1] - first[i], &results[i]);
-		items += made;
-		results += made;
-		count -= made;
+		size_t n = count < AT_ONCE ? count : AT_ONCE;
+
+		fetch_tags(rl, items, n, now_ns, results, staged);
+		fetch_states(&rl->segment.table, n, staged);
+		decide(rl, items, n, now_ns, results, staged);
+		items += n;
+		results += n;
+		count -= n;
 	}
 }
 
 void
 rl_check_many(struct rl *rl, const struct rl_item *items, size_t count, struct rl_result *results)
 {
-	rl_check_many_at(rl, items, count, rl_segment_now(&rl->segment), results);
+	rl_check_many_at(rl, items, count, rl_now(rl), results);
 }

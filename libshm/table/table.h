@@ -112,6 +112,20 @@ rl_table_look_ahead(const struct rl_table *table, uint64_t index)
 		__builtin_prefetch(table->bucket + index / RL_BUCKET_SLOTS + RL_BUCKETS_AHEAD);
 }
 
+/* The tags alone, and one state: for many keys at once, of which each is to take few lines. */
+static inline void
+rl_table_prefetch_tags(const struct rl_table *table, const struct rl_candidates *candidates)
+{
+	__builtin_prefetch(rl_table_tag(table, candidates->first[0]));
+	__builtin_prefetch(rl_table_tag(table, candidates->first[1]));
+}
+
+static inline void
+rl_table_prefetch_state(const struct rl_table *table, struct rl_slot slot)
+{
+	__builtin_prefetch(rl_table_state(table, slot.index), 1);
+}
+
 /* The key's LIVE slot. Writes nothing. Part of every decision: inline. */
 static inline bool
 rl_table_find(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot *slot)

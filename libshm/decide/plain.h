@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_PLAIN_H
+#define RL_PLAIN_H
+
+/*
+ * A request that needs no look aside: its rule has one limit for whole keys and nothing for single
+ * keys, and the key has its slot. Most requests are of this kind, so all of it is inline.
+ */
+
+#include "decide/request.h"
+#include "segment/record.h"
+#include "segment/stats.h"
+
+struct rl_plain {
+	struct rl_ask ask;
+	struct rl_candidates candidates;
+};
+
+/* False: it is of another kind, or unsound. */
+static inline __attribute__((always_inline)) bool
+rl_plain_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
+              struct rl_plain *plain)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_policy_limit own;
+
+	if (item->capacity > 0 || item->key_len - 1 >= RL_KEY_MAX || !item->key ||
+	    !rl_policy_plain(rl, item->rule, &own))
+		return false;
+	plain->ask = (struct rl_ask){s, own.limit, own.quota, rl_clamp_now(now_ns), 1, 0, result};
+	if (item->cost > 0)
+		plain->ask.cost = (uint32_t)item->cost;
+	plain->candidates = rl_table_candidates(
+		&s->table, own.limit->id,
+		rl_hash_of_key(s->key_start, item->key, item->key_len) ^ own.limit->mix);
+	return true;
+}
+
+static inline void
+rl_plain_count(const struct rl_ask *a, int rule, struct rl_slot slot, enum rl_verdict limit_says)
+{
+	const struct rl_segment *s = a->segment;
+
+	if (limit_says != RL_ALLOWED && !a->quota.is_shadow) {
+		rl_stats_add(s, rule, RL_COUNT_denied);
+		rl_record_sample_denied(s, slot, a->now_ns);
+		return;
+	}
+	rl_stats_add(s, rule, RL_COUNT_allowed);
+	if (limit_says != RL_ALLOWED)
+		rl_stats_add(s, rule, RL_COUNT_shadow_denied);
+}
+
+/* May rl_decide_slot() decide about it? */
+static inline bool
+rl_plain_fits(const struct rl_ask *a, uint64_t cost)
+{
+	return cost <= rl_limiter_limit(&a->limit->limiter, &a->quota) &&
+	       (cost == 0 || a->segment->is_writable);
+}
+
+/* A copy: what is passed on does not stay in registers. */
+static __attribute__((noinline)) int
+rl_plain_peek_nothing(struct rl_ask a)
+{
+	return (int)rl_peek_nothing(&a);
+}
+
+/* Decide and count, by the key's slot if that was found. RL_AGAIN: nothing was done. */
+static inline __attribute__((always_inline)) int
+rl_plain_decide(const struct rl_item *item, const struct rl_ask *a, bool is_found,
+                struct rl_slot slot)
+{
+	int decided;
+
+	if (!rl_plain_fits(a, item->cost))
+		return RL_AGAIN;
+	if (item->cost == 0) {
+		decided = is_found ? rl_decide_slot(a, slot, RL_PEEK, NULL)
+		                   : rl_plain_peek_nothing(*a);
+	} else {
+		if (!is_found)
+			return RL_AGAIN;
+		decided = rl_decide_slot(a, slot, RL_CHARGE, NULL);
+		if (decided != RL_AGAIN)
+			rl_plain_count(a, item->rule, slot, (enum rl_verdict)decided);
+	}
+	if (decided == RL_AGAIN)
+		return RL_AGAIN;
+	return (int)rl_request_lift_shadow(a, (enum rl_verdict)decided);
+}
+
+#endif
