@@ -46,6 +46,7 @@ layout_signature(void)
 		offsetof(struct rl_bucket, state),
 		RL_BUCKET_SLOTS,
 		RL_TAG_HASH_BITS,
+		RL_KEY_HASH,
 		RL_TAG_GEN_SHIFT,
 		RL_STATE_DEAD,
 		RL_STATE_SERIALS,

@@ -14,6 +14,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Which hash of keys this is: another one finds none of their slots. */
+#define RL_KEY_HASH 64
+
 struct rl_hash {
 	uint64_t a;
 	uint64_t b;

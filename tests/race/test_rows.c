@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows of limits that are given to other limits, while somebody sleeps with them or wants them. */
 #include "few_rows.h"
+#include "segment/change.h"
 
 /* All sixteen rows are used: the first is in force, of "r" with `capacity` a minute. */
 static struct rl *
@@ -54,6 +55,16 @@ used_now(struct rl *rl)
 	return used;
 }
 
+/* What the process has kept of the rule holds no more: its next decision reads the segment. */
+static void
+make_it_read(struct rl *rl)
+{
+	struct rl_change change;
+
+	assert_true(rl_change_begin(&rl->segment, &change));
+	rl_change_end(&change);
+}
+
 /* A sleeper with the old row charges nothing of the new one's. */
 static void
 test_a_sleeper_with_a_row(void **state)
@@ -83,6 +94,7 @@ test_a_sleeper_and_another_quota(void **state)
 		struct rl *rl = with_no_row_left(5);
 		for (int i = 0; i < 5; i++)
 			check(rl, 0);
+		make_it_read(rl);
 		goes_on = intrude(rl, 0, check_and_tell, give_away_to_more, n);
 		assert_int_equal(told.error, 0);
 		assert_int_equal(used_now(rl), !goes_on ? 5 : told.limit == 1000);
