@@ -97,19 +97,41 @@ is_denied(struct rl *rl, int rule)
 	assert_int_equal(check(rl, rule), RL_DENIED);
 }
 
+/* All of one order: the last window ends it, or the first has moved there. */
 static void
-test_limits_in_another_order(void **state)
+is_shown_whole(struct rl *rl, int rule)
+{
+	struct rl_rule_info info;
+	bool is_moved;
+
+	assert_int_equal(rl_rule_info(rl, rule, &info), 1);
+	assert_int_equal(info.limit_count, RL_LIMITS_MAX);
+	is_moved = info.limits[0].capacity == 1;
+	for (uint64_t i = 0; i < RL_LIMITS_MAX; i++)
+		assert_true(info.limits[(i + is_moved) % RL_LIMITS_MAX].window_ns ==
+		            (1 + i) * RL_SECOND);
+}
+
+static void
+play_order(call_fn *first)
 {
 	bool goes_on = true;
 
-	(void)state;
 	for (int n = 1; goes_on; n++) {
 		struct rl *rl = test_private(20);
 		define_tight_last(rl, 0);
 		assert_int_equal(check(rl, 0), RL_ALLOWED);
-		goes_on = intrude(rl, 0, is_denied, define_tight_first, n);
+		goes_on = intrude(rl, 0, first, define_tight_first, n);
 		rl_close(rl);
 	}
+}
+
+static void
+test_limits_in_another_order(void **state)
+{
+	(void)state;
+	play_order(is_denied);
+	play_order(is_shown_whole);
 }
 
 /* A rule that each of three configurations has. */
