@@ -248,9 +248,10 @@ SCALED := $(LONG:%=build/v/asan/tests/%) $(RACE:%=build/v/asan/tests/%) $(RACE:%
           $(RACE:%=build/v/tsan/tests/%) $(CRASH:%=build/v/hook/tests/%)
 RUN_CHECKED := $(foreach test,$(CHECKED),'$(if $(filter $(SCALED),$(test)),RL_TEST_SCALE=quick )$(test)')
 
-# The longest first. The examples are built once.
+# The longest first. Sanitizers see what is no script, but for arguments, configurations and what is
+# replayed: these are fuzzed with the same sanitizers, and config/ has its unit tests.
 CLI      := tests/cli/rld.bats $(filter-out tests/cli/rld.bats,$(call files,tests/cli/*.bats))
-CLI_ASAN := $(filter-out tests/cli/examples.bats,$(CLI))
+CLI_ASAN := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,arguments completion config examples manual replay)),$(CLI))
 
 # Of all that, on the default build alone: each module, each chosen schedule in an eighth of its
 # forms, and of the command line what waits for nothing.
