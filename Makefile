@@ -59,6 +59,9 @@ FORTIFY  := $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,$(if $(OPT
 RELRO    := -Wl,-z,relro -Wl,-z,now
 PIE      := $(if $(filter -static,$(CFLAGS) $(LDFLAGS)),,-pie)
 LINK      = $(CC) $(HARDEN) $(CFLAGS) $(PIE) $(RELRO) $(LDFLAGS)
+# The library as it is shipped is optimised as a whole, shared and static: each function may be inline
+# wherever it is called. Its objects have both forms of code, for tests that replace one of them.
+LTO      := $(if $(OPTIMISED),$(shell $(CC) --version 2>/dev/null | grep -q Free.Software && echo -flto=1 -flto-partition=one -ffat-lto-objects))
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 # In an order that is the same everywhere, and with it what is made of them.
@@ -98,18 +101,29 @@ dirs = -Iinclude $(if $(filter libshm/%,$(1)),-Ilibshm) $(if $(filter rlctl/%,$(
        $(if $(filter tests/%,$(1)),-Ilibshm -Itests/support)
 
 # One set of rules for each way to build: $(1) directory, $(2) compiler, $(3) flags, $(4) flags to
-# link with; what is no shared object is then position-independent, too.
+# link with, and what is no shared object is then position-independent, too; $(5) flags to optimise
+# the library as a whole.
 define VARIANT
 $(1)/o/%.o: %.c $(1)/flags | build/need
 	@mkdir -p $$(@D)
 	$$(call say,CC)
-	$$(Q)$(2) $$(RL_FLAGS) $(3) $$(CPPFLAGS) $$(call dirs,$$<) -c -o $$@ $$<
+	$$(Q)$(2) $$(RL_FLAGS) $(3) $$(if $$(filter libshm/%,$$<),$(5)) $$(CPPFLAGS) $$(call dirs,$$<) -c -o $$@ $$<
 
 $(1)/flags: FORCE
 	@mkdir -p $(1)
-	@echo '$(2) $$(RL_FLAGS) $(3) $$(CPPFLAGS)' | cmp -s - $$@ || echo '$(2) $$(RL_FLAGS) $(3) $$(CPPFLAGS)' >$$@
+	@echo '$(2) $$(RL_FLAGS) $(3) $(5) $$(CPPFLAGS)' | cmp -s - $$@ || echo '$(2) $$(RL_FLAGS) $(3) $(5) $$(CPPFLAGS)' >$$@
 
-$(1)/librl.a: $$(LIB_SRC:%.c=$(1)/o/%.o)
+$(1)/librl.a: $(if $(5),$(1)/o/librl.o,$$(LIB_SRC:%.c=$(1)/o/%.o))
+	@rm -f $$@
+	$$(call say,AR)
+	$$(Q)$$(AR) rcsD $$@ $$^
+
+$(1)/o/librl.o: $$(LIB_SRC:%.c=$(1)/o/%.o)
+	$$(call say,LINK)
+	$$(Q)$(2) $$(RL_FLAGS) $(3) $(5) -flinker-output=nolto-rel -r -o $$@ $$^
+
+# For tests that put another object in place of one.
+$(1)/librl-parts.a: $$(LIB_SRC:%.c=$(1)/o/%.o)
 	@rm -f $$@
 	$$(call say,AR)
 	$$(Q)$$(AR) rcsD $$@ $$^
@@ -121,7 +135,7 @@ $(1)/libconfig.a: $$(CONF_SRC:%.c=$(1)/o/%.o)
 
 $(1)/librl.so.0: $$(LIB_SRC:%.c=$(1)/o/%.o) libshm/api/librl.map
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) $(4) $$(LDFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/api/librl.map \
+	$$(Q)$(2) $(3) $(5) $(4) $$(LDFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/api/librl.map \
 		-Wl,-z,defs -Wl,-Bsymbolic-functions -o $$@ $$(filter %.o,$$^)
 
 $(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
@@ -147,7 +161,7 @@ $(1)/tests/unit/test_probe: $(patsubst %,$(1)/o/rld/%.o,probe log)
 endef
 
 # Sanitizers see what the compiler's atomics touch, not what libck's assembly does.
-$(eval $(call VARIANT,build,$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS) $(if $(filter c11,$(ATOMIC)),$(C11)),$(RELRO)))
+$(eval $(call VARIANT,build,$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS) $(if $(filter c11,$(ATOMIC)),$(C11)),$(RELRO),$(LTO)))
 $(eval $(call VARIANT,build/v/c11,gcc,-O2 -g $(C11)))
 $(eval $(call VARIANT,build/v/clang,clang,-O2 -g))
 $(eval $(call VARIANT,build/v/asan,gcc,-O1 -g $(C11) $(SAN)))
@@ -262,7 +276,7 @@ QUICK_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,rld top examp
 quick: all check-mutants check-exports $(QUICK) build/tests/cli/fill
 	@RL_TEST_SCALE=quick tests/support/run.sh $(QUICK_CLI:%='tests/cli/run.sh build/rlctl %') $(QUICK) $(HOUSE)
 
-check: all check-mutants check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
+check: all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/librl-parts.a check-mutants check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
        build/tests/bench/bench build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
        build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http

@@ -140,6 +140,8 @@ enum rl_open_flag {
 	RL_OPEN_HUGE_PAGES = 16, /* ask the kernel for huge pages for a new segment: a large table
 	                            is faster, and takes longer to create. If the kernel gives none,
 	                            the segment does without; see "Huge pages" in rl(7) */
+	RL_OPEN_POPULATE = 32,   /* map every page at once: opening takes some 0.2 s for a GiB, and
+	                            the first request for a key no longer waits for its page */
 };
 
 /* The most that struct rl_options may ask for, and what it gets where it says 0. */

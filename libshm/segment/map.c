@@ -7,6 +7,14 @@
 #include "segment/geometry.h"
 #include "segment/huge_pages.h"
 
+/* From here on, a segment is mapped so that it can have huge pages, asked for or not: that is free. */
+#define HUGE_BYTES (UINT64_C(32) << 20)
+
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 /* Take what is needed from a header that was checked. */
 static void
 segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
@@ -37,17 +45,24 @@ rl_segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bo
 {
 	int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-	bool is_huge = checked->geometry.huge_pages != 0;
+	bool is_huge = checked->geometry.huge_pages != 0 || checked->bytes >= HUGE_BYTES;
 	void *hint = is_huge ? rl_huge_page_hint(checked->bytes) : NULL;
 	void *base = mmap(hint, checked->bytes, protection, flags, fd, 0);
 
 	if (base == MAP_FAILED)
 		return -errno;
-	if (is_huge && fd < 0) /* as it is touched; refused: as if not asked */
+	if (is_huge) /* where the administrator lets the kernel give them; refused: without */
 		madvise(base, checked->bytes, MADV_HUGEPAGE);
 	s->is_writable = is_writable;
 	segment_place(s, checked, base);
 	return 0;
+}
+
+/* An older kernel does not know how; then pages are mapped as they are touched. */
+void
+rl_segment_populate(const struct rl_segment *s)
+{
+	madvise(s->header, s->bytes, s->is_writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
 }
 
 void

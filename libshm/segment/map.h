@@ -7,4 +7,7 @@
 /* Map the file, or with fd -1 memory of this process alone. 0 or -errno. */
 int rl_segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bool is_writable);
 
+/* Map every page of it now. */
+void rl_segment_populate(const struct rl_segment *s);
+
 #endif

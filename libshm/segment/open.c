@@ -11,26 +11,38 @@
 /* How often to try again when the name comes and goes between open and link. */
 #define OPEN_TRIES 100
 
+static int
+attach_or_create(const char *name, const struct rl_options *o, const struct rl_geometry *geometry,
+                 struct rl_segment *s)
+{
+	for (int tries = 0; tries < OPEN_TRIES; tries++) {
+		int error;
+
+		*s = (struct rl_segment){0};
+		error = rl_segment_attach(name, o, s);
+		if (error != -ENOENT || (o->flags & (RL_OPEN_READONLY | RL_OPEN_EXISTING)))
+			return error;
+		error = rl_segment_attach_or_create(name, o, geometry, s);
+		if (error != -EEXIST)
+			return error;
+	}
+	return -EAGAIN;
+}
+
 int
 rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment *s)
 {
 	const unsigned known = RL_OPEN_READONLY | RL_OPEN_EXISTING | RL_OPEN_GROUP |
-	                       RL_OPEN_ANY_OWNER | RL_OPEN_HUGE_PAGES;
+	                       RL_OPEN_ANY_OWNER | RL_OPEN_HUGE_PAGES | RL_OPEN_POPULATE;
 	struct rl_geometry geometry;
 	int error = rl_geometry_from(o, &geometry);
 
 	if (error < 0 || (o->flags & ~known) || (o->mode & ~0777u))
 		return -EINVAL;
-	for (int tries = 0; tries < OPEN_TRIES; tries++) {
-		*s = (struct rl_segment){0};
-		error = rl_segment_attach(name, o, s);
-		if (error != -ENOENT || (o->flags & (RL_OPEN_READONLY | RL_OPEN_EXISTING)))
-			return error;
-		error = rl_segment_attach_or_create(name, o, &geometry, s);
-		if (error != -EEXIST)
-			return error;
-	}
-	return -EAGAIN;
+	error = attach_or_create(name, o, &geometry, s);
+	if (error == 0 && (o->flags & RL_OPEN_POPULATE))
+		rl_segment_populate(s);
+	return error;
 }
 
 int
@@ -47,6 +59,8 @@ rl_segment_private(const struct rl_options *o, struct rl_segment *s)
 		error = rl_segment_map(s, &header, -1, true);
 	if (error == 0)
 		memcpy(s->header, &header, sizeof header);
+	if (error == 0 && (o->flags & RL_OPEN_POPULATE))
+		rl_segment_populate(s);
 	return error;
 }
 

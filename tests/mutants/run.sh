@@ -60,7 +60,7 @@ link_rld() {
 		[[ $object == "build/v/asan/o/${file%.c}.o" ]] || objects+=("$object")
 	done
 	gcc -fsanitize=address,undefined -o "$work/rld" "${objects[@]}" "$work/mutant.o" \
-		build/v/asan/libconfig.a build/v/asan/librl.a -ljansson -lmicrohttpd -lsystemd
+		build/v/asan/libconfig.a build/v/asan/librl-parts.a -ljansson -lmicrohttpd -lsystemd
 }
 
 # survives: build the mutant and run $test on it.
@@ -94,7 +94,7 @@ survives() {
 	# The linker takes from the library only what the mutant's object lacks.
 	compile "${flags[@]}" &&
 		gcc -o "$work/test" "$variant/o/tests/$test.o" $variant/o/tests/support/*.o "$work/mutant.o" \
-			"${objects[@]}" "$variant/libconfig.a" "$variant/librl.a" \
+			"${objects[@]}" "$variant/libconfig.a" "$variant/librl-parts.a" \
 			-lcmocka -ljansson -lpthread || return 0
 	# Tests of races need a chance: what passes is tried again, and told, for one that needs it
 	# often needs luck.

@@ -20,6 +20,11 @@
 #define MADV_COLLAPSE 25
 #endif
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define HUGE_PAGE ((uintptr_t)2 << 20)
 
 /* A few huge pages, and some more. */
@@ -30,6 +35,8 @@ static const struct rl_options reader = {.flags = RL_OPEN_READONLY};
 static int refusal;      /* errno of the kernel's answer to all advice; 0 its own */
 static int hints;        /* of MADV_HUGEPAGE */
 static size_t collapsed; /* bytes of MADV_COLLAPSE */
+static size_t populated; /* bytes, since asked last */
+static bool is_refused;  /* the kernel does not know how */
 static bool is_early;    /* MADV_COLLAPSE while the segment has no name, or in a turn */
 
 static const char *
@@ -64,7 +71,11 @@ madvise(void *at, size_t len, int advice)
 		errno = refusal;
 		return -1;
 	}
-	return (int)syscall(SYS_madvise, at, len, advice);
+	if (advice != MADV_POPULATE_READ && advice != MADV_POPULATE_WRITE)
+		return (int)syscall(SYS_madvise, at, len, advice);
+	populated = len;
+	is_refused = syscall(SYS_madvise, at, len, advice) < 0;
+	return is_refused ? -1 : 0;
 }
 
 static int
@@ -213,9 +224,67 @@ test_a_private_segment(void **state)
 	assert_int_equal(collapsed, 0); /* that would take all its memory at once */
 	expect_shared(rl, rl);
 	rl_close(rl);
+}
+
+/* A large one can have huge pages unasked, where the kernel gives them unasked; nothing is moved. */
+static void
+test_not_asked(void **state)
+{
+	static const struct rl_options small = {.keys = 1000};
+	struct rl *rl;
+
+	(void)state;
 	assert_int_equal(rl_open_private(&not_asked, &rl), 0);
 	assert_false(is_recorded(rl));
-	assert_int_equal(hints, 1);
+	assert_true(is_aligned(rl) && hints == 1);
+	rl_close(rl);
+	rl = open_with(&not_asked);
+	assert_true(is_aligned(rl) && hints == 2);
+	rl_close(rl);
+	assert_int_equal(rl_open_private(&small, &rl), 0);
+	assert_int_equal(hints, 2);
+	assert_int_equal(collapsed, 0);
+	rl_close(rl);
+}
+
+/* Is every page of it mapped? */
+static bool
+is_populated(const struct rl *rl)
+{
+	static unsigned char pages[1 << 16];
+	size_t size = (size_t)sysconf(_SC_PAGESIZE), count = (rl->segment.bytes + size - 1) / size;
+
+	assert_true(count <= sizeof pages);
+	assert_int_equal(mincore(rl->segment.header, rl->segment.bytes, pages), 0);
+	for (size_t i = 0; i < count; i++)
+		if (!(pages[i] & 1))
+			return false;
+	return true;
+}
+
+static void
+test_populate(void **state)
+{
+	struct rl_options options = {.keys = 20000, .flags = RL_OPEN_POPULATE};
+	struct rl *rl, *worker;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&options, &rl), 0);
+	assert_int_equal(populated, rl->segment.bytes);
+	assert_true(is_refused || is_populated(rl));
+	rl_close(rl);
+	populated = 0;
+	rl = open_with(&(struct rl_options){.keys = 20000});
+	assert_int_equal(populated, 0);
+	options.flags |= RL_OPEN_READONLY;
+	worker = open_with(&options);
+	assert_int_equal(populated, worker->segment.bytes);
+	rl_close(worker);
+	rl_close(rl);
+	refusal = EINVAL; /* an older kernel's */
+	options.flags = RL_OPEN_POPULATE;
+	rl = open_with(&options);
+	expect_shared(rl, rl);
 	rl_close(rl);
 }
 
@@ -300,6 +369,8 @@ main(void)
 		TEST(test_a_kernel_without),
 		TEST(test_busy_pages),
 		TEST(test_a_private_segment),
+		TEST(test_not_asked),
+		TEST(test_populate),
 		TEST(test_given),
 #undef TEST
 	};
