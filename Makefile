@@ -219,6 +219,12 @@ build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(call files,tests/acc
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $^
 
+# Two builds of the library, call by call: by differ A.so B.so.
+build/tests/differ/differ: $(patsubst %,build/o/tests/%.o,differ/differ support/testing) build/librl.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(LINK) -o $@ $^ -lcmocka -lpthread -ldl
+
 # The packages that the goals of this run need: all but those that only build install them. Sorted,
 # each is there once, and the option first.
 needs = $(if $(filter $(1),$(MAKECMDGOALS)),--install $(2))
@@ -278,7 +284,8 @@ quick: all check-mutants check-exports $(QUICK) build/tests/cli/fill
 
 check: all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/librl-parts.a check-mutants check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
-       build/tests/bench/bench build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
+       build/tests/bench/bench build/tests/differ/differ build/v/c11/librl.so.0 build/v/clang/librl.so.0 \
+       build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
        build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http
 	@tests/support/run.sh tests/systemd/run.sh tests/model/run.sh 'tests/mutants/run.sh 0 3' \
 		'tests/mutants/run.sh 1 3' 'tests/mutants/run.sh 2 3' \
@@ -287,6 +294,8 @@ check: all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/librl-par
 		tests/fuzz/check.sh tests/fuzz/attach.sh tests/fuzz/rlctl.sh \
 		tests/fuzz/http.sh \
 		tests/relacy/run.sh \
+		'build/tests/differ/differ build/librl.so.0 build/v/c11/librl.so.0' \
+		'build/tests/differ/differ build/librl.so.0 build/v/clang/librl.so.0 50000 2' \
 		tests/accuracy/check.sh $(RUN_CHECKED) tests/cli/demo.sh tests/bench/check.sh \
 		tests/config/schema.py tests/config/manual.sh $(HOUSE) \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \

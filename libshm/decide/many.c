@@ -74,5 +74,5 @@ rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, uint6
 void
 rl_check_many(struct rl *rl, const struct rl_item *items, size_t count, struct rl_result *results)
 {
-	rl_check_many_at(rl, items, count, rl_now(rl), results);
+	rl_check_many_at(rl, items, count, rl_segment_now(&rl->segment), results);
 }
