@@ -155,16 +155,17 @@ int rl_http_x_ratelimit(const struct rl_result *result, enum rl_http_reset reset
 /*
  * The client behind proxies.
  *
- * A proxy adds the address that it was called from to the end of a field. All before that is
- * what its own caller has sent: whoever may be trusted says where belief ends. So the list is
- * read from its end, beginning with the peer of the connection: while an address lies in a trusted
- * network, the address before it is believed. The first that is not trusted is the client.
+ * A proxy appends the address that called it to a field. What stands before that was sent by the
+ * caller of the proxy, and may be anything. So the list is read from its end, beginning with the peer
+ * of the connection: while an address lies in a trusted network, the address before it is believed.
+ * The first address that is not trusted is the client.
  *
  *	X-Forwarded-For: 6.6.6.6, 203.0.113.7, 10.0.0.2      peer 10.0.0.1, 10.0.0.0/8 trusted
  *	                 a claim  the client   <-- trusted <-- trusted
  *
  *	struct rl_http_network proxies[2];
- *	if (rl_http_network("10.0.0.0/8", &proxies[0]) < 0 || rl_http_network("unix:", &proxies[1]) < 0)
+ *	if (rl_http_network("10.0.0.0/8", &proxies[0]) < 0 ||
+ *	    rl_http_network("unix:", &proxies[1]) < 0)
  *		return -1;                                        // once, when configured
  *	struct rl_http_trust trust = {.networks = proxies, .count = 2};
  *
@@ -175,24 +176,25 @@ int rl_http_x_ratelimit(const struct rl_result *result, enum rl_http_reset reset
  *
  * What holds
  *
- * - Nothing that stands before an element of a trusted proxy changes how that is read, quotes and
- *   backslashes included.
- * - Where the next element is missing, or is no address, the answer is the last trusted one: it is
- *   the last that somebody has vouched for. So a proxy that hides its clients (`unknown`, `_name`)
- *   is limited as one client, and nobody gets a fresh limit by sending nonsense. `end` says how the
- *   reading ended, for a log: at RL_HTTP_CLIENT_NO_ADDRESS and RL_HTTP_CLIENT_LISTED many clients
- *   may share that address, and the proxy's field may be another one.
- * - At most RL_HTTP_HOPS_MAX elements are read, of RL_HTTP_ELEMENT_MAX bytes each, however long the
- *   field is; an element of more bytes is no address. Each is compared with each network.
- * - No allocation. Any thread may call it, with the same trust.
+ * - What stands before the element of a trusted proxy does not change how that element is read,
+ *   whatever quotes and backslashes it has.
+ * - Where the next element is missing or is no address, the answer is the last trusted address: a
+ *   trusted proxy has vouched for it. So a proxy that hides its clients (`unknown`, `_name`) is
+ *   limited as one client, and nobody gets a fresh limit by sending nonsense. `end` says how the
+ *   reading ended. Log it: at RL_HTTP_CLIENT_NO_ADDRESS and RL_HTTP_CLIENT_LISTED many clients may
+ *   share that address, and the proxy may write the other field.
+ * - At most RL_HTTP_HOPS_MAX elements of RL_HTTP_ELEMENT_MAX bytes each are read, however long the
+ *   field is. A longer element is no address. Each address is compared with each network.
+ * - No call allocates. Any thread may call with the same trust.
  *
  * What to know, and the remedy
  *
- * - Trust one field only, that which your proxies write: they pass on the other as the client
- *   has sent it.
- * - Trust no network that clients can be in: one in it chooses whose limit it uses up.
- * - IPv6 is counted by /64, what one subscriber has. All link-local addresses are in one such
- *   network; `prefix_v6` of 128 tells them apart, by what is left without their zone.
+ * - Proxies pass on the field that they do not write as the client has sent it. Remedy: trust one
+ *   field only.
+ * - A client inside a trusted network chooses whose limit it uses up. Remedy: trust only networks
+ *   that clients cannot be in.
+ * - IPv6 is counted by /64, which is what one subscriber has. All link-local addresses lie in one such
+ *   network. Remedy: a `prefix_v6` of 128, which tells them apart, but for their zone.
  */
 #define RL_HTTP_HOPS_MAX 32
 #define RL_HTTP_ELEMENT_MAX 512
@@ -206,8 +208,9 @@ struct rl_http_network {
 };
 
 /*
- * "ADDRESS/BITS", an address alone, or "unix:", which is every peer of a unix socket. Bits behind
- * the prefix are ignored, and ::ffff:10.0.0.0/104 is 10.0.0.0/8. 0, or -EINVAL: it is none of these.
+ * "ADDRESS/BITS", an address alone, or "unix:", which means every peer of a unix socket. Bits behind
+ * the prefix are ignored, and ::ffff:10.0.0.0/104 is 10.0.0.0/8. Returns 0, or -EINVAL: the text is
+ * none of these.
  */
 int rl_http_network(const char *text, struct rl_http_network *network);
 
@@ -217,7 +220,7 @@ enum rl_http_field {
 	RL_HTTP_FORWARDED = 1,       /* RFC 7239: `for` of each element */
 };
 
-/* Whom to believe, and what of an address is counted. Zero, but for the networks, is the default. */
+/* Whom to believe, and what of an address is counted. Zero means the default. */
 struct rl_http_trust {
 	const struct rl_http_network *networks; /* of proxies; NULL if there are none */
 	size_t count;
@@ -247,16 +250,16 @@ struct rl_http_client {
 };
 
 /*
- * The client of a request that came from `peer`, with `count` lines of the field in the order in which
- * they came. 0, or -EINVAL: the peer is no address, a prefix or the field is out of range, or what is
- * to be an array is NULL; client->address is empty then.
+ * Find the client of a request that came from `peer`. `lines` are the lines of the field, in the
+ * order in which they came. Returns 0, or -EINVAL: the peer is no address, a prefix or the field is out
+ * of range, or an array is NULL. client->address is empty then.
  *
  * An address may have a port, brackets if it is IPv6, and a zone: 203.0.113.7:80, [2001:db8::1]:80,
- * fe80::1%eth0. Ports and zones are left out. ::ffff:192.0.2.1 is 192.0.2.1. An address of the answer
- * has zeros behind its prefix, and no "/64": so it is the key of its network, and an address to rules
- * with prefixes, overrides and bans. A peer of a unix socket is "unix:" or empty, and in X-Forwarded-For
- * "unix:"; if it is the answer, the text is "unix:". Empty elements and lines are skipped, and counted
- * as read.
+ * fe80::1%eth0. Ports and zones are left out, and ::ffff:192.0.2.1 is 192.0.2.1. The answer has zeros
+ * behind its prefix, and no "/64". So it is the key of its network, and rules with prefixes, overrides
+ * and bans take it for an address. A peer of a unix socket is "unix:" or empty, and "unix:" in
+ * X-Forwarded-For. If it is the answer, the text is "unix:". Empty elements and lines are skipped, and
+ * count as read.
  */
 int rl_http_client(const struct rl_http_trust *trust, struct rl_http_value peer,
                    const struct rl_http_value *lines, size_t count, struct rl_http_client *client);
