@@ -94,6 +94,8 @@ struct rl; /* a segment that this process has open */
 #define RL_LIMITS_MAX 8        /* limits of a rule */
 #define RL_ANY_RULE (-1)       /* rl_ban() and its like: under every rule */
 #define RL_NEVER_NS UINT64_MAX /* a duration without an end */
+/* rl_options.key_bytes: the segment keeps no name of a key or a ban. Names cannot be listed then. */
+#define RL_KEY_BYTES_NONE UINT32_MAX
 
 /*
  * Errors are negative errno values. These are an rl segment's own; each is a different errno,
@@ -167,7 +169,8 @@ struct rl_options {
 	uint32_t keys;      /* that find a slot at the same time */
 	uint32_t ring;      /* entries kept per key, at most RL_RING_MAX. Granularity is at most
 	                       that, a log's capacity at most half */
-	uint32_t key_bytes; /* bytes of each key kept for people, at most RL_KEY_MAX */
+	uint32_t key_bytes; /* bytes of each key kept for people, at most RL_KEY_MAX; or
+	                       RL_KEY_BYTES_NONE */
 	uint32_t rules;     /* to hold; of limits, 16 times that, at most RL_RULES_MAX */
 	uint32_t overrides; /* per-key settings to hold */
 	uint32_t bans;      /* bans and exemptions to hold */

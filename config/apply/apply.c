@@ -49,6 +49,18 @@ compare_size(const struct application *a, enum segment_id id, uint64_t has, uint
 		warn_segment(a, id, "%" PRIu64, has);
 }
 
+/* Names where none were to be kept are never too few. */
+static void
+compare_key_bytes(const struct application *a)
+{
+	uint32_t has = a->info.key_bytes, wish = config_key_bytes(a->config);
+
+	if (wish > 0)
+		compare_size(a, SEGMENT_KEY_BYTES, has, wish);
+	else if (has > 0)
+		warn_segment(a, SEGMENT_KEY_BYTES, "%" PRIu64, (uint64_t)has);
+}
+
 static void
 compare_segment(const struct application *a)
 {
@@ -57,7 +69,7 @@ compare_segment(const struct application *a)
 	const struct rl_info *has = &a->info;
 
 	compare_size(a, SEGMENT_KEYS, has->keys, wish->keys);
-	compare_size(a, SEGMENT_KEY_BYTES, has->key_bytes, wish->key_bytes);
+	compare_key_bytes(a);
 	compare_size(a, SEGMENT_RING, has->ring, wish->ring);
 	compare_size(a, SEGMENT_RULES, has->rules, wish->rules);
 	compare_size(a, SEGMENT_OVERRIDES, has->overrides, wish->overrides);

@@ -71,6 +71,14 @@ config_options(const struct config *config)
 	return o;
 }
 
+uint32_t
+config_key_bytes(const struct config *config)
+{
+	uint32_t bytes = config_options(config).key_bytes;
+
+	return bytes == RL_KEY_BYTES_NONE ? 0 : bytes;
+}
+
 const struct rl_limit *
 config_limit(const struct rl_rule *rule, size_t i)
 {

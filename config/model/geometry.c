@@ -20,7 +20,7 @@ static const struct field segment_fields[] = {
 	{"keys", read_count, SEGMENT_KEYS, 1, RL_KEYS_MAX, NULL},
 	{"mode", read_mode, SEGMENT_MODE, 0, 0, NULL},
 	{"group", read_text, SEGMENT_GROUP, 0, 0, NULL},
-	{"key_bytes", read_count, SEGMENT_KEY_BYTES, 1, RL_KEY_MAX, NULL},
+	{"key_bytes", read_count, SEGMENT_KEY_BYTES, 0, RL_KEY_MAX, NULL},
 	{"ring", read_count, SEGMENT_RING, 1, RL_RING_MAX, NULL},
 	{"rules", read_count, SEGMENT_RULES, 1, RL_RULES_MAX, NULL},
 	{"overrides", read_count, SEGMENT_OVERRIDES, 1, RL_OVERRIDES_MAX, NULL},
@@ -114,7 +114,9 @@ read_segment(struct reader *reader, struct node object, struct config *config)
 		         json_string_value(v[SEGMENT_NAME].json));
 	o->keys = (uint32_t)v[SEGMENT_KEYS].number;
 	o->ring = (uint32_t)v[SEGMENT_RING].number;
-	o->key_bytes = (uint32_t)v[SEGMENT_KEY_BYTES].number;
+	o->key_bytes = v[SEGMENT_KEY_BYTES].token && v[SEGMENT_KEY_BYTES].number == 0
+	                       ? RL_KEY_BYTES_NONE
+	                       : (uint32_t)v[SEGMENT_KEY_BYTES].number;
 	o->rules = (uint32_t)v[SEGMENT_RULES].number;
 	o->overrides = (uint32_t)v[SEGMENT_OVERRIDES].number;
 	o->bans = (uint32_t)v[SEGMENT_BANS].number;

@@ -52,7 +52,7 @@ segment_json(const struct config *config)
 	put(object, "mode", json_string(mode), &error);
 	if (config->group)
 		put(object, "group", json_string(config->group), &error);
-	put_count(object, "key_bytes", o.key_bytes, &error);
+	put_count(object, "key_bytes", config_key_bytes(config), &error);
 	put_count(object, "ring", o.ring, &error);
 	put_count(object, "rules", o.rules, &error);
 	put_count(object, "overrides", o.overrides, &error);

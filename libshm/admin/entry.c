@@ -41,10 +41,11 @@ fill_key(const struct rl_segment *s, struct rl_slot slot, struct rl_entry_room *
 	struct rl_entry *e = &room->entry;
 	bool is_name = rl_record_read(s, slot, &room->copy);
 
+	e->denied = is_name ? copy->denied : 0;
+	is_name = is_name && copy->key_kept > 0; /* a segment may keep none */
 	e->key = is_name ? copy->bytes : NULL;
 	e->key_kept = is_name ? copy->key_kept : 0;
 	e->key_len = is_name ? copy->key_len : 0;
-	e->denied = is_name ? copy->denied : 0;
 }
 
 static void

@@ -407,7 +407,8 @@ show(const struct rl_segment *s, const struct rl_u128 *at, uint64_t now_ns, ban_
 	info.until_ns = ban.until_ns;
 	info.pattern.match = ban.match;
 	if (rl_record_read(s, (struct rl_slot){.index = index_of(s, at), .tag = word.lo}, &copy)) {
-		info.pattern.key = copy.bytes;
+		info.pattern.key =
+			copy.key_kept > 0 ? copy.bytes : NULL; /* a segment may keep none */
 		info.pattern.key_len = copy.key_kept;
 		info.key_len = copy.key_len;
 	}

@@ -51,7 +51,7 @@ rl_geometry_is_valid(const struct rl_geometry *g)
 {
 	return within(g->buckets, RL_BUCKETS_MIN, RL_BUCKETS_MAX) &&
 	       within(g->ring, 1, RL_RING_MAX) &&
-	       within(g->record_bytes, sizeof(struct rl_record) + 8,
+	       within(g->record_bytes, sizeof(struct rl_record),
 	              sizeof(struct rl_record) + RL_KEY_MAX) &&
 	       g->record_bytes % 8 == 0 && within(g->rules, 1, RL_RULES_MAX) &&
 	       within(g->limits, 1, RL_LIMIT_ROWS_MAX) &&
@@ -87,6 +87,8 @@ rl_geometry_from(const struct rl_options *o, struct rl_geometry *g)
 	uint32_t overrides = or_default(o->overrides, RL_OVERRIDES_DEFAULT);
 	uint32_t bans = or_default(o->bans, RL_BANS_DEFAULT);
 
+	if (key_bytes == RL_KEY_BYTES_NONE)
+		key_bytes = 0;
 	if (keys > RL_KEYS_MAX || key_bytes > RL_KEY_MAX || rules > RL_RULES_MAX ||
 	    overrides > RL_OVERRIDES_MAX || bans > RL_BANS_MAX)
 		return -EINVAL;

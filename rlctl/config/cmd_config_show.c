@@ -24,7 +24,7 @@ print_segment(const struct context *context, const struct config *config)
 	printf("keys       %" PRIu32 "\n", o.keys);
 	printf("mode       %04o\n", (unsigned)o.mode);
 	printf("group      %s\n", config->group ? config->group : "its creator's");
-	printf("key_bytes  %" PRIu32 "\n", o.key_bytes);
+	printf("key_bytes  %" PRIu32 "\n", config_key_bytes(config));
 	printf("ring       %" PRIu32 "\n", o.ring);
 	printf("rules      %" PRIu32 "\n", o.rules);
 	printf("overrides  %" PRIu32 "\n", o.overrides);

@@ -20,6 +20,7 @@ struct census {
 	uint64_t stale;
 	uint64_t ruleless; /* of limits that are in no rule any more */
 	uint64_t cut;      /* not all bytes of their key are kept */
+	uint64_t unkept;   /* the segment keeps no names */
 	uint64_t nameless; /* their key does not match their tag */
 	uint64_t ahead;    /* charged at a time that the clock has not reached */
 	char ahead_key[160];
@@ -28,6 +29,7 @@ struct census {
 struct inspection {
 	struct rl *rl;
 	uint64_t now_ns;
+	bool has_names; /* the segment keeps some */
 	struct census *census;
 };
 
@@ -80,7 +82,8 @@ count_entry(const struct rl_entry *entry, void *arg)
 		census->ruleless++;
 		return 0;
 	}
-	census->nameless += !entry->key;
+	census->nameless += !entry->key && inspection->has_names;
+	census->unkept += !entry->key && !inspection->has_names;
 	census->cut += entry->key && !entry_has_key(entry);
 	if (entry->is_stale)
 		census->stale++;
@@ -92,7 +95,8 @@ count_entry(const struct rl_entry *entry, void *arg)
 static void
 take_census(struct doctor *doctor, struct census *census)
 {
-	struct inspection inspection = {doctor->rl, rl_now(doctor->rl), census};
+	struct inspection inspection = {doctor->rl, rl_now(doctor->rl), doctor->info.key_bytes > 0,
+	                                census};
 
 	*census = (struct census){0};
 	rl_walk(doctor->rl, inspection.now_ns, NULL, count_entry, &inspection);
@@ -156,13 +160,16 @@ judge_stale(struct doctor *doctor, const struct census *census)
 static void
 judge_cut(struct doctor *doctor, const struct census *census)
 {
-	if (census->cut == 0)
+	if (census->cut + census->unkept == 0)
 		return;
 	doctor_say(doctor, DOCTOR_NOTE,
 	           "they count right, but no list, dump, or reset of many can name them",
-	           "of %" PRIu64 " keys not all bytes are kept (%" PRIu32 " are)", census->cut,
-	           doctor->info.key_bytes);
-	doctor_mend(doctor, "make the segment with more key_bytes");
+	           "of %" PRIu64 " keys not all bytes are kept (%" PRIu32 " are)",
+	           census->cut + census->unkept, doctor->info.key_bytes);
+	doctor_mend(doctor,
+	            doctor->info.key_bytes > 0
+	                    ? "make the segment with more key_bytes"
+	                    : "none if it is to keep no names; else make it with key_bytes");
 }
 
 /* Twice, since what is being written right now looks damaged, too: what stays is. */

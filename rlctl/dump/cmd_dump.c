@@ -13,12 +13,19 @@
 #include "base/progress.h"
 #include "dump/dump_line.h"
 #include "key/active_bans.h"
+#include "key/mask.h"
 #include "key/usage.h"
 
 #define PROGRESS_ENTRIES 0x3fff /* told whenever these bits of the count are 0 */
 
+const struct command_option dump_options[] = {
+	{"mask", 'M', NULL, "leave out of each address whose it is: to show, and not to restore"},
+	{0},
+};
+
 struct dump {
 	struct rl *rl;
+	bool is_masked;
 	struct atomic_file out;
 	struct dump_totals totals;
 	uint64_t seen;
@@ -29,18 +36,23 @@ static int
 write_entry(const struct rl_entry *entry, void *arg)
 {
 	struct dump *dump = arg;
+	struct key_view key = entry_key(entry);
+	struct mask mask;
 	json_t *line;
 
 	if ((++dump->seen & PROGRESS_ENTRIES) == 0)
 		progress_show("dumping key", dump->seen);
 	if (interrupt_came() || ferror(dump->out.file))
 		return 1;
-	line = entry->is_stale || entry->charge_entries == 0 ? NULL : dump_entry(dump->rl, entry);
+	if (dump->is_masked)
+		key = mask_key(&key, &mask);
+	line = entry->is_stale || entry->charge_entries == 0 ? NULL
+	                                                     : dump_entry(dump->rl, entry, &key);
 	if (!line)
 		return 0;
 	output_json_line(dump->out.file, line);
 	dump->totals.entries++;
-	dump->totals.unnamed += !entry_has_key(entry);
+	dump->totals.unnamed += !key.bytes || key.kept < key.len;
 	return 0;
 }
 
@@ -49,8 +61,14 @@ write_bans(struct dump *dump)
 {
 	struct active_bans found = active_bans_collect(dump->rl, RL_ANY_RULE, NULL);
 
-	for (size_t i = 0; i < found.count; i++)
-		output_json_line(dump->out.file, active_ban_json(dump->rl, &found.items[i]));
+	for (size_t i = 0; i < found.count; i++) {
+		struct active_ban ban = found.items[i];
+		struct mask mask;
+
+		if (dump->is_masked)
+			ban.key = mask_key(&ban.key, &mask);
+		output_json_line(dump->out.file, active_ban_json(dump->rl, &ban));
+	}
 	dump->totals.bans = found.count;
 	active_bans_free(&found);
 }
@@ -75,7 +93,7 @@ report(const struct context *context, const struct dump *dump)
 {
 	json_t *root;
 
-	if (dump->totals.unnamed > 0)
+	if (dump->totals.unnamed > 0 && !dump->is_masked)
 		complain("dump: of %" PRIu64 " keys not all bytes are kept: they are in the dump, "
 		         "and cannot be restored",
 		         dump->totals.unnamed);
@@ -106,13 +124,14 @@ dump_segment(const struct context *context, struct dump *dump)
 	if (!atomic_file_commit(&dump->out))
 		return EXIT_TROUBLE;
 	report(context, dump);
-	return dump->totals.unnamed > 0 ? EXIT_NO : EXIT_YES;
+	return dump->totals.unnamed > 0 && !dump->is_masked ? EXIT_NO : EXIT_YES;
 }
 
 int
 run_dump(const struct context *context)
 {
-	struct dump dump = {.rl = open_segment(context)};
+	struct dump dump = {.rl = open_segment(context),
+	                    .is_masked = option_value(context, "mask") != NULL};
 	int status = EXIT_TROUBLE;
 
 	if (!dump.rl)

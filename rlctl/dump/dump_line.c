@@ -40,10 +40,9 @@ json_moments(const struct rl_entry *entry)
 }
 
 json_t *
-dump_entry(struct rl *rl, const struct rl_entry *entry)
+dump_entry(struct rl *rl, const struct rl_entry *entry, const struct key_view *key)
 {
 	json_t *root = need(json_object());
-	struct key_view key = entry_key(entry);
 	struct rl_rule_info rule;
 
 	if (!rule_read(rl, entry->rule, &rule) || entry->limit >= rule.limit_count) {
@@ -53,7 +52,7 @@ dump_entry(struct rl *rl, const struct rl_entry *entry)
 	json_put(root, "rule", json_text(rule.name));
 	json_put(root, "limit_number", json_count(entry->limit + UINT64_C(1)));
 	json_put(root, "shape", json_limit(&rule.limits[entry->limit]));
-	json_put_key(root, &key);
+	json_put_key(root, key);
 	json_put(root, "moments", json_moments(entry));
 	return root;
 }

@@ -30,7 +30,9 @@ struct dump_totals {
 };
 
 json_t *dump_header(struct rl *rl);
-json_t *dump_entry(struct rl *rl, const struct rl_entry *entry);
+
+/* `key` is the entry's, as it is to be written. */
+json_t *dump_entry(struct rl *rl, const struct rl_entry *entry, const struct key_view *key);
 json_t *dump_end(const struct dump_totals *totals);
 
 enum dump_kind {

@@ -23,6 +23,8 @@ const struct command_option list_options[] = {
 	{"match", 'm', "GLOB|CIDR", "keys that match"},
 	{"keys", 'k', NULL, "each key alone and once, as a shell takes it"},
 	{"null", '0', NULL, "each key alone, as it is, with a NUL behind it, for xargs -0"},
+	{"mask", 'M', NULL,
+         "leave out of each address whose it is: the last octet, or what is below /64"},
 	{"no-header", 'H', NULL, "neither names of columns nor how many keys there are"},
 	{0},
 };
@@ -85,12 +87,17 @@ read_format(const struct context *context, struct list_format *form)
 	bool is_json = option_value(context, "json") != NULL;
 
 	form->has_head = !option_value(context, "no-header");
+	form->is_masked = option_value(context, "mask") != NULL;
 	if (option_value(context, "null"))
 		form->kind = LIST_NULS;
 	else if (option_value(context, "keys"))
 		form->kind = LIST_WORDS;
 	if (is_json && form->kind != LIST_LINES) {
 		complain("list: --keys and --null do not go with --json");
+		return false;
+	}
+	if (form->is_masked && form->kind != LIST_LINES) {
+		complain("list: what --keys and --null write are keys; they do not go with --mask");
 		return false;
 	}
 	if (is_json)

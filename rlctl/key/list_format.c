@@ -7,6 +7,7 @@
 
 #include "base/rule.h"
 #include "base/width.h"
+#include "key/mask.h"
 #include "text/duration.h"
 
 static void
@@ -19,6 +20,26 @@ print_head(const struct list_format *form)
 		       "state", "retry", "reset", "denied~", "rule  key");
 }
 
+/* As it may be shown; it points into `mask`, or to what is shown of the key. */
+static struct item
+shown(const struct list_format *form, const struct item *item, struct mask *mask)
+{
+	struct item out = *item;
+
+	if (form->is_masked)
+		out.key = mask_key(&item->key, mask);
+	return out;
+}
+
+static void
+measure(struct list_format *form, const struct item *item)
+{
+	struct mask mask;
+	struct item out = shown(form, item, &mask);
+
+	list_table_measure(&form->table, &out);
+}
+
 void
 list_format_begin(struct list_format *form, const struct ranking *ranking)
 {
@@ -28,7 +49,7 @@ list_format_begin(struct list_format *form, const struct ranking *ranking)
 		return;
 	form->table = list_table_open(form->rl, terminal_columns());
 	for (size_t i = 0; form->table.columns > 0 && !ranking->take && i < ranking->count; i++)
-		list_table_measure(&form->table, &ranking->items[i]);
+		measure(form, &ranking->items[i]);
 	list_table_fit(&form->table);
 	if (form->has_head && (ranking->count > 0 || ranking->take))
 		print_head(form);
@@ -68,9 +89,11 @@ print_name(struct list_format *form, const struct key_view *key)
 }
 
 void
-list_format_item(const struct item *item, void *arg)
+list_format_item(const struct item *found, void *arg)
 {
 	struct list_format *form = arg;
+	struct mask mask;
+	const struct item out = shown(form, found, &mask), *item = &out;
 
 	if (form->kind == LIST_JSON)
 		output_json_element(stdout, item_json(form->rl, item), form->count == 0);
@@ -101,6 +124,9 @@ end_lines(const struct list_format *form, const struct ranking *ranking)
 int
 list_format_end(struct list_format *form, const struct ranking *ranking)
 {
+	if (ranking->unjudged > 0 && output_flush())
+		complain("--match: of %" PRIu64 " keys no name is kept, and none was judged",
+		         ranking->unjudged);
 	if (form->kind == LIST_JSON) {
 		output_json_close(stdout, form->count == 0);
 		output_json_member(stdout, "total", json_count(ranking->total));

@@ -17,6 +17,7 @@ struct list_format {
 	struct rl *rl;
 	enum list_kind kind;
 	bool has_head;
+	bool is_masked;          /* no address is shown in full */
 	struct list_table table; /* columns 0: for a pipe */
 	uint64_t count;          /* keys written so far */
 	uint64_t unnamed;        /* of which not all bytes are kept */

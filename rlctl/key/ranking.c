@@ -215,12 +215,13 @@ is_behind(const struct ranking *ranking, const struct rl_prefilter *prefilter)
 }
 
 static bool
-may_match(const struct match *match, const struct rl_prefilter *prefilter)
+may_match(struct ranking *ranking, const struct rl_prefilter *prefilter)
 {
 	char bytes[RL_KEY_MAX];
 	struct key_view key = prefilter_key(prefilter, bytes);
 
-	return match_has(match, &key);
+	ranking->unjudged += !key.bytes;
+	return match_has(ranking->match, &key);
 }
 
 /* With --limited and --match, it takes the entry to know whether the key counts. */
@@ -232,7 +233,7 @@ ranking_wants(struct ranking *ranking, const struct rl_prefilter *prefilter)
 	    (ranking->is_limited_only && prefilter->remaining_least > 0))
 		return false;
 	if (ranking->match)
-		return may_match(ranking->match, prefilter);
+		return may_match(ranking, prefilter);
 	if (ranking->is_limited_only || !is_behind(ranking, prefilter))
 		return true;
 	ranking->total++;

@@ -55,6 +55,7 @@ struct ranking {
 	size_t count, room; /* kept, or given to take() */
 	uint64_t total;     /* that were wanted, kept or not */
 	uint64_t cut;       /* of them, such as matched by the bytes that are kept of them */
+	uint64_t unjudged;  /* not of them: by `match` one cannot tell, for no name is kept */
 };
 
 /* For rl_walk(): false if a prefilter is enough to count the key, or to leave it out. */

@@ -128,6 +128,15 @@ fill(struct rl *rl, int count, char **args)
 	return 0;
 }
 
+/* 0: none. */
+static uint32_t
+key_bytes(void)
+{
+	uint32_t bytes = setting("FILL_KEY_BYTES", 48, 10);
+
+	return bytes > 0 ? bytes : RL_KEY_BYTES_NONE;
+}
+
 static int
 play_sweeper(const char *name, uint64_t age)
 {
@@ -152,7 +161,7 @@ main(int argc, char **argv)
 		.keys = setting("FILL_KEYS", 256, 10),
 		.rules = 8,
 		.ring = setting("FILL_RING", 128, 10),
-		.key_bytes = setting("FILL_KEY_BYTES", 48, 10),
+		.key_bytes = key_bytes(),
 		.bans = setting("FILL_BANS", 16, 10),
 		.mode = setting("FILL_MODE", 0600, 8),
 		.buffer_ns = 200 * RL_MILLISECOND,

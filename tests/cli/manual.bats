@@ -41,5 +41,5 @@ options_in_page() {
 		diff <(options_of_verb "$verb") <(options_in_page "^\.Ss $verb\( \|\$\)") ||
 			fail_with "options of $verb differ"
 	done
-	[ "$(options_of_verb list | wc -l)" -eq 8 ]
+	[ "$(options_of_verb list | wc -l)" -eq 9 ]
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What tools are shown: entries, names, totals; and what damage does to them. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rule/handle.h"
@@ -130,6 +131,50 @@ test_long_keys_are_kept_in_part(void **state)
 		assert_memory_equal(seen.key, key, seen.last.key_kept);
 		rl_reset(rl, rule, key, len);
 	}
+	rl_close(rl);
+}
+
+static int
+no_name(const struct rl_ban_info *ban, void *arg)
+{
+	*(int *)arg += ban->pattern.key == NULL;
+	return 0;
+}
+
+/* What counts needs no names: limits, bans, lookups, eviction, the audit. */
+static void
+test_no_names(void **state)
+{
+	struct rl_options o = {
+		.keys = 10, .key_bytes = RL_KEY_BYTES_NONE, .on_full = RL_FULL_EVICT};
+	struct seen seen = {0};
+	struct rl_audit counts;
+	struct rl_info info;
+	struct rl *rl;
+	char key[8];
+	int bans = 0;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rl_info(rl, &info);
+	assert_int_equal(info.key_bytes, 0);
+	int rule = test_rule(rl, "r", 2, RL_SECOND, 1, true);
+	for (int i = 0; i < 100; i++) {
+		int len = snprintf(key, sizeof key, "k%d", i);
+		assert_int_equal(rl_check_at(rl, rule, key, (size_t)len, 1, T0, NULL), RL_ALLOWED);
+	}
+	assert_true(test_counter(rl, rule, RL_COUNT_evicted) > 0);
+	assert_int_equal(rl_lookup(rl, rule, "k99", 3, T0, see, &seen), 0);
+	assert_null(seen.last.key);
+	assert_int_equal(seen.last.key_len, 0);
+	assert_int_equal(seen.last.used, 1);
+	assert_int_equal(
+		rl_ban(rl, rule, &(struct rl_pattern){RL_MATCH_PREFIX, "k9", 2}, RL_NEVER_NS), 0);
+	assert_int_equal(rl_check_at(rl, rule, "k99", 3, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(rl_bans_walk(rl, T0, no_name, &bans), 0);
+	assert_int_equal(bans, 1);
+	assert_int_equal(rl_audit(rl, NULL, NULL, &counts), 0);
+	assert_int_equal(counts.live, 16);
 	rl_close(rl);
 }
 
@@ -373,6 +418,7 @@ main(void)
 		cmocka_unit_test(test_lookup_explains),
 		cmocka_unit_test(test_stale_entries_are_marked),
 		cmocka_unit_test(test_long_keys_are_kept_in_part),
+		cmocka_unit_test(test_no_names),
 		cmocka_unit_test(test_names_are_never_wrong),
 		cmocka_unit_test(test_a_damaged_rule_name_is_no_name),
 		cmocka_unit_test(test_a_rule_left_half_defined),
