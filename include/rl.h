@@ -121,6 +121,7 @@ struct rl; /* a segment that this process has open */
 #define RL_ELIMITS (-EXFULL)           /* the segment has no room for another limit */
 #define RL_EOVERRIDES (-ENOBUFS)       /* the segment has no room for another override */
 #define RL_EBANS (-ENOSR)              /* no slot is left for this ban or exemption */
+#define RL_EEMPTY (-EDESTADDRREQ)      /* the key has no bytes */
 #define RL_ECOST (-ETOOMANYREFS)       /* the decision would take too many steps: damage */
 
 /* What to do when all 16 candidate slots of a key are used. */
@@ -188,6 +189,7 @@ enum rl_algorithm {
 	RL_SLIDING_LOG = 2,
 	RL_TOKEN_BUCKET = 3,
 	RL_LEAKY_BUCKET = 4,
+	RL_COUNTER = 6, /* of rl_define_counters(), and no rule's */
 };
 
 /*
@@ -510,6 +512,85 @@ int rl_refund_at(struct rl *rl, struct rl_result *result, uint64_t now_ns);
  * be removed.
  */
 int rl_reset(struct rl *rl, int rule, const void *key, size_t key_len);
+
+/*
+ * Counters by key, for programs that count and decide for themselves. Each counter has a lifetime that
+ * begins with its first increment. Counters live in a space, which has a name as a rule has, and share
+ * the segment's table with the keys of all rules.
+ *
+ *	int failed = rl_define_counters(rl, "failed-logins");
+ *	struct rl_count count;
+ *	if (rl_counter_add(rl, failed, ip, strlen(ip), 1, 600 * RL_SECOND, &count) == 1 &&
+ *	    count.value > 5)
+ *		refuse_for(count.expires_after_ns);
+ *
+ * What holds
+ *
+ * - The calls on one key have one order for all processes. An increment is counted once; a call that
+ *   returns an error has counted nothing. A process that is killed leaves nothing half done.
+ * - A counter that is alive is never evicted, whatever `on_full` says. A counter that finds no slot is
+ *   not counted: -ENOSPC.
+ * - A counter lives for its lifetime, rounded up to a millisecond, whatever is added to it. After that
+ *   it is as if it was never there, and its slot is freed after the segment's buffer, or for a key that
+ *   needs it.
+ *
+ * Bans and overrides do not apply to counters. rl_check() of a space is RL_UNDECIDED with -EINVAL.
+ * rl_reset() and the calls of rl_admin.h take the handle of a space as they take a rule's.
+ */
+#define RL_COUNT_MAX ((UINT64_C(1) << 48) - 1)
+
+struct rl_count {
+	uint64_t value;            /* 0 .. RL_COUNT_MAX; 0 if there is none */
+	uint64_t expires_after_ns; /* RL_NEVER_NS: never; 0 if there is none */
+	int is_new;                /* made by this call */
+};
+
+/*
+ * Return the handle of the space of that name, and make the space if it is not there. rl_find() finds
+ * it and rl_forget() forgets it. Errors are those of rl_define(), and -EEXIST: the name is a rule's.
+ * (rl_define() says the same of a name that is a space's.) A rule of the configuration with that name
+ * takes the place of the space: while it is there, calls return -EINVAL.
+ */
+int rl_define_counters(struct rl *rl, const char *name);
+
+/*
+ * rl_counter_add() adds `amount`, which may be negative. The value stops at 0 and at RL_COUNT_MAX. A
+ * counter that is not there is made if amount > 0, and lives for `lifetime_ns` from now (RL_NEVER_NS:
+ * without an end). A counter that is there keeps its lifetime. A lifetime of 0 makes no counter. 1
+ * added, 0 there is none.
+ *
+ * rl_counter_get() looks: 1, or 0 there is none.
+ *
+ * rl_counter_set() sets the value, and a lifetime that begins now. With a lifetime of 0 a counter that
+ * is there keeps its own. 1 set, 0 there is none and none is made.
+ *
+ * rl_counter_set_new() sets only if there is no counter: 1 set, 0 there is one, and *count has it.
+ *
+ * rl_counter_drop() removes the counter: 1 dropped, 0 there was none.
+ *
+ * *count, if not NULL, is the counter as the call left it. `now_ns` is on rl_now()'s scale.
+ * Errors: -EINVAL it is no space, the value is above RL_COUNT_MAX, the lifetime ends after 14 May 2109,
+ * or is 0 for rl_counter_set_new(); RL_EEMPTY; -ENAMETOOLONG; RL_EREMOVED; -ENOSPC; -EBUSY; -ENOMEM;
+ * -EROFS, except for rl_counter_get().
+ */
+int rl_counter_add(struct rl *rl, int space, const void *key, size_t key_len, int64_t amount,
+                   uint64_t lifetime_ns, struct rl_count *count);
+int rl_counter_add_at(struct rl *rl, int space, const void *key, size_t key_len, int64_t amount,
+                      uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
+int rl_counter_get(struct rl *rl, int space, const void *key, size_t key_len,
+                   struct rl_count *count);
+int rl_counter_get_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns,
+                      struct rl_count *count);
+int rl_counter_set(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
+                   uint64_t lifetime_ns, struct rl_count *count);
+int rl_counter_set_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
+                      uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
+int rl_counter_set_new(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
+                       uint64_t lifetime_ns, struct rl_count *count);
+int rl_counter_set_new_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
+                          uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
+int rl_counter_drop(struct rl *rl, int space, const void *key, size_t key_len);
+int rl_counter_drop_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns);
 
 /* Whose requests: one key, or many. */
 enum rl_match {

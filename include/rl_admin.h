@@ -208,8 +208,11 @@ struct rl_entry {
 		buckets; /* in bucket[]: sub-buckets, newest first, the last partly out of the window;
 	                     0 for algorithms that have none */
 	uint32_t bucket[RL_GRANULARITY_MAX + 1];
-	uint64_t bucket_ns;     /* length of one */
-	uint64_t bucket_end_ns; /* when the newest one ends, Unix time */
+	uint64_t bucket_ns;           /* length of one */
+	uint64_t bucket_end_ns;       /* when the newest one ends, Unix time */
+	const struct rl_count *count; /* of a space of counters, else NULL: then `used` is its value
+	                                 as far as that fits, and of the others but the key,
+	                                 `is_stale` and `rule` there is nothing to tell */
 };
 
 /*
@@ -221,7 +224,8 @@ struct rl_prefilter {
 	unsigned limit;
 	uint64_t slot;
 	int is_stale;
-	uint32_t used_most;       /* rl_entry.used is at most this */
+	uint32_t used_most;       /* rl_entry.used is at most this; UINT32_MAX: nothing
+	                             is known */
 	uint32_t remaining_least; /* rl_entry.peek.remaining is at least this; if 0, the key may be
 	                             limited or banned */
 	const struct rl *rl;      /* for the calls below */

@@ -44,6 +44,8 @@ algorithm_names(unsigned flags, const char *names[static ALGORITHM_NAMES_MAX + 1
 const char *
 algorithm_name(enum rl_algorithm algorithm)
 {
+	if (algorithm == RL_COUNTER) /* which no file has */
+		return "counter";
 	return algorithm_info(algorithm)->name;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "algorithm/counter.h"
 #include "decide/request.h"
 #include "rule/policy.h"
 
@@ -111,6 +112,40 @@ rl_entry_clear(struct rl_entry_room *room)
 	room->ask = (struct rl_ask){.cost = 1};
 }
 
+/* A counter by key: no limit, so nothing that a request would be told. */
+static bool
+fill_count(const struct rl_segment *s, const struct rl_entry_limit *known, struct rl_slot slot,
+           struct rl_entry_room *room)
+{
+	uint64_t now_ns = known->now.now_ns;
+	struct rl_entry *e = &room->entry;
+	struct rl_view v;
+
+	if (rl_view_load(s, slot, &v) != RL_SEEN || !is_still(s, slot))
+		return false;
+	e->rule = known->rule;
+	e->limit = known->index;
+	e->slot = slot.index;
+	e->id = slot.tag & RL_TAG_HASH_MASK;
+	e->is_stale =
+		e->rule < 0 || v.is_zero || rl_view_is_stale(s, &known->limit->limiter, &v, now_ns);
+	rl_result_clear(&e->peek);
+	e->peek.verdict = RL_ALLOWED;
+	e->state = RL_ENTRY_OPEN;
+	e->is_state_known = true;
+	e->is_limited = false;
+	e->charge_entries = 0;
+	e->buckets = 0;
+	room->count = (struct rl_count){0};
+	if (!v.is_zero && !rl_counter_has_expired(v.word, now_ns)) {
+		room->count.value = rl_counter_value(v.word);
+		room->count.expires_after_ns = rl_until(rl_counter_expires_at(v.word), now_ns);
+	}
+	e->used = room->count.value < UINT32_MAX ? (uint32_t)room->count.value : UINT32_MAX;
+	e->count = &room->count;
+	return true;
+}
+
 bool
 rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot slot,
               struct rl_entry_room *room)
@@ -127,6 +162,9 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	bool has_terms;
 
 	fill_key(s, slot, room);
+	if (l->algorithm == RL_COUNTER)
+		return fill_count(s, known, slot, room);
+	e->count = NULL;
 	has_terms = known->has_exceptions && e->key &&
 	            rl_policy_of_record(rl, &room->copy, known->limit, &budget, &k, &quota);
 	if (rl_view_peek(s, l, &quota, slot, 1, now_ns, &budget, &v, &d, &room->picture) !=

@@ -28,6 +28,7 @@ struct rl_entry_room {
 	struct rl_ask ask; /* of cost 1, that is peeked */
 	struct rl_record_copy copy;
 	struct rl_picture picture;
+	struct rl_count count;
 };
 
 /* Before the first is filled. */

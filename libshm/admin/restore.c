@@ -28,6 +28,8 @@ charge_again(struct rl_request *rq, uint64_t cost, uint64_t at_ns)
 	struct rl_budget budget = rl_decision_budget(rq->ask.segment, 1);
 	struct rl_result r;
 
+	if (rq->ask.limit->limiter.algorithm == RL_COUNTER) /* rl_counter_add() does that */
+		return -EINVAL;
 	rq->budget = &budget;
 	rq->ask.result = &r;
 	lift_capacity(rq);

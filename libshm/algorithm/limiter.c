@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "algorithm/limiter.h"
 
+#include "algorithm/counter.h"
 #include "algorithm/log.h"
 #include "rl_admin.h"
 
@@ -69,6 +70,8 @@ rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
 	case RL_SLIDING_WINDOW:
 	case RL_FIXED_WINDOW:
 		break;
+	case RL_COUNTER: /* no request is ever decided by it */
+		return 0;
 	}
 	return q->capacity;
 }
@@ -217,6 +220,8 @@ rl_limiter_peek(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	case RL_SLIDING_LOG:
 		peek_log(l, log_of(l, v, &log), v, cost, now_ns, d);
 		break;
+	case RL_COUNTER:
+		break;
 	}
 	d->admits = cost <= d->remaining;
 }
@@ -310,6 +315,10 @@ rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const st
 	case RL_SLIDING_LOG:
 		decide_log(l, v, cost, now_ns, p);
 		return;
+	case RL_COUNTER:
+		p->step = RL_STEP_DENY;
+		p->charges = false;
+		return;
 	}
 }
 
@@ -331,6 +340,8 @@ rl_limiter_idle_at(const struct rl_limiter *l, struct rl_u128 word)
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
 		return word.lo + (word.lo < UINT64_MAX); /* or up to 1 ns before that */
+	case RL_COUNTER:
+		return rl_counter_expires_at(word);
 	case RL_SLIDING_LOG:
 		return __builtin_add_overflow(word.lo, l->window_ns, &at) ? UINT64_MAX : at;
 	case RL_SLIDING_WINDOW:
@@ -364,6 +375,8 @@ rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
 		return rl_gcra_used_most(l->window_ns, q->capacity, v->word, at->now_ns);
+	case RL_COUNTER:
+		return rl_counter_has_expired(v->word, at->now_ns) ? 0 : rl_counter_used(v->word);
 	case RL_SLIDING_LOG:
 		break;
 	}
@@ -420,6 +433,8 @@ rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const st
 	case RL_SLIDING_WINDOW:
 	case RL_FIXED_WINDOW:
 		return refund_window(l, v, charge->epoch, charge->cost, next);
+	case RL_COUNTER:
+		return false;
 	case RL_SLIDING_LOG:
 		return refund_log(l, v, charge->epoch, charge->cost, next);
 	case RL_TOKEN_BUCKET:
@@ -485,6 +500,8 @@ rl_limiter_charge_entries(const struct rl_limiter *l, const struct rl_view *v,
 		return charge_entries_of_window(l, h, entry);
 	case RL_SLIDING_LOG:
 		return charge_entries_of_log(l, v, used, entry);
+	case RL_COUNTER:
+		return 0;
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
 		break;

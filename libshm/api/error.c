@@ -29,6 +29,8 @@ static const struct {
          "more sub-buckets than the segment keeps for a key, or a log of more than half as many"},
 	{RL_EADDRESS, "not an IP address or network"},
 	{RL_EREMOVED, "the configuration has this rule no longer"},
+	{RL_EEMPTY, "the key is empty"},
+	{-EEXIST, "the name is a rule's, or that of a space of counters"},
 	{RL_ECOST, "deciding this would cost more than it may: the segment is damaged"},
 	{RL_ERULES, "no room for another rule (the segment's `rules`)"},
 	{RL_ELIMITS, "no room for another limit (16 for each of the segment's `rules`)"},

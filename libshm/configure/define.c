@@ -43,19 +43,40 @@ define_limits(struct rl_rows *rows, int id, const struct rl_rule *rule)
 	               : -EAGAIN;
 }
 
+static bool
+is_counters(const struct rl_segment *s, int limit)
+{
+	return (rl_rules_identity(s, limit).hi & RL_SHAPE_ALGORITHM_MASK) == RL_COUNTER;
+}
+
+/* Is the name, as applications have defined it or as it is configured, of the other kind? */
+static bool
+is_other(const struct rl_segment *s, const struct rl_rule *rule)
+{
+	bool is_mine = rule->limit.algorithm == RL_COUNTER;
+	int id = rl_rules_seek(s, rule->name);
+	struct rl_refs own, now;
+
+	if (id < 0)
+		return false;
+	rl_rules_refs(s, rl_rule_row(id), RL_BANK_APP, &own);
+	rl_rules_now(s, id, &now);
+	return (own.count > 0 && is_counters(s, own.limit[0]) != is_mine) ||
+	       (is_mine && now.count > 0 && !is_counters(s, now.limit[0]));
+}
+
 /* Nothing is undone on failure: rows without references to them are nobody's limits. */
-int
-rl_define(struct rl *rl, const struct rl_rule *rule)
+static int
+define(struct rl *rl, const struct rl_rule *rule)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_rows rows = {.rl = rl};
-	size_t fault;
-	int id, error = rl_rules_check(s, rule, &fault);
+	int id, error;
 
-	if (error == 0 && !s->is_writable)
-		error = -EROFS;
-	if (error < 0)
-		return error;
+	if (!s->is_writable)
+		return -EROFS;
+	if (is_other(s, rule))
+		return -EEXIST;
 	error = id = -EAGAIN;
 	for (int tries = 0; error == -EAGAIN && tries < DEFINE_TRIES; tries++) {
 		id = rl_names_take(&rows, rule->name);
@@ -65,6 +86,23 @@ rl_define(struct rl *rl, const struct rl_rule *rule)
 	if (error == -EAGAIN)
 		return -EBUSY;
 	return error < 0 ? error : id;
+}
+
+int
+rl_define(struct rl *rl, const struct rl_rule *rule)
+{
+	size_t fault;
+	int error = rl_rules_check(&rl->segment, rule, &fault);
+
+	return error < 0 ? error : define(rl, rule);
+}
+
+int
+rl_define_counters(struct rl *rl, const char *name)
+{
+	const struct rl_rule space = {.name = name, .limit = {.algorithm = RL_COUNTER}};
+
+	return rl_rules_name_is_valid(name) ? define(rl, &space) : -EINVAL;
 }
 
 int

@@ -236,6 +236,8 @@ rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode)
 	struct rl_result unused;
 
 	rq->slot.tag = 0;
+	if (rq->ask.limit->limiter.algorithm == RL_COUNTER) /* which decides nothing */
+		return undecided(rq, -EINVAL);
 	if (mode == RL_CHARGE && !rq->ask.segment->is_writable)
 		return undecided(rq, -EROFS);
 	rq->ask.cost = is_never ? UINT32_MAX : cost > 0 ? (uint32_t)cost : 1;

@@ -55,7 +55,7 @@ rl_plain_count(const struct rl_ask *a, int rule, struct rl_slot slot, enum rl_ve
 static inline bool
 rl_plain_fits(const struct rl_ask *a, uint64_t cost)
 {
-	return cost <= rl_limiter_limit(&a->limit->limiter, &a->quota) &&
+	return (cost > 0 ? cost : 1) <= rl_limiter_limit(&a->limit->limiter, &a->quota) &&
 	       (cost == 0 || a->segment->is_writable);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "evict/evict.h"
 
+#include "algorithm/counter.h"
 #include "rule/policy.h"
 #include "segment/record.h"
 #include "segment/stats.h"
@@ -123,6 +124,8 @@ used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct cand
 
 	if (!has_count(c) || !c->is_in_force)
 		return UINT64_MAX; /* nothing to evict, or free_if_stale()'s */
+	if (c->limit->limiter.algorithm == RL_COUNTER)
+		return rl_counter_has_expired(c->view.word, now_ns) ? 0 : UINT64_MAX;
 	apply_override(rl, budget, c);
 	if (budget->left == 0 || /* for all one knows, at its limit */
 	    rl_view_peek(&rl->segment, &c->limit->limiter, &c->quota, c->slot, 1, now_ns, budget,

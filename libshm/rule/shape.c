@@ -71,6 +71,13 @@ rl_shape_pack(const struct rl_limit *l)
 	       (uint64_t)l->algorithm;
 }
 
+/* A counter has no window, nor anything else. */
+static bool
+is_counter(const struct rl_limit *l)
+{
+	return l->algorithm == RL_COUNTER && l->window_ns == 0 && l->granularity == 1 && !l->hard;
+}
+
 bool
 rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *limiter)
 {
@@ -82,6 +89,10 @@ rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *
 		.hard = is_hard,
 	};
 
+	if (is_counter(&l)) {
+		*limiter = (struct rl_limiter){.algorithm = RL_COUNTER, .ring_entries = ring};
+		return true;
+	}
 	if (!has_valid_window(&l) || l.granularity > ring)
 		return false;
 	if (rl_algorithm_info(l.algorithm)->ring_per_unit > ring)

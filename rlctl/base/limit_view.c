@@ -42,6 +42,10 @@ limit_format(const struct rl_limit *limit)
 {
 	struct limit_text out = {""};
 
+	if (limit->algorithm == RL_COUNTER) {
+		append(&out, "counters by key");
+		return out;
+	}
 	append(&out, "%s, %" PRIu32 " per %s", algorithm_name(limit->algorithm), limit->capacity,
 	       duration_format(limit->window_ns).text);
 	if (limit->granularity > 1)

@@ -31,6 +31,13 @@ struct dump {
 	uint64_t seen;
 };
 
+static bool
+is_over(const struct rl_entry *entry)
+{
+	return entry->is_stale ||
+	       (entry->count ? entry->count->expires_after_ns == 0 : entry->charge_entries == 0);
+}
+
 /* An entry that counts nothing now, or limits nothing any more, is not worth a line. */
 static int
 write_entry(const struct rl_entry *entry, void *arg)
@@ -46,8 +53,7 @@ write_entry(const struct rl_entry *entry, void *arg)
 		return 1;
 	if (dump->is_masked)
 		key = mask_key(&key, &mask);
-	line = entry->is_stale || entry->charge_entries == 0 ? NULL
-	                                                     : dump_entry(dump->rl, entry, &key);
+	line = is_over(entry) ? NULL : dump_entry(dump->rl, entry, &key);
 	if (!line)
 		return 0;
 	output_json_line(dump->out.file, line);

@@ -165,6 +165,45 @@ restore_entry(struct restore *restore, const struct dump_line *line)
 		charge_all(restore, rule, limit, &info, line);
 }
 
+/* Beside what was counted since; whose lifetime has begun anew keeps it. A space is made if need be. */
+static int
+count_again(struct restore *restore, const struct dump_line *line, uint64_t lifetime_ns)
+{
+	int space = rl_define_counters(restore->rl, line->rule), done = -EBUSY;
+	const struct key_view *key = &line->key;
+
+	if (space < 0)
+		return space;
+	for (int i = 0; i < BUSY_TRIES && done == -EBUSY; i++)
+		done = line->value > 0
+		               ? rl_counter_add_at(restore->rl, space, key->bytes, key->len,
+		                                   (int64_t)line->value, lifetime_ns,
+		                                   restore->now_ns, NULL)
+		               : rl_counter_set_new_at(restore->rl, space, key->bytes, key->len, 0,
+		                                       lifetime_ns, restore->now_ns, NULL);
+	return done;
+}
+
+static void
+restore_counter(struct restore *restore, const struct dump_line *line)
+{
+	uint64_t lifetime_ns = line->expires_ns;
+	int error = 0;
+
+	restore->entries++;
+	if (line->expires_ns != RL_NEVER_NS)
+		lifetime_ns =
+			line->expires_ns > restore->now_ns ? line->expires_ns - restore->now_ns : 0;
+	if (!is_whole(&line->key))
+		note(restore, UNNAMED, "not all bytes of the key are in the dump", line->rule);
+	else if (lifetime_ns == 0)
+		note(restore, EXPIRED, NULL, "");
+	else if (!restore->is_dry && (error = count_again(restore, line, lifetime_ns)) < 0)
+		note(restore, FAILED, "not restored", rl_strerror(error));
+	else
+		note(restore, RESTORED, NULL, "");
+}
+
 static void
 restore_ban(struct restore *restore, const struct dump_line *line)
 {
@@ -202,6 +241,9 @@ restore_line(struct restore *restore, const struct dump_line *line)
 		break;
 	case DUMP_ENTRY:
 		restore_entry(restore, line);
+		break;
+	case DUMP_COUNTER:
+		restore_counter(restore, line);
 		break;
 	case DUMP_BAN:
 		restore_ban(restore, line);

@@ -39,16 +39,32 @@ json_moments(const struct rl_entry *entry)
 	return array;
 }
 
+static json_t *
+dump_counter(struct rl *rl, const struct rl_entry *entry, const char *space,
+             const struct key_view *key)
+{
+	json_t *root = need(json_object());
+	uint64_t after_ns = entry->count->expires_after_ns;
+
+	json_put(root, "counters", json_text(space));
+	json_put_key(root, key);
+	json_put(root, "value", json_count(entry->count->value));
+	json_put(root, "expires_ns",
+	         after_ns == RL_NEVER_NS ? json_null() : json_count(rl_now(rl) + after_ns));
+	return root;
+}
+
 json_t *
 dump_entry(struct rl *rl, const struct rl_entry *entry, const struct key_view *key)
 {
-	json_t *root = need(json_object());
 	struct rl_rule_info rule;
+	json_t *root;
 
-	if (!rule_read(rl, entry->rule, &rule) || entry->limit >= rule.limit_count) {
-		json_decref(root);
+	if (!rule_read(rl, entry->rule, &rule) || entry->limit >= rule.limit_count)
 		return NULL;
-	}
+	if (entry->count)
+		return dump_counter(rl, entry, rule.name, key);
+	root = need(json_object());
 	json_put(root, "rule", json_text(rule.name));
 	json_put(root, "limit_number", json_count(entry->limit + UINT64_C(1)));
 	json_put(root, "shape", json_limit(&rule.limits[entry->limit]));
@@ -205,6 +221,25 @@ parse_entry(struct dump_line *line)
 	                                                            : "no moments of [at_ns, cost]";
 }
 
+static const char *
+parse_counter(struct dump_line *line)
+{
+	const json_t *root = line->root, *expires = json_object_get(root, "expires_ns");
+
+	line->kind = DUMP_COUNTER;
+	line->rule = json_string_value(json_object_get(root, "counters"));
+	line->expires_ns = RL_NEVER_NS;
+	if (!line->rule)
+		return "no name of counters";
+	if (!read_key(root, &line->key))
+		return "no key";
+	if (!read_count(root, "value", RL_COUNT_MAX, &line->value))
+		return "no value of a counter";
+	if (!json_is_null(expires) && !read_count(root, "expires_ns", INT64_MAX, &line->expires_ns))
+		return "no expires_ns";
+	return NULL;
+}
+
 static bool
 read_match(const char *name, enum rl_match *match)
 {
@@ -277,6 +312,8 @@ dump_parse(const char *text, size_t len, struct dump_line *line)
 		return parse_header(line);
 	if (json_object_get(line->root, "rl_dump_end"))
 		return parse_end(line);
+	if (json_object_get(line->root, "counters"))
+		return parse_counter(line);
 	return json_object_get(line->root, "effect") ? parse_ban(line) : parse_entry(line);
 }
 

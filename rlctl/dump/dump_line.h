@@ -7,10 +7,12 @@
  *
  *	{"rl_dump":1,"segment":"web","dumped_ns":N}
  *	{"rule":"login","limit_number":1,"shape":{...},"key":"alice","moments":[[AT_NS,COST],...]}
+ *	{"counters":"failed","key":"alice","value":3,"expires_ns":N}
  *	{"effect":"ban","rule":null,"match":"key","key":"bob","until_ns":N}
  *	{"rl_dump_end":true,"entries":1,"unnamed":0,"bans":1}
  *
- * `shape` is the limit as it was, `moments` what counted of it, oldest first. A key that is no
+ * `shape` is the limit as it was, `moments` what counted of it, oldest first; `counters` is a space of
+ * counters by key, `expires_ns` null if one never does. A key that is no
  * UTF-8 has its bytes in "key_hex" as well. One whose bytes are not all kept has "truncated",
  * or "key_id" in place of its bytes, and cannot be restored. Times are Unix time, so that a dump
  * means the same after a reboot.
@@ -38,6 +40,7 @@ json_t *dump_end(const struct dump_totals *totals);
 enum dump_kind {
 	DUMP_HEADER,
 	DUMP_ENTRY,
+	DUMP_COUNTER,
 	DUMP_BAN,
 	DUMP_END,
 };
@@ -50,7 +53,9 @@ struct dump_line {
 	struct rl_limit shape;
 	struct rl_charge_entry *moments;
 	size_t moment_count;
-	bool is_exemption; /* of a ban */
+	uint64_t value;      /* of a counter by key; `rule` is its space's name */
+	uint64_t expires_ns; /* RL_NEVER_NS: never */
+	bool is_exemption;   /* of a ban */
 	enum rl_match match;
 	uint64_t until_ns;
 	struct dump_totals totals; /* of the end */

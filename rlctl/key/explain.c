@@ -28,6 +28,10 @@ keep_entry(const struct rl_entry *entry, void *arg)
 	counted->entry.key = copy(entry->key, entry->key_kept);
 	counted->entry.charge_entry =
 		copy(entry->charge_entry, entry->charge_entries * sizeof(*entry->charge_entry));
+	if (entry->count) {
+		counted->count = *entry->count;
+		counted->entry.count = &counted->count;
+	}
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 struct counted {
 	bool is_there; /* else the limit has counted nothing of the key */
 	struct rl_entry entry;
+	struct rl_count count; /* of a counter by key, to which the entry points */
 };
 
 struct explanation {

@@ -62,7 +62,7 @@ static void
 print_usage(FILE *out, const struct usage *usage)
 {
 	fprintf(out, "state        %s\n", usage_state(usage));
-	fprintf(out, "used         %" PRIu32 "\n", usage->used);
+	fprintf(out, "used         %" PRIu64 "\n", usage->used);
 	fprintf(out, "limit        %" PRIu32 "\n", usage->limit);
 	fprintf(out, "remaining    %" PRIu32 "\n", usage->remaining);
 	print_denied(out, usage->denied);
@@ -99,6 +99,36 @@ print_counted(FILE *out, const struct explanation *x, unsigned i)
 }
 
 static void
+print_active_bans(FILE *out, struct rl *rl, const struct explanation *x)
+{
+	for (size_t i = 0; i < x->active_bans.count; i++) {
+		fputs("stands       ", out);
+		active_ban_print(out, rl, &x->active_bans.items[i], x->now_ns);
+	}
+	for (size_t i = 0; i < x->overrides.count; i++) {
+		fputs("stands       ", out);
+		override_print(out, &x->overrides.items[i], x->decision.info.limit_count);
+	}
+}
+
+/* A counter by key decides nothing: it has no more than a value and an end. */
+static void
+print_counter(FILE *out, struct rl *rl, const struct explanation *x)
+{
+	struct usage usage = usage_of(&x->counted[0].entry);
+
+	print_active_bans(out, rl, x);
+	if (!x->counted[0].is_there) {
+		fputs("value        nothing counted\n", out);
+		return;
+	}
+	fprintf(out, "value        %" PRIu64 "\n", usage.used);
+	fprintf(out, "expires in   %s\n",
+	        usage.reset_after_ns == RL_NEVER_NS ? "never"
+	                                            : duration_format(usage.reset_after_ns).text);
+}
+
+static void
 print_limit(FILE *out, const struct explanation *x, unsigned i)
 {
 	const struct rl_rule_info *info = &x->decision.info;
@@ -113,24 +143,17 @@ print_limit(FILE *out, const struct explanation *x, unsigned i)
 		fputs("nothing counted\n", out);
 }
 
-static void
-print_active_bans(FILE *out, struct rl *rl, const struct explanation *x)
-{
-	for (size_t i = 0; i < x->active_bans.count; i++) {
-		fputs("stands       ", out);
-		active_ban_print(out, rl, &x->active_bans.items[i], x->now_ns);
-	}
-	for (size_t i = 0; i < x->overrides.count; i++) {
-		fputs("stands       ", out);
-		override_print(out, &x->overrides.items[i], x->decision.info.limit_count);
-	}
-}
-
 void
 explanation_print(FILE *out, struct rl *rl, const struct explanation *x)
 {
 	fprintf(out, "rule         %s\nkey          ", x->decision.rule);
 	output_key(out, &x->decision.key);
+	if (x->decision.info.limit_count > 0 &&
+	    x->decision.info.limits[0].algorithm == RL_COUNTER) {
+		putc('\n', out);
+		print_counter(out, rl, x);
+		return;
+	}
 	fputs("\nanswer       ", out);
 	decision_print_verdict(out, &x->decision);
 	print_active_bans(out, rl, x);

@@ -60,8 +60,12 @@ print_line(struct rl *rl, const struct item *item)
 {
 	const struct usage *usage = &item->usage;
 
-	printf("%10" PRIu32 "/%-10" PRIu32 "  %10" PRIu32 "  %-7s  %8s  %8s  %8" PRIu64 "  %s  ",
-	       usage->used, usage->limit, usage->remaining, usage_state(usage),
+	if (usage->is_counter)
+		printf("%10" PRIu64 "/%-10s  %10s", usage->used, "-", "-");
+	else
+		printf("%10" PRIu64 "/%-10" PRIu32 "  %10" PRIu32, usage->used, usage->limit,
+		       usage->remaining);
+	printf("  %-7s  %8s  %8s  %8" PRIu64 "  %s  ", usage_state(usage),
 	       duration_format(usage->retry_after_ns).text,
 	       duration_format(usage->reset_after_ns).text, usage->denied,
 	       limit_label(rl, item->rule, item->limit).text);

@@ -51,9 +51,13 @@ cells_of(struct rl *rl, const struct item *item)
 	const struct usage *usage = &item->usage;
 	struct cells out;
 
-	snprintf(out.text[LIST_USED], sizeof(out.text[0]), "%" PRIu32, usage->used);
+	snprintf(out.text[LIST_USED], sizeof(out.text[0]), "%" PRIu64, usage->used);
 	snprintf(out.text[LIST_LIMIT], sizeof(out.text[0]), "%" PRIu32, usage->limit);
 	snprintf(out.text[LIST_REMAINING], sizeof(out.text[0]), "%" PRIu32, usage->remaining);
+	if (usage->is_counter) {
+		strcpy(out.text[LIST_LIMIT], "-");
+		strcpy(out.text[LIST_REMAINING], "-");
+	}
 	snprintf(out.text[LIST_STATE], sizeof(out.text[0]), "%s", usage_state(usage));
 	strcpy(out.text[LIST_RETRY], duration_format(usage->retry_after_ns).text);
 	strcpy(out.text[LIST_RESET], duration_format(usage->reset_after_ns).text);

@@ -178,6 +178,8 @@ compare_bounds(enum key_order order, const struct rl_prefilter *prefilter, const
 {
 	switch (order) {
 	case ORDER_USED:
+		if (prefilter->used_most == UINT32_MAX) /* a counter by key may have more */
+			return -1;
 		return compare_most(prefilter->used_most, last->used);
 	case ORDER_REMAINING:
 		return compare_most(last->remaining, prefilter->remaining_least);

@@ -10,9 +10,22 @@ newest_ns(const struct rl_entry *entry)
 	return entry->buckets > 0 ? entry->bucket_end_ns - entry->bucket_ns : 0;
 }
 
+static struct usage
+usage_of_counter(const struct rl_entry *entry)
+{
+	return (struct usage){
+		.is_counter = true,
+		.used = entry->count->value,
+		.is_state_known = true,
+		.reset_after_ns = entry->count->expires_after_ns,
+	};
+}
+
 struct usage
 usage_of(const struct rl_entry *entry)
 {
+	if (entry->count)
+		return usage_of_counter(entry);
 	return (struct usage){
 		.limit = entry->peek.limit,
 		.used = entry->used,
@@ -36,6 +49,8 @@ static const char *const state_names[][2] = {
 const char *
 usage_state(const struct usage *usage)
 {
+	if (usage->is_counter)
+		return "counter";
 	return state_names[usage->state][!usage->is_state_known];
 }
 
@@ -47,7 +62,8 @@ json_put_usage(json_t *object, const struct usage *usage)
 	json_put(object, "remaining", json_count(usage->remaining));
 	json_put(object, "denied_estimate", json_count(usage->denied));
 	json_put(object, "newest_ns", json_count(usage->newest_ns));
-	json_put(object, "state", json_text(state_names[usage->state][0]));
+	json_put(object, "state",
+	         json_text(usage->is_counter ? "counter" : state_names[usage->state][0]));
 	json_put(object, "state_known", json_boolean(usage->is_state_known));
 	json_put(object, "limited", json_boolean(usage->is_limited));
 	json_put(object, "retry_after_ns", json_duration(usage->retry_after_ns));

@@ -11,8 +11,9 @@
 
 /* What is left of an rl_entry after its visit, but for the key. */
 struct usage {
+	bool is_counter; /* of rl_define_counters(): has no limit, and resets when it expires */
 	uint32_t limit;
-	uint32_t used;
+	uint64_t used;
 	uint32_t remaining;
 	enum rl_entry_state state;
 	bool is_state_known;

@@ -87,11 +87,14 @@ add_key(const struct top_model *model, const struct item *item, bool is_selected
 	const struct usage *usage = &item->usage;
 	char *key = key_text(&item->key);
 	enum style style = usage->is_limited ? STYLE_ALARM : STYLE_PLAIN;
+	char limit[16] = "-";
 
+	if (!usage->is_counter)
+		snprintf(limit, sizeof(limit), "%" PRIu32, usage->limit);
 	frame_add(frame, is_selected ? STYLE_SELECTED : style,
-	          "%9" PRIu32 "/%-9" PRIu32 " %-7s %7s %8" PRIu64 "  %s  %s", usage->used,
-	          usage->limit, usage_state(usage), duration_format(usage->retry_after_ns).text,
-	          usage->denied, limit_label(model->rl, item->rule, item->limit).text, key);
+	          "%9" PRIu64 "/%-9s %-7s %7s %8" PRIu64 "  %s  %s", usage->used, limit,
+	          usage_state(usage), duration_format(usage->retry_after_ns).text, usage->denied,
+	          limit_label(model->rl, item->rule, item->limit).text, key);
 	free(key);
 }
 

@@ -50,6 +50,19 @@ ask(void *cost, unsigned worker, uint64_t n)
 		rl_check_item_at(c->probe.rl, &c->probe.item, c->now_ns, result);
 }
 
+static void
+increment(void *cost, unsigned worker, uint64_t n)
+{
+	const struct cost *c = cost;
+	const struct rl_item *item = &c->probe.item;
+	struct rl_count count;
+
+	(void)worker;
+	for (uint64_t i = 0; i < n; i++)
+		rl_counter_add_at(c->probe.rl, item->rule, item->key, item->key_len, 1, HOUR,
+		                  c->now_ns, &count);
+}
+
 static struct cost *
 add(struct costs *c, const char *id, const char *label, double target, struct rl *rl, int rule)
 {
@@ -114,6 +127,14 @@ add_algorithms(struct costs *c)
 	l.granularity = 64;
 	l.hard = 1;
 	add_limit(c, "peek", "a peek, 64 sub-buckets, hard", 1.0, l)->probe.item.cost = 0;
+}
+
+static void
+add_counter(struct costs *c)
+{
+	add(c, "counter", "a counter's increment", 1.2, c->rl,
+	    rl_define_counters(c->rl, "counter"));
+	c->lane[c->count - 1].run = increment;
 }
 
 static void
@@ -243,6 +264,7 @@ bench_costs(struct bench *bench)
 	add_limit(&c, "admit", "hot admission: 16-byte key, caller's now", 0, plain);
 	add_denials(&c);
 	add_algorithms(&c);
+	add_counter(&c);
 	add_several(&c);
 	add_bans(&c, one, networks, prefixes);
 	c.lane[c.count] = (struct lane){"hash", "", floor_hash, NULL, n, 0};

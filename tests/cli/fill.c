@@ -3,6 +3,7 @@
  * fill SEGMENT RULE CAPACITY WINDOW_MS KIND KEY=COUNT[@SECONDS]...
  *
  * Ask COUNT times for each KEY, SECONDS from now, so that rlctl has something to show. KIND is
+ * counter for a space of counters, whose lifetime WINDOW_MS is, with COUNT in each; or
  * how many sub-buckets, 0 for a fixed window, or log, token or leaky; behind it may stand
  * "h" for hard, "s" for a shadow, and "/24" or "/24/64" for prefixes. CAPACITY, WINDOW_MS and
  * KIND may each be a list with commas: one limit for each. The segment is small, and its keys
@@ -116,10 +117,32 @@ ask(struct rl *rl, int rule, const char *pair)
 }
 
 static int
+fill_counters(struct rl *rl, int count, char **args)
+{
+	int space = rl_define_counters(rl, args[0]);
+
+	if (space < 0)
+		return fail(args[0], space);
+	for (int i = 4; i < count; i++) {
+		const char *split = strrchr(args[i], '=');
+		uint64_t lifetime = number(args[2]) * RL_MILLISECOND;
+		int done = rl_counter_add(rl, space, args[i], (size_t)(split - args[i]),
+		                          strtoll(split + 1, NULL, 10),
+		                          lifetime > 0 ? lifetime : RL_NEVER_NS, NULL);
+		if (done != 1)
+			return fail(args[i], done);
+	}
+	return 0;
+}
+
+static int
 fill(struct rl *rl, int count, char **args)
 {
-	int rule = define(rl, args);
+	int rule;
 
+	if (strcmp(args[3], "counter") == 0)
+		return fill_counters(rl, count, args);
+	rule = define(rl, args);
 	if (rule < 0)
 		return fail(args[0], rule);
 	for (int i = 4; i < count; i++)

@@ -39,6 +39,7 @@ enum {
 
 static struct rl *rl;
 static int rules[RULES];
+static int space;         /* of counters by key */
 static bool is_killed;    /* in earnest: its locks are gone, too */
 static uint64_t now;      /* of the operation and those after it */
 static uint64_t accesses; /* to shared words, where the build counts them */
@@ -46,7 +47,9 @@ static unsigned char *base, *before_run, *as_left;
 
 struct seen {
 	uint32_t used[RULES][KEYS];
-	uint32_t limit[2]; /* of the rule "two" */
+	uint32_t limit[2];       /* of the rule "two" */
+	uint64_t counted[KEYS];  /* of the counters by key */
+	uint64_t lifetime[KEYS]; /* what is left of it */
 };
 
 static struct seen before, after;
@@ -107,6 +110,20 @@ used(int rule, int key)
 }
 
 static void
+observe_counters(struct seen *s)
+{
+	for (int key = 0; key < KEYS; key++) {
+		struct rl_count count;
+		char text[4];
+
+		key_text(key, text);
+		assert_true(rl_counter_get_at(rl, space, text, strlen(text), now, &count) >= 0);
+		s->counted[key] = count.value;
+		s->lifetime[key] = count.expires_after_ns;
+	}
+}
+
+static void
 observe(struct seen *s)
 {
 	const struct rl_item item = {.rule = rules[TWO], .key = "k0", .key_len = 2};
@@ -119,6 +136,7 @@ observe(struct seen *s)
 	rl_check_limits_at(rl, &item, now, &r, &count, each);
 	for (size_t i = 0; i < 2; i++)
 		s->limit[i] = i < count ? each[i].limit : 0;
+	observe_counters(s);
 }
 
 static int
@@ -164,6 +182,11 @@ assert_one_or_the_other(void)
 				         before.used[rule][key], after.used[rule][key]);
 	for (int i = 0; i < 2; i++)
 		assert_true(s.limit[i] == before.limit[i] || s.limit[i] == after.limit[i]);
+	for (int key = 0; key < KEYS; key++) /* value and lifetime are of one word */
+		assert_true((s.counted[key] == before.counted[key] &&
+		             s.lifetime[key] == before.lifetime[key]) ||
+		            (s.counted[key] == after.counted[key] &&
+		             s.lifetime[key] == after.lifetime[key]));
 }
 
 /* The others are served at once, and exactly. */
@@ -272,7 +295,7 @@ open_base(void **state)
 {
 	const struct rl_options tiny = {.keys = 12,
 	                                .ring = 8,
-	                                .rules = 6,
+	                                .rules = 7,
 	                                .bans = 4,
 	                                .overrides = 4,
 	                                .buffer_ns = RL_SECOND};
@@ -289,6 +312,8 @@ open_base(void **state)
 	rules[TOKEN] = rl_define(rl, &(struct rl_rule){.name = "token", .limit = token});
 	assert_int_equal(configure(7), 0);
 	rules[TWO] = rl_find(rl, "two");
+	space = rl_define_counters(rl, "counters");
+	assert_true(space >= 0);
 	base = malloc(rl->segment.bytes);
 	before_run = malloc(rl->segment.bytes);
 	as_left = malloc(rl->segment.bytes);

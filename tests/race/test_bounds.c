@@ -172,10 +172,11 @@ move_tags(void)
 /* What deciding is at most: its budget, and what looking at one word again may add to a step. */
 #define DECIDED_BY (4 * RL_DECIDE_STEPS)
 
+static void (*const adversaries[])(void) = {move_states, move_tags, move_generation};
+
 static void
 test_slots_that_move(void **state)
 {
-	static void (*const adversaries[])(void) = {move_states, move_tags, move_generation};
 	struct rl *rl = open_one(16, 16, 12);
 	struct rl_limit more[RL_LIMITS_MAX - 1];
 	struct rl_rule rule = {.name = "r", .more = more};
@@ -208,6 +209,31 @@ test_slots_that_move(void **state)
 	}
 	print_message("at most %ld accesses\n", most);
 	assert_true(most <= RL_LOOKUP_STEPS + DECIDED_BY);
+	rl_close(rl);
+}
+
+/* The same of counters by key. */
+static void
+test_counters_that_move(void **state)
+{
+	struct rl *rl = open_one(1, 1, 10);
+	int space = rl_define_counters(rl, "c");
+	long most = 0;
+
+	(void)state;
+	for (often = 1; often < 200; often++) {
+		uint64_t now = T0 + (uint64_t)often * RL_SECOND;
+		char key[16];
+		int len = snprintf(key, sizeof key, "%d", often % 20);
+
+		adversary = adversaries[often % 3];
+		accesses = 0;
+		rl_counter_add_at(rl, space, key, (size_t)len, 1, 9 * RL_SECOND, now, NULL);
+		rl_counter_drop_at(rl, space, "one", 3, now);
+		most = accesses > most ? accesses : most;
+		adversary = NULL;
+	}
+	assert_true(most <= 2 * (RL_LOOKUP_STEPS + DECIDED_BY));
 	rl_close(rl);
 }
 
@@ -346,6 +372,7 @@ main(void)
 		cmocka_unit_test(test_full_lookups),
 		cmocka_unit_test(test_a_generation_that_moves),
 		cmocka_unit_test(test_slots_that_move),
+		cmocka_unit_test(test_counters_that_move),
 		cmocka_unit_test(test_dense_tables_are_read_whole),
 		cmocka_unit_test(test_words_that_change_have_an_end),
 	};

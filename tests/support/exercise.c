@@ -88,7 +88,7 @@ see_entry(const struct rl_entry *e, void *arg)
 {
 	uint64_t *sum = arg;
 
-	REQUIRE(e->used <= e->peek.limit);
+	REQUIRE(e->count ? e->count->value <= RL_COUNT_MAX : e->used <= e->peek.limit);
 	REQUIRE(e->rule < (int)exercise_options.rules && e->limit < RL_LIMITS_MAX);
 	REQUIRE(e->buckets <= RL_GRANULARITY_MAX + 1 && e->charge_entries <= RL_LOG_MAX + 1);
 	REQUIRE(e->key_kept <= RL_KEY_MAX && e->key_kept <= e->key_len);
@@ -167,6 +167,46 @@ decide(struct rl *rl, uint64_t *seed, uint64_t now)
 	check_result(rl_peek_at(rl, items[1].rule, other, items[1].key_len, now, &r), &r);
 }
 
+/* Whatever an answer is, it says the same: a value has a lifetime, and none has none. */
+static void
+check_count(int done, const struct rl_count *c)
+{
+	REQUIRE(done <= 1 && (done >= 0 || rl_strerror(done) != NULL));
+	REQUIRE(c->value <= RL_COUNT_MAX && (c->value == 0 || c->expires_after_ns > 0));
+	REQUIRE(done >= 0 || (c->value == 0 && c->expires_after_ns == 0));
+}
+
+static void
+count(struct rl *rl, uint64_t *seed, uint64_t now)
+{
+	int space = (int)test_below(seed, EXERCISE_RULES + 3) - 1;
+	uint64_t lifetime = test_below(seed, 3) * RL_SECOND;
+	struct rl_count c;
+	char text[RL_KEY_MAX];
+	size_t len = some_key(seed, text);
+
+	space = test_below(seed, 2) ? EXERCISE_RULES : space;
+	switch (test_below(seed, 6)) {
+	case 0:
+		check_count(rl_counter_get_at(rl, space, text, len, now, &c), &c);
+		break;
+	case 1:
+		check_count(rl_counter_set_at(rl, space, text, len, 7, lifetime, now, &c), &c);
+		break;
+	case 2:
+		check_count(rl_counter_set_new_at(rl, space, text, len, 7, lifetime + 1, now, &c),
+		            &c);
+		break;
+	case 3:
+		REQUIRE(rl_counter_drop_at(rl, space, text, len, now) <= 1);
+		break;
+	default:
+		check_count(rl_counter_add_at(rl, space, text, len,
+		                              (int64_t)test_below(seed, 5) - 1, lifetime, now, &c),
+		            &c);
+	}
+}
+
 static void
 administer(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 {
@@ -193,6 +233,7 @@ administer(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 		break;
 	case 5:
 		rl_define(rl, &rules[test_below(seed, EXERCISE_RULES)]);
+		rl_define_counters(rl, test_below(seed, 2) ? "counted" : rules[0].name);
 		break;
 	default:
 		rl_lookup(rl, rule, text, len, now, see_entry, sum);
@@ -257,6 +298,8 @@ exercise_calls(struct rl *rl, uint64_t *seed)
 		decide(rl, seed, now + (uint64_t)i * RL_SECOND / 2);
 	for (int i = 0; i < 3; i++)
 		administer(rl, seed, now, &sum);
+	for (int i = 0; i < 3; i++)
+		count(rl, seed, now);
 	if (test_below(seed, 4) == 0)
 		inspect(rl, seed, now, &sum);
 	if (test_below(seed, 8) == 0)
@@ -274,9 +317,12 @@ exercise_fill(struct rl *rl)
 
 	for (int i = 0; i < EXERCISE_RULES; i++)
 		REQUIRE(rl_define(rl, &rules[i]) == i);
+	REQUIRE(rl_define_counters(rl, "counted") == EXERCISE_RULES);
 	REQUIRE(configure(rl, 4) == 0);
 	REQUIRE(rl_ban(rl, 0, &banned, RL_NEVER_NS) == 0);
 	REQUIRE(rl_allow(rl, RL_ANY_RULE, &network, RL_NEVER_NS) == 0);
-	for (int i = 0; i < 60; i++)
+	for (int i = 0; i < 60; i++) {
 		decide(rl, &seed, now += RL_SECOND / 8);
+		count(rl, &seed, now);
+	}
 }
