@@ -351,8 +351,8 @@ void rl_close(struct rl *rl);
  * Negative: -EINVAL a field out of range; RL_ERING granularity above the segment's ring, or a
  * log's capacity above half of it; RL_ERULES no room for another rule, those removed not counted;
  * RL_ELIMITS no room for another limit, those that no rule has any more not counted;
- * -EBUSY other processes define or configure for seconds, or keep changing the rule; -EROFS
- * read-only; -ENOMEM.
+ * -EBUSY other processes define or configure for seconds, or keep changing the rule; -EEXIST
+ * the name is that of counters by key; -EROFS read-only; -ENOMEM.
  *
  * A rule keeps its row in the segment, and its handle, while an application has defined it (see
  * rl_forget() of rl_admin.h) or the configuration has it. Afterwards the row may be given to another
@@ -365,6 +365,18 @@ void rl_close(struct rl *rl);
  */
 int rl_define(struct rl *rl, const struct rl_rule *rule);
 
+/*
+ * Check a rule without a segment, so that checking a server's configuration does not touch the segment
+ * in use. Returns what rl_define() would return in a segment made with `options`: 0, -EINVAL or
+ * RL_ERING. NULL means the default options; only `ring` matters. After an error, `text` is a sentence
+ * for people that names the field, its value and what is allowed, such as
+ * "more[0].capacity: 0; 1 to 268435455 is allowed", cut to `size` bytes with its NUL.
+ * RL_RULE_TEXT_SIZE bytes hold any. `text` may be NULL, and is empty without an error.
+ */
+#define RL_RULE_TEXT_SIZE 160
+int rl_rule_check(const struct rl_rule *rule, const struct rl_options *options, char *text,
+                  size_t size);
+
 /* The handle of the rule with this name; -ENOENT if there is none. */
 int rl_find(struct rl *rl, const char *name);
 
@@ -375,8 +387,8 @@ uint64_t rl_now(const struct rl *rl);
  * Decide one request of `cost` by `key` (1..RL_KEY_MAX bytes, any bytes) under
  * `rule`, and charge it if it is allowed. Returns the verdict; `result` may be NULL.
  *
- * An empty key is not limited: allowed, nothing counted. Cost 0 is a peek. A cost
- * above the capacity is RL_NEVER. A key that is too long (-ENAMETOOLONG) or no address
+ * An empty key is not limited: allowed, with RL_EEMPTY in `error`, nothing counted. Cost 0 is a
+ * peek. A cost above the capacity is RL_NEVER. A key that is too long (-ENAMETOOLONG) or no address
  * (RL_EADDRESS), an unknown rule (-EINVAL) and a charge on a read-only handle (-EROFS) are
  * RL_UNDECIDED. So is a decision that takes too many steps: RL_ECOST in a damaged segment, -EBUSY
  * if other processes keep changing the key. A process's first use of a limit, and of one that has

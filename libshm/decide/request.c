@@ -108,6 +108,8 @@ is_answered(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k, 
 		return false;
 	if (k->rule.is_removed)
 		r->error = RL_EREMOVED;
+	else if (item->key_len == 0)
+		r->error = RL_EEMPTY;
 	if (k->rule.count > 0)
 		r->limit = r->remaining =
 			rl_limiter_limit(&k->rule.limit[0].limit->limiter, &k->rule.limit[0].quota);

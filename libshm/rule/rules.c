@@ -15,14 +15,21 @@ rl_rules_name_hash(const struct rl_segment *s, const char *name)
 	return rl_hash_with(s->key, NAME_DOMAIN, name, strlen(name)).a | 1;
 }
 
+static const char name_bytes[] =
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/";
+
+bool
+rl_rules_name_has(char byte)
+{
+	return byte != '\0' && strchr(name_bytes, byte);
+}
+
 bool
 rl_rules_name_is_valid(const char *name)
 {
-	static const char good[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/";
 	size_t len = name ? strlen(name) : 0;
 
-	return len > 0 && len <= RL_NAME_MAX && strspn(name, good) == len;
+	return len > 0 && len <= RL_NAME_MAX && strspn(name, name_bytes) == len;
 }
 
 /*
@@ -124,12 +131,6 @@ rl_rules_limit(const struct rl_rule *rule, size_t i)
 	return rl_shape_complete(i == 0 ? &rule->limit : &rule->more[i - 1]);
 }
 
-static bool
-has_prefix(const struct rl_limit *l)
-{
-	return l->prefix_v4 > 0 || l->prefix_v6 > 0;
-}
-
 int
 rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *limit)
 {
@@ -142,7 +143,7 @@ rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *l
 		int error = rl_shape_check(&l, s->geometry.ring);
 		if (error < 0)
 			return error;
-		if (has_prefix(&l) != has_prefix(&rule->limit))
+		if (rl_limit_has_prefix(&l) != rl_limit_has_prefix(&rule->limit))
 			return -EINVAL;
 	}
 	return 0;

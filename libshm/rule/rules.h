@@ -150,6 +150,13 @@ int rl_rules_set_flags(const struct rl_segment *s, int rule, uint64_t flags, boo
 void rl_rules_name(const struct rl_segment *s, int rule, char name[static RL_NAME_MAX + 1]);
 
 bool rl_rules_name_is_valid(const char *name);
+bool rl_rules_name_has(char byte); /* may it be in one? */
+
+static inline bool
+rl_limit_has_prefix(const struct rl_limit *l)
+{
+	return l->prefix_v4 > 0 || l->prefix_v6 > 0;
+}
 
 /* 0 if the rule's limits can be, else what rl_define() says; *limit is the one at fault. */
 int rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *limit);

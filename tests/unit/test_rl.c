@@ -83,6 +83,7 @@ test_answers_that_need_no_counter(void **state)
 	/* an empty key is not limited, and nothing counts it */
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(rl_check_at(rl, rule, NULL, 0, 1, T0, &r), RL_ALLOWED);
+	assert_int_equal(r.error, RL_EEMPTY);
 	assert_int_equal(r.remaining, 5);
 	assert_int_equal(rl_fill(rl), 0);
 	/* cost 0 is a peek */

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Says what is wrong with a rule, in a sentence. rl_shape_check() decides whether anything is, as for
+ * rl_define(). This file only finds the field that is at fault.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "algorithm/gcra.h"
+#include "algorithm/log.h"
+#include "rule/rules.h"
+
+#define FIELD_SIZE 32
+
+/* The sentence that is to be written. */
+struct sentence {
+	char *to;
+	size_t size;
+	char field[FIELD_SIZE]; /* "limit", "more[2]" */
+};
+
+static void __attribute__((format(printf, 3, 4)))
+say(const struct sentence *s, const char *member, const char *format, ...)
+{
+	va_list arguments;
+	int len;
+
+	if (s->size == 0)
+		return;
+	len = snprintf(s->to, s->size, "%s%s%s: ", s->field, s->field[0] && member[0] ? "." : "",
+	               member);
+	if (len < 0 || (size_t)len >= s->size)
+		return;
+	va_start(arguments, format);
+	vsnprintf(s->to + len, s->size - (size_t)len, format, arguments);
+	va_end(arguments);
+}
+
+/* For an algorithm that there is. */
+static bool
+has(const struct rl_limit *l, enum rl_algorithm_flag flag)
+{
+	return (rl_algorithm_info(l->algorithm)->flags & flag) != 0;
+}
+
+static bool
+has_bad_window(const struct sentence *s, const struct rl_limit *l)
+{
+	if (!rl_algorithm_info(l->algorithm))
+		say(s, "algorithm", "%u is none that a rule can have; they are 0 to %d",
+		    (unsigned)l->algorithm, RL_LEAKY_BUCKET);
+	else if (l->window_ns < RL_WINDOW_MIN || l->window_ns > RL_WINDOW_MAX)
+		say(s, "window_ns",
+		    "%" PRIu64 "; %" PRIu64 " (10 ms) to %" PRIu64 " (31 days) are allowed",
+		    l->window_ns, RL_WINDOW_MIN, RL_WINDOW_MAX);
+	else if (has(l, RL_HAS_GRANULARITY) && l->granularity > RL_GRANULARITY_MAX)
+		say(s, "granularity", "%" PRIu32 "; at most %d sub-buckets are allowed",
+		    l->granularity, RL_GRANULARITY_MAX);
+	else if (!has(l, RL_HAS_GRANULARITY) && l->granularity > 1)
+		say(s, "granularity",
+		    "%" PRIu32 "; only a sliding window has sub-buckets, 0 or 1 is allowed",
+		    l->granularity);
+	else if (!has(l, RL_HAS_GRANULARITY) && l->hard)
+		say(s, "hard", "only a sliding window can be, 0 is allowed");
+	else
+		return false;
+	return true;
+}
+
+static bool
+has_bad_burst(const struct sentence *s, const struct rl_limit *l)
+{
+	uint32_t most = rl_gcra_burst(l->window_ns, l->capacity, RL_CAPACITY_MAX) - 1;
+
+	if (!has(l, RL_HAS_BURST) && l->burst > 0)
+		say(s, "burst", "%" PRIu32 "; only a bucket has one, 0 is allowed", l->burst);
+	else if (has(l, RL_HAS_BURST) && l->burst > most)
+		say(s, "burst",
+		    "%" PRIu32 "; at most %" PRIu32 " is allowed, what comes in a hundred years",
+		    l->burst, most);
+	else if (!has(l, RL_HAS_UNDELAYED) && l->undelayed > 0)
+		say(s, "undelayed", "%" PRIu32 "; only a leaky bucket has it, 0 is allowed",
+		    l->undelayed);
+	else if (has(l, RL_HAS_UNDELAYED) && l->undelayed > l->burst)
+		say(s, "undelayed", "%" PRIu32 "; at most the burst is allowed, %" PRIu32,
+		    l->undelayed, l->burst);
+	else
+		return false;
+	return true;
+}
+
+static bool
+has_bad_capacity(const struct sentence *s, const struct rl_limit *l)
+{
+	if (l->capacity > 0 && l->capacity <= RL_CAPACITY_MAX)
+		return false;
+	say(s, "capacity", "%" PRIu32 "; 1 to %u is allowed", l->capacity, RL_CAPACITY_MAX);
+	return true;
+}
+
+static bool
+has_bad_prefix(const struct sentence *s, const struct rl_limit *l)
+{
+	if (l->prefix_v4 > 32)
+		say(s, "prefix_v4", "%u; 0 to 32 bits are allowed", l->prefix_v4);
+	else if (l->prefix_v6 > 128)
+		say(s, "prefix_v6", "%u; 0 to 128 bits are allowed", l->prefix_v6);
+	else
+		return false;
+	return true;
+}
+
+static void
+say_ring(const struct sentence *s, const struct rl_limit *l, uint32_t ring)
+{
+	if (rl_algorithm_info(l->algorithm)->ring_per_unit > 0)
+		say(s, "capacity",
+		    "%" PRIu32 "; a log in a segment with a ring of %" PRIu32
+		    " has at most half of it, and at most %d",
+		    l->capacity, ring, RL_LOG_MAX);
+	else
+		say(s, "granularity",
+		    "%" PRIu32 "; a segment with a ring of %" PRIu32 " has no more sub-buckets",
+		    l->granularity, ring);
+}
+
+static int
+check_limit(struct sentence *s, const struct rl_rule *rule, size_t i, uint32_t ring)
+{
+	struct rl_limit l = rl_rules_limit(rule, i);
+	int error = rl_shape_check(&l, ring);
+
+	snprintf(s->field, sizeof s->field, i == 0 ? "limit" : "more[%zu]", i - 1);
+	if (error == RL_ERING)
+		say_ring(s, &l, ring);
+	else if (error < 0 && !has_bad_window(s, &l) && !has_bad_capacity(s, &l) &&
+	         !has_bad_burst(s, &l) && !has_bad_prefix(s, &l))
+		say(s, "", "it cannot be");
+	if (error == 0 && rl_limit_has_prefix(&l) != rl_limit_has_prefix(&rule->limit)) {
+		say(s, "", "either all limits of a rule have prefixes or none");
+		error = -EINVAL;
+	}
+	return error;
+}
+
+static void
+say_name(const struct sentence *s, const char *name)
+{
+	size_t len = name ? strnlen(name, RL_NAME_MAX + 1) : 0, good = 0;
+
+	while (good < len && rl_rules_name_has(name[good]))
+		good++;
+	if (len == 0)
+		say(s, "name", "there is none; 1 to %d letters, digits and . _ - : / are allowed",
+		    RL_NAME_MAX);
+	else if (good < len)
+		say(s, "name", "byte %zu is 0x%02x; letters, digits and . _ - : / are allowed",
+		    good + 1, (unsigned)(unsigned char)name[good]);
+	else
+		say(s, "name", "it is too long; at most %d bytes are allowed", RL_NAME_MAX);
+}
+
+static bool
+has_bad_list(const struct sentence *s, const struct rl_rule *rule)
+{
+	if (!rl_rules_name_is_valid(rule->name))
+		say_name(s, rule->name);
+	else if (rule->more_count >= RL_LIMITS_MAX)
+		say(s, "more_count", "%zu; at most %d further limits are allowed", rule->more_count,
+		    RL_LIMITS_MAX - 1);
+	else if (!rule->more && rule->more_count > 0)
+		say(s, "more", "NULL, and more_count is %zu", rule->more_count);
+	else
+		return false;
+	return true;
+}
+
+int
+rl_rule_check(const struct rl_rule *rule, const struct rl_options *options, char *text, size_t size)
+{
+	struct sentence s = {.to = text, .size = text ? size : 0};
+	uint32_t ring = options && options->ring > 0 ? options->ring : RL_GRANULARITY_MAX;
+	int error = 0;
+
+	if (s.size > 0)
+		text[0] = '\0';
+	if (has_bad_list(&s, rule))
+		return -EINVAL;
+	if (ring > RL_RING_MAX) {
+		say(&s, "options.ring", "%" PRIu32 "; 1 to %d is allowed", ring, RL_RING_MAX);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i <= rule->more_count && error == 0; i++)
+		error = check_limit(&s, rule, i, ring);
+	return error;
+}

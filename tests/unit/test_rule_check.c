@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A rule that is checked without a segment: as rl_define() would, and in words. */
+#include <errno.h>
+#include <string.h>
+
+#include "rl.h"
+#include "testing.h"
+
+static const struct rl_limit good = {.capacity = 5, .window_ns = RL_SECOND};
+
+static void
+expect(const struct rl_rule *rule, const struct rl_options *options, int error,
+       const char *sentence)
+{
+	char text[RL_RULE_TEXT_SIZE], shorter[8];
+
+	memset(text, 'x', sizeof text);
+	assert_int_equal(rl_rule_check(rule, options, text, sizeof text), error);
+	assert_string_equal(text, sentence);
+	assert_int_equal(rl_rule_check(rule, options, NULL, 0), error);
+	assert_int_equal(rl_rule_check(rule, options, shorter, sizeof shorter), error);
+	assert_int_equal(strnlen(shorter, sizeof shorter),
+	                 strlen(sentence) < 7 ? strlen(sentence) : 7);
+	assert_memory_equal(shorter, sentence, strlen(shorter));
+}
+
+static void
+expect_limit(struct rl_limit limit, const char *sentence)
+{
+	const struct rl_limit more[] = {good, limit};
+	char second[RL_RULE_TEXT_SIZE] = "more[1]";
+
+	expect(&(struct rl_rule){.name = "r", .limit = limit}, NULL, -EINVAL, sentence);
+	strcat(second, sentence + strlen("limit"));
+	expect(&(struct rl_rule){.name = "r", .limit = good, .more = more, .more_count = 2}, NULL,
+	       -EINVAL, second);
+}
+
+#define LIMIT(...) ((struct rl_limit){.capacity = 5, .window_ns = RL_SECOND, __VA_ARGS__})
+
+static void
+test_limits(void **state)
+{
+	(void)state;
+	expect_limit(LIMIT(.algorithm = (enum rl_algorithm)5),
+	             "limit.algorithm: 5 is none that a rule can have; they are 0 to 4");
+	expect_limit(LIMIT(.algorithm = RL_COUNTER),
+	             "limit.algorithm: 6 is none that a rule can have; they are 0 to 4");
+	expect_limit(
+		(struct rl_limit){.capacity = 5, .window_ns = 1},
+		"limit.window_ns: 1; 10000000 (10 ms) to 2678400000000000 (31 days) are allowed");
+	expect_limit((struct rl_limit){.window_ns = RL_SECOND},
+	             "limit.capacity: 0; 1 to 268435455 is allowed");
+	expect_limit((struct rl_limit){.capacity = RL_CAPACITY_MAX + 1, .window_ns = RL_SECOND},
+	             "limit.capacity: 268435456; 1 to 268435455 is allowed");
+	expect_limit(LIMIT(.granularity = 65),
+	             "limit.granularity: 65; at most 64 sub-buckets are allowed");
+	expect_limit(
+		LIMIT(.algorithm = RL_TOKEN_BUCKET, .granularity = 2),
+		"limit.granularity: 2; only a sliding window has sub-buckets, 0 or 1 is allowed");
+	expect_limit(LIMIT(.algorithm = RL_FIXED_WINDOW, .hard = 1),
+	             "limit.hard: only a sliding window can be, 0 is allowed");
+	expect_limit(LIMIT(.burst = 1), "limit.burst: 1; only a bucket has one, 0 is allowed");
+	expect_limit(LIMIT(.algorithm = RL_TOKEN_BUCKET, .burst = RL_CAPACITY_MAX),
+	             "limit.burst: 268435455; at most 268435454 is allowed, what comes in a "
+	             "hundred years");
+	expect_limit((struct rl_limit){.algorithm = RL_TOKEN_BUCKET,
+	                               .capacity = 1,
+	                               .window_ns = RL_WINDOW_MAX,
+	                               .burst = 2000},
+	             "limit.burst: 2000; at most 1179 is allowed, what comes in a hundred years");
+	expect_limit(LIMIT(.algorithm = RL_TOKEN_BUCKET, .undelayed = 1),
+	             "limit.undelayed: 1; only a leaky bucket has it, 0 is allowed");
+	expect_limit(LIMIT(.algorithm = RL_LEAKY_BUCKET, .burst = 2, .undelayed = 3),
+	             "limit.undelayed: 3; at most the burst is allowed, 2");
+	expect_limit(LIMIT(.prefix_v4 = 33), "limit.prefix_v4: 33; 0 to 32 bits are allowed");
+	expect_limit(LIMIT(.prefix_v6 = 129), "limit.prefix_v6: 129; 0 to 128 bits are allowed");
+}
+
+static void
+test_what_needs_the_ring(void **state)
+{
+	struct rl_options o = {.ring = 8};
+	struct rl_rule rule = {.name = "r", .limit = LIMIT(.granularity = 9)};
+
+	(void)state;
+	expect(&rule, NULL, 0, "");
+	expect(&rule, &o, RL_ERING,
+	       "limit.granularity: 9; a segment with a ring of 8 has no more sub-buckets");
+	rule.limit = LIMIT(.algorithm = RL_SLIDING_LOG);
+	expect(&rule, NULL, 0, "");
+	expect(&rule, &o, RL_ERING,
+	       "limit.capacity: 5; a log in a segment with a ring of 8 has at most half of it, and "
+	       "at "
+	       "most 4096");
+	o.ring = RL_RING_MAX + 1;
+	expect(&rule, &o, -EINVAL, "options.ring: 8193; 1 to 8192 is allowed");
+}
+
+static void
+test_rules(void **state)
+{
+	struct rl_limit more[RL_LIMITS_MAX] = {good};
+	struct rl_rule rule = {.limit = good};
+	char longer[RL_NAME_MAX + 2];
+
+	(void)state;
+	expect(&rule, NULL, -EINVAL,
+	       "name: there is none; 1 to 63 letters, digits and . _ - : / are allowed");
+	rule.name = "a b";
+	expect(&rule, NULL, -EINVAL,
+	       "name: byte 2 is 0x20; letters, digits and . _ - : / are allowed");
+	rule.name = "caf\xc3\xa9";
+	expect(&rule, NULL, -EINVAL,
+	       "name: byte 4 is 0xc3; letters, digits and . _ - : / are allowed");
+	memset(longer, 'x', sizeof longer);
+	longer[RL_NAME_MAX + 1] = '\0';
+	rule.name = longer;
+	expect(&rule, NULL, -EINVAL, "name: it is too long; at most 63 bytes are allowed");
+	rule.name = "r";
+	rule.more_count = 1;
+	expect(&rule, NULL, -EINVAL, "more: NULL, and more_count is 1");
+	rule.more = more;
+	rule.more_count = RL_LIMITS_MAX;
+	expect(&rule, NULL, -EINVAL, "more_count: 8; at most 7 further limits are allowed");
+	rule.more_count = 1;
+	expect(&rule, NULL, 0, "");
+	more[0].prefix_v4 = 24;
+	expect(&rule, NULL, -EINVAL, "more[0]: either all limits of a rule have prefixes or none");
+}
+
+static uint32_t
+some(uint64_t *seed, uint32_t a, uint32_t b)
+{
+	const uint32_t values[] = {0, 0, 0, 1, a - 1, a, a + 1, b};
+
+	return values[test_below(seed, 8)];
+}
+
+static struct rl_limit
+some_limit(uint64_t *seed)
+{
+	return (struct rl_limit){
+		.algorithm = (enum rl_algorithm)test_below(seed, 7),
+		.capacity = 1 + some(seed, 8, RL_CAPACITY_MAX - 1),
+		.window_ns =
+			test_below(seed, 8) ? RL_SECOND : some(seed, RL_WINDOW_MIN, UINT32_MAX),
+		.granularity = some(seed, 16, RL_GRANULARITY_MAX + 1),
+		.hard = test_below(seed, 8) == 0,
+		.burst = some(seed, 1180, RL_CAPACITY_MAX),
+		.undelayed = some(seed, 3, RL_CAPACITY_MAX),
+		.prefix_v4 = (uint8_t)(test_below(seed, 4) ? 0 : some(seed, 32, 255)),
+		.prefix_v6 = (uint8_t)(test_below(seed, 4) ? 0 : some(seed, 128, 255)),
+	};
+}
+
+/* Whatever the rule: the error is that of a definition, and there is a sentence if there is one. */
+static void
+test_it_says_what_a_definition_says(void **state)
+{
+	struct rl_options o = {.keys = 10, .ring = 16, .rules = 8};
+	struct rl_limit more[2];
+	struct rl_rule rule = {.name = "r", .more = more};
+	char text[RL_RULE_TEXT_SIZE];
+	uint64_t seed = 3;
+	int taken = 0;
+	struct rl *rl;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	for (int i = 0; i < 100000; i++) {
+		rule.limit = some_limit(&seed);
+		more[0] = some_limit(&seed);
+		more[1] = some_limit(&seed);
+		rule.more_count = test_below(&seed, 8) ? 0 : test_below(&seed, 3);
+		int error = rl_rule_check(&rule, &o, text, sizeof text),
+		    defined = rl_define(rl, &rule);
+		assert_int_equal(error, defined < 0 ? defined : 0);
+		assert_int_equal(text[0] != '\0', error < 0);
+		assert_null(strstr(text, "cannot be"));
+		assert_true(strlen(text) < sizeof text - 1);
+		taken += error == 0;
+	}
+	assert_in_range(taken, 1000, 99000);
+	rl_close(rl);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_what_needs_the_ring),
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_it_says_what_a_definition_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
