@@ -13,7 +13,7 @@ struct staged {
 	struct rl_plain plain;
 	struct rl_slot slot;
 	bool is_plain;
-	bool is_found;
+	bool is_found; /* is_plain, and the key has its slot */
 };
 
 static void
@@ -47,8 +47,9 @@ decide(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns
 	for (size_t i = 0; i < count; i++) {
 		const struct staged *s = &staged[i];
 
-		if (!s->is_plain ||
-		    rl_plain_decide(&items[i], &s->plain.ask, s->is_found, s->slot) == RL_AGAIN)
+		/* A key that had no slot may have been given one since, by an earlier request. */
+		if (!s->is_found ||
+		    rl_plain_decide(&items[i], &s->plain.ask, true, s->slot) == RL_AGAIN)
 			rl_check_any(rl, &items[i], NULL, now_ns, &results[i]);
 	}
 }
