@@ -7,60 +7,22 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
+# shellcheck source=tests/support/container.bash
+. "$top/tests/support/container.bash"
+
+needs_container dpkg-buildpackage dh lintian
 work=$(mktemp -d)
 root=$work/root
-container=
-
-skip() {
-	echo "$*"
-	exit 77
-}
-
-[ "$(id -u)" -eq 0 ] || skip 'a container can only be booted as root'
-for tool in dpkg-buildpackage dh lintian debootstrap systemd-nspawn nsenter; do
-	command -v "$tool" >/dev/null || skip "there is no $tool"
-done
-unshare --mount --pid --fork true 2>/dev/null || skip 'no namespaces may be made here'
 
 clean_up() {
 	local status=$?
-	if [ -n "$container" ]; then
-		[ "$status" -eq 0 ] || in_container journalctl --no-pager --lines 40 --output cat || true
-		kill "$container" 2>/dev/null || true
-		wait "$container" 2>/dev/null || true
-	fi
+	[ "$status" -eq 0 ] || [ -z "$container" ] ||
+		in_container journalctl --no-pager --lines 40 --output cat || true
+	stop_container
 	rm -rf "$work"
 }
 trap clean_up EXIT
 trap 'exit 1' INT TERM
-
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
-
-begin() {
-	printf '%4d s  %s\n' "$SECONDS" "$*"
-}
-
-# Wait until a command succeeds, in steps of 50 ms, up to 20 s.
-eventually() {
-	local tries=400
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || fail "never came true: $*"
-		sleep 0.05
-	done
-}
-
-in_container() {
-	nsenter --target "$leader" --all env -i PATH=/usr/sbin:/usr/bin TERM=dumb LC_ALL=C "$@"
-}
-
-is_booted() {
-	leader=$(pgrep --parent "$container") || return 1
-	in_container systemctl is-system-running | grep -E 'running|degraded' >/dev/null
-}
 
 build() {
 	mkdir "$work/rl"
@@ -93,11 +55,7 @@ boot() {
 		repack "$package" 0.1.0+later
 	done
 	gcc -std=c11 -D_GNU_SOURCE -I"$top/include" -o "$root/root/worker" "$here/worker.c" "$work/rl/build/librl.so.0"
-	systemd-nspawn --quiet --register=no --keep-unit --directory "$root" --machine rl-package-test \
-		--boot --console=pipe --private-network </dev/null >"$work/boot.log" 2>&1 &
-	container=$!
-	eventually is_booted
-	is_booted
+	boot_container rl-package-test "$work/boot.log"
 }
 
 # All files but those that any installation of any package touches, and what runs writes.

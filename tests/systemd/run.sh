@@ -10,27 +10,11 @@ top=$here/../..
 build=$(cd "$top/build" && pwd)
 root=$build/systemd-root
 segment=/dev/shm/rl/rl.web
-container=
 protected=
+# shellcheck source=tests/support/container.bash
+. "$top/tests/support/container.bash"
 
-skip() {
-	echo "$*"
-	exit 77
-}
-
-[ "$(id -u)" -eq 0 ] || skip 'a container can only be booted as root'
-for tool in debootstrap systemd-nspawn nsenter promtool; do
-	command -v "$tool" >/dev/null || skip "there is no $tool"
-done
-unshare --mount --pid --fork true 2>/dev/null || skip 'no namespaces may be made here'
-
-# The container is a child of ours, and its leader one of systemd-nspawn's.
-stop_container() {
-	[ -n "$container" ] || return 0
-	kill "$container" 2>/dev/null || true
-	wait "$container" 2>/dev/null || true
-	container=
-}
+needs_container promtool
 
 clean_up() {
 	local status=$?
@@ -42,8 +26,8 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 1' INT TERM
 
-in_container() {
-	nsenter --target "$leader" --all env -i PATH=/usr/sbin:/usr/bin TERM=dumb "$@"
+boot() {
+	boot_container rl-test "$build/systemd.log"
 }
 
 as() {
@@ -54,42 +38,6 @@ as() {
 
 show_journal() {
 	[ -z "$container" ] || in_container journalctl --no-pager --lines 40 --output short-monotonic --unit 'rld*' || true
-}
-
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
-
-# What is tested now, and that it took.
-begin() {
-	printf '%4d s  %s\n' "$SECONDS" "$*"
-}
-
-# Wait until a command succeeds, in steps of 50 ms, up to 20 s.
-eventually() {
-	local tries=400
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || fail "never came true: $*"
-		sleep 0.05
-	done
-}
-
-is_booted() {
-	leader=$(pgrep --parent "$container") || return 1
-	case $(in_container systemctl is-system-running) in
-	running | degraded) ;;
-	*) return 1 ;;
-	esac
-}
-
-boot() {
-	systemd-nspawn --quiet --register=no --keep-unit --directory "$root" --machine rl-test \
-		--boot --console=pipe --private-network </dev/null >"$build/systemd.log" 2>&1 &
-	container=$!
-	eventually is_booted
-	is_booted
 }
 
 # As a package does it; what is left to the administrator is the configuration.
