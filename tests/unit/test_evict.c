@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A table of two lines: every key shares the same 16 slots. */
+/* evict: what becomes of a new key when all slots are used. Every key here shares the same 16. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
