@@ -6,6 +6,7 @@
 #   run.sh               all
 #   run.sh PART PARTS    only the lines of that part, 0 the first
 #   run.sh --named GLOB  only those of such a name
+# Told is which test has failed first: the list may name it, where others before it take long.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -20,21 +21,17 @@ elif [[ $# -eq 2 ]]; then
 	part=$1
 	parts=$2
 fi
-work=$PWD/build/mutants/$part-$parts
 export RL_TEST_SEGMENT=mutant-$$
 export RL_STORM_SECONDS=4
-export RL_TEST_RLD=$work/rld
-# What fails may leave files: a directory of its own, whose name is short enough for a socket's.
-TMPDIR=$(mktemp -d)
-export TMPDIR
-trap 'rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT" "$TMPDIR"' EXIT
+# What fails may leave files: in a directory of its own, whose name is short enough for a socket's.
+work=$(mktemp -d)
+export TMPDIR=$work/tmp RL_TEST_RLD=$work/rld
+trap 'rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT" "$work"' EXIT
 cx16=
 [[ $(gcc -dumpmachine) != x86_64* ]] || cx16=-mcx16
 passed=0
 failed=0
 line=0
-rm -rf "$work"
-mkdir -p "$work"
 
 verdict() {
 	if [[ $1 == caught ]]; then
@@ -115,15 +112,20 @@ passes() {
 	[[ $status == 'status 0' ]]
 }
 
+# caught_by: the test that failed, if the log says it.
+caught_by() {
+	sed -nE 's/^(\[  FAILED  \]|not ok [0-9]+) //p' "$work/log" 2>/dev/null | head -n 1
+}
+
 play() {
 	local mutant tries=1
 	# shellcheck disable=SC2053 # a glob
 	[[ $name == $wanted ]] || return 0
 	line=$((line + 1))
 	((line % parts == part)) || return 0
-	rm -rf "$work/src" "${TMPDIR:?}"/*
+	rm -rf "$work/src" "$TMPDIR"
 	mutant=$work/src/${source#*/}
-	mkdir -p "${mutant%/*}" "$work/src/$(dirname "${file#*/}")"
+	mkdir -p "$TMPDIR" "${mutant%/*}" "$work/src/$(dirname "${file#*/}")"
 	cp "$file" "$work/src/${file#*/}"
 	sed "$expression" "$source" >"$mutant"
 	if cmp -s "$source" "$mutant"; then
@@ -132,7 +134,7 @@ play() {
 		verdict SURVIVED "$name ($test)"
 	else
 		[[ $tries -eq 1 ]] || name+=", at try $tries"
-		verdict caught "$name"
+		verdict caught "$name: $(caught_by)"
 	fi
 }
 
