@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# rlctl.sh [SECONDS]: a slice of fuzzing of rlctl, for 5 seconds each or as long as said: its
+# rlctl.sh [SECONDS]: a slice of fuzzing of rlctl, for 3 seconds each or as long as said: its
 # arguments, what it replays and what it restores. What it finds goes to build/fuzz.
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-seconds=${1:-5}
+seconds=${1:-3}
 status=0
 cd "$top" # the configuration that some inputs name
 
