@@ -69,7 +69,8 @@ def symbols(modules):
 
 
 def add_symbols(graph):
-    objects = symbols([m for m in graph if os.path.isfile(OBJECTS + m + ".o")])
+    # One whose source is gone is left from an earlier build.
+    objects = symbols([m for m in graph if os.path.isfile(OBJECTS + m + ".o") and os.path.isfile(m + ".c")])
     home = {(m.split("/")[0], name): m for m, (defined, _) in objects.items() for name in defined}
     for mine, (_, lacking) in objects.items():
         for name in sorted(lacking):
