@@ -2,7 +2,7 @@
 /* Who changes what decisions go by says so: see change.h. */
 #include <string.h>
 
-#include "rule/handle.h"
+#include "rule/policy.h"
 #include "segment/change.h"
 #include "testing.h"
 
@@ -143,6 +143,51 @@ test_rare_writers_say_so(void **state)
 	ASSERT_CHANGED;
 }
 
+static bool
+is_kept(int rule)
+{
+	struct rl_policy_limit limit;
+
+	return rl_policy_plain(rl, rule, &limit);
+}
+
+/* A child that was forked while its parent wrote: it takes the writing over, and waits for nobody. */
+static void
+test_a_child_takes_over(void **state)
+{
+	int rule = test_rule(rl, "a", 2, RL_SECOND, 1, false);
+	struct rl_policy_kept *kept = &rl->policies[rl_rule_row(rule)];
+
+	(void)state;
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_true(is_kept(rule));
+	kept->writer = 1; /* nobody here */
+	kept->sequence |= 1;
+	assert_false(is_kept(rule));
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_true(is_kept(rule));
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
+}
+
+/* What is read while somebody changes something is used, and not kept. */
+static void
+test_an_open_change_costs_time_alone(void **state)
+{
+	struct rl_u128 seen = {0};
+	struct rl_change killed;
+	int rule = test_rule(rl, "a", 1, RL_SECOND, 1, false);
+
+	(void)state;
+	assert_true(rl_change_begin(s, &killed));
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_false(is_kept(rule));
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
+	rl_change_give_up(s, &seen);
+	assert_true(rl_change_give_up(s, &seen));
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
+	assert_true(is_kept(rule));
+}
+
 int
 main(void)
 {
@@ -153,6 +198,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_a_late_end_is_a_change, open_one, close_one),
 		cmocka_unit_test_setup_teardown(test_who_sweeps_gives_up, open_one, close_one),
 		cmocka_unit_test_setup_teardown(test_rare_writers_say_so, open_one, close_one),
+		cmocka_unit_test_setup_teardown(test_a_child_takes_over, open_one, close_one),
+		cmocka_unit_test_setup_teardown(test_an_open_change_costs_time_alone, open_one,
+	                                        close_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
