@@ -166,7 +166,7 @@ $(eval $(call VARIANT,build/v/c11,gcc,-O2 -g $(C11)))
 $(eval $(call VARIANT,build/v/clang,clang,-O2 -g))
 $(eval $(call VARIANT,build/v/asan,gcc,-O1 -g $(C11) $(SAN)))
 $(eval $(call VARIANT,build/v/hook,gcc,-O1 -g $(C11) -DRL_ATOMIC_HOOK))
-$(eval $(call VARIANT,build/v/fuzz,clang,-O1 -g $(C11) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all))
+$(eval $(call VARIANT,build/v/fuzz,clang,-O1 -g $(C11) -fsanitize=fuzzer-no-link -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all))
 $(eval $(call VARIANT,build/v/cov,gcc,-O1 -g --coverage -Wno-maybe-uninitialized))
 $(eval $(call VARIANT,build/v/tsan,clang,-O1 -g $(C11) -fsanitize=thread))
 
