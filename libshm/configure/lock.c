@@ -25,8 +25,8 @@ try_take(const struct rl_lock *lock)
 	return fcntl(lock->fd, F_OFD_SETLK, &byte) == 0;
 }
 
-int
-rl_lock_take(struct rl *rl, struct rl_lock *lock)
+static int
+take(struct rl *rl, struct rl_lock *lock, int tries)
 {
 	const struct timespec pause = {.tv_nsec = 10000000};
 	bool is_private = rl->name[0] == '\0';
@@ -35,14 +35,27 @@ rl_lock_take(struct rl *rl, struct rl_lock *lock)
 	lock->fd = is_private ? -1 : rl_segment_reopen(&rl->segment, rl->name);
 	if (lock->fd < 0 && !is_private)
 		return lock->fd;
-	for (int tries = 0; tries < TRIES; tries++) {
-		if (try_take(lock))
-			return 0;
+	while (!try_take(lock)) {
+		if (--tries <= 0) {
+			if (lock->fd >= 0)
+				close(lock->fd);
+			return -EBUSY;
+		}
 		nanosleep(&pause, NULL);
 	}
-	if (lock->fd >= 0)
-		close(lock->fd);
-	return -EBUSY;
+	return 0;
+}
+
+int
+rl_lock_take(struct rl *rl, struct rl_lock *lock)
+{
+	return take(rl, lock, TRIES);
+}
+
+int
+rl_lock_try(struct rl *rl, struct rl_lock *lock)
+{
+	return take(rl, lock, 1);
 }
 
 /* Not by closing alone: a child that was forked meanwhile has the descriptor, too. */

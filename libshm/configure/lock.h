@@ -17,6 +17,9 @@ struct rl_lock {
 /* 0; -EBUSY when others hold it for seconds; or why the segment's file cannot be opened. */
 int rl_lock_take(struct rl *rl, struct rl_lock *lock);
 
+/* The same without waiting. */
+int rl_lock_try(struct rl *rl, struct rl_lock *lock);
+
 void rl_lock_drop(struct rl_lock *lock);
 
 #endif
