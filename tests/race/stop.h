@@ -43,9 +43,12 @@ stop_enter(void)
 	stop.stop_at = 0;
 }
 
-/* False: the operation has ended before its n-th access, and `meanwhile` was not run. */
+/*
+ * Begin an operation. True: it stands before its n-th access, and if it is not taken up again it is as
+ * good as killed there. False: it has ended before.
+ */
 static bool
-stop_at(int n, void (*operation)(void), void (*meanwhile)(void))
+stop_before(int n, void (*operation)(void))
 {
 	if (!stop.stack)
 		stop.stack = malloc(STOP_STACK_BYTES);
@@ -58,7 +61,14 @@ stop_at(int n, void (*operation)(void), void (*meanwhile)(void))
 	stop.stopped.uc_link = &stop.others;
 	makecontext(&stop.stopped, stop_enter, 0);
 	swapcontext(&stop.others, &stop.stopped);
-	if (stop.stop_at == 0)
+	return stop.stop_at != 0;
+}
+
+/* False: the operation has ended before its n-th access, and `meanwhile` was not run. */
+static inline bool
+stop_at(int n, void (*operation)(void), void (*meanwhile)(void))
+{
+	if (!stop_before(n, operation))
 		return false;
 	meanwhile();
 	swapcontext(&stop.others, &stop.stopped);
