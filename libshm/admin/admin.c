@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "configure/lock.h"
 #include "configure/names.h"
 #include "decide/decide.h"
 #include "evict/evict.h"
+#include "rule/ban.h"
 #include "segment/change.h"
 #include "segment/namespace.h"
 #include "segment/stats.h"
@@ -189,11 +191,28 @@ rl_fill(const struct rl *rl)
 static void
 give_up_changes(struct rl *rl, uint64_t now_ns)
 {
-	uint64_t seen_ns = rl_atomic_load(&rl->changes_seen_ns);
+	const struct rl_segment *s = &rl->segment;
+	uint64_t seen_ns = rl_atomic_load(&rl->changes_seen_ns), version;
 
-	if ((now_ns < seen_ns || now_ns - seen_ns >= CHANGE_NS) &&
-	    rl_atomic_cas(&rl->changes_seen_ns, seen_ns, now_ns))
-		rl_change_give_up(&rl->segment, &rl->changes_seen);
+	if (now_ns >= seen_ns && now_ns - seen_ns < CHANGE_NS)
+		return;
+	if (!rl_atomic_cas(&rl->changes_seen_ns, seen_ns, now_ns))
+		return;
+	if (rl_change_is_quiet(s, &version) || rl_ban_mend(s, now_ns)) /* first: see filter.h */
+		rl_change_give_up(s, &rl->changes_seen);
+}
+
+/* What lifted bans have left in their filter. Another who is at it, or configures, is not waited for. */
+static void
+tidy_bans(struct rl *rl, uint64_t now_ns)
+{
+	struct rl_lock lock;
+
+	rl_ban_mend(&rl->segment, now_ns);
+	if (!rl_ban_is_crowded(&rl->segment) || rl_lock_try(rl, &lock) < 0)
+		return;
+	rl_ban_rebuild(&rl->segment, now_ns);
+	rl_lock_drop(&lock);
 }
 
 int
@@ -210,6 +229,8 @@ rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns
 	if (count > slots - first)
 		count = slots - first;
 	give_up_changes(rl, rl_clamp_now(now_ns));
+	if (first == 0)
+		tidy_bans(rl, rl_clamp_now(now_ns));
 	for (uint64_t i = first; i < first + count; i++) {
 		rl_table_look_ahead(t, i);
 		if (!rl_tag_is_free(rl_atomic_load(rl_table_tag(t, i))))

@@ -12,8 +12,10 @@
 #include "configure/lock.h"
 #include "configure/names.h"
 #include "rl_admin.h"
+#include "rule/filter.h"
 #include "rule/handle.h"
 #include "rule/override.h"
+#include "rule/print.h"
 #include "segment/change.h"
 
 #define WRITE_TRIES 16
@@ -373,6 +375,8 @@ write_overrides(const struct job *j, int id, const struct rl_config_rule *rule)
 		error = rl_lengths_add(&row->overrides[j->bank], &normal);
 		if (error < 0)
 			return error;
+		if (!rl_filter_add(&j->s->override_filter, j->bank, rl_print_of(j->s, &normal)))
+			return -EBUSY;
 		if (!rl_override_put(j->s, j->bank, hash, override, limits))
 			return RL_EOVERRIDES;
 		slots += rl_override_slots(override, limits);

@@ -3,8 +3,8 @@
 #define RL_PLAIN_H
 
 /*
- * A request that needs no look aside: its rule has one limit for whole keys and nothing for single
- * keys, and the key has its slot. Most requests are of this kind, so all of it is inline.
+ * A request that needs no look aside: its rule has one limit for whole keys and nothing for this
+ * key alone, and the key has its slot. Most requests are of this kind, so all of it is inline.
  */
 
 #include "decide/request.h"
@@ -25,7 +25,7 @@ rl_plain_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct
 	struct rl_policy_limit own;
 
 	if (item->capacity > 0 || item->key_len - 1 >= RL_KEY_MAX || !item->key ||
-	    !rl_policy_plain(rl, item->rule, &own))
+	    !rl_policy_plain(rl, item->rule, item->key, item->key_len, &own))
 		return false;
 	plain->ask = (struct rl_ask){s, own.limit, own.quota, rl_clamp_now(now_ns), 1, 0, result};
 	if (item->cost > 0)

@@ -4,17 +4,21 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "rule/filter.h"
 #include "rule/handle.h"
+#include "rule/print.h"
 #include "segment/change.h"
 #include "segment/record.h"
 
 /*
- * word.lo  hash of scope and pattern, never 0
+ * word.lo  print:32 | hash of scope and pattern:32, never 0. Of an entry alone its bits in the filter
+ *          are known: see filter.h
  * word.hi  incarnation:7 | until, ms:44 | rule:10 | match:2 | exemption:1, exemption lowest. An
  *          until of all ones: no end. The lowest bits of the incarnation of the rule's row tell
  *          people whose it is; the hash has all.
  * A lifted one has until 0.
  */
+#define PRINT_SHIFT 32
 #define EXEMPTION UINT64_C(1)
 #define MATCH_SHIFT 1
 #define RULE_SHIFT 3
@@ -61,6 +65,16 @@ stands(uint64_t hi, uint64_t now_ns)
 	return unpack(hi).until_ns > now_ns;
 }
 
+/* Where an entry is kept, and what is its word.lo. */
+static struct rl_hash
+hash_of(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern *normal)
+{
+	struct rl_hash hash = rl_normal_pattern_hash(s, scope, normal);
+
+	hash.a = (uint64_t)rl_print_of(s, normal) << PRINT_SHIFT | (uint32_t)hash.a;
+	return hash;
+}
+
 /* The slot `step` < ban_slots steps from home; no division, for lookups take many. */
 static struct rl_u128 *
 slot_at(const struct rl_segment *s, struct rl_hash hash, unsigned step)
@@ -98,7 +112,7 @@ rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_normal_p
 {
 	struct rl_u128 held;
 
-	if (!find_standing(s, rl_normal_pattern_hash(s, scope, normal), now_ns, budget, &held))
+	if (!find_standing(s, hash_of(s, scope, normal), now_ns, budget, &held))
 		return false;
 	*ban = unpack(held.hi);
 	return true;
@@ -192,20 +206,6 @@ add_length(const struct rl_segment *s, int rule, const struct rl_normal_pattern 
 	return error == -EAGAIN ? -EINVAL : error;
 }
 
-/* The same, before it can be found. */
-static int
-announce(const struct rl_segment *s, int rule, const struct rl_normal_pattern *normal)
-{
-	struct rl_change change;
-	int error;
-
-	if (!rl_change_begin(s, &change))
-		return -EBUSY;
-	error = add_length(s, rule, normal);
-	rl_change_end(&change);
-	return error;
-}
-
 /*
  * Two processes that set the same pattern at once may leave it in two slots, if a slot was freed in
  * between. Lookups see the first that stands; lift the others, so that none outlives it. Keep
@@ -275,10 +275,39 @@ check(struct rl *rl, int rule, const struct rl_pattern *pattern, struct rl_norma
 	return rl->segment.is_writable ? 0 : -EROFS;
 }
 
+/* The bits of an entry that was put. False: others changed the words all the time. */
+static bool
+add_to_filter(const struct rl_segment *s, uint64_t lo)
+{
+	uint32_t print = (uint32_t)(lo >> PRINT_SHIFT);
+
+	rl_atomic_fence(); /* the entry before its bits: partner in rl_ban_rebuild() */
+	return rl_filter_add(&s->ban_filter, 0, print) && rl_filter_add(&s->ban_filter, 1, print);
+}
+
+/* An entry without its bits leaves the change open, as one that was killed: see filter.h. */
+static int
+set_as_change(const struct rl_segment *s, const struct rl_ban *ban,
+              const struct rl_pattern *pattern, const struct rl_normal_pattern *normal)
+{
+	struct rl_hash hash = hash_of(s, rl_pattern_scope(ban->rule), normal);
+	struct rl_change change;
+	int error;
+
+	if (!rl_change_begin(s, &change))
+		return -EBUSY;
+	error = add_length(s, ban->rule, normal);
+	if (error == 0)
+		error = put(s, hash, ban, pattern, rl_segment_now(s));
+	if (error == 0 && !add_to_filter(s, hash.a))
+		return -EBUSY;
+	rl_change_end(&change);
+	return error;
+}
+
 static int
 set(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns, bool is_exemption)
 {
-	const struct rl_segment *s = &rl->segment;
 	struct rl_normal_pattern normal;
 	struct rl_ban ban = {.rule = rule, .is_exemption = is_exemption, .until_ns = until_ns};
 	int error = check(rl, rule, pattern, &normal);
@@ -286,11 +315,7 @@ set(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns
 	if (error < 0)
 		return error;
 	ban.match = pattern->match;
-	error = announce(s, rule, &normal);
-	if (error < 0)
-		return error;
-	return put(s, rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal), &ban, pattern,
-	           rl_segment_now(s));
+	return set_as_change(&rl->segment, &ban, pattern, &normal);
 }
 
 int
@@ -331,7 +356,7 @@ rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
 
 	if (error < 0)
 		return error;
-	hash = rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal);
+	hash = hash_of(s, rl_pattern_scope(rule), &normal);
 	for (unsigned step = 0; step < steps(s); step++)
 		did |= lift(s, slot_at(s, hash, step), hash);
 	return did;
@@ -372,6 +397,51 @@ rl_ban_forget(const struct rl_segment *s, int row)
 			    (held.hi >> UNTIL_SHIFT & UNTIL_MAX) == 0 ||
 			    rl_atomic_cas16(&s->bans[i], held, (struct rl_u128){.lo = held.lo}))
 				break;
+}
+
+/* In one bank of the filter, or both. False: one could not be set. */
+static bool
+add_all(const struct rl_segment *s, uint64_t now_ns, unsigned first, unsigned last)
+{
+	uint64_t buffer_ns = s->geometry.buffer_ns,
+		 late_ns = now_ns > buffer_ns ? now_ns - buffer_ns : 0;
+	struct rl_u128 held;
+	bool is_done = true;
+
+	for (uint32_t i = 0; i < s->geometry.ban_slots; i++) {
+		/* One that changes all the time gets its bits from who changes it. */
+		if (!rl_atomic_load16(&s->bans[i], &held) || held.lo == 0 ||
+		    !stands(held.hi, late_ns))
+			continue;
+		for (unsigned bank = first; bank <= last; bank++)
+			is_done &= rl_filter_add(&s->ban_filter, bank,
+			                         (uint32_t)(held.lo >> PRINT_SHIFT));
+	}
+	return is_done;
+}
+
+bool
+rl_ban_mend(const struct rl_segment *s, uint64_t now_ns)
+{
+	return add_all(s, now_ns, 0, 1);
+}
+
+bool
+rl_ban_is_crowded(const struct rl_segment *s)
+{
+	return rl_filter_is_crowded(&s->ban_filter, rl_atomic_load(s->ban_epoch) & 1);
+}
+
+void
+rl_ban_rebuild(const struct rl_segment *s, uint64_t now_ns)
+{
+	uint64_t epoch = rl_atomic_load(s->ban_epoch);
+	unsigned next = (epoch + 1) & 1;
+
+	rl_filter_clear(&s->ban_filter, next);
+	rl_atomic_fence(); /* before any entry is read: partner in add_to_filter() */
+	if (add_all(s, now_ns, next, next))
+		rl_atomic_store(s->ban_epoch, epoch + 1);
 }
 
 /* Is it of the rule that has the row now, or of RL_ANY_RULE? Which, in *rule. */

@@ -41,6 +41,18 @@ bool rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths
                    const void *key, size_t key_len, const struct rl_address *address,
                    uint64_t now_ns, struct rl_budget *budget, struct rl_standing *standing);
 
+/*
+ * Set what the filter lacks of the bits of what stands at now_ns, or did shortly before. Any process, at
+ * any time. False: others changed the words all the time.
+ */
+bool rl_ban_mend(const struct rl_segment *s, uint64_t now_ns);
+
+/* Has the filter many bits, maybe of what was lifted? */
+bool rl_ban_is_crowded(const struct rl_segment *s);
+
+/* A filter of those alone that stand at now_ns, or did shortly before. One at a time. */
+void rl_ban_rebuild(const struct rl_segment *s, uint64_t now_ns);
+
 /* Lift all bans of the rule in that row, before the row is given to another. */
 void rl_ban_forget(const struct rl_segment *s, int row);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rule/override.h"
 
+#include "rule/filter.h"
+
 /*
  * At most half of the slots are in use (geometry.c), so what is looked for is met, or a free slot,
  * within a few steps: of a hundred million at random none goes on for 1,000.
@@ -64,6 +66,7 @@ rl_override_clear(const struct rl_segment *s, unsigned bank)
 	for (uint32_t i = 0; i < s->geometry.override_slots; i++)
 		if (rl_atomic_load_relaxed(&slots[i].hash) != 0)
 			rl_atomic_store_relaxed(&slots[i].hash, 0);
+	rl_filter_clear(&s->override_filter, bank);
 }
 
 static bool

@@ -7,7 +7,6 @@
 #include "rl_admin.h"
 
 #define DOMAIN (UINT64_C(1) << 50) /* above any scope; apart from the hashes of keys and names */
-#define V6_HOST_BIT 63             /* /128, for which v6[] has no bit, in v4 */
 
 static int
 normal_network(const struct rl_pattern *p, struct rl_normal_pattern *n)
@@ -59,7 +58,7 @@ word_of(struct rl_lengths *l, const struct rl_normal_pattern *n, uint64_t *bit)
 
 	*bit = UINT64_C(1) << n->length % 64;
 	if (is_v6 && n->length == 128)
-		*bit = UINT64_C(1) << V6_HOST_BIT;
+		*bit = RL_LENGTHS_V6_HOST;
 	else if (is_v6)
 		return &l->v6[n->length / 64];
 	return n->match == RL_MATCH_NETWORK ? &l->v4 : &l->text;
@@ -109,7 +108,7 @@ take_highest(uint64_t *word)
 static int
 next_prefix(struct rl_lengths *left, unsigned family)
 {
-	const uint64_t host = UINT64_C(1) << V6_HOST_BIT;
+	const uint64_t host = RL_LENGTHS_V6_HOST;
 	int bits;
 
 	if (family == 32) {

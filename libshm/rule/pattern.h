@@ -11,7 +11,8 @@
 #include "rule/address.h"
 #include "segment/segment.h"
 
-#define RL_PREFIX_MAX 63 /* bytes of a text prefix */
+#define RL_PREFIX_MAX 63                       /* bytes of a text prefix */
+#define RL_LENGTHS_V6_HOST (UINT64_C(1) << 63) /* /128, for which v6[] has no bit, in v4 */
 
 /* Whose pattern: a rule's handle + 1, its incarnation with it; or 0 for RL_ANY_RULE. */
 static inline uint64_t
@@ -63,6 +64,17 @@ rl_lengths_both(struct rl_lengths a, struct rl_lengths b)
 		.text = a.text | b.text,
 		.v4 = a.v4 | b.v4,
 		.v6 = {a.v6[0] | b.v6[0], a.v6[1] | b.v6[1]},
+	};
+}
+
+/* Of both. */
+static inline struct rl_lengths
+rl_lengths_common(struct rl_lengths a, struct rl_lengths b)
+{
+	return (struct rl_lengths){
+		.text = a.text & b.text,
+		.v4 = a.v4 & b.v4,
+		.v6 = {a.v6[0] & b.v6[0], a.v6[1] & b.v6[1]},
 	};
 }
 

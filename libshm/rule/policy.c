@@ -103,14 +103,29 @@ is_of(const struct rl_segment *s, uint64_t generation)
 	return rl_atomic_load(&s->header->generation) == generation;
 }
 
+/* Of a version that is kept, the filters have all that it may find of a key. */
+static void
+make_askable(struct rl_policy *p, uint64_t version)
+{
+	p->is_kept = 1;
+	p->version = version;
+	p->ask.lengths = p->has_overrides ? rl_lengths_both(p->bans, p->overrides) : p->bans;
+	p->ask.kinds = (p->has_bans ? RL_FILTER_BANS : 0u) |
+	               (p->has_overrides ? RL_FILTER_OVERRIDES : 0u) |
+	               (p->bank == RL_BANK_B ? RL_FILTER_BANK : 0u) |
+	               (rl_lengths_have_networks(&p->ask.lengths) ? RL_FILTER_NETWORKS : 0u) |
+	               (p->ask.lengths.text > 1 ? RL_FILTER_BEGINNINGS : 0u);
+}
+
 /* For all threads, unless another is at it. */
 static void
 keep(struct rl *rl, uint64_t version, const struct rl_policy *p)
 {
 	struct rl_policy_kept *kept = &rl->policies[rl_rule_row(p->rule)];
 	uint64_t me = (uint64_t)getpid(), writer = rl_atomic_own_load(&kept->writer), sequence;
-	bool is_plain = p->count == 1 && !p->is_removed && !p->has_prefix && !p->has_overrides &&
-	                !p->has_bans;
+	bool is_one = p->count == 1 && !p->is_removed && !p->has_prefix;
+	bool asks = p->has_overrides || p->has_bans;
+	uint64_t mark = (uint64_t)(unsigned)p->rule + 1;
 
 	if (writer == me || !rl_atomic_own_cas(&kept->writer, writer, me))
 		return;
@@ -119,7 +134,7 @@ keep(struct rl *rl, uint64_t version, const struct rl_policy *p)
 	rl_atomic_own_fence();
 	rl_atomic_own_copy(&kept->policy, p, sizeof *p);
 	rl_atomic_own_store(&kept->version, version);
-	rl_atomic_own_store(&kept->plain, is_plain ? (uint64_t)(unsigned)p->rule + 1 : 0);
+	rl_atomic_own_store(&kept->plain, is_one ? mark | (asks ? RL_POLICY_ASKS : 0) : 0);
 	rl_atomic_own_store(&kept->sequence, sequence + 1);
 	rl_atomic_own_store(&kept->writer, 0);
 }
@@ -156,11 +171,35 @@ rl_policy_load(struct rl *rl, int rule, struct rl_budget *budget, struct rl_poli
 
 		if (!is_of(s, g) || error == -EAGAIN)
 			continue;
-		if (error == 0 && may_keep && rl_change_version(s) == version)
+		if (error == 0 && may_keep && rl_change_version(s) == version) {
+			make_askable(p, version);
 			keep(rl, version, p);
+		}
 		return error;
 	}
 	return RL_ECOST;
+}
+
+static __attribute__((noinline)) bool
+may_have_address(const struct rl_segment *s, const struct rl_filter_ask *ask, const void *key,
+                 size_t key_len)
+{
+	struct rl_address address;
+	bool is_address = rl_address_parse(key, key_len, &address);
+
+	return rl_filter_may_have(s, ask, key, key_len, is_address ? &address : NULL);
+}
+
+bool
+rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_kept *kept,
+                       uint64_t version, const void *key, size_t key_len)
+{
+	const struct rl_filter_ask *ask = &kept->policy.ask;
+	bool may_have = rl_atomic_own_load(&ask->kinds) & RL_FILTER_NETWORKS
+	                        ? may_have_address(s, ask, key, key_len)
+	                        : rl_filter_may_have(s, ask, key, key_len, NULL);
+
+	return !may_have && rl_change_version(s) == version;
 }
 
 /* Does a limit with prefixes count the key? An empty one is no address. 1, 0 or RL_EADDRESS. */
@@ -232,6 +271,28 @@ load_override(const struct rl_segment *s, const void *key, size_t key_len, struc
 	}
 }
 
+/* Leave of the patterns that there are those lengths that the filters leave, mostly none. */
+static void
+narrow(const struct rl_segment *s, const void *key, size_t key_len, struct rl_budget *budget,
+       struct rl_key_policy *k)
+{
+	struct rl_policy *p = &k->rule;
+	struct rl_lengths left;
+
+	if (!p->is_kept || !(p->has_bans || p->has_overrides) ||
+	    !rl_budget_take(budget, rl_filter_steps(&p->ask)))
+		return;
+	if (!k->has_address && rl_lengths_have_networks(&p->ask.lengths))
+		k->has_address = rl_address_parse(key, key_len, &k->address);
+	if (!rl_filter_narrow(s, &p->ask, key, key_len, k->has_address ? &k->address : NULL,
+	                      &left) ||
+	    rl_change_version(s) != p->version)
+		return;
+	p->bans = rl_lengths_common(p->bans, left);
+	p->overrides = rl_lengths_common(p->overrides, left);
+	p->has_bans &= rl_lengths_have(&p->bans);
+}
+
 /* A network is no text: what is configured for beginnings of a key does not speak of it. */
 static int
 load_key(struct rl *rl, const struct rl_address *network, const void *key, size_t key_len,
@@ -244,9 +305,13 @@ load_key(struct rl *rl, const struct rl_address *network, const void *key, size_
 	if (network)
 		k->address = *network;
 	error = take_limits(key, key_len, k);
-	if (error == 0 && k->rule.has_overrides && key_len > 0)
+	if (error < 0 || key_len == 0)
+		return error;
+	if (!network)
+		narrow(&rl->segment, key, key_len, budget, k);
+	if (k->rule.has_overrides)
 		load_override(&rl->segment, key, network ? 0 : key_len, budget, k);
-	return error;
+	return 0;
 }
 
 static int

@@ -9,6 +9,7 @@
  * looked up with the key.
  */
 
+#include "rule/filter.h"
 #include "rule/handle.h"
 #include "rule/override.h"
 #include "segment/change.h"
@@ -32,13 +33,18 @@ struct rl_policy {
 	uint64_t generation;
 	struct rl_lengths overrides; /* of patterns that there are, with has_overrides; */
 	struct rl_lengths bans;      /* and this rule's or any rule's, with has_bans */
+	uint64_t is_kept;            /* it is of `version`, and the filters may be asked: */
+	uint64_t version;
+	struct rl_filter_ask ask;
 	struct rl_policy_limit limit[RL_LIMITS_MAX];
 };
 
 /*
  * One that a process keeps. `sequence` is odd while some thread writes the rest. `plain` is the
- * handle + 1 of a rule that has one limit for whole keys, and nothing for single keys; else 0.
+ * handle + 1 of a rule that has one limit for whole keys, else 0; with RL_POLICY_ASKS where there is
+ * something for single keys, which the filters know.
  */
+#define RL_POLICY_ASKS (UINT64_C(1) << 63)
 struct rl_policy_kept {
 	uint64_t sequence;
 	uint64_t writer; /* the process that writes: a child may be forked while its parent does */
@@ -48,18 +54,27 @@ struct rl_policy_kept {
 };
 
 /*
- * The only limit of a plain rule. False: ask rl_policy_load(). Part of every decision.
+ * Is what there is for single keys for others than this one? The filters say so, of a kept version that
+ * was in force before and after.
+ */
+bool rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_kept *kept,
+                            uint64_t version, const void *key, size_t key_len);
+
+/*
+ * The only limit of a rule that is plain, or plain for this key. False: ask rl_policy_load(). Part of
+ * every decision.
  *
  * Words of this process's own memory, which another thread may be writing: what was read counts
  * only if the sequence is the same afterwards. That a version is still in force is seen by one
  * load from the segment.
  */
 static inline bool
-rl_policy_plain(const struct rl *rl, int rule, struct rl_policy_limit *own)
+rl_policy_plain(const struct rl *rl, int rule, const void *key, size_t key_len,
+                struct rl_policy_limit *own)
 {
 	const struct rl_policy_limit *limit;
 	const struct rl_policy_kept *kept;
-	uint64_t sequence, version;
+	uint64_t sequence, version, plain, mark = (uint64_t)(unsigned)rule + 1;
 
 	if ((uint32_t)rl_rule_row(rule) >= rl->segment.geometry.rules)
 		return false;
@@ -67,8 +82,11 @@ rl_policy_plain(const struct rl *rl, int rule, struct rl_policy_limit *own)
 	limit = &kept->policy.limit[0];
 	version = rl_change_version(&rl->segment);
 	sequence = rl_atomic_own_load(&kept->sequence);
-	if (rl_atomic_own_load(&kept->plain) != (uint64_t)(unsigned)rule + 1 ||
-	    rl_atomic_own_load(&kept->version) != version || (sequence & 1))
+	plain = rl_atomic_own_load(&kept->plain);
+	if (rl_atomic_own_load(&kept->version) != version || (sequence & 1))
+		return false;
+	if (plain != mark && (plain != (mark | RL_POLICY_ASKS) ||
+	                      !rl_policy_has_none_for(&rl->segment, kept, version, key, key_len)))
 		return false;
 	own->limit = rl_atomic_own_load(&limit->limit);
 	own->index = 0;

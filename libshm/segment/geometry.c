@@ -32,6 +32,11 @@ rl_areas_of(const struct rl_geometry *g)
 	a.limits = area(&at, (uint64_t)g->limits * sizeof(struct rl_limit_row));
 	a.overrides = area(&at, 2 * (uint64_t)g->override_slots * sizeof(struct rl_override_slot));
 	a.bans = area(&at, (uint64_t)g->ban_slots * sizeof(struct rl_u128));
+	a.filters = area(&at, sizeof(struct rl_filter_head) +
+	                              2 *
+	                                      (rl_filter_words(g->ban_slots) +
+	                                       (uint64_t)rl_filter_words(g->override_slots)) *
+	                                      sizeof(uint64_t));
 	a.stats = area(&at, (uint64_t)g->stripes * g->rules * sizeof(struct rl_stat));
 	a.table = area(&at, (uint64_t)g->buckets * sizeof(struct rl_bucket));
 	a.rings = area(&at, slots * g->ring * sizeof(uint64_t));

@@ -40,6 +40,8 @@ layout_signature(void)
 		sizeof(struct rl_limit_row),
 		offsetof(struct rl_limit_row, quota),
 		sizeof(struct rl_override_slot),
+		sizeof(struct rl_filter_head),
+		RL_FILTER_SLOTS,
 		sizeof(struct rl_stat),
 		sizeof(struct rl_record),
 		sizeof(struct rl_bucket),

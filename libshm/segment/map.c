@@ -15,6 +15,33 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
+#define PRINT_DOMAIN (UINT64_C(1) << 51) /* apart from the hashes of keys, names and patterns */
+
+static struct rl_filter
+place_filter(uint64_t *at, uint32_t slots)
+{
+	uint32_t words = rl_filter_words(slots);
+
+	return (struct rl_filter){.bank = {at, at + words}, .words = words};
+}
+
+static void
+place_filters(struct rl_segment *s, void *area)
+{
+	struct rl_filter_head *head = area;
+	struct rl_hash first = rl_hash_with(s->key, PRINT_DOMAIN, NULL, 0);
+	struct rl_hash last = rl_hash_with(s->key, PRINT_DOMAIN + 1, NULL, 0);
+	uint64_t *words = (uint64_t *)(void *)(head + 1);
+
+	s->ban_epoch = &head->ban_epoch;
+	s->ban_filter = place_filter(words, s->geometry.ban_slots);
+	words += 2 * (size_t)s->ban_filter.words;
+	s->override_filter = place_filter(words, s->geometry.override_slots);
+	s->print_key[0] = first.a;
+	s->print_key[1] = first.b;
+	s->print_key[2] = last.a;
+}
+
 /* Take what is needed from a header that was checked. */
 static void
 segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
@@ -33,6 +60,7 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 	s->limits = (struct rl_limit_row *)(void *)(at + a.limits);
 	s->overrides = (struct rl_override_slot *)(void *)(at + a.overrides);
 	s->bans = (struct rl_u128 *)(void *)(at + a.bans);
+	place_filters(s, at + a.filters);
 	s->stats = (struct rl_stat *)(void *)(at + a.stats);
 	s->table.bucket = (struct rl_bucket *)(void *)(at + a.table);
 	s->table.buckets = checked->geometry.buckets;

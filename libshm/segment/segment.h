@@ -13,6 +13,12 @@
 #include "shared/layout.h"
 #include "table/table.h"
 
+/* Says of a table what is not in it: rule/filter.h. */
+struct rl_filter {
+	uint64_t *bank[2];
+	uint32_t words; /* in each */
+};
+
 /*
  * A mapped segment. Everything here is this process's own copy, checked once: a header
  * that is scribbled over later misleads nobody who is attached.
@@ -31,6 +37,10 @@ struct rl_segment {
 	struct rl_limit_row *limits;
 	struct rl_override_slot *overrides;
 	struct rl_u128 *bans;
+	uint64_t *ban_epoch;
+	struct rl_filter ban_filter;
+	struct rl_filter override_filter;
+	uint64_t print_key[3]; /* made of `key`: rule/print.h */
 	struct rl_stat *stats;
 	uint64_t *rings;
 	unsigned char *records;

@@ -11,6 +11,7 @@
  *	limits   limits x 128 bytes: a shape, and how much
  *	overrides  2 x override_slots x 16 bytes
  *	bans     ban_slots x 16 bytes
+ *	filters  a line, then two banks for bans and two for overrides of 8-byte words: filter.h
  *	stats    stripes x rules x 256 bytes, a stripe for each CPU
  *	table    buckets x 192 bytes: a line of eight tags, two lines of their eight states
  *	rings    buckets x 8 x ring x 8 bytes
@@ -84,6 +85,7 @@
 #define RL_HEADER_BYTES 4096
 #define RL_LIMIT_ROWS_MAX 1023 /* ids fit ten bits, and one more than an id does */
 #define RL_SLOTS_PER_ENTRY 2u  /* of overrides and bans: half full at most */
+#define RL_FILTER_SLOTS 14u    /* of a table, half full at most, for one word of a filter */
 #define RL_BUCKETS_MIN 2
 #define RL_BUCKETS_MAX (UINT32_C(5) << 26) /* 1.6 thousand million keys */
 #define RL_STRIPES_MAX 1024
@@ -385,6 +387,12 @@ struct rl_override_slot {
 	uint64_t value;
 };
 
+/* Before the words of the filters. */
+struct rl_filter_head {
+	uint64_t ban_epoch; /* rebuilds of the bans' filter; bank ban_epoch % 2 is asked */
+	uint64_t spare[7];
+};
+
 /* A reference to a limit row: its index + 1; 0 is none. Six fit the lower word. */
 #define RL_REF_BITS 10
 #define RL_REF_MASK UINT64_C(0x3ff)
@@ -433,6 +441,7 @@ _Static_assert(offsetof(struct rl_row, name) == 64, "the first is all that most 
 _Static_assert(sizeof(struct rl_limit_row) == 128, "two lines");
 _Static_assert(offsetof(struct rl_limit_row, spare) == 64, "the first is what decisions read");
 _Static_assert(sizeof(struct rl_override_slot) == 16, "four to a line");
+_Static_assert(sizeof(struct rl_filter_head) == 64, "a line");
 _Static_assert(sizeof(struct rl_stat) == 256, "four lines");
 _Static_assert(sizeof(struct rl_record) == 16, "record head");
 _Static_assert((uint64_t)RL_BUCKETS_MAX *RL_BUCKET_SLOTS <= UINT32_MAX, "a slot index is 32 bits");

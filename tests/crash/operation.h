@@ -19,6 +19,7 @@
 
 #include "audit.h"
 #include "rule/handle.h"
+#include "rule/policy.h"
 #include "step.h"
 
 #define T0 (UINT64_C(1700000001) * RL_SECOND)
@@ -74,6 +75,8 @@ rl_atomic_hook(void)
 static void
 restore(const unsigned char *from)
 {
+	/* What we have kept is of versions that will come again, and may say something else then. */
+	memset(rl->policies, 0, rl->segment.geometry.rules * sizeof *rl->policies);
 	memcpy(rl->segment.header, from, rl->segment.bytes);
 }
 

@@ -25,10 +25,15 @@ static void
 survive_ban(void)
 {
 	const struct rl_pattern p = {.key = "b", .key_len = 1};
+	struct rl_ban_info info;
 	struct rl_result r;
+	int stands = rl_ban_info(rl, rules[HARD], &p, now, &info);
 
-	rl_check_at(rl, rules[HARD], "b", 1, 0, now, &r);
-	assert_int_equal(r.verdict, r.reason == RL_BY_BAN ? RL_DENIED : RL_ALLOWED);
+	for (int i = 0; i < 3; i++) { /* the later ones by what the first has kept */
+		rl_check_at(rl, rules[HARD], "b", 1, 0, now, &r);
+		assert_int_equal(r.verdict, r.reason == RL_BY_BAN ? RL_DENIED : RL_ALLOWED);
+		assert_int_equal(r.reason == RL_BY_BAN, stands);
+	}
 	run_ban();
 	assert_int_equal(rl_check_at(rl, rules[HARD], "b", 1, 1, now, &r), RL_DENIED);
 	assert_int_equal(rl_unban(rl, rules[HARD], &p), 1);

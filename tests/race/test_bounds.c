@@ -63,6 +63,12 @@ set_all(struct rl_lengths *l)
 	l->v6[0] = l->v6[1] = UINT64_MAX;
 }
 
+static void
+fill_filter(const struct rl_filter *f, unsigned bank)
+{
+	memset(f->bank[bank], 0xff, f->words * sizeof f->bank[bank][0]);
+}
+
 /* Lookups that have everything to look for, and nowhere an end. */
 static void
 fill_lookups(struct rl *rl, bool with_overrides, bool with_bans)
@@ -73,6 +79,10 @@ fill_lookups(struct rl *rl, bool with_overrides, bool with_bans)
 		s->overrides[i].hash = UINT64_MAX;
 	for (uint32_t i = 0; with_bans && i < s->geometry.ban_slots; i++)
 		s->bans[i] = (struct rl_u128){UINT64_MAX - 1, 0};
+	for (unsigned bank = 0; bank < 2; bank++) {
+		fill_filter(&s->override_filter, bank);
+		fill_filter(&s->ban_filter, bank);
+	}
 	if (with_bans)
 		set_all(&s->header->any_bans);
 	for (uint32_t i = 0; i < s->geometry.rules; i++) {

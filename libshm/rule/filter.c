@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rule/filter.h"
+
+#define CROWDED_NUM 3 /* of CROWDED_DEN bits; one in four or so is set at capacity */
+#define CROWDED_DEN 8
+#define BANKS 2
+
+bool
+rl_filter_add(const struct rl_filter *f, unsigned bank, uint32_t print)
+{
+	return rl_atomic_set_bits(&f->bank[bank][rl_filter_index(f->words, print)], UINT64_MAX,
+	                          rl_filter_bits(print));
+}
+
+/* By CAS: what it takes away it has seen, and with it the entry that was put before. */
+void
+rl_filter_clear(const struct rl_filter *f, unsigned bank)
+{
+	for (uint32_t i = 0; i < f->words; i++)
+		rl_atomic_set_bits(&f->bank[bank][i], 0, 0);
+}
+
+bool
+rl_filter_is_crowded(const struct rl_filter *f, unsigned bank)
+{
+	uint64_t set = 0;
+
+	for (uint32_t i = 0; i < f->words; i++)
+		set += (uint64_t)__builtin_popcountll(rl_atomic_load_relaxed(&f->bank[bank][i]));
+	return set * CROWDED_DEN > (uint64_t)f->words * 64 * CROWDED_NUM;
+}
+
+unsigned
+rl_filter_steps(const struct rl_filter_ask *ask)
+{
+	const struct rl_lengths *l = &ask->lengths;
+	int lengths = __builtin_popcountll(l->text) + __builtin_popcountll(l->v4) +
+	              __builtin_popcountll(l->v6[0]) + __builtin_popcountll(l->v6[1]);
+
+	return BANKS * (unsigned)lengths + BANKS;
+}
+
+/* The lowest `bits` of a word. */
+static inline uint64_t
+lowest(unsigned bits)
+{
+	return bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+}
+
+/*
+ * What follows looks for patterns of one kind. Without `hits` it ends at the first, and true says that
+ * there was one; with it, it notes the lengths of all, and returns false.
+ */
+
+static inline __attribute__((always_inline)) bool
+note(uint64_t *hits, unsigned bit)
+{
+	if (hits)
+		*hits |= UINT64_C(1) << bit;
+	return !hits;
+}
+
+/* Beginnings of `at` to `at` + 7 bytes, by their bits in `lengths`; `word` begins with byte `at`. */
+static inline __attribute__((always_inline)) bool
+has_beginning(const struct rl_filter_question *q, uint64_t state, uint64_t word, size_t at,
+              unsigned lengths, uint64_t *hits)
+{
+	for (; lengths != 0; lengths &= lengths - 1) {
+		unsigned n = (unsigned)__builtin_ctz(lengths) & 7;
+		uint64_t part = word & ((UINT64_C(1) << 8 * n) - 1);
+		uint64_t what = rl_print_what(RL_MATCH_PREFIX, false, at + n);
+		if (rl_filter_has(q, rl_print_end(q->s, state, part, what)) &&
+		    note(hits, (unsigned)at + n))
+			return true;
+	}
+	return false;
+}
+
+/* All of `text` in one pass; its bit 0 is the whole key. */
+static inline __attribute__((always_inline)) bool
+has_text(const struct rl_filter_question *q, uint64_t text, const unsigned char *key,
+         size_t key_len, uint64_t *hits)
+{
+	uint64_t state = q->s->print_key[0], left = text & ~UINT64_C(1), word;
+	uint64_t what = rl_print_what(RL_MATCH_KEY, false, key_len);
+	size_t at = 0;
+
+	if (key_len < RL_PREFIX_MAX)
+		left &= lowest((unsigned)key_len + 1);
+	for (;; at += 8, left >>= 8) {
+		word = rl_print_read(key, key_len, at);
+		if (has_beginning(q, state, word, at, left & 0xff, hits))
+			return true;
+		if (key_len - at < 8)
+			break;
+		state = rl_print_word(q->s, state, word);
+	}
+	return (text & 1) && rl_filter_has(q, rl_print_end(q->s, state, word, what)) &&
+	       note(hits, 0);
+}
+
+static inline __attribute__((always_inline)) bool
+has_v4(const struct rl_filter_question *q, uint64_t lengths, const struct rl_address *a,
+       uint64_t *hits)
+{
+	uint64_t address = rl_print_number(a->bytes, 4);
+
+	for (uint64_t left = lengths & lowest(33); left != 0; left &= left - 1) {
+		unsigned n = (unsigned)__builtin_ctzll(left);
+		if (rl_filter_has(q, rl_print_v4(q->s, address & ~lowest(32 - n), n)) &&
+		    note(hits, n))
+			return true;
+	}
+	return false;
+}
+
+static inline __attribute__((always_inline)) bool
+has_v6(const struct rl_filter_question *q, const struct rl_lengths *l, const struct rl_address *a,
+       struct rl_lengths *hits)
+{
+	uint64_t hi = rl_print_number(a->bytes, 8), lo = rl_print_number(a->bytes + 8, 8);
+	bool is_host = (rl_atomic_own_load(&l->v4) & RL_LENGTHS_V6_HOST) != 0;
+
+	for (uint64_t left = rl_atomic_own_load(&l->v6[0]); left != 0; left &= left - 1) {
+		unsigned n = (unsigned)__builtin_ctzll(left);
+		if (rl_filter_has(q, rl_print_v6(q->s, hi & ~lowest(64 - n), 0, n)) &&
+		    note(hits ? &hits->v6[0] : NULL, n))
+			return true;
+	}
+	for (uint64_t left = rl_atomic_own_load(&l->v6[1]); left != 0; left &= left - 1) {
+		unsigned n = (unsigned)__builtin_ctzll(left);
+		if (rl_filter_has(q, rl_print_v6(q->s, hi, lo & ~lowest(64 - n), 64 + n)) &&
+		    note(hits ? &hits->v6[1] : NULL, n))
+			return true;
+	}
+	return is_host && rl_filter_has(q, rl_print_v6(q->s, hi, lo, 128)) &&
+	       note(hits ? &hits->v4 : NULL, 63);
+}
+
+static inline __attribute__((always_inline)) bool
+has_any(const struct rl_filter_question *q, const struct rl_filter_ask *ask, const void *key,
+        size_t key_len, const struct rl_address *address, struct rl_lengths *hits)
+{
+	const struct rl_lengths *l = &ask->lengths;
+	uint64_t text = rl_atomic_own_load(&l->text);
+
+	if (text != 0 && has_text(q, text, key, key_len, hits ? &hits->text : NULL))
+		return true;
+	if (address && address->bits == 32)
+		return has_v4(q, rl_atomic_own_load(&l->v4), address, hits ? &hits->v4 : NULL);
+	return address && has_v6(q, l, address, hits);
+}
+
+bool
+rl_filter_has_any(struct rl_filter_question q, const struct rl_filter_ask *ask, const void *key,
+                  size_t key_len, const struct rl_address *address)
+{
+	return has_any(&q, ask, key, key_len, address, NULL);
+}
+
+bool
+rl_filter_narrow(const struct rl_segment *s, const struct rl_filter_ask *ask, const void *key,
+                 size_t key_len, const struct rl_address *address, struct rl_lengths *lengths)
+{
+	uint64_t epoch = rl_atomic_load(s->ban_epoch);
+	struct rl_filter_question q = rl_filter_question(s, ask, epoch);
+
+	*lengths = (struct rl_lengths){0};
+	has_any(&q, ask, key, key_len, address, lengths);
+	rl_atomic_fence(); /* as in rl_filter_may_have() */
+	return rl_atomic_load(s->ban_epoch) == epoch;
+}
