@@ -14,11 +14,12 @@ def areas(file):
     file.seek(32)
     buckets, ring, _, rules, limits, overrides, bans, stripes = struct.unpack("<8I", file.read(32))
     at, starts = 4096, []
-    for size in (rules * 256, limits * 128, 2 * overrides * 16, bans * 16, stripes * rules * 128,
+    filters = 64 + 2 * 8 * sum(slots // 14 + 1 for slots in (bans, overrides))
+    for size in (rules * 256, limits * 128, 2 * overrides * 16, bans * 16, filters, stripes * rules * 256,
                  buckets * 192):
         starts.append(at)
         at = -(-(at + size) // 4096) * 4096
-    return starts[0], starts[5], at, ring, buckets
+    return starts[0], starts[6], at, ring, buckets
 
 
 def load(file, at):
