@@ -19,7 +19,8 @@ enum {
 	EXIT_TROUBLE = 2
 };
 
-#define OPTIONS_MAX 24 /* global ones and one verb's */
+#define OPTIONS_MAX 40 /* global ones and one verb's */
+#define USES_MAX 64    /* of options in one command line */
 
 /* An option; a list of them ends with a NULL name. */
 struct command_option {
@@ -43,9 +44,14 @@ struct command {
 
 /* What the command line said. */
 struct context {
-	const struct command *verbs;   /* all there are; ends with a NULL name */
-	const struct command *command; /* NULL until the verb is known */
-	const char *values[OPTIONS_MAX];
+	const struct command *verbs;     /* all there are; ends with a NULL name */
+	const struct command *command;   /* NULL until the verb is known */
+	const char *values[OPTIONS_MAX]; /* the last of each */
+	struct option_use {
+		int option; /* its place in `values` */
+		const char *value;
+	} uses[USES_MAX]; /* all of them, in their order */
+	int use_count;
 	int operand_count;
 	char **operands;
 };
@@ -61,6 +67,10 @@ const struct command *command_need(const struct context *context, const char *na
  * for a name that is in neither table is a mistake of the caller.
  */
 const char *option_value(const struct context *context, const char *name);
+
+/* The next value of an option that may be given several times; NULL behind the last. *at is 0 at
+ * first. */
+const char *option_next(const struct context *context, const char *name, int *at);
 
 /* Open --segment for reading; or to change what is in it. NULL after a message. */
 struct rl *open_segment(const struct context *context);

@@ -115,6 +115,18 @@ complain_option(const struct option_set *set, int answer, const char *word)
 		complain("option '--%s' takes no value", set->option[index]->name);
 }
 
+static bool
+take_option(struct context *context, int option, const char *value)
+{
+	if (context->use_count == USES_MAX) {
+		complain("more than %d options", USES_MAX);
+		return false;
+	}
+	context->values[option] = value;
+	context->uses[context->use_count++] = (struct option_use){option, value};
+	return true;
+}
+
 /* Take options into context->values; false after a message. optind is left at the rest. */
 static bool
 take_options(struct context *context, int argc, char **argv)
@@ -131,7 +143,8 @@ take_options(struct context *context, int argc, char **argv)
 			complain_option(&set, answer, argv[optind - 1]);
 			return false;
 		}
-		context->values[set_index(&set, answer)] = optarg ? optarg : "";
+		if (!take_option(context, set_index(&set, answer), optarg ? optarg : ""))
+			return false;
 	}
 	return true;
 }
@@ -154,16 +167,34 @@ options_parse(struct context *context, int argc, char **argv)
 	return true;
 }
 
-const char *
-option_value(const struct context *context, const char *name)
+/* Its place in context->values. */
+static int
+option_place(const struct context *context, const char *name)
 {
 	struct option_set set;
 
 	set_gather(&set, context);
 	for (int i = 0; i < set.count; i++)
 		if (strcmp(set.option[i]->name, name) == 0)
-			return context->values[i];
+			return i;
 	abort(); /* in neither table */
+}
+
+const char *
+option_value(const struct context *context, const char *name)
+{
+	return context->values[option_place(context, name)];
+}
+
+const char *
+option_next(const struct context *context, const char *name, int *at)
+{
+	int option = option_place(context, name);
+
+	for (; *at < context->use_count; (*at)++)
+		if (context->uses[*at].option == option)
+			return context->uses[(*at)++].value;
+	return NULL;
 }
 
 static const struct command *
