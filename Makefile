@@ -29,7 +29,8 @@ CFLAGS ?= -O2 -g
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 
-NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev libncurses-dev libmicrohttpd-dev libsystemd-dev
+NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev libncurses-dev libmicrohttpd-dev libsystemd-dev \
+              zlib1g-dev libzstd-dev liblzma-dev
 NEED_DEMO  := $(NEED_BUILD) apache2-utils
 NEED_BENCH := $(NEED_BUILD) libhiredis-dev redis-server memcached
 NEED_TEST  := $(NEED_BUILD) libcmocka-dev clang libclang-rt-14-dev libhiredis-dev
@@ -68,6 +69,7 @@ SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 files = $(sort $(wildcard $(1)))
 LIB_SRC   := $(call files,libshm/*/*.c)
 RLCTL_SRC := $(call files,rlctl/*.c rlctl/*/*.c)
+RLCTL_LIBS := -ljansson -lncursesw -ltinfo -lz -lzstd -llzma
 RLD_SRC   := $(call files,rld/*.c)
 CONF_SRC  := $(call files,config/*/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(call files,tests/unit/test_*.c))
@@ -140,7 +142,7 @@ $(1)/librl.so.0: $$(LIB_SRC:%.c=$(1)/o/%.o) libshm/api/librl.map
 
 $(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$^ -ljansson -lncursesw -ltinfo
+	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$^ $$(RLCTL_LIBS)
 
 $(1)/rld: $$(RLD_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
@@ -211,7 +213,7 @@ build/v/fuzz/fuzz_rlctl: build/v/fuzz/o/tests/fuzz/fuzz_rlctl.o $(RLCTL_SRC:%.c=
                          $(patsubst %,build/v/fuzz/o/tests/support/%.o,exercise testing harmless) \
                          build/v/fuzz/libconfig.a build/v/fuzz/librl.a
 	$(call say,LINK)
-	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka -ljansson -lncursesw -ltinfo \
+	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka $(RLCTL_LIBS) \
 		$(addprefix -Wl$(comma)--wrap=,rl_open rl_unlink interrupt_sleep run_top run_dump change_lock)
 
 build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(call files,tests/accuracy/*.c)) build/librl.a
@@ -356,7 +358,7 @@ fuzz: build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach build/v/fuzz/fuzz_rlctl 
 	@RL_FUZZ_CASES=$$(($(FUZZ_SECONDS) * 400)) build/tests/$(RLD_FUZZ)
 
 # Tables for people; the same as JSON; and a picture drawn from that.
-bench: build/tests/bench/bench
+bench: build/tests/bench/bench build/rlctl
 	@$< --save build/bench.json
 	@$< --draw build/bench.json >build/bench.svg
 

@@ -1,173 +1,71 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* replay: feed recorded traffic to the library at its own times, and report the verdicts. */
 
+#include <inttypes.h>
 #include <rl.h>
 #include <string.h>
 
 #include "base/command.h"
 #include "base/number.h"
 #include "base/output.h"
-#include "replay/replay_report.h"
-#include "replay/replay_run.h"
+#include "base/progress.h"
+#include "replay/candidates.h"
+#include "replay/follow.h"
+#include "replay/local_time.h"
+#include "replay/report.h"
+#include "replay/run.h"
+#include "replay/suggest_report.h"
+#include "replay/suspicion.h"
 #include "text/duration.h"
-#include "text/names.h"
 
 #define TOP_DEFAULT 10
+#define LATE_DEFAULT (10 * RL_SECOND)
+#define COMPLAINTS_MAX 5
 
 const struct command_option replay_options[] = {
+	{"limit", 'l', "RATE",
+         "a limit such as 5/min or 300/5min, as in a configuration; again: "
+         "tried beside it"},
+	{"rule", 'r', "RULE", "a rule of the configuration; again: tried beside it"},
+	{"config", 'C', "FILE", "the configuration (default: /etc/rl/rl.json)"},
 	{"algorithm", 'a', "ALGORITHM", "default: sliding_window"},
-	{"capacity", 'c', "N", "requests admitted in a window"},
+	{"capacity", 'c', "N", "in place of --limit: requests admitted in a window"},
 	{"burst", 'b', "N",
          "token_bucket: tokens held, default the capacity; leaky_bucket: may wait"},
 	{"window", 'w', "D", "length of the window, as in 500ms, 10s, 5m, 1h, 1d"},
 	{"granularity", 'g', "D", "length of a sub-bucket; default: the window"},
 	{"hard", 0, NULL, "count the oldest sub-bucket in full"},
-	{"format", 'f', "auto|common|combined|seconds", "default: auto"},
+	{"suggest", 0, NULL, "which capacity per --window would leave how many keys alone"},
+	{"format", 'f', FORMAT_NAMES, "default: auto"},
+	{"log-format", 0, "TEXT", "the format as nginx or Apache has it in its configuration"},
+	{"key", 'k', "FIELD,...", "whom the limit counts; default: client"},
+	{"where", 0, "TEST", "only such requests, as 'status = 401'; again: and such"},
+	{"since", 0, "TIME", "only requests from then on, as 2026-12-24T18:00Z"},
+	{"until", 0, "TIME", "only requests before it"},
+	{"cost", 0, "FIELD", "what a request costs; default: 1"},
+	{"time", 0, "FIELD", "the member of a JSON line that is its time"},
+	{"as-is", 0, NULL, "decide requests in the order in which they stand"},
 	{"origin", 'o', "epoch|first", "where windows start from; default: epoch"},
 	{"top", 't', "N", "most limited keys to show; default: 10"},
+	{"local", 0, NULL, "show local time"},
+	{"verdicts", 0, NULL, "write a line for each request instead of a report"},
+	{"follow", 'F', NULL, "go on with what is written to the logs, until an interrupt"},
+	{"late", 0, "D", "--follow: how long a request waits for earlier ones; default: 10s"},
 	{0},
 };
 
-static bool
-read_algorithm(const struct context *context, struct rl_limit *limit)
-{
-	const char *name = option_value(context, "algorithm");
-
-	if (!name || algorithm_find(name, &limit->algorithm))
-		return true;
-	complain("--algorithm: unknown algorithm '%s'; see 'rlctl help replay'", name);
-	return false;
-}
-
-static bool
-read_capacity(const struct context *context, struct rl_limit *limit)
-{
-	const char *text = option_value(context, "capacity");
-	uint64_t capacity;
-
-	if (!text) {
-		complain("replay: --capacity is missing");
-		return false;
-	}
-	if (!number_need("--capacity", text, 1, RL_CAPACITY_MAX, &capacity))
-		return false;
-	limit->capacity = (uint32_t)capacity;
-	return true;
-}
-
-static bool
-read_duration(const char *option, const char *text, uint64_t *ns)
-{
-	const char *wrong = duration_parse(text, ns);
-
-	if (wrong)
-		complain("%s: '%s' %s", option, text, wrong);
-	return !wrong;
-}
-
-static bool
-read_window(const struct context *context, struct rl_limit *limit)
-{
-	const char *text = option_value(context, "window");
-
-	if (!text) {
-		complain("replay: --window is missing");
-		return false;
-	}
-	if (!read_duration("--window", text, &limit->window_ns))
-		return false;
-	if (limit->window_ns >= RL_WINDOW_MIN && limit->window_ns <= RL_WINDOW_MAX)
-		return true;
-	complain("--window: '%s' is not from %s to %s", text, duration_format(RL_WINDOW_MIN).text,
-	         duration_format(RL_WINDOW_MAX).text);
-	return false;
-}
-
-static bool
-check_granularity(const char *text, const struct rl_limit *limit, uint64_t bucket_ns)
-{
-	uint64_t window_ns = limit->window_ns;
-
-	if (bucket_ns == 0 || bucket_ns > window_ns || window_ns % bucket_ns != 0)
-		complain("--granularity: the window is not a whole multiple of '%s'", text);
-	else if (window_ns / bucket_ns > RL_GRANULARITY_MAX)
-		complain("--granularity: '%s' makes more than %d sub-buckets", text,
-		         RL_GRANULARITY_MAX);
-	else if (limit->algorithm != RL_SLIDING_WINDOW && bucket_ns != window_ns)
-		complain("--granularity: %s has no sub-buckets", algorithm_name(limit->algorithm));
-	else
-		return true;
-	return false;
-}
-
-/* Needs the algorithm and the window. */
-static bool
-read_granularity(const struct context *context, struct rl_limit *limit)
-{
-	const char *text = option_value(context, "granularity");
-	uint64_t bucket_ns = limit->window_ns;
-
-	if (text && (!read_duration("--granularity", text, &bucket_ns) ||
-	             !check_granularity(text, limit, bucket_ns)))
-		return false;
-	limit->granularity = (uint32_t)(limit->window_ns / bucket_ns);
-	return true;
-}
-
-static bool
-read_hard(const struct context *context, struct rl_limit *limit)
-{
-	limit->hard = option_value(context, "hard") != NULL;
-	if (!limit->hard || limit->algorithm == RL_SLIDING_WINDOW)
-		return true;
-	complain("--hard: only sliding_window can be hard");
-	return false;
-}
-
-static bool
-read_burst(const struct context *context, struct rl_limit *limit)
-{
-	const char *text = option_value(context, "burst");
-	uint64_t least = limit->algorithm == RL_TOKEN_BUCKET ? 1 : 0, burst = 0;
-
-	if (text && limit->algorithm != RL_TOKEN_BUCKET && limit->algorithm != RL_LEAKY_BUCKET) {
-		complain("--burst: %s has none", algorithm_name(limit->algorithm));
-		return false;
-	}
-	if (text && !number_need("--burst", text, least, RL_CAPACITY_MAX - 1, &burst))
-		return false;
-	limit->burst = (uint32_t)burst;
-	return true;
-}
-
-/* An exact log keeps a time for each request that it admits. */
-static bool
-check_log(const struct rl_limit *limit)
-{
-	if (limit->algorithm != RL_SLIDING_LOG || limit->capacity <= RL_LOG_MAX)
-		return true;
-	complain("--capacity: sliding_log holds up to %d", RL_LOG_MAX);
-	return false;
-}
-
-static bool
-read_limit(const struct context *context, struct rl_limit *limit)
-{
-	return read_algorithm(context, limit) && read_capacity(context, limit) &&
-	       read_window(context, limit) && read_granularity(context, limit) &&
-	       read_hard(context, limit) && read_burst(context, limit) && check_log(limit);
-}
-
-static bool
-read_format(const struct context *context, enum log_format *format)
-{
-	const char *name = option_value(context, "format");
-
-	if (!name || log_format_find(name, format))
-		return true;
-	complain("--format: unknown format '%s'; use auto, common, combined or seconds", name);
-	return false;
-}
+struct replay {
+	struct ask ask;
+	struct intake intake;
+	struct events events;
+	struct candidate candidates[CANDIDATES_MAX];
+	size_t candidate_count;
+	struct run run;
+	struct follow follow;
+	uint64_t top;
+	uint64_t suggest_ns; /* --window of --suggest; 0: none */
+	bool is_as_is, is_following;
+};
 
 static bool
 read_origin(const struct context *context, bool *is_from_first)
@@ -190,21 +88,212 @@ read_top(const struct context *context, uint64_t *top)
 	return !text || number_need("--top", text, 0, UINT32_MAX, top);
 }
 
+static bool
+read_late(const struct context *context, struct replay *replay)
+{
+	const char *text = option_value(context, "late"), *wrong = NULL;
+
+	replay->is_following = option_value(context, "follow") != NULL;
+	replay->follow.late_ns = LATE_DEFAULT;
+	if (text && !replay->is_following)
+		wrong = "is of use with --follow alone";
+	else if (text)
+		wrong = duration_parse(text, &replay->follow.late_ns);
+	if (wrong)
+		complain("--late: '%s' %s", text, wrong);
+	return !wrong;
+}
+
+/* Pairs of options of which one leaves nothing for the other to do. */
+static const char *const pairs[][2] = {
+	{"suggest", "limit"},       {"suggest", "rule"},      {"suggest", "config"},
+	{"suggest", "capacity"},    {"suggest", "algorithm"}, {"suggest", "burst"},
+	{"suggest", "granularity"}, {"suggest", "hard"},      {"suggest", "origin"},
+	{"suggest", "verdicts"},    {"suggest", "as-is"},     {"follow", "as-is"},
+	{"verdicts", "json"},       {"format", "log-format"}, {"limit", "window"},
+};
+
+static bool
+check_pair(const struct context *context, const char *one, const char *other)
+{
+	if (!option_value(context, one) || !option_value(context, other))
+		return true;
+	complain("replay: --%s and --%s do not go together", one, other);
+	return false;
+}
+
+static bool
+check_pairs(const struct context *context)
+{
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		if (!check_pair(context, pairs[i][0], pairs[i][1]))
+			return false;
+	return true;
+}
+
+/* A configuration's rule says itself what these say of other limits. */
+static bool
+check_parts(const struct context *context)
+{
+	static const char *const parts[] = {"algorithm", "burst", "window", "granularity", "hard"};
+	bool has_own = option_value(context, "limit") || option_value(context, "capacity");
+	const char *whole = option_value(context, "rule") ? "rule" : "config";
+
+	if (has_own && option_value(context, "config") && !option_value(context, "rule")) {
+		complain("--config: --rule NAME says which of its rules is tried");
+		return false;
+	}
+	for (size_t i = 0; !has_own && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (!check_pair(context, whole, parts[i]))
+			return false;
+	return true;
+}
+
+static bool
+read_limits(const struct context *context, struct replay *replay)
+{
+	if (option_value(context, "suggest"))
+		return window_read(context, &replay->suggest_ns);
+	replay->candidate_count = candidates_read(context, replay->candidates);
+	return replay->candidate_count > 0;
+}
+
+static bool
+read_options(const struct context *context, struct replay *replay)
+{
+	return check_pairs(context) && check_parts(context) && read_limits(context, replay) &&
+	       ask_read(context, &replay->ask) &&
+	       read_origin(context, &replay->run.is_from_first) &&
+	       read_top(context, &replay->top) && read_late(context, replay);
+}
+
+static bool
+read_file(struct replay *replay, const char *name)
+{
+	struct reading *reading = reading_open(&replay->intake, name, false);
+	struct request request;
+	bool is_good = true;
+	int got = -1;
+
+	while (reading && is_good && (got = reading_next(reading, &request)) > 0)
+		is_good = events_add(&replay->events, request.key, request.time_ns, request.cost);
+	if (!is_good)
+		complain("too many keys");
+	if (reading)
+		reading_close(reading);
+	return is_good && got == 0;
+}
+
+static bool
+read_files(struct replay *replay, char **files, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!read_file(replay, files[i]))
+			return false;
+	if (!replay->is_as_is)
+		events_sort(&replay->events);
+	return true;
+}
+
+/* An answer about lines that were not understood would be wrong. */
+static bool
+check_lines(const struct intake *intake, const struct events *events)
+{
+	progress_erase();
+	if (intake->unreadable > COMPLAINTS_MAX)
+		complain("%" PRIu64 " unreadable lines in all", intake->unreadable);
+	if (events->count > 0 || intake->filtered > 0 || intake->lines == 0)
+		return true;
+	if (intake->without_key > 0)
+		complain("none of %" PRIu64 " lines has a '%s'", intake->lines,
+		         intake->ask->key_text);
+	else
+		complain("none of %" PRIu64 " lines can be read", intake->lines);
+	return false;
+}
+
+static bool
+take_in(struct replay *replay, const struct context *context)
+{
+	static char *const standard_input[] = {"-"};
+	bool has_files = context->operand_count > 0;
+	char **files = has_files ? context->operands : (char **)standard_input;
+	size_t count = has_files ? (size_t)context->operand_count : 1;
+	bool is_read = replay->is_following ? follow(&replay->follow, files, count)
+	                                    : read_files(replay, files, count);
+
+	return is_read && check_lines(&replay->intake, &replay->events);
+}
+
+/* Decide, unless that was done while following, and write what is wanted. */
+static bool
+decide_and_tell(struct replay *replay, const struct report_of *report, bool is_json)
+{
+	if (replay->suggest_ns > 0) {
+		events_sort(&replay->events);
+		return suggest_report(report, replay->suggest_ns, is_json);
+	}
+	if (replay->is_following && replay->run.wants_verdicts)
+		return true;
+	if (report->is_local)
+		replay->run.east_ns = local_east_ns(replay->events.first_ns);
+	if (!run_all(&replay->run))
+		return false;
+	if (is_json)
+		report_json(report);
+	else if (!replay->run.wants_verdicts)
+		report_text(report);
+	return true;
+}
+
+static bool
+tell(struct replay *replay, const struct context *context)
+{
+	struct report_of report = {
+		.events = &replay->events,
+		.intake = &replay->intake,
+		.candidates = replay->candidates,
+		.candidate_count = replay->candidate_count,
+		.top = (size_t)replay->top,
+		.is_as_is = replay->is_as_is,
+		.is_local = option_value(context, "local") != NULL,
+		.late = replay->follow.late,
+	};
+	bool is_told;
+
+	suspect(&report);
+	is_told = decide_and_tell(replay, &report, option_value(context, "json") != NULL);
+	suspect_free(&report);
+	return is_told;
+}
+
+static void
+replay_free(struct replay *replay)
+{
+	for (size_t i = 0; i < CANDIDATES_MAX; i++)
+		candidate_free(&replay->candidates[i]);
+	ask_free(&replay->ask);
+	events_free(&replay->events);
+}
+
 int
 run_replay(const struct context *context)
 {
 	struct replay replay = {0};
-	enum log_format format = LOG_AUTO;
-	uint64_t top;
 	bool is_done;
 
-	if (!read_limit(context, &replay.limit) || !read_format(context, &format) ||
-	    !read_origin(context, &replay.is_from_first) || !read_top(context, &top))
-		return EXIT_TROUBLE;
-	is_done = events_read(&replay.events, context->operands, context->operand_count, format) &&
-	          replay_run(&replay);
-	if (is_done)
-		replay_report(&replay, (size_t)top, option_value(context, "json") != NULL);
-	events_free(&replay.events);
+	replay.events = events_make();
+	replay.intake = (struct intake){.ask = &replay.ask, .key = &replay.ask.key};
+	replay.is_as_is = option_value(context, "as-is") != NULL;
+	replay.run.wants_verdicts = option_value(context, "verdicts") != NULL;
+	is_done = read_options(context, &replay);
+	replay.run.events = &replay.events;
+	replay.run.candidates = replay.candidates;
+	replay.run.candidate_count = replay.candidate_count;
+	replay.follow.intake = &replay.intake;
+	replay.follow.events = &replay.events;
+	replay.follow.run = &replay.run;
+	is_done = is_done && take_in(&replay, context) && tell(&replay, context);
+	replay_free(&replay);
 	return is_done ? EXIT_YES : EXIT_TROUBLE;
 }

@@ -55,8 +55,8 @@ replay() {
 	has first_ns=5000000000 last_ns=1700000000123456789
 	replay '9223372036.854775807 a\n' -c 1 -w 1s
 	has requests=1 first_ns=9223372036854775807
-	replay '9223372036.854775808 a\n18446744073709551617 a\n' -c 1 -w 1s
-	has requests=0 unreadable=2
+	rlctl_in '9223372036.854775808 a\n18446744073709551617 a\n' replay -c 1 -w 1s
+	in_trouble 'none of 2 lines can be read'
 }
 
 @test "origin: windows start from 1970, or from the first request" {
@@ -68,18 +68,83 @@ replay() {
 	has admitted=1 denied=1 first_ns=9000000000 last_ns=11000000000
 }
 
-@test "out of order: an earlier time counts in the key's current sub-bucket" {
-	replay '10 a\n5 a\n12 a\n11 b\n' -a fixed_window -c 1 -w 10s
+@test "out of order: requests are decided in the order of their times" {
+	local sorted shuffled rotated
+	sorted='5 a\n10 a\n11 b\n12 a\n12 c\n20 a\n'
+	shuffled='12 a\n5 a\n20 a\n12 c\n11 b\n10 a\n'
+	rotated='12 a\n12 c\n20 a\n5 a\n10 a\n11 b\n'
+	replay "$sorted" -a sliding_log -c 1 -w 6s
+	has requests=6 admitted=5 denied=1 keys_denied=1 out_of_order=0 step_back_ns=0
+	for text in "$shuffled" "$rotated"; do
+		replay "$text" -a sliding_log -c 1 -w 6s
+		has requests=6 admitted=5 denied=1 keys_denied=1
+		has first_ns=5000000000 last_ns=20000000000
+	done
+	has out_of_order=3 step_back_ns=15000000000
+	rlctl_in "$rotated" replay -a sliding_log -c 1 -w 6s
+	says_line 'step_back     15s, put in order'
+}
+
+@test "out of order: any shuffling of a thousand requests gives the same, files in any order, too" {
+	local expected
+	seq 0 999 | awk '{ print int($1 / 3) / 10, "k" $1 % 7 }' >"$BATS_TEST_TMPDIR/all"
+	replay '' -c 9 -w 10s "$BATS_TEST_TMPDIR/all"
+	has requests=1000 keys=7 out_of_order=0
+	expected=$(grep -vE '"(out_of_order|step_back_ns)"|"examples"|^    "k' <<<"$output")
+	cd "$BATS_TEST_TMPDIR"
+	split -n l/5 -d all part.
+	for order in 'part.04 part.03 part.02 part.01 part.00' 'part.02 part.00 part.04 part.01 part.03'; do
+		# shellcheck disable=SC2086
+		replay '' -c 9 -w 10s $order
+		[ "$(grep -vE '"(out_of_order|step_back_ns)"|"examples"|^    "k' <<<"$output")" = "$expected" ]
+	done
+	for seed in 1 2 3; do
+		shuf --random-source=<(yes "$seed") all >mixed
+		replay '' -c 9 -w 10s mixed
+		[ "$(values out_of_order)" -gt 500 ]
+		[ "$(grep -vE '"(out_of_order|step_back_ns)"|"examples"|^    "k' <<<"$output")" = "$expected" ]
+	done
+}
+
+@test "out of order: what has one time is decided as it stands" {
+	rlctl_in '5 a\n4 b\n5 b\n5 a\n' replay -c 1 -w 1h --verdicts
+	exits 0
+	[ "$(cut -f2,3 <<<"$output" | paste -sd' ')" = $'b\tallowed a\tallowed b\tdenied a\tdenied' ]
+	{
+		seq -f '10 a%g' 1 100
+		echo '5 z'
+		seq -f '10 a%g' 101 200
+	} >"$BATS_TEST_TMPDIR/ties"
+	rlctl replay -c 1 -w 1h --verdicts "$BATS_TEST_TMPDIR/ties"
+	[ "$(cut -f2 <<<"$output")" = "$(echo z; seq -f 'a%g' 1 200)" ]
+}
+
+@test "--as-is: an earlier time counts in the key's current sub-bucket" {
+	replay '10 a\n5 a\n12 a\n11 b\n' -a fixed_window -c 1 -w 10s --as-is
 	has requests=4 admitted=2 denied=2 out_of_order=2 first_ns=5000000000 last_ns=12000000000
 	are admitted '2 0 0 0 0 0 1 1 0'
 	are denied '2 2 1 0 0 0 0 0 0 1'
 }
 
-@test "out of order: before the first request is time 0" {
-	replay '100 a\n3 b\n109 b\n' -a fixed_window -c 1 -w 10s --origin first
+@test "--as-is: before the first request is time 0" {
+	replay '100 a\n3 b\n109 b\n' -a fixed_window -c 1 -w 10s --origin first --as-is
 	has requests=3 admitted=2 denied=1 out_of_order=1 first_ns=3000000000
-	replay '100 a\n3 b\n110 b\n' -a fixed_window -c 1 -w 10s --origin first
+	replay '100 a\n3 b\n110 b\n' -a fixed_window -c 1 -w 10s --origin first --as-is
 	has requests=3 admitted=3 denied=0 out_of_order=1
+}
+
+@test "a clock that is off, and what it was: told" {
+	{
+		echo '2111111111 x'
+		seq 1 200 | sed 's/.*/17000000& a/; s/^\(.\{10\}\).* a/\1 a/'
+	} >"$BATS_TEST_TMPDIR/off"
+	rlctl replay -c 1 -w 1s "$BATS_TEST_TMPDIR/off"
+	exits 0
+	complains 'warning: the last 1 of 201 requests are'
+	complains 'at 2036-11-24 03:45:11 UTC: a clock that is off?'
+	sed 's/^2111111111/1/' "$BATS_TEST_TMPDIR/off" >"$BATS_TEST_TMPDIR/early"
+	rlctl replay -c 1 -w 1s "$BATS_TEST_TMPDIR/early"
+	complains 'warning: the first 1 of 201 requests are'
 }
 
 @test "common and combined lines: the host, and the time with its zone" {
@@ -106,18 +171,18 @@ replay() {
 		'01/Jan/1999:00:00:61 +0000' '01/Jan/1999:00:00:00' '01/Jan/1999:00:00:00 0000' \
 		'01/Jan/1999:00:00:00 +00' '1/Jan/1999:00:00:00 +0000' \
 		'01/Jan/1970:00:00:00 +0100' '01/Jan/2263:00:00:00 +0000'; do
-		replay "h - - [$time] x\n" -c 1 -w 1s -f common
-		has requests=0 unreadable=1
-		complains 'stdin:1: no time'
+		rlctl_in "h - - [$time] x\n" replay -c 1 -w 1s -f common
+		in_trouble 'stdin:1: no time'
+		complains 'none of 1 lines can be read'
 	done
-	replay ' - - [01/Jan/1999:00:00:00 +0000]\n' -c 1 -w 1s -f common
-	has requests=0 unreadable=1
+	rlctl_in ' - - [01/Jan/1999:00:00:00 +0000]\n' replay -c 1 -w 1s -f common
+	in_trouble "none of 1 lines has a 'client'"
 }
 
 @test "seconds lines that cannot be" {
 	for line in '' a '1' '1 ' '1a' '1. a' '.5 a' '-1 a' '+1 a' ' 1 a' '1e3 a' '1,5 a'; do
-		replay "$line\n" -c 1 -w 1s -f seconds
-		has requests=0 unreadable=1
+		rlctl_in "$line\n" replay -c 1 -w 1s -f seconds
+		in_trouble 'none of 1 lines'
 	done
 }
 
@@ -142,14 +207,16 @@ replay() {
 @test "carriage returns, blanks, NUL bytes, and a last line without its end" {
 	replay '1 a\r\n2 a\n3 a' -c 1 -w 1h
 	has requests=3 keys=1 unreadable=0
-	replay '1 \t  a b \n1 \t  a b \n1 a b\n' -c 1 -w 1h
+	replay '1 \t  a b \n1 \t  a b \n1 a b\n' -c 1 -w 1h --key rest
 	has requests=3 keys=2 denied=1
 	are key '"a b "'
+	replay '1 \t  a b \n1 \t  a c \n1 a d\n' -c 1 -w 1h
+	has requests=3 keys=1 denied=2
 	replay '1 a\0b\n1 a\0b\n1 a\n1 a\0\n' -c 1 -w 1h
 	has requests=4 keys=3 denied=1
 	are key '"a\u0000b"'
-	replay '\0\n1\0 a\n' -c 1 -w 1h
-	has requests=0 unreadable=2
+	rlctl_in '\0\n1\0 a\n' replay -c 1 -w 1h
+	in_trouble 'none of 2 lines can be read'
 }
 
 @test "lines of any length, keys up to 4096 bytes" {
@@ -169,7 +236,7 @@ replay() {
 @test "no traffic: all zeros" {
 	replay '' -c 1 -w 1s
 	has requests=0 keys=0 admitted=0 denied=0 keys_denied=0 unreadable=0 out_of_order=0 \
-		first_ns=0 last_ns=0 'top=\[\]' 'chart=\[\]'
+		first_ns=0 last_ns=0 'top=\[\]' 'chart=\[\]' 'examples=\[\]' 'warnings=\[\]'
 	rlctl_in '' replay -c 1 -w 1s
 	exits 0
 	says_line 'requests      0'
@@ -193,8 +260,8 @@ replay() {
 	has 'top=\[\]' keys_denied=3
 	rlctl_in "$text" replay -c 1 -w 1h
 	exits 0
-	says_line '         2           3  b'
-	says_line '         1           2  d'
+	says_line '         2           3          0s  b'
+	says_line '         1           2          0s  d'
 }
 
 @test "chart: at most 24 rows of a round length, whose sums are the totals" {
@@ -237,7 +304,7 @@ replay() {
 		'\364\220\200\200=\xf4\x90\x80\x80' \
 		'\342\202=\xe2\x82' '\200=\x80' 'a\342\202b=a\xe2\x82b'; do
 		rlctl_in "1 ${pair%%=*}\n1 ${pair%%=*}\n" replay -c 1 -w 1h
-		says "           2  ${pair#*=}"
+		says "           2          0s  ${pair#*=}"
 	done
 }
 
