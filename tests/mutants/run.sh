@@ -60,6 +60,16 @@ link_rld() {
 		build/v/asan/libconfig.a build/v/asan/librl-parts.a -ljansson -lmicrohttpd -lsystemd
 }
 
+# link_rlctl: a tool in which the mutant is in $file's place.
+link_rlctl() {
+	local object objects=()
+	for object in rlctl/*.c rlctl/*/*.c; do
+		[[ $object == "$file" ]] || objects+=("build/o/${object%.c}.o")
+	done
+	gcc -o "$work/rlctl" "${objects[@]}" "$work/mutant.o" build/libconfig.a build/librl.a \
+		-ljansson -lncursesw -ltinfo -lz -lzstd -llzma
+}
+
 # survives: build the mutant and run $test on it.
 survives() {
 	local variant=build flags=() object objects=()
@@ -69,7 +79,12 @@ survives() {
 			[[ $file == "rld/$object.c" ]] || objects+=("build/o/rld/$object.o")
 		done
 		;;
-	cli/*) # a program, and the tests of it whose name matches
+	cli/replay*) # the tool, and the tests of it whose name matches
+		compile && link_rlctl || return 0
+		RLCTL=$work/rlctl timeout 60 bats --filter "$filter" "tests/$test.bats" >"$work/log" 2>&1
+		return
+		;;
+	cli/*) # the daemon, and its tests likewise
 		compile -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
 			link_rld || return 0
 		RLCTL=$PWD/build/rlctl RLD=$work/rld timeout 60 bats \
