@@ -273,13 +273,14 @@ RUN_CHECKED := $(foreach test,$(CHECKED),'$(if $(filter $(SCALED),$(test)),RL_TE
 # The longest first. Sanitizers see what is no script, but for arguments, configurations and what is
 # replayed: these are fuzzed with the same sanitizers, and config/ has its unit tests.
 CLI      := tests/cli/rld.bats $(filter-out tests/cli/rld.bats,$(call files,tests/cli/*.bats))
-CLI_ASAN := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,arguments completion config examples manual replay)),$(CLI))
+CLI_ASAN := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,arguments completion config examples manual \
+            replay replay_recipes replay_rules)),$(CLI))
 
 # Of all that, on the default build alone: each module, each chosen schedule in an eighth of its
 # forms, and of the command line what waits for nothing.
 QUICK     := $(UNIT:%=build/tests/%) $(SCHEDULES:%=build/v/hook/tests/%)
 HOUSE     := $(call files,tests/house/*.py)
-QUICK_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,rld top examples completion)),$(CLI))
+QUICK_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,rld top examples completion replay_follow)),$(CLI))
 
 quick: all check-mutants check-exports $(QUICK) build/tests/cli/fill
 	@RL_TEST_SCALE=quick tests/support/run.sh $(QUICK_CLI:%='tests/cli/run.sh build/rlctl %') $(QUICK) $(HOUSE)

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "replay/w3c.h"
+
 #define COMMON "$client $ident $user [$time] \"$request\" $status $bytes"
 #define UNKNOWN "no format that is known; see --format and --log-format"
 #define BEHIND " \"$referer\" \"$agent\""

@@ -2,6 +2,8 @@
 
 #include "replay/reader.h"
 
+#include "replay/w3c.h"
+
 /* Fields of sshd, in the order of their numbers. */
 static const char *const sshd_fields[] = {"client", "user", "method", "verdict", NULL};
 
@@ -123,19 +125,31 @@ read_sshd(const struct reader *reader, const struct wants *wants, const struct s
 	return LINE_EVENT;
 }
 
+/* A layout that lacks what is wanted is none. */
+static const char *
+learn_w3c(struct reader *reader, const struct wants *wants, struct slice line)
+{
+	const char *wrong = w3c_layout(line, &reader->layout);
+
+	if (wrong || !reader_bind(reader, wants))
+		return wrong;
+	layout_free(&reader->layout);
+	return "a field that is wanted is not among the fields";
+}
+
 static enum line_kind
 read_w3c(struct reader *reader, const struct wants *wants, struct slice line, struct stamps *stamps,
          struct line_values *out, const char **wrong)
 {
-	if (slice_begins(line, "#Fields:")) {
-		*wrong = reader_of_w3c(reader, line, wants);
+	if (slice_begins(line, W3C_FIELDS)) {
+		*wrong = learn_w3c(reader, wants, line);
 		return *wrong ? LINE_WRONG : LINE_OTHER;
 	}
 	if (slice_begins(line, "#"))
 		return LINE_OTHER;
 	if (reader->layout.count > 0)
 		return read_layout(reader, wants, line, stamps, out, wrong);
-	*wrong = "no '#Fields:' line stands before it";
+	*wrong = "no '" W3C_FIELDS "' line that is understood stands before it";
 	return LINE_WRONG;
 }
 

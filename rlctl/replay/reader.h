@@ -68,10 +68,6 @@ const char *reader_bind_json(struct reader *reader, const struct wants *wants,
 /* Whose JSON it looks like: "caddy", "traefik" or "json". */
 const char *json_flavour(struct slice line);
 
-/* The layout that "#Fields: date time c-ip ..." tells; NULL, or what is wrong. */
-const char *reader_of_w3c(struct reader *reader, struct slice directive, const struct wants *wants);
-bool is_w3c_directive(struct slice line);
-
 /* Read a line by a reader that is decided. What is wrong is told in *wrong. */
 enum line_kind reader_read(struct reader *reader, const struct wants *wants, struct slice line,
                            struct stamps *stamps, struct line_values *out, const char **wrong);

@@ -117,6 +117,10 @@ field() {
 	printf '#Fields: time c-ip\n10:00:00 192.0.2.7\n' >"$BATS_TEST_TMPDIR/log"
 	rlctl replay -c 1 -w 1s "$BATS_TEST_TMPDIR/log"
 	in_trouble "no 'date time' is among the fields"
+	printf '#Fields: date time c-ip\n2026-11-22 10:00:00 192.0.2.7\n' >"$BATS_TEST_TMPDIR/log"
+	rlctl replay -c 1 -w 1s -k user "$BATS_TEST_TMPDIR/log"
+	in_trouble 'log:1: a field that is wanted is not among the fields'
+	complains "log:2: no '#Fields:' line that is understood stands before it"
 }
 
 @test "alb and elb: the client without its port" {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* W3C extended logs, as IIS and CloudFront have them: a line tells what the others look like. */
 
+#include "replay/w3c.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/output.h"
-#include "replay/reader.h"
 
 bool
 is_w3c_directive(struct slice line)
 {
 	static const char *const directives[] = {
-		"#Version:", "#Software:",   "#Date:",    "#Fields:",
+		"#Version:", "#Software:",   "#Date:",    W3C_FIELDS,
 		"#Remark:",  "#Start-Date:", "#End-Date:"};
 
 	for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++)
@@ -86,16 +87,13 @@ read_fields(struct layout *layout, struct slice text)
 }
 
 const char *
-reader_of_w3c(struct reader *reader, struct slice directive, const struct wants *wants)
+w3c_layout(struct slice directive, struct layout *layout)
 {
-	struct layout *layout = &reader->layout;
 	const char *wrong;
 
 	layout_free(layout);
-	wrong = read_fields(layout, slice_skip(directive, strlen("#Fields:")));
+	wrong = read_fields(layout, slice_skip(directive, strlen(W3C_FIELDS)));
 	layout->before[layout->count] = need(strdup(""));
-	if (!wrong && reader_bind(reader, wants))
-		wrong = "a field that is wanted is not among the fields";
 	if (wrong)
 		layout_free(layout);
 	return wrong;
