@@ -303,16 +303,16 @@ read_date(struct stamps *stamps, struct cursor *c, uint64_t *ns)
 bool
 stamp_read(struct stamps *stamps, struct slice text, uint64_t *ns)
 {
-	struct cursor c = {text.at, text.at + text.len};
+	struct cursor c;
 	bool is_read;
 
-	if (text.len > 0 && text.len == stamps->len &&
-	    memcmp(text.at, stamps->text, text.len) == 0) {
+	if (text.len == 0)
+		return false;
+	if (text.len == stamps->len && memcmp(text.at, stamps->text, text.len) == 0) {
 		*ns = stamps->ns;
 		return true;
 	}
-	if (text.len == 0)
-		return false;
+	c = (struct cursor){text.at, text.at + text.len};
 	if (text.len > 4 && (!is_digit(*text.at) || text.at[2] == '/' || text.at[4] == '-'))
 		is_read = read_date(stamps, &c, ns);
 	else
