@@ -86,6 +86,8 @@ struct rl; /* a segment that this process has open */
 #define RL_KEY_MAX 4096 /* bytes in a key */
 #define RL_NAME_MAX 63  /* bytes in a segment's or a rule's name */
 #define RL_CAPACITY_MAX ((UINT32_C(1) << 28) - 1)
+#define RL_PREFETCH_MAX 4095 /* units that a process takes ahead */
+#define RL_PREFETCH_PART 16  /* prefetch * granularity is at most such a part of the capacity */
 #define RL_WINDOW_MIN (10 * RL_MILLISECOND)
 #define RL_WINDOW_MAX (31 * UINT64_C(86400) * RL_SECOND)
 #define RL_GRANULARITY_MAX 64  /* sub-buckets in a window */
@@ -218,6 +220,24 @@ enum rl_algorithm {
  * admit three again after 10 s, not a nanosecond later. A key's time goes up to the next
  * nanosecond when its capacity changes (a tier, an override, the rule).
  *
+ * With `prefetch`, of windows alone, a process takes so many units of a key ahead and lets the requests
+ * that follow spend them: faster for a key that all processes ask for at once, up to 64 of them in each
+ * process. What is admitted is never more than without. What it costs:
+ *
+ * - Units that a process has taken and not spent are denied to all others. At the end of a sub-bucket
+ *   they are lost, and count until it has left the window. So up to prefetch - 1 units a process and
+ *   sub-bucket are admitted fewer. It takes none ahead where less than prefetch units for each
+ *   CPU would remain.
+ * - `remaining`, peeks and whatever lists a key count what is taken ahead as used.
+ * - They are given back by rl_close() and rl_give_back(). A process that is killed, or ends without
+ *   either, loses them as above; a child of fork(2) does not inherit them. A ban, rl_reset() and a
+ *   changed capacity are in force at once, whatever any process took before.
+ * - A request that spends them counts at its own `now`, also if the key has a later timestamp.
+ *
+ * It is refused (-EINVAL) above RL_PREFETCH_MAX, for other algorithms, for a shadow, for a rule of
+ * several limits, and if prefetch * granularity is more than a RL_PREFETCH_PART of the capacity.
+ * rl_check_all() of several rules, and requests with a capacity of their own, spend and take none.
+ *
  * A window that `granularity` does not divide is made longer by less than
  * `granularity` nanoseconds.
  *
@@ -238,6 +258,7 @@ struct rl_limit {
 	int shadow;          /* evaluated and counted, never enforced: always allowed */
 	uint8_t prefix_v4;   /* bits, 1..32; 0: IPv4 is not counted */
 	uint8_t prefix_v6;   /* bits, 1..128; 0: IPv6 is not counted */
+	uint16_t prefetch;   /* windows: units that each process may take ahead; 0: none */
 };
 
 /*
@@ -382,6 +403,13 @@ int rl_find(struct rl *rl, const char *name);
 
 /* Now, in nanoseconds since 1970 on the segment's clock. */
 uint64_t rl_now(const struct rl *rl);
+
+/*
+ * Give back what this process has taken ahead (see `prefetch`), as before it waits for long, or ends
+ * without rl_close(). The number of units that could be given back: those of a sub-bucket that is over
+ * cannot. -EROFS. Any thread may call it at any time.
+ */
+int rl_give_back(struct rl *rl);
 
 /*
  * Decide one request of `cost` by `key` (1..RL_KEY_MAX bytes, any bytes) under

@@ -35,7 +35,8 @@ struct rl_quota {
 	uint32_t burst;
 	uint32_t undelayed;
 	bool is_shadow;
-	bool is_booking; /* buckets only: may overdraw by what comes in within max_wait_ns */
+	bool is_booking;   /* buckets only: may overdraw by what comes in within max_wait_ns */
+	uint16_t prefetch; /* windows only: units that a process may take ahead */
 	uint64_t max_wait_ns;
 	struct rl_gcra_rate rate; /* buckets only, or all zero: see rl_limiter_keep_rate() */
 };

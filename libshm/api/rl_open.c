@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "decide/ahead.h"
 #include "rule/policy.h"
 
 static void
@@ -12,6 +13,7 @@ free_private(struct rl *rl)
 	if (rl) {
 		free(rl->limits);
 		free(rl->policies);
+		rl_ahead_free(rl->ahead);
 	}
 	free(rl);
 }
@@ -31,6 +33,7 @@ adopt(struct rl_segment *segment, const char *name, struct rl **out)
 		return -ENOMEM;
 	}
 	rl->segment = *segment;
+	rl->ahead = segment->is_writable ? rl_ahead_make() : NULL;
 	rl->opened_ns = rl_segment_now(segment);
 	rl->lock = -1;
 	memcpy(rl->name, name, strlen(name));
@@ -79,6 +82,7 @@ rl_close(struct rl *rl)
 {
 	if (!rl)
 		return;
+	rl_give_back(rl);
 	for (uint32_t i = 0; i < rl->segment.geometry.limits; i++)
 		forget_compiled(rl->limits[i]);
 	if (rl->lock >= 0)

@@ -5,15 +5,33 @@
  */
 #include "decide/check.h"
 
+#include "decide/ahead.h"
 #include "decide/multi.h"
 #include "decide/plain.h"
+
+/* Of an item that nothing bans, under its only limit: from what was taken ahead, if it has that. */
+static inline bool
+charge_ahead(struct rl *rl, const struct rl_item *item, struct rl_ask *a,
+             const struct rl_candidates *candidates)
+{
+	if (item->cost == 0 || item->cost > a->quota.prefetch || item->capacity > 0)
+		return false;
+	a->cost = (uint32_t)item->cost;
+	if (rl_ahead_charge(rl, a, candidates) != RL_ALLOWED)
+		return false;
+	rl_stats_add(&rl->segment, item->rule, RL_COUNT_allowed);
+	return true;
+}
 
 static enum rl_verdict
 decide_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq)
 {
 	enum rl_mode mode = item->cost > 0 ? RL_CHARGE : RL_PEEK;
-	enum rl_verdict verdict = rl_request_lift_shadow(&rq->ask, rl_decide(rq, item->cost, mode));
+	enum rl_verdict verdict;
 
+	if (charge_ahead(rl, item, &rq->ask, &rq->candidates))
+		return RL_ALLOWED;
+	verdict = rl_request_lift_shadow(&rq->ask, rl_decide(rq, item->cost, mode));
 	if (mode == RL_CHARGE)
 		rl_request_count(rl, item->rule, rq, rq->ask.result);
 	return verdict;
@@ -44,23 +62,48 @@ rl_check_any(struct rl *rl, const struct rl_item *item, const struct rl_booking 
 	return rl_check_made(rl, item, now_ns, part, parts, r);
 }
 
+/* By the only limit of its rule, and the slot of its key. */
+static inline __attribute__((always_inline)) enum rl_verdict
+check_plain(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
+            const struct rl_plain *plain)
+{
+	struct rl_slot slot = {0};
+	bool is_found;
+	int decided;
+
+	is_found = rl_table_find(&rl->segment.table, &plain->candidates, &slot);
+	decided = rl_plain_decide(item, &plain->ask, is_found, slot);
+	if (decided == RL_AGAIN)
+		return rl_check_any(rl, item, NULL, now_ns, result);
+	return (enum rl_verdict)decided;
+}
+
+/* The lines that all processes write are asked for only if nothing was taken ahead. */
+static __attribute__((noinline)) enum rl_verdict
+check_prefetching(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
+                  struct rl_result *result)
+{
+	struct rl_plain plain;
+
+	if (!rl_plain_make_of(rl, item, now_ns, result, true, &plain))
+		return rl_check_any(rl, item, NULL, now_ns, result);
+	if (charge_ahead(rl, item, &plain.ask, &plain.candidates))
+		return RL_ALLOWED;
+	return check_plain(rl, item, now_ns, result, &plain);
+}
+
 enum rl_verdict
 rl_check_one(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
              uint64_t now_ns, struct rl_result *result)
 {
 	struct rl_plain plain;
-	struct rl_slot slot = {0};
-	bool is_found;
-	int decided;
 
-	if (booking || !rl_plain_make(rl, item, now_ns, result, &plain))
+	if (booking)
 		return rl_check_any(rl, item, booking, now_ns, result);
+	if (!rl_plain_make(rl, item, now_ns, result, &plain))
+		return check_prefetching(rl, item, now_ns, result);
 	rl_table_prefetch(&rl->segment.table, &plain.candidates);
-	is_found = rl_table_find(&rl->segment.table, &plain.candidates, &slot);
-	decided = rl_plain_decide(item, &plain.ask, is_found, slot);
-	if (decided == RL_AGAIN)
-		return rl_check_any(rl, item, NULL, now_ns, result);
-	return (enum rl_verdict)decided;
+	return check_plain(rl, item, now_ns, result, &plain);
 }
 
 enum rl_verdict

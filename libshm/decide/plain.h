@@ -16,16 +16,16 @@ struct rl_plain {
 	struct rl_candidates candidates;
 };
 
-/* False: it is of another kind, or unsound. */
+/* False: it is of another kind, or unsound. `prefetches`: its rule has a prefetch; else it has none. */
 static inline __attribute__((always_inline)) bool
-rl_plain_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
-              struct rl_plain *plain)
+rl_plain_make_of(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
+                 struct rl_result *result, bool prefetches, struct rl_plain *plain)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_policy_limit own;
 
 	if (item->capacity > 0 || item->key_len - 1 >= RL_KEY_MAX || !item->key ||
-	    !rl_policy_plain(rl, item->rule, item->key, item->key_len, &own))
+	    !rl_policy_plain_of(rl, item->rule, item->key, item->key_len, prefetches, &own))
 		return false;
 	plain->ask = (struct rl_ask){s, own.limit, own.quota, rl_clamp_now(now_ns), 1, 0, result};
 	if (item->cost > 0)
@@ -34,6 +34,13 @@ rl_plain_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct
 		&s->table, own.limit->id,
 		rl_hash_of_key(s->key_start, item->key, item->key_len) ^ own.limit->mix);
 	return true;
+}
+
+static inline __attribute__((always_inline)) bool
+rl_plain_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
+              struct rl_plain *plain)
+{
+	return rl_plain_make_of(rl, item, now_ns, result, false, plain);
 }
 
 static inline void

@@ -11,6 +11,7 @@ struct rl {
 	char name[RL_NAME_MAX + 1];
 	struct rl_compiled **limits;     /* by row, NULL until first used */
 	struct rl_policy_kept *policies; /* by the row of their rule */
+	struct rl_ahead *ahead;          /* units taken ahead; NULL: none can be */
 	uint64_t compiled;               /* how many, earlier ones of their rows with them */
 	uint64_t opened_ns;
 	uint64_t is_configuring;     /* a private segment: some thread is at it */

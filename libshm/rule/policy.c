@@ -125,7 +125,9 @@ keep(struct rl *rl, uint64_t version, const struct rl_policy *p)
 	uint64_t me = (uint64_t)getpid(), writer = rl_atomic_own_load(&kept->writer), sequence;
 	bool is_one = p->count == 1 && !p->is_removed && !p->has_prefix;
 	bool asks = p->has_overrides || p->has_bans;
-	uint64_t mark = (uint64_t)(unsigned)p->rule + 1;
+	bool prefetches = p->limit[0].quota.prefetch > 0;
+	uint64_t mark = ((uint64_t)(unsigned)p->rule + 1) | (asks ? RL_POLICY_ASKS : 0) |
+	                (prefetches ? RL_POLICY_PREFETCHES : 0);
 
 	if (writer == me || !rl_atomic_own_cas(&kept->writer, writer, me))
 		return;
@@ -134,7 +136,7 @@ keep(struct rl *rl, uint64_t version, const struct rl_policy *p)
 	rl_atomic_own_fence();
 	rl_atomic_own_copy(&kept->policy, p, sizeof *p);
 	rl_atomic_own_store(&kept->version, version);
-	rl_atomic_own_store(&kept->plain, is_one ? mark | (asks ? RL_POLICY_ASKS : 0) : 0);
+	rl_atomic_own_store(&kept->plain, is_one ? mark : 0);
 	rl_atomic_own_store(&kept->sequence, sequence + 1);
 	rl_atomic_own_store(&kept->writer, 0);
 }

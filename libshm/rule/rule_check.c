@@ -113,6 +113,28 @@ has_bad_prefix(const struct sentence *s, const struct rl_limit *l)
 	return true;
 }
 
+static bool
+has_bad_prefetch(const struct sentence *s, const struct rl_limit *l)
+{
+	uint32_t most =
+		l->capacity / (RL_PREFETCH_PART * (l->granularity > 0 ? l->granularity : 1));
+
+	if (most > RL_PREFETCH_MAX)
+		most = RL_PREFETCH_MAX;
+	if (l->prefetch > 0 && !has(l, RL_IS_WINDOW))
+		say(s, "prefetch", "%u; only a window has it, 0 is allowed", l->prefetch);
+	else if (l->prefetch > 0 && l->shadow)
+		say(s, "prefetch", "%u; a shadow enforces nothing, 0 is allowed", l->prefetch);
+	else if (l->prefetch > most)
+		say(s, "prefetch",
+		    "%u; at most %" PRIu32
+		    " is allowed, a %dth of the capacity for each sub-bucket",
+		    l->prefetch, most, RL_PREFETCH_PART);
+	else
+		return false;
+	return true;
+}
+
 static void
 say_ring(const struct sentence *s, const struct rl_limit *l, uint32_t ring)
 {
@@ -137,10 +159,15 @@ check_limit(struct sentence *s, const struct rl_rule *rule, size_t i, uint32_t r
 	if (error == RL_ERING)
 		say_ring(s, &l, ring);
 	else if (error < 0 && !has_bad_window(s, &l) && !has_bad_capacity(s, &l) &&
-	         !has_bad_burst(s, &l) && !has_bad_prefix(s, &l))
+	         !has_bad_burst(s, &l) && !has_bad_prefix(s, &l) && !has_bad_prefetch(s, &l))
 		say(s, "", "it cannot be");
 	if (error == 0 && rl_limit_has_prefix(&l) != rl_limit_has_prefix(&rule->limit)) {
 		say(s, "", "either all limits of a rule have prefixes or none");
+		error = -EINVAL;
+	}
+	if (error == 0 && l.prefetch > 0 && rule->more_count > 0) {
+		say(s, "prefetch", "%u; a rule of several limits has none, 0 is allowed",
+		    l.prefetch);
 		error = -EINVAL;
 	}
 	return error;

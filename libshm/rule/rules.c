@@ -145,6 +145,8 @@ rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *l
 			return error;
 		if (rl_limit_has_prefix(&l) != rl_limit_has_prefix(&rule->limit))
 			return -EINVAL;
+		if (l.prefetch > 0 && rule->more_count > 0) /* all or nothing is exact */
+			return -EINVAL;
 	}
 	return 0;
 }
@@ -334,7 +336,7 @@ rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_bank bank,
 
 	if (!rl_atomic_load16(&s->limits[limit].quota[bank], &held))
 		return false;
-	held.hi &= (UINT64_C(1) << RL_QUOTA_INCARNATION_SHIFT) - 1;
+	held.hi &= ~(RL_IDENTITY_INCARNATION_MASK << RL_QUOTA_INCARNATION_SHIFT);
 	return rl_u128_equal(held, quota);
 }
 

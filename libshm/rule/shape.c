@@ -30,6 +30,19 @@ has_valid_quota(const struct rl_limit *l)
 	return l->undelayed <= (flags & RL_HAS_UNDELAYED ? l->burst : 0);
 }
 
+/* A small part of the capacity is what each process may leave idle in a window. */
+static bool
+has_valid_prefetch(const struct rl_limit *l)
+{
+	uint32_t sub_buckets = l->granularity > 0 ? l->granularity : 1;
+
+	if (l->prefetch == 0)
+		return true;
+	return rl_algorithm_info(l->algorithm)->flags & RL_IS_WINDOW && !l->shadow &&
+	       l->prefetch <= RL_PREFETCH_MAX &&
+	       l->prefetch * sub_buckets * RL_PREFETCH_PART <= l->capacity;
+}
+
 /* How many ring entries its counters need. */
 static uint32_t
 entries_needed(const struct rl_limit *l)
@@ -42,8 +55,8 @@ entries_needed(const struct rl_limit *l)
 int
 rl_shape_check(const struct rl_limit *limit, uint32_t ring)
 {
-	if (!has_valid_window(limit) || !has_valid_quota(limit) || limit->prefix_v4 > 32 ||
-	    limit->prefix_v6 > 128)
+	if (!has_valid_window(limit) || !has_valid_quota(limit) || !has_valid_prefetch(limit) ||
+	    limit->prefix_v4 > 32 || limit->prefix_v6 > 128)
 		return -EINVAL;
 	return entries_needed(limit) > ring ? RL_ERING : 0;
 }
@@ -115,6 +128,6 @@ rl_quota_pack(const struct rl_limit *l)
 {
 	return (struct rl_u128){
 		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56,
-		.hi = l->undelayed,
+		.hi = l->undelayed | (uint64_t)l->prefetch << RL_QUOTA_PREFETCH_SHIFT,
 	};
 }

@@ -328,8 +328,8 @@ rl_row_incarnation(uint64_t flags)
  *              incarnation:20 | leaving:1 | 0:3, used lowest; twin tells limits of one rule and
  *              shape apart
  * identity.hi  the shape
- * quota        lo: capacity:28 | burst:28 | shadow:1; hi: undelayed:28 | incarnation:20; capacity
- *              and undelayed lowest
+ * quota        lo: capacity:28 | burst:28 | shadow:1; hi: undelayed:28 | incarnation:20 |
+ *              prefetch:12; capacity and undelayed lowest
  */
 struct rl_limit_row {
 	struct rl_u128 identity;
@@ -350,6 +350,7 @@ struct rl_limit_row {
 #define RL_IDENTITY_INCARNATION_MASK UINT64_C(0xfffff)
 #define RL_IDENTITY_LEAVING (UINT64_C(1) << 60) /* somebody checks whether it may be given away */
 #define RL_QUOTA_INCARNATION_SHIFT 28
+#define RL_QUOTA_PREFETCH_SHIFT 48
 
 static inline uint64_t
 rl_identity_incarnation(struct rl_u128 identity)

@@ -13,6 +13,7 @@
 enum kind {
 	DISJOINT,
 	ADMITTED,
+	PREFETCHED,
 	DENIED,
 	KINDS
 };
@@ -23,6 +24,7 @@ static const struct {
 } kinds[KINDS] = {
 	[DISJOINT] = {"disjoint", "keys of each process's own", 1.95},
 	[ADMITTED] = {"admitted", "one key, admitted", 0},
+	[PREFETCHED] = {"prefetched", "one key, admitted, prefetch 64", 0},
 	[DENIED] = {"denied", "one key, denied", 1.95},
 };
 
@@ -65,6 +67,23 @@ tell(const struct bench *bench, json_t *section, const struct lane *lanes, const
 	}
 }
 
+/* Two processes at one key, without and with it. */
+static void
+tell_prefetch(const struct bench *bench, json_t *section, const struct samples *without,
+              const struct samples *with)
+{
+	struct samples speedup = samples_ratio(&without[1], &with[1]);
+
+	report_row(section, &(struct row){.id = "prefetch_speedup",
+	                                  .label = "one key, admitted: 2 processes, prefetch 64",
+	                                  .value = samples_median(&with[1]),
+	                                  .unit = "ns",
+	                                  .ratio = samples_median(&speedup),
+	                                  .to = "the decisions without it",
+	                                  .target = bench->cpus >= 2 ? 3 : 0,
+	                                  .is_at_least = true});
+}
+
 void
 bench_scale(struct bench *bench)
 {
@@ -73,10 +92,15 @@ bench_scale(struct bench *bench)
 	struct rl *rl = bench_open(&(struct rl_options){.keys = 100000, .ring = 8}, false);
 	const struct rl_limit open = {
 		.capacity = RL_CAPACITY_MAX, .window_ns = 3600 * RL_SECOND, .hard = 1};
+	const struct rl_limit ahead = {.capacity = RL_CAPACITY_MAX,
+	                               .window_ns = 3600 * RL_SECOND,
+	                               .hard = 1,
+	                               .prefetch = 64};
 	const struct rl_limit shut = {.capacity = 1, .window_ns = 3600 * RL_SECOND, .hard = 1};
 	struct subject subject[KINDS] = {
 		[DISJOINT] = {rl, bench_define(rl, "disjoint", &open), OWN_KEYS},
 		[ADMITTED] = {rl, bench_define(rl, "admitted", &open), 0},
+		[PREFETCHED] = {rl, bench_define(rl, "prefetched", &ahead), 0},
 		[DENIED] = {rl, bench_define(rl, "denied", &shut), 0},
 	};
 	char id[KINDS * COUNTS][32], label[KINDS * COUNTS][96];
@@ -95,6 +119,7 @@ bench_scale(struct bench *bench)
 	lanes_measure(bench, lanes, KINDS * COUNTS, samples);
 	for (int i = 0; i < KINDS; i++)
 		tell(bench, section, &lanes[i * COUNTS], &samples[i * COUNTS], (enum kind)i);
+	tell_prefetch(bench, section, &samples[ADMITTED * COUNTS], &samples[PREFETCHED * COUNTS]);
 	report_note(section,
 	            "ns of wall time for each decision of all processes together; "
 	            "%u CPUs, one process pinned to each in turn",

@@ -75,6 +75,15 @@ test_limits(void **state)
 	             "limit.undelayed: 3; at most the burst is allowed, 2");
 	expect_limit(LIMIT(.prefix_v4 = 33), "limit.prefix_v4: 33; 0 to 32 bits are allowed");
 	expect_limit(LIMIT(.prefix_v6 = 129), "limit.prefix_v6: 129; 0 to 128 bits are allowed");
+	expect_limit(LIMIT(.algorithm = RL_LEAKY_BUCKET, .prefetch = 3),
+	             "limit.prefetch: 3; only a window has it, 0 is allowed");
+	expect_limit(LIMIT(.shadow = 1, .prefetch = 3),
+	             "limit.prefetch: 3; a shadow enforces nothing, 0 is allowed");
+	expect_limit(
+		(struct rl_limit){
+			.capacity = 999, .window_ns = RL_SECOND, .granularity = 2, .prefetch = 32},
+		"limit.prefetch: 32; at most 31 is allowed, a 16th of the capacity for each "
+		"sub-bucket");
 }
 
 static void
@@ -127,6 +136,9 @@ test_rules(void **state)
 	expect(&rule, NULL, 0, "");
 	more[0].prefix_v4 = 24;
 	expect(&rule, NULL, -EINVAL, "more[0]: either all limits of a rule have prefixes or none");
+	more[0] = (struct rl_limit){.capacity = 16, .window_ns = RL_SECOND, .prefetch = 1};
+	expect(&rule, NULL, -EINVAL,
+	       "more[0].prefetch: 1; a rule of several limits has none, 0 is allowed");
 }
 
 static uint32_t
@@ -151,6 +163,7 @@ some_limit(uint64_t *seed)
 		.undelayed = some(seed, 3, RL_CAPACITY_MAX),
 		.prefix_v4 = (uint8_t)(test_below(seed, 4) ? 0 : some(seed, 32, 255)),
 		.prefix_v6 = (uint8_t)(test_below(seed, 4) ? 0 : some(seed, 128, 255)),
+		.prefetch = (uint16_t)(test_below(seed, 4) ? 0 : some(seed, 16, 4096)),
 	};
 }
 
