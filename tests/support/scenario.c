@@ -62,6 +62,41 @@ audit_hot(const struct scenario_run *run, struct rl *rl)
 	assert_int_equal(rl_fill(rl), run->rounds);
 }
 
+#define AHEAD_CAPACITY 1000
+
+/* The same with units that are taken ahead and given back: never more, and nothing is left over. */
+static int
+work_ahead(struct scenario_run *run, struct rl *rl, int worker)
+{
+	uint64_t seed = (uint64_t)worker + 1;
+
+	for (int key = 0; key < run->rounds; key++) {
+		line_up(run, key + 1);
+		while (rl_check_at(rl, run->rule, &key, sizeof key, 1, T0, NULL) == RL_ALLOWED) {
+			rl_atomic_add(&run->allowed[0], 1);
+			if (test_below(&seed, 50) == 0)
+				rl_give_back(rl);
+		}
+		if (rl_give_back(rl) < 0)
+			return 1;
+	}
+	return 0;
+}
+
+static void
+audit_ahead(const struct scenario_run *run, struct rl *rl)
+{
+	uint64_t all = 0;
+
+	for (int key = 0; key < run->rounds; key++) {
+		uint32_t used = used_now(run, rl, &key, sizeof key);
+		assert_true(used <= AHEAD_CAPACITY);
+		all += used;
+	}
+	assert_int_equal(run->allowed[0], all);
+	assert_int_equal(run->allowed[0], test_counter(rl, run->rule, RL_COUNT_allowed));
+}
+
 /* All insert the same new key at the same time: one slot, one admission. */
 static int
 work_insert(struct scenario_run *run, struct rl *rl, int worker)
@@ -287,6 +322,18 @@ const struct scenario scenarios[] = {
 		.rounds = 1000,
 		.work = work_hot,
 		.audit = audit_hot,
+	},
+	{
+		.name = "taken ahead",
+		.options = {.keys = 4000, .ring = 4},
+		.rule = {.limit.capacity = AHEAD_CAPACITY,
+                         .limit.window_ns = HOUR,
+                         .limit.granularity = 4,
+                         .limit.hard = 1,
+                         .limit.prefetch = 8},
+		.rounds = 300,
+		.work = work_ahead,
+		.audit = audit_ahead,
 	},
 	{
 		.name = "insert",
