@@ -12,7 +12,7 @@ The types below are those of rl.h, field by field. RL_LIBRARY names another libr
 import ctypes
 import grp
 import os
-from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 
 ALLOWED, DENIED, NEVER, UNDECIDED = range(4)
 SLIDING_WINDOW, FIXED_WINDOW, SLIDING_LOG, TOKEN_BUCKET, LEAKY_BUCKET = range(5)
@@ -48,6 +48,7 @@ class _Limit(ctypes.Structure):
         ("shadow", c_int),
         ("prefix_v4", c_uint8),
         ("prefix_v6", c_uint8),
+        ("prefetch", c_uint16),
     ]
 
 

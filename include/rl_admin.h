@@ -400,7 +400,7 @@ struct rl_config_rule {
 enum rl_effect {
 	RL_EFFECT_NEW = 1,        /* there was no rule of this name, or a removed one */
 	RL_EFFECT_ADOPTED = 2,    /* an application had defined it */
-	RL_EFFECT_CHANGED = 4,    /* capacity, burst, undelayed or shadow of a limit */
+	RL_EFFECT_CHANGED = 4,    /* capacity, burst, undelayed, prefetch or shadow of a limit */
 	RL_EFFECT_ANEW = 8,       /* the counters of a limit start anew */
 	RL_EFFECT_DROPPED = 16,   /* it loses a limit */
 	RL_EFFECT_OVERRIDES = 32, /* its overrides */

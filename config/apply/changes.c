@@ -123,6 +123,7 @@ tell_quota(const struct teller *teller, const char *label, const struct rl_limit
 	    new->burst != new->capacity)
 		tell_number(teller, label, "burst", old->burst, new->burst);
 	tell_number(teller, label, "undelayed", old->undelayed, new->undelayed);
+	tell_number(teller, label, "prefetch", old->prefetch, new->prefetch);
 	if (!old->shadow != !new->shadow)
 		note(teller, "%s%s", label,
 		     new->shadow ? "only watched from now on (shadow)" : "enforced from now on");

@@ -109,6 +109,7 @@ const struct field shape_fields[] = {
 const struct field limit_fields[] = {
 	{"burst", read_count, LIMIT_BURST, 0, BURST_MAX, NULL},
 	{"undelayed", read_count, LIMIT_UNDELAYED, 0, BURST_MAX, NULL},
+	{"prefetch", read_count, LIMIT_PREFETCH, 0, RL_PREFETCH_MAX, NULL},
 	{"mode", read_word, LIMIT_MODE, 0, 0, mode_names},
 	{0},
 };
@@ -195,6 +196,7 @@ has_misplaced(struct reader *reader, const struct value *v, enum rl_algorithm a)
 		{LIMIT_HARD, 0, RL_HAS_GRANULARITY},
 		{LIMIT_BURST, 0, RL_HAS_BURST},
 		{LIMIT_UNDELAYED, 0, RL_HAS_UNDELAYED},
+		{LIMIT_PREFETCH, 0, RL_IS_WINDOW},
 	};
 	bool is_wrong = false;
 
@@ -313,6 +315,32 @@ suits_algorithm(struct reader *reader, uint32_t owner, const struct value *v,
 	return is_fillable(reader, owner, limit, &v[LIMIT_BURST]);
 }
 
+/* What each process may leave idle of a window is a small part of it. */
+static bool
+suits_prefetch(struct reader *reader, const struct value *v, const struct rl_limit *limit)
+{
+	uint32_t alone = limit->capacity / RL_PREFETCH_PART, most = alone / limit->granularity;
+	uint32_t token = v[LIMIT_PREFETCH].token;
+
+	if (limit->prefetch == 0 || (limit->prefetch <= most && !limit->shadow))
+		return true;
+	if (limit->shadow)
+		report_name(reader->report, CONFIG_ERROR, token,
+		            "is not for a shadow, which enforces nothing");
+	else if (limit->granularity == 1)
+		report_name(reader->report, CONFIG_ERROR, token,
+		            "%u is too much for a capacity of %" PRIu32 ", which allows %" PRIu32,
+		            (unsigned)limit->prefetch, limit->capacity, most);
+	else
+		report_name(reader->report, CONFIG_ERROR, token,
+		            "%u is too much for a capacity of %" PRIu32 " and %" PRIu32
+		            " sub-buckets, which allow %" PRIu32
+		            "; a \"granularity\" of 1 allows %" PRIu32,
+		            (unsigned)limit->prefetch, limit->capacity, limit->granularity, most,
+		            alone);
+	return false;
+}
+
 static uint32_t
 number_or_0(const struct value *value)
 {
@@ -375,6 +403,7 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 		.hard = is_hard(v, algorithm),
 		.burst = number_or_0(&v[LIMIT_BURST]),
 		.undelayed = number_or_0(&v[LIMIT_UNDELAYED]),
+		.prefetch = (uint16_t)number_or_0(&v[LIMIT_PREFETCH]),
 		.shadow = number_or_0(&v[LIMIT_MODE]) != 0,
 		.prefix_v4 = (uint8_t)number_or_0(&v[LIMIT_V4]),
 		.prefix_v6 = (uint8_t)number_or_0(&v[LIMIT_V6]),
@@ -382,7 +411,8 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 	if (flags & RL_BURST_IS_CAPACITY && limit->burst == 0)
 		limit->burst =
 			limit->capacity < RL_CAPACITY_MAX ? limit->capacity : RL_CAPACITY_MAX - 1;
-	if (limit->granularity == 0 || !suits_algorithm(reader, owner, v, limit))
+	if (limit->granularity == 0 || !suits_algorithm(reader, owner, v, limit) ||
+	    !suits_prefetch(reader, v, limit))
 		return false;
 	warn_early(reader, owner, v, limit);
 	return true;

@@ -170,6 +170,17 @@ warn_implied(struct reader *reader, const struct limits *limits)
 		}
 }
 
+static void
+refuse_prefetch(struct reader *reader, const struct limits *limits)
+{
+	for (size_t i = 0; i < limits->count && limits->count > 1; i++)
+		if (limits->at[i].prefetch > 0)
+			report_value(reader->report, CONFIG_ERROR, limits->tokens[i],
+			             "has a prefetch of %u, which a rule of several limits cannot "
+			             "have",
+			             (unsigned)limits->at[i].prefetch);
+}
+
 static bool
 name_is_valid(const char *name)
 {
@@ -199,8 +210,10 @@ visit_rule(struct reader *reader, const char *name, struct node node, void *arg)
 	read_fields(reader, node, tables, values);
 	if (json_is_object(node.json))
 		read_limits(reader, node.token, values, &limits);
-	if (reader->report->errors == errors)
+	if (reader->report->errors == errors) {
+		refuse_prefetch(reader, &limits);
 		warn_implied(reader, &limits);
+	}
 	if (values[RULE_OVERRIDES].token)
 		read_overrides(
 			reader,

@@ -57,6 +57,8 @@ limit_format(const struct rl_limit *limit)
 		append(&out, ", burst %" PRIu32, limit->burst);
 	if (limit->undelayed > 0)
 		append(&out, ", undelayed %" PRIu32, limit->undelayed);
+	if (limit->prefetch > 0)
+		append(&out, ", prefetch %u", (unsigned)limit->prefetch);
 	append_prefixes(&out, limit);
 	if (limit->shadow)
 		append(&out, ", shadow");
@@ -89,6 +91,7 @@ json_limit(const struct rl_limit *limit)
 	json_put(object, "hard", json_boolean(limit->hard));
 	json_put(object, "burst", json_count(limit->burst));
 	json_put(object, "undelayed", json_count(limit->undelayed));
+	json_put(object, "prefetch", json_count(limit->prefetch));
 	json_put(object, "shadow", json_boolean(limit->shadow));
 	json_put(object, "prefix_v4", json_count(limit->prefix_v4));
 	json_put(object, "prefix_v6", json_count(limit->prefix_v6));

@@ -66,7 +66,8 @@ log_fits(const struct config *config, const struct rl_config_rule *rule, size_t 
 	                             .capacity = largest_capacity(rule, i)};
 
 	return config_limit(&rule->rule, i)->algorithm == RL_SLIDING_WINDOW &&
-	       log.capacity <= RL_RING_MAX && limit_entries(&log) <= config_options(config).ring;
+	       config_limit(&rule->rule, i)->prefetch == 0 && log.capacity <= RL_RING_MAX &&
+	       limit_entries(&log) <= config_options(config).ring;
 }
 
 static void

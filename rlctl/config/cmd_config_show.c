@@ -58,6 +58,8 @@ print_limit(const struct rl_limit *limit)
 		printf(", burst %" PRIu32, limit->burst);
 	if (limit->undelayed > 0)
 		printf(", undelayed %" PRIu32, limit->undelayed);
+	if (limit->prefetch > 0)
+		printf(", prefetch %u", (unsigned)limit->prefetch);
 	print_prefixes(limit);
 	puts(limit->shadow ? ", shadow" : "");
 }

@@ -28,7 +28,7 @@ write_dump() {
 entry() {
 	echo "{\"rule\":\"$1\",\"limit_number\":1,\"key\":\"$2\",\"moments\":[$3],\"shape\":{" \
 		"\"algorithm\":\"${4:-sliding_window}\",\"window_ns\":${5:-$month_ns}," \
-		'"capacity":5,"granularity":1,"hard":false,"burst":0,"undelayed":0,"shadow":false,' \
+		'"capacity":5,"granularity":1,"hard":false,"burst":0,"undelayed":0,"prefetch":0,"shadow":false,' \
 		'"prefix_v4":0,"prefix_v6":0}}'
 }
 

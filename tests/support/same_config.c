@@ -10,7 +10,8 @@ static bool
 same_limit(const struct rl_limit *a, const struct rl_limit *b)
 {
 	return limit_shape_equal(a, b) && a->capacity == b->capacity && a->burst == b->burst &&
-	       a->undelayed == b->undelayed && !a->shadow == !b->shadow;
+	       a->undelayed == b->undelayed && a->prefetch == b->prefetch &&
+	       !a->shadow == !b->shadow;
 }
 
 static bool

@@ -284,6 +284,9 @@ test_shapes(void **state)
 	                 "\"undelayed\": 2");
 	assert_int_equal(limit.burst, 5);
 	assert_int_equal(limit.undelayed, 2);
+	limit = limit_of("\"limit\": \"3000/min\", \"granularity\": 3, \"prefetch\": 62");
+	assert_int_equal(limit.prefetch, 62);
+	assert_int_equal(limit_of("\"limit\": \"9/min\"").prefetch, 0);
 	assert_int_equal(
 		limit_of("\"limit\": \"9/min\", \"algorithm\": \"fixed_window\"").algorithm,
 		RL_FIXED_WINDOW);

@@ -117,6 +117,10 @@ test_shapes_start_anew(void **state)
 	        RULE("\"limit\": \"4/h\", \"algorithm\": \"leaky_bucket\", \"burst\": 9,"
 	             "\"undelayed\": 3"),
 	        "r: undelayed 3, was 0\n");
+	applies(rl, RULE("\"limit\": \"99/h\", \"algorithm\": \"fixed_window\""),
+	        "r: starts anew, its algorithm has changed\n");
+	applies(rl, RULE("\"limit\": \"99/h\", \"algorithm\": \"fixed_window\", \"prefetch\": 6"),
+	        "r: prefetch 6, was 0\n");
 	rl_close(rl);
 }
 
