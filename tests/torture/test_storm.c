@@ -44,12 +44,13 @@ enum rules {
 	COUNTED, /* admits all, and all of it counts to the end */
 	HARD,
 	LOG,
+	AHEAD,
 	CHURN,
 	TWO, /* configured */
 	RULES
 };
 
-static const char *const rule_names[RULES] = {"counted", "hard", "log", "churn", "two"};
+static const char *const rule_names[RULES] = {"counted", "hard", "log", "ahead", "churn", "two"};
 
 static const struct rl_limit limits[TWO] = {
 	[HARD] = {.capacity = CAPACITY,
@@ -59,6 +60,11 @@ static const struct rl_limit limits[TWO] = {
 	[LOG] = {.algorithm = RL_SLIDING_LOG,
                  .capacity = CAPACITY,
                  .window_ns = 50 * RL_MILLISECOND},
+	[AHEAD] = {.capacity = 400,
+                   .window_ns = 100 * RL_MILLISECOND,
+                   .granularity = 3,
+                   .hard = 1,
+                   .prefetch = 8},
 	[CHURN] = {.capacity = 3, .window_ns = 20 * RL_MILLISECOND, .granularity = 2},
 };
 
@@ -118,9 +124,9 @@ clock_ns(void)
 static uint64_t
 effective_ns(enum rules rule, const struct rl_result *r, uint64_t now)
 {
-	uint64_t width =
-		(limits[HARD].window_ns + limits[HARD].granularity - 1) / limits[HARD].granularity;
-	uint64_t start = rule == LOG ? r->charge[0].epoch : r->charge[0].epoch * width;
+	const struct rl_limit *l = &limits[rule];
+	uint64_t width = rule == LOG ? 1 : (l->window_ns + l->granularity - 1) / l->granularity;
+	uint64_t start = r->charge[0].epoch * width;
 
 	return now > start ? now : start;
 }
@@ -200,6 +206,12 @@ work(struct rl *rl, int worker)
 			break;
 		case 4:
 			limit(rl, worker, HARD);
+			break;
+		case 5:
+			for (int i = 0; i < 20; i++)
+				limit(rl, worker, AHEAD);
+			if (test_below(&seed, 20) == 0)
+				rl_give_back(rl);
 			break;
 		default:
 			count(rl);
@@ -413,7 +425,7 @@ read_logs(size_t *count)
 	return all;
 }
 
-/* Of each key's admissions in order of time, none is within a window of the CAPACITY-th before. */
+/* Of each key's admissions in order of time, none is within a window of the capacity-th before. */
 static size_t
 judge_windows(void)
 {
@@ -421,13 +433,15 @@ judge_windows(void)
 	struct admission *all = read_logs(&count);
 
 	qsort(all, count, sizeof *all, compare);
-	for (size_t i = CAPACITY; i < count; i++) {
-		const struct admission *last = &all[i], *first = &all[i - CAPACITY];
-		uint64_t window_ns = limits[last->whose / HOT].window_ns;
-		if (last->whose == first->whose && last->at_ns - first->at_ns < window_ns)
-			fail_msg("rule %s, key %d: %d admissions within %d ns",
+	for (size_t i = 0; i < count; i++) {
+		const struct rl_limit *l = &limits[all[i].whose / HOT];
+		const struct admission *last = &all[i],
+				       *first = i < l->capacity ? NULL : last - l->capacity;
+		if (first && last->whose == first->whose &&
+		    last->at_ns - first->at_ns < l->window_ns)
+			fail_msg("rule %s, key %d: %u admissions within %d ns",
 			         rule_names[last->whose / HOT], (int)(last->whose % HOT),
-			         CAPACITY + 1, (int)(last->at_ns - first->at_ns));
+			         l->capacity + 1, (int)(last->at_ns - first->at_ns));
 	}
 	free(all);
 	return count;

@@ -18,7 +18,7 @@
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 #define WINDOW (8 * RL_SECOND)
 #define PREFETCH 10
-#define CAPACITY 2000
+#define CAPACITY 20000 /* more than a reserve for 1,024 CPUs */
 #define HANDLES 4
 
 static struct rl *handle[HANDLES];
@@ -314,6 +314,22 @@ test_a_refund_of_what_was_spent(void **state)
 }
 
 /* No cost finds units that are too few for it: they are filled up, or it is charged exactly. */
+/* Where each CPU's process could not take as many, nobody takes any. */
+static void
+test_none_near_the_end(void **state)
+{
+	uint32_t reserve = handle[0]->segment.geometry.stripes * PREFETCH;
+	struct rl_item item = {rule, "k", 1, CAPACITY - PREFETCH - reserve, CAPACITY};
+
+	(void)state;
+	assert_int_equal(rl_check_item_at(handle[0], &item, T0, NULL), RL_ALLOWED);
+	assert_true(ask(1));
+	assert_int_equal(rl_give_back(handle[1]), PREFETCH - 1);
+	assert_true(ask(1) && ask(1));
+	assert_int_equal(used(), CAPACITY - PREFETCH - reserve + 3);
+	assert_int_equal(rl_give_back(handle[1]), 0);
+}
+
 static void
 test_costs(void **state)
 {
@@ -401,6 +417,34 @@ test_told(void **state)
 	assert_int_equal(define(CAPACITY, 0), rule);
 	assert_int_equal(rl_rule_info(handle[0], 0, &info), 1);
 	assert_int_equal(info.limits[0].prefetch, 0);
+}
+
+/* A configuration sets it, changes it, and knows that it is as it was. */
+static void
+test_configured(void **state)
+{
+	struct rl_config_rule c = test_config_rule("c", CAPACITY, WINDOW);
+	struct rl_config_outcome outcome;
+	unsigned effects;
+
+	(void)state;
+	c.rule.limit.prefetch = 3;
+	assert_int_equal(rl_configure(handle[0], &c, 1, 0, &effects, NULL), 0);
+	assert_int_equal(rl_configure(handle[0], &c, 1, 0, &effects, &outcome), 0);
+	assert_int_equal(effects, 0);
+	assert_false(outcome.is_changed);
+	rule = rl_find(handle[0], "c");
+	take(1);
+	assert_int_equal(rl_give_back(handle[1]), 2);
+	c.rule.limit.prefetch = 4;
+	assert_int_equal(rl_configure(handle[0], &c, 1, 0, &effects, NULL), 0);
+	assert_int_equal(effects, RL_EFFECT_CHANGED);
+	assert_true(ask(1));
+	assert_int_equal(rl_give_back(handle[1]), 3);
+	c.rule.limit.prefetch = 0;
+	assert_int_equal(rl_configure(handle[0], &c, 1, 0, &effects, NULL), 0);
+	assert_true(ask(1));
+	assert_int_equal(rl_give_back(handle[1]), 0);
 }
 
 static void
@@ -636,10 +680,12 @@ main(void)
 		TEST(test_a_changed_capacity_ends_them),
 		TEST(test_a_sub_bucket_ends_them),
 		TEST(test_a_refund_of_what_was_spent),
+		TEST(test_none_near_the_end),
 		TEST(test_costs),
 		TEST(test_what_takes_none),
 		TEST(test_what_is_refused),
 		TEST(test_told),
+		TEST(test_configured),
 		TEST(test_a_handle_that_reads),
 		TEST(test_many_keys),
 		TEST(test_never_above),
