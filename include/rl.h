@@ -89,9 +89,9 @@ struct rl; /* a segment that this process has open */
 #define RL_PREFETCH_MAX 4095 /* units that a process takes ahead */
 #define RL_PREFETCH_PART 16  /* prefetch * granularity is at most such a part of the capacity */
 #define RL_WINDOW_MIN (10 * RL_MILLISECOND)
-#define RL_WINDOW_MAX (31 * UINT64_C(86400) * RL_SECOND)
-#define RL_GRANULARITY_MAX 64  /* sub-buckets in a window */
-#define RL_RING_MAX 8192       /* entries in a key's ring */
+#define RL_WINDOW_MAX (400 * UINT64_C(86400) * RL_SECOND) /* 400 days */
+#define RL_GRANULARITY_MAX 64                             /* sub-buckets in a window */
+#define RL_RING_MAX 8192                                  /* entries in a key's ring */
 #define RL_LOG_MAX 4096        /* capacity of a sliding_log, and at most half the ring */
 #define RL_LIMITS_MAX 8        /* limits of a rule */
 #define RL_ANY_RULE (-1)       /* rl_ban() and its like: under every rule */
@@ -248,7 +248,7 @@ enum rl_algorithm {
 struct rl_limit {
 	enum rl_algorithm algorithm;
 	uint32_t capacity;  /* cost admitted per window, 1..RL_CAPACITY_MAX */
-	uint64_t window_ns; /* RL_WINDOW_MIN..RL_WINDOW_MAX */
+	uint64_t window_ns; /* RL_WINDOW_MIN..RL_WINDOW_MAX: 10 ms to 400 days */
 	uint32_t
 		granularity; /* sub-buckets of a sliding_window, 1..64; 0 means 1, as others have */
 	int hard;            /* sliding_window only */

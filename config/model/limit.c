@@ -60,7 +60,7 @@ read_rate(struct reader *reader, const struct field *field, struct node node, st
 	if (!rate_parse(json_string_value(node.json), field, &capacity.number, &window.number)) {
 		report_value(reader->report, CONFIG_ERROR, node.token,
 		             "expected a rate such as \"100/min\" or \"5/10s\", from %" PRIu64
-		             " to %" PRIu64 " per 10ms to 31d, got %s",
+		             " to %" PRIu64 " per 10ms to 400d, got %s",
 		             field->least, field->most,
 		             report_got(reader->report, node.token).text);
 		capacity.is_bad = window.is_bad = true;

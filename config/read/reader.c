@@ -293,7 +293,10 @@ is_within(const struct field *field, uint64_t number)
 	return number >= field->least && number <= field->most;
 }
 
-/* A number of seconds, to the nanosecond: below 31 days a double knows it to less than one. */
+/*
+ * A number of seconds, to the nanosecond. A double knows it to less than one up to 48 days, and to
+ * four at 400 days; a duration is exact.
+ */
 void
 read_seconds(struct reader *reader, const struct field *field, struct node node,
              struct value *values)

@@ -54,7 +54,7 @@ has_bad_window(const struct sentence *s, const struct rl_limit *l)
 		    (unsigned)l->algorithm, RL_LEAKY_BUCKET);
 	else if (l->window_ns < RL_WINDOW_MIN || l->window_ns > RL_WINDOW_MAX)
 		say(s, "window_ns",
-		    "%" PRIu64 "; %" PRIu64 " (10 ms) to %" PRIu64 " (31 days) are allowed",
+		    "%" PRIu64 "; %" PRIu64 " (10 ms) to %" PRIu64 " (400 days) are allowed",
 		    l->window_ns, RL_WINDOW_MIN, RL_WINDOW_MAX);
 	else if (has(l, RL_HAS_GRANULARITY) && l->granularity > RL_GRANULARITY_MAX)
 		say(s, "granularity", "%" PRIu32 "; at most %d sub-buckets are allowed",

@@ -4,6 +4,8 @@
 #include "algorithm/gcra.h"
 #include "rl_admin.h"
 
+_Static_assert(RL_WINDOW_MAX <= UINT64_MAX >> RL_SHAPE_WINDOW_SHIFT, "a window fits its shape");
+
 static bool
 has_valid_window(const struct rl_limit *l)
 {

@@ -343,7 +343,7 @@ parse_window(const char *text)
 	uint64_t ns = traffic_ns(text, &end);
 
 	if (*end || end == text || ns < RL_WINDOW_MIN || ns > RL_WINDOW_MAX)
-		errx(2, "--window %s: seconds, at least 0.01 and at most 31 days", text);
+		errx(2, "--window %s: seconds, at least 0.01 and at most 400 days", text);
 	return ns;
 }
 

@@ -146,8 +146,8 @@ replay_trouble() {
 	replay_trouble "--window: '300000d' is too long" -c 1 -w 300000d
 	replay_trouble "--window: '18446744073709551616ns' is too long" -c 1 \
 		-w 18446744073709551616ns
-	replay_trouble "--window: '9ms' is not from 10ms to 31d" -c 1 -w 9ms
-	replay_trouble "--window: '32d' is not from 10ms to 31d" -c 1 -w 32d
+	replay_trouble "--window: '9ms' is not from 10ms to 400d" -c 1 -w 9ms
+	replay_trouble "--window: '401d' is not from 10ms to 400d" -c 1 -w 401d
 }
 
 @test "replay: every unit means what it says" {

@@ -56,6 +56,8 @@ test_retry_after_is_exact(void **state)
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, 60);
 		uint32_t burst = (uint32_t)test_below(&seed, 20);
 		uint64_t window = RL_WINDOW_MIN + test_below(&seed, 50 * RL_SECOND), now = T0;
+		if (capacity >= 20 && run % 3 == 0) /* else its time would end */
+			window = RL_WINDOW_MAX;
 		struct rl_rule rule = {.name = "r",
 		                       .limit.algorithm = algorithm,
 		                       .limit.capacity = capacity,
@@ -107,6 +109,8 @@ test_log_is_exact(void **state)
 		uint32_t ring = 2 + (uint32_t)test_below(&seed, 139);
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, ring / 2);
 		uint64_t window = RL_WINDOW_MIN + test_below(&seed, 10 * RL_SECOND), now = T0;
+		if (capacity >= 20 && run % 3 == 0)
+			window = RL_WINDOW_MAX;
 		struct rl *rl = test_with_ring(ring);
 		int rule = define(rl, RL_SLIDING_LOG, capacity, window, 0, 0);
 		uint64_t newest = 0; /* admission, given back or not */
@@ -349,7 +353,7 @@ test_tokens_are_a_quotient(void **state)
 	(void)state;
 	for (int run = 0; run < 300000; run++) {
 		uint64_t window =
-			RL_WINDOW_MIN + test_random(&seed) % (UINT64_C(1) << test_below(&seed, 52));
+			RL_WINDOW_MIN + test_random(&seed) % (UINT64_C(1) << test_below(&seed, 56));
 		uint32_t capacity =
 			1 + (uint32_t)test_below(&seed, UINT64_C(1) << test_below(&seed, 28));
 		uint32_t burst =
@@ -430,6 +434,32 @@ test_ties_are_exact(void **state)
 		for (uint64_t i = 0, now = T0; i < 20000; i++) {
 			expect_same(rl, rule, &b, now, 1 + (uint32_t)test_below(&seed, most));
 			now += test_below(&seed, 3) * grain;
+		}
+		rl_close(rl);
+	}
+}
+
+/* Buckets of the longest window, as large as a century fills them. */
+static void
+test_buckets_of_the_longest_window(void **state)
+{
+	static const uint32_t capacities[] = {
+		1, 2, 3, 1000, 23169, 1000003, RL_CAPACITY_MAX / 91, RL_CAPACITY_MAX};
+	const uint64_t grains[] = {1000, RL_SECOND, RL_WINDOW_MAX / 4};
+	uint64_t seed = 35;
+
+	(void)state;
+	for (uint32_t run = 0; run < 8 * 3; run++) {
+		struct fraction_bucket b = {.window_ns = RL_WINDOW_MAX - run / 12,
+		                            .capacity = capacities[run % 8]};
+		b.burst = rl_gcra_burst(b.window_ns, b.capacity, RL_CAPACITY_MAX) - 1;
+		struct rl *rl = test_with_ring(1);
+		int rule = define(rl, RL_TOKEN_BUCKET, b.capacity, b.window_ns, b.burst, 0);
+		for (uint64_t i = 0, now = T0; i < 500; i++) {
+			uint32_t part = 1 + (uint32_t)test_below(&seed, 200);
+			expect_same(rl, rule, &b, now,
+			            1 + (uint32_t)test_below(&seed, 1 + b.burst / part));
+			now += test_below(&seed, grains[run / 8]);
 		}
 		rl_close(rl);
 	}
@@ -531,6 +561,7 @@ main(void)
 		cmocka_unit_test(test_token_bucket),
 		cmocka_unit_test(test_tokens_are_a_quotient),
 		cmocka_unit_test(test_ties_are_exact),
+		cmocka_unit_test(test_buckets_of_the_longest_window),
 		cmocka_unit_test(test_the_last_token_comes_in_time),
 		cmocka_unit_test(test_a_change_of_capacity),
 		cmocka_unit_test(test_tiers_of_one_key),

@@ -121,7 +121,7 @@ test_windows(void **state)
 	} cases[] = {
 		{"\"time_window_sec\": 60, \"capacity\": 100", 60 * RL_SECOND, 100},
 		{"\"time_window_sec\": 0.1, \"capacity\": 1", RL_SECOND / 10, 1},
-		{"\"time_window_sec\": 2678400, \"capacity\": 268435455", RL_WINDOW_MAX,
+		{"\"time_window_sec\": 34560000, \"capacity\": 268435455", RL_WINDOW_MAX,
 	         RL_CAPACITY_MAX},
 		{"\"window\": \"10m\", \"capacity\": 7", 600 * RL_SECOND, 7},
 		{"\"window\": \"1h30m\", \"capacity\": 7", 5400 * RL_SECOND, 7},
@@ -469,12 +469,12 @@ test_positions(void **state)
 	refuses("{\"é\" 1}", "f:1:6: ':' expected near '1'\n");
 	refuses("{\"rules\": {\"r\": {\"limits\": [{\"limit\": \"1/s\"}, {\"limit\": \"x\"}]}}}",
 	        "f:1:57: /rules/r/limits/1/limit: expected a rate such as \"100/min\" or \"5/10s\","
-	        " from 1 to 268435455 per 10ms to 31d, got \"x\"\n");
+	        " from 1 to 268435455 per 10ms to 400d, got \"x\"\n");
 	refuses("{\"keys\": {\"a\\/b\\\"\": {\"limit\": "
 	        "\"01234567890123456789012345678901234567é9\""
 	        "}}}",
 	        "f:1:31: /keys/a\\~1b\\\"/limit: expected a rate such as \"100/min\" or \"5/10s\","
-	        " from 1 to 268435455 per 10ms to 31d, got "
+	        " from 1 to 268435455 per 10ms to 400d, got "
 	        "\"01234567890123456789012345678901234567…"
 	        "\n");
 }

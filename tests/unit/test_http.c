@@ -134,7 +134,7 @@ static const struct {
 	{2 * RL_SECOND - 1, "2"},
 	{2 * RL_SECOND, "2"},
 	{9 * RL_SECOND + 1, "10"},
-	{2 * RL_WINDOW_MAX, "5356800"},
+	{2 * RL_WINDOW_MAX, "69120000"},
 	{UINT64_C(18446744073000000000), "18446744073"},
 	{UINT64_MAX - 1, "18446744074"},
 };

@@ -252,9 +252,9 @@ test_rules_that_cannot_be(void **state)
 	                        .limit = {.algorithm = RL_TOKEN_BUCKET,
 	                                  .capacity = 1,
 	                                  .window_ns = RL_WINDOW_MAX,
-	                                  .burst = 1180}};
+	                                  .burst = 91}};
 	assert_int_equal(rl_define(rl, &rule), -EINVAL);
-	rule.limit.burst = 1100;
+	rule.limit.burst = 90;
 	assert_true(rl_define(rl, &rule) >= 0);
 	rl_close(rl);
 }

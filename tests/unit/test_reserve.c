@@ -134,7 +134,7 @@ test_a_booking_far_ahead(void **state)
 	                                                     .burst = RL_CAPACITY_MAX - 2,
 	                                                     .undelayed = RL_CAPACITY_MAX - 2}});
 	const struct rl_item item = {
-		.rule = rule, .key = "k", .key_len = 1, .cost = 1000, .capacity = 1};
+		.rule = rule, .key = "k", .key_len = 1, .cost = 80, .capacity = 1};
 	struct rl_result r;
 
 	(void)state;

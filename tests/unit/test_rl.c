@@ -388,6 +388,8 @@ test_random_traffic(void **state)
 		uint32_t capacity = 1 + (uint32_t)test_below(&seed, 40);
 		bool is_hard = granularity > 0 && test_below(&seed, 2);
 		uint64_t window = RL_WINDOW_MIN + test_below(&seed, 100 * RL_SECOND);
+		if (run % 4 == 3)
+			window = RL_WINDOW_MAX;
 		int rule = test_rule(rl, "r", capacity, window, granularity, is_hard);
 		uint32_t parts = granularity > 0 ? granularity : 1;
 		uint64_t width = (window + parts - 1) / parts, now = T0;

@@ -48,7 +48,10 @@ test_limits(void **state)
 	             "limit.algorithm: 6 is none that a rule can have; they are 0 to 4");
 	expect_limit(
 		(struct rl_limit){.capacity = 5, .window_ns = 1},
-		"limit.window_ns: 1; 10000000 (10 ms) to 2678400000000000 (31 days) are allowed");
+		"limit.window_ns: 1; 10000000 (10 ms) to 34560000000000000 (400 days) are allowed");
+	expect_limit((struct rl_limit){.capacity = 5, .window_ns = RL_WINDOW_MAX + 1},
+	             "limit.window_ns: 34560000000000001; 10000000 (10 ms) to 34560000000000000 "
+	             "(400 days) are allowed");
 	expect_limit((struct rl_limit){.window_ns = RL_SECOND},
 	             "limit.capacity: 0; 1 to 268435455 is allowed");
 	expect_limit((struct rl_limit){.capacity = RL_CAPACITY_MAX + 1, .window_ns = RL_SECOND},
@@ -68,7 +71,7 @@ test_limits(void **state)
 	                               .capacity = 1,
 	                               .window_ns = RL_WINDOW_MAX,
 	                               .burst = 2000},
-	             "limit.burst: 2000; at most 1179 is allowed, what comes in a hundred years");
+	             "limit.burst: 2000; at most 90 is allowed, what comes in a hundred years");
 	expect_limit(LIMIT(.algorithm = RL_TOKEN_BUCKET, .undelayed = 1),
 	             "limit.undelayed: 1; only a leaky bucket has it, 0 is allowed");
 	expect_limit(LIMIT(.algorithm = RL_LEAKY_BUCKET, .burst = 2, .undelayed = 3),
