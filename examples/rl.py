@@ -82,6 +82,7 @@ class Result(ctypes.Structure):
         ("retry_after_ns", c_uint64),
         ("reset_after_ns", c_uint64),
         ("delay_ns", c_uint64),
+        ("window_ns", c_uint64),
         ("is_shadow_denied", c_int),
         ("charges", c_uint32),
         ("charge", _Charge * 8),

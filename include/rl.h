@@ -306,6 +306,7 @@ struct rl_result {
 	uint64_t retry_after_ns; /* 0 if allowed, RL_NEVER_NS if never, see below */
 	uint64_t reset_after_ns; /* until nothing counts any more; 0 if nothing counts now */
 	uint64_t delay_ns;       /* how long an allowed request is to wait; buckets only */
+	uint64_t window_ns;      /* of the limit as it is now; 0 if the rule has none */
 	int is_shadow_denied;    /* a shadow limit would have denied it */
 	unsigned charges;        /* how many of charge[] are set */
 	struct rl_charge charge[RL_LIMITS_MAX];

@@ -14,7 +14,7 @@
  *
  *	char value[128];
  *	struct rl_http_policy policy = {
- *		.name = "login", .quota = 100, .window_ns = 60 * RL_SECOND};
+ *		.name = "login", .quota = result.limit, .window_ns = result.window_ns};
  *	struct rl_http_limit limit = {.name = "login", .result = &result};
  *
  *	if (rl_http_retry_after(&result, value, sizeof value) > 0)
@@ -75,8 +75,12 @@ extern "C" {
 ssize_t rl_http_retry_after(const struct rl_result *result, char *to, size_t size);
 
 /*
- * A policy: what a server grants each client, the same in every answer. What is zero or
- * NULL, but for name and quota, is left out of the field.
+ * A policy: what a server grants each client, the same in every answer until the rule changes.
+ * What is zero or NULL, but for name and quota, is left out of the field.
+ *
+ * A result has both numbers as they are now, also after an administrator changed the rule:
+ * `limit` and `window_ns`. Of a bucket, `limit` is the burst, which is not what comes in a window;
+ * its quota is the rule's capacity.
  *
  * A window that is not whole seconds becomes the next longer one. A client that spreads
  * its requests over `w` is then slower than it might be and never denied for it; a shorter

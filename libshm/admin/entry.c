@@ -95,6 +95,7 @@ fill_orders(struct rl *rl, struct rl_key_policy *k, uint64_t now_ns, struct rl_b
 	rl_result_clear(&r);
 	r.index = e->limit;
 	r.limit = r.remaining = e->peek.limit;
+	r.window_ns = e->peek.window_ns;
 	if (!rl_request_answered_by_exception(rl, &item, k, now_ns, budget, &r))
 		return;
 	if (r.verdict == RL_UNDECIDED) {
@@ -176,6 +177,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	e->slot = slot.index;
 	e->id = slot.tag & RL_TAG_HASH_MASK;
 	e->is_stale = e->rule < 0 || v.is_zero || rl_view_is_stale(s, l, &v, now_ns);
+	room->ask.limit = known->limit;
 	room->ask.quota = quota;
 	fill_counts(&room->ask, &d, now_ns, e);
 	e->is_state_known = has_terms || !known->has_exceptions;

@@ -112,6 +112,7 @@ rl_fill_result(const struct rl_ask *a, const struct rl_decision *d, enum rl_verd
 	r->retry_after_ns = 0;
 	r->reset_after_ns = rl_until(d->reset_at_ns, a->now_ns);
 	r->delay_ns = 0;
+	r->window_ns = a->limit->limiter.window_ns;
 	r->is_shadow_denied = 0;
 	r->charges = 0;
 }

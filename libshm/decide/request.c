@@ -110,9 +110,11 @@ is_answered(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k, 
 		r->error = RL_EREMOVED;
 	else if (item->key_len == 0)
 		r->error = RL_EEMPTY;
-	if (k->rule.count > 0)
+	if (k->rule.count > 0) {
 		r->limit = r->remaining =
 			rl_limiter_limit(&k->rule.limit[0].limit->limiter, &k->rule.limit[0].quota);
+		r->window_ns = k->rule.limit[0].limit->limiter.window_ns;
+	}
 	return item->key_len == 0 ||
 	       rl_request_answered_by_exception(rl, item, k, now_ns, budget, r);
 }

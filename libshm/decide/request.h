@@ -42,7 +42,7 @@ void rl_request_count(struct rl *rl, int rule, const struct rl_request *rq,
 
 /*
  * What a ban, an exemption or the configuration says of a key without a look at a counter, in
- * *result, which is clear but for limit and remaining; false: nothing. Undecided where the budget
+ * *result, which is clear but for limit, remaining and window; false: nothing. Undecided where the budget
  * has ended.
  */
 bool rl_request_answered_by_exception(struct rl *rl, const struct rl_item *item,

@@ -48,10 +48,10 @@ differ_at(const char *what, const struct rl_result *a, const struct rl_result *b
 	for (int i = 0; a && i < 2; i++, a = b)
 		fprintf(stderr,
 		        "  verdict %d error %d reason %d index %u limit %u remaining %u retry %lu "
-		        "reset %lu delay %lu shadow %d charges %u\n",
+		        "reset %lu delay %lu window %lu shadow %d charges %u\n",
 		        a->verdict, a->error, a->reason, a->index, a->limit, a->remaining,
-		        a->retry_after_ns, a->reset_after_ns, a->delay_ns, a->is_shadow_denied,
-		        a->charges);
+		        a->retry_after_ns, a->reset_after_ns, a->delay_ns, a->window_ns,
+		        a->is_shadow_denied, a->charges);
 	exit(1);
 }
 
@@ -71,7 +71,8 @@ same_results(const char *what, const struct rl_result *a, const struct rl_result
 	               a->index == b->index && a->limit == b->limit &&
 	               a->remaining == b->remaining && a->retry_after_ns == b->retry_after_ns &&
 	               a->reset_after_ns == b->reset_after_ns && a->delay_ns == b->delay_ns &&
-	               a->is_shadow_denied == b->is_shadow_denied && a->charges == b->charges;
+	               a->window_ns == b->window_ns && a->is_shadow_denied == b->is_shadow_denied &&
+	               a->charges == b->charges;
 
 	for (unsigned i = 0; is_same && i < a->charges; i++)
 		is_same = a->charge[i].cost == b->charge[i].cost &&

@@ -91,6 +91,56 @@ test_a_denial_spends_nothing(void **state)
 	rl_close(rl);
 }
 
+static int
+one_of(struct rl *rl, enum rl_algorithm algorithm, uint64_t window_ns)
+{
+	return rl_define(rl, &(struct rl_rule){.name = "one",
+	                                       .limit = {.algorithm = algorithm,
+	                                                 .capacity = 2,
+	                                                 .window_ns = window_ns}});
+}
+
+/* Of whoever decided; and as it is now, though the rule was changed under the same handle. */
+static void
+test_the_window_is_the_deciding_limits(void **state)
+{
+	const struct rl_pattern pattern = {RL_MATCH_KEY, "banned", 6};
+	struct rl *rl = test_private(100);
+	int two = two_limits(rl, "r"), one = -1;
+	struct rl_item peek = item(two, "k", 0);
+	struct rl_result r, each[RL_LIMITS_MAX];
+	size_t count;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		check(rl, two, "k", 3, T0 + (unsigned)i * RL_SECOND, &r);
+	assert_true(r.verdict == RL_DENIED && r.index == 1 && r.window_ns == 10 * RL_SECOND);
+	check(rl, two, "k", 4, T0 + RL_SECOND, &r);
+	assert_true(r.verdict == RL_NEVER && r.index == 0 && r.window_ns == RL_SECOND);
+	rl_check_limits_at(rl, &peek, T0, &r, &count, each);
+	assert_true(each[0].window_ns == RL_SECOND && each[1].window_ns == 10 * RL_SECOND);
+	for (int n = 0; n < 2 * test_algorithm_count(); n++) {
+		uint64_t window_ns = n % 2 ? 14 * RL_SECOND : 7 * RL_SECOND;
+		one = one_of(rl, (enum rl_algorithm)(n / 2), window_ns);
+		assert_true(one >= 0);
+		for (int i = 0; i < 3; i++) {
+			memset(&r, 0xff, sizeof r);
+			check(rl, one, "k", 1, T0, &r);
+			assert_true(r.window_ns == window_ns);
+		}
+		rl_peek_at(rl, one, "new", 3, T0, &r);
+		assert_true(r.window_ns == window_ns);
+	}
+	assert_int_equal(rl_ban(rl, one, &pattern, RL_NEVER_NS), 0);
+	assert_int_equal(check(rl, one, "banned", 1, T0, &r), RL_DENIED);
+	assert_true(r.reason == RL_BY_BAN && r.window_ns == 14 * RL_SECOND);
+	check(rl, one, "", 1, T0, &r);
+	assert_true(r.error == RL_EEMPTY && r.window_ns == 14 * RL_SECOND);
+	check(rl, 77, "k", 1, T0, &r);
+	assert_true(r.verdict == RL_UNDECIDED && r.window_ns == 0);
+	rl_close(rl);
+}
+
 static void
 test_refund_gives_back_to_all(void **state)
 {
@@ -470,6 +520,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_both_limits_hold),
 		cmocka_unit_test(test_a_denial_spends_nothing),
+		cmocka_unit_test(test_the_window_is_the_deciding_limits),
 		cmocka_unit_test(test_refund_gives_back_to_all),
 		cmocka_unit_test(test_a_shadow_beside_an_enforced_limit),
 		cmocka_unit_test(test_retry_of_several_limits_is_exact),

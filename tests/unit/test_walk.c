@@ -185,6 +185,7 @@ compare_told(const struct rl_entry *e, void *arg)
 	assert_int_equal(r.remaining, e->peek.remaining);
 	assert_true(r.retry_after_ns == e->peek.retry_after_ns);
 	assert_true(r.reset_after_ns == e->peek.reset_after_ns);
+	assert_true(r.window_ns == e->peek.window_ns);
 	assert_int_equal(e->state, state_of(&r));
 	assert_true(e->is_state_known);
 	assert_int_equal(e->is_limited, r.verdict == RL_DENIED);
