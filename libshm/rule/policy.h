@@ -93,6 +93,8 @@ rl_policy_plain_of(const struct rl *rl, int rule, const void *key, size_t key_le
 	                      !rl_policy_has_none_for(&rl->segment, kept, version, key, key_len)))
 		return false;
 	own->limit = rl_atomic_own_load(&limit->limit);
+	if (!own->limit) /* another thread is just writing that the rule has none */
+		return false;
 	own->index = 0;
 	own->quota.capacity = rl_atomic_own_load(&limit->quota.capacity);
 	own->quota.burst = rl_atomic_own_load(&limit->quota.burst);

@@ -169,6 +169,24 @@ test_a_child_takes_over(void **state)
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
 }
 
+/* A thread that reads meets another that writes that the rule has no limits any more. */
+static void
+test_a_policy_that_is_being_written(void **state)
+{
+	int rule = test_rule(rl, "a", 1, RL_SECOND, 1, false);
+	struct rl_policy_kept *kept = &rl->policies[rl_rule_row(rule)];
+	const struct rl_compiled *limit;
+
+	(void)state;
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_true(is_kept(rule));
+	limit = kept->policy.limit[0].limit;
+	kept->policy.limit[0].limit = NULL;
+	assert_false(is_kept(rule));
+	kept->policy.limit[0].limit = limit;
+	assert_true(is_kept(rule));
+}
+
 /* What is read while somebody changes something is used, and not kept. */
 static void
 test_an_open_change_costs_time_alone(void **state)
@@ -199,6 +217,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_who_sweeps_gives_up, open_one, close_one),
 		cmocka_unit_test_setup_teardown(test_rare_writers_say_so, open_one, close_one),
 		cmocka_unit_test_setup_teardown(test_a_child_takes_over, open_one, close_one),
+		cmocka_unit_test_setup_teardown(test_a_policy_that_is_being_written, open_one,
+	                                        close_one),
 		cmocka_unit_test_setup_teardown(test_an_open_change_costs_time_alone, open_one,
 	                                        close_one),
 	};
