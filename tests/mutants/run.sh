@@ -105,7 +105,7 @@ survives() {
 	esac
 	# The linker takes from the library only what the mutant's object lacks.
 	compile "${flags[@]}" &&
-		gcc -o "$work/test" "$variant/o/tests/$test.o" $variant/o/tests/support/*.o "$work/mutant.o" \
+		gcc -fno-lto -fno-use-linker-plugin -o "$work/test" "$variant/o/tests/$test.o" $variant/o/tests/support/*.o "$work/mutant.o" \
 			"${objects[@]}" "$variant/libconfig.a" "$variant/librl-parts.a" \
 			-lcmocka -ljansson -lpthread || return 0
 	# Tests of races need a chance: what passes is tried again, and told, for one that needs it
