@@ -274,7 +274,7 @@ RUN_CHECKED := $(foreach test,$(CHECKED),'$(if $(filter $(SCALED),$(test)),RL_TE
 # replayed: these are fuzzed with the same sanitizers, and config/ has its unit tests.
 CLI      := tests/cli/rld.bats $(filter-out tests/cli/rld.bats,$(call files,tests/cli/*.bats))
 CLI_ASAN := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,arguments completion config examples manual \
-            replay replay_recipes replay_rules)),$(CLI))
+            replay replay_follow replay_recipes replay_rules)),$(CLI))
 
 # Of all that, on the default build alone: each module, each chosen schedule in an eighth of its
 # forms, and of the command line what waits for nothing.

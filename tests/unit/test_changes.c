@@ -169,6 +169,21 @@ test_a_child_takes_over(void **state)
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
 }
 
+/* Nobody asks a filter then: each pattern is looked for, of those that are no longer than the key. */
+static void
+test_bans_during_an_open_change(void **state)
+{
+	const struct rl_pattern pattern = {RL_MATCH_PREFIX, "abcdef", 6};
+	struct rl_change killed;
+	int rule = test_rule(rl, "a", 9, RL_SECOND, 1, false);
+
+	(void)state;
+	assert_int_equal(rl_ban(rl, rule, &pattern, RL_NEVER_NS), 0);
+	assert_true(rl_change_begin(s, &killed));
+	assert_int_equal(rl_check_at(rl, rule, "abcdefg", 7, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(rl_check_at(rl, rule, "abcdefg", 2, 1, T0, NULL), RL_ALLOWED);
+}
+
 /* A thread that reads meets another that writes that the rule has no limits any more. */
 static void
 test_a_policy_that_is_being_written(void **state)
@@ -216,6 +231,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_a_late_end_is_a_change, open_one, close_one),
 		cmocka_unit_test_setup_teardown(test_who_sweeps_gives_up, open_one, close_one),
 		cmocka_unit_test_setup_teardown(test_rare_writers_say_so, open_one, close_one),
+		cmocka_unit_test_setup_teardown(test_bans_during_an_open_change, open_one,
+	                                        close_one),
 		cmocka_unit_test_setup_teardown(test_a_child_takes_over, open_one, close_one),
 		cmocka_unit_test_setup_teardown(test_a_policy_that_is_being_written, open_one,
 	                                        close_one),
