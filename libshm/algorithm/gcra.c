@@ -45,8 +45,8 @@ rl_gcra_rate(uint64_t window_ns, uint32_t capacity, uint32_t burst)
 		.capacity = capacity,
 		.burst = burst,
 		.size = rl_gcra_burst(window_ns, capacity, burst),
-		.step_ns = window_ns / capacity,
 		.step_ticks = (uint32_t)(window_ns % capacity),
+		.step_ns = window_ns / capacity,
 	};
 }
 

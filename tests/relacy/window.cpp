@@ -35,6 +35,8 @@
 #define rl rl_process
 #undef EBUSY /* Relacy's */
 #define EBUSY 16
+#undef EINVAL
+#define EINVAL 22
 
 /* Not shared by decisions, or not reached by these. */
 #define RL_STATS_H
