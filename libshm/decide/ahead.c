@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "decide/refund.h"
+
 #define TRIES 4 /* at what another thread or process was quicker at; the request has other ways */
-#define GIVE_TRIES 1000
 
 #define UNITS UINT64_C(0xfff)
 #define BUSY (UINT64_C(1) << 14)
@@ -100,19 +101,8 @@ give(const struct rl_segment *s, const struct rl_ahead_entry *e, uint32_t units)
 	const struct rl_slot slot = {.index = e->slot, .tag = e->tag};
 	const struct rl_quota quota = {.capacity = (uint32_t)e->capacity};
 	const struct rl_charge charge = {.epoch = e->epoch, .cost = units};
-	struct rl_u128 *state = rl_table_state(&s->table, slot.index), next;
-	struct rl_view v;
 
-	for (int tries = 0; limit && tries < GIVE_TRIES; tries++) {
-		if (rl_atomic_load(rl_table_tag(&s->table, slot.index)) != slot.tag ||
-		    rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero ||
-		    !rl_limiter_refund(&limit->limiter, &quota, &v, &charge, 0, &next))
-			return false;
-		if (rl_atomic_cas16(state, v.word, next))
-			return true;
-		rl_atomic_pause();
-	}
-	return false;
+	return limit && rl_refund_slot(s, &limit->limiter, &quota, slot, &charge, 0);
 }
 
 /* Mark it BUSY, if it is as it was seen. *word is then what to release; how many units it held. */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_REFUND_H
+#define RL_REFUND_H
+
+#include "segment/view.h"
+
+/*
+ * Take back what was charged to a slot: charge->cost, epoch and memory say what; `quota` is the one it
+ * was charged under. `slot` is one of the segment's. False if it is too late: then it stays charged.
+ */
+bool rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
+                    const struct rl_quota *quota, struct rl_slot slot,
+                    const struct rl_charge *charge, uint64_t now_ns);
+
+#endif
