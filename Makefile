@@ -38,7 +38,7 @@ NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) $(NEED_TEST) bats spin clang-format \
               shellcheck python3-jsonschema mandoc jq tmux zsh fish \
               curl debootstrap procps prometheus systemd systemd-container relacy-dev g++ \
               pkg-config python3-flask gunicorn
-NEED_QUICK := $(NEED_BUILD) libcmocka-dev bats jq mandoc python3-jsonschema
+NEED_QUICK := $(NEED_BUILD) libcmocka-dev bats jq mandoc python3-jsonschema procps
 NEED_ARM64 := $(NEED_BUILD) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
 # Before the first check has installed a compiler, this machine's.

@@ -397,7 +397,7 @@ create() {
 }
 
 @test "edit: a valid text takes the place of the old" {
-	EDITOR='sed -i s/100/50/' rlctl config edit
+	EDITOR='sed -i /limit/s/100/50/' rlctl config edit
 	exits 0
 	changed_to '< "limit": "100/min",
 > "limit": "50/min",'
@@ -430,7 +430,7 @@ create() {
 }
 
 @test "edit: without a terminal a bad text is kept, not asked about" {
-	EDITOR='sed -i s/100/many/' rlctl_in 'd\n' config edit
+	EDITOR='sed -i /limit/s/100/many/' rlctl_in 'd\n' config edit
 	exits 1
 	complains '/rules/login/limit: expected a rate'
 	unchanged
@@ -444,7 +444,7 @@ create() {
 		#!/bin/sh
 		n=$(cat "$TMPDIR/n" 2>/dev/null || echo 0)
 		echo $((n + 1)) >"$TMPDIR/n"
-		[ "$n" -eq 0 ] && sed -i s/100/many/ "$1" || sed -i s/many/70/ "$1"
+		[ "$n" -eq 0 ] && sed -i /limit/s/100/many/ "$1" || sed -i /limit/s/many/70/ "$1"
 	EOF
 	chmod +x "$BATS_TEST_TMPDIR/editor"
 	export EDITOR="$BATS_TEST_TMPDIR/editor"
@@ -465,13 +465,13 @@ create() {
 	EDITOR=false rlctl config edit
 	in_trouble "the editor 'false' failed"
 	unchanged
-	EDITOR='sed -i s/100/50/ "$1"; false' rlctl config edit
+	EDITOR='sed -i /limit/s/100/50/ "$1"; false' rlctl config edit
 	in_trouble 'kept in'
 	unchanged
 }
 
 @test "edit: somebody else's change is not overwritten" {
-	EDITOR="echo '{}' >$file; sed -i s/100/50/" rlctl config edit
+	EDITOR="echo '{}' >$file; sed -i /limit/s/100/50/" rlctl config edit
 	in_trouble 'somebody else has changed it meanwhile'
 	complains 'kept in'
 	[ "$(cat "$file")" = '{}' ]
@@ -496,7 +496,7 @@ create() {
 	create
 	rlctl reload
 	exits 0
-	sed -i s/100/many/ "$file"
+	sed -i /limit/s/100/many/ "$file"
 	rlctl reload
 	exits 1
 	complains '/rules/login/limit'

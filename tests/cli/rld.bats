@@ -15,7 +15,15 @@ setup() {
 	configure
 }
 
+# Of a test that failed: what the daemon was doing, and what it has said.
+tell_daemon() {
+	[ -z "${BATS_TEST_COMPLETED:-}" ] && [ -n "$pid" ] || return 0
+	grep -E '^(State|TracerPid|SigPnd|ShdPnd|SigBlk)' "/proc/$pid/status" || true
+	tail -n 5 "$log"
+}
+
 teardown() {
+	tell_daemon
 	[ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || true
 	rm -f "/dev/shm/rl.$segment"
 }
