@@ -49,6 +49,7 @@ class _Limit(ctypes.Structure):
         ("prefix_v4", c_uint8),
         ("prefix_v6", c_uint8),
         ("prefetch", c_uint16),
+        ("count_denied", c_int),
     ]
 
 
@@ -79,12 +80,14 @@ class Result(ctypes.Structure):
         ("index", c_uint32),
         ("limit", c_uint32),
         ("remaining", c_uint32),
+        ("used", c_uint32),
+        ("is_shadow_denied", c_int),
         ("retry_after_ns", c_uint64),
         ("reset_after_ns", c_uint64),
         ("delay_ns", c_uint64),
         ("window_ns", c_uint64),
-        ("is_shadow_denied", c_int),
         ("charges", c_uint32),
+        ("reserved", c_uint32),
         ("charge", _Charge * 8),
     ]
 

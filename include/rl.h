@@ -30,7 +30,8 @@
  *   `capacity` admitted cost, however many processes race, die or stop. A request counts at
  *   its `now`, or at the key's newest timestamp if that is later. A key keeps its counter until
  *   it is reset, evicted (`on_full`), or idle for a window and the buffer.
- * - A denial writes nothing to the counter: a flood on a blocked key costs reads.
+ * - A denial writes nothing to the counter, unless its limit counts what it denies: a flood on a
+ *   blocked key costs reads.
  * - Bytes in the segment are outside input: damage can make a count wrong, never
  *   make a call crash, hang or leave the segment.
  *
@@ -191,13 +192,14 @@ enum rl_algorithm {
 	RL_SLIDING_LOG = 2,
 	RL_TOKEN_BUCKET = 3,
 	RL_LEAKY_BUCKET = 4,
+	RL_ANCHORED_WINDOW = 5,
 	RL_COUNTER = 6, /* of rl_define_counters(), and no rule's */
 };
 
 /*
  * A limit: `capacity` per window. Algorithm, window, granularity, hardness and prefixes are its
- * shape, and a counter belongs to one shape. Capacity, burst, undelayed and shadow may change at
- * any time without touching a counter.
+ * shape, and a counter belongs to one shape. Capacity, burst, undelayed, shadow and count_denied may
+ * change at any time without touching a counter.
  *
  * RL_SLIDING_WINDOW divides the window into `granularity` sub-buckets and counts
  * the current one, those before it that lie wholly inside the window, and the
@@ -206,6 +208,16 @@ enum rl_algorithm {
  * `hard`, which never admits too much and denies up to one sub-bucket early: with one,
  * by a whole window. (In rl.json(5) the default is about 60, and hard.)
  * RL_FIXED_WINDOW counts from one multiple of the window to the next.
+ *
+ * RL_ANCHORED_WINDOW is a fixed window of each key, which begins with the key's first admitted request;
+ * the first one after its end begins another. It counts as Redis' INCR with an EXPIRE at the first hit
+ * does, and as most libraries for Node, Python and Ruby do. With a window of RL_NEVER_NS it has no end:
+ * the count goes on until rl_reset(), or until the key is evicted (`on_full`). As any fixed window it
+ * may admit twice its capacity in a span as long as the window, around an end.
+ *
+ * With `count_denied`, of a fixed or anchored window, a request that the limit denies is counted, too: then
+ * `used` of the result goes beyond the limit, for penalties that grow. Such a denial writes to the
+ * counter, so a flood of them costs more than without. A cost above the capacity is not counted.
  *
  * RL_SLIDING_LOG is exact: it remembers the time of each unit of cost, so its capacity is
  * bounded: half the segment's ring, and RL_LOG_MAX. (The other half is for what is given back.)
@@ -248,7 +260,8 @@ enum rl_algorithm {
 struct rl_limit {
 	enum rl_algorithm algorithm;
 	uint32_t capacity;  /* cost admitted per window, 1..RL_CAPACITY_MAX */
-	uint64_t window_ns; /* RL_WINDOW_MIN..RL_WINDOW_MAX: 10 ms to 400 days */
+	uint64_t window_ns; /* RL_WINDOW_MIN..RL_WINDOW_MAX: 10 ms to 400 days; anchored_window: or
+	                       RL_NEVER_NS */
 	uint32_t
 		granularity; /* sub-buckets of a sliding_window, 1..64; 0 means 1, as others have */
 	int hard;            /* sliding_window only */
@@ -258,7 +271,9 @@ struct rl_limit {
 	int shadow;          /* evaluated and counted, never enforced: always allowed */
 	uint8_t prefix_v4;   /* bits, 1..32; 0: IPv4 is not counted */
 	uint8_t prefix_v6;   /* bits, 1..128; 0: IPv6 is not counted */
-	uint16_t prefetch;   /* windows: units that each process may take ahead; 0: none */
+	uint16_t prefetch; /* sliding_window, fixed_window: units that each process may take ahead;
+	                        0: none */
+	int count_denied;  /* fixed_window, anchored_window: count denied requests, too */
 };
 
 /*
@@ -300,15 +315,19 @@ struct rl_result {
 	enum rl_verdict verdict;
 	int error; /* 0, or why: -ENOSPC table full, -EINVAL, -EROFS, ... */
 	enum rl_reason reason;
-	unsigned index;          /* of the limit that decided; the fields below describe it */
-	uint32_t limit;          /* the largest cost that is ever allowed at once */
-	uint32_t remaining;      /* cost still free now, see below */
+	unsigned index;     /* of the limit that decided; the fields below describe it */
+	uint32_t limit;     /* the largest cost that is ever allowed at once */
+	uint32_t remaining; /* cost still free now, see below */
+	uint32_t used;      /* cost that counts now, this request's if it was counted; above `limit`
+	                            only if the limit counts what it denies */
+	int is_shadow_denied;    /* a shadow limit would have denied it */
 	uint64_t retry_after_ns; /* 0 if allowed, RL_NEVER_NS if never, see below */
 	uint64_t reset_after_ns; /* until nothing counts any more; 0 if nothing counts now */
 	uint64_t delay_ns;       /* how long an allowed request is to wait; buckets only */
-	uint64_t window_ns;      /* of the limit as it is now; 0 if the rule has none */
-	int is_shadow_denied;    /* a shadow limit would have denied it */
-	unsigned charges;        /* how many of charge[] are set */
+	uint64_t window_ns; /* of the limit as it is now; 0 if the rule has none; RL_NEVER_NS if it
+	                            has no end */
+	unsigned charges;   /* how many of charge[] are set */
+	unsigned reserved;  /* 0 */
 	struct rl_charge charge[RL_LIMITS_MAX];
 };
 /*

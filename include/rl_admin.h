@@ -120,6 +120,8 @@ enum rl_algorithm_flag {
 	RL_HAS_BURST = 8,          /* its `burst` */
 	RL_HAS_UNDELAYED = 16,     /* its `undelayed` */
 	RL_BURST_IS_CAPACITY = 32, /* a burst of 0 means the capacity, an override's as well */
+	RL_HAS_PREFETCH = 64,      /* its `prefetch` */
+	RL_HAS_COUNT_DENIED = 128, /* its `count_denied` */
 };
 
 struct rl_algorithm_info {
@@ -398,9 +400,10 @@ struct rl_config_rule {
 
 /* What a configuration does to a rule; the bits combine. */
 enum rl_effect {
-	RL_EFFECT_NEW = 1,        /* there was no rule of this name, or a removed one */
-	RL_EFFECT_ADOPTED = 2,    /* an application had defined it */
-	RL_EFFECT_CHANGED = 4,    /* capacity, burst, undelayed, prefetch or shadow of a limit */
+	RL_EFFECT_NEW = 1,     /* there was no rule of this name, or a removed one */
+	RL_EFFECT_ADOPTED = 2, /* an application had defined it */
+	RL_EFFECT_CHANGED =
+		4, /* capacity, burst, undelayed, prefetch, shadow or count_denied of a limit */
 	RL_EFFECT_ANEW = 8,       /* the counters of a limit start anew */
 	RL_EFFECT_DROPPED = 16,   /* it loses a limit */
 	RL_EFFECT_OVERRIDES = 32, /* its overrides */

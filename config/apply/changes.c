@@ -127,6 +127,10 @@ tell_quota(const struct teller *teller, const char *label, const struct rl_limit
 	if (!old->shadow != !new->shadow)
 		note(teller, "%s%s", label,
 		     new->shadow ? "only watched from now on (shadow)" : "enforced from now on");
+	if (!old->count_denied != !new->count_denied)
+		note(teller, "%s%s", label,
+		     new->count_denied ? "denied requests are counted from now on"
+		                       : "denied requests are no longer counted");
 }
 
 /* Which old limits' counters go on as which new ones'. */

@@ -110,6 +110,7 @@ const struct field limit_fields[] = {
 	{"burst", read_count, LIMIT_BURST, 0, BURST_MAX, NULL},
 	{"undelayed", read_count, LIMIT_UNDELAYED, 0, BURST_MAX, NULL},
 	{"prefetch", read_count, LIMIT_PREFETCH, 0, RL_PREFETCH_MAX, NULL},
+	{"count_denied", read_flag, LIMIT_COUNT_DENIED, 0, 0, NULL},
 	{"mode", read_word, LIMIT_MODE, 0, 0, mode_names},
 	{0},
 };
@@ -196,7 +197,8 @@ has_misplaced(struct reader *reader, const struct value *v, enum rl_algorithm a)
 		{LIMIT_HARD, 0, RL_HAS_GRANULARITY},
 		{LIMIT_BURST, 0, RL_HAS_BURST},
 		{LIMIT_UNDELAYED, 0, RL_HAS_UNDELAYED},
-		{LIMIT_PREFETCH, 0, RL_IS_WINDOW},
+		{LIMIT_PREFETCH, 0, RL_HAS_PREFETCH},
+		{LIMIT_COUNT_DENIED, 0, RL_HAS_COUNT_DENIED},
 	};
 	bool is_wrong = false;
 
@@ -322,11 +324,15 @@ suits_prefetch(struct reader *reader, const struct value *v, const struct rl_lim
 	uint32_t alone = limit->capacity / RL_PREFETCH_PART, most = alone / limit->granularity;
 	uint32_t token = v[LIMIT_PREFETCH].token;
 
-	if (limit->prefetch == 0 || (limit->prefetch <= most && !limit->shadow))
+	if (limit->prefetch == 0 ||
+	    (limit->prefetch <= most && !limit->shadow && !limit->count_denied))
 		return true;
 	if (limit->shadow)
 		report_name(reader->report, CONFIG_ERROR, token,
 		            "is not for a shadow, which enforces nothing");
+	else if (limit->count_denied)
+		report_name(reader->report, CONFIG_ERROR, token,
+		            "is not for a limit that counts what it denies");
 	else if (limit->granularity == 1)
 		report_name(reader->report, CONFIG_ERROR, token,
 		            "%u is too much for a capacity of %" PRIu32 ", which allows %" PRIu32,
@@ -404,6 +410,7 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 		.burst = number_or_0(&v[LIMIT_BURST]),
 		.undelayed = number_or_0(&v[LIMIT_UNDELAYED]),
 		.prefetch = (uint16_t)number_or_0(&v[LIMIT_PREFETCH]),
+		.count_denied = number_or_0(&v[LIMIT_COUNT_DENIED]) != 0,
 		.shadow = number_or_0(&v[LIMIT_MODE]) != 0,
 		.prefix_v4 = (uint8_t)number_or_0(&v[LIMIT_V4]),
 		.prefix_v6 = (uint8_t)number_or_0(&v[LIMIT_V6]),

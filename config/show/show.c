@@ -91,8 +91,10 @@ put_limit(json_t *object, const struct rl_limit *limit)
 		put_count(object, "burst", limit->burst, &error);
 	if (flags & RL_HAS_UNDELAYED)
 		put_count(object, "undelayed", limit->undelayed, &error);
-	if (flags & RL_IS_WINDOW)
+	if (flags & RL_HAS_PREFETCH)
 		put_count(object, "prefetch", limit->prefetch, &error);
+	if (flags & RL_HAS_COUNT_DENIED)
+		put(object, "count_denied", json_boolean(limit->count_denied), &error);
 	put(object, "mode", json_string(mode_names[limit->shadow != 0]), &error);
 	if (limit->prefix_v4)
 		put_count(object, "v4", limit->prefix_v4, &error);

@@ -108,6 +108,7 @@ limit_info(const struct rl_compiled *limit, enum rl_bank bank)
 		.prefix_v4 = limit->prefix_v4,
 		.prefix_v6 = limit->prefix_v6,
 		.prefetch = quota.prefetch,
+		.count_denied = quota.counts_denied,
 	};
 }
 

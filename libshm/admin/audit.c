@@ -148,6 +148,7 @@ judge_counter(const struct rl_limiter *l, const struct rl_view *v)
 		return judge_log(l, v);
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
+	case RL_ANCHORED_WINDOW:
 	case RL_COUNTER:
 		break; /* its word is all there is */
 	}

@@ -50,7 +50,7 @@ fill_key(const struct rl_segment *s, struct rl_slot slot, struct rl_entry_room *
 }
 
 static void
-fill_picture(const struct rl_window *w, const struct rl_picture *p, struct rl_entry *e)
+fill_picture(const struct rl_picture *p, struct rl_entry *e)
 {
 	const struct rl_history *h = &p->history;
 
@@ -59,11 +59,10 @@ fill_picture(const struct rl_window *w, const struct rl_picture *p, struct rl_en
 	e->buckets = 0;
 	if (!p->has_history)
 		return;
-	e->buckets = w->count + 1;
+	e->buckets = h->buckets;
 	memcpy(e->bucket, h->bucket, e->buckets * sizeof e->bucket[0]);
-	e->bucket_ns = w->width_ns;
-	if (__builtin_mul_overflow(h->epoch + 1, w->width_ns, &e->bucket_end_ns))
-		e->bucket_end_ns = UINT64_MAX;
+	e->bucket_ns = h->width_ns;
+	e->bucket_end_ns = h->end_ns;
 }
 
 static void
@@ -75,7 +74,7 @@ fill_counts(struct rl_ask *a, const struct rl_decision *d, uint64_t now_ns, stru
 	a->now_ns = now_ns;
 	a->result = &e->peek;
 	verdict = rl_answer(a, d);
-	e->used = e->peek.limit - e->peek.remaining;
+	e->used = e->peek.used;
 	e->state = e->peek.verdict == RL_DENIED ? RL_ENTRY_LIMITED : RL_ENTRY_OPEN;
 	rl_request_lift_shadow(a, verdict);
 	if (e->peek.is_shadow_denied)
@@ -184,6 +183,6 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	if (has_terms)
 		fill_orders(rl, &k, now_ns, &budget, e);
 	e->is_limited = e->peek.verdict == RL_DENIED;
-	fill_picture(&l->window, &room->picture, e);
+	fill_picture(&room->picture, e);
 	return true;
 }

@@ -1,42 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "algorithm/limiter.h"
 
+#include "algorithm/anchored.h"
 #include "algorithm/counter.h"
 #include "algorithm/log.h"
 #include "rl_admin.h"
-
-/* What is known of an algorithm without its arithmetic. */
-/* A row is the struct's fields behind its size. */
-#define ROW(...)                                              \
-	{                                                     \
-		sizeof(struct rl_algorithm_info), __VA_ARGS__ \
-	}
-
-static const struct rl_algorithm_info algorithms[] = {
-	[RL_SLIDING_WINDOW] =
-		ROW("sliding_window", "Counts the sub-buckets of the window, the oldest in part.",
-                    RL_IS_WINDOW | RL_HAS_GRANULARITY, RL_CAPACITY_MAX, 0),
-	[RL_FIXED_WINDOW] =
-		ROW("fixed_window", "Counts from one multiple of the window to the next.",
-                    RL_IS_WINDOW, RL_CAPACITY_MAX, 0),
-	[RL_SLIDING_LOG] = /* two entries for each unit: log.h says why */
-	ROW("sliding_log", "Remembers the time of each unit until it is a window old.", 0,
-            RL_LOG_MAX, 2),
-	[RL_TOKEN_BUCKET] =
-		ROW("token_bucket", "Takes tokens from a bucket that fills evenly.",
-                    RL_IS_BUCKET | RL_HAS_BURST | RL_BURST_IS_CAPACITY, RL_CAPACITY_MAX, 0),
-	[RL_LEAKY_BUCKET] =
-		ROW("leaky_bucket", "Lets requests through evenly, some of them after a delay.",
-                    RL_IS_BUCKET | RL_HAS_BURST | RL_HAS_UNDELAYED, RL_CAPACITY_MAX, 0),
-};
-
-const struct rl_algorithm_info *
-rl_algorithm_info(enum rl_algorithm algorithm)
-{
-	unsigned number = (unsigned)algorithm;
-
-	return number < sizeof(algorithms) / sizeof(algorithms[0]) ? &algorithms[number] : NULL;
-}
 
 void
 rl_limiter_keep_rate(const struct rl_limiter *l, struct rl_quota *q)
@@ -69,6 +37,7 @@ rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
 		return q->capacity < most ? q->capacity : most;
 	case RL_SLIDING_WINDOW:
 	case RL_FIXED_WINDOW:
+	case RL_ANCHORED_WINDOW:
 		break;
 	case RL_COUNTER: /* no request is ever decided by it */
 		return 0;
@@ -114,6 +83,14 @@ window_at(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
 	return rl_window_at(&l->window, v->is_zero ? NULL : space, v->ring, v->gen, now_ns);
 }
 
+/* What is counted above the capacity: that is told of a limit that counts what it denies. */
+static uint32_t
+beyond(const struct rl_limiter *l, const struct rl_quota *q, uint64_t used)
+{
+	return rl_limiter_counts_denied(l, q) && used > q->capacity ? (uint32_t)used - q->capacity
+	                                                            : 0;
+}
+
 static void
 tell_window(const struct rl_window_at *at, const struct rl_window_used *u, const struct rl_quota *q,
             uint32_t cost, struct rl_decision *d)
@@ -133,6 +110,26 @@ peek_window(const struct rl_limiter *l, const struct rl_quota *q, const struct r
 	struct rl_window_used u = rl_window_count(&at);
 
 	tell_window(&at, &u, q, cost, d);
+	d->beyond = beyond(l, q, u.used);
+}
+
+/* The view's window, as a request at now_ns finds it. */
+static struct rl_anchored
+anchored_at(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns)
+{
+	if (v->is_zero)
+		return (struct rl_anchored){now_ns, 0};
+	return rl_anchored_at(rl_anchored_unpack(v->word), l->window_ns, now_ns);
+}
+
+static void
+tell_anchored(const struct rl_limiter *l, const struct rl_quota *q, struct rl_anchored at,
+              struct rl_decision *d)
+{
+	d->remaining = at.cur < q->capacity ? q->capacity - at.cur : 0;
+	d->beyond = beyond(l, q, at.cur);
+	d->retry_at_ns = rl_anchored_end(at, l->window_ns);
+	d->reset_at_ns = at.cur > 0 ? d->retry_at_ns : 0;
 }
 
 static void
@@ -217,6 +214,9 @@ rl_limiter_peek(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	case RL_FIXED_WINDOW:
 		peek_window(l, q, v, cost, now_ns, d);
 		break;
+	case RL_ANCHORED_WINDOW:
+		tell_anchored(l, q, anchored_at(l, v, now_ns), d);
+		break;
 	case RL_SLIDING_LOG:
 		peek_log(l, log_of(l, v, &log), v, cost, now_ns, d);
 		break;
@@ -224,6 +224,18 @@ rl_limiter_peek(const struct rl_limiter *l, const struct rl_quota *q, const stru
 		break;
 	}
 	d->admits = cost <= d->remaining;
+}
+
+/* A fixed window has one sub-bucket, which is open. */
+static void
+count_denied_in_window(const struct rl_quota *q, const struct rl_view *v, struct rl_state *s,
+                       uint32_t cost, struct rl_plan *p)
+{
+	s->cur = cost < RL_CAPACITY_MAX - s->cur ? s->cur + cost : RL_CAPACITY_MAX;
+	p->step = RL_STEP_COUNT;
+	p->next = rl_state_pack(*s, v->slot_bits);
+	p->decision.remaining = 0;
+	p->decision.beyond = s->cur - q->capacity;
 }
 
 static void
@@ -241,6 +253,8 @@ decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct
 	if (move.step == RL_STEP_DENY) {
 		if (is_asked)
 			tell_window(&at, &used, q, cost, &p->decision);
+		if (rl_limiter_counts_denied(l, q))
+			count_denied_in_window(q, v, &state, cost, p);
 		return;
 	}
 	p->entries = state.jump;
@@ -298,6 +312,22 @@ decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct r
 	p->decision.delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
 }
 
+static void
+decide_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	struct rl_anchored at = anchored_at(l, v, now_ns), after = rl_anchored_add(at, cost);
+
+	p->charges = (uint64_t)at.cur + cost <= q->capacity;
+	p->step = p->charges                       ? RL_STEP_ADMIT
+	          : rl_limiter_counts_denied(l, q) ? RL_STEP_COUNT
+	                                           : RL_STEP_DENY;
+	p->next = rl_anchored_pack(after, v->slot_bits);
+	p->charge_id = at.start_ns;
+	p->memory = 0;
+	tell_anchored(l, q, p->step == RL_STEP_DENY ? at : after, &p->decision);
+}
+
 void
 rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                   uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
@@ -314,6 +344,9 @@ rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const st
 		return;
 	case RL_SLIDING_LOG:
 		decide_log(l, v, cost, now_ns, p);
+		return;
+	case RL_ANCHORED_WINDOW:
+		decide_anchored(l, q, v, cost, now_ns, p);
 		return;
 	case RL_COUNTER:
 		p->step = RL_STEP_DENY;
@@ -342,6 +375,8 @@ rl_limiter_idle_at(const struct rl_limiter *l, struct rl_u128 word)
 		return word.lo + (word.lo < UINT64_MAX); /* or up to 1 ns before that */
 	case RL_COUNTER:
 		return rl_counter_expires_at(word);
+	case RL_ANCHORED_WINDOW:
+		return rl_anchored_end(rl_anchored_unpack(word), l->window_ns);
 	case RL_SLIDING_LOG:
 		return __builtin_add_overflow(word.lo, l->window_ns, &at) ? UINT64_MAX : at;
 	case RL_SLIDING_WINDOW:
@@ -377,6 +412,8 @@ rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const
 		return rl_gcra_used_most(l->window_ns, q->capacity, v->word, at->now_ns);
 	case RL_COUNTER:
 		return rl_counter_has_expired(v->word, at->now_ns) ? 0 : rl_counter_used(v->word);
+	case RL_ANCHORED_WINDOW:
+		return anchored_at(l, v, at->now_ns).cur;
 	case RL_SLIDING_LOG:
 		break;
 	}
@@ -395,6 +432,18 @@ refund_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t char
 		return false;
 	s.cur -= cost;
 	*next = rl_state_pack(s, v->slot_bits);
+	return true;
+}
+
+static bool
+refund_anchored(const struct rl_view *v, uint64_t charge_id, uint32_t cost, struct rl_u128 *next)
+{
+	struct rl_anchored a = rl_anchored_unpack(v->word);
+
+	if (a.start_ns != charge_id || a.cur < cost)
+		return false;
+	a.cur -= cost;
+	*next = rl_anchored_pack(a, v->slot_bits);
 	return true;
 }
 
@@ -433,6 +482,8 @@ rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const st
 	case RL_SLIDING_WINDOW:
 	case RL_FIXED_WINDOW:
 		return refund_window(l, v, charge->epoch, charge->cost, next);
+	case RL_ANCHORED_WINDOW:
+		return refund_anchored(v, charge->epoch, charge->cost, next);
 	case RL_COUNTER:
 		return false;
 	case RL_SLIDING_LOG:
@@ -444,6 +495,20 @@ rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const st
 	return false;
 }
 
+/* One sub-bucket, which is the window. */
+static void
+history_of_anchored(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
+                    struct rl_history *h)
+{
+	struct rl_anchored at = anchored_at(l, v, now_ns);
+
+	h->buckets = 1;
+	h->width_ns = l->window_ns;
+	h->end_ns = rl_anchored_end(at, l->window_ns);
+	h->start_ns = at.start_ns;
+	h->bucket[0] = at.cur;
+}
+
 bool
 rl_limiter_history(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
                    struct rl_history *h)
@@ -451,6 +516,10 @@ rl_limiter_history(const struct rl_limiter *l, const struct rl_view *v, uint64_t
 	struct rl_window_at at;
 	struct rl_state space;
 
+	if (l->algorithm == RL_ANCHORED_WINDOW) {
+		history_of_anchored(l, v, now_ns, h);
+		return true;
+	}
 	if (!rl_limiter_is_window(l))
 		return false;
 	at = window_at(l, v, now_ns, &space);
@@ -458,16 +527,16 @@ rl_limiter_history(const struct rl_limiter *l, const struct rl_view *v, uint64_t
 	return true;
 }
 
+/* A window's, by its sub-buckets; before 1970 there were none. */
 static size_t
-charge_entries_of_window(const struct rl_limiter *l, const struct rl_history *h,
-                         struct rl_charge_entry *entry)
+charge_entries_of(const struct rl_history *h, struct rl_charge_entry *entry)
 {
 	size_t count = 0;
 
-	for (uint32_t i = l->window.count + 1; i-- > 0;)
-		if (h->bucket[i] > 0 && h->epoch >= i)
+	for (uint32_t i = h->buckets; i-- > 0;)
+		if (h->bucket[i] > 0 && h->start_ns / h->width_ns >= i)
 			entry[count++] = (struct rl_charge_entry){
-				.at_ns = (h->epoch - i) * l->window.width_ns, .cost = h->bucket[i]};
+				.at_ns = h->start_ns - i * h->width_ns, .cost = h->bucket[i]};
 	return count;
 }
 
@@ -497,7 +566,8 @@ rl_limiter_charge_entries(const struct rl_limiter *l, const struct rl_view *v,
 	switch (l->algorithm) {
 	case RL_SLIDING_WINDOW:
 	case RL_FIXED_WINDOW:
-		return charge_entries_of_window(l, h, entry);
+	case RL_ANCHORED_WINDOW:
+		return charge_entries_of(h, entry);
 	case RL_SLIDING_LOG:
 		return charge_entries_of_log(l, v, used, entry);
 	case RL_COUNTER:

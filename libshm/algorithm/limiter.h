@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "algorithm/anchored.h"
 #include "algorithm/gcra.h"
 #include "algorithm/window.h"
 #include "rl.h"
@@ -35,8 +36,9 @@ struct rl_quota {
 	uint32_t burst;
 	uint32_t undelayed;
 	bool is_shadow;
-	bool is_booking;   /* buckets only: may overdraw by what comes in within max_wait_ns */
-	uint16_t prefetch; /* windows only: units that a process may take ahead */
+	bool counts_denied; /* see rl_limiter_counts_denied() */
+	bool is_booking;    /* buckets only: may overdraw by what comes in within max_wait_ns */
+	uint16_t prefetch;  /* windows only: units that a process may take ahead */
 	uint64_t max_wait_ns;
 	struct rl_gcra_rate rate; /* buckets only, or all zero: see rl_limiter_keep_rate() */
 };
@@ -57,6 +59,7 @@ struct rl_view {
 struct rl_decision {
 	uint32_t limit;     /* the largest cost that is ever admitted */
 	uint32_t remaining; /* the largest that is admitted now */
+	uint32_t beyond;    /* what counts above the limit, of one that counts what it denies */
 	bool admits;        /* the cost asked for, now */
 	uint64_t retry_at_ns;
 	uint64_t reset_at_ns; /* 0 if nothing counts */
@@ -84,6 +87,14 @@ static inline bool
 rl_limiter_is_bucket(const struct rl_limiter *l)
 {
 	return l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET;
+}
+
+/* Whatever the segment's bytes say, only what has one open count does. */
+static inline bool
+rl_limiter_counts_denied(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return q->counts_denied &&
+	       (l->algorithm == RL_FIXED_WINDOW || l->algorithm == RL_ANCHORED_WINDOW);
 }
 
 /* A leaky bucket holds those that wait, and the one that goes. */
@@ -143,8 +154,30 @@ rl_limiter_adds(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	p->memory = 0;
 	p->decision.limit = q->capacity;
 	p->decision.remaining = q->capacity - (uint32_t)used - cost + gone;
-
+	p->decision.beyond = 0;
 	p->decision.reset_at_ns = (epoch + w->count + 1) * w->width_ns;
+	p->decision.delay_ns = 0;
+	return true;
+}
+
+/* The same for an anchored window that goes on. */
+static inline bool
+rl_limiter_adds_anchored(const struct rl_limiter *l, const struct rl_quota *q,
+                         const struct rl_view *v, uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	struct rl_anchored a = rl_anchored_unpack(v->word);
+
+	if (v->is_zero || now_ns - a.start_ns >= l->window_ns ||
+	    (uint64_t)a.cur + cost > q->capacity)
+		return false;
+	p->next = v->word;
+	p->next.lo += (uint64_t)cost << RL_STATE_EPOCH_BITS;
+	p->charge_id = a.start_ns;
+	p->memory = 0;
+	p->decision.limit = q->capacity;
+	p->decision.remaining = q->capacity - a.cur - cost;
+	p->decision.beyond = 0;
+	p->decision.reset_at_ns = rl_anchored_end(a, l->window_ns);
 	p->decision.delay_ns = 0;
 	return true;
 }

@@ -191,8 +191,11 @@ rl_window_remaining(const struct rl_window_used *u, uint32_t capacity)
 void
 rl_window_history(const struct rl_window_at *at, struct rl_history *h)
 {
-	h->epoch = at->epoch;
-	for (uint32_t i = 0; i <= at->window->count; i++)
+	h->buckets = at->window->count + 1;
+	h->width_ns = at->window->width_ns;
+	h->start_ns = start_of(at->window, at->epoch);
+	h->end_ns = start_of(at->window, at->epoch + 1);
+	for (uint32_t i = 0; i < h->buckets; i++)
 		h->bucket[i] = at->state ? count_before(at, i) : 0;
 }
 

@@ -55,6 +55,7 @@ struct rl_state {
 
 enum rl_step {
 	RL_STEP_DENY,   /* nothing to write */
+	RL_STEP_COUNT,  /* CAS to next: denied, and counted all the same */
 	RL_STEP_ADMIT,  /* CAS to next: charged */
 	RL_STEP_FREEZE, /* CAS to next, then decide again */
 	RL_STEP_CLOSE,  /* store the ring, CAS to next; charged if `charges`, else decide again */
@@ -91,7 +92,10 @@ struct rl_window_used {
 
 /* Every sub-bucket that counts, newest first, for people. */
 struct rl_history {
-	uint64_t epoch; /* of bucket[0] */
+	uint32_t buckets;
+	uint64_t width_ns; /* of each */
+	uint64_t start_ns; /* of bucket[0] */
+	uint64_t end_ns;   /* of it */
 	uint32_t bucket[RL_GRANULARITY_MAX + 1];
 };
 

@@ -86,7 +86,7 @@ ring_steps(const struct rl_limiter *l)
 	return rl_limiter_is_window(l) ? 2 * l->granularity : 16;
 }
 
-/* Do what the plan says. RL_AGAIN if that charges nothing, or others were quicker. */
+/* Do what the plan says. RL_AGAIN if that decides nothing, or others were quicker. */
 static int
 carry_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v,
           const struct rl_plan *plan, struct rl_budget *budget)
@@ -99,7 +99,9 @@ carry_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v,
 		return RL_AGAIN;
 	if (plan->charges)
 		return rl_charge_planned(a, slot, v->word, plan);
-	rl_atomic_cas16(rl_table_state(&s->table, slot.index), v->word, plan->next);
+	if (rl_atomic_cas16(rl_table_state(&s->table, slot.index), v->word, plan->next) &&
+	    plan->step == RL_STEP_COUNT)
+		return (int)rl_answer_denied(a, &plan->decision);
 	return RL_AGAIN;
 }
 
@@ -140,7 +142,7 @@ decide_seen(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v
 		return carry_out(a, slot, v, &plan, budget);
 	if (!rl_view_holds(a->segment, l, slot, v))
 		return RL_AGAIN;
-	return plan.step == RL_STEP_DENY ? (int)rl_answer_denied(a, &plan.decision) : RL_ALLOWED;
+	return plan.step <= RL_STEP_COUNT ? (int)rl_answer_denied(a, &plan.decision) : RL_ALLOWED;
 }
 
 int

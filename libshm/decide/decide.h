@@ -109,12 +109,14 @@ rl_fill_result(const struct rl_ask *a, const struct rl_decision *d, enum rl_verd
 	r->index = a->index;
 	r->limit = d->limit;
 	r->remaining = d->remaining;
+	r->used = d->limit - d->remaining + d->beyond;
 	r->retry_after_ns = 0;
 	r->reset_after_ns = rl_until(d->reset_at_ns, a->now_ns);
 	r->delay_ns = 0;
 	r->window_ns = a->limit->limiter.window_ns;
 	r->is_shadow_denied = 0;
 	r->charges = 0;
+	r->reserved = 0;
 }
 
 static inline enum rl_verdict
@@ -191,10 +193,15 @@ rl_decide_slot(const struct rl_ask *a, struct rl_slot slot, enum rl_mode mode,
 	bool admits;
 	enum rl_seen seen = rl_view_load(a->segment, slot, &v);
 
+	if (seen == RL_SEEN && l->algorithm == RL_ANCHORED_WINDOW && mode == RL_CHARGE &&
+	    rl_limiter_adds_anchored(l, &a->quota, &v, a->cost, a->now_ns, &plan))
+		return rl_charge_planned(a, slot, v.word, &plan);
 	if (seen == RL_SEEN && rl_limiter_is_window(l) && a->cost <= a->quota.capacity) {
 		if (mode == RL_CHARGE &&
 		    rl_limiter_adds(l, &a->quota, &v, a->cost, a->now_ns, &plan))
 			return rl_charge_planned(a, slot, v.word, &plan);
+		if (a->quota.counts_denied)
+			goto rest;
 		if (rl_limiter_is_used_up(l, &a->quota, &v, a->cost, a->now_ns, &plan.decision))
 			return (int)rl_answer_denied(a, &plan.decision);
 		if (rl_limiter_counts(l, &v, a->now_ns, &used)) {
@@ -210,6 +217,7 @@ rl_decide_slot(const struct rl_ask *a, struct rl_slot slot, enum rl_mode mode,
 			}
 		}
 	}
+rest:
 	other = *a; /* what is passed on does not stay in registers */
 	copy = v;
 	return rl_decide_rest(&other, slot, &copy, seen, mode, budget);

@@ -249,6 +249,41 @@ charge_all(struct batch *b)
 	return b->count;
 }
 
+/* The part has denied. If by now it would allow, that is given back: the request is denied. */
+static void
+count_denied_part(struct batch *b, unsigned p, uint64_t cost)
+{
+	struct rl_request *rq = &b->part[p];
+	struct rl_result peeked = b->part_result[p];
+
+	rq->ask.result = &b->part_result[p];
+	if (rl_decide(rq, cost, RL_CHARGE) == RL_DENIED) {
+		rl_request_lift_shadow(&rq->ask, RL_DENIED);
+	} else {
+		rl_refund_at(b->rl, &b->part_result[p], b->now_ns);
+		b->part_result[p] = peeked;
+	}
+}
+
+/* Nothing is charged; the limits that deny and count what they deny do so. */
+static void
+count_denied(struct batch *b)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		for (unsigned p = b->first[i]; p < b->first[i + 1]; p++) {
+			const struct rl_ask *a = &b->part[p].ask;
+			const struct rl_result *r = &b->part_result[p];
+
+			if (b->items[i].cost > 0 &&
+			    rl_limiter_counts_denied(&a->limit->limiter, &a->quota) &&
+			    (r->verdict == RL_DENIED || r->is_shadow_denied))
+				count_denied_part(b, p, b->items[i].cost);
+		}
+		if (!is_answered(b, i))
+			combine(b, i);
+	}
+}
+
 /* The request that decided item i, if one did. */
 static const struct rl_request *
 request_of(const struct batch *b, size_t i)
@@ -277,6 +312,8 @@ decide(struct batch *b)
 	decided = would_all_allow(b) ? b->count : peek_at_all(b);
 	if (decided == b->count)
 		decided = charge_all(b);
+	else
+		count_denied(b);
 	for (size_t i = 0; i < b->count; i++)
 		if (i == decided || decided == b->count)
 			count_item(b, i);

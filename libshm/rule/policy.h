@@ -100,6 +100,7 @@ rl_policy_plain_of(const struct rl *rl, int rule, const void *key, size_t key_le
 	own->quota.burst = rl_atomic_own_load(&limit->quota.burst);
 	own->quota.undelayed = rl_atomic_own_load(&limit->quota.undelayed);
 	own->quota.is_shadow = rl_atomic_own_load(&limit->quota.is_shadow);
+	own->quota.counts_denied = rl_atomic_own_load(&limit->quota.counts_denied);
 	own->quota.is_booking = false;
 	own->quota.prefetch = prefetches ? rl_atomic_own_load(&limit->quota.prefetch) : 0;
 	own->quota.max_wait_ns = 0;

@@ -51,8 +51,11 @@ has_bad_window(const struct sentence *s, const struct rl_limit *l)
 {
 	if (!rl_algorithm_info(l->algorithm))
 		say(s, "algorithm", "%u is none that a rule can have; they are 0 to %d",
-		    (unsigned)l->algorithm, RL_LEAKY_BUCKET);
-	else if (l->window_ns < RL_WINDOW_MIN || l->window_ns > RL_WINDOW_MAX)
+		    (unsigned)l->algorithm, RL_ANCHORED_WINDOW);
+	else if (l->window_ns == RL_NEVER_NS && l->algorithm != RL_ANCHORED_WINDOW)
+		say(s, "window_ns", "only an anchored window can be without an end");
+	else if (l->window_ns < RL_WINDOW_MIN ||
+	         (l->window_ns > RL_WINDOW_MAX && l->window_ns != RL_NEVER_NS))
 		say(s, "window_ns",
 		    "%" PRIu64 "; %" PRIu64 " (10 ms) to %" PRIu64 " (400 days) are allowed",
 		    l->window_ns, RL_WINDOW_MIN, RL_WINDOW_MAX);
@@ -102,6 +105,16 @@ has_bad_capacity(const struct sentence *s, const struct rl_limit *l)
 }
 
 static bool
+has_bad_count_denied(const struct sentence *s, const struct rl_limit *l)
+{
+	if (!l->count_denied || has(l, RL_HAS_COUNT_DENIED))
+		return false;
+	say(s, "count_denied",
+	    "only a fixed or an anchored window counts what it denies, 0 is allowed");
+	return true;
+}
+
+static bool
 has_bad_prefix(const struct sentence *s, const struct rl_limit *l)
 {
 	if (l->prefix_v4 > 32)
@@ -121,10 +134,14 @@ has_bad_prefetch(const struct sentence *s, const struct rl_limit *l)
 
 	if (most > RL_PREFETCH_MAX)
 		most = RL_PREFETCH_MAX;
-	if (l->prefetch > 0 && !has(l, RL_IS_WINDOW))
-		say(s, "prefetch", "%u; only a window has it, 0 is allowed", l->prefetch);
+	if (l->prefetch > 0 && !has(l, RL_HAS_PREFETCH))
+		say(s, "prefetch", "%u; only a sliding or a fixed window has it, 0 is allowed",
+		    l->prefetch);
 	else if (l->prefetch > 0 && l->shadow)
 		say(s, "prefetch", "%u; a shadow enforces nothing, 0 is allowed", l->prefetch);
+	else if (l->prefetch > 0 && l->count_denied)
+		say(s, "prefetch", "%u; a limit that counts what it denies has none, 0 is allowed",
+		    l->prefetch);
 	else if (l->prefetch > most)
 		say(s, "prefetch",
 		    "%u; at most %" PRIu32
@@ -159,7 +176,8 @@ check_limit(struct sentence *s, const struct rl_rule *rule, size_t i, uint32_t r
 	if (error == RL_ERING)
 		say_ring(s, &l, ring);
 	else if (error < 0 && !has_bad_window(s, &l) && !has_bad_capacity(s, &l) &&
-	         !has_bad_burst(s, &l) && !has_bad_prefix(s, &l) && !has_bad_prefetch(s, &l))
+	         !has_bad_burst(s, &l) && !has_bad_count_denied(s, &l) && !has_bad_prefix(s, &l) &&
+	         !has_bad_prefetch(s, &l))
 		say(s, "", "it cannot be");
 	if (error == 0 && rl_limit_has_prefix(&l) != rl_limit_has_prefix(&rule->limit)) {
 		say(s, "", "either all limits of a rule have prefixes or none");

@@ -4,14 +4,17 @@
 #include "algorithm/gcra.h"
 #include "rl_admin.h"
 
-_Static_assert(RL_WINDOW_MAX <= UINT64_MAX >> RL_SHAPE_WINDOW_SHIFT, "a window fits its shape");
+_Static_assert(RL_WINDOW_MAX < UINT64_MAX >> RL_SHAPE_WINDOW_SHIFT, "a window fits its shape");
 
 static bool
 has_valid_window(const struct rl_limit *l)
 {
 	const struct rl_algorithm_info *info = rl_algorithm_info(l->algorithm);
 
-	if (!info || l->window_ns < RL_WINDOW_MIN || l->window_ns > RL_WINDOW_MAX)
+	if (!info || l->window_ns < RL_WINDOW_MIN)
+		return false;
+	if (l->window_ns > RL_WINDOW_MAX &&
+	    !(l->window_ns == RL_NEVER_NS && l->algorithm == RL_ANCHORED_WINDOW))
 		return false;
 	if (info->flags & RL_HAS_GRANULARITY)
 		return l->granularity <= RL_GRANULARITY_MAX;
@@ -25,9 +28,12 @@ has_valid_quota(const struct rl_limit *l)
 
 	if (l->capacity == 0 || l->capacity > RL_CAPACITY_MAX || l->burst >= RL_CAPACITY_MAX)
 		return false;
-	if (rl_gcra_burst(l->window_ns, l->capacity, l->burst + 1) <= l->burst)
+	if (l->count_denied && !(flags & RL_HAS_COUNT_DENIED))
 		return false;
 	if (!(flags & RL_HAS_BURST) && l->burst > 0)
+		return false;
+	if (flags & RL_HAS_BURST &&
+	    rl_gcra_burst(l->window_ns, l->capacity, l->burst + 1) <= l->burst)
 		return false;
 	return l->undelayed <= (flags & RL_HAS_UNDELAYED ? l->burst : 0);
 }
@@ -40,8 +46,8 @@ has_valid_prefetch(const struct rl_limit *l)
 
 	if (l->prefetch == 0)
 		return true;
-	return rl_algorithm_info(l->algorithm)->flags & RL_IS_WINDOW && !l->shadow &&
-	       l->prefetch <= RL_PREFETCH_MAX &&
+	return rl_algorithm_info(l->algorithm)->flags & RL_HAS_PREFETCH && !l->shadow &&
+	       !l->count_denied && l->prefetch <= RL_PREFETCH_MAX &&
 	       l->prefetch * sub_buckets * RL_PREFETCH_PART <= l->capacity;
 }
 
@@ -81,7 +87,7 @@ rl_shape_complete(const struct rl_limit *limit)
 uint64_t
 rl_shape_pack(const struct rl_limit *l)
 {
-	return l->window_ns << RL_SHAPE_WINDOW_SHIFT |
+	return l->window_ns << RL_SHAPE_WINDOW_SHIFT | /* of RL_NEVER_NS all ones are left */
 	       (uint64_t)(l->granularity - 1) << RL_SHAPE_GRANULARITY_SHIFT |
 	       (uint64_t)l->algorithm;
 }
@@ -93,11 +99,19 @@ is_counter(const struct rl_limit *l)
 	return l->algorithm == RL_COUNTER && l->window_ns == 0 && l->granularity == 1 && !l->hard;
 }
 
+static uint64_t
+window_of(uint64_t shape)
+{
+	uint64_t window_ns = shape >> RL_SHAPE_WINDOW_SHIFT;
+
+	return window_ns == UINT64_MAX >> RL_SHAPE_WINDOW_SHIFT ? RL_NEVER_NS : window_ns;
+}
+
 bool
 rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *limiter)
 {
 	const struct rl_limit l = {
-		.window_ns = shape >> RL_SHAPE_WINDOW_SHIFT,
+		.window_ns = window_of(shape),
 		.granularity = 1 + (uint32_t)(shape >> RL_SHAPE_GRANULARITY_SHIFT &
 	                                      RL_SHAPE_GRANULARITY_MASK),
 		.algorithm = (enum rl_algorithm)(shape & RL_SHAPE_ALGORITHM_MASK),
@@ -120,7 +134,7 @@ rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *
 	};
 	if (rl_limiter_is_window(limiter))
 		limiter->window = rl_window_make(l.algorithm, l.window_ns, l.granularity, l.hard);
-	else
+	else if (l.algorithm != RL_ANCHORED_WINDOW)
 		limiter->divisor = rl_gcra_divisor(l.window_ns);
 	return true;
 }
@@ -129,7 +143,8 @@ struct rl_u128
 rl_quota_pack(const struct rl_limit *l)
 {
 	return (struct rl_u128){
-		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56,
+		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56 |
+	              (uint64_t)(l->count_denied != 0) << 57,
 		.hi = l->undelayed | (uint64_t)l->prefetch << RL_QUOTA_PREFETCH_SHIFT,
 	};
 }

@@ -328,7 +328,7 @@ rl_row_incarnation(uint64_t flags)
  *              incarnation:20 | leaving:1 | 0:3, used lowest; twin tells limits of one rule and
  *              shape apart
  * identity.hi  the shape
- * quota        lo: capacity:28 | burst:28 | shadow:1; hi: undelayed:28 | incarnation:20 |
+ * quota        lo: capacity:28 | burst:28 | shadow:1 | count_denied:1; hi: undelayed:28 | incarnation:20 |
  *              prefetch:12; capacity and undelayed lowest
  */
 struct rl_limit_row {

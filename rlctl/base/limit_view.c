@@ -59,6 +59,8 @@ limit_format(const struct rl_limit *limit)
 		append(&out, ", undelayed %" PRIu32, limit->undelayed);
 	if (limit->prefetch > 0)
 		append(&out, ", prefetch %u", (unsigned)limit->prefetch);
+	if (limit->count_denied)
+		append(&out, ", counting denied ones");
 	append_prefixes(&out, limit);
 	if (limit->shadow)
 		append(&out, ", shadow");
@@ -86,12 +88,13 @@ json_limit(const struct rl_limit *limit)
 
 	json_put(object, "algorithm", json_text(algorithm_name(limit->algorithm)));
 	json_put(object, "capacity", json_count(limit->capacity));
-	json_put(object, "window_ns", json_count(limit->window_ns));
+	json_put(object, "window_ns", json_duration(limit->window_ns));
 	json_put(object, "granularity", json_count(granularity_of(limit)));
 	json_put(object, "hard", json_boolean(limit->hard));
 	json_put(object, "burst", json_count(limit->burst));
 	json_put(object, "undelayed", json_count(limit->undelayed));
 	json_put(object, "prefetch", json_count(limit->prefetch));
+	json_put(object, "count_denied", json_boolean(limit->count_denied));
 	json_put(object, "shadow", json_boolean(limit->shadow));
 	json_put(object, "prefix_v4", json_count(limit->prefix_v4));
 	json_put(object, "prefix_v6", json_count(limit->prefix_v6));

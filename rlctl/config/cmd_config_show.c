@@ -60,6 +60,8 @@ print_limit(const struct rl_limit *limit)
 		printf(", undelayed %" PRIu32, limit->undelayed);
 	if (limit->prefetch > 0)
 		printf(", prefetch %u", (unsigned)limit->prefetch);
+	if (limit->count_denied)
+		printf(", counting denied ones");
 	print_prefixes(limit);
 	puts(limit->shadow ? ", shadow" : "");
 }

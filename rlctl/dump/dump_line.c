@@ -107,6 +107,15 @@ read_count32(const json_t *object, const char *name, uint32_t most, uint32_t *va
 	return true;
 }
 
+/* null: it has no end. */
+static bool
+read_window(const json_t *object, uint64_t *window_ns)
+{
+	*window_ns = RL_NEVER_NS;
+	return json_is_null(json_object_get(object, "window_ns")) ||
+	       read_count(object, "window_ns", RL_WINDOW_MAX + RL_GRANULARITY_MAX, window_ns);
+}
+
 static bool
 read_shape(const json_t *object, struct rl_limit *limit)
 {
@@ -114,8 +123,7 @@ read_shape(const json_t *object, struct rl_limit *limit)
 	uint32_t v4, v6;
 
 	if (!algorithm || !algorithm_find(algorithm, &limit->algorithm) ||
-	    !read_count(object, "window_ns", RL_WINDOW_MAX + RL_GRANULARITY_MAX,
-	                &limit->window_ns) ||
+	    !read_window(object, &limit->window_ns) ||
 	    !read_count32(object, "granularity", RL_GRANULARITY_MAX, &limit->granularity) ||
 	    !read_count32(object, "capacity", RL_CAPACITY_MAX, &limit->capacity) ||
 	    !read_count32(object, "prefix_v4", 32, &v4) ||

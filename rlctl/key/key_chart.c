@@ -49,8 +49,11 @@ print_bucket(FILE *out, const struct rl_entry *entry, uint32_t bucket)
 static void
 print_buckets(FILE *out, const struct rl_entry *entry)
 {
-	fprintf(out, "sub-buckets of %s, newest first (UTC)\n",
-	        duration_format(entry->bucket_ns).text);
+	if (entry->buckets == 1)
+		fprintf(out, "since the window began (UTC)\n");
+	else
+		fprintf(out, "sub-buckets of %s, newest first (UTC)\n",
+		        duration_format(entry->bucket_ns).text);
 	for (uint32_t i = 0; i < entry->buckets; i++)
 		print_bucket(out, entry, i);
 }

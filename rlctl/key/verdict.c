@@ -94,7 +94,7 @@ put_result(json_t *object, const struct rl_result *result)
 	json_put(object, "retry_after_ns", json_duration(result->retry_after_ns));
 	json_put(object, "reset_after_ns", json_duration(result->reset_after_ns));
 	json_put(object, "delay_ns", json_count(result->delay_ns));
-	json_put(object, "window_ns", json_count(result->window_ns));
+	json_put(object, "window_ns", json_duration(result->window_ns));
 	json_put(object, "shadow_denied", json_boolean(result->is_shadow_denied));
 }
 

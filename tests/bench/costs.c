@@ -119,6 +119,15 @@ add_algorithms(struct costs *c)
 {
 	struct rl_limit l = plain;
 
+	l.algorithm = RL_FIXED_WINDOW;
+	add_limit(c, "fixed_window", "a fixed window on the clock", 1.0, l);
+	l.algorithm = RL_ANCHORED_WINDOW;
+	add_limit(c, "anchored_window", "an anchored window", 1.0, l);
+	l.capacity = 1;
+	add_limit(c, "anchored_window_deny", "an anchored window, denied", 1.3, l);
+	l.count_denied = 1;
+	add_limit(c, "anchored_window_count", "the same, the denial counted", 1.5, l);
+	l = plain;
 	l.algorithm = RL_TOKEN_BUCKET;
 	add_limit(c, "token_bucket", "token bucket", 1.7, l);
 	l.capacity = 1;

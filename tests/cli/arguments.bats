@@ -105,7 +105,7 @@ verbs_of_table() {
 	rlctl help list
 	says '--sort used|denied|remaining|recent|key|none  '
 	rlctl help replay
-	says '--algorithm sliding_window|fixed_window|sliding_log|token_bucket|leaky_bucket  '
+	says '--algorithm sliding_window|fixed_window|sliding_log|token_bucket|leaky_bucket|anchored_window  '
 }
 
 @test "operands are counted" {

@@ -14,7 +14,7 @@ mkdir -p build/fuzz
 rlctl=build/v/asan/rlctl
 {
 	cat tests/fuzz/rlctl.dict
-	sed -n 's/.*ROW("\([a-z_]*\)".*/"\1"/p' libshm/algorithm/limiter.c
+	sed -n 's/.*ROW("\([a-z_]*\)".*/"\1"/p' libshm/algorithm/info.c
 	$rlctl help | sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' | while read -r verb; do
 		echo "\"$verb\""
 		$rlctl help "$verb" | sed -nE 's/^  (-.), (--[a-z-]+).*/"\1"\n"\2"/p; s/^      (--[a-z-]+).*/"\1"/p'

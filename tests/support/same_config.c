@@ -11,7 +11,7 @@ same_limit(const struct rl_limit *a, const struct rl_limit *b)
 {
 	return limit_shape_equal(a, b) && a->capacity == b->capacity && a->burst == b->burst &&
 	       a->undelayed == b->undelayed && a->prefetch == b->prefetch &&
-	       !a->shadow == !b->shadow;
+	       !a->count_denied == !b->count_denied && !a->shadow == !b->shadow;
 }
 
 static bool

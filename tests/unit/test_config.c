@@ -287,6 +287,11 @@ test_shapes(void **state)
 	limit = limit_of("\"limit\": \"3000/min\", \"granularity\": 3, \"prefetch\": 62");
 	assert_int_equal(limit.prefetch, 62);
 	assert_int_equal(limit_of("\"limit\": \"9/min\"").prefetch, 0);
+	limit = limit_of("\"limit\": \"5/h\", \"algorithm\": \"anchored_window\", "
+	                 "\"count_denied\": true");
+	assert_int_equal(limit.algorithm, RL_ANCHORED_WINDOW);
+	assert_int_equal(limit.window_ns, 3600 * RL_SECOND);
+	assert_true(limit.count_denied);
 	assert_int_equal(
 		limit_of("\"limit\": \"9/min\", \"algorithm\": \"fixed_window\"").algorithm,
 		RL_FIXED_WINDOW);

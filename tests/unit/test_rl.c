@@ -286,7 +286,7 @@ test_rules_that_cannot_be(void **state)
 	REFUSED(-EINVAL, limit.window_ns, RL_WINDOW_MIN - 1);
 	REFUSED(-EINVAL, limit.window_ns, RL_WINDOW_MAX + 1);
 	REFUSED(-EINVAL, limit.granularity, 65);
-	REFUSED(-EINVAL, limit.algorithm, (enum rl_algorithm)5);
+	REFUSED(-EINVAL, limit.algorithm, (enum rl_algorithm)7);
 	REFUSED(-EINVAL, limit.burst, 1);
 	REFUSED(-EINVAL, limit.undelayed, 1);
 	REFUSED(RL_ERING, limit.granularity, 9);

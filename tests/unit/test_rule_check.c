@@ -42,10 +42,10 @@ static void
 test_limits(void **state)
 {
 	(void)state;
-	expect_limit(LIMIT(.algorithm = (enum rl_algorithm)5),
-	             "limit.algorithm: 5 is none that a rule can have; they are 0 to 4");
+	expect_limit(LIMIT(.algorithm = (enum rl_algorithm)7),
+	             "limit.algorithm: 7 is none that a rule can have; they are 0 to 5");
 	expect_limit(LIMIT(.algorithm = RL_COUNTER),
-	             "limit.algorithm: 6 is none that a rule can have; they are 0 to 4");
+	             "limit.algorithm: 6 is none that a rule can have; they are 0 to 5");
 	expect_limit(
 		(struct rl_limit){.capacity = 5, .window_ns = 1},
 		"limit.window_ns: 1; 10000000 (10 ms) to 34560000000000000 (400 days) are allowed");
@@ -79,7 +79,7 @@ test_limits(void **state)
 	expect_limit(LIMIT(.prefix_v4 = 33), "limit.prefix_v4: 33; 0 to 32 bits are allowed");
 	expect_limit(LIMIT(.prefix_v6 = 129), "limit.prefix_v6: 129; 0 to 128 bits are allowed");
 	expect_limit(LIMIT(.algorithm = RL_LEAKY_BUCKET, .prefetch = 3),
-	             "limit.prefetch: 3; only a window has it, 0 is allowed");
+	             "limit.prefetch: 3; only a sliding or a fixed window has it, 0 is allowed");
 	expect_limit(LIMIT(.shadow = 1, .prefetch = 3),
 	             "limit.prefetch: 3; a shadow enforces nothing, 0 is allowed");
 	expect_limit(
