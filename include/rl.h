@@ -379,6 +379,72 @@ int rl_open(const char *name, const struct rl_options *options, struct rl **out)
 void rl_close(struct rl *rl);
 
 /*
+ * A segment of this process alone, in anonymous memory: for replaying traffic and
+ * for tests. `options` as for rl_open(); mode and group are unused, and so are
+ * flags but RL_OPEN_HUGE_PAGES. Its clock starts as the machine's. Close with
+ * rl_close(). 0, -EINVAL or -ENOMEM.
+ */
+int rl_open_private(const struct rl_options *options, struct rl **out);
+
+/*
+ * Remove the name, which must be given. Processes that have the segment open keep it until
+ * they close it. 0, -EINVAL, -ENOENT, -EACCES, RL_ETWICE or RL_EMOUNT.
+ */
+int rl_unlink(const char *name);
+
+/*
+ * Where the segment `name` (NULL: "default") is, or would be created by rl_open() with `options`
+ * (NULL: the defaults), and what it needs: to explain why there is none.
+ */
+#define RL_PATH_MAX 192
+struct rl_place {
+	char path[RL_PATH_MAX]; /* of the file */
+	int is_there;           /* there is such a file, whatever it is */
+	int is_own;     /* below a directory of rl's own, where no stranger can take a name first */
+	uint64_t bytes; /* of a segment with these options */
+	uint64_t room;  /* bytes free on the file system there; UINT64_MAX without bounds */
+	uint64_t memory; /* bytes that the kernel would still give this process; likewise */
+	char memory_by[RL_PATH_MAX]; /* the file that says so: of a control group, or meminfo */
+};
+
+/* 0, -EINVAL, or RL_ETWICE: `path` is then the one in rl's own directory. */
+int rl_place(const char *name, const struct rl_options *options, struct rl_place *place);
+
+/* What a segment is. An existing one may be another than was asked for. */
+#define RL_PID_ELSEWHERE (-1) /* somebody, apparently in another pid namespace */
+struct rl_info {
+	const char *name;   /* "" for a private segment; lives as long as the handle */
+	uint32_t layout;    /* layout version */
+	uint64_t bytes;     /* size of the segment */
+	uint64_t slots;     /* slots for keys */
+	uint32_t ring;      /* entries kept per key */
+	uint32_t key_bytes; /* bytes kept of each key */
+	uint32_t rules;     /* room for rules */
+	uint32_t limits;    /* room for limits of all rules */
+	uint32_t overrides; /* room for overrides */
+	uint32_t bans;      /* room for at least as many bans and exemptions */
+	enum rl_on_full on_full;
+	uint64_t buffer_ns;
+	uint64_t created_ns; /* Unix time */
+	uid_t owner;         /* of the file; of the process for a private segment */
+	gid_t group;
+	mode_t mode;           /* permission bits */
+	int is_readonly;       /* this handle is */
+	uint64_t generation;   /* of the configuration: how often rl_configure() changed it */
+	uint64_t heartbeat_ns; /* when rl_heartbeat_at() was last called; 0 never */
+	pid_t sweeper;         /* its caller; 0: none, or it has ended as it should; or
+	                            RL_PID_ELSEWHERE */
+	int huge_pages; /* whether they were asked for at creation, not whether any were given */
+	uint32_t rules_used;     /* rules in force, or as applications define them */
+	uint32_t limits_used;    /* limits in force, or as applications define them */
+	uint64_t overrides_used; /* an override of several limits' capacity takes one for each */
+	uint64_t keys; /* that find a slot at the same time: at least as many as asked for */
+};
+
+/* Works on any handle. Count bans by rl_bans_walk() of rl_admin.h. */
+void rl_info(const struct rl *rl, struct rl_info *info);
+
+/*
  * Define a rule, and return its handle: a number >= 0 that every later call takes. Adapters may
  * call it on first use. The name is the rule: defining it again returns the same handle, and
  * where the limits differ, replaces them for all processes from their next decision on. A limit
@@ -396,7 +462,7 @@ void rl_close(struct rl *rl);
  * the name is that of counters by key; -EROFS read-only; -ENOMEM.
  *
  * A rule keeps its row in the segment, and its handle, while an application has defined it (see
- * rl_forget() of rl_admin.h) or the configuration has it. Afterwards the row may be given to another
+ * rl_forget()) or the configuration has it. Afterwards the row may be given to another
  * rule, once no unused row is left. The old handle then limits nothing: see rl_check(). Call
  * rl_find() again to get the new one.
  *
@@ -420,6 +486,60 @@ int rl_rule_check(const struct rl_rule *rule, const struct rl_options *options, 
 
 /* The handle of the rule with this name; -ENOENT if there is none. */
 int rl_find(struct rl *rl, const char *name);
+
+/*
+ * Forget what applications have defined as the rule of that name. The rule is then as configured,
+ * or removed. While it is removed, its handles limit nothing, and its row may be given to another
+ * rule. A rule that only the configuration had needs no such call. 1 forgotten, 0 no application
+ * has defined it; -ENOENT, -EINVAL, -EROFS, -EBUSY.
+ */
+int rl_forget(struct rl *rl, const char *name);
+
+/* Where a rule's limits come from. */
+enum rl_source {
+	RL_SOURCE_APPLICATION = 0,   /* rl_define() */
+	RL_SOURCE_CONFIGURATION = 1, /* rl_configure() */
+	RL_SOURCE_NONE = 2,          /* removed by rl_configure(): limits nothing */
+};
+
+/*
+ * The rule with the handle `id`; or, if 0 <= id < rl_info.rules, the rule that has row `id` now, so
+ * that a tool can list all rules. Other calls take `handle`. `name` is "" if its record is damaged,
+ * or not written yet. 1 filled, 0 no such rule, or no longer.
+ */
+struct rl_rule_info {
+	char name[RL_NAME_MAX + 1];
+	enum rl_source source;
+	unsigned limit_count;
+	struct rl_limit limits[RL_LIMITS_MAX];
+	int has_overrides;
+	int handle;
+};
+int rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info);
+
+/* What an algorithm has, and how it counts. */
+enum rl_algorithm_flag {
+	RL_IS_WINDOW = 1,          /* counts in sub-buckets, which leave the window as a whole */
+	RL_IS_BUCKET = 2,          /* has one level, which comes back evenly; can be reserved */
+	RL_HAS_GRANULARITY = 4,    /* the limit's `granularity` and `hard` mean something */
+	RL_HAS_BURST = 8,          /* its `burst` */
+	RL_HAS_UNDELAYED = 16,     /* its `undelayed` */
+	RL_BURST_IS_CAPACITY = 32, /* a burst of 0 means the capacity, an override's as well */
+	RL_HAS_PREFETCH = 64,      /* its `prefetch` */
+	RL_HAS_COUNT_DENIED = 128, /* its `count_denied` */
+};
+
+struct rl_algorithm_info {
+	size_t size;      /* of this struct in the library: later ones have more at its end */
+	const char *name; /* as in configurations and output: "sliding_window" */
+	const char *text; /* one sentence for people */
+	unsigned flags;   /* of enum rl_algorithm_flag */
+	uint32_t capacity_max;
+	uint32_t ring_per_unit; /* entries of the ring for each unit of capacity; 0: it takes one
+	                           for each sub-bucket */
+};
+/* What is known of an algorithm; NULL for a number that is none. */
+const struct rl_algorithm_info *rl_algorithm_info(enum rl_algorithm algorithm);
 
 /* Now, in nanoseconds since 1970 on the segment's clock. */
 uint64_t rl_now(const struct rl *rl);

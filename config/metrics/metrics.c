@@ -2,6 +2,7 @@
 #include "metrics/metrics.h"
 
 #include <inttypes.h>
+#include <rl_admin.h>
 #include <stdlib.h>
 
 #define COUNTED_A_NS 10 /* at most */

@@ -7,7 +7,7 @@
  * network for a key, so that a mistyped network bans nobody and says nothing; here it is refused.
  */
 
-#include <rl_admin.h>
+#include <rl.h>
 #include <stdbool.h>
 
 #define CANONICAL_MAX 64

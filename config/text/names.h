@@ -4,7 +4,7 @@
 
 /* The words by which files, command lines, output and JSON know what rl.h has an enum for. */
 
-#include <rl_admin.h>
+#include <rl.h>
 #include <stdbool.h>
 
 extern const char *const on_full_names[]; /* by enum rl_on_full; ends with NULL */

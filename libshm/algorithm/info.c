@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is known of an algorithm without its arithmetic. */
 #include "rl.h"
-#include "rl_admin.h"
 
 /* A row is the struct's fields behind its size. */
 #define ROW(...)                                              \

@@ -31,7 +31,7 @@
 
 #include <errno.h>
 
-#include "rl_admin.h"
+#include "rl.h"
 #include "rule/ban.h"
 #include "segment/change.h"
 

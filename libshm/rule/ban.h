@@ -8,7 +8,7 @@
  * replaced but never empty again, so a lookup ends at the first that never was used.
  */
 
-#include "rl_admin.h"
+#include "rl.h"
 #include "rule/pattern.h"
 #include "shared/budget.h"
 

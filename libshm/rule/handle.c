@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "rl_admin.h"
+#include "rl.h"
 
 /*
  * A limit that starts anew is compiled anew. The earlier one, some 150 bytes, is kept, for threads

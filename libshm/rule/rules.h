@@ -17,7 +17,7 @@
  * Which limits a rule has, and how much each admits, are words of their own: see enum rl_bank.
  */
 
-#include "rl_admin.h"
+#include "rl.h"
 #include "rule/address.h"
 #include "rule/shape.h"
 #include "segment/segment.h"

@@ -2,7 +2,7 @@
 #include "rule/shape.h"
 
 #include "algorithm/gcra.h"
-#include "rl_admin.h"
+#include "rl.h"
 
 _Static_assert(RL_WINDOW_MAX < UINT64_MAX >> RL_SHAPE_WINDOW_SHIFT, "a window fits its shape");
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rl_admin.h"
+#include "rl.h"
 
 static uint64_t
 id_of(const char *path)

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "rl_admin.h"
+#include "rl.h"
 #include "segment/create.h"
 #include "segment/geometry.h"
 #include "segment/header.h"

@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 
-#include "rl_admin.h"
+#include "rl.h"
 
 #define RL_PATH_PUBLIC "/dev/shm"
 

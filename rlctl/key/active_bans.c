@@ -3,6 +3,7 @@
 #include "key/active_bans.h"
 
 #include <model/pattern_text.h>
+#include <rl_admin.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* bans: the bans and exemptions in force. */
 
 #include <load/load.h>
-#include <rl_admin.h>
+#include <rl.h>
 #include <stdio.h>
 
 #include "base/command.h"

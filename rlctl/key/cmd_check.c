@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* check: decide one request as a worker would, and spend. peek: the same without spending. */
 
-#include <rl_admin.h>
+#include <rl.h>
 #include <string.h>
 
 #include "base/command.h"

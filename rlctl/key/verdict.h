@@ -4,7 +4,7 @@
 
 /* One decision with all its limits: what check and peek answer. */
 
-#include <rl_admin.h>
+#include <rl.h>
 #include <stdio.h>
 
 #include "base/output.h"

@@ -2,6 +2,7 @@
 
 #include "replay/where.h"
 
+#include <rl_admin.h>
 #include <stdlib.h>
 
 #include "base/output.h"

@@ -8,7 +8,7 @@
  * whole table, so that it is taken at most a fifth of the time.
  */
 
-#include <rl_admin.h>
+#include <rl.h>
 #include <stdbool.h>
 
 #include "base/counts.h"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "rl_admin.h"
+#include "rl.h"
 
 #define EXERCISE_RULES 6
 #define EXERCISE_NOW (UINT64_C(1700000000) * RL_SECOND)

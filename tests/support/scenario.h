@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rl_admin.h"
+#include "rl.h"
 
 #define SCENARIO_KEYS 64
 #define SCENARIO_WORKERS 8
