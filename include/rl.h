@@ -126,6 +126,7 @@ struct rl; /* a segment that this process has open */
 #define RL_EBANS (-ENOSR)              /* no slot is left for this ban or exemption */
 #define RL_EEMPTY (-EDESTADDRREQ)      /* the key has no bytes */
 #define RL_ECOST (-ETOOMANYREFS)       /* the decision would take too many steps: damage */
+#define RL_ELESS (-ERANGE)             /* the segment is less than was asked: RL_OPEN_AT_LEAST */
 
 /* What to do when all 16 candidate slots of a key are used. */
 enum rl_on_full {
@@ -148,6 +149,8 @@ enum rl_open_flag {
 	                            the segment does without; see "Huge pages" in rl(7) */
 	RL_OPEN_POPULATE = 32,   /* map every page at once: opening takes some 0.2 s for a GiB, and
 	                            the first request for a key no longer waits for its page */
+	RL_OPEN_AT_LEAST = 64,   /* refuse a segment that is less than these options ask for: see
+	                            rl_open_compare() */
 };
 
 /* The most that struct rl_options may ask for, and what it gets where it says 0. */
@@ -166,8 +169,8 @@ enum rl_open_flag {
 #define RL_MODE_DEFAULT 0600
 
 /*
- * Options used only when the segment is created. An existing segment is attached as
- * it is and keeps its own values. Zero means the default.
+ * Options used only when the segment is created. An existing segment is attached as it is and keeps
+ * its own values; with RL_OPEN_AT_LEAST, only if they suffice. Zero means the default.
  */
 struct rl_options {
 	uint32_t keys;      /* that find a slot at the same time */
@@ -358,7 +361,7 @@ struct rl_result {
  * -EACCES no permission; -ENOSPC no room in /dev/shm, RL_EMEMORY too little memory for all of
  * it in the control group, or the machine: nothing is left behind;
  * -ENOMEM; RL_EFOREIGN, RL_EVERSION, RL_ETRUNCATED, RL_EDAMAGED, RL_EBOOT, RL_ECLOCK;
- * RL_EOWNER; RL_EPUBLIC; RL_EDIRECTORY; RL_ETWICE; RL_EMOUNT; RL_ECREATE; -EFBIG above
+ * RL_EOWNER; RL_EPUBLIC; RL_EDIRECTORY; RL_ETWICE; RL_EMOUNT; RL_ECREATE; RL_ELESS; -EFBIG above
  * RLIMIT_FSIZE; -EPERM not a member of `group`;
  * -EMFILE out of descriptors; -EIO no random bytes; -EAGAIN the name kept changing.
  *
@@ -410,7 +413,7 @@ struct rl_place {
 /* 0, -EINVAL, or RL_ETWICE: `path` is then the one in rl's own directory. */
 int rl_place(const char *name, const struct rl_options *options, struct rl_place *place);
 
-/* What a segment is. An existing one may be another than was asked for. */
+/* What a segment is. */
 #define RL_PID_ELSEWHERE (-1) /* somebody, apparently in another pid namespace */
 struct rl_info {
 	const char *name;   /* "" for a private segment; lives as long as the handle */
@@ -443,6 +446,23 @@ struct rl_info {
 
 /* Works on any handle. Count bans by rl_bans_walk() of rl_admin.h. */
 void rl_info(const struct rl *rl, struct rl_info *info);
+
+/*
+ * Compare what a segment is, as rl_info() tells, with what rl_open() was asked for. 0 if it suffices,
+ * or RL_ELESS: `text` is then a sentence for people that names each field that does not, such as
+ * "keys: 24576, and 1000000 were asked for; ring: 64, and 1000 were asked for", cut to `size` bytes
+ * with its NUL. RL_OPEN_TEXT_SIZE bytes hold any. `text` may be NULL, and is empty if all suffices.
+ *
+ * A field of `asked` that is 0 asks for nothing, and so does NULL. keys, ring, key_bytes, rules, overrides, bans and
+ * buffer_ns ask for at least so much; RL_KEY_BYTES_NONE that no bytes are kept; RL_FULL_DENY and
+ * RL_FULL_ALLOW for that, and nothing else. mode, group and flags ask for nothing.
+ *
+ * So a program opens as it is, and warns; or it opens with RL_OPEN_AT_LEAST, and rl_open() returns
+ * RL_ELESS where this does, also if another process creates the segment meanwhile.
+ */
+#define RL_OPEN_TEXT_SIZE 512
+int rl_open_compare(const struct rl_info *is, const struct rl_options *asked, char *text,
+                    size_t size);
 
 /*
  * Define a rule, and return its handle: a number >= 0 that every later call takes. Adapters may

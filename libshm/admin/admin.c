@@ -53,33 +53,17 @@ rl_info(const struct rl *rl, struct rl_info *info)
 	bool is_private = rl->name[0] == '\0';
 	struct rl_row_set kept, names;
 
-	*info = (struct rl_info){
-		.name = rl->name,
-		.layout = RL_LAYOUT_VERSION,
-		.bytes = s->bytes,
-		.slots = rl_segment_slots(s),
-		.ring = s->geometry.ring,
-		.key_bytes = s->geometry.record_bytes - (uint32_t)sizeof(struct rl_record),
-		.rules = s->geometry.rules,
-		.limits = s->geometry.limits,
-		.overrides = s->geometry.override_slots / RL_SLOTS_PER_ENTRY,
-		.bans = s->geometry.ban_slots / RL_SLOTS_PER_ENTRY,
-		.on_full = (enum rl_on_full)s->geometry.on_full,
-		.buffer_ns = s->geometry.buffer_ns,
-		.created_ns = s->created_ns,
-		.owner = is_private ? geteuid() : s->file.st_uid,
-		.group = is_private ? getegid() : s->file.st_gid,
-		.mode = is_private ? 0600 : s->file.st_mode & 0777,
-		.is_readonly = !s->is_writable,
-		.generation = rl_atomic_load(&s->header->generation),
-		.heartbeat_ns = rl_atomic_load(&s->header->heartbeat_ns),
-		.sweeper = rl_namespace_pid_here(rl_atomic_load(&s->header->sweeper)),
-		.huge_pages = s->geometry.huge_pages != 0,
-		.rules_used = rl_names_kept(s, &names),
-		.limits_used = rl_rows_kept(s, &kept),
-		.overrides_used = overrides_used(s),
-		.keys = rl_table_holds(s->geometry.buckets),
-	};
+	rl_segment_info(s, info);
+	info->name = rl->name;
+	info->owner = is_private ? geteuid() : s->file.st_uid;
+	info->group = is_private ? getegid() : s->file.st_gid;
+	info->mode = is_private ? 0600 : s->file.st_mode & 0777;
+	info->generation = rl_atomic_load(&s->header->generation);
+	info->heartbeat_ns = rl_atomic_load(&s->header->heartbeat_ns);
+	info->sweeper = rl_namespace_pid_here(rl_atomic_load(&s->header->sweeper));
+	info->rules_used = rl_names_kept(s, &names);
+	info->limits_used = rl_rows_kept(s, &kept);
+	info->overrides_used = overrides_used(s);
 }
 
 static enum rl_source

@@ -30,6 +30,7 @@ static const struct {
 	{RL_EADDRESS, "not an IP address or network"},
 	{RL_EREMOVED, "the configuration has this rule no longer"},
 	{RL_EEMPTY, "the key is empty"},
+	{RL_ELESS, "the segment is there, and is or holds less than was asked for"},
 	{-EEXIST, "the name is a rule's, or that of a space of counters"},
 	{RL_ECOST, "deciding this would cost more than it may: the segment is damaged"},
 	{RL_ERULES, "no room for another rule (the segment's `rules`)"},

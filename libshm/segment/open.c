@@ -29,17 +29,34 @@ attach_or_create(const char *name, const struct rl_options *o, const struct rl_g
 	return -EAGAIN;
 }
 
+/* Whoever made it, for of two creators one attaches to the other's. */
+static int
+insist(struct rl_segment *s, const struct rl_options *o)
+{
+	struct rl_info is;
+	int error;
+
+	rl_segment_info(s, &is);
+	error = rl_open_compare(&is, o, NULL, 0);
+	if (error < 0)
+		rl_segment_close(s);
+	return error;
+}
+
 int
 rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment *s)
 {
 	const unsigned known = RL_OPEN_READONLY | RL_OPEN_EXISTING | RL_OPEN_GROUP |
-	                       RL_OPEN_ANY_OWNER | RL_OPEN_HUGE_PAGES | RL_OPEN_POPULATE;
+	                       RL_OPEN_ANY_OWNER | RL_OPEN_HUGE_PAGES | RL_OPEN_POPULATE |
+	                       RL_OPEN_AT_LEAST;
 	struct rl_geometry geometry;
 	int error = rl_geometry_from(o, &geometry);
 
 	if (error < 0 || (o->flags & ~known) || (o->mode & ~0777u))
 		return -EINVAL;
 	error = attach_or_create(name, o, &geometry, s);
+	if (error == 0 && (o->flags & RL_OPEN_AT_LEAST))
+		error = insist(s, o);
 	if (error == 0 && (o->flags & RL_OPEN_POPULATE))
 		rl_segment_populate(s);
 	return error;

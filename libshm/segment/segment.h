@@ -51,6 +51,9 @@ struct rl_segment {
 /* Attach to the segment, or create it, as rl_open() says. 0 or -errno. */
 int rl_segment_open(const char *name, const struct rl_options *options, struct rl_segment *s);
 
+/* What it was created with. The other fields of rl_info are 0. */
+void rl_segment_info(const struct rl_segment *s, struct rl_info *info);
+
 /* One in anonymous memory. 0 or -errno. */
 int rl_segment_private(const struct rl_options *options, struct rl_segment *s);
 

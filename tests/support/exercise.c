@@ -272,9 +272,12 @@ inspect(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 	struct rl_override override;
 	struct rl_rule_info rule;
 	struct rl_audit counts;
+	char text[RL_OPEN_TEXT_SIZE];
 	struct rl_info info;
 
 	rl_info(rl, &info);
+	REQUIRE((rl_open_compare(&info, &exercise_options, text, sizeof text) == 0) ==
+	        (text[0] == '\0'));
 	*sum += strlen(info.name) + info.slots + rl_fill(rl);
 	for (int i = -1; i < (int)info.rules + 1; i++) {
 		rl_stats(rl, i, counters, RL_COUNTERS);

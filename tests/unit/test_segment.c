@@ -112,7 +112,7 @@ test_names_and_options(void **state)
 	                 -EINVAL);
 	assert_int_equal(test_open_error(&(struct rl_options){.buffer_ns = UINT64_MAX}), -EINVAL);
 	assert_int_equal(test_open_error(&(struct rl_options){.mode = 04777}), -EINVAL);
-	assert_int_equal(test_open_error(&(struct rl_options){.flags = 64}), -EINVAL);
+	assert_int_equal(test_open_error(&(struct rl_options){.flags = 128}), -EINVAL);
 	assert_int_equal(access(path(), F_OK), -1);
 }
 
