@@ -9,21 +9,6 @@
 
 #define SHM_DIRECTORY "/dev/shm"
 
-/* What a segment with these options is like: a private one takes no memory until it is used. */
-static int
-info_wanted(const struct rl_options *options, struct rl_info *info)
-{
-	struct rl *rl;
-	int error = rl_open_private(options, &rl);
-
-	if (error < 0)
-		return error;
-	rl_info(rl, info);
-	info->name = "";
-	rl_close(rl);
-	return 0;
-}
-
 /* The file that has the name now, whoever it belongs to. */
 static bool
 find_file(const char *name, struct stat *file)
@@ -116,41 +101,19 @@ say_open_failed(const struct config *config, int error)
 }
 
 /*
- * A property of the segment that the configuration names and that is fixed at creation. Returns
- * whether it is as asked.
+ * What the file leaves out may be as it is. More than it asks for does no harm; much more is a warning when the
+ * configuration is put into force.
  */
 static bool
-agrees(const struct config *config, const char *what, uint64_t asked, uint64_t wanted,
-       uint64_t there)
+suffices(const struct config *config, const struct rl_info *there)
 {
-	if (asked == 0 || wanted == there)
+	char text[RL_OPEN_TEXT_SIZE];
+
+	if (rl_open_compare(there, &config->options, text, sizeof text) == 0)
 		return true;
-	log_line(LOG_ERR, "segment '%s' has %" PRIu64 " %s, and %s asks for %" PRIu64, config->name,
-	         there, what, config->path, wanted);
+	log_line(LOG_ERR, "segment '%s' is less than %s asks for: %s", config->name, config->path,
+	         text);
 	return false;
-}
-
-/* What the file leaves out may be as it is. All that disagrees is told, not only the first. */
-static bool
-is_compatible(const struct config *config, const struct rl_info *there)
-{
-	const struct rl_options *o = &config->options;
-	struct rl_info wanted;
-	bool is = true;
-
-	if (info_wanted(o, &wanted) < 0)
-		return true; /* cannot tell */
-	is &= agrees(config, "slots", o->keys, wanted.slots, there->slots);
-	is &= agrees(config, "ring entries a key", o->ring, wanted.ring, there->ring);
-	is &= agrees(config, "bytes kept of a key", o->key_bytes, wanted.key_bytes,
-	             there->key_bytes);
-	is &= agrees(config, "rules at most", o->rules, wanted.rules, there->rules);
-	is &= agrees(config, "overrides at most", o->overrides, wanted.overrides, there->overrides);
-	is &= agrees(config, "bans at most", o->bans, wanted.bans, there->bans);
-	is &= agrees(config, "as on_full", o->on_full, wanted.on_full, there->on_full);
-	is &= agrees(config, "nanoseconds of buffer", o->buffer_ns, wanted.buffer_ns,
-	             there->buffer_ns);
-	return is;
 }
 
 static int
@@ -191,7 +154,7 @@ take_over(struct segment *segment, const struct config *config)
 	int status;
 
 	rl_info(segment->rl, &info);
-	if (!is_compatible(config, &info))
+	if (!suffices(config, &info))
 		return refuse_geometry(config);
 	status = supervise(segment, config);
 	if (status != EXIT_DONE)

@@ -286,10 +286,14 @@ file_is_whole() {
 	configure '"keys": 2000, "key_bytes": 96'
 	rld
 	exits 1
-	complains "segment '$segment' has 1672 slots, and $config asks for 3336"
-	complains "segment '$segment' has 48 bytes kept of a key"
+	complains "segment '$segment' is less than $config asks for: keys: 1003, and 2000 were asked for; key_bytes: 48, and 96 were asked for"
 	complains 'rlctl unlink'
 	[ "$(used alice)" = 3 ]
+	configure '"keys": 100' # more does no harm, and is told
+	start
+	has_logged 'the running segment has 1003'
+	[ "$(used alice)" = 3 ]
+	stop TERM
 	configure # what the file leaves out may be as it is
 	start
 	[ "$(used alice)" = 3 ]
