@@ -372,6 +372,10 @@ struct rl_result {
  * member could have made it. A segment that everybody may read or write is refused with
  * RL_EPUBLIC unless `mode` has that bit, for it shows the hash key. RL_OPEN_ANY_OWNER accepts
  * all of these.
+ *
+ * -EINVAL is a mistake of the caller. Every other error may go away while the process runs, as when
+ * somebody creates the segment or gives permission: a server starts without, and tries again. Who is to
+ * create it for users of several kinds, and what an attempt costs, is in "With servers" of rl(7).
  */
 int rl_open(const char *name, const struct rl_options *options, struct rl **out);
 
