@@ -613,15 +613,28 @@ enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_
 
 /*
  * One rule of one request: a key under it. A `capacity` other than 0 replaces that of the rule's
- * first limit, for a customer's tier (token_bucket: its burst, too). The counter is the same. A key
- * that has a capacity of its own in the configuration keeps it.
+ * first limit, for a customer's tier (token_bucket: its burst, too). A bucket's `burst` and `undelayed`
+ * replace its own if `flags` says so, as where several places of a server share one rate and each
+ * has a burst of its own. The counter is the same. A key that has a capacity of its own in the
+ * configuration keeps it, and of a token bucket the burst.
+ *
+ * -EINVAL: a burst or undelayed for an algorithm that has none, a burst of RL_CAPACITY_MAX or more,
+ * undelayed above the burst, an unknown flag.
  */
+enum rl_item_flag {
+	RL_ITEM_BURST = 1, /* `burst` counts, also if it is 0. token_bucket: 0 means the capacity */
+	RL_ITEM_UNDELAYED = 2, /* leaky_bucket: `undelayed` counts, also if it is 0 */
+};
+
 struct rl_item {
 	int rule;
 	const void *key;
 	size_t key_len;
 	uint64_t cost;
 	uint32_t capacity;
+	uint32_t burst;     /* with RL_ITEM_BURST */
+	uint32_t undelayed; /* with RL_ITEM_UNDELAYED */
+	unsigned flags;     /* of enum rl_item_flag */
 };
 
 #define RL_ITEMS_MAX 32 /* rules of one request, and limits of all of them */
@@ -684,6 +697,14 @@ enum rl_verdict rl_reserve_item_at(struct rl *rl, const struct rl_item *item, ui
                                    uint64_t now_ns, struct rl_result *result);
 
 /*
+ * Book under several rules, all or nothing: rl_check_all_at() for bookings. Each item is allowed with
+ * its own time to wait; the request waits for the longest.
+ */
+enum rl_verdict rl_reserve_all_at(struct rl *rl, const struct rl_item *items, size_t count,
+                                  uint64_t max_wait_ns, uint64_t now_ns, struct rl_result *results,
+                                  size_t *decided);
+
+/*
  * Give back what the check that filled `result` charged. That works only while the
  * sub-bucket it was charged to is the key's current one (sliding_log: while it is the
  * newest time; buckets: see below). Later it is ignored, which errs on the safe side. Of
@@ -708,6 +729,20 @@ enum rl_verdict rl_reserve_item_at(struct rl *rl, const struct rl_item *item, ui
  */
 int rl_refund(struct rl *rl, struct rl_result *result);
 int rl_refund_at(struct rl *rl, struct rl_result *result, uint64_t now_ns);
+
+/*
+ * Give back `cost` by the key, for a caller that no longer has the result. Each limit of the rule takes
+ * back as much of it as is there: a window what its current sub-bucket holds, a log what came at its
+ * newest time, a bucket what had not come back when its newest request came, of 511 tokens at most, and
+ * nothing while that one is a booking beyond the burst. Returns the most that a limit took back, 0 also
+ * for a banned or exempt key; -EINVAL, RL_EEMPTY, -ENAMETOOLONG, RL_EADDRESS, RL_EREMOVED, RL_ECOST,
+ * -ENOMEM, -EROFS; -EBUSY other processes keep changing the key.
+ *
+ * Of requests with a capacity of their own, give that in the item: a bucket takes nothing back under
+ * another capacity than its newest request had. The item's cost is what is given back.
+ */
+int rl_refund_key(struct rl *rl, int rule, const void *key, size_t key_len, uint32_t cost);
+int rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns);
 
 /*
  * Forget what a key has used under all limits of a rule. Under a rule with prefixes this includes

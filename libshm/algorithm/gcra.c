@@ -382,3 +382,19 @@ rl_gcra_give(const struct rl_gcra *g, const struct rl_level *level, uint64_t cha
 		next->returned = (level->returned + tokens) & (uint32_t)RETURNED_MASK;
 	return true;
 }
+
+uint32_t
+rl_gcra_give_newest(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns,
+                    uint32_t cost, struct rl_level *next)
+{
+	uint32_t tokens = cost < level->ahead ? cost : level->ahead;
+	rl_wide back = (rl_wide)g->window_ns * tokens;
+
+	if (level->waits || back > ticks_of(g, level) || rl_gcra_full_at(level) <= now_ns)
+		return 0;
+	*next = *level;
+	next->ns = whole_ns(g, ticks_of(g, level) - back, &next->ticks);
+	next->ahead -= tokens;
+	next->returned = (level->returned + tokens) & (uint32_t)RETURNED_MASK;
+	return tokens;
+}

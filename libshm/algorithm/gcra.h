@@ -181,4 +181,12 @@ uint64_t rl_gcra_full_at(const struct rl_level *level);
 bool rl_gcra_give(const struct rl_gcra *g, const struct rl_level *level, uint64_t charged_ns,
                   uint32_t memory, uint64_t now_ns, uint32_t cost, struct rl_level *next);
 
+/*
+ * The same without a charge: `level` with as many of `cost` tokens given back, of whichever were charged
+ * last, as can be. How many. Each charge that is made smaller is, by then, followed by none that found
+ * the bucket less than so far ahead: that is what `ahead` says of the newest.
+ */
+uint32_t rl_gcra_give_newest(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns,
+                             uint32_t cost, struct rl_level *next);
+
 #endif

@@ -495,6 +495,87 @@ rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const st
 	return false;
 }
 
+static uint32_t
+min32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Of the sub-bucket that a request would be counted in, if the state is open in it. */
+static uint32_t
+refund_newest_of_window(const struct rl_limiter *l, const struct rl_view *v, uint32_t cost,
+                        uint64_t now_ns, struct rl_u128 *next)
+{
+	struct rl_state s = rl_state_unpack(v->word, &l->window);
+	uint32_t given = min32(cost, s.cur);
+
+	if (s.jump > 0 || rl_window_epoch(&l->window, now_ns) > s.epoch)
+		return 0;
+	s.cur -= given;
+	*next = rl_state_pack(s, v->slot_bits);
+	return given;
+}
+
+static uint32_t
+refund_newest_of_anchored(const struct rl_limiter *l, const struct rl_view *v, uint32_t cost,
+                          uint64_t now_ns, struct rl_u128 *next)
+{
+	struct rl_anchored a = anchored_at(l, v, now_ns);
+	uint32_t given = min32(cost, a.cur);
+
+	a.cur -= given;
+	*next = rl_anchored_pack(a, v->slot_bits);
+	return given;
+}
+
+static uint32_t
+refund_newest_of_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t cost,
+                     struct rl_u128 *next)
+{
+	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+	uint32_t given = min32(cost, log.pending);
+
+	log.pending -= given;
+	log.units -= given;
+	*next = rl_log_pack(log, v->slot_bits);
+	return given;
+}
+
+static uint32_t
+refund_newest_of_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                      uint32_t cost, uint64_t now_ns, struct rl_u128 *next)
+{
+	struct rl_gcra g = gcra_of(l, q, cost);
+	struct rl_level level = level_of(&g, v), after;
+	uint32_t given = rl_gcra_give_newest(&g, &level, now_ns, cost, &after);
+
+	if (given > 0)
+		*next = rl_gcra_pack(&g, &after, v->slot_bits);
+	return given;
+}
+
+uint32_t
+rl_limiter_refund_newest(const struct rl_limiter *l, const struct rl_quota *q,
+                         const struct rl_view *v, uint32_t cost, uint64_t now_ns,
+                         struct rl_u128 *next)
+{
+	switch (l->algorithm) {
+	case RL_SLIDING_WINDOW:
+	case RL_FIXED_WINDOW:
+		return refund_newest_of_window(l, v, cost, now_ns, next);
+	case RL_ANCHORED_WINDOW:
+		return refund_newest_of_anchored(l, v, cost, now_ns, next);
+	case RL_SLIDING_LOG:
+		return refund_newest_of_log(l, v, cost, next);
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		return refund_newest_of_gcra(l, q, v, cost, now_ns, next);
+	case RL_COUNTER:
+		break;
+	}
+	return 0;
+}
+
 /* One sub-bucket, which is the window. */
 static void
 history_of_anchored(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,

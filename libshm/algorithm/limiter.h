@@ -251,6 +251,11 @@ bool rl_limiter_refund(const struct rl_limiter *limiter, const struct rl_quota *
                        const struct rl_view *view, const struct rl_charge *charge, uint64_t now_ns,
                        struct rl_u128 *next);
 
+/* The state with as much of `cost` given back as is there, of what was charged last; how much. */
+uint32_t rl_limiter_refund_newest(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                                  const struct rl_view *view, uint32_t cost, uint64_t now_ns,
+                                  struct rl_u128 *next);
+
 /* A timestamp as a limiter uses it. */
 struct rl_limiter_time {
 	uint64_t now_ns;

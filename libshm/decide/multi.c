@@ -29,6 +29,7 @@ struct batch {
 	struct rl *rl;
 	const struct rl_item *items;
 	size_t count;
+	const struct rl_booking *booking; /* NULL: none is ahead */
 	uint64_t now_ns;
 	unsigned first[RL_ITEMS_MAX + 1];
 	unsigned decider[RL_ITEMS_MAX]; /* the part that decides an item, once combined */
@@ -46,6 +47,7 @@ begin(struct batch *b, struct rl *rl, const struct rl_item *items, size_t count,
 	b->rl = rl;
 	b->items = items;
 	b->count = count;
+	b->booking = NULL;
 	b->now_ns = now_ns;
 	b->part = part;
 	b->part_result = part_result;
@@ -60,8 +62,8 @@ make_all(struct batch *b)
 
 	for (size_t i = 0; i < b->count; i++) {
 		b->first[i] = parts;
-		parts += rl_request_make(b->rl, &b->items[i], NULL, b->now_ns, &b->part[parts],
-		                         RL_ITEMS_MAX - parts, &b->results[i]);
+		parts += rl_request_make(b->rl, &b->items[i], b->booking, b->now_ns,
+		                         &b->part[parts], RL_ITEMS_MAX - parts, &b->results[i]);
 		if (b->results[i].error == -EOVERFLOW)
 			return false;
 	}
@@ -320,9 +322,10 @@ decide(struct batch *b)
 	return decided;
 }
 
-enum rl_verdict
-rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
-                struct rl_result *results, size_t *decided)
+static enum rl_verdict
+check_all(struct rl *rl, const struct rl_item *items, size_t count,
+          const struct rl_booking *booking, uint64_t now_ns, struct rl_result *results,
+          size_t *decided)
 {
 	struct rl_result unused[RL_ITEMS_MAX], part_result[RL_ITEMS_MAX];
 	struct rl_request part[RL_ITEMS_MAX];
@@ -334,10 +337,27 @@ rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64
 	*decided = 0;
 	begin(&b, rl, items, count, now_ns, part, part_result, results ? results : unused);
 	b.planned = planned;
+	b.booking = booking;
 	if (count > RL_ITEMS_MAX || !make_all(&b))
 		return RL_UNDECIDED;
 	*decided = decide(&b);
 	return *decided < count ? b.results[*decided].verdict : RL_ALLOWED;
+}
+
+enum rl_verdict
+rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
+                struct rl_result *results, size_t *decided)
+{
+	return check_all(rl, items, count, NULL, now_ns, results, decided);
+}
+
+enum rl_verdict
+rl_reserve_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t max_wait_ns,
+                  uint64_t now_ns, struct rl_result *results, size_t *decided)
+{
+	const struct rl_booking booking = {.max_wait_ns = max_wait_ns};
+
+	return check_all(rl, items, count, &booking, now_ns, results, decided);
 }
 
 enum rl_verdict

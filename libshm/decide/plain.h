@@ -24,7 +24,7 @@ rl_plain_make_of(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
 	const struct rl_segment *s = &rl->segment;
 	struct rl_policy_limit own;
 
-	if (item->capacity > 0 || item->key_len - 1 >= RL_KEY_MAX || !item->key ||
+	if ((item->capacity | item->flags) > 0 || item->key_len - 1 >= RL_KEY_MAX || !item->key ||
 	    !rl_policy_plain_of(rl, item->rule, item->key, item->key_len, prefetches, &own))
 		return false;
 	plain->ask = (struct rl_ask){s, own.limit, own.quota, rl_clamp_now(now_ns), 1, 0, result};

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "decide/decide.h"
+#include "decide/request.h"
 #include "rule/policy.h"
 #include "segment/stats.h"
 
@@ -64,6 +64,77 @@ rl_refund_at(struct rl *rl, struct rl_result *result, uint64_t now_ns)
 	for (unsigned i = 0; i < charges; i++)
 		done |= refund_one(rl, &result->charge[i], now_ns);
 	return done;
+}
+
+/* By one limit: how much, or -EBUSY. */
+static int
+refund_newest(struct rl *rl, const struct rl_request *rq, uint32_t cost)
+{
+	const struct rl_segment *s = &rl->segment;
+	const struct rl_ask *a = &rq->ask;
+	struct rl_u128 next;
+	struct rl_slot slot;
+	struct rl_view v;
+	enum rl_seen seen;
+	uint32_t given;
+
+	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
+		if (!rl_table_find(&s->table, &rq->candidates, &slot))
+			return 0;
+		seen = rl_view_load(s, slot, &v);
+		if (seen == RL_SEEN_GONE)
+			continue;
+		given = seen == RL_SEEN_DEAD || v.is_zero
+		                ? 0
+		                : rl_limiter_refund_newest(&a->limit->limiter, &a->quota, &v, cost,
+		                                           a->now_ns, &next);
+		if (given == 0 ||
+		    rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, next))
+			return (int)given;
+	}
+	return -EBUSY;
+}
+
+static int
+refund_parts(struct rl *rl, const struct rl_item *item, const struct rl_request *part,
+             unsigned parts)
+{
+	int most = 0, error = 0;
+
+	for (unsigned p = 0; p < parts; p++) {
+		int given = refund_newest(rl, &part[p], (uint32_t)item->cost);
+
+		most = given > most ? given : most;
+		error = given < 0 ? given : error;
+	}
+	if (most > 0)
+		rl_stats_add(&rl->segment, item->rule, RL_COUNT_refunded);
+	return error < 0 ? error : most;
+}
+
+int
+rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns)
+{
+	struct rl_request part[RL_LIMITS_MAX];
+	struct rl_result r;
+	unsigned parts;
+
+	if (!rl->segment.is_writable)
+		return -EROFS;
+	if (item->cost > RL_CAPACITY_MAX)
+		return -EINVAL;
+	parts = rl_request_make(rl, item, NULL, now_ns, part, RL_LIMITS_MAX, &r);
+	if (parts == 0)
+		return r.error;
+	return refund_parts(rl, item, part, parts);
+}
+
+int
+rl_refund_key(struct rl *rl, int rule, const void *key, size_t key_len, uint32_t cost)
+{
+	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len, .cost = cost};
+
+	return rl_refund_item_at(rl, &item, rl_segment_now(&rl->segment));
 }
 
 int

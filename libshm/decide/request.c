@@ -8,6 +8,8 @@
 #include "segment/record.h"
 #include "segment/stats.h"
 
+#define ITEM_FLAGS (unsigned)(RL_ITEM_BURST | RL_ITEM_UNDELAYED)
+
 static const enum rl_counter verdict_counter[] = {
 	[RL_ALLOWED] = RL_COUNT_allowed,
 	[RL_DENIED] = RL_COUNT_denied,
@@ -119,15 +121,44 @@ is_answered(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k, 
 	       rl_request_answered_by_exception(rl, item, k, now_ns, budget, r);
 }
 
-/* A tier's capacity in place of the first limit's, unless the key has one of its own. */
 static int
-apply_tier(const struct rl_item *item, struct rl_key_policy *k)
+apply_burst(const struct rl_item *item, bool keeps_own, const struct rl_limiter *l,
+            struct rl_quota *q)
 {
-	if (item->capacity == 0 || k->keeps_first || k->rule.count == 0 ||
+	unsigned has = rl_algorithm_info(l->algorithm)->flags;
+	uint32_t burst = item->burst;
+
+	if (!(has & RL_HAS_BURST) || burst >= RL_CAPACITY_MAX)
+		return -EINVAL;
+	if (has & RL_BURST_IS_CAPACITY && burst == 0)
+		burst = q->capacity < RL_CAPACITY_MAX ? q->capacity : RL_CAPACITY_MAX - 1;
+	if (!keeps_own || !(has & RL_BURST_IS_CAPACITY))
+		q->burst = burst;
+	return 0;
+}
+
+/* What the request brings along in place of what the rule says of its first limit. */
+static int
+apply_item(const struct rl_item *item, struct rl_key_policy *k)
+{
+	const struct rl_limiter *l = &k->rule.limit[0].limit->limiter;
+	struct rl_quota *q = &k->rule.limit[0].quota;
+	int error = 0;
+
+	if ((item->capacity | item->flags) == 0 || k->rule.count == 0 ||
 	    k->rule.limit[0].index != 0)
 		return 0;
-	return rl_policy_set_capacity(&k->rule.limit[0].limit->limiter, item->capacity,
-	                              &k->rule.limit[0].quota);
+	if (item->capacity > 0 && !k->keeps_first)
+		error = rl_policy_set_capacity(l, item->capacity, q);
+	if (error == 0 && item->flags & RL_ITEM_BURST)
+		error = apply_burst(item, k->keeps_first, l, q);
+	if (error < 0 || !(item->flags & RL_ITEM_UNDELAYED))
+		return error;
+	if (!(rl_algorithm_info(l->algorithm)->flags & RL_HAS_UNDELAYED) ||
+	    item->undelayed > q->burst)
+		return -EINVAL;
+	q->undelayed = item->undelayed;
+	return 0;
 }
 
 /* All of them can book ahead, or none of the request is. */
@@ -193,7 +224,8 @@ is_sound(struct rl *rl, const struct rl_item *item, struct rl_result *r)
 		return rl_result_undecided(r, -EINVAL);
 	if (item->key_len > RL_KEY_MAX)
 		return rl_result_undecided(r, -ENAMETOOLONG);
-	if ((!item->key && item->key_len > 0) || item->capacity > RL_CAPACITY_MAX)
+	if ((!item->key && item->key_len > 0) || item->capacity > RL_CAPACITY_MAX ||
+	    item->flags & ~ITEM_FLAGS)
 		return rl_result_undecided(r, -EINVAL);
 	return true;
 }
@@ -212,7 +244,7 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_booki
 		return 0;
 	error = rl_policy_of_key(rl, item->rule, item->key, item->key_len, &budget, &k);
 	if (error == 0)
-		error = apply_tier(item, &k);
+		error = apply_item(item, &k);
 	if (error == 0)
 		error = apply_booking(booking, &k);
 	if (error == 0 && k.rule.count > room)

@@ -154,6 +154,9 @@ decide(struct rl *rl, uint64_t *seed, uint64_t now)
 		items[i].rule = (int)test_below(seed, EXERCISE_RULES + 3) - 1;
 		items[i].cost = test_below(seed, 4);
 		items[i].capacity = test_below(seed, 4) == 0 ? (uint32_t)test_below(seed, 9) : 0;
+		items[i].burst = (uint32_t)test_below(seed, 9);
+		items[i].undelayed = (uint32_t)test_below(seed, 9);
+		items[i].flags = test_below(seed, 4) == 0 ? (unsigned)test_below(seed, 5) : 0;
 	}
 	check_result(rl_check_item_at(rl, &items[0], now, &r), &r);
 	check_result(rl_check_limits_at(rl, &items[1], now, &r, &count, each), &r);
@@ -164,6 +167,9 @@ decide(struct rl *rl, uint64_t *seed, uint64_t now)
 	check_result(rl_reserve_item_at(rl, &items[0], RL_SECOND, now, &r), &r);
 	spoil(&r, seed);
 	rl_refund_at(rl, &r, now);
+	rl_reserve_all_at(rl, items, 2, RL_SECOND, now, results, &count);
+	REQUIRE(count <= 2);
+	REQUIRE(rl_refund_item_at(rl, &items[0], now) <= (int)items[0].cost);
 	check_result(rl_peek_at(rl, items[1].rule, other, items[1].key_len, now, &r), &r);
 }
 

@@ -133,6 +133,63 @@ give(struct story *y, uint32_t i, uint64_t now_ns)
 	return back;
 }
 
+/* Time that was given back by the key is taken off what was charged last. */
+static void
+take_off_newest(struct story *y, uint64_t back)
+{
+	for (uint32_t i = y->charges; i > 0 && back > 0;) {
+		struct charge *c = &y->charge[--i];
+		uint64_t part = c->cost < back ? c->cost : back;
+
+		c->cost -= part;
+		c->is_given = true;
+		back -= part;
+	}
+	assert_true(back == 0);
+}
+
+/* Could all of a charge be given back by itself? */
+static bool
+is_whole(const struct story *y, const struct charge *c, uint64_t now_ns)
+{
+	struct rl_level level = level_of(y, c->tier), next;
+	struct story after = *y;
+
+	if (c->is_given || !rl_gcra_give(&y->tier[c->tier], &level, c->charged_ns, c->memory,
+	                                 now_ns, c->tokens, &next))
+		return false;
+	after.word = rl_gcra_pack(&y->tier[c->tier], &next, 0);
+	return tat_of(y, c->tier) - tat_of(&after, c->tier) == c->cost;
+}
+
+/*
+ * By the key: of a charge that could be given back whole, or else of whichever was charged last. Nobody
+ * gives those back a second time.
+ */
+static void
+give_by_key(struct story *y, uint32_t of, uint64_t now_ns)
+{
+	struct charge *c = &y->charge[of];
+	struct rl_level level = level_of(y, c->tier), next;
+	uint64_t before = tat_of(y, c->tier), back;
+	uint32_t given = rl_gcra_give_newest(&y->tier[c->tier], &level, now_ns, c->tokens, &next);
+	bool is_own = is_whole(y, c, now_ns);
+
+	assert_true(given <= c->tokens);
+	if (given == 0)
+		return;
+	y->word = rl_gcra_pack(&y->tier[c->tier], &next, 0);
+	back = before - tat_of(y, c->tier);
+	assert_true(back == full_of(y, c->tier) / y->tier[c->tier].burst * given);
+	y->given += back;
+	if (!is_own) {
+		take_off_newest(y, back);
+		return;
+	}
+	c->cost -= back;
+	c->is_given = true;
+}
+
 static void
 begin(struct story *y, uint64_t window_ns, uint32_t capacity, uint32_t other, uint32_t burst)
 {
@@ -145,7 +202,7 @@ begin(struct story *y, uint64_t window_ns, uint32_t capacity, uint32_t other, ui
 /* How a run goes: steps of the clock, how late clocks are, bookings, what is given back. */
 struct manner {
 	uint64_t step, late, patience;
-	uint32_t refunds, tiers; /* of 8 */
+	uint32_t refunds, tiers, by_key; /* of 8 */
 	bool by_own_now, oldest_first;
 };
 
@@ -171,7 +228,10 @@ play(struct story *y, const struct manner *m, uint64_t *seed)
 		uint64_t at = late < now - T0 ? now - late : T0;
 		if (y->charges > 0 && test_below(seed, 8) < m->refunds) {
 			uint32_t of = pick(y, m, seed);
-			give(y, of, m->by_own_now ? y->charge[of].now_ns : at);
+			if (test_below(seed, 8) < m->by_key)
+				give_by_key(y, of, at);
+			else
+				give(y, of, m->by_own_now ? y->charge[of].now_ns : at);
 		} else {
 			uint32_t tokens = 1 + (uint32_t)test_below(seed, 1 + y->tier[0].burst / 3);
 			uint64_t patience = test_below(seed, 3) ? 0 : m->patience;
@@ -204,6 +264,7 @@ test_no_span_over_the_rate(void **state)
 			.patience = test_below(&seed, 2) ? test_below(&seed, 9) * token : 0,
 			.refunds = 1 + (uint32_t)test_below(&seed, 6),
 			.tiers = test_below(&seed, 3) ? 0 : 1 + (uint32_t)test_below(&seed, 4),
+			.by_key = run % 3 ? 0 : (uint32_t)test_below(&seed, 9),
 			.by_own_now = test_below(&seed, 2),
 			.oldest_first = test_below(&seed, 2),
 		};
