@@ -748,7 +748,7 @@ int rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns
  * Forget what a key has used under all limits of a rule. Under a rule with prefixes this includes
  * what its networks have used; "192.0.2.0/24" forgets that network alone. 1 forgotten, 0 there
  * was nothing, -EINVAL, RL_EADDRESS, -EROFS; -EBUSY other processes change it faster than it can
- * be removed.
+ * be removed. Of many keys: rl_reset_matching().
  */
 int rl_reset(struct rl *rl, int rule, const void *key, size_t key_len);
 
@@ -866,6 +866,46 @@ struct rl_pattern {
 int rl_ban(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns);
 int rl_allow(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns);
 int rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern);
+
+/*
+ * Forget what many keys have used: those under `rule`, which may be a space of counters, or, with
+ * RL_ANY_RULE, under all rules and spaces; and of these the keys that the pattern matches, or all of them
+ * if `pattern` is NULL. Bans, exemptions and overrides stay.
+ *
+ * Without a pattern no names are needed. Every key is forgotten, whatever is kept of its name
+ * (`key_bytes`), and also what was counted under limits that the rule has no longer. With a pattern, a
+ * key is judged by what is kept:
+ *
+ * - RL_MATCH_PREFIX needs as many of its first bytes as the pattern has. A key of a limit with prefixes
+ *   is the text of its network, as in rl_entry.key.
+ * - RL_MATCH_NETWORK needs the whole address. A network that lies in the pattern's matches, too, as
+ *   limits with prefixes count it. One that the pattern's lies in does not: it has others' requests.
+ * - RL_MATCH_KEY needs nothing: it is rl_reset() under each of the rules.
+ *
+ * A key that cannot be judged stays as it is, and is counted in `unknown`. So make `key_bytes` as long as
+ * the longest prefix that keys are to be reset by.
+ *
+ * Each key that was there when the call began is forgotten at some instant of it. A key that is charged
+ * meanwhile keeps that charge or does not; no decision waits. Units that processes have taken ahead
+ * are void (see `prefetch`).
+ *
+ * The cost is linear in the size of the segment, not of the rule, for a slot has no room to say that its
+ * rule was reset. All slots are read, five for three `keys`: some 5 ns each, and some 50 ns for each that
+ * is forgotten. With a pattern, the names of all keys under the rule are read, too: some 70 ns each. That
+ * is a second for a segment of ten million keys, beside which others decide as before. rl_reset() of one
+ * key takes as long as a check.
+ *
+ * 0, or: -EINVAL no such rule, or not a pattern; RL_EADDRESS not a network, or RL_MATCH_KEY as
+ * rl_reset(); -EROFS; -EBUSY other processes kept changing some slots, and all others were forgotten.
+ * `counts` may be NULL, and is filled whatever is returned.
+ */
+struct rl_reset_counts {
+	uint64_t forgotten; /* slots: of each key, one for each limit that had counted it */
+	uint64_t unknown;   /* slots whose key could not be judged: not all that is needed of its
+	                       name is kept */
+};
+int rl_reset_matching(struct rl *rl, int rule, const struct rl_pattern *pattern,
+                      struct rl_reset_counts *counts);
 
 /* What an error number means, in a few words; never NULL. */
 const char *rl_strerror(int error);

@@ -84,6 +84,37 @@ run_reset(void)
 	rl_reset(rl, rules[TWO], "k0", 2);
 }
 
+/* Keys of three rules, one of them with two limits, and a retirement left half way. */
+static void
+prepare_reset_many(void)
+{
+	struct rl_table *t = &rl->segment.table;
+
+	prepare_refund();
+	check_at(HARD, 1, now, NULL);
+	check_at(LOG, 2, now, NULL);
+	for (unsigned i = 0; i < SLOTS; i++) {
+		uint64_t tag = *rl_table_tag(t, i);
+		struct rl_u128 *state = rl_table_state(t, i);
+		if (rl_tag_status(tag) == RL_TAG_LIVE && rl_tag_limit(tag) == 1)
+			*state = rl_state_retired(*state, rl_tag_gen(tag));
+	}
+}
+
+static void
+run_reset_many(void)
+{
+	rl_reset_matching(rl, RL_ANY_RULE, NULL, NULL);
+}
+
+static void
+run_reset_beginning(void)
+{
+	const struct rl_pattern k0 = {RL_MATCH_PREFIX, "k0", 2};
+
+	rl_reset_matching(rl, rules[TWO], &k0, NULL);
+}
+
 /* All slots used; key 3 has used the least. */
 static void
 prepare_full(void)
@@ -146,6 +177,8 @@ main(void)
 		OPERATION("charge two limits", prepare_hit, run_all, NULL),
 		OPERATION("refund", prepare_refund, run_refund, NULL),
 		OPERATION("reset", prepare_refund, run_reset, NULL),
+		OPERATION("reset many", prepare_reset_many, run_reset_many, NULL),
+		OPERATION("reset a beginning", prepare_reset_many, run_reset_beginning, NULL),
 		OPERATION("evict", prepare_full, run_insert, NULL),
 		OPERATION("take a stale slot", prepare_stale, run_insert, NULL),
 		OPERATION("sweep", prepare_sweep, run_sweep, NULL),

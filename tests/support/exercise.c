@@ -214,6 +214,18 @@ count(struct rl *rl, uint64_t *seed, uint64_t now)
 }
 
 static void
+reset_many(struct rl *rl, int rule, const struct rl_pattern *pattern)
+{
+	struct rl_reset_counts counts;
+	struct rl_info info;
+	int error = rl_reset_matching(rl, rule, pattern, &counts);
+
+	rl_info(rl, &info);
+	REQUIRE(error <= 0 && rl_strerror(error) != NULL);
+	REQUIRE(counts.forgotten <= info.slots && counts.unknown <= info.slots);
+}
+
+static void
 administer(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 {
 	char text[RL_KEY_MAX];
@@ -221,9 +233,12 @@ administer(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 	int rule = (int)test_below(seed, EXERCISE_RULES + 3) - 1;
 	struct rl_pattern pattern = rl_pattern_of(text, len);
 
-	switch (test_below(seed, 7)) {
+	switch (test_below(seed, 8)) {
 	case 0:
 		rl_reset(rl, rule, text, len);
+		break;
+	case 6:
+		reset_many(rl, rule, test_below(seed, 4) ? &pattern : NULL);
 		break;
 	case 1:
 		rl_ban(rl, rule, &pattern, now + RL_SECOND);
