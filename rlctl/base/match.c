@@ -9,6 +9,8 @@
 #include "base/escape.h"
 #include "text/utf8.h"
 
+#define PREFIX_MAX 63 /* bytes, see enum rl_match */
+
 /* Bytes of the first character; one that is none counts as a character of its own. */
 static size_t
 character_size(const char *bytes, size_t len)
@@ -126,6 +128,28 @@ match_make(const char *what, const char *text, struct match *match)
 	         wrong);
 	free(shown);
 	return false;
+}
+
+bool
+match_is_all(const struct match *match)
+{
+	const struct rl_pattern *p = &match->pattern;
+
+	return p->match == RL_MATCH_KEY && p->key_len == 1 && memcmp(p->key, "*", 1) == 0;
+}
+
+bool
+match_as_pattern(const struct match *match, struct rl_pattern *pattern)
+{
+	const char *glob = match->pattern.key;
+
+	*pattern = match->pattern;
+	if (pattern->match == RL_MATCH_NETWORK)
+		return true;
+	pattern->match = RL_MATCH_PREFIX;
+	pattern->key_len = strcspn(glob, "*?\\");
+	return pattern->key_len > 0 && pattern->key_len <= PREFIX_MAX &&
+	       strcmp(glob + pattern->key_len, "*") == 0;
 }
 
 /* An address in the network, or a network that is inside it. */

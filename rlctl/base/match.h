@@ -32,6 +32,12 @@ bool match_make(const char *what, const char *text, struct match *match);
  * of a name that is given in full. */
 bool match_has(const struct match *match, const struct key_view *key);
 
+/* "*": every key, whatever is kept of it. */
+bool match_is_all(const struct match *match);
+
+/* A network, or "beginning*", as the library knows it; false for other globs. It points into the match. */
+bool match_as_pattern(const struct match *match, struct rl_pattern *pattern);
+
 bool glob_matches(const char *glob, size_t glob_len, const char *key, size_t key_len);
 
 #endif

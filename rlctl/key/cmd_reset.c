@@ -40,76 +40,59 @@ struct reset {
 	int error; /* of the last that failed */
 };
 
-/* Count how one key under one rule went. */
 static void
-note(struct reset *reset, int outcome)
+reset_matching(struct reset *reset, int rule, const struct rl_pattern *pattern)
 {
-	if (outcome > 0)
-		reset->reset++;
-	if (outcome >= 0)
+	struct rl_reset_counts counts;
+	int error = rl_reset_matching(reset->rl, rule, pattern, &counts);
+
+	reset->reset += counts.forgotten;
+	reset->unnamed += counts.unknown;
+	if (error == 0)
 		return;
 	reset->failed++;
-	reset->error = outcome;
-}
-
-/* A key that is no address is no key of a rule with prefixes. */
-static void
-reset_under(struct reset *reset, int rule, const struct key_view *key)
-{
-	int outcome = rl_reset(reset->rl, rule, key->bytes, key->len);
-
-	if (outcome != RL_EADDRESS || reset->rule != RL_ANY_RULE)
-		note(reset, outcome);
-}
-
-static void
-reset_key(struct reset *reset, const struct key_view *key)
-{
-	struct rl_rule_info rule;
-	struct rl_info info;
-
-	if (reset->rule != RL_ANY_RULE) {
-		reset_under(reset, reset->rule, key);
-		return;
-	}
-	rl_info(reset->rl, &info);
-	for (uint32_t id = 0; id < info.rules; id++)
-		if (rl_rule_info(reset->rl, (int)id, &rule))
-			reset_under(reset, rule.handle, key);
-}
-
-/* A limit's network stands for each address in it, so its first one names it, too. */
-static int
-reset_network(struct rl *rl, const struct rl_entry *entry)
-{
-	const char *slash = memchr(entry->key, '/', entry->key_len);
-
-	if (!slash)
-		return RL_EADDRESS;
-	return rl_reset(rl, entry->rule, entry->key, (size_t)(slash - (const char *)entry->key));
+	reset->error = error;
 }
 
 static int
 reset_entry(const struct rl_entry *entry, void *arg)
 {
+	const struct rl_pattern pattern = {RL_MATCH_KEY, entry->key, entry->key_len};
 	struct reset *reset = arg;
 	struct key_view key = entry_key(entry);
-	int outcome;
 
 	if ((++reset->seen & PROGRESS_ENTRIES) == 0)
 		progress_show("looking at key", reset->seen);
 	if (entry->is_stale || entry->rule < 0 ||
 	    (reset->rule != RL_ANY_RULE && entry->rule != reset->rule))
 		return 0;
-	if (!entry_has_key(entry)) {
+	if (!entry_has_key(entry))
 		reset->unnamed++;
-		return 0;
-	}
-	if (reset->has_match && !match_has(&reset->match, &key))
-		return 0;
-	outcome = rl_reset(reset->rl, entry->rule, entry->key, entry->key_len);
-	note(reset, outcome == RL_EADDRESS ? reset_network(reset->rl, entry) : outcome);
+	else if (match_has(&reset->match, &key))
+		reset_matching(reset, entry->rule, &pattern);
 	return 0;
+}
+
+/* By a glob: each key that matches, by its name. */
+static void
+reset_by_name(struct reset *reset)
+{
+	rl_walk(reset->rl, rl_now(reset->rl), NULL, reset_entry, reset);
+	progress_erase();
+}
+
+/* Many keys: those of a glob by name, others at once. */
+static void
+reset_many(struct reset *reset)
+{
+	struct rl_pattern pattern;
+
+	if (!reset->has_match || match_is_all(&reset->match))
+		reset_matching(reset, reset->rule, NULL);
+	else if (match_as_pattern(&reset->match, &pattern))
+		reset_matching(reset, reset->rule, &pattern);
+	else
+		reset_by_name(reset);
 }
 
 static void
@@ -138,16 +121,15 @@ static int
 run_on(const struct context *context, struct reset *reset)
 {
 	const struct rl_pattern *key = &reset->key.pattern;
+	const struct rl_pattern this_key = {RL_MATCH_KEY, key->key, key->key_len};
 
 	reset->rule = rule_option(reset->rl, context);
 	if (reset->rule == RULE_UNKNOWN)
 		return EXIT_TROUBLE;
-	if (context->operand_count > 0) {
-		reset_key(reset, &(struct key_view){key->key, key->key_len, key->key_len, 0});
-	} else {
-		rl_walk(reset->rl, rl_now(reset->rl), NULL, reset_entry, reset);
-		progress_erase();
-	}
+	if (context->operand_count > 0)
+		reset_matching(reset, reset->rule, &this_key);
+	else
+		reset_many(reset);
 	report(context, reset);
 	if (context->operand_count > 0 && key->match == RL_MATCH_NETWORK && reset->reset == 0)
 		complain("reset: no rule counts this network as a whole; --match resets the "

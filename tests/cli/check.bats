@@ -205,15 +205,57 @@ teardown() {
 	in_trouble "unknown rule 'lgin'; did you mean 'login'?"
 }
 
-@test "reset: keys whose bytes are not all kept are left, and told of" {
+@test "reset: keys whose bytes are not all kept, by what is known of them" {
 	whole=$(printf 'w%.0s' $(seq 48))
-	fill login 5 $month_ms 1 "$whole=1" "${whole}x=1"
-	on reset --all --yes --json
+	fill login 5 $month_ms 1 "$whole=1" "${whole}x=1" v=1
+	fill api 5 $month_ms 1 "${whole}x=1"
+	on reset --match "${whole}x*" --yes --json
 	exits 2
-	has reset=1 unnamed=1 failed=0
-	complains '1 keys cannot be told by name'
-	on list --json
-	are truncated true
+	has reset=0 unnamed=2 failed=0
+	complains '2 keys cannot be told by name'
+	on reset --match "*x" --yes --json # a glob that is no prefix
+	exits 2
+	has reset=0 unnamed=2 failed=0
+	on reset --match 'x*' --yes --json
+	exits 1
+	has reset=0 unnamed=0 failed=0
+	on reset --match 'ww*' --rule api --yes --json
+	exits 0
+	has reset=1 unnamed=0 failed=0
+	on list --json --rule login
+	has total=3
+	on reset --rule login --yes --json
+	exits 0
+	has reset=3 unnamed=0 failed=0
+	fill login 5 $month_ms 1 "${whole}x=1"
+	for how in "--match=*" --all; do
+		fill login 5 $month_ms 1 "${whole}x=1"
+		on reset "$how" --yes
+		exits 0
+		[ "$output" = '1 reset' ]
+		[ -z "$stderr" ]
+	done
+	fill login 5 $month_ms 1 "${whole}x=1"
 	on reset "${whole}x"
 	exits 0
+}
+
+@test "reset: of each key every limit's counter is counted" {
+	fill login 5 $month_ms 1
+	printf '{"segment": {"name": "%s"}, "rules": {"two": {"limits": [{"limit": "5/h"}, {"limit": "9/d"}]}}}' \
+		"$segment" >"$BATS_TEST_TMPDIR/rl.json"
+	rlctl config reload --config "$BATS_TEST_TMPDIR/rl.json"
+	exits 0
+	for key in a b c d; do
+		on check two $key
+		exits 0
+	done
+	on reset a
+	[ "$output" = '2 reset' ]
+	on reset --match 'b*' --yes
+	[ "$output" = '2 reset' ]
+	on reset --match '?' --rule two --yes
+	[ "$output" = '4 reset' ]
+	on list
+	[ -z "$output" ]
 }
