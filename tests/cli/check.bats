@@ -246,7 +246,7 @@ teardown() {
 		"$segment" >"$BATS_TEST_TMPDIR/rl.json"
 	rlctl config reload --config "$BATS_TEST_TMPDIR/rl.json"
 	exits 0
-	for key in a b c d; do
+	for key in a b cab cax; do
 		on check two $key
 		exits 0
 	done
@@ -254,8 +254,10 @@ teardown() {
 	[ "$output" = '2 reset' ]
 	on reset --match 'b*' --yes
 	[ "$output" = '2 reset' ]
-	on reset --match '?' --rule two --yes
-	[ "$output" = '4 reset' ]
+	on reset --match 'c*b' --rule two --yes
+	[ "$output" = '2 reset' ]
+	on reset --match '*x' --yes
+	[ "$output" = '2 reset' ]
 	on list
 	[ -z "$output" ]
 }

@@ -79,7 +79,7 @@ survives() {
 			[[ $file == "rld/$object.c" ]] || objects+=("build/o/rld/$object.o")
 		done
 		;;
-	cli/replay*) # the tool, and the tests of it whose name matches
+	cli/replay* | cli/check) # the tool, and the tests of it whose name matches
 		compile && link_rlctl || return 0
 		RLCTL=$work/rlctl timeout 60 bats --filter "$filter" "tests/$test.bats" >"$work/log" 2>&1
 		return
