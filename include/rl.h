@@ -84,7 +84,7 @@ struct rl; /* a segment that this process has open */
 #define RL_MILLISECOND UINT64_C(1000000)
 #define RL_SECOND UINT64_C(1000000000)
 
-#define RL_KEY_MAX 4096 /* bytes in a key */
+#define RL_KEY_MAX 4096 /* bytes in a key; of a longer one: rl_key_digest() */
 #define RL_NAME_MAX 63  /* bytes in a segment's or a rule's name */
 #define RL_CAPACITY_MAX ((UINT32_C(1) << 28) - 1)
 #define RL_PREFETCH_MAX 4095 /* units that a process takes ahead */
@@ -574,6 +574,32 @@ uint64_t rl_now(const struct rl *rl);
  * cannot. -EROFS. Any thread may call it at any time.
  */
 int rl_give_back(struct rl *rl);
+
+/*
+ * A text in place of a key that is longer than RL_KEY_MAX: "S256:", and the SHA-256 of its bytes
+ * (FIPS 180-4) in base64url without padding (RFC 4648). Adapters pass keys of up to RL_KEY_MAX bytes as
+ * they are, and longer ones so:
+ *
+ *	char digest[RL_KEY_DIGEST_SIZE];
+ *	if (key_len > RL_KEY_MAX) {
+ *		key_len = rl_key_digest(key, key_len, digest);
+ *		key = digest;
+ *	}
+ *
+ * The text depends on the key's bytes alone. So programs in all languages share one counter, and dumps
+ * and other segments agree, on every host and in every version. Nobody can make two keys that have the
+ * same text. RL_KEY_BYTES_DEFAULT keeps all of it. Whoever sends such a text as a key is counted as the
+ * long key is: nothing is gained by it, for the key itself does that, too. The text hides no key
+ * that can be guessed.
+ *
+ * Bans, overrides and resets by a prefix see the text. If they are to match the beginning of long keys,
+ * build the key of that beginning and the digest of the rest.
+ *
+ * Stores the text with a NUL, and returns its length, RL_KEY_DIGEST_SIZE - 1. The key may be of any
+ * length. It takes some 4 ns for each byte. Any thread or signal handler may call it at any time.
+ */
+#define RL_KEY_DIGEST_SIZE 49
+size_t rl_key_digest(const void *key, size_t key_len, char text[RL_KEY_DIGEST_SIZE]);
 
 /*
  * Decide one request of `cost` by `key` (1..RL_KEY_MAX bytes, any bytes) under
