@@ -127,6 +127,7 @@ struct rl; /* a segment that this process has open */
 #define RL_EEMPTY (-EDESTADDRREQ)      /* the key has no bytes */
 #define RL_ECOST (-ETOOMANYREFS)       /* the decision would take too many steps: damage */
 #define RL_ELESS (-ERANGE)             /* the segment is less than was asked: RL_OPEN_AT_LEAST */
+#define RL_EDEFINED (-EADDRINUSE)      /* the rule is defined already, with other limits */
 
 /* What to do when all 16 candidate slots of a key are used. */
 enum rl_on_full {
@@ -279,6 +280,11 @@ struct rl_limit {
 	int count_denied;  /* fixed_window, anchored_window: count denied requests, too */
 };
 
+/* How rl_define() treats a rule that is defined already. */
+enum rl_define_flag {
+	RL_DEFINE_KEEP = 1, /* the first definition stays: refuse one that differs */
+};
+
 /*
  * A rule: a name, and one to RL_LIMITS_MAX limits that all have to allow a request. Either all
  * of its limits have prefixes or none has.
@@ -288,6 +294,7 @@ struct rl_rule {
 	struct rl_limit limit;
 	const struct rl_limit *more; /* further limits, or NULL */
 	size_t more_count;
+	unsigned flags; /* of enum rl_define_flag; a configuration has no use for them */
 };
 
 enum rl_verdict {
@@ -474,16 +481,23 @@ int rl_open_compare(const struct rl_info *is, const struct rl_options *asked, ch
  * where the limits differ, replaces them for all processes from their next decision on. A limit
  * whose shape is as before keeps its counters; one with another shape starts anew, also if the
  * rule had it once and took another meanwhile. So programs that define one rule differently reset
- * it for each other: use a configuration, or two names.
+ * it for each other: use a configuration, or two names. The rule's counter `redefined` counts each
+ * definition that has replaced a different one.
+ *
+ * With RL_DEFINE_KEEP the first definition stays. If an application has defined the rule with the same
+ * limits, in the same order, the handle is returned as ever. If the limits differ, nothing changes,
+ * and the error is RL_EDEFINED; rl_find() returns the handle. Of programs that define a rule at the
+ * same time, all with this flag, one defines it. A definition without the flag still replaces others.
  *
  * A rule that the administrator has configured stays as it is configured; this definition applies
- * again if the configuration drops the rule.
+ * again if the configuration drops the rule. A configuration is not a definition that differs: only
+ * what applications have defined is compared.
  *
  * Negative: -EINVAL a field out of range; RL_ERING granularity above the segment's ring, or a
  * log's capacity above half of it; RL_ERULES no room for another rule, those removed not counted;
  * RL_ELIMITS no room for another limit, those that no rule has any more not counted;
  * -EBUSY other processes define or configure for seconds, or keep changing the rule; -EEXIST
- * the name is that of counters by key; -EROFS read-only; -ENOMEM.
+ * the name is that of counters by key; RL_EDEFINED see above; -EROFS read-only; -ENOMEM.
  *
  * A rule keeps its row in the segment, and its handle, while an application has defined it (see
  * rl_forget()) or the configuration has it. Afterwards the row may be given to another

@@ -33,6 +33,7 @@ static const struct {
 	{RL_ELESS, "the segment is there, and is or holds less than was asked for"},
 	{-EEXIST, "the name is a rule's, or that of a space of counters"},
 	{RL_ECOST, "deciding this would cost more than it may: the segment is damaged"},
+	{RL_EDEFINED, "an application has defined the rule with other limits, and they stay"},
 	{RL_ERULES, "no room for another rule (the segment's `rules`)"},
 	{RL_ELIMITS, "no room for another limit (16 for each of the segment's `rules`)"},
 	{RL_EOVERRIDES, "no room for as many overrides (the segment's `overrides`)"},

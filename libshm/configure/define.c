@@ -1,28 +1,53 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 
+#include "configure/keep.h"
 #include "configure/names.h"
 #include "rl.h"
 #include "segment/change.h"
+#include "segment/stats.h"
 
 #define DEFINE_TRIES 16
 
+/* For this process: a decision is to allocate nothing. */
+static int
+compile(struct rl *rl, const struct rl_refs *refs)
+{
+	for (unsigned i = 0; i < refs->count; i++)
+		if (!rl_handle_limit(rl, refs->limit[i]))
+			return rl_handle_no_limit(rl, refs->limit[i]);
+	return 0;
+}
+
 /* Last the list: a rule without any is not found. */
+static int
+replace(struct rl_rows *rows, int id, const struct rl_rule *rule)
+{
+	const struct rl_segment *s = &rows->rl->segment;
+	bool is_other = rl_keep_compare(s, id, rule) == RL_DEFINED_OTHER;
+	int error = rl_rows_set_quota(rows, id, rule, RL_BANK_APP);
+
+	if (error == 0)
+		error = rl_rules_set_refs(s, id, RL_BANK_APP, &rows->taken);
+	if (error == 0 && is_other)
+		rl_stats_add(s, id, RL_COUNT_redefined);
+	return error;
+}
+
 static int
 put_in_force(struct rl_rows *rows, int id, const struct rl_rule *rule)
 {
-	const struct rl_segment *s = &rows->rl->segment;
 	struct rl_change change;
-	int error;
+	int error = compile(rows->rl, &rows->taken);
 
-	if (!rl_change_begin(s, &change))
+	if (error < 0)
+		return error;
+	if (!rl_change_begin(&rows->rl->segment, &change))
 		return -EBUSY;
-	error = rl_rows_set_quota(rows, id, rule, RL_BANK_APP);
-	for (unsigned i = 0; i < rows->taken.count && error == 0; i++)
-		if (!rl_handle_limit(rows->rl, rows->taken.limit[i]))
-			error = rl_handle_no_limit(rows->rl, rows->taken.limit[i]);
-	if (error == 0)
-		error = rl_rules_set_refs(s, id, RL_BANK_APP, &rows->taken);
+	if (rule->flags & RL_DEFINE_KEEP)
+		error = rl_keep_define(rows, id, rule);
+	else
+		error = replace(rows, id, rule);
 	rl_change_end(&change);
 	return error;
 }
@@ -41,6 +66,23 @@ define_limits(struct rl_rows *rows, int id, const struct rl_rule *rule)
 	return rl_rows_hold(&rl->segment, id, rule, &rows->taken) && rl_names_hold(&rl->segment, id)
 	               ? 0
 	               : -EAGAIN;
+}
+
+/* The same, unless the rule is defined. */
+static int
+define_first(struct rl_rows *rows, int id, const struct rl_rule *rule)
+{
+	struct rl_refs refs;
+
+	switch (rl_keep_compare(&rows->rl->segment, id, rule)) {
+	case RL_DEFINED_OTHER:
+		return RL_EDEFINED;
+	case RL_DEFINED_SO:
+		rl_rules_limits(&rows->rl->segment, id, rule, &refs);
+		return compile(rows->rl, &refs);
+	default:
+		return define_limits(rows, id, rule);
+	}
 }
 
 static bool
@@ -80,7 +122,12 @@ define(struct rl *rl, const struct rl_rule *rule)
 	error = id = -EAGAIN;
 	for (int tries = 0; error == -EAGAIN && tries < DEFINE_TRIES; tries++) {
 		id = rl_names_take(&rows, rule->name);
-		error = id < 0 ? id : define_limits(&rows, id, rule);
+		if (id < 0)
+			error = id;
+		else if (rule->flags & RL_DEFINE_KEEP)
+			error = define_first(&rows, id, rule);
+		else
+			error = define_limits(&rows, id, rule);
 	}
 	rl_rows_end(&rows);
 	if (error == -EAGAIN)

@@ -218,6 +218,9 @@ has_bad_list(const struct sentence *s, const struct rl_rule *rule)
 		    RL_LIMITS_MAX - 1);
 	else if (!rule->more && rule->more_count > 0)
 		say(s, "more", "NULL, and more_count is %zu", rule->more_count);
+	else if (rule->flags & ~(unsigned)RL_DEFINE_KEEP)
+		say(s, "flags", "0x%x; 0 or RL_DEFINE_KEEP (%d) is allowed", rule->flags,
+		    RL_DEFINE_KEEP);
 	else
 		return false;
 	return true;

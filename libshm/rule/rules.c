@@ -136,7 +136,7 @@ rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *l
 {
 	*limit = 0;
 	if (!rl_rules_name_is_valid(rule->name) || rule->more_count >= RL_LIMITS_MAX ||
-	    (!rule->more && rule->more_count > 0))
+	    (!rule->more && rule->more_count > 0) || (rule->flags & ~(unsigned)RL_DEFINE_KEEP))
 		return -EINVAL;
 	for (; *limit <= rule->more_count; ++*limit) {
 		struct rl_limit l = rl_rules_limit(rule, *limit);
@@ -304,6 +304,16 @@ rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs)
 	return bank;
 }
 
+struct rl_u128
+rl_rules_quota_after(struct rl_u128 held, struct rl_u128 identity, const struct rl_limit *complete)
+{
+	struct rl_u128 next = rl_quota_pack(complete);
+
+	next.lo |= held.lo >> RL_QUOTA_SERIAL_SHIFT << RL_QUOTA_SERIAL_SHIFT;
+	next.hi |= rl_identity_incarnation(identity) << RL_QUOTA_INCARNATION_SHIFT;
+	return next;
+}
+
 /*
  * Avoid dirtying a hot cache line: store only on change. A quota has the incarnation beside it that
  * it was written for, so that the CAS of a process that slept while the row was given away fails.
@@ -319,8 +329,7 @@ rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_bank bank,
 		now = rl_rules_identity(s, limit);
 		if (!rl_identity_is(now, identity))
 			return -EAGAIN;
-		next = rl_quota_pack(complete);
-		next.hi |= rl_identity_incarnation(now) << RL_QUOTA_INCARNATION_SHIFT;
+		next = rl_rules_quota_after(held, now, complete);
 		if (rl_u128_equal(held, next) || rl_atomic_cas16(word, held, next))
 			return 0;
 		rl_atomic_pause();
@@ -336,6 +345,7 @@ rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_bank bank,
 
 	if (!rl_atomic_load16(&s->limits[limit].quota[bank], &held))
 		return false;
+	held.lo &= (UINT64_C(1) << RL_QUOTA_SERIAL_SHIFT) - 1;
 	held.hi &= ~(RL_IDENTITY_INCARNATION_MASK << RL_QUOTA_INCARNATION_SHIFT);
 	return rl_u128_equal(held, quota);
 }

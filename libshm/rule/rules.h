@@ -237,6 +237,10 @@ rl_rules_quota(const struct rl_limit_row *row, enum rl_bank bank, struct rl_quot
 	rl_quota_unpack(word, quota);
 }
 
+/* The word of a quota that replaces `held`, in a row of that identity. */
+struct rl_u128 rl_rules_quota_after(struct rl_u128 held, struct rl_u128 identity,
+                                    const struct rl_limit *complete);
+
 /* 0; -EAGAIN if the row is not that limit's; -EBUSY. */
 int rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_bank bank,
                        struct rl_u128 identity, const struct rl_limit *complete);

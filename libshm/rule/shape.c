@@ -143,8 +143,8 @@ struct rl_u128
 rl_quota_pack(const struct rl_limit *l)
 {
 	return (struct rl_u128){
-		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56 |
-	              (uint64_t)(l->count_denied != 0) << 57,
-		.hi = l->undelayed | (uint64_t)l->prefetch << RL_QUOTA_PREFETCH_SHIFT,
+		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56,
+		.hi = l->undelayed | (uint64_t)l->prefetch << RL_QUOTA_PREFETCH_SHIFT |
+	              (uint64_t)(l->count_denied != 0) << RL_QUOTA_COUNT_DENIED_SHIFT,
 	};
 }

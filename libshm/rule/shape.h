@@ -40,7 +40,7 @@ rl_quota_unpack(struct rl_u128 word, struct rl_quota *q)
 	q->burst = burst < mask ? burst : mask - 1;
 	q->undelayed = (uint32_t)word.hi & mask;
 	q->is_shadow = (word.lo >> 56 & 1) != 0;
-	q->counts_denied = (word.lo >> 57 & 1) != 0;
+	q->counts_denied = (word.hi >> RL_QUOTA_COUNT_DENIED_SHIFT & 1) != 0;
 	q->is_booking = false;
 	q->prefetch = (uint16_t)(word.hi >> RL_QUOTA_PREFETCH_SHIFT & RL_PREFETCH_MAX);
 	q->max_wait_ns = 0;

@@ -292,7 +292,8 @@ struct rl_row {
 	};
 	/*
 	 * Eight references to limit rows of 10 bits, the first lowest, none behind an empty one; and
-	 * the incarnation of the row that they are of, in the uppermost 20 bits.
+	 * the incarnation of the row that they are of, in the uppermost 20 bits. Between them stands 0,
+	 * or, of the applications' list, the number of a claim, which is no list: see keep.c.
 	 */
 	struct rl_u128 limits[RL_BANKS];
 	uint64_t name[8]; /* NUL-padded; believed only if it hashes to name_hash */
@@ -328,8 +329,9 @@ rl_row_incarnation(uint64_t flags)
  *              incarnation:20 | leaving:1 | 0:3, used lowest; twin tells limits of one rule and
  *              shape apart
  * identity.hi  the shape
- * quota        lo: capacity:28 | burst:28 | shadow:1 | count_denied:1; hi: undelayed:28 | incarnation:20 |
- *              prefetch:12; capacity and undelayed lowest
+ * quota        lo: capacity:28 | burst:28 | shadow:1 | serial:7; hi: undelayed:28 |
+ *              incarnation:20 | prefetch:12 | count_denied:1; capacity and undelayed lowest;
+ *              serial: see keep.c
  */
 struct rl_limit_row {
 	struct rl_u128 identity;
@@ -351,6 +353,8 @@ struct rl_limit_row {
 #define RL_IDENTITY_LEAVING (UINT64_C(1) << 60) /* somebody checks whether it may be given away */
 #define RL_QUOTA_INCARNATION_SHIFT 28
 #define RL_QUOTA_PREFETCH_SHIFT 48
+#define RL_QUOTA_COUNT_DENIED_SHIFT 60
+#define RL_QUOTA_SERIAL_SHIFT 57 /* in lo, and the uppermost of it */
 
 static inline uint64_t
 rl_identity_incarnation(struct rl_u128 identity)
@@ -401,6 +405,8 @@ struct rl_filter_head {
 #define RL_REFS_LOW_BITS (RL_REFS_LOW * RL_REF_BITS)
 #define RL_REFS_INCARNATION_SHIFT 44
 #define RL_REFS_HIGH_MASK UINT64_C(0xfffff)
+#define RL_REFS_CLAIM_SHIFT 20
+#define RL_REFS_CLAIM_MASK UINT64_C(0xffffff)
 
 /* shape: window_ns:55 | granularity - 1:6 | algorithm:3 */
 #define RL_SHAPE_ALGORITHM_MASK UINT64_C(7)
