@@ -8,15 +8,26 @@
 #include "segment/stats.h"
 
 #define DEFINE_TRIES 16
+#define COMPILE_TRIES 16
+
+static int
+compile_one(struct rl *rl, int limit)
+{
+	for (int tries = 0; tries < COMPILE_TRIES; tries++)
+		if (rl_handle_limit(rl, limit)) /* or it has just started anew */
+			return 0;
+	return rl_handle_no_limit(rl, limit);
+}
 
 /* For this process: a decision is to allocate nothing. */
 static int
 compile(struct rl *rl, const struct rl_refs *refs)
 {
-	for (unsigned i = 0; i < refs->count; i++)
-		if (!rl_handle_limit(rl, refs->limit[i]))
-			return rl_handle_no_limit(rl, refs->limit[i]);
-	return 0;
+	int error = 0;
+
+	for (unsigned i = 0; i < refs->count && error == 0; i++)
+		error = compile_one(rl, refs->limit[i]);
+	return error;
 }
 
 /* Last the list: a rule without any is not found. */
