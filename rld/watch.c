@@ -7,16 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is worth a warning, and what it means for those concerned. */
+#define MORE_KEYS "a segment for more keys ends this"
+
+/* What is worth a warning: what it means for those concerned, and what ends it. */
 static const struct {
 	enum rl_counter counter;
-	const char *text;
+	const char *text, *remedy;
 } warnings[] = {
-	{RL_COUNT_evicted, "keys lost their count to make room for others: they may use "
-                           "their limit again"},
-	{RL_COUNT_full_denied, "requests were denied because their key found no slot"},
-	{RL_COUNT_full_allowed, "requests were allowed uncounted because their key found no slot"},
-	{RL_COUNT_full_undecided, "requests got no decision because no key could be evicted"},
+	{RL_COUNT_evicted,
+         "keys lost their count to make room for others: they may use their limit again",
+         MORE_KEYS},
+	{RL_COUNT_full_denied, "requests were denied because their key found no slot", MORE_KEYS},
+	{RL_COUNT_full_allowed, "requests were allowed uncounted because their key found no slot",
+         MORE_KEYS},
+	{RL_COUNT_full_undecided, "requests got no decision because no key could be evicted",
+         MORE_KEYS},
+	{RL_COUNT_redefined, "definitions of rules were replaced by different ones",
+         "if no application has changed its limits, two define a rule differently: configure the "
+         "rule, or use two names; 'rlctl doctor' says which"},
 };
 
 /* What came to the counters of the rule in a row since the last look; all that a new one has. */
@@ -115,8 +123,8 @@ warn(struct watch *watch, uint64_t now_ns)
 
 		if (more == 0 || !log_may(&watch->pace[c], now_ns))
 			continue;
-		log_line(LOG_WARNING, "%" PRIu64 " %s; a segment for more keys ends this", more,
-		         warnings[i].text);
+		log_line(LOG_WARNING, "%" PRIu64 " %s; %s", more, warnings[i].text,
+		         warnings[i].remedy);
 		watch->told[c] = watch->seen[c];
 	}
 }

@@ -267,6 +267,26 @@ check_full(struct doctor *doctor)
 	            doctor->name);
 }
 
+/* Two programs that disagree start the rule anew for each other; one may have changed its mind. */
+static void
+check_definitions(struct doctor *doctor, const struct rl_rule_info *rule)
+{
+	uint64_t counters[RL_COUNTERS], redefined;
+
+	if (rl_stats(doctor->rl, rule->handle, counters, RL_COUNTERS) < 0)
+		return;
+	redefined = counters[RL_COUNT_redefined];
+	if (redefined == 0)
+		return;
+	doctor_say(doctor, DOCTOR_NOTE,
+	           "an application that has changed its limits does so once; programs that "
+	           "differ do so at each start, and another window starts the counts anew",
+	           "rule %s: definitions that replaced a different one: %" PRIu64, rule->name,
+	           redefined);
+	doctor_mend(doctor, "configure the rule, which holds for all programs, or give it two "
+	                    "names; with RL_DEFINE_KEEP the first definition stays");
+}
+
 static void
 check_rule(struct doctor *doctor, int id)
 {
@@ -286,6 +306,7 @@ check_rule(struct doctor *doctor, int id)
 		doctor_mend(doctor, "add it to the configuration again, or take it out of the "
 		                    "application");
 	}
+	check_definitions(doctor, &rule);
 }
 
 void

@@ -388,6 +388,24 @@ damaged() {
 	finds room note '7 of 8 rules are taken'
 }
 
+@test "doctor: programs that define one rule differently" {
+	fill login 5 60000 1 alice=1
+	fill other 5 60000 1 alice=1
+	fill login 5 60000 1 alice=1
+	on doctor --json
+	finds rules ok 'every rule has its name'
+	fill login 50 60000 1 alice=1
+	fill login 5 60000 1 alice=1
+	on doctor --json
+	exits 0
+	conforms doctor
+	finds rules note 'rule login: definitions that replaced a different one: 2'
+	on doctor
+	says 'configure the rule, which holds for all programs, or give it two names'
+	on stats
+	[ "$(awk '$1 == "redefined" { print $2, $4 }' <<<"$output" | head -n 1)" = '2 login' ]
+}
+
 @test "doctor: a sweeper that died, and one that hangs" {
 	fill login 5 $month_ms 1 alice=1
 	on doctor --json

@@ -59,6 +59,42 @@ survive_define(void)
 	rl_reset(rl, id, "n", 1);
 }
 
+/* Of two limits, and to stay. */
+static int
+define_first(uint32_t capacity)
+{
+	const struct rl_limit more = {.capacity = 10 * capacity, .window_ns = 60 * RL_SECOND};
+
+	return rl_define(rl, &(struct rl_rule){.name = "new",
+	                                       .limit = {.capacity = capacity,
+	                                                 .window_ns = 3 * RL_SECOND},
+	                                       .more = &more,
+	                                       .more_count = 1,
+	                                       .flags = RL_DEFINE_KEEP});
+}
+
+static void
+run_define_first(void)
+{
+	define_first(3);
+}
+
+/* Another definition is the first one, or finds this one whole. */
+static void
+survive_define_first(void)
+{
+	struct rl_rule_info info;
+	int error = define_first(4);
+	uint32_t capacity = error == RL_EDEFINED ? 3 : 4;
+
+	assert_true(error >= 0 || error == RL_EDEFINED);
+	assert_int_equal(rl_rule_info(rl, rl_find(rl, "new"), &info), 1);
+	assert_int_equal(info.limit_count, 2);
+	assert_int_equal(info.limits[0].capacity, capacity);
+	assert_int_equal(info.limits[1].capacity, 10 * capacity);
+	rl_forget(rl, "new");
+}
+
 /* A shape that was left, and is taken up again. */
 static void
 prepare_again(void)
@@ -169,6 +205,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		OPERATION("ban", prepare_used, run_ban, survive_ban),
 		OPERATION("define", prepare_used, run_define, survive_define),
+		OPERATION("define first", prepare_used, run_define_first, survive_define_first),
 		OPERATION("define again", prepare_again, run_define, survive_define),
 		OPERATION("use a row again", prepare_rows, run_define, survive_rows),
 		OPERATION("use a rule's row again", prepare_names, run_define, survive_names),

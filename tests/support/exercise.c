@@ -224,6 +224,19 @@ count(struct rl *rl, uint64_t *seed, uint64_t now)
 	}
 }
 
+/* As it is, or refused where it differs. */
+static void
+define_one(struct rl *rl, uint64_t *seed)
+{
+	struct rl_rule rule = rules[test_below(seed, EXERCISE_RULES)];
+
+	if (test_below(seed, 2)) {
+		rule.flags = RL_DEFINE_KEEP;
+		rule.limit.capacity += (uint32_t)test_below(seed, 2);
+	}
+	rl_define(rl, &rule);
+}
+
 static void
 reset_many(struct rl *rl, int rule, const struct rl_pattern *pattern)
 {
@@ -264,7 +277,7 @@ administer(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 		rl_restore_at(rl, rule, (unsigned)test_below(seed, 3), text, len, 2, now);
 		break;
 	case 5:
-		rl_define(rl, &rules[test_below(seed, EXERCISE_RULES)]);
+		define_one(rl, seed);
 		rl_define_counters(rl, test_below(seed, 2) ? "counted" : rules[0].name);
 		break;
 	default:

@@ -136,6 +136,9 @@ test_rules(void **state)
 	rule.more_count = RL_LIMITS_MAX;
 	expect(&rule, NULL, -EINVAL, "more_count: 8; at most 7 further limits are allowed");
 	rule.more_count = 1;
+	rule.flags = RL_DEFINE_KEEP << 1 | RL_DEFINE_KEEP;
+	expect(&rule, NULL, -EINVAL, "flags: 0x3; 0 or RL_DEFINE_KEEP (1) is allowed");
+	rule.flags = RL_DEFINE_KEEP;
 	expect(&rule, NULL, 0, "");
 	more[0].prefix_v4 = 24;
 	expect(&rule, NULL, -EINVAL, "more[0]: either all limits of a rule have prefixes or none");

@@ -83,6 +83,31 @@ test_evictions_are_told_once_a_minute_and_all(void **state)
 	rl_close(rl);
 }
 
+/* Two programs that define one rule differently. */
+static void
+test_definitions_that_replace_each_other_are_told(void **state)
+{
+	struct rl *rl = test_private(10);
+	char text[WATCH_TEXT];
+	struct watch watch;
+
+	(void)state;
+	test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false);
+	watch_start(&watch, rl, RL_SECOND);
+	test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false);
+	look(&watch, 0, 2 * RL_SECOND, text);
+	assert_string_equal(said, "");
+	test_rule(rl, "r", 50, 3600 * RL_SECOND, 1, false);
+	test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false);
+	look(&watch, 0, 3 * RL_SECOND, text);
+	assert_says("<4>2 definitions of rules were replaced by different ones; if no");
+	assert_says("'rlctl doctor' says which");
+	look(&watch, 0, 3 * RL_SECOND + 2 * MINUTE, text);
+	assert_string_equal(said, "");
+	watch_end(&watch);
+	rl_close(rl);
+}
+
 static void
 test_a_nearly_full_table_is_told_when_it_becomes_so(void **state)
 {
@@ -306,6 +331,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_another_process_configures_is_told_once),
 		cmocka_unit_test(test_evictions_are_told_once_a_minute_and_all),
+		cmocka_unit_test(test_definitions_that_replace_each_other_are_told),
 		cmocka_unit_test(test_a_nearly_full_table_is_told_when_it_becomes_so),
 		cmocka_unit_test(test_a_row_that_becomes_another_rules),
 		cmocka_unit_test(test_a_configured_row_that_becomes_another_rules),
