@@ -28,7 +28,7 @@
 #include <errno.h>
 
 #define TRIES 16
-#define PATIENCE 256 /* looks at a claim before it is replaced: some 10 us */
+#define PATIENCE 256 /* pauses before a claim is replaced: some 10 us */
 
 static struct rl_u128 *
 list_of(const struct rl_segment *s, int rule)
@@ -88,27 +88,26 @@ next_claim(const struct rl_segment *s, int rule, struct rl_u128 held)
 	                              (number > 0 ? number : 1) << RL_REFS_CLAIM_SHIFT};
 }
 
-/* Whoever has claimed the list gets a moment to finish. */
-static void
-load_settled(const struct rl_u128 *list, struct rl_u128 *held)
+/* The list, once whoever has claimed it had a moment to finish. */
+static struct rl_u128
+load_settled(const struct rl_u128 *list)
 {
-	struct rl_u128 first;
+	struct rl_u128 held;
 
-	rl_atomic_load16(list, held);
-	first = *held;
-	for (int i = 0; i < PATIENCE && claim_number(*held) > 0 && rl_u128_equal(first, *held);
-	     i++) {
+	rl_atomic_load16(list, &held);
+	if (claim_number(held) == 0)
+		return held;
+	for (int i = 0; i < PATIENCE; i++)
 		rl_atomic_pause();
-		rl_atomic_load16(list, held);
-	}
+	rl_atomic_load16(list, &held);
+	return held;
 }
 
 static int
 claim(const struct rl_segment *s, int rule, struct rl_u128 *mine)
 {
-	struct rl_u128 held;
+	struct rl_u128 held = load_settled(list_of(s, rule));
 
-	load_settled(list_of(s, rule), &held);
 	rl_atomic_fence(); /* first the list, then whose the row is */
 	if (!rl_rules_has(s, rule) || is_whole(s, rule, held))
 		return -EAGAIN;
