@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/limit.h"
+#include "text/calendar.h"
 #include "text/digits.h"
 #include "text/duration.h"
 #include "text/names.h"
@@ -52,17 +53,49 @@ rate_parse(const char *text, const struct field *field, uint64_t *capacity, uint
 	       *window_ns <= RL_WINDOW_MAX;
 }
 
+/* Report a window that the calendar would have to tell the length of. */
+static bool
+is_of_calendar(struct reader *reader, struct node node, const char *window)
+{
+	const char *why = window ? calendar_refuse(window) : NULL;
+
+	if (why)
+		report_value(reader->report, CONFIG_ERROR, node.token, "%s: %s",
+		             report_got(reader->report, node.token).text, why);
+	return why != NULL;
+}
+
+static void
+read_window(struct reader *reader, const struct field *field, struct node node,
+            struct value *values)
+{
+	if (is_of_calendar(reader, node, json_string_value(node.json)))
+		value_set(reader, values, field->id,
+		          (struct value){.token = node.token, .is_bad = true});
+	else
+		read_duration(reader, field, node, values);
+}
+
+static void
+report_rate(struct reader *reader, const struct field *field, struct node node)
+{
+	const char *text = json_string_value(node.json), *stroke = text ? strchr(text, '/') : NULL;
+
+	if (!is_of_calendar(reader, node, stroke))
+		report_value(reader->report, CONFIG_ERROR, node.token,
+		             "expected a rate such as \"100/min\" or \"5/10s\", from %" PRIu64
+		             " to %" PRIu64 " per 10ms to 400d, got %s",
+		             field->least, field->most,
+		             report_got(reader->report, node.token).text);
+}
+
 static void
 read_rate(struct reader *reader, const struct field *field, struct node node, struct value *values)
 {
 	struct value capacity = {.token = node.token}, window = {.token = node.token};
 
 	if (!rate_parse(json_string_value(node.json), field, &capacity.number, &window.number)) {
-		report_value(reader->report, CONFIG_ERROR, node.token,
-		             "expected a rate such as \"100/min\" or \"5/10s\", from %" PRIu64
-		             " to %" PRIu64 " per 10ms to 400d, got %s",
-		             field->least, field->most,
-		             report_got(reader->report, node.token).text);
+		report_rate(reader, field, node);
 		capacity.is_bad = window.is_bad = true;
 	}
 	value_set(reader, values, LIMIT_CAPACITY, capacity);
@@ -96,7 +129,7 @@ read_algorithm(struct reader *reader, const struct field *field, struct node nod
 
 const struct field shape_fields[] = {
 	{"time_window_sec", read_seconds, LIMIT_WINDOW, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
-	{"window", read_duration, LIMIT_WINDOW, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
+	{"window", read_window, LIMIT_WINDOW, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
 	{"capacity", read_count, LIMIT_CAPACITY, 1, RL_CAPACITY_MAX, NULL},
 	{"limit", read_rate, LIMIT_CAPACITY, 1, RL_CAPACITY_MAX, NULL},
 	{"algorithm", read_algorithm, LIMIT_ALGORITHM, 0, 0, NULL},

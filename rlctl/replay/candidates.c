@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "base/output.h"
+#include "text/calendar.h"
 #include "text/duration.h"
 #include "text/names.h"
 
@@ -39,10 +40,15 @@ read_duration(const char *option, const char *text, uint64_t *ns)
 bool
 window_read(const struct context *context, uint64_t *window_ns)
 {
-	const char *text = option_value(context, "window");
+	const char *text = option_value(context, "window"), *why;
 
 	if (!text) {
 		complain("replay: --window is missing");
+		return false;
+	}
+	why = calendar_refuse(text);
+	if (why) {
+		complain("--window: '%s': %s", text, why);
 		return false;
 	}
 	if (!read_duration("--window", text, window_ns))

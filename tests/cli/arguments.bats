@@ -139,6 +139,8 @@ replay_trouble() {
 	replay_trouble "--window: '' is empty" -c 1 -w ''
 	replay_trouble "--window: '10' has no unit" -c 1 -w 10
 	replay_trouble "--window: '10x' has an unknown unit" -c 1 -w 10x
+	replay_trouble "--window: '1mo': a month has no fixed length, so it is no window; use 30d" -c 1 -w 1mo
+	replay_trouble "--window: '1week': a week is written 7d" -c 1 -w 1week
 	replay_trouble "--window: '10s5' has no unit" -c 1 -w 10s5
 	replay_trouble "--window: 's' does not begin" -c 1 -w s
 	replay_trouble "--window: '-1s' does not begin" -c 1 -w-1s

@@ -258,6 +258,9 @@ create() {
 	rlctl config set /rules/login/hard perhaps
 	exits 1
 	complains '/rules/login/hard: expected true or false, got "perhaps"'
+	rlctl config set /rules/login/limit 100/month
+	exits 1
+	complains '"100/month": a month has no fixed length, so it is no window; use 30d'
 	rlctl config set /rules/login/capacity 5
 	exits 1
 	complains 'says again what /rules/login/limit says'

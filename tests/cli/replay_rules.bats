@@ -152,6 +152,8 @@ keys_are() {
 	says_line 'limit         sliding_window, 300 per 5m, 5 x 1m, hard'
 	rlctl replay -l five "$log"
 	in_trouble '--limit: expected a rate such as "100/min" or "5/10s"'
+	rlctl replay -l 100/month "$log"
+	in_trouble '--limit: "100/month": a month has no fixed length'
 	rlctl replay -l 5/min -a sliding_log -g 1s "$log"
 	in_trouble '--limit: is for sliding_window, not for sliding_log'
 	rlctl replay -l '{"limit"' "$log"

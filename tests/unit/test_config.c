@@ -484,6 +484,25 @@ test_positions(void **state)
 	        "\n");
 }
 
+/* A window is told why it cannot be one, wherever it stands. */
+static void
+test_a_month_is_no_window(void **state)
+{
+	static const char why[] =
+		"a month has no fixed length, so it is no window; use 30d (400d is the longest), "
+		"or a counter by key whose lifetime the program sets to end with the month: "
+		"rl_counter(3)\n";
+	char told[512];
+
+	(void)state;
+	snprintf(told, sizeof told, "f:1:27: /rules/r/limit: \"5/month\": %s", why);
+	refuses("{\"rules\": {\"r\": {\"limit\": \"5/month\"}}}", told);
+	snprintf(told, sizeof told, "f:1:43: /rules/r/window: \"1mo\": %s", why);
+	refuses("{\"rules\": {\"r\": {\"capacity\": 5, \"window\": \"1mo\"}}}", told);
+	refuses("{\"gc\": {\"buffer\": \"1mo\"}}",
+	        "f:1:19: /gc/buffer: \"1mo\" has an unknown unit: use ms, s, m, h or d\n");
+}
+
 /* However many there are. */
 static void
 test_too_many_problems(void **state)
@@ -604,6 +623,7 @@ main(void)
 		cmocka_unit_test(test_a_flood_of_one_warning),
 		cmocka_unit_test(test_positions),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_a_month_is_no_window),
 		cmocka_unit_test(test_too_many_problems),
 		cmocka_unit_test(test_default_granularity),
 		cmocka_unit_test(test_default_granularity_in_a_ring),

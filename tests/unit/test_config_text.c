@@ -9,6 +9,7 @@
 #include "edit/splice.h"
 #include "model/pattern_text.h"
 #include "testing.h"
+#include "text/calendar.h"
 #include "text/duration.h"
 #include "text/suggest.h"
 #include "text/tokens.h"
@@ -210,6 +211,36 @@ test_durations(void **state)
 	is_wrong("213503d99999999s", "is too long");
 }
 
+static void
+is_refused(const char *text, const char *why)
+{
+	const char *said = calendar_refuse(text);
+
+	if (!said || !strstr(said, why))
+		fail_msg("'%s': not refused for '%s', but: %s", text, why, said ? said : "fine");
+}
+
+/* What has no fixed length is told from all that has. */
+static void
+test_times_of_the_calendar(void **state)
+{
+	static const char *const windows[] = {"1d", "30d", "400d", "1h30m", "day",     "2hour", "min",
+	                                      "",   "x",   "/",    "5ms",   "monthsy", "1yd",   "mow"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
+		assert_null(calendar_refuse(windows[i]));
+	is_refused("1mo", "a month has no fixed length, so it is no window; use 30d");
+	is_refused("/month", "use 30d");
+	is_refused("2 Months", "use 30d");
+	is_refused("calendar month", "use 30d");
+	is_refused("1y", "a year has no fixed length, so it is no window; use 365d");
+	is_refused("YEAR", "use 365d");
+	is_refused("local-day", "use 1d, which is counted in UTC, or a counter by key");
+	is_refused("calendar day", "to end at local midnight: rl_counter(3)");
+	is_refused("1w", "a week is written 7d");
+}
+
 /* What is written exactly reads as the same. */
 static void
 test_exact_durations(void **state)
@@ -374,6 +405,7 @@ main(void)
 		cmocka_unit_test(test_unset),
 		cmocka_unit_test(test_pointers_that_lead_nowhere),
 		cmocka_unit_test(test_durations),
+		cmocka_unit_test(test_times_of_the_calendar),
 		cmocka_unit_test(test_exact_durations),
 		cmocka_unit_test(test_suggestions),
 		cmocka_unit_test(test_patterns),
