@@ -428,7 +428,8 @@ test_every_error_has_words(void **state)
 	                      -ENOENT,     -EINVAL,     -ENAMETOOLONG, RL_EOWNER,
 	                      RL_ECREATE,  RL_EADDRESS, RL_EREMOVED,   RL_ECOST,
 	                      RL_ERULES,   RL_ELIMITS,  RL_EOVERRIDES, RL_EBANS,
-	                      -EROFS,      -EBUSY,      -EACCES,       -ENOMEM};
+	                      -EROFS,      -EBUSY,      -EACCES,       -ENOMEM,
+	                      RL_EDEFINED};
 	const int count = sizeof errors / sizeof errors[0];
 
 	(void)state;
@@ -440,10 +441,34 @@ test_every_error_has_words(void **state)
 	assert_string_equal(rl_strerror(INT_MIN), "unknown error");
 }
 
+/* Which of the things that a segment was made for is used up, and so what to make it with. */
+static void
+test_an_error_says_what_is_full(void **state)
+{
+	static const struct {
+		int error;
+		const char *what, *option;
+	} full[] = {
+		{RL_ERULES, "no room for another rule", "more `rules`"},
+		{RL_ELIMITS, "no room for another limit", "each of `rules`: make the segment with"},
+		{RL_EOVERRIDES, "overrides", "more `overrides`"},
+		{RL_EBANS, "no room for another ban or exemption", "more `bans`"},
+		{RL_ERING, "more sub-buckets than the segment's `ring`", "longer `ring`"},
+		{-ENOSPC, "no room for another key", "more `keys`"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof full / sizeof full[0]; i++) {
+		assert_non_null(strstr(rl_strerror(full[i].error), full[i].what));
+		assert_non_null(strstr(rl_strerror(full[i].error), full[i].option));
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_error_says_what_is_full),
 		cmocka_unit_test(test_exactly_capacity),
 		cmocka_unit_test(test_fixed_window_starts_on_the_clock),
 		cmocka_unit_test(test_answers_that_need_no_counter),
