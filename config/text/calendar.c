@@ -6,11 +6,11 @@
 
 #include "text/calendar.h"
 
-#define MONTH                                                                                     \
-	"a month has no fixed length, so it is no window; use 30d (400d is the longest), or a "   \
+#define MONTH                                                                                   \
+	"a month has no fixed length, so it is no window; use 30d (400d is the longest), or a " \
 	"counter by key whose lifetime the program sets to end with the month: rl_counter(3)"
-#define YEAR                                                                                      \
-	"a year has no fixed length, so it is no window; use 365d (400d is the longest), or a "   \
+#define YEAR                                                                                    \
+	"a year has no fixed length, so it is no window; use 365d (400d is the longest), or a " \
 	"counter by key whose lifetime the program sets to end with the year: rl_counter(3)"
 #define LOCAL_DAY                                                                                 \
 	"a local day has no fixed length where clocks change, so it is no window; use 1d, which " \
@@ -21,12 +21,24 @@
 /* Of several in one text the first here tells: a calendar month is a month. */
 static const struct {
 	const char *word, *why;
-} words[] = {
-	{"mo", MONTH},           {"mon", MONTH},      {"month", MONTH},        {"months", MONTH},
-	{"monthly", MONTH},      {"y", YEAR},         {"yr", YEAR},            {"year", YEAR},
-	{"years", YEAR},         {"yearly", YEAR},    {"w", WEEK},             {"week", WEEK},
-	{"weeks", WEEK},         {"weekly", WEEK},    {"calendar", LOCAL_DAY}, {"local", LOCAL_DAY},
-	{"midnight", LOCAL_DAY}, {"daily", LOCAL_DAY}};
+} words[] = {{"mo", MONTH},
+             {"mon", MONTH},
+             {"month", MONTH},
+             {"months", MONTH},
+             {"monthly", MONTH},
+             {"y", YEAR},
+             {"yr", YEAR},
+             {"year", YEAR},
+             {"years", YEAR},
+             {"yearly", YEAR},
+             {"w", WEEK},
+             {"week", WEEK},
+             {"weeks", WEEK},
+             {"weekly", WEEK},
+             {"calendar", LOCAL_DAY},
+             {"local", LOCAL_DAY},
+             {"midnight", LOCAL_DAY},
+             {"daily", LOCAL_DAY}};
 
 static size_t
 word_length(const char *text)

@@ -84,8 +84,8 @@ next_claim(const struct rl_segment *s, int rule, struct rl_u128 held)
 	uint64_t number = claim_number(held);
 
 	number = (number > 0 ? number + 1 : rl_segment_now(s)) & RL_REFS_CLAIM_MASK;
-	return (struct rl_u128){.hi = rl_rule_refs_tag(rule) |
-	                              (number > 0 ? number : 1) << RL_REFS_CLAIM_SHIFT};
+	return (struct rl_u128){.hi = rl_rule_refs_tag(rule) | (number > 0 ? number : 1)
+	                                                               << RL_REFS_CLAIM_SHIFT};
 }
 
 /* The list, once whoever has claimed it had a moment to finish. */

@@ -65,12 +65,12 @@ define_first(uint32_t capacity)
 {
 	const struct rl_limit more = {.capacity = 10 * capacity, .window_ns = 60 * RL_SECOND};
 
-	return rl_define(rl, &(struct rl_rule){.name = "new",
-	                                       .limit = {.capacity = capacity,
-	                                                 .window_ns = 3 * RL_SECOND},
-	                                       .more = &more,
-	                                       .more_count = 1,
-	                                       .flags = RL_DEFINE_KEEP});
+	return rl_define(
+		rl, &(struct rl_rule){.name = "new",
+	                              .limit = {.capacity = capacity, .window_ns = 3 * RL_SECOND},
+	                              .more = &more,
+	                              .more_count = 1,
+	                              .flags = RL_DEFINE_KEEP});
 }
 
 static void

@@ -224,8 +224,9 @@ is_refused(const char *text, const char *why)
 static void
 test_times_of_the_calendar(void **state)
 {
-	static const char *const windows[] = {"1d", "30d", "400d", "1h30m", "day",     "2hour", "min",
-	                                      "",   "x",   "/",    "5ms",   "monthsy", "1yd",   "mow"};
+	static const char *const windows[] = {"1d",    "30d",     "400d", "1h30m", "day",
+	                                      "2hour", "min",     "",     "x",     "/",
+	                                      "5ms",   "monthsy", "1yd",  "mow"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)

@@ -159,8 +159,7 @@ test_a_rule_for_each_string_finds_no_room(void **state)
 	assert_int_equal(rl_open_private(&most, &rl), 0);
 	for (;; defined++) {
 		char name[RL_NAME_MAX + 1];
-		struct rl_rule rule = {.name = name,
-		                       .limit = {.capacity = 1, .window_ns = MINUTE}};
+		struct rl_rule rule = {.name = name, .limit = {.capacity = 1, .window_ns = MINUTE}};
 		snprintf(name, sizeof name, "r%d", defined);
 		if (rl_define(rl, &rule) < 0) {
 			assert_int_equal(rl_define(rl, &rule), RL_ERULES);
