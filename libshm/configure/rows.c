@@ -8,13 +8,18 @@
  * force, or because the row becomes another limit's. A process that slept meanwhile with the old
  * row finds and charges keys of the old incarnation, which nobody looks for any more.
  *
- *	A(i) --restart--> A(i+1)           in no list in force: one CAS16 of the identity
- *	A(i) --mark--> A(i)* --give--> X(i+1)     in no list at all: under the lock
+ *	A(i) --restart--> A(i+1), new      in no list in force: one CAS16 of the identity
+ *	A(i), new --settle--> A(i)         in a list in force: before anything is counted
+ *	A(i) --mark--> A(i)* --give--> X(i+1), new   in no list at all: under the lock
  *	  ^---rescue----+
  *
- * Nothing in force starts anew. Whoever restarts a row loads its identity first and then looks
- * whether it is in force. Should it come into force after that look, who brought it there has
- * restarted it first, and this CAS16 fails.
+ * Nothing that has counted in force starts anew. Whoever restarts a row loads its identity first and
+ * then looks whether it is in force. Should it come into force after that look, and something be
+ * counted, the row was new, and was settled (rl_rules_settle()) by who counted: before or after that
+ * identity was loaded. After: then this CAS16 fails. Before: then it was in force already, and if it
+ * was not any more when the restarter looked, who brought it back has restarted it first, and this
+ * CAS16 fails, too. (But for one who took it while it was in force, and put it into a list when others
+ * had replaced it: programs that define one rule differently start it anew for each other.)
  *
  * Nothing that a list refers to is given away. Who takes a row for a list loads its identity, refers
  * to it, and then looks at the identity again; who gives it away marks it first, and then looks for

@@ -60,16 +60,19 @@ static int
 find_space_at(struct rl *rl, int space, uint64_t generation, const struct rl_compiled **limit)
 {
 	const struct rl_segment *s = &rl->segment;
-	struct rl_u128 refs;
+	struct rl_u128 refs, list;
 	int id;
 
 	if (rl_rules_in_force(s, space, generation, &refs) == RL_BANKS)
 		return RL_EREMOVED;
+	list = refs;
 	id = rl_refs_take(s, &refs);
 	*limit = rl_handle_limit(rl, id);
 	if (!*limit)
 		return rl_handle_no_limit(rl, id);
-	if ((*limit)->rule != rl_rule_row(space))
+	if ((*limit)->rule != rl_rule_row(space) ||
+	    !rl_rules_settle(s, space, generation, list, (*limit)->row) ||
+	    !rl_compiled_holds(*limit))
 		return -EAGAIN;
 	return (*limit)->limiter.algorithm == RL_COUNTER ? 0 : -EINVAL;
 }

@@ -32,6 +32,7 @@ rl_policy_set_capacity(const struct rl_limiter *l, uint32_t capacity, struct rl_
 static int
 load_limits(struct rl *rl, int rule, struct rl_u128 refs, struct rl_policy *p)
 {
+	const struct rl_u128 list = refs;
 	int id;
 
 	p->count = 0;
@@ -45,6 +46,8 @@ load_limits(struct rl *rl, int rule, struct rl_u128 refs, struct rl_policy *p)
 			return -EAGAIN;
 		rl_rules_quota(l->limit->row, p->bank, &l->quota);
 		rl_limiter_keep_rate(&l->limit->limiter, &l->quota);
+		if (!rl_rules_settle(&rl->segment, rule, p->generation, list, l->limit->row))
+			return -EAGAIN;
 		if (!rl_compiled_holds(l->limit)) /* last: see the head of rows.c */
 			return -EAGAIN;
 		p->has_prefix |= l->limit->has_prefix;

@@ -177,9 +177,11 @@ rl_rules_row_of(const struct rl_segment *s, struct rl_u128 identity)
 int
 rl_rules_append_row(const struct rl_segment *s, struct rl_u128 identity)
 {
+	const struct rl_u128 fresh = {.lo = identity.lo | RL_IDENTITY_NEW, .hi = identity.hi};
+
 	for (uint32_t i = 0; i < s->geometry.limits; i++) {
 		if (rl_rules_identity(s, (int)i).lo == 0)
-			rl_atomic_cas16(&s->limits[i].identity, (struct rl_u128){0}, identity);
+			rl_atomic_cas16(&s->limits[i].identity, (struct rl_u128){0}, fresh);
 		if (rl_identity_is(rl_rules_identity(s, (int)i), identity))
 			return (int)i;
 	}
@@ -304,6 +306,22 @@ rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs)
 	return bank;
 }
 
+/* Who reads alone counts nothing. */
+bool
+rl_rules_settle(const struct rl_segment *s, int rule, uint64_t g, struct rl_u128 list,
+                struct rl_limit_row *row)
+{
+	uint64_t lo = rl_atomic_load(&row->identity.lo);
+	struct rl_u128 now;
+
+	if (!(lo & RL_IDENTITY_NEW) || !s->is_writable)
+		return true;
+	rl_atomic_fence(); /* first the mark, then whether the limit is in force */
+	rl_rules_in_force(s, rule, g, &now);
+	return rl_u128_equal(now, list) && rl_atomic_load(&s->header->generation) == g &&
+	       rl_atomic_cas(&row->identity.lo, lo, lo & ~RL_IDENTITY_NEW);
+}
+
 struct rl_u128
 rl_rules_quota_after(struct rl_u128 held, struct rl_u128 identity, const struct rl_limit *complete)
 {
@@ -417,7 +435,7 @@ rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *comp
 		return false;
 	*compiled = (struct rl_compiled){
 		.row = &s->limits[limit],
-		.identity = identity.lo & ~RL_IDENTITY_LEAVING,
+		.identity = identity.lo & ~RL_IDENTITY_MARKS,
 		.id = limit,
 		.rule = (int)(identity.lo >> RL_IDENTITY_RULE_SHIFT & RL_IDENTITY_RULE_MASK),
 		.prefix_v4 = (uint8_t)(identity.lo >> RL_IDENTITY_V4_SHIFT & RL_IDENTITY_V4_MASK),

@@ -28,7 +28,7 @@ struct rl_compiled {
 	struct rl_limit_row *row;
 	uint64_t mix;                /* makes a key's hash its own: see rl_rules_mix() */
 	struct rl_compiled *earlier; /* of the same row */
-	uint64_t identity;           /* the low half, without a mark */
+	uint64_t identity;           /* the low half, without marks */
 	int id;                      /* the row's index */
 	int rule;                    /* the index of its rule's */
 	uint8_t prefix_v4;           /* 0: that family is not counted */
@@ -42,7 +42,7 @@ rl_compiled_holds(const struct rl_compiled *limit)
 {
 	uint64_t identity = rl_atomic_load(&limit->row->identity.lo);
 
-	return (identity & ~RL_IDENTITY_LEAVING) == limit->identity;
+	return (identity & ~RL_IDENTITY_MARKS) == limit->identity;
 }
 
 /* How many bits of an address the limit counts by; 0: it does not count it. */
@@ -226,6 +226,13 @@ enum rl_bank rl_rules_now(const struct rl_segment *s, int rule, struct rl_refs *
 
 /* The same of whatever rule has the row now. */
 enum rl_bank rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs);
+
+/*
+ * Before anything is counted under a limit: take the mark of a new one off its row, if what the rule has
+ * under generation `g` is that list still. False: look again.
+ */
+bool rl_rules_settle(const struct rl_segment *s, int rule, uint64_t g, struct rl_u128 list,
+                     struct rl_limit_row *row);
 
 /* How much a limit admits, in a bank. */
 static inline void

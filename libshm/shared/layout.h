@@ -326,8 +326,8 @@ rl_row_incarnation(uint64_t flags)
 /*
  * A limit of a rule. `identity` says whose, and its shape: set by one CAS16, see rows.c.
  * identity.lo  used:1 | rule:10 | twin:3 | prefix_v4:6 | prefix_v6:8 | hard:1 | 0:11 |
- *              incarnation:20 | leaving:1 | 0:3, used lowest; twin tells limits of one rule and
- *              shape apart
+ *              incarnation:20 | leaving:1 | new:1 | 0:2, used lowest; twin tells limits of one
+ *              rule and shape apart
  * identity.hi  the shape
  * quota        lo: capacity:28 | burst:28 | shadow:1 | serial:7; hi: undelayed:28 |
  *              incarnation:20 | prefetch:12 | count_denied:1; capacity and undelayed lowest;
@@ -351,6 +351,8 @@ struct rl_limit_row {
 #define RL_IDENTITY_INCARNATION_SHIFT 40
 #define RL_IDENTITY_INCARNATION_MASK UINT64_C(0xfffff)
 #define RL_IDENTITY_LEAVING (UINT64_C(1) << 60) /* somebody checks whether it may be given away */
+#define RL_IDENTITY_NEW (UINT64_C(1) << 61) /* nothing is counted before it is gone: see rows.c */
+#define RL_IDENTITY_MARKS (RL_IDENTITY_LEAVING | RL_IDENTITY_NEW)
 #define RL_QUOTA_INCARNATION_SHIFT 28
 #define RL_QUOTA_PREFETCH_SHIFT 48
 #define RL_QUOTA_COUNT_DENIED_SHIFT 60
@@ -367,7 +369,7 @@ static inline bool
 rl_identity_is(struct rl_u128 held, struct rl_u128 identity)
 {
 	const uint64_t any =
-		RL_IDENTITY_INCARNATION_MASK << RL_IDENTITY_INCARNATION_SHIFT | RL_IDENTITY_LEAVING;
+		RL_IDENTITY_INCARNATION_MASK << RL_IDENTITY_INCARNATION_SHIFT | RL_IDENTITY_MARKS;
 
 	return (held.lo & ~any) == (identity.lo & ~any) && held.hi == identity.hi;
 }
@@ -379,7 +381,7 @@ rl_identity_next(struct rl_u128 held, struct rl_u128 identity)
 	const uint64_t mask = RL_IDENTITY_INCARNATION_MASK << RL_IDENTITY_INCARNATION_SHIFT;
 	uint64_t next = (rl_identity_incarnation(held) + 1) << RL_IDENTITY_INCARNATION_SHIFT & mask;
 
-	identity.lo = (identity.lo & ~(mask | RL_IDENTITY_LEAVING)) | next;
+	identity.lo = (identity.lo & ~(mask | RL_IDENTITY_MARKS)) | next | RL_IDENTITY_NEW;
 	return identity;
 }
 

@@ -5,10 +5,12 @@
 
 #include "schedule.h"
 
+#define T0 (UINT64_C(1700000000) * RL_SECOND)
 #define RUNS 40000
 
 static struct rl *rl;
 static int told[WORKERS];
+static unsigned allowed;
 
 /* All want the same shapes, and each admits something else. */
 static uint32_t
@@ -115,12 +117,89 @@ test_one_definition_stays_with_kills(void **state)
 	play_first();
 }
 
+/* Define and use: the rule begins to count once, whoever was first. */
+static void
+work_alike(int worker)
+{
+	(void)worker;
+	if (define(0, 0) != 0)
+		return;
+	while (rl_check_at(rl, 0, "k", 1, 1, T0, NULL) == RL_ALLOWED)
+		allowed++;
+}
+
+/* The rule is new, was defined with other limits meanwhile, or was forgotten. */
+static void
+prepare_left(uint64_t run)
+{
+	assert_int_equal(rl_open_private(&(struct rl_options){.keys = 1, .rules = 1}, &rl), 0);
+	if (run % 3 == 0)
+		return;
+	assert_int_equal(define(0, 0), 0);
+	assert_int_equal(rl_check_at(rl, 0, "k", 1, 5, T0, NULL), RL_ALLOWED);
+	if (run % 3 == 1)
+		assert_int_equal(test_rule(rl, "r", 9, 7 * RL_SECOND, 1, false), 0);
+	else
+		assert_int_equal(rl_forget(rl, "r"), 1);
+}
+
+static void
+test_a_first_definition_begins_once(void **state)
+{
+	(void)state;
+	kills = false;
+	for (uint64_t run = 1; run <= test_scaled(RUNS); run++) {
+		seed = run;
+		allowed = 0;
+		prepare_left(run);
+		run_schedule(work_alike);
+		if (allowed != capacity_of(0))
+			fail_msg("run %llu: allowed %u", (unsigned long long)run, allowed);
+		rl_close(rl);
+	}
+}
+
+/* The same of a space of counters. */
+static void
+work_counting(int worker)
+{
+	int counters = rl_define_counters(rl, "counters");
+
+	(void)worker;
+	for (int i = 0; counters >= 0 && i < 3; i++)
+		allowed += rl_counter_add_at(rl, counters, "k", 1, 1, RL_NEVER_NS, T0, NULL) == 1;
+}
+
+static void
+test_a_first_space_begins_once(void **state)
+{
+	struct rl_count count;
+
+	(void)state;
+	kills = false;
+	for (uint64_t run = 1; run <= test_scaled(RUNS); run++) {
+		seed = run;
+		allowed = 0;
+		assert_int_equal(rl_open_private(&(struct rl_options){.keys = 1, .rules = 1}, &rl),
+		                 0);
+		run_schedule(work_counting);
+		assert_int_equal(allowed, 3 * WORKERS);
+		assert_int_equal(rl_counter_get_at(rl, 0, "k", 1, T0, &count), 1);
+		if (count.value != allowed)
+			fail_msg("run %llu: counted %llu", (unsigned long long)run,
+			         (unsigned long long)count.value);
+		rl_close(rl);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_definition_stays),
 		cmocka_unit_test(test_one_definition_stays_with_kills),
+		cmocka_unit_test(test_a_first_definition_begins_once),
+		cmocka_unit_test(test_a_first_space_begins_once),
 	};
 
 	make_stacks();
