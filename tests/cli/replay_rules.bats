@@ -234,7 +234,7 @@ keys_are() {
 	in_trouble "--rule: $BATS_TEST_TMPDIR/rl.json has no rule 'no'"
 	rlctl replay -C "$BATS_TEST_TMPDIR/rl.json" "$log"
 	in_trouble 'has 2 rules: --rule NAME says which'
-	echo '{"rules": {"one": {"limit": "5/mon"}}}' >"$BATS_TEST_TMPDIR/bad.json"
+	echo '{"rules": {"one": {"limit": "5/mond"}}}' >"$BATS_TEST_TMPDIR/bad.json"
 	rlctl replay -C "$BATS_TEST_TMPDIR/bad.json" "$log"
 	in_trouble 'bad.json:1:29: /rules/one/limit: expected a rate'
 	echo '{"rules": {"one": {"limit": "5/min"}}}' >"$BATS_TEST_TMPDIR/one.json"

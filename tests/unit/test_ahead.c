@@ -15,6 +15,9 @@
 #include "decide/ahead.h"
 #include "testing.h"
 
+#define ITEM(of, price, tier) \
+	((struct rl_item){    \
+		.rule = (of), .key = "k", .key_len = 1, .cost = (price), .capacity = (tier)})
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 #define WINDOW (8 * RL_SECOND)
 #define PREFETCH 10
@@ -319,7 +322,7 @@ static void
 test_none_near_the_end(void **state)
 {
 	uint32_t reserve = handle[0]->segment.geometry.stripes * PREFETCH;
-	struct rl_item item = {rule, "k", 1, CAPACITY - PREFETCH - reserve, CAPACITY};
+	struct rl_item item = ITEM(rule, CAPACITY - PREFETCH - reserve, CAPACITY);
 
 	(void)state;
 	assert_int_equal(rl_check_item_at(handle[0], &item, T0, NULL), RL_ALLOWED);
@@ -347,7 +350,7 @@ test_costs(void **state)
 static void
 test_what_takes_none(void **state)
 {
-	struct rl_item item = {rule, "k", 1, 1, CAPACITY}, both[2] = {{rule, "k", 1, 1, 0}};
+	struct rl_item item = ITEM(rule, 1, CAPACITY), both[2] = {ITEM(rule, 1, 0)};
 	int plain = test_rule(handle[0], "plain", 100, WINDOW, 0, false);
 
 	(void)state;
@@ -355,7 +358,7 @@ test_what_takes_none(void **state)
 	assert_int_equal(rl_give_back(handle[1]), PREFETCH - 1);
 	assert_int_equal(rl_check_item_at(handle[1], &item, T0, NULL), RL_ALLOWED);
 	assert_int_equal(used(), 3);
-	both[1] = (struct rl_item){plain, "k", 1, 1, 0};
+	both[1] = ITEM(plain, 1, 0);
 	assert_int_equal(rl_check_all_at(handle[1], both, 2, T0, NULL, NULL), RL_ALLOWED);
 	assert_int_equal(used(), 4);
 	assert_int_equal(rl_peek_at(handle[1], rule, "k", 1, T0, NULL), RL_ALLOWED);
