@@ -119,7 +119,8 @@ getrandom(void *bytes, size_t len, unsigned flags)
 TAKEN_OVER int
 flock(int fd, int operation)
 {
-	bool is_own = is_refused(FLOCK); /* else another program has the turn, and needs real time */
+	bool is_own =
+		is_refused(FLOCK); /* else another program has the turn, and needs real time */
 	int result = is_own ? -1 : (int)syscall(SYS_flock, fd, operation);
 
 	turns += result == 0;
