@@ -59,16 +59,41 @@ class _Rule(ctypes.Structure):
         ("limit", _Limit),
         ("more", POINTER(_Limit)),
         ("more_count", c_size_t),
+        ("flags", c_uint32),
     ]
 
 
 class _Charge(ctypes.Structure):
     _fields_ = [
-        ("tag", c_uint64),
+        ("key", c_uint64),
         ("epoch", c_uint64),
-        ("slot", c_uint32),
         ("cost", c_uint32),
         ("capacity", c_uint32),
+        ("memory", c_uint32),
+        ("limit", c_uint16),
+        ("gen", c_uint8),
+        ("place", c_uint8),
+    ]
+
+
+class _Charges(ctypes.Structure):
+    _fields_ = [
+        ("count", c_uint32),
+        ("charge", _Charge * 8),
+    ]
+
+
+class _Item(ctypes.Structure):
+    _fields_ = [
+        ("rule", c_int),
+        ("key", c_char_p),
+        ("key_len", c_size_t),
+        ("cost", c_uint64),
+        ("capacity", c_uint32),
+        ("burst", c_uint32),
+        ("undelayed", c_uint32),
+        ("flags", c_uint32),
+        ("charges", POINTER(_Charges)),
     ]
 
 
@@ -86,9 +111,6 @@ class Result(ctypes.Structure):
         ("reset_after_ns", c_uint64),
         ("delay_ns", c_uint64),
         ("window_ns", c_uint64),
-        ("charges", c_uint32),
-        ("reserved", c_uint32),
-        ("charge", _Charge * 8),
     ]
 
 
@@ -97,8 +119,10 @@ def _load():
     lib.rl_open.argtypes = [c_char_p, c_void_p, POINTER(c_void_p)]
     lib.rl_close.argtypes = [c_void_p]
     lib.rl_define.argtypes = [c_void_p, POINTER(_Rule)]
-    lib.rl_check.argtypes = [c_void_p, c_int, c_char_p, c_size_t, c_uint64, POINTER(Result)]
-    lib.rl_refund.argtypes = [c_void_p, POINTER(Result)]
+    lib.rl_now.argtypes = [c_void_p]
+    lib.rl_now.restype = c_uint64
+    lib.rl_check_item_at.argtypes = [c_void_p, POINTER(_Item), c_uint64, POINTER(Result)]
+    lib.rl_refund.argtypes = [c_void_p, POINTER(_Charges)]
     lib.rl_strerror.argtypes = [c_int]
     lib.rl_strerror.restype = c_char_p
     lib.rl_http_retry_after.argtypes = [POINTER(Result), c_char_p, c_size_t]
@@ -135,11 +159,14 @@ class Limiter:
     def check(self, rule, key, cost=1):
         key = key.encode() if isinstance(key, str) else key
         result = Result()
-        self._lib.rl_check(self._rl, rule, key, len(key), cost, byref(result))
+        result._charges = _Charges()
+        item = _Item(rule, key, len(key), cost, charges=ctypes.pointer(result._charges))
+        self._lib.rl_check_item_at(self._rl, byref(item), self._lib.rl_now(self._rl), byref(result))
         return result
 
     def refund(self, result):
-        return self._need(self._lib.rl_refund(self._rl, byref(result))) == 1
+        """Give back what the check that returned `result` charged. True unless it came too late."""
+        return self._need(self._lib.rl_refund(self._rl, byref(result._charges))) == 1
 
     def retry_after(self, result):
         """The value of Retry-After, or None if there is nothing to wait for."""

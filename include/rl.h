@@ -304,14 +304,24 @@ enum rl_verdict {
 	RL_UNDECIDED = 3, /* `error` says why; to fail open or closed is your choice */
 };
 
-/* What a check charged, for rl_refund(). Opaque; cost 0 means nothing. */
+/*
+ * What a request was charged, by each limit that charged it, for rl_refund(). The entries are opaque: of
+ * 32 bytes each, so that a program keeps no more than `count` of them. They hold for the segment.
+ */
 struct rl_charge {
-	uint64_t tag;
+	uint64_t key; /* its hash */
 	uint64_t epoch;
-	uint32_t slot;
 	uint32_t cost;
 	uint32_t capacity;
 	uint32_t memory;
+	uint16_t limit;
+	uint8_t gen;
+	uint8_t place;
+};
+
+struct rl_charges {
+	unsigned count; /* 0: nothing was charged */
+	struct rl_charge charge[RL_LIMITS_MAX];
 };
 
 /* What decided. */
@@ -336,9 +346,6 @@ struct rl_result {
 	uint64_t delay_ns;       /* how long an allowed request is to wait; buckets only */
 	uint64_t window_ns; /* of the limit as it is now; 0 if the rule has none; RL_NEVER_NS if it
 	                            has no end */
-	unsigned charges;   /* how many of charge[] are set */
-	unsigned reserved;  /* 0 */
-	struct rl_charge charge[RL_LIMITS_MAX];
 };
 /*
  * Of several limits, the one that denies longest decides. If none denies, the one with the least
@@ -672,9 +679,10 @@ struct rl_item {
 	size_t key_len;
 	uint64_t cost;
 	uint32_t capacity;
-	uint32_t burst;     /* with RL_ITEM_BURST */
-	uint32_t undelayed; /* with RL_ITEM_UNDELAYED */
-	unsigned flags;     /* of enum rl_item_flag */
+	uint32_t burst;             /* with RL_ITEM_BURST */
+	uint32_t undelayed;         /* with RL_ITEM_UNDELAYED */
+	unsigned flags;             /* of enum rl_item_flag */
+	struct rl_charges *charges; /* NULL, or gets what is charged, for rl_refund() */
 };
 
 #define RL_ITEMS_MAX 32 /* rules of one request, and limits of all of them */
@@ -685,8 +693,7 @@ enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint
 
 /*
  * The same, and results[i] is the result of the rule's i-th limit, for headers. *count is how many
- * there are; `result` is the answer, as above. Only `result` has the charges, for rl_refund();
- * results[i].charges is 0.
+ * there are; `result` is the answer, as above.
  */
 enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
                                    struct rl_result *result, size_t *count,
@@ -745,10 +752,10 @@ enum rl_verdict rl_reserve_all_at(struct rl *rl, const struct rl_item *items, si
                                   size_t *decided);
 
 /*
- * Give back what the check that filled `result` charged. That works only while the
+ * Give back what was charged to the request whose item had `charges`. That works only while the
  * sub-bucket it was charged to is the key's current one (sliding_log: while it is the
  * newest time; buckets: see below). Later it is ignored, which errs on the safe side. Of
- * several limits, each gives back by itself. The charges are removed from `result`, so that a
+ * several limits, each gives back by itself. The charges are removed from `charges`, so that a
  * second call does nothing; a copy of it is another charge. 1 given back, 0 ignored, -EROFS.
  *
  * A bucket takes back the whole charge if nothing was charged since. Otherwise it takes back what
@@ -767,11 +774,11 @@ enum rl_verdict rl_reserve_all_at(struct rl *rl, const struct rl_item *items, si
  * come back, the bucket loses count of them. It may then give the charge back though it has come
  * back.
  */
-int rl_refund(struct rl *rl, struct rl_result *result);
-int rl_refund_at(struct rl *rl, struct rl_result *result, uint64_t now_ns);
+int rl_refund(struct rl *rl, struct rl_charges *charges);
+int rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns);
 
 /*
- * Give back `cost` by the key, for a caller that no longer has the result. Each limit of the rule takes
+ * Give back `cost` by the key, for a caller that has no charges. Each limit of the rule takes
  * back as much of it as is there: a window what its current sub-bucket holds, a log what came at its
  * newest time, a bucket what had not come back when its newest request came, of 511 tokens at most, and
  * nothing while that one is a booking beyond the burst. Returns the most that a limit took back, 0 also

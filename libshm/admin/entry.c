@@ -101,7 +101,7 @@ fill_orders(struct rl *rl, struct rl_key_policy *k, uint64_t now_ns, struct rl_b
 		e->is_state_known = false;
 		return;
 	}
-	memcpy(&e->peek, &r, offsetof(struct rl_result, charge));
+	e->peek = r;
 	e->state = r.reason == RL_BY_BAN ? RL_ENTRY_BANNED : RL_ENTRY_EXEMPT;
 }
 

@@ -26,15 +26,17 @@ static int
 charge_again(struct rl_request *rq, uint64_t cost, uint64_t at_ns)
 {
 	struct rl_budget budget = rl_decision_budget(rq->ask.segment, 1);
+	struct rl_charge charge = {.cost = 0};
 	struct rl_result r;
 
 	if (rq->ask.limit->limiter.algorithm == RL_COUNTER) /* rl_counter_add() does that */
 		return -EINVAL;
 	rq->budget = &budget;
 	rq->ask.result = &r;
+	rq->ask.charge = &charge;
 	lift_capacity(rq);
 	rq->ask.now_ns = rl_clamp_now(at_ns);
-	if (rl_decide(rq, cost, RL_CHARGE) == RL_ALLOWED && r.charges > 0)
+	if (rl_decide(rq, cost, RL_CHARGE) == RL_ALLOWED && charge.cost > 0)
 		return 0;
 	return r.error < 0 ? r.error : -EINVAL;
 }

@@ -496,7 +496,7 @@ rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const st
 }
 
 static uint32_t
-min32(uint32_t a, uint32_t b)
+lesser(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -507,7 +507,7 @@ refund_newest_of_window(const struct rl_limiter *l, const struct rl_view *v, uin
                         uint64_t now_ns, struct rl_u128 *next)
 {
 	struct rl_state s = rl_state_unpack(v->word, &l->window);
-	uint32_t given = min32(cost, s.cur);
+	uint32_t given = lesser(cost, s.cur);
 
 	if (s.jump > 0 || rl_window_epoch(&l->window, now_ns) > s.epoch)
 		return 0;
@@ -521,7 +521,7 @@ refund_newest_of_anchored(const struct rl_limiter *l, const struct rl_view *v, u
                           uint64_t now_ns, struct rl_u128 *next)
 {
 	struct rl_anchored a = anchored_at(l, v, now_ns);
-	uint32_t given = min32(cost, a.cur);
+	uint32_t given = lesser(cost, a.cur);
 
 	a.cur -= given;
 	*next = rl_anchored_pack(a, v->slot_bits);
@@ -533,7 +533,7 @@ refund_newest_of_log(const struct rl_limiter *l, const struct rl_view *v, uint32
                      struct rl_u128 *next)
 {
 	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
-	uint32_t given = min32(cost, log.pending);
+	uint32_t given = lesser(cost, log.pending);
 
 	log.pending -= given;
 	log.units -= given;

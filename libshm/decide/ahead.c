@@ -81,7 +81,7 @@ answer_spent(const struct rl_ask *a, struct rl_slot slot)
 	struct rl_plan plan;
 	struct rl_view v;
 
-	if (!a->result)
+	if (!a->result && !a->charge)
 		return RL_ALLOWED;
 	if (rl_view_load(a->segment, slot, &v) != RL_SEEN ||
 	    !rl_limiter_adds(l, &a->quota, &v, 0, a->now_ns, &plan)) {
@@ -180,8 +180,8 @@ refill(struct rl_ahead_entry *e, const struct rl_ask *a, const struct rl_candida
 	}
 	fill(e, a, slot);
 	release(e, busy, a->quota.prefetch - a->cost);
-	if (a->result)
-		a->result->charge[0].cost = a->cost; /* the others are the store's */
+	if (a->charge)
+		a->charge->cost = a->cost; /* the others are the store's */
 	return RL_ALLOWED;
 }
 

@@ -19,6 +19,7 @@ charge_ahead(struct rl *rl, const struct rl_item *item, struct rl_ask *a,
 	a->cost = (uint32_t)item->cost;
 	if (rl_ahead_charge(rl, a, candidates) != RL_ALLOWED)
 		return false;
+	rl_item_charged(item);
 	rl_stats_add(&rl->segment, item->rule, RL_COUNT_allowed);
 	return true;
 }
@@ -29,9 +30,11 @@ decide_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq)
 	enum rl_mode mode = item->cost > 0 ? RL_CHARGE : RL_PEEK;
 	enum rl_verdict verdict;
 
+	rq->ask.charge = rl_item_charge(item);
 	if (charge_ahead(rl, item, &rq->ask, &rq->candidates))
 		return RL_ALLOWED;
 	verdict = rl_request_lift_shadow(&rq->ask, rl_decide(rq, item->cost, mode));
+	rl_item_charged(item);
 	if (mode == RL_CHARGE)
 		rl_request_count(rl, item->rule, rq, rq->ask.result);
 	return verdict;
@@ -123,8 +126,6 @@ rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
 
 	*count = parts;
 	rl_multi_decide(rl, item, now_ns, part, parts, results, r);
-	for (unsigned i = 0; i < parts; i++)
-		results[i].charges = 0; /* they are the answer's to give back */
 	return r->verdict;
 }
 

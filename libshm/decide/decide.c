@@ -36,6 +36,26 @@ rl_answer(const struct rl_ask *a, const struct rl_decision *d)
 	return RL_NEVER;
 }
 
+/* Which of its 16 candidates the slot is, is computed again: only who wants the charge pays for that. */
+void
+rl_hand_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_plan *plan)
+{
+	const struct rl_compiled *limit = a->limit;
+	struct rl_candidates candidates =
+		rl_table_candidates(&a->segment->table, limit->id, a->hash ^ limit->mix);
+
+	*a->charge = (struct rl_charge){
+		.key = a->hash,
+		.epoch = plan->charge_id,
+		.cost = a->cost,
+		.capacity = a->quota.capacity,
+		.memory = plan->memory,
+		.limit = (uint16_t)limit->id,
+		.gen = rl_tag_gen(slot.tag),
+		.place = (uint8_t)rl_table_place(&candidates, slot.index),
+	};
+}
+
 static enum rl_verdict
 answer_full(const struct rl_request *rq, uint64_t next_free_ns)
 {

@@ -37,6 +37,8 @@ struct rl_ask {
 	uint32_t cost;            /* at least 1 */
 	unsigned index;           /* which of its rule's limits */
 	struct rl_result *result; /* NULL: for the verdict alone */
+	uint64_t hash;            /* of the key, whatever the limit */
+	struct rl_charge *charge; /* NULL, or to be filled if it is charged */
 };
 
 /* The same of a key, whose candidate slots are known. */
@@ -87,7 +89,11 @@ enum rl_verdict rl_peek_nothing(const struct rl_ask *ask);
 int rl_decide_rest(const struct rl_ask *ask, struct rl_slot slot, const struct rl_view *view,
                    enum rl_seen seen, enum rl_mode mode, struct rl_budget *budget);
 
-_Static_assert(sizeof(struct rl_charge) == 32, "a caller's result keeps its size");
+/* Fill *ask.charge with what `plan` has charged to the slot. */
+void rl_hand_out(const struct rl_ask *ask, struct rl_slot slot, const struct rl_plan *plan);
+
+_Static_assert(sizeof(struct rl_charge) == 32, "callers keep them");
+_Static_assert(sizeof(struct rl_result) == 64, "a line");
 
 static inline uint64_t
 rl_until(uint64_t then_ns, uint64_t now_ns)
@@ -97,7 +103,6 @@ rl_until(uint64_t then_ns, uint64_t now_ns)
 	return then_ns > now_ns ? then_ns - now_ns : 0;
 }
 
-/* All but the charges, of which none is set. */
 static inline void
 rl_fill_result(const struct rl_ask *a, const struct rl_decision *d, enum rl_verdict verdict)
 {
@@ -115,28 +120,17 @@ rl_fill_result(const struct rl_ask *a, const struct rl_decision *d, enum rl_verd
 	r->delay_ns = 0;
 	r->window_ns = a->limit->limiter.window_ns;
 	r->is_shadow_denied = 0;
-	r->charges = 0;
-	r->reserved = 0;
 }
 
 static inline enum rl_verdict
 rl_answer_charged(const struct rl_ask *a, struct rl_slot slot, const struct rl_plan *plan)
 {
-	struct rl_result *r = a->result;
-
-	if (!r)
+	if (a->charge)
+		rl_hand_out(a, slot, plan);
+	if (!a->result)
 		return RL_ALLOWED;
 	rl_fill_result(a, &plan->decision, RL_ALLOWED);
-	r->delay_ns = plan->decision.delay_ns;
-	r->charges = 1;
-	r->charge[0] = (struct rl_charge){
-		.tag = slot.tag,
-		.epoch = plan->charge_id,
-		.slot = (uint32_t)slot.index,
-		.cost = a->cost,
-		.capacity = a->quota.capacity,
-		.memory = plan->memory,
-	};
+	a->result->delay_ns = plan->decision.delay_ns;
 	return RL_ALLOWED;
 }
 

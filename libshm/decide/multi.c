@@ -10,8 +10,8 @@
 #include "decide/multi.h"
 
 #include <stddef.h>
-#include <string.h>
 
+#include "decide/refund.h"
 #include "rl.h"
 #include "segment/record.h"
 #include "segment/stats.h"
@@ -19,6 +19,7 @@
 /* A charge that one CAS makes, if nobody is quicker. */
 struct planned {
 	bool is_valid;
+	bool is_charged;
 	struct rl_slot slot;
 	struct rl_u128 seen;
 	struct rl_plan plan;
@@ -37,6 +38,7 @@ struct batch {
 	struct planned *planned; /* of each part; for decide() only, as is the next */
 	struct rl_budget budget;
 	struct rl_result *part_result;
+	struct rl_charge *charge;  /* of each part, cost 0: none; for decide(), too */
 	struct rl_result *results; /* of each item */
 };
 
@@ -101,7 +103,7 @@ decider_of(const struct batch *b, size_t i)
 	return best;
 }
 
-/* An item's answer from those of its parts, charges and all. */
+/* An item's answer from those of its parts. */
 static void
 combine(struct batch *b, size_t i)
 {
@@ -109,12 +111,9 @@ combine(struct batch *b, size_t i)
 	unsigned best = decider_of(b, i);
 
 	b->decider[i] = best;
-	memcpy(r, &b->part_result[best], offsetof(struct rl_result, charge));
-	r->charges = 0;
+	*r = b->part_result[best];
 	for (unsigned p = b->first[i]; p < b->first[i + 1]; p++) {
 		const struct rl_result *t = &b->part_result[p];
-		if (t->charges > 0)
-			r->charge[r->charges++] = t->charge[0];
 		r->is_shadow_denied |= t->is_shadow_denied;
 		r->error = r->error ? r->error : t->error;
 		if (r->verdict == RL_ALLOWED && t->delay_ns > r->delay_ns)
@@ -148,6 +147,7 @@ decide_part(struct batch *b, unsigned p, uint64_t cost, enum rl_mode mode, bool 
 	struct rl_request *rq = &b->part[p];
 
 	rq->ask.result = is_asked ? &b->part_result[p] : NULL;
+	rq->ask.charge = &b->charge[p];
 	return rl_request_lift_shadow(&rq->ask, rl_decide(rq, cost, mode));
 }
 
@@ -162,6 +162,7 @@ plan_part(struct batch *b, unsigned p, uint64_t cost)
 		return false;
 	a->cost = (uint32_t)cost;
 	a->result = &b->part_result[p];
+	a->charge = NULL; /* the plan says all of it */
 	return rl_table_find(&a->segment->table, &b->part[p].candidates, &planned->slot) &&
 	       rl_plan_charge(a, planned->slot, &planned->seen, &planned->plan);
 }
@@ -178,10 +179,12 @@ would_allow(struct batch *b, unsigned p, uint64_t cost)
 static enum rl_verdict
 charge_part(struct batch *b, unsigned p, uint64_t cost)
 {
-	const struct planned *planned = &b->planned[p];
+	struct planned *planned = &b->planned[p];
 
-	if (planned->is_valid && rl_charge_planned(&b->part[p].ask, planned->slot, planned->seen,
-	                                           &planned->plan) != RL_AGAIN)
+	planned->is_charged =
+		planned->is_valid && rl_charge_planned(&b->part[p].ask, planned->slot,
+	                                               planned->seen, &planned->plan) != RL_AGAIN;
+	if (planned->is_charged)
 		return RL_ALLOWED;
 	return decide_part(b, p, cost, RL_CHARGE, true);
 }
@@ -212,11 +215,25 @@ peek_at_all(struct batch *b)
 	return denier(b);
 }
 
+/* What the part was charged, if it was. */
+static struct rl_charge *
+charge_of(const struct batch *b, unsigned p)
+{
+	struct planned *planned = &b->planned[p];
+
+	if (planned->is_charged) {
+		b->part[p].ask.charge = &b->charge[p];
+		rl_hand_out(&b->part[p].ask, planned->slot, &planned->plan);
+		planned->is_charged = false;
+	}
+	return &b->charge[p];
+}
+
 static void
 give_back(struct batch *b, unsigned parts)
 {
 	for (unsigned p = 0; p < parts; p++)
-		rl_refund_at(b->rl, &b->part_result[p], b->now_ns);
+		rl_refund_charge(b->rl, charge_of(b, p), b->now_ns);
 }
 
 /* Part p of item i was denied by then: nothing stays charged, and every item is told of. */
@@ -259,10 +276,11 @@ count_denied_part(struct batch *b, unsigned p, uint64_t cost)
 	struct rl_result peeked = b->part_result[p];
 
 	rq->ask.result = &b->part_result[p];
+	rq->ask.charge = &b->charge[p];
 	if (rl_decide(rq, cost, RL_CHARGE) == RL_DENIED) {
 		rl_request_lift_shadow(&rq->ask, RL_DENIED);
 	} else {
-		rl_refund_at(b->rl, &b->part_result[p], b->now_ns);
+		rl_refund_charge(b->rl, &b->charge[p], b->now_ns);
 		b->part_result[p] = peeked;
 	}
 }
@@ -300,6 +318,17 @@ count_item(const struct batch *b, size_t i)
 		rl_request_count(b->rl, b->items[i].rule, request_of(b, i), &b->results[i]);
 }
 
+/* What stays charged is the callers' to give back. */
+static void
+hand_out(const struct batch *b, size_t i)
+{
+	struct rl_charges *to = b->items[i].charges;
+
+	for (unsigned p = b->first[i]; to && p < b->first[i + 1]; p++)
+		if (charge_of(b, p)->cost > 0)
+			to->charge[to->count++] = b->charge[p];
+}
+
 /* Decide what make_all() has made; the item that decided, or count. */
 static size_t
 decide(struct batch *b)
@@ -309,16 +338,19 @@ decide(struct batch *b)
 	b->budget = rl_decision_budget(&b->rl->segment, b->first[b->count]);
 	for (unsigned p = 0; p < b->first[b->count]; p++) {
 		b->part[p].budget = &b->budget;
-		b->planned[p].is_valid = false;
+		b->planned[p].is_valid = b->planned[p].is_charged = false;
+		b->charge[p].cost = 0;
 	}
 	decided = would_all_allow(b) ? b->count : peek_at_all(b);
 	if (decided == b->count)
 		decided = charge_all(b);
 	else
 		count_denied(b);
-	for (size_t i = 0; i < b->count; i++)
+	for (size_t i = 0; i < b->count; i++) {
+		hand_out(b, i);
 		if (i == decided || decided == b->count)
 			count_item(b, i);
+	}
 	return decided;
 }
 
@@ -330,6 +362,7 @@ check_all(struct rl *rl, const struct rl_item *items, size_t count,
 	struct rl_result unused[RL_ITEMS_MAX], part_result[RL_ITEMS_MAX];
 	struct rl_request part[RL_ITEMS_MAX];
 	struct planned planned[RL_ITEMS_MAX];
+	struct rl_charge charge[RL_ITEMS_MAX];
 	struct batch b;
 	size_t ignored;
 
@@ -337,6 +370,7 @@ check_all(struct rl *rl, const struct rl_item *items, size_t count,
 	*decided = 0;
 	begin(&b, rl, items, count, now_ns, part, part_result, results ? results : unused);
 	b.planned = planned;
+	b.charge = charge;
 	b.booking = booking;
 	if (count > RL_ITEMS_MAX || !make_all(&b))
 		return RL_UNDECIDED;
@@ -372,10 +406,12 @@ rl_multi_decide(struct rl *rl, const struct rl_item *item, uint64_t now_ns, stru
                 unsigned parts, struct rl_result *part_result, struct rl_result *r)
 {
 	struct planned planned[RL_LIMITS_MAX];
+	struct rl_charge charge[RL_LIMITS_MAX];
 	struct batch b;
 
 	begin(&b, rl, item, 1, now_ns, part, part_result, r);
 	b.planned = planned;
+	b.charge = charge;
 	b.first[0] = 0;
 	b.first[1] = parts;
 	decide(&b);

@@ -27,12 +27,18 @@ rl_plain_make_of(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
 	if ((item->capacity | item->flags) > 0 || item->key_len - 1 >= RL_KEY_MAX || !item->key ||
 	    !rl_policy_plain_of(rl, item->rule, item->key, item->key_len, prefetches, &own))
 		return false;
-	plain->ask = (struct rl_ask){s, own.limit, own.quota, rl_clamp_now(now_ns), 1, 0, result};
-	if (item->cost > 0)
-		plain->ask.cost = (uint32_t)item->cost;
-	plain->candidates = rl_table_candidates(
-		&s->table, own.limit->id,
-		rl_hash_of_key(s->key_start, item->key, item->key_len) ^ own.limit->mix);
+	plain->ask = (struct rl_ask){
+		.segment = s,
+		.limit = own.limit,
+		.quota = own.quota,
+		.now_ns = rl_clamp_now(now_ns),
+		.cost = item->cost > 0 ? (uint32_t)item->cost : 1,
+		.result = result,
+		.hash = rl_hash_of_key(s->key_start, item->key, item->key_len),
+		.charge = rl_item_charge(item),
+	};
+	plain->candidates =
+		rl_table_candidates(&s->table, own.limit->id, plain->ask.hash ^ own.limit->mix);
 	return true;
 }
 
@@ -94,6 +100,7 @@ rl_plain_decide(const struct rl_item *item, const struct rl_ask *a, bool is_foun
 	}
 	if (decided == RL_AGAIN)
 		return RL_AGAIN;
+	rl_item_charged(item);
 	return (int)rl_request_lift_shadow(a, (enum rl_verdict)decided);
 }
 

@@ -31,38 +31,55 @@ rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
 	return false;
 }
 
-/* True if it was given back. */
-static bool
-refund_one(struct rl *rl, const struct rl_charge *charge, uint64_t now_ns)
+/* The slot that a charge is of, if the key still has it. */
+static struct rl_slot
+slot_of(const struct rl_segment *s, const struct rl_compiled *limit, const struct rl_charge *charge)
+{
+	struct rl_candidates candidates =
+		rl_table_candidates(&s->table, limit->id, charge->key ^ limit->mix);
+
+	return (struct rl_slot){
+		.index = rl_table_candidate(&candidates, charge->place % RL_CANDIDATES),
+		.tag = rl_tag_make(RL_TAG_LIVE, charge->gen, candidates.key),
+	};
+}
+
+bool
+rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
 {
 	const struct rl_segment *s = &rl->segment;
-	const struct rl_slot slot = {.index = charge->slot, .tag = charge->tag};
-	const struct rl_compiled *limit = rl_handle_limit(rl, rl_tag_limit(charge->tag));
+	const struct rl_charge given = *charge;
+	const struct rl_compiled *limit;
 	struct rl_quota quota = {0};
 	unsigned index;
 
-	if (charge->cost == 0 || charge->capacity == 0 || charge->capacity > RL_CAPACITY_MAX ||
-	    !limit || slot.index >= rl_segment_slots(s))
+	charge->cost = 0;
+	if (given.cost == 0 || given.capacity == 0 || given.capacity > RL_CAPACITY_MAX ||
+	    given.limit > RL_TAG_LIMIT_MASK)
 		return false;
-	rl_policy_of_limit(s, rl_tag_limit(charge->tag), &quota, &index);
-	quota.capacity = charge->capacity; /* its tier's, or as it was */
-	if (!rl_refund_slot(s, &limit->limiter, &quota, slot, charge, rl_clamp_now(now_ns)))
+	limit = rl_handle_limit(rl, given.limit);
+	if (!limit)
+		return false;
+	rl_policy_of_limit(s, given.limit, &quota, &index);
+	quota.capacity = given.capacity; /* its tier's, or as it was */
+	if (!rl_refund_slot(s, &limit->limiter, &quota, slot_of(s, limit, &given), &given,
+	                    rl_clamp_now(now_ns)))
 		return false;
 	rl_stats_add(s, limit->rule, RL_COUNT_refunded);
 	return true;
 }
 
 int
-rl_refund_at(struct rl *rl, struct rl_result *result, uint64_t now_ns)
+rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns)
 {
-	unsigned charges = result->charges < RL_LIMITS_MAX ? result->charges : RL_LIMITS_MAX;
+	unsigned count = charges->count < RL_LIMITS_MAX ? charges->count : RL_LIMITS_MAX;
 	int done = 0;
 
 	if (!rl->segment.is_writable)
 		return -EROFS;
-	result->charges = 0;
-	for (unsigned i = 0; i < charges; i++)
-		done |= refund_one(rl, &result->charge[i], now_ns);
+	charges->count = 0;
+	for (unsigned i = 0; i < count; i++)
+		done |= rl_refund_charge(rl, &charges->charge[i], now_ns);
 	return done;
 }
 
@@ -116,6 +133,7 @@ int
 rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns)
 {
 	struct rl_request part[RL_LIMITS_MAX];
+	struct rl_item own = *item;
 	struct rl_result r;
 	unsigned parts;
 
@@ -123,7 +141,8 @@ rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns)
 		return -EROFS;
 	if (item->cost > RL_CAPACITY_MAX)
 		return -EINVAL;
-	parts = rl_request_make(rl, item, NULL, now_ns, part, RL_LIMITS_MAX, &r);
+	own.charges = NULL; /* it charges nothing */
+	parts = rl_request_make(rl, &own, NULL, now_ns, part, RL_LIMITS_MAX, &r);
 	if (parts == 0)
 		return r.error;
 	return refund_parts(rl, item, part, parts);
@@ -138,7 +157,7 @@ rl_refund_key(struct rl *rl, int rule, const void *key, size_t key_len, uint32_t
 }
 
 int
-rl_refund(struct rl *rl, struct rl_result *result)
+rl_refund(struct rl *rl, struct rl_charges *charges)
 {
-	return rl_refund_at(rl, result, rl_segment_now(&rl->segment));
+	return rl_refund_at(rl, charges, rl_segment_now(&rl->segment));
 }

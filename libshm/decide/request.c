@@ -121,13 +121,10 @@ is_answered(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k, 
 	       rl_request_answered_by_exception(rl, item, k, now_ns, budget, r);
 }
 
+/* A burst in place of the limit's own. `has` is what its algorithm has. */
 static int
-apply_burst(const struct rl_item *item, bool keeps_own, const struct rl_limiter *l,
-            struct rl_quota *q)
+apply_burst(uint32_t burst, bool keeps_own, unsigned has, struct rl_quota *q)
 {
-	unsigned has = rl_algorithm_info(l->algorithm)->flags;
-	uint32_t burst = item->burst;
-
 	if (!(has & RL_HAS_BURST) || burst >= RL_CAPACITY_MAX)
 		return -EINVAL;
 	if (has & RL_BURST_IS_CAPACITY && burst == 0)
@@ -137,28 +134,35 @@ apply_burst(const struct rl_item *item, bool keeps_own, const struct rl_limiter 
 	return 0;
 }
 
+static int
+apply_to(const struct rl_item *item, bool keeps_own, struct rl_policy_limit *first)
+{
+	const struct rl_algorithm_info *info = rl_algorithm_info(first->limit->limiter.algorithm);
+	struct rl_quota *q = &first->quota;
+	int error = 0;
+
+	if (!info) /* a space of counters */
+		return -EINVAL;
+	if (item->capacity > 0 && !keeps_own)
+		error = rl_policy_set_capacity(&first->limit->limiter, item->capacity, q);
+	if (error == 0 && item->flags & RL_ITEM_BURST)
+		error = apply_burst(item->burst, keeps_own, info->flags, q);
+	if (error < 0 || !(item->flags & RL_ITEM_UNDELAYED))
+		return error;
+	if (!(info->flags & RL_HAS_UNDELAYED) || item->undelayed > q->burst)
+		return -EINVAL;
+	q->undelayed = item->undelayed;
+	return 0;
+}
+
 /* What the request brings along in place of what the rule says of its first limit. */
 static int
 apply_item(const struct rl_item *item, struct rl_key_policy *k)
 {
-	const struct rl_limiter *l = &k->rule.limit[0].limit->limiter;
-	struct rl_quota *q = &k->rule.limit[0].quota;
-	int error = 0;
-
 	if ((item->capacity | item->flags) == 0 || k->rule.count == 0 ||
 	    k->rule.limit[0].index != 0)
 		return 0;
-	if (item->capacity > 0 && !k->keeps_first)
-		error = rl_policy_set_capacity(l, item->capacity, q);
-	if (error == 0 && item->flags & RL_ITEM_BURST)
-		error = apply_burst(item, k->keeps_first, l, q);
-	if (error < 0 || !(item->flags & RL_ITEM_UNDELAYED))
-		return error;
-	if (!(rl_algorithm_info(l->algorithm)->flags & RL_HAS_UNDELAYED) ||
-	    item->undelayed > q->burst)
-		return -EINVAL;
-	q->undelayed = item->undelayed;
-	return 0;
+	return apply_to(item, k->keeps_first, &k->rule.limit[0]);
 }
 
 /* All of them can book ahead, or none of the request is. */
@@ -201,8 +205,14 @@ rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_p
 		const struct rl_policy_limit *l = &k->rule.limit[i];
 		struct rl_request *rq = &requests[i];
 
-		rq->ask = (struct rl_ask){&rl->segment, l->limit, l->quota, now_ns, 1,
-		                          l->index,     NULL};
+		rq->ask = (struct rl_ask){
+			.segment = &rl->segment,
+			.limit = l->limit,
+			.quota = l->quota,
+			.now_ns = now_ns,
+			.cost = 1,
+			.index = l->index,
+		};
 		rq->rl = rl;
 		rq->rule = item->rule;
 		rq->key = item->key;
@@ -213,6 +223,7 @@ rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_p
 		if (i == 0 || !is_same_key(rq, &requests[i - 1]))
 			hash = rl_hash_of_key(rl->segment.key_start,
 			                      rq->key ? rq->key : rq->network, rq->key_len);
+		rq->ask.hash = hash;
 		rl_request_candidates(rl, l->limit, hash, &rq->candidates);
 	}
 }
@@ -240,6 +251,8 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_booki
 	int error;
 
 	rl_result_clear(r);
+	if (item->charges)
+		item->charges->count = 0;
 	if (!is_sound(rl, item, r))
 		return 0;
 	error = rl_policy_of_key(rl, item->rule, item->key, item->key_len, &budget, &k);

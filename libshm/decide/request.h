@@ -15,11 +15,29 @@ struct rl_booking {
 	uint64_t max_wait_ns;
 };
 
-/* All zero but for the charges, of which none are set. */
 static inline void
 rl_result_clear(struct rl_result *r)
 {
-	memset(r, 0, offsetof(struct rl_result, charge));
+	*r = (struct rl_result){.verdict = RL_ALLOWED};
+}
+
+/* Where the only charge of an item is to go, empty; NULL: nobody asks. */
+static inline struct rl_charge *
+rl_item_charge(const struct rl_item *item)
+{
+	if (!item->charges)
+		return NULL;
+	item->charges->count = 0;
+	item->charges->charge[0].cost = 0;
+	return item->charges->charge;
+}
+
+/* It may have been filled. */
+static inline void
+rl_item_charged(const struct rl_item *item)
+{
+	if (item->charges)
+		item->charges->count = item->charges->charge[0].cost > 0;
 }
 
 /*

@@ -81,6 +81,15 @@ rl_table_candidate(const struct rl_candidates *candidates, unsigned i)
 	return candidates->first[i / RL_BUCKET_SLOTS] + i % RL_BUCKET_SLOTS;
 }
 
+/* Which of them a slot is. */
+static inline unsigned
+rl_table_place(const struct rl_candidates *candidates, uint64_t index)
+{
+	if (index - candidates->first[0] < RL_BUCKET_SLOTS)
+		return (unsigned)(index - candidates->first[0]);
+	return RL_BUCKET_SLOTS + (unsigned)(index - candidates->first[1]);
+}
+
 /* Always inlined: gcc 12 takes a call of it for one without effects, and drops it. */
 static inline __attribute__((always_inline)) void
 rl_bucket_prefetch(const struct rl_bucket *bucket)

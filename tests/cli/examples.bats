@@ -73,7 +73,7 @@ statuses() {
 	cat >"$BATS_TEST_TMPDIR/mirror.py" <<-'EOF'
 	import ctypes, rl
 	print("#include <rl.h>")
-	for name, type in [("options", rl._Options), ("limit", rl._Limit), ("rule", rl._Rule), ("charge", rl._Charge), ("result", rl.Result)]:
+	for name, type in [("options", rl._Options), ("limit", rl._Limit), ("rule", rl._Rule), ("charge", rl._Charge), ("charges", rl._Charges), ("item", rl._Item), ("result", rl.Result)]:
 	    print(f'_Static_assert(sizeof(struct rl_{name}) == {ctypes.sizeof(type)}, "{name}");')
 	    for field, *_ in type._fields_:
 	        at = getattr(type, field)

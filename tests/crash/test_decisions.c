@@ -2,7 +2,7 @@
 /* A decision, and what clears up after some, dies at any instruction: see operation.h. */
 #include "operation.h"
 
-static struct rl_result charged; /* by prepare(), for run() to refund */
+static struct rl_charges charged; /* by prepare(), for run() to refund */
 
 static void
 prepare_nothing(void)
@@ -67,13 +67,13 @@ static void
 prepare_refund(void)
 {
 	check_at(TWO, 0, now, NULL);
-	check_at(TWO, 0, now, &charged);
+	test_check_at(rl, rules[TWO], "k0", 2, 1, now, NULL, &charged);
 }
 
 static void
 run_refund(void)
 {
-	struct rl_result copy = charged;
+	struct rl_charges copy = charged;
 
 	rl_refund_at(rl, &copy, now);
 }

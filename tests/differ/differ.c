@@ -32,7 +32,7 @@ struct build {
 	void *handle;
 	struct rl *rl;
 	int rule[RULES];
-	struct rl_result last; /* to be given back */
+	struct rl_charges last; /* to be given back */
 #define FIELD(name) __typeof__(&name) name;
 	CALLED(FIELD)
 };
@@ -48,10 +48,10 @@ differ_at(const char *what, const struct rl_result *a, const struct rl_result *b
 	for (int i = 0; a && i < 2; i++, a = b)
 		fprintf(stderr,
 		        "  verdict %d error %d reason %d index %u limit %u remaining %u retry %lu "
-		        "reset %lu delay %lu window %lu shadow %d charges %u\n",
+		        "reset %lu delay %lu window %lu shadow %d\n",
 		        a->verdict, a->error, a->reason, a->index, a->limit, a->remaining,
 		        a->retry_after_ns, a->reset_after_ns, a->delay_ns, a->window_ns,
-		        a->is_shadow_denied, a->charges);
+		        a->is_shadow_denied);
 	exit(1);
 }
 
@@ -71,16 +71,23 @@ same_results(const char *what, const struct rl_result *a, const struct rl_result
 	               a->index == b->index && a->limit == b->limit &&
 	               a->remaining == b->remaining && a->retry_after_ns == b->retry_after_ns &&
 	               a->reset_after_ns == b->reset_after_ns && a->delay_ns == b->delay_ns &&
-	               a->window_ns == b->window_ns && a->is_shadow_denied == b->is_shadow_denied &&
-	               a->charges == b->charges;
+	               a->window_ns == b->window_ns && a->is_shadow_denied == b->is_shadow_denied;
 
-	for (unsigned i = 0; is_same && i < a->charges; i++)
-		is_same = a->charge[i].cost == b->charge[i].cost &&
-		          a->charge[i].epoch == b->charge[i].epoch &&
-		          a->charge[i].capacity == b->charge[i].capacity &&
-		          a->charge[i].memory == b->charge[i].memory;
 	if (!is_same)
 		differ_at(what, a, b);
+}
+
+/* The rest of a charge is where the key has its slot: by its segment's secret. */
+static void
+same_charges(const struct rl_charges *a, const struct rl_charges *b)
+{
+	same("how many charges", a->count, b->count);
+	for (unsigned i = 0; i < a->count; i++) {
+		same("a charge's cost", a->charge[i].cost, b->charge[i].cost);
+		same("a charge's epoch", (int64_t)a->charge[i].epoch, (int64_t)b->charge[i].epoch);
+		same("a charge's capacity", a->charge[i].capacity, b->charge[i].capacity);
+		same("a charge's memory", a->charge[i].memory, b->charge[i].memory);
+	}
 }
 
 static uint64_t
@@ -260,6 +267,7 @@ static void
 check_one(void)
 {
 	struct rl_result r[2], limits[2][RL_LIMITS_MAX];
+	struct rl_charges charges[2];
 	struct rl_item items[2];
 	size_t count[2] = {0};
 	uint64_t how = below(10), wait = below(3) * RL_SECOND / 3;
@@ -269,6 +277,8 @@ check_one(void)
 	for (int b = 0; b < 2; b++) {
 		struct build *l = &two[b];
 		memset(&r[b], 0xa5, sizeof r[b]);
+		memset(&charges[b], 0xa5, sizeof charges[b]);
+		items[b].charges = how == 3 ? NULL : &charges[b];
 		if (how == 0)
 			verdict[b] = l->rl_check_limits_at(l->rl, &items[b], now_ns, &r[b],
 			                                   &count[b], limits[b]);
@@ -279,22 +289,22 @@ check_one(void)
 			                                 how == 2 ? NULL : &r[b]);
 	}
 	same("a verdict", verdict[0], verdict[1]);
-	if (how == 2)
-		return;
-	same_results("an answer", &r[0], &r[1]);
+	if (how != 3)
+		same_charges(&charges[0], &charges[1]);
+	if (how != 2)
+		same_results("an answer", &r[0], &r[1]);
 	same("how many limits", (int64_t)count[0], (int64_t)count[1]);
 	for (size_t i = 0; i < count[0]; i++)
 		same_results("the answer of a limit", &limits[0][i], &limits[1][i]);
-	if (r[0].charges > 0) {
-		two[0].last = r[0];
-		two[1].last = r[1];
-	}
+	for (int b = 0; b < 2 && how != 3 && charges[0].count > 0; b++)
+		two[b].last = charges[b];
 }
 
 static void
 check_several(bool is_all)
 {
 	struct rl_item items[BATCH][2], of[2][BATCH];
+	struct rl_charges charges[2][BATCH];
 	struct rl_result r[2][BATCH];
 	size_t count = 1 + below(BATCH), decided[2] = {0};
 	int verdict[2] = {0};
@@ -303,9 +313,12 @@ check_several(bool is_all)
 		random_item(items[i]);
 	for (int b = 0; b < 2; b++) {
 		struct build *l = &two[b];
-		for (size_t i = 0; i < count; i++)
-			of[b][i] = items[i][b];
 		memset(r[b], 0xa5, sizeof r[b]);
+		memset(charges[b], 0xa5, sizeof charges[b]);
+		for (size_t i = 0; i < count; i++) {
+			of[b][i] = items[i][b];
+			of[b][i].charges = &charges[b][i];
+		}
 		if (is_all)
 			verdict[b] =
 				l->rl_check_all_at(l->rl, of[b], count, now_ns, r[b], &decided[b]);
@@ -314,9 +327,12 @@ check_several(bool is_all)
 	}
 	same("a verdict of all", verdict[0], verdict[1]);
 	same("who decided", (int64_t)decided[0], (int64_t)decided[1]);
-	for (size_t i = 0; i < count; i++)
-		if (!is_all || (verdict[0] != RL_UNDECIDED && r[0][i].error != -EINVAL))
-			same_results("one of several answers", &r[0][i], &r[1][i]);
+	for (size_t i = 0; i < count; i++) {
+		if (is_all && (verdict[0] == RL_UNDECIDED || r[0][i].error == -EINVAL))
+			continue;
+		same_results("one of several answers", &r[0][i], &r[1][i]);
+		same_charges(&charges[0][i], &charges[1][i]);
+	}
 }
 
 static void

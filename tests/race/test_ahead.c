@@ -63,22 +63,22 @@ define(uint32_t most, uint16_t prefetch)
 }
 
 static bool
-charge(struct rl *by, uint64_t cost, uint64_t now_ns, struct rl_result *r)
+charge(struct rl *by, uint64_t cost, uint64_t now_ns, struct rl_charges *charges)
 {
-	return rl_check_at(by, rule, "k", 1, cost, now_ns, r) == RL_ALLOWED;
+	struct rl_result r;
+
+	return test_check_at(by, rule, "k", 1, cost, now_ns, &r, charges) == RL_ALLOWED;
 }
 
 static void
 start(void)
 {
-	struct rl_result r;
-
 	memset(&done, 0, sizeof done);
 	rl_reset(rl, rule, "k", 1);
 	for (int i = 0; i < WORKERS; i++)
 		memset(process[i].ahead, 0, sizeof *process[i].ahead);
 	for (uint32_t i = 0; i < before; i++) /* none of them ahead */
-		charge(rl, 1, T0, &r);
+		charge(rl, 1, T0, NULL);
 	rl_give_back(rl);
 }
 
@@ -88,13 +88,13 @@ request(int worker, uint64_t now_ns)
 {
 	uint64_t cost = 1 + test_below(&seed, COST_MAX), epoch;
 	bool is_late = done.is_changed;
-	struct rl_result r;
+	struct rl_charges charges;
 
-	if (!charge(&process[worker], cost, now_ns, &r))
+	if (!charge(&process[worker], cost, now_ns, &charges))
 		return;
-	epoch = r.charge[0].epoch - T0 / RL_SECOND;
+	epoch = charges.charge[0].epoch - T0 / RL_SECOND;
 	if (!is_late && test_below(&seed, 4) == 0 &&
-	    rl_refund_at(&process[worker], &r, now_ns) == 1)
+	    rl_refund_at(&process[worker], &charges, now_ns) == 1)
 		return;
 	done.admitted[epoch] += (uint32_t)cost;
 	done.since += is_late ? (uint32_t)cost : 0;
@@ -122,9 +122,8 @@ static uint32_t
 drain(uint64_t now_ns)
 {
 	uint32_t admitted = 0;
-	struct rl_result r;
 
-	while (charge(rl, 1, now_ns, &r)) {
+	while (charge(rl, 1, now_ns, NULL)) {
 		rl_give_back(rl);
 		admitted++;
 	}
@@ -225,13 +224,11 @@ reset(void)
 static void
 audit_reset(uint64_t run)
 {
-	struct rl_result r;
-
 	audit_assert_whole(rl);
 	done.since += drain(T0);
 	for (int i = 0; i < WORKERS; i++)
 		if (workers[i].fate == DONE)
-			done.since += charge(&process[i], 1, T0, &r);
+			done.since += charge(&process[i], 1, T0, NULL);
 	if (done.is_changed && done.since > capacity)
 		fail_msg("run %d: %u admitted since the reset", (int)run, done.since);
 }

@@ -40,7 +40,7 @@ struct operation {
 	enum rl_verdict verdict;
 	uint32_t remaining;
 	int did; /* what a refund or a reset returned */
-	struct rl_result result;
+	struct rl_charges charges;
 };
 
 static struct operation history[HISTORY];
@@ -277,16 +277,18 @@ show_history(void)
 static void
 do_operation(struct operation *o)
 {
+	struct rl_result r;
+
 	o->began = ++instant;
 	switch (o->kind) {
 	case CHECK:
 	case PEEK:
-		o->verdict = rl_check_at(rl, rule, "k", 1, o->kind == CHECK ? o->cost : 0,
-		                         o->now_ns, &o->result);
-		o->remaining = o->result.remaining;
+		o->verdict = test_check_at(rl, rule, "k", 1, o->kind == CHECK ? o->cost : 0,
+		                           o->now_ns, &r, &o->charges);
+		o->remaining = r.remaining;
 		break;
 	case REFUND:
-		o->did = rl_refund_at(rl, &history[o->of].result, o->now_ns);
+		o->did = rl_refund_at(rl, &history[o->of].charges, o->now_ns);
 		break;
 	default:
 		o->did = rl_reset(rl, rule, "k", 1);

@@ -209,12 +209,13 @@ work_roll(int worker)
 	(void)worker;
 	for (int i = 0; i < 3; i++) {
 		uint64_t now = T0 + epoch * RL_SECOND;
+		struct rl_charges charges;
 		struct rl_result r;
 		epoch += test_below(&seed, 4);
-		if (rl_check_at(rl, rule, "k", 1, 1, now, &r) != RL_ALLOWED)
+		if (test_check_at(rl, rule, "k", 1, 1, now, &r, &charges) != RL_ALLOWED)
 			continue;
-		uint64_t charged = r.charge[0].epoch;
-		if (test_below(&seed, 4) == 0 && rl_refund(rl, &r) == 1)
+		uint64_t charged = charges.charge[0].epoch;
+		if (test_below(&seed, 4) == 0 && rl_refund(rl, &charges) == 1)
 			continue;
 		done.epoch[done.charges++] = charged;
 	}
@@ -285,13 +286,14 @@ work_log(int worker)
 
 	(void)worker;
 	for (int i = 0; i < 3; i++) {
+		struct rl_charges charges;
 		struct rl_result r;
 		uint64_t cost = 1 + test_below(&seed, LOG_CAPACITY);
 		now += test_below(&seed, 8) * RL_MILLISECOND;
-		if (rl_check_at(rl, rule, "k", 1, cost, now, &r) != RL_ALLOWED)
+		if (test_check_at(rl, rule, "k", 1, cost, now, &r, &charges) != RL_ALLOWED)
 			continue;
-		uint64_t charged = r.charge[0].epoch; /* a log's charge remembers its time */
-		if (test_below(&seed, 2) == 0 && rl_refund_at(rl, &r, now) == 1)
+		uint64_t charged = charges.charge[0].epoch; /* a log's charge remembers its time */
+		if (test_below(&seed, 2) == 0 && rl_refund_at(rl, &charges, now) == 1)
 			continue;
 		while (cost-- > 0)
 			done.epoch[done.charges++] = charged;
@@ -350,6 +352,7 @@ work_all(int worker)
 {
 	for (int i = 0; i < 2; i++) {
 		uint64_t one = test_below(&seed, 2), other = 7;
+		struct rl_charges charges[2];
 		struct rl_item items[] = {
 			{.rule = rule, .key = &one, .key_len = sizeof one, .cost = 1},
 			{.rule = second_rule, .key = &other, .key_len = sizeof other, .cost = 1},
@@ -359,14 +362,17 @@ work_all(int worker)
 			items[0] = items[1];
 			items[1] = swap;
 		}
+		items[0].charges = &charges[0];
+		items[1].charges = &charges[1];
 		if (rl_check_all_at(rl, items, 2, T0, NULL, NULL) == RL_ALLOWED) {
 			done.allowed[one]++;
 			done.allowed[2]++;
 		}
+		done.charges += (int)(charges[0].count + charges[1].count);
 	}
 }
 
-/* What was denied has spent nothing: every limit counts what was admitted, no more, no less. */
+/* What was denied has spent nothing: every limit counts what was admitted, and that can be given back. */
 static void
 play_all(uint64_t runs)
 {
@@ -374,6 +380,9 @@ play_all(uint64_t runs)
 		seed = run;
 		start();
 		run_schedule(work_all);
+		if (done.charges != 2 * done.allowed[2])
+			fail_msg("run %llu: %d charges of %d requests", (unsigned long long)run,
+			         done.charges, done.allowed[2]);
 		for (uint64_t k = 0; k < 3; k++) {
 			uint64_t key = k < 2 ? k : 7;
 			struct rl_result r;
@@ -435,12 +444,12 @@ static struct {
 static int passed_count[2];
 
 static int
-pass(int which, const struct rl_result *r, uint64_t now)
+pass(int which, const struct rl_charges *charges, uint64_t now)
 {
 	int i = passed_count[which]++;
 
 	passed[which][i].now_ns = now;
-	passed[which][i].epoch = r->charge[0].epoch;
+	passed[which][i].epoch = charges->charge[0].epoch;
 	passed[which][i].is_back = false;
 	return i;
 }
@@ -449,23 +458,26 @@ pass(int which, const struct rl_result *r, uint64_t now)
 static void
 pass_both(bool swaps, uint64_t now)
 {
+	struct rl_charges charges[2];
 	struct rl_item items[] = {
-		{.rule = swaps ? second_rule : rule, .key = "k", .key_len = 1, .cost = 1},
-		{.rule = swaps ? rule : second_rule, .key = "k", .key_len = 1, .cost = 1}};
+		{.rule = rule, .key = "k", .key_len = 1, .cost = 1, .charges = &charges[0]},
+		{.rule = second_rule, .key = "k", .key_len = 1, .cost = 1, .charges = &charges[1]}};
+	struct rl_item swapped[] = {items[1], items[0]};
 	struct rl_result r[2];
 
-	if (rl_check_all_at(rl, items, 2, now, r, NULL) != RL_ALLOWED)
+	if (rl_check_all_at(rl, swaps ? swapped : items, 2, now, r, NULL) != RL_ALLOWED)
 		return;
-	pass(0, &r[swaps ? 1 : 0], now);
-	pass(1, &r[swaps ? 0 : 1], now);
+	pass(0, &charges[0], now);
+	pass(1, &charges[1], now);
 }
 
 /* The clock is read, and then anything may happen, and some more time pass, before it counts. */
 static void
 work_passing(int worker)
 {
-	struct rl_result r = {0};
+	struct rl_charges charges = {0};
 	uint64_t charged_ns = 0;
+	struct rl_result r;
 	int last = -1;
 
 	(void)worker;
@@ -475,12 +487,12 @@ work_passing(int worker)
 			pass_both(what % 2, now);
 		} else if (what < 7 || last < 0) {
 			last = -1;
-			if (rl_check_at(rl, rule, "k", 1, 1, now, &r) == RL_ALLOWED)
-				last = pass(0, &r, charged_ns = now);
+			if (test_check_at(rl, rule, "k", 1, 1, now, &r, &charges) == RL_ALLOWED)
+				last = pass(0, &charges, charged_ns = now);
 		} else {
 			uint64_t by = test_below(&seed, 2) ? charged_ns : now;
 			passed[0][last].is_back = true; /* if killed in it: perhaps */
-			passed[0][last].is_back = rl_refund_at(rl, &r, by) == 1;
+			passed[0][last].is_back = rl_refund_at(rl, &charges, by) == 1;
 			last = -1;
 		}
 	}

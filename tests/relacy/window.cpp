@@ -56,7 +56,9 @@
 void decide(const struct rl_window_at *at, uint32_t capacity, uint32_t cost, rl_window_used *used,
             rl_move *move);
 #define rl_window_decide decide
+#define min32 min32_of_limiter
 #include "../../libshm/algorithm/limiter.c"
+#undef min32
 #undef rl_window_decide
 
 #include "../../libshm/segment/view.c"
@@ -114,13 +116,15 @@ note(const struct rl_window_at *at)
 {
 	counts *c = &last_read[rl::ctx().current_thread()];
 	const rl_state *s = at->state;
+	uint64_t newest;
 	rl_history h;
 
 	rl_window_history(at, &h);
+	newest = h.start_ns / h.width_ns;
 	*c = {};
 	for (uint64_t x = s->epoch - s->span; x < s->epoch; x++)
-		if (h.epoch - x <= at->window->count) {
-			c->count[nth(x)] = h.bucket[h.epoch - x];
+		if (newest - x <= at->window->count) {
+			c->count[nth(x)] = h.bucket[newest - x];
 			c->is_known[nth(x)] = s->sum > 0;
 		}
 }
@@ -192,6 +196,7 @@ ask(uint64_t epoch, unsigned cost)
 	rl_budget budget = {RL_DECIDE_STEPS};
 	rl_request rq = {};
 	rl_result r = {};
+	rl_charge charge = {};
 
 	rq.rl_process = &handle;
 	rq.ask.segment = &handle.segment;
@@ -200,13 +205,14 @@ ask(uint64_t epoch, unsigned cost)
 	rq.key = "k";
 	rq.key_len = 1;
 	rq.ask.result = &r;
+	rq.ask.charge = &charge;
 	rq.ask.quota.capacity = CAPACITY;
 	rq.ask.now_ns = epoch * WIDTH_NS;
 	rq.candidates = {{0, RL_BUCKET_SLOTS}, KEY};
 	rl_decide(&rq, cost, RL_CHARGE);
-	RL_ASSERT(r.verdict == (r.charges > 0 ? RL_ALLOWED : RL_DENIED));
-	if (r.charges > 0)
-		admitted.count[nth(r.charge[0].epoch)] += cost;
+	RL_ASSERT(r.verdict == (charge.cost > 0 ? RL_ALLOWED : RL_DENIED));
+	if (charge.cost > 0)
+		admitted.count[nth(charge.epoch)] += cost;
 }
 
 struct window : rl::test_suite<window, PROCESSES> {

@@ -89,7 +89,6 @@ check_result(enum rl_verdict verdict, const struct rl_result *r)
 	REQUIRE(verdict == r->verdict && verdict <= RL_UNDECIDED);
 	REQUIRE(verdict != RL_UNDECIDED || r->error != 0);
 	REQUIRE(r->remaining <= r->limit);
-	REQUIRE(r->charges <= RL_LIMITS_MAX);
 	REQUIRE(rl_strerror(r->error) != NULL);
 }
 
@@ -139,16 +138,26 @@ see_ban(const struct rl_ban_info *b, void *arg)
 	return 0;
 }
 
-/* A charge is the caller's memory, and may be anything, too. */
 static void
-spoil(struct rl_result *r, uint64_t *seed)
+check_charges(const struct rl_charges charges[], size_t items)
 {
-	unsigned char *bytes = (unsigned char *)r->charge;
+	for (size_t i = 0; i < items; i++) {
+		REQUIRE(charges[i].count <= RL_LIMITS_MAX);
+		for (unsigned c = 0; c < charges[i].count; c++)
+			REQUIRE(charges[i].charge[c].cost > 0);
+	}
+}
+
+/* They are the caller's memory, and may be anything, too. */
+static void
+spoil(struct rl_charges *charges, uint64_t *seed)
+{
+	unsigned char *bytes = (unsigned char *)charges->charge;
 
 	if (test_below(seed, 4) == 0)
-		r->charges = (unsigned)test_below(seed, 12);
+		charges->count = (unsigned)test_below(seed, 12);
 	if (test_below(seed, 4) == 0)
-		bytes[test_below(seed, sizeof r->charge)] ^= (unsigned char)test_random(seed);
+		bytes[test_below(seed, sizeof charges->charge)] ^= (unsigned char)test_random(seed);
 }
 
 static void
@@ -157,6 +166,7 @@ decide(struct rl *rl, uint64_t *seed, uint64_t now)
 	char text[RL_KEY_MAX], other[RL_KEY_MAX];
 	struct rl_item items[2] = {{.key = text}, {.key = other}};
 	struct rl_result r = {0}, results[2] = {0}, each[RL_LIMITS_MAX];
+	struct rl_charges charges[2] = {0};
 	size_t count;
 
 	items[0].key_len = some_key(seed, text);
@@ -168,16 +178,22 @@ decide(struct rl *rl, uint64_t *seed, uint64_t now)
 		items[i].burst = (uint32_t)test_below(seed, 9);
 		items[i].undelayed = (uint32_t)test_below(seed, 9);
 		items[i].flags = test_below(seed, 4) == 0 ? (unsigned)test_below(seed, 5) : 0;
+		items[i].charges = test_below(seed, 4) ? &charges[i] : NULL;
 	}
 	check_result(rl_check_item_at(rl, &items[0], now, &r), &r);
 	check_result(rl_check_limits_at(rl, &items[1], now, &r, &count, each), &r);
 	REQUIRE(count <= RL_LIMITS_MAX);
 	rl_check_all_at(rl, items, 2, now, results, &count);
 	REQUIRE(count <= 2);
+	check_charges(charges, 2);
 	rl_check_many_at(rl, items, 2, now, results);
+	check_charges(charges, 2);
 	check_result(rl_reserve_item_at(rl, &items[0], RL_SECOND, now, &r), &r);
-	spoil(&r, seed);
-	rl_refund_at(rl, &r, now);
+	check_charges(charges, 2);
+	for (int i = 0; i < 2; i++) {
+		spoil(&charges[i], seed);
+		rl_refund_at(rl, &charges[i], now);
+	}
 	rl_reserve_all_at(rl, items, 2, RL_SECOND, now, results, &count);
 	REQUIRE(count <= 2);
 	REQUIRE(rl_refund_item_at(rl, &items[0], now) <= (int)items[0].cost);

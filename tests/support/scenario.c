@@ -181,11 +181,13 @@ work_refund(struct scenario_run *run, struct rl *rl, int worker)
 	line_up(run, 1);
 	for (int i = 0; i < run->rounds; i++) {
 		int key = (int)test_below(&seed, 2);
+		struct rl_charges charges;
 		struct rl_result r;
-		if (rl_check_at(rl, run->rule, &key, sizeof key, 1, T0, &r) != RL_ALLOWED)
+		if (test_check_at(rl, run->rule, &key, sizeof key, 1, T0, &r, &charges) !=
+		    RL_ALLOWED)
 			continue;
 		rl_atomic_add(&run->allowed[key], 1);
-		if (test_below(&seed, 100) < 97 && rl_refund(rl, &r) == 1)
+		if (test_below(&seed, 100) < 97 && rl_refund(rl, &charges) == 1)
 			rl_atomic_add(&run->undone[key], 1);
 	}
 	return 0;
@@ -213,6 +215,7 @@ work_roll(struct scenario_run *run, struct rl *rl, int worker)
 
 	line_up(run, 1);
 	for (int i = 0; i < run->rounds; i++) {
+		struct rl_charges charges;
 		struct rl_result r;
 		if (test_below(&seed, 4) == 0)
 			rl_atomic_add(&run->clock_ns, test_below(&seed, width / 2));
@@ -221,10 +224,10 @@ work_roll(struct scenario_run *run, struct rl *rl, int worker)
 		uint64_t now = T0 + rl_atomic_load(&run->clock_ns);
 		if (test_below(&seed, 5) == 0)
 			now -= test_below(&seed, 3 * width);
-		if (rl_check_at(rl, run->rule, "k", 1, 1, now, &r) != RL_ALLOWED)
+		if (test_check_at(rl, run->rule, "k", 1, 1, now, &r, &charges) != RL_ALLOWED)
 			continue;
-		uint64_t epoch = r.charge[0].epoch;
-		if (test_below(&seed, 10) == 0 && rl_refund(rl, &r) == 1)
+		uint64_t epoch = charges.charge[0].epoch;
+		if (test_below(&seed, 10) == 0 && rl_refund(rl, &charges) == 1)
 			continue;
 		if (run->logged[worker] == SCENARIO_LOG)
 			break;

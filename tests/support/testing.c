@@ -202,3 +202,13 @@ test_algorithm_count(void)
 		count++;
 	return count;
 }
+
+enum rl_verdict
+test_check_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+              uint64_t now_ns, struct rl_result *result, struct rl_charges *charges)
+{
+	const struct rl_item item = {
+		.rule = rule, .key = key, .key_len = key_len, .cost = cost, .charges = charges};
+
+	return rl_check_item_at(rl, &item, now_ns, result);
+}

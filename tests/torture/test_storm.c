@@ -122,11 +122,11 @@ clock_ns(void)
 /* Workers. None asserts: what is wrong is in the exit code. */
 
 static uint64_t
-effective_ns(enum rules rule, const struct rl_result *r, uint64_t now)
+effective_ns(enum rules rule, const struct rl_charges *charges, uint64_t now)
 {
 	const struct rl_limit *l = &limits[rule];
 	uint64_t width = rule == LOG ? 1 : (l->window_ns + l->granularity - 1) / l->granularity;
-	uint64_t start = r->charge[0].epoch * width;
+	uint64_t start = charges->charge[0].epoch * width;
 
 	return now > start ? now : start;
 }
@@ -148,15 +148,17 @@ static void
 limit(struct rl *rl, int worker, enum rules rule)
 {
 	uint64_t key = test_below(&seed, 4), now = rl_now(rl);
+	struct rl_charges charges;
 	struct admission a;
 	struct rl_result r;
 
-	if (rl_check_at(rl, board->rules[rule], &key, sizeof key, 1, now, &r) == RL_UNDECIDED)
+	if (test_check_at(rl, board->rules[rule], &key, sizeof key, 1, now, &r, &charges) ==
+	    RL_UNDECIDED)
 		_exit(EXIT_UNDECIDED);
 	if (r.verdict != RL_ALLOWED)
 		return;
-	a = (struct admission){(uint64_t)rule * HOT + key, effective_ns(rule, &r, now)};
-	if (test_below(&seed, 8) == 0 && rl_refund(rl, &r) == 1)
+	a = (struct admission){(uint64_t)rule * HOT + key, effective_ns(rule, &charges, now)};
+	if (test_below(&seed, 8) == 0 && rl_refund(rl, &charges) == 1)
 		return;
 	if (rl_now(rl) - now > BUFFER_NS / 2)
 		rl_atomic_add(&board->late, 1);

@@ -294,24 +294,24 @@ test_a_sub_bucket_ends_them(void **state)
 static void
 test_a_refund_of_what_was_spent(void **state)
 {
-	struct rl_result r, copy;
+	struct rl_charges c;
+	struct rl_result r;
 
 	(void)state;
 	take(1);
-	assert_int_equal(rl_check_at(handle[1], rule, "k", 1, 3, T0, &r), RL_ALLOWED);
-	assert_int_equal(r.charges, 1);
-	assert_int_equal(r.charge[0].cost, 3);
+	assert_int_equal(test_check_at(handle[1], rule, "k", 1, 3, T0, &r, &c), RL_ALLOWED);
+	assert_int_equal(c.count, 1);
+	assert_int_equal(c.charge[0].cost, 3);
 	assert_int_equal(r.limit, CAPACITY);
 	assert_int_equal(r.remaining, CAPACITY - 1 - PREFETCH);
 	assert_true(r.reset_after_ns > 0 && r.reset_after_ns <= WINDOW);
-	copy = r;
-	assert_int_equal(rl_refund_at(handle[1], &r, T0), 1);
+	assert_int_equal(rl_refund_at(handle[1], &c, T0), 1);
 	assert_int_equal(used(), 1 + PREFETCH - 3);
 	/* The request that took units is given back, and they are not. */
 	assert_int_equal(rl_give_back(handle[1]), PREFETCH - 1 - 3);
-	assert_int_equal(rl_check_at(handle[1], rule, "k", 1, 2, T0, &copy), RL_ALLOWED);
-	assert_int_equal(copy.charge[0].cost, 2);
-	assert_int_equal(rl_refund_at(handle[1], &copy, T0), 1);
+	assert_int_equal(test_check_at(handle[1], rule, "k", 1, 2, T0, NULL, &c), RL_ALLOWED);
+	assert_int_equal(c.charge[0].cost, 2);
+	assert_int_equal(rl_refund_at(handle[1], &c, T0), 1);
 	assert_int_equal(rl_give_back(handle[1]), PREFETCH - 2);
 	assert_int_equal(used(), 2);
 }
@@ -504,7 +504,7 @@ static struct story {
 	uint32_t capacity;
 	uint16_t prefetch;
 	uint32_t admitted[EPOCHS]; /* in each sub-bucket since T0 */
-	struct rl_result last;
+	struct rl_charges last;
 } y;
 
 static uint64_t
@@ -545,9 +545,9 @@ request(int i, uint64_t run)
 {
 	uint64_t cost = test_below(&y.seed, 8) ? 1 : 1 + test_below(&y.seed, y.prefetch + 3), e;
 
-	if (rl_check_at(handle[i], rule, "k", 1, cost, y.now_ns, &y.last) != RL_ALLOWED)
+	if (test_check_at(handle[i], rule, "k", 1, cost, y.now_ns, NULL, &y.last) != RL_ALLOWED)
 		return;
-	assert_int_equal(y.last.charges, 1);
+	assert_int_equal(y.last.count, 1);
 	e = y.last.charge[0].epoch - T0 / y.width_ns;
 	assert_int_equal(e, epoch_at(y.now_ns));
 	y.admitted[e] += (uint32_t)cost;
@@ -557,8 +557,8 @@ request(int i, uint64_t run)
 static void
 refund(int i)
 {
-	uint64_t e = y.last.charges ? y.last.charge[0].epoch - T0 / y.width_ns : 0;
-	uint32_t cost = y.last.charges ? y.last.charge[0].cost : 0;
+	uint64_t e = y.last.count ? y.last.charge[0].epoch - T0 / y.width_ns : 0;
+	uint32_t cost = y.last.count ? y.last.charge[0].cost : 0;
 
 	if (rl_refund_at(handle[i], &y.last, y.now_ns) == 1)
 		y.admitted[e] -= cost;

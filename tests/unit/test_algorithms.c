@@ -31,6 +31,13 @@ check(struct rl *rl, int rule, uint64_t cost, uint64_t now, struct rl_result *r)
 	return rl_check_at(rl, rule, "k", 1, cost, now, r);
 }
 
+static enum rl_verdict
+charge(struct rl *rl, int rule, uint64_t cost, uint64_t now, struct rl_result *r,
+       struct rl_charges *charges)
+{
+	return test_check_at(rl, rule, "k", 1, cost, now, r, charges);
+}
+
 /* Denied just before retry_after, allowed at it; the charge is given back. */
 static void
 expect_exact_retry(struct rl *rl, int rule, uint64_t cost, uint64_t now, const struct rl_result *r)
@@ -116,6 +123,7 @@ test_log_is_exact(void **state)
 		uint64_t newest = 0; /* admission, given back or not */
 		log_units = 0;
 		for (int i = 0; i < 400; i++) {
+			struct rl_charges c;
 			struct rl_result r;
 			uint64_t cost = 1 + test_below(&seed, 1 + capacity / 3);
 			if (test_below(&seed, 3)) /* else at the same nanosecond */
@@ -124,7 +132,7 @@ test_log_is_exact(void **state)
 
 			uint64_t at = now - late < newest ? newest : now - late;
 			bool allows = log_used(window, at) + cost <= capacity;
-			assert_int_equal(check(rl, rule, cost, now - late, &r),
+			assert_int_equal(charge(rl, rule, cost, now - late, &r, &c),
 			                 cost > capacity ? RL_NEVER
 			                 : allows        ? RL_ALLOWED
 			                                 : RL_DENIED);
@@ -132,7 +140,7 @@ test_log_is_exact(void **state)
 				continue;
 			newest = at;
 			if (test_below(&seed, 6) == 0) {
-				assert_int_equal(rl_refund_at(rl, &r, now), 1);
+				assert_int_equal(rl_refund_at(rl, &c, now), 1);
 				continue;
 			}
 			for (uint64_t u = 0; u < cost; u++)
@@ -272,23 +280,23 @@ test_refund_of_tokens(void **state)
 {
 	struct rl *rl = test_with_ring(1);
 	int rule = define(rl, RL_TOKEN_BUCKET, 10, 10 * RL_SECOND, 10, 0);
-	struct rl_result r, late;
+	struct rl_charges late;
+	struct rl_result r;
 
 	(void)state;
-	assert_int_equal(check(rl, rule, 4, T0, &r), RL_ALLOWED);
-	late = r;
-	assert_int_equal(rl_refund_at(rl, &r, T0 + RL_SECOND), 1);
+	assert_int_equal(charge(rl, rule, 4, T0, &r, &late), RL_ALLOWED);
+	assert_int_equal(rl_refund_at(rl, &late, T0 + RL_SECOND), 1);
 	rl_peek_at(rl, rule, "k", 1, T0 + RL_SECOND, &r);
 	assert_int_equal(r.remaining, 10);
 	/* tokens that have come back by themselves are not given back again */
 	rl_reset(rl, rule, "k", 1);
-	assert_int_equal(check(rl, rule, 4, T0, &late), RL_ALLOWED);
+	assert_int_equal(charge(rl, rule, 4, T0, NULL, &late), RL_ALLOWED);
 	assert_int_equal(check(rl, rule, 10, T0 + 4 * RL_SECOND, &r), RL_ALLOWED);
 	assert_int_equal(rl_refund_at(rl, &late, T0 + 4 * RL_SECOND), 0);
 	assert_int_equal(check(rl, rule, 1, T0 + 4 * RL_SECOND, NULL), RL_DENIED);
 	/* nor is the part of them that has */
 	rl_reset(rl, rule, "k", 1);
-	assert_int_equal(check(rl, rule, 4, T0, &late), RL_ALLOWED);
+	assert_int_equal(charge(rl, rule, 4, T0, NULL, &late), RL_ALLOWED);
 	assert_int_equal(check(rl, rule, 9, T0 + 3 * RL_SECOND, &r), RL_ALLOWED);
 	assert_int_equal(rl_refund_at(rl, &late, T0 + 3 * RL_SECOND), 1);
 	assert_int_equal(check(rl, rule, 2, T0 + 3 * RL_SECOND, NULL), RL_DENIED);

@@ -135,13 +135,15 @@ test_beside_its_definition(void **state)
 		for (int i = 0; i < 60; i++) {
 			uint64_t cost =
 				1 + test_below(&seed, n.limit.capacity < 4 ? n.limit.capacity : 4);
+			struct rl_charges c;
 			struct rl_result r;
 			now += step_of(&n.limit, &seed);
 			uint64_t at = test_below(&seed, 8) ? now : now - test_below(&seed, MINUTE);
-			assert_int_equal(check(rl, rule, cost, at, &r), naive_check(&n, cost, at));
+			assert_int_equal(test_check_at(rl, rule, "k", 1, cost, at, &r, &c),
+			                 naive_check(&n, cost, at));
 			expect_same(&n, at, &r);
 			if (test_below(&seed, 4) == 0 && r.verdict == RL_ALLOWED) {
-				assert_int_equal(rl_refund_at(rl, &r, now), 1);
+				assert_int_equal(rl_refund_at(rl, &c, now), 1);
 				n.used -= cost;
 			}
 			rl_peek_at(rl, rule, "k", 1, now, &r);
@@ -181,10 +183,11 @@ test_a_late_refund_is_ignored(void **state)
 	struct rl *rl = test_private(20);
 	struct rl_limit limit = anchored(5, MINUTE);
 	int rule = define(rl, &limit);
-	struct rl_result old, r;
+	struct rl_charges old;
+	struct rl_result r;
 
 	(void)state;
-	check(rl, rule, 1, T0, &old);
+	test_check_at(rl, rule, "k", 1, 1, T0, NULL, &old);
 	check(rl, rule, 4, T0 + MINUTE, &r);
 	assert_int_equal(rl_refund_at(rl, &old, T0 + MINUTE), 0);
 	rl_peek_at(rl, rule, "k", 1, T0 + MINUTE, &r);

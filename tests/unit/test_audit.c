@@ -487,11 +487,11 @@ work(void *arg)
 		char key[24];
 		size_t len = (size_t)sprintf(key, "192.0.%u.1", (unsigned)test_below(&seed, KEYS));
 		int rule = (int)test_below(&seed, RULES);
-		struct rl_result r;
+		struct rl_charges c;
 
 		now += test_below(&seed, RL_SECOND);
-		if (rl_check_at(rl, rule, key, len, 1, now, &r) == RL_ALLOWED && i % 5 == 0)
-			rl_refund_at(rl, &r, now);
+		if (test_check_at(rl, rule, key, len, 1, now, NULL, &c) == RL_ALLOWED && i % 5 == 0)
+			rl_refund_at(rl, &c, now);
 		if (i % 7 == 0)
 			rl_reset(rl, rule, key, len);
 		if (i % 1000 == 0)

@@ -126,14 +126,15 @@ test_an_exemption(void **state)
 	struct rl *rl = test_private(100);
 	int rule = test_rule(rl, "r", 1, 60 * RL_SECOND, 0, false);
 	uint64_t now = rl_now(rl), until = now + 600 * RL_SECOND;
+	struct rl_charges c = {.count = 1};
 	struct rl_result r;
 
 	(void)state;
 	assert_int_equal(allow(rl, rule, "k", until), 0);
 	for (int i = 0; i < 5; i++) {
-		assert_int_equal(check(rl, rule, "k", now, &r), RL_ALLOWED);
+		assert_int_equal(test_check_at(rl, rule, "k", 1, 1, now, &r, &c), RL_ALLOWED);
 		assert_int_equal(r.reason, RL_BY_EXEMPTION);
-		assert_int_equal(r.charges, 0);
+		assert_int_equal(c.count, 0);
 	}
 	assert_int_equal(rl_fill(rl), 0); /* needs no counter */
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_exempted), 5);

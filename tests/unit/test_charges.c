@@ -22,86 +22,146 @@ define(struct rl *rl, const char *name)
 }
 
 static struct rl_item
-item_of(int rule, uint64_t cost)
+item_of(int rule, uint64_t cost, struct rl_charges *charges)
 {
-	return (struct rl_item){.rule = rule, .key = "k", .key_len = 1, .cost = cost};
+	return (struct rl_item){
+		.rule = rule, .key = "k", .key_len = 1, .cost = cost, .charges = charges};
 }
 
 /* Of each limit, what it counts. */
 static void
 expect_used(struct rl *rl, int rule, uint32_t used)
 {
-	const struct rl_item peek = item_of(rule, 0);
+	const struct rl_item peek = item_of(rule, 0, NULL);
 	struct rl_result r, each[RL_LIMITS_MAX];
 	size_t count;
 
 	rl_check_limits_at(rl, &peek, T0, &r, &count, each);
 	assert_int_equal(count, 2);
 	for (size_t i = 0; i < count; i++)
-		assert_int_equal(each[i].limit - each[i].remaining, used);
+		assert_int_equal(each[i].used, used);
 }
 
 static void
-test_limits_hand_out_once(void **state)
+test_several_limits(void **state)
 {
 	struct rl *rl = test_private(20);
 	int rule = define(rl, "r");
-	const struct rl_item item = item_of(rule, COST);
-	struct rl_result r, each[RL_LIMITS_MAX];
+	struct rl_charges c;
+	const struct rl_item kept = item_of(rule, COST, NULL), given = item_of(rule, COST, &c);
+	struct rl_result each[RL_LIMITS_MAX];
 	size_t count;
 
 	(void)state;
-	for (int again = 0; again < 2; again++) {
-		assert_int_equal(rl_check_item_at(rl, &item, T0, NULL), RL_ALLOWED);
-		assert_int_equal(rl_check_limits_at(rl, &item, T0, &r, &count, each), RL_ALLOWED);
+	for (int again = 0; again < 4; again++) {
+		assert_int_equal(rl_check_item_at(rl, &kept, T0, NULL), RL_ALLOWED);
+		if (again % 2 == 0)
+			rl_check_limits_at(rl, &given, T0, NULL, &count, each);
+		else
+			rl_check_item_at(rl, &given, T0, NULL);
 		expect_used(rl, rule, 2 * COST);
-		assert_int_equal(r.charges, 2);
-		for (size_t i = 0; i < count; i++) /* the limits' own have nothing to give */
-			assert_int_equal(rl_refund_at(rl, &each[i], T0), 0);
-		expect_used(rl, rule, 2 * COST);
-		assert_int_equal(rl_refund_at(rl, &r, T0), 1);
-		assert_int_equal(rl_refund_at(rl, &r, T0), 0);
+		assert_int_equal(c.count, 2);
+		assert_int_equal(rl_refund_at(rl, &c, T0), 1);
+		assert_int_equal(rl_refund_at(rl, &c, T0), 0);
 		expect_used(rl, rule, COST);
 		rl_reset(rl, rule, "k", 1);
 	}
 	rl_close(rl);
 }
 
-/* A request under one limit goes another way. */
+/* A request under one limit goes another way; as does the first one of a key. */
 static void
 test_one_limit(void **state)
 {
 	struct rl *rl = test_private(20);
 	int rule = test_rule(rl, "one", 20, RL_SECOND, 1, true);
-	const struct rl_item item = item_of(rule, COST);
-	struct rl_result r, each[RL_LIMITS_MAX];
-	size_t count;
+	struct rl_charges c;
+	const struct rl_item given = item_of(rule, COST, &c);
+	struct rl_result r;
 
 	(void)state;
-	assert_int_equal(rl_check_item_at(rl, &item, T0, NULL), RL_ALLOWED);
-	assert_int_equal(rl_check_limits_at(rl, &item, T0, &r, &count, each), RL_ALLOWED);
-	assert_int_equal(rl_refund_at(rl, &r, T0) + rl_refund_at(rl, &each[0], T0), 1);
-	rl_peek_at(rl, rule, "k", 1, T0, &r);
-	assert_int_equal(r.limit - r.remaining, COST);
+	for (int again = 0; again < 3; again++) {
+		if (again < 2)
+			rl_check_item_at(rl, &given, T0, NULL);
+		else
+			rl_check_many_at(rl, &given, 1, T0, &r);
+		assert_int_equal(c.count, 1);
+		assert_int_equal(rl_refund_at(rl, &c, T0), 1);
+		rl_peek_at(rl, rule, "k", 1, T0, &r);
+		assert_int_equal(r.used, 0);
+	}
 	rl_close(rl);
 }
 
-/* Of several items each result has its own. */
+/* Each item has its own; one that is asked for none gets none. */
 static void
-test_items_hand_out_once(void **state)
+test_items(void **state)
 {
 	struct rl *rl = test_private(20);
 	int rules[] = {define(rl, "r"), define(rl, "s")};
-	const struct rl_item items[] = {item_of(rules[0], COST), item_of(rules[1], COST)};
-	struct rl_result results[2];
+	struct rl_charges c[2];
+	const struct rl_item items[] = {item_of(rules[0], COST, &c[0]),
+	                                item_of(rules[1], COST, &c[1])};
 
 	(void)state;
 	assert_int_equal(rl_check_all_at(rl, items, 2, T0, NULL, NULL), RL_ALLOWED);
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, results, NULL), RL_ALLOWED);
+	assert_int_equal(rl_check_all_at(rl, items, 2, T0, NULL, NULL), RL_ALLOWED);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(rl_refund_at(rl, &results[i], T0), 1);
+		assert_int_equal(rl_refund_at(rl, &c[i], T0), 1);
 		expect_used(rl, rules[i], COST);
 		expect_used(rl, rules[1 - i], i == 0 ? 2 * COST : COST);
+	}
+	rl_close(rl);
+}
+
+/* What charges nothing hands nothing out, whatever was there before. */
+static void
+test_nothing_charged(void **state)
+{
+	struct rl *rl = test_private(20);
+	int rule = test_rule(rl, "one", 2, RL_SECOND, 1, true), two = define(rl, "r");
+	struct rl_charges c;
+	const struct rl_item none[] = {item_of(rule, 2, &c), item_of(rule, 0, &c),
+	                               item_of(rule, 3, &c), item_of(77, 1, &c),
+	                               item_of(two, 99, &c), item_of(two, 0, &c)};
+	struct rl_result r;
+
+	(void)state;
+	rl_check_at(rl, rule, "k", 1, 1, T0, NULL);
+	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+		c.count = 3;
+		rl_check_item_at(rl, &none[i], T0, NULL);
+		assert_int_equal(c.count, 0);
+		c.count = 3;
+		rl_check_many_at(rl, &none[i], 1, T0, &r);
+		assert_int_equal(c.count, 0);
+		c.count = 3;
+		rl_check_all_at(rl, &none[i], 1, T0, &r, NULL);
+		assert_int_equal(c.count, 0);
+	}
+	rl_close(rl);
+}
+
+/* Of a key that was forgotten and came back, in whatever slot, nothing is taken. */
+static void
+test_another_life(void **state)
+{
+	struct rl *rl = test_private(20);
+	int rule = test_rule(rl, "one", 9, 60 * RL_SECOND, 1, true);
+	struct rl_charges c, one;
+	const struct rl_item given = item_of(rule, 2, &c), again = item_of(rule, 5, NULL);
+	struct rl_result r;
+
+	(void)state;
+	for (int lives = 0; lives < 1000; lives++) {
+		rl_check_item_at(rl, &given, T0, NULL);
+		one = c;
+		rl_reset(rl, rule, "k", 1);
+		rl_check_item_at(rl, &again, T0, NULL);
+		assert_int_equal(rl_refund_at(rl, &one, T0), 0);
+		rl_peek_at(rl, rule, "k", 1, T0, &r);
+		assert_int_equal(r.used, 5);
+		rl_reset(rl, rule, "k", 1);
 	}
 	rl_close(rl);
 }
@@ -110,9 +170,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limits_hand_out_once),
-		cmocka_unit_test(test_one_limit),
-		cmocka_unit_test(test_items_hand_out_once),
+		cmocka_unit_test(test_several_limits), cmocka_unit_test(test_one_limit),
+		cmocka_unit_test(test_items),          cmocka_unit_test(test_nothing_charged),
+		cmocka_unit_test(test_another_life),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,15 +86,17 @@ test_allow(void **state)
 {
 	struct rl *rl = open_tiny(RL_FULL_ALLOW);
 	int rule = test_rule(rl, "r", 5, WINDOW, 1, true);
+	struct rl_charges c;
 	struct rl_result r;
 
 	(void)state;
 	fill(rl, rule, 1, 1);
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(check(rl, rule, 100, 1, T0, &r), RL_ALLOWED);
+		c.count = 1;
+		assert_int_equal(test_check_at(rl, rule, "new", 3, 1, T0, &r, &c), RL_ALLOWED);
 		assert_int_equal(r.error, -ENOSPC);
-		assert_int_equal(r.charges, 0);
-		assert_int_equal(rl_refund(rl, &r), 0);
+		assert_int_equal(c.count, 0);
+		assert_int_equal(rl_refund(rl, &c), 0);
 	}
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_full_allowed), 20);
 	rl_close(rl);

@@ -427,13 +427,15 @@ static void
 expect_no_check(struct rl *rl, int space)
 {
 	const struct rl_item item = {.rule = space, .key = "k", .key_len = 1, .cost = 1};
+	struct rl_charges c;
 	struct rl_result r;
 	size_t decided;
 
 	for (uint64_t cost = 0; cost < 3; cost++) {
-		assert_int_equal(rl_check_at(rl, space, "k", 1, cost, T0, &r), RL_UNDECIDED);
+		c.count = 1;
+		assert_int_equal(test_check_at(rl, space, "k", 1, cost, T0, &r, &c), RL_UNDECIDED);
 		assert_int_equal(r.error, -EINVAL);
-		assert_int_equal(r.charges, 0);
+		assert_int_equal(c.count, 0);
 	}
 	assert_int_equal(rl_check_all_at(rl, &item, 1, T0, &r, &decided), RL_UNDECIDED);
 	rl_check_many_at(rl, &item, 1, T0, &r);
@@ -488,13 +490,14 @@ test_a_forged_charge(void **state)
 
 	(void)state;
 	add(rl, space, "k", 5, RL_SECOND, T0, 5, RL_SECOND, true);
-	for (uint32_t i = 0; i < 16; i++) {
-		struct rl_result r = {.charges = 1};
-		r.charge[0] = (struct rl_charge){.tag = *rl_table_tag(&rl->segment.table, i),
-		                                 .slot = i,
-		                                 .cost = 1,
-		                                 .capacity = 1};
-		assert_int_equal(rl_refund_at(rl, &r, T0), 0);
+	for (unsigned place = 0; place < RL_CANDIDATES; place++) {
+		struct rl_charges c = {.count = 1};
+		c.charge[0] =
+			(struct rl_charge){.key = rl_hash_of_key(rl->segment.key_start, "k", 1),
+		                           .place = (uint8_t)place,
+		                           .cost = 1,
+		                           .capacity = 1};
+		assert_int_equal(rl_refund_at(rl, &c, T0), 0);
 	}
 	assert_int_equal(rl_counter_get_at(rl, space, "k", 1, T0, &count), 1);
 	assert_int_equal(count.value, 5);

@@ -83,11 +83,11 @@ expect_reset(struct rl *rl, int rule, uint64_t now_ns)
 static void
 charge_and_give_back(struct rl *rl, int rule, uint64_t now_ns, uint64_t cost, bool gives_back)
 {
-	struct rl_result r;
+	struct rl_charges c;
 
-	if (rl_check_at(rl, rule, "k", 1, cost, now_ns, &r) != RL_ALLOWED)
+	if (test_check_at(rl, rule, "k", 1, cost, now_ns, NULL, &c) != RL_ALLOWED)
 		return;
-	if (gives_back && rl_refund_at(rl, &r, now_ns) == 1)
+	if (gives_back && rl_refund_at(rl, &c, now_ns) == 1)
 		return;
 	while (cost-- > 0)
 		kept.at[kept.count++] = now_ns;

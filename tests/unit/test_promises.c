@@ -123,11 +123,12 @@ test_scribbled_segment(void **state)
 			uint64_t key = test_below(&seed, 40);
 			uint64_t now = T0 + (uint64_t)i * RL_SECOND / 4;
 			int rule = (int)test_below(&seed, 5) - 1;
+			struct rl_charges c;
 			struct rl_result r;
 			struct rl_rule_info info;
 			uint64_t counters[RL_COUNTERS];
 			scribble(rl, &seed, 1 + (int)test_below(&seed, 60));
-			switch (rl_check_at(rl, rule, &key, sizeof key, 1, now, &r)) {
+			switch (test_check_at(rl, rule, &key, sizeof key, 1, now, &r, &c)) {
 			case RL_ALLOWED:
 			case RL_DENIED:
 				assert_true(r.remaining <= r.limit);
@@ -135,7 +136,7 @@ test_scribbled_segment(void **state)
 			default:
 				assert_int_not_equal(r.error, 0);
 			}
-			rl_refund(rl, &r);
+			rl_refund(rl, &c);
 			rl_peek_at(rl, rule, &key, sizeof key, now, &r);
 			assert_true(r.remaining <= r.limit);
 			rl_reset(rl, rule, &key, sizeof key);

@@ -299,13 +299,13 @@ remaining(struct rl *rl, int rule, uint64_t now)
 	return r.remaining;
 }
 
-static struct rl_result
+static struct rl_charges
 charge(struct rl *rl, int rule, uint64_t cost, uint64_t now)
 {
-	struct rl_result r;
+	struct rl_charges charges;
 
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, cost, now, &r), RL_ALLOWED);
-	return r;
+	assert_int_equal(test_check_at(rl, rule, "k", 1, cost, now, NULL, &charges), RL_ALLOWED);
+	return charges;
 }
 
 /*
@@ -326,8 +326,8 @@ test_either_of_several(void **state)
 		uint32_t used = i < 24 || (i % 6 > 0 && i % 6 < 5) ? 0 : 1;
 		if (used > 0)
 			charge(rl, rule, used, T0 - RL_MILLISECOND / 2);
-		struct rl_result r[] = {charge(rl, rule, 1, T0), charge(rl, rule, 2, T0),
-		                        charge(rl, rule, 3, T0)};
+		struct rl_charges r[] = {charge(rl, rule, 1, T0), charge(rl, rule, 2, T0),
+		                         charge(rl, rule, 3, T0)};
 		uint32_t left = 4 - used;
 		assert_int_equal(remaining(rl, rule, T0), left);
 		for (int k = 0; k < 3; k++) {
@@ -348,7 +348,7 @@ test_an_hour_of_refunds(void **state)
 	enum {
 		REQUESTS = 360000
 	};
-	struct rl_result *r = calloc(REQUESTS, sizeof *r);
+	struct rl_charges *r = calloc(REQUESTS, sizeof *r);
 	struct rl *rl = test_private(10);
 	int rule = bucket(rl, 100, 100);
 	uint64_t end = T0 + 3600 * RL_SECOND, admitted = 0;
@@ -373,7 +373,7 @@ test_some_at_once_and_some_later(void **state)
 	for (int part = 1; part < 100; part++) {
 		struct rl *rl = test_private(10);
 		int rule = bucket(rl, 100, 100);
-		struct rl_result r[100];
+		struct rl_charges r[100];
 		uint64_t now = T0 + (100 - (uint64_t)part) * RL_SECOND / 100, admitted = 0;
 		for (int i = 0; i < 100; i++)
 			r[i] = charge(rl, rule, 1, T0);
@@ -396,7 +396,7 @@ test_a_refund_by_a_late_clock(void **state)
 {
 	struct rl *rl = test_private(10);
 	int rule = bucket(rl, 100, 100);
-	struct rl_result first = charge(rl, rule, 100, T0);
+	struct rl_charges first = charge(rl, rule, 100, T0);
 
 	(void)state;
 	charge(rl, rule, 100, T0 + RL_SECOND);
@@ -405,14 +405,22 @@ test_a_refund_by_a_late_clock(void **state)
 	rl_close(rl);
 }
 
-static struct rl_result
+struct booked {
+	uint64_t delay_ns;
+	struct rl_charges charges;
+};
+
+static struct booked
 book(struct rl *rl, int rule, uint64_t cost, uint64_t now)
 {
-	const struct rl_item item = {.rule = rule, .key = "k", .key_len = 1, .cost = cost};
+	struct booked b;
+	const struct rl_item item = {
+		.rule = rule, .key = "k", .key_len = 1, .cost = cost, .charges = &b.charges};
 	struct rl_result r;
 
 	assert_int_equal(rl_reserve_item_at(rl, &item, RL_NEVER_NS, now, &r), RL_ALLOWED);
-	return r;
+	b.delay_ns = r.delay_ns;
+	return b;
 }
 
 /*
@@ -425,7 +433,7 @@ test_bookings_given_back(void **state)
 	enum {
 		BOOKED = 36000
 	};
-	struct rl_result *r = calloc(BOOKED, sizeof *r);
+	struct booked *r = calloc(BOOKED, sizeof *r);
 	struct rl *rl = test_private(10);
 	int rule = bucket(rl, 100, 1);
 	uint64_t later = T0 + 180 * RL_SECOND;
@@ -435,14 +443,14 @@ test_bookings_given_back(void **state)
 		r[i] = book(rl, rule, 1, T0);
 	assert_true(r[BOOKED - 1].delay_ns == (BOOKED - 1) * RL_SECOND / 100);
 	for (int i = 0; i < BOOKED / 2; i++)
-		assert_int_equal(rl_refund_at(rl, &r[i], T0), 0);
+		assert_int_equal(rl_refund_at(rl, &r[i].charges, T0), 0);
 	assert_true(book(rl, rule, 1, later).delay_ns == 180 * RL_SECOND);
 	for (int i = BOOKED / 2; i < BOOKED; i++)
-		assert_int_equal(rl_refund_at(rl, &r[i], later), 0);
+		assert_int_equal(rl_refund_at(rl, &r[i].charges, later), 0);
 	/* the newest is given back, and so is then the one before it */
-	struct rl_result last = book(rl, rule, 1, later), newest = book(rl, rule, 1, later);
-	assert_int_equal(rl_refund_at(rl, &newest, later), 1);
-	assert_int_equal(rl_refund_at(rl, &last, later), 1);
+	struct booked last = book(rl, rule, 1, later), newest = book(rl, rule, 1, later);
+	assert_int_equal(rl_refund_at(rl, &newest.charges, later), 1);
+	assert_int_equal(rl_refund_at(rl, &last.charges, later), 1);
 	assert_true(book(rl, rule, 1, later).delay_ns == last.delay_ns);
 	rl_close(rl);
 	free(r);
@@ -455,16 +463,16 @@ test_refunds_of_a_busy_key(void **state)
 	struct rl *rl = test_private(10);
 	int rule = bucket(rl, 100, 100);
 	uint64_t seed = 7, now = T0, given = 0, charged = 0;
-	struct rl_result ring[8];
+	struct rl_charges ring[8];
 
 	(void)state;
 	for (int i = 0; i < 8; i++)
-		ring[i] = (struct rl_result){.charges = 0};
+		ring[i] = (struct rl_charges){.count = 0};
 	charge(rl, rule, 90, T0);
 	for (int i = 0; i < 100000; i++) {
-		struct rl_result *r = &ring[test_below(&seed, 8)]; /* an older one's is kept */
+		struct rl_charges *r = &ring[test_below(&seed, 8)]; /* an older one's is kept */
 		now += test_below(&seed, RL_SECOND / 100);
-		if (rl_check_at(rl, rule, "k", 1, 1, now, r) != RL_ALLOWED)
+		if (test_check_at(rl, rule, "k", 1, 1, now, NULL, r) != RL_ALLOWED)
 			continue;
 		charged++;
 		if (test_below(&seed, 2))
@@ -481,13 +489,13 @@ test_many_refunds_in_between(void **state)
 {
 	struct rl *rl = test_private(10);
 	int rule = bucket(rl, 1, 100);
-	struct rl_result before = charge(rl, rule, 50, T0), r = charge(rl, rule, 50, T0);
+	struct rl_charges before = charge(rl, rule, 50, T0), r = charge(rl, rule, 50, T0);
 	uint64_t now = T0 + 40 * RL_SECOND;
 
 	(void)state;
 	assert_int_equal(rl_refund_at(rl, &before, T0), 1);
 	for (int i = 0; i < 200; i++) {
-		struct rl_result one = charge(rl, rule, 40, now), two = charge(rl, rule, 40, now);
+		struct rl_charges one = charge(rl, rule, 40, now), two = charge(rl, rule, 40, now);
 		assert_int_equal(rl_refund_at(rl, &one, now), 1);
 		assert_int_equal(rl_refund_at(rl, &two, now), 1);
 		assert_int_equal(remaining(rl, rule, now), 90);
@@ -506,10 +514,11 @@ test_a_refund_after_another_tier(void **state)
 	struct rl *rl = test_private(10);
 	int rule = bucket(rl, 100, 100);
 	struct rl_item item = {.rule = rule, .key = "k", .key_len = 1, .cost = 1, .capacity = 10};
-	struct rl_result r, other;
+	struct rl_charges r, other;
 
 	(void)state;
-	assert_int_equal(rl_check_item_at(rl, &item, T0, &r), RL_ALLOWED);
+	item.charges = &r;
+	assert_int_equal(rl_check_item_at(rl, &item, T0, NULL), RL_ALLOWED);
 	other = charge(rl, rule, 1, T0);
 	assert_int_equal(rl_refund_at(rl, &r, T0), 0);
 	assert_int_equal(rl_refund_at(rl, &other, T0), 1);

@@ -64,12 +64,15 @@ test_a_booking_given_back(void **state)
 {
 	struct rl *rl = test_private(10);
 	int rule = bucket(rl, RL_TOKEN_BUCKET, 10, 5);
-	struct rl_result r, booked;
+	struct rl_charges booked;
+	const struct rl_item item = {
+		.rule = rule, .key = "k", .key_len = 1, .cost = 5, .charges = &booked};
+	struct rl_result r;
 
 	(void)state;
 	assert_int_equal(reserve(rl, rule, 5, 0, T0, &r), RL_ALLOWED);
-	assert_int_equal(reserve(rl, rule, 5, RL_SECOND, T0, &booked), RL_ALLOWED);
-	assert_true(booked.delay_ns == 500 * RL_MILLISECOND);
+	assert_int_equal(rl_reserve_item_at(rl, &item, RL_SECOND, T0, &r), RL_ALLOWED);
+	assert_true(r.delay_ns == 500 * RL_MILLISECOND);
 	assert_int_equal(rl_refund_at(rl, &booked, T0), 1);
 	assert_int_equal(reserve(rl, rule, 5, RL_SECOND, T0, &r), RL_ALLOWED);
 	assert_true(r.delay_ns == 500 * RL_MILLISECOND);

@@ -155,12 +155,12 @@ test_refund(void **state)
 {
 	struct rl *rl = test_private(100);
 	int rule = test_rule(rl, "r", 5, 10 * RL_SECOND, 10, true);
-	struct rl_result first, second, late, denied;
+	struct rl_charges first, second, late, denied;
 
 	(void)state;
-	assert_int_equal(check(rl, rule, "k", 2, T0, &first), RL_ALLOWED);
-	assert_int_equal(check(rl, rule, "k", 3, T0, &second), RL_ALLOWED);
-	assert_int_equal(check(rl, rule, "k", 1, T0, &denied), RL_DENIED);
+	assert_int_equal(test_check_at(rl, rule, "k", 1, 2, T0, NULL, &first), RL_ALLOWED);
+	assert_int_equal(test_check_at(rl, rule, "k", 1, 3, T0, NULL, &second), RL_ALLOWED);
+	assert_int_equal(test_check_at(rl, rule, "k", 1, 1, T0, NULL, &denied), RL_DENIED);
 	assert_int_equal(rl_refund(rl, &denied), 0);
 	assert_int_equal(rl_refund(rl, &first), 1);
 	assert_int_equal(remaining(rl, rule, "k", T0), 2);
@@ -169,8 +169,9 @@ test_refund(void **state)
 	assert_int_equal(remaining(rl, rule, "k", T0), 2);
 	/* not once its sub-bucket has been left, though the new one holds as much */
 	assert_int_equal(rl_refund(rl, &second), 1);
-	assert_int_equal(check(rl, rule, "k", 1, T0, &second), RL_ALLOWED);
-	assert_int_equal(check(rl, rule, "k", 2, T0 + RL_SECOND, &late), RL_ALLOWED);
+	assert_int_equal(test_check_at(rl, rule, "k", 1, 1, T0, NULL, &second), RL_ALLOWED);
+	assert_int_equal(test_check_at(rl, rule, "k", 1, 2, T0 + RL_SECOND, NULL, &late),
+	                 RL_ALLOWED);
 	assert_int_equal(rl_refund(rl, &second), 0);
 	assert_int_equal(remaining(rl, rule, "k", T0 + RL_SECOND), 2);
 	/* not from a counter that was forgotten meanwhile */
@@ -192,12 +193,19 @@ test_refund_of_nonsense(void **state)
 	(void)state;
 	test_rule(rl, "r", 5, RL_SECOND, 4, false);
 	for (int i = 0; i < 100000; i++) {
-		struct rl_result r = {.charges = 1,
-		                      .charge[0] = {.tag = test_random(&seed),
-		                                    .epoch = test_random(&seed),
-		                                    .slot = (uint32_t)test_random(&seed),
-		                                    .cost = (uint32_t)test_random(&seed)}};
-		assert_int_equal(rl_refund(rl, &r), 0);
+		struct rl_charges c = {.count = (unsigned)test_below(&seed, 20)};
+
+		for (int k = 0; k < RL_LIMITS_MAX; k++)
+			c.charge[k] = (struct rl_charge){
+				.key = test_random(&seed),
+				.epoch = test_random(&seed),
+				.cost = (uint32_t)test_random(&seed),
+				.capacity = (uint32_t)test_random(&seed),
+				.memory = (uint32_t)test_random(&seed),
+				.limit = (uint16_t)(test_below(&seed, 2) * test_random(&seed)),
+				.gen = (uint8_t)test_random(&seed),
+				.place = (uint8_t)test_random(&seed)};
+		assert_int_equal(rl_refund(rl, &c), 0);
 	}
 	rl_close(rl);
 }
@@ -396,6 +404,7 @@ test_random_traffic(void **state)
 		for (int k = 0; k < KEYS; k++)
 			naive_init(&models[k], width, granularity, is_hard, capacity);
 		for (int i = 0; i < 3000; i++) {
+			struct rl_charges c;
 			struct rl_result r;
 			int k = (int)test_below(&seed, KEYS);
 			uint64_t cost = 1 + test_below(&seed, 1 + capacity / 4);
@@ -403,7 +412,8 @@ test_random_traffic(void **state)
 			now += test_below(&seed, 1 + window / 8 / (1 + test_below(&seed, 32)));
 			uint64_t at = test_below(&seed, 10) ? now : now - test_below(&seed, window);
 			bool allowed = naive_check(&models[k], at, cost);
-			enum rl_verdict verdict = rl_check_at(rl, rule, &key, 1, cost, at, &r);
+			enum rl_verdict verdict =
+				test_check_at(rl, rule, &key, 1, cost, at, &r, &c);
 			assert_int_equal(verdict, allowed ? RL_ALLOWED : RL_DENIED);
 			if (!allowed) {
 				assert_false(
@@ -411,7 +421,7 @@ test_random_traffic(void **state)
 				assert_true(naive_allows(&models[k], at + r.retry_after_ns, cost));
 			} else if (test_below(&seed, 8) == 0) {
 				naive_refund(&models[k], models[k].newest, cost);
-				assert_int_equal(rl_refund(rl, &r), 1);
+				assert_int_equal(rl_refund(rl, &c), 1);
 			}
 			rl_peek_at(rl, rule, &key, 1, at, &r);
 			assert_int_equal(r.remaining, naive_remaining(&models[k], at));

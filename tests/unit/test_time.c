@@ -166,8 +166,12 @@ test_the_ends_of_the_clock(void **state)
 		struct rl *rl = open_with(&limit);
 		bool is_bucket = limit.algorithm >= RL_TOKEN_BUCKET;
 		for (int e = 0; e < 15; e++) {
-			const struct rl_item item = {
-				.rule = 0, .key = "k", .key_len = 1, .cost = 1 + (uint64_t)e % 2};
+			struct rl_charges c;
+			const struct rl_item item = {.rule = 0,
+			                             .key = "k",
+			                             .key_len = 1,
+			                             .cost = 1 + (uint64_t)e % 2,
+			                             .charges = &c};
 			uint64_t now = ends[test_below(&seed, 5)];
 			uint32_t admitted = 0;
 			for (int i = 0; i < 40; i++)
@@ -177,7 +181,7 @@ test_the_ends_of_the_clock(void **state)
 			enum rl_verdict booked = rl_reserve_item_at(rl, &item, UINT64_MAX, now, &r);
 			assert_true(is_bucket || booked == RL_UNDECIDED);
 			rl_reserve_item_at(rl, &item, 0, now, &r);
-			rl_refund_at(rl, &r, now);
+			rl_refund_at(rl, &c, now);
 			rl_sweep_at(rl, now);
 		}
 		rl_close(rl);
@@ -209,8 +213,12 @@ test_the_largest_of_everything(void **state)
 			continue; /* a log beyond the ring, a bucket that a century does not fill */
 		}
 		for (int i = 0; i < 12; i++) {
-			const struct rl_item item = {
-				.rule = 0, .key = "k", .key_len = 1, .cost = costs[i % 6]};
+			struct rl_charges c;
+			const struct rl_item item = {.rule = 0,
+			                             .key = "k",
+			                             .key_len = 1,
+			                             .cost = costs[i % 6],
+			                             .charges = &c};
 			if (check(rl, item.cost, T0, &r) == RL_ALLOWED)
 				admitted += item.cost;
 			else if (r.verdict == RL_NEVER)
@@ -219,7 +227,7 @@ test_the_largest_of_everything(void **state)
 			if (r.verdict == RL_DENIED && r.retry_after_ns > 0) {
 				rl_peek_at(rl, 0, "k", 1, T0 + r.retry_after_ns - 1, &r);
 				rl_reserve_item_at(rl, &item, UINT64_MAX - 1, T0, &r);
-				rl_refund_at(rl, &r, T0);
+				rl_refund_at(rl, &c, T0);
 			}
 		}
 		rl_close(rl);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The sizes of what programs hand to the library, and where each field is, on 64-bit machines: what a
+ * program was compiled with. Whatever changes here in a released version breaks its users: a field is
+ * then added in another way, or the soname changes (CONTRIBUTING, A release).
+ */
+#include <stddef.h>
+
+#include "rl_http.h"
+#include "testing.h"
+
+struct place {
+	const char *what;
+	size_t is, was;
+};
+
+#define SIZE(name, bytes)                           \
+	{                                           \
+#name, sizeof(struct name), (bytes) \
+	}
+#define AT(name, field, offset)                                          \
+	{                                                                \
+#name "." #field, offsetof(struct name, field), (offset) \
+	}
+
+static const struct place places[] = {
+	/* clang-format off */
+	SIZE(rl_options, 56),
+	AT(rl_options, keys, 0),
+	AT(rl_options, ring, 4),
+	AT(rl_options, key_bytes, 8),
+	AT(rl_options, rules, 12),
+	AT(rl_options, overrides, 16),
+	AT(rl_options, bans, 20),
+	AT(rl_options, on_full, 24),
+	AT(rl_options, buffer_ns, 32),
+	AT(rl_options, mode, 40),
+	AT(rl_options, group, 44),
+	AT(rl_options, flags, 48),
+	SIZE(rl_limit, 48),
+	AT(rl_limit, algorithm, 0),
+	AT(rl_limit, capacity, 4),
+	AT(rl_limit, window_ns, 8),
+	AT(rl_limit, granularity, 16),
+	AT(rl_limit, hard, 20),
+	AT(rl_limit, burst, 24),
+	AT(rl_limit, undelayed, 28),
+	AT(rl_limit, shadow, 32),
+	AT(rl_limit, prefix_v4, 36),
+	AT(rl_limit, prefix_v6, 37),
+	AT(rl_limit, prefetch, 38),
+	AT(rl_limit, count_denied, 40),
+	SIZE(rl_rule, 80),
+	AT(rl_rule, name, 0),
+	AT(rl_rule, limit, 8),
+	AT(rl_rule, more, 56),
+	AT(rl_rule, more_count, 64),
+	AT(rl_rule, flags, 72),
+	SIZE(rl_charge, 32),
+	AT(rl_charge, key, 0),
+	AT(rl_charge, epoch, 8),
+	AT(rl_charge, cost, 16),
+	AT(rl_charge, capacity, 20),
+	AT(rl_charge, memory, 24),
+	AT(rl_charge, limit, 28),
+	AT(rl_charge, gen, 30),
+	AT(rl_charge, place, 31),
+	SIZE(rl_charges, 264),
+	AT(rl_charges, count, 0),
+	AT(rl_charges, charge, 8),
+	SIZE(rl_result, 64),
+	AT(rl_result, verdict, 0),
+	AT(rl_result, error, 4),
+	AT(rl_result, reason, 8),
+	AT(rl_result, index, 12),
+	AT(rl_result, limit, 16),
+	AT(rl_result, remaining, 20),
+	AT(rl_result, used, 24),
+	AT(rl_result, is_shadow_denied, 28),
+	AT(rl_result, retry_after_ns, 32),
+	AT(rl_result, reset_after_ns, 40),
+	AT(rl_result, delay_ns, 48),
+	AT(rl_result, window_ns, 56),
+	SIZE(rl_place, 416),
+	AT(rl_place, path, 0),
+	AT(rl_place, is_there, 192),
+	AT(rl_place, is_own, 196),
+	AT(rl_place, bytes, 200),
+	AT(rl_place, room, 208),
+	AT(rl_place, memory, 216),
+	AT(rl_place, memory_by, 224),
+	SIZE(rl_info, 144),
+	AT(rl_info, name, 0),
+	AT(rl_info, layout, 8),
+	AT(rl_info, bytes, 16),
+	AT(rl_info, slots, 24),
+	AT(rl_info, ring, 32),
+	AT(rl_info, key_bytes, 36),
+	AT(rl_info, rules, 40),
+	AT(rl_info, limits, 44),
+	AT(rl_info, overrides, 48),
+	AT(rl_info, bans, 52),
+	AT(rl_info, on_full, 56),
+	AT(rl_info, buffer_ns, 64),
+	AT(rl_info, created_ns, 72),
+	AT(rl_info, owner, 80),
+	AT(rl_info, group, 84),
+	AT(rl_info, mode, 88),
+	AT(rl_info, is_readonly, 92),
+	AT(rl_info, generation, 96),
+	AT(rl_info, heartbeat_ns, 104),
+	AT(rl_info, sweeper, 112),
+	AT(rl_info, huge_pages, 116),
+	AT(rl_info, rules_used, 120),
+	AT(rl_info, limits_used, 124),
+	AT(rl_info, overrides_used, 128),
+	AT(rl_info, keys, 136),
+	SIZE(rl_rule_info, 464),
+	AT(rl_rule_info, name, 0),
+	AT(rl_rule_info, source, 64),
+	AT(rl_rule_info, limit_count, 68),
+	AT(rl_rule_info, limits, 72),
+	AT(rl_rule_info, has_overrides, 456),
+	AT(rl_rule_info, handle, 460),
+	SIZE(rl_algorithm_info, 40),
+	AT(rl_algorithm_info, size, 0),
+	AT(rl_algorithm_info, name, 8),
+	AT(rl_algorithm_info, text, 16),
+	AT(rl_algorithm_info, flags, 24),
+	AT(rl_algorithm_info, capacity_max, 28),
+	AT(rl_algorithm_info, ring_per_unit, 32),
+	SIZE(rl_item, 56),
+	AT(rl_item, rule, 0),
+	AT(rl_item, key, 8),
+	AT(rl_item, key_len, 16),
+	AT(rl_item, cost, 24),
+	AT(rl_item, capacity, 32),
+	AT(rl_item, burst, 36),
+	AT(rl_item, undelayed, 40),
+	AT(rl_item, flags, 44),
+	AT(rl_item, charges, 48),
+	SIZE(rl_count, 24),
+	AT(rl_count, value, 0),
+	AT(rl_count, expires_after_ns, 8),
+	AT(rl_count, is_new, 16),
+	SIZE(rl_pattern, 24),
+	AT(rl_pattern, match, 0),
+	AT(rl_pattern, key, 8),
+	AT(rl_pattern, key_len, 16),
+	SIZE(rl_reset_counts, 16),
+	AT(rl_reset_counts, forgotten, 0),
+	AT(rl_reset_counts, unknown, 8),
+	SIZE(rl_http_policy, 48),
+	AT(rl_http_policy, name, 0),
+	AT(rl_http_policy, quota, 8),
+	AT(rl_http_policy, window_ns, 16),
+	AT(rl_http_policy, unit, 24),
+	AT(rl_http_policy, partition, 32),
+	AT(rl_http_policy, partition_len, 40),
+	SIZE(rl_http_limit, 32),
+	AT(rl_http_limit, name, 0),
+	AT(rl_http_limit, result, 8),
+	AT(rl_http_limit, partition, 16),
+	AT(rl_http_limit, partition_len, 24),
+	SIZE(rl_http_triple, 36),
+	AT(rl_http_triple, limit, 0),
+	AT(rl_http_triple, remaining, 12),
+	AT(rl_http_triple, reset, 24),
+	SIZE(rl_http_network, 40),
+	AT(rl_http_network, address, 0),
+	AT(rl_http_network, mask, 16),
+	AT(rl_http_network, family, 32),
+	SIZE(rl_http_trust, 32),
+	AT(rl_http_trust, networks, 0),
+	AT(rl_http_trust, count, 8),
+	AT(rl_http_trust, field, 16),
+	AT(rl_http_trust, prefix_v4, 20),
+	AT(rl_http_trust, prefix_v6, 24),
+	SIZE(rl_http_value, 16),
+	AT(rl_http_value, text, 0),
+	AT(rl_http_value, len, 8),
+	SIZE(rl_http_client, 56),
+	AT(rl_http_client, address, 0),
+	AT(rl_http_client, end, 48),
+	AT(rl_http_client, hops, 52),
+	/* clang-format on */
+};
+
+static void
+test_sizes_and_offsets(void **state)
+{
+	(void)state;
+	if (sizeof(void *) != 8)
+		skip();
+	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+		if (places[i].is != places[i].was)
+			fail_msg("%s: %zu, was %zu", places[i].what, places[i].is, places[i].was);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sizes_and_offsets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
