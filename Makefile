@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # rl: a rate limit shared by all worker processes of a host.
 #
-#   make            build/librl.a, build/librl.so.0, build/rlctl, build/rld
+#   make            build/librl.a, build/librl.so.1, build/rlctl, build/rld
 #   make demo       pre-forked HTTP workers sharing one limit, driven with real requests
 #   make check      build and pass all tests, on every backend and sanitizer
 #   make quick      of them what takes no longer than a minute, before each commit
@@ -43,7 +43,7 @@ NEED_ARM64 := $(NEED_BUILD) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-use
 
 # Before the first check has installed a compiler, this machine's.
 MACHINE  := $(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m))
-VERSION  := 0.1.0
+VERSION  := 0.2.0
 RL_FLAGS := -std=c11 -D_GNU_SOURCE -DRL_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden \
             -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Werror -MMD -MP $(if $(filter x86_64%,$(MACHINE)),-mcx16)
 C11      := -DRL_ATOMIC_C11
@@ -92,7 +92,7 @@ endif
         clean help check-format check-headers check-exports check-mutants FORCE
 .DELETE_ON_ERROR:
 
-all: build/librl.a build/librl.so.0 build/rlctl build/rld
+all: build/librl.a build/librl.so.1 build/rlctl build/rld
 
 help:
 	@sed -n '/^#   make/,/^# demo/p; /^# demo/,/^$$/p' Makefile | uniq | cut -c3-
@@ -135,9 +135,9 @@ $(1)/libconfig.a: $$(CONF_SRC:%.c=$(1)/o/%.o)
 	$$(call say,AR)
 	$$(Q)$$(AR) rcsD $$@ $$^
 
-$(1)/librl.so.0: $$(LIB_SRC:%.c=$(1)/o/%.o) libshm/api/librl.map
+$(1)/librl.so.1: $$(LIB_SRC:%.c=$(1)/o/%.o) libshm/api/librl.map
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) $(5) $(4) $$(LDFLAGS) -shared -Wl,-soname,librl.so.0 -Wl,--version-script=libshm/api/librl.map \
+	$$(Q)$(2) $(3) $(5) $(4) $$(LDFLAGS) -shared -Wl,-soname,librl.so.1 -Wl,--version-script=libshm/api/librl.map \
 		-Wl,-z,defs -Wl,-Bsymbolic-functions -o $$@ $$(filter %.o,$$^)
 
 $(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
@@ -155,7 +155,7 @@ $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/
 
 $(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,sweeper clock log)
 $(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
-$(1)/tests/unit/test_counters: build/v/newer/librl.so.0
+$(1)/tests/unit/test_counters: build/v/newer/librl.so.1
 $(1)/tests/unit/test_clients: $(1)/o/rld/clients.o
 $(1)/tests/unit/test_probe: $(patsubst %,$(1)/o/rld/%.o,probe log)
 
@@ -287,7 +287,7 @@ quick: all check-mutants check-exports $(QUICK) build/tests/cli/fill
 
 check: all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/librl-parts.a check-mutants check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
        build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
-       build/tests/bench/bench build/tests/differ/differ build/v/c11/librl.so.0 build/v/clang/librl.so.0 \
+       build/tests/bench/bench build/tests/differ/differ build/v/c11/librl.so.1 build/v/clang/librl.so.1 \
        build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
        build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http
 	@tests/support/run.sh tests/systemd/run.sh tests/model/run.sh 'tests/mutants/run.sh 0 3' \
@@ -297,8 +297,8 @@ check: all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/librl-par
 		tests/fuzz/check.sh tests/fuzz/attach.sh tests/fuzz/rlctl.sh \
 		tests/fuzz/http.sh \
 		tests/relacy/run.sh \
-		'build/tests/differ/differ build/librl.so.0 build/v/c11/librl.so.0' \
-		'build/tests/differ/differ build/librl.so.0 build/v/clang/librl.so.0 50000 2' \
+		'build/tests/differ/differ build/librl.so.1 build/v/c11/librl.so.1' \
+		'build/tests/differ/differ build/librl.so.1 build/v/clang/librl.so.1 50000 2' \
 		tests/accuracy/check.sh $(RUN_CHECKED) tests/cli/demo.sh tests/bench/check.sh \
 		tests/config/schema.py tests/config/manual.sh $(HOUSE) \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \
@@ -324,10 +324,10 @@ check-mutants:
 # writes for people, starts a process, or ends its caller. The programs read no environment but
 # where it may be trusted.
 FORBIDDEN := (secure_)?getenv|environ|v?d?printf|puts|perror|exit|abort|syslog|signal|sigaction|fork|system|popen|execv.*|dlopen
-check-exports: build/librl.so.0 build/rlctl build/rld
+check-exports: build/librl.so.1 build/rlctl build/rld
 	@nm -D --defined-only $< | awk '$$3 !~ /^RL_0/ { sub(/@.*/, "", $$3); print $$3 }' | sort >build/exports
 	@sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/api/librl.map | sort | diff - build/exports
-	@sed -n 's/^ \(rl_[a-z_]*\)@.*/\1/p' debian/librl0.symbols | sort | diff - build/exports
+	@sed -n 's/^ \(rl_[a-z_]*\)@.*/\1/p' debian/librl1.symbols | sort | diff - build/exports
 	@! nm -D --undefined-only $< | awk '{ sub(/@.*/, "", $$2); print $$2 }' | grep -Ex '(__)?($(FORBIDDEN))(_chk)?'
 	@! nm -D --undefined-only build/rlctl build/rld | grep -Ew 'getenv|environ'
 
@@ -391,7 +391,7 @@ INSTALLED := \
 	755,build/rlctl,$(BINDIR)/rlctl \
 	755,build/rld,$(SBINDIR)/rld \
 	644,build/librl.a,$(LIBDIR)/librl.a \
-	644,build/librl.so.0,$(LIBDIR)/librl.so.$(VERSION) \
+	644,build/librl.so.1,$(LIBDIR)/librl.so.$(VERSION) \
 	$(foreach h,$(HEADERS),644,include/$(h),$(INCLUDEDIR)/$(h)) \
 	644,build/rl.pc,$(LIBDIR)/pkgconfig/rl.pc \
 	$(foreach m,$(MAN),644,$(m),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
@@ -411,8 +411,8 @@ INSTALLED := \
 
 # link, and what it says
 LINKED := \
-	$(LIBDIR)/librl.so.0,librl.so.$(VERSION) \
-	$(LIBDIR)/librl.so,librl.so.0 \
+	$(LIBDIR)/librl.so.1,librl.so.$(VERSION) \
+	$(LIBDIR)/librl.so,librl.so.1 \
 	$(ALIASES:%=$(MANDIR)/man3/%.3)
 
 build/rl.pc: rl.pc.in FORCE

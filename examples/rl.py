@@ -115,7 +115,7 @@ class Result(ctypes.Structure):
 
 
 def _load():
-    lib = ctypes.CDLL(os.environ.get("RL_LIBRARY", "librl.so.0"))
+    lib = ctypes.CDLL(os.environ.get("RL_LIBRARY", "librl.so.1"))
     lib.rl_open.argtypes = [c_char_p, c_void_p, POINTER(c_void_p)]
     lib.rl_close.argtypes = [c_void_p]
     lib.rl_define.argtypes = [c_void_p, POINTER(_Rule)]

@@ -22,7 +22,7 @@ verbs_of_table() {
 		# shellcheck disable=SC2086
 		rlctl $args
 		exits 0
-		says_line 'rlctl 0.1.0'
+		says_line 'rlctl 0.2.0'
 	done
 }
 

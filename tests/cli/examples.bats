@@ -51,7 +51,7 @@ statuses() {
 
 @test "gunicorn and Flask: four workers, one limit, and Retry-After" {
 	local log=$BATS_TEST_TMPDIR/gunicorn
-	RL_LIBRARY=$build/librl.so.0 RL_SEGMENT=$segment PYTHONDONTWRITEBYTECODE=1 gunicorn --chdir "$top/examples" \
+	RL_LIBRARY=$build/librl.so.1 RL_SEGMENT=$segment PYTHONDONTWRITEBYTECODE=1 gunicorn --chdir "$top/examples" \
 		--workers 4 --bind 127.0.0.1:0 --worker-tmp-dir "$BATS_TEST_TMPDIR" app:app >"$log" 2>&1 3>&- &
 	servers+=($!)
 	until_line 'Listening at' "$log"
@@ -63,7 +63,7 @@ statuses() {
 }
 
 @test "Python shares a segment with a group that it names" {
-	RL_LIBRARY=$build/librl.so.0 PYTHONPATH=$top/examples PYTHONDONTWRITEBYTECODE=1 \
+	RL_LIBRARY=$build/librl.so.1 PYTHONPATH=$top/examples PYTHONDONTWRITEBYTECODE=1 \
 		python3 -c 'import sys, rl; rl.Limiter(sys.argv[1], group=sys.argv[2])' "$segment" "$(id -gn)"
 	[ "$(stat -c '%a %G' "/dev/shm/rl.$segment")" = "660 $(id -gn)" ]
 }

@@ -72,13 +72,26 @@ links() {
 	[ "$(LD_LIBRARY_PATH=$prefix/lib "$root.1")" = 0 ] || fail 'C'
 	[ "$(LD_LIBRARY_PATH=$prefix/lib "$root.2")" = 0 ] || fail 'C++'
 	[ "$("$root.3")" = 1 ] || fail 'C, static: the limit of 2 was not the same for all'
-	readelf -d "$root.1" | grep 'librl.so.0' >/dev/null || fail 'C: not linked to librl.so.0'
+	readelf -d "$root.1" | grep 'librl.so.1' >/dev/null || fail 'C: not linked to librl.so.1'
+}
+
+# A program of the version before is not run with other structures: the loader names what it lacks.
+is_refused() {
+	mkdir "$root.old"
+	echo 'int rl_check(void) { return 0; }' >"$root.old/librl.c"
+	echo 'int rl_check(void); int main(void) { return rl_check(); }' >"$root.old/program.c"
+	gcc -shared -fPIC -Wl,-soname,librl.so.0 -o "$root.old/librl.so.0" "$root.old/librl.c"
+	gcc -o "$root.old/program" "$root.old/program.c" "$root.old/librl.so.0"
+	LD_LIBRARY_PATH=$root.old "$root.old/program" || fail 'the program of the version before'
+	! LD_LIBRARY_PATH=$prefix/lib "$root.old/program" 2>"$root.old/said" || fail 'ran with another ABI'
+	grep -q 'librl\.so\.0: cannot open' "$root.old/said" || fail "refused without a name: $(cat "$root.old/said")"
 }
 
 furnish
 tree >"$root.before"
 run_make install
 links
+is_refused
 
 version=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --modversion rl)
 [ "$(readlink -f "$prefix/lib/librl.so")" = "$(readlink -f "$prefix/lib/librl.so.$version")" ] || fail 'symbolic links'

@@ -43,7 +43,7 @@ repack() {
 	local tree=$work/tree
 	rm -rf "$tree"
 	dpkg-deb --raw-extract "$1" "$tree"
-	sed -i -E "s/^Version: .*/Version: $2/; s/librl0 \(= [^)]*\)/librl0 (= $2)/" "$tree/DEBIAN/control"
+	sed -i -E "s/^Version: .*/Version: $2/; s/librl1 \(= [^)]*\)/librl1 (= $2)/" "$tree/DEBIAN/control"
 	dpkg-deb --root-owner-group --build "$tree" "$root/root/later" >/dev/null
 }
 
@@ -52,9 +52,9 @@ boot() {
 	mkdir "$root/root/first" "$root/root/later"
 	cp "$work"/*.deb "$root/root/first"
 	for package in "$work"/*.deb; do
-		repack "$package" 0.1.0+later
+		repack "$package" 0.2.0+later
 	done
-	gcc -std=c11 -D_GNU_SOURCE -I"$top/include" -o "$root/root/worker" "$here/worker.c" "$work/rl/build/librl.so.0"
+	gcc -std=c11 -D_GNU_SOURCE -I"$top/include" -o "$root/root/worker" "$here/worker.c" "$work/rl/build/librl.so.1"
 	boot_container rl-package-test "$work/boot.log"
 }
 
@@ -126,7 +126,7 @@ test_purge() {
 	begin 'purged, nothing is left but the user'
 	in_container systemctl stop worker
 	echo '{}' >"$root/etc/rl/mine.json" # nothing that rl has made, and so none of its business
-	in_container dpkg --purge rl-tools librl-dev librl0 >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; fail 'dpkg --purge'; }
+	in_container dpkg --purge rl-tools librl-dev librl1 >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; fail 'dpkg --purge'; }
 	[ "$(ls -A "$root/etc/rl")" = mine.json ] || fail 'another file than those of rl is gone, or one of rl is left'
 	rm -r "$root/etc/rl"
 	files | diff "$work/before" - || fail 'files are left'

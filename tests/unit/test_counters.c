@@ -9,7 +9,7 @@
 
 #include "testing.h"
 
-#define NEWER "build/v/newer/librl.so.0"
+#define NEWER "build/v/newer/librl.so.1"
 
 enum {
 	NEWEST = RL_COUNTERS,
