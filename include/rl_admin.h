@@ -97,6 +97,8 @@ struct rl_entry {
 	const struct rl_count *count; /* of a space of counters, else NULL: then `used` is its value
 	                                 as far as that fits, and of the others but the key,
 	                                 `is_stale` and `rule` there is nothing to tell */
+	uint32_t tier; /* rl_item.capacity of the last request that had one, 0: none, or it is lost.
+	                  `peek` and `state` are by it, but for a key that has an override */
 };
 
 /*

@@ -123,6 +123,7 @@ fill_count(const struct rl_segment *s, const struct rl_entry_limit *known, struc
 
 	if (rl_view_load(s, slot, &v) != RL_SEEN || !is_still(s, slot))
 		return false;
+	e->tier = 0;
 	e->rule = known->rule;
 	e->limit = known->index;
 	e->slot = slot.index;
@@ -154,7 +155,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	const struct rl_limiter *l = &known->limit->limiter;
 	struct rl_entry *e = &room->entry;
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
-	struct rl_quota quota = known->quota;
+	struct rl_quota quota = known->quota, tiered;
 	uint64_t now_ns = known->now.now_ns;
 	struct rl_decision d;
 	struct rl_key_policy k;
@@ -167,6 +168,10 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	e->count = NULL;
 	has_terms = known->has_exceptions && e->key &&
 	            rl_policy_of_record(rl, &room->copy, known->limit, &budget, &k, &quota);
+	tiered = quota;
+	e->tier = rl_policy_apply_tier(s, slot.index, known->limit, known->index, &tiered);
+	if (!has_terms || !k.keeps_first)
+		quota = tiered;
 	if (rl_view_peek(s, l, &quota, slot, 1, now_ns, &budget, &v, &d, &room->picture) !=
 	            RL_SEEN ||
 	    !is_still(s, slot))

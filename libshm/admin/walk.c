@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The table as people and tools see it: entry by entry. A walk should take about as long as reading
- * the memory. So it reads the state of each slot first, and makes the prefilter of it. It reads the
- * name and the ring only if the caller wants that key. It looks up the limits once for RUN buckets.
+ * the memory. So it reads the state and the tier of each slot first, and makes the prefilter of them. It
+ * reads the name and the ring only if the caller wants that key. It looks up the limits once for RUN buckets.
  */
 #include <errno.h>
 
@@ -67,15 +67,16 @@ know_limit(struct walk *w, int limit)
 	return known;
 }
 
+/* `least`: what the key is admitted at once, or less. */
 static void
-tell(struct known *known, uint64_t slot, uint32_t used, bool is_stale)
+tell(struct known *known, uint64_t slot, uint32_t used, uint32_t least, bool is_stale)
 {
 	struct rl_prefilter *g = &known->prefilter;
 
 	g->slot = slot;
 	g->is_stale = is_stale || g->rule < 0;
 	g->used_most = used > 0 ? used | known->any_use : 0;
-	g->remaining_least = used < known->least ? known->least - used : 0;
+	g->remaining_least = used < least ? least - used : 0;
 }
 
 /*
@@ -87,7 +88,7 @@ inspect_window(const struct rl_segment *s, struct known *known, struct rl_slot s
 {
 	const struct rl_limiter *l = &known->of.limit->limiter;
 	struct rl_u128 word;
-	uint32_t used;
+	uint32_t used, tier;
 
 	if (!rl_limiter_is_window(l) ||
 	    !rl_atomic_load16(rl_table_state(&s->table, slot.index), &word) || word.lo == 0 ||
@@ -96,7 +97,8 @@ inspect_window(const struct rl_segment *s, struct known *known, struct rl_slot s
 	used = rl_window_used_most(&l->window, word, &known->of.now.window);
 	if (used == 0)
 		return false;
-	tell(known, slot.index, used, false);
+	tier = known->of.index == 0 ? rl_record_tier(s, slot.index) : 0;
+	tell(known, slot.index, used, tier > 0 && tier < known->least ? tier : known->least, false);
 	return true;
 }
 
@@ -106,13 +108,16 @@ inspect_slot(const struct rl_segment *s, struct known *known, struct rl_slot slo
 {
 	const struct rl_entry_limit *of = &known->of;
 	const struct rl_limiter *l = &of->limit->limiter;
+	struct rl_quota quota = of->quota;
 	struct rl_view v;
-	uint32_t used;
+	uint32_t used, least;
 
 	if (rl_view_load(s, slot, &v) != RL_SEEN)
 		return false;
-	used = rl_limiter_used_most(l, &of->quota, &v, &of->now);
-	tell(known, slot.index, used,
+	rl_policy_apply_tier(s, slot.index, of->limit, of->index, &quota);
+	used = rl_limiter_used_most(l, &quota, &v, &of->now);
+	least = of->has_exceptions ? 0 : rl_limiter_limit(l, &quota);
+	tell(known, slot.index, used, least,
 	     used == 0 && (v.is_zero || rl_view_is_stale(s, l, &v, of->now.now_ns)));
 	return true;
 }

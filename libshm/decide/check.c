@@ -35,8 +35,10 @@ decide_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq)
 		return RL_ALLOWED;
 	verdict = rl_request_lift_shadow(&rq->ask, rl_decide(rq, item->cost, mode));
 	rl_item_charged(item);
-	if (mode == RL_CHARGE)
+	if (mode == RL_CHARGE) {
 		rl_request_count(rl, item->rule, rq, rq->ask.result);
+		rl_request_keep_tier(rq, verdict);
+	}
 	return verdict;
 }
 

@@ -48,6 +48,7 @@ struct rl_request {
 	int rule;        /* whose limit, and whose statistics */
 	const void *key; /* NULL: it is `network` */
 	size_t key_len;
+	uint32_t tier; /* the capacity that it has brought along for this limit; 0: none */
 	struct rl_candidates candidates;
 	struct rl_slot slot;      /* where it was decided, if slot.tag is not 0 */
 	struct rl_budget *budget; /* set by who decides */

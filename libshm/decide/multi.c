@@ -184,8 +184,10 @@ charge_part(struct batch *b, unsigned p, uint64_t cost)
 	planned->is_charged =
 		planned->is_valid && rl_charge_planned(&b->part[p].ask, planned->slot,
 	                                               planned->seen, &planned->plan) != RL_AGAIN;
-	if (planned->is_charged)
+	if (planned->is_charged) {
+		b->part[p].slot = planned->slot;
 		return RL_ALLOWED;
+	}
 	return decide_part(b, p, cost, RL_CHARGE, true);
 }
 
@@ -316,6 +318,8 @@ count_item(const struct batch *b, size_t i)
 {
 	if (b->items[i].cost > 0 && (!is_answered(b, i) || rl_request_is_counted(&b->results[i])))
 		rl_request_count(b->rl, b->items[i].rule, request_of(b, i), &b->results[i]);
+	if (b->items[i].cost > 0 && !is_answered(b, i))
+		rl_request_keep_tier(&b->part[b->first[i]], b->results[i].verdict);
 }
 
 /* What stays charged is the callers' to give back. */

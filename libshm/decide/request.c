@@ -39,6 +39,16 @@ rl_request_count(struct rl *rl, int rule, const struct rl_request *rq, const str
 		rl_record_sample_denied(s, rq->slot, rq->ask.now_ns);
 }
 
+void
+rl_request_keep_tier(const struct rl_request *rq, enum rl_verdict verdict)
+{
+	const struct rl_segment *s = rq->ask.segment;
+
+	if (rq->tier > 0 && rq->slot.tag != 0 && s->is_writable &&
+	    (verdict == RL_ALLOWED || verdict == RL_DENIED))
+		rl_record_keep_tier(s, rq->slot, rq->tier);
+}
+
 /* Does the configuration ban the key? Without an end, and behind what rl_ban() and its like say. */
 static bool
 is_configured_ban(const struct rl_key_policy *k)
@@ -217,6 +227,7 @@ rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_p
 		rq->rule = item->rule;
 		rq->key = item->key;
 		rq->key_len = item->key_len;
+		rq->tier = l->index == 0 ? item->capacity : 0;
 		rq->slot.tag = 0;
 		if (l->limit->has_prefix)
 			set_network(&k->address, rq);

@@ -58,6 +58,9 @@ void rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_
 void rl_request_count(struct rl *rl, int rule, const struct rl_request *rq,
                       const struct rl_result *result);
 
+/* Remember the tier of a request that was to be charged, if it had one and the key has its slot. */
+void rl_request_keep_tier(const struct rl_request *rq, enum rl_verdict verdict);
+
 /*
  * What a ban, an exemption or the configuration says of a key without a look at a counter, in
  * *result, which is clear but for limit, remaining and window; false: nothing. Undecided where the budget

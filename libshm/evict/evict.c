@@ -3,7 +3,8 @@
  * Frees a slot for a key whose 16 candidate slots are all used. In this order: a slot whose key has
  * outlived its window and the buffer; one that nobody has charged, which a killed process may have
  * left; and if on_full is `evict`, the slot of the key that has used the least share of its limit. A
- * key at its limit is never evicted: it would start anew, and more be admitted than its limit.
+ * key at its limit is never evicted: it would start anew, and more be admitted than its limit. The limit
+ * is the rule's or an override's, and also that of the key's last tier.
  */
 #include "evict/evict.h"
 
@@ -20,6 +21,7 @@ struct candidate {
 	bool is_in_force;                /* the limit is */
 	enum rl_seen seen;               /* with a limit only */
 	struct rl_view view;             /* RL_SEEN only */
+	unsigned which;                  /* of its rule's limits it is */
 	struct rl_quota quota;           /* what the limit admits */
 };
 
@@ -27,7 +29,6 @@ static void
 inspect(struct rl *rl, uint64_t index, struct candidate *c)
 {
 	const struct rl_segment *s = &rl->segment;
-	unsigned which;
 
 	c->slot = (struct rl_slot){.index = index,
 	                           .tag = rl_atomic_load(rl_table_tag(&s->table, index))};
@@ -38,7 +39,7 @@ inspect(struct rl *rl, uint64_t index, struct candidate *c)
 	c->limit = rl_handle_limit(rl, rl_tag_limit(c->slot.tag));
 	if (!c->limit)
 		return;
-	c->is_in_force = rl_policy_of_limit(s, rl_tag_limit(c->slot.tag), &c->quota, &which);
+	c->is_in_force = rl_policy_of_limit(s, rl_tag_limit(c->slot.tag), &c->quota, &c->which);
 	c->seen = rl_view_load(s, c->slot, &c->view);
 }
 
@@ -116,23 +117,51 @@ apply_override(struct rl *rl, struct rl_budget *budget, struct candidate *c)
 		c->quota = quota;
 }
 
-/* The used share of its limit, in 1/2^32; UINT64_MAX for a key that must stay. */
+/* The used share of what a quota admits, in 1/2^32; UINT64_MAX for a key that must stay. */
+static uint64_t
+share_of(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, const struct rl_quota *quota,
+         struct candidate *c)
+{
+	struct rl_decision d;
+
+	if (budget->left == 0 || /* for all one knows, at its limit */
+	    rl_view_peek(&rl->segment, &c->limit->limiter, quota, c->slot, 1, now_ns, budget,
+	                 &c->view, &d, NULL) != RL_SEEN ||
+	    c->view.is_zero || d.remaining == 0)
+		return UINT64_MAX;
+	return ((uint64_t)(d.limit - d.remaining) << 32) / d.limit;
+}
+
+/* The same of what the key's last tier admits; 0: it has none. */
+static uint64_t
+share_of_tier(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct candidate *c)
+{
+	struct rl_quota quota = c->quota;
+
+	if (rl_policy_apply_tier(&rl->segment, c->slot.index, c->limit, c->which, &quota) == 0)
+		return 0;
+	return share_of(rl, budget, now_ns, &quota, c);
+}
+
+/*
+ * The larger one of both, for the tier may be another key's: see rl_record_keep_tier(). So it can save a
+ * key from eviction, and never deliver one.
+ */
 static uint64_t
 used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct candidate *c)
 {
-	struct rl_decision d;
+	uint64_t share, of_tier;
 
 	if (!has_count(c) || !c->is_in_force)
 		return UINT64_MAX; /* nothing to evict, or free_if_stale()'s */
 	if (c->limit->limiter.algorithm == RL_COUNTER)
 		return rl_counter_has_expired(c->view.word, now_ns) ? 0 : UINT64_MAX;
 	apply_override(rl, budget, c);
-	if (budget->left == 0 || /* for all one knows, at its limit */
-	    rl_view_peek(&rl->segment, &c->limit->limiter, &c->quota, c->slot, 1, now_ns, budget,
-	                 &c->view, &d, NULL) != RL_SEEN ||
-	    c->view.is_zero || d.remaining == 0)
-		return UINT64_MAX;
-	return ((uint64_t)(d.limit - d.remaining) << 32) / d.limit;
+	share = share_of(rl, budget, now_ns, &c->quota, c);
+	if (share == UINT64_MAX)
+		return share;
+	of_tier = share_of_tier(rl, budget, now_ns, c);
+	return share > of_tier ? share : of_tier;
 }
 
 /* True if there was one to evict, even if its process was quicker: then claim again. */

@@ -28,6 +28,15 @@ rl_policy_set_capacity(const struct rl_limiter *l, uint32_t capacity, struct rl_
 	return 0;
 }
 
+uint32_t
+rl_policy_apply_tier(const struct rl_segment *s, uint64_t slot, const struct rl_compiled *limit,
+                     unsigned index, struct rl_quota *q)
+{
+	uint32_t tier = index == 0 ? rl_record_tier(s, slot) : 0;
+
+	return tier > 0 && rl_policy_set_capacity(&limit->limiter, tier, q) == 0 ? tier : 0;
+}
+
 /* -EAGAIN: a row that is referred to is another's by now, or its limit has started anew. */
 static int
 load_limits(struct rl *rl, int rule, struct rl_u128 refs, struct rl_policy *p)

@@ -169,6 +169,14 @@ bool rl_policy_has_bans(const struct rl_segment *s, int rule);
 int rl_policy_set_capacity(const struct rl_limiter *limiter, uint32_t capacity,
                            struct rl_quota *quota);
 
+/*
+ * The same with the last tier of the key at a slot, if the limit is its rule's first. Returns the tier; 0:
+ * *quota stays as it is.
+ */
+uint32_t rl_policy_apply_tier(const struct rl_segment *s, uint64_t slot,
+                              const struct rl_compiled *limit, unsigned index,
+                              struct rl_quota *quota);
+
 /* What a limit admits now, and its place in its rule; false if it is in force no more. */
 bool rl_policy_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota,
                         unsigned *index);

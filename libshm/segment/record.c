@@ -43,6 +43,7 @@ rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void *key
 	memcpy(copy.bytes, key, copy.key_kept);
 	for (size_t i = 0; i < words; i++)
 		rl_atomic_store_relaxed(&r->bytes[i], copy.bytes[i]);
+	rl_atomic_store_relaxed(&r->last, 0);
 	rl_atomic_store_relaxed(&r->lengths, copy.key_len | (uint64_t)copy.key_kept << KEPT_SHIFT);
 	rl_atomic_store(&r->check, check_of(s, slot.tag, &copy));
 }
@@ -104,6 +105,21 @@ rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_record
 	for (size_t i = 0; i < (copy->key_kept + 7) / 8; i++)
 		copy->bytes[i] = rl_atomic_load_relaxed(&r->bytes[i]);
 	return check_of(s, slot.tag, copy) == check;
+}
+
+void
+rl_record_keep_tier(const struct rl_segment *s, struct rl_slot slot, uint32_t capacity)
+{
+	uint64_t *last = &rl_segment_record(s, slot.index)->last;
+
+	if (rl_atomic_load_relaxed(last) != capacity)
+		rl_atomic_store_relaxed(last, capacity);
+}
+
+uint32_t
+rl_record_tier(const struct rl_segment *s, uint64_t slot)
+{
+	return rl_atomic_load_relaxed(&rl_segment_record(s, slot)->last) & RL_RECORD_TIER_MASK;
 }
 
 /*

@@ -426,9 +426,11 @@ struct rl_stat {
 };
 
 /* A key kept for people; `check` ties its bytes to the tag, see record.c. */
+#define RL_RECORD_TIER_MASK UINT64_C(0xfffffff) /* of rl_record.last */
 struct rl_record {
 	uint64_t check;
 	uint64_t lengths; /* whole key:16 | kept:16 | denials:32, one in RL_DENIED_SAMPLE */
+	uint64_t last;    /* tier:28, 0 none | 36 reserved, zero; see rl_record_keep_tier() */
 	uint64_t bytes[]; /* NUL-padded */
 };
 
@@ -452,7 +454,7 @@ _Static_assert(offsetof(struct rl_limit_row, spare) == 64, "the first is what de
 _Static_assert(sizeof(struct rl_override_slot) == 16, "four to a line");
 _Static_assert(sizeof(struct rl_filter_head) == 64, "a line");
 _Static_assert(sizeof(struct rl_stat) == 256, "four lines");
-_Static_assert(sizeof(struct rl_record) == 16, "record head");
+_Static_assert(sizeof(struct rl_record) == 24, "record head");
 _Static_assert((uint64_t)RL_BUCKETS_MAX *RL_BUCKET_SLOTS <= UINT32_MAX, "a slot index is 32 bits");
 
 #endif
