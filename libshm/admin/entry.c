@@ -21,6 +21,7 @@ rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit 
 		known->index = 0;
 		rl_rules_quota(known->limit->row, RL_BANK_APP, &known->quota);
 	}
+	known->has_tiers = known->index == 0 && rl_rules_have_tiers(known->limit->row);
 	known->now = rl_limiter_time_of(&known->limit->limiter, now_ns);
 	known->most = rl_limiter_limit(&known->limit->limiter, &known->quota);
 	known->has_overrides = known->rule >= 0 && rl_policy_has_overrides(s, known->rule);

@@ -16,6 +16,7 @@ struct rl_entry_limit {
 	struct rl_quota quota;
 	struct rl_limiter_time now;
 	uint32_t most;       /* the largest cost that is ever admitted */
+	bool has_tiers;      /* a key's may be another than `quota`, for its tier */
 	bool has_overrides;  /* so all of this may be otherwise for a key */
 	bool has_exceptions; /* a ban or an override may answer for a key */
 };

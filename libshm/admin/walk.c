@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The table as people and tools see it: entry by entry. A walk should take about as long as reading
- * the memory. So it reads the state and the tier of each slot first, and makes the prefilter of them. It
- * reads the name and the ring only if the caller wants that key. It looks up the limits once for RUN buckets.
+ * the memory. So it reads the state of each slot first, and of a limit that has had tiers the key's tier,
+ * and makes the prefilter of them. It reads the name and the ring only if the caller wants that key. It looks
+ * up the limits once for RUN buckets.
  */
 #include <errno.h>
 
@@ -97,7 +98,7 @@ inspect_window(const struct rl_segment *s, struct known *known, struct rl_slot s
 	used = rl_window_used_most(&l->window, word, &known->of.now.window);
 	if (used == 0)
 		return false;
-	tier = known->of.index == 0 ? rl_record_tier(s, slot.index) : 0;
+	tier = known->of.has_tiers ? rl_record_tier(s, slot.index) : 0;
 	tell(known, slot.index, used, tier > 0 && tier < known->least ? tier : known->least, false);
 	return true;
 }
@@ -114,7 +115,8 @@ inspect_slot(const struct rl_segment *s, struct known *known, struct rl_slot slo
 
 	if (rl_view_load(s, slot, &v) != RL_SEEN)
 		return false;
-	rl_policy_apply_tier(s, slot.index, of->limit, of->index, &quota);
+	if (of->has_tiers)
+		rl_policy_apply_tier(s, slot.index, of->limit, of->index, &quota);
 	used = rl_limiter_used_most(l, &quota, &v, &of->now);
 	least = of->has_exceptions ? 0 : rl_limiter_limit(l, &quota);
 	tell(known, slot.index, used, least,

@@ -44,9 +44,11 @@ rl_request_keep_tier(const struct rl_request *rq, enum rl_verdict verdict)
 {
 	const struct rl_segment *s = rq->ask.segment;
 
-	if (rq->tier > 0 && rq->slot.tag != 0 && s->is_writable &&
-	    (verdict == RL_ALLOWED || verdict == RL_DENIED))
-		rl_record_keep_tier(s, rq->slot, rq->tier);
+	if (rq->tier == 0 || rq->slot.tag == 0 || !s->is_writable ||
+	    (verdict != RL_ALLOWED && verdict != RL_DENIED))
+		return;
+	rl_rules_note_tiers(rq->ask.limit->row);
+	rl_record_keep_tier(s, rq->slot, rq->tier);
 }
 
 /* Does the configuration ban the key? Without an end, and behind what rl_ban() and its like say. */

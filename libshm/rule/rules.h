@@ -244,6 +244,23 @@ rl_rules_quota(const struct rl_limit_row *row, enum rl_bank bank, struct rl_quot
 	rl_quota_unpack(word, quota);
 }
 
+/*
+ * Has a request under the limit, or under another that had its row, ever had a capacity of its own? Then a
+ * walk has to read the tier of each of its keys. It is noted before the tier is kept, and never taken back.
+ */
+static inline bool
+rl_rules_have_tiers(const struct rl_limit_row *row)
+{
+	return rl_atomic_load_relaxed(&row->has_tiers) != 0;
+}
+
+static inline void
+rl_rules_note_tiers(struct rl_limit_row *row)
+{
+	if (!rl_rules_have_tiers(row))
+		rl_atomic_store_relaxed(&row->has_tiers, 1);
+}
+
 /* The word of a quota that replaces `held`, in a row of that identity. */
 struct rl_u128 rl_rules_quota_after(struct rl_u128 held, struct rl_u128 identity,
                                     const struct rl_limit *complete);

@@ -39,6 +39,7 @@ layout_signature(void)
 		offsetof(struct rl_row, bans),
 		sizeof(struct rl_limit_row),
 		offsetof(struct rl_limit_row, quota),
+		offsetof(struct rl_limit_row, has_tiers),
 		sizeof(struct rl_override_slot),
 		sizeof(struct rl_filter_head),
 		RL_FILTER_SLOTS,

@@ -336,7 +336,8 @@ rl_row_incarnation(uint64_t flags)
 struct rl_limit_row {
 	struct rl_u128 identity;
 	struct rl_u128 quota[RL_BANKS];
-	uint64_t spare[8];
+	uint64_t has_tiers; /* 0: no request under it has had a capacity of its own, ever */
+	uint64_t spare[7];
 };
 
 #define RL_IDENTITY_USED UINT64_C(1)
@@ -450,7 +451,7 @@ _Static_assert(offsetof(struct rl_header, successor) == 320, "header order");
 _Static_assert(sizeof(struct rl_row) == 256, "four lines");
 _Static_assert(offsetof(struct rl_row, name) == 64, "the first is all that most decisions read");
 _Static_assert(sizeof(struct rl_limit_row) == 128, "two lines");
-_Static_assert(offsetof(struct rl_limit_row, spare) == 64, "the first is what decisions read");
+_Static_assert(offsetof(struct rl_limit_row, has_tiers) == 64, "the first is what decisions read");
 _Static_assert(sizeof(struct rl_override_slot) == 16, "four to a line");
 _Static_assert(sizeof(struct rl_filter_head) == 64, "a line");
 _Static_assert(sizeof(struct rl_stat) == 256, "four lines");

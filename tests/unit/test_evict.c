@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rule/handle.h"
 #include "shared/layout.h"
 #include "testing.h"
 
@@ -266,6 +267,141 @@ test_never_evict_a_key_at_its_override(void **state)
 	rl_close(rl);
 }
 
+static enum rl_verdict
+ask(struct rl *rl, int rule, uint32_t key, uint64_t cost, uint32_t tier)
+{
+	const struct rl_item item = {
+		.rule = rule, .key = &key, .key_len = sizeof key, .cost = cost, .capacity = tier};
+
+	return rl_check_item_at(rl, &item, T0, NULL);
+}
+
+#define TIGHT 7 /* a key */
+
+/* Whatever comes, a key that its tier allows no more stays denied. */
+static void
+is_kept_at_its_tier(const struct rl_limit *limit, uint32_t tier, uint32_t key_bytes)
+{
+	const struct rl_options o = {.keys = 1, .key_bytes = key_bytes, .buffer_ns = BUFFER};
+	struct rl *rl;
+	int rule;
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = *limit});
+	assert_true(rule >= 0);
+	while (ask(rl, rule, TIGHT, 1, tier) == RL_ALLOWED)
+		;
+	for (uint32_t key = 100; key < 140; key++) {
+		assert_int_not_equal(ask(rl, rule, key, 4, 0), RL_DENIED);
+		assert_int_equal(ask(rl, rule, TIGHT, 1, tier), RL_DENIED);
+	}
+	assert_true(test_counter(rl, rule, RL_COUNT_evicted) > 10);
+	rl_close(rl);
+}
+
+/* Below the rule's capacity and above it: a leaky bucket holds as many, and lets go of them slower or faster. */
+static void
+test_never_evict_a_key_at_its_tier(void **state)
+{
+	(void)state;
+	for (int algorithm = 0; algorithm < test_algorithm_count(); algorithm++) {
+		const struct rl_limit limit = {.algorithm = (enum rl_algorithm)algorithm,
+		                               .capacity = 12,
+		                               .window_ns = 60 * RL_SECOND,
+		                               .burst = algorithm == RL_LEAKY_BUCKET ? 5 : 0};
+
+		is_kept_at_its_tier(&limit, 1, 0);
+		is_kept_at_its_tier(&limit, 30, 0);
+		is_kept_at_its_tier(&limit, 1, RL_KEY_BYTES_NONE);
+	}
+}
+
+/* The share of a capacity of 100 or of a tier that is used, in 2^-32, whichever is larger. */
+static uint64_t
+larger_share(uint32_t used, uint32_t tier)
+{
+	uint32_t capacity = tier > 0 && tier < 100 ? tier : 100;
+
+	return used < capacity ? ((uint64_t)used << 32) / capacity : UINT64_MAX;
+}
+
+/* Of the keys that were evicted, one or none, the share; UINT64_MAX: none. */
+static uint64_t
+evicted_share(struct rl *rl, int rule, const uint64_t shares[SLOTS])
+{
+	uint64_t found = UINT64_MAX;
+	unsigned evicted = 0;
+	struct rl_result r;
+
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		rl_peek_at(rl, rule, &i, sizeof i, T0, &r);
+		if (r.used == 0) {
+			evicted++;
+			found = shares[i];
+		}
+	}
+	assert_true(evicted <= 1);
+	return found;
+}
+
+/* The least used share goes, of the tighter limit, whichever that is. */
+static void
+test_evict_by_share_of_tiers(void **state)
+{
+	uint64_t seed = 31;
+
+	(void)state;
+	for (int round = 0; round < 400; round++) {
+		struct rl *rl = open_tiny(RL_FULL_EVICT);
+		int rule = test_rule(rl, "r", 100, WINDOW, 0, false);
+		uint64_t shares[SLOTS], least = UINT64_MAX;
+
+		for (uint32_t i = 0; i < SLOTS; i++) {
+			uint32_t used = 60 + (uint32_t)test_below(&seed, 50);
+			uint32_t tier = used + (uint32_t)test_below(&seed, 3);
+
+			if (used <= 100 && round % 3 == 0 && test_below(&seed, 2))
+				tier = 0;
+			assert_int_equal(ask(rl, rule, i, used, tier), RL_ALLOWED);
+			shares[i] = larger_share(used, tier);
+			least = shares[i] < least ? shares[i] : least;
+		}
+		assert_int_equal(ask(rl, rule, 100, 1, 0),
+		                 least < UINT64_MAX ? RL_ALLOWED : RL_UNDECIDED);
+		assert_true(evicted_share(rl, rule, shares) == least);
+		rl_close(rl);
+	}
+}
+
+/* A word that says the wrong thing keeps a key, and delivers none: not at the rule's limit, nor at its override's. */
+static void
+test_a_wrong_tier_evicts_no_other(void **state)
+{
+	static const uint64_t words[] = {0, 1, 1000, RL_CAPACITY_MAX, UINT64_MAX};
+	uint32_t tight = TIGHT;
+	const struct rl_override own = {
+		.pattern = {.match = RL_MATCH_KEY, .key = &tight, .key_len = sizeof tight},
+		.capacity = {2}};
+	struct rl_config_rule rule = test_config_rule("r", 12, WINDOW);
+
+	(void)state;
+	rule.overrides = &own;
+	for (size_t i = 0; i < 2 * sizeof words / sizeof words[0]; i++) {
+		struct rl *rl = open_tiny(RL_FULL_EVICT);
+
+		rule.override_count = i % 2;
+		assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
+		assert_int_equal(ask(rl, 0, TIGHT, i % 2 ? 2 : 12, 0), RL_ALLOWED);
+		for (uint32_t key = 100; key < 140; key++) {
+			for (uint64_t slot = 0; slot < SLOTS; slot++)
+				rl_segment_record(&rl->segment, slot)->last = words[i / 2];
+			ask(rl, 0, key, 4, 0);
+			assert_int_equal(ask(rl, 0, TIGHT, 1, 0), RL_DENIED);
+		}
+		rl_close(rl);
+	}
+}
+
 /* As many keys as were asked for, with names of their own and another secret each time. */
 static void
 fill_up(uint32_t keys)
@@ -312,6 +448,9 @@ main(void)
 		cmocka_unit_test(test_evict_by_share),
 		cmocka_unit_test(test_never_evict_a_key_at_its_limit),
 		cmocka_unit_test(test_never_evict_a_key_at_its_override),
+		cmocka_unit_test(test_never_evict_a_key_at_its_tier),
+		cmocka_unit_test(test_evict_by_share_of_tiers),
+		cmocka_unit_test(test_a_wrong_tier_evicts_no_other),
 		cmocka_unit_test(test_which_limit_is_full),
 		cmocka_unit_test(test_flood_of_keys_does_not_reset_a_limited_one),
 		cmocka_unit_test(test_cleans_up_after_itself),

@@ -73,17 +73,27 @@ any_limit(uint64_t *seed)
 	return l;
 }
 
-/* Times go back now and then: clocks of processes differ. */
+/*
+ * Times go back now and then: clocks of processes differ. Of some rules no request has a tier, of others half
+ * of them have.
+ */
 static void
 ask_at_random(struct rl *rl, int rule, uint64_t *seed, uint64_t *now)
 {
+	bool has_tiers = test_below(seed, 2);
+
 	for (int i = 0; i < 200; i++) {
 		char key[16];
 		int len = sprintf(key, "key%02u", (unsigned)test_below(seed, KEYS));
+		struct rl_item item = {.rule = rule,
+		                       .key = key,
+		                       .key_len = (size_t)len,
+		                       .cost = 1 + test_below(seed, 4)};
 
+		if (has_tiers && test_below(seed, 2))
+			item.capacity = (uint32_t)(1 + test_below(seed, 60));
 		*now += test_below(seed, RL_SECOND / 4);
-		rl_check_at(rl, rule, key, (size_t)len, 1 + test_below(seed, 4),
-		            *now - test_below(seed, RL_SECOND), NULL);
+		rl_check_item_at(rl, &item, *now - test_below(seed, RL_SECOND), NULL);
 	}
 }
 
@@ -160,6 +170,7 @@ struct told {
 	struct rl *rl;
 	uint64_t now;
 	unsigned states[RL_ENTRY_SHADOW + 1];
+	unsigned tiers; /* that had one */
 };
 
 static enum rl_entry_state
@@ -176,9 +187,12 @@ static int
 compare_told(const struct rl_entry *e, void *arg)
 {
 	struct told *told = arg;
+	const struct rl_item item = {
+		.rule = e->rule, .key = e->key, .key_len = e->key_len, .capacity = e->tier};
 	struct rl_result r;
 
-	rl_peek_at(told->rl, e->rule, e->key, e->key_len, told->now, &r);
+	rl_check_item_at(told->rl, &item, told->now, &r);
+	told->tiers += e->tier > 0;
 	assert_int_equal(r.verdict, e->peek.verdict);
 	assert_int_equal(r.reason, e->peek.reason);
 	assert_int_equal(r.limit, e->peek.limit);
@@ -209,7 +223,7 @@ order_at_random(struct rl *rl, int rule, uint64_t *seed, uint64_t now)
 	}
 }
 
-/* With bans, exemptions, overrides and shadows at random, in rules that have them or have not. */
+/* With tiers, bans, exemptions, overrides and shadows at random, in rules that have them or have not. */
 static void
 test_an_entry_is_what_a_request_is_told(void **state)
 {
@@ -246,6 +260,7 @@ test_an_entry_is_what_a_request_is_told(void **state)
 	}
 	for (int i = 0; i <= RL_ENTRY_SHADOW; i++)
 		assert_true(told.states[i] > 100);
+	assert_true(told.tiers > 1000);
 }
 
 static int
