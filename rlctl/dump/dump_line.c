@@ -69,6 +69,7 @@ dump_entry(struct rl *rl, const struct rl_entry *entry, const struct key_view *k
 	json_put(root, "limit_number", json_count(entry->limit + UINT64_C(1)));
 	json_put(root, "shape", json_limit(&rule.limits[entry->limit]));
 	json_put_key(root, key);
+	json_put(root, "tier", json_tier(entry->tier));
 	json_put(root, "moments", json_moments(entry));
 	return root;
 }

@@ -35,6 +35,13 @@ keep_entry(const struct rl_entry *entry, void *arg)
 	return 0;
 }
 
+/* That the key's next request is to have, if it is as the last one that had a tier; 0: none. */
+static uint32_t
+tier_of(const struct explanation *out)
+{
+	return out->counted[0].is_there ? out->counted[0].entry.tier : 0;
+}
+
 /* The address that stands for a network, as a rule with prefixes has for keys. */
 static size_t
 askable_len(const struct key_view *key, int error)
@@ -48,7 +55,10 @@ static void
 ask_peek(struct rl *rl, struct explanation *out, size_t key_len)
 {
 	struct decision *decision = &out->decision;
-	struct rl_item item = {.rule = out->rule, .key = decision->key.bytes, .key_len = key_len};
+	struct rl_item item = {.rule = out->rule,
+	                       .key = decision->key.bytes,
+	                       .key_len = key_len,
+	                       .capacity = tier_of(out)};
 
 	rl_check_limits_at(rl, &item, out->now_ns, &decision->result, &decision->count,
 	                   decision->results);

@@ -26,7 +26,7 @@ struct counted {
 struct explanation {
 	int rule;
 	uint64_t now_ns;
-	struct decision decision; /* of a request of cost 1 now, peeked */
+	struct decision decision; /* of a request of cost 1 and of the last tier, now, peeked */
 	struct counted counted[RL_LIMITS_MAX];
 	struct active_bans active_bans;
 	struct overrides overrides;

@@ -65,6 +65,9 @@ print_usage(FILE *out, const struct usage *usage)
 	fprintf(out, "used         %" PRIu64 "\n", usage->used);
 	fprintf(out, "limit        %" PRIu32 "\n", usage->limit);
 	fprintf(out, "remaining    %" PRIu32 "\n", usage->remaining);
+	if (usage->tier > 0)
+		fprintf(out, "tier         %" PRIu32 ", of its last request that had one\n",
+		        usage->tier);
 	print_denied(out, usage->denied);
 	print_times(out, usage);
 }

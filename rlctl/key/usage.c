@@ -30,6 +30,7 @@ usage_of(const struct rl_entry *entry)
 		.limit = entry->peek.limit,
 		.used = entry->used,
 		.remaining = entry->peek.remaining,
+		.tier = entry->tier,
 		.state = entry->state,
 		.is_state_known = entry->is_state_known,
 		.is_limited = entry->is_limited,
@@ -54,12 +55,19 @@ usage_state(const struct usage *usage)
 	return state_names[usage->state][!usage->is_state_known];
 }
 
+json_t *
+json_tier(uint32_t tier)
+{
+	return tier > 0 ? json_count(tier) : json_null();
+}
+
 void
 json_put_usage(json_t *object, const struct usage *usage)
 {
 	json_put(object, "limit", json_count(usage->limit));
 	json_put(object, "used", json_count(usage->used));
 	json_put(object, "remaining", json_count(usage->remaining));
+	json_put(object, "tier", json_tier(usage->tier));
 	json_put(object, "denied_estimate", json_count(usage->denied));
 	json_put(object, "newest_ns", json_count(usage->newest_ns));
 	json_put(object, "state",

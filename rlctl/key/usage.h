@@ -15,6 +15,7 @@ struct usage {
 	uint32_t limit;
 	uint64_t used;
 	uint32_t remaining;
+	uint32_t tier; /* 0: none; the rest is by it, if the key has no override */
 	enum rl_entry_state state;
 	bool is_state_known;
 	bool is_limited;    /* denied, by the limit or by a ban */
@@ -28,6 +29,7 @@ struct usage usage_of(const struct rl_entry *entry);
 
 /* As people see it: "limited", "banned"; with a ? behind it where a ban might say otherwise. */
 const char *usage_state(const struct usage *usage);
+json_t *json_tier(uint32_t tier); /* null: none */
 void json_put_usage(json_t *object, const struct usage *usage);
 
 /* The key as the entry has it; its bytes live as long as the entry. */

@@ -8,7 +8,7 @@
  * "h" for hard, "s" for a shadow, and "/24" or "/24/64" for prefixes. CAPACITY, WINDOW_MS and
  * KIND may each be a list with commas: one limit for each. The segment is small, and its keys
  * are soon stale; FILL_KEYS, FILL_KEY_BYTES, FILL_BANS, FILL_RING and FILL_MODE say otherwise, and
- * FILL_HUGE_PAGES=1 asks for huge pages.
+ * FILL_HUGE_PAGES=1 asks for huge pages. Requests have the tier FILL_TIER, if there is one.
  * Exits 0 if every request was decided.
  *
  * fill --sweeper SEGMENT SECONDS
@@ -105,13 +105,15 @@ ask(struct rl *rl, int rule, const char *pair)
 {
 	const char *split = strrchr(pair, '='), *at = split ? strchr(split, '@') : NULL;
 	uint64_t now_ns = rl_now(rl) + (at ? number(at + 1) : 0) * RL_SECOND;
+	struct rl_item item = {
+		.rule = rule, .key = pair, .cost = 1, .capacity = setting("FILL_TIER", 0, 10)};
 	struct rl_result result;
 
 	if (!split)
 		return fail(pair, -EINVAL);
+	item.key_len = (size_t)(split - pair);
 	for (uint32_t n = number(split + 1); n > 0; n--)
-		if (rl_check_at(rl, rule, pair, (size_t)(split - pair), 1, now_ns, &result) ==
-		    RL_UNDECIDED)
+		if (rl_check_item_at(rl, &item, now_ns, &result) == RL_UNDECIDED)
 			return fail(pair, result.error);
 	return 0;
 }

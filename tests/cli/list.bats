@@ -74,6 +74,38 @@ lines_of_keys() {
 	[ -z "$stderr" ]
 }
 
+@test "list, get and top: a key is judged by the tier of its last request" {
+	fill login 400 $month_ms 0 plain=60
+	FILL_TIER=50 fill login 400 $month_ms 0 alice=60 bob=10
+	on list --sort key
+	exits 0
+	says ' 50/50 '
+	[ "$(grep -c ' limited ' <<<"$output")" -eq 1 ]
+	on list --limited --keys
+	[ "$output" = alice ]
+	on list --sort remaining --keys --limit 2
+	[ "$(paste -sd, <<<"$output")" = alice,bob ]
+	on list --sort key --json
+	conforms list
+	are tier '50 50 null'
+	are limit '50 50 400'
+	are remaining '0 40 340'
+	on get login alice
+	says_line 'tier         50, of its last request that had one'
+	says 'answer       denied, retry after '
+	on get login alice --json
+	conforms get
+	are tier 50
+	on get login plain
+	says_not 'tier '
+	on top --json
+	conforms top
+	says '"tier": 50'
+	on dump -
+	[ "$(grep -c '"tier":50' <<<"$output")" -eq 2 ]
+	conforms dump_line
+}
+
 @test "list --keys: words of a shell, each key once, by name" {
 	fill login 5 $month_ms 1 alice=3 $'b\001 c=1' "q'uote=5" 'x y=1' $'\xff=1' 'a$b=1'
 	fill api 5 $month_ms 1 alice=1

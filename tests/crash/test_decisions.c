@@ -57,6 +57,24 @@ run_token(void)
 	check_at(TOKEN, 0, now, NULL);
 }
 
+/* A key of a customer whose tier is 2. */
+static void
+run_tier(void)
+{
+	const struct rl_item item = {
+		.rule = rules[TWO], .key = "k0", .key_len = 2, .cost = 1, .capacity = 2};
+
+	rl_check_item_at(rl, &item, now, NULL);
+}
+
+/* Only of that tier, or of none yet. */
+static void
+survive_tier(void)
+{
+	for (uint64_t i = 0; i < rl_segment_slots(&rl->segment); i++)
+		assert_int_equal(rl_record_tier(&rl->segment, i) & ~UINT32_C(2), 0);
+}
+
 static void
 run_all(void)
 {
@@ -175,6 +193,8 @@ main(void)
 		OPERATION("roll a log", prepare_log, run_log, NULL),
 		OPERATION("take a token", prepare_token, run_token, NULL),
 		OPERATION("charge two limits", prepare_hit, run_all, NULL),
+		OPERATION("insert with a tier", prepare_nothing, run_tier, survive_tier),
+		OPERATION("be denied by a tier", prepare_refund, run_tier, survive_tier),
 		OPERATION("refund", prepare_refund, run_refund, NULL),
 		OPERATION("reset", prepare_refund, run_reset, NULL),
 		OPERATION("reset many", prepare_reset_many, run_reset_many, NULL),
