@@ -132,8 +132,8 @@ struct rl; /* a segment that this process has open */
 /* What to do when all 16 candidate slots of a key are used. */
 enum rl_on_full {
 	RL_FULL_EVICT = 0, /* evict the least used key, never one at its limit (an override's
-	                      limit if the whole name is kept; a tier is not known). If all are
-	                      at their limit, the request is undecided */
+	                      limit if the whole name is kept) nor at that of its last tier, see
+	                      struct rl_item. If all are at theirs, the request is undecided */
 	RL_FULL_DENY = 1,  /* deny the request */
 	RL_FULL_ALLOW = 2, /* allow it, uncounted */
 };
@@ -664,6 +664,11 @@ enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_
  * replace its own if `flags` says so, as where several places of a server share one rate and each
  * has a burst of its own. The counter is the same. A key that has a capacity of its own in the
  * configuration keeps it, and of a token bucket the burst.
+ *
+ * The capacity that the key's last request with one of its own brought along is kept for tools and
+ * evictions (rl_entry.tier): of a request that was allowed, or denied by a limit while the key had a
+ * counter. It decides about no other request: one without a capacity is decided by the rule's, and leaves
+ * what is kept as it is. A burst and undelayed are not kept.
  *
  * -EINVAL: a burst or undelayed for an algorithm that has none, a burst of RL_CAPACITY_MAX or more,
  * undelayed above the burst, an unknown flag.

@@ -97,8 +97,9 @@ struct rl_entry {
 	const struct rl_count *count; /* of a space of counters, else NULL: then `used` is its value
 	                                 as far as that fits, and of the others but the key,
 	                                 `is_stale` and `rule` there is nothing to tell */
-	uint32_t tier; /* rl_item.capacity of the last request that had one, 0: none, or it is lost.
-	                  `peek` and `state` are by it, but for a key that has an override */
+	uint32_t tier; /* the capacity that the last request with one of its own brought along (see
+	                  struct rl_item), 0: none is known. `used`, `state` and `peek` are what the
+	                  next such request is told, so an override goes before it */
 };
 
 /*

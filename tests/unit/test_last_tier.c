@@ -202,6 +202,44 @@ test_overrides_go_before_it(void **state)
 	rl_close(rl);
 }
 
+/* Is there one in any slot's record, whoever is shown it? */
+static bool
+is_kept_anywhere(const struct rl_segment *s)
+{
+	for (uint64_t i = 0; i < rl_segment_slots(s); i++)
+		if (rl_record_tier(s, i) > 0)
+			return true;
+	return false;
+}
+
+/* A tier is of the first limit: not of one that takes its place for an address, nor of one that was the first. */
+static void
+test_it_is_the_first_limits(void **state)
+{
+	const struct rl_limit six = {.capacity = 25, .window_ns = HOUR, .prefix_v6 = 48};
+	const struct rl_rule addresses = {
+		.name = "addresses",
+		.limit = {.capacity = 400, .window_ns = HOUR, .prefix_v4 = 24},
+		.more = &six,
+		.more_count = 1};
+	const struct rl_limit first = {.capacity = 400, .window_ns = HOUR};
+	const struct rl_rule turned = {
+		.name = "r", .limit = second, .more = &first, .more_count = 1};
+	struct rl *rl = test_private(100);
+	int rule = rl_define(rl, &addresses);
+
+	(void)state;
+	assert_int_equal(ask(rl, rule, "2001:db8::1", 1, 50), RL_ALLOWED);
+	assert_false(is_kept_anywhere(&rl->segment));
+	rule = define(rl, "r", &first, true);
+	assert_int_equal(ask(rl, rule, "alice", 1, 50), RL_ALLOWED);
+	assert_int_equal(look(rl, rule, "alice").tier, 50);
+	assert_int_equal(rl_define(rl, &turned), rule);
+	assert_true(is_kept_anywhere(&rl->segment));
+	assert_int_equal(look(rl, rule, "alice").limit, 25); /* which looks at the other one, too */
+	rl_close(rl);
+}
+
 /* A name need not be kept for it. */
 static int
 see_first(const struct rl_entry *e, void *arg)
@@ -299,6 +337,7 @@ main(void)
 		cmocka_unit_test(test_a_new_key_has_none),
 		cmocka_unit_test(test_an_entry_is_judged_by_its_tier),
 		cmocka_unit_test(test_overrides_go_before_it),
+		cmocka_unit_test(test_it_is_the_first_limits),
 		cmocka_unit_test(test_without_names),
 		cmocka_unit_test(test_a_wrong_word_decides_nothing),
 		cmocka_unit_test(test_what_writes_nothing),
