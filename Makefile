@@ -80,6 +80,7 @@ SCRIBBLE  := fuzz/test_scribble
 RLD_FUZZ  := fuzz/test_rld
 STORM     := torture/test_storm
 RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(call files,tests/race/test_*.c)))
+ADAPTERS  := $(patsubst tests/%.c,%,$(call files,tests/adapters/test_*.c))
 SUPPORT   := $(call files,tests/support/*.c)
 SOURCES   := $(call files,include/*.h libshm/*/*.[ch] rlctl/*.[ch] rlctl/*/*.[ch] rld/*.[ch] config/*/*.[ch] examples/*.[ch] tests/*/*.[ch])
 
@@ -100,7 +101,7 @@ help:
 # What a source may include: the library its own, tools and their configuration the public
 # headers alone, tests everything.
 dirs = -Iinclude $(if $(filter libshm/%,$(1)),-Ilibshm) $(if $(filter rlctl/%,$(1)),-Irlctl) $(if $(filter rlctl/% rld/% config/% tests/%,$(1)),-Iconfig) \
-       $(if $(filter tests/%,$(1)),-Ilibshm -Itests/support)
+       $(if $(filter tests/%,$(1)),-Ilibshm -Itests -Itests/support)
 
 # One set of rules for each way to build: $(1) directory, $(2) compiler, $(3) flags, $(4) flags to
 # link with, and what is no shared object is then position-independent, too; $(5) flags to optimise
@@ -156,6 +157,7 @@ $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/
 $(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,sweeper clock log)
 $(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
 $(1)/tests/unit/test_counters: build/v/newer/librl.so.1
+$(ADAPTERS:%=$(1)/tests/%): $(1)/tests/adapters/test_%: $(1)/o/tests/adapters/%.o
 $(1)/tests/unit/test_clients: $(1)/o/rld/clients.o
 $(1)/tests/unit/test_probe: $(patsubst %,$(1)/o/rld/%.o,probe log)
 
@@ -250,7 +252,7 @@ demo: build/prefork build/rlctl
 # Every unit and race test on each variant that can tell a difference: of the atomic backends
 # those that touch shared words, and once each what takes long. Under TSan only what runs threads
 # on one mapping, and on the variant that tests schedule only those tests.
-TESTS := $(UNIT) $(RACE)
+TESTS := $(UNIT) $(RACE) $(ADAPTERS)
 LONG  := unit/test_window unit/test_config_many
 PURE  := $(LONG) $(filter unit/test_config% unit/test_hash unit/test_http% unit/test_sweeper \
          unit/test_watch unit/test_clients unit/test_probe,$(UNIT))
@@ -278,7 +280,7 @@ CLI_ASAN := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,arguments comp
 
 # Of all that, on the default build alone: each module, each chosen schedule in an eighth of its
 # forms, and of the command line what waits for nothing.
-QUICK     := $(UNIT:%=build/tests/%) $(SCHEDULES:%=build/v/hook/tests/%)
+QUICK     := $(UNIT:%=build/tests/%) $(ADAPTERS:%=build/tests/%) $(SCHEDULES:%=build/v/hook/tests/%)
 HOUSE     := $(call files,tests/house/*.py)
 QUICK_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,rld top examples completion replay_follow)),$(CLI))
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_ADAPTER_KEY_H
+#define RL_ADAPTER_KEY_H
+
+/* A key as rl takes it: the bytes as they are, or a text for what is too long. For all adapters. */
+
+#include <rl.h>
+
+struct key {
+	const void *bytes;
+	size_t len;
+	char digest[RL_KEY_DIGEST_SIZE];
+};
+
+/* `bytes` stay the caller's, and are there as long as the key. */
+static inline const struct key *
+key_of(struct key *k, const void *bytes, size_t len)
+{
+	k->bytes = bytes;
+	k->len = len;
+	if (len > RL_KEY_MAX) {
+		k->len = rl_key_digest(bytes, len, k->digest);
+		k->bytes = k->digest;
+	}
+	return k;
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "adapters/rack_attack.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PREFIX_MAX 63 /* bytes that RL_MATCH_PREFIX compares */
+
+/* A name that is too long is its beginning, for delete_matched(), and the digest of all of it. */
+struct key {
+	const char *bytes;
+	size_t len;
+	char cut[PREFIX_MAX + RL_KEY_DIGEST_SIZE];
+};
+
+static const struct key *
+key_of(struct key *k, const char *name)
+{
+	k->bytes = name;
+	k->len = strlen(name);
+	if (k->len > RL_KEY_MAX) {
+		memcpy(k->cut, name, PREFIX_MAX);
+		k->len = PREFIX_MAX + rl_key_digest(name, k->len, k->cut + PREFIX_MAX);
+		k->bytes = k->cut;
+	}
+	return k;
+}
+
+static uint64_t
+lifetime(uint64_t expires_in)
+{
+	return expires_in > 0 ? expires_in * RL_SECOND : RL_NEVER_NS;
+}
+
+int
+rack_attack_open(struct rack_attack *s, struct rl *rl)
+{
+	*s = (struct rack_attack){rl, rl_define_counters(rl, "rack-attack")};
+	return s->space < 0 ? s->space : 0;
+}
+
+int64_t
+rack_attack_increment(const struct rack_attack *s, const char *name, uint32_t amount,
+                      uint64_t expires_in, uint64_t now_ns)
+{
+	struct key key;
+	const struct key *k = key_of(&key, name);
+	struct rl_count count;
+	int done = rl_counter_add_at(s->rl, s->space, k->bytes, k->len, amount,
+	                             lifetime(expires_in), now_ns, &count);
+
+	return done < 0 ? done : (int64_t)count.value;
+}
+
+int
+rack_attack_read(const struct rack_attack *s, const char *name, uint64_t now_ns, uint64_t *value)
+{
+	struct key key;
+	const struct key *k = key_of(&key, name);
+	struct rl_count count = {0};
+	int is_there = rl_counter_get_at(s->rl, s->space, k->bytes, k->len, now_ns, &count);
+
+	*value = count.value;
+	return is_there;
+}
+
+int
+rack_attack_write(const struct rack_attack *s, const char *name, uint64_t value,
+                  uint64_t expires_in, uint64_t now_ns)
+{
+	struct key key;
+	const struct key *k = key_of(&key, name);
+
+	return rl_counter_set_at(s->rl, s->space, k->bytes, k->len, value, lifetime(expires_in),
+	                         now_ns, NULL);
+}
+
+int
+rack_attack_write_new(const struct rack_attack *s, const char *name, uint64_t value,
+                      uint64_t expires_in, uint64_t now_ns)
+{
+	struct key key;
+	const struct key *k = key_of(&key, name);
+
+	return rl_counter_set_new_at(s->rl, s->space, k->bytes, k->len, value, lifetime(expires_in),
+	                             now_ns, NULL);
+}
+
+int
+rack_attack_delete(const struct rack_attack *s, const char *name, uint64_t now_ns)
+{
+	struct key key;
+	const struct key *k = key_of(&key, name);
+
+	return rl_counter_drop_at(s->rl, s->space, k->bytes, k->len, now_ns);
+}
+
+int64_t
+rack_attack_delete_matched(const struct rack_attack *s, const char *prefix)
+{
+	struct rl_pattern pattern = {RL_MATCH_PREFIX, prefix, strlen(prefix)};
+	struct rl_reset_counts counts;
+	int error = rl_reset_matching(s->rl, s->space, &pattern, &counts);
+
+	if (error == 0 && counts.unknown > 0)
+		error = -ENAMETOOLONG;
+	return error < 0 ? error : (int64_t)counts.forgotten;
+}
