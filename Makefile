@@ -249,7 +249,7 @@ build/need: FORCE
 demo: build/prefork build/rlctl
 	@examples/demo.sh build
 
-# Every unit and race test on each variant that can tell a difference: of the atomic backends
+# Every unit, race and adapter's test on each variant that can tell a difference: of the atomic backends
 # those that touch shared words, and once each what takes long. Under TSan only what runs threads
 # on one mapping, and on the variant that tests schedule only those tests.
 TESTS := $(UNIT) $(RACE) $(ADAPTERS)
@@ -268,7 +268,7 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
 
 # Once in full is enough of what repeats itself: sanitizers and the second build see the same in an
 # eighth.
-SCALED := $(LONG:%=build/v/asan/tests/%) $(RACE:%=build/v/asan/tests/%) $(RACE:%=build/v/clang/tests/%) \
+SCALED := $(patsubst %,build/v/asan/tests/%,$(LONG) $(RACE) $(ADAPTERS)) $(RACE:%=build/v/clang/tests/%) \
           $(RACE:%=build/v/tsan/tests/%) $(CRASH:%=build/v/hook/tests/%)
 RUN_CHECKED := $(foreach test,$(CHECKED),'$(if $(filter $(SCALED),$(test)),RL_TEST_SCALE=quick )$(test)')
 
@@ -278,7 +278,7 @@ CLI      := tests/cli/rld.bats $(filter-out tests/cli/rld.bats,$(call files,test
 CLI_ASAN := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,arguments completion config examples manual \
             replay replay_follow replay_recipes replay_rules)),$(CLI))
 
-# Of all that, on the default build alone: each module, each chosen schedule in an eighth of its
+# Of all that, on the default build alone: each module and adapter, each chosen schedule in an eighth of its
 # forms, and of the command line what waits for nothing.
 QUICK     := $(UNIT:%=build/tests/%) $(ADAPTERS:%=build/tests/%) $(SCHEDULES:%=build/v/hook/tests/%)
 HOUSE     := $(call files,tests/house/*.py)
@@ -341,7 +341,7 @@ torture: $(CRASH:%=build/tests/%) build/tests/$(STORM) build/rld | build/need
 	for test in $(CRASH); do RL_CRASH_EVERY=1 build/tests/$$test || exit; done
 	tests/package/run.sh
 
-coverage: $(TESTS:%=build/v/cov/tests/%)
+coverage: $(patsubst %,build/v/cov/tests/%,$(UNIT) $(RACE))
 	@tests/coverage/run.sh $^
 
 arm64: | build/need

@@ -79,6 +79,9 @@ survives() {
 			[[ $file == "rld/$object.c" ]] || objects+=("build/o/rld/$object.o")
 		done
 		;;
+	adapters/*) # with the core that the test is of
+		[[ $file == "tests/${test/test_/}.c" ]] || objects+=("build/o/tests/${test/test_/}.o")
+		;;
 	cli/replay* | cli/check) # the tool, and the tests of it whose name matches
 		compile && link_rlctl || return 0
 		RLCTL=$work/rlctl timeout 60 bats --filter "$filter" "tests/$test.bats" >"$work/log" 2>&1
