@@ -21,7 +21,8 @@ backoff(uint64_t window_ns, uint64_t over)
 
 /*
  * The new end is set with the number that this hit has made. Hits of other processes between the two
- * calls may be forgotten. The number stays above `max` for all that.
+ * calls may be forgotten. The number stays above `max` for all that. A process whose clock is late sets
+ * an end that is as much too early.
  */
 int
 fastify_incr(const struct fastify *s, const struct key *k, uint64_t window_ms, uint64_t max,
