@@ -82,7 +82,7 @@ ask(const struct limits *s, const struct limits_window *w, const struct key *k, 
 	if (item.rule < 0)
 		return item.rule;
 	rl_check_item_at(s->rl, &item, now_ns, r);
-	return r->error != 0 ? r->error : r->verdict == RL_ALLOWED;
+	return r->error != 0 ? r->error : amount == 0 || r->verdict == RL_ALLOWED;
 }
 
 int

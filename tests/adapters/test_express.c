@@ -142,6 +142,7 @@ test_reset_all(void **state)
 	struct express s = store_in(rl, 60000, 100), other;
 	struct rl_reset_counts counts;
 	struct express_client client;
+	struct rl_info info;
 	struct key key;
 
 	(void)state;
@@ -159,6 +160,8 @@ test_reset_all(void **state)
 	}
 	assert_int_equal(rl_reset_matching(rl, RL_ANY_RULE, NULL, &counts), 0);
 	assert_int_equal(counts.forgotten, KEYS);
+	rl_info(rl, &info);
+	assert_int_equal(info.rules_used, 2);
 	rl_close(rl);
 }
 

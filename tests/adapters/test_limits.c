@@ -145,7 +145,7 @@ play_moving(const struct limits *s, const struct limits_window *w, size_t i, uin
 {
 	uint64_t window_ns = w->expiry * RL_SECOND, start_ns;
 	struct naive *n = &naive[i];
-	uint32_t amount = 1 + (uint32_t)test_below(seed, w->limit + 1);
+	uint32_t amount = (uint32_t)test_below(seed, w->limit + 2); /* none, and too many */
 	uint32_t there = entries_within(n, window_ns, now_ns);
 	struct key key;
 	const struct key *k = key_number(&key, i);

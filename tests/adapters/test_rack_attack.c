@@ -216,6 +216,7 @@ test_delete_matched(void **state)
 	struct rl *rl = test_private(100);
 	struct rack_attack s = store_in(rl);
 	char name[NAME_SIZE];
+	struct rl_info info;
 	uint64_t value;
 
 	(void)state;
@@ -225,6 +226,8 @@ test_delete_matched(void **state)
 		a_name(name, i < 5 ? "rack::attack:" : "other:", lengths[i % 5], i + 10);
 		assert_int_equal(rack_attack_increment(&s, name, 1, 60, T0), 1);
 	}
+	rl_info(rl, &info);
+	assert_int_equal(info.rules_used, 1);
 	assert_int_equal(rack_attack_delete_matched(&s, "rack::attack"), 10); /* one place each */
 	for (int i = 0; i < 10; i++) {
 		a_name(name, i < 5 ? "rack::attack:" : "other:", lengths[i % 5], i);
