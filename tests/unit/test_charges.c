@@ -124,18 +124,19 @@ test_nothing_charged(void **state)
 	const struct rl_item none[] = {item_of(rule, 2, &c), item_of(rule, 0, &c),
 	                               item_of(rule, 3, &c), item_of(77, 1, &c),
 	                               item_of(two, 99, &c), item_of(two, 0, &c)};
+	const struct rl_charges before = {.count = 3, .charge[0].cost = 1};
 	struct rl_result r;
 
 	(void)state;
 	rl_check_at(rl, rule, "k", 1, 1, T0, NULL);
 	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
-		c.count = 3;
+		c = before;
 		rl_check_item_at(rl, &none[i], T0, NULL);
 		assert_int_equal(c.count, 0);
-		c.count = 3;
+		c = before;
 		rl_check_many_at(rl, &none[i], 1, T0, &r);
 		assert_int_equal(c.count, 0);
-		c.count = 3;
+		c = before;
 		rl_check_all_at(rl, &none[i], 1, T0, &r, NULL);
 		assert_int_equal(c.count, 0);
 	}
@@ -166,13 +167,34 @@ test_another_life(void **state)
 	rl_close(rl);
 }
 
+/* Whichever of its places a key has: each charge is given back once, and no other's. */
+static void
+test_every_place(void **state)
+{
+	static struct rl_charges c[400];
+	struct rl *rl = test_private(400);
+	int rule = test_rule(rl, "one", 9, 60 * RL_SECOND, 1, true);
+	struct rl_result r;
+
+	(void)state;
+	for (int k = 0; k < 400; k++)
+		assert_int_equal(test_check_at(rl, rule, &k, sizeof k, COST, T0, NULL, &c[k]),
+		                 RL_ALLOWED);
+	for (int k = 0; k < 400; k++) {
+		assert_int_equal(rl_refund_at(rl, &c[k], T0), 1);
+		rl_peek_at(rl, rule, &k, sizeof k, T0, &r);
+		assert_int_equal(r.used, 0);
+	}
+	rl_close(rl);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_several_limits), cmocka_unit_test(test_one_limit),
 		cmocka_unit_test(test_items),          cmocka_unit_test(test_nothing_charged),
-		cmocka_unit_test(test_another_life),
+		cmocka_unit_test(test_another_life),   cmocka_unit_test(test_every_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
