@@ -54,8 +54,7 @@ rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
 	unsigned index;
 
 	charge->cost = 0;
-	if (given.cost == 0 || given.capacity == 0 || given.capacity > RL_CAPACITY_MAX ||
-	    given.limit > RL_TAG_LIMIT_MASK)
+	if (given.cost == 0 || given.capacity == 0 || given.capacity > RL_CAPACITY_MAX)
 		return false;
 	limit = rl_handle_limit(rl, given.limit);
 	if (!limit)
