@@ -358,6 +358,15 @@ decide(struct batch *b)
 	return decided;
 }
 
+/* Of a request that is too large to be looked at. */
+static void
+hand_out_nothing(const struct rl_item *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (items[i].charges)
+			items[i].charges->count = 0;
+}
+
 static enum rl_verdict
 check_all(struct rl *rl, const struct rl_item *items, size_t count,
           const struct rl_booking *booking, uint64_t now_ns, struct rl_result *results,
@@ -376,8 +385,10 @@ check_all(struct rl *rl, const struct rl_item *items, size_t count,
 	b.planned = planned;
 	b.charge = charge;
 	b.booking = booking;
-	if (count > RL_ITEMS_MAX || !make_all(&b))
+	if (count > RL_ITEMS_MAX || !make_all(&b)) {
+		hand_out_nothing(items, count);
 		return RL_UNDECIDED;
+	}
 	*decided = decide(&b);
 	return *decided < count ? b.results[*decided].verdict : RL_ALLOWED;
 }

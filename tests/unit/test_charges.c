@@ -143,6 +143,28 @@ test_nothing_charged(void **state)
 	rl_close(rl);
 }
 
+/* Nor does a request of too many items, or of too many limits. */
+static void
+test_too_large(void **state)
+{
+	struct rl *rl = test_private(20);
+	int rule = define(rl, "r");
+	struct rl_charges c[RL_ITEMS_MAX + 1];
+	struct rl_item items[RL_ITEMS_MAX + 1];
+
+	(void)state;
+	for (size_t count = RL_ITEMS_MAX / 2 + 1; count <= RL_ITEMS_MAX + 1; count++) {
+		for (size_t i = 0; i < count; i++) {
+			items[i] = item_of(rule, 1, &c[i]);
+			c[i].count = 3;
+		}
+		assert_int_equal(rl_check_all_at(rl, items, count, T0, NULL, NULL), RL_UNDECIDED);
+		for (size_t i = 0; i < count; i++)
+			assert_int_equal(c[i].count, 0);
+	}
+	rl_close(rl);
+}
+
 /* Of a key that was forgotten and came back, in whatever slot, nothing is taken. */
 static void
 test_another_life(void **state)
@@ -194,7 +216,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_several_limits), cmocka_unit_test(test_one_limit),
 		cmocka_unit_test(test_items),          cmocka_unit_test(test_nothing_charged),
-		cmocka_unit_test(test_another_life),   cmocka_unit_test(test_every_place),
+		cmocka_unit_test(test_too_large),      cmocka_unit_test(test_another_life),
+		cmocka_unit_test(test_every_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
