@@ -687,7 +687,8 @@ struct rl_item {
 	uint32_t burst;             /* with RL_ITEM_BURST */
 	uint32_t undelayed;         /* with RL_ITEM_UNDELAYED */
 	unsigned flags;             /* of enum rl_item_flag */
-	struct rl_charges *charges; /* NULL, or gets what is charged, for rl_refund() */
+	struct rl_charges *charges; /* NULL, or gets what is charged, for rl_refund(); of several
+	                               items each has its own */
 };
 
 #define RL_ITEMS_MAX 32 /* rules of one request, and limits of all of them */

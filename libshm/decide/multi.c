@@ -329,7 +329,7 @@ hand_out(const struct batch *b, size_t i)
 	struct rl_charges *to = b->items[i].charges;
 
 	for (unsigned p = b->first[i]; to && p < b->first[i + 1]; p++)
-		if (charge_of(b, p)->cost > 0)
+		if (charge_of(b, p)->cost > 0 && to->count < RL_LIMITS_MAX)
 			to->charge[to->count++] = b->charge[p];
 }
 
