@@ -858,11 +858,14 @@ int rl_define_counters(struct rl *rl, const char *name);
  *
  * rl_counter_set_new() sets only if there is no counter: 1 set, 0 there is one, and *count has it.
  *
+ * rl_counter_touch() lets a counter that is there live for `lifetime_ns` from now, shorter or longer than
+ * before, whatever its value: 1, or 0 there is none and none is made.
+ *
  * rl_counter_drop() removes the counter: 1 dropped, 0 there was none.
  *
  * *count, if not NULL, is the counter as the call left it. `now_ns` is on rl_now()'s scale.
  * Errors: -EINVAL it is no space, the value is above RL_COUNT_MAX, the lifetime ends after 14 May 2109,
- * or is 0 for rl_counter_set_new(); RL_EEMPTY; -ENAMETOOLONG; RL_EREMOVED; -ENOSPC; -EBUSY; -ENOMEM;
+ * or is 0 for rl_counter_set_new() or rl_counter_touch(); RL_EEMPTY; -ENAMETOOLONG; RL_EREMOVED; -ENOSPC; -EBUSY; -ENOMEM;
  * -EROFS, except for rl_counter_get().
  */
 int rl_counter_add(struct rl *rl, int space, const void *key, size_t key_len, int64_t amount,
@@ -881,6 +884,10 @@ int rl_counter_set_new(struct rl *rl, int space, const void *key, size_t key_len
                        uint64_t lifetime_ns, struct rl_count *count);
 int rl_counter_set_new_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
                           uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
+int rl_counter_touch(struct rl *rl, int space, const void *key, size_t key_len,
+                     uint64_t lifetime_ns, struct rl_count *count);
+int rl_counter_touch_at(struct rl *rl, int space, const void *key, size_t key_len,
+                        uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
 int rl_counter_drop(struct rl *rl, int space, const void *key, size_t key_len);
 int rl_counter_drop_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns);
 

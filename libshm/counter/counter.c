@@ -33,6 +33,7 @@ enum action {
 	ADD,
 	SET,
 	SET_NEW,
+	TOUCH,
 	DROP,
 };
 
@@ -142,9 +143,10 @@ change(const struct operation *op, uint64_t *value, uint64_t *expiry_ms, int *do
 		*value = rl_counter_sum(*value, op->amount);
 		return op->amount != 0;
 	}
-	if (op->action != SET)
+	if (op->action != SET && op->action != TOUCH)
 		return false;
-	*value = op->value;
+	if (op->action == SET)
+		*value = op->value;
 	if (op->expiry_ms > 0)
 		*expiry_ms = op->expiry_ms;
 	return true;
@@ -154,7 +156,7 @@ change(const struct operation *op, uint64_t *value, uint64_t *expiry_ms, int *do
 static bool
 makes(const struct operation *op)
 {
-	return op->expiry_ms > 0 && (op->action != ADD || op->amount > 0);
+	return op->expiry_ms > 0 && op->action != TOUCH && (op->action != ADD || op->amount > 0);
 }
 
 /* There is none, and there will be none. */
@@ -346,6 +348,17 @@ rl_counter_set_new_at(struct rl *rl, int space, const void *key, size_t key_len,
 }
 
 int
+rl_counter_touch_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t lifetime_ns,
+                    uint64_t now_ns, struct rl_count *count)
+{
+	struct operation op = {.action = TOUCH};
+
+	if (lifetime_ns == 0)
+		return -EINVAL;
+	return set_at(rl, space, key, key_len, op, lifetime_ns, now_ns, count);
+}
+
+int
 rl_counter_drop_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns)
 {
 	struct call c = {.op = {.action = DROP}};
@@ -379,6 +392,13 @@ rl_counter_set_new(struct rl *rl, int space, const void *key, size_t key_len, ui
 {
 	return rl_counter_set_new_at(rl, space, key, key_len, value, lifetime_ns, rl_now(rl),
 	                             count);
+}
+
+int
+rl_counter_touch(struct rl *rl, int space, const void *key, size_t key_len, uint64_t lifetime_ns,
+                 struct rl_count *count)
+{
+	return rl_counter_touch_at(rl, space, key, key_len, lifetime_ns, rl_now(rl), count);
 }
 
 int

@@ -19,27 +19,22 @@ backoff(uint64_t window_ns, uint64_t over)
 	return window_ns < LIFETIME_MAX ? window_ns : LIFETIME_MAX;
 }
 
-/*
- * The new end is set with the number that this hit has made. Hits of other processes between the two
- * calls may be forgotten. The number stays above `max` for all that. A process whose clock is late sets
- * an end that is as much too early.
- */
+/* No hit is forgotten by a new end. A process whose clock is late sets one that is as much too early. */
 int
 fastify_incr(const struct fastify *s, const struct key *k, uint64_t window_ms, uint64_t max,
              enum fastify_beyond beyond, uint64_t now_ns, struct fastify_hits *hits)
 {
 	uint64_t window_ns = window_ms * RL_MILLISECOND;
-	struct rl_count count = {0};
-	int done =
-		rl_counter_add_at(s->rl, s->space, k->bytes, k->len, 1, window_ns, now_ns, &count);
+	struct rl_count hit = {0}, end;
+	int done = rl_counter_add_at(s->rl, s->space, k->bytes, k->len, 1, window_ns, now_ns, &hit);
 
-	if (done == 1 && beyond != FASTIFY_KEEP && count.value > max) {
+	end = hit;
+	if (done == 1 && beyond != FASTIFY_KEEP && hit.value > max) {
 		if (beyond == FASTIFY_BACKOFF)
-			window_ns = backoff(window_ns, count.value - max);
-		done = rl_counter_set_at(s->rl, s->space, k->bytes, k->len, count.value, window_ns,
-		                         now_ns, &count);
+			window_ns = backoff(window_ns, hit.value - max);
+		rl_counter_touch_at(s->rl, s->space, k->bytes, k->len, window_ns, now_ns, &end);
 	}
-	*hits = (struct fastify_hits){count.value, (count.expires_after_ns + RL_MILLISECOND - 1) /
-	                                                   RL_MILLISECOND};
+	*hits = (struct fastify_hits){hit.value,
+	                              (end.expires_after_ns + RL_MILLISECOND - 1) / RL_MILLISECOND};
 	return done;
 }

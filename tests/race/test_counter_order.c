@@ -22,6 +22,7 @@ enum kind {
 	GET,
 	SET,
 	SET_NEW,
+	TOUCH,
 	DROP,
 	KINDS,
 };
@@ -64,7 +65,8 @@ perform(struct counter *c, const struct operation *o, struct rl_count *count)
 {
 	bool is_alive = c->expires_ns > o->now_ns, makes;
 
-	makes = o->lifetime_ns > 0 && (o->kind != ADD || o->amount > 0) && o->kind != GET;
+	makes = o->lifetime_ns > 0 && (o->kind != ADD || o->amount > 0) && o->kind != GET &&
+	        o->kind != TOUCH;
 	if (o->kind == DROP) {
 		c->expires_ns = is_alive ? 0 : c->expires_ns;
 		*count = (struct rl_count){0};
@@ -76,8 +78,10 @@ perform(struct counter *c, const struct operation *o, struct rl_count *count)
 		return answer(c, o, 0, false, count);
 	if (!is_alive)
 		*c = (struct counter){0, o->now_ns + o->lifetime_ns};
-	else if (o->kind == SET && o->lifetime_ns > 0)
+	else if ((o->kind == SET || o->kind == TOUCH) && o->lifetime_ns > 0)
 		c->expires_ns = o->now_ns + o->lifetime_ns;
+	if (o->kind == TOUCH)
+		return answer(c, o, 1, false, count);
 	if (o->kind != ADD)
 		c->value = (uint64_t)o->amount;
 	else if (o->amount < 0 && c->value < (uint64_t)-o->amount)
@@ -121,7 +125,7 @@ has_order(struct counter c, unsigned done)
 static void
 show_history(void)
 {
-	static const char *const names[] = {"add", "get", "set", "set new", "drop"};
+	static const char *const names[] = {"add", "get", "set", "set new", "touch", "drop"};
 
 	for (int i = 0; i < length; i++) {
 		const struct operation *o = &history[i];
@@ -155,6 +159,10 @@ do_operation(struct operation *o)
 		o->did = rl_counter_set_new_at(rl, space, "k", 1, (uint64_t)o->amount,
 		                               o->lifetime_ns, o->now_ns, &o->count);
 		break;
+	case TOUCH:
+		o->did = rl_counter_touch_at(rl, space, "k", 1, o->lifetime_ns, o->now_ns,
+		                             &o->count);
+		break;
 	default:
 		o->did = rl_counter_drop_at(rl, space, "k", 1, o->now_ns);
 	}
@@ -164,13 +172,14 @@ do_operation(struct operation *o)
 static void
 choose(struct operation *o)
 {
-	static const enum kind kinds[] = {ADD, ADD, ADD, GET, SET, SET_NEW, DROP};
+	static const enum kind kinds[] = {ADD, ADD, ADD, GET, SET, SET_NEW, TOUCH, DROP};
 
-	*o = (struct operation){.kind = kinds[test_below(&seed, 7)], .now_ns = T0 + passed_ns};
+	*o = (struct operation){.kind = kinds[test_below(&seed, 8)], .now_ns = T0 + passed_ns};
 	o->amount = (int64_t)test_below(&seed, 4);
 	if (o->kind == ADD)
 		o->amount--;
-	if (o->kind == SET_NEW || (o->kind < SET_NEW && test_below(&seed, 4) > 0))
+	if (o->kind == SET_NEW || o->kind == TOUCH ||
+	    (o->kind < SET_NEW && test_below(&seed, 4) > 0))
 		o->lifetime_ns = LIFETIME_NS << test_below(&seed, 2);
 }
 

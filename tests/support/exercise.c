@@ -219,7 +219,7 @@ count(struct rl *rl, uint64_t *seed, uint64_t now)
 	size_t len = some_key(seed, text);
 
 	space = test_below(seed, 2) ? EXERCISE_RULES : space;
-	switch (test_below(seed, 6)) {
+	switch (test_below(seed, 7)) {
 	case 0:
 		check_count(rl_counter_get_at(rl, space, text, len, now, &c), &c);
 		break;
@@ -229,6 +229,9 @@ count(struct rl *rl, uint64_t *seed, uint64_t now)
 	case 2:
 		check_count(rl_counter_set_new_at(rl, space, text, len, 7, lifetime + 1, now, &c),
 		            &c);
+		break;
+	case 4:
+		check_count(rl_counter_touch_at(rl, space, text, len, lifetime + 1, now, &c), &c);
 		break;
 	case 3:
 		REQUIRE(rl_counter_drop_at(rl, space, text, len, now) <= 1);

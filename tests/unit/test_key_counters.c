@@ -96,6 +96,15 @@ naive_set_new(struct naive_counter *n, uint64_t value, uint64_t lifetime_ns, uin
 }
 
 static struct answer
+naive_touch(struct naive_counter *n, uint64_t lifetime_ns, uint64_t now_ns)
+{
+	if (!is_alive(n, now_ns))
+		return naive_answer(n, now_ns, 0, false);
+	naive_make(n, n->value, lifetime_ns, now_ns);
+	return naive_answer(n, now_ns, 1, false);
+}
+
+static struct answer
 naive_drop(struct naive_counter *n, uint64_t now_ns)
 {
 	bool was = is_alive(n, now_ns);
@@ -159,7 +168,7 @@ play(struct rl *rl, int space, struct naive_counter *n, const char *key, uint64_
 	struct answer want, got = {0};
 	size_t len = strlen(key);
 
-	switch (test_below(seed, 6)) {
+	switch (test_below(seed, 7)) {
 	case 0:
 		want = naive_answer(n, now_ns, is_alive(n, now_ns), false);
 		got.done = rl_counter_get_at(rl, space, key, len, now_ns, &got.count);
@@ -174,6 +183,11 @@ play(struct rl *rl, int space, struct naive_counter *n, const char *key, uint64_
 		want = naive_set_new(n, value, lifetime, now_ns);
 		got.done = rl_counter_set_new_at(rl, space, key, len, value, lifetime, now_ns,
 		                                 &got.count);
+		break;
+	case 4:
+		lifetime = lifetime > 0 ? lifetime : 1;
+		want = naive_touch(n, lifetime, now_ns);
+		got.done = rl_counter_touch_at(rl, space, key, len, lifetime, now_ns, &got.count);
 		break;
 	case 3:
 		want = naive_drop(n, now_ns);
@@ -467,6 +481,7 @@ test_misuse(void **state)
 	assert_int_equal(rl_counter_get_at(rl, space, longer, sizeof longer, T0, NULL),
 	                 -ENAMETOOLONG);
 	assert_int_equal(rl_counter_set_new_at(rl, space, "k", 1, 1, 0, T0, NULL), -EINVAL);
+	assert_int_equal(rl_counter_touch_at(rl, space, "k", 1, 0, T0, NULL), -EINVAL);
 	/* one name is one kind */
 	assert_int_equal(rl_define_counters(rl, "r"), -EEXIST);
 	assert_int_equal(

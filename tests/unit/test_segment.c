@@ -440,7 +440,7 @@ static void
 test_creators_take_turns(void **state)
 {
 	(void)state;
-	on_a_small_disk("25m", create_at_once);
+	on_a_small_disk("32m", create_at_once);
 }
 
 /* It is the disk that cannot be written, not the handle. */
