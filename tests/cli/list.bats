@@ -106,6 +106,25 @@ lines_of_keys() {
 	conforms dump_line
 }
 
+@test "dump and restore: a tier comes back with the next request that has one" {
+	FILL_TIER=50 fill login 400 $month_ms 0 alice=60
+	on dump "$BATS_TEST_TMPDIR/dump"
+	exits 0
+	rm "/dev/shm/rl.$segment"
+	fill login 400 $month_ms 0
+	on restore "$BATS_TEST_TMPDIR/dump"
+	exits 0
+	on list --json
+	are used 50
+	are limit 400
+	are tier null
+	FILL_TIER=50 fill login 400 $month_ms 0 alice=1
+	on list --json
+	are used 50
+	are limit 50
+	are tier 50
+}
+
 @test "list --keys: words of a shell, each key once, by name" {
 	fill login 5 $month_ms 1 alice=3 $'b\001 c=1' "q'uote=5" 'x y=1' $'\xff=1' 'a$b=1'
 	fill api 5 $month_ms 1 alice=1
