@@ -84,8 +84,9 @@ struct rl; /* a segment that this process has open */
 #define RL_MILLISECOND UINT64_C(1000000)
 #define RL_SECOND UINT64_C(1000000000)
 
-#define RL_KEY_MAX 4096 /* bytes in a key; of a longer one: rl_key_digest() */
-#define RL_NAME_MAX 63  /* bytes in a segment's or a rule's name */
+#define RL_KEY_MAX 4096  /* bytes in a key; of a longer one: rl_key_digest() */
+#define RL_NAME_MAX 63   /* bytes in a segment's or a rule's name */
+#define RL_PREFIX_MAX 63 /* bytes in a pattern of RL_MATCH_PREFIX */
 #define RL_CAPACITY_MAX ((UINT32_C(1) << 28) - 1)
 #define RL_PREFETCH_MAX 4095 /* units that a process takes ahead */
 #define RL_PREFETCH_PART 16  /* prefetch * granularity is at most such a part of the capacity */
@@ -894,7 +895,7 @@ int rl_counter_drop_at(struct rl *rl, int space, const void *key, size_t key_len
 /* Whose requests: one key, or many. */
 enum rl_match {
 	RL_MATCH_KEY = 0,    /* exactly these bytes */
-	RL_MATCH_PREFIX = 1, /* every key that begins with these bytes; at most 63 of them */
+	RL_MATCH_PREFIX = 1, /* every key that begins with these bytes; at most RL_PREFIX_MAX */
 	RL_MATCH_NETWORK =
 		2, /* every key that is an address in it: "192.0.2.0/24", "2001:db8::/48" */
 };

@@ -11,7 +11,6 @@
 #include "rule/address.h"
 #include "segment/segment.h"
 
-#define RL_PREFIX_MAX 63                       /* bytes of a text prefix */
 #define RL_LENGTHS_V6_HOST (UINT64_C(1) << 63) /* /128, for which v6[] has no bit, in v4 */
 
 /* Whose pattern: a rule's handle + 1, its incarnation with it; or 0 for RL_ANY_RULE. */

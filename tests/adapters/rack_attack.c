@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
-#define PREFIX_MAX 63 /* bytes that RL_MATCH_PREFIX compares */
-
 /* A name that is too long is its beginning, for delete_matched(), and the digest of all of it. */
 struct key {
 	const char *bytes;
 	size_t len;
-	char cut[PREFIX_MAX + RL_KEY_DIGEST_SIZE];
+	char cut[RL_PREFIX_MAX + RL_KEY_DIGEST_SIZE];
 };
 
 static const struct key *
@@ -19,8 +17,8 @@ key_of(struct key *k, const char *name)
 	k->bytes = name;
 	k->len = strlen(name);
 	if (k->len > RL_KEY_MAX) {
-		memcpy(k->cut, name, PREFIX_MAX);
-		k->len = PREFIX_MAX + rl_key_digest(name, k->len, k->cut + PREFIX_MAX);
+		memcpy(k->cut, name, RL_PREFIX_MAX);
+		k->len = RL_PREFIX_MAX + rl_key_digest(name, k->len, k->cut + RL_PREFIX_MAX);
 		k->bytes = k->cut;
 	}
 	return k;
