@@ -31,6 +31,7 @@ cx16=
 [[ $(gcc -dumpmachine) != x86_64* ]] || cx16=-mcx16
 passed=0
 failed=0
+bad=()
 line=0
 
 verdict() {
@@ -38,6 +39,7 @@ verdict() {
 		passed=$((passed + 1))
 	else
 		failed=$((failed + 1))
+		bad+=("$1: $2")
 	fi
 	printf '%-8s %s\n' "$1" "$2"
 }
@@ -53,8 +55,8 @@ compile() {
 # link_rld: a daemon, with sanitizers, in which the mutant is in $file's place.
 link_rld() {
 	local object objects=()
-	for object in build/v/asan/o/rld/*.o; do
-		[[ $object == "build/v/asan/o/${file%.c}.o" ]] || objects+=("$object")
+	for object in rld/*.c; do
+		[[ $object == "$file" ]] || objects+=("build/v/asan/o/${object%.c}.o")
 	done
 	gcc -fsanitize=address,undefined -o "$work/rld" "${objects[@]}" "$work/mutant.o" \
 		build/v/asan/libconfig.a build/v/asan/librl-parts.a -ljansson -lmicrohttpd -lsystemd
@@ -157,5 +159,6 @@ play() {
 }
 
 each_mutant play
+[[ $failed -eq 0 ]] || printf '%s\n' "${bad[@]}"
 echo "$passed passed, $failed failed"
 [[ $failed -eq 0 && $passed -gt 0 ]]
