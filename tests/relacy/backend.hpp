@@ -143,6 +143,13 @@ rl_atomic_store(uint64_t *word, uint64_t value)
 	memory->of(word).store(value, rl::mo_release, $);
 }
 
+static inline void
+rl_atomic_store_relaxed(uint64_t *word, uint64_t value)
+{
+	access();
+	memory->of(word).store(value, rl::mo_relaxed, $);
+}
+
 static inline bool
 rl_atomic_cas(uint64_t *word, uint64_t expected, uint64_t desired)
 {
