@@ -23,7 +23,8 @@ def limit():
     if result.verdict == rl.UNDECIDED:  # serve, but do not keep it to ourselves
         app.logger.error("rl: %s", limiter.strerror(result.error))
     elif result.verdict != rl.ALLOWED:
-        return "too many requests\n", 429, {"Retry-After": limiter.retry_after(result)}
+        wait = limiter.retry_after(result)
+        return "too many requests\n", 429, {"Retry-After": wait} if wait else {}
     return None
 
 

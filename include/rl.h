@@ -141,7 +141,8 @@ enum rl_on_full {
 
 /* How rl_open() behaves; combine with |. */
 enum rl_open_flag {
-	RL_OPEN_READONLY = 1,    /* map without write permission: peek and inspect only */
+	RL_OPEN_READONLY = 1,    /* map without write permission, and never create: peek and inspect
+	                            only */
 	RL_OPEN_EXISTING = 2,    /* never create */
 	RL_OPEN_GROUP = 4,       /* give a new segment to `group`, and trust one that another member
 	                            has made */
@@ -251,8 +252,8 @@ enum rl_algorithm {
  *   changed capacity are in force at once, whatever any process took before.
  * - A request that spends them counts at its own `now`, also if the key has a later timestamp.
  *
- * It is refused (-EINVAL) above RL_PREFETCH_MAX, for other algorithms, for a shadow, for a rule of
- * several limits, and if prefetch * granularity is more than a RL_PREFETCH_PART of the capacity.
+ * It is refused (-EINVAL) above RL_PREFETCH_MAX, for other algorithms, for a shadow, with
+ * `count_denied`, for a rule of several limits, and if prefetch * granularity is more than a RL_PREFETCH_PART of the capacity.
  * rl_check_all() of several rules, and requests with a capacity of their own, spend and take none.
  *
  * A window that `granularity` does not divide is made longer by less than
@@ -584,7 +585,7 @@ struct rl_algorithm_info {
 	uint32_t ring_per_unit; /* entries of the ring for each unit of capacity; 0: it takes one
 	                           for each sub-bucket */
 };
-/* What is known of an algorithm; NULL for a number that is none. */
+/* What is known of an algorithm; NULL for RL_COUNTER, which is no rule's, and for a number that is none. */
 const struct rl_algorithm_info *rl_algorithm_info(enum rl_algorithm algorithm);
 
 /* Now, in nanoseconds since 1970 on the segment's clock. */
@@ -661,18 +662,20 @@ enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_
 
 /*
  * One rule of one request: a key under it. A `capacity` other than 0 replaces that of the rule's
- * first limit, for a customer's tier (token_bucket: its burst, too). A bucket's `burst` and `undelayed`
- * replace its own if `flags` says so, as where several places of a server share one rate and each
- * has a burst of its own. The counter is the same. A key that has a capacity of its own in the
- * configuration keeps it, and of a token bucket the burst.
+ * first limit, for a customer's tier (token_bucket: its burst, too). `burst` and `undelayed` replace
+ * those of the first limit if `flags` says so, as where several places of a server share one rate and
+ * each has a burst of its own. If the first limit does not count the key's address family, all three
+ * are ignored. The counter is the same. A key that has a capacity of its own in the configuration keeps
+ * it, and of a token bucket the burst.
  *
  * The capacity that the key's last request with one of its own brought along is kept for tools and
  * evictions (rl_entry.tier): of a request that was allowed, or denied by a limit while the key had a
  * counter. It decides about no other request: one without a capacity is decided by the rule's, and leaves
  * what is kept as it is. A burst and undelayed are not kept.
  *
- * -EINVAL: a burst or undelayed for an algorithm that has none, a burst of RL_CAPACITY_MAX or more,
- * undelayed above the burst, an unknown flag.
+ * -EINVAL: a capacity above RL_CAPACITY_MAX, a burst or undelayed for an algorithm that has none, a
+ * burst of RL_CAPACITY_MAX or more, undelayed above the burst, an unknown flag. RL_ERING: a capacity
+ * above half the ring, of a sliding log.
  */
 enum rl_item_flag {
 	RL_ITEM_BURST = 1, /* `burst` counts, also if it is 0. token_bucket: 0 means the capacity */
@@ -699,8 +702,10 @@ enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint
                                  struct rl_result *result);
 
 /*
- * The same, and results[i] is the result of the rule's i-th limit, for headers. *count is how many
- * there are; `result` is the answer, as above.
+ * The same, and `results` gets one result for each limit that counts the key, in the rule's order, for
+ * headers; `index` of a result says which limit it is. A limit without a prefix for the address's family
+ * has none. *count is how many there are: 0 for a banned, exempt or empty key, for a removed rule, and
+ * after an error. `result` is the answer, as above. `count` and `results` may not be NULL.
  */
 enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
                                    struct rl_result *result, size_t *count,
@@ -719,8 +724,8 @@ enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, ui
  * interleaving admits more than any of the limits. A process killed half way has charged what it
  * charged.
  *
- * With more than RL_ITEMS_MAX items, or limits of all of them, it returns RL_UNDECIDED, and the
- * results are not set.
+ * With more than RL_ITEMS_MAX items, or limits of all of them, it returns RL_UNDECIDED. The results are
+ * not set, *decided is 0 and means nothing, and all `charges` are empty.
  */
 enum rl_verdict rl_check_all(struct rl *rl, const struct rl_item *items, size_t count,
                              struct rl_result *results, size_t *decided);
@@ -842,7 +847,8 @@ struct rl_count {
  * Return the handle of the space of that name, and make the space if it is not there. rl_find() finds
  * it and rl_forget() forgets it. Errors are those of rl_define(), and -EEXIST: the name is a rule's.
  * (rl_define() says the same of a name that is a space's.) A rule of the configuration with that name
- * takes the place of the space: while it is there, calls return -EINVAL.
+ * takes the place of the space: while it is there, calls return -EINVAL, and afterwards the counters of the
+ * space start anew.
  */
 int rl_define_counters(struct rl *rl, const char *name);
 
@@ -864,8 +870,8 @@ int rl_define_counters(struct rl *rl, const char *name);
  *
  * rl_counter_drop() removes the counter: 1 dropped, 0 there was none.
  *
- * *count, if not NULL, is the counter as the call left it. `now_ns` is on rl_now()'s scale.
- * Errors: -EINVAL it is no space, the value is above RL_COUNT_MAX, the lifetime ends after 14 May 2109,
+ * *count, if not NULL, is the counter as the call left it; after an error, do not read it. `now_ns` is on rl_now()'s scale.
+ * Errors: -EINVAL it is no space, the value is above RL_COUNT_MAX, the lifetime ends after 15 May 2109,
  * or is 0 for rl_counter_set_new() or rl_counter_touch(); RL_EEMPTY; -ENAMETOOLONG; RL_EREMOVED; -ENOSPC; -EBUSY; -ENOMEM;
  * -EROFS, except for rl_counter_get().
  */

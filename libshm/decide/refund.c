@@ -144,6 +144,8 @@ rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns)
 	parts = rl_request_make(rl, &own, NULL, now_ns, part, RL_LIMITS_MAX, &r);
 	if (parts == 0)
 		return r.error;
+	if (part[0].ask.limit->limiter.algorithm == RL_COUNTER) /* rl_counter_add() does that */
+		return -EINVAL;
 	return refund_parts(rl, item, part, parts);
 }
 

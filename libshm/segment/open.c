@@ -43,16 +43,23 @@ insist(struct rl_segment *s, const struct rl_options *o)
 	return error;
 }
 
-int
-rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment *s)
+bool
+rl_options_are_known(const struct rl_options *o)
 {
 	const unsigned known = RL_OPEN_READONLY | RL_OPEN_EXISTING | RL_OPEN_GROUP |
 	                       RL_OPEN_ANY_OWNER | RL_OPEN_HUGE_PAGES | RL_OPEN_POPULATE |
 	                       RL_OPEN_AT_LEAST;
+
+	return (o->flags & ~known) == 0 && (o->mode & ~0777u) == 0;
+}
+
+int
+rl_segment_open(const char *name, const struct rl_options *o, struct rl_segment *s)
+{
 	struct rl_geometry geometry;
 	int error = rl_geometry_from(o, &geometry);
 
-	if (error < 0 || (o->flags & ~known) || (o->mode & ~0777u))
+	if (error < 0 || !rl_options_are_known(o))
 		return -EINVAL;
 	error = attach_or_create(name, o, &geometry, s);
 	if (error == 0 && (o->flags & RL_OPEN_AT_LEAST))

@@ -32,7 +32,7 @@ rl_place(const char *name, const struct rl_options *options, struct rl_place *pl
 
 	*place = (struct rl_place){0};
 	error = rl_segment_bytes(o, &place->bytes);
-	if (error < 0 || found == -EINVAL)
+	if (error < 0 || found == -EINVAL || !rl_options_are_known(o))
 		return -EINVAL;
 	memcpy(place->path, path.text, sizeof place->path);
 	place->is_there = lstat(path.text, &file) == 0;

@@ -48,6 +48,9 @@ struct rl_segment {
 	struct stat file;    /* and so is what it was like at attach */
 };
 
+/* Flags and mode that rl_open() takes. */
+bool rl_options_are_known(const struct rl_options *options);
+
 /* Attach to the segment, or create it, as rl_open() says. 0 or -errno. */
 int rl_segment_open(const char *name, const struct rl_options *options, struct rl_segment *s);
 

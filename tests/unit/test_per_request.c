@@ -284,6 +284,7 @@ test_errors_by_key(void **state)
 	assert_int_equal(rl_refund_key(rl, it.rule, "nobody", 6, 1), 0);
 	assert_int_equal(rl_refund_key(rl, it.rule, "", 0, 1), RL_EEMPTY);
 	assert_int_equal(rl_refund_key(rl, 77, "k", 1, 1), -EINVAL);
+	assert_int_equal(rl_refund_key(rl, rl_define_counters(rl, "space"), "k", 1, 1), -EINVAL);
 	it.cost = (uint64_t)RL_CAPACITY_MAX + 1;
 	assert_int_equal(rl_refund_item_at(rl, &it, T0), -EINVAL);
 	assert_int_equal(test_counter(rl, it.rule, RL_COUNT_refunded), 0);

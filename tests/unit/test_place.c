@@ -90,6 +90,13 @@ test_made_in_its_own_directory(void **state)
 
 	(void)state;
 	need_root();
+	/* what rl_open() refuses */
+	assert_int_equal(
+		rl_place(test_segment_name(), &(struct rl_options){.flags = 1u << 20}, &place),
+		-EINVAL);
+	assert_int_equal(
+		rl_place(test_segment_name(), &(struct rl_options){.mode = 0100660}, &place),
+		-EINVAL);
 	assert_int_equal(rl_place(test_segment_name(), &small, &place), 0);
 	assert_string_equal(place.path, own());
 	assert_true(place.is_own && !place.is_there);
