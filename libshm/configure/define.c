@@ -26,21 +26,27 @@ compile(struct rl *rl, const struct rl_refs *refs)
 	int error = 0;
 
 	for (unsigned i = 0; i < refs->count && error == 0; i++)
-		error = compile_one(rl, refs->limit[i]);
+		error = refs->limit[i] < 0 ? -EAGAIN : compile_one(rl, refs->limit[i]);
 	return error;
 }
 
-/* Last the list: a rule without any is not found. */
+/*
+ * Last the list: a rule without any is not found. Where none stands there may be a claim, and so the
+ * definer makes one of its own: then what its quotas are is the claimer's alone (keep.c).
+ */
 static int
 replace(struct rl_rows *rows, int id, const struct rl_rule *rule)
 {
 	const struct rl_segment *s = &rows->rl->segment;
-	bool is_other = rl_keep_compare(s, id, rule) == RL_DEFINED_OTHER;
-	int error = rl_rows_set_quota(rows, id, rule, RL_BANK_APP);
+	enum rl_defined was = rl_keep_compare(s, id, rule);
+	int error;
 
+	if (was == RL_DEFINED_NOT)
+		return rl_keep_define(rows, id, rule);
+	error = rl_rows_set_quota(rows, id, rule, RL_BANK_APP);
 	if (error == 0)
 		error = rl_rules_set_refs(s, id, RL_BANK_APP, &rows->taken);
-	if (error == 0 && is_other)
+	if (error == 0 && was == RL_DEFINED_OTHER)
 		rl_stats_add(s, id, RL_COUNT_redefined);
 	return error;
 }

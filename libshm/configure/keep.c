@@ -19,8 +19,8 @@
  *    quota's serial, even if it admits the same.
  * 3. The late CAS16 expects the quota as it was before the later definer wrote it, and fails.
  *
- * So when a list comes into force its quotas are its definer's. A definer without the flag keeps the
- * serial, and replaces claims, lists and quotas at any time. A serial comes back after 128
+ * So when a list comes into force its quotas are its definer's. A definer without the flag claims, too,
+ * where there is no list; a list it replaces at any time, and keeps the serial. A serial comes back after 128
  * claims, a number of a claim after 2^24 of them; after a list it begins with bits of the clock.
  */
 #include "configure/keep.h"

@@ -36,16 +36,20 @@ rl_answer(const struct rl_ask *a, const struct rl_decision *d)
 	return RL_NEVER;
 }
 
-/* Which of its 16 candidates the slot is, is computed again: only who wants the charge pays for that. */
+/*
+ * Which of its 16 candidates the slot is, is computed again: only who wants the charge pays for that. The
+ * hash is the limit's own, so a charge is of one incarnation of the limit's row: in another one the same
+ * key lies elsewhere, and nothing of it is given back.
+ */
 void
 rl_hand_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_plan *plan)
 {
 	const struct rl_compiled *limit = a->limit;
-	struct rl_candidates candidates =
-		rl_table_candidates(&a->segment->table, limit->id, a->hash ^ limit->mix);
+	uint64_t hash = a->hash ^ limit->mix;
+	struct rl_candidates candidates = rl_table_candidates(&a->segment->table, limit->id, hash);
 
 	*a->charge = (struct rl_charge){
-		.key = a->hash,
+		.key = hash,
 		.epoch = plan->charge_id,
 		.cost = a->cost,
 		.capacity = a->quota.capacity,
@@ -250,23 +254,9 @@ undecided(struct rl_request *rq, int error)
 	return RL_UNDECIDED;
 }
 
-/* Above the limit, what is answered is what a peek answers: no cost is as high. */
-enum rl_verdict
-rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode)
+static enum rl_verdict
+decide_in_time(struct rl_request *rq, enum rl_mode mode)
 {
-	bool is_never = cost > rl_limiter_limit(&rq->ask.limit->limiter, &rq->ask.quota);
-	struct rl_result unused;
-
-	rq->slot.tag = 0;
-	if (rq->ask.limit->limiter.algorithm == RL_COUNTER) /* which decides nothing */
-		return undecided(rq, -EINVAL);
-	if (mode == RL_CHARGE && !rq->ask.segment->is_writable)
-		return undecided(rq, -EROFS);
-	rq->ask.cost = is_never ? UINT32_MAX : cost > 0 ? (uint32_t)cost : 1;
-	if (is_never) {
-		mode = RL_PEEK;
-		rq->ask.result = rq->ask.result ? rq->ask.result : &unused;
-	}
 	while (rl_budget_take(rq->budget, TRY_STEPS)) {
 		int decided = try_once(rq, mode);
 
@@ -275,4 +265,32 @@ rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode)
 		rl_atomic_pause();
 	}
 	return undecided(rq, -EBUSY);
+}
+
+/* Above the limit, what is answered is what a peek answers: no cost is as high. */
+static enum rl_verdict
+decide_never(struct rl_request *rq)
+{
+	struct rl_result unused, *asked = rq->ask.result;
+	enum rl_verdict verdict;
+
+	rq->ask.cost = UINT32_MAX;
+	rq->ask.result = asked ? asked : &unused;
+	verdict = decide_in_time(rq, RL_PEEK);
+	rq->ask.result = asked;
+	return verdict;
+}
+
+enum rl_verdict
+rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode)
+{
+	rq->slot.tag = 0;
+	if (rq->ask.limit->limiter.algorithm == RL_COUNTER) /* which decides nothing */
+		return undecided(rq, -EINVAL);
+	if (mode == RL_CHARGE && !rq->ask.segment->is_writable)
+		return undecided(rq, -EROFS);
+	if (cost > rl_limiter_limit(&rq->ask.limit->limiter, &rq->ask.quota))
+		return decide_never(rq);
+	rq->ask.cost = cost > 0 ? (uint32_t)cost : 1;
+	return decide_in_time(rq, mode);
 }

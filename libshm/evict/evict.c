@@ -151,6 +151,7 @@ static uint64_t
 used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct candidate *c)
 {
 	uint64_t share, of_tier;
+	struct rl_u128 judged;
 
 	if (!has_count(c) || !c->is_in_force)
 		return UINT64_MAX; /* nothing to evict, or free_if_stale()'s */
@@ -160,7 +161,10 @@ used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct cand
 	share = share_of(rl, budget, now_ns, &c->quota, c);
 	if (share == UINT64_MAX)
 		return share;
+	judged = c->view.word;
 	of_tier = share_of_tier(rl, budget, now_ns, c);
+	if (!rl_u128_equal(c->view.word, judged)) /* both are to be of the word that is retired */
+		return UINT64_MAX;
 	return share > of_tier ? share : of_tier;
 }
 

@@ -45,6 +45,7 @@ load_limits(struct rl *rl, int rule, struct rl_u128 refs, struct rl_policy *p)
 	int id;
 
 	p->count = 0;
+	p->has_new = false;
 	while ((id = rl_refs_take(&rl->segment, &refs)) >= 0) {
 		struct rl_policy_limit *l = &p->limit[p->count];
 
@@ -59,6 +60,7 @@ load_limits(struct rl *rl, int rule, struct rl_u128 refs, struct rl_policy *p)
 			return -EAGAIN;
 		if (!rl_compiled_holds(l->limit)) /* last: see the head of rows.c */
 			return -EAGAIN;
+		p->has_new |= rl_rules_is_new(l->limit->row);
 		p->has_prefix |= l->limit->has_prefix;
 		l->index = p->count++;
 	}
@@ -185,7 +187,7 @@ rl_policy_load(struct rl *rl, int rule, struct rl_budget *budget, struct rl_poli
 
 		if (!is_of(s, g) || error == -EAGAIN)
 			continue;
-		if (error == 0 && may_keep && rl_change_version(s) == version) {
+		if (error == 0 && may_keep && !p->has_new && rl_change_version(s) == version) {
 			make_askable(p, version);
 			keep(rl, version, p);
 		}

@@ -27,6 +27,7 @@ struct rl_policy {
 	unsigned count;  /* 0: it has no limits */
 	bool is_removed; /* nobody has defined or configured it, any more */
 	bool has_prefix; /* keys are addresses, counted by their networks */
+	bool has_new;    /* a limit may start anew yet: only where nothing is counted by it */
 	bool has_overrides;
 	bool has_bans;
 	enum rl_bank bank; /* where it stands */

@@ -189,6 +189,13 @@ int rl_rules_set_refs(const struct rl_segment *s, int rule, enum rl_bank bank,
 int rl_rules_clear_refs(const struct rl_segment *s, int row, enum rl_bank bank);
 struct rl_u128 rl_refs_pack(const struct rl_refs *refs);
 
+/* Is it a row that nothing was counted under? Read-only handles leave it so. */
+static inline bool
+rl_rules_is_new(const struct rl_limit_row *row)
+{
+	return (rl_atomic_load(&row->identity.lo) & RL_IDENTITY_NEW) != 0;
+}
+
 /* Does the list refer to a limit, and did the rule write it, and none that had its row before? */
 static inline bool
 rl_refs_are_of(const struct rl_segment *s, int rule, struct rl_u128 packed)

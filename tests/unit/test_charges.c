@@ -210,6 +210,36 @@ test_every_place(void **state)
 	rl_close(rl);
 }
 
+static int
+define_for(struct rl *rl, uint64_t window_ns)
+{
+	const struct rl_rule rule = {
+		.name = "r",
+		.limit = {.algorithm = RL_FIXED_WINDOW, .capacity = 10, .window_ns = window_ns}};
+
+	return rl_define(rl, &rule);
+}
+
+/* Nor of a limit that has started anew since, under whatever slot its keys lie then. */
+static void
+test_another_incarnation(void **state)
+{
+	struct rl *rl = test_private(1000);
+	struct rl_charges old;
+
+	(void)state;
+	for (uint32_t key = 0; key < 200; key++) {
+		int rule = define_for(rl, 60 * RL_SECOND);
+		test_check_at(rl, rule, &key, sizeof key, 10, T0, NULL, &old);
+		define_for(rl, 3600 * RL_SECOND);
+		assert_int_equal(define_for(rl, 60 * RL_SECOND), rule);
+		assert_int_equal(rl_check_at(rl, rule, &key, sizeof key, 10, T0, NULL), RL_ALLOWED);
+		assert_int_equal(rl_refund_at(rl, &old, T0), 0);
+		assert_int_equal(rl_check_at(rl, rule, &key, sizeof key, 1, T0, NULL), RL_DENIED);
+	}
+	rl_close(rl);
+}
+
 int
 main(void)
 {
@@ -217,7 +247,7 @@ main(void)
 		cmocka_unit_test(test_several_limits), cmocka_unit_test(test_one_limit),
 		cmocka_unit_test(test_items),          cmocka_unit_test(test_nothing_charged),
 		cmocka_unit_test(test_too_large),      cmocka_unit_test(test_another_life),
-		cmocka_unit_test(test_every_place),
+		cmocka_unit_test(test_every_place),    cmocka_unit_test(test_another_incarnation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
