@@ -11,7 +11,7 @@ setup() {
 
 teardown() {
 	segment_teardown
-	[ -z "${sweeper:-}" ] || kill "$sweeper" 2>/dev/null || true
+	[ -z "${sweeper:-}" ] || kill -KILL "$sweeper" 2>/dev/null || true
 }
 
 # Run in a mount namespace with a /dev/shm of its own, of so many megabytes: the setup, then
