@@ -360,6 +360,17 @@ room_for(const struct rl_gcra *g, const struct rl_level *level, const struct pas
 	return room;
 }
 
+/* The level with so much time given back, which is that many tokens, rounded up. */
+static struct rl_level
+lowered(const struct rl_gcra *g, const struct rl_level *level, rl_wide back, uint32_t tokens)
+{
+	struct rl_level next = *level;
+
+	next.ns = whole_ns(g, ticks_of(g, level) - back, &next.ticks);
+	next.ahead -= tokens < level->ahead ? tokens : level->ahead;
+	return next;
+}
+
 bool
 rl_gcra_give(const struct rl_gcra *g, const struct rl_level *level, uint64_t charged_ns,
              uint32_t memory, uint64_t now_ns, uint32_t cost, struct rl_level *next)
@@ -374,10 +385,8 @@ rl_gcra_give(const struct rl_gcra *g, const struct rl_level *level, uint64_t cha
 	back = back < room ? back : room;
 	if (back == 0 || back > ticks_of(g, level) || rl_gcra_full_at(level) <= now_ns)
 		return false;
-	*next = *level;
-	next->ns = whole_ns(g, ticks_of(g, level) - back, &next->ticks);
 	tokens = tokens_in(g, back, &has_rest) + has_rest;
-	next->ahead -= tokens < level->ahead ? tokens : level->ahead;
+	*next = lowered(g, level, back, tokens);
 	if (!is_last)
 		next->returned = (level->returned + tokens) & (uint32_t)RETURNED_MASK;
 	return true;
@@ -392,9 +401,7 @@ rl_gcra_give_newest(const struct rl_gcra *g, const struct rl_level *level, uint6
 
 	if (level->waits || back > ticks_of(g, level) || rl_gcra_full_at(level) <= now_ns)
 		return 0;
-	*next = *level;
-	next->ns = whole_ns(g, ticks_of(g, level) - back, &next->ticks);
-	next->ahead -= tokens;
+	*next = lowered(g, level, back, tokens);
 	next->returned = (level->returned + tokens) & (uint32_t)RETURNED_MASK;
 	return tokens;
 }

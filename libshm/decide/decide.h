@@ -188,9 +188,6 @@ rl_decide_slot(const struct rl_ask *a, struct rl_slot slot, enum rl_mode mode,
 	bool admits;
 	enum rl_seen seen = rl_view_load(a->segment, slot, &v);
 
-	if (seen == RL_SEEN && l->algorithm == RL_ANCHORED_WINDOW && mode == RL_CHARGE &&
-	    rl_limiter_adds_anchored(l, &a->quota, &v, a->cost, a->now_ns, &plan))
-		return rl_charge_planned(a, slot, v.word, &plan);
 	if (seen == RL_SEEN && rl_limiter_is_window(l) && a->cost <= a->quota.capacity) {
 		if (mode == RL_CHARGE &&
 		    rl_limiter_adds(l, &a->quota, &v, a->cost, a->now_ns, &plan))
@@ -211,6 +208,9 @@ rl_decide_slot(const struct rl_ask *a, struct rl_slot slot, enum rl_mode mode,
 				return (int)rl_answer(a, &plan.decision);
 			}
 		}
+	} else if (seen == RL_SEEN && mode == RL_CHARGE && l->algorithm == RL_ANCHORED_WINDOW &&
+	           rl_limiter_adds_anchored(l, &a->quota, &v, a->cost, a->now_ns, &plan)) {
+		return rl_charge_planned(a, slot, v.word, &plan);
 	}
 rest:
 	other = *a; /* what is passed on does not stay in registers */
