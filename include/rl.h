@@ -88,8 +88,9 @@ struct rl; /* a segment that this process has open */
 #define RL_NAME_MAX 63   /* bytes in a segment's or a rule's name */
 #define RL_PREFIX_MAX 63 /* bytes in a pattern of RL_MATCH_PREFIX */
 #define RL_CAPACITY_MAX ((UINT32_C(1) << 28) - 1)
-#define RL_PREFETCH_MAX 4095 /* units that a process takes ahead */
-#define RL_PREFETCH_PART 16  /* prefetch * granularity is at most such a part of the capacity */
+#define RL_IN_FLIGHT_MAX ((UINT32_C(1) << 20) - 1) /* capacity of an in_flight limit */
+#define RL_PREFETCH_MAX 4095                       /* units that a process takes ahead */
+#define RL_PREFETCH_PART 16 /* prefetch * granularity is at most such a part of the capacity */
 #define RL_WINDOW_MIN (10 * RL_MILLISECOND)
 #define RL_WINDOW_MAX (400 * UINT64_C(86400) * RL_SECOND) /* 400 days */
 #define RL_GRANULARITY_MAX 64                             /* sub-buckets in a window */
@@ -161,6 +162,7 @@ enum rl_open_flag {
 #define RL_RULES_MAX 1023 /* and as many limits, of all rules together */
 #define RL_OVERRIDES_MAX UINT32_C(100000000)
 #define RL_BANS_MAX UINT32_C(1000000)
+#define RL_HOLDERS_MAX UINT32_C(4096)
 #define RL_BUFFER_MAX (86400 * RL_SECOND)
 #define RL_KEYS_DEFAULT 24576
 #define RL_RING_DEFAULT 64
@@ -168,6 +170,7 @@ enum rl_open_flag {
 #define RL_RULES_DEFAULT 64
 #define RL_OVERRIDES_DEFAULT 1024
 #define RL_BANS_DEFAULT 1024
+#define RL_HOLDERS_DEFAULT 1024
 #define RL_BUFFER_DEFAULT (10 * RL_SECOND)
 #define RL_MODE_DEFAULT 0600
 
@@ -184,6 +187,7 @@ struct rl_options {
 	uint32_t rules;     /* to hold; of limits, 16 times that, at most RL_RULES_MAX */
 	uint32_t overrides; /* per-key settings to hold */
 	uint32_t bans;      /* bans and exemptions to hold */
+	uint32_t holders;   /* processes that hold units in flight at the same time */
 	enum rl_on_full on_full;
 	uint64_t buffer_ns; /* how long a counter outlives its window */
 	mode_t mode;        /* permission bits, whatever the umask. An existing segment may be open
@@ -200,7 +204,9 @@ enum rl_algorithm {
 	RL_LEAKY_BUCKET = 4,
 	RL_ANCHORED_WINDOW = 5,
 	RL_COUNTER = 6, /* of rl_define_counters(), and no rule's */
+	RL_IN_FLIGHT = 7,
 };
+#define RL_ALGORITHM_LAST RL_IN_FLIGHT
 
 /*
  * A limit: `capacity` per window. Algorithm, window, granularity, hardness and prefixes are its
@@ -256,6 +262,13 @@ enum rl_algorithm {
  * `count_denied`, for a rule of several limits, and if prefetch * granularity is more than a RL_PREFETCH_PART of the capacity.
  * rl_check_all() of several rules, and requests with a capacity of their own, spend and take none.
  *
+ * RL_IN_FLIGHT counts what is held at the same time: a request takes units, and gives them back when it is
+ * done, by rl_release(). It has no window: window_ns, granularity, hard, burst, undelayed, prefetch
+ * and count_denied are 0. What a process holds comes back by itself when it ends, however it ends: see
+ * rl_release(). A denial has retry_after_ns 0, not known: when units are given back nobody knows.
+ * reset_after_ns and window_ns are 0. If a capacity is lowered below what is held, requests are denied
+ * until enough was given back; `used` is then above `limit`.
+ *
  * A window that `granularity` does not divide is made longer by less than
  * `granularity` nanoseconds.
  *
@@ -265,9 +278,10 @@ enum rl_algorithm {
  */
 struct rl_limit {
 	enum rl_algorithm algorithm;
-	uint32_t capacity;  /* cost admitted per window, 1..RL_CAPACITY_MAX */
+	uint32_t capacity;  /* cost admitted per window, 1..RL_CAPACITY_MAX; in_flight: held at
+	                       once, 1..RL_IN_FLIGHT_MAX */
 	uint64_t window_ns; /* RL_WINDOW_MIN..RL_WINDOW_MAX: 10 ms to 400 days; anchored_window: or
-	                       RL_NEVER_NS */
+	                       RL_NEVER_NS; in_flight: 0 */
 	uint32_t
 		granularity; /* sub-buckets of a sliding_window, 1..64; 0 means 1, as others have */
 	int hard;            /* sliding_window only */
@@ -335,19 +349,23 @@ enum rl_reason {
 
 struct rl_result {
 	enum rl_verdict verdict;
-	int error; /* 0, or why: -ENOSPC table full, -EINVAL, -EROFS, ... */
+	int error; /* 0, or why: -ENOSPC table full, no room for a holder; -EINVAL, -EROFS, ... */
 	enum rl_reason reason;
 	unsigned index;     /* of the limit that decided; the fields below describe it */
 	uint32_t limit;     /* the largest cost that is ever allowed at once */
 	uint32_t remaining; /* cost still free now, see below */
 	uint32_t used;      /* cost that counts now, this request's if it was counted; above `limit`
-	                            only if the limit counts what it denies */
-	int is_shadow_denied;    /* a shadow limit would have denied it */
-	uint64_t retry_after_ns; /* 0 if allowed, RL_NEVER_NS if never, see below */
-	uint64_t reset_after_ns; /* until nothing counts any more; 0 if nothing counts now */
+	                            only if the limit counts what it denies, or is in flight and was
+	                            lowered */
+	int is_shadow_denied; /* a shadow limit would have denied it */
+	uint64_t
+		retry_after_ns; /* 0 if allowed, or not known (in_flight); RL_NEVER_NS if never; see
+	                            below */
+	uint64_t reset_after_ns; /* until nothing counts any more; 0 if nothing counts now, or
+	                            not known (in_flight) */
 	uint64_t delay_ns;       /* how long an allowed request is to wait; buckets only */
-	uint64_t window_ns; /* of the limit as it is now; 0 if the rule has none; RL_NEVER_NS if it
-	                            has no end */
+	uint64_t window_ns; /* of the limit as it is now; 0 if the rule has none, or the limit is
+	                       in flight; RL_NEVER_NS if it has no end */
 };
 /*
  * Of several limits, the one that denies longest decides. If none denies, the one with the least
@@ -355,7 +373,7 @@ struct rl_result {
  * A request that a shadow would have denied is allowed; its other fields are as if denied.
  */
 /*
- * retry_after_ns is exact: with no other traffic, the same request is denied 1 ns before
+ * retry_after_ns is exact, but of limits in flight: with no other traffic, the same request is denied 1 ns before
  * it and allowed at it. With RL_BY_BAN it is the earliest timestamp at which neither a ban that
  * stands now nor the configuration bans the key. The limits decide then, and may deny for longer.
  *
@@ -446,6 +464,7 @@ struct rl_info {
 	uint32_t limits;    /* room for limits of all rules */
 	uint32_t overrides; /* room for overrides */
 	uint32_t bans;      /* room for at least as many bans and exemptions */
+	uint32_t holders;   /* room for processes that hold units in flight */
 	enum rl_on_full on_full;
 	uint64_t buffer_ns;
 	uint64_t created_ns; /* Unix time */
@@ -473,8 +492,8 @@ void rl_info(const struct rl *rl, struct rl_info *info);
  * "keys: 24576, and 1000000 were asked for; ring: 64, and 1000 were asked for", cut to `size` bytes
  * with its NUL. RL_OPEN_TEXT_SIZE bytes hold any. `text` may be NULL, and is empty if all suffices.
  *
- * A field of `asked` that is 0 asks for nothing, and so does NULL. keys, ring, key_bytes, rules, overrides, bans and
- * buffer_ns ask for at least so much; RL_KEY_BYTES_NONE that no bytes are kept; RL_FULL_DENY and
+ * A field of `asked` that is 0 asks for nothing, and so does NULL. keys, ring, key_bytes, rules, overrides, bans,
+ * holders and buffer_ns ask for at least so much; RL_KEY_BYTES_NONE that no bytes are kept; RL_FULL_DENY and
  * RL_FULL_ALLOW for that, and nothing else. mode, group and flags ask for nothing.
  *
  * So a program opens as it is, and warns; or it opens with RL_OPEN_AT_LEAST, and rl_open() returns
@@ -574,6 +593,7 @@ enum rl_algorithm_flag {
 	RL_BURST_IS_CAPACITY = 32, /* a burst of 0 means the capacity, an override's as well */
 	RL_HAS_PREFETCH = 64,      /* its `prefetch` */
 	RL_HAS_COUNT_DENIED = 128, /* its `count_denied` */
+	RL_IS_HELD = 256,          /* counts what is held, without a window: see rl_release() */
 };
 
 struct rl_algorithm_info {
@@ -641,6 +661,10 @@ size_t rl_key_digest(const void *key, size_t key_len, char text[RL_KEY_DIGEST_SI
  * after it in that row has the same handle.
  *
  * A rule's limits are decided all or nothing, as rl_check_all() says.
+ *
+ * Under a rule with a limit in flight, a request that is to be charged needs a place for its charges
+ * (rl_item.charges), for else nobody could give back what it takes: without one it is RL_UNDECIDED with
+ * -EINVAL, as it always is by this call. Use rl_check_item_at().
  *
  * Any thread of any process may call this at any time.
  */
@@ -717,7 +741,7 @@ enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, ui
  * NULL, is the item that decided: the one that denies longest, or `count`. Its verdict is returned.
  * Only that item's rule counts a denial.
  *
- * All limits are peeked at first, then charged in order. If another request uses one up in between,
+ * All limits are peeked at first, then charged in order, those in flight before all others. If another request uses one up in between,
  * the charges before it are given back as by rl_refund(). A charge whose sub-bucket another process
  * has closed meanwhile stays, and tokens that have come back by then do not come twice; both err
  * on the safe side. A concurrent request may be denied by a charge that is being given back. No
@@ -744,7 +768,7 @@ void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, 
 /*
  * Book `cost` for the earliest timestamp at which it is available, at most `max_wait_ns` from now:
  * allowed with the time to wait in delay_ns, or denied. token_bucket and leaky_bucket only, and
- * for all of a rule's limits; others are RL_UNDECIDED with -EINVAL. What is booked is charged at
+ * for all of a rule's limits; others, those in flight among them, are RL_UNDECIDED with -EINVAL. What is booked is charged at
  * once, and so counts for the requests after it, until rl_refund().
  */
 enum rl_verdict rl_reserve(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
@@ -770,6 +794,9 @@ enum rl_verdict rl_reserve_all_at(struct rl *rl, const struct rl_item *items, si
  * several limits, each gives back by itself. The charges are removed from `charges`, so that a
  * second call does nothing; a copy of it is another charge. 1 given back, 0 ignored, -EROFS.
  *
+ * For units in flight it is never too late: they are given back, as by rl_release(). -EBUSY: other processes
+ * keep changing a key, and its units stay in `charges` for another call.
+ *
  * A bucket takes back the whole charge if nothing was charged since. Otherwise it takes back what
  * had not come back when its newest admitted request came, however late `now_ns` is: no span
  * of time ever holds more than burst and what the rate gave, net of what was given back. To be
@@ -790,11 +817,67 @@ int rl_refund(struct rl *rl, struct rl_charges *charges);
 int rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns);
 
 /*
+ * Units in flight that a request holds. Opaque, of 32 bytes, and of the segment: any thread of any
+ * process may give it back that can read and write the segment, also a child of the one that took it.
+ *
+ *	struct rl_charges charges;
+ *	struct rl_hold hold;
+ *	struct rl_item item = {.rule = rule, .key = user, .key_len = strlen(user), .cost = 1,
+ *		.charges = &charges};
+ *	if (rl_check_item_at(rl, &item, rl_now(rl), &result) != RL_ALLOWED)
+ *		refuse();
+ *	size_t holds = rl_holds(&charges, &hold, 1);
+ *	serve();
+ *	rl_release(rl, &hold, holds);
+ */
+struct rl_hold {
+	struct rl_charge charge;
+};
+
+/*
+ * Move the units in flight out of `charges`, at most `max` of them, one for each limit in flight. Returns
+ * how many were moved. RL_LIMITS_MAX is room for all. Charges of rates stay, for rl_refund(). 0 for a request
+ * that was allowed without a counter: exempt, by on_full, or by a shadow that would have denied it.
+ */
+size_t rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max);
+
+/*
+ * Give back what `count` holds hold, exactly, at any time. Each is then void, so that a second call
+ * does nothing. A copy that is given back beside its original takes another unit of the same process, if
+ * that holds one of the key. 1: some were given back; 0: there was nothing to give back: it was done before, the
+ * holder was judged dead, the key was reset, or its limit is in force no more. -EBUSY: other processes
+ * keep changing a key, and those that could not be given back are still holds: call again. -EROFS.
+ *
+ * What holds
+ *
+ * - Never are more than `capacity` units of a key held, but for rl_reset() and a capacity that is lowered.
+ * - Units of a process that ends come back, however it ended: to the next request that would be denied by
+ *   them, and to each sweep. Until then they count. A process is taken for dead on evidence alone: while it
+ *   is a zombie that nobody has waited for, too, but not if it is of another pid namespace that
+ *   cannot be seen from here.
+ * - A key of which units are held keeps its slot. It is neither evicted nor freed by a sweep.
+ *
+ * What to know, and the remedy
+ *
+ * - Units belong to the process that took them, all its threads alike. A child of fork(2) has a
+ *   seat of its own and may give its parent's holds back. If the parent ends first, its units come
+ *   back though the child goes on. Remedy: acquire in the child.
+ * - rl_close() gives up the process's seat: what it still holds counts as a dead process's.
+ * - A program that calls exec(2) holds on until it ends.
+ * - As many processes can hold units at once as the segment has `holders`, and of one key as it
+ *   has a ring, RL_HOLDERS_MAX at most. Another process is answered as `on_full` says, with -ENOSPC, and the
+ *   rule's counter holders_full counts it.
+ * - rl_reset() forgets what is held: then up to the capacity more may run, and the old holds are void.
+ * - A dump has what is held, for people. It is not restored.
+ */
+int rl_release(struct rl *rl, struct rl_hold *holds, size_t count);
+
+/*
  * Give back `cost` by the key, for a caller that has no charges. Each limit of the rule takes
  * back as much of it as is there: a window what its current sub-bucket holds, a log what came at its
  * newest time, a bucket what had not come back when its newest request came, of 511 tokens at most, and
  * nothing while that one is a booking beyond the burst. Returns the most that a limit took back, 0 also
- * for a banned or exempt key; -EINVAL, RL_EEMPTY, -ENAMETOOLONG, RL_EADDRESS, RL_EREMOVED, RL_ECOST,
+ * for a banned or exempt key, and for units in flight, whose holder a key does not tell; -EINVAL, RL_EEMPTY, -ENAMETOOLONG, RL_EADDRESS, RL_EREMOVED, RL_ECOST,
  * -ENOMEM, -EROFS; -EBUSY other processes keep changing the key.
  *
  * Of requests with a capacity of their own, give that in the item: a bucket takes nothing back under

@@ -155,6 +155,26 @@ int rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
 int rl_restore_at(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,
                   uint64_t cost, uint64_t at_ns);
 
+/*
+ * Who holds units in flight of a key: `visit` is called for each process that holds some, under each limit
+ * of the rule that is RL_IN_FLIGHT. `state` is of a look at the process just then. A value other than 0 ends
+ * it. Returns what the last `visit` returned, or 0; -ENOENT the key has no counter; -EINVAL, RL_EADDRESS,
+ * -ENOMEM; -EBUSY the key changes too fast. The key is as for rl_lookup(). It costs some 10 us for each process.
+ */
+enum rl_holder_state {
+	RL_HOLDER_ALIVE = 0,
+	RL_HOLDER_DEAD = 1,      /* a sweep, or a request that would be denied, gives it back */
+	RL_HOLDER_ELSEWHERE = 2, /* of another pid namespace: it cannot be told from here */
+};
+struct rl_holder {
+	unsigned limit; /* which of the rule's */
+	uint32_t units;
+	pid_t pid; /* in this process's pid namespace; 0: none, or it is not known */
+	enum rl_holder_state state;
+};
+int rl_holders_walk(struct rl *rl, int rule, const void *key, size_t key_len,
+                    int (*visit)(const struct rl_holder *holder, void *arg), void *arg);
+
 /* How many slots are used. Reads no counter. */
 uint64_t rl_fill(const struct rl *rl);
 
@@ -172,11 +192,12 @@ enum rl_fault {
 	RL_FAULT_SUM = 6,      /* its sum is not what its ring holds */
 	RL_FAULT_ORDER = 7,    /* a time of its log is later than the next */
 	RL_FAULT_TWICE = 8,    /* its key has a second slot */
+	RL_FAULT_TALLY = 9,    /* its units in flight are not what its processes hold */
 	/* of a rule, then of a limit */
-	RL_FAULT_REFERENCE = 9, /* it refers to a limit that is not its own */
-	RL_FAULT_RULE = 10,     /* its row is there twice, or behind an empty one */
-	RL_FAULT_LIMIT = 11,    /* the same, of a limit's row */
-	RL_FAULTS = 12,
+	RL_FAULT_REFERENCE = 10, /* it refers to a limit that is not its own */
+	RL_FAULT_RULE = 11,      /* its row is there twice, or behind an empty one */
+	RL_FAULT_LIMIT = 12,     /* the same, of a limit's row */
+	RL_FAULTS = 13,
 };
 
 /* A sentence for people; NULL for a fault that this library does not know. */

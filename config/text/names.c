@@ -32,12 +32,14 @@ algorithm_info(enum rl_algorithm algorithm)
 void
 algorithm_names(unsigned flags, const char *names[static ALGORITHM_NAMES_MAX + 1])
 {
-	const struct rl_algorithm_info *info;
 	size_t count = 0;
 
-	for (int i = 0; (info = rl_algorithm_info((enum rl_algorithm)i)); i++)
-		if (count < ALGORITHM_NAMES_MAX && (flags == ~0U || info->flags & flags))
+	for (int i = 0; i <= RL_ALGORITHM_LAST; i++) {
+		const struct rl_algorithm_info *info = rl_algorithm_info((enum rl_algorithm)i);
+
+		if (info && count < ALGORITHM_NAMES_MAX && (flags == ~0U || info->flags & flags))
 			names[count++] = info->name;
+	}
 	names[count] = NULL;
 }
 
@@ -67,10 +69,10 @@ name_find(const char *const *names, const char *word)
 bool
 algorithm_find(const char *name, enum rl_algorithm *algorithm)
 {
-	const struct rl_algorithm_info *info;
+	for (int i = 0; i <= RL_ALGORITHM_LAST; i++) {
+		const struct rl_algorithm_info *info = rl_algorithm_info((enum rl_algorithm)i);
 
-	for (int i = 0; (info = rl_algorithm_info((enum rl_algorithm)i)); i++) {
-		if (strcmp(info->name, name) != 0)
+		if (!info || strcmp(info->name, name) != 0)
 			continue;
 		*algorithm = (enum rl_algorithm)i;
 		return true;

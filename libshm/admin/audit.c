@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Is a segment whole? The audit checks in the bytes what the opening comments of table.c, ring.c,
- * log.h, rules.h and record.h claim of every state between two steps. That holds even if a process
+ * log.h, in_flight.h, rules.h and record.h claim of every state between two steps. That holds even if a process
  * was stopped or killed midway.
  *
  * The words of one slot are read one after the other, while others change them. So a fault is
@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithm/in_flight.h"
 #include "algorithm/log.h"
 #include "decide/request.h"
 #include "rl_admin.h"
@@ -66,6 +67,7 @@ static const char *const texts[RL_FAULTS] = {
 	[RL_FAULT_SUM] = "its sum is not what its ring holds",
 	[RL_FAULT_ORDER] = "a time of its log is later than the next",
 	[RL_FAULT_TWICE] = "its key has another slot",
+	[RL_FAULT_TALLY] = "what is in flight is not what its processes hold",
 	[RL_FAULT_REFERENCE] = "it refers to a limit that is not its own",
 	[RL_FAULT_RULE] = "its row is there twice, or beyond a gap",
 	[RL_FAULT_LIMIT] = "its row is there twice, or beyond a gap",
@@ -136,7 +138,7 @@ judge_log(const struct rl_limiter *l, const struct rl_view *v)
 }
 
 static enum rl_fault
-judge_counter(const struct rl_limiter *l, const struct rl_view *v)
+judge_counter(const struct rl_segment *s, const struct rl_limiter *l, const struct rl_view *v)
 {
 	if (v->is_zero)
 		return WHOLE;
@@ -146,6 +148,10 @@ judge_counter(const struct rl_limiter *l, const struct rl_view *v)
 		return judge_window(&l->window, v);
 	case RL_SLIDING_LOG:
 		return judge_log(l, v);
+	case RL_IN_FLIGHT:
+		return rl_in_flight_is_whole(v->word, v->ring, l->ring_entries, s->geometry.holders)
+		               ? WHOLE
+		               : RL_FAULT_TALLY;
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
 	case RL_ANCHORED_WINDOW:
@@ -236,7 +242,7 @@ inspect_key(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
 		break;
 	}
 	if (finding->fault == WHOLE && !is_left)
-		finding->fault = judge_counter(&limit->limiter, &v);
+		finding->fault = judge_counter(s, &limit->limiter, &v);
 	return finding->fault == WHOLE || rl_view_holds(s, &limit->limiter, slot, &v);
 }
 

@@ -29,7 +29,8 @@ charge_again(struct rl_request *rq, uint64_t cost, uint64_t at_ns)
 	struct rl_charge charge = {.cost = 0};
 	struct rl_result r;
 
-	if (rq->ask.limit->limiter.algorithm == RL_COUNTER) /* rl_counter_add() does that */
+	if (rq->ask.limit->limiter.algorithm == RL_COUNTER || /* rl_counter_add() does that */
+	    rq->ask.limit->limiter.algorithm == RL_IN_FLIGHT) /* whose holders are gone */
 		return -EINVAL;
 	rq->budget = &budget;
 	rq->ask.result = &r;

@@ -27,6 +27,9 @@ static const struct rl_algorithm_info algorithms[] = {
 	[RL_ANCHORED_WINDOW] = ROW("anchored_window",
                                    "Counts from a key's first request until the window is over.",
                                    RL_IS_WINDOW | RL_HAS_COUNT_DENIED, RL_CAPACITY_MAX, 0),
+	[RL_IN_FLIGHT] =
+		ROW("in_flight", "Counts what is held, until it is given back or its holder ends.",
+                    RL_IS_HELD, RL_IN_FLIGHT_MAX, 0),
 };
 
 const struct rl_algorithm_info *
@@ -34,5 +37,7 @@ rl_algorithm_info(enum rl_algorithm algorithm)
 {
 	unsigned number = (unsigned)algorithm;
 
-	return number < sizeof(algorithms) / sizeof(algorithms[0]) ? &algorithms[number] : NULL;
+	if (number >= sizeof(algorithms) / sizeof(algorithms[0]) || !algorithms[number].name)
+		return NULL;
+	return &algorithms[number];
 }

@@ -3,6 +3,7 @@
 
 #include "algorithm/anchored.h"
 #include "algorithm/counter.h"
+#include "algorithm/in_flight.h"
 #include "algorithm/log.h"
 #include "rl_admin.h"
 
@@ -39,6 +40,9 @@ rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
 	case RL_FIXED_WINDOW:
 	case RL_ANCHORED_WINDOW:
 		break;
+	case RL_IN_FLIGHT:
+		most = RL_IN_FLIGHT_MAX;
+		return q->capacity < most ? q->capacity : most;
 	case RL_COUNTER: /* no request is ever decided by it */
 		return 0;
 	}
@@ -145,6 +149,16 @@ peek_log(const struct rl_limiter *l, const struct rl_log *log, const struct rl_v
 		                                  d->limit, cost);
 }
 
+/* What is held; nobody knows when it will not be. More than the limit, where that was lowered. */
+static void
+tell_in_flight(const struct rl_view *v, struct rl_decision *d)
+{
+	uint32_t total = v->is_zero ? 0 : rl_in_flight_total(v->word);
+
+	d->remaining = total < d->limit ? d->limit - total : 0;
+	d->beyond = total > d->limit ? total - d->limit : 0;
+}
+
 /* How long a charge that found the bucket at `before`, and left it at `after`, has to wait. */
 static uint64_t
 delay_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
@@ -219,6 +233,9 @@ rl_limiter_peek(const struct rl_limiter *l, const struct rl_quota *q, const stru
 		break;
 	case RL_SLIDING_LOG:
 		peek_log(l, log_of(l, v, &log), v, cost, now_ns, d);
+		break;
+	case RL_IN_FLIGHT:
+		tell_in_flight(v, d);
 		break;
 	case RL_COUNTER:
 		break;
@@ -328,6 +345,15 @@ decide_anchored(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	tell_anchored(l, q, p->step == RL_STEP_DENY ? at : after, &p->decision);
 }
 
+/* Whether it admits. To take units is another's work, who knows whose they are: decide/in_flight.c. */
+static void
+decide_in_flight(const struct rl_view *v, uint32_t cost, struct rl_plan *p)
+{
+	tell_in_flight(v, &p->decision);
+	p->step = cost <= p->decision.remaining ? RL_STEP_HOLD : RL_STEP_DENY;
+	p->charges = false;
+}
+
 void
 rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                   uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
@@ -347,6 +373,9 @@ rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const st
 		return;
 	case RL_ANCHORED_WINDOW:
 		decide_anchored(l, q, v, cost, now_ns, p);
+		return;
+	case RL_IN_FLIGHT:
+		decide_in_flight(v, cost, p);
 		return;
 	case RL_COUNTER:
 		p->step = RL_STEP_DENY;
@@ -379,6 +408,8 @@ rl_limiter_idle_at(const struct rl_limiter *l, struct rl_u128 word)
 		return rl_anchored_end(rl_anchored_unpack(word), l->window_ns);
 	case RL_SLIDING_LOG:
 		return __builtin_add_overflow(word.lo, l->window_ns, &at) ? UINT64_MAX : at;
+	case RL_IN_FLIGHT:
+		return rl_in_flight_total(word) > 0 ? UINT64_MAX : 0;
 	case RL_SLIDING_WINDOW:
 	case RL_FIXED_WINDOW:
 		break;
@@ -414,6 +445,8 @@ rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const
 		return rl_counter_has_expired(v->word, at->now_ns) ? 0 : rl_counter_used(v->word);
 	case RL_ANCHORED_WINDOW:
 		return anchored_at(l, v, at->now_ns).cur;
+	case RL_IN_FLIGHT:
+		return rl_in_flight_total(v->word);
 	case RL_SLIDING_LOG:
 		break;
 	}
@@ -485,6 +518,7 @@ rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const st
 	case RL_ANCHORED_WINDOW:
 		return refund_anchored(v, charge->epoch, charge->cost, next);
 	case RL_COUNTER:
+	case RL_IN_FLIGHT: /* by its tally: decide/in_flight.c */
 		return false;
 	case RL_SLIDING_LOG:
 		return refund_log(l, v, charge->epoch, charge->cost, next);
@@ -570,6 +604,7 @@ rl_limiter_refund_newest(const struct rl_limiter *l, const struct rl_quota *q,
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
 		return refund_newest_of_gcra(l, q, v, cost, now_ns, next);
+	case RL_IN_FLIGHT: /* nobody else can tell whose */
 	case RL_COUNTER:
 		break;
 	}
@@ -655,6 +690,7 @@ rl_limiter_charge_entries(const struct rl_limiter *l, const struct rl_view *v,
 		return 0;
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
+	case RL_IN_FLIGHT: /* what is held, whenever it was taken */
 		break;
 	}
 	entry[0] = (struct rl_charge_entry){.at_ns = now_ns, .cost = used};

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "decide/ahead.h"
+#include "holder/holder.h"
 #include "rule/policy.h"
 
 static void
@@ -13,6 +14,7 @@ free_private(struct rl *rl)
 	if (rl) {
 		free(rl->limits);
 		free(rl->policies);
+		rl_holders_free(rl->holders);
 		rl_ahead_free(rl->ahead);
 	}
 	free(rl);
@@ -26,10 +28,12 @@ adopt(struct rl_segment *segment, const char *name, struct rl **out)
 	if (rl) {
 		rl->limits = calloc(segment->geometry.limits, sizeof *rl->limits);
 		rl->policies = calloc(segment->geometry.rules, sizeof *rl->policies);
+		rl->holders = rl_holders_make(segment->holders, segment->geometry.holders,
+		                              segment->is_writable);
 	}
-	if (!rl || !rl->limits || !rl->policies) {
-		rl_segment_close(segment);
+	if (!rl || !rl->limits || !rl->policies || !rl->holders) {
 		free_private(rl);
+		rl_segment_close(segment);
 		return -ENOMEM;
 	}
 	rl->segment = *segment;
@@ -80,6 +84,8 @@ forget_compiled(struct rl_compiled *limit)
 void
 rl_close(struct rl *rl)
 {
+	struct rl_segment segment;
+
 	if (!rl)
 		return;
 	rl_give_back(rl);
@@ -87,8 +93,9 @@ rl_close(struct rl *rl)
 		forget_compiled(rl->limits[i]);
 	if (rl->lock >= 0)
 		close(rl->lock);
-	rl_segment_close(&rl->segment);
-	free_private(rl);
+	segment = rl->segment;
+	free_private(rl); /* which gives up its seat in the segment */
+	rl_segment_close(&segment);
 }
 
 uint64_t

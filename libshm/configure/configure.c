@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithm/in_flight.h"
 #include "algorithm/log.h"
 #include "configure/lock.h"
 #include "configure/names.h"
@@ -86,6 +87,9 @@ check_override(const struct job *j, const struct rl_config_rule *rule, const str
 		if (i < limits && rl_rules_limit(&rule->rule, i).algorithm == RL_SLIDING_LOG &&
 		    o->capacity[i] > rl_log_capacity(j->s->geometry.ring))
 			return RL_ERING;
+		if (i < limits && rl_rules_limit(&rule->rule, i).algorithm == RL_IN_FLIGHT &&
+		    o->capacity[i] > RL_IN_FLIGHT_MAX)
+			return -EINVAL;
 	}
 	return rl_override_slots(o, limits) > 0 ? 0 : -EINVAL;
 }

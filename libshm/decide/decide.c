@@ -9,6 +9,7 @@
 
 #include "algorithm/ring.h"
 #include "evict/evict.h"
+#include "holder/units.h"
 #include "segment/record.h"
 #include "segment/stats.h"
 
@@ -60,22 +61,20 @@ rl_hand_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_plan *p
 	};
 }
 
+/* Without a place to count in, as the segment's on_full says. */
 static enum rl_verdict
-answer_full(const struct rl_request *rq, uint64_t next_free_ns)
+answer_no_place(const struct rl_request *rq, uint64_t next_free_ns, enum rl_counter counter)
 {
-	static const struct {
-		enum rl_verdict verdict;
-		enum rl_counter counter;
-	} policy[] = {
-		[RL_FULL_EVICT] = {RL_UNDECIDED, RL_COUNT_full_undecided},
-		[RL_FULL_DENY] = {RL_DENIED, RL_COUNT_full_denied},
-		[RL_FULL_ALLOW] = {RL_ALLOWED, RL_COUNT_full_allowed},
+	static const enum rl_verdict verdicts[] = {
+		[RL_FULL_EVICT] = RL_UNDECIDED,
+		[RL_FULL_DENY] = RL_DENIED,
+		[RL_FULL_ALLOW] = RL_ALLOWED,
 	};
 	const struct rl_segment *s = rq->ask.segment;
-	enum rl_verdict verdict = policy[s->geometry.on_full].verdict;
+	enum rl_verdict verdict = verdicts[s->geometry.on_full];
 	struct rl_result *r = rq->ask.result;
 
-	rl_stats_add(s, rq->rule, policy[s->geometry.on_full].counter);
+	rl_stats_add(s, rq->rule, counter);
 	if (r) {
 		rl_fill_result(&rq->ask, &(struct rl_decision){0}, verdict);
 		r->error = -ENOSPC;
@@ -83,6 +82,28 @@ answer_full(const struct rl_request *rq, uint64_t next_free_ns)
 			r->retry_after_ns = rl_until(next_free_ns, rq->ask.now_ns);
 	}
 	return verdict;
+}
+
+static enum rl_verdict
+answer_full(const struct rl_request *rq, uint64_t next_free_ns)
+{
+	static const enum rl_counter counters[] = {
+		[RL_FULL_EVICT] = RL_COUNT_full_undecided,
+		[RL_FULL_DENY] = RL_COUNT_full_denied,
+		[RL_FULL_ALLOW] = RL_COUNT_full_allowed,
+	};
+
+	return answer_no_place(rq, next_free_ns, counters[rq->ask.segment->geometry.on_full]);
+}
+
+static enum rl_verdict
+undecided(struct rl_request *rq, int error)
+{
+	if (rq->ask.result) {
+		rl_fill_result(&rq->ask, &(struct rl_decision){0}, RL_UNDECIDED);
+		rq->ask.result->error = error;
+	}
+	return RL_UNDECIDED;
 }
 
 /* Store what a plan to close asks for. False: others did, or will. */
@@ -229,6 +250,38 @@ claim(const struct rl_request *rq, struct rl_slot *slot, int *decided)
 }
 
 static int
+answer_taken(const struct rl_ask *a, struct rl_slot slot, const struct rl_decision *d,
+             const struct rl_units_taken *taken)
+{
+	const struct rl_plan plan = {.decision = *d, .charge_id = rl_units_charge_id(taken)};
+
+	rl_answer_charged(a, slot, &plan);
+	a->charge->place |= RL_CHARGE_HELD;
+	return RL_ALLOWED;
+}
+
+/* Take units in flight, of a LIVE slot. */
+static int
+take_units(struct rl_request *rq, struct rl_slot slot)
+{
+	const struct rl_ask *a = &rq->ask;
+	uint32_t most = rl_limiter_limit(&a->limit->limiter, &a->quota);
+	struct rl_units_taken taken = {0};
+	struct rl_decision d = {.limit = most};
+	int done = rl_units_take(rq->rl, a->limit, slot, a->cost, most, &taken);
+
+	if (done == -EAGAIN)
+		return RL_AGAIN;
+	if (done == -ENOSPC) /* nobody knows when there will be one */
+		return (int)answer_no_place(rq, a->now_ns, RL_COUNT_holders_full);
+	if (done < 0)
+		return (int)undecided(rq, done);
+	d.remaining = taken.total < most ? most - taken.total : 0;
+	d.beyond = taken.total > most ? taken.total - most : 0;
+	return done == 0 ? (int)rl_answer_denied(a, &d) : answer_taken(a, slot, &d, &taken);
+}
+
+static int
 try_once(struct rl_request *rq, enum rl_mode mode)
 {
 	struct rl_slot slot;
@@ -241,17 +294,9 @@ try_once(struct rl_request *rq, enum rl_mode mode)
 			return decided;
 	}
 	rq->slot = slot;
+	if (mode == RL_CHARGE && rq->ask.limit->limiter.algorithm == RL_IN_FLIGHT)
+		return take_units(rq, slot);
 	return rl_decide_slot(&rq->ask, slot, mode, rq->budget);
-}
-
-static enum rl_verdict
-undecided(struct rl_request *rq, int error)
-{
-	if (rq->ask.result) {
-		rl_fill_result(&rq->ask, &(struct rl_decision){0}, RL_UNDECIDED);
-		rq->ask.result->error = error;
-	}
-	return RL_UNDECIDED;
 }
 
 static enum rl_verdict

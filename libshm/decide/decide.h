@@ -90,10 +90,11 @@ enum rl_verdict rl_peek_nothing(const struct rl_ask *ask);
 int rl_decide_rest(const struct rl_ask *ask, struct rl_slot slot, const struct rl_view *view,
                    enum rl_seen seen, enum rl_mode mode, struct rl_budget *budget);
 
-/* Fill *ask.charge with what `plan` has charged to the slot. */
+/* Fill *ask.charge with what `plan` has charged to the slot. Of units in flight that is not enough. */
 void rl_hand_out(const struct rl_ask *ask, struct rl_slot slot, const struct rl_plan *plan);
 
 _Static_assert(sizeof(struct rl_charge) == 32, "callers keep them");
+_Static_assert(sizeof(struct rl_hold) == 32, "as large as a charge");
 _Static_assert(sizeof(struct rl_result) == 64, "a line");
 
 static inline uint64_t

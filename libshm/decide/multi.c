@@ -3,18 +3,22 @@
  * Several limits for one request, and several requests at once.
  *
  * All or nothing: first every limit is only looked at, so that a request which is denied anyway
- * writes nothing. If all allow it, they are charged in order; should one deny it by then,
- * because others were quicker, the charges before it are given back. Meanwhile another request
- * may be denied by a charge that is being given back; none is admitted beyond a limit.
+ * writes nothing. If all allow it, they are charged, those in flight first, for their units can be given
+ * back whenever; should one deny it by then, because others were quicker, the charges before it
+ * are given back. Meanwhile another request may be denied by a charge that is being given back; none is
+ * admitted beyond a limit.
  */
 #include "decide/multi.h"
 
 #include <stddef.h>
 
 #include "decide/refund.h"
+#include "holder/units.h"
 #include "rl.h"
 #include "segment/record.h"
 #include "segment/stats.h"
+
+#define PARTS_ALL RL_ITEMS_MAX
 
 /* A charge that one CAS makes, if nobody is quicker. */
 struct planned {
@@ -38,8 +42,10 @@ struct batch {
 	struct planned *planned; /* of each part; for decide() only, as is the next */
 	struct rl_budget budget;
 	struct rl_result *part_result;
-	struct rl_charge *charge;  /* of each part, cost 0: none; for decide(), too */
-	struct rl_result *results; /* of each item */
+	struct rl_charge *charge;      /* of each part, cost 0: none; for decide(), too */
+	bool has_held;                 /* some limit is in flight */
+	bool is_decided[RL_ITEMS_MAX]; /* parts that charge_all() has charged, if it charges them */
+	struct rl_result *results;     /* of each item */
 };
 
 static void
@@ -50,6 +56,7 @@ begin(struct batch *b, struct rl *rl, const struct rl_item *items, size_t count,
 	b->items = items;
 	b->count = count;
 	b->booking = NULL;
+	b->has_held = false;
 	b->now_ns = now_ns;
 	b->part = part;
 	b->part_result = part_result;
@@ -151,6 +158,34 @@ decide_part(struct batch *b, unsigned p, uint64_t cost, enum rl_mode mode, bool 
 	return rl_request_lift_shadow(&rq->ask, rl_decide(rq, cost, mode));
 }
 
+static bool
+is_held(const struct batch *b, unsigned p)
+{
+	return b->part[p].ask.limit->limiter.algorithm == RL_IN_FLIGHT;
+}
+
+/* Do processes that have ended hold units by which a request was denied? They are given back. */
+static bool
+has_reclaimed(struct batch *b, unsigned p, uint64_t cost)
+{
+	struct rl_slot slot;
+
+	return cost > 0 && is_held(b, p) && b->rl->segment.is_writable &&
+	       rl_table_find(&b->rl->segment.table, &b->part[p].candidates, &slot) &&
+	       rl_units_reclaim(b->rl, b->part[p].ask.limit, slot) > 0;
+}
+
+/* What it would say, if it were charged. */
+static enum rl_verdict
+peek_part(struct batch *b, unsigned p, uint64_t cost, bool is_asked)
+{
+	enum rl_verdict verdict = decide_part(b, p, cost, RL_PEEK, is_asked);
+
+	if (verdict == RL_DENIED && has_reclaimed(b, p, cost))
+		return decide_part(b, p, cost, RL_PEEK, is_asked);
+	return verdict;
+}
+
 /* Without a look at anything else than its slot. */
 static bool
 plan_part(struct batch *b, unsigned p, uint64_t cost)
@@ -172,7 +207,7 @@ static bool
 would_allow(struct batch *b, unsigned p, uint64_t cost)
 {
 	b->planned[p].is_valid = plan_part(b, p, cost);
-	return b->planned[p].is_valid || decide_part(b, p, cost, RL_PEEK, false) == RL_ALLOWED;
+	return b->planned[p].is_valid || peek_part(b, p, cost, false) == RL_ALLOWED;
 }
 
 /* As it was planned, or else anew. */
@@ -210,7 +245,7 @@ peek_at_all(struct batch *b)
 {
 	for (size_t i = 0; i < b->count; i++) {
 		for (unsigned p = b->first[i]; p < b->first[i + 1]; p++)
-			decide_part(b, p, b->items[i].cost, RL_PEEK, true);
+			peek_part(b, p, b->items[i].cost, true);
 		if (!is_answered(b, i))
 			combine(b, i);
 	}
@@ -231,42 +266,64 @@ charge_of(const struct batch *b, unsigned p)
 	return &b->charge[p];
 }
 
+/* Part p was denied by then: nothing stays charged, and every item is told of. */
 static void
-give_back(struct batch *b, unsigned parts)
+take_back(struct batch *b, unsigned p)
 {
-	for (unsigned p = 0; p < parts; p++)
-		rl_refund_charge(b->rl, charge_of(b, p), b->now_ns);
-}
-
-/* Part p of item i was denied by then: nothing stays charged, and every item is told of. */
-static void
-take_back(struct batch *b, size_t i, unsigned p)
-{
-	give_back(b, p);
-	for (size_t j = i; j < b->count; j++)
+	for (unsigned q = 0; q < b->first[b->count]; q++)
+		if (b->is_decided[q])
+			rl_refund_charge(b->rl, charge_of(b, q), b->now_ns);
+	for (size_t j = 0; j < b->count; j++) {
 		for (unsigned q = b->first[j]; q < b->first[j + 1]; q++)
-			if (q > p)
+			if (q != p && !b->is_decided[q])
 				decide_part(b, q, b->items[j].cost, RL_PEEK, true);
-	for (size_t j = 0; j < b->count; j++)
 		if (!is_answered(b, j))
 			combine(b, j);
+	}
+}
+
+/* Charge the limits that are in flight, or the others; the part that does not allow, or PARTS_ALL. */
+static unsigned
+charge_those(struct batch *b, bool in_flight)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		uint64_t cost = b->items[i].cost;
+		for (unsigned p = b->first[i]; p < b->first[i + 1] && cost > 0; p++) {
+			if (is_held(b, p) != in_flight)
+				continue;
+			if (charge_part(b, p, cost) != RL_ALLOWED)
+				return p;
+			b->is_decided[p] = true;
+		}
+	}
+	return PARTS_ALL;
+}
+
+static size_t
+item_of(const struct batch *b, unsigned p)
+{
+	size_t i = 0;
+
+	while (b->first[i + 1] <= p)
+		i++;
+	return i;
 }
 
 /* Charge all; the item that does not allow, or count. */
 static size_t
 charge_all(struct batch *b)
 {
-	for (size_t i = 0; i < b->count; i++) {
-		uint64_t cost = b->items[i].cost;
-		for (unsigned p = b->first[i]; p < b->first[i + 1] && cost > 0; p++) {
-			if (charge_part(b, p, cost) != RL_ALLOWED) {
-				take_back(b, i, p);
-				return i;
-			}
-		}
-		if (!is_answered(b, i) && cost > 0)
-			combine(b, i);
+	unsigned denied = b->has_held ? charge_those(b, true) : PARTS_ALL;
+
+	if (denied == PARTS_ALL)
+		denied = charge_those(b, false);
+	if (denied != PARTS_ALL) {
+		take_back(b, denied);
+		return item_of(b, denied);
 	}
+	for (size_t i = 0; i < b->count; i++)
+		if (!is_answered(b, i) && b->items[i].cost > 0)
+			combine(b, i);
 	return b->count;
 }
 
@@ -342,7 +399,8 @@ decide(struct batch *b)
 	b->budget = rl_decision_budget(&b->rl->segment, b->first[b->count]);
 	for (unsigned p = 0; p < b->first[b->count]; p++) {
 		b->part[p].budget = &b->budget;
-		b->planned[p].is_valid = b->planned[p].is_charged = false;
+		b->planned[p].is_valid = b->planned[p].is_charged = b->is_decided[p] = false;
+		b->has_held |= is_held(b, p);
 		b->charge[p].cost = 0;
 	}
 	decided = would_all_allow(b) ? b->count : peek_at_all(b);

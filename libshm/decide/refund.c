@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "decide/request.h"
+#include "holder/units.h"
 #include "rule/policy.h"
 #include "segment/stats.h"
 
@@ -43,42 +44,121 @@ slot_of(const struct rl_segment *s, const struct rl_compiled *limit, const struc
 	};
 }
 
-bool
-rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
+static bool
+is_held(const struct rl_charge *charge)
+{
+	return (charge->place & RL_CHARGE_HELD) != 0;
+}
+
+/* Units in flight, whose charge may be of a limit that has the row no more. */
+static int
+give_units(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *given)
 {
 	const struct rl_segment *s = &rl->segment;
-	const struct rl_charge given = *charge;
-	const struct rl_compiled *limit;
+	const uint64_t places = (UINT64_C(1) << RL_CHARGE_PLACE_BITS) - 1;
+
+	if (limit->limiter.algorithm != RL_IN_FLIGHT)
+		return 0;
+	return rl_units_give(s, &limit->limiter, slot_of(s, limit, given),
+	                     (uint32_t)(given->epoch >> RL_CHARGE_PLACE_BITS),
+	                     (uint32_t)(given->epoch & places), given->cost);
+}
+
+static int
+give_charge(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *given,
+            uint64_t now_ns)
+{
+	const struct rl_segment *s = &rl->segment;
 	struct rl_quota quota = {0};
 	unsigned index;
 
+	if (is_held(given))
+		return give_units(rl, limit, given);
+	rl_policy_of_limit(s, given->limit, &quota, &index);
+	quota.capacity = given->capacity; /* its tier's, or as it was */
+	return rl_refund_slot(s, &limit->limiter, &quota, slot_of(s, limit, given), given,
+	                      rl_clamp_now(now_ns));
+}
+
+/* Give back, and count it as `counter`; what had nothing to give back as `none`. */
+static int
+give_back(struct rl *rl, struct rl_charge *charge, uint64_t now_ns, enum rl_counter counter,
+          bool counts_none)
+{
+	const struct rl_charge given = *charge;
+	const struct rl_compiled *limit;
+	int done = 0;
+
 	charge->cost = 0;
 	if (given.cost == 0 || given.capacity == 0 || given.capacity > RL_CAPACITY_MAX)
-		return false;
+		return 0;
 	limit = rl_handle_limit(rl, given.limit);
-	if (!limit)
-		return false;
-	rl_policy_of_limit(s, given.limit, &quota, &index);
-	quota.capacity = given.capacity; /* its tier's, or as it was */
-	if (!rl_refund_slot(s, &limit->limiter, &quota, slot_of(s, limit, &given), &given,
-	                    rl_clamp_now(now_ns)))
-		return false;
-	rl_stats_add(s, limit->rule, RL_COUNT_refunded);
-	return true;
+	if (limit)
+		done = give_charge(rl, limit, &given, now_ns);
+	if (done < 0)
+		charge->cost = given.cost;
+	else if (limit && (done > 0 || counts_none))
+		rl_stats_add(&rl->segment, limit->rule, done > 0 ? counter : RL_COUNT_release_void);
+	return done;
+}
+
+int
+rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
+{
+	return give_back(rl, charge, now_ns, RL_COUNT_refunded, false);
+}
+
+size_t
+rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max)
+{
+	unsigned count = charges->count < RL_LIMITS_MAX ? charges->count : RL_LIMITS_MAX, left = 0;
+	size_t moved = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (is_held(&charges->charge[i]) && moved < max)
+			holds[moved++].charge = charges->charge[i];
+		else
+			charges->charge[left++] = charges->charge[i];
+	}
+	charges->count = left;
+	return moved;
+}
+
+int
+rl_release(struct rl *rl, struct rl_hold *holds, size_t count)
+{
+	int most = 0, error = 0;
+
+	if (!rl->segment.is_writable)
+		return -EROFS;
+	for (size_t i = 0; i < count; i++) {
+		int done = is_held(&holds[i].charge)
+		                   ? give_back(rl, &holds[i].charge, 0, RL_COUNT_released, true)
+		                   : 0;
+
+		most = done > most ? done : most;
+		error = done < 0 ? done : error;
+	}
+	return error < 0 ? error : most;
 }
 
 int
 rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns)
 {
 	unsigned count = charges->count < RL_LIMITS_MAX ? charges->count : RL_LIMITS_MAX;
-	int done = 0;
+	int most = 0;
 
 	if (!rl->segment.is_writable)
 		return -EROFS;
 	charges->count = 0;
-	for (unsigned i = 0; i < count; i++)
-		done |= rl_refund_charge(rl, &charges->charge[i], now_ns);
-	return done;
+	for (unsigned i = 0; i < count; i++) {
+		int done = rl_refund_charge(rl, &charges->charge[i], now_ns);
+
+		if (done < 0) /* units are held until they are given back */
+			charges->charge[charges->count++] = charges->charge[i];
+		most = done > most ? done : most;
+	}
+	return charges->count > 0 ? -EBUSY : most;
 }
 
 /* By one limit: how much, or -EBUSY. */
@@ -139,7 +219,8 @@ rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns)
 		return -EROFS;
 	if (item->cost > RL_CAPACITY_MAX)
 		return -EINVAL;
-	own.charges = NULL; /* it charges nothing */
+	own.charges = NULL;
+	own.cost = 0; /* it charges nothing */
 	parts = rl_request_make(rl, &own, NULL, now_ns, part, RL_LIMITS_MAX, &r);
 	if (parts == 0)
 		return r.error;

@@ -12,7 +12,10 @@ bool rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter
                     const struct rl_quota *quota, struct rl_slot slot,
                     const struct rl_charge *charge, uint64_t now_ns);
 
-/* The same of what one limit charged a request; *charge is then none. */
-bool rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns);
+/*
+ * The same of what one limit charged a request; *charge is then none. 1; 0: too late; -EBUSY: units in
+ * flight are held still, and *charge stays as it is.
+ */
+int rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns);
 
 #endif

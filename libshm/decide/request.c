@@ -190,6 +190,13 @@ apply_booking(const struct rl_booking *booking, struct rl_key_policy *k)
 	return 0;
 }
 
+/* What is held has to be given back, which takes its charge. */
+static int
+apply_held(const struct rl_item *item, const struct rl_key_policy *k)
+{
+	return k->rule.is_held && item->cost > 0 && !item->charges ? -EINVAL : 0;
+}
+
 /* The network that a limit counts the key by. */
 static void
 set_network(const struct rl_address *address, struct rl_request *rq)
@@ -273,6 +280,8 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_booki
 		error = apply_item(item, &k);
 	if (error == 0)
 		error = apply_booking(booking, &k);
+	if (error == 0)
+		error = apply_held(item, &k);
 	if (error == 0 && k.rule.count > room)
 		error = -EOVERFLOW;
 	if (error < 0)

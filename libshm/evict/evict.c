@@ -4,11 +4,14 @@
  * outlived its window and the buffer; one that nobody has charged, which a killed process may have
  * left; and if on_full is `evict`, the slot of the key that has used the least share of its limit. A
  * key at its limit is never evicted: it would start anew, and more be admitted than its limit. The limit
- * is the rule's or an override's, and also that of the key's last tier.
+ * is the rule's or an override's, and also that of the key's last tier. Nor is a key of which units are
+ * in flight.
  */
 #include "evict/evict.h"
 
 #include "algorithm/counter.h"
+#include "algorithm/in_flight.h"
+#include "holder/units.h"
 #include "rule/policy.h"
 #include "segment/record.h"
 #include "segment/stats.h"
@@ -58,10 +61,26 @@ retire(struct rl *rl, const struct candidate *c, enum rl_counter counter)
 	return true;
 }
 
+static bool
+is_held(const struct candidate *c)
+{
+	return has_count(c) && c->limit->limiter.algorithm == RL_IN_FLIGHT &&
+	       rl_in_flight_total(c->view.word) > 0;
+}
+
+/* Units that processes which have ended hold of it are given back: then it may be free to go. */
+static void
+reclaim(struct rl *rl, struct candidate *c)
+{
+	if (is_held(c) && c->is_in_force && rl_units_reclaim(rl, c->limit, c->slot) > 0)
+		inspect(rl, c->slot.index, c);
+}
+
 /* Free it if its window and the buffer are over, or its limit is not in force. */
 static bool
-free_if_stale(struct rl *rl, const struct candidate *c, uint64_t now_ns)
+free_if_stale(struct rl *rl, struct candidate *c, uint64_t now_ns)
 {
+	reclaim(rl, c);
 	return has_count(c) &&
 	       (!c->is_in_force ||
 	        rl_view_is_stale(&rl->segment, &c->limit->limiter, &c->view, now_ns)) &&
@@ -157,6 +176,8 @@ used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct cand
 		return UINT64_MAX; /* nothing to evict, or free_if_stale()'s */
 	if (c->limit->limiter.algorithm == RL_COUNTER)
 		return rl_counter_has_expired(c->view.word, now_ns) ? 0 : UINT64_MAX;
+	if (is_held(c)) /* whatever its share: it would start anew with what is held still there */
+		return UINT64_MAX;
 	apply_override(rl, budget, c);
 	share = share_of(rl, budget, now_ns, &c->quota, c);
 	if (share == UINT64_MAX)
@@ -230,13 +251,25 @@ rl_evict_for(struct rl *rl, const struct rl_candidates *candidates, struct rl_bu
 	return eviction;
 }
 
+/* A sweep lets a key pass once of which nothing is held. */
+static bool
+passes_once(struct rl *rl, struct candidate *c)
+{
+	reclaim(rl, c);
+	return has_count(c) && c->is_in_force && c->limit->limiter.algorithm == RL_IN_FLIGHT &&
+	       !is_held(c) &&
+	       !rl_units_were_swept(&rl->segment, &c->limit->limiter, c->slot, &c->view);
+}
+
 void
 rl_evict_stale(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_swept *swept)
 {
 	struct candidate c;
 
 	inspect(rl, index, &c);
-	if (free_if_stale(rl, &c, now_ns))
+	if (passes_once(rl, &c))
+		swept->used++;
+	else if (free_if_stale(rl, &c, now_ns))
 		swept->retired++;
 	else if (free_if_unused(rl, &c))
 		swept->unused++;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "holder/holder.h"
 
+#include "rl.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>

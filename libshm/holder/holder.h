@@ -30,8 +30,6 @@
 
 #include "shared/atomic.h"
 
-#define RL_HOLDERS_MAX 4096u
-
 /*
  * For `count` seats in the segment, RL_HOLDERS_MAX at most. NULL: no memory. Where the segment may
  * not be written, nobody takes a seat.

@@ -12,6 +12,7 @@ struct rl {
 	struct rl_compiled **limits;     /* by row, NULL until first used */
 	struct rl_policy_kept *policies; /* by the row of their rule */
 	struct rl_ahead *ahead;          /* units taken ahead; NULL: none can be */
+	struct rl_holders *holders;      /* who holds units in flight, this process among them */
 	uint64_t compiled;               /* how many, earlier ones of their rows with them */
 	uint64_t opened_ns;
 	uint64_t is_configuring;     /* a private segment: some thread is at it */

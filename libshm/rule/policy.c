@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algorithm/in_flight.h"
 #include "algorithm/log.h"
 
 #define TRIES 16
@@ -22,6 +23,8 @@ rl_policy_set_capacity(const struct rl_limiter *l, uint32_t capacity, struct rl_
 {
 	if (l->algorithm == RL_SLIDING_LOG && capacity > rl_log_capacity(l->ring_entries))
 		return RL_ERING;
+	if (l->algorithm == RL_IN_FLIGHT && capacity > RL_IN_FLIGHT_MAX)
+		return -EINVAL;
 	q->capacity = capacity;
 	if (l->algorithm == RL_TOKEN_BUCKET)
 		q->burst = capacity < RL_CAPACITY_MAX ? capacity : RL_CAPACITY_MAX - 1;
@@ -62,6 +65,7 @@ load_limits(struct rl *rl, int rule, struct rl_u128 refs, struct rl_policy *p)
 			return -EAGAIN;
 		p->has_new |= rl_rules_is_new(l->limit->row);
 		p->has_prefix |= l->limit->has_prefix;
+		p->is_held |= l->limit->limiter.algorithm == RL_IN_FLIGHT;
 		l->index = p->count++;
 	}
 	return 0;
@@ -137,7 +141,7 @@ keep(struct rl *rl, uint64_t version, const struct rl_policy *p)
 {
 	struct rl_policy_kept *kept = &rl->policies[rl_rule_row(p->rule)];
 	uint64_t me = (uint64_t)getpid(), writer = rl_atomic_own_load(&kept->writer), sequence;
-	bool is_one = p->count == 1 && !p->is_removed && !p->has_prefix;
+	bool is_one = p->count == 1 && !p->is_removed && !p->has_prefix && !p->is_held;
 	bool asks = p->has_overrides || p->has_bans;
 	bool prefetches = p->limit[0].quota.prefetch > 0;
 	uint64_t mark = ((uint64_t)(unsigned)p->rule + 1) | (asks ? RL_POLICY_ASKS : 0) |

@@ -26,6 +26,7 @@ struct rl_policy {
 	int rule;
 	unsigned count;  /* 0: it has no limits */
 	bool is_removed; /* nobody has defined or configured it, any more */
+	bool is_held;    /* a limit of it counts what is in flight */
 	bool has_prefix; /* keys are addresses, counted by their networks */
 	bool has_new;    /* a limit may start anew yet: only where nothing is counted by it */
 	bool has_overrides;

@@ -50,12 +50,16 @@ static bool
 has_bad_window(const struct sentence *s, const struct rl_limit *l)
 {
 	if (!rl_algorithm_info(l->algorithm))
-		say(s, "algorithm", "%u is none that a rule can have; they are 0 to %d",
-		    (unsigned)l->algorithm, RL_ANCHORED_WINDOW);
+		say(s, "algorithm", "%u is none that a rule can have; they are 0 to %d, and %d",
+		    (unsigned)l->algorithm, RL_ANCHORED_WINDOW, RL_IN_FLIGHT);
+	else if (has(l, RL_IS_HELD) && l->window_ns != 0)
+		say(s, "window_ns", "%" PRIu64 "; what is in flight has no window, 0 is allowed",
+		    l->window_ns);
 	else if (l->window_ns == RL_NEVER_NS && l->algorithm != RL_ANCHORED_WINDOW)
 		say(s, "window_ns", "only an anchored window can be without an end");
-	else if (l->window_ns < RL_WINDOW_MIN ||
-	         (l->window_ns > RL_WINDOW_MAX && l->window_ns != RL_NEVER_NS))
+	else if (!has(l, RL_IS_HELD) &&
+	         (l->window_ns < RL_WINDOW_MIN ||
+	          (l->window_ns > RL_WINDOW_MAX && l->window_ns != RL_NEVER_NS)))
 		say(s, "window_ns",
 		    "%" PRIu64 "; %" PRIu64 " (10 ms) to %" PRIu64 " (400 days) are allowed",
 		    l->window_ns, RL_WINDOW_MIN, RL_WINDOW_MAX);
@@ -98,9 +102,11 @@ has_bad_burst(const struct sentence *s, const struct rl_limit *l)
 static bool
 has_bad_capacity(const struct sentence *s, const struct rl_limit *l)
 {
-	if (l->capacity > 0 && l->capacity <= RL_CAPACITY_MAX)
+	uint32_t most = has(l, RL_IS_HELD) ? RL_IN_FLIGHT_MAX : RL_CAPACITY_MAX;
+
+	if (l->capacity > 0 && l->capacity <= most)
 		return false;
-	say(s, "capacity", "%" PRIu32 "; 1 to %u is allowed", l->capacity, RL_CAPACITY_MAX);
+	say(s, "capacity", "%" PRIu32 "; 1 to %" PRIu32 " is allowed", l->capacity, most);
 	return true;
 }
 

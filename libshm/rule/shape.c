@@ -2,6 +2,7 @@
 #include "rule/shape.h"
 
 #include "algorithm/gcra.h"
+#include "algorithm/in_flight.h"
 #include "rl.h"
 
 _Static_assert(RL_WINDOW_MAX < UINT64_MAX >> RL_SHAPE_WINDOW_SHIFT, "a window fits its shape");
@@ -11,7 +12,11 @@ has_valid_window(const struct rl_limit *l)
 {
 	const struct rl_algorithm_info *info = rl_algorithm_info(l->algorithm);
 
-	if (!info || l->window_ns < RL_WINDOW_MIN)
+	if (!info)
+		return false;
+	if (info->flags & RL_IS_HELD)
+		return l->window_ns == 0 && l->granularity <= 1 && !l->hard;
+	if (l->window_ns < RL_WINDOW_MIN)
 		return false;
 	if (l->window_ns > RL_WINDOW_MAX &&
 	    !(l->window_ns == RL_NEVER_NS && l->algorithm == RL_ANCHORED_WINDOW))
@@ -25,8 +30,9 @@ static bool
 has_valid_quota(const struct rl_limit *l)
 {
 	unsigned flags = rl_algorithm_info(l->algorithm)->flags;
+	uint32_t most = flags & RL_IS_HELD ? RL_IN_FLIGHT_MAX : RL_CAPACITY_MAX;
 
-	if (l->capacity == 0 || l->capacity > RL_CAPACITY_MAX || l->burst >= RL_CAPACITY_MAX)
+	if (l->capacity == 0 || l->capacity > most || l->burst >= RL_CAPACITY_MAX)
 		return false;
 	if (l->count_denied && !(flags & RL_HAS_COUNT_DENIED))
 		return false;
@@ -134,7 +140,7 @@ rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *
 	};
 	if (rl_limiter_is_window(limiter))
 		limiter->window = rl_window_make(l.algorithm, l.window_ns, l.granularity, l.hard);
-	else if (l.algorithm != RL_ANCHORED_WINDOW)
+	else if (l.algorithm != RL_ANCHORED_WINDOW && l.algorithm != RL_IN_FLIGHT)
 		limiter->divisor = rl_gcra_divisor(l.window_ns);
 	return true;
 }

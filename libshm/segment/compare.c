@@ -89,6 +89,7 @@ rl_open_compare(const struct rl_info *is, const struct rl_options *asked, char *
 	at_least(&s, "rules", is->rules, asked->rules);
 	at_least(&s, "overrides", is->overrides, asked->overrides);
 	at_least(&s, "bans", is->bans, asked->bans);
+	at_least(&s, "holders", is->holders, asked->holders);
 	same_on_full(&s, is->on_full, asked->on_full);
 	at_least(&s, "buffer_ns", is->buffer_ns, asked->buffer_ns);
 	return s.is_short ? RL_ELESS : 0;
@@ -107,6 +108,7 @@ rl_segment_info(const struct rl_segment *s, struct rl_info *info)
 		.limits = s->geometry.limits,
 		.overrides = s->geometry.override_slots / RL_SLOTS_PER_ENTRY,
 		.bans = s->geometry.ban_slots / RL_SLOTS_PER_ENTRY,
+		.holders = s->geometry.holders,
 		.on_full = (enum rl_on_full)s->geometry.on_full,
 		.buffer_ns = s->geometry.buffer_ns,
 		.created_ns = s->created_ns,

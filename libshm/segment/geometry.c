@@ -37,6 +37,7 @@ rl_areas_of(const struct rl_geometry *g)
 	                                      (rl_filter_words(g->ban_slots) +
 	                                       (uint64_t)rl_filter_words(g->override_slots)) *
 	                                      sizeof(uint64_t));
+	a.holders = area(&at, (uint64_t)g->holders * sizeof(struct rl_u128));
 	a.stats = area(&at, (uint64_t)g->stripes * g->rules * sizeof(struct rl_stat));
 	a.table = area(&at, (uint64_t)g->buckets * sizeof(struct rl_bucket));
 	a.rings = area(&at, slots * g->ring * sizeof(uint64_t));
@@ -63,7 +64,8 @@ rl_geometry_is_valid(const struct rl_geometry *g)
 	       within(g->override_slots, 1, RL_SLOTS_PER_ENTRY * RL_OVERRIDES_MAX) &&
 	       within(g->ban_slots, 1, RL_SLOTS_PER_ENTRY * RL_BANS_MAX) &&
 	       within(g->stripes, 1, RL_STRIPES_MAX) && g->on_full <= RL_FULL_ALLOW &&
-	       g->huge_pages <= 1 && g->buffer_ns <= RL_BUFFER_MAX;
+	       g->huge_pages <= 1 && within(g->holders, 1, RL_HOLDERS_MAX) && g->spare == 0 &&
+	       g->buffer_ns <= RL_BUFFER_MAX;
 }
 
 static uint32_t
@@ -108,6 +110,7 @@ rl_geometry_from(const struct rl_options *o, struct rl_geometry *g)
 		.stripes = stripes_here(),
 		.on_full = (uint32_t)o->on_full,
 		.huge_pages = (o->flags & RL_OPEN_HUGE_PAGES) != 0,
+		.holders = or_default(o->holders, RL_HOLDERS_DEFAULT),
 		.buffer_ns = o->buffer_ns > 0 ? o->buffer_ns : RL_BUFFER_DEFAULT,
 	};
 	return rl_geometry_is_valid(g) ? 0 : -EINVAL;

@@ -9,7 +9,8 @@
 
 /* Where each area begins, in bytes from the start; and how long all of it is. */
 struct rl_areas {
-	uint64_t rows, limits, overrides, bans, filters, stats, table, rings, records, bytes;
+	uint64_t rows, limits, overrides, bans, filters, holders, stats, table, rings, records,
+		bytes;
 };
 
 /* Words in a bank of the filter of a table with so many slots. */

@@ -60,6 +60,7 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 	s->limits = (struct rl_limit_row *)(void *)(at + a.limits);
 	s->overrides = (struct rl_override_slot *)(void *)(at + a.overrides);
 	s->bans = (struct rl_u128 *)(void *)(at + a.bans);
+	s->holders = (struct rl_u128 *)(void *)(at + a.holders);
 	place_filters(s, at + a.filters);
 	s->stats = (struct rl_stat *)(void *)(at + a.stats);
 	s->table.bucket = (struct rl_bucket *)(void *)(at + a.table);

@@ -37,6 +37,7 @@ struct rl_segment {
 	struct rl_limit_row *limits;
 	struct rl_override_slot *overrides;
 	struct rl_u128 *bans;
+	struct rl_u128 *holders;
 	uint64_t *ban_epoch;
 	struct rl_filter ban_filter;
 	struct rl_filter override_filter;

@@ -32,14 +32,20 @@ rl_stats_cpu(void)
 }
 
 static inline void
-rl_stats_add(const struct rl_segment *s, int rule, enum rl_counter counter)
+rl_stats_add_many(const struct rl_segment *s, int rule, enum rl_counter counter, uint64_t count)
 {
 	unsigned cpu = rl_stats_cpu();
 	uint32_t stripes = s->geometry.stripes;
 	uint32_t stripe = cpu < stripes ? cpu : cpu % stripes;
 	size_t at = (size_t)stripe * s->geometry.rules + (size_t)(rule & RL_RULE_INDEX_MASK);
 
-	rl_atomic_add(&s->stats[at].counter[counter], 1);
+	rl_atomic_add(&s->stats[at].counter[counter], count);
+}
+
+static inline void
+rl_stats_add(const struct rl_segment *s, int rule, enum rl_counter counter)
+{
+	rl_stats_add_many(s, rule, counter, 1);
 }
 
 static inline uint64_t

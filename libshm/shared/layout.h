@@ -12,6 +12,7 @@
  *	overrides  2 x override_slots x 16 bytes
  *	bans     ban_slots x 16 bytes
  *	filters  a line, then two banks for bans and two for overrides of 8-byte words: filter.h
+ *	holders  holders x 16 bytes: which processes hold units in flight
  *	stats    stripes x rules x 256 bytes, a stripe for each CPU
  *	table    buckets x 192 bytes: a line of eight tags, two lines of their eight states
  *	rings    buckets x 8 x ring x 8 bytes
@@ -60,7 +61,7 @@
  *	       a slot after 1,792 of them at the earliest
  *
  *	Every algorithm keeps these three where they are; the rest of the word is its own
- *	(log.h, gcra.h).
+ *	(log.h, gcra.h, in_flight.h).
  *	Within one gen, epoch never falls, and while it stands `hi` changes only to freeze or
  *	to die; so equal `lo` around a read of `hi` means that no count was torn.
  *
@@ -224,6 +225,8 @@ struct rl_geometry {
 	uint32_t stripes;
 	uint32_t on_full;
 	uint32_t huge_pages; /* 1: asked for, and each process maps so that they can be had */
+	uint32_t holders;
+	uint32_t spare; /* 0 */
 	uint64_t buffer_ns;
 };
 
@@ -438,12 +441,12 @@ struct rl_record {
 _Static_assert(sizeof(struct rl_u128) == 16, "one CAS16");
 _Static_assert(sizeof(struct rl_bucket) == 192, "three lines");
 _Static_assert(offsetof(struct rl_bucket, state) == 64, "the tags have the first");
-_Static_assert(sizeof(struct rl_geometry) == 48, "no holes");
+_Static_assert(sizeof(struct rl_geometry) == 56, "no holes");
 _Static_assert(sizeof(struct rl_header) <= RL_HEADER_BYTES, "header fits");
 _Static_assert(offsetof(struct rl_header, geometry) == 32, "header order");
-_Static_assert(offsetof(struct rl_header, hash_key) == 80, "header order");
-_Static_assert(offsetof(struct rl_header, time_namespace) == 128, "header order");
-_Static_assert(offsetof(struct rl_header, checksum) == 144, "the checked part ends here");
+_Static_assert(offsetof(struct rl_header, hash_key) == 88, "header order");
+_Static_assert(offsetof(struct rl_header, time_namespace) == 136, "header order");
+_Static_assert(offsetof(struct rl_header, checksum) == 152, "the checked part ends here");
 _Static_assert(offsetof(struct rl_header, heartbeat_ns) == 192, "heartbeat has its line");
 _Static_assert(offsetof(struct rl_header, generation) == 256, "generation has its line");
 _Static_assert(offsetof(struct rl_header, changes) == 304, "and ends it");

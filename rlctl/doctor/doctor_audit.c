@@ -43,6 +43,8 @@ static const struct meaning {
                             REMEDY_RESET},
 	[RL_FAULT_TWICE] = {"slot", "each slot counts for itself: its key may be admitted twice",
                             REMEDY_RESET_EACH},
+	[RL_FAULT_TALLY] = {"slot", "its key is admitted too much or too little, until it is reset",
+                            REMEDY_RESET},
 	[RL_FAULT_REFERENCE] = {"rule", "it limits by the counters of another rule",
                                 REMEDY_RECREATE},
 	[RL_FAULT_RULE] = {"rule", "workers may find one rule at two places, or not at all",

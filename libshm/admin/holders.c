@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who holds what is in flight, for people. */
+#include <errno.h>
+
+#include "decide/key_limits.h"
+#include "holder/holder.h"
+#include "holder/units.h"
+#include "rl_admin.h"
+
+#define TRIES 1000
+
+typedef int visit_fn(const struct rl_holder *holder, void *arg);
+
+/* The key's tallies, of one instant; how many, -ENOENT, -EBUSY. */
+static int
+list(const struct rl_request *rq, struct rl_tally tallies[static RL_IN_FLIGHT_PLACES_MAX])
+{
+	const struct rl_segment *s = rq->ask.segment;
+	struct rl_slot slot;
+
+	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
+		int count;
+
+		if (!rl_table_find(&s->table, &rq->candidates, &slot))
+			return -ENOENT;
+		count = rl_units_list(s, &rq->ask.limit->limiter, slot, tallies);
+		if (count != -EAGAIN)
+			return count;
+	}
+	return -EBUSY;
+}
+
+static struct rl_holder
+holder_of(struct rl *rl, const struct rl_request *rq, struct rl_tally tally)
+{
+	static const enum rl_holder_state states[] = {
+		[RL_ALIVE] = RL_HOLDER_ALIVE,
+		[RL_DEAD] = RL_HOLDER_DEAD,
+		[RL_ELSEWHERE] = RL_HOLDER_ELSEWHERE,
+	};
+	struct rl_holder holder = {.limit = rq->ask.index, .units = tally.units};
+
+	holder.state = states[rl_holders_look(rl->holders, tally.label, &holder.pid)];
+	return holder;
+}
+
+/* Under one limit. */
+static int
+walk(struct rl *rl, const struct rl_request *rq, visit_fn *visit, void *arg)
+{
+	struct rl_tally tallies[RL_IN_FLIGHT_PLACES_MAX];
+	int count = list(rq, tallies), result = 0;
+
+	if (count < 0)
+		return count;
+	for (int i = 0; i < count && result == 0; i++) {
+		struct rl_holder holder = holder_of(rl, rq, tallies[i]);
+		result = visit(&holder, arg);
+	}
+	return result;
+}
+
+int
+rl_holders_walk(struct rl *rl, int rule, const void *key, size_t key_len, visit_fn *visit,
+                void *arg)
+{
+	struct rl_request rq[RL_LIMITS_MAX];
+	int limits = rl_key_requests(rl, rule, key, key_len, rq), result = 0;
+	bool is_there = false;
+
+	if (limits < 0)
+		return limits;
+	for (int i = 0; i < limits && result == 0; i++) {
+		if (rq[i].ask.limit->limiter.algorithm != RL_IN_FLIGHT)
+			continue;
+		result = walk(rl, &rq[i], visit, arg);
+		is_there |= result != -ENOENT;
+		result = result == -ENOENT ? 0 : result;
+	}
+	return is_there ? result : -ENOENT;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "algorithm/in_flight.h"
+
+#define LABEL_SHIFT 44
+#define UNITS_SHIFT 24
+#define UNITS_MASK UINT32_C(0xfffff)
+#define SEQ_LOW_BITS 24
+#define SEQ_LOW_MASK ((UINT32_C(1) << SEQ_LOW_BITS) - 1)
+#define TOTAL_SHIFT 44
+#define USED_SHIFT 31
+#define USED_MASK UINT32_C(0x1fff)
+#define PLACE_SHIFT 19
+#define PLACE_MASK UINT32_C(0xfff)
+#define SEQ_HIGH_SHIFT 13
+#define SEQ_HIGH_MASK UINT32_C(0x3f)
+#define SEAT_MASK UINT32_C(0xfff) /* of a label */
+#define SWEPT (UINT64_C(1) << 12)
+
+static uint32_t
+lesser(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct rl_tally
+tally_of(uint64_t entry)
+{
+	return (struct rl_tally){
+		.label = (uint32_t)(entry >> LABEL_SHIFT),
+		.units = (uint32_t)(entry >> UNITS_SHIFT) & UNITS_MASK,
+	};
+}
+
+static uint64_t
+entry_of(struct rl_tally t, uint32_t seq)
+{
+	return (uint64_t)t.label << LABEL_SHIFT | (uint64_t)t.units << UNITS_SHIFT |
+	       (seq & SEQ_LOW_MASK);
+}
+
+static uint32_t
+seq_of(struct rl_u128 word)
+{
+	return ((uint32_t)word.lo & SEQ_LOW_MASK) |
+	       ((uint32_t)(word.hi >> SEQ_HIGH_SHIFT) & SEQ_HIGH_MASK) << SEQ_LOW_BITS;
+}
+
+/* Of a state that counts, used is at least 1 and place below it; damage may say otherwise. */
+struct rl_in_flight
+rl_in_flight_unpack(struct rl_u128 word, bool is_zero, uint32_t ring_entries)
+{
+	uint32_t places = rl_in_flight_places(ring_entries);
+	struct rl_in_flight f = {.seq = seq_of(word)};
+
+	if (is_zero)
+		return f;
+	f.total = (uint32_t)(word.hi >> TOTAL_SHIFT);
+	f.used = lesser((uint32_t)(word.hi >> USED_SHIFT) & USED_MASK, places);
+	f.used = f.used > 0 ? f.used : 1;
+	f.place = lesser((uint32_t)(word.hi >> PLACE_SHIFT) & PLACE_MASK, f.used - 1);
+	f.is_swept = (word.hi & SWEPT) != 0;
+	f.newest = tally_of(word.lo);
+	f.newest.units = lesser(f.newest.units, f.total);
+	return f;
+}
+
+static struct rl_u128
+pack(const struct rl_in_flight *f, uint64_t slot_bits)
+{
+	return (struct rl_u128){
+		.lo = entry_of(f->newest, f->seq),
+		.hi = (uint64_t)f->total << TOTAL_SHIFT | (uint64_t)f->used << USED_SHIFT |
+	              (uint64_t)f->place << PLACE_SHIFT |
+	              (uint64_t)(f->seq >> SEQ_LOW_BITS & SEQ_HIGH_MASK) << SEQ_HIGH_SHIFT |
+	              (f->is_swept ? SWEPT : 0) | slot_bits,
+	};
+}
+
+struct rl_tally
+rl_in_flight_tally(const struct rl_in_flight *f, const uint64_t *ring, uint32_t i)
+{
+	struct rl_tally t;
+
+	if (i == f->place)
+		return f->newest;
+	t = tally_of(rl_atomic_load(&ring[i]));
+	t.units = lesser(t.units, f->total);
+	return t;
+}
+
+/* Make `tally`, of `place`, the newest, with that total. The one that was is to be stored first. */
+static void
+move_to(const struct rl_in_flight *f, struct rl_u128 word, uint32_t place, struct rl_tally tally,
+        uint32_t total, uint64_t slot_bits, struct rl_in_flight_move *move)
+{
+	struct rl_in_flight next = *f;
+
+	next.total = total;
+	next.used = place < f->used ? f->used : place + 1;
+	next.place = place;
+	next.newest = tally;
+	next.seq = f->seq + 1;
+	next.is_swept = false;
+	move->stores = f->used > 0 && place != f->place;
+	move->place = f->place;
+	move->entry = word.lo;
+	move->next = pack(&next, slot_bits);
+	move->at = place;
+}
+
+/* A process's own place; else one that is empty; else the next. `places`: there is none. */
+static uint32_t
+find_place(const struct rl_in_flight *f, const uint64_t *ring, uint32_t places, uint32_t label,
+           struct rl_tally *tally)
+{
+	uint32_t empty = f->used;
+
+	*tally = f->newest;
+	if (f->used > 0 && tally->label == label)
+		return f->place;
+	for (uint32_t i = 0; i < f->used; i++) {
+		*tally = rl_in_flight_tally(f, ring, i);
+		if (tally->label == label)
+			return i;
+		if (tally->units == 0 && empty == f->used)
+			empty = i;
+	}
+	*tally = (struct rl_tally){.label = label};
+	return lesser(empty, places);
+}
+
+bool
+rl_in_flight_take(const struct rl_in_flight *f, struct rl_u128 word, const uint64_t *ring,
+                  uint32_t ring_entries, uint32_t label, uint32_t cost, uint64_t slot_bits,
+                  struct rl_in_flight_move *move)
+{
+	uint32_t places = rl_in_flight_places(ring_entries);
+	struct rl_tally tally;
+	uint32_t place = find_place(f, ring, places, label, &tally);
+
+	if (place == places)
+		return false;
+	tally.units += cost; /* at most the total, which is below 2^20 */
+	move_to(f, word, place, tally, f->total + cost, slot_bits, move);
+	return true;
+}
+
+uint32_t
+rl_in_flight_give(const struct rl_in_flight *f, struct rl_u128 word, const uint64_t *ring,
+                  uint32_t place, uint32_t label, uint32_t cost, uint64_t slot_bits,
+                  struct rl_in_flight_move *move)
+{
+	struct rl_tally tally;
+
+	if (place >= f->used)
+		return 0;
+	tally = rl_in_flight_tally(f, ring, place);
+	if (tally.label != label || tally.units < cost || tally.units == 0)
+		return 0;
+	cost = cost > 0 ? cost : tally.units;
+	tally.units -= cost;
+	move_to(f, word, place, tally, f->total - cost, slot_bits, move);
+	return cost;
+}
+
+struct rl_u128
+rl_in_flight_swept(const struct rl_in_flight *f, uint64_t slot_bits)
+{
+	struct rl_in_flight next = *f;
+
+	next.is_swept = true;
+	next.seq++;
+	return pack(&next, slot_bits);
+}
+
+/* As it stands there, whatever the total. */
+static struct rl_tally
+raw_tally(struct rl_u128 word, uint32_t place, const uint64_t *ring, uint32_t i)
+{
+	return tally_of(i == place ? word.lo : rl_atomic_load(&ring[i]));
+}
+
+/* Has the label of the tally at `i` units at an earlier place? */
+static bool
+is_twice(struct rl_u128 word, uint32_t place, const uint64_t *ring, uint32_t i, uint32_t label)
+{
+	for (uint32_t j = 0; j < i; j++) {
+		struct rl_tally t = raw_tally(word, place, ring, j);
+		if (t.units > 0 && t.label == label)
+			return true;
+	}
+	return false;
+}
+
+bool
+rl_in_flight_is_whole(struct rl_u128 word, const uint64_t *ring, uint32_t ring_entries,
+                      uint32_t seats)
+{
+	uint32_t used = (uint32_t)(word.hi >> USED_SHIFT) & USED_MASK;
+	uint32_t place = (uint32_t)(word.hi >> PLACE_SHIFT) & PLACE_MASK;
+	uint64_t sum = 0;
+
+	if (used > rl_in_flight_places(ring_entries) || place >= used)
+		return false;
+	for (uint32_t i = 0; i < used; i++) {
+		struct rl_tally t = raw_tally(word, place, ring, i);
+		if (t.units == 0)
+			continue;
+		if ((t.label & SEAT_MASK) >= seats || is_twice(word, place, ring, i, t.label))
+			return false;
+		sum += t.units;
+	}
+	return sum == rl_in_flight_total(word);
+}
