@@ -129,10 +129,20 @@ seconds_at(uint64_t now_ns, uint64_t wait_ns)
 	       seconds_up(now_ns % RL_SECOND + wait_ns % RL_SECOND);
 }
 
+/* Of a limit in flight, nobody knows when something comes back. */
+static bool
+is_untimed(const struct rl_result *r)
+{
+	return r->window_ns == 0 && r->limit > 0 && r->reset_after_ns == 0 &&
+	       (r->retry_after_ns == 0 || r->verdict == RL_NEVER);
+}
+
 /* How long a client should expect no more than `remaining`: see struct rl_http_limit. */
 static uint64_t
 wait_of(const struct rl_result *r)
 {
+	if (is_untimed(r))
+		return RL_NEVER_NS;
 	if (r->verdict != RL_DENIED)
 		return r->reset_after_ns;
 	return r->retry_after_ns > 0 ? r->retry_after_ns : 1;
@@ -151,7 +161,7 @@ rl_http_retry_after(const struct rl_result *result, char *to, size_t size)
 
 	if (!is_result(result))
 		t.is_bad = true;
-	else if (result->verdict == RL_DENIED && result->retry_after_ns != RL_NEVER_NS)
+	else if (result->verdict == RL_DENIED && wait_of(result) != RL_NEVER_NS)
 		put_number(&t, seconds_up(wait_of(result)));
 	return end(&t);
 }

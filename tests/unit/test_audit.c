@@ -23,6 +23,7 @@ enum rule_of {
 	TOKEN,
 	LEAKY,
 	NETWORK,
+	HELD,
 	RULES
 };
 
@@ -47,6 +48,7 @@ static const struct rl_rule rules[RULES] = {
                              .burst = 9}},
 	[NETWORK] = {.name = "network",
                      .limit = {.capacity = 9, .window_ns = RL_SECOND, .prefix_v4 = 24}},
+	[HELD] = {.name = "held", .limit = {.algorithm = RL_IN_FLIGHT, .capacity = 9}},
 };
 
 static struct rl *rl;
@@ -72,13 +74,16 @@ note(enum rl_fault fault, uint64_t at, void *arg)
 static void
 prepare(void)
 {
+	struct rl_charges charges;
+
 	assert_int_equal(rl_open_private(&options, &rl), 0);
 	for (int rule = 0; rule < RULES; rule++) {
 		const char *key = rule == NETWORK ? "192.0.2.1" : "key";
 
 		assert_int_equal(rl_define(rl, &rules[rule]), rule);
 		for (unsigned i = 0; i < 6; i++)
-			rl_check_at(rl, rule, key, strlen(key), 1, T0 + i * RL_SECOND, NULL);
+			test_check_at(rl, rule, key, strlen(key), 1, T0 + i * RL_SECOND, NULL,
+			              &charges);
 	}
 	rl_check_at(rl, HARD, LONG_KEY, strlen(LONG_KEY), 1, T0, NULL);
 }
@@ -120,7 +125,9 @@ test_nothing_is_written(void **state)
 	prepare();
 	assert_int_equal(mprotect(rl->segment.header, rl->segment.bytes, PROT_READ), 0);
 	assert_whole(&counts);
-	rl_close(rl);
+	assert_int_equal(mprotect(rl->segment.header, rl->segment.bytes, PROT_READ | PROT_WRITE),
+	                 0);
+	rl_close(rl); /* which gives up its seat */
 	assert_int_equal(rl_open(test_segment_name(), &options, &writer), 0);
 	assert_int_equal(rl_define(writer, &rules[HARD]), 0);
 	assert_int_equal(rl_check_at(writer, 0, "key", 3, 1, T0, NULL), RL_ALLOWED);
@@ -324,6 +331,48 @@ make_order(void)
 	return slot.index;
 }
 
+/* The total, which is one too many. */
+static uint64_t
+make_total(void)
+{
+	struct rl_slot slot = slot_of(HELD, "key");
+
+	rl_table_state(&rl->segment.table, slot.index)->hi += UINT64_C(1) << 44;
+	return slot.index;
+}
+
+/* A seat that is not there. */
+static uint64_t
+make_no_seat(void)
+{
+	struct rl_slot slot = slot_of(HELD, "key");
+
+	rl_table_state(&rl->segment.table, slot.index)->lo |= UINT64_C(0xfff) << 44;
+	return slot.index;
+}
+
+/* A second tally of the same process, and the total says both. */
+static uint64_t
+make_two_places(void)
+{
+	struct rl_slot slot = slot_of(HELD, "key");
+	struct rl_u128 *state = rl_table_state(&rl->segment.table, slot.index);
+
+	rl_segment_ring(&rl->segment, slot.index)[1] = state->lo;
+	state->hi += UINT64_C(6) << 44 | UINT64_C(1) << 31;
+	return slot.index;
+}
+
+/* The newest tally stands at none. */
+static uint64_t
+make_no_place(void)
+{
+	struct rl_slot slot = slot_of(HELD, "key");
+
+	rl_table_state(&rl->segment.table, slot.index)->hi |= UINT64_C(1) << 19;
+	return slot.index;
+}
+
 static uint64_t
 put_twice(struct rl_slot slot, const char *key)
 {
@@ -401,6 +450,10 @@ static const struct {
 	{RL_FAULT_ORDER, make_order},
 	{RL_FAULT_TWICE, make_twice},
 	{RL_FAULT_TWICE, make_twice_without_name},
+	{RL_FAULT_TALLY, make_total},
+	{RL_FAULT_TALLY, make_no_seat},
+	{RL_FAULT_TALLY, make_two_places},
+	{RL_FAULT_TALLY, make_no_place},
 	{RL_FAULT_REFERENCE, make_reference},
 	{RL_FAULT_RULE, make_rule_twice},
 	{RL_FAULT_RULE, make_rule_beyond_a_gap},

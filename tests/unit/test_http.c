@@ -297,6 +297,7 @@ test_limits(void **state)
 		.verdict = RL_ALLOWED,
 		.limit = 100,
 		.remaining = 50,
+		.window_ns = 60 * RL_SECOND,
 		.reset_after_ns = 30 * RL_SECOND,
 	};
 	char text[64];
