@@ -195,9 +195,13 @@ tell_overrides(const struct teller *teller, const struct before *before)
 static void
 tell_new(const struct teller *teller, const struct rl_rule *rule)
 {
-	note(teller, "new, %" PRIu32 " per %s%s", rule->limit.capacity,
-	     duration_format(rule->limit.window_ns).text,
-	     rule->more_count > 0 ? " and further limits" : "");
+	const char *more = rule->more_count > 0 ? " and further limits" : "";
+
+	if (rule->limit.algorithm == RL_IN_FLIGHT)
+		note(teller, "new, %" PRIu32 " at once%s", rule->limit.capacity, more);
+	else
+		note(teller, "new, %" PRIu32 " per %s%s", rule->limit.capacity,
+		     duration_format(rule->limit.window_ns).text, more);
 }
 
 /* What is the same in all that was looked at can still stand in another order. */

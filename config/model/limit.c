@@ -119,12 +119,16 @@ static void
 read_algorithm(struct reader *reader, const struct field *field, struct node node,
                struct value *values)
 {
-	const char *names[ALGORITHM_NAMES_MAX + 1];
+	const char *names[ALGORITHM_NAMES_MAX + 1], *name = json_string_value(node.json);
 	struct field with_names = *field;
+	enum rl_algorithm algorithm;
 
 	algorithm_names(~0U, names);
 	with_names.words = names;
 	read_word(reader, &with_names, node, values);
+	if (name &&
+	    algorithm_find(name, &algorithm)) /* its number, and not its place in the list */
+		values[field->id].number = (uint64_t)algorithm;
 }
 
 const struct field shape_fields[] = {
@@ -241,6 +245,17 @@ has_misplaced(struct reader *reader, const struct value *v, enum rl_algorithm a)
 	return is_wrong;
 }
 
+/* What is in flight has no window, its own or the rule's. */
+static bool
+has_window_in_flight(struct reader *reader, const struct value *window, enum rl_algorithm algorithm)
+{
+	if (!(algorithm_info(algorithm)->flags & RL_IS_HELD) || !is_given(window))
+		return false;
+	report_name(reader->report, CONFIG_ERROR, window->token,
+	            "is not for %s, which has no window", algorithm_name(algorithm));
+	return true;
+}
+
 static void
 report_step(struct reader *reader, uint32_t token, uint64_t window_ns, uint64_t step_ns)
 {
@@ -334,6 +349,12 @@ suits_algorithm(struct reader *reader, uint32_t owner, const struct value *v,
 {
 	const struct rl_algorithm_info *info = algorithm_info(limit->algorithm);
 
+	if (limit->capacity > info->capacity_max && info->flags & RL_IS_HELD) {
+		report_name(reader->report, CONFIG_ERROR, v[LIMIT_CAPACITY].token,
+		            "at most %" PRIu32 " can be %s, not %" PRIu32, info->capacity_max,
+		            info->name, limit->capacity);
+		return false;
+	}
 	if (limit->capacity > info->capacity_max) {
 		report_name(reader->report, CONFIG_ERROR, v[LIMIT_CAPACITY].token,
 		            "a %s remembers each request, at most %" PRIu32 " of them, not %" PRIu32
@@ -429,10 +450,12 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 	bool lacks_capacity =
 		is_missing(reader, owner, &v[LIMIT_CAPACITY],
 	                   "capacity; \"limit\": \"100/min\" says it with its window");
-	bool lacks_window = is_missing(reader, owner, &v[LIMIT_WINDOW],
+	bool lacks_window = !(flags & RL_IS_HELD) &&
+	                    is_missing(reader, owner, &v[LIMIT_WINDOW],
 	                               "window; \"window\": \"1m\" or \"time_window_sec\": 60");
 
-	if (lacks_capacity || lacks_window || has_bad(v) || has_misplaced(reader, v, algorithm))
+	if (lacks_capacity || lacks_window || has_bad(v) || has_misplaced(reader, v, algorithm) ||
+	    has_window_in_flight(reader, &v[LIMIT_WINDOW], algorithm))
 		return false;
 	*limit = (struct rl_limit){
 		.algorithm = algorithm,

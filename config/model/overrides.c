@@ -164,8 +164,10 @@ read_capacity(struct reader *reader, struct node node, const struct rl_limit *li
 	if (*capacity <= info->capacity_max)
 		return true;
 	report_value(reader->report, CONFIG_ERROR, node.token,
-	             "a %s remembers each request, at most %" PRIu32 " of them", info->name,
-	             info->capacity_max);
+	             info->flags & RL_IS_HELD ? "an %s limit admits at most %" PRIu32
+	                                      : "a %s remembers each request, at most %" PRIu32
+	                                        " of them",
+	             info->name, info->capacity_max);
 	return false;
 }
 

@@ -146,8 +146,11 @@ read_limits(struct reader *reader, uint32_t owner, const struct value *values,
 static bool
 is_implied(const struct rl_limit *a, const struct rl_limit *b)
 {
-	uint64_t windows = (a->window_ns + b->window_ns - 1) / b->window_ns;
+	uint64_t windows;
 
+	if (b->window_ns == 0) /* in flight: there is none */
+		return false;
+	windows = (a->window_ns + b->window_ns - 1) / b->window_ns;
 	return a->algorithm == b->algorithm && b->window_ns <= a->window_ns &&
 	       !(algorithm_info(a->algorithm)->flags & RL_IS_BUCKET) && !a->shadow && !b->shadow &&
 	       a->prefix_v4 == b->prefix_v4 && a->prefix_v6 == b->prefix_v6 &&

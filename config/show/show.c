@@ -82,7 +82,8 @@ put_limit(json_t *object, const struct rl_limit *limit)
 
 	put(object, "algorithm", json_string(algorithm_name(limit->algorithm)), &error);
 	put_count(object, "capacity", limit->capacity, &error);
-	put_duration(object, "window", limit->window_ns, &error);
+	if (!(flags & RL_IS_HELD))
+		put_duration(object, "window", limit->window_ns, &error);
 	if (flags & RL_HAS_GRANULARITY) {
 		put_count(object, "granularity", limit->granularity, &error);
 		put(object, "hard", json_boolean(limit->hard), &error);

@@ -46,8 +46,11 @@ limit_format(const struct rl_limit *limit)
 		append(&out, "counters by key");
 		return out;
 	}
-	append(&out, "%s, %" PRIu32 " per %s", algorithm_name(limit->algorithm), limit->capacity,
-	       duration_format(limit->window_ns).text);
+	append(&out, "%s, %" PRIu32, algorithm_name(limit->algorithm), limit->capacity);
+	if (limit->algorithm == RL_IN_FLIGHT)
+		append(&out, " at once");
+	else
+		append(&out, " per %s", duration_format(limit->window_ns).text);
 	if (limit->granularity > 1)
 		append(&out, ", %" PRIu32 " x %s", limit->granularity,
 		       duration_format(limit_bucket_ns(limit)).text);

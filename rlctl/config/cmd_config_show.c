@@ -47,8 +47,12 @@ print_prefixes(const struct rl_limit *limit)
 static void
 print_limit(const struct rl_limit *limit)
 {
-	printf("  %" PRIu32 " per %s, %s", limit->capacity, duration_exact(limit->window_ns).text,
-	       algorithm_name(limit->algorithm));
+	if (algorithm_info(limit->algorithm)->flags & RL_IS_HELD)
+		printf("  %" PRIu32 " at once, %s", limit->capacity,
+		       algorithm_name(limit->algorithm));
+	else
+		printf("  %" PRIu32 " per %s, %s", limit->capacity,
+		       duration_exact(limit->window_ns).text, algorithm_name(limit->algorithm));
 	if (limit->granularity > 1)
 		printf(" of %" PRIu32 " x %s", limit->granularity,
 		       duration_format(limit->window_ns / limit->granularity).text);

@@ -30,6 +30,7 @@ const struct command_option restore_options[] = {
 enum outcome {
 	RESTORED,
 	EXPIRED,      /* nothing of it would count any more */
+	HELD,         /* units in flight, whose holders have no part in it */
 	UNNAMED,      /* not all bytes of the key are in the dump */
 	UNKNOWN_RULE, /* the segment has no such rule */
 	CHANGED,      /* no limit of the rule has that shape any more */
@@ -39,9 +40,9 @@ enum outcome {
 };
 
 static const char *const outcome_names[OUTCOMES] = {
-	[RESTORED] = "restored",    [EXPIRED] = "expired",           [UNNAMED] = "unnamed",
-	[CHANGED] = "changed",      [UNKNOWN_RULE] = "unknown_rule", [FAILED] = "failed",
-	[UNREADABLE] = "unreadable"};
+	[RESTORED] = "restored", [EXPIRED] = "expired",      [HELD] = "in_flight",
+	[UNNAMED] = "unnamed",   [CHANGED] = "changed",      [UNKNOWN_RULE] = "unknown_rule",
+	[FAILED] = "failed",     [UNREADABLE] = "unreadable"};
 
 struct restore {
 	struct rl *rl;
@@ -159,6 +160,8 @@ restore_entry(struct restore *restore, const struct dump_line *line)
 	limit = find_limit(&info, line);
 	if (limit < 0)
 		note(restore, CHANGED, "the rule has no limit of this shape any more", line->rule);
+	else if (info.limits[limit].algorithm == RL_IN_FLIGHT)
+		note(restore, HELD, NULL, "");
 	else if (!is_whole(&line->key))
 		note(restore, UNNAMED, "not all bytes of the key are in the dump", line->rule);
 	else
