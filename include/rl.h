@@ -481,6 +481,8 @@ struct rl_info {
 	uint32_t limits_used;    /* limits in force, or as applications define them */
 	uint64_t overrides_used; /* an override of several limits' capacity takes one for each */
 	uint64_t keys; /* that find a slot at the same time: at least as many as asked for */
+	uint32_t holders_used; /* seats of processes that hold units in flight, or did and have
+	                          ended without rl_close() */
 };
 
 /* Works on any handle. Count bans by rl_bans_walk() of rl_admin.h. */

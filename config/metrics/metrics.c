@@ -5,6 +5,8 @@
 #include <rl_admin.h>
 #include <stdlib.h>
 
+#include "metrics/in_flight.h"
+
 #define COUNTED_A_NS 10 /* at most */
 
 bool
@@ -234,7 +236,7 @@ metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t used)
 	               "Counters that show what cannot have happened, and are left out.",
 	               rows.damaged);
 	free(rows.row);
-	return 0;
+	return metrics_write_in_flight(to, rl, &info, now_ns);
 }
 
 int

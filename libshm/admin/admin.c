@@ -9,6 +9,7 @@
 #include "configure/names.h"
 #include "decide/decide.h"
 #include "evict/evict.h"
+#include "holder/holder.h"
 #include "rule/ban.h"
 #include "segment/change.h"
 #include "segment/namespace.h"
@@ -64,6 +65,7 @@ rl_info(const struct rl *rl, struct rl_info *info)
 	info->rules_used = rl_names_kept(s, &names);
 	info->limits_used = rl_rows_kept(s, &kept);
 	info->overrides_used = overrides_used(s);
+	info->holders_used = rl_holders_taken(rl->holders);
 }
 
 static enum rl_source

@@ -141,3 +141,14 @@ rl_holders_mine(struct rl_holders *h, uint32_t *label)
 	}
 	return error;
 }
+
+uint32_t
+rl_holders_taken(const struct rl_holders *h)
+{
+	uint32_t taken = 0;
+
+	for (uint32_t i = 0; i < h->count; i++)
+		taken += !rl_seat_is_free(
+			(struct rl_u128){.lo = rl_atomic_load_relaxed(&h->seats[i].lo)});
+	return taken;
+}

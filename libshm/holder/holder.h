@@ -48,4 +48,7 @@ void rl_holders_free(struct rl_holders *h);
  */
 int rl_holders_mine(struct rl_holders *h, uint32_t *label);
 
+/* How many seats are taken, by the living or the dead. */
+uint32_t rl_holders_taken(const struct rl_holders *holders);
+
 #endif

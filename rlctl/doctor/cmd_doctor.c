@@ -27,6 +27,7 @@ const struct doctor_check doctor_checks[] = {
 	{"rules", true, check_rules},
 	{"room", true, check_room},
 	{"bans", true, check_bans},
+	{"in_flight", true, check_holders},
 	{"audit", true, check_audit},
 	{"entries", true, check_entries},
 	{"pages", true, check_pages},

@@ -94,6 +94,7 @@ void check_full(struct doctor *doctor);
 void check_rules(struct doctor *doctor);
 void check_room(struct doctor *doctor);
 void check_bans(struct doctor *doctor);
+void check_holders(struct doctor *doctor);
 void check_audit(struct doctor *doctor);
 void check_entries(struct doctor *doctor);
 void check_pages(struct doctor *doctor);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* check: decide one request as a worker would, and spend. peek: the same without spending. */
+/*
+ * check: decide one request as a worker would, and spend. peek: the same without spending. What a check takes
+ * of what is in flight it gives back at once.
+ */
 
 #include <rl.h>
 #include <string.h>
@@ -20,17 +23,22 @@ static bool
 decide(struct rl *rl, struct decision *decision, uint64_t cost)
 {
 	int rule = rule_need(rl, decision->rule);
+	struct rl_charges charges;
+	struct rl_hold holds[RL_LIMITS_MAX];
 	struct rl_item item = {
 		.rule = rule,
 		.key = decision->key.bytes,
 		.key_len = decision->key.len,
 		.cost = cost,
+		.charges = &charges,
 	};
 
 	if (rule < 0 || !rule_read(rl, rule, &decision->info))
 		return false;
 	rl_check_limits_at(rl, &item, rl_now(rl), &decision->result, &decision->count,
 	                   decision->results);
+	if (cost > 0)
+		rl_release(rl, holds, rl_holds(&charges, holds, RL_LIMITS_MAX));
 	if (decision->count > decision->info.limit_count)
 		decision->count = decision->info.limit_count;
 	if (decision->result.error)

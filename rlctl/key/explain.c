@@ -85,6 +85,7 @@ explain(struct rl *rl, int rule, const struct key_view *key, struct explanation 
 		ask_peek(rl, out, askable_len(key, RL_EADDRESS));
 	out->active_bans = active_bans_collect(rl, rule, key);
 	overrides_find(rl, rule, key, &out->overrides);
+	out->holders = holders_collect(rl, rule, key);
 	return 0;
 }
 
@@ -96,6 +97,7 @@ explanation_free(struct explanation *explanation)
 		free((void *)explanation->counted[i].entry.charge_entry);
 	}
 	active_bans_free(&explanation->active_bans);
+	holders_free(&explanation->holders);
 }
 
 bool

@@ -13,6 +13,7 @@
 
 #include "base/output.h"
 #include "key/active_bans.h"
+#include "key/holders.h"
 #include "key/override_view.h"
 #include "key/verdict.h"
 
@@ -30,6 +31,7 @@ struct explanation {
 	struct counted counted[RL_LIMITS_MAX];
 	struct active_bans active_bans;
 	struct overrides overrides;
+	struct holders holders;
 };
 
 /*

@@ -60,6 +60,8 @@ json_limits(const struct explanation *x)
 		json_put(object, "shape", json_limit(&x->decision.info.limits[i]));
 		json_put(object, "counted",
 		         x->counted[i].is_there ? json_counted(&x->counted[i].entry) : json_null());
+		if (x->decision.info.limits[i].algorithm == RL_IN_FLIGHT)
+			json_put(object, "holders", holders_json(&x->holders, i));
 		json_push(array, object);
 	}
 	return array;

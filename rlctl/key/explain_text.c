@@ -20,6 +20,8 @@ what_counts(const struct rl_limit *limit)
 		return limit->hard ? "the sub-buckets below, the oldest in full"
 		                   : "the sub-buckets below, the oldest by the share that is left "
 		                     "of it";
+	if (info->flags & RL_IS_HELD)
+		return "what was taken and not given back, nor come back from a dead process";
 	if (info->flags & RL_IS_WINDOW)
 		return "all since the window began, and nothing once it ends";
 	if (info->ring_per_unit > 0)
@@ -69,7 +71,8 @@ print_usage(FILE *out, const struct usage *usage)
 		fprintf(out, "tier         %" PRIu32 ", of its last request that had one\n",
 		        usage->tier);
 	print_denied(out, usage->denied);
-	print_times(out, usage);
+	if (!usage->is_held)
+		print_times(out, usage);
 }
 
 /* A limit with prefixes counts the network, not the address that was asked for. */
@@ -98,6 +101,7 @@ print_counted(FILE *out, const struct explanation *x, unsigned i)
 	print_counted_key(out, &x->decision.key, entry);
 	print_usage(out, &usage);
 	fprintf(out, "counts       %s\n", what_counts(limit));
+	holders_print(out, &x->holders, i);
 	key_chart_print(out, limit, entry, x->now_ns);
 }
 

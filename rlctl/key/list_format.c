@@ -65,9 +65,8 @@ print_line(struct rl *rl, const struct item *item)
 	else
 		printf("%10" PRIu64 "/%-10" PRIu32 "  %10" PRIu32, usage->used, usage->limit,
 		       usage->remaining);
-	printf("  %-7s  %8s  %8s  %8" PRIu64 "  %s  ", usage_state(usage),
-	       duration_format(usage->retry_after_ns).text,
-	       duration_format(usage->reset_after_ns).text, usage->denied,
+	printf("  %-7s  %8s  %8s  %8" PRIu64 "  %s  ", usage_state(usage), usage_retry(usage).text,
+	       usage_reset(usage).text, usage->denied,
 	       limit_label(rl, item->rule, item->limit).text);
 	output_key(stdout, &item->key);
 	putchar('\n');

@@ -59,8 +59,8 @@ cells_of(struct rl *rl, const struct item *item)
 		strcpy(out.text[LIST_REMAINING], "-");
 	}
 	snprintf(out.text[LIST_STATE], sizeof(out.text[0]), "%s", usage_state(usage));
-	strcpy(out.text[LIST_RETRY], duration_format(usage->retry_after_ns).text);
-	strcpy(out.text[LIST_RESET], duration_format(usage->reset_after_ns).text);
+	strcpy(out.text[LIST_RETRY], usage_retry(usage).text);
+	strcpy(out.text[LIST_RESET], usage_reset(usage).text);
 	snprintf(out.text[LIST_DENIED], sizeof(out.text[0]), "%" PRIu64, usage->denied);
 	strcpy(out.text[LIST_RULE], limit_label(rl, item->rule, item->limit).text);
 	return out;

@@ -2,9 +2,18 @@
 
 #include "key/usage.h"
 
+/* A counter by key has no window either, but a count. */
+static bool
+is_held(const struct rl_entry *entry)
+{
+	return !entry->count && entry->peek.window_ns == 0;
+}
+
 static uint64_t
 newest_ns(const struct rl_entry *entry)
 {
+	if (is_held(entry))
+		return 0; /* nobody notes when */
 	if (entry->charge_entries > 0)
 		return entry->charge_entry[entry->charge_entries - 1].at_ns;
 	return entry->buckets > 0 ? entry->bucket_end_ns - entry->bucket_ns : 0;
@@ -27,6 +36,7 @@ usage_of(const struct rl_entry *entry)
 	if (entry->count)
 		return usage_of_counter(entry);
 	return (struct usage){
+		.is_held = is_held(entry),
 		.limit = entry->peek.limit,
 		.used = entry->used,
 		.remaining = entry->peek.remaining,
@@ -39,6 +49,24 @@ usage_of(const struct rl_entry *entry)
 		.retry_after_ns = entry->peek.retry_after_ns,
 		.reset_after_ns = entry->peek.reset_after_ns,
 	};
+}
+
+struct duration_text
+usage_retry(const struct usage *usage)
+{
+	static const struct duration_text unknown = {"-"};
+
+	return usage->is_held && usage->retry_after_ns == 0
+	               ? unknown
+	               : duration_format(usage->retry_after_ns);
+}
+
+struct duration_text
+usage_reset(const struct usage *usage)
+{
+	static const struct duration_text unknown = {"-"};
+
+	return usage->is_held ? unknown : duration_format(usage->reset_after_ns);
 }
 
 static const char *const state_names[][2] = {

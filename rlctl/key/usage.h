@@ -8,10 +8,12 @@
 #include <stdbool.h>
 
 #include "base/output.h"
+#include "text/duration.h"
 
 /* What is left of an rl_entry after its visit, but for the key. */
 struct usage {
 	bool is_counter; /* of rl_define_counters(): has no limit, and resets when it expires */
+	bool is_held; /* in flight: what is used comes back when it is given back, at no known time */
 	uint32_t limit;
 	uint64_t used;
 	uint32_t remaining;
@@ -26,6 +28,10 @@ struct usage {
 };
 
 struct usage usage_of(const struct rl_entry *entry);
+
+/* When the next request goes again, and when nothing counts any more; "-": nobody knows. */
+struct duration_text usage_retry(const struct usage *usage);
+struct duration_text usage_reset(const struct usage *usage);
 
 /* As people see it: "limited", "banned"; with a ? behind it where a ban might say otherwise. */
 const char *usage_state(const struct usage *usage);

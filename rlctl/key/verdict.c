@@ -39,6 +39,14 @@ reason_name(enum rl_reason reason)
 	return "limit";
 }
 
+/* Nobody knows when. */
+static bool
+is_until_released(const struct rl_result *result)
+{
+	return result->verdict == RL_DENIED && result->reason == RL_BY_LIMIT &&
+	       result->retry_after_ns == 0;
+}
+
 void
 decision_print_verdict(FILE *out, const struct decision *decision)
 {
@@ -52,6 +60,8 @@ decision_print_verdict(FILE *out, const struct decision *decision)
 	if (result->verdict == RL_NEVER)
 		fprintf(out, ": cost %" PRIu64 " is more than %" PRIu32, decision->cost,
 		        result->limit);
+	else if (is_until_released(result))
+		fputs(", until units in flight are given back", out);
 	else if (result->verdict == RL_DENIED)
 		fprintf(out, ", retry after %s", duration_format(result->retry_after_ns).text);
 	if (result->delay_ns > 0)
@@ -68,8 +78,9 @@ print_limit(const struct decision *decision, size_t i)
 
 	printf("  %zu  %-7s  %10" PRIu32 "/%-10" PRIu32 "  %8s  %8s  ", i + 1,
 	       result->is_shadow_denied ? "shadow" : verdict_name(result->verdict),
-	       result->remaining, result->limit, duration_format(result->retry_after_ns).text,
-	       duration_format(result->reset_after_ns).text);
+	       result->remaining, result->limit,
+	       is_until_released(result) ? "-" : duration_format(result->retry_after_ns).text,
+	       result->window_ns == 0 ? "-" : duration_format(result->reset_after_ns).text);
 	print_wrapped(limit_format(&decision->info.limits[i]).text, LIMIT_COLUMN);
 }
 

@@ -5,6 +5,7 @@
 /* One decision with all its limits: what check and peek answer. */
 
 #include <rl.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/output.h"

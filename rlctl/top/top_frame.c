@@ -93,7 +93,7 @@ add_key(const struct top_model *model, const struct item *item, bool is_selected
 		snprintf(limit, sizeof(limit), "%" PRIu32, usage->limit);
 	frame_add(frame, is_selected ? STYLE_SELECTED : style,
 	          "%9" PRIu64 "/%-9s %-7s %7s %8" PRIu64 "  %s  %s", usage->used, limit,
-	          usage_state(usage), duration_format(usage->retry_after_ns).text, usage->denied,
+	          usage_state(usage), usage_retry(usage).text, usage->denied,
 	          limit_label(model->rl, item->rule, item->limit).text, key);
 	free(key);
 }
