@@ -443,6 +443,26 @@ test_a_slot_of_another_key(void **state)
 	rl_close(rl);
 }
 
+/* A copy takes another unit of the same process, and no more than it has. */
+static void
+test_a_copy(void **state)
+{
+	struct rl *rl = test_private(100);
+	int rule = define(rl, in_flight(9));
+	struct rl_hold two, copy, one;
+	struct rl_result r;
+
+	(void)state;
+	assert_int_equal(acquire(rl, rule, "k", 2, &two, &r), RL_ALLOWED);
+	assert_int_equal(acquire(rl, rule, "k", 1, &one, &r), RL_ALLOWED);
+	copy = two;
+	assert_int_equal(rl_release(rl, &two, 1), 1);
+	assert_int_equal(rl_release(rl, &copy, 1), 0);
+	assert_int_equal(used(rl, rule, "k"), 1);
+	assert_int_equal(rl_release(rl, &one, 1), 1);
+	rl_close(rl);
+}
+
 /* A hold that is none: of a rate, and as the bytes happen to be. */
 static void
 test_what_is_no_hold(void **state)
@@ -569,8 +589,8 @@ test_no_room_for_a_holder(void **state)
 			assert_int_equal(test_counter(one, rule, RL_COUNT_holders_full), 1);
 			assert_int_equal(used(one, rule, "k"), 1);
 			rl_close(one);
-			assert_int_equal(acquire(two, rule, "k", 5, &hold, &r), RL_ALLOWED);
-			assert_int_equal(r.used, 5);
+			assert_int_equal(acquire(two, rule, "k", 4, &hold, &r), RL_ALLOWED);
+			assert_int_equal(r.used, 4 + seats);
 			audit_assert_whole(two);
 			rl_close(two);
 			assert_int_equal(rl_unlink(test_segment_name()), 0);
@@ -819,6 +839,7 @@ main(void)
 		cmocka_unit_test_teardown(test_the_dead_beside_rates, test_unlink),
 		cmocka_unit_test(test_a_slot_that_is_settled),
 		cmocka_unit_test(test_a_slot_of_another_key),
+		cmocka_unit_test(test_a_copy),
 		cmocka_unit_test(test_what_is_no_hold),
 		cmocka_unit_test(test_what_cannot_be),
 		cmocka_unit_test(test_no_room_for_a_holder),
