@@ -172,7 +172,7 @@ has_reclaimed(struct batch *b, unsigned p, uint64_t cost)
 
 	return cost > 0 && is_held(b, p) && b->rl->segment.is_writable &&
 	       rl_table_find(&b->rl->segment.table, &b->part[p].candidates, &slot) &&
-	       rl_units_reclaim(b->rl, b->part[p].ask.limit, slot) > 0;
+	       rl_units_reclaim(b->rl, b->part[p].ask.limit, slot, &b->budget) > 0;
 }
 
 /* What it would say, if it were charged. */
