@@ -64,7 +64,7 @@ retire(struct rl *rl, const struct candidate *c, enum rl_counter counter)
 static bool
 is_held(const struct candidate *c)
 {
-	return has_count(c) && c->limit->limiter.algorithm == RL_IN_FLIGHT &&
+	return c->limit && c->limit->limiter.algorithm == RL_IN_FLIGHT && has_count(c) &&
 	       rl_in_flight_total(c->view.word) > 0;
 }
 
