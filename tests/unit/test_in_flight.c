@@ -479,6 +479,9 @@ test_what_is_no_hold(void **state)
 	assert_int_equal(rl_holds(&charges, &hold, 1), 0);
 	hold.charge = charges.charge[0];
 	assert_int_equal(rl_release(rl, &hold, 1), 0);
+	charges.charge[0] = hold.charge; /* a charge as before */
+	assert_int_equal(rl_refund_at(rl, &charges, T0), 1);
+	assert_int_equal(test_check_at(rl, rate, "k", 1, 1, T0, NULL, &charges), RL_ALLOWED);
 	for (int i = 0; i < 10000; i++) {
 		unsigned char *byte = (unsigned char *)&hold;
 		for (size_t b = 0; b < sizeof hold; b++)
