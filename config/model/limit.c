@@ -351,8 +351,8 @@ suits_algorithm(struct reader *reader, uint32_t owner, const struct value *v,
 
 	if (limit->capacity > info->capacity_max && info->flags & RL_IS_HELD) {
 		report_name(reader->report, CONFIG_ERROR, v[LIMIT_CAPACITY].token,
-		            "at most %" PRIu32 " can be %s, not %" PRIu32, info->capacity_max,
-		            info->name, limit->capacity);
+		            "an %s limit admits at most %" PRIu32 ", not %" PRIu32, info->name,
+		            info->capacity_max, limit->capacity);
 		return false;
 	}
 	if (limit->capacity > info->capacity_max) {
@@ -447,9 +447,10 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 {
 	enum rl_algorithm algorithm = (enum rl_algorithm)number_or_0(&v[LIMIT_ALGORITHM]);
 	unsigned flags = algorithm_info(algorithm)->flags;
-	bool lacks_capacity =
-		is_missing(reader, owner, &v[LIMIT_CAPACITY],
-	                   "capacity; \"limit\": \"100/min\" says it with its window");
+	bool lacks_capacity = is_missing(
+		reader, owner, &v[LIMIT_CAPACITY],
+		flags & RL_IS_HELD ? "capacity"
+				   : "capacity; \"limit\": \"100/min\" says it with its window");
 	bool lacks_window = !(flags & RL_IS_HELD) &&
 	                    is_missing(reader, owner, &v[LIMIT_WINDOW],
 	                               "window; \"window\": \"1m\" or \"time_window_sec\": 60");

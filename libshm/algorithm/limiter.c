@@ -345,7 +345,7 @@ decide_anchored(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	tell_anchored(l, q, p->step == RL_STEP_DENY ? at : after, &p->decision);
 }
 
-/* Whether it admits. To take units is another's work, who knows whose they are: decide/in_flight.c. */
+/* Whether it admits. To take units is another's work, who knows whose they are: holder/units.c. */
 static void
 decide_in_flight(const struct rl_view *v, uint32_t cost, struct rl_plan *p)
 {
@@ -518,7 +518,7 @@ rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const st
 	case RL_ANCHORED_WINDOW:
 		return refund_anchored(v, charge->epoch, charge->cost, next);
 	case RL_COUNTER:
-	case RL_IN_FLIGHT: /* by its tally: decide/in_flight.c */
+	case RL_IN_FLIGHT: /* by its tally: holder/units.c */
 		return false;
 	case RL_SLIDING_LOG:
 		return refund_log(l, v, charge->epoch, charge->cost, next);

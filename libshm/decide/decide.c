@@ -268,7 +268,7 @@ take_units(struct rl_request *rq, struct rl_slot slot)
 	uint32_t most = rl_limiter_limit(&a->limit->limiter, &a->quota);
 	struct rl_units_taken taken = {0};
 	struct rl_decision d = {.limit = most};
-	int done = rl_units_take(rq->rl, a->limit, slot, a->cost, most, &taken);
+	int done = rl_units_take(rq->rl, a->limit, slot, a->cost, most, rq->budget, &taken);
 
 	if (done == -EAGAIN)
 		return RL_AGAIN;

@@ -20,6 +20,8 @@
 
 #define PARTS_ALL RL_ITEMS_MAX
 
+_Static_assert(RL_ITEMS_MAX <= 32, "a bit for each part");
+
 /* A charge that one CAS makes, if nobody is quicker. */
 struct planned {
 	bool is_valid;
@@ -42,10 +44,10 @@ struct batch {
 	struct planned *planned; /* of each part; for decide() only, as is the next */
 	struct rl_budget budget;
 	struct rl_result *part_result;
-	struct rl_charge *charge;      /* of each part, cost 0: none; for decide(), too */
-	bool has_held;                 /* some limit is in flight */
-	bool is_decided[RL_ITEMS_MAX]; /* parts that charge_all() has charged, if it charges them */
-	struct rl_result *results;     /* of each item */
+	struct rl_charge *charge;  /* of each part, cost 0: none; for decide(), too */
+	bool has_held;             /* some limit is in flight */
+	uint32_t charged;          /* bits of the parts that charge_all() has charged */
+	struct rl_result *results; /* of each item */
 };
 
 static void
@@ -57,6 +59,7 @@ begin(struct batch *b, struct rl *rl, const struct rl_item *items, size_t count,
 	b->count = count;
 	b->booking = NULL;
 	b->has_held = false;
+	b->charged = 0;
 	b->now_ns = now_ns;
 	b->part = part;
 	b->part_result = part_result;
@@ -172,7 +175,7 @@ has_reclaimed(struct batch *b, unsigned p, uint64_t cost)
 
 	return cost > 0 && is_held(b, p) && b->rl->segment.is_writable &&
 	       rl_table_find(&b->rl->segment.table, &b->part[p].candidates, &slot) &&
-	       rl_units_reclaim(b->rl, b->part[p].ask.limit, slot) > 0;
+	       rl_units_reclaim(b->rl, b->part[p].ask.limit, slot, &b->budget) > 0;
 }
 
 /* What it would say, if it were charged. */
@@ -266,16 +269,22 @@ charge_of(const struct batch *b, unsigned p)
 	return &b->charge[p];
 }
 
+static bool
+is_charged(const struct batch *b, unsigned p)
+{
+	return (b->charged >> p & 1) != 0;
+}
+
 /* Part p was denied by then: nothing stays charged, and every item is told of. */
 static void
 take_back(struct batch *b, unsigned p)
 {
 	for (unsigned q = 0; q < b->first[b->count]; q++)
-		if (b->is_decided[q])
+		if (is_charged(b, q))
 			rl_refund_charge(b->rl, charge_of(b, q), b->now_ns);
 	for (size_t j = 0; j < b->count; j++) {
 		for (unsigned q = b->first[j]; q < b->first[j + 1]; q++)
-			if (q != p && !b->is_decided[q])
+			if (q != p && !is_charged(b, q))
 				decide_part(b, q, b->items[j].cost, RL_PEEK, true);
 		if (!is_answered(b, j))
 			combine(b, j);
@@ -289,11 +298,11 @@ charge_those(struct batch *b, bool in_flight)
 	for (size_t i = 0; i < b->count; i++) {
 		uint64_t cost = b->items[i].cost;
 		for (unsigned p = b->first[i]; p < b->first[i + 1] && cost > 0; p++) {
-			if (is_held(b, p) != in_flight)
+			if (b->has_held && is_held(b, p) != in_flight)
 				continue;
 			if (charge_part(b, p, cost) != RL_ALLOWED)
 				return p;
-			b->is_decided[p] = true;
+			b->charged |= UINT32_C(1) << p;
 		}
 	}
 	return PARTS_ALL;
@@ -399,7 +408,7 @@ decide(struct batch *b)
 	b->budget = rl_decision_budget(&b->rl->segment, b->first[b->count]);
 	for (unsigned p = 0; p < b->first[b->count]; p++) {
 		b->part[p].budget = &b->budget;
-		b->planned[p].is_valid = b->planned[p].is_charged = b->is_decided[p] = false;
+		b->planned[p].is_valid = b->planned[p].is_charged = false;
 		b->has_held |= is_held(b, p);
 		b->charge[p].cost = 0;
 	}

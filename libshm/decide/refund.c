@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
+#include "decide/release.h"
 #include "decide/request.h"
-#include "holder/units.h"
 #include "rule/policy.h"
 #include "segment/stats.h"
 
@@ -32,114 +32,30 @@ rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
 	return false;
 }
 
-/* The slot that a charge is of, if the key still has it. */
-static struct rl_slot
-slot_of(const struct rl_segment *s, const struct rl_compiled *limit, const struct rl_charge *charge)
-{
-	struct rl_candidates candidates = rl_table_candidates(&s->table, limit->id, charge->key);
-
-	return (struct rl_slot){
-		.index = rl_table_candidate(&candidates, charge->place % RL_CANDIDATES),
-		.tag = rl_tag_make(RL_TAG_LIVE, charge->gen, candidates.key),
-	};
-}
-
-static bool
-is_held(const struct rl_charge *charge)
-{
-	return (charge->place & RL_CHARGE_HELD) != 0;
-}
-
-/* Units in flight, whose charge may be of a limit that has the row no more. */
-static int
-give_units(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *given)
+int
+rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
 {
 	const struct rl_segment *s = &rl->segment;
-	const uint64_t places = (UINT64_C(1) << RL_CHARGE_PLACE_BITS) - 1;
-
-	if (limit->limiter.algorithm != RL_IN_FLIGHT)
-		return 0;
-	return rl_units_give(s, &limit->limiter, slot_of(s, limit, given),
-	                     (uint32_t)(given->epoch >> RL_CHARGE_PLACE_BITS),
-	                     (uint32_t)(given->epoch & places), given->cost);
-}
-
-static int
-give_charge(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *given,
-            uint64_t now_ns)
-{
-	const struct rl_segment *s = &rl->segment;
+	const struct rl_charge given = *charge;
+	const struct rl_compiled *limit;
 	struct rl_quota quota = {0};
 	unsigned index;
 
-	if (is_held(given))
-		return give_units(rl, limit, given);
-	rl_policy_of_limit(s, given->limit, &quota, &index);
-	quota.capacity = given->capacity; /* its tier's, or as it was */
-	return rl_refund_slot(s, &limit->limiter, &quota, slot_of(s, limit, given), given,
-	                      rl_clamp_now(now_ns));
-}
-
-/* Give back, and count it as `counter`; what had nothing to give back as `none`. */
-static int
-give_back(struct rl *rl, struct rl_charge *charge, uint64_t now_ns, enum rl_counter counter,
-          bool counts_none)
-{
-	const struct rl_charge given = *charge;
-	const struct rl_compiled *limit;
-	int done = 0;
-
+	if (rl_charge_is_held(&given))
+		return rl_release_charge(rl, charge, RL_COUNT_refunded, false);
 	charge->cost = 0;
 	if (given.cost == 0 || given.capacity == 0 || given.capacity > RL_CAPACITY_MAX)
 		return 0;
 	limit = rl_handle_limit(rl, given.limit);
-	if (limit)
-		done = give_charge(rl, limit, &given, now_ns);
-	if (done < 0)
-		charge->cost = given.cost;
-	else if (limit && (done > 0 || counts_none))
-		rl_stats_add(&rl->segment, limit->rule, done > 0 ? counter : RL_COUNT_release_void);
-	return done;
-}
-
-int
-rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
-{
-	return give_back(rl, charge, now_ns, RL_COUNT_refunded, false);
-}
-
-size_t
-rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max)
-{
-	unsigned count = charges->count < RL_LIMITS_MAX ? charges->count : RL_LIMITS_MAX, left = 0;
-	size_t moved = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		if (is_held(&charges->charge[i]) && moved < max)
-			holds[moved++].charge = charges->charge[i];
-		else
-			charges->charge[left++] = charges->charge[i];
-	}
-	charges->count = left;
-	return moved;
-}
-
-int
-rl_release(struct rl *rl, struct rl_hold *holds, size_t count)
-{
-	int most = 0, error = 0;
-
-	if (!rl->segment.is_writable)
-		return -EROFS;
-	for (size_t i = 0; i < count; i++) {
-		int done = is_held(&holds[i].charge)
-		                   ? give_back(rl, &holds[i].charge, 0, RL_COUNT_released, true)
-		                   : 0;
-
-		most = done > most ? done : most;
-		error = done < 0 ? done : error;
-	}
-	return error < 0 ? error : most;
+	if (!limit)
+		return 0;
+	rl_policy_of_limit(s, given.limit, &quota, &index);
+	quota.capacity = given.capacity; /* its tier's, or as it was */
+	if (!rl_refund_slot(s, &limit->limiter, &quota, rl_charge_slot(s, limit, &given), &given,
+	                    rl_clamp_now(now_ns)))
+		return 0;
+	rl_stats_add(s, limit->rule, RL_COUNT_refunded);
+	return 1;
 }
 
 int

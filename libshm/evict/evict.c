@@ -64,23 +64,23 @@ retire(struct rl *rl, const struct candidate *c, enum rl_counter counter)
 static bool
 is_held(const struct candidate *c)
 {
-	return has_count(c) && c->limit->limiter.algorithm == RL_IN_FLIGHT &&
+	return c->limit && c->limit->limiter.algorithm == RL_IN_FLIGHT && has_count(c) &&
 	       rl_in_flight_total(c->view.word) > 0;
 }
 
 /* Units that processes which have ended hold of it are given back: then it may be free to go. */
 static void
-reclaim(struct rl *rl, struct candidate *c)
+reclaim(struct rl *rl, struct rl_budget *budget, struct candidate *c)
 {
-	if (is_held(c) && c->is_in_force && rl_units_reclaim(rl, c->limit, c->slot) > 0)
+	if (is_held(c) && c->is_in_force && rl_units_reclaim(rl, c->limit, c->slot, budget) > 0)
 		inspect(rl, c->slot.index, c);
 }
 
 /* Free it if its window and the buffer are over, or its limit is not in force. */
 static bool
-free_if_stale(struct rl *rl, struct candidate *c, uint64_t now_ns)
+free_if_stale(struct rl *rl, struct rl_budget *budget, struct candidate *c, uint64_t now_ns)
 {
-	reclaim(rl, c);
+	reclaim(rl, budget, c);
 	return has_count(c) &&
 	       (!c->is_in_force ||
 	        rl_view_is_stale(&rl->segment, &c->limit->limiter, &c->view, now_ns)) &&
@@ -236,7 +236,8 @@ rl_evict_for(struct rl *rl, const struct rl_candidates *candidates, struct rl_bu
 
 	for (unsigned i = 0; i < RL_CANDIDATES && !eviction.is_freed; i++) {
 		inspect(rl, rl_table_candidate(candidates, i), &c);
-		eviction.is_freed = is_settled(&c, candidates) || free_if_stale(rl, &c, now_ns);
+		eviction.is_freed =
+			is_settled(&c, candidates) || free_if_stale(rl, budget, &c, now_ns);
 		uint64_t at = free_at(rl, &c);
 		if (at < eviction.next_free_ns)
 			eviction.next_free_ns = at;
@@ -253,9 +254,9 @@ rl_evict_for(struct rl *rl, const struct rl_candidates *candidates, struct rl_bu
 
 /* A sweep lets a key pass once of which nothing is held. */
 static bool
-passes_once(struct rl *rl, struct candidate *c)
+passes_once(struct rl *rl, struct rl_budget *budget, struct candidate *c)
 {
-	reclaim(rl, c);
+	reclaim(rl, budget, c);
 	return has_count(c) && c->is_in_force && c->limit->limiter.algorithm == RL_IN_FLIGHT &&
 	       !is_held(c) &&
 	       !rl_units_were_swept(&rl->segment, &c->limit->limiter, c->slot, &c->view);
@@ -264,12 +265,13 @@ passes_once(struct rl *rl, struct candidate *c)
 void
 rl_evict_stale(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_swept *swept)
 {
+	struct rl_budget budget = {RL_DECIDE_STEPS};
 	struct candidate c;
 
 	inspect(rl, index, &c);
-	if (passes_once(rl, &c))
+	if (passes_once(rl, &budget, &c))
 		swept->used++;
-	else if (free_if_stale(rl, &c, now_ns))
+	else if (free_if_stale(rl, &budget, &c, now_ns))
 		swept->retired++;
 	else if (free_if_unused(rl, &c))
 		swept->unused++;

@@ -17,7 +17,8 @@
 #include "holder/holder.h"
 #include "segment/stats.h"
 
-#define GIVE_TRIES 10000 /* each that fails is another's success */
+#define LOOK_STEPS 4 /* at a tally, and whose it is */
+#define TRY_STEPS 24 /* to change one; a try that fails has met another's success */
 
 /* A slot, and its state as it was seen. */
 struct held {
@@ -73,11 +74,11 @@ load(struct held *h)
 
 /* Give back `cost` of the tally at a place, or with 0 all of it. How much; 0: nothing; -EBUSY. */
 static int
-give(struct held *h, uint32_t place, uint32_t label, uint32_t cost)
+give(struct held *h, uint32_t place, uint32_t label, uint32_t cost, struct rl_budget *budget)
 {
 	struct rl_in_flight_move move;
 
-	for (int tries = 0; tries < GIVE_TRIES; tries++, rl_atomic_pause()) {
+	for (; rl_budget_take(budget, TRY_STEPS); rl_atomic_pause()) {
 		int loaded = load(h);
 		uint32_t given;
 
@@ -99,15 +100,16 @@ int
 rl_units_give(const struct rl_segment *s, const struct rl_limiter *l, struct rl_slot slot,
               uint32_t label, uint32_t place, uint32_t cost)
 {
+	struct rl_budget budget = {RL_DECIDE_STEPS};
 	struct held h = {.s = s, .limiter = l, .slot = slot};
-	int given = give(&h, place, label, cost);
+	int given = give(&h, place, label, cost, &budget);
 
 	return given > 0 ? 1 : given;
 }
 
 /* The tallies are those of one state, or were when they were read: give() looks again. */
 static uint64_t
-reclaim(struct rl *rl, const struct rl_compiled *limit, struct held *h)
+reclaim(struct rl *rl, const struct rl_compiled *limit, struct held *h, struct rl_budget *budget)
 {
 	uint64_t reclaimed = 0;
 
@@ -115,9 +117,11 @@ reclaim(struct rl *rl, const struct rl_compiled *limit, struct held *h)
 		struct rl_tally tally = rl_in_flight_tally(&h->state, h->view.ring, i);
 		int given;
 
+		if (!rl_budget_take(budget, LOOK_STEPS))
+			break;
 		if (tally.units == 0 || !rl_holders_is_dead(rl->holders, tally.label))
 			continue;
-		given = give(h, i, tally.label, 0);
+		given = give(h, i, tally.label, 0, budget);
 		reclaimed += given > 0 ? (uint32_t)given : 0;
 	}
 	if (reclaimed > 0)
@@ -126,26 +130,29 @@ reclaim(struct rl *rl, const struct rl_compiled *limit, struct held *h)
 }
 
 uint64_t
-rl_units_reclaim(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot)
+rl_units_reclaim(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
+                 struct rl_budget *budget)
 {
 	struct held h = {.s = &rl->segment, .limiter = &limit->limiter, .slot = slot};
 
-	return load(&h) == 1 ? reclaim(rl, limit, &h) : 0;
+	return load(&h) == 1 ? reclaim(rl, limit, &h, budget) : 0;
 }
 
 /* At a state that has room for them. */
 static int
 take(struct rl *rl, const struct rl_compiled *limit, struct held *h, uint32_t cost,
-     struct rl_units_taken *taken)
+     struct rl_budget *budget, struct rl_units_taken *taken)
 {
 	struct rl_in_flight_move move;
 	int error = rl_holders_mine(rl->holders, &taken->label);
 
 	if (error < 0)
 		return error;
+	if (h->state.newest.label != taken->label) /* the ring is looked through */
+		rl_budget_take(budget, h->state.used);
 	if (!rl_in_flight_take(&h->state, h->view.word, h->view.ring, h->limiter->ring_entries,
 	                       taken->label, cost, h->view.slot_bits, &move))
-		return reclaim(rl, limit, h) > 0 ? -EAGAIN : -ENOSPC;
+		return reclaim(rl, limit, h, budget) > 0 ? -EAGAIN : -ENOSPC;
 	if (!make(h, &move))
 		return -EAGAIN;
 	taken->total += cost;
@@ -155,7 +162,7 @@ take(struct rl *rl, const struct rl_compiled *limit, struct held *h, uint32_t co
 
 int
 rl_units_take(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, uint32_t cost,
-              uint32_t most, struct rl_units_taken *taken)
+              uint32_t most, struct rl_budget *budget, struct rl_units_taken *taken)
 {
 	struct held h = {.s = &rl->segment, .limiter = &limit->limiter, .slot = slot};
 
@@ -171,8 +178,8 @@ rl_units_take(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slo
 	h.state = rl_in_flight_unpack(h.view.word, h.view.is_zero, h.limiter->ring_entries);
 	taken->total = h.state.total;
 	if ((uint64_t)h.state.total + cost > most)
-		return reclaim(rl, limit, &h) > 0 ? -EAGAIN : 0;
-	return take(rl, limit, &h, cost, taken);
+		return reclaim(rl, limit, &h, budget) > 0 ? -EAGAIN : 0;
+	return take(rl, limit, &h, cost, budget, taken);
 }
 
 int

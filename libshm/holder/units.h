@@ -21,13 +21,16 @@ struct rl_units_taken {
 	uint32_t place;
 };
 
+/* What is looked at and tried on the way is taken of a budget, where there is one. */
+
 /*
  * Take `cost` units at a LIVE slot, if with them no more than `most` are held. 1 taken; 0 too many are
  * held; -EAGAIN the slot has changed; -ENOSPC there is no seat for this process, or no place for its tally;
  * -ENOMEM.
  */
 int rl_units_take(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
-                  uint32_t cost, uint32_t most, struct rl_units_taken *taken);
+                  uint32_t cost, uint32_t most, struct rl_budget *budget,
+                  struct rl_units_taken *taken);
 
 /*
  * Give back what was taken. 1; 0: there is nothing to give back, for its holder was judged dead or the
@@ -37,7 +40,8 @@ int rl_units_give(const struct rl_segment *s, const struct rl_limiter *limiter, 
                   uint32_t label, uint32_t place, uint32_t cost);
 
 /* Give back what processes that have ended hold at a LIVE slot; how many units. */
-uint64_t rl_units_reclaim(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot);
+uint64_t rl_units_reclaim(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
+                          struct rl_budget *budget);
 
 /*
  * What each process holds at a LIVE slot, and how many there are; -EAGAIN: the slot has changed. For

@@ -7,6 +7,15 @@
 
 #include "text/names.h"
 
+/* A replay has no use for what is in flight. */
+static bool
+is_held(const char *name)
+{
+	enum rl_algorithm algorithm;
+
+	return algorithm_find(name, &algorithm) && algorithm_info(algorithm)->flags & RL_IS_HELD;
+}
+
 struct argument_text
 option_argument(const struct command_option *option)
 {
@@ -22,8 +31,9 @@ option_argument(const struct command_option *option)
 	for (size_t i = 0; names[i]; i++) {
 		size_t used = strlen(out.text);
 
-		snprintf(out.text + used, sizeof(out.text) - used, "%s%s", i == 0 ? "" : "|",
-		         names[i]);
+		if (!is_held(names[i]))
+			snprintf(out.text + used, sizeof(out.text) - used, "%s%s",
+			         used == 0 ? "" : "|", names[i]);
 	}
 	return out;
 }

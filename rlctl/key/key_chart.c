@@ -149,7 +149,9 @@ key_chart_print(FILE *out, const struct rl_limit *limit, const struct rl_entry *
 {
 	const struct rl_algorithm_info *info = algorithm_info(limit->algorithm);
 
-	if (info->flags & RL_IS_WINDOW)
+	if (info->flags & RL_IS_HELD)
+		print_gauge(out, "in flight", entry->used, entry->peek.limit);
+	else if (info->flags & RL_IS_WINDOW)
 		print_buckets(out, entry);
 	else if (info->ring_per_unit > 0)
 		print_log(out, limit, entry, now_ns);

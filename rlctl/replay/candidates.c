@@ -286,8 +286,8 @@ read_each(const struct context *context, const char *option, read_candidate *rea
 	return true;
 }
 
-size_t
-candidates_read(const struct context *context, struct candidate candidates[CANDIDATES_MAX])
+static size_t
+read_all(const struct context *context, struct candidate candidates[CANDIDATES_MAX])
 {
 	size_t count = 0;
 
@@ -304,4 +304,30 @@ candidates_read(const struct context *context, struct candidate candidates[CANDI
 	if (option_value(context, "config"))
 		return read_only_rule(context, &candidates[0]);
 	return read_parts(context, &candidates[0]);
+}
+
+/* A log of requests does not say how long each of them took. */
+static bool
+can_be_replayed(const struct candidate *candidate)
+{
+	const struct rl_rule *rule = &candidate->rule->rule;
+
+	for (size_t i = 0; i < config_limit_count(rule); i++)
+		if (config_limit(rule, i)->algorithm == RL_IN_FLIGHT) {
+			complain("replay: %s: how long a request is in flight is not recorded",
+			         candidate->label);
+			return false;
+		}
+	return true;
+}
+
+size_t
+candidates_read(const struct context *context, struct candidate candidates[CANDIDATES_MAX])
+{
+	size_t count = read_all(context, candidates);
+
+	for (size_t i = 0; i < count; i++)
+		if (candidates[i].rule && !can_be_replayed(&candidates[i]))
+			return 0;
+	return count;
 }

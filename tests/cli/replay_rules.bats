@@ -382,3 +382,9 @@ keys_are() {
 	[ "$(values table_bytes)" -le 201326592 ]
 	[ "$("$RLCTL" replay -l 1/h --verdicts "$log" | cut -f3 | sort | uniq -c | awk '{ print $1 $2 }' | paste -sd' ')" = '200000allowed 20000denied' ]
 }
+
+@test "what is in flight is not replayed" {
+	some_lines
+	rlctl replay --limit '{"algorithm": "in_flight", "capacity": 3}' "$log"
+	in_trouble 'how long a request is in flight is not recorded'
+}

@@ -247,6 +247,57 @@ test_counters_that_move(void **state)
 	rl_close(rl);
 }
 
+/* Each state says that much is held, by whoever its bytes name; and another one does at each change. */
+static void
+move_holders(void)
+{
+	const struct rl_segment *s = &of->segment;
+
+	if (accesses % often != 0)
+		return;
+	for (uint64_t i = 0; i < rl_segment_slots(s); i++) {
+		struct rl_u128 *state = rl_table_state(&s->table, i);
+
+		state->lo += UINT64_C(0x1100001000001);
+		state->hi = (state->hi & 0xfff) | UINT64_C(0x7fff) << 44 | UINT64_C(0x1fff) << 31;
+	}
+}
+
+/* The same of units in flight: to take them, to look for the dead, to give them back, to sweep. */
+static void
+test_units_that_move(void **state)
+{
+	const struct rl_limit in_flight = {.algorithm = RL_IN_FLIGHT, .capacity = 30};
+	struct rl *rl = open_one(1, 1, 10);
+	int rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = in_flight});
+	void (*const each[])(void) = {move_states, move_tags, move_holders};
+	long most = 0;
+
+	(void)state;
+	for (often = 1; often < 200; often++) {
+		struct rl_charges charges;
+		char key[16];
+
+		snprintf(key, sizeof key, "%d", often % 20);
+		adversary = NULL;
+		test_check_at(rl, rule, key, strlen(key), 1, T0, NULL, &charges);
+		adversary = each[often % 3];
+		accesses = 0;
+		rl_refund_at(rl, &charges, T0);
+		most = accesses > most ? accesses : most;
+		accesses = 0;
+		test_check_at(rl, rule, key, strlen(key), 1, T0, NULL, &charges);
+		most = accesses > most ? accesses : most;
+		accesses = 0;
+		rl_sweep_at(rl, T0);
+		assert_true(accesses <= (long)rl_segment_slots(&rl->segment) * DECIDED_BY);
+	}
+	adversary = NULL;
+	print_message("at most %ld accesses\n", most);
+	assert_true(most <= RL_LOOKUP_STEPS + DECIDED_BY);
+	rl_close(rl);
+}
+
 /* A real table as full as it may be, with patterns of all lengths there are, has no such end. */
 
 static size_t
@@ -383,6 +434,7 @@ main(void)
 		cmocka_unit_test(test_a_generation_that_moves),
 		cmocka_unit_test(test_slots_that_move),
 		cmocka_unit_test(test_counters_that_move),
+		cmocka_unit_test(test_units_that_move),
 		cmocka_unit_test(test_dense_tables_are_read_whole),
 		cmocka_unit_test(test_words_that_change_have_an_end),
 	};

@@ -8,8 +8,13 @@
 
 #include "testing.h"
 
-const struct rl_options exercise_options = {
-	.keys = 20, .ring = 12, .rules = 8, .bans = 8, .overrides = 8, .key_bytes = 24};
+const struct rl_options exercise_options = {.keys = 20,
+                                            .ring = 12,
+                                            .rules = 9,
+                                            .bans = 8,
+                                            .overrides = 8,
+                                            .key_bytes = 24,
+                                            .holders = 6};
 
 static const struct rl_limit second = {.capacity = 9, .window_ns = 60 * RL_SECOND};
 
@@ -36,6 +41,10 @@ static const struct rl_rule rules[EXERCISE_RULES] = {
                    .window_ns = RL_SECOND,
                    .prefix_v4 = 24,
                    .prefix_v6 = 48}},
+	{.name = "flight",
+         .limit = {.algorithm = RL_IN_FLIGHT, .capacity = 4},
+         .more = &second,
+         .more_count = 1},
 };
 
 static void
@@ -98,7 +107,8 @@ see_entry(const struct rl_entry *e, void *arg)
 {
 	uint64_t *sum = arg;
 
-	REQUIRE(e->count ? e->count->value <= RL_COUNT_MAX : e->used <= e->peek.limit);
+	REQUIRE(e->count ? e->count->value <= RL_COUNT_MAX
+	                 : e->used <= (e->peek.window_ns == 0 ? RL_IN_FLIGHT_MAX : e->peek.limit));
 	REQUIRE(e->rule < (int)exercise_options.rules && e->limit < RL_LIMITS_MAX);
 	REQUIRE(e->buckets <= RL_GRANULARITY_MAX + 1 && e->charge_entries <= RL_LOG_MAX + 1);
 	REQUIRE(e->key_kept <= RL_KEY_MAX && e->key_kept <= e->key_len);
@@ -160,6 +170,27 @@ spoil(struct rl_charges *charges, uint64_t *seed)
 		bytes[test_below(seed, sizeof charges->charge)] ^= (unsigned char)test_random(seed);
 }
 
+/* Some of what is in flight; the rest is refunded. What is left stays held, by this process. */
+static void
+release(struct rl *rl, struct rl_charges *charges, uint64_t *seed)
+{
+	struct rl_hold holds[RL_LIMITS_MAX];
+	size_t count = rl_holds(charges, holds, test_below(seed, 3));
+
+	REQUIRE(count <= 2);
+	if (test_below(seed, 4) > 0)
+		REQUIRE(rl_release(rl, holds, count) <= 1);
+}
+
+static int
+see_holder(const struct rl_holder *holder, void *arg)
+{
+	REQUIRE(holder->units > 0 && holder->units <= RL_IN_FLIGHT_MAX);
+	REQUIRE(holder->limit < RL_LIMITS_MAX);
+	*(uint64_t *)arg += (uint64_t)holder->pid + holder->state;
+	return 0;
+}
+
 static void
 decide(struct rl *rl, uint64_t *seed, uint64_t now)
 {
@@ -192,6 +223,7 @@ decide(struct rl *rl, uint64_t *seed, uint64_t now)
 	check_charges(charges, 2);
 	for (int i = 0; i < 2; i++) {
 		spoil(&charges[i], seed);
+		release(rl, &charges[i], seed);
 		rl_refund_at(rl, &charges[i], now);
 	}
 	rl_reserve_all_at(rl, items, 2, RL_SECOND, now, results, &count);
@@ -353,6 +385,8 @@ inspect(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 	rl_find(rl, rules[test_below(seed, EXERCISE_RULES)].name);
 	rl_walk(rl, now, prefilter_of, see_entry, sum);
 	rl_bans_walk(rl, now, see_ban, sum);
+	for (int i = -1; i < EXERCISE_RULES; i++)
+		rl_holders_walk(rl, i, pattern.key, pattern.key_len, see_holder, sum);
 	REQUIRE(rl_audit(rl, see_fault, sum, &counts) == 0 && counts.live <= info.slots);
 }
 

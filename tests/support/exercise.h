@@ -6,7 +6,7 @@
 
 #include "rl.h"
 
-#define EXERCISE_RULES 6
+#define EXERCISE_RULES 7
 #define EXERCISE_NOW (UINT64_C(1700000000) * RL_SECOND)
 
 /* A small segment with a rule of each algorithm, of networks and of two limits. */

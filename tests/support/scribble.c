@@ -11,7 +11,7 @@ struct part {
 	size_t bytes;
 };
 
-#define PARTS 9
+#define PARTS 10
 
 static void
 parts_of(const struct rl_segment *s, struct part part[static PARTS])
@@ -24,6 +24,7 @@ parts_of(const struct rl_segment *s, struct part part[static PARTS])
 		(unsigned char *)s->overrides,
 		(unsigned char *)s->bans,
 		(unsigned char *)s->ban_epoch,
+		(unsigned char *)s->holders,
 		(unsigned char *)s->table.bucket,
 		(unsigned char *)s->rings,
 		s->records,

@@ -363,12 +363,14 @@ make_two_places(void)
 	return slot.index;
 }
 
-/* The newest tally stands at none. */
+/* The newest tally stands at none; what is at the one that there is adds up. */
 static uint64_t
 make_no_place(void)
 {
 	struct rl_slot slot = slot_of(HELD, "key");
 
+	rl_segment_ring(&rl->segment, slot.index)[0] =
+		rl_table_state(&rl->segment.table, slot.index)->lo;
 	rl_table_state(&rl->segment.table, slot.index)->hi |= UINT64_C(1) << 19;
 	return slot.index;
 }

@@ -9,6 +9,7 @@
 
 #include "audit.h"
 #include "rl_http.h"
+#include "rule/handle.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -370,6 +371,129 @@ test_all_or_nothing(void **state)
 	rl_close(rl);
 }
 
+/* Before one of several limits denies by what the dead hold, it is given back. A peek gives nothing. */
+static void
+test_the_dead_beside_rates(void **state)
+{
+	struct rl *rl = open_with(NULL), *other = open_with(NULL);
+	struct rl_limit rate = {
+		.algorithm = RL_FIXED_WINDOW, .capacity = 9, .window_ns = RL_SECOND};
+	struct rl_limit held = in_flight(2);
+	int rule = rl_define(
+		rl, &(struct rl_rule){.name = "r", .limit = rate, .more = &held, .more_count = 1});
+	struct rl_charges charges;
+	struct rl_result r;
+
+	(void)state;
+	assert_int_equal(test_check_at(other, rule, "k", 1, 2, T0, &r, &charges), RL_ALLOWED);
+	rl_close(other);
+	assert_int_equal(rl_peek_at(rl, rule, "k", 1, T0, &r), RL_DENIED);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_reclaimed), 0);
+	assert_int_equal(test_check_at(rl, rule, "k", 1, 2, T0, &r, &charges), RL_ALLOWED);
+	assert_int_equal(charges.count, 2);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_reclaimed), 2);
+	rl_close(rl);
+}
+
+/* A tag that somebody who slept made LEAVING: what is held there is held, and can be given back. */
+static void
+test_a_slot_that_is_settled(void **state)
+{
+	struct rl *rl = test_private(100);
+	int rule = define(rl, in_flight(2));
+	struct rl_hold hold, copy;
+	struct rl_result r;
+	uint64_t *tag = NULL;
+
+	(void)state;
+	assert_int_equal(acquire(rl, rule, "k", 2, &hold, &r), RL_ALLOWED);
+	for (uint64_t i = 0; i < rl_segment_slots(&rl->segment); i++)
+		if (*rl_table_tag(&rl->segment.table, i) != 0)
+			tag = rl_table_tag(&rl->segment.table, i);
+	assert_non_null(tag);
+	*tag &= ~(UINT64_C(3) << RL_TAG_STATUS_SHIFT);
+	copy = hold;
+	assert_int_equal(rl_release(rl, &hold, 1), 1);
+	assert_int_equal(used(rl, rule, "k"), 0);
+	assert_int_equal(rl_release(rl, &copy, 1), 0);
+	audit_assert_whole(rl);
+	rl_close(rl);
+}
+
+/* Another key's, which has the slot now. */
+static void
+test_a_slot_of_another_key(void **state)
+{
+	struct rl *rl = test_private(1);
+	int rule = define(rl, in_flight(2));
+	struct rl_hold hold, others[64];
+	struct rl_result r;
+	char key[16];
+
+	(void)state;
+	assert_int_equal(acquire(rl, rule, "k", 2, &hold, &r), RL_ALLOWED);
+	assert_int_equal(rl_reset(rl, rule, "k", 1), 1);
+	for (int i = 0; i < 14; i++) {
+		snprintf(key, sizeof key, "%d", i);
+		assert_int_equal(acquire(rl, rule, key, 2, &others[i], &r), RL_ALLOWED);
+	}
+	assert_int_equal(rl_release(rl, &hold, 1), 0);
+	for (int i = 0; i < 14; i++)
+		assert_int_equal(rl_release(rl, &others[i], 1), 1);
+	rl_close(rl);
+}
+
+/* A copy takes another unit of the same process, and no more than it has. */
+static void
+test_a_copy(void **state)
+{
+	struct rl *rl = test_private(100);
+	int rule = define(rl, in_flight(9));
+	struct rl_hold two, copy, one;
+	struct rl_result r;
+
+	(void)state;
+	assert_int_equal(acquire(rl, rule, "k", 2, &two, &r), RL_ALLOWED);
+	assert_int_equal(acquire(rl, rule, "k", 1, &one, &r), RL_ALLOWED);
+	copy = two;
+	assert_int_equal(rl_release(rl, &two, 1), 1);
+	assert_int_equal(rl_release(rl, &copy, 1), 0);
+	assert_int_equal(used(rl, rule, "k"), 1);
+	assert_int_equal(rl_release(rl, &one, 1), 1);
+	rl_close(rl);
+}
+
+/* A hold that is none: of a rate, and as the bytes happen to be. */
+static void
+test_what_is_no_hold(void **state)
+{
+	struct rl *rl = test_private(100);
+	int rate = test_rule(rl, "rate", 5, RL_SECOND, 0, false);
+	uint64_t seed = 1;
+	struct rl_charges charges;
+	struct rl_hold hold = {0};
+
+	(void)state;
+	assert_int_equal(rl_release(rl, &hold, 1), 0);
+	assert_int_equal(test_check_at(rl, rate, "k", 1, 1, T0, NULL, &charges), RL_ALLOWED);
+	assert_int_equal(rl_holds(&charges, &hold, 1), 0);
+	hold.charge = charges.charge[0];
+	assert_int_equal(rl_release(rl, &hold, 1), 0);
+	charges.charge[0] = hold.charge; /* a charge as before */
+	assert_int_equal(rl_refund_at(rl, &charges, T0), 1);
+	assert_int_equal(test_check_at(rl, rate, "k", 1, 1, T0, NULL, &charges), RL_ALLOWED);
+	for (int i = 0; i < 10000; i++) {
+		unsigned char *byte = (unsigned char *)&hold;
+		for (size_t b = 0; b < sizeof hold; b++)
+			byte[b] = (unsigned char)test_random(&seed);
+		hold.charge.limit %= 4;
+		hold.charge.place |= 0x80;
+		assert_int_equal(rl_release(rl, &hold, 1), 0);
+	}
+	assert_int_equal(used(rl, rate, "k"), 1);
+	rl_close(rl);
+}
+
 static void
 test_what_is_refused(void **state)
 {
@@ -468,8 +592,8 @@ test_no_room_for_a_holder(void **state)
 			assert_int_equal(test_counter(one, rule, RL_COUNT_holders_full), 1);
 			assert_int_equal(used(one, rule, "k"), 1);
 			rl_close(one);
-			assert_int_equal(acquire(two, rule, "k", 5, &hold, &r), RL_ALLOWED);
-			assert_int_equal(r.used, 5);
+			assert_int_equal(acquire(two, rule, "k", 4, &hold, &r), RL_ALLOWED);
+			assert_int_equal(r.used, 4 + seats);
 			audit_assert_whole(two);
 			rl_close(two);
 			assert_int_equal(rl_unlink(test_segment_name()), 0);
@@ -715,6 +839,11 @@ main(void)
 		cmocka_unit_test(test_beside_rates),
 		cmocka_unit_test(test_all_or_nothing),
 		cmocka_unit_test_teardown(test_what_is_refused, test_unlink),
+		cmocka_unit_test_teardown(test_the_dead_beside_rates, test_unlink),
+		cmocka_unit_test(test_a_slot_that_is_settled),
+		cmocka_unit_test(test_a_slot_of_another_key),
+		cmocka_unit_test(test_a_copy),
+		cmocka_unit_test(test_what_is_no_hold),
 		cmocka_unit_test(test_what_cannot_be),
 		cmocka_unit_test(test_no_room_for_a_holder),
 		cmocka_unit_test_teardown(test_places_are_used_again, test_unlink),

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "decide/release.h"
+
+#include <errno.h>
+
+#include "segment/stats.h"
+
+/* The limit may be another by now, that has the row. */
+static int
+give(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *charge)
+{
+	const uint64_t places = (UINT64_C(1) << RL_CHARGE_PLACE_BITS) - 1;
+	const struct rl_segment *s = &rl->segment;
+
+	if (limit->limiter.algorithm != RL_IN_FLIGHT)
+		return 0;
+	return rl_units_give(s, &limit->limiter, rl_charge_slot(s, limit, charge),
+	                     (uint32_t)(charge->epoch >> RL_CHARGE_PLACE_BITS),
+	                     (uint32_t)(charge->epoch & places), charge->cost);
+}
+
+int
+rl_release_charge(struct rl *rl, struct rl_charge *charge, enum rl_counter given, bool counts_void)
+{
+	const struct rl_charge held = *charge;
+	const struct rl_compiled *limit;
+	int done;
+
+	charge->cost = 0;
+	limit = held.cost > 0 ? rl_handle_limit(rl, held.limit) : NULL;
+	if (!limit)
+		return 0;
+	done = give(rl, limit, &held);
+	if (done < 0)
+		charge->cost = held.cost;
+	else if (done > 0 || counts_void)
+		rl_stats_add(&rl->segment, limit->rule, done > 0 ? given : RL_COUNT_release_void);
+	return done;
+}
+
+size_t
+rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max)
+{
+	unsigned count = charges->count < RL_LIMITS_MAX ? charges->count : RL_LIMITS_MAX, left = 0;
+	size_t moved = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (rl_charge_is_held(&charges->charge[i]) && moved < max)
+			holds[moved++].charge = charges->charge[i];
+		else
+			charges->charge[left++] = charges->charge[i];
+	}
+	charges->count = left;
+	return moved;
+}
+
+int
+rl_release(struct rl *rl, struct rl_hold *holds, size_t count)
+{
+	int most = 0, error = 0;
+
+	if (!rl->segment.is_writable)
+		return -EROFS;
+	for (size_t i = 0; i < count; i++) {
+		struct rl_charge *charge = &holds[i].charge;
+		int done = 0;
+
+		if (rl_charge_is_held(charge))
+			done = rl_release_charge(rl, charge, RL_COUNT_released, true);
+		most = done > most ? done : most;
+		error = done < 0 ? done : error;
+	}
+	return error < 0 ? error : most;
+}

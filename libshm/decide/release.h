@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_RELEASE_H
+#define RL_RELEASE_H
+
+/* Units in flight given back by what a request was charged. */
+
+#include "holder/units.h"
+
+static inline bool
+rl_charge_is_held(const struct rl_charge *charge)
+{
+	return (charge->place & RL_CHARGE_HELD) != 0;
+}
+
+/* The slot that a charge is of, if the key still has it. */
+static inline struct rl_slot
+rl_charge_slot(const struct rl_segment *s, const struct rl_compiled *limit,
+               const struct rl_charge *charge)
+{
+	struct rl_candidates candidates = rl_table_candidates(&s->table, limit->id, charge->key);
+
+	return (struct rl_slot){
+		.index = rl_table_candidate(&candidates, charge->place % RL_CANDIDATES),
+		.tag = rl_tag_make(RL_TAG_LIVE, charge->gen, candidates.key),
+	};
+}
+
+/*
+ * Give back a charge that is held; it is none then. 1, counted as `given`; 0: there was nothing to give
+ * back, counted as release_void if `counts_void`; -EBUSY: it is held still, and stays as it is.
+ */
+int rl_release_charge(struct rl *rl, struct rl_charge *charge, enum rl_counter given,
+                      bool counts_void);
+
+#endif
