@@ -40,7 +40,8 @@
  * - fork: open before or after it, both work; a child uses the parent's handle.
  *   The child must not call rl_close() on behalf of the parent: close is private.
  * - Signals: no decision takes a lock. A decision allocates only at the process's first use of
- *   a limit, and rl_define() is such a use; a limit of another shape is another limit. (If the
+ *   a limit, and rl_define() is such a use; a limit of another shape is another limit, and so is
+ *   one that has started anew (rl_configure(), rl_reset_matching() without counts). (If the
  *   library was loaded by dlopen(3), a thread's first denial allocates as well.) After that a
  *   signal handler may decide, even if it interrupts a decision.
  * - Threads may share a handle, except for rl_close(): it unmaps the segment. A call that
@@ -514,8 +515,8 @@ int rl_open_compare(const struct rl_info *is, const struct rl_options *asked, ch
  * rl_find() again to get the new one.
  *
  * If no unused row is left for rules or limits, a definition reads all slots, some 5 ns each, and
- * takes turns as rl_configure() does. A definition that returns to an earlier shape reads all slots,
- * too, but does not wait.
+ * takes turns as rl_configure() does. Of definitions that return to an earlier shape each fifteenth reads all
+ * slots, too, but does not wait.
  */
 int rl_define(struct rl *rl, const struct rl_rule *rule);
 
@@ -956,11 +957,16 @@ int rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern);
  * meanwhile keeps that charge or does not; no decision waits. Units that processes have taken ahead
  * are void (see `prefetch`).
  *
- * The cost is linear in the size of the segment, not of the rule, for a slot has no room to say that its
- * rule was reset. All slots are read, five for three `keys`: some 5 ns each, and some 50 ns for each that
- * is forgotten. With a pattern, the names of all keys under the rule are read, too: some 70 ns each. That
- * is a second for a segment of ten million keys, beside which others decide as before. rl_reset() of one
- * key takes as long as a check.
+ * Without `counts` and without a pattern, a rule is reset in a few microseconds, however many keys there are.
+ * Its limits start anew, so in every process the next decision allocates (see "Signals" above). The slots of
+ * its keys are freed by the next sweep, or sooner by who needs room; no list shows them. The rule's counter
+ * `renewed` counts such a reset, for how many keys it forgets is not known. Each sixteenth of a rule
+ * reads all slots, as does one that comes after 262,144 others at a rate of more than one in 20 s.
+ *
+ * With either of them the cost is linear in the size of the segment. All slots are read, five for three
+ * `keys`: some 5 ns each, and some 50 ns for each that is forgotten; it is free at once. With a pattern, the
+ * names of all keys under the rule are read, too: some 70 ns each. That is a second for a segment of ten
+ * million keys, beside which others decide as before. rl_reset() of one key takes as long as a check.
  *
  * 0, or: -EINVAL no such rule, or not a pattern; RL_EADDRESS not a network, or RL_MATCH_KEY as
  * rl_reset(); -EROFS; -EBUSY other processes kept changing some slots, and all others were forgotten.

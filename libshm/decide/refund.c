@@ -35,7 +35,7 @@ rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
 static struct rl_slot
 slot_of(const struct rl_segment *s, const struct rl_compiled *limit, const struct rl_charge *charge)
 {
-	struct rl_candidates candidates = rl_table_candidates(&s->table, limit->id, charge->key);
+	struct rl_candidates candidates = rl_table_candidates(&s->table, limit->owner, charge->key);
 
 	return (struct rl_slot){
 		.index = rl_table_candidate(&candidates, charge->place % RL_CANDIDATES),
