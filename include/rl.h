@@ -66,6 +66,10 @@
  *   opens the segment there anew.
  * - Versions: a segment written by another layout is refused (RL_EVERSION), never
  *   converted or replaced. Remedy: `rl_unlink()` it once nobody uses it.
+ *   A program runs with each later library of its soname: no structure of this header gets another size or
+ *   another field at an old place. What is added later takes of `reserved`, which a program leaves at 0, as
+ *   an initializer does, or comes with a flag of its own. So a program that asks an earlier library for
+ *   what that does not know is refused (-EINVAL); and what the library fills is 0 where it knows nothing.
  * - A process that may write the segment may also truncate it, and then every
  *   user of it receives SIGBUS. Give write access to your own workers alone.
  */
@@ -191,6 +195,7 @@ struct rl_options {
 	                       to everybody only if this has those bits */
 	gid_t group;        /* only with RL_OPEN_GROUP */
 	unsigned flags;     /* of enum rl_open_flag */
+	uint64_t reserved[4];
 };
 
 enum rl_algorithm {
@@ -281,6 +286,7 @@ struct rl_limit {
 	uint16_t prefetch; /* sliding_window, fixed_window: units that each process may take ahead;
 	                        0: none */
 	int count_denied;  /* fixed_window, anchored_window: count denied requests, too */
+	uint64_t reserved[2];
 };
 
 /* How rl_define() treats a rule that is defined already. */
@@ -298,6 +304,7 @@ struct rl_rule {
 	const struct rl_limit *more; /* further limits, or NULL */
 	size_t more_count;
 	unsigned flags; /* of enum rl_define_flag; a configuration has no use for them */
+	uint64_t reserved[2];
 };
 
 enum rl_verdict {
@@ -429,6 +436,7 @@ struct rl_place {
 	uint64_t room;  /* bytes free on the file system there; UINT64_MAX without bounds */
 	uint64_t memory; /* bytes that the kernel would still give this process; likewise */
 	char memory_by[RL_PATH_MAX]; /* the file that says so: of a control group, or meminfo */
+	uint64_t reserved[4];
 };
 
 /* 0, -EINVAL, or RL_ETWICE: `path` is then the one in rl's own directory. */
@@ -463,6 +471,7 @@ struct rl_info {
 	uint32_t limits_used;    /* limits in force, or as applications define them */
 	uint64_t overrides_used; /* an override of several limits' capacity takes one for each */
 	uint64_t keys; /* that find a slot at the same time: at least as many as asked for */
+	uint64_t reserved[8];
 };
 
 /* Works on any handle. Count bans by rl_bans_walk() of rl_admin.h. */
@@ -562,6 +571,7 @@ struct rl_rule_info {
 	struct rl_limit limits[RL_LIMITS_MAX];
 	int has_overrides;
 	int handle;
+	uint64_t reserved[2];
 };
 int rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info);
 
@@ -694,6 +704,7 @@ struct rl_item {
 	unsigned flags;             /* of enum rl_item_flag */
 	struct rl_charges *charges; /* NULL, or gets what is charged, for rl_refund(); of several
 	                               items each has its own */
+	uint64_t reserved;          /* no flag makes it count */
 };
 
 #define RL_ITEMS_MAX 32 /* rules of one request, and limits of all of them */
@@ -842,6 +853,7 @@ struct rl_count {
 	uint64_t value;            /* 0 .. RL_COUNT_MAX; 0 if there is none */
 	uint64_t expires_after_ns; /* RL_NEVER_NS: never; 0 if there is none */
 	int is_new;                /* made by this call */
+	unsigned reserved;
 };
 
 /*
@@ -976,6 +988,7 @@ struct rl_reset_counts {
 	uint64_t forgotten; /* slots: of each key, one for each limit that had counted it */
 	uint64_t unknown;   /* slots whose key could not be judged: not all that is needed of its
 	                       name is kept */
+	uint64_t reserved[2];
 };
 int rl_reset_matching(struct rl *rl, int rule, const struct rl_pattern *pattern,
                       struct rl_reset_counts *counts);

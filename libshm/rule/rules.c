@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shared/reserved.h"
+
 #define NAME_DOMAIN (UINT64_C(1) << 40) /* above any limit's id: see rl_rules_mix() */
 
 #define TRIES 1000           /* to read what is being configured, or to change a word */
@@ -136,7 +138,8 @@ rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *l
 {
 	*limit = 0;
 	if (!rl_rules_name_is_valid(rule->name) || rule->more_count >= RL_LIMITS_MAX ||
-	    (!rule->more && rule->more_count > 0) || (rule->flags & ~(unsigned)RL_DEFINE_KEEP))
+	    (!rule->more && rule->more_count > 0) || (rule->flags & ~(unsigned)RL_DEFINE_KEEP) ||
+	    !RL_IS_RESERVED(rule->reserved))
 		return -EINVAL;
 	for (; *limit <= rule->more_count; ++*limit) {
 		struct rl_limit l = rl_rules_limit(rule, *limit);
