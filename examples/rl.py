@@ -33,6 +33,7 @@ class _Options(ctypes.Structure):
         ("mode", c_uint32),
         ("group", c_uint32),
         ("flags", c_uint32),
+        ("reserved", c_uint64 * 4),
     ]
 
 
@@ -50,6 +51,7 @@ class _Limit(ctypes.Structure):
         ("prefix_v6", c_uint8),
         ("prefetch", c_uint16),
         ("count_denied", c_int),
+        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -60,6 +62,7 @@ class _Rule(ctypes.Structure):
         ("more", POINTER(_Limit)),
         ("more_count", c_size_t),
         ("flags", c_uint32),
+        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -94,6 +97,7 @@ class _Item(ctypes.Structure):
         ("undelayed", c_uint32),
         ("flags", c_uint32),
         ("charges", POINTER(_Charges)),
+        ("reserved", c_uint64),
     ]
 
 
