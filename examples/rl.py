@@ -28,11 +28,13 @@ class _Options(ctypes.Structure):
         ("rules", c_uint32),
         ("overrides", c_uint32),
         ("bans", c_uint32),
+        ("holders", c_uint32),
         ("on_full", c_int),
         ("buffer_ns", c_uint64),
         ("mode", c_uint32),
         ("group", c_uint32),
         ("flags", c_uint32),
+        ("reserved", c_uint64 * 4),
     ]
 
 
@@ -50,6 +52,7 @@ class _Limit(ctypes.Structure):
         ("prefix_v6", c_uint8),
         ("prefetch", c_uint16),
         ("count_denied", c_int),
+        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -60,6 +63,7 @@ class _Rule(ctypes.Structure):
         ("more", POINTER(_Limit)),
         ("more_count", c_size_t),
         ("flags", c_uint32),
+        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -94,6 +98,7 @@ class _Item(ctypes.Structure):
         ("undelayed", c_uint32),
         ("flags", c_uint32),
         ("charges", POINTER(_Charges)),
+        ("reserved", c_uint64),
     ]
 
 

@@ -40,7 +40,8 @@
  * - fork: open before or after it, both work; a child uses the parent's handle.
  *   The child must not call rl_close() on behalf of the parent: close is private.
  * - Signals: no decision takes a lock. A decision allocates only at the process's first use of
- *   a limit, and rl_define() is such a use; a limit of another shape is another limit. (If the
+ *   a limit, and rl_define() is such a use; a limit of another shape is another limit, and so is
+ *   one that has started anew (rl_configure(), rl_reset_matching() without counts). (If the
  *   library was loaded by dlopen(3), a thread's first denial allocates as well.) After that a
  *   signal handler may decide, even if it interrupts a decision.
  * - Threads may share a handle, except for rl_close(): it unmaps the segment. A call that
@@ -65,6 +66,10 @@
  *   opens the segment there anew.
  * - Versions: a segment written by another layout is refused (RL_EVERSION), never
  *   converted or replaced. Remedy: `rl_unlink()` it once nobody uses it.
+ *   A program runs with each later library of its soname: no structure of this header gets another size or
+ *   another field at an old place. What is added later takes of `reserved`, which a program leaves at 0, as
+ *   an initializer does, or comes with a flag of its own. So a program that asks an earlier library for
+ *   what that does not know is refused (-EINVAL); and what the library fills is 0 where it knows nothing.
  * - A process that may write the segment may also truncate it, and then every
  *   user of it receives SIGBUS. Give write access to your own workers alone.
  */
@@ -194,6 +199,7 @@ struct rl_options {
 	                       to everybody only if this has those bits */
 	gid_t group;        /* only with RL_OPEN_GROUP */
 	unsigned flags;     /* of enum rl_open_flag */
+	uint64_t reserved[4];
 };
 
 enum rl_algorithm {
@@ -294,6 +300,7 @@ struct rl_limit {
 	uint16_t prefetch; /* sliding_window, fixed_window: units that each process may take ahead;
 	                        0: none */
 	int count_denied;  /* fixed_window, anchored_window: count denied requests, too */
+	uint64_t reserved[2];
 };
 
 /* How rl_define() treats a rule that is defined already. */
@@ -311,6 +318,7 @@ struct rl_rule {
 	const struct rl_limit *more; /* further limits, or NULL */
 	size_t more_count;
 	unsigned flags; /* of enum rl_define_flag; a configuration has no use for them */
+	uint64_t reserved[2];
 };
 
 enum rl_verdict {
@@ -446,6 +454,7 @@ struct rl_place {
 	uint64_t room;  /* bytes free on the file system there; UINT64_MAX without bounds */
 	uint64_t memory; /* bytes that the kernel would still give this process; likewise */
 	char memory_by[RL_PATH_MAX]; /* the file that says so: of a control group, or meminfo */
+	uint64_t reserved[4];
 };
 
 /* 0, -EINVAL, or RL_ETWICE: `path` is then the one in rl's own directory. */
@@ -483,6 +492,7 @@ struct rl_info {
 	uint64_t keys; /* that find a slot at the same time: at least as many as asked for */
 	uint32_t holders_used; /* seats of processes that hold units in flight, or did and have
 	                          ended without rl_close() */
+	uint64_t reserved[8];
 };
 
 /* Works on any handle. Count bans by rl_bans_walk() of rl_admin.h. */
@@ -535,8 +545,8 @@ int rl_open_compare(const struct rl_info *is, const struct rl_options *asked, ch
  * rl_find() again to get the new one.
  *
  * If no unused row is left for rules or limits, a definition reads all slots, some 5 ns each, and
- * takes turns as rl_configure() does. A definition that returns to an earlier shape reads all slots,
- * too, but does not wait.
+ * takes turns as rl_configure() does. Of definitions that return to an earlier shape each fifteenth reads all
+ * slots, too, but does not wait.
  */
 int rl_define(struct rl *rl, const struct rl_rule *rule);
 
@@ -582,6 +592,7 @@ struct rl_rule_info {
 	struct rl_limit limits[RL_LIMITS_MAX];
 	int has_overrides;
 	int handle;
+	uint64_t reserved[2];
 };
 int rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info);
 
@@ -719,6 +730,7 @@ struct rl_item {
 	unsigned flags;             /* of enum rl_item_flag */
 	struct rl_charges *charges; /* NULL, or gets what is charged, for rl_refund(); of several
 	                               items each has its own */
+	uint64_t reserved;          /* no flag makes it count */
 };
 
 #define RL_ITEMS_MAX 32 /* rules of one request, and limits of all of them */
@@ -926,6 +938,7 @@ struct rl_count {
 	uint64_t value;            /* 0 .. RL_COUNT_MAX; 0 if there is none */
 	uint64_t expires_after_ns; /* RL_NEVER_NS: never; 0 if there is none */
 	int is_new;                /* made by this call */
+	unsigned reserved;
 };
 
 /*
@@ -1041,11 +1054,16 @@ int rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern);
  * meanwhile keeps that charge or does not; no decision waits. Units that processes have taken ahead
  * are void (see `prefetch`).
  *
- * The cost is linear in the size of the segment, not of the rule, for a slot has no room to say that its
- * rule was reset. All slots are read, five for three `keys`: some 5 ns each, and some 50 ns for each that
- * is forgotten. With a pattern, the names of all keys under the rule are read, too: some 70 ns each. That
- * is a second for a segment of ten million keys, beside which others decide as before. rl_reset() of one
- * key takes as long as a check.
+ * Without `counts` and without a pattern, a rule is reset in a few microseconds, however many keys there are.
+ * Its limits start anew, so in every process the next decision allocates (see "Signals" above). The slots of
+ * its keys are freed by the next sweep, or sooner by who needs room; no list shows them. The rule's counter
+ * `renewed` counts such a reset, for how many keys it forgets is not known. Each sixteenth of a rule
+ * reads all slots, as does one that comes after 262,144 others at a rate of more than one in 20 s.
+ *
+ * With either of them the cost is linear in the size of the segment. All slots are read, five for three
+ * `keys`: some 5 ns each, and some 50 ns for each that is forgotten; it is free at once. With a pattern, the
+ * names of all keys under the rule are read, too: some 70 ns each. That is a second for a segment of ten
+ * million keys, beside which others decide as before. rl_reset() of one key takes as long as a check.
  *
  * 0, or: -EINVAL no such rule, or not a pattern; RL_EADDRESS not a network, or RL_MATCH_KEY as
  * rl_reset(); -EROFS; -EBUSY other processes kept changing some slots, and all others were forgotten.
@@ -1055,6 +1073,7 @@ struct rl_reset_counts {
 	uint64_t forgotten; /* slots: of each key, one for each limit that had counted it */
 	uint64_t unknown;   /* slots whose key could not be judged: not all that is needed of its
 	                       name is kept */
+	uint64_t reserved[2];
 };
 int rl_reset_matching(struct rl *rl, int rule, const struct rl_pattern *pattern,
                       struct rl_reset_counts *counts);

@@ -12,7 +12,7 @@
  * A key that is LIVE twice shows only when all slots were seen. The keys are sorted. Duplicates are
  * checked again, for a key may have moved to another slot during the scan. Both slots are looked up
  * in the table, and a pair is a fault if the first tag is the same before and after the second was
- * loaded: then both were there when the second was. 44 bits of hash, without the slot, are not
+ * loaded: then both were there when the second was. 40 bits of hash, without the slot, are not
  * enough to tell ten million keys apart: two names are two keys.
  *
  * Rows are appended, and a limit has one row. A process that gives another's row to it has seen that
@@ -20,8 +20,9 @@
  * loaded before those it is compared with.
  *
  * A process that slept while a limit started anew, or its row was given away, may have charged a
- * slot that no key leads to any more (rows.c). The name shows it: it is the key's of an earlier
- * incarnation. What such a slot counts belongs to no key, and may be of another shape.
+ * slot that no key leads to any more (rows.c). So has whoever charged one before that. The tag shows it:
+ * it is of another incarnation. If it is not, for he slept through sixteen, the name does. What such a
+ * slot counts belongs to no key, and may be of another shape.
  *
  * Cost: some 500 ns for each LIVE slot, and 8 bytes.
  */
@@ -37,7 +38,7 @@
 #include "segment/view.h"
 
 #define TRIES 1000
-#define EARLIER 16      /* incarnations that somebody may have slept through */
+#define EARLIER 256     /* incarnations that somebody may have slept through */
 #define WHOLE RL_FAULTS /* of no fault */
 
 typedef int visit_fn(enum rl_fault fault, uint64_t at, void *arg);
@@ -183,7 +184,7 @@ candidates_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_re
 	return true;
 }
 
-/* Is it the key of that name in an incarnation that has been, under whatever limit? */
+/* Is it the key of that name in an incarnation that has been, and has its bits, under whatever limit? */
 static bool
 is_of_earlier(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
               const struct rl_record_copy *copy)
@@ -191,7 +192,7 @@ is_of_earlier(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slo
 	struct rl_compiled earlier = *limit;
 	struct rl_candidates candidates;
 
-	for (uint64_t back = 1; back <= EARLIER; back++) {
+	for (uint64_t back = RL_TAG_INCARNATIONS; back <= EARLIER; back += RL_TAG_INCARNATIONS) {
 		earlier.mix = rl_rules_mix(&rl->segment, limit, back);
 		for (int i = 0; i < 2; i++) {
 			earlier.has_prefix = i == 1;
@@ -225,12 +226,12 @@ inspect_key(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
             struct finding *finding)
 {
 	const struct rl_segment *s = &rl->segment;
-	bool is_left = false;
+	bool is_left = !rl_compiled_owns(limit, slot.tag);
 	struct rl_record_copy copy;
 	struct rl_view v;
 
 	finding->is_named = rl_record_read(s, slot, &copy);
-	if (finding->is_named)
+	if (finding->is_named && !is_left)
 		finding->fault = judge_name(rl, limit, slot, &copy, &is_left);
 	switch (rl_view_load(s, slot, &v)) {
 	case RL_SEEN_DEAD:

@@ -147,7 +147,7 @@ show(struct walk *w, struct rl_slot slot)
 {
 	struct known *known = know_limit(w, rl_tag_limit(slot.tag));
 
-	if (!known->of.limit)
+	if (!known->of.limit || !rl_compiled_owns(known->of.limit, slot.tag))
 		return 0;
 	return is_wanted(w, known, slot) ? show_whole(w, &known->of, slot) : 0;
 }

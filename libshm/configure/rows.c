@@ -13,7 +13,7 @@
  *	A(i) --mark--> A(i)* --give--> X(i+1), new   in no list at all: under the lock
  *	  ^---rescue----+
  *
- * Nothing that has counted in force starts anew. Whoever restarts a row loads its identity first and
+ * Nothing that has counted in force starts anew, unless its rule is reset (renew.c). Whoever restarts a row loads its identity first and
  * then looks whether it is in force. Should it come into force after that look, and something be
  * counted, the row was new, and was settled (rl_rules_settle()) by who counted: before or after that
  * identity was loaded. After: then this CAS16 fails. Before: then it was in force already, and if it
@@ -34,13 +34,15 @@
  * has compiled the limit: it is, so the row was the limit's when the quota was loaded, for an
  * incarnation does not come back (but after 2^20).
  *
- * A tag has no room for an incarnation. So before a row starts anew, what has been counted under it
- * is forgotten: by one walk over all tags, for all limits that are not in force. A process that slept
- * through it with a decision of the old incarnation may charge one more slot. No key leads there; it
- * is swept when it looks stale, or at the next such walk.
+ * What has been counted in an earlier incarnation stays in the table until a sweep, or who needs room,
+ * frees it: a tag has the lowest four bits of its incarnation. A row says which one is the oldest that may
+ * be in the table. Before a seventeenth came to be there, all that is left behind is forgotten, by one walk
+ * over all tags. A process that slept through it with a decision of an old incarnation may charge one
+ * more slot. No key leads there; it is freed as above, or, where its four bits are those of the
+ * incarnation in force, when it looks stale.
  *
- * Cost: a definition that has never-used rows, and none of its limits before, walks over no tags;
- * others once, some 5 ns a slot. Looking for a row reads three lists of each rule.
+ * Cost: a limit that starts anew walks over all tags each fifteenth time, some 5 ns a slot. Looking for a
+ * row reads three lists of each rule.
  */
 #include "configure/rows.h"
 
@@ -110,27 +112,48 @@ rl_rows_kept(const struct rl_segment *s, struct rl_row_set *set)
 	return count(set);
 }
 
+/* Left behind by an earlier incarnation, or its limit is not in force. */
+static bool
+is_left(const struct rl_segment *s, const struct rl_row_set *in_force, uint64_t tag)
+{
+	int row = rl_tag_limit(tag);
+
+	if (rl_tag_status(tag) != RL_TAG_LIVE || row >= (int)s->geometry.limits)
+		return false;
+	return !rl_row_set_has(in_force, row) ||
+	       rl_tag_owner(row, rl_identity_incarnation(rl_rules_identity(s, row))) !=
+	               (tag & RL_TAG_OWNER_MASK);
+}
+
 void
 rl_rows_forget(struct rl_rows *rows)
 {
 	const struct rl_segment *s = &rows->rl->segment;
+	struct rl_u128 identity[RL_LIMIT_ROWS_MAX];
 	struct rl_swept swept = {0};
 	struct rl_row_set in_force;
 
 	if (rows->has_forgotten)
 		return;
 	rows->has_forgotten = true;
+	for (uint32_t row = 0; row < s->geometry.limits; row++)
+		identity[row] = rl_rules_identity(s, (int)row);
 	gather_in_force(s, &in_force);
 	for (uint64_t i = 0; i < rl_segment_slots(s); i++) {
-		uint64_t tag;
-
 		rl_table_look_ahead(&s->table, i);
-		tag = rl_atomic_load(rl_table_tag(&s->table, i));
-		if (rl_tag_status(tag) == RL_TAG_LIVE &&
-		    rl_tag_limit(tag) < (int)s->geometry.limits &&
-		    !rl_row_set_has(&in_force, rl_tag_limit(tag)))
+		if (is_left(s, &in_force, rl_atomic_load(rl_table_tag(&s->table, i))))
 			rl_evict_stale(rows->rl, i, 0, &swept);
 	}
+	for (uint32_t row = 0; row < s->geometry.limits; row++)
+		rl_rules_note_oldest(&s->limits[row], identity[row]);
+}
+
+/* So that the row may have another incarnation. */
+static void
+make_room(struct rl_rows *rows, int row, struct rl_u128 held)
+{
+	if (!rl_rules_may_renew(&rows->rl->segment.limits[row], held))
+		rl_rows_forget(rows);
 }
 
 static bool
@@ -170,10 +193,10 @@ restart(struct rl_rows *rows, int rule, int row, struct rl_u128 identity)
 		rl_atomic_fence(); /* first the identity, then whether it is in force */
 		if (goes_on(rows, rule, row))
 			return 0;
-		rl_rows_forget(rows);
+		make_room(rows, row, held);
 		if (rl_atomic_cas16(word, held, rl_identity_next(held, identity)))
 			return 0;
-		rows->has_forgotten = false; /* another life may have come and gone */
+		rows->has_forgotten = false; /* another incarnation may have come and gone */
 	}
 	return -EBUSY;
 }
@@ -189,8 +212,9 @@ is_referred(const struct rl_segment *s, int row)
 
 /* See the head of the file. False: it is not to be had. */
 static bool
-give(const struct rl_segment *s, int row, struct rl_u128 identity)
+give(struct rl_rows *rows, int row, struct rl_u128 identity)
 {
+	const struct rl_segment *s = &rows->rl->segment;
 	struct rl_u128 *word = &s->limits[row].identity;
 	struct rl_u128 held = rl_rules_identity(s, row), marked = held;
 
@@ -198,8 +222,10 @@ give(const struct rl_segment *s, int row, struct rl_u128 identity)
 	if (held.lo == 0 || (held.lo != marked.lo && !rl_atomic_cas16(word, held, marked)))
 		return false;
 	rl_atomic_fence(); /* first the mark, then the references: partner in rl_rows_hold() */
-	return !is_referred(s, row) &&
-	       rl_atomic_cas16(word, marked, rl_identity_next(marked, identity));
+	if (is_referred(s, row))
+		return false;
+	make_room(rows, row, marked);
+	return rl_atomic_cas16(word, marked, rl_identity_next(marked, identity));
 }
 
 /* The bank that is not in force refers to rows for nothing. Who configures clears it himself. */
@@ -240,11 +266,10 @@ reuse(struct rl_rows *rows, struct rl_u128 identity)
 	row = rl_rules_row_of(s, identity);
 	if (row >= 0)
 		return row;
-	rl_rows_forget(rows);
 	gather_referred(s, &referred);
 	set_add(&referred, &rows->taken);
 	for (row = 0; row < (int)s->geometry.limits; row++)
-		if (!rl_row_set_has(&referred, row) && give(s, row, identity))
+		if (!rl_row_set_has(&referred, row) && give(rows, row, identity))
 			return row;
 	return RL_ELIMITS;
 }

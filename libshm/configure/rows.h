@@ -30,7 +30,7 @@ struct rl_rows {
 	struct rl_lock lock;
 	bool is_locked;
 	bool is_configuring;      /* the lock is the caller's, and the bank not in force, too */
-	bool has_forgotten;       /* what limits not in force have counted */
+	bool has_forgotten;       /* has called rl_rows_forget() */
 	struct rl_refs taken;     /* rows that no list refers to yet */
 	struct rl_row_set wanted; /* rows of rules that are not to be given away */
 };
@@ -57,7 +57,10 @@ bool rl_rows_hold(const struct rl_segment *s, int rule, const struct rl_rule *of
  */
 int rl_rows_lock(struct rl_rows *rows);
 
-/* Forget what limits that are not in force have counted: no key of theirs is left under a row. */
+/*
+ * Forget what limits that are not in force have counted, and what is left behind of earlier incarnations:
+ * nothing of it is in the table then.
+ */
 void rl_rows_forget(struct rl_rows *rows);
 
 /* Drop the lock, if it was taken. */

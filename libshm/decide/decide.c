@@ -47,7 +47,8 @@ rl_hand_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_plan *p
 {
 	const struct rl_compiled *limit = a->limit;
 	uint64_t hash = a->hash ^ limit->mix;
-	struct rl_candidates candidates = rl_table_candidates(&a->segment->table, limit->id, hash);
+	struct rl_candidates candidates =
+		rl_table_candidates(&a->segment->table, limit->owner, hash);
 
 	*a->charge = (struct rl_charge){
 		.key = hash,

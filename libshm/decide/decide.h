@@ -67,7 +67,7 @@ static inline void
 rl_request_candidates(const struct rl *rl, const struct rl_compiled *limit, uint64_t hash,
                       struct rl_candidates *candidates)
 {
-	*candidates = rl_table_candidates(&rl->segment.table, limit->id, hash ^ limit->mix);
+	*candidates = rl_table_candidates(&rl->segment.table, limit->owner, hash ^ limit->mix);
 	rl_table_prefetch(&rl->segment.table, candidates);
 }
 

@@ -38,7 +38,7 @@ rl_plain_make_of(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
 		.charge = rl_item_charge(item),
 	};
 	plain->candidates =
-		rl_table_candidates(&s->table, own.limit->id, plain->ask.hash ^ own.limit->mix);
+		rl_table_candidates(&s->table, own.limit->owner, plain->ask.hash ^ own.limit->mix);
 	return true;
 }
 

@@ -17,7 +17,7 @@ static inline struct rl_slot
 rl_charge_slot(const struct rl_segment *s, const struct rl_compiled *limit,
                const struct rl_charge *charge)
 {
-	struct rl_candidates candidates = rl_table_candidates(&s->table, limit->id, charge->key);
+	struct rl_candidates candidates = rl_table_candidates(&s->table, limit->owner, charge->key);
 
 	return (struct rl_slot){
 		.index = rl_table_candidate(&candidates, charge->place % RL_CANDIDATES),

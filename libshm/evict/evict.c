@@ -21,7 +21,8 @@
 struct candidate {
 	struct rl_slot slot;
 	const struct rl_compiled *limit; /* NULL: no such limit, or not LIVE */
-	bool is_in_force;                /* the limit is */
+	bool is_in_force;                /* the limit is, in the tag's incarnation */
+	bool is_left;                    /* its incarnation is another by now */
 	enum rl_seen seen;               /* with a limit only */
 	struct rl_view view;             /* RL_SEEN only */
 	unsigned which;                  /* of its rule's limits it is */
@@ -42,7 +43,9 @@ inspect(struct rl *rl, uint64_t index, struct candidate *c)
 	c->limit = rl_handle_limit(rl, rl_tag_limit(c->slot.tag));
 	if (!c->limit)
 		return;
-	c->is_in_force = rl_policy_of_limit(s, rl_tag_limit(c->slot.tag), &c->quota, &c->which);
+	c->is_left = !rl_compiled_owns(c->limit, c->slot.tag);
+	c->is_in_force = !c->is_left &&
+	                 rl_policy_of_limit(s, rl_tag_limit(c->slot.tag), &c->quota, &c->which);
 	c->seen = rl_view_load(s, c->slot, &c->view);
 }
 
@@ -57,7 +60,8 @@ retire(struct rl *rl, const struct candidate *c, enum rl_counter counter)
 {
 	if (!rl_table_retire(&rl->segment.table, c->slot, c->view.word))
 		return false;
-	rl_stats_add(&rl->segment, c->limit->rule, counter);
+	if (!c->is_left) /* else its row may be another rule's by now */
+		rl_stats_add(&rl->segment, c->limit->rule, counter);
 	return true;
 }
 
@@ -76,7 +80,7 @@ reclaim(struct rl *rl, struct rl_budget *budget, struct candidate *c)
 		inspect(rl, c->slot.index, c);
 }
 
-/* Free it if its window and the buffer are over, or its limit is not in force. */
+/* Free it if its window and the buffer are over, or its limit is not in force or another by now. */
 static bool
 free_if_stale(struct rl *rl, struct rl_budget *budget, struct candidate *c, uint64_t now_ns)
 {

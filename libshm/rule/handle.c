@@ -11,8 +11,8 @@
  * may still use it. Damage that makes a row start anew all the time must not fill the memory: hence
  * these bounds, which are more than anybody configures.
  */
-#define COMPILED_AT_ONCE (UINT64_C(1) << 19)
-#define COMPILED_EACH (10 * RL_SECOND)
+#define COMPILED_AT_ONCE (2 * RL_RENEWALS_AT_ONCE)
+#define COMPILED_EACH (RL_RENEWALS_EACH / 2)
 
 /* May one more be compiled? */
 static bool

@@ -5,6 +5,13 @@
 #include "rule/rules.h"
 #include "segment/segment.h"
 
+/*
+ * How often limits start anew because their rule is reset: RL_RENEWALS_AT_ONCE times, and after that once in
+ * RL_RENEWALS_EACH, in ns. A process can compile twice as many.
+ */
+#define RL_RENEWALS_AT_ONCE (UINT64_C(1) << 18)
+#define RL_RENEWALS_EACH (20 * RL_SECOND)
+
 /* What rl.h calls struct rl: private memory of one process, inherited by its children. */
 struct rl {
 	struct rl_segment segment;

@@ -12,6 +12,7 @@
 #include "algorithm/gcra.h"
 #include "algorithm/log.h"
 #include "rule/rules.h"
+#include "shared/reserved.h"
 
 #define FIELD_SIZE 32
 
@@ -132,6 +133,22 @@ has_bad_prefix(const struct sentence *s, const struct rl_limit *l)
 	return true;
 }
 
+/* Of a later version of this library, or never set. */
+static void
+say_reserved(const struct sentence *s)
+{
+	say(s, "reserved", "not 0: this version of the library knows nothing that stands there");
+}
+
+static bool
+has_reserved(const struct sentence *s, const struct rl_limit *l)
+{
+	if (RL_IS_RESERVED(l->reserved))
+		return false;
+	say_reserved(s);
+	return true;
+}
+
 static bool
 has_bad_prefetch(const struct sentence *s, const struct rl_limit *l)
 {
@@ -181,9 +198,9 @@ check_limit(struct sentence *s, const struct rl_rule *rule, size_t i, uint32_t r
 	snprintf(s->field, sizeof s->field, i == 0 ? "limit" : "more[%zu]", i - 1);
 	if (error == RL_ERING)
 		say_ring(s, &l, ring);
-	else if (error < 0 && !has_bad_window(s, &l) && !has_bad_capacity(s, &l) &&
-	         !has_bad_burst(s, &l) && !has_bad_count_denied(s, &l) && !has_bad_prefix(s, &l) &&
-	         !has_bad_prefetch(s, &l))
+	else if (error < 0 && !has_reserved(s, &l) && !has_bad_window(s, &l) &&
+	         !has_bad_capacity(s, &l) && !has_bad_burst(s, &l) &&
+	         !has_bad_count_denied(s, &l) && !has_bad_prefix(s, &l) && !has_bad_prefetch(s, &l))
 		say(s, "", "it cannot be");
 	if (error == 0 && rl_limit_has_prefix(&l) != rl_limit_has_prefix(&rule->limit)) {
 		say(s, "", "either all limits of a rule have prefixes or none");
@@ -227,6 +244,8 @@ has_bad_list(const struct sentence *s, const struct rl_rule *rule)
 	else if (rule->flags & ~(unsigned)RL_DEFINE_KEEP)
 		say(s, "flags", "0x%x; 0 or RL_DEFINE_KEEP (%d) is allowed", rule->flags,
 		    RL_DEFINE_KEEP);
+	else if (!RL_IS_RESERVED(rule->reserved))
+		say_reserved(s);
 	else
 		return false;
 	return true;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shared/reserved.h"
+
 #define NAME_DOMAIN (UINT64_C(1) << 40) /* above any limit's id: see rl_rules_mix() */
 
 #define TRIES 1000           /* to read what is being configured, or to change a word */
@@ -136,7 +138,8 @@ rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *l
 {
 	*limit = 0;
 	if (!rl_rules_name_is_valid(rule->name) || rule->more_count >= RL_LIMITS_MAX ||
-	    (!rule->more && rule->more_count > 0) || (rule->flags & ~(unsigned)RL_DEFINE_KEEP))
+	    (!rule->more && rule->more_count > 0) || (rule->flags & ~(unsigned)RL_DEFINE_KEEP) ||
+	    !RL_IS_RESERVED(rule->reserved))
 		return -EINVAL;
 	for (; *limit <= rule->more_count; ++*limit) {
 		struct rl_limit l = rl_rules_limit(rule, *limit);
@@ -403,16 +406,19 @@ rl_rules_clear_refs(const struct rl_segment *s, int row, enum rl_bank bank)
 }
 
 int
+rl_rules_of_identity(const struct rl_segment *s, uint64_t lo)
+{
+	int rule = (int)(lo >> RL_IDENTITY_RULE_SHIFT & RL_IDENTITY_RULE_MASK);
+
+	return (lo & RL_IDENTITY_USED) && (uint32_t)rule < s->geometry.rules ? rule : -1;
+}
+
+int
 rl_rules_of_limit(const struct rl_segment *s, int limit)
 {
-	uint64_t lo;
-	int rule;
-
 	if (limit < 0 || (uint32_t)limit >= s->geometry.limits)
 		return -1;
-	lo = rl_atomic_load_relaxed(&s->limits[limit].identity.lo);
-	rule = (int)(lo >> RL_IDENTITY_RULE_SHIFT & RL_IDENTITY_RULE_MASK);
-	return (lo & RL_IDENTITY_USED) && (uint32_t)rule < s->geometry.rules ? rule : -1;
+	return rl_rules_of_identity(s, rl_atomic_load_relaxed(&s->limits[limit].identity.lo));
 }
 
 uint64_t
@@ -423,6 +429,35 @@ rl_rules_mix(const struct rl_segment *s, const struct rl_compiled *limit, uint64
 	incarnation = (incarnation - ago) & RL_IDENTITY_INCARNATION_MASK;
 	return rl_hash_with(s->key, (uint64_t)limit->id | incarnation << INCARNATION_SHIFT, "", 0)
 	        .a;
+}
+
+/* From one incarnation to another, later one. */
+static uint64_t
+incarnations_between(uint64_t one, uint64_t other)
+{
+	return (other - one) & RL_IDENTITY_INCARNATION_MASK;
+}
+
+bool
+rl_rules_may_renew(const struct rl_limit_row *row, struct rl_u128 identity)
+{
+	return incarnations_between(rl_atomic_load(&row->oldest),
+	                            rl_identity_incarnation(identity)) < RL_TAG_INCARNATIONS - 1;
+}
+
+/* Only forward: of two walks that end at once, one may have begun long before. */
+void
+rl_rules_note_oldest(struct rl_limit_row *row, struct rl_u128 identity)
+{
+	uint64_t now = rl_identity_incarnation(identity);
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		uint64_t held = rl_atomic_load(&row->oldest),
+			 ahead = incarnations_between(held, now);
+		if (ahead == 0 || ahead > RL_IDENTITY_INCARNATION_MASK / 2 ||
+		    rl_atomic_cas(&row->oldest, held, now))
+			return;
+	}
 }
 
 bool
@@ -442,6 +477,7 @@ rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *comp
 		.prefix_v6 = (uint8_t)(identity.lo >> RL_IDENTITY_V6_SHIFT & RL_IDENTITY_V6_MASK),
 	};
 	compiled->mix = rl_rules_mix(s, compiled, 0);
+	compiled->owner = rl_tag_owner(limit, rl_identity_incarnation(identity));
 	compiled->has_prefix = compiled->prefix_v4 > 0 || compiled->prefix_v6 > 0;
 	return (identity.lo & RL_IDENTITY_USED) != 0 &&
 	       (uint32_t)compiled->rule < s->geometry.rules && compiled->prefix_v4 <= 32 &&

@@ -29,6 +29,7 @@ struct rl_compiled {
 	uint64_t mix;                /* makes a key's hash its own: see rl_rules_mix() */
 	struct rl_compiled *earlier; /* of the same row */
 	uint64_t identity;           /* the low half, without marks */
+	uint64_t owner;              /* of its keys' tags: rl_tag_owner() */
 	int id;                      /* the row's index */
 	int rule;                    /* the index of its rule's */
 	uint8_t prefix_v4;           /* 0: that family is not counted */
@@ -43,6 +44,13 @@ rl_compiled_holds(const struct rl_compiled *limit)
 	uint64_t identity = rl_atomic_load(&limit->row->identity.lo);
 
 	return (identity & ~RL_IDENTITY_MARKS) == limit->identity;
+}
+
+/* Is the tag of a key that the limit counts, in this incarnation? */
+static inline bool
+rl_compiled_owns(const struct rl_compiled *limit, uint64_t tag)
+{
+	return (tag & RL_TAG_OWNER_MASK) == limit->owner;
 }
 
 /* How many bits of an address the limit counts by; 0: it does not count it. */
@@ -280,7 +288,10 @@ int rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_bank bank,
 bool rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_bank bank,
                         const struct rl_limit *complete);
 
-/* The row of the rule that a limit row is of, or -1 if the latter is empty or damaged. */
+/* The row of the rule that an identity's low half is of, or -1 if that is empty or damaged. */
+int rl_rules_of_identity(const struct rl_segment *s, uint64_t lo);
+
+/* The same of the limit in a row. */
 int rl_rules_of_limit(const struct rl_segment *s, int limit);
 
 /*
@@ -289,6 +300,15 @@ int rl_rules_of_limit(const struct rl_segment *s, int limit);
  * under each; and keys of another incarnation are other keys.
  */
 uint64_t rl_rules_mix(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t ago);
+
+/*
+ * May the limit in that row have another incarnation? Not if its keys' tags are then as those of
+ * an old one may be, which is in the table still: RL_TAG_INCARNATIONS are told apart.
+ */
+bool rl_rules_may_renew(const struct rl_limit_row *row, struct rl_u128 identity);
+
+/* Note that no key of an incarnation before that of `identity` is in the table any more. */
+void rl_rules_note_oldest(struct rl_limit_row *row, struct rl_u128 identity);
 
 /* False if there is no such limit, or its row is damaged. */
 bool rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *compiled);

@@ -4,6 +4,7 @@
 #include "algorithm/gcra.h"
 #include "algorithm/in_flight.h"
 #include "rl.h"
+#include "shared/reserved.h"
 
 _Static_assert(RL_WINDOW_MAX < UINT64_MAX >> RL_SHAPE_WINDOW_SHIFT, "a window fits its shape");
 
@@ -69,8 +70,9 @@ entries_needed(const struct rl_limit *l)
 int
 rl_shape_check(const struct rl_limit *limit, uint32_t ring)
 {
-	if (!has_valid_window(limit) || !has_valid_quota(limit) || !has_valid_prefetch(limit) ||
-	    limit->prefix_v4 > 32 || limit->prefix_v6 > 128)
+	if (!RL_IS_RESERVED(limit->reserved) || !has_valid_window(limit) ||
+	    !has_valid_quota(limit) || !has_valid_prefetch(limit) || limit->prefix_v4 > 32 ||
+	    limit->prefix_v6 > 128)
 		return -EINVAL;
 	return entries_needed(limit) > ring ? RL_ERING : 0;
 }

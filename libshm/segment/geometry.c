@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "shared/reserved.h"
 #include "table/table.h"
 
 #define LIMITS_PER_RULE 16 /* eight in force, and as many that are to come */
@@ -97,7 +98,7 @@ rl_geometry_from(const struct rl_options *o, struct rl_geometry *g)
 	if (key_bytes == RL_KEY_BYTES_NONE)
 		key_bytes = 0;
 	if (keys > RL_KEYS_MAX || key_bytes > RL_KEY_MAX || rules > RL_RULES_MAX ||
-	    overrides > RL_OVERRIDES_MAX || bans > RL_BANS_MAX)
+	    overrides > RL_OVERRIDES_MAX || bans > RL_BANS_MAX || !RL_IS_RESERVED(o->reserved))
 		return -EINVAL;
 	*g = (struct rl_geometry){
 		.buckets = rl_table_buckets_for(keys),

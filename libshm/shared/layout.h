@@ -30,10 +30,13 @@
  *
  * Tag (8 bytes), the table's word:
  *
- *	 63  62 61       54 53      44 43                                    0
- *	+------+-----------+----------+---------------------------------------+
- *	|status|    gen    |  limit   |                 hash                  |
- *	+------+-----------+----------+---------------------------------------+
+ *	 63  62 61       54 53      44 43         40 39                      0
+ *	+------+-----------+----------+-------------+-------------------------+
+ *	|status|    gen    |  limit   | incarnation |          hash           |
+ *	+------+-----------+----------+-------------+-------------------------+
+ *
+ *	incarnation: the lowest bits of that of the limit's row. A LIVE tag of another one is left
+ *	behind: no key leads there, and whoever meets it may free it.
  *
  *	FREE(g) -> TENT(key,g) -> LIVE(key,g) -> LEAVING(key,g) -> FREE(g+1); zeroed memory is FREE(0).
  *	LEAVING has the status of FREE, and still its key: see table.c.
@@ -93,14 +96,17 @@
 #define RL_AREA_ALIGN 4096
 
 /* Tag */
-#define RL_TAG_HASH_BITS 44
+#define RL_TAG_HASH_BITS 40
+#define RL_TAG_INCARNATION_SHIFT 40
+#define RL_TAG_INCARNATIONS 16 /* that tags tell apart */
 #define RL_TAG_LIMIT_SHIFT 44
 #define RL_TAG_LIMIT_MASK UINT64_C(0x3ff)
 #define RL_TAG_GEN_SHIFT 54
 #define RL_TAG_GEN_MASK UINT64_C(0xff)
 #define RL_TAG_STATUS_SHIFT 62
 #define RL_TAG_HASH_MASK ((UINT64_C(1) << RL_TAG_HASH_BITS) - 1)
-#define RL_TAG_KEY_MASK ((UINT64_C(1) << RL_TAG_GEN_SHIFT) - 1) /* limit and hash */
+#define RL_TAG_KEY_MASK ((UINT64_C(1) << RL_TAG_GEN_SHIFT) - 1) /* owner and hash */
+#define RL_TAG_OWNER_MASK (RL_TAG_KEY_MASK & ~RL_TAG_HASH_MASK) /* limit and incarnation */
 
 enum rl_tag_status {
 	RL_TAG_FREE = 0,
@@ -124,6 +130,14 @@ static inline int
 rl_tag_limit(uint64_t tag)
 {
 	return (int)(tag >> RL_TAG_LIMIT_SHIFT & RL_TAG_LIMIT_MASK);
+}
+
+/* What the tags of all keys have in common that an incarnation of a limit counts. */
+static inline uint64_t
+rl_tag_owner(int limit, uint64_t incarnation)
+{
+	return (uint64_t)limit << RL_TAG_LIMIT_SHIFT | incarnation % RL_TAG_INCARNATIONS
+	                                                       << RL_TAG_INCARNATION_SHIFT;
 }
 
 /* Free to be claimed. */
@@ -257,7 +271,8 @@ struct rl_header {
 	uint64_t checksum;       /* of everything above */
 	/* A line that the sweeper writes. */
 	uint64_t heartbeat_ns __attribute__((aligned(64)));
-	uint64_t sweeper; /* its pid, and in the upper half of which namespace */
+	uint64_t sweeper;     /* its pid, and in the upper half of which namespace */
+	uint64_t renewals_ns; /* until when the limits that were renewed are paid for: renew.c */
 	/* A line that decisions read and that is seldom written. */
 	uint64_t generation __attribute__((aligned(64)));
 	struct rl_lengths any_bans; /* of RL_ANY_RULE */
@@ -340,7 +355,8 @@ struct rl_limit_row {
 	struct rl_u128 identity;
 	struct rl_u128 quota[RL_BANKS];
 	uint64_t has_tiers; /* 0: no request under it has had a capacity of its own, ever */
-	uint64_t spare[7];
+	uint64_t oldest;    /* no key of an incarnation before this one is in the table */
+	uint64_t spare[6];
 };
 
 #define RL_IDENTITY_USED UINT64_C(1)

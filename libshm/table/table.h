@@ -20,7 +20,7 @@ struct rl_table {
 /* The candidate slots of a key: two lines of eight, and the bits that name it there. */
 struct rl_candidates {
 	uint64_t first[2]; /* slot index of each line's first slot */
-	uint64_t key;      /* limit and hash bits of its tag */
+	uint64_t key;      /* owner and hash bits of its tag */
 };
 
 /* A slot as it was seen. */
@@ -56,12 +56,12 @@ rl_table_bucket(const struct rl_table *t, uint32_t bits)
 }
 
 /*
- * Of a key's hash under its limit: each half says one bucket, and all of it the bits of the tag. The
+ * Of a key's hash under its limit, whose rl_tag_owner() is `owner`: each half says one bucket, and all of it the bits of the tag. The
  * product is another for each hash (its factor, 2^64 divided by the golden ratio, is odd), and
  * its upper bits depend on all of the hash's. Part of every decision, as is finding: inline.
  */
 static inline struct rl_candidates
-rl_table_candidates(const struct rl_table *t, int limit, uint64_t hash)
+rl_table_candidates(const struct rl_table *t, uint64_t owner, uint64_t hash)
 {
 	uint32_t one = rl_table_bucket(t, (uint32_t)hash);
 	uint32_t two = rl_table_bucket(t, (uint32_t)(hash >> 32));
@@ -71,7 +71,7 @@ rl_table_candidates(const struct rl_table *t, int limit, uint64_t hash)
 		two = one + 1 < t->buckets ? one + 1 : 0;
 	return (struct rl_candidates){
 		.first = {(uint64_t)one * RL_BUCKET_SLOTS, (uint64_t)two * RL_BUCKET_SLOTS},
-		.key = (uint64_t)limit << RL_TAG_LIMIT_SHIFT | mixed >> (64 - RL_TAG_HASH_BITS),
+		.key = owner | mixed >> (64 - RL_TAG_HASH_BITS),
 	};
 }
 

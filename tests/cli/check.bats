@@ -180,7 +180,7 @@ teardown() {
 	on list --json
 	are used 3
 	run_on_terminal 120 24 "'$RLCTL' -s '$segment' reset --match 'a*'"
-	sees 'Reset every key'
+	sees 'Reset every key.* \[y/N\]'
 	tm send-keys y Enter
 	sees '^1 reset$'
 	sees '^exit 0$'

@@ -122,6 +122,14 @@ prepare_reset_many(void)
 static void
 run_reset_many(void)
 {
+	struct rl_reset_counts counts;
+
+	rl_reset_matching(rl, RL_ANY_RULE, NULL, &counts);
+}
+
+static void
+run_renew(void)
+{
 	rl_reset_matching(rl, RL_ANY_RULE, NULL, NULL);
 }
 
@@ -198,6 +206,7 @@ main(void)
 		OPERATION("refund", prepare_refund, run_refund, NULL),
 		OPERATION("reset", prepare_refund, run_reset, NULL),
 		OPERATION("reset many", prepare_reset_many, run_reset_many, NULL),
+		OPERATION("reset at once", prepare_reset_many, run_renew, NULL),
 		OPERATION("reset a beginning", prepare_reset_many, run_reset_beginning, NULL),
 		OPERATION("evict", prepare_full, run_insert, NULL),
 		OPERATION("take a stale slot", prepare_stale, run_insert, NULL),

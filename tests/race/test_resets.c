@@ -43,6 +43,13 @@ reset_rule(struct rl *rl, int rule)
 }
 
 static void
+renew_rule(struct rl *rl, int rule)
+{
+	outcome = rl_reset_matching(rl, rule, NULL, NULL);
+	counts.forgotten = 1;
+}
+
+static void
 reset_beginning(struct rl *rl, int rule)
 {
 	const struct rl_pattern k = {RL_MATCH_PREFIX, "k", 1};
@@ -60,21 +67,24 @@ charge(struct rl *rl, int rule)
 static void
 test_a_charge_meanwhile(void **state)
 {
-	call_fn *const resets[] = {reset_rule, reset_beginning};
+	call_fn *const resets[] = {reset_rule, reset_beginning, renew_rule};
 	bool has_come = true;
 
 	(void)state;
 	for (int n = 1; has_come; n++) {
-		for (int i = 0; i < 2; i++) {
+		bool has = false;
+
+		for (int i = 0; i < 3; i++) {
 			int rule;
 			struct rl *rl = open_tiny(&rule);
 
-			has_come = intrude(rl, rule, resets[i], charge, n);
+			has |= intrude(rl, rule, resets[i], charge, n);
 			assert_int_equal(outcome, 0);
 			assert_in_range(counts.forgotten, 1, 2);
 			assert_in_range(used(rl, rule, "k"), 0, 1);
 			rl_close(rl);
 		}
+		has_come = has;
 	}
 }
 
@@ -89,20 +99,27 @@ replace_rule(struct rl *rl, int rule)
 }
 
 static void
-test_a_rule_in_its_rows(void **state)
+assert_next_keeps_its_count(call_fn *reset)
 {
 	bool has_come = true;
 
-	(void)state;
 	for (int n = 1; has_come; n++) {
 		int rule;
 		struct rl *rl = open_tiny(&rule);
 
-		has_come = intrude(rl, rule, reset_rule, replace_rule, n);
+		has_come = intrude(rl, rule, reset, replace_rule, n);
 		if (has_come)
 			assert_int_equal(used(rl, other_rule, "k"), 1);
 		rl_close(rl);
 	}
+}
+
+static void
+test_a_rule_in_its_rows(void **state)
+{
+	(void)state;
+	assert_next_keeps_its_count(reset_rule);
+	assert_next_keeps_its_count(renew_rule);
 }
 
 /* The key goes, and another one takes its slot. */

@@ -40,8 +40,9 @@ static unsigned
 live_tags_of(uint64_t key)
 {
 	uint64_t hash = rl_hash_of_key(rl->segment.key_start, &key, sizeof key);
-	struct rl_candidates p = rl_table_candidates(&rl->segment.table, rule,
-	                                             hash ^ rl_handle_limit(rl, rule)->mix);
+	const struct rl_compiled *limit = rl_handle_limit(rl, rule);
+	struct rl_candidates p =
+		rl_table_candidates(&rl->segment.table, limit->owner, hash ^ limit->mix);
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < SLOTS; i++) {

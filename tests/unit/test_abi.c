@@ -4,7 +4,10 @@
  * program was compiled with. Whatever changes here in a released version breaks its users: a field is
  * then added in another way, or the soname changes (CONTRIBUTING, A release).
  */
+#include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "rl_http.h"
 #include "testing.h"
@@ -25,7 +28,7 @@ struct place {
 
 static const struct place places[] = {
 	/* clang-format off */
-	SIZE(rl_options, 56),
+	SIZE(rl_options, 88),
 	AT(rl_options, keys, 0),
 	AT(rl_options, ring, 4),
 	AT(rl_options, key_bytes, 8),
@@ -38,7 +41,8 @@ static const struct place places[] = {
 	AT(rl_options, mode, 40),
 	AT(rl_options, group, 44),
 	AT(rl_options, flags, 48),
-	SIZE(rl_limit, 48),
+	AT(rl_options, reserved, 56),
+	SIZE(rl_limit, 64),
 	AT(rl_limit, algorithm, 0),
 	AT(rl_limit, capacity, 4),
 	AT(rl_limit, window_ns, 8),
@@ -51,12 +55,14 @@ static const struct place places[] = {
 	AT(rl_limit, prefix_v6, 37),
 	AT(rl_limit, prefetch, 38),
 	AT(rl_limit, count_denied, 40),
-	SIZE(rl_rule, 80),
+	AT(rl_limit, reserved, 48),
+	SIZE(rl_rule, 112),
 	AT(rl_rule, name, 0),
 	AT(rl_rule, limit, 8),
-	AT(rl_rule, more, 56),
-	AT(rl_rule, more_count, 64),
-	AT(rl_rule, flags, 72),
+	AT(rl_rule, more, 72),
+	AT(rl_rule, more_count, 80),
+	AT(rl_rule, flags, 88),
+	AT(rl_rule, reserved, 96),
 	SIZE(rl_hold, 32),
 	AT(rl_hold, charge, 0),
 	SIZE(rl_charge, 32),
@@ -84,7 +90,7 @@ static const struct place places[] = {
 	AT(rl_result, reset_after_ns, 40),
 	AT(rl_result, delay_ns, 48),
 	AT(rl_result, window_ns, 56),
-	SIZE(rl_place, 416),
+	SIZE(rl_place, 448),
 	AT(rl_place, path, 0),
 	AT(rl_place, is_there, 192),
 	AT(rl_place, is_own, 196),
@@ -92,7 +98,8 @@ static const struct place places[] = {
 	AT(rl_place, room, 208),
 	AT(rl_place, memory, 216),
 	AT(rl_place, memory_by, 224),
-	SIZE(rl_info, 144),
+	AT(rl_place, reserved, 416),
+	SIZE(rl_info, 216),
 	AT(rl_info, name, 0),
 	AT(rl_info, layout, 8),
 	AT(rl_info, bytes, 16),
@@ -119,13 +126,16 @@ static const struct place places[] = {
 	AT(rl_info, limits_used, 124),
 	AT(rl_info, overrides_used, 128),
 	AT(rl_info, keys, 136),
-	SIZE(rl_rule_info, 464),
+	AT(rl_info, holders_used, 144),
+	AT(rl_info, reserved, 152),
+	SIZE(rl_rule_info, 608),
 	AT(rl_rule_info, name, 0),
 	AT(rl_rule_info, source, 64),
 	AT(rl_rule_info, limit_count, 68),
 	AT(rl_rule_info, limits, 72),
-	AT(rl_rule_info, has_overrides, 456),
-	AT(rl_rule_info, handle, 460),
+	AT(rl_rule_info, has_overrides, 584),
+	AT(rl_rule_info, handle, 588),
+	AT(rl_rule_info, reserved, 592),
 	SIZE(rl_algorithm_info, 40),
 	AT(rl_algorithm_info, size, 0),
 	AT(rl_algorithm_info, name, 8),
@@ -133,7 +143,7 @@ static const struct place places[] = {
 	AT(rl_algorithm_info, flags, 24),
 	AT(rl_algorithm_info, capacity_max, 28),
 	AT(rl_algorithm_info, ring_per_unit, 32),
-	SIZE(rl_item, 56),
+	SIZE(rl_item, 64),
 	AT(rl_item, rule, 0),
 	AT(rl_item, key, 8),
 	AT(rl_item, key_len, 16),
@@ -143,17 +153,20 @@ static const struct place places[] = {
 	AT(rl_item, undelayed, 40),
 	AT(rl_item, flags, 44),
 	AT(rl_item, charges, 48),
+	AT(rl_item, reserved, 56),
 	SIZE(rl_count, 24),
 	AT(rl_count, value, 0),
 	AT(rl_count, expires_after_ns, 8),
 	AT(rl_count, is_new, 16),
+	AT(rl_count, reserved, 20),
 	SIZE(rl_pattern, 24),
 	AT(rl_pattern, match, 0),
 	AT(rl_pattern, key, 8),
 	AT(rl_pattern, key_len, 16),
-	SIZE(rl_reset_counts, 16),
+	SIZE(rl_reset_counts, 32),
 	AT(rl_reset_counts, forgotten, 0),
 	AT(rl_reset_counts, unknown, 8),
+	AT(rl_reset_counts, reserved, 16),
 	SIZE(rl_http_policy, 48),
 	AT(rl_http_policy, name, 0),
 	AT(rl_http_policy, quota, 8),
@@ -201,11 +214,108 @@ test_sizes_and_offsets(void **state)
 			fail_msg("%s: %zu, was %zu", places[i].what, places[i].is, places[i].was);
 }
 
+static void
+assert_refused(struct rl *rl, const struct rl_rule *rule, const char *sentence)
+{
+	char text[RL_RULE_TEXT_SIZE];
+
+	assert_int_equal(rl_rule_check(rule, NULL, text, sizeof text), -EINVAL);
+	assert_string_equal(text, sentence);
+	assert_int_equal(rl_define(rl, rule), -EINVAL);
+	assert_int_equal(rl_find(rl, rule->name), -ENOENT);
+}
+
+/* What a program asks of a later library is refused by this one, and not passed over. */
+static void
+test_what_is_not_known_yet(void **state)
+{
+	const struct rl_limit limit = {.capacity = 1, .window_ns = RL_SECOND};
+	struct rl *rl = test_private(10), *other;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct rl_options o = {.keys = 10};
+		struct rl_place place;
+
+		o.reserved[i] = 1;
+		assert_int_equal(rl_open_private(&o, &other), -EINVAL);
+		assert_int_equal(rl_open(test_segment_name(), &o, &other), -EINVAL);
+		assert_int_equal(rl_place(test_segment_name(), &o, &place), -EINVAL);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct rl_limit later = limit;
+		struct rl_rule rule = {.name = "r", .limit = limit};
+		static const char known[] =
+			"not 0: this version of the library knows nothing that stands there";
+		char sentence[RL_RULE_TEXT_SIZE];
+
+		later.reserved[i] = UINT64_C(1) << 63;
+		rule.reserved[i] = 1;
+		snprintf(sentence, sizeof sentence, "reserved: %s", known);
+		assert_refused(rl, &rule, sentence);
+		rule = (struct rl_rule){.name = "r", .limit = later};
+		snprintf(sentence, sizeof sentence, "limit.reserved: %s", known);
+		assert_refused(rl, &rule, sentence);
+		rule = (struct rl_rule){
+			.name = "r", .limit = limit, .more = &later, .more_count = 1};
+		snprintf(sentence, sizeof sentence, "more[0].reserved: %s", known);
+		assert_refused(rl, &rule, sentence);
+	}
+	rl_close(rl);
+}
+
+static void
+assert_zero(const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+
+	for (size_t i = 0; i < size; i++)
+		assert_int_equal(at[i], 0);
+}
+
+/* A program of a later version finds nothing where this library has nothing to tell. */
+static void
+test_what_is_not_told_yet(void **state)
+{
+	struct rl *rl = test_private(10);
+	int rule = test_rule(rl, "r", 1, RL_SECOND, 0, false);
+	int space = rl_define_counters(rl, "space");
+	struct rl_info info;
+	struct rl_rule_info of_rule;
+	struct rl_place place;
+	struct rl_count count;
+	struct rl_reset_counts counts;
+
+	(void)state;
+	memset(&info, 0xff, sizeof info);
+	memset(&of_rule, 0xff, sizeof of_rule);
+	memset(&place, 0xff, sizeof place);
+	memset(&count, 0xff, sizeof count);
+	memset(&counts, 0xff, sizeof counts);
+	rl_info(rl, &info);
+	assert_zero(info.reserved, sizeof info.reserved);
+	assert_int_equal(rl_rule_info(rl, rule, &of_rule), 1);
+	assert_zero(of_rule.reserved, sizeof of_rule.reserved);
+	assert_zero(of_rule.limits[0].reserved, sizeof of_rule.limits[0].reserved);
+	assert_int_equal(rl_place(test_segment_name(), NULL, &place), 0);
+	assert_zero(place.reserved, sizeof place.reserved);
+	assert_int_equal(rl_counter_add(rl, space, "k", 1, 1, RL_SECOND, &count), 1);
+	assert_int_equal(count.reserved, 0);
+	memset(&count, 0xff, sizeof count);
+	assert_int_equal(rl_counter_get(rl, space, "none", 4, &count), 0);
+	assert_int_equal(count.reserved, 0);
+	assert_int_equal(rl_reset_matching(rl, rule, NULL, &counts), 0);
+	assert_zero(counts.reserved, sizeof counts.reserved);
+	rl_close(rl);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes_and_offsets),
+		cmocka_unit_test(test_what_is_not_known_yet),
+		cmocka_unit_test(test_what_is_not_told_yet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

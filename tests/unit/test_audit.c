@@ -273,8 +273,9 @@ make_wrong_slot(void)
 {
 	struct rl_slot slot = slot_of(HARD, "key"), moved = slot;
 	uint64_t hash = rl_hash_of_key(rl->segment.key_start, "key", 3);
-	struct rl_candidates p = rl_table_candidates(&rl->segment.table, HARD,
-	                                             hash ^ rl_handle_limit(rl, HARD)->mix);
+	const struct rl_compiled *limit = rl_handle_limit(rl, HARD);
+	struct rl_candidates p =
+		rl_table_candidates(&rl->segment.table, limit->owner, hash ^ limit->mix);
 
 	assert_true(p.key == (slot.tag & RL_TAG_KEY_MASK));
 	for (uint64_t i = 1; moved.index / 8 * 8 == p.first[0] || moved.index / 8 * 8 == p.first[1];

@@ -84,6 +84,7 @@ test_ten_years_of_other_windows(void **state)
 		for (uint64_t hour = 0; hour < TEN_YEARS; hour++)
 			play_hour(rl, hour, is_configured);
 		audit_assert_whole(rl);
+		rl_sweep_at(rl, T0 + TEN_YEARS * HOUR); /* what was left behind */
 		assert_true(rl_fill(rl) < 20);
 		rl_info(rl, &info);
 		assert_int_equal(info.rules_used, is_configured ? 3 : 2);
@@ -240,20 +241,21 @@ test_what_a_process_knew_of_a_row(void **state)
 	rl_close(other);
 }
 
-/* What a process charges that slept through it is no fault, nobody's, and swept in the end. */
+/* What a process charges that slept through so many incarnations is no fault, nobody's, and swept in the end. */
 static void
-test_what_a_sleeper_charges(void **state)
+sleep_through(unsigned incarnations)
 {
 	struct rl *rl = open_one(2);
 	struct rl_compiled old;
 	struct rl_candidates candidates;
 	struct rl_slot slot;
 
-	(void)state;
 	assert_int_equal(define(rl, "r", HOUR), 0);
 	old = *rl_handle_limit(rl, 0);
-	assert_int_equal(define(rl, "r", 2 * HOUR), 0);
-	assert_int_equal(define(rl, "r", HOUR), 0);
+	for (unsigned i = 0; i < incarnations; i++) {
+		assert_int_equal(define(rl, "r", 2 * HOUR), 0);
+		assert_int_equal(define(rl, "r", HOUR), 0);
+	}
 	rl_request_candidates(rl, &old, rl_hash_of_key(rl->segment.key_start, "k", 1), &candidates);
 	assert_int_equal(rl_table_claim(&rl->segment.table, &candidates, &slot), RL_CLAIM_NEW);
 	rl_record_write(&rl->segment, slot, "k", 1);
@@ -263,11 +265,21 @@ test_what_a_sleeper_charges(void **state)
 	audit_assert_whole(rl);
 	assert_int_equal(remaining(rl, 0, "k", T0), 5);
 	assert_int_equal(check(rl, 0, "k", T0, NULL), RL_ALLOWED);
+	assert_int_equal(rl_fill(rl), 2);
 	audit_assert_whole(rl);
 	assert_int_equal(define(rl, "r", 2 * HOUR), 0);
 	assert_int_equal(define(rl, "r", HOUR), 0);
+	rl_sweep_at(rl, T0);
 	assert_int_equal(rl_fill(rl), 0);
 	rl_close(rl);
+}
+
+static void
+test_what_a_sleeper_charges(void **state)
+{
+	(void)state;
+	sleep_through(1);
+	sleep_through(RL_TAG_INCARNATIONS);
 }
 
 /* Damage does not fill the memory, and who changes limits at any pace of people's is never refused. */

@@ -28,7 +28,8 @@ static struct rl_candidates
 candidates_of(const struct rl_table *t, uint64_t key)
 {
 	return rl_table_candidates(
-		t, 3, rl_hash_of_key(rl_sip_start64((struct rl_hash_key){1, 2}), &key, sizeof key));
+		t, rl_tag_owner(3, 0),
+		rl_hash_of_key(rl_sip_start64((struct rl_hash_key){1, 2}), &key, sizeof key));
 }
 
 static unsigned
