@@ -3,9 +3,10 @@
 
 #include <inttypes.h>
 #include <rl_admin.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
-#include "metrics/metrics.h"
+#include "metrics/family.h"
 
 /* What the keys of one rule hold. */
 struct sum {

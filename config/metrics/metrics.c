@@ -28,60 +28,6 @@ struct rows {
 	uint64_t damaged;
 };
 
-void
-metrics_escape(FILE *to, const char *text)
-{
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-		if (*c == '\\' || *c == '"')
-			fprintf(to, "\\%c", *c);
-		else if (*c < 0x20 || *c >= 0x7f) /* rules have no such names; damaged bytes do */
-			fprintf(to, "\\\\x%02x", *c);
-		else
-			fputc(*c, to);
-	}
-}
-
-void
-metrics_family(FILE *to, const char *name, enum metrics_kind kind, const char *help)
-{
-	fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
-	        kind == METRICS_COUNTER ? "counter" : "gauge");
-}
-
-void
-metrics_seconds(FILE *to, uint64_t ns)
-{
-	fprintf(to, "%" PRIu64 ".%09" PRIu64 "\n", ns / RL_SECOND, ns % RL_SECOND);
-}
-
-static void
-begin(FILE *to, struct rl *rl, const char *name, enum metrics_kind kind, const char *help)
-{
-	struct rl_info info;
-
-	rl_info(rl, &info);
-	metrics_family(to, name, kind, help);
-	fprintf(to, "%s{segment=\"", name);
-	metrics_escape(to, info.name);
-	fputs("\"} ", to);
-}
-
-void
-metrics_number(FILE *to, struct rl *rl, const char *name, enum metrics_kind kind, const char *help,
-               uint64_t value)
-{
-	begin(to, rl, name, kind, help);
-	fprintf(to, "%" PRIu64 "\n", value);
-}
-
-void
-metrics_duration(FILE *to, struct rl *rl, const char *name, enum metrics_kind kind,
-                 const char *help, uint64_t ns)
-{
-	begin(to, rl, name, kind, help);
-	metrics_seconds(to, ns);
-}
-
 static void
 write_build(FILE *to, const struct rl_info *info)
 {
@@ -99,9 +45,9 @@ write_fill(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t used)
 
 	metrics_number(to, rl, "rl_slots", METRICS_GAUGE, "Places for keys.", info->slots);
 	metrics_number(to, rl, "rl_slots_taken", METRICS_GAUGE, "Slots that a key uses.", used);
-	begin(to, rl, "rl_fill_ratio", METRICS_GAUGE,
-	      "Share of the slots that are used: 0.6 by as many keys as were asked for; "
-	      "above 0.75 keys begin to find none.");
+	metrics_begin(to, rl, "rl_fill_ratio", METRICS_GAUGE,
+	              "Share of the slots that are used: 0.6 by as many keys as were asked for; "
+	              "above 0.75 keys begin to find none.");
 	fprintf(to, "%" PRIu64 ".%06" PRIu64 "\n", millionths / 1000000, millionths % 1000000);
 }
 

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "metrics/family.h"
+
 /* Write all. Scans the tags of the whole table to count the used slots. 0 or -ENOMEM. */
 int metrics_write(FILE *to, struct rl *rl, uint64_t now_ns);
 
@@ -25,25 +27,5 @@ int metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t used
  * A counter beyond has been written over, and is left out of what is written.
  */
 bool metrics_can_be(uint64_t count, uint64_t passed_ns);
-
-enum metrics_kind {
-	METRICS_COUNTER,
-	METRICS_GAUGE
-};
-
-/* Begin a family: its HELP and TYPE. Its samples follow. */
-void metrics_family(FILE *to, const char *name, enum metrics_kind kind, const char *help);
-
-/* A duration or a Unix time as seconds, exact to the nanosecond. */
-void metrics_seconds(FILE *to, uint64_t ns);
-
-/* A family of one sample without a label but the segment's; the second one in seconds. */
-void metrics_number(FILE *to, struct rl *rl, const char *name, enum metrics_kind kind,
-                    const char *help, uint64_t value);
-void metrics_duration(FILE *to, struct rl *rl, const char *name, enum metrics_kind kind,
-                      const char *help, uint64_t ns);
-
-/* A label's value as it may stand between quotes. */
-void metrics_escape(FILE *to, const char *text);
 
 #endif

@@ -761,7 +761,8 @@ test_for_single_keys(void **state)
 	assert_int_equal(rl_check_item_at(rl, &item, T0, &r), RL_UNDECIDED);
 	assert_int_equal(r.error, -EINVAL);
 	assert_int_equal(rl_allow(rl, rule, &pattern, RL_NEVER_NS), 0);
-	item = (struct rl_item){.rule = rule, .key = "k", .key_len = 1, .cost = 2, .charges = &charges};
+	item = (struct rl_item){
+		.rule = rule, .key = "k", .key_len = 1, .cost = 2, .charges = &charges};
 	assert_int_equal(rl_check_item_at(rl, &item, T0, &r), RL_ALLOWED);
 	assert_int_equal(rl_holds(&charges, &hold, 1), 0);
 	assert_int_equal(rl_ban(rl, rule, &pattern, RL_NEVER_NS), 0);

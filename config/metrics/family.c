@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "metrics/family.h"
+
+#include <inttypes.h>
+
+void
+metrics_escape(FILE *to, const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		if (*c == '\\' || *c == '"')
+			fprintf(to, "\\%c", *c);
+		else if (*c < 0x20 || *c >= 0x7f) /* rules have no such names; damaged bytes do */
+			fprintf(to, "\\\\x%02x", *c);
+		else
+			fputc(*c, to);
+	}
+}
+
+void
+metrics_family(FILE *to, const char *name, enum metrics_kind kind, const char *help)
+{
+	fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
+	        kind == METRICS_COUNTER ? "counter" : "gauge");
+}
+
+void
+metrics_seconds(FILE *to, uint64_t ns)
+{
+	fprintf(to, "%" PRIu64 ".%09" PRIu64 "\n", ns / RL_SECOND, ns % RL_SECOND);
+}
+
+void
+metrics_begin(FILE *to, struct rl *rl, const char *name, enum metrics_kind kind, const char *help)
+{
+	struct rl_info info;
+
+	rl_info(rl, &info);
+	metrics_family(to, name, kind, help);
+	fprintf(to, "%s{segment=\"", name);
+	metrics_escape(to, info.name);
+	fputs("\"} ", to);
+}
+
+void
+metrics_number(FILE *to, struct rl *rl, const char *name, enum metrics_kind kind, const char *help,
+               uint64_t value)
+{
+	metrics_begin(to, rl, name, kind, help);
+	fprintf(to, "%" PRIu64 "\n", value);
+}
+
+void
+metrics_duration(FILE *to, struct rl *rl, const char *name, enum metrics_kind kind,
+                 const char *help, uint64_t ns)
+{
+	metrics_begin(to, rl, name, kind, help);
+	metrics_seconds(to, ns);
+}
