@@ -116,7 +116,7 @@ sit_down(struct rl_holders *h)
 	rl_atomic_own_cas(&h->own->word, NONE, TAKING);
 	me = rl_process_self();
 	if (!take(h, &me, false, &label) && !take(h, &me, true, &label))
-		return -ENOSPC;
+		return rl_atomic_own_load(&h->own->word) & TAKEN ? 0 : -ENOSPC;
 	if (!rl_atomic_own_cas(&h->own->word, TAKING, TAKEN | label) &&
 	    rl_atomic_own_load(&h->own->word) != NONE)
 		give_up(h, label);
