@@ -761,23 +761,23 @@ test_strangers_below_a_container(void **state)
 	{                                                                                 \
 		.name = #test "_by_" #how, .test_func = test, .initial_state = &by_##how, \
 	}
-#define ROW(test) BY(test, pidfd), BY(test, start), BY(test, number)
+#define cmocka_unit_test_each_way(test) BY(test, pidfd), BY(test, start), BY(test, number)
 
 int
 main(void)
 {
 	static enum way by_pidfd = BY_PIDFD, by_start = BY_START, by_number = BY_NUMBER;
 	const struct CMUnitTest tests[] = {
-		ROW(test_alive),
-		ROW(test_stopped),
-		ROW(test_killed),
-		ROW(test_the_thread_that_took_it_has_ended),
-		ROW(test_the_main_thread_has_ended),
-		ROW(test_its_child_lives_on),
-		ROW(test_it_is_another_program),
-		ROW(test_it_has_closed_all),
-		ROW(test_the_number_is_another_process),
-		ROW(test_another_namespace),
+		cmocka_unit_test_each_way(test_alive),
+		cmocka_unit_test_each_way(test_stopped),
+		cmocka_unit_test_each_way(test_killed),
+		cmocka_unit_test_each_way(test_the_thread_that_took_it_has_ended),
+		cmocka_unit_test_each_way(test_the_main_thread_has_ended),
+		cmocka_unit_test_each_way(test_its_child_lives_on),
+		cmocka_unit_test_each_way(test_it_is_another_program),
+		cmocka_unit_test_each_way(test_it_has_closed_all),
+		cmocka_unit_test_each_way(test_the_number_is_another_process),
+		cmocka_unit_test_each_way(test_another_namespace),
 		cmocka_unit_test(test_judged_by_another_user),
 		cmocka_unit_test(test_judged_without_proc),
 		cmocka_unit_test(test_described_without_proc),

@@ -408,26 +408,24 @@ test_a_stolen_seat_is_left(void **state)
 	assert_memory_equal(&seats[seat], &thief, sizeof thief);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_one_seat_a_handle),
-		TEST(test_no_seat),
-		TEST(test_closed),
-		TEST(test_a_child_has_its_own),
-		TEST(test_a_child_closes),
-		TEST(test_threads_share_one),
-		TEST(test_full),
-		TEST(test_gens),
-		TEST(test_looks_are_rare),
-		TEST(test_a_look_is_a_look),
-		TEST(test_the_next_one_is_alive),
-		TEST(test_elsewhere),
-		TEST(test_hostile_bytes),
-		TEST(test_a_stolen_seat_is_left),
+		cmocka_unit_test_setup_teardown(test_one_seat_a_handle, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_seat, begin, end),
+		cmocka_unit_test_setup_teardown(test_closed, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_child_has_its_own, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_child_closes, begin, end),
+		cmocka_unit_test_setup_teardown(test_threads_share_one, begin, end),
+		cmocka_unit_test_setup_teardown(test_full, begin, end),
+		cmocka_unit_test_setup_teardown(test_gens, begin, end),
+		cmocka_unit_test_setup_teardown(test_looks_are_rare, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_look_is_a_look, begin, end),
+		cmocka_unit_test_setup_teardown(test_the_next_one_is_alive, begin, end),
+		cmocka_unit_test_setup_teardown(test_elsewhere, begin, end),
+		cmocka_unit_test_setup_teardown(test_hostile_bytes, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_stolen_seat_is_left, begin, end),
 	};
 
 	seats = test_shared(SEATS * sizeof *seats);
