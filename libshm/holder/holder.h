@@ -22,8 +22,8 @@
  * seat of its own. Threads share one. A program that calls exec(2) loses its label but not its life:
  * what it held stays held until it ends, and as another program it takes another seat.
  *
- * Costs: a load for whoever has a seat; some 30 us to take one, and 10 us for each seat of
- * others that has to be judged for it. Nobody waits, and nothing is allocated after rl_holders_make().
+ * Costs: a load for whoever has a seat; some 60 us to take one, and 7 us for each seat of
+ * others that has to be judged for it, but once in 100 ms. Nobody waits, and nothing is allocated after rl_holders_make().
  */
 
 #include "holder/judge.h"
@@ -46,7 +46,7 @@ void rl_holders_free(struct rl_holders *h);
 
 /*
  * This process's label: seat:12 | gen:8 << 12. Takes a seat at first use. 0; -ENOSPC: every seat is a
- * living process's; -ENOMEM: the kernel cannot empty memory in a child, before Linux 4.14; -EROFS.
+ * living process's, or was within the last 100 ms; -ENOMEM: the kernel cannot empty memory in a child, before Linux 4.14; -EROFS.
  */
 int rl_holders_mine(struct rl_holders *h, uint32_t *label);
 

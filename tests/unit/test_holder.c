@@ -250,6 +250,7 @@ test_threads_share_one(void **state)
 static void
 test_full(void **state)
 {
+	struct rl_holders *other = rl_holders_make(seats, SEATS, true);
 	pid_t pid[SEATS];
 	uint32_t last;
 	int error;
@@ -263,8 +264,10 @@ test_full(void **state)
 	assert_int_equal(rl_holders_mine(mine, &(uint32_t){0}), -ENOSPC);
 	end_child(pid[SEATS - 1]);
 	assert_true(rl_holders_is_dead_at(mine, last, LATER));
-	assert_int_equal(label_of(mine), last + (1u << RL_SEAT_BITS));
+	assert_int_equal(rl_holders_mine(mine, &(uint32_t){0}), -ENOSPC); /* just as before */
+	assert_int_equal(label_of(other), last + (1u << RL_SEAT_BITS));
 	assert_int_equal(taken(), SEATS);
+	rl_holders_free(other);
 	for (int i = 0; i < SEATS - 1; i++)
 		end_child(pid[i]);
 }
