@@ -21,7 +21,7 @@ export LC_ALL=C
 readonly DEPTH=500000  # more than any search here needs
 readonly MEGABYTES=4000
 OPTIMISE=-O1 # more takes longer to compile than it saves
-PACK=        # how states are stored
+PACK=()      # how states are stored
 
 here=$(cd "$(dirname "$0")" && pwd)
 build=${BUILD:-$(cd "$here/../.." && pwd)/build/model}
@@ -58,7 +58,7 @@ expect() {
 		cp "$here/$model.pml" .
 		spin -a "$@" "$model.pml" >spin.out 2>&1
 		# No partial order reduction: every step is an access to a shared word.
-		gcc "$optimise" -w -DSAFETY -DNOREDUCE $PACK "-DMEMLIM=$MEGABYTES" \
+		gcc "$optimise" -w -DSAFETY -DNOREDUCE "${PACK[@]}" "-DMEMLIM=$MEGABYTES" \
 			-o pan pan.c >gcc.out 2>&1
 	); then
 		cat "$dir"/*.out >&2
@@ -261,7 +261,7 @@ torture)
 	OPTIMISE=-O2
 	table_torture
 	ring_torture
-	PACK=-DCOLLAPSE # in a third of the memory, and half as fast
+	PACK=(-DCOLLAPSE) # in a third of the memory, and half as fast
 	in_flight_torture
 	;;
 *) usage ;;
