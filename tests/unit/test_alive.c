@@ -282,9 +282,11 @@ static void *
 outlive_main(void *unused)
 {
 	struct rl_proc_stat stat = {0};
+	char name[32];
 
+	snprintf(name, sizeof name, "self/task/%d", (int)getpid());
 	while (stat.state != 'Z')
-		if (!rl_proc_read_stat("self", &stat))
+		if (!rl_proc_read_stat(name, &stat))
 			_exit(FAILED);
 	say_so();
 	stay();
