@@ -109,14 +109,19 @@ rl_holders_is_dead_at(struct rl_holders *h, uint32_t label, uint64_t now_ns)
 	return may_look(&h->seen[index], now_ns) && look(h, label, &seat) == RL_DEAD;
 }
 
-bool
-rl_holders_is_dead(struct rl_holders *h, uint32_t label)
+uint64_t
+rl_holders_now_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return rl_holders_is_dead_at(h, label,
-	                             (uint64_t)now.tv_sec * RL_SECOND + (uint64_t)now.tv_nsec);
+	return (uint64_t)now.tv_sec * RL_SECOND + (uint64_t)now.tv_nsec;
+}
+
+bool
+rl_holders_is_dead(struct rl_holders *h, uint32_t label)
+{
+	return rl_holders_is_dead_at(h, label, rl_holders_now_ns());
 }
 
 enum rl_alive
