@@ -16,6 +16,7 @@
 #include "segment/stats.h"
 
 #define TRIES 16
+#define ELSEWHERE_NS RL_SECOND    /* a look takes some 20 us for each process of the machine */
 #define CHANGE_NS (2 * RL_SECOND) /* longer than any takes between its first word and its last */
 
 static const struct rl_counter_info counters[RL_COUNTERS] = {
@@ -203,6 +204,17 @@ tidy_bans(struct rl *rl, uint64_t now_ns)
 	rl_lock_drop(&lock);
 }
 
+/* Holders of other pid namespaces, whom a request cannot judge. Where not all can be seen, they live. */
+static void
+look_elsewhere(struct rl *rl)
+{
+	uint64_t seen_ns = rl_atomic_load(&rl->looked_elsewhere_ns), now_ns = rl_holders_now_ns();
+
+	if (now_ns - seen_ns >= ELSEWHERE_NS &&
+	    rl_atomic_cas(&rl->looked_elsewhere_ns, seen_ns, now_ns))
+		rl_holders_look_elsewhere(rl->holders);
+}
+
 int
 rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
                   struct rl_swept *swept)
@@ -217,8 +229,10 @@ rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns
 	if (count > slots - first)
 		count = slots - first;
 	give_up_changes(rl, rl_clamp_now(now_ns));
-	if (first == 0)
+	if (first == 0) {
 		tidy_bans(rl, rl_clamp_now(now_ns));
+		look_elsewhere(rl);
+	}
 	for (uint64_t i = first; i < first + count; i++) {
 		rl_table_look_ahead(t, i);
 		if (!rl_tag_is_free(rl_atomic_load(rl_table_tag(t, i))))

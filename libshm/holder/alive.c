@@ -72,6 +72,16 @@ read_stat(pid_t pid, struct rl_proc_stat *stat)
 	return rl_proc_is_ours() && rl_proc_read_stat(name, stat);
 }
 
+/* By the first thread: an emulator makes up what a process reads in /proc/self/stat. */
+static bool
+read_own_stat(struct rl_proc_stat *stat)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "self/task/%d", (int)getpid());
+	return rl_proc_read_stat(name, stat);
+}
+
 static bool
 is_dead_by_pidfd(int pidfd, const struct rl_process *p)
 {
@@ -164,7 +174,7 @@ rl_process_self(void)
 	struct rl_proc_stat stat;
 
 	self.namespace = namespace_by(pidfd);
-	if (rl_proc_read_stat("self", &stat))
+	if (read_own_stat(&stat))
 		self.start = start_of(&stat);
 	if (pidfd >= 0) {
 		self.inode = inode_of(pidfd);

@@ -3,7 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,78 +30,80 @@ is_hiding(void)
 	return hides;
 }
 
-/* One process that lives in `namespace`, or is a zombie there. */
-static void
-meet(const char *name, uint32_t namespace, struct rl_stranger *strangers, size_t count)
-{
-	struct rl_proc_numbers numbers;
-	bool is_known = rl_proc_read_numbers(name, &numbers);
-
-	for (size_t i = 0; i < count; i++) {
-		struct rl_stranger *s = &strangers[i];
-		struct rl_process here = s->process;
-
-		if (here.namespace != namespace)
-			continue;
-		s->is_visible = true;
-		here.pid = is_known ? numbers.outer : 0;
-		if (!is_known || (numbers.inner == s->process.pid && !rl_alive_is_dead(&here)))
-			s->is_found = true;
-	}
-}
-
-/* 0: it was met, is of the own namespace, or is no more. -EPERM: it could not be asked. */
-static int
-visit(const char *name, struct rl_stranger *strangers, size_t count, uint32_t here)
+/* Of somebody whom this process may ask: its own and, for root, nearly all. 0: unknown. */
+static uint32_t
+namespace_of(const char *name)
 {
 	char path[64];
 	struct stat file;
 
 	snprintf(path, sizeof path, "/proc/%.20s/ns/pid", name);
-	if (stat(path, &file) < 0)
-		return errno == ENOENT || errno == ESRCH ? 0 : -EPERM;
-	if ((uint32_t)file.st_ino != here)
-		meet(name, (uint32_t)file.st_ino, strangers, count);
-	return 0;
+	return stat(path, &file) == 0 ? (uint32_t)file.st_ino : 0;
 }
 
-static int
-walk(struct rl_stranger *strangers, size_t count, uint32_t here)
+/* Is it this process? What is unknown of a process, NULL or 0, may be anything. */
+static void
+compare(struct rl_stranger *s, uint32_t namespace, const struct rl_proc_numbers *numbers)
+{
+	struct rl_process here = s->process;
+
+	if (namespace != 0 && namespace != here.namespace)
+		return;
+	s->is_visible |= namespace != 0;
+	if (numbers)
+		here.pid = numbers->outer;
+	if (!numbers || (numbers->inner == s->process.pid && !rl_alive_is_dead(&here)))
+		s->is_found = true;
+}
+
+/* Who has one number is of this namespace, and nobody's stranger. */
+static void
+visit(const char *name, struct rl_stranger *strangers, size_t count)
+{
+	struct rl_proc_numbers numbers;
+	bool is_known = rl_proc_read_numbers(name, &numbers);
+	uint32_t namespace;
+
+	if (is_known ? numbers.levels == 1 : kill(atoi(name), 0) < 0 && errno == ESRCH)
+		return;
+	namespace = namespace_of(name);
+	for (size_t i = 0; i < count; i++)
+		compare(&strangers[i], namespace, is_known ? &numbers : NULL);
+}
+
+static bool
+walk(struct rl_stranger *strangers, size_t count)
 {
 	DIR *processes = opendir("/proc");
-	int error = processes ? 0 : -EPERM;
 	const struct dirent *entry;
+	bool is_whole;
 
-	while (error == 0) {
-		errno = 0;
-		entry = readdir(processes);
-		if (!entry) {
-			error = errno == 0 ? 0 : -EPERM;
-			break;
-		}
+	if (!processes)
+		return false;
+	while ((errno = 0, entry = readdir(processes)))
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			error = visit(entry->d_name, strangers, count, here);
-	}
-	if (processes)
-		closedir(processes);
-	return error;
+			visit(entry->d_name, strangers, count);
+	is_whole = errno == 0;
+	closedir(processes);
+	return is_whole;
+}
+
+static bool
+is_dead(const struct rl_stranger *s, uint32_t here)
+{
+	return s->process.namespace != 0 && s->process.namespace != here && !s->is_found &&
+	       (s->is_visible || here == HOST_NAMESPACE);
 }
 
 int
 rl_elsewhere_judge(struct rl_stranger *strangers, size_t count, uint32_t here)
 {
-	int error = here != 0 && rl_proc_is_ours() && !is_hiding() ? 0 : -EPERM;
+	bool is_whole;
 
 	for (size_t i = 0; i < count; i++)
 		strangers[i].is_found = strangers[i].is_visible = false;
-	if (error == 0)
-		error = walk(strangers, count, here);
-	for (size_t i = 0; i < count; i++) {
-		struct rl_stranger *s = &strangers[i];
-		bool would_be_seen = s->is_visible || here == HOST_NAMESPACE;
-
-		s->is_dead = error == 0 && s->process.namespace != 0 &&
-		             s->process.namespace != here && !s->is_found && would_be_seen;
-	}
-	return error;
+	is_whole = here != 0 && rl_proc_is_ours() && !is_hiding() && walk(strangers, count);
+	for (size_t i = 0; i < count; i++)
+		strangers[i].is_dead = is_whole && is_dead(&strangers[i], here);
+	return is_whole ? 0 : -EPERM;
 }

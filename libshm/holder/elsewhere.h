@@ -15,9 +15,10 @@
  *	somebody else of its namespace was, so that namespace is below this one; or
  *	this is the host's namespace, which is above all
  *
- * and if nothing was hidden: /proc is of this namespace and mounted without hidepid, and every
- * process in it could be asked for its namespace, which takes root. Else nobody is judged.
- * Numbers go up as the walk does, and who lives keeps its own: it is not missed.
+ * and if nothing was hidden: /proc is of this namespace and mounted without hidepid. Else nobody is
+ * judged. What may not be asked of a process, as its namespace unless by root, may be anything: so it
+ * is compared by what is known, of which a pidfs inode is enough. Numbers go up as the walk does, and who
+ * lives keeps its own: it is not missed.
  *
  * It costs some 20 us a process of the machine, so it is for a sweep.
  */

@@ -102,6 +102,25 @@ take(struct rl_holders *h, const struct rl_process *me, bool from_the_dead, uint
 	return false;
 }
 
+/* A search of all seats takes longer than many requests; so one that was in vain is not repeated at once. */
+static bool
+was_full_lately(const struct rl_holders *h)
+{
+	uint64_t full_ns = rl_atomic_own_load(&h->own->full_ns);
+
+	return full_ns != 0 && rl_holders_now_ns() - full_ns < RL_HOLDERS_LOOK_NS;
+}
+
+/* Another thread may have found one meanwhile. */
+static int
+stay_standing(struct rl_holders *h)
+{
+	if (rl_atomic_own_load(&h->own->word) & TAKEN)
+		return 0;
+	rl_atomic_own_store(&h->own->full_ns, rl_holders_now_ns());
+	return -ENOSPC;
+}
+
 /*
  * Take a seat for this process. Its threads may do so at once: the label of one becomes that of all, by
  * the CAS of own->word, and the others give theirs up. Where the word is NONE, a signal handler has
@@ -113,12 +132,12 @@ sit_down(struct rl_holders *h)
 	struct rl_process me;
 	uint32_t label;
 
-	if (h->count == 0)
+	if (h->count == 0 || was_full_lately(h))
 		return -ENOSPC;
 	rl_atomic_own_cas(&h->own->word, NONE, TAKING);
 	me = rl_process_self();
 	if (!take(h, &me, false, &label) && !take(h, &me, true, &label))
-		return -ENOSPC;
+		return stay_standing(h);
 	if (!rl_atomic_own_cas(&h->own->word, TAKING, TAKEN | label) &&
 	    rl_atomic_own_load(&h->own->word) != NONE)
 		give_up(h, label);

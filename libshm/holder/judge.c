@@ -109,14 +109,19 @@ rl_holders_is_dead_at(struct rl_holders *h, uint32_t label, uint64_t now_ns)
 	return may_look(&h->seen[index], now_ns) && look(h, label, &seat) == RL_DEAD;
 }
 
-bool
-rl_holders_is_dead(struct rl_holders *h, uint32_t label)
+uint64_t
+rl_holders_now_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return rl_holders_is_dead_at(h, label,
-	                             (uint64_t)now.tv_sec * RL_SECOND + (uint64_t)now.tv_nsec);
+	return (uint64_t)now.tv_sec * RL_SECOND + (uint64_t)now.tv_nsec;
+}
+
+bool
+rl_holders_is_dead(struct rl_holders *h, uint32_t label)
+{
+	return rl_holders_is_dead_at(h, label, rl_holders_now_ns());
 }
 
 enum rl_alive
@@ -131,19 +136,24 @@ rl_holders_look(struct rl_holders *h, uint32_t label, pid_t *pid)
 	return verdict;
 }
 
-/* The seats as they are, those of other namespaces among the strangers, each at its own index. */
-static void
+/* The seats as they are, those of other namespaces among the strangers, each at its own index. Are there any? */
+static bool
 find_strangers(struct rl_holders *h, struct rl_stranger *strangers, struct rl_u128 *seats)
 {
+	bool has_some = false;
+
 	for (uint32_t i = 0; i < h->count; i++) {
 		struct rl_process process;
 
 		if (!rl_atomic_load16(&h->seats[i], &seats[i]) || rl_seat_is_free(seats[i]))
 			continue;
 		process = rl_seat_process(seats[i]);
-		if (process.namespace != here(h))
-			strangers[i].process = process;
+		if (process.namespace == here(h))
+			continue;
+		strangers[i].process = process;
+		has_some = true;
 	}
+	return has_some;
 }
 
 static int
@@ -167,12 +177,11 @@ rl_holders_look_elsewhere(struct rl_holders *h)
 	struct rl_u128 *seats = calloc(h->count, sizeof *seats);
 	int error = strangers && seats ? 0 : -ENOMEM;
 
-	if (error == 0) {
-		find_strangers(h, strangers, seats);
+	if (error == 0 && find_strangers(h, strangers, seats)) {
 		error = rl_elsewhere_judge(strangers, h->count, here(h));
+		if (error == 0)
+			error = remember_strangers(h, strangers, seats);
 	}
-	if (error == 0)
-		error = remember_strangers(h, strangers, seats);
 	free(seats);
 	free(strangers);
 	return error;

@@ -7,7 +7,7 @@
  * dead without a system call: the seat has been given up, or was taken from the dead. Else the process that
  * the seat names is judged, by alive.h. All of it may be called by any thread, at any time.
  *
- * A look at a process takes 140 times what a decision takes. So each process looks at a seat at
+ * A look at a process takes 100 times what a decision takes. So each process looks at a seat at
  * most once in 100 ms, and between looks whoever was not dead is not dead. What is dead stays so, for a
  * seat's word never returns: it is remembered with the verdict.
  */
@@ -23,6 +23,9 @@ bool rl_holders_is_dead(struct rl_holders *h, uint32_t label);
 
 /* The same at a time of any clock that does not run backwards. */
 bool rl_holders_is_dead_at(struct rl_holders *h, uint32_t label, uint64_t now_ns);
+
+/* The time that looks are counted by, coarse. */
+uint64_t rl_holders_now_ns(void);
 
 /* A look now, for people. *pid is its number here, or 0 if there is none or nobody knows it. */
 enum rl_alive rl_holders_look(struct rl_holders *h, uint32_t label, pid_t *pid);

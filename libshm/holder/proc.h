@@ -22,7 +22,10 @@ struct rl_proc_numbers {
 	int levels; /* of namespaces, from the one to the other */
 };
 
-/* False: there is no such process there, or it may not be read. `name` is a number, or "self". */
+/*
+ * False: there is no such process there, or it may not be read. `name` is below /proc: a number,
+ * "self", "self/task/" and a number.
+ */
 bool rl_proc_read_stat(const char *name, struct rl_proc_stat *stat);
 bool rl_proc_read_numbers(const char *name, struct rl_proc_numbers *numbers);
 

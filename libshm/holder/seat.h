@@ -35,6 +35,7 @@ struct rl_seat_seen {
 struct rl_holders_own {
 	uint64_t word;      /* NONE, TAKING, or its label: holder.c */
 	uint64_t namespace; /* of pids; 0: not asked yet */
+	uint64_t full_ns;   /* when no seat was found; 0: never */
 };
 
 struct rl_holders {

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Explore the models of the lock-free protocols: table.pml (libshm/table/table.c) and ring.pml
-# (libshm/algorithm/ring.c, libshm/algorithm/window.c).
+# Explore the models of the lock-free protocols: table.pml (libshm/table/table.c), ring.pml
+# (libshm/algorithm/ring.c, libshm/algorithm/window.c) and in_flight.pml (libshm/holder/holder.c, and
+# totals in flight).
 #
-#   run.sh [check]   bounded configurations and every mutant, within a minute
-#   run.sh torture   the same with larger bounds, some minutes and up to 4 GB
+#   run.sh [check]   bounded configurations and every mutant, within two minutes
+#   run.sh torture   the same with larger bounds, a quarter of an hour and up to 4 GB
 #
 # `holds` means that every state was reached and no assertion failed; a search cut short by
 # depth or memory is a failure. A mutant leaves one protection out and must be `caught`, by an
@@ -20,6 +21,7 @@ export LC_ALL=C
 readonly DEPTH=500000  # more than any search here needs
 readonly MEGABYTES=4000
 OPTIMISE=-O1 # more takes longer to compile than it saves
+PACK=()      # how states are stored
 
 here=$(cd "$(dirname "$0")" && pwd)
 build=${BUILD:-$(cd "$here/../.." && pwd)/build/model}
@@ -56,7 +58,7 @@ expect() {
 		cp "$here/$model.pml" .
 		spin -a "$@" "$model.pml" >spin.out 2>&1
 		# No partial order reduction: every step is an access to a shared word.
-		gcc "$optimise" -w -DSAFETY -DNOREDUCE "-DMEMLIM=$MEGABYTES" \
+		gcc "$optimise" -w -DSAFETY -DNOREDUCE "${PACK[@]}" "-DMEMLIM=$MEGABYTES" \
 			-o pan pan.c >gcc.out 2>&1
 	); then
 		cat "$dir"/*.out >&2
@@ -186,6 +188,63 @@ ring_torture() {
 	holds 'all but one killed, 3'  ring -DN=3 -DT=6 -DREFUNDS -DSOLO=60
 }
 
+in_flight_check() {
+	holds 'two workers'            in_flight
+	holds 'capacity 2'             in_flight -DCAP=2
+	holds 'three workers'          in_flight -DWORKERS=3 -DSEATS=2 -DOPS=1
+	holds 'a hold is handed on'    in_flight -DRELEASERS=1 -DCAP=2 -DOPS=1
+	holds 'a seat is used again'   in_flight -DSEATS=1 -DRELEASERS=1 -DOPS=1
+	holds 'a ring of one place'    in_flight -DR=1 -DCAP=2
+	holds 'costs'                  in_flight -DCAP=3 -DCOST=2 -DOPS=1
+	holds 'a sweeper'              in_flight -DSWEEPERS=1 -DOPS=1 -DSWEEPS=1
+	holds 'retire'                 in_flight -DSWEEPERS=1 -DGENS=1 -DOPS=1 -DSWEEPS=1
+	holds 'all but one killed'     in_flight -DSOLO=40 -DOPS=1
+}
+
+# Three workers and a sweeper, of whom one may sleep over a retirement.
+readonly QUIET=(-DQUIET -DWORKERS=3 -DSEATS=3 -DCAP=2 -DOPS=1 -DKILLS=0)
+readonly QUIETLY_RETIRED=("${QUIET[@]}" -DSWEEPERS=1 -DSWEEPS=1 -DGENS=1)
+
+in_flight_mutants() {
+	local mutant
+	for mutant in NO_STORE IGNORE_NEWEST; do
+		caught "$mutant" in_flight -DCAP=2 "-D$mutant"
+	done
+	for mutant in STORE_WITHOUT_RECHECK STORE_BLINDLY SEQ_WRAPS; do
+		caught "$mutant" in_flight "${QUIET[@]}" "-D$mutant"
+	done
+	caught NO_SEQ in_flight -DRELEASERS=1 -DSWEEPERS=1 -DCAP=2 -DSWEEPS=1 -DNO_SEQ
+	caught GIVE_BACK_ANY in_flight -DGIVE_BACK_ANY
+	caught RELEASE_ANY_GEN in_flight -DSEATS=1 -DRELEASERS=1 -DOPS=1 -DRELEASE_ANY_GEN
+	caught SEAT_KEEPS_GEN in_flight -DSEATS=1 -DRELEASERS=1 -DCAP=2 -DSEAT_KEEPS_GEN
+	caught RETIRE_HELD in_flight -DSWEEPERS=1 -DGENS=1 -DOPS=1 -DRETIRE_HELD
+	caught 'too few steps' in_flight -DSOLO=10 -DOPS=1
+	caught SEQ_RESTARTS in_flight "${QUIETLY_RETIRED[@]}" -DSEQ_RESTARTS
+	# Who finds nothing to release may say so at once: a place that lost a label does not get it again.
+	holds 'NOT_THERE_WITHOUT_RECHECK' in_flight -DSEATS=1 -DRELEASERS=1 -DOPS=1 \
+		-DNOT_THERE_WITHOUT_RECHECK
+}
+
+in_flight_torture() {
+	holds 'two workers, longer'    in_flight -DSWEEPERS=1
+	holds 'a sweeper and a handed hold' in_flight -DSWEEPERS=1 -DRELEASERS=1 -DCAP=2 -DSWEEPS=1
+	holds 'three workers, two kills' in_flight -DWORKERS=3 -DKILLS=2 -DOPS=1
+	holds 'three workers, capacity 2' in_flight -DWORKERS=3 -DCAP=2 -DOPS=1
+	holds 'one seat, three workers' in_flight -DWORKERS=3 -DRELEASERS=1 -DSEATS=1
+	holds 'one seat, a sweeper'    in_flight -DRELEASERS=1 -DSWEEPERS=1 -DSEATS=1
+	holds 'a full ring'            in_flight -DWORKERS=3 -DSEATS=3 -DCAP=3 -DOPS=1 -DKILLS=0
+	holds 'costs, longer'          in_flight -DCAP=3 -DCOST=2
+	holds 'costs, a sweeper'       in_flight -DCAP=3 -DCOST=2 -DSWEEPERS=1 -DOPS=1
+	holds 'costs, a handed hold'   in_flight -DCAP=3 -DCOST=2 -DRELEASERS=1 -DOPS=1
+	holds 'retire, longer'         in_flight -DSWEEPERS=1 -DGENS=1
+	holds 'retire and hand on'     in_flight -DSWEEPERS=1 -DGENS=1 -DRELEASERS=1 -DOPS=1 -DSWEEPS=1 -DCAP=2
+	holds 'three incarnations'     in_flight -DSWEEPERS=1 -DGENS=2 -DCAP=2 -DOPS=1 -DKILLS=0
+	holds 'asleep over a retirement' in_flight "${QUIETLY_RETIRED[@]}"
+	holds 'asleep over another algorithm' in_flight "${QUIETLY_RETIRED[@]}" -DINTERLUDE
+	caught 'SEQ_GOES_ON over another algorithm' in_flight "${QUIETLY_RETIRED[@]}" -DINTERLUDE -DSEQ_GOES_ON
+	holds 'all but one killed, longer' in_flight -DSOLO=40
+}
+
 [[ $# -le 1 ]] || usage
 need spin
 need gcc
@@ -195,11 +254,15 @@ check)
 	table_mutants
 	ring_check
 	ring_mutants
+	in_flight_check
+	in_flight_mutants
 	;;
 torture)
 	OPTIMISE=-O2
 	table_torture
 	ring_torture
+	PACK=(-DCOLLAPSE) # in a third of the memory, and half as fast
+	in_flight_torture
 	;;
 *) usage ;;
 esac

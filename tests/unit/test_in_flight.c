@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Limits on what is in flight, and that it comes back when its holder ends. */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -250,6 +251,73 @@ test_a_zombie_and_a_stopped_one(void **state)
 	assert_int_equal(acquire(rl, rule, "k", 1, &hold, &r), RL_ALLOWED);
 	assert_int_equal(waitpid(zombie, NULL, 0), zombie);
 	end(stopped);
+	rl_close(rl);
+}
+
+/* Of another pid namespace: its first process starts the holder, and ends it when it is told to. */
+static void
+hold_elsewhere(struct rl *rl, int rule, volatile int *step)
+{
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID) < 0)
+		_exit(2);
+	if (fork() > 0) {
+		wait(NULL);
+		_exit(0);
+	}
+	pid = fork();
+	if (pid == 0) {
+		struct rl_charges charges;
+
+		test_check_at(rl, rule, "k", 1, 2, T0, NULL, &charges);
+		*step = 1;
+		for (;;)
+			pause();
+	}
+	while (*step < 2)
+		usleep(1000);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	*step = 3;
+	while (*step < 4)
+		usleep(1000);
+	_exit(0);
+}
+
+/* A request cannot judge it, and a sweep from above can. */
+static void
+test_a_holder_elsewhere(void **state)
+{
+	volatile int *step = test_shared(sizeof *step);
+	struct rl *rl = open_with(NULL);
+	int rule = define(rl, in_flight(2));
+	struct rl_hold hold;
+	struct rl_result r;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0) {
+		rl_close(rl);
+		skip();
+	}
+	pid = fork();
+	if (pid == 0)
+		hold_elsewhere(rl, rule, step);
+	while (*step < 1)
+		usleep(1000);
+	rl_sweep_at(rl, T0);
+	assert_int_equal(acquire(rl, rule, "k", 1, &hold, &r), RL_DENIED);
+	*step = 2;
+	while (*step < 3)
+		usleep(1000);
+	wait_for_a_look();
+	assert_int_equal(acquire(rl, rule, "k", 1, &hold, &r), RL_DENIED);
+	usleep(1100000); /* as often as a sweep looks elsewhere */
+	rl_sweep_at(rl, T0);
+	assert_int_equal(acquire(rl, rule, "k", 2, &hold, &r), RL_ALLOWED);
+	*step = 4;
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	rl_close(rl);
 }
 
@@ -592,6 +660,8 @@ test_no_room_for_a_holder(void **state)
 			assert_int_equal(test_counter(one, rule, RL_COUNT_holders_full), 1);
 			assert_int_equal(used(one, rule, "k"), 1);
 			rl_close(one);
+			if (seats) /* where there was none, none is looked for at once */
+				wait_for_a_look();
 			assert_int_equal(acquire(two, rule, "k", 4, &hold, &r), RL_ALLOWED);
 			assert_int_equal(r.used, 4 + seats);
 			audit_assert_whole(two);
@@ -835,6 +905,7 @@ main(void)
 		cmocka_unit_test_teardown(test_beside_its_definition, test_unlink),
 		cmocka_unit_test_teardown(test_comes_back_when_its_holder_is_killed, test_unlink),
 		cmocka_unit_test_teardown(test_a_zombie_and_a_stopped_one, test_unlink),
+		cmocka_unit_test_teardown(test_a_holder_elsewhere, test_unlink),
 		cmocka_unit_test_teardown(test_a_child_has_its_own, test_unlink),
 		cmocka_unit_test_teardown(test_a_close_gives_back, test_unlink),
 		cmocka_unit_test(test_beside_rates),
