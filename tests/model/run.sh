@@ -227,11 +227,11 @@ in_flight_mutants() {
 
 in_flight_torture() {
 	holds 'two workers, longer'    in_flight -DSWEEPERS=1
-	holds 'a sweeper and a handed hold' in_flight -DSWEEPERS=1 -DRELEASERS=1 -DCAP=2 -DSWEEPS=1
+	holds 'a sweeper and a handed hold' in_flight -DSWEEPERS=1 -DRELEASERS=1 -DCAP=2 -DOPS=1
 	holds 'three workers, two kills' in_flight -DWORKERS=3 -DKILLS=2 -DOPS=1
 	holds 'three workers, capacity 2' in_flight -DWORKERS=3 -DCAP=2 -DOPS=1
 	holds 'one seat, three workers' in_flight -DWORKERS=3 -DRELEASERS=1 -DSEATS=1
-	holds 'one seat, a sweeper'    in_flight -DRELEASERS=1 -DSWEEPERS=1 -DSEATS=1
+	holds 'one seat, a sweeper'    in_flight -DRELEASERS=1 -DSWEEPERS=1 -DSEATS=1 -DSWEEPS=1
 	holds 'a full ring'            in_flight -DWORKERS=3 -DSEATS=3 -DCAP=3 -DOPS=1 -DKILLS=0
 	holds 'costs, longer'          in_flight -DCAP=3 -DCOST=2
 	holds 'costs, a sweeper'       in_flight -DCAP=3 -DCOST=2 -DSWEEPERS=1 -DOPS=1
