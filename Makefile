@@ -159,6 +159,7 @@ $(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
 $(1)/tests/unit/test_counters: build/v/newer/librl.so.1
 $(ADAPTERS:%=$(1)/tests/%): $(1)/tests/adapters/test_%: $(1)/o/tests/adapters/%.o
 $(1)/tests/unit/test_clients: $(1)/o/rld/clients.o
+$(1)/tests/unit/test_adaptive: $(1)/o/examples/adaptive.o
 $(1)/tests/unit/test_probe: $(patsubst %,$(1)/o/rld/%.o,probe log)
 
 -include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
