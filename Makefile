@@ -190,6 +190,10 @@ build/prefork build/threads: build/%: build/o/examples/%.o build/librl.a
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $^ -lpthread
 
+build/overload: $(patsubst %,build/o/examples/%.o,overload overload_server overload_load adaptive) build/librl.a
+	$(call say,LINK)
+	$(Q)$(LINK) -o $@ $^ -lm
+
 build/v/fuzz/fuzz_config: build/v/fuzz/o/tests/fuzz/fuzz_config.o build/v/fuzz/o/tests/support/same_config.o \
                           build/v/fuzz/libconfig.a build/v/fuzz/librl.a
 	$(call say,LINK)
@@ -289,7 +293,7 @@ quick: all check-mutants check-exports $(QUICK) build/tests/cli/fill
 	@RL_TEST_SCALE=quick tests/support/run.sh $(QUICK_CLI:%='tests/cli/run.sh build/rlctl %') $(QUICK) $(HOUSE)
 
 check: all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/librl-parts.a check-mutants check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
-       build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
+       build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/overload build/tests/accuracy/accuracy \
        build/tests/bench/bench build/tests/differ/differ build/v/c11/librl.so.1 build/v/clang/librl.so.1 \
        build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
        build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http
@@ -387,7 +391,7 @@ MAN     := $(call files,man/*.[1-8])
 ALIASES := $(shell awk '/^\.Sh/ { naming = $$2 == "NAME" } naming && $$1 == ".Nm" { \
 	page = FILENAME; gsub(/^.*\/|\.3$$/, "", page); if ($$2 != page) print $$2 ".3," page }' \
 	$(call files,man/*.3))
-EXAMPLES := $(filter-out examples/demo.sh,$(call files,examples/*.c examples/*.py examples/*.sh))
+EXAMPLES := $(filter-out examples/demo.sh,$(call files,examples/*.[ch] examples/*.py examples/*.sh))
 
 # mode, source, destination
 INSTALLED := \

@@ -3,47 +3,49 @@
  * The limit that is found.
  *
  *	time a request takes
- *	  |                    /        A server does as many requests at once as it has room for, and each
- *	  |                   /         takes as long as it takes alone. Above that they wait for
- *	  |   goal - - - - - X          each other: more at once is no more done in a second. The limit
- *	  |                / |          is to be right of the knee, so that there is always something to do,
- *	  |   alone ------'  |          and not far from it.
+ *	  |                    /      A server does as many requests at once as it has room for, and
+ *	  |                   /       each takes as long as it takes alone. Above that they wait for
+ *	  |   goal - - - - - X        each other: more at once is no more done in a second. The limit
+ *	  |                / |        is to be right of the knee, so that there is always something
+ *	  |   alone ------'  |        to do, and not far from it.
  *	  +----------------------> in flight
  *	                knee limit
  *
  * The goal is GOAL times what a request takes alone: with 2, a request waits as long as it works. Each
- * request that is done moves the limit by its share of the way to the goal:
+ * request that is done moves the limit:
  *
- *	limit += STEP * (goal - time) / goal        from + STEP, at once, to - STEP, twice the goal or longer
+ *	limit += STEP * (goal - time) / goal
  *
- * `limit` requests are done in about the time that one takes, so each such time changes the limit by STEP, a
- * tenth, of itself, times the part by which it was missed: never by more than a tenth. It rests where
- * requests take the goal on average, however much single ones vary.
+ * which is from + STEP, if it took no time, to - STEP, if it took twice the goal or longer. About `limit`
+ * requests are done in the time that one takes, so in that time the limit changes by a tenth of itself at
+ * most. It rests where requests take the goal on average, however much single ones vary.
  *
- * This is the gradient of Netflix' concurrency-limits (Gradient2Limit: limit * alone * tolerance / time,
- * smoothed) and of Envoy's adaptive concurrency filter, a request at a time in place of a window at a
- * time. As increments it needs no lock and no owner. Workers add to one counter of rl, in any order, and
- * the sum is the same; one that is killed takes along the sample of its last request.
+ * This is the gradient of Netflix' concurrency-limits (its class Gradient2Limit makes the limit smaller or
+ * larger by usual time / time now) and of Envoy's filter adaptive_concurrency, request by request in place of
+ * window by window. So it needs no lock and no leader: workers add to one counter of rl, in any order, and the
+ * sum is the same. A worker that is killed takes along what its last request would have added.
  *
- * What is shared, all of it counters by key:
+ * What the workers share are counters by key:
  *
  *	limit     in millionths of a request
  *	alone     ns that a request takes while few others are in flight: a moving average
- *	known     is there for KNOWN times that, after a request that was alone
- *	looking   is there for LOOK times that, while the limit is a quarter, to see what alone is
+ *	known     is there for KNOWN times `alone`, from the last request that was alone
+ *	looking   is there for LOOK times `alone`; meanwhile the limit is a quarter
  *
- * Why it does not drift. With an average of all requests in place of `alone`, a crowd that stays becomes
- * what is usual, the limit grows with it, and so does the crowd. So a request counts as alone only if no
- * more than a quarter of the limit was in flight. If none was for long, as under an overload, whoever
- * finds `known` gone lowers the limit to a quarter for a moment (Envoy's minRTT; ProbeRTT of BBR): long
- * enough for those in flight to leave, and for others to come and go. If that quarter still is
- * beyond the knee, then `alone` is a quarter of what the full limit takes, the goal is half of it, and the
- * limit falls; so it ends below four knees, where a quarter is alone indeed, and the goal is right.
+ * Why it does not drift. Were `alone` the average of all requests, a crowd that stays would become what is
+ * usual, the limit would grow with it, and so would the crowd. So a request counts as alone only if no more
+ * than a quarter of the limit was in flight, both when it came and when it went. Under an overload none does.
+ * Then `known` ends, and the next request makes it anew, and `looking`: for a moment so few are let in that
+ * those in flight leave, and others come and go alone (Envoy measures its minRTT so, and TCP BBR has
+ * ProbeRTT). If a quarter of the limit still is beyond the knee, then `alone` comes out as a quarter of what
+ * the limit makes requests take, the goal as half of it, and the limit falls. So it ends below four knees,
+ * where a quarter of it is alone indeed, and the goal is right.
  *
- * A server that gets slower first gets a lower limit, for its requests miss the goal; when `alone` was
- * looked at again the limit comes back. A limit of which not half is used says nothing, and stays.
+ * A server that gets slower first gets a lower limit, for its requests miss the goal. When `alone` was looked
+ * at again, the limit comes back. A limit of which not half is used says nothing: it stays, and nobody looks.
  *
- * It costs four reads of a counter for a request that is let in, and up to three increments when it leaves.
+ * It costs two reads of counters where a request comes in. Where it leaves, three reads, and one or two
+ * increments.
  */
 #include "adaptive.h"
 
@@ -55,11 +57,15 @@
 #define GOAL 2
 #define STEP (ONE / 10)
 #define QUARTER 4
-#define WEIGHT 4 /* times the limit: so many requests make the average of `alone` */
-#define LONGEST \
-	4 /* times `alone`: what takes longer counts as this, so that one pause is not many */
-#define KNOWN 100 /* times `alone` */
-#define LOOK 4    /* times `alone` */
+/* The average of `alone` is of so many times the limit: as many requests as some looks see. Of those that
+ * begin together the slowest end last, and of fewer it would be theirs. */
+#define WEIGHT 4
+/* Times `alone`: what takes longer counts as this, so that one pause is one request. */
+#define LONGEST 4
+/* Times `alone`. Those in flight need two to leave; the rest is for slow ones that are alone to be seen. */
+#define LOOK 8
+#define KNOWN 100
+#define HOUR_NS (INT64_C(3600) * (int64_t)RL_SECOND) /* no request counts as longer */
 
 static int
 define_counters(struct rl *rl, const char *name, const char *what)
@@ -129,19 +135,12 @@ quarter(uint32_t limit)
 	return limit < QUARTER ? 1 : limit / QUARTER;
 }
 
-/* What this request brings along. Of those that find `known` gone, one makes it and looks. */
+/* What this request brings along. */
 static uint32_t
 capacity_now(const struct adaptive *a, const char *key, uint64_t now_ns)
 {
-	uint64_t alone_ns = (uint64_t)value_of(a, a->alone, key, now_ns);
 	uint32_t limit = adaptive_limit(a, key, now_ns);
-	size_t len = strlen(key);
 
-	if (alone_ns == 0)
-		return limit;
-	if (rl_counter_set_new_at(a->rl, a->known, key, len, 1, KNOWN * alone_ns, now_ns, NULL) ==
-	    1)
-		rl_counter_set_at(a->rl, a->looking, key, len, 1, LOOK * alone_ns, now_ns, NULL);
 	return value_of(a, a->looking, key, now_ns) > 0 ? quarter(limit) : limit;
 }
 
@@ -176,10 +175,6 @@ begin(const struct adaptive *a, const char *key, int64_t time_ns, uint64_t now_n
 	                      NULL);
 }
 
-/*
- * The average is of as many as some looks see, however many these see at once. Of those that begin together
- * the slowest end last: were it of fewer, it would be theirs.
- */
 static void
 learn_alone(const struct adaptive *a, const char *key, int64_t alone_ns, int64_t time_ns,
             uint32_t limit, uint64_t now_ns)
@@ -190,7 +185,18 @@ learn_alone(const struct adaptive *a, const char *key, int64_t alone_ns, int64_t
 	rl_counter_set_at(a->rl, a->known, key, strlen(key), 1, known_ns, now_ns, NULL);
 }
 
-/* What others have added since the limit was read may take it beyond its bounds: the next brings it back. */
+/* Of those that find `known` gone, one makes it, and looks. */
+static void
+look(const struct adaptive *a, const char *key, int64_t alone_ns, uint64_t now_ns)
+{
+	uint64_t known_ns = KNOWN * (uint64_t)alone_ns, look_ns = LOOK * (uint64_t)alone_ns;
+	size_t len = strlen(key);
+
+	if (rl_counter_set_new_at(a->rl, a->known, key, len, 1, known_ns, now_ns, NULL) == 1)
+		rl_counter_set_at(a->rl, a->looking, key, len, 1, look_ns, now_ns, NULL);
+}
+
+/* With what others add meanwhile, it may go beyond its bounds. The next request brings it back. */
 static void
 move_limit(const struct adaptive *a, const char *key, int64_t goal_ns, int64_t time_ns,
            uint64_t now_ns)
@@ -202,26 +208,42 @@ move_limit(const struct adaptive *a, const char *key, int64_t goal_ns, int64_t t
 	add(a, a->limit, key, next - limit, now_ns);
 }
 
-void
-adaptive_leave(const struct adaptive *a, const char *key, uint64_t now_ns,
-               struct adaptive_pass *pass)
+/* Those in flight when one has left. */
+static uint32_t
+others(const struct adaptive *a, const char *key, uint64_t now_ns)
 {
-	const int64_t longest = INT64_C(3600) * (int64_t)RL_SECOND;
-	int64_t alone_ns = value_of(a, a->alone, key, now_ns);
-	int64_t time_ns = within(1, (int64_t)(now_ns - pass->start_ns), longest);
+	struct rl_result r;
+
+	rl_peek_at(a->rl, a->rule, key, strlen(key), now_ns, &r);
+	return r.used;
+}
+
+static void
+learn(const struct adaptive *a, const char *key, uint64_t now_ns, int64_t time_ns, uint32_t used)
+{
+	int64_t alone_ns = within(0, value_of(a, a->alone, key, now_ns), HOUR_NS);
 	uint32_t limit = adaptive_limit(a, key, now_ns);
 
-	if (pass->holds == 0) /* exempt, or undecided: it was not counted */
-		return;
-	while (rl_release(a->rl, &pass->hold, pass->holds) == -EBUSY)
-		;
 	if (alone_ns == 0) {
 		begin(a, key, time_ns, now_ns);
 		return;
 	}
 	time_ns = within(1, time_ns, LONGEST * alone_ns);
-	if (pass->used <= quarter(limit))
+	if (used <= quarter(limit) && others(a, key, now_ns) < quarter(limit))
 		learn_alone(a, key, alone_ns, time_ns, limit, now_ns);
-	if (2 * pass->used > limit)
+	if (2 * used > limit) {
 		move_limit(a, key, GOAL * alone_ns, time_ns, now_ns);
+		look(a, key, alone_ns, now_ns);
+	}
+}
+
+void
+adaptive_leave(const struct adaptive *a, const char *key, uint64_t now_ns,
+               struct adaptive_pass *pass)
+{
+	if (pass->holds == 0) /* exempt, or undecided: it was not counted */
+		return;
+	while (rl_release(a->rl, &pass->hold, pass->holds) == -EBUSY)
+		;
+	learn(a, key, now_ns, within(1, (int64_t)(now_ns - pass->start_ns), HOUR_NS), pass->used);
 }
