@@ -259,7 +259,7 @@ demo: build/prefork build/rlctl
 # on one mapping, and on the variant that tests schedule only those tests.
 TESTS := $(UNIT) $(RACE) $(ADAPTERS)
 LONG  := unit/test_window unit/test_config_many
-PURE  := $(LONG) $(filter unit/test_config% unit/test_hash unit/test_http% unit/test_sweeper \
+PURE  := $(LONG) $(filter unit/test_adaptive unit/test_config% unit/test_hash unit/test_http% unit/test_sweeper \
          unit/test_watch unit/test_clients unit/test_probe,$(UNIT))
 PURE  := $(filter-out unit/test_configure,$(PURE))
 CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \

@@ -328,6 +328,38 @@ test_bounds(void **state)
 	rl_close(w->a.rl);
 }
 
+static uint64_t
+millionths_after_one(struct world *w, uint64_t millionths, uint32_t limit)
+{
+	struct adaptive_pass pass;
+	struct rl_count count;
+
+	w->now_ns += RL_SECOND; /* nobody looks */
+	rl_counter_set_at(w->a.rl, w->a.limit, "k", 1, millionths, RL_NEVER_NS, w->now_ns, NULL);
+	assert_int_equal(adaptive_limit(&w->a, "k", w->now_ns), limit);
+	for (uint32_t i = 0; i < limit; i++) /* the last finds so many that it moves the limit */
+		assert_int_equal(adaptive_enter(&w->a, "k", w->now_ns, &pass), RL_ALLOWED);
+	w->now_ns += 10 * MS;
+	adaptive_leave(&w->a, "k", w->now_ns, &pass);
+	assert_int_equal(rl_counter_get_at(w->a.rl, w->a.limit, "k", 1, w->now_ns, &count), 1);
+	assert_true(rl_reset(w->a.rl, w->a.rule, "k", 1) >= 0);
+	return count.value;
+}
+
+/* What others add at the same time takes it below one and above the most: it is neither. */
+static void
+test_beyond_its_bounds(void **state)
+{
+	struct world *w = open_world(1, 10 * MS, true);
+
+	(void)state;
+	assert_int_equal(millionths_after_one(w, 4000000, 4), 4000000); /* the first */
+	assert_int_equal(millionths_after_one(w, 4000000, 4), 4050000);
+	assert_int_equal(millionths_after_one(w, 1, 1), 1000000);
+	assert_int_equal(millionths_after_one(w, 1000000000, MAX), MAX * 1000000);
+	rl_close(w->a.rl);
+}
+
 static void
 test_what_is_not_counted(void **state)
 {
@@ -361,6 +393,7 @@ main(void)
 		cmocka_unit_test(test_lets_fewer_into_a_slow_server),
 		cmocka_unit_test(test_a_pause_is_one_request),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_beyond_its_bounds),
 		cmocka_unit_test(test_what_is_not_counted),
 	};
 
