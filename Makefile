@@ -159,6 +159,7 @@ $(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
 $(1)/tests/unit/test_counters: build/v/newer/librl.so.1
 $(ADAPTERS:%=$(1)/tests/%): $(1)/tests/adapters/test_%: $(1)/o/tests/adapters/%.o
 $(1)/tests/unit/test_clients: $(1)/o/rld/clients.o
+$(1)/tests/unit/test_adaptive: $(1)/o/examples/adaptive.o
 $(1)/tests/unit/test_probe: $(patsubst %,$(1)/o/rld/%.o,probe log)
 
 -include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
@@ -188,6 +189,10 @@ FORCE:
 build/prefork build/threads: build/%: build/o/examples/%.o build/librl.a
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $^ -lpthread
+
+build/overload: $(patsubst %,build/o/examples/%.o,overload overload_server overload_load adaptive) build/librl.a
+	$(call say,LINK)
+	$(Q)$(LINK) -o $@ $^ -lm
 
 build/v/fuzz/fuzz_config: build/v/fuzz/o/tests/fuzz/fuzz_config.o build/v/fuzz/o/tests/support/same_config.o \
                           build/v/fuzz/libconfig.a build/v/fuzz/librl.a
@@ -254,7 +259,7 @@ demo: build/prefork build/rlctl
 # on one mapping, and on the variant that tests schedule only those tests.
 TESTS := $(UNIT) $(RACE) $(ADAPTERS)
 LONG  := unit/test_window unit/test_config_many
-PURE  := $(LONG) $(filter unit/test_config% unit/test_hash unit/test_http% unit/test_sweeper \
+PURE  := $(LONG) $(filter unit/test_adaptive unit/test_config% unit/test_hash unit/test_http% unit/test_sweeper \
          unit/test_watch unit/test_clients unit/test_probe,$(UNIT))
 PURE  := $(filter-out unit/test_configure,$(PURE))
 CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
@@ -288,7 +293,7 @@ quick: all check-mutants check-exports $(QUICK) build/tests/cli/fill
 	@RL_TEST_SCALE=quick tests/support/run.sh $(QUICK_CLI:%='tests/cli/run.sh build/rlctl %') $(QUICK) $(HOUSE)
 
 check: all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/librl-parts.a check-mutants check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
-       build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/tests/accuracy/accuracy \
+       build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/overload build/tests/accuracy/accuracy \
        build/tests/bench/bench build/tests/differ/differ build/v/c11/librl.so.1 build/v/clang/librl.so.1 \
        build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
        build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http
@@ -386,7 +391,7 @@ MAN     := $(call files,man/*.[1-8])
 ALIASES := $(shell awk '/^\.Sh/ { naming = $$2 == "NAME" } naming && $$1 == ".Nm" { \
 	page = FILENAME; gsub(/^.*\/|\.3$$/, "", page); if ($$2 != page) print $$2 ".3," page }' \
 	$(call files,man/*.3))
-EXAMPLES := $(filter-out examples/demo.sh,$(call files,examples/*.c examples/*.py examples/*.sh))
+EXAMPLES := $(filter-out examples/demo.sh,$(call files,examples/*.[ch] examples/*.py examples/*.sh))
 
 # mode, source, destination
 INSTALLED := \

@@ -28,13 +28,13 @@ fetch_cmocka() {
 	done
 }
 
-# True of what tests the tools, which needs jansson or their own sources, or other builds of this machine.
+# True of what tests tools or examples, which needs jansson or their own sources, or other builds of this machine.
 is_of_tools() {
 	local header
 	while read -r header; do
 		[[ ! -e $top/config/$header ]] || return 0
 	done < <(sed -n 's/^#include "\(.*\)"$/\1/p' "$1")
-	grep -q -e /rld/ -e build/v/ "$1"
+	grep -q -e /rld/ -e /examples/ -e build/v/ "$1"
 }
 
 build_library() {
