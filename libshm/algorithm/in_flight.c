@@ -13,6 +13,7 @@
 #define PLACE_MASK UINT32_C(0xfff)
 #define SEQ_HIGH_SHIFT 13
 #define SEQ_HIGH_MASK UINT32_C(0x3f)
+#define GEN_SHIFT 16              /* of the slot's, where the sequence begins */
 #define SEAT_MASK UINT32_C(0xfff) /* of a label */
 #define SWEPT (UINT64_C(1) << 12)
 
@@ -47,13 +48,14 @@ seq_of(struct rl_u128 word)
 
 /* Of a state that counts, used is at least 1 and place below it; damage may say otherwise. */
 struct rl_in_flight
-rl_in_flight_unpack(struct rl_u128 word, bool is_zero, uint32_t ring_entries)
+rl_in_flight_unpack(struct rl_u128 word, bool is_zero, uint8_t gen, uint32_t ring_entries)
 {
 	uint32_t places = rl_in_flight_places(ring_entries);
-	struct rl_in_flight f = {.seq = seq_of(word)};
+	struct rl_in_flight f = {.seq = (uint32_t)gen << GEN_SHIFT};
 
 	if (is_zero)
 		return f;
+	f.seq = seq_of(word);
 	f.total = (uint32_t)(word.hi >> TOTAL_SHIFT);
 	f.used = lesser((uint32_t)(word.hi >> USED_SHIFT) & USED_MASK, places);
 	f.used = f.used > 0 ? f.used : 1;

@@ -46,9 +46,10 @@
  * the state has not moved from the place, what the ring has there counts for nothing. `used` says
  * which words are of this incarnation, so that there is nothing to clear when a slot is used again.
  *
- * `seq` goes on from whatever word lies in the slot, so that a word does not come back within 2^30
- * changes of a slot, nor `lo` within 2^24: equal `lo` around a load of `hi` means that both belong
- * together.
+ * `seq` begins each incarnation of the slot at the slot's gen, shifted by 16 bits, plus one. So a word does not
+ * come back within 2^30 changes of a slot's incarnation, nor `lo` within 2^24, nor that of one incarnation in
+ * the next: equal `lo` around a load of `hi` means that both belong together. (From 0 on it could, and so
+ * it could from whatever another algorithm has left there: see "What wraps" in PROTOCOL.md.)
  *
  * Cost: acquiring reads up to `used` words of the ring where another process was the last.
  */
@@ -66,7 +67,7 @@ struct rl_tally {
 	uint32_t units;
 };
 
-/* A state word, made sane for its ring. All zero but `seq`: nothing is held, and nothing ever was. */
+/* A state word, made sane for its ring. All zero but `seq`: nothing is held, and nothing was since it began. */
 struct rl_in_flight {
 	uint32_t total;
 	uint32_t used;
@@ -92,8 +93,9 @@ rl_in_flight_places(uint32_t ring_entries)
 	return ring_entries < RL_IN_FLIGHT_PLACES_MAX ? ring_entries : RL_IN_FLIGHT_PLACES_MAX;
 }
 
-/* Of a word that counts; `is_zero`: of one that is an older incarnation's, and only goes on from it. */
-struct rl_in_flight rl_in_flight_unpack(struct rl_u128 word, bool is_zero, uint32_t ring_entries);
+/* Of a word that counts; `is_zero`: of one that is an older incarnation's, where `gen` is to begin. */
+struct rl_in_flight rl_in_flight_unpack(struct rl_u128 word, bool is_zero, uint8_t gen,
+                                        uint32_t ring_entries);
 
 /* ring'[i] for i < used, no more of it than the total. */
 struct rl_tally rl_in_flight_tally(const struct rl_in_flight *f, const uint64_t *ring, uint32_t i);

@@ -68,7 +68,8 @@ load(struct held *h)
 	case RL_SEEN:
 		break;
 	}
-	h->state = rl_in_flight_unpack(h->view.word, h->view.is_zero, h->limiter->ring_entries);
+	h->state = rl_in_flight_unpack(h->view.word, h->view.is_zero, h->view.gen,
+	                               h->limiter->ring_entries);
 	return 1;
 }
 
@@ -175,7 +176,8 @@ rl_units_take(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slo
 	case RL_SEEN:
 		break;
 	}
-	h.state = rl_in_flight_unpack(h.view.word, h.view.is_zero, h.limiter->ring_entries);
+	h.state = rl_in_flight_unpack(h.view.word, h.view.is_zero, h.view.gen,
+	                              h.limiter->ring_entries);
 	taken->total = h.state.total;
 	if ((uint64_t)h.state.total + cost > most)
 		return reclaim(rl, limit, &h, budget) > 0 ? -EAGAIN : 0;
@@ -202,7 +204,8 @@ bool
 rl_units_were_swept(const struct rl_segment *s, const struct rl_limiter *l, struct rl_slot slot,
                     const struct rl_view *view)
 {
-	struct rl_in_flight state = rl_in_flight_unpack(view->word, view->is_zero, l->ring_entries);
+	struct rl_in_flight state =
+		rl_in_flight_unpack(view->word, view->is_zero, view->gen, l->ring_entries);
 
 	if (state.is_swept)
 		return true;

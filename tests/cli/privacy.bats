@@ -187,7 +187,7 @@ mask_of() {
 	on ban --for 1h 198.51.100.231
 	on dump --mask "$BATS_TEST_TMPDIR/dump"
 	exits 0
-	lacks 231 <"$BATS_TEST_TMPDIR/dump"
+	lacks '[.]231' <"$BATS_TEST_TMPDIR/dump"
 	rm "/dev/shm/rl.$segment"
 	fill login 5 $hour_ms 1
 	on restore "$BATS_TEST_TMPDIR/dump"

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "algorithm/in_flight.h"
 #include "audit.h"
 #include "rl_http.h"
 #include "rule/handle.h"
@@ -898,10 +899,27 @@ test_headers(void **state)
 	rl_close(rl);
 }
 
+/* Whatever another algorithm, or an earlier incarnation, has left in the slot. */
+static void
+test_where_a_sequence_begins(void **state)
+{
+	const struct rl_u128 words[] = {{0, 0}, {UINT64_MAX, UINT64_MAX}, {T0 << 8, T0}};
+
+	(void)state;
+	for (int gen = 0; gen < 256; gen++)
+		for (int i = 0; i < 3; i++) {
+			struct rl_in_flight f =
+				rl_in_flight_unpack(words[i], true, (uint8_t)gen, 64);
+			assert_int_equal(f.seq, gen << 16);
+			assert_int_equal(f.total + f.used + f.place + f.newest.units, 0);
+		}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_where_a_sequence_begins),
 		cmocka_unit_test_teardown(test_beside_its_definition, test_unlink),
 		cmocka_unit_test_teardown(test_comes_back_when_its_holder_is_killed, test_unlink),
 		cmocka_unit_test_teardown(test_a_zombie_and_a_stopped_one, test_unlink),
