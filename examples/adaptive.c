@@ -158,7 +158,7 @@ adaptive_enter(const struct adaptive *a, const char *key, uint64_t now_ns,
 	                       .charges = &charges};
 	enum rl_verdict verdict = rl_check_item_at(a->rl, &item, now_ns, &r);
 
-	*pass = (struct adaptive_pass){.start_ns = now_ns, .used = r.used};
+	*pass = (struct adaptive_pass){.start_ns = now_ns, .used = r.used, .error = r.error};
 	if (verdict == RL_ALLOWED)
 		pass->holds = rl_holds(&charges, &pass->hold, 1);
 	return verdict;

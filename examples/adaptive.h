@@ -10,10 +10,10 @@
  *	struct adaptive_pass pass;
  *	if (adaptive_open(&a, rl, "backend", 48) < 0)
  *		return -1;
- *	switch (adaptive_enter(&a, "db1", rl_now(rl), &pass)) {
- *	case RL_ALLOWED: serve(); adaptive_leave(&a, "db1", rl_now(rl), &pass); break;
- *	default:         refuse(); break;
- *	}
+ *	if (adaptive_enter(&a, "db1", rl_now(rl), &pass) == RL_DENIED)
+ *		return refuse();
+ *	serve();
+ *	adaptive_leave(&a, "db1", rl_now(rl), &pass);
  *
  * A key is what is overloaded: this host, or one of several servers behind it.
  */
@@ -35,6 +35,7 @@ struct adaptive_pass {
 	size_t holds;
 	uint64_t start_ns;
 	uint32_t used; /* in flight when it was let in, itself included */
+	int error;     /* 0, or why it was not counted: of struct rl_result */
 };
 
 /*
@@ -47,8 +48,10 @@ int adaptive_open(struct adaptive *a, struct rl *rl, const char *name, uint32_t 
 enum rl_verdict adaptive_enter(const struct adaptive *a, const char *key, uint64_t now_ns,
                                struct adaptive_pass *pass);
 
-/* It is done: give back its unit, and learn from how long it took. A request that failed early only gives
- * back: with rl_release() of its hold, for how fast a failure is says nothing of the server. */
+/*
+ * It is done: give back its unit, and learn from how long it took. Of a request that failed early only give
+ * back the hold, by rl_release(): how fast a failure is says nothing of the server.
+ */
 void adaptive_leave(const struct adaptive *a, const char *key, uint64_t now_ns,
                     struct adaptive_pass *pass);
 

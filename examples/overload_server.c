@@ -44,10 +44,12 @@ work(void)
 static const char *
 answer_to(const struct adaptive *limit)
 {
-	struct adaptive_pass pass;
+	struct adaptive_pass pass = {0};
 
 	if (limit && adaptive_enter(limit, SERVER_KEY, rl_now(limit->rl), &pass) == RL_DENIED)
 		return "HTTP/1.0 503 Service Unavailable\r\n\r\n";
+	if (pass.error) /* serve, but do not keep it to ourselves */
+		fprintf(stderr, "overload: %s\n", rl_strerror(pass.error));
 	work();
 	if (limit) /* before the answer, so that who has it can count on it */
 		adaptive_leave(limit, SERVER_KEY, rl_now(limit->rl), &pass);
