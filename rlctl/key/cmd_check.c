@@ -15,22 +15,34 @@ const struct command_option check_options[] = {
 	{0},
 };
 
+/* What is in flight would come back as this process ends: it is given back at once. */
+static void
+release(struct rl *rl, struct rl_charges *charges)
+{
+	struct rl_hold holds[RL_LIMITS_MAX];
+
+	rl_release(rl, holds, rl_holds(charges, holds, RL_LIMITS_MAX));
+}
+
 /* Cost 0 to the library is a peek. */
 static bool
 decide(struct rl *rl, struct decision *decision, uint64_t cost)
 {
 	int rule = rule_need(rl, decision->rule);
+	struct rl_charges charges = {0};
 	struct rl_item item = {
 		.rule = rule,
 		.key = decision->key.bytes,
 		.key_len = decision->key.len,
 		.cost = cost,
+		.charges = &charges,
 	};
 
 	if (rule < 0 || !rule_read(rl, rule, &decision->info))
 		return false;
 	rl_check_limits_at(rl, &item, rl_now(rl), &decision->result, &decision->count,
 	                   decision->results);
+	release(rl, &charges);
 	if (decision->count > decision->info.limit_count)
 		decision->count = decision->info.limit_count;
 	if (decision->result.error)
