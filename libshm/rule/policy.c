@@ -108,6 +108,7 @@ load_at(struct rl *rl, int rule, uint64_t g, struct rl_policy *p)
 	if (rl_rule_has_flags(rule, flags))
 		return 0;
 	p->count = 0;
+	p->is_held = false;
 	p->has_overrides = false;
 	p->is_removed = true;
 	return rl_rule_incarnation(rule) > rl_row_incarnation(flags) ? -EINVAL : 0;

@@ -16,12 +16,12 @@ what_counts(const struct rl_limit *limit)
 {
 	const struct rl_algorithm_info *info = algorithm_info(limit->algorithm);
 
+	if (info->flags & RL_IS_HELD)
+		return "what is held, until it is given back or its process ends";
 	if (info->flags & RL_HAS_GRANULARITY)
 		return limit->hard ? "the sub-buckets below, the oldest in full"
 		                   : "the sub-buckets below, the oldest by the share that is left "
 		                     "of it";
-	if (info->flags & RL_IS_HELD)
-		return "what was taken and not given back, nor come back from a dead process";
 	if (info->flags & RL_IS_WINDOW)
 		return "all since the window began, and nothing once it ends";
 	if (info->ring_per_unit > 0)

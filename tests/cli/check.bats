@@ -261,3 +261,19 @@ teardown() {
 	on list
 	[ -z "$output" ]
 }
+
+@test "check: what is in flight is given back at once" {
+	fill login 3 $month_ms 1 alice=1
+	printf '{"rules": {"jobs": {"algorithm": "in_flight", "capacity": 2}}}\n' >"$BATS_TEST_TMPDIR/rl.json"
+	on config reload --config "$BATS_TEST_TMPDIR/rl.json"
+	exits 0
+	for _ in 1 2 3; do
+		on check jobs alice
+		exits 0
+		says ' 1/2 '
+	done
+	on get jobs alice
+	exits 1
+	on peek jobs alice
+	says 'in_flight, 2 at once'
+}
