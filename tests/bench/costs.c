@@ -23,7 +23,8 @@ struct cost {
 	struct probe probe;
 	uint64_t now_ns;
 	bool has_result;
-	double target; /* of its ratio to the hot admission; 0: nothing said */
+	double target;    /* of its ratio to the hot admission; 0: nothing said */
+	struct rl *other; /* another handle of the segment, with a seat of its own */
 };
 
 struct costs {
@@ -61,6 +62,25 @@ increment(void *cost, unsigned worker, uint64_t n)
 	for (uint64_t i = 0; i < n; i++)
 		rl_counter_add_at(c->probe.rl, item->rule, item->key, item->key_len, 1, HOUR,
 		                  c->now_ns, &count);
+}
+
+/* Units in flight, taken and given back; by two holders in turns, where there is another. */
+static void
+hold(void *cost, unsigned worker, uint64_t n)
+{
+	const struct cost *c = cost;
+	struct rl *const handle[2] = {c->probe.rl, c->other ? c->other : c->probe.rl};
+	struct rl_item item = c->probe.item;
+	struct rl_charges charges;
+	struct rl_hold held;
+	struct rl_result r;
+
+	(void)worker;
+	item.charges = &charges;
+	for (uint64_t i = 0; i < n; i++) {
+		rl_check_item_at(handle[i % 2], &item, c->now_ns, &r);
+		rl_release(handle[i % 2], &held, rl_holds(&charges, &held, 1));
+	}
 }
 
 static struct cost *
@@ -144,6 +164,19 @@ add_counter(struct costs *c)
 	add(c, "counter", "a counter's increment", 1.2, c->rl,
 	    rl_define_counters(c->rl, "counter"));
 	c->lane[c->count - 1].run = increment;
+}
+
+static void
+add_in_flight(struct costs *c, struct rl *one, struct rl *other)
+{
+	const struct rl_limit l = {.algorithm = RL_IN_FLIGHT, .capacity = 1000};
+	int rule = bench_define(one, "in_flight", &l);
+
+	add(c, "in_flight", "units in flight, taken and given back", 1.6, one, rule);
+	c->lane[c->count - 1].run = hold;
+	add(c, "in_flight_turns", "the same, by two holders in turns", 2.5, one, rule)->other =
+		other;
+	c->lane[c->count - 1].run = hold;
 }
 
 static void
@@ -262,18 +295,24 @@ bench_costs(struct bench *bench)
 	static struct costs c;
 	struct rl *one = open_banned(64), *networks = open_banned(256),
 		  *prefixes = open_banned(20000);
+	struct rl *holder = bench_open(&(struct rl_options){.keys = 1000}, true), *other;
 	struct floor_words word = floor_words_make(1, BENCH_PAGES_AS_MOUNTED);
 	json_t *section =
 		report_section(bench->report, "costs", "The cheap decision and the dear ones");
 	struct samples samples[LANES_MAX + 2], floor;
 	uint64_t n = bench_n(bench, OPERATIONS);
+	struct rl_info info;
 
+	rl_info(holder, &info);
+	if (rl_open(info.name, NULL, &other) < 0)
+		bench_die("another handle of %s", info.name);
 	c = (struct costs){.bench = bench,
 	                   .rl = bench_open(&(struct rl_options){.keys = 1000, .ring = 64}, false)};
 	add_limit(&c, "admit", "hot admission: 16-byte key, caller's now", 0, plain);
 	add_denials(&c);
 	add_algorithms(&c);
 	add_counter(&c);
+	add_in_flight(&c, holder, other);
 	add_several(&c);
 	add_bans(&c, one, networks, prefixes);
 	c.lane[c.count] = (struct lane){"hash", "", floor_hash, NULL, n, 0};
@@ -287,4 +326,6 @@ bench_costs(struct bench *bench)
 	rl_close(one);
 	rl_close(networks);
 	rl_close(prefixes);
+	rl_close(other);
+	rl_close(holder);
 }
