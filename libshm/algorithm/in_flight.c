@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "algorithm/in_flight.h"
 
-#define LABEL_SHIFT 44
-#define UNITS_SHIFT 24
-#define UNITS_MASK UINT32_C(0xfffff)
-#define SEQ_LOW_BITS 24
-#define SEQ_LOW_MASK ((UINT32_C(1) << SEQ_LOW_BITS) - 1)
-#define TOTAL_SHIFT 44
 #define USED_SHIFT 31
 #define USED_MASK UINT32_C(0x1fff)
-#define PLACE_SHIFT 19
-#define PLACE_MASK UINT32_C(0xfff)
 #define SEQ_HIGH_SHIFT 13
 #define SEQ_HIGH_MASK UINT32_C(0x3f)
 #define GEN_SHIFT 16              /* of the slot's, where the sequence begins */
 #define SEAT_MASK UINT32_C(0xfff) /* of a label */
-#define SWEPT (UINT64_C(1) << 12)
 
 static uint32_t
 lesser(uint32_t a, uint32_t b)
@@ -27,23 +18,23 @@ static struct rl_tally
 tally_of(uint64_t entry)
 {
 	return (struct rl_tally){
-		.label = (uint32_t)(entry >> LABEL_SHIFT),
-		.units = (uint32_t)(entry >> UNITS_SHIFT) & UNITS_MASK,
+		.label = (uint32_t)(entry >> RL_TALLY_LABEL_SHIFT),
+		.units = (uint32_t)(entry >> RL_TALLY_UNITS_SHIFT) & RL_TALLY_UNITS_MASK,
 	};
 }
 
 static uint64_t
 entry_of(struct rl_tally t, uint32_t seq)
 {
-	return (uint64_t)t.label << LABEL_SHIFT | (uint64_t)t.units << UNITS_SHIFT |
-	       (seq & SEQ_LOW_MASK);
+	return (uint64_t)t.label << RL_TALLY_LABEL_SHIFT |
+	       (uint64_t)t.units << RL_TALLY_UNITS_SHIFT | (seq & RL_TALLY_SEQ_LOW_MASK);
 }
 
 static uint32_t
 seq_of(struct rl_u128 word)
 {
-	return ((uint32_t)word.lo & SEQ_LOW_MASK) |
-	       ((uint32_t)(word.hi >> SEQ_HIGH_SHIFT) & SEQ_HIGH_MASK) << SEQ_LOW_BITS;
+	return ((uint32_t)word.lo & RL_TALLY_SEQ_LOW_MASK) |
+	       ((uint32_t)(word.hi >> SEQ_HIGH_SHIFT) & SEQ_HIGH_MASK) << RL_TALLY_SEQ_LOW_BITS;
 }
 
 /* Of a state that counts, used is at least 1 and place below it; damage may say otherwise. */
@@ -56,11 +47,12 @@ rl_in_flight_unpack(struct rl_u128 word, bool is_zero, uint8_t gen, uint32_t rin
 	if (is_zero)
 		return f;
 	f.seq = seq_of(word);
-	f.total = (uint32_t)(word.hi >> TOTAL_SHIFT);
+	f.total = (uint32_t)(word.hi >> RL_IN_FLIGHT_TOTAL_SHIFT);
 	f.used = lesser((uint32_t)(word.hi >> USED_SHIFT) & USED_MASK, places);
 	f.used = f.used > 0 ? f.used : 1;
-	f.place = lesser((uint32_t)(word.hi >> PLACE_SHIFT) & PLACE_MASK, f.used - 1);
-	f.is_swept = (word.hi & SWEPT) != 0;
+	f.place = lesser((uint32_t)(word.hi >> RL_IN_FLIGHT_PLACE_SHIFT) & RL_IN_FLIGHT_PLACE_MASK,
+	                 f.used - 1);
+	f.is_swept = (word.hi & RL_IN_FLIGHT_SWEPT) != 0;
 	f.newest = tally_of(word.lo);
 	f.newest.units = lesser(f.newest.units, f.total);
 	return f;
@@ -71,10 +63,12 @@ pack(const struct rl_in_flight *f, uint64_t slot_bits)
 {
 	return (struct rl_u128){
 		.lo = entry_of(f->newest, f->seq),
-		.hi = (uint64_t)f->total << TOTAL_SHIFT | (uint64_t)f->used << USED_SHIFT |
-	              (uint64_t)f->place << PLACE_SHIFT |
-	              (uint64_t)(f->seq >> SEQ_LOW_BITS & SEQ_HIGH_MASK) << SEQ_HIGH_SHIFT |
-	              (f->is_swept ? SWEPT : 0) | slot_bits,
+		.hi = (uint64_t)f->total << RL_IN_FLIGHT_TOTAL_SHIFT |
+	              (uint64_t)f->used << USED_SHIFT |
+	              (uint64_t)f->place << RL_IN_FLIGHT_PLACE_SHIFT |
+	              (uint64_t)(f->seq >> RL_TALLY_SEQ_LOW_BITS & SEQ_HIGH_MASK)
+	                      << SEQ_HIGH_SHIFT |
+	              (f->is_swept ? RL_IN_FLIGHT_SWEPT : 0) | slot_bits,
 	};
 }
 
@@ -199,7 +193,7 @@ rl_in_flight_is_whole(struct rl_u128 word, const uint64_t *ring, uint32_t ring_e
                       uint32_t seats)
 {
 	uint32_t used = (uint32_t)(word.hi >> USED_SHIFT) & USED_MASK;
-	uint32_t place = (uint32_t)(word.hi >> PLACE_SHIFT) & PLACE_MASK;
+	uint32_t place = (uint32_t)(word.hi >> RL_IN_FLIGHT_PLACE_SHIFT) & RL_IN_FLIGHT_PLACE_MASK;
 	uint64_t sum = 0;
 
 	if (used > rl_in_flight_places(ring_entries) || place >= used)

@@ -61,6 +61,16 @@
 
 #define RL_IN_FLIGHT_PLACES_MAX 4096u
 
+#define RL_TALLY_LABEL_SHIFT 44
+#define RL_TALLY_UNITS_SHIFT 24
+#define RL_TALLY_UNITS_MASK UINT32_C(0xfffff)
+#define RL_TALLY_SEQ_LOW_BITS 24
+#define RL_TALLY_SEQ_LOW_MASK ((UINT32_C(1) << RL_TALLY_SEQ_LOW_BITS) - 1)
+#define RL_IN_FLIGHT_TOTAL_SHIFT 44
+#define RL_IN_FLIGHT_PLACE_SHIFT 19
+#define RL_IN_FLIGHT_PLACE_MASK UINT32_C(0xfff)
+#define RL_IN_FLIGHT_SWEPT (UINT64_C(1) << 12)
+
 /* What one process holds of a key. */
 struct rl_tally {
 	uint32_t label;
@@ -126,11 +136,56 @@ bool rl_in_flight_is_whole(struct rl_u128 word, const uint64_t *ring, uint32_t r
 /* The same state with the mark that a sweep has met it. */
 struct rl_u128 rl_in_flight_swept(const struct rl_in_flight *f, uint64_t slot_bits);
 
+/*
+ * The same as rl_in_flight_take() where the newest tally is the process's own, which the word alone says: the
+ * usual case. Not for a zero view. False: nothing was set, ask that.
+ */
+static inline bool
+rl_in_flight_adds(struct rl_u128 word, uint32_t label, uint32_t cost, uint32_t most,
+                  struct rl_u128 *next)
+{
+	uint64_t total = (word.hi >> RL_IN_FLIGHT_TOTAL_SHIFT) + cost;
+	uint64_t units = (word.lo >> RL_TALLY_UNITS_SHIFT & RL_TALLY_UNITS_MASK) + cost;
+
+	if (word.lo >> RL_TALLY_LABEL_SHIFT != label || total > most ||
+	    units > RL_TALLY_UNITS_MASK ||
+	    (word.lo & RL_TALLY_SEQ_LOW_MASK) == RL_TALLY_SEQ_LOW_MASK)
+		return false;
+	next->lo = word.lo + ((uint64_t)cost << RL_TALLY_UNITS_SHIFT) + 1;
+	next->hi = (word.hi + ((uint64_t)cost << RL_IN_FLIGHT_TOTAL_SHIFT)) & ~RL_IN_FLIGHT_SWEPT;
+	return true;
+}
+
+/* The same of rl_in_flight_give(). */
+static inline bool
+rl_in_flight_lowers(struct rl_u128 word, uint32_t place, uint32_t label, uint32_t cost,
+                    struct rl_u128 *next)
+{
+	uint64_t total = word.hi >> RL_IN_FLIGHT_TOTAL_SHIFT;
+	uint64_t units = word.lo >> RL_TALLY_UNITS_SHIFT & RL_TALLY_UNITS_MASK;
+
+	if (word.lo >> RL_TALLY_LABEL_SHIFT != label ||
+	    (word.hi >> RL_IN_FLIGHT_PLACE_SHIFT & RL_IN_FLIGHT_PLACE_MASK) != place || cost == 0 ||
+	    units < cost || total < cost ||
+	    (word.lo & RL_TALLY_SEQ_LOW_MASK) == RL_TALLY_SEQ_LOW_MASK)
+		return false;
+	next->lo = word.lo - ((uint64_t)cost << RL_TALLY_UNITS_SHIFT) + 1;
+	next->hi = (word.hi - ((uint64_t)cost << RL_IN_FLIGHT_TOTAL_SHIFT)) & ~RL_IN_FLIGHT_SWEPT;
+	return true;
+}
+
+/* The newest tally's place in a word that is sane. */
+static inline uint32_t
+rl_in_flight_place(struct rl_u128 word)
+{
+	return (uint32_t)(word.hi >> RL_IN_FLIGHT_PLACE_SHIFT) & RL_IN_FLIGHT_PLACE_MASK;
+}
+
 /* What is held, by the word alone. */
 static inline uint32_t
 rl_in_flight_total(struct rl_u128 word)
 {
-	return (uint32_t)(word.hi >> 44);
+	return (uint32_t)(word.hi >> RL_IN_FLIGHT_TOTAL_SHIFT);
 }
 
 #endif

@@ -122,6 +122,8 @@ rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
 		return q->capacity;
 	if (rl_limiter_is_bucket(l) && rl_limiter_has_rate(l, q))
 		return q->rate.size;
+	if (l->algorithm == RL_IN_FLIGHT && q->capacity <= RL_IN_FLIGHT_MAX)
+		return q->capacity;
 	return rl_limiter_other_limit(l, q);
 }
 

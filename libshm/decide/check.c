@@ -83,15 +83,39 @@ check_plain(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct r
 	return (enum rl_verdict)decided;
 }
 
+/* Units in flight, which a request that cannot give them back does not get. */
+static enum rl_verdict
+check_held(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
+           const struct rl_plain *plain)
+{
+	struct rl_budget budget = rl_decision_budget(&rl->segment, 1);
+	struct rl_slot slot;
+	int decided;
+
+	if (item->cost == 0)
+		return check_plain(rl, item, now_ns, result, plain);
+	if (!item->charges || !rl_plain_fits(&plain->ask, item->cost) ||
+	    !rl_table_find(&rl->segment.table, &plain->candidates, &slot))
+		return rl_check_any(rl, item, NULL, now_ns, result);
+	decided = rl_decide_units(rl, &plain->ask, &plain->candidates, slot, &budget);
+	if (decided < 0)
+		return rl_check_any(rl, item, NULL, now_ns, result);
+	rl_plain_count(&plain->ask, item->rule, slot, (enum rl_verdict)decided);
+	rl_item_charged(item);
+	return rl_request_lift_shadow(&plain->ask, (enum rl_verdict)decided);
+}
+
 /* The lines that all processes write are asked for only if nothing was taken ahead. */
 static __attribute__((noinline)) enum rl_verdict
-check_prefetching(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-                  struct rl_result *result)
+check_special(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result)
 {
+	uint64_t kind = rl_policy_kind(rl, item->rule);
 	struct rl_plain plain;
 
-	if (!rl_plain_make_of(rl, item, now_ns, result, true, &plain))
+	if (kind == 0 || !rl_plain_make_of(rl, item, now_ns, result, kind, &plain))
 		return rl_check_any(rl, item, NULL, now_ns, result);
+	if (kind & RL_POLICY_HELD)
+		return check_held(rl, item, now_ns, result, &plain);
 	if (charge_ahead(rl, item, &plain.ask, &plain.candidates))
 		return RL_ALLOWED;
 	return check_plain(rl, item, now_ns, result, &plain);
@@ -106,7 +130,7 @@ rl_check_one(struct rl *rl, const struct rl_item *item, const struct rl_booking 
 	if (booking)
 		return rl_check_any(rl, item, booking, now_ns, result);
 	if (!rl_plain_make(rl, item, now_ns, result, &plain))
-		return check_prefetching(rl, item, now_ns, result);
+		return check_special(rl, item, now_ns, result);
 	rl_table_prefetch(&rl->segment.table, &plain.candidates);
 	return check_plain(rl, item, now_ns, result, &plain);
 }

@@ -251,35 +251,53 @@ claim(const struct rl_request *rq, struct rl_slot *slot, int *decided)
 }
 
 static int
-answer_taken(const struct rl_ask *a, struct rl_slot slot, const struct rl_decision *d,
-             const struct rl_units_taken *taken)
+answer_taken(const struct rl_ask *a, const struct rl_candidates *candidates, struct rl_slot slot,
+             const struct rl_decision *d, const struct rl_units_taken *taken)
 {
-	const struct rl_plan plan = {.decision = *d, .charge_id = rl_units_charge_id(taken)};
-
-	rl_answer_charged(a, slot, &plan);
-	a->charge->place |= RL_CHARGE_HELD;
+	*a->charge = (struct rl_charge){
+		.key = a->hash ^ a->limit->mix,
+		.epoch = rl_units_charge_id(taken),
+		.cost = a->cost,
+		.capacity = a->quota.capacity,
+		.limit = (uint16_t)a->limit->id,
+		.gen = rl_tag_gen(slot.tag),
+		.place = (uint8_t)(rl_table_place(candidates, slot.index) | RL_CHARGE_HELD),
+	};
+	if (a->result)
+		rl_fill_result(a, d, RL_ALLOWED);
 	return RL_ALLOWED;
+}
+
+int
+rl_decide_units(struct rl *rl, const struct rl_ask *a, const struct rl_candidates *candidates,
+                struct rl_slot slot, struct rl_budget *budget)
+{
+	uint32_t most = rl_limiter_limit(&a->limit->limiter, &a->quota);
+	struct rl_decision d = {.limit = most};
+	struct rl_units_taken taken;
+	int done = rl_units_take(rl, a->limit, slot, a->cost, most, budget, &taken);
+
+	if (done < 0)
+		return done;
+	d.remaining = taken.total < most ? most - taken.total : 0;
+	d.beyond = taken.total > most ? taken.total - most : 0;
+	return done == 0 ? (int)rl_answer_denied(a, &d)
+	                 : answer_taken(a, candidates, slot, &d, &taken);
 }
 
 /* Take units in flight, of a LIVE slot. */
 static int
 take_units(struct rl_request *rq, struct rl_slot slot)
 {
-	const struct rl_ask *a = &rq->ask;
-	uint32_t most = rl_limiter_limit(&a->limit->limiter, &a->quota);
-	struct rl_units_taken taken = {0};
-	struct rl_decision d = {.limit = most};
-	int done = rl_units_take(rq->rl, a->limit, slot, a->cost, most, rq->budget, &taken);
+	int decided = rl_decide_units(rq->rl, &rq->ask, &rq->candidates, slot, rq->budget);
 
-	if (done == -EAGAIN)
+	if (decided >= 0)
+		return decided;
+	if (decided == -EAGAIN)
 		return RL_AGAIN;
-	if (done == -ENOSPC) /* nobody knows when there will be one */
-		return (int)answer_no_place(rq, a->now_ns, RL_COUNT_holders_full);
-	if (done < 0)
-		return (int)undecided(rq, done);
-	d.remaining = taken.total < most ? most - taken.total : 0;
-	d.beyond = taken.total > most ? taken.total - most : 0;
-	return done == 0 ? (int)rl_answer_denied(a, &d) : answer_taken(a, slot, &d, &taken);
+	if (decided == -ENOSPC) /* nobody knows when there will be one */
+		return (int)answer_no_place(rq, rq->ask.now_ns, RL_COUNT_holders_full);
+	return (int)undecided(rq, decided);
 }
 
 static int

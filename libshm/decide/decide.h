@@ -80,6 +80,13 @@ rl_request_candidates(const struct rl *rl, const struct rl_compiled *limit, uint
  */
 enum rl_verdict rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode);
 
+/*
+ * Take units in flight, at a LIVE slot, 1 <= cost <= limit: the verdict; -EAGAIN the slot has changed; -ENOSPC
+ * there is no seat for this process, or no place for its tally; -ENOMEM. There is to be a charge to fill.
+ */
+int rl_decide_units(struct rl *rl, const struct rl_ask *ask, const struct rl_candidates *candidates,
+                    struct rl_slot slot, struct rl_budget *budget);
+
 /* The answer if that is the decision, which charges nothing. Returns the verdict. */
 enum rl_verdict rl_answer(const struct rl_ask *ask, const struct rl_decision *decision);
 

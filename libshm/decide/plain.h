@@ -16,16 +16,16 @@ struct rl_plain {
 	struct rl_candidates candidates;
 };
 
-/* False: it is of another kind, or unsound. `prefetches`: its rule has a prefetch; else it has none. */
+/* False: it is of another kind, or unsound. `kind`: as for rl_policy_plain_of(). */
 static inline __attribute__((always_inline)) bool
 rl_plain_make_of(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-                 struct rl_result *result, bool prefetches, struct rl_plain *plain)
+                 struct rl_result *result, uint64_t kind, struct rl_plain *plain)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_policy_limit own;
 
 	if ((item->capacity | item->flags) > 0 || item->key_len - 1 >= RL_KEY_MAX || !item->key ||
-	    !rl_policy_plain_of(rl, item->rule, item->key, item->key_len, prefetches, &own))
+	    !rl_policy_plain_of(rl, item->rule, item->key, item->key_len, kind, &own))
 		return false;
 	plain->ask = (struct rl_ask){
 		.segment = s,
@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) bool
 rl_plain_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
               struct rl_plain *plain)
 {
-	return rl_plain_make_of(rl, item, now_ns, result, false, plain);
+	return rl_plain_make_of(rl, item, now_ns, result, 0, plain);
 }
 
 static inline void

@@ -97,15 +97,38 @@ give(struct held *h, uint32_t place, uint32_t label, uint32_t cost, struct rl_bu
 	return -EBUSY;
 }
 
-int
-rl_units_give(const struct rl_segment *s, const struct rl_limiter *l, struct rl_slot slot,
-              uint32_t label, uint32_t place, uint32_t cost)
+/* The usual case: of the newest tally. False: it is not that, or somebody was quicker. */
+static bool
+give_newest(const struct rl_segment *s, struct rl_slot slot, uint32_t label, uint32_t place,
+            uint32_t cost)
+{
+	struct rl_u128 next;
+	struct rl_view v;
+
+	return rl_atomic_load(rl_table_tag(&s->table, slot.index)) == slot.tag &&
+	       rl_view_load(s, slot, &v) == RL_SEEN && !v.is_zero &&
+	       rl_in_flight_lowers(v.word, place, label, cost, &next) &&
+	       rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, next);
+}
+
+static int
+give_any(const struct rl_segment *s, const struct rl_limiter *l, struct rl_slot slot,
+         uint32_t label, uint32_t place, uint32_t cost)
 {
 	struct rl_budget budget = {RL_DECIDE_STEPS};
 	struct held h = {.s = s, .limiter = l, .slot = slot};
 	int given = give(&h, place, label, cost, &budget);
 
 	return given > 0 ? 1 : given;
+}
+
+int
+rl_units_give(const struct rl_segment *s, const struct rl_limiter *l, struct rl_slot slot,
+              uint32_t label, uint32_t place, uint32_t cost)
+{
+	if (give_newest(s, slot, label, place, cost))
+		return 1;
+	return give_any(s, l, slot, label, place, cost);
 }
 
 /* The tallies are those of one state, or were when they were read: give() looks again. */
@@ -139,6 +162,25 @@ rl_units_reclaim(struct rl *rl, const struct rl_compiled *limit, struct rl_slot 
 	return load(&h) == 1 ? reclaim(rl, limit, &h, budget) : 0;
 }
 
+/* The usual case: of a process whose tally is the newest. False: it is not that, or somebody was quicker. */
+static bool
+take_more(struct rl *rl, struct rl_slot slot, uint32_t cost, uint32_t most,
+          struct rl_units_taken *taken)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_u128 next;
+	struct rl_view v;
+
+	if (rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero ||
+	    rl_holders_mine(rl->holders, &taken->label) < 0 ||
+	    !rl_in_flight_adds(v.word, taken->label, cost, most, &next) ||
+	    !rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, next))
+		return false;
+	taken->total = rl_in_flight_total(next);
+	taken->place = rl_in_flight_place(next);
+	return true;
+}
+
 /* At a state that has room for them. */
 static int
 take(struct rl *rl, const struct rl_compiled *limit, struct held *h, uint32_t cost,
@@ -161,9 +203,9 @@ take(struct rl *rl, const struct rl_compiled *limit, struct held *h, uint32_t co
 	return 1;
 }
 
-int
-rl_units_take(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, uint32_t cost,
-              uint32_t most, struct rl_budget *budget, struct rl_units_taken *taken)
+static int
+take_any(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, uint32_t cost,
+         uint32_t most, struct rl_budget *budget, struct rl_units_taken *taken)
 {
 	struct held h = {.s = &rl->segment, .limiter = &limit->limiter, .slot = slot};
 
@@ -182,6 +224,15 @@ rl_units_take(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slo
 	if ((uint64_t)h.state.total + cost > most)
 		return reclaim(rl, limit, &h, budget) > 0 ? -EAGAIN : 0;
 	return take(rl, limit, &h, cost, budget, taken);
+}
+
+int
+rl_units_take(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, uint32_t cost,
+              uint32_t most, struct rl_budget *budget, struct rl_units_taken *taken)
+{
+	if (take_more(rl, slot, cost, most, taken))
+		return 1;
+	return take_any(rl, limit, slot, cost, most, budget, taken);
 }
 
 int

@@ -142,11 +142,11 @@ keep(struct rl *rl, uint64_t version, const struct rl_policy *p)
 {
 	struct rl_policy_kept *kept = &rl->policies[rl_rule_row(p->rule)];
 	uint64_t me = (uint64_t)getpid(), writer = rl_atomic_own_load(&kept->writer), sequence;
-	bool is_one = p->count == 1 && !p->is_removed && !p->has_prefix && !p->is_held;
+	bool is_one = p->count == 1 && !p->is_removed && !p->has_prefix;
 	bool asks = p->has_overrides || p->has_bans;
 	bool prefetches = p->limit[0].quota.prefetch > 0;
 	uint64_t mark = ((uint64_t)(unsigned)p->rule + 1) | (asks ? RL_POLICY_ASKS : 0) |
-	                (prefetches ? RL_POLICY_PREFETCHES : 0);
+	                (prefetches ? RL_POLICY_PREFETCHES : 0) | (p->is_held ? RL_POLICY_HELD : 0);
 
 	if (writer == me || !rl_atomic_own_cas(&kept->writer, writer, me))
 		return;

@@ -44,11 +44,13 @@ struct rl_policy {
 /*
  * One that a process keeps. `sequence` is odd while some thread writes the rest. `plain` is the
  * handle + 1 of a rule that has one limit for whole keys, else 0; with RL_POLICY_ASKS where there is
- * something for single keys, which the filters know, and with RL_POLICY_PREFETCHES where a process may
- * take units ahead.
+ * something for single keys, which the filters know. Two kinds of rules have a bit more, and a way of their
+ * own: where a process may take units ahead, and where units are in flight.
  */
 #define RL_POLICY_ASKS (UINT64_C(1) << 63)
 #define RL_POLICY_PREFETCHES (UINT64_C(1) << 62)
+#define RL_POLICY_HELD (UINT64_C(1) << 61)
+#define RL_POLICY_KINDS (RL_POLICY_PREFETCHES | RL_POLICY_HELD)
 struct rl_policy_kept {
 	uint64_t sequence;
 	uint64_t writer; /* the process that writes: a child may be forked while its parent does */
@@ -65,21 +67,20 @@ bool rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_k
                             uint64_t version, const void *key, size_t key_len);
 
 /*
- * The only limit of a rule that is plain, or plain for this key; `prefetches`: of a rule that has a
- * prefetch, else of one that has none. False: ask rl_policy_load(). Part of every decision.
+ * The only limit of a rule that is plain, or plain for this key, and of that kind: 0, or one of
+ * RL_POLICY_KINDS. False: ask rl_policy_load(). Part of every decision.
  *
  * Words of this process's own memory, which another thread may be writing: what was read counts
  * only if the sequence is the same afterwards. That a version is still in force is seen by one
  * load from the segment.
  */
 static inline __attribute__((always_inline)) bool
-rl_policy_plain_of(const struct rl *rl, int rule, const void *key, size_t key_len, bool prefetches,
+rl_policy_plain_of(const struct rl *rl, int rule, const void *key, size_t key_len, uint64_t kind,
                    struct rl_policy_limit *own)
 {
 	const struct rl_policy_limit *limit;
 	const struct rl_policy_kept *kept;
-	const uint64_t mark =
-		((uint64_t)(unsigned)rule + 1) | (prefetches ? RL_POLICY_PREFETCHES : 0);
+	const uint64_t mark = ((uint64_t)(unsigned)rule + 1) | kind;
 	uint64_t sequence, version, plain;
 
 	if ((uint32_t)rl_rule_row(rule) >= rl->segment.geometry.rules)
@@ -104,7 +105,8 @@ rl_policy_plain_of(const struct rl *rl, int rule, const void *key, size_t key_le
 	own->quota.is_shadow = rl_atomic_own_load(&limit->quota.is_shadow);
 	own->quota.counts_denied = rl_atomic_own_load(&limit->quota.counts_denied);
 	own->quota.is_booking = false;
-	own->quota.prefetch = prefetches ? rl_atomic_own_load(&limit->quota.prefetch) : 0;
+	own->quota.prefetch =
+		kind & RL_POLICY_PREFETCHES ? rl_atomic_own_load(&limit->quota.prefetch) : 0;
 	own->quota.max_wait_ns = 0;
 	if (rl_limiter_is_bucket(&own->limit->limiter)) {
 		own->quota.rate.capacity = rl_atomic_own_load(&limit->quota.rate.capacity);
@@ -121,7 +123,16 @@ static inline __attribute__((always_inline)) bool
 rl_policy_plain(const struct rl *rl, int rule, const void *key, size_t key_len,
                 struct rl_policy_limit *own)
 {
-	return rl_policy_plain_of(rl, rule, key, key_len, false, own);
+	return rl_policy_plain_of(rl, rule, key, key_len, 0, own);
+}
+
+/* Of what kind a rule that is plain seemed to be just now: to know which to ask for. */
+static inline uint64_t
+rl_policy_kind(const struct rl *rl, int rule)
+{
+	if ((uint32_t)rl_rule_row(rule) >= rl->segment.geometry.rules)
+		return 0;
+	return rl_atomic_own_load(&rl->policies[rl_rule_row(rule)].plain) & RL_POLICY_KINDS;
 }
 
 /*
