@@ -74,6 +74,7 @@ compare_segment(const struct application *a)
 	compare_size(a, SEGMENT_RULES, has->rules, wish->rules);
 	compare_size(a, SEGMENT_OVERRIDES, has->overrides, wish->overrides);
 	compare_size(a, SEGMENT_BANS, has->bans, wish->bans);
+	compare_size(a, SEGMENT_HOLDERS, has->holders, wish->holders);
 	if (given[SEGMENT_ON_FULL] && has->on_full != wish->on_full)
 		warn_segment(a, SEGMENT_ON_FULL, "\"%s\"", on_full_name(has->on_full));
 	if (given[SEGMENT_HUGE_PAGES] &&

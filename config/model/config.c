@@ -66,6 +66,7 @@ config_options(const struct config *config)
 	o.rules = or_default(o.rules, RL_RULES_DEFAULT);
 	o.overrides = or_default(o.overrides, RL_OVERRIDES_DEFAULT);
 	o.bans = or_default(o.bans, RL_BANS_DEFAULT);
+	o.holders = or_default(o.holders, RL_HOLDERS_DEFAULT);
 	o.mode = o.mode ? o.mode : RL_MODE_DEFAULT;
 	o.buffer_ns = o.buffer_ns ? o.buffer_ns : RL_BUFFER_DEFAULT;
 	return o;

@@ -25,6 +25,7 @@ static const struct field segment_fields[] = {
 	{"rules", read_count, SEGMENT_RULES, 1, RL_RULES_MAX, NULL},
 	{"overrides", read_count, SEGMENT_OVERRIDES, 1, RL_OVERRIDES_MAX, NULL},
 	{"bans", read_count, SEGMENT_BANS, 1, RL_BANS_MAX, NULL},
+	{"holders", read_count, SEGMENT_HOLDERS, 1, RL_HOLDERS_MAX, NULL},
 	{"on_full", read_word, SEGMENT_ON_FULL, 0, 0, on_full_names},
 	{"huge_pages", read_flag, SEGMENT_HUGE_PAGES, 0, 0, NULL},
 	{0},
@@ -120,6 +121,7 @@ read_segment(struct reader *reader, struct node object, struct config *config)
 	o->rules = (uint32_t)v[SEGMENT_RULES].number;
 	o->overrides = (uint32_t)v[SEGMENT_OVERRIDES].number;
 	o->bans = (uint32_t)v[SEGMENT_BANS].number;
+	o->holders = (uint32_t)v[SEGMENT_HOLDERS].number;
 	o->on_full = (enum rl_on_full)v[SEGMENT_ON_FULL].number;
 	o->mode = (mode_t)v[SEGMENT_MODE].number;
 	o->flags |= v[SEGMENT_HUGE_PAGES].number ? RL_OPEN_HUGE_PAGES : 0U;

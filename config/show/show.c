@@ -57,6 +57,7 @@ segment_json(const struct config *config)
 	put_count(object, "rules", o.rules, &error);
 	put_count(object, "overrides", o.overrides, &error);
 	put_count(object, "bans", o.bans, &error);
+	put_count(object, "holders", o.holders, &error);
 	put(object, "on_full", json_string(on_full_name(o.on_full)), &error);
 	put(object, "huge_pages", json_boolean(o.flags & RL_OPEN_HUGE_PAGES), &error);
 	return checked(object, error);

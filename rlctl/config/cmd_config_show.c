@@ -29,6 +29,7 @@ print_segment(const struct context *context, const struct config *config)
 	printf("rules      %" PRIu32 "\n", o.rules);
 	printf("overrides  %" PRIu32 "\n", o.overrides);
 	printf("bans       %" PRIu32 "\n", o.bans);
+	printf("holders    %" PRIu32 "\n", o.holders);
 	printf("on_full    %s\n", on_full_name(o.on_full));
 	printf("huge_pages %s\n", o.flags & RL_OPEN_HUGE_PAGES ? "true" : "false");
 	printf("interval   %s\n", duration_exact(config->gc_interval_ns).text);

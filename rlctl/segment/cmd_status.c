@@ -188,6 +188,7 @@ print_segment(const struct status *status)
 	printf("limits     %" PRIu32 " of %" PRIu32 "\n", info->limits_used, info->limits);
 	printf("overrides  %" PRIu64 " of %" PRIu32 "\n", info->overrides_used, info->overrides);
 	printf("bans       %" PRIu64 ", room for at least %" PRIu32 "\n", status->bans, info->bans);
+	printf("holders    %" PRIu32 " of %" PRIu32 "\n", info->holders_used, info->holders);
 	print_sweeper(status);
 }
 
@@ -290,6 +291,8 @@ json_segment(const struct status *status)
 	json_put(object, "overrides_room", json_count(info->overrides));
 	json_put(object, "bans", json_count(status->bans));
 	json_put(object, "bans_room", json_count(info->bans));
+	json_put(object, "holders", json_count(info->holders_used));
+	json_put(object, "holders_room", json_count(info->holders));
 	json_put(object, "sweeper", json_sweeper(status));
 	return object;
 }

@@ -86,12 +86,12 @@ test_defaults(void **state)
 static void
 test_segment(void **state)
 {
-	struct config *config =
-		need_config("{\"segment\": {\"name\": \"web\", \"keys\": 1000, \"mode\": \"0660\","
-	                    "\"group\": \"root\", \"key_bytes\": 7, \"ring\": 8, \"rules\": 9,"
-	                    "\"overrides\": 10, \"bans\": 11, \"on_full\": \"allow\","
-	                    "\"huge_pages\": true},"
-	                    "\"gc\": {\"interval\": \"2m\", \"buffer\": \"0.5s\"}}");
+	struct config *config = need_config(
+		"{\"segment\": {\"name\": \"web\", \"keys\": 1000, \"mode\": \"0660\","
+		"\"group\": \"root\", \"key_bytes\": 7, \"ring\": 8, \"rules\": 9,"
+		"\"overrides\": 10, \"bans\": 11, \"holders\": 12, \"on_full\": \"allow\","
+		"\"huge_pages\": true},"
+		"\"gc\": {\"interval\": \"2m\", \"buffer\": \"0.5s\"}}");
 
 	(void)state;
 	assert_string_equal(config->name, "web");
@@ -106,6 +106,7 @@ test_segment(void **state)
 	assert_int_equal(config->options.rules, 9);
 	assert_int_equal(config->options.overrides, 10);
 	assert_int_equal(config->options.bans, 11);
+	assert_int_equal(config->options.holders, 12);
 	assert_int_equal(config->options.on_full, RL_FULL_ALLOW);
 	assert_int_equal(config->options.buffer_ns, RL_SECOND / 2);
 	config_free(config);
