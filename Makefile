@@ -339,8 +339,9 @@ check-exports: build/librl.so.1 build/rlctl build/rld
 	@! nm -D --undefined-only build/rlctl build/rld | grep -Ew 'getenv|environ'
 
 MINUTES ?= 10
-torture: $(CRASH:%=build/tests/%) build/tests/$(STORM) build/rld | build/need
+torture: $(CRASH:%=build/tests/%) build/tests/$(STORM) build/tests/race/test_holders build/rld | build/need
 	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/tests/$(STORM)
+	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/tests/race/test_holders
 	tests/model/run.sh torture
 	tests/relacy/run.sh 5000000
 	for test in $(CRASH); do RL_CRASH_EVERY=1 build/tests/$$test || exit; done
