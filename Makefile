@@ -221,7 +221,7 @@ build/v/fuzz/fuzz_rlctl: build/v/fuzz/o/tests/fuzz/fuzz_rlctl.o $(RLCTL_SRC:%.c=
                          build/v/fuzz/libconfig.a build/v/fuzz/librl.a
 	$(call say,LINK)
 	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka $(RLCTL_LIBS) \
-		$(addprefix -Wl$(comma)--wrap=,rl_open rl_unlink interrupt_sleep run_top run_dump change_lock)
+		$(addprefix -Wl$(comma)--wrap=,rl_open rl_unlink interrupt_sleep run_top run_dump change_lock execvp)
 
 build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(call files,tests/accuracy/*.c)) build/librl.a
 	@mkdir -p $(@D)

@@ -204,15 +204,20 @@ tidy_bans(struct rl *rl, uint64_t now_ns)
 	rl_lock_drop(&lock);
 }
 
-/* Holders of other pid namespaces, whom a request cannot judge. Where not all can be seen, they live. */
+/*
+ * Who has died: of this pid namespace, and of others, whom a request cannot judge. Where not all can be seen,
+ * those live.
+ */
 static void
-look_elsewhere(struct rl *rl)
+look_around(struct rl *rl)
 {
 	uint64_t seen_ns = rl_atomic_load(&rl->looked_elsewhere_ns), now_ns = rl_holders_now_ns();
 
 	if (now_ns - seen_ns >= ELSEWHERE_NS &&
-	    rl_atomic_cas(&rl->looked_elsewhere_ns, seen_ns, now_ns))
+	    rl_atomic_cas(&rl->looked_elsewhere_ns, seen_ns, now_ns)) {
+		rl_holders_look_here(rl->holders);
 		rl_holders_look_elsewhere(rl->holders);
+	}
 }
 
 int
@@ -231,7 +236,7 @@ rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns
 	give_up_changes(rl, rl_clamp_now(now_ns));
 	if (first == 0) {
 		tidy_bans(rl, rl_clamp_now(now_ns));
-		look_elsewhere(rl);
+		look_around(rl);
 	}
 	for (uint64_t i = first; i < first + count; i++) {
 		rl_table_look_ahead(t, i);

@@ -83,12 +83,15 @@ check_plain(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct r
 	return (enum rl_verdict)decided;
 }
 
-/* Units in flight, which a request that cannot give them back does not get. */
+/*
+ * Units in flight, which a request that cannot give them back does not get. What takes many steps is decided by
+ * rl_check_any(), which has a budget for it.
+ */
 static enum rl_verdict
 check_held(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
            const struct rl_plain *plain)
 {
-	struct rl_budget budget = rl_decision_budget(&rl->segment, 1);
+	struct rl_budget budget = {RL_DECIDE_STEPS / 16};
 	struct rl_slot slot;
 	int decided;
 
@@ -98,7 +101,7 @@ check_held(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl
 	    !rl_table_find(&rl->segment.table, &plain->candidates, &slot))
 		return rl_check_any(rl, item, NULL, now_ns, result);
 	decided = rl_decide_units(rl, &plain->ask, &plain->candidates, slot, &budget);
-	if (decided < 0)
+	if (decided < 0 || (decided == RL_DENIED && budget.left == 0))
 		return rl_check_any(rl, item, NULL, now_ns, result);
 	rl_plain_count(&plain->ask, item->rule, slot, (enum rl_verdict)decided);
 	rl_item_charged(item);

@@ -62,7 +62,7 @@ int
 rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns)
 {
 	unsigned count = charges->count < RL_LIMITS_MAX ? charges->count : RL_LIMITS_MAX;
-	int most = 0;
+	int most = 0, error = 0;
 
 	if (!rl->segment.is_writable)
 		return -EROFS;
@@ -72,9 +72,10 @@ rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns)
 
 		if (done < 0) /* units are held until they are given back */
 			charges->charge[charges->count++] = charges->charge[i];
+		error = done < 0 ? done : error;
 		most = done > most ? done : most;
 	}
-	return charges->count > 0 ? -EBUSY : most;
+	return error < 0 ? error : most;
 }
 
 /* By one limit: how much, or -EBUSY. */

@@ -28,6 +28,10 @@ rl_release_charge(struct rl *rl, struct rl_charge *charge, enum rl_counter given
 
 	charge->cost = 0;
 	limit = held.cost > 0 ? rl_handle_limit(rl, held.limit) : NULL;
+	if (!limit && held.cost > 0 && rl_handle_no_limit(rl, held.limit) == -ENOMEM) {
+		charge->cost = held.cost;
+		return -ENOMEM;
+	}
 	if (!limit)
 		return 0;
 	done = give(rl, limit, &held);

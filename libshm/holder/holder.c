@@ -4,16 +4,19 @@
 #include "rl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "holder/own.h"
 #include "holder/seat.h"
 
 _Static_assert(RL_HOLDERS_MAX == 1u << RL_SEAT_BITS, "every seat has a label");
 
 /* What own->word says. A child of fork(2) finds NONE, whatever its parent's was. */
 #define NONE UINT64_C(0)
+#define LEFT_MAX 8 /* seats of programs that this process was before */
 #define TAKING \
 	UINT64_C(1) /* so that a child forked in between does not take its parent's for its own */
 #define TAKEN (UINT64_C(1) << 32) /* | label */
@@ -57,8 +60,10 @@ give_up(struct rl_holders *h, uint32_t label)
 	struct rl_u128 *at = &h->seats[rl_label_seat(label)], seat;
 
 	if (rl_atomic_load16(at, &seat) && rl_seat_gen(seat) == rl_label_gen(label) &&
-	    rl_seat_process(seat).pid == getpid())
+	    rl_seat_process(seat).pid == getpid()) {
+		rl_own_remove(rl_label_seat(label), seat);
 		rl_atomic_cas16(at, seat, rl_seat_make(&nobody, rl_seat_gen(seat)));
+	}
 }
 
 void
@@ -66,38 +71,67 @@ rl_holders_free(struct rl_holders *h)
 {
 	uint64_t word = h && h->own ? rl_atomic_own_load(&h->own->word) : NONE;
 
-	if (word & TAKEN)
+	if ((word & TAKEN) && !h->is_adopted)
 		give_up(h, (uint32_t)word);
 	if (h && h->own)
 		munmap(h->own, sizeof *h->own);
 	free(h);
 }
 
-/* May it be taken, as it was loaded? With `from_the_dead`, it may also be one of a dead process. */
+/*
+ * A program that calls exec(2) again and again keeps a seat of before: what it held then stays held under the
+ * same label, until the process ends. It does so when it has left LEFT_MAX seats behind, so that they do not
+ * run out; handles of one program never come to that many that own.c does not know.
+ */
 static bool
-is_vacant(struct rl_holders *h, uint32_t index, struct rl_u128 seat, bool from_the_dead)
+adopt(struct rl_holders *h, const struct rl_process *me, uint32_t *label)
 {
-	if (rl_seat_is_free(seat))
-		return true;
-	return from_the_dead && rl_holders_is_dead(h, rl_label_make(index, rl_seat_gen(seat)));
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < h->count && left < LEFT_MAX; i++) {
+		struct rl_u128 seat;
+
+		if (!rl_atomic_load16(&h->seats[i], &seat) || !rl_seat_is_of(seat, me) ||
+		    rl_own_has(i, seat))
+			continue;
+		*label = rl_label_make(i, rl_seat_gen(seat));
+		left++;
+	}
+	h->is_adopted = left == LEFT_MAX;
+	return h->is_adopted;
+}
+
+/* May it be taken? *seat is how it is. With `from_the_dead`, one of a dead process is judged, and free then. */
+static bool
+is_vacant(struct rl_holders *h, uint32_t index, struct rl_u128 *seat, bool from_the_dead)
+{
+	if (!rl_atomic_load16(&h->seats[index], seat))
+		return false;
+	if (rl_seat_is_free(*seat) || !from_the_dead)
+		return rl_seat_is_free(*seat);
+	return rl_holders_is_dead(h, rl_label_make(index, rl_seat_gen(*seat))) &&
+	       rl_atomic_load16(&h->seats[index], seat) && rl_seat_is_free(*seat);
 }
 
 /* The CAS's partner is the same one of another process: one of them finds the seat changed. */
 static bool
 take(struct rl_holders *h, const struct rl_process *me, bool from_the_dead, uint32_t *label)
 {
-	uint32_t first = ((uint32_t)me->pid + me->inode + (uint32_t)me->start) % h->count;
+	uint32_t first = (uint32_t)me->pid + me->inode + (uint32_t)me->start;
 
+	first += from_the_dead ? rl_holders_turn(h) : 0;
 	for (uint32_t i = 0; i < h->count; i++) {
 		uint32_t index = (first + i) % h->count;
-		struct rl_u128 seat;
+		struct rl_u128 seat, next;
 
-		if (!rl_atomic_load16(&h->seats[index], &seat) ||
-		    !is_vacant(h, index, seat, from_the_dead))
+		if (!is_vacant(h, index, &seat, from_the_dead))
 			continue;
 		*label = rl_label_make(index, rl_seat_gen(seat) + 1);
-		if (rl_atomic_cas16(&h->seats[index], seat, rl_seat_make(me, rl_label_gen(*label))))
+		next = rl_seat_make(me, rl_label_gen(*label));
+		rl_own_add(index, next); /* before another handle can meet it */
+		if (rl_atomic_cas16(&h->seats[index], seat, next))
 			return true;
+		rl_own_remove(index, next);
 	}
 	return false;
 }
@@ -109,6 +143,17 @@ was_full_lately(const struct rl_holders *h)
 	uint64_t full_ns = rl_atomic_own_load(&h->own->full_ns);
 
 	return full_ns != 0 && rl_holders_now_ns() - full_ns < RL_HOLDERS_LOOK_NS;
+}
+
+/* Then nobody can tell this process from a later one of its number: it is to have no seat yet. */
+static int
+out_of_descriptors(void)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC), error = fd < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return error == -EMFILE || error == -ENFILE ? error : 0;
 }
 
 /* Another thread may have found one meanwhile. */
@@ -136,7 +181,9 @@ sit_down(struct rl_holders *h)
 		return -ENOSPC;
 	rl_atomic_own_cas(&h->own->word, NONE, TAKING);
 	me = rl_process_self();
-	if (!take(h, &me, false, &label) && !take(h, &me, true, &label))
+	if (me.start == 0 && me.inode == 0 && out_of_descriptors() < 0)
+		return out_of_descriptors();
+	if (!adopt(h, &me, &label) && !take(h, &me, false, &label) && !take(h, &me, true, &label))
 		return stay_standing(h);
 	if (!rl_atomic_own_cas(&h->own->word, TAKING, TAKEN | label) &&
 	    rl_atomic_own_load(&h->own->word) != NONE)

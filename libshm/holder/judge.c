@@ -10,6 +10,9 @@
 #include "rl.h"
 
 #define TRIES 4 /* at a seat that changes while it is judged */
+#define LOOKS_BITS 8
+
+_Static_assert(RL_HOLDERS_LOOKS < 1u << LOOKS_BITS, "they are counted");
 
 /* Asked once: threads that ask at once store the same. */
 static uint32_t
@@ -50,21 +53,38 @@ remember(struct rl_seat_seen *seen, struct rl_u128 seat)
 		rl_atomic_cas16(&seen->dead, before, seat);
 }
 
+/*
+ * So that nobody has to find out again, and others who cannot know may take the seat: it is free then, and
+ * its gen stays, by which the label is dead for everybody. The partner is whoever takes the seat.
+ */
+static void
+pronounce_dead(struct rl_holders *h, uint32_t index, struct rl_u128 seat)
+{
+	const struct rl_process nobody = {0};
+
+	remember(&h->seen[index], seat);
+	if (h->is_writable)
+		rl_atomic_cas16(&h->seats[index], seat, rl_seat_make(&nobody, rl_seat_gen(seat)));
+}
+
 static enum rl_alive
-judge(struct rl_holders *h, struct rl_seat_seen *seen, struct rl_u128 seat)
+judge(struct rl_holders *h, uint32_t index, struct rl_u128 seat)
 {
 	struct rl_process process = rl_seat_process(seat);
 	enum rl_alive verdict;
 
-	if (is_known_dead(seen, seat))
+	if (is_known_dead(&h->seen[index], seat))
 		return RL_DEAD;
 	verdict = rl_alive_judge(&process, here(h));
 	if (verdict == RL_DEAD)
-		remember(seen, seat);
+		pronounce_dead(h, index, seat);
 	return verdict;
 }
 
-/* What is judged is the seat as it still is afterwards. One that goes on changing has the living. */
+/*
+ * Who is found alive has the seat still afterwards. One that goes on changing has the living. Who is dead stays
+ * dead, whatever has become of the seat.
+ */
 static enum rl_alive
 look(struct rl_holders *h, uint32_t label, struct rl_u128 *seat)
 {
@@ -77,21 +97,43 @@ look(struct rl_holders *h, uint32_t label, struct rl_u128 *seat)
 			continue;
 		if (!is_of(label, *seat))
 			return RL_DEAD;
-		verdict = judge(h, &h->seen[index], *seat);
+		verdict = judge(h, index, *seat);
+		if (verdict == RL_DEAD)
+			return RL_DEAD;
 		if (rl_atomic_load16(&h->seats[index], &again) && rl_u128_equal(again, *seat))
 			return verdict;
 	}
 	return RL_ALIVE;
 }
 
+/* So many in a while, at whichever seats: no request pays for more. */
+static bool
+take_look(struct rl_holders *h, uint64_t now_ns)
+{
+	uint64_t word = rl_atomic_own_load(&h->looks), tick = now_ns / RL_HOLDERS_LOOK_NS;
+	uint64_t count = word >> LOOKS_BITS == tick ? word & ((1u << LOOKS_BITS) - 1) : 0;
+
+	return count < RL_HOLDERS_LOOKS &&
+	       rl_atomic_own_cas(&h->looks, word, tick << LOOKS_BITS | (count + 1));
+}
+
 /* One thread at a time, and not often. */
 static bool
-may_look(struct rl_seat_seen *seen, uint64_t now_ns)
+may_look(struct rl_holders *h, struct rl_seat_seen *seen, uint64_t now_ns)
 {
 	uint64_t before_ns = rl_atomic_own_load(&seen->looked_ns);
 
-	return now_ns - before_ns >= RL_HOLDERS_LOOK_NS &&
+	return now_ns - before_ns >= RL_HOLDERS_LOOK_NS && take_look(h, now_ns) &&
 	       rl_atomic_own_cas(&seen->looked_ns, before_ns, now_ns);
+}
+
+uint32_t
+rl_holders_turn(struct rl_holders *h)
+{
+	uint64_t turn = rl_atomic_own_load(&h->turn);
+
+	rl_atomic_own_store(&h->turn, turn + RL_HOLDERS_LOOKS); /* who is lost was as good */
+	return (uint32_t)turn;
 }
 
 bool
@@ -106,7 +148,7 @@ rl_holders_is_dead_at(struct rl_holders *h, uint32_t label, uint64_t now_ns)
 		return false;
 	if (!is_of(label, seat) || is_known_dead(&h->seen[index], seat))
 		return true;
-	return may_look(&h->seen[index], now_ns) && look(h, label, &seat) == RL_DEAD;
+	return may_look(h, &h->seen[index], now_ns) && look(h, label, &seat) == RL_DEAD;
 }
 
 uint64_t
@@ -164,7 +206,7 @@ remember_strangers(struct rl_holders *h, const struct rl_stranger *strangers,
 
 	for (uint32_t i = 0; i < h->count; i++)
 		if (strangers[i].is_dead) {
-			remember(&h->seen[i], seats[i]);
+			pronounce_dead(h, i, seats[i]);
 			dead++;
 		}
 	return dead;
@@ -185,4 +227,15 @@ rl_holders_look_elsewhere(struct rl_holders *h)
 	free(seats);
 	free(strangers);
 	return error;
+}
+
+void
+rl_holders_look_here(struct rl_holders *h)
+{
+	for (uint32_t i = 0; i < h->count; i++) {
+		struct rl_u128 seat;
+
+		if (rl_atomic_load16(&h->seats[i], &seat) && !rl_seat_is_free(seat))
+			judge(h, i, seat);
+	}
 }

@@ -42,6 +42,9 @@ struct rl_holders {
 	struct rl_u128 *seats; /* in the segment */
 	uint32_t count;
 	bool is_writable;
+	bool is_adopted; /* this process's seat is of before it called exec(2): holder.c */
+	uint64_t looks;  /* at seats, in this while: judge.c */
+	uint64_t turn;   /* where the next search begins */
 	struct rl_holders_own *own; /* NULL: the kernel has no such memory */
 	struct rl_seat_seen seen[];
 };
@@ -78,6 +81,15 @@ rl_seat_process(struct rl_u128 seat)
 		.namespace = (uint32_t)seat.hi,
 		.inode = (uint32_t)(seat.hi >> 32),
 	};
+}
+
+/* Is it of that process, as far as it is known? */
+static inline bool
+rl_seat_is_of(struct rl_u128 seat, const struct rl_process *p)
+{
+	struct rl_u128 other = rl_seat_make(p, rl_seat_gen(seat));
+
+	return (p->start != 0 || p->inode != 0) && seat.lo == other.lo && seat.hi == other.hi;
 }
 
 /* A label names a seat and its gen. */

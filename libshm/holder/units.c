@@ -18,7 +18,7 @@
 #include "segment/stats.h"
 
 #define LOOK_STEPS 4 /* at a tally, and whose it is */
-#define TRY_STEPS 24 /* to change one; a try that fails has met another's success */
+#define TRY_STEPS 32 /* to change one; a try that fails has met another's success */
 
 /* A slot, and its state as it was seen. */
 struct held {
@@ -135,9 +135,11 @@ rl_units_give(const struct rl_segment *s, const struct rl_limiter *l, struct rl_
 static uint64_t
 reclaim(struct rl *rl, const struct rl_compiled *limit, struct held *h, struct rl_budget *budget)
 {
+	uint32_t first = h->state.used > RL_HOLDERS_LOOKS ? rl_holders_turn(rl->holders) : 0;
 	uint64_t reclaimed = 0;
 
-	for (uint32_t i = 0; i < h->state.used && h->state.total > 0; i++) {
+	for (uint32_t n = 0; n < h->state.used && h->state.total > 0; n++) {
+		uint32_t i = (first + n) % h->state.used;
 		struct rl_tally tally = rl_in_flight_tally(&h->state, h->view.ring, i);
 		int given;
 
@@ -181,6 +183,16 @@ take_more(struct rl *rl, struct rl_slot slot, uint32_t cost, uint32_t most,
 	return true;
 }
 
+/* Reclaim, and look again: -ENOSPC holds only if the ring that was read was the state's, and still is. */
+static int
+no_place(struct rl *rl, const struct rl_compiled *limit, struct held *h, struct rl_budget *budget)
+{
+	const struct rl_view seen = h->view; /* reclaim() loads others */
+
+	reclaim(rl, limit, h, budget);
+	return rl_view_holds(h->s, h->limiter, h->slot, &seen) ? -ENOSPC : -EAGAIN;
+}
+
 /* At a state that has room for them. */
 static int
 take(struct rl *rl, const struct rl_compiled *limit, struct held *h, uint32_t cost,
@@ -195,7 +207,7 @@ take(struct rl *rl, const struct rl_compiled *limit, struct held *h, uint32_t co
 		rl_budget_take(budget, h->state.used);
 	if (!rl_in_flight_take(&h->state, h->view.word, h->view.ring, h->limiter->ring_entries,
 	                       taken->label, cost, h->view.slot_bits, &move))
-		return reclaim(rl, limit, h, budget) > 0 ? -EAGAIN : -ENOSPC;
+		return no_place(rl, limit, h, budget);
 	if (!make(h, &move))
 		return -EAGAIN;
 	taken->total += cost;

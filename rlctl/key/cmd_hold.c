@@ -11,10 +11,10 @@
 #include <rl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/command.h"
+#include "base/interrupt.h"
 #include "base/number.h"
 #include "base/output.h"
 #include "base/rule.h"
@@ -56,20 +56,17 @@ has_in_flight(struct rl *rl, int rule)
 	return false;
 }
 
-/* Until a limit says that it may go, or the next look at what is in flight. */
-static void
+/* Until a limit says that it may go, or the next look at what is in flight. False: a signal has come. */
+static bool
 wait_for(const struct wish *wish, uint64_t now_ns)
 {
 	uint64_t ns = wish->result.retry_after_ns;
-	struct timespec pause;
 
 	if (ns == 0 || ns > 10 * LOOK_NS)
 		ns = ns == 0 ? LOOK_NS : 10 * LOOK_NS;
 	if (wish->until_ns - now_ns < ns)
 		ns = wish->until_ns - now_ns;
-	pause = (struct timespec){.tv_sec = (time_t)(ns / RL_SECOND),
-	                          .tv_nsec = (long)(ns % RL_SECOND)};
-	nanosleep(&pause, NULL);
+	return interrupt_sleep(ns);
 }
 
 static enum rl_verdict
@@ -79,9 +76,9 @@ acquire(struct rl *rl, struct wish *wish)
 		uint64_t now_ns = rl_now(rl);
 		enum rl_verdict verdict = rl_check_item_at(rl, &wish->item, now_ns, &wish->result);
 
-		if (verdict != RL_DENIED || !wish->waits || now_ns >= wish->until_ns)
+		if (verdict != RL_DENIED || !wish->waits || now_ns >= wish->until_ns ||
+		    !wait_for(wish, now_ns))
 			return verdict;
-		wait_for(wish, now_ns);
 	}
 }
 

@@ -551,6 +551,8 @@ judge_beside_the_hosts_proc(void)
 	CHECK(getpid() == 1 && self.pid == 1);
 	CHECK(!rl_proc_is_ours());
 	CHECK(all_say(&self, NULL, RL_ALIVE));
+	self.start = 12345; /* as somebody knows it who can read it */
+	CHECK(all_say(&self, NULL, RL_ALIVE));
 	CHECK(rl_elsewhere_judge(&stranger, 1, rl_process_namespace()) == -EPERM);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -411,10 +412,81 @@ test_a_stolen_seat_is_left(void **state)
 	assert_memory_equal(&seats[seat], &thief, sizeof thief);
 }
 
+/* One process finds out, and all others know: the seat is free, also for who could not have judged it. */
+static void
+test_a_dead_process_frees_its_seat(void **state)
+{
+	struct rl_holders *reader = rl_holders_make(seats, SEATS, false);
+	struct rl_holders *other = rl_holders_make(seats, SEATS, true);
+	int error;
+	pid_t pid = begin_child(mine, &error);
+	uint32_t label = *told;
+
+	(void)state;
+	end_child(pid);
+	assert_true(rl_holders_is_dead_at(reader, label, LATER)); /* who may not write leaves it */
+	assert_int_equal(rl_holders_taken(mine), 1);
+	rl_holders_look_here(mine);
+	assert_int_equal(rl_holders_taken(mine), 0);
+	assert_false(rl_holders_is_dead_at(other, label_of(mine), 0)); /* no look is due */
+	assert_true(rl_holders_is_dead_at(other, label, 0));
+	rl_holders_free(reader);
+	rl_holders_free(other);
+}
+
+/* However many there are: a request pays for so many looks, and the next one goes on behind them. */
+static void
+test_looks_are_bounded(void **state)
+{
+	enum {
+		MANY = 3 * RL_HOLDERS_LOOKS
+	};
+	static struct rl_u128 many[MANY];
+	struct rl_holders *h = rl_holders_make(many, MANY, true);
+	struct rl_process gone = rl_process_self();
+	uint32_t dead = 0, turn = rl_holders_turn(h);
+
+	(void)state;
+	gone.inode ^= 1;
+	gone.start -= 10;
+	for (uint32_t i = 0; i < MANY; i++)
+		many[i] = rl_seat_make(&gone, 3);
+	for (uint32_t i = 0; i < MANY; i++)
+		dead += rl_holders_is_dead_at(h, rl_label_make(i, 3), LATER);
+	assert_int_equal(dead, RL_HOLDERS_LOOKS);
+	for (uint32_t i = 0; i < MANY; i++)
+		dead += rl_holders_is_dead_at(h, rl_label_make(i, 3), LATER + RL_HOLDERS_LOOK_NS);
+	assert_int_equal(dead, 3 * RL_HOLDERS_LOOKS); /* the known ones and as many more */
+	assert_int_equal(rl_holders_turn(h), turn + RL_HOLDERS_LOOKS);
+	rl_holders_free(h);
+}
+
+/* Who cannot know itself takes no seat, for nobody could tell it from the next process of its number. */
+static void
+test_out_of_descriptors(void **state)
+{
+	struct rlimit before, none = {0};
+	uint32_t label;
+	int error;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none.rlim_max = before.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	error = rl_holders_mine(mine, &label);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(error, -EMFILE);
+	assert_int_equal(rl_holders_taken(mine), 0);
+	assert_int_equal(rl_holders_mine(mine, &label), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_dead_process_frees_its_seat, begin, end),
+		cmocka_unit_test_setup_teardown(test_looks_are_bounded, begin, end),
+		cmocka_unit_test_setup_teardown(test_out_of_descriptors, begin, end),
 		cmocka_unit_test_setup_teardown(test_one_seat_a_handle, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_seat, begin, end),
 		cmocka_unit_test_setup_teardown(test_closed, begin, end),

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -915,10 +916,97 @@ test_where_a_sequence_begins(void **state)
 		}
 }
 
+/* Without memory for the limit it is held still, and the hold stays one. */
+static void
+test_a_release_without_memory(void **state)
+{
+	struct rl_charges charges;
+	struct rl_hold hold;
+	struct rl *one, *other;
+	uint64_t compiled;
+	int rule;
+
+	(void)state;
+	assert_int_equal(rl_open(test_segment_name(), NULL, &one), 0);
+	assert_int_equal(rl_open(test_segment_name(), NULL, &other), 0);
+	rule = rl_define(one,
+	                 &(struct rl_rule){.name = "r",
+	                                   .limit = {.algorithm = RL_IN_FLIGHT, .capacity = 1}});
+	assert_int_equal(test_check_at(one, rule, "k", 1, 1, T0, NULL, &charges), RL_ALLOWED);
+	assert_int_equal(rl_holds(&charges, &hold, 1), 1);
+	compiled = other->compiled;
+	other->compiled = UINT64_MAX / 2;
+	assert_int_equal(rl_release(other, &hold, 1), -ENOMEM);
+	other->compiled = compiled;
+	assert_int_equal(rl_release(other, &hold, 1), 1);
+	assert_int_equal(rl_release(other, &hold, 1), 0);
+	rl_close(other);
+	rl_close(one);
+}
+
+#define EXECS 40
+#define EXECS_LEFT "RL_TEST_EXECS_LEFT"
+
+/* What such a program does: it holds a unit when it begins anew. */
+static int
+run_again(int left)
+{
+	const struct rl_options options = {.holders = 12};
+	char *arguments[] = {(char *)"test", NULL};
+	struct rl_charges charges;
+	char text[16];
+	struct rl *rl;
+	int rule;
+
+	if (rl_open(test_segment_name(), &options, &rl) < 0)
+		return 2;
+	rule = rl_define(
+		rl, &(struct rl_rule){.name = "r",
+	                              .limit = {.algorithm = RL_IN_FLIGHT, .capacity = EXECS}});
+	if (test_check_at(rl, rule, "k", 1, 1, rl_now(rl), NULL, &charges) != RL_ALLOWED)
+		return 3;
+	if (left == 0)
+		return 0;
+	snprintf(text, sizeof text, "%d", left - 1);
+	setenv(EXECS_LEFT, text, 1);
+	execv("/proc/self/exe", arguments);
+	return 4;
+}
+
+/* A program that calls exec(2) again and again holds what it held, and leaves seats for others. */
+static void
+test_exec_again_and_again(void **state)
+{
+	const struct rl_options options = {.holders = 12};
+	struct rl_result r;
+	struct rl *rl;
+	int status, rule;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(rl_open(test_segment_name(), &options, &rl), 0);
+	setenv("RL_TEST_SEGMENT", test_segment_name(), 1);
+	pid = fork();
+	if (pid == 0)
+		_exit(run_again(EXECS - 1));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	rule = rl_find(rl, "r");
+	rl_peek_at(rl, rule, "k", 1, rl_now(rl), &r);
+	assert_int_equal(r.used, EXECS); /* nothing came back while it lived */
+	rl_sweep_at(rl, rl_now(rl));
+	rl_peek_at(rl, rule, "k", 1, rl_now(rl), &r);
+	assert_int_equal(r.used, 0);
+	rl_close(rl);
+}
+
 int
 main(void)
 {
+	const char *left = getenv(EXECS_LEFT);
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_a_release_without_memory, test_unlink),
+		cmocka_unit_test_teardown(test_exec_again_and_again, test_unlink),
 		cmocka_unit_test(test_where_a_sequence_begins),
 		cmocka_unit_test_teardown(test_beside_its_definition, test_unlink),
 		cmocka_unit_test_teardown(test_comes_back_when_its_holder_is_killed, test_unlink),
@@ -946,5 +1034,7 @@ main(void)
 		cmocka_unit_test(test_headers),
 	};
 
+	if (left)
+		return run_again(atoi(left));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
