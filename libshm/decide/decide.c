@@ -254,7 +254,7 @@ static int
 answer_taken(const struct rl_ask *a, struct rl_slot slot, const struct rl_decision *d,
              const struct rl_units_taken *taken)
 {
-	const struct rl_plan plan = {.decision = *d, .charge_id = rl_units_charge_id(taken)};
+	const struct rl_plan plan = {.charge_id = rl_units_charge_id(taken), .decision = *d};
 
 	rl_answer_charged(a, slot, &plan);
 	a->charge->place |= RL_CHARGE_HELD;
