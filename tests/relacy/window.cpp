@@ -33,7 +33,9 @@
 /* What C++ does not take: [static N], and a struct of the name of Relacy's namespace. */
 #define static
 #define rl rl_process
-#undef EBUSY /* Relacy's */
+#undef EAGAIN /* Relacy's */
+#define EAGAIN 11
+#undef EBUSY
 #define EBUSY 16
 #undef EINVAL
 #define EINVAL 22
@@ -80,6 +82,13 @@ rl_evict_for(rl_process *, const rl_candidates *, rl_budget *, uint64_t)
 void
 rl_record_write(const rl_segment *, rl_slot, const void *, size_t)
 {
+}
+
+int
+rl_units_take(rl_process *, const rl_compiled *, rl_slot, uint32_t, uint32_t, rl_budget *,
+              rl_units_taken *)
+{
+	return 0;
 }
 
 size_t
