@@ -7,8 +7,9 @@
  *
  * The counters live in a POSIX shared-memory segment. Every decision is made
  * inside the calling process, without a lock, a server or a system call beyond
- * reading the clock, and a process that is killed or stopped at any instruction
- * holds up nobody. The first process that opens a segment creates it.
+ * reading the clock (a limit on what is in flight needs more: see rl_release()), and a
+ * process that is killed or stopped at any instruction holds up nobody. The first process
+ * that opens a segment creates it.
  *
  *	#include <rl.h>
  *
@@ -30,8 +31,8 @@
  *   `capacity` admitted cost, however many processes race, die or stop. A request counts at
  *   its `now`, or at the key's newest timestamp if that is later. A key keeps its counter until
  *   it is reset, evicted (`on_full`), or idle for a window and the buffer.
- * - A denial writes nothing to the counter, unless its limit counts what it denies: a flood on a
- *   blocked key costs reads.
+ * - A denial writes nothing to the counter, unless its limit counts what it denies, or it gives back what
+ *   dead processes held: a flood on a blocked key costs reads.
  * - Bytes in the segment are outside input: damage can make a count wrong, never
  *   make a call crash, hang or leave the segment.
  *
@@ -43,7 +44,7 @@
  *   a limit, and rl_define() is such a use; a limit of another shape is another limit, and so is
  *   one that has started anew (rl_configure(), rl_reset_matching() without counts). (If the
  *   library was loaded by dlopen(3), a thread's first denial allocates as well.) After that a
- *   signal handler may decide, even if it interrupts a decision.
+ *   signal handler may decide, even if it interrupts a decision; but not by a limit on what is in flight.
  * - Threads may share a handle, except for rl_close(): it unmaps the segment. A call that
  *   another thread is in, or makes later, is a SIGSEGV.
  * - A killed process has charged at most the one request it was deciding.
@@ -851,7 +852,8 @@ struct rl_hold {
 /*
  * Move the units in flight out of `charges`, at most `max` of them, one for each limit in flight. Returns
  * how many were moved. RL_LIMITS_MAX is room for all. Charges of rates stay, for rl_refund(). 0 for a request
- * that was allowed without a counter: exempt, by on_full, or by a shadow that would have denied it.
+ * that was allowed without a counter: exempt, by on_full, by a shadow that would have denied it, with an empty
+ * key, of a removed rule, or of an address family that no such limit counts.
  */
 size_t rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max);
 
@@ -860,15 +862,20 @@ size_t rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max);
  * does nothing. A copy that is given back beside its original takes another unit of the same process, if
  * that holds one of the key. 1: some were given back; 0: there was nothing to give back: it was done before, the
  * holder was judged dead, the key was reset, or its limit is in force no more. -EBUSY: other processes
- * keep changing a key, and those that could not be given back are still holds: call again. -EROFS.
+ * keep changing a key, and -ENOMEM: this process has not used the limit yet, and has no memory to. Those that
+ * could not be given back are still holds: call again. -EROFS.
  *
  * What holds
  *
- * - Never are more than `capacity` units of a key held, but for rl_reset() and a capacity that is lowered.
- * - Units of a process that ends come back, however it ended: to the next request that would be denied by
- *   them, and to each sweep. Until then they count. A process is taken for dead on evidence alone: while it
+ * - Never are more than `capacity` units of a key held. What is not known of is what was forgotten by
+ *   rl_reset() or rl_reset_matching(), or when the limit started anew: defined with another shape, or dropped
+ *   by the configuration. Then as many more may be held. A capacity that is lowered takes nothing away.
+ * - Units of a process that ends come back, however it ended: to requests that would be denied by them, within
+ *   100 ms, and to each sweep. Until then they count. A process is taken for dead on evidence alone: while it
  *   is a zombie that nobody has waited for, too, but not if it is of another pid namespace that
- *   cannot be seen from here.
+ *   cannot be seen from here. rld as root in a namespace above all others sees them (and /proc must not hide
+ *   processes). Where the pid namespace of a process cannot be known, without /proc before Linux 6.11, what
+ *   it holds comes back by rl_release() and rl_close() alone.
  * - A key of which units are held keeps its slot. It is neither evicted nor freed by a sweep.
  *
  * What to know, and the remedy
@@ -878,9 +885,15 @@ size_t rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max);
  *   back though the child goes on. Remedy: acquire in the child.
  * - rl_close() gives up the process's seat: what it still holds counts as a dead process's.
  * - A program that calls exec(2) holds on until it ends.
- * - As many processes can hold units at once as the segment has `holders`, and of one key as it
- *   has a ring, RL_HOLDERS_MAX at most. Another process is answered as `on_full` says, with -ENOSPC, and the
- *   rule's counter holders_full counts it.
+ * - `holders` is how many seats there are, and the ring how many of them can hold units of one key, at most
+ *   RL_HOLDERS_MAX. A process takes a seat with its first unit and keeps it until rl_close() or its end, one
+ *   for each handle; after exec(2) another, up to eight. Whoever finds none is answered as `on_full` says,
+ *   with -ENOSPC, and the rule's counter holders_full counts it.
+ * - The first unit of a process takes some 20 system calls, and so does a denial that looks whether holders
+ *   live: 64 looks in 100 ms and process at most, each some 7 us, or 60 us before Linux 6.9: pidfd_open(2),
+ *   fstatfs(2), fstat(2), poll(2), close(2), kill(2), and reading /proc. Where a sandbox answers these with
+ *   an error, everybody lives; one that kills for them is no place for such a limit. -EMFILE and -ENFILE: a
+ *   process without descriptors takes no seat.
  * - rl_reset() forgets what is held: then up to the capacity more may run, and the old holds are void.
  * - A dump has what is held, for people. It is not restored.
  */

@@ -40,7 +40,8 @@ static const struct {
          "no room for another limit, 16 for each of `rules`: make the segment with more"},
 	{RL_EOVERRIDES, "no room for as many overrides: make the segment with more `overrides`"},
 	{RL_EBANS, "no room for another ban or exemption: make the segment with more `bans`"},
-	{-ENOSPC, "no room for another key (make the segment with more `keys`), or in /dev/shm"},
+	{-ENOSPC, "no room for another key (make the segment with more `keys`) or holder (more "
+                  "`holders`, a longer `ring`), or in /dev/shm"},
 	{-ENOENT, "no such segment, rule or key"},
 	{-EINVAL, "invalid name, handle or value"},
 	{-ENAMETOOLONG, "key is longer than 4096 bytes"},

@@ -15,12 +15,13 @@
  * its seat's is of a process that is gone. Whoever gives a seat up keeps its gen.
  *
  * gen wraps. Units of a dead process that nobody looked at while its seat was taken 256 times count as
- * the new one's until that ends: too much is denied by it, never too much admitted. Each process looks for a
- * seat from another place on, so that all are used alike.
+ * the new one's until that ends: too much is denied by it. Each process looks for a seat from another place on,
+ * so that all are used alike.
  *
  * fork(2). A process's label lies in memory that is empty in its child, which therefore takes a
  * seat of its own. Threads share one. A program that calls exec(2) loses its label but not its life:
- * what it held stays held until it ends, and as another program it takes another seat.
+ * what it held stays held until it ends, and as another program it takes another seat. When it has left
+ * eight behind, it goes on with one of these.
  *
  * Costs: a load for whoever has a seat; some 60 us to take one, and 7 us for each seat of others
  * that has to be judged for it: with 1,024 seats, of the living all, 7 ms, but once in 100 ms.
@@ -47,7 +48,7 @@ void rl_holders_free(struct rl_holders *h);
 /*
  * This process's label: seat:12 | gen:8 << 12. Takes a seat at first use. 0; -ENOSPC: every seat is a
  * living process's, or was within the last 100 ms; -ENOMEM: the kernel cannot empty memory in a child,
- * before Linux 4.14; -EROFS.
+ * before Linux 4.14; -EMFILE, -ENFILE: there is no descriptor to know this process by; -EROFS.
  */
 int rl_holders_mine(struct rl_holders *h, uint32_t *label);
 
