@@ -366,6 +366,7 @@ test_elsewhere(void **state)
 		skip();
 	assert_true(rl_holders_is_dead_at(mine, label, LATER));
 	assert_int_equal(rl_holders_look(mine, label, &seen), RL_DEAD);
+	assert_true(rl_seat_is_free(seats[0])); /* also for those who could never know */
 	assert_int_equal(label_of(mine) == label, 0);
 }
 
