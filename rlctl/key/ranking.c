@@ -198,7 +198,7 @@ compare_bounds(enum key_order order, const struct rl_prefilter *prefilter, const
 static bool
 is_behind(const struct ranking *ranking, const struct rl_prefilter *prefilter)
 {
-	const struct item *last = &ranking->items[0];
+	const struct item *last = ranking->items;
 	char bytes[RL_KEY_MAX];
 	int order;
 

@@ -1035,6 +1035,6 @@ main(void)
 	};
 
 	if (left)
-		return run_again(atoi(left));
+		_exit(run_again(atoi(left)));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
