@@ -91,7 +91,7 @@ static enum rl_verdict
 check_held(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
            const struct rl_plain *plain)
 {
-	struct rl_budget budget = {RL_DECIDE_STEPS / 16};
+	struct rl_budget budget = {RL_DECIDE_STEPS / 64};
 	struct rl_slot slot;
 	int decided;
 

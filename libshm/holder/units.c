@@ -244,6 +244,7 @@ rl_units_take(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slo
 {
 	if (take_more(rl, slot, cost, most, taken))
 		return 1;
+	rl_budget_take(budget, LOOK_STEPS);
 	return take_any(rl, limit, slot, cost, most, budget, taken);
 }
 
