@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <rl_admin.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "metrics/family.h"
@@ -55,8 +54,8 @@ visit_none(const struct rl_entry *entry, void *arg)
 	return 0;
 }
 
-static bool
-has_in_flight(const struct rl_rule_info *rule)
+bool
+rule_has_in_flight(const struct rl_rule_info *rule)
 {
 	for (unsigned i = 0; i < rule->limit_count; i++)
 		if (rule->limits[i].algorithm == RL_IN_FLIGHT)
@@ -71,7 +70,7 @@ read_rules(struct rl *rl, struct sums *sums)
 		struct sum *sum = &sums->sum[id];
 
 		sum->has_limits = rl_rule_info(rl, (int)id, &sum->rule) == 1 && sum->rule.name[0] &&
-		                  has_in_flight(&sum->rule);
+		                  rule_has_in_flight(&sum->rule);
 		sums->limits += sum->has_limits;
 	}
 }

@@ -3,7 +3,11 @@
 #define CONFIG_METRICS_IN_FLIGHT_H
 
 #include <rl.h>
+#include <stdbool.h>
 #include <stdio.h>
+
+/* Does some limit of the rule bound what is in flight? */
+bool rule_has_in_flight(const struct rl_rule_info *rule);
 
 /*
  * What is in flight, by rule, and how many processes hold it; nothing if no rule has such a limit. Else it

@@ -16,7 +16,7 @@
 #include "segment/stats.h"
 
 #define TRIES 16
-#define ELSEWHERE_NS RL_SECOND    /* a look takes some 20 us for each process of the machine */
+#define LOOK_AROUND_NS RL_SECOND  /* it takes some 20 us for each process of the machine */
 #define CHANGE_NS (2 * RL_SECOND) /* longer than any takes between its first word and its last */
 
 static const struct rl_counter_info counters[RL_COUNTERS] = {
@@ -211,10 +211,10 @@ tidy_bans(struct rl *rl, uint64_t now_ns)
 static void
 look_around(struct rl *rl)
 {
-	uint64_t seen_ns = rl_atomic_load(&rl->looked_elsewhere_ns), now_ns = rl_holders_now_ns();
+	uint64_t seen_ns = rl_atomic_load(&rl->looked_around_ns), now_ns = rl_holders_now_ns();
 
-	if (now_ns - seen_ns >= ELSEWHERE_NS &&
-	    rl_atomic_cas(&rl->looked_elsewhere_ns, seen_ns, now_ns)) {
+	if (now_ns - seen_ns >= LOOK_AROUND_NS &&
+	    rl_atomic_cas(&rl->looked_around_ns, seen_ns, now_ns)) {
 		rl_holders_look_here(rl->holders);
 		rl_holders_look_elsewhere(rl->holders);
 	}

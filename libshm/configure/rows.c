@@ -120,9 +120,7 @@ is_left(const struct rl_segment *s, const struct rl_row_set *in_force, uint64_t 
 
 	if (rl_tag_status(tag) != RL_TAG_LIVE || row >= (int)s->geometry.limits)
 		return false;
-	return !rl_row_set_has(in_force, row) ||
-	       rl_tag_owner(row, rl_identity_incarnation(rl_rules_identity(s, row))) !=
-	               (tag & RL_TAG_OWNER_MASK);
+	return !rl_row_set_has(in_force, row) || rl_rules_have_left(s, tag);
 }
 
 void

@@ -56,13 +56,12 @@ rl_holders_make(struct rl_u128 *seats, uint32_t count, bool is_writable)
 static void
 give_up(struct rl_holders *h, uint32_t label)
 {
-	const struct rl_process nobody = {0};
 	struct rl_u128 *at = &h->seats[rl_label_seat(label)], seat;
 
 	if (rl_atomic_load16(at, &seat) && rl_seat_gen(seat) == rl_label_gen(label) &&
 	    rl_seat_process(seat).pid == getpid()) {
 		rl_own_remove(rl_label_seat(label), seat);
-		rl_atomic_cas16(at, seat, rl_seat_make(&nobody, rl_seat_gen(seat)));
+		rl_atomic_cas16(at, seat, rl_seat_left(seat));
 	}
 }
 
@@ -176,13 +175,15 @@ sit_down(struct rl_holders *h)
 {
 	struct rl_process me;
 	uint32_t label;
+	int error;
 
 	if (h->count == 0 || was_full_lately(h))
 		return -ENOSPC;
 	rl_atomic_own_cas(&h->own->word, NONE, TAKING);
 	me = rl_process_self();
-	if (me.start == 0 && me.inode == 0 && out_of_descriptors() < 0)
-		return out_of_descriptors();
+	error = me.start == 0 && me.inode == 0 ? out_of_descriptors() : 0;
+	if (error < 0)
+		return error;
 	if (!adopt(h, &me, &label) && !take(h, &me, false, &label) && !take(h, &me, true, &label))
 		return stay_standing(h);
 	if (!rl_atomic_own_cas(&h->own->word, TAKING, TAKEN | label) &&

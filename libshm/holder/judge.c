@@ -60,11 +60,9 @@ remember(struct rl_seat_seen *seen, struct rl_u128 seat)
 static void
 pronounce_dead(struct rl_holders *h, uint32_t index, struct rl_u128 seat)
 {
-	const struct rl_process nobody = {0};
-
 	remember(&h->seen[index], seat);
 	if (h->is_writable)
-		rl_atomic_cas16(&h->seats[index], seat, rl_seat_make(&nobody, rl_seat_gen(seat)));
+		rl_atomic_cas16(&h->seats[index], seat, rl_seat_left(seat));
 }
 
 static enum rl_alive

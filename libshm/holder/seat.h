@@ -92,6 +92,15 @@ rl_seat_is_of(struct rl_u128 seat, const struct rl_process *p)
 	return (p->start != 0 || p->inode != 0) && seat.lo == other.lo && seat.hi == other.hi;
 }
 
+/* The same seat without anybody: its gen stays. */
+static inline struct rl_u128
+rl_seat_left(struct rl_u128 seat)
+{
+	const struct rl_process nobody = {0};
+
+	return rl_seat_make(&nobody, rl_seat_gen(seat));
+}
+
 /* A label names a seat and its gen. */
 static inline uint32_t
 rl_label_make(uint32_t seat, uint32_t gen)

@@ -120,16 +120,10 @@ counts_something(const struct rl_segment *s, struct rl_slot slot)
 	return rl_view_load(s, slot, &v) == RL_SEEN && !v.is_zero;
 }
 
-/* Is it of an earlier incarnation of its limit's row? */
 static bool
 is_left(const struct rl_segment *s, struct rl_slot slot)
 {
-	int limit = rl_tag_limit(slot.tag);
-
-	if (limit >= (int)s->geometry.limits)
-		return false;
-	return (slot.tag & RL_TAG_OWNER_MASK) !=
-	       rl_tag_owner(limit, rl_identity_incarnation(rl_rules_identity(s, limit)));
+	return rl_tag_limit(slot.tag) < (int)s->geometry.limits && rl_rules_have_left(s, slot.tag);
 }
 
 static int

@@ -22,11 +22,11 @@ struct rl {
 	struct rl_holders *holders;      /* who holds units in flight, this process among them */
 	uint64_t compiled;               /* how many, earlier ones of their rows with them */
 	uint64_t opened_ns;
-	uint64_t is_configuring;      /* a private segment: some thread is at it */
-	uint64_t changes_seen_ns;     /* by who sweeps: when, */
-	struct rl_u128 changes_seen;  /* and how rl_header.changes stood */
-	uint64_t looked_elsewhere_ns; /* by who sweeps: for holders of other pid namespaces */
-	int lock;                     /* what rl_supervise() holds, or -1 */
+	uint64_t is_configuring;     /* a private segment: some thread is at it */
+	uint64_t changes_seen_ns;    /* by who sweeps: when, */
+	struct rl_u128 changes_seen; /* and how rl_header.changes stood */
+	uint64_t looked_around_ns;   /* by who sweeps: for holders that have died */
+	int lock;                    /* what rl_supervise() holds, or -1 */
 };
 
 /* Is there such a rule? */

@@ -178,6 +178,16 @@ struct rl_u128 rl_rules_identity_of(int id, const struct rl_rule *rule, size_t i
 /* What a row holds. */
 struct rl_u128 rl_rules_identity(const struct rl_segment *s, int limit);
 
+/* Is the tag, of a row that there is, of another incarnation than its limit's now? */
+static inline bool
+rl_rules_have_left(const struct rl_segment *s, uint64_t tag)
+{
+	int limit = rl_tag_limit(tag);
+
+	return (tag & RL_TAG_OWNER_MASK) !=
+	       rl_tag_owner(limit, rl_identity_incarnation(rl_rules_identity(s, limit)));
+}
+
 /* The row of a limit, or -1. The second appends it; -1 if no row was never used. */
 int rl_rules_row_of(const struct rl_segment *s, struct rl_u128 identity);
 int rl_rules_append_row(const struct rl_segment *s, struct rl_u128 identity);

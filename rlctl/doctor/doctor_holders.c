@@ -2,10 +2,12 @@
 /* Check of who holds units in flight: the dead, those that cannot be seen from here, and seats. */
 
 #include <inttypes.h>
+#include <metrics/in_flight.h>
 #include <rl_admin.h>
 
 #include "base/rule.h"
 #include "doctor/doctor.h"
+#include "key/usage.h"
 
 #define NEARLY_FULL 80 /* per cent */
 
@@ -17,15 +19,6 @@ struct held {
 	uint64_t full; /* requests that found no room for another holder */
 };
 
-static bool
-has_in_flight(const struct rl_rule_info *rule)
-{
-	for (unsigned i = 0; i < rule->limit_count; i++)
-		if (rule->limits[i].algorithm == RL_IN_FLIGHT)
-			return true;
-	return false;
-}
-
 static void
 read_rules(const struct doctor *doctor, struct held *held)
 {
@@ -33,7 +26,7 @@ read_rules(const struct doctor *doctor, struct held *held)
 	struct rl_rule_info rule;
 
 	for (uint32_t id = 0; id < doctor->info.rules; id++) {
-		if (!rule_read(doctor->rl, (int)id, &rule) || !has_in_flight(&rule) ||
+		if (!rule_read(doctor->rl, (int)id, &rule) || !rule_has_in_flight(&rule) ||
 		    rl_stats(doctor->rl, rule.handle, counters, RL_COUNTERS) < 0)
 			continue;
 		held->has_limits = true;
@@ -50,14 +43,12 @@ add_holder(const struct rl_holder *holder, void *arg)
 	return 0;
 }
 
-/* A limit in flight has no window; nor has a counter by key, but that has a count. */
 static int
 add_entry(const struct rl_entry *entry, void *arg)
 {
 	struct held *held = arg;
 
-	if (!entry->count && entry->peek.window_ns == 0 && entry->used > 0 && entry->key &&
-	    entry->key_kept == entry->key_len && entry->rule >= 0)
+	if (usage_of(entry).is_held && entry->used > 0 && entry_has_key(entry) && entry->rule >= 0)
 		rl_holders_walk(held->rl, entry->rule, entry->key, entry->key_len, add_holder,
 		                held);
 	return 0;

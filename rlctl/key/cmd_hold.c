@@ -8,6 +8,7 @@
  */
 
 #include <errno.h>
+#include <metrics/in_flight.h>
 #include <rl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,18 +43,18 @@ struct wish {
 	uint64_t until_ns; /* with `waits` */
 };
 
+/* False after a message. */
 static bool
-has_in_flight(struct rl *rl, int rule)
+can_hold(struct rl *rl, int rule)
 {
 	struct rl_rule_info info;
 
 	if (!rule_read(rl, rule, &info))
 		return false;
-	for (unsigned i = 0; i < info.limit_count; i++)
-		if (info.limits[i].algorithm == RL_IN_FLIGHT)
-			return true;
-	complain("rule '%s' has no limit of what is in flight: nothing can be held", info.name);
-	return false;
+	if (!rule_has_in_flight(&info))
+		complain("rule '%s' has no limit of what is in flight: nothing can be held",
+		         info.name);
+	return rule_has_in_flight(&info);
 }
 
 /* Until a limit says that it may go, or the next look at what is in flight. False: a signal has come. */
@@ -153,7 +154,7 @@ run_hold(const struct context *context)
 	wish.item.rule = rule_need(rl, name);
 	if (wish.until_ns != RL_NEVER_NS)
 		wish.until_ns += rl_now(rl);
-	if (wish.item.rule >= 0 && has_in_flight(rl, wish.item.rule))
+	if (wish.item.rule >= 0 && can_hold(rl, wish.item.rule))
 		status = hold(rl, &wish, name, &context->operands[2]);
 	rl_close(rl);
 	return status;

@@ -102,25 +102,8 @@ agrees(struct counter *c, const struct operation *o)
 	                         count.is_new == o->count.is_new);
 }
 
-/* Can what is not in `done` yet follow, from that counter on? */
-static bool
-has_order(struct counter c, unsigned done)
-{
-	int first_end = INT32_MAX;
-
-	for (int i = 0; i < length; i++)
-		if (!(done & 1u << i) && history[i].ended > 0 && history[i].ended < first_end)
-			first_end = history[i].ended;
-	if (first_end == INT32_MAX)
-		return true; /* all that is left has never ended, and need not have begun */
-	for (int i = 0; i < length; i++) {
-		struct counter next = c;
-		if (!(done & 1u << i) && history[i].began < first_end &&
-		    agrees(&next, &history[i]) && has_order(next, done | 1u << i))
-			return true;
-	}
-	return false;
-}
+#define ORDER_STATE struct counter
+#include "order.h"
 
 static void
 show_history(void)

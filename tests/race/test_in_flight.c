@@ -70,25 +70,8 @@ agrees(uint32_t *total, const struct operation *o)
 	return o->ended == 0 || o->did == 1;
 }
 
-/* Can what is not in `done` yet follow, from that total on? */
-static bool
-has_order(uint32_t total, unsigned done)
-{
-	int first_end = INT32_MAX;
-
-	for (int i = 0; i < length; i++)
-		if (!(done & 1u << i) && history[i].ended > 0 && history[i].ended < first_end)
-			first_end = history[i].ended;
-	if (first_end == INT32_MAX)
-		return true; /* all that is left has never ended, and need not have begun */
-	for (int i = 0; i < length; i++) {
-		uint32_t next = total;
-		if (!(done & 1u << i) && history[i].began < first_end &&
-		    agrees(&next, &history[i]) && has_order(next, done | 1u << i))
-			return true;
-	}
-	return false;
-}
+#define ORDER_STATE uint32_t
+#include "order.h"
 
 static void
 show_history(void)

@@ -218,18 +218,16 @@ counter_refund(struct counter *c, const struct operation *o)
 	       limiter->refund(c, o->of, o->now_ns, history[o->of].cost);
 }
 
-/* Let the counter do operation `number`; true if it says what the worker was told. */
 static bool
-agrees(struct counter *c, int number)
+agrees(struct counter *c, const struct operation *o)
 {
-	const struct operation *o = &history[number];
 	uint32_t remaining;
 	int did = c->is_there;
 
 	switch (o->kind) {
 	case CHECK:
 	case PEEK:
-		return (counter_check(c, o, number, &remaining) == o->verdict &&
+		return (counter_check(c, o, (int)(o - history), &remaining) == o->verdict &&
 		        remaining == o->remaining) ||
 		       o->ended == 0;
 	case REFUND:
@@ -240,25 +238,8 @@ agrees(struct counter *c, int number)
 	}
 }
 
-/* Can what is not in `done` yet follow, from that counter on? */
-static bool
-has_order(struct counter c, unsigned done)
-{
-	int first_end = INT32_MAX;
-
-	for (int i = 0; i < length; i++)
-		if (!(done & 1u << i) && history[i].ended > 0 && history[i].ended < first_end)
-			first_end = history[i].ended;
-	if (first_end == INT32_MAX)
-		return true; /* all that is left has never ended, and need not have begun */
-	for (int i = 0; i < length; i++) {
-		struct counter next = c;
-		if (!(done & 1u << i) && history[i].began < first_end && agrees(&next, i) &&
-		    has_order(next, done | 1u << i))
-			return true;
-	}
-	return false;
-}
+#define ORDER_STATE struct counter
+#include "order.h"
 
 static const char *const kind_names[] = {"check", "peek", "refund", "reset"};
 
