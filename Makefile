@@ -3,16 +3,24 @@
 #
 #   make            build/librl.a, build/librl.so.1, build/rlctl, build/rld
 #   make demo       pre-forked HTTP workers sharing one limit, driven with real requests
+#   make demo-cluster
+#                   three hosts, one limit over a Redis Cluster, a master killed in the middle
 #   make check      build and pass all tests, on every backend and sanitizer
+#   make check-NAME the tests of one adapter of servers/ or bindings/: check-nginx
 #   make quick      of them what takes no longer than a minute, before each commit
-#   make torture    a storm of MINUTES=10, larger searches of the models, a kill after every
+#   make mutants    the code broken in one place at a time, in each place that is listed: a test notices
+#   make torture    all mutants, a storm of MINUTES=10, larger searches of the models, a kill after every
 #                   instruction: an hour
 #   make arm64      the library and its unit tests on arm64, in an emulator
 #   make coverage   which lines of libshm the unit and race tests run, at least 95 %
 #   make accuracy   each algorithm beside the exact sliding log, as Markdown tables
+#   make flood      what users and attackers of a full table get, as a Markdown table, and 10^8 requests
+#                   to full tables beside an exact log: some minutes
 #   make fuzz       hostile configurations, command lines, files to replay and restore, and damaged
 #                   segments, for FUZZ_SECONDS=300 each
 #   make bench      what a decision costs, beside the hardware's floor and what else people use
+#   make bench-cluster
+#                   what a cluster costs: the script, questions, a million keys, a master that dies
 #   make profile    instructions of a decision, by function
 #   make install    into PREFIX, /usr/local, with DESTDIR in front of it
 #   make uninstall  remove what was installed, and nothing else
@@ -30,15 +38,15 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 
 NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev libncurses-dev libmicrohttpd-dev libsystemd-dev \
-              zlib1g-dev libzstd-dev liblzma-dev
+              zlib1g-dev libzstd-dev liblzma-dev libhiredis-dev libssl-dev
 NEED_DEMO  := $(NEED_BUILD) apache2-utils
-NEED_BENCH := $(NEED_BUILD) libhiredis-dev redis-server memcached
-NEED_TEST  := $(NEED_BUILD) libcmocka-dev clang libclang-rt-14-dev libhiredis-dev
-NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) $(NEED_TEST) bats spin clang-format \
+NEED_BENCH := $(NEED_BUILD) redis-server memcached
+NEED_TEST  := $(NEED_BUILD) libcmocka-dev clang libclang-rt-dev musl-tools redis-server
+NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) $(NEED_TEST) bats iproute2 spin clang-format \
               shellcheck python3-jsonschema mandoc jq tmux zsh fish \
               curl debootstrap procps prometheus systemd systemd-container relacy-dev g++ \
-              pkg-config python3-flask gunicorn
-NEED_QUICK := $(NEED_BUILD) libcmocka-dev bats jq mandoc python3-jsonschema procps
+              pkg-config fail2ban chromium podman crun python3-yaml zstd xz-utils
+NEED_QUICK := $(NEED_BUILD) libcmocka-dev bats jq mandoc python3-jsonschema procps zstd xz-utils
 NEED_ARM64 := $(NEED_BUILD) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
 # Before the first check has installed a compiler, this machine's.
@@ -69,10 +77,13 @@ SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 files = $(sort $(wildcard $(1)))
 LIB_SRC   := $(call files,libshm/*/*.c)
 RLCTL_SRC := $(call files,rlctl/*.c rlctl/*/*.c)
-RLCTL_LIBS := -ljansson -lncursesw -ltinfo -lz -lzstd -llzma
-RLD_SRC   := $(call files,rld/*.c)
+STORE_LIBS := -lhiredis -lssl -lcrypto
+RLCTL_STORE := $(patsubst %.c,%,$(call files,rld/store/*.c)) $(patsubst %,rld/cluster/%,secret script rules seal order)
+RLCTL_LIBS := -ljansson $(STORE_LIBS) -lncursesw -ltinfo -lz -lzstd -llzma
+RLD_SRC   := $(call files,rld/*.c rld/*/*.c)
 CONF_SRC  := $(call files,config/*/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(call files,tests/unit/test_*.c))
+OF_RLD    := $(patsubst tests/%.c,%,$(shell grep -l '"../../rld/' $(call files,tests/unit/test_*.c)))
 SCHEDULES := $(patsubst tests/%.c,%,$(shell grep -lE '\<rl_atomic_hook\>|"(schedule|stop|intrude|few_rows)\.h"' \
              $(call files,tests/race/test_*.c)))
 CRASH     := $(patsubst tests/%.c,%,$(call files,tests/crash/test_*.c))
@@ -80,32 +91,48 @@ SCRIBBLE  := fuzz/test_scribble
 RLD_FUZZ  := fuzz/test_rld
 STORM     := torture/test_storm
 RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(call files,tests/race/test_*.c)))
+CLUSTER   := $(patsubst tests/%.c,%,$(call files,tests/cluster/test_*.c))
+CLUSTER_PARTS := $(patsubst %.c,%,$(filter-out tests/cluster/test_% tests/cluster/bench.c,$(call files,tests/cluster/*.c)))
+STORE_PARTS   := $(patsubst %.c,%,$(call files,rld/store/*.c rld/cluster/*.c))
+LEND_PARTS    := $(patsubst %,rld/cluster/%,lend lent keys leases policy identity) rld/store/value tests/cluster/reference # its test is the store
 ADAPTERS  := $(patsubst tests/%.c,%,$(call files,tests/adapters/test_*.c))
 SUPPORT   := $(call files,tests/support/*.c)
-SOURCES   := $(call files,include/*.h libshm/*/*.[ch] rlctl/*.[ch] rlctl/*/*.[ch] rld/*.[ch] config/*/*.[ch] examples/*.[ch] tests/*/*.[ch])
+SOURCES   := $(call files,include/*.h libshm/*/*.[ch] rlctl/*.[ch] rlctl/*/*.[ch] rld/*.[ch] rld/*/*.[ch] config/*/*.[ch] examples/*.[ch] tests/*/*.[ch] \
+             $(foreach d,servers bindings,$(addprefix $(d)/,*/*.[ch] */*/*.[ch])))
 
 # Some 400 programs are built for a check: on all CPUs, unless goals undo each other's work.
 ifeq ($(filter clean uninstall format,$(MAKECMDGOALS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all demo check quick torture arm64 coverage bench profile accuracy fuzz install uninstall format \
+.PHONY: all demo demo-cluster check quick mutants torture arm64 coverage bench bench-cluster profile accuracy flood fuzz install uninstall format \
         clean help check-format check-headers check-exports check-mutants FORCE
 .DELETE_ON_ERROR:
 
 all: build/librl.a build/librl.so.1 build/rlctl build/rld
+
+# Adapters: modules of servers and bindings of languages, on the public headers and librl.so alone. Each has a
+# build.mk with targets build-<name>, check-<name> and install-<name>, and adds to these:
+NEED_ADAPTERS  := # Debian packages that its check needs
+ADAPTER_BUILDS := # targets that its check needs
+ADAPTER_CHECKS := # commands that pass, the long ones first
+include $(call files,servers/*/build.mk bindings/*/build.mk)
+ADAPTER_NAMES  := $(notdir $(patsubst %/build.mk,%,$(call files,servers/*/build.mk bindings/*/build.mk)))
+
+# check-<name>: one adapter alone.
+.PHONY: $(foreach n,$(ADAPTER_NAMES),build-$(n) check-$(n) install-$(n))
 
 help:
 	@sed -n '/^#   make/,/^# demo/p; /^# demo/,/^$$/p' Makefile | uniq | cut -c3-
 
 # What a source may include: the library its own, tools and their configuration the public
 # headers alone, tests everything.
-dirs = -Iinclude $(if $(filter libshm/%,$(1)),-Ilibshm) $(if $(filter rlctl/%,$(1)),-Irlctl) $(if $(filter rlctl/% rld/% config/% tests/%,$(1)),-Iconfig) \
-       $(if $(filter tests/%,$(1)),-Ilibshm -Itests -Itests/support)
+dirs = -Iinclude $(if $(filter libshm/%,$(1)),-Ilibshm) $(if $(filter rlctl/%,$(1)),-Irlctl) $(if $(filter rlctl/% rld/% config/% tests/%,$(1)),-Iconfig) $(if $(filter rlctl/% rld/%,$(1)),-Irld) \
+       $(if $(filter tests/%,$(1)),-Ilibshm -Itests -Itests/support) $(if $(filter tests/cluster/%,$(1)),-Irld)
 
 # One set of rules for each way to build: $(1) directory, $(2) compiler, $(3) flags, $(4) flags to
 # link with, and what is no shared object is then position-independent, too; $(5) flags to optimise
-# the library as a whole.
+# the library as a whole; $(6) the directory whose tools it links with its own library, if not its own.
 define VARIANT
 $(1)/o/%.o: %.c $(1)/flags | build/need
 	@mkdir -p $$(@D)
@@ -141,52 +168,106 @@ $(1)/librl.so.1: $$(LIB_SRC:%.c=$(1)/o/%.o) libshm/api/librl.map
 	$$(Q)$(2) $(3) $(5) $(4) $$(LDFLAGS) -shared -Wl,-soname,librl.so.1 -Wl,--version-script=libshm/api/librl.map \
 		-Wl,-z,defs -Wl,-Bsymbolic-functions -o $$@ $$(filter %.o,$$^)
 
-$(1)/rlctl: $$(RLCTL_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
+$(1)/rlctl: $$(RLCTL_SRC:%.c=$(or $(6),$(1))/o/%.o) $$(RLCTL_STORE:%=$(or $(6),$(1))/o/%.o) $(or $(6),$(1))/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$^ $$(RLCTL_LIBS)
 
-$(1)/rld: $$(RLD_SRC:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
+$(1)/rld: $$(RLD_SRC:%.c=$(or $(6),$(1))/o/%.o) $(or $(6),$(1))/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$^ -ljansson -lmicrohttpd -lsystemd
+	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$^ -ljansson -lmicrohttpd -lsystemd $$(STORE_LIBS)
+
+# The assembler includes the files of the page, which no compiler names.
+$(1)/o/rld/assets.o: $$(call files,rld/page/*)
 
 $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	@mkdir -p $$(@D)
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
 
-$(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,sweeper clock log)
+$(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,sweeper limited clock log)
 $(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
 $(1)/tests/unit/test_counters: build/v/newer/librl.so.1
 $(ADAPTERS:%=$(1)/tests/%): $(1)/tests/adapters/test_%: $(1)/o/tests/adapters/%.o
 $(1)/tests/unit/test_clients: $(1)/o/rld/clients.o
 $(1)/tests/unit/test_adaptive: $(1)/o/examples/adaptive.o
 $(1)/tests/unit/test_probe: $(patsubst %,$(1)/o/rld/%.o,probe log)
+$(1)/tests/unit/test_counters_text: $(patsubst %,$(1)/o/rld/%.o,counters_read counters_write)
+$(1)/tests/unit/test_host: $(1)/o/rld/host.o
+$(1)/tests/unit/test_openmetrics: $(1)/o/rld/openmetrics.o
+$(1)/tests/unit/test_page_key: $(1)/o/rld/page_key.o
+
+# What has a store, or is one.
+$(filter-out %/test_lend,$(CLUSTER:%=$(1)/tests/%)) $(1)/tests/cluster/bench: $(CLUSTER_PARTS:%=$(1)/o/%.o) $(STORE_PARTS:%=$(1)/o/%.o)
+$(1)/tests/cluster/test_lend: $(LEND_PARTS:%=$(1)/o/%.o)
+$(CLUSTER:%=$(1)/tests/%) $(1)/tests/cluster/bench: $(1)/tests/cluster/%: $(1)/o/tests/cluster/%.o \
+                           $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
+	@mkdir -p $$(@D)
+	$$(call say,LINK)
+	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread -lm $$(STORE_LIBS)
 
 -include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
 endef
 
 # Sanitizers see what the compiler's atomics touch, not what libck's assembly does.
 $(eval $(call VARIANT,build,$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS) $(if $(filter c11,$(ATOMIC)),$(C11)),$(RELRO),$(LTO)))
-$(eval $(call VARIANT,build/v/c11,gcc,-O2 -g $(C11)))
-$(eval $(call VARIANT,build/v/clang,clang,-O2 -g))
+$(eval $(call VARIANT,build/v/c11,gcc,-O2 $(C11)))
+$(eval $(call VARIANT,build/v/clang,clang,-O2))
 $(eval $(call VARIANT,build/v/asan,gcc,-O1 -g $(C11) $(SAN)))
-$(eval $(call VARIANT,build/v/hook,gcc,-O1 -g $(C11) -DRL_ATOMIC_HOOK))
+$(eval $(call VARIANT,build/v/hook,gcc,-O1 $(C11) -DRL_ATOMIC_HOOK))
 $(eval $(call VARIANT,build/v/fuzz,clang,-O1 -g $(C11) -fsanitize=fuzzer-no-link -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all))
 $(eval $(call VARIANT,build/v/cov,gcc,-O1 -g --coverage -Wno-maybe-uninitialized))
 $(eval $(call VARIANT,build/v/tsan,clang,-O1 -g $(C11) -fsanitize=thread))
 
+# The library on musl, static and shared. Its unit tests are linked statically, with a small cmocka, for none is
+# packaged for musl; left out are those of config, rld and an example, and one that loads a library of glibc.
+MUSL      := build/v/musl
+MUSL_NOT := unit/test_config unit/test_config_% $(OF_RLD) unit/test_adaptive \
+             unit/test_bindings unit/test_share unit/test_health unit/test_counters
+MUSL_TESTS := $(patsubst %,$(MUSL)/tests/%,$(filter-out $(MUSL_NOT),$(UNIT)))
+$(eval $(call VARIANT,$(MUSL),musl-gcc,-O2 $(C11) -Itests/musl -isystem $(MUSL)/kernel))
+$(SUPPORT:%.c=$(MUSL)/o/%.o) $(MUSL_TESTS:$(MUSL)/%=$(MUSL)/o/%.o): | $(MUSL)/kernel
+$(MUSL_TESTS): $(MUSL)/%: $(MUSL)/o/%.o $(MUSL)/o/tests/musl/cmocka.o $(MUSL)/librl.a \
+               $(patsubst %.c,$(MUSL)/o/%.o,$(filter-out %/same_config.c,$(SUPPORT)))
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)musl-gcc $(MUSL_STATIC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^)
+
+# A server that runs in an empty container.
+$(MUSL)/prefork: $(MUSL)/o/examples/prefork.o $(MUSL)/librl.a
+	$(call say,LINK)
+	$(Q)musl-gcc -static $(LDFLAGS) -o $@ $^
+
+MUSL_STATIC := -static
+# It puts functions in the place of libc's, which only a shared libc allows.
+$(MUSL)/tests/unit/test_errors: private MUSL_STATIC :=
+
+# The kernel's headers, which libc's have beside them and musl-gcc does not find.
+$(MUSL)/kernel: | build/need
+	@mkdir -p $@
+	@ln -sfn /usr/include/linux $@/linux
+	@ln -sfn /usr/include/asm-generic $@/asm-generic
+	@ln -sfn /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)/asm $@/asm
+
 # A library of later: it has a counter more, by which it counts exemptions.
-$(eval $(call VARIANT,build/v/newer,$(CC),-O1 -g -Ibuild/v/newer/include))
+$(eval $(call VARIANT,build/v/newer,$(CC),-O1 -Ibuild/v/newer/include))
 $(LIB_SRC:%.c=build/v/newer/o/%.o): build/v/newer/include/rl_counters.def
 build/v/newer/include/rl_counters.def: include/rl_counters.def
 	@mkdir -p $(@D)
 	@sed 's/^RL_COUNTER(exempted,/RL_COUNTER(exempted_before,/' $< >$@
 	@grep '^RL_COUNTER(exempted,' $< >>$@
 
+# A library of before, of another layout: its number is another, and two fields have changed places.
+$(eval $(call VARIANT,build/v/older,$(CC),-O1 -Ibuild/v/older/include,,,build))
+$(patsubst %.c,build/v/older/o/%.o,$(LIB_SRC) $(SUPPORT)): build/v/older/include/shared/layout.h
+build/v/older/include/shared/layout.h: libshm/shared/layout.h
+	@mkdir -p $(@D)
+	@sed -e 's/^#define RL_LAYOUT_VERSION .*/#define RL_LAYOUT_VERSION 2/' \
+		-e 's/^\tuint64_t oldest; /\tuint64_t reserve_set; /; t' -e 's/^\tuint64_t reserve_set; /\tuint64_t oldest; /' $< >$@
+
 .SECONDARY:
 FORCE:
 
-build/prefork build/threads: build/%: build/o/examples/%.o build/librl.a
+build/prefork build/threads build/hosts: build/%: build/o/examples/%.o build/librl.a
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $^ -lpthread
 
@@ -216,14 +297,22 @@ build/v/fuzz/fuzz_http: build/v/fuzz/o/tests/fuzz/fuzz_http.o build/v/fuzz/librl
 # rlctl as a function, and without what would change anything but its segment.
 build/v/fuzz/o/rlctl/main.o: private CPPFLAGS += -Dmain=rlctl_main
 comma := ,
-build/v/fuzz/fuzz_rlctl: build/v/fuzz/o/tests/fuzz/fuzz_rlctl.o $(RLCTL_SRC:%.c=build/v/fuzz/o/%.o) \
+build/v/fuzz/fuzz_rlctl: build/v/fuzz/o/tests/fuzz/fuzz_rlctl.o $(RLCTL_SRC:%.c=build/v/fuzz/o/%.o) $(RLCTL_STORE:%=build/v/fuzz/o/%.o) \
                          $(patsubst %,build/v/fuzz/o/tests/support/%.o,exercise testing harmless) \
                          build/v/fuzz/libconfig.a build/v/fuzz/librl.a
 	$(call say,LINK)
 	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka $(RLCTL_LIBS) \
-		$(addprefix -Wl$(comma)--wrap=,rl_open rl_unlink interrupt_sleep run_top run_dump change_lock execvp)
+		$(addprefix -Wl$(comma)--wrap=,rl_open rl_unlink interrupt_sleep run_top run_dump run_upgrade change_lock execvp)
 
 build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(call files,tests/accuracy/*.c)) build/librl.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(LINK) -o $@ $^
+
+FLOOD := build/tests/flood/flood build/tests/flood/exact
+build/tests/flood/flood: $(patsubst %,build/o/tests/flood/%.o,flood attack) build/librl.a
+build/tests/flood/exact: $(patsubst %,build/o/tests/flood/%.o,exact storm world log) build/librl.a
+$(FLOOD):
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $^
@@ -239,9 +328,11 @@ build/tests/differ/differ: $(patsubst %,build/o/tests/%.o,differ/differ support/
 needs = $(if $(filter $(1),$(MAKECMDGOALS)),--install $(2))
 NEED := $(sort $(NEED_BUILD) \
         $(call needs,demo,$(NEED_DEMO)) \
+        $(call needs,demo-cluster,$(NEED_BUILD) redis-server redis-tools) \
         $(call needs,build/tests/% build/v/%,$(NEED_TEST)) \
         $(call needs,bench profile,$(NEED_BENCH) valgrind) \
-        $(call needs,check% coverage fuzz torture,$(NEED_CHECK)) \
+        $(call needs,bench-cluster,$(NEED_TEST)) \
+        $(call needs,check% coverage fuzz mutants torture,$(NEED_CHECK) $(NEED_ADAPTERS)) \
         $(call needs,quick,$(NEED_QUICK)) \
         $(call needs,coverage,lcov) \
         $(call needs,torture,build-essential debhelper dpkg-dev lintian) \
@@ -254,13 +345,15 @@ build/need: FORCE
 demo: build/prefork build/rlctl
 	@examples/demo.sh build
 
+demo-cluster: build/hosts build/rlctl build/rld
+	@examples/demo-cluster.sh build
+
 # Every unit, race and adapter's test on each variant that can tell a difference: of the atomic backends
 # those that touch shared words, and once each what takes long. Under TSan only what runs threads
 # on one mapping, and on the variant that tests schedule only those tests.
 TESTS := $(UNIT) $(RACE) $(ADAPTERS)
 LONG  := unit/test_window unit/test_config_many
-PURE  := $(LONG) $(filter unit/test_adaptive unit/test_config% unit/test_hash unit/test_http% unit/test_sweeper \
-         unit/test_watch unit/test_clients unit/test_probe,$(UNIT))
+PURE  := $(LONG) $(filter unit/test_adaptive unit/test_config% unit/test_hash unit/test_http% $(OF_RLD),$(UNIT))
 PURE  := $(filter-out unit/test_configure,$(PURE))
 CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            $(patsubst %,build/v/c11/tests/%,$(filter-out $(PURE),$(TESTS))) \
@@ -269,11 +362,11 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            $(CRASH:%=build/tests/%) $(patsubst %,build/v/hook/tests/%,$(filter-out %_creation,$(CRASH))) \
            build/tests/$(STORM) \
            build/tests/$(SCRIBBLE) build/v/asan/tests/$(SCRIBBLE) \
-           build/tests/$(RLD_FUZZ)
+           build/tests/$(RLD_FUZZ) $(CLUSTER:%=build/tests/%) $(patsubst %,build/v/asan/tests/%,$(filter-out cluster/test_hosts,$(CLUSTER)))
 
 # Once in full is enough of what repeats itself: sanitizers and the second build see the same in an
 # eighth.
-SCALED := $(patsubst %,build/v/asan/tests/%,$(LONG) $(RACE) $(ADAPTERS)) $(RACE:%=build/v/clang/tests/%) \
+SCALED := $(patsubst %,build/v/asan/tests/%,$(LONG) $(RACE) $(ADAPTERS) $(CLUSTER)) $(RACE:%=build/v/clang/tests/%) \
           $(RACE:%=build/v/tsan/tests/%) $(CRASH:%=build/v/hook/tests/%)
 RUN_CHECKED := $(foreach test,$(CHECKED),'$(if $(filter $(SCALED),$(test)),RL_TEST_SCALE=quick )$(test)')
 
@@ -283,44 +376,68 @@ CLI      := tests/cli/rld.bats $(filter-out tests/cli/rld.bats,$(call files,test
 CLI_ASAN := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,arguments completion config examples manual \
             replay replay_follow replay_recipes replay_rules)),$(CLI))
 
+# What waits for a store is run once, with sanitizers.
+CLI_PLAIN := $(filter-out tests/cli/cluster.bats,$(CLI))
+
 # Of all that, on the default build alone: each module and adapter, each chosen schedule in an eighth of its
 # forms, and of the command line what waits for nothing.
 QUICK     := $(UNIT:%=build/tests/%) $(ADAPTERS:%=build/tests/%) $(SCHEDULES:%=build/v/hook/tests/%)
 HOUSE     := $(call files,tests/house/*.py)
 QUICK_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,rld top examples completion replay_follow)),$(CLI))
 
-quick: all check-mutants check-exports $(QUICK) build/tests/cli/fill
+# What the tests of the command line ask besides; those of an upgrade, as it was before.
+CLI_NEEDS := $(foreach v,build build/v/older,$(v)/tests/cli/fill $(v)/tests/cli/worker) build/v/older/rlctl
+
+quick: all check-mutants check-exports $(QUICK) $(CLI_NEEDS)
 	@RL_TEST_SCALE=quick tests/support/run.sh $(QUICK_CLI:%='tests/cli/run.sh build/rlctl %') $(QUICK) $(HOUSE)
 
-check: all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/librl-parts.a check-mutants check-format check-headers check-exports $(CHECKED) build/tests/cli/fill \
-       build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/overload build/tests/accuracy/accuracy \
-       build/tests/bench/bench build/tests/differ/differ build/v/c11/librl.so.1 build/v/clang/librl.so.1 \
-       build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
-       build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http
-	@tests/support/run.sh tests/systemd/run.sh tests/model/run.sh 'tests/mutants/run.sh 0 3' \
-		'tests/mutants/run.sh 1 3' 'tests/mutants/run.sh 2 3' \
-		$(CLI:%='tests/cli/run.sh build/rlctl %') \
+# What the tests of a check run, and mutants are linked with.
+CHECK_BUILDS := all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/librl-parts.a $(CHECKED) $(CLI_NEEDS) \
+                build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/hosts build/overload build/tests/accuracy/accuracy $(FLOOD) \
+                build/tests/bench/bench build/tests/differ/differ build/v/c11/librl.so.1 build/v/clang/librl.so.1 \
+                build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
+                build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http $(MUSL_TESTS) $(MUSL)/librl.so.1 $(MUSL)/prefork $(ADAPTER_BUILDS)
+
+# A third of the mutants, with each commit another; `make mutants` plays all.
+THIRD := $(shell expr $$(git rev-list --count HEAD 2>/dev/null || echo 0) % 3)
+
+check: $(CHECK_BUILDS) check-mutants check-format check-headers check-exports
+	@tests/support/run.sh $(ADAPTER_CHECKS) tests/systemd/run.sh tests/model/run.sh \
+		$(foreach n,0 3 6,'tests/mutants/run.sh $(shell expr $(THIRD) + $(n)) 9') \
+		$(CLI_PLAIN:%='tests/cli/run.sh build/rlctl %') \
 		$(CLI_ASAN:%='tests/cli/run.sh build/v/asan/rlctl %') \
 		tests/fuzz/check.sh tests/fuzz/attach.sh tests/fuzz/rlctl.sh \
 		tests/fuzz/http.sh \
 		tests/relacy/run.sh \
 		'build/tests/differ/differ build/librl.so.1 build/v/c11/librl.so.1' \
 		'build/tests/differ/differ build/librl.so.1 build/v/clang/librl.so.1 50000 2' \
-		tests/accuracy/check.sh $(RUN_CHECKED) tests/cli/demo.sh tests/bench/check.sh \
+		tests/accuracy/check.sh tests/flood/check.sh $(RUN_CHECKED) tests/cli/demo.sh 'examples/demo-cluster.sh build' tests/bench/check.sh \
+		'tests/musl/run.sh $(MUSL_TESTS)' tests/container/run.py \
 		tests/config/schema.py tests/config/manual.sh $(HOUSE) \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \
+		'tests/install/document.py docs/COOKBOOK.md docs/FAQ.md docs/CLUSTER.md' \
 		tests/support/check.sh
 
+# clang-format 14 decides, which is Debian 12's: each version lays out a few lines otherwise.
 check-format: | build/need
-	clang-format --dry-run -Werror $(SOURCES)
-	shellcheck -x .ci/run $(call files,examples/*.sh tests/*/*.sh debian/rl-tools.p*)
-	mandoc -T lint -W warning man/*.[1-8]
+	@case "$$(clang-format --version)" in \
+		*' version 14.'*) clang-format --dry-run -Werror $(SOURCES) ;; \
+		*) echo 'check-format: clang-format is not version 14; the layout of C is not checked' ;; \
+	esac
+	@shellcheck -x .ci/run $(call files,examples/*.sh tests/*/*.sh servers/*/*.sh servers/*/*/*.sh bindings/*/*.sh bindings/*/*/*.sh \
+		debian/rl-tools.p*)
+	@mandoc -T lint -W warning man/*.[1-8]
+	@! mandoc -T lint -W style man/*.[1-8] 2>/dev/null | grep "line longer"
 
-# Each public header compiles alone, as C and as C++.
+# Each public header compiles alone, as C and as C++, and says what machines it is not for.
 check-headers: | build/need
-	@for h in rl.h rl_admin.h rl_http.h; do \
+	@for h in rl.h rl_admin.h rl_cluster.h rl_http.h; do \
 				echo "#include <$$h>" | $(CC) -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc - && \
 		printf '#include <%s>\nint e = RL_EVERSION + RL_EOWNER;\n' $$h | clang++ -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc++ - || exit 1; \
+	done
+	@for target in i386-linux-gnu x86_64-linux-gnux32 arm-linux-gnueabihf; do \
+		echo '#include <rl.h>' | clang --target=$$target -Iinclude -fsyntax-only -xc - 2>&1 | \
+			grep -q 'error: "rl is for 64-bit' || { echo "rl.h does not refuse $$target"; exit 1; }; \
 	done
 
 # Each mutant still changes a line, and its test is there.
@@ -338,14 +455,22 @@ check-exports: build/librl.so.1 build/rlctl build/rld
 	@! nm -D --undefined-only $< | awk '{ sub(/@.*/, "", $$2); print $$2 }' | grep -Ex '(__)?($(FORBIDDEN))(_chk)?'
 	@! nm -D --undefined-only build/rlctl build/rld | grep -Ew 'getenv|environ'
 
+mutants: $(CHECK_BUILDS)
+	@tests/support/run.sh $(foreach n,0 1 2 3,'tests/mutants/run.sh $(n) 4')
+
 MINUTES ?= 10
-torture: $(CRASH:%=build/tests/%) build/tests/$(STORM) build/tests/race/test_holders build/rld | build/need
+torture: mutants $(CRASH:%=build/tests/%) $(CLUSTER:%=build/tests/%) build/tests/$(STORM) build/tests/race/test_holders build/rld | build/need
 	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/tests/$(STORM)
 	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/tests/race/test_holders
+	RL_TAKE_CALLS=1000000 build/tests/cluster/test_take
+	RL_POLICY_SEEDS=10000 build/tests/cluster/test_policy
+	RL_LEND_RUNS=5000 build/tests/cluster/test_lend
 	tests/model/run.sh torture
 	tests/relacy/run.sh 5000000
 	for test in $(CRASH); do RL_CRASH_EVERY=1 build/tests/$$test || exit; done
+	tests/cluster/valkey.sh
 	tests/package/run.sh
+	tests/releases/run.sh bookworm trixie
 
 coverage: $(patsubst %,build/v/cov/tests/%,$(UNIT) $(RACE))
 	@tests/coverage/run.sh $^
@@ -355,6 +480,11 @@ arm64: | build/need
 
 accuracy: build/tests/accuracy/accuracy
 	@$<
+
+flood: $(FLOOD)
+	@build/tests/flood/flood
+	@build/tests/flood/exact --requests 100000000 --seed 1000000
+	@build/tests/flood/exact --kills 60 --seed 1000000
 
 FUZZ_SECONDS ?= 300
 fuzz: build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http build/v/asan/rlctl build/v/asan/rld \
@@ -371,6 +501,10 @@ bench: build/tests/bench/bench build/rlctl
 	@$< --save build/bench.json
 	@$< --draw build/bench.json >build/bench.svg
 
+# The same of a cluster: the script, questions, a million keys in use, a master that dies. Some minutes.
+bench-cluster: build/tests/cluster/bench
+	@$<
+
 profile: build/tests/bench/bench
 	@tests/bench/profile.sh
 
@@ -386,13 +520,13 @@ DOCDIR     ?= $(DATADIR)/doc/rl
 UNITDIR    ?= $(PREFIX)/lib/systemd/system
 ZSHDIR     ?= $(DATADIR)/zsh/site-functions
 
-HEADERS := rl.h rl_admin.h rl_http.h rl_counters.def
+HEADERS := rl.h rl_admin.h rl_cluster.h rl_http.h rl_counters.def
 MAN     := $(call files,man/*.[1-8])
 # A page of several calls is found by each of their names.
 ALIASES := $(shell awk '/^\.Sh/ { naming = $$2 == "NAME" } naming && $$1 == ".Nm" { \
 	page = FILENAME; gsub(/^.*\/|\.3$$/, "", page); if ($$2 != page) print $$2 ".3," page }' \
 	$(call files,man/*.3))
-EXAMPLES := $(filter-out examples/demo.sh,$(call files,examples/*.[ch] examples/*.py examples/*.sh))
+EXAMPLES := $(filter-out examples/demo.sh examples/demo-cluster.sh,$(call files,examples/*.[ch] examples/*.py examples/*.sh))
 
 # mode, source, destination
 INSTALLED := \
@@ -408,9 +542,13 @@ INSTALLED := \
 	644,build/completion.fish,$(DATADIR)/fish/vendor_completions.d/rlctl.fish \
 	644,build/rld.service,$(UNITDIR)/rld.service \
 	644,build/rld@.service,$(UNITDIR)/rld@.service \
+	644,systemd/rld-metrics.socket,$(UNITDIR)/rld-metrics.socket \
+	644,systemd/rld-metrics.service,$(UNITDIR)/rld-metrics.service \
+	$(foreach f,$(call files,systemd/prometheus/*.yml),644,$(f),$(DATADIR)/rl/$(f:systemd/%=%)) \
 	644,systemd/rl.sysusers,$(PREFIX)/lib/sysusers.d/rl.conf \
 	644,systemd/rl.tmpfiles,$(PREFIX)/lib/tmpfiles.d/rl.conf \
 	644,rld/dashboard.json,$(DATADIR)/rl/dashboard.json \
+	$(foreach f,$(call files,systemd/fail2ban/*/*.conf),644,$(f),$(DATADIR)/rl/$(f:systemd/%=%)) \
 	644,config/rl.schema.json,$(DATADIR)/rl/rl.schema.json \
 	644,rlctl/output.schema.json,$(DATADIR)/rl/output.schema.json \
 	644,config/rl.json,$(DOCDIR)/examples/rl.json \
@@ -446,10 +584,14 @@ install: all build/rl.pc build/rld.service build/rld@.service $(addprefix build/
 uninstall:
 	@printf '%s\n' $(INSTALLED) | while IFS=, read -r mode from to; do rm -f "$(DESTDIR)$$to"; done
 	@printf '%s\n' $(LINKED) | while IFS=, read -r link to; do rm -f "$(DESTDIR)$$link"; done
-	@for dir in $(DATADIR)/rl $(DOCDIR)/examples $(DOCDIR); do \
+	@for dir in $(addprefix $(DATADIR)/rl/,prometheus fail2ban/filter.d fail2ban/action.d fail2ban/jail.d fail2ban) $(DATADIR)/rl $(DOCDIR)/examples $(DOCDIR); do \
 		[ ! -d "$(DESTDIR)$$dir" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$dir"; \
 	done
 	$(if $(DESTDIR),,@ldconfig 2>/dev/null || :)
+
+# The picture of the documentation, of a real run.
+status-page: build/rld build/rlctl build/tests/cli/fill
+	tests/page/picture.sh docs/status-page.png
 
 format:
 	clang-format -i $(SOURCES)

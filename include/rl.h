@@ -29,8 +29,9 @@
  *
  * - With `hard`, no span of time as long as the window ever holds more than
  *   `capacity` admitted cost, however many processes race, die or stop. A request counts at
- *   its `now`, or at the key's newest timestamp if that is later. A key keeps its counter until
- *   it is reset, evicted (`on_full`), or idle for a window and the buffer.
+ *   its `now`, or at the newest timestamp of what it is counted with, if that is later: its key, or in a
+ *   full table its cell. A key keeps its counter until it is reset, evicted (`on_full`), or idle for a window
+ *   and the buffer.
  * - A denial writes nothing to the counter, unless its limit counts what it denies, or it gives back what
  *   dead processes held: a flood on a blocked key costs reads.
  * - Bytes in the segment are outside input: damage can make a count wrong, never
@@ -49,8 +50,9 @@
  *   another thread is in, or makes later, is a SIGSEGV.
  * - A killed process has charged at most the one request it was deciding.
  * - A full table: a key has 16 candidate slots. When all are used, and by keys that still
- *   count something, `on_full` of the segment decides, and a counter counts it. A request
- *   that is answered without a slot has -ENOSPC in `error`. Remedy: more `keys`.
+ *   count something, `on_full` of the segment decides, and a counter counts it. By default the key is counted
+ *   together with others, which never admits too much (RL_BY_RESERVE). A request that is answered without
+ *   a counter has -ENOSPC in `error`. Remedy: more `keys`, or `cells`.
  * - Clock: CLOCK_BOOTTIME, shifted once, at creation, to Unix time. Windows align
  *   to the wall clock, and no later step of the wall clock moves them; a suspended
  *   machine's time counts as passed. A `now` earlier than the key's newest admitted
@@ -68,12 +70,16 @@
  * - Versions: a segment written by another layout is refused (RL_EVERSION), never
  *   converted or replaced. Remedy: `rl_unlink()` it once nobody uses it.
  *   A program runs with each later library of its soname: no structure of this header gets another size or
- *   another field at an old place. What is added later takes of `reserved`, which a program leaves at 0, as
- *   an initializer does, or comes with a flag of its own. So a program that asks an earlier library for
- *   what that does not know is refused (-EINVAL); and what the library fills is 0 where it knows nothing.
+ *   another field at an old place. A later field takes words of `reserved`, which a program leaves at 0, as
+ *   an initializer does, or has a flag of its own. So an earlier library refuses (-EINVAL) a program that asks for
+ *   what it does not know, and leaves at 0 what it cannot fill.
  * - A process that may write the segment may also truncate it, and then every
  *   user of it receives SIGBUS. Give write access to your own workers alone.
  */
+
+#if __SIZEOF_POINTER__ < 8
+#error "rl is for 64-bit machines: x86-64 (but not x32) and arm64"
+#endif
 
 #include <errno.h>
 #include <stddef.h>
@@ -136,14 +142,20 @@ struct rl; /* a segment that this process has open */
 #define RL_ECOST (-ETOOMANYREFS)       /* the decision would take too many steps: damage */
 #define RL_ELESS (-ERANGE)             /* the segment is less than was asked: RL_OPEN_AT_LEAST */
 #define RL_EDEFINED (-EADDRINUSE)      /* the rule is defined already, with other limits */
+#define RL_ECLUSTER (-ENONET)          /* the segment was not made for a cluster */
 
 /* What to do when all 16 candidate slots of a key are used. */
 enum rl_on_full {
-	RL_FULL_EVICT = 0, /* evict the least used key, never one at its limit (an override's
-	                      limit if the whole name is kept) nor at that of its last tier, see
-	                      struct rl_item. If all are at theirs, the request is undecided */
-	RL_FULL_DENY = 1,  /* deny the request */
-	RL_FULL_ALLOW = 2, /* allow it, uncounted */
+	RL_FULL_RESERVE = 0, /* count it together with others in a cell of its limit, which never
+	                        admits too much and may deny too early: see RL_BY_RESERVE. A key of a
+	                        rule that has at least two more of the slots gives way: what it has
+	                        used is kept in its cell */
+	RL_FULL_DENY = 1,    /* deny the request */
+	RL_FULL_ALLOW = 2,   /* allow it, uncounted */
+	RL_FULL_EVICT = 3, /* evict the least used key, which starts anew when it comes back; never
+	                        one at which a request of the cost that it was last charged would be
+	                        denied, by its limit (an override's if the whole name is kept) or by its
+	                        last tier, see struct rl_item. If all are, the request is undecided */
 };
 
 /* How rl_open() behaves; combine with |. */
@@ -161,6 +173,8 @@ enum rl_open_flag {
 	                            the first request for a key no longer waits for its page */
 	RL_OPEN_AT_LEAST = 64,   /* refuse a segment that is less than these options ask for: see
 	                            rl_open_compare() */
+	RL_OPEN_CLUSTER = 128,   /* make a new segment so that limits of it may be of a cluster: it
+	                            takes 16 bytes and a bit more for each slot */
 };
 
 /* The most that struct rl_options may ask for, and what it gets where it says 0. */
@@ -169,6 +183,11 @@ enum rl_open_flag {
 #define RL_OVERRIDES_MAX UINT32_C(100000000)
 #define RL_BANS_MAX UINT32_C(1000000)
 #define RL_HOLDERS_MAX UINT32_C(4096)
+#define RL_EVENTS_MAX (UINT32_C(1) << 20)
+#define RL_EVENTS_NONE UINT32_MAX /* as rl_options.events: nothing is told */
+#define RL_RESERVES_MAX UINT32_C(1024)
+#define RL_CELLS_MIN UINT32_C(64) /* of what a 0 stands for */
+#define RL_CELLS_MAX (UINT32_C(1) << 24)
 #define RL_BUFFER_MAX (86400 * RL_SECOND)
 #define RL_KEYS_DEFAULT 24576
 #define RL_RING_DEFAULT 64
@@ -177,6 +196,8 @@ enum rl_open_flag {
 #define RL_OVERRIDES_DEFAULT 1024
 #define RL_BANS_DEFAULT 1024
 #define RL_HOLDERS_DEFAULT 1024
+#define RL_RESERVES_DEFAULT 16
+#define RL_EVENTS_DEFAULT 4096
 #define RL_BUFFER_DEFAULT (10 * RL_SECOND)
 #define RL_MODE_DEFAULT 0600
 
@@ -200,7 +221,12 @@ struct rl_options {
 	                       to everybody only if this has those bits */
 	gid_t group;        /* only with RL_OPEN_GROUP */
 	unsigned flags;     /* of enum rl_open_flag */
-	uint64_t reserved[4];
+	uint32_t cells;     /* RL_FULL_RESERVE only: of each limit that has keys without a slot; a
+	                       power of two. 0: so many that all take a fifth of the table's memory at
+	                       most, but at least RL_CELLS_MIN */
+	uint32_t reserves;  /* RL_FULL_RESERVE only: how many limits have cells at the same time */
+	uint32_t events; /* events to keep for rl_events_read(), 64 bytes each; or RL_EVENTS_NONE */
+	uint64_t reserved[3];
 };
 
 enum rl_algorithm {
@@ -214,6 +240,21 @@ enum rl_algorithm {
 	RL_IN_FLIGHT = 7,
 };
 #define RL_ALGORITHM_LAST RL_IN_FLIGHT
+
+/* For whom a limit is one. */
+enum rl_scope {
+	RL_SCOPE_HOST = 0,    /* all processes of the host */
+	RL_SCOPE_CLUSTER = 1, /* all hosts that rld(8) connects to one store */
+};
+
+/* What a share of a cluster's capacity is worth once its lease is over, for the store cannot be reached. */
+enum rl_away {
+	RL_AWAY_LOCAL_SHARE =
+		0,          /* the capacity divided by the number of hosts there were, at least 1 */
+	RL_AWAY_KEEP = 1,   /* what it was */
+	RL_AWAY_OPEN = 2,   /* the capacity: each host by itself */
+	RL_AWAY_CLOSED = 3, /* nothing */
+};
 
 /*
  * A limit: `capacity` per window. Algorithm, window, granularity, hardness and prefixes are its
@@ -279,6 +320,16 @@ enum rl_algorithm {
  * A window that `granularity` does not divide is made longer by less than
  * `granularity` nanoseconds.
  *
+ * With `scope` RL_SCOPE_CLUSTER the capacity is that of all hosts together. Each host has a share of it, which
+ * rld(8) asks a store for, and admits by its own counters: at most its share and `blind`, so that all together
+ * admit at most the capacity and `blind` for each host. `limit` of a result is the capacity, `used` is what
+ * counts on this host, `remaining` what this host would admit now; a denial because the share is too small has
+ * retry_after_ns 0, not known. It is refused (-EINVAL) for anchored_window and in_flight, with count_denied or
+ * prefetch, with more than 8 sub-buckets or such of less than 125 ms, for a bucket that takes more than
+ * 2^50 ns (13 days) to fill, and a blind above the capacity; and with RL_ECLUSTER in a segment that was made without
+ * RL_OPEN_CLUSTER. rl_reserve() of such a limit is refused, too. A refund to a bucket gives back the newest
+ * charge alone, and only while the share is what it was.
+ *
  * With `prefix_v4` or `prefix_v6` the key is an IP address in text (inet_pton(3)), and what
  * is counted is the network of that many leading bits it lies in. A limit without a prefix for
  * the address's family does not count it. ::ffff:192.0.2.1 is 192.0.2.1.
@@ -301,7 +352,13 @@ struct rl_limit {
 	uint16_t prefetch; /* sliding_window, fixed_window: units that each process may take ahead;
 	                        0: none */
 	int count_denied;  /* fixed_window, anchored_window: count denied requests, too */
-	uint64_t reserved[2];
+	int unread;     /* a program that was built before the next three may leave anything here */
+	uint16_t scope; /* of enum rl_scope */
+	uint16_t away;  /* RL_SCOPE_CLUSTER: of enum rl_away */
+	uint32_t blind; /* RL_SCOPE_CLUSTER: what each host may admit beside its share, at most
+	                      the capacity; rounded down above 1,023, by less than a 512th. 0:
+	                      strict, nothing */
+	uint64_t reserved[1];
 };
 
 /* How rl_define() treats a rule that is defined already. */
@@ -354,6 +411,8 @@ enum rl_reason {
 	RL_BY_LIMIT = 0,
 	RL_BY_BAN = 1,       /* denied, and no counter was read: see rl_ban() */
 	RL_BY_EXEMPTION = 2, /* allowed, and no counter was read: see rl_allow() */
+	RL_BY_RESERVE = 3,   /* by a limit: the key has no slot, and is counted together with others
+	                        in a cell. See below */
 };
 
 struct rl_result {
@@ -386,6 +445,10 @@ struct rl_result {
  * it and allowed at it. With RL_BY_BAN it is the earliest timestamp at which neither a ban that
  * stands now nor the configuration bans the key. The limits decide then, and may deny for longer.
  *
+ * With RL_BY_RESERVE, limit, used and remaining are of all keys of the cell together, so the key itself may have
+ * used less, and retry_after_ns is an upper bound: a slot may become free before. A charge of such a request
+ * is given back to nobody (rl_refund()); `charges` has none.
+ *
  * remaining is never overstated. It is exact - the largest cost that would be allowed
  * now - but after an admission by an estimate with more than one sub-bucket: there it
  * counts the oldest in full, for looking that one up costs a second cache miss.
@@ -417,8 +480,8 @@ struct rl_result {
  * all of these.
  *
  * -EINVAL is a mistake of the caller. Every other error may go away while the process runs, as when
- * somebody creates the segment or gives permission: a server starts without, and tries again. Who is to
- * create it for users of several kinds, and what an attempt costs, is in "With servers" of rl(7).
+ * somebody creates the segment or gives permission: a server starts without, and tries again. "With servers"
+ * of rl(7) says who creates it for several users, and what an attempt costs.
  */
 int rl_open(const char *name, const struct rl_options *options, struct rl **out);
 
@@ -493,7 +556,14 @@ struct rl_info {
 	uint64_t keys; /* that find a slot at the same time: at least as many as asked for */
 	uint32_t holders_used; /* seats of processes that hold units in flight, or did and have
 	                          ended without rl_close() */
-	uint64_t reserved[8];
+	uint32_t cells;        /* of each limit that has keys without a slot */
+	uint32_t reserves; /* how many limits have them at the same time; 0: the reserve is none */
+	uint32_t events;   /* events that are kept; 0: none are told */
+	uint64_t reserve_until_ns; /* from then on no cell counts anything; 0: none ever has */
+	uint64_t events_told;      /* how many events were ever told, those overwritten with them */
+	int is_clustered;          /* it was made for a cluster: RL_OPEN_CLUSTER */
+	int spare;                 /* 0 */
+	uint64_t reserved[4];
 };
 
 /* Works on any handle. Count bans by rl_bans_walk() of rl_admin.h. */
@@ -506,7 +576,7 @@ void rl_info(const struct rl *rl, struct rl_info *info);
  * with its NUL. RL_OPEN_TEXT_SIZE bytes hold any. `text` may be NULL, and is empty if all suffices.
  *
  * A field of `asked` that is 0 asks for nothing, and so does NULL. keys, ring, key_bytes, rules, overrides, bans,
- * holders and buffer_ns ask for at least so much; RL_KEY_BYTES_NONE that no bytes are kept; RL_FULL_DENY and
+ * holders, events and buffer_ns ask for at least so much; RL_KEY_BYTES_NONE that no bytes are kept; RL_FULL_DENY and
  * RL_FULL_ALLOW for that, and nothing else. mode, group and flags ask for nothing.
  *
  * So a program opens as it is, and warns; or it opens with RL_OPEN_AT_LEAST, and rl_open() returns
@@ -645,8 +715,8 @@ int rl_give_back(struct rl *rl);
  *
  * The text depends on the key's bytes alone. So programs in all languages share one counter, and dumps
  * and other segments agree, on every host and in every version. Nobody can make two keys that have the
- * same text. RL_KEY_BYTES_DEFAULT keeps all of it. Whoever sends such a text as a key is counted as the
- * long key is: nothing is gained by it, for the key itself does that, too. The text hides no key
+ * same text. RL_KEY_BYTES_DEFAULT keeps all of it. A client that sends such a text as a key is counted as the
+ * long key is, and gains nothing: the key itself does that, too. The text hides no key
  * that can be guessed.
  *
  * Bans, overrides and resets by a prefix see the text. If they are to match the beginning of long keys,
@@ -783,8 +853,8 @@ void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, 
 /*
  * Book `cost` for the earliest timestamp at which it is available, at most `max_wait_ns` from now:
  * allowed with the time to wait in delay_ns, or denied. token_bucket and leaky_bucket only, and
- * for all of a rule's limits; others, those in flight among them, are RL_UNDECIDED with -EINVAL. What is booked is charged at
- * once, and so counts for the requests after it, until rl_refund().
+ * for all of a rule's limits; others, those in flight among them, are RL_UNDECIDED with -EINVAL. A booking is charged at
+ * once, and counts for the requests after it until rl_refund().
  */
 enum rl_verdict rl_reserve(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
                            uint64_t max_wait_ns, struct rl_result *result);
@@ -867,9 +937,9 @@ size_t rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max);
  *
  * What holds
  *
- * - Never are more than `capacity` units of a key held. What is not known of is what was forgotten by
- *   rl_reset() or rl_reset_matching(), or when the limit started anew: defined with another shape, or dropped
- *   by the configuration. Then as many more may be held. A capacity that is lowered takes nothing away.
+ * - At most `capacity` units of a key are held. This leaves out units that were forgotten: by
+ *   rl_reset() or rl_reset_matching(), or when the limit started anew (defined with another shape, or dropped
+ *   by the configuration). Then as many more may be held. A capacity that is lowered takes nothing away.
  * - Units of a process that ends come back, however it ended: to requests that would be denied by them, within
  *   100 ms, and to each sweep. Until then they count. A process is taken for dead on evidence alone: while it
  *   is a zombie that nobody has waited for, too, but not if it is of another pid namespace that
@@ -887,7 +957,7 @@ size_t rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max);
  * - A program that calls exec(2) holds on until it ends.
  * - `holders` is how many seats there are, and the ring how many of them can hold units of one key, at most
  *   RL_HOLDERS_MAX. A process takes a seat with its first unit and keeps it until rl_close() or its end, one
- *   for each handle; after exec(2) another, up to eight. Whoever finds none is answered as `on_full` says,
+ *   for each handle; after exec(2) another, up to eight. A process that finds none is answered as `on_full` says,
  *   with -ENOSPC, and the rule's counter holders_full counts it.
  * - The first unit of a process takes some 20 system calls, and so does a denial that looks whether holders
  *   live: 64 looks in 100 ms and process at most, each some 7 us, or 60 us before Linux 6.9: pidfd_open(2),
@@ -917,7 +987,8 @@ int rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns
  * Forget what a key has used under all limits of a rule. Under a rule with prefixes this includes
  * what its networks have used; "192.0.2.0/24" forgets that network alone. 1 forgotten, 0 there
  * was nothing, -EINVAL, RL_EADDRESS, -EROFS; -EBUSY other processes change it faster than it can
- * be removed. Of many keys: rl_reset_matching().
+ * be removed; -ENOSPC the key has no slot, is counted together with others (RL_BY_RESERVE), and cannot be told
+ * apart from them, for no slot is to be had. Of many keys: rl_reset_matching().
  */
 int rl_reset(struct rl *rl, int rule, const void *key, size_t key_len);
 

@@ -7,7 +7,7 @@
  * Programs that decide need rl.h alone.
  *
  * Calls that only read work on a read-only handle; calls that write return -EROFS there. All may
- * run beside any number of workers, and delay none of them. What they report of a slot was true
+ * run beside any number of workers, and delay none of them. Their report of a slot was true
  * at one timestamp.
  */
 
@@ -51,11 +51,16 @@ struct rl_charge_entry {
 };
 
 /*
- * rl_entry.denied is sampled, so that a flood of denials writes next to nothing: one in
- * RL_DENIED_SAMPLE, chosen at random, counts for as many. With n denials the standard error is
- * the square root of RL_DENIED_SAMPLE * n: of 6,400, ten percent.
+ * rl_entry.denied is exact where it is small, and sampled where it is large, so that a flood of denials
+ * writes next to nothing: each denial counts up to 64, one in 4 up to 256, one in 16 up to 1,024, and one
+ * in 64 above. rl_entry.denied_error is the standard error: 0 up to 64, some 24 at 256, some 115 at
+ * 1,024, and about 8 times the square root of what is far above.
+ *
+ * rl_entry.denied_recent is how many of them were in a span of ten seconds, which begins at a multiple of
+ * ten seconds: the current one if the key was denied in it, else the one before, else 0. It is counted in
+ * the same stages, and of 4,096 and more one in 256 and so on.
  */
-#define RL_DENIED_SAMPLE 64
+#define RL_DENIED_SPAN_NS (10 * RL_SECOND)
 
 /*
  * The answer to a key's next request of cost 1, by this limit alone. For a network, under a rule
@@ -84,9 +89,12 @@ struct rl_entry {
 	                       the name is kept */
 	int is_limited;     /* a request of cost 1 would be denied: limited or banned */
 	int is_stale;       /* outlived its window and the buffer: free to be retired */
-	uint64_t denied;    /* about how many requests were denied for it, see RL_DENIED_SAMPLE */
-	struct rl_result peek; /* the result of a request of cost 1, by this limit alone */
-	size_t charge_entries; /* in charge_entry[], oldest first: what rl_restore_at() takes */
+	uint64_t denied;    /* how many requests were denied for it, see RL_DENIED_SPAN_NS */
+	uint64_t denied_error;     /* standard error of that; 0: it is exact */
+	uint64_t denied_recent;    /* of them, in a span of ten seconds; */
+	uint64_t denied_recent_ns; /* so much of it has passed, 1 s to 20 s */
+	struct rl_result peek;     /* the result of a request of cost 1, by this limit alone */
+	size_t charge_entries;     /* in charge_entry[], oldest first: what rl_restore_at() takes */
 	const struct rl_charge_entry *charge_entry;
 	uint32_t
 		buckets; /* in bucket[]: sub-buckets, newest first, the last partly out of the window;
@@ -140,6 +148,14 @@ int rl_walk(struct rl *rl, uint64_t now_ns,
             int (*visit)(const struct rl_entry *entry, void *arg), void *arg);
 
 /*
+ * The same for `count` slots from slot `first` on, for a daemon that walks in slices. -EINVAL if `first` is
+ * not below rl_info.slots.
+ */
+int rl_walk_slots(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
+                  int (*wants)(const struct rl_prefilter *prefilter, void *arg),
+                  int (*visit)(const struct rl_entry *entry, void *arg), void *arg);
+
+/*
  * Call `visit` for each limit of the rule that has counted the key. A value other than 0 ends it.
  * Returns what the last `visit` returned, or -ENOENT, -EINVAL, RL_EADDRESS. Under a rule with
  * prefixes the key may be a network as rl_entry.key shows it.
@@ -174,6 +190,121 @@ struct rl_holder {
 };
 int rl_holders_walk(struct rl *rl, int rule, const void *key, size_t key_len,
                     int (*visit)(const struct rl_holder *holder, void *arg), void *arg);
+
+/*
+ * The cells of one limit, which count its keys without a slot: see RL_BY_RESERVE. A cell is of several keys, so
+ * which they are is not known.
+ */
+struct rl_reserve_info {
+	int rule;            /* -1: no rule has the limit any more */
+	unsigned limit;      /* which of the rule's */
+	uint64_t until_ns;   /* from then on no cell of it counts anything */
+	uint32_t cells_used; /* that count something now, of rl_info.cells */
+	uint32_t cells_full; /* of them: whose keys without a slot are denied a request of cost 1 */
+	uint32_t used_most;  /* what the fullest one counts, `capacity` at most */
+	uint32_t capacity;   /* the limit's: the largest cost that is admitted at once */
+};
+
+/*
+ * Call `visit` for each limit whose cells count something at `now_ns`. A value other than 0 ends the walk.
+ * Returns what the last `visit` returned, or 0. Only reads, and some 30 ns for each cell of such a limit;
+ * in a table that has not been full of late, nothing.
+ */
+int rl_reserve_walk(struct rl *rl, uint64_t now_ns,
+                    int (*visit)(const struct rl_reserve_info *info, void *arg), void *arg);
+
+/*
+ * What one limit of a rule said no to, since its row began: requests that were denied by it, and those that
+ * it would have denied if it were not a shadow. A request that several limits deny is counted under the one
+ * that says wait longest. 0, or -EINVAL: no such rule, or limit.
+ */
+int rl_limit_stats(struct rl *rl, int rule, unsigned limit, uint64_t *denied,
+                   uint64_t *shadow_denied);
+
+/*
+ * The rule's last hour by minutes, or its last day by quarters of an hour: spans[0 .. n - 1], oldest
+ * first, the last one being the current one as far as it has passed. The first decision of a new minute
+ * begins it, or a sweep; so nobody needs to be asked in between. Returns n, RL_HISTORY_MINUTES or
+ * RL_HISTORY_QUARTERS; -EINVAL no such rule.
+ */
+#define RL_HISTORY_MINUTES 60
+#define RL_HISTORY_QUARTERS 96
+struct rl_history_span {
+	uint64_t start_ns;
+	uint64_t allowed;
+	uint64_t denied;
+};
+int rl_history_minutes(struct rl *rl, int rule, uint64_t now_ns,
+                       struct rl_history_span spans[RL_HISTORY_MINUTES]);
+int rl_history_quarters(struct rl *rl, int rule, uint64_t now_ns,
+                        struct rl_history_span spans[RL_HISTORY_QUARTERS]);
+
+/*
+ * Events: what is told to people. The first denial of a key in a minute is one; so is what befalls the
+ * table, and each change of rules and bans. A flood is told of in parts: so many of a kind and rule in a
+ * second, and then one in `one_in`.
+ */
+enum rl_event_kind {
+	RL_EVENT_DENIED = 1,         /* by a limit: the first in a minute */
+	RL_EVENT_BANNED = 2,         /* by a ban, or by an override that bans */
+	RL_EVENT_EVICTED = 3,        /* a key, for another */
+	RL_EVENT_FULL = 4,           /* a key found no slot */
+	RL_EVENT_RESET = 5,          /* a key, or a rule: the counters were forgotten */
+	RL_EVENT_CONFIGURED = 6,     /* a configuration came into force */
+	RL_EVENT_DEFINED = 7,        /* a program defined a rule: new, or other than it was */
+	RL_EVENT_FORGOTTEN = 8,      /* what programs had defined */
+	RL_EVENT_BAN_SET = 9,        /* by rl_ban() */
+	RL_EVENT_BAN_LIFTED = 10,    /* a ban or an exemption, by rl_unban() */
+	RL_EVENT_EXEMPTION_SET = 11, /* by rl_allow() */
+	RL_EVENT_ORDER = 12, /* for all hosts of a cluster was carried out here: key says which */
+	RL_EVENT_STORE_AWAY = 13,  /* what hosts share limits by does not answer */
+	RL_EVENT_STORE_BACK = 14,  /* it does; retry_after_ns: for how long it had not */
+	RL_EVENT_HOST_JOINED = 15, /* the cluster; key is its id */
+	RL_EVENT_HOST_GONE = 16    /* from it */
+};
+#define RL_EVENT_LAST RL_EVENT_HOST_GONE
+
+/* Somebody made it: `author` says who. */
+#define RL_EVENT_IS_CHANGE(kind) ((kind) >= RL_EVENT_RESET && (kind) <= RL_EVENT_ORDER)
+
+/* Its word, such as "denied"; NULL for a kind that this library does not know. */
+const char *rl_event_name(enum rl_event_kind kind);
+
+struct rl_event {
+	enum rl_event_kind kind;
+	int rule;       /* -1: no rule's, or its row is not in use any more */
+	unsigned limit; /* which of the rule's */
+	uint64_t time_ns;
+	uint64_t number; /* of all that this segment has told, from 0 on */
+	uint64_t id;     /* the key's, as rl_entry.id; 0: it had no slot */
+	const void *key; /* or the pattern of a ban; NULL: none. Valid until `visit` returns */
+	size_t key_kept; /* bytes at `key`: all of them, while the key has its slot */
+	size_t key_len;  /* of the whole key */
+	uint64_t retry_after_ns; /* of a denial; of a ban that is set, until it ends */
+	uint64_t generation;     /* RL_EVENT_CONFIGURED: which one came into force */
+	uint32_t one_in;         /* for how many such events this one stands */
+	uid_t author;            /* of a change: who made it */
+};
+
+/*
+ * Where somebody reads the events. { 0 } is the oldest that is kept; rl_events_now() is behind the newest.
+ */
+struct rl_events_cursor {
+	uint64_t next;
+	uint64_t
+		lost; /* how many were written over before they were read, or never finished; only adds */
+	uint64_t met; /* an entry that was not finished, + 1 */
+};
+void rl_events_now(const struct rl *rl, struct rl_events_cursor *cursor);
+
+/*
+ * Call `visit` for each event from *cursor on, and move it on. A value other than 0 ends it. No writer
+ * ever waits for a reader. `lost` counts events that were written over meanwhile. An event that somebody is just
+ * writing ends the call; if it is not finished by the next call, it is counted as lost. Returns what the last
+ * `visit` returned, or 0; -ENOENT the segment keeps no events.
+ */
+int rl_events_read(struct rl *rl, struct rl_events_cursor *cursor,
+                   int (*visit)(const struct rl_event *event, void *arg), void *arg);
 
 /* How many slots are used. Reads no counter. */
 uint64_t rl_fill(const struct rl *rl);
@@ -254,14 +385,33 @@ int rl_supervise(struct rl *rl, pid_t *holder);
 /* Record that the sweeper is alive; now_ns 0: that it ends. 0 or -EROFS. */
 int rl_heartbeat_at(struct rl *rl, uint64_t now_ns);
 
-/* An active ban or exemption, of rl_ban() or rl_allow(). */
+#define RL_REASON_MAX 96 /* bytes of a ban's reason */
+
+/* An active ban or exemption, of rl_ban(), rl_allow() or rl_ban_set(). */
 struct rl_ban_info {
 	int rule;                  /* or RL_ANY_RULE */
 	int is_exemption;          /* else a ban */
 	struct rl_pattern pattern; /* key NULL when its record is torn */
 	size_t key_len;            /* of the whole key; pattern.key_len is what is kept of it */
 	uint64_t until_ns;         /* RL_NEVER_NS: no end */
+	int has_note;              /* 0: what follows is not known, and 0 */
+	uint32_t author;           /* the user who set it */
+	uint64_t since_ns;         /* when it was set */
+	uint64_t hits;             /* requests that it answered; a peek is none */
+	size_t reason_len;
+	char reason[RL_REASON_MAX + 1]; /* any bytes, with a NUL behind them */
+	int is_automatic; /* a rule's own, for denials: of one key, and behind each exemption of it */
 };
+
+/*
+ * Set a ban or an exemption, as rl_ban() and rl_allow() do, with all that rl_bans_walk() tells of one: why, by
+ * whom, since when, and hits to count on from, whatever has_note says; since_ns 0 stands for now. key_len is not
+ * looked at.
+ * The note is written once the ban stands: a process that dies in between leaves a ban without one.
+ * 0, or as rl_ban(); -EINVAL also for a reason_len of more than RL_REASON_MAX, and for one that is said to be
+ * automatic and is no rule's ban of a key.
+ */
+int rl_ban_set(struct rl *rl, const struct rl_ban_info *ban);
 
 /*
  * The ban or exemption active at `now_ns` for exactly this pattern under this rule, or RL_ANY_RULE.
@@ -269,6 +419,13 @@ struct rl_ban_info {
  */
 int rl_ban_info(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t now_ns,
                 struct rl_ban_info *info);
+
+/*
+ * Call `visit` for the one that answers a request of the key under the rule at `now_ns`. What visit returns; 0
+ * also if there is none, or if an override of the configuration answers; or an error, as rl_peek().
+ */
+int rl_ban_of(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
+              int (*visit)(const struct rl_ban_info *ban, void *arg), void *arg);
 
 /* Call `visit` for each that is active at `now_ns`, as rl_walk() does. */
 int rl_bans_walk(struct rl *rl, uint64_t now_ns,
@@ -297,12 +454,33 @@ struct rl_override {
 		[RL_LIMITS_MAX]; /* by limit; 0 leaves the limit's own; as rl_item.capacity */
 };
 
+#define RL_AUTO_AFTER_MAX 10000
+#define RL_AUTO_LONGER_MAX 100
+
+/*
+ * Ban a key under its rule when that has denied it `after` times in `within_ns`, at whatever time these begin: for
+ * `for_ns`, and each time again `longer` times as long as before, at most `at_most_ns`, until nothing came for that
+ * long. Fewer never ban. So many always do in two thirds of `within_ns`, and twice as many in all of it. Limits that
+ * are not enforced ban nobody. Whatever ban, exemption or override of the key there is goes before such a ban.
+ */
+struct rl_auto_ban {
+	uint32_t after;      /* 1 to RL_AUTO_AFTER_MAX; 0: no such bans */
+	uint32_t longer;     /* 1 to RL_AUTO_LONGER_MAX */
+	uint64_t within_ns;  /* a second at least */
+	uint64_t for_ns;     /* a millisecond at least */
+	uint64_t at_most_ns; /* not less than for_ns */
+};
+
 /* A rule of the configuration. */
 struct rl_config_rule {
 	struct rl_rule rule;
 	const struct rl_override *overrides;
 	size_t override_count;
+	struct rl_auto_ban ban;
 };
+
+/* The automatic bans of a rule that are in force. 1 and *ban filled, 0 there are none, -EINVAL. */
+int rl_auto_ban_info(struct rl *rl, int rule, struct rl_auto_ban *ban);
 
 /* What a configuration does to a rule; the bits combine. */
 enum rl_effect {
@@ -313,6 +491,7 @@ enum rl_effect {
 	RL_EFFECT_ANEW = 8,       /* the counters of a limit start anew */
 	RL_EFFECT_DROPPED = 16,   /* it loses a limit */
 	RL_EFFECT_OVERRIDES = 32, /* its overrides */
+	RL_EFFECT_AUTO_BAN = 64,  /* its automatic bans */
 };
 
 struct rl_config_outcome {

@@ -77,7 +77,7 @@ ssize_t rl_http_retry_after(const struct rl_result *result, char *to, size_t siz
 
 /*
  * A policy: what a server grants each client, the same in every answer until the rule changes.
- * What is zero or NULL, but for name and quota, is left out of the field.
+ * A parameter that is zero or NULL is left out of the field, but for name and quota.
  *
  * A result has both numbers as they are now, also after an administrator changed the rule:
  * `limit` and `window_ns`. Of a bucket, `limit` is the burst, which is not what comes in a window;

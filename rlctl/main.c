@@ -10,6 +10,7 @@
 #include "base/help.h"
 #include "base/options.h"
 #include "base/output.h"
+#include "segment/overview.h"
 
 #define VERB(name, options, operands_min, operands_max, synopsis, summary) \
 	{#name, synopsis, summary, options, operands_min, operands_max, run_##name},
@@ -64,8 +65,7 @@ run(int argc, char **argv)
 		help_all(verbs);
 		return EXIT_YES;
 	}
-	complain("no verb given; see 'rlctl help'");
-	return EXIT_TROUBLE;
+	return overview();
 }
 
 int

@@ -4,7 +4,12 @@
 
 #include <load/load.h>
 
+#include "audit.h"
+#include "bans_file.h"
+#include "counters_file.h"
+#include "events.h"
 #include "http.h"
+#include "lending.h"
 #include "listen.h"
 #include "log.h"
 #include "options.h"
@@ -22,12 +27,18 @@ struct daemon {
 	struct segment segment;
 	struct sweeper sweeper;
 	struct watch watch;
+	struct lending lending;
 	struct loads loads;
 	struct listener listener;
 	struct http *http;
 	struct probe probe; /* of `http`, for the watchdog */
 	struct textfile textfile;
+	struct events events;
 	struct log_pace textfile_pace;
+	struct audit audit;
+	struct bans_file bans;
+	struct log_pace bans_pace;
+	struct counters_file counters;
 	int signal_fd;
 	int status; /* to exit with; below 0 as long as it is to go on */
 };

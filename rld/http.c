@@ -9,16 +9,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "assets.h"
 #include "clients.h"
+#include "host.h"
 #include "log.h"
+#include "openmetrics.h"
+#include "page.h"
 
 /* Clients are counted here. The server would not listen any more at its own limit. */
 #define SERVER_MAX (2u * CLIENTS_MAX)
+#define PAGE_NS RL_SECOND              /* for so long an answer to the page is the same */
 #define REST_NS (100 * RL_MILLISECOND) /* after no descriptor was to be had */
 
 struct http {
 	struct MHD_Daemon *daemon;
 	struct report report;
+	bool has_page;
+	struct MHD_Response *page; /* the JSON, for whoever asks until then */
+	uint64_t page_until_ns;
+	uint64_t now_ns; /* of this http_run() */
 	struct clients clients;
 	int listener;
 	uint64_t rest_until_ns;
@@ -53,27 +62,124 @@ refuse(struct MHD_Connection *connection, unsigned status, const char *why)
 	return answer(connection, status, response, "text/plain");
 }
 
+/* The text is the response's from now on. NULL without memory. */
+static struct MHD_Response *
+response_of(char *text, size_t size)
+{
+	struct MHD_Response *response =
+		text ? MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE) : NULL;
+
+	if (!response)
+		free(text);
+	return response;
+}
+
 static enum MHD_Result
 answer_metrics(struct MHD_Connection *connection, const struct report *report)
 {
+	bool is_open = openmetrics_is_accepted(
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
 	struct MHD_Response *response;
 	size_t size;
 	char *text = report_text(report, &size);
 
-	if (!text)
-		return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
-	response = MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+	if (text && is_open) {
+		char *plain = text;
+
+		text = openmetrics_text(plain, &size);
+		free(plain);
+	}
+	response = response_of(text, size);
 	if (!response)
-		free(text);
+		return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+	MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, MHD_HTTP_HEADER_ACCEPT);
 	return answer(connection, MHD_HTTP_OK, response,
-	              "text/plain; version=0.0.4; charset=utf-8");
+	              is_open ? OPENMETRICS_TYPE : "text/plain; version=0.0.4; charset=utf-8");
+}
+
+/* Nothing from elsewhere, nothing inline, and nobody else's frame. */
+static void
+guard(struct MHD_Response *response)
+{
+	MHD_add_response_header(response, "Content-Security-Policy",
+	                        "default-src 'none'; script-src 'self'; style-src 'self'; "
+	                        "connect-src 'self'; base-uri 'none'; form-action 'none'; "
+	                        "frame-ancestors 'none'; require-trusted-types-for 'script'");
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+}
+
+static enum MHD_Result
+answer_asset(struct MHD_Connection *connection, const struct asset *asset)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		(size_t)(asset->end - asset->start), (char *)(uintptr_t)asset->start,
+		MHD_RESPMEM_PERSISTENT);
+
+	if (response)
+		guard(response);
+	return answer(connection, MHD_HTTP_OK, response, asset->type);
+}
+
+static void
+forget_page(struct http *http)
+{
+	if (http->page)
+		MHD_destroy_response(http->page);
+	http->page = NULL;
+}
+
+/* However many ask, the segment is read once in PAGE_NS. */
+static void
+refresh_page(struct http *http)
+{
+	size_t size;
+	char *text;
+
+	if (http->page && http->now_ns < http->page_until_ns)
+		return;
+	forget_page(http);
+	text = page_text(&http->report, &size);
+	http->page = response_of(text, size);
+	http->page_until_ns = http->now_ns + PAGE_NS;
+	if (!http->page)
+		return;
+	guard(http->page);
+	MHD_add_response_header(http->page, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+	MHD_add_response_header(http->page, MHD_HTTP_HEADER_CONNECTION, "close");
+}
+
+static enum MHD_Result
+answer_page(struct http *http, struct MHD_Connection *connection)
+{
+	refresh_page(http);
+	if (!http->page)
+		return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+	return MHD_queue_response(connection, MHD_HTTP_OK, http->page);
+}
+
+static enum MHD_Result
+route_page(struct http *http, struct MHD_Connection *connection, const char *url)
+{
+	const struct asset *asset = asset_find(url);
+	bool is_data = strcmp(url, "/status.json") == 0;
+
+	if (!asset && !is_data)
+		return refuse(connection, MHD_HTTP_NOT_FOUND, "only / and /metrics\n");
+	if (!host_is_this(
+		    MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
+		return refuse(connection, MHD_HTTP_FORBIDDEN,
+		              "only for localhost, 127.0.0.1 and [::1]\n");
+	return is_data ? answer_page(http, connection) : answer_asset(connection, asset);
 }
 
 static enum MHD_Result
 handle(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
        const char *version, const char *data, size_t *data_size, void **state)
 {
-	const struct http *http = arg;
+	struct http *http = arg;
 
 	(void)version;
 	(void)data;
@@ -84,9 +190,11 @@ handle(void *arg, struct MHD_Connection *connection, const char *url, const char
 	}
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
-	if (strcmp(url, "/metrics") != 0)
-		return refuse(connection, MHD_HTTP_NOT_FOUND, "only /metrics\n");
-	return answer_metrics(connection, &http->report);
+	if (strcmp(url, "/metrics") == 0)
+		return answer_metrics(connection, &http->report);
+	if (http->has_page)
+		return route_page(http, connection, url);
+	return refuse(connection, MHD_HTTP_NOT_FOUND, "only /metrics\n");
 }
 
 /* Told before the descriptor is closed, so that its number cannot be another's yet. */
@@ -114,7 +222,7 @@ descriptors(void)
 }
 
 struct http *
-http_start(int fd, const struct report *report)
+http_start(int fd, const struct report *report, bool has_page)
 {
 	struct http *http = calloc(1, sizeof *http);
 
@@ -122,6 +230,7 @@ http_start(int fd, const struct report *report)
 		clients_start(&http->clients, descriptors());
 		http->listener = fd;
 		http->report = *report;
+		http->has_page = has_page;
 		http->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL,
 		                                NULL, handle, http, MHD_OPTION_CONNECTION_LIMIT,
 		                                SERVER_MAX, MHD_OPTION_NOTIFY_CONNECTION, notice,
@@ -141,6 +250,7 @@ http_stop(struct http *http)
 	if (!http)
 		return;
 	MHD_stop_daemon(http->daemon);
+	forget_page(http);
 	close(http->listener);
 	free(http);
 }
@@ -234,6 +344,7 @@ http_run(struct http *http, uint64_t now_ns)
 
 	if (!http)
 		return UINT64_MAX;
+	http->now_ns = now_ns;
 	while ((fd = clients_take_older(&http->clients, CLIENTS_DEADLINE_NS, now_ns)) >= 0)
 		drop(http, fd);
 	accept_waiting(http, now_ns);

@@ -3,11 +3,12 @@
 #define RLD_HTTP_H
 
 /*
- * GET /metrics, as part of a poll loop: no thread, and a slow client delays nothing. Who is taken
+ * GET /metrics and, if asked for, the status page, as part of a poll loop: no thread, and a slow client delays nothing. Who is taken
  * in, and when one has to go, is decided here (clients.h); requests and answers are libmicrohttpd's.
  */
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "report.h"
@@ -15,7 +16,7 @@
 struct http;
 
 /* Takes the listening descriptor. NULL after saying why; the descriptor is closed then, too. */
-struct http *http_start(int fd, const struct report *report);
+struct http *http_start(int fd, const struct report *report, bool has_page);
 void http_stop(struct http *http);
 
 /* What to poll until the next http_run(); NULL: nothing. */

@@ -3,7 +3,7 @@
  * rld: keeps a segment in order.
  *
  *	options -> configuration -> segment -> rules in force -> metrics -> ready
- *	loop: sweep a slice, do the periodic tasks that are due, wait for signals and requests
+ *	loop: sweep a slice, lend what a cluster lends, do the periodic tasks that are due, wait for signals and requests
  *	goodbye: the segment and all counters stay
  *
  * One thread, and no state that matters: a SIGKILL anywhere costs nothing but the sweep until
@@ -34,6 +34,7 @@ load(const struct options *options)
 static int
 check(const struct config *config)
 {
+	lending_warn(config);
 	log_line(LOG_INFO, "%s is good: segment '%s', %zu rules", config->path, config->name,
 	         config->rule_count);
 	return EXIT_DONE;
@@ -62,26 +63,43 @@ apply(struct daemon *d, const struct config *config)
 	struct rl_config_outcome outcome;
 	int error = config_apply(d->segment.rl, config, 0, &outcome, log_config, NULL);
 
+	if (error == 0)
+		d->audit.generation = outcome.generation;
 	if (error == 0 && outcome.is_changed)
 		log_line(LOG_NOTICE, "%s is in force, generation %llu", config->path,
 		         (unsigned long long)outcome.generation);
 	return error;
 }
 
+/* The rules that a cluster has for all hosts. Of the document only these count: the rest is each host's own. */
+static bool
+take_rules(void *arg, const char *path)
+{
+	struct daemon *d = arg;
+	struct config *config = config_load(path, log_config, NULL);
+	bool is_good = config && apply(d, config) == 0;
+
+	if (is_good)
+		watch_rules(&d->watch);
+	config_free(config);
+	return is_good;
+}
+
 static int
 serve_metrics(struct daemon *d)
 {
-	struct report report = {d->segment.rl, &d->sweeper, &d->loads};
+	struct report report = {d->segment.rl, &d->sweeper, &d->loads, &d->lending};
 
 	if (!d->options.listen)
 		return 0;
 	if (listen_open(&d->listener, d->options.listen) < 0)
 		return -1;
 	probe_open(&d->probe, d->listener.fd);
-	d->http = http_start(d->listener.fd, &report);
+	d->http = http_start(d->listener.fd, &report, d->options.is_page);
 	if (!d->http)
 		return -1;
-	log_line(LOG_INFO, "metrics at %s", d->listener.text);
+	log_line(LOG_INFO, "metrics at %s%s", d->listener.text,
+	         d->options.is_page ? ", and a status page beside them at /" : "");
 	return 0;
 }
 
@@ -100,11 +118,22 @@ start(struct daemon *d)
 	status = segment_open(&d->segment, d->config);
 	if (status != EXIT_DONE)
 		return status;
+	if (events_open(&d->events, d->segment.rl, d->options.events_journal,
+	                d->options.events_file) < 0)
+		return EXIT_TROUBLE;
 	if (apply(d, d->config) < 0)
 		return EXIT_REFUSED;
+	if (bans_file_open(&d->bans, d->options.bans, d->segment.rl) < 0)
+		return EXIT_REFUSED;
+	if (counters_file_open(&d->counters, d->options.counters, d->segment.rl) < 0)
+		return EXIT_REFUSED;
+	audit_start(&d->audit, d->segment.rl);
 	d->loads = (struct loads){.good = 1, .is_last_good = true};
 	sweeper_start(&d->sweeper, d->segment.rl, d->config->gc_interval_ns, clock_monotonic_ns());
 	watch_start(&d->watch, d->segment.rl, clock_monotonic_ns());
+	if (lending_open(&d->lending, d->config, &d->segment, d->options.state, take_rules, d,
+	                 clock_monotonic_ns()) < 0)
+		return EXIT_REFUSED;
 	return serve_metrics(d) < 0 ? EXIT_TROUBLE : EXIT_DONE;
 }
 
@@ -119,10 +148,11 @@ take_config(struct daemon *d)
 	if (strcmp(config->name, d->config->name) != 0)
 		log_line(LOG_ERR, "%s: the segment is '%s' now, and was '%s': that takes a restart",
 		         config->path, config->name, d->config->name);
-	else if (apply(d, config) == 0) {
+	else if (lending_has_rules(&d->lending) || apply(d, config) == 0) {
 		config_free(d->config);
 		d->config = config;
 		watch_rules(&d->watch);
+		lending_compare(&d->lending, config);
 		sweeper_set_interval(&d->sweeper, config->gc_interval_ns, clock_monotonic_ns());
 		return true;
 	}
@@ -134,6 +164,7 @@ static void
 reload(struct daemon *d)
 {
 	notify_reloading();
+	events_reopen(&d->events);
 	d->loads.is_last_good = take_config(d);
 	if (d->loads.is_last_good) {
 		d->loads.good++;
@@ -175,14 +206,15 @@ until(uint64_t due_ns)
 static void
 wait_for_events(struct daemon *d, uint64_t due_ns)
 {
-	struct pollfd fds[2 + HTTP_FDS] = {
+	struct pollfd fds[3 + HTTP_FDS] = {
 		{.fd = d->signal_fd, .events = POLLIN},
 		{.fd = probe_fd(&d->probe), .events = probe_events(&d->probe)},
+		{.fd = lending_fd(&d->lending), .events = POLLIN},
 	};
 	struct timespec wait = until(due_ns);
 
-	http_watch(d->http, clock_monotonic_ns(), fds + 2);
-	if (ppoll(fds, 2 + HTTP_FDS, &wait, NULL) > 0 && fds[0].revents)
+	http_watch(d->http, clock_monotonic_ns(), fds + 3);
+	if (ppoll(fds, 3 + HTTP_FDS, &wait, NULL) > 0 && fds[0].revents)
 		take_signals(d);
 }
 
@@ -216,6 +248,7 @@ run(struct daemon *d)
 
 		due_ns = earlier(due_ns, periodic_run(d, now_ns));
 		due_ns = earlier(due_ns, serve(d, now_ns));
+		due_ns = earlier(due_ns, lending_run(&d->lending, now_ns));
 		if (d->status < 0)
 			wait_for_events(d, due_ns);
 	}
@@ -234,13 +267,27 @@ stop(struct daemon *d)
 	listen_remove(&d->listener);
 	textfile_remove(&d->textfile);
 	watch_end(&d->watch);
+	lending_close(&d->lending, clock_monotonic_ns());
+	events_run(&d->events, clock_monotonic_ns());
+	events_close(&d->events);
+	counters_file_close(&d->counters);
+	if (d->status >= 0) {
+		periodic_keep_bans(d, true);
+		counters_file_write(&d->counters, d->segment.rl);
+	}
+	bans_file_close(&d->bans);
+	audit_end(&d->audit);
+	sweeper_end(&d->sweeper);
 	segment_close(&d->segment);
 }
 
 int
 main(int argc, char **argv)
 {
-	struct daemon d = {.signal_fd = -1, .probe.fd = -1, .status = -1};
+	struct daemon d = {.signal_fd = -1,
+	                   .probe.fd = -1,
+	                   .status = -1,
+	                   .events = {.journal_fd = -1, .file_fd = -1}};
 	int status;
 
 	if (!options_parse(&d.options, argc, argv, &status))

@@ -4,18 +4,28 @@
 #include <getopt.h>
 #include <stdio.h>
 
+#include "events.h"
+
 static const char usage[] =
-	"usage: rld [-nv] [-c FILE] [--metrics-listen ADDRESS] [--metrics-textfile PATH]\n"
+	"usage: rld [-nv] [-c FILE] [--bans-file PATH] [--counters-file PATH]\n"
+	"           [--metrics-listen ADDRESS] [--status-page] [--metrics-textfile PATH]\n"
+	"           [--events-file PATH] [--events-journal[=PATH]] [--state DIRECTORY]\n"
 	"\n"
 	"Keeps a segment in order: creates it as the configuration says, puts the rules into\n"
 	"force, sweeps keys whose window is over, and reports. Stays in the foreground.\n"
 	"\n"
 	"  -c, --config FILE            the configuration (default: $RL_CONFIG, else\n"
 	"                               /etc/rl/rl.json)\n"
+	"      --bans-file PATH         keep bans over a reboot in this file\n"
+	"      --counters-file PATH     keep what keys have used over a reboot in this file\n"
 	"  -n, --check                  check the configuration, and do nothing else\n"
 	"      --metrics-listen ADDRESS serve metrics over HTTP: unix:PATH, 127.0.0.1:PORT or\n"
 	"                               [::1]:PORT\n"
+	"      --status-page            serve a page for browsers at the same address\n"
 	"      --metrics-textfile PATH  write metrics to a file now and again\n"
+	"      --events-file PATH       append events to a file, as lines\n"
+	"      --events-journal[=PATH]  hand events to the journal, as fields\n"
+	"      --state DIRECTORY        where it keeps what a cluster has it remember\n"
 	"  -v, --verbose                log each pass of the sweep\n"
 	"  -h, --help                   this text\n"
 	"      --version                print the version\n"
@@ -26,7 +36,13 @@ static const char usage[] =
 
 enum long_only {
 	LISTEN = 256,
+	PAGE,
 	TEXTFILE,
+	EVENTS_FILE,
+	JOURNAL,
+	BANS,
+	STATE,
+	COUNTERS,
 	VERSION
 };
 
@@ -34,7 +50,13 @@ static const struct option longs[] = {
 	{"config", required_argument, NULL, 'c'},
 	{"check", no_argument, NULL, 'n'},
 	{"metrics-listen", required_argument, NULL, LISTEN},
+	{"status-page", no_argument, NULL, PAGE},
 	{"metrics-textfile", required_argument, NULL, TEXTFILE},
+	{"events-file", required_argument, NULL, EVENTS_FILE},
+	{"events-journal", optional_argument, NULL, JOURNAL},
+	{"bans-file", required_argument, NULL, BANS},
+	{"state", required_argument, NULL, STATE},
+	{"counters-file", required_argument, NULL, COUNTERS},
 	{"verbose", no_argument, NULL, 'v'},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, VERSION},
@@ -55,8 +77,26 @@ take(struct options *options, int option)
 	case LISTEN:
 		options->listen = optarg;
 		return -1;
+	case PAGE:
+		options->is_page = true;
+		return -1;
 	case TEXTFILE:
 		options->textfile = optarg;
+		return -1;
+	case EVENTS_FILE:
+		options->events_file = optarg;
+		return -1;
+	case JOURNAL:
+		options->events_journal = optarg ? optarg : EVENTS_JOURNAL;
+		return -1;
+	case BANS:
+		options->bans = optarg;
+		return -1;
+	case STATE:
+		options->state = optarg;
+		return -1;
+	case COUNTERS:
+		options->counters = optarg;
 		return -1;
 	case 'v':
 		options->is_verbose = true;
@@ -71,6 +111,19 @@ take(struct options *options, int option)
 	}
 }
 
+/* What cannot be, though each option alone could: told, and false. */
+static bool
+fit_together(const struct options *options, int argc, char **argv)
+{
+	if (optind < argc)
+		fprintf(stderr, "rld: unexpected operand '%s'; see 'rld --help'\n", argv[optind]);
+	else if (options->is_page && !options->listen)
+		fputs("rld: --status-page needs --metrics-listen, which says where\n", stderr);
+	else
+		return true;
+	return false;
+}
+
 bool
 options_parse(struct options *options, int argc, char **argv, int *status)
 {
@@ -82,9 +135,6 @@ options_parse(struct options *options, int argc, char **argv, int *status)
 		if (*status >= 0)
 			return false;
 	}
-	if (optind == argc)
-		return true;
-	fprintf(stderr, "rld: unexpected operand '%s'; see 'rld --help'\n", argv[optind]);
 	*status = EXIT_TROUBLE;
-	return false;
+	return fit_together(options, argc, argv);
 }

@@ -16,9 +16,15 @@ enum {
 
 /* What the command line said; the texts are its own. */
 struct options {
-	const char *config;   /* as config_path() takes it */
-	const char *listen;   /* or NULL */
-	const char *textfile; /* or NULL */
+	const char *config;         /* as config_path() takes it */
+	const char *listen;         /* or NULL */
+	const char *textfile;       /* or NULL */
+	const char *events_file;    /* or NULL */
+	const char *events_journal; /* the journal's socket, or NULL */
+	const char *bans;           /* or NULL */
+	const char *state;          /* or NULL */
+	const char *counters;       /* or NULL */
+	bool is_page;               /* with `listen`: serve the status page, too */
 	bool is_check;
 	bool is_verbose;
 };

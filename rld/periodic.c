@@ -41,7 +41,7 @@ look(struct daemon *d, uint64_t now_ns)
 void
 periodic_write_textfile(struct daemon *d)
 {
-	struct report report = {d->segment.rl, &d->sweeper, &d->loads};
+	struct report report = {d->segment.rl, &d->sweeper, &d->loads, &d->lending};
 	size_t size;
 	char *text;
 	int error;
@@ -63,15 +63,51 @@ write_textfile(struct daemon *d, uint64_t now_ns)
 	periodic_write_textfile(d);
 }
 
+static void
+hand_on_events(struct daemon *d, uint64_t now_ns)
+{
+	events_run(&d->events, now_ns);
+}
+
+void
+periodic_keep_bans(struct daemon *d, bool in_any_case)
+{
+	int error = bans_file_keep(&d->bans, d->segment.rl, in_any_case);
+
+	if (error < 0 && (in_any_case || log_may(&d->bans_pace, clock_monotonic_ns())))
+		log_line(LOG_WARNING, "--bans-file %s: %s; what is there is old%s", d->bans.path,
+		         new_file_strerror(error), in_any_case ? "" : ", and is tried again");
+}
+
+static void
+keep_bans(struct daemon *d, uint64_t now_ns)
+{
+	(void)now_ns;
+	periodic_keep_bans(d, false);
+}
+
+static void
+keep_counters(struct daemon *d, uint64_t now_ns)
+{
+	counters_file_run(&d->counters, d->segment.rl, now_ns);
+}
+
+static void
+look_for_changes(struct daemon *d, uint64_t now_ns)
+{
+	(void)now_ns;
+	audit_look(&d->audit, d->segment.rl);
+}
+
 static struct task {
 	uint64_t every_ns;
 	void (*run)(struct daemon *d, uint64_t now_ns);
 	uint64_t due_ns; /* 0: at once */
 } tasks[] = {
-	{RL_SECOND, beat, 0},
-	{5 * RL_SECOND, look, 0},
-	{15 * RL_SECOND, write_textfile, 0},
-	{0, feed_watchdog, 0}, /* as the service manager says */
+	{RL_SECOND, beat, 0},          {RL_SECOND, hand_on_events, 0},
+	{5 * RL_SECOND, look, 0},      {15 * RL_SECOND, write_textfile, 0},
+	{5 * RL_SECOND, keep_bans, 0}, {RL_SECOND, look_for_changes, 0},
+	{RL_SECOND, keep_counters, 0}, {0, feed_watchdog, 0}, /* as the service manager says */
 };
 
 static uint64_t

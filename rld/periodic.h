@@ -12,4 +12,7 @@ uint64_t periodic_run(struct daemon *d, uint64_t now_ns);
 /* The metrics' file, if there is to be one. */
 void periodic_write_textfile(struct daemon *d);
 
+/* What stands goes into the file of bans, if there is to be one, and if it has changed or in any case. */
+void periodic_keep_bans(struct daemon *d, bool in_any_case);
+
 #endif

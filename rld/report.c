@@ -5,6 +5,8 @@
 #include <metrics/metrics.h>
 #include <stdlib.h>
 
+#include "lending_report.h"
+
 static void
 write_sweep(FILE *to, struct rl *rl, const struct sweeper *s)
 {
@@ -28,6 +30,35 @@ write_sweep(FILE *to, struct rl *rl, const struct sweeper *s)
 }
 
 static void
+write_rule_limited(FILE *to, const struct rl_info *info, const struct rl_rule_info *rule,
+                   const struct limited *denied)
+{
+	for (unsigned i = 0; i < rule->limit_count; i++) {
+		fputs("rl_keys_limited{segment=\"", to);
+		metrics_escape(to, info->name);
+		fputs("\",rule=\"", to);
+		metrics_escape(to, rule->name);
+		fprintf(to, "\",limit=\"%u\"} %" PRIu64 "\n", i + 1,
+		        limited_keys(denied, rule->handle, i));
+	}
+}
+
+/* Before the first pass has ended nothing is known. */
+static void
+write_limited(FILE *to, struct rl *rl, const struct sweeper *s)
+{
+	struct rl_rule_info rule;
+	struct rl_info info;
+
+	rl_info(rl, &info);
+	metrics_family(to, "rl_keys_limited", METRICS_GAUGE,
+	               "Keys that the limit, or a ban, denied when the sweep last came by.");
+	for (uint32_t id = 0; id < info.rules && s->passes > 0; id++)
+		if (rl_rule_info(rl, (int)id, &rule) == 1 && rule.name[0])
+			write_rule_limited(to, &info, &rule, &s->denied);
+}
+
+static void
 write_loads(FILE *to, struct rl *rl, const struct loads *loads)
 {
 	metrics_number(to, rl, "rl_config_loads_total", METRICS_COUNTER,
@@ -48,7 +79,9 @@ write_all(FILE *to, const struct report *r)
 	if (error < 0)
 		return error;
 	write_sweep(to, r->rl, r->sweeper);
+	write_limited(to, r->rl, r->sweeper);
 	write_loads(to, r->rl, r->loads);
+	lending_report(to, r->rl, r->lending);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lending.h"
 #include "sweeper.h"
 
 /* How it went with the configuration, the first reading included. */
@@ -20,6 +21,7 @@ struct report {
 	struct rl *rl;
 	const struct sweeper *sweeper;
 	const struct loads *loads;
+	const struct lending *lending;
 };
 
 /* The whole text, to be freed; NULL when there is no memory for it. */

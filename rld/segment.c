@@ -47,11 +47,20 @@ say_no_memory(const struct config *config)
 	         config->name, place.bytes, place.memory, place.memory_by, config->path);
 }
 
+static void
+say_other_layout(const struct config *config)
+{
+	log_line(LOG_ERR,
+	         "segment '%s': %s; its workers go on in it, and nobody sweeps it. 'rlctl "
+	         "--segment %s upgrade --config %s' carries its counters over into one that rld "
+	         "can use; then restart the workers",
+	         config->name, rl_strerror(RL_EVERSION), config->name, config->path);
+}
+
 static const char *
 remedy(int error)
 {
 	switch (error) {
-	case RL_EVERSION:
 	case RL_EDAMAGED:
 	case RL_ETRUNCATED:
 	case RL_EBOOT:
@@ -76,15 +85,17 @@ remedy(int error)
 	}
 }
 
-/* Whether somebody has to do something first: to try again would not help. */
+/*
+ * Whether somebody has to do something first: to try again would not help. Of another layout a segment is until
+ * it is upgraded, while its workers go on: then whoever starts rld again finds one that it can use.
+ */
 static bool
 is_lasting(int error)
 {
-	return error == -ENOSPC || error == RL_EMEMORY || error == RL_EVERSION ||
-	       error == RL_EFOREIGN || error == RL_EOWNER || error == RL_EPUBLIC ||
-	       error == RL_ETWICE || error == RL_EMOUNT || error == RL_EDIRECTORY ||
-	       error == RL_EDAMAGED || error == RL_ETRUNCATED || error == RL_EBOOT ||
-	       error == RL_ECLOCK;
+	return error == -ENOSPC || error == RL_EMEMORY || error == RL_EFOREIGN ||
+	       error == RL_EOWNER || error == RL_EPUBLIC || error == RL_ETWICE ||
+	       error == RL_EMOUNT || error == RL_EDIRECTORY || error == RL_EDAMAGED ||
+	       error == RL_ETRUNCATED || error == RL_EBOOT || error == RL_ECLOCK;
 }
 
 static int
@@ -94,6 +105,8 @@ say_open_failed(const struct config *config, int error)
 		say_no_room(config);
 	else if (error == RL_EMEMORY)
 		say_no_memory(config);
+	else if (error == RL_EVERSION)
+		say_other_layout(config);
 	else
 		log_line(LOG_ERR, "segment '%s': %s%s", config->name, rl_strerror(error),
 		         remedy(error));

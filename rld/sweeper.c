@@ -79,7 +79,17 @@ end_pass(struct sweeper *s)
 	s->passes++;
 	s->used = s->pass.used;
 	s->pass = (struct rl_swept){0};
+	limited_free(&s->denied);
+	s->denied = s->limited;
+	s->limited = (struct limited){0};
 	s->at = 0;
+}
+
+void
+sweeper_end(struct sweeper *s)
+{
+	limited_free(&s->limited);
+	limited_free(&s->denied);
 }
 
 struct slice {
@@ -92,8 +102,10 @@ step(struct sweeper *s)
 {
 	uint64_t left = s->slots - s->at;
 	uint64_t count = left < SWEEPER_STEP ? left : SWEEPER_STEP;
+	uint64_t now_ns = rl_now(s->rl);
 
-	rl_sweep_slots_at(s->rl, s->at, count, rl_now(s->rl), &s->pass);
+	rl_sweep_slots_at(s->rl, s->at, count, now_ns, &s->pass);
+	limited_add(&s->limited, s->rl, s->at, count, now_ns);
 	s->at += count;
 	return count;
 }

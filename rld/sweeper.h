@@ -18,6 +18,8 @@
 
 #include <rl_admin.h>
 
+#include "limited.h"
+
 /* As long as one slice may keep a core: too short to be noticed, long beside a wakeup. */
 #define SWEEPER_SLICE_NS (200 * UINT64_C(1000))
 
@@ -37,8 +39,10 @@ struct sweeper {
 	uint64_t at;     /* the next slot to look at */
 	uint64_t due_ns; /* when it is due, monotonic */
 
-	struct rl_swept pass; /* of the pass under way */
-	uint64_t used;        /* at the end of the pass before */
+	struct rl_swept pass;   /* of the pass under way */
+	struct limited limited; /* so far in it */
+	uint64_t used;          /* at the end of the pass before */
+	struct limited denied;  /* the same: keys that were limited in it */
 
 	/* Since the start, for reports. */
 	struct rl_swept ended; /* in the passes that have ended */
@@ -61,6 +65,8 @@ uint64_t sweeper_used(const struct sweeper *s);
 
 /* What all slices have seen and done since the start. */
 struct rl_swept sweeper_total(const struct sweeper *s);
+
+void sweeper_end(struct sweeper *s);
 
 /* How many times faster than `interval_ns` a table is swept that is filled so far. */
 unsigned sweeper_haste(uint64_t used, uint64_t slots);

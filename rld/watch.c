@@ -22,6 +22,15 @@ static const struct {
          MORE_KEYS},
 	{RL_COUNT_full_undecided, "requests got no decision because no key could be evicted",
          MORE_KEYS},
+	{RL_COUNT_reserved,
+         "decisions were for keys without a slot, counted together with others: none is admitted "
+         "too much, some are denied too early",
+         MORE_KEYS},
+	{RL_COUNT_reserve_denied,
+         "requests of keys without a slot were denied, some of them for what others had used",
+         "'rlctl doctor' says by which rules; " MORE_KEYS},
+	{RL_COUNT_folded,
+         "keys gave their slot to another rule's, and are counted together with others", MORE_KEYS},
 	{RL_COUNT_redefined, "definitions of rules were replaced by different ones",
          "if no application has changed its limits, two define a rule differently: configure the "
          "rule, or use two names; 'rlctl doctor' says which"},
@@ -60,7 +69,7 @@ watch_start(struct watch *watch, struct rl *rl, uint64_t now_ns)
 	uint64_t unused[RL_COUNTERS];
 	struct rl_info info;
 
-	*watch = (struct watch){.rl = rl, .looked_ns = now_ns};
+	*watch = (struct watch){.rl = rl, .looked_ns = now_ns, .told_rule = -1};
 	rl_info(rl, &info);
 	watch->rows = calloc(info.rules, sizeof *watch->rows);
 	watch->row_count = watch->rows ? info.rules : 0;
@@ -143,6 +152,65 @@ warn_of_fill(struct watch *watch, uint64_t used, uint64_t slots)
 		         used, slots);
 }
 
+/* The line is documented in rld(8), and systemd/fail2ban reads it: keep both as it is. */
+static void
+warn_of_network(struct watch *watch, const struct shares *s, const struct rl_info *info,
+                unsigned fill, uint64_t now_ns)
+{
+	const struct share_network *network = shares_network(s, s->used, WATCH_SHARE);
+
+	if (!shares_network(s, s->used, WATCH_SHARE_LOW))
+		watch->told_network[0] = '\0';
+	if (!network || strcmp(network->text, watch->told_network) == 0 ||
+	    !log_may(&watch->network_pace, now_ns))
+		return;
+	strcpy(watch->told_network, network->text);
+	log_line(LOG_WARNING,
+	         "segment '%s': network %s takes %u %% of the used slots, and %u %% of all are "
+	         "used; 'rlctl --segment %s ban %s --for 1h' denies it",
+	         info->name, network->text, share_percent(network->keys, s->used), fill, info->name,
+	         network->text);
+}
+
+/* Of one rule alone, it is not news that it has the table. */
+static void
+warn_of_rule(struct watch *watch, const struct shares *s, const struct rl_info *info, unsigned fill,
+             uint64_t now_ns)
+{
+	const struct share_rule *most = shares_rule(s, WATCH_SHARE);
+	struct rl_rule_info rule;
+
+	if (!shares_rule(s, WATCH_SHARE_LOW))
+		watch->told_rule = -1;
+	if (!most || most->rule == watch->told_rule || info->rules_used < 2 ||
+	    rl_rule_info(watch->rl, most->rule, &rule) != 1 || !log_may(&watch->rule_pace, now_ns))
+		return;
+	watch->told_rule = most->rule;
+	log_line(LOG_WARNING,
+	         "segment '%s': rule '%s' takes %u %% of the used slots, and %u %% of all are "
+	         "used; 'rlctl --segment %s list --rule %s' shows whose",
+	         info->name, rule.name, share_percent(most->slots, s->used), fill, info->name,
+	         rule.name);
+}
+
+/* Looked for only where there is little room: what takes most of a table with room takes nothing away. */
+static void
+warn_of_shares(struct watch *watch, const struct rl_info *info, uint64_t used, uint64_t now_ns)
+{
+	struct shares shares;
+
+	if (!watch->is_nearly_full) {
+		watch->told_network[0] = '\0';
+		watch->told_rule = -1;
+		return;
+	}
+	if (shares_take(watch->rl, rl_now(watch->rl), &shares) < 0)
+		return;
+	warn_of_network(watch, &shares, info, share_percent(used, info->slots), now_ns);
+	warn_of_rule(watch, &shares, info, share_percent(used, info->slots), now_ns);
+	shares_free(&shares);
+}
+
 static uint64_t
 decisions(const uint64_t counters[RL_COUNTERS])
 {
@@ -178,6 +246,7 @@ watch_look(struct watch *watch, uint64_t used, uint64_t now_ns, char text[static
 	watch->looked_ns = now_ns;
 	warn(watch, now_ns);
 	warn_of_fill(watch, used, slots);
+	warn_of_shares(watch, &info, used, now_ns);
 	tell_generation(watch, info.generation);
 	snprintf(text, WATCH_TEXT,
 	         "%" PRIu64 " keys, fill %" PRIu64 ".%" PRIu64 " %%, %" PRIu64 " decisions/s", used,

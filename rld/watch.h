@@ -7,15 +7,22 @@
  * know of. A warning is given once a minute at most, with all that came since the last. What cannot
  * have happened (metrics.h) is no number to tell: that the statistics are damaged is, once. What
  * another process has changed in the configuration is told, for there is no other trace of it.
+ *
+ * While the table is nearly full, who takes it is looked for, too: one network, or one rule of several, that has
+ * more than WATCH_SHARE per cent of the used slots is told once, and again only after it had less than
+ * WATCH_SHARE_LOW. The line about a network is for programs to act on: rld(8), systemd/fail2ban.
  */
 
 #include <apply/rules_seen.h>
 #include <rl_admin.h>
+#include <share/share.h>
 #include <stdbool.h>
 
 #include "log.h"
 
 #define WATCH_TEXT 128
+#define WATCH_SHARE 50
+#define WATCH_SHARE_LOW 40
 
 /* What stood in a rule's row, and which rule that was: a row may become another's. */
 struct watch_row {
@@ -33,6 +40,9 @@ struct watch {
 	bool is_damaged;            /* something moved that cannot, and that was told */
 	struct log_pace pace[RL_COUNTERS];
 	bool is_nearly_full;
+	char told_network[SHARE_NETWORK_TEXT]; /* that takes more than its share; "" none */
+	int told_rule;                         /* the same; -1 none */
+	struct log_pace network_pace, rule_pace;
 	struct rules_seen rules;
 };
 

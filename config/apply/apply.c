@@ -75,6 +75,12 @@ compare_segment(const struct application *a)
 	compare_size(a, SEGMENT_OVERRIDES, has->overrides, wish->overrides);
 	compare_size(a, SEGMENT_BANS, has->bans, wish->bans);
 	compare_size(a, SEGMENT_HOLDERS, has->holders, wish->holders);
+	if (wish->events != RL_EVENTS_NONE)
+		compare_size(a, SEGMENT_EVENTS, has->events, wish->events);
+	if (has->on_full == RL_FULL_RESERVE) {
+		compare_size(a, SEGMENT_CELLS, has->cells, wish->cells);
+		compare_size(a, SEGMENT_RESERVES, has->reserves, wish->reserves);
+	}
 	if (given[SEGMENT_ON_FULL] && has->on_full != wish->on_full)
 		warn_segment(a, SEGMENT_ON_FULL, "\"%s\"", on_full_name(has->on_full));
 	if (given[SEGMENT_HUGE_PAGES] &&
@@ -242,7 +248,7 @@ apply_try(struct report *report, const struct config *config)
 	int error;
 
 	options.keys = 1;
-	options.flags = 0;
+	options.flags &= RL_OPEN_CLUSTER;
 	error = rl_open_private(&options, &a.rl);
 	if (error < 0) {
 		report_value(report, CONFIG_ERROR, 0, "%s", rl_strerror(error));

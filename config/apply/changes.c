@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "apply/changes.h"
+#include "model/auto_ban.h"
 #include "model/limit.h"
 #include "text/duration.h"
+#include "text/names.h"
 
 struct teller {
 	const char *name; /* of the rule */
@@ -103,6 +105,8 @@ shape_difference(const struct rl_limit *old, const struct rl_limit *new)
 		return "granularity";
 	if (!old->hard != !new->hard)
 		return "hardness";
+	if (old->scope != new->scope)
+		return "scope";
 	return "prefix length";
 }
 
@@ -127,6 +131,10 @@ tell_quota(const struct teller *teller, const char *label, const struct rl_limit
 	if (!old->shadow != !new->shadow)
 		note(teller, "%s%s", label,
 		     new->shadow ? "only watched from now on (shadow)" : "enforced from now on");
+	tell_number(teller, label, "blind", old->blind, new->blind);
+	if (old->away != new->away)
+		note(teller, "%saway \"%s\", was \"%s\"", label, away_name(new->away),
+		     away_name(old->away));
 	if (!old->count_denied != !new->count_denied)
 		note(teller, "%s%s", label,
 		     new->count_denied ? "denied requests are counted from now on"
@@ -232,6 +240,10 @@ changes_tell(const struct rl_config_rule *rule, const struct before *before, uns
 		note(&teller, "configured from now on; an application had defined it");
 	if (effects & on_limits)
 		tell_rule(&teller, &rule->rule, before);
+	if (effects & RL_EFFECT_AUTO_BAN)
+		note(&teller, "%s",
+		     rule->ban.after > 0 ? auto_ban_format(&rule->ban).text
+		                         : "bans nobody any more");
 	if (effects)
 		tell_overrides(&teller, before);
 }

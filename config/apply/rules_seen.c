@@ -46,7 +46,8 @@ limit_equal(const struct rl_limit *a, const struct rl_limit *b)
 {
 	return limit_shape_equal(a, b) && a->capacity == b->capacity && a->burst == b->burst &&
 	       a->undelayed == b->undelayed && a->prefetch == b->prefetch &&
-	       !a->shadow == !b->shadow && !a->count_denied == !b->count_denied;
+	       !a->shadow == !b->shadow && !a->count_denied == !b->count_denied &&
+	       a->blind == b->blind && a->away == b->away;
 }
 
 static unsigned

@@ -9,6 +9,7 @@
 
 #include "apply/apply.h"
 #include "load/load.h"
+#include "model/cluster.h"
 #include "model/geometry.h"
 #include "model/ruleset.h"
 #include "read/json_text.h"
@@ -27,6 +28,7 @@ config_path(const char *option)
 
 enum top_id {
 	TOP_SEGMENT,
+	TOP_CLUSTER,
 	TOP_GC,
 	TOP_RULES,
 	TOP_KEYS,
@@ -35,6 +37,7 @@ enum top_id {
 
 static const struct field top_fields[] = {
 	{"segment", read_any, TOP_SEGMENT, 0, 0, NULL},
+	{"cluster", read_any, TOP_CLUSTER, 0, 0, NULL},
 	{"gc", read_any, TOP_GC, 0, 0, NULL},
 	{"rules", read_any, TOP_RULES, 0, 0, NULL},
 	{"keys", read_any, TOP_KEYS, 0, 0, NULL},
@@ -58,7 +61,10 @@ read_top(struct reader *reader, json_t *root, struct config *config)
 		return;
 	if (v[TOP_SEGMENT].token)
 		read_segment(reader, node_of(&v[TOP_SEGMENT]), config);
+	if (v[TOP_CLUSTER].token)
+		read_cluster(reader, node_of(&v[TOP_CLUSTER]), config);
 	reader->ring = config_options(config).ring;
+	reader->has_cluster = config->cluster.is_there;
 	if (v[TOP_GC].token)
 		read_gc(reader, node_of(&v[TOP_GC]), config);
 	if (v[TOP_RULES].token)

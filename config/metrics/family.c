@@ -16,11 +16,24 @@ metrics_escape(FILE *to, const char *text)
 	}
 }
 
+#define COUNTED_A_NS 10 /* at most */
+
+bool
+metrics_can_be(uint64_t count, uint64_t passed_ns)
+{
+	return count / COUNTED_A_NS <= passed_ns + RL_SECOND; /* what is short is measured badly */
+}
+
 void
 metrics_family(FILE *to, const char *name, enum metrics_kind kind, const char *help)
 {
-	fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
-	        kind == METRICS_COUNTER ? "counter" : "gauge");
+	static const char *const kinds[] = {
+		[METRICS_COUNTER] = "counter",
+		[METRICS_GAUGE] = "gauge",
+		[METRICS_HISTOGRAM] = "histogram",
+	};
+
+	fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kinds[kind]);
 }
 
 void

@@ -103,13 +103,12 @@ metrics_write_in_flight(FILE *to, struct rl *rl, const struct rl_info *info, uin
 	if (sums.limits > 0) {
 		rl_walk(rl, now_ns, add, visit_none, &sums);
 		write_sums(to, info->name, &sums);
-		metrics_number(to, rl, "rl_holders", METRICS_GAUGE,
-		               "Processes that hold units in flight, or did before they ended.",
-		               info->holders_used);
-		metrics_number(to, rl, "rl_holders_limit", METRICS_GAUGE,
-		               "Processes that can hold units in flight at the same time.",
-		               info->holders);
 	}
+	metrics_number(to, rl, "rl_holders", METRICS_GAUGE,
+	               "Processes that hold units in flight, or did before they ended.",
+	               info->holders_used);
+	metrics_number(to, rl, "rl_holders_limit", METRICS_GAUGE,
+	               "Processes that can hold units in flight at the same time.", info->holders);
 	free(sums.sum);
 	return 0;
 }

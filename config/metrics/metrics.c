@@ -6,14 +6,8 @@
 #include <stdlib.h>
 
 #include "metrics/in_flight.h"
-
-#define COUNTED_A_NS 10 /* at most */
-
-bool
-metrics_can_be(uint64_t count, uint64_t passed_ns)
-{
-	return count / COUNTED_A_NS <= passed_ns + RL_SECOND; /* what is short is measured badly */
-}
+#include "metrics/limits.h"
+#include "metrics/room.h"
 
 /* A rule and what it has counted, read once: every family shows the same instant. */
 struct row {
@@ -94,6 +88,10 @@ write_room(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_ns)
 	metrics_number(to, rl, "rl_bans", METRICS_GAUGE, "Bans and exemptions in force.", bans);
 	metrics_number(to, rl, "rl_bans_limit", METRICS_GAUGE,
 	               "Bans and exemptions that there is room for.", info->bans);
+	metrics_number(to, rl, "rl_events_total", METRICS_COUNTER,
+	               "Events that were told, for 'rlctl log'.", info->events_told);
+	metrics_number(to, rl, "rl_events_limit", METRICS_GAUGE,
+	               "Events that are kept, the newest ones.", info->events);
 }
 
 static void
@@ -182,7 +180,12 @@ metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t used)
 	               "Counters that show what cannot have happened, and are left out.",
 	               rows.damaged);
 	free(rows.row);
-	return metrics_write_in_flight(to, rl, &info, now_ns);
+	error = metrics_write_limits(to, rl, &info, now_ns);
+	if (error == 0)
+		error = metrics_write_shares(to, rl, &info, now_ns);
+	if (error == 0)
+		error = metrics_write_reserve(to, rl, &info, now_ns);
+	return error < 0 ? error : metrics_write_in_flight(to, rl, &info, now_ns);
 }
 
 int

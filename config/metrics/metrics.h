@@ -11,7 +11,6 @@
  */
 
 #include <rl.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "metrics/family.h"
@@ -21,11 +20,5 @@ int metrics_write(FILE *to, struct rl *rl, uint64_t now_ns);
 
 /* The same for a caller that knows how many slots are used. */
 int metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t used);
-
-/*
- * Whether so much can have been counted in this time: by a thousand cores, say, once in 100 ns each.
- * A counter beyond has been written over, and is left out of what is written.
- */
-bool metrics_can_be(uint64_t count, uint64_t passed_ns);
 
 #endif

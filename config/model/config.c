@@ -35,6 +35,21 @@ free_rule(struct rl_config_rule *rule)
 	free((void *)rule->overrides);
 }
 
+static void
+free_cluster(struct config_cluster *c)
+{
+	for (size_t i = 0; i < c->node_count; i++)
+		free(c->nodes[i].host);
+	free(c->nodes);
+	free(c->tls_ca);
+	free(c->tls_cert);
+	free(c->tls_key);
+	free(c->tls_server_name);
+	free(c->user);
+	free(c->password_file);
+	free(c->secret_file);
+}
+
 void
 config_free(struct config *config)
 {
@@ -43,6 +58,7 @@ config_free(struct config *config)
 	for (size_t i = 0; i < config->rule_count; i++)
 		free_rule(&config->rules[i]);
 	source_free(config->source, config->rule_count);
+	free_cluster(&config->cluster);
 	free(config->rules);
 	free(config->group);
 	free(config->path);
@@ -67,6 +83,9 @@ config_options(const struct config *config)
 	o.overrides = or_default(o.overrides, RL_OVERRIDES_DEFAULT);
 	o.bans = or_default(o.bans, RL_BANS_DEFAULT);
 	o.holders = or_default(o.holders, RL_HOLDERS_DEFAULT);
+	o.events = or_default(o.events, RL_EVENTS_DEFAULT);
+	if (o.on_full == RL_FULL_RESERVE)
+		o.reserves = or_default(o.reserves, RL_RESERVES_DEFAULT);
 	o.mode = o.mode ? o.mode : RL_MODE_DEFAULT;
 	o.buffer_ns = o.buffer_ns ? o.buffer_ns : RL_BUFFER_DEFAULT;
 	return o;
@@ -90,6 +109,26 @@ size_t
 config_limit_count(const struct rl_rule *rule)
 {
 	return rule->more_count + 1;
+}
+
+static void
+join_limit(struct rl_limit *limit)
+{
+	limit->scope = RL_SCOPE_HOST;
+	limit->blind = 0;
+	limit->away = 0;
+}
+
+void
+config_join(struct config *config)
+{
+	for (size_t i = 0; i < config->rule_count; i++) {
+		struct rl_rule *rule = &config->rules[i].rule;
+
+		join_limit(&rule->limit);
+		for (size_t j = 0; j < rule->more_count; j++)
+			join_limit((struct rl_limit *)&rule->more[j]);
+	}
 }
 
 bool

@@ -9,6 +9,26 @@
 
 struct config_source;
 
+struct config_node {
+	char *host;
+	uint16_t port;
+};
+
+/* The store that lends capacity to the hosts of a cluster. What is not said is NULL. */
+struct config_cluster {
+	bool is_there;
+	struct config_node *nodes;
+	size_t node_count;
+	bool has_tls;
+	char *tls_ca, *tls_cert, *tls_key; /* files */
+	char *tls_server_name;
+	char *user, *password_file;
+	char *secret_file;     /* 32 bytes */
+	uint64_t timeout_ns;   /* for an answer */
+	uint64_t lease_ns;     /* of a share */
+	bool has_shared_rules; /* rules are the store's, else each host's own file's */
+};
+
 /* A file as it was read, with every default filled in. */
 struct config {
 	char *path;
@@ -16,6 +36,7 @@ struct config {
 	struct rl_options options;  /* to create it with: 0 where the file says nothing */
 	char *group;                /* its group's name, or NULL; options.group is looked up */
 	uint64_t gc_interval_ns;    /* rld: aims to sweep every slot once in this time */
+	struct config_cluster cluster;
 	struct rl_config_rule *rules;
 	size_t rule_count;
 	struct config_source *source; /* where in the file each thing stands; private to config */
@@ -34,6 +55,9 @@ uint32_t config_key_bytes(const struct config *config);
 /* Limit number `i` of a rule, and how many it has. */
 const struct rl_limit *config_limit(const struct rl_rule *rule, size_t i);
 size_t config_limit_count(const struct rl_rule *rule);
+
+/* Make the limits of a cluster limits of one host, as for all requests of all hosts at one. */
+void config_join(struct config *config);
 
 bool config_has_rule(const struct config *config, const char *name);
 

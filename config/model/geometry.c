@@ -13,6 +13,7 @@
 #define INTERVAL_MAX (86400 * RL_SECOND)
 
 static void read_mode(struct reader *, const struct field *, struct node, struct value *);
+static void read_cells(struct reader *, const struct field *, struct node, struct value *);
 static void read_name(struct reader *, const struct field *, struct node, struct value *);
 
 static const struct field segment_fields[] = {
@@ -26,7 +27,10 @@ static const struct field segment_fields[] = {
 	{"overrides", read_count, SEGMENT_OVERRIDES, 1, RL_OVERRIDES_MAX, NULL},
 	{"bans", read_count, SEGMENT_BANS, 1, RL_BANS_MAX, NULL},
 	{"holders", read_count, SEGMENT_HOLDERS, 1, RL_HOLDERS_MAX, NULL},
+	{"events", read_count, SEGMENT_EVENTS, 0, RL_EVENTS_MAX, NULL},
 	{"on_full", read_word, SEGMENT_ON_FULL, 0, 0, on_full_names},
+	{"cells", read_cells, SEGMENT_CELLS, 1, RL_CELLS_MAX, NULL},
+	{"reserves", read_count, SEGMENT_RESERVES, 1, RL_RESERVES_MAX, NULL},
 	{"huge_pages", read_flag, SEGMENT_HUGE_PAGES, 0, 0, NULL},
 	{0},
 };
@@ -81,6 +85,31 @@ read_mode(struct reader *reader, const struct field *field, struct node node, st
 }
 
 static void
+read_cells(struct reader *reader, const struct field *field, struct node node, struct value *values)
+{
+	uint64_t cells;
+
+	read_count(reader, field, node, values);
+	cells = values[field->id].number;
+	if (!values[field->id].is_bad && (cells & (cells - 1)) != 0)
+		report_value(reader->report, CONFIG_ERROR, node.token,
+		             "expected a power of two, got %s",
+		             report_got(reader->report, node.token).text);
+}
+
+/* What is of the reserve has no use without it. */
+static void
+check_reserve(struct reader *reader, const struct value *v, const struct rl_options *o)
+{
+	static const enum segment_id ids[] = {SEGMENT_CELLS, SEGMENT_RESERVES};
+
+	for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
+		if (v[ids[i]].token && !v[SEGMENT_ON_FULL].is_bad && o->on_full != RL_FULL_RESERVE)
+			report_value(reader->report, CONFIG_ERROR, v[ids[i]].token,
+			             "only with \"on_full\": \"reserve\", which is the default");
+}
+
+static void
 find_group(struct reader *reader, const struct value *value, struct config *config)
 {
 	const char *name = json_string_value(value->json);
@@ -122,7 +151,13 @@ read_segment(struct reader *reader, struct node object, struct config *config)
 	o->overrides = (uint32_t)v[SEGMENT_OVERRIDES].number;
 	o->bans = (uint32_t)v[SEGMENT_BANS].number;
 	o->holders = (uint32_t)v[SEGMENT_HOLDERS].number;
+	o->events = v[SEGMENT_EVENTS].token && v[SEGMENT_EVENTS].number == 0
+	                    ? RL_EVENTS_NONE
+	                    : (uint32_t)v[SEGMENT_EVENTS].number;
 	o->on_full = (enum rl_on_full)v[SEGMENT_ON_FULL].number;
+	o->cells = (uint32_t)v[SEGMENT_CELLS].number;
+	o->reserves = (uint32_t)v[SEGMENT_RESERVES].number;
+	check_reserve(reader, v, o);
 	o->mode = (mode_t)v[SEGMENT_MODE].number;
 	o->flags |= v[SEGMENT_HUGE_PAGES].number ? RL_OPEN_HUGE_PAGES : 0U;
 	find_group(reader, &v[SEGMENT_GROUP], config);

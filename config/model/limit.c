@@ -16,6 +16,13 @@
 #define EARLY_SHARE 4 /* a hard limit that denies such a part of its window early is warned of */
 #define BURST_MAX (RL_CAPACITY_MAX - 1) /* a leaky bucket holds one more */
 
+#define SHARE_GRANULARITY_MAX 8 /* of a cluster's limit, */
+#define SHARE_WIDTH_MIN (125 * RL_MILLISECOND)
+#define SHARE_FILL_MAX (UINT64_C(1) << 50)
+#define PERCENT (UINT64_C(1) << 32) /* a blind part in 1/1000 percent, and not in units */
+#define PERCENT_MAX (100 * UINT64_C(1000))
+#define BLIND_DEFAULT (PERCENT | 1000)
+
 const char *const mode_names[] = {"enforce", "shadow", NULL};
 
 /* What may stand behind the stroke of "100/min" or "300/5min", besides a duration. */
@@ -131,6 +138,44 @@ read_algorithm(struct reader *reader, const struct field *field, struct node nod
 		values[field->id].number = (uint64_t)algorithm;
 }
 
+/* "5%" or "0.25%", in thousandths. */
+static bool
+percent_parse(const char *text, uint64_t *thousandths)
+{
+	uint64_t whole, part = 0, unit = 1000;
+
+	if (!text || !number_read(&text, &whole) || whole > 100)
+		return false;
+	if (*text == '.')
+		for (text++; *text >= '0' && *text <= '9' && unit > 1; text++) {
+			unit /= 10;
+			part += (uint64_t)(*text - '0') * unit;
+		}
+	*thousandths = whole * 1000 + part;
+	return strcmp(text, "%") == 0 && *thousandths > 0 && *thousandths <= PERCENT_MAX;
+}
+
+static void
+read_blind(struct reader *reader, const struct field *field, struct node node, struct value *values)
+{
+	const char *text = json_string_value(node.json);
+	uint64_t thousandths;
+
+	if (!text) {
+		read_count(reader, field, node, values);
+		return;
+	}
+	if (percent_parse(text, &thousandths)) {
+		value_set(reader, values, field->id,
+		          (struct value){.token = node.token, .number = PERCENT | thousandths});
+		return;
+	}
+	report_value(reader->report, CONFIG_ERROR, node.token,
+	             "expected an integer, or a part of the capacity such as \"5%%\", got %s",
+	             report_got(reader->report, node.token).text);
+	value_set(reader, values, field->id, (struct value){.token = node.token, .is_bad = true});
+}
+
 const struct field shape_fields[] = {
 	{"time_window_sec", read_seconds, LIMIT_WINDOW, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
 	{"window", read_window, LIMIT_WINDOW, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
@@ -149,6 +194,10 @@ const struct field limit_fields[] = {
 	{"prefetch", read_count, LIMIT_PREFETCH, 0, RL_PREFETCH_MAX, NULL},
 	{"count_denied", read_flag, LIMIT_COUNT_DENIED, 0, 0, NULL},
 	{"mode", read_word, LIMIT_MODE, 0, 0, mode_names},
+	{"scope", read_word, LIMIT_SCOPE, 0, 0, scope_names},
+	{"blind", read_blind, LIMIT_BLIND, 0, RL_CAPACITY_MAX, NULL},
+	{"strict", read_flag, LIMIT_STRICT, 0, 0, NULL},
+	{"away", read_word, LIMIT_AWAY, 0, 0, away_names},
 	{0},
 };
 
@@ -303,6 +352,23 @@ limit_early_ns(const struct rl_limit *limit)
 	return limit->hard ? limit->window_ns / limit->granularity : 0;
 }
 
+static bool
+is_of_cluster(const struct value *v)
+{
+	return is_given(&v[LIMIT_SCOPE]) && v[LIMIT_SCOPE].number == RL_SCOPE_CLUSTER;
+}
+
+/* How many sub-buckets a cluster's window may have, but no fewer than one. */
+static uint32_t
+steps_of_share(uint64_t window_ns)
+{
+	uint64_t most = window_ns / SHARE_WIDTH_MIN;
+
+	if (most > SHARE_GRANULARITY_MAX)
+		return SHARE_GRANULARITY_MAX;
+	return most > 0 ? (uint32_t)most : 1;
+}
+
 /* Number of sub-buckets; 0 if the length of one does not suit the window. */
 static uint32_t
 count_steps(struct reader *reader, const struct value *v)
@@ -311,7 +377,8 @@ count_steps(struct reader *reader, const struct value *v)
 	uint64_t window_ns = v[LIMIT_WINDOW].number;
 
 	if (!says_steps(v))
-		return limit_granularity(window_ns, reader->ring);
+		return limit_granularity(window_ns, is_of_cluster(v) ? steps_of_share(window_ns)
+		                                                     : reader->ring);
 	if (!is_given(step))
 		return (uint32_t)count->number;
 	if (is_given(count))
@@ -442,6 +509,89 @@ warn_early(struct reader *reader, uint32_t owner, const struct value *v,
 	                          : "a larger \"ring\" of the segment has room for more");
 }
 
+static uint32_t
+blind_of(const struct value *v, uint32_t capacity)
+{
+	uint64_t blind = is_given(&v[LIMIT_BLIND]) ? v[LIMIT_BLIND].number : BLIND_DEFAULT;
+	uint64_t part = (blind & (PERCENT - 1)) * capacity / PERCENT_MAX;
+
+	if (number_or_0(&v[LIMIT_STRICT]) != 0)
+		return 0;
+	if (!(blind & PERCENT))
+		return (uint32_t)blind;
+	return part > 0 ? (uint32_t)part : 1;
+}
+
+/* What only a limit of a cluster has; "strict": false says what is so anyway. */
+static bool
+has_share_fields(struct reader *reader, const struct value *v)
+{
+	static const enum limit_id ids[] = {LIMIT_BLIND, LIMIT_STRICT, LIMIT_AWAY};
+	bool has = false;
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		if (!is_given(&v[ids[i]]) || (ids[i] == LIMIT_STRICT && v[ids[i]].number == 0))
+			continue;
+		report_name(reader->report, CONFIG_ERROR, v[ids[i]].token,
+		            "is for a limit with \"scope\": \"cluster\"");
+		has = true;
+	}
+	return has;
+}
+
+/* Why the algorithm, or what else the limit has, has no room for a share. NULL: it has. */
+static const char *
+share_refused(const struct rl_limit *l)
+{
+	unsigned flags = algorithm_info(l->algorithm)->flags;
+	unsigned __int128 size = (uint64_t)l->burst + (flags & RL_HAS_UNDELAYED ? 1 : 0);
+
+	if (flags & RL_IS_HELD)
+		return "in_flight: what is held is each host's own";
+	if (l->algorithm == RL_ANCHORED_WINDOW)
+		return "anchored_window: its windows begin at other times on other hosts";
+	if (l->count_denied)
+		return "a limit with \"count_denied\"";
+	if (l->prefetch > 0)
+		return "a limit with a \"prefetch\"";
+	if (flags & RL_HAS_GRANULARITY && l->granularity > SHARE_GRANULARITY_MAX)
+		return "more than 8 sub-buckets; \"granularity\": 8";
+	if (flags & RL_IS_WINDOW && l->window_ns / l->granularity < SHARE_WIDTH_MIN)
+		return "sub-buckets of less than 125ms; a longer window or fewer of them";
+	if (flags & RL_IS_BUCKET &&
+	    size * l->window_ns > (unsigned __int128)SHARE_FILL_MAX * l->capacity)
+		return "a bucket that takes more than 13 days to fill";
+	return NULL;
+}
+
+static bool
+suits_scope(struct reader *reader, const struct value *v, const struct rl_limit *limit)
+{
+	const char *refused;
+	uint32_t token = v[LIMIT_SCOPE].token;
+
+	if (!is_of_cluster(v))
+		return !has_share_fields(reader, v);
+	refused = share_refused(limit);
+	if (!reader->has_cluster)
+		report_name(reader->report, CONFIG_ERROR, token,
+		            "\"cluster\" needs a \"cluster\" beside \"rules\", which says what "
+		            "store the hosts share");
+	else if (refused)
+		report_name(reader->report, CONFIG_ERROR, token, "\"cluster\" is not for %s",
+		            refused);
+	else if (number_or_0(&v[LIMIT_STRICT]) != 0 && is_given(&v[LIMIT_BLIND]) &&
+	         v[LIMIT_BLIND].number > 0)
+		report_name(reader->report, CONFIG_ERROR, v[LIMIT_BLIND].token,
+		            "is not for a strict limit, which admits nothing without a share");
+	else if (limit->blind > limit->capacity)
+		report_name(reader->report, CONFIG_ERROR, v[LIMIT_BLIND].token,
+		            "is more than the capacity of %" PRIu32, limit->capacity);
+	else
+		return true;
+	return false;
+}
+
 bool
 limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struct rl_limit *limit)
 {
@@ -469,6 +619,9 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 		.prefetch = (uint16_t)number_or_0(&v[LIMIT_PREFETCH]),
 		.count_denied = number_or_0(&v[LIMIT_COUNT_DENIED]) != 0,
 		.shadow = number_or_0(&v[LIMIT_MODE]) != 0,
+		.scope = (uint16_t)number_or_0(&v[LIMIT_SCOPE]),
+		.away = (uint16_t)number_or_0(&v[LIMIT_AWAY]),
+		.blind = is_of_cluster(v) ? blind_of(v, (uint32_t)v[LIMIT_CAPACITY].number) : 0,
 		.prefix_v4 = (uint8_t)number_or_0(&v[LIMIT_V4]),
 		.prefix_v6 = (uint8_t)number_or_0(&v[LIMIT_V6]),
 	};
@@ -476,7 +629,7 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 		limit->burst =
 			limit->capacity < RL_CAPACITY_MAX ? limit->capacity : RL_CAPACITY_MAX - 1;
 	if (limit->granularity == 0 || !suits_algorithm(reader, owner, v, limit) ||
-	    !suits_prefetch(reader, v, limit))
+	    !suits_prefetch(reader, v, limit) || !suits_scope(reader, v, limit))
 		return false;
 	warn_early(reader, owner, v, limit);
 	return true;
@@ -500,6 +653,6 @@ bool
 limit_shape_equal(const struct rl_limit *a, const struct rl_limit *b)
 {
 	return a->algorithm == b->algorithm && a->window_ns == b->window_ns &&
-	       a->granularity == b->granularity && !a->hard == !b->hard &&
+	       a->granularity == b->granularity && !a->hard == !b->hard && a->scope == b->scope &&
 	       a->prefix_v4 == b->prefix_v4 && a->prefix_v6 == b->prefix_v6;
 }

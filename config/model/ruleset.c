@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/auto_ban.h"
 #include "model/limit.h"
 #include "model/ruleset.h"
 #include "read/source.h"
@@ -14,6 +15,7 @@ enum rule_id {
 	RULE_LIMITS = LIMIT_IDS,
 	RULE_PREFIXES,
 	RULE_OVERRIDES,
+	RULE_BAN,
 	RULE_IDS
 };
 
@@ -21,6 +23,7 @@ static const struct field rule_fields[] = {
 	{"limits", read_any, RULE_LIMITS, 0, 0, NULL},
 	{"prefixes", read_any, RULE_PREFIXES, 0, 0, NULL},
 	{"overrides", read_any, RULE_OVERRIDES, 0, 0, NULL},
+	{"ban", read_any, RULE_BAN, 0, 0, NULL},
 	{0},
 };
 
@@ -222,6 +225,9 @@ visit_rule(struct reader *reader, const char *name, struct node node, void *arg)
 			reader,
 			(struct node){values[RULE_OVERRIDES].json, values[RULE_OVERRIDES].token},
 			limits.at, limits.is_bad ? 0 : limits.count, &list);
+	if (values[RULE_BAN].token)
+		read_auto_ban(reader, (struct node){values[RULE_BAN].json, values[RULE_BAN].token},
+		              &rule->ban);
 	rules_finish(reader, config, rule, limits.at, limits.count, &list);
 }
 

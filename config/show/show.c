@@ -58,7 +58,12 @@ segment_json(const struct config *config)
 	put_count(object, "overrides", o.overrides, &error);
 	put_count(object, "bans", o.bans, &error);
 	put_count(object, "holders", o.holders, &error);
+	put_count(object, "events", o.events == RL_EVENTS_NONE ? 0 : o.events, &error);
 	put(object, "on_full", json_string(on_full_name(o.on_full)), &error);
+	if (o.cells > 0)
+		put_count(object, "cells", o.cells, &error);
+	if (o.reserves > 0)
+		put_count(object, "reserves", o.reserves, &error);
 	put(object, "huge_pages", json_boolean(o.flags & RL_OPEN_HUGE_PAGES), &error);
 	return checked(object, error);
 }
@@ -72,6 +77,20 @@ gc_json(const struct config *config)
 	put_duration(object, "interval", config->gc_interval_ns, &error);
 	put_duration(object, "buffer", config_options(config).buffer_ns, &error);
 	return checked(object, error);
+}
+
+static int
+put_share(json_t *object, const struct rl_limit *limit)
+{
+	int error = 0;
+
+	put(object, "scope", json_string(scope_name(limit->scope)), &error);
+	if (limit->blind > 0)
+		put_count(object, "blind", limit->blind, &error);
+	else
+		put(object, "strict", json_true(), &error);
+	put(object, "away", json_string(away_name(limit->away)), &error);
+	return error;
 }
 
 /* Fields that the algorithm has no use for are left out. */
@@ -98,6 +117,8 @@ put_limit(json_t *object, const struct rl_limit *limit)
 	if (flags & RL_HAS_COUNT_DENIED)
 		put(object, "count_denied", json_boolean(limit->count_denied), &error);
 	put(object, "mode", json_string(mode_names[limit->shadow != 0]), &error);
+	if (limit->scope == RL_SCOPE_CLUSTER)
+		error |= put_share(object, limit);
 	if (limit->prefix_v4)
 		put_count(object, "v4", limit->prefix_v4, &error);
 	if (limit->prefix_v6)
@@ -201,13 +222,79 @@ overrides_json(const struct rl_config_rule *rule)
 }
 
 static json_t *
+ban_json(const struct rl_auto_ban *ban)
+{
+	json_t *object = json_object();
+	int error = 0;
+
+	put_count(object, "after", ban->after, &error);
+	put(object, "within", json_string(duration_exact(ban->within_ns).text), &error);
+	put(object, "for", json_string(duration_exact(ban->for_ns).text), &error);
+	put_count(object, "longer", ban->longer, &error);
+	put(object, "at_most", json_string(duration_exact(ban->at_most_ns).text), &error);
+	return checked(object, error);
+}
+
+static json_t *
 rule_json(const struct rl_config_rule *rule)
 {
 	json_t *object = json_object();
 	int error = put_limits(object, &rule->rule);
 
+	if (rule->ban.after > 0)
+		put(object, "ban", ban_json(&rule->ban), &error);
 	if (rule->override_count > 0)
 		put(object, "overrides", overrides_json(rule), &error);
+	return checked(object, error);
+}
+
+static void
+put_text(json_t *object, const char *name, const char *text, int *error)
+{
+	if (text)
+		put(object, name, json_string(text), error);
+}
+
+static json_t *
+nodes_json(const struct config_cluster *c)
+{
+	json_t *array = json_array();
+	int error = 0;
+
+	for (size_t i = 0; i < c->node_count; i++) {
+		const char *host = c->nodes[i].host;
+		bool is_v6 = strchr(host, ':') != NULL;
+		char *text;
+
+		if (asprintf(&text, "%s%s%s:%u", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
+		             (unsigned)c->nodes[i].port) < 0)
+			return checked(array, -1);
+		error |= json_array_append_new(array, json_string(text));
+		free(text);
+	}
+	return checked(array, error);
+}
+
+static json_t *
+cluster_json(const struct config_cluster *c)
+{
+	json_t *object = json_object(), *tls = c->has_tls ? json_object() : NULL;
+	int error = 0;
+
+	put(object, "nodes", nodes_json(c), &error);
+	if (tls) {
+		put_text(tls, "ca", c->tls_ca, &error);
+		put_text(tls, "cert", c->tls_cert, &error);
+		put_text(tls, "key", c->tls_key, &error);
+		put_text(tls, "server_name", c->tls_server_name, &error);
+		put(object, "tls", tls, &error);
+	}
+	put_text(object, "user", c->user, &error);
+	put_text(object, "password_file", c->password_file, &error);
+	put_text(object, "secret_file", c->secret_file, &error);
+	put_duration(object, "timeout", c->timeout_ns, &error);
+	put_duration(object, "lease", c->lease_ns, &error);
+	put(object, "rules", json_string(c->has_shared_rules ? "shared" : "local"), &error);
 	return checked(object, error);
 }
 
@@ -218,6 +305,8 @@ config_json(const struct config *config)
 	int error = 0;
 
 	put(root, "segment", segment_json(config), &error);
+	if (config->cluster.is_there)
+		put(root, "cluster", cluster_json(&config->cluster), &error);
 	put(root, "gc", gc_json(config), &error);
 	for (size_t i = 0; i < config->rule_count; i++)
 		put(rules, config->rules[i].rule.name, rule_json(&config->rules[i]), &error);

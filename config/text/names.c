@@ -5,9 +5,19 @@
 #include "text/names.h"
 
 const char *const on_full_names[] = {
-	[RL_FULL_EVICT] = "evict",
+	[RL_FULL_RESERVE] = "reserve",
 	[RL_FULL_DENY] = "deny",
 	[RL_FULL_ALLOW] = "allow",
+	[RL_FULL_EVICT] = "evict",
+	NULL,
+};
+
+const char *const scope_names[] = {"host", "cluster", NULL};
+const char *const away_names[] = {
+	[RL_AWAY_LOCAL_SHARE] = "local_share",
+	[RL_AWAY_KEEP] = "keep",
+	[RL_AWAY_OPEN] = "open",
+	[RL_AWAY_CLOSED] = "closed",
 	NULL,
 };
 
@@ -55,6 +65,18 @@ const char *
 on_full_name(enum rl_on_full on_full)
 {
 	return name_of(on_full_names, (unsigned)on_full);
+}
+
+const char *
+scope_name(unsigned scope)
+{
+	return name_of(scope_names, scope);
+}
+
+const char *
+away_name(unsigned away)
+{
+	return name_of(away_names, away);
 }
 
 int

@@ -7,7 +7,8 @@
 #include <rl.h>
 #include <stdbool.h>
 
-extern const char *const on_full_names[]; /* by enum rl_on_full; ends with NULL */
+/* By enum rl_on_full, rl_scope and rl_away; each ends with NULL. */
+extern const char *const on_full_names[], *const scope_names[], *const away_names[];
 
 /* rl_algorithm_info(), but never NULL: one that there is not is called "unknown". */
 const struct rl_algorithm_info *algorithm_info(enum rl_algorithm algorithm);
@@ -20,6 +21,8 @@ void algorithm_names(unsigned flags, const char *names[static ALGORITHM_NAMES_MA
 
 const char *algorithm_name(enum rl_algorithm algorithm);
 const char *on_full_name(enum rl_on_full on_full);
+const char *scope_name(unsigned scope);
+const char *away_name(unsigned away);
 
 /* The place of `word` in a list that ends with NULL, or -1. */
 int name_find(const char *const *names, const char *word);

@@ -11,6 +11,7 @@
 #include "evict/evict.h"
 #include "holder/holder.h"
 #include "rule/ban.h"
+#include "rule/history.h"
 #include "segment/change.h"
 #include "segment/namespace.h"
 #include "segment/stats.h"
@@ -80,6 +81,7 @@ source_of(enum rl_bank bank)
 static struct rl_limit
 limit_info(const struct rl_compiled *limit, enum rl_bank bank)
 {
+	bool lent = rl_limiter_is_lent(&limit->limiter);
 	struct rl_quota quota;
 
 	rl_rules_quota(limit->row, bank, &quota);
@@ -96,6 +98,9 @@ limit_info(const struct rl_compiled *limit, enum rl_bank bank)
 		.prefix_v6 = limit->prefix_v6,
 		.prefetch = quota.prefetch,
 		.count_denied = quota.counts_denied,
+		.scope = lent ? RL_SCOPE_CLUSTER : RL_SCOPE_HOST,
+		.blind = lent ? quota.lent.blind : 0,
+		.away = quota.away,
 	};
 }
 
@@ -234,6 +239,7 @@ rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns
 	if (count > slots - first)
 		count = slots - first;
 	give_up_changes(rl, rl_clamp_now(now_ns));
+	rl_history_sweep(rl, rl_clamp_now(now_ns));
 	if (first == 0) {
 		tidy_bans(rl, rl_clamp_now(now_ns));
 		look_around(rl);

@@ -141,14 +141,16 @@ judge_log(const struct rl_limiter *l, const struct rl_view *v)
 static enum rl_fault
 judge_counter(const struct rl_segment *s, const struct rl_limiter *l, const struct rl_view *v)
 {
+	const struct rl_view own = rl_limiter_view_alone(l, v);
+
 	if (v->is_zero)
 		return WHOLE;
 	switch (l->algorithm) {
 	case RL_SLIDING_WINDOW:
 	case RL_FIXED_WINDOW:
-		return judge_window(&l->window, v);
+		return judge_window(&l->window, &own);
 	case RL_SLIDING_LOG:
-		return judge_log(l, v);
+		return judge_log(l, &own);
 	case RL_IN_FLIGHT:
 		return rl_in_flight_is_whole(v->word, v->ring, l->ring_entries, s->geometry.holders)
 		               ? WHOLE

@@ -37,13 +37,20 @@ is_still(const struct rl_segment *s, struct rl_slot slot)
 }
 
 static void
-fill_key(const struct rl_segment *s, struct rl_slot slot, struct rl_entry_room *room)
+fill_key(const struct rl_segment *s, struct rl_slot slot, uint64_t now_ns,
+         struct rl_entry_room *room)
 {
+	struct rl_record_denials denials = {.recent_ns = RL_SECOND};
 	const struct rl_record_copy *copy = &room->copy;
 	struct rl_entry *e = &room->entry;
 	bool is_name = rl_record_read(s, slot, &room->copy);
 
-	e->denied = is_name ? copy->denied : 0;
+	if (is_name)
+		rl_record_denials(copy, now_ns, &denials);
+	e->denied = denials.all;
+	e->denied_error = denials.error;
+	e->denied_recent = denials.recent;
+	e->denied_recent_ns = denials.recent_ns;
 	is_name = is_name && copy->key_kept > 0; /* a segment may keep none */
 	e->key = is_name ? copy->bytes : NULL;
 	e->key_kept = is_name ? copy->key_kept : 0;
@@ -163,7 +170,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	struct rl_view v;
 	bool has_terms;
 
-	fill_key(s, slot, room);
+	fill_key(s, slot, now_ns, room);
 	if (l->algorithm == RL_COUNTER)
 		return fill_count(s, known, slot, room);
 	e->count = NULL;
@@ -173,6 +180,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	e->tier = rl_policy_apply_tier(s, slot.index, known->limit, known->index, &tiered);
 	if (!has_terms || !k.keeps_first)
 		quota = tiered;
+	rl_policy_lend(s, known->limit, now_ns, &quota);
 	if (rl_view_peek(s, l, &quota, slot, 1, now_ns, &budget, &v, &d, &room->picture) !=
 	            RL_SEEN ||
 	    !is_still(s, slot))

@@ -14,6 +14,10 @@ lift_capacity(struct rl_request *rq)
 	const struct rl_limiter *l = &rq->ask.limit->limiter;
 	const struct rl_algorithm_info *info = rl_algorithm_info(l->algorithm);
 
+	if (rl_limiter_is_lent(l)) /* and no share of it is restored */
+		rq->ask.quota.lent.away = RL_CAPACITY_MAX;
+	if (rl_limiter_is_lent(l) && rl_limiter_has_bucket(l)) /* never more than its size */
+		return;
 	if (rl_limiter_is_bucket(l))
 		rq->ask.quota.burst = RL_CAPACITY_MAX - 1;
 	else if (info->ring_per_unit > 0)

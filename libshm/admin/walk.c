@@ -28,6 +28,7 @@ struct known {
 
 struct walk {
 	struct rl *rl;
+	uint64_t first, last; /* slots */
 	uint64_t now_ns;
 	wants_fn *wants;
 	visit_fn *visit;
@@ -175,28 +176,43 @@ show_bucket(struct walk *w, uint64_t bucket)
 	int result = 0;
 
 	for (unsigned i = 0; i < count && result == 0; i++)
-		result = show(w, live[i]);
+		if (live[i].index >= w->first && live[i].index <= w->last)
+			result = show(w, live[i]);
+	return result;
+}
+
+int
+rl_walk_slots(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns, wants_fn *wants,
+              visit_fn *visit, void *arg)
+{
+	uint64_t slots = rl_segment_slots(&rl->segment);
+	struct walk w;
+	int result = 0;
+
+	if (first >= slots || count == 0)
+		return first < slots ? 0 : -EINVAL;
+	w.rl = rl;
+	w.first = first;
+	w.last = first + (count < slots - first ? count : slots - first) - 1;
+	w.now_ns = rl_clamp_now(now_ns);
+	w.wants = wants;
+	w.visit = visit;
+	w.arg = arg;
+	rl_entry_clear(&w.room);
+	forget_limits(&w);
+	for (uint64_t i = w.first / RL_BUCKET_SLOTS; i <= w.last / RL_BUCKET_SLOTS && result == 0;
+	     i++) {
+		if (i % RUN == 0)
+			forget_limits(&w);
+		result = show_bucket(&w, i);
+	}
 	return result;
 }
 
 int
 rl_walk(struct rl *rl, uint64_t now_ns, wants_fn *wants, visit_fn *visit, void *arg)
 {
-	struct walk w;
-	int result = 0;
-
-	w.rl = rl;
-	w.now_ns = rl_clamp_now(now_ns);
-	w.wants = wants;
-	w.visit = visit;
-	w.arg = arg;
-	rl_entry_clear(&w.room);
-	for (uint64_t i = 0; i < rl->segment.table.buckets && result == 0; i++) {
-		if (i % RUN == 0)
-			forget_limits(&w);
-		result = show_bucket(&w, i);
-	}
-	return result;
+	return rl_walk_slots(rl, 0, UINT64_MAX, now_ns, wants, visit, arg);
 }
 
 uint64_t

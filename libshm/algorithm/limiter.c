@@ -5,6 +5,8 @@
 #include "algorithm/counter.h"
 #include "algorithm/in_flight.h"
 #include "algorithm/log.h"
+#include "algorithm/share.h"
+#include "algorithm/share_bucket.h"
 #include "rl_admin.h"
 
 void
@@ -24,27 +26,95 @@ rate_of(const struct rl_limiter *l, const struct rl_quota *q, struct rl_gcra_rat
 	return made;
 }
 
+/*
+ * Of a cluster's limit: windows and logs are taken apart into the share and what a limit of this host alone
+ * would have, and that is decided about under what this host may admit. `alone` is such a limit.
+ */
+struct lent {
+	struct rl_limiter limiter;
+	struct rl_quota quota;
+	struct rl_view view;
+	uint64_t share_bits;
+	uint32_t limit; /* the capacity of all hosts */
+};
+
+static struct rl_limiter
+alone(const struct rl_limiter *l)
+{
+	struct rl_limiter own = *l;
+
+	own.kind = (enum rl_limiter_kind)l->algorithm;
+	return own;
+}
+
+static struct rl_u128
+word_alone(const struct rl_limiter *l, struct rl_u128 word)
+{
+	if (rl_limiter_has_window(l))
+		return rl_share_window_alone(word);
+	return rl_share_put(word, 0);
+}
+
+static struct rl_u128
+word_lent(const struct rl_limiter *l, struct rl_u128 own, uint64_t share_bits)
+{
+	if (rl_limiter_has_window(l))
+		return rl_share_window(own, share_bits);
+	own.hi |= share_bits;
+	return own;
+}
+
+static uint64_t
+share_bits_of(const struct rl_view *v)
+{
+	return v->is_zero ? 0 : v->word.hi & RL_STATE_SHARE_MASK;
+}
+
+/* What the whole cluster admits at once. */
+static uint32_t
+limit_of_all(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	uint32_t most = rl_log_capacity(l->ring_entries);
+
+	if (rl_limiter_has_bucket(l))
+		return rl_share_bucket_of(l->window_ns, q->capacity, rl_limiter_wished_burst(l, q))
+		        .size;
+	return l->algorithm != RL_SLIDING_LOG || q->capacity < most ? q->capacity : most;
+}
+
+uint32_t
+rl_limiter_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
+{
+	uint32_t lent = rl_limiter_lent_by(q, v->is_zero ? (struct rl_u128){0} : v->word,
+	                                   limit_of_all(l, q));
+	uint32_t room = rl_log_capacity(l->ring_entries);
+
+	return l->algorithm != RL_SLIDING_LOG || lent < room ? lent : room;
+}
+
 uint32_t
 rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
 {
 	uint32_t most = rl_log_capacity(l->ring_entries);
 	struct rl_gcra_rate made;
 
-	switch (l->algorithm) {
-	case RL_TOKEN_BUCKET:
-	case RL_LEAKY_BUCKET:
+	switch (l->kind) {
+	case RL_KIND_TOKEN_BUCKET:
+	case RL_KIND_LEAKY_BUCKET:
 		return rate_of(l, q, &made)->size;
-	case RL_SLIDING_LOG:
+	case RL_KIND_SLIDING_LOG:
 		return q->capacity < most ? q->capacity : most;
-	case RL_SLIDING_WINDOW:
-	case RL_FIXED_WINDOW:
-	case RL_ANCHORED_WINDOW:
+	case RL_KIND_SLIDING_WINDOW:
+	case RL_KIND_FIXED_WINDOW:
+	case RL_KIND_ANCHORED_WINDOW:
 		break;
-	case RL_IN_FLIGHT:
+	case RL_KIND_IN_FLIGHT:
 		most = RL_IN_FLIGHT_MAX;
 		return q->capacity < most ? q->capacity : most;
-	case RL_COUNTER: /* no request is ever decided by it */
+	case RL_KIND_COUNTER: /* no request is ever decided by it */
 		return 0;
+	case RL_KIND_LENT:
+		return limit_of_all(l, q);
 	}
 	return q->capacity;
 }
@@ -197,16 +267,250 @@ peek_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_
 		d->retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
 }
 
+static struct lent
+lent_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
+{
+	struct lent lent = {
+		.limiter = alone(l),
+		.quota = {.capacity = rl_limiter_lent(l, q, v)},
+		.view = *v,
+		.share_bits = share_bits_of(v),
+		.limit = limit_of_all(l, q),
+	};
+
+	lent.view.word = word_alone(l, v->word);
+	return lent;
+}
+
+/* As people are told: the capacity is that of all hosts, or what is lent; what is not lent here is not used here. */
+static void
+tell_lent(uint32_t limit, uint32_t lent, struct rl_decision *d)
+{
+	d->limit = lent > limit ? lent : limit;
+	d->beyond += lent - d->limit;
+}
+
+/* A bucket's. */
+struct lent_level {
+	struct rl_share_bucket bucket;
+	struct rl_share_level level;
+	uint32_t tokens; /* that this host may use; the level has at least 1 */
+};
+
+static struct lent_level
+lent_level_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+              uint64_t now_ns)
+{
+	const struct rl_u128 full = {0};
+	struct lent_level at = {.tokens = rl_limiter_lent(l, q, v)};
+
+	at.bucket = rl_share_bucket_of(l->window_ns, q->capacity, rl_limiter_wished_burst(l, q));
+	at.level = rl_share_level_of(&at.bucket, v->is_zero ? full : v->word, at.tokens, now_ns);
+	return at;
+}
+
+static void
+tell_lent_level(const struct lent_level *at, uint64_t now_ns, struct rl_decision *d)
+{
+	uint32_t left = rl_share_level_left(&at->level);
+
+	d->remaining = at->tokens > 0 ? left : 0;
+	d->beyond = 0;
+	d->reset_at_ns = at->level.behind > 0 ? now_ns + rl_share_level_full_in(&at->level) : 0;
+	tell_lent(at->bucket.size, at->tokens, d);
+}
+
+static uint64_t
+lent_delay(const struct rl_limiter *l, const struct rl_quota *q, const struct lent_level *before)
+{
+	return l->algorithm == RL_LEAKY_BUCKET ? rl_share_level_delay(&before->level, q->undelayed)
+	                                       : 0;
+}
+
+static void
+peek_lent_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                 uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	struct lent_level at = lent_level_of(l, q, v, now_ns);
+
+	tell_lent_level(&at, now_ns, d);
+	d->admits = cost <= at.tokens && rl_share_level_wait(&at.level, cost) == 0;
+	if (d->admits)
+		d->delay_ns = lent_delay(l, q, &at);
+	else if (cost <= at.tokens)
+		d->retry_at_ns = now_ns + rl_share_level_wait(&at.level, cost);
+}
+
+static void
+peek_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+          uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	struct lent lent;
+
+	if (rl_limiter_has_bucket(l)) {
+		peek_lent_bucket(l, q, v, cost, now_ns, d);
+		return;
+	}
+	lent = lent_of(l, q, v);
+	rl_limiter_peek(&lent.limiter, &lent.quota, &lent.view, cost, now_ns, d);
+	tell_lent(lent.limit, lent.quota.capacity, d);
+}
+
+static void
+deny_lent(struct rl_plan *p)
+{
+	p->step = RL_STEP_DENY;
+	p->charges = false;
+}
+
+static void
+decide_lent_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                   uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	struct lent_level at = lent_level_of(l, q, v, now_ns), before = at;
+
+	if (cost > at.tokens || !rl_share_level_take(&at.level, cost)) {
+		peek_lent_bucket(l, q, v, cost, now_ns, &p->decision);
+		deny_lent(p);
+		return;
+	}
+	p->step = RL_STEP_LENT;
+	p->charges = true;
+	p->next = rl_share_level_word(&at.level, now_ns, v->slot_bits | share_bits_of(v));
+	p->charge_id = p->next.lo;
+	p->memory = rl_share_bucket_memory(p->next);
+	tell_lent_level(&at, now_ns, &p->decision);
+	p->decision.delay_ns = lent_delay(l, q, &before);
+}
+
+static void
+decide_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+            uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	struct lent lent;
+
+	if (rl_limiter_has_bucket(l)) {
+		decide_lent_bucket(l, q, v, cost, now_ns, p);
+		return;
+	}
+	lent = lent_of(l, q, v);
+	if (cost > lent.quota.capacity) { /* whatever counts */
+		peek_lent(l, q, v, cost, now_ns, &p->decision);
+		deny_lent(p);
+		return;
+	}
+	rl_limiter_decide(&lent.limiter, &lent.quota, &lent.view, cost, now_ns, true, p);
+	p->next = word_lent(l, p->next, lent.share_bits);
+	if (p->step == RL_STEP_ADMIT)
+		p->step = RL_STEP_LENT;
+	tell_lent(lent.limit, lent.quota.capacity, &p->decision);
+}
+
+/* What a time does to a word of whichever form; the count stays, and is scaled. */
+bool
+rl_limiter_lend(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                uint32_t share, uint64_t now_ns, struct rl_u128 *next)
+{
+	struct rl_quota after = *q;
+	struct lent_level at;
+	struct rl_view with = *v;
+	uint32_t code = rl_share_code(share);
+
+	if (v->is_zero && share == 0)
+		return false;
+	*next = v->is_zero ? rl_limiter_nothing(l, now_ns, v->slot_bits) : v->word;
+	*next = rl_share_put(*next, code);
+	if (v->is_zero || !rl_limiter_has_bucket(l))
+		return true;
+	after.has_lease = true;
+	with.word = *next;
+	at = lent_level_of(l, &after, &with, now_ns);
+	*next = rl_share_level_word(&at.level, now_ns, v->slot_bits | rl_share_bits(code));
+	return true;
+}
+
+uint32_t
+rl_limiter_load(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                uint64_t now_ns)
+{
+	const struct rl_limiter own = alone(l);
+	struct rl_limiter_time time;
+	struct rl_view view = *v;
+	struct rl_log space;
+	const struct rl_log *log;
+	struct lent_level at;
+
+	if (v->is_zero)
+		return 0;
+	if (rl_limiter_has_bucket(l)) {
+		at = lent_level_of(l, q, v, now_ns);
+		return rl_share_level_load(&at.level);
+	}
+	view.word = word_alone(l, v->word);
+	if (l->algorithm == RL_SLIDING_LOG) {
+		log = log_of(&own, &view, &space);
+		return rl_log_used(log, v->ring, l->ring_entries, l->window_ns,
+		                   rl_log_capacity(l->ring_entries), now_ns);
+	}
+	time = rl_limiter_time_of(&own, now_ns);
+	return rl_limiter_used_most(&own, q, &view, &time);
+}
+
+struct rl_u128
+rl_limiter_nothing(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits)
+{
+	struct rl_u128 own = {.lo = 1, .hi = slot_bits}; /* a bucket that was full in 1970 */
+
+	switch (l->algorithm) {
+	case RL_SLIDING_WINDOW:
+	case RL_FIXED_WINDOW:
+		own = rl_state_pack((struct rl_state){.epoch = rl_window_epoch(&l->window, now_ns)},
+		                    slot_bits);
+		break;
+	case RL_ANCHORED_WINDOW:
+		return rl_anchored_pack((struct rl_anchored){.start_ns = now_ns}, slot_bits);
+	case RL_SLIDING_LOG:
+		own = rl_log_pack((struct rl_log){.newest_ns = now_ns}, slot_bits);
+		break;
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+	case RL_IN_FLIGHT:
+	case RL_COUNTER:
+		break;
+	}
+	return rl_limiter_is_lent(l) ? word_lent(l, own, 0) : own;
+}
+
+struct rl_view
+rl_limiter_view_alone(const struct rl_limiter *l, const struct rl_view *v)
+{
+	struct rl_view own = *v;
+
+	if (rl_limiter_is_lent(l) && !rl_limiter_has_bucket(l))
+		own.word = word_alone(l, v->word);
+	return own;
+}
+
+struct rl_u128
+rl_limiter_word_of(const struct rl_limiter *l, struct rl_u128 own)
+{
+	if (rl_limiter_is_lent(l) && !rl_limiter_has_bucket(l))
+		return word_lent(l, own, 0);
+	return own;
+}
+
 void
 rl_limiter_entry(const struct rl_limiter *l, const struct rl_view *v, uint32_t i, uint32_t *place,
                  uint64_t *value)
 {
+	const struct rl_view own = rl_limiter_view_alone(l, v);
+
 	if (l->algorithm == RL_SLIDING_LOG) {
-		struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+		struct rl_log log = rl_log_unpack(own.word, l->ring_entries);
 		*place = rl_log_place(&log, l->ring_entries, i);
 		*value = log.newest_ns;
 	} else {
-		struct rl_state s = rl_state_unpack(v->word, &l->window);
+		struct rl_state s = rl_state_unpack(own.word, &l->window);
 		*place = (uint32_t)((s.epoch + i) % l->window.count);
 		*value = rl_ring_entry(s.epoch + i, i == 0 ? s.cur : 0, v->gen);
 	}
@@ -219,25 +523,28 @@ rl_limiter_peek(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	struct rl_log log;
 
 	*d = (struct rl_decision){.limit = rl_limiter_limit(l, q)};
-	switch (l->algorithm) {
-	case RL_TOKEN_BUCKET:
-	case RL_LEAKY_BUCKET:
+	switch (l->kind) {
+	case RL_KIND_TOKEN_BUCKET:
+	case RL_KIND_LEAKY_BUCKET:
 		peek_gcra(l, q, v, cost, now_ns, d);
 		return;
-	case RL_SLIDING_WINDOW:
-	case RL_FIXED_WINDOW:
+	case RL_KIND_SLIDING_WINDOW:
+	case RL_KIND_FIXED_WINDOW:
 		peek_window(l, q, v, cost, now_ns, d);
 		break;
-	case RL_ANCHORED_WINDOW:
+	case RL_KIND_ANCHORED_WINDOW:
 		tell_anchored(l, q, anchored_at(l, v, now_ns), d);
 		break;
-	case RL_SLIDING_LOG:
+	case RL_KIND_SLIDING_LOG:
 		peek_log(l, log_of(l, v, &log), v, cost, now_ns, d);
 		break;
-	case RL_IN_FLIGHT:
+	case RL_KIND_IN_FLIGHT:
 		tell_in_flight(v, d);
 		break;
-	case RL_COUNTER:
+	case RL_KIND_LENT:
+		peek_lent(l, q, v, cost, now_ns, d);
+		return;
+	case RL_KIND_COUNTER:
 		break;
 	}
 	d->admits = cost <= d->remaining;
@@ -359,25 +666,28 @@ rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const st
                   uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
 {
 	p->decision = (struct rl_decision){.limit = rl_limiter_limit(l, q)};
-	switch (l->algorithm) {
-	case RL_SLIDING_WINDOW:
-	case RL_FIXED_WINDOW:
+	switch (l->kind) {
+	case RL_KIND_SLIDING_WINDOW:
+	case RL_KIND_FIXED_WINDOW:
 		decide_window(l, q, v, cost, now_ns, is_asked, p);
 		return;
-	case RL_TOKEN_BUCKET:
-	case RL_LEAKY_BUCKET:
+	case RL_KIND_TOKEN_BUCKET:
+	case RL_KIND_LEAKY_BUCKET:
 		decide_gcra(l, q, v, cost, now_ns, p);
 		return;
-	case RL_SLIDING_LOG:
+	case RL_KIND_SLIDING_LOG:
 		decide_log(l, v, cost, now_ns, p);
 		return;
-	case RL_ANCHORED_WINDOW:
+	case RL_KIND_ANCHORED_WINDOW:
 		decide_anchored(l, q, v, cost, now_ns, p);
 		return;
-	case RL_IN_FLIGHT:
+	case RL_KIND_IN_FLIGHT:
 		decide_in_flight(v, cost, p);
 		return;
-	case RL_COUNTER:
+	case RL_KIND_LENT:
+		decide_lent(l, q, v, cost, now_ns, p);
+		return;
+	case RL_KIND_COUNTER:
 		p->step = RL_STEP_DENY;
 		p->charges = false;
 		return;
@@ -387,7 +697,7 @@ rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const st
 bool
 rl_limiter_same_ring(const struct rl_limiter *l, struct rl_u128 seen, struct rl_u128 now)
 {
-	if (rl_limiter_is_window(l)) /* charges do not touch the ring: cur may differ */
+	if (rl_limiter_has_window(l)) /* charges do not touch the ring: cur may differ */
 		return now.hi == seen.hi && ((now.lo ^ seen.lo) & RL_STATE_EPOCH_MASK) == 0;
 	return rl_u128_equal(seen, now);
 }
@@ -398,20 +708,24 @@ rl_limiter_idle_at(const struct rl_limiter *l, struct rl_u128 word)
 	struct rl_state state;
 	uint64_t at;
 
-	switch (l->algorithm) {
-	case RL_TOKEN_BUCKET:
-	case RL_LEAKY_BUCKET:
+	switch (l->kind) {
+	case RL_KIND_TOKEN_BUCKET:
+	case RL_KIND_LEAKY_BUCKET:
 		return word.lo + (word.lo < UINT64_MAX); /* or up to 1 ns before that */
-	case RL_COUNTER:
+	case RL_KIND_COUNTER:
 		return rl_counter_expires_at(word);
-	case RL_ANCHORED_WINDOW:
+	case RL_KIND_ANCHORED_WINDOW:
 		return rl_anchored_end(rl_anchored_unpack(word), l->window_ns);
-	case RL_SLIDING_LOG:
+	case RL_KIND_SLIDING_LOG:
 		return __builtin_add_overflow(word.lo, l->window_ns, &at) ? UINT64_MAX : at;
-	case RL_IN_FLIGHT:
+	case RL_KIND_IN_FLIGHT:
 		return rl_in_flight_total(word) > 0 ? UINT64_MAX : 0;
-	case RL_SLIDING_WINDOW:
-	case RL_FIXED_WINDOW:
+	case RL_KIND_LENT: {
+		const struct rl_limiter own = alone(l);
+		return rl_limiter_idle_at(&own, word_alone(l, word));
+	}
+	case RL_KIND_SLIDING_WINDOW:
+	case RL_KIND_FIXED_WINDOW:
 		break;
 	}
 	state = rl_state_unpack(word, &l->window);
@@ -423,7 +737,7 @@ rl_limiter_time_of(const struct rl_limiter *l, uint64_t now_ns)
 {
 	struct rl_limiter_time time = {.now_ns = now_ns};
 
-	if (rl_limiter_is_window(l))
+	if (rl_limiter_has_window(l))
 		time.window = rl_window_now(&l->window, now_ns);
 	return time;
 }
@@ -434,20 +748,22 @@ rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const
 {
 	if (v->is_zero)
 		return 0;
-	switch (l->algorithm) {
-	case RL_SLIDING_WINDOW:
-	case RL_FIXED_WINDOW:
+	switch (l->kind) {
+	case RL_KIND_SLIDING_WINDOW:
+	case RL_KIND_FIXED_WINDOW:
 		return rl_window_used_most(&l->window, v->word, &at->window);
-	case RL_TOKEN_BUCKET:
-	case RL_LEAKY_BUCKET:
+	case RL_KIND_TOKEN_BUCKET:
+	case RL_KIND_LEAKY_BUCKET:
 		return rl_gcra_used_most(l->window_ns, q->capacity, v->word, at->now_ns);
-	case RL_COUNTER:
+	case RL_KIND_COUNTER:
 		return rl_counter_has_expired(v->word, at->now_ns) ? 0 : rl_counter_used(v->word);
-	case RL_ANCHORED_WINDOW:
+	case RL_KIND_ANCHORED_WINDOW:
 		return anchored_at(l, v, at->now_ns).cur;
-	case RL_IN_FLIGHT:
+	case RL_KIND_IN_FLIGHT:
 		return rl_in_flight_total(v->word);
-	case RL_SLIDING_LOG:
+	case RL_KIND_LENT:
+		return rl_limiter_load(l, q, v, at->now_ns);
+	case RL_KIND_SLIDING_LOG:
 		break;
 	}
 	if (rl_limiter_idle_at(l, v->word) <= at->now_ns)
@@ -507,24 +823,74 @@ refund_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct r
 	return true;
 }
 
+/* Only of the newest charge, and under the scale that it was made with. */
+static bool
+refund_lent_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                   const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+{
+	struct rl_share_bucket bucket =
+		rl_share_bucket_of(l->window_ns, q->capacity, rl_limiter_wished_burst(l, q));
+	struct rl_share_level level =
+		rl_share_level_of(&bucket, v->word, rl_share_bucket_scale(v->word), now_ns);
+
+	if (v->word.lo != charge->epoch || rl_share_bucket_memory(v->word) != charge->memory ||
+	    !rl_share_level_give(&level, charge->cost))
+		return false;
+	*next = rl_share_level_word(&level, now_ns, v->slot_bits | share_bits_of(v));
+	return true;
+}
+
+static bool
+refund_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+            const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+{
+	const struct rl_limiter own = alone(l);
+	const struct rl_view view = rl_limiter_view_alone(l, v);
+
+	if (rl_limiter_has_bucket(l))
+		return refund_lent_bucket(l, q, v, charge, now_ns, next);
+	if (!rl_limiter_refund(&own, q, &view, charge, now_ns, next))
+		return false;
+	*next = word_lent(l, *next, share_bits_of(v));
+	return true;
+}
+
+static uint32_t
+refund_newest_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                   uint32_t cost, uint64_t now_ns, struct rl_u128 *next)
+{
+	const struct rl_limiter own = alone(l);
+	const struct rl_view view = rl_limiter_view_alone(l, v);
+	uint32_t given;
+
+	if (rl_limiter_has_bucket(l)) /* which charge was the newest is not known */
+		return 0;
+	given = rl_limiter_refund_newest(&own, q, &view, cost, now_ns, next);
+	if (given > 0)
+		*next = word_lent(l, *next, share_bits_of(v));
+	return given;
+}
+
 bool
 rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                   const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
 {
-	switch (l->algorithm) {
-	case RL_SLIDING_WINDOW:
-	case RL_FIXED_WINDOW:
+	switch (l->kind) {
+	case RL_KIND_SLIDING_WINDOW:
+	case RL_KIND_FIXED_WINDOW:
 		return refund_window(l, v, charge->epoch, charge->cost, next);
-	case RL_ANCHORED_WINDOW:
+	case RL_KIND_ANCHORED_WINDOW:
 		return refund_anchored(v, charge->epoch, charge->cost, next);
-	case RL_COUNTER:
-	case RL_IN_FLIGHT: /* by its tally: holder/units.c */
+	case RL_KIND_COUNTER:
+	case RL_KIND_IN_FLIGHT: /* by its tally: holder/units.c */
 		return false;
-	case RL_SLIDING_LOG:
+	case RL_KIND_SLIDING_LOG:
 		return refund_log(l, v, charge->epoch, charge->cost, next);
-	case RL_TOKEN_BUCKET:
-	case RL_LEAKY_BUCKET:
+	case RL_KIND_TOKEN_BUCKET:
+	case RL_KIND_LEAKY_BUCKET:
 		return refund_gcra(l, q, v, charge, now_ns, next);
+	case RL_KIND_LENT:
+		return refund_lent(l, q, v, charge, now_ns, next);
 	}
 	return false;
 }
@@ -593,19 +959,21 @@ rl_limiter_refund_newest(const struct rl_limiter *l, const struct rl_quota *q,
                          const struct rl_view *v, uint32_t cost, uint64_t now_ns,
                          struct rl_u128 *next)
 {
-	switch (l->algorithm) {
-	case RL_SLIDING_WINDOW:
-	case RL_FIXED_WINDOW:
+	switch (l->kind) {
+	case RL_KIND_SLIDING_WINDOW:
+	case RL_KIND_FIXED_WINDOW:
 		return refund_newest_of_window(l, v, cost, now_ns, next);
-	case RL_ANCHORED_WINDOW:
+	case RL_KIND_ANCHORED_WINDOW:
 		return refund_newest_of_anchored(l, v, cost, now_ns, next);
-	case RL_SLIDING_LOG:
+	case RL_KIND_SLIDING_LOG:
 		return refund_newest_of_log(l, v, cost, next);
-	case RL_TOKEN_BUCKET:
-	case RL_LEAKY_BUCKET:
+	case RL_KIND_TOKEN_BUCKET:
+	case RL_KIND_LEAKY_BUCKET:
 		return refund_newest_of_gcra(l, q, v, cost, now_ns, next);
-	case RL_IN_FLIGHT: /* nobody else can tell whose */
-	case RL_COUNTER:
+	case RL_KIND_LENT:
+		return refund_newest_lent(l, q, v, cost, now_ns, next);
+	case RL_KIND_IN_FLIGHT: /* nobody else can tell whose */
+	case RL_KIND_COUNTER:
 		break;
 	}
 	return 0;
@@ -631,14 +999,16 @@ rl_limiter_history(const struct rl_limiter *l, const struct rl_view *v, uint64_t
 {
 	struct rl_window_at at;
 	struct rl_state space;
+	struct rl_view own;
 
 	if (l->algorithm == RL_ANCHORED_WINDOW) {
 		history_of_anchored(l, v, now_ns, h);
 		return true;
 	}
-	if (!rl_limiter_is_window(l))
+	if (!rl_limiter_has_window(l))
 		return false;
-	at = window_at(l, v, now_ns, &space);
+	own = rl_limiter_view_alone(l, v);
+	at = window_at(l, &own, now_ns, &space);
 	rl_window_history(&at, h);
 	return true;
 }
@@ -674,22 +1044,40 @@ charge_entries_of_log(const struct rl_limiter *l, const struct rl_view *v, uint3
 	return count;
 }
 
+/* What a bucket lacks: more than it holds, where tokens are booked ahead. */
+static uint32_t
+lacks_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+         uint64_t now_ns)
+{
+	struct rl_gcra g = rl_gcra_make(l->window_ns, q->capacity, RL_CAPACITY_MAX - 1);
+	struct rl_level level = level_of(&g, v);
+
+	return g.burst - rl_gcra_remaining(&g, &level, now_ns);
+}
+
 size_t
-rl_limiter_charge_entries(const struct rl_limiter *l, const struct rl_view *v,
-                          const struct rl_history *h, uint32_t used, uint64_t now_ns,
+rl_limiter_charge_entries(const struct rl_limiter *l, const struct rl_quota *q,
+                          const struct rl_view *v, const struct rl_history *h, uint32_t used,
+                          uint64_t now_ns,
                           struct rl_charge_entry entry[static RL_CHARGE_ENTRIES_MAX])
 {
+	struct rl_view own;
+
 	switch (l->algorithm) {
 	case RL_SLIDING_WINDOW:
 	case RL_FIXED_WINDOW:
 	case RL_ANCHORED_WINDOW:
 		return charge_entries_of(h, entry);
 	case RL_SLIDING_LOG:
-		return charge_entries_of_log(l, v, used, entry);
+		own = rl_limiter_view_alone(l, v);
+		return charge_entries_of_log(l, &own, used, entry);
 	case RL_COUNTER:
 		return 0;
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
+		if (!rl_limiter_is_lent(l)) /* of which nothing is booked ahead */
+			used = lacks_of(l, q, v, now_ns);
+		break;
 	case RL_IN_FLIGHT: /* what is held, whenever it was taken */
 		break;
 	}

@@ -13,6 +13,7 @@
 
 #include "algorithm/anchored.h"
 #include "algorithm/gcra.h"
+#include "algorithm/share.h"
 #include "algorithm/window.h"
 #include "rl.h"
 #include "rl_admin.h"
@@ -20,9 +21,26 @@
 
 #define RL_CHARGE_ENTRIES_MAX (RL_LOG_MAX + 1)
 
+/*
+ * How a limit's words are read: an algorithm's, by its number; or those of a limit of a cluster, whatever
+ * its algorithm, with a share beside the count: share.h. Sliding window is 0.
+ */
+enum rl_limiter_kind {
+	RL_KIND_SLIDING_WINDOW = RL_SLIDING_WINDOW,
+	RL_KIND_FIXED_WINDOW = RL_FIXED_WINDOW,
+	RL_KIND_SLIDING_LOG = RL_SLIDING_LOG,
+	RL_KIND_TOKEN_BUCKET = RL_TOKEN_BUCKET,
+	RL_KIND_LEAKY_BUCKET = RL_LEAKY_BUCKET,
+	RL_KIND_ANCHORED_WINDOW = RL_ANCHORED_WINDOW,
+	RL_KIND_COUNTER = RL_COUNTER,
+	RL_KIND_IN_FLIGHT = RL_IN_FLIGHT,
+	RL_KIND_LENT,
+};
+
 /* The validated, immutable parameters of a limit. */
 struct rl_limiter {
 	enum rl_algorithm algorithm;
+	enum rl_limiter_kind kind;
 	uint64_t window_ns;
 	uint32_t granularity;
 	uint32_t ring_entries;          /* of the segment */
@@ -30,17 +48,31 @@ struct rl_limiter {
 	struct rl_gcra_divisor divisor; /* buckets only */
 };
 
+/* What a limit of a cluster admits on this host. */
+struct rl_lent_quota {
+	uint32_t blind;
+	uint32_t away; /* what a share is worth without a lease; RL_LENT_KEEP: what it was */
+};
+
+#define RL_LENT_KEEP UINT32_MAX
+
 /* The parameters that may change between decisions. */
 struct rl_quota {
 	uint32_t capacity;
 	uint32_t burst;
 	uint32_t undelayed;
 	bool is_shadow;
-	bool counts_denied; /* see rl_limiter_counts_denied() */
+	bool counts_denied; /* see rl_limiter_counts_denied(), and rl_quota_writes_denied() */
 	bool is_booking;    /* buckets only: may overdraw by what comes in within max_wait_ns */
+	bool has_lease;     /* of a cluster: shares count now */
 	uint16_t prefetch;  /* windows only: units that a process may take ahead */
+	uint8_t away;       /* of a cluster: of enum rl_away */
 	uint64_t max_wait_ns;
-	struct rl_gcra_rate rate; /* buckets only, or all zero: see rl_limiter_keep_rate() */
+	union {
+		struct rl_gcra_rate
+			rate; /* buckets only, or all zero: see rl_limiter_keep_rate() */
+		struct rl_lent_quota lent; /* of a cluster: rl_policy_lend() */
+	};
 };
 
 /* Of a bucket, keep what its capacity and burst come to; a change of either makes that void. */
@@ -59,8 +91,9 @@ struct rl_view {
 struct rl_decision {
 	uint32_t limit;     /* the largest cost that is ever admitted */
 	uint32_t remaining; /* the largest that is admitted now */
-	uint32_t beyond;    /* what counts above the limit, of one that counts what it denies */
-	bool admits;        /* the cost asked for, now */
+	uint32_t beyond; /* what counts above the limit, of one that counts what it denies; modulo
+	                       2^32, for of a cluster's what is not lent here is subtracted */
+	bool admits;     /* the cost asked for, now */
 	uint64_t retry_at_ns;
 	uint64_t reset_at_ns; /* 0 if nothing counts */
 	uint64_t delay_ns;
@@ -77,16 +110,43 @@ struct rl_plan {
 	struct rl_decision decision;
 };
 
+/* Of this host alone. */
 static inline bool
 rl_limiter_is_window(const struct rl_limiter *l)
 {
-	return l->algorithm == RL_SLIDING_WINDOW || l->algorithm == RL_FIXED_WINDOW;
+	return l->kind == RL_KIND_SLIDING_WINDOW || l->kind == RL_KIND_FIXED_WINDOW;
 }
 
 static inline bool
 rl_limiter_is_bucket(const struct rl_limiter *l)
 {
+	return l->kind == RL_KIND_TOKEN_BUCKET || l->kind == RL_KIND_LEAKY_BUCKET;
+}
+
+static inline bool
+rl_limiter_is_lent(const struct rl_limiter *l)
+{
+	return l->kind == RL_KIND_LENT;
+}
+
+/* Of this host, or of a cluster. */
+static inline bool
+rl_limiter_has_window(const struct rl_limiter *l)
+{
+	return l->algorithm == RL_SLIDING_WINDOW || l->algorithm == RL_FIXED_WINDOW;
+}
+
+static inline bool
+rl_limiter_has_bucket(const struct rl_limiter *l)
+{
 	return l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET;
+}
+
+/* What counts, of what a decision tells. */
+static inline uint32_t
+rl_decision_used(const struct rl_decision *d)
+{
+	return d->limit - d->remaining + d->beyond;
 }
 
 /* Whatever the segment's bytes say, only what has one open count does. */
@@ -94,7 +154,14 @@ static inline bool
 rl_limiter_counts_denied(const struct rl_limiter *l, const struct rl_quota *q)
 {
 	return q->counts_denied &&
-	       (l->algorithm == RL_FIXED_WINDOW || l->algorithm == RL_ANCHORED_WINDOW);
+	       (l->kind == RL_KIND_FIXED_WINDOW || l->kind == RL_KIND_ANCHORED_WINDOW);
+}
+
+/* Does a denial by it write something? What a cluster's limit writes is a wish. */
+static inline bool
+rl_quota_writes_denied(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return q->counts_denied && (l->kind == RL_KIND_LENT || rl_limiter_counts_denied(l, q));
 }
 
 /* A leaky bucket holds those that wait, and the one that goes. */
@@ -122,7 +189,9 @@ rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
 		return q->capacity;
 	if (rl_limiter_is_bucket(l) && rl_limiter_has_rate(l, q))
 		return q->rate.size;
-	if (l->algorithm == RL_IN_FLIGHT && q->capacity <= RL_IN_FLIGHT_MAX)
+	if (l->kind == RL_KIND_IN_FLIGHT && q->capacity <= RL_IN_FLIGHT_MAX)
+		return q->capacity;
+	if (rl_limiter_is_lent(l) && rl_limiter_has_window(l))
 		return q->capacity;
 	return rl_limiter_other_limit(l, q);
 }
@@ -139,7 +208,7 @@ void rl_limiter_decide(const struct rl_limiter *limiter, const struct rl_quota *
  * The same, for a window whose state only has to be added to: the usual case. False: nothing was
  * set, ask rl_limiter_decide().
  */
-static inline bool
+static inline __attribute__((always_inline)) bool
 rl_limiter_adds(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                 uint32_t cost, uint64_t now_ns, struct rl_plan *p)
 {
@@ -232,6 +301,77 @@ rl_limiter_decision(const struct rl_limiter *l, const struct rl_quota *q, uint32
 	};
 }
 
+/*
+ * Of a limit of a cluster (RL_KIND_LENT): what this host may have of it now, at a view's share. A decision is by that in
+ * place of the capacity, and tells the capacity as its limit, or this where it is more.
+ */
+uint32_t rl_limiter_lent(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                         const struct rl_view *view);
+
+/*
+ * What the share of a word is worth, and what is admitted beside it; at most `most`. A share above that is of a key to
+ * which the store gives more than the rule does: all of it counts, and nothing beside it.
+ */
+static inline uint32_t
+rl_limiter_lent_by(const struct rl_quota *q, struct rl_u128 word, uint32_t most)
+{
+	bool has_share = q->has_lease || q->lent.away == RL_LENT_KEEP;
+	uint64_t worth = has_share ? rl_share_of(word) : q->lent.away;
+
+	if (has_share && worth > most)
+		return (uint32_t)worth;
+	worth += q->lent.blind;
+	return worth < most ? (uint32_t)worth : most;
+}
+
+/* rl_limiter_adds() of it. */
+static inline __attribute__((always_inline)) bool
+rl_limiter_lent_adds(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                     uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	const struct rl_window *w = &l->window;
+	uint32_t lent, gone = 0;
+	uint64_t epoch, used;
+
+	if (v->is_zero || !rl_limiter_has_window(l))
+		return false;
+	lent = rl_limiter_lent_by(q, v->word, q->capacity);
+	epoch = rl_window_epoch(w, now_ns);
+	if (!rl_share_window_adds(v->word, epoch, lent, cost, &p->next, &used))
+		return false;
+	if (w->count == 1 && !w->is_hard) /* as rl_window_left() */
+		gone = rl_window_share_gone(w, (uint32_t)(v->word.hi >> RL_STATE_SUM_SHIFT),
+		                            now_ns - epoch * w->width_ns);
+	p->charge_id = epoch;
+	p->memory = 0;
+	p->decision.limit = lent > q->capacity ? lent : q->capacity;
+	p->decision.remaining = lent - (uint32_t)used - cost + gone;
+	p->decision.beyond = lent - p->decision.limit;
+	p->decision.reset_at_ns = (epoch + w->count + 1) * w->width_ns;
+	p->decision.delay_ns = 0;
+	return true;
+}
+
+/* What counts of it at now_ns: never less than what an admission at that time or a later one sees. */
+uint32_t rl_limiter_load(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                         const struct rl_view *view, uint64_t now_ns);
+
+/*
+ * Its word with another share, and what counts as it was; of a view that is zero, one that counts nothing.
+ * False: there is nothing to write. now_ns was read before the CAS, and after an answer that it raises to.
+ */
+bool rl_limiter_lend(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                     const struct rl_view *view, uint32_t share, uint64_t now_ns,
+                     struct rl_u128 *next);
+
+/* A view as one of a limit of this host alone, and the other way round, with no share. Buckets stay. */
+struct rl_view rl_limiter_view_alone(const struct rl_limiter *limiter, const struct rl_view *view);
+struct rl_u128 rl_limiter_word_of(const struct rl_limiter *limiter, struct rl_u128 alone);
+
+/* A word that is no older incarnation's, and counts nothing. */
+struct rl_u128 rl_limiter_nothing(const struct rl_limiter *limiter, uint64_t now_ns,
+                                  uint64_t slot_bits);
+
 /* The i-th entry that closing `view` stores: which place of the ring, and what. */
 void rl_limiter_entry(const struct rl_limiter *limiter, const struct rl_view *view, uint32_t i,
                       uint32_t *place, uint64_t *value);
@@ -271,11 +411,12 @@ uint32_t rl_limiter_used_most(const struct rl_limiter *limiter, const struct rl_
                               const struct rl_view *view, const struct rl_limiter_time *time);
 
 /*
- * What counts at now_ns, `used` of it, oldest first; returns how many entries. `history` is of the
- * same timestamp, if it is a window's.
+ * What counts at now_ns, oldest first; returns how many entries. `history` is of the same timestamp, if it is
+ * a window's. `used` is how much of a log, or held; what a bucket has booked ahead counts, too.
  */
-size_t rl_limiter_charge_entries(const struct rl_limiter *limiter, const struct rl_view *view,
-                                 const struct rl_history *history, uint32_t used, uint64_t now_ns,
+size_t rl_limiter_charge_entries(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                                 const struct rl_view *view, const struct rl_history *history,
+                                 uint32_t used, uint64_t now_ns,
                                  struct rl_charge_entry charges[static RL_CHARGE_ENTRIES_MAX]);
 
 /* The counts of a window's sub-buckets, for people; false for other algorithms. */

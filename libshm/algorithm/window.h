@@ -59,6 +59,7 @@ enum rl_step {
 	RL_STEP_ADMIT,  /* CAS to next: charged */
 	RL_STEP_FREEZE, /* CAS to next, then decide again */
 	RL_STEP_CLOSE,  /* store the ring, CAS to next; charged if `charges`, else decide again */
+	RL_STEP_LENT,   /* CAS to next: charged, of a limit of a cluster */
 	RL_STEP_HOLD,   /* of a limit in flight: it admits, see holder/units.h */
 };
 
@@ -211,7 +212,7 @@ void rl_window_history(const struct rl_window_at *at, struct rl_history *history
  * sub-bucket, and counting everything in full admits. Then a charge is an addition to cur. False
  * for all else. *used is what counted before.
  */
-static inline bool
+static inline __attribute__((always_inline)) bool
 rl_window_adds(struct rl_u128 word, uint64_t epoch, uint32_t capacity, uint32_t cost,
                struct rl_u128 *next, uint64_t *used)
 {

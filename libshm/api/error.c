@@ -35,6 +35,7 @@ static const struct {
 	{-EEXIST, "the name is a rule's, or that of a space of counters"},
 	{RL_ECOST, "deciding this would cost more than it may: the segment is damaged"},
 	{RL_EDEFINED, "an application has defined the rule with other limits, and they stay"},
+	{RL_ECLUSTER, "the segment was not made for a cluster: make it with `cluster`"},
 	{RL_ERULES, "no room for another rule: make the segment with more `rules`"},
 	{RL_ELIMITS,
          "no room for another limit, 16 for each of `rules`: make the segment with more"},
@@ -49,6 +50,17 @@ static const struct {
 	{-EBUSY, "others changed the counter too fast for too long"},
 };
 
+/* In no locale: of glibc by a call of its own; musl has one language. */
+static const char *
+system_text(int error)
+{
+#ifdef __GLIBC__
+	return strerrordesc_np(error);
+#else
+	return strerror(error);
+#endif
+}
+
 const char *
 rl_strerror(int error)
 {
@@ -57,6 +69,6 @@ rl_strerror(int error)
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
 		if (texts[i].error == error)
 			return texts[i].text;
-	text = error < 0 && error > -4096 ? strerrordesc_np(-error) : NULL;
+	text = error < 0 && error > -4096 ? system_text(-error) : NULL;
 	return text ? text : "unknown error";
 }

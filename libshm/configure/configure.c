@@ -13,11 +13,13 @@
 #include "configure/lock.h"
 #include "configure/names.h"
 #include "rl_admin.h"
+#include "rule/auto_ban.h"
 #include "rule/filter.h"
 #include "rule/handle.h"
 #include "rule/override.h"
 #include "rule/print.h"
 #include "segment/change.h"
+#include "segment/event.h"
 
 #define WRITE_TRIES 16
 
@@ -140,6 +142,8 @@ check_rule(struct job *j, size_t i, uint64_t *slots)
 	size_t limit;
 	int error = rl_rules_check(j->s, &rule->rule, &limit);
 
+	if (error == 0)
+		error = rl_auto_ban_check(&rule->ban);
 	if (error < 0)
 		return fault(j, i, rule->override_count, error);
 	for (size_t o = 0; o < rule->override_count; o++) {
@@ -243,6 +247,22 @@ has_same_overrides(const struct job *j, int id, const struct rl_config_rule *rul
 }
 
 static unsigned
+effect_on_bans(const struct job *j, int id, enum rl_bank bank, const struct rl_auto_ban *is)
+{
+	struct rl_auto_ban was = {0};
+
+	if (bank < RL_BANK_APP)
+		rl_auto_ban_get(j->s, bank, rl_rule_row(id), &was);
+	if (was.after == 0 && is->after == 0)
+		return 0;
+	return was.after != is->after || was.longer != is->longer ||
+	                       was.within_ns != is->within_ns || was.for_ns != is->for_ns ||
+	                       was.at_most_ns != is->at_most_ns
+	               ? RL_EFFECT_AUTO_BAN
+	               : 0;
+}
+
+static unsigned
 effect_of(const struct job *j, const struct rl_config_rule *rule)
 {
 	int id = rl_rules_seek(j->s, rule->rule.name);
@@ -253,7 +273,8 @@ effect_of(const struct job *j, const struct rl_config_rule *rule)
 	if (bank == RL_BANKS)
 		return RL_EFFECT_NEW;
 	rl_rules_limits(j->s, id, &rule->rule, &is);
-	effect = effect_on_limits(j, &rule->rule, bank, &was, &is);
+	effect = effect_on_limits(j, &rule->rule, bank, &was, &is) |
+	         effect_on_bans(j, id, bank, &rule->ban);
 	if (bank == RL_BANK_APP)
 		return effect | RL_EFFECT_ADOPTED |
 		       (rule->override_count > 0 ? RL_EFFECT_OVERRIDES : 0u);
@@ -345,6 +366,7 @@ clear_row(const struct job *j, int id)
 		error = rl_rules_set_flags(j->s, rl_rules_handle(j->s, id),
 		                           (uint64_t)RL_ROW_OVERRIDES << j->bank, false);
 	rl_lengths_clear(&row->overrides[j->bank]);
+	rl_auto_ban_put(j->s, j->bank, id, &(struct rl_auto_ban){0});
 	rl_atomic_store(&row->override_count[j->bank], 0);
 	rl_atomic_store(&row->override_slots[j->bank], 0);
 	return error;
@@ -406,6 +428,8 @@ write_rule(struct job *j, size_t i)
 		error = rl_rules_set_refs(j->s, id, (enum rl_bank)j->bank, &j->rows.taken);
 	j->outcome->rule = i;
 	j->outcome->override = rule->override_count;
+	if (error == 0)
+		rl_auto_ban_put(j->s, j->bank, rl_rule_row(id), &rule->ban);
 	return error < 0 ? error : write_overrides(j, id, rule);
 }
 
@@ -509,6 +533,7 @@ configure_locked(struct job *j, unsigned flags, unsigned *effects)
 	rl_atomic_store(generation, j->generation + 1);
 	rl_change_end(&change);
 	j->outcome->generation = j->generation + 1;
+	rl_event_tell_change(j->s, RL_EVENT_CONFIGURED, RL_ANY_RULE, NULL, 0, j->generation + 1);
 	return 0;
 }
 
@@ -563,6 +588,17 @@ rl_override_info(struct rl *rl, int rule, const struct rl_pattern *pattern,
 	*override = (struct rl_override){.pattern = *pattern, .kind = found.kind};
 	memcpy(override->capacity, found.capacity, sizeof found.capacity);
 	return 1;
+}
+
+int
+rl_auto_ban_info(struct rl *rl, int rule, struct rl_auto_ban *ban)
+{
+	const struct rl_segment *s = &rl->segment;
+
+	if (!rl_handle_has(rl, rule))
+		return -EINVAL;
+	rl_auto_ban_get(s, rl_atomic_load(&s->header->generation) % 2, rl_rule_row(rule), ban);
+	return ban->after > 0;
 }
 
 uint64_t

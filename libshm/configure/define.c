@@ -5,6 +5,7 @@
 #include "configure/names.h"
 #include "rl.h"
 #include "segment/change.h"
+#include "segment/event.h"
 #include "segment/stats.h"
 
 #define DEFINE_TRIES 16
@@ -54,18 +55,23 @@ replace(struct rl_rows *rows, int id, const struct rl_rule *rule)
 static int
 put_in_force(struct rl_rows *rows, int id, const struct rl_rule *rule)
 {
+	const struct rl_segment *s = &rows->rl->segment;
 	struct rl_change change;
+	enum rl_defined was;
 	int error = compile(rows->rl, &rows->taken);
 
 	if (error < 0)
 		return error;
-	if (!rl_change_begin(&rows->rl->segment, &change))
+	if (!rl_change_begin(s, &change))
 		return -EBUSY;
+	was = rl_keep_compare(s, id, rule);
 	if (rule->flags & RL_DEFINE_KEEP)
 		error = rl_keep_define(rows, id, rule);
 	else
 		error = replace(rows, id, rule);
 	rl_change_end(&change);
+	if (error == 0 && was != RL_DEFINED_SO)
+		rl_event_tell_change(s, RL_EVENT_DEFINED, id, NULL, 0, 0);
 	return error;
 }
 

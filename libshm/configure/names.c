@@ -33,7 +33,9 @@
 
 #include "rl.h"
 #include "rule/ban.h"
+#include "rule/history.h"
 #include "segment/change.h"
+#include "segment/event.h"
 
 #define TRIES 16
 
@@ -113,6 +115,7 @@ begin(const struct rl_segment *s, int rule, const char *name)
 	struct rl_row *row = &s->rows[rl_rule_row(rule)];
 
 	clear_counters(s, rl_rule_row(rule));
+	rl_history_clear(s, rl_rule_row(rule));
 	rl_ban_forget(s, rl_rule_row(rule));
 	rl_lengths_clear(&row->bans);
 	rl_rules_write_name(s, rl_rule_row(rule), name);
@@ -189,5 +192,7 @@ rl_forget(struct rl *rl, const char *name)
 	rl_change_end(&change);
 	if (error < 0 && error != -EAGAIN)
 		return error;
+	if (error == 0 && own.count > 0)
+		rl_event_tell_change(s, RL_EVENT_FORGOTTEN, rule, NULL, 0, 0);
 	return error == 0 && own.count > 0;
 }

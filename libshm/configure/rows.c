@@ -49,6 +49,7 @@
 #include <errno.h>
 
 #include "evict/evict.h"
+#include "segment/stats.h"
 
 #define TRIES 16
 #define NO_ROW (-1)
@@ -177,6 +178,16 @@ goes_on(const struct rl_rows *rows, int rule, int row)
 	return has(&refs, row);
 }
 
+/* They begin with the incarnation. A process that slept may count one request for the next one. */
+static void
+clear_counters(const struct rl_segment *s, int row)
+{
+	for (uint32_t stripe = 0; stripe < s->geometry.stripes; stripe++) {
+		rl_atomic_store(&rl_stats_limit_at(s, stripe, row)->denied, 0);
+		rl_atomic_store(&rl_stats_limit_at(s, stripe, row)->shadow_denied, 0);
+	}
+}
+
 /* 0; -EAGAIN if it is another limit's by now; -EBUSY. */
 static int
 restart(struct rl_rows *rows, int rule, int row, struct rl_u128 identity)
@@ -192,8 +203,10 @@ restart(struct rl_rows *rows, int rule, int row, struct rl_u128 identity)
 		if (goes_on(rows, rule, row))
 			return 0;
 		make_room(rows, row, held);
-		if (rl_atomic_cas16(word, held, rl_identity_next(held, identity)))
+		if (rl_atomic_cas16(word, held, rl_identity_next(held, identity))) {
+			clear_counters(&rows->rl->segment, row);
 			return 0;
+		}
 		rows->has_forgotten = false; /* another incarnation may have come and gone */
 	}
 	return -EBUSY;
@@ -223,7 +236,10 @@ give(struct rl_rows *rows, int row, struct rl_u128 identity)
 	if (is_referred(s, row))
 		return false;
 	make_room(rows, row, marked);
-	return rl_atomic_cas16(word, marked, rl_identity_next(marked, identity));
+	if (!rl_atomic_cas16(word, marked, rl_identity_next(marked, identity)))
+		return false;
+	clear_counters(s, row);
+	return true;
 }
 
 /* The bank that is not in force refers to rows for nothing. Who configures clears it himself. */

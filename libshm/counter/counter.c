@@ -229,7 +229,7 @@ claim(const struct call *c, struct rl_budget *budget, struct rl_slot *slot)
 		break;
 	}
 	rl_budget_take(budget, EVICT_STEPS);
-	if (rl_evict_for(c->rl, &c->candidates, budget, c->now_ns).is_freed)
+	if (rl_evict_for(c->rl, c->limit, &c->candidates, budget, c->now_ns).is_freed)
 		return -EAGAIN;
 	rl_stats_add(s, c->limit->rule, RL_COUNT_full_undecided);
 	return -ENOSPC;

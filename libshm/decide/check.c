@@ -36,8 +36,9 @@ decide_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq)
 	verdict = rl_request_lift_shadow(&rq->ask, rl_decide(rq, item->cost, mode));
 	rl_item_charged(item);
 	if (mode == RL_CHARGE) {
-		rl_request_count(rl, item->rule, rq, rq->ask.result);
-		rl_request_keep_tier(rq, verdict);
+		rl_request_count(rl, item, rq, rq->ask.result, rq->ask.now_ns);
+		rl_request_count_shadow(rq, rq->ask.result);
+		rl_request_keep_last(rq, verdict);
 	}
 	return verdict;
 }
@@ -77,50 +78,104 @@ check_plain(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct r
 	int decided;
 
 	is_found = rl_table_find(&rl->segment.table, &plain->candidates, &slot);
-	decided = rl_plain_decide(item, &plain->ask, is_found, slot);
+	if (is_found)
+		rl_tell_expect(rl, slot, plain->ask.now_ns);
+	decided = rl_plain_decide(rl, item, &plain->ask, is_found, slot);
 	if (decided == RL_AGAIN)
 		return rl_check_any(rl, item, NULL, now_ns, result);
 	return (enum rl_verdict)decided;
 }
 
 /*
+ * The kinds of plain rules. Each is made in a function of its own, so that all of it stays in registers, and the
+ * compiler is told what is usual.
+ *
  * Units in flight, which a request that cannot give them back does not get. What takes many steps is decided by
  * rl_check_any(), which has a budget for it.
  */
-static enum rl_verdict
-check_held(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
-           const struct rl_plain *plain)
+static __attribute__((noinline)) enum rl_verdict
+check_held(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result)
 {
 	struct rl_budget budget = {RL_DECIDE_STEPS / 64};
+	struct rl_plain plain;
 	struct rl_slot slot;
 	int decided;
 
-	if (item->cost == 0)
-		return check_plain(rl, item, now_ns, result, plain);
-	if (!item->charges || !rl_plain_fits(&plain->ask, item->cost) ||
-	    !rl_table_find(&rl->segment.table, &plain->candidates, &slot))
+	if (!rl_plain_make(rl, item, now_ns, result, RL_POLICY_HELD, &plain))
 		return rl_check_any(rl, item, NULL, now_ns, result);
-	decided = rl_decide_units(rl, &plain->ask, &plain->candidates, slot, &budget);
+	if (item->cost == 0)
+		return check_plain(rl, item, now_ns, result, &plain);
+	if (!item->charges || !rl_plain_fits(&plain.ask, item->cost) ||
+	    !rl_table_find(&rl->segment.table, &plain.candidates, &slot))
+		return rl_check_any(rl, item, NULL, now_ns, result);
+	decided = rl_decide_units(rl, &plain.ask, &plain.candidates, slot, &budget);
 	if (decided < 0 || (decided == RL_DENIED && budget.left == 0))
 		return rl_check_any(rl, item, NULL, now_ns, result);
-	rl_plain_count(&plain->ask, item->rule, slot, (enum rl_verdict)decided);
+	rl_plain_count(rl, &plain.ask, item, slot, (enum rl_verdict)decided);
 	rl_item_charged(item);
-	return rl_request_lift_shadow(&plain->ask, (enum rl_verdict)decided);
+	return rl_request_lift_shadow(&plain.ask, (enum rl_verdict)decided);
+}
+
+/* By this host's share of a cluster's limit. */
+static __attribute__((noinline)) enum rl_verdict
+check_lent(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result)
+{
+	struct rl_plain plain;
+	struct rl_ask *a = &plain.ask;
+	struct rl_slot slot;
+	int decided = RL_AGAIN;
+
+	if (__builtin_expect(rl_plain_make(rl, item, now_ns, result, RL_POLICY_LENT, &plain), 1)) {
+		rl_table_prefetch(&rl->segment.table, &plain.candidates);
+		rl_policy_lend(a->segment, a->limit, a->now_ns, &a->quota);
+		if (item->cost > 0 && rl_plain_fits(a, item->cost) &&
+		    rl_table_find(&rl->segment.table, &plain.candidates, &slot))
+			decided = rl_decide_lent(a, slot, item->key, item->key_len, NULL);
+	}
+	if (__builtin_expect(decided == RL_AGAIN, 0))
+		return rl_check_any(rl, item, NULL, now_ns, result);
+	rl_plain_count(rl, a, item, slot, (enum rl_verdict)decided);
+	if (decided == RL_ALLOWED)
+		rl_request_keep_cost(a, slot);
+	rl_item_charged(item);
+	return rl_request_lift_shadow(a, (enum rl_verdict)decided);
 }
 
 /* The lines that all processes write are asked for only if nothing was taken ahead. */
 static __attribute__((noinline)) enum rl_verdict
-check_special(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result)
+check_ahead(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result)
 {
-	uint64_t kind = rl_policy_kind(rl, item->rule);
 	struct rl_plain plain;
 
-	if (kind == 0 || !rl_plain_make_of(rl, item, now_ns, result, kind, &plain))
+	if (!rl_plain_make(rl, item, now_ns, result, RL_POLICY_PREFETCHES, &plain))
 		return rl_check_any(rl, item, NULL, now_ns, result);
-	if (kind & RL_POLICY_HELD)
-		return check_held(rl, item, now_ns, result, &plain);
 	if (charge_ahead(rl, item, &plain.ask, &plain.candidates))
 		return RL_ALLOWED;
+	return check_plain(rl, item, now_ns, result, &plain);
+}
+
+static __attribute__((noinline)) enum rl_verdict
+check_special(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
+              uint64_t now_ns, struct rl_result *result)
+{
+	uint64_t kind = booking ? 0 : rl_policy_kind(rl, item->rule);
+
+	if (kind == RL_POLICY_HELD)
+		return check_held(rl, item, now_ns, result);
+	if (kind == RL_POLICY_PREFETCHES)
+		return check_ahead(rl, item, now_ns, result);
+	return rl_check_any(rl, item, booking, now_ns, result);
+}
+
+static __attribute__((noinline)) enum rl_verdict
+check_most(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
+           uint64_t now_ns, struct rl_result *result)
+{
+	struct rl_plain plain;
+
+	if (__builtin_expect(booking || !rl_plain_make(rl, item, now_ns, result, 0, &plain), 0))
+		return check_special(rl, item, booking, now_ns, result);
+	rl_table_prefetch(&rl->segment.table, &plain.candidates);
 	return check_plain(rl, item, now_ns, result, &plain);
 }
 
@@ -128,14 +183,10 @@ enum rl_verdict
 rl_check_one(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
              uint64_t now_ns, struct rl_result *result)
 {
-	struct rl_plain plain;
-
-	if (booking)
-		return rl_check_any(rl, item, booking, now_ns, result);
-	if (!rl_plain_make(rl, item, now_ns, result, &plain))
-		return check_special(rl, item, now_ns, result);
-	rl_table_prefetch(&rl->segment.table, &plain.candidates);
-	return check_plain(rl, item, now_ns, result, &plain);
+	if (rl->segment.geometry.clustered && !booking &&
+	    rl_policy_kind(rl, item->rule) == RL_POLICY_LENT)
+		return check_lent(rl, item, now_ns, result);
+	return check_most(rl, item, booking, now_ns, result);
 }
 
 enum rl_verdict

@@ -8,15 +8,22 @@
 #include "decide/decide.h"
 
 #include "algorithm/ring.h"
+#include "decide/tell.h"
+#include "decide/without_slot.h"
 #include "evict/evict.h"
 #include "holder/units.h"
+#include "reserve/sets.h"
+#include "rule/named.h"
 #include "segment/record.h"
 #include "segment/stats.h"
+#include "segment/wish.h"
 
 /* What a try takes of the budget. */
 #define TRY_STEPS 24    /* to find the slot, see its state and change it */
 #define CLAIM_STEPS 64  /* to look at all slots and claim one */
 #define EVICT_STEPS 512 /* to judge who is there */
+#define CELL_STEPS 256  /* to take a set of cells, and charge one */
+#define CARRY_STEPS 16  /* to see whether a slot begins with what a cell counts */
 
 enum rl_verdict
 rl_answer(const struct rl_ask *a, const struct rl_decision *d)
@@ -62,20 +69,19 @@ rl_hand_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_plan *p
 	};
 }
 
-/* Without a place to count in, as the segment's on_full says. */
+/* Without a place to count in, as the segment's on_full says. Writes nothing shared. */
 static enum rl_verdict
-answer_no_place(const struct rl_request *rq, uint64_t next_free_ns, enum rl_counter counter)
+tell_no_place(const struct rl_request *rq, uint64_t next_free_ns)
 {
 	static const enum rl_verdict verdicts[] = {
-		[RL_FULL_EVICT] = RL_UNDECIDED,
+		[RL_FULL_RESERVE] = RL_DENIED,
 		[RL_FULL_DENY] = RL_DENIED,
 		[RL_FULL_ALLOW] = RL_ALLOWED,
+		[RL_FULL_EVICT] = RL_UNDECIDED,
 	};
-	const struct rl_segment *s = rq->ask.segment;
-	enum rl_verdict verdict = verdicts[s->geometry.on_full];
+	enum rl_verdict verdict = verdicts[rq->ask.segment->geometry.on_full];
 	struct rl_result *r = rq->ask.result;
 
-	rl_stats_add(s, rq->rule, counter);
 	if (r) {
 		rl_fill_result(&rq->ask, &(struct rl_decision){0}, verdict);
 		r->error = -ENOSPC;
@@ -86,12 +92,21 @@ answer_no_place(const struct rl_request *rq, uint64_t next_free_ns, enum rl_coun
 }
 
 static enum rl_verdict
+answer_no_place(const struct rl_request *rq, uint64_t next_free_ns, enum rl_counter counter)
+{
+	rl_stats_add(rq->ask.segment, rq->rule, counter);
+	rl_tell_full(rq);
+	return tell_no_place(rq, next_free_ns);
+}
+
+static enum rl_verdict
 answer_full(const struct rl_request *rq, uint64_t next_free_ns)
 {
 	static const enum rl_counter counters[] = {
-		[RL_FULL_EVICT] = RL_COUNT_full_undecided,
+		[RL_FULL_RESERVE] = RL_COUNT_full_denied,
 		[RL_FULL_DENY] = RL_COUNT_full_denied,
 		[RL_FULL_ALLOW] = RL_COUNT_full_allowed,
+		[RL_FULL_EVICT] = RL_COUNT_full_undecided,
 	};
 
 	return answer_no_place(rq, next_free_ns, counters[rq->ask.segment->geometry.on_full]);
@@ -129,7 +144,7 @@ store_entries(const struct rl_segment *s, const struct rl_limiter *l, struct rl_
 static uint32_t
 ring_steps(const struct rl_limiter *l)
 {
-	return rl_limiter_is_window(l) ? 2 * l->granularity : 16;
+	return rl_limiter_has_window(l) ? 2 * l->granularity : 16;
 }
 
 /* Do what the plan says. RL_AGAIN if that decides nothing, or others were quicker. */
@@ -199,54 +214,102 @@ rl_decide_rest(const struct rl_ask *a, struct rl_slot slot, const struct rl_view
 
 	switch (seen) {
 	case RL_SEEN_DEAD:
-		if (mode == RL_PEEK)
-			return (int)rl_peek_nothing(a);
+		if (mode == RL_PEEK) /* its key may have gone to a cell */
+			return a->segment->geometry.cells > 0 ? RL_AGAIN : (int)rl_peek_nothing(a);
 		rl_table_free(&a->segment->table, slot);
 		return RL_AGAIN;
 	case RL_SEEN_GONE:
 		return RL_AGAIN;
 	case RL_SEEN:
+		if (v->is_zero && !budget && a->segment->geometry.cells > 0)
+			return RL_AGAIN;
 		break;
 	}
 	return decide_seen(a, slot, v, mode, budget ? budget : &own);
 }
 
+/* What people and the cluster call a key. */
+struct name {
+	const void *bytes;
+	size_t len;
+	char text[RL_NETWORK_TEXT_MAX];
+};
+
+static void
+name_of(const struct rl_request *rq, struct name *name)
+{
+	name->bytes = rq->key ? rq->key : name->text;
+	name->len = rq->key ? rq->key_len : rl_network_text(rq->network, name->text);
+}
+
 static void
 write_name(const struct rl_request *rq, struct rl_slot slot)
 {
-	char text[RL_NETWORK_TEXT_MAX];
+	struct name name;
 
-	if (rq->key)
-		rl_record_write(rq->ask.segment, slot, rq->key, rq->key_len);
-	else
-		rl_record_write(rq->ask.segment, slot, text, rl_network_text(rq->network, text));
+	name_of(rq, &name);
+	rl_named_write(rq->ask.segment, rq->ask.limit, slot, name.bytes, name.len);
 }
 
-/* A slot for a key that has none. True: *slot is LIVE. False: *decided, or try again. */
-static bool
-claim(const struct rl_request *rq, struct rl_slot *slot, int *decided)
+/* A slot for a key that has none. 0; -EAGAIN; -ENOSPC, and *next_free_ns is when there may be one. */
+static int
+claim(const struct rl_request *rq, struct rl_slot *slot, uint64_t *next_free_ns)
 {
 	const struct rl_segment *s = rq->ask.segment;
 	struct rl_eviction eviction;
 
-	*decided = RL_AGAIN;
 	rl_budget_take(rq->budget, CLAIM_STEPS);
 	switch (rl_table_claim(&s->table, &rq->candidates, slot)) {
 	case RL_CLAIM_NEW:
 		write_name(rq, *slot);
 		rl_stats_add(s, rq->rule, RL_COUNT_inserted);
-		return true;
+		return 0;
 	case RL_CLAIM_FOUND:
-		return true;
+		return 0;
 	case RL_CLAIM_BUSY:
-		return false;
+		return -EAGAIN;
 	case RL_CLAIM_FULL:
 		break;
 	}
 	rl_budget_take(rq->budget, EVICT_STEPS);
-	eviction = rl_evict_for(rq->rl, &rq->candidates, rq->budget, rq->ask.now_ns);
-	if (!eviction.is_freed)
-		*decided = (int)answer_full(rq, eviction.next_free_ns);
+	eviction = rl_evict_for(rq->rl, rq->ask.limit, &rq->candidates, rq->budget, rq->ask.now_ns);
+	*next_free_ns = eviction.next_free_ns;
+	return eviction.is_freed ? -EAGAIN : -ENOSPC;
+}
+
+int
+rl_decide_claim(struct rl_request *rq, struct rl_slot *slot)
+{
+	uint64_t unused;
+
+	return claim(rq, slot, &unused);
+}
+
+static int
+decide_full(const struct rl_request *rq, uint64_t next_free_ns)
+{
+	int decided = -ENOSPC;
+
+	rl_budget_take(rq->budget, CELL_STEPS);
+	if (rq->ask.segment->geometry.on_full == RL_FULL_RESERVE)
+		decided = rl_without_slot_charge(rq);
+	return decided == -ENOSPC ? (int)answer_full(rq, next_free_ns) : decided;
+}
+
+/* To charge a key that has no slot. True: *slot is LIVE. False: *decided, or try again. */
+static bool
+find_room(const struct rl_request *rq, struct rl_slot *slot, int *decided)
+{
+	uint64_t next_free_ns;
+	int error;
+
+	rl_budget_take(rq->budget, CELL_STEPS);
+	if (rl_without_slot_at_once(rq, decided))
+		return false;
+	error = claim(rq, slot, &next_free_ns);
+	if (error == 0)
+		return true;
+	*decided = error == -ENOSPC ? decide_full(rq, next_free_ns) : RL_AGAIN;
 	return false;
 }
 
@@ -300,21 +363,98 @@ take_units(struct rl_request *rq, struct rl_slot slot)
 	return (int)undecided(rq, decided);
 }
 
+/*
+ * A key that was denied before anything was counted of it is told from one that nobody has charged: it waits for
+ * its share, and is not swept.
+ */
+static void
+settle(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v)
+{
+	if (v->is_zero)
+		rl_atomic_cas16(rl_table_state(&a->segment->table, slot.index), v->word,
+		                rl_limiter_nothing(&a->limit->limiter, a->now_ns, v->slot_bits));
+}
+
+void
+rl_decide_wish(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_slot slot,
+               const void *key, size_t key_len)
+{
+	if (rl_wish_set(s, slot.index))
+		rl_named_hash(s, limit, slot, key, key_len);
+}
+
+int
+rl_decide_lent_rest(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v,
+                    enum rl_seen seen, const void *key, size_t key_len, struct rl_budget *budget)
+{
+	struct rl_result own, *r = a->result ? a->result : &own;
+	struct rl_ask asked = *a;
+	int decided;
+
+	asked.result = r;
+	decided = rl_decide_rest(&asked, slot, v, seen, RL_CHARGE, budget);
+	if ((decided != RL_ALLOWED && decided != RL_DENIED) ||
+	    !rl_lent_wants_more(&a->quota, rl_limiter_limit(&a->limit->limiter, &a->quota), r->used,
+	                        r->remaining, decided))
+		return decided;
+	if (decided == RL_DENIED)
+		settle(a, slot, v);
+	rl_decide_wish(a->segment, a->limit, slot, key, key_len);
+	return decided;
+}
+
+static int
+decide_lent(const struct rl_request *rq, struct rl_slot slot)
+{
+	struct name name;
+
+	name_of(rq, &name);
+	return rl_decide_lent(&rq->ask, slot, name.bytes, name.len, rq->budget);
+}
+
+/* By kinds that a slot alone is not enough for. */
+static int
+decide_special(struct rl_request *rq, struct rl_slot slot)
+{
+	return rl_limiter_is_lent(&rq->ask.limit->limiter) ? decide_lent(rq, slot)
+	                                                   : take_units(rq, slot);
+}
+
+/* A key without a slot, or whose slot was never charged. */
+static int
+peek_without(const struct rl_request *rq)
+{
+	int decided;
+
+	if (rl_without_slot_peek(rq, &decided))
+		return decided;
+	if (rl_without_slot_is_refused(rq))
+		return (int)tell_no_place(rq, rq->ask.now_ns);
+	return (int)rl_peek_nothing(&rq->ask);
+}
+
 static int
 try_once(struct rl_request *rq, enum rl_mode mode)
 {
 	struct rl_slot slot;
 	int decided;
 
+	rq->slot.tag = 0;
 	if (!rl_table_find(&rq->ask.segment->table, &rq->candidates, &slot)) {
 		if (mode == RL_PEEK)
-			return (int)rl_peek_nothing(&rq->ask);
-		if (!claim(rq, &slot, &decided))
+			return peek_without(rq);
+		if (!find_room(rq, &slot, &decided))
 			return decided;
 	}
 	rq->slot = slot;
-	if (mode == RL_CHARGE && rq->ask.limit->limiter.algorithm == RL_IN_FLIGHT)
-		return take_units(rq, slot);
+	if (rq->ask.segment->geometry.cells > 0)
+		rl_budget_take(rq->budget, CARRY_STEPS);
+	if (mode == RL_PEEK && rl_without_slot_is_told(rq, slot))
+		return peek_without(rq);
+	if (mode == RL_CHARGE && !rl_without_slot_over(rq, slot, &decided))
+		return decided;
+	if (mode == RL_CHARGE && rq->ask.limit->limiter.kind >= RL_KIND_IN_FLIGHT)
+		return decide_special(rq, slot);
 	return rl_decide_slot(&rq->ask, slot, mode, rq->budget);
 }
 

@@ -9,10 +9,8 @@
  * a window that only has to add, or that one sub-bucket has used up. All else is a call away.
  */
 
-#include "rule/address.h"
-#include "rule/policy.h"
+#include "decide/ask.h"
 #include "segment/view.h"
-#include "shared/budget.h"
 
 /* The clock is signed in most callers' languages; later times count as this one. */
 #define RL_NOW_MAX (UINT64_MAX >> 1)
@@ -22,38 +20,6 @@ rl_clamp_now(uint64_t now_ns)
 {
 	return now_ns < RL_NOW_MAX ? now_ns : RL_NOW_MAX;
 }
-
-enum rl_mode {
-	RL_CHARGE,
-	RL_PEEK, /* writes nothing */
-};
-
-/* What is asked of a limit. All of it stays in registers, where the slot is at hand. */
-struct rl_ask {
-	const struct rl_segment *segment;
-	const struct rl_compiled *limit;
-	struct rl_quota quota;
-	uint64_t now_ns;
-	uint32_t cost;            /* at least 1 */
-	unsigned index;           /* which of its rule's limits */
-	struct rl_result *result; /* NULL: for the verdict alone */
-	uint64_t hash;            /* of the key, whatever the limit */
-	struct rl_charge *charge; /* NULL, or to be filled if it is charged */
-};
-
-/* The same of a key, whose candidate slots are known. */
-struct rl_request {
-	struct rl_ask ask;
-	struct rl *rl;
-	int rule;        /* whose limit, and whose statistics */
-	const void *key; /* NULL: it is `network` */
-	size_t key_len;
-	uint32_t tier; /* the capacity that it has brought along for this limit; 0: none */
-	struct rl_candidates candidates;
-	struct rl_slot slot;      /* where it was decided, if slot.tag is not 0 */
-	struct rl_budget *budget; /* set by who decides */
-	unsigned char network[RL_NETWORK_KEY_MAX];
-};
 
 /* For deciding so many limits. */
 static inline struct rl_budget
@@ -71,14 +37,14 @@ rl_request_candidates(const struct rl *rl, const struct rl_compiled *limit, uint
 	rl_table_prefetch(&rl->segment.table, candidates);
 }
 
-/* What a decision is before there is one: somebody else was quicker, or the slot is the key's no more. */
-#define RL_AGAIN (-1)
-
 /*
  * Decide about a cost, and charge it if that is the mode; cost 0 is a peek at 1. Returns the verdict of
  * the limit, and fills *ask.result: see rl_request_lift_shadow().
  */
 enum rl_verdict rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode);
+
+/* A slot for a request's key that has none. 0; -EAGAIN; -ENOSPC. */
+int rl_decide_claim(struct rl_request *rq, struct rl_slot *slot);
 
 /*
  * Take units in flight, at a LIVE slot, 1 <= cost <= limit: the verdict; -EAGAIN the slot has changed; -ENOSPC
@@ -93,45 +59,17 @@ enum rl_verdict rl_answer(const struct rl_ask *ask, const struct rl_decision *de
 /* A peek at a key without a slot, or whose slot is being retired: it has counted nothing. */
 enum rl_verdict rl_peek_nothing(const struct rl_ask *ask);
 
-/* All that rl_decide_slot() is not inline for. `budget` may be NULL: one of its own. */
+/*
+ * All that rl_decide_slot() is not inline for. `budget` may be NULL: one of its own, and a slot that was never
+ * charged is not decided where it may first have to be carried: see without_slot.h.
+ */
 int rl_decide_rest(const struct rl_ask *ask, struct rl_slot slot, const struct rl_view *view,
                    enum rl_seen seen, enum rl_mode mode, struct rl_budget *budget);
 
 /* Fill *ask.charge with what `plan` has charged to the slot. Of units in flight that is not enough. */
 void rl_hand_out(const struct rl_ask *ask, struct rl_slot slot, const struct rl_plan *plan);
 
-_Static_assert(sizeof(struct rl_charge) == 32, "callers keep them");
-_Static_assert(sizeof(struct rl_hold) == 32, "as large as a charge");
-_Static_assert(sizeof(struct rl_result) == 64, "a line");
-
-static inline uint64_t
-rl_until(uint64_t then_ns, uint64_t now_ns)
-{
-	if (then_ns == UINT64_MAX) /* an epoch that only damage makes */
-		return RL_NEVER_NS;
-	return then_ns > now_ns ? then_ns - now_ns : 0;
-}
-
-static inline void
-rl_fill_result(const struct rl_ask *a, const struct rl_decision *d, enum rl_verdict verdict)
-{
-	struct rl_result *r = a->result;
-
-	r->verdict = verdict;
-	r->error = 0;
-	r->reason = RL_BY_LIMIT;
-	r->index = a->index;
-	r->limit = d->limit;
-	r->remaining = d->remaining;
-	r->used = d->limit - d->remaining + d->beyond;
-	r->retry_after_ns = 0;
-	r->reset_after_ns = rl_until(d->reset_at_ns, a->now_ns);
-	r->delay_ns = 0;
-	r->window_ns = a->limit->limiter.window_ns;
-	r->is_shadow_denied = 0;
-}
-
-static inline enum rl_verdict
+static inline __attribute__((always_inline)) enum rl_verdict
 rl_answer_charged(const struct rl_ask *a, struct rl_slot slot, const struct rl_plan *plan)
 {
 	if (a->charge)
@@ -154,7 +92,7 @@ rl_answer_denied(const struct rl_ask *a, const struct rl_decision *d)
 }
 
 /* Make a charge that was planned for the state `seen`, and answer: the only CAS that charges. */
-static inline int
+static inline __attribute__((always_inline)) int
 rl_charge_planned(const struct rl_ask *a, struct rl_slot slot, struct rl_u128 seen,
                   const struct rl_plan *plan)
 {
@@ -171,7 +109,7 @@ rl_plan_charge(const struct rl_ask *a, struct rl_slot slot, struct rl_u128 *seen
 	const struct rl_limiter *l = &a->limit->limiter;
 	struct rl_view v;
 
-	if (rl_view_load(a->segment, slot, &v) != RL_SEEN)
+	if (rl_view_load(a->segment, slot, &v) != RL_SEEN || v.is_zero)
 		return false;
 	*seen = v.word;
 	if (rl_limiter_is_window(l))
@@ -224,6 +162,57 @@ rest:
 	other = *a; /* what is passed on does not stay in registers */
 	copy = v;
 	return rl_decide_rest(&other, slot, &copy, seen, mode, budget);
+}
+
+/* What rl_decide_lent() is not inline for: more than an addition, and a wish for a larger share. */
+int rl_decide_lent_rest(const struct rl_ask *ask, struct rl_slot slot, const struct rl_view *view,
+                        enum rl_seen seen, const void *key, size_t key_len,
+                        struct rl_budget *budget);
+void rl_decide_wish(const struct rl_segment *s, const struct rl_compiled *limit,
+                    struct rl_slot slot, const void *key, size_t key_len);
+
+/*
+ * Of a share that is nearly used up, or more than that was asked for, there is to be more if there is any. That is no
+ * longer so if all that the rule gives is here; of a key to which the store gives more, nobody here knows how much.
+ */
+static inline bool
+rl_lent_wants_more(const struct rl_quota *q, uint32_t limit, uint32_t used, uint32_t remaining,
+                   int decided)
+{
+	uint32_t lent = used + remaining;
+
+	if (q->has_lease && lent == limit)
+		return false;
+	return decided == RL_DENIED || remaining < lent / 4 + (lent < 4);
+}
+
+/*
+ * Decide about a LIVE slot under a limit of a cluster, 1 <= cost <= limit, and charge it there; a larger share is
+ * wished for if it is time. `key` is the name that the cluster knows it by. The verdict, or RL_AGAIN.
+ */
+static inline __attribute__((always_inline)) int
+rl_decide_lent(const struct rl_ask *a, struct rl_slot slot, const void *key, size_t key_len,
+               struct rl_budget *budget)
+{
+	const struct rl_decision *d;
+	struct rl_view v, copy;
+	struct rl_ask other;
+	struct rl_plan plan;
+	enum rl_seen seen = rl_view_load(a->segment, slot, &v);
+	int decided;
+
+	if (seen != RL_SEEN ||
+	    !rl_limiter_lent_adds(&a->limit->limiter, &a->quota, &v, a->cost, a->now_ns, &plan)) {
+		other = *a; /* as in rl_decide_slot() */
+		copy = v;
+		return rl_decide_lent_rest(&other, slot, &copy, seen, key, key_len, budget);
+	}
+	decided = rl_charge_planned(a, slot, v.word, &plan);
+	d = &plan.decision;
+	if (decided == RL_ALLOWED && rl_lent_wants_more(&a->quota, a->quota.capacity,
+	                                                rl_decision_used(d), d->remaining, decided))
+		rl_decide_wish(a->segment, a->limit, slot, key, key_len);
+	return decided;
 }
 
 #endif

@@ -22,21 +22,25 @@ fetch_tags(struct rl *rl, const struct rl_item *items, size_t count, uint64_t no
 {
 	for (size_t i = 0; i < count; i++) {
 		staged[i].is_plain =
-			rl_plain_make(rl, &items[i], now_ns, &results[i], &staged[i].plain);
+			rl_plain_make(rl, &items[i], now_ns, &results[i], 0, &staged[i].plain);
 		if (staged[i].is_plain)
 			rl_table_prefetch_tags(&rl->segment.table, &staged[i].plain.candidates);
 	}
 }
 
 static void
-fetch_states(const struct rl_table *table, size_t count, struct staged *staged)
+fetch_states(const struct rl *rl, size_t count, struct staged *staged)
 {
+	const struct rl_table *table = &rl->segment.table;
+
 	for (size_t i = 0; i < count; i++) {
 		struct staged *s = &staged[i];
 
 		s->is_found = s->is_plain && rl_table_find(table, &s->plain.candidates, &s->slot);
-		if (s->is_found)
+		if (s->is_found) {
 			rl_table_prefetch_state(table, s->slot);
+			rl_tell_expect(rl, s->slot, s->plain.ask.now_ns);
+		}
 	}
 }
 
@@ -49,7 +53,7 @@ decide(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns
 
 		/* A key that had no slot may have been given one since, by an earlier request. */
 		if (!s->is_found ||
-		    rl_plain_decide(&items[i], &s->plain.ask, true, s->slot) == RL_AGAIN)
+		    rl_plain_decide(rl, &items[i], &s->plain.ask, true, s->slot) == RL_AGAIN)
 			rl_check_any(rl, &items[i], NULL, now_ns, &results[i]);
 	}
 }
@@ -64,7 +68,7 @@ rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, uint6
 		size_t n = count < AT_ONCE ? count : AT_ONCE;
 
 		fetch_tags(rl, items, n, now_ns, results, staged);
-		fetch_states(&rl->segment.table, n, staged);
+		fetch_states(rl, n, staged);
 		decide(rl, items, n, now_ns, results, staged);
 		items += n;
 		results += n;

@@ -353,7 +353,7 @@ count_denied_part(struct batch *b, unsigned p, uint64_t cost)
 	}
 }
 
-/* Nothing is charged; the limits that deny and count what they deny do so. */
+/* Nothing is charged; the limits that deny and count what they deny do so, or wish for a share. */
 static void
 count_denied(struct batch *b)
 {
@@ -363,7 +363,7 @@ count_denied(struct batch *b)
 			const struct rl_result *r = &b->part_result[p];
 
 			if (b->items[i].cost > 0 &&
-			    rl_limiter_counts_denied(&a->limit->limiter, &a->quota) &&
+			    rl_quota_writes_denied(&a->limit->limiter, &a->quota) &&
 			    (r->verdict == RL_DENIED || r->is_shadow_denied))
 				count_denied_part(b, p, b->items[i].cost);
 		}
@@ -383,9 +383,11 @@ static void
 count_item(const struct batch *b, size_t i)
 {
 	if (b->items[i].cost > 0 && (!is_answered(b, i) || rl_request_is_counted(&b->results[i])))
-		rl_request_count(b->rl, b->items[i].rule, request_of(b, i), &b->results[i]);
-	if (b->items[i].cost > 0 && !is_answered(b, i))
-		rl_request_keep_tier(&b->part[b->first[i]], b->results[i].verdict);
+		rl_request_count(b->rl, &b->items[i], request_of(b, i), &b->results[i], b->now_ns);
+	for (unsigned p = b->first[i]; p < b->first[i + 1] && b->items[i].cost > 0; p++) {
+		rl_request_count_shadow(&b->part[p], &b->part_result[p]);
+		rl_request_keep_last(&b->part[p], b->results[i].verdict);
+	}
 }
 
 /* What stays charged is the callers' to give back. */

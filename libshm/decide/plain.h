@@ -7,7 +7,10 @@
  * key alone, and the key has its slot. Most requests are of this kind, so all of it is inline.
  */
 
+#include "decide/denied.h"
 #include "decide/request.h"
+#include "reserve/sets.h"
+#include "rule/auto_ban.h"
 #include "segment/record.h"
 #include "segment/stats.h"
 
@@ -18,14 +21,14 @@ struct rl_plain {
 
 /* False: it is of another kind, or unsound. `kind`: as for rl_policy_plain_of(). */
 static inline __attribute__((always_inline)) bool
-rl_plain_make_of(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-                 struct rl_result *result, uint64_t kind, struct rl_plain *plain)
+rl_plain_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
+              uint64_t kind, struct rl_plain *plain)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_policy_limit own;
 
 	if ((item->capacity | item->flags) > 0 || item->key_len - 1 >= RL_KEY_MAX || !item->key ||
-	    !rl_policy_plain_of(rl, item->rule, item->key, item->key_len, kind, &own))
+	    !rl_policy_plain_of(rl, item->rule, item->key, item->key_len, now_ns, kind, &own))
 		return false;
 	plain->ask = (struct rl_ask){
 		.segment = s,
@@ -42,30 +45,27 @@ rl_plain_make_of(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool
-rl_plain_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
-              struct rl_plain *plain)
-{
-	return rl_plain_make_of(rl, item, now_ns, result, 0, plain);
-}
-
-static inline void
-rl_plain_count(const struct rl_ask *a, int rule, struct rl_slot slot, enum rl_verdict limit_says)
+static inline __attribute__((always_inline)) void
+rl_plain_count(struct rl *rl, const struct rl_ask *a, const struct rl_item *item,
+               struct rl_slot slot, enum rl_verdict limit_says)
 {
 	const struct rl_segment *s = a->segment;
 
-	if (limit_says != RL_ALLOWED && !a->quota.is_shadow) {
-		rl_stats_add(s, rule, RL_COUNT_denied);
-		rl_record_sample_denied(s, slot, a->now_ns);
-		return;
+	if (limit_says == RL_ALLOWED) {
+		rl_stats_add(s, item->rule, RL_COUNT_allowed);
+	} else if (a->quota.is_shadow) {
+		rl_stats_add(s, item->rule, RL_COUNT_allowed);
+		rl_stats_add_shadow(s, item->rule, a->limit->id);
+	} else {
+		rl_stats_add_denied(s, item->rule, a->limit->id);
+		if (rl_record_count_denied(s, slot, a->now_ns))
+			rl_tell_denied(rl, item, a->limit, a->result, slot, a->now_ns);
+		rl_auto_ban_denied(s, item->rule, item->key, item->key_len, a->now_ns);
 	}
-	rl_stats_add(s, rule, RL_COUNT_allowed);
-	if (limit_says != RL_ALLOWED)
-		rl_stats_add(s, rule, RL_COUNT_shadow_denied);
 }
 
 /* May rl_decide_slot() decide about it? */
-static inline bool
+static inline __attribute__((always_inline)) bool
 rl_plain_fits(const struct rl_ask *a, uint64_t cost)
 {
 	return (cost > 0 ? cost : 1) <= rl_limiter_limit(&a->limit->limiter, &a->quota) &&
@@ -81,7 +81,7 @@ rl_plain_peek_nothing(struct rl_ask a)
 
 /* Decide and count, by the key's slot if that was found. RL_AGAIN: nothing was done. */
 static inline __attribute__((always_inline)) int
-rl_plain_decide(const struct rl_item *item, const struct rl_ask *a, bool is_found,
+rl_plain_decide(struct rl *rl, const struct rl_item *item, const struct rl_ask *a, bool is_found,
                 struct rl_slot slot)
 {
 	int decided;
@@ -89,6 +89,8 @@ rl_plain_decide(const struct rl_item *item, const struct rl_ask *a, bool is_foun
 	if (!rl_plain_fits(a, item->cost))
 		return RL_AGAIN;
 	if (item->cost == 0) {
+		if (!is_found && rl_sets_are_used(a->segment, a->now_ns))
+			return RL_AGAIN;
 		decided = is_found ? rl_decide_slot(a, slot, RL_PEEK, NULL)
 		                   : rl_plain_peek_nothing(*a);
 	} else {
@@ -96,7 +98,9 @@ rl_plain_decide(const struct rl_item *item, const struct rl_ask *a, bool is_foun
 			return RL_AGAIN;
 		decided = rl_decide_slot(a, slot, RL_CHARGE, NULL);
 		if (decided != RL_AGAIN)
-			rl_plain_count(a, item->rule, slot, (enum rl_verdict)decided);
+			rl_plain_count(rl, a, item, slot, (enum rl_verdict)decided);
+		if (decided == RL_ALLOWED)
+			rl_request_keep_cost(a, slot);
 	}
 	if (decided == RL_AGAIN)
 		return RL_AGAIN;

@@ -4,7 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "decide/denied.h"
+#include "decide/tell.h"
+#include "rule/auto_ban.h"
 #include "rule/ban.h"
+#include "rule/ban_note.h"
+#include "rule/history.h"
 #include "segment/record.h"
 #include "segment/stats.h"
 
@@ -23,29 +28,60 @@ rl_request_is_counted(const struct rl_result *r)
 	return r->verdict == RL_UNDECIDED || r->reason != RL_BY_LIMIT;
 }
 
+/* The limit's own no: not that of a full table. */
+static void
+count_denied(const struct rl_request *rq, const struct rl_item *item, const struct rl_result *r)
+{
+	const struct rl_segment *s = rq->ask.segment;
+
+	if (r->error == 0)
+		rl_stats_add_limit(s, rq->ask.limit->id, false);
+	if (r->error == 0 && r->reason == RL_BY_LIMIT)
+		rl_auto_ban_denied(s, item->rule, item->key, item->key_len, rq->ask.now_ns);
+	if (rq->slot.tag != 0 && rl_record_count_denied(s, rq->slot, rq->ask.now_ns))
+		rl_tell_request_denied(rq, r);
+}
+
 void
-rl_request_count(struct rl *rl, int rule, const struct rl_request *rq, const struct rl_result *r)
+rl_request_count(struct rl *rl, const struct rl_item *item, const struct rl_request *rq,
+                 const struct rl_result *r, uint64_t now_ns)
 {
 	const struct rl_segment *s = &rl->segment;
+	int rule = item->rule;
 
 	if (!s->is_writable || !rl_handle_has(rl, rule))
 		return;
 	rl_stats_add(s, rule, verdict_counter[r->verdict]);
 	if (r->is_shadow_denied && r->verdict == RL_ALLOWED)
 		rl_stats_add(s, rule, RL_COUNT_shadow_denied);
-	if (r->reason != RL_BY_LIMIT)
-		rl_stats_add(s, rule, r->reason == RL_BY_BAN ? RL_COUNT_banned : RL_COUNT_exempted);
-	if (rq && r->verdict == RL_DENIED && rq->slot.tag != 0)
-		rl_record_sample_denied(s, rq->slot, rq->ask.now_ns);
+	if (r->reason == RL_BY_EXEMPTION)
+		rl_stats_add(s, rule, RL_COUNT_exempted);
+	if (r->reason == RL_BY_BAN) {
+		rl_stats_add(s, rule, RL_COUNT_banned);
+		rl_tell_without(s, RL_EVENT_BANNED, rule, item->key, item->key_len,
+		                r->retry_after_ns, rl_clamp_now(now_ns));
+	}
+	if (rq && r->verdict == RL_DENIED)
+		count_denied(rq, item, r);
 }
 
 void
-rl_request_keep_tier(const struct rl_request *rq, enum rl_verdict verdict)
+rl_request_count_shadow(const struct rl_request *rq, const struct rl_result *r)
+{
+	if (r->is_shadow_denied && rq->ask.quota.is_shadow && rq->ask.segment->is_writable)
+		rl_stats_add_limit(rq->ask.segment, rq->ask.limit->id, true);
+}
+
+void
+rl_request_keep_last(const struct rl_request *rq, enum rl_verdict verdict)
 {
 	const struct rl_segment *s = rq->ask.segment;
 
-	if (rq->tier == 0 || rq->slot.tag == 0 || !s->is_writable ||
-	    (verdict != RL_ALLOWED && verdict != RL_DENIED))
+	if (rq->slot.tag == 0 || !s->is_writable)
+		return;
+	if (verdict == RL_ALLOWED)
+		rl_request_keep_cost(&rq->ask, rq->slot);
+	if (rq->tier == 0 || (verdict != RL_ALLOWED && verdict != RL_DENIED))
 		return;
 	rl_rules_note_tiers(rq->ask.limit->row);
 	rl_record_keep_tier(s, rq->slot, rq->tier);
@@ -68,6 +104,12 @@ answer_banned(uint64_t until_ns, uint64_t now_ns, struct rl_result *r)
 	r->reset_after_ns = r->retry_after_ns;
 }
 
+static bool
+is_configured_exemption(const struct rl_key_policy *k)
+{
+	return k->has_override && k->kind == RL_OVERRIDE_UNLIMITED;
+}
+
 /* A ban denies, or an exemption allows. */
 static bool
 answered_by_ban(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k, uint64_t now_ns,
@@ -77,9 +119,14 @@ answered_by_ban(struct rl *rl, const struct rl_item *item, struct rl_key_policy 
 
 	if (!k->has_address && rl_lengths_have_networks(&k->rule.bans))
 		k->has_address = rl_address_parse(item->key, item->key_len, &k->address);
-	if (!rl_ban_of_key(&rl->segment, item->rule, &k->rule.bans, item->key, item->key_len,
-	                   k->has_address ? &k->address : NULL, now_ns, budget, &standing))
+	rl_ban_of_key(&rl->segment, item->rule, &k->rule.bans, item->key, item->key_len,
+	              k->has_address ? &k->address : NULL, now_ns, budget, &standing);
+	if (!is_configured_exemption(k) && budget->left > 0)
+		rl_standing_add_automatic(&standing);
+	if (!standing.is_found)
 		return false;
+	k->has_ban = true;
+	k->ban_slot = standing.first.slot;
 	if (standing.first.is_exemption)
 		r->reason = RL_BY_EXEMPTION;
 	else
@@ -129,8 +176,12 @@ is_answered(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k, 
 			rl_limiter_limit(&k->rule.limit[0].limit->limiter, &k->rule.limit[0].quota);
 		r->window_ns = k->rule.limit[0].limit->limiter.window_ns;
 	}
-	return item->key_len == 0 ||
-	       rl_request_answered_by_exception(rl, item, k, now_ns, budget, r);
+	k->has_ban = false;
+	if (item->key_len > 0 && !rl_request_answered_by_exception(rl, item, k, now_ns, budget, r))
+		return false;
+	if (k->has_ban && item->cost > 0 && rl->segment.is_writable)
+		rl_ban_note_hit(&rl->segment, k->ban_slot);
+	return true;
 }
 
 /* A burst in place of the limit's own. `has` is what its algorithm has. */
@@ -190,11 +241,21 @@ apply_booking(const struct rl_booking *booking, struct rl_key_policy *k)
 	return 0;
 }
 
+/* What a cluster's limits may admit on this host at now_ns. */
+static void
+lend_all(const struct rl_segment *s, uint64_t now_ns, struct rl_key_policy *k)
+{
+	for (unsigned i = 0; i < k->rule.count; i++)
+		rl_policy_lend(s, k->rule.limit[i].limit, now_ns, &k->rule.limit[i].quota);
+}
+
 /* What is held has to be given back, which takes its charge. */
 static int
-apply_held(const struct rl_item *item, const struct rl_key_policy *k)
+apply_kinds(const struct rl *rl, const struct rl_item *item, uint64_t now_ns,
+            struct rl_key_policy *k)
 {
-	return k->rule.is_held && item->cost > 0 && !item->charges ? -EINVAL : 0;
+	lend_all(&rl->segment, now_ns, k);
+	return k->rule.kinds & RL_POLICY_HAS_HELD && item->cost > 0 && !item->charges ? -EINVAL : 0;
 }
 
 /* The network that a limit counts the key by. */
@@ -275,13 +336,14 @@ rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_booki
 		item->charges->count = 0;
 	if (!is_sound(rl, item, r))
 		return 0;
+	rl_history_look(rl, item->rule, now);
 	error = rl_policy_of_key(rl, item->rule, item->key, item->key_len, &budget, &k);
 	if (error == 0)
 		error = apply_item(item, &k);
 	if (error == 0)
 		error = apply_booking(booking, &k);
-	if (error == 0)
-		error = apply_held(item, &k);
+	if (error == 0 && k.rule.kinds > 0)
+		error = apply_kinds(rl, item, now, &k);
 	if (error == 0 && k.rule.count > room)
 		error = -EOVERFLOW;
 	if (error < 0)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "decide/decide.h"
+#include "segment/record.h"
 
 /* What else than to charge a caller may want. */
 struct rl_booking {
@@ -54,12 +55,23 @@ unsigned rl_request_make(struct rl *rl, const struct rl_item *item,
 void rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_policy *policy,
                      uint64_t now_ns, struct rl_request *requests);
 
-/* Count an item's verdict under its rule; `rq`, if not NULL, is the request that decided. */
-void rl_request_count(struct rl *rl, int rule, const struct rl_request *rq,
-                      const struct rl_result *result);
+/* Count an item's verdict under its rule, and tell of it; `rq`, if not NULL, is the request that decided. */
+void rl_request_count(struct rl *rl, const struct rl_item *item, const struct rl_request *rq,
+                      const struct rl_result *result, uint64_t now_ns);
 
-/* Remember the tier of a request that was to be charged, if it had one and the key has its slot. */
-void rl_request_keep_tier(const struct rl_request *rq, enum rl_verdict verdict);
+/* The same of what a shadow limit would have denied; `result` is of this request alone. */
+void rl_request_count_shadow(const struct rl_request *rq, const struct rl_result *result);
+
+/* Remember what a charge has cost, if that is more than 1, where evictions ask for it. */
+static inline void
+rl_request_keep_cost(const struct rl_ask *a, struct rl_slot slot)
+{
+	if (a->cost > 1 && a->segment->geometry.on_full == RL_FULL_EVICT)
+		rl_record_keep_cost(a->segment, slot, a->cost);
+}
+
+/* The same of a request that was to be charged, and its tier, if it had one and the key has its slot. */
+void rl_request_keep_last(const struct rl_request *rq, enum rl_verdict verdict);
 
 /*
  * What a ban, an exemption or the configuration says of a key without a look at a counter, in

@@ -2,17 +2,26 @@
 /*
  * Frees a slot for a key whose 16 candidate slots are all used. In this order: a slot whose key has
  * outlived its window and the buffer; one that nobody has charged, which a killed process may have
- * left; and if on_full is `evict`, the slot of the key that has used the least share of its limit. A
- * key at its limit is never evicted: it would start anew, and more be admitted than its limit. The limit
- * is the rule's or an override's, and also that of the key's last tier. Nor is a key of which units are
- * in flight.
+ * left; and then, by on_full,
+ *
+ * evict    the slot of the key that has used the least share of its limit, and none where a request of the cost
+ *          that was last charged would be denied: it would start anew, and more be admitted than its
+ *          limit. The limit is the rule's or an override's, and also that of the key's last tier.
+ * reserve  of the rule that has most of the 16, the key that has used the least share, whatever that is, if
+ *          the newcomer's rule has fewer by two at least. So no rule is pushed below its share by another,
+ *          and within a rule nobody is evicted. What the key has used is folded into its cell before.
+ *
+ * A key of which units are in flight is never evicted, nor a counter that has not expired.
  */
 #include "evict/evict.h"
 
+#include "algorithm/cell.h"
 #include "algorithm/counter.h"
 #include "algorithm/in_flight.h"
 #include "holder/units.h"
+#include "reserve/reserve.h"
 #include "rule/policy.h"
+#include "segment/event.h"
 #include "segment/record.h"
 #include "segment/stats.h"
 #include "segment/view.h"
@@ -70,6 +79,26 @@ is_held(const struct candidate *c)
 {
 	return c->limit && c->limit->limiter.algorithm == RL_IN_FLIGHT && has_count(c) &&
 	       rl_in_flight_total(c->view.word) > 0;
+}
+
+/* Its name stands there until the next key's is written. */
+static void
+tell_evicted(struct rl *rl, const struct candidate *c, uint64_t now_ns)
+{
+	struct rl_event_note note = {.kind = RL_EVENT_EVICTED,
+	                             .rule = c->limit->rule,
+	                             .limit = c->which,
+	                             .time_ns = now_ns};
+	struct rl_record_copy copy;
+	uint32_t one_in;
+
+	if (!rl_event_is_due(&rl->segment, note.kind, note.rule, now_ns, &one_in))
+		return;
+	if (rl_record_read(&rl->segment, c->slot, &copy)) {
+		note.key = copy.bytes;
+		note.key_len = copy.key_kept;
+	}
+	rl_event_write(&rl->segment, &note, one_in);
 }
 
 /* Units that processes which have ended hold of it are given back: then it may be free to go. */
@@ -140,19 +169,34 @@ apply_override(struct rl *rl, struct rl_budget *budget, struct candidate *c)
 		c->quota = quota;
 }
 
-/* The used share of what a quota admits, in 1/2^32; UINT64_MAX for a key that must stay. */
+/* The used share of what a quota admits, in 1/2^32; UINT64_MAX: unknown. */
 static uint64_t
 share_of(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, const struct rl_quota *quota,
-         struct candidate *c)
+         uint32_t cost, bool *admits, struct candidate *c)
 {
+	struct rl_quota q = *quota;
 	struct rl_decision d;
 
-	if (budget->left == 0 || /* for all one knows, at its limit */
-	    rl_view_peek(&rl->segment, &c->limit->limiter, quota, c->slot, 1, now_ns, budget,
+	rl_policy_lend(&rl->segment, c->limit, now_ns, &q);
+	if (budget->left == 0 ||
+	    rl_view_peek(&rl->segment, &c->limit->limiter, &q, c->slot, cost, now_ns, budget,
 	                 &c->view, &d, NULL) != RL_SEEN ||
-	    c->view.is_zero || d.remaining == 0)
+	    c->view.is_zero || d.limit == 0)
 		return UINT64_MAX;
-	return ((uint64_t)(d.limit - d.remaining) << 32) / d.limit;
+	*admits = d.admits;
+	return ((uint64_t)rl_decision_used(&d) << 32) / d.limit;
+}
+
+/* The same, or UINT64_MAX if a request of the cost that was last charged would be denied. */
+static uint64_t
+share_below(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, const struct rl_quota *quota,
+            struct candidate *c)
+{
+	uint32_t cost = rl_record_cost(&rl->segment, c->slot.index);
+	bool admits = false;
+	uint64_t share = share_of(rl, budget, now_ns, quota, cost, &admits, c);
+
+	return admits ? share : UINT64_MAX; /* for all one knows, at its limit */
 }
 
 /* The same of what the key's last tier admits; 0: it has none. */
@@ -163,7 +207,14 @@ share_of_tier(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct c
 
 	if (rl_policy_apply_tier(&rl->segment, c->slot.index, c->limit, c->which, &quota) == 0)
 		return 0;
-	return share_of(rl, budget, now_ns, &quota, c);
+	return share_below(rl, budget, now_ns, &quota, c);
+}
+
+/* Nothing to evict, or free_if_stale()'s; or held: it would start anew with what is held still there. */
+static bool
+must_stay(const struct candidate *c)
+{
+	return !has_count(c) || !c->is_in_force || is_held(c);
 }
 
 /*
@@ -176,14 +227,12 @@ used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct cand
 	uint64_t share, of_tier;
 	struct rl_u128 judged;
 
-	if (!has_count(c) || !c->is_in_force)
-		return UINT64_MAX; /* nothing to evict, or free_if_stale()'s */
+	if (must_stay(c))
+		return UINT64_MAX;
 	if (c->limit->limiter.algorithm == RL_COUNTER)
 		return rl_counter_has_expired(c->view.word, now_ns) ? 0 : UINT64_MAX;
-	if (is_held(c)) /* whatever its share: it would start anew with what is held still there */
-		return UINT64_MAX;
 	apply_override(rl, budget, c);
-	share = share_of(rl, budget, now_ns, &c->quota, c);
+	share = share_below(rl, budget, now_ns, &c->quota, c);
 	if (share == UINT64_MAX)
 		return share;
 	judged = c->view.word;
@@ -211,8 +260,136 @@ evict_least_used(struct rl *rl, const struct rl_candidates *candidates, struct r
 	}
 	if (least_share == UINT64_MAX)
 		return false;
-	retire(rl, &least, RL_COUNT_evicted);
+	if (retire(rl, &least, RL_COUNT_evicted))
+		tell_evicted(rl, &least, now_ns);
 	return true;
+}
+
+#define NO_RULE (-1)
+#define GIVE_WAY_STEPS 768 /* to judge a rule's keys, and fold one of them */
+
+/* Whose key is at a candidate slot. */
+static int
+rule_at(struct rl *rl, uint64_t index)
+{
+	struct candidate c;
+
+	inspect(rl, index, &c);
+	return c.limit && c.is_in_force ? c.limit->rule : NO_RULE;
+}
+
+/* A counter has no cell that could go on with it, nor has a cluster's bucket. */
+static bool
+can_give_way(const struct candidate *c)
+{
+	return !must_stay(c) && c->limit->limiter.algorithm != RL_COUNTER &&
+	       (c->limit->has_cells || !rl_limiter_is_lent(&c->limit->limiter));
+}
+
+static unsigned
+count_of(const int rules[static RL_CANDIDATES], int rule)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < RL_CANDIDATES; i++)
+		count += rules[i] == rule;
+	return count;
+}
+
+/* The rule that has most of them, if a newcomer's has fewer by two at least; or NO_RULE. */
+static int
+longest_queue(const int rules[static RL_CANDIDATES], int newcomer)
+{
+	unsigned most = count_of(rules, newcomer) + 1;
+	int longest = NO_RULE;
+
+	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
+		unsigned count = rules[i] == NO_RULE ? 0 : count_of(rules, rules[i]);
+
+		if (count > most) {
+			most = count;
+			longest = rules[i];
+		}
+	}
+	return longest;
+}
+
+/* What is in flight and not held counts nothing, and is in no cell. */
+static bool
+fold(struct rl *rl, const struct candidate *c, uint64_t now_ns)
+{
+	return !c->limit->has_cells ||
+	       rl_reserve_fold(&rl->segment, c->limit, c->slot, &c->view, now_ns);
+}
+
+/* What its cell would have of it, as a share: that is longer than the slot counts it. */
+static uint64_t
+share_of_fold(const struct candidate *c, uint64_t share)
+{
+	const struct rl_limiter *cell = &c->limit->cell;
+	struct rl_u128 word;
+	struct rl_state s;
+	uint64_t used;
+
+	if (!c->limit->has_cells || rl_limiter_has_bucket(cell))
+		return share;
+	word = rl_cell_fold(&c->limit->limiter, cell, &c->view, (struct rl_u128){0});
+	s = rl_state_unpack(word, &cell->window);
+	used = (((uint64_t)s.cur + s.sum) << 32) / (c->quota.capacity ? c->quota.capacity : 1);
+	return used > share ? used : share;
+}
+
+/* Of a rule's keys, the least used one that can be folded; those of `tried` are left out. */
+static bool
+find_least(struct rl *rl, const struct rl_candidates *candidates, const int rules[RL_CANDIDATES],
+           int rule, struct rl_budget *budget, uint64_t now_ns, unsigned *tried,
+           struct candidate *least)
+{
+	uint64_t least_share = UINT64_MAX;
+	unsigned found = RL_CANDIDATES;
+
+	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
+		struct candidate c;
+		uint64_t share;
+		bool admits;
+
+		if (rules[i] != rule || (*tried >> i & 1))
+			continue;
+		inspect(rl, rl_table_candidate(candidates, i), &c);
+		share = can_give_way(&c) ? share_of(rl, budget, now_ns, &c.quota, 1, &admits, &c)
+		                         : UINT64_MAX;
+		if (share != UINT64_MAX)
+			share = share_of_fold(&c, share);
+		if (share < least_share) {
+			least_share = share;
+			*least = c;
+			found = i;
+		}
+	}
+	*tried |= 1u << found;
+	return found < RL_CANDIDATES;
+}
+
+/* True if there was one that gave way, even if its process was quicker: then claim again. */
+static bool
+give_way(struct rl *rl, int newcomer, const struct rl_candidates *candidates,
+         struct rl_budget *budget, uint64_t now_ns)
+{
+	int rules[RL_CANDIDATES], longest;
+	struct candidate least;
+	unsigned tried = 0;
+
+	for (unsigned i = 0; i < RL_CANDIDATES; i++)
+		rules[i] = rule_at(rl, rl_table_candidate(candidates, i));
+	longest = longest_queue(rules, newcomer);
+	while (longest != NO_RULE && rl_budget_take(budget, GIVE_WAY_STEPS) &&
+	       find_least(rl, candidates, rules, longest, budget, now_ns, &tried, &least)) {
+		if (!fold(rl, &least, now_ns))
+			continue;
+		retire(rl, &least, RL_COUNT_folded);
+		return true;
+	}
+	return false;
 }
 
 /* Another process freed the slot, or claimed it for the key: only claim again. */
@@ -232,8 +409,8 @@ has_changed(struct rl *rl, const struct candidate *c)
 }
 
 struct rl_eviction
-rl_evict_for(struct rl *rl, const struct rl_candidates *candidates, struct rl_budget *budget,
-             uint64_t now_ns)
+rl_evict_for(struct rl *rl, const struct rl_compiled *limit, const struct rl_candidates *candidates,
+             struct rl_budget *budget, uint64_t now_ns)
 {
 	struct rl_eviction eviction = {.next_free_ns = UINT64_MAX};
 	struct candidate c;
@@ -253,6 +430,8 @@ rl_evict_for(struct rl *rl, const struct rl_candidates *candidates, struct rl_bu
 	}
 	if (!eviction.is_freed && rl->segment.geometry.on_full == RL_FULL_EVICT)
 		eviction.is_freed = evict_least_used(rl, candidates, budget, now_ns);
+	if (!eviction.is_freed && rl->segment.geometry.on_full == RL_FULL_RESERVE)
+		eviction.is_freed = give_way(rl, limit->rule, candidates, budget, now_ns);
 	return eviction;
 }
 

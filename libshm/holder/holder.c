@@ -20,6 +20,8 @@ _Static_assert(RL_HOLDERS_MAX == 1u << RL_SEAT_BITS, "every seat has a label");
 #define TAKING \
 	UINT64_C(1) /* so that a child forked in between does not take its parent's for its own */
 #define TAKEN (UINT64_C(1) << 32) /* | label */
+#define ADOPTED \
+	(UINT64_C(1) << 33) /* beside TAKEN: of before exec(2), and shared with other handles */
 
 static struct rl_holders_own *
 make_own(void)
@@ -70,7 +72,7 @@ rl_holders_free(struct rl_holders *h)
 {
 	uint64_t word = h && h->own ? rl_atomic_own_load(&h->own->word) : NONE;
 
-	if ((word & TAKEN) && !h->is_adopted)
+	if ((word & TAKEN) && !(word & ADOPTED))
 		give_up(h, (uint32_t)word);
 	if (h && h->own)
 		munmap(h->own, sizeof *h->own);
@@ -83,7 +85,7 @@ rl_holders_free(struct rl_holders *h)
  * run out; handles of one program never come to that many that own.c does not know.
  */
 static bool
-adopt(struct rl_holders *h, const struct rl_process *me, uint32_t *label)
+adopt(const struct rl_holders *h, const struct rl_process *me, uint32_t *label)
 {
 	uint32_t left = 0;
 
@@ -96,8 +98,7 @@ adopt(struct rl_holders *h, const struct rl_process *me, uint32_t *label)
 		*label = rl_label_make(i, rl_seat_gen(seat));
 		left++;
 	}
-	h->is_adopted = left == LEFT_MAX;
-	return h->is_adopted;
+	return left == LEFT_MAX;
 }
 
 /* May it be taken? *seat is how it is. With `from_the_dead`, one of a dead process is judged, and free then. */
@@ -167,13 +168,15 @@ stay_standing(struct rl_holders *h)
 
 /*
  * Take a seat for this process. Its threads may do so at once: the label of one becomes that of all, by
- * the CAS of own->word, and the others give theirs up. Where the word is NONE, a signal handler has
- * forked in between and this is the child: what was taken is its parent's.
+ * the CAS of own->word, and the others give theirs up, but for one that was adopted: it is the process's,
+ * not the thread's. Where the word is NONE, a signal handler has forked in between and this is the child:
+ * what was taken is its parent's.
  */
 static int
 sit_down(struct rl_holders *h)
 {
 	struct rl_process me;
+	bool is_adopted;
 	uint32_t label;
 	int error;
 
@@ -184,10 +187,11 @@ sit_down(struct rl_holders *h)
 	error = me.start == 0 && me.inode == 0 ? out_of_descriptors() : 0;
 	if (error < 0)
 		return error;
-	if (!adopt(h, &me, &label) && !take(h, &me, false, &label) && !take(h, &me, true, &label))
+	is_adopted = adopt(h, &me, &label);
+	if (!is_adopted && !take(h, &me, false, &label) && !take(h, &me, true, &label))
 		return stay_standing(h);
-	if (!rl_atomic_own_cas(&h->own->word, TAKING, TAKEN | label) &&
-	    rl_atomic_own_load(&h->own->word) != NONE)
+	if (!rl_atomic_own_cas(&h->own->word, TAKING, TAKEN | (is_adopted ? ADOPTED : 0) | label) &&
+	    rl_atomic_own_load(&h->own->word) != NONE && !is_adopted)
 		give_up(h, label);
 	return 0;
 }

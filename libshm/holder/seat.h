@@ -42,9 +42,8 @@ struct rl_holders {
 	struct rl_u128 *seats; /* in the segment */
 	uint32_t count;
 	bool is_writable;
-	bool is_adopted; /* this process's seat is of before it called exec(2): holder.c */
-	uint64_t looks;  /* at seats, in this while: judge.c */
-	uint64_t turn;   /* where the next search begins */
+	uint64_t looks;             /* at seats, in this while: judge.c */
+	uint64_t turn;              /* where the next search begins */
 	struct rl_holders_own *own; /* NULL: the kernel has no such memory */
 	struct rl_seat_seen seen[];
 };

@@ -32,6 +32,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "reserve/sets.h"
 #include "reset/renew.h"
 #include "reset/reset.h"
 #include "rule/pattern.h"
@@ -130,7 +131,7 @@ static int
 forget(struct reset *r, struct rl_slot slot, bool is_key)
 {
 	const struct rl_segment *s = &r->rl->segment;
-	int row = rl_rules_of_limit(s, rl_tag_limit(slot.tag)), done = rl_reset_slot(s, slot);
+	int row = rl_rules_of_limit(s, rl_tag_limit(slot.tag)), done = rl_reset_slot(r->rl, slot);
 
 	if (done <= 0 || !is_key)
 		return done;
@@ -203,8 +204,10 @@ reset_whole(struct reset *r)
 	reset_slots(r);
 	for (uint32_t row = 0; row < s->geometry.limits && r->error == 0; row++)
 		if (r->rule == RL_ANY_RULE ||
-		    rl_rules_of_identity(s, identity[row].lo) == rl_rule_row(r->rule))
+		    rl_rules_of_identity(s, identity[row].lo) == rl_rule_row(r->rule)) {
 			rl_rules_note_oldest(&s->limits[row], identity[row]);
+			r->error = rl_sets_forget(s, (int)row);
+		}
 }
 
 static bool

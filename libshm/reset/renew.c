@@ -26,6 +26,7 @@
 #include "reset/renew.h"
 
 #include "segment/change.h"
+#include "segment/event.h"
 #include "segment/stats.h"
 
 #define TRIES 16
@@ -79,7 +80,9 @@ rl_renew_rule(struct rl *rl, int rule)
 	for (unsigned i = 0; i < refs.count && is_done; i++)
 		is_done = renew_limit(s, rule, refs.limit[i]);
 	rl_change_end(&change);
-	if (is_done)
+	if (is_done) {
 		rl_stats_add(s, rule, RL_COUNT_renewed);
+		rl_event_tell_change(s, RL_EVENT_RESET, rule, NULL, 0, 0);
+	}
 	return is_done;
 }

@@ -4,22 +4,61 @@
 #include <errno.h>
 
 #include "decide/key_limits.h"
+#include "decide/without_slot.h"
+#include "reserve/sets.h"
 #include "rl.h"
+#include "segment/event.h"
+#include "segment/record.h"
 #include "segment/stats.h"
 #include "segment/view.h"
 
-int
-rl_reset_slot(const struct rl_segment *s, struct rl_slot slot)
+/*
+ * What is to count nothing, whatever its cell counts, counts that: a slot that is freed would carry it on. The
+ * name goes along; who is killed before that leaves none.
+ */
+static bool
+empty(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, const struct rl_view *v)
 {
+	const struct rl_segment *s = &rl->segment;
+	struct rl_record_copy copy;
+	bool has_name = rl_record_read(s, slot, &copy);
+
+	if (!rl_table_renew(&s->table, &slot, v->word,
+	                    rl_limiter_nothing(&limit->limiter, rl_segment_now(s), v->slot_bits)))
+		return false;
+	if (has_name) /* as much of it as was kept */
+		rl_record_write_hashed(s, slot, copy.bytes, copy.key_len, copy.hash);
+	return true;
+}
+
+/* The limit of a slot, if it has cells now; else NULL. */
+static const struct rl_compiled *
+with_cells(struct rl *rl, struct rl_slot slot)
+{
+	const struct rl_compiled *limit = rl_handle_limit(rl, rl_tag_limit(slot.tag));
+	struct rl_set set;
+
+	return limit && rl_compiled_owns(limit, slot.tag) && limit->has_cells &&
+	                       rl_sets_find(&rl->segment, limit, &set)
+	               ? limit
+	               : NULL;
+}
+
+int
+rl_reset_slot(struct rl *rl, struct rl_slot slot)
+{
+	const struct rl_compiled *limit = with_cells(rl, slot);
 	struct rl_view v;
 
-	switch (rl_view_load(s, slot, &v)) {
+	switch (rl_view_load(&rl->segment, slot, &v)) {
 	case RL_SEEN:
+		if (limit)
+			return empty(rl, limit, slot, &v) ? 1 : -1;
 		if (v.is_zero)
 			return 0;
-		return rl_table_retire(&s->table, slot, v.word) ? 1 : -1;
+		return rl_table_retire(&rl->segment.table, slot, v.word) ? 1 : -1;
 	case RL_SEEN_DEAD:
-		rl_table_free(&s->table, slot);
+		rl_table_free(&rl->segment.table, slot);
 		break;
 	case RL_SEEN_GONE:
 		break;
@@ -27,17 +66,34 @@ rl_reset_slot(const struct rl_segment *s, struct rl_slot slot)
 	return -1;
 }
 
-/* A key under one limit: 1 forgotten, 0 nothing there, -EBUSY. */
+/* A key without a slot takes one if it counts something, to count nothing there. */
 static int
-forget(const struct rl_segment *s, const struct rl_request *rq)
+take_slot(struct rl_request *rq, struct rl_budget *budget)
 {
+	struct rl_slot slot;
+	int decided, error;
+
+	rq->budget = budget;
+	rq->ask.now_ns = rl_segment_now(rq->ask.segment);
+	if (!rl_without_slot_peek(rq, &decided))
+		return 0;
+	error = rl_decide_claim(rq, &slot);
+	return error == -ENOSPC ? error : -1;
+}
+
+/* A key under one limit: 1 forgotten, 0 nothing there, -EBUSY, -ENOSPC. */
+static int
+forget(struct rl *rl, struct rl_request *rq)
+{
+	struct rl_budget budget = {RL_DECIDE_STEPS};
 	struct rl_slot slot;
 	int done = -1;
 
-	for (int tries = 0; tries < RL_RESET_TRIES && done < 0; tries++)
-		done = rl_table_find(&s->table, &rq->candidates, &slot) ? rl_reset_slot(s, slot)
-		                                                        : 0;
-	return done < 0 ? -EBUSY : done;
+	for (int tries = 0; tries < RL_RESET_TRIES && done == -1 && budget.left > 0; tries++)
+		done = rl_table_find(&rl->segment.table, &rq->candidates, &slot)
+		               ? rl_reset_slot(rl, slot)
+		               : take_slot(rq, &budget);
+	return done == -1 ? -EBUSY : done;
 }
 
 int
@@ -51,12 +107,14 @@ rl_reset_key(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t 
 	if (!rl->segment.is_writable)
 		return -EROFS;
 	for (int i = 0; i < limits; i++) {
-		int one = forget(&rl->segment, &rq[i]);
+		int one = forget(rl, &rq[i]);
 		done += one > 0;
 		error = one < 0 ? one : error;
 	}
-	if (done > 0)
+	if (done > 0) {
 		rl_stats_add(&rl->segment, rule, RL_COUNT_reset);
+		rl_event_tell_change(&rl->segment, RL_EVENT_RESET, rule, key, key_len, 0);
+	}
 	*forgotten += (unsigned)done;
 	return error;
 }

@@ -10,7 +10,7 @@
 #define RL_RESET_TRIES 1000 /* at a slot that other processes keep changing */
 
 /* One try to forget what a LIVE slot counts: 1 forgotten, 0 it counts nothing, -1 look again. */
-int rl_reset_slot(const struct rl_segment *s, struct rl_slot slot);
+int rl_reset_slot(struct rl *rl, struct rl_slot slot);
 
 /* Add to *forgotten under how many limits of the rule the key was. 0, or what rl_reset() says. */
 int rl_reset_key(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t *forgotten);

@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "rule/ban_note.h"
 #include "rule/filter.h"
 #include "rule/handle.h"
 #include "rule/print.h"
 #include "segment/change.h"
+#include "segment/event.h"
 #include "segment/record.h"
 
 /*
@@ -15,12 +19,13 @@
  *          are known: see filter.h
  * word.hi  incarnation:7 | until, ms:44 | rule:10 | match:2 | exemption:1, exemption lowest. An
  *          until of all ones: no end. The lowest bits of the incarnation of the rule's row tell
- *          people whose it is; the hash has all.
+ *          people whose it is; the hash has all. Match 3: an automatic ban, of a key.
  * A lifted one has until 0.
  */
 #define PRINT_SHIFT 32
 #define EXEMPTION UINT64_C(1)
 #define MATCH_SHIFT 1
+#define AUTOMATIC 3
 #define RULE_SHIFT 3
 #define RULE_MASK 0x3ff
 #define UNTIL_SHIFT 13
@@ -38,11 +43,13 @@ unpack(uint64_t hi)
 {
 	uint64_t until_ms = hi >> UNTIL_SHIFT & UNTIL_MAX;
 	int rule = (int)(hi >> RULE_SHIFT & RULE_MASK);
+	unsigned match = hi >> MATCH_SHIFT & 3;
 
 	return (struct rl_ban){
 		.rule = rule == RULE_MASK ? RL_ANY_RULE : rule,
-		.match = (enum rl_match)(hi >> MATCH_SHIFT & 3),
+		.match = match == AUTOMATIC ? RL_MATCH_KEY : (enum rl_match)match,
 		.is_exemption = (hi & EXEMPTION) != 0,
+		.is_automatic = match == AUTOMATIC,
 		.until_ns = until_ms == UNTIL_MAX ? RL_NEVER_NS : until_ms * RL_MILLISECOND,
 	};
 }
@@ -51,12 +58,13 @@ static uint64_t
 pack(const struct rl_ban *b)
 {
 	uint64_t until_ms = b->until_ns / RL_MILLISECOND + (b->until_ns % RL_MILLISECOND > 0);
+	uint64_t match = b->is_automatic ? AUTOMATIC : (uint64_t)b->match;
 
 	if (until_ms > UNTIL_MAX)
 		until_ms = UNTIL_MAX;
 	return rl_rule_incarnation(b->rule & INT_MAX) << INCARNATION_SHIFT |
 	       until_ms << UNTIL_SHIFT | (uint64_t)(b->rule & RULE_MASK) << RULE_SHIFT |
-	       (uint64_t)b->match << MATCH_SHIFT | (b->is_exemption ? EXEMPTION : 0);
+	       match << MATCH_SHIFT | (b->is_exemption ? EXEMPTION : 0);
 }
 
 static bool
@@ -110,11 +118,13 @@ bool
 rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern *normal,
             uint64_t now_ns, struct rl_budget *budget, struct rl_ban *ban)
 {
-	struct rl_u128 held;
+	struct rl_u128 held, *at;
 
-	if (!find_standing(s, hash_of(s, scope, normal), now_ns, budget, &held))
+	at = find_standing(s, hash_of(s, scope, normal), now_ns, budget, &held);
+	if (!at)
 		return false;
 	*ban = unpack(held.hi);
+	ban->slot = (uint32_t)(at - s->bans);
 	return true;
 }
 
@@ -122,7 +132,8 @@ rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_normal_p
  * One pass, from the most special on, tells when a key that is banned is so no more. Be `end` when
  * all are over that were met so far; up to then each instant is some ban's. The next one that still
  * stands at `end` decides there, all before it being over: an exemption ends the pass, a ban moves
- * `end` on. One that does not stand at `end` never decides.
+ * `end` on. One that does not stand at `end` never decides. An automatic ban is kept for the end of all: it is
+ * met first, for it is of the key itself.
  */
 static bool
 go_on(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern *normal,
@@ -133,6 +144,11 @@ go_on(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern
 	if (standing->until_ns == RL_NEVER_NS ||
 	    !rl_ban_find(s, scope, normal, standing->until_ns, budget, &ban))
 		return true;
+	if (ban.is_automatic) {
+		standing->has_automatic = true;
+		standing->automatic = ban;
+		return true;
+	}
 	if (!standing->is_found)
 		standing->first = ban;
 	standing->is_found = true;
@@ -142,7 +158,7 @@ go_on(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern
 	return !ban.is_exemption;
 }
 
-bool
+void
 rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths *lengths,
               const void *key, size_t key_len, const struct rl_address *address, uint64_t now_ns,
               struct rl_budget *budget, struct rl_standing *standing)
@@ -157,7 +173,18 @@ rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths *len
 		if (!go_on(s, rl_pattern_scope(rule), &normal, budget, standing) ||
 		    !go_on(s, rl_pattern_scope(RL_ANY_RULE), &normal, budget, standing))
 			break;
-	return standing->is_found;
+}
+
+void
+rl_standing_add_automatic(struct rl_standing *standing)
+{
+	if (!standing->has_automatic || standing->is_exempt_then ||
+	    standing->automatic.until_ns <= standing->until_ns)
+		return;
+	if (!standing->is_found)
+		standing->first = standing->automatic;
+	standing->is_found = true;
+	standing->until_ns = standing->automatic.until_ns;
 }
 
 /*
@@ -231,9 +258,11 @@ lift_doubles(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns)
 	}
 }
 
+/* 1: one stands that may not be replaced. */
 static int
 put(const struct rl_segment *s, struct rl_hash hash, const struct rl_ban *ban,
-    const struct rl_pattern *pattern, uint64_t now_ns)
+    const struct rl_pattern *pattern, const struct rl_ban_words *words, bool may_replace,
+    uint64_t now_ns)
 {
 	struct rl_u128 held, next = {.lo = hash.a, .hi = pack(ban)};
 
@@ -241,9 +270,12 @@ put(const struct rl_segment *s, struct rl_hash hash, const struct rl_ban *ban,
 		struct rl_u128 *at = slot_for(s, hash, now_ns, &held);
 		if (!at)
 			return RL_EBANS;
+		if (!may_replace && held.lo == hash.a && stands(held.hi, now_ns))
+			return 1;
 		if (rl_atomic_cas16(at, held, next)) {
 			struct rl_slot slot = {.index = index_of(s, at), .tag = hash.a};
 			rl_record_write(s, slot, pattern->key, pattern->key_len);
+			rl_ban_note_write(s, (uint32_t)(at - s->bans), next, words);
 			lift_doubles(s, hash, now_ns);
 			return 0;
 		}
@@ -288,7 +320,8 @@ add_to_filter(const struct rl_segment *s, uint64_t lo)
 /* An entry without its bits leaves the change open, as one that was killed: see filter.h. */
 static int
 set_as_change(const struct rl_segment *s, const struct rl_ban *ban,
-              const struct rl_pattern *pattern, const struct rl_normal_pattern *normal)
+              const struct rl_pattern *pattern, const struct rl_normal_pattern *normal,
+              const struct rl_ban_words *words, bool may_replace, uint64_t now_ns)
 {
 	struct rl_hash hash = hash_of(s, rl_pattern_scope(ban->rule), normal);
 	struct rl_change change;
@@ -298,24 +331,105 @@ set_as_change(const struct rl_segment *s, const struct rl_ban *ban,
 		return -EBUSY;
 	error = add_length(s, ban->rule, normal);
 	if (error == 0)
-		error = put(s, hash, ban, pattern, rl_segment_now(s));
+		error = put(s, hash, ban, pattern, words, may_replace, now_ns);
 	if (error == 0 && !add_to_filter(s, hash.a))
 		return -EBUSY;
 	rl_change_end(&change);
 	return error;
 }
 
+static void
+tell_set(const struct rl_segment *s, const struct rl_ban *ban, const struct rl_pattern *pattern,
+         uint64_t now_ns)
+{
+	uint64_t left_ns = RL_NEVER_NS;
+
+	if (ban->until_ns != RL_NEVER_NS)
+		left_ns = ban->until_ns > now_ns ? ban->until_ns - now_ns : 0;
+	rl_event_tell_change(s, ban->is_exemption ? RL_EVENT_EXEMPTION_SET : RL_EVENT_BAN_SET,
+	                     ban->rule, pattern->key, pattern->key_len, left_ns);
+}
+
 static int
-set(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns, bool is_exemption)
+set_info(const struct rl_segment *s, const struct rl_ban_info *info,
+         const struct rl_normal_pattern *normal, bool may_replace, uint64_t now_ns)
+{
+	struct rl_ban_words words = {
+		.since_ns = info->since_ns > 0 ? info->since_ns : now_ns,
+		.hits = info->hits,
+		.author = info->author,
+	};
+	struct rl_ban ban = {.rule = info->rule,
+	                     .match = info->pattern.match,
+	                     .is_exemption = info->is_exemption != 0,
+	                     .is_automatic = info->is_automatic != 0,
+	                     .until_ns = info->until_ns};
+	int error;
+
+	rl_ban_note_set(&words, info->reason, info->reason_len);
+	error = set_as_change(s, &ban, &info->pattern, normal, &words, may_replace, now_ns);
+	if (error == 0)
+		tell_set(s, &ban, &info->pattern, now_ns);
+	return error;
+}
+
+static bool
+is_sound(const struct rl_ban_info *info)
+{
+	bool is_rules = info->rule != RL_ANY_RULE && info->pattern.match == RL_MATCH_KEY &&
+	                !info->is_exemption;
+
+	return info->reason_len <= RL_REASON_MAX && (!info->is_automatic || is_rules);
+}
+
+int
+rl_ban_set(struct rl *rl, const struct rl_ban_info *info)
 {
 	struct rl_normal_pattern normal;
-	struct rl_ban ban = {.rule = rule, .is_exemption = is_exemption, .until_ns = until_ns};
-	int error = check(rl, rule, pattern, &normal);
+	int error = is_sound(info) ? check(rl, info->rule, &info->pattern, &normal) : -EINVAL;
 
 	if (error < 0)
 		return error;
-	ban.match = pattern->match;
-	return set_as_change(&rl->segment, &ban, pattern, &normal);
+	return set_info(&rl->segment, info, &normal, true, rl_segment_now(&rl->segment));
+}
+
+/* As far as that is known: true also if the budget has ended. */
+static bool
+is_exempt(const struct rl_segment *s, int rule, const struct rl_pattern *key, uint64_t now_ns)
+{
+	struct rl_lengths lengths = rl_lengths_both(rl_lengths_load(&s->header->any_bans),
+	                                            rl_lengths_load(&rl_rules_at(s, rule)->bans));
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
+	struct rl_standing standing;
+	struct rl_address address;
+	bool has_address = rl_address_parse(key->key, key->key_len, &address);
+
+	rl_ban_of_key(s, rule, &lengths, key->key, key->key_len, has_address ? &address : NULL,
+	              now_ns, &budget, &standing);
+	return budget.left == 0 || (standing.is_found && standing.first.is_exemption);
+}
+
+bool
+rl_ban_set_automatic(const struct rl_segment *s, const struct rl_ban_info *info, uint64_t now_ns)
+{
+	struct rl_normal_pattern normal;
+
+	return rl_normal_pattern_of(&info->pattern, &normal) == 0 &&
+	       !is_exempt(s, info->rule, &info->pattern, now_ns) &&
+	       set_info(s, info, &normal, false, now_ns) == 0;
+}
+
+/* By this user, now, for no reason that is told. */
+static int
+set(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns, bool is_exemption)
+{
+	const struct rl_ban_info ban = {.rule = rule,
+	                                .is_exemption = is_exemption,
+	                                .pattern = *pattern,
+	                                .until_ns = until_ns,
+	                                .author = geteuid()};
+
+	return rl_ban_set(rl, &ban);
 }
 
 int
@@ -359,29 +473,54 @@ rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
 	hash = hash_of(s, rl_pattern_scope(rule), &normal);
 	for (unsigned step = 0; step < steps(s); step++)
 		did |= lift(s, slot_at(s, hash, step), hash);
+	if (did)
+		rl_event_tell_change(s, RL_EVENT_BAN_LIFTED, rule, pattern->key, pattern->key_len,
+		                     0);
 	return did;
+}
+
+/* What is known beside it of the ban that stood as `word` in that slot. */
+static void
+fill_note(const struct rl_segment *s, uint32_t slot, struct rl_u128 word, struct rl_ban_info *info)
+{
+	struct rl_ban_words words;
+
+	if (!rl_ban_note_read(s, slot, word, &words))
+		return;
+	info->has_note = 1;
+	info->author = words.author;
+	info->since_ns = words.since_ns;
+	info->hits = words.hits;
+	info->reason_len = words.reason_len;
+	memcpy(info->reason, words.reason, RL_REASON_MAX);
 }
 
 int
 rl_ban_info(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t now_ns,
             struct rl_ban_info *info)
 {
+	const struct rl_segment *s = &rl->segment;
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_normal_pattern normal;
+	struct rl_u128 held, *at;
 	struct rl_ban ban;
 	int error = check_pattern(rl, rule, pattern, &normal);
 
 	if (error < 0)
 		return error;
-	if (!rl_ban_find(&rl->segment, rl_pattern_scope(rule), &normal, now_ns, &budget, &ban))
+	at = find_standing(s, hash_of(s, rl_pattern_scope(rule), &normal), now_ns, &budget, &held);
+	if (!at)
 		return 0;
+	ban = unpack(held.hi);
 	*info = (struct rl_ban_info){
 		.rule = rule,
 		.is_exemption = ban.is_exemption,
+		.is_automatic = ban.is_automatic,
 		.pattern = *pattern,
 		.key_len = pattern->key_len,
 		.until_ns = ban.until_ns,
 	};
+	fill_note(s, (uint32_t)(at - s->bans), held, info);
 	return 1;
 }
 
@@ -456,12 +595,11 @@ is_current(const struct rl_segment *s, uint64_t hi, int *rule)
 	return hi >> INCARNATION_SHIFT == (rl_rule_incarnation(*rule) & INCARNATION_MASK);
 }
 
-typedef int ban_visit_fn(const struct rl_ban_info *ban, void *arg);
-
-static int
-show(const struct rl_segment *s, const struct rl_u128 *at, uint64_t now_ns, ban_visit_fn *visit,
-     void *arg)
+int
+rl_ban_show(const struct rl_segment *s, uint32_t slot, uint64_t now_ns, rl_ban_visit_fn *visit,
+            void *arg)
 {
+	const struct rl_u128 *at = &s->bans[slot];
 	struct rl_ban_info info = {0};
 	struct rl_u128 word;
 	struct rl_record_copy copy;
@@ -470,10 +608,11 @@ show(const struct rl_segment *s, const struct rl_u128 *at, uint64_t now_ns, ban_
 	if (!rl_atomic_load16(at, &word) || word.lo == 0 || !stands(word.hi, now_ns))
 		return 0;
 	ban = unpack(word.hi);
-	if (!is_current(s, word.hi, &ban.rule))
-		return 0;
+	if ((ban.is_automatic && ban.is_exemption) || !is_current(s, word.hi, &ban.rule))
+		return 0; /* damage, or of a rule that is gone */
 	info.rule = ban.rule;
 	info.is_exemption = ban.is_exemption;
+	info.is_automatic = ban.is_automatic;
 	info.until_ns = ban.until_ns;
 	info.pattern.match = ban.match;
 	if (rl_record_read(s, (struct rl_slot){.index = index_of(s, at), .tag = word.lo}, &copy)) {
@@ -482,16 +621,17 @@ show(const struct rl_segment *s, const struct rl_u128 *at, uint64_t now_ns, ban_
 		info.pattern.key_len = copy.key_kept;
 		info.key_len = copy.key_len;
 	}
+	fill_note(s, slot, word, &info);
 	return visit(&info, arg);
 }
 
 int
-rl_bans_walk(struct rl *rl, uint64_t now_ns, ban_visit_fn *visit, void *arg)
+rl_bans_walk(struct rl *rl, uint64_t now_ns, rl_ban_visit_fn *visit, void *arg)
 {
 	const struct rl_segment *s = &rl->segment;
 	int result = 0;
 
 	for (uint32_t i = 0; i < s->geometry.ban_slots && result == 0; i++)
-		result = show(s, &s->bans[i], now_ns, visit, arg);
+		result = rl_ban_show(s, i, now_ns, visit, arg);
 	return result;
 }

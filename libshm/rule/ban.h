@@ -8,7 +8,7 @@
  * replaced but never empty again, so a lookup ends at the first that never was used.
  */
 
-#include "rl.h"
+#include "rl_admin.h"
 #include "rule/pattern.h"
 #include "shared/budget.h"
 
@@ -16,7 +16,9 @@ struct rl_ban {
 	int rule;
 	enum rl_match match;
 	bool is_exemption;
+	bool is_automatic; /* a rule has set it, for denials: of a key, and no exemption */
 	uint64_t until_ns; /* RL_NEVER_NS: no end */
+	uint32_t slot;     /* of one that was found: where its note is */
 };
 
 /*
@@ -31,15 +33,37 @@ struct rl_standing {
 	struct rl_ban first; /* the one that decides */
 	uint64_t until_ns;   /* when no ban applies any more */
 	bool is_exempt_then; /* and whether an exemption decides then */
+	bool has_automatic;
+	struct rl_ban automatic; /* one that is behind all of them */
 };
 
 /*
- * The same of a key under a rule; false if there is none, or none is met before the budget ends.
- * `lengths` are those of the patterns that there are; `address` as of a pattern's iteration.
+ * The same of a key under a rule: those that are met before the budget ends.
+ * `lengths` are those of the patterns that there are; `address` as of a pattern's iteration. An automatic
+ * ban is told apart, and is none of `is_found`.
  */
-bool rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths *lengths,
+void rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths *lengths,
                    const void *key, size_t key_len, const struct rl_address *address,
                    uint64_t now_ns, struct rl_budget *budget, struct rl_standing *standing);
+
+/*
+ * The automatic ban, too, which holds where nobody has said otherwise: behind every ban, exemption and
+ * override. Call it unless an override exempts the key.
+ */
+void rl_standing_add_automatic(struct rl_standing *standing);
+
+/*
+ * Set an automatic ban by a decision at now_ns, unless the key is exempt then, or an entry of that very pattern
+ * stands. Returns whether it was set.
+ */
+bool rl_ban_set_automatic(const struct rl_segment *s, const struct rl_ban_info *ban,
+                          uint64_t now_ns);
+
+typedef int rl_ban_visit_fn(const struct rl_ban_info *ban, void *arg);
+
+/* Visit the one in that slot, if it stands at now_ns. What visit returned, else 0. */
+int rl_ban_show(const struct rl_segment *s, uint32_t slot, uint64_t now_ns, rl_ban_visit_fn *visit,
+                void *arg);
 
 /*
  * Set what the filter lacks of the bits of what stands at now_ns, or did shortly before. Any process, at

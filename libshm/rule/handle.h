@@ -26,6 +26,8 @@ struct rl {
 	uint64_t changes_seen_ns;    /* by who sweeps: when, */
 	struct rl_u128 changes_seen; /* and how rl_header.changes stood */
 	uint64_t looked_around_ns;   /* by who sweeps: for holders that have died */
+	uint64_t history_due_ns;     /* by who sweeps: when all rules' histories are to be noted */
+	uint64_t denials_until_ns;   /* keys that are denied are expected: see rl_tell_expect() */
 	int lock;                    /* what rl_supervise() holds, or -1 */
 };
 

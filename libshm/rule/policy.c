@@ -40,6 +40,14 @@ rl_policy_apply_tier(const struct rl_segment *s, uint64_t slot, const struct rl_
 	return tier > 0 && rl_policy_set_capacity(&limit->limiter, tier, q) == 0 ? tier : 0;
 }
 
+static unsigned
+kinds_of(const struct rl_limiter *l)
+{
+	if (rl_limiter_is_lent(l))
+		return RL_POLICY_HAS_LENT;
+	return l->algorithm == RL_IN_FLIGHT ? RL_POLICY_HAS_HELD : 0;
+}
+
 /* -EAGAIN: a row that is referred to is another's by now, or its limit has started anew. */
 static int
 load_limits(struct rl *rl, int rule, struct rl_u128 refs, struct rl_policy *p)
@@ -65,7 +73,7 @@ load_limits(struct rl *rl, int rule, struct rl_u128 refs, struct rl_policy *p)
 			return -EAGAIN;
 		p->has_new |= rl_rules_is_new(l->limit->row);
 		p->has_prefix |= l->limit->has_prefix;
-		p->is_held |= l->limit->limiter.algorithm == RL_IN_FLIGHT;
+		p->kinds |= kinds_of(&l->limit->limiter);
 		l->index = p->count++;
 	}
 	return 0;
@@ -108,7 +116,7 @@ load_at(struct rl *rl, int rule, uint64_t g, struct rl_policy *p)
 	if (rl_rule_has_flags(rule, flags))
 		return 0;
 	p->count = 0;
-	p->is_held = false;
+	p->kinds = 0;
 	p->has_overrides = false;
 	p->is_removed = true;
 	return rl_rule_incarnation(rule) > rl_row_incarnation(flags) ? -EINVAL : 0;
@@ -146,7 +154,9 @@ keep(struct rl *rl, uint64_t version, const struct rl_policy *p)
 	bool asks = p->has_overrides || p->has_bans;
 	bool prefetches = p->limit[0].quota.prefetch > 0;
 	uint64_t mark = ((uint64_t)(unsigned)p->rule + 1) | (asks ? RL_POLICY_ASKS : 0) |
-	                (prefetches ? RL_POLICY_PREFETCHES : 0) | (p->is_held ? RL_POLICY_HELD : 0);
+	                (prefetches ? RL_POLICY_PREFETCHES : 0) |
+	                (p->kinds & RL_POLICY_HAS_HELD ? RL_POLICY_HELD : 0) |
+	                (p->kinds & RL_POLICY_HAS_LENT ? RL_POLICY_LENT : 0);
 
 	if (writer == me || !rl_atomic_own_cas(&kept->writer, writer, me))
 		return;
@@ -357,6 +367,28 @@ rl_policy_of_key(struct rl *rl, int rule, const void *key, size_t key_len, struc
                  struct rl_key_policy *k)
 {
 	return load(rl, rule, NULL, key, key_len, budget, k);
+}
+
+uint32_t
+rl_policy_worth_away(const struct rl_segment *s, const struct rl_limiter *l,
+                     const struct rl_quota *q)
+{
+	uint32_t most = rl_limiter_limit(l, q);
+	uint64_t hosts = rl_atomic_load_relaxed(&s->header->cluster_hosts);
+
+	switch ((enum rl_away)q->away) {
+	case RL_AWAY_KEEP:
+		return RL_LENT_KEEP;
+	case RL_AWAY_OPEN:
+		return most;
+	case RL_AWAY_CLOSED:
+		return 0;
+	case RL_AWAY_LOCAL_SHARE:
+		break;
+	}
+	if (hosts == 0) /* nothing was lent yet */
+		return 0;
+	return hosts < most ? most / (uint32_t)hosts : 1;
 }
 
 bool

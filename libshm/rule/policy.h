@@ -22,11 +22,17 @@ struct rl_policy_limit {
 	unsigned index; /* of the limit in its rule */
 };
 
+/* What a request of several limits has to know of them before it is decided. */
+enum rl_policy_kind {
+	RL_POLICY_HAS_HELD = 1, /* it counts what is in flight */
+	RL_POLICY_HAS_LENT = 2, /* it is of a cluster */
+};
+
 struct rl_policy {
 	int rule;
 	unsigned count;  /* 0: it has no limits */
 	bool is_removed; /* nobody has defined or configured it, any more */
-	bool is_held;    /* a limit of it counts what is in flight */
+	unsigned kinds;  /* of enum rl_policy_kind: what some limit of it is */
 	bool has_prefix; /* keys are addresses, counted by their networks */
 	bool has_new;    /* a limit may start anew yet: only where nothing is counted by it */
 	bool has_overrides;
@@ -44,18 +50,20 @@ struct rl_policy {
 /*
  * One that a process keeps. `sequence` is odd while some thread writes the rest. `plain` is the
  * handle + 1 of a rule that has one limit for whole keys, else 0; with RL_POLICY_ASKS where there is
- * something for single keys, which the filters know. Two kinds of rules have a bit more, and a way of their
- * own: where a process may take units ahead, and where units are in flight.
+ * something for single keys, which the filters know. Three kinds of rules have a bit more, and a way of their
+ * own: where a process may take units ahead, where units are in flight, and a limit of a cluster.
  */
 #define RL_POLICY_ASKS (UINT64_C(1) << 63)
 #define RL_POLICY_PREFETCHES (UINT64_C(1) << 62)
 #define RL_POLICY_HELD (UINT64_C(1) << 61)
-#define RL_POLICY_KINDS (RL_POLICY_PREFETCHES | RL_POLICY_HELD)
+#define RL_POLICY_LENT (UINT64_C(1) << 60)
+#define RL_POLICY_KINDS (RL_POLICY_PREFETCHES | RL_POLICY_HELD | RL_POLICY_LENT)
 struct rl_policy_kept {
 	uint64_t sequence;
 	uint64_t writer; /* the process that writes: a child may be forked while its parent does */
 	uint64_t version;
 	uint64_t plain;
+	uint64_t due_ns; /* from then on the rule's history has to be looked at: history.h */
 	struct rl_policy policy;
 };
 
@@ -68,15 +76,16 @@ bool rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_k
 
 /*
  * The only limit of a rule that is plain, or plain for this key, and of that kind: 0, or one of
- * RL_POLICY_KINDS. False: ask rl_policy_load(). Part of every decision.
+ * RL_POLICY_KINDS. False: ask rl_policy_load(); also at the first request of a minute, which has to
+ * look at the rule's history. Part of every decision.
  *
  * Words of this process's own memory, which another thread may be writing: what was read counts
  * only if the sequence is the same afterwards. That a version is still in force is seen by one
  * load from the segment.
  */
 static inline __attribute__((always_inline)) bool
-rl_policy_plain_of(const struct rl *rl, int rule, const void *key, size_t key_len, uint64_t kind,
-                   struct rl_policy_limit *own)
+rl_policy_plain_of(const struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
+                   uint64_t kind, struct rl_policy_limit *own)
 {
 	const struct rl_policy_limit *limit;
 	const struct rl_policy_kept *kept;
@@ -90,7 +99,8 @@ rl_policy_plain_of(const struct rl *rl, int rule, const void *key, size_t key_le
 	version = rl_change_version(&rl->segment);
 	sequence = rl_atomic_own_load(&kept->sequence);
 	plain = rl_atomic_own_load(&kept->plain);
-	if (rl_atomic_own_load(&kept->version) != version || (sequence & 1))
+	if (rl_atomic_own_load(&kept->version) != version || (sequence & 1) ||
+	    now_ns >= rl_atomic_own_load(&kept->due_ns))
 		return false;
 	if (plain != mark && (plain != (mark | RL_POLICY_ASKS) ||
 	                      !rl_policy_has_none_for(&rl->segment, kept, version, key, key_len)))
@@ -115,15 +125,12 @@ rl_policy_plain_of(const struct rl *rl, int rule, const void *key, size_t key_le
 		own->quota.rate.step_ns = rl_atomic_own_load(&limit->quota.rate.step_ns);
 		own->quota.rate.step_ticks = rl_atomic_own_load(&limit->quota.rate.step_ticks);
 	}
+	if (kind & RL_POLICY_LENT) {
+		own->quota.away = rl_atomic_own_load(&limit->quota.away);
+		own->quota.lent.blind = rl_atomic_own_load(&limit->quota.lent.blind);
+	}
 	rl_atomic_own_fence();
 	return rl_atomic_own_load(&kept->sequence) == sequence;
-}
-
-static inline __attribute__((always_inline)) bool
-rl_policy_plain(const struct rl *rl, int rule, const void *key, size_t key_len,
-                struct rl_policy_limit *own)
-{
-	return rl_policy_plain_of(rl, rule, key, key_len, 0, own);
 }
 
 /* Of what kind a rule that is plain seemed to be just now: to know which to ask for. */
@@ -147,6 +154,8 @@ struct rl_key_policy {
 	enum rl_override_kind kind; /* with an override */
 	bool keeps_first;           /* an override speaks of the first limit: no tier does */
 	bool has_address;
+	bool has_ban; /* one answers, or an exemption: where its note is */
+	uint32_t ban_slot;
 	struct rl_address address; /* the key's */
 	struct rl_policy rule;     /* with those limits alone that count the key */
 };
@@ -189,6 +198,25 @@ int rl_policy_set_capacity(const struct rl_limiter *limiter, uint32_t capacity,
 uint32_t rl_policy_apply_tier(const struct rl_segment *s, uint64_t slot,
                               const struct rl_compiled *limit, unsigned index,
                               struct rl_quota *quota);
+
+/* What a share of a cluster's limit is worth without a lease. */
+uint32_t rl_policy_worth_away(const struct rl_segment *s, const struct rl_limiter *limiter,
+                              const struct rl_quota *quota);
+
+/*
+ * Of a limit of a cluster, what holds of its shares at now_ns: before its word is loaded. Else nothing. A share
+ * counts as long as the lease of all holds, and then as the limit's `away` says.
+ */
+static inline void
+rl_policy_lend(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t now_ns,
+               struct rl_quota *quota)
+{
+	if (!rl_limiter_is_lent(&limit->limiter))
+		return;
+	quota->counts_denied = true;
+	quota->has_lease = now_ns < rl_atomic_load(&s->header->shares_until);
+	quota->lent.away = quota->has_lease ? 0 : rl_policy_worth_away(s, &limit->limiter, quota);
+}
 
 /* What a limit admits now, and its place in its rule; false if it is in force no more. */
 bool rl_policy_of_limit(const struct rl_segment *s, int limit, struct rl_quota *quota,

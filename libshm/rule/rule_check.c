@@ -11,6 +11,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/log.h"
+#include "algorithm/share.h"
 #include "rule/rules.h"
 #include "shared/reserved.h"
 
@@ -175,6 +176,60 @@ has_bad_prefetch(const struct sentence *s, const struct rl_limit *l)
 	return true;
 }
 
+static bool
+has_bad_share(const struct sentence *s, const struct rl_limit *l)
+{
+	uint32_t sub_buckets = l->granularity > 0 ? l->granularity : 1;
+	const char *name = rl_algorithm_info(l->algorithm)->name;
+
+	if (l->blind > l->capacity)
+		say(s, "blind", "%" PRIu32 "; at most the capacity is allowed, %" PRIu32, l->blind,
+		    l->capacity);
+	else if (l->away > RL_AWAY_CLOSED)
+		say(s, "away", "%u is none that there is; they are 0 to %d", l->away,
+		    RL_AWAY_CLOSED);
+	else if (l->prefetch > 0)
+		say(s, "prefetch", "%u; a limit of a cluster has none, 0 is allowed", l->prefetch);
+	else if (l->count_denied)
+		say(s, "count_denied", "a limit of a cluster does not, 0 is allowed");
+	else if (has(l, RL_IS_HELD) || l->algorithm == RL_ANCHORED_WINDOW)
+		say(s, "scope", "no limit of a cluster is %s, 0 (of the host) is allowed", name);
+	else if (sub_buckets > RL_SHARE_GRANULARITY_MAX)
+		say(s, "granularity",
+		    "%" PRIu32 "; a limit of a cluster has at most %u sub-buckets", l->granularity,
+		    RL_SHARE_GRANULARITY_MAX);
+	else if (has(l, RL_IS_WINDOW) && l->window_ns / sub_buckets < RL_SHARE_WIDTH_MIN)
+		say(s, "window_ns",
+		    "%" PRIu64 "; a sub-bucket of a limit of a cluster takes %" PRIu64
+		    " (125 ms) at least",
+		    l->window_ns, RL_SHARE_WIDTH_MIN);
+	else if (has(l, RL_IS_BUCKET) && rl_shape_fill_ns(l) > RL_SHARE_FILL_MAX)
+		say(s, "burst",
+		    "%" PRIu32 "; a bucket of a cluster fills in %" PRIu64 " ns (13 days) at most",
+		    l->burst, RL_SHARE_FILL_MAX);
+	else
+		return false;
+	return true;
+}
+
+static bool
+has_bad_scope(const struct sentence *s, const struct rl_limit *l)
+{
+	if (l->scope == RL_SCOPE_CLUSTER)
+		return has_bad_share(s, l);
+	if (l->scope != RL_SCOPE_HOST)
+		say(s, "scope", "%u is none that there is; they are 0 and %d", l->scope,
+		    RL_SCOPE_CLUSTER);
+	else if (l->blind > 0)
+		say(s, "blind", "%" PRIu32 "; only a limit of a cluster has it, 0 is allowed",
+		    l->blind);
+	else if (l->away > 0)
+		say(s, "away", "%u; only a limit of a cluster has it, 0 is allowed", l->away);
+	else
+		return false;
+	return true;
+}
+
 static void
 say_ring(const struct sentence *s, const struct rl_limit *l, uint32_t ring)
 {
@@ -200,7 +255,8 @@ check_limit(struct sentence *s, const struct rl_rule *rule, size_t i, uint32_t r
 		say_ring(s, &l, ring);
 	else if (error < 0 && !has_reserved(s, &l) && !has_bad_window(s, &l) &&
 	         !has_bad_capacity(s, &l) && !has_bad_burst(s, &l) &&
-	         !has_bad_count_denied(s, &l) && !has_bad_prefix(s, &l) && !has_bad_prefetch(s, &l))
+	         !has_bad_count_denied(s, &l) && !has_bad_prefix(s, &l) &&
+	         !has_bad_prefetch(s, &l) && !has_bad_scope(s, &l))
 		say(s, "", "it cannot be");
 	if (error == 0 && rl_limit_has_prefix(&l) != rl_limit_has_prefix(&rule->limit)) {
 		say(s, "", "either all limits of a rule have prefixes or none");
@@ -212,6 +268,21 @@ check_limit(struct sentence *s, const struct rl_rule *rule, size_t i, uint32_t r
 		error = -EINVAL;
 	}
 	return error;
+}
+
+/* A segment that is not made for it has no limit of a cluster. */
+static int
+check_segment(struct sentence *s, const struct rl_rule *rule)
+{
+	for (size_t i = 0; i <= rule->more_count; i++) {
+		if (rl_rules_limit(rule, i).scope != RL_SCOPE_CLUSTER)
+			continue;
+		s->field[0] = '\0';
+		say(s, "options.flags", "without RL_OPEN_CLUSTER (%d) no limit is of a cluster",
+		    RL_OPEN_CLUSTER);
+		return RL_ECLUSTER;
+	}
+	return 0;
 }
 
 static void
@@ -268,5 +339,7 @@ rl_rule_check(const struct rl_rule *rule, const struct rl_options *options, char
 	}
 	for (size_t i = 0; i <= rule->more_count && error == 0; i++)
 		error = check_limit(&s, rule, i, ring);
+	if (error == 0 && options && !(options->flags & RL_OPEN_CLUSTER))
+		error = check_segment(&s, rule);
 	return error;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rule/rules.h"
 
+#include "algorithm/cell.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -146,6 +148,8 @@ rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *l
 		int error = rl_shape_check(&l, s->geometry.ring);
 		if (error < 0)
 			return error;
+		if (l.scope == RL_SCOPE_CLUSTER && !s->geometry.clustered)
+			return RL_ECLUSTER;
 		if (rl_limit_has_prefix(&l) != rl_limit_has_prefix(&rule->limit))
 			return -EINVAL;
 		if (l.prefetch > 0 && rule->more_count > 0) /* all or nothing is exact */
@@ -201,7 +205,8 @@ twins_before(const struct rl_rule *rule, size_t i)
 	for (size_t j = 0; j < i; j++) {
 		struct rl_limit other = rl_rules_limit(rule, j);
 		twins += rl_shape_pack(&other) == rl_shape_pack(&l) && !other.hard == !l.hard &&
-		         other.prefix_v4 == l.prefix_v4 && other.prefix_v6 == l.prefix_v6;
+		         other.scope == l.scope && other.prefix_v4 == l.prefix_v4 &&
+		         other.prefix_v6 == l.prefix_v6;
 	}
 	return twins;
 }
@@ -216,6 +221,7 @@ rl_rules_identity_of(int id, const struct rl_rule *rule, size_t i)
 	              (uint64_t)l.prefix_v4 << RL_IDENTITY_V4_SHIFT |
 	              (uint64_t)l.prefix_v6 << RL_IDENTITY_V6_SHIFT |
 	              (l.hard ? RL_IDENTITY_HARD : 0) |
+	              (l.scope == RL_SCOPE_CLUSTER ? RL_IDENTITY_CLUSTERED : 0) |
 	              (uint64_t)twins_before(rule, i) << RL_IDENTITY_TWIN_SHIFT,
 		.hi = rl_shape_pack(&l),
 	};
@@ -479,9 +485,15 @@ rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *comp
 	compiled->mix = rl_rules_mix(s, compiled, 0);
 	compiled->owner = rl_tag_owner(limit, rl_identity_incarnation(identity));
 	compiled->has_prefix = compiled->prefix_v4 > 0 || compiled->prefix_v6 > 0;
-	return (identity.lo & RL_IDENTITY_USED) != 0 &&
-	       (uint32_t)compiled->rule < s->geometry.rules && compiled->prefix_v4 <= 32 &&
-	       compiled->prefix_v6 <= 128 &&
-	       rl_shape_unpack(identity.hi, (identity.lo & RL_IDENTITY_HARD) != 0, s->geometry.ring,
-	                       &compiled->limiter);
+	if ((identity.lo & RL_IDENTITY_USED) == 0 ||
+	    (uint32_t)compiled->rule >= s->geometry.rules || compiled->prefix_v4 > 32 ||
+	    compiled->prefix_v6 > 128 ||
+	    !rl_shape_unpack(identity.hi, (identity.lo & RL_IDENTITY_HARD) != 0, s->geometry.ring,
+	                     &compiled->limiter))
+		return false;
+	if (identity.lo & RL_IDENTITY_CLUSTERED &&
+	    (!s->geometry.clustered || !rl_shape_lend(&compiled->limiter)))
+		return false;
+	compiled->has_cells = rl_cell_limiter(&compiled->limiter, &compiled->cell);
+	return true;
 }

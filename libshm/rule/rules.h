@@ -25,6 +25,8 @@
 /* A limit as this process uses it: checked once. */
 struct rl_compiled {
 	struct rl_limiter limiter;
+	struct rl_limiter cell; /* of the cells that count its keys without a slot, if */
+	bool has_cells;         /* it has any */
 	struct rl_limit_row *row;
 	uint64_t mix;                /* makes a key's hash its own: see rl_rules_mix() */
 	struct rl_compiled *earlier; /* of the same row */
@@ -267,6 +269,8 @@ rl_rules_quota(const struct rl_limit_row *row, enum rl_bank bank, struct rl_quot
 
 	word.hi = rl_atomic_load(&row->quota[bank].hi);
 	rl_quota_unpack(word, quota);
+	if (rl_atomic_load_relaxed(&row->identity.lo) & RL_IDENTITY_CLUSTERED)
+		rl_quota_lend(word, quota);
 }
 
 /*

@@ -3,6 +3,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/in_flight.h"
+#include "algorithm/share.h"
 #include "rl.h"
 #include "shared/reserved.h"
 
@@ -58,6 +59,57 @@ has_valid_prefetch(const struct rl_limit *l)
 	       l->prefetch * sub_buckets * RL_PREFETCH_PART <= l->capacity;
 }
 
+static bool
+has_no_share(const struct rl_limit *l)
+{
+	return l->blind == 0 && l->away == 0;
+}
+
+/* What its words have room for beside a share: share.h. */
+static bool
+fits_beside_a_share(const struct rl_limit *l)
+{
+	uint32_t sub_buckets = l->granularity > 0 ? l->granularity : 1;
+
+	switch (l->algorithm) {
+	case RL_SLIDING_WINDOW:
+	case RL_FIXED_WINDOW:
+		return sub_buckets <= RL_SHARE_GRANULARITY_MAX &&
+		       l->window_ns / sub_buckets >= RL_SHARE_WIDTH_MIN;
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		return rl_shape_fill_ns(l) <= RL_SHARE_FILL_MAX;
+	case RL_SLIDING_LOG:
+		return true;
+	case RL_ANCHORED_WINDOW:
+	case RL_COUNTER:
+	case RL_IN_FLIGHT:
+		break;
+	}
+	return false;
+}
+
+static bool
+has_valid_scope(const struct rl_limit *l)
+{
+	if (l->scope > RL_SCOPE_CLUSTER)
+		return false;
+	if (l->scope == RL_SCOPE_HOST)
+		return has_no_share(l);
+	return l->away <= RL_AWAY_CLOSED && l->blind <= l->capacity && l->prefetch == 0 &&
+	       !l->count_denied && fits_beside_a_share(l);
+}
+
+uint64_t
+rl_shape_fill_ns(const struct rl_limit *limit)
+{
+	struct rl_limit l = rl_shape_complete(limit);
+	uint64_t size = l.algorithm == RL_LEAKY_BUCKET ? l.burst + UINT64_C(1) : l.burst;
+	unsigned __int128 fill = (unsigned __int128)l.window_ns * size / l.capacity;
+
+	return fill < UINT64_MAX ? (uint64_t)fill : UINT64_MAX;
+}
+
 /* How many ring entries its counters need. */
 static uint32_t
 entries_needed(const struct rl_limit *l)
@@ -71,10 +123,29 @@ int
 rl_shape_check(const struct rl_limit *limit, uint32_t ring)
 {
 	if (!RL_IS_RESERVED(limit->reserved) || !has_valid_window(limit) ||
-	    !has_valid_quota(limit) || !has_valid_prefetch(limit) || limit->prefix_v4 > 32 ||
-	    limit->prefix_v6 > 128)
+	    !has_valid_quota(limit) || !has_valid_prefetch(limit) || !has_valid_scope(limit) ||
+	    limit->prefix_v4 > 32 || limit->prefix_v6 > 128)
 		return -EINVAL;
 	return entries_needed(limit) > ring ? RL_ERING : 0;
+}
+
+/* Exact up to 1,023, then with ten bits, rounded down: 28 bits in 14. */
+static uint32_t
+pack_blind(uint32_t blind)
+{
+	uint32_t low = 0;
+
+	while (blind >> low >= 1024)
+		low++;
+	return low * 512 + (blind >> low);
+}
+
+static uint32_t
+unpack_blind(uint32_t packed)
+{
+	uint32_t low = packed < 1024 ? 0 : packed / 512 - 1;
+
+	return low < 19 ? (packed - low * 512) << low : RL_CAPACITY_MAX;
 }
 
 struct rl_limit
@@ -89,6 +160,7 @@ rl_shape_complete(const struct rl_limit *limit)
 		l.burst = rl_gcra_burst(l.window_ns, l.capacity,
 		                        l.capacity < RL_CAPACITY_MAX ? l.capacity
 		                                                     : RL_CAPACITY_MAX - 1);
+	l.blind = unpack_blind(pack_blind(l.blind));
 	return l;
 }
 
@@ -127,7 +199,8 @@ rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *
 	};
 
 	if (is_counter(&l)) {
-		*limiter = (struct rl_limiter){.algorithm = RL_COUNTER, .ring_entries = ring};
+		*limiter = (struct rl_limiter){
+			.algorithm = RL_COUNTER, .kind = RL_KIND_COUNTER, .ring_entries = ring};
 		return true;
 	}
 	if (!has_valid_window(&l) || l.granularity > ring)
@@ -136,20 +209,61 @@ rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *
 		return false;
 	*limiter = (struct rl_limiter){
 		.algorithm = l.algorithm,
+		.kind = (enum rl_limiter_kind)l.algorithm,
 		.window_ns = l.window_ns,
 		.granularity = l.granularity,
 		.ring_entries = ring,
 	};
-	if (rl_limiter_is_window(limiter))
+	if (rl_limiter_has_window(limiter))
 		limiter->window = rl_window_make(l.algorithm, l.window_ns, l.granularity, l.hard);
 	else if (l.algorithm != RL_ANCHORED_WINDOW && l.algorithm != RL_IN_FLIGHT)
 		limiter->divisor = rl_gcra_divisor(l.window_ns);
 	return true;
 }
 
+bool
+rl_shape_lend(struct rl_limiter *l)
+{
+	if (!rl_limiter_has_window(l) && !rl_limiter_has_bucket(l) &&
+	    l->algorithm != RL_SLIDING_LOG)
+		return false;
+	if (rl_limiter_has_window(l) &&
+	    (l->granularity > RL_SHARE_GRANULARITY_MAX || l->window.width_ns < RL_SHARE_WIDTH_MIN))
+		return false;
+	l->kind = RL_KIND_LENT;
+	return true;
+}
+
+/* What a limit of this host alone has a prefetch for, one of a cluster has for its own. */
+void
+rl_quota_lend(struct rl_u128 word, struct rl_quota *q)
+{
+	uint32_t packed = (uint32_t)(word.hi >> RL_QUOTA_BLIND_SHIFT &
+	                             ((UINT64_C(1) << RL_QUOTA_BLIND_BITS) - 1));
+
+	q->prefetch = 0;
+	q->counts_denied = false;
+	q->has_lease = false;
+	q->away = (uint8_t)(word.hi >> RL_QUOTA_AWAY_SHIFT);
+	q->lent.blind = unpack_blind(packed);
+	q->lent.away = 0;
+}
+
+static struct rl_u128
+pack_lent(const struct rl_limit *l)
+{
+	return (struct rl_u128){
+		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56,
+		.hi = l->undelayed | (uint64_t)pack_blind(l->blind) << RL_QUOTA_BLIND_SHIFT |
+	              (uint64_t)l->away << RL_QUOTA_AWAY_SHIFT,
+	};
+}
+
 struct rl_u128
 rl_quota_pack(const struct rl_limit *l)
 {
+	if (l->scope == RL_SCOPE_CLUSTER)
+		return pack_lent(l);
 	return (struct rl_u128){
 		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56,
 		.hi = l->undelayed | (uint64_t)l->prefetch << RL_QUOTA_PREFETCH_SHIFT |

@@ -14,6 +14,9 @@
 /* 0 if that limit can be, in a segment with `ring` entries a key; -EINVAL or RL_ERING. */
 int rl_shape_check(const struct rl_limit *limit, uint32_t ring);
 
+/* How long its bucket takes to fill. */
+uint64_t rl_shape_fill_ns(const struct rl_limit *limit);
+
 /* The same limit with what a 0 stands for filled in. */
 struct rl_limit rl_shape_complete(const struct rl_limit *limit);
 
@@ -22,6 +25,12 @@ uint64_t rl_shape_pack(const struct rl_limit *complete);
 
 /* The limiter of a shape, or false for one that cannot be. */
 bool rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *limiter);
+
+/* Make it one of a cluster; false if there can be none such. */
+bool rl_shape_lend(struct rl_limiter *limiter);
+
+/* After rl_quota_unpack(), of a cluster's limit. No lease is known, and a share worth nothing: rl_policy_lend(). */
+void rl_quota_lend(struct rl_u128 word, struct rl_quota *quota);
 
 struct rl_u128 rl_quota_pack(const struct rl_limit *complete);
 
@@ -42,6 +51,8 @@ rl_quota_unpack(struct rl_u128 word, struct rl_quota *q)
 	q->is_shadow = (word.lo >> 56 & 1) != 0;
 	q->counts_denied = (word.hi >> RL_QUOTA_COUNT_DENIED_SHIFT & 1) != 0;
 	q->is_booking = false;
+	q->has_lease = false;
+	q->away = 0;
 	q->prefetch = (uint16_t)(word.hi >> RL_QUOTA_PREFETCH_SHIFT & RL_PREFETCH_MAX);
 	q->max_wait_ns = 0;
 	q->rate = (struct rl_gcra_rate){0};

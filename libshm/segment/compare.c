@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "segment/geometry.h"
 #include "segment/segment.h"
 
 /* The sentence that is to be written, a part for each field that falls short. */
@@ -58,19 +59,28 @@ names_kept(struct sentence *s, uint32_t is, uint32_t asked)
 static const char *
 on_full_name(enum rl_on_full on_full)
 {
-	static const char *const names[] = {"evict", "deny", "allow"};
+	static const char *const names[] = {"reserve", "deny", "allow", "evict"};
 
-	return on_full <= RL_FULL_ALLOW ? names[on_full] : "none that there is";
+	return on_full <= RL_FULL_EVICT ? names[on_full] : "none that there is";
 }
 
 /* None of them is more than another. The default cannot be told from what was not asked for. */
 static void
 same_on_full(struct sentence *s, enum rl_on_full is, enum rl_on_full asked)
 {
-	if (asked == RL_FULL_EVICT || is == asked)
+	if (asked == RL_FULL_RESERVE || is == asked)
 		return;
 	say_field(s, "on_full");
 	append(s, "%s, and %s was asked for", on_full_name(is), on_full_name(asked));
+}
+
+static void
+for_cluster(struct sentence *s, bool is, unsigned asked)
+{
+	if (is || !(asked & RL_OPEN_CLUSTER))
+		return;
+	say_field(s, "flags");
+	append(s, "not made for a cluster, and that was asked for");
 }
 
 int
@@ -92,6 +102,11 @@ rl_open_compare(const struct rl_info *is, const struct rl_options *asked, char *
 	at_least(&s, "holders", is->holders, asked->holders);
 	same_on_full(&s, is->on_full, asked->on_full);
 	at_least(&s, "buffer_ns", is->buffer_ns, asked->buffer_ns);
+	at_least(&s, "cells", is->cells, asked->cells);
+	at_least(&s, "reserves", is->reserves, asked->reserves);
+	if (asked->events != RL_EVENTS_NONE)
+		at_least(&s, "events", is->events, asked->events);
+	for_cluster(&s, is->is_clustered, asked->flags);
 	return s.is_short ? RL_ELESS : 0;
 }
 
@@ -103,7 +118,7 @@ rl_segment_info(const struct rl_segment *s, struct rl_info *info)
 		.bytes = s->bytes,
 		.slots = rl_segment_slots(s),
 		.ring = s->geometry.ring,
-		.key_bytes = s->geometry.record_bytes - (uint32_t)sizeof(struct rl_record),
+		.key_bytes = s->geometry.record_bytes - rl_record_head(&s->geometry),
 		.rules = s->geometry.rules,
 		.limits = s->geometry.limits,
 		.overrides = s->geometry.override_slots / RL_SLOTS_PER_ENTRY,
@@ -115,5 +130,11 @@ rl_segment_info(const struct rl_segment *s, struct rl_info *info)
 		.is_readonly = !s->is_writable,
 		.huge_pages = s->geometry.huge_pages != 0,
 		.keys = rl_table_holds(s->geometry.buckets),
+		.cells = s->geometry.cells,
+		.reserves = s->geometry.reserves,
+		.events = s->geometry.events,
+		.events_told = s->geometry.events > 0 ? rl_atomic_load(&s->events->next) : 0,
+		.is_clustered = s->geometry.clustered != 0,
+		.reserve_until_ns = s->geometry.cells > 0 ? rl_atomic_load(s->reserve_until) : 0,
 	};
 }

@@ -8,6 +8,7 @@
 #include "shared/reserved.h"
 #include "table/table.h"
 
+#define RESERVE_PART 5     /* of the table's memory, by default */
 #define LIMITS_PER_RULE 16 /* eight in force, and as many that are to come */
 
 _Static_assert(RL_RULES_MAX <= RL_LIMIT_ROWS_MAX, "each rule can have a limit");
@@ -19,6 +20,30 @@ area(uint64_t *at, uint64_t bytes)
 
 	*at = (start + bytes + RL_AREA_ALIGN - 1) / RL_AREA_ALIGN * RL_AREA_ALIGN;
 	return start;
+}
+
+static uint64_t
+reserve_bytes(const struct rl_geometry *g)
+{
+	if (g->cells == 0)
+		return 0;
+	return rl_reserve_cells_at(g) + (uint64_t)g->reserves * g->cells * sizeof(struct rl_u128);
+}
+
+static uint64_t
+events_bytes(const struct rl_geometry *g)
+{
+	if (g->events == 0)
+		return 0;
+	return sizeof(struct rl_events_head) + (uint64_t)g->events * sizeof(struct rl_event_entry);
+}
+
+static uint64_t
+wish_bytes(const struct rl_geometry *g)
+{
+	uint64_t words = rl_wish_words(g);
+
+	return g->clustered ? (words + (words + 63) / 64) * sizeof(uint64_t) : 0;
 }
 
 /* Cannot overflow: a valid geometry stays below 2^48 bytes. */
@@ -40,9 +65,17 @@ rl_areas_of(const struct rl_geometry *g)
 	                                      sizeof(uint64_t));
 	a.holders = area(&at, (uint64_t)g->holders * sizeof(struct rl_u128));
 	a.stats = area(&at, (uint64_t)g->stripes * g->rules * sizeof(struct rl_stat));
+	a.limit_stats = area(&at, (uint64_t)g->stripes * g->limits * sizeof(struct rl_limit_stat));
+	a.history = area(&at, (uint64_t)g->rules * sizeof(struct rl_history_row));
+	a.events = area(&at, events_bytes(g));
 	a.table = area(&at, (uint64_t)g->buckets * sizeof(struct rl_bucket));
 	a.rings = area(&at, slots * g->ring * sizeof(uint64_t));
+	a.wishes = area(&at, wish_bytes(g));
+	a.reserve = area(&at, reserve_bytes(g));
 	a.records = area(&at, (slots + g->ban_slots) * g->record_bytes);
+	a.notes = area(&at, (uint64_t)g->ban_slots * sizeof(struct rl_ban_note));
+	a.auto_bans = area(&at, (2 * (uint64_t)g->rules + 1) * sizeof(struct rl_auto_row));
+	a.strikes = area(&at, ((uint64_t)g->ban_slots + 4) * sizeof(struct rl_u128));
 	a.bytes = at;
 	return a;
 }
@@ -53,19 +86,29 @@ within(uint64_t value, uint64_t low, uint64_t high)
 	return value >= low && value <= high;
 }
 
+/* Without a reserve both are 0. */
+static bool
+has_valid_reserve(const struct rl_geometry *g)
+{
+	if (g->on_full != RL_FULL_RESERVE)
+		return g->reserves == 0 && g->cells == 0;
+	return within(g->reserves, 1, RL_RESERVES_MAX) && within(g->cells, 1, RL_CELLS_MAX) &&
+	       (g->cells & (g->cells - 1)) == 0;
+}
+
 bool
 rl_geometry_is_valid(const struct rl_geometry *g)
 {
 	return within(g->buckets, RL_BUCKETS_MIN, RL_BUCKETS_MAX) &&
-	       within(g->ring, 1, RL_RING_MAX) &&
-	       within(g->record_bytes, sizeof(struct rl_record),
-	              sizeof(struct rl_record) + RL_KEY_MAX) &&
+	       within(g->ring, 1, RL_RING_MAX) && g->clustered <= 1 &&
+	       within(g->record_bytes, rl_record_head(g), rl_record_head(g) + RL_KEY_MAX) &&
 	       g->record_bytes % 8 == 0 && within(g->rules, 1, RL_RULES_MAX) &&
 	       within(g->limits, 1, RL_LIMIT_ROWS_MAX) &&
 	       within(g->override_slots, 1, RL_SLOTS_PER_ENTRY * RL_OVERRIDES_MAX) &&
 	       within(g->ban_slots, 1, RL_SLOTS_PER_ENTRY * RL_BANS_MAX) &&
-	       within(g->stripes, 1, RL_STRIPES_MAX) && g->on_full <= RL_FULL_ALLOW &&
-	       g->huge_pages <= 1 && within(g->holders, 1, RL_HOLDERS_MAX) && g->spare == 0 &&
+	       within(g->stripes, 1, RL_STRIPES_MAX) && g->on_full <= RL_FULL_EVICT &&
+	       has_valid_reserve(g) && g->huge_pages <= 1 &&
+	       within(g->holders, 1, RL_HOLDERS_MAX) && g->events <= RL_EVENTS_MAX &&
 	       g->buffer_ns <= RL_BUFFER_MAX;
 }
 
@@ -86,6 +129,34 @@ stripes_here(void)
 	return cpus > RL_STRIPES_MAX ? RL_STRIPES_MAX : (uint32_t)cpus;
 }
 
+/*
+ * As many cells as a fifth of the table's memory has for all sets, so far as that makes a power of two: the table
+ * being what a key with a slot takes. At least RL_CELLS_MIN.
+ */
+static uint32_t
+cells_for(const struct rl_geometry *g)
+{
+	uint64_t slot = sizeof(struct rl_bucket) / RL_BUCKET_SLOTS + g->ring * sizeof(uint64_t) +
+	                g->record_bytes;
+	uint64_t most = slot * g->buckets * RL_BUCKET_SLOTS / RESERVE_PART /
+	                (g->reserves * sizeof(struct rl_u128));
+	uint32_t cells = RL_CELLS_MIN;
+
+	while (cells < RL_CELLS_MAX && 2 * (uint64_t)cells <= most)
+		cells *= 2;
+	return cells;
+}
+
+/* Only where it is used. */
+static void
+add_reserve(const struct rl_options *o, struct rl_geometry *g)
+{
+	if (o->on_full != RL_FULL_RESERVE)
+		return;
+	g->reserves = or_default(o->reserves, RL_RESERVES_DEFAULT);
+	g->cells = or_default(o->cells, cells_for(g));
+}
+
 int
 rl_geometry_from(const struct rl_options *o, struct rl_geometry *g)
 {
@@ -94,16 +165,20 @@ rl_geometry_from(const struct rl_options *o, struct rl_geometry *g)
 	uint32_t rules = or_default(o->rules, RL_RULES_DEFAULT), limits = LIMITS_PER_RULE * rules;
 	uint32_t overrides = or_default(o->overrides, RL_OVERRIDES_DEFAULT);
 	uint32_t bans = or_default(o->bans, RL_BANS_DEFAULT);
+	uint32_t events = or_default(o->events, RL_EVENTS_DEFAULT);
 
 	if (key_bytes == RL_KEY_BYTES_NONE)
 		key_bytes = 0;
+	if (events == RL_EVENTS_NONE)
+		events = 0;
 	if (keys > RL_KEYS_MAX || key_bytes > RL_KEY_MAX || rules > RL_RULES_MAX ||
-	    overrides > RL_OVERRIDES_MAX || bans > RL_BANS_MAX || !RL_IS_RESERVED(o->reserved))
+	    overrides > RL_OVERRIDES_MAX || bans > RL_BANS_MAX || events > RL_EVENTS_MAX ||
+	    !RL_IS_RESERVED(o->reserved))
 		return -EINVAL;
 	*g = (struct rl_geometry){
+		.clustered = (o->flags & RL_OPEN_CLUSTER) != 0,
 		.buckets = rl_table_buckets_for(keys),
 		.ring = or_default(o->ring, RL_RING_DEFAULT),
-		.record_bytes = (uint32_t)sizeof(struct rl_record) + (key_bytes + 7) / 8 * 8,
 		.rules = rules,
 		.limits = limits < RL_LIMIT_ROWS_MAX ? limits : RL_LIMIT_ROWS_MAX,
 		.override_slots = RL_SLOTS_PER_ENTRY * overrides,
@@ -112,7 +187,12 @@ rl_geometry_from(const struct rl_options *o, struct rl_geometry *g)
 		.on_full = (uint32_t)o->on_full,
 		.huge_pages = (o->flags & RL_OPEN_HUGE_PAGES) != 0,
 		.holders = or_default(o->holders, RL_HOLDERS_DEFAULT),
+		.events = events,
 		.buffer_ns = o->buffer_ns > 0 ? o->buffer_ns : RL_BUFFER_DEFAULT,
 	};
+	g->record_bytes = rl_record_head(g) + (key_bytes + 7) / 8 * 8;
+	if ((o->reserves | o->cells) > 0 && o->on_full != RL_FULL_RESERVE)
+		return -EINVAL;
+	add_reserve(o, g);
 	return rl_geometry_is_valid(g) ? 0 : -EINVAL;
 }

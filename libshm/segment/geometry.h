@@ -9,15 +9,36 @@
 
 /* Where each area begins, in bytes from the start; and how long all of it is. */
 struct rl_areas {
-	uint64_t rows, limits, overrides, bans, filters, holders, stats, table, rings, records,
-		bytes;
+	uint64_t rows, limits, overrides, bans, filters, holders, stats, limit_stats, history,
+		events, table, rings, wishes, reserve, records, notes, auto_bans, strikes, bytes;
 };
+
+/* Words of wishes, the summary's behind those of the slots. */
+static inline uint64_t
+rl_wish_words(const struct rl_geometry *g)
+{
+	return ((uint64_t)g->buckets * RL_BUCKET_SLOTS + RL_WISH_SLOTS - 1) / RL_WISH_SLOTS;
+}
+
+/* What a record has before the key's bytes. */
+static inline uint32_t
+rl_record_head(const struct rl_geometry *g)
+{
+	return (uint32_t)sizeof(struct rl_record) + (g->clustered ? RL_RECORD_HASH_BYTES : 0);
+}
 
 /* Words in a bank of the filter of a table with so many slots. */
 static inline uint32_t
 rl_filter_words(uint32_t slots)
 {
 	return slots / RL_FILTER_SLOTS + 1;
+}
+
+/* Where in the reserve its cells begin: behind its head and the sets, at a line. */
+static inline uint64_t
+rl_reserve_cells_at(const struct rl_geometry *g)
+{
+	return sizeof(struct rl_reserve_head) + ((uint64_t)g->reserves * 16 + 63) / 64 * 64;
 }
 
 /* What options ask for, a 0 standing for the default. 0 or -EINVAL. */

@@ -63,10 +63,21 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 	s->holders = (struct rl_u128 *)(void *)(at + a.holders);
 	place_filters(s, at + a.filters);
 	s->stats = (struct rl_stat *)(void *)(at + a.stats);
+	s->limit_stats = (struct rl_limit_stat *)(void *)(at + a.limit_stats);
+	s->history = (struct rl_history_row *)(void *)(at + a.history);
+	s->events = (struct rl_events_head *)(void *)(at + a.events);
 	s->table.bucket = (struct rl_bucket *)(void *)(at + a.table);
 	s->table.buckets = checked->geometry.buckets;
 	s->rings = (uint64_t *)(void *)(at + a.rings);
+	s->wishes = (uint64_t *)(void *)(at + a.wishes);
+	s->reserve_until = &((struct rl_reserve_head *)(void *)(at + a.reserve))->until_ns;
+	s->reserve_sets =
+		(struct rl_u128 *)(void *)(at + a.reserve + sizeof(struct rl_reserve_head));
+	s->cells = (struct rl_u128 *)(void *)(at + a.reserve + rl_reserve_cells_at(&s->geometry));
 	s->records = at + a.records;
+	s->auto_bans = (struct rl_auto_row *)(void *)(at + a.auto_bans);
+	s->strikes = (struct rl_u128 *)(void *)(at + a.strikes);
+	s->notes = (struct rl_ban_note *)(void *)(at + a.notes);
 }
 
 int

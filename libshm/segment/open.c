@@ -48,7 +48,7 @@ rl_options_are_known(const struct rl_options *o)
 {
 	const unsigned known = RL_OPEN_READONLY | RL_OPEN_EXISTING | RL_OPEN_GROUP |
 	                       RL_OPEN_ANY_OWNER | RL_OPEN_HUGE_PAGES | RL_OPEN_POPULATE |
-	                       RL_OPEN_AT_LEAST;
+	                       RL_OPEN_AT_LEAST | RL_OPEN_CLUSTER;
 
 	return (o->flags & ~known) == 0 && (o->mode & ~0777u) == 0;
 }

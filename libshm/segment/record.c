@@ -4,17 +4,56 @@
 #include <string.h>
 
 #include "rl_admin.h"
+#include "segment/geometry.h"
+#include "segment/staged.h"
 
 #define KEPT_SHIFT 16
 #define DENIED_SHIFT 32
+#define DENIED_MASK UINT64_C(0xfffff)
+#define SPAN_SHIFT \
+	52 /* the lowest bits of the number of ten seconds; then what was denied in them */
+#define SPAN_MASK UINT64_C(7)
+#define RECENT_SHIFT RL_RECORD_RECENT_SHIFT
+#define RECENT_MASK UINT64_C(0x1ff)
+#define ALL_LAST RL_RECORD_ALL_LAST
+#define RECENT_LAST 10 /* its nine bits end there, at some 30 million */
 #define LENGTHS_MASK UINT64_C(0xffffffff)
+#define COST_SHIFT 28
+#define COST_MASK (UINT64_C(0x1ff) << COST_SHIFT)
+#define NEWEST_MASK RL_RECORD_SPAN_MASK
+#define SPANS_A_MINUTE 6
+#define TRIES 64
 
 static size_t
 room(const struct rl_segment *s)
 {
-	size_t bytes = s->geometry.record_bytes - sizeof(struct rl_record);
+	size_t bytes = s->geometry.record_bytes - rl_record_head(&s->geometry);
 
 	return bytes < RL_KEY_MAX ? bytes : RL_KEY_MAX;
+}
+
+/* Where a record's bytes begin. */
+static uint64_t *
+bytes_of(const struct rl_segment *s, uint64_t slot)
+{
+	return rl_segment_record(s, slot)->bytes +
+	       (s->geometry.clustered ? RL_RECORD_HASH_BYTES / 8 : 0);
+}
+
+/* A cluster's: the hash is in it, and the secret that it was made with. Of another secret, it is no name. */
+static uint64_t
+check_hash(const struct rl_segment *s, uint64_t check, const uint64_t hash[2])
+{
+	const uint64_t *key = s->header->cluster_key;
+	uint64_t all[4];
+
+	if (!s->geometry.clustered || (hash[0] | hash[1]) == 0)
+		return check;
+	all[0] = hash[0];
+	all[1] = hash[1];
+	all[2] = rl_atomic_load_relaxed(&key[0]);
+	all[3] = rl_atomic_load_relaxed(&key[1]);
+	return rl_hash_with(s->key, check, all, sizeof all).a;
 }
 
 static uint64_t
@@ -26,13 +65,16 @@ check_of(const struct rl_segment *s, uint64_t tag, const struct rl_record_copy *
 
 	rl_sip_word(&sip, domain, 1);
 	rl_sip_word(&sip, copy->key_len | (uint64_t)copy->key_kept << KEPT_SHIFT, 1);
-	return rl_sip_finish(sip, copy->bytes, copy->key_kept, 16, 1, 3).a;
+	return check_hash(s, rl_sip_finish(sip, copy->bytes, copy->key_kept, 16, 1, 3).a,
+	                  copy->hash);
 }
 
 void
-rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void *key, size_t key_len)
+rl_record_write_hashed(const struct rl_segment *s, struct rl_slot slot, const void *key,
+                       size_t key_len, const uint64_t hash[2])
 {
 	struct rl_record *r = rl_segment_record(s, slot.index);
+	uint64_t *bytes = bytes_of(s, slot.index);
 	struct rl_record_copy copy;
 	size_t words;
 
@@ -42,16 +84,26 @@ rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void *key
 	copy.bytes[copy.key_kept / 8] = 0;
 	memcpy(copy.bytes, key, copy.key_kept);
 	for (size_t i = 0; i < words; i++)
-		rl_atomic_store_relaxed(&r->bytes[i], copy.bytes[i]);
+		rl_atomic_store_relaxed(&bytes[i], copy.bytes[i]);
+	for (size_t i = 0; s->geometry.clustered && i < 2; i++) {
+		copy.hash[i] = hash ? hash[i] : 0;
+		rl_atomic_store_relaxed(&r->bytes[i], copy.hash[i]);
+	}
 	rl_atomic_store_relaxed(&r->last, 0);
 	rl_atomic_store_relaxed(&r->lengths, copy.key_len | (uint64_t)copy.key_kept << KEPT_SHIFT);
 	rl_atomic_store(&r->check, check_of(s, slot.tag, &copy));
 }
 
-static uint64_t
-denied_in(uint64_t lengths)
+void
+rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void *key, size_t key_len)
 {
-	return (lengths >> DENIED_SHIFT) * RL_DENIED_SAMPLE;
+	rl_record_write_hashed(s, slot, key, key_len, NULL);
+}
+
+static uint64_t
+steps_in(uint64_t lengths)
+{
+	return lengths >> DENIED_SHIFT & DENIED_MASK;
 }
 
 /* Of the key, and how many of its bytes follow: more than there is room for if it is no name. */
@@ -70,7 +122,11 @@ kept_in(uint64_t lengths)
 uint64_t
 rl_record_denied_most(const struct rl_segment *s, uint64_t slot)
 {
-	return denied_in(rl_atomic_load_relaxed(&rl_segment_record(s, slot)->lengths));
+	uint64_t variance;
+
+	return rl_staged_number(
+		steps_in(rl_atomic_load_relaxed(&rl_segment_record(s, slot)->lengths)), ALL_LAST,
+		&variance);
 }
 
 size_t
@@ -84,7 +140,7 @@ rl_record_key(const struct rl_segment *s, uint64_t slot, void *key, size_t *key_
 	if (kept > room(s) || kept > *key_len)
 		return 0;
 	for (size_t at = 0; at < kept; at += 8) {
-		uint64_t word = rl_atomic_load_relaxed(&r->bytes[at / 8]);
+		uint64_t word = rl_atomic_load_relaxed(&bytes_of(s, slot)[at / 8]);
 		memcpy((char *)key + at, &word, kept - at < 8 ? kept - at : 8);
 	}
 	return kept;
@@ -97,14 +153,27 @@ rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_record
 	uint64_t check = rl_atomic_load(&r->check);
 	uint64_t lengths = rl_atomic_load_relaxed(&r->lengths);
 
-	copy->denied = denied_in(lengths);
+	copy->lengths = lengths;
+	copy->last = rl_atomic_load_relaxed(&r->last);
 	copy->key_len = key_len_in(lengths);
 	copy->key_kept = kept_in(lengths);
 	if (copy->key_kept > room(s) || copy->key_kept > copy->key_len)
 		return false;
 	for (size_t i = 0; i < (copy->key_kept + 7) / 8; i++)
-		copy->bytes[i] = rl_atomic_load_relaxed(&r->bytes[i]);
+		copy->bytes[i] = rl_atomic_load_relaxed(&bytes_of(s, slot.index)[i]);
+	for (size_t i = 0; s->geometry.clustered && i < 2; i++)
+		copy->hash[i] = rl_atomic_load_relaxed(&r->bytes[i]);
 	return check_of(s, slot.tag, copy) == check;
+}
+
+/* What is there already is not written. A part that another stores at the same time may get lost. */
+static void
+keep(uint64_t *last, uint64_t mask, uint64_t part)
+{
+	uint64_t word = rl_atomic_load_relaxed(last);
+
+	if ((word & mask) != part)
+		rl_atomic_store_relaxed(last, (word & ~mask) | part);
 }
 
 void
@@ -112,8 +181,43 @@ rl_record_keep_tier(const struct rl_segment *s, struct rl_slot slot, uint32_t ca
 {
 	uint64_t *last = &rl_segment_record(s, slot.index)->last;
 
-	if (rl_atomic_load_relaxed(last) != capacity)
-		rl_atomic_store_relaxed(last, capacity);
+	keep(last, RL_RECORD_TIER_MASK, capacity);
+}
+
+/* Up to 15 exactly, then with four bits behind the first, rounded up: 28 bits in 9. */
+static uint64_t
+pack_cost(uint32_t cost)
+{
+	unsigned low = 0;
+
+	while (cost >> low >= 32)
+		low++;
+	if (cost < 16)
+		return cost;
+	return ((uint64_t)low << 4) + (cost >> low) + ((cost & ((UINT32_C(1) << low) - 1)) != 0);
+}
+
+static uint32_t
+unpack_cost(uint64_t packed)
+{
+	unsigned low = packed < 32 ? 0 : (unsigned)(packed >> 4) - 1;
+
+	return (uint32_t)(low == 0 ? packed : (packed - ((uint64_t)low << 4)) << low);
+}
+
+void
+rl_record_keep_cost(const struct rl_segment *s, struct rl_slot slot, uint32_t cost)
+{
+	keep(&rl_segment_record(s, slot.index)->last, COST_MASK, pack_cost(cost) << COST_SHIFT);
+}
+
+uint32_t
+rl_record_cost(const struct rl_segment *s, uint64_t slot)
+{
+	uint64_t last = rl_atomic_load_relaxed(&rl_segment_record(s, slot)->last);
+	uint32_t cost = unpack_cost((last & COST_MASK) >> COST_SHIFT);
+
+	return cost > 0 ? cost : 1;
 }
 
 uint32_t
@@ -123,27 +227,110 @@ rl_record_tier(const struct rl_segment *s, uint64_t slot)
 }
 
 /*
- * One of so many, by a generator of this thread alone: SplitMix64 (Steele, Lea and Flood, 2014).
- * The time goes into it, for children inherit its state, or where there is none yet, its address.
+ * The number of the newest ten seconds in which the key was denied; NEWEST_MASK + 1: it never was, or who
+ * counted the first one has yet to note them, or died.
  */
-static bool
-is_sampled(uint64_t now_ns)
+static uint64_t
+newest_in(uint64_t lengths, uint64_t last)
 {
-	static _Thread_local uint64_t x;
-	uint64_t z;
+	uint64_t newest = last >> RL_RECORD_NEWEST_SHIFT & NEWEST_MASK;
 
-	x += now_ns ^ (uint64_t)(uintptr_t)&x;
-	x += UINT64_C(0x9e3779b97f4a7c15);
-	z = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z >> 32 < (UINT64_C(1) << 32) / RL_DENIED_SAMPLE;
+	return steps_in(lengths) == 0 || newest == 0 ? NEWEST_MASK + 1 : newest;
 }
 
-/* A denial for a key that has just left its slot may be counted to the next one's. */
-void
-rl_record_sample_denied(const struct rl_segment *s, struct rl_slot slot, uint64_t now_ns)
+/*
+ * By how many ten seconds `span` is later. 0 also if it is earlier, by a clock that is late: what is
+ * denied then is counted to the newest.
+ */
+static uint64_t
+spans_since(uint64_t newest, uint64_t span)
 {
-	if (is_sampled(now_ns))
-		rl_atomic_add(&rl_segment_record(s, slot.index)->lengths, UINT64_C(1)
-		                                                                  << DENIED_SHIFT);
+	uint64_t later = (span - newest) & NEWEST_MASK;
+
+	return later > NEWEST_MASK - SPANS_A_MINUTE ? 0 : later;
+}
+
+/* Are the ten seconds that the word counts those of `span`? Its three bits are enough for the newest eight. */
+static bool
+counts_span(uint64_t lengths, uint64_t newest, uint64_t span)
+{
+	uint64_t since = newest > NEWEST_MASK ? 1 : spans_since(newest, span);
+
+	if (steps_in(lengths) == 0)
+		return false;
+	return since == 0 ||
+	       (since <= SPAN_MASK && (lengths >> SPAN_SHIFT & SPAN_MASK) == (span & SPAN_MASK));
+}
+
+/* What is denied now, added to a word; the word itself if nothing is to be written. */
+static uint64_t
+one_more(uint64_t lengths, bool is_same, uint64_t span, uint64_t chance)
+{
+	uint64_t all = steps_in(lengths), recent = lengths >> RECENT_SHIFT;
+
+	if (!is_same) {
+		recent = 0;
+		lengths = (lengths & ~(SPAN_MASK << SPAN_SHIFT)) | (span & SPAN_MASK) << SPAN_SHIFT;
+	}
+	if (all < DENIED_MASK && rl_staged_counts(all, ALL_LAST, chance))
+		lengths += UINT64_C(1) << DENIED_SHIFT;
+	if (recent < RECENT_MASK && rl_staged_counts(recent, RECENT_LAST, chance))
+		recent++;
+	return (lengths & ~(RECENT_MASK << RECENT_SHIFT)) | recent << RECENT_SHIFT;
+}
+
+/*
+ * Of processes that race, one begins the ten seconds: by its CAS. A denial for a key that has just left its
+ * slot may be counted to the next one's.
+ */
+bool
+rl_record_count_seldom(const struct rl_segment *s, struct rl_slot slot, uint64_t now_ns,
+                       uint64_t chance)
+{
+	struct rl_record *r = rl_segment_record(s, slot.index);
+	uint64_t span = rl_record_span(now_ns);
+	uint64_t lengths = rl_atomic_load_relaxed(&r->lengths), next;
+	uint64_t newest = newest_in(lengths, rl_atomic_load_relaxed(&r->last));
+	bool is_same = true, is_done = false;
+
+	for (int tries = 0; tries < TRIES && !is_done; tries++) {
+		is_same = counts_span(lengths, newest, span);
+		next = one_more(lengths, is_same, span, chance);
+		is_done = next == lengths || rl_atomic_cas(&r->lengths, lengths, next);
+		if (!is_done)
+			lengths = rl_atomic_load_relaxed(&r->lengths);
+	}
+	if (is_same || !is_done)
+		return false;
+	keep(&r->last, NEWEST_MASK << RL_RECORD_NEWEST_SHIFT, span << RL_RECORD_NEWEST_SHIFT);
+	return newest > NEWEST_MASK ||
+	       spans_since(newest, span) > now_ns / RL_DENIED_SPAN_NS % SPANS_A_MINUTE;
+}
+
+static uint64_t
+square_root(uint64_t of)
+{
+	uint64_t root = 0;
+
+	for (uint64_t bit = UINT64_C(1) << 31; bit > 0; bit >>= 1)
+		if ((root | bit) * (root | bit) <= of)
+			root |= bit;
+	return root;
+}
+
+void
+rl_record_denials(const struct rl_record_copy *copy, uint64_t now_ns, struct rl_record_denials *d)
+{
+	uint64_t newest = newest_in(copy->lengths, copy->last), variance;
+	uint64_t since = spans_since(newest, rl_record_span(now_ns));
+
+	*d = (struct rl_record_denials){.recent_ns = RL_SECOND};
+	d->all = rl_staged_number(steps_in(copy->lengths), ALL_LAST, &variance);
+	d->error = square_root(variance);
+	if (newest > NEWEST_MASK || since > 1)
+		return;
+	d->recent = rl_staged_number(copy->lengths >> RECENT_SHIFT, RECENT_LAST, &variance);
+	d->recent_ns = since * RL_DENIED_SPAN_NS + now_ns % RL_DENIED_SPAN_NS;
+	if (d->recent_ns < RL_SECOND)
+		d->recent_ns = RL_SECOND;
 }

@@ -13,20 +13,75 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rl_admin.h"
+#include "segment/chance.h"
 #include "segment/segment.h"
 
 struct rl_record_copy {
-	size_t key_len;  /* of the whole key */
-	size_t key_kept; /* how many of its bytes follow */
-	uint64_t denied; /* about how many denials were counted */
+	size_t key_len;   /* of the whole key */
+	size_t key_kept;  /* how many of its bytes follow */
+	uint64_t lengths; /* as it was read, and so is the next: */
+	uint64_t last;    /* for rl_record_denials() */
+	uint64_t hash[2]; /* a cluster's segment: the key under its secret; zeros: not known */
 	uint64_t bytes[RL_KEY_MAX / 8 + 1];
 };
 
 void rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void *key,
                      size_t key_len);
 
-/* Count one denial in RL_DENIED_SAMPLE, at random. */
-void rl_record_sample_denied(const struct rl_segment *s, struct rl_slot slot, uint64_t now_ns);
+/* The same in a cluster's segment, with the key's hash; NULL: it is not known. */
+void rl_record_write_hashed(const struct rl_segment *s, struct rl_slot slot, const void *key,
+                            size_t key_len, const uint64_t hash[2]);
+
+/*
+ * Count a denial of the slot's key, in stages (staged.h): all of them, and those of the current ten seconds.
+ * The latter begin anew with the first denial of other ten seconds, whose number is kept beside them: three
+ * bits in the word that counts, all of it in `last`. Returns whether it is the first in a minute: of processes
+ * that race, one is told so.
+ *
+ * A key that is denied all the time costs two loads here, and a write now and then.
+ */
+#define RL_RECORD_NEWEST_SHIFT 37 /* in `last`: the number of the newest ten seconds */
+#define RL_RECORD_SPAN_MASK UINT64_C(0xffffff)
+#define RL_RECORD_RECENT_SHIFT 55     /* in `lengths`: the steps in them */
+#define RL_RECORD_OFTEN UINT64_C(160) /* steps, from which on one in 64 is written at most */
+#define RL_RECORD_ALL_LAST 3          /* one in 64, for ever */
+
+static inline uint64_t
+rl_record_span(uint64_t now_ns)
+{
+	return now_ns / RL_DENIED_SPAN_NS & RL_RECORD_SPAN_MASK;
+}
+
+/* All that is not decided by the two loads. */
+bool rl_record_count_seldom(const struct rl_segment *s, struct rl_slot slot, uint64_t now_ns,
+                            uint64_t chance);
+
+static inline __attribute__((always_inline)) bool
+rl_record_count_denied(const struct rl_segment *s, struct rl_slot slot, uint64_t now_ns)
+{
+	const struct rl_record *r = rl_segment_record(s, slot.index);
+	bool is_often =
+		rl_atomic_load_relaxed(&r->last) >> RL_RECORD_NEWEST_SHIFT ==
+			rl_record_span(now_ns) &&
+		rl_atomic_load_relaxed(&r->lengths) >> RL_RECORD_RECENT_SHIFT >= RL_RECORD_OFTEN;
+	uint64_t chance = rl_chance(now_ns);
+
+	if (is_often && chance >> (64 - 2 * RL_RECORD_ALL_LAST) != 0)
+		return false;
+	return rl_record_count_seldom(s, slot, now_ns, chance);
+}
+
+/* What was counted. */
+struct rl_record_denials {
+	uint64_t all;
+	uint64_t error;  /* standard error of that; 0: it is exact */
+	uint64_t recent; /* of the newest ten seconds in which it was denied, */
+	uint64_t
+		recent_ns; /* if these or those before are now: how long ago they began; at least 1 s */
+};
+void rl_record_denials(const struct rl_record_copy *copy, uint64_t now_ns,
+                       struct rl_record_denials *denials);
 
 /*
  * Keep the capacity that a request has brought along, its tier: what rl_item.capacity says, 1 to
@@ -44,7 +99,14 @@ void rl_record_keep_tier(const struct rl_segment *s, struct rl_slot slot, uint32
 uint32_t rl_record_tier(const struct rl_segment *s, uint64_t slot);
 
 /*
- * Of a record that may be no name: not less than the denials of rl_record_read(), and the bytes that
+ * The same of the cost of its last charge that was more than 1, rounded up by a sixteenth at most; 1: none
+ * was. Kept where keys are evicted (RL_FULL_EVICT) alone.
+ */
+void rl_record_keep_cost(const struct rl_segment *s, struct rl_slot slot, uint32_t cost);
+uint32_t rl_record_cost(const struct rl_segment *s, uint64_t slot);
+
+/*
+ * Of a record that may be no name: not less than what rl_record_denials() says, and the bytes that
  * it would read, with room for RL_KEY_MAX; 0 of them if it is none.
  */
 uint64_t rl_record_denied_most(const struct rl_segment *s, uint64_t slot);

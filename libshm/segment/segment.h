@@ -43,8 +43,18 @@ struct rl_segment {
 	struct rl_filter override_filter;
 	uint64_t print_key[3]; /* made of `key`: rule/print.h */
 	struct rl_stat *stats;
+	struct rl_limit_stat *limit_stats;
+	struct rl_history_row *history;
+	struct rl_events_head *events; /* with events in the geometry */
 	uint64_t *rings;
+	uint64_t *wishes; /* rl_wish_words(), and the summary's; if the geometry is clustered */
+	uint64_t *reserve_until; /* the reserve, if its geometry has cells */
+	struct rl_u128 *reserve_sets;
+	struct rl_u128 *cells;
 	unsigned char *records;
+	struct rl_auto_row *auto_bans; /* two banks, a row for each rule */
+	struct rl_u128 *strikes;       /* lines of four, one more than slots of bans / 4 */
+	struct rl_ban_note *notes;     /* one for each slot of bans */
 	struct rl_path path; /* where it was found or made; zeroed for a private segment, */
 	struct stat file;    /* and so is what it was like at attach */
 };

@@ -10,7 +10,9 @@
  */
 
 #include <sched.h>
+#if __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
+#endif
 
 #include "rl_admin.h"
 #include "segment/segment.h"
@@ -18,34 +20,84 @@
 _Static_assert(RL_COUNTERS <= RL_STAT_WORDS, "counters fit their lines");
 
 /*
- * The number of this CPU, or of one the thread was on just now. Where the kernel keeps it for each
- * thread: what sched_getcpu(3) reads, without the call. A thread that has no such place asks.
+ * The number of this CPU, or of one the thread was on just now. glibc since 2.35 shows where the
+ * kernel keeps it for each thread, and reading it there saves the call; a thread for which the
+ * kernel keeps none, and any other libc, calls sched_getcpu(3).
  */
 static inline unsigned
 rl_stats_cpu(void)
 {
+#if __has_include(<sys/rseq.h>)
 	const char *thread = __builtin_thread_pointer();
 	uint32_t cpu =
 		((const volatile struct rseq *)(const void *)(thread + __rseq_offset))->cpu_id;
 
-	return (int32_t)cpu >= 0 ? cpu : (unsigned)sched_getcpu();
+	if ((int32_t)cpu >= 0)
+		return cpu;
+#endif
+	return (unsigned)sched_getcpu();
 }
 
-static inline void
-rl_stats_add_many(const struct rl_segment *s, int rule, enum rl_counter counter, uint64_t count)
+static inline __attribute__((always_inline)) uint32_t
+rl_stats_stripe(const struct rl_segment *s)
 {
 	unsigned cpu = rl_stats_cpu();
 	uint32_t stripes = s->geometry.stripes;
-	uint32_t stripe = cpu < stripes ? cpu : cpu % stripes;
-	size_t at = (size_t)stripe * s->geometry.rules + (size_t)(rule & RL_RULE_INDEX_MASK);
 
-	rl_atomic_add(&s->stats[at].counter[counter], count);
+	return cpu < stripes ? cpu : cpu % stripes;
 }
 
-static inline void
+static inline struct rl_stat *
+rl_stats_at(const struct rl_segment *s, uint32_t stripe, int rule)
+{
+	return &s->stats[(size_t)stripe * s->geometry.rules + (size_t)(rule & RL_RULE_INDEX_MASK)];
+}
+
+/* Of the limit in that row. */
+static inline struct rl_limit_stat *
+rl_stats_limit_at(const struct rl_segment *s, uint32_t stripe, int limit)
+{
+	return &s->limit_stats[(size_t)stripe * s->geometry.limits + (size_t)limit];
+}
+
+static inline __attribute__((always_inline)) void
+rl_stats_add_many(const struct rl_segment *s, int rule, enum rl_counter counter, uint64_t count)
+{
+	rl_atomic_add(&rl_stats_at(s, rl_stats_stripe(s), rule)->counter[counter], count);
+}
+
+static inline __attribute__((always_inline)) void
 rl_stats_add(const struct rl_segment *s, int rule, enum rl_counter counter)
 {
 	rl_stats_add_many(s, rule, counter, 1);
+}
+
+/* A limit has said no; a shadow, to no purpose. */
+static inline void
+rl_stats_add_limit(const struct rl_segment *s, int limit, bool is_shadow)
+{
+	struct rl_limit_stat *stat = rl_stats_limit_at(s, rl_stats_stripe(s), limit);
+
+	rl_atomic_add(is_shadow ? &stat->shadow_denied : &stat->denied, 1);
+}
+
+/* The same, and its rule. */
+static inline __attribute__((always_inline)) void
+rl_stats_add_denied(const struct rl_segment *s, int rule, int limit)
+{
+	uint32_t stripe = rl_stats_stripe(s);
+
+	rl_atomic_add(&rl_stats_at(s, stripe, rule)->counter[RL_COUNT_denied], 1);
+	rl_atomic_add(&rl_stats_limit_at(s, stripe, limit)->denied, 1);
+}
+
+static inline void
+rl_stats_add_shadow(const struct rl_segment *s, int rule, int limit)
+{
+	uint32_t stripe = rl_stats_stripe(s);
+
+	rl_atomic_add(&rl_stats_at(s, stripe, rule)->counter[RL_COUNT_shadow_denied], 1);
+	rl_atomic_add(&rl_stats_limit_at(s, stripe, limit)->shadow_denied, 1);
 }
 
 static inline uint64_t
@@ -53,10 +105,8 @@ rl_stats_sum(const struct rl_segment *s, int rule, enum rl_counter counter)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < s->geometry.stripes; i++) {
-		size_t at = (size_t)i * s->geometry.rules + (size_t)(rule & RL_RULE_INDEX_MASK);
-		sum += rl_atomic_load_relaxed(&s->stats[at].counter[counter]);
-	}
+	for (uint32_t i = 0; i < s->geometry.stripes; i++)
+		sum += rl_atomic_load_relaxed(&rl_stats_at(s, i, rule)->counter[counter]);
 	return sum;
 }
 

@@ -21,11 +21,11 @@ rl_view_holds(const struct rl_segment *s, const struct rl_limiter *l, struct rl_
 }
 
 static void
-draw(const struct rl_limiter *l, const struct rl_view *v, const struct rl_decision *d,
-     uint64_t now_ns, struct rl_picture *p)
+draw(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+     const struct rl_decision *d, uint64_t now_ns, struct rl_picture *p)
 {
 	p->has_history = rl_limiter_history(l, v, now_ns, &p->history);
-	p->charge_entries = rl_limiter_charge_entries(l, v, &p->history, d->limit - d->remaining,
+	p->charge_entries = rl_limiter_charge_entries(l, q, v, &p->history, rl_decision_used(d),
 	                                              now_ns, p->charge_entry);
 }
 
@@ -41,7 +41,7 @@ rl_view_peek(const struct rl_segment *s, const struct rl_limiter *l, const struc
 			return seen;
 		rl_limiter_peek(l, q, v, cost, now_ns, d);
 		if (p)
-			draw(l, v, d, now_ns, p);
+			draw(l, q, v, d, now_ns, p);
 		if (rl_view_holds(s, l, slot, v))
 			return RL_SEEN;
 		rl_atomic_pause();

@@ -13,7 +13,7 @@ enum rl_seen {
 };
 
 /* Load the state of a LIVE slot. Writes nothing. Part of every decision: inline. */
-static inline enum rl_seen
+static inline __attribute__((always_inline)) enum rl_seen
 rl_view_load(const struct rl_segment *s, struct rl_slot slot, struct rl_view *v)
 {
 	v->gen = rl_tag_gen(slot.tag);

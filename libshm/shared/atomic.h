@@ -80,6 +80,14 @@ rl_atomic_add(uint64_t *word, uint64_t value)
 	__atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
 }
 
+/* The same, and what it was before. */
+static inline uint64_t
+rl_atomic_take(uint64_t *word, uint64_t value)
+{
+	rl_atomic_hook();
+	return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
+}
+
 /* __sync, not __atomic: the latter may go to libatomic, whose locks are per process. */
 static inline bool
 rl_atomic_cas16(struct rl_u128 *word, struct rl_u128 expected, struct rl_u128 desired)
@@ -166,6 +174,12 @@ rl_atomic_add(uint64_t *word, uint64_t value)
 	ck_pr_add_64(word, value);
 }
 
+static inline uint64_t
+rl_atomic_take(uint64_t *word, uint64_t value)
+{
+	return ck_pr_faa_64(word, value);
+}
+
 static inline bool
 rl_atomic_cas16(struct rl_u128 *word, struct rl_u128 expected, struct rl_u128 desired)
 {
@@ -243,7 +257,7 @@ rl_atomic_set_bits(uint64_t *word, uint64_t keep, uint64_t set)
 }
 
 /* False when the word changed under every one of a bounded number of tries. */
-static inline bool
+static inline __attribute__((always_inline)) bool
 rl_atomic_load16(const struct rl_u128 *word, struct rl_u128 *value)
 {
 	for (int tries = 0; tries < 16; tries++) {

@@ -37,7 +37,7 @@ rl_sip_rotate(uint64_t x, int bits)
 	return x << bits | x >> (64 - bits);
 }
 
-static inline void
+static inline __attribute__((always_inline)) void
 rl_sip_rounds(struct rl_sip *s, int rounds)
 {
 #pragma GCC unroll 4

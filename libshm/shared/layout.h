@@ -13,9 +13,12 @@
  *	bans     ban_slots x 16 bytes
  *	filters  a line, then two banks for bans and two for overrides of 8-byte words: filter.h
  *	holders  holders x 16 bytes: which processes hold units in flight
- *	stats    stripes x rules x 256 bytes, a stripe for each CPU
+ *	stats    stripes x rules x 256 bytes, a stripe for each CPU; then stripes x limits x 16
+ *	history  rules x 2560 bytes: what was allowed and denied, by minutes and quarters of an hour
+ *	events   a line, then events x 64 bytes: what is told to people; nothing if events is 0
  *	table    buckets x 192 bytes: a line of eight tags, two lines of their eight states
  *	rings    buckets x 8 x ring x 8 bytes
+ *	wishes   of a cluster's segment: a bit for each slot, and one for each word of those
  *	records  (buckets x 8 + ban_slots) x record_bytes: names for people, cold
  *
  * A slot is where one key can be: tag, state, ring and record of the same index. Tags and
@@ -64,7 +67,8 @@
  *	       a slot after 1,792 of them at the earliest
  *
  *	Every algorithm keeps these three where they are; the rest of the word is its own
- *	(log.h, gcra.h, in_flight.h).
+ *	(log.h, gcra.h, in_flight.h). A limit of a cluster has 16 bits of a share above them, and its
+ *	windows keep less of the rest: share.h.
  *	Within one gen, epoch never falls, and while it stands `hi` changes only to freeze or
  *	to die; so equal `lo` around a read of `hi` means that no count was torn.
  *
@@ -177,6 +181,11 @@ rl_tag_is(uint64_t tag, enum rl_tag_status status, uint64_t key)
 #define RL_STATE_SERIAL_SHIFT 9
 #define RL_STATE_SERIAL_MASK (UINT64_C(7) << RL_STATE_SERIAL_SHIFT)
 #define RL_STATE_SERIALS 7
+#define RL_STATE_SLOT_MASK UINT64_C(0xfff) /* all of them */
+
+/* Above them, of a limit of a cluster whatever its algorithm: see share.h. */
+#define RL_STATE_SHARE_SHIFT 12
+#define RL_STATE_SHARE_MASK (UINT64_C(0xffff) << RL_STATE_SHARE_SHIFT)
 
 /* The slot's bits of a word that is charged in incarnation `gen`, after `before`. */
 static inline uint64_t
@@ -238,9 +247,12 @@ struct rl_geometry {
 	uint32_t ban_slots;
 	uint32_t stripes;
 	uint32_t on_full;
-	uint32_t huge_pages; /* 1: asked for, and each process maps so that they can be had */
+	uint16_t huge_pages; /* 1: asked for, and each process maps so that they can be had */
+	uint16_t clustered;  /* 1: limits of it may be of a cluster */
 	uint32_t holders;
-	uint32_t spare; /* 0 */
+	uint32_t reserves; /* sets of cells; 0: keys without a slot are not counted */
+	uint32_t cells;    /* in each, a power of two; 0 with them */
+	uint32_t events;   /* entries of the ring of events; 0: none are told */
 	uint64_t buffer_ns;
 };
 
@@ -273,10 +285,13 @@ struct rl_header {
 	uint64_t heartbeat_ns __attribute__((aligned(64)));
 	uint64_t sweeper;     /* its pid, and in the upper half of which namespace */
 	uint64_t renewals_ns; /* until when the limits that were renewed are paid for: renew.c */
+	uint64_t
+		cluster_hosts; /* among which a capacity is divided where the store is away; 0: one */
+	uint64_t cluster_key[2]; /* from the cluster's secret; zeros: none is known */
 	/* A line that decisions read and that is seldom written. */
 	uint64_t generation __attribute__((aligned(64)));
 	struct rl_lengths any_bans; /* of RL_ANY_RULE */
-	uint64_t shares_until;      /* reserved, 0 */
+	uint64_t shares_until;      /* until when the shares of a cluster's limits count */
 	/* lo: changes begun; hi: changes over:48 | given up:16, the former lowest. See change.h. */
 	struct rl_u128 changes;
 	/* Reserved: the segment to go to from here. */
@@ -343,21 +358,34 @@ rl_row_incarnation(uint64_t flags)
 
 /*
  * A limit of a rule. `identity` says whose, and its shape: set by one CAS16, see rows.c.
- * identity.lo  used:1 | rule:10 | twin:3 | prefix_v4:6 | prefix_v6:8 | hard:1 | 0:11 |
+ * identity.lo  used:1 | rule:10 | twin:3 | prefix_v4:6 | prefix_v6:8 | hard:1 | clustered:1 | 0:10 |
  *              incarnation:20 | leaving:1 | new:1 | 0:2, used lowest; twin tells limits of one
  *              rule and shape apart
  * identity.hi  the shape
  * quota        lo: capacity:28 | burst:28 | shadow:1 | serial:7; hi: undelayed:28 |
  *              incarnation:20 | prefetch:12 | count_denied:1; capacity and undelayed lowest;
- *              serial: see keep.c
+ *              serial: see keep.c. Of a limit of a cluster the last 16 bits are blind:14 | away:2
  */
 struct rl_limit_row {
 	struct rl_u128 identity;
 	struct rl_u128 quota[RL_BANKS];
-	uint64_t has_tiers; /* 0: no request under it has had a capacity of its own, ever */
-	uint64_t oldest;    /* no key of an incarnation before this one is in the table */
-	uint64_t spare[6];
+	uint64_t has_tiers;   /* 0: no request under it has had a capacity of its own, ever */
+	uint64_t oldest;      /* no key of an incarnation before this one is in the table */
+	uint64_t reserve_set; /* where its cells are, see reserve/sets.h */
+	uint64_t spare[5];
 };
+
+/*
+ * The reserve: a line, then sets and then cells. A set is { until, owner }, with the owner's
+ * serial:24 from bit 30 on and a mark that there is one: see reserve/sets.h.
+ */
+struct rl_reserve_head {
+	uint64_t until_ns; /* from then on no cell counts anything */
+	uint64_t spare[7];
+};
+
+#define RL_SET_SERIAL_SHIFT 30
+#define RL_SET_OWNED (UINT64_C(1) << 63)
 
 #define RL_IDENTITY_USED UINT64_C(1)
 #define RL_IDENTITY_RULE_SHIFT 1
@@ -368,6 +396,7 @@ struct rl_limit_row {
 #define RL_IDENTITY_V6_SHIFT 20
 #define RL_IDENTITY_V6_MASK 0xff
 #define RL_IDENTITY_HARD (UINT64_C(1) << 28)
+#define RL_IDENTITY_CLUSTERED (UINT64_C(1) << 29)
 #define RL_IDENTITY_INCARNATION_SHIFT 40
 #define RL_IDENTITY_INCARNATION_MASK UINT64_C(0xfffff)
 #define RL_IDENTITY_LEAVING (UINT64_C(1) << 60) /* somebody checks whether it may be given away */
@@ -376,6 +405,9 @@ struct rl_limit_row {
 #define RL_QUOTA_INCARNATION_SHIFT 28
 #define RL_QUOTA_PREFETCH_SHIFT 48
 #define RL_QUOTA_COUNT_DENIED_SHIFT 60
+#define RL_QUOTA_BLIND_SHIFT 48
+#define RL_QUOTA_BLIND_BITS 14
+#define RL_QUOTA_AWAY_SHIFT 62
 #define RL_QUOTA_SERIAL_SHIFT 57 /* in lo, and the uppermost of it */
 
 static inline uint64_t
@@ -420,6 +452,23 @@ struct rl_filter_head {
 	uint64_t spare[7];
 };
 
+/* The automatic bans that a rule asks for, in each bank of the configuration: rule/auto_ban.h. */
+struct rl_auto_row {
+	uint64_t numbers; /* after:32 | longer:32, after lowest; 0: none */
+	uint64_t within_ns;
+	uint64_t for_ns;
+	uint64_t at_most_ns;
+};
+
+/* What is kept of a ban for people, see rule/ban_note.h. */
+struct rl_ban_note {
+	uint64_t check;
+	uint64_t since_ns;
+	uint64_t hits;
+	uint64_t by;         /* author's uid:32 | bytes of the reason:32, author lowest */
+	uint64_t reason[12]; /* NUL-padded */
+};
+
 /* A reference to a limit row: its index + 1; 0 is none. Six fit the lower word. */
 #define RL_REF_BITS 10
 #define RL_REF_MASK UINT64_C(0x3ff)
@@ -445,26 +494,85 @@ struct rl_stat {
 	uint64_t counter[RL_STAT_WORDS];
 };
 
-/* A key kept for people; `check` ties its bytes to the tag, see record.c. */
+/* What one limit said no to, as added by one CPU: by rows of limits. */
+struct rl_limit_stat {
+	uint64_t denied;
+	uint64_t shadow_denied;
+};
+
+/*
+ * A rule's history: how its counters stood when a minute began, at the minute's number modulo
+ * RL_MINUTES, and the same for quarters of an hour; written by one CAS16, see history.h.
+ *
+ *	lo  number:24 | allowed:40      hi  0:24 | denied:40      number and zeros highest
+ *
+ * `told` counts the events of each kind that the rule has told in a second: count:32 | second:32,
+ * lowest first: see event.h.
+ */
+#define RL_MINUTES 60
+#define RL_QUARTERS 96
+#define RL_HISTORY_COUNT_BITS 40
+#define RL_HISTORY_COUNT_MASK ((UINT64_C(1) << RL_HISTORY_COUNT_BITS) - 1)
+#define RL_TOLD_KINDS 8
+struct rl_history_row {
+	uint64_t told[RL_TOLD_KINDS];
+	struct rl_u128 minute[RL_MINUTES];
+	struct rl_u128 quarter[RL_QUARTERS];
+};
+
+/*
+ * The ring of events: a line, and then entry n of all that were ever begun, at n modulo `events`.
+ *
+ *	word    sequence:32 | kind:8 | check:24, lowest first; sequence is n + 1; stored last
+ *	where   slot:32 | rule:10 | limit:3 | key_len:16 | 0:3, lowest first
+ *	by      one in how many:32 | author:32, lowest first
+ *	detail  the first bytes of a key, or what else the kind says: event.h
+ */
+struct rl_events_head {
+	uint64_t next;    /* how many were begun */
+	uint64_t told[7]; /* as rl_history_row.told, of what is no rule's */
+};
+
+struct rl_event_entry {
+	uint64_t word;
+	uint64_t time_ns;
+	uint64_t tag;
+	uint64_t where;
+	uint64_t retry_ns;
+	uint64_t by;
+	uint64_t detail[2];
+};
+
+/*
+ * A key kept for people; `check` ties its bytes to the tag, see record.c. In a cluster's segment the hash of
+ * the key under the cluster's secret, two words, stands before the bytes.
+ */
 #define RL_RECORD_TIER_MASK UINT64_C(0xfffffff) /* of rl_record.last */
+#define RL_RECORD_HASH_BYTES 16
 struct rl_record {
 	uint64_t check;
-	uint64_t lengths; /* whole key:16 | kept:16 | denials:32, one in RL_DENIED_SAMPLE */
-	uint64_t last;    /* tier:28, 0 none | 36 reserved, zero; see rl_record_keep_tier() */
+	uint64_t lengths; /* whole key:16 | kept:16 | denials:20 | ten seconds:3 | of these:9 */
+	uint64_t last;    /* tier:28, 0 none | cost:9, 0 one | ten seconds:24 | limit:3: record.h */
 	uint64_t bytes[]; /* NUL-padded */
 };
+
+/* Wishes: 64 slots a word, and in the summary a bit for each of these words. */
+#define RL_WISH_SLOTS 64u
+#define RL_WISH_SUMMARY (RL_WISH_SLOTS * 64u)
 
 _Static_assert(sizeof(struct rl_u128) == 16, "one CAS16");
 _Static_assert(sizeof(struct rl_bucket) == 192, "three lines");
 _Static_assert(offsetof(struct rl_bucket, state) == 64, "the tags have the first");
-_Static_assert(sizeof(struct rl_geometry) == 56, "no holes");
+_Static_assert(sizeof(struct rl_geometry) == 64, "no holes");
 _Static_assert(sizeof(struct rl_header) <= RL_HEADER_BYTES, "header fits");
 _Static_assert(offsetof(struct rl_header, geometry) == 32, "header order");
-_Static_assert(offsetof(struct rl_header, hash_key) == 88, "header order");
-_Static_assert(offsetof(struct rl_header, time_namespace) == 136, "header order");
-_Static_assert(offsetof(struct rl_header, checksum) == 152, "the checked part ends here");
+_Static_assert(offsetof(struct rl_header, hash_key) == 96, "header order");
+_Static_assert(offsetof(struct rl_header, time_namespace) == 144, "header order");
+_Static_assert(offsetof(struct rl_header, checksum) == 160, "the checked part ends here");
 _Static_assert(offsetof(struct rl_header, heartbeat_ns) == 192, "heartbeat has its line");
 _Static_assert(offsetof(struct rl_header, generation) == 256, "generation has its line");
+_Static_assert(offsetof(struct rl_header, cluster_key) == 224, "in the sweeper's line");
+_Static_assert(offsetof(struct rl_header, shares_until) == 296, "in generation's line");
 _Static_assert(offsetof(struct rl_header, changes) == 304, "and ends it");
 _Static_assert(offsetof(struct rl_header, successor) == 320, "header order");
 _Static_assert(sizeof(struct rl_row) == 256, "four lines");
@@ -473,7 +581,15 @@ _Static_assert(sizeof(struct rl_limit_row) == 128, "two lines");
 _Static_assert(offsetof(struct rl_limit_row, has_tiers) == 64, "the first is what decisions read");
 _Static_assert(sizeof(struct rl_override_slot) == 16, "four to a line");
 _Static_assert(sizeof(struct rl_filter_head) == 64, "a line");
+_Static_assert(sizeof(struct rl_auto_row) == 32, "two to a line");
+_Static_assert(sizeof(struct rl_ban_note) == 128, "two lines");
+_Static_assert(sizeof(struct rl_reserve_head) == 64, "a line");
 _Static_assert(sizeof(struct rl_stat) == 256, "four lines");
+_Static_assert(sizeof(struct rl_limit_stat) == 16, "a pair");
+_Static_assert(sizeof(struct rl_history_row) == 2560, "no holes");
+_Static_assert(offsetof(struct rl_history_row, minute) == 64, "the head has its line");
+_Static_assert(sizeof(struct rl_events_head) == 64, "a line");
+_Static_assert(sizeof(struct rl_event_entry) == 64, "a line");
 _Static_assert(sizeof(struct rl_record) == 24, "record head");
 _Static_assert((uint64_t)RL_BUCKETS_MAX *RL_BUCKET_SLOTS <= UINT32_MAX, "a slot index is 32 bits");
 

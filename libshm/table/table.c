@@ -60,6 +60,10 @@
  * before the second, and both wake a multiple of 256 incarnations later, in this order, before
  * anybody else meets the slot.
  *
+ * A key can begin its next life in its slot: LIVE(key,g) --> LIVE(key,g+1), once the state is DEAD(g). It has
+ * been the key's all the time, so nothing is said above that this would change; whoever had seen DEAD(g) and is
+ * late finds another tag, and whoever was quicker has begun to free the slot.
+ *
  * gen has 8 bits and wraps; it is compared for equality only. What else may fool a process that
  * sleeps between two instructions: a TENT of the same key and gen, after a multiple of 256
  * incarnations, is made LIVE by a look of long ago, which does harm only while the key is LIVE
@@ -104,6 +108,28 @@ settle(const struct rl_table *t, struct rl_slot slot)
 	if (rl_state_is_retired(state, gen))
 		return rl_atomic_cas(tag, slot.tag, tag_freed(slot.tag));
 	rl_atomic_cas(tag, slot.tag, tag_with(RL_TAG_LIVE, slot.tag));
+	return false;
+}
+
+bool
+rl_table_is_crowded(const struct rl_table *t, const struct rl_candidates *p)
+{
+	for (unsigned i = 0; i < RL_CANDIDATES; i++)
+		if (rl_tag_status(rl_atomic_load(rl_table_tag(t, rl_table_candidate(p, i)))) ==
+		    RL_TAG_FREE)
+			return false;
+	return true;
+}
+
+bool
+rl_table_has(const struct rl_table *t, const struct rl_candidates *p)
+{
+	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
+		uint64_t tag = rl_atomic_load(rl_table_tag(t, rl_table_candidate(p, i)));
+
+		if (rl_tag_is(tag, RL_TAG_LIVE, p->key) || rl_tag_is(tag, RL_TAG_FREE, p->key))
+			return true;
+	}
 	return false;
 }
 
@@ -257,6 +283,23 @@ rl_table_retire(const struct rl_table *t, struct rl_slot slot, struct rl_u128 se
 		return false;
 	rl_table_free(t, slot); /* or whoever met DEAD has done so */
 	return true;
+}
+
+bool
+rl_table_renew(const struct rl_table *t, struct rl_slot *slot, struct rl_u128 seen,
+               struct rl_u128 fresh)
+{
+	uint8_t gen = rl_tag_gen(slot->tag), next = (uint8_t)(gen + 1);
+	struct rl_u128 *state = rl_table_state(t, slot->index), dead = rl_state_retired(seen, gen);
+	uint64_t tag = rl_tag_make(RL_TAG_LIVE, next, slot->tag & RL_TAG_KEY_MASK);
+
+	if (!rl_atomic_cas16(state, seen, dead))
+		return false;
+	if (!rl_atomic_cas(rl_table_tag(t, slot->index), slot->tag, tag))
+		return false;
+	slot->tag = tag;
+	fresh.hi = (fresh.hi & ~RL_STATE_SLOT_MASK) | rl_state_slot_bits(dead, next);
+	return rl_atomic_cas16(state, dead, fresh);
 }
 
 uint32_t

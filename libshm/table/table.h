@@ -136,7 +136,7 @@ rl_table_prefetch_state(const struct rl_table *table, struct rl_slot slot)
 }
 
 /* The key's LIVE slot. Writes nothing. Part of every decision: inline. */
-static inline bool
+static inline __attribute__((always_inline)) bool
 rl_table_find(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot *slot)
 {
 	const uint64_t key =
@@ -156,6 +156,12 @@ rl_table_find(const struct rl_table *t, const struct rl_candidates *p, struct rl
 	return false;
 }
 
+/* Are all 16 slots used by other keys, for all that their tags say? */
+bool rl_table_is_crowded(const struct rl_table *table, const struct rl_candidates *candidates);
+
+/* Has the key a slot, or one that is being freed? */
+bool rl_table_has(const struct rl_table *table, const struct rl_candidates *candidates);
+
 /* The key's LIVE slot, made if need be. */
 enum rl_claim rl_table_claim(const struct rl_table *table, const struct rl_candidates *candidates,
                              struct rl_slot *slot);
@@ -165,6 +171,14 @@ enum rl_claim rl_table_claim(const struct rl_table *table, const struct rl_candi
  * was slot.tag, and is not DEAD. True if it was.
  */
 bool rl_table_retire(const struct rl_table *table, struct rl_slot slot, struct rl_u128 seen);
+
+/*
+ * Begin the next life of a LIVE slot's key, provided its state still is `seen`: nothing of before can be given
+ * back to it. The state is then `fresh`, whose slot bits are of no account, and slot->tag is the new
+ * one. False: others have changed it, or have begun to count in the new life, or free the slot.
+ */
+bool rl_table_renew(const struct rl_table *table, struct rl_slot *slot, struct rl_u128 seen,
+                    struct rl_u128 fresh);
 
 /*
  * The other steps of a retirement that someone began: of a LIVE slot whose state is DEAD with the

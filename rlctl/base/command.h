@@ -76,7 +76,13 @@ const char *option_next(const struct context *context, const char *name, int *at
 struct rl *open_segment(const struct context *context);
 struct rl *open_segment_writable(const struct context *context);
 
-/* The name of --segment. */
+/* The segment that --segment or RL_SEGMENT names, or NULL. */
+const char *segment_asked(const struct context *context);
+
+/*
+ * The same, or else the one that the configuration names, or else the only one there is. NULL after a
+ * message.
+ */
 const char *segment_name(const struct context *context);
 
 /* True for a length that a key can have; else false after a message. */

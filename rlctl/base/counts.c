@@ -19,6 +19,10 @@ read_rule(struct rl *rl, int wanted, int id, struct counts *counts)
 		return;
 	rule->id = info.handle;
 	memcpy(rule->name, info.name, sizeof(rule->name));
+	for (unsigned i = 0; i < info.limit_count; i++)
+		if (rl_limit_stats(rl, info.handle, i, &rule->denied[i], &rule->shadow_denied[i]) ==
+		    0)
+			rule->limits = i + 1;
 	counts->count++;
 }
 
@@ -50,6 +54,22 @@ counts_total(const struct counts *counts, uint64_t values[RL_COUNTERS])
 	for (size_t rule = 0; rule < counts->count; rule++)
 		for (size_t i = 0; i < RL_COUNTERS; i++)
 			values[i] += counts->rules[rule].values[i];
+}
+
+json_t *
+counts_json_limits(const struct rule_counts *rule)
+{
+	json_t *array = need(json_array());
+
+	for (unsigned i = 0; i < rule->limits; i++) {
+		json_t *object = need(json_object());
+
+		json_put(object, "limit_number", json_count(i + UINT64_C(1)));
+		json_put(object, "denied", json_count(rule->denied[i]));
+		json_put(object, "shadow_denied", json_count(rule->shadow_denied[i]));
+		json_push(array, object);
+	}
+	return array;
 }
 
 static const struct rule_counts *

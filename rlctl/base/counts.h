@@ -13,6 +13,9 @@ struct rule_counts {
 	int id;
 	char name[RL_NAME_MAX + 1];
 	uint64_t values[RL_COUNTERS];
+	unsigned limits; /* in the next two: what each of its limits said no to */
+	uint64_t denied[RL_LIMITS_MAX];
+	uint64_t shadow_denied[RL_LIMITS_MAX];
 };
 
 struct counts {
@@ -31,6 +34,9 @@ void counts_total(const struct counts *counts, uint64_t values[RL_COUNTERS]);
 /* What has come to a rule since `before`; all of it for a rule that was not there. */
 void counts_since(const struct rule_counts *rule, const struct counts *before,
                   uint64_t values[RL_COUNTERS]);
+
+/* What each limit of a rule has denied. */
+json_t *counts_json_limits(const struct rule_counts *rule);
 
 /* An object with a member for each counter. */
 json_t *counts_json(const uint64_t values[RL_COUNTERS]);

@@ -11,8 +11,9 @@
 #include "text/duration.h"
 #include "text/names.h"
 
-uint64_t
-limit_bucket_ns(const struct rl_limit *limit)
+/* Length of a sub-bucket; the window where there are none. */
+static uint64_t
+bucket_ns(const struct rl_limit *limit)
 {
 	return limit->granularity > 1 ? limit->window_ns / limit->granularity : limit->window_ns;
 }
@@ -53,7 +54,7 @@ limit_format(const struct rl_limit *limit)
 		append(&out, " per %s", duration_format(limit->window_ns).text);
 	if (limit->granularity > 1)
 		append(&out, ", %" PRIu32 " x %s", limit->granularity,
-		       duration_format(limit_bucket_ns(limit)).text);
+		       duration_format(bucket_ns(limit)).text);
 	if (limit->hard)
 		append(&out, ", hard");
 	if (limit->burst > 0)
@@ -64,6 +65,8 @@ limit_format(const struct rl_limit *limit)
 		append(&out, ", prefetch %u", (unsigned)limit->prefetch);
 	if (limit->count_denied)
 		append(&out, ", counting denied ones");
+	if (limit->scope == RL_SCOPE_CLUSTER)
+		append(&out, ", of the cluster, blind %" PRIu32, limit->blind);
 	append_prefixes(&out, limit);
 	if (limit->shadow)
 		append(&out, ", shadow");
@@ -74,14 +77,6 @@ static uint32_t
 granularity_of(const struct rl_limit *limit)
 {
 	return limit->granularity > 0 ? limit->granularity : 1;
-}
-
-bool
-limit_has_shape_of(const struct rl_limit *limit, const struct rl_limit *other)
-{
-	return limit->algorithm == other->algorithm && limit->window_ns == other->window_ns &&
-	       granularity_of(limit) == granularity_of(other) && !limit->hard == !other->hard &&
-	       limit->prefix_v4 == other->prefix_v4 && limit->prefix_v6 == other->prefix_v6;
 }
 
 json_t *
@@ -98,6 +93,11 @@ json_limit(const struct rl_limit *limit)
 	json_put(object, "undelayed", json_count(limit->undelayed));
 	json_put(object, "prefetch", json_count(limit->prefetch));
 	json_put(object, "count_denied", json_boolean(limit->count_denied));
+	if (limit->scope == RL_SCOPE_CLUSTER) {
+		json_put(object, "scope", json_text("cluster"));
+		json_put(object, "blind", json_count(limit->blind));
+		json_put(object, "away", json_text(away_name(limit->away)));
+	}
 	json_put(object, "shadow", json_boolean(limit->shadow));
 	json_put(object, "prefix_v4", json_count(limit->prefix_v4));
 	json_put(object, "prefix_v6", json_count(limit->prefix_v6));

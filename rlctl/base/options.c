@@ -17,7 +17,7 @@
 #define FIRST_ID 256
 
 const struct command_option global_options[] = {
-	{"segment", 's', "NAME", "the segment to look into (default: default)"},
+	{"segment", 's', "NAME", "the segment (default: $RL_SEGMENT, rl.json's, or the only one)"},
 	{"json", 'j', NULL, "write JSON"},
 	{"help", 'h', NULL, "explain, and do nothing else"},
 	{"version", 'V', NULL, "print the version, and do nothing else"},

@@ -1,111 +1,94 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Which segment is meant, and opening it. */
 
-#include <dirent.h>
 #include <errno.h>
+#include <load/segment_name.h>
 #include <rl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/command.h"
 #include "base/output.h"
+#include "base/segment_names.h"
+
+/*
+ * --segment, else RL_SEGMENT, else the name that the configuration gives, else the only one there is.
+ * The first of them that is there decides, whether there is such a segment or not: a tool that acted on
+ * another one than was meant would be worse than an error.
+ */
+static char chosen[RL_NAME_MAX + 1];
+static const char *origin = ""; /* where the name comes from, if nobody typed it */
+
+const char *
+segment_asked(const struct context *context)
+{
+	const char *option = option_value(context, "segment");
+	const char *environment = secure_getenv("RL_SEGMENT");
+
+	if (option)
+		return option;
+	if (!environment || !*environment)
+		return NULL;
+	origin = " (of RL_SEGMENT)";
+	return environment;
+}
+
+static void
+complain_unclear(const struct segment_names *names)
+{
+	char *text = segment_names_text(names);
+
+	if (names->count > 0)
+		complain("which segment? --segment, or RL_SEGMENT, takes one of:%s", text);
+	else
+		complain("there is no segment on this host; a worker or rld makes one");
+	free(text);
+}
+
+static bool
+take_only_one(void)
+{
+	struct segment_names names = segment_names_find();
+	bool is_one = names.count == 1;
+
+	if (is_one)
+		snprintf(chosen, sizeof(chosen), "%s", names.at[0]);
+	else
+		complain_unclear(&names);
+	segment_names_free(&names);
+	return is_one;
+}
 
 const char *
 segment_name(const struct context *context)
 {
-	const char *name = option_value(context, "segment");
+	const char *asked = segment_asked(context);
 
-	return name ? name : "default";
-}
-
-#define PREFIX "rl."
-
-struct names {
-	char **at;
-	size_t count, room;
-};
-
-static int
-has_prefix(const struct dirent *entry)
-{
-	return strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0;
-}
-
-/* One that may not be opened, or is there twice, is a segment all the same. */
-static bool
-is_segment(const char *name)
-{
-	struct rl_options options = {.flags = RL_OPEN_EXISTING | RL_OPEN_READONLY};
-	struct rl *rl;
-	int error = rl_open(name, &options, &rl);
-
-	if (error == 0)
-		rl_close(rl);
-	return error != RL_EFOREIGN && error != RL_ETRUNCATED && error != -EINVAL &&
-	       error != -ENOENT;
-}
-
-static void
-add_names(struct names *names, const char *directory)
-{
-	struct dirent **found = NULL;
-	int count = scandir(directory, &found, has_prefix, NULL);
-
-	for (int i = 0; i < count; i++) {
-		const char *name = found[i]->d_name + strlen(PREFIX);
-
-		if (is_segment(name)) {
-			names->at = array_grow(names->at, names->count, &names->room,
-			                       sizeof(*names->at));
-			names->at[names->count++] = need(strdup(name));
-		}
-		free(found[i]);
+	if (asked || chosen[0])
+		return asked ? asked : chosen;
+	if (config_segment_name(config_path(NULL), chosen)) {
+		origin = " (named by the configuration)";
+		return chosen;
 	}
-	free(found);
+	return take_only_one() ? chosen : NULL;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Each once behind a blank. The names are gone then. */
-static char *
-join(struct names *names)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = need(open_memstream(&text, &size));
-
-	if (names->count > 0)
-		qsort(names->at, names->count, sizeof(*names->at), compare);
-	for (size_t i = 0; i < names->count; i++)
-		if (i == 0 || strcmp(names->at[i], names->at[i - 1]) != 0)
-			fprintf(out, " %s", names->at[i]);
-	for (size_t i = 0; i < names->count; i++)
-		free(names->at[i]);
-	free(names->at);
-	fclose(out);
-	return text;
-}
-
-/* Who left out --segment, or mistyped it, need not look for the names. */
+/* Who mistyped it need not look for the names. */
 static void
 complain_absent(const char *name)
 {
-	struct names names = {0};
-	char *text;
+	struct segment_names names = segment_names_find();
+	char *text = segment_names_text(&names);
 
-	add_names(&names, "/dev/shm/rl");
-	add_names(&names, "/dev/shm");
-	text = join(&names);
 	if (text[0])
-		complain("segment '%s': no such segment; --segment takes one of:%s", name, text);
+		complain("segment '%s'%s: no such segment; --segment takes one of:%s", name, origin,
+		         text);
 	else
-		complain("segment '%s': no such segment, and no other either", name);
+		complain("segment '%s'%s: no such segment, and no other either", name, origin);
 	free(text);
+	segment_names_free(&names);
 }
 
 static struct rl *
@@ -114,14 +97,17 @@ open_with(const struct context *context, unsigned flags)
 	struct rl_options options = {.flags = RL_OPEN_EXISTING | flags};
 	const char *name = segment_name(context);
 	struct rl *rl;
-	int error = rl_open(name, &options, &rl);
+	int error = name ? rl_open(name, &options, &rl) : 0;
 
+	if (!name)
+		return NULL;
 	if (error == 0)
 		return rl;
 	if (error == -ENOENT)
 		complain_absent(name);
 	else
-		complain("segment '%s': %s", name, rl_strerror(error));
+		complain("segment '%s'%s: %s%s", name, origin, rl_strerror(error),
+		         error == RL_EVERSION ? "; 'rlctl upgrade' carries its counters over" : "");
 	return NULL;
 }
 

@@ -44,9 +44,7 @@ void completion_fish(const struct command *verbs);
 	"find /dev/shm /dev/shm/rl -maxdepth 1 -name 'rl.*' 2>/dev/null | sed " \
 	"'s,.*/rl\\.,,' | sort -u"
 #define RULES_ONLY "awk '$NF != \"(total)\" { print $NF }' | sort -u"
-#define PATTERNS_ONLY                  \
-	"sed -n '/ as configured /d; " \
-	"s/^.*  \\(ban\\|exemption\\) *\\(key\\|prefix\\|network\\) *[^ ]*  //p'"
+#define PATTERNS_ONLY "awk -F'\\t' '$10 == \"call\" { print $4 }'"
 /* Of what `config show` says: a blank line and a name begin a rule, and its limits follow. */
 #define PATHS_ONLY                                                                               \
 	"awk 'function put(at, i) { for (i = 1; i <= 4; i++) print \"/rules/\" rule at word[i] " \
@@ -59,8 +57,9 @@ void completion_fish(const struct command *verbs);
 	"\tNF == 0 { end(); getline rule; next }\n"                                              \
 	"\trule && /^  [0-9]+ per / { limits++ }\n"                                              \
 	"\tEND { end() }'"
-#define LIST_RULES "rlctl --segment \"${segment:-default}\" stats 2>/dev/null | " RULES_ONLY
-#define LIST_PATTERNS "rlctl --segment \"${segment:-default}\" bans 2>/dev/null | " PATTERNS_ONLY
+#define LIST_RULES "rlctl ${segment:+\"--segment=$segment\"} stats 2>/dev/null | " RULES_ONLY
+#define LIST_PATTERNS \
+	"rlctl ${segment:+\"--segment=$segment\"} bans -H -o tsv 2>/dev/null | " PATTERNS_ONLY
 #define LIST_PATHS "rlctl config show ${config:+\"--config=$config\"} 2>/dev/null | " PATHS_ONLY
 
 #endif

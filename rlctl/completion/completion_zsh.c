@@ -5,10 +5,10 @@
 #include "completion/completion.h"
 
 /* A function that proposes the lines of a command. */
-#define ZSH_LIST(name, command)                                                                \
-	"_rlctl_" name "() {\n\tlocal -a found\n"                                              \
-	"\tlocal segment=${rlctl_segment:-${opt_args[--segment]:-${opt_args[-s]:-default}}}\n" \
-	"\tlocal config=${opt_args[--config]:-${opt_args[-c]}}\n"                              \
+#define ZSH_LIST(name, command)                                                       \
+	"_rlctl_" name "() {\n\tlocal -a found\n"                                     \
+	"\tlocal segment=${rlctl_segment:-${opt_args[--segment]:-${opt_args[-s]}}}\n" \
+	"\tlocal config=${opt_args[--config]:-${opt_args[-c]}}\n"                     \
 	"\tfound=(${(f)\"$(" command ")\"})\n\tcompadd -a found\n}\n\n"
 
 /* What has a meaning within the words that _arguments takes. */

@@ -9,8 +9,9 @@
 
 const struct command_option config_command_options[] = {
 	{"config", 'c', "FILE", "the file (default: $RL_CONFIG, or " CONFIG_DEFAULT_PATH ")"},
-	{"no-reload", 'n', NULL, "edit, set, unset: change the file alone"},
-	{"dry-run", 0, NULL, "edit, set, unset, reload: say what would change, and change nothing"},
+	{"no-reload", 'n', NULL, "edit, set, unset, undo: change the file alone"},
+	{"dry-run", 0, NULL,
+         "edit, set, unset, undo, reload: say what would change, and change nothing"},
 	{"create", 0, NULL, "set: make a rule that is not there"},
 	{0},
 };
@@ -25,7 +26,8 @@ static const struct verb {
 	{"check", "[FILE]", 0, 1, config_check}, {"show", "", 0, 0, config_show},
 	{"diff", "", 0, 0, config_diff},         {"reload", "", 0, 0, config_reload},
 	{"edit", "", 0, 0, config_edit},         {"set", "PATH VALUE", 2, 2, config_set},
-	{"unset", "PATH", 1, 1, config_unset},
+	{"unset", "PATH", 1, 1, config_unset},   {"history", "[N]", 0, 1, config_history},
+	{"undo", "[N]", 0, 1, config_undo},
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))

@@ -2,6 +2,7 @@
 /* config show: the file with everything that it leaves to defaults. */
 
 #include <inttypes.h>
+#include <model/auto_ban.h>
 #include <show/show.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,18 @@
 #include "config/config_verb.h"
 
 #define OVERRIDES_SHOWN 10 /* of a rule; --json shows all */
+
+static void
+print_reserve(const struct rl_options *o)
+{
+	if (o->on_full != RL_FULL_RESERVE)
+		return;
+	if (o->cells > 0)
+		printf("cells      %" PRIu32 "\n", o->cells);
+	else
+		puts("cells      what fits a fifth of the table");
+	printf("reserves   %" PRIu32 "\n", o->reserves);
+}
 
 static void
 print_segment(const struct context *context, const struct config *config)
@@ -30,7 +43,9 @@ print_segment(const struct context *context, const struct config *config)
 	printf("overrides  %" PRIu32 "\n", o.overrides);
 	printf("bans       %" PRIu32 "\n", o.bans);
 	printf("holders    %" PRIu32 "\n", o.holders);
+	printf("events     %" PRIu32 "\n", o.events == RL_EVENTS_NONE ? 0 : o.events);
 	printf("on_full    %s\n", on_full_name(o.on_full));
+	print_reserve(&o);
 	printf("huge_pages %s\n", o.flags & RL_OPEN_HUGE_PAGES ? "true" : "false");
 	printf("interval   %s\n", duration_exact(config->gc_interval_ns).text);
 	printf("buffer     %s\n", duration_exact(o.buffer_ns).text);
@@ -67,6 +82,9 @@ print_limit(const struct rl_limit *limit)
 		printf(", prefetch %u", (unsigned)limit->prefetch);
 	if (limit->count_denied)
 		printf(", counting denied ones");
+	if (limit->scope == RL_SCOPE_CLUSTER)
+		printf(", of the cluster, blind %" PRIu32 ", away %s", limit->blind,
+		       away_name(limit->away));
 	print_prefixes(limit);
 	puts(limit->shadow ? ", shadow" : "");
 }
@@ -107,6 +125,8 @@ print_rule(const struct rl_config_rule *rule)
 	printf("\n%s\n", rule->rule.name);
 	for (i = 0; i < count; i++)
 		print_limit(config_limit(&rule->rule, i));
+	if (rule->ban.after > 0)
+		printf("  %s\n", auto_ban_format(&rule->ban).text);
 	for (i = 0; i < rule->override_count && i < OVERRIDES_SHOWN; i++)
 		print_override(&rule->overrides[i], count);
 	if (i < rule->override_count)

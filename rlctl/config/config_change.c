@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <edit/history.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/output.h"
 #include "config/config_change.h"
+#include "text/digits.h"
 
 bool
 change_lock(const struct context *context, unsigned wait_ms, struct locked_file *file)
@@ -22,13 +27,40 @@ change_lock(const struct context *context, unsigned wait_ms, struct locked_file 
 	return false;
 }
 
+/* With sudo, whoever called it. */
+static uint32_t
+who(void)
+{
+	const char *sudo = getuid() == 0 ? secure_getenv("SUDO_UID") : NULL;
+	uint64_t uid;
+
+	if (sudo && number_read(&sudo, &uid) && *sudo == '\0' && uid < UINT32_MAX)
+		return (uint32_t)uid;
+	return getuid();
+}
+
+/* A change is made whether the text is kept or not. */
+static void
+keep(const struct locked_file *file, const char *text, size_t len, uint32_t uid, time_t at)
+{
+	int error = history_keep(file->path, text, len, uid, at > 0 ? (uint64_t)at : 0);
+
+	if (error < 0)
+		complain("%s: this text is not kept in its history: %s", file->path,
+		         strerror(-error));
+}
+
 static bool
 replace(const struct locked_file *file, const char *text, size_t len)
 {
-	int error = file_replace(file, text, len);
+	int error;
 
-	if (error == 0)
+	keep(file, file->text, file->len, file->was.st_uid, file->was.st_mtim.tv_sec);
+	error = file_replace(file, text, len);
+	if (error == 0) {
+		keep(file, text, len, who(), time(NULL));
 		return true;
+	}
 	if (error == -ESTALE)
 		complain("%s: somebody else has changed it meanwhile; it stays as it is",
 		         file->path);

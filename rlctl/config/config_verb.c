@@ -61,7 +61,7 @@ config_need(const char *path, int *status)
 const char *
 config_segment(const struct context *context, const struct config *config)
 {
-	const char *name = option_value(context, "segment");
+	const char *name = segment_asked(context);
 
 	return name ? name : config->name;
 }

@@ -17,6 +17,8 @@ int config_reload(const struct context *context, char **operands);
 int config_edit(const struct context *context, char **operands);
 int config_set(const struct context *context, char **operands);
 int config_unset(const struct context *context, char **operands);
+int config_history(const struct context *context, char **operands);
+int config_undo(const struct context *context, char **operands);
 
 /* The file that --config, the environment or else custom names. */
 const char *config_file(const struct context *context);
@@ -31,7 +33,7 @@ bool config_is_readable(const char *path);
  * one that cannot be read. */
 struct config *config_need(const char *path, int *status);
 
-/* --segment, or else what the file says. */
+/* What --segment or RL_SEGMENT says, or else the file. */
 const char *config_segment(const struct context *context, const struct config *config);
 
 /* Put a changed file into force, unless --no-reload. A segment that does not exist yet is no

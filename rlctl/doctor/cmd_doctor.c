@@ -16,6 +16,8 @@ const struct doctor_check doctor_checks[] = {
 	{"directory", false, check_directory},
 	{"namespace", false, check_namespace},
 	{"segment", false, check_segment},
+	{"others", false, check_others},
+	{"config", true, check_configuration},
 	{"access", true, check_access},
 	{"removeipc", true, check_removeipc},
 	{"memory", true, check_memory},
@@ -24,6 +26,8 @@ const struct doctor_check doctor_checks[] = {
 	{"clock", true, check_clock},
 	{"fill", true, check_fill},
 	{"full", true, check_full},
+	{"reserve", true, check_reserve},
+	{"shares", true, check_shares},
 	{"rules", true, check_rules},
 	{"room", true, check_room},
 	{"bans", true, check_bans},
@@ -31,6 +35,7 @@ const struct doctor_check doctor_checks[] = {
 	{"audit", true, check_audit},
 	{"entries", true, check_entries},
 	{"pages", true, check_pages},
+	{"cluster", true, check_cluster},
 	{0},
 };
 
@@ -75,7 +80,11 @@ write_text(const struct doctor *doctor)
 	uint64_t notes = count_level(doctor, DOCTOR_NOTE);
 
 	for (size_t i = 0; i < doctor->count; i++)
-		print_result(&doctor->results[i]);
+		if (doctor->results[i].level != DOCTOR_SKIPPED || doctor->rl)
+			print_result(&doctor->results[i]);
+	if (!doctor->rl)
+		printf("%-8s %" PRIu64 " checks: there is no segment to look at\n",
+		       level_names[DOCTOR_SKIPPED], count_level(doctor, DOCTOR_SKIPPED));
 	printf("%" PRIu64 " %s, %" PRIu64 " %s\n", findings, findings == 1 ? "finding" : "findings",
 	       notes, notes == 1 ? "note" : "notes");
 }
@@ -139,6 +148,8 @@ run_doctor(const struct context *context)
 	struct doctor doctor = {.name = segment_name(context)};
 	int status;
 
+	if (!doctor.name)
+		return EXIT_TROUBLE;
 	open_patient(&doctor);
 	if (doctor.error == -EINVAL) {
 		complain("segment '%s': %s", doctor.name, rl_strerror(doctor.error));

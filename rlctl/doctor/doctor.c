@@ -89,7 +89,7 @@ doctor_mend_membership(struct doctor *doctor)
 	}
 	group = getgrgid(dir.st_gid);
 	doctor_mend(doctor,
-	            "join the group of " DOCTOR_OWN ": usermod -aG %s %s, and start anew what "
-	            "that user runs",
+	            "join the group of " DOCTOR_OWN ": usermod -aG %s %s, and restart "
+	            "that user's processes",
 	            group ? group->gr_name : "GROUP", user ? user->pw_name : "USER");
 }

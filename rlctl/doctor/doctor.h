@@ -86,11 +86,15 @@ void check_namespace(struct doctor *doctor);
 
 /* Of the segment. */
 void check_segment(struct doctor *doctor);
+void check_others(struct doctor *doctor);
+void check_configuration(struct doctor *doctor);
 void check_access(struct doctor *doctor);
 void check_sweeper(struct doctor *doctor);
 void check_clock(struct doctor *doctor);
 void check_fill(struct doctor *doctor);
 void check_full(struct doctor *doctor);
+void check_reserve(struct doctor *doctor);
+void check_shares(struct doctor *doctor);
 void check_rules(struct doctor *doctor);
 void check_room(struct doctor *doctor);
 void check_bans(struct doctor *doctor);
@@ -98,5 +102,6 @@ void check_holders(struct doctor *doctor);
 void check_audit(struct doctor *doctor);
 void check_entries(struct doctor *doctor);
 void check_pages(struct doctor *doctor);
+void check_cluster(struct doctor *doctor);
 
 #endif

@@ -7,9 +7,8 @@
 
 #include "base/rule.h"
 #include "doctor/doctor.h"
+#include "health/health.h"
 #include "key/usage.h"
-
-#define NEARLY_FULL 80 /* per cent */
 
 /* What is held, by keys whose whole name is known. */
 struct held {
@@ -60,7 +59,7 @@ judge_seats(struct doctor *doctor, const struct held *held)
 {
 	uint64_t used = doctor->info.holders_used, room = doctor->info.holders;
 
-	if (held->full == 0 && used * 100 < room * NEARLY_FULL)
+	if (held->full == 0 && used * 100 < room * HEALTH_AREA_PERCENT)
 		return true;
 	doctor_say(doctor, held->full > 0 ? DOCTOR_FINDING : DOCTOR_NOTE,
 	           "a process that finds no room to hold anything is answered as on_full says",
@@ -91,7 +90,7 @@ judge_dead(struct doctor *doctor, uint64_t units)
 	if (units == 0)
 		return true;
 	doctor_say(doctor, DOCTOR_NOTE,
-	           "who is denied by them takes them back at once, and so does a sweep",
+	           "a request that they deny takes them back at once, and so does a sweep",
 	           "%" PRIu64 " units are held by processes that have ended", units);
 	doctor_mend(doctor, "rlctl --segment %s sweep", doctor->name);
 	return false;

@@ -21,6 +21,7 @@
 
 #define SHM "/dev/shm"
 #define SHM_SMALL (UINT64_C(64) << 20) /* what containers often have */
+#define KEY_BYTES 200                  /* that a key takes at least, with all beside it */
 #define LOGIN_UID_MIN 1000             /* below are system users, whom RemoveIPC spares */
 
 static void
@@ -38,9 +39,11 @@ check_shm_room(struct doctor *doctor, const struct statfs *fs)
 		doctor_mend(doctor, "mount -o remount,size=%" PRIu64 "M %s", (size >> 19) + 1, SHM);
 	} else if (size > 0 && size <= SHM_SMALL) {
 		doctor_say(doctor, DOCTOR_NOTE,
-		           "that is what containers are given unless they ask, and room for some "
-		           "320,000 keys at most",
-		           "%s holds %s", SHM, bytes_format(size).text);
+		           size == SHM_SMALL
+		                   ? "that is what containers are given unless they ask for more"
+		                   : "a segment for more keys than fit is refused",
+		           "%s holds %s, room for some %" PRIu64 " keys at most", SHM,
+		           bytes_format(size).text, size / KEY_BYTES);
 		doctor_mend(doctor, "start the container with --shm-size=1g, or mount -o "
 		                    "remount,size=1G " SHM);
 	} else {
@@ -79,7 +82,7 @@ check_shm(struct doctor *doctor)
 		            SHM);
 	} else if (read_only) {
 		doctor_say(doctor, DOCTOR_FINDING,
-		           "who opens a segment there can read it and count nothing, and none can "
+		           "a process can read a segment there and count nothing in it; none can "
 		           "be made or removed",
 		           "%s is mounted read-only", read_only);
 		doctor_mend(doctor, "mount -o remount,rw %s", read_only);

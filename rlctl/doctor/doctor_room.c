@@ -4,18 +4,17 @@
 #include <inttypes.h>
 
 #include "doctor/doctor.h"
-
-#define NEARLY_FULL 80 /* per cent */
+#include "health/health.h"
 
 /* True if there is room enough. */
 static bool
-check_one(struct doctor *doctor, uint64_t used, uint64_t room, const char *what, const char *why,
+check_one(struct doctor *doctor, const struct health_area *area, const char *why,
           const char *different)
 {
-	if (used * 100 < room * NEARLY_FULL)
+	if (!health_is_nearly_full(area))
 		return true;
-	doctor_say(doctor, DOCTOR_NOTE, why, "%" PRIu64 " of %" PRIu64 " %s are taken", used, room,
-	           what);
+	doctor_say(doctor, DOCTOR_NOTE, why, "%" PRIu64 " of %" PRIu64 " %s are taken", area->used,
+	           area->room, area->name);
 	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, different, doctor->name);
 	return false;
 }
@@ -24,17 +23,19 @@ void
 check_room(struct doctor *doctor)
 {
 	const struct rl_info *info = &doctor->info;
+	struct health_area areas[HEALTH_AREAS];
 	bool is_enough;
 
-	is_enough = check_one(doctor, info->rules_used, info->rules, "rules",
+	health_areas(doctor->rl, info, doctor->now_ns, 0, areas);
+	is_enough = check_one(doctor, &areas[HEALTH_RULES],
 	                      "while a configuration is replaced, the old rules, the new and those "
 	                      "of applications have to fit; when they do not, the old one stays",
 	                      " with more rules");
-	is_enough &= check_one(doctor, info->limits_used, info->limits, "limits",
+	is_enough &= check_one(doctor, &areas[HEALTH_LIMITS],
 	                       "while a configuration is replaced, the old limits and the new "
 	                       "have to fit; when they do not, the old one stays",
 	                       " with more rules: each brings room for sixteen limits");
-	is_enough &= check_one(doctor, info->overrides_used, info->overrides, "overrides",
+	is_enough &= check_one(doctor, &areas[HEALTH_OVERRIDES],
 	                       "a configuration with more of them than fit is refused",
 	                       " with more overrides");
 	if (is_enough)

@@ -8,19 +8,18 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/counts.h"
 #include "base/output.h"
 #include "base/rule.h"
 #include "doctor/doctor.h"
+#include "health/health.h"
 #include "text/duration.h"
 
-#define HEARTBEAT_LATE (30 * RL_SECOND) /* rld beats every few seconds */
-#define CLOCK_OFF (60 * RL_SECOND)      /* windows this far from the wall clock surprise people */
-#define CLOCK_NOTABLE RL_SECOND         /* more than reading two clocks can take */
-#define FILL_HIGH 750                   /* per mille: from here on keys find no slot */
+#define HEARTBEAT_LATE (5 * RL_SECOND) /* rld beats every second */
+#define CLOCK_NOTABLE RL_SECOND        /* more than reading two clocks can take */
 
 static const char *
 why_not_open(const struct doctor *doctor)
@@ -67,16 +66,18 @@ mend_open(struct doctor *doctor)
 	else if (doctor->error == RL_ETWICE)
 		doctor_mend(doctor,
 		            "fuser -v %s /dev/shm/rl.%s tells which is used; remove the other, and "
-		            "restart who used it",
+		            "restart the processes that used it",
 		            doctor->place.path, name);
 	else if (doctor->error == RL_ECLOCK)
 		doctor_mend(doctor,
 		            "run this where the workers run (nsenter --time), or mount /proc "
 		            "here and there");
 	else if (doctor->error == RL_EVERSION)
-		doctor_mend(doctor,
-		            "restart all workers on one version, then rlctl --segment %s unlink",
-		            name);
+		doctor_mend(
+			doctor,
+			"rlctl --segment %s upgrade carries its counters over; then restart all "
+			"workers on one version",
+			name);
 	else
 		doctor_mend(doctor, "rlctl --segment %s unlink, and restart the workers", name);
 }
@@ -156,6 +157,20 @@ is_running(pid_t pid)
 	return pid == RL_PID_ELSEWHERE || kill(pid, 0) == 0 || errno == EPERM;
 }
 
+/* Its state stands behind its name, which may have brackets itself. */
+static bool
+is_stopped(pid_t pid)
+{
+	char path[40], line[512];
+	const char *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (pid == RL_PID_ELSEWHERE || !doctor_read_line(path, line, sizeof(line)))
+		return false;
+	end = strrchr(line, ')');
+	return end && end[1] == ' ' && (end[2] == 'T' || end[2] == 't');
+}
+
 struct sweeper_text {
 	char text[48];
 };
@@ -180,14 +195,20 @@ check_sweeper(struct doctor *doctor)
 
 	if (info->sweeper == 0) {
 		doctor_say(doctor, DOCTOR_NOTE,
-		           "workers clean up as they insert; with rld there is always room",
+		           "workers clean up as they insert; rld does so before there is need, and "
+		           "reports",
 		           "no sweeper");
 		doctor_mend(doctor, "systemctl enable --now rld");
 	} else if (!is_running(info->sweeper)) {
 		doctor_say(doctor, DOCTOR_FINDING, "nobody sweeps, and nobody reports",
-		           "the sweeper, %s, is gone, and did not say goodbye",
+		           "the sweeper, %s, is gone: it was killed, or it crashed",
 		           sweeper_format(info->sweeper).text);
 		doctor_mend(doctor, "systemctl restart rld; journalctl -u rld says why it died");
+	} else if (is_stopped(info->sweeper)) {
+		doctor_say(doctor, DOCTOR_FINDING, "nobody sweeps, and nobody reports",
+		           "the sweeper, %s, is stopped, by a signal or a debugger",
+		           sweeper_format(info->sweeper).text);
+		doctor_mend(doctor, "kill -CONT %d", (int)info->sweeper);
 	} else if (age_ns > HEARTBEAT_LATE) {
 		doctor_say(doctor, DOCTOR_FINDING, "it hangs, or is stopped: nobody sweeps",
 		           "the sweeper, %s, was last heard of %s ago",
@@ -202,22 +223,19 @@ check_sweeper(struct doctor *doctor)
 void
 check_clock(struct doctor *doctor)
 {
-	struct timespec wall;
-	uint64_t wall_ns, segment_ns = rl_now(doctor->rl), off_ns;
+	bool is_behind;
+	uint64_t off_ns = health_clock_off_ns(doctor->rl, &is_behind);
 
-	clock_gettime(CLOCK_REALTIME, &wall);
-	wall_ns = (uint64_t)wall.tv_sec * RL_SECOND + (uint64_t)wall.tv_nsec;
-	off_ns = wall_ns > segment_ns ? wall_ns - segment_ns : segment_ns - wall_ns;
 	if (off_ns < CLOCK_NOTABLE) {
 		doctor_say(doctor, DOCTOR_OK, NULL, "agrees with the wall clock");
 		return;
 	}
-	doctor_say(doctor, off_ns < CLOCK_OFF ? DOCTOR_NOTE : DOCTOR_FINDING,
+	doctor_say(doctor, off_ns < HEALTH_CLOCK_NS ? DOCTOR_NOTE : DOCTOR_FINDING,
 	           "the wall clock was set since the segment was made, or this is another time "
 	           "namespace and /proc is not there to say so; windows go by the segment's "
 	           "clock, and so do not begin on the hour",
 	           "the segment's clock is %s %s the wall clock", duration_format(off_ns).text,
-	           wall_ns > segment_ns ? "behind" : "ahead of");
+	           is_behind ? "behind" : "ahead of");
 	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
 }
 
@@ -227,7 +245,7 @@ check_fill(struct doctor *doctor)
 	uint64_t used = rl_fill(doctor->rl), slots = doctor->info.slots;
 	uint64_t permille = slots ? used * 1000 / slots : 0;
 
-	if (permille < FILL_HIGH) {
+	if (permille < 10 * HEALTH_TABLE_PERCENT) {
 		doctor_say(doctor, DOCTOR_OK, NULL, "%" PRIu64 " of %" PRIu64 " slots are used",
 		           used, slots);
 		return;
@@ -241,6 +259,24 @@ check_fill(struct doctor *doctor)
 	            doctor->name, doctor->name, doctor->name, " with more keys", doctor->name);
 }
 
+/* False: none. */
+static bool
+say_reserved(struct doctor *doctor, const uint64_t total[RL_COUNTERS])
+{
+	if ((total[RL_COUNT_reserved] | total[RL_COUNT_folded]) == 0)
+		return false;
+	doctor_say(doctor, DOCTOR_FINDING,
+	           "such a key is never admitted too much, and may be denied for what others of "
+	           "its rule have used; a key that gives way is counted so, too",
+	           "the table was full: %" PRIu64 " decisions for keys without a slot, %" PRIu64
+	           " of them denied; %" PRIu64 " keys gave way to another rule's",
+	           total[RL_COUNT_reserved], total[RL_COUNT_reserve_denied],
+	           total[RL_COUNT_folded]);
+	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, " with more keys",
+	            doctor->name);
+	return true;
+}
+
 void
 check_full(struct doctor *doctor)
 {
@@ -248,13 +284,16 @@ check_full(struct doctor *doctor)
 	                                       RL_COUNT_full_allowed, RL_COUNT_full_undecided};
 	struct counts counts = counts_read(doctor->rl, RL_ANY_RULE);
 	uint64_t total[RL_COUNTERS], sum = 0;
+	bool is_said;
 
 	counts_total(&counts, total);
 	counts_free(&counts);
 	for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++)
 		sum += total[full[i]];
+	is_said = say_reserved(doctor, total);
 	if (sum == 0) {
-		doctor_say(doctor, DOCTOR_OK, NULL, "every key has found a slot so far");
+		if (!is_said)
+			doctor_say(doctor, DOCTOR_OK, NULL, "every key has found a slot so far");
 		return;
 	}
 	doctor_say(doctor, DOCTOR_FINDING,
@@ -320,21 +359,15 @@ check_rules(struct doctor *doctor)
 		doctor_say(doctor, DOCTOR_OK, NULL, "every rule has its name and its limits");
 }
 
-static int
-count_ban(const struct rl_ban_info *ban, void *arg)
-{
-	(void)ban;
-	++*(uint64_t *)arg;
-	return 0;
-}
-
 void
 check_bans(struct doctor *doctor)
 {
-	uint64_t count = 0, room = doctor->info.bans;
+	struct health_area areas[HEALTH_AREAS];
+	uint64_t count, room = doctor->info.bans;
 
-	rl_bans_walk(doctor->rl, doctor->now_ns, count_ban, &count);
-	if (room == 0 || count * 10 < room * 8) {
+	health_areas(doctor->rl, &doctor->info, doctor->now_ns, 0, areas);
+	count = areas[HEALTH_BANS].used;
+	if (!health_is_nearly_full(&areas[HEALTH_BANS])) {
 		doctor_say(doctor, DOCTOR_OK, NULL, "%" PRIu64 " stand, room for at least %" PRIu64,
 		           count, room);
 		return;

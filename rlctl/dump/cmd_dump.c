@@ -79,16 +79,41 @@ write_bans(struct dump *dump)
 	active_bans_free(&found);
 }
 
+static void
+write_rules(const struct dump *dump)
+{
+	struct rl_info info;
+
+	rl_info(dump->rl, &info);
+	for (uint32_t row = 0; row < info.rules; row++) {
+		json_t *line = dump_rule(dump->rl, (int)row);
+
+		if (line)
+			output_json_line(dump->out.file, line);
+	}
+}
+
+static int
+add_cells(const struct rl_reserve_info *info, void *arg)
+{
+	struct dump *dump = arg;
+
+	dump->totals.cells += info->cells_used;
+	return 0;
+}
+
 /* False if it was interrupted. Lost output is seen when the file is finished. */
 static bool
 write_all(struct dump *dump)
 {
 	output_json_line(dump->out.file, dump_header(dump->rl));
+	write_rules(dump);
 	rl_walk(dump->rl, rl_now(dump->rl), NULL, write_entry, dump);
 	progress_erase();
 	if (interrupt_came())
 		return false;
 	write_bans(dump);
+	rl_reserve_walk(dump->rl, rl_now(dump->rl), add_cells, dump);
 	output_json_line(dump->out.file, dump_end(&dump->totals));
 	return true;
 }
@@ -103,6 +128,10 @@ report(const struct context *context, const struct dump *dump)
 		complain("dump: of %" PRIu64 " keys not all bytes are kept: they are in the dump, "
 		         "and cannot be restored",
 		         dump->totals.unnamed);
+	if (dump->totals.cells > 0)
+		complain("dump: %" PRIu64 " cells count keys without a slot together: what they "
+		         "count is not in the dump",
+		         dump->totals.cells);
 	if (strcmp(dump->out.path, "-") == 0)
 		return;
 	if (!option_value(context, "json")) {
@@ -114,6 +143,7 @@ report(const struct context *context, const struct dump *dump)
 	json_put(root, "entries", json_count(dump->totals.entries));
 	json_put(root, "unnamed", json_count(dump->totals.unnamed));
 	json_put(root, "bans", json_count(dump->totals.bans));
+	json_put(root, "cells", json_count(dump->totals.cells));
 	output_json(root);
 }
 

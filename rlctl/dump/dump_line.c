@@ -20,7 +20,26 @@ dump_header(struct rl *rl)
 	rl_info(rl, &info);
 	json_put(root, "rl_dump", json_count(DUMP_VERSION));
 	json_put(root, "segment", json_text(info.name));
-	json_put(root, "dumped_ns", json_count(rl_now(rl)));
+	dump_size_put(root, rl, &info);
+	return root;
+}
+
+json_t *
+dump_rule(struct rl *rl, int row)
+{
+	struct rl_rule_info rule;
+	json_t *root, *limits;
+
+	if (!rl_rule_info(rl, row, &rule) || rule.name[0] == '\0' || rule.limit_count == 0 ||
+	    rule.source == RL_SOURCE_NONE || rule.limits[0].algorithm == RL_COUNTER)
+		return NULL;
+	root = need(json_object());
+	limits = need(json_array());
+	json_put(root, "define", json_text(rule.name));
+	json_put(root, "source", json_text(source_name(rule.source)));
+	for (unsigned i = 0; i < rule.limit_count; i++)
+		json_push(limits, json_limit(&rule.limits[i]));
+	json_put(root, "limits", limits);
 	return root;
 }
 
@@ -83,29 +102,8 @@ dump_end(const struct dump_totals *totals)
 	json_put(root, "entries", json_count(totals->entries));
 	json_put(root, "unnamed", json_count(totals->unnamed));
 	json_put(root, "bans", json_count(totals->bans));
+	json_put(root, "cells", json_count(totals->cells));
 	return root;
-}
-
-/* A member that is a whole number of 0..most. */
-static bool
-read_count(const json_t *object, const char *name, uint64_t most, uint64_t *value)
-{
-	const json_t *member = json_object_get(object, name);
-	json_int_t number = json_integer_value(member);
-
-	*value = (uint64_t)number;
-	return json_is_integer(member) && number >= 0 && *value <= most;
-}
-
-static bool
-read_count32(const json_t *object, const char *name, uint32_t most, uint32_t *value)
-{
-	uint64_t number;
-
-	if (!read_count(object, name, most, &number))
-		return false;
-	*value = (uint32_t)number;
-	return true;
 }
 
 /* null: it has no end. */
@@ -114,7 +112,25 @@ read_window(const json_t *object, uint64_t *window_ns)
 {
 	*window_ns = RL_NEVER_NS;
 	return json_is_null(json_object_get(object, "window_ns")) ||
-	       read_count(object, "window_ns", RL_WINDOW_MAX + RL_GRANULARITY_MAX, window_ns);
+	       json_read_count(object, "window_ns", RL_WINDOW_MAX + RL_GRANULARITY_MAX, window_ns);
+}
+
+/* Only a limit of a cluster has these. */
+static bool
+read_scope(const json_t *object, struct rl_limit *limit)
+{
+	const char *scope = json_string_value(json_object_get(object, "scope"));
+	const char *away = json_string_value(json_object_get(object, "away"));
+	int which = scope ? name_find(scope_names, scope) : RL_SCOPE_HOST;
+	int share = away ? name_find(away_names, away) : RL_AWAY_LOCAL_SHARE;
+
+	if (which < 0 || share < 0 ||
+	    (which == RL_SCOPE_CLUSTER &&
+	     !json_read_count32(object, "blind", RL_CAPACITY_MAX, &limit->blind)))
+		return false;
+	limit->scope = (uint16_t)which;
+	limit->away = (uint16_t)share;
+	return true;
 }
 
 static bool
@@ -125,14 +141,31 @@ read_shape(const json_t *object, struct rl_limit *limit)
 
 	if (!algorithm || !algorithm_find(algorithm, &limit->algorithm) ||
 	    !read_window(object, &limit->window_ns) ||
-	    !read_count32(object, "granularity", RL_GRANULARITY_MAX, &limit->granularity) ||
-	    !read_count32(object, "capacity", RL_CAPACITY_MAX, &limit->capacity) ||
-	    !read_count32(object, "prefix_v4", 32, &v4) ||
-	    !read_count32(object, "prefix_v6", 128, &v6))
+	    !json_read_count32(object, "granularity", RL_GRANULARITY_MAX, &limit->granularity) ||
+	    !json_read_count32(object, "capacity", RL_CAPACITY_MAX, &limit->capacity) ||
+	    !json_read_count32(object, "prefix_v4", 32, &v4) ||
+	    !json_read_count32(object, "prefix_v6", 128, &v6) || !read_scope(object, limit))
 		return false;
 	limit->hard = json_is_true(json_object_get(object, "hard"));
 	limit->prefix_v4 = (uint8_t)v4;
 	limit->prefix_v6 = (uint8_t)v6;
+	return true;
+}
+
+/* A limit as a whole; read_shape() is enough to find it again. */
+static bool
+read_limit(const json_t *object, struct rl_limit *limit)
+{
+	uint32_t prefetch;
+
+	if (!read_shape(object, limit) ||
+	    !json_read_count32(object, "burst", RL_CAPACITY_MAX, &limit->burst) ||
+	    !json_read_count32(object, "undelayed", RL_CAPACITY_MAX, &limit->undelayed) ||
+	    !json_read_count32(object, "prefetch", UINT16_MAX, &prefetch))
+		return false;
+	limit->prefetch = (uint16_t)prefetch;
+	limit->count_denied = json_is_true(json_object_get(object, "count_denied"));
+	limit->shadow = json_is_true(json_object_get(object, "shadow"));
 	return true;
 }
 
@@ -219,7 +252,7 @@ parse_entry(struct dump_line *line)
 	line->kind = DUMP_ENTRY;
 	if (!line->rule)
 		return "no rule";
-	if (!read_count32(root, "limit_number", RL_LIMITS_MAX, &line->limit_number) ||
+	if (!json_read_count32(root, "limit_number", RL_LIMITS_MAX, &line->limit_number) ||
 	    line->limit_number == 0)
 		return "no limit_number";
 	if (!read_shape(json_object_get(root, "shape"), &line->shape))
@@ -228,6 +261,26 @@ parse_entry(struct dump_line *line)
 		return "no key";
 	return read_moments(json_object_get(root, "moments"), line) ? NULL
 	                                                            : "no moments of [at_ns, cost]";
+}
+
+static const char *
+parse_rule(struct dump_line *line)
+{
+	const json_t *array = json_object_get(line->root, "limits");
+	const char *source = json_string_value(json_object_get(line->root, "source"));
+
+	line->kind = DUMP_RULE;
+	line->rule = json_string_value(json_object_get(line->root, "define"));
+	line->limit_count = json_array_size(array);
+	if (!line->rule || !source)
+		return "no name or source of a rule";
+	line->is_configured = strcmp(source, source_name(RL_SOURCE_CONFIGURATION)) == 0;
+	if (line->limit_count < 1 || line->limit_count > RL_LIMITS_MAX)
+		return "no limits of a rule";
+	for (size_t i = 0; i < line->limit_count; i++)
+		if (!read_limit(json_array_get(array, i), &line->limits[i]))
+			return "no limit";
+	return NULL;
 }
 
 static const char *
@@ -242,9 +295,10 @@ parse_counter(struct dump_line *line)
 		return "no name of counters";
 	if (!read_key(root, &line->key))
 		return "no key";
-	if (!read_count(root, "value", RL_COUNT_MAX, &line->value))
+	if (!json_read_count(root, "value", RL_COUNT_MAX, &line->value))
 		return "no value of a counter";
-	if (!json_is_null(expires) && !read_count(root, "expires_ns", INT64_MAX, &line->expires_ns))
+	if (!json_is_null(expires) &&
+	    !json_read_count(root, "expires_ns", INT64_MAX, &line->expires_ns))
 		return "no expires_ns";
 	return NULL;
 }
@@ -262,6 +316,21 @@ read_match(const char *name, enum rl_match *match)
 	return false;
 }
 
+/* What an older dump has not, or null, is not known. */
+static void
+read_note(struct dump_line *line)
+{
+	const json_t *root = line->root;
+
+	line->reason = json_string_value(json_object_get(root, "reason"));
+	if (!json_read_count32(root, "author", UINT32_MAX, &line->author))
+		line->author = 0;
+	if (!json_read_count(root, "since_ns", INT64_MAX, &line->since_ns))
+		line->since_ns = 0;
+	if (!json_read_count(root, "hits", INT64_MAX, &line->hits))
+		line->hits = 0;
+}
+
 static const char *
 parse_ban(struct dump_line *line)
 {
@@ -272,13 +341,15 @@ parse_ban(struct dump_line *line)
 	line->is_exemption = effect && strcmp(effect, "exemption") == 0;
 	if (!line->is_exemption && !(effect && strcmp(effect, "ban") == 0))
 		return "an effect that is neither ban nor exemption";
+	line->is_automatic = json_is_true(json_object_get(root, "automatic"));
 	if (!read_match(json_string_value(json_object_get(root, "match")), &line->match))
 		return "no match";
 	if (!read_key(root, &line->key))
 		return "no key";
+	read_note(line);
 	line->until_ns = RL_NEVER_NS;
 	if (json_is_null(json_object_get(root, "until_ns")) ||
-	    read_count(root, "until_ns", INT64_MAX, &line->until_ns))
+	    json_read_count(root, "until_ns", INT64_MAX, &line->until_ns))
 		return NULL;
 	return "no until_ns";
 }
@@ -289,9 +360,9 @@ parse_header(struct dump_line *line)
 	const json_t *version = json_object_get(line->root, "rl_dump");
 
 	line->kind = DUMP_HEADER;
-	return json_integer_value(version) == DUMP_VERSION
-	               ? NULL
-	               : "a version of the format that this rlctl does not know";
+	if (json_integer_value(version) != DUMP_VERSION)
+		return "a version of the format that this rlctl does not know";
+	return dump_size_read(line->root, &line->size) ? NULL : "a size that no segment has";
 }
 
 static const char *
@@ -300,9 +371,11 @@ parse_end(struct dump_line *line)
 	const json_t *root = line->root;
 
 	line->kind = DUMP_END;
-	if (read_count(root, "entries", INT64_MAX, &line->totals.entries) &&
-	    read_count(root, "unnamed", INT64_MAX, &line->totals.unnamed) &&
-	    read_count(root, "bans", INT64_MAX, &line->totals.bans))
+	if (json_read_count(root, "entries", INT64_MAX, &line->totals.entries) &&
+	    json_read_count(root, "unnamed", INT64_MAX, &line->totals.unnamed) &&
+	    json_read_count(root, "bans", INT64_MAX, &line->totals.bans) &&
+	    (!json_object_get(root, "cells") ||
+	     json_read_count(root, "cells", INT64_MAX, &line->totals.cells)))
 		return NULL;
 	return "no totals";
 }
@@ -321,6 +394,8 @@ dump_parse(const char *text, size_t len, struct dump_line *line)
 		return parse_header(line);
 	if (json_object_get(line->root, "rl_dump_end"))
 		return parse_end(line);
+	if (json_object_get(line->root, "define"))
+		return parse_rule(line);
 	if (json_object_get(line->root, "counters"))
 		return parse_counter(line);
 	return json_object_get(line->root, "effect") ? parse_ban(line) : parse_entry(line);

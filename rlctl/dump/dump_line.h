@@ -5,11 +5,16 @@
 /*
  * A dump is JSON, one document a line:
  *
- *	{"rl_dump":1,"segment":"web","dumped_ns":N}
+ *	{"rl_dump":1,"segment":"web","dumped_ns":N,"boot_ns":N,"layout":3,"size":{...}}
+ *	{"define":"login","source":"application","limits":[{...}]}
  *	{"rule":"login","limit_number":1,"shape":{...},"key":"alice","moments":[[AT_NS,COST],...]}
  *	{"counters":"failed","key":"alice","value":3,"expires_ns":N}
  *	{"effect":"ban","rule":null,"match":"key","key":"bob","until_ns":N}
- *	{"rl_dump_end":true,"entries":1,"unnamed":0,"bans":1}
+ *	{"rl_dump_end":true,"entries":1,"unnamed":0,"bans":1,"cells":0}
+ *
+ * `size` is what the segment was made with, `boot_ns` the host's clock at `dumped_ns` (dump_size.h);
+ * `define` is a rule, whatever was counted under it. `cells` is how many cells counted something: what
+ * they count is of several keys, and not in the dump. An earlier dump has none of these.
  *
  * `shape` is the limit as it was, `moments` what counted of it, oldest first; `counters` is a space of
  * counters by key, `expires_ns` null if one never does. A key that is no
@@ -22,6 +27,7 @@
 #include <stdbool.h>
 
 #include "base/output.h"
+#include "dump/dump_size.h"
 
 #define DUMP_VERSION 1
 
@@ -29,9 +35,13 @@ struct dump_totals {
 	uint64_t entries;
 	uint64_t unnamed; /* of them, cannot be restored */
 	uint64_t bans;
+	uint64_t cells; /* that count something, which is not in the dump */
 };
 
 json_t *dump_header(struct rl *rl);
+
+/* Or NULL for one that limits nothing, and for a space of counters: that is made as it is restored. */
+json_t *dump_rule(struct rl *rl, int row);
 
 /* `key` is the entry's, as it is to be written. */
 json_t *dump_entry(struct rl *rl, const struct rl_entry *entry, const struct key_view *key);
@@ -39,6 +49,7 @@ json_t *dump_end(const struct dump_totals *totals);
 
 enum dump_kind {
 	DUMP_HEADER,
+	DUMP_RULE,
 	DUMP_ENTRY,
 	DUMP_COUNTER,
 	DUMP_BAN,
@@ -49,6 +60,10 @@ struct dump_line {
 	enum dump_kind kind;
 	const char *rule;      /* or NULL; lives as long as `root` */
 	struct key_view key;   /* its bytes are a copy; NULL: lost */
+	struct dump_size size; /* of a header */
+	bool is_configured;    /* of a rule that is defined: by a configuration */
+	struct rl_limit limits[RL_LIMITS_MAX];
+	size_t limit_count;
 	unsigned limit_number; /* of an entry */
 	struct rl_limit shape;
 	struct rl_charge_entry *moments;
@@ -56,8 +71,12 @@ struct dump_line {
 	uint64_t value;      /* of a counter by key; `rule` is its space's name */
 	uint64_t expires_ns; /* RL_NEVER_NS: never */
 	bool is_exemption;   /* of a ban */
+	bool is_automatic;   /* likewise */
 	enum rl_match match;
 	uint64_t until_ns;
+	const char *reason; /* as `rule`; and what else is known of the ban, or 0 */
+	uint32_t author;
+	uint64_t since_ns, hits;
 	struct dump_totals totals; /* of the end */
 	json_t *root;
 };

@@ -2,6 +2,7 @@
 
 #include "key/active_bans.h"
 
+#include <inttypes.h>
 #include <model/pattern_text.h>
 #include <rl_admin.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/rule.h"
+#include "base/user.h"
 #include "text/duration.h"
 
 struct search {
@@ -35,6 +37,14 @@ copy_key(const struct rl_pattern *pattern)
 	return memcpy(need(malloc(pattern->key_len + 1)), pattern->key, pattern->key_len);
 }
 
+static char *
+copy_reason(const struct rl_ban_info *ban)
+{
+	if (ban->reason_len == 0)
+		return NULL;
+	return need(strndup(ban->reason, ban->reason_len));
+}
+
 static int
 add_ban(const struct rl_ban_info *ban, void *arg)
 {
@@ -50,10 +60,16 @@ add_ban(const struct rl_ban_info *ban, void *arg)
 	found->items[found->count++] = (struct active_ban){
 		.rule = ban->rule,
 		.is_exemption = ban->is_exemption != 0,
+		.is_automatic = ban->is_automatic != 0,
 		.match = ban->pattern.match,
 		.key = {copy_key(&shown.pattern), shown.pattern.key_len,
 	                is_whole ? shown.pattern.key_len : ban->key_len, 0},
 		.until_ns = ban->until_ns,
+		.has_note = ban->has_note,
+		.author = ban->author,
+		.since_ns = ban->since_ns,
+		.hits = ban->hits,
+		.reason = copy_reason(ban),
 	};
 	return 0;
 }
@@ -81,9 +97,17 @@ active_bans_collect(struct rl *rl, int rule, const struct key_view *key)
 void
 active_bans_free(struct active_bans *active_bans)
 {
-	for (size_t i = 0; i < active_bans->count; i++)
+	for (size_t i = 0; i < active_bans->count; i++) {
 		free((void *)active_bans->items[i].key.bytes);
+		free(active_bans->items[i].reason);
+	}
 	free(active_bans->items);
+}
+
+const char *
+effect_name(bool is_exemption)
+{
+	return is_exemption ? "exemption" : "ban";
 }
 
 const char *
@@ -133,6 +157,42 @@ active_ban_print(FILE *out, struct rl *rl, const struct active_ban *active_ban, 
 	putc('\n', out);
 }
 
+void
+reason_print(FILE *out, const char *reason)
+{
+	putc('"', out);
+	output_bytes(out, reason, strlen(reason));
+	putc('"', out);
+}
+
+void
+active_ban_print_note(FILE *out, const struct active_ban *ban, uint64_t now_ns)
+{
+	uint64_t age_ns = now_ns > ban->since_ns ? now_ns - ban->since_ns : 0;
+
+	if (!ban->has_note)
+		return;
+	fprintf(out, "set %s ago by %s, %" PRIu64 " %s", duration_format(age_ns).text,
+	        user_format(ban->author).text, ban->hits, ban->hits == 1 ? "hit" : "hits");
+	if (ban->reason) {
+		fputs(", for ", out);
+		reason_print(out, ban->reason);
+	}
+	putc('\n', out);
+}
+
+/* null where nobody knows. */
+static void
+put_note(json_t *object, const struct active_ban *ban)
+{
+	bool is_known = ban->has_note;
+
+	json_put(object, "since_ns", is_known ? json_count(ban->since_ns) : json_null());
+	json_put(object, "author", is_known ? json_count(ban->author) : json_null());
+	json_put(object, "hits", is_known ? json_count(ban->hits) : json_null());
+	json_put(object, "reason", ban->reason ? json_text(ban->reason) : json_null());
+}
+
 json_t *
 active_ban_json(struct rl *rl, const struct active_ban *active_ban)
 {
@@ -143,5 +203,7 @@ active_ban_json(struct rl *rl, const struct active_ban *active_ban)
 	json_put(object, "match", json_text(match_name(active_ban->match)));
 	json_put_key(object, &active_ban->key);
 	json_put(object, "until_ns", json_duration(active_ban->until_ns));
+	json_put(object, "automatic", json_boolean(active_ban->is_automatic));
+	put_note(object, active_ban);
 	return object;
 }

@@ -13,10 +13,15 @@
 struct active_ban {
 	int rule; /* or RL_ANY_RULE */
 	bool is_exemption;
+	bool is_automatic;  /* a rule's own, for denials */
 	bool is_configured; /* an override of the configuration */
 	enum rl_match match;
 	struct key_view key; /* of the pattern; its bytes are a copy */
 	uint64_t until_ns;
+	bool has_note; /* else the rest is not known */
+	uint32_t author;
+	uint64_t since_ns, hits;
+	char *reason; /* a copy; NULL: none */
 };
 
 struct active_bans {
@@ -32,11 +37,18 @@ struct active_bans {
 struct active_bans active_bans_collect(struct rl *rl, int rule, const struct key_view *key);
 void active_bans_free(struct active_bans *active_bans);
 
+const char *effect_name(bool is_exemption); /* "ban" or "exemption" */
 const char *match_name(enum rl_match match);
 
 /* "ban of user:*, any rule, 9m 59s left, until ..." */
 void active_ban_print(FILE *out, struct rl *rl, const struct active_ban *active_ban,
                       uint64_t now_ns);
+
+/* "set 3m ago by root, 12 hits, for \"scraping\"", and a newline, if that is known. */
+void active_ban_print_note(FILE *out, const struct active_ban *active_ban, uint64_t now_ns);
+
+/* A reason in quotes: any byte of it that is not printable is escaped. */
+void reason_print(FILE *out, const char *reason);
 void pattern_print(FILE *out, enum rl_match match, const struct key_view *key);
 json_t *active_ban_json(struct rl *rl, const struct active_ban *active_ban);
 

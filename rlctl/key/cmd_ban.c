@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ban, allow, unban: set and lift bans and exemptions. */
 
-#include <errno.h>
 #include <rl_admin.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/command.h"
+#include "base/escape.h"
 #include "base/expiry.h"
 #include "base/operand.h"
 #include "base/output.h"
 #include "base/rule.h"
 #include "key/active_bans.h"
-#include "text/duration.h"
+#include "key/ban_many.h"
 
 const struct command_option ban_options[] = {
-	{"for", 'f', "D", "how long, as in 10m, 1h, 7d"},
+	{"for", 'f', "D", "how long, as in 10m or 7d; default: " BAN_LENGTH},
 	{"until", 'u', "TIME", "until when: " EXPIRY_FORMS},
 	{"rule", 'r', "RULE", "under this rule alone; default: under every rule"},
 	{"exact", 'e', NULL, "KEY is this very key, whatever it looks like"},
+	{"pattern", 'p', NULL, "KEY is a pattern, though a key has this name, too"},
+	{"reason", 'm', "TEXT", "why, for those who ask later; at most 96 bytes"},
+	{"null", '0', NULL, "with -: what is read has a NUL behind each key"},
 	{0},
 };
 
@@ -29,72 +34,19 @@ const struct command_option unban_options[] = {
 };
 
 static struct active_ban
-active_ban_of(const struct rl_pattern *pattern, int rule, bool is_exemption, uint64_t until_ns)
+active_ban_of(const struct rl_pattern *pattern, const struct ban_order *order, uint64_t now_ns)
 {
 	return (struct active_ban){
-		.rule = rule,
-		.is_exemption = is_exemption,
+		.rule = order->rule,
+		.is_exemption = order->is_exemption,
 		.match = pattern->match,
 		.key = {pattern->key, pattern->key_len, pattern->key_len, 0},
-		.until_ns = until_ns,
+		.until_ns = order->until_ns,
+		.has_note = true,
+		.author = geteuid(),
+		.since_ns = now_ns,
+		.reason = (char *)order->reason,
 	};
-}
-
-static bool
-read_for(const char *text, uint64_t now_ns, uint64_t *until_ns)
-{
-	const char *wrong = duration_parse(text, until_ns);
-
-	if (!wrong && *until_ns == 0)
-		wrong = "is no time at all";
-	if (!wrong && (*until_ns > INT64_MAX - now_ns))
-		wrong = "is too long";
-	if (wrong)
-		complain("--for: '%s' %s", text, wrong);
-	else
-		*until_ns += now_ns;
-	return !wrong;
-}
-
-static bool
-read_until(const char *text, uint64_t now_ns, uint64_t *until_ns)
-{
-	const char *wrong = expiry_parse(text, until_ns);
-
-	if (!wrong && *until_ns <= now_ns)
-		wrong = "is past";
-	if (wrong)
-		complain("--until: '%s' %s", text, wrong);
-	return !wrong;
-}
-
-static bool
-read_end(const struct context *context, uint64_t now_ns, uint64_t *until_ns)
-{
-	const char *length = option_value(context, "for"), *until = option_value(context, "until");
-
-	if (!length == !until) {
-		complain("%s: give either --for or --until", context->command->name);
-		return false;
-	}
-	return length ? read_for(length, now_ns, until_ns) : read_until(until, now_ns, until_ns);
-}
-
-static void
-complain_failed(const struct context *context, struct rl *rl, int error)
-{
-	struct rl_info info;
-
-	rl_info(rl, &info);
-	if (error == RL_EBANS)
-		complain("%s: the segment is made for %u bans and exemptions, and no place is left "
-		         "for this one; 'rlctl bans' shows them",
-		         context->command->name, info.bans);
-	else if (error == -EINVAL || error == RL_EADDRESS)
-		complain("%s: KEY can be no pattern: %s", context->command->name,
-		         rl_strerror(error));
-	else
-		complain("%s: %s", context->command->name, rl_strerror(error));
 }
 
 /* What becomes of what stood before, and whether there is anybody whom it concerns. */
@@ -141,12 +93,6 @@ look_around(struct rl *rl, const struct rl_pattern *pattern, const struct active
 	return around;
 }
 
-static const char *
-effect_name(bool is_exemption)
-{
-	return is_exemption ? "exemption" : "ban";
-}
-
 static void
 report_json(struct rl *rl, const struct active_ban *active_ban, const struct circumstances *around)
 {
@@ -173,6 +119,11 @@ report(const struct context *context, struct rl *rl, const struct active_ban *ac
 		return;
 	}
 	active_ban_print(stdout, rl, active_ban, rl_now(rl));
+	if (active_ban->reason) {
+		fputs("for ", stdout);
+		reason_print(stdout, active_ban->reason);
+		putchar('\n');
+	}
 	if (around->has_before && before->until_ns == RL_NEVER_NS)
 		printf("replaces the %s that stood until lifted\n",
 		       effect_name(before->is_exemption));
@@ -180,55 +131,50 @@ report(const struct context *context, struct rl *rl, const struct active_ban *ac
 		printf("replaces the %s that stood until %s UTC\n",
 		       effect_name(before->is_exemption),
 		       time_format(before->until_ns, false).text);
+	if (around->has_before && !before->is_exemption == !active_ban->is_exemption &&
+	    active_ban->until_ns < before->until_ns)
+		puts("note: it ends earlier than that");
 	if (around->is_key && !around->is_live)
 		puts("note: no live key has this name");
 }
 
-/* Of a rule that counts addresses alone, a key that is none is refused, whether banned or not. */
+/* Somebody or nobody, and no one by mistake; false after a message. */
 static bool
-counts_addresses(struct rl *rl, int rule)
+check_reach(const struct context *context, struct rl *rl, const struct rl_pattern *pattern,
+            const struct ban_order *order)
 {
-	struct rl_rule_info info;
+	const char *wrong = ban_order_reach(order, pattern), *text = context->operands[0];
+	char *shown;
 
-	if (rule == RL_ANY_RULE || rl_rule_info(rl, rule, &info) < 0)
+	if (wrong) {
+		complain("%s: rule %s counts IP addresses alone, and KEY is %s",
+		         context->command->name, rule_label(rl, order->rule).text, wrong);
 		return false;
-	for (unsigned i = 0; i < info.limit_count; i++)
-		if (info.limits[i].prefix_v4 == 0 && info.limits[i].prefix_v6 == 0)
-			return false;
-	return info.limit_count > 0;
-}
-
-static bool
-check_reach(const struct context *context, struct rl *rl, int rule,
-            const struct rl_pattern *pattern)
-{
-	if (pattern_is_address(pattern) || !counts_addresses(rl, rule))
+	}
+	if (!option_value(context, "exact"))
+		wrong = ban_order_doubt(rl, order, text, strlen(text), pattern);
+	if (!wrong)
 		return true;
-	complain("%s: rule %s counts IP addresses alone, and KEY is neither an address nor a "
-	         "network: it would never match",
-	         context->command->name, rule_label(rl, rule).text);
+	shown = escape(text, strlen(text));
+	complain("%s: '%s' %s", context->command->name, shown, wrong);
+	free(shown);
 	return false;
 }
 
 static int
 impose(const struct context *context, struct rl *rl, const struct rl_pattern *pattern,
-       bool is_exemption)
+       const struct ban_order *order)
 {
+	struct active_ban active_ban = active_ban_of(pattern, order, rl_now(rl));
 	struct circumstances around;
-	struct active_ban active_ban;
-	uint64_t until_ns;
-	int rule, error;
+	int error;
 
-	if (!read_end(context, rl_now(rl), &until_ns))
+	if (!check_reach(context, rl, pattern, order))
 		return EXIT_TROUBLE;
-	rule = rule_option(rl, context);
-	if (rule == RULE_UNKNOWN || !check_reach(context, rl, rule, pattern))
-		return EXIT_TROUBLE;
-	active_ban = active_ban_of(pattern, rule, is_exemption, until_ns);
 	around = look_around(rl, pattern, &active_ban);
-	error = (is_exemption ? rl_allow : rl_ban)(rl, rule, pattern, until_ns);
+	error = ban_order_set(rl, order, pattern);
 	if (error < 0) {
-		complain_failed(context, rl, error);
+		ban_complain(context, rl, error);
 		return EXIT_TROUBLE;
 	}
 	report(context, rl, &active_ban, &around);
@@ -236,15 +182,35 @@ impose(const struct context *context, struct rl *rl, const struct rl_pattern *pa
 }
 
 static int
-run_impose(const struct context *context, bool is_exemption)
+run_one(const struct context *context, bool is_exemption)
 {
 	struct pattern_text read;
 	struct rl *rl = pattern_operand(context, &read) ? open_segment_writable(context) : NULL;
-	int status;
+	struct ban_order order;
+	int status = EXIT_TROUBLE;
 
-	if (!rl)
+	if (rl && ban_order_read(context, rl, is_exemption, &order))
+		status = impose(context, rl, &read.pattern, &order);
+	rl_close(rl);
+	return status;
+}
+
+static int
+run_impose(const struct context *context, bool is_exemption)
+{
+	struct ban_order order;
+	int status = EXIT_TROUBLE;
+	struct rl *rl;
+
+	if (!ban_is_many(context)) {
+		if (!option_value(context, "null"))
+			return run_one(context, is_exemption);
+		complain("%s: --null goes with -", context->command->name);
 		return EXIT_TROUBLE;
-	status = impose(context, rl, &read.pattern, is_exemption);
+	}
+	rl = open_segment_writable(context);
+	if (rl && ban_order_read(context, rl, is_exemption, &order))
+		status = ban_many(context, rl, &order);
 	rl_close(rl);
 	return status;
 }
@@ -288,7 +254,7 @@ lift(const struct context *context, struct rl *rl, const struct rl_pattern *patt
 		return EXIT_TROUBLE;
 	lifted = rl_unban(rl, rule, pattern);
 	if (lifted < 0) {
-		complain_failed(context, rl, lifted);
+		ban_complain(context, rl, lifted);
 		return EXIT_TROUBLE;
 	}
 	if (option_value(context, "json")) {

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bans: the bans and exemptions in force. */
 
+#include <inttypes.h>
 #include <load/load.h>
 #include <rl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/colour.h"
 #include "base/command.h"
+#include "base/form.h"
 #include "base/output.h"
 #include "base/rule.h"
+#include "base/user.h"
+#include "base/watch.h"
+#include "base/width.h"
 #include "key/active_bans.h"
 #include "key/configured.h"
 #include "text/duration.h"
@@ -16,40 +24,170 @@ const struct command_option bans_options[] = {
 	{"rule", 'r', "RULE", "those that hold under this rule"},
 	{"config", 'c', "FILE",
          "whose overrides are shown (default: $RL_CONFIG, or " CONFIG_DEFAULT_PATH ")"},
+	FORM_OPTIONS,
+	WATCH_OPTIONS(0),
 	{0},
 };
 
-static void
-print_left(const struct active_ban *active_ban, uint64_t now_ns)
+static const char *
+source_of(const struct active_ban *ban)
 {
-	uint64_t until_ns = active_ban->until_ns;
+	return ban->is_configured ? "configuration" : "call";
+}
 
-	if (active_ban->is_configured)
-		printf("%8s  %-19s", "never", "as configured");
-	else if (until_ns == RL_NEVER_NS)
-		printf("%8s  %-19s", "never", "never");
+struct cell_text {
+	char text[40];
+};
+
+static struct cell_text
+left_format(const struct active_ban *ban, uint64_t now_ns)
+{
+	uint64_t until_ns = ban->until_ns;
+	struct cell_text out = {"never"};
+
+	if (until_ns != RL_NEVER_NS)
+		strcpy(out.text, duration_format(until_ns > now_ns ? until_ns - now_ns : 0).text);
+	return out;
+}
+
+static struct cell_text
+until_format(const struct active_ban *ban)
+{
+	struct cell_text out = {"never"};
+
+	if (ban->is_configured)
+		strcpy(out.text, "as configured");
+	else if (ban->until_ns != RL_NEVER_NS)
+		strcpy(out.text, time_format(ban->until_ns, false).text);
+	return out;
+}
+
+/* How long ago, by whom and how often, or "-" where nobody knows. */
+static void
+print_note(const struct active_ban *ban, uint64_t now_ns)
+{
+	uint64_t age_ns = now_ns > ban->since_ns ? now_ns - ban->since_ns : 0;
+
+	if (ban->has_note)
+		printf("  %7s  %7" PRIu64 "  %-8s", duration_format(age_ns).text, ban->hits,
+		       user_format(ban->author).text);
 	else
-		printf("%8s  %-19s",
-		       duration_format(until_ns > now_ns ? until_ns - now_ns : 0).text,
-		       time_format(until_ns, false).text);
+		printf("  %7s  %7s  %-8s", "-", "-", ban->is_configured ? "config" : "-");
+}
+
+/* Rule, pattern and reason, in so many columns; 0: as many as it takes. To be freed. */
+static char *
+tail_text(struct rl *rl, const struct active_ban *ban, size_t columns)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = need(open_memstream(&text, &size));
+
+	fprintf(out, "%s  ", rule_label(rl, ban->rule).text);
+	pattern_print(out, ban->match, &ban->key);
+	if (ban->reason) {
+		fputs("  ", out);
+		reason_print(out, ban->reason);
+	}
+	fprintf(out, "%*s", ELLIPSIS_ROOM, "");
+	fclose(out);
+	text[size - ELLIPSIS_ROOM] = '\0';
+	if (columns > 0)
+		text_cut(text, columns);
+	return text;
+}
+
+#define TAIL_COLUMN 50 /* where a rule begins */
+
+static void
+print_ban(struct rl *rl, const struct active_ban *ban, uint64_t now_ns, bool is_wide,
+          size_t columns)
+{
+	char *tail = tail_text(rl, ban, columns > TAIL_COLUMN ? columns - TAIL_COLUMN : 0);
+	enum colour colour = ban->is_exemption ? COLOUR_PLAIN : COLOUR_BANNED;
+
+	printf("%8s", left_format(ban, now_ns).text);
+	if (is_wide)
+		printf("  %-19s  %-19s  %-7s", until_format(ban).text,
+		       ban->has_note ? time_format(ban->since_ns, false).text : "-",
+		       match_name(ban->match));
+	printf("  %s%-9s%s", colour_begin(colour), effect_name(ban->is_exemption),
+	       colour_end(colour));
+	print_note(ban, now_ns);
+	printf("  %s\n", tail);
+	free(tail);
 }
 
 static void
-write_text(struct rl *rl, const struct active_bans *found)
+print_head(bool is_wide)
 {
-	if (found->count > 0)
-		printf("%8s  %-19s  %-9s  %-7s  %s\n", "left", "until (UTC)", "effect", "match",
-		       "rule  pattern");
-	for (size_t i = 0; i < found->count; i++) {
-		const struct active_ban *active_ban = &found->items[i];
+	printf("%8s", "left");
+	if (is_wide)
+		printf("  %-19s  %-19s  %-7s", "until (UTC)", "since (UTC)", "match");
+	printf("  %-9s  %7s  %7s  %-8s  %s\n", "effect", "set", "hits", "by",
+	       "rule  pattern  reason");
+}
 
-		print_left(active_ban, found->now_ns);
-		printf("  %-9s  %-7s  %s  ", active_ban->is_exemption ? "exemption" : "ban",
-		       match_name(active_ban->match), rule_label(rl, active_ban->rule).text);
-		pattern_print(stdout, active_ban->match, &active_ban->key);
-		putchar('\n');
+static void
+write_text(struct rl *rl, const struct active_bans *found, bool is_wide, bool has_head)
+{
+	size_t columns = is_wide ? 0 : terminal_columns();
+
+	if (found->count > 0 && has_head)
+		print_head(is_wide);
+	for (size_t i = 0; i < found->count; i++)
+		print_ban(rl, &found->items[i], found->now_ns, is_wide, columns);
+	if (has_head)
+		printf("%zu in force\n", found->count);
+}
+
+/* What 'rlctl unban' takes, so none of the configuration, and none of which not all bytes are kept. */
+static void
+write_names(const struct active_bans *found, bool is_null)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		const struct active_ban *ban = &found->items[i];
+		char text[RL_KEY_MAX + 1];
+		size_t len = ban->key.len;
+
+		if (ban->is_configured || !ban->key.bytes || ban->key.kept < len)
+			continue;
+		memcpy(text, ban->key.bytes, len);
+		if (ban->match == RL_MATCH_PREFIX)
+			text[len++] = '*';
+		if (is_null)
+			fwrite(text, 1, len, stdout);
+		else
+			output_word(stdout, text, len);
+		putchar(is_null ? '\0' : '\n');
 	}
-	printf("%zu in force\n", found->count);
+}
+
+static void
+write_tsv(struct rl *rl, const struct active_bans *found, bool has_head)
+{
+	if (has_head)
+		puts("effect\trule\tmatch\tpattern\tuntil_ns\tsince_"
+		     "ns\tauthor\thits\treason\tsource");
+	for (size_t i = 0; i < found->count; i++) {
+		const struct active_ban *ban = &found->items[i];
+
+		printf("%s\t%s\t%s\t", effect_name(ban->is_exemption),
+		       rule_label(rl, ban->rule).text, match_name(ban->match));
+		pattern_print(stdout, ban->match, &ban->key);
+		if (ban->until_ns == RL_NEVER_NS)
+			fputs("\tnever", stdout);
+		else
+			printf("\t%" PRIu64, ban->until_ns);
+		if (ban->has_note)
+			printf("\t%" PRIu64 "\t%" PRIu32 "\t%" PRIu64 "\t", ban->since_ns,
+			       ban->author, ban->hits);
+		else
+			fputs("\t\t\t\t", stdout);
+		if (ban->reason)
+			output_bytes(stdout, ban->reason, strlen(ban->reason));
+		printf("\t%s\n", source_of(ban));
+	}
 }
 
 static void
@@ -61,34 +199,49 @@ write_json(struct rl *rl, const struct active_bans *found)
 	for (size_t i = 0; i < found->count; i++) {
 		json_t *object = active_ban_json(rl, &found->items[i]);
 
-		json_put(object, "source",
-		         json_text(found->items[i].is_configured ? "configuration" : "call"));
+		json_put(object, "source", json_text(source_of(&found->items[i])));
 		json_push(array, object);
 	}
 	output_json(root);
 }
 
-int
-run_bans(const struct context *context)
+static void
+write(const struct context *context, struct rl *rl, const struct active_bans *found, enum form form)
 {
-	struct rl *rl = open_segment(context);
-	struct active_bans found;
-	int rule;
+	bool has_head = !option_value(context, "no-headers");
 
-	if (!rl)
-		return EXIT_TROUBLE;
-	rule = rule_option(rl, context);
+	if (form == FORM_JSON)
+		write_json(rl, found);
+	else if (form == FORM_TSV)
+		write_tsv(rl, found, has_head);
+	else if (form == FORM_NAME || form == FORM_NULL)
+		write_names(found, form == FORM_NULL);
+	else
+		write_text(rl, found, form == FORM_WIDE, has_head);
+}
+
+static int
+show(const struct context *context)
+{
+	struct active_bans found;
+	enum form form;
+	struct rl *rl = form_read(context, &form) ? open_segment(context) : NULL;
+	int rule = rl ? rule_option(rl, context) : RULE_UNKNOWN;
+
 	if (rule == RULE_UNKNOWN) {
 		rl_close(rl);
 		return EXIT_TROUBLE;
 	}
 	found = active_bans_collect(rl, rule, NULL);
 	active_bans_add_configured(rl, rule, config_path(option_value(context, "config")), &found);
-	if (option_value(context, "json"))
-		write_json(rl, &found);
-	else
-		write_text(rl, &found);
+	write(context, rl, &found, form);
 	active_bans_free(&found);
 	rl_close(rl);
 	return EXIT_YES;
+}
+
+int
+run_bans(const struct context *context)
+{
+	return watch_run(context, show);
 }

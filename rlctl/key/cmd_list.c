@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/command.h"
+#include "base/form.h"
 #include "base/number.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/rule.h"
+#include "base/watch.h"
 #include "key/list_format.h"
 
 #define PROGRESS_ENTRIES 0x3ffff /* told whenever these bits of the count are 0 */
@@ -15,17 +17,18 @@
 const struct command_option list_options[] = {
 	{"rule", 'r', "RULE", "keys of this rule alone"},
 	{"limited", 'l', NULL, "keys that are denied now"},
-	{"sort", 'o', "used|denied|remaining|recent|key|none",
-         "most used (the default), most denied, least remaining, newest charge, by name; none is "
+	{"sort", 'S', "used|denied|rate|remaining|recent|key|none",
+         "most used (the default), most denied, most denied a second, least remaining, newest "
+         "charge, by name; none is "
          "as "
          "they lie, at once"},
 	{"limit", 'n', "N", "the first N alone, in memory for those; default: all"},
 	{"match", 'm', "GLOB|CIDR", "keys that match"},
-	{"keys", 'k', NULL, "each key alone and once, as a shell takes it"},
-	{"null", '0', NULL, "each key alone, as it is, with a NUL behind it, for xargs -0"},
+	{"keys", 'k', NULL, "each key alone and once, as a shell takes it: --output name"},
 	{"mask", 'M', NULL,
          "leave out of each address whose it is: the last octet, or what is below /64"},
-	{"no-header", 'H', NULL, "neither names of columns nor how many keys there are"},
+	FORM_OPTIONS,
+	WATCH_OPTIONS(0),
 	{0},
 };
 
@@ -84,24 +87,26 @@ read_order(const struct context *context, struct listing *listing)
 static bool
 read_format(const struct context *context, struct list_format *form)
 {
-	bool is_json = option_value(context, "json") != NULL;
+	static const enum list_kind kinds[] = {
+		[FORM_TEXT] = LIST_LINES, [FORM_WIDE] = LIST_WIDE, [FORM_NAME] = LIST_WORDS,
+		[FORM_NULL] = LIST_NULS,  [FORM_TSV] = LIST_TSV,   [FORM_JSON] = LIST_JSON,
+	};
+	bool is_keys = option_value(context, "keys") != NULL;
+	enum form asked;
 
-	form->has_head = !option_value(context, "no-header");
-	form->is_masked = option_value(context, "mask") != NULL;
-	if (option_value(context, "null"))
-		form->kind = LIST_NULS;
-	else if (option_value(context, "keys"))
-		form->kind = LIST_WORDS;
-	if (is_json && form->kind != LIST_LINES) {
-		complain("list: --keys and --null do not go with --json");
+	if (!form_read(context, &asked))
+		return false;
+	if (is_keys && asked != FORM_TEXT && asked != FORM_NULL && asked != FORM_NAME) {
+		complain("list: --keys is a form of its own; it goes with no other");
 		return false;
 	}
-	if (form->is_masked && form->kind != LIST_LINES) {
+	form->kind = is_keys && asked == FORM_TEXT ? LIST_WORDS : kinds[asked];
+	form->has_head = !option_value(context, "no-headers");
+	form->is_masked = option_value(context, "mask") != NULL;
+	if (form->is_masked && form->kind >= LIST_WORDS) {
 		complain("list: what --keys and --null write are keys; they do not go with --mask");
 		return false;
 	}
-	if (is_json)
-		form->kind = LIST_JSON;
 	return true;
 }
 
@@ -131,8 +136,8 @@ list(const struct context *context, struct rl *rl, struct listing *listing)
 	return status;
 }
 
-int
-run_list(const struct context *context)
+static int
+show(const struct context *context)
 {
 	const char *text = option_value(context, "match");
 	struct listing listing = {.ranking.is_limited_only = option_value(context, "limited")};
@@ -151,4 +156,10 @@ run_list(const struct context *context)
 	status = list(context, rl, &listing);
 	rl_close(rl);
 	return status;
+}
+
+int
+run_list(const struct context *context)
+{
+	return watch_run(context, show);
 }

@@ -151,7 +151,7 @@ check_target(const struct context *context)
 		complain(
 			"reset: KEY, --match and --all exclude each other, as do --all and --rule");
 	else if (!has_key && !has_match && !has_all && !has_rule)
-		complain("reset: of whom? Give KEY, --rule, --match or --all");
+		complain("reset: which keys? Give KEY, --rule, --match or --all");
 	else
 		return true;
 	return false;
@@ -175,11 +175,12 @@ static bool
 agree(const struct context *context)
 {
 	const char *rule = option_value(context, "rule"), *match = option_value(context, "match");
+	const char *segment = context->operand_count > 0 ? "" : segment_name(context);
 
 	return context->operand_count > 0 ||
-	       confirm(context, "Reset every key%s%s%s%s of segment '%s'?",
-	               match ? " that matches " : "", match ? match : "", rule ? " of rule " : "",
-	               rule ? rule : "", segment_name(context));
+	       (segment && confirm(context, "Reset every key%s%s%s%s of segment '%s'?",
+	                           match ? " that matches " : "", match ? match : "",
+	                           rule ? " of rule " : "", rule ? rule : "", segment));
 }
 
 int

@@ -66,6 +66,18 @@ ask_peek(struct rl *rl, struct explanation *out, size_t key_len)
 		decision->count = decision->info.limit_count;
 }
 
+static void
+see_what_is_lent(struct rl *rl, struct explanation *out)
+{
+	for (unsigned i = 0; i < out->decision.info.limit_count; i++) {
+		struct counted *counted = &out->counted[i];
+
+		if (out->decision.info.limits[i].scope == RL_SCOPE_CLUSTER)
+			counted->lent = lent_view_read(
+				rl, counted->is_there ? &counted->entry : NULL, out->now_ns);
+	}
+}
+
 int
 explain(struct rl *rl, int rule, const struct key_view *key, struct explanation *out)
 {
@@ -83,6 +95,7 @@ explain(struct rl *rl, int rule, const struct key_view *key, struct explanation 
 	ask_peek(rl, out, key->len);
 	if (out->decision.result.error == RL_EADDRESS)
 		ask_peek(rl, out, askable_len(key, RL_EADDRESS));
+	see_what_is_lent(rl, out);
 	out->active_bans = active_bans_collect(rl, rule, key);
 	overrides_find(rl, rule, key, &out->overrides);
 	out->holders = holders_collect(rl, rule, key);
@@ -100,11 +113,20 @@ explanation_free(struct explanation *explanation)
 	holders_free(&explanation->holders);
 }
 
+const struct rl_result *
+explanation_in_cell(const struct explanation *explanation, unsigned limit)
+{
+	const struct decision *decision = &explanation->decision;
+	const struct rl_result *result = &decision->results[limit];
+
+	return limit < decision->count && result->reason == RL_BY_RESERVE ? result : NULL;
+}
+
 bool
 explanation_has_anything(const struct explanation *explanation)
 {
 	for (unsigned i = 0; i < RL_LIMITS_MAX; i++)
-		if (explanation->counted[i].is_there)
+		if (explanation->counted[i].is_there || explanation_in_cell(explanation, i))
 			return true;
 	return explanation->active_bans.count > 0 || explanation->overrides.count > 0;
 }

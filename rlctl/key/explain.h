@@ -14,12 +14,14 @@
 #include "base/output.h"
 #include "key/active_bans.h"
 #include "key/holders.h"
+#include "key/lent_view.h"
 #include "key/override_view.h"
 #include "key/verdict.h"
 
 /* A limit's entry, its key and moments copied. */
 struct counted {
-	bool is_there; /* else the limit has counted nothing of the key */
+	bool is_there;         /* else the limit has counted nothing of the key */
+	struct lent_view lent; /* of a limit of the cluster */
 	struct rl_entry entry;
 	struct rl_count count; /* of a counter by key, to which the entry points */
 };
@@ -43,6 +45,9 @@ void explanation_free(struct explanation *explanation);
 
 /* False if nothing is counted, and nothing stands. */
 bool explanation_has_anything(const struct explanation *explanation);
+
+/* Is the key counted under a limit, but together with others, for it has no slot? NULL: no. */
+const struct rl_result *explanation_in_cell(const struct explanation *explanation, unsigned limit);
 
 void explanation_print(FILE *out, struct rl *rl, const struct explanation *explanation);
 json_t *explanation_json(struct rl *rl, const struct explanation *explanation);

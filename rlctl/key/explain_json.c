@@ -48,6 +48,23 @@ json_counted(const struct rl_entry *entry)
 	return object;
 }
 
+/* What its keys without a slot have used together; null: the key has a slot, or nothing counts. */
+static json_t *
+json_in_cell(const struct rl_result *result)
+{
+	json_t *object;
+
+	if (!result)
+		return json_null();
+	object = need(json_object());
+	json_put(object, "used", json_count(result->used));
+	json_put(object, "limit", json_count(result->limit));
+	json_put(object, "remaining", json_count(result->remaining));
+	json_put(object, "retry_after_ns", json_duration(result->retry_after_ns));
+	json_put(object, "reset_after_ns", json_duration(result->reset_after_ns));
+	return object;
+}
+
 static json_t *
 json_limits(const struct explanation *x)
 {
@@ -60,6 +77,9 @@ json_limits(const struct explanation *x)
 		json_put(object, "shape", json_limit(&x->decision.info.limits[i]));
 		json_put(object, "counted",
 		         x->counted[i].is_there ? json_counted(&x->counted[i].entry) : json_null());
+		json_put(object, "in_cell", json_in_cell(explanation_in_cell(x, i)));
+		if (x->decision.info.limits[i].scope == RL_SCOPE_CLUSTER)
+			json_put(object, "cluster", lent_view_json(&x->counted[i].lent));
 		if (x->decision.info.limits[i].algorithm == RL_IN_FLIGHT)
 			json_put(object, "holders", holders_json(&x->holders, i));
 		json_push(array, object);

@@ -38,26 +38,18 @@ print_times(FILE *out, const struct usage *usage)
 	fprintf(out, "reset after  %s\n", duration_format(usage->reset_after_ns).text);
 }
 
-static uint64_t
-square_root(uint64_t value)
-{
-	uint64_t root = 0;
-
-	for (uint64_t bit = UINT64_C(1) << 31; bit > 0; bit >>= 1)
-		if ((root | bit) * (root | bit) <= value)
-			root |= bit;
-	return root;
-}
-
-/* The standard error that rl_admin.h tells of the sample. */
+/* As exact as it is known, and how many of them were just now. */
 static void
-print_denied(FILE *out, uint64_t denied)
+print_denied(FILE *out, const struct usage *usage)
 {
-	if (denied == 0)
-		fputs("denied       none seen in the sample\n", out);
-	else
-		fprintf(out, "denied       about %" PRIu64 ", give or take %" PRIu64 "\n", denied,
-		        square_root(denied * RL_DENIED_SAMPLE));
+	char rate[DENIED_TEXT_MAX];
+
+	fprintf(out, "denied       %" PRIu64, usage->denied);
+	if (usage->denied_error > 0)
+		fprintf(out, ", give or take %" PRIu64, usage->denied_error);
+	if (usage->denied_rate > 0)
+		fprintf(out, "; %s a second", usage_denied_rate(usage, rate));
+	fputc('\n', out);
 }
 
 static void
@@ -70,7 +62,7 @@ print_usage(FILE *out, const struct usage *usage)
 	if (usage->tier > 0)
 		fprintf(out, "tier         %" PRIu32 ", of its last request that had one\n",
 		        usage->tier);
-	print_denied(out, usage->denied);
+	print_denied(out, usage);
 	if (!usage->is_held)
 		print_times(out, usage);
 }
@@ -111,6 +103,8 @@ print_active_bans(FILE *out, struct rl *rl, const struct explanation *x)
 	for (size_t i = 0; i < x->active_bans.count; i++) {
 		fputs("stands       ", out);
 		active_ban_print(out, rl, &x->active_bans.items[i], x->now_ns);
+		fputs("             ", out);
+		active_ban_print_note(out, &x->active_bans.items[i], x->now_ns);
 	}
 	for (size_t i = 0; i < x->overrides.count; i++) {
 		fputs("stands       ", out);
@@ -136,16 +130,31 @@ print_counter(FILE *out, struct rl *rl, const struct explanation *x)
 }
 
 static void
+print_in_cell(FILE *out, const struct rl_result *result)
+{
+	fprintf(out, "no slot      counted with others, %" PRIu32 " of %" PRIu32 "\n", result->used,
+	        result->limit);
+	fprintf(out, "remaining    %" PRIu32 "\n", result->remaining);
+	fprintf(out, "retry after  at most %s\n", duration_format(result->retry_after_ns).text);
+	fprintf(out, "reset after  at most %s\n", duration_format(result->reset_after_ns).text);
+}
+
+static void
 print_limit(FILE *out, const struct explanation *x, unsigned i)
 {
 	const struct rl_rule_info *info = &x->decision.info;
+	const struct rl_result *in_cell = explanation_in_cell(x, i);
 
 	putc('\n', out);
 	if (info->limit_count > 1)
 		fprintf(out, "limit %u of %u: ", i + 1, info->limit_count);
 	fprintf(out, "%s\n", limit_format(&info->limits[i]).text);
+	if (info->limits[i].scope == RL_SCOPE_CLUSTER)
+		lent_view_print(out, &x->counted[i].lent, &info->limits[i]);
 	if (x->counted[i].is_there)
 		print_counted(out, x, i);
+	else if (in_cell)
+		print_in_cell(out, in_cell);
 	else
 		fputs("nothing counted\n", out);
 }

@@ -3,12 +3,18 @@
 #include "key/list_format.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/reserve_view.h"
 #include "base/rule.h"
 #include "base/width.h"
+#include "key/active_bans.h"
+#include "key/ban_reason.h"
 #include "key/mask.h"
 #include "text/duration.h"
+
+#define TSV_HEAD "used\tlimit\tremaining\tstate\tretry_after_ns\treset_after_ns\tdenied\trule\tkey"
 
 static void
 print_head(const struct list_format *form)
@@ -17,7 +23,16 @@ print_head(const struct list_format *form)
 		list_table_head(&form->table);
 	else
 		printf("%10s/%-10s  %10s  %-7s  %8s  %8s  %8s  %s\n", "used", "limit", "remaining",
-		       "state", "retry", "reset", "denied~", "rule  key");
+		       "state", "retry", "reset", "denied", "rule  key");
+}
+
+/* It may say whose the key is. */
+static char *
+shown_reason(const struct list_format *form, const struct item *item)
+{
+	if (form->is_masked || (form->kind != LIST_JSON && form->table.columns > 0))
+		return NULL;
+	return ban_reason(form->rl, item->rule, &item->key, &item->usage);
 }
 
 /* As it may be shown; it points into `mask`, or to what is shown of the key. */
@@ -45,9 +60,11 @@ list_format_begin(struct list_format *form, const struct ranking *ranking)
 {
 	if (form->kind == LIST_JSON)
 		output_json_open(stdout, "keys");
-	if (form->kind != LIST_LINES)
+	if (form->kind == LIST_TSV && form->has_head)
+		puts(TSV_HEAD);
+	if (form->kind != LIST_LINES && form->kind != LIST_WIDE)
 		return;
-	form->table = list_table_open(form->rl, terminal_columns());
+	form->table = list_table_open(form->rl, form->kind == LIST_WIDE ? 0 : terminal_columns());
 	for (size_t i = 0; form->table.columns > 0 && !ranking->take && i < ranking->count; i++)
 		measure(form, &ranking->items[i]);
 	list_table_fit(&form->table);
@@ -56,18 +73,51 @@ list_format_begin(struct list_format *form, const struct ranking *ranking)
 }
 
 static void
-print_line(struct rl *rl, const struct item *item)
+print_line(struct rl *rl, const struct item *item, const char *reason)
 {
 	const struct usage *usage = &item->usage;
+	char denied[DENIED_TEXT_MAX];
 
 	if (usage->is_counter)
 		printf("%10" PRIu64 "/%-10s  %10s", usage->used, "-", "-");
 	else
 		printf("%10" PRIu64 "/%-10" PRIu32 "  %10" PRIu32, usage->used, usage->limit,
 		       usage->remaining);
-	printf("  %-7s  %8s  %8s  %8" PRIu64 "  %s  ", usage_state(usage), usage_retry(usage).text,
-	       usage_reset(usage).text, usage->denied,
+	printf("  %-7s  %8s  %8s  %8s  %s  ", usage_state(usage), usage_retry(usage).text,
+	       usage_reset(usage).text, usage_denied(usage, denied),
 	       limit_label(rl, item->rule, item->limit).text);
+	output_key(stdout, &item->key);
+	if (reason) {
+		fputs("  ", stdout);
+		reason_print(stdout, reason);
+	}
+	putchar('\n');
+}
+
+static void
+print_ns(uint64_t ns)
+{
+	if (ns == RL_NEVER_NS)
+		fputs("never\t", stdout);
+	else
+		printf("%" PRIu64 "\t", ns);
+}
+
+/* What has no value is empty. No key has a tab in it, as it is shown. */
+static void
+print_tsv(struct rl *rl, const struct item *item)
+{
+	const struct usage *usage = &item->usage;
+
+	if (usage->is_counter)
+		printf("%" PRIu64 "\t\t\t", usage->used);
+	else
+		printf("%" PRIu64 "\t%" PRIu32 "\t%" PRIu32 "\t", usage->used, usage->limit,
+		       usage->remaining);
+	printf("%s\t", usage_state(usage));
+	print_ns(usage->retry_after_ns);
+	print_ns(usage->reset_after_ns);
+	printf("%" PRIu64 "\t%s\t", usage->denied, limit_label(rl, item->rule, item->limit).text);
 	output_key(stdout, &item->key);
 	putchar('\n');
 }
@@ -98,15 +148,47 @@ list_format_item(const struct item *found, void *arg)
 	struct mask mask;
 	const struct item out = shown(form, found, &mask), *item = &out;
 
+	char *reason = NULL;
+
+	if (form->kind == LIST_JSON || form->kind == LIST_LINES || form->kind == LIST_WIDE)
+		reason = shown_reason(form, found);
 	if (form->kind == LIST_JSON)
-		output_json_element(stdout, item_json(form->rl, item), form->count == 0);
-	else if (form->kind != LIST_LINES)
+		output_json_element(stdout, item_json(form->rl, item, reason), form->count == 0);
+	else if (form->kind >= LIST_WORDS)
 		print_name(form, &item->key);
+	else if (form->kind == LIST_TSV)
+		print_tsv(form->rl, item);
 	else if (form->table.columns > 0)
 		list_table_print(&form->table, item);
 	else
-		print_line(form->rl, item);
+		print_line(form->rl, item, reason);
+	free(reason);
 	form->count++;
+}
+
+#define LINE_COLUMNS 80
+
+/* They are in no list, for nobody knows which they are. */
+static void
+tell_reserve(const struct list_format *form, const struct ranking *ranking)
+{
+	struct reserve_view view = reserve_view_read(form->rl, ranking->rule, rl_now(form->rl));
+	char *line = reserve_view_line(form->rl, &view, LINE_COLUMNS);
+
+	if (line)
+		fprintf(stderr, "%s\n", line);
+	free(line);
+	reserve_view_free(&view);
+}
+
+static json_t *
+json_reserve(const struct list_format *form, const struct ranking *ranking)
+{
+	struct reserve_view view = reserve_view_read(form->rl, ranking->rule, rl_now(form->rl));
+	json_t *array = reserve_view_json(form->rl, &view);
+
+	reserve_view_free(&view);
+	return array;
 }
 
 static void
@@ -122,6 +204,7 @@ end_lines(const struct list_format *form, const struct ranking *ranking)
 	if (ranking->cut > 0)
 		fprintf(stderr, "of %" PRIu64 " only the first bytes are kept, and matched\n",
 		        ranking->cut);
+	tell_reserve(form, ranking);
 }
 
 int
@@ -133,8 +216,9 @@ list_format_end(struct list_format *form, const struct ranking *ranking)
 	if (form->kind == LIST_JSON) {
 		output_json_close(stdout, form->count == 0);
 		output_json_member(stdout, "total", json_count(ranking->total));
+		output_json_member(stdout, "reserve", json_reserve(form, ranking));
 		output_json_end(stdout);
-	} else if (form->kind == LIST_LINES) {
+	} else if (form->kind <= LIST_TSV) {
 		end_lines(form, ranking);
 	} else if (form->unnamed > 0) {
 		complain("left out: %" PRIu64 " of which not all bytes are kept", form->unnamed);

@@ -8,6 +8,8 @@
 
 enum list_kind {
 	LIST_LINES, /* for a terminal, so that they fit it; or always the same, for a pipe */
+	LIST_WIDE,  /* the latter, whatever the terminal */
+	LIST_TSV,
 	LIST_JSON,
 	LIST_WORDS, /* each key once, as a shell takes it */
 	LIST_NULS,  /* the same, as it is, with a NUL behind it */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/colour.h"
 #include "base/rule.h"
 #include "base/width.h"
 #include "text/duration.h"
@@ -25,7 +26,8 @@ static const struct {
 	[LIST_STATE] = {"state", "  ", true},
 	[LIST_RETRY] = {"retry", "  ", false},
 	[LIST_RESET] = {"reset", "  ", false},
-	[LIST_DENIED] = {"denied~", "  ", false},
+	[LIST_DENIED] = {"denied", "  ", false},
+	[LIST_RATE] = {"/s", "  ", false},
 	[LIST_RULE] = {"rule", "  ", true},
 };
 
@@ -61,7 +63,8 @@ cells_of(struct rl *rl, const struct item *item)
 	snprintf(out.text[LIST_STATE], sizeof(out.text[0]), "%s", usage_state(usage));
 	strcpy(out.text[LIST_RETRY], usage_retry(usage).text);
 	strcpy(out.text[LIST_RESET], usage_reset(usage).text);
-	snprintf(out.text[LIST_DENIED], sizeof(out.text[0]), "%" PRIu64, usage->denied);
+	usage_denied(usage, out.text[LIST_DENIED]);
+	usage_denied_rate(usage, out.text[LIST_RATE]);
 	strcpy(out.text[LIST_RULE], limit_label(rl, item->rule, item->limit).text);
 	return out;
 }
@@ -109,6 +112,7 @@ list_table_fit(struct list_table *table)
 
 	hide_unless(table, LIST_REMAINING, table->key);
 	hide_unless(table, LIST_RESET, table->key);
+	hide_unless(table, LIST_RATE, table->key);
 	if (taken(table) + least > table->columns && table->width[LIST_RULE] > RULE_ROOM)
 		table->width[LIST_RULE] = RULE_ROOM;
 	hide_unless(table, LIST_DENIED, least);
@@ -118,22 +122,24 @@ list_table_fit(struct list_table *table)
 }
 
 static void
-print_cell(const struct list_table *table, enum list_column column, const char *text)
+print_cell(const struct list_table *table, enum list_column column, const char *text,
+           enum colour colour)
 {
 	size_t columns = text_columns(text), width = table->width[column];
 	int blanks = width > columns ? (int)(width - columns) : 0;
 
 	if (!table->is_shown[column])
 		return;
-	printf("%s%*s%s%*s", heads[column].before, heads[column].is_left ? 0 : blanks, "", text,
-	       heads[column].is_left ? blanks : 0, "");
+	printf("%s%*s%s%s%s%*s", heads[column].before, heads[column].is_left ? 0 : blanks, "",
+	       colour_begin(colour), text, colour_end(colour), heads[column].is_left ? blanks : 0,
+	       "");
 }
 
 void
 list_table_head(const struct list_table *table)
 {
 	for (int i = 0; i < LIST_COLUMNS; i++)
-		print_cell(table, (enum list_column)i, heads[i].name);
+		print_cell(table, (enum list_column)i, heads[i].name, COLOUR_PLAIN);
 	puts("  key");
 }
 
@@ -146,7 +152,8 @@ list_table_print(const struct list_table *table, const struct item *item)
 	text_cut(cells.text[LIST_RULE], table->width[LIST_RULE]);
 	text_cut(key, table->key);
 	for (int i = 0; i < LIST_COLUMNS; i++)
-		print_cell(table, (enum list_column)i, cells.text[i]);
+		print_cell(table, (enum list_column)i, cells.text[i],
+		           i == LIST_STATE ? usage_colour(&item->usage) : COLOUR_PLAIN);
 	printf("  %s\n", key);
 	free(key);
 }

@@ -18,6 +18,7 @@ enum list_column {
 	LIST_RETRY,
 	LIST_RESET,
 	LIST_DENIED,
+	LIST_RATE,
 	LIST_RULE,
 	LIST_COLUMNS
 };

@@ -10,7 +10,7 @@
 
 const char *const key_order_names[KEY_ORDERS] = {
 	[ORDER_USED] = "used",     [ORDER_DENIED] = "denied", [ORDER_REMAINING] = "remaining",
-	[ORDER_RECENT] = "recent", [ORDER_KEY] = "key",
+	[ORDER_RECENT] = "recent", [ORDER_RATE] = "rate",     [ORDER_KEY] = "key",
 };
 
 static bool
@@ -32,7 +32,8 @@ key_order_option(const struct context *context, enum key_order *order)
 
 	if (!name || key_order_find(name, order))
 		return true;
-	complain("--sort: unknown order '%s'; use used, denied, remaining, recent or key", name);
+	complain("--sort: unknown order '%s'; use used, denied, rate, remaining, recent or key",
+	         name);
 	return false;
 }
 
@@ -65,6 +66,8 @@ compare_by(enum key_order order, const struct usage *a, const struct usage *b)
 		return compare_most(a->used, b->used);
 	case ORDER_DENIED:
 		return compare_most(a->denied, b->denied);
+	case ORDER_RATE:
+		return (a->denied_rate < b->denied_rate) - (a->denied_rate > b->denied_rate);
 	case ORDER_REMAINING:
 		return compare_most(b->remaining, a->remaining);
 	case ORDER_RECENT:
@@ -187,6 +190,10 @@ compare_bounds(enum key_order order, const struct rl_prefilter *prefilter, const
 		return compare_most(rl_prefilter_denied_most(prefilter), last->denied);
 	case ORDER_KEY:
 		return 0;
+	case ORDER_RATE:
+		if (rl_prefilter_denied_most(prefilter) == 0 && last->denied_rate > 0)
+			return 1;
+		break;
 	case ORDER_RECENT:
 	case KEY_ORDERS:
 		break;
@@ -291,7 +298,7 @@ ranking_add(struct ranking *ranking, const struct rl_entry *entry)
 }
 
 json_t *
-item_json(struct rl *rl, const struct item *item)
+item_json(struct rl *rl, const struct item *item, const char *reason)
 {
 	json_t *object = need(json_object());
 
@@ -299,6 +306,7 @@ item_json(struct rl *rl, const struct item *item)
 	json_put(object, "limit_number", json_count(item->limit + UINT64_C(1)));
 	json_put_key(object, &item->key);
 	json_put_usage(object, &item->usage);
+	json_put(object, "ban_reason", reason ? json_text(reason) : json_null());
 	return object;
 }
 

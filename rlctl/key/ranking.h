@@ -18,6 +18,7 @@
 enum key_order {
 	ORDER_USED,      /* most first */
 	ORDER_DENIED,    /* most first */
+	ORDER_RATE,      /* most denied a second first */
 	ORDER_REMAINING, /* least first */
 	ORDER_RECENT,    /* newest charge first */
 	ORDER_KEY,       /* in the order of their bytes */
@@ -64,7 +65,8 @@ int ranking_wants(struct ranking *ranking, const struct rl_prefilter *prefilter)
 /* Consider an entry; stale ones never are. */
 void ranking_add(struct ranking *ranking, const struct rl_entry *entry);
 
-json_t *item_json(struct rl *rl, const struct item *item);
+/* `reason`: why it is banned; NULL: it is not, or nobody knows. */
+json_t *item_json(struct rl *rl, const struct item *item, const char *reason);
 
 void ranking_sort(struct ranking *ranking);
 void ranking_free(struct ranking *ranking);

@@ -2,6 +2,9 @@
 
 #include "key/usage.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* A counter by key has no window either, but a count. */
 static bool
 is_held(const struct rl_entry *entry)
@@ -45,10 +48,54 @@ usage_of(const struct rl_entry *entry)
 		.is_state_known = entry->is_state_known,
 		.is_limited = entry->is_limited,
 		.denied = entry->denied,
+		.denied_error = entry->denied_error,
+		.denied_rate = (double)entry->denied_recent * 1e9 /
+	                       (double)(entry->denied_recent_ns ? entry->denied_recent_ns : 1),
 		.newest_ns = newest_ns(entry),
 		.retry_after_ns = entry->peek.retry_after_ns,
 		.reset_after_ns = entry->peek.reset_after_ns,
 	};
+}
+
+/* Three digits and a unit. */
+static void
+put_large(char *text, size_t size, const char *before, double value)
+{
+	static const char units[] = " kMGT";
+	unsigned unit = 0;
+
+	while (value >= 999.5 && units[unit + 1] != '\0') {
+		value /= 1000;
+		unit++;
+	}
+	if (unit == 0)
+		snprintf(text, size, "%s%.*f", before, value < 10 && value != (unsigned)value,
+		         value);
+	else
+		snprintf(text, size, "%s%.*f%c", before, value < 9.95, value, units[unit]);
+}
+
+const char *
+usage_denied(const struct usage *usage, char text[DENIED_TEXT_MAX])
+{
+	if (usage->denied < 1000)
+		snprintf(text, DENIED_TEXT_MAX, "%s%" PRIu64, usage->denied_error > 0 ? "~" : "",
+		         usage->denied);
+	else
+		put_large(text, DENIED_TEXT_MAX, usage->denied_error > 0 ? "~" : "",
+		          (double)usage->denied);
+	return text;
+}
+
+const char *
+usage_denied_rate(const struct usage *usage, char text[DENIED_TEXT_MAX])
+{
+	if (usage->denied_rate > 0)
+		put_large(text, DENIED_TEXT_MAX, usage->denied_rate < 6.4 ? "" : "~",
+		          usage->denied_rate);
+	else
+		snprintf(text, DENIED_TEXT_MAX, "-");
+	return text;
 }
 
 struct duration_text
@@ -83,6 +130,16 @@ usage_state(const struct usage *usage)
 	return state_names[usage->state][!usage->is_state_known];
 }
 
+enum colour
+usage_colour(const struct usage *usage)
+{
+	if (usage->is_counter)
+		return COLOUR_PLAIN;
+	if (usage->state == RL_ENTRY_BANNED)
+		return COLOUR_BANNED;
+	return usage->is_limited ? COLOUR_LIMITED : COLOUR_PLAIN;
+}
+
 json_t *
 json_tier(uint32_t tier)
 {
@@ -97,6 +154,8 @@ json_put_usage(json_t *object, const struct usage *usage)
 	json_put(object, "remaining", json_count(usage->remaining));
 	json_put(object, "tier", json_tier(usage->tier));
 	json_put(object, "denied_estimate", json_count(usage->denied));
+	json_put(object, "denied_error", json_count(usage->denied_error));
+	json_put(object, "denied_per_second", json_real(usage->denied_rate));
 	json_put(object, "newest_ns", json_count(usage->newest_ns));
 	json_put(object, "state",
 	         json_text(usage->is_counter ? "counter" : state_names[usage->state][0]));

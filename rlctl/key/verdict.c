@@ -33,10 +33,19 @@ reason_name(enum rl_reason reason)
 		return "ban";
 	case RL_BY_EXEMPTION:
 		return "exemption";
+	case RL_BY_RESERVE:
+		return "reserve";
 	case RL_BY_LIMIT:
 		break;
 	}
 	return "limit";
+}
+
+/* By a limit, and not by who said so beside it. */
+static bool
+is_by_limit(const struct rl_result *result)
+{
+	return result->reason == RL_BY_LIMIT || result->reason == RL_BY_RESERVE;
 }
 
 /* Nobody knows when. */
@@ -53,7 +62,7 @@ decision_print_verdict(FILE *out, const struct decision *decision)
 	const struct rl_result *result = &decision->result;
 
 	fputs(verdict_name(result->verdict), out);
-	if (result->reason != RL_BY_LIMIT)
+	if (!is_by_limit(result))
 		fprintf(out, " by %s", reason_name(result->reason));
 	else if (decision->count > 1 && result->verdict != RL_ALLOWED)
 		fprintf(out, " by limit %u", result->index + 1);
@@ -63,7 +72,11 @@ decision_print_verdict(FILE *out, const struct decision *decision)
 	else if (is_until_released(result))
 		fputs(", until units in flight are given back", out);
 	else if (result->verdict == RL_DENIED)
-		fprintf(out, ", retry after %s", duration_format(result->retry_after_ns).text);
+		fprintf(out, ", retry after %s%s",
+		        result->reason == RL_BY_RESERVE ? "at most " : "",
+		        duration_format(result->retry_after_ns).text);
+	if (result->reason == RL_BY_RESERVE)
+		fputs(", no slot: counted together with others", out);
 	if (result->delay_ns > 0)
 		fprintf(out, ", to wait %s", duration_format(result->delay_ns).text);
 	fputs(result->is_shadow_denied ? ", a shadow limit would have denied it\n" : "\n", out);
@@ -88,7 +101,7 @@ void
 decision_print(const struct decision *decision)
 {
 	decision_print_verdict(stdout, decision);
-	if (decision->count == 0 || decision->result.reason != RL_BY_LIMIT)
+	if (decision->count == 0 || !is_by_limit(&decision->result))
 		return;
 	printf("     %-7s  %10s/%-10s  %8s  %8s  %s\n", "verdict", "remaining", "limit", "retry",
 	       "reset", "limit");
@@ -131,13 +144,12 @@ decision_json(const struct decision *decision)
 	json_put(root, "cost", json_count(decision->cost));
 	json_put(root, "reason", json_text(reason_name(result->reason)));
 	json_put(root, "decided_by",
-	         result->reason == RL_BY_LIMIT ? json_count(result->index + UINT64_C(1))
-	                                       : json_null());
+	         is_by_limit(result) ? json_count(result->index + UINT64_C(1)) : json_null());
 	json_put(root, "error",
 	         result->error ? json_text(rl_strerror(result->error)) : json_null());
 	put_result(root, result);
 	json_put(root, "limits", limits);
-	if (result->reason == RL_BY_LIMIT)
+	if (is_by_limit(result))
 		for (size_t i = 0; i < decision->count; i++)
 			json_push(limits, json_result(decision, i));
 	return root;

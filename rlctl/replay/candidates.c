@@ -242,8 +242,10 @@ read_rule(const struct context *context, const char *name, struct candidate *can
 
 	candidate->label = name;
 	candidate->config = config_load(path, tell_file, NULL);
-	if (candidate->config)
+	if (candidate->config) {
+		config_join(candidate->config); /* whose requests these are, a log does not say */
 		candidate->rule = find_rule(candidate->config, name);
+	}
 	return candidate->rule != NULL;
 }
 
@@ -261,6 +263,7 @@ read_only_rule(const struct context *context, struct candidate *candidate)
 		         candidate->config->rule_count);
 		return false;
 	}
+	config_join(candidate->config);
 	candidate->rule = &candidate->config->rules[0];
 	candidate->label = candidate->rule->rule.name;
 	return true;

@@ -6,31 +6,29 @@
 
 #include "base/command.h"
 #include "base/counts.h"
+#include "base/history_view.h"
 #include "base/interrupt.h"
-#include "base/number.h"
 #include "base/output.h"
 #include "base/rate.h"
 #include "base/rule.h"
+#include "base/sparkline.h"
+#include "base/watch.h"
 #include "metrics/metrics.h"
-#include "text/duration.h"
 
-#define INTERVAL_MIN (10 * RL_MILLISECOND)
 #define HEADER_LINES 20 /* the header is repeated after so many lines */
 
 const struct command_option stats_options[] = {
 	{"rule", 'r', "RULE", "of this rule alone"},
 	{"all", 'z', NULL, "counters that are 0, too"},
-	{"watch", 'w', NULL, "rates, again and again, until interrupted"},
-	{"interval", 'i', "D", "how long --watch counts for a rate; default: 1s"},
-	{"count", 'n', "N", "end --watch after N times"},
+	{"history", 'H', NULL, "the last hour by minutes, and the last day by quarters of an hour"},
+	WATCH_OPTIONS('n'),
 	{"prom", 'p', NULL, "every counter, and the segment's state, as Prometheus text"},
 	{0},
 };
 
-struct watch {
+struct rates {
+	struct watch time;
 	bool is_json;
-	uint64_t interval_ns;
-	uint64_t count; /* 0: no end */
 	unsigned lines; /* since the header */
 };
 
@@ -53,13 +51,24 @@ print_values(const char *rule, const uint64_t values[RL_COUNTERS], bool shows_al
 	}
 }
 
+/* Which of several limits it was. */
+static void
+print_limits(const struct rule_counts *rule)
+{
+	for (unsigned i = 0; i < rule->limits && rule->limits > 1; i++)
+		printf("%-15s  %20" PRIu64 "  %-9s  %s(%u)\n", "denied", rule->denied[i],
+		       "decisions", rule->name, i + 1);
+}
+
 static void
 write_text(const struct counts *counts, bool shows_all)
 {
 	uint64_t total[RL_COUNTERS];
 
-	for (size_t i = 0; i < counts->count; i++)
+	for (size_t i = 0; i < counts->count; i++) {
 		print_values(counts->rules[i].name, counts->rules[i].values, shows_all);
+		print_limits(&counts->rules[i]);
+	}
 	counts_total(counts, total);
 	print_values("(total)", total, shows_all);
 }
@@ -74,6 +83,15 @@ json_rule(const char *name, const uint64_t values[RL_COUNTERS])
 	return object;
 }
 
+static json_t *
+json_whole_rule(const struct rule_counts *rule)
+{
+	json_t *object = json_rule(rule->name, rule->values);
+
+	json_put(object, "limits", counts_json_limits(rule));
+	return object;
+}
+
 static void
 write_json(const struct counts *counts)
 {
@@ -82,21 +100,21 @@ write_json(const struct counts *counts)
 
 	json_put(root, "rules", rules);
 	for (size_t i = 0; i < counts->count; i++)
-		json_push(rules, json_rule(counts->rules[i].name, counts->rules[i].values));
+		json_push(rules, json_whole_rule(&counts->rules[i]));
 	counts_total(counts, total);
 	json_put(root, "total", counts_json(total));
 	output_json(root);
 }
 
 static void
-print_rates(struct watch *watch, const struct rule_counts *rule, uint64_t at_ns,
+print_rates(struct rates *rates, const struct rule_counts *rule, uint64_t at_ns,
             const uint64_t values[RL_COUNTERS], uint64_t span_ns)
 {
 	static const enum rl_counter shown[] = {RL_COUNT_allowed, RL_COUNT_denied,
 	                                        RL_COUNT_undecided, RL_COUNT_inserted,
 	                                        RL_COUNT_evicted};
 
-	if (watch->lines++ % HEADER_LINES == 0)
+	if (rates->lines++ % HEADER_LINES == 0)
 		printf("%-19s  %9s  %9s  %9s  %9s  %9s  %s\n", "UTC", "allowed", "denied",
 		       "undecided", "inserted", "evicted", "rule");
 	fputs(time_format(at_ns, false).text, stdout);
@@ -106,7 +124,7 @@ print_rates(struct watch *watch, const struct rule_counts *rule, uint64_t at_ns,
 }
 
 static void
-show_change(struct watch *watch, const struct counts *before, const struct counts *now)
+show_change(struct rates *rates, const struct counts *before, const struct counts *now)
 {
 	json_t *root = need(json_object()), *rules = need(json_array());
 	uint64_t span_ns = now->at_ns > before->at_ns ? now->at_ns - before->at_ns : 0;
@@ -117,12 +135,12 @@ show_change(struct watch *watch, const struct counts *before, const struct count
 	json_put(root, "rules", rules);
 	for (size_t i = 0; i < now->count; i++) {
 		counts_since(&now->rules[i], before, values);
-		if (watch->is_json)
+		if (rates->is_json)
 			json_push(rules, json_rule(now->rules[i].name, values));
 		else
-			print_rates(watch, &now->rules[i], now->at_ns, values, span_ns);
+			print_rates(rates, &now->rules[i], now->at_ns, values, span_ns);
 	}
-	if (watch->is_json)
+	if (rates->is_json)
 		output_json_line(stdout, root);
 	else
 		json_decref(root);
@@ -130,18 +148,18 @@ show_change(struct watch *watch, const struct counts *before, const struct count
 
 /* Until interrupted, which is how it is meant to end; or nobody reads it any more. */
 static void
-watch_changes(struct rl *rl, int rule, struct watch *watch)
+watch_changes(struct rl *rl, int rule, struct rates *rates)
 {
 	struct counts before = counts_read(rl, rule);
 
 	interrupt_catch();
-	for (uint64_t i = 0; watch->count == 0 || i < watch->count; i++) {
+	for (uint64_t i = 0; rates->time.count == 0 || i < rates->time.count; i++) {
 		struct counts now;
 
-		if (!interrupt_sleep(watch->interval_ns))
+		if (!interrupt_sleep(rates->time.interval_ns))
 			break;
 		now = counts_read(rl, rule);
-		show_change(watch, &before, &now);
+		show_change(rates, &before, &now);
 		counts_free(&before);
 		before = now;
 		if (fflush(stdout) != 0)
@@ -163,29 +181,13 @@ check_prom(const struct context *context)
 }
 
 static bool
-read_interval(const char *text, uint64_t *interval_ns)
+check_history(const struct context *context)
 {
-	const char *wrong = duration_parse(text, interval_ns);
-
-	if (!wrong && *interval_ns < INTERVAL_MIN)
-		wrong = "is less than 10ms";
-	if (wrong)
-		complain("--interval: '%s' %s", text, wrong);
-	return !wrong;
-}
-
-static bool
-read_watch(const struct context *context, struct watch *watch)
-{
-	const char *interval = option_value(context, "interval");
-	const char *count = option_value(context, "count");
-
-	if ((interval || count) && !option_value(context, "watch")) {
-		complain("stats: --interval and --count go with --watch");
-		return false;
-	}
-	return (!interval || read_interval(interval, &watch->interval_ns)) &&
-	       (!count || number_need("--count", count, 1, UINT32_MAX, &watch->count));
+	if (!option_value(context, "history") ||
+	    (!option_value(context, "watch") && !option_value(context, "prom")))
+		return true;
+	complain("stats: --history goes with neither --watch nor --prom");
+	return false;
 }
 
 /* The same as rld serves. */
@@ -199,8 +201,38 @@ write_prom(struct rl *rl)
 	return error < 0 ? EXIT_TROUBLE : EXIT_YES;
 }
 
+/* Each rule that was ever asked, or the one that is named. */
 static int
-show(const struct context *context, struct rl *rl, struct watch *watch)
+write_history(struct rl *rl, int rule, bool is_json)
+{
+	struct counts counts = counts_read(rl, rule);
+	json_t *root = need(json_object()), *rules = need(json_array());
+	bool is_utf8 = sparkline_has_utf8();
+
+	json_put(root, "rules", rules);
+	for (size_t i = 0; i < counts.count; i++) {
+		struct history_view view;
+		json_t *object;
+
+		history_view_read(rl, counts.rules[i].id, counts.at_ns, &view);
+		if (!is_json) {
+			history_view_print(counts.rules[i].name, &view, is_utf8);
+			continue;
+		}
+		object = history_view_json(&view);
+		json_put(object, "rule", json_text(counts.rules[i].name));
+		json_push(rules, object);
+	}
+	if (is_json)
+		output_json(root);
+	else
+		json_decref(root);
+	counts_free(&counts);
+	return EXIT_YES;
+}
+
+static int
+show(const struct context *context, struct rl *rl, struct rates *rates)
 {
 	int rule = rule_option(rl, context);
 	struct counts counts;
@@ -209,12 +241,14 @@ show(const struct context *context, struct rl *rl, struct watch *watch)
 		return EXIT_TROUBLE;
 	if (option_value(context, "prom"))
 		return write_prom(rl);
-	if (option_value(context, "watch")) {
-		watch_changes(rl, rule, watch);
+	if (option_value(context, "history"))
+		return write_history(rl, rule, rates->is_json);
+	if (rates->time.is_on) {
+		watch_changes(rl, rule, rates);
 		return EXIT_YES;
 	}
 	counts = counts_read(rl, rule);
-	if (watch->is_json)
+	if (rates->is_json)
 		write_json(&counts);
 	else
 		write_text(&counts, option_value(context, "all") != NULL);
@@ -225,15 +259,16 @@ show(const struct context *context, struct rl *rl, struct watch *watch)
 int
 run_stats(const struct context *context)
 {
-	struct watch watch = {.is_json = option_value(context, "json") != NULL,
-	                      .interval_ns = RL_SECOND};
+	struct rates rates = {.is_json = option_value(context, "json") != NULL};
 	struct rl *rl =
-		check_prom(context) && read_watch(context, &watch) ? open_segment(context) : NULL;
+		check_prom(context) && check_history(context) && watch_read(context, &rates.time)
+			? open_segment(context)
+			: NULL;
 	int status;
 
 	if (!rl)
 		return EXIT_TROUBLE;
-	status = show(context, rl, &watch);
+	status = show(context, rl, &rates);
 	rl_close(rl);
 	return status;
 }

@@ -3,7 +3,6 @@
 
 #include <grp.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <rl_admin.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +11,24 @@
 #include "base/bytes.h"
 #include "base/command.h"
 #include "base/counts.h"
+#include "base/history_view.h"
 #include "base/huge_pages.h"
+#include "base/lease_view.h"
 #include "base/limit_view.h"
 #include "base/output.h"
+#include "base/reserve_view.h"
 #include "base/rule.h"
+#include "base/sparkline.h"
+#include "base/user.h"
+#include "base/watch.h"
 #include "base/width.h"
 #include "text/duration.h"
 #include "text/names.h"
+
+const struct command_option status_options[] = {
+	WATCH_OPTIONS(0),
+	{0},
+};
 
 struct rule_status {
 	int id;
@@ -38,6 +48,9 @@ struct status {
 	size_t rule_count;
 	struct rule_status *rules;
 	uint64_t totals[RL_COUNTERS];
+	struct rl *rl;
+	struct reserve_view reserve;
+	struct lease_view lease;
 };
 
 struct id_text {
@@ -82,34 +95,22 @@ collect(struct status *status, struct rl *rl)
 	for (uint32_t id = 0; id < status->info.rules; id++)
 		add_rule(status, rl, (int)id);
 	rl_bans_walk(rl, status->now_ns, count_ban, status);
-}
-
-static struct id_text
-id_format(const char *name, unsigned id)
-{
-	struct id_text out;
-
-	if (name)
-		snprintf(out.text, sizeof(out.text), "%s", name);
-	else
-		snprintf(out.text, sizeof(out.text), "%u", id);
-	return out;
-}
-
-static struct id_text
-owner_format(uid_t uid)
-{
-	const struct passwd *entry = getpwuid(uid);
-
-	return id_format(entry ? entry->pw_name : NULL, uid);
+	status->rl = rl;
+	status->lease = lease_view_read(rl, status->now_ns);
+	status->reserve = reserve_view_read(rl, RL_ANY_RULE, status->now_ns);
 }
 
 static struct id_text
 group_format(gid_t gid)
 {
 	const struct group *entry = getgrgid(gid);
+	struct id_text out;
 
-	return id_format(entry ? entry->gr_name : NULL, gid);
+	if (entry)
+		snprintf(out.text, sizeof(out.text), "%s", entry->gr_name);
+	else
+		snprintf(out.text, sizeof(out.text), "%u", (unsigned)gid);
+	return out;
 }
 
 static struct id_text
@@ -161,6 +162,55 @@ print_huge_pages(const struct status *status)
 		printf("huge_pages none%s\n", status->info.huge_pages ? ", though asked for" : "");
 }
 
+#define RESERVE_COLUMN 13
+
+/* One limit that has keys without a slot. */
+static void
+print_cells(const struct status *status, const struct rl_reserve_info *cells)
+{
+	uint64_t left_ns = cells->until_ns - status->now_ns;
+	char text[RL_NAME_MAX + 128];
+
+	snprintf(text, sizeof(text),
+	         "%s: %" PRIu32 " %s, %" PRIu32 " full, the fullest has %" PRIu32 " of %" PRIu32
+	         ", for %s",
+	         limit_label(status->rl, cells->rule, cells->limit).text, cells->cells_used,
+	         cells->cells_used == 1 ? "cell" : "cells", cells->cells_full, cells->used_most,
+	         cells->capacity, duration_format(left_ns).text);
+	printf("%*s", RESERVE_COLUMN, "");
+	print_wrapped(text, RESERVE_COLUMN);
+}
+
+static void
+print_reserve(const struct status *status)
+{
+	const struct rl_info *info = &status->info;
+	uint64_t until_ns = info->reserve_until_ns;
+
+	if (info->reserves == 0)
+		return;
+	printf("reserve    %" PRIu32 " x %" PRIu32 " cells, ", info->reserves, info->cells);
+	if (until_ns > status->now_ns)
+		printf("in use for %s\n", duration_format(until_ns - status->now_ns).text);
+	else
+		puts("not in use");
+	for (size_t i = 0; i < status->reserve.count; i++)
+		print_cells(status, &status->reserve.limits[i]);
+}
+
+static void
+print_lease(const struct lease_view *lease)
+{
+	if (!lease->is_clustered)
+		return;
+	printf("cluster    %" PRIu32 " host%s, ", lease->hosts, lease->hosts == 1 ? "" : "s");
+	if (lease->left_ns > 0)
+		printf("shares count for %s without news of the store\n",
+		       duration_format(lease->left_ns).text);
+	else
+		puts("nothing is lent: limits go on as 'away' says");
+}
+
 static void
 print_segment(const struct status *status)
 {
@@ -177,9 +227,10 @@ print_segment(const struct status *status)
 	printf("ring       %" PRIu32 "\n", info->ring);
 	printf("key_bytes  %" PRIu32 "\n", info->key_bytes);
 	printf("on_full    %s\n", on_full_name(info->on_full));
+	print_reserve(status);
 	print_huge_pages(status);
 	printf("buffer     %s\n", duration_format(info->buffer_ns).text);
-	printf("owner      %s\n", owner_format(info->owner).text);
+	printf("owner      %s\n", user_format(info->owner).text);
 	printf("group      %s\n", group_format(info->group).text);
 	printf("mode       %s\n", mode_format(info->mode).text);
 	printf("created    %s UTC\n", time_format(info->created_ns, false).text);
@@ -188,8 +239,11 @@ print_segment(const struct status *status)
 	printf("limits     %" PRIu32 " of %" PRIu32 "\n", info->limits_used, info->limits);
 	printf("overrides  %" PRIu64 " of %" PRIu32 "\n", info->overrides_used, info->overrides);
 	printf("bans       %" PRIu64 ", room for at least %" PRIu32 "\n", status->bans, info->bans);
+	printf("events     %" PRIu64 " told, the newest %" PRIu32 " kept\n", info->events_told,
+	       info->events);
 	printf("holders    %" PRIu32 " of %" PRIu32 "\n", info->holders_used, info->holders);
 	print_sweeper(status);
+	print_lease(&status->lease);
 }
 
 /* Where the last column of a table begins. */
@@ -197,8 +251,24 @@ print_segment(const struct status *status)
 #define LIMIT_COLUMN 5
 #define TEXT_COLUMN 28
 
+/* When it began, in the last hour. */
 static void
-print_rule(const struct rule_status *rule)
+print_history(const struct status *status, const struct rule_status *rule)
+{
+	struct history_view view;
+	char *spark;
+
+	history_view_read(status->rl, rule->id, status->now_ns, &view);
+	if (view.minutes == 0 || rule->counters[RL_COUNT_denied] == 0)
+		return;
+	spark = history_view_spark(view.minute, view.minutes, view.minutes, true,
+	                           sparkline_has_utf8());
+	printf("  denied, 1h   |%s|\n", spark);
+	free(spark);
+}
+
+static void
+print_rule(const struct status *status, const struct rule_status *rule)
 {
 	printf("%-13s  %10" PRIu64 "  %10" PRIu64 "  %9" PRIu64 "  %5" PRIu64 "  ",
 	       source_name(rule->info.source), rule->counters[RL_COUNT_allowed],
@@ -208,6 +278,7 @@ print_rule(const struct rule_status *rule)
 		printf("  %u  ", i + 1);
 		print_wrapped(limit_format(&rule->info.limits[i]).text, LIMIT_COLUMN);
 	}
+	print_history(status, rule);
 }
 
 static void
@@ -220,7 +291,7 @@ print_rules(const struct status *status)
 	printf("\n%-13s  %10s  %10s  %9s  %5s  %s\n", "source", "allowed", "denied", "overrides",
 	       "bans", "rule");
 	for (size_t i = 0; i < status->rule_count; i++)
-		print_rule(&status->rules[i]);
+		print_rule(status, &status->rules[i]);
 }
 
 static bool
@@ -274,11 +345,15 @@ json_segment(const struct status *status)
 	json_put(object, "ring", json_count(info->ring));
 	json_put(object, "key_bytes", json_count(info->key_bytes));
 	json_put(object, "on_full", json_text(on_full_name(info->on_full)));
+	json_put(object, "reserves", json_count(info->reserves));
+	json_put(object, "cells", json_count(info->cells));
+	json_put(object, "reserve_until_ns", json_count(info->reserve_until_ns));
+	json_put(object, "reserve", reserve_view_json(status->rl, &status->reserve));
 	json_put(object, "huge_pages", json_boolean(info->huge_pages));
 	json_put(object, "huge_bytes",
 	         status->has_huge_bytes ? json_count(status->huge_bytes) : json_null());
 	json_put(object, "buffer_ns", json_count(info->buffer_ns));
-	json_put(object, "owner", json_text(owner_format(info->owner).text));
+	json_put(object, "owner", json_text(user_format(info->owner).text));
 	json_put(object, "group", json_text(group_format(info->group).text));
 	json_put(object, "mode", json_text(mode_format(info->mode).text));
 	json_put(object, "created_ns", json_count(info->created_ns));
@@ -291,9 +366,12 @@ json_segment(const struct status *status)
 	json_put(object, "overrides_room", json_count(info->overrides));
 	json_put(object, "bans", json_count(status->bans));
 	json_put(object, "bans_room", json_count(info->bans));
+	json_put(object, "events", json_count(info->events));
+	json_put(object, "events_told", json_count(info->events_told & INT64_MAX));
 	json_put(object, "holders", json_count(info->holders_used));
 	json_put(object, "holders_room", json_count(info->holders));
 	json_put(object, "sweeper", json_sweeper(status));
+	json_put(object, "cluster", lease_view_json(&status->lease));
 	return object;
 }
 
@@ -344,8 +422,8 @@ write_text(const struct status *status)
 	print_totals(status);
 }
 
-int
-run_status(const struct context *context)
+static int
+show(const struct context *context)
 {
 	struct rl *rl = open_segment(context);
 	struct status status;
@@ -357,7 +435,14 @@ run_status(const struct context *context)
 		write_json(&status);
 	else
 		write_text(&status);
+	reserve_view_free(&status.reserve);
 	free(status.rules);
 	rl_close(rl);
 	return EXIT_YES;
+}
+
+int
+run_status(const struct context *context)
+{
+	return watch_run(context, show);
 }

@@ -44,9 +44,8 @@ run_unlink(const struct context *context)
 		return EXIT_TROUBLE;
 	}
 	if (!confirm(context,
-	             "Remove segment '%s'? Its counters are lost; who has it open keeps it until "
-	             "they "
-	             "close it.",
+	             "Remove segment '%s'? Its counters are lost; a process that has it open "
+	             "keeps it until it closes it.",
 	             name))
 		return EXIT_TROUBLE;
 	return remove_name(context, name);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* top: rules and keys, live. Without a terminal, or with --json, one frame. */
 
-#include <langinfo.h>
-#include <locale.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,6 +10,8 @@
 #include "base/interrupt.h"
 #include "base/output.h"
 #include "base/rule.h"
+#include "base/sparkline.h"
+#include "key/ban_reason.h"
 #include "text/duration.h"
 #include "top/screen.h"
 #include "top/top_model.h"
@@ -21,17 +22,10 @@
 const struct command_option top_options[] = {
 	{"rule", 'r', "RULE", "this rule and its keys alone"},
 	{"interval", 'i', "D", "between two samples; default: 1s"},
-	{"sort", 'o', "used|denied|remaining|recent|key", "which keys come first"},
+	{"sort", 'S', "used|denied|rate|remaining|recent|key", "which keys come first"},
 	{"match", 'm', "GLOB|CIDR", "keys that match"},
 	{0},
 };
-
-static bool
-is_utf8(void)
-{
-	setlocale(LC_CTYPE, "");
-	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-}
 
 static uint64_t
 monotonic_ns(void)
@@ -116,8 +110,13 @@ json_keys(const struct top_model *model)
 {
 	json_t *array = need(json_array());
 
-	for (size_t i = 0; i < model->keys.count; i++)
-		json_push(array, item_json(model->rl, &model->keys.items[i]));
+	for (size_t i = 0; i < model->keys.count; i++) {
+		const struct item *item = &model->keys.items[i];
+		char *reason = ban_reason(model->rl, item->rule, &item->key, &item->usage);
+
+		json_push(array, item_json(model->rl, item, reason));
+		free(reason);
+	}
 	return array;
 }
 
@@ -131,8 +130,8 @@ json_rules(const struct top_model *model)
 		json_t *object = need(json_object());
 
 		json_put(object, "rule", json_text(rule->name));
-		json_put(object, "allowed", json_count(top_newest(model, rule->allowed)));
-		json_put(object, "denied", json_count(top_newest(model, rule->denied)));
+		json_put(object, "allowed", json_count(rule->allowed));
+		json_put(object, "denied", json_count(rule->denied));
 		json_push(array, object);
 	}
 	return array;
@@ -148,14 +147,14 @@ write_json(const struct top_model *model)
 	json_put(root, "rules", json_rules(model));
 	json_put(root, "keys", json_keys(model));
 	json_put(root, "total", json_count(model->keys.total));
+	json_put(root, "reserve", reserve_view_json(model->rl, &model->reserve));
 	output_json(root);
 }
 
 static void
 write_text(const struct top_ui *ui, bool has_utf8)
 {
-	struct top_look look = {
-		.selected = TOP_NONE, .filter = ui->filter, .interval_ns = ui->interval_ns};
+	struct top_look look = {.selected = TOP_NONE, .filter = ui->filter};
 	struct frame frame = {.is_utf8 = has_utf8};
 	size_t first = 0;
 
@@ -206,7 +205,7 @@ read_match(const struct context *context, struct top_ui *ui)
 static int
 run(const struct context *context, struct top_ui *ui)
 {
-	bool has_utf8 = is_utf8();
+	bool has_utf8 = sparkline_has_utf8();
 
 	if (!read_interval(context, ui) || !read_match(context, ui) ||
 	    !key_order_option(context, &ui->model->keys.order))

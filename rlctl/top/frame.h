@@ -42,7 +42,4 @@ void frame_cut(struct frame *frame, size_t rows);
 void frame_print(FILE *out, const struct frame *frame);
 void frame_free(struct frame *frame);
 
-/* `values` as one character each, scaled to the largest: "▁▃█", or ".-@". To be freed. */
-char *sparkline(const uint64_t *values, size_t count, bool is_utf8);
-
 #endif

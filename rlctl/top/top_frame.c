@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/history_view.h"
 #include "base/output.h"
 #include "base/rate.h"
 #include "base/rule.h"
@@ -12,7 +13,6 @@
 
 #define PLAIN_COLUMNS 80
 #define NAME_WIDTH 16
-#define SPARK_MAX 60
 #define KEYS_PLAIN 20 /* keys where there is no screen */
 
 static void
@@ -35,30 +35,26 @@ spark_width(const struct frame *frame)
 	size_t taken = NAME_WIDTH + 2 * (2 + 8 + 1), width;
 
 	width = columns > taken + 2 ? (columns - taken) / 2 : 1;
-	return width < SPARK_MAX ? width : SPARK_MAX;
+	return width < RL_HISTORY_MINUTES ? width : RL_HISTORY_MINUTES;
 }
 
 static char *
-draw(const struct top_model *model, const uint64_t ring[TOP_SAMPLES], const struct frame *frame)
+draw(const struct top_rule *rule, bool is_denied, const struct frame *frame)
 {
-	uint64_t columns[SPARK_MAX];
-	size_t width = spark_width(frame);
-
-	top_columns(model, ring, width, columns);
-	return sparkline(columns, width, frame->is_utf8);
+	return history_view_spark(rule->minute, RL_HISTORY_MINUTES, spark_width(frame), is_denied,
+	                          frame->is_utf8);
 }
 
 static void
 add_rule(const struct top_model *model, const struct top_rule *rule, struct frame *frame)
 {
-	char *allowed = draw(model, rule->allowed, frame);
-	char *denied = draw(model, rule->denied, frame);
-	uint64_t denied_now = top_newest(model, rule->denied);
+	char *allowed = draw(rule, false, frame);
+	char *denied = draw(rule, true, frame);
 
-	frame_add(frame, denied_now > 0 ? STYLE_ALARM : STYLE_PLAIN, "%-*.*s  %8s %s  %8s %s",
+	frame_add(frame, rule->denied > 0 ? STYLE_ALARM : STYLE_PLAIN, "%-*.*s  %8s %s  %8s %s",
 	          NAME_WIDTH, NAME_WIDTH, rule->name,
-	          rate_format(top_newest(model, rule->allowed), model->span_ns).text, allowed,
-	          rate_format(denied_now, model->span_ns).text, denied);
+	          rate_format(rule->allowed, model->span_ns).text, allowed,
+	          rate_format(rule->denied, model->span_ns).text, denied);
 	free(allowed);
 	free(denied);
 }
@@ -68,16 +64,25 @@ static void
 add_rules(const struct top_model *model, const struct top_look *look, struct frame *frame)
 {
 	size_t most = look->rows ? look->rows / 3 : model->rule_count, shown;
-	uint64_t past_ns = look->interval_ns * TOP_SAMPLES;
-	struct duration_text past = duration_format(past_ns);
 
-	frame_add(frame, STYLE_HEAD, "%-*s  %8s last %-*s%8s last %s", NAME_WIDTH, "rule",
-	          "allowed", (int)spark_width(frame) - 3, past.text, "denied", past.text);
+	frame_add(frame, STYLE_HEAD, "%-*s  %8s last %-*s%8s last hour", NAME_WIDTH, "rule",
+	          "allowed", (int)spark_width(frame) - 3, "hour", "denied");
 	shown = model->rule_count <= most ? model->rule_count : most > 0 ? most - 1 : 0;
 	for (size_t i = 0; i < shown; i++)
 		add_rule(model, &model->rules[i], frame);
 	if (shown < model->rule_count)
 		frame_add(frame, STYLE_PLAIN, "and %zu more rules", model->rule_count - shown);
+}
+
+static void
+add_reserve(const struct top_model *model, struct frame *frame)
+{
+	size_t columns = frame->columns ? frame->columns : PLAIN_COLUMNS;
+	char *line = reserve_view_line(model->rl, &model->reserve, columns);
+
+	if (line)
+		frame_add(frame, model->reserve.full > 0 ? STYLE_ALARM : STYLE_PLAIN, "%s", line);
+	free(line);
 }
 
 static void
@@ -87,13 +92,14 @@ add_key(const struct top_model *model, const struct item *item, bool is_selected
 	const struct usage *usage = &item->usage;
 	char *key = key_text(&item->key);
 	enum style style = usage->is_limited ? STYLE_ALARM : STYLE_PLAIN;
-	char limit[16] = "-";
+	char limit[16] = "-", denied[DENIED_TEXT_MAX], rate[DENIED_TEXT_MAX];
 
 	if (!usage->is_counter)
 		snprintf(limit, sizeof(limit), "%" PRIu32, usage->limit);
 	frame_add(frame, is_selected ? STYLE_SELECTED : style,
-	          "%9" PRIu64 "/%-9s %-7s %7s %8" PRIu64 "  %s  %s", usage->used, limit,
-	          usage_state(usage), usage_retry(usage).text, usage->denied,
+	          "%9" PRIu64 "/%-9s %-7s %7s %6s %5s  %s  %s", usage->used, limit,
+	          usage_state(usage), usage_retry(usage).text, usage_denied(usage, denied),
+	          usage_denied_rate(usage, rate),
 	          limit_label(model->rl, item->rule, item->limit).text, key);
 	free(key);
 }
@@ -127,9 +133,10 @@ top_frame(const struct top_model *model, const struct top_look *look, size_t *fi
 
 	add_title(model, look, frame);
 	add_rules(model, look, frame);
+	add_reserve(model, frame);
 	frame_add(frame, STYLE_PLAIN, " ");
-	frame_add(frame, STYLE_HEAD, "%9s/%-9s %-7s %7s %8s  %s", "used", "limit", "state", "retry",
-	          "denied~", "rule  key");
+	frame_add(frame, STYLE_HEAD, "%9s/%-9s %-7s %7s %6s %5s  %s", "used", "limit", "state",
+	          "retry", "denied", "/s", "rule  key");
 	shown = keys_that_fit(model, look, frame);
 	move_first(model, look, shown, first);
 	for (size_t i = *first; i < *first + shown; i++)

@@ -14,7 +14,6 @@ struct top_look {
 	size_t selected;
 	const char *filter; /* or "" */
 	bool is_paused;
-	uint64_t interval_ns;
 };
 
 /* Returns how many keys are shown from *first on, which is moved to show the selected one. */

@@ -27,6 +27,7 @@ top_model_free(struct top_model *model)
 {
 	counts_free(&model->before);
 	ranking_free(&model->keys);
+	reserve_view_free(&model->reserve);
 	free(model->rules);
 }
 
@@ -77,15 +78,15 @@ static void
 take_rates(struct top_model *model)
 {
 	struct counts now = counts_read(model->rl, model->keys.rule);
-	size_t at = model->samples++ % TOP_SAMPLES;
 	uint64_t values[RL_COUNTERS];
 
 	for (size_t i = 0; i < now.count; i++) {
 		struct top_rule *rule = find_rule(model, &now, &now.rules[i]);
 
 		counts_since(&now.rules[i], &model->before, values);
-		rule->allowed[at] = values[RL_COUNT_allowed];
-		rule->denied[at] = values[RL_COUNT_denied];
+		rule->allowed = values[RL_COUNT_allowed];
+		rule->denied = values[RL_COUNT_denied];
+		rl_history_minutes(model->rl, rule->id, now.at_ns, rule->minute);
 	}
 	model->now_ns = now.at_ns;
 	model->span_ns = now.at_ns > model->before.at_ns ? now.at_ns - model->before.at_ns : 0;
@@ -135,6 +136,8 @@ top_model_look(struct top_model *model)
 	model->fill = rl_fill(model->rl);
 	model->bans = 0;
 	rl_bans_walk(model->rl, rl_now(model->rl), count_ban, &model->bans);
+	reserve_view_free(&model->reserve);
+	model->reserve = reserve_view_read(model->rl, model->keys.rule, rl_now(model->rl));
 	end_ns = monotonic_ns();
 	model->next_look_ns = end_ns + (end_ns - start_ns) * (LOOK_SHARE - 1);
 }
@@ -145,23 +148,4 @@ top_model_sample(struct top_model *model)
 	take_rates(model);
 	if (monotonic_ns() >= model->next_look_ns)
 		top_model_look(model);
-}
-
-uint64_t
-top_newest(const struct top_model *model, const uint64_t ring[TOP_SAMPLES])
-{
-	return model->samples > 0 ? ring[(model->samples - 1) % TOP_SAMPLES] : 0;
-}
-
-/* The newest sample is the last of the last column; before the first, all is 0. */
-void
-top_columns(const struct top_model *model, const uint64_t ring[TOP_SAMPLES], size_t width,
-            uint64_t *columns)
-{
-	size_t held = model->samples < TOP_SAMPLES ? model->samples : TOP_SAMPLES;
-
-	memset(columns, 0, width * sizeof(*columns));
-	for (size_t age = 0; age < held && width > 0; age++)
-		columns[width - 1 - age * width / TOP_SAMPLES] +=
-			ring[(model->samples - 1 - age) % TOP_SAMPLES];
 }

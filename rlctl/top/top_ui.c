@@ -22,13 +22,13 @@ static const char help_text[] =
 	"b e     ban it, or exempt it, under its rule\n"
 	"x       lift its ban or exemption\n"
 	"/       filter: a network, a glob, or a part of the key; empty for all\n"
-	"s       next order: used, denied, remaining, recent, key\n"
-	"u d l n a   those orders: used, denied, least remaining, newest, alphabetical\n"
+	"s       next order: used, denied, rate, remaining, recent, key\n"
+	"u d t l n a   those orders: used, denied, rate, least left, newest, key\n"
 	"R       the other way round\n"
 	"p       pause, and go on\n"
 	"q       quit\n"
 	"\n"
-	"denied~ is an estimate from a sample. Red: denied now.\n";
+	"denied has a ~ where it is sampled. Red: denied now.\n";
 
 void
 top_ui_open(struct top_ui *ui, const struct context *context, struct top_model *model)
@@ -161,7 +161,7 @@ start(struct top_ui *ui, enum top_mode mode)
 static bool
 key_orders(struct top_ui *ui, int key)
 {
-	static const char letters[KEY_ORDERS + 1] = "udlna";
+	static const char letters[KEY_ORDERS + 1] = "udtlna";
 	const char *at = key > 0 && key < 128 ? strchr(letters, key) : NULL;
 
 	if (at)
@@ -398,7 +398,6 @@ add_keys(struct top_ui *ui, size_t rows, struct frame *frame)
 		.selected = ui->selected,
 		.filter = ui->filter,
 		.is_paused = ui->is_paused,
-		.interval_ns = ui->interval_ns,
 	};
 
 	top_frame(ui->model, &look, &ui->first, frame);

@@ -228,8 +228,12 @@ add_overrides(struct features *f)
 	static struct rl_override overrides[OTHERS + 1];
 	static char text[OTHERS][32];
 	struct rl_config_rule rules[2] = {
-		{{.name = "overrides_others", .limit = plain}, overrides, OTHERS},
-		{{.name = "overridden", .limit = plain}, overrides, OTHERS + 1},
+		{.rule = {.name = "overrides_others", .limit = plain},
+	         .overrides = overrides,
+	         .override_count = OTHERS},
+		{.rule = {.name = "overridden", .limit = plain},
+	         .overrides = overrides,
+	         .override_count = OTHERS + 1},
 	};
 	struct rl_config_outcome outcome;
 	int error;

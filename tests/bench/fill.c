@@ -11,7 +11,10 @@
 #define STEPS 5
 #define EVICT STEPS /* lanes past the steps: a new key finds no slot */
 #define DENY (STEPS + 1)
-#define LANES (STEPS + 2)
+#define CELL (STEPS + 2)
+#define FOLD (STEPS + 3)
+#define LANES (STEPS + 4)
+#define TABLES (STEPS + 2)
 
 #define WINDOW (3600 * RL_SECOND)
 
@@ -37,7 +40,7 @@ fill_to(struct table *t, uint64_t wanted)
 		struct rl_result r;
 		uint64_t key[2] = {w->next, WALK_SALT};
 		if (rl_check_at(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r) == RL_ALLOWED &&
-		    r.error == 0)
+		    r.error == 0 && r.reason == RL_BY_LIMIT)
 			t->order[w->keys++] = w->next;
 	}
 }
@@ -74,7 +77,12 @@ static void
 make(struct table *t, uint32_t keys, unsigned fill, enum rl_on_full on_full)
 {
 	const struct rl_options options = {
-		.keys = keys, .ring = 1, .key_bytes = 16, .on_full = on_full};
+		.keys = keys,
+		.ring = 1,
+		.key_bytes = 16,
+		.on_full = on_full,
+		/* few, so that most are in use: else a key looks for a slot before */
+		.cells = on_full == RL_FULL_RESERVE ? 1024 : 0};
 	const struct rl_limit limit = {.capacity = RL_CAPACITY_MAX, .window_ns = WINDOW};
 	struct rl_info info;
 
@@ -106,10 +114,12 @@ void
 bench_fill(struct bench *bench)
 {
 	json_t *section = report_section(bench->report, "fill", "Slots used");
+	const struct rl_limit hour = {.capacity = RL_CAPACITY_MAX, .window_ns = WINDOW};
 	uint32_t keys = bench->is_quick ? KEYS / 100 : KEYS;
 	struct samples samples[LANES];
-	struct table table[STEPS + 1];
+	struct table table[TABLES];
 	struct lane lanes[LANES];
+	struct walk others;
 
 	for (int i = 0; i < STEPS; i++) {
 		make(&table[i], keys, percent[i], RL_FULL_DENY);
@@ -133,8 +143,24 @@ bench_fill(struct bench *bench)
 	                            &table[STEPS - 1].walk,
 	                            bench_n(bench, 20000),
 	                            0};
+	make(&table[STEPS + 1], keys, 100, RL_FULL_RESERVE);
+	others = table[STEPS + 1].walk;
+	others.rule = bench_define(others.rl, "others", &hour);
+	others.next = 0;
+	lanes[CELL] = (struct lane){"cell",
+	                            "no slot left: a new key is counted in a cell",
+	                            walk_insert,
+	                            &table[STEPS + 1].walk,
+	                            bench_n(bench, 20000),
+	                            0};
+	lanes[FOLD] = (struct lane){"fold",
+	                            "no slot left: a key of another rule gives way",
+	                            walk_insert,
+	                            &others,
+	                            bench_n(bench, 20000),
+	                            0};
 	lanes_measure(bench, lanes, LANES, samples);
 	tell(section, lanes, samples);
-	for (int i = 0; i <= STEPS; i++)
+	for (int i = 0; i < TABLES; i++)
 		drop(&table[i]);
 }

@@ -2,6 +2,8 @@
 /* A key that is in the caches, beside the floor. */
 #include <string.h>
 
+#include <rl_cluster.h>
+
 #include "floor.h"
 #include "probe.h"
 #include "report.h"
@@ -15,6 +17,7 @@ enum hit_lane {
 	COUNT,
 	ADMIT_CLOCK,
 	ADMIT_NOW,
+	ADMIT_LENT,
 	DENY_HARD,
 	DENY_ESTIMATE,
 	LANES
@@ -35,6 +38,34 @@ probe_of(struct rl *rl, const char *name, uint32_t capacity, uint32_t granularit
 	return p;
 }
 
+static int
+set_share(const struct rl_share *share, void *rl)
+{
+	struct rl_share set;
+
+	return rl_share_set(rl, &share->of, share->lent, BENCH_T0, &set);
+}
+
+/* The same under a limit of a cluster, of which this host has all there is. */
+static struct probe
+probe_lent(struct rl *rl)
+{
+	const struct rl_limit limit = {.capacity = RL_CAPACITY_MAX,
+	                               .window_ns = 3600 * RL_SECOND,
+	                               .granularity = 8,
+	                               .hard = 1,
+	                               .scope = RL_SCOPE_CLUSTER};
+	struct probe p = {.rl = rl, .item = {.key = key, .key_len = sizeof key}};
+	uint64_t from = 0;
+
+	p.item.rule = bench_define(rl, "lent", &limit);
+	rl_check_at(rl, p.item.rule, key, sizeof key, 1, BENCH_T0, NULL);
+	if (rl_share_wishes(rl, &from, 1, BENCH_T0, set_share, rl) < 1 ||
+	    rl_share_advance(rl, BENCH_T0 + 3600 * RL_SECOND) < 0)
+		bench_die("no share was lent");
+	return p;
+}
+
 static void
 tell(const struct bench *bench, const struct lane *lanes, const struct samples *s)
 {
@@ -47,6 +78,7 @@ tell(const struct bench *bench, const struct lane *lanes, const struct samples *
 	report_lane(section, &lanes[ADMIT_CLOCK], &s[ADMIT_CLOCK], &clock, "(clock + hash + CAS16)",
 	            0);
 	report_lane(section, &lanes[ADMIT_NOW], &s[ADMIT_NOW], &now, "(hash + CAS16)", 2.0);
+	report_lane(section, &lanes[ADMIT_LENT], &s[ADMIT_LENT], &s[ADMIT_NOW], "admitted", 1.1);
 	report_lane(section, &lanes[DENY_HARD], &s[DENY_HARD], &s[ADMIT_NOW], "admitted", 1.1);
 	report_lane(section, &lanes[DENY_ESTIMATE], &s[DENY_ESTIMATE], &s[ADMIT_NOW], "admitted",
 	            1.1);
@@ -69,6 +101,9 @@ bench_hit(struct bench *bench)
 {
 	static uint64_t counters[64 * 8] __attribute__((aligned(64)));
 	struct rl *rl = bench_open(&(struct rl_options){.keys = 1000, .ring = 8}, false);
+	struct rl *clustered = bench_open(
+		&(struct rl_options){.keys = 1000, .ring = 8, .flags = RL_OPEN_CLUSTER}, false);
+	struct probe lent = probe_lent(clustered);
 	struct probe open = probe_of(rl, "open", RL_CAPACITY_MAX, 8, 1);
 	/* Its times are years after BENCH_T0: under one rule, every other round would go back. */
 	struct probe timed = probe_of(rl, "timed", RL_CAPACITY_MAX, 8, 1);
@@ -86,6 +121,8 @@ bench_hit(struct bench *bench)
 		[ADMIT_CLOCK] = {"admit_clock", "admitted, library's clock", probe_clock, &timed, n,
 	                         0},
 		[ADMIT_NOW] = {"admit_now", "admitted, caller's now", probe_now, &open, n, 0},
+		[ADMIT_LENT] = {"admit_lent", "admitted, of a cluster's share", probe_now, &lent, n,
+	                        0},
 		[DENY_HARD] = {"deny_hard", "denied, hard, 8 sub-buckets", probe_now, &hard, n, 0},
 		[DENY_ESTIMATE] = {"deny_estimate", "denied, estimate, 1 sub-bucket", probe_now,
 	                           &estimate, n, 0},
@@ -99,5 +136,6 @@ bench_hit(struct bench *bench)
 		tell(bench, lanes, samples);
 	}
 	floor_words_free(&word);
+	rl_close(clustered);
 	rl_close(rl);
 }

@@ -9,7 +9,7 @@ n=100000 # as the section `hit` runs in a round
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-for lane in admit_now deny_hard deny_estimate; do
+for lane in admit_now admit_lent deny_hard deny_estimate; do
 	valgrind --tool=callgrind --callgrind-out-file="$scratch/out" --toggle-collect=rl_check_at \
 		"$bench" --profile "$lane" >"$scratch/log" 2>&1 || {
 		cat "$scratch/log" >&2

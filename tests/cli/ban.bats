@@ -83,11 +83,15 @@ verdict() {
 	verdict login amy 'denied by ban'
 }
 
-@test "ban: --for and --until are checked, and one of them is needed" {
-	on ban alice
-	in_trouble 'ban: give either --for or --until'
+@test "ban: --for and --until are checked; without them it is an hour" {
+	on ban zoe
+	exits 0
+	on bans --json
+	jq -e --argjson now "$(date +%s)" '.bans[0].until_ns / 1e9 - $now | . > 3500 and . < 3700' <<<"$output"
+	on unban zoe
+	exits 0
 	on ban alice --for 1m --until never
-	in_trouble 'give either --for or --until'
+	in_trouble 'ban: give --for or --until, not both'
 	for length in 10 0s x 10y 300000d; do
 		on ban alice --for "$length"
 		in_trouble "--for: '$length'"
@@ -290,4 +294,216 @@ verdict() {
 	on ban 'bob*' --for 5m --json
 	conforms ban
 	has live=null
+}
+
+@test "ban --reason: why, by whom, since when and how often, wherever a ban is shown" {
+	on ban alice --for 1h --reason 'scraping, ticket 4711'
+	exits 0
+	says_line 'for "scraping, ticket 4711"'
+	on check login alice
+	on check api alice
+	on peek api alice
+	on bans
+	grep -qE "^ +(1h00m|59m[0-9]*s|59m)  ban  +[0-9.]+m?s +2  $(id -un) +any  alice  \"scraping, ticket 4711\"\$" <<<"$output"
+	[ "$(wc -L <<<"$output")" -le 90 ]
+	on bans -o wide
+	grep -qE "  20[0-9: -]+  20[0-9: -]+  key +ban " <<<"$output"
+	on bans --json
+	conforms bans
+	are reason '"scraping, ticket 4711"'
+	are hits 2
+	are author "$(id -u)"
+	on bans -o tsv -H
+	[ "$(cut -f1-4,7-10 <<<"$output")" = "$(printf 'ban\tany\tkey\talice\t%s\t2\tscraping, ticket 4711\tcall' "$(id -u)")" ]
+	on get login alice
+	grep -qE "^ +set [0-9.]+m?s ago by $(id -un), 2 hits, for \"scraping, ticket 4711\"\$" <<<"$output"
+	on get login alice --json
+	conforms get
+	are reason '"limit" "scraping, ticket 4711"' || are reason '"ban" "scraping, ticket 4711"'
+	on dump "$BATS_TEST_TMPDIR/dump"
+	on unban alice
+	on restore "$BATS_TEST_TMPDIR/dump"
+	on bans --json
+	are reason '"scraping, ticket 4711"'
+	are hits 2
+}
+
+@test "ban --reason: hostile bytes stay harmless, and too many are refused" {
+	on ban alice --for 1h --reason $'x\033[2J\t"\xff\n'
+	exits 0
+	says 'for "x\x1b[2J\x09\x22\xff\x0a"'
+	for form in bans 'bans -o wide' 'bans -o tsv' 'get login alice' 'bans -j'; do
+		# shellcheck disable=SC2086
+		on $form
+		! grep -q $'\033' <<<"$output" || fail_with "$form"
+	done
+	on ban alice --for 1h --reason "$(printf '%097d' 0)"
+	in_trouble '--reason: has 97 bytes; 96 are kept'
+	on ban alice --for 1h --reason "$(printf '%096d' 0)"
+	exits 0
+}
+
+@test "ban: one that ends earlier than what it replaces is told" {
+	on ban alice --for 2h
+	on ban alice --for 1h
+	says_line 'note: it ends earlier than that'
+	on ban alice --for 3h
+	says_not 'ends earlier'
+	on allow alice --for 1h
+	says_not 'ends earlier'
+}
+
+@test "ban: several keys, and what xargs gives" {
+	on ban alice 192.0.2.0/24 'u:*' --for 1h --reason r
+	exits 0
+	[ "$output" = '3 bans' ]
+	on bans -o name
+	[ "$(sort <<<"$output" | paste -sd,)" = "\$'u:*',192.0.2.0/24,alice" ] ||
+		[ "$(sort <<<"$output" | paste -sd,)" = "192.0.2.0/24,alice,u:\\*" ] || fail_with forms
+	on ban alice 10.0.0.0/33 bob --for 10m
+	exits 2
+	[ "$output" = '2 bans, 1 in place of another, 1 of these shorter than it' ]
+	complains "ban: number 2, '10.0.0.0/33', is no network"
+	complains 'ban: 1 refused'
+	on ban alice bob --for 1h --json
+	conforms ban_many
+	has set=2 replaced=2 shortened=0 refused=0
+	fill login 3 $month_ms 1 $'a b\n=9' '*=9' 'x'=1
+	"$RLCTL" -s "$segment" list --limited -o name -0 | xargs -0 "$RLCTL" -s "$segment" allow --exact --for 5m --
+	verdict login $'a b\n' 'allowed by exemption'
+	verdict login '*' 'allowed by exemption'
+	verdict login x allowed
+}
+
+@test "ban: what list says in one line" {
+	fill login 3 $month_ms 1 alice=9 bob=9 carol=1
+	"$RLCTL" -s "$segment" list --limited -o name -0 | xargs -0 "$RLCTL" -s "$segment" ban
+	verdict login alice 'denied by ban'
+	verdict login bob 'denied by ban'
+	verdict login carol allowed
+}
+
+@test "ban: a client that is named like a pattern has nobody else banned" {
+	names=('bo*' 0.0.0.0/0 192.0.2.7/32 ::ffff:192.0.2.9)
+	fill login 3 $month_ms 1 alice=9 "${names[@]/%/=9}"
+	run --separate-stderr bash -c '"$1" -s "$2" list --limited -o name -0 | xargs -0 "$1" -s "$2" ban' - "$RLCTL" "$segment"
+	[ "$output" = '1 ban' ]
+	complains 'ban: 4 refused'
+	for name in "${names[@]}"; do
+		complains "'$name', is the name of a key that is counted, too; say --exact for that key"
+	done
+	verdict login alice 'denied by ban'
+	for key in bob 192.0.2.1 192.0.2.7 192.0.2.9; do
+		verdict login $key allowed
+	done
+}
+
+@test "ban: a key and a pattern of one name" {
+	fill login 3 $month_ms 1 'bo*=9'
+	for verb in ban allow; do
+		on $verb 'bo*' --for 1h
+		exits 2
+		complains "$verb: 'bo*' is the name of a key that is counted, too"
+		on $verb 'bo*' --for 1h --exact --pattern
+		in_trouble "$verb: --exact and --pattern exclude each other"
+	done
+	verdict login bob allowed
+	on ban 'bo*' --for 1h --rule api
+	exits 0
+	on ban 'bo*' --for 1h --exact
+	exits 0
+	verdict login 'bo*' 'denied by ban'
+	verdict login bob allowed
+	on ban 'bo*' --for 1h --pattern
+	exits 0
+	verdict login bob 'denied by ban'
+}
+
+@test "ban: a network that a rule counts is that network" {
+	fill net 3 $month_ms 1/24/64 192.0.2.5=9 2001:db8::1=9
+	"$RLCTL" -s "$segment" list --limited -o name -0 | xargs -0 "$RLCTL" -s "$segment" ban
+	verdict login 192.0.2.8 'denied by ban'
+	verdict login 2001:db8::9 'denied by ban'
+}
+
+@test "ban -: what stands on standard input" {
+	rlctl_in '# a list\n\ncarol\n  dora\t\r\n10.0.0.0/33\nerin' -s "$segment" ban - --for 1h
+	exits 2
+	[ "$output" = '3 bans' ]
+	complains "number 5, '10.0.0.0/33'"
+	for key in carol dora erin; do
+		verdict login $key 'denied by ban'
+	done
+	rlctl_in '# a\0 b\0' -s "$segment" ban - -0 --exact --for 1h
+	exits 0
+	verdict login '# a' 'denied by ban'
+	verdict login ' b' 'denied by ban'
+	rlctl_in '' -s "$segment" ban - --for 1h
+	exits 0
+	[ "$output" = '0 bans' ]
+	on ban alice -0 --for 1h
+	in_trouble 'ban: --null goes with -'
+}
+
+@test "ban -: a hundred thousand in a few seconds, and refusals that do not flood" {
+	FILL_BANS=100000 "$FILL" "$segment-many" login 3 $month_ms 1 alice=1
+	seq -f 'k%.0f' 100000 >"$BATS_TEST_TMPDIR/keys"
+	run --separate-stderr timeout 20 "$RLCTL" -s "$segment-many" ban - --for 1h <"$BATS_TEST_TMPDIR/keys"
+	exits 0
+	[ "$output" = '100000 bans' ]
+	rlctl -s "$segment-many" bans
+	says_line '100000 in force'
+	seq -f '10.0.0.%.0f/99' 1000 >"$BATS_TEST_TMPDIR/keys"
+	run --separate-stderr "$RLCTL" -s "$segment-many" ban - --for 1h <"$BATS_TEST_TMPDIR/keys"
+	exits 2
+	[ "$(wc -l <<<"$stderr")" -eq 11 ]
+	rm -f "/dev/shm/rl.$segment-many"
+}
+
+@test "automatic bans: of a rule that asks for them, seen like others" {
+	cat >"$BATS_TEST_TMPDIR/rl.json" <<-END
+		{"rules": {"login": {"limit": "3/30d", "granularity": 1,
+		  "ban": {"after": 2, "within": "10m", "for": "1h"}}}}
+	END
+	on config reload --config "$BATS_TEST_TMPDIR/rl.json"
+	says 'login: 2 denials in 10m ban for 1h'
+	for _ in 1 2 3; do "$RLCTL" -s "$segment" check login eve; done
+	verdict login eve denied
+	for _ in 1 2; do "$RLCTL" -s "$segment" check login eve || true; done
+	verdict login eve 'denied by ban'
+	verdict api eve allowed
+	on bans
+	grep -qE ' login  eve  "automatic: denied 2 times, ban 1"$' <<<"$output"
+	on unban eve --rule login
+	verdict login eve denied
+	on allow eve --for 1h
+	for _ in 1 2 3 4; do "$RLCTL" -s "$segment" check login eve; done
+	verdict login eve 'allowed by exemption'
+	on config reload --config "$BATS_TEST_TMPDIR/rl.json"
+	says 'nothing has changed'
+}
+
+@test "automatic bans: counted, kept in a dump, and behind an exemption of the network" {
+	cat >"$BATS_TEST_TMPDIR/rl.json" <<-END
+		{"rules": {"login": {"limit": "1/30d", "granularity": 1,
+		  "ban": {"after": 2, "within": "10m", "for": "1h"}}}}
+	END
+	on config reload --config "$BATS_TEST_TMPDIR/rl.json"
+	for _ in 1 2 3; do "$RLCTL" -s "$segment" check login 10.1.2.3 || true; done
+	verdict login 10.1.2.3 'denied by ban'
+	on stats --rule login --json
+	[ "$(jq .rules[0].counters.auto_banned <<<"$output")" = 1 ]
+	on dump "$BATS_TEST_TMPDIR/dump"
+	on unban 10.1.2.3 --rule login
+	on restore "$BATS_TEST_TMPDIR/dump"
+	exits 0
+	on bans --json
+	conforms bans
+	[ "$(jq -c '.bans[] | [.key, .effect, .automatic]' <<<"$output")" = '["10.1.2.3","ban",true]' ]
+	verdict login 10.1.2.3 'denied by ban'
+	on allow 10.0.0.0/8 --for 1h --json
+	[ "$(jq .automatic <<<"$output")" = false ]
+	verdict login 10.1.2.3 'allowed by exemption'
+	on unban 10.0.0.0/8
+	verdict login 10.1.2.3 'denied by ban'
 }

@@ -53,7 +53,7 @@ fish_proposes() {
 	[ "$(bash_proposes rlctl st)" = 'stats status' ]
 	[ "$(bash_proposes rlctl help pe)" = peek ]
 	[ "$(bash_proposes rlctl list --sort re)" = 'recent remaining' ]
-	[ "$(bash_proposes rlctl top -o us)" = used ]
+	[ "$(bash_proposes rlctl top -S us)" = used ]
 	[ "$(bash_proposes rlctl completion '')" = 'bash fish zsh' ]
 	[ "$(bash_proposes rlctl -s "$segment" get '')" = 'api login' ]
 	[ "$(bash_proposes rlctl --segment "$segment" list --rule lo)" = login ]
@@ -65,7 +65,7 @@ fish_proposes() {
 	[ "$(bash_proposes rlctl -s "$segment" get login '')" = '' ]
 	[ "$(bash_proposes rlctl replay -a le)" = leaky_bucket ]
 	[ "$(bash_proposes rlctl replay -f co)" = 'combined common' ]
-	[ "$(bash_proposes rlctl -s "$segment" config un)" = unset ]
+	[ "$(bash_proposes rlctl -s "$segment" config uns)" = unset ]
 	export RL_CONFIG=$config
 	[ "$(bash_proposes rlctl config set /rules/o)" = \
 		'/rules/one/granularity /rules/one/hard /rules/one/limit /rules/one/mode' ]

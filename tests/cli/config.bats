@@ -192,7 +192,7 @@ create() {
 	rlctl config show
 	exits 0
 	for line in "file       $file" "segment    $segment" 'keys       24576' 'mode       0600' \
-		'ring       64' 'on_full    evict' 'huge_pages false' 'interval   10s' 'buffer     10s' \
+		'ring       64' 'on_full    reserve' 'huge_pages false' 'interval   10s' 'buffer     10s' \
 		'  100 per 1m, sliding_window of 6 x 10s'; do
 		says_line "$line"
 	done
@@ -365,7 +365,7 @@ create() {
 	[ -L "$file" ]
 	[ "$(stat -Lc '%a %u %g' "$file")" = "$before" ]
 	grep -q 7/min "$BATS_TEST_TMPDIR/real/x.json"
-	[ "$(ls -A "$BATS_TEST_TMPDIR/real")" = x.json ]
+	[ "$(ls -A "$BATS_TEST_TMPDIR/real" | paste -sd,)" = .x.json.history,x.json ]
 }
 
 @test "set: a broken file is told, not changed" {
@@ -591,5 +591,85 @@ create() {
 	rlctl reload
 	exits 0
 	complains 'warning: /segment/keys: the running segment has '
-	complains 'warning: /segment/on_full: the running segment has "evict"; a segment keeps what'
+	complains 'warning: /segment/on_full: the running segment has "reserve"; a segment keeps what'
+}
+
+@test "history, undo: who changed what when, and back" {
+	rlctl config history
+	exits 0
+	[ -z "$output" ]
+	rlctl config undo
+	exits 1
+	complains 'no other text of'
+	rlctl config set /rules/login/granularity 12
+	exits 0
+	cp "$file" "$BATS_TEST_TMPDIR/second"
+	rlctl config history
+	[ "$(awk 'NR > 1 { print $1, $4 }' <<<"$output" | paste -sd,)" = "2 $(id -un),1 $(id -un)" ]
+	rlctl config history --json
+	conforms config_history
+	are number '2 1'
+	rlctl config history 1
+	[ "$output" = "$(cat "$BATS_TEST_TMPDIR/old")" ]
+	rlctl config undo --dry-run
+	exits 0
+	cmp "$file" "$BATS_TEST_TMPDIR/second"
+	rlctl config undo
+	exits 0
+	says "$file is version 1 again, of 20"
+	unchanged
+	rlctl config undo # and a second one takes back the first
+	cmp "$file" "$BATS_TEST_TMPDIR/second"
+	rlctl config undo 1
+	unchanged
+	for number in 99 0 x; do
+		rlctl config undo $number
+		in_trouble "$number"
+		rlctl config history $number
+		in_trouble "$number"
+	done
+	unchanged
+}
+
+@test "undo: puts it into force, and is no way to a bad file" {
+	"$FILL" "$segment" other 5 60000 1 a=1
+	rlctl config reload
+	rlctl config set /rules/login/limit 7/min
+	on status
+	says ' 7 per 1m'
+	rlctl config undo
+	on status
+	says ' 100 per 1m'
+	printf '{' >"$BATS_TEST_TMPDIR/.rl.json.history/000099-1-0"
+	rlctl config undo
+	exits 1
+	unchanged
+}
+
+@test "history: bounded, and what a killed one left is no version" {
+	for i in $(seq 30); do
+		rlctl config set /rules/login/limit "$i/min" -n
+	done
+	rlctl config history
+	[ "${#lines[@]}" -eq 21 ]
+	[ "$(sed -n 2p <<<"$output" | awk '{ print $1 }')" = 31 ]
+	[ "$(stat -c %a "$BATS_TEST_TMPDIR/.rl.json.history")" = 700 ]
+	[ "$(stat -c %a "$BATS_TEST_TMPDIR/.rl.json.history/"*)" = "$(yes 600 | head -n 20)" ]
+	touch "$BATS_TEST_TMPDIR/.rl.json.history/000500-1-0.XyZabc" "$BATS_TEST_TMPDIR/.rl.json.history/x"
+	rlctl config history
+	[ "${#lines[@]}" -eq 21 ]
+	rlctl config undo
+	[ "$("$RLCTL" config history 30)" = "$(cat "$file")" ]
+}
+
+@test "history: what cannot be kept does not stop a change; sudo tells who" {
+	[ "$(id -u)" -eq 0 ] || skip 'needs root'
+	touch "$BATS_TEST_TMPDIR/.rl.json.history"
+	rlctl config set /rules/login/granularity 12 -n
+	exits 0
+	complains 'this text is not kept in its history'
+	rm "$BATS_TEST_TMPDIR/.rl.json.history"
+	SUDO_UID=54321 rlctl config set /rules/login/granularity 10 -n
+	rlctl config history
+	grep -qE '^ +2 .*  54321$' <<<"$output"
 }

@@ -94,7 +94,7 @@ finds() {
 	elsewhere 60 'fill login 5 60000 1 a=1'
 	exits 0
 	finds shm note '/dev/shm holds 60.0 MiB'
-	elsewhere 4 'fill login 5 60000 1 a=1; head -c 3600000 /dev/zero >/dev/shm/ballast'
+	elsewhere 4 'fill login 5 60000 1 a=1; head -c 3600000 /dev/zero >/dev/shm/ballast || :'
 	exits 1
 	finds shm finding left
 	elsewhere 200 'umount /dev/shm; mkdir /tmp/shm-$segment; mount --bind /tmp/shm-$segment /dev/shm
@@ -227,6 +227,7 @@ elsewhere_as_nobody() {
 }
 
 @test "doctor: limits of the container" {
+	[ -d /sys/fs/cgroup ] || skip 'there are no control groups here'
 	# The control group's path is read from /proc, and its limit from a tree of our own.
 	elsewhere 200 'fill login 5 60000 1 a=1
 		path=$(sed -n "s/^[0-9]*:memory://p" /proc/self/cgroup)
@@ -285,7 +286,68 @@ elsewhere_as_nobody() {
 	# shellcheck disable=SC2046
 	fill login 5 $month_ms 1 $(seq -f 'm%g=1' 200)
 	on doctor --json
-	finds full finding 'the table was full for '
+	finds full finding 'the table was full: '
+}
+
+# 16 slots, all used, and one cell for the keys of a limit that have none; of both rules a network has most.
+flooded() {
+	export FILL_KEYS=1 FILL_CELLS=1
+	fill other 20 $month_ms 0 203.0.113.{1..4}=1
+	fill web 20 $month_ms 0 203.0.113.{1..9}=1 user:{1..3}=1
+}
+
+@test "doctor: keys without a slot, whose cells are full, and how many are denied" {
+	flooded
+	on doctor --json
+	finds reserve ok '0 limits have keys without a slot'
+	fill web 20 $month_ms 0 stranger=19
+	on doctor --json
+	conforms doctor
+	finds reserve ok '1 limits have keys without a slot, 0 cells are full'
+	fill web 20 $month_ms 0 stranger=5
+	on doctor --json
+	exits 1
+	conforms doctor
+	finds reserve finding 'web: 100 % of its 1 cells are full, for '
+	finds reserve note 'rule web: of 24 decisions for keys without a slot, 16 % were denied'
+	jq -e '.checks[] | select(.level == "finding" and .check == "reserve") | .mend | contains("with more cells")' <<<"$output"
+}
+
+@test "doctor: more limits have keys without a slot than there are cells for" {
+	export FILL_KEYS=1 FILL_CELLS=1 FILL_RESERVES=1
+	fill web 20 $month_ms 0 user:{1..16}=1 stranger=1
+	on doctor --json
+	finds reserve finding '1 limits have keys without a slot, and the segment has cells for 1'
+}
+
+@test "doctor: who takes a full table, and what ends it" {
+	flooded
+	on doctor --json
+	exits 1
+	conforms doctor
+	finds shares note 'rule web takes 75 % of the used slots'
+	finds shares finding 'network 203.0.113.0/24 has 100 % of the keys that are addresses, and 81 % of the used slots'
+	mend=$(jq -r '.checks[] | select(.level == "finding" and .check == "shares") | .mend' <<<"$output")
+	[ "${mend%% if nobody*}" = "rlctl --segment $segment ban 203.0.113.0/24 --for 1h," ]
+	on ban 203.0.113.0/24 --for 1h
+	exits 0
+	on check web 203.0.113.77
+	exits 1
+	says 'denied by ban'
+}
+
+@test "doctor: in a table with room, nobody takes anything away" {
+	fill web 20 $month_ms 0 203.0.113.{1..20}=1
+	on doctor --json
+	finds shares ok 'there is room for all'
+}
+
+@test "doctor: keys that would steer a terminal are none the less only keys" {
+	export FILL_KEYS=1
+	fill web 20 $month_ms 0 $'203.0.113.1/24\e[31m=1' $'\e]0;x\a=1' '%s%n=1' user:{1..20}=1
+	on doctor
+	[ "$(grep -c $'\e' <<<"$output$stderr")" -eq 0 ]
+	says 'no rule and no network takes much more than others'
 }
 
 @test "doctor: names that do not match, and keys that are cut" {
@@ -413,7 +475,7 @@ damaged() {
 	"$FILL" --sweeper "$segment" 0
 	on doctor --json
 	exits 1
-	finds sweeper finding 'is gone, and did not say goodbye'
+	finds sweeper finding 'is gone: it was killed, or it crashed'
 	"$FILL" --sweeper "$segment" 60 3>&- &
 	sweeper=$!
 	while ! "$RLCTL" -s "$segment" status | grep -q "^sweeper    pid $sweeper,"; do sleep 0.01; done
@@ -481,4 +543,57 @@ need_huge_pages() {
 	elsewhere 200 "$large_without
 		\"\$RLCTL\" -s \"\$segment\" status >'$BATS_TEST_TMPDIR/text'"
 	grep -qxF 'huge_pages none, though asked for' "$BATS_TEST_TMPDIR/text"
+}
+
+@test "doctor: rl.json that is not in force, is bad, or is about another segment" {
+	export RL_CONFIG="$BATS_TEST_TMPDIR/rl.json"
+	put() { printf '{"segment": {"name": "%s", "keys": 50000}, "rules": {"login": {"limit": "%s/30d", "granularity": 1}}}' "$1" "$2" >"$RL_CONFIG"; }
+	fill login 5 $month_ms 1 alice=1
+	on doctor --json
+	finds config ok "there is no $RL_CONFIG"
+	put "$segment" 5
+	on config reload
+	on doctor --json
+	finds config note 'keys'
+	put "$segment" 50
+	on doctor --json
+	exits 1
+	conforms doctor
+	finds config finding "$RL_CONFIG is not what is in force: login: "
+	[ "$(jq -r '.checks[] | select(.check == "config" and .level == "finding").mend' <<<"$output")" = \
+		"rlctl --segment $segment config diff --config $RL_CONFIG; rlctl --segment $segment reload --config $RL_CONFIG" ]
+	on config reload
+	on doctor --json
+	! finds config finding '' 2>/dev/null
+	put "$segment" x
+	on doctor --json
+	finds config finding "$RL_CONFIG:1:"
+	put other 5
+	on doctor --json
+	finds config ok "is about segment 'other'"
+}
+
+@test "doctor: a second segment, and a host without any" {
+	elsewhere 200 'fill login 5 $month_ms 1 alice=1; "$FILL" second r 5 60000 1 a=1'
+	finds others note 'other segments are here, too: second'
+	elsewhere 200 'fill login 5 $month_ms 1 alice=1'
+	finds others ok 'there is no other'
+	elsewhere 200 'exec "$RLCTL" -s "$segment" doctor'
+	[ "$(grep -c '^skipped' <<<"$output")" -eq 1 ]
+	grep -qE '^skipped +[0-9]+ checks: there is no segment to look at$' <<<"$output"
+}
+
+@test "doctor: an rld that is stopped is told at once" {
+	cat >"$BATS_TEST_TMPDIR/rl.json" <<-END
+		{"segment": {"name": "$segment"}, "rules": {"login": {"limit": "5/30d"}}}
+	END
+	"$(dirname "$RLCTL")/rld" -c "$BATS_TEST_TMPDIR/rl.json" 2>"$BATS_TEST_TMPDIR/log" 3>&- &
+	local pid=$!
+	while ! grep -q 'sweeping segment' "$BATS_TEST_TMPDIR/log"; do sleep 0.01; done
+	kill -STOP $pid
+	while ! grep -q 'State:.T' /proc/$pid/status; do sleep 0.01; done
+	on doctor --json
+	kill -KILL $pid
+	finds sweeper finding "the sweeper, pid $pid, is stopped"
+	grep -qF "kill -CONT $pid" <<<"$output"
 }

@@ -49,42 +49,6 @@ statuses() {
 	[ "$(statuses 40)" = '7 33' ]
 }
 
-@test "gunicorn and Flask: four workers, one limit, and Retry-After" {
-	local log=$BATS_TEST_TMPDIR/gunicorn
-	RL_LIBRARY=$build/librl.so.1 RL_SEGMENT=$segment PYTHONDONTWRITEBYTECODE=1 gunicorn --chdir "$top/examples" \
-		--workers 4 --bind 127.0.0.1:0 --worker-tmp-dir "$BATS_TEST_TMPDIR" app:app >"$log" 2>&1 3>&- &
-	servers+=($!)
-	until_line 'Listening at' "$log"
-	port=$(sed -n 's|.*Listening at: http://127.0.0.1:\([0-9]*\).*|\1|p' "$log")
-	[ "$(statuses 140)" = '100 40' ]
-	run curl -s -D - -o /dev/null "http://127.0.0.1:$port/"
-	says 'HTTP/1.1 429 '
-	grep -qE '^Retry-After: ([1-9]|[1-5][0-9]|6[01])\b' <<<"$output"
-}
-
-@test "Python shares a segment with a group that it names" {
-	RL_LIBRARY=$build/librl.so.1 PYTHONPATH=$top/examples PYTHONDONTWRITEBYTECODE=1 \
-		python3 -c 'import sys, rl; rl.Limiter(sys.argv[1], group=sys.argv[2])' "$segment" "$(id -gn)"
-	[ "$(stat -c '%a %G' "/dev/shm/rl.$segment")" = "660 $(id -gn)" ]
-}
-
-# Python writes a C program that asserts of each field what ctypes takes it for.
-@test "the Python types are those of rl.h" {
-	cat >"$BATS_TEST_TMPDIR/mirror.py" <<-'EOF'
-	import ctypes, rl
-	print("#include <rl.h>")
-	for name, type in [("options", rl._Options), ("limit", rl._Limit), ("rule", rl._Rule), ("charge", rl._Charge), ("charges", rl._Charges), ("item", rl._Item), ("result", rl.Result)]:
-	    print(f'_Static_assert(sizeof(struct rl_{name}) == {ctypes.sizeof(type)}, "{name}");')
-	    for field, *_ in type._fields_:
-	        at = getattr(type, field)
-	        print(f'_Static_assert(offsetof(struct rl_{name}, {field}) == {at.offset}, "{field}");')
-	        print(f'_Static_assert(sizeof(((struct rl_{name} *)0)->{field}) == {at.size}, "{field}");')
-	EOF
-	PYTHONPATH="$top/examples" PYTHONDONTWRITEBYTECODE=1 python3 "$BATS_TEST_TMPDIR/mirror.py" >"$BATS_TEST_TMPDIR/mirror.c"
-	[ "$(wc -l <"$BATS_TEST_TMPDIR/mirror.c")" -gt 60 ]
-	gcc -std=c11 -I"$top/include" -fsyntax-only "$BATS_TEST_TMPDIR/mirror.c"
-}
-
 @test "threads share one rate: the last of ten turns at 50 a second is 180 ms after the first" {
 	serve 100
 	run "$build/threads" "$segment" 50 "$port" 10 4

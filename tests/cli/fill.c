@@ -2,13 +2,14 @@
 /*
  * fill SEGMENT RULE CAPACITY WINDOW_MS KIND KEY=COUNT[@SECONDS]...
  *
- * Ask COUNT times for each KEY, SECONDS from now, so that rlctl has something to show. KIND is
+ * Ask COUNT times for each KEY, SECONDS from now or, if negative, before, so that rlctl has something to show. KIND is
  * counter for a space of counters, whose lifetime WINDOW_MS is, with COUNT in each; or
  * how many sub-buckets, 0 for a fixed window, or log, token or leaky; behind it may stand
  * "h" for hard, "s" for a shadow, and "/24" or "/24/64" for prefixes. CAPACITY, WINDOW_MS and
  * KIND may each be a list with commas: one limit for each. The segment is small, and its keys
  * are soon stale; FILL_KEYS, FILL_KEY_BYTES, FILL_BANS, FILL_RING and FILL_MODE say otherwise, and
- * FILL_HUGE_PAGES=1 asks for huge pages. Requests have the tier FILL_TIER, if there is one.
+ * FILL_HUGE_PAGES=1 asks for huge pages; FILL_CELLS and FILL_RESERVES say how many cells a limit has,
+ * and how many limits have any; FILL_CLUSTER=1 that they are of a cluster, each host by itself. Requests have the tier FILL_TIER, if there is one.
  * Exits 0 if every request was decided.
  *
  * fill --sweeper SEGMENT SECONDS
@@ -60,6 +61,8 @@ read_kind(const char *kind, struct rl_limit *limit)
 		limit->algorithm = RL_LEAKY_BUCKET;
 	else if (limit->granularity == 0)
 		limit->algorithm = RL_FIXED_WINDOW;
+	limit->scope = (uint16_t)setting("FILL_CLUSTER", RL_SCOPE_HOST, 10);
+	limit->away = limit->scope == RL_SCOPE_CLUSTER ? RL_AWAY_OPEN : 0;
 	if (limit->algorithm == RL_LEAKY_BUCKET)
 		limit->burst = limit->capacity;
 	limit->hard = len > 1 && kind[len - 1] == 'h';
@@ -104,7 +107,7 @@ static int
 ask(struct rl *rl, int rule, const char *pair)
 {
 	const char *split = strrchr(pair, '='), *at = split ? strchr(split, '@') : NULL;
-	uint64_t now_ns = rl_now(rl) + (at ? number(at + 1) : 0) * RL_SECOND;
+	uint64_t now_ns = rl_now(rl) + (uint64_t)(at ? strtoll(at + 1, NULL, 10) : 0) * RL_SECOND;
 	struct rl_item item = {
 		.rule = rule, .key = pair, .cost = 1, .capacity = setting("FILL_TIER", 0, 10)};
 	struct rl_result result;
@@ -190,7 +193,10 @@ main(int argc, char **argv)
 		.bans = setting("FILL_BANS", 16, 10),
 		.mode = setting("FILL_MODE", 0600, 8),
 		.buffer_ns = 200 * RL_MILLISECOND,
-		.flags = setting("FILL_HUGE_PAGES", 0, 10) ? RL_OPEN_HUGE_PAGES : 0,
+		.cells = setting("FILL_CELLS", 0, 10),
+		.reserves = setting("FILL_RESERVES", 0, 10),
+		.flags = (setting("FILL_HUGE_PAGES", 0, 10) ? RL_OPEN_HUGE_PAGES : 0) |
+	                 (setting("FILL_CLUSTER", 0, 10) ? RL_OPEN_CLUSTER : 0),
 	};
 	struct rl *rl;
 	int error;

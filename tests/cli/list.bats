@@ -53,14 +53,14 @@ lines_of_keys() {
 	[ "$(lines_of_keys)" -eq 1 ]
 	stop
 	list_on 220
-	sees "^used/limit +remaining  state +retry +reset  denied~  rule +key$"
+	sees "^used/limit +remaining  state +retry +reset  denied +/s  rule +key$"
 	sees "^   2/200000000 .* $rule  user:0{69}7$"
 }
 
 @test "list: short keys leave room for every column" {
 	fill login 5 $month_ms 1 alice=3 bob=9
 	list_on 80
-	sees '^used/limit  remaining  state +retry +reset  denied~  rule   key$'
+	sees '^used/limit  remaining  state +retry +reset  denied +/s  rule   key$'
 }
 
 @test "list: a pipe gets all of a key, and nothing but keys" {
@@ -69,7 +69,7 @@ lines_of_keys() {
 	says "login  $(printf 'user:%0100d' 7)"
 	[ "${#lines[@]}" -eq 3 ]
 	[ "$stderr" = '2 live keys' ]
-	on list --no-header
+	on list --no-headers
 	[ "${#lines[@]}" -eq 2 ]
 	[ -z "$stderr" ]
 }
@@ -125,6 +125,29 @@ lines_of_keys() {
 	are tier 50
 }
 
+@test "list: a key that is banned has the reason beside it, where there is room" {
+	fill login 5 $month_ms 1 alice=1 10.1.2.3=1 bob=1 carol=1
+	"$RLCTL" -s "$segment" ban alice --for 1h --reason $'why\033[31m"'
+	"$RLCTL" -s "$segment" ban 10.0.0.0/8 --for 1h --reason 'a network'
+	"$RLCTL" -s "$segment" ban bob --for 1h
+	on list -o wide -H --sort key
+	exits 0
+	grep -qE 'login  10.1.2.3  "a network"$' <<<"$output"
+	grep -qF 'login  alice  "why\x1b[31m\x22"' <<<"$output"
+	grep -qE 'login  bob$' <<<"$output"
+	on list -o wide -H --limited
+	[ "$(grep -c banned <<<"$output")" -eq 3 ]
+	on list --json --sort key
+	conforms list
+	[ "$(jq -c '[.keys[].ban_reason]' <<<"$output")" = '["a network","why\u001b[31m\"",null,null]' ]
+	on list --mask --json
+	[ "$(jq -c '[.keys[].ban_reason] | unique' <<<"$output")" = '[null]' ]
+	list_on 80
+	[ "$(lines_of_keys)" -eq 4 ]
+	on get login 10.1.2.3
+	says 'for "a network"'
+}
+
 @test "list --keys: words of a shell, each key once, by name" {
 	fill login 5 $month_ms 1 alice=3 $'b\001 c=1' "q'uote=5" 'x y=1' $'\xff=1' 'a$b=1'
 	fill api 5 $month_ms 1 alice=1
@@ -160,7 +183,7 @@ alice
 	complains 'left out: 1 of which not all bytes are kept'
 	for form in --keys --null; do
 		on list "$form" --json
-		in_trouble '--keys and --null do not go with --json'
+		in_trouble "$form is a form of "
 	done
 }
 

@@ -70,7 +70,7 @@ lacks() {
 	on ban --for 1h carol
 	on bans
 	exits 0
-	[ "$(grep -cE 'key      any  #0$' <<<"$output")" -eq 1 ]
+	[ "$(grep -cE ' any  #0$' <<<"$output")" -eq 1 ]
 	on reset --rule login --yes
 	exits 0
 	says_line '2 reset'

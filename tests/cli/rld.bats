@@ -423,7 +423,7 @@ beside() {
 
 # Asked at two moments, they may differ in what has changed in between.
 tells_the_same() {
-	[ "$(metrics | grep -v -e rl_sweep_ -e rl_config_l -e rl_config_refused -e heartbeat)" = \
+	[ "$(metrics | grep -v -e rl_sweep_ -e rl_config_l -e rl_config_refused -e heartbeat -e rl_keys_limited)" = \
 		"$("$RLCTL" -s "$segment" stats --prom | grep -v heartbeat)" ]
 }
 
@@ -636,7 +636,7 @@ configure_large() {
 }
 
 @test "rld: keys that are evicted are told of" {
-	configure '"keys": 1'
+	configure '"keys": 1, "on_full": "evict"'
 	start
 	keys=()
 	for i in $(seq 200); do
@@ -671,14 +671,14 @@ configure_large() {
 	start --metrics-listen "unix:$socket"
 	metrics | sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' | sort -u >"$BATS_TEST_TMPDIR/there"
 	jq -r '.. | .expr? // empty, (.query? | strings)' "$top/rld/dashboard.json" |
-		grep -oE '\brl_[a-z_]+' | sort -u >"$BATS_TEST_TMPDIR/named"
+		grep -oE '\brl_[a-z_]+' | grep -v '^rl_cluster_' | sort -u >"$BATS_TEST_TMPDIR/named"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/named")" -ge 10 ]
 	missing=$(comm -23 "$BATS_TEST_TMPDIR/named" "$BATS_TEST_TMPDIR/there")
 	[ -z "$missing" ] || fail_with "not there: $missing"
 }
 
 @test "units: those for one segment and for several say the same" {
-	sed -e 's/ of %i$//; s/%i\.json/rl.json/; s/rld-%i/rld/' "$top/systemd/rld@.service" |
+	sed -e 's/ of %i$//; s/%i\.json/rl.json/; s/rld-%i/rld/; s/%i\.bans/rld.bans/' "$top/systemd/rld@.service" |
 		diff "$top/systemd/rld.service" -
 	systemd-analyze security --offline=true --threshold=10 --no-pager "$top/systemd/rld.service"
 	systemd-analyze security --offline=true --threshold=10 --no-pager "$top/systemd/rld@.service"
@@ -697,4 +697,278 @@ configure_large() {
 	start
 	has_logged '/segment/huge_pages: the running segment has false'
 	"$RLCTL" -s "$segment" status --json | jq -e '.segment.huge_pages | not'
+}
+
+bans() {
+	"$RLCTL" -s "$segment" bans -o tsv -H | cut -f1-4,8,9 | sort
+}
+
+file_has() {
+	grep -qF -- "$1" "$bans"
+}
+
+@test "rld --bans-file: bans come back in a new segment, with all that is known of them" {
+	bans=$BATS_TEST_TMPDIR/bans
+	start --bans-file "$bans"
+	"$RLCTL" -s "$segment" ban alice --for 1h --reason $'why\033"' --rule login
+	"$RLCTL" -s "$segment" ban $'k\xff\n' --exact --until never
+	"$RLCTL" -s "$segment" allow 192.0.2.0/24 --for 1h
+	"$RLCTL" -s "$segment" ban soon --for 1ms
+	"$RLCTL" -s "$segment" check login alice || true
+	eventually file_has '192.0.2.0/24'
+	before=$(bans)
+	[ "$(wc -l <<<"$before")" -eq 3 ]
+	stop TERM
+	[ "$status" -eq 0 ]
+	[ "$(stat -c %a "$bans")" = 600 ]
+	rm "/dev/shm/rl.$segment"
+	start --bans-file "$bans"
+	has_logged "$bans: 3 bans and exemptions restored, 0 have ended, 0 stood already, 0 wait for their rule"
+	[ "$(bans)" = "$before" ] || fail_with "$(bans)"
+	grep -q '1.*why\\x1b\\x22' <<<"$before"
+}
+
+@test "rld --bans-file: an automatic ban comes back as one, and gives way to an exemption" {
+	bans=$BATS_TEST_TMPDIR/bans
+	configure '' '"login": {"limit": "1/30d", "granularity": 1,
+		"ban": {"after": 1, "within": "10m", "for": "1h"}}'
+	start --bans-file "$bans"
+	for _ in 1 2; do "$RLCTL" -s "$segment" check login 10.1.2.3 || true; done
+	eventually file_has '"automatic":true'
+	stop TERM
+	rm "/dev/shm/rl.$segment"
+	start --bans-file "$bans"
+	[ "$("$RLCTL" -s "$segment" bans -j | jq -c '.bans[] | [.key, .automatic]')" = '["10.1.2.3",true]' ]
+	"$RLCTL" -s "$segment" allow 10.0.0.0/8 --for 1h
+	"$RLCTL" -s "$segment" peek login 10.1.2.3
+}
+
+@test "rld --bans-file: what rld had no time to write at its end is there as well" {
+	bans=$BATS_TEST_TMPDIR/bans
+	start --bans-file "$bans"
+	"$RLCTL" -s "$segment" ban alice --for 1h
+	eventually file_has alice
+	stop KILL
+	rm "/dev/shm/rl.$segment"
+	start --bans-file "$bans"
+	[ "$("$RLCTL" -s "$segment" bans -o name)" = alice ]
+}
+
+@test "rld --bans-file: what was lifted, or stands, stays so" {
+	bans=$BATS_TEST_TMPDIR/bans
+	start --bans-file "$bans"
+	"$RLCTL" -s "$segment" ban alice bob --for 1h
+	eventually file_has alice
+	stop KILL
+	"$RLCTL" -s "$segment" unban alice
+	start --bans-file "$bans"
+	[ "$("$RLCTL" -s "$segment" bans -o name)" = bob ]
+	stop TERM
+	rm "/dev/shm/rl.$segment"
+	start
+	"$RLCTL" -s "$segment" allow bob --for 1m
+	stop TERM
+	start --bans-file "$bans"
+	has_logged "$bans: 0 bans and exemptions restored, 0 have ended, 1 stood already"
+	[ "$("$RLCTL" -s "$segment" bans -o tsv -H | cut -f1,4)" = "$(printf 'exemption\tbob')" ]
+}
+
+@test "rld --bans-file: one of a rule that is not there waits for it" {
+	bans=$BATS_TEST_TMPDIR/bans
+	cat >"$bans" <<-'EOF'
+		{"rl_bans":1,"segment":"x","created_ns":1}
+		{"effect":"ban","rule":"later","match":"key","key":"alice","until_ns":null,"since_ns":5,"author":7,"hits":3}
+		{"rl_bans_end":1}
+	EOF
+	start --bans-file "$bans"
+	has_logged '1 wait for their rule'
+	[ -z "$("$RLCTL" -s "$segment" bans -o name)" ]
+	stop TERM
+	file_has '"rule":"later"'
+	rm "/dev/shm/rl.$segment"
+	start --bans-file "$bans"
+	"$FILL" "$segment" later 5 60000 1 x=1
+	waited() { [ "$("$RLCTL" -s "$segment" bans -o name)" = alice ]; }
+	eventually waited
+	"$RLCTL" -s "$segment" bans -j | grep -q '"hits": 3'
+}
+
+@test "rld --bans-file: a hostile file bans nobody, and stops nothing" {
+	bans=$BATS_TEST_TMPDIR/bans
+	{
+		echo '{"rl_bans":1,"segment":"x","created_ns":1}'
+		echo '{"effect":"ban","rule":null,"match":"network","key":"10.0.0.0/99","until_ns":null,"since_ns":5,"author":7,"hits":3}'
+		echo '{"effect":"ban","rule":null,"match":"key","key":"","until_ns":null,"since_ns":5,"author":7,"hits":3}'
+		echo '{"effect":"ban","rule":null,"match":"key","key_hex":"6","until_ns":null,"since_ns":5,"author":7,"hits":3}'
+		echo '{"effect":"ban","rule":null,"match":"key","key":"k","until_ns":-1,"since_ns":5,"author":7,"hits":3}'
+		echo '{"effect":"ban","rule":null,"match":"key","key":"k","until_ns":null,"since_ns":5,"author":70000000000,"hits":3}'
+		echo '{"effect":"ban","rule":null,"match":"key","key":"k","until_ns":null,"since_ns":5,"author":7,"hits":3,"reason":"'"$(printf '%097d' 0)"'"}'
+		echo '{"effect":"ban","rule":"'"$(printf '%064d' 0)"'","match":"key","key":"k","until_ns":null,"since_ns":5,"author":7,"hits":3}'
+		printf '{"x":"%05000d"}\n' 0
+		printf '\377\000[[[[\n\n'
+		echo '{"effect":"ban","rule":null,"match":"key","key":"good","until_ns":null,"since_ns":5,"author":7,"hits":3}'
+		echo '{"rl_bans_end":11'
+	} >"$bans"
+	start --bans-file "$bans"
+	[ "$("$RLCTL" -s "$segment" bans -o name)" = good ]
+	has_logged "$bans:2: "
+	has_logged 'was cut short'
+	[ "$(grep -c 'the line is left out' "$log")" -eq 3 ]
+	stop TERM
+	for text in '' x '{}' '{"rl_bans":2}' '[1]'; do
+		printf '%s' "$text" >"$bans"
+		rld --bans-file "$bans"
+		exits 1
+		complains "--bans-file $bans: is no file of bans that this rld wrote"
+		[ "$(cat "$bans")" = "$text" ]
+	done
+	ln -sf /etc/passwd "$BATS_TEST_TMPDIR/link"
+	rld --bans-file "$BATS_TEST_TMPDIR/link"
+	exits 1
+	complains "--bans-file $BATS_TEST_TMPDIR/link: "
+	mkfifo "$BATS_TEST_TMPDIR/fifo"
+	rld --bans-file "$BATS_TEST_TMPDIR/fifo"
+	exits 1
+}
+
+# What counts, exactly; of a bucket the level changes all the time.
+moments() {
+	"$RLCTL" -s "$segment" dump - | grep -v -e rl_dump -e '"define"' -e '"bucket"' -e '"held"' | sed 's/,"expires_ns.*//' | sort
+}
+
+# A rule of each kind that a counter may be of.
+configure_kinds() {
+	configure '' '"login": {"limit": "5/30d", "algorithm": "fixed_window"},
+		"two": {"limits": [{"limit": "9/day"}, {"limit": "50/30d", "algorithm": "sliding_log"}]},
+		"bucket": {"limit": "70/30d", "algorithm": "token_bucket"},
+		"held": {"capacity": 3, "algorithm": "in_flight"}'
+}
+
+@test "rld --counters-file: what keys have used comes back in a new segment; units in flight do not" {
+	counters=$BATS_TEST_TMPDIR/counters
+	configure_kinds
+	start --counters-file "$counters"
+	"$RLCTL" -s "$segment" check login alice --cost 3
+	"$RLCTL" -s "$segment" check two $'k\xff\n' --cost 4
+	"$RLCTL" -s "$segment" check bucket 192.0.2.1 --cost 60
+	"$FILL" "$segment" failures 0 2592000000 counter carol=7
+	"$RLCTL" -s "$segment" hold held dave -- sleep 60 3>&- &
+	holder=$!
+	is_held() { "$RLCTL" -s "$segment" get held dave; }
+	eventually is_held
+	before=$(moments)
+	[ "$(wc -l <<<"$before")" -eq 4 ] || fail_with "$before"
+	stop TERM
+	kill "$holder"
+	[ "$status" -eq 0 ]
+	[ "$(stat -c %a "$counters")" = 600 ]
+	! grep -q 64617665 "$counters"
+	rm "/dev/shm/rl.$segment"
+	start --counters-file "$counters"
+	has_logged "$counters: 5 counters restored, 0 are over, 0 have no rule or limit any more"
+	[ "$(moments)" = "$before" ] || fail_with "$(moments)"
+	! "$RLCTL" -s "$segment" peek bucket 192.0.2.1 --cost 12
+	! is_held
+}
+
+@test "rld --counters-file: in the segment that it was written of nothing is charged again" {
+	counters=$BATS_TEST_TMPDIR/counters
+	start --counters-file "$counters"
+	"$RLCTL" -s "$segment" check login alice --cost 3
+	stop TERM
+	start --counters-file "$counters"
+	[ "$(used alice)" = 3 ] || fail_with "$(used alice)"
+	! has_logged 'counters restored'
+	stop TERM
+	rm "/dev/shm/rl.$segment"
+	for round in 1 2; do
+		start --counters-file "$counters"
+		[ "$(used alice)" = 3 ] || fail_with "$round: $(used alice)"
+		stop TERM
+	done
+}
+
+@test "rld --counters-file: is written while rld runs, by a child that delays no sweep" {
+	counters=$BATS_TEST_TMPDIR/counters
+	start
+	"$RLCTL" -s "$segment" check login alice
+	stop TERM
+	start --counters-file "$counters"
+	has_alice() { grep -q 616c696365 "$counters"; }
+	eventually has_alice
+	stop KILL
+	rm "/dev/shm/rl.$segment"
+	start --counters-file "$counters"
+	[ "$(used alice)" = 1 ]
+	stop TERM
+	[ "$(ls "$BATS_TEST_TMPDIR"/counters*)" = "$counters" ]
+}
+
+@test "rld --counters-file: a counter whose rule or limit is gone is told, and charged to nobody" {
+	counters=$BATS_TEST_TMPDIR/counters
+	configure_kinds
+	start --counters-file "$counters"
+	"$RLCTL" -s "$segment" check login alice
+	"$RLCTL" -s "$segment" check two alice
+	stop TERM
+	rm "/dev/shm/rl.$segment"
+	configure '' '"login": {"limit": "5/29d", "algorithm": "fixed_window"},
+		"two": {"limit": "60/30d", "algorithm": "sliding_log"}'
+	start --counters-file "$counters"
+	has_logged "$counters: 1 counters restored, 0 are over, 2 have no rule or limit any more"
+	! "$RLCTL" -s "$segment" get login alice
+	"$RLCTL" -s "$segment" get two alice
+}
+
+@test "rld --counters-file: what is damaged restores nothing, and what is foreign is left alone" {
+	counters=$BATS_TEST_TMPDIR/counters
+	start --counters-file "$counters"
+	"$RLCTL" -s "$segment" check login alice --cost 3
+	stop TERM
+	cp "$counters" "$BATS_TEST_TMPDIR/good"
+	for damage in 's/616c/616d/' '$d' '2d' '$s/end 1/end 2/' 's/ 3$/ 4/' '$a\key 0 61 1 1'; do
+		sed "$damage" "$BATS_TEST_TMPDIR/good" >"$counters"
+		rm -f "/dev/shm/rl.$segment"
+		start --counters-file "$counters"
+		has_logged "$counters: is damaged or cut short: no counter is restored" || fail_with "$damage"
+		! "$RLCTL" -s "$segment" get login alice
+		stop TERM
+	done
+	for text in '' x 'rl-counters 2 5' 'rl-counters 1' '{"rl_dump":1}'; do
+		printf '%s\n' "$text" >"$counters"
+		rld --counters-file "$counters"
+		exits 1
+		complains "--counters-file $counters: is no file of counters that this rld wrote"
+		[ "$(cat "$counters")" = "$text" ]
+	done
+	[ -e "/dev/shm/rl.$segment" ]
+	ln -s "$BATS_TEST_TMPDIR/good" "$BATS_TEST_TMPDIR/link"
+	rld --counters-file "$BATS_TEST_TMPDIR/link"
+	exits 1
+	complains "is a symbolic link"
+	mkfifo "$BATS_TEST_TMPDIR/fifo"
+	rld --counters-file "$BATS_TEST_TMPDIR/fifo"
+	exits 1
+}
+
+@test "rld: what others change is told in the log, and hostile keys are harmless there" {
+	start
+	"$RLCTL" -s "$segment" ban $'a\033[2J' --exact --for 1h --reason $'r\n<0>x'
+	eventually has_logged "ban of key a\\x1b[2J, any rule, for \"r\\x0a<0>x\": set by uid $(id -u)"
+	"$RLCTL" -s "$segment" unban $'a\033[2J' --exact
+	eventually has_logged "ban of key a\\x1b[2J, any rule, for \"r\\x0a<0>x\": lifted by uid $(id -u)"
+	"$RLCTL" -s "$segment" check login $'b\n<0>' >/dev/null
+	"$RLCTL" -s "$segment" reset $'b\n<0>' --rule login
+	eventually has_logged "1 resets of what is counted, the last of rule login, by uid $(id -u)"
+	"$RLCTL" -s "$segment" ban short --for 1s
+	eventually has_logged 'ban of key short'
+	"$RLCTL" config set --config "$config" /rules/login/capacity 6
+	eventually has_logged 'generation 2 of the configuration is in force, put there by uid'
+	seq -f 'k%.0f' 100 | "$RLCTL" -s "$segment" ban - --for 1h
+	eventually has_logged 'more bans and exemptions set or lifted'
+	gone() { ! "$RLCTL" -s "$segment" bans -o name | grep short; }
+	eventually gone
+	"$RLCTL" -s "$segment" ban last --for 1h
+	eventually has_logged 'ban of key last'
+	! has_logged 'ban of key short, any rule: lifted'
 }

@@ -69,7 +69,7 @@ teardown() {
 	says "bytes      $(stat -c %s "/dev/shm/rl.$segment") ("
 	says_line 'keys       259 find room'
 	says_line 'key_bytes  48'
-	says_line 'on_full    evict'
+	says_line 'on_full    reserve'
 	says_line 'huge_pages none'
 	says_line 'buffer     200ms'
 	grep -qxE 'fill       4 \([0-9]+\.[0-9] %\)' <<<"$output"
@@ -118,7 +118,7 @@ teardown() {
 	are limits_room 128
 	are overrides_room 1024
 	are mode '"0600"'
-	are on_full '"evict"'
+	are on_full '"reserve"'
 	are huge_pages false
 	are huge_bytes 0
 	are evicted 0

@@ -110,8 +110,12 @@ wanted='alice limited,bob banned,carol banned,dora exempt,eve banned,frank exemp
 	exits 0
 	[ -z "$stderr" ]
 	says_line '5 in force'
-	[ "$(grep 'as configured' <<<"$output" | awk '{ print $1, $4, $(NF-1), $NF }' | paste -sd,)" = \
+	[ "$(grep ' config ' <<<"$output" | awk '{ print $1, $2, $(NF-1), $NF }' | paste -sd,)" = \
 		'never ban login eve,never exemption login frank' ] || fail_with 'not marked'
+	on bans --config "$config" -o wide
+	[ "$(grep -c ' as configured ' <<<"$output")" -eq 2 ]
+	on bans --config "$config" -o name
+	[ "$(sort <<<"$output" | paste -sd,)" = bob,carol,dora ]
 	on bans --config "$config" --json
 	conforms bans
 	are source '"call" "call" "call" "configuration" "configuration"'

@@ -43,7 +43,7 @@ has_keys() {
 	on top -i 100ms
 	exits 0
 	[[ ${lines[0]} == "rl $segment  20"*" UTC  "*" % full  0 bans" ]]
-	grep -qE '^login +0 +0 ' <<<"$output"
+	grep -qE '^login +0 .* 0 ' <<<"$output"
 	grep -qE '^ +5/5 +limited .* login  bob$' <<<"$output"
 	grep -qE '^ +3/5 +open .* login  alice$' <<<"$output"
 	on top -i 100ms --sort key --match 'a*'
@@ -75,12 +75,20 @@ has_keys() {
 @test "top: rules, rates, keys, and a sparkline when something is asked" {
 	fill login 5 $month_ms 1 alice=3 bob=9
 	start
-	sees '^login +0 +0'
+	sees '^login +0 .* 0 '
 	has_keys 'bob alice'
 	fill login 5 $month_ms 1 carol=4 bob=4
 	sees '^login .*█ .*█'
 	sees '^3 live keys, by used$'
 	has_keys 'bob carol alice'
+}
+
+@test "top: when it began is seen at once, in the last hour of each rule" {
+	fill login 5 $month_ms 1 alice=9@-2400 bob=1@-60 carol=1
+	start
+	sees '^rule +allowed last hour +denied last hour$'
+	sees '^login +0 {4,10}█.* 0 {4,10}█ *$'
+	[ "$(screen | awk '{ print length }' | sort -n | tail -1)" -le 80 ]
 }
 
 @test "top: q quits and leaves the terminal as it was" {
@@ -124,6 +132,8 @@ has_keys() {
 	tm send-keys u
 	has_keys 'alice zoe bob carol'
 	tm send-keys s s
+	sees 'live keys, by rate$'
+	tm send-keys s
 	sees 'live keys, by remaining$'
 }
 
@@ -257,10 +267,10 @@ has_keys() {
 pause_at_a_rate() {
 	for _ in 1 2 3 4 5; do
 		fill login 9 $month_ms 1 bob=100
-		sees '^login +[0-9]+ +[1-9]' || true
+		sees '^login +[0-9]+ [^0-9]* [1-9]' || true
 		tm send-keys p
 		sees PAUSED
-		if screen | grep -qE '^login +[0-9]+ +[1-9]'; then
+		if screen | grep -qE '^login +[0-9]+ [^0-9]* [1-9]'; then
 			return
 		fi
 		tm send-keys p
@@ -277,8 +287,8 @@ pause_at_a_rate() {
 	sleep 3.3
 	tm send-keys p
 	sees_no PAUSED
-	screen | grep -E '^login +[0-9]+ +[1-9]'
-	sees '^login +0 +0'
+	screen | grep -E '^login +[0-9]+ [^0-9]* [1-9]'
+	sees '^login +0 .* 0 '
 }
 
 @test "top: the selection stays with its key" {

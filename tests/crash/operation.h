@@ -142,22 +142,31 @@ observe(struct seen *s)
 	observe_counters(s);
 }
 
+/* And one rule more, or NULL. */
 static int
-configure(uint32_t capacity)
+configure_with(uint32_t capacity, const struct rl_config_rule *more)
 {
 	const struct rl_limit second = {
 		.capacity = capacity, .window_ns = 60 * RL_SECOND, .granularity = 2};
 	const struct rl_override own = {.pattern = rl_pattern_of("k19", 3),
 	                                .capacity = {capacity + 1, capacity + 1}};
-	const struct rl_config_rule two = {
-		.rule = {.name = "two",
-	                 .limit = {.capacity = capacity, .window_ns = 6 * RL_SECOND},
-	                 .more = &second,
-	                 .more_count = 1},
-		.overrides = &own,
-		.override_count = 1};
+	struct rl_config_rule configured[2] = {
+		{.rule = {.name = "two",
+	                  .limit = {.capacity = capacity, .window_ns = 6 * RL_SECOND},
+	                  .more = &second,
+	                  .more_count = 1},
+	         .overrides = &own,
+	         .override_count = 1}};
 
-	return rl_configure(rl, &two, 1, 0, NULL, NULL);
+	if (more)
+		configured[1] = *more;
+	return rl_configure(rl, configured, more ? 2 : 1, 0, NULL, NULL);
+}
+
+static int
+configure(uint32_t capacity)
+{
+	return configure_with(capacity, NULL);
 }
 
 static void

@@ -59,7 +59,7 @@ step(enum __ptrace_request request, pid_t pid)
  * So many of them, or until the operation is over: it may take fewer steps than it took when they
  * were counted, for it waits for others of this machine. Beyond its end the child sleeps for ever.
  */
-static void
+static inline void
 advance(enum __ptrace_request request, pid_t pid, int steps)
 {
 	for (int i = 0; i < steps; i++)
@@ -75,7 +75,7 @@ finish(pid_t pid)
 }
 
 /* How far apart the kills are: a kill at step n takes n steps. */
-static int
+static inline int
 stride(int steps)
 {
 	const char *given = getenv("RL_CRASH_EVERY");

@@ -20,6 +20,21 @@ run_ban(void)
 	rl_ban(rl, rules[HARD], &p, RL_NEVER_NS);
 }
 
+static void
+run_ban_with_reason(void)
+{
+	const struct rl_ban_info ban = {.rule = rules[HARD],
+	                                .pattern = {.key = "b", .key_len = 1},
+	                                .until_ns = RL_NEVER_NS,
+	                                .author = 7,
+	                                .since_ns = 8,
+	                                .hits = 9,
+	                                .reason_len = 20,
+	                                .reason = "a reason of 20 bytes"};
+
+	rl_ban_set(rl, &ban);
+}
+
 /* Killed half way or not, it can be set, holds, and can be lifted. */
 static void
 survive_ban(void)
@@ -38,6 +53,23 @@ survive_ban(void)
 	assert_int_equal(rl_check_at(rl, rules[HARD], "b", 1, 1, now, &r), RL_DENIED);
 	assert_int_equal(rl_unban(rl, rules[HARD], &p), 1);
 	assert_int_equal(rl_check_at(rl, rules[HARD], "b", 1, 0, now, &r), RL_ALLOWED);
+}
+
+/* The note of a ban is there whole, or none is. */
+static void
+survive_ban_with_reason(void)
+{
+	const struct rl_pattern p = {.key = "b", .key_len = 1};
+	struct rl_ban_info info = {0};
+
+	if (rl_ban_info(rl, rules[HARD], &p, now, &info) == 1 && info.has_note) {
+		assert_string_equal(info.reason, "a reason of 20 bytes");
+		assert_int_equal(info.author, 7);
+		assert_true(info.since_ns == 8 && info.hits == 9);
+	} else {
+		assert_int_equal(info.reason_len, 0);
+	}
+	survive_ban();
 }
 
 static void
@@ -199,11 +231,53 @@ survive_configure(void)
 	assert_int_equal(s.limit[1], 11);
 }
 
+/* Two denials ban; one was. */
+static void
+prepare_auto_ban(void)
+{
+	struct rl_config_rule rule = test_config_rule("auto", 1, 60 * RL_SECOND);
+
+	prepare_used();
+	rule.ban = (struct rl_auto_ban){.after = 2,
+	                                .longer = 1,
+	                                .within_ns = 60 * RL_SECOND,
+	                                .for_ns = 60 * RL_SECOND,
+	                                .at_most_ns = 60 * RL_SECOND};
+	assert_int_equal(configure_with(7, &rule), 0);
+	for (int i = 0; i < 2; i++)
+		rl_check_at(rl, rl_find(rl, "auto"), "b", 1, 1, now, NULL);
+}
+
+static void
+run_auto_ban(void)
+{
+	rl_check_at(rl, rl_find(rl, "auto"), "b", 1, 1, now, NULL);
+}
+
+/* Banned, or two denials later: nothing that was left half done is in the way. */
+static void
+survive_auto_ban(void)
+{
+	const struct rl_pattern p = {.key = "b", .key_len = 1};
+	int rule = rl_find(rl, "auto");
+	struct rl_result r;
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(rl_check_at(rl, rule, "b", 1, 1, now, &r), RL_DENIED);
+	assert_int_equal(r.reason, RL_BY_BAN);
+	assert_true(rl_unban(rl, rule, &p) >= 0); /* by the segment's clock it is over already */
+	assert_int_equal(rl_check_at(rl, rule, "b", 1, 0, now, &r), RL_DENIED);
+	assert_int_equal(r.reason, RL_BY_LIMIT);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		OPERATION("ban", prepare_used, run_ban, survive_ban),
+		OPERATION("ban with a reason", prepare_used, run_ban_with_reason,
+	                  survive_ban_with_reason),
+		OPERATION("automatic ban", prepare_auto_ban, run_auto_ban, survive_auto_ban),
 		OPERATION("define", prepare_used, run_define, survive_define),
 		OPERATION("define first", prepare_used, run_define_first, survive_define_first),
 		OPERATION("define again", prepare_again, run_define, survive_define),

@@ -32,6 +32,7 @@ int __wrap_rl_unlink(const char *name);
 bool __wrap_interrupt_sleep(uint64_t ns);
 int __wrap_run_top(const struct context *context);
 int __wrap_run_dump(const struct context *context);
+int __wrap_run_upgrade(const struct context *context);
 bool __wrap_change_lock(const struct context *context, unsigned wait_ms, struct locked_file *file);
 int __wrap_execvp(const char *file, char *const *argv);
 
@@ -91,6 +92,13 @@ __wrap_run_top(const struct context *context)
 
 int
 __wrap_run_dump(const struct context *context)
+{
+	(void)context;
+	return 0;
+}
+
+int
+__wrap_run_upgrade(const struct context *context)
 {
 	(void)context;
 	return 0;

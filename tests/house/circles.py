@@ -17,8 +17,8 @@ import tempfile
 ROOTS = {
     "libshm": ["libshm"],
     "config": ["config"],
-    "rlctl": ["rlctl", "config"],
-    "rld": ["config"],
+    "rlctl": ["rlctl", "config", "rld"],
+    "rld": ["rld", "config"],
 }
 OBJECTS = "build/o/"
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)

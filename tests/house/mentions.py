@@ -9,7 +9,7 @@ import sys
 
 FILE = re.compile(r"(?<![\w/.<\"-])((?:[\w.-]+/)*[\w-]+\.(?:c|h|def|pml|cpp|bats|sh|py|bash))\b")
 IDENTIFIER = re.compile(r"\b(?:rl|RL)_\w*[a-zA-Z0-9]\b")
-EXAMPLES = {"web.c"}  # what README has its reader write
+EXAMPLES = {"web.c", "recipe.py"}  # what documents have their reader write
 DOCUMENTS = re.compile(r"^(README\.md|tests/README\.md|docs/(?!CHANGELOG).*\.md)$")
 SOURCES = re.compile(r"^(libshm|rlctl|config|rld|include|tests|examples)/.*\.([ch]|cpp|pml)$")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)

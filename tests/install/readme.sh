@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What the README shows is so: its C program compiles and limits, its commands run as written and
-# in order, its configuration is valid, the files it names are there.
+# What the README and the pages of docs show is so: the C program compiles and limits, commands run as written,
+# configurations are valid, what is named is there, and the lines for each server and language are those of
+# its own page, whose test runs them.
 # shellcheck disable=SC2016 # backquotes are the README's
 set -euo pipefail
 
@@ -27,13 +28,18 @@ fail() {
 	exit 1
 }
 
-# block LANGUAGE NUMBER: that fenced block. Segments have names of this test's own.
-block() {
+# shown LANGUAGE NUMBER [PAGE]: that fenced block.
+shown() {
 	awk -v fence="\`\`\`$1" -v number="$2" '
 		$0 == "```" { inside = 0 }
 		inside { print }
 		$0 == fence && ++count == number { inside = 1 }
-	' "$readme" | sed -E "s/\"(web|mail)\"/\"\1-$$\"/g; s/--segment (web|mail)\b/--segment \1-$$/g"
+	' "${3:-$readme}"
+}
+
+# block LANGUAGE NUMBER [PAGE]: the same, with names of this test's own for segments.
+block() {
+	shown "$@" | sed -E "s/\"(web|mail)\"/\"\1-$$\"/g; s/--segment (web|mail)\b/--segment \1-$$/g"
 }
 
 lines() {
@@ -50,30 +56,49 @@ cd "$work"
 ln -s "$top/build" "$top/include" .
 block c 1 >web.c
 lines web.c 12
-block sh 1 >one.sh
-block sh 2 >two.sh
-lines two.sh 5
-block sh 3 >three.sh
-block json 1 >check.json
+block sh 1 >mail.sh
+lines mail.sh 5
+block json 1 "$top/docs/CONFIGURATION.md" >check.json
 lines check.json 300
+block sh 1 "$top/docs/CONFIGURATION.md" >replay.sh
 
-# shellcheck source=/dev/null
-. ./one.sh >one.out
+cc -Iinclude web.c build/librl.a
+./a.out >one.out
 [ "$(grep -cx yes one.out) $(grep -cx no one.out)" = '3 2' ] || fail 'the program of three'
-shows one.out 'alice'
-[ ! -e "/dev/shm/rl.web-$$" ] || fail 'unlink'
+build/rlctl --segment "web-$$" get login alice >get.out || true
+shows get.out 'alice'
 # The last command of the loop is a denial.
 # shellcheck source=/dev/null
-. ./two.sh >two.out || true
-[ "$(cat two.out)" = "$(printf 'mail %d may go\n' 1 2 3 4 5)" ] || fail 'the five mails'
+. ./mail.sh >mail.out || true
+[ "$(cat mail.out)" = "$(printf 'mail %d may go\n' 1 2 3 4 5)" ] || fail 'the five mails'
 # shellcheck source=/dev/null
-. ./three.sh >three.out
-shows three.out 'alice'
+. ./replay.sh >replay.out
+shows replay.out 'alice'
 build/rlctl config check -c check.json || fail 'the configuration'
+
+# same LANGUAGE PAGE: the block for it stands in that page.
+same() {
+	shown "$1" 1 >"short.$1"
+	lines "short.$1" 5
+	python3 - "short.$1" "$top/$2" <<-'END' || fail "$2 does not have the lines for $1"
+		import sys
+		short, page = (open(name).read() for name in sys.argv[1:])
+		sys.exit(short not in page)
+	END
+}
+same nginx servers/nginx/README.md
+same apache servers/apache/README.md
+same python bindings/python/README.md
+same js bindings/node/README.md
+same php bindings/php/README.md
+same ruby bindings/ruby/README.md
+grep -qxF -- "$(block haproxy 1)" "$top/bindings/lua/README.md" || fail 'the line for HAProxy'
+grep -qxF -- "$(block postfix 1)" "$top/servers/postfix/README.md" || fail 'the line for Postfix'
 
 # Verbs, goals of make and paths, as they are named in the text.
 named() {
-	grep -oE -- "$1" "$readme" | tr -d '`()]' | sort -u
+	cat "$readme" "$top"/docs/[A-BD-Z]*.md "$top"/docs/CON*.md | # the changelog tells of what is gone
+		grep -oE -- "$1" | tr -d '`()]' | sort -u
 }
 build/rlctl help >verbs
 named '`rlctl [a-z]+' | while read -r _ verb; do
@@ -83,9 +108,14 @@ make -s -C "$top" help >goals
 named '`make [a-z]+`' | while read -r _ goal; do
 	grep -qE "make $goal( |,|$)" goals || fail "no goal $goal"
 done
-named '`(tests|examples|include|libshm|docs|config)/[A-Za-z0-9_./]*`|\]\([a-zA-Z/.]*\)' | while read -r path; do
+grep -oE '`(tests|examples|include|libshm|docs|config)/[A-Za-z0-9_./]*`' "$readme" | tr -d '`' | while read -r path; do
 	[ -e "$top/$path" ] || fail "no $path"
+done
+for page in "$readme" "$top"/docs/*.md; do
+	{ grep -oE '\]\([a-zA-Z/._]*\)' "$page" || true; } | tr -d ']()' | while read -r path; do
+		[ -e "$(dirname "$page")/$path" ] || fail "$page: no $path"
+	done
 done
 ! grep -nE '^(<<<<<<<|>>>>>>>) ' "$readme" "$top"/docs/*.md || fail 'an unfinished merge'
 [ -z "$(grep '^##* ' "$readme" | sort | uniq -d)" ] || fail 'a heading stands twice'
-[ "$(wc -l <"$readme")" -lt 300 ] || fail 'the README has grown'
+[ "$(wc -l <"$readme")" -le 150 ] || fail 'the README has grown'

@@ -15,6 +15,10 @@
  *	ESTIMATE  the oldest sub-bucket may count for any share of it, instead of in full
  *	SUMS_ONLY the ring's entries are not looked at, only what follows from them
  *	ALIAS     an entry keeps its epoch modulo this
+ *	SHARES    a limit of a cluster: the word has a share, of at most so much, which one more process
+ *	          raises to all of it, lowers and gives back, as libshm/cluster/share.c does; BLIND is
+ *	          admitted beside it, and CAP has no meaning. `lent` is what the store holds for
+ *	          the incarnation: it is not less than the share, and nothing counts beyond it and BLIND
  *
  * Time. There is no clock: each time a worker decides, `now` is any sub-bucket at all, that
  * is, clocks lag and jump by any amount, within a request too. This contains what real clocks
@@ -59,7 +63,7 @@
 #define ALIAS 16
 #endif
 
-/* State word: dead | gen | jump | span | sum | cur | epoch. */
+/* State word: share | dead | gen | jump | span | sum | cur | epoch. */
 #define WORD(epoch, cur, sum, span, jump, gen) \
 	((epoch) | (cur) << 4 | (sum) << 7 | (span) << 10 | (jump) << 12 | (gen) << 14)
 #define EPOCH(word) ((word) & 15)
@@ -73,6 +77,22 @@
 #define WITH_JUMP(word, jump) ((word) + ((jump) << 12))
 #define WITH_GEN(word, gen) (((word) & ~(3 << 14)) | (gen) << 14)
 #define ONE (1 << 4) /* in cur */
+#ifdef SHARES
+#ifndef BLIND
+#define BLIND 0
+#endif
+#define SHARE(word) ((word) >> 17 & 3)
+#define WITH_SHARE(word, share) (((word) & ~(3 << 17)) | (share) << 17)
+#define LIMIT(word) (SHARE(word) + BLIND)
+#ifdef NO_CARRY
+#define CARRIED(word) WITH_SHARE(0, SHARES)
+#else
+#define CARRIED(word) ((word) & 3 << 17)
+#endif
+#else
+#define LIMIT(word) CAP
+#define CARRIED(word) 0
+#endif
 
 /* Ring entry: gen | count | epoch. */
 #ifdef NO_GEN_IN_ENTRY
@@ -85,6 +105,10 @@
 #define MIN(a, b) ((a) < (b) -> (a) : (b))
 
 int word;
+#ifdef SHARES
+byte lent; /* by the store to this incarnation */
+bit left;  /* what the word counts beyond that had left the window when it was lowered */
+#endif
 short ring[N];
 byte tag = 1; /* its gen; it is always LIVE */
 byte admitted[T + 1];
@@ -138,12 +162,16 @@ inline check()
 			od;
 			assert(SUM(word) == total);
 			assert(CUR(word) == admitted[x]);
+#ifdef SHARES
+			assert(SHARE(word) <= lent);
+			assert(left || CUR(word) + SUM(word) <= lent + BLIND);
+#endif
 			x++;
 			do
 			:: x <= T -> assert(admitted[x] == 0); x++
 			:: else -> break
 			od;
-#ifndef ESTIMATE
+#if !defined(ESTIMATE) && !defined(SHARES)
 			from = 0;
 			do
 			:: from <= T ->
@@ -221,7 +249,7 @@ inline decide(is_ringed)
 #endif
 #ifdef CHARGE_FROZEN
 	if
-	:: now == EPOCH(seen) && JUMP(seen) > 0 && CUR(seen) + SUM(seen) < CAP ->
+	:: now == EPOCH(seen) && JUMP(seen) > 0 && CUR(seen) + SUM(seen) < LIMIT(seen) ->
 		next = seen + ONE;
 		pays = CHARGE;
 		FORGET_RING;
@@ -236,11 +264,14 @@ inline decide(is_ringed)
 	fi;
 	age = now - EPOCH(seen);
 	if
-	:: age > N ->
+#ifdef SHARES
+	:: age > N && LIMIT(seen) == 0 -> now = 0; age = 0; DONE; AGAIN
+#endif
+	:: age > N && LIMIT(seen) > 0 ->
 #ifdef RESTART_KEEPS_SPAN
 		next = WORD(now, 1, 0, SPAN(seen), 0, gen);
 #else
-		next = WORD(now, 1, 0, 0, 0, gen);
+		next = WORD(now, 1, 0, 0, 0, gen) | CARRIED(seen);
 #endif
 		pays = CHARGE;
 		FORGET_RING;
@@ -250,10 +281,10 @@ inline decide(is_ringed)
 	fi;
 #ifdef ONE_TOO_MANY
 	if
-	:: CUR(seen) + SUM(seen) > CAP ->
+	:: CUR(seen) + SUM(seen) > LIMIT(seen) ->
 #else
 	if
-	:: CUR(seen) + SUM(seen) + 1 > CAP ->
+	:: CUR(seen) + SUM(seen) + 1 > LIMIT(seen) ->
 #endif
 		if
 		:: SUM(seen) > 0 && !is_ringed ->
@@ -281,9 +312,9 @@ inline decide(is_ringed)
 #endif
 		if
 #ifdef ONE_TOO_MANY
-		:: used > CAP ->
+		:: used > LIMIT(seen) ->
 #else
-		:: used + 1 > CAP ->
+		:: used + 1 > LIMIT(seen) ->
 #endif
 			DONE;
 			AGAIN
@@ -326,7 +357,7 @@ inline decide(is_ringed)
 	used = CUR(seen);
 	add_ring(age);
 	pays = (now == EPOCH(seen) + age -> CHARGE : NOTHING);
-	next = WORD(EPOCH(seen) + age, pays, used, MIN(SPAN(seen) + age, N), 0, gen);
+	next = WORD(EPOCH(seen) + age, pays, used, MIN(SPAN(seen) + age, N), 0, gen) | CARRIED(seen);
 	FORGET_RING;
 	now = 0; age = 0; used = 0;
 	goto store
@@ -387,6 +418,12 @@ look_again:
 		:: tag != gen -> AGAIN
 		:: else
 		fi;
+#ifdef SHARES
+		if
+		:: BLIND == 0 -> DONE; AGAIN
+		:: else
+		fi;
+#endif
 		do
 		:: now < T -> now++
 		:: break
@@ -488,6 +525,12 @@ swap:
 		:: word == seen ->
 			assert(tag == gen);
 			word = next;
+#ifdef SHARES
+			if
+			:: CUR(word) + SUM(word) <= lent + BLIND -> left = 0
+			:: else
+			fi;
+#endif
 			if
 			:: pays == CHARGE -> admitted[EPOCH(next)]++
 #ifdef REFUND_ANY_EPOCH
@@ -560,6 +603,10 @@ kill:
 		:: word == seen ->
 			assert(tag == gen);
 			word = WITH_GEN(seen, gen) | DEAD;
+#ifdef SHARES
+			lent = 0; /* of the next one; the old one's lapses by itself */
+			left = 0;
+#endif
 			d_step {
 				x = 0;
 				do
@@ -587,10 +634,116 @@ end:
 }
 #endif
 
+#ifdef SHARES
+/*
+ * The only one that lends. Each step may be its last: another begins at `again`, and knows nothing but the words.
+ */
+proctype lender() ALIVE
+{
+	int seen, next;
+	byte gen, share;
+
+again:
+	atomic {
+		seen = 0; next = 0; share = 0;
+		gen = tag
+	}
+	atomic {
+		seen = word;
+		if
+		:: WORD_GEN(seen) == gen && (seen & DEAD) -> goto again
+		:: WORD_GEN(seen) != gen ->
+			if
+			:: tag != gen -> goto again
+			:: else -> goto grant
+			fi
+		:: WORD_GEN(seen) == gen && !(seen & DEAD) -> goto grant
+		:: WORD_GEN(seen) == gen && !(seen & DEAD) && SHARE(seen) > 0 -> goto lower
+		:: WORD_GEN(seen) == gen && !(seen & DEAD) && SHARE(seen) < lent -> goto give_back
+		fi
+	}
+grant:
+	atomic { /* the store has, to this incarnation, if it is there still */
+		if
+		:: tag == gen && !((word & DEAD) && WORD_GEN(word) == gen) -> lent = SHARES
+		:: else
+		fi
+	}
+	atomic { /* what was never charged counts nothing from now on, and has the share */
+		if
+		:: WORD_GEN(seen) == gen -> next = WITH_SHARE(seen, SHARES)
+		:: else -> next = WITH_SHARE(WORD(0, 0, 0, 0, 0, gen), SHARES)
+		fi;
+		goto swap
+	}
+lower:
+	atomic {
+		do
+		:: share < SHARE(seen) - 1 -> share++
+		:: break
+		od;
+#ifndef BELOW_LOAD
+		if
+		:: share < CUR(seen) + SUM(seen) -> share = CUR(seen) + SUM(seen)
+		:: share < CUR(seen) + SUM(seen) && EPOCH(seen) + JUMP(seen) + N < T ->
+			left = (word == seen -> 1 : left) /* by its clock nothing counts */
+		:: share >= CUR(seen) + SUM(seen)
+		fi;
+#endif
+		if
+		:: share >= SHARE(seen) -> goto again
+		:: else
+		fi;
+		next = WITH_SHARE(seen, share);
+#ifdef SEND_BEFORE_LOWER
+		if
+		:: tag == gen -> lent = share; check()
+		:: else
+		fi
+#endif
+	}
+swap:
+	atomic {
+		if
+#ifdef LEND_WITHOUT_CAS
+		:: true ->
+#else
+		:: word == seen ->
+#endif
+			word = next;
+			check()
+		:: else
+		fi;
+		goto again
+	}
+give_back:
+	atomic { /* it asks for no less than the word says, as that is when it asks */
+		if
+		:: tag == gen && WORD_GEN(word) == gen && !(word & DEAD) ->
+			if
+#ifndef ASK_WITHOUT_LOAD
+			:: SHARE(word) < CUR(word) + SUM(word) && !left ->
+				lent = MIN(lent, CUR(word) + SUM(word))
+			:: else -> lent = SHARE(word)
+#else
+			:: true -> lent = SHARE(word)
+#endif
+			fi;
+			check()
+		:: else
+		fi;
+		goto again
+	}
+}
+#endif
+
 init {
 	byte n;
 
 	atomic {
+#ifdef SHARES
+		run lender();
+#endif
 		do
 		:: n < WORKERS -> run worker(); n++
 #if RETIRERS > 0

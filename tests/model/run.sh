@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Explore the models of the lock-free protocols: table.pml (libshm/table/table.c), ring.pml
-# (libshm/algorithm/ring.c, libshm/algorithm/window.c) and in_flight.pml (libshm/holder/holder.c, and
-# totals in flight).
+# (libshm/algorithm/ring.c, libshm/algorithm/window.c), in_flight.pml (libshm/holder/holder.c, and
+# totals in flight), flood.pml (keys without a place, which share a cell), share.pml (a store that lends
+# capacity to hosts) and lease.pml (the one lease of a segment's shares).
 #
-#   run.sh [check]   bounded configurations and every mutant, within two minutes
+#   run.sh [check]   bounded configurations and mutants, within three minutes
 #   run.sh torture   the same with larger bounds, a quarter of an hour and up to 4 GB
 #
 # `holds` means that every state was reached and no assertion failed; a search cut short by
@@ -20,7 +21,7 @@ export LC_ALL=C
 
 readonly DEPTH=500000  # more than any search here needs
 readonly MEGABYTES=4000
-OPTIMISE=-O1 # more takes longer to compile than it saves
+OPTIMISE=-O0 # of searches of a second: compiling them is what takes the time
 PACK=()      # how states are stored
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -42,15 +43,14 @@ need() {
 
 # expect holds|caught NAME MODEL [-DFLAG...]
 expect() {
-	local wanted=$1 name=$2 model=$3 dir optimise=$OPTIMISE begin_with=24 begin micros states verdict
+	local wanted=$1 name=$2 model=$3 dir optimise=$OPTIMISE begin_with=23 begin micros states verdict
 	shift 3
 	dir=$build/$model-${name//[^A-Za-z0-9]/-}
 	rm -rf "$dir"
 	mkdir -p "$dir"
-	# A mutant fails at once: compiling it is what takes the time, and making room for states.
 	if [[ $wanted == caught ]]; then
-		optimise=-O0
-		begin_with=18
+		optimise=-O0 # a mutant fails at once
+		begin_with=20
 	fi
 	begin=${EPOCHREALTIME/./}
 	if ! (
@@ -130,6 +130,9 @@ ring_check() {
 	holds 'retire and reclaim'     ring -DRETIRERS=1 -DGENS=2 -DT=3
 	holds 'all but one killed'     ring -DT=3 -DREFUNDS -DSOLO=40
 	holds 'entries of 4 epochs, alone' ring -DWORKERS=1 -DT=7 -DALIAS=4 -DREFUNDS
+	holds 'a share'                ring -DWORKERS=1 -DT=3 -DSHARES=2 -DREFUNDS
+	holds 'a share, two workers'   ring -DT=2 -DSHARES=1
+	holds 'a share, retired'       ring -DWORKERS=1 -DT=1 -DRETIRERS=1 -DGENS=2 -DSHARES=1 -DBLIND=1
 }
 
 ring_mutants() {
@@ -163,6 +166,61 @@ ring_mutants() {
 		-DCOPY_WITHOUT_RECHECK
 }
 
+ring_share_mutants() {
+	local mutant
+	for mutant in NO_CARRY SEND_BEFORE_LOWER LEND_WITHOUT_CAS TIME_GOES_BACK; do
+		caught "a share, $mutant" ring -DWORKERS=1 -DT=4 -DSHARES=2 "-D$mutant"
+	done
+	# A share below the load is asked for with the load: that is how one ends whose lease is over.
+	holds 'a share, BELOW_LOAD alone' ring -DWORKERS=1 -DT=3 -DSHARES=2 -DBELOW_LOAD
+	caught 'BELOW_LOAD, ASK_WITHOUT_LOAD' ring -DWORKERS=1 -DT=4 -DSHARES=2 -DBELOW_LOAD -DASK_WITHOUT_LOAD
+}
+
+share_check() {
+	holds 'leases that end'        share -DENDS
+	holds 'blind'                  share -DBLIND=1 -DASKS=1 -DT=4
+	holds 'a sleeper'              share -DSLEEPER -DASKS=1 -DT=6
+	holds 'the capacity changes'   share -DLIMIT_CHANGES -DCAP=2 -DASKS=1
+	holds 'the store loses its tail' share -DLOSES -DASKS=1 -DT=4
+	holds 'answers of a replica'   share -DLOSES -DWAITS -DASKS=1 -DT=4
+	holds 'a lease'                lease -DT=4
+}
+
+share_mutants() {
+	local mutant
+	for mutant in ADVANCE_FIRST ANSWER_TOO_LATE TRUSTS_AFTER_RESTART; do
+		caught "$mutant" lease "-D$mutant"
+	done
+	for mutant in RAISE_EARLY LEASE_FROM_ANSWER SEQ_RESTARTS SAME_FIELD; do
+		caught "$mutant" share "-D$mutant"
+	done
+	caught SEND_BEFORE_LOWER share -DT=4 -DSEND_BEFORE_LOWER
+	caught ACCEPT_OLD share -DASKS=3 -DACCEPT_OLD
+	caught GRANT_USED share -DBLIND=1 -DGRANT_USED
+	caught 'HOLD of 0' share -DHOLD=0 -DLEASE=2
+	caught TAKE_AWAY share -DLIMIT_CHANGES -DCAP=2 -DTAKE_AWAY
+	caught TTL_LAST share -DLEASE0=3 -DT=4 -DWINDOW=1 -DTTL_LAST
+	caught ASK_WITHOUT_LOAD share -DENDS -DASK_WITHOUT_LOAD
+	caught 'BELOW_LOAD, ASK_WITHOUT_LOAD' share -DBELOW_LOAD -DASK_WITHOUT_LOAD
+	caught NO_EXTRA share -DLOSES -DNO_EXTRA
+	caught NO_SLACK share -DSLEEPER -DASKS=1 -DT=6 -DNO_SLACK
+}
+
+share_torture() {
+	holds 'strict, longer'         share -DCAP=2 -DT=4
+	holds 'blind, longer'          share -DBLIND=1 -DT=4
+	holds 'three requests'         share -DASKS=3 -DT=4
+	holds 'the capacity changes, longer' share -DLIMIT_CHANGES -DCAP=2
+	holds 'leases of two lengths'  share -DLEASE0=2 -DT=5
+	holds 'three hosts'            share -DHOSTS=3 -DASKS=1 -DT=4
+	holds 'the store loses its tail, longer' share -DLOSES
+	holds 'answers of a replica, longer' share -DLOSES -DWAITS
+	holds 'leases that end, longer' share -DENDS -DCAP=2
+	holds 'a lease, longer'        lease -DT=6
+	caught NO_SEQ share -DASKS=3 -DCAP=2 -DNO_SEQ
+	caught GRANTS_ONLY share -DLOSES -DGRANTS_ONLY
+}
+
 table_torture() {
 	holds 'three slots, reused'    table -DCAP=1
 	holds 'three slots, backwards'  table -DCAP=1 -DBACKWARDS
@@ -186,6 +244,9 @@ ring_torture() {
 	holds 'retire, granularity 3'  ring -DN=3 -DRETIRERS=1 -DGENS=2 -DT=4
 	holds 'all but one killed, longer' ring -DREFUNDS -DSOLO=40
 	holds 'all but one killed, 3'  ring -DN=3 -DT=6 -DREFUNDS -DSOLO=60
+	holds 'a share, two workers, longer' ring -DT=3 -DSHARES=2
+	holds 'a share, retired, longer' ring -DWORKERS=1 -DT=2 -DRETIRERS=1 -DGENS=2 -DSHARES=1 -DBLIND=1
+	holds 'a share, two workers, refunds' ring -DT=3 -DSHARES=1 -DREFUNDS
 }
 
 in_flight_check() {
@@ -245,17 +306,74 @@ in_flight_torture() {
 	holds 'all but one killed, longer' in_flight -DSOLO=40
 }
 
+flood_check() {
+	holds 'two users'              flood
+	holds 'three users'            flood -DUSERS=3 -DCAP=2
+	holds 'two epochs'             flood -DT=4
+	holds 'two epochs, until'      flood -DT=4 -DUNTIL
+	holds 'two epochs, capacity 2' flood -DCAP=2 -DFIRST=3 -DT=4
+	holds 'a carry is helped'      flood -DUSERS=3 -DEVICTORS=0 -DCAP=2 -DFIRST=3 -DT=4
+	holds 'two keys'               flood -DOTHERS=1
+	holds 'two slots'              flood -DSLOTS=2
+	holds 'a sleeper'              flood -DSLEEPERS=1
+	holds 'a renewal'              flood -DRENEWERS=1
+	holds 'a cell that admits less' flood -DCAP=2 -DCELL_CAP=1 -DFIRST=3 -DT=4
+	holds 'all but one killed'     flood -DSOLO=25
+	holds 'a share'                flood -DCAP=2 -DCELL_CAP=1 -DSHARES=1
+}
+
+flood_mutants() {
+	local mutant
+	for mutant in NO_RECHECK NO_FOLDS FOLD_UNCOUNTED NO_FOLD NO_CARRY RETIRE_THEN_FOLD \
+		CARRY_BEFORE_LIVE FOLD_WITHOUT_CUR; do
+		caught "$mutant" flood "-D$mutant"
+	done
+	caught RETIRE_ANY_COUNT flood -DUSERS=3 -DCAP=2 -DRETIRE_ANY_COUNT
+	caught CARRY_WITHOUT_PREV flood -DUSERS=3 -DEVICTORS=0 -DCAP=2 -DFIRST=3 -DT=4 -DCARRY_WITHOUT_PREV
+	caught UNTIL_NOT_BY_FOLD flood -DSLOTS=2 -DUNTIL -DUNTIL_NOT_BY_FOLD
+	caught RECHECK_LIVE_ALONE flood -DSLEEPERS=1 -DRECHECK_LIVE_ALONE
+	caught OLDER_ROW_WRITES flood -DUSERS=3 -DRENEWERS=1 -DOLDER_ROW_WRITES
+	caught 'too few steps' flood -DSOLO=10
+	caught LEND_WITHOUT_CARRY flood -DUSERS=3 -DCAP=2 -DCELL_CAP=1 -DSHARES=1 -DLEND_WITHOUT_CARRY
+	# A stranger that sleeps through as many folds as the cell can count.
+	caught 'folds modulo 2' flood -DEVICTORS=2 -DFOLDS=2
+}
+
+flood_torture() {
+	holds 'two evictors, two epochs' flood -DEVICTORS=2 -DT=4
+	holds 'two keys, three sub-buckets' flood -DOTHERS=1 -DT=3 -DCAP=2
+	holds 'three users, renewal'   flood -DUSERS=3 -DRENEWERS=1
+	holds 'two epochs, longer'     flood -DT=5 -DUNTIL
+	holds 'three users, no evictor' flood -DUSERS=3 -DEVICTORS=0 -DCAP=2 -DT=5
+	holds 'a carry is helped, all but one killed' flood -DUSERS=3 -DEVICTORS=0 -DCAP=2 -DFIRST=3 -DT=4 -DSOLO=25
+	holds 'two slots, longer'      flood -DSLOTS=2 -DT=3 -DUNTIL
+	holds 'two slots, two keys'    flood -DSLOTS=2 -DOTHERS=1
+	holds 'all but one killed, two slots' flood -DSLOTS=2 -DSOLO=25
+	holds 'a share, three users'   flood -DUSERS=3 -DCAP=2 -DCELL_CAP=1 -DSHARES=1
+	caught 'a share, NO_CARRY' flood -DUSERS=3 -DCAP=2 -DCELL_CAP=1 -DSHARES=1 -DNO_CARRY
+	# These take three users, and two epochs or a renewal.
+	caught CARRY_AT_OWN_TIME flood -DUSERS=3 -DEVICTORS=0 -DCAP=2 -DT=5 -DCARRY_AT_OWN_TIME
+	caught RECHECK_FOLDS_ALONE flood -DUSERS=3 -DRENEWERS=1 -DRECHECK_FOLDS_ALONE
+}
+
 [[ $# -le 1 ]] || usage
 need spin
 need gcc
 case ${1:-check} in
 check)
+	OPTIMISE=-O1 # these have millions of states
 	table_check
-	table_mutants
 	ring_check
+	OPTIMISE=-O0
+	table_mutants
 	ring_mutants
 	in_flight_check
 	in_flight_mutants
+	flood_check
+	flood_mutants
+	ring_share_mutants
+	share_check
+	share_mutants
 	;;
 torture)
 	OPTIMISE=-O2
@@ -263,6 +381,8 @@ torture)
 	ring_torture
 	PACK=(-DCOLLAPSE) # in a third of the memory, and half as fast
 	in_flight_torture
+	flood_torture
+	share_torture
 	;;
 *) usage ;;
 esac

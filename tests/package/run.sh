@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The Debian packages: built, looked at by lintian, and in a booted Debian installed, started, upgraded
-# under a worker that goes on counting, and purged, which leaves nothing.
+# under a worker that goes on counting, also to another layout, and purged, which leaves nothing. Each adapter's tests/package.sh, given
+# the directory of the packages, installs its own and uses it.
 # Exits 77 with the reason when it cannot run here.
 set -euo pipefail
 
@@ -30,6 +31,8 @@ build() {
 		tar -x -C "$work/rl"
 	(cd "$work/rl" && DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -us -uc -b -j2) >"$work/build.log" 2>&1 ||
 		{ tail -n 40 "$work/build.log"; fail 'dpkg-buildpackage'; }
+	make -C "$work/rl" -j2 build/v/older/rlctl build/v/older/rld build/v/older/librl.so.1 >"$work/build.log" 2>&1 ||
+		{ tail -n 40 "$work/build.log"; fail 'a library of another layout'; }
 }
 
 # Who publishes the packages is their maintainer: the address here is none.
@@ -38,21 +41,26 @@ lint() {
 		--suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "$work"/rl_*.changes || fail 'lintian'
 }
 
-# repack FILE VERSION: the same package, as a later version.
+# repack FILE VERSION DIRECTORY [BUILD]: the same package, as a later version; with programs and library of that build.
 repack() {
-	local tree=$work/tree
+	local tree=$work/tree file
 	rm -rf "$tree"
 	dpkg-deb --raw-extract "$1" "$tree"
 	sed -i -E "s/^Version: .*/Version: $2/; s/librl1 \(= [^)]*\)/librl1 (= $2)/" "$tree/DEBIAN/control"
-	dpkg-deb --root-owner-group --build "$tree" "$root/root/later" >/dev/null
+	for file in ${4:+"$tree"/usr/bin/rlctl "$tree"/usr/sbin/rld "$tree"/usr/lib/*/librl.so.1}; do
+		[ ! -e "$file" ] || cp "$4/${file##*/}" "$(readlink -f "$file")"
+	done
+	dpkg-deb --root-owner-group --build "$tree" "$root/root/$3" >/dev/null
 }
 
 boot() {
 	"$top/tests/systemd/root.sh" "$root" "$work"/rl/build/rlctl "$work"/rl/build/rld
-	mkdir "$root/root/first" "$root/root/later"
-	cp "$work"/*.deb "$root/root/first"
-	for package in "$work"/*.deb; do
-		repack "$package" 0.2.0+later
+	mkdir "$root/root/first" "$root/root/later" "$root/root/other"
+	cp "$work"/lib*rl*_*.deb "$work"/rl-tools_*.deb "$root/root/first"
+	rm -f "$root"/root/first/lib*-mod-*.deb
+	for package in "$root"/root/first/*.deb; do
+		repack "$package" 0.2.0+later later
+		repack "$package" 0.2.0+other other "$work/rl/build/v/older"
 	done
 	gcc -std=c11 -D_GNU_SOURCE -I"$top/include" -o "$root/root/worker" "$here/worker.c" "$work/rl/build/librl.so.1"
 	boot_container rl-package-test "$work/boot.log"
@@ -122,6 +130,22 @@ test_upgrade() {
 	[ "$(used alice)" = 5 ] || fail 'a worker with the new library counts anew'
 }
 
+test_upgrade_of_layout() {
+	begin 'upgraded to another layout: the same worker, counters carried over, and found by the next worker'
+	local worker rld
+	worker=$(pid_of worker)
+	rld=$(pid_of rld)
+	in_container sh -c 'dpkg -i /root/other/*.deb' >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; fail 'dpkg -i, other'; }
+	[ "$(used alice) $(used bob)" = '5 1' ] || fail "counters are lost: $(used alice) $(used bob)"
+	[ "$(in_container stat -c '%U' /dev/shm/rl/rl.web)" = rl ] || fail 'the segment is not of its user any more'
+	[ "$(pid_of worker)" -eq "$worker" ] || fail 'the worker was disturbed'
+	eventually in_container systemctl --quiet is-active rld
+	[ "$(pid_of rld)" -ne "$rld" ] || fail 'the old rld still runs'
+	in_container systemctl restart worker
+	eventually denies_more_than 0
+	[ "$(used alice)" = 5 ] || fail 'a worker with the new library counts anew'
+}
+
 test_purge() {
 	begin 'purged, nothing is left but the user'
 	in_container systemctl stop worker
@@ -146,5 +170,11 @@ install -m 755 "$root/root/worker" "$root/usr/local/bin/worker"
 files >"$work/before"
 test_install
 test_upgrade
+test_upgrade_of_layout
 test_purge
+for script in "$top"/servers/*/tests/package.sh "$top"/bindings/*/tests/package.sh; do
+	[ -e "$script" ] || continue
+	begin "${script#"$top"/}"
+	"$script" "$work" || fail "$script"
+done
 begin 'done'

@@ -16,7 +16,9 @@
 #define WORKERS 3
 #define STACK_BYTES (256 * 1024)
 #define SWITCHES 6 /* hand-overs in a run */
-#define STEPS 250  /* the first so many steps may be chosen for one */
+#ifndef STEPS
+#define STEPS 250 /* the first so many steps may be chosen for one */
+#endif
 
 void rl_atomic_hook(void);
 

@@ -298,7 +298,7 @@ test_killed_in_a_crowd(void **state)
 	define(rl, CAPACITY);
 	rate = test_rule(rl, "rate", 1000, RL_SECOND, 0, false);
 	play(rl);
-	assert_true(test_counter(rl, rate, RL_COUNT_evicted) > 0);
+	assert_true(test_counter(rl, rate, RL_COUNT_folded) > 0);
 	rl_close(rl);
 }
 

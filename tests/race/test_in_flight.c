@@ -21,7 +21,7 @@
 #define SEATS 8
 #define OPERATIONS 4 /* of a worker */
 #define HISTORY (WORKERS * OPERATIONS + 1)
-#define RUNS 40000
+#define RUNS 100000
 
 enum kind {
 	ACQUIRE,

@@ -47,10 +47,12 @@ test_a_key_that_gets_to_its_limit_stays(void **state)
 
 	(void)state;
 	for (int n = 1; goes_on; n++) {
-		struct rl *rl = test_private(1);
+		struct rl *rl = test_private_on_full(1, RL_FULL_EVICT);
 		int rule = test_rule(rl, "r", FULL, 60 * RL_SECOND, 0, false);
-		for (uint32_t key = 0; key < 16; key++)
-			charge(rl, rule, key, key == 3 ? USED - 1 : FULL - 1, 0);
+		for (uint32_t key = 0; key < 16;
+		     key++) /* one by one: what costs more than is left stays */
+			for (uint32_t i = 0; i < (key == 3 ? USED - 1 : FULL - 1); i++)
+				charge(rl, rule, key, 1, 0);
 		charge(rl, rule, 3, 1, 100);
 		was_full = false;
 		goes_on = intrude(rl, rule, insert, use_up, n);

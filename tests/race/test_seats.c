@@ -85,6 +85,40 @@ test_another_sits_down(void **state)
 		}
 }
 
+#define LEFT 10 /* seats that programs before exec(2) have left */
+
+static void
+same_handle_sits_down(void)
+{
+	rl_holders_mine(mine, &others);
+}
+
+/* Both threads go on with one seat of before; whoever is too late leaves it alone. */
+static void
+test_another_thread_adopts_as_well(void **state)
+{
+	static struct rl_u128 left[LEFT];
+	const struct rl_process self = rl_process_self();
+	uint32_t label;
+
+	(void)state;
+	happens = same_handle_sits_down;
+	for (uint64_t at = 1; at <= step || at == 1; at++) {
+		for (uint32_t i = 0; i < LEFT; i++)
+			left[i] = rl_seat_make(&self, i);
+		mine = rl_holders_make(left, LEFT, true);
+		others = UINT32_MAX;
+		step = 0;
+		at_step = at;
+		assert_int_equal(rl_holders_mine(mine, &label), 0);
+		at_step = 0;
+		assert_true(others == UINT32_MAX || others == label);
+		rl_holders_free(mine);
+		for (uint32_t i = 0; i < LEFT; i++)
+			assert_false(rl_seat_is_free(left[i]));
+	}
+}
+
 static bool is_child, parent_first;
 static pid_t child;
 static int done[2]; /* by its end, whoever is first */
@@ -208,6 +242,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_another_sits_down),
+		cmocka_unit_test(test_another_thread_adopts_as_well),
 		cmocka_unit_test(test_a_handler_forks),
 		cmocka_unit_test(test_it_gets_up),
 		cmocka_unit_test(test_it_changes_hands),

@@ -72,6 +72,7 @@ bool change(rl_u128 *state, rl_u128 seen, rl_u128 next);
 
 #include "../../libshm/algorithm/gcra.c"
 #include "../../libshm/algorithm/log.c"
+#include "../../libshm/algorithm/share_bucket.c"
 #include "../../libshm/table/table.c"
 #define min32 min32_of_window
 #include "../../libshm/algorithm/window.c"
@@ -110,14 +111,33 @@ rl_compiled limit;
 
 /* Nothing is evicted; the key's slot is soon free. */
 rl_eviction
-rl_evict_for(rl_opened *, const rl_candidates *, rl_budget *, uint64_t)
+rl_evict_for(rl_opened *, const rl_compiled *, const rl_candidates *, rl_budget *, uint64_t)
 {
 	return {.is_freed = true};
 }
 
+#include "no_cells.h"
+
+/* No event is told. */
 void
-rl_record_write(const rl_segment *, rl_slot, const void *, size_t)
+rl_tell_full(const rl_request *)
 {
+}
+
+void
+rl_named_write(const rl_segment *, const rl_compiled *, rl_slot, const void *, size_t)
+{
+}
+
+void
+rl_named_hash(const rl_segment *, const rl_compiled *, rl_slot, const void *, size_t)
+{
+}
+
+bool
+rl_wish_set(const rl_segment *, uint64_t)
+{
+	return false;
 }
 
 size_t
@@ -268,6 +288,7 @@ prepare(void)
 	s->table = {(rl_bucket *)words, 2};
 	s->rings = &words[TABLE_WORDS];
 	limit.limiter.algorithm = RL_IN_FLIGHT;
+	limit.limiter.kind = RL_KIND_IN_FLIGHT;
 	limit.limiter.ring_entries = PLACES;
 }
 

@@ -30,7 +30,7 @@
 #define GEN 1
 #define KEY 7
 
-/* What C++ does not take: [static N], and a struct of the name of Relacy's namespace. */
+/* What C++ does not take: [static N], a struct of the name of Relacy's namespace. */
 #define static
 #define rl rl_process
 #undef EAGAIN /* Relacy's */
@@ -46,6 +46,7 @@
 
 #include "../../libshm/algorithm/gcra.c"
 #include "../../libshm/algorithm/log.c"
+#include "../../libshm/algorithm/share_bucket.c"
 #include "../../libshm/table/table.c"
 #define min32 min32_of_window
 #include "../../libshm/algorithm/window.c"
@@ -63,6 +64,7 @@ void decide(const struct rl_window_at *at, uint32_t capacity, uint32_t cost, rl_
 #undef min32
 #undef rl_window_decide
 
+#include "../../libshm/segment/chance.c"
 #include "../../libshm/segment/view.c"
 
 bool believe(const rl_segment *s, const rl_limiter *l, rl_slot slot, const rl_view *v);
@@ -74,14 +76,33 @@ bool store(uint64_t *entry, uint64_t value, const rl_u128 *state, rl_u128 seen);
 #undef rl_ring_store
 
 rl_eviction
-rl_evict_for(rl_process *, const rl_candidates *, rl_budget *, uint64_t)
+rl_evict_for(rl_process *, const rl_compiled *, const rl_candidates *, rl_budget *, uint64_t)
 {
 	return {};
 }
 
+#include "no_cells.h"
+
+/* No event is told. */
 void
-rl_record_write(const rl_segment *, rl_slot, const void *, size_t)
+rl_tell_full(const rl_request *)
 {
+}
+
+void
+rl_named_write(const rl_segment *, const rl_compiled *, rl_slot, const void *, size_t)
+{
+}
+
+void
+rl_named_hash(const rl_segment *, const rl_compiled *, rl_slot, const void *, size_t)
+{
+}
+
+bool
+rl_wish_set(const rl_segment *, uint64_t)
+{
+	return false;
 }
 
 int

@@ -57,6 +57,18 @@ needs bats quick
 needs apache2-utils demo
 ! make -n -C "$top" all | grep -e --install || fail 'make alone installs packages'
 
+# A package of several names is looked for by each of them, and installed by the one that the release has.
+mkdir "$root.bin"
+# shellcheck disable=SC2016 # the programs' own
+{
+	printf '#!/bin/sh\n[ "$4" != there ] || printf installed\n' >"$root.bin/dpkg-query"
+	printf '#!/bin/sh\necho "  Candidate: $([ "$2" = new ] && echo 1.0 || echo "(none)")"\n' >"$root.bin/apt-cache"
+}
+chmod +x "$root.bin"/*
+PATH=$root.bin:$PATH "$top/tests/support/need.sh" old,there there || fail 'a second name is not looked for'
+said=$(PATH=$root.bin:$PATH "$top/tests/support/need.sh" old,new other 2>&1) && fail 'what is missing is there'
+says 'rl: install them with: apt-get install new other'
+
 "$enabled" list "$root" | diff /dev/null - || fail 'of an empty root'
 enable cron.service multi-user.target
 enable_script cron

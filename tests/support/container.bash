@@ -27,6 +27,7 @@ needs_container() {
 		command -v "$tool" >/dev/null || skip "there is no $tool"
 	done
 	unshare --mount --pid --fork true 2>/dev/null || skip 'no namespaces may be made here'
+	[ -d /sys/fs/cgroup ] || skip 'there are no control groups here'
 }
 
 # Wait until a command succeeds, in steps of 50 ms, up to 20 s.

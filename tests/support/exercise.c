@@ -14,7 +14,8 @@ const struct rl_options exercise_options = {.keys = 20,
                                             .bans = 8,
                                             .overrides = 8,
                                             .key_bytes = 24,
-                                            .holders = 6};
+                                            .holders = 6,
+                                            .events = 8};
 
 static const struct rl_limit second = {.capacity = 9, .window_ns = 60 * RL_SECOND};
 
@@ -107,8 +108,12 @@ see_entry(const struct rl_entry *e, void *arg)
 {
 	uint64_t *sum = arg;
 
-	REQUIRE(e->count ? e->count->value <= RL_COUNT_MAX
-	                 : e->used <= (e->peek.window_ns == 0 ? RL_IN_FLIGHT_MAX : e->peek.limit));
+	REQUIRE(e->count
+	                ? e->count->value <= RL_COUNT_MAX
+	                : e->used <= (e->peek.window_ns == 0 ? RL_IN_FLIGHT_MAX : RL_CAPACITY_MAX));
+	/* beyond the limit: of one that counts what it denies, which a damaged quota may say of any */
+	REQUIRE(e->count || e->peek.window_ns == 0 || e->used <= e->peek.limit ||
+	        e->peek.remaining == 0);
 	REQUIRE(e->rule < (int)exercise_options.rules && e->limit < RL_LIMITS_MAX);
 	REQUIRE(e->buckets <= RL_GRANULARITY_MAX + 1 && e->charge_entries <= RL_LOG_MAX + 1);
 	REQUIRE(e->key_kept <= RL_KEY_MAX && e->key_kept <= e->key_len);
@@ -180,6 +185,15 @@ release(struct rl *rl, struct rl_charges *charges, uint64_t *seed)
 	REQUIRE(count <= 2);
 	if (test_below(seed, 4) > 0)
 		REQUIRE(rl_release(rl, holds, count) <= 1);
+}
+
+static int
+see_reserve(const struct rl_reserve_info *info, void *arg)
+{
+	REQUIRE(info->rule < (int)exercise_options.rules && info->limit < RL_LIMITS_MAX);
+	REQUIRE(info->cells_full <= info->cells_used && info->used_most <= info->capacity);
+	*(uint64_t *)arg += info->until_ns;
+	return 0;
 }
 
 static int
@@ -300,6 +314,39 @@ reset_many(struct rl *rl, int rule, const struct rl_pattern *pattern)
 	REQUIRE(counts.forgotten <= info.slots && counts.unknown <= info.slots);
 }
 
+static int
+see_event(const struct rl_event *e, void *arg)
+{
+	const unsigned char *bytes = e->key;
+	uint64_t *sum = arg;
+
+	REQUIRE(e->rule >= -1 && e->rule < 1 << 30 && e->limit < 8 && e->one_in > 0);
+	REQUIRE(e->key_kept <= RL_KEY_MAX && e->key_kept <= e->key_len);
+	REQUIRE(bytes || e->key_kept == 0);
+	for (size_t i = 0; i < e->key_kept; i++)
+		*sum += bytes[i];
+	return 0;
+}
+
+/* What is told, from anywhere on; and what has been. */
+static void
+look_back(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
+{
+	struct rl_events_cursor cursor = {.next = test_below(seed, 4) ? 0 : *seed};
+	int rule = (int)test_below(seed, EXERCISE_RULES + 3) - 1;
+	struct rl_history_span spans[RL_HISTORY_QUARTERS];
+	uint64_t denied, shadow_denied;
+
+	for (int i = 0; i < 3; i++)
+		REQUIRE(rl_events_read(rl, &cursor, see_event, sum) <= 0);
+	rl_events_now(rl, &cursor);
+	REQUIRE(rl_history_minutes(rl, rule, now, spans) <= RL_HISTORY_MINUTES);
+	REQUIRE(rl_history_quarters(rl, rule, now, spans) <= RL_HISTORY_QUARTERS);
+	REQUIRE(rl_limit_stats(rl, rule, (unsigned)test_below(seed, 9), &denied, &shadow_denied) <=
+	        0);
+	*sum += denied + shadow_denied + spans[0].denied;
+}
+
 static void
 administer(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 {
@@ -377,6 +424,7 @@ inspect(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 	*sum += strlen(info.name) + info.slots + rl_fill(rl);
 	for (int i = -1; i < (int)info.rules + 1; i++) {
 		rl_stats(rl, i, counters, RL_COUNTERS);
+		rl_ban_of(rl, i, rules[0].name, 1, now, see_ban, sum);
 		if (rl_rule_info(rl, i, &rule) == 1)
 			REQUIRE(rule.limit_count <= RL_LIMITS_MAX);
 		rl_override_info(rl, i, &pattern, &override);
@@ -385,6 +433,7 @@ inspect(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 	rl_find(rl, rules[test_below(seed, EXERCISE_RULES)].name);
 	rl_walk(rl, now, prefilter_of, see_entry, sum);
 	rl_bans_walk(rl, now, see_ban, sum);
+	REQUIRE(rl_reserve_walk(rl, now, see_reserve, sum) == 0);
 	for (int i = -1; i < EXERCISE_RULES; i++)
 		rl_holders_walk(rl, i, pattern.key, pattern.key_len, see_holder, sum);
 	REQUIRE(rl_audit(rl, see_fault, sum, &counts) == 0 && counts.live <= info.slots);
@@ -401,6 +450,7 @@ exercise_calls(struct rl *rl, uint64_t *seed)
 		administer(rl, seed, now, &sum);
 	for (int i = 0; i < 3; i++)
 		count(rl, seed, now);
+	look_back(rl, seed, now, &sum);
 	if (test_below(seed, 4) == 0)
 		inspect(rl, seed, now, &sum);
 	if (test_below(seed, 8) == 0)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # need.sh [--install] PACKAGE...: see that these Debian packages are there. Names those that
-# are not, and installs them (with sudo when not root) or fails.
+# are not, and installs them (with sudo when not root) or fails. luajit2,luajit is one package that has
+# these names in different releases.
 set -eu
 
 install=no
@@ -14,16 +15,32 @@ if ! command -v dpkg-query >/dev/null; then
 	exit 0
 fi
 
+# installed NAMES: whether a package of one of these names is.
+installed() {
+	for name in $(echo "$1" | tr , ' '); do
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null || true)" != installed ] || return 0
+	done
+	return 1
+}
+
+# offered NAMES: the one of these names that this release has; without one the first, which apt then names.
+offered() {
+	for name in $(echo "$1" | tr , ' '); do
+		! apt-cache policy "$name" 2>/dev/null | grep -q 'Candidate: [^(]' || break
+		name=${1%%,*}
+	done
+	echo "$name"
+}
+
 missing=
 for package in "$@"; do
-	status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-	[ "$status" = installed ] || missing="$missing $package"
+	installed "$package" || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
 
 echo "rl: missing Debian packages:$missing" >&2
 if [ "$install" = no ]; then
-	echo "rl: install them with: apt-get install$missing" >&2
+	echo "rl: install them with: apt-get install$(for package in $missing; do printf ' %s' "$(offered "$package")"; done)" >&2
 	exit 1
 fi
 as_root=
@@ -53,5 +70,6 @@ if [ ! -e $policy ]; then
 	$as_root chmod 755 $policy
 fi
 $as_root apt-get update -qq
+missing=$(for package in $missing; do offered "$package"; done)
 # shellcheck disable=SC2086 # one word per package
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh COMMAND...: run every test command, one more at once than there are CPUs, for some wait
+# run.sh COMMAND...: run every test command, two more at once than there are CPUs, for some wait
 # most of their time; say how each ended, how long it took and how much of a CPU, in itself and in
 # the kernel, and show the output of those that failed. One that takes longer than RL_TEST_SECONDS
 # has failed: that is for one that hangs, and is long, as a machine may have other things to do. What
@@ -53,7 +53,7 @@ fi
 unset MAKEFLAGS # a make that a test calls has nothing to do with the jobs of the one that calls this
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
-printf '%s\0' "$@" | xargs -0 -n 1 -P "$(($(nproc) + 1))" "$0" --one | tee "$results" |
+printf '%s\0' "$@" | xargs -0 -n 1 -P "$(($(nproc) + 2))" "$0" --one | tee "$results" |
 	grep --line-buffered -v '^part  '
 grep -E '^(skip|part)  ' "$results"
 passed=$(grep -c '^ok  ' "$results")

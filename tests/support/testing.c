@@ -111,6 +111,16 @@ test_private(uint32_t keys)
 	return rl;
 }
 
+struct rl *
+test_private_on_full(uint32_t keys, enum rl_on_full on_full)
+{
+	const struct rl_options o = {.keys = keys, .on_full = on_full};
+	struct rl *rl;
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	return rl;
+}
+
 int
 test_rule(struct rl *rl, const char *name, uint32_t capacity, uint64_t window_ns,
           uint32_t granularity, bool is_hard)

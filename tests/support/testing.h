@@ -38,6 +38,7 @@ int test_file_of_segment(void);
 
 /* One private segment with room for `keys`; fails the test if there is none. */
 struct rl *test_private(uint32_t keys);
+struct rl *test_private_on_full(uint32_t keys, enum rl_on_full on_full);
 
 /* Define a sliding window, or with granularity 0 a fixed one; fails the test on an error. */
 int test_rule(struct rl *rl, const char *name, uint32_t capacity, uint64_t window_ns,

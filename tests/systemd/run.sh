@@ -45,7 +45,7 @@ install_rl() {
 	install -D -m 755 "$build/rld" "$root/usr/sbin/rld"
 	install -D -m 755 "$build/rlctl" "$root/usr/bin/rlctl"
 	install -D -m 644 -t "$root/usr/lib/systemd/system" "$top"/systemd/rld.service \
-		"$top/systemd/rld@.service"
+		"$top/systemd/rld@.service" "$top"/systemd/rld-metrics.socket "$top"/systemd/rld-metrics.service
 	install -D -m 644 "$top/systemd/rl.sysusers" "$root/usr/lib/sysusers.d/rl.conf"
 	install -D -m 644 "$top/systemd/rl.tmpfiles" "$root/usr/lib/tmpfiles.d/rl.conf"
 	mkdir -p "$root/etc/rl"
@@ -58,8 +58,9 @@ remove_rl() {
 	in_container systemctl --quiet disable --now rld.service
 	in_container rlctl --segment web unlink --yes >/dev/null
 	in_container rm -r /usr/sbin/rld /usr/bin/rlctl /usr/lib/systemd/system/rld.service \
-		/usr/lib/systemd/system/rld@.service /usr/lib/sysusers.d/rl.conf \
-		/usr/lib/tmpfiles.d/rl.conf /etc/rl
+		/usr/lib/systemd/system/rld@.service /usr/lib/systemd/system/rld-metrics.socket \
+		/usr/lib/systemd/system/rld-metrics.service /usr/lib/sysusers.d/rl.conf \
+		/usr/lib/tmpfiles.d/rl.conf /etc/rl /var/lib/rl
 	in_container rmdir /dev/shm/rl
 	in_container systemctl daemon-reload
 	in_container systemctl reset-failed
@@ -170,6 +171,50 @@ test_metrics() {
 	promtool check metrics <<<"$text"
 	grep -qxF 'rl_allowed_total{segment="web",rule="login"} 5' <<<"$text" || fail "$text"
 	! grep -qF alice <<<"$text" || fail 'the name of a key is among the metrics'
+}
+
+test_metrics_socket() {
+	begin 'a scraper on the loopback reaches rld, which has no network; nothing of it stays enabled'
+	local text
+	in_container systemd-analyze verify --man=no --recursive-errors=yes rld-metrics.socket rld-metrics.service
+	in_container systemctl --quiet enable --now rld-metrics.socket
+	is ActiveState inactive rld-metrics.service
+	text=$(in_container curl --silent --fail --max-time 10 http://127.0.0.1:9778/metrics)
+	promtool check metrics <<<"$text"
+	grep -qxF 'rl_allowed_total{segment="web",rule="login"} 5' <<<"$text" || fail "$text"
+	is ActiveState active rld-metrics.service
+	text=$(in_container curl --silent --max-time 10 --output /dev/null --write-out '%{http_code}' http://127.0.0.1:9778/)
+	[ "$text" = 404 ] || fail "the status page is served unasked: $text"
+	in_container systemctl stop rld
+	! in_container curl --silent --fail --max-time 10 http://127.0.0.1:9778/metrics || fail 'metrics of nobody'
+	in_container systemctl start rld
+	in_container curl --silent --fail --max-time 10 --output /dev/null http://127.0.0.1:9778/metrics || fail 'not again'
+	in_container systemctl --quiet disable --now rld-metrics.socket
+	in_container systemctl stop rld-metrics.service
+	[ "$(in_container systemctl is-enabled rld-metrics.socket)" = disabled ] || fail 'it is enabled'
+	! in_container curl --silent --max-time 10 http://127.0.0.1:9778/metrics || fail 'somebody listens still'
+}
+
+textfile=/var/lib/node-exporter/rl.prom
+
+test_textfile() {
+	begin 'a textfile collector finds the metrics in its directory, as long as rld runs'
+	local dropin=/etc/systemd/system/rld.service.d/textfile.conf
+	in_container install -d -o rl -g rl "${textfile%/*}"
+	printf '[Service]\nReadWritePaths=%s\n' "${textfile%/*}" >"$root$dropin"
+	printf 'RLD_OPTIONS=--metrics-textfile %s --status-page\n' $textfile >"$root/etc/default/rld"
+	in_container systemctl daemon-reload
+	in_container systemctl restart rld
+	in_container cat $textfile | promtool check metrics
+	in_container grep -qxF 'rl_allowed_total{segment="web",rule="login"} 5' $textfile || fail 'not there'
+	[ "$(in_container stat -c %a $textfile)" = 644 ] || fail 'who collects cannot read it'
+	in_container curl --silent --fail --unix-socket /run/rld/metrics.sock http://localhost/ | grep -q '<title>' ||
+		fail 'no status page'
+	in_container systemctl stop rld
+	in_container test ! -e $textfile || fail 'it stays, and lies'
+	in_container rm -r $dropin /etc/default/rld "${textfile%/*}"
+	in_container systemctl daemon-reload
+	in_container systemctl start rld
 }
 
 test_reload() {
@@ -292,6 +337,20 @@ test_reboot() {
 	admits two alice 8
 }
 
+test_counters() {
+	begin 'asked for, counters outlive a reboot'
+	printf 'RLD_OPTIONS=--counters-file /var/lib/rl/rld.counters\n' >"$root/etc/default/rld"
+	in_container systemctl restart rld
+	request two erin || fail "not admitted: $said"
+	stop_container
+	boot
+	is ActiveState active
+	logged '/var/lib/rl/rld.counters: 2 counters restored, 0 are over'
+	admits two alice 0
+	admits one erin 7
+	in_container rm /etc/default/rld
+}
+
 test_removal() {
 	begin 'uninstalled, it leaves nothing behind'
 	remove_rl
@@ -326,6 +385,8 @@ test_boot
 test_workers
 test_directory
 test_metrics
+test_metrics_socket
+test_textfile
 test_reload
 test_signal_reload
 test_watchdog
@@ -337,5 +398,6 @@ test_full
 test_several
 test_geometry
 test_reboot
+test_counters
 test_removal
 begin 'all of it works'

@@ -41,7 +41,10 @@ static const struct place places[] = {
 	AT(rl_options, mode, 40),
 	AT(rl_options, group, 44),
 	AT(rl_options, flags, 48),
-	AT(rl_options, reserved, 56),
+	AT(rl_options, cells, 52),
+	AT(rl_options, reserves, 56),
+	AT(rl_options, events, 60),
+	AT(rl_options, reserved, 64),
 	SIZE(rl_limit, 64),
 	AT(rl_limit, algorithm, 0),
 	AT(rl_limit, capacity, 4),
@@ -55,7 +58,10 @@ static const struct place places[] = {
 	AT(rl_limit, prefix_v6, 37),
 	AT(rl_limit, prefetch, 38),
 	AT(rl_limit, count_denied, 40),
-	AT(rl_limit, reserved, 48),
+	AT(rl_limit, scope, 48),
+	AT(rl_limit, away, 50),
+	AT(rl_limit, blind, 52),
+	AT(rl_limit, reserved, 56),
 	SIZE(rl_rule, 112),
 	AT(rl_rule, name, 0),
 	AT(rl_rule, limit, 8),
@@ -127,7 +133,13 @@ static const struct place places[] = {
 	AT(rl_info, overrides_used, 128),
 	AT(rl_info, keys, 136),
 	AT(rl_info, holders_used, 144),
-	AT(rl_info, reserved, 152),
+	AT(rl_info, cells, 148),
+	AT(rl_info, reserves, 152),
+	AT(rl_info, reserve_until_ns, 160),
+	AT(rl_info, events, 156),
+	AT(rl_info, events_told, 168),
+	AT(rl_info, is_clustered, 176),
+	AT(rl_info, reserved, 184),
 	SIZE(rl_rule_info, 608),
 	AT(rl_rule_info, name, 0),
 	AT(rl_rule_info, source, 64),
@@ -233,7 +245,7 @@ test_what_is_not_known_yet(void **state)
 	struct rl *rl = test_private(10), *other;
 
 	(void)state;
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct rl_options o = {.keys = 10};
 		struct rl_place place;
 
@@ -247,18 +259,24 @@ test_what_is_not_known_yet(void **state)
 		struct rl_rule rule = {.name = "r", .limit = limit};
 		static const char known[] =
 			"not 0: this version of the library knows nothing that stands there";
+		static const char scope[] = "scope: 2 is none that there is; they are 0 and 1";
 		char sentence[RL_RULE_TEXT_SIZE];
 
-		later.reserved[i] = UINT64_C(1) << 63;
+		if (i == 0)
+			later.reserved[0] = UINT64_C(1) << 63;
+		else
+			later.scope = 2;
 		rule.reserved[i] = 1;
 		snprintf(sentence, sizeof sentence, "reserved: %s", known);
 		assert_refused(rl, &rule, sentence);
 		rule = (struct rl_rule){.name = "r", .limit = later};
-		snprintf(sentence, sizeof sentence, "limit.reserved: %s", known);
+		snprintf(sentence, sizeof sentence, "limit.%s%s", i == 0 ? "reserved: " : scope,
+		         i == 0 ? known : "");
 		assert_refused(rl, &rule, sentence);
 		rule = (struct rl_rule){
 			.name = "r", .limit = limit, .more = &later, .more_count = 1};
-		snprintf(sentence, sizeof sentence, "more[0].reserved: %s", known);
+		snprintf(sentence, sizeof sentence, "more[0].%s%s", i == 0 ? "reserved: " : scope,
+		         i == 0 ? known : "");
 		assert_refused(rl, &rule, sentence);
 	}
 	rl_close(rl);

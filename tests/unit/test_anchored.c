@@ -171,7 +171,11 @@ test_begins_with_the_first_charge(void **state)
 	assert_int_equal(check(rl, rule, 1, first + MINUTE - 1, NULL), RL_ALLOWED);
 	assert_int_equal(check(rl, rule, 1, first + MINUTE - 1, &r), RL_DENIED);
 	assert_int_equal(r.retry_after_ns, 1);
+	assert_int_equal(rl_check_at(rl, rule, "j", 1, 1, first, NULL), RL_ALLOWED);
 	assert_int_equal(check(rl, rule, 1, first + MINUTE, &r), RL_ALLOWED);
+	assert_int_equal(r.remaining, 1);
+	/* The same where it is not the first request of its minute, which goes a longer way. */
+	assert_int_equal(rl_check_at(rl, rule, "j", 1, 1, first + MINUTE, &r), RL_ALLOWED);
 	assert_int_equal(r.remaining, 1);
 	rl_close(rl);
 }

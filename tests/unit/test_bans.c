@@ -59,6 +59,8 @@ test_a_ban_and_its_end(void **state)
 	assert_int_equal(check(rl, rule, "k", now, &r), RL_ALLOWED);
 	assert_int_equal(ban(rl, rule, "k", until), 0);
 	assert_int_equal(check(rl, rule, "k", now, &r), RL_DENIED);
+	assert_int_equal(check(rl, rule, "k", now, &r),
+	                 RL_DENIED); /* by what is kept of the rule */
 	assert_int_equal(r.reason, RL_BY_BAN);
 	assert_true(r.retry_after_ns == 600 * RL_SECOND);
 	assert_int_equal(r.remaining, 0);
@@ -70,8 +72,8 @@ test_a_ban_and_its_end(void **state)
 	assert_true(r.retry_after_ns == 1);
 	assert_int_equal(check(rl, rule, "k", until, &r), RL_ALLOWED);
 	assert_int_equal(r.reason, RL_BY_LIMIT);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_banned), 2);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_denied), 2);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_banned), 3);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_denied), 3);
 	/* parts of a millisecond round up */
 	assert_int_equal(ban(rl, rule, "k", until + 1), 0);
 	assert_int_equal(check(rl, rule, "k", until + RL_MILLISECOND - 1, &r), RL_DENIED);
@@ -427,6 +429,59 @@ test_what_stands_for_a_pattern(void **state)
 	rl_close(rl);
 }
 
+static int
+keep_reason(const struct rl_ban_info *ban, void *arg)
+{
+	memcpy(arg, ban->reason, sizeof ban->reason);
+	return ban->is_exemption ? 2 : 1;
+}
+
+static void
+set_for(struct rl *rl, int rule, const char *pattern, const char *reason, bool is_exemption)
+{
+	struct rl_ban_info ban = {.rule = rule,
+	                          .is_exemption = is_exemption,
+	                          .pattern = rl_pattern_of(pattern, strlen(pattern)),
+	                          .until_ns = RL_NEVER_NS,
+	                          .reason_len = strlen(reason)};
+
+	strcpy(ban.reason, reason);
+	assert_int_equal(rl_ban_set(rl, &ban), 0);
+}
+
+/* The one by which a key is banned is told, of several that match it. */
+static void
+test_which_one_answers(void **state)
+{
+	struct rl *rl = test_private(100);
+	struct rl_config_rule configured = test_config_rule("r", 5, RL_SECOND);
+	struct rl_override override = {.pattern = rl_pattern_of("172.16.0.1", 10),
+	                               .kind = RL_OVERRIDE_BANNED};
+	char reason[RL_REASON_MAX + 1] = "";
+	int rule;
+
+	(void)state;
+	configured.overrides = &override;
+	configured.override_count = 1;
+	assert_int_equal(rl_configure(rl, &configured, 1, 0, NULL, NULL), 0);
+	rule = rl_find(rl, "r");
+	set_for(rl, RL_ANY_RULE, "192.0.2.0/24", "net", false);
+	set_for(rl, rule, "10.0.0.0/8", "wide", false);
+	set_for(rl, RL_ANY_RULE, "10.1.0.0/16", "close", true);
+	set_for(rl, rule, "10.1.2.3", "key", false);
+	assert_int_equal(rl_ban_of(rl, rule, "10.2.0.0", 8, rl_now(rl), keep_reason, reason), 1);
+	assert_string_equal(reason, "wide");
+	assert_int_equal(rl_ban_of(rl, rule, "10.1.0.0", 8, rl_now(rl), keep_reason, reason), 2);
+	assert_string_equal(reason, "close");
+	assert_int_equal(rl_ban_of(rl, rule, "10.1.2.3", 8, rl_now(rl), keep_reason, reason), 1);
+	assert_string_equal(reason, "key");
+	assert_int_equal(rl_ban_of(rl, rule, "11.0.0.0", 8, rl_now(rl), keep_reason, reason), 0);
+	assert_int_equal(rl_ban_of(rl, rule, "172.16.0.1", 10, rl_now(rl), keep_reason, reason), 0);
+	assert_int_equal(rl_ban_of(rl, rule + 1, "a", 1, rl_now(rl), keep_reason, reason), -EINVAL);
+	assert_int_equal(rl_ban_of(rl, rule, "", 0, rl_now(rl), keep_reason, reason), -EINVAL);
+	rl_close(rl);
+}
+
 int
 main(void)
 {
@@ -438,6 +493,7 @@ main(void)
 		cmocka_unit_test(test_networks),
 		cmocka_unit_test(test_what_cannot_be_banned),
 		cmocka_unit_test(test_bans_match_what_patterns_match),
+		cmocka_unit_test(test_which_one_answers),
 		cmocka_unit_test(test_the_list),
 		cmocka_unit_test(test_what_stands_for_a_pattern),
 		cmocka_unit_test(test_full),

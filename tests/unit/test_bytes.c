@@ -26,14 +26,16 @@ bytes_but_counters(const struct rl_options *o)
 	struct rl_geometry g;
 
 	assert_int_equal(rl_geometry_from(o, &g), 0);
-	return bytes_of(o) - (uint64_t)g.stripes * g.rules * sizeof(struct rl_stat);
+	return bytes_of(o) - (uint64_t)g.stripes * g.rules * sizeof(struct rl_stat) -
+	       (uint64_t)g.stripes * g.limits * sizeof(struct rl_limit_stat);
 }
 
 /* Of a rule of one sub-bucket or a bucket, with names of 32 bytes. */
 static struct rl_options
 least(uint32_t keys)
 {
-	return (struct rl_options){.keys = keys, .ring = 1, .key_bytes = 32};
+	return (struct rl_options){
+		.keys = keys, .ring = 1, .key_bytes = 32, .on_full = RL_FULL_DENY};
 }
 
 static uint64_t
@@ -61,6 +63,57 @@ test_a_key_takes_160_bytes_at_most(void **state)
 
 		assert_true(bytes_but_counters(&o) <= (uint64_t)keys[i] * 160);
 		assert_true(keys[i] < MANY || bytes_of(&o) <= (uint64_t)keys[i] * 160);
+	}
+}
+
+/* For keys without a slot there is so much more, and no more than a fifth of the slots. */
+static void
+test_the_reserve_takes_a_fifth_at_most(void **state)
+{
+	static const uint32_t keys[] = {3000, 24576, 100000, 1000000, MANY, RL_KEYS_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		for (uint32_t ring = 1; ring <= 64; ring *= 8) {
+			struct rl_options without = least(keys[i]), with = without;
+			uint64_t most, reserve;
+
+			without.ring = with.ring = ring;
+			with.on_full = RL_FULL_RESERVE;
+			most = slots_of(keys[i]) * (24 + 8 * ring + 24 + 32) / 5;
+			reserve = bytes_of(&with) - bytes_of(&without);
+			assert_true(reserve <=
+			            most + RL_AREA_ALIGN + sizeof(struct rl_reserve_head));
+			assert_true(reserve > most / 2 ||
+			            reserve >= 16 * RL_CELLS_MAX * sizeof(struct rl_u128));
+		}
+	}
+}
+
+/* Who is of no cluster has no byte for it; else a hash and little more for each slot. */
+static void
+test_what_a_cluster_takes(void **state)
+{
+	static const uint32_t keys[] = {10, 24576, 1000000, MANY};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		struct rl_options o = least(keys[i]);
+		uint64_t slots = slots_of(keys[i]), alone = bytes_of(&o), more;
+		struct rl_geometry g;
+		struct rl_areas a;
+
+		assert_int_equal(rl_geometry_from(&o, &g), 0);
+		assert_int_equal(g.record_bytes, sizeof(struct rl_record) + 32);
+		a = rl_areas_of(&g);
+		assert_int_equal(a.wishes, a.reserve); /* of no length */
+		o.flags = RL_OPEN_CLUSTER;
+		more = bytes_of(&o) - alone;
+		assert_true(more >= slots * RL_RECORD_HASH_BYTES + slots / 8);
+		assert_true(more <= slots * RL_RECORD_HASH_BYTES + slots / 8 + slots / 512 +
+		                            2 * RL_SLOTS_PER_ENTRY * RL_BANS_DEFAULT *
+		                                    RL_RECORD_HASH_BYTES +
+		                            3 * RL_AREA_ALIGN);
 	}
 }
 
@@ -147,8 +200,10 @@ says(const char *path, const char *sentence)
 static unsigned
 bytes_a_key(uint32_t ring, uint32_t key_bytes)
 {
-	const struct rl_options few = {.keys = 3 * MANY, .ring = ring, .key_bytes = key_bytes};
-	const struct rl_options many = {.keys = 6 * MANY, .ring = ring, .key_bytes = key_bytes};
+	struct rl_options few = least(3 * MANY), many = least(6 * MANY);
+
+	few.ring = many.ring = ring;
+	few.key_bytes = many.key_bytes = key_bytes;
 
 	return (unsigned)((bytes_of(&many) - bytes_of(&few) + 3 * MANY - 1) / (3 * MANY));
 }
@@ -156,17 +211,18 @@ bytes_a_key(uint32_t ring, uint32_t key_bytes)
 static void
 test_the_manual_says_what_it_takes(void **state)
 {
-	const struct rl_options small = least(0);
+	struct rl_options small = least(0);
 	char sentence[256];
 
 	(void)state;
 	snprintf(sentence, sizeof sentence,
-	         "With the defaults a segment takes %.1f MiB, and 16 KiB for each CPU: %u,%03u "
+	         "With the defaults a segment takes %.1f MiB, and 32 KiB for each CPU: %u,%03u "
 	         "bytes "
 	         "for each key.",
 	         (double)bytes_but_counters(&(struct rl_options){0}) / MIB,
 	         bytes_a_key(0, 0) / 1000, bytes_a_key(0, 0) % 1000);
 	says("man/rl_open.3", sentence);
+	small.on_full = RL_FULL_RESERVE;
 	snprintf(sentence, sizeof sentence, "it takes %.1f MiB, and %u bytes for each key.",
 	         (double)bytes_but_counters(&small) / MIB, bytes_a_key(1, 32));
 	says("man/rl_open.3", sentence);
@@ -195,6 +251,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_key_takes_160_bytes_at_most),
+		cmocka_unit_test(test_the_reserve_takes_a_fifth_at_most),
+		cmocka_unit_test(test_what_a_cluster_takes),
 		cmocka_unit_test(test_what_a_ring_of_one_is_for),
 		cmocka_unit_test(test_it_is_the_segment_that_is_made),
 		cmocka_unit_test(test_a_sub_bucket_takes_8_bytes_a_slot),

@@ -148,7 +148,7 @@ is_kept(int rule)
 {
 	struct rl_policy_limit limit;
 
-	return rl_policy_plain(rl, rule, "k", 1, &limit);
+	return rl_policy_plain_of(rl, rule, "k", 1, 0, 0, &limit);
 }
 
 /* A child that was forked while its parent wrote: it takes the writing over, and waits for nobody. */

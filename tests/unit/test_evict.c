@@ -135,7 +135,8 @@ test_evict_by_share(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < SLOTS; i++)
-		check(rl, i == big ? high : low, i, i == big ? 10 : 3, T0, NULL);
+		for (int n = 0; n < (i == big ? 10 : 3); n++)
+			check(rl, i == big ? high : low, i, 1, T0, NULL);
 	assert_int_equal(check(rl, low, 100, 1, T0, NULL), RL_ALLOWED);
 	assert_int_equal(test_counter(rl, high, RL_COUNT_evicted), 1);
 	rl_peek_at(rl, high, &big, sizeof big, T0, &r);
@@ -282,7 +283,8 @@ ask(struct rl *rl, int rule, uint32_t key, uint64_t cost, uint32_t tier)
 static void
 is_kept_at_its_tier(const struct rl_limit *limit, uint32_t tier, uint32_t key_bytes)
 {
-	const struct rl_options o = {.keys = 1, .key_bytes = key_bytes, .buffer_ns = BUFFER};
+	const struct rl_options o = {
+		.keys = 1, .key_bytes = key_bytes, .on_full = RL_FULL_EVICT, .buffer_ns = BUFFER};
 	struct rl *rl;
 	int rule;
 
@@ -292,7 +294,7 @@ is_kept_at_its_tier(const struct rl_limit *limit, uint32_t tier, uint32_t key_by
 	while (ask(rl, rule, TIGHT, 1, tier) == RL_ALLOWED)
 		;
 	for (uint32_t key = 100; key < 140; key++) {
-		assert_int_not_equal(ask(rl, rule, key, 4, 0), RL_DENIED);
+		assert_int_not_equal(ask(rl, rule, key, 1, 0), RL_DENIED);
 		assert_int_equal(ask(rl, rule, TIGHT, 1, tier), RL_DENIED);
 	}
 	assert_true(test_counter(rl, rule, RL_COUNT_evicted) > 10);
@@ -344,6 +346,35 @@ evicted_share(struct rl *rl, int rule, const uint64_t shares[SLOTS])
 	return found;
 }
 
+/* A key whose next request would be denied, if it costs as much as its last one, stays: here 7 of 10. */
+static void
+test_never_evict_what_would_be_denied_by_its_cost(void **state)
+{
+	(void)state;
+	for (int algorithm = 0; algorithm < test_algorithm_count(); algorithm++) {
+		const struct rl_limit limit = {.algorithm = (enum rl_algorithm)algorithm,
+		                               .capacity = 10,
+		                               .window_ns = WINDOW,
+		                               .burst = algorithm == RL_LEAKY_BUCKET ? 9 : 0,
+		                               .undelayed = algorithm == RL_LEAKY_BUCKET ? 9 : 0};
+		struct rl *rl;
+		int rule;
+
+		if (algorithm == RL_IN_FLIGHT || algorithm == RL_COUNTER)
+			continue;
+		rl = open_tiny(RL_FULL_EVICT);
+		rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = limit});
+		assert_true(rule >= 0);
+		assert_int_equal(ask(rl, rule, TIGHT, 7, 0), RL_ALLOWED);
+		for (uint32_t key = 100; key < 200; key++)
+			for (int n = 0; n < 8; n++)
+				assert_int_equal(ask(rl, rule, key, 1, 0), RL_ALLOWED);
+		assert_true(test_counter(rl, rule, RL_COUNT_evicted) > 50);
+		assert_int_equal(ask(rl, rule, TIGHT, 7, 0), RL_DENIED);
+		rl_close(rl);
+	}
+}
+
 /* The least used share goes, of the tighter limit, whichever that is. */
 static void
 test_evict_by_share_of_tiers(void **state)
@@ -362,7 +393,8 @@ test_evict_by_share_of_tiers(void **state)
 
 			if (used <= 100 && round % 3 == 0 && test_below(&seed, 2))
 				tier = 0;
-			assert_int_equal(ask(rl, rule, i, used, tier), RL_ALLOWED);
+			for (uint32_t n = 0; n < used; n++)
+				assert_int_equal(ask(rl, rule, i, 1, tier), RL_ALLOWED);
 			shares[i] = larger_share(used, tier);
 			least = shares[i] < least ? shares[i] : least;
 		}
@@ -449,6 +481,7 @@ main(void)
 		cmocka_unit_test(test_never_evict_a_key_at_its_limit),
 		cmocka_unit_test(test_never_evict_a_key_at_its_override),
 		cmocka_unit_test(test_never_evict_a_key_at_its_tier),
+		cmocka_unit_test(test_never_evict_what_would_be_denied_by_its_cost),
 		cmocka_unit_test(test_evict_by_share_of_tiers),
 		cmocka_unit_test(test_a_wrong_tier_evicts_no_other),
 		cmocka_unit_test(test_which_limit_is_full),

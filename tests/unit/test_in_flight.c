@@ -635,14 +635,15 @@ static void
 test_no_room_for_a_holder(void **state)
 {
 	static const enum rl_verdict answers[] = {
-		[RL_FULL_EVICT] = RL_UNDECIDED,
+		[RL_FULL_RESERVE] = RL_DENIED,
 		[RL_FULL_DENY] = RL_DENIED,
 		[RL_FULL_ALLOW] = RL_ALLOWED,
+		[RL_FULL_EVICT] = RL_UNDECIDED,
 	};
 
 	(void)state;
 	for (int seats = 0; seats < 2; seats++) {
-		for (int full = RL_FULL_EVICT; full <= RL_FULL_ALLOW; full++) {
+		for (int full = RL_FULL_RESERVE; full <= RL_FULL_EVICT; full++) {
 			struct rl_options options = {.keys = 100,
 			                             .ring = seats ? 8 : 1,
 			                             .holders = seats ? 1 : 8,
@@ -706,7 +707,7 @@ test_places_are_used_again(void **state)
 static void
 test_held_keys_keep_their_slots(void **state)
 {
-	struct rl *rl = open_with(&(struct rl_options){.keys = 1});
+	struct rl *rl = open_with(&(struct rl_options){.keys = 1, .on_full = RL_FULL_EVICT});
 	int rule = define(rl, in_flight(100)), held = 0, tries = 400;
 	static struct rl_hold hold[400];
 	struct rl_info info;

@@ -362,7 +362,7 @@ test_a_full_table(void **state)
 static void
 test_a_counter_takes_the_place_of_a_rules_key(void **state)
 {
-	struct rl *rl = test_private(10);
+	struct rl *rl = test_private_on_full(10, RL_FULL_EVICT);
 	int rule = test_rule(rl, "r", 2, 60 * RL_SECOND, 1, true);
 	int space = rl_define_counters(rl, "c");
 	char key[8];

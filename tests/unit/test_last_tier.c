@@ -143,7 +143,10 @@ test_a_new_key_has_none(void **state)
 	int rule;
 
 	(void)state;
-	assert_int_equal(rl_open_private(&(struct rl_options){.keys = 1, .ring = 1}, &rl), 0);
+	assert_int_equal(
+		rl_open_private(
+			&(struct rl_options){.keys = 1, .ring = 1, .on_full = RL_FULL_EVICT}, &rl),
+		0);
 	rule = test_rule(rl, "r", 100, HOUR, 0, false);
 	for (int i = 0; i < 200; i++) {
 		char key[16];

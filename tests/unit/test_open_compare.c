@@ -55,11 +55,13 @@ test_sentences(void **state)
 	expect(&some, ASKED(.rules = 65), "rules: 64, and 65 were asked for");
 	expect(&some, ASKED(.overrides = 1025), "overrides: 1024, and 1025 were asked for");
 	expect(&some, ASKED(.bans = 1025), "bans: 1024, and 1025 were asked for");
-	expect(&some, ASKED(.on_full = RL_FULL_DENY), "on_full: evict, and deny was asked for");
-	expect(&some, ASKED(.on_full = RL_FULL_ALLOW), "on_full: evict, and allow was asked for");
+	expect(&some, ASKED(.on_full = RL_FULL_DENY), "on_full: reserve, and deny was asked for");
+	expect(&some, ASKED(.on_full = RL_FULL_ALLOW), "on_full: reserve, and allow was asked for");
 	expect(&some, ASKED(.buffer_ns = 11 * RL_SECOND),
 	       "buffer_ns: 10000000000, and 11000000000 were asked for");
-	expect(&some, ASKED(.mode = 0666, .group = 7, .flags = UINT32_MAX), "");
+	expect(&some, ASKED(.mode = 0666, .group = 7, .flags = ~(unsigned)RL_OPEN_CLUSTER), "");
+	expect(&some, ASKED(.flags = RL_OPEN_CLUSTER),
+	       "flags: not made for a cluster, and that was asked for");
 }
 
 /* Whatever the numbers are. */
@@ -117,7 +119,7 @@ suffices(const struct rl_info *is, const struct rl_options *o)
 	if (o->key_bytes == RL_KEY_BYTES_NONE ? is->key_bytes != 0
 	                                      : is_less(is->key_bytes, o->key_bytes))
 		return false;
-	return o->on_full == RL_FULL_EVICT || o->on_full == is->on_full;
+	return o->on_full == RL_FULL_RESERVE || o->on_full == is->on_full;
 }
 
 static void
@@ -135,8 +137,8 @@ test_by_definition(void **state)
 		                       .overrides = near(&seed, 1024),
 		                       .bans = near(&seed, 1024),
 		                       .buffer_ns = near(&seed, 8) * RL_SECOND,
-		                       .on_full = (enum rl_on_full)test_below(&seed, 3)};
-		is.on_full = (enum rl_on_full)test_below(&seed, 3);
+		                       .on_full = (enum rl_on_full)test_below(&seed, 4)};
+		is.on_full = (enum rl_on_full)test_below(&seed, 4);
 		if (test_below(&seed, 4) == 0)
 			is.key_bytes = 0;
 		if (test_below(&seed, 8) == 0)

@@ -259,6 +259,23 @@ dump(const struct rl_entry *e, void *arg)
 	return 0;
 }
 
+/* Spend, of a bucket also ahead, and give back. */
+static void
+spend(struct rl *rl, const struct rl_limit *l, uint64_t now, uint64_t *seed)
+{
+	bool is_bucket = l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET;
+	uint64_t cost = 1 + test_below(seed, 3);
+	struct rl_result r;
+
+	if (is_bucket && test_below(seed, 3) == 0)
+		rl_reserve_at(rl, 0, "k", 1, cost, 2 * RL_SECOND, now, &r);
+	else
+		rl_check_at(rl, 0, "k", 1, cost, now, &r);
+	if (r.verdict == RL_ALLOWED && test_below(seed, 4) == 0)
+		rl_refund_item_at(
+			rl, &(struct rl_item){.rule = 0, .key = "k", .key_len = 1, .cost = 1}, now);
+}
+
 /* Dumped here and counted again there, at once or later, a key is as it was; never freer. */
 static void
 test_dump_and_restore(void **state)
@@ -268,7 +285,7 @@ test_dump_and_restore(void **state)
 	(void)state;
 	for (int round = 0; round < 500; round++) {
 		struct rl *one = test_private(10), *two = test_private(10);
-		struct rl_limit l = {.algorithm = (enum rl_algorithm)test_below(&seed, 5),
+		struct rl_limit l = {.algorithm = (enum rl_algorithm)test_below(&seed, 6),
 		                     .capacity = (uint32_t)(1 + test_below(&seed, 32)),
 		                     .window_ns = RL_SECOND + test_below(&seed, 10 * RL_SECOND)};
 		if (l.algorithm == RL_SLIDING_WINDOW) {
@@ -283,7 +300,7 @@ test_dump_and_restore(void **state)
 		uint64_t now = T0;
 		for (int i = 0; i < 60; i++) {
 			now += test_below(&seed, RL_SECOND);
-			rl_check_at(one, 0, "k", 1, 1 + test_below(&seed, 3), now, NULL);
+			spend(one, &l, now, &seed);
 		}
 		static struct dump d, again;
 		memset(&d, 0, sizeof d);

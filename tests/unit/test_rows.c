@@ -184,7 +184,7 @@ test_what_is_referred_to_stays(void **state)
 {
 	struct rl_limit more[RL_LIMITS_MAX - 1];
 	struct rl_rule rule = {.name = "a", .more = more, .more_count = RL_LIMITS_MAX - 1};
-	struct rl_config_rule config;
+	struct rl_config_rule config = {.override_count = 0};
 	struct rl_config_outcome o;
 	struct rl_rule_info info;
 	struct rl *rl = open_one(1);
@@ -195,7 +195,6 @@ test_what_is_referred_to_stays(void **state)
 		more[i] = rule.limit;
 	assert_int_equal(rl_define(rl, &rule), 0);
 	config.rule = rule;
-	config.override_count = 0;
 	config.rule.limit.window_ns = 2 * HOUR;
 	assert_int_equal(rl_configure(rl, &config, 1, 0, NULL, &o), 0);
 	check(rl, 0, "k", T0, NULL);

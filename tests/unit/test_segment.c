@@ -108,11 +108,11 @@ test_names_and_options(void **state)
 	assert_int_equal(test_open_error(&(struct rl_options){.keys = UINT32_MAX}), -EINVAL);
 	assert_int_equal(test_open_error(&(struct rl_options){.key_bytes = 4097}), -EINVAL);
 	assert_int_equal(test_open_error(&(struct rl_options){.rules = 1024}), -EINVAL);
-	assert_int_equal(test_open_error(&(struct rl_options){.on_full = (enum rl_on_full)3}),
+	assert_int_equal(test_open_error(&(struct rl_options){.on_full = (enum rl_on_full)4}),
 	                 -EINVAL);
 	assert_int_equal(test_open_error(&(struct rl_options){.buffer_ns = UINT64_MAX}), -EINVAL);
 	assert_int_equal(test_open_error(&(struct rl_options){.mode = 04777}), -EINVAL);
-	assert_int_equal(test_open_error(&(struct rl_options){.flags = 128}), -EINVAL);
+	assert_int_equal(test_open_error(&(struct rl_options){.flags = 256}), -EINVAL);
 	assert_int_equal(access(path(), F_OK), -1);
 }
 

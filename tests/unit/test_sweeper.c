@@ -2,10 +2,14 @@
 /* The pace of the sweep: every slot once in the interval, in slices that fit, never a burst. */
 
 #include "../../rld/sweeper.h"
+
+#include <stdio.h>
+
 #include "testing.h"
 
 #define KEYS 60000u
 #define INTERVAL (100 * RL_SECOND)
+#define LONG (300 * 86400 * RL_SECOND) /* a window that no test sees the end of */
 
 static struct rl *
 open_table(void)
@@ -160,6 +164,78 @@ test_a_slice_is_bounded(void **state)
 	rl_close(rl);
 }
 
+static void
+ask(struct rl *rl, int rule, const char *key, int times)
+{
+	for (int i = 0; i < times; i++)
+		rl_check(rl, rule, key, 1, 1, NULL);
+}
+
+/* As the last pass has seen them: whoever is open again is not counted for ever. */
+static void
+test_a_pass_counts_who_is_limited(void **state)
+{
+	struct rl *rl = open_table();
+	struct rl_rule two = {.name = "two",
+	                      .limit = {.capacity = 3, .window_ns = LONG},
+	                      .more = &(struct rl_limit){.capacity = 2, .window_ns = LONG},
+	                      .more_count = 1};
+	int one = test_rule(rl, "one", 1, LONG, 1, false), other;
+	struct sweeper s;
+	uint64_t now_ns;
+
+	(void)state;
+	other = rl_define(rl, &two);
+	assert_true(other >= 0);
+	/* With a ban, each key of the rule is looked at. */
+	assert_int_equal(rl_ban(rl, other, &(struct rl_pattern){RL_MATCH_KEY, "z", 1}, RL_NEVER_NS),
+	                 0);
+	ask(rl, one, "a", 1);
+	ask(rl, one, "b", 2);
+	ask(rl, other, "a", 2);
+	ask(rl, other, "b", 1);
+	sweeper_start(&s, rl, INTERVAL, 1);
+	assert_int_equal(limited_keys(&s.denied, one, 0), 0);
+	now_ns = run_pass(&s, 1);
+	assert_int_equal(limited_keys(&s.denied, one, 0), 2);
+	assert_int_equal(limited_keys(&s.denied, other, 0), 0);
+	assert_int_equal(limited_keys(&s.denied, other, 1), 1);
+	rl_reset(rl, one, "a", 1);
+	now_ns = run_pass(&s, now_ns);
+	assert_int_equal(limited_keys(&s.denied, one, 0), 1);
+	rl_reset(rl, one, "b", 1);
+	run_pass(&s, now_ns);
+	assert_int_equal(limited_keys(&s.denied, one, 0), 0);
+	sweeper_end(&s);
+	rl_close(rl);
+}
+
+/* More limits than the first room, in no order. */
+static void
+test_many_limits_are_counted(void **state)
+{
+	const struct rl_options options = {.keys = 4000, .ring = 1, .rules = 100};
+	struct rl *rl;
+	int rules[100];
+	struct limited limited = {0};
+
+	(void)state;
+	assert_int_equal(rl_open_private(&options, &rl), 0);
+	for (int i = 0; i < 100; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "r%d", i);
+		rules[i] = test_rule(rl, name, 1, LONG, 0, false);
+		for (int k = 0; k <= i % 7; k++)
+			ask(rl, rules[i], (char[]){(char)('a' + k), 0}, 1);
+	}
+	limited_add(&limited, rl, 0, UINT64_MAX, rl_now(rl));
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(limited_keys(&limited, rules[i], 0), i % 7 + 1);
+	limited_free(&limited);
+	rl_close(rl);
+}
+
 int
 main(void)
 {
@@ -171,6 +247,8 @@ main(void)
 		cmocka_unit_test(test_haste_comes_with_fill),
 		cmocka_unit_test(test_a_slice_is_bounded),
 		cmocka_unit_test(test_it_rests),
+		cmocka_unit_test(test_a_pass_counts_who_is_limited),
+		cmocka_unit_test(test_many_limits_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A walk: what a prefilter says of a key is true of its entry, and who is not wanted is not visited. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -380,6 +381,49 @@ test_only_the_wanted_are_visited(void **state)
 	rl_close(rl);
 }
 
+struct parts {
+	uint64_t first, count, visits;
+};
+
+static int
+visit_part(const struct rl_entry *e, void *arg)
+{
+	struct parts *parts = arg;
+
+	assert_true(e->slot >= parts->first && e->slot - parts->first < parts->count);
+	parts->visits++;
+	return 0;
+}
+
+/* Slices of any length, also within a bucket, show each key once. */
+static void
+test_slices_make_a_whole(void **state)
+{
+	struct rl *rl = test_private(4000);
+	int rule = test_rule(rl, "r", 10, 10 * RL_SECOND, 4, false);
+	struct parts parts = {0};
+	uint64_t seed = 3;
+	struct rl_info info;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++)
+		rl_check_at(rl, rule, &i, sizeof i, 1, T0, NULL);
+	rl_info(rl, &info);
+	for (parts.first = 0; parts.first < info.slots; parts.first += parts.count) {
+		parts.count = 1 + test_below(&seed, 50);
+		assert_int_equal(
+			rl_walk_slots(rl, parts.first, parts.count, T0, NULL, visit_part, &parts),
+			0);
+	}
+	assert_int_equal(parts.visits, 1000);
+	assert_int_equal(rl_walk_slots(rl, 0, 0, T0, NULL, visit_part, &parts), 0);
+	assert_int_equal(rl_walk_slots(rl, info.slots, 1, T0, NULL, visit_part, &parts), -EINVAL);
+	parts = (struct parts){.count = UINT64_MAX};
+	assert_int_equal(rl_walk_slots(rl, 0, UINT64_MAX, T0, NULL, visit_part, &parts), 0);
+	assert_int_equal(parts.visits, 1000);
+	rl_close(rl);
+}
+
 #define RULES 200
 
 static int
@@ -444,6 +488,7 @@ main(void)
 		cmocka_unit_test(test_the_state_of_a_network),
 		cmocka_unit_test(test_a_cut_name_has_no_sure_state),
 		cmocka_unit_test(test_only_the_wanted_are_visited),
+		cmocka_unit_test(test_slices_make_a_whole),
 		cmocka_unit_test(test_many_limits),
 		cmocka_unit_test(test_a_walk_writes_nothing),
 	};

@@ -58,7 +58,7 @@ evict(struct rl *rl, int rule, uint32_t count)
 static void
 test_evictions_are_told_once_a_minute_and_all(void **state)
 {
-	struct rl *rl = test_private(1);
+	struct rl *rl = test_private_on_full(1, RL_FULL_EVICT);
 	int rule = test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false);
 	char text[WATCH_TEXT];
 	struct watch watch;
@@ -132,11 +132,119 @@ test_a_nearly_full_table_is_told_when_it_becomes_so(void **state)
 	rl_close(rl);
 }
 
+/* `count` keys of a network, or of none. */
+static void
+ask_network(struct rl *rl, int rule, const char *before, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		char key[64];
+		int len = snprintf(key, sizeof key, "%s%u", before, i);
+
+		assert_int_equal(rl_check(rl, rule, key, (size_t)len, 1, NULL), RL_ALLOWED);
+	}
+}
+
+static void
+test_decisions_without_a_slot_are_told(void **state)
+{
+	struct rl *rl = test_private(1);
+	int rule = test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false);
+	int other = test_rule(rl, "s", 5, 3600 * RL_SECOND, 1, false);
+	char text[WATCH_TEXT];
+	struct watch watch;
+
+	(void)state;
+	watch_start(&watch, rl, RL_SECOND);
+	ask_network(rl, rule, "user:", 16);
+	look(&watch, 0, 2 * RL_SECOND, text);
+	assert_string_equal(said, "");
+	assert_int_equal(rl_check(rl, rule, "x", 1, 5, NULL), RL_ALLOWED);
+	assert_int_equal(rl_check(rl, rule, "x", 1, 1, NULL), RL_DENIED);
+	assert_int_equal(rl_check(rl, other, "x", 1, 1, NULL), RL_ALLOWED);
+	look(&watch, 0, 3 * RL_SECOND, text);
+	assert_says("<4>2 decisions were for keys without a slot");
+	assert_says("<4>1 requests of keys without a slot were denied");
+	assert_says("<4>1 keys gave their slot to another rule's");
+	look(&watch, 0, 3 * RL_SECOND + 2 * MINUTE, text);
+	assert_string_equal(said, "");
+	watch_end(&watch);
+	rl_close(rl);
+}
+
+/* Once, and again only after it was well below; in a table that has room, never. */
+static void
+test_a_network_that_takes_the_table_is_told(void **state)
+{
+	struct rl *rl = test_private(600);
+	int rule = test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false);
+	const struct rl_pattern network = rl_pattern_of("203.0.113.0/24", 14);
+	struct rl_reset_counts counts;
+	char text[WATCH_TEXT];
+	struct watch watch;
+
+	(void)state;
+	watch_start(&watch, rl, 0);
+	ask_network(rl, rule, "203.0.113.", 60);
+	ask_network(rl, rule, "user:", 60);
+	look(&watch, 800, RL_SECOND, text);
+	assert_null(strstr(said, "network"));
+	ask_network(rl, rule, "203.0.113.1", 100); /* 90 of them are new */
+	look(&watch, 700, MINUTE, text);
+	assert_string_equal(said, "");
+	look(&watch, 800, 2 * MINUTE, text);
+	assert_says("<4>segment '': network 203.0.113.0/24 takes 71");
+	assert_says(" % of the used slots, and 80 % of all are used; 'rlctl --segment ");
+	assert_says(" ban 203.0.113.0/24 --for 1h' denies it\n");
+	look(&watch, 800, 4 * MINUTE, text);
+	assert_string_equal(said, "");
+	assert_int_equal(rl_reset_matching(rl, rule, &network, &counts), 0);
+	look(&watch, 800, 6 * MINUTE, text);
+	assert_string_equal(said, "");
+	ask_network(rl, rule, "203.0.113.1", 100);
+	look(&watch, 800, 8 * MINUTE, text);
+	assert_says("<4>segment '': network 203.0.113.0/24 takes ");
+	watch_end(&watch);
+	rl_close(rl);
+}
+
+static void
+test_a_rule_that_takes_the_table_is_told(void **state)
+{
+	struct rl *rl = test_private(600);
+	int rule = test_rule(rl, "api", 5, 3600 * RL_SECOND, 1, false), other;
+	char text[WATCH_TEXT];
+	struct watch watch;
+
+	(void)state;
+	watch_start(&watch, rl, 0);
+	ask_network(rl, rule, "user:", 60);
+	look(&watch, 800, RL_SECOND, text); /* it has the table for itself */
+	assert_null(strstr(said, "rule"));
+	other = test_rule(rl, "login", 5, 3600 * RL_SECOND, 1, false);
+	ask_network(rl, other, "user:", 40);
+	look(&watch, 800, 2 * MINUTE, text);
+	assert_says("<4>segment '': rule 'api' takes 60 % of the used slots, and 80 % of all are "
+	            "used; 'rlctl --segment  list --rule api' shows whose\n");
+	look(&watch, 800, 4 * MINUTE, text);
+	assert_string_equal(said, "");
+	other = test_rule(rl, "third", 5, 3600 * RL_SECOND, 1, false);
+	ask_network(rl, other, "more:", 30); /* 46 %: not far enough down to come again */
+	look(&watch, 800, 6 * MINUTE, text);
+	ask_network(rl, rule, "more:", 30);
+	look(&watch, 800, 8 * MINUTE, text);
+	assert_string_equal(said, "");
+	look(&watch, 600, 10 * MINUTE, text);
+	look(&watch, 800, 12 * MINUTE, text);
+	assert_says("rule 'api' takes 56 %");
+	watch_end(&watch);
+	rl_close(rl);
+}
+
 /* That a row begins anew with another rule is no damage, and what that one counts is told. */
 static void
 test_a_row_that_becomes_another_rules(void **state)
 {
-	const struct rl_options options = {.keys = 1, .rules = 1};
+	const struct rl_options options = {.keys = 1, .rules = 1, .on_full = RL_FULL_EVICT};
 	char text[WATCH_TEXT];
 	struct watch watch;
 	struct rl *rl;
@@ -167,7 +275,7 @@ configure_one(struct rl *rl, const char *name, uint32_t capacity)
 static void
 test_a_configured_row_that_becomes_another_rules(void **state)
 {
-	const struct rl_options options = {.keys = 1, .rules = 1};
+	const struct rl_options options = {.keys = 1, .rules = 1, .on_full = RL_FULL_EVICT};
 	char text[WATCH_TEXT];
 	struct watch watch;
 	struct rl *rl;
@@ -325,6 +433,46 @@ test_what_another_process_configures_is_told_once(void **state)
 	rl_close(rl);
 }
 
+/* Rules by name, networks by their width alone, and the cells of keys without a slot. */
+static void
+test_metrics_of_a_full_table(void **state)
+{
+	const struct rl_options o = {.keys = 1, .cells = 4, .reserves = 2};
+	char *text = NULL;
+	struct rl *rl;
+	size_t size;
+	FILE *to;
+	int rule;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false);
+	ask_network(rl, rule, "203.0.113.", 12);
+	ask_network(rl, rule, "user:", 4);
+	to = open_memstream(&text, &size);
+	assert_int_equal(metrics_write(to, rl, rl_now(rl)), 0);
+	fflush(to);
+	assert_non_null(strstr(text, "rl_rule_slots_ratio{segment=\"\",rule=\"r\"} 1.000000\n"));
+	assert_non_null(strstr(text, "rl_network_slots_max_ratio{segment=\"\",family=\"ipv4\","
+	                             "bits=\"24\"} 0.750000\n"));
+	assert_null(strstr(text, "203.0.113"));
+	assert_non_null(strstr(text, "rl_reserve_limits{segment=\"\"} 0\n"));
+	assert_null(strstr(text, "rl_reserve_full_ratio{"));
+	assert_int_equal(rl_check(rl, rule, "x", 1, 5, NULL), RL_ALLOWED);
+	rewind(to);
+	assert_int_equal(metrics_write(to, rl, rl_now(rl)), 0);
+	fclose(to);
+	assert_non_null(strstr(text, "rl_reserve_limits{segment=\"\"} 1\n"));
+	assert_non_null(strstr(
+		text, "rl_reserve_full_ratio{segment=\"\",rule=\"r\",limit=\"1\"} 0.250000\n"));
+	assert_non_null(
+		strstr(text, "rl_reserve_cells_used{segment=\"\",rule=\"r\",limit=\"1\"} 1\n"));
+	assert_non_null(strstr(
+		text, "rl_reserve_until_timestamp_seconds{segment=\"\",rule=\"r\",limit=\"1\"} "));
+	free(text);
+	rl_close(rl);
+}
+
 int
 main(void)
 {
@@ -333,10 +481,14 @@ main(void)
 		cmocka_unit_test(test_evictions_are_told_once_a_minute_and_all),
 		cmocka_unit_test(test_definitions_that_replace_each_other_are_told),
 		cmocka_unit_test(test_a_nearly_full_table_is_told_when_it_becomes_so),
+		cmocka_unit_test(test_decisions_without_a_slot_are_told),
+		cmocka_unit_test(test_a_network_that_takes_the_table_is_told),
+		cmocka_unit_test(test_a_rule_that_takes_the_table_is_told),
 		cmocka_unit_test(test_a_row_that_becomes_another_rules),
 		cmocka_unit_test(test_a_configured_row_that_becomes_another_rules),
 		cmocka_unit_test(test_what_cannot_be_is_told_as_damage_and_once),
 		cmocka_unit_test(test_metrics_leave_out_what_cannot_be),
+		cmocka_unit_test(test_metrics_of_a_full_table),
 		cmocka_unit_test(test_the_status_has_keys_fill_and_rate),
 	};
 

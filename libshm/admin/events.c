@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ring of events as tools read it. Nothing in it is trusted: an entry is believed if its sequence
+ * and check fit, a key's name if it is the record's of the key's tag, and all else is bounded.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "rl_admin.h"
+#include "rule/handle.h"
+#include "segment/event.h"
+#include "segment/record.h"
+
+/* What an event is made of, and what it points to. */
+struct room {
+	struct rl_event event;
+	struct rl_record_copy copy;
+	uint64_t bytes[RL_EVENT_KEY_MAX / 8];
+};
+
+enum seen {
+	SEEN,
+	UNFINISHED, /* nobody has written it yet, or ever will */
+	OVER,       /* it is another's by now */
+};
+
+static const char *const names[] = {
+	[RL_EVENT_DENIED] = "denied",
+	[RL_EVENT_BANNED] = "banned",
+	[RL_EVENT_EVICTED] = "evicted",
+	[RL_EVENT_FULL] = "full",
+	[RL_EVENT_RESET] = "reset",
+	[RL_EVENT_CONFIGURED] = "configured",
+	[RL_EVENT_DEFINED] = "defined",
+	[RL_EVENT_FORGOTTEN] = "forgotten",
+	[RL_EVENT_BAN_SET] = "ban set",
+	[RL_EVENT_BAN_LIFTED] = "ban lifted",
+	[RL_EVENT_EXEMPTION_SET] = "allowed",
+	[RL_EVENT_ORDER] = "order",
+	[RL_EVENT_STORE_AWAY] = "store away",
+	[RL_EVENT_STORE_BACK] = "store back",
+	[RL_EVENT_HOST_JOINED] = "host joined",
+	[RL_EVENT_HOST_GONE] = "host gone",
+};
+
+const char *
+rl_event_name(enum rl_event_kind kind)
+{
+	return kind >= RL_EVENT_DENIED && kind <= RL_EVENT_LAST ? names[kind] : NULL;
+}
+
+static uint64_t
+begun(const struct rl_segment *s)
+{
+	return rl_atomic_load(&s->events->next);
+}
+
+void
+rl_events_now(const struct rl *rl, struct rl_events_cursor *cursor)
+{
+	const struct rl_segment *s = &rl->segment;
+
+	*cursor = (struct rl_events_cursor){.next = s->geometry.events > 0 ? begun(s) : 0};
+}
+
+/* Entry n, as it stood at one moment. */
+static enum seen
+load(const struct rl_segment *s, uint64_t n, struct rl_event_entry *e)
+{
+	const struct rl_event_entry *at = rl_event_at(s, n);
+
+	e->word = rl_atomic_load(&at->word);
+	e->time_ns = rl_atomic_load_relaxed(&at->time_ns);
+	e->tag = rl_atomic_load_relaxed(&at->tag);
+	e->where = rl_atomic_load_relaxed(&at->where);
+	e->retry_ns = rl_atomic_load_relaxed(&at->retry_ns);
+	e->by = rl_atomic_load_relaxed(&at->by);
+	e->detail[0] = rl_atomic_load_relaxed(&at->detail[0]);
+	e->detail[1] = rl_atomic_load_relaxed(&at->detail[1]);
+	rl_atomic_fence(); /* all of it before the word again: partner in rl_event_write() */
+	if (begun(s) - n > s->geometry.events)
+		return OVER;
+	return rl_atomic_load(&at->word) == e->word &&
+	                       e->word == rl_event_word(n, e->word >> RL_EVENT_KIND_SHIFT & 0xff, e)
+	               ? SEEN
+	               : UNFINISHED;
+}
+
+/* The bytes that the entry itself has of the key. */
+static void
+take_key(const struct rl_event_entry *e, bool has_slot, struct room *room)
+{
+	struct rl_event *event = &room->event;
+	size_t most = has_slot ? sizeof e->detail : sizeof room->bytes;
+
+	room->bytes[0] = e->detail[0];
+	room->bytes[1] = e->detail[1];
+	room->bytes[2] = e->tag;
+	event->key_len = e->where >> RL_EVENT_LEN_SHIFT & 0xffff;
+	event->key_kept = event->key_len < most ? event->key_len : most;
+	event->key = event->key_len > 0 ? room->bytes : NULL;
+}
+
+/* All that is kept of the key, while it has its slot. */
+static void
+take_name(const struct rl_segment *s, struct rl_slot slot, struct room *room)
+{
+	struct rl_event *event = &room->event;
+
+	if (slot.index >= rl_segment_slots(s) || !rl_record_read(s, slot, &room->copy) ||
+	    room->copy.key_kept <= event->key_kept)
+		return;
+	event->key = room->copy.bytes;
+	event->key_kept = room->copy.key_kept;
+	event->key_len = room->copy.key_len;
+}
+
+static int
+rule_of(const struct rl *rl, const struct rl_event_entry *e)
+{
+	uint64_t row = e->where >> RL_EVENT_RULE_SHIFT & RL_EVENT_RULE_MASK;
+	int rule;
+
+	if (row >= rl->segment.geometry.rules)
+		return -1;
+	rule = rl_rules_handle(&rl->segment, (int)row);
+	return rl_handle_has(rl, rule) ? rule : -1;
+}
+
+static void
+make(struct rl *rl, uint64_t n, const struct rl_event_entry *e, struct room *room)
+{
+	struct rl_event *event = &room->event;
+	struct rl_slot slot = {.index = e->where & UINT32_MAX, .tag = e->tag};
+	bool has_slot = slot.index != RL_EVENT_NO_SLOT;
+
+	*event = (struct rl_event){
+		.kind = (enum rl_event_kind)(e->word >> RL_EVENT_KIND_SHIFT & 0xff),
+		.rule = rule_of(rl, e),
+		.limit = e->where >> RL_EVENT_LIMIT_SHIFT & 7,
+		.time_ns = e->time_ns,
+		.number = n,
+		.id = has_slot ? e->tag & RL_TAG_HASH_MASK : 0,
+		.one_in = (uint32_t)e->by > 0 ? (uint32_t)e->by : 1,
+		.author = (uid_t)(e->by >> 32),
+	};
+	if (event->kind == RL_EVENT_CONFIGURED)
+		event->generation = e->retry_ns;
+	else
+		event->retry_after_ns = e->retry_ns;
+	take_key(e, has_slot, room);
+	if (has_slot)
+		take_name(&rl->segment, slot, room);
+}
+
+/* What was written over is lost. */
+static void
+catch_up(const struct rl_segment *s, uint64_t end, struct rl_events_cursor *c)
+{
+	uint64_t kept = s->geometry.events, oldest = end > kept ? end - kept : 0;
+
+	if (c->next > end) /* of another segment, or of damage */
+		c->next = end;
+	if (c->next >= oldest)
+		return;
+	if (c->next > 0 || c->lost > 0 || c->met > 0)
+		c->lost += oldest - c->next;
+	c->next = oldest;
+}
+
+/* True: it is passed by. */
+static bool
+pass_by(struct rl_events_cursor *c)
+{
+	if (c->met != c->next + 1) {
+		c->met = c->next + 1;
+		return false;
+	}
+	c->lost++;
+	c->next++;
+	return true;
+}
+
+int
+rl_events_read(struct rl *rl, struct rl_events_cursor *c,
+               int (*visit)(const struct rl_event *event, void *arg), void *arg)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_event_entry e;
+	struct room room;
+	uint64_t end;
+	int result = 0;
+
+	if (s->geometry.events == 0)
+		return -ENOENT;
+	end = begun(s);
+	catch_up(s, end, c);
+	while (c->next < end && result == 0) {
+		switch (load(s, c->next, &e)) {
+		case OVER:
+			catch_up(s, begun(s), c);
+			break;
+		case UNFINISHED:
+			if (!pass_by(c))
+				return 0;
+			break;
+		case SEEN:
+			make(rl, c->next++, &e, &room);
+			result = visit(&room.event, arg);
+			break;
+		}
+	}
+	return result;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The reserve as people and tools see it: by limit, how many of its cells count something. Each limit that
+ * has a set is looked at once, and each set belongs to one limit at most, whatever the bytes say: so no more than
+ * all cells are read. Nothing is written.
+ */
+#include "admin/entry.h"
+#include "algorithm/cell.h"
+#include "reserve/reserve.h"
+#include "rl_admin.h"
+
+static void
+add_cell(const struct rl_cell *c, const struct rl_quota *quota, uint64_t now_ns,
+         struct rl_reserve_info *info)
+{
+	const struct rl_view v = rl_reserve_view(c);
+	struct rl_decision d;
+	uint32_t used;
+
+	if (v.is_zero)
+		return;
+	rl_limiter_peek(&c->limit->cell, quota, &v, 1, now_ns, &d);
+	used = rl_decision_used(&d);
+	info->cells_used += used > 0;
+	info->cells_full += used > 0 && !d.admits;
+	if (used > info->used_most)
+		info->used_most = used;
+}
+
+static void
+fill(const struct rl_segment *s, const struct rl_entry_limit *known, uint64_t now_ns,
+     struct rl_reserve_info *info)
+{
+	const struct rl_quota quota = rl_cell_quota(&known->limit->limiter, &known->quota);
+	struct rl_cell c;
+
+	info->rule = known->rule;
+	info->limit = known->index;
+	info->capacity = known->most;
+	for (uint32_t i = 0; i < s->geometry.cells; i++)
+		if (rl_reserve_load(s, known->limit, i, &c))
+			add_cell(&c, &quota, now_ns, info);
+}
+
+/* False: the limit has no cells that count anything. */
+static bool
+look(struct rl *rl, int id, uint64_t now_ns, struct rl_reserve_info *info)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_entry_limit known;
+	struct rl_set set;
+
+	*info = (struct rl_reserve_info){.rule = -1};
+	if (rl_atomic_load_relaxed(&s->limits[id].reserve_set) == 0)
+		return false;
+	rl_entry_limit(rl, id, now_ns, &known);
+	if (!known.limit || !known.limit->has_cells || !rl_sets_find(s, known.limit, &set))
+		return false;
+	info->until_ns = rl_sets_until(&set);
+	if (info->until_ns <= now_ns)
+		return false;
+	fill(s, &known, now_ns, info);
+	return true;
+}
+
+int
+rl_reserve_walk(struct rl *rl, uint64_t now_ns,
+                int (*visit)(const struct rl_reserve_info *info, void *arg), void *arg)
+{
+	const struct rl_segment *s = &rl->segment;
+	uint64_t now = rl_clamp_now(now_ns);
+	struct rl_reserve_info info;
+	int result = 0;
+
+	if (!rl_sets_are_used(s, now))
+		return 0;
+	for (uint32_t id = 0; id < s->geometry.limits && result == 0; id++)
+		if (look(rl, (int)id, now, &info))
+			result = visit(&info, arg);
+	return result;
+}

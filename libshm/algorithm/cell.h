@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_CELL_H
+#define RL_CELL_H
+
+/*
+ * The arithmetic of cells: counters that keys without a slot share. Pure: no clock, and of memory only the
+ * ring of a slot that is folded. Who uses them, and why none is admitted too much, is in reserve/reserve.c.
+ *
+ * A cell is the state word of a counter without a ring, and so is decided about as any other:
+ *
+ *	sliding window, log,      a sliding window of one closed sub-bucket, as long as the window of the
+ *	anchored window           limit, and hard, whether the limit is or not
+ *	fixed window, bucket      the same as a slot's
+ *
+ * It counts the sum of its keys, so it is never less than what one of them has been admitted.
+ *
+ * A cell of a cluster's limit has no share: its keys are admitted `blind` together, and none of them where that is
+ * 0. A cluster's buckets have no cells.
+ *
+ *	hi   63                      36 35       28 27          22 21      12 11        0
+ *	    +--------------------------+-----------+--------------+----------+-----------+
+ *	    |       sum or ticks       | serial:8  |  folds, high | epoch, 0 | folds, low|
+ *	    +--------------------------+-----------+--------------+----------+-----------+
+ *
+ *	serial  of whom it counts, see reserve/sets.c: a cell of another serial counts nothing
+ *	folds   how often a slot was folded into it, modulo 2^18
+ *
+ * Fold: a slot is to be freed, and its key, without one, is to find in the cell what the slot counted. The
+ * cell becomes the larger of both, for each of its two epochs. It is not the sum: the cell may have what
+ * the slot began with. A slot's newest time is kept by counting 1 in its epoch, if nothing counts there: it
+ * was given back, or whoever brought the slot there was killed.
+ *
+ * Carry: a slot's first charge begins with what the cell counts, and each part of that leaves when it would
+ * have left the cell: so it stands in the last sub-bucket of its epoch E of the cell, the epochs being `count`
+ * sub-buckets long.
+ *
+ *	cell        |      E-1: sum     |       E: cur      |
+ *	slot        |    |    |    | x  |    |    |    | x  |       count = 4
+ *
+ *	cur = 0     { epoch 4E-1, cur = sum }, frozen with a jump of 1: whoever charges closes it, so that
+ *	            nothing is counted before E. Others may have brought the cell to E whose clocks
+ *	            are ahead of this one's, and then what was in E-2 is forgotten
+ *	cur > 0     { epoch 4E+3, cur = cur + sum }. Only a race makes it so, or a bucket
+ *
+ * A log has a time for a sub-bucket: the last nanosecond of E-1, or of E. An anchored window begins now, or
+ * with E+1: that is longer, for in a span as long as the window no more than two of them may meet.
+ */
+
+#include "algorithm/limiter.h"
+
+#define RL_CELL_FOLDS_LOW 12
+#define RL_CELL_FOLDS_HIGH_SHIFT 22
+#define RL_CELL_SERIAL_SHIFT 28
+#define RL_CELL_OWN ((UINT64_C(0x3fff) << RL_CELL_FOLDS_HIGH_SHIFT) | UINT64_C(0xfff))
+
+static inline uint8_t
+rl_cell_serial(struct rl_u128 word)
+{
+	return (uint8_t)(word.hi >> RL_CELL_SERIAL_SHIFT);
+}
+
+static inline uint32_t
+rl_cell_folds(struct rl_u128 word)
+{
+	return (uint32_t)((word.hi >> RL_CELL_FOLDS_HIGH_SHIFT & 0x3f) << RL_CELL_FOLDS_LOW |
+	                  (word.hi & 0xfff));
+}
+
+/* What a cell counts of that serial, as a word of its limiter. */
+static inline struct rl_u128
+rl_cell_count(struct rl_u128 word, uint8_t serial)
+{
+	if (rl_cell_serial(word) != serial)
+		return (struct rl_u128){0};
+	word.hi &= ~RL_CELL_OWN;
+	return word;
+}
+
+/* The other way round. */
+static inline struct rl_u128
+rl_cell_pack(struct rl_u128 count, uint8_t serial, uint32_t folds)
+{
+	count.hi &= ~RL_CELL_OWN;
+	count.hi |= (uint64_t)serial << RL_CELL_SERIAL_SHIFT |
+	            (uint64_t)(folds >> RL_CELL_FOLDS_LOW & 0x3f) << RL_CELL_FOLDS_HIGH_SHIFT |
+	            (folds & 0xfff);
+	return count;
+}
+
+/* By what its cells judge: at most what is admitted at once, and no denial counts. */
+struct rl_quota rl_cell_quota(const struct rl_limiter *limiter, const struct rl_quota *quota);
+
+/* The limiter of a limit's cells; false if it has none: what is in flight, counters, a cluster's buckets. */
+bool rl_cell_limiter(const struct rl_limiter *limiter, struct rl_limiter *cell);
+
+/*
+ * Does it count something that its keys have been charged in its newest epoch, at now_ns or later? Of a
+ * bucket: anything.
+ */
+bool rl_cell_is_open(const struct rl_limiter *cell, struct rl_u128 count, uint64_t now_ns);
+
+/*
+ * The count after a slot was folded into it. The view is not zero, of a limiter that has cells, and the caller
+ * makes sure afterwards that state and ring belong together.
+ */
+struct rl_u128 rl_cell_fold(const struct rl_limiter *limiter, const struct rl_limiter *cell,
+                            const struct rl_view *view, struct rl_u128 count);
+
+/* What a slot begins with that is first charged at now_ns. False: with nothing. */
+bool rl_cell_carry(const struct rl_limiter *limiter, const struct rl_limiter *cell,
+                   struct rl_u128 count, uint64_t now_ns, uint64_t slot_bits, struct rl_u128 *word);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "decide/tell.h"
+
+#include "segment/event.h"
+
+const void *
+rl_tell_name(const struct rl_request *rq, char text[RL_NETWORK_TEXT_MAX], size_t *len)
+{
+	*len = rq->key ? rq->key_len : rl_network_text(rq->network, text);
+	return rq->key ? rq->key : text;
+}
+
+void
+rl_tell_without(const struct rl_segment *s, enum rl_event_kind kind, int rule, const void *key,
+                size_t key_len, uint64_t retry_ns, uint64_t now_ns)
+{
+	rl_event_tell(s, &(struct rl_event_note){.kind = kind,
+	                                         .rule = rule,
+	                                         .time_ns = now_ns,
+	                                         .key = key,
+	                                         .key_len = key_len,
+	                                         .retry_ns = retry_ns});
+}
+
+void
+rl_tell_full(const struct rl_request *rq)
+{
+	char text[RL_NETWORK_TEXT_MAX];
+	size_t len;
+	const void *name = rl_tell_name(rq, text, &len);
+
+	rl_tell_without(rq->ask.segment, RL_EVENT_FULL, rq->rule, name, len, 0, rq->ask.now_ns);
+}

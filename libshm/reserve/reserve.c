@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Keys without a slot share a counter.
+ *
+ * A key that has a slot is counted there, and pays nothing for what follows. One that finds none is charged
+ * to a cell of its limit, chosen by its network or its hash. The cell has the sum of what its keys were
+ * admitted, so it is never less than any of them: such a key is denied early, and never admitted too much.
+ *
+ *	no slot         charge    CAS16 of the cell; then look whether the key got a slot meanwhile
+ *	slot -> cell    fold      before it is retired: the cell becomes the larger of both
+ *	cell -> slot    carry     before its first charge: the slot begins with what the cell counts
+ *
+ * What holds. Let counted(x) be what was admitted of key x and still counts, in one epoch of the cell.
+ *
+ *	(1) if x has no slot    counted(x) <= cell
+ *	(2) if x has one        counted(x) <= slot, once it was charged or carried
+ *
+ * A charge adds to what it is judged by. A fold makes the cell at least what the slot has, and the slot is
+ * freed by a CAS16 of the word that was folded: if it was charged since, that fails, and the slot stays. A carry
+ * puts all of the cell into a slot that has nothing; it is a CAS16 from the state that nothing was charged to.
+ *
+ * A charge to the cell and a slot at the same time:
+ *
+ *	charge   CAS16 of the cell     fence   look at the 16 tags
+ *	slot     CAS of its tag, LIVE  fence   look at the cell, for the carry
+ *
+ * One of both sees the other. If the slot's user does, (2) holds with the charge. If not, the charger finds
+ * the slot, and is decided there; what it charged to the cell stays: too much is counted, never too little.
+ * If the slot came, was charged and was folded between the charge and the look, its fold was made of a
+ * slot that knew nothing of the charge, and the larger of both is one too few: so each fold adds one to the
+ * cell's folds, and the charger looks at that, too. (They wrap after 2^18, within a look at 16 tags, in
+ * which its key came and went.) Whoever is killed between two steps has counted too much, or nothing.
+ *
+ * Time. A cell of a window counts in epochs as long as the window, in the newest and in the one before. A
+ * request is counted in the cell's newest epoch, or in its own if that is later: at a time when others
+ * were there already. What a carry puts into a slot leaves the slot when it would have left the cell; so to
+ * go to and fro makes nothing last longer, and nothing shorter: cell.h has where it stands.
+ *
+ * Bounds. A key is denied for others' sake only if the keys of its cell without a slot, together, use
+ * up the limit within two windows; and for less than a window longer than its own charges count.
+ *
+ * Neighbourhoods. Networks are owned in blocks: who has a /48 of IPv6 or a /24 of IPv4 can make up addresses, and
+ * who has a /32 or a /16 networks. So a /32 has a group of 64 cells, and each /48 in it one of these: what is
+ * made up there meets itself. A limit's own prefix is never made longer.
+ *
+ * A refund of what was charged to a cell is void, for by then the cell may be the larger of it and a slot.
+ */
+#include "reserve/reserve.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "algorithm/cell.h"
+#include "rule/address.h"
+#include "segment/record.h"
+
+#define TRIES 16
+#define GROUP 64 /* cells of a neighbourhood's group */
+
+/* Bits of the group, and of the neighbourhood within it, of each family. */
+static const struct {
+	unsigned group;
+	unsigned network;
+} v4_bits = {16, 24}, v6_bits = {32, 48};
+
+static unsigned
+lesser(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t
+hash_of_network(const struct rl_segment *s, const struct rl_address *address, unsigned prefix)
+{
+	unsigned char key[RL_NETWORK_KEY_MAX];
+
+	return rl_hash_of_key(s->key_start, key, rl_network_key(address, prefix, key));
+}
+
+static uint32_t
+index_of_network(const struct rl_segment *s, const struct rl_address *address, unsigned prefix)
+{
+	bool is_v4 = address->bits == 32;
+	unsigned network = lesser(is_v4 ? v4_bits.network : v6_bits.network, prefix);
+	unsigned group = lesser(is_v4 ? v4_bits.group : v6_bits.group, prefix);
+	uint32_t cells = s->geometry.cells;
+	uint64_t hash = hash_of_network(s, address, network);
+
+	if (cells < GROUP)
+		return (uint32_t)hash & (cells - 1);
+	return ((uint32_t)hash_of_network(s, address, group) & (cells / GROUP - 1)) * GROUP +
+	       (uint32_t)(hash % GROUP);
+}
+
+uint32_t
+rl_reserve_index(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t tag,
+                 const unsigned char *network)
+{
+	struct rl_address address;
+
+	if (!limit->has_prefix)
+		return (uint32_t)(tag & RL_TAG_HASH_MASK) & (s->geometry.cells - 1);
+	address = (struct rl_address){.bits = network[0]};
+	memcpy(address.bytes, network + 2, sizeof address.bytes);
+	return index_of_network(s, &address, network[1]);
+}
+
+bool
+rl_reserve_index_of(const struct rl_segment *s, const struct rl_compiled *limit,
+                    struct rl_slot slot, uint32_t *index)
+{
+	struct rl_record_copy copy;
+	struct rl_address address;
+	unsigned prefix;
+
+	if (!limit->has_prefix) {
+		*index = rl_reserve_index(s, limit, slot.tag, NULL);
+		return true;
+	}
+	if (!rl_record_read(s, slot, &copy) || copy.key_kept < copy.key_len ||
+	    !rl_network_parse(copy.bytes, copy.key_len, &address, &prefix))
+		return false;
+	*index = index_of_network(s, &address, prefix);
+	return true;
+}
+
+/*
+ * What counts for longer than the set does is damage, or was written under a serial of long ago, by a limit
+ * whose epochs were of another length.
+ */
+static bool
+load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index, struct rl_cell *c)
+{
+	c->segment = s;
+	c->limit = limit;
+	c->at = &c->set.cells[index];
+	if (!rl_atomic_load16(c->at, &c->word))
+		return false;
+	c->count = rl_cell_count(c->word, rl_set_serial(&c->set));
+	if (rl_limiter_idle_at(&limit->cell, c->count) > rl_sets_until(&c->set))
+		c->count = (struct rl_u128){0};
+	return true;
+}
+
+bool
+rl_reserve_load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+                struct rl_cell *c)
+{
+	return limit->has_cells && rl_sets_find(s, limit, &c->set) && load(s, limit, index, c);
+}
+
+int
+rl_reserve_take(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+                uint64_t now_ns, struct rl_cell *c)
+{
+	int error = limit->has_cells ? rl_sets_take(s, limit, now_ns, &c->set) : -ENOSPC;
+
+	if (error < 0)
+		return error;
+	return load(s, limit, index, c) ? 0 : -EAGAIN;
+}
+
+struct rl_view
+rl_reserve_view(const struct rl_cell *c)
+{
+	struct rl_view v = rl_view_none(c->segment);
+
+	v.word = c->count;
+	v.is_zero = rl_u128_equal(c->count, (struct rl_u128){0});
+	return v;
+}
+
+/* Buckets are filled a little later with each charge: a window ahead saves most writes. */
+static uint64_t
+until_of(const struct rl_limiter *l, struct rl_u128 count)
+{
+	uint64_t idle_ns = rl_limiter_idle_at(l, count), until_ns;
+
+	if (!rl_limiter_has_bucket(l))
+		return idle_ns;
+	return __builtin_add_overflow(idle_ns, l->window_ns, &until_ns) ? UINT64_MAX : until_ns;
+}
+
+/* Others see that there is something to look for before there is. */
+static bool
+store(const struct rl_cell *c, struct rl_u128 count, uint32_t folds)
+{
+	const struct rl_limiter *l = &c->limit->cell;
+
+	if (rl_sets_until(&c->set) < rl_limiter_idle_at(l, count) &&
+	    !rl_sets_raise(c->segment, &c->set, until_of(l, count)))
+		return false;
+	return rl_atomic_cas16(
+		c->at, c->word,
+		rl_cell_pack(count, rl_set_serial(&c->set), rl_cell_folds(c->word) + folds));
+}
+
+bool
+rl_reserve_charge(const struct rl_cell *c, struct rl_u128 count)
+{
+	return store(c, count, 0);
+}
+
+bool
+rl_reserve_was_left(const struct rl_cell *c, const struct rl_candidates *candidates)
+{
+	uint64_t hi;
+
+	rl_atomic_fence(); /* partner: in rl_reserve_carry() */
+	if (rl_table_has(&c->segment->table, candidates))
+		return true;
+	hi = rl_atomic_load(&c->at->hi);
+	return rl_cell_folds((struct rl_u128){.hi = hi}) != rl_cell_folds(c->word) ||
+	       rl_atomic_load(&c->set.at->hi) != c->set.owner;
+}
+
+bool
+rl_reserve_fold(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_slot slot,
+                const struct rl_view *v, uint64_t now_ns)
+{
+	struct rl_cell c;
+	uint32_t index;
+
+	if (!rl_reserve_index_of(s, limit, slot, &index))
+		return false;
+	for (int tries = 0; tries < TRIES; tries++) {
+		struct rl_u128 count;
+
+		if (rl_reserve_take(s, limit, index, now_ns, &c) < 0)
+			return false;
+		count = rl_cell_fold(&limit->limiter, &limit->cell, v, c.count);
+		if (!rl_view_holds(s, &limit->limiter, slot, v))
+			return false;
+		if (store(&c, count, 1))
+			return true;
+	}
+	return false;
+}
+
+enum rl_carry
+rl_reserve_carry(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+                 struct rl_slot slot, const struct rl_view *v, uint64_t now_ns)
+{
+	struct rl_u128 word;
+	struct rl_cell c;
+
+	rl_atomic_fence(); /* partner: in rl_reserve_was_left() */
+	if (!rl_sets_are_used(s, now_ns) || !limit->has_cells || !rl_sets_find(s, limit, &c.set))
+		return RL_CARRY_NOTHING;
+	if (!load(s, limit, index, &c))
+		return RL_CARRY_DONE;
+	if (!rl_cell_carry(&limit->limiter, &limit->cell, c.count, now_ns, v->slot_bits, &word))
+		return RL_CARRY_NOTHING;
+	rl_atomic_cas16(rl_table_state(&s->table, slot.index), v->word, word);
+	return RL_CARRY_DONE;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_SETS_H
+#define RL_SETS_H
+
+/*
+ * Whose cells are whose. The reserve has a few sets of cells; a limit has one while keys of it have no slot, and
+ * for a buffer after the last of these counts.
+ *
+ *	row.reserve_set   index + 1:16 | serial:24       where the limit's cells are
+ *	set[index]        until:64 | owner:64            owner: limit:10 | incarnation:20 | serial:24
+ *
+ * A set is the limit's if its row says so, and both agree. To take one:
+ *
+ *	set    CAS16 from one that is vacant to { now, this limit, serial + 1 }
+ *	row    CAS from what did not agree to { index, serial }
+ *
+ * Vacant is what was never taken, whose limit started anew, or whose `until` and the buffer are over: then no
+ * cell of it counts anything. Two processes may take a set each for one limit: the row's CAS says which of
+ * them is used, and the other is vacant after the buffer. Who is killed between both steps leaves the same.
+ *
+ * Before a cell is written, `until` is brought up to when it will count nothing: first the reserve's, which
+ * says to all others that there is something to look for, then the set's, by a CAS16 that fails if the set has
+ * become another's. Cells have the lowest 8 bits of the serial: those of another one count nothing, so
+ * a set that was taken is empty at once. Whoever slept meanwhile, for longer than a window and the
+ * buffer, writes a cell that nobody believes, or finds it changed.
+ */
+
+#include "rule/rules.h"
+
+/* A limit's set, as it was seen. */
+struct rl_set {
+	struct rl_u128 *at;
+	struct rl_u128 *cells;
+	uint64_t owner;
+};
+
+static inline uint8_t
+rl_set_serial(const struct rl_set *set)
+{
+	return (uint8_t)(set->owner >> RL_SET_SERIAL_SHIFT);
+}
+
+/* Does any cell count anything, at now_ns or later? Part of many decisions. */
+static inline bool
+rl_sets_are_used(const struct rl_segment *s, uint64_t now_ns)
+{
+	return s->geometry.cells > 0 && now_ns < rl_atomic_load(s->reserve_until);
+}
+
+/* The limit's, if it has one. */
+bool rl_sets_find(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_set *set);
+
+/* The same, taken if need be. 0; -ENOSPC none is vacant, or the limit has started anew; -EAGAIN. */
+int rl_sets_take(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t now_ns,
+                 struct rl_set *set);
+
+/* Would it find one? Writes nothing. */
+bool rl_sets_could_take(const struct rl_segment *s, const struct rl_compiled *limit,
+                        uint64_t now_ns);
+
+/* Its cells count something until then, at most. False: it is another's by now, or others are quicker. */
+bool rl_sets_raise(const struct rl_segment *s, const struct rl_set *set, uint64_t until_ns);
+
+/* Until when; 0 if the set is another's by now. */
+uint64_t rl_sets_until(const struct rl_set *set);
+
+/* What is counted in the limit's cells is forgotten. 0 or -EBUSY. */
+int rl_sets_forget(const struct rl_segment *s, int limit);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "segment/event.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "segment/chance.h"
+#include "segment/geometry.h"
+
+#define TRIES 8
+#define STAGE_BITS 6 /* one in 64 times as many */
+#define STAGE_MOST 4
+#define NO_RULE RL_EVENT_RULE_MASK
+
+_Static_assert(RL_RULES_MAX <= RL_EVENT_RULE_MASK, "a row more says that there is none");
+
+/* Which word of `told` counts a kind: floods of one do not hide another. */
+static unsigned
+told_of(enum rl_event_kind kind)
+{
+	switch (kind) {
+	case RL_EVENT_DENIED:
+		return 0;
+	case RL_EVENT_BANNED:
+		return 1;
+	case RL_EVENT_EVICTED:
+		return 2;
+	case RL_EVENT_FULL:
+		return 3;
+	case RL_EVENT_RESET:
+	case RL_EVENT_HOST_JOINED:
+	case RL_EVENT_HOST_GONE:
+		return 4;
+	case RL_EVENT_BAN_SET:
+	case RL_EVENT_BAN_LIFTED:
+	case RL_EVENT_EXEMPTION_SET:
+	case RL_EVENT_ORDER:
+		return 5;
+	default:
+		return 6;
+	}
+}
+
+static uint64_t *
+told_at(const struct rl_segment *s, enum rl_event_kind kind, int rule)
+{
+	uint32_t row = (uint32_t)rule & RL_RULE_INDEX_MASK;
+
+	if (rule < 0 || row >= s->geometry.rules)
+		return &s->events->told[told_of(kind)];
+	return &s->history[row].told[told_of(kind)];
+}
+
+/* What was told in that second. Of clocks that differ a little, the later one holds. */
+static uint32_t
+told_in(uint64_t word, uint32_t *second)
+{
+	int32_t ahead = (int32_t)((uint32_t)(word >> 32) - *second);
+
+	if (ahead == 1)
+		*second = (uint32_t)(word >> 32);
+	return ahead == 0 || ahead == 1 ? (uint32_t)word : 0;
+}
+
+bool
+rl_event_is_due(const struct rl_segment *s, enum rl_event_kind kind, int rule, uint64_t now_ns,
+                uint32_t *one_in)
+{
+	uint64_t *word;
+
+	if (s->geometry.events == 0 || !s->is_writable)
+		return false;
+	word = told_at(s, kind, rule);
+	for (int tries = 0; tries < TRIES; tries++) {
+		uint64_t seen = rl_atomic_load_relaxed(word);
+		uint32_t second = (uint32_t)(now_ns / RL_SECOND);
+		uint32_t told = told_in(seen, &second);
+		unsigned stage = told / RL_EVENTS_A_SECOND;
+
+		stage = stage < STAGE_MOST ? stage : STAGE_MOST;
+		if (tries == 0 && stage > 0 && rl_chance(now_ns) >> (64 - STAGE_BITS * stage) != 0)
+			return false;
+		*one_in = UINT32_C(1) << STAGE_BITS * stage;
+		if (rl_atomic_cas(word, seen, (uint64_t)second << 32 | (told + 1)))
+			return true;
+	}
+	return false;
+}
+
+/* Of all words but the first, the kind and the number. */
+static uint64_t
+check_of(uint64_t n, enum rl_event_kind kind, const struct rl_event_entry *e)
+{
+	const uint64_t words[] = {n,           e->time_ns, e->tag,       e->where,
+	                          e->retry_ns, e->by,      e->detail[0], e->detail[1]};
+	uint64_t sum = kind;
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		sum = (sum ^ words[i]) * UINT64_C(0x9fb21c651e98df25);
+		sum ^= sum >> 32;
+	}
+	return sum;
+}
+
+uint64_t
+rl_event_word(uint64_t n, enum rl_event_kind kind, const struct rl_event_entry *e)
+{
+	return (uint32_t)(n + 1) | (uint64_t)(kind & 0xff) << RL_EVENT_KIND_SHIFT |
+	       check_of(n, kind, e) >> RL_EVENT_CHECK_SHIFT << RL_EVENT_CHECK_SHIFT;
+}
+
+/* What is told of a cluster names no key. */
+static bool
+keeps(const struct rl_segment *s, const struct rl_event_note *note)
+{
+	return note->kind >= RL_EVENT_ORDER ||
+	       s->geometry.record_bytes > rl_record_head(&s->geometry);
+}
+
+/* A key with a slot has its name there, and its tag here; of others all that fits is kept. */
+static void
+fill_key(const struct rl_segment *s, const struct rl_event_note *note, struct rl_event_entry *e)
+{
+	uint64_t bytes[RL_EVENT_KEY_MAX / 8] = {0};
+	size_t room = note->slot ? sizeof e->detail : sizeof bytes;
+
+	if (note->key && keeps(s, note))
+		memcpy(bytes, note->key, note->key_len < room ? note->key_len : room);
+	e->detail[0] = bytes[0];
+	e->detail[1] = bytes[1];
+	e->tag = note->slot ? note->slot->tag : bytes[2];
+}
+
+static void
+fill(const struct rl_segment *s, const struct rl_event_note *note, uint32_t one_in,
+     struct rl_event_entry *e)
+{
+	uint32_t row = (uint32_t)note->rule & RL_RULE_INDEX_MASK;
+	uint64_t rule = note->rule < 0 || row >= s->geometry.rules ? NO_RULE : row;
+	uint64_t len = note->key && (note->slot || keeps(s, note)) ? note->key_len : 0;
+
+	e->time_ns = note->time_ns;
+	fill_key(s, note, e);
+	e->where = (note->slot ? (uint32_t)note->slot->index : RL_EVENT_NO_SLOT) |
+	           rule << RL_EVENT_RULE_SHIFT |
+	           (uint64_t)(note->limit & 7) << RL_EVENT_LIMIT_SHIFT |
+	           (len & 0xffff) << RL_EVENT_LEN_SHIFT;
+	e->retry_ns = note->retry_ns;
+	e->by = one_in | (uint64_t)note->author << 32;
+}
+
+void
+rl_event_write(const struct rl_segment *s, const struct rl_event_note *note, uint32_t one_in)
+{
+	uint64_t n = rl_atomic_take(&s->events->next, 1);
+	struct rl_event_entry *at = rl_event_at(s, n), e;
+
+	fill(s, note, one_in, &e);
+	rl_atomic_store(&at->word, 0);
+	rl_atomic_fence(); /* first the mark, then the rest: partner in rl_events_read() */
+	rl_atomic_store_relaxed(&at->time_ns, e.time_ns);
+	rl_atomic_store_relaxed(&at->tag, e.tag);
+	rl_atomic_store_relaxed(&at->where, e.where);
+	rl_atomic_store_relaxed(&at->retry_ns, e.retry_ns);
+	rl_atomic_store_relaxed(&at->by, e.by);
+	rl_atomic_store_relaxed(&at->detail[0], e.detail[0]);
+	rl_atomic_store_relaxed(&at->detail[1], e.detail[1]);
+	rl_atomic_store(&at->word, rl_event_word(n, note->kind, &e));
+}
+
+void
+rl_event_tell(const struct rl_segment *s, const struct rl_event_note *note)
+{
+	uint32_t one_in;
+
+	if (rl_event_is_due(s, note->kind, note->rule, note->time_ns, &one_in))
+		rl_event_write(s, note, one_in);
+}
+
+void
+rl_event_tell_change(const struct rl_segment *s, enum rl_event_kind kind, int rule,
+                     const void *name, size_t name_len, uint64_t value)
+{
+	rl_event_tell(s, &(struct rl_event_note){.kind = kind,
+	                                         .rule = rule,
+	                                         .time_ns = rl_segment_now(s),
+	                                         .key = name,
+	                                         .key_len = name_len,
+	                                         .retry_ns = value,
+	                                         .author = getuid()});
+}

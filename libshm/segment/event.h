@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_EVENT_H
+#define RL_EVENT_H
+
+/*
+ * What is told to people: a ring of events in the segment (see layout.h), which rl_events_read() reads.
+ *
+ *	next = n + 1          an atomic add: entry n is this writer's
+ *	word = 0              nobody believes the entry
+ *	the other words
+ *	word = sequence, kind, check
+ *
+ * Nobody waits. A reader believes an entry that has the sequence it looks for, before and after it has
+ * read the rest, and a check that fits. A writer that was killed in between leaves an entry that has
+ * not; the next round of the ring writes over it. One that was stopped for a whole round may write into
+ * another's entry: then the check fits neither, but for one case in 2^24.
+ *
+ * So that a flood costs next to nothing, each rule tells so many events of a kind in a second
+ * (RL_EVENTS_A_SECOND), and beyond that one in 64, then one in 4,096, and so on; `one_in` says so.
+ */
+
+#include "rl_admin.h"
+#include "segment/segment.h"
+
+#define RL_EVENTS_A_SECOND 16
+
+struct rl_event_note {
+	enum rl_event_kind kind;
+	int rule;       /* a handle or a row, or RL_ANY_RULE */
+	unsigned limit; /* which of the rule's */
+	uint64_t time_ns;
+	const struct rl_slot *slot; /* the key's; NULL: it has none */
+	const void *key;            /* or a name, or a pattern; NULL: none */
+	size_t key_len;
+	uint64_t retry_ns; /* until the key may try again, or a ban ends; else what the kind says */
+	uint32_t author;   /* who did it, of a change: a user id */
+};
+
+/* Is one of these to be told now? It has to be then, by rl_event_write(), as one in *one_in. */
+bool rl_event_is_due(const struct rl_segment *s, enum rl_event_kind kind, int rule, uint64_t now_ns,
+                     uint32_t *one_in);
+
+void rl_event_write(const struct rl_segment *s, const struct rl_event_note *note, uint32_t one_in);
+
+/* Both. */
+void rl_event_tell(const struct rl_segment *s, const struct rl_event_note *note);
+
+/* The same of a change by this process, just now: of a rule, or a key or pattern of it. */
+void rl_event_tell_change(const struct rl_segment *s, enum rl_event_kind kind, int rule,
+                          const void *name, size_t name_len, uint64_t value);
+
+#define RL_EVENT_NO_SLOT UINT32_MAX
+#define RL_EVENT_RULE_SHIFT 32
+#define RL_EVENT_RULE_MASK UINT64_C(0x3ff) /* a row; all ones: none */
+#define RL_EVENT_LIMIT_SHIFT 42
+#define RL_EVENT_LEN_SHIFT 45
+#define RL_EVENT_KIND_SHIFT 32
+#define RL_EVENT_CHECK_SHIFT 40
+#define RL_EVENT_KEY_MAX 24 /* bytes kept of a key without a slot; of others, 16 */
+
+/* The word of an entry that holds the others, as number `n`. */
+uint64_t rl_event_word(uint64_t n, enum rl_event_kind kind, const struct rl_event_entry *entry);
+
+static inline struct rl_event_entry *
+rl_event_at(const struct rl_segment *s, uint64_t n)
+{
+	return (struct rl_event_entry *)(void *)(s->events + 1) + n % s->geometry.events;
+}
+
+#endif

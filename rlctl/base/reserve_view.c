@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/reserve_view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/output.h"
+#include "base/rule.h"
+#include "base/width.h"
+
+struct reading {
+	struct reserve_view view;
+	int rule;
+};
+
+static int
+keep(const struct rl_reserve_info *info, void *arg)
+{
+	struct reading *reading = arg;
+	struct reserve_view *view = &reading->view;
+
+	if (info->cells_used == 0 || (reading->rule != RL_ANY_RULE && reading->rule != info->rule))
+		return 0;
+	view->limits = array_grow(view->limits, view->count, &view->room, sizeof(*view->limits));
+	view->limits[view->count++] = *info;
+	view->used += info->cells_used;
+	view->full += info->cells_full;
+	return 0;
+}
+
+struct reserve_view
+reserve_view_read(struct rl *rl, int rule, uint64_t now_ns)
+{
+	struct reading reading = {.rule = rule};
+
+	rl_reserve_walk(rl, now_ns, keep, &reading);
+	return reading.view;
+}
+
+void
+reserve_view_free(struct reserve_view *view)
+{
+	free(view->limits);
+	*view = (struct reserve_view){0};
+}
+
+char *
+reserve_view_line(struct rl *rl, const struct reserve_view *view, size_t columns)
+{
+	char *line = NULL;
+	size_t size;
+	FILE *to;
+
+	if (view->count == 0)
+		return NULL;
+	to = need(open_memstream(&line, &size));
+	fprintf(to, "keys without a slot: %" PRIu64 " %s, %" PRIu64 " full, of", view->used,
+	        view->used == 1 ? "cell" : "cells", view->full);
+	for (size_t i = 0; i < view->count; i++)
+		fprintf(to, "%s %s", i > 0 ? "," : "",
+		        limit_label(rl, view->limits[i].rule, view->limits[i].limit).text);
+	fprintf(to, "%*s", ELLIPSIS_ROOM, "");
+	fclose(to);
+	line[size - ELLIPSIS_ROOM] = '\0';
+	text_cut(line, columns);
+	return line;
+}
+
+static json_t *
+json_cells(struct rl *rl, const struct rl_reserve_info *info)
+{
+	json_t *object = need(json_object());
+
+	json_put(object, "rule", json_rule_name(rl, info->rule));
+	json_put(object, "number", json_count(info->limit + UINT64_C(1)));
+	json_put(object, "until_ns", json_count(info->until_ns));
+	json_put(object, "cells_used", json_count(info->cells_used));
+	json_put(object, "cells_full", json_count(info->cells_full));
+	json_put(object, "used_most", json_count(info->used_most));
+	json_put(object, "capacity", json_count(info->capacity));
+	return object;
+}
+
+json_t *
+reserve_view_json(struct rl *rl, const struct reserve_view *view)
+{
+	json_t *array = need(json_array());
+
+	for (size_t i = 0; i < view->count; i++)
+		json_push(array, json_cells(rl, &view->limits[i]));
+	return array;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_SURVEY_H
+#define RLCTL_SURVEY_H
+
+/* What of a store, and of the hosts that share limits by it, is not as it is to be. */
+
+#include "cluster/client.h"
+
+struct survey {
+	/* Of each node that has slots. `replicas`: "" not known. */
+	void (*node)(void *arg, const struct store_node *node, const char *version,
+	             const char *replicas);
+	/* `mend`: what to do; NULL: `what` says it all. */
+	void (*problem)(void *arg, const char *what, const char *mend);
+	void *arg;
+	uint64_t hosts; /* found */
+};
+
+void survey_run(struct client *c, struct survey *s);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Checks of what the file says against what the segment has, and of other segments beside it. */
+
+#include <apply/apply.h>
+#include <load/load.h>
+#include <rl_admin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "base/segment_names.h"
+#include "doctor/doctor.h"
+
+/* The first that was told of each kind. */
+struct told {
+	char error[200], warning[200], change[200];
+	size_t changes;
+};
+
+static void
+hear(enum config_level level, const char *text, void *arg)
+{
+	struct told *told = arg;
+	char *to = level == CONFIG_ERROR     ? told->error
+	           : level == CONFIG_WARNING ? told->warning
+	           : level == CONFIG_NOTE    ? told->change
+	                                     : NULL;
+
+	told->changes += level == CONFIG_NOTE;
+	if (to && !to[0])
+		snprintf(to, sizeof(told->error), "%s", text);
+}
+
+static void
+say_bad(struct doctor *doctor, const char *path, const struct told *told)
+{
+	doctor_say(
+		doctor, DOCTOR_FINDING,
+		"the old limits stay in force; but no reload succeeds, and after a reboot rld does "
+		"not start",
+		"%s", told->error[0] ? told->error : path);
+	doctor_mend(doctor,
+	            "rlctl config check %s; rlctl config undo --config %s takes the last "
+	            "change back",
+	            path, path);
+}
+
+static void
+say_differs(struct doctor *doctor, const char *path, const struct told *told)
+{
+	doctor_say(
+		doctor, DOCTOR_FINDING,
+		"the file was changed and is not in force, or something else was put into force: "
+		"the next reload or start of rld changes the limits",
+		"%s is not what is in force: %s%s", path, told->change,
+		told->changes > 1 ? ", and more" : "");
+	doctor_mend(doctor,
+	            "rlctl --segment %s config diff --config %s; rlctl --segment %s reload "
+	            "--config %s",
+	            doctor->name, path, doctor->name, path);
+}
+
+static void
+compare(struct doctor *doctor, const struct config *config, const char *path)
+{
+	struct rl_config_outcome outcome = {0};
+	struct told told = {0};
+	int error = config_apply(doctor->rl, config, RL_CONFIGURE_DRY, &outcome, hear, &told);
+
+	if (error < 0)
+		say_bad(doctor, path, &told);
+	else if (outcome.is_changed)
+		say_differs(doctor, path, &told);
+	if (error == 0 && told.warning[0]) {
+		doctor_say(
+			doctor, DOCTOR_NOTE,
+			"what the file says of the segment counts when it is made, and not before",
+			"%s", told.warning);
+		doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
+	} else if (error == 0 && !outcome.is_changed) {
+		doctor_say(doctor, DOCTOR_OK, NULL, "%s is what is in force", path);
+	}
+}
+
+void
+check_configuration(struct doctor *doctor)
+{
+	const char *path = config_path(NULL);
+	struct told told = {0};
+	struct config *config;
+
+	if (access(path, F_OK) < 0) {
+		doctor_say(doctor, DOCTOR_OK, NULL, "there is no %s: applications define the rules",
+		           path);
+		return;
+	}
+	if (access(path, R_OK) < 0) {
+		doctor_say(doctor, DOCTOR_SKIPPED, NULL, "this user may not read %s", path);
+		return;
+	}
+	config = config_load(path, hear, &told);
+	if (!config)
+		say_bad(doctor, path, &told);
+	else if (strcmp(config->name, doctor->name) != 0)
+		doctor_say(doctor, DOCTOR_OK, NULL, "%s is about segment '%s'", path, config->name);
+	else
+		compare(doctor, config, path);
+	config_free(config);
+}
+
+void
+check_others(struct doctor *doctor)
+{
+	struct segment_names names = segment_names_find();
+	char others[160] = "";
+	size_t count = 0;
+
+	for (size_t i = 0; i < names.count; i++) {
+		size_t used = strlen(others);
+
+		if (strcmp(names.at[i], doctor->name) == 0)
+			continue;
+		count++;
+		snprintf(others + used, sizeof(others) - used, " %s", names.at[i]);
+	}
+	segment_names_free(&names);
+	if (count == 0) {
+		doctor_say(doctor, DOCTOR_OK, NULL, "there is no other segment");
+		return;
+	}
+	doctor_say(doctor, DOCTOR_NOTE,
+	           "workers that name another segment count apart, and each has limits of its own",
+	           "other segments are here, too:%s", others);
+	doctor_mend(doctor, "rlctl segments");
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLCTL_OVERVIEW_H
+#define RLCTL_OVERVIEW_H
+
+#include "segment/segments_view.h"
+
+/* A line for each segment; `most_rules` of each are told below it, those that deny most. */
+void overview_print(const struct segments_view *view, bool has_head, size_t most_rules);
+
+/* rlctl without a verb: one screen of all segments. Returns the exit status. */
+int overview(void);
+
+#endif

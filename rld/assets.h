@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLD_ASSETS_H
+#define RLD_ASSETS_H
+
+/* The files of the status page, as rld/page/ has them. They are part of the program. */
+
+#include <stddef.h>
+
+struct asset {
+	const char *path, *type;
+	const char *start, *end;
+};
+
+/* What is served under this path, or NULL. */
+const struct asset *asset_find(const char *path);
+
+#endif

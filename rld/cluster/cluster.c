@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cluster.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "script.h"
+
+#define ANNOUNCE_LIFE (30 * RL_SECOND)
+#define ANNOUNCE_RETRY RL_SECOND
+#define BEAT RL_SECOND /* half of what an absence is told after */
+
+static void
+tell(struct cluster *c, bool is_trouble, const char *text)
+{
+	c->options.tell(c->options.tell_arg, is_trouble, text);
+}
+
+/* ---- the store ---- */
+
+static void
+hear(struct cluster *c, uint64_t now_ns)
+{
+	char text[120];
+
+	c->heard_ns = now_ns;
+	if (c->lend.is_allowed)
+		c->lend.answered_ns = rl_now(c->lend.rl);
+	if (c->away_since_ns == 0)
+		return;
+	rl_cluster_tell(c->lend.rl, RL_EVENT_STORE_BACK, RL_ANY_RULE, NULL,
+	                now_ns - c->away_since_ns, 0);
+	snprintf(text, sizeof text, "cluster: the store answers again, after %" PRIu64 " s",
+	         (now_ns - c->away_since_ns) / RL_SECOND);
+	c->away_since_ns = 0;
+	tell(c, false, text);
+}
+
+static void
+take_beat(void *arg, uint64_t label, const struct store_value *v, uint64_t now_ns)
+{
+	(void)label;
+	if (v)
+		hear(arg, now_ns);
+}
+
+/* Where nobody wishes for anything, this tells a store that is idle from one that is away. */
+static void
+beat(struct cluster *c, uint64_t now_ns)
+{
+	static const char *const argv[] = {"GET", SCRIPT_CHECK};
+	const struct store_question q = {.key = SCRIPT_CHECK,
+	                                 .key_size = strlen(SCRIPT_CHECK),
+	                                 .argc = 2,
+	                                 .argv = argv,
+	                                 .answer = take_beat,
+	                                 .arg = c};
+
+	if (now_ns - c->heard_ns < BEAT || now_ns < c->beat_ns)
+		return;
+	c->beat_ns = now_ns + BEAT / 2;
+	store_ask(c->store, &q, now_ns);
+}
+
+static void
+look_whether_away(struct cluster *c, uint64_t now_ns)
+{
+	if (c->away_since_ns != 0 || now_ns - c->heard_ns < CLUSTER_AWAY_NS)
+		return;
+	c->away_since_ns = c->heard_ns;
+	rl_cluster_tell(c->lend.rl, RL_EVENT_STORE_AWAY, RL_ANY_RULE, NULL, 0, 0);
+	tell(c, true,
+	     "cluster: the store does not answer; what is lent stays in use until its lease ends, "
+	     "then each limit goes on as its 'away' says, until the store answers again");
+}
+
+static void
+be_foreign(struct cluster *c)
+{
+	if (!c->is_foreign)
+		tell(c, true,
+		     "cluster: the store is in use with another secret: nothing is asked of it. "
+		     "Give "
+		     "all hosts the same secret file, or this cluster another store");
+	c->is_foreign = true;
+	c->lend.is_allowed = false;
+}
+
+static void
+be_allowed(struct cluster *c, uint64_t hosts)
+{
+	if (c->is_foreign)
+		tell(c, false, "cluster: the store is in use with this secret now");
+	c->is_foreign = false;
+	c->lend.is_allowed = true;
+	if (hosts == c->hosts || hosts == 0)
+		return;
+	c->hosts = hosts;
+	rl_cluster_hosts(c->lend.rl, hosts < UINT32_MAX ? (uint32_t)hosts : UINT32_MAX);
+}
+
+static void
+tell_of_host(void *arg, bool has_joined, const char *host)
+{
+	struct cluster *c = arg;
+
+	rl_cluster_tell(c->lend.rl, has_joined ? RL_EVENT_HOST_JOINED : RL_EVENT_HOST_GONE,
+	                RL_ANY_RULE, host, 0, 0);
+}
+
+/* It is announced: at once for the first time. What an answer took is within it. */
+static void
+compare_clocks(struct cluster *c, int64_t store_ms)
+{
+	if (!c->has_skew)
+		c->announce_ns = 0;
+	c->skew_ms = (int64_t)(rl_now(c->lend.rl) / RL_MILLISECOND) - store_ms;
+	c->has_skew = true;
+}
+
+static void
+take_hosts(struct cluster *c, const struct store_value *v)
+{
+	be_allowed(c, (uint64_t)store_integer(store_item(v, 0), 0));
+	compare_clocks(c, store_integer(store_item(v, 1), 0));
+	hosts_take(&c->who, v, 2, tell_of_host, c);
+}
+
+static void
+take_announced(void *arg, uint64_t label, const struct store_value *v, uint64_t now_ns)
+{
+	struct cluster *c = arg;
+
+	(void)label;
+	if (!v) {
+		c->announce_ns = now_ns + ANNOUNCE_RETRY;
+		return;
+	}
+	hear(c, now_ns);
+	if (store_is_error(v, "RLSECRET"))
+		be_foreign(c);
+	else if (v->type == STORE_ARRAY)
+		take_hosts(c, v);
+	else
+		tell(c, true, "cluster: the store does not understand what it is asked");
+}
+
+/* What it has of the rules and orders for all is announced at once. */
+static void
+notice(struct cluster *c)
+{
+	uint64_t now = c->rules.version * 2 + c->rules.is_good;
+
+	if (now == c->told_rules && c->orders.number == c->told_order)
+		return;
+	c->told_rules = now;
+	c->told_order = c->orders.number;
+	c->announce_ns = 0;
+}
+
+static void
+announce(struct cluster *c, uint64_t now_ns)
+{
+	char about[CLUSTER_TEXT + 96], life[24];
+	const char *argv[] = {"EVALSHA",
+	                      store_script(c->store, SCRIPT_ANNOUNCE),
+	                      "2",
+	                      SCRIPT_HOSTS,
+	                      SCRIPT_CHECK,
+	                      c->identity.text,
+	                      c->secret.check,
+	                      life,
+	                      about};
+	const struct store_question q = {.key = SCRIPT_HOSTS,
+	                                 .key_size = strlen(SCRIPT_HOSTS),
+	                                 .argc = 9,
+	                                 .argv = argv,
+	                                 .answer = take_announced,
+	                                 .arg = c};
+
+	if (now_ns < c->announce_ns)
+		return;
+	snprintf(about, sizeof about, "%s %" PRIu64 " %s %" PRIu64 " %" PRId64, c->about,
+	         c->rules.version,
+	         c->rules.version == 0 ? "own"
+	         : c->rules.is_good    ? "good"
+	                               : "refused",
+	         c->orders.number, c->skew_ms);
+	snprintf(life, sizeof life, "%" PRIu64, (uint64_t)(ANNOUNCE_LIFE / RL_MILLISECOND));
+	c->announce_ns = now_ns + (c->lend.is_allowed ? ANNOUNCE_LIFE / 3 : ANNOUNCE_RETRY);
+	if (store_ask(c->store, &q, now_ns) < 0)
+		c->announce_ns = now_ns + ANNOUNCE_RETRY / 10;
+}
+
+uint64_t
+cluster_run(struct cluster *c, uint64_t now_ns)
+{
+	uint64_t answers = c->lend.counts.answers, due_ns, next_ns;
+
+	notice(c);
+	announce(c, now_ns);
+	beat(c, now_ns);
+	if (c->lend.is_allowed) {
+		rules_run(&c->rules, now_ns, c->lend.random);
+		orders_run(&c->orders, now_ns, c->lend.random >> 32);
+	}
+	due_ns = lend_run(&c->lend, now_ns);
+	next_ns = store_run(c->store, now_ns);
+	if (c->lend.counts.answers != answers)
+		hear(c, now_ns);
+	look_whether_away(c, now_ns);
+	return next_ns < due_ns ? next_ns : due_ns;
+}
+
+int
+cluster_fd(const struct cluster *c)
+{
+	return store_fd(c->store);
+}
+
+/* ---- begin and end ---- */
+
+static bool
+read_files(struct cluster *c, char *why, size_t size)
+{
+	const struct cluster_options *o = &c->options;
+
+	return secret_read(&c->secret, o->secret_file, why, size) &&
+	       (!o->password_file ||
+	        secret_read_line(c->password, sizeof c->password, o->password_file, why, size));
+}
+
+static bool
+open_store(struct cluster *c, uint64_t random, char *why, size_t size)
+{
+	const struct store_options o = {
+		.nodes = c->options.nodes,
+		.node_count = c->options.node_count,
+		.user = c->options.user,
+		.password = c->options.password_file ? c->password : NULL,
+		.name = c->name,
+		.tls = c->options.tls,
+		.timeout_ns = c->options.timeout_ns,
+		.scripts = {[SCRIPT_TAKE] = script_take,
+	                    [SCRIPT_ANNOUNCE] = script_announce,
+	                    [SCRIPT_READ_ORDERS] = script_read_orders},
+		.tell = c->options.tell,
+		.tell_arg = c->options.tell_arg,
+	};
+
+	c->store = store_open(&o, random, why, size);
+	return c->store != NULL;
+}
+
+static void
+name_host(struct cluster *c, const char *segment)
+{
+	char host[65] = "";
+
+	gethostname(host, sizeof host - 1);
+	for (char *at = host; *at; at++) /* CLIENT SETNAME takes no spaces */
+		if (*at <= ' ' || *at > '~')
+			*at = '_';
+	snprintf(c->name, sizeof c->name, "rld-%s", host);
+	snprintf(c->about, sizeof c->about, "%s %s " RL_VERSION, host, segment);
+}
+
+static bool
+start(struct cluster *c, struct rl *rl, const char *segment, dev_t device, ino_t inode,
+      uint64_t now_ns, char *why, size_t size)
+{
+	int error;
+
+	name_host(c, segment);
+	if (!read_files(c, why, size) || !open_store(c, now_ns, why, size) ||
+	    !identity_open(&c->identity, c->options.state, segment, device, inode, why, size))
+		return false;
+	c->lend = (struct lend){
+		.rl = rl,
+		.store = c->store,
+		.identity = &c->identity,
+		.tell = c->options.tell,
+		.tell_arg = c->options.tell_arg,
+		.lease_ns = c->options.lease_ns,
+	};
+	c->rules = (struct rules){
+		.store = c->store,
+		.tell = c->options.tell,
+		.tell_arg = c->options.tell_arg,
+		.take = c->options.take_rules,
+		.take_arg = c->options.take_arg,
+	};
+	c->orders = (struct orders){
+		.rl = rl,
+		.store = c->store,
+		.lend = &c->lend,
+		.secret = &c->secret,
+		.tell = c->options.tell,
+		.tell_arg = c->options.tell_arg,
+	};
+	orders_open(&c->orders, c->options.state, segment);
+	if (c->options.take_rules &&
+	    (!c->options.state || !rules_open(&c->rules, c->options.state, segment))) {
+		snprintf(why, size, "shared rules need a directory to be kept in: --state");
+		return false;
+	}
+	error = rl_cluster_secret(rl, c->secret.bytes);
+	error = error < 0 ? error : lend_open(&c->lend, now_ns);
+	if (error < 0)
+		snprintf(why, size, "segment '%s': %s", segment, rl_strerror(error));
+	return error == 0;
+}
+
+struct cluster *
+cluster_open(const struct cluster_options *options, struct rl *rl, const char *segment,
+             dev_t device, ino_t inode, uint64_t now_ns)
+{
+	struct cluster *c = calloc(1, sizeof *c);
+	char why[320] = "no memory", text[360];
+
+	if (c) {
+		c->options = *options;
+		c->heard_ns = now_ns;
+		if (start(c, rl, segment, device, inode, now_ns, why, sizeof why))
+			return c;
+	}
+	snprintf(text, sizeof text, "cluster: %s", why);
+	options->tell(options->tell_arg, true, text);
+	cluster_close(c, now_ns);
+	return NULL;
+}
+
+void
+cluster_close(struct cluster *c, uint64_t now_ns)
+{
+	if (!c)
+		return;
+	store_close(c->store, now_ns);
+	lend_close(&c->lend);
+	hosts_free(&c->who);
+	explicit_bzero(c->password, sizeof c->password);
+	explicit_bzero(&c->secret, sizeof c->secret);
+	free(c);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLD_CLUSTER_POLICY_H
+#define RLD_CLUSTER_POLICY_H
+
+/*
+ * How much capacity to borrow for a key, when to ask and when to give back. No clock, no memory, no store: all is given.
+ *
+ * Nothing here can let too much through: whatever is asked, the script lends no more than there is, and a share never
+ * goes below its load. What is decided well or badly is how many requests are denied though another
+ * host has room, and how often the store is asked.
+ *
+ *	pool is large	ask for a part of it beyond what is in use: the next burst finds it here
+ *	pool is small	ask for what the next three looks need, and seldom
+ *	others starve	give back what the next look does not need; if short oneself, be content with a fair part
+ *	nobody asks	give back all that is not in use, and in the end forget the key
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of the limit. */
+struct policy_limit {
+	uint64_t capacity, blind;
+	uint64_t window_ns, lease_ns;
+	uint64_t look_ns; /* between two looks at a key in use */
+	bool is_bucket;
+};
+
+/* Of the word, now. */
+struct policy_seen {
+	uint64_t share, load;
+	bool is_wished; /* a worker was denied, or has used most of its capacity, since the last look */
+};
+
+/* What is remembered of a key from look to look. */
+struct policy_key {
+	double rate; /* tokens a ns */
+	uint64_t load, looked_ns, used_ns;
+	uint64_t asked_ns, renew_ns; /* renew_ns: by how much the next renewal comes earlier */
+	bool is_open;                /* asked, and not answered */
+	/* the last answer */
+	bool is_known;
+	uint64_t share, pool, hosts, capacity;
+	uint64_t starves_until_ns;
+};
+
+struct policy_answer {
+	uint64_t share, sum, hosts, capacity;
+	bool other_starves;
+};
+
+struct policy_wish {
+	bool is_ask, is_over; /* is_over: nothing is left to remember */
+	bool is_short;
+	uint64_t want, need;
+	uint64_t next_ns; /* when to look again, unless a worker wishes */
+};
+
+/* As the word is found. */
+void policy_begin(struct policy_key *k, const struct policy_seen *seen, uint64_t now_ns);
+
+struct policy_wish policy_look(const struct policy_limit *limit, struct policy_key *k,
+                               const struct policy_seen *seen, uint64_t now_ns);
+
+/* It is asked now. `random`: any number, for renewals that do not all come at once. */
+void policy_asked(struct policy_key *k, uint64_t now_ns, uint64_t random);
+
+/* The answer to the newest question. */
+void policy_answered(struct policy_key *k, const struct policy_answer *a, uint64_t now_ns,
+                     const struct policy_limit *limit);
+
+/* How long one that is short counts for the others. */
+uint64_t policy_starve_ns(const struct policy_limit *limit);
+
+#endif

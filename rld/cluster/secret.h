@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLD_CLUSTER_SECRET_H
+#define RLD_CLUSTER_SECRET_H
+
+/*
+ * What all hosts of a cluster know and the store does not: keys leave a host only as hashes of it. A file of 32 bytes
+ * or more, of this user or root, that nobody else may read.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SECRET_SIZE 32
+#define SECRET_CHECK 33 /* 32 hex digits that tell nothing of it */
+
+struct secret {
+	unsigned char bytes[SECRET_SIZE];
+	unsigned char seal[SECRET_SIZE]; /* what goes through the store is sealed with */
+	char check[SECRET_CHECK]; /* stands in the store: with another secret nobody asks there */
+};
+
+/* False after writing why. */
+bool secret_read(struct secret *s, const char *path, char *why, size_t size);
+
+/*
+ * One line of a file with a password, without its end. The same is asked of the file. False after writing why.
+ */
+bool secret_read_line(char *line, size_t room, const char *path, char *why, size_t size);
+
+#endif

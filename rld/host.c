@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "host.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+
+/* Nothing, or a colon and digits. */
+static bool
+is_port(const char *text)
+{
+	return *text == '\0' || (text[0] == ':' && text[1] != '\0' &&
+	                         text[1 + strspn(text + 1, "0123456789")] == '\0');
+}
+
+bool
+host_is_this(const char *host)
+{
+	for (size_t i = 0; host && i < sizeof names / sizeof names[0]; i++)
+		if (strncasecmp(host, names[i], strlen(names[i])) == 0 &&
+		    is_port(host + strlen(names[i])))
+			return true;
+	return false;
+}

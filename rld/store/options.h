@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLD_STORE_OPTIONS_H
+#define RLD_STORE_OPTIONS_H
+
+/* How a store is reached. All texts are the caller's, and stay as long as the store is open. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_SCRIPTS 4
+
+struct store_tls {
+	const char *ca;   /* a file of certificates that are trusted; NULL: the system's */
+	const char *cert; /* of this client, and its key; or NULL */
+	const char *key;
+	const char *name; /* that the server's certificate is to have; NULL: the node's host */
+};
+
+/* What is worth a line in a log. `is_trouble`: somebody should look; else it is well again. */
+typedef void store_tell(void *arg, bool is_trouble, const char *text);
+
+struct store_options {
+	const char *const *nodes; /* "host:port" or "[address]:port": any of those there are */
+	size_t node_count;
+	const char *user; /* or NULL */
+	const char *password;
+	const char *name;            /* of this client, as CLIENT LIST shows it */
+	const struct store_tls *tls; /* NULL: none */
+	uint64_t timeout_ns;         /* after which a question counts as not answered */
+	const char *scripts[STORE_SCRIPTS];
+	store_tell *tell;
+	void *tell_arg;
+};
+
+#endif

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What rld says of a network that takes the table, and what fail2ban makes of it.
+
+load common
+
+: "${RLD:=$(dirname "$RLCTL")/rld}"
+
+ours=$BATS_TEST_DIRNAME/../../systemd/fail2ban
+
+setup() {
+	segment_setup
+	log=$BATS_TEST_TMPDIR/log
+	config=$BATS_TEST_TMPDIR/rl.json
+	pid=
+	# shellcheck disable=SC2154 # set by segment_setup
+	cat >"$config" <<-EOF2
+		{
+			"segment": {"name": "$segment", "keys": 64},
+			"rules": {
+				"web": {"capacity": 20, "window": "30d", "algorithm": "fixed_window"},
+				"other": {"capacity": 20, "window": "30d", "algorithm": "fixed_window"}
+			}
+		}
+	EOF2
+}
+
+teardown() {
+	stop
+	segment_teardown
+}
+
+stop() {
+	[ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || true
+	[ -z "$pid" ] || wait "$pid" 2>/dev/null || true
+	pid=
+}
+
+# Wait until rld has said this.
+run_until() {
+	"$RLD" --config "$config" 2>"$log" 3>&- &
+	pid=$!
+	for _ in $(seq 600); do
+		grep -qF -- "$1" "$log" && return
+		sleep 0.05
+	done
+	cat "$log" >&2
+	return 1
+}
+
+# Fill the table, half of it and more from one network, and have rld look at it.
+flood() {
+	run_until 'sweeping segment'
+	stop
+	for key in "$@" $(seq -f 'user:%g' 30); do
+		"$RLCTL" -s "$segment" check web "$key" >/dev/null
+	done
+	run_until ' of the used slots'
+	stop
+}
+
+# What the filter finds in the log, one address a line; further arguments are the filter's.
+found() {
+	command -v fail2ban-regex >/dev/null || skip 'no fail2ban'
+	mkdir -p "$BATS_TEST_TMPDIR/fail2ban/filter.d"
+	cp "$ours/filter.d/rld.conf" "$BATS_TEST_TMPDIR/fail2ban/filter.d/"
+	fail2ban-regex --config "$BATS_TEST_TMPDIR/fail2ban" --datepattern '{NONE}' --out ip "$log" "rld${1:-}"
+}
+
+@test "fail2ban: the filter finds the network that rld says takes the table" {
+	flood 203.0.113.{1..80}
+	grep -qE "^<4>segment '$segment': network 203\.0\.113\.0/24 takes [0-9]+ % of the used slots, and [0-9]+ % of all are used; 'rlctl --segment $segment ban 203\.0\.113\.0/24 --for 1h' denies it\$" "$log"
+	[ "$(found)" = 203.0.113.0/24 ]
+	[ "$(found "[segment=$segment]")" = 203.0.113.0/24 ]
+	[ -z "$(found '[segment=another]')" ]
+}
+
+@test "fail2ban: a network of IPv6" {
+	flood 2001:db8:7::{1..80}
+	[ "$(found)" = 2001:db8:7::/48 ]
+}
+
+@test "fail2ban: as the journal and syslog have it, and no line that a name could make" {
+	flood 203.0.113.{1..80}
+	line=$(sed -n "s/^<4>\(segment .* network .*\)/\1/p" "$log")
+	for before in 'host rld[123]: ' 'rld[123]: ' ''; do
+		printf '%s\n' "$before$line" >"$log"
+		[ "$(found)" = 203.0.113.0/24 ]
+	done
+	for before in "segment 'x': rule '" 'a ' "host other[1]: "; do
+		printf '%s\n' "$before$line" >"$log"
+		[ -z "$(found)" ]
+	done
+}
+
+@test "fail2ban: the action bans for as long as it is told, and lifts it" {
+	flood 203.0.113.{1..80}
+	[ "$(values_of actionban)" = "rlctl --segment '<segment>' ban '<ip>' --for '<bantime>s'" ]
+	act actionban
+	on check other 203.0.113.7
+	exits 1
+	says 'denied by ban'
+	on check other 198.51.100.7
+	exits 0
+	act actionunban
+	on check other 203.0.113.7
+	exits 0
+	act actionunban
+}
+
+# The value of one key in the action's file.
+values_of() {
+	sed -n "s/^$1 = //p" "$ours/action.d/rlctl.conf"
+}
+
+# Run it as fail2ban does, with what it puts in.
+act() {
+	local command
+	command=$(values_of "$1" | sed "s|<segment>|$segment|; s|<ip>|203.0.113.0/24|; s|<bantime>|3600|")
+	PATH="$(dirname "$RLCTL"):$PATH" sh -ec "$command"
+}
+
+@test "fail2ban: the jail's filter and action are there" {
+	[ "$(sed -n 's/^filter *= \([a-z]*\)\[.*/\1/p' "$ours/jail.d/rld.conf")" = rld ]
+	[ "$(sed -n 's/^action *= \([a-z]*\)\[.*/\1/p' "$ours/jail.d/rld.conf")" = rlctl ]
+	grep -qx 'maxretry = 1' "$ours/jail.d/rld.conf"
+}
+
+# rld, with what it is to hand events to.
+run_with() {
+	"$RLD" --config "$config" "$@" 2>"$log" 3>&- &
+	pid=$!
+	for _ in $(seq 600); do
+		grep -qF 'sweeping segment' "$log" && return
+		sleep 0.05
+	done
+	cat "$log" >&2
+	return 1
+}
+
+# Wait until the file has so many denials.
+await_denials() {
+	for _ in $(seq 400); do
+		[ "$(grep -c ' denied: ' "$1")" -ge "$2" ] && return
+		sleep 0.05
+	done
+	cat "$1" >&2
+	return 1
+}
+
+@test "rld --events-file: fail2ban finds the addresses that are denied, and no client writes one for another" {
+	command -v fail2ban-regex >/dev/null || skip 'no fail2ban'
+	file=$BATS_TEST_TMPDIR/events
+	run_with --events-file "$file"
+	for key in 192.0.2.7 2001:db8::7 $'x key 198.51.100.1' 'user:7'; do
+		for _ in $(seq 21); do
+			"$RLCTL" -s "$segment" check web "$key" >/dev/null || true
+		done
+	done
+	await_denials "$file" 4
+	stop
+	run fail2ban-regex --print-all-matched --datepattern '^%Y-%m-%dT%H:%M:%SZ' "$file" \
+		"$ours/filter.d/rl-events.conf[segment=$segment]"
+	[ "$status" -eq 0 ]
+	[[ $output == *'2 matched'* ]]
+	[[ $output == *'192.0.2.7'* && $output == *'2001:db8::7'* ]]
+	run fail2ban-regex "$file" "$ours/filter.d/rl-events.conf[segment=$segment, rule=other]"
+	[[ $output == *' 0 matched'* ]]
+}
+
+@test "rld --events-journal: one datagram of fields, with the key's bytes as they are" {
+	socket=$BATS_TEST_TMPDIR/journal
+	python3 - "$socket" "$BATS_TEST_TMPDIR/datagrams" 3>&- <<-'EOF2' &
+		import socket, sys
+		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		s.bind(sys.argv[1])
+		s.settimeout(60)
+		with open(sys.argv[2], "ab") as out:
+		    while b"RL_EVENT=denied" not in (data := s.recv(65536)):
+		        pass
+		    out.write(data)
+	EOF2
+	reader=$!
+	for _ in $(seq 200); do
+		[ -S "$socket" ] && break
+		sleep 0.05
+	done
+	run_with --events-journal="$socket"
+	for _ in $(seq 21); do
+		"$RLCTL" -s "$segment" check web $'two\nlines' >/dev/null || true
+	done
+	wait "$reader"
+	stop
+	for line in SYSLOG_IDENTIFIER=rld RL_EVENT=denied "RL_SEGMENT=$segment" RL_RULE=web RL_LIMIT=1 RL_ONE_IN=1; do
+		grep -qaxF "$line" "$BATS_TEST_TMPDIR/datagrams"
+	done
+	[ "$(grep -ca '^MESSAGE=rl\[.* key two\\x0alines$' "$BATS_TEST_TMPDIR/datagrams")" -eq 1 ]
+	python3 -c 'import sys; d = open(sys.argv[1], "rb").read(); sys.exit(b"RL_KEY\n" + bytes([9, 0, 0, 0, 0, 0, 0, 0]) + b"two\nlines\n" not in d)' "$BATS_TEST_TMPDIR/datagrams"
+}
+
+@test "rld --events-file: what is no file is refused, and no link is followed" {
+	ln -s "$BATS_TEST_TMPDIR/elsewhere" "$BATS_TEST_TMPDIR/link"
+	for file in "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/link" "$BATS_TEST_TMPDIR/none/events"; do
+		run --separate-stderr timeout 20 "$RLD" --config "$config" --events-file "$file"
+		[ "$status" -eq 2 ]
+		[[ $stderr == *"--events-file $file: "* ]]
+		[ ! -e "$BATS_TEST_TMPDIR/elsewhere" ]
+	done
+}

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# log, and stats --history.
+
+load common
+
+month_ms=2592000000
+
+setup() {
+	segment_setup
+}
+
+teardown() {
+	segment_teardown
+}
+
+@test "log: who is denied, by which limit, and when to come again" {
+	fill login 5 $month_ms 1 alice=7 bob=1
+	on log
+	exits 0
+	[ "$(grep -c ' denied ' <<<"$output")" -eq 1 ]
+	grep -qE '^[0-9]{2}-[0-9]{2} [0-9:]{8}  denied +[0-9a-z]+  login +alice$' <<<"$output"
+	[ "$(awk '{ print length }' <<<"$output" | sort -n | tail -1)" -le 80 ]
+	on log --json
+	exits 0
+	[ "$(grep -c '"event":"denied"' <<<"$output")" -eq 1 ]
+	output=$(grep '"event":"denied"' <<<"$output")
+	conforms log
+	says '"rule":"login","limit_number":1,"key":"alice"'
+}
+
+@test "log: of one rule, of some keys, of the last so long" {
+	fill login 1 $month_ms 1 alice=2 bob=2
+	fill api 1 $month_ms 1 alice=2
+	on log --rule api
+	exits 0
+	[ "$(grep -c ' denied ' <<<"$output")" -eq 1 ]
+	on log --match 'b*'
+	[ "$(grep -c '' <<<"$output")" -eq 1 ]
+	says bob
+	on log --since 1h --match '*'
+	[ "$(grep -c ' denied ' <<<"$output")" -eq 3 ]
+	sleep_ms=1
+	on log --since ${sleep_ms}ns
+	exits 0
+	[ -z "$output" ]
+	on log --since soon
+	in_trouble "--since: 'soon'"
+	on log --rule ipa
+	in_trouble "unknown rule 'ipa'"
+	on log --match 10.0.0.0/33
+	in_trouble -- "--match"
+}
+
+@test "log: changes, and who made them" {
+	fill login 5 $month_ms 1 alice=1
+	on ban 10.0.0.1 --for 1h
+	on reset alice --rule login
+	on log
+	exits 0
+	grep -qE "ban set +(1h|59m)[0-9ms]* +- +10\.0\.0\.1 by $(id -un)\$" <<<"$output"
+	grep -qE "reset +- +login +alice by $(id -un)\$" <<<"$output"
+	grep -qE "defined +- +login +by " <<<"$output"
+}
+
+@test "log: no key steers a terminal" {
+	fill login 1 $month_ms 1 $'a\e[31m\nb=2'
+	on log
+	exits 0
+	! grep -q $'\e' <<<"$output"
+	on log --json
+	! grep -q $'\e' <<<"$output"
+}
+
+@test "log --follow: what comes, until interrupted" {
+	fill login 1 $month_ms 1 alice=1
+	"$RLCTL" --segment "$segment" log --follow --rule login >"$BATS_TEST_TMPDIR/out" 3>&- &
+	follower=$!
+	fill login 1 $month_ms 1 alice=1
+	for _ in $(seq 200); do
+		grep -q denied "$BATS_TEST_TMPDIR/out" && break
+		sleep 0.05
+	done
+	kill "$follower"
+	wait "$follower" || true
+	grep -q 'denied .*alice' "$BATS_TEST_TMPDIR/out"
+}
+
+@test "log: without a segment, and with nowhere to write to" {
+	fill login 1 $month_ms 1 alice=2
+	rlctl --segment nowhere log
+	in_trouble 'no such segment'
+	rlctl_full --segment "$segment" log
+	exits 2
+}
+
+@test "stats --history: the last hour and day" {
+	fill login 5 $month_ms 1 alice=7
+	on stats --history
+	exits 0
+	[ "$(grep -cE '^    (allowed +5|denied +2)  \|.*\|$' <<<"$output")" -eq 4 ]
+	grep -qE '^  hour from [0-9:]{5} to [0-9:]{5} UTC; denials since [0-9:]{5}$' <<<"$output"
+	[ "$(awk '{ print length }' <<<"$output" | sort -n | tail -1)" -le 80 ]
+	on stats --history --json
+	exits 0
+	conforms stats_history
+	[ "$(grep -c '"start_ns"' <<<"$output")" -eq 156 ]
+	[ "$(grep -c '"denied": 2$' <<<"$output")" -eq 2 ]
+	on stats --history --watch
+	in_trouble '--history goes with neither --watch nor --prom'
+}
+
+@test "stats: which of several limits denies" {
+	fill login 5 $month_ms 1 alice=7
+	on stats --json
+	conforms stats
+	[ "$(jq -r '.rules[0].limits[0].denied' <<<"$output")" -eq 2 ]
+	on stats --prom
+	says_line "rl_limit_denied_total{segment=\"$segment\",rule=\"login\",limit=\"1\"} 2"
+}
+
+@test "list: denied is exact while it is small, and can be the order" {
+	fill login 1 $month_ms 1 alice=4 bob=65 carol=2
+	on list --sort rate --keys
+	exits 0
+	[ "$(paste -sd' ' <<<"$output")" = 'bob alice carol' ]
+	on list --json
+	[ "$(jq -c '[.keys[] | [.key, .denied_estimate, .denied_error]] | sort' <<<"$output")" = \
+		'[["alice",3,0],["bob",64,0],["carol",1,0]]' ]
+}

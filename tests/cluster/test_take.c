@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The script, call by call beside the reference: random hosts, wants, limits that change, overrides, requests that
+ * come late or twice, leases from some milliseconds on, on a real server by its own clock. The holes that were
+ * found in earlier forms of it have a test each.
+ */
+
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../rld/cluster/script.h"
+#include "reference.h"
+#include "server.h"
+#include "testing.h"
+
+#define KEYS 64
+#define TICK_MS 2 /* by how much the server's own expiry may differ from the time it told before */
+
+static struct server server;
+static redisContext *redis;
+static char sha[64];
+
+static redisReply *
+check(redisReply *r, int type)
+{
+	assert_non_null(r);
+	if (r->type != type)
+		fail_msg("%s", r->str ? r->str : "a reply of another type");
+	return r;
+}
+
+static int
+start(void **state)
+{
+	redisReply *r;
+
+	(void)state;
+	server_start(&server, "take", 0, "enable-debug-command local");
+	redis = redisConnectUnix(server.socket);
+	assert_non_null(redis);
+	r = check(redisCommand(redis, "SCRIPT LOAD %s", script_take), REDIS_REPLY_STRING);
+	snprintf(sha, sizeof sha, "%s", r->str);
+	freeReplyObject(r);
+	return 0;
+}
+
+static int
+stop(void **state)
+{
+	(void)state;
+	redisFree(redis);
+	server_kill(&server);
+	server_clean();
+	return 0;
+}
+
+static void
+flush(void)
+{
+	freeReplyObject(check(redisCommand(redis, "FLUSHALL"), REDIS_REPLY_STATUS));
+}
+
+static void
+send_ask(int key, const struct reference_ask *a, uint64_t lease)
+{
+	assert_int_equal(
+		redisAppendCommand(redis,
+	                           "EVALSHA %s 2 rl1:{%d} rl1:o:{%d} h%d %llu %llu %llu "
+	                           "%llu %d %llu %llu %llu",
+	                           sha, key, key, a->host, (unsigned long long)a->seq,
+	                           (unsigned long long)a->want, (unsigned long long)a->need,
+	                           (unsigned long long)a->limit, a->is_short,
+	                           (unsigned long long)lease, (unsigned long long)(a->life - lease),
+	                           (unsigned long long)a->starve),
+		REDIS_OK);
+}
+
+static void
+get_answer(uint64_t got[ANSWERS])
+{
+	redisReply *r = NULL;
+
+	assert_int_equal(redisGetReply(redis, (void **)&r), REDIS_OK);
+	check(r, REDIS_REPLY_ARRAY);
+	assert_int_equal(r->elements, ANSWERS);
+	for (int i = 0; i < ANSWERS; i++)
+		got[i] = (uint64_t)r->element[i]->integer;
+	freeReplyObject(r);
+}
+
+static uint64_t
+ask(const struct reference_ask *a, uint64_t got[ANSWERS])
+{
+	send_ask(0, a, a->life / 2);
+	get_answer(got);
+	return got[ANSWER_SHARE];
+}
+
+static bool
+is_same(const struct reference_answer *want, const uint64_t got[ANSWERS])
+{
+	return want->share == got[ANSWER_SHARE] && want->sum == got[ANSWER_SUM] &&
+	       want->hosts == got[ANSWER_HOSTS] && want->seq == got[ANSWER_SEQ] &&
+	       want->other_starves == (got[ANSWER_OTHER_STARVES] != 0);
+}
+
+/* At the millisecond in which the key ends the server may have forgotten it, or not. */
+static void
+compare(struct reference *r, struct reference_ask *a, const uint64_t got[ANSWERS])
+{
+	struct reference before = *r;
+	uint64_t now = got[ANSWER_NOW_MS];
+	bool is_near = before.gone <= now + TICK_MS && before.gone + TICK_MS >= now;
+	struct reference_answer want;
+
+	a->limit = got[ANSWER_LIMIT];
+	want = reference_take(r, a, now);
+	for (int gone = 0; gone < 2 && is_near && !is_same(&want, got); gone++) {
+		*r = before;
+		r->gone = gone ? now : now + 1;
+		want = reference_take(r, a, now);
+	}
+	if (!is_same(&want, got))
+		fail_msg(
+			"share %llu, not %llu; sum %llu, not %llu; hosts %llu, not %llu; seq %llu, "
+			"not %llu",
+			(unsigned long long)got[ANSWER_SHARE], (unsigned long long)want.share,
+			(unsigned long long)got[ANSWER_SUM], (unsigned long long)want.sum,
+			(unsigned long long)got[ANSWER_HOSTS], (unsigned long long)want.hosts,
+			(unsigned long long)got[ANSWER_SEQ], (unsigned long long)want.seq);
+}
+
+static struct reference_ask
+draw(uint64_t *seed, uint64_t limit, uint64_t seq, uint64_t *lease)
+{
+	static const uint64_t lives[] = {4, 30, 200, 60000};
+	struct reference_ask a = {
+		.host = (int)test_below(seed, 6),
+		.seq = seq,
+		.want = test_below(seed, 14),
+		.limit = limit,
+		.life = lives[test_below(seed, 4)] + 2,
+		.starve = test_below(seed, 2) ? 5 : 1000,
+		.is_short = test_below(seed, 2),
+	};
+
+	a.need = test_below(seed, a.want + 2);
+	if (test_below(seed, 8) == 0) /* late, or doubled */
+		a.seq -= test_below(seed, a.seq < 30 ? a.seq : 30);
+	*lease = test_below(seed, a.life - 1) + 1;
+	return a;
+}
+
+static void
+set_override(int key, uint64_t *seed)
+{
+	static const char *const commands[] = {"SET rl1:o:{%d} 7", "SET rl1:o:{%d} 20:1",
+	                                       "SET rl1:o:{%d} 9:99999999999999",
+	                                       "SET rl1:o:{%d} nonsense", "DEL rl1:o:{%d}"};
+
+	freeReplyObject(redisCommand(redis, commands[test_below(seed, 5)], key));
+}
+
+static void
+test_random_calls(void **state)
+{
+	const char *more = getenv("RL_TAKE_CALLS");
+	uint64_t rounds = (more ? strtoull(more, NULL, 10) : test_scaled(100000)) / KEYS;
+	static struct reference of[KEYS];
+	struct reference_ask asks[KEYS];
+	uint64_t seed = 1, got[ANSWERS], lease;
+
+	(void)state;
+	flush();
+	for (int k = 0; k < KEYS; k++)
+		reference_clear(&of[k]);
+	for (uint64_t i = 1; i <= rounds; i++) {
+		if (i % 16 == 0)
+			set_override((int)test_below(&seed, KEYS), &seed);
+		for (int k = 0; k < KEYS; k++) {
+			uint64_t limit = 10 + (i / 50 + (uint64_t)k) % 3 * 5;
+
+			asks[k] = draw(&seed, limit, UINT64_C(10000000000000) + i, &lease);
+			send_ask(k, &asks[k], lease);
+		}
+		for (int k = 0; k < KEYS; k++) {
+			get_answer(got);
+			compare(&of[k], &asks[k], got);
+		}
+	}
+}
+
+static struct reference_ask
+of_host(int host, uint64_t seq, uint64_t want, uint64_t limit, uint64_t life)
+{
+	return (struct reference_ask){.host = host,
+	                              .seq = seq,
+	                              .want = want,
+	                              .need = want,
+	                              .limit = limit,
+	                              .life = life,
+	                              .starve = 1000};
+}
+
+/* Whoever writes last has the shortest life: what another has lives on. */
+static void
+test_life_is_the_longest(void **state)
+{
+	struct reference_ask a = of_host(1, 1, 10, 10, 5000), b = of_host(2, 1, 0, 10, 20);
+	uint64_t got[ANSWERS];
+
+	(void)state;
+	flush();
+	assert_int_equal(ask(&a, got), 10);
+	assert_int_equal(ask(&b, got), 0);
+	freeReplyObject(check(redisCommand(redis, "DEBUG SLEEP 0.05"), REDIS_REPLY_STATUS));
+	b.want = b.need = 10;
+	b.seq++;
+	assert_int_equal(ask(&b, got), 0);
+	assert_int_equal(got[ANSWER_SUM], 10);
+}
+
+/* A limit that falls takes nothing from who uses it; when it rises again nobody is given what is in use. */
+static void
+test_nothing_is_taken_away(void **state)
+{
+	struct reference_ask a = of_host(1, 1, 6, 10, 5000), b = of_host(2, 1, 4, 10, 5000);
+	uint64_t got[ANSWERS];
+
+	(void)state;
+	flush();
+	assert_int_equal(ask(&a, got), 6);
+	assert_int_equal(ask(&b, got), 4);
+	a.limit = 5;
+	a.seq++;
+	assert_int_equal(ask(&a, got), 6);
+	b.want = b.need = 9;
+	b.seq++;
+	assert_int_equal(ask(&b, got), 4);
+}
+
+/* An older request, however late, changes nothing. */
+static void
+test_order(void **state)
+{
+	struct reference_ask a = of_host(1, 7, 3, 10, 5000);
+	uint64_t got[ANSWERS];
+
+	(void)state;
+	flush();
+	assert_int_equal(ask(&a, got), 3);
+	a.seq = 6;
+	a.want = 9;
+	assert_int_equal(ask(&a, got), 3);
+	assert_int_equal(got[ANSWER_SEQ], 7);
+}
+
+/* 15 digits come back as they were. */
+static void
+test_long_numbers(void **state)
+{
+	struct reference_ask a = of_host(1, UINT64_C(123456789012345), 3, 10, 5000);
+	uint64_t got[ANSWERS];
+
+	(void)state;
+	flush();
+	ask(&a, got);
+	a.seq++;
+	a.want = 4;
+	assert_int_equal(ask(&a, got), 4);
+	assert_true(got[ANSWER_SEQ] == a.seq);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random_calls),
+		cmocka_unit_test(test_life_is_the_longest),
+		cmocka_unit_test(test_nothing_is_taken_away),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_long_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}

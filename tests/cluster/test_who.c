@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which hosts have come and gone between two answers, whatever order they are named in. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../../rld/cluster/hosts.h"
+#include "testing.h"
+
+#define MOST 8
+
+static struct store_value items[MOST], *pointers[MOST], answer;
+static char told[120];
+
+/* An answer: two numbers, and hosts. */
+static const struct store_value *
+of(const char *names)
+{
+	static char text[120];
+
+	strcpy(text, names);
+	answer = (struct store_value){.type = STORE_ARRAY, .items = pointers, .count = 2};
+	for (char *name = strtok(text, " "); name; name = strtok(NULL, " ")) {
+		items[answer.count] = (struct store_value){.type = STORE_TEXT, .text = name};
+		pointers[answer.count] = &items[answer.count];
+		answer.count++;
+	}
+	return &answer;
+}
+
+static void
+note(void *arg, bool has_joined, const char *host)
+{
+	(void)arg;
+	strcat(strcat(told, has_joined ? "+" : "-"), host);
+}
+
+static const char *
+compare(struct hosts *h, const char *names)
+{
+	told[0] = '\0';
+	hosts_take(h, of(names), 2, note, NULL);
+	return told;
+}
+
+static void
+test_who_has_come_and_gone(void **state)
+{
+	struct hosts h = {0};
+
+	(void)state;
+	assert_string_equal(compare(&h, "b a"), ""); /* who was there before is not known */
+	assert_string_equal(compare(&h, "a b"), "");
+	assert_string_equal(compare(&h, "d b a c"), "+c+d");
+	assert_string_equal(compare(&h, "d c b"), "-a");
+	assert_string_equal(compare(&h, "e a b"), "+a-c-d+e");
+	assert_string_equal(compare(&h, ""), "-a-b-e");
+	assert_string_equal(compare(&h, "a"), "+a");
+	hosts_free(&h);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_has_come_and_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "attack.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "dice.h"
+
+#define NETWORKS 8000       /* of users: /24 or /48 */
+#define NEIGHBOURHOODS 1000 /* that these are in: /16 or /32 */
+
+#define USERS .users = 20000, .user_rate = 2000, .user_capacity = 20
+
+/*
+ * What is promised has room for the chance of the hash: which of the few users that come most often have
+ * a slot. On the reduced scale these count for more. There one /32 or /16 has 64 cells of 2,048.
+ */
+static const struct attack attacks[] = {
+	{"one-shot, the users' rule", ATTACK_ONCE, ATTACK_TEXT, .rate = 10000, USERS,
+         .most = {{12, 12}, {1, 1}}},
+	{"one-shot, another rule, 1 in 600 s", ATTACK_ONCE, ATTACK_TEXT, .rate = 10000, .rules = 1,
+         .capacity = 1, USERS, .most = {{0.5, 0.5}, {1, 1}}},
+	{"pinned, another rule, 5 in 600 s", ATTACK_PIN, ATTACK_TEXT, .rate = 10000, .rules = 1,
+         .capacity = 5, USERS, .most = {{0.5, 1.5}, {1, 1}}},
+	{"pinned, the users' rule", ATTACK_PIN, ATTACK_TEXT, .rate = 20000, USERS,
+         .most = {{12, 12}, {1, 1}}},
+	{"65,536 keys in turns, the users' rule", ATTACK_ROTATE, ATTACK_TEXT, .rate = 50000,
+         .rotating = 65536, USERS, .most = {{15, 15}, {1, 1}}},
+	{"one /48, random /64s", ATTACK_ONCE, ATTACK_48, .rate = 10000, USERS,
+         .most = {{0.1, 0.1}, {1, 1}}},
+	{"one /32, random /64s", ATTACK_ONCE, ATTACK_32, .rate = 10000, USERS,
+         .most = {{0.5, 2}, {1, 1}}},
+	{"one IPv4 /16 in turns", ATTACK_ROTATE, ATTACK_16, .rate = 50000, .rotating = 65536, USERS,
+         .most = {{0.5, 2}, {1, 1}}},
+	{"65,536 IPv4 addresses all over in turns", ATTACK_ROTATE, ATTACK_BOTNET, .rate = 50000,
+         .rotating = 65536, USERS, .most = {{15, 15}, {1, 1}}},
+	{"eight other rules, 1 in 600 s", ATTACK_ONCE, ATTACK_TEXT, .rate = 20000, .rules = 8,
+         .capacity = 1, USERS, .most = {{4, 10}, {1, 1}}},
+	{"no attack, 100,000 users", ATTACK_ONCE, ATTACK_TEXT, .users = 100000, .user_rate = 5000,
+         .user_capacity = 20, .most = {{0.3, 1}, {0, 0}}},
+	{"2, there before the users", ATTACK_ONCE, ATTACK_TEXT, .rate = 10000, .rules = 1,
+         .capacity = 1, .alone_s = 30, USERS, .most = {{0.5, 0.5}, {1, 1}}},
+	{"2, there before the users, of 5 each", ATTACK_ONCE, ATTACK_TEXT, .rate = 10000,
+         .rules = 1, .capacity = 1, .alone_s = 30, .users = 20000, .user_rate = 2000,
+         .user_capacity = 5, .most = {{2, 3}, {1, 1}}},
+	{"10, there before the users", ATTACK_ONCE, ATTACK_TEXT, .rate = 20000, .rules = 8,
+         .capacity = 1, .alone_s = 30, USERS, .most = {{6, 12}, {1, 1}}},
+	{"10, there before the users, of 5 each", ATTACK_ONCE, ATTACK_TEXT, .rate = 20000,
+         .rules = 8, .capacity = 1, .alone_s = 30, .users = 20000, .user_rate = 2000,
+         .user_capacity = 5, .most = {{20, 28}, {1, 1}}},
+};
+
+const struct attack *
+attack_number(unsigned i)
+{
+	return i < sizeof attacks / sizeof *attacks ? &attacks[i] : NULL;
+}
+
+size_t
+attack_user(const struct attack *a, uint32_t i, char text[ATTACK_KEY_SIZE])
+{
+	uint32_t net = i % NETWORKS, host = 1 + i / NETWORKS, hood = net % NEIGHBOURHOODS;
+	int n;
+
+	net /= NEIGHBOURHOODS;
+	if (a->keys == ATTACK_TEXT)
+		n = snprintf(text, ATTACK_KEY_SIZE, "user:%" PRIu32, i);
+	else if (a->keys == ATTACK_48 || a->keys == ATTACK_32)
+		n = snprintf(text, ATTACK_KEY_SIZE, "2a00:%" PRIx32 ":%" PRIx32 ":%" PRIx32 "::1",
+		             hood, net, host);
+	else
+		n = snprintf(text, ATTACK_KEY_SIZE, "%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32,
+		             11 + hood / 250, hood % 250, net, host);
+	return (size_t)n;
+}
+
+/* An odd factor: 2^31 addresses, each once, from 64.0.0.0 on. */
+static size_t
+bot(uint32_t i, char text[ATTACK_KEY_SIZE])
+{
+	uint32_t a = (i * UINT32_C(0x9e3779b1) & 0x7fffffff) + (UINT32_C(64) << 24);
+
+	return (size_t)snprintf(text, ATTACK_KEY_SIZE,
+	                        "%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32, a >> 24,
+	                        a >> 16 & 255, a >> 8 & 255, a & 255);
+}
+
+size_t
+attack_key(const struct attack *a, uint32_t i, char text[ATTACK_KEY_SIZE])
+{
+	uint64_t any = dice_mix(i);
+	int n;
+
+	switch (a->keys) {
+	case ATTACK_48:
+		n = snprintf(text, ATTACK_KEY_SIZE, "2b00:1:1:%" PRIx32 "::1", i & 0xffff);
+		break;
+	case ATTACK_32:
+		n = snprintf(text, ATTACK_KEY_SIZE, "2b00:1:%" PRIx64 ":%" PRIx64 "::1",
+		             any & 0xffff, any >> 16 & 0xffff);
+		break;
+	case ATTACK_16:
+		n = snprintf(text, ATTACK_KEY_SIZE, "45.1.%" PRIu32 ".%" PRIu32, i & 255,
+		             i >> 8 & 255);
+		break;
+	case ATTACK_BOTNET:
+		return bot(i, text);
+	default:
+		n = snprintf(text, ATTACK_KEY_SIZE, "x%016" PRIx64, any);
+	}
+	return (size_t)n;
+}
+
+/* All of them `hard`, of four sub-buckets. */
+struct rl_limit
+attack_limit(const struct attack *a, unsigned rule)
+{
+	struct rl_limit l = {.capacity = rule == 0 ? a->user_capacity : a->capacity,
+	                     .window_ns = (rule == 0 ? 60 : 600) * RL_SECOND,
+	                     .granularity = 4,
+	                     .hard = 1};
+
+	if (a->keys != ATTACK_TEXT) {
+		l.prefix_v4 = 32;
+		l.prefix_v6 = 64;
+	}
+	return l;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_NO_CELLS_H
+#define RL_NO_CELLS_H
+
+/* What decide.c asks of cells, for tests without them. */
+
+bool
+rl_without_slot_at_once(const rl_request *, int *)
+{
+	return false;
+}
+
+int
+rl_without_slot_charge(const rl_request *)
+{
+	return -ENOSPC;
+}
+
+bool
+rl_without_slot_peek(const rl_request *, int *)
+{
+	return false;
+}
+
+bool
+rl_without_slot_is_refused(const rl_request *)
+{
+	return false;
+}
+
+bool
+rl_without_slot_is_told(const rl_request *, rl_slot)
+{
+	return false;
+}
+
+bool
+rl_without_slot_over(const rl_request *, rl_slot, int *)
+{
+	return true;
+}
+
+#endif

@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is told to people: the ring of events, the denials of a key, what a limit has denied, and a
+ * rule's history. Time is made up. What a damaged ring makes of it is tests/fuzz's.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <errno.h>
+
+#include "rule/handle.h"
+#include "segment/event.h"
+#include "segment/staged.h"
+#include "testing.h"
+
+#define MANY 512
+
+/* A whole minute, some years after 1970. */
+#define T0 (UINT64_C(29000000) * 60 * RL_SECOND)
+#define MINUTE (60 * RL_SECOND)
+
+struct heard {
+	size_t count;
+	struct rl_event event[MANY];
+	char key[MANY][RL_KEY_MAX + 1];
+};
+
+static struct heard heard;
+static struct rl_events_cursor cursor;
+
+static int
+hear(const struct rl_event *event, void *arg)
+{
+	struct heard *h = arg;
+	size_t i = h->count;
+
+	assert_true(i < MANY);
+	h->event[i] = *event;
+	memset(h->key[i], 0, sizeof h->key[i]);
+	if (event->key)
+		memcpy(h->key[i], event->key, event->key_kept);
+	h->count++;
+	return 0;
+}
+
+/* What was told since the last call, but for definitions; how many. */
+static size_t
+read_events(struct rl *rl)
+{
+	heard.count = 0;
+	assert_int_equal(rl_events_read(rl, &cursor, hear, &heard), 0);
+	return heard.count;
+}
+
+static struct rl *
+begin(uint32_t events, uint32_t capacity, int *rule)
+{
+	const struct rl_options o = {.keys = 1000, .events = events};
+	struct rl *rl;
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	*rule = test_rule(rl, "r", capacity, RL_WINDOW_MAX, 0, false);
+	cursor = (struct rl_events_cursor){0};
+	if (events != RL_EVENTS_NONE)
+		rl_events_now(rl, &cursor);
+	return rl;
+}
+
+static enum rl_verdict
+check(struct rl *rl, int rule, const char *key, uint64_t now_ns)
+{
+	return rl_check_at(rl, rule, key, strlen(key), 1, now_ns, NULL);
+}
+
+static void
+deny(struct rl *rl, int rule, const char *key, uint64_t now_ns)
+{
+	assert_int_equal(check(rl, rule, key, now_ns), RL_DENIED);
+}
+
+static int
+copy_entry(const struct rl_entry *entry, void *arg)
+{
+	*(struct rl_entry *)arg = *entry;
+	return 0;
+}
+
+static struct rl_entry
+entry_of(struct rl *rl, int rule, const char *key, uint64_t now_ns)
+{
+	struct rl_entry entry = {0};
+
+	assert_int_equal(rl_lookup(rl, rule, key, strlen(key), now_ns, copy_entry, &entry), 0);
+	return entry;
+}
+
+static void
+test_the_first_denial_in_a_minute_is_told(void **state)
+{
+	int rule;
+	struct rl *rl = begin(64, 1, &rule);
+	const struct rl_event *e = &heard.event[0];
+
+	(void)state;
+	assert_int_equal(check(rl, rule, "a key", T0), RL_ALLOWED);
+	assert_int_equal(read_events(rl), 0);
+	for (int i = 0; i < 50; i++)
+		deny(rl, rule, "a key", T0 + (uint64_t)i * RL_SECOND);
+	assert_int_equal(read_events(rl), 1);
+	assert_int_equal(e->kind, RL_EVENT_DENIED);
+	assert_int_equal(e->rule, rule);
+	assert_int_equal(e->limit, 0);
+	assert_int_equal(e->time_ns, T0);
+	assert_int_equal(e->one_in, 1);
+	assert_string_equal(heard.key[0], "a key");
+	assert_int_equal(e->key_len, 5);
+	assert_true(e->retry_after_ns > 0 && e->retry_after_ns <= RL_WINDOW_MAX * 2);
+	deny(rl, rule, "a key", T0 + MINUTE);
+	deny(rl, rule, "a key", T0 + 30 * MINUTE);
+	deny(rl, rule, "a key", T0 + 30 * MINUTE + 59 * RL_SECOND);
+	assert_int_equal(read_events(rl), 2);
+	assert_int_equal(heard.event[1].time_ns, T0 + 30 * MINUTE);
+	rl_close(rl);
+}
+
+/* Two limits: the one that denies is told, and what it is about. */
+static void
+test_which_limit_denies(void **state)
+{
+	const struct rl_limit second = {.capacity = 2, .window_ns = RL_WINDOW_MAX};
+	const struct rl_rule two = {.name = "two",
+	                            .limit = {.capacity = 1, .window_ns = RL_SECOND},
+	                            .more = &second,
+	                            .more_count = 1};
+	uint64_t denied, shadow;
+	int unused;
+	struct rl *rl = begin(64, 1, &unused);
+	int rule = rl_define(rl, &two);
+
+	(void)state;
+	read_events(rl);
+	assert_int_equal(check(rl, rule, "k", T0), RL_ALLOWED);
+	deny(rl, rule, "k", T0 + 1);
+	assert_int_equal(check(rl, rule, "k", T0 + 5 * RL_SECOND), RL_ALLOWED);
+	deny(rl, rule, "k", T0 + 10 * RL_SECOND);
+	deny(rl, rule, "k", T0 + 12 * RL_SECOND);
+	assert_int_equal(rl_limit_stats(rl, rule, 0, &denied, &shadow), 0);
+	assert_int_equal(denied, 1);
+	assert_int_equal(shadow, 0);
+	assert_int_equal(rl_limit_stats(rl, rule, 1, &denied, &shadow), 0);
+	assert_int_equal(denied, 2);
+	assert_int_equal(rl_limit_stats(rl, rule, 2, &denied, &shadow), -EINVAL);
+	assert_int_equal(rl_limit_stats(rl, 12345, 0, &denied, &shadow), -EINVAL);
+	assert_int_equal(read_events(rl), 2);
+	assert_int_equal(heard.event[0].limit, 0);
+	assert_int_equal(heard.event[1].limit, 1);
+	rl_close(rl);
+}
+
+static void
+test_a_shadow_is_counted_by_its_limit(void **state)
+{
+	const struct rl_rule shadow_rule = {
+		.name = "s", .limit = {.capacity = 1, .window_ns = RL_WINDOW_MAX, .shadow = 1}};
+	uint64_t denied, shadow;
+	int unused;
+	struct rl *rl = begin(64, 1, &unused);
+	int rule = rl_define(rl, &shadow_rule);
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(check(rl, rule, "k", T0), RL_ALLOWED);
+	assert_int_equal(rl_limit_stats(rl, rule, 0, &denied, &shadow), 0);
+	assert_int_equal(denied, 0);
+	assert_int_equal(shadow, 3);
+	rl_close(rl);
+}
+
+/*
+ * So many in a second, then one in so many, which say so: the sum is about what there was. It is taken of
+ * many seconds, where chance is some 590 of 6,000.
+ */
+static void
+test_a_flood_is_told_in_parts(void **state)
+{
+	const unsigned keys = 150, seconds = 40;
+	int rule;
+	struct rl *rl = begin(64, 1, &rule);
+	uint64_t sum = 0, plain = 0;
+	char key[16];
+
+	(void)state;
+	read_events(rl);
+	for (unsigned i = 0; i < keys * seconds; i++) {
+		snprintf(key, sizeof key, "%u", i % keys);
+		if (i < keys)
+			check(rl, rule, key, T0);
+		deny(rl, rule, key, T0 + i / keys * MINUTE + i % keys);
+		read_events(rl);
+		if (heard.count == 0)
+			continue;
+		assert_int_equal(heard.count, 1);
+		sum += heard.event[0].one_in;
+		plain += heard.event[0].one_in == 1;
+	}
+	assert_int_equal(plain, seconds * RL_EVENTS_A_SECOND);
+	assert_in_range(sum, keys * seconds - 3500, keys * seconds + 3500);
+	rl_close(rl);
+}
+
+static void
+test_what_was_written_over_is_counted(void **state)
+{
+	int rule;
+	struct rl *rl = begin(8, 1, &rule);
+	struct rl_events_cursor late = cursor, fresh = {0};
+
+	(void)state;
+	check(rl, rule, "k", T0);
+	for (int i = 0; i < 20; i++)
+		deny(rl, rule, "k", T0 + (uint64_t)i * MINUTE);
+	cursor = late;
+	assert_int_equal(read_events(rl), 8);
+	assert_int_equal(cursor.lost, 12);
+	assert_int_equal(heard.event[0].time_ns, T0 + 12 * MINUTE);
+	cursor = fresh; /* who has just come has lost nothing */
+	assert_int_equal(read_events(rl), 8);
+	assert_int_equal(cursor.lost, 0);
+	assert_int_equal(read_events(rl), 0);
+	rl_close(rl);
+}
+
+/* As a killed writer leaves it: passed by, and counted, once it was met twice. */
+static void
+test_an_unfinished_entry_is_passed_by(void **state)
+{
+	int rule;
+	struct rl *rl = begin(16, 1, &rule);
+
+	(void)state;
+	check(rl, rule, "k", T0);
+	deny(rl, rule, "k", T0);
+	rl_atomic_take(&rl->segment.events->next, 1);
+	deny(rl, rule, "k", T0 + MINUTE);
+	assert_int_equal(read_events(rl), 1);
+	assert_int_equal(cursor.lost, 0);
+	assert_int_equal(read_events(rl), 1);
+	assert_int_equal(cursor.lost, 1);
+	assert_int_equal(heard.event[0].time_ns, T0 + MINUTE);
+	rl_close(rl);
+}
+
+/* No byte of an entry can be another and it be believed. */
+static void
+test_a_torn_entry_is_not_believed(void **state)
+{
+	int rule;
+	struct rl *rl = begin(16, 1, &rule);
+	struct rl_events_cursor start = cursor;
+	unsigned char *bytes = (unsigned char *)rl_event_at(&rl->segment, start.next);
+
+	(void)state;
+	check(rl, rule, "k", T0);
+	deny(rl, rule, "k", T0);
+	for (size_t i = 0; i < sizeof(struct rl_event_entry); i++) {
+		bytes[i] ^= 0x10;
+		cursor = start;
+		assert_int_equal(read_events(rl), 0);
+		bytes[i] ^= 0x10;
+	}
+	cursor = start;
+	assert_int_equal(read_events(rl), 1);
+	rl_close(rl);
+}
+
+/* A key that is gone is shown by what the entry itself has of it. */
+static void
+test_a_key_that_is_gone(void **state)
+{
+	const char *key = "a key of more than sixteen bytes";
+	int rule;
+	struct rl *rl = begin(16, 1, &rule);
+	struct rl_events_cursor start = cursor;
+
+	(void)state;
+	check(rl, rule, key, T0);
+	deny(rl, rule, key, T0);
+	assert_int_equal(read_events(rl), 1);
+	assert_string_equal(heard.key[0], key);
+	rl_segment_record(&rl->segment, entry_of(rl, rule, key, T0).slot)->check ^= 1;
+	assert_int_equal(rl_reset(rl, rule, key, strlen(key)), 1);
+	cursor = start;
+	assert_int_equal(read_events(rl), 2);
+	assert_string_equal(heard.key[0], "a key of more th");
+	assert_int_equal(heard.event[0].key_len, strlen(key));
+	assert_int_equal(heard.event[1].kind, RL_EVENT_RESET);
+	assert_string_equal(heard.key[1], "a key of more than sixte");
+	rl_close(rl);
+}
+
+static void
+test_changes_are_told_with_who(void **state)
+{
+	const struct rl_pattern p = {RL_MATCH_PREFIX, "user:", 5};
+	const struct rl_config_rule rules[] = {
+		{.rule = {.name = "c", .limit = {.capacity = 1, .window_ns = RL_SECOND}}}};
+	static const enum rl_event_kind kinds[] = {
+		RL_EVENT_BAN_SET,    RL_EVENT_BAN_LIFTED, RL_EVENT_EXEMPTION_SET,
+		RL_EVENT_CONFIGURED, RL_EVENT_DEFINED,    RL_EVENT_FORGOTTEN,
+	};
+	int rule;
+	struct rl *rl = begin(16, 1, &rule);
+
+	(void)state;
+	assert_int_equal(rl_ban(rl, rule, &p, rl_now(rl) + RL_SECOND), 0);
+	assert_int_equal(rl_unban(rl, rule, &p), 1);
+	assert_int_equal(rl_unban(rl, rule, &p), 0);
+	assert_int_equal(rl_allow(rl, RL_ANY_RULE, &p, RL_NEVER_NS), 0);
+	assert_int_equal(rl_configure(rl, rules, 1, 0, NULL, NULL), 0);
+	assert_int_equal(rl_configure(rl, rules, 1, 0, NULL, NULL), 0); /* nothing new */
+	test_rule(rl, "r", 2, RL_WINDOW_MAX, 0, false);
+	test_rule(rl, "r", 2, RL_WINDOW_MAX, 0, false); /* as it is */
+	assert_int_equal(rl_forget(rl, "r"), 1);
+	assert_int_equal(read_events(rl), sizeof kinds / sizeof kinds[0]);
+	for (size_t i = 0; i < heard.count; i++) {
+		assert_int_equal(heard.event[i].kind, kinds[i]);
+		assert_int_equal(heard.event[i].author, getuid());
+		assert_non_null(rl_event_name(heard.event[i].kind));
+	}
+	assert_string_equal(heard.key[0], "user:");
+	assert_in_range(heard.event[0].retry_after_ns, RL_SECOND / 2, RL_SECOND);
+	assert_int_equal(heard.event[2].rule, -1);
+	assert_true(heard.event[2].retry_after_ns == RL_NEVER_NS);
+	assert_int_equal(heard.event[3].generation, 1);
+	assert_null(rl_event_name((enum rl_event_kind)0));
+	assert_null(rl_event_name((enum rl_event_kind)(RL_EVENT_LAST + 1)));
+	rl_close(rl);
+}
+
+static void
+test_bans_that_hit_are_told(void **state)
+{
+	const struct rl_pattern p = {RL_MATCH_KEY, "2001:db8:1:2::3", 15};
+	int rule;
+	struct rl *rl = begin(64, 9, &rule);
+
+	(void)state;
+	assert_int_equal(rl_ban(rl, rule, &p, rl_now(rl) + MINUTE), 0);
+	assert_int_equal(check(rl, rule, "2001:db8:1:2::3", rl_now(rl)), RL_DENIED);
+	assert_int_equal(read_events(rl), 2);
+	assert_int_equal(heard.event[1].kind, RL_EVENT_BANNED);
+	assert_int_equal(heard.event[1].id, 0);
+	assert_string_equal(heard.key[1], "2001:db8:1:2::3");
+	assert_in_range(heard.event[1].retry_after_ns, 1, MINUTE + RL_MILLISECOND);
+	rl_close(rl);
+}
+
+static size_t
+count_of(enum rl_event_kind kind)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < heard.count; i++)
+		count += heard.event[i].kind == kind;
+	return count;
+}
+
+static void
+fill_up(enum rl_on_full on_full, enum rl_event_kind kind)
+{
+	const struct rl_options o = {.keys = 16, .events = 256, .on_full = on_full};
+	struct rl *rl;
+	char key[16];
+	int rule;
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = test_rule(rl, "r", 9, RL_WINDOW_MAX, 0, false);
+	cursor = (struct rl_events_cursor){0};
+	for (int i = 0; i < 200; i++) {
+		snprintf(key, sizeof key, "%d", i);
+		check(rl, rule, key, T0);
+	}
+	read_events(rl);
+	assert_true(count_of(kind) >= RL_EVENTS_A_SECOND);
+	rl_close(rl);
+}
+
+static void
+test_a_full_table_is_told(void **state)
+{
+	(void)state;
+	fill_up(RL_FULL_DENY, RL_EVENT_FULL);
+	fill_up(RL_FULL_EVICT, RL_EVENT_EVICTED);
+}
+
+static void
+test_without_events_nothing_is_told(void **state)
+{
+	int rule;
+	struct rl *rl = begin(RL_EVENTS_NONE, 1, &rule);
+	struct rl_info info;
+
+	(void)state;
+	check(rl, rule, "k", T0);
+	deny(rl, rule, "k", T0);
+	assert_int_equal(rl_events_read(rl, &cursor, hear, &heard), -ENOENT);
+	rl_info(rl, &info);
+	assert_int_equal(info.events, 0);
+	assert_int_equal(info.events_told, 0);
+	rl_close(rl);
+}
+
+/* Each one up to 64; beyond that about as many as the error says. */
+static void
+test_denials_are_exact_while_they_are_few(void **state)
+{
+	int rule;
+	struct rl *rl = begin(64, 1, &rule);
+	struct rl_entry e;
+
+	(void)state;
+	check(rl, rule, "k", T0);
+	for (unsigned i = 1; i <= 100000; i++) {
+		deny(rl, rule, "k", T0);
+		if (i > 64 && i != 301 && i != 1000 && i != 100000)
+			continue;
+		e = entry_of(rl, rule, "k", T0);
+		assert_true(llabs((long long)e.denied - i) <= 8 * (long long)e.denied_error);
+		assert_int_equal(e.denied_error == 0, i <= 64);
+		assert_true(e.denied_error <= 8 + e.denied / 7);
+		if (i <= 1000)
+			assert_int_equal(e.denied_recent, e.denied);
+		else
+			assert_in_range(e.denied_recent, i / 2, 2 * i);
+	}
+	rl_close(rl);
+}
+
+static void
+test_denials_of_late(void **state)
+{
+	int rule;
+	struct rl *rl = begin(64, 1, &rule);
+	struct rl_entry e;
+
+	(void)state;
+	check(rl, rule, "k", T0);
+	for (int i = 0; i < 30; i++)
+		deny(rl, rule, "k", T0);
+	e = entry_of(rl, rule, "k", T0 + 5 * RL_SECOND);
+	assert_int_equal(e.denied_recent, 30);
+	assert_int_equal(e.denied_recent_ns, 5 * RL_SECOND);
+	e = entry_of(rl, rule, "k", T0 + 15 * RL_SECOND);
+	assert_int_equal(e.denied_recent, 30);
+	assert_int_equal(e.denied_recent_ns, 15 * RL_SECOND);
+	assert_int_equal(entry_of(rl, rule, "k", T0 + 20 * RL_SECOND).denied_recent, 0);
+	deny(rl, rule, "k", T0 + 10 * RL_SECOND);
+	deny(rl, rule, "k", T0 + 10 * RL_SECOND - 1); /* a clock that is late */
+	assert_int_equal(entry_of(rl, rule, "k", T0 + 10 * RL_SECOND).denied_recent, 2);
+	deny(rl, rule, "k", T0 + 90 * RL_SECOND); /* the same three bits */
+	e = entry_of(rl, rule, "k", T0 + 90 * RL_SECOND);
+	assert_int_equal(e.denied_recent, 1);
+	assert_int_equal(e.denied_recent_ns, RL_SECOND);
+	assert_int_equal(e.denied, 33);
+	rl_close(rl);
+}
+
+/* Stages end where staged.h draws them. */
+static void
+test_stages(void **state)
+{
+	static const struct {
+		uint64_t steps, number;
+	} at[] = {{0, 0}, {64, 64}, {65, 68}, {112, 256}, {160, 1024}, {208, 4096}, {256, 16384}};
+	uint64_t variance;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof at / sizeof at[0]; i++)
+		assert_int_equal(rl_staged_number(at[i].steps, 10, &variance), at[i].number);
+	assert_int_equal(rl_staged_number(256, 3, &variance), 1024 + 96 * 64);
+	assert_int_equal(rl_staged_stage(63, 3), 0);
+	assert_int_equal(rl_staged_stage(64, 3), 1);
+	assert_int_equal(rl_staged_stage(1000, 3), 3);
+}
+
+static void
+test_history_by_minutes(void **state)
+{
+	struct rl_history_span spans[RL_HISTORY_MINUTES];
+	int rule;
+	struct rl *rl = begin(64, 3, &rule);
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		check(rl, rule, "k", T0 + (uint64_t)i * RL_SECOND);
+	check(rl, rule, "k", T0 + MINUTE);
+	for (int i = 0; i < 7; i++)
+		check(rl, rule, "k", T0 + 10 * MINUTE + 1);
+	assert_int_equal(rl_history_minutes(rl, rule, T0 + 12 * MINUTE + 5, spans),
+	                 RL_HISTORY_MINUTES);
+	for (int i = 0; i < RL_HISTORY_MINUTES; i++) {
+		int minute = i - (RL_HISTORY_MINUTES - 1) + 12;
+
+		assert_int_equal(spans[i].start_ns, T0 + (uint64_t)minute * MINUTE);
+		assert_int_equal(spans[i].allowed, minute == 0 ? 3 : 0);
+		assert_int_equal(spans[i].denied, minute == 0    ? 2
+		                                  : minute == 1  ? 1
+		                                  : minute == 10 ? 7
+		                                                 : 0);
+	}
+	assert_int_equal(rl_history_minutes(rl, rule, T0 + 60 * MINUTE, spans), RL_HISTORY_MINUTES);
+	assert_int_equal(spans[0].denied, 1); /* the first minute is over */
+	assert_int_equal(rl_history_minutes(rl, 12345, T0, spans), -EINVAL);
+	rl_close(rl);
+}
+
+static void
+test_history_by_quarters(void **state)
+{
+	struct rl_history_span spans[RL_HISTORY_QUARTERS];
+	const uint64_t t = T0 / (15 * MINUTE) * (15 * MINUTE);
+	int rule;
+	struct rl *rl = begin(64, 1, &rule);
+
+	(void)state;
+	check(rl, rule, "k", t);
+	for (uint64_t minute = 0; minute < 30; minute++)
+		deny(rl, rule, "k", t + minute * MINUTE);
+	assert_int_equal(rl_history_quarters(rl, rule, t + 40 * MINUTE, spans),
+	                 RL_HISTORY_QUARTERS);
+	assert_int_equal(spans[RL_HISTORY_QUARTERS - 1].denied, 0);
+	assert_int_equal(spans[RL_HISTORY_QUARTERS - 2].denied, 15);
+	assert_int_equal(spans[RL_HISTORY_QUARTERS - 3].denied, 15);
+	assert_int_equal(spans[RL_HISTORY_QUARTERS - 3].allowed, 1);
+	assert_int_equal(spans[RL_HISTORY_QUARTERS - 3].start_ns, t);
+	assert_int_equal(spans[0].denied, 0);
+	rl_close(rl);
+}
+
+/* A sweep notes minutes that have no decision, so that its successor's counts are not theirs. */
+static void
+test_a_sweep_notes(void **state)
+{
+	struct rl_history_span spans[RL_HISTORY_MINUTES];
+	int rule;
+	struct rl *rl = begin(64, 9, &rule);
+
+	(void)state;
+	check(rl, rule, "k", T0);
+	assert_true(rl_sweep_at(rl, T0 + MINUTE) >= 0);
+	check(rl, rule, "k", T0 + MINUTE - 1); /* by a clock that is late */
+	rl_history_minutes(rl, rule, T0 + MINUTE, spans);
+	assert_int_equal(spans[RL_HISTORY_MINUTES - 2].allowed, 1);
+	assert_int_equal(spans[RL_HISTORY_MINUTES - 1].allowed, 1);
+	rl_close(rl);
+}
+
+/* The row of a rule that is gone, given to another one. */
+static void
+test_history_of_a_row_begins_anew(void **state)
+{
+	struct rl_history_span spans[RL_HISTORY_MINUTES];
+	const struct rl_options o = {.keys = 100, .rules = 1};
+	uint64_t denied, shadow;
+	struct rl *rl;
+	int rule;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = test_rule(rl, "old", 1, RL_WINDOW_MAX, 0, false);
+	check(rl, rule, "k", T0);
+	deny(rl, rule, "k", T0);
+	check(rl, rule, "k", T0 + MINUTE);
+	assert_int_equal(rl_forget(rl, "old"), 1);
+	rule = test_rule(rl, "new", 1, RL_WINDOW_MAX, 0, false);
+	rl_history_minutes(rl, rule, T0 + MINUTE, spans);
+	for (int i = 0; i < RL_HISTORY_MINUTES; i++)
+		assert_int_equal(spans[i].allowed + spans[i].denied, 0);
+	assert_int_equal(rl_limit_stats(rl, rule, 0, &denied, &shadow), 0);
+	assert_int_equal(denied, 0);
+	rl_close(rl);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_first_denial_in_a_minute_is_told),
+		cmocka_unit_test(test_which_limit_denies),
+		cmocka_unit_test(test_a_shadow_is_counted_by_its_limit),
+		cmocka_unit_test(test_a_flood_is_told_in_parts),
+		cmocka_unit_test(test_what_was_written_over_is_counted),
+		cmocka_unit_test(test_an_unfinished_entry_is_passed_by),
+		cmocka_unit_test(test_a_torn_entry_is_not_believed),
+		cmocka_unit_test(test_a_key_that_is_gone),
+		cmocka_unit_test(test_changes_are_told_with_who),
+		cmocka_unit_test(test_bans_that_hit_are_told),
+		cmocka_unit_test(test_a_full_table_is_told),
+		cmocka_unit_test(test_without_events_nothing_is_told),
+		cmocka_unit_test(test_denials_are_exact_while_they_are_few),
+		cmocka_unit_test(test_denials_of_late),
+		cmocka_unit_test(test_stages),
+		cmocka_unit_test(test_history_by_minutes),
+		cmocka_unit_test(test_history_by_quarters),
+		cmocka_unit_test(test_a_sweep_notes),
+		cmocka_unit_test(test_history_of_a_row_begins_anew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

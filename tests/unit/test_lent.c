@@ -1,0 +1,1350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A limit of a cluster on one host: what it admits by its share, beside a naive model whose share changes, and
+ * what lends to it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rl_cluster.h"
+#include "testing.h"
+
+#define T0 (UINT64_C(1700000000) * RL_SECOND)
+#define FOREVER (T0 * 2)
+
+static struct rl *
+clustered_segment(uint32_t keys, enum rl_on_full on_full)
+{
+	const struct rl_options o = {
+		.keys = keys, .ring = 256, .on_full = on_full, .flags = RL_OPEN_CLUSTER};
+	struct rl *rl;
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	return rl;
+}
+
+static int
+define(struct rl *rl, const char *name, struct rl_limit limit)
+{
+	int rule;
+
+	limit.scope = RL_SCOPE_CLUSTER;
+	rule = rl_define(rl, &(struct rl_rule){.name = name, .limit = limit});
+	assert_true(rule >= 0);
+	return rule;
+}
+
+static struct rl_limit
+window(uint32_t capacity, uint32_t blind)
+{
+	return (struct rl_limit){.algorithm = RL_SLIDING_WINDOW,
+	                         .capacity = capacity,
+	                         .window_ns = RL_SECOND,
+	                         .granularity = 4,
+	                         .hard = 1,
+	                         .blind = blind,
+	                         .away = RL_AWAY_CLOSED};
+}
+
+/* The last wish that was taken. */
+struct found {
+	int count;
+	struct rl_share share;
+};
+
+static int
+note(const struct rl_share *share, void *arg)
+{
+	struct found *found = arg;
+
+	found->count++;
+	found->share = *share;
+	return 0;
+}
+
+static struct found
+wishes(struct rl *rl, uint64_t now)
+{
+	struct found found = {0};
+	uint64_t from = 0;
+
+	assert_true(rl_share_wishes(rl, &from, UINT32_MAX, now, note, &found) >= 0);
+	assert_int_equal(from, 0);
+	return found;
+}
+
+static void
+set(struct rl *rl, const struct rl_share *of, uint32_t to, uint64_t now)
+{
+	struct rl_share share;
+
+	assert_int_equal(rl_share_set(rl, &of->of, to, now, &share), 0);
+	assert_int_equal(share.share, to);
+}
+
+static enum rl_verdict
+check(struct rl *rl, int rule, uint64_t now, struct rl_result *r)
+{
+	return rl_check_at(rl, rule, "k", 1, 1, now, r);
+}
+
+static int
+admitted(struct rl *rl, int rule, int tries, uint64_t now)
+{
+	int count = 0;
+
+	for (int i = 0; i < tries; i++)
+		count += check(rl, rule, now, NULL) == RL_ALLOWED;
+	return count;
+}
+
+static void
+test_strict_admits_what_was_lent(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r", window(10, 0));
+	struct rl_result r;
+	struct found found;
+
+	(void)state;
+	assert_int_equal(check(rl, rule, T0, &r), RL_DENIED);
+	assert_int_equal(r.limit, 10);
+	assert_int_equal(r.remaining, 0);
+	assert_int_equal(r.used, 0);
+	assert_int_equal(r.retry_after_ns, 0);
+	found = wishes(rl, T0);
+	assert_int_equal(found.count, 1);
+	assert_int_equal(found.share.share, 0);
+	assert_int_equal(found.share.lent, 10);
+	assert_int_equal(found.share.hold_ns, RL_SECOND + RL_SECOND / 4);
+	assert_int_equal(wishes(rl, T0).count, 0);
+
+	set(rl, &found.share, 6, T0);
+	assert_int_equal(admitted(rl, rule, 20, T0), 0); /* no lease yet */
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	assert_int_equal(admitted(rl, rule, 20, T0), 6);
+	assert_int_equal(check(rl, rule, T0, &r), RL_DENIED);
+	assert_int_equal(r.limit, 10);
+	assert_int_equal(r.used, 6);
+	assert_int_equal(rl_share_advance(rl, 1), 0); /* never back */
+	assert_int_equal(admitted(rl, rule, 20, T0 + 2 * RL_SECOND), 6);
+	rl_close(rl);
+}
+
+/* What the host may admit: by its share, its blind part, and the capacity, or what the store gives above that. */
+static uint32_t
+effective(uint32_t capacity, uint32_t share, uint32_t blind)
+{
+	if (share > capacity)
+		return share;
+	return share + blind < capacity ? share + blind : capacity;
+}
+
+/*
+ * A limit of this host alone whose requests bring along as capacity what the share comes to: the same must
+ * be decided, told and given back, whatever the share does in between.
+ */
+struct pair {
+	struct rl *rl, *alone;
+	int rule, alone_rule;
+	struct rl_limit limit;
+	struct rl_share at;
+	uint32_t share;
+};
+
+static struct pair
+pair_of(struct rl_limit limit)
+{
+	const struct rl_options o = {.keys = 64, .ring = 256, .on_full = RL_FULL_RESERVE};
+	struct rl_limit own = limit;
+	struct pair p = {.rl = clustered_segment(64, RL_FULL_RESERVE), .limit = limit};
+
+	own.blind = own.away = 0;
+	assert_int_equal(rl_open_private(&o, &p.alone), 0);
+	p.rule = define(p.rl, "r", limit);
+	p.alone_rule = rl_define(p.alone, &(struct rl_rule){.name = "r", .limit = own});
+	assert_true(p.alone_rule >= 0);
+	assert_int_equal(rl_share_advance(p.rl, FOREVER), 0);
+	return p;
+}
+
+static void
+close_pair(struct pair *p)
+{
+	rl_close(p->rl);
+	rl_close(p->alone);
+}
+
+static void
+check_both(struct pair *p, uint32_t cost, uint64_t now, struct rl_charges charges[2])
+{
+	uint32_t e = effective(p->limit.capacity, p->share, p->limit.blind);
+	struct rl_item item = {.rule = p->rule, .key = "k", .key_len = 1, .cost = cost};
+	struct rl_result r, own = {.verdict = RL_DENIED};
+
+	item.charges = &charges[0];
+	rl_check_item_at(p->rl, &item, now, &r);
+	item.rule = p->alone_rule;
+	item.capacity = e;
+	item.charges = &charges[1];
+	if (e > 0)
+		rl_check_item_at(p->alone, &item, now, &own);
+	assert_int_equal(r.verdict, own.verdict == RL_NEVER ? RL_DENIED : own.verdict);
+	assert_int_equal(r.limit, e > p->limit.capacity ? e : p->limit.capacity);
+	if (e == 0)
+		return;
+	assert_int_equal(r.remaining, own.remaining);
+	assert_int_equal(r.used, own.used);
+	assert_int_equal(r.reset_after_ns, own.reset_after_ns);
+	if (own.verdict == RL_DENIED)
+		assert_int_equal(r.retry_after_ns, own.retry_after_ns);
+}
+
+/* The incarnation, as soon as the key has a slot. */
+static void
+find(struct pair *p, uint64_t now)
+{
+	struct found found = wishes(p->rl, now);
+
+	if (found.count > 0)
+		p->at = found.share;
+}
+
+static void
+change_share(struct pair *p, uint64_t *seed, uint64_t now)
+{
+	struct rl_share s;
+	uint32_t most = p->limit.capacity * (test_below(seed, 3) == 0 ? 2 : 1);
+	uint32_t to = (uint32_t)test_below(seed, most + 1);
+
+	if (p->at.of.tag == 0)
+		return;
+	if (test_below(seed, 2) == 0) {
+		assert_int_equal(rl_share_read(p->rl, &p->at.of, now, &s), 0);
+		to = to > s.load ? to : s.load; /* as every answer is */
+		set(p->rl, &p->at, to, now);
+		p->share = to;
+		return;
+	}
+	assert_int_equal(rl_share_lower(p->rl, &p->at.of, to, now, &s), 0);
+	assert_true(s.share <= p->share);
+	assert_true(s.share == p->share || (s.share >= to && s.share >= s.load));
+	p->share = s.share;
+}
+
+static void
+follow(struct rl_limit limit, uint64_t seed)
+{
+	struct pair p = pair_of(limit);
+	struct rl_charges charges[2] = {{0}};
+	uint64_t now = T0, times = test_scaled(4000);
+
+	for (uint64_t i = 0; i < times; i++) {
+		now += test_below(&seed, 4) == 0 ? test_below(&seed, limit.window_ns / 3)
+		                                 : test_below(&seed, limit.window_ns / 50);
+		check_both(&p, 1 + (uint32_t)test_below(&seed, 3), now, charges);
+		find(&p, now);
+		if (test_below(&seed, 5) == 0)
+			change_share(&p, &seed, now);
+		if (test_below(&seed, 7) == 0)
+			assert_int_equal(rl_refund_at(p.rl, &charges[0], now),
+			                 rl_refund_at(p.alone, &charges[1], now));
+	}
+	assert_true(p.at.of.tag != 0);
+	close_pair(&p);
+}
+
+static void
+test_windows_and_logs_follow_their_share(void **state)
+{
+	struct rl_limit limits[] = {
+		window(20, 0),
+		window(20, 3),
+		{.algorithm = RL_SLIDING_WINDOW,
+	         .capacity = 12,
+	         .window_ns = RL_SECOND,
+	         .blind = 1},
+		{.algorithm = RL_SLIDING_WINDOW,
+	         .capacity = 30,
+	         .window_ns = RL_SECOND,
+	         .granularity = 8,
+	         .blind = 2},
+		{.algorithm = RL_FIXED_WINDOW, .capacity = 9, .window_ns = RL_SECOND},
+		{.algorithm = RL_FIXED_WINDOW, .capacity = 9, .window_ns = RL_SECOND, .blind = 2},
+		{.algorithm = RL_SLIDING_LOG, .capacity = 15, .window_ns = RL_SECOND, .blind = 1},
+		{.algorithm = RL_SLIDING_LOG, .capacity = 15, .window_ns = RL_SECOND},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+		for (uint64_t seed = 1; seed <= 5; seed++)
+			follow(limits[i], seed * 31 + i);
+}
+
+typedef __int128 exact;
+
+/*
+ * A bucket by its debt, in 1 / F tokens, F being the time in which it fills: it falls by e each nanosecond, e being
+ * what the host may use. Nothing is rounded, and a change of e changes no debt.
+ */
+struct bucket {
+	exact fill;
+	exact debt;
+	uint64_t at;
+};
+
+static void
+drain(struct bucket *b, uint32_t e, uint64_t now)
+{
+	exact gone = (exact)e * (exact)(now - b->at);
+
+	b->debt = b->debt > gone ? b->debt - gone : 0;
+	b->at = now;
+}
+
+static bool
+has_room(const struct bucket *b, uint32_t e, uint32_t cost, exact margin_ns)
+{
+	return b->debt + cost * b->fill + margin_ns * e <= b->fill * e;
+}
+
+/* One step: the library admits only what the debt has room for, and all of it but for what is rounded. */
+static void
+step_bucket(struct pair *p, struct bucket *b, uint32_t size, uint64_t *seed, uint64_t now)
+{
+	uint32_t e = effective(size, p->share, p->limit.blind);
+	uint32_t cost = 1 + (uint32_t)test_below(seed, 3);
+	struct rl_charges charges = {0};
+	struct rl_result r;
+
+	drain(b, e, now);
+	test_check_at(p->rl, p->rule, "k", 1, cost, now, &r, &charges);
+	if (cost > size) {
+		assert_int_equal(r.verdict, RL_NEVER);
+		return;
+	}
+	if (r.verdict == RL_ALLOWED)
+		assert_true(has_room(b, e, cost, 0));
+	else
+		assert_false(has_room(b, e, cost, 10000));
+	if (r.verdict != RL_ALLOWED)
+		return;
+	if (test_below(seed, 6) == 0)
+		assert_int_equal(rl_refund_at(p->rl, &charges, now), 1);
+	else
+		b->debt += cost * b->fill;
+}
+
+static void
+follow_bucket(struct rl_limit limit, uint64_t seed)
+{
+	uint32_t size = limit.algorithm == RL_LEAKY_BUCKET ? limit.burst + 1 : limit.burst;
+	struct pair p = pair_of(limit);
+	uint64_t now = T0, times = test_scaled(6000);
+	struct bucket b = {.at = T0};
+
+	b.fill = (exact)limit.window_ns * size / limit.capacity;
+	p.limit.capacity = size; /* what is lent are tokens of it */
+	for (uint64_t i = 0; i < times; i++) {
+		now += test_below(&seed, 40) == 0 ? test_below(&seed, (uint64_t)b.fill)
+		                                  : test_below(&seed, (uint64_t)b.fill / size);
+		step_bucket(&p, &b, size, &seed, now);
+		find(&p, now);
+		if (test_below(&seed, 9) == 0)
+			change_share(&p, &seed, now);
+		assert_true(b.debt <= b.fill * effective(size, 2 * size, limit.blind));
+	}
+	close_pair(&p);
+}
+
+static void
+test_buckets_keep_their_debt(void **state)
+{
+	struct rl_limit limits[] = {
+		{.algorithm = RL_TOKEN_BUCKET, .capacity = 10, .burst = 10, .window_ns = RL_SECOND},
+		{.algorithm = RL_TOKEN_BUCKET,
+	         .capacity = 7,
+	         .burst = 21,
+	         .window_ns = RL_SECOND,
+	         .blind = 2},
+		{.algorithm = RL_TOKEN_BUCKET,
+	         .capacity = 1000,
+	         .burst = 50,
+	         .window_ns = 60 * RL_SECOND,
+	         .blind = 1},
+		{.algorithm = RL_LEAKY_BUCKET,
+	         .capacity = 30,
+	         .burst = 5,
+	         .window_ns = RL_SECOND,
+	         .blind = 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+		for (uint64_t seed = 1; seed <= 5; seed++)
+			follow_bucket(limits[i], seed * 17 + i);
+}
+
+/* Of a full bucket all tokens are there at once, and each next one on the nanosecond. */
+static void
+test_a_bucket_is_exact(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r",
+	                  (struct rl_limit){.algorithm = RL_TOKEN_BUCKET,
+	                                    .capacity = 3,
+	                                    .window_ns = RL_SECOND,
+	                                    .away = RL_AWAY_OPEN});
+	struct rl_result r;
+
+	(void)state;
+	assert_int_equal(admitted(rl, rule, 5, T0), 3);
+	check(rl, rule, T0, &r);
+	assert_int_equal(r.limit, 3);
+	assert_int_equal(r.used, 3);
+	assert_int_equal(r.retry_after_ns, RL_SECOND / 3 + 1);
+	assert_int_equal(check(rl, rule, T0 + RL_SECOND / 3, NULL), RL_DENIED);
+	assert_int_equal(check(rl, rule, T0 + RL_SECOND / 3 + 1, NULL), RL_ALLOWED);
+	rl_close(rl);
+}
+
+static int
+admitted_away(unsigned away, uint32_t hosts, uint64_t until)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	struct rl_limit limit = window(100, 2);
+	struct rl_share share;
+	int rule, count;
+
+	limit.away = (uint16_t)away;
+	rule = define(rl, "r", limit);
+	if (hosts > 0)
+		assert_int_equal(rl_cluster_hosts(rl, hosts), 0);
+	assert_int_equal(admitted(rl, rule, 3, T0), away == RL_AWAY_OPEN                       ? 3
+	                                            : hosts > 0 && away == RL_AWAY_LOCAL_SHARE ? 3
+	                                                                                       : 2);
+	share = wishes(rl, T0).share;
+	if (share.of.tag != 0)
+		set(rl, &share, 30, T0);
+	assert_int_equal(rl_share_advance(rl, until), 0);
+	count = admitted(rl, rule, 200, T0 + 10 * RL_SECOND);
+	rl_close(rl);
+	return count;
+}
+
+static void
+test_without_a_lease_it_is_as_said(void **state)
+{
+	const uint64_t over = T0 + 10 * RL_SECOND, lasts = over + 1;
+
+	(void)state;
+	assert_int_equal(admitted_away(RL_AWAY_CLOSED, 4, lasts), 32);
+	assert_int_equal(admitted_away(RL_AWAY_CLOSED, 4, over), 2);
+	assert_int_equal(admitted_away(RL_AWAY_KEEP, 4, over), 32);
+	assert_int_equal(admitted_away(RL_AWAY_OPEN, 4, over), 100);
+	assert_int_equal(admitted_away(RL_AWAY_LOCAL_SHARE, 4, over), 27);
+	assert_int_equal(admitted_away(RL_AWAY_LOCAL_SHARE, 0, over), 2);
+	assert_int_equal(admitted_away(RL_AWAY_LOCAL_SHARE, 1000, over), 3);
+}
+
+/* A share is the incarnation's: after a reset there is none, and the old one is gone. */
+static void
+start_anew(enum rl_on_full on_full)
+{
+	struct rl *rl = clustered_segment(64, on_full);
+	int rule = define(rl, "r", window(10, 1));
+	struct rl_share share, now;
+
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	assert_int_equal(admitted(rl, rule, 5, T0), 1);
+	share = wishes(rl, T0).share;
+	set(rl, &share, 9, T0);
+	assert_int_equal(admitted(rl, rule, 20, T0), 9);
+	assert_int_equal(rl_reset(rl, rule, "k", 1), 1);
+	assert_int_equal(rl_share_read(rl, &share.of, T0, &now), -ESTALE);
+	assert_int_equal(rl_share_set(rl, &share.of, 9, T0, &now), -ESTALE);
+	assert_int_equal(rl_share_lower(rl, &share.of, 0, T0, &now), -ESTALE);
+	assert_int_equal(rl_share_end(rl, &share.of, T0, &now), -ESTALE);
+	assert_int_equal(admitted(rl, rule, 20, T0), 1);
+	now = wishes(rl, T0).share;
+	assert_int_equal(now.share, 0);
+	assert_true(now.of.slot != share.of.slot || now.number != share.number);
+	for (int i = 0; i < 40; i++) { /* every slot it may have is one that had a share */
+		set(rl, &now, 9, T0);
+		assert_int_equal(rl_reset(rl, rule, "k", 1), 1);
+		assert_int_equal(rl_check_at(rl, rule, "k", 1, 5, T0, NULL), RL_DENIED);
+		assert_int_equal(admitted(rl, rule, 20, T0), 1);
+		now = wishes(rl, T0).share;
+	}
+	rl_close(rl);
+}
+
+static void
+test_another_incarnation_has_no_share(void **state)
+{
+	(void)state;
+	start_anew(RL_FULL_RESERVE);
+	start_anew(RL_FULL_DENY);
+}
+
+/* Who waits for his share is not swept, though nothing was ever counted of him. */
+static void
+test_a_wish_outlives_a_sweep(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r", window(10, 0));
+	struct rl_share share;
+
+	(void)state;
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	assert_int_equal(check(rl, rule, T0, NULL), RL_DENIED);
+	share = wishes(rl, T0).share;
+	assert_int_equal(rl_sweep_at(rl, T0), 0);
+	set(rl, &share, 4, T0);
+	assert_int_equal(rl_sweep_at(rl, T0), 0);
+	assert_int_equal(admitted(rl, rule, 9, T0), 4);
+	assert_int_equal(rl_sweep_at(rl, T0 + 60 * RL_SECOND), 1);
+	rl_close(rl);
+}
+
+/* Nothing is written by a denial whose wish is there, nor where all is lent that there is. */
+static void
+test_wishes_are_few(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r", window(16, 8));
+	struct rl_share share;
+
+	(void)state;
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	assert_int_equal(admitted(rl, rule, 6, T0), 6);
+	assert_int_equal(wishes(rl, T0).count, 0); /* a quarter is left */
+	assert_int_equal(admitted(rl, rule, 1, T0), 1);
+	share = wishes(rl, T0).share;
+	assert_int_equal(share.load, 7);
+	assert_int_equal(share.blind, 8);
+	set(rl, &share, 8, T0);
+	assert_int_equal(admitted(rl, rule, 20, T0), 9);
+	assert_int_equal(wishes(rl, T0).count, 0);
+	assert_int_equal(rl_share_lower(rl, &share.of, 3, T0, &share), 0);
+	assert_int_equal(share.share, 8); /* 16 count, by which it may not fall */
+	assert_int_equal(share.load, 16);
+	assert_int_equal(rl_share_end(rl, &share.of, T0, &share), 0);
+	assert_int_equal(share.share, 0);
+	assert_int_equal(check(rl, rule, T0, NULL), RL_DENIED);
+	assert_int_equal(wishes(rl, T0).count, 1);
+	rl_close(rl);
+}
+
+static void
+test_wishes_of_many(void **state)
+{
+	struct rl *rl = clustered_segment(5000, RL_FULL_RESERVE);
+	int rule = define(rl, "r", window(10, 0));
+	struct found found = {0};
+	uint64_t from = 0;
+	int taken, rounds = 0;
+
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		char key[16];
+
+		snprintf(key, sizeof key, "%d", i);
+		assert_int_equal(rl_check_at(rl, rule, key, strlen(key), 1, T0, NULL), RL_DENIED);
+	}
+	do {
+		taken = rl_share_wishes(rl, &from, 100, T0, note, &found);
+		assert_in_range(taken, 0, 163);
+		rounds++;
+	} while (from != 0);
+	assert_int_equal(found.count, 3000);
+	assert_true(rounds >= 19);
+	assert_int_equal(wishes(rl, T0).count, 0);
+	rl_close(rl);
+}
+
+static int
+collect(const struct rl_share *share, void *arg)
+{
+	uint32_t *sum = arg;
+
+	assert_true(share->share > 0);
+	*sum += share->share;
+	return 0;
+}
+
+static void
+test_a_scan_finds_shares(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r", window(10, 0));
+	struct rl_info info;
+	struct found found = {0};
+	uint64_t from = 0;
+	uint32_t sum = 0;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		char key = (char)('a' + i);
+
+		rl_check_at(rl, rule, &key, 1, 1, T0, NULL);
+		found.count = 0;
+		assert_int_equal(rl_share_wishes(rl, &from, UINT32_MAX, T0, note, &found), 1);
+		if (i % 2 == 0)
+			set(rl, &found.share, (uint32_t)i / 2 + 1, T0);
+	}
+	rl_info(rl, &info);
+	assert_int_equal(rl_share_scan(rl, 0, UINT64_MAX, T0, collect, &sum), 0);
+	assert_int_equal(sum, 55);
+	assert_int_equal(rl_share_scan(rl, info.slots, 1, T0, collect, &sum), -EINVAL);
+	rl_close(rl);
+}
+
+/* Of two limits, of which the cluster's denies: nothing stays charged, and the wish is noted. */
+static void
+test_beside_another_limit(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	struct rl_limit more = window(10, 0);
+	struct rl_rule rule = {.name = "r",
+	                       .limit = {.capacity = 5, .window_ns = RL_SECOND, .granularity = 1},
+	                       .more = &more,
+	                       .more_count = 1};
+	struct rl_result r;
+	struct found found;
+	int id;
+
+	(void)state;
+	more.scope = RL_SCOPE_CLUSTER;
+	id = rl_define(rl, &rule);
+	assert_true(id >= 0);
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	assert_int_equal(check(rl, id, T0, &r), RL_DENIED);
+	assert_int_equal(r.index, 1);
+	assert_int_equal(r.limit, 10);
+	found = wishes(rl, T0);
+	assert_int_equal(found.count, 1);
+	assert_int_equal(found.share.limit, 1);
+	set(rl, &found.share, 3, T0);
+	assert_int_equal(admitted(rl, id, 9, T0), 3);
+	assert_int_equal(rl_share_read(rl, &found.share.of, T0, &found.share), 0);
+	assert_int_equal(found.share.load, 3);
+	assert_int_equal(rl_peek_at(rl, id, "k", 1, T0, &r), RL_DENIED);
+	set(rl, &found.share, 10, T0);
+	assert_int_equal(admitted(rl, id, 9, T0), 2); /* the other's 5 */
+	assert_int_equal(rl_share_read(rl, &found.share.of, T0, &found.share), 0);
+	assert_int_equal(found.share.load, 5);
+	rl_close(rl);
+}
+
+/* The same on every host that has the secret; other than of another rule, limit, key or secret. */
+static void
+hash_of(unsigned char secret_byte, const char *name, uint32_t granularity, const char *key,
+        uint64_t hash[2])
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	struct rl_limit limit = window(10, 0);
+	unsigned char secret[32];
+	struct found found;
+	int rule;
+
+	memset(secret, secret_byte, sizeof secret);
+	limit.granularity = granularity;
+	define(rl, "other", window(3, 0)); /* rows differ from host to host */
+	rule = define(rl, name, limit);
+	rl_check_at(rl, rule, key, strlen(key), 1, T0, NULL);
+	found = wishes(rl, T0);
+	assert_int_equal(found.count, 1);
+	assert_false(found.share.has_hash);
+	assert_int_equal(rl_cluster_secret(rl, secret), 0);
+	rl_check_at(rl, rule, key, strlen(key), 1, T0, NULL);
+	found = wishes(rl, T0);
+	assert_true(found.share.has_hash);
+	memcpy(hash, found.share.hash, 16);
+	secret[31]++;
+	assert_int_equal(rl_cluster_secret(rl, secret), 0);
+	assert_int_equal(rl_share_read(rl, &found.share.of, T0, &found.share), 0);
+	assert_false(found.share.has_hash);
+	rl_close(rl);
+}
+
+/* A rule of several limits is not decided at once: it is asked for its lease by itself. */
+static void
+test_a_lease_ends_beside_another_limit(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	const uint64_t over = T0 + RL_SECOND / 8;
+	struct rl_limit more = window(10, 0);
+	struct rl_rule rule = {.name = "r",
+	                       .limit = {.capacity = 50, .window_ns = RL_SECOND, .granularity = 1},
+	                       .more = &more,
+	                       .more_count = 1};
+	struct found found;
+	int id;
+
+	(void)state;
+	more.scope = RL_SCOPE_CLUSTER;
+	id = rl_define(rl, &rule);
+	assert_true(id >= 0);
+	assert_int_equal(check(rl, id, T0, NULL), RL_DENIED);
+	found = wishes(rl, T0);
+	set(rl, &found.share, 8, T0);
+	assert_int_equal(admitted(rl, id, 2, T0), 0);
+	assert_int_equal(rl_share_advance(rl, over), 0);
+	assert_int_equal(admitted(rl, id, 2, over - 1), 2);
+	assert_int_equal(rl_peek_at(rl, id, "k", 1, over - 1, NULL), RL_ALLOWED);
+	assert_int_equal(rl_peek_at(rl, id, "k", 1, over, NULL), RL_DENIED);
+	assert_int_equal(admitted(rl, id, 2, over), 0);
+	assert_int_equal(rl_share_advance(rl, over + 1), 0);
+	assert_int_equal(admitted(rl, id, 9, over), 6);
+	rl_close(rl);
+}
+
+static void
+test_a_key_has_one_hash_everywhere(void **state)
+{
+	char long_key[200] = "";
+	uint64_t hash[7][2];
+
+	(void)state;
+	memset(long_key, 'x', sizeof long_key - 1);
+	hash_of(1, "r", 4, "key", hash[0]);
+	hash_of(1, "r", 4, "key", hash[1]);
+	assert_memory_equal(hash[0], hash[1], 16);
+	hash_of(1, "q", 4, "key", hash[1]);
+	hash_of(1, "r", 2, "key", hash[2]);
+	hash_of(1, "r", 4, "kez", hash[3]);
+	hash_of(2, "r", 4, "key", hash[4]);
+	hash_of(1, "r", 4, long_key, hash[5]);
+	long_key[198] = 'y'; /* beyond what is kept of it */
+	hash_of(1, "r", 4, long_key, hash[6]);
+	for (int i = 0; i < 7; i++)
+		for (int j = 0; j < i; j++)
+			assert_memory_not_equal(hash[i], hash[j], 16);
+}
+
+/* What was admitted is charged again; the share is not there again. */
+static void
+test_restore_brings_no_share(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	static const struct rl_limit bucket = {.algorithm = RL_TOKEN_BUCKET,
+	                                       .capacity = 10,
+	                                       .window_ns = RL_SECOND,
+	                                       .away = RL_AWAY_CLOSED};
+	int rules[] = {define(rl, "w", window(10, 0)), define(rl, "b", bucket)};
+
+	(void)state;
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	for (int i = 0; i < 2; i++) {
+		struct found found;
+
+		assert_int_equal(rl_restore_at(rl, rules[i], 0, "k", 1, 7, T0), 0);
+		assert_int_equal(check(rl, rules[i], T0, NULL), RL_DENIED);
+		found = wishes(rl, T0);
+		assert_int_equal(found.share.share, 0);
+		assert_int_equal(found.share.load, 7);
+		set(rl, &found.share, 9, T0);
+		assert_int_equal(admitted(rl, rules[i], 20, T0), 2);
+		wishes(rl, T0);
+	}
+	rl_close(rl);
+}
+
+/* A share beyond what is exact is a little less, never more; and what it is lowered to is enough. */
+static void
+test_large_shares(void **state)
+{
+	static const uint32_t tokens[] = {0,       1,         4095,      4096,
+	                                  8191,    8192,      8193,      65535,
+	                                  1000001, 100000007, 134201344, RL_CAPACITY_MAX};
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r", window(RL_CAPACITY_MAX, 0));
+	struct rl_share share;
+
+	(void)state;
+	check(rl, rule, T0, NULL);
+	share = wishes(rl, T0).share;
+	for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
+		assert_int_equal(rl_share_set(rl, &share.of, tokens[i], T0, &share), 0);
+		assert_true(share.share <= tokens[i]);
+		assert_true(share.share == tokens[i] || tokens[i] > 8191);
+		assert_true(tokens[i] - share.share <= tokens[i] / 4096 ||
+		            share.share == 134201344);
+	}
+	for (size_t i = sizeof tokens / sizeof tokens[0]; i-- > 0;) {
+		uint32_t before = share.share;
+
+		assert_int_equal(rl_share_lower(rl, &share.of, tokens[i], T0, &share), 0);
+		assert_true(share.share >= tokens[i] || share.share == before);
+		assert_true(share.share <= tokens[i] + tokens[i] / 4096);
+	}
+	rl_close(rl);
+}
+
+/* What a segment or a limit has no room for. */
+static void
+refused(struct rl_limit limit, int error, const char *text)
+{
+	const struct rl_options o = {.ring = 256, .flags = RL_OPEN_CLUSTER};
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	char said[RL_RULE_TEXT_SIZE];
+	struct rl_rule rule = {.name = "r", .limit = limit};
+
+	assert_int_equal(rl_rule_check(&rule, &o, said, sizeof said), error);
+	assert_string_equal(said, text);
+	assert_int_equal(rl_define(rl, &rule), error);
+	rl_close(rl);
+}
+
+static void
+test_refusals(void **state)
+{
+	struct rl_limit l = window(10, 1), no;
+	struct rl *rl = test_private(10);
+	struct rl_share share = {.share = 0};
+	struct rl_cluster_info info;
+	struct rl_rule rule;
+	char said[RL_RULE_TEXT_SIZE];
+	uint64_t from = 0;
+
+	(void)state;
+	l.scope = RL_SCOPE_CLUSTER;
+	rule = (struct rl_rule){.name = "r", .limit = l};
+	assert_int_equal(rl_define(rl, &rule), RL_ECLUSTER);
+	assert_int_equal(rl_rule_check(&rule, &(struct rl_options){0}, said, sizeof said),
+	                 RL_ECLUSTER);
+	assert_string_equal(
+		said, "options.flags: without RL_OPEN_CLUSTER (128) no limit is of a cluster");
+	assert_int_equal(rl_cluster_info(rl, &info), RL_ECLUSTER);
+	assert_int_equal(rl_cluster_hosts(rl, 1), RL_ECLUSTER);
+	assert_int_equal(rl_share_advance(rl, T0), RL_ECLUSTER);
+	assert_int_equal(rl_share_read(rl, &share.of, T0, &share), RL_ECLUSTER);
+	assert_int_equal(rl_share_set(rl, &share.of, 1, T0, &share), RL_ECLUSTER);
+	assert_int_equal(rl_share_scan(rl, 0, 1, T0, note, NULL), RL_ECLUSTER);
+	assert_int_equal(rl_share_wishes(rl, &from, 1, T0, note, NULL), RL_ECLUSTER);
+	rl_close(rl);
+
+	no = l, no.blind = 11;
+	refused(no, -EINVAL, "limit.blind: 11; at most the capacity is allowed, 10");
+	no = l, no.away = 4;
+	refused(no, -EINVAL, "limit.away: 4 is none that there is; they are 0 to 3");
+	no = l, no.scope = RL_SCOPE_HOST;
+	refused(no, -EINVAL, "limit.blind: 1; only a limit of a cluster has it, 0 is allowed");
+	no = l, no.granularity = 9;
+	refused(no, -EINVAL,
+	        "limit.granularity: 9; a limit of a cluster has at most 8 sub-buckets");
+	no = l, no.window_ns = RL_SECOND / 4;
+	refused(no, -EINVAL,
+	        "limit.window_ns: 250000000; a sub-bucket of a limit of a cluster takes 125000000 "
+	        "(125 ms) at least");
+	no = (struct rl_limit){.algorithm = RL_IN_FLIGHT, .capacity = 3, .scope = RL_SCOPE_CLUSTER};
+	refused(no, -EINVAL,
+	        "limit.scope: no limit of a cluster is in_flight, 0 (of the host) is allowed");
+	no = (struct rl_limit){.algorithm = RL_ANCHORED_WINDOW,
+	                       .capacity = 3,
+	                       .window_ns = RL_SECOND,
+	                       .scope = RL_SCOPE_CLUSTER};
+	refused(no, -EINVAL,
+	        "limit.scope: no limit of a cluster is anchored_window, 0 (of the host) is "
+	        "allowed");
+	no = (struct rl_limit){.algorithm = RL_FIXED_WINDOW,
+	                       .capacity = 300,
+	                       .window_ns = RL_SECOND,
+	                       .scope = RL_SCOPE_CLUSTER};
+	no.prefetch = 3;
+	refused(no, -EINVAL, "limit.prefetch: 3; a limit of a cluster has none, 0 is allowed");
+	no.prefetch = 0, no.count_denied = 1;
+	refused(no, -EINVAL, "limit.count_denied: a limit of a cluster does not, 0 is allowed");
+	no = (struct rl_limit){.algorithm = RL_TOKEN_BUCKET,
+	                       .capacity = 1,
+	                       .window_ns = 14 * UINT64_C(86400) * RL_SECOND,
+	                       .scope = RL_SCOPE_CLUSTER};
+	refused(no, -EINVAL,
+	        "limit.burst: 1; a bucket of a cluster fills in 1125899906842624 ns (13 days) at "
+	        "most");
+}
+
+/* Units that wait for others' are nobody's share. */
+static void
+test_no_booking(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r",
+	                  (struct rl_limit){.algorithm = RL_TOKEN_BUCKET,
+	                                    .capacity = 3,
+	                                    .window_ns = RL_SECOND,
+	                                    .blind = 3});
+	struct rl_result r;
+
+	(void)state;
+	assert_int_equal(rl_reserve_at(rl, rule, "k", 1, 1, RL_SECOND, T0, &r), RL_UNDECIDED);
+	assert_int_equal(r.error, -EINVAL);
+	rl_close(rl);
+}
+
+/* What people are told of the rule, and that what is dumped is what was used here. */
+static void
+test_it_is_told(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	struct rl_limit limit = window(200000, 1500);
+	struct rl_rule_info info;
+	struct rl_cluster_info cluster;
+	struct rl_info segment;
+	int rule;
+
+	(void)state;
+	limit.away = RL_AWAY_KEEP;
+	rule = define(rl, "r", limit);
+	assert_int_equal(rl_rule_info(rl, rule, &info), 1);
+	assert_int_equal(info.limits[0].scope, RL_SCOPE_CLUSTER);
+	assert_int_equal(info.limits[0].blind, 1500);
+	assert_int_equal(info.limits[0].away, RL_AWAY_KEEP);
+	assert_int_equal(info.limits[0].prefetch, 0);
+	limit.blind = 1501;
+	rule = define(rl, "r", limit);
+	assert_int_equal(rl_rule_info(rl, rule, &info), 1);
+	assert_int_equal(info.limits[0].blind, 1500);
+	rl_info(rl, &segment);
+	assert_true(segment.is_clustered);
+	assert_int_equal(rl_cluster_hosts(rl, 7), 0);
+	assert_int_equal(rl_cluster_hosts(rl, 0), -EINVAL);
+	assert_int_equal(rl_share_advance(rl, T0), 0);
+	assert_int_equal(rl_cluster_info(rl, &cluster), 0);
+	assert_int_equal(cluster.hosts, 7);
+	assert_int_equal(cluster.shares_until_ns, T0);
+	assert_false(cluster.has_secret);
+	rl_close(rl);
+}
+
+/*
+ * A full table: what a key is counted in its slot, and in the cell that it shares when it has none, is one
+ * bound. Without a share the keys of a cell have the blind part together.
+ */
+static uint64_t
+fill_table(struct rl *rl, int rule, uint64_t now)
+{
+	struct rl_info info;
+	char key[24];
+	uint64_t n;
+
+	rl_info(rl, &info);
+	for (n = 0; n < 40 * info.slots; n++) {
+		snprintf(key, sizeof key, "%llu", (unsigned long long)n);
+		rl_check_at(rl, rule, key, strlen(key), 1, now, NULL);
+	}
+	assert_int_equal(rl_fill(rl), info.slots);
+	return n;
+}
+
+static void
+test_strangers_have_the_blind_part_together(void **state)
+{
+	for (uint32_t blind = 0; blind <= 3; blind += 3) {
+		const struct rl_options o = {
+			.keys = 10, .ring = 8, .cells = 1, .flags = RL_OPEN_CLUSTER};
+		struct rl_result r;
+		struct rl *rl;
+		char key[16];
+		int rule, strangers = 0;
+
+		(void)state;
+		assert_int_equal(rl_open_private(&o, &rl), 0);
+		rule = define(rl, "r", window(10, blind));
+		assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+		fill_table(rl, rule, T0);
+		for (int i = 0; i < 100; i++) {
+			snprintf(key, sizeof key, "s%d", i);
+			rl_check_at(rl, rule, key, strlen(key), 1, T0 + 4 * RL_SECOND, &r);
+			assert_int_equal(r.limit, 10);
+			strangers += r.reason == RL_BY_RESERVE && r.verdict == RL_ALLOWED;
+		}
+		assert_true(strangers <= (int)blind);
+		assert_true(blind == 0 || strangers > 0);
+		assert_int_equal(rl_check_at(rl, rule, "s", 1, 11, T0, &r), RL_NEVER);
+		assert_int_equal(rl_check_at(rl, rule, "s", 1, 10, T0, &r), RL_DENIED);
+		rl_close(rl);
+	}
+}
+
+/* Cells of another rule are in use, and those of this one count nothing: they are in nobody's way to a free slot. */
+static void
+test_a_free_slot_is_strict_keys_too(void **state)
+{
+	const uint64_t later = T0 + 3 * RL_SECOND / 2;
+	const struct rl_options o = {
+		.keys = 10, .ring = 8, .cells = 1, .buffer_ns = 1, .flags = RL_OPEN_CLUSTER};
+	struct rl_result r;
+	struct rl *rl;
+	int rule, other;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = define(rl, "r", window(10, 0));
+	other = test_rule(rl, "o", 10, 3600 * RL_SECOND, 0, false);
+	fill_table(rl, rule, T0);
+	fill_table(rl, other, T0);
+	rl_sweep_at(rl, later);
+	assert_true(rl_fill(rl) < 16);
+	assert_int_equal(check(rl, rule, later, &r), RL_DENIED);
+	assert_int_equal(r.reason, RL_BY_LIMIT);
+	assert_true(wishes(rl, later).count > 0);
+	rl_close(rl);
+}
+
+/* A key that gives way, and comes back, goes on with what it had: the bound is the host's and not an incarnation's. */
+static void
+test_to_give_way_and_come_back(void **state)
+{
+	const struct rl_options o = {.keys = 10, .ring = 8, .cells = 1, .flags = RL_OPEN_CLUSTER};
+	struct rl_share share;
+	struct rl *rl;
+	int rule, other;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = define(rl, "r", window(100, 2));
+	other = define(rl, "o", window(100, 2));
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	assert_int_equal(check(rl, rule, T0, NULL), RL_ALLOWED);
+	assert_int_equal(check(rl, rule, T0, NULL), RL_ALLOWED);
+	share = wishes(rl, T0).share;
+	set(rl, &share, 20, T0);
+	assert_int_equal(admitted(rl, rule, 50, T0), 20);
+	fill_table(rl, rule, T0);
+	fill_table(rl, other, T0); /* takes its half of the slots */
+	if (rl_share_read(rl, &share.of, T0, &share) == 0)
+		assert_int_equal(share.load, 22); /* it was the most used of its rule */
+	assert_int_equal(admitted(rl, rule, 50, T0), 0);
+	assert_int_equal(admitted(rl, rule, 50, T0 + RL_SECOND), 0); /* until a window is over */
+	rl_close(rl);
+}
+
+/* A bucket of a cluster has no cell: its keys stay, and strangers have nothing. */
+static void
+test_a_bucket_does_not_give_way(void **state)
+{
+	const struct rl_options o = {.keys = 10, .ring = 8, .flags = RL_OPEN_CLUSTER};
+	static const struct rl_limit bucket = {.algorithm = RL_TOKEN_BUCKET,
+	                                       .capacity = 10,
+	                                       .window_ns = 3600 * RL_SECOND,
+	                                       .blind = 5};
+	struct rl_share share;
+	struct rl_result r;
+	struct rl *rl;
+	int rule, other;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = define(rl, "r", bucket);
+	other = define(rl, "o", window(100, 2));
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	assert_int_equal(admitted(rl, rule, 9, T0), 5);
+	share = wishes(rl, T0).share;
+	fill_table(rl, rule, T0);
+	fill_table(rl, other, T0);
+	assert_int_equal(rl_share_read(rl, &share.of, T0, &share), 0);
+	assert_int_equal(share.load, 5);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_folded), 0);
+	assert_int_equal(rl_check_at(rl, rule, "stranger", 8, 1, T0, &r), RL_DENIED);
+	assert_int_equal(r.error, -ENOSPC);
+	rl_close(rl);
+}
+
+/* The wish that a denied request of the key leaves. */
+static struct rl_share
+wish_of(struct rl *rl, int rule, const char *key)
+{
+	struct found found;
+
+	assert_int_equal(rl_check_at(rl, rule, key, strlen(key), 1, T0, NULL), RL_DENIED);
+	found = wishes(rl, T0);
+	assert_int_equal(found.count, 1);
+	assert_true(found.share.has_hash);
+	return found.share;
+}
+
+/* All addresses of a network have one share, under one hash. */
+static void
+test_a_network_has_one_share(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	struct rl_limit limit = window(10, 0);
+	const unsigned char secret[32] = {1};
+	struct rl_share one, same, other;
+	int rule;
+
+	(void)state;
+	limit.prefix_v4 = 24;
+	rule = define(rl, "r", limit);
+	assert_int_equal(rl_cluster_secret(rl, secret), 0);
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	one = wish_of(rl, rule, "192.0.2.1");
+	same = wish_of(rl, rule, "192.0.2.77");
+	other = wish_of(rl, rule, "192.0.3.1");
+	assert_memory_equal(&one.of, &same.of, sizeof one.of);
+	assert_memory_equal(one.hash, same.hash, 16);
+	assert_memory_not_equal(one.hash, other.hash, 16);
+	set(rl, &one, 2, T0);
+	assert_int_equal(rl_check_at(rl, rule, "192.0.2.1", 9, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(rl_check_at(rl, rule, "192.0.2.77", 10, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(rl_check_at(rl, rule, "192.0.2.3", 9, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(rl_check_at(rl, rule, "192.0.3.1", 9, 1, T0, NULL), RL_DENIED);
+	rl_close(rl);
+}
+
+/* Who is banned or exempt asks the store for nothing, and uses nothing of a share. */
+static void
+test_bans_and_exemptions_wish_for_nothing(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r", window(10, 0));
+	const struct rl_pattern k = rl_pattern_of("k", 1);
+	struct rl_share share;
+	struct rl_result r;
+
+	(void)state;
+	assert_int_equal(rl_ban(rl, rule, &k, RL_NEVER_NS), 0);
+	assert_int_equal(check(rl, rule, T0, &r), RL_DENIED);
+	assert_int_equal(r.reason, RL_BY_BAN);
+	assert_int_equal(wishes(rl, T0).count, 0);
+	assert_int_equal(rl_unban(rl, rule, &k), 1);
+
+	assert_int_equal(rl_allow(rl, rule, &k, RL_NEVER_NS), 0);
+	assert_int_equal(check(rl, rule, T0, &r), RL_ALLOWED);
+	assert_int_equal(r.reason, RL_BY_EXEMPTION);
+	assert_int_equal(wishes(rl, T0).count, 0);
+	assert_int_equal(rl_unban(rl, rule, &k), 1);
+
+	assert_int_equal(check(rl, rule, T0, &r), RL_DENIED);
+	assert_int_equal(r.reason, RL_BY_LIMIT);
+	share = wishes(rl, T0).share;
+	set(rl, &share, 3, T0);
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	assert_int_equal(admitted(rl, rule, 1, T0), 1);
+	assert_int_equal(rl_allow(rl, rule, &k, RL_NEVER_NS), 0);
+	assert_int_equal(admitted(rl, rule, 20, T0), 20);
+	assert_int_equal(rl_share_read(rl, &share.of, T0, &share), 0);
+	assert_int_equal(share.load, 1);
+	assert_int_equal(share.share, 3);
+	rl_close(rl);
+}
+
+/* What the cluster never admits is told so, and asks for nothing. */
+static void
+test_a_cost_above_the_capacity(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r", window(10, 0));
+	struct rl_share share;
+
+	(void)state;
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 11, T0, NULL), RL_NEVER);
+	assert_int_equal(wishes(rl, T0).count, 0);
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 10, T0, NULL), RL_DENIED);
+	share = wishes(rl, T0).share;
+	set(rl, &share, 10, T0);
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 11, T0, NULL), RL_NEVER);
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 10, T0, NULL), RL_ALLOWED);
+	rl_close(rl);
+}
+
+/* A reset ends the incarnation: its share is not used a second time. */
+static void
+test_a_reset_ends_the_share(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r", window(10, 0));
+	struct rl_share share;
+
+	(void)state;
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	assert_int_equal(admitted(rl, rule, 1, T0), 0);
+	share = wishes(rl, T0).share;
+	set(rl, &share, 4, T0);
+	assert_int_equal(admitted(rl, rule, 9, T0), 4);
+	assert_int_equal(rl_reset(rl, rule, "k", 1), 1);
+	assert_int_equal(rl_share_read(rl, &share.of, T0, &share), -ESTALE);
+	assert_int_equal(admitted(rl, rule, 9, T0), 0);
+	rl_close(rl);
+}
+
+/* An override says what the store shares out for its keys. */
+static void
+test_an_override_is_what_is_lent(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	struct rl_override o = {.pattern = rl_pattern_of("k", 1), .kind = RL_OVERRIDE_CAPACITY};
+	struct rl_config_rule r = {.rule = {.name = "r", .limit = window(10, 0)},
+	                           .overrides = &o,
+	                           .override_count = 1};
+	struct rl_share share;
+	int rule;
+
+	(void)state;
+	o.capacity[0] = 50;
+	r.rule.limit.scope = RL_SCOPE_CLUSTER;
+	assert_int_equal(rl_configure(rl, &r, 1, 0, NULL, NULL), 0);
+	rule = rl_find(rl, "r");
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	assert_int_equal(admitted(rl, rule, 1, T0), 0);
+	share = wishes(rl, T0).share;
+	assert_int_equal(share.lent, 50);
+	set(rl, &share, 30, T0);
+	assert_int_equal(admitted(rl, rule, 60, T0), 30);
+	assert_int_equal(rl_check_at(rl, rule, "j", 1, 11, T0, NULL), RL_NEVER);
+	rl_close(rl);
+}
+
+/* The last event. */
+struct told {
+	struct rl_event event;
+	char text[32];
+};
+
+static int
+take_event(const struct rl_event *event, void *arg)
+{
+	struct told *t = arg;
+
+	*t = (struct told){.event = *event};
+	if (event->key_kept > 0)
+		memcpy(t->text, event->key, event->key_kept);
+	return 0;
+}
+
+/* A segment that keeps no keys tells all the same who has joined. */
+static void
+test_what_befalls_a_cluster_is_told(void **state)
+{
+	const struct rl_options o = {
+		.keys = 64, .key_bytes = RL_KEY_BYTES_NONE, .flags = RL_OPEN_CLUSTER};
+	struct rl_events_cursor cursor = {0};
+	struct told told;
+	struct rl *rl;
+	int rule;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = define(rl, "r", window(10, 2));
+	assert_int_equal(rl_cluster_tell(rl, RL_EVENT_HOST_JOINED, RL_ANY_RULE, "a-host", 0, 0), 0);
+	assert_int_equal(rl_events_read(rl, &cursor, take_event, &told), 0);
+	assert_int_equal(told.event.kind, RL_EVENT_HOST_JOINED);
+	assert_int_equal(told.event.rule, -1);
+	assert_string_equal(told.text, "a-host");
+	assert_int_equal(rl_cluster_tell(rl, RL_EVENT_ORDER, rule, "reset", 0, 4321), 0);
+	assert_int_equal(rl_events_read(rl, &cursor, take_event, &told), 0);
+	assert_int_equal(told.event.rule, rule);
+	assert_int_equal(told.event.author, 4321);
+	assert_int_equal(rl_cluster_tell(rl, RL_EVENT_STORE_BACK, RL_ANY_RULE, NULL, 77, 0), 0);
+	assert_int_equal(rl_events_read(rl, &cursor, take_event, &told), 0);
+	assert_null(told.event.key);
+	assert_int_equal(told.event.retry_after_ns, 77);
+	assert_int_equal(rl_cluster_tell(rl, RL_EVENT_RESET, rule, "a", 0, 0), -EINVAL);
+	assert_int_equal(rl_cluster_tell(rl, RL_EVENT_LAST + 1, rule, "a", 0, 0), -EINVAL);
+	rl_close(rl);
+}
+
+/* The store gives one key more than its rule does, and says so by a share above the capacity. */
+static void
+above_the_capacity(struct rl_limit limit)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r", limit);
+	struct rl_result r;
+	struct rl_share share;
+
+	assert_int_equal(rl_share_advance(rl, T0 + 1), 0);
+	admitted(rl, rule, 3, T0);
+	share = wishes(rl, T0).share;
+	set(rl, &share, limit.capacity * 3, T0);
+	check(rl, rule, T0, &r);
+	assert_int_equal(r.limit, limit.capacity * 3);
+	assert_int_equal(r.used + r.remaining, limit.capacity * 3);
+	assert_int_equal(wishes(rl, T0).count, 0);
+	assert_int_equal(r.used + (uint32_t)admitted(rl, rule, 99, T0), limit.capacity * 3);
+	assert_int_equal(wishes(rl, T0).count, 1);
+	assert_int_equal(check(rl, rule, T0 + 1, &r), RL_DENIED); /* the lease is over */
+	assert_int_equal(r.limit, limit.capacity);
+	rl_close(rl);
+}
+
+static void
+test_a_share_above_the_capacity(void **state)
+{
+	(void)state;
+	above_the_capacity(window(10, 0));
+	above_the_capacity(window(10, 2));
+	above_the_capacity((struct rl_limit){.algorithm = RL_TOKEN_BUCKET,
+	                                     .capacity = 10,
+	                                     .burst = 10,
+	                                     .window_ns = RL_SECOND,
+	                                     .blind = 2,
+	                                     .away = RL_AWAY_CLOSED});
+}
+
+/* A log has no room for more times than its ring holds. */
+static void
+test_a_log_admits_what_its_ring_holds(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r",
+	                  (struct rl_limit){.algorithm = RL_SLIDING_LOG,
+	                                    .capacity = 15,
+	                                    .window_ns = RL_SECOND});
+	struct rl_share share;
+	struct rl_result r;
+
+	(void)state;
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	admitted(rl, rule, 1, T0);
+	share = wishes(rl, T0).share;
+	set(rl, &share, 1000, T0);
+	assert_int_equal(admitted(rl, rule, 1000, T0), 128);
+	assert_int_equal(check(rl, rule, T0, &r), RL_DENIED);
+	assert_int_equal(r.limit, 128);
+	assert_int_equal(r.used, 128);
+	rl_close(rl);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_befalls_a_cluster_is_told),
+		cmocka_unit_test(test_a_share_above_the_capacity),
+		cmocka_unit_test(test_a_log_admits_what_its_ring_holds),
+		cmocka_unit_test(test_strict_admits_what_was_lent),
+		cmocka_unit_test(test_windows_and_logs_follow_their_share),
+		cmocka_unit_test(test_buckets_keep_their_debt),
+		cmocka_unit_test(test_a_bucket_is_exact),
+		cmocka_unit_test(test_without_a_lease_it_is_as_said),
+		cmocka_unit_test(test_another_incarnation_has_no_share),
+		cmocka_unit_test(test_a_wish_outlives_a_sweep),
+		cmocka_unit_test(test_wishes_are_few),
+		cmocka_unit_test(test_wishes_of_many),
+		cmocka_unit_test(test_a_scan_finds_shares),
+		cmocka_unit_test(test_beside_another_limit),
+		cmocka_unit_test(test_a_lease_ends_beside_another_limit),
+		cmocka_unit_test(test_a_key_has_one_hash_everywhere),
+		cmocka_unit_test(test_restore_brings_no_share),
+		cmocka_unit_test(test_large_shares),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_no_booking),
+		cmocka_unit_test(test_it_is_told),
+		cmocka_unit_test(test_strangers_have_the_blind_part_together),
+		cmocka_unit_test(test_a_free_slot_is_strict_keys_too),
+		cmocka_unit_test(test_to_give_way_and_come_back),
+		cmocka_unit_test(test_a_bucket_does_not_give_way),
+		cmocka_unit_test(test_a_network_has_one_share),
+		cmocka_unit_test(test_bans_and_exemptions_wish_for_nothing),
+		cmocka_unit_test(test_a_cost_above_the_capacity),
+		cmocka_unit_test(test_a_reset_ends_the_share),
+		cmocka_unit_test(test_an_override_is_what_is_lent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
