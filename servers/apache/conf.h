@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_APACHE_CONF_H
+#define RL_APACHE_CONF_H
+
+/*
+ * What the configuration says. The segment and its rules are the server's; all else belongs to a server, a
+ * location, a directory or an <If>, and sections are merged as Apache merges them, for each request.
+ */
+
+#include <httpd.h> /* before its other headers */
+
+#include <ap_expr.h>
+#include <apr_network_io.h>
+#include <apr_tables.h>
+#include <http_config.h>
+#include <rl.h>
+
+#pragma GCC visibility push(default)
+extern module AP_MODULE_DECLARE_DATA rl_module;
+#pragma GCC visibility pop
+
+/* RLRule, or the name of one that is still to come. */
+struct rule {
+	const char *name;
+	size_t index;        /* in server_conf.rules */
+	const char *defined; /* "file:line"; NULL: no directive has defined it yet */
+	const char *used;    /* "file:line" of the first directive that names it; NULL: none */
+	int is_configured;   /* it stands in rl.json alone */
+	int is_box;          /* RLBlock's: it counts nothing, and bans */
+	const char *text;    /* the words of its RLRule */
+	struct rl_limit limits[RL_LIMITS_MAX];
+	size_t limit_count;
+};
+
+/* RLLimit. A NULL expression is not given. */
+struct limit {
+	struct rule *rule;
+	const char *where;         /* "file:line" */
+	const ap_expr_info_t *key; /* NULL: the client's address */
+	const char *key_text;      /* two limits with the same rule and text are one */
+	const ap_expr_info_t *cost, *capacity, *condition, *refund;
+	unsigned flags; /* of enum rl_item_flag */
+	uint32_t burst, undelayed;
+	enum {
+		EMPTY_ERROR = 0,
+		EMPTY_ALLOW,
+		EMPTY_DENY
+	} empty;
+	int is_late; /* decided before the content is made, when the user is known */
+};
+
+/* RLBlock. */
+struct block {
+	struct rule *rule; /* whose bans they are */
+	const char *where;
+	const ap_expr_info_t *key; /* NULL: the client's address */
+	uint64_t period_ns;
+	apr_array_header_t
+		*by; /* const char *: rules whose denials block; NULL: all that have time */
+};
+
+enum fields {
+	FIELDS_IETF = 1,   /* RateLimit, RateLimit-Policy */
+	FIELDS_X = 2,      /* X-RateLimit-*, Reset in seconds from now */
+	FIELDS_X_UNIX = 4, /* X-RateLimit-*, Reset in Unix time */
+	FIELDS_RETRY = 8,  /* Retry-After */
+};
+
+#define UNSET (-1)
+
+/* Of a section. UNSET, or NULL: as the section around it. */
+struct section {
+	apr_array_header_t *limits;     /* struct limit * */
+	apr_array_header_t *allows;     /* apr_ipsubnet_t * */
+	int drops_limits, drops_allows; /* those around it do not count here */
+	const struct block *block;      /* &no_block: off */
+	int status, fields, log_level, is_dry_run, denies_on_error;
+	int prefix_v4, prefix_v6; /* bits of an address that make a client */
+};
+
+extern const struct block no_block;
+
+/* Of the whole server. Made anew each time the configuration is read. */
+struct server_conf {
+	const char *segment; /* name */
+	const char *opened;  /* "file:line" of RLSegment; NULL: there is none */
+	struct rl_options options;
+	int has_group;             /* RLSegment says group= */
+	apr_array_header_t *rules; /* struct rule * */
+	int has_block;
+};
+
+extern struct server_conf *server_conf;
+
+#define DEFAULT_SEGMENT "apache"
+#define DEFAULT_STATUS 429
+#define DEFAULT_PREFIX_V4 32
+#define DEFAULT_PREFIX_V6 64
+#define BLOCK_BANS 16384 /* of a new segment, where RLBlock is used */
+
+extern const command_rec directives[];
+
+void *create_section(apr_pool_t *pool, char *dir);
+void *merge_sections(apr_pool_t *pool, void *outer, void *inner);
+void create_server_conf(apr_pool_t *pool);
+
+/* The rule of that name; made if no directive has named it yet. */
+struct rule *rule_named(apr_pool_t *pool, const char *name);
+
+/* After all directives: every rule that is used is there and right. NULL, or what is wrong. */
+const char *check_rules(apr_pool_t *pool);
+
+/* The value or, where it is unset, what it is by default. */
+static inline int
+or_default(int value, int by_default)
+{
+	return value == UNSET ? by_default : value;
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a request takes and is to give back: units in flight at its end, and charges that refund_if= refunds. */
+#include "visit.h"
+
+#include <apr_strings.h>
+#include <http_log.h>
+
+APLOG_USE_MODULE(rl);
+
+#define RELEASE_TRIES 1000 /* -EBUSY: others keep changing the key */
+
+struct grip {
+	request_rec *top;
+	struct store *store;
+	size_t count;
+	struct rl_hold holds[];
+};
+
+/*
+ * The pool of a request is destroyed after the last byte of its answer was sent, when its connection is
+ * lost, or with its stream. A process that is killed runs nothing: rl sees that by itself.
+ */
+static apr_status_t
+let_go(void *arg)
+{
+	struct grip *grip = arg;
+	int error = -EBUSY;
+
+	for (int tries = 0; grip->count && error == -EBUSY && tries < RELEASE_TRIES; tries++)
+		error = rl_release(store_segment(grip->store), grip->holds, grip->count);
+	if (error < 0)
+		ap_log_error(APLOG_MARK, APLOG_ERR, 0, grip->top->server,
+		             "rl: units in flight were not given back: %s; they are when this "
+		             "process ends",
+		             rl_strerror(error));
+	store_leave(grip->store);
+	return APR_SUCCESS;
+}
+
+void
+hold_until_done(struct visit *visit, struct store *store, struct decided *const *decided,
+                size_t count)
+{
+	struct rl_hold holds[RL_ITEMS_MAX];
+	apr_pool_t *pool = visit->top->pool;
+	struct grip *grip;
+	size_t held = 0;
+	int is_kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		held += rl_holds(&decided[i]->charges, holds + held, RL_ITEMS_MAX - held);
+		is_kept |= decided[i]->limit && decided[i]->limit->refund;
+	}
+	if (held == 0 && !is_kept)
+		return;
+	grip = apr_palloc(pool, sizeof(*grip) + held * sizeof(*holds));
+	grip->top = visit->top;
+	grip->store = store;
+	grip->count = held;
+	memcpy(grip->holds, holds, held * sizeof(*holds));
+	store_again(store);
+	apr_pool_cleanup_register(pool, grip, let_go, apr_pool_cleanup_null);
+}
+
+void
+refund_if_wanted(struct visit *visit, request_rec *last)
+{
+	for (int i = 0; i < visit->decided->nelts; i++) {
+		struct decided *d = APR_ARRAY_IDX(visit->decided, i, struct decided *);
+		const char *error = NULL;
+
+		if (d->limit && d->limit->refund && d->charges.count > 0 &&
+		    ap_expr_exec(last, d->limit->refund, &error) > 0)
+			rl_refund(store_segment(d->store), &d->charges);
+		if (error)
+			tell_undecided(last, d->rule, d->limit->where, -EINVAL,
+			               apr_pstrcat(last->pool, "refund_if: ", error, NULL));
+	}
+}

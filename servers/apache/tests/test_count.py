@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Exactly as many requests as the limit says, however many children, whatever ends them."""
+import contextlib
+import hashlib
+import os
+import subprocess
+import unittest
+
+from server import PATIENCE, Apache, eventually, rlctl, segment_name, unlink, used
+
+LIMIT = "RLRule page 100/30d\n<Location />\nRLLimit page same\n</Location>\n"
+
+
+def served_by(apache):
+    return {line.split()[0] for line in apache.read("access.log").splitlines()}
+
+
+class Exact(unittest.TestCase):
+    def count(self, mpm, children, requests=400):
+        with Apache(LIMIT, mpm=mpm, children=children) as apache:
+            found = apache.many(requests, threads=16)
+            self.assertEqual(found, {200: 100, 429: requests - 100})
+            self.assertGreater(len(served_by(apache)), 1)
+            self.assertEqual(used(apache.segment, "page", "same"), 100)
+
+    def test_prefork_8_children(self):
+        self.count("prefork", 8, requests=800)
+
+    def test_worker_2_children(self):
+        self.count("worker", 2)
+
+    def test_event_2_children(self):
+        self.count("event", 2)
+
+    def test_http2_streams(self):
+        with Apache(LIMIT, children=2) as apache:
+            done = subprocess.run(["h2load", "-n", "150", "-c", "3", "-m", "25", apache.url("/index.html")],
+                                  capture_output=True, text=True, timeout=PATIENCE)
+            self.assertIn("status codes: 100 2xx, 0 3xx, 50 4xx, 0 5xx", done.stdout, done.stderr)
+
+
+class Survive(unittest.TestCase):
+    def test_kill_9_of_children(self):
+        with Apache(LIMIT, mpm="prefork", children=8) as apache:
+            admitted = apache.many(40)[200]
+            for _ in range(3):
+                apache.kill_child(apache.children()[0])
+                admitted += apache.many(10)[200]
+            admitted += apache.many(100)[200]
+            self.assertEqual(admitted, 100)
+
+    def test_kill_9_under_load(self):
+        """Who is killed has charged at most the request it had."""
+        with Apache(LIMIT, mpm="prefork", children=4) as apache:
+            first = apache.many(60)
+            pid = apache.children()[0]
+            requests = [apache.background("/") for _ in range(20)]
+            with contextlib.suppress(ProcessLookupError):  # it may have ended meanwhile
+                os.kill(pid, 9)
+            for request in requests:
+                request.join(PATIENCE)
+            admitted = first[200] + sum(r.answer.status == 200 for r in requests)
+            admitted += apache.many(60)[200]
+            self.assertLessEqual(admitted, 100)
+            self.assertGreaterEqual(admitted, 99)
+            self.assertEqual(used(apache.segment, "page", "same"), 100)
+
+    def test_restarts_keep_counts(self):
+        with Apache(LIMIT, mpm="prefork", children=2) as apache:
+            admitted = apache.many(30)[200]
+            apache.restart()
+            admitted += apache.many(30)[200]
+            apache.restart(is_graceful=False)
+            admitted += apache.many(30)[200]
+            apache.stop()
+            apache.start()
+            admitted += apache.many(30)[200]
+            self.assertEqual(admitted, 100)
+
+    def test_graceful_restart_with_another_limit(self):
+        with Apache(LIMIT) as apache:
+            apache.many(90)
+            apache.configure(LIMIT.replace("100/30d", "110/30d"))
+            apache.restart()
+            self.assertEqual(apache.many(60), {200: 20, 429: 40})
+
+    def test_graceful_restarts_under_load(self):
+        with Apache(LIMIT, mpm="event", children=2) as apache:
+            requests = [apache.background("/") for _ in range(40)]
+            apache.restart()
+            requests += [apache.background("/") for _ in range(40)]
+            apache.restart()
+            for request in requests:
+                request.join(PATIENCE)
+            admitted = sum(r.answer.status == 200 for r in requests) + apache.many(60)[200]
+            self.assertEqual(used(apache.segment, "page", "same"), 100)
+            self.assertLessEqual(admitted, 100)
+
+
+def digest(segment):
+    with open(f"/dev/shm/rl.{segment}", "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+class ConfigTest(unittest.TestCase):
+    def test_live_segment_is_untouched(self):
+        with Apache(LIMIT) as apache:
+            apache.get()
+            before = digest(apache.segment)
+            apache.configure(LIMIT.replace("100/30d", "7/1d") + "RLRule more 3/s\n")
+            self.assertIn("Syntax OK", apache.test_config().stderr)
+            self.assertEqual(digest(apache.segment), before)
+
+    def test_no_segment_is_made(self):
+        with Apache(LIMIT, start=False) as apache:
+            self.assertIn("Syntax OK", apache.test_config().stderr)
+            self.assertFalse(os.path.exists(f"/dev/shm/rl.{apache.segment}"))
+
+    def test_unused_module_makes_no_segment(self):
+        with Apache("", options=None) as apache:
+            self.assertEqual(apache.get().status, 200)
+            self.assertFalse(os.path.exists("/dev/shm/rl.apache"))
+
+
+class Shared(unittest.TestCase):
+    def test_two_servers_share_a_segment(self):
+        name = segment_name()
+        try:
+            with Apache(LIMIT, segment=name) as one, Apache(LIMIT, segment=name, mpm="prefork") as two:
+                admitted = one.many(70)[200] + two.many(70)[200]
+                self.assertEqual(admitted, 100)
+        finally:
+            unlink(name)
+
+    def test_rlctl_sees_resets_and_bans(self):
+        with Apache("RLRule page 3/30d\n<Location />\nRLLimit page\n</Location>\n") as apache:
+            self.assertEqual(apache.statuses(4), [200, 200, 200, 429])
+            rlctl(apache.segment, "reset", "127.0.0.1", "--rule", "page")
+            self.assertEqual(apache.statuses(1), [200])
+            rlctl(apache.segment, "ban", "127.0.0.1", "--for", "1h")
+            answer = apache.get()
+            self.assertEqual(answer.status, 429)
+            self.assertIn(int(answer.fields["Retry-After"]), range(3500, 3601))
+            rlctl(apache.segment, "unban", "127.0.0.1")
+            rlctl(apache.segment, "allow", "127.0.0.1", "--for", "1h")
+            answers = [apache.get() for _ in range(5)]
+            self.assertEqual([a.status for a in answers], [200] * 5)
+            self.assertNotIn("RateLimit", answers[0].fields)
+            eventually(lambda: "REJECTED page 0" in apache.read("access.log"), "the log")
+
+
+if __name__ == "__main__":
+    unittest.main()

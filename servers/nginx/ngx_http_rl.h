@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NGX_HTTP_RL_H
+#define NGX_HTTP_RL_H
+
+/* The module for http: what a location says, and what is known of a request. */
+#include "ngx_rl.h"
+
+#include <ngx_http.h>
+
+#pragma GCC visibility push(hidden)
+
+/* rl_headers; combine with |. */
+#define NGX_HTTP_RL_HEADERS_OFF 0x01
+#define NGX_HTTP_RL_HEADERS_IETF 0x02
+#define NGX_HTTP_RL_HEADERS_X 0x04
+#define NGX_HTTP_RL_HEADERS_X_UNIX 0x08
+#define NGX_HTTP_RL_HEADERS_RETRY_AFTER 0x10 /* alone; the others have it, too */
+
+struct ngx_http_rl_conf {
+	struct ngx_rl_set sets[NGX_RL_SETS];
+	ngx_uint_t headers;      /* 0: not said: NGX_HTTP_RL_HEADERS_IETF, of rl_limit alone */
+	ngx_uint_t error_status; /* 0: that of the set */
+	ngx_uint_t never_status; /* for a cost that is above the capacity */
+};
+
+/*
+ * A request, its subrequests and redirects: each set is asked once. It lies in a cleanup of the pool, for an
+ * internal redirect forgets the context.
+ */
+struct ngx_http_rl_state {
+	struct ngx_rl_outcome outcomes[NGX_RL_SETS];
+	struct ngx_rl_outcome *last; /* decided last; NULL: none yet */
+	unsigned has_headers : 1;
+};
+
+extern ngx_module_t ngx_http_rl_module;
+
+/* handler */
+ngx_int_t ngx_http_rl_handler(ngx_http_request_t *r);
+struct ngx_http_rl_state *ngx_http_rl_state(ngx_http_request_t *r);
+
+/* headers: add the fields for all that was decided. NGX_OK, or NGX_ERROR without memory. */
+ngx_uint_t ngx_http_rl_wants_headers(const struct ngx_http_rl_conf *conf,
+                                     enum ngx_rl_set_name name);
+ngx_int_t ngx_http_rl_add_headers(ngx_http_request_t *r, const struct ngx_http_rl_conf *conf,
+                                  struct ngx_http_rl_state *state);
+
+/* variables */
+ngx_int_t ngx_http_rl_add_variables(ngx_conf_t *cf);
+
+#pragma GCC visibility pop
+
+#endif

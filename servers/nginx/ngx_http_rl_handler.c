@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The phase before access: ask each set that the location has, in order, until one denies.
+ *
+ *	ask a set -> passed -> next set -> ... -> go on
+ *	          -> delayed: a timer, then this phase again, with the next set
+ *	          -> rejected: the status of the set
+ *
+ * A set is asked once for a request with all its subrequests and redirects. A client that goes away while it is
+ * delayed ends the request, and that gives back what it held.
+ */
+#include "ngx_http_rl.h"
+
+/* Nothing to do: the state is found by this cleanup of the pool. */
+static void
+keep_state(void *data)
+{
+	(void)data;
+}
+
+struct ngx_http_rl_state *
+ngx_http_rl_state(ngx_http_request_t *r)
+{
+	struct ngx_http_rl_state *state = ngx_http_get_module_ctx(r->main, ngx_http_rl_module);
+
+	if (state != NULL)
+		return state;
+	for (ngx_pool_cleanup_t *c = r->main->pool->cleanup; c != NULL; c = c->next) {
+		if (c->handler == keep_state) {
+			ngx_http_set_ctx(r->main, c->data, ngx_http_rl_module);
+			return c->data;
+		}
+	}
+	return NULL;
+}
+
+static struct ngx_http_rl_state *
+create_state(ngx_http_request_t *r)
+{
+	ngx_pool_cleanup_t *cleanup =
+		ngx_pool_cleanup_add(r->main->pool, sizeof(struct ngx_http_rl_state));
+
+	if (cleanup == NULL)
+		return NULL;
+	cleanup->handler = keep_state;
+	ngx_memzero(cleanup->data, sizeof(struct ngx_http_rl_state));
+	ngx_http_set_ctx(r->main, cleanup->data, ngx_http_rl_module);
+	return cleanup->data;
+}
+
+static void
+end_delay(ngx_http_request_t *r)
+{
+	ngx_event_t *write = r->connection->write;
+
+	if (write->delayed) { /* the socket is writable, and that is not waited for */
+		if (ngx_handle_write_event(write, 0) != NGX_OK)
+			ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+		return;
+	}
+	if (ngx_handle_read_event(r->connection->read, 0) != NGX_OK) {
+		ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+		return;
+	}
+	r->read_event_handler = ngx_http_block_reading;
+	r->write_event_handler = ngx_http_core_run_phases;
+	ngx_http_core_run_phases(r);
+}
+
+/* Meanwhile the connection is read, to see a client that goes away. */
+static ngx_int_t
+delay(ngx_http_request_t *r, ngx_msec_t ms)
+{
+	if (ngx_handle_read_event(r->connection->read, 0) != NGX_OK)
+		return NGX_HTTP_INTERNAL_SERVER_ERROR;
+	r->read_event_handler = ngx_http_test_reading;
+	r->write_event_handler = end_delay;
+	r->connection->write->delayed = 1;
+	ngx_add_timer(r->connection->write, ms);
+	return NGX_AGAIN;
+}
+
+static ngx_int_t
+status_of(const struct ngx_http_rl_conf *conf, const struct ngx_rl_set *set,
+          const struct ngx_rl_outcome *outcome)
+{
+	if (outcome->error != 0)
+		return (ngx_int_t)(conf->error_status != 0 ? conf->error_status : set->status);
+	return (ngx_int_t)(outcome->result.verdict == RL_NEVER ? conf->never_status : set->status);
+}
+
+/* NGX_DECLINED: go on; NGX_AGAIN: delayed; a status: rejected. */
+static ngx_int_t
+ask_set(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, enum ngx_rl_set_name name,
+        struct ngx_http_rl_state *state)
+{
+	struct ngx_rl_request request = {
+		.main = ngx_http_get_module_main_conf(r, ngx_http_rl_module),
+		.request = r,
+		.pool = r->main->pool,
+		.log = r->connection->log,
+		.wants_answers = ngx_http_rl_wants_headers(conf, name)};
+	struct ngx_rl_outcome *outcome = &state->outcomes[name];
+
+	if (ngx_rl_decide(&request, &conf->sets[name], outcome) != NGX_OK)
+		return NGX_HTTP_INTERNAL_SERVER_ERROR;
+	if (outcome->status == NGX_RL_NONE)
+		return NGX_DECLINED;
+	state->last = outcome;
+	if (outcome->status != NGX_RL_PASSED)
+		ngx_rl_log_outcome(&request, &conf->sets[name], name, outcome);
+	if (outcome->status == NGX_RL_REJECTED)
+		return status_of(conf, &conf->sets[name], outcome);
+	return outcome->delay > 0 ? delay(r, outcome->delay) : NGX_DECLINED;
+}
+
+static ngx_int_t
+finish(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, struct ngx_http_rl_state *state,
+       ngx_int_t rc)
+{
+	if (state == NULL || state->last == NULL || state->has_headers)
+		return rc;
+	state->has_headers = 1;
+	return ngx_http_rl_add_headers(r, conf, state) == NGX_OK ? rc
+	                                                         : NGX_HTTP_INTERNAL_SERVER_ERROR;
+}
+
+ngx_int_t
+ngx_http_rl_handler(ngx_http_request_t *r)
+{
+	struct ngx_http_rl_conf *conf = ngx_http_get_module_loc_conf(r, ngx_http_rl_module);
+	struct ngx_http_rl_state *state = NULL;
+
+	for (int name = 0; name < NGX_RL_SETS; name++) {
+		ngx_int_t rc;
+
+		if (conf->sets[name].limits == NULL)
+			continue;
+		if (state == NULL && (state = ngx_http_rl_state(r)) == NULL &&
+		    (state = create_state(r)) == NULL)
+			return NGX_HTTP_INTERNAL_SERVER_ERROR;
+		if (state->outcomes[name].status != NGX_RL_NONE)
+			continue;
+		rc = ask_set(r, conf, (enum ngx_rl_set_name)name, state);
+		if (rc != NGX_DECLINED)
+			return rc == NGX_AGAIN ? rc : finish(r, conf, state, rc);
+	}
+	return finish(r, conf, state, NGX_DECLINED);
+}

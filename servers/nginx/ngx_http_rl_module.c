@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The module for http: its directives, and where they are kept. */
+#include "ngx_http_rl.h"
+
+static void *
+compile(ngx_conf_t *cf, ngx_str_t *text)
+{
+	ngx_http_complex_value_t *value = ngx_pcalloc(cf->pool, sizeof *value);
+	ngx_http_compile_complex_value_t ccv = {.cf = cf, .value = text, .complex_value = value};
+
+	return value != NULL && ngx_http_compile_complex_value(&ccv) == NGX_OK ? value : NULL;
+}
+
+static ngx_int_t
+evaluate(void *request, void *value, ngx_str_t *text)
+{
+	return ngx_http_complex_value(request, value, text);
+}
+
+static void *
+create_main(ngx_conf_t *cf)
+{
+	struct ngx_rl_main *main = ngx_pcalloc(cf->pool, sizeof *main);
+
+	if (main == NULL || ngx_rl_main_init(cf, main) != NGX_OK)
+		return NULL;
+	main->compile = compile;
+	main->evaluate = evaluate;
+	return main;
+}
+
+static void *
+create_loc(ngx_conf_t *cf)
+{
+	struct ngx_http_rl_conf *conf = ngx_pcalloc(cf->pool, sizeof *conf);
+
+	if (conf == NULL)
+		return NULL;
+	for (int i = 0; i < NGX_RL_SETS; i++)
+		ngx_rl_set_init(&conf->sets[i]);
+	conf->error_status = NGX_CONF_UNSET_UINT;
+	conf->never_status = NGX_CONF_UNSET_UINT;
+	return conf;
+}
+
+static char *
+merge_loc(ngx_conf_t *cf, void *parent, void *child)
+{
+	static const ngx_uint_t statuses[NGX_RL_SETS] = {NGX_HTTP_SERVICE_UNAVAILABLE,
+	                                                 NGX_HTTP_SERVICE_UNAVAILABLE,
+	                                                 NGX_HTTP_TOO_MANY_REQUESTS};
+	struct ngx_http_rl_conf *outer = parent, *conf = child;
+
+	(void)cf;
+	for (int i = 0; i < NGX_RL_SETS; i++)
+		ngx_rl_set_merge(&conf->sets[i], &outer->sets[i], statuses[i]);
+	if (conf->headers == 0)
+		conf->headers = outer->headers;
+	ngx_conf_merge_uint_value(conf->error_status, outer->error_status, 0);
+	ngx_conf_merge_uint_value(conf->never_status, outer->never_status, NGX_HTTP_FORBIDDEN);
+	return NGX_CONF_OK;
+}
+
+static ngx_int_t
+add_handler(ngx_conf_t *cf)
+{
+	ngx_http_core_main_conf_t *core =
+		ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
+	struct ngx_rl_main *main = ngx_http_conf_get_module_main_conf(cf, ngx_http_rl_module);
+	ngx_http_handler_pt *handler;
+
+	if (ngx_rl_rules_check(cf, main) != NGX_OK)
+		return NGX_ERROR;
+	handler = ngx_array_push(&core->phases[NGX_HTTP_PREACCESS_PHASE].handlers);
+	if (handler == NULL)
+		return NGX_ERROR;
+	*handler = ngx_http_rl_handler;
+	return NGX_OK;
+}
+
+/* In the master, once the configuration is in force. */
+static ngx_int_t
+start(ngx_cycle_t *cycle)
+{
+	struct ngx_rl_main *main = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_rl_module);
+
+	return main == NULL ? NGX_OK : ngx_rl_start(cycle, main);
+}
+
+static char *
+set_segment(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_segment_directive(cf, conf);
+}
+
+static char *
+set_rule(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_rule_directive(cf, conf);
+}
+
+static char *
+set_req_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_zone_directive(cf, conf, NGX_RL_REQ_ZONE);
+}
+
+static char *
+set_conn_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_zone_directive(cf, conf, NGX_RL_CONN_ZONE);
+}
+
+static struct ngx_rl_main *
+main_of(ngx_conf_t *cf)
+{
+	return ngx_http_conf_get_module_main_conf(cf, ngx_http_rl_module);
+}
+
+static char *
+set_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_limit_directive(cf, main_of(cf),
+	                              &((struct ngx_http_rl_conf *)conf)->sets[NGX_RL_OWN]);
+}
+
+static char *
+set_limit_req(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_limit_req_directive(cf, main_of(cf),
+	                                  &((struct ngx_http_rl_conf *)conf)->sets[NGX_RL_REQ]);
+}
+
+static char *
+set_limit_conn(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_limit_conn_directive(cf, main_of(cf),
+	                                   &((struct ngx_http_rl_conf *)conf)->sets[NGX_RL_CONN]);
+}
+
+static char *
+set_headers(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	static const struct {
+		const char *name;
+		ngx_uint_t headers;
+	} words[] = {
+		{"off", NGX_HTTP_RL_HEADERS_OFF},
+		{"ietf", NGX_HTTP_RL_HEADERS_IETF},
+		{"x", NGX_HTTP_RL_HEADERS_X},
+		{"x-unix", NGX_HTTP_RL_HEADERS_X_UNIX},
+		{"retry-after", NGX_HTTP_RL_HEADERS_RETRY_AFTER},
+	};
+	ngx_str_t *args = cf->args->elts;
+	ngx_uint_t *headers = &((struct ngx_http_rl_conf *)conf)->headers;
+
+	(void)cmd;
+	if (*headers != 0)
+		return "is duplicate";
+	for (ngx_uint_t i = 1; i < cf->args->nelts; i++) {
+		ngx_uint_t added = 0;
+
+		for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+			if (ngx_strcmp(args[i].data, words[w].name) == 0)
+				added = words[w].headers;
+		if (added == 0) {
+			ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"",
+			                   &args[i]);
+			return NGX_CONF_ERROR;
+		}
+		*headers |= added;
+	}
+	if (*headers & NGX_HTTP_RL_HEADERS_OFF && *headers != NGX_HTTP_RL_HEADERS_OFF)
+		return "has \"off\" beside others";
+	return NGX_CONF_OK;
+}
+
+/* rl_on_error allow | deny [STATUS], for all sets. */
+static char *
+set_on_error(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	struct ngx_http_rl_conf *c = conf;
+	ngx_str_t *args = cf->args->elts;
+	int denies = ngx_strcmp(args[1].data, "deny") == 0;
+	uint64_t status = 0;
+
+	(void)cmd;
+	if (c->sets[0].on_error != NGX_CONF_UNSET_UINT)
+		return "is duplicate";
+	if (!denies && (ngx_strcmp(args[1].data, "allow") != 0 || cf->args->nelts > 2))
+		return "must be \"allow\", \"deny\", or \"deny\" and a status";
+	if (cf->args->nelts > 2 &&
+	    (ngx_rl_parse_number(&args[2], 599, &status) != NGX_OK || status < 400))
+		return "has a status that is not between 400 and 599";
+	for (int i = 0; i < NGX_RL_SETS; i++)
+		c->sets[i].on_error = denies ? NGX_RL_ON_ERROR_DENY : NGX_RL_ON_ERROR_ALLOW;
+	c->error_status = (ngx_uint_t)status;
+	return NGX_CONF_OK;
+}
+
+static ngx_conf_num_bounds_t status_bounds = {ngx_conf_check_num_bounds, 400, 599};
+
+#define ANYWHERE (NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF)
+#define MAIN_COMMAND(name, args, set)                                                             \
+	{                                                                                         \
+		ngx_string(name), NGX_HTTP_MAIN_CONF | (args), set, NGX_HTTP_MAIN_CONF_OFFSET, 0, \
+			NULL                                                                      \
+	}
+#define LOC_COMMAND(name, args, set, offset, post)                                               \
+	{                                                                                        \
+		ngx_string(name), ANYWHERE | (args), set, NGX_HTTP_LOC_CONF_OFFSET, offset, post \
+	}
+/* What each set has, by the names of its directives. */
+#define SET_COMMANDS(prefix, name)                                                         \
+	LOC_COMMAND(prefix "status", NGX_CONF_TAKE1, ngx_conf_set_num_slot,                \
+	            offsetof(struct ngx_http_rl_conf, sets[name].status), &status_bounds), \
+		LOC_COMMAND(prefix "log_level", NGX_CONF_TAKE1, ngx_conf_set_enum_slot,    \
+	                    offsetof(struct ngx_http_rl_conf, sets[name].log_level),       \
+	                    ngx_rl_log_levels),                                            \
+		LOC_COMMAND(prefix "dry_run", NGX_CONF_FLAG, ngx_conf_set_flag_slot,       \
+	                    offsetof(struct ngx_http_rl_conf, sets[name].dry_run), NULL)
+
+static ngx_command_t commands[] = {
+	MAIN_COMMAND("rl_segment", NGX_CONF_1MORE, set_segment),
+	MAIN_COMMAND("rl_rule", NGX_CONF_2MORE, set_rule),
+	MAIN_COMMAND("rl_limit_req_zone", NGX_CONF_2MORE, set_req_zone),
+	MAIN_COMMAND("rl_limit_conn_zone", NGX_CONF_TAKE2, set_conn_zone),
+	LOC_COMMAND("rl_limit", NGX_CONF_1MORE, set_limit, 0, NULL),
+	LOC_COMMAND("rl_limit_req", NGX_CONF_TAKE123, set_limit_req, 0, NULL),
+	LOC_COMMAND("rl_limit_conn", NGX_CONF_TAKE2, set_limit_conn, 0, NULL),
+	SET_COMMANDS("rl_", NGX_RL_OWN),
+	SET_COMMANDS("rl_limit_req_", NGX_RL_REQ),
+	SET_COMMANDS("rl_limit_conn_", NGX_RL_CONN),
+	LOC_COMMAND("rl_never_status", NGX_CONF_TAKE1, ngx_conf_set_num_slot,
+                    offsetof(struct ngx_http_rl_conf, never_status), &status_bounds),
+	LOC_COMMAND("rl_headers", NGX_CONF_1MORE, set_headers, 0, NULL),
+	LOC_COMMAND("rl_on_error", NGX_CONF_TAKE12, set_on_error, 0, NULL),
+	ngx_null_command,
+};
+
+static ngx_http_module_t context = {
+	.preconfiguration = ngx_http_rl_add_variables,
+	.postconfiguration = add_handler,
+	.create_main_conf = create_main,
+	.create_loc_conf = create_loc,
+	.merge_loc_conf = merge_loc,
+};
+
+ngx_module_t ngx_http_rl_module = {
+	NGX_MODULE_V1,           .ctx = &context,      .commands = commands,
+	.type = NGX_HTTP_MODULE, .init_module = start,
+};

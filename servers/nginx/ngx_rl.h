@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef NGX_RL_H
+#define NGX_RL_H
+
+/*
+ * What the modules for http and for stream share: a segment, rules, limits that ask by a rule and a key,
+ * and the decision about one request.
+ *
+ *	http {}, stream {}          ngx_rl_main: one segment, the rules of this block
+ *	a location, a server        ngx_rl_set: limits that are decided together, all or nothing
+ *	a request, a session        ngx_rl_outcome: what was decided about it by one set
+ *
+ * The configuration is read without touching a segment (directives, parse). The master opens the segment and
+ * defines the rules before it forks (ngx_rl_start()); workers inherit the handle. From then on each worker
+ * looks once a second whether the segment is still in its place, and otherwise opens it anew (segment).
+ */
+#include <ngx_config.h>
+#include <ngx_core.h>
+
+#include <rl.h>
+#include <rl_http.h>
+
+/* Both modules are loaded into one process, each with its own copy of what they share. */
+#pragma GCC visibility push(hidden)
+
+enum ngx_rl_kind {
+	NGX_RL_UNDECLARED = 0, /* used so far, and not declared yet */
+	NGX_RL_RULE,           /* rl_rule: nginx defines it */
+	NGX_RL_CONFIGURED,     /* rl_rule NAME configured: rl.json has it, nginx only finds it */
+	NGX_RL_REQ_ZONE,       /* rl_limit_req_zone */
+	NGX_RL_CONN_ZONE,      /* rl_limit_conn_zone */
+};
+
+struct ngx_rl_rule {
+	ngx_str_t name; /* with a NUL behind it */
+	enum ngx_rl_kind kind;
+	enum ngx_rl_kind used_as; /* a zone, if rl_limit_req or rl_limit_conn has it, or 0 */
+	struct rl_limit limits[RL_LIMITS_MAX];
+	unsigned limit_count;
+	unsigned has_use; /* of a zone: capacity or burst below come from a directive */
+	void *key;        /* of a zone: a complex value */
+	ngx_str_t key_text;
+	const char *file; /* where it was named first */
+	ngx_uint_t line;
+	ngx_uint_t index; /* among the rules */
+	int id;           /* the segment's handle for it, or -errno */
+};
+
+/* A handle, and how many need it: the segment's owner, and each request that holds units by it. */
+struct ngx_rl_handle {
+	struct rl *rl;
+	ngx_uint_t users;
+	dev_t device; /* of the file */
+	ino_t file;
+};
+
+struct ngx_rl_segment {
+	ngx_str_t name; /* empty: not given */
+	struct rl_options options;
+	ngx_str_t group;              /* name of a group; empty: not given */
+	size_t zone_bytes;            /* of all zones, which say how many keys there may be */
+	struct ngx_rl_handle *handle; /* NULL: it is not open */
+	int error;                    /* why not */
+	time_t looked;                /* in which second it was looked after */
+};
+
+/* What is logged once by all workers: one word for the segment, one for each rule. */
+struct ngx_rl_reports {
+	ngx_atomic_t *words; /* shared by all workers; NULL: none */
+	ngx_uint_t count;
+};
+
+/* One http{} or stream{} block. */
+struct ngx_rl_main {
+	struct ngx_rl_segment segment;
+	ngx_array_t rules; /* of struct ngx_rl_rule * */
+	struct ngx_rl_reports reports;
+	/* How this kind of block compiles a text with variables, and evaluates it for a request. */
+	void *(*compile)(ngx_conf_t *cf, ngx_str_t *text);
+	ngx_int_t (*evaluate)(void *request, void *value, ngx_str_t *text);
+	void *key; /* a complex value: $remote_addr */
+};
+
+/* One limit of a location: rl_limit, rl_limit_req or rl_limit_conn. Values are complex values, or NULL. */
+struct ngx_rl_limit {
+	struct ngx_rl_rule *rule;
+	void *key; /* NULL: the zone's */
+	void *cost;
+	void *capacity;
+	uint32_t number; /* rl_limit_conn: the capacity here */
+	uint32_t burst;
+	uint32_t undelayed;
+	unsigned has_burst : 1;     /* burst counts here, whatever the rule's is */
+	unsigned has_undelayed : 1; /* likewise */
+	unsigned is_nodelay : 1;    /* undelayed is the burst, however large that is */
+};
+
+enum ngx_rl_on_error {
+	NGX_RL_ON_ERROR_ALLOW = 0,
+	NGX_RL_ON_ERROR_DENY = 1,
+};
+
+/* Limits that are decided together, and what is done then. */
+struct ngx_rl_set {
+	ngx_array_t *limits; /* of struct ngx_rl_limit; NULL: none */
+	ngx_uint_t status;   /* of an answer to who is denied */
+	ngx_uint_t log_level;
+	ngx_uint_t delay_log_level;
+	ngx_flag_t dry_run;
+	ngx_uint_t on_error;
+};
+
+/* The sets of a location, in the order in which they are asked. */
+enum ngx_rl_set_name {
+	NGX_RL_CONN = 0, /* rl_limit_conn */
+	NGX_RL_REQ = 1,  /* rl_limit_req */
+	NGX_RL_OWN = 2,  /* rl_limit */
+	NGX_RL_SETS = 3,
+};
+
+enum ngx_rl_status {
+	NGX_RL_NONE = 0, /* not asked */
+	NGX_RL_PASSED,
+	NGX_RL_DELAYED,
+	NGX_RL_REJECTED,
+	NGX_RL_DELAYED_DRY_RUN,
+	NGX_RL_REJECTED_DRY_RUN,
+	NGX_RL_UNDECIDED, /* let through without a decision */
+	NGX_RL_STATUSES,
+};
+
+/* What one rule said, for header fields. */
+struct ngx_rl_answer {
+	struct ngx_rl_rule *rule;
+	uint32_t capacity; /* that the request brought along, or 0 */
+	struct rl_result result;
+};
+
+struct ngx_rl_outcome {
+	enum ngx_rl_status status;
+	int error;                /* of rl.h, or 0 */
+	struct ngx_rl_rule *rule; /* that decided; NULL: none, there was an error */
+	struct rl_result result;  /* its */
+	ngx_msec_t delay;         /* to wait, in milliseconds */
+	ngx_uint_t answer_count;
+	struct ngx_rl_answer *answers; /* in the request's pool; NULL if not wanted */
+};
+
+/* Who asks. */
+struct ngx_rl_request {
+	struct ngx_rl_main *main;
+	void *request; /* for evaluate() */
+	ngx_pool_t *pool;
+	ngx_log_t *log;
+	ngx_uint_t wants_answers;
+};
+
+/* directives: what the handlers of directives in both blocks share. Each returns NGX_CONF_OK, or an error. */
+char *ngx_rl_bad_word(ngx_conf_t *cf, const ngx_str_t *word);
+ngx_int_t ngx_rl_main_init(ngx_conf_t *cf, struct ngx_rl_main *main);
+char *ngx_rl_segment_directive(ngx_conf_t *cf, struct ngx_rl_main *main);
+char *ngx_rl_rule_directive(ngx_conf_t *cf, struct ngx_rl_main *main);
+char *ngx_rl_zone_directive(ngx_conf_t *cf, struct ngx_rl_main *main, enum ngx_rl_kind kind);
+char *ngx_rl_limit_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
+char *ngx_rl_limit_req_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
+char *ngx_rl_limit_conn_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
+void ngx_rl_set_init(struct ngx_rl_set *set);
+void ngx_rl_set_merge(struct ngx_rl_set *set, const struct ngx_rl_set *outer, ngx_uint_t status);
+extern ngx_conf_enum_t ngx_rl_log_levels[];
+
+/* parse: texts of directives. Each returns NGX_OK or NGX_ERROR. */
+ngx_int_t ngx_rl_parse_number(const ngx_str_t *text, uint64_t most, uint64_t *number);
+ngx_int_t ngx_rl_parse_duration(const ngx_str_t *text, uint64_t *ns);
+ngx_int_t ngx_rl_parse_rate(const ngx_str_t *text, struct rl_limit *limit);
+/* The text behind `name=`, if `word` begins so. */
+int ngx_rl_option(const ngx_str_t *word, const char *name, ngx_str_t *text);
+/* One word of rl_rule behind the rate it belongs to; an error is a sentence in `why`. */
+ngx_int_t ngx_rl_parse_limit_option(const ngx_str_t *word, struct rl_limit *limit,
+                                    const char **why);
+#define NGX_RL_HARD_UNSET (-1)
+void ngx_rl_limit_defaults(struct rl_limit *limit, uint32_t ring);
+
+/* rules: the table of a block, and the same in the segment. */
+struct ngx_rl_rule *ngx_rl_rule_get(ngx_conf_t *cf, struct ngx_rl_main *main,
+                                    const ngx_str_t *name);
+/* When all of the block is read: each rule is declared, and librl would take it. */
+ngx_int_t ngx_rl_rules_check(ngx_conf_t *cf, struct ngx_rl_main *main);
+/* Define or find those that have no handle yet, and report what cannot be. */
+void ngx_rl_rules_settle(struct ngx_rl_main *main, ngx_log_t *log);
+void ngx_rl_rules_unsettle(struct ngx_rl_main *main);
+
+/* segment */
+/* In the master: open or create, define the rules. Reports an error, and goes on without. */
+ngx_int_t ngx_rl_start(ngx_cycle_t *cycle, struct ngx_rl_main *main);
+/* The handle to use now, or NULL: segment.error says why. */
+struct ngx_rl_handle *ngx_rl_segment_use(struct ngx_rl_main *main, ngx_log_t *log);
+void ngx_rl_handle_release(struct ngx_rl_handle *handle);
+
+/* report */
+ngx_int_t ngx_rl_reports_create(ngx_cycle_t *cycle, struct ngx_rl_main *main);
+/* Whether an error of word `index` is to be logged now: it is another one, or was away for a minute. */
+int ngx_rl_report_is_new(struct ngx_rl_main *main, ngx_uint_t index, int error);
+/* Whether an error of word `index` has been logged, and is not over. */
+int ngx_rl_report_is_on(const struct ngx_rl_main *main, ngx_uint_t index);
+/* Whether there was an error until now; there is none any more. */
+int ngx_rl_report_end(struct ngx_rl_main *main, ngx_uint_t index);
+#define NGX_RL_REPORT_SEGMENT 0
+#define NGX_RL_REPORT_RULE(rule) ((rule)->index + 1)
+
+/*
+ * decide: ask all limits of a set, hold what is in flight until the pool is destroyed. NGX_OK, or NGX_ERROR. The outcome is
+ * all zero before.
+ */
+ngx_int_t ngx_rl_decide(struct ngx_rl_request *request, struct ngx_rl_set *set,
+                        struct ngx_rl_outcome *outcome);
+
+/* text: of an outcome, for the log and for variables. */
+void ngx_rl_log_outcome(struct ngx_rl_request *request, const struct ngx_rl_set *set,
+                        enum ngx_rl_set_name name, const struct ngx_rl_outcome *outcome);
+
+enum ngx_rl_variable {
+	NGX_RL_VAR_STATUS = 0,
+	NGX_RL_VAR_RULE,
+	NGX_RL_VAR_LIMIT,
+	NGX_RL_VAR_REMAINING,
+	NGX_RL_VAR_RETRY_AFTER,
+	NGX_RL_VAR_DELAY,
+	NGX_RL_VAR_REASON,
+	NGX_RL_VARS,
+};
+extern const ngx_str_t ngx_rl_variable_names[NGX_RL_VARS];
+#define NGX_RL_TEXT_SIZE 128
+/* The value of a variable; empty: it has none. A number is written to `room`, of NGX_RL_TEXT_SIZE bytes. */
+ngx_str_t ngx_rl_variable_text(enum ngx_rl_variable variable, const struct ngx_rl_outcome *outcome,
+                               char *room);
+
+#pragma GCC visibility pop
+
+#endif

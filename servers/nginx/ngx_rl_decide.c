@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The decision about one request by one set.
+ *
+ *	gather   each limit whose key is not empty becomes an item
+ *	ask      rl_check_all_at(): all allow and are charged, or nothing is. A rule that cannot be decided is left
+ *	         out where rl_on_error is `allow`: an error of one rule does not switch off the others
+ *	hold     what is in flight is given back when the request's pool is destroyed, however the request ends
+ */
+#include "ngx_rl.h"
+
+/* An item's key is its limit's; the arrays stay in step. */
+struct ask {
+	struct ngx_rl_request *request;
+	struct ngx_rl_set *set;
+	struct ngx_rl_handle *handle;
+	size_t count;
+	int error; /* of a rule that was left out, or 0 */
+	struct ngx_rl_rule *error_rule;
+	struct ngx_rl_limit *limits[RL_ITEMS_MAX];
+	struct rl_item items[RL_ITEMS_MAX];
+	struct rl_charges charges[RL_ITEMS_MAX];
+	struct rl_result results[RL_ITEMS_MAX];
+};
+
+/* Units that a request holds. */
+struct held {
+	struct ngx_rl_handle *handle;
+	size_t count;
+	struct rl_hold holds[];
+};
+
+#define RELEASE_TRIES 1000 /* -EBUSY: others keep changing the key */
+
+static void
+release(void *data)
+{
+	struct held *held = data;
+	int error = -EBUSY;
+
+	for (int tries = 0; error == -EBUSY && tries < RELEASE_TRIES; tries++)
+		error = rl_release(held->handle->rl, held->holds, held->count);
+	if (error < 0)
+		ngx_log_error(
+			NGX_LOG_ERR, ngx_cycle->log, 0,
+			"rl: units in flight were not given back: %s; they are when this worker "
+			"ends",
+			rl_strerror(error));
+	ngx_rl_handle_release(held->handle);
+}
+
+static void
+log_error(struct ask *ask, struct ngx_rl_rule *rule, int error)
+{
+	if (ngx_rl_report_is_new(ask->request->main, NGX_RL_REPORT_RULE(rule), error))
+		ngx_log_error(NGX_LOG_ERR, ask->request->log, 0, "rl: rule \"%V\": %s", &rule->name,
+		              rl_strerror(error));
+}
+
+/* The request is not decided by this rule. */
+static void
+skip(struct ask *ask, struct ngx_rl_rule *rule, int error)
+{
+	ask->error = error;
+	ask->error_rule = rule;
+}
+
+static ngx_int_t
+evaluate(struct ask *ask, void *value, ngx_str_t *text)
+{
+	return ask->request->main->evaluate(ask->request->request, value, text);
+}
+
+/*
+ * A number of a request: `none` where the text is empty, and one with more digits than there are numbers is as good
+ * as `most`. NGX_DECLINED: it is no number, or above `most`.
+ */
+static ngx_int_t
+evaluate_number(struct ask *ask, void *value, uint64_t most, uint64_t none, uint64_t *number)
+{
+	ngx_str_t text = ngx_null_string;
+	size_t digits = 0;
+
+	*number = none;
+	if (value == NULL)
+		return NGX_OK;
+	if (evaluate(ask, value, &text) != NGX_OK)
+		return NGX_ERROR;
+	while (digits < text.len && text.data[digits] >= '0' && text.data[digits] <= '9')
+		digits++;
+	if (text.len == 0 || (digits == text.len && digits > 18)) {
+		*number = text.len == 0 ? none : most;
+		return NGX_OK;
+	}
+	return ngx_rl_parse_number(&text, most, number) == NGX_OK ? NGX_OK : NGX_DECLINED;
+}
+
+/* NGX_OK, NGX_DECLINED: the key is empty, and not limited; NGX_ERROR. */
+static ngx_int_t
+gather_key(struct ask *ask, const struct ngx_rl_limit *limit, struct rl_item *item)
+{
+	void *value = limit->key != NULL ? limit->key : limit->rule->key;
+	ngx_str_t key;
+	char *digest;
+
+	if (evaluate(ask, value != NULL ? value : ask->request->main->key, &key) != NGX_OK)
+		return NGX_ERROR;
+	item->key = key.data;
+	item->key_len = key.len;
+	if (key.len <= RL_KEY_MAX)
+		return key.len == 0 ? NGX_DECLINED : NGX_OK;
+	digest = ngx_pnalloc(ask->request->pool, RL_KEY_DIGEST_SIZE);
+	if (digest == NULL)
+		return NGX_ERROR;
+	item->key_len = rl_key_digest(key.data, key.len, digest);
+	item->key = digest;
+	return NGX_OK;
+}
+
+/* What is other here than the rule says. */
+static void
+gather_own(const struct ngx_rl_limit *limit, struct rl_item *item)
+{
+	const struct rl_limit *first = &limit->rule->limits[0];
+	int is_zone =
+		limit->rule->kind == NGX_RL_REQ_ZONE && limit->rule->used_as == NGX_RL_REQ_ZONE;
+
+	if (limit->number != 0 && limit->number != first->capacity)
+		item->capacity = limit->number;
+	if (is_zone && limit->burst == first->burst && limit->undelayed == first->undelayed)
+		return; /* as it is defined, so that an administrator may change it */
+	item->burst = limit->burst;
+	item->undelayed = limit->undelayed;
+	item->flags = (limit->has_burst ? RL_ITEM_BURST : 0u) |
+	              (limit->has_undelayed ? RL_ITEM_UNDELAYED : 0u);
+}
+
+/* NGX_OK, NGX_DECLINED: the cost or the capacity is no number; NGX_ERROR. */
+static ngx_int_t
+gather_numbers(struct ask *ask, const struct ngx_rl_limit *limit, struct rl_item *item)
+{
+	uint64_t capacity = 0;
+	ngx_int_t rc;
+
+	item->cost = 1;
+	if (limit->cost == NULL && limit->capacity == NULL)
+		return NGX_OK;
+	rc = evaluate_number(ask, limit->cost, UINT64_MAX, 1, &item->cost);
+	if (rc == NGX_OK)
+		rc = evaluate_number(ask, limit->capacity, RL_CAPACITY_MAX, 0, &capacity);
+	item->capacity = (uint32_t)capacity;
+	return rc;
+}
+
+static ngx_int_t
+gather_limit(struct ask *ask, struct ngx_rl_limit *limit)
+{
+	struct rl_item *item = &ask->items[ask->count];
+	ngx_int_t rc;
+
+	*item = (struct rl_item){.rule = limit->rule->id, .charges = &ask->charges[ask->count]};
+	rc = gather_key(ask, limit, item);
+	if (rc != NGX_OK)
+		return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
+	rc = gather_numbers(ask, limit, item);
+	if (rc == NGX_ERROR)
+		return NGX_ERROR;
+	if (rc == NGX_DECLINED) {
+		log_error(ask, limit->rule, -EINVAL);
+		skip(ask, limit->rule, -EINVAL);
+		return NGX_OK;
+	}
+	if (ask->handle == NULL || limit->rule->id < 0) {
+		skip(ask, limit->rule,
+		     ask->handle == NULL ? ask->request->main->segment.error : limit->rule->id);
+		return NGX_OK;
+	}
+	gather_own(limit, item);
+	ask->limits[ask->count++] = limit;
+	return NGX_OK;
+}
+
+static ngx_int_t
+gather(struct ask *ask)
+{
+	struct ngx_rl_limit *limits = ask->set->limits->elts;
+
+	for (ngx_uint_t i = 0; i < ask->set->limits->nelts; i++)
+		if (gather_limit(ask, &limits[i]) != NGX_OK)
+			return NGX_ERROR;
+	return NGX_OK;
+}
+
+static void
+leave_out(struct ask *ask, size_t item)
+{
+	log_error(ask, ask->limits[item]->rule, ask->results[item].error);
+	skip(ask, ask->limits[item]->rule, ask->results[item].error);
+	ask->count--;
+	for (size_t i = item; i < ask->count; i++) {
+		ask->limits[i] = ask->limits[i + 1];
+		ask->items[i] = ask->items[i + 1];
+		ask->items[i].charges = &ask->charges[i];
+	}
+}
+
+static enum rl_verdict
+check(struct ask *ask, uint64_t now_ns, size_t *decided)
+{
+	struct rl *rl = ask->handle->rl;
+
+	*decided = 0;
+	if (ask->count == 1)
+		return rl_check_item_at(rl, ask->items, now_ns, ask->results);
+	ask->results[0].error = -EINVAL; /* where there are too many limits, no result is set */
+	return rl_check_all_at(rl, ask->items, ask->count, now_ns, ask->results, decided);
+}
+
+static int
+is_denied_by_error(const struct ask *ask)
+{
+	return ask->error != 0 && ask->set->on_error == NGX_RL_ON_ERROR_DENY;
+}
+
+/* RL_UNDECIDED: no rule is left that can be decided, or an error denies. */
+static enum rl_verdict
+ask_rules(struct ask *ask, size_t *decided)
+{
+	uint64_t now_ns = ask->count > 0 ? rl_now(ask->handle->rl) : 0;
+
+	while (ask->count > 0 && !is_denied_by_error(ask)) {
+		enum rl_verdict verdict = check(ask, now_ns, decided);
+
+		if (verdict != RL_UNDECIDED)
+			return verdict;
+		leave_out(ask, *decided);
+	}
+	return RL_UNDECIDED;
+}
+
+/* An answer with an error, as a full table gives it. A rule that is there no more is looked for anew. */
+static void
+notice_errors(struct ask *ask)
+{
+	for (size_t i = 0; i < ask->count; i++) {
+		int error = ask->results[i].error;
+
+		if (error == 0)
+			continue;
+		log_error(ask, ask->limits[i]->rule, error);
+		if (error != RL_EREMOVED)
+			continue;
+		skip(ask, ask->limits[i]->rule, error);
+		ask->limits[i]->rule->id = error;
+	}
+}
+
+static void
+give_back(struct ask *ask)
+{
+	for (size_t i = 0; i < ask->count; i++)
+		(void)rl_refund(ask->handle->rl, &ask->charges[i]);
+}
+
+/* Of limits that all allow, the one with the least remaining. */
+static size_t
+tightest(const struct ask *ask)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < ask->count; i++)
+		if (ask->results[i].remaining < ask->results[best].remaining)
+			best = i;
+	return best;
+}
+
+static ngx_int_t
+hold(struct ask *ask)
+{
+	struct rl_hold holds[RL_ITEMS_MAX];
+	ngx_pool_cleanup_t *cleanup;
+	struct held *held;
+	size_t count = 0;
+
+	for (size_t i = 0; i < ask->count; i++)
+		count += rl_holds(&ask->charges[i], holds + count, RL_ITEMS_MAX - count);
+	if (count == 0)
+		return NGX_OK;
+	cleanup = ngx_pool_cleanup_add(ask->request->pool, sizeof *held + count * sizeof *holds);
+	if (cleanup == NULL) {
+		(void)rl_release(ask->handle->rl, holds, count);
+		return NGX_ERROR;
+	}
+	held = cleanup->data;
+	held->handle = ask->handle;
+	held->handle->users++;
+	held->count = count;
+	ngx_memcpy(held->holds, holds, count * sizeof *holds);
+	cleanup->handler = release;
+	return NGX_OK;
+}
+
+static ngx_msec_t
+longest_delay(const struct ask *ask)
+{
+	uint64_t longest_ns = 0;
+
+	for (size_t i = 0; i < ask->count; i++)
+		longest_ns = ngx_max(longest_ns, ask->results[i].delay_ns);
+	return (ngx_msec_t)(longest_ns / RL_MILLISECOND);
+}
+
+/* NGX_OK; NGX_ERROR without memory. */
+static ngx_int_t
+keep_answers(struct ask *ask, struct ngx_rl_outcome *outcome)
+{
+	if (!ask->request->wants_answers || ask->count == 0)
+		return NGX_OK;
+	outcome->answers = ngx_palloc(ask->request->pool, ask->count * sizeof *outcome->answers);
+	if (outcome->answers == NULL)
+		return NGX_ERROR;
+	outcome->answer_count = ask->count;
+	for (size_t i = 0; i < ask->count; i++)
+		outcome->answers[i] = (struct ngx_rl_answer){.rule = ask->limits[i]->rule,
+		                                             .capacity = ask->items[i].capacity,
+		                                             .result = ask->results[i]};
+	return NGX_OK;
+}
+
+static void
+undecided(struct ask *ask, struct ngx_rl_outcome *outcome)
+{
+	outcome->rule = ask->error_rule;
+	outcome->error = ask->error;
+	if (ask->error == 0)
+		outcome->status = NGX_RL_NONE; /* all keys are empty */
+	else if (!is_denied_by_error(ask))
+		outcome->status = NGX_RL_UNDECIDED;
+	else
+		outcome->status = ask->set->dry_run ? NGX_RL_REJECTED_DRY_RUN : NGX_RL_REJECTED;
+}
+
+static int
+is_shadow_denied(const struct ask *ask)
+{
+	for (size_t i = 0; i < ask->count; i++)
+		if (ask->results[i].is_shadow_denied)
+			return 1;
+	return 0;
+}
+
+static void
+allowed(struct ask *ask, struct ngx_rl_outcome *outcome)
+{
+	outcome->delay = longest_delay(ask);
+	outcome->status = NGX_RL_PASSED;
+	if (outcome->delay > 0)
+		outcome->status = ask->set->dry_run ? NGX_RL_DELAYED_DRY_RUN : NGX_RL_DELAYED;
+	else if (is_shadow_denied(ask))
+		outcome->status = NGX_RL_REJECTED_DRY_RUN;
+	if (ask->set->dry_run)
+		outcome->delay = 0;
+}
+
+static ngx_int_t
+conclude_allowed(struct ask *ask, struct ngx_rl_outcome *outcome)
+{
+	if (is_denied_by_error(
+		    ask)) { /* of a rule that was removed, which let the request through */
+		give_back(ask);
+		undecided(ask, outcome);
+		return NGX_OK;
+	}
+	allowed(ask, outcome);
+	return hold(ask);
+}
+
+static ngx_int_t
+conclude(struct ask *ask, enum rl_verdict verdict, size_t decided, struct ngx_rl_outcome *outcome)
+{
+	if (verdict == RL_UNDECIDED) {
+		undecided(ask, outcome);
+		return NGX_OK;
+	}
+	notice_errors(ask);
+	if (verdict == RL_ALLOWED)
+		decided = tightest(ask);
+	outcome->rule = ask->limits[decided]->rule;
+	outcome->result = ask->results[decided];
+	outcome->error = verdict == RL_ALLOWED ? ask->error : 0; /* a denial is another rule's */
+	if (verdict != RL_ALLOWED)
+		outcome->status = ask->set->dry_run ? NGX_RL_REJECTED_DRY_RUN : NGX_RL_REJECTED;
+	else if (conclude_allowed(ask, outcome) != NGX_OK)
+		return NGX_ERROR;
+	return keep_answers(ask, outcome);
+}
+
+ngx_int_t
+ngx_rl_decide(struct ngx_rl_request *request, struct ngx_rl_set *set,
+              struct ngx_rl_outcome *outcome)
+{
+	struct ask ask; /* some 15 KiB, of which a request writes what its limits take */
+	size_t decided = 0;
+	enum rl_verdict verdict;
+
+	ask.request = request;
+	ask.set = set;
+	ask.count = 0;
+	ask.error = 0;
+	ask.error_rule = NULL;
+	ask.handle = ngx_rl_segment_use(request->main, request->log);
+	if (gather(&ask) != NGX_OK)
+		return NGX_ERROR;
+	verdict = ask_rules(&ask, &decided);
+	return conclude(&ask, verdict, decided, outcome);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The directives that both kinds of blocks have. They read, and touch no segment. */
+#include "ngx_rl.h"
+
+ngx_conf_enum_t ngx_rl_log_levels[] = {
+	{ngx_string("info"), NGX_LOG_INFO},
+	{ngx_string("notice"), NGX_LOG_NOTICE},
+	{ngx_string("warn"), NGX_LOG_WARN},
+	{ngx_string("error"), NGX_LOG_ERR},
+	{ngx_null_string, 0},
+};
+
+ngx_int_t
+ngx_rl_main_init(ngx_conf_t *cf, struct ngx_rl_main *main)
+{
+	return ngx_array_init(&main->rules, cf->pool, 8, sizeof(struct ngx_rl_rule *));
+}
+
+void
+ngx_rl_set_init(struct ngx_rl_set *set)
+{
+	set->status = NGX_CONF_UNSET_UINT;
+	set->log_level = NGX_CONF_UNSET_UINT;
+	set->dry_run = NGX_CONF_UNSET;
+	set->on_error = NGX_CONF_UNSET_UINT;
+}
+
+void
+ngx_rl_set_merge(struct ngx_rl_set *set, const struct ngx_rl_set *outer, ngx_uint_t status)
+{
+	if (set->limits == NULL)
+		set->limits = outer->limits;
+	ngx_conf_merge_uint_value(set->status, outer->status, status);
+	ngx_conf_merge_uint_value(set->log_level, outer->log_level, NGX_LOG_ERR);
+	ngx_conf_merge_value(set->dry_run, outer->dry_run, 0);
+	ngx_conf_merge_uint_value(set->on_error, outer->on_error, NGX_RL_ON_ERROR_ALLOW);
+	set->delay_log_level = set->log_level == NGX_LOG_INFO ? NGX_LOG_INFO : set->log_level + 1;
+}
+
+char *
+ngx_rl_bad_word(ngx_conf_t *cf, const ngx_str_t *word)
+{
+	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"", word);
+	return NGX_CONF_ERROR;
+}
+
+static char *
+declare(ngx_conf_t *cf, struct ngx_rl_rule *rule, enum ngx_rl_kind kind)
+{
+	if (rule->kind != NGX_RL_UNDECLARED) {
+		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" is declared already, in %s:%ui",
+		                   &rule->name, rule->file, rule->line);
+		return NGX_CONF_ERROR;
+	}
+	rule->kind = kind;
+	rule->file = cf->conf_file == NULL ? "" : (const char *)cf->conf_file->file.name.data;
+	rule->line = cf->conf_file == NULL ? 0 : cf->conf_file->line;
+	return NGX_CONF_OK;
+}
+
+/* A word that begins a limit: a rate, or in_flight=N. NGX_DECLINED: it is neither. */
+static ngx_int_t
+begin_limit(const ngx_str_t *word, struct ngx_rl_rule *rule)
+{
+	struct rl_limit limit = {.hard = NGX_RL_HARD_UNSET};
+	ngx_str_t text;
+	uint64_t number;
+
+	if (ngx_rl_option(word, "in_flight", &text)) {
+		if (ngx_rl_parse_number(&text, RL_IN_FLIGHT_MAX, &number) != NGX_OK || number == 0)
+			return NGX_ERROR;
+		limit.algorithm = RL_IN_FLIGHT;
+		limit.capacity = (uint32_t)number;
+	} else if (word->data[0] < '0' || word->data[0] > '9') {
+		return NGX_DECLINED;
+	} else if (ngx_rl_parse_rate(word, &limit) != NGX_OK) {
+		return NGX_ERROR;
+	}
+	if (rule->limit_count == RL_LIMITS_MAX)
+		return NGX_ERROR;
+	rule->limits[rule->limit_count++] = limit;
+	return NGX_OK;
+}
+
+static char *
+rule_word(ngx_conf_t *cf, struct ngx_rl_rule *rule, const ngx_str_t *word)
+{
+	const char *why = "a rate such as 5/min is expected first, and no more than 8 of them";
+	ngx_int_t rc = begin_limit(word, rule);
+
+	if (rc == NGX_DECLINED && rule->limit_count > 0)
+		rc = ngx_rl_parse_limit_option(word, &rule->limits[rule->limit_count - 1], &why);
+	if (rc == NGX_OK)
+		return NGX_CONF_OK;
+	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\": %s", word, why);
+	return NGX_CONF_ERROR;
+}
+
+/* rl_rule NAME RATE [WORD...]...; rl_rule NAME configured; */
+char *
+ngx_rl_rule_directive(ngx_conf_t *cf, struct ngx_rl_main *main)
+{
+	ngx_str_t *words = cf->args->elts;
+	struct ngx_rl_rule *rule = ngx_rl_rule_get(cf, main, &words[1]);
+	int is_configured = cf->args->nelts == 3 && ngx_strcmp(words[2].data, "configured") == 0;
+
+	if (rule == NULL)
+		return NGX_CONF_ERROR;
+	if (declare(cf, rule, is_configured ? NGX_RL_CONFIGURED : NGX_RL_RULE) != NGX_CONF_OK)
+		return NGX_CONF_ERROR;
+	for (ngx_uint_t i = 2; i < cf->args->nelts && !is_configured; i++)
+		if (rule_word(cf, rule, &words[i]) != NGX_CONF_OK)
+			return NGX_CONF_ERROR;
+	return NGX_CONF_OK;
+}
+
+/* zone=NAME:SIZE; the size says how many keys there may be, at 128 bytes each as nginx has it. */
+static ngx_int_t
+parse_zone(ngx_conf_t *cf, const ngx_str_t *text, ngx_str_t *name, ssize_t *size)
+{
+	u_char *colon = ngx_strlchr(text->data, text->data + text->len, ':');
+	ngx_str_t bytes;
+
+	if (colon == NULL || colon == text->data) {
+		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid zone size \"zone=%V\"", text);
+		return NGX_ERROR;
+	}
+	*name = (ngx_str_t){(size_t)(colon - text->data), text->data};
+	bytes = (ngx_str_t){(size_t)(text->data + text->len - colon - 1), colon + 1};
+	*size = ngx_parse_size(&bytes);
+	if (*size == NGX_ERROR) {
+		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid zone size \"zone=%V\"", text);
+		return NGX_ERROR;
+	}
+	if (*size < (ssize_t)(8 * ngx_pagesize)) {
+		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "zone \"%V\" is too small", name);
+		return NGX_ERROR;
+	}
+	return NGX_OK;
+}
+
+struct zone_words {
+	ngx_str_t name;
+	ssize_t size;
+	struct rl_limit limit;
+	int has_rate;
+};
+
+static char *
+zone_word(ngx_conf_t *cf, const ngx_str_t *word, enum ngx_rl_kind kind, struct zone_words *zone)
+{
+	ngx_str_t text;
+
+	if (ngx_rl_option(word, "zone", &text))
+		return parse_zone(cf, &text, &zone->name, &zone->size) == NGX_OK ? NGX_CONF_OK
+		                                                                 : NGX_CONF_ERROR;
+	if (kind == NGX_RL_REQ_ZONE && ngx_rl_option(word, "rate", &text)) {
+		zone->has_rate = 1;
+		if (ngx_strlchr(text.data, text.data + text.len, 'r') != NULL &&
+		    ngx_rl_parse_rate(&text, &zone->limit) == NGX_OK)
+			return NGX_CONF_OK;
+		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid rate \"%V\"", word);
+		return NGX_CONF_ERROR;
+	}
+	return ngx_rl_bad_word(cf, word);
+}
+
+/*
+ * rl_limit_req_zone KEY zone=NAME:SIZE [rate=RATE]; rl_limit_conn_zone KEY zone=NAME:SIZE; Without a rate it is one
+ * request a second, as limit_req_zone has it.
+ */
+char *
+ngx_rl_zone_directive(ngx_conf_t *cf, struct ngx_rl_main *main, enum ngx_rl_kind kind)
+{
+	ngx_str_t *words = cf->args->elts;
+	struct zone_words zone = {
+		.limit = {.algorithm = RL_LEAKY_BUCKET, .capacity = 1, .window_ns = RL_SECOND}};
+	struct ngx_rl_rule *rule;
+
+	if (kind == NGX_RL_CONN_ZONE)
+		zone.limit = (struct rl_limit){.algorithm = RL_IN_FLIGHT, .capacity = 1};
+	for (ngx_uint_t i = 2; i < cf->args->nelts; i++)
+		if (zone_word(cf, &words[i], kind, &zone) != NGX_CONF_OK)
+			return NGX_CONF_ERROR;
+	if (zone.name.len == 0) {
+		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" must have \"zone\" parameter",
+		                   &words[0]);
+		return NGX_CONF_ERROR;
+	}
+	rule = ngx_rl_rule_get(cf, main, &zone.name);
+	if (rule == NULL)
+		return NGX_CONF_ERROR;
+	if (rule->kind == kind) {
+		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%V \"%V\" is already bound to key \"%V\"",
+		                   &words[0], &rule->name, &rule->key_text);
+		return NGX_CONF_ERROR;
+	}
+	if (declare(cf, rule, kind) != NGX_CONF_OK)
+		return NGX_CONF_ERROR;
+	rule->key_text = words[1];
+	rule->key = main->compile(cf, &words[1]);
+	rule->limits[0].algorithm = zone.limit.algorithm;
+	rule->limits[0].window_ns = zone.limit.window_ns;
+	if (kind == NGX_RL_REQ_ZONE || !rule->has_use)
+		rule->limits[0].capacity = zone.limit.capacity;
+	rule->limit_count = 1;
+	main->segment.zone_bytes += (size_t)zone.size;
+	return rule->key == NULL ? NGX_CONF_ERROR : NGX_CONF_OK;
+}
+
+/* Add a limit to a set; a rule that stands in it already is "is duplicate" for zones. */
+static struct ngx_rl_limit *
+add_limit(ngx_conf_t *cf, struct ngx_rl_set *set)
+{
+	struct ngx_rl_limit *limit;
+
+	if (set->limits == NULL)
+		set->limits = ngx_array_create(cf->pool, 1, sizeof(struct ngx_rl_limit));
+	if (set->limits == NULL || set->limits->nelts == RL_ITEMS_MAX) {
+		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "more than %d limits in one place",
+		                   RL_ITEMS_MAX);
+		return NULL;
+	}
+	limit = ngx_array_push(set->limits);
+	if (limit != NULL)
+		ngx_memzero(limit, sizeof *limit);
+	return limit;
+}
+
+static int
+has_rule(const struct ngx_rl_set *set, const struct ngx_rl_rule *rule)
+{
+	if (set->limits == NULL)
+		return 0;
+	for (ngx_uint_t i = 0; i < set->limits->nelts; i++)
+		if (((struct ngx_rl_limit *)set->limits->elts)[i].rule == rule)
+			return 1;
+	return 0;
+}
+
+/* burst=N, delay=N, nodelay: as limit_req has them. NGX_DECLINED: another word. */
+static ngx_int_t
+parse_burst_word(ngx_conf_t *cf, const ngx_str_t *word, struct ngx_rl_limit *limit)
+{
+	ngx_str_t text;
+	uint64_t number = 0;
+
+	if (ngx_rl_option(word, "burst", &text)) {
+		limit->has_burst = 1;
+		if (ngx_rl_parse_number(&text, RL_CAPACITY_MAX - 1, &number) != NGX_OK ||
+		    number == 0) {
+			ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid burst value \"%V\"",
+			                   word);
+			return NGX_ERROR;
+		}
+		limit->burst = (uint32_t)number;
+		return NGX_OK;
+	}
+	if (ngx_rl_option(word, "delay", &text)) {
+		limit->has_undelayed = 1;
+		if (ngx_rl_parse_number(&text, RL_CAPACITY_MAX - 1, &number) != NGX_OK ||
+		    number == 0) {
+			ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid delay value \"%V\"",
+			                   word);
+			return NGX_ERROR;
+		}
+		limit->undelayed = (uint32_t)number;
+		return NGX_OK;
+	}
+	if (ngx_strcmp(word->data, "nodelay") != 0)
+		return NGX_DECLINED;
+	limit->is_nodelay = 1;
+	return NGX_OK;
+}
+
+/* A delay beyond the burst is as good as none. */
+static void
+settle_burst(struct ngx_rl_limit *limit)
+{
+	if (limit->is_nodelay || limit->undelayed > limit->burst)
+		limit->undelayed = limit->burst;
+}
+
+/* rl_limit_req zone=NAME [burst=N] [delay=N | nodelay] */
+char *
+ngx_rl_limit_req_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set)
+{
+	ngx_str_t *words = cf->args->elts, name = ngx_null_string;
+	struct ngx_rl_limit limit = {0}, *added;
+
+	for (ngx_uint_t i = 1; i < cf->args->nelts; i++) {
+		ngx_int_t rc;
+
+		if (ngx_rl_option(&words[i], "zone", &name))
+			continue;
+		rc = parse_burst_word(cf, &words[i], &limit);
+		if (rc != NGX_OK)
+			return rc == NGX_DECLINED ? ngx_rl_bad_word(cf, &words[i]) : NGX_CONF_ERROR;
+	}
+	if (name.len == 0) {
+		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" must have \"zone\" parameter",
+		                   &words[0]);
+		return NGX_CONF_ERROR;
+	}
+	settle_burst(&limit);
+	limit.rule = ngx_rl_rule_get(cf, main, &name);
+	if (limit.rule == NULL)
+		return NGX_CONF_ERROR;
+	if (has_rule(set, limit.rule))
+		return "is duplicate";
+	limit.rule->used_as = NGX_RL_REQ_ZONE;
+	limit.has_burst = limit.has_undelayed = 1;
+	if (!limit.rule->has_use || limit.burst > limit.rule->limits[0].burst) {
+		limit.rule->has_use = 1;
+		limit.rule->limits[0].burst = limit.burst;
+		limit.rule->limits[0].undelayed = limit.undelayed;
+	}
+	added = add_limit(cf, set);
+	if (added == NULL)
+		return NGX_CONF_ERROR;
+	*added = limit;
+	return NGX_CONF_OK;
+}
+
+/* rl_limit_conn NAME NUMBER */
+char *
+ngx_rl_limit_conn_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set)
+{
+	ngx_str_t *words = cf->args->elts;
+	struct ngx_rl_rule *rule = ngx_rl_rule_get(cf, main, &words[1]);
+	struct ngx_rl_limit *limit;
+	uint64_t number;
+
+	if (rule == NULL)
+		return NGX_CONF_ERROR;
+	if (has_rule(set, rule))
+		return "is duplicate";
+	if (ngx_rl_parse_number(&words[2], RL_COUNT_MAX, &number) != NGX_OK || number == 0) {
+		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid number of connections \"%V\"",
+		                   &words[2]);
+		return NGX_CONF_ERROR;
+	}
+	if (number > 65535)
+		return "connection limit must be less 65536";
+	limit = add_limit(cf, set);
+	if (limit == NULL)
+		return NGX_CONF_ERROR;
+	limit->rule = rule;
+	limit->number = (uint32_t)number;
+	if (!rule->has_use || limit->number > rule->limits[0].capacity)
+		rule->limits[0].capacity = limit->number;
+	rule->used_as = NGX_RL_CONN_ZONE;
+	rule->has_use = 1;
+	return NGX_CONF_OK;
+}
+
+/* A word of rl_limit behind the rule. */
+static char *
+limit_word(ngx_conf_t *cf, struct ngx_rl_main *main, const ngx_str_t *word,
+           struct ngx_rl_limit *limit)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} values[] = {
+		{"key", offsetof(struct ngx_rl_limit, key)},
+		{"cost", offsetof(struct ngx_rl_limit, cost)},
+		{"capacity", offsetof(struct ngx_rl_limit, capacity)},
+	};
+	ngx_str_t text;
+	ngx_int_t rc;
+
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		if (ngx_rl_option(word, values[i].name, &text)) {
+			void *value = main->compile(cf, &text);
+
+			*(void **)((u_char *)limit + values[i].offset) = value;
+			return value == NULL ? NGX_CONF_ERROR : NGX_CONF_OK;
+		}
+	}
+	rc = parse_burst_word(cf, word, limit);
+	return rc == NGX_OK         ? NGX_CONF_OK
+	       : rc == NGX_DECLINED ? ngx_rl_bad_word(cf, word)
+	                            : NGX_CONF_ERROR;
+}
+
+/* rl_limit RULE [key=TEXT] [cost=TEXT] [capacity=TEXT] [burst=N] [delay=N | nodelay] */
+char *
+ngx_rl_limit_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set)
+{
+	ngx_str_t *words = cf->args->elts;
+	struct ngx_rl_limit limit = {0}, *added;
+
+	for (ngx_uint_t i = 2; i < cf->args->nelts; i++)
+		if (limit_word(cf, main, &words[i], &limit) != NGX_CONF_OK)
+			return NGX_CONF_ERROR;
+	if (limit.is_nodelay || limit.has_undelayed) {
+		if (!limit.has_burst)
+			return "has delay or nodelay without a burst";
+		limit.has_undelayed = 1;
+		settle_burst(&limit);
+	}
+	limit.rule = ngx_rl_rule_get(cf, main, &words[1]);
+	added = limit.rule == NULL ? NULL : add_limit(cf, set);
+	if (added == NULL)
+		return NGX_CONF_ERROR;
+	*added = limit;
+	return NGX_CONF_OK;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The module for stream: its directives, and where they are kept. */
+#include "ngx_stream_rl.h"
+
+static void *
+compile(ngx_conf_t *cf, ngx_str_t *text)
+{
+	ngx_stream_complex_value_t *value = ngx_pcalloc(cf->pool, sizeof *value);
+	ngx_stream_compile_complex_value_t ccv = {.cf = cf, .value = text, .complex_value = value};
+
+	return value != NULL && ngx_stream_compile_complex_value(&ccv) == NGX_OK ? value : NULL;
+}
+
+static ngx_int_t
+evaluate(void *session, void *value, ngx_str_t *text)
+{
+	return ngx_stream_complex_value(session, value, text);
+}
+
+static void *
+create_main(ngx_conf_t *cf)
+{
+	struct ngx_rl_main *main = ngx_pcalloc(cf->pool, sizeof *main);
+
+	if (main == NULL || ngx_rl_main_init(cf, main) != NGX_OK)
+		return NULL;
+	main->compile = compile;
+	main->evaluate = evaluate;
+	return main;
+}
+
+static void *
+create_srv(ngx_conf_t *cf)
+{
+	struct ngx_stream_rl_conf *conf = ngx_pcalloc(cf->pool, sizeof *conf);
+
+	for (int i = 0; conf != NULL && i < NGX_RL_SETS; i++)
+		ngx_rl_set_init(&conf->sets[i]);
+	return conf;
+}
+
+static char *
+merge_srv(ngx_conf_t *cf, void *parent, void *child)
+{
+	struct ngx_stream_rl_conf *outer = parent, *conf = child;
+
+	(void)cf;
+	for (int i = 0; i < NGX_RL_SETS; i++)
+		ngx_rl_set_merge(&conf->sets[i], &outer->sets[i], NGX_STREAM_SERVICE_UNAVAILABLE);
+	return NGX_CONF_OK;
+}
+
+static ngx_int_t
+add_handler(ngx_conf_t *cf)
+{
+	ngx_stream_core_main_conf_t *core =
+		ngx_stream_conf_get_module_main_conf(cf, ngx_stream_core_module);
+	struct ngx_rl_main *main = ngx_stream_conf_get_module_main_conf(cf, ngx_stream_rl_module);
+	ngx_stream_handler_pt *handler;
+
+	if (ngx_rl_rules_check(cf, main) != NGX_OK)
+		return NGX_ERROR;
+	handler = ngx_array_push(&core->phases[NGX_STREAM_PREACCESS_PHASE].handlers);
+	if (handler == NULL)
+		return NGX_ERROR;
+	*handler = ngx_stream_rl_handler;
+	return NGX_OK;
+}
+
+/* In the master, once the configuration is in force. */
+static ngx_int_t
+start(ngx_cycle_t *cycle)
+{
+	struct ngx_rl_main *main =
+		ngx_stream_cycle_get_module_main_conf(cycle, ngx_stream_rl_module);
+
+	return main == NULL ? NGX_OK : ngx_rl_start(cycle, main);
+}
+
+static char *
+set_segment(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_segment_directive(cf, conf);
+}
+
+static char *
+set_rule(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_rule_directive(cf, conf);
+}
+
+static char *
+set_conn_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_zone_directive(cf, conf, NGX_RL_CONN_ZONE);
+}
+
+static struct ngx_rl_main *
+main_of(ngx_conf_t *cf)
+{
+	return ngx_stream_conf_get_module_main_conf(cf, ngx_stream_rl_module);
+}
+
+static char *
+set_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_limit_directive(cf, main_of(cf),
+	                              &((struct ngx_stream_rl_conf *)conf)->sets[NGX_RL_OWN]);
+}
+
+static char *
+set_limit_conn(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_limit_conn_directive(cf, main_of(cf),
+	                                   &((struct ngx_stream_rl_conf *)conf)->sets[NGX_RL_CONN]);
+}
+
+/* rl_on_error allow | deny, for all sets. */
+static char *
+set_on_error(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	struct ngx_stream_rl_conf *c = conf;
+	ngx_str_t *args = cf->args->elts;
+	int denies = ngx_strcmp(args[1].data, "deny") == 0;
+
+	(void)cmd;
+	if (c->sets[0].on_error != NGX_CONF_UNSET_UINT)
+		return "is duplicate";
+	if (!denies && ngx_strcmp(args[1].data, "allow") != 0)
+		return "must be \"allow\" or \"deny\"";
+	for (int i = 0; i < NGX_RL_SETS; i++)
+		c->sets[i].on_error = denies ? NGX_RL_ON_ERROR_DENY : NGX_RL_ON_ERROR_ALLOW;
+	return NGX_CONF_OK;
+}
+
+#define MAIN_COMMAND(name, args, set)                                                              \
+	{                                                                                          \
+		ngx_string(name), NGX_STREAM_MAIN_CONF | (args), set, NGX_STREAM_MAIN_CONF_OFFSET, \
+			0, NULL                                                                    \
+	}
+#define SRV_COMMAND(name, args, set, offset, post)                                          \
+	{                                                                                   \
+		ngx_string(name), NGX_STREAM_MAIN_CONF | NGX_STREAM_SRV_CONF | (args), set, \
+			NGX_STREAM_SRV_CONF_OFFSET, offset, post                            \
+	}
+#define SET_COMMANDS(prefix, name)                                                                 \
+	SRV_COMMAND(prefix "log_level", NGX_CONF_TAKE1, ngx_conf_set_enum_slot,                    \
+	            offsetof(struct ngx_stream_rl_conf, sets[name].log_level), ngx_rl_log_levels), \
+		SRV_COMMAND(prefix "dry_run", NGX_CONF_FLAG, ngx_conf_set_flag_slot,               \
+	                    offsetof(struct ngx_stream_rl_conf, sets[name].dry_run), NULL)
+
+static ngx_command_t commands[] = {
+	MAIN_COMMAND("rl_segment", NGX_CONF_1MORE, set_segment),
+	MAIN_COMMAND("rl_rule", NGX_CONF_2MORE, set_rule),
+	MAIN_COMMAND("rl_limit_conn_zone", NGX_CONF_TAKE2, set_conn_zone),
+	SRV_COMMAND("rl_limit", NGX_CONF_1MORE, set_limit, 0, NULL),
+	SRV_COMMAND("rl_limit_conn", NGX_CONF_TAKE2, set_limit_conn, 0, NULL),
+	SET_COMMANDS("rl_", NGX_RL_OWN),
+	SET_COMMANDS("rl_limit_conn_", NGX_RL_CONN),
+	SRV_COMMAND("rl_on_error", NGX_CONF_TAKE1, set_on_error, 0, NULL),
+	ngx_null_command,
+};
+
+static ngx_stream_module_t context = {
+	.preconfiguration = ngx_stream_rl_add_variables,
+	.postconfiguration = add_handler,
+	.create_main_conf = create_main,
+	.create_srv_conf = create_srv,
+	.merge_srv_conf = merge_srv,
+};
+
+ngx_module_t ngx_stream_rl_module = {
+	NGX_MODULE_V1,        .ctx = &context, .commands = commands, .type = NGX_STREAM_MODULE,
+	.init_module = start,
+};

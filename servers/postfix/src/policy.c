@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What rl says of a request, as an action of access(5). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policyd.h"
+
+#define NUMBER_SIZE 24
+
+/* The checks that apply to a request, all of them decided at once: allowed by all, or nothing is spent. */
+struct asked {
+	size_t count;
+	struct rl_item items[CHECKS_MAX];
+	size_t checks[CHECKS_MAX]; /* which */
+	char keys[CHECKS_MAX][RL_KEY_MAX];
+	char digests[CHECKS_MAX][RL_KEY_DIGEST_SIZE];
+};
+
+static bool
+is_state(const struct check *check, struct text state)
+{
+	for (size_t i = 0; i < check->state_count; i++)
+		if (strlen(check->states[i]) == state.len &&
+		    memcmp(check->states[i], state.bytes, state.len) == 0)
+			return true;
+	return check->state_count == 0;
+}
+
+/* A number; what is none, or 0 as at RCPT, counts as 1. */
+static uint64_t
+cost_of(const struct request *request, const struct check *check)
+{
+	struct text value = request_get(request, check->cost);
+	uint64_t cost = 0;
+
+	for (size_t i = 0; i < value.len && i < 18; i++) {
+		if (value.bytes[i] < '0' || value.bytes[i] > '9')
+			return 1;
+		cost = cost * 10 + (uint64_t)(value.bytes[i] - '0');
+	}
+	return cost > 0 ? cost : 1;
+}
+
+/* A key is whole or, if it is long, its digest: nobody shares a counter because both are cut. */
+static struct rl_item
+item_of(const struct request *request, const struct check *check, char *buffer, size_t size,
+        char *key, char *digest)
+{
+	struct rl_item item = {.key = key, .cost = 1};
+
+	item.key_len = request_key(request, check, buffer, size);
+	if (item.key_len <= RL_KEY_MAX) {
+		memcpy(key, buffer, item.key_len);
+	} else {
+		item.key_len = rl_key_digest(buffer, item.key_len, digest);
+		item.key = digest;
+	}
+	if (check->cost[0])
+		item.cost = cost_of(request, check);
+	return item;
+}
+
+static void
+ask(const struct segment *segment, const struct settings *settings, const struct request *request,
+    struct asked *asked)
+{
+	static char buffer[2 * REQUEST_MAX + PARTS_MAX];
+	struct text state = request_get(request, "protocol_state");
+
+	asked->count = 0;
+	for (size_t i = 0; i < settings->check_count; i++) {
+		size_t n = asked->count;
+
+		if (!is_state(&settings->checks[i], state))
+			continue;
+		asked->items[n] = item_of(request, &settings->checks[i], buffer, sizeof buffer,
+		                          asked->keys[n], asked->digests[n]);
+		if (asked->items[n].key_len == 0)
+			continue;
+		asked->items[n].rule = segment->rules[i];
+		asked->checks[n] = i;
+		asked->count++;
+	}
+}
+
+/* What {seconds}, {limit} or {rule} at `at` stands for; NULL: none of them is there. settings.c knows no others. */
+static const char *
+meaning_of(const char *at, const struct rl_result *r, const char *rule, char number[NUMBER_SIZE])
+{
+	uint64_t seconds = r->retry_after_ns / RL_SECOND + (r->retry_after_ns % RL_SECOND > 0);
+
+	if (strncmp(at, "{rule}", 6) == 0)
+		return rule;
+	if (strncmp(at, "{seconds}", 9) == 0)
+		snprintf(number, NUMBER_SIZE, "%" PRIu64, seconds > 0 ? seconds : 1);
+	else if (strncmp(at, "{limit}", 7) == 0)
+		snprintf(number, NUMBER_SIZE, "%" PRIu32, r->limit);
+	else
+		return NULL;
+	return number;
+}
+
+/* The action with its placeholders filled in, as far as there is room: a reply is one short line. */
+static size_t
+fill_in(const char *action, const struct rl_result *r, const char *rule, char *reply, size_t size)
+{
+	char number[NUMBER_SIZE];
+	size_t len = 0;
+
+	for (const char *at = action; *at; at++) {
+		const char *meaning = meaning_of(at, r, rule, number);
+		size_t bytes = meaning ? strlen(meaning) : 1;
+
+		bytes = bytes < size - len ? bytes : size - len;
+		memcpy(reply + len, meaning ? meaning : at, bytes);
+		len += bytes;
+		if (meaning)
+			at = strchr(at, '}');
+	}
+	return len;
+}
+
+static size_t
+action(const char *text, const struct rl_result *r, const char *rule, char reply[REPLY_MAX])
+{
+	size_t len = strlen(strcpy(reply, "action="));
+
+	len += fill_in(text, r, rule, reply + len, REPLY_MAX - len - 2);
+	memcpy(reply + len, "\n\n", 2);
+	return len + 2;
+}
+
+static size_t
+tell_error(const struct settings *settings, const char *rule, int error, char reply[REPLY_MAX])
+{
+	say(SAY_ERROR, "rule %s: %s; the answer is %s", rule, rl_strerror(error), settings->error);
+	return action(settings->error, &(struct rl_result){0}, rule, reply);
+}
+
+/* A request that came too early waits in Postfix, which knows whole seconds. */
+static size_t
+tell_allowed(const struct settings *settings, const struct asked *asked,
+             const struct rl_result *results, char reply[REPLY_MAX])
+{
+	uint64_t delay_ns = 0;
+
+	for (size_t i = 0; i < asked->count; i++)
+		if (results[i].delay_ns > delay_ns)
+			delay_ns = results[i].delay_ns;
+	if (delay_ns == 0)
+		return action(settings->allow, &results[0], "", reply);
+	return (size_t)snprintf(reply, REPLY_MAX, "action=sleep %llu\n\n",
+	                        (unsigned long long)((delay_ns + RL_SECOND - 1) / RL_SECOND));
+}
+
+size_t
+policy_reply(struct segment *segment, const struct settings *settings,
+             const struct request *request, char reply[REPLY_MAX])
+{
+	static struct asked asked;
+	struct rl_result results[CHECKS_MAX] = {0};
+	struct rl *rl = segment_get(segment, settings);
+	size_t decided = 0;
+	enum rl_verdict verdict;
+
+	ask(segment, settings, request, &asked);
+	if (asked.count == 0)
+		return action(settings->allow, &results[0], "", reply);
+	if (!rl)
+		return tell_error(settings, settings->checks[asked.checks[0]].rule, segment->error,
+		                  reply);
+	verdict = rl_check_all(rl, asked.items, asked.count, results, &decided);
+	if (verdict == RL_ALLOWED)
+		return tell_allowed(settings, &asked, results, reply);
+	if (decided >= asked.count)
+		decided = 0;
+	const struct check *check = &settings->checks[asked.checks[decided]];
+	const struct rl_result *r = &results[decided];
+	if (verdict == RL_UNDECIDED)
+		return tell_error(settings, check->rule, r->error, reply);
+	return action(verdict == RL_NEVER || r->retry_after_ns == RL_NEVER_NS ? check->never
+	                                                                      : check->deny,
+	              r, check->rule, reply);
+}

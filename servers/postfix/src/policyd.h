@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef POLICYD_H
+#define POLICYD_H
+
+/*
+ * rl-policyd: limits for Postfix, by its policy protocol.
+ *
+ *	main      options, signals, the loop
+ *	settings  what the file says
+ *	listen    sockets, systemd's or its own
+ *	clients   connections: bytes in, requests out of them, replies
+ *	request   the attributes of one request
+ *	policy    what rl says of a request, as a reply
+ *	segment   the segment and its rules, which may come and go
+ *	say       the log
+ *
+ * One process, no threads. All memory that strangers can make it use is bounded: CLIENTS_MAX times REQUEST_MAX.
+ */
+
+#include <rl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define REQUEST_MAX 16384 /* bytes of a request; Postfix sends some 1,000 */
+#define REPLY_MAX 512
+#define CLIENTS_MAX 512
+#define CHECKS_MAX 16 /* of one request */
+#define PARTS_MAX 8   /* attributes of a key */
+#define STATES_MAX 8
+#define LISTEN_MAX 8
+#define NAME_SIZE 64    /* of an attribute or a state, NUL */
+#define ACTION_SIZE 400 /* of an action with its text, NUL */
+
+/* say.c: a line to standard error, which systemd keeps. At most one a second of each kind. */
+enum kind {
+	SAY_ALWAYS = -1,
+	SAY_ERROR,
+	SAY_REQUEST,
+	SAY_SLOW,
+	SAY_FULL,
+	SAY_SEGMENT,
+	SAY_KINDS
+};
+void say(enum kind kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
+uint64_t clock_ms(void);
+
+/* One limit of requests. */
+struct check {
+	char rule[RL_NAME_MAX + 1];
+	char key[PARTS_MAX][NAME_SIZE]; /* attributes that are the key together */
+	size_t key_parts;
+	char states[STATES_MAX][NAME_SIZE]; /* protocol_state; none: in each */
+	size_t state_count;
+	char cost[NAME_SIZE]; /* the attribute that says how much; "": 1 */
+	bool is_lowercase;    /* upper case in the key counts as lower case */
+	char deny[ACTION_SIZE], never[ACTION_SIZE];
+};
+
+struct settings {
+	char segment[RL_NAME_MAX + 1];
+	char listen[LISTEN_MAX][256];
+	size_t listen_count;
+	mode_t mode; /* of unix sockets */
+	char allow[ACTION_SIZE], error[ACTION_SIZE];
+	struct check checks[CHECKS_MAX];
+	size_t check_count;
+};
+
+/* Reads the file. On error `settings` is as it was, and `text` says what is wrong with which field. */
+bool settings_read(const char *path, struct settings *settings, char *text, size_t size);
+
+/* listen.c: opens the sockets; -1 at the end. Systemd's, if it has any for this program. false: said why. */
+bool listen_open(const struct settings *settings, int fds[LISTEN_MAX + 1]);
+void listen_close(const struct settings *settings, int fds[LISTEN_MAX + 1]);
+
+/* request.c: one request, within the bytes of its connection. */
+struct text {
+	const char *bytes;
+	size_t len;
+};
+struct request {
+	const char *bytes; /* lines "name=value", each with its newline */
+	size_t len;
+};
+/* Bytes of the first request in the buffer with its empty line, which is not before `from`; 0: it is not whole. */
+size_t request_length(const char *bytes, size_t from, size_t len);
+/* What is wrong with it, or NULL. */
+const char *request_fault(const struct request *request);
+/* The value of an attribute; empty if it is not there. */
+struct text request_get(const struct request *request, const char *name);
+/*
+ * The key of a check, in `key`; its length, or 0: the first attribute has no value, so that the check does
+ * not apply. Values of several attributes are joined by '|', and have a backslash before '|' and '\'.
+ */
+size_t request_key(const struct request *request, const struct check *check, char *key,
+                   size_t size);
+
+/* segment.c: NULL: it is not open, and `error` says why. */
+struct segment {
+	char name[RL_NAME_MAX + 1];
+	struct rl *rl;
+	int error;
+	uint64_t look_ms;
+	dev_t device;
+	ino_t inode;
+	int rules[CHECKS_MAX]; /* handles, in the order of checks; negative: why there is none */
+};
+struct rl *segment_get(struct segment *segment, const struct settings *settings);
+void segment_close(struct segment *segment);
+
+/* policy.c: the reply to a request, "action=...\n\n"; its length. */
+size_t policy_reply(struct segment *segment, const struct settings *settings,
+                    const struct request *request, char reply[REPLY_MAX]);
+
+/* clients.c: serves until `stop` is set; `is_one`: the connection at descriptor 0 alone. */
+struct server {
+	const struct settings *settings;
+	struct segment *segment;
+	int listeners[LISTEN_MAX + 1];
+	int signals; /* readable when a signal has come; -1: none */
+};
+/* Returns the signal, or 0 when there is no client any more and no listener. */
+int clients_serve(struct server *server, int first_client);
+
+#endif

@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""rl-policyd by its protocol: what it answers, what it refuses, and who waits for whom."""
+import os
+import resource
+import signal
+import socket
+import subprocess
+import time
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+import support as s
+
+HOURLY = {"messages": {"algorithm": "fixed_window", "limit": "3/day"}}
+
+
+class Policyd(unittest.TestCase):
+    def serve(self, rules=None, **settings):
+        self.segment = s.make_segment(rules or HOURLY)
+        self.server = s.Server({"segment": self.segment, "checks": [{"rule": "messages"}], **settings})
+        self.addCleanup(self.stop)
+        return self.server
+
+    def stop(self):
+        self.assertEqual(self.server.end(), 0, s.log())
+
+    def test_by_sasl_username(self):
+        server = self.serve()
+        self.assertEqual([server.ask(sasl_username="alice") for _ in range(3)], ["action=DUNNO"] * 3)
+        self.assertRegex(server.ask(sasl_username="alice"),
+                         r"^action=DEFER 4\.7\.1 Too much mail, try again in \d+ seconds$")
+        self.assertEqual(server.ask(sasl_username="bob"), "action=DUNNO")
+        self.assertEqual(server.ask(sasl_username=""), "action=DUNNO")
+        self.assertEqual(server.ask(), "action=DUNNO")
+        self.assertIn("3", s.rlctl("--segment", self.segment, "get", "messages", "alice"))
+        s.rlctl("--segment", self.segment, "reset", "--yes", "alice")
+        self.assertEqual(server.ask(sasl_username="alice"), "action=DUNNO")
+        s.rlctl("--segment", self.segment, "ban", "bob", "--for", "1h")
+        self.assertIn("action=DEFER", server.ask(sasl_username="bob"))
+        s.rlctl("--segment", self.segment, "allow", "alice", "--for", "1h")
+        self.assertEqual([server.ask(sasl_username="alice") for _ in range(9)], ["action=DUNNO"] * 9)
+
+    def test_one_user_in_any_case(self):
+        server = self.serve()
+        answers = [server.ask(sasl_username=name) for name in ("Alice", "ALICE", "alice", "aLiCe")]
+        self.assertEqual(answers[:3], ["action=DUNNO"] * 3)
+        self.assertIn("DEFER", answers[3])
+
+    def test_case_may_count(self):
+        server = self.serve(checks=[{"rule": "messages", "lowercase": False}])
+        for name in ("Alice", "alice"):
+            self.assertEqual([server.ask(sasl_username=name)[:12] for _ in range(4)],
+                             ["action=DUNNO"] * 3 + ["action=DEFER"])
+
+    def test_actions_are_what_the_settings_say(self):
+        server = self.serve(allow="PREPEND X-Checked: yes", checks=[
+            {"rule": "messages", "cost": "recipient_count", "deny": "REJECT {rule}: {limit} a day, wait {seconds} s",
+             "never": "DISCARD too many at once"}])
+        self.assertEqual(server.ask(sasl_username="a", recipient_count="3"), "action=PREPEND X-Checked: yes")
+        self.assertRegex(server.ask(sasl_username="a"), r"^action=REJECT messages: 3 a day, wait \d+ s$")
+        self.assertEqual(server.ask(sasl_username="b", recipient_count="4"), "action=DISCARD too many at once")
+        for cost in ("0", "", "none", "-5"):
+            self.assertEqual(server.ask(sasl_username=f"c{cost}", recipient_count=cost), "action=PREPEND X-Checked: yes")
+        self.assertEqual(server.ask(sasl_username="d", recipient_count="9" * 5000), "action=DISCARD too many at once")
+        s.rlctl("--segment", self.segment, "ban", "e", "--until", "never")
+        self.assertEqual(server.ask(sasl_username="e"), "action=DISCARD too many at once")
+
+    def test_a_long_answer_is_cut(self):
+        rule = "r" * 63
+        for deny in ("{rule}" * 60, "{seconds}" + "{rule}" * 8, "x" * 399):
+            with self.subTest(deny=deny[:12]):
+                server = self.serve({rule: {"algorithm": "fixed_window", "limit": "1/day"}},
+                                    checks=[{"rule": rule, "deny": deny}])
+                with server.connect() as client:
+                    self.assertEqual(s.ask(client, sasl_username="a"), "action=DUNNO")
+                    reply = s.ask(client, sasl_username="a")
+                    self.assertRegex(reply, r"^action=[rx0-9]+$")
+                    self.assertIn(len(reply), (len("action=") + 399, len("action=") + 503))
+                    self.assertEqual(s.ask(client, sasl_username="b"), "action=DUNNO")
+                self.stop()
+
+    def test_several_attributes_are_one_key(self):
+        server = self.serve(checks=[{"rule": "messages", "key": ["sasl_username", "sender", "client_address"]}])
+        self.assertEqual([server.ask(sasl_username="a", sender="x|y", client_address="z")[:12] for _ in range(4)],
+                         ["action=DUNNO"] * 3 + ["action=DEFER"])
+        for sender, address in (("x", "y|z"), ("x\\|y", "z"), ("x\\", "y|z"), ("", "")):
+            self.assertEqual(server.ask(sasl_username="a", sender=sender, client_address=address), "action=DUNNO")
+        self.assertEqual(server.ask(sender="x|y", client_address="z"), "action=DUNNO")
+        self.assertIn("a|x\\|y|z", s.rlctl("--segment", self.segment, "list", "--json").replace("\\\\", "\\"))
+
+    def test_states_and_several_rules_all_or_nothing(self):
+        server = self.serve({**HOURLY, "address": {"window": "1d", "algorithm": "fixed_window", "prefixes": [
+            {"v4": 24, "v6": 64, "capacity": 5}]}}, checks=[
+                {"rule": "messages", "state": "DATA"},
+                {"rule": "address", "key": "client_address", "state": ["DATA", "RCPT"], "deny": "REJECT network"}])
+        data = {"protocol_state": "DATA", "client_address": "192.0.2.1"}
+        self.assertEqual([server.ask(sasl_username="a", **data) for _ in range(3)], ["action=DUNNO"] * 3)
+        self.assertIn("DEFER", server.ask(sasl_username="a", **data))  # and the network is not charged
+        self.assertEqual([server.ask(client_address=f"192.0.2.{i}") for i in (2, 3, 4)],
+                         ["action=DUNNO"] * 2 + ["action=REJECT network"])
+        self.assertEqual(server.ask(sasl_username="a", protocol_state="EHLO"), "action=DUNNO")
+
+    def test_a_bucket_lets_postfix_wait(self):
+        server = self.serve({"messages": {"algorithm": "leaky_bucket", "limit": "1/min", "burst": 1}})
+        self.assertEqual([server.ask(sasl_username="a")[:15] for _ in range(3)],
+                         ["action=DUNNO", "action=sleep 60", "action=DEFER 4."])
+
+    def test_the_segment_may_come_later_and_be_made_anew(self):
+        name = f"postfix-later-{os.getpid()}"
+        self.server = s.Server({"segment": name, "checks": [{"rule": "messages"}], "error": "DEFER_IF_PERMIT later"})
+        self.addCleanup(self.stop)
+        self.assertEqual(self.server.ask(sasl_username="a"), "action=DEFER_IF_PERMIT later")
+        self.assertIn(f"segment {name}: ", s.log())
+        s.make_segment({"other": {"limit": "1/day"}}, segment=name)
+        s.eventually(lambda: self.server.ask(sasl_username="a") == "action=DEFER_IF_PERMIT later" and
+                     "rule messages: there is none of this name" in s.log(), "the rule is missed")
+        for _ in range(2):
+            s.remove(name)
+            s.make_segment(HOURLY, segment=name)
+            s.eventually(lambda: self.server.ask(sasl_username="a") == "action=DUNNO", "it is found")
+            s.eventually(lambda: "DEFER 4.7.1" in self.server.ask(sasl_username="a"), "it is used up")
+
+    def test_exactly_so_many_over_many_connections_and_processes(self):
+        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "100/day"}})
+
+        def client(_):
+            with server.connect() as connection:
+                return [s.ask(connection, sasl_username="a") for _ in range(20)]
+
+        def spawned(_):
+            ours, theirs = socket.socketpair()
+            process = subprocess.Popen([s.POLICYD, "--config", server.config, "--stdin"], stdin=theirs,
+                                       stdout=theirs, env=s.environment())
+            theirs.close()
+            with ours:
+                ours.settimeout(s.PATIENCE)
+                answers = [s.ask(ours, sasl_username="a") for _ in range(20)]
+            self.assertEqual(process.wait(s.PATIENCE), 0)
+            return answers
+
+        with ThreadPoolExecutor(20) as pool:
+            all_of_them = list(pool.map(client, range(10))) + list(pool.map(spawned, range(10)))
+        self.assertEqual(sum(answers.count("action=DUNNO") for answers in all_of_them), 100)
+
+    def test_killed_and_started_again(self):
+        server = self.serve()
+        self.assertEqual([server.ask(sasl_username="a") for _ in range(2)], ["action=DUNNO"] * 2)
+        s.end(server.process, signal.SIGKILL)
+        self.server = s.Server({"segment": self.segment, "checks": [{"rule": "messages"}]})
+        self.assertEqual([self.server.ask(sasl_username="a")[:12] for _ in range(2)], ["action=DUNNO", "action=DEFER"])
+
+    def test_requests_in_pieces_and_many_at_once(self):
+        server = self.serve()
+        with server.connect() as client:
+            for byte in s.request(sasl_username="a"):
+                client.sendall(bytes([byte]))
+            self.assertEqual(s.read_reply(client), "action=DUNNO")
+            client.sendall(s.request() * 200 + s.request(sasl_username="a"))
+            client.sendall(s.request(sasl_username="a") * 2)
+            replies = b""
+            while replies.count(b"\n\n") < 203:
+                replies += client.recv(65536)
+            self.assertEqual(replies.count(b"DUNNO"), 202)
+            self.assertTrue(replies.endswith(b"seconds\n\n"))
+
+    def test_what_is_no_request_is_cut_off(self):
+        server = self.serve()
+        for bad in (b"\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n\n\n", b"request=other\n\n", b"=x\n\n",
+                    b"request=smtpd_access_policy\nsasl_username=a\0b\n\n", b"request=smtpd_access_policy\nnonsense\n\n",
+                    b"x" * 40000, b"a=b\n" * 10000, b"request=smtpd_access_policy\nx=" + b"y" * 20000):
+            with server.connect() as client:
+                try:
+                    client.sendall(bad)
+                except (BrokenPipeError, ConnectionResetError):
+                    pass
+                self.assertTrue(s.is_cut_off(client), bad[:40])
+        self.told(b"request=smtpd_access_policy\na=\0\n\n", "a request is refused: it has a NUL byte")
+        self.told(b"x" * 20000, "a request has more than 16384 bytes")
+        self.assertEqual(server.ask(sasl_username="a"), "action=DUNNO")
+
+    def told(self, bad, text):
+        """One line a second tells of such clients, so one that says this comes."""
+        def is_told():
+            with self.server.connect() as client:
+                try:
+                    client.sendall(bad)
+                except (BrokenPipeError, ConnectionResetError):
+                    pass
+                s.is_cut_off(client)
+            return text in s.log()
+        s.eventually(is_told, text)
+
+    def test_hostile_values_are_keys_like_others(self):
+        server = self.serve()
+        for name in ("a" * 10000, "\x1b[31m", "é|\\", "%s%n", "{seconds}", " ", "*"):
+            self.assertEqual([server.ask(sasl_username=name)[:12] for _ in range(4)],
+                             ["action=DUNNO"] * 3 + ["action=DEFER"], name[:20])
+        self.assertEqual(server.ask(sasl_username="a" * 9999 + "b"), "action=DUNNO")
+
+    def test_slow_clients_hold_up_nobody(self):
+        server = self.serve()
+        slow = [server.connect() for _ in range(100)]
+        for client in slow:
+            client.sendall(b"request=smtpd_access_policy\nsasl_user")
+        before = time.monotonic()
+        self.assertEqual(server.ask(sasl_username="a"), "action=DUNNO")
+        self.assertLess(time.monotonic() - before, 5)
+        for client in slow:  # in ten seconds
+            self.assertTrue(s.is_cut_off(client))
+            client.close()
+
+    def test_who_takes_no_replies_is_not_served_on(self):
+        server = self.serve()
+        with server.connect() as client:
+            client.settimeout(0.5)
+            one, sent = s.request(sasl_username="x"), 0
+            try:
+                while sent < 50_000_000:
+                    sent += client.send(one * 100)
+            except socket.timeout:
+                pass
+            self.assertLess(sent, 20_000_000)
+            self.assertEqual(server.ask(sasl_username="a"), "action=DUNNO")
+            client.settimeout(s.PATIENCE)  # and none is lost for who takes them at last
+            replies = 0
+            while replies < sent // len(one):
+                replies += client.recv(65536).count(b"\n\n")
+            self.assertEqual(replies, sent // len(one))
+
+    def test_more_clients_than_places(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
+        server = self.serve()
+        idle = [server.connect() for _ in range(700)]
+        self.assertEqual(server.ask(sasl_username="a"), "action=DUNNO")
+        s.eventually(lambda: "places for clients are taken" in s.log(), "it is told")
+        status = os.path.join("/proc", str(server.process.pid), "status")
+        with open(status, encoding="ascii") as file:
+            memory = int(next(line for line in file if line.startswith("VmRSS")).split()[1])
+        if "asan" not in s.POLICYD:
+            self.assertLess(memory, 64 * 1024)
+        for client in idle:
+            client.close()
+
+    def test_few_descriptors(self):
+        server = self.serve()
+        s.end(server.process)
+        self.server = s.Server({"segment": self.segment, "checks": [{"rule": "messages"}]}, preexec_fn=lambda:
+                               resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
+        clients = [self.server.connect() for _ in range(40)]
+        self.assertIsNone(self.server.process.poll())
+        for client in clients:
+            client.close()
+        s.eventually(lambda: self.server.ask(sasl_username="a") == "action=DUNNO", "there is room again")
+
+    def test_reload(self):
+        server = self.serve()
+        with server.connect() as client:
+            self.assertEqual(s.ask(client, sasl_username="a"), "action=DUNNO")
+            s.write("policyd.json", {"segment": self.segment, "checks": [{"rule": "messages"}], "allow": "OK"})
+            server.process.send_signal(signal.SIGHUP)
+            s.eventually(lambda: "read again" in s.log(), "the settings are read")
+            self.assertEqual(s.ask(client, sasl_username="a"), "action=OK")
+            s.write("policyd.json", "{nonsense")
+            server.process.send_signal(signal.SIGHUP)
+            s.eventually(lambda: "the settings stay" in s.log(), "the bad settings are refused")
+            self.assertEqual(s.ask(client, sasl_username="a"), "action=OK")
+
+    def test_inet_and_activation(self):
+        with socket.socket() as given:
+            given.bind(("127.0.0.1", 0))
+            given.listen()
+            port = given.getsockname()[1]
+            segment = s.make_segment(HOURLY)
+            config = s.write("activated.json", {"segment": segment, "checks": [{"rule": "messages"}]})
+            # What systemd does: the socket at descriptor 3, and whose it is.
+            process = s.start(["sh", "-c", f'exec 3<&{given.fileno()}; LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"', "sh",
+                               s.POLICYD, "--config", config], pass_fds=[given.fileno()])
+        with socket.create_connection(("127.0.0.1", port), timeout=s.PATIENCE) as client:
+            self.assertEqual(s.ask(client, sasl_username="a"), "action=DUNNO")
+        self.assertEqual(s.end(process), 0)
+
+    def test_own_inet(self):
+        with socket.socket() as ours:  # as long as it does not listen, both may have the port, and nobody else
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            ours.bind(("127.0.0.1", 0))
+            port = ours.getsockname()[1]
+            server = self.serve(listen=[f"inet:127.0.0.1:{port}", f"unix:{s.work}/socket"], mode="0600")
+            self.assertEqual(os.stat(server.path).st_mode & 0o777, 0o600)
+            with socket.create_connection(("127.0.0.1", port), timeout=s.PATIENCE) as client:
+                self.assertEqual(s.ask(client, sasl_username="a"), "action=DUNNO")
+
+    def test_settings_that_are_refused(self):
+        check = {"rule": "messages"}
+        for settings, text in (
+                ({}, '"checks" is missing'), ({"checks": []}, "/checks: a list"), ({"checks": [{}]}, '"rule" is missing'),
+                ({"checks": [check], "colour": 1}, "/colour: there is no such field"),
+                ({"checks": [{**check, "colour": 1}]}, "/checks/0/colour: there is no such field"),
+                ({"checks": [{**check, "key": []}]}, "/checks/0/key"),
+                ({"checks": [{**check, "key": "a b"}]}, "'a b'"),
+                ({"checks": [{**check, "deny": "REJECT a\nb"}]}, "/checks/0/deny: control characters"),
+                ({"checks": [{**check, "deny": "REJECT {user}"}]}, "{user}"),
+                ({"checks": [{**check, "deny": ""}]}, "/checks/0/deny: it is empty"),
+                ({"checks": [{**check, "deny": "x" * 500}]}, "at most 399 bytes"),
+                ({"checks": [{**check, "lowercase": "no"}]}, "/checks/0/lowercase: true or false"),
+                ({"checks": [check] * 17}, "1 to 16"), ({"checks": [check], "segment": "a/b"}, "'a/b'"),
+                ({"checks": [check], "mode": "rw"}, "/mode"), ({"checks": [check], "listen": []}, "/listen"),
+                ("{", "1:1"), ('{"checks": 1, "checks": 2}', "duplicate"), ("[]", "an object is expected")):
+            path = s.write("bad.json", settings)
+            done = subprocess.run([s.POLICYD, "--check", "--config", path], capture_output=True, text=True,
+                                  env=s.environment(), timeout=s.PATIENCE, check=False)
+            self.assertEqual(done.returncode, 1, settings)
+            self.assertIn(text, done.stderr)
+
+    def test_command_lines(self):
+        good = s.write("good.json", {"checks": [{"rule": "messages"}]})
+        for arguments, status, text in ((["--check", "--config", good], 0, ""), (["--help"], 0, "usage"),
+                                        (["--version"], 0, "rl-policyd 0"), (["--colour"], 2, "usage"),
+                                        (["--check", "extra"], 2, "extra"), (["--config", "/nowhere"], 1, "/nowhere"),
+                                        (["--config", "/dev/zero", "--check"], 1, "is no file"),
+                                        (["--config", good], 1, "nothing to listen at"),
+                                        (["--config", good, "--stdin"], 1, "no connection")):
+            done = subprocess.run([s.POLICYD, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                                  env=s.environment(), timeout=s.PATIENCE, check=False)
+            self.assertEqual(done.returncode, status, arguments)
+            self.assertIn(text, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
