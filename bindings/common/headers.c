@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "headers.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void
+add(struct rlb_headers *h, const char *name, const char *value)
+{
+	if (value[0] != '\0')
+		h->field[h->count++] = (struct rlb_field){name, value};
+}
+
+/* What comes in a window; `limit` of a bucket is its burst. */
+static uint64_t
+quota_of(struct rl *rl, int id, const struct rl_result *result, const char **unit)
+{
+	const struct rl_algorithm_info *algorithm;
+	struct rl_rule_info info;
+
+	*unit = NULL;
+	if (rl_rule_info(rl, id, &info) != 1 || result->index >= info.limit_count)
+		return result->limit;
+	algorithm = rl_algorithm_info(info.limits[result->index].algorithm);
+	if (algorithm && algorithm->flags & RL_IS_BUCKET)
+		return info.limits[result->index].capacity;
+	return result->limit;
+}
+
+/* A result that no limit counted (a ban, an exemption, an error) has nothing to tell. */
+static int
+is_of_a_limit(const struct rl_result *result)
+{
+	return result->verdict != RL_UNDECIDED && result->limit > 0;
+}
+
+static int
+of_limit(struct rl *rl, int id, const char *name, const struct rl_result *result,
+         struct rlb_headers *h)
+{
+	struct rl_http_limit limit = {.name = name, .result = result};
+	struct rl_http_policy policy = {.name = name, .window_ns = result->window_ns};
+
+	policy.quota = quota_of(rl, id, result, &policy.unit);
+	if (rl_http_ratelimit_policy(&policy, 1, h->policy, sizeof h->policy) < 0 ||
+	    rl_http_ratelimit(&limit, 1, h->ratelimit, sizeof h->ratelimit) < 0)
+		return -EINVAL;
+	add(h, "RateLimit-Policy", h->policy);
+	add(h, "RateLimit", h->ratelimit);
+	return 0;
+}
+
+int
+rlb_headers(struct rl *rl, int id, const char *name, const struct rl_result *result,
+            uint64_t now_ns, enum rl_http_reset reset, struct rlb_headers *h)
+{
+	memset(h, 0, sizeof *h);
+	if (rl_http_retry_after(result, h->retry_after, sizeof h->retry_after) < 0)
+		return -EINVAL;
+	add(h, "Retry-After", h->retry_after);
+	if (!is_of_a_limit(result))
+		return 0;
+	if (of_limit(rl, id, name, result, h) < 0 ||
+	    rl_http_x_ratelimit(result, reset, now_ns, &h->triple) < 0)
+		return -EINVAL;
+	add(h, "X-RateLimit-Limit", h->triple.limit);
+	add(h, "X-RateLimit-Remaining", h->triple.remaining);
+	add(h, "X-RateLimit-Reset", h->triple.reset);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLB_HEADERS_H
+#define RLB_HEADERS_H
+
+/* The header fields of an answer about one rule: what rl_http.h writes, all at once. */
+
+#include <rl_http.h>
+
+#define RLB_FIELD_SIZE 256
+#define RLB_FIELDS 6
+
+struct rlb_field {
+	const char *name; /* "Retry-After" */
+	const char *value;
+};
+
+struct rlb_headers {
+	unsigned count; /* fields that are to be sent */
+	struct rlb_field field[RLB_FIELDS];
+	char retry_after[RL_HTTP_SECONDS_SIZE];
+	char policy[RLB_FIELD_SIZE], ratelimit[RLB_FIELD_SIZE];
+	struct rl_http_triple triple;
+};
+
+/*
+ * Of a result of the rule with handle `id`. The quota of its policy is the limit told; of a bucket, the
+ * capacity that the rule has now. 0, or -EINVAL.
+ */
+int rlb_headers(struct rl *rl, int id, const char *name, const struct rl_result *result,
+                uint64_t now_ns, enum rl_http_reset reset, struct rlb_headers *headers);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLB_TEXT_H
+#define RLB_TEXT_H
+
+/* Durations and rates as rl.json(5) writes them, for bindings that take a rule as text and numbers. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* "10m", "1.5h", "1h30m", or "never", which is RL_NEVER_NS. 0, or -EINVAL. */
+int rlb_duration(const char *text, size_t len, uint64_t *ns);
+
+/* "5/min", "300/5min", "5/1h30m". 0, or -EINVAL. */
+int rlb_rate(const char *text, size_t len, uint32_t *capacity, uint64_t *window_ns);
+
+/* Seconds as nanoseconds, to the nearest. 0, or -EINVAL: negative, not a number, or too many. */
+int rlb_seconds(double seconds, uint64_t *ns);
+
+#endif

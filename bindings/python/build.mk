@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The binding for Python: see README.md.
+#
+#   make build-python       build/python/rl, a package that runs with PYTHONPATH=build/python
+#   make check-python       its tests, with the servers and frameworks of Debian
+#   make install-python     into PYTHONDIR, where PYTHON finds it
+#   make sdist-python       build/python/dist/rl_shm-VERSION.tar.gz, which pip builds where librl is not installed
+#   make peers-python       the suites of limits and Flask-Limiter on it: see tests/peers.py
+#   make bench-python       what a call costs, beside librl and other stores
+
+PYTHON     ?= /usr/bin/python3
+PYTHONDIR  ?= $(shell $(PYTHON) -c 'import sysconfig as s; p = "$(PREFIX)"; print(p + "/lib/python3/dist-packages" if p == "/usr" \
+	else s.get_path("platlib") if p == "/usr/local" else s.get_path("platlib", "posix_prefix", {"platbase": p, "base": p}))')
+PY_SRC     := $(call files,bindings/python/src/*.c)
+PY_FILES   := $(call files,bindings/python/rl/*.py bindings/python/rl/*.pyi bindings/python/rl/py.typed)
+PY_TESTS   := $(call files,bindings/python/tests/test_*.py)
+PY_INCLUDE  = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')
+NEED_PYTHON_BUILD := python3-dev
+NEED_PYTHON := $(NEED_PYTHON_BUILD) python3-pytest python3-flask python3-limits python3-flask-limiter python3-django \
+               python3-djangorestframework python3-starlette python3-fastapi python3-httpx uvicorn gunicorn uwsgi-core \
+               uwsgi-plugin-python3 python3-hiro python3-setuptools python3-pip python3-wheel python3-dbg mypy
+
+NEED_BUILD     += $(if $(filter sdist-python,$(MAKECMDGOALS)),python3-setuptools) \
+                  $(if $(filter build-python install-python,$(MAKECMDGOALS)),$(NEED_PYTHON_BUILD))
+NEED_BUILD     += $(if $(filter bench-python,$(MAKECMDGOALS)),$(NEED_PYTHON_BUILD) python3-limits python3-redis python3-pymemcache redis-server memcached)
+NEED_ADAPTERS  += $(NEED_PYTHON)
+ADAPTER_BUILDS += build-python build/python/asan/rl/_rl.abi3.so build/python/dbg/rl/_rl.abi3.so
+# The long ones first.
+PY_CHECKS      := bindings/python/tests/asan.sh $(patsubst %,'bindings/python/tests/run.sh %',$(filter %_servers.py %_sdist.py,$(PY_TESTS)) \
+                  $(filter-out %_servers.py %_sdist.py,$(PY_TESTS)))
+ADAPTER_CHECKS += $(PY_CHECKS)
+
+# One set of rules for each way to build: $(1) directory, $(2) flags, $(3) the library, $(4) flags to link with,
+# $(5) where Python's headers are.
+define PY_VARIANT
+$(1)/o/%.o: bindings/python/src/%.c build/flags | build/need
+	@mkdir -p $$(@D)
+	$$(call say,CC)
+	$$(Q)$$(CC) $$(RL_FLAGS) $(2) $$(CPPFLAGS) -DPy_LIMITED_API=0x030B0000 -Iinclude $(5) -c -o $$@ $$<
+
+$(1)/rl/_rl.abi3.so: $$(PY_SRC:bindings/python/src/%.c=$(1)/o/%.o) $(3)
+	@mkdir -p $$(@D)
+	$$(call say,LINK)
+	$$(Q)$$(CC) $(2) -shared $(4) $$(LDFLAGS) -o $$@ $$(filter %.o %.a %.so.1,$$^) -lm
+	@cp $$(PY_FILES) $$(@D)/
+
+-include $$(wildcard $(1)/o/*.d)
+endef
+
+$(eval $(call PY_VARIANT,build/python,$(HARDEN) $(FORTIFY) $(CFLAGS),build/librl.so.1,$(RELRO),-isystem $$(PY_INCLUDE)))
+$(eval $(call PY_VARIANT,build/python/asan,-O1 -g $(SAN),build/v/asan/librl.a,,-isystem $$(PY_INCLUDE)))
+# For python3-dbg, which counts references. Its headers are links, which -isystem would follow.
+$(eval $(call PY_VARIANT,build/python/dbg,-O1 -g -w,build/librl.so.1,,-I$$(PY_INCLUDE)d))
+
+PY_ALL := $(foreach one,build/python build/python/asan build/python/dbg,$(one)/rl/_rl.abi3.so)
+$(PY_ALL): $(PY_FILES)
+
+build-python: build/python/rl/_rl.abi3.so
+
+check-python: build-python $(PY_ALL) build/rlctl build/rld | build/need
+	@tests/support/run.sh $(PY_CHECKS)
+
+install-python: build-python
+	@install -d '$(DESTDIR)$(PYTHONDIR)/rl'
+	@install -m 644 $(PY_FILES) build/python/rl/_rl.abi3.so '$(DESTDIR)$(PYTHONDIR)/rl'
+
+# Beside Redis and memcached, if they are installed.
+build/python/bare: bindings/python/bench/bare.c build/librl.a | build/need
+	$(call say,LINK)
+	$(Q)$(LINK) -std=c11 -D_GNU_SOURCE -Iinclude -o $@ $^
+
+# In a copy, for setuptools writes beside what it reads.
+sdist-python: | build/need
+	@rm -rf build/python/dist build/python/tree
+	@mkdir -p build/python/tree/bindings
+	@cp -r libshm include Makefile LICENSE build/python/tree/
+	@cp -r bindings/python build/python/tree/bindings/
+	@cd build/python/tree/bindings/python && $(PYTHON) setup.py -q sdist --dist-dir $(CURDIR)/build/python/dist
+	@rm -rf build/python/tree
+
+.PHONY: sdist-python peers peers-python bench-python
+bench-python: build-python build/python/bare
+	@LD_LIBRARY_PATH=build PYTHONPATH=build/python $(PYTHON) bindings/python/bench/bench.py build/python/bare
+
+# The suites of the originals, from Debian's source packages.
+peers: peers-python
+peers-python: build-python
+	@$(PYTHON) bindings/python/tests/peers.py

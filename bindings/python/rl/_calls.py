@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Methods of Segment, Rule and Result that are not called for each request, or that wait."""
+
+import asyncio
+import functools
+import inspect
+import time
+
+from . import _rl
+from ._errors import Limited
+from ._rules import duration_ns, rule_limits
+
+_KEY, _PREFIX, _NETWORK = range(3)
+_BAN, _ALLOW, _UNDO = range(3)
+_POLL = 0.05  # seconds until what is in flight is asked again: nobody knows when it comes back
+
+
+# Segment
+
+
+def rule(self, name, *limits, keep=False, **fields):
+    """Define a rule and return it: a rate such as "5/min", several of them, or the fields of struct rl_limit.
+
+        web.rule("login", "5/min")
+        web.rule("api", "20/s", "10000/day")
+        web.rule("mail", capacity=3, window="1h", algorithm="sliding_log")
+        web.rule("net", {"limit": "600/10m", "prefix_v4": 32, "prefix_v6": 64}, {"limit": "6000/10m", "prefix_v4": 24})
+
+    Fields given by name hold for each limit that does not say otherwise. `window` is in seconds, a timedelta or a
+    text. As in rl.json, a sliding window is hard and has about 60 sub-buckets unless `hard` and `granularity` say
+    otherwise. With `keep` a rule that is defined with other limits is an Error; without, it is replaced. What the
+    administrator has configured under that name stands above it.
+    """
+    return self._define(name, rule_limits(limits, fields, self.info()["ring"]), keep)
+
+
+def check_all(self, items, *, at_ns=None):
+    """Decide one request under several rules, all or nothing: (rule, key), or (rule, key, cost, capacity, burst,
+    undelayed). Returns (result, results): that of the item that decided, or of the tightest; and one of each item."""
+    items = list(items)
+    if not items:
+        raise ValueError("items: there is none; nothing would be limited")
+    _verdict, decided, results = self._check_all(items, at_ns=at_ns)
+    if decided < len(results):
+        return results[decided], results
+    return min(results, key=lambda result: (result.remaining, result.limit)), results
+
+
+def check_many(self, items, *, at_ns=None):
+    """Decide several requests, each by itself: items as of check_all(). Returns their results."""
+    return self._check_many(list(items), at_ns=at_ns)
+
+
+def _pattern(key, prefix, network):
+    given = [(match, value) for match, value in enumerate((key, prefix, network)) if value is not None]
+    if len(given) != 1:
+        raise TypeError("give one of key, prefix and network")
+    return given[0]
+
+
+def _until(self, seconds, until_ns):
+    if until_ns is not None:
+        return until_ns
+    if seconds is None:
+        return _rl.NEVER_NS
+    return min(self.now_ns() + duration_ns(seconds, "seconds"), _rl.NEVER_NS)
+
+
+def ban(self, key=None, *, prefix=None, network=None, rule=None, seconds=None, until_ns=None):
+    """Deny a key, all keys that begin with `prefix`, or all addresses of `network`: for `seconds`, or until unban().
+    Under one rule, or under all."""
+    self._ban(_BAN, rule, *_pattern(key, prefix, network), _until(self, seconds, until_ns))
+
+
+def allow(self, key=None, *, prefix=None, network=None, rule=None, seconds=None, until_ns=None):
+    """Exempt keys, as ban() denies them: allowed and not charged."""
+    self._ban(_ALLOW, rule, *_pattern(key, prefix, network), _until(self, seconds, until_ns))
+
+
+def unban(self, key=None, *, prefix=None, network=None, rule=None):
+    """Undo ban() or allow() of the same pattern and rule: True, or False if there was none."""
+    return self._ban(_UNDO, rule, *_pattern(key, prefix, network), None) == 1
+
+
+def reset(self, key=None, *, prefix=None, network=None, rule=None, count=True):
+    """Forget what keys have used: of a rule or a space of counters, or of all; a key, a prefix, a network, or all.
+    Returns (forgotten, unknown): slots that were forgotten, and those whose key is not known well enough to tell.
+    With count=False and without a pattern it takes microseconds, and nothing is counted."""
+    if key is None and prefix is None and network is None:
+        return self._reset(rule, 0, None, count)
+    return self._reset(rule, *_pattern(key, prefix, network), count)
+
+
+def is_current(self):
+    """Whether the segment's name still leads to this segment: not after unlink() and a new one."""
+    info = self.info()
+    if not info["name"]:
+        return True
+    try:
+        with _rl.Segment(info["name"], existing=True, readonly=True, any_owner=True) as now:
+            return now.info()["created_ns"] == info["created_ns"]
+    except OSError:
+        return False
+
+
+# Rule
+
+
+def hold(self, key, cost=1, *, capacity=None):
+    """Take units in flight for as long as the context lasts, or raise Limited. Also `async with`.
+
+        with jobs.hold("alice"):
+            ...
+
+    They come back at its end, by release(), and with this process. Of another rule nothing comes back."""
+    result = self.check(key, cost, capacity=capacity)
+    if result.verdict == "undecided":
+        raise result.error
+    if not result:
+        raise Limited(result)
+    return result
+
+
+async def __aenter__(self):
+    return self
+
+
+async def __aexit__(self, *exception):
+    self.release()
+
+
+def _try(self, key, cost, left):
+    """(result, seconds to wait and then be let through or ask again)."""
+    algorithm = _algorithm(self)
+    if algorithm in ("token_bucket", "leaky_bucket"):
+        result = self.reserve(key, cost, max_wait=left)
+        return result, result.delay
+    result = self.check(key, cost)
+    if result or result.verdict != "denied":
+        return result, 0.0
+    return result, _POLL if result.retry_after is None else result.retry_after
+
+
+def _algorithm(self):
+    names = {limit["algorithm"] for limit in self.limits()}
+    return names.pop() if len(names) == 1 else None
+
+
+def _waits(self, key, cost, timeout):
+    """Yield how long to wait, until the request is let through; raise Limited if that takes too long."""
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        left = None if end is None else max(0.0, end - time.monotonic())
+        result, wait = _try(self, key, cost, left)
+        if result.verdict == "undecided":
+            raise result.error
+        if not result and (result.verdict == "never" or wait == float("inf") or (left is not None and wait > left)):
+            raise Limited(result)
+        if wait:
+            yield result, wait
+        if result:
+            yield result, 0.0
+            return
+
+
+def wait(self, key, cost=1, *, timeout=None):
+    """Wait until the request is let through, at most `timeout` seconds, and return its result; raise Limited as soon
+    as it is clear that it takes longer. Buckets book their place, so that nobody is overtaken; others ask again."""
+    for result, seconds in _waits(self, key, cost, timeout):
+        if seconds:
+            time.sleep(seconds)
+    return result
+
+
+async def wait_async(self, key, cost=1, *, timeout=None):
+    """wait() for coroutines. One that is cancelled while it waits gives its place back."""
+    for result, seconds in _waits(self, key, cost, timeout):
+        try:
+            if seconds:
+                await asyncio.sleep(seconds)
+        except BaseException:
+            result.refund()
+            raise
+    return result
+
+
+def limit(self, key, *, cost=1, on_limited=None):
+    """A decorator for functions and coroutines, by a rule.
+
+        @login.limit(key=lambda request: request.user)
+        def view(request): ...
+
+    `key` is text, or is called with the arguments of the function; so is `cost`. A refused call raises Limited, or
+    returns what on_limited(result, ...) returns. What is in flight is held until the function has ended."""
+
+    def decorate(function):
+        def ask(args, kwargs):
+            result = self.check(
+                key(*args, **kwargs) if callable(key) else key, cost(*args, **kwargs) if callable(cost) else cost
+            )
+            if result.verdict == "undecided":
+                raise result.error
+            if not result and on_limited is None:
+                raise Limited(result)
+            return result
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def limited_async(*args, **kwargs):
+                with ask(args, kwargs) as result:
+                    if result:
+                        return await function(*args, **kwargs)
+                answer = on_limited(result, *args, **kwargs)
+                return await answer if inspect.isawaitable(answer) else answer
+
+            return limited_async
+
+        @functools.wraps(function)
+        def limited(*args, **kwargs):
+            with ask(args, kwargs) as result:
+                if result:
+                    return function(*args, **kwargs)
+            return on_limited(result, *args, **kwargs)
+
+        return limited
+
+    return decorate
+
+
+def _rule_ban(self, key=None, **how):
+    """Segment.ban() under this rule alone."""
+    self.segment.ban(key, rule=self, **how)
+
+
+def _rule_allow(self, key=None, **how):
+    """Segment.allow() under this rule alone."""
+    self.segment.allow(key, rule=self, **how)
+
+
+def _rule_unban(self, key=None, **how):
+    """Segment.unban() under this rule alone."""
+    return self.segment.unban(key, rule=self, **how)
+
+
+_rule_ban.__name__, _rule_allow.__name__, _rule_unban.__name__ = "ban", "allow", "unban"
+
+METHODS = {
+    _rl.Segment: [rule, check_all, check_many, ban, allow, unban, reset, is_current],
+    _rl.Rule: [hold, wait, wait_async, limit, _rule_ban, _rule_allow, _rule_unban],
+    _rl.Result: [__aenter__, __aexit__],
+}

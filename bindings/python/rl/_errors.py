@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What goes wrong, as exceptions."""
+
+import errno as _errno
+import os as _os
+
+# rl.h gives each error of its own an errno; rl_strerror() says what it means there.
+_NAMES = {
+    "EBADMSG": "RL_EFOREIGN",
+    "EPROTONOSUPPORT": "RL_EVERSION",
+    "ENODATA": "RL_ETRUNCATED",
+    "EUCLEAN": "RL_EDAMAGED",
+    "ESTALE": "RL_EBOOT",
+    "ETIME": "RL_ECLOCK",
+    "EKEYREJECTED": "RL_EOWNER",
+    "EKEYREVOKED": "RL_EPUBLIC",
+    "ENOKEY": "RL_EDIRECTORY",
+    "ENOTUNIQ": "RL_ETWICE",
+    "EMEDIUMTYPE": "RL_EMOUNT",
+    "EDQUOT": "RL_EMEMORY",
+    "EOPNOTSUPP": "RL_ECREATE",
+    "E2BIG": "RL_ERING",
+    "EAFNOSUPPORT": "RL_EADDRESS",
+    "EIDRM": "RL_EREMOVED",
+    "EUSERS": "RL_ERULES",
+    "EXFULL": "RL_ELIMITS",
+    "ENOBUFS": "RL_EOVERRIDES",
+    "ENOSR": "RL_EBANS",
+    "EDESTADDRREQ": "RL_EEMPTY",
+    "ETOOMANYREFS": "RL_ECOST",
+    "ERANGE": "RL_ELESS",
+    "EADDRINUSE": "RL_EDEFINED",
+    "ENONET": "RL_ECLUSTER",
+}
+
+
+class Error(OSError):
+    """A call of librl failed: `errno`, its name in rl.h as `symbol`, and a sentence."""
+
+    @property
+    def symbol(self):
+        """The name of the error in rl.h, or in errno.h."""
+        name = _errno.errorcode.get(self.errno, str(self.errno))
+        if name == "ENOTSUP":  # the same number
+            name = "EOPNOTSUPP"
+        return _NAMES.get(name, name)
+
+    def __reduce__(self):
+        return type(self), (self.errno, self.strerror)
+
+
+class InvalidError(Error, ValueError):
+    """A field is out of range, or of another kind than the call takes."""
+
+
+class EmptyKeyError(InvalidError):
+    """The key has no bytes. It would limit nobody, so it is never let through."""
+
+
+class NotFoundError(Error, FileNotFoundError):
+    """There is no such segment, and it was not to be created."""
+
+
+class AccessError(Error, PermissionError):
+    """No permission, or not a segment that this process trusts."""
+
+
+class Limited(Exception):
+    """A request was refused: `result` says by which rule, and for how long."""
+
+    def __init__(self, result):
+        super().__init__(result)
+        self.result = result
+
+    def __str__(self):
+        wait = self.result.retry_after
+        when = "" if wait is None else "; never again" if wait == float("inf") else f"; again in {wait:.3f} s"
+        return f"limited by {self.result.rule.name}{when}"
+
+
+_CLASSES = {
+    _errno.EINVAL: InvalidError,
+    _errno.E2BIG: InvalidError,
+    _errno.EAFNOSUPPORT: InvalidError,
+    _errno.EDESTADDRREQ: EmptyKeyError,
+    _errno.ENOENT: NotFoundError,
+    _errno.EACCES: AccessError,
+    _errno.EPERM: AccessError,
+    _errno.EKEYREJECTED: AccessError,
+    _errno.EKEYREVOKED: AccessError,
+    _errno.ENOKEY: AccessError,
+}
+
+
+def error_of(number, text):
+    """The exception for an errno."""
+    return _CLASSES.get(number, Error)(number, text or _os.strerror(number))

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rules and the spaces of counters of a segment. */
+#include <errno.h>
+#include <rl_admin.h>
+
+#include "rlpy.h"
+
+#define SEGMENT(object) ((struct segment *)(object))
+
+/* A limit as rl._rules makes it: the fields of struct rl_limit in a tuple. */
+static int
+limit_read(PyObject *tuple, struct rl_limit *limit)
+{
+	unsigned long long window_ns;
+	unsigned capacity, granularity, burst, undelayed, v4, v6, prefetch;
+	int algorithm, hard, shadow, count_denied;
+
+	if (!PyArg_ParseTuple(tuple, "iIKIpIIpIIIp:limit", &algorithm, &capacity, &window_ns,
+	                      &granularity, &hard, &burst, &undelayed, &shadow, &v4, &v6, &prefetch,
+	                      &count_denied))
+		return -1;
+	*limit = (struct rl_limit){.algorithm = (enum rl_algorithm)algorithm,
+	                           .capacity = capacity,
+	                           .window_ns = window_ns,
+	                           .granularity = granularity,
+	                           .hard = hard,
+	                           .burst = burst,
+	                           .undelayed = undelayed,
+	                           .shadow = shadow,
+	                           .prefix_v4 = (uint8_t)v4,
+	                           .prefix_v6 = (uint8_t)v6,
+	                           .prefetch = (uint16_t)prefetch,
+	                           .count_denied = count_denied};
+	return 0;
+}
+
+static int
+limits_read(PyObject *list, struct rl_limit limits[RL_LIMITS_MAX], size_t *count)
+{
+	Py_ssize_t size = PyList_Size(list);
+
+	if (size < 1 || size > RL_LIMITS_MAX) {
+		if (!PyErr_Occurred())
+			PyErr_Format(PyExc_ValueError, "limits: %zd; 1 to %d are allowed", size,
+			             RL_LIMITS_MAX);
+		return -1;
+	}
+	for (Py_ssize_t i = 0; i < size; i++)
+		if (limit_read(PyList_GetItem(list, i), &limits[i]) < 0)
+			return -1;
+	*count = (size_t)size;
+	return 0;
+}
+
+/* An error of the rule itself says which field it is. */
+static PyObject *
+define_failed(const struct segment *self, const struct rl_rule *rule, const struct rl_info *info,
+              int error)
+{
+	char text[RL_RULE_TEXT_SIZE];
+
+	rl_rule_check(rule, &(struct rl_options){.ring = info->ring}, text, sizeof text);
+	return raise_error(self->state, error, text[0] ? text : rule->name);
+}
+
+const char define_doc[] =
+	"_define($self, name, limits, keep)\n--\n\nSegment.rule() without its words.";
+PyObject *
+segment_define(PyObject *object, PyObject *args)
+{
+	struct segment *self = SEGMENT(object);
+	struct rl_limit limits[RL_LIMITS_MAX];
+	struct rl_info info;
+	const char *name;
+	PyObject *list;
+	size_t count;
+	int keep, handle;
+	struct rl *rl;
+
+	if (!PyArg_ParseTuple(args, "sOp:_define", &name, &list, &keep) ||
+	    limits_read(list, limits, &count) < 0 || !(rl = segment_enter(self)))
+		return NULL;
+	struct rl_rule rule = {.name = name,
+	                       .limit = limits[0],
+	                       .more = limits + 1,
+	                       .more_count = count - 1,
+	                       .flags = keep ? RL_DEFINE_KEEP : 0};
+	Py_BEGIN_ALLOW_THREADS handle = rl_define(rl, &rule);
+	rl_info(rl, &info);
+	Py_END_ALLOW_THREADS segment_leave(self);
+	if (handle < 0)
+		return define_failed(self, &rule, &info, handle);
+	return (PyObject *)rule_new(self, handle, name);
+}
+
+/* And no space of counters, nor one that was removed. */
+static int
+is_rule(const struct rl_rule_info *info)
+{
+	return info->limit_count > 0 && info->source != RL_SOURCE_NONE &&
+	       info->limits[0].algorithm != RL_COUNTER;
+}
+
+const char find_doc[] = "find($self, name, /)\n--\n\n"
+			"The rule of that name, whoever defined or configured it. KeyError: none.";
+PyObject *
+segment_find(PyObject *object, PyObject *args)
+{
+	struct rl_rule_info info;
+	const char *name;
+	struct rl *rl;
+
+	if (!PyArg_ParseTuple(args, "s:find", &name) || !(rl = segment_rl(SEGMENT(object))))
+		return NULL;
+	int handle = rl_find(rl, name);
+	if (handle < 0 || rl_rule_info(rl, handle, &info) != 1 || !is_rule(&info))
+		return PyErr_Format(PyExc_KeyError, "no rule %s", name);
+	return (PyObject *)rule_new(SEGMENT(object), handle, name);
+}
+
+const char forget_doc[] =
+	"forget($self, name, /)\n--\n\n"
+	"Forget what applications have defined as the rule or space of that name. False:\n"
+	"no application has. KeyError: there is none.";
+PyObject *
+segment_forget(PyObject *object, PyObject *args)
+{
+	struct rl *rl;
+	const char *name;
+	int done;
+
+	if (!PyArg_ParseTuple(args, "s:forget", &name) || !(rl = segment_enter(SEGMENT(object))))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS done = rl_forget(rl, name);
+	Py_END_ALLOW_THREADS segment_leave(SEGMENT(object));
+	if (done == -ENOENT)
+		return PyErr_Format(PyExc_KeyError, "no rule %s", name);
+	return done < 0 ? raise_error(SEGMENT(object)->state, done, name) : PyBool_FromLong(done);
+}
+
+const char rules_doc[] = "rules($self)\n--\n\nThe names of all rules that limit something now.";
+PyObject *
+segment_rules(PyObject *object, PyObject *ignored)
+{
+	struct rl *rl = segment_enter(SEGMENT(object));
+	PyObject *list = rl ? PyList_New(0) : NULL;
+	struct rl_rule_info rule;
+	struct rl_info info;
+
+	(void)ignored;
+	if (!rl)
+		return NULL;
+	rl_info(rl, &info);
+	for (uint32_t i = 0; list && i < info.rules; i++) {
+		if (rl_rule_info(rl, (int)i, &rule) != 1 || !is_rule(&rule))
+			continue;
+		PyObject *name = PyUnicode_FromString(rule.name);
+		if (!name || PyList_Append(list, name) < 0)
+			Py_CLEAR(list);
+		Py_XDECREF(name);
+	}
+	segment_leave(SEGMENT(object));
+	return list;
+}
+
+const char counters_doc[] =
+	"counters($self, name, /)\n--\n\n"
+	"The space of counters by key of that name, which is made if it is not there.";
+PyObject *
+segment_counters(PyObject *object, PyObject *args)
+{
+	const char *name;
+	struct rl *rl;
+	int space;
+
+	if (!PyArg_ParseTuple(args, "s:counters", &name) || !(rl = segment_enter(SEGMENT(object))))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS space = rl_define_counters(rl, name);
+	Py_END_ALLOW_THREADS segment_leave(SEGMENT(object));
+	if (space < 0)
+		return raise_error(SEGMENT(object)->state, space, name);
+	return counters_new(SEGMENT(object), space, name);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Segment: what a process has open, and what is asked of all of it. */
+#include <errno.h>
+#include <rl_admin.h>
+
+#include "rlpy.h"
+
+#define SEGMENT(object) ((struct segment *)(object))
+
+/*
+ * Closing. A call without the GIL counts as a user, and the last one closes. Where there is no GIL, any thread may
+ * be in any call; so there the segment is closed with the last reference, which a caller has.
+ */
+#ifdef Py_GIL_DISABLED
+#define CLOSES_AT_ONCE 0
+#else
+#define CLOSES_AT_ONCE 1
+#endif
+
+struct rl *
+segment_rl(const struct segment *segment)
+{
+	if (segment->rl && !segment->is_closing)
+		return segment->rl;
+	PyErr_SetString(PyExc_ValueError, "the segment is closed");
+	return NULL;
+}
+
+struct rl *
+segment_at(const struct segment *segment, PyObject *at, uint64_t *now_ns)
+{
+	int is_given = at && at != Py_None;
+	struct rl *rl;
+
+	if (is_given && u64_get(at, "at_ns", now_ns) < 0)
+		return NULL;
+	rl = segment_rl(segment);
+	if (rl && !is_given)
+		*now_ns = rl_now(rl);
+	return rl;
+}
+
+static void
+close_now(struct segment *self)
+{
+	struct rl *rl = self->rl;
+
+	self->rl = NULL;
+	rl_close(rl);
+}
+
+struct rl *
+segment_enter(struct segment *segment)
+{
+	struct rl *rl = segment_rl(segment);
+
+	if (rl && CLOSES_AT_ONCE)
+		segment->users++;
+	return rl;
+}
+
+void
+segment_leave(struct segment *segment)
+{
+	if (CLOSES_AT_ONCE && --segment->users == 0 && segment->is_closing)
+		close_now(segment);
+}
+
+static void
+segment_dealloc(PyObject *object)
+{
+	PyTypeObject *type = Py_TYPE(object);
+
+	if (SEGMENT(object)->rl)
+		close_now(SEGMENT(object));
+	PyObject_Free(object);
+	Py_DECREF(type);
+}
+
+PyDoc_STRVAR(close_doc, "close($self)\n--\n\n"
+                        "Detach. The segment and its counters stay. Later calls raise ValueError.");
+static PyObject *
+segment_close(PyObject *object, PyObject *ignored)
+{
+	(void)ignored;
+	SEGMENT(object)->is_closing = 1;
+	if (CLOSES_AT_ONCE && SEGMENT(object)->users == 0 && SEGMENT(object)->rl)
+		close_now(SEGMENT(object));
+	return Py_NewRef(Py_None);
+}
+
+static PyObject *
+segment_enter_context(PyObject *self, PyObject *ignored)
+{
+	(void)ignored;
+	return segment_rl(SEGMENT(self)) ? Py_NewRef(self) : NULL;
+}
+
+/* Of a rule, of a space of counters, or None: of all. */
+static int
+rule_or_any(PyObject *object, const struct segment *segment, int *handle)
+{
+	struct state *state = segment->state;
+
+	*handle = RL_ANY_RULE;
+	if (object == Py_None)
+		return 0;
+	if (Py_TYPE(object) != state->rule && Py_TYPE(object) != state->counters) {
+		PyErr_SetString(PyExc_TypeError, "rule: expected an rl.Rule, rl.Counters or None");
+		return -1;
+	}
+	*handle = ((struct rule *)object)->handle;
+	return 0;
+}
+
+static int
+pattern_read(int match, PyObject *object, struct key *key, struct rl_pattern *pattern)
+{
+	if (key_get(object, key) < 0)
+		return -1;
+	*pattern = (struct rl_pattern){(enum rl_match)match, key->bytes, key->len};
+	return 0;
+}
+
+PyDoc_STRVAR(ban_doc, "_ban($self, what, rule, match, key, until_ns)\n--\n\n"
+                      "`what` is 0 to ban, 1 to allow, 2 to undo either.");
+static PyObject *
+segment_ban(PyObject *object, PyObject *args)
+{
+	PyObject *rule, *bytes, *until;
+	struct rl_pattern pattern;
+	uint64_t until_ns = RL_NEVER_NS;
+	struct rl *rl;
+	struct key key;
+	int what, match, handle, done;
+
+	if (!PyArg_ParseTuple(args, "iOiOO:_ban", &what, &rule, &match, &bytes, &until) ||
+	    rule_or_any(rule, SEGMENT(object), &handle) < 0 ||
+	    u64_get(until, "until_ns", &until_ns) < 0 ||
+	    pattern_read(match, bytes, &key, &pattern) < 0)
+		return NULL;
+	if (!(rl = segment_rl(SEGMENT(object)))) {
+		key_drop(&key);
+		return NULL;
+	}
+	if (what == 2)
+		done = rl_unban(rl, handle, &pattern);
+	else
+		done = (what == 1 ? rl_allow : rl_ban)(rl, handle, &pattern, until_ns);
+	key_drop(&key);
+	return done < 0 ? raise_error(SEGMENT(object)->state, done, NULL) : PyLong_FromLong(done);
+}
+
+PyDoc_STRVAR(reset_doc,
+             "_reset($self, rule, match, key, counts)\n--\n\nSegment.reset() without its words.");
+static PyObject *
+segment_reset(PyObject *object, PyObject *args)
+{
+	struct segment *self = SEGMENT(object);
+	struct rl_reset_counts counts = {0};
+	struct rl_pattern pattern;
+	struct key key = {0};
+	PyObject *rule, *bytes;
+	int match, handle, error, counted;
+	struct rl *rl;
+
+	if (!PyArg_ParseTuple(args, "OiOp:_reset", &rule, &match, &bytes, &counted) ||
+	    rule_or_any(rule, self, &handle) < 0 ||
+	    (bytes != Py_None && pattern_read(match, bytes, &key, &pattern) < 0))
+		return NULL;
+	if (!(rl = segment_enter(self))) {
+		key_drop(&key);
+		return NULL;
+	}
+	Py_BEGIN_ALLOW_THREADS error = rl_reset_matching(
+		rl, handle, bytes == Py_None ? NULL : &pattern, counted ? &counts : NULL);
+	Py_END_ALLOW_THREADS segment_leave(self);
+	key_drop(&key);
+	if (error < 0)
+		return raise_error(self->state, error, NULL);
+	return Py_BuildValue("(KK)", (unsigned long long)counts.forgotten,
+	                     (unsigned long long)counts.unknown);
+}
+
+PyDoc_STRVAR(now_doc, "now_ns($self)\n--\n\nNow on the segment's clock: nanoseconds since 1970.");
+static PyObject *
+segment_now(PyObject *object, PyObject *ignored)
+{
+	struct rl *rl = segment_rl(SEGMENT(object));
+
+	(void)ignored;
+	return rl ? PyLong_FromUnsignedLongLong(rl_now(rl)) : NULL;
+}
+
+PyDoc_STRVAR(give_back_doc,
+             "give_back($self)\n--\n\n"
+             "Give back what this process has taken ahead (`prefetch`): how many units.");
+static PyObject *
+segment_give_back(PyObject *object, PyObject *ignored)
+{
+	struct rl *rl = segment_rl(SEGMENT(object));
+
+	(void)ignored;
+	int done = rl ? rl_give_back(rl) : 0;
+	if (done < 0)
+		return raise_error(SEGMENT(object)->state, done, NULL);
+	return rl ? PyLong_FromLong(done) : NULL;
+}
+
+PyDoc_STRVAR(info_doc,
+             "info($self)\n--\n\nWhat the segment is: a dict with the fields of struct rl_info.");
+static PyObject *
+segment_info(PyObject *object, PyObject *ignored)
+{
+	static const char *const on_full[] = {"reserve", "deny", "allow", "evict"};
+	struct rl *rl = segment_enter(SEGMENT(object));
+	struct rl_info i;
+
+	(void)ignored;
+	if (!rl)
+		return NULL;
+	rl_info(rl, &i);
+	PyObject *dict = Py_BuildValue(
+		"{s:s,s:I,s:K,s:K,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:K,s:K,s:I,s:I,s:I,s:O,s:K,s:K,"
+		"s:i,"
+		"s:I,s:I,s:K,s:K,s:I,s:I,s:I,s:I}",
+		"name", i.name, "layout", i.layout, "bytes", (unsigned long long)i.bytes, "slots",
+		(unsigned long long)i.slots, "ring", i.ring, "key_bytes", i.key_bytes, "rules",
+		i.rules, "limits", i.limits, "overrides", i.overrides, "bans", i.bans, "holders",
+		i.holders, "on_full", i.on_full <= RL_FULL_EVICT ? on_full[i.on_full] : "unknown",
+		"buffer_ns", (unsigned long long)i.buffer_ns, "created_ns",
+		(unsigned long long)i.created_ns, "owner", (unsigned)i.owner, "group",
+		(unsigned)i.group, "mode", (unsigned)i.mode, "is_readonly",
+		i.is_readonly ? Py_True : Py_False, "generation", (unsigned long long)i.generation,
+		"heartbeat_ns", (unsigned long long)i.heartbeat_ns, "sweeper", (int)i.sweeper,
+		"rules_used", i.rules_used, "limits_used", i.limits_used, "overrides_used",
+		(unsigned long long)i.overrides_used, "keys", (unsigned long long)i.keys,
+		"holders_used", i.holders_used, "cells", i.cells, "reserves", i.reserves, "events",
+		i.events);
+	segment_leave(SEGMENT(object));
+	return dict;
+}
+
+PyDoc_STRVAR(sweep_doc,
+             "sweep($self, *, at_ns=None)\n--\n\n"
+             "Free the slots of expired keys: how many. Nobody needs to; rld does it, too.");
+static PyObject *
+segment_sweep(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = {"at_ns", NULL};
+	struct segment *self = SEGMENT(object);
+	PyObject *at = NULL;
+	uint64_t now_ns;
+	int64_t freed;
+	struct rl *rl;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$O:sweep", names, &at) ||
+	    !(rl = segment_enter(self)))
+		return NULL;
+	now_ns = rl_now(rl);
+	int error = u64_get(at, "at_ns", &now_ns);
+	Py_BEGIN_ALLOW_THREADS freed = error < 0 ? 0 : rl_sweep_at(rl, now_ns);
+	Py_END_ALLOW_THREADS segment_leave(self);
+	if (error < 0)
+		return NULL;
+	return freed < 0 ? raise_error(self->state, (int)freed, NULL) : PyLong_FromLongLong(freed);
+}
+
+static PyObject *
+get_is_closed(PyObject *object, void *closure)
+{
+	(void)closure;
+	return PyBool_FromLong(!SEGMENT(object)->rl || SEGMENT(object)->is_closing);
+}
+
+static PyObject *
+get_name(PyObject *object, void *closure)
+{
+	struct rl *rl = segment_rl(SEGMENT(object));
+	struct rl_info info;
+
+	(void)closure;
+	if (!rl)
+		return NULL;
+	rl_info(rl, &info);
+	return PyUnicode_FromString(info.name);
+}
+
+static PyGetSetDef getters[] = {
+	{"is_closed", get_is_closed, NULL, "close() was called", NULL},
+	{"name", get_name, NULL, "the segment's name; \"\" of a private one", NULL},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+#define KEYWORDS(function) ((PyCFunction)(void (*)(void))(function)), METH_VARARGS | METH_KEYWORDS
+static PyMethodDef methods[] = {
+	{"close", segment_close, METH_NOARGS, close_doc},
+	{"__enter__", segment_enter_context, METH_NOARGS, NULL},
+	{"__exit__", segment_close, METH_VARARGS, NULL},
+	{"_define", segment_define, METH_VARARGS, define_doc},
+	{"_ban", segment_ban, METH_VARARGS, ban_doc},
+	{"_reset", segment_reset, METH_VARARGS, reset_doc},
+	{"find", segment_find, METH_VARARGS, find_doc},
+	{"forget", segment_forget, METH_VARARGS, forget_doc},
+	{"rules", segment_rules, METH_NOARGS, rules_doc},
+	{"counters", segment_counters, METH_VARARGS, counters_doc},
+	{"_check_all", (PyCFunction)(void (*)(void))check_all, METH_FASTCALL | METH_KEYWORDS, NULL},
+	{"_check_many", (PyCFunction)(void (*)(void))check_many, METH_FASTCALL | METH_KEYWORDS,
+         NULL},
+	{"now_ns", segment_now, METH_NOARGS, now_doc},
+	{"give_back", segment_give_back, METH_NOARGS, give_back_doc},
+	{"info", segment_info, METH_NOARGS, info_doc},
+	{"sweep", KEYWORDS(segment_sweep), sweep_doc},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+	{Py_tp_doc, SEGMENT_DOC}, {Py_tp_new, segment_open}, {Py_tp_dealloc, segment_dealloc},
+	{Py_tp_getset, getters},  {Py_tp_methods, methods},  {0, NULL},
+};
+
+PyType_Spec segment_spec = {
+	.name = "rl.Segment",
+	.basicsize = sizeof(struct segment),
+	.flags = Py_TPFLAGS_DEFAULT,
+	.slots = slots,
+};

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several rules of one request, and several requests at once. */
+#include <rl_admin.h>
+
+#include "rlpy.h"
+
+struct batch {
+	struct segment *segment;
+	Py_ssize_t count;
+	struct rl_item *items;
+	struct key *keys;
+	struct result **results;
+	struct rl_result *told;
+};
+
+static void
+batch_free(struct batch *b)
+{
+	for (Py_ssize_t i = 0; b->keys && i < b->count; i++)
+		key_drop(&b->keys[i]);
+	for (Py_ssize_t i = 0; b->results && i < b->count; i++)
+		Py_XDECREF((PyObject *)b->results[i]);
+	PyMem_Free(b->items);
+	PyMem_Free(b->keys);
+	PyMem_Free(b->results);
+	PyMem_Free(b->told);
+}
+
+/* (rule, key, cost, capacity, burst, undelayed): the first two are needed, and None is as if absent. */
+static int
+item_of(struct batch *b, Py_ssize_t i, PyObject *tuple)
+{
+	PyObject *rule, *given[ITEM_ARGUMENTS] = {NULL};
+	struct state *state = b->segment->state;
+
+	if (!PyTuple_Check(tuple) ||
+	    !PyArg_ParseTuple(tuple, "O!O|OOOO:item", state->rule, &rule, &given[ITEM_KEY],
+	                      &given[ITEM_COST], &given[ITEM_CAPACITY], &given[ITEM_BURST],
+	                      &given[ITEM_UNDELAYED])) {
+		if (!PyErr_Occurred())
+			PyErr_Format(PyExc_TypeError,
+			             "items[%zd]: expected (rule, key, ...), got %R", i, tuple);
+		return -1;
+	}
+	for (int a = ITEM_COST; a < ITEM_ARGUMENTS; a++)
+		given[a] = given[a] == Py_None ? NULL : given[a];
+	if (((struct rule *)rule)->segment != b->segment) {
+		PyErr_Format(PyExc_ValueError, "items[%zd]: %R is of another segment", i, rule);
+		return -1;
+	}
+	if (item_read(given, &b->items[i], &b->keys[i]) < 0)
+		return -1;
+	b->items[i].rule = ((struct rule *)rule)->handle;
+	b->results[i] = result_new((struct rule *)rule);
+	if (!b->results[i])
+		return -1;
+	b->items[i].charges = &b->results[i]->charges;
+	return 0;
+}
+
+static int
+batch_read(struct batch *b, PyObject *list)
+{
+	b->count = PySequence_Size(list);
+	if (b->count < 0)
+		return -1;
+	b->items = PyMem_Calloc((size_t)b->count + 1, sizeof *b->items);
+	b->keys = PyMem_Calloc((size_t)b->count + 1, sizeof *b->keys);
+	b->results = PyMem_Calloc((size_t)b->count + 1, sizeof(struct result *));
+	b->told = PyMem_Calloc((size_t)b->count + 1, sizeof *b->told);
+	if (!b->items || !b->keys || !b->results || !b->told) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	for (Py_ssize_t i = 0; i < b->count; i++) {
+		PyObject *tuple = PySequence_GetItem(list, i);
+		int error = tuple ? item_of(b, i, tuple) : -1;
+		Py_XDECREF(tuple);
+		if (error < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Of an empty key nothing was decided, and yet it would be a yes. */
+static PyObject *
+batch_results(struct batch *b, uint64_t now_ns)
+{
+	PyObject *list = PyList_New(0);
+
+	for (Py_ssize_t i = 0; list && i < b->count; i++) {
+		struct result *result = b->results[i];
+		result->r = b->told[i];
+		result->now_ns = now_ns;
+		result_hold(result);
+		if (PyList_Append(list, (PyObject *)result) < 0)
+			Py_CLEAR(list);
+	}
+	return list;
+}
+
+static int
+no_empty_key(const struct batch *b)
+{
+	for (Py_ssize_t i = 0; i < b->count; i++)
+		if (b->keys[i].len == 0) {
+			raise_error(b->segment->state, RL_EEMPTY, "key");
+			return -1;
+		}
+	return 0;
+}
+
+/* Reads what both calls take. */
+static int
+begin(struct batch *b, const char *function, PyObject *const *args, Py_ssize_t count,
+      PyObject *names, uint64_t *now_ns)
+{
+	static const char *const all[] = {"items", "at_ns", NULL};
+	const struct arguments a = {function, all, 1, 1};
+	PyObject *given[2];
+
+	if (arguments_read(&a, args, count, names, given) < 0 || batch_read(b, given[0]) < 0 ||
+	    no_empty_key(b) < 0)
+		return -1;
+	return segment_at(b->segment, given[1], now_ns) ? 0 : -1;
+}
+
+PyObject *
+check_all(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+	struct batch b = {.segment = (struct segment *)self};
+	PyObject *answer = NULL;
+	uint64_t now_ns;
+	size_t decided = 0;
+
+	if (begin(&b, "check_all", args, count, names, &now_ns) == 0 && b.count > RL_ITEMS_MAX) {
+		PyErr_Format(PyExc_ValueError, "items: %zd; at most %d are allowed", b.count,
+		             RL_ITEMS_MAX);
+	} else if (!PyErr_Occurred()) {
+		enum rl_verdict verdict = rl_check_all_at(b.segment->rl, b.items, (size_t)b.count,
+		                                          now_ns, b.told, &decided);
+		PyObject *list = batch_results(&b, now_ns);
+		if (list)
+			answer = Py_BuildValue("(OnN)", b.segment->state->verdicts[verdict],
+			                       (Py_ssize_t)decided, list);
+	}
+	batch_free(&b);
+	return answer;
+}
+
+PyObject *
+check_many(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+	struct batch b = {.segment = (struct segment *)self};
+	PyObject *answer = NULL;
+	uint64_t now_ns;
+
+	if (begin(&b, "check_many", args, count, names, &now_ns) == 0) {
+		rl_check_many_at(b.segment->rl, b.items, (size_t)b.count, now_ns, b.told);
+		answer = batch_results(&b, now_ns);
+	}
+	batch_free(&b);
+	return answer;
+}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Servers with four workers and one limit: exactly 50 of 400 requests at once are admitted."""
+
+import json
+import subprocess
+
+import pytest
+import rl
+from serving import ask, serving, storm
+
+EXACT = {200: 50, 429: 350}
+STRATEGIES = ["fixed-window", "fixed-window-elastic-expiry", "moving-window"]
+GUNICORN = ["gunicorn sync", "gunicorn gthread", "gunicorn preload"]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_flask_limiter(name, strategy):
+    with serving("gunicorn sync", "app_flask_limiter:app", RL_SEGMENT=name, RL_STRATEGY=strategy) as port:
+        assert storm(port) == EXACT
+        status, headers, _body = ask(port)
+        assert status == 429 and headers["X-RateLimit-Remaining"] == "0" and int(headers["Retry-After"]) > 3000
+
+
+@pytest.mark.parametrize("server", GUNICORN[1:] + ["uwsgi"])
+def test_flask_limiter_on_other_servers(name, server):
+    with serving(server, "app_flask_limiter:app", RL_SEGMENT=name, RL_STRATEGY="moving-window") as port:
+        assert storm(port) == EXACT
+
+
+def test_rlctl_tells_what_the_application_refused(name):
+    with serving("gunicorn sync", "app_flask_limiter:app", RL_SEGMENT=name, RL_STRATEGY="fixed-window") as port:
+        assert storm(port) == EXACT
+        rule = rl.Segment(name, existing=True).find("limits/fixed/3600")
+        assert (rule.stats()["allowed"], rule.stats()["denied"]) == (50, 350)
+        shown = subprocess.run(
+            ["build/rlctl", "--segment", name, "list"], check=True, capture_output=True, text=True
+        ).stdout
+        assert "limited" in shown and "400/50" in shown, shown
+
+
+@pytest.mark.parametrize("path", ["/slowapi", "/async"])
+def test_uvicorn_with_limits(name, path):
+    with serving("uvicorn", "app_async_limits:app", RL_SEGMENT=name, RL_STRATEGY="moving-window") as port:
+        assert storm(port, path) == EXACT
+
+
+@pytest.mark.parametrize("path", ["/ratelimit", "/throttle"])
+def test_django(name, path):
+    with serving("gunicorn gthread", "app_django:app", RL_SEGMENT=name) as port:
+        assert storm(port, path) == EXACT
+        assert path == "/ratelimit" or int(ask(port, path)[1]["Retry-After"]) > 3000
+
+
+@pytest.mark.parametrize("server", [*GUNICORN, "uwsgi"])
+def test_wsgi(name, server):
+    with serving(server, "app_wsgi:app", RL_SEGMENT=name) as port:
+        assert storm(port) == EXACT
+        status, headers, body = ask(port)
+        assert status == 429 and headers["Content-Type"] == "application/problem+json"
+        assert json.loads(body)["violated-policies"] == ["client"]
+        assert headers["RateLimit-Policy"] == '"client";q=50;w=3600' and headers["RateLimit"].startswith('"client";r=0')
+        assert int(headers["Retry-After"]) > 3000 and headers["X-RateLimit-Limit"] == "50"
+
+
+def test_asgi(name):
+    with serving("uvicorn", "app_asgi:app", RL_SEGMENT=name) as port:
+        assert storm(port) == EXACT
+        status, headers, body = ask(port)
+        assert status == 429 and json.loads(body)["status"] == 429 and int(headers["Retry-After"]) > 3000
+
+
+def test_the_example(name):
+    with serving("gunicorn sync", "app:app", directory="examples", RL_SEGMENT=name) as port:
+        assert storm(port) == {200: 100, 429: 300}
+        status, headers, _body = ask(port)
+        assert status == 429 and 1 <= int(headers["Retry-After"]) <= 61
