@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+'use strict'
+
+// What an answer says about a limit, as values of header fields, by rl_http.h. undefined: leave the field out.
+const { native, newTold, WHOLES, TOLD } = require('./native.js')
+const { VERDICTS } = require('./result.js')
+
+const NEVER = 0xffff_ffff_ffff_ffffn
+const FIELDS = ['x-forwarded-for', 'forwarded']
+
+const nsOf = (ms) => (ms === Infinity ? NEVER : BigInt(ms) * 1_000_000n)
+
+// Fields have whole seconds, rounded up, so milliseconds that were rounded up give the same.
+function numbersOf (results) {
+  const to = newTold(results.length)
+  results.forEach((result, i) => {
+    to.whole[i * WHOLES] = VERDICTS.indexOf(result.verdict)
+    to.whole[i * WHOLES + 4] = result.limit
+    to.whole[i * WHOLES + 5] = result.remaining
+    to.ns[i * TOLD + 12] = nsOf(result.retryAfterMs)
+    to.ns[i * TOLD + 13] = nsOf(result.resetAfterMs)
+    to.ns[i * TOLD + 15] = nsOf(result.windowMs)
+  })
+  return to.ms
+}
+
+// '21': rl_http_retry_after(3)
+const retryAfter = (result) => native.retryAfter(numbersOf([result]))
+
+// '"login";r=0;t=21', of one result or of several: rl_http_ratelimit(3)
+function rateLimit (name, results) {
+  const all = [].concat(results)
+  return native.rateLimit(numbersOf(all), all.length, name)
+}
+
+// '"login";q=100;w=60': rl_http_ratelimit_policy(3)
+function rateLimitPolicy (name, { quota, windowMs = 0, unit }) {
+  return native.rateLimitPolicy(name, quota, windowMs, unit)
+}
+
+// { limit, remaining, reset }; with `now` the reset is Unix time: rl_http_x_ratelimit(3)
+function xRateLimit (result, now) {
+  const triple = native.xRateLimit(numbersOf([result]), now)
+  if (triple === undefined) return undefined
+  const [limit, remaining, reset] = triple
+  return { limit, remaining, reset: reset === '' ? undefined : reset }
+}
+
+// The client behind proxies: { address, end, hops }. rl_http_client(3)
+function client (peer, { trust = [], field = FIELDS[0], lines = [], prefixV4 = 0, prefixV6 = 0 } = {}) {
+  const at = FIELDS.indexOf(field)
+  if (at < 0) throw new RangeError(`rl: field: '${field}'; 'x-forwarded-for' or 'forwarded' is allowed`)
+  return native.client(peer, trust, [].concat(lines), at, prefixV4, prefixV6)
+}
+
+module.exports = { retryAfter, rateLimit, rateLimitPolicy, xRateLimit, client }

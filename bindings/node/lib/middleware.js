@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-2-Clause
+'use strict'
+
+// Middleware for express, koa and fastify: one limiter, and fields of HTTP as rl_http.h writes them.
+const { native } = require('./native.js')
+const http = require('./http.js')
+const { Limiter } = require('./limiter.js')
+const { Source, lazily } = require('./source.js')
+const { undecided } = require('./errors.js')
+const { movedNow } = require('./clock.js')
+
+const POLICY_MS = 1000
+const WARN_MS = 60_000
+const FORBIDDEN = 403
+const TOO_MANY = 429
+const UNAVAILABLE = 503
+
+const DEFAULTS = { cost: 1, headers: 'ietf', status: TOO_MANY, message: 'Too Many Requests', onUndecided: 'error' }
+const CHOICES = { headers: ['ietf', 'x', false], onUndecided: ['error', 'allow', 'deny'] }
+
+function checkChoices (options) {
+  for (const [name, allowed] of Object.entries(CHOICES)) {
+    if (allowed.includes(options[name])) continue
+    throw new RangeError(`rl: ${name}: ${String(options[name])}; ${allowed.map(String).join(', ')} are allowed`)
+  }
+}
+
+// How a request of one framework is read and answered is told by the functions that use this.
+class Guard {
+  #options
+  #limiter
+  #field
+  #policy = {}
+  #warnAt = 0
+
+  // { limiter } or { segment, segmentOptions, name, limit }, and what DEFAULTS has; key, trust, field, prefixV4,
+  // prefixV6; skip, onDenied, onError.
+  constructor (options) {
+    this.#options = { ...DEFAULTS, ...options }
+    checkChoices(this.#options)
+    this.#limiter = this.#findLimiter()
+    this.#field = this.#options.field ?? 'x-forwarded-for'
+    this.#clientOf('127.0.0.1', {}) // a bad network is refused now
+  }
+
+  get options () { return this.#options }
+
+  // What is to be done with a request: { result, fields, status, error, waitMs }. Status 0: serve it.
+  async decide (request, { ip, peer, headers }) {
+    const { skip } = this.#options
+    if (skip !== undefined && await skip(request)) return { fields: [], status: 0, waitMs: 0 }
+    try {
+      return this.#judge(await this.#ask(request, ip, peer, headers))
+    } catch (error) {
+      return this.#fail(error, request)
+    }
+  }
+
+  #findLimiter () {
+    const { limiter, name, limit, segment, segmentOptions } = this.#options
+    if (limiter instanceof Limiter) return () => limiter
+    if (typeof name !== 'string') throw new TypeError('rl: a limiter, or the name of one, is to be given')
+    const find = (opened) => (limit === undefined ? opened.limiter(name) : opened.define(name, limit))
+    return lazily(new Source(segment, segmentOptions), find)
+  }
+
+  #clientOf (address, headers) {
+    const { trust, prefixV4, prefixV6 } = this.#options
+    const lines = trust === undefined ? [] : (headers[this.#field] ?? [])
+    return http.client(address ?? '', { trust, field: this.#field, lines, prefixV4, prefixV6 }).address
+  }
+
+  async #ask (request, ip, peer, headers) {
+    const { key, cost, trust } = this.#options
+    const by = key === undefined ? this.#clientOf(trust === undefined ? ip : peer, headers) : await key(request)
+    const price = typeof cost === 'function' ? await cost(request) : cost
+    const result = this.#limiter().acquire(by, price, { now: movedNow() })
+    if (result.verdict === 'undecided' || result.error === 'RL_EEMPTY') {
+      throw undecided(result.error, this.#limiter().name)
+    }
+    return result
+  }
+
+  #judge (result) {
+    const status = result.allowed ? 0 : result.verdict === 'never' ? FORBIDDEN : this.#options.status
+    return { result, status, fields: this.#fields(result), waitMs: result.allowed ? result.delayMs : 0 }
+  }
+
+  #fields (result) {
+    if (this.#options.headers === false) return []
+    const retryAfter = http.retryAfter(result)
+    const fields = this.#options.headers === 'x' ? xFields(result) : this.#ietfFields(result)
+    if (retryAfter !== undefined) fields.push(['Retry-After', retryAfter])
+    return fields
+  }
+
+  // A result that no limit has decided says nothing of one.
+  #ietfFields (result) {
+    if (result.limit === 0) return []
+    const name = this.#limiter().name
+    return [['RateLimit-Policy', this.#policyOf(name, result)], ['RateLimit', http.rateLimit(name, result)]]
+      .filter(([, value]) => value !== undefined)
+  }
+
+  // An administrator may change a rule: its policy is looked up anew each second.
+  #policyOf (name, result) {
+    const p = this.#policy
+    if (p.index !== result.index || p.limit !== result.limit || native.monotonic() >= p.until) {
+      const rule = this.#limiter().info()?.limits[result.index]
+      this.#policy = {
+        index: result.index, limit: result.limit, until: native.monotonic() + POLICY_MS,
+        text: http.rateLimitPolicy(name, policyOf(rule, result)),
+      }
+    }
+    return this.#policy.text
+  }
+
+  #fail (error, request) {
+    const { onUndecided, onError, status } = this.#options
+    onError?.(error, request)
+    if (onUndecided === 'error') {
+      error.status ??= UNAVAILABLE
+      error.statusCode ??= UNAVAILABLE
+      return { error, fields: [], status: UNAVAILABLE, waitMs: 0 }
+    }
+    if (onError === undefined) this.#warn(error)
+    return { fields: [], status: onUndecided === 'deny' ? status : 0, waitMs: 0 }
+  }
+
+  // Nobody is let through, or turned away, in silence.
+  #warn (error) {
+    if (native.monotonic() < this.#warnAt) return
+    this.#warnAt = native.monotonic() + WARN_MS
+    const what = this.#options.onUndecided === 'deny' ? 'denied' : 'allowed'
+    process.emitWarning(`requests are ${what} unlimited: ${error.message}`, { type: 'RlWarning', code: error.code })
+  }
+}
+
+const isBucket = (rule) => rule?.algorithm === 'token_bucket' || rule?.algorithm === 'leaky_bucket'
+
+// Of a bucket the limit told is its burst; what comes in a window is the rule's capacity.
+function policyOf (rule, result) {
+  return { quota: isBucket(rule) ? rule.capacity : result.limit, windowMs: result.windowMs }
+}
+
+function xFields (result) {
+  if (result.limit === 0) return []
+  const triple = http.xRateLimit(result) ?? {}
+  return [['X-RateLimit-Limit', triple.limit], ['X-RateLimit-Remaining', triple.remaining],
+    ['X-RateLimit-Reset', triple.reset]].filter(([, value]) => value !== undefined)
+}
+
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+// Units in flight come back when the answer is over, however it ends.
+function releaseAtEnd (result, response) {
+  if (result === undefined || !result.allowed) return
+  const release = () => result.release()
+  if (response.destroyed || response.writableFinished) release()
+  else response.once('close', release)
+}
+
+async function answerExpress (guard, request, response, next) {
+  const { result, fields, status, error, waitMs } =
+    await guard.decide(request, { ip: request.ip, peer: request.socket.remoteAddress, headers: request.headers })
+  if (error !== undefined) throw error
+  request.rl = result
+  for (const [name, value] of fields) response.setHeader(name, value)
+  if (status === 0) {
+    releaseAtEnd(result, response)
+    if (waitMs > 0) await sleep(waitMs)
+    return true
+  }
+  if (guard.options.onDenied !== undefined) await guard.options.onDenied(request, response, next, result)
+  else response.writeHead(status).end(guard.options.message)
+  return false
+}
+
+// app.use(express({ limiter })); version 4 has nobody for a promise that is rejected
+function express (options) {
+  const guard = new Guard(options)
+  return (request, response, next) => answerExpress(guard, request, response, next)
+    .then((isServed) => { if (isServed) next() }, next)
+}
+
+// app.use(koa({ limiter }))
+function koa (options) {
+  const guard = new Guard(options)
+  return async (context, next) => {
+    const { request } = context
+    const { result, fields, status, error, waitMs } =
+      await guard.decide(context, { ip: request.ip, peer: context.socket.remoteAddress, headers: request.headers })
+    if (error !== undefined) throw error
+    context.state.rl = result
+    for (const [name, value] of fields) context.set(name, value)
+    if (status === 0) {
+      releaseAtEnd(result, context.res)
+      if (waitMs > 0) await sleep(waitMs)
+      return next()
+    }
+    if (guard.options.onDenied !== undefined) return guard.options.onDenied(context, result)
+    context.status = status
+    context.body = guard.options.message
+  }
+}
+
+// fastify.register(fastify, { limiter }): for all routes of the instance that registers it
+async function fastify (instance, options) {
+  const guard = new Guard(options)
+  instance.decorateRequest('rl', null)
+  instance.addHook('onRequest', async (request, reply) => {
+    const { result, fields, status, error, waitMs } =
+      await guard.decide(request, { ip: request.ip, peer: request.socket.remoteAddress, headers: request.headers })
+    if (error !== undefined) throw error
+    request.rl = result
+    for (const [name, value] of fields) reply.header(name, value)
+    if (status === 0) {
+      releaseAtEnd(result, reply.raw)
+      if (waitMs > 0) await sleep(waitMs)
+      return
+    }
+    if (guard.options.onDenied !== undefined) return guard.options.onDenied(request, reply, result)
+    return reply.code(status).send(guard.options.message)
+  })
+}
+fastify[Symbol.for('skip-override')] = true // it is for the instance, not for a child of it
+fastify[Symbol.for('fastify.display-name')] = 'librl'
+
+module.exports = { express, koa, fastify }

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rl_node.h"
+
+#include "item.h"
+
+#include <rl_http.h>
+
+/* Enough for eight items with names of 63 bytes, each byte escaped. */
+#define FIELD_SIZE (8 * (2 * RL_NAME_MAX + 80))
+
+/* A result as put_result() wrote it, of which fields of HTTP need this. */
+static struct rl_result
+result_of(const struct told *in)
+{
+	return (struct rl_result){
+		.verdict = (enum rl_verdict)in->whole[WHOLE_VERDICT],
+		.limit = (uint32_t)in->whole[WHOLE_LIMIT],
+		.remaining = (uint32_t)in->whole[WHOLE_REMAINING],
+		.retry_after_ns = in->ns[0],
+		.reset_after_ns = in->ns[1],
+		.window_ns = in->ns[3],
+	};
+}
+
+/* A field's value; undefined: it has none. */
+static napi_value
+value_or_throw(napi_env env, ssize_t len, const char *value, const char *what)
+{
+	if (len < 0)
+		return throw_rl(env, (int)len, what, "a name or a number is out of range");
+	return len == 0 || len >= FIELD_SIZE ? NULL : text(env, value);
+}
+
+/* retryAfter(numbers) -> text */
+NATIVE(retryAfter)
+{
+	struct call c;
+	struct rl_result r;
+	char to[FIELD_SIZE];
+	struct told *in;
+
+	if (!call_begin(&c, env, info) || (in = call_told(&c, 0, 1)) == NULL)
+		return NULL;
+	r = result_of(in);
+	return value_or_throw(env, rl_http_retry_after(&r, to, sizeof to), to, "Retry-After");
+}
+
+/* rateLimit(numbers, count, name) -> text: the results have one name */
+NATIVE(rateLimit)
+{
+	struct call c;
+	struct rl_result r[RL_LIMITS_MAX];
+	struct rl_http_limit limits[RL_LIMITS_MAX];
+	char name[NAME_SIZE], to[FIELD_SIZE];
+	struct told *in;
+	double count;
+
+	if (!call_begin(&c, env, info) || !call_whole(&c, 1, "count", 0, RL_LIMITS_MAX, &count) ||
+	    (in = call_told(&c, 0, (size_t)count)) == NULL ||
+	    !call_name(&c, 2, "a rule's name", name, sizeof name))
+		return NULL;
+	for (size_t i = 0; i < (size_t)count; i++) {
+		r[i] = result_of(&in[i]);
+		limits[i] = (struct rl_http_limit){.name = name, .result = &r[i]};
+	}
+	return value_or_throw(env, rl_http_ratelimit(limits, (size_t)count, to, sizeof to), to,
+	                      "RateLimit");
+}
+
+/* rateLimitPolicy(name, quota, window, unit) -> text */
+NATIVE(rateLimitPolicy)
+{
+	struct call c;
+	char name[NAME_SIZE], unit[NAME_SIZE], to[FIELD_SIZE];
+	struct rl_http_policy policy = {.name = name};
+	double quota;
+
+	if (!call_begin(&c, env, info) || !call_name(&c, 0, "a rule's name", name, sizeof name) ||
+	    !call_whole(&c, 1, "quota", 0, (double)RL_HTTP_INTEGER_MAX, &quota) ||
+	    !call_ns(&c, 2, "windowMs", &policy.window_ns))
+		return NULL;
+	policy.quota = (uint64_t)quota;
+	if (call_has(&c, 3)) {
+		if (!call_name(&c, 3, "unit", unit, sizeof unit))
+			return NULL;
+		policy.unit = unit;
+	}
+	return value_or_throw(env, rl_http_ratelimit_policy(&policy, 1, to, sizeof to), to,
+	                      "RateLimit-Policy");
+}
+
+/* xRateLimit(numbers, now) -> [limit, remaining, reset], or undefined. With `now` Reset is Unix time. */
+NATIVE(xRateLimit)
+{
+	struct call c;
+	struct rl_result r;
+	struct rl_http_triple triple;
+	napi_value to;
+	uint64_t now_ns = 0;
+	struct told *in;
+
+	if (!call_begin(&c, env, info) || (in = call_told(&c, 0, 1)) == NULL ||
+	    (call_has(&c, 1) && !call_ns(&c, 1, "now", &now_ns)))
+		return NULL;
+	r = result_of(in);
+	if (rl_http_x_ratelimit(&r, call_has(&c, 1) ? RL_HTTP_RESET_UNIX : RL_HTTP_RESET_DELTA,
+	                        now_ns, &triple) != 1)
+		return NULL;
+	napi_create_array(env, &to);
+	napi_set_element(env, to, 0, text(env, triple.limit));
+	napi_set_element(env, to, 1, text(env, triple.remaining));
+	napi_set_element(env, to, 2, text(env, triple.reset));
+	return to;
+}

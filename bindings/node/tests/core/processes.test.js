@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+'use strict'
+
+// One limit for all processes and threads, whoever dies.
+const { test } = require('node:test')
+const assert = require('node:assert/strict')
+const { fork } = require('node:child_process')
+const { once } = require('node:events')
+const path = require('node:path')
+const { Worker } = require('node:worker_threads')
+const { rl, segmentName, storm, get, until } = require('../support.js')
+
+const program = (name) => path.join(__dirname, '..', 'programs', name)
+
+const add = (a, b) => {
+  for (const [status, count] of b) a.set(status, (a.get(status) ?? 0) + count)
+  return a
+}
+
+test('four workers of a cluster admit exactly 100 of 400, over a kill -9 and a reload', async () => {
+  const primary = fork(program('limited.js'), [segmentName()], { stdio: 'inherit' })
+  const pids = new Set()
+  let port
+  let reloaded = false
+  primary.on('message', (message) => {
+    if (message === 'reloaded') reloaded = true
+    else pids.add(message.pid) && (port = message.port)
+  })
+  try {
+    await until(() => pids.size === 4, 'four workers')
+    const statuses = await storm(port, 30)
+    process.kill([...pids][0], 'SIGKILL')
+    await until(() => pids.size === 5, 'another worker')
+    add(statuses, await storm(port, 30))
+    primary.send('reload')
+    await until(() => reloaded, 'the reload')
+    assert.equal(pids.size, 9)
+    add(statuses, await storm(port, 340))
+    // A worker that was killed may have had a request; it was charged or not, and never twice.
+    assert.equal(statuses.get(200), 100)
+    assert.equal(statuses.get(429), 300)
+    assert.equal((await get(port)).status, 429)
+  } finally {
+    primary.kill()
+    await once(primary, 'exit')
+  }
+})
+
+test('four threads and the main one share a handle, and admit exactly 100 of 500', async () => {
+  const name = segmentName()
+  const segment = rl.open(name)
+  const limiter = segment.define('threads', { algorithm: 'fixed_window', capacity: 100, windowMs: 86_400_000 })
+  const threads = Array.from({ length: 4 }, () => new Worker(program('thread.js'), { workerData: { name, asks: 100 } }))
+  let allowed = 0
+  for (let i = 0; i < 100; i++) if (limiter.check('everybody').allowed) allowed++
+  for (const [said] of await Promise.all(threads.map((thread) => once(thread, 'message')))) allowed += said
+  assert.equal(allowed, 100)
+  await Promise.all(threads.map((thread) => thread.terminate()))
+  assert.equal(limiter.peek('everybody').used, 100, 'a thread that ends closes nobody else\'s segment')
+  segment.close()
+})
+
+test('threads that are stopped in the middle of it leave nothing open, and crash nobody', async () => {
+  const name = segmentName()
+  for (let i = 0; i < 20; i++) {
+    const thread = new Worker(program('thread.js'), { workerData: { name, asks: 1e9 } })
+    await once(thread, 'online')
+    await thread.terminate()
+  }
+  const segment = rl.open(name)
+  segment.define('after', '5/min').check('a')
+  segment.close()
+})
+
+test('what a process held comes back when it is killed', async () => {
+  const name = segmentName()
+  const child = fork(program('holder.js'), [name], { stdio: 'inherit' })
+  const [held] = await once(child, 'message')
+  assert.equal(held, 3)
+  const limiter = rl.open(name).define('slots', { algorithm: 'in_flight', capacity: 3 })
+  assert.equal(limiter.acquire('db').allowed, false)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  await until(() => limiter.acquire('db').allowed, 'a unit of the dead')
+})

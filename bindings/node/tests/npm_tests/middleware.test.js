@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-2-Clause
+'use strict'
+
+// librl's own middleware in a real express, koa and fastify: each case in all three.
+const { test, describe } = require('node:test')
+const assert = require('node:assert/strict')
+const http = require('node:http')
+const expressOf = require('express')
+const Koa = require('koa')
+const fastifyOf = require('fastify')
+const { rl, segmentName, newSegment, get, listen, rlctl, until } = require('../support.js')
+const middleware = require('librl/middleware')
+
+const rule = { algorithm: 'fixed_window', capacity: 2, windowMs: 86_400_000 }
+
+const frameworks = {
+  async express (options, work) {
+    const app = expressOf()
+    app.use(middleware.express(options))
+    app.use(async (request, response) => response.send(await work(request)))
+    app.use((error, request, response, next) => response.status(error.status ?? 500).send(error.message))
+    const server = http.createServer(app)
+    return { port: await listen(server), close: () => server.close() }
+  },
+  async koa (options, work) {
+    const app = new Koa()
+    app.silent = true
+    app.use(middleware.koa(options))
+    app.use(async (context) => { context.body = await work(context.req) })
+    const server = http.createServer(app.callback())
+    return { port: await listen(server), close: () => server.close() }
+  },
+  async fastify (options, work) {
+    const app = fastifyOf({ forceCloseConnections: true })
+    await app.register(middleware.fastify, options)
+    app.get('/*', async (request) => work(request.raw))
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    return { port: app.server.address().port, close: () => app.close() }
+  },
+}
+
+for (const [name, start] of Object.entries(frameworks)) {
+  const serving = async (options, call, work = async () => 'ok') => {
+    const server = await start(options, work)
+    try {
+      return await call((path, headers) => get(server.port, path, headers), server)
+    } finally {
+      await server.close()
+    }
+  }
+
+  describe(name, () => {
+    test('lets through what is allowed, denies the rest, and says so', async () => {
+      const segment = newSegment()
+      const limiter = segment.define('api', rule)
+      await serving({ limiter }, async (ask) => {
+        const [one, two, three] = [await ask(), await ask(), await ask()]
+        assert.deepEqual([one.status, two.status, three.status], [200, 200, 429])
+        assert.equal(one.headers['ratelimit-policy'], '"api";q=2;w=86400')
+        assert.match(one.headers.ratelimit, /^"api";r=1;t=\d+$/)
+        assert.match(three.headers.ratelimit, /^"api";r=0;t=\d+$/)
+        assert.equal(three.headers['retry-after'], three.headers.ratelimit.split('t=')[1])
+        assert.equal(one.headers['retry-after'], undefined)
+        assert.equal(three.body, 'Too Many Requests')
+      })
+      assert.match(rlctl('--segment', segment.name, 'get', '127.0.0.1'), /2/)
+      segment.close()
+    })
+
+    test('older fields, or none; another status and message', async () => {
+      const segment = newSegment()
+      const limiter = segment.define('api', { ...rule, capacity: 1 })
+      await serving({ limiter, headers: 'x', status: 503, message: 'later' }, async (ask) => {
+        const [one, two] = [await ask(), await ask()]
+        assert.deepEqual([one.headers['x-ratelimit-limit'], one.headers['x-ratelimit-remaining']], ['1', '0'])
+        assert.match(one.headers['x-ratelimit-reset'], /^\d+$/)
+        assert.deepEqual([two.status, two.body, one.headers.ratelimit], [503, 'later', undefined])
+      })
+      await serving({ limiter, headers: false }, async (ask) => {
+        const { status, headers } = await ask()
+        assert.deepEqual([status, headers.ratelimit, headers['retry-after']], [429, undefined, undefined])
+      })
+      segment.close()
+    })
+
+    test('whose request it is: a key, or the client behind trusted proxies', async () => {
+      const segment = newSegment()
+      const keyOf = (request) => (request.headers ?? request.req.headers).user
+      await serving({ limiter: segment.define('key', rule), key: keyOf }, async (ask) => {
+        const as = async (user) => (await ask('/', { user })).status
+        assert.deepEqual([await as('a'), await as('a'), await as('a'), await as('b')], [200, 200, 429, 200])
+      })
+      await serving({ limiter: segment.define('proxy', rule), trust: ['127.0.0.0/8'] }, async (ask) => {
+        const from = async (value) => (await ask('/', { 'x-forwarded-for': value })).status
+        assert.deepEqual([await from('6.6.6.6, 203.0.113.1'), await from('7.7.7.7, 203.0.113.1'), await from('203.0.113.1'),
+          await from('203.0.113.2')], [200, 200, 429, 200])
+        assert.deepEqual([await from('2001:db8::1'), await from('2001:db8::2'), await from('2001:db8::3')], [200, 200, 429])
+      })
+      await serving({ limiter: segment.define('untrusted', rule) }, async (ask) => {
+        const from = async (value) => (await ask('/', { 'x-forwarded-for': value })).status
+        assert.deepEqual([await from('1.1.1.1'), await from('2.2.2.2'), await from('3.3.3.3')], [200, 200, 429])
+      })
+      segment.close()
+    })
+
+    test('what it costs; more than is ever allowed is forbidden', async () => {
+      const segment = newSegment()
+      const cost = (request) => Number((request.url ?? request.req.url).slice(1))
+      await serving({ limiter: segment.define('api', rule), cost }, async (ask) => {
+        assert.deepEqual([(await ask('/3')).status, (await ask('/2')).status, (await ask('/1')).status], [403, 200, 429])
+      })
+      segment.close()
+    })
+
+    test('a request that is skipped is not counted; an own answer to who is denied', async () => {
+      const segment = newSegment()
+      const limiter = segment.define('api', { ...rule, capacity: 1 })
+      const skip = (request) => (request.url ?? request.req.url) === '/health'
+      const onDenied = {
+        express: (request, response) => response.status(418).end('no'),
+        koa: (context) => { context.status = 418 },
+        fastify: (request, reply) => reply.code(418).send('no'),
+      }[name]
+      await serving({ limiter, skip, onDenied }, async (ask) => {
+        const all = []
+        for (const path of ['/health', '/health', '/', '/', '/health']) all.push((await ask(path)).status)
+        assert.deepEqual(all, [200, 200, 200, 418, 200])
+      })
+      segment.close()
+    })
+
+    test('without a segment: an error, or allowed, or denied, as said, and not in silence', async () => {
+      const missing = { name: 'api', limit: '5/min', segmentOptions: { existing: true } }
+      for (const [onUndecided, status] of [['error', 503], ['allow', 200], ['deny', 429]]) {
+        const segment = segmentName()
+        const errors = []
+        await serving({ ...missing, segment, onUndecided, onError: (error) => errors.push(error.code) }, async (ask) => {
+          assert.equal((await ask()).status, status, onUndecided)
+          rl.open(segment).close()
+          await until(async () => (await ask()).headers.ratelimit !== undefined, 'the segment')
+        })
+        assert.equal(errors[0], 'ENOENT')
+      }
+      const warned = new Promise((resolve) => process.once('warning', resolve))
+      await serving({ ...missing, segment: segmentName(), onUndecided: 'allow' }, (ask) => ask())
+      assert.match((await warned).message, /allowed unlimited/)
+    })
+
+    test('a key that is empty or none is not let through in silence', async () => {
+      const segment = newSegment()
+      const limiter = segment.define('api', rule)
+      for (const key of [() => '', () => undefined, async () => { throw new Error('no key') }]) {
+        await serving({ limiter, key }, async (ask) => assert.equal((await ask()).status, 503))
+      }
+      segment.close()
+    })
+
+    test('units in flight come back with the end of the answer, also of one that is broken off', async () => {
+      const segment = newSegment()
+      const limiter = segment.define('slots', { algorithm: 'in_flight', capacity: 1 })
+      let finish
+      const work = () => new Promise((resolve) => { finish = resolve })
+      await serving({ limiter }, async (ask, { port }) => {
+        const first = ask('/')
+        await until(() => finish !== undefined, 'the first request')
+        const denied = await ask('/')
+        assert.deepEqual([denied.status, denied.headers['retry-after']], [429, undefined])
+        finish('done')
+        assert.equal((await first).status, 200)
+        await until(() => limiter.peek('127.0.0.1').used === 0, 'the unit')
+        finish = undefined
+        const broken = http.get({ port, host: '127.0.0.1', agent: false }).on('error', () => {})
+        await until(() => finish !== undefined, 'the second request')
+        broken.destroy()
+        await until(() => limiter.peek('127.0.0.1').used === 0, 'the unit of who is gone')
+        finish('done')
+      }, work)
+      segment.close()
+    })
+
+    test('a leaky bucket makes requests wait', async () => {
+      const segment = newSegment()
+      const limiter = segment.define('slow', { algorithm: 'leaky_bucket', capacity: 20, windowMs: 1000, burst: 5 })
+      await serving({ limiter }, async (ask) => {
+        const start = performance.now()
+        const all = await Promise.all([ask(), ask(), ask()])
+        assert.deepEqual(all.map(({ status }) => status), [200, 200, 200])
+        assert.ok(performance.now() - start >= 49)
+      })
+      segment.close()
+    })
+
+    test('the policy of a bucket is its rate, and follows an administrator', async () => {
+      const segment = newSegment()
+      const limiter = segment.define('bucket', { algorithm: 'token_bucket', capacity: 10, windowMs: 60_000, burst: 20 })
+      await serving({ limiter }, async (ask) => {
+        assert.equal((await ask()).headers['ratelimit-policy'], '"bucket";q=10;w=60')
+        segment.define('bucket', { algorithm: 'token_bucket', capacity: 7, windowMs: 60_000, burst: 20 })
+        await until(async () => (await ask()).headers['ratelimit-policy'] === '"bucket";q=7;w=60', 'the new policy')
+      })
+      segment.close()
+    })
+
+    test('options that cannot be are refused when it is made', async () => {
+      const segment = newSegment()
+      const limiter = segment.define('api', rule)
+      const bad = [{}, { limiter, headers: 'all' }, { limiter, onUndecided: 'hope' }, { limiter, trust: ['everybody'] },
+        { limiter, field: 'x-real-ip' }, { name: 'api', segment: 'a/b' }]
+      for (const options of bad) await assert.rejects(start(options), Error, JSON.stringify(Object.keys(options)))
+      segment.close()
+    })
+  })
+}
