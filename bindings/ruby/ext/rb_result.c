@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* RL::Result: what librl answered, and what was charged, to give it back. */
+#include <string.h>
+
+#include "headers.h"
+#include "rl_ruby.h"
+#include "words.h"
+
+struct kept {
+	struct rl_charges charges;
+	struct rl_hold holds[RL_LIMITS_MAX]; /* units in flight, once they were asked for */
+	size_t hold_count;
+};
+
+struct result {
+	VALUE self_rule;
+	struct rl_result r;
+	uint64_t now_ns;
+	uint32_t
+		epoch; /* of the segment: what another one charged cannot be given back in this one */
+	struct kept *kept;
+};
+
+static void
+result_mark(void *data)
+{
+	rb_gc_mark(((struct result *)data)->self_rule);
+}
+
+static void
+result_free(void *data)
+{
+	xfree(((struct result *)data)->kept);
+	xfree(data);
+}
+
+static size_t
+result_size(const void *data)
+{
+	return sizeof(struct result) +
+	       (((const struct result *)data)->kept ? sizeof(struct kept) : 0);
+}
+
+static const rb_data_type_t result_type = {
+	.wrap_struct_name = "RL::Result",
+	.function = {.dmark = result_mark, .dfree = result_free, .dsize = result_size},
+	.flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,
+};
+
+static struct result *
+result_get(VALUE self)
+{
+	return rb_check_typeddata(self, &result_type);
+}
+
+struct rl_charges *
+rlr_kept_charges(struct kept *kept)
+{
+	return &kept->charges;
+}
+
+struct kept *
+rlr_kept_new(void)
+{
+	return ZALLOC(struct kept);
+}
+
+VALUE
+rlr_result_new(struct rule *rule, VALUE self_rule, const struct rl_result *from, uint64_t now_ns,
+               struct kept *kept)
+{
+	struct result *result = ALLOC(struct result);
+	VALUE self;
+
+	*result = (struct result){.self_rule = self_rule,
+	                          .r = *from,
+	                          .now_ns = now_ns,
+	                          .epoch = rule->segment->s.epoch,
+	                          .kept = kept};
+	self = TypedData_Wrap_Struct(rlr_result_class, &result_type, result);
+	RB_OBJ_WRITTEN(self, Qundef, self_rule);
+	return self;
+}
+
+/* Let it through? An error is the segment's on_error to say: nothing passes in silence. */
+int
+rlr_passes(struct rule *rule, const struct rl_result *result)
+{
+	if (RB_LIKELY(result->error == 0))
+		return result->verdict == RL_ALLOWED;
+	switch (rule->segment->on_error) {
+	case ON_ERROR_ALLOW:
+		return 1;
+	case ON_ERROR_DENY:
+		return 0;
+	default:
+		rlr_raise(result->error, "rule %s", rule->r.name);
+	}
+}
+
+static VALUE
+result_passes(VALUE self)
+{
+	struct result *result = result_get(self);
+
+	return rlr_passes(rlr_rule(result->self_rule), &result->r) ? Qtrue : Qfalse;
+}
+
+static VALUE
+result_verdict(VALUE self)
+{
+	return ID2SYM(rb_intern(rlb_verdict((int)result_get(self)->r.verdict)));
+}
+
+static VALUE
+result_reason(VALUE self)
+{
+	return ID2SYM(rb_intern(rlb_reason((int)result_get(self)->r.reason)));
+}
+
+/* nil, or the name of the error: "ENOSPC" */
+static VALUE
+result_error(VALUE self)
+{
+	int error = result_get(self)->r.error;
+	char digits[RLB_ERROR_SIZE];
+
+	return error ? rb_str_new_cstr(rlb_error(error, digits)) : Qnil;
+}
+
+static VALUE
+result_is_shadow_denied(VALUE self)
+{
+	return result_get(self)->r.is_shadow_denied ? Qtrue : Qfalse;
+}
+
+static VALUE
+result_is_allowed(VALUE self)
+{
+	return result_get(self)->r.verdict == RL_ALLOWED ? Qtrue : Qfalse;
+}
+
+static VALUE
+result_is_denied(VALUE self)
+{
+	enum rl_verdict verdict = result_get(self)->r.verdict;
+
+	return verdict == RL_DENIED || verdict == RL_NEVER ? Qtrue : Qfalse;
+}
+
+static VALUE
+result_rule(VALUE self)
+{
+	return result_get(self)->self_rule;
+}
+
+#define NUMBER(field)                                      \
+	static VALUE result_##field(VALUE self)            \
+	{                                                  \
+		return ULL2NUM(result_get(self)->r.field); \
+	}
+#define DURATION(field)                                             \
+	NUMBER(field##_ns)                                          \
+	static VALUE result_##field(VALUE self)                     \
+	{                                                           \
+		return rlr_seconds(result_get(self)->r.field##_ns); \
+	}
+
+NUMBER(index)
+NUMBER(limit)
+NUMBER(remaining)
+NUMBER(used)
+DURATION(retry_after)
+DURATION(reset_after)
+DURATION(delay)
+DURATION(window)
+
+/* What was kept, and not in a segment that is no longer open. To read arguments may close one: they are read before. */
+static struct kept *
+kept_of(VALUE self, struct rule **rule)
+{
+	struct result *result = result_get(self);
+
+	*rule = rlr_rule(result->self_rule);
+	if (!result->kept)
+		rb_raise(rb_eRuntimeError, "this request kept no charges: ask with keep: true");
+	return result->epoch == (*rule)->segment->s.epoch ? result->kept : NULL;
+}
+
+/* Give back what was charged: true if it was. */
+static VALUE
+result_refund(int argc, VALUE *argv, VALUE self)
+{
+	static const char *const names[] = {"now", NULL};
+	struct rule *rule;
+	struct kept *kept;
+	VALUE options, now;
+	uint64_t now_ns;
+	int done;
+
+	rb_scan_args(argc, argv, "0:", &options);
+	rlr_only(options, names);
+	now = rlr_get(options, "now");
+	now_ns = rlr_time(now, "now");
+	kept = kept_of(self, &rule);
+	if (!kept)
+		return Qfalse;
+	done = rl_refund_at(rule->segment->s.rl, &kept->charges,
+	                    NIL_P(now) ? rl_now(rule->segment->s.rl) : now_ns);
+	if (done < 0)
+		rlr_raise(done, "refund: rule %s", rule->r.name);
+	return done ? Qtrue : Qfalse;
+}
+
+/* Give back units in flight: true if there were any. */
+static VALUE
+result_release(VALUE self)
+{
+	struct rule *rule;
+	struct kept *kept = kept_of(self, &rule);
+	int done;
+
+	if (!kept)
+		return Qfalse;
+	if (kept->hold_count == 0)
+		kept->hold_count = rl_holds(&kept->charges, kept->holds, RL_LIMITS_MAX);
+	done = rl_release(rule->segment->s.rl, kept->holds, kept->hold_count);
+	if (done < 0)
+		rlr_raise(done, "release: rule %s", rule->r.name);
+	return done ? Qtrue : Qfalse;
+}
+
+/* The fields of an HTTP answer as a Hash; reset: :delta (default) or :unix. */
+static VALUE
+result_headers(int argc, VALUE *argv, VALUE self)
+{
+	static const char *const names[] = {"reset", NULL};
+	struct result *result = result_get(self);
+	VALUE options, fields = rb_hash_new();
+	enum rl_http_reset reset;
+	struct rlb_headers h;
+	struct rule *rule;
+
+	rb_scan_args(argc, argv, "0:", &options);
+	rlr_only(options, names);
+	rule = rlr_rule(result->self_rule);
+	reset = rlr_get(options, "reset") == ID2SYM(rb_intern("unix")) ? RL_HTTP_RESET_UNIX
+	                                                               : RL_HTTP_RESET_DELTA;
+	if (rlb_headers(rule->segment->s.rl, rule->r.id, rule->r.name, &result->r, result->now_ns,
+	                reset, &h) < 0)
+		rb_raise(rb_eArgError, "the result has no header fields");
+	for (unsigned i = 0; i < h.count; i++)
+		rb_hash_aset(fields, rb_str_new_cstr(h.field[i].name),
+		             rb_str_new_cstr(h.field[i].value));
+	return fields;
+}
+
+static const struct {
+	const char *name;
+	VALUE (*get)(VALUE self);
+} readers[] = {
+	{"pass?", result_passes},
+	{"verdict", result_verdict},
+	{"reason", result_reason},
+	{"error", result_error},
+	{"shadow_denied?", result_is_shadow_denied},
+	{"allowed?", result_is_allowed},
+	{"denied?", result_is_denied},
+	{"rule", result_rule},
+	{"index", result_index},
+	{"limit", result_limit},
+	{"remaining", result_remaining},
+	{"used", result_used},
+	{"retry_after", result_retry_after},
+	{"retry_after_ns", result_retry_after_ns},
+	{"reset_after", result_reset_after},
+	{"reset_after_ns", result_reset_after_ns},
+	{"delay", result_delay},
+	{"delay_ns", result_delay_ns},
+	{"window", result_window},
+	{"window_ns", result_window_ns},
+	{"release", result_release},
+};
+
+void
+rlr_init_result(void)
+{
+	rlr_result_class = rb_define_class_under(rlr_module, "Result", rb_cObject);
+	rb_undef_alloc_func(rlr_result_class);
+	for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
+		rb_define_method(rlr_result_class, readers[i].name, readers[i].get, 0);
+	rb_define_method(rlr_result_class, "refund", result_refund, -1);
+	rb_define_method(rlr_result_class, "headers", result_headers, -1);
+}

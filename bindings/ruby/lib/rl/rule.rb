@@ -1,0 +1,27 @@
+# frozen_string_literal: true
+
+# SPDX-License-Identifier: BSD-2-Clause
+module RL
+  # A rule of a segment. Most of it is in C.
+  class Rule
+    # As check, but raises Denied unless the request may pass.
+    def check!(key, cost = 1, **options)
+      result = check(key, cost, **options)
+      raise Denied, result unless result.pass?
+
+      result
+    end
+
+    # Take units of an in_flight limit for as long as the block runs. Raises Denied if there are none left.
+    def hold(key, units = 1, **options)
+      result = check!(key, units, keep: true, **options)
+      yield result
+    ensure
+      result&.release
+    end
+
+    def inspect
+      "#<RL::Rule #{name}>"
+    end
+  end
+end

@@ -1,0 +1,6 @@
+# frozen_string_literal: true
+
+# SPDX-License-Identifier: BSD-2-Clause
+module RL
+  VERSION = "0.2.0"
+end

@@ -1,0 +1,173 @@
+# frozen_string_literal: true
+
+# SPDX-License-Identifier: BSD-2-Clause
+# What Rails asks of a cache, with times given; and the middleware.
+require_relative "helper"
+require "active_support"
+require "active_support/core_ext/numeric/time"
+require "active_support/cache"
+require "action_controller"
+require "rack/mock"
+require "rl/cache_store"
+require "rl/middleware"
+
+class TestCacheStore < Minitest::Test
+  def setup
+    @clock = FakeClock.new
+    @store = RL::CacheStore.new(RL.open_private(keys: 1000), clock: @clock)
+  end
+
+  def test_a_number_lives_as_long_as_its_first_increment_said
+    assert_equal 1, @store.increment("a", 1, expires_in: 60)
+    @clock + 59
+    assert_equal 3, @store.increment("a", 2, expires_in: 60)
+    assert_equal 3, @store.read("a")
+    @clock + 1
+    assert_nil @store.read("a")
+    assert_equal 1, @store.increment("a", 1, expires_in: 60)
+  end
+
+  def test_as_the_memory_store_of_rails
+    rails = ActiveSupport::Cache::MemoryStore.new
+    [rails, @store].each { |store| store.write("n", 5, expires_in: 60) }
+    assert_equal rails.increment("n", 3), @store.increment("n", 3)
+    assert_equal rails.decrement("n", 6), @store.decrement("n", 6)
+    assert_same rails.read("n"), @store.read("n")
+    assert_equal rails.exist?("n"), @store.exist?("n")
+    assert_equal rails.exist?("x"), @store.exist?("x")
+    assert_nil @store.read("x")
+    assert_equal rails.write("n", 9, unless_exist: true), @store.write("n", 9, unless_exist: true)
+    assert_equal rails.delete("n"), @store.delete("n")
+    assert_equal rails.delete("n"), @store.delete("n")
+    assert_same rails.read("n"), @store.read("n")
+  end
+
+  def test_durations_of_rails
+    @store.increment("a", 1, expires_in: 3.minutes)
+    @clock + 179
+    assert_equal 1, @store.read("a")
+    @clock + 1
+    assert_nil @store.read("a")
+  end
+
+  def test_write_and_expiry
+    assert @store.write("a", 7, expires_in: 10)
+    refute @store.write("a", 9, expires_in: 10, unless_exist: true)
+    @clock + 10
+    assert @store.write("a", 9, unless_exist: true)
+    @clock + 1_000_000
+    assert_equal 9, @store.read("a")
+    assert_raises(ArgumentError) { @store.write("a", "value") }
+    assert_raises(ArgumentError) { @store.write("a", -1) }
+  end
+
+  def test_delete_matched_and_long_names
+    names = [20, 60, 4090, 5000].flat_map { |n| %w[login other].map { |w| "#{w}:" + "x" * n } }
+    names.each { |name| assert_equal 1, @store.increment(name, 1, expires_in: 60) }
+    assert_equal 4, @store.delete_matched("login:*")
+    assert_equal [nil, 1] * 4, names.map { |name| @store.read(name) }
+    assert_equal 4, @store.clear
+    @store.increment("login:a", 1, expires_in: 60)
+    assert_equal 1, @store.delete_matched(/\Alogin:*/)
+    [/login/, /a.b|c*/, "*", "a*b*", "login"].each { |pattern| assert_raises(ArgumentError) { @store.delete_matched(pattern) } }
+  end
+
+  def test_names_that_are_not_kept_are_not_forgotten_in_silence
+    store = RL::CacheStore.new(RL.open_private(keys: 100, key_bytes: 8))
+    store.increment("login-page:1", 1, expires_in: 60)
+    assert_equal "ENAMETOOLONG", assert_raises(RL::Error) { store.delete_matched("login-page:*") }.code
+  end
+
+  def test_what_cannot_be_counted
+    { raise: nil, allow: 0, deny: RL::CacheStore::REFUSED }.each do |policy, count|
+      store = RL::CacheStore.new(RL.open_private(keys: 100), on_error: policy)
+      if count
+        assert_output(nil, /rl: .*#{policy} by on_error/) { assert_equal count, store.increment("") }
+      else
+        assert_raises(RL::Error) { store.increment("") }
+      end
+    end
+    assert_raises(ArgumentError) { RL::CacheStore.new(RL.open_private(keys: 10), on_error: :shrug) }
+  end
+end
+
+# What rate_limit of Rails 7.2 and later does with its store, in a controller of the Rails that is here.
+class TestRails < Minitest::Test
+  class Logins < ActionController::Base
+    cattr_accessor :cache_store
+    before_action { limit(to: 3, within: 3.minutes) }
+
+    def create
+      head :ok
+    end
+
+    private
+
+    def limit(to:, within:)
+      count = self.class.cache_store.increment(["rate-limit", controller_path, request.remote_ip].join(":"), 1, expires_in: within)
+      head(:too_many_requests) if count && count > to
+    end
+  end
+
+  def test_rate_limit
+    clock = FakeClock.new
+    Logins.cache_store = RL::CacheStore.new(RL.open_private(keys: 100), clock: clock)
+    ask = ->(ip) { Logins.action(:create).call(Rack::MockRequest.env_for("/", "REMOTE_ADDR" => ip)).first }
+    assert_equal [200, 200, 200, 429, 429], Array.new(5) { ask.call("203.0.113.1") }
+    assert_equal 200, ask.call("203.0.113.2")
+    clock + 180
+    assert_equal 200, ask.call("203.0.113.1")
+  end
+end
+
+class TestMiddleware < Minitest::Test
+  def app(**options)
+    inner = ->(_env) { [200, { "X" => "y" }, ["ok"]] }
+    RL::Middleware.new(inner, RL.open_private(keys: 100, **options.slice(:readonly)).rule("page", "2/h"), **options.except(:readonly))
+  end
+
+  def ask(app, **env)
+    app.call(Rack::MockRequest.env_for("/", { "REMOTE_ADDR" => "203.0.113.1" }.merge(env.transform_keys(&:to_s))))
+  end
+
+  def test_429_and_fields
+    limited = app
+    status, headers, = ask(limited)
+    assert_equal [200, "y", "\"page\";q=2;w=3600"], [status, headers["X"], headers["RateLimit-Policy"]]
+    assert_match(/\A"page";r=1;t=\d+\z/, headers["RateLimit"])
+    refute headers.key?("X-RateLimit-Limit")
+    ask(limited)
+    status, headers, = ask(limited)
+    assert_equal 429, status
+    assert_operator Integer(headers["Retry-After"]), :>, 3000
+    assert_equal 200, ask(limited, REMOTE_ADDR: "203.0.113.2").first
+  end
+
+  def test_headers
+    assert_equal %w[X X-RateLimit-Limit X-RateLimit-Remaining X-RateLimit-Reset], ask(app(headers: :x))[1].keys.sort
+    assert_equal %w[X], ask(app(headers: :none))[1].keys
+    assert_raises(ArgumentError) { app(headers: :all) }
+  end
+
+  def test_behind_a_proxy
+    limited = app(trusted: ["10.0.0.0/8"])
+    from = ->(list) { ask(limited, REMOTE_ADDR: "10.0.0.1", HTTP_X_FORWARDED_FOR: list).first }
+    assert_equal [200, 200, 429], ["6.6.6.6, 203.0.113.7", "7.7.7.7, 203.0.113.7", "203.0.113.7"].map(&from)
+    assert_equal 200, from.call("203.0.113.8")
+  end
+
+  def test_a_key_of_ones_own
+    limited = app(key: ->(env) { env["HTTP_X_USER"] })
+    assert_equal [200, 200, 429], Array.new(3) { ask(limited, HTTP_X_USER: "alice").first }
+    assert_equal 200, ask(limited).first
+  end
+
+  def test_what_cannot_be_decided_is_refused_and_logged
+    { deny: 503, allow: 200 }.each do |policy, status|
+      errors = StringIO.new
+      answer = ask(app(key: ->(_env) { "" }, on_error: policy), "rack.errors": errors)
+      assert_equal status, answer.first
+      assert_match(/RL_EEMPTY/, errors.string)
+    end
+  end
+end
