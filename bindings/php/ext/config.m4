@@ -1,0 +1,17 @@
+dnl SPDX-License-Identifier: BSD-2-Clause
+dnl The extension rl, on the librl of this system; RL_INCLUDE and RL_LIBRARY name one that is not installed.
+PHP_ARG_ENABLE([rl], [whether to enable rl], [AS_HELP_STRING([--enable-rl], [Rate limits in shared memory])], [yes])
+if test "$PHP_RL" != "no"; then
+  AS_IF([test -n "$RL_LIBRARY"],
+    [PHP_ADD_INCLUDE([$RL_INCLUDE])
+     RL_SHARED_LIBADD="-Wl,$RL_LIBRARY"],
+    [PKG_CHECK_MODULES([LIBRL], [rl])
+     PHP_EVAL_INCLINE([$LIBRL_CFLAGS])
+     PHP_EVAL_LIBLINE([$LIBRL_LIBS], [RL_SHARED_LIBADD])])
+  PHP_SUBST([RL_SHARED_LIBADD])
+  PHP_ADD_INCLUDE([PHP_EXT_SRCDIR()/common])
+  PHP_NEW_EXTENSION([rl], [php_module.c php_error.c php_handle.c php_options.c php_segment.c php_rule.c php_decide.c dnl
+    php_batch.c php_result.c php_counters.c php_bans.c php_info.c php_http.c dnl
+    common/text.c common/limit.c common/words.c common/segment.c common/headers.c],
+    [$ext_shared],, [-DZEND_ENABLE_STATIC_TSRMLS_CACHE=1 -fvisibility=hidden $RL_CFLAGS])
+fi

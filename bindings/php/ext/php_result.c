@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rl\Result: what librl answered, and what was charged, to give it back. */
+#include <errno.h>
+
+#include "php_rl.h"
+#include <zend_exceptions.h>
+
+#include "headers.h"
+#include "text.h"
+#include "words.h"
+
+struct result_object {
+	struct handle *handle;
+	struct rule_entry *entry;
+	enum on_error on_error;
+	struct rl_result r;
+	uint64_t now_ns;
+	uint32_t
+		epoch; /* of the segment: what another one charged cannot be given back in this one */
+	struct kept *kept;
+	zend_object std;
+};
+
+static zend_object_handlers result_handlers;
+
+zend_object *
+rlp_result_create(zend_class_entry *ce)
+{
+	struct result_object *result = zend_object_alloc(sizeof *result, ce);
+
+	zend_object_std_init(&result->std, ce);
+	object_properties_init(&result->std, ce);
+	result->std.handlers = &result_handlers;
+	return &result->std;
+}
+
+void
+rlp_result_object(zval *to, struct rule_object *rule, const struct rl_result *from, uint64_t now_ns,
+                  struct kept *kept)
+{
+	struct result_object *result;
+
+	object_init_ex(to, rlp_result_ce);
+	result = OBJECT(result_object, Z_OBJ_P(to));
+	result->handle = rule->handle;
+	result->entry = rule->entry;
+	result->on_error = rule->on_error;
+	result->r = *from;
+	result->now_ns = now_ns;
+	result->epoch = rule->handle->s.epoch;
+	result->kept = kept;
+	rlp_handle_keep(result->handle);
+}
+
+/* Let it through? An error is the segment's on_error to say: nothing passes in silence. */
+bool
+rlp_passes(const struct rule_entry *entry, enum on_error on_error, const struct rl_result *result)
+{
+	if (EXPECTED(result->error == 0))
+		return result->verdict == RL_ALLOWED;
+	if (on_error == ON_ERROR_THROW)
+		rlp_throw(result->error, "rule %s", entry->r.name);
+	return on_error == ON_ERROR_ALLOW;
+}
+
+/* Is there something that can be given back in the segment that is open? */
+static bool
+is_kept(const struct result_object *result)
+{
+	return result->kept && result->handle->s.rl && result->epoch == result->handle->s.epoch;
+}
+
+static int
+release(struct result_object *result)
+{
+	struct kept *kept = result->kept;
+
+	if (kept->hold_count == 0)
+		kept->hold_count = rl_holds(&kept->charges, kept->holds, RL_LIMITS_MAX);
+	return rl_release(result->handle->s.rl, kept->holds, kept->hold_count);
+}
+
+/* What is in flight is held as long as the object lives: also a request that ends by exit() gives it back. */
+static void
+result_free(zend_object *object)
+{
+	struct result_object *result = OBJECT(result_object, object);
+
+	if (result->kept) {
+		if (is_kept(result))
+			release(result);
+		efree(result->kept);
+	}
+	rlp_handle_drop(result->handle);
+	zend_object_std_dtor(object);
+}
+
+void
+rlp_result_init(void)
+{
+	memcpy(&result_handlers, &std_object_handlers, sizeof result_handlers);
+	result_handlers.offset = XtOffsetOf(struct result_object, std);
+	result_handlers.free_obj = result_free;
+	result_handlers.clone_obj = NULL;
+}
+
+ZEND_METHOD(Rl_Result, __construct)
+{
+	ZEND_PARSE_PARAMETERS_NONE();
+}
+
+#define RESULT THIS(result_object)
+#define READER(name, statement)               \
+	ZEND_METHOD(Rl_Result, name)          \
+	{                                     \
+		ZEND_PARSE_PARAMETERS_NONE(); \
+		statement;                    \
+	}
+
+static double
+seconds(uint64_t ns)
+{
+	return ns == RL_NEVER_NS ? ZEND_INFINITY : (double)ns / (double)RL_SECOND;
+}
+
+static bool
+is_denied(const struct rl_result *r)
+{
+	return r->verdict == RL_DENIED || r->verdict == RL_NEVER;
+}
+
+READER(verdict, RETURN_STRING(rlb_verdict((int)RESULT->r.verdict)))
+READER(reason, RETURN_STRING(rlb_reason((int)RESULT->r.reason)))
+READER(isAllowed, RETURN_BOOL(RESULT->r.verdict == RL_ALLOWED))
+READER(isDenied, RETURN_BOOL(is_denied(&RESULT->r)))
+READER(isShadowDenied, RETURN_BOOL(RESULT->r.is_shadow_denied))
+READER(passes, RETURN_BOOL(rlp_passes(RESULT->entry, RESULT->on_error, &RESULT->r)))
+READER(index, RETURN_LONG(RESULT->r.index))
+READER(limit, RETURN_LONG(RESULT->r.limit))
+READER(remaining, RETURN_LONG(RESULT->r.remaining))
+READER(used, RETURN_LONG(RESULT->r.used))
+READER(retryAfter, RETURN_DOUBLE(seconds(RESULT->r.retry_after_ns)))
+READER(retryAfterNs, RETURN_LONG(rlp_long(RESULT->r.retry_after_ns)))
+READER(resetAfter, RETURN_DOUBLE(seconds(RESULT->r.reset_after_ns)))
+READER(resetAfterNs, RETURN_LONG(rlp_long(RESULT->r.reset_after_ns)))
+READER(delay, RETURN_DOUBLE(seconds(RESULT->r.delay_ns)))
+READER(delayNs, RETURN_LONG(rlp_long(RESULT->r.delay_ns)))
+READER(window, RETURN_DOUBLE(seconds(RESULT->r.window_ns)))
+READER(windowNs, RETURN_LONG(rlp_long(RESULT->r.window_ns)))
+
+ZEND_METHOD(Rl_Result, error)
+{
+	char digits[RLB_ERROR_SIZE];
+	int error = RESULT->r.error;
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	if (error == 0)
+		RETURN_NULL();
+	RETURN_STRING(rlb_error(error, digits));
+}
+
+ZEND_METHOD(Rl_Result, headers)
+{
+	struct result_object *result = RESULT;
+	struct rlb_headers h;
+	bool unix_time = false;
+
+	ZEND_PARSE_PARAMETERS_START(0, 1)
+	Z_PARAM_OPTIONAL
+	Z_PARAM_BOOL(unix_time)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!rlp_is_open(result->handle))
+		RETURN_THROWS();
+	array_init(return_value);
+	if (rlb_headers(result->handle->s.rl, result->entry->r.id, result->entry->r.name,
+	                &result->r, result->now_ns,
+	                unix_time ? RL_HTTP_RESET_UNIX : RL_HTTP_RESET_DELTA, &h) < 0)
+		return;
+	for (unsigned i = 0; i < h.count; i++)
+		add_assoc_string(return_value, h.field[i].name, h.field[i].value);
+}
+
+/* May something be given back? false is no, or an exception. */
+static bool
+begin(struct result_object *result)
+{
+	if (!result->kept) {
+		zend_throw_error(NULL, "this request kept no charges: ask with keep: true");
+		return false;
+	}
+	return rlp_is_open(result->handle) && is_kept(result);
+}
+
+ZEND_METHOD(Rl_Result, refund)
+{
+	struct result_object *result = RESULT;
+	bool is_null = true;
+	zend_long now = 0;
+	int done;
+
+	ZEND_PARSE_PARAMETERS_START(0, 1)
+	Z_PARAM_OPTIONAL
+	Z_PARAM_LONG_OR_NULL(now, is_null)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!begin(result))
+		RETURN_FALSE;
+	if (!is_null && now < 0) {
+		zend_argument_value_error(1, "must be nanoseconds since 1970");
+		RETURN_THROWS();
+	}
+	done = rl_refund_at(result->handle->s.rl, &result->kept->charges,
+	                    is_null ? rl_now(result->handle->s.rl) : (uint64_t)now);
+	if (done < 0)
+		rlp_throw(done, "refund: rule %s", result->entry->r.name);
+	RETURN_BOOL(done > 0);
+}
+
+ZEND_METHOD(Rl_Result, release)
+{
+	struct result_object *result = RESULT;
+	int done;
+
+	ZEND_PARSE_PARAMETERS_NONE();
+	if (!begin(result))
+		RETURN_FALSE;
+	done = release(result);
+	if (done < 0)
+		rlp_throw(done, "release: rule %s", result->entry->r.name);
+	RETURN_BOOL(done > 0);
+}

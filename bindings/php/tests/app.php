@@ -1,0 +1,30 @@
+<?php
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the servers' workers run: each request is one of these, and is told its worker and how often it has the segment mapped. */
+
+require '/usr/share/php/Symfony/Component/RateLimiter/autoload.php';
+require '/usr/share/php/Illuminate/Cache/autoload.php';
+require getenv('RL_SRC') . '/autoload.php';
+
+$name = getenv('RL_SEGMENT');
+$web = new Rl\Segment($name, ['keys' => 1000]);
+$ok = match ($_GET['do'] ?? '') {
+    'native' => $web->rule('native', ['algorithm' => 'anchored_window', 'capacity' => 50, 'window' => 'never'])->allows('one'),
+    'symfony' => (new Rl\Symfony\LimiterFactory(['id' => 'symfony', 'policy' => 'fixed_window', 'limit' => 50, 'interval' => '100 days'], $web))
+        ->create('one')->consume()->isAccepted(),
+    'laravel' => (new Rl\Laravel\RateLimiter($web))->attempt('one', 50, fn () => true, 86400 * 100),
+    'hold' => $web->rule('jobs', ['algorithm' => 'in_flight', 'capacity' => 1])->hold('one', function () {
+        header('X-Holds: 1');
+        exit; // in the middle: the next request is to find it free
+    }),
+    'hang' => $web->rule('jobs', ['algorithm' => 'in_flight', 'capacity' => 1])->hold('one', function () {
+        touch(getenv('RL_DIR') . '/holding-' . getmypid());
+        sleep(600); // until it is killed
+    }),
+    'free' => $web->rule('jobs', ['algorithm' => 'in_flight', 'capacity' => 1])->check('one', keep: true)->isAllowed(),
+    default => true,
+};
+http_response_code($ok ? 200 : 429);
+header('X-Worker: ' . getmypid());
+header('X-Maps: ' . substr_count(file_get_contents('/proc/self/maps'), $name));
