@@ -1,0 +1,3 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- rl in place of resty.limit.req, under its name: for lua_package_path.
+return require("rl.limit.dict").wrap(require "rl.limit.req")

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Arguments of calls, and what they return. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../common/text.h"
+#include "lrl.h"
+
+#define EXACT_MAX 9007199254740992.0 /* 2^53: integers up to here are exact as a double */
+
+/* The errors of rl.h that are not named as errno.h names them. */
+static const struct {
+	int error;
+	const char *name;
+} names[] = {
+	{RL_EFOREIGN, "RL_EFOREIGN"},     {RL_EVERSION, "RL_EVERSION"},
+	{RL_ETRUNCATED, "RL_ETRUNCATED"}, {RL_EDAMAGED, "RL_EDAMAGED"},
+	{RL_EBOOT, "RL_EBOOT"},           {RL_ECLOCK, "RL_ECLOCK"},
+	{RL_EOWNER, "RL_EOWNER"},         {RL_EPUBLIC, "RL_EPUBLIC"},
+	{RL_EDIRECTORY, "RL_EDIRECTORY"}, {RL_ETWICE, "RL_ETWICE"},
+	{RL_EMOUNT, "RL_EMOUNT"},         {RL_EMEMORY, "RL_EMEMORY"},
+	{RL_ECREATE, "RL_ECREATE"},       {RL_ERING, "RL_ERING"},
+	{RL_EADDRESS, "RL_EADDRESS"},     {RL_EREMOVED, "RL_EREMOVED"},
+	{RL_ERULES, "RL_ERULES"},         {RL_ELIMITS, "RL_ELIMITS"},
+	{RL_EOVERRIDES, "RL_EOVERRIDES"}, {RL_EBANS, "RL_EBANS"},
+	{RL_EEMPTY, "RL_EEMPTY"},         {RL_ECOST, "RL_ECOST"},
+	{RL_ELESS, "RL_ELESS"},           {RL_EDEFINED, "RL_EDEFINED"},
+	{RL_ECLUSTER, "RL_ECLUSTER"},
+};
+
+const char *
+lrl_error_name(int error)
+{
+	const char *name = strerrorname_np(-error);
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (names[i].error == error)
+			return names[i].name;
+	return name ? name : "EUNKNOWN";
+}
+
+int
+lrl_fail_text(lua_State *L, int error, const char *text)
+{
+	lua_pushnil(L);
+	lua_pushstring(L, text);
+	lua_pushstring(L, lrl_error_name(error));
+	return 3;
+}
+
+int
+lrl_fail(lua_State *L, int error)
+{
+	return lrl_fail_text(L, error, rl_strerror(error));
+}
+
+/* A key is any bytes. One that is too long for the library stands for itself as its digest. */
+void
+lrl_key(lua_State *L, int at, struct key *key)
+{
+	key->bytes = luaL_checklstring(L, at, &key->len);
+	if (key->len > RL_KEY_MAX) {
+		key->len = rl_key_digest(key->bytes, key->len, key->digest);
+		key->bytes = key->digest;
+	}
+}
+
+/* An integer from 0. One that is larger than any capacity is as good as another. */
+uint64_t
+lrl_cost(lua_State *L, int at)
+{
+	lua_Number n;
+
+	if (lua_isnoneornil(L, at))
+		return 1;
+	n = luaL_checknumber(L, at);
+	luaL_argcheck(L, n >= 0 && n == floor(n), at, "a whole number from 0 is expected");
+	return n < EXACT_MAX ? (uint64_t)n : UINT64_MAX;
+}
+
+/* A request's own capacity; 0: none was given. */
+uint32_t
+lrl_capacity(lua_State *L, int at)
+{
+	lua_Number n = lua_isnoneornil(L, at) ? 0 : luaL_checknumber(L, at);
+
+	luaL_argcheck(L, n >= 0 && n <= UINT32_MAX && n == floor(n), at,
+	              "a whole number from 0 is expected");
+	return (uint32_t)n;
+}
+
+static uint64_t
+ns_of_text(lua_State *L, int at)
+{
+	const char *text = lua_tostring(L, at);
+	char *end;
+	unsigned long long ns;
+
+	if (strcmp(text, "never") == 0)
+		return RL_NEVER_NS;
+	errno = 0;
+	ns = strtoull(text, &end, 10);
+	luaL_argcheck(L, *text >= '0' && *text <= '9' && *end == '\0' && errno == 0, at,
+	              "digits of nanoseconds are expected, or \"never\"");
+	return ns;
+}
+
+uint64_t
+lrl_ns(lua_State *L, int at)
+{
+	lua_Number n;
+
+	if (lua_type(L, at) == LUA_TSTRING)
+		return ns_of_text(L, at);
+#if LUA_VERSION_NUM >= 503
+	if (lua_isinteger(L, at)) {
+		luaL_argcheck(L, lua_tointeger(L, at) >= 0, at, "nanoseconds from 0 are expected");
+		return (uint64_t)lua_tointeger(L, at);
+	}
+#endif
+	n = luaL_checknumber(L, at);
+	luaL_argcheck(L, n >= 0, at, "nanoseconds from 0 are expected");
+	return n < 0x1p64 ? (uint64_t)n : RL_NEVER_NS;
+}
+
+uint64_t
+lrl_now(lua_State *L, int at, struct rl *rl)
+{
+	return lua_isnoneornil(L, at) ? rl_now(rl) : lrl_ns(L, at);
+}
+
+uint64_t
+lrl_duration(lua_State *L, int at)
+{
+	uint64_t ns = 0;
+	int error;
+	size_t len;
+
+	if (lua_type(L, at) == LUA_TNUMBER) {
+		error = lrl_parse_seconds(lua_tonumber(L, at), &ns);
+	} else {
+		const char *text = luaL_checklstring(L, at, &len);
+		error = rlb_duration(text, len, &ns);
+	}
+	luaL_argcheck(L, error == 0, at,
+	              "seconds from 0 are expected, or a duration such as \"10m\", or \"never\"");
+	return ns;
+}
+
+/* A whole number where Lua has those; else a double, exact up to 2^53: 104 days. */
+void
+lrl_push_ns(lua_State *L, uint64_t ns)
+{
+	if (ns == RL_NEVER_NS)
+		lua_pushnumber(L, HUGE_VAL);
+#if LUA_VERSION_NUM >= 503
+	else if (ns <= INT64_MAX)
+		lua_pushinteger(L, (lua_Integer)ns);
+#endif
+	else
+		lua_pushnumber(L, (lua_Number)ns);
+}
+
+void
+lrl_push_seconds(lua_State *L, uint64_t ns)
+{
+	lua_pushnumber(L, ns == RL_NEVER_NS ? HUGE_VAL : (lua_Number)ns / 1e9);
+}
+
+/* The number of the word at `at` among `names`, the last of which is NULL. */
+int
+lrl_choice(lua_State *L, int at, const char *what, const char *const *list)
+{
+	const char *word = lua_type(L, at) == LUA_TSTRING ? lua_tostring(L, at) : NULL;
+
+	for (int i = 0; word && list[i]; i++)
+		if (strcmp(list[i], word) == 0)
+			return i;
+	return luaL_error(L, "%s: unknown '%s'", what, word ? word : luaL_typename(L, at));
+}
+
+void
+lrl_metatable(lua_State *L, const char *name, const luaL_Reg *methods)
+{
+	luaL_newmetatable(L, name);
+	luaL_setfuncs(L, methods, 0);
+	lua_pushvalue(L, -1);
+	lua_setfield(L, -2, "__index");
+	lua_pushstring(L, name);
+	lua_setfield(L, -2, "__name");
+	lua_pop(L, 1);
+}

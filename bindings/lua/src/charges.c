@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a request was charged, to be given back; and units in flight.
+ *
+ * Units that Lua forgets are given back when their object is collected, and at the latest when the process
+ * ends. Charges of rates are not: they were spent.
+ */
+#include <string.h>
+
+#include "lrl.h"
+
+static struct charges *
+check_charges(lua_State *L)
+{
+	return luaL_checkudata(L, 1, LRL_CHARGES);
+}
+
+/* The owner at `owner_at`, a segment or one of its rules, stays alive as long as they do. */
+struct charges *
+lrl_charges_new(lua_State *L, int owner_at, struct segment *segment)
+{
+	struct charges *charges = lua_newuserdata(L, sizeof *charges);
+
+	memset(charges, 0, sizeof *charges);
+	charges->segment = segment;
+	charges->opened = segment->opened;
+	luaL_getmetatable(L, LRL_CHARGES);
+	lua_setmetatable(L, -2);
+	lua_createtable(L, 1, 0);
+	lua_pushvalue(L, owner_at);
+	lua_rawseti(L, -2, 1);
+	lua_setuservalue(L, -2);
+	return charges;
+}
+
+/* NULL: the segment is not the one they were charged in. */
+static struct rl *
+rl_of(const struct charges *charges)
+{
+	return charges->opened == charges->segment->opened ? charges->segment->rl : NULL;
+}
+
+static int
+push_done(lua_State *L, int done)
+{
+	if (done < 0)
+		return lrl_fail(L, done);
+	lua_pushboolean(L, done);
+	return 1;
+}
+
+/* charges:refund([now_ns]) */
+static int
+refund(lua_State *L)
+{
+	struct charges *charges = check_charges(L);
+	struct rl *rl = rl_of(charges);
+
+	return push_done(L, rl ? rl_refund_at(rl, &charges->charges, lrl_now(L, 2, rl)) : 0);
+}
+
+static int
+give_units(struct charges *charges)
+{
+	struct rl *rl = rl_of(charges);
+	struct rl_charges kept = charges->charges;
+	struct rl_hold holds[RL_LIMITS_MAX];
+	size_t count = rl ? rl_holds(&charges->charges, holds, RL_LIMITS_MAX) : 0;
+	int done = count > 0 ? rl_release(rl, holds, count) : 0;
+
+	if (done < 0)
+		charges->charges = kept; /* they are still held: call again */
+	return done;
+}
+
+/* charges:release() */
+static int
+release(lua_State *L)
+{
+	return push_done(L, give_units(check_charges(L)));
+}
+
+static int
+collect(lua_State *L)
+{
+	struct charges *charges = check_charges(L);
+
+	/* The segment may be collected in the same turn, and is then closed: its units came back with it. */
+	if (charges->charges.count > 0)
+		give_units(charges);
+	return 0;
+}
+
+/* rule:acquire(key [, cost [, capacity]]): an object, and how many are in use; or false, and how many. */
+int
+lrl_rule_acquire(lua_State *L)
+{
+	struct rule *rule = lrl_rule(L, 1);
+	struct charges *charges;
+	struct rl_result result;
+	struct rl_item item = {0};
+	struct key key;
+	struct rl *rl;
+
+	lrl_key(L, 2, &key);
+	item.key = key.bytes;
+	item.key_len = key.len;
+	item.cost = lrl_cost(L, 3);
+	item.capacity = lrl_capacity(L, 4);
+	charges = lrl_charges_new(L, 1, rule->segment); /* may run code that closes the segment */
+	rl = lrl_rule_rl(rule);
+	if (!rl)
+		return lrl_segment_fail(L, rule->segment);
+	charges->opened = rule->segment->opened;
+	item.rule = rule->id;
+	item.charges = &charges->charges;
+	rl_check_item_at(rl, &item, rl_now(rl), &result);
+	if (result.verdict == RL_UNDECIDED)
+		return lrl_fail(L, result.error);
+	if (result.verdict != RL_ALLOWED) {
+		lua_pushboolean(L, 0);
+		lua_replace(L, -2);
+	}
+	lua_pushinteger(L, (lua_Integer)result.used);
+	return 2;
+}
+
+static const luaL_Reg methods[] = {
+	{"__gc", collect},    {"__close", collect}, {"refund", refund},
+	{"release", release}, {NULL, NULL},
+};
+
+void
+lrl_charges_methods(lua_State *L)
+{
+	lrl_metatable(L, LRL_CHARGES, methods);
+}

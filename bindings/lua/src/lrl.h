@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LRL_H
+#define LRL_H
+
+/*
+ * rl for Lua 5.1 to 5.4 and LuaJIT: what the files of the module share.
+ *
+ * Objects are userdata of a Lua state, which one thread at a time is in: nothing here is shared by
+ * threads but the segment itself. A call that fails returns nil, a sentence and the error's name; what is
+ * a mistake of the program (no string, an unknown field) is a Lua error.
+ */
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <rl.h>
+#include <sys/types.h>
+
+#if LUA_VERSION_NUM == 501
+#define lua_setuservalue lua_setfenv
+#define luaL_setfuncs(L, functions, nup) luaL_register(L, NULL, functions)
+#define luaL_newlib(L, functions) (lua_newtable(L), luaL_register(L, NULL, functions))
+#define lua_rawlen lua_objlen
+#endif
+
+#define LRL_SEGMENT "rl.segment"
+#define LRL_RULE "rl.rule"
+#define LRL_SPACE "rl.space"
+#define LRL_CHARGES "rl.charges"
+
+/* A segment that this state has open, or would like to. */
+struct segment {
+	struct rl *rl;    /* NULL: not open, or closed */
+	unsigned opened;  /* how often it was opened: rules are found anew after each time */
+	unsigned looks;   /* how often its name was looked at */
+	uint64_t look_ns; /* when its name is looked at next, on CLOCK_MONOTONIC_COARSE */
+	dev_t device;     /* the file it is, */
+	ino_t inode;      /* to see when the name is another's */
+	int is_private, is_closed;
+	int error; /* why it is not open */
+	struct rl_options options;
+	char name[RL_NAME_MAX + 1];
+};
+
+/* A rule or a space of counters, found by its name, or as it is to be defined. */
+struct rule {
+	struct segment *segment; /* lives as long, as the userdata's environment */
+	int id;                  /* the handle; negative: why there is none */
+	unsigned opened, looks;  /* the segment's when the handle was found */
+	int is_space;
+	unsigned flags;       /* of the definition */
+	unsigned limit_count; /* 0: defined by others */
+	struct rl_limit
+		limits[RL_LIMITS_MAX + 1]; /* one more than the library allows, which says so */
+	char name[RL_NAME_MAX + 1];
+};
+
+/* What a request was charged, or holds. */
+struct charges {
+	struct segment *segment;
+	unsigned opened;
+	struct rl_charges charges;
+};
+
+/* args.c: arguments, and answers of a call. Positions are absolute. */
+struct key {
+	const char *bytes;
+	size_t len;
+	char digest[RL_KEY_DIGEST_SIZE];
+};
+void lrl_key(lua_State *L, int at, struct key *key);
+uint64_t lrl_cost(lua_State *L, int at);
+uint32_t lrl_capacity(lua_State *L, int at);
+uint64_t lrl_ns(lua_State *L, int at);       /* nanoseconds: an integer, digits, "never" */
+uint64_t lrl_duration(lua_State *L, int at); /* seconds, "10m", "never", math.huge */
+uint64_t lrl_now(lua_State *L, int at, struct rl *rl); /* nothing there: the segment's clock */
+void lrl_push_ns(lua_State *L, uint64_t ns);
+void lrl_push_seconds(lua_State *L, uint64_t ns);
+const char *lrl_error_name(int error);
+int lrl_fail(lua_State *L, int error); /* pushes nil, text, name; returns 3 */
+int lrl_fail_text(lua_State *L, int error, const char *text);
+int lrl_choice(lua_State *L, int at, const char *what, const char *const *names);
+void lrl_metatable(lua_State *L, const char *name, const luaL_Reg *methods);
+
+/* text.c: 0, or -EINVAL. */
+int lrl_parse_seconds(double seconds, uint64_t *ns);
+
+/* options.c: reads the table at `at`. Returns whether the segment may be absent. */
+int lrl_options_read(lua_State *L, int at, struct rl_options *options);
+
+/* segment.c */
+struct segment *lrl_segment(lua_State *L, int at);
+struct rl *lrl_segment_rl(struct segment *segment);
+int lrl_segment_fail(lua_State *L, const struct segment *segment);
+int lrl_open(lua_State *L);
+int lrl_open_private(lua_State *L);
+int lrl_unlink(lua_State *L);
+void lrl_segment_methods(lua_State *L);
+
+/* rule.c */
+struct rule *lrl_rule(lua_State *L, int at);
+struct rule *lrl_rule_new(lua_State *L, int segment_at, const char *kind);
+struct rl *lrl_rule_rl(struct rule *rule);
+void lrl_rule_methods(lua_State *L);
+
+/* define.c: reads the table or text at `at` into the rule. */
+void lrl_limits_read(lua_State *L, int at, uint32_t ring, struct rule *rule);
+int lrl_define(const struct rule *rule);
+int lrl_define_fail(lua_State *L, const struct rule *rule);
+
+/* decide.c */
+int lrl_rule_decide(lua_State *L);
+int lrl_rule_reserve(lua_State *L);
+int lrl_segment_check_all(lua_State *L);
+int lrl_segment_check_many(lua_State *L);
+void lrl_push_result(lua_State *L, const struct rl_result *result);
+
+/* charges.c */
+struct charges *lrl_charges_new(lua_State *L, int owner_at, struct segment *segment);
+int lrl_rule_acquire(lua_State *L);
+void lrl_charges_methods(lua_State *L);
+
+/* space.c */
+void lrl_space_methods(lua_State *L);
+
+/* pattern.c: bans, exemptions, resets of many, of a segment or of a rule */
+int lrl_ban(lua_State *L);
+int lrl_allow(lua_State *L);
+int lrl_unban(lua_State *L);
+int lrl_reset_matching(lua_State *L);
+
+/* info.c */
+int lrl_segment_info(lua_State *L);
+int lrl_segment_rules(lua_State *L);
+int lrl_rule_info(lua_State *L);
+
+/* http.c */
+int lrl_rule_headers(lua_State *L);
+int lrl_client(lua_State *L);
+
+#endif

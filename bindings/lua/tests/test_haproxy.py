@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""HAProxy with the module: chroot, threads, kill -9, a segment that is not there."""
+import os
+import signal
+import subprocess
+import unittest
+
+import support as s
+
+s.need("haproxy")
+s.need_root()
+CONFIG = """
+global
+    chroot {work}/empty
+    user nobody
+    group nogroup
+    nbthread 8
+    log stderr format raw local0
+    lua-prepend-path {share}/?.lua
+    lua-prepend-path {build}/?.so cpath
+    {load} {settings}
+defaults
+    mode http
+    timeout client 60s
+    timeout server 60s
+    timeout connect 60s
+frontend www
+    bind 127.0.0.1:{port}
+    http-request lua.rl page src if {{ path /page }}
+    http-request lua.rl key req.hdr(x-key) if {{ path /key }}
+    http-request lua.rl none src if {{ path /none }}
+    http-request lua.rl page no.such.fetch if {{ path /fetch }}
+    http-request lua.rl slow src if {{ path /slow }}
+    http-request lua.rl_check page src if {{ path /check }}
+    http-request deny deny_status 403 if {{ path /check }} !{{ var(txn.rl_page_allowed) -m bool }}
+    http-request return status 200 content-type text/plain lf-string "%[var(txn.rl_page_remaining)]"
+"""
+
+
+class HAProxy(unittest.TestCase):
+    def start(self, segment, settings='rules = {page = "100/day"}', load="lua-load"):
+        lua = s.write("rl.lua", f'require "rl.haproxy" {{segment = "{segment}", {settings}}}')
+        os.makedirs(os.path.join(s.work, "empty"), exist_ok=True)
+        self.port = s.free_port()
+        self.config = s.write("haproxy.cfg", CONFIG.format(
+            work=s.work, share=s.SHARE, build=f"{s.BUILD}/{s.lua_of_haproxy()}", settings=lua, load=load,
+            port=self.port))
+        self.process = s.start(["haproxy", "-db", "-f", self.config])
+        self.addCleanup(lambda: s.end(self.process))
+        s.eventually(lambda: s.is_listening(self.port), "HAProxy listens")
+
+    def test_exactly_100_of_800(self):
+        for load in ("lua-load", "lua-load-per-thread"):
+            segment = s.segment(load)
+            self.start(segment, load=load)
+            self.assertEqual(s.count_status(self.port, "/page", 800, 16), 100, load)
+            root = os.readlink(f"/proc/{self.process.pid}/root")
+            self.assertEqual(root, os.path.join(s.work, "empty"))
+            self.assertIn("100", s.rlctl("--segment", segment, "get", "page", "127.0.0.1"))
+            s.end(self.process)
+
+    def test_killed_and_started_again(self):
+        segment = s.segment("kill")
+        self.start(segment, 'rules = {page = "10/day"}')
+        self.assertEqual(s.count_status(self.port, "/page", 6, 2), 6)
+        s.end(self.process, signal.SIGKILL)
+        self.start(segment, 'rules = {page = "10/day"}')
+        self.assertEqual(s.count_status(self.port, "/page", 20, 4), 4)
+
+    def test_answer(self):
+        segment = s.segment("answer")
+        self.start(segment, 'rules = {page = "1/day"}')
+        self.assertEqual(s.get(self.port, "/page")[0], 200)
+        status, headers, body = s.get(self.port, "/page")
+        self.assertEqual((status, body), (429, "Too Many Requests\n"))
+        self.assertGreater(int(headers["retry-after"]), 80000)
+        self.assertRegex(headers["ratelimit"], r'^"page";r=0;t=\d+$')
+        self.assertEqual(headers["ratelimit-policy"], '"page";q=1;w=86400')
+        s.rlctl("--segment", segment, "reset", "--yes", "127.0.0.1")
+        self.assertEqual(s.get(self.port, "/page")[0], 200)
+        s.rlctl("--segment", segment, "ban", "127.0.0.1", "--for", "1h")
+        self.assertEqual(s.get(self.port, "/page")[0], 429)
+
+    def test_keys(self):
+        self.start(s.segment("keys"), 'rules = {key = "1/day"}')
+        self.assertEqual(s.get(self.port, "/key", **{"x-key": "a"})[0], 200)
+        self.assertEqual(s.get(self.port, "/key", **{"x-key": "a"})[0], 429)
+        self.assertEqual(s.get(self.port, "/key", **{"x-key": "b"})[0], 200)
+        # Who has no key shares one with all others who have none.
+        self.assertEqual([s.get(self.port, "/key")[0] for _ in range(2)], [200, 429])
+        long = "x" * 6000
+        self.assertEqual([s.get(self.port, "/key", **{"x-key": long})[0] for _ in range(2)], [200, 429])
+
+    def test_variables(self):
+        self.start(s.segment("variables"), 'rules = {page = "2/day"}')
+        self.assertEqual([s.get(self.port, "/check")[0::2] for _ in range(3)],
+                         [(200, "1"), (200, "0"), (403, s.get(self.port, "/check")[2])])
+
+    def test_a_delayed_request_waits(self):
+        segment = s.segment("slow")
+        config = s.write("slow.json", '{"segment": {"name": "%s"}, "rules": {"slow": {"algorithm": "leaky_bucket",'
+                         ' "limit": "10/s", "burst": 100}}}' % segment)
+        self.start(segment, 'rules = {page = "1/day"}')
+        s.rlctl("--segment", segment, "config", "reload", "--config", config)
+        before = os.times().elapsed
+        self.assertEqual(s.count_status(self.port, "/slow", 11, 11), 11)
+        self.assertGreaterEqual(os.times().elapsed - before, 0.9)
+
+    def test_trouble_is_told_and_answered_as_configured(self):
+        for policy, status in (("allow", 200), ("deny", 503)):
+            self.start(s.segment(policy), f'on_error = "{policy}", rules = {{page = "1/day"}}')
+            self.assertEqual(s.get(self.port, "/none")[0], status)
+            self.assertEqual(s.get(self.port, "/fetch")[0], status)
+            s.eventually(lambda: "rule none: " in s.log() and "no.such.fetch" in s.log(), "a line of log")
+            s.end(self.process)
+
+    def test_a_segment_that_cannot_be_opened(self):
+        foreign = s.segment("foreign")
+        with open(f"/dev/shm/rl.{foreign}", "wb") as file:
+            file.write(b"not a segment" * 1000)
+        self.start(foreign, 'on_error = "deny"')
+        self.assertEqual(s.get(self.port, "/page")[0], 503)
+        self.assertIn(foreign, s.log())
+        s.end(self.process)
+        self.refused(f'segment = "{foreign}", required = true', foreign, check=[])
+
+    def refused(self, settings, text, check=("-c",)):
+        lua = s.write("rl.lua", f'require "rl.haproxy" {{{settings}}}')
+        config = s.write("bad.cfg", f"""
+global
+    lua-prepend-path {s.SHARE}/?.lua
+    lua-prepend-path {s.BUILD}/{s.lua_of_haproxy()}/?.so cpath
+    lua-load {lua}
+""")
+        done = subprocess.run(["haproxy", "-db", *check, "-f", config], capture_output=True, text=True,
+                              env=s.environment(), timeout=s.PATIENCE, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(text, done.stderr)
+
+    def test_bad_settings(self):
+        self.refused('rules = {page = "5/fortnight"}', "rule page: limit: a rate")
+        self.refused("rules = {page = {capacity = 0, window = 1}}", "rule page: limit.capacity: 0")
+        self.refused('colour = "blue"', "unknown setting 'colour'")
+        self.refused('on_error = "shrug"', "on_error = shrug")
+        self.refused("status = 200", "status = 200")
+        self.refused("options = {kees = 1}", "unknown option 'kees'")
+
+    def test_a_check_touches_nothing(self):
+        segment = s.segment("check")
+        self.start(segment)
+        s.end(self.process)
+        os.unlink(f"/dev/shm/rl.{segment}")
+        subprocess.run(["haproxy", "-c", "-f", self.config], check=True, capture_output=True, env=s.environment(),
+                       timeout=s.PATIENCE)
+        self.assertFalse(os.path.exists(f"/dev/shm/rl.{segment}"))
+
+
+if __name__ == "__main__":
+    unittest.main()
