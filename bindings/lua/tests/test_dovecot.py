@@ -124,12 +124,12 @@ class Dovecot(unittest.TestCase):
 
     def test_a_worker_that_is_killed_loses_no_count(self):
         answers = [self.try_it("bob") for _ in range(5)]
-        self.assertEqual(answers, ["right"] * 5)
+        self.assertEqual(answers, ["right"] * 5, self.log())
         for pid in self.workers():
             with contextlib.suppress(ProcessLookupError):  # it may have ended meanwhile
                 os.kill(pid, signal.SIGKILL)
         s.eventually(lambda: self.try_it("alice") == "right", "other workers answer")
-        self.assertEqual([self.try_it("bob") for _ in range(8)], ["right"] * 5 + ["later"] * 3)
+        self.assertEqual([self.try_it("bob") for _ in range(8)], ["right"] * 5 + ["later"] * 3, self.log())
 
     def workers(self):
         """Of this Dovecot alone: its children that are auth workers."""
