@@ -6,7 +6,7 @@
 # totals in flight), flood.pml (keys without a place, which share a cell), share.pml (a store that lends
 # capacity to hosts) and lease.pml (the one lease of a segment's shares).
 #
-#   run.sh [check]   bounded configurations and mutants, within three minutes
+#   run.sh [check]   bounded configurations and mutants, within two minutes
 #   run.sh torture   the same with larger bounds, a quarter of an hour and up to 4 GB
 #
 # `holds` means that every state was reached and no assertion failed; a search cut short by
@@ -127,9 +127,9 @@ ring_check() {
 	holds 'granularity 3'          ring -DN=3 -DT=6 -DREFUNDS
 	holds 'estimate'               ring -DREFUNDS -DESTIMATE
 	holds 'three workers'          ring -DWORKERS=3 -DT=3
-	holds 'retire and reclaim'     ring -DRETIRERS=1 -DGENS=2 -DT=3
 	holds 'all but one killed'     ring -DT=3 -DREFUNDS -DSOLO=40
 	holds 'entries of 4 epochs, alone' ring -DWORKERS=1 -DT=7 -DALIAS=4 -DREFUNDS
+	holds 'retire and reclaim'     ring -DWORKERS=1 -DRETIRERS=1 -DGENS=2 -DT=3
 	holds 'a share'                ring -DWORKERS=1 -DT=3 -DSHARES=2 -DREFUNDS
 	holds 'a share, two workers'   ring -DT=2 -DSHARES=1
 	holds 'a share, retired'       ring -DWORKERS=1 -DT=1 -DRETIRERS=1 -DGENS=2 -DSHARES=1 -DBLIND=1
@@ -140,15 +140,11 @@ ring_mutants() {
 	for mutant in JUMP_OWN NO_FREEZE STORE_WITHOUT_RECHECK STORE_BLINDLY CLOSE_WITHOUT_STORE \
 		REFUND_ANY_EPOCH TIME_GOES_BACK; do
 		caught "$mutant" ring -DT=5 -DREFUNDS "-D$mutant"
-		# What it comes to: a wrong sum, or more admitted than the capacity.
-		caught "$mutant, by its sums" ring -DT=5 -DREFUNDS -DSUMS_ONLY "-D$mutant"
 	done
 	caught ONE_TOO_MANY ring -DONE_TOO_MANY
 	caught RESTART_KEEPS_SPAN ring -DT=5 -DRESTART_KEEPS_SPAN
 	caught COPY_WITHOUT_RECHECK ring -DT=5 -DCOPY_WITHOUT_RECHECK
 	caught NO_ZERO_FILL ring -DT=5 -DNO_ZERO_FILL
-	caught 'NO_ZERO_FILL, by its sums' ring -DWORKERS=1 -DT=7 -DALIAS=4 -DREFUNDS \
-		-DSUMS_ONLY -DNO_ZERO_FILL
 	# A process that sleeps through as many sub-buckets as an entry's epoch has values.
 	caught 'entries of 4 epochs' ring -DT=7 -DALIAS=4
 	caught NO_GEN_IN_ENTRY ring -DRETIRERS=1 -DGENS=2 -DT=3 -DNO_GEN_IN_ENTRY
@@ -158,6 +154,17 @@ ring_mutants() {
 	holds 'REFUND_FROZEN alone' ring -DREFUNDS -DREFUND_FROZEN
 	holds 'CHARGE_FROZEN alone' ring -DREFUNDS -DCHARGE_FROZEN
 	caught 'REFUND_FROZEN, CHARGE_FROZEN' ring -DT=5 -DREFUNDS -DREFUND_FROZEN -DCHARGE_FROZEN
+}
+
+# What they come to: a wrong sum, or more admitted than the capacity.
+ring_sums() {
+	local mutant
+	for mutant in JUMP_OWN NO_FREEZE STORE_WITHOUT_RECHECK STORE_BLINDLY CLOSE_WITHOUT_STORE \
+		REFUND_ANY_EPOCH TIME_GOES_BACK; do
+		caught "$mutant, by its sums" ring -DT=5 -DREFUNDS -DSUMS_ONLY "-D$mutant"
+	done
+	caught 'NO_ZERO_FILL, by its sums' ring -DWORKERS=1 -DT=7 -DALIAS=4 -DREFUNDS \
+		-DSUMS_ONLY -DNO_ZERO_FILL
 	caught 'both, by their sums' ring -DT=5 -DREFUNDS -DSUMS_ONLY -DREFUND_FROZEN \
 		-DCHARGE_FROZEN
 	# A copy that lost its sub-buckets counts less, and the CAS of what it admits then fails;
@@ -239,6 +246,7 @@ ring_torture() {
 	holds 'capacity 3'             ring -DN=3 -DT=6 -DCAP=3 -DREFUNDS
 	holds 'estimate, longer'       ring -DT=5 -DREFUNDS -DESTIMATE
 	holds 'estimate, granularity 3' ring -DN=3 -DT=5 -DREFUNDS -DESTIMATE
+	holds 'retire, two workers'    ring -DRETIRERS=1 -DGENS=2 -DT=3
 	holds 'retire, longer'         ring -DRETIRERS=1 -DGENS=2
 	holds 'retire and refund'      ring -DRETIRERS=1 -DGENS=2 -DT=3 -DREFUNDS
 	holds 'retire, granularity 3'  ring -DN=3 -DRETIRERS=1 -DGENS=2 -DT=4
@@ -252,7 +260,6 @@ ring_torture() {
 in_flight_check() {
 	holds 'two workers'            in_flight
 	holds 'capacity 2'             in_flight -DCAP=2
-	holds 'three workers'          in_flight -DWORKERS=3 -DSEATS=2 -DOPS=1
 	holds 'a hold is handed on'    in_flight -DRELEASERS=1 -DCAP=2 -DOPS=1
 	holds 'a seat is used again'   in_flight -DSEATS=1 -DRELEASERS=1 -DOPS=1
 	holds 'a ring of one place'    in_flight -DR=1 -DCAP=2
@@ -280,13 +287,13 @@ in_flight_mutants() {
 	caught SEAT_KEEPS_GEN in_flight -DSEATS=1 -DRELEASERS=1 -DCAP=2 -DSEAT_KEEPS_GEN
 	caught RETIRE_HELD in_flight -DSWEEPERS=1 -DGENS=1 -DOPS=1 -DRETIRE_HELD
 	caught 'too few steps' in_flight -DSOLO=10 -DOPS=1
-	caught SEQ_RESTARTS in_flight "${QUIETLY_RETIRED[@]}" -DSEQ_RESTARTS
 	# Who finds nothing to release may say so at once: a place that lost a label does not get it again.
 	holds 'NOT_THERE_WITHOUT_RECHECK' in_flight -DSEATS=1 -DRELEASERS=1 -DOPS=1 \
 		-DNOT_THERE_WITHOUT_RECHECK
 }
 
 in_flight_torture() {
+	holds 'three workers, two seats' in_flight -DWORKERS=3 -DSEATS=2 -DOPS=1
 	holds 'two workers, longer'    in_flight -DSWEEPERS=1
 	holds 'a sweeper and a handed hold' in_flight -DSWEEPERS=1 -DRELEASERS=1 -DCAP=2 -DOPS=1
 	holds 'three workers, two kills' in_flight -DWORKERS=3 -DKILLS=2 -DOPS=1
@@ -301,6 +308,7 @@ in_flight_torture() {
 	holds 'retire and hand on'     in_flight -DSWEEPERS=1 -DGENS=1 -DRELEASERS=1 -DOPS=1 -DSWEEPS=1 -DCAP=2
 	holds 'three incarnations'     in_flight -DSWEEPERS=1 -DGENS=2 -DCAP=2 -DOPS=1 -DKILLS=0
 	holds 'asleep over a retirement' in_flight "${QUIETLY_RETIRED[@]}"
+	caught SEQ_RESTARTS in_flight "${QUIETLY_RETIRED[@]}" -DSEQ_RESTARTS
 	holds 'asleep over another algorithm' in_flight "${QUIETLY_RETIRED[@]}" -DINTERLUDE
 	caught 'SEQ_GOES_ON over another algorithm' in_flight "${QUIETLY_RETIRED[@]}" -DINTERLUDE -DSEQ_GOES_ON
 	holds 'all but one killed, longer' in_flight -DSOLO=40
@@ -332,9 +340,7 @@ flood_mutants() {
 	caught CARRY_WITHOUT_PREV flood -DUSERS=3 -DEVICTORS=0 -DCAP=2 -DFIRST=3 -DT=4 -DCARRY_WITHOUT_PREV
 	caught UNTIL_NOT_BY_FOLD flood -DSLOTS=2 -DUNTIL -DUNTIL_NOT_BY_FOLD
 	caught RECHECK_LIVE_ALONE flood -DSLEEPERS=1 -DRECHECK_LIVE_ALONE
-	caught OLDER_ROW_WRITES flood -DUSERS=3 -DRENEWERS=1 -DOLDER_ROW_WRITES
 	caught 'too few steps' flood -DSOLO=10
-	caught LEND_WITHOUT_CARRY flood -DUSERS=3 -DCAP=2 -DCELL_CAP=1 -DSHARES=1 -DLEND_WITHOUT_CARRY
 	# A stranger that sleeps through as many folds as the cell can count.
 	caught 'folds modulo 2' flood -DEVICTORS=2 -DFOLDS=2
 }
@@ -353,6 +359,8 @@ flood_torture() {
 	caught 'a share, NO_CARRY' flood -DUSERS=3 -DCAP=2 -DCELL_CAP=1 -DSHARES=1 -DNO_CARRY
 	# These take three users, and two epochs or a renewal.
 	caught CARRY_AT_OWN_TIME flood -DUSERS=3 -DEVICTORS=0 -DCAP=2 -DT=5 -DCARRY_AT_OWN_TIME
+	caught OLDER_ROW_WRITES flood -DUSERS=3 -DRENEWERS=1 -DOLDER_ROW_WRITES
+	caught LEND_WITHOUT_CARRY flood -DUSERS=3 -DCAP=2 -DCELL_CAP=1 -DSHARES=1 -DLEND_WITHOUT_CARRY
 	caught RECHECK_FOLDS_ALONE flood -DUSERS=3 -DRENEWERS=1 -DRECHECK_FOLDS_ALONE
 }
 
@@ -379,6 +387,7 @@ torture)
 	OPTIMISE=-O2
 	table_torture
 	ring_torture
+	ring_sums
 	PACK=(-DCOLLAPSE) # in a third of the memory, and half as fast
 	in_flight_torture
 	flood_torture
