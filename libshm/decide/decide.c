@@ -69,7 +69,7 @@ rl_hand_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_plan *p
 	};
 }
 
-/* Without a place to count in, as the segment's on_full says. Writes nothing shared. */
+/* Without a slot to count in, as the segment's on_full says. Writes nothing shared. */
 static enum rl_verdict
 tell_no_place(const struct rl_request *rq, uint64_t next_free_ns)
 {

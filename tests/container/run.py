@@ -127,17 +127,28 @@ def test(podman):
     assert alone == [100, 100], f"each with a /dev/shm of its own: {alone}"
 
 
+def remove(where):
+    """What cleans up after a container that has ended goes on beside us, and writes."""
+    for _ in range(400):
+        shutil.rmtree(where, ignore_errors=True)
+        if not os.path.exists(where):
+            return
+        time.sleep(0.05)
+    shutil.rmtree(where)
+
+
 def main():
     enter()
-    with tempfile.TemporaryDirectory() as where:
-        podman = Podman(where)
-        try:
-            can_run(podman, where)
-            test(podman)
-        finally:
-            subprocess.run([*podman.base, "rm", "--force", "--time", "0", "--all"], capture_output=True, check=False)
-            subprocess.run([*podman.base, "volume", "rm", "--force", "--all"], capture_output=True, check=False)
-            subprocess.run(["sh", "-c", f"grep -o ' {where}[^ ]*' /proc/self/mounts | sort -r | xargs -r umount -l"], check=False)
+    where = tempfile.mkdtemp()
+    podman = Podman(where)
+    try:
+        can_run(podman, where)
+        test(podman)
+    finally:
+        subprocess.run([*podman.base, "rm", "--force", "--time", "0", "--all"], capture_output=True, check=False)
+        subprocess.run([*podman.base, "volume", "rm", "--force", "--all"], capture_output=True, check=False)
+        subprocess.run(["sh", "-c", f"grep -o ' {where}[^ ]*' /proc/self/mounts | sort -r | xargs -r umount -l"], check=False)
+        remove(where)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 #
 # Explore the models of the lock-free protocols: table.pml (libshm/table/table.c), ring.pml
 # (libshm/algorithm/ring.c, libshm/algorithm/window.c), in_flight.pml (libshm/holder/holder.c, and
-# totals in flight), flood.pml (keys without a place, which share a cell), share.pml (a store that lends
+# totals in flight), flood.pml (keys without a slot, which share a cell), share.pml (a store that lends
 # capacity to hosts) and lease.pml (the one lease of a segment's shares).
 #
 #   run.sh [check]   bounded configurations and mutants, within two minutes

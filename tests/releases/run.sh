@@ -23,7 +23,8 @@ in_root() {
 	unshare --mount --pid --fork sh -c 'mount --make-rprivate / && mount --bind "$1" "$1" && mount -t proc proc "$1/proc" &&
 		mount --rbind /dev "$1/dev" && mount --rbind /sys "$1/sys" &&
 		mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm" &&
-		exec chroot "$1" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 http_proxy="$http_proxy" bash -euc "$2"' \
+		exec chroot "$1" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 http_proxy="$http_proxy" \
+			${NODE_EXTRA_CA_CERTS:+NODE_EXTRA_CA_CERTS=/root/authorities} bash -euc "$2"' \
 		- "$root" "$1"
 }
 
@@ -33,6 +34,7 @@ for codename in "$@"; do
 	debootstrap --variant=minbase --include=make,gcc,libc6-dev "$codename" "$root" "$mirror" >"$work/log" 2>&1 ||
 		{ tail -n 5 "$work/log"; skip "no $codename can be had here"; }
 	mkdir "$root/rl"
+	[ -z "${NODE_EXTRA_CA_CERTS:-}" ] || cp "$NODE_EXTRA_CA_CERTS" "$root/root/authorities" # whom npm trusts here
 	(cd "$top" && tar -c --exclude=./build .) | tar -x -C "$root/rl"
 	begin "$codename: make demo"
 	in_root 'cd /rl && make demo' >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail 'make demo'; }

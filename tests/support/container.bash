@@ -40,8 +40,9 @@ eventually() {
 	done
 }
 
+# By its own root and directory, for from within a chroot its mount namespace alone leads to ours.
 in_container() {
-	nsenter --target "$leader" --all env -i PATH=/usr/sbin:/usr/bin TERM=dumb LC_ALL=C "$@"
+	nsenter --target "$leader" --all --root --wd env -i PATH=/usr/sbin:/usr/bin TERM=dumb LC_ALL=C "$@"
 }
 
 # The container is a child of ours, and its leader one of systemd-nspawn's.

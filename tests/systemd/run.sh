@@ -116,11 +116,12 @@ has_restarted() {
 	[ "$(main_pid)" -ne 0 ] && [ "$(main_pid)" -ne "$1" ] && in_container systemctl --quiet is-active rld
 }
 
-# All files that are to stay the same; copies of the user database that useradd keeps are not.
+# All files that are to stay the same; copies of the user database that useradd keeps are not, and what systemd
+# notes of a first boot.
 names() {
 	(cd "$root" && find . -xdev \( -path ./run -o -path ./tmp -o -path ./var/lib/systemd -o \
 		-path ./var/tmp -o -path ./var/log -o -path ./dev -o -path ./proc -o -path ./sys -o \
-		-path './etc/*-' \) -prune -o -print | sort)
+		-path './etc/*-' -o -name .updated \) -prune -o -print | sort)
 }
 
 test_units() {

@@ -15,10 +15,10 @@ const blocks = new Map([...page.matchAll(/^```js\n\/\/ (\S+)\n([^]*?)^```$/gm)].
 const folder = path.join(__dirname, '..', 'readme')
 fs.mkdirSync(folder, { recursive: true })
 
-// The program of that name, with a segment of its own and any port.
+// The program of that name, with a segment of its own and any port; of what localhost may be, the address that is asked.
 function program (name, segment) {
   const file = path.join(folder, name)
-  fs.writeFileSync(file, blocks.get(name).replaceAll("'web'", `'${segment}'`).replace('listen(3000)', 'listen(0)').replace('port: 3000', 'port: 0'))
+  fs.writeFileSync(file, blocks.get(name).replaceAll("'web'", `'${segment}'`).replace('listen(3000)', 'listen(0)').replace('port: 3000', "port: 0, host: '127.0.0.1'"))
   return file
 }
 
