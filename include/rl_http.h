@@ -225,7 +225,7 @@ enum rl_http_field {
 	RL_HTTP_FORWARDED = 1,       /* RFC 7239: `for` of each element */
 };
 
-/* Whom to believe, and what of an address is counted. Zero means the default. */
+/* The proxies to believe, and the part of an address that is counted. Zero means the default. */
 struct rl_http_trust {
 	const struct rl_http_network *networks; /* of proxies; NULL if there are none */
 	size_t count;

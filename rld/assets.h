@@ -11,7 +11,7 @@ struct asset {
 	const char *start, *end;
 };
 
-/* What is served under this path, or NULL. */
+/* The asset that is served under this path, or NULL. */
 const struct asset *asset_find(const char *path);
 
 #endif

@@ -26,7 +26,7 @@ struct change {
 	uint32_t author;
 };
 
-/* What the events since the look before tell. */
+/* The events since the look before. */
 struct changes {
 	struct rl *rl;
 	struct change lifted[AUDIT_TOLD]; /* the newest ones */

@@ -28,7 +28,7 @@ struct audit {
 	struct log_pace resets_pace;
 };
 
-/* What stands now is known. */
+/* All that stands now is known. */
 void audit_start(struct audit *audit, struct rl *rl);
 void audit_look(struct audit *audit, struct rl *rl);
 void audit_end(struct audit *audit);

@@ -202,7 +202,7 @@ bans_file_open(struct bans_file *file, const char *path, struct rl *rl)
 	return status;
 }
 
-/* What waited long enough, and what has ended, goes. */
+/* Bans that waited long enough, and those that have ended, go. */
 static void
 try_waiting(struct bans_file *file, struct rl *rl)
 {

@@ -7,7 +7,7 @@
 /* For intervals: goes on whatever the wall clock does. */
 uint64_t clock_monotonic_ns(void);
 
-/* What this thread has computed: not what it was kept waiting. */
+/* The time that this thread has computed, without the time that it waited. */
 uint64_t clock_cpu_ns(void);
 
 #endif

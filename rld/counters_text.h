@@ -44,7 +44,7 @@ enum counters_text_kind {
 /* Which it is; of one that is not foreign, of which segment. */
 enum counters_text_kind counters_text_check(const char *text, size_t len, uint64_t *created_ns);
 
-/* What became of the keys of a text. */
+/* The outcome of the keys of a text. */
 struct counters_restored {
 	uint64_t restored, expired;
 	uint64_t homeless; /* no rule of that name is there, or it has no limit of that shape */

@@ -285,7 +285,7 @@ drop(struct http *http, int fd)
 	MHD_run(http->daemon);
 }
 
-/* Whoever has been here for long has a descriptor that another could use. */
+/* A client that has been here for long has a descriptor that another could use. */
 static void
 rest(struct http *http, uint64_t now_ns)
 {

@@ -19,7 +19,7 @@ struct http;
 struct http *http_start(int fd, const struct report *report, bool has_page);
 void http_stop(struct http *http);
 
-/* What to poll until the next http_run(); NULL: nothing. */
+/* The descriptors to poll until the next http_run(); NULL: none. */
 #define HTTP_FDS 2
 void http_watch(const struct http *http, uint64_t now_ns, struct pollfd fds[static HTTP_FDS]);
 

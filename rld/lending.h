@@ -33,7 +33,7 @@ void lending_warn(const struct config *config);
 /* After a file was read again: what it says of the cluster takes a restart. */
 void lending_compare(const struct lending *l, const struct config *config);
 
-/* What to poll for reading, -1 for nothing; and when to come again. */
+/* The descriptor to poll for reading, -1 for none; and when to come again. */
 int lending_fd(const struct lending *l);
 uint64_t lending_run(struct lending *l, uint64_t now_ns);
 

@@ -2,7 +2,7 @@
 #ifndef RLD_NOTIFY_H
 #define RLD_NOTIFY_H
 
-/* What the service manager is told; nothing happens where there is none. */
+/* Notes to the service manager; nothing happens where there is none. */
 
 #include <stdint.h>
 

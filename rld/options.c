@@ -111,7 +111,7 @@ take(struct options *options, int option)
 	}
 }
 
-/* What cannot be, though each option alone could: told, and false. */
+/* False after a message if the options do not go together. */
 static bool
 fit_together(const struct options *options, int argc, char **argv)
 {

@@ -14,7 +14,7 @@ enum {
 	EXIT_TROUBLE = 2
 };
 
-/* What the command line said; the texts are its own. */
+/* The options of the command line; the texts are its own. */
 struct options {
 	const char *config;         /* as config_path() takes it */
 	const char *listen;         /* or NULL */

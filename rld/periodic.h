@@ -2,7 +2,7 @@
 #ifndef RLD_PERIODIC_H
 #define RLD_PERIODIC_H
 
-/* What is to be done now and again, besides the sweep. */
+/* The periodic jobs besides the sweep. */
 
 #include "daemon.h"
 
@@ -12,7 +12,7 @@ uint64_t periodic_run(struct daemon *d, uint64_t now_ns);
 /* The metrics' file, if there is to be one. */
 void periodic_write_textfile(struct daemon *d);
 
-/* What stands goes into the file of bans, if there is to be one, and if it has changed or in any case. */
+/* Write the bans that stand to the file of bans, if there is to be one; if they have changed, or in any case. */
 void periodic_keep_bans(struct daemon *d, bool in_any_case);
 
 #endif

@@ -36,7 +36,7 @@ void probe_start(struct probe *p, uint64_t now_ns);
 /* Go on. True when the answer that was wanted has come, once. */
 bool probe_run(struct probe *p, uint64_t now_ns);
 
-/* What it waits for: a descriptor (-1: none) and its events, and a time. */
+/* It waits for a descriptor (-1: none) and its events, and for a time. */
 int probe_fd(const struct probe *p);
 short probe_events(const struct probe *p);
 uint64_t probe_due_ns(const struct probe *p);

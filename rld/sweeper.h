@@ -63,7 +63,7 @@ uint64_t sweeper_run(struct sweeper *s, uint64_t now_ns);
 /* How many slots are used: this pass's count, and the last one's where this has not been. */
 uint64_t sweeper_used(const struct sweeper *s);
 
-/* What all slices have seen and done since the start. */
+/* Sums of all slices since the start. */
 struct rl_swept sweeper_total(const struct sweeper *s);
 
 void sweeper_end(struct sweeper *s);

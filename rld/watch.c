@@ -9,7 +9,7 @@
 
 #define MORE_KEYS "a segment for more keys ends this"
 
-/* What is worth a warning: what it means for those concerned, and what ends it. */
+/* Warnings: each with its meaning for those concerned, and what ends it. */
 static const struct {
 	enum rl_counter counter;
 	const char *text, *remedy;
@@ -36,7 +36,7 @@ static const struct {
          "rule, or use two names; 'rlctl doctor' says which"},
 };
 
-/* What came to the counters of the rule in a row since the last look; all that a new one has. */
+/* The growth of the counters of a row's rule since the last look; all of them for a new rule. */
 static void
 add_steps(struct watch *watch, uint32_t row, uint64_t steps[RL_COUNTERS])
 {

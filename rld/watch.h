@@ -24,7 +24,7 @@
 #define WATCH_SHARE 50
 #define WATCH_SHARE_LOW 40
 
-/* What stood in a rule's row, and which rule that was: a row may become another's. */
+/* The counts of a rule's row, and which rule it was: a row may become another's. */
 struct watch_row {
 	int rule;
 	uint64_t counters[RL_COUNTERS];

@@ -11,7 +11,7 @@ add(struct rlb_headers *h, const char *name, const char *value)
 		h->field[h->count++] = (struct rlb_field){name, value};
 }
 
-/* What comes in a window; `limit` of a bucket is its burst. */
+/* The units of a window; `limit` of a bucket is its burst. */
 static uint64_t
 quota_of(struct rl *rl, int id, const struct rl_result *result, const char **unit)
 {

@@ -7,7 +7,7 @@
 #define TRIES 4
 #define LOOK_NS RL_SECOND
 
-/* Whose file has the name now; 0, or -ENOENT. */
+/* The file that has the name now; 0, or -ENOENT. */
 static int
 see(const char *path, struct stat *st)
 {

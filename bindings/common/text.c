@@ -29,7 +29,7 @@ static const struct word periods[] = {
 	{"day", DAY},     {NULL, 0},
 };
 
-/* What is left to read. */
+/* The text that is left to read. */
 struct rest {
 	const char *at, *end;
 };

@@ -2,7 +2,7 @@
 #ifndef RLB_WORDS_H
 #define RLB_WORDS_H
 
-/* What numbers of rl.h are called in a language. Never NULL. */
+/* The words of a language for numbers of rl.h. Never NULL. */
 
 const char *rlb_verdict(int verdict); /* "allowed"; a verdict that is none: "undecided" */
 const char *rlb_reason(int reason);   /* "limit", "ban", "exemption", "reserve" */

@@ -94,7 +94,7 @@ compare_segment(const struct application *a)
 		warn_segment(a, SEGMENT_GROUP, "the group number %u", (unsigned)has->group);
 }
 
-/* What is at fault, for outcome->rule is below the number of rules. */
+/* The rule at fault, for outcome->rule is below the number of rules. */
 static uint32_t
 fault_token(const struct config *config, const struct rl_config_outcome *outcome)
 {
@@ -168,7 +168,7 @@ tell_fault(const struct application *a, const struct rl_config_outcome *outcome,
 		             rl_strerror(error));
 }
 
-/* What was before, to tell what has changed. */
+/* The rules before, to tell what has changed. */
 struct past {
 	struct before *rules;
 	unsigned *effects;

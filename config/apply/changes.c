@@ -93,7 +93,7 @@ label_of(size_t i, size_t count)
 	return label;
 }
 
-/* What of the shape is another, in the order in which people would look for it. */
+/* The parts of the shape that change, in the order in which people look for them. */
 static const char *
 shape_difference(const struct rl_limit *old, const struct rl_limit *new)
 {

@@ -2,12 +2,12 @@
 #ifndef CONFIG_CHANGES_H
 #define CONFIG_CHANGES_H
 
-/* What a configuration does to the rules of a segment, in words. */
+/* The changes of a configuration to the rules of a segment, in words. */
 
 #include "model/config.h"
 #include "read/tell.h"
 
-/* What a segment had of a rule before it was configured. */
+/* A rule as it was before the segment was configured. */
 struct before {
 	struct rl_rule_info info; /* limit_count 0: nothing */
 	uint64_t overrides_new;   /* what the file will make of its overrides */

@@ -23,7 +23,7 @@ struct new_file {
 /* May one be put there? 0; -EMLINK a symbolic link; -EINVAL anything else that is no regular file. */
 int new_file_check(const char *path);
 
-/* What an error of these means. */
+/* The meaning of an error of these. */
 const char *new_file_strerror(int error);
 
 /* 0, or -errno, as new_file_check() has them, too. Whatever the umask, its mode is `mode`. */

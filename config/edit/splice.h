@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-/* What can be wrong, besides -ENOMEM and what is wrong with the text. */
+/* The errors, besides -ENOMEM and those of the text. */
 #define SPLICE_EPOINTER (-EINVAL) /* no pointer, or the whole text's */
 #define SPLICE_EABSENT (-ENOENT)  /* to be removed, but not there; or no such element */
 #define SPLICE_EPARENT (-ENOTDIR) /* what would hold it is neither object nor array */

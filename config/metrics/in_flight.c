@@ -7,7 +7,7 @@
 
 #include "metrics/family.h"
 
-/* What the keys of one rule hold. */
+/* The units that the keys of one rule hold. */
 struct sum {
 	struct rl_rule_info rule;
 	uint64_t units;

@@ -97,7 +97,7 @@ read_cells(struct reader *reader, const struct field *field, struct node node, s
 		             report_got(reader->report, node.token).text);
 }
 
-/* What is of the reserve has no use without it. */
+/* Fields of the reserve have no use without it. */
 static void
 check_reserve(struct reader *reader, const struct value *v, const struct rl_options *o)
 {
@@ -179,7 +179,7 @@ read_gc(struct reader *reader, struct node object, struct config *config)
 	config->source->segment[SEGMENT_BUFFER] = v[GC_BUFFER].token;
 }
 
-/* What the rules need. */
+/* The sizes that the rules need. */
 struct needs {
 	uint64_t limits;
 	uint64_t overrides;

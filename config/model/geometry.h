@@ -2,7 +2,7 @@
 #ifndef CONFIG_GEOMETRY_H
 #define CONFIG_GEOMETRY_H
 
-/* What the file says of the segment to create, and of its daemon. */
+/* The file's fields of the segment to create, and of its daemon. */
 
 #include "model/config.h"
 #include "read/reader.h"

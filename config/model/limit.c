@@ -25,7 +25,7 @@
 
 const char *const mode_names[] = {"enforce", "shadow", NULL};
 
-/* What may stand behind the stroke of "100/min" or "300/5min", besides a duration. */
+/* The words that may stand behind the stroke of "100/min" or "300/5min", besides a duration. */
 static const struct {
 	const char *name;
 	uint64_t ns;
@@ -294,7 +294,7 @@ has_misplaced(struct reader *reader, const struct value *v, enum rl_algorithm a)
 	return is_wrong;
 }
 
-/* What is in flight has no window, its own or the rule's. */
+/* A limit in flight has no window, its own or the rule's. */
 static bool
 has_window_in_flight(struct reader *reader, const struct value *window, enum rl_algorithm algorithm)
 {
@@ -438,7 +438,7 @@ suits_algorithm(struct reader *reader, uint32_t owner, const struct value *v,
 	return is_fillable(reader, owner, limit, &v[LIMIT_BURST]);
 }
 
-/* What each process may leave idle of a window is a small part of it. */
+/* The units that a process may leave idle are a small part of a window. */
 static bool
 suits_prefetch(struct reader *reader, const struct value *v, const struct rl_limit *limit)
 {
@@ -522,7 +522,7 @@ blind_of(const struct value *v, uint32_t capacity)
 	return part > 0 ? (uint32_t)part : 1;
 }
 
-/* What only a limit of a cluster has; "strict": false says what is so anyway. */
+/* Fields that only a limit of a cluster has; "strict": false says what is so anyway. */
 static bool
 has_share_fields(struct reader *reader, const struct value *v)
 {

@@ -88,7 +88,7 @@ is_address(const char *text)
 	return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
 }
 
-/* What the name means, or false after a report. */
+/* Read the name's meaning; false after a report. */
 static bool
 read_pattern(struct reader *reader, const char *name, uint32_t token, bool is_exact,
              struct pattern_text *out)

@@ -2,7 +2,7 @@
 #ifndef CONFIG_OVERRIDES_H
 #define CONFIG_OVERRIDES_H
 
-/* What a rule says of some keys: "overrides" of a rule, and what "keys" at the top amounts to. */
+/* Limits of some keys: the "overrides" of a rule, and "keys" at the top, which come to the same. */
 
 #include "model/config.h"
 #include "read/reader.h"

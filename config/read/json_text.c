@@ -10,7 +10,7 @@
 
 #define BLANKS " \t\r\n"
 
-/* What is wrong, and where; `what` NULL is nothing that is known. */
+/* The mistake, and where it is; `what` is NULL if it is not known. */
 struct oddity {
 	const char *what;
 	size_t at;

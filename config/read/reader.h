@@ -25,7 +25,7 @@ struct reader {
 	bool has_cluster; /* limits of the file may be of one */
 };
 
-/* What a field said. */
+/* The value of a field. */
 struct value {
 	uint32_t token;  /* 0: it was not there */
 	bool is_bad;     /* it was, and its problem has been reported */

@@ -342,14 +342,14 @@ compare(const void *a, const void *b)
 	return strcmp(first->text ? first->text : "", second->text ? second->text : "");
 }
 
-/* What several limits inherit may be wrong for each of them. */
+/* A field that several limits inherit may be wrong for each of them. */
 static bool
 is_same(const struct problem *a, const struct problem *b)
 {
 	return a->at == b->at && a->text && b->text && strcmp(a->text, b->text) == 0;
 }
 
-/* What warnings of the kind have in common: "..." for what differs. */
+/* The common part of the warnings of one kind: "..." for what differs. */
 static void
 put_kind(FILE *out, const char *format)
 {

@@ -71,7 +71,7 @@ struct text_place report_place(const struct report *report, uint32_t at);
 void report_show(const struct report *report, struct text_place place, config_tell *tell,
                  void *arg);
 
-/* What is told of a value: its text, as far as it is short, or "an object". */
+/* A value in a message: its text if that is short, or "an object". */
 struct value_text {
 	char text[64];
 };

@@ -7,7 +7,7 @@
 
 #include "text/tokens.h"
 
-/* What a file may say of the segment, in the order of its fields. */
+/* The fields of the segment in a file, in their order. */
 enum segment_id {
 	SEGMENT_NAME,
 	SEGMENT_KEYS,

@@ -46,7 +46,7 @@ read_unit(const char **text)
 	return NULL;
 }
 
-/* What the digits behind a point are worth, of a unit; false if no whole nanoseconds. */
+/* The worth of the digits behind a point, of a unit; false if no whole nanoseconds. */
 static bool
 fraction_of(const char *digits, size_t len, uint64_t unit_ns, uint64_t *ns)
 {

@@ -53,7 +53,7 @@ file_strerror(int error)
 	return error == -EINVAL ? "is no regular file" : strerror(-error);
 }
 
-/* What says how large it is, and is too large, is not begun with. */
+/* A file that tells its size, and is too large, is not read at all. */
 static bool
 is_too_large(int fd, size_t most)
 {

@@ -14,7 +14,7 @@
  */
 int file_open(const char *path);
 
-/* What an error of these calls means, for people: "is no regular file". */
+/* The meaning of an error of these calls, for people: "is no regular file". */
 const char *file_strerror(int error);
 
 /*

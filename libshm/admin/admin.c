@@ -196,7 +196,7 @@ give_up_changes(struct rl *rl, uint64_t now_ns)
 		rl_change_give_up(s, &rl->changes_seen);
 }
 
-/* What lifted bans have left in their filter. Another who is at it, or configures, is not waited for. */
+/* Clear the bits that lifted bans left in their filter. If another process does it, or configures, nothing is done. */
 static void
 tidy_bans(struct rl *rl, uint64_t now_ns)
 {

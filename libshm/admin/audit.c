@@ -51,7 +51,7 @@ struct audit {
 	uint64_t *keys; /* of the LIVE slots, counts->live of them */
 };
 
-/* What one inspection of a LIVE slot shows. */
+/* The result of one inspection of a LIVE slot. */
 struct finding {
 	enum rl_fault fault;
 	bool is_named;
@@ -291,7 +291,7 @@ audit_live(struct audit *a, struct rl_slot slot)
 	               : 0;
 }
 
-/* What was not retired does not leave. */
+/* Only a retired slot is LEAVING. */
 static int
 audit_leaving(struct audit *a, struct rl_slot slot)
 {
@@ -357,7 +357,7 @@ keep_suspects(uint64_t *keys, size_t count)
 	return suspects;
 }
 
-/* What the records say: two keys that have their bits of hash in common. */
+/* The records tell two keys apart whose tags have the same bits of hash. */
 static bool
 are_two_names(const struct rl_segment *s, struct rl_slot one, struct rl_slot other)
 {

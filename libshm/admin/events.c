@@ -11,7 +11,7 @@
 #include "segment/event.h"
 #include "segment/record.h"
 
-/* What an event is made of, and what it points to. */
+/* The parts of an event, and the texts that it points to. */
 struct room {
 	struct rl_event event;
 	struct rl_record_copy copy;
@@ -153,7 +153,7 @@ make(struct rl *rl, uint64_t n, const struct rl_event_entry *e, struct room *roo
 		take_name(&rl->segment, slot, room);
 }
 
-/* What was written over is lost. */
+/* Events that were written over are lost. */
 static void
 catch_up(const struct rl_segment *s, uint64_t end, struct rl_events_cursor *c)
 {

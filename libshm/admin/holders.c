@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who holds what is in flight, for people. */
+/* The processes that hold units in flight, for people. */
 #include <errno.h>
 
 #include "decide/key_limits.h"

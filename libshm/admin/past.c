@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What rule/history.h has noted, as spans of time; and what each limit has denied. */
+/* The histories of rule/history.h as spans of time, and the denials of each limit. */
 #include <errno.h>
 
 #include "rl_admin.h"

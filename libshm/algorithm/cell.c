@@ -162,7 +162,7 @@ parts_of_log(const struct rl_limiter *l, const struct rl_limiter *cell, const st
 	return p;
 }
 
-/* What is counted of it ends with its window, so it is counted where that began. */
+/* Its count ends with its window, so it is counted where the window began. */
 static struct parts
 parts_of_anchored(const struct rl_limiter *cell, const struct rl_view *v)
 {

@@ -66,7 +66,7 @@ rl_cell_folds(struct rl_u128 word)
 	                  (word.hi & 0xfff));
 }
 
-/* What a cell counts of that serial, as a word of its limiter. */
+/* The count of a cell of that serial, as a word of its limiter. */
 static inline struct rl_u128
 rl_cell_count(struct rl_u128 word, uint8_t serial)
 {
@@ -106,7 +106,7 @@ bool rl_cell_is_open(const struct rl_limiter *cell, struct rl_u128 count, uint64
 struct rl_u128 rl_cell_fold(const struct rl_limiter *limiter, const struct rl_limiter *cell,
                             const struct rl_view *view, struct rl_u128 count);
 
-/* What a slot begins with that is first charged at now_ns. False: with nothing. */
+/* The word that a slot begins with if it is first charged at now_ns. False: nothing. */
 bool rl_cell_carry(const struct rl_limiter *limiter, const struct rl_limiter *cell,
                    struct rl_u128 count, uint64_t now_ns, uint64_t slot_bits, struct rl_u128 *word);
 

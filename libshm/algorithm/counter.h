@@ -92,7 +92,7 @@ rl_counter_sum(uint64_t value, int64_t amount)
 	return (uint64_t)amount < RL_COUNT_MAX - value ? value + (uint64_t)amount : RL_COUNT_MAX;
 }
 
-/* What follows `before`. */
+/* The word that follows `before`. */
 static inline struct rl_u128
 rl_counter_word(struct rl_u128 before, uint64_t expiry_ms, uint64_t value, uint64_t slot_bits)
 {

@@ -314,7 +314,7 @@ rl_gcra_full_at(const struct rl_level *level)
 	return level->ns + (level->ticks > 0 && level->ns < UINT64_MAX);
 }
 
-/* What a charge remembers. */
+/* The memory of a charge. */
 struct past {
 	struct rl_level after; /* `ahead` and `waits` are not remembered */
 	bool has_ticks;

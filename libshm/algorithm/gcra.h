@@ -78,7 +78,7 @@ struct rl_gcra_divisor {
 	uint64_t inverse; /* 2^64 - 1 divided by `high` */
 };
 
-/* What of a bucket does not depend on the request, so that it may be kept. All zero: nothing is. */
+/* The part of a bucket that does not depend on the request, so that it may be kept. All zero: none is kept. */
 struct rl_gcra_rate {
 	uint32_t capacity; /* for which, */
 	uint32_t burst;    /* and which wish, the rest is */
@@ -97,7 +97,7 @@ struct rl_gcra {
 	struct rl_gcra_divisor divisor;
 };
 
-/* What a word says. All zero: a full bucket. */
+/* The meaning of a word. All zero: a full bucket. */
 struct rl_level {
 	uint64_t ns; /* tat */
 	uint32_t ticks;
@@ -114,7 +114,7 @@ uint32_t rl_gcra_burst(uint64_t window_ns, uint32_t capacity, uint32_t burst);
 
 struct rl_gcra_divisor rl_gcra_divisor(uint64_t window_ns);
 
-/* What to keep of a bucket that fills with `capacity` per window and shall hold `burst`. */
+/* The part to keep of a bucket that fills with `capacity` per window and holds `burst`. */
 struct rl_gcra_rate rl_gcra_rate(uint64_t window_ns, uint32_t capacity, uint32_t burst);
 
 /* A bucket, of what was kept. */

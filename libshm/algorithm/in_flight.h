@@ -71,7 +71,7 @@
 #define RL_IN_FLIGHT_PLACE_MASK UINT32_C(0xfff)
 #define RL_IN_FLIGHT_SWEPT (UINT64_C(1) << 12)
 
-/* What one process holds of a key. */
+/* The units that one process holds of a key. */
 struct rl_tally {
 	uint32_t label;
 	uint32_t units;
@@ -181,7 +181,7 @@ rl_in_flight_place(struct rl_u128 word)
 	return (uint32_t)(word.hi >> RL_IN_FLIGHT_PLACE_SHIFT) & RL_IN_FLIGHT_PLACE_MASK;
 }
 
-/* What is held, by the word alone. */
+/* The units that are held, by the word alone. */
 static inline uint32_t
 rl_in_flight_total(struct rl_u128 word)
 {

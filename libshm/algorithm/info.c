@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is known of an algorithm without its arithmetic. */
+/* Facts about each algorithm, without its arithmetic. */
 #include "rl.h"
 
 /* A row is the struct's fields behind its size. */

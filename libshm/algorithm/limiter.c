@@ -16,7 +16,7 @@ rl_limiter_keep_rate(const struct rl_limiter *l, struct rl_quota *q)
 		q->rate = rl_gcra_rate(l->window_ns, q->capacity, rl_limiter_wished_burst(l, q));
 }
 
-/* What is kept, or, should the capacity or the burst have changed since, *made anew. */
+/* The bucket that is kept; or *made anew, if the capacity or the burst has changed since. */
 static const struct rl_gcra_rate *
 rate_of(const struct rl_limiter *l, const struct rl_quota *q, struct rl_gcra_rate *made)
 {
@@ -70,7 +70,7 @@ share_bits_of(const struct rl_view *v)
 	return v->is_zero ? 0 : v->word.hi & RL_STATE_SHARE_MASK;
 }
 
-/* What the whole cluster admits at once. */
+/* The most that the whole cluster admits at once. */
 static uint32_t
 limit_of_all(const struct rl_limiter *l, const struct rl_quota *q)
 {
@@ -219,7 +219,7 @@ peek_log(const struct rl_limiter *l, const struct rl_log *log, const struct rl_v
 		                                  d->limit, cost);
 }
 
-/* What is held; nobody knows when it will not be. More than the limit, where that was lowered. */
+/* The units that are held; nobody knows until when. They are more than the limit where that was lowered. */
 static void
 tell_in_flight(const struct rl_view *v, struct rl_decision *d)
 {
@@ -406,7 +406,7 @@ decide_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct r
 	tell_lent(lent.limit, lent.quota.capacity, &p->decision);
 }
 
-/* What a time does to a word of whichever form; the count stays, and is scaled. */
+/* Give a word of any form that share; the count stays, and is scaled. */
 bool
 rl_limiter_lend(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                 uint32_t share, uint64_t now_ns, struct rl_u128 *next)
@@ -1044,7 +1044,7 @@ charge_entries_of_log(const struct rl_limiter *l, const struct rl_view *v, uint3
 	return count;
 }
 
-/* What a bucket lacks: more than it holds, where tokens are booked ahead. */
+/* The tokens that a bucket lacks: more than its burst where tokens are booked ahead. */
 static uint32_t
 lacks_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
          uint64_t now_ns)

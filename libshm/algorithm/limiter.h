@@ -48,7 +48,7 @@ struct rl_limiter {
 	struct rl_gcra_divisor divisor; /* buckets only */
 };
 
-/* What a limit of a cluster admits on this host. */
+/* The most that a limit of a cluster admits on this host. */
 struct rl_lent_quota {
 	uint32_t blind;
 	uint32_t away; /* what a share is worth without a lease; RL_LENT_KEEP: what it was */
@@ -87,7 +87,7 @@ struct rl_view {
 	const uint64_t *ring;
 };
 
-/* What is decided about a request; the limit, remaining and reset hold whatever the verdict. */
+/* The decision about a request; the limit, remaining and reset hold for every verdict. */
 struct rl_decision {
 	uint32_t limit;     /* the largest cost that is ever admitted */
 	uint32_t remaining; /* the largest that is admitted now */
@@ -142,7 +142,7 @@ rl_limiter_has_bucket(const struct rl_limiter *l)
 	return l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET;
 }
 
-/* What counts, of what a decision tells. */
+/* The count, from a decision. */
 static inline uint32_t
 rl_decision_used(const struct rl_decision *d)
 {
@@ -352,7 +352,7 @@ rl_limiter_lent_adds(const struct rl_limiter *l, const struct rl_quota *q, const
 	return true;
 }
 
-/* What counts of it at now_ns: never less than what an admission at that time or a later one sees. */
+/* Its count at now_ns: never less than an admission at that time or later sees. */
 uint32_t rl_limiter_load(const struct rl_limiter *limiter, const struct rl_quota *quota,
                          const struct rl_view *view, uint64_t now_ns);
 

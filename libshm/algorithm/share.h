@@ -73,7 +73,7 @@ rl_share_code_up(uint32_t tokens)
 	return rl_share_tokens(code) < tokens && code < RL_SHARE_CODE_MAX ? code + 1 : code;
 }
 
-/* What a word has; of one of its slot's incarnation now. */
+/* The share in a word, which is of its slot's present incarnation. */
 static inline uint32_t
 rl_share_of(struct rl_u128 word)
 {

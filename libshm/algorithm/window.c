@@ -103,7 +103,7 @@ age_of(const struct rl_window_at *at)
 	return at->epoch - at->state->epoch;
 }
 
-/* What the ring holds of the closed sub-buckets that still count at `epoch` >= s->epoch. */
+/* The ring's count of the closed sub-buckets that still count at `epoch` >= s->epoch. */
 static uint32_t
 ring_sum(const struct rl_window_at *at, uint64_t epoch)
 {
@@ -126,7 +126,7 @@ needs_ring(const struct rl_window_at *at)
 	return at->window->count > 1 && at->state->sum > 0;
 }
 
-/* What was admitted `i` sub-buckets before the request's. */
+/* The admissions `i` sub-buckets before the request's. */
 static uint32_t
 count_before(const struct rl_window_at *at, uint64_t i)
 {

@@ -85,7 +85,7 @@ struct rl_window_at {
 	uint8_t gen;
 };
 
-/* What counts then. */
+/* The count at that time. */
 struct rl_window_used {
 	uint64_t all;    /* the oldest sub-bucket in full */
 	uint32_t oldest; /* that one */
@@ -252,7 +252,7 @@ uint64_t rl_window_used_up_until(const struct rl_window *window, const struct rl
 uint32_t rl_window_left(const struct rl_window *window, const struct rl_state *state,
                         uint32_t capacity, uint64_t now_ns);
 
-/* What one instant is for all states of a window. */
+/* One timestamp, as all states of a window use it. */
 struct rl_window_now {
 	uint64_t epoch;
 	uint64_t oldest; /* how much of the oldest sub-bucket counts, in 2^-32, rounded up */

@@ -57,7 +57,7 @@ is_still(const struct rl_segment *s, struct rl_slot slot)
 	return rl_atomic_load(rl_table_tag(&s->table, slot.index)) == slot.tag;
 }
 
-/* What the key's own override or tier says in place of its limit. */
+/* The capacity of the key's own override or tier, in place of its limit's. */
 static void
 apply_own_capacity(struct rl *rl, struct place *p)
 {

@@ -173,7 +173,7 @@ check_all(struct job *j)
 	return error;
 }
 
-/* What a rule becomes, against what it is. */
+/* A rule as it will be, against the rule as it is. */
 
 /* The rule's limits as they are in force, or none. */
 static enum rl_bank
@@ -494,7 +494,7 @@ write_once(struct job *j)
 	return error;
 }
 
-/* Who defines needs no lock, and may have been given a row meanwhile that we had in mind. */
+/* rl_define() takes no lock: it may have been given a row meanwhile that this plan counted on. */
 static int
 write_bank(struct job *j)
 {

@@ -2,7 +2,7 @@
 #ifndef RL_KEEP_H
 #define RL_KEEP_H
 
-/* What applications have defined a rule as, and a definition that others are not to replace. See keep.c. */
+/* The applications' definition of a rule, and one that others are not to replace. See keep.c. */
 
 #include "configure/rows.h"
 

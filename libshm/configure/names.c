@@ -108,7 +108,7 @@ clear_counters(const struct rl_segment *s, int row)
 	}
 }
 
-/* What the former rule has left. Only under the lock: nobody uses the row, nor clears it. */
+/* Clear what the former rule left. Only under the lock: nobody uses the row, nor clears it. */
 static int
 begin(const struct rl_segment *s, int rule, const char *name)
 {

@@ -62,7 +62,7 @@ set_add(struct rl_row_set *set, const struct rl_refs *refs)
 			rl_row_set_add(set, refs->limit[i]);
 }
 
-/* What is in force, of all rules. */
+/* The limits in force, of all rules. */
 static void
 gather_in_force(const struct rl_segment *s, struct rl_row_set *set)
 {
@@ -75,7 +75,7 @@ gather_in_force(const struct rl_segment *s, struct rl_row_set *set)
 	}
 }
 
-/* What any list refers to. */
+/* The rows that any list refers to. */
 static void
 gather_referred(const struct rl_segment *s, struct rl_row_set *set)
 {

@@ -286,7 +286,7 @@ run(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns, 
 	return -EBUSY;
 }
 
-/* What is made lives so long. -EINVAL: longer than there is a word for. */
+/* A new counter lives so long. -EINVAL: longer than a word can say. */
 static int
 set_lifetime(struct operation *op, uint64_t now_ns, uint64_t lifetime_ns)
 {

@@ -2,7 +2,7 @@
 #ifndef RL_ASK_H
 #define RL_ASK_H
 
-/* What is asked of a limit, and how it is answered. */
+/* A question to one limit, and its answer. */
 
 #include "rule/address.h"
 #include "rule/policy.h"
@@ -14,7 +14,7 @@ enum rl_mode {
 	RL_PEEK, /* writes nothing */
 };
 
-/* What is asked of a limit. All of it stays in registers, where the slot is at hand. */
+/* A question to one limit. All of it stays in registers where the slot is at hand. */
 struct rl_ask {
 	const struct rl_segment *segment;
 	const struct rl_compiled *limit;
@@ -41,7 +41,7 @@ struct rl_request {
 	unsigned char network[RL_NETWORK_KEY_MAX];
 };
 
-/* What a decision is before there is one: somebody else was quicker, or the slot is the key's no more. */
+/* There is no decision yet: somebody else was quicker, or the slot is no longer the key's. */
 #define RL_AGAIN (-1)
 
 _Static_assert(sizeof(struct rl_charge) == 32, "callers keep them");

@@ -18,7 +18,7 @@
 #include "segment/stats.h"
 #include "segment/wish.h"
 
-/* What a try takes of the budget. */
+/* Steps that a try takes of the budget. */
 #define TRY_STEPS 24    /* to find the slot, see its state and change it */
 #define CLAIM_STEPS 64  /* to look at all slots and claim one */
 #define EVICT_STEPS 512 /* to judge who is there */
@@ -140,7 +140,7 @@ store_entries(const struct rl_segment *s, const struct rl_limiter *l, struct rl_
 	return true;
 }
 
-/* What it takes to read a ring. */
+/* The steps to read a ring. */
 static uint32_t
 ring_steps(const struct rl_limiter *l)
 {
@@ -228,7 +228,7 @@ rl_decide_rest(const struct rl_ask *a, struct rl_slot slot, const struct rl_view
 	return decide_seen(a, slot, v, mode, budget ? budget : &own);
 }
 
-/* What people and the cluster call a key. */
+/* A key's name for people and for the cluster. */
 struct name {
 	const void *bytes;
 	size_t len;

@@ -164,7 +164,7 @@ rest:
 	return rl_decide_rest(&other, slot, &copy, seen, mode, budget);
 }
 
-/* What rl_decide_lent() is not inline for: more than an addition, and a wish for a larger share. */
+/* The part of rl_decide_lent() that is not inline: more than an addition, and a wish for a larger share. */
 int rl_decide_lent_rest(const struct rl_ask *ask, struct rl_slot slot, const struct rl_view *view,
                         enum rl_seen seen, const void *key, size_t key_len,
                         struct rl_budget *budget);

@@ -178,7 +178,7 @@ has_reclaimed(struct batch *b, unsigned p, uint64_t cost)
 	       rl_units_reclaim(b->rl, b->part[p].ask.limit, slot, &b->budget) > 0;
 }
 
-/* What it would say, if it were charged. */
+/* The answer that a charge would get. */
 static enum rl_verdict
 peek_part(struct batch *b, unsigned p, uint64_t cost, bool is_asked)
 {
@@ -255,7 +255,7 @@ peek_at_all(struct batch *b)
 	return denier(b);
 }
 
-/* What the part was charged, if it was. */
+/* The charge of the part, if there was one. */
 static struct rl_charge *
 charge_of(const struct batch *b, unsigned p)
 {
@@ -390,7 +390,7 @@ count_item(const struct batch *b, size_t i)
 	}
 }
 
-/* What stays charged is the callers' to give back. */
+/* The callers give back what stays charged. */
 static void
 hand_out(const struct batch *b, size_t i)
 {

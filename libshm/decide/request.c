@@ -218,7 +218,7 @@ apply_to(const struct rl_item *item, bool keeps_own, struct rl_policy_limit *fir
 	return 0;
 }
 
-/* What the request brings along in place of what the rule says of its first limit. */
+/* The request's own capacity, burst and undelayed take the place of the first limit's. */
 static int
 apply_item(const struct rl_item *item, struct rl_key_policy *k)
 {
@@ -241,7 +241,7 @@ apply_booking(const struct rl_booking *booking, struct rl_key_policy *k)
 	return 0;
 }
 
-/* What a cluster's limits may admit on this host at now_ns. */
+/* The most that a cluster's limits admit on this host at now_ns. */
 static void
 lend_all(const struct rl_segment *s, uint64_t now_ns, struct rl_key_policy *k)
 {
@@ -249,7 +249,7 @@ lend_all(const struct rl_segment *s, uint64_t now_ns, struct rl_key_policy *k)
 		rl_policy_lend(s, k->rule.limit[i].limit, now_ns, &k->rule.limit[i].quota);
 }
 
-/* What is held has to be given back, which takes its charge. */
+/* Units that are held are given back by their charge, so there has to be one. */
 static int
 apply_kinds(const struct rl *rl, const struct rl_item *item, uint64_t now_ns,
             struct rl_key_policy *k)

@@ -11,7 +11,7 @@
 #include "decide/decide.h"
 #include "segment/record.h"
 
-/* What else than to charge a caller may want. */
+/* A caller may want something else than to charge. */
 struct rl_booking {
 	uint64_t max_wait_ns;
 };

@@ -2,7 +2,7 @@
 #ifndef RL_TELL_H
 #define RL_TELL_H
 
-/* What requests have to tell: events, see segment/event.h. */
+/* Events of requests, see segment/event.h. */
 
 #include "decide/ask.h"
 #include "rl_admin.h"

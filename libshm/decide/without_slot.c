@@ -152,7 +152,7 @@ rl_without_slot_is_refused(const struct rl_request *rq)
 	       rl_table_is_crowded(&a->segment->table, &rq->candidates);
 }
 
-/* What else it is, the decision says. */
+/* The decision tells the rest. */
 static bool
 is_new(const struct rl_ask *a, struct rl_slot slot, struct rl_view *v)
 {

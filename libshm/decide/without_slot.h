@@ -15,7 +15,7 @@ bool rl_without_slot_at_once(const struct rl_request *rq, int *decided);
 /* Decide about a key that finds no slot. The verdict, RL_AGAIN, or -ENOSPC: there is no cell for it. */
 int rl_without_slot_charge(const struct rl_request *rq);
 
-/* What a charge would say. False: as of a key that has counted nothing. */
+/* The answer that a charge would get. False: the key has counted nothing. */
 bool rl_without_slot_peek(const struct rl_request *rq, int *decided);
 
 /*

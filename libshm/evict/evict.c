@@ -268,7 +268,7 @@ evict_least_used(struct rl *rl, const struct rl_candidates *candidates, struct r
 #define NO_RULE (-1)
 #define GIVE_WAY_STEPS 768 /* to judge a rule's keys, and fold one of them */
 
-/* Whose key is at a candidate slot. */
+/* The rule whose key is at a candidate slot. */
 static int
 rule_at(struct rl *rl, uint64_t index)
 {
@@ -314,7 +314,7 @@ longest_queue(const int rules[static RL_CANDIDATES], int newcomer)
 	return longest;
 }
 
-/* What is in flight and not held counts nothing, and is in no cell. */
+/* Units in flight that nobody holds count nothing, and are in no cell. */
 static bool
 fold(struct rl *rl, const struct candidate *c, uint64_t now_ns)
 {

@@ -56,7 +56,7 @@ compare(struct rl_stranger *s, uint32_t namespace, const struct rl_proc_numbers 
 		s->is_found = true;
 }
 
-/* Who has one number is of this namespace, and nobody's stranger. */
+/* A process with one number is of this namespace: no stranger. */
 static void
 visit(const char *name, struct rl_stranger *strangers, size_t count)
 {

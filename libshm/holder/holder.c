@@ -14,7 +14,7 @@
 
 _Static_assert(RL_HOLDERS_MAX == 1u << RL_SEAT_BITS, "every seat has a label");
 
-/* What own->word says. A child of fork(2) finds NONE, whatever its parent's was. */
+/* The states of own->word. A child of fork(2) finds NONE, whatever its parent's was. */
 #define NONE UINT64_C(0)
 #define LEFT_MAX 8 /* seats of programs that this process was before */
 #define TAKING \

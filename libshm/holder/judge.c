@@ -43,7 +43,7 @@ is_known_dead(const struct rl_seat_seen *seen, struct rl_u128 seat)
 	return rl_atomic_load16(&seen->dead, &dead) && rl_u128_equal(dead, seat);
 }
 
-/* Who fails was anticipated by another thread, whose verdict is as good. */
+/* If this fails, another thread was quicker, and its verdict is as good. */
 static void
 remember(struct rl_seat_seen *seen, struct rl_u128 seat)
 {

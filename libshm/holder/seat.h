@@ -23,7 +23,7 @@
 
 _Static_assert(RL_SEAT_START_SHIFT + RL_PROCESS_START_BITS == 64, "a seat's half is full");
 
-/* What this process found out about a seat, in its own memory. */
+/* This process's findings about a seat, in its own memory. */
 struct rl_seat_seen {
 	struct rl_u128
 		dead; /* the seat when its process was found dead: for ever true of that word */

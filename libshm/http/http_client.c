@@ -26,7 +26,7 @@ enum family {
 	V6 = 6,
 };
 
-/* What a list element, or the peer, names. */
+/* The address that a list element, or the peer, names. */
 struct node {
 	enum family family;
 	struct rl_address address; /* not of UNIX */
@@ -38,7 +38,7 @@ struct span {
 	size_t len;
 };
 
-/* What is left of the lines, and of how many elements more. */
+/* The rest of the lines, and how many elements it may still have. */
 struct list {
 	const struct rl_http_value *lines;
 	size_t count;     /* of them that are not begun with */
@@ -160,7 +160,7 @@ parse_hop(struct span s, struct node *node)
 	return true;
 }
 
-/* What has no name is a unix socket, too. */
+/* A socket without a name is a unix socket, too. */
 static bool
 parse_peer(struct span s, struct node *node)
 {
@@ -168,7 +168,7 @@ parse_peer(struct span s, struct node *node)
 	return s.len == 0 || parse_hop(s, node);
 }
 
-/* What no quote, backslash or comma is in. */
+/* A text without quotes, backslashes and commas. */
 static bool
 is_plain(struct span s)
 {

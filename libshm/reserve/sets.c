@@ -12,7 +12,7 @@
 
 _Static_assert(RL_RESERVES_MAX < ROW_INDEX_MASK, "a row says which");
 
-/* Who owns a set of that serial, with a limit of that identity. */
+/* The owner of a set of that serial: a limit of that identity. */
 static uint64_t
 owner_of(int limit, uint64_t identity, uint64_t serial)
 {
@@ -86,7 +86,7 @@ rl_sets_take(const struct rl_segment *s, const struct rl_compiled *limit, uint64
 
 		if (find(s, limit, word, set))
 			return 0;
-		/* Whoever lags behind a limit that started anew takes nothing away from it. */
+		/* A process that lags behind a limit that started anew takes nothing from it. */
 		if (s->geometry.cells == 0 || !rl_compiled_holds(limit))
 			return -ENOSPC;
 		mine = take(s, limit, now_ns);

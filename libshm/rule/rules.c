@@ -158,7 +158,7 @@ rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *l
 	return 0;
 }
 
-/* Whoever changes one half of it changes the other, too, or the incarnation beside it. */
+/* A change of one half changes the other, too, or the incarnation beside it. */
 struct rl_u128
 rl_rules_identity(const struct rl_segment *s, int limit)
 {
@@ -315,7 +315,7 @@ rl_rules_row_now(const struct rl_segment *s, int row, struct rl_refs *refs)
 	return bank;
 }
 
-/* Who reads alone counts nothing. */
+/* A read-only handle counts nothing. */
 bool
 rl_rules_settle(const struct rl_segment *s, int rule, uint64_t g, struct rl_u128 list,
                 struct rl_limit_row *row)

@@ -44,7 +44,7 @@ attach_fd(int fd, const struct rl_options *o, struct rl_segment *s)
 
 static const struct rl_options whoever_made_it = {.flags = RL_OPEN_ANY_OWNER};
 
-/* What open(2) returns for a symlink, a socket or a directory. */
+/* The errors of open(2) for a symlink, a socket or a directory. */
 static bool
 is_foreign_errno(int error)
 {

@@ -30,7 +30,7 @@ struct rl_change {
 	uint64_t given_up;
 };
 
-/* What a process keeps is of one version. Part of every decision. */
+/* All that a process keeps is of one version. Part of every decision. */
 static inline uint64_t
 rl_change_version(const struct rl_segment *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a segment is, beside what was asked. */
+/* Compare a segment with the options that were asked for. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

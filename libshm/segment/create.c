@@ -123,7 +123,7 @@ fill_file(int fd, const struct rl_options *o, const struct rl_geometry *g, struc
 	return fstat(fd, &s->file) < 0 ? -errno : 0;
 }
 
-/* Who may not write the directory is not sent elsewhere, where strangers can. */
+/* A user who may not write the directory is not sent to one that strangers can write. */
 static int
 why_no_file(const struct rl_path *path, int error)
 {

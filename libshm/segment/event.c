@@ -51,7 +51,7 @@ told_at(const struct rl_segment *s, enum rl_event_kind kind, int rule)
 	return &s->history[row].told[told_of(kind)];
 }
 
-/* What was told in that second. Of clocks that differ a little, the later one holds. */
+/* The events of that second. Where clocks differ a little, the later one holds. */
 static uint32_t
 told_in(uint64_t word, uint32_t *second)
 {
@@ -109,7 +109,7 @@ rl_event_word(uint64_t n, enum rl_event_kind kind, const struct rl_event_entry *
 	       check_of(n, kind, e) >> RL_EVENT_CHECK_SHIFT << RL_EVENT_CHECK_SHIFT;
 }
 
-/* What is told of a cluster names no key. */
+/* Events of a cluster name no key. */
 static bool
 keeps(const struct rl_segment *s, const struct rl_event_note *note)
 {

@@ -20,7 +20,7 @@ rl_wish_words(const struct rl_geometry *g)
 	return ((uint64_t)g->buckets * RL_BUCKET_SLOTS + RL_WISH_SLOTS - 1) / RL_WISH_SLOTS;
 }
 
-/* What a record has before the key's bytes. */
+/* The bytes of a record before the key's. */
 static inline uint32_t
 rl_record_head(const struct rl_geometry *g)
 {
@@ -41,7 +41,7 @@ rl_reserve_cells_at(const struct rl_geometry *g)
 	return sizeof(struct rl_reserve_head) + ((uint64_t)g->reserves * 16 + 63) / 64 * 64;
 }
 
-/* What options ask for, a 0 standing for the default. 0 or -EINVAL. */
+/* The geometry that options ask for; a 0 stands for the default. 0 or -EINVAL. */
 int rl_geometry_from(const struct rl_options *options, struct rl_geometry *geometry);
 
 bool rl_geometry_is_valid(const struct rl_geometry *geometry);

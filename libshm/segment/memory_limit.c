@@ -243,7 +243,7 @@ inspect_line(const char *root, char *line, uint64_t swap, struct rl_memory *memo
 			inspect_groups(root, &v1, path, swap, memory);
 }
 
-/* What the machine has left; returns its swap. */
+/* Note the machine's free memory; returns its swap. */
 static uint64_t
 inspect_machine(const char *root, struct rl_memory *memory)
 {

@@ -29,7 +29,7 @@ attach_or_create(const char *name, const struct rl_options *o, const struct rl_g
 	return -EAGAIN;
 }
 
-/* Whoever made it, for of two creators one attaches to the other's. */
+/* The options hold for a segment of any maker: of two creators one attaches to the other's. */
 static int
 insist(struct rl_segment *s, const struct rl_options *o)
 {

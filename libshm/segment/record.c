@@ -166,7 +166,7 @@ rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_record
 	return check_of(s, slot.tag, copy) == check;
 }
 
-/* What is there already is not written. A part that another stores at the same time may get lost. */
+/* Bytes that are there already are not written. A part that another process stores at the same time may get lost. */
 static void
 keep(uint64_t *last, uint64_t mask, uint64_t part)
 {
@@ -262,7 +262,7 @@ counts_span(uint64_t lengths, uint64_t newest, uint64_t span)
 	       (since <= SPAN_MASK && (lengths >> SPAN_SHIFT & SPAN_MASK) == (span & SPAN_MASK));
 }
 
-/* What is denied now, added to a word; the word itself if nothing is to be written. */
+/* A word with the present denial added; the word itself if nothing is to be written. */
 static uint64_t
 one_more(uint64_t lengths, bool is_same, uint64_t span, uint64_t chance)
 {

@@ -72,7 +72,7 @@ rl_record_count_denied(const struct rl_segment *s, struct rl_slot slot, uint64_t
 	return rl_record_count_seldom(s, slot, now_ns, chance);
 }
 
-/* What was counted. */
+/* The denials that were counted. */
 struct rl_record_denials {
 	uint64_t all;
 	uint64_t error;  /* standard error of that; 0: it is exact */
@@ -95,7 +95,7 @@ void rl_record_denials(const struct rl_record_copy *copy, uint64_t now_ns,
  */
 void rl_record_keep_tier(const struct rl_segment *s, struct rl_slot slot, uint32_t capacity);
 
-/* What was kept; 0: none. */
+/* The capacity that was kept; 0: none. */
 uint32_t rl_record_tier(const struct rl_segment *s, uint64_t slot);
 
 /*

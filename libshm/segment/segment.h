@@ -65,7 +65,7 @@ bool rl_options_are_known(const struct rl_options *options);
 /* Attach to the segment, or create it, as rl_open() says. 0 or -errno. */
 int rl_segment_open(const char *name, const struct rl_options *options, struct rl_segment *s);
 
-/* What it was created with. The other fields of rl_info are 0. */
+/* The sizes and options that it was created with. The other fields of rl_info are 0. */
 void rl_segment_info(const struct rl_segment *s, struct rl_info *info);
 
 /* One in anonymous memory. 0 or -errno. */

@@ -11,7 +11,7 @@ rl_trust_owner(const struct stat *file, const struct rl_options *o)
 	return (o->flags & RL_OPEN_GROUP) && file->st_gid == o->group && !(file->st_mode & S_IWOTH);
 }
 
-/* Who reads it knows the hash key, and can choose keys that collide. */
+/* A reader knows the hash key, and can choose keys that collide. */
 bool
 rl_trust_mode(const struct stat *file, const struct rl_options *o)
 {

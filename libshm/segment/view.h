@@ -37,7 +37,7 @@ struct rl_view rl_view_none(const struct rl_segment *s);
 bool rl_view_holds(const struct rl_segment *s, const struct rl_limiter *limiter,
                    struct rl_slot slot, const struct rl_view *view);
 
-/* What a slot has counted, for people. */
+/* The count of a slot, for people. */
 struct rl_picture {
 	bool has_history;
 	struct rl_history history;

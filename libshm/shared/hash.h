@@ -149,7 +149,7 @@ rl_sip_finish(struct rl_sip s, const void *data, size_t len, size_t before, int 
 	return hash;
 }
 
-/* What many messages have in common that begin with the same 8 bytes. */
+/* The state after the first 8 bytes, which many messages share. */
 static inline struct rl_sip
 rl_hash_prefix(struct rl_hash_key key, uint64_t prefix)
 {

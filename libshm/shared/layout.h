@@ -136,7 +136,7 @@ rl_tag_limit(uint64_t tag)
 	return (int)(tag >> RL_TAG_LIMIT_SHIFT & RL_TAG_LIMIT_MASK);
 }
 
-/* What the tags of all keys have in common that an incarnation of a limit counts. */
+/* The bits that the tags of all keys of one incarnation of a limit share. */
 static inline uint64_t
 rl_tag_owner(int limit, uint64_t incarnation)
 {
@@ -236,7 +236,7 @@ struct rl_bucket {
 	struct rl_u128 state[RL_BUCKET_SLOTS];
 };
 
-/* What decides every size. Part of the header; validated and copied at attach. */
+/* Every size follows from these. Part of the header; validated and copied at attach. */
 struct rl_geometry {
 	uint32_t buckets;
 	uint32_t ring;         /* entries per slot */
@@ -460,7 +460,7 @@ struct rl_auto_row {
 	uint64_t at_most_ns;
 };
 
-/* What is kept of a ban for people, see rule/ban_note.h. */
+/* The part of a ban that is for people, see rule/ban_note.h. */
 struct rl_ban_note {
 	uint64_t check;
 	uint64_t since_ns;
@@ -494,7 +494,7 @@ struct rl_stat {
 	uint64_t counter[RL_STAT_WORDS];
 };
 
-/* What one limit said no to, as added by one CPU: by rows of limits. */
+/* The denials of each limit, by rows of limits; each CPU adds to its own. */
 struct rl_limit_stat {
 	uint64_t denied;
 	uint64_t shadow_denied;

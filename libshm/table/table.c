@@ -174,7 +174,7 @@ resolve(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot 
 	return RL_CLAIM_NEW;
 }
 
-/* What one survey of the candidate slots shows. */
+/* The result of one survey of the candidate slots. */
 struct survey {
 	struct rl_slot live, tent, free[2];
 	bool has_live, has_tent;

@@ -15,7 +15,7 @@ enum colour {
 	COLOUR_BANNED,  /* red */
 };
 
-/* What is to be written before a text, and behind it; "" where there are no colours. */
+/* The bytes to write before a text, and behind it; "" where there are no colours. */
 const char *colour_begin(enum colour colour);
 const char *colour_end(enum colour colour);
 

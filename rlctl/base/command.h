@@ -42,7 +42,7 @@ struct command {
 	int (*run)(const struct context *context); /* returns the exit status */
 };
 
-/* What the command line said. */
+/* The options of the command line. */
 struct context {
 	const struct command *verbs;     /* all there are; ends with a NULL name */
 	const struct command *command;   /* NULL until the verb is known */

@@ -8,7 +8,7 @@
 
 #include "base/command.h"
 
-/* What was typed, or a file's name, must neither begin another line nor steer a terminal. */
+/* Typed text, or a file's name, must neither begin another line nor steer a terminal. */
 static void
 make_plain(char *text)
 {

@@ -31,11 +31,11 @@ void counts_free(struct counts *counts);
 /* Add up all rules. */
 void counts_total(const struct counts *counts, uint64_t values[RL_COUNTERS]);
 
-/* What has come to a rule since `before`; all of it for a rule that was not there. */
+/* A rule's counts since `before`; all of them for a rule that was not there. */
 void counts_since(const struct rule_counts *rule, const struct counts *before,
                   uint64_t values[RL_COUNTERS]);
 
-/* What each limit of a rule has denied. */
+/* The denials of each limit of a rule. */
 json_t *counts_json_limits(const struct rule_counts *rule);
 
 /* An object with a member for each counter. */

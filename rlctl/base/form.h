@@ -24,7 +24,7 @@ enum form {
 	FORM_JSON,
 };
 
-/* What the options say; false after a message. */
+/* Read the options; false after a message. */
 bool form_read(const struct context *context, enum form *form);
 
 #endif

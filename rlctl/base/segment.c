@@ -75,7 +75,7 @@ segment_name(const struct context *context)
 	return take_only_one() ? chosen : NULL;
 }
 
-/* Who mistyped it need not look for the names. */
+/* The message has the names, for a name may be mistyped. */
 static void
 complain_absent(const char *name)
 {
@@ -117,7 +117,7 @@ open_segment(const struct context *context)
 	return open_with(context, RL_OPEN_READONLY);
 }
 
-/* Whoever made it: the workers trust it already, and this is the tool to mend it with. */
+/* Any owner will do: the workers trust the segment already, and this tool is there to mend it. */
 struct rl *
 open_segment_writable(const struct context *context)
 {

@@ -20,7 +20,7 @@ struct watch {
 	uint64_t count; /* 0: no end */
 };
 
-/* What the options say; false after a message. */
+/* Read the options; false after a message. */
 bool watch_read(const struct context *context, struct watch *watch);
 
 /*

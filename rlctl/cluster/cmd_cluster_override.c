@@ -42,7 +42,7 @@ read_capacity(const char *text, uint64_t *capacity)
 	return false;
 }
 
-/* What a host's word has no room for is said; it is given all the same, for hosts share it. */
+/* A capacity that a host's word has no room for is told; it is given all the same, for hosts share it. */
 static void
 warn_of_log(const struct client *c, const char *rule, uint64_t capacity)
 {
@@ -101,7 +101,7 @@ change(struct client *c, const struct override *o, const char *capacity)
 	return !capacity || client_ask(c, o->key, o->is_timed ? 5 : 3, set, NULL, NULL);
 }
 
-/* What the store has: none, a capacity, or that and the millisecond of its end. */
+/* The store's answer: none, a capacity, or that and the millisecond of its end. */
 static void
 report(const char *now, bool is_json)
 {

@@ -46,7 +46,7 @@ take_node(void *arg, const struct store_node *n, const char *version, const char
 	json_push(s->nodes, node);
 }
 
-/* What all hosts may admit beyond a limit, by rule. */
+/* The most that all hosts may admit beyond a limit, by rule. */
 static void
 print_overshoot(const struct client *c, const struct state *s, uint64_t hosts, json_t *rules)
 {

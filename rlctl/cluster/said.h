@@ -2,7 +2,7 @@
 #ifndef RLCTL_SAID_H
 #define RLCTL_SAID_H
 
-/* What a host says of itself in the store: "until:name segment version rules state orders skew". */
+/* A host's own line in the store: "until:name segment version rules state orders skew". */
 
 #include <rl.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #ifndef RLCTL_SURVEY_H
 #define RLCTL_SURVEY_H
 
-/* What of a store, and of the hosts that share limits by it, is not as it is to be. */
+/* Faults of a store, and of the hosts that share limits by it. */
 
 #include "cluster/client.h"
 

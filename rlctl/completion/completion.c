@@ -22,7 +22,7 @@ read_words(const char *name, size_t len, struct value_words *out)
 	return true;
 }
 
-/* What one word of a synopsis, or the argument of an option, says that it is. */
+/* The kind of one word of a synopsis, or of an option's argument. */
 static bool
 read_kind(const char *name, size_t len, struct value_words *out)
 {

@@ -38,7 +38,7 @@ print_reply(const struct value_words *value)
 	}
 }
 
-/* What may follow an option that takes a value. */
+/* The words that may follow an option that takes a value. */
 static void
 print_option_values(const char *verb, const struct command_option *options)
 {

@@ -11,7 +11,7 @@
 	"\tlocal config=${opt_args[--config]:-${opt_args[-c]}}\n"                     \
 	"\tfound=(${(f)\"$(" command ")\"})\n\tcompadd -a found\n}\n\n"
 
-/* What has a meaning within the words that _arguments takes. */
+/* The characters that have a meaning within the words of _arguments. */
 #define SPECIAL "[]:\\"
 
 static void

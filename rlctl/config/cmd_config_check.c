@@ -89,7 +89,7 @@ note_log(const struct config *config, const struct rl_config_rule *rule, size_t 
 	hear(CONFIG_NOTE, text, outcome);
 }
 
-/* What could be better, and is no mistake. */
+/* Advice: it could be better, and is no mistake. */
 static void
 note_logs(const struct config *config, struct outcome *outcome)
 {

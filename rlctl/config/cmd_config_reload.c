@@ -8,7 +8,7 @@
 #include "base/output.h"
 #include "config/config_verb.h"
 
-/* What is wrong with a configuration is the answer no; what is wrong with the host, trouble. */
+/* A mistake in a configuration is the answer no; a fault of the host is trouble. */
 static int
 status_of(int error)
 {
@@ -27,7 +27,7 @@ status_of(int error)
 	}
 }
 
-/* What is asked of a segment. */
+/* A request to a segment. */
 struct task {
 	unsigned flags; /* to open it with */
 	bool must_exist;

@@ -2,7 +2,7 @@
 #ifndef RLCTL_CONFIG_VERB_H
 #define RLCTL_CONFIG_VERB_H
 
-/* What the verbs below config share. Each has a file, cmd_config_<verb>.c. */
+/* Shared by the verbs below config. Each has a file, cmd_config_<verb>.c. */
 
 #include <load/load.h>
 #include <stdbool.h>

@@ -73,7 +73,7 @@ bool doctor_read_line(const char *path, char *line, size_t size);
 /* False if the segment would be made in rl's own directory and this user may not write it. */
 bool doctor_may_create(const struct doctor *doctor);
 
-/* What mends that. */
+/* The remedy. */
 void doctor_mend_membership(struct doctor *doctor);
 
 /* Of the host. */

@@ -19,7 +19,7 @@ enum remedy {
 	REMEDY_RECREATE,
 };
 
-/* What a fault means. */
+/* The meaning of a fault. */
 static const struct meaning {
 	const char *of;
 	const char *why;
@@ -76,7 +76,7 @@ audit(struct doctor *doctor, struct tally *tally)
 	return rl_audit(doctor->rl, tally_fault, tally, &tally->seen);
 }
 
-/* Whose a slot is, for people. */
+/* The owner of a slot, for people. */
 struct owner {
 	struct rl *rl;
 	uint64_t slot;
@@ -169,7 +169,7 @@ left_over(const struct tally *tally)
 	return tally->seen.claimed + tally->seen.retiring;
 }
 
-/* What a worker is doing right now looks left over, too: what stays is. */
+/* The work of a moment looks left over, too: only a fault that stays is one. */
 static int
 audit_again(struct doctor *doctor, const struct tally *first, struct tally *last)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What hosts share limits by: whether this segment is lent to, and what of the store is not as it is to be. */
+/* The store by which hosts share limits: whether it lends to this segment, and what is wrong with it. */
 
 #include <load/load.h>
 #include <rl_cluster.h>

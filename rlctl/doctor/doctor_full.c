@@ -48,7 +48,7 @@ judge_sets(struct doctor *doctor, size_t count)
 	            " with more reserves, or more keys", doctor->name);
 }
 
-/* What share of the decisions for keys without a slot a rule has denied. */
+/* The share of denials among a rule's decisions for keys without a slot. */
 static void
 tell_denied(struct doctor *doctor, const struct rule_counts *rule)
 {

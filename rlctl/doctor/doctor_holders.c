@@ -10,7 +10,7 @@
 #include "health/health.h"
 #include "key/usage.h"
 
-/* What is held, by keys whose whole name is known. */
+/* The units that are held, by keys whose whole name is known. */
 struct held {
 	struct rl *rl;
 	bool has_limits; /* some rule has a limit in flight */

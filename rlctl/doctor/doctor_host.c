@@ -121,7 +121,7 @@ check_membership(struct doctor *doctor)
 	doctor_mend_membership(doctor);
 }
 
-/* Who may not write it cannot take a name; false if there is none. */
+/* A user who may not write it cannot take a name; false if there is none. */
 static bool
 check_own_directory(struct doctor *doctor)
 {

@@ -117,7 +117,7 @@ check_strangers(struct doctor *doctor)
 	}
 }
 
-/* Whom the file belongs to should be somebody. */
+/* The file should belong to a user that there is. */
 static void
 check_names(struct doctor *doctor)
 {

@@ -121,7 +121,7 @@ begin(struct restore *restore, const struct dump_line *header)
 	return true;
 }
 
-/* What the configuration has is as that says. */
+/* A rule of the configuration is as the configuration says. */
 static void
 define(struct restore *restore, const struct dump_line *line)
 {
@@ -148,7 +148,7 @@ define(struct restore *restore, const struct dump_line *line)
 	}
 }
 
-/* What nobody can carry over, if there is any of it. */
+/* Tell what cannot be carried over, if there is any of it. */
 static uint64_t
 say_lost(const struct upgrade *u)
 {

@@ -316,7 +316,7 @@ read_match(const char *name, enum rl_match *match)
 	return false;
 }
 
-/* What an older dump has not, or null, is not known. */
+/* A field that an older dump lacks, or that is null, is unknown. */
 static void
 read_note(struct dump_line *line)
 {

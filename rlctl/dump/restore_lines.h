@@ -11,7 +11,7 @@
 
 #include "dump/dump_line.h"
 
-/* What became of the lines. */
+/* The outcome of the lines. */
 enum outcome {
 	RESTORED,
 	EXPIRED,      /* nothing of it would count any more */
@@ -53,7 +53,7 @@ void restore_close(struct restore *restore);
 /* False, after a message, if the file could not be read as a dump at all, or not to its end. */
 bool restore_read(struct restore *restore);
 
-/* What became of the lines; as text on stdout, too, if asked. */
+/* The outcome of the lines; as text on stdout, too, if asked. */
 json_t *restore_report(const struct restore *restore, bool is_text);
 
 /* Whether each line of a whole dump was understood, and none refused; else after a message. */

@@ -2,7 +2,7 @@
 #ifndef RLCTL_BAN_ORDER_H
 #define RLCTL_BAN_ORDER_H
 
-/* What ban and allow are to do with each of their keys. */
+/* The order of ban and allow, for each of their keys. */
 
 #include <rl_admin.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@ bool ban_order_read_end(const struct context *context, uint64_t now_ns, uint64_t
 /* --reason, or NULL; false after a message. */
 bool ban_order_read_reason(const struct context *context, const char **reason);
 
-/* What the options say; false after a message. */
+/* Read the options; false after a message. */
 bool ban_order_read(const struct context *context, struct rl *rl, bool is_exemption,
                     struct ban_order *order);
 
@@ -43,7 +43,7 @@ const char *ban_order_doubt(struct rl *rl, const struct ban_order *order, const 
 /* Set it, by this user and now. Returns what rl_ban_set() does. */
 int ban_order_set(struct rl *rl, const struct ban_order *order, const struct rl_pattern *pattern);
 
-/* What an error of that means; RL_EBANS with how many there is room for. */
+/* The meaning of an error of that; RL_EBANS with how many there is room for. */
 void ban_complain(const struct context *context, struct rl *rl, int error);
 
 #endif

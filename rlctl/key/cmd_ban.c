@@ -49,7 +49,7 @@ active_ban_of(const struct rl_pattern *pattern, const struct ban_order *order, u
 	};
 }
 
-/* What becomes of what stood before, and whether there is anybody whom it concerns. */
+/* The earlier ban, and whether there is a key that the new one concerns. */
 struct circumstances {
 	bool has_before; /* and it ended at another time, or was of the other kind */
 	struct rl_ban_info before;

@@ -85,7 +85,7 @@ write_json(const struct key_view *key, json_t *rules)
 	output_json(root);
 }
 
-/* Whose rule it is that refuses a customer need not be known. */
+/* An admin need not know which rule refuses a customer. */
 static int
 get_everywhere(const struct context *context, struct rl *rl, const struct key_view *key)
 {

@@ -83,7 +83,7 @@ acquire(struct rl *rl, struct wish *wish)
 	}
 }
 
-/* What cannot be run gives everything back. */
+/* If the command cannot be run, everything is given back. */
 static int
 become(struct rl *rl, struct wish *wish, char **command)
 {

@@ -48,7 +48,7 @@ json_counted(const struct rl_entry *entry)
 	return object;
 }
 
-/* What its keys without a slot have used together; null: the key has a slot, or nothing counts. */
+/* The use of all keys without a slot that share the cell; null: the key has a slot, or nothing counts. */
 static json_t *
 json_in_cell(const struct rl_result *result)
 {

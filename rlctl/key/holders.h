@@ -2,7 +2,7 @@
 #ifndef RLCTL_HOLDERS_H
 #define RLCTL_HOLDERS_H
 
-/* Who holds units in flight of a key: collected, in words, and in JSON. */
+/* The processes that hold units in flight of a key: collected, in words, and in JSON. */
 
 #include <rl_admin.h>
 #include <stdio.h>

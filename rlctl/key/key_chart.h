@@ -2,7 +2,7 @@
 #ifndef RLCTL_KEY_CHART_H
 #define RLCTL_KEY_CHART_H
 
-/* What a counter holds, drawn: sub-buckets, the times of a log, tokens, or a queue. */
+/* A drawing of a counter: sub-buckets, the times of a log, tokens, or a queue. */
 
 #include <rl_admin.h>
 #include <stdbool.h>

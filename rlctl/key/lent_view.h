@@ -2,7 +2,7 @@
 #ifndef RLCTL_LENT_VIEW_H
 #define RLCTL_LENT_VIEW_H
 
-/* What this host has of a key's capacity under a limit of the cluster. */
+/* This host's share of a key's capacity under a limit of the cluster. */
 
 #include <stdio.h>
 

@@ -103,7 +103,7 @@ print_ns(uint64_t ns)
 		printf("%" PRIu64 "\t", ns);
 }
 
-/* What has no value is empty. No key has a tab in it, as it is shown. */
+/* A field without a value is empty. No key has a tab in it, as it is shown. */
 static void
 print_tsv(struct rl *rl, const struct item *item)
 {
@@ -122,7 +122,7 @@ print_tsv(struct rl *rl, const struct item *item)
 	putchar('\n');
 }
 
-/* What several limits have counted stands together if it is in the order of keys. */
+/* The counts of several limits stand together if they are in the order of keys. */
 static void
 print_name(struct list_format *form, const struct key_view *key)
 {

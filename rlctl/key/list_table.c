@@ -86,7 +86,7 @@ list_table_measure(struct list_table *table, const struct item *item)
 	}
 }
 
-/* What stands before the key. */
+/* The columns before the key. */
 static size_t
 taken(const struct list_table *table)
 {

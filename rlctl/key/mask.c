@@ -14,7 +14,7 @@
 #define V6_BYTES 16
 #define V6_BYTES_SHOWN 8
 
-/* What is read, and what is written of it. */
+/* The text that is read, and the text that is written. */
 struct masking {
 	const char *key;
 	size_t len;

@@ -16,7 +16,7 @@
 
 #include "base/output.h"
 
-/* What is left out is longer than the * in its place, but for a number of one digit. */
+/* The part that is left out is longer than the * in its place, but for a number of one digit. */
 struct mask {
 	char bytes[RL_KEY_MAX];
 };

@@ -166,7 +166,7 @@ replace_last(struct ranking *ranking, const struct item *item)
 	sift_down(ranking);
 }
 
-/* What the entry has for a key, or what it has none for. */
+/* The entry's key, or a note that it has none. */
 static struct key_view
 prefilter_key(const struct rl_prefilter *prefilter, char bytes[RL_KEY_MAX])
 {

@@ -2,7 +2,7 @@
 #ifndef RLCTL_USAGE_H
 #define RLCTL_USAGE_H
 
-/* What every verb that shows keys shows alike of one. */
+/* The part of a key that every verb shows alike. */
 
 #include <rl_admin.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "base/output.h"
 #include "text/duration.h"
 
-/* What is left of an rl_entry after its visit, but for the key. */
+/* A copy of an rl_entry that outlives its visit, without the key. */
 struct usage {
 	bool is_counter; /* of rl_define_counters(): has no limit, and resets when it expires */
 	bool is_held; /* in flight: what is used comes back when it is given back, at no known time */

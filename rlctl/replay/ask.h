@@ -9,7 +9,7 @@
 
 #define WHERES_MAX 8
 
-/* What the user wants of the lines. */
+/* The user's question about the lines. */
 struct ask {
 	struct format_choice format;
 	struct wants wants;

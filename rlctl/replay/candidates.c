@@ -76,7 +76,7 @@ check_granularity(const char *text, enum rl_algorithm algorithm, uint64_t window
 	return false;
 }
 
-/* What is said by parts has one sub-bucket unless it says otherwise. */
+/* A limit that is given by parts has one sub-bucket unless it says otherwise. */
 static bool
 put_granularity(const struct context *context, enum rl_algorithm algorithm, uint64_t window_ns,
                 json_t *limit)
@@ -129,7 +129,7 @@ put_burst(const struct context *context, enum rl_algorithm algorithm, json_t *li
 	return true;
 }
 
-/* What the options say of every limit of the command line. */
+/* The options that hold for every limit of the command line. */
 static bool
 put_common(const struct context *context, json_t *limit, enum rl_algorithm *algorithm)
 {

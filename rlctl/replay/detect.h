@@ -11,7 +11,7 @@
 	"sshd|"                                                                                \
 	"seconds"
 
-/* What the user says of it. */
+/* The user's word on it. */
 struct format_choice {
 	const char *name;      /* of FORMAT_NAMES */
 	const char *layout;    /* of --log-format, or NULL */

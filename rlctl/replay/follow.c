@@ -13,7 +13,7 @@
 
 #define PAUSE_NS (200 * RL_MILLISECOND) /* between looks at files that do not grow */
 
-/* What is under way. */
+/* The state of following. */
 struct following {
 	struct follow *follow;
 	struct reading **readings;
@@ -63,7 +63,7 @@ add(struct following *f, const struct request *request)
 	return true;
 }
 
-/* What there is to read; *has_grown if anything was. */
+/* Read all there is; *has_grown if there was anything. */
 static bool
 read_on(struct following *f, struct reading *reading, bool *has_grown)
 {

@@ -153,7 +153,7 @@ read_line(struct reading *reading, struct slice line, struct request *out, const
 	return kind;
 }
 
-/* What a line is, from its bytes; -1 after a message. */
+/* The kind of a line, from its bytes; -1 after a message. */
 static int
 understand(struct reading *reading, struct slice line, struct request *out, enum line_kind *kind)
 {

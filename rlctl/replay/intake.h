@@ -9,7 +9,7 @@
 
 #define EXAMPLES 3
 
-/* What became of the lines. */
+/* The outcome of the lines. */
 struct intake {
 	const struct ask *ask;
 	struct key_spec *key;

@@ -26,7 +26,7 @@ struct layout {
 	size_t time;                         /* which field it is */
 };
 
-/* What each field of a line is, up to the last one that is of use. */
+/* A line's fields, up to the last one that is of use. */
 struct layout_match {
 	struct slice fields[LAYOUT_FIELDS_MAX];
 	uint64_t time_ns;

@@ -20,7 +20,7 @@ enum reader_kind {
 	READER_SSHD,
 };
 
-/* What a line is. */
+/* The kinds of lines. */
 enum line_kind {
 	LINE_EVENT,
 	LINE_OTHER, /* a comment, or a message of something else */

@@ -106,7 +106,7 @@ json_limits(const struct candidate *candidate)
 	return array;
 }
 
-/* What it did; that of the only one stands at the top of the document. */
+/* A candidate's results; those of the only one stand at the top of the document. */
 static void
 put_outcome(const struct report_of *report, const struct candidate *candidate, json_t *object)
 {

@@ -257,7 +257,7 @@ run_groups(struct run *run)
 	return true;
 }
 
-/* What is kept of a candidate is what it is, not what it did. */
+/* A candidate's description is kept, not its results. */
 static void
 begin(struct candidate *candidate, size_t keys)
 {

@@ -32,14 +32,14 @@ slice_begins(struct slice slice, const char *text)
 	return slice.len >= len && memcmp(slice.at, text, len) == 0;
 }
 
-/* What is behind the first `count` bytes, of which there are as many. */
+/* The bytes behind the first `count`; there are as many. */
 static inline struct slice
 slice_skip(struct slice slice, size_t count)
 {
 	return (struct slice){slice.at + count, slice.len - count};
 }
 
-/* What is in front of `c`; all of it if it is not there. */
+/* The bytes in front of `c`; all of them if it is not there. */
 static inline struct slice
 slice_until(struct slice slice, char c)
 {

@@ -23,7 +23,7 @@
 #define STAMP_KEPT 40       /* bytes of a stamp that is remembered */
 #define STAMP_EXAMPLES "01/Aug/1995:00:00:01 -0400, 2026-11-22T10:00:00Z or 807249601.25"
 
-/* What is remembered, for one line's time is mostly that of the line before. */
+/* The last time that was read, for one line's time is mostly that of the line before. */
 struct stamps {
 	char text[STAMP_KEPT];
 	size_t len;

@@ -16,7 +16,7 @@
 static const unsigned shares[] = {5000, 9000, 9900, 9990, 9999, WHOLE};
 #define SHARES (sizeof(shares) / sizeof(shares[0]))
 
-/* What is told of a share. */
+/* One line about a share. */
 struct suggestion {
 	unsigned share;
 	uint64_t capacity;

@@ -2,7 +2,7 @@
 #ifndef RLCTL_REPLAY_SUSPICION_H
 #define RLCTL_REPLAY_SUSPICION_H
 
-/* What makes it likely that the lines mean something else than was understood. */
+/* Signs that the lines mean something else than was understood. */
 
 #include "replay/report.h"
 

@@ -2,7 +2,7 @@
 #ifndef RLCTL_REPLAY_TALLY_H
 #define RLCTL_REPLAY_TALLY_H
 
-/* What verdicts add up to. */
+/* Sums of verdicts. */
 
 #include "replay/candidate.h"
 #include "replay/events.h"

@@ -21,7 +21,7 @@ enum unpack_state {
 	UNPACK_BAD,
 };
 
-/* What a step reads and writes; it moves both on. */
+/* The input and the output of a step; it moves both on. */
 struct unpack_io {
 	unsigned char *in;
 	size_t in_len;

@@ -114,7 +114,7 @@ write_json(struct log *log, const struct rl_event *event)
 	output_json_line(stdout, object);
 }
 
-/* What else there is to say behind the key. */
+/* The rest of the line, behind the key. */
 static void
 print_rest(const struct rl_event *event)
 {

@@ -32,7 +32,7 @@ struct rates {
 	unsigned lines; /* since the header */
 };
 
-/* What counts decisions tells something by being 0, of a rule that nobody uses, say. */
+/* A counter of decisions tells something by being 0, of a rule that nobody uses, say. */
 static bool
 is_shown(size_t counter, uint64_t value)
 {

@@ -72,7 +72,7 @@ sample_if_due(struct top_ui *ui, uint64_t *next_ns)
 	ui->wants_look = true;
 }
 
-/* What was asked for is looked up at once, even when paused. */
+/* A request of the user is looked up at once, even when paused. */
 static void
 keep_up(struct top_ui *ui, uint64_t *next_ns)
 {

@@ -128,7 +128,7 @@ top_act_ban(struct top_ui *ui)
 	ui->wants_look = true;
 }
 
-/* What stands under its rule, and what stands under every one. */
+/* Lift the bans and exemptions of the key under its rule, and those under every rule. */
 void
 top_act_lift(struct top_ui *ui)
 {

@@ -2,7 +2,7 @@
 #ifndef RLCTL_TOP_ACT_H
 #define RLCTL_TOP_ACT_H
 
-/* What top does to a key. Each writes what came of it into ui->message. */
+/* Actions of top on a key. Each writes its outcome into ui->message. */
 
 #include "top/top_state.h"
 

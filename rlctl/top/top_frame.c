@@ -27,7 +27,7 @@ add_title(const struct top_model *model, const struct top_look *look, struct fra
 	          look->is_paused ? "  PAUSED" : "");
 }
 
-/* What is left of the line after name, two rates and blanks, for two sparklines. */
+/* The rest of the line, after name, two rates and blanks, is for two sparklines. */
 static size_t
 spark_width(const struct frame *frame)
 {

@@ -2,7 +2,7 @@
 #ifndef RLCTL_TOP_FRAME_H
 #define RLCTL_TOP_FRAME_H
 
-/* What top shows of its model, as lines: for a screen of some size, or for a pipe. */
+/* top's model as lines: for a screen of some size, or for a pipe. */
 
 #include "top/frame.h"
 #include "top/top_model.h"

@@ -2,7 +2,7 @@
 #ifndef RLCTL_TOP_STATE_H
 #define RLCTL_TOP_STATE_H
 
-/* What top shows, and how far its user has come. */
+/* The contents of top, and how far its user has come. */
 
 #include "base/command.h"
 #include "base/match.h"

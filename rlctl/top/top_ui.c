@@ -137,7 +137,7 @@ reverse(struct top_ui *ui)
 	ui->wants_look = true;
 }
 
-/* What needs a key that is selected. */
+/* Actions that need a selected key. */
 static void
 start(struct top_ui *ui, enum top_mode mode)
 {
@@ -251,7 +251,7 @@ erase_last(char *text)
 	text[len] = '\0';
 }
 
-/* What is typed takes the place of what was proposed. */
+/* Typed text takes the place of the proposed text. */
 static void
 append_typed(struct top_ui *ui, char byte)
 {

@@ -2,7 +2,7 @@
 #ifndef RLCTL_TOP_UI_H
 #define RLCTL_TOP_UI_H
 
-/* What keystrokes do to top, and what is on its screen then; the screen itself is elsewhere. */
+/* The effect of keystrokes on top, and the lines of its screen then; the screen itself is elsewhere. */
 
 #include "top/top_frame.h"
 #include "top/top_state.h"
@@ -19,7 +19,7 @@ void top_ui_follow(struct top_ui *ui);
 /* A key of screen_read(). */
 void top_ui_key(struct top_ui *ui, int key);
 
-/* What is to be shown on a screen of so many rows; true if something is being typed. */
+/* The lines for a screen of so many rows; true if something is being typed. */
 bool top_ui_frame(struct top_ui *ui, size_t rows, struct frame *frame);
 
 #endif

@@ -147,7 +147,7 @@ take_announced(void *arg, uint64_t label, const struct store_value *v, uint64_t 
 		tell(c, true, "cluster: the store does not understand what it is asked");
 }
 
-/* What it has of the rules and orders for all is announced at once. */
+/* Its state of the rules and orders for all is announced at once. */
 static void
 notice(struct cluster *c)
 {

@@ -63,7 +63,7 @@ struct cluster *cluster_open(const struct cluster_options *options, struct rl *r
                              const char *segment, dev_t device, ino_t inode, uint64_t now_ns);
 void cluster_close(struct cluster *c, uint64_t now_ns);
 
-/* What to poll for reading, and when to come again. */
+/* The descriptor to poll for reading, and when to come again. */
 int cluster_fd(const struct cluster *c);
 uint64_t cluster_run(struct cluster *c, uint64_t now_ns);
 

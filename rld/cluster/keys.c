@@ -130,7 +130,7 @@ leave_wheel(struct keys *k, uint32_t number)
 	key->tick = KEYS_NONE;
 }
 
-/* What stands behind the gap moves up, as far as it may. */
+/* Keys behind the gap move up, as far as they may. */
 static void
 close_gap(struct keys *k, uint32_t gap)
 {

@@ -283,7 +283,7 @@ take_held(const struct rl_entry *entry, void *arg)
 	return 0;
 }
 
-/* What it counted is forgotten, so nobody has to wait until that has left the window. An answer finds no key. */
+/* Its count is forgotten, so nobody has to wait until that has left the window. An answer finds no key. */
 static int
 give_back(struct lend *l, const struct rl_share *s)
 {
@@ -377,7 +377,7 @@ lend_reset_many(struct lend *l, int rule, const struct rl_pattern *pattern)
 
 /* ---- answers ---- */
 
-/* What another host with this name has asked for. Everything that was lent to the name is no more used here. */
+/* Another host with this name has asked. All that was lent to the name is no longer used here. */
 static void
 become_another(struct lend *l, uint64_t segment_ns)
 {

@@ -70,7 +70,7 @@ is_idle(const struct policy_limit *limit, const struct policy_key *k, bool other
 	return now_ns - k->used_ns > at_least(pause, limit->look_ns);
 }
 
-/* What the next three looks need; no rate tells it of one that is denied. */
+/* The need of the next three looks; no rate tells it of a key that is denied. */
 static uint64_t
 headroom(const struct policy_limit *limit, const struct policy_key *k, uint64_t least)
 {

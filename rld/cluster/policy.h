@@ -32,7 +32,7 @@ struct policy_seen {
 	bool is_wished; /* a worker was denied, or has used most of its capacity, since the last look */
 };
 
-/* What is remembered of a key from look to look. */
+/* The memory of a key from look to look. */
 struct policy_key {
 	double rate; /* tokens a ns */
 	uint64_t load, looked_ns, used_ns;

@@ -239,7 +239,7 @@ settle_unsure(struct connection *c, bool is_sure, uint64_t now_ns)
 	}
 }
 
-/* What stands before it in the stream is on so many replicas. */
+/* All that stands before it in the stream is on so many replicas. */
 static void
 take_wait(struct connection *c, struct request *r, struct store_value *v, uint64_t now_ns)
 {

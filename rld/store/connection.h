@@ -58,7 +58,7 @@ bool connection_takes(const struct connection *c, size_t size);
 /* The request is the connection's from here on. Only where connection_takes(). */
 void connection_ask(struct connection *c, struct request *r, uint64_t now_ns);
 
-/* What was durable since the last call counts once a replica has it. */
+/* Answers to durable requests since the last call count once a replica has them. */
 void connection_wait(struct connection *c, uint64_t now_ns);
 
 /* Before something that is asked again for want of a script. */

@@ -17,7 +17,7 @@ struct store_tls {
 	const char *name; /* that the server's certificate is to have; NULL: the node's host */
 };
 
-/* What is worth a line in a log. `is_trouble`: somebody should look; else it is well again. */
+/* A line for a log. `is_trouble`: somebody should look; else it is well again. */
 typedef void store_tell(void *arg, bool is_trouble, const char *text);
 
 struct store_options {

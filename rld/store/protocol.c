@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the reader says of an array's length, by version. */
+/* The reader's word for an array's length, by version. */
 #if HIREDIS_MAJOR >= 1
 typedef size_t array_length;
 typedef long long command_length;

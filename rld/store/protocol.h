@@ -20,7 +20,7 @@ struct protocol;
 struct protocol *protocol_new(void);
 void protocol_free(struct protocol *p);
 
-/* What has come. Returns -1 where it breaks the stream: protocol_error() says how. */
+/* Take the bytes that have come. Returns -1 where they break the stream: protocol_error() says how. */
 int protocol_feed(struct protocol *p, const char *bytes, size_t size);
 
 /* The next reply that is whole, for the caller to free; 1 there is one, 0 not yet, -1 broken. */

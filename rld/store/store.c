@@ -215,7 +215,7 @@ look_at_map(struct store *s, uint64_t now_ns)
 
 /* ---- questions ---- */
 
-/* What the caller asked, beside the request that goes over the wire. */
+/* The caller's request, beside the one that goes over the wire. */
 struct asked {
 	store_answer *answer;
 	void *arg;
@@ -548,7 +548,7 @@ store_run(struct store *s, uint64_t now_ns)
 {
 	uint64_t due_ns = now_ns + MAP_EVERY;
 
-	/* What is asked meanwhile may add nodes. */
+	/* A request that is made meanwhile may add nodes. */
 	for (unsigned i = 0; i < s->node_count; i++) {
 		struct node *n = s->nodes[i];
 		bool was_ready = n->c.is_ready;

@@ -25,7 +25,7 @@ struct store;
 struct store *store_open(const struct store_options *options, uint64_t random, char *why,
                          size_t size);
 
-/* What waits is answered with NULL before. */
+/* Requests that wait are answered with NULL before. */
 void store_close(struct store *s, uint64_t now_ns);
 
 int store_fd(const struct store *s);

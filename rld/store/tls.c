@@ -134,7 +134,7 @@ say_why(struct tls *t)
 	ERR_clear_error();
 }
 
-/* What a call of OpenSSL came to. */
+/* The outcome of a call of OpenSSL. */
 static int
 outcome(struct tls *t, int returned)
 {

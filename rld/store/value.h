@@ -2,7 +2,7 @@
 #ifndef RLD_STORE_VALUE_H
 #define RLD_STORE_VALUE_H
 
-/* What a store answers, as a tree. */
+/* A store's answer, as a tree. */
 
 #include <stdbool.h>
 #include <stddef.h>

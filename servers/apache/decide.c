@@ -226,7 +226,7 @@ settle_delay(struct round *round)
 	note(round, is_dry(round) ? OUTCOME_DELAYED_DRY : OUTCOME_DELAYED, NULL);
 }
 
-/* Who would be denied by a limit that is a shadow. */
+/* The limit in shadow mode that would deny the request; NULL: none. */
 static const struct decided *
 shadow_denial(const struct round *round)
 {

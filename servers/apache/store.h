@@ -23,7 +23,7 @@ struct store;
 /* Open in the parent, after the configuration was read. The server starts without, too, and says so. */
 void store_start(apr_pool_t *pconf);
 
-/* What a child does when it begins, and before it ends. */
+/* Called by a child when it begins, and before it ends. */
 void store_child(apr_pool_t *pchild);
 
 /* The segment to ask at that time, referred to until store_leave(); or NULL, and *error says why. */

@@ -10,7 +10,7 @@
 #include "conf.h"
 #include "store.h"
 
-/* What became of one limit. */
+/* The outcome of one limit. */
 struct decided {
 	const struct rule *rule;
 	const struct limit *limit; /* NULL: a block */

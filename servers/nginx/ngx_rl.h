@@ -129,7 +129,7 @@ enum ngx_rl_status {
 	NGX_RL_STATUSES,
 };
 
-/* What one rule said, for header fields. */
+/* The answer of one rule, for header fields. */
 struct ngx_rl_answer {
 	struct ngx_rl_rule *rule;
 	uint32_t capacity; /* that the request brought along, or 0 */
@@ -146,7 +146,7 @@ struct ngx_rl_outcome {
 	struct ngx_rl_answer *answers; /* in the request's pool; NULL if not wanted */
 };
 
-/* Who asks. */
+/* A request that asks. */
 struct ngx_rl_request {
 	struct ngx_rl_main *main;
 	void *request; /* for evaluate() */

@@ -13,7 +13,7 @@
 
 static const char *const matches[] = {"key", "prefix", "network", NULL};
 
-/* Who is asked: the object at 1. */
+/* The object that is asked is at 1. */
 struct scope {
 	struct segment *segment;
 	struct rl *rl; /* NULL: it is not open */

@@ -86,7 +86,7 @@ struct request {
 };
 /* Bytes of the first request in the buffer with its empty line, which is not before `from`; 0: it is not whole. */
 size_t request_length(const char *bytes, size_t from, size_t len);
-/* What is wrong with it, or NULL. */
+/* The mistake in it, or NULL. */
 const char *request_fault(const struct request *request);
 /* The value of an attribute; empty if it is not there. */
 struct text request_get(const struct request *request, const char *name);
