@@ -143,6 +143,9 @@ struct rl; /* a segment that this process has open */
 #define RL_ELESS (-ERANGE)             /* the segment is less than was asked: RL_OPEN_AT_LEAST */
 #define RL_EDEFINED (-EADDRINUSE)      /* the rule is defined already, with other limits */
 #define RL_ECLUSTER (-ENONET)          /* the segment was not made for a cluster */
+#define RL_EKEYS (-ENOTEMPTY)          /* more keys are counted than that is room for */
+#define RL_EMOVING (-EINPROGRESS)      /* keys are on their way to another table still */
+#define RL_ESHARES (-EREMCHG)          /* the segment is a cluster's, and its keys cannot move */
 
 /* What to do when all 16 candidate slots of a key are used. */
 enum rl_on_full {
@@ -563,7 +566,10 @@ struct rl_info {
 	uint64_t events_told;      /* how many events were ever told, those overwritten with them */
 	int is_clustered;          /* it was made for a cluster: RL_OPEN_CLUSTER */
 	int spare;                 /* 0 */
-	uint64_t reserved[4];
+	uint64_t
+		slots_before; /* of the table that keys are moving from, beside `slots`; 0: none are.
+	                              See rl_resize() of rl_admin.h */
+	uint64_t reserved[3];
 };
 
 /* Works on any handle. Count bans by rl_bans_walk() of rl_admin.h. */

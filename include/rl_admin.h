@@ -376,6 +376,53 @@ int rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t no
                       struct rl_swept *swept);
 
 /*
+ * Another table for a live segment, with room for another number of keys or with a longer ring. It is made beside the one that
+ * is there; all processes go over to it by themselves, with their next call, and each key's count moves there when it
+ * is next asked for, or by rl_move_slots_at(). Nothing is counted twice, or lost, and no decision waits. Rules, bans,
+ * statistics and all else stay where they are; so do the reserve's cells, as many as there are.
+ *
+ * Both tables take memory until all keys have moved. Then that of the former one is given back.
+ */
+struct rl_resize {
+	uint32_t keys;         /* 1 to RL_KEYS_MAX; 0: as many as there is room for now */
+	uint32_t ring;         /* not shorter than it is; 0: as long */
+	uint64_t keys_used;    /* set: slots that keys have now */
+	uint64_t bytes;        /* set: of the new table, */
+	uint64_t bytes_before; /* and of the one in whose place it comes */
+	uint64_t reserved[4];  /* 0 */
+};
+
+enum rl_resize_flag {
+	RL_RESIZE_DRY =
+		1, /* only check, and set what is to be set; also on a handle that may not write */
+};
+
+/*
+ * Make it, and put it into force. 0, or nothing has changed: -EINVAL; RL_ERING a shorter ring; RL_EKEYS too few keys for those
+ * that are counted; RL_EMOVING; RL_ESHARES; RL_EMEMORY, -ENOSPC, -EFBIG the memory for both cannot be had; -ENOENT the
+ * segment's name is gone, or it is a private one; -EBUSY another process configures for seconds; -EROFS; -EACCES.
+ */
+int rl_resize(struct rl *rl, struct rl_resize *resize, unsigned flags);
+
+/*
+ * Move the keys of `count` slots of the former table from slot `first` on; there are rl_info.slots_before. Any process may, also
+ * several at once. Adds to *moving; 0, or 1: no keys are moving; -EINVAL, -EROFS, -ENOMEM. Some 200 ns for each key.
+ */
+struct rl_moving {
+	uint64_t seen; /* slots looked at */
+	uint64_t
+		left; /* of them, whose key stays for now: its record is torn, or it finds no room */
+};
+int rl_move_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
+                     struct rl_moving *moving);
+
+/*
+ * If all keys have moved, say so, and give back the memory of the former table. 1 done, or no keys were moving; 0: some
+ * are there still; -EROFS, -ENOMEM. It reads all tags of that table.
+ */
+int rl_move_end(struct rl *rl);
+
+/*
  * Become the segment's only sweeper while the handle is open. This is an OFD lock, which the kernel
  * drops with the process. 0, or -EBUSY and the other sweeper's pid in *holder (0 if it is unknown or
  * in another pid namespace), -EROFS, -ENOENT for a private segment or if the name is gone.

@@ -10,6 +10,7 @@
 #include "decide/decide.h"
 #include "evict/evict.h"
 #include "holder/holder.h"
+#include "move/follow.h"
 #include "rule/ban.h"
 #include "rule/history.h"
 #include "segment/change.h"
@@ -49,14 +50,23 @@ overrides_used(const struct rl_segment *s)
 	return used;
 }
 
+static uint64_t
+slots_before(struct rl *here)
+{
+	struct rl *before = rl_before(here);
+
+	return before ? rl_segment_slots(&before->segment) : 0;
+}
+
 void
 rl_info(const struct rl *rl, struct rl_info *info)
 {
-	const struct rl_segment *s = &rl->segment;
+	const struct rl_segment *s = &rl_here(rl)->segment;
 	bool is_private = rl->name[0] == '\0';
 	struct rl_row_set kept, names;
 
 	rl_segment_info(s, info);
+	info->slots_before = slots_before(rl_here(rl));
 	info->name = rl->name;
 	info->owner = is_private ? geteuid() : s->file.st_uid;
 	info->group = is_private ? getegid() : s->file.st_gid;
@@ -169,16 +179,10 @@ rl_stats(const struct rl *rl, int id, uint64_t *values, size_t count)
 uint64_t
 rl_fill(const struct rl *rl)
 {
-	const struct rl_table *t = &rl->segment.table;
-	uint64_t used = 0;
+	struct rl *here = rl_here(rl), *before = rl_before(here);
 
-	for (uint64_t b = 0; b < t->buckets; b++) {
-		rl_table_look_ahead(t, b * RL_BUCKET_SLOTS);
-		for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++)
-			used += rl_tag_status(rl_atomic_load_relaxed(&t->bucket[b].tag[i])) !=
-			        RL_TAG_FREE;
-	}
-	return used;
+	return rl_table_fill(&here->segment.table) +
+	       (before ? rl_table_fill(&before->segment.table) : 0);
 }
 
 /* A change that was killed half way: see change.h. One that is merely slow ends as its own. */
@@ -229,9 +233,12 @@ int
 rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
                   struct rl_swept *swept)
 {
-	const struct rl_table *t = &rl->segment.table;
-	uint64_t slots = rl_segment_slots(&rl->segment);
+	const struct rl_table *t;
+	uint64_t slots;
 
+	rl = rl_here(rl);
+	t = &rl->segment.table;
+	slots = rl_segment_slots(&rl->segment);
 	if (!rl->segment.is_writable)
 		return -EROFS;
 	if (first >= slots)

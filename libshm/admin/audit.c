@@ -33,6 +33,7 @@
 #include "algorithm/in_flight.h"
 #include "algorithm/log.h"
 #include "decide/request.h"
+#include "move/follow.h"
 #include "rl_admin.h"
 #include "segment/record.h"
 #include "segment/view.h"
@@ -495,7 +496,7 @@ audit_rules(struct audit *a)
 int
 rl_audit(struct rl *rl, visit_fn *visit, void *arg, struct rl_audit *counts)
 {
-	struct audit a = {.rl = rl, .visit = visit, .arg = arg, .counts = counts};
+	struct audit a = {.rl = rl_here(rl), .visit = visit, .arg = arg, .counts = counts};
 	int result;
 
 	*counts = (struct rl_audit){0};

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "move/follow.h"
 #include "rl_admin.h"
 #include "rule/handle.h"
 #include "segment/event.h"
@@ -185,12 +186,14 @@ int
 rl_events_read(struct rl *rl, struct rl_events_cursor *c,
                int (*visit)(const struct rl_event *event, void *arg), void *arg)
 {
-	const struct rl_segment *s = &rl->segment;
+	const struct rl_segment *s;
 	struct rl_event_entry e;
 	struct room room;
 	uint64_t end;
 	int result = 0;
 
+	rl = rl_here(rl);
+	s = &rl->segment;
 	if (s->geometry.events == 0)
 		return -ENOENT;
 	end = begun(s);

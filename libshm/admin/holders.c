@@ -2,9 +2,11 @@
 /* The processes that hold units in flight, for people. */
 #include <errno.h>
 
+#include "decide/decide.h"
 #include "decide/key_limits.h"
 #include "holder/holder.h"
 #include "holder/units.h"
+#include "move/bring.h"
 #include "rl_admin.h"
 
 #define TRIES 1000
@@ -13,17 +15,18 @@ typedef int visit_fn(const struct rl_holder *holder, void *arg);
 
 /* The key's tallies, of one instant; how many, -ENOENT, -EBUSY. */
 static int
-list(const struct rl_request *rq, struct rl_tally tallies[static RL_IN_FLIGHT_PLACES_MAX])
+list(struct rl_request *rq, struct rl_tally tallies[static RL_IN_FLIGHT_PLACES_MAX])
 {
-	const struct rl_segment *s = rq->ask.segment;
 	struct rl_slot slot;
 
 	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
 		int count;
 
-		if (!rl_table_find(&s->table, &rq->candidates, &slot))
+		if (rl_must_bring(rq->rl) && rl_request_bring(rq) < 0)
+			continue;
+		if (!rl_table_find(&rq->ask.segment->table, &rq->candidates, &slot))
 			return -ENOENT;
-		count = rl_units_list(s, &rq->ask.limit->limiter, slot, tallies);
+		count = rl_units_list(rq->ask.segment, &rq->ask.limit->limiter, slot, tallies);
 		if (count != -EAGAIN)
 			return count;
 	}
@@ -46,7 +49,7 @@ holder_of(struct rl *rl, const struct rl_request *rq, struct rl_tally tally)
 
 /* Under one limit. */
 static int
-walk(struct rl *rl, const struct rl_request *rq, visit_fn *visit, void *arg)
+walk(struct rl *rl, struct rl_request *rq, visit_fn *visit, void *arg)
 {
 	struct rl_tally tallies[RL_IN_FLIGHT_PLACES_MAX];
 	int count = list(rq, tallies), result = 0;

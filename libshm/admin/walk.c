@@ -8,7 +8,9 @@
 #include <errno.h>
 
 #include "admin/entry.h"
+#include "decide/decide.h"
 #include "decide/key_limits.h"
+#include "move/bring.h"
 #include "rl_admin.h"
 
 #define RUN 128  /* buckets: microseconds */
@@ -181,9 +183,10 @@ show_bucket(struct walk *w, uint64_t bucket)
 	return result;
 }
 
-int
-rl_walk_slots(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns, wants_fn *wants,
-              visit_fn *visit, void *arg)
+/* Of the table of `rl`. */
+static int
+walk_table(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns, wants_fn *wants,
+           visit_fn *visit, void *arg)
 {
 	uint64_t slots = rl_segment_slots(&rl->segment);
 	struct walk w;
@@ -209,10 +212,37 @@ rl_walk_slots(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns, wa
 	return result;
 }
 
+/* The slots of the table before, if keys are moving, follow those of the table in force. */
+int
+rl_walk_slots(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns, wants_fn *wants,
+              visit_fn *visit, void *arg)
+{
+	struct rl *before;
+	uint64_t slots, left;
+	int result;
+
+	rl = rl_here(rl);
+	before = rl_before(rl);
+	slots = rl_segment_slots(&rl->segment);
+	if (before && first >= slots)
+		return walk_table(before, first - slots, count, now_ns, wants, visit, arg);
+	result = walk_table(rl, first, count, now_ns, wants, visit, arg);
+	left = first < slots && count > slots - first ? count - (slots - first) : 0;
+	if (result != 0 || !before || left == 0)
+		return result;
+	return walk_table(before, 0, left, now_ns, wants, visit, arg);
+}
+
 int
 rl_walk(struct rl *rl, uint64_t now_ns, wants_fn *wants, visit_fn *visit, void *arg)
 {
-	return rl_walk_slots(rl, 0, UINT64_MAX, now_ns, wants, visit, arg);
+	struct rl *before;
+	int result;
+
+	rl = rl_here(rl);
+	before = rl_before(rl);
+	result = before ? walk_table(before, 0, UINT64_MAX, now_ns, wants, visit, arg) : 0;
+	return result != 0 ? result : walk_table(rl, 0, UINT64_MAX, now_ns, wants, visit, arg);
 }
 
 uint64_t
@@ -242,6 +272,9 @@ rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now
 		return limits;
 	rl_entry_clear(&room);
 	for (int i = 0; i < limits && result == 0; i++) {
+		if (rl_must_bring(rq[i].rl) && rl_request_bring(&rq[i]) < 0)
+			continue;
+		rl = rq[i].rl;
 		if (!rl_table_find(&rl->segment.table, &rq[i].candidates, &slot))
 			continue;
 		rl_entry_limit(rl, rl_tag_limit(slot.tag), rl_clamp_now(now_ns), &known);

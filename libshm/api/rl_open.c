@@ -6,6 +6,7 @@
 
 #include "decide/ahead.h"
 #include "holder/holder.h"
+#include "move/follow.h"
 #include "rule/policy.h"
 
 static void
@@ -40,6 +41,9 @@ adopt(struct rl_segment *segment, const char *name, struct rl **out)
 	rl->ahead = segment->is_writable ? rl_ahead_make() : NULL;
 	rl->opened_ns = rl_segment_now(segment);
 	rl->lock = -1;
+	rl->first = rl;
+	rl->here = rl;
+	rl->newest = rl;
 	memcpy(rl->name, name, strlen(name));
 	*out = rl;
 	return 0;
@@ -71,16 +75,6 @@ rl_open_private(const struct rl_options *options, struct rl **out)
 	return error < 0 ? error : adopt(&segment, "", out);
 }
 
-static void
-forget_compiled(struct rl_compiled *limit)
-{
-	while (limit) {
-		struct rl_compiled *earlier = limit->earlier;
-		free(limit);
-		limit = earlier;
-	}
-}
-
 void
 rl_close(struct rl *rl)
 {
@@ -89,8 +83,9 @@ rl_close(struct rl *rl)
 	if (!rl)
 		return;
 	rl_give_back(rl);
+	rl_follow_no_more(rl);
 	for (uint32_t i = 0; i < rl->segment.geometry.limits; i++)
-		forget_compiled(rl->limits[i]);
+		rl_handle_forget(rl->limits[i]);
 	if (rl->lock >= 0)
 		close(rl->lock);
 	segment = rl->segment;

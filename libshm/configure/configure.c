@@ -12,6 +12,7 @@
 #include "algorithm/log.h"
 #include "configure/lock.h"
 #include "configure/names.h"
+#include "move/follow.h"
 #include "rl_admin.h"
 #include "rule/auto_ban.h"
 #include "rule/filter.h"
@@ -542,12 +543,12 @@ rl_configure(struct rl *rl, const struct rl_config_rule *rules, size_t count, un
              unsigned *effects, struct rl_config_outcome *outcome)
 {
 	struct rl_config_outcome unused;
-	struct job j = {.rl = rl,
-	                .s = &rl->segment,
+	struct job j = {.rl = rl_here(rl),
+	                .s = &rl_here(rl)->segment,
 	                .rules = rules,
 	                .count = count,
 	                .outcome = outcome ? outcome : &unused,
-	                .rows = {.rl = rl, .is_configuring = true}};
+	                .rows = {.rl = rl_here(rl), .is_configuring = true}};
 	struct rl_lock lock;
 	int error;
 

@@ -3,6 +3,7 @@
 
 #include "configure/keep.h"
 #include "configure/names.h"
+#include "move/follow.h"
 #include "rl.h"
 #include "segment/change.h"
 #include "segment/event.h"
@@ -162,8 +163,10 @@ int
 rl_define(struct rl *rl, const struct rl_rule *rule)
 {
 	size_t fault;
-	int error = rl_rules_check(&rl->segment, rule, &fault);
+	int error;
 
+	rl = rl_here(rl);
+	error = rl_rules_check(&rl->segment, rule, &fault);
 	return error < 0 ? error : define(rl, rule);
 }
 
@@ -172,7 +175,7 @@ rl_define_counters(struct rl *rl, const char *name)
 {
 	const struct rl_rule space = {.name = name, .limit = {.algorithm = RL_COUNTER}};
 
-	return rl_rules_name_is_valid(name) ? define(rl, &space) : -EINVAL;
+	return rl_rules_name_is_valid(name) ? define(rl_here(rl), &space) : -EINVAL;
 }
 
 int

@@ -18,6 +18,7 @@
 #include "algorithm/counter.h"
 #include "decide/decide.h"
 #include "evict/evict.h"
+#include "move/bring.h"
 #include "rl.h"
 #include "segment/record.h"
 #include "segment/stats.h"
@@ -51,6 +52,7 @@ struct call {
 	const void *key;
 	size_t key_len;
 	uint64_t now_ns;
+	uint64_t key_hash; /* whatever the limit */
 	struct rl_candidates candidates;
 	struct operation op;
 	struct rl_count *count;
@@ -117,8 +119,8 @@ begin(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns
 	c->key = key;
 	c->key_len = key_len;
 	c->now_ns = rl_clamp_now(now_ns);
-	rl_request_candidates(rl, c->limit, rl_hash_of_key(rl->segment.key_start, key, key_len),
-	                      &c->candidates);
+	c->key_hash = rl_hash_of_key(rl->segment.key_start, key, key_len);
+	rl_request_candidates(rl, c->limit, c->key_hash, &c->candidates);
 	return 0;
 }
 
@@ -173,6 +175,10 @@ put(const struct call *c, struct rl_slot slot, const struct rl_view *v, uint64_t
 {
 	struct rl_u128 next = rl_counter_word(v->word, expiry_ms, value, v->slot_bits);
 
+	if (rl_view_is_unused(v)) {
+		rl_view_use(&c->rl->segment, slot, v);
+		return -EAGAIN;
+	}
 	if (!rl_atomic_cas16(rl_table_state(&c->rl->segment.table, slot.index), v->word, next))
 		return -EAGAIN;
 	tell(c, value, expiry_ms, is_new);
@@ -209,6 +215,31 @@ apply(const struct call *c, struct rl_slot slot, const struct rl_view *v)
 	return done;
 }
 
+static void
+write_name(const struct call *c, struct rl_slot slot)
+{
+	rl_record_write(&c->rl->segment, slot, c->key_hash ^ c->limit->mix, c->key, c->key_len);
+}
+
+/* While tables change: point the call at the table where its key is. 0 or -errno. */
+static int
+bring(struct call *c)
+{
+	struct rl_sought k = {.rl = c->rl,
+	                      .limit = c->limit,
+	                      .candidates = c->candidates,
+	                      .key_hash = c->key_hash,
+	                      .now_ns = c->now_ns};
+	int error = rl_bring(&k);
+
+	c->rl = k.rl;
+	c->limit = k.limit;
+	c->candidates = k.candidates;
+	if (k.unnamed.tag != 0)
+		write_name(c, k.unnamed);
+	return error;
+}
+
 /* Claim a slot for a key that has none: 1 *slot is LIVE, -EAGAIN, -ENOSPC. */
 static int
 claim(const struct call *c, struct rl_budget *budget, struct rl_slot *slot)
@@ -218,7 +249,7 @@ claim(const struct call *c, struct rl_budget *budget, struct rl_slot *slot)
 	rl_budget_take(budget, CLAIM_STEPS);
 	switch (rl_table_claim(&s->table, &c->candidates, slot)) {
 	case RL_CLAIM_NEW:
-		rl_record_write(s, *slot, c->key, c->key_len);
+		write_name(c, *slot);
 		rl_stats_add(s, c->limit->rule, RL_COUNT_inserted);
 		return 1;
 	case RL_CLAIM_FOUND:
@@ -269,16 +300,20 @@ attempt(const struct call *c, struct rl_budget *budget)
 static int
 run(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns, struct call *c)
 {
-	struct rl_budget budget = rl_decision_budget(&rl->segment, 1);
+	struct rl_budget budget;
 	int done;
 
+	rl = rl_here(rl);
+	budget = rl_decision_budget(&rl->segment, 1);
 	if (c->count)
 		*c->count = (struct rl_count){0};
 	done = begin(rl, space, key, key_len, now_ns, c);
 	if (done < 0)
 		return done;
 	while (rl_budget_take(&budget, TRY_STEPS)) {
-		done = attempt(c, &budget);
+		done = rl_must_bring(c->rl) ? bring(c) : 0;
+		if (done == 0)
+			done = attempt(c, &budget);
 		if (done != -EAGAIN)
 			return done;
 		rl_atomic_pause();

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "decide/refund.h"
+#include "move/follow.h"
 
 #define TRIES 4 /* at what another thread or process was quicker at; the request has other ways */
 
@@ -95,14 +96,14 @@ answer_spent(const struct rl_ask *a, struct rl_slot slot)
 
 /* False if it is too late: then the units stay charged. */
 static bool
-give(const struct rl_segment *s, const struct rl_ahead_entry *e, uint32_t units)
+give(const struct rl_ahead_entry *e, uint32_t units)
 {
 	const struct rl_compiled *limit = e->limit; /* NULL: forked since it was seized */
 	const struct rl_slot slot = {.index = e->slot, .tag = e->tag};
 	const struct rl_quota quota = {.capacity = (uint32_t)e->capacity};
 	const struct rl_charge charge = {.epoch = e->epoch, .cost = units};
 
-	return limit && rl_refund_slot(s, &limit->limiter, &quota, slot, &charge, 0);
+	return limit && rl_refund_slot(e->segment, &limit->limiter, &quota, slot, &charge, 0);
 }
 
 /* Mark it BUSY, if it is as it was seen. *word is then what to release; how many units it held. */
@@ -154,6 +155,7 @@ fill(struct rl_ahead_entry *e, const struct rl_ask *a, struct rl_slot slot)
 	uint64_t epoch = rl_window_epoch(w, a->now_ns);
 
 	rl_atomic_own_store(&e->limit, a->limit);
+	rl_atomic_own_store(&e->segment, a->segment);
 	rl_atomic_own_store(&e->capacity, a->quota.capacity);
 	rl_atomic_own_store(&e->epoch, epoch);
 	rl_atomic_own_store(&e->start_ns, epoch * w->width_ns);
@@ -169,12 +171,12 @@ refill(struct rl_ahead_entry *e, const struct rl_ask *a, const struct rl_candida
 	struct rl_slot slot;
 
 	if (held > 0 && !are_good(e, a, candidates->key)) {
-		give(a->segment, e, held);
+		give(e, held);
 		held = 0;
 	}
 	if (held >= a->quota.prefetch || !charge(a, candidates, a->quota.prefetch - held, &slot)) {
 		if (held > 0)
-			give(a->segment, e, held);
+			give(e, held);
 		release(e, busy, 0);
 		return RL_AGAIN;
 	}
@@ -225,6 +227,7 @@ rl_give_back(struct rl *rl)
 {
 	int given = 0;
 
+	rl = rl_here(rl);
 	if (!rl->segment.is_writable)
 		return -EROFS;
 	for (unsigned i = 0; rl->ahead && i < RL_AHEAD_ENTRIES; i++) {
@@ -234,7 +237,7 @@ rl_give_back(struct rl *rl)
 
 		if ((word & UNITS) == 0 || !seize(e, &word, &units))
 			continue;
-		if (give(&rl->segment, e, units))
+		if (give(e, units))
 			given += (int)units;
 		release(e, word, 0);
 	}

@@ -23,7 +23,8 @@
  *	the key's slot still has the tag it was charged under: a reset, an eviction or a sweep
  *	moves the tag on before it returns, and before the key has another counter
  *
- * Giving back is a refund: it comes too late once the sub-bucket is closed, or the tag is another.
+ * Giving back is a refund: it comes too late once the sub-bucket is closed, or the tag is another, or the key has moved
+ * to another table.
  *
  * Threads. An entry has one word that says how many units there are, and in how many fillings. Only
  * who has marked it BUSY changes the rest, and each filling has another stamp; so whoever takes units
@@ -40,8 +41,9 @@
 #define RL_AHEAD_ENTRIES 64
 
 struct rl_ahead_entry {
-	uint64_t word;                   /* stamp:48 | challenged:1 | busy:1 | 0:2 | units:12 */
-	const struct rl_compiled *limit; /* what they were charged under: */
+	uint64_t word;                    /* stamp:48 | challenged:1 | busy:1 | 0:2 | units:12 */
+	const struct rl_compiled *limit;  /* what they were charged under: */
+	const struct rl_segment *segment; /* with the table of then, */
 	uint64_t capacity;
 	uint64_t epoch;    /* the sub-bucket, */
 	uint64_t start_ns; /* and when it began */

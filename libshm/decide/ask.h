@@ -41,9 +41,22 @@ struct rl_request {
 	unsigned char network[RL_NETWORK_KEY_MAX];
 };
 
+/* In a charge, the limit's row, and above it the number of the table that it was made in. */
+#define RL_CHARGE_LIMIT_BITS 10
+#define RL_CHARGE_TABLES 64
+
+static inline uint16_t
+rl_charge_limit(const struct rl_ask *a)
+{
+	uint64_t number = a->segment->table.number % RL_CHARGE_TABLES;
+
+	return (uint16_t)((unsigned)a->limit->id | (unsigned)number << RL_CHARGE_LIMIT_BITS);
+}
+
 /* There is no decision yet: somebody else was quicker, or the slot is no longer the key's. */
 #define RL_AGAIN (-1)
 
+_Static_assert(RL_LIMIT_ROWS_MAX < 1 << RL_CHARGE_LIMIT_BITS, "a row fits");
 _Static_assert(sizeof(struct rl_charge) == 32, "callers keep them");
 _Static_assert(sizeof(struct rl_hold) == 32, "as large as a charge");
 _Static_assert(sizeof(struct rl_result) == 64, "a line");

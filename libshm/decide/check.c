@@ -8,6 +8,7 @@
 #include "decide/ahead.h"
 #include "decide/multi.h"
 #include "decide/plain.h"
+#include "move/follow.h"
 
 /* Of an item that nothing bans, under its only limit: from what was taken ahead, if it has that. */
 static inline bool
@@ -106,6 +107,7 @@ check_held(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl
 	if (item->cost == 0)
 		return check_plain(rl, item, now_ns, result, &plain);
 	if (!item->charges || !rl_plain_fits(&plain.ask, item->cost) ||
+	    rl_table_is_filling(&rl->segment.table) ||
 	    !rl_table_find(&rl->segment.table, &plain.candidates, &slot))
 		return rl_check_any(rl, item, NULL, now_ns, result);
 	decided = rl_decide_units(rl, &plain.ask, &plain.candidates, slot, &budget);
@@ -183,6 +185,7 @@ enum rl_verdict
 rl_check_one(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
              uint64_t now_ns, struct rl_result *result)
 {
+	rl = rl_here(rl);
 	if (rl->segment.geometry.clustered && !booking &&
 	    rl_policy_kind(rl, item->rule) == RL_POLICY_LENT)
 		return check_lent(rl, item, now_ns, result);
@@ -202,8 +205,10 @@ rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
 {
 	struct rl_request part[RL_LIMITS_MAX];
 	struct rl_result unused, *r = result ? result : &unused;
-	unsigned parts = rl_request_make(rl, item, NULL, now_ns, part, RL_LIMITS_MAX, r);
+	unsigned parts;
 
+	rl = rl_here(rl);
+	parts = rl_request_make(rl, item, NULL, now_ns, part, RL_LIMITS_MAX, r);
 	*count = parts;
 	rl_multi_decide(rl, item, now_ns, part, parts, results, r);
 	return r->verdict;

@@ -12,6 +12,7 @@
 #include "decide/without_slot.h"
 #include "evict/evict.h"
 #include "holder/units.h"
+#include "move/bring.h"
 #include "reserve/sets.h"
 #include "rule/named.h"
 #include "segment/record.h"
@@ -24,6 +25,7 @@
 #define EVICT_STEPS 512 /* to judge who is there */
 #define CELL_STEPS 256  /* to take a set of cells, and charge one */
 #define CARRY_STEPS 16  /* to see whether a slot begins with what a cell counts */
+#define BRING_STEPS 128 /* to see whether a key is in the table before, and to move it */
 
 enum rl_verdict
 rl_answer(const struct rl_ask *a, const struct rl_decision *d)
@@ -63,7 +65,7 @@ rl_hand_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_plan *p
 		.cost = a->cost,
 		.capacity = a->quota.capacity,
 		.memory = plan->memory,
-		.limit = (uint16_t)limit->id,
+		.limit = rl_charge_limit(a),
 		.gen = rl_tag_gen(slot.tag),
 		.place = (uint8_t)rl_table_place(&candidates, slot.index),
 	};
@@ -154,6 +156,10 @@ carry_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v,
 {
 	const struct rl_segment *s = a->segment;
 
+	if (rl_view_is_unused(v)) {
+		rl_view_use(s, slot, v);
+		return RL_AGAIN;
+	}
 	if (plan->step == RL_STEP_CLOSE &&
 	    (!rl_budget_take(budget, plan->entries) ||
 	     !store_entries(s, &a->limit->limiter, slot, v, plan->entries)))
@@ -221,7 +227,8 @@ rl_decide_rest(const struct rl_ask *a, struct rl_slot slot, const struct rl_view
 	case RL_SEEN_GONE:
 		return RL_AGAIN;
 	case RL_SEEN:
-		if (v->is_zero && !budget && a->segment->geometry.cells > 0)
+		if (v->is_zero && !budget &&
+		    (a->segment->geometry.cells > 0 || rl_table_is_filling(&a->segment->table)))
 			return RL_AGAIN;
 		break;
 	}
@@ -248,7 +255,8 @@ write_name(const struct rl_request *rq, struct rl_slot slot)
 	struct name name;
 
 	name_of(rq, &name);
-	rl_named_write(rq->ask.segment, rq->ask.limit, slot, name.bytes, name.len);
+	rl_named_write(rq->ask.segment, rq->ask.limit, slot, rq->ask.hash ^ rq->ask.limit->mix,
+	               name.bytes, name.len);
 }
 
 /* A slot for a key that has none. 0; -EAGAIN; -ENOSPC, and *next_free_ns is when there may be one. */
@@ -322,7 +330,7 @@ answer_taken(const struct rl_ask *a, const struct rl_candidates *candidates, str
 		.epoch = rl_units_charge_id(taken),
 		.cost = a->cost,
 		.capacity = a->quota.capacity,
-		.limit = (uint16_t)a->limit->id,
+		.limit = rl_charge_limit(a),
 		.gen = rl_tag_gen(slot.tag),
 		.place = (uint8_t)(rl_table_place(candidates, slot.index) | RL_CHARGE_HELD),
 	};
@@ -376,11 +384,10 @@ settle(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v)
 }
 
 void
-rl_decide_wish(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_slot slot,
-               const void *key, size_t key_len)
+rl_decide_wish(const struct rl_ask *a, struct rl_slot slot, const void *key, size_t key_len)
 {
-	if (rl_wish_set(s, slot.index))
-		rl_named_hash(s, limit, slot, key, key_len);
+	if (rl_wish_set(a->segment, slot.index))
+		rl_named_hash(a->segment, a->limit, slot, a->hash ^ a->limit->mix, key, key_len);
 }
 
 int
@@ -399,7 +406,7 @@ rl_decide_lent_rest(const struct rl_ask *a, struct rl_slot slot, const struct rl
 		return decided;
 	if (decided == RL_DENIED)
 		settle(a, slot, v);
-	rl_decide_wish(a->segment, a->limit, slot, key, key_len);
+	rl_decide_wish(a, slot, key, key_len);
 	return decided;
 }
 
@@ -458,11 +465,50 @@ try_once(struct rl_request *rq, enum rl_mode mode)
 	return rl_decide_slot(&rq->ask, slot, mode, rq->budget);
 }
 
+int
+rl_request_bring(struct rl_request *rq)
+{
+	struct rl_sought k = {.rl = rq->rl,
+	                      .limit = rq->ask.limit,
+	                      .candidates = rq->candidates,
+	                      .key_hash = rq->ask.hash,
+	                      .now_ns = rq->ask.now_ns};
+	int error;
+
+	if (rq->budget)
+		rl_budget_take(rq->budget, BRING_STEPS);
+	error = rl_bring(&k);
+	rq->rl = k.rl;
+	rq->ask.segment = &k.rl->segment;
+	rq->ask.limit = k.limit;
+	rq->candidates = k.candidates;
+	if (k.unnamed.tag != 0)
+		write_name(rq, k.unnamed);
+	return error;
+}
+
+/* While tables change. */
+static int
+try_once_brought(struct rl_request *rq, enum rl_mode mode)
+{
+	switch (rl_request_bring(rq)) {
+	case 0:
+		return try_once(rq, mode);
+	case -ENOSPC:
+		return (int)answer_full(rq, rq->ask.now_ns);
+	case -ENOMEM:
+		return (int)undecided(rq, -ENOMEM);
+	default:
+		return RL_AGAIN;
+	}
+}
+
 static enum rl_verdict
 decide_in_time(struct rl_request *rq, enum rl_mode mode)
 {
 	while (rl_budget_take(rq->budget, TRY_STEPS)) {
-		int decided = try_once(rq, mode);
+		int decided =
+			rl_must_bring(rq->rl) ? try_once_brought(rq, mode) : try_once(rq, mode);
 
 		if (decided != RL_AGAIN)
 			return (enum rl_verdict)decided;

@@ -43,6 +43,12 @@ rl_request_candidates(const struct rl *rl, const struct rl_compiled *limit, uint
  */
 enum rl_verdict rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode);
 
+/*
+ * If tables change: point a request at the table where its key is, which may move it there. 0; -EAGAIN; -ENOSPC: there is no
+ * room for what is on its way; -ENOMEM. With rl_must_bring() only.
+ */
+int rl_request_bring(struct rl_request *rq);
+
 /* A slot for a request's key that has none. 0; -EAGAIN; -ENOSPC. */
 int rl_decide_claim(struct rl_request *rq, struct rl_slot *slot);
 
@@ -168,8 +174,7 @@ rest:
 int rl_decide_lent_rest(const struct rl_ask *ask, struct rl_slot slot, const struct rl_view *view,
                         enum rl_seen seen, const void *key, size_t key_len,
                         struct rl_budget *budget);
-void rl_decide_wish(const struct rl_segment *s, const struct rl_compiled *limit,
-                    struct rl_slot slot, const void *key, size_t key_len);
+void rl_decide_wish(const struct rl_ask *ask, struct rl_slot slot, const void *key, size_t key_len);
 
 /*
  * Of a share that is nearly used up, or more than that was asked for, there is to be more if there is any. That is no
@@ -211,7 +216,7 @@ rl_decide_lent(const struct rl_ask *a, struct rl_slot slot, const void *key, siz
 	d = &plan.decision;
 	if (decided == RL_ALLOWED && rl_lent_wants_more(&a->quota, a->quota.capacity,
 	                                                rl_decision_used(d), d->remaining, decided))
-		rl_decide_wish(a->segment, a->limit, slot, key, key_len);
+		rl_decide_wish(a, slot, key, key_len);
 	return decided;
 }
 

@@ -2,6 +2,7 @@
 #include "decide/key_limits.h"
 
 #include "decide/request.h"
+#include "move/follow.h"
 
 int
 rl_key_requests(struct rl *rl, int rule, const void *key, size_t key_len,
@@ -10,7 +11,10 @@ rl_key_requests(struct rl *rl, int rule, const void *key, size_t key_len,
 	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_key_policy k;
-	int error = rl_policy_of_name(rl, rule, key, key_len, &budget, &k);
+	int error;
+
+	rl = rl_here(rl);
+	error = rl_policy_of_name(rl, rule, key, key_len, &budget, &k);
 
 	if (error < 0)
 		return error;

@@ -6,6 +6,7 @@
  */
 #include "decide/check.h"
 #include "decide/plain.h"
+#include "move/follow.h"
 
 #define AT_ONCE 32 /* more lines than a core fetches at a time, and less than a cache has */
 
@@ -64,6 +65,7 @@ rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, uint6
 {
 	struct staged staged[AT_ONCE];
 
+	rl = rl_here(rl);
 	while (count > 0) {
 		size_t n = count < AT_ONCE ? count : AT_ONCE;
 

@@ -14,6 +14,7 @@
 
 #include "decide/refund.h"
 #include "holder/units.h"
+#include "move/follow.h"
 #include "rl.h"
 #include "segment/record.h"
 #include "segment/stats.h"
@@ -171,11 +172,12 @@ is_held(const struct batch *b, unsigned p)
 static bool
 has_reclaimed(struct batch *b, unsigned p, uint64_t cost)
 {
+	const struct rl_request *rq = &b->part[p];
 	struct rl_slot slot;
 
-	return cost > 0 && is_held(b, p) && b->rl->segment.is_writable &&
-	       rl_table_find(&b->rl->segment.table, &b->part[p].candidates, &slot) &&
-	       rl_units_reclaim(b->rl, b->part[p].ask.limit, slot, &b->budget) > 0;
+	return cost > 0 && is_held(b, p) && rq->ask.segment->is_writable &&
+	       rl_table_find(&rq->ask.segment->table, &rq->candidates, &slot) &&
+	       rl_units_reclaim(rq->rl, rq->ask.limit, slot, &b->budget) > 0;
 }
 
 /* The answer that a charge would get. */
@@ -450,7 +452,7 @@ check_all(struct rl *rl, const struct rl_item *items, size_t count,
 
 	decided = decided ? decided : &ignored;
 	*decided = 0;
-	begin(&b, rl, items, count, now_ns, part, part_result, results ? results : unused);
+	begin(&b, rl_here(rl), items, count, now_ns, part, part_result, results ? results : unused);
 	b.planned = planned;
 	b.charge = charge;
 	b.booking = booking;

@@ -89,7 +89,8 @@ rl_plain_decide(struct rl *rl, const struct rl_item *item, const struct rl_ask *
 	if (!rl_plain_fits(a, item->cost))
 		return RL_AGAIN;
 	if (item->cost == 0) {
-		if (!is_found && rl_sets_are_used(a->segment, a->now_ns))
+		if (!is_found && (rl_sets_are_used(a->segment, a->now_ns) ||
+		                  rl_table_is_filling(&a->segment->table)))
 			return RL_AGAIN;
 		decided = is_found ? rl_decide_slot(a, slot, RL_PEEK, NULL)
 		                   : rl_plain_peek_nothing(*a);

@@ -7,6 +7,7 @@
 
 #include "decide/release.h"
 #include "decide/request.h"
+#include "move/bring.h"
 #include "rule/policy.h"
 #include "segment/stats.h"
 
@@ -32,12 +33,27 @@ rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
 	return false;
 }
 
+/*
+ * Where it was charged: here, or in the table before, as long as its key is not sealed there. NULL: the key has moved since;
+ * then it is too late, for nobody knows whether it was forgotten in between.
+ */
+static struct rl *
+charged_by(struct rl *rl, const struct rl_charge *charge)
+{
+	struct rl *before;
+
+	if (rl_charge_is_of(rl, charge))
+		return rl;
+	before = rl_before(rl);
+	return before && rl_charge_is_of(before, charge) ? before : NULL;
+}
+
 int
 rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
 {
-	const struct rl_segment *s = &rl->segment;
 	const struct rl_charge given = *charge;
 	const struct rl_compiled *limit;
+	const struct rl_segment *s;
 	struct rl_quota quota = {0};
 	unsigned index;
 
@@ -46,10 +62,12 @@ rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
 	charge->cost = 0;
 	if (given.cost == 0 || given.capacity == 0 || given.capacity > RL_CAPACITY_MAX)
 		return 0;
-	limit = rl_handle_limit(rl, given.limit);
+	rl = charged_by(rl, &given);
+	limit = rl ? rl_handle_limit(rl, rl_charge_row(&given)) : NULL;
 	if (!limit)
 		return 0;
-	rl_policy_of_limit(s, given.limit, &quota, &index);
+	s = &rl->segment;
+	rl_policy_of_limit(s, limit->id, &quota, &index);
 	quota.capacity = given.capacity; /* its tier's, or as it was */
 	if (!rl_refund_slot(s, &limit->limiter, &quota, rl_charge_slot(s, limit, &given), &given,
 	                    rl_clamp_now(now_ns)))
@@ -64,6 +82,7 @@ rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns)
 	unsigned count = charges->count < RL_LIMITS_MAX ? charges->count : RL_LIMITS_MAX;
 	int most = 0, error = 0;
 
+	rl = rl_here(rl);
 	if (!rl->segment.is_writable)
 		return -EROFS;
 	charges->count = 0;
@@ -80,9 +99,8 @@ rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns)
 
 /* By one limit: how much, or -EBUSY. */
 static int
-refund_newest(struct rl *rl, const struct rl_request *rq, uint32_t cost)
+refund_newest(struct rl_request *rq, uint32_t cost)
 {
-	const struct rl_segment *s = &rl->segment;
 	const struct rl_ask *a = &rq->ask;
 	struct rl_u128 next;
 	struct rl_slot slot;
@@ -90,10 +108,13 @@ refund_newest(struct rl *rl, const struct rl_request *rq, uint32_t cost)
 	enum rl_seen seen;
 	uint32_t given;
 
+	rq->budget = NULL;
 	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
-		if (!rl_table_find(&s->table, &rq->candidates, &slot))
+		if (rl_must_bring(rq->rl) && rl_request_bring(rq) < 0)
+			continue;
+		if (!rl_table_find(&a->segment->table, &rq->candidates, &slot))
 			return 0;
-		seen = rl_view_load(s, slot, &v);
+		seen = rl_view_load(a->segment, slot, &v);
 		if (seen == RL_SEEN_GONE)
 			continue;
 		given = seen == RL_SEEN_DEAD || v.is_zero
@@ -101,20 +122,19 @@ refund_newest(struct rl *rl, const struct rl_request *rq, uint32_t cost)
 		                : rl_limiter_refund_newest(&a->limit->limiter, &a->quota, &v, cost,
 		                                           a->now_ns, &next);
 		if (given == 0 ||
-		    rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, next))
+		    rl_atomic_cas16(rl_table_state(&a->segment->table, slot.index), v.word, next))
 			return (int)given;
 	}
 	return -EBUSY;
 }
 
 static int
-refund_parts(struct rl *rl, const struct rl_item *item, const struct rl_request *part,
-             unsigned parts)
+refund_parts(struct rl *rl, const struct rl_item *item, struct rl_request *part, unsigned parts)
 {
 	int most = 0, error = 0;
 
 	for (unsigned p = 0; p < parts; p++) {
-		int given = refund_newest(rl, &part[p], (uint32_t)item->cost);
+		int given = refund_newest(&part[p], (uint32_t)item->cost);
 
 		most = given > most ? given : most;
 		error = given < 0 ? given : error;
@@ -132,6 +152,7 @@ rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns)
 	struct rl_result r;
 	unsigned parts;
 
+	rl = rl_here(rl);
 	if (!rl->segment.is_writable)
 		return -EROFS;
 	if (item->cost > RL_CAPACITY_MAX)

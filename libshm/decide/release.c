@@ -3,20 +3,59 @@
 
 #include <errno.h>
 
+#include "move/bring.h"
 #include "segment/stats.h"
+
+#define TRIES 1000
+
+static int
+give_at(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_slot slot,
+        const struct rl_charge *charge)
+{
+	const uint64_t places = (UINT64_C(1) << RL_CHARGE_PLACE_BITS) - 1;
+
+	return rl_units_give(s, &limit->limiter, slot,
+	                     (uint32_t)(charge->epoch >> RL_CHARGE_PLACE_BITS),
+	                     (uint32_t)(charge->epoch & places), charge->cost);
+}
+
+/* The key has another slot by now, in a table that took the place of the charge's: its tally is at the same place. */
+static int
+give_where_it_is(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *charge)
+{
+	struct rl_sought k = {
+		.rl = rl, .limit = limit, .key_hash = charge->key ^ limit->mix, .now_ns = 0};
+	struct rl_slot slot;
+	int done;
+
+	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
+		k.candidates =
+			rl_table_candidates(&k.rl->segment.table, k.limit->owner, charge->key);
+		done = rl_bring(&k);
+		if (done == -ENOMEM || done == -ENOSPC)
+			return done == -ENOMEM ? done : -EBUSY;
+		if (done == 0 && !rl_table_find(&k.rl->segment.table, &k.candidates, &slot))
+			return 0;
+		if (done == 0)
+			done = give_at(&k.rl->segment, k.limit, slot, charge);
+		if (done != 0 && done != -EAGAIN)
+			return done;
+		if (done == 0 && !rl_must_bring(k.rl)) /* else the slot may be sealed by now */
+			return 0;
+	}
+	return -EBUSY;
+}
 
 /* The limit may be another by now, that has the row. */
 static int
 give(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *charge)
 {
-	const uint64_t places = (UINT64_C(1) << RL_CHARGE_PLACE_BITS) - 1;
-	const struct rl_segment *s = &rl->segment;
-
 	if (limit->limiter.algorithm != RL_IN_FLIGHT)
 		return 0;
-	return rl_units_give(s, &limit->limiter, rl_charge_slot(s, limit, charge),
-	                     (uint32_t)(charge->epoch >> RL_CHARGE_PLACE_BITS),
-	                     (uint32_t)(charge->epoch & places), charge->cost);
+	if (rl_charge_is_of(rl, charge) && !rl_must_bring(rl))
+		return give_at(&rl->segment, limit, rl_charge_slot(&rl->segment, limit, charge),
+		               charge);
+	return give_where_it_is(rl, limit, charge);
 }
 
 int
@@ -27,8 +66,8 @@ rl_release_charge(struct rl *rl, struct rl_charge *charge, enum rl_counter given
 	int done;
 
 	charge->cost = 0;
-	limit = held.cost > 0 ? rl_handle_limit(rl, held.limit) : NULL;
-	if (!limit && held.cost > 0 && rl_handle_no_limit(rl, held.limit) == -ENOMEM) {
+	limit = held.cost > 0 ? rl_handle_limit(rl, rl_charge_row(&held)) : NULL;
+	if (!limit && held.cost > 0 && rl_handle_no_limit(rl, rl_charge_row(&held)) == -ENOMEM) {
 		charge->cost = held.cost;
 		return -ENOMEM;
 	}
@@ -63,6 +102,7 @@ rl_release(struct rl *rl, struct rl_hold *holds, size_t count)
 {
 	int most = 0, error = 0;
 
+	rl = rl_here(rl);
 	if (!rl->segment.is_writable)
 		return -EROFS;
 	for (size_t i = 0; i < count; i++) {

@@ -4,6 +4,7 @@
 
 /* Units in flight given back by what a request was charged. */
 
+#include "decide/ask.h"
 #include "holder/units.h"
 
 static inline bool
@@ -13,6 +14,20 @@ rl_charge_is_held(const struct rl_charge *charge)
 }
 
 /* The slot that a charge is of, if the key still has it. */
+/* The limit's row; and was it charged in the table of `rl`? Of 64 tables one is taken for another. */
+static inline int
+rl_charge_row(const struct rl_charge *charge)
+{
+	return charge->limit & ((1 << RL_CHARGE_LIMIT_BITS) - 1);
+}
+
+static inline bool
+rl_charge_is_of(const struct rl *rl, const struct rl_charge *charge)
+{
+	return charge->limit >> RL_CHARGE_LIMIT_BITS ==
+	       (int)(rl->segment.table.number % RL_CHARGE_TABLES);
+}
+
 static inline struct rl_slot
 rl_charge_slot(const struct rl_segment *s, const struct rl_compiled *limit,
                const struct rl_charge *charge)

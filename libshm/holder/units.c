@@ -63,8 +63,8 @@ load(struct held *h)
 	switch (rl_view_load(h->s, h->slot, &h->view)) {
 	case RL_SEEN_DEAD:
 		return 0;
-	case RL_SEEN_GONE:
-		return -EAGAIN;
+	case RL_SEEN_GONE: /* sealed, if it is left */
+		return rl_table_is_left(t) ? 0 : -EAGAIN;
 	case RL_SEEN:
 		break;
 	}
@@ -229,6 +229,10 @@ take_any(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, ui
 		return -EAGAIN;
 	case RL_SEEN:
 		break;
+	}
+	if (rl_view_is_unused(&h.view)) {
+		rl_view_use(h.s, slot, &h.view);
+		return -EAGAIN;
 	}
 	h.state = rl_in_flight_unpack(h.view.word, h.view.is_zero, h.view.gen,
 	                              h.limiter->ring_entries);

@@ -207,7 +207,7 @@ rl_reserve_was_left(const struct rl_cell *c, const struct rl_candidates *candida
 	uint64_t hi;
 
 	rl_atomic_fence(); /* partner: in rl_reserve_carry() */
-	if (rl_table_has(&c->segment->table, candidates))
+	if (rl_table_is_left(&c->segment->table) || rl_table_has(&c->segment->table, candidates))
 		return true;
 	hi = rl_atomic_load(&c->at->hi);
 	return rl_cell_folds((struct rl_u128){.hi = hi}) != rl_cell_folds(c->word) ||

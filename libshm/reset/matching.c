@@ -32,6 +32,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "move/move.h"
 #include "reserve/sets.h"
 #include "reset/renew.h"
 #include "reset/reset.h"
@@ -180,16 +181,31 @@ reset_slot(struct reset *r, uint64_t index)
 		r->error = -EBUSY;
 }
 
+/* In the table before, a key that is on its way comes first: then it is met in the table in force. */
+static void
+reset_table(struct reset *r, struct rl *rl)
+{
+	const struct rl_table *t = &rl->segment.table;
+	struct rl *here = r->rl;
+
+	r->rl = rl;
+	for (uint64_t i = 0; i < rl_segment_slots(&rl->segment); i++) {
+		rl_table_look_ahead(t, i);
+		if (!rl_tag_is_free(rl_atomic_load(rl_table_tag(t, i))) &&
+		    !(rl != here && rl_move_is_on_its_way(here, rl, i)))
+			reset_slot(r, i);
+	}
+	r->rl = here;
+}
+
 static void
 reset_slots(struct reset *r)
 {
-	const struct rl_table *t = &r->rl->segment.table;
+	struct rl *before = rl_before(r->rl);
 
-	for (uint64_t i = 0; i < rl_segment_slots(&r->rl->segment); i++) {
-		rl_table_look_ahead(t, i);
-		if (!rl_tag_is_free(rl_atomic_load(rl_table_tag(t, i))))
-			reset_slot(r, i);
-	}
+	if (before)
+		reset_table(r, before);
+	reset_table(r, r->rl);
 }
 
 /* All of a rule's, or of every rule's. */
@@ -281,7 +297,7 @@ int
 rl_reset_matching(struct rl *rl, int rule, const struct rl_pattern *pattern,
                   struct rl_reset_counts *counts)
 {
-	struct reset r = {.rl = rl, .rule = rule, .pattern = pattern};
+	struct reset r = {.rl = rl_here(rl), .rule = rule, .pattern = pattern};
 
 	r.error = check(&r);
 	if (r.error == 0)

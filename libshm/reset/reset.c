@@ -5,6 +5,7 @@
 
 #include "decide/key_limits.h"
 #include "decide/without_slot.h"
+#include "move/bring.h"
 #include "reserve/sets.h"
 #include "rl.h"
 #include "segment/event.h"
@@ -27,7 +28,7 @@ empty(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, const
 	                    rl_limiter_nothing(&limit->limiter, rl_segment_now(s), v->slot_bits)))
 		return false;
 	if (has_name) /* as much of it as was kept */
-		rl_record_write_hashed(s, slot, copy.bytes, copy.key_len, copy.hash);
+		rl_record_write_hashed(s, slot, copy.key_hash, copy.bytes, copy.key_len, copy.hash);
 	return true;
 }
 
@@ -81,18 +82,32 @@ take_slot(struct rl_request *rq, struct rl_budget *budget)
 	return error == -ENOSPC ? error : -1;
 }
 
+/* -1: again. */
+static int
+forget_once(struct rl_request *rq, struct rl_budget *budget)
+{
+	struct rl_slot slot;
+	int error;
+
+	rq->budget = budget;
+	rq->ask.now_ns = 0; /* whatever it counts comes */
+	error = rl_must_bring(rq->rl) ? rl_request_bring(rq) : 0;
+	if (error < 0)
+		return error == -EAGAIN ? -1 : error;
+	return rl_table_find(&rq->ask.segment->table, &rq->candidates, &slot)
+	               ? rl_reset_slot(rq->rl, slot)
+	               : take_slot(rq, budget);
+}
+
 /* A key under one limit: 1 forgotten, 0 nothing there, -EBUSY, -ENOSPC. */
 static int
-forget(struct rl *rl, struct rl_request *rq)
+forget(struct rl_request *rq)
 {
 	struct rl_budget budget = {RL_DECIDE_STEPS};
-	struct rl_slot slot;
 	int done = -1;
 
 	for (int tries = 0; tries < RL_RESET_TRIES && done == -1 && budget.left > 0; tries++)
-		done = rl_table_find(&rl->segment.table, &rq->candidates, &slot)
-		               ? rl_reset_slot(rl, slot)
-		               : take_slot(rq, &budget);
+		done = forget_once(rq, &budget);
 	return done == -1 ? -EBUSY : done;
 }
 
@@ -107,7 +122,7 @@ rl_reset_key(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t 
 	if (!rl->segment.is_writable)
 		return -EROFS;
 	for (int i = 0; i < limits; i++) {
-		int one = forget(rl, &rq[i]);
+		int one = forget(&rq[i]);
 		done += one > 0;
 		error = one < 0 ? one : error;
 	}

@@ -274,7 +274,7 @@ put(const struct rl_segment *s, struct rl_hash hash, const struct rl_ban *ban,
 			return 1;
 		if (rl_atomic_cas16(at, held, next)) {
 			struct rl_slot slot = {.index = index_of(s, at), .tag = hash.a};
-			rl_record_write(s, slot, pattern->key, pattern->key_len);
+			rl_record_write(s, slot, 0, pattern->key, pattern->key_len);
 			rl_ban_note_write(s, (uint32_t)(at - s->bans), next, words);
 			lift_doubles(s, hash, now_ns);
 			return 0;

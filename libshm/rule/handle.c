@@ -48,6 +48,16 @@ rl_handle_compile(struct rl *rl, int limit)
 	return earlier && rl_compiled_holds(earlier) ? earlier : NULL;
 }
 
+void
+rl_handle_forget(struct rl_compiled *limit)
+{
+	while (limit) {
+		struct rl_compiled *earlier = limit->earlier;
+		free(limit);
+		limit = earlier;
+	}
+}
+
 int
 rl_handle_no_limit(const struct rl *rl, int limit)
 {

@@ -29,6 +29,10 @@ struct rl {
 	uint64_t history_due_ns;     /* by who sweeps: when all rules' histories are to be noted */
 	uint64_t denials_until_ns;   /* keys that are denied are expected: see rl_tell_expect() */
 	int lock;                    /* what rl_supervise() holds, or -1 */
+	struct rl *first; /* the application's; and of that one, what other threads change: */
+	void *here;       /* the struct rl of the table in force, as far as it is known */
+	void *newest;     /* the list of all: move/follow.c */
+	struct rl *older; /* the next in that list */
 };
 
 /* Is there such a rule? */
@@ -64,6 +68,9 @@ rl_handle_limit(struct rl *rl, int limit)
 
 	return known && rl_compiled_holds(known) ? known : rl_handle_compile(rl, limit);
 }
+
+/* Free what was compiled of a row. */
+void rl_handle_forget(struct rl_compiled *limit);
 
 /* Why rl_handle_limit() said NULL: -EINVAL or -ENOMEM. */
 int rl_handle_no_limit(const struct rl *rl, int limit);

@@ -69,13 +69,13 @@ hash_of(const struct rl_segment *s, const struct rl_compiled *limit, const void 
 
 void
 rl_named_write(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_slot slot,
-               const void *key, size_t key_len)
+               uint64_t key_hash, const void *key, size_t key_len)
 {
 	uint64_t hash[2];
 	bool has_hash =
 		rl_limiter_is_lent(&limit->limiter) && hash_of(s, limit, key, key_len, hash);
 
-	rl_record_write_hashed(s, slot, key, key_len, has_hash ? hash : NULL);
+	rl_record_write_hashed(s, slot, key_hash, key, key_len, has_hash ? hash : NULL);
 }
 
 bool
@@ -92,10 +92,10 @@ rl_named_read(const struct rl_segment *s, struct rl_slot slot, uint64_t hash[2])
 
 void
 rl_named_hash(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_slot slot,
-              const void *key, size_t key_len)
+              uint64_t key_hash, const void *key, size_t key_len)
 {
 	uint64_t hash[2];
 
 	if (rl_named_has_secret(s) && !rl_named_read(s, slot, hash))
-		rl_named_write(s, limit, slot, key, key_len);
+		rl_named_write(s, limit, slot, key_hash, key, key_len);
 }

@@ -12,11 +12,11 @@
 
 /* Write a LIVE slot's record: its name, and under a cluster's limit the hash, if there is a secret. */
 void rl_named_write(const struct rl_segment *s, const struct rl_compiled *limit,
-                    struct rl_slot slot, const void *key, size_t key_len);
+                    struct rl_slot slot, uint64_t key_hash, const void *key, size_t key_len);
 
 /* See to it that the record has its hash: one may be torn, or of a time before the secret. */
 void rl_named_hash(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_slot slot,
-                   const void *key, size_t key_len);
+                   uint64_t key_hash, const void *key, size_t key_len);
 
 /* Read it. False: it is not there. */
 bool rl_named_read(const struct rl_segment *s, struct rl_slot slot, uint64_t hash[2]);

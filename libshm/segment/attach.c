@@ -9,6 +9,7 @@
 #include "segment/clock.h"
 #include "segment/header.h"
 #include "segment/map.h"
+#include "segment/tables.h"
 #include "segment/trust.h"
 
 static int
@@ -35,14 +36,14 @@ attach_fd(int fd, const struct rl_options *o, struct rl_segment *s)
 	if (must_trust && !rl_trust_mode(&s->file, o))
 		return RL_EPUBLIC;
 	error = rl_segment_map(s, &header, fd, is_writable);
+	if (error == 0 && !rl_tables_fit(s, (uint64_t)s->file.st_size))
+		error = RL_ETRUNCATED;
 	if (error == 0)
 		error = rl_segment_follow_clock(s, &header);
 	if (error < 0)
 		rl_segment_close(s);
 	return error;
 }
-
-static const struct rl_options whoever_made_it = {.flags = RL_OPEN_ANY_OWNER};
 
 /* The errors of open(2) for a symlink, a socket or a directory. */
 static bool
@@ -82,46 +83,4 @@ rl_segment_attach(const char *name, const struct rl_options *o, struct rl_segmen
 	error = attach_fd(fd, o, s);
 	close(fd);
 	return error;
-}
-
-/* On a read-only disk the kernel does not check whether there is a file. */
-static int
-why_not_unlinked(const struct rl_path *path, int error)
-{
-	struct stat file;
-
-	if (error == EPERM) /* of a directory with a sticky bit */
-		return -EACCES;
-	if (error != EROFS)
-		return -error;
-	return lstat(path->text, &file) < 0 && errno == ENOENT ? -ENOENT : RL_EMOUNT;
-}
-
-int
-rl_segment_unlink(const char *name)
-{
-	struct rl_path path;
-	int error = name ? rl_path_find(name, &whoever_made_it, &path) : -EINVAL;
-
-	if (error < 0)
-		return error;
-	return unlink(path.text) == 0 ? 0 : why_not_unlinked(&path, errno);
-}
-
-int
-rl_segment_reopen(const struct rl_segment *s, const char *name)
-{
-	struct rl_path path; /* it may have been moved from the one directory to the other */
-	struct stat file;
-	int fd, error = *name ? rl_path_find(name, &whoever_made_it, &path) : -ENOENT;
-
-	if (error < 0)
-		return error;
-	fd = open(path.text, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &file) == 0 && file.st_dev == s->file.st_dev && file.st_ino == s->file.st_ino)
-		return fd;
-	close(fd);
-	return -ENOENT;
 }

@@ -11,63 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "segment/create.h"
+#include "segment/grow.h"
 #include "segment/header.h"
 #include "segment/huge_pages.h"
 #include "segment/map.h"
-#include "segment/memory_limit.h"
-
-/* The kernel would kill for what it does not have. */
-static bool
-has_memory(uint64_t bytes)
-{
-	struct rl_memory memory;
-
-	rl_memory_read("", &memory);
-	return rl_memory_has(&memory, bytes);
-}
-
-/* Others would find a full disk until we knew. A disk of no size has no bounds. */
-static bool
-has_room(int fd, uint64_t bytes)
-{
-	struct statvfs disk;
-
-	return fstatvfs(fd, &disk) < 0 || disk.f_blocks == 0 ||
-	       bytes <= (uint64_t)disk.f_bavail * disk.f_frsize;
-}
-
-/*
- * Not ftruncate: a full file system must say so now, not by SIGBUS later. In pieces, because a
- * signal makes the kernel undo the whole piece in hand.
- */
-static int
-reserve(int fd, uint64_t bytes)
-{
-	const uint64_t piece = 16 << 20;
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur)
-		return -EFBIG; /* the kernel would send SIGXFSZ */
-	if (!has_room(fd, bytes))
-		return -ENOSPC;
-	if (!has_memory(bytes))
-		return RL_EMEMORY;
-	for (uint64_t at = 0; at < bytes;) {
-		uint64_t size = bytes - at < piece ? bytes - at : piece;
-		int error = posix_fallocate(fd, (off_t)at, (off_t)size);
-		if (error == 0)
-			at += size;
-		else if (error != EINTR)
-			return -error;
-	}
-	return 0;
-}
 
 /* One that it has is not asked for again: that may be forbidden where it need not be. */
 static int
@@ -85,7 +36,7 @@ static int
 prepare_file(int fd, const struct rl_options *o, uint64_t bytes)
 {
 	mode_t mode = o->mode != 0 ? o->mode : RL_MODE_DEFAULT;
-	int error = reserve(fd, bytes);
+	int error = rl_segment_grow(fd, 0, bytes);
 
 	if (error == 0 && (o->flags & RL_OPEN_GROUP))
 		error = set_group(fd, o->group);

@@ -38,8 +38,8 @@ events_bytes(const struct rl_geometry *g)
 	return sizeof(struct rl_events_head) + (uint64_t)g->events * sizeof(struct rl_event_entry);
 }
 
-static uint64_t
-wish_bytes(const struct rl_geometry *g)
+uint64_t
+rl_wish_bytes(const struct rl_geometry *g)
 {
 	uint64_t words = rl_wish_words(g);
 
@@ -70,7 +70,7 @@ rl_areas_of(const struct rl_geometry *g)
 	a.events = area(&at, events_bytes(g));
 	a.table = area(&at, (uint64_t)g->buckets * sizeof(struct rl_bucket));
 	a.rings = area(&at, slots * g->ring * sizeof(uint64_t));
-	a.wishes = area(&at, wish_bytes(g));
+	a.wishes = area(&at, rl_wish_bytes(g));
 	a.reserve = area(&at, reserve_bytes(g));
 	a.records = area(&at, (slots + g->ban_slots) * g->record_bytes);
 	a.notes = area(&at, (uint64_t)g->ban_slots * sizeof(struct rl_ban_note));

@@ -20,6 +20,9 @@ rl_wish_words(const struct rl_geometry *g)
 	return ((uint64_t)g->buckets * RL_BUCKET_SLOTS + RL_WISH_SLOTS - 1) / RL_WISH_SLOTS;
 }
 
+/* The bytes of these words; 0 in a segment that is no cluster's. */
+uint64_t rl_wish_bytes(const struct rl_geometry *g);
+
 /* The bytes of a record before the key's. */
 static inline uint32_t
 rl_record_head(const struct rl_geometry *g)

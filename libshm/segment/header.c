@@ -31,7 +31,8 @@ layout_signature(void)
 		offsetof(struct rl_header, renewals_ns),
 		offsetof(struct rl_header, cluster_key),
 		offsetof(struct rl_header, generation),
-		offsetof(struct rl_header, successor),
+		offsetof(struct rl_header, tables),
+		sizeof(struct rl_tables),
 		sizeof(struct rl_geometry),
 		offsetof(struct rl_header, any_bans),
 		offsetof(struct rl_header, shares_until),
@@ -142,8 +143,11 @@ rl_segment_header_check(const struct rl_header *h, size_t have, uint64_t file_by
 		return RL_ETRUNCATED;
 	if (!rl_geometry_is_valid(&h->geometry) || h->bytes != rl_areas_of(&h->geometry).bytes)
 		return RL_EDAMAGED;
-	if (file_bytes != h->bytes)
-		return file_bytes < h->bytes ? RL_ETRUNCATED : RL_EDAMAGED;
+	if (file_bytes < h->bytes)
+		return RL_ETRUNCATED;
+	if (file_bytes > h->bytes &&
+	    file_bytes <= rl_table_at(h->bytes)) /* no table stands behind */
+		return RL_EDAMAGED;
 	read_boot_id(boot_id);
 	if (boot_id[0] != 0 && h->boot_id[0] != 0 &&
 	    (boot_id[0] != h->boot_id[0] || boot_id[1] != h->boot_id[1]))

@@ -68,6 +68,7 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 	s->events = (struct rl_events_head *)(void *)(at + a.events);
 	s->table.bucket = (struct rl_bucket *)(void *)(at + a.table);
 	s->table.buckets = checked->geometry.buckets;
+	s->table.now = &s->header->tables.now;
 	s->rings = (uint64_t *)(void *)(at + a.rings);
 	s->wishes = (uint64_t *)(void *)(at + a.wishes);
 	s->reserve_until = &((struct rl_reserve_head *)(void *)(at + a.reserve))->until_ns;
@@ -75,6 +76,7 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 		(struct rl_u128 *)(void *)(at + a.reserve + sizeof(struct rl_reserve_head));
 	s->cells = (struct rl_u128 *)(void *)(at + a.reserve + rl_reserve_cells_at(&s->geometry));
 	s->records = at + a.records;
+	s->ban_records = s->records + rl_segment_slots(s) * s->geometry.record_bytes;
 	s->auto_bans = (struct rl_auto_row *)(void *)(at + a.auto_bans);
 	s->strikes = (struct rl_u128 *)(void *)(at + a.strikes);
 	s->notes = (struct rl_ban_note *)(void *)(at + a.notes);

@@ -69,35 +69,50 @@ check_of(const struct rl_segment *s, uint64_t tag, const struct rl_record_copy *
 	                  copy->hash);
 }
 
-void
-rl_record_write_hashed(const struct rl_segment *s, struct rl_slot slot, const void *key,
-                       size_t key_len, const uint64_t hash[2])
+static void
+write_copy(const struct rl_segment *s, struct rl_slot slot, const struct rl_record_copy *copy)
 {
 	struct rl_record *r = rl_segment_record(s, slot.index);
 	uint64_t *bytes = bytes_of(s, slot.index);
-	struct rl_record_copy copy;
-	size_t words;
 
-	copy.key_len = key_len;
-	copy.key_kept = key_len < room(s) ? key_len : room(s);
-	words = (copy.key_kept + 7) / 8;
-	copy.bytes[copy.key_kept / 8] = 0;
-	memcpy(copy.bytes, key, copy.key_kept);
-	for (size_t i = 0; i < words; i++)
-		rl_atomic_store_relaxed(&bytes[i], copy.bytes[i]);
-	for (size_t i = 0; s->geometry.clustered && i < 2; i++) {
-		copy.hash[i] = hash ? hash[i] : 0;
-		rl_atomic_store_relaxed(&r->bytes[i], copy.hash[i]);
-	}
-	rl_atomic_store_relaxed(&r->last, 0);
-	rl_atomic_store_relaxed(&r->lengths, copy.key_len | (uint64_t)copy.key_kept << KEPT_SHIFT);
-	rl_atomic_store(&r->check, check_of(s, slot.tag, &copy));
+	for (size_t i = 0; i < (copy->key_kept + 7) / 8; i++)
+		rl_atomic_store_relaxed(&bytes[i], copy->bytes[i]);
+	for (size_t i = 0; s->geometry.clustered && i < 2; i++)
+		rl_atomic_store_relaxed(&r->bytes[i], copy->hash[i]);
+	rl_atomic_store_relaxed(&r->last, copy->last);
+	rl_atomic_store_relaxed(&r->lengths, copy->lengths);
+	rl_atomic_store(&r->check, check_of(s, slot.tag, copy) ^ copy->key_hash);
 }
 
 void
-rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void *key, size_t key_len)
+rl_record_write_hashed(const struct rl_segment *s, struct rl_slot slot, uint64_t key_hash,
+                       const void *key, size_t key_len, const uint64_t hash[2])
 {
-	rl_record_write_hashed(s, slot, key, key_len, NULL);
+	struct rl_record_copy copy;
+
+	copy.key_len = key_len;
+	copy.key_kept = key_len < room(s) ? key_len : room(s);
+	copy.key_hash = key_hash;
+	copy.bytes[copy.key_kept / 8] = 0;
+	memcpy(copy.bytes, key, copy.key_kept);
+	copy.hash[0] = hash ? hash[0] : 0;
+	copy.hash[1] = hash ? hash[1] : 0;
+	copy.last = 0;
+	copy.lengths = copy.key_len | (uint64_t)copy.key_kept << KEPT_SHIFT;
+	write_copy(s, slot, &copy);
+}
+
+void
+rl_record_write(const struct rl_segment *s, struct rl_slot slot, uint64_t key_hash, const void *key,
+                size_t key_len)
+{
+	rl_record_write_hashed(s, slot, key_hash, key, key_len, NULL);
+}
+
+void
+rl_record_carry(const struct rl_segment *s, struct rl_slot slot, const struct rl_record_copy *copy)
+{
+	write_copy(s, slot, copy);
 }
 
 static uint64_t
@@ -146,6 +161,15 @@ rl_record_key(const struct rl_segment *s, uint64_t slot, void *key, size_t *key_
 	return kept;
 }
 
+/* Of a ban there is none. */
+static bool
+is_hash_of(const struct rl_segment *s, struct rl_slot slot, uint64_t key_hash)
+{
+	if (slot.index >= rl_segment_slots(s))
+		return key_hash == 0;
+	return rl_table_tag_hash(key_hash) == (slot.tag & RL_TAG_HASH_MASK);
+}
+
 bool
 rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_record_copy *copy)
 {
@@ -163,7 +187,8 @@ rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_record
 		copy->bytes[i] = rl_atomic_load_relaxed(&bytes_of(s, slot.index)[i]);
 	for (size_t i = 0; s->geometry.clustered && i < 2; i++)
 		copy->hash[i] = rl_atomic_load_relaxed(&r->bytes[i]);
-	return check_of(s, slot.tag, copy) == check;
+	copy->key_hash = check_of(s, slot.tag, copy) ^ check;
+	return is_hash_of(s, slot, copy->key_hash);
 }
 
 /* Bytes that are there already are not written. A part that another process stores at the same time may get lost. */

@@ -7,6 +7,10 @@
  * writers may meet in one record, and one may die half way: so a keyed hash ties the bytes to
  * the slot's tag, and a reader believes only what hashes right. A torn or stale record is no
  * name, never a wrong one.
+ *
+ * That keyed hash stands there with the key's own, whole hash added modulo 2. So a reader gets that hash, by which a key
+ * is found in a table of another size even if not all of its bytes are kept; and he knows it for right by the 40 bits of
+ * it that the tag has.
  */
 
 #include <stdbool.h>
@@ -18,20 +22,26 @@
 #include "segment/segment.h"
 
 struct rl_record_copy {
-	size_t key_len;   /* of the whole key */
-	size_t key_kept;  /* how many of its bytes follow */
-	uint64_t lengths; /* as it was read, and so is the next: */
-	uint64_t last;    /* for rl_record_denials() */
-	uint64_t hash[2]; /* a cluster's segment: the key under its secret; zeros: not known */
+	size_t key_len;    /* of the whole key */
+	size_t key_kept;   /* how many of its bytes follow */
+	uint64_t lengths;  /* as it was read, and so is the next: */
+	uint64_t last;     /* for rl_record_denials() */
+	uint64_t key_hash; /* the key's, under its limit; 0 of a ban */
+	uint64_t hash[2];  /* a cluster's segment: the key under its secret; zeros: not known */
 	uint64_t bytes[RL_KEY_MAX / 8 + 1];
 };
 
-void rl_record_write(const struct rl_segment *s, struct rl_slot slot, const void *key,
-                     size_t key_len);
+/* `key_hash` is the one that the slot was found by: rl_table_candidates(). */
+void rl_record_write(const struct rl_segment *s, struct rl_slot slot, uint64_t key_hash,
+                     const void *key, size_t key_len);
 
-/* The same in a cluster's segment, with the key's hash; NULL: it is not known. */
-void rl_record_write_hashed(const struct rl_segment *s, struct rl_slot slot, const void *key,
-                            size_t key_len, const uint64_t hash[2]);
+/* The same in a cluster's segment, with what the cluster calls the key; NULL: it is not known. */
+void rl_record_write_hashed(const struct rl_segment *s, struct rl_slot slot, uint64_t key_hash,
+                            const void *key, size_t key_len, const uint64_t hash[2]);
+
+/* Write what was read of the same key's record elsewhere, its denials and its last request with it. */
+void rl_record_carry(const struct rl_segment *s, struct rl_slot slot,
+                     const struct rl_record_copy *copy);
 
 /*
  * Count a denial of the slot's key, in stages (staged.h): all of them, and those of the current ten seconds.

@@ -25,7 +25,9 @@ struct rl_filter {
  */
 struct rl_segment {
 	struct rl_header *header;
-	size_t bytes;
+	size_t bytes;  /* that the header's geometry has */
+	void *own_map; /* of a table other than the first: what is mapped for it alone */
+	size_t own_bytes;
 	bool is_writable;
 	struct rl_geometry geometry;
 	struct rl_hash_key key;
@@ -52,6 +54,7 @@ struct rl_segment {
 	struct rl_u128 *reserve_sets;
 	struct rl_u128 *cells;
 	unsigned char *records;
+	unsigned char *ban_records;    /* behind the first table's */
 	struct rl_auto_row *auto_bans; /* two banks, a row for each rule */
 	struct rl_u128 *strikes;       /* lines of four, one more than slots of bans / 4 */
 	struct rl_ban_note *notes;     /* one for each slot of bans */
@@ -70,6 +73,9 @@ void rl_segment_info(const struct rl_segment *s, struct rl_info *info);
 
 /* One in anonymous memory. 0 or -errno. */
 int rl_segment_private(const struct rl_options *options, struct rl_segment *s);
+
+/* That are in use for it, with the table of `s`. */
+uint64_t rl_segment_memory(const struct rl_segment *s);
 
 /* How many one with these options has. 0 or -EINVAL. */
 int rl_segment_bytes(const struct rl_options *options, uint64_t *bytes);
@@ -99,9 +105,15 @@ rl_segment_ring(const struct rl_segment *s, uint64_t slot)
 	return s->rings + slot * s->geometry.ring;
 }
 
+/* A ban's is that of its index behind the slots. */
 static inline struct rl_record *
 rl_segment_record(const struct rl_segment *s, uint64_t slot)
 {
+	uint64_t slots = rl_segment_slots(s);
+
+	if (__builtin_expect(slot >= slots, 0))
+		return (struct rl_record *)(void *)(s->ban_records +
+		                                    (slot - slots) * s->geometry.record_bytes);
 	return (struct rl_record *)(void *)(s->records + slot * s->geometry.record_bytes);
 }
 

@@ -4,6 +4,16 @@
 #define TRIES 64
 #define TRY_STEPS 128 /* to read the state, twice, and a window's ring */
 
+void
+rl_view_use(const struct rl_segment *s, struct rl_slot slot, const struct rl_view *v)
+{
+	const uint64_t serial = UINT64_C(1)
+	                        << RL_STATE_SERIAL_SHIFT; /* not all zeros for any gen */
+	const struct rl_u128 older = {.hi = serial | (uint8_t)(v->gen - 1)};
+
+	rl_atomic_cas16(rl_table_state(&s->table, slot.index), v->word, older);
+}
+
 struct rl_view
 rl_view_none(const struct rl_segment *s)
 {

@@ -9,7 +9,7 @@
 enum rl_seen {
 	RL_SEEN,
 	RL_SEEN_DEAD, /* being retired: rl_table_free() is what is left to do */
-	RL_SEEN_GONE, /* no longer the slot's, or changing too fast to be read */
+	RL_SEEN_GONE, /* no longer the slot's, or changing too fast to be read, or sealed */
 };
 
 /* Load the state of a LIVE slot. Writes nothing. Part of every decision: inline. */
@@ -27,8 +27,21 @@ rl_view_load(const struct rl_segment *s, struct rl_slot slot, struct rl_view *v)
 		return rl_atomic_load(rl_table_tag(&s->table, slot.index)) == slot.tag
 		               ? RL_SEEN
 		               : RL_SEEN_GONE;
-	return rl_state_is_dead(v->word) ? RL_SEEN_DEAD : RL_SEEN;
+	if (v->word.hi & RL_STATE_DEAD)
+		return rl_state_is_sealed(v->word) ? RL_SEEN_GONE : RL_SEEN_DEAD;
+	return RL_SEEN;
 }
+
+/*
+ * Is it of a slot that was never used? A charge does not expect such a word, all zeros: so does memory that was given back look
+ * (move/move.c). First it gets one that is an older incarnation's, and then the slot is looked for again.
+ */
+static inline bool
+rl_view_is_unused(const struct rl_view *v)
+{
+	return (v->word.lo | v->word.hi) == 0;
+}
+void rl_view_use(const struct rl_segment *s, struct rl_slot slot, const struct rl_view *view);
 
 /* A view of no slot: nothing was charged. */
 struct rl_view rl_view_none(const struct rl_segment *s);

@@ -21,6 +21,9 @@
  *	wishes   of a cluster's segment: a bit for each slot, and one for each word of those
  *	records  (buckets x 8 + ban_slots) x record_bytes: names for people, cold
  *
+ * A table that takes the place of that one (segment/tables.h) has its tags and states, its rings, wishes and records
+ * behind all of this, one area after the other.
+ *
  * A slot is where one key can be: tag, state, ring and record of the same index. Tags and
  * states of a bucket stand side by side, so that a decision reads one place of a table that is
  * larger than the caches, and asks for one translation of an address:
@@ -42,7 +45,8 @@
  *	behind: no key leads there, and whoever meets it may free it.
  *
  *	FREE(g) -> TENT(key,g) -> LIVE(key,g) -> LEAVING(key,g) -> FREE(g+1); zeroed memory is FREE(0).
- *	LEAVING has the status of FREE, and still its key: see table.c.
+ *	LEAVING has the status of FREE, and still its key: see table.c. MOVED is LIVE's last status in a table
+ *	that another has taken the place of: move/move.c.
  *
  * State (16 bytes), the window's word, changed by one CAS:
  *
@@ -64,7 +68,8 @@
  *	dead   the slot is being retired
  *	gen    the incarnation of the slot that the rest belongs to; any other means zero
  *	serial counts retirements modulo 7, so that with gen's 256 the same word comes back to
- *	       a slot after 1,792 of them at the earliest
+ *	       a slot after 1,792 of them at the earliest; 7, with dead: the word is sealed, and nothing changes it
+ *	       any more (move/move.c)
  *
  *	Every algorithm keeps these three where they are; the rest of the word is its own
  *	(log.h, gcra.h, in_flight.h). A limit of a cluster has 16 bits of a share above them, and its
@@ -116,6 +121,7 @@ enum rl_tag_status {
 	RL_TAG_FREE = 0,
 	RL_TAG_TENT = 1,
 	RL_TAG_LIVE = 2,
+	RL_TAG_MOVED = 3,
 };
 
 static inline unsigned
@@ -181,6 +187,7 @@ rl_tag_is(uint64_t tag, enum rl_tag_status status, uint64_t key)
 #define RL_STATE_SERIAL_SHIFT 9
 #define RL_STATE_SERIAL_MASK (UINT64_C(7) << RL_STATE_SERIAL_SHIFT)
 #define RL_STATE_SERIALS 7
+#define RL_STATE_SEAL (RL_STATE_DEAD | RL_STATE_SERIAL_MASK)
 #define RL_STATE_SLOT_MASK UINT64_C(0xfff) /* all of them */
 
 /* Above them, of a limit of a cluster whatever its algorithm: see share.h. */
@@ -212,9 +219,15 @@ rl_state_gen(struct rl_u128 state)
 }
 
 static inline bool
+rl_state_is_sealed(struct rl_u128 state)
+{
+	return (state.hi & RL_STATE_SEAL) == RL_STATE_SEAL;
+}
+
+static inline bool
 rl_state_is_dead(struct rl_u128 state)
 {
-	return (state.hi & RL_STATE_DEAD) != 0;
+	return (state.hi & RL_STATE_DEAD) != 0 && !rl_state_is_sealed(state);
 }
 
 /* Was it retired from incarnation `gen`? Then it stays so until the tag is of another. */
@@ -222,6 +235,14 @@ static inline bool
 rl_state_is_retired(struct rl_u128 state, uint8_t gen)
 {
 	return rl_state_is_dead(state) && rl_state_gen(state) == gen;
+}
+
+/* `state` sealed in incarnation `gen`: all that it counts stands there for good. */
+static inline struct rl_u128
+rl_state_sealed(struct rl_u128 state, uint8_t gen)
+{
+	state.hi = (state.hi & ~RL_STATE_GEN_MASK) | RL_STATE_SEAL | gen;
+	return state;
 }
 
 static inline bool
@@ -267,6 +288,32 @@ struct rl_lengths {
 	uint64_t v6[2];
 };
 
+/*
+ * Which table is in force. The first, number 0, lies where the geometry says; every other one has taken the place of the
+ * one before it, and lies behind all else: segment/tables.h.
+ */
+struct rl_table_place {
+	uint64_t at;    /* in bytes from the segment's start, of tags, rings, wishes and records */
+	uint64_t sizes; /* buckets:32 | ring:32, buckets lowest */
+	uint64_t check; /* keyed, of its number and of both */
+};
+
+struct rl_tables {
+	uint64_t now; /* the number of the table in force << 1; lowest bit: keys move there still */
+	struct rl_table_place place[2]; /* of table n, n > 0: place[n % 2] */
+	uint64_t freed;                 /* so many tables' memory was given back */
+};
+
+#define RL_TABLES_MOVING UINT64_C(1)
+#define RL_TABLE_ALIGN (UINT64_C(2) << 20) /* that of a huge page, and of any page */
+
+/* Where a table may begin, from there on. */
+static inline uint64_t
+rl_table_at(uint64_t from)
+{
+	return (from + RL_TABLE_ALIGN - 1) / RL_TABLE_ALIGN * RL_TABLE_ALIGN;
+}
+
 struct rl_header {
 	uint64_t magic;
 	uint32_t layout;
@@ -294,8 +341,7 @@ struct rl_header {
 	uint64_t shares_until;      /* until when the shares of a cluster's limits count */
 	/* lo: changes begun; hi: changes over:48 | given up:16, the former lowest. See change.h. */
 	struct rl_u128 changes;
-	/* Reserved: the segment to go to from here. */
-	char successor[64] __attribute__((aligned(64)));
+	struct rl_tables tables __attribute__((aligned(64)));
 };
 
 /*
@@ -574,7 +620,8 @@ _Static_assert(offsetof(struct rl_header, generation) == 256, "generation has it
 _Static_assert(offsetof(struct rl_header, cluster_key) == 224, "in the sweeper's line");
 _Static_assert(offsetof(struct rl_header, shares_until) == 296, "in generation's line");
 _Static_assert(offsetof(struct rl_header, changes) == 304, "and ends it");
-_Static_assert(offsetof(struct rl_header, successor) == 320, "header order");
+_Static_assert(sizeof(struct rl_tables) == 64, "a line");
+_Static_assert(offsetof(struct rl_header, tables) == 320, "header order");
 _Static_assert(sizeof(struct rl_row) == 256, "four lines");
 _Static_assert(offsetof(struct rl_row, name) == 64, "the first is all that most decisions read");
 _Static_assert(sizeof(struct rl_limit_row) == 128, "two lines");

@@ -168,6 +168,10 @@ resolve(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot 
 	}
 	if (i < RL_CANDIDATES)
 		return RL_CLAIM_BUSY;
+	if (rl_table_is_left(t)) { /* since TENT was set or seen: see move/move.c */
+		rl_atomic_cas(rl_table_tag(t, mine.index), mine.tag, tag_freed(mine.tag));
+		return RL_CLAIM_BUSY;
+	}
 	*slot = (struct rl_slot){.index = mine.index, .tag = tag_with(RL_TAG_LIVE, mine.tag)};
 	if (!rl_atomic_cas(rl_table_tag(t, mine.index), mine.tag, slot->tag))
 		return RL_CLAIM_BUSY;
@@ -279,10 +283,58 @@ rl_table_retire(const struct rl_table *t, struct rl_slot slot, struct rl_u128 se
 {
 	struct rl_u128 dead = rl_state_retired(seen, rl_tag_gen(slot.tag));
 
+	if (rl_state_is_sealed(seen))
+		return false;
 	if (!rl_atomic_cas16(rl_table_state(t, slot.index), seen, dead))
 		return false;
 	rl_table_free(t, slot); /* or whoever met DEAD has done so */
 	return true;
+}
+
+static int
+look_at_left(const struct rl_table *t, uint64_t key, uint64_t index, struct rl_slot *slot)
+{
+	struct rl_slot seen = {.index = index, .tag = rl_atomic_load(rl_table_tag(t, index))};
+
+	if (rl_tag_is(seen.tag, RL_TAG_LIVE, key)) {
+		*slot = seen;
+		return 1;
+	}
+	if (rl_tag_is(seen.tag, RL_TAG_TENT, key))
+		return rl_atomic_cas(rl_table_tag(t, index), seen.tag, tag_freed(seen.tag)) ? 0
+		                                                                            : -1;
+	if (rl_tag_is_leaving(seen.tag) && rl_tag_is(seen.tag, RL_TAG_FREE, key))
+		return settle(t, seen) ? 0 : -1;
+	return 0;
+}
+
+int
+rl_table_find_left(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot *slot)
+{
+	rl_atomic_fence(); /* partner: in resolve() */
+	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
+		int found = look_at_left(t, p->key, rl_table_candidate(p, i), slot);
+
+		if (found != 0)
+			return found;
+	}
+	return 0;
+}
+
+bool
+rl_table_seal(const struct rl_table *t, struct rl_slot slot, struct rl_u128 seen, bool is_zero)
+{
+	const struct rl_u128 counts = is_zero ? (struct rl_u128){0} : seen;
+
+	return rl_atomic_cas16(rl_table_state(t, slot.index), seen,
+	                       rl_state_sealed(counts, rl_tag_gen(slot.tag)));
+}
+
+bool
+rl_table_mark_moved(const struct rl_table *t, struct rl_slot slot)
+{
+	return rl_atomic_cas(rl_table_tag(t, slot.index), slot.tag,
+	                     tag_with(RL_TAG_MOVED, slot.tag));
 }
 
 bool
@@ -300,6 +352,23 @@ rl_table_renew(const struct rl_table *t, struct rl_slot *slot, struct rl_u128 se
 	slot->tag = tag;
 	fresh.hi = (fresh.hi & ~RL_STATE_SLOT_MASK) | rl_state_slot_bits(dead, next);
 	return rl_atomic_cas16(state, dead, fresh);
+}
+
+uint64_t
+rl_table_fill(const struct rl_table *t)
+{
+	bool is_left = rl_table_is_left(t);
+	uint64_t used = 0;
+
+	for (uint64_t b = 0; b < t->buckets; b++) {
+		rl_table_look_ahead(t, b * RL_BUCKET_SLOTS);
+		for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
+			unsigned status =
+				rl_tag_status(rl_atomic_load_relaxed(&t->bucket[b].tag[i]));
+			used += status != RL_TAG_FREE && !(is_left && status == RL_TAG_MOVED);
+		}
+	}
+	return used;
 }
 
 uint32_t

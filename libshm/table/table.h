@@ -12,6 +12,8 @@
 struct rl_table {
 	struct rl_bucket *bucket;
 	uint32_t buckets;
+	uint64_t number;     /* 0, or how many tables were before it */
+	const uint64_t *now; /* rl_tables.now: which is in force; NULL: this one, always */
 };
 
 #define RL_CANDIDATES (2 * RL_BUCKET_SLOTS)
@@ -33,7 +35,7 @@ enum rl_claim {
 	RL_CLAIM_FOUND, /* *slot is LIVE, by someone else's doing */
 	RL_CLAIM_NEW,   /* *slot is LIVE, by this call's last step: its record is to be written */
 	RL_CLAIM_FULL,  /* all 16 slots are used by other keys */
-	RL_CLAIM_BUSY,  /* gave up after a bounded number of tries */
+	RL_CLAIM_BUSY,  /* gave up after a bounded number of tries, or the table is left */
 };
 
 static inline uint64_t *
@@ -48,6 +50,20 @@ rl_table_state(const struct rl_table *table, uint64_t index)
 	return &table->bucket[index / RL_BUCKET_SLOTS].state[index % RL_BUCKET_SLOTS];
 }
 
+/* Has another table taken the place of this one? Whatever was read before may be of a table that is left. */
+static inline bool
+rl_table_is_left(const struct rl_table *t)
+{
+	return t->now && rl_atomic_load(t->now) >> 1 != t->number;
+}
+
+/* Is it in force, and keys are still in the table before it? */
+static inline bool
+rl_table_is_filling(const struct rl_table *t)
+{
+	return t->now && rl_atomic_load(t->now) == (t->number << 1 | RL_TABLES_MOVING);
+}
+
 /* An even share of [0, buckets) for each value of `bits`, without a division. */
 static inline uint32_t
 rl_table_bucket(const struct rl_table *t, uint32_t bits)
@@ -56,22 +72,30 @@ rl_table_bucket(const struct rl_table *t, uint32_t bits)
 }
 
 /*
- * Of a key's hash under its limit, whose rl_tag_owner() is `owner`: each half says one bucket, and all of it the bits of the tag. The
- * product is another for each hash (its factor, 2^64 divided by the golden ratio, is odd), and
- * its upper bits depend on all of the hash's. Part of every decision, as is finding: inline.
+ * The bits of a key's hash that its tag has. The product is another for each hash (its factor, 2^64 divided by the
+ * golden ratio, is odd), and its upper bits depend on all of the hash's.
+ */
+static inline uint64_t
+rl_table_tag_hash(uint64_t hash)
+{
+	return hash * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RL_TAG_HASH_BITS);
+}
+
+/*
+ * Of a key's hash under its limit, whose rl_tag_owner() is `owner`: each half says one bucket, and all of it the bits of
+ * the tag. Part of every decision, as is finding: inline.
  */
 static inline struct rl_candidates
 rl_table_candidates(const struct rl_table *t, uint64_t owner, uint64_t hash)
 {
 	uint32_t one = rl_table_bucket(t, (uint32_t)hash);
 	uint32_t two = rl_table_bucket(t, (uint32_t)(hash >> 32));
-	uint64_t mixed = hash * UINT64_C(0x9e3779b97f4a7c15);
 
 	if (two == one)
 		two = one + 1 < t->buckets ? one + 1 : 0;
 	return (struct rl_candidates){
 		.first = {(uint64_t)one * RL_BUCKET_SLOTS, (uint64_t)two * RL_BUCKET_SLOTS},
-		.key = owner | mixed >> (64 - RL_TAG_HASH_BITS),
+		.key = owner | rl_table_tag_hash(hash),
 	};
 }
 
@@ -162,15 +186,35 @@ bool rl_table_is_crowded(const struct rl_table *table, const struct rl_candidate
 /* Has the key a slot, or one that is being freed? */
 bool rl_table_has(const struct rl_table *table, const struct rl_candidates *candidates);
 
+/* How many slots are in use: of a table that is left, those of keys that have not moved. */
+uint64_t rl_table_fill(const struct rl_table *table);
+
 /* The key's LIVE slot, made if need be. */
 enum rl_claim rl_table_claim(const struct rl_table *table, const struct rl_candidates *candidates,
                              struct rl_slot *slot);
 
 /*
  * Free a LIVE slot, provided its state still is `seen`: a word that was there while the tag
- * was slot.tag, and is not DEAD. True if it was.
+ * was slot.tag, and is not DEAD. True if it was. A sealed one stays.
  */
 bool rl_table_retire(const struct rl_table *table, struct rl_slot slot, struct rl_u128 seen);
+
+/*
+ * Of a table that is left. Look for the key's LIVE slot, and see to it that no other one can become LIVE: what is TENT is
+ * freed, what is LEAVING settled. -1: look again.
+ */
+int rl_table_find_left(const struct rl_table *table, const struct rl_candidates *candidates,
+                       struct rl_slot *slot);
+
+/*
+ * Seal a LIVE slot's state, provided it still is `seen`: from then on nothing changes it. What was zero, for it was an older
+ * incarnation's, has all counts zero then.
+ */
+bool rl_table_seal(const struct rl_table *table, struct rl_slot slot, struct rl_u128 seen,
+                   bool is_zero);
+
+/* The last step of a sealed slot: its key is not here any more. True if by this call. */
+bool rl_table_mark_moved(const struct rl_table *table, struct rl_slot slot);
 
 /*
  * Begin the next life of a LIVE slot's key, provided its state still is `seen`: nothing of before can be given

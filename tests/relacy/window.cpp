@@ -90,12 +90,12 @@ rl_tell_full(const rl_request *)
 }
 
 void
-rl_named_write(const rl_segment *, const rl_compiled *, rl_slot, const void *, size_t)
+rl_named_write(const rl_segment *, const rl_compiled *, rl_slot, uint64_t, const void *, size_t)
 {
 }
 
 void
-rl_named_hash(const rl_segment *, const rl_compiled *, rl_slot, const void *, size_t)
+rl_named_hash(const rl_segment *, const rl_compiled *, rl_slot, uint64_t, const void *, size_t)
 {
 }
 

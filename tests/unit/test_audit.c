@@ -259,11 +259,20 @@ make_limit_without_row(void)
 }
 
 static uint64_t
+hash_at(struct rl_slot slot)
+{
+	struct rl_record_copy copy;
+
+	assert_true(rl_record_read(&rl->segment, slot, &copy));
+	return copy.key_hash;
+}
+
+static uint64_t
 make_name(void)
 {
 	struct rl_slot slot = slot_of(SHARE, "key");
 
-	rl_record_write(&rl->segment, slot, "other", 5);
+	rl_record_write(&rl->segment, slot, hash_at(slot), "other", 5);
 	return slot.index;
 }
 
@@ -283,7 +292,7 @@ make_wrong_slot(void)
 		moved.index = free_place(slot.index, i);
 	set_tag(slot.index, rl_tag_make(RL_TAG_FREE, 1, 0));
 	set_tag(moved.index, moved.tag);
-	rl_record_write(&rl->segment, moved, "key", 3);
+	rl_record_write(&rl->segment, moved, hash ^ limit->mix, "key", 3);
 	return moved.index;
 }
 
@@ -384,7 +393,7 @@ put_twice(struct rl_slot slot, const char *key)
 	second.index = free_place(slot.index, 0);
 	set_tag(second.index, second.tag);
 	if (key)
-		rl_record_write(&rl->segment, second, key, strlen(key));
+		rl_record_write(&rl->segment, second, hash_at(slot), key, strlen(key));
 	return second.index > slot.index ? second.index : slot.index;
 }
 

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Another table for a live segment: made, put into force, filled and settled. */
+#include <errno.h>
+
+#include "configure/lock.h"
+#include "move/move.h"
+#include "rl_admin.h"
+#include "segment/tables.h"
+#include "shared/reserved.h"
+
+/* Which table is wanted; 0 or why not. */
+static int
+sizes_of(const struct rl_segment *s, const struct rl_resize *r, uint32_t *buckets, uint32_t *ring)
+{
+	*buckets = r->keys > 0 ? rl_table_buckets_for(r->keys) : s->geometry.buckets;
+	*ring = r->ring > 0 ? r->ring : s->geometry.ring;
+	if (r->keys > RL_KEYS_MAX || r->ring > RL_RING_MAX || !RL_IS_RESERVED(r->reserved))
+		return -EINVAL;
+	return *ring < s->geometry.ring ? RL_ERING : 0;
+}
+
+static int
+check(struct rl *rl, struct rl_resize *r, uint32_t *buckets, uint32_t *ring)
+{
+	const struct rl_segment *s = &rl->segment;
+	int error = sizes_of(s, r, buckets, ring);
+
+	if (error < 0)
+		return error;
+	if (rl->name[0] == '\0') /* its memory is nobody else's, and has no file */
+		return -ENOENT;
+	if (s->geometry.clustered)
+		return RL_ESHARES;
+	r->keys_used = rl_table_fill(&s->table);
+	r->bytes = rl_tables_bytes(s, *buckets, *ring);
+	r->bytes_before = rl_tables_bytes(s, s->geometry.buckets, s->geometry.ring);
+	return r->keys_used > rl_table_holds(*buckets) ? RL_EKEYS : 0;
+}
+
+/* By the only one who resizes or configures. */
+static int
+resize(struct rl *rl, struct rl_resize *r, bool is_dry)
+{
+	uint32_t buckets, ring;
+	int error;
+
+	rl = rl_here(rl);
+	if (rl_table_is_filling(&rl->segment.table))
+		return RL_EMOVING;
+	error = check(rl, r, &buckets, &ring);
+	if (error < 0 || is_dry)
+		return error;
+	if (rl_move_end(rl) < 0)
+		return RL_EMOVING;
+	return rl_tables_make(&rl->segment, rl->name, buckets, ring);
+}
+
+int
+rl_resize(struct rl *rl, struct rl_resize *r, unsigned flags)
+{
+	bool is_dry = (flags & RL_RESIZE_DRY) != 0;
+	struct rl_lock lock;
+	int error;
+
+	if (flags & ~(unsigned)RL_RESIZE_DRY)
+		return -EINVAL;
+	if (is_dry)
+		return resize(rl, r, true);
+	if (!rl->segment.is_writable)
+		return -EROFS;
+	error = rl_lock_take(rl, &lock);
+	if (error < 0)
+		return error;
+	error = resize(rl, r, false);
+	rl_lock_drop(&lock);
+	return error;
+}
+
+int
+rl_move_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
+                 struct rl_moving *moving)
+{
+	uint64_t slots, now = now_ns < UINT64_MAX >> 1 ? now_ns : UINT64_MAX >> 1;
+	struct rl *before;
+
+	rl = rl_here(rl);
+	if (!rl->segment.is_writable)
+		return -EROFS;
+	before = rl_before(rl);
+	if (!before)
+		return rl_table_is_filling(&rl->segment.table) ? -ENOMEM : 1;
+	slots = rl_segment_slots(&before->segment);
+	if (first >= slots)
+		return -EINVAL;
+	if (count > slots - first)
+		count = slots - first;
+	for (uint64_t i = first; i < first + count; i++) {
+		rl_table_look_ahead(&before->segment.table, i);
+		moving->left += !rl_move_slot(rl, before, i, now);
+	}
+	moving->seen += count;
+	return 0;
+}
+
+/* Is a key in the table still, or may one come? */
+static bool
+is_empty(const struct rl_segment *s)
+{
+	for (uint64_t i = 0; i < rl_segment_slots(s); i++) {
+		uint64_t tag = rl_atomic_load(rl_table_tag(&s->table, i));
+
+		rl_table_look_ahead(&s->table, i);
+		if (!rl_tag_is_free(tag) && rl_tag_status(tag) != RL_TAG_MOVED)
+			return false;
+	}
+	return true;
+}
+
+/* The memory of the table before one that is settled. */
+static void
+give_back(struct rl *rl)
+{
+	uint64_t number = rl->segment.table.number;
+	struct rl *before;
+
+	if (number == 0 || rl_atomic_load(&rl->segment.header->tables.freed) >= number)
+		return;
+	before = rl_followed(rl, number - 1);
+	if (before)
+		rl_tables_give_back(&before->segment);
+}
+
+int
+rl_move_end(struct rl *rl)
+{
+	struct rl *before;
+
+	rl = rl_here(rl);
+	if (!rl->segment.is_writable)
+		return -EROFS;
+	before = rl_before(rl);
+	if (rl_table_is_filling(&rl->segment.table)) {
+		if (!before)
+			return -ENOMEM;
+		if (!is_empty(&before->segment))
+			return 0;
+		rl_tables_settle(&rl->segment);
+	}
+	give_back(rl);
+	return 1;
+}

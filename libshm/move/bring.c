@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "move/bring.h"
+
+#include <errno.h>
+
+#include "move/move.h"
+#include "segment/view.h"
+
+/* Look in the table of another struct rl. */
+static int
+look_in(struct rl_sought *k, struct rl *rl)
+{
+	const struct rl_compiled *limit = rl_handle_limit(rl, k->limit->id);
+
+	if (!limit)
+		return rl_handle_no_limit(rl, k->limit->id) == -ENOMEM ? -ENOMEM : -EAGAIN;
+	k->rl = rl;
+	k->limit = limit;
+	k->candidates =
+		rl_table_candidates(&rl->segment.table, limit->owner, k->key_hash ^ limit->mix);
+	return 0;
+}
+
+/* Has it counted anything in the table in force? */
+static bool
+counts_here(const struct rl_sought *k)
+{
+	const struct rl_segment *s = &k->rl->segment;
+	struct rl_slot slot;
+	struct rl_view v;
+
+	return rl_table_find(&s->table, &k->candidates, &slot) &&
+	       rl_view_load(s, slot, &v) == RL_SEEN && !v.is_zero;
+}
+
+static int
+bring(struct rl_sought *k, struct rl *before)
+{
+	struct rl_coming move = {.rl = k->rl,
+	                         .before = before,
+	                         .limit = k->limit,
+	                         .hash = k->key_hash ^ k->limit->mix,
+	                         .now_ns = k->now_ns};
+
+	if (!k->rl->segment.is_writable)
+		return rl_move_is_needed(&move) ? look_in(k, before) : 0;
+	switch (rl_move_key(&move, &k->unnamed)) {
+	case RL_MOVED_NOTHING:
+	case RL_MOVED_KEY:
+		return 0;
+	case RL_MOVED_STAYS:
+		return look_in(k, before);
+	case RL_MOVED_STUCK:
+		return -ENOSPC;
+	case RL_MOVED_AGAIN:
+		break;
+	}
+	return -EAGAIN;
+}
+
+int
+rl_bring(struct rl_sought *k)
+{
+	struct rl *here = rl_here(k->rl->first), *before;
+	int error = here == k->rl ? 0 : look_in(k, here);
+
+	k->unnamed.tag = 0;
+	if (error < 0)
+		return error;
+	if (rl_table_is_left(&here->segment.table))
+		return -ENOMEM;
+	if (!rl_table_is_filling(&here->segment.table) || counts_here(k))
+		return 0;
+	before = rl_before(here);
+	if (before)
+		return bring(k, before);
+	return rl_table_is_filling(&here->segment.table) ? -ENOMEM : 0;
+}

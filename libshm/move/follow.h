@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_FOLLOW_H
+#define RL_FOLLOW_H
+
+/*
+ * Which table a process is in. A handle has one struct rl for each table that it has used: the application's own for the
+ * first, and one more for each table that it has followed to, whose segment has another table and the same of all else. What a
+ * process keeps of rules is kept for each of them, for a limit's shape may depend on the ring's length.
+ *
+ * A call begins by rl_here(), and goes on with that struct rl throughout. So all that one call does is of one
+ * table, unless it asks again. None of them is given up before rl_close().
+ */
+
+#include "rule/handle.h"
+
+/* The struct rl of the table in force, or where that cannot be mapped the newest that could. */
+struct rl *rl_follow(struct rl *rl);
+
+static inline __attribute__((always_inline)) struct rl *
+rl_here(const struct rl *rl)
+{
+	struct rl *here = rl_atomic_load_pointer(&rl->here);
+
+	if (__builtin_expect(!rl_table_is_left(&here->segment.table), 1))
+		return here;
+	return rl_follow(rl->first);
+}
+
+/* While keys are moving to the table of `rl`: the struct rl of the one before. NULL: none are, or it cannot be mapped. */
+struct rl *rl_before(struct rl *rl);
+
+/* The struct rl of that table, mapped if need be; NULL: that is not to be had. */
+struct rl *rl_followed(struct rl *rl, uint64_t number);
+
+/* Give up all that rl_follow() has made. */
+void rl_follow_no_more(struct rl *first);
+
+#endif

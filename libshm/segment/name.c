@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What else a segment's name is good for than to open it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "segment/segment.h"
+
+static const struct rl_options whoever_made_it = {.flags = RL_OPEN_ANY_OWNER};
+
+/* On a read-only disk the kernel does not check whether there is a file. */
+static int
+why_not_unlinked(const struct rl_path *path, int error)
+{
+	struct stat file;
+
+	if (error == EPERM) /* of a directory with a sticky bit */
+		return -EACCES;
+	if (error != EROFS)
+		return -error;
+	return lstat(path->text, &file) < 0 && errno == ENOENT ? -ENOENT : RL_EMOUNT;
+}
+
+int
+rl_segment_unlink(const char *name)
+{
+	struct rl_path path;
+	int error = name ? rl_path_find(name, &whoever_made_it, &path) : -EINVAL;
+
+	if (error < 0)
+		return error;
+	return unlink(path.text) == 0 ? 0 : why_not_unlinked(&path, errno);
+}
+
+int
+rl_segment_reopen(const struct rl_segment *s, const char *name)
+{
+	struct rl_path path; /* it may have been moved from the one directory to the other */
+	struct stat file;
+	int fd, error = *name ? rl_path_find(name, &whoever_made_it, &path) : -ENOENT;
+
+	if (error < 0)
+		return error;
+	fd = open(path.text, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &file) == 0 && file.st_dev == s->file.st_dev && file.st_ino == s->file.st_ino)
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
