@@ -10,7 +10,7 @@
  *	window     each entry of this incarnation, at its place, with the other slot's gen
  *	log        the times of the units that a decision may ask for: half a ring of those before the
  *	           pending ones. They are numbered anew, from 1 on.
- *	in flight  the tallies, at their places; the newest is in the word
+ *	in flight  the tallies, at their places; at that of the newest, which is in the word, it does not matter
  *	others     the word is all there is
  */
 

@@ -665,20 +665,84 @@ test_refunds(void **state)
 	rl_close(rl);
 }
 
-/* A slot that was never used is first made to look used: what was given back is all zeros, too. */
+/*
+ * A slot that was never used is first made to look used, for what was given back is all zeros, too: its serial tells that
+ * the charge found another word than zeros.
+ */
 static void
 test_a_charge_expects_no_zeros(void **state)
 {
 	struct rl *rl = open_small();
 	struct rl_table *t = &rl->segment.table;
-	int rule = test_rule(rl, "r", 9, RL_SECOND, 1, true);
+	struct rl_charges charges;
 	uint64_t used = 0;
+	int id[RULES + 1];
 
 	(void)state;
-	spend(rl, rule, "a", 1, RL_ALLOWED);
-	for (uint64_t i = 0; i < rl_segment_slots(&rl->segment); i++)
-		used += (rl_table_state(t, i)->lo | rl_table_state(t, i)->hi) != 0;
-	assert_int_equal(used, 1);
+	define_all(rl, id);
+	for (int i = 0; i < RULES; i++)
+		assert_int_equal(test_check_at(rl, id[i], "10.0.0.1", 8, 1, T0, NULL, &charges),
+		                 RL_ALLOWED);
+	assert_int_equal(rl_counter_add_at(rl, id[SPACE], "a", 1, 1, RL_SECOND, T0, NULL), 1);
+	for (uint64_t i = 0; i < rl_segment_slots(&rl->segment); i++) {
+		uint64_t hi = rl_table_state(t, i)->hi;
+
+		if (rl_tag_status(*rl_table_tag(t, i)) != RL_TAG_LIVE)
+			continue;
+		assert_true((hi & RL_STATE_SERIAL_MASK) != 0);
+		used++;
+	}
+	assert_int_equal(used, RULES + 1);
+	rl_close(rl);
+}
+
+/* All that a log of the largest capacity rests on moves: each of its units leaves at its own time. */
+static void
+test_a_full_log(void **state)
+{
+	struct rl *rl = open_small();
+	uint32_t capacity = small.ring / 2;
+	int rule = rl_define(rl, &(struct rl_rule){.name = "log",
+	                                           .limit.algorithm = RL_SLIDING_LOG,
+	                                           .limit.capacity = capacity,
+	                                           .limit.window_ns = RL_SECOND});
+	uint64_t now = T0;
+
+	(void)state;
+	for (uint32_t i = 0; i < capacity; i++)
+		assert_int_equal(rl_check_at(rl, rule, "a", 1, 1, now + i * RL_MILLISECOND, NULL),
+		                 RL_ALLOWED);
+	resize_whole(rl, 900, 0, now);
+	for (uint32_t i = 0; i < capacity; i++) {
+		uint64_t leaves = now + i * RL_MILLISECOND + RL_SECOND;
+
+		assert_int_equal(rl_check_at(rl, rule, "a", 1, 1, leaves - 1, NULL), RL_DENIED);
+		assert_int_equal(rl_check_at(rl, rule, "a", 1, 1, leaves, NULL), RL_ALLOWED);
+	}
+	rl_close(rl);
+}
+
+/* A ban that a decision sets, by whichever table: its name stands where those of all bans do. */
+static void
+test_automatic_bans(void **state)
+{
+	struct rl *rl = open_small();
+	struct rl_config_rule c = test_config_rule("r", 1, RL_SECOND);
+	int rule, bans = 0;
+
+	(void)state;
+	c.ban = (struct rl_auto_ban){.after = 3,
+	                             .longer = 1,
+	                             .within_ns = RL_SECOND,
+	                             .for_ns = 3600 * RL_SECOND,
+	                             .at_most_ns = 3600 * RL_SECOND};
+	resize_whole(rl, 5000, 0, T0);
+	assert_int_equal(rl_configure(rl, &c, 1, 0, NULL, NULL), 0);
+	rule = rl_find(rl, "r");
+	for (int i = 0; i < 20; i++)
+		rl_check_at(rl, rule, "bad", 3, 1, T0, NULL);
+	assert_int_equal(rl_bans_walk(rl, T0, count_ban, &bans), 0);
+	assert_int_equal(bans, 1);
 	rl_close(rl);
 }
 
@@ -697,6 +761,8 @@ main(void)
 		cmocka_unit_test_teardown(test_resets, test_unlink),
 		cmocka_unit_test_teardown(test_refunds, test_unlink),
 		cmocka_unit_test_teardown(test_a_charge_expects_no_zeros, test_unlink),
+		cmocka_unit_test_teardown(test_a_full_log, test_unlink),
+		cmocka_unit_test_teardown(test_automatic_bans, test_unlink),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
