@@ -5,6 +5,7 @@
 #include "configure/lock.h"
 #include "move/move.h"
 #include "rl_admin.h"
+#include "segment/change.h"
 #include "segment/tables.h"
 #include "shared/reserved.h"
 
@@ -41,6 +42,7 @@ check(struct rl *rl, struct rl_resize *r, uint32_t *buckets, uint32_t *ring)
 static int
 resize(struct rl *rl, struct rl_resize *r, bool is_dry)
 {
+	struct rl_change change;
 	uint32_t buckets, ring;
 	int error;
 
@@ -52,7 +54,10 @@ resize(struct rl *rl, struct rl_resize *r, bool is_dry)
 		return error;
 	if (rl_move_end(rl) < 0)
 		return RL_EMOVING;
-	return rl_tables_make(&rl->segment, rl->name, buckets, ring);
+	error = rl_tables_make(&rl->segment, rl->name, buckets, ring);
+	if (error == 0 && rl_change_begin(&rl->segment, &change)) /* so that all look */
+		rl_change_end(&change);
+	return error;
 }
 
 int

@@ -64,8 +64,10 @@ rl_check_any(struct rl *rl, const struct rl_item *item, const struct rl_booking 
 {
 	struct rl_result unused, *r = result ? result : &unused;
 	struct rl_request part[RL_LIMITS_MAX];
-	unsigned parts = rl_request_make(rl, item, booking, now_ns, part, RL_LIMITS_MAX, r);
+	unsigned parts;
 
+	rl = rl_here(rl);
+	parts = rl_request_make(rl, item, booking, now_ns, part, RL_LIMITS_MAX, r);
 	return rl_check_made(rl, item, now_ns, part, parts, r);
 }
 
@@ -185,7 +187,7 @@ enum rl_verdict
 rl_check_one(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
              uint64_t now_ns, struct rl_result *result)
 {
-	rl = rl_here(rl);
+	rl = rl_here_known(rl);
 	if (rl->segment.geometry.clustered && !booking &&
 	    rl_policy_kind(rl, item->rule) == RL_POLICY_LENT)
 		return check_lent(rl, item, now_ns, result);

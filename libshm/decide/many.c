@@ -65,7 +65,7 @@ rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, uint6
 {
 	struct staged staged[AT_ONCE];
 
-	rl = rl_here(rl);
+	rl = rl_here_known(rl);
 	while (count > 0) {
 		size_t n = count < AT_ONCE ? count : AT_ONCE;
 

@@ -76,6 +76,8 @@ rl_plain_fits(const struct rl_ask *a, uint64_t cost)
 static __attribute__((noinline)) int
 rl_plain_peek_nothing(struct rl_ask a)
 {
+	if (rl_sets_are_used(a.segment, a.now_ns) || rl_table_is_filling(&a.segment->table))
+		return RL_AGAIN; /* it may be counted elsewhere */
 	return (int)rl_peek_nothing(&a);
 }
 
@@ -89,9 +91,6 @@ rl_plain_decide(struct rl *rl, const struct rl_item *item, const struct rl_ask *
 	if (!rl_plain_fits(a, item->cost))
 		return RL_AGAIN;
 	if (item->cost == 0) {
-		if (!is_found && (rl_sets_are_used(a->segment, a->now_ns) ||
-		                  rl_table_is_filling(&a->segment->table)))
-			return RL_AGAIN;
 		decided = is_found ? rl_decide_slot(a, slot, RL_PEEK, NULL)
 		                   : rl_plain_peek_nothing(*a);
 	} else {

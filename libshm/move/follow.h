@@ -16,14 +16,23 @@
 /* The struct rl of the table in force, or where that cannot be mapped the newest that could. */
 struct rl *rl_follow(struct rl *rl);
 
+/*
+ * The one that was in force when this was last asked. What is decided there is right, too, as long as it can be decided. A
+ * change of tables is one of what processes keep (segment/change.h), so the next decision looks at all of it again, and
+ * asks rl_here(). Part of every decision.
+ */
 static inline __attribute__((always_inline)) struct rl *
+rl_here_known(const struct rl *rl)
+{
+	return rl_atomic_load_pointer(&rl->here);
+}
+
+static inline struct rl *
 rl_here(const struct rl *rl)
 {
-	struct rl *here = rl_atomic_load_pointer(&rl->here);
+	struct rl *here = rl_here_known(rl);
 
-	if (__builtin_expect(!rl_table_is_left(&here->segment.table), 1))
-		return here;
-	return rl_follow(rl->first);
+	return rl_table_is_left(&here->segment.table) ? rl_follow(rl->first) : here;
 }
 
 /* While keys are moving to the table of `rl`: the struct rl of the one before. NULL: none are, or it cannot be mapped. */

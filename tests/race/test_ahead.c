@@ -35,6 +35,7 @@ make_processes(void)
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	for (int i = 0; i < WORKERS; i++) {
 		process[i] = *rl;
+		process[i].first = process[i].here = process[i].newest = &process[i];
 		process[i].ahead = rl_ahead_make();
 		assert_non_null(process[i].ahead);
 	}
