@@ -163,12 +163,20 @@ fill(struct rl_ahead_entry *e, const struct rl_ask *a, struct rl_slot slot)
 	rl_atomic_own_store(&e->tag, slot.tag);
 }
 
+/* Else the key was forgotten since, and what is held of it is worth nothing now. */
+static bool
+is_filled_from(const struct rl_ahead_entry *e, struct rl_slot slot)
+{
+	return e->slot == slot.index && e->tag == slot.tag;
+}
+
 /* Of an entry that is seized and holds `held`: charge the request, or leave it empty. */
 static int
 refill(struct rl_ahead_entry *e, const struct rl_ask *a, const struct rl_candidates *candidates,
        uint64_t busy, uint32_t held)
 {
 	struct rl_slot slot;
+	uint32_t charged, units;
 
 	if (held > 0 && !are_good(e, a, candidates->key)) {
 		give(e, held);
@@ -180,8 +188,15 @@ refill(struct rl_ahead_entry *e, const struct rl_ask *a, const struct rl_candida
 		release(e, busy, 0);
 		return RL_AGAIN;
 	}
+	charged = a->quota.prefetch - held;
+	units = is_filled_from(e, slot) ? charged + held : charged;
 	fill(e, a, slot);
-	release(e, busy, a->quota.prefetch - a->cost);
+	if (units < a->cost) {
+		give(e, charged);
+		release(e, busy, 0);
+		return RL_AGAIN;
+	}
+	release(e, busy, units - a->cost);
 	if (a->charge)
 		a->charge->cost = a->cost; /* the others are the store's */
 	return RL_ALLOWED;
