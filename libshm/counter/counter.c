@@ -277,7 +277,7 @@ attempt(const struct call *c, struct rl_budget *budget)
 
 	if (!rl_table_find(&s->table, &c->candidates, &slot)) {
 		if (!makes(&c->op))
-			return tell_none(c);
+			return rl_table_is_left(&s->table) ? -EAGAIN : tell_none(c);
 		claimed = claim(c, budget, &slot);
 		if (claimed < 0)
 			return claimed;

@@ -449,7 +449,8 @@ try_once(struct rl_request *rq, enum rl_mode mode)
 	rq->slot.tag = 0;
 	if (!rl_table_find(&rq->ask.segment->table, &rq->candidates, &slot)) {
 		if (mode == RL_PEEK)
-			return peek_without(rq);
+			return rl_table_is_left(&rq->ask.segment->table) ? RL_AGAIN
+			                                                 : peek_without(rq);
 		if (!find_room(rq, &slot, &decided))
 			return decided;
 	}

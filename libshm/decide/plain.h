@@ -76,7 +76,9 @@ rl_plain_fits(const struct rl_ask *a, uint64_t cost)
 static __attribute__((noinline)) int
 rl_plain_peek_nothing(struct rl_ask a)
 {
-	if (rl_sets_are_used(a.segment, a.now_ns) || rl_table_is_filling(&a.segment->table))
+	const struct rl_table *t = &a.segment->table;
+
+	if (rl_sets_are_used(a.segment, a.now_ns) || rl_table_is_filling(t) || rl_table_is_left(t))
 		return RL_AGAIN; /* it may be counted elsewhere */
 	return (int)rl_peek_nothing(&a);
 }

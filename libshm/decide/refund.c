@@ -112,8 +112,11 @@ refund_newest(struct rl_request *rq, uint32_t cost)
 	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
 		if (rl_must_bring(rq->rl) && rl_request_bring(rq) < 0)
 			continue;
-		if (!rl_table_find(&a->segment->table, &rq->candidates, &slot))
+		if (!rl_table_find(&a->segment->table, &rq->candidates, &slot)) {
+			if (rl_table_is_left(&a->segment->table))
+				continue;
 			return 0;
+		}
 		seen = rl_view_load(a->segment, slot, &v);
 		if (seen == RL_SEEN_GONE)
 			continue;

@@ -34,14 +34,12 @@ give_where_it_is(struct rl *rl, const struct rl_compiled *limit, const struct rl
 		done = rl_bring(&k);
 		if (done == -ENOMEM || done == -ENOSPC)
 			return done == -ENOMEM ? done : -EBUSY;
-		if (done == 0 && !rl_table_find(&k.rl->segment.table, &k.candidates, &slot))
-			return 0;
-		if (done == 0)
+		if (done == 0 && rl_table_find(&k.rl->segment.table, &k.candidates, &slot))
 			done = give_at(&k.rl->segment, k.limit, slot, charge);
 		if (done != 0 && done != -EAGAIN)
 			return done;
-		if (done == 0 && !rl_must_bring(k.rl)) /* else the slot may be sealed by now */
-			return 0;
+		if (done == 0 && !rl_table_is_left(&k.rl->segment.table))
+			return 0; /* else it may have moved by now */
 	}
 	return -EBUSY;
 }
@@ -50,11 +48,15 @@ give_where_it_is(struct rl *rl, const struct rl_compiled *limit, const struct rl
 static int
 give(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *charge)
 {
+	int done = 0;
+
 	if (limit->limiter.algorithm != RL_IN_FLIGHT)
 		return 0;
-	if (rl_charge_is_of(rl, charge) && !rl_must_bring(rl))
-		return give_at(&rl->segment, limit, rl_charge_slot(&rl->segment, limit, charge),
+	if (rl_charge_is_of(rl, charge))
+		done = give_at(&rl->segment, limit, rl_charge_slot(&rl->segment, limit, charge),
 		               charge);
+	if (done != 0 || (rl_charge_is_of(rl, charge) && !rl_table_is_left(&rl->segment.table)))
+		return done;
 	return give_where_it_is(rl, limit, charge);
 }
 

@@ -67,12 +67,13 @@ rl_bring(struct rl_sought *k)
 	k->unnamed.tag = 0;
 	if (error < 0)
 		return error;
-	if (rl_table_is_left(&here->segment.table))
-		return -ENOMEM;
+	if (rl_table_is_left(
+		    &here->segment.table)) /* it cannot be mapped, or is just the next one */
+		return rl_here(k->rl->first) == here ? -ENOMEM : -EAGAIN;
 	if (!rl_table_is_filling(&here->segment.table) || counts_here(k))
 		return 0;
 	before = rl_before(here);
 	if (before)
 		return bring(k, before);
-	return rl_table_is_filling(&here->segment.table) ? -ENOMEM : 0;
+	return rl_table_is_filling(&here->segment.table) ? -ENOMEM : -EAGAIN;
 }

@@ -94,9 +94,9 @@ forget_once(struct rl_request *rq, struct rl_budget *budget)
 	error = rl_must_bring(rq->rl) ? rl_request_bring(rq) : 0;
 	if (error < 0)
 		return error == -EAGAIN ? -1 : error;
-	return rl_table_find(&rq->ask.segment->table, &rq->candidates, &slot)
-	               ? rl_reset_slot(rq->rl, slot)
-	               : take_slot(rq, budget);
+	if (rl_table_find(&rq->ask.segment->table, &rq->candidates, &slot))
+		return rl_reset_slot(rq->rl, slot);
+	return rl_table_is_left(&rq->ask.segment->table) ? -1 : take_slot(rq, budget);
 }
 
 /* A key under one limit: 1 forgotten, 0 nothing there, -EBUSY, -ENOSPC. */

@@ -746,6 +746,105 @@ test_automatic_bans(void **state)
 	rl_close(rl);
 }
 
+/* Where a key of cost 2 is, in a segment that was then resized; its candidates in the table before. */
+static struct rl *
+leave_key(int *rule, struct rl_candidates *p, struct rl_slot *slot)
+{
+	struct rl *rl = open_small();
+	const struct rl_compiled *limit;
+
+	*rule = test_rule(rl, "r", 5, RL_SECOND, 1, true);
+	spend(rl, *rule, "a", 2, RL_ALLOWED);
+	limit = rl_handle_limit(rl, 0);
+	*p = rl_table_candidates(&rl->segment.table, limit->owner,
+	                         rl_hash_of_key(rl->segment.key_start, "a", 1) ^ limit->mix);
+	assert_true(rl_table_find(&rl->segment.table, p, slot));
+	assert_int_equal(resize(rl, 500, 0), 0);
+	return rl;
+}
+
+/* A claim under way when the table was left: whoever looks for the key there frees it, and so it never becomes LIVE. */
+static void
+test_a_claim_under_way(void **state)
+{
+	struct rl_candidates p;
+	struct rl_slot slot, found;
+	int rule;
+	struct rl *rl = leave_key(&rule, &p, &slot);
+	uint64_t *tag = rl_table_tag(&rl->segment.table, slot.index);
+
+	(void)state;
+	*tag = rl_tag_make(RL_TAG_TENT, 0, p.key);
+	assert_int_equal(rl_move_end(rl), 0);
+	assert_int_equal(rl_table_find_left(&rl->segment.table, &p, &found), 0);
+	assert_true(rl_tag_is_free(*tag));
+	assert_int_equal(rl_move_end(rl), 1);
+	rl_close(rl);
+}
+
+/* A retirement of long ago that somebody takes up: the key is LIVE still, and is moved. */
+static void
+test_a_late_retirement(void **state)
+{
+	struct rl_candidates p;
+	struct rl_slot slot;
+	int rule;
+	struct rl *rl = leave_key(&rule, &p, &slot);
+
+	(void)state;
+	*rl_table_tag(&rl->segment.table, slot.index) = slot.tag & ~(UINT64_C(3) << 62);
+	spend(rl, rule, "a", 4, RL_DENIED);
+	spend(rl, rule, "a", 3, RL_ALLOWED);
+	rl_close(rl);
+}
+
+/* Whoever carried it died before he could mark that: what has been charged since stays. */
+static void
+test_an_unmarked_key(void **state)
+{
+	struct rl_candidates p;
+	struct rl_slot slot;
+	int rule;
+	struct rl *rl = leave_key(&rule, &p, &slot);
+	uint64_t *tag = rl_table_tag(&rl->segment.table, slot.index);
+
+	(void)state;
+	spend(rl, rule, "a", 2, RL_ALLOWED);
+	assert_int_equal(rl_tag_status(*tag), RL_TAG_MOVED);
+	*tag = slot.tag;
+	assert_int_equal(rl_move_end(rl), 0);
+	assert_int_equal(move_all(rl, T0), 0);
+	assert_int_equal(rl_move_end(rl), 1);
+	spend(rl, rule, "a", 2, RL_DENIED);
+	spend(rl, rule, "a", 1, RL_ALLOWED);
+	rl_close(rl);
+}
+
+/* What is sealed is never changed again. */
+static void
+test_a_seal(void **state)
+{
+	struct rl_candidates p;
+	struct rl_slot slot;
+	int rule;
+	struct rl *rl = leave_key(&rule, &p, &slot);
+	const struct rl_table *t = &rl->segment.table;
+	struct rl_u128 *word = rl_table_state(t, slot.index), open = *word, sealed;
+	struct rl_view v;
+
+	(void)state;
+	assert_true(rl_table_seal(t, slot, open, false));
+	sealed = *word;
+	assert_true(rl_state_is_sealed(sealed) && !rl_state_is_dead(sealed));
+	assert_false(rl_table_retire(t, slot, sealed));
+	assert_false(rl_table_retire(t, slot, open));
+	assert_int_equal(rl_view_load(&rl->segment, slot, &v), RL_SEEN_GONE);
+	assert_true(rl_u128_equal(*word, sealed));
+	spend(rl, rule, "a", 4, RL_DENIED);
+	spend(rl, rule, "a", 3, RL_ALLOWED);
+	rl_close(rl);
+}
+
 int
 main(void)
 {
@@ -762,6 +861,10 @@ main(void)
 		cmocka_unit_test_teardown(test_refunds, test_unlink),
 		cmocka_unit_test_teardown(test_a_charge_expects_no_zeros, test_unlink),
 		cmocka_unit_test_teardown(test_a_full_log, test_unlink),
+		cmocka_unit_test_teardown(test_a_claim_under_way, test_unlink),
+		cmocka_unit_test_teardown(test_a_late_retirement, test_unlink),
+		cmocka_unit_test_teardown(test_an_unmarked_key, test_unlink),
+		cmocka_unit_test_teardown(test_a_seal, test_unlink),
 		cmocka_unit_test_teardown(test_automatic_bans, test_unlink),
 	};
 

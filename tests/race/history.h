@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_HISTORY_H
+#define RL_HISTORY_H
+
+/*
+ * Histories of one key, and the limiter without any concurrency that could have given them, or not. For one file of a
+ * program, as schedule.h.
+ */
+#include <string.h>
+
+#include "algorithm/gcra.h"
+#include "rule/handle.h"
+#include "schedule.h"
+
+#define T0 (UINT64_C(1700000000) * RL_SECOND)
+#define WINDOW_NS (10 * RL_SECOND)
+#define CAPACITY 2
+#define OPERATIONS 3 /* of a worker */
+#define HISTORY (WORKERS * OPERATIONS + 1)
+
+enum kind {
+	CHECK,
+	PEEK,
+	REFUND,
+	RESET,
+};
+
+struct operation {
+	enum kind kind;
+	struct rl *rl;
+	uint64_t now_ns;
+	uint32_t cost;
+	int of;           /* REFUND: of which operation's charge */
+	int began, ended; /* ended 0: killed in it */
+	enum rl_verdict verdict;
+	uint32_t remaining;
+	int did; /* what a refund or a reset returned */
+	struct rl_charges charges;
+};
+
+static struct operation history[HISTORY];
+static int length, instant;
+static struct rl *handle[WORKERS]; /* with which a worker asks */
+static int rule;
+static bool may_be_late; /* a refund may come too late at any time */
+
+/* The limiter without concurrency: its state, and what it says of a request. */
+struct counter {
+	bool is_there;
+	int incarnation;
+	uint64_t epoch; /* of a fixed window; of a log, the newest time */
+	uint32_t count;
+	uint64_t unit_ns[HISTORY * 2]; /* of a log: `count` of them */
+	struct rl_level level;         /* of a bucket */
+	int charged_to[HISTORY];       /* the incarnation that an operation charged */
+	uint64_t charged_epoch[HISTORY];
+	uint32_t charged_memory[HISTORY];
+};
+
+/* An algorithm without concurrency. */
+struct limiter {
+	uint32_t (*used)(const struct counter *c, uint64_t now_ns);
+	void (*charge)(struct counter *c, int number, uint64_t now_ns, uint32_t cost);
+	bool (*refund)(struct counter *c, int of, uint64_t now_ns, uint32_t cost);
+};
+
+static const struct limiter *limiter;
+
+static uint64_t
+window_epoch(const struct counter *c, uint64_t now_ns)
+{
+	uint64_t epoch = now_ns / WINDOW_NS;
+
+	return c->is_there && c->epoch > epoch ? c->epoch : epoch;
+}
+
+static uint32_t
+window_used(const struct counter *c, uint64_t now_ns)
+{
+	return c->is_there && c->epoch == window_epoch(c, now_ns) ? c->count : 0;
+}
+
+static void
+window_charge(struct counter *c, int number, uint64_t now_ns, uint32_t cost)
+{
+	uint32_t used = window_used(c, now_ns);
+
+	c->epoch = c->charged_epoch[number] = window_epoch(c, now_ns);
+	c->count = used + cost;
+}
+
+static bool
+window_refund(struct counter *c, int of, uint64_t now_ns, uint32_t cost)
+{
+	(void)now_ns;
+	if (c->charged_epoch[of] != c->epoch || c->count < cost)
+		return false;
+	c->count -= cost;
+	return true;
+}
+
+static const struct limiter window = {window_used, window_charge, window_refund};
+
+/* A log: each unit's time. */
+static uint32_t
+log_used(const struct counter *c, uint64_t now_ns)
+{
+	uint64_t at = c->is_there && c->epoch > now_ns ? c->epoch : now_ns;
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; c->is_there && i < c->count; i++)
+		used += c->unit_ns[i] + WINDOW_NS > at;
+	return used;
+}
+
+static void
+log_charge(struct counter *c, int number, uint64_t now_ns, uint32_t cost)
+{
+	if (!c->is_there)
+		c->count = 0;
+	if (!c->is_there || c->epoch < now_ns)
+		c->epoch = now_ns;
+	c->charged_epoch[number] = c->epoch;
+	for (uint32_t i = 0; i < cost; i++)
+		c->unit_ns[c->count++] = c->epoch;
+}
+
+/* While it is of the newest time. */
+static bool
+log_refund(struct counter *c, int of, uint64_t now_ns, uint32_t cost)
+{
+	(void)now_ns;
+	if (c->charged_epoch[of] != c->epoch)
+		return false;
+	c->count -= cost;
+	return true;
+}
+
+static const struct limiter log_of_times = {log_used, log_charge, log_refund};
+
+/* A bucket: the arithmetic itself, which unit/test_refunds and test_algorithms judge. */
+static struct rl_gcra
+gcra(void)
+{
+	return rl_gcra_make(WINDOW_NS, CAPACITY, CAPACITY);
+}
+
+static struct rl_level
+level_of(const struct counter *c)
+{
+	return c->is_there ? c->level : (struct rl_level){0};
+}
+
+static uint32_t
+bucket_used(const struct counter *c, uint64_t now_ns)
+{
+	struct rl_gcra g = gcra();
+	struct rl_level level = level_of(c);
+
+	return CAPACITY - rl_gcra_remaining(&g, &level, now_ns);
+}
+
+static void
+bucket_charge(struct counter *c, int number, uint64_t now_ns, uint32_t cost)
+{
+	struct rl_gcra g = gcra();
+	struct rl_level level = level_of(c);
+	struct rl_gcra_charge charge;
+
+	assert_true(rl_gcra_take(&g, &level, now_ns, cost, &charge));
+	c->level = charge.after;
+	c->charged_epoch[number] = charge.after.ns;
+	c->charged_memory[number] = charge.memory;
+}
+
+static bool
+bucket_refund(struct counter *c, int of, uint64_t now_ns, uint32_t cost)
+{
+	struct rl_gcra g = gcra();
+	struct rl_level next;
+
+	if (!rl_gcra_give(&g, &c->level, c->charged_epoch[of], c->charged_memory[of], now_ns, cost,
+	                  &next))
+		return false;
+	c->level = next;
+	return true;
+}
+
+static const struct limiter bucket = {bucket_used, bucket_charge, bucket_refund};
+
+static enum rl_verdict
+counter_check(struct counter *c, const struct operation *o, int number, uint32_t *remaining)
+{
+	uint32_t used = limiter->used(c, o->now_ns);
+
+	*remaining = CAPACITY - used;
+	if (used + o->cost > CAPACITY)
+		return RL_DENIED;
+	if (o->kind == PEEK)
+		return RL_ALLOWED;
+	limiter->charge(c, number, o->now_ns, o->cost);
+	if (!c->is_there)
+		c->incarnation++;
+	c->is_there = true;
+	c->charged_to[number] = c->incarnation;
+	*remaining -= o->cost;
+	return RL_ALLOWED;
+}
+
+static int
+counter_refund(struct counter *c, const struct operation *o)
+{
+	return c->is_there && c->charged_to[o->of] == c->incarnation &&
+	       limiter->refund(c, o->of, o->now_ns, history[o->of].cost);
+}
+
+static bool
+agrees(struct counter *c, const struct operation *o)
+{
+	uint32_t remaining;
+	int did = c->is_there;
+
+	switch (o->kind) {
+	case CHECK:
+	case PEEK:
+		return (counter_check(c, o, (int)(o - history), &remaining) == o->verdict &&
+		        remaining == o->remaining) ||
+		       o->ended == 0;
+	case REFUND:
+		return (may_be_late && o->ended > 0 && o->did == 0) ||
+		       counter_refund(c, o) == o->did || o->ended == 0;
+	default:
+		c->is_there = false;
+		return did == o->did || o->ended == 0;
+	}
+}
+
+#define ORDER_STATE struct counter
+#include "order.h"
+
+static const char *const kind_names[] = {"check", "peek", "refund", "reset"};
+
+static void
+show_history(void)
+{
+	for (int i = 0; i < length; i++) {
+		const struct operation *o = &history[i];
+		print_message("%d: %s at %d of %u, from %d to %d: verdict %d, remaining %u, "
+		              "did %d, of %d\n",
+		              i, kind_names[o->kind], (int)((o->now_ns - T0) / RL_SECOND), o->cost,
+		              o->began, o->ended, (int)o->verdict, o->remaining, o->did, o->of);
+	}
+}
+
+static void
+do_operation(struct operation *o)
+{
+	struct rl_result r;
+
+	o->began = ++instant;
+	switch (o->kind) {
+	case CHECK:
+	case PEEK:
+		o->verdict = test_check_at(o->rl, rule, "k", 1, o->kind == CHECK ? o->cost : 0,
+		                           o->now_ns, &r, &o->charges);
+		o->remaining = r.remaining;
+		break;
+	case REFUND:
+		o->did = rl_refund_at(o->rl, &history[o->of].charges, o->now_ns);
+		break;
+	default:
+		o->did = rl_reset(o->rl, rule, "k", 1);
+	}
+	o->ended = ++instant;
+}
+
+/* The next operation of a worker, whose last charge was `last`; returns what that is then. */
+static int
+operate(int worker, int last, uint64_t what)
+{
+	struct operation *o = &history[length++];
+
+	*o = (struct operation){.kind = CHECK, .rl = handle[worker], .cost = 1, .of = last};
+	o->now_ns = T0 + passed_ns;
+	if (what == 0)
+		o->kind = PEEK;
+	else if (what == 1)
+		o->kind = RESET;
+	else if (what <= 3 && last >= 0)
+		o->kind = REFUND;
+	else if (what == 4)
+		o->cost = 2;
+	do_operation(o);
+	return o->kind == CHECK && o->verdict == RL_ALLOWED ? (int)(o - history) : -1;
+}
+
+static void
+judge(uint64_t run)
+{
+	if (!has_order((struct counter){0}, 0)) {
+		show_history();
+		fail_msg("run %llu: no order of these", (unsigned long long)run);
+	}
+}
+
+#endif
