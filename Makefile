@@ -184,6 +184,7 @@ $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/
 	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
 
 $(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,sweeper limited clock log)
+$(1)/tests/unit/test_mover: $(patsubst %,$(1)/o/rld/%.o,mover clock log)
 $(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
 $(1)/tests/unit/test_counters: build/v/newer/librl.so.1
 $(ADAPTERS:%=$(1)/tests/%): $(1)/tests/adapters/test_%: $(1)/o/tests/adapters/%.o

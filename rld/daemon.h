@@ -12,6 +12,7 @@
 #include "lending.h"
 #include "listen.h"
 #include "log.h"
+#include "mover.h"
 #include "options.h"
 #include "probe.h"
 #include "report.h"
@@ -26,6 +27,7 @@ struct daemon {
 	struct config *config; /* in force */
 	struct segment segment;
 	struct sweeper sweeper;
+	struct mover mover;
 	struct watch watch;
 	struct lending lending;
 	struct loads loads;

@@ -130,11 +130,20 @@ start(struct daemon *d)
 	audit_start(&d->audit, d->segment.rl);
 	d->loads = (struct loads){.good = 1, .is_last_good = true};
 	sweeper_start(&d->sweeper, d->segment.rl, d->config->gc_interval_ns, clock_monotonic_ns());
+	mover_start(&d->mover, d->segment.rl, d->config->options.keys, d->config->keys_most);
 	watch_start(&d->watch, d->segment.rl, clock_monotonic_ns());
 	if (lending_open(&d->lending, d->config, &d->segment, d->options.state, take_rules, d,
 	                 clock_monotonic_ns()) < 0)
 		return EXIT_REFUSED;
 	return serve_metrics(d) < 0 ? EXIT_TROUBLE : EXIT_DONE;
+}
+
+/* What the rules need may be more than there is room for now. */
+static int
+grow_and_apply(struct daemon *d, const struct config *config)
+{
+	segment_grow(&d->segment, config);
+	return apply(d, config);
 }
 
 /* Put the file as it is now into force; a bad one changes nothing. */
@@ -148,12 +157,13 @@ take_config(struct daemon *d)
 	if (strcmp(config->name, d->config->name) != 0)
 		log_line(LOG_ERR, "%s: the segment is '%s' now, and was '%s': that takes a restart",
 		         config->path, config->name, d->config->name);
-	else if (lending_has_rules(&d->lending) || apply(d, config) == 0) {
+	else if (lending_has_rules(&d->lending) || grow_and_apply(d, config) == 0) {
 		config_free(d->config);
 		d->config = config;
 		watch_rules(&d->watch);
 		lending_compare(&d->lending, config);
 		sweeper_set_interval(&d->sweeper, config->gc_interval_ns, clock_monotonic_ns());
+		mover_set_bounds(&d->mover, config->options.keys, config->keys_most);
 		return true;
 	}
 	config_free(config);
@@ -244,8 +254,11 @@ run(struct daemon *d)
 	log_line(LOG_INFO, "sweeping segment '%s'", d->config->name);
 	while (d->status < 0) {
 		uint64_t now_ns = clock_monotonic_ns();
-		uint64_t due_ns = sweeper_run(&d->sweeper, now_ns);
+		uint64_t passes = d->sweeper.passes, due_ns = sweeper_run(&d->sweeper, now_ns);
 
+		if (d->sweeper.passes > passes)
+			mover_judge(&d->mover, d->sweeper.used, now_ns);
+		due_ns = earlier(due_ns, mover_run(&d->mover, now_ns));
 		due_ns = earlier(due_ns, periodic_run(d, now_ns));
 		due_ns = earlier(due_ns, serve(d, now_ns));
 		due_ns = earlier(due_ns, lending_run(&d->lending, now_ns));

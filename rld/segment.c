@@ -159,6 +159,36 @@ supervise(struct segment *segment, const struct config *config)
 	return error == -EBUSY ? EXIT_REFUSED : EXIT_TROUBLE;
 }
 
+/* With more keys and a longer ring. */
+static bool
+would_suffice(struct rl_info is, const struct rl_options *asked)
+{
+	is.keys = asked->keys > is.keys ? asked->keys : is.keys;
+	is.ring = asked->ring > is.ring ? asked->ring : is.ring;
+	return rl_open_compare(&is, asked, NULL, 0) == 0;
+}
+
+void
+segment_grow(struct segment *segment, const struct config *config)
+{
+	const struct rl_options *o = &config->options;
+	struct rl_resize to = {0};
+	struct rl_info is;
+	int error;
+
+	rl_info(segment->rl, &is);
+	to.keys = o->keys > is.keys ? o->keys : 0;
+	to.ring = o->ring > is.ring ? o->ring : 0;
+	if ((to.keys | to.ring) == 0 || !would_suffice(is, o))
+		return;
+	error = rl_resize(segment->rl, &to, 0);
+	if (error < 0)
+		log_line(LOG_ERR,
+		         "segment '%s' cannot grow to what %s asks for, which takes %" PRIu64
+		         " bytes: %s",
+		         config->name, config->path, to.bytes, rl_strerror(error));
+}
+
 static int
 take_over(struct segment *segment, const struct config *config)
 {
@@ -166,6 +196,7 @@ take_over(struct segment *segment, const struct config *config)
 	struct stat file;
 	int status;
 
+	segment_grow(segment, config);
 	rl_info(segment->rl, &info);
 	if (!suffices(config, &info))
 		return refuse_geometry(config);

@@ -20,6 +20,9 @@ struct segment {
  */
 int segment_open(struct segment *segment, const struct config *config);
 
+/* Resize it if the configuration asks for more keys or a longer ring; say so if that is refused. */
+void segment_grow(struct segment *segment, const struct config *config);
+
 /* Say that the sweeper ends, and detach: the segment stays. */
 void segment_close(struct segment *segment);
 

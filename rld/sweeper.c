@@ -4,16 +4,22 @@
 #include "clock.h"
 #include "log.h"
 
-void
-sweeper_start(struct sweeper *s, struct rl *rl, uint64_t interval_ns, uint64_t now_ns)
+static uint64_t
+slots_of(struct rl *rl)
 {
 	struct rl_info info;
 
 	rl_info(rl, &info);
+	return info.slots;
+}
+
+void
+sweeper_start(struct sweeper *s, struct rl *rl, uint64_t interval_ns, uint64_t now_ns)
+{
 	*s = (struct sweeper){
 		.rl = rl,
 		.interval_ns = interval_ns,
-		.slots = info.slots,
+		.slots = slots_of(rl),
 		.due_ns = now_ns,
 		.used = rl_fill(rl),
 	};
@@ -146,9 +152,11 @@ sweeper_run(struct sweeper *s, uint64_t now_ns)
 
 	if (now_ns < s->due_ns)
 		return s->due_ns;
+	if (s->at == 0) /* it may have another table since */
+		s->slots = slots_of(s->rl);
 	slice = sweep_slice(s);
 	gap = gap_ns(s, slice);
-	if (s->at == s->slots)
+	if (s->at >= s->slots)
 		end_pass(s);
 	/* Keep the beat, but do not run after what was missed while the process stood still. */
 	s->due_ns = s->due_ns + gap > now_ns ? s->due_ns + gap : now_ns + gap;

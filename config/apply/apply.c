@@ -17,6 +17,7 @@
 #define ANEW                                                                                 \
 	"a segment keeps what it was created with: end what uses it and 'rlctl unlink' it, " \
 	"so that it is created anew"
+#define RESIZE "'rlctl resize' changes that, and no count is lost"
 
 struct application {
 	struct rl *rl;
@@ -38,7 +39,8 @@ warn_segment(const struct application *a, enum segment_id id, const char *format
 	vsnprintf(has, sizeof(has), format, arguments);
 	va_end(arguments);
 	report_value(a->report, CONFIG_WARNING, a->config->source->segment[id],
-	             "the running segment has %s; " ANEW, has);
+	             "the running segment has %s; %s", has,
+	             id == SEGMENT_KEYS || id == SEGMENT_RING ? RESIZE : ANEW);
 }
 
 /* Less than the wish, or much more: sizes are rounded up when a segment is created. */
@@ -68,7 +70,8 @@ compare_segment(const struct application *a)
 	const uint32_t *given = a->config->source->segment;
 	const struct rl_info *has = &a->info;
 
-	compare_size(a, SEGMENT_KEYS, has->keys, wish->keys);
+	if (has->keys < wish->keys || has->keys > a->config->keys_most)
+		compare_size(a, SEGMENT_KEYS, has->keys, wish->keys);
 	compare_key_bytes(a);
 	compare_size(a, SEGMENT_RING, has->ring, wish->ring);
 	compare_size(a, SEGMENT_RULES, has->rules, wish->rules);
@@ -131,7 +134,7 @@ tell_rule_fault(const struct application *a, const struct rl_config_outcome *out
 	if (error == RL_ERING)
 		report_name(a->report, CONFIG_ERROR, token,
 		            "needs a ring of %" PRIu32 ", the segment has %" PRIu32
-		            "; a smaller \"granularity\", or capacity of a log, fits; " ANEW,
+		            "; a smaller \"granularity\", or capacity of a log, fits; " RESIZE,
 		            entries_of(rule, outcome->override), a->info.ring);
 	else if (error == -EINVAL && outcome->override < rule->override_count)
 		report_name(a->report, CONFIG_ERROR, token,

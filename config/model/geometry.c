@@ -19,6 +19,7 @@ static void read_name(struct reader *, const struct field *, struct node, struct
 static const struct field segment_fields[] = {
 	{"name", read_name, SEGMENT_NAME, 0, 0, NULL},
 	{"keys", read_count, SEGMENT_KEYS, 1, RL_KEYS_MAX, NULL},
+	{"keys_most", read_count, SEGMENT_KEYS_MOST, 1, RL_KEYS_MAX, NULL},
 	{"mode", read_mode, SEGMENT_MODE, 0, 0, NULL},
 	{"group", read_text, SEGMENT_GROUP, 0, 0, NULL},
 	{"key_bytes", read_count, SEGMENT_KEY_BYTES, 0, RL_KEY_MAX, NULL},
@@ -129,6 +130,20 @@ find_group(struct reader *reader, const struct value *value, struct config *conf
 	config->options.flags |= RL_OPEN_GROUP;
 }
 
+/* Between "keys" and this rld chooses. */
+static void
+read_most(struct reader *reader, const struct value *v, struct config *config)
+{
+	uint32_t keys = config->options.keys > 0 ? config->options.keys : RL_KEYS_DEFAULT;
+	const struct value *most = &v[SEGMENT_KEYS_MOST];
+
+	config->keys_most = (uint32_t)most->number;
+	if (most->token && !most->is_bad && config->keys_most < keys)
+		report_value(reader->report, CONFIG_ERROR, most->token,
+		             "expected no less than \"keys\", %" PRIu32 ", got %s", keys,
+		             report_got(reader->report, most->token).text);
+}
+
 void
 read_segment(struct reader *reader, struct node object, struct config *config)
 {
@@ -143,6 +158,7 @@ read_segment(struct reader *reader, struct node object, struct config *config)
 		snprintf(config->name, sizeof(config->name), "%s",
 		         json_string_value(v[SEGMENT_NAME].json));
 	o->keys = (uint32_t)v[SEGMENT_KEYS].number;
+	read_most(reader, v, config);
 	o->ring = (uint32_t)v[SEGMENT_RING].number;
 	o->key_bytes = v[SEGMENT_KEY_BYTES].token && v[SEGMENT_KEY_BYTES].number == 0
 	                       ? RL_KEY_BYTES_NONE

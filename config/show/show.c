@@ -49,6 +49,8 @@ segment_json(const struct config *config)
 	snprintf(mode, sizeof(mode), "%04o", (unsigned)o.mode & 0777U);
 	put(object, "name", json_string(config->name), &error);
 	put_count(object, "keys", o.keys, &error);
+	if (config->keys_most > 0)
+		put_count(object, "keys_most", config->keys_most, &error);
 	put(object, "mode", json_string(mode), &error);
 	if (config->group)
 		put(object, "group", json_string(config->group), &error);

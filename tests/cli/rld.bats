@@ -278,6 +278,47 @@ file_is_whole() {
 	exits 0
 }
 
+keys_of_segment() {
+	"$RLCTL" --segment "$segment" --json status | jq .segment.keys
+}
+
+@test "rld: a file that asks for more keys or a longer ring gets them, and no count is lost" {
+	configure '"keys": 1000'
+	start
+	fill login 5 2592000000 0 alice=3
+	configure '"keys": 20000, "ring": 300'
+	kill -HUP "$pid"
+	eventually has_logged 'all keys have moved'
+	has_logged 'has room for 20001 keys now'
+	[ "$(keys_of_segment)" = 20001 ]
+	[ "$("$RLCTL" -s "$segment" --json status | jq .segment.ring)" = 300 ]
+	[ "$(used alice)" = 3 ]
+	stop TERM
+	configure '"keys": 40000'
+	start
+	eventually has_logged 'all keys have moved'
+	[ "$(used alice)" = 3 ]
+	configure '"keys": 2000000000'
+	kill -HUP "$pid"
+	eventually has_logged 'configuration refused'
+	[ "$(keys_of_segment)" -ge 40000 ]
+}
+
+@test "rld: moves what a resize has left, and resizes by itself with keys_most" {
+	configure '"keys": 20, "keys_most": 5000'
+	start
+	for i in $(seq 40); do keys+=("key$i=1"); done
+	fill login 5 2592000000 0 "${keys[@]:0:17}"
+	eventually has_logged 'all keys have moved'
+	[ "$(keys_of_segment)" -ge 40 ]
+	fill login 5 2592000000 0 "${keys[@]:17}"
+	eventually eval '[ "$(keys_of_segment)" -ge 80 ]'
+	[ "$("$RLCTL" -s "$segment" --json list | jq .total)" = 40 ]
+	configure '"keys": 20, "keys_most": 10'
+	rld --check
+	complains '/segment/keys_most: expected no less than "keys", 20, got 10'
+}
+
 @test "rld: a file that asks for another segment is refused, and says what to do" {
 	configure '"keys": 1000'
 	start

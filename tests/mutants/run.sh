@@ -78,9 +78,9 @@ link_rlctl() {
 survives() {
 	local variant=build flags=() object objects=()
 	case $test in
-	unit/test_watch | unit/test_probe | unit/test_sweeper | unit/test_clients | unit/test_host | unit/test_openmetrics | \
+	unit/test_watch | unit/test_probe | unit/test_sweeper | unit/test_mover | unit/test_clients | unit/test_host | unit/test_openmetrics | \
 		unit/test_page_key | unit/test_counters_text) # of the daemon
-		for object in watch probe clients log sweeper limited clock host openmetrics page_key counters_read counters_write; do
+		for object in watch probe clients log sweeper mover limited clock host openmetrics page_key counters_read counters_write; do
 			[[ $file == "rld/$object.c" ]] || objects+=("build/o/rld/$object.o")
 		done
 		;;

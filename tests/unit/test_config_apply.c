@@ -15,6 +15,7 @@
 #define ANEW                                                                                 \
 	"a segment keeps what it was created with: end what uses it and 'rlctl unlink' it, " \
 	"so that it is created anew\n"
+#define RESIZE "'rlctl resize' changes that, and no count is lost\n"
 
 #define SMALLER "a smaller \"granularity\", or capacity of a log, fits; "
 
@@ -279,11 +280,11 @@ test_what_does_not_fit(void **state)
 	                       "r: new, 1 per 1m\n"),
 	                 0);
 	snprintf(want, sizeof(want),
-	         "!f:1:12: /rules/r: needs a ring of 60, the segment has 4; %s%s", SMALLER, ANEW);
+	         "!f:1:12: /rules/r: needs a ring of 60, the segment has 4; %s%s", SMALLER, RESIZE);
 	assert_int_equal(apply(rl, RULE("\"limit\": \"1/min\""), 0, want), RL_ERING);
 	snprintf(want, sizeof(want),
 	         "!f:1:96: /rules/r/overrides/k: needs a ring of 10, the segment has 4; %s%s",
-	         SMALLER, ANEW);
+	         SMALLER, RESIZE);
 	assert_int_equal(
 		apply(rl,
 	              RULE("\"limit\": \"1/min\", \"algorithm\": \"sliding_log\", "
@@ -322,7 +323,7 @@ test_segment_differs(void **state)
 	         "f:1:39: warning: /segment/on_full: the running segment has \"deny\"; %s"
 	         "f:1:56: warning: /segment/ring: the running segment has 64; %s"
 	         "f:1:77: warning: /gc/buffer: the running segment has 1s; %s",
-	         ANEW, ANEW, ANEW, ANEW);
+	         RESIZE, ANEW, RESIZE, ANEW);
 	assert_int_equal(
 		apply(rl,
 	              "{\"segment\": {\"keys\": 9000, \"on_full\": \"evict\", \"ring\": 65},"
