@@ -27,7 +27,8 @@
  *    more: too much is counted, never too little. A reset moves a key first, and then resets it.
  * 5. The end. When each tag of O is FREE or MOVED, TENTs having been freed, no slot of O becomes LIVE any more, by 1. Then
  *    `now` says so, and the memory of O is given back: all of it reads as zeros. A process that slept all the while has
- *    a word from O that it expects. No charge expects zeros (rl_charge_planned()), so its CAS16 fails, and it looks at `now`.
+ *    a word from O that it expects. No charge expects zeros, and no word that is made of zeros is made twice (rl_view_use()). So its
+ *    CAS16 fails, and it looks at `now`.
  *
  * A key whose record is torn cannot be moved by a mover, who does not know its hash. It waits for who asks for it, or until
  * its window is over.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "segment/view.h"
 
+#include "segment/chance.h"
+
 #define TRIES 64
 #define TRY_STEPS 128 /* to read the state, twice, and a window's ring */
 
@@ -9,7 +11,8 @@ rl_view_use(const struct rl_segment *s, struct rl_slot slot, const struct rl_vie
 {
 	const uint64_t serial = UINT64_C(1)
 	                        << RL_STATE_SERIAL_SHIFT; /* not all zeros for any gen */
-	const struct rl_u128 older = {.hi = serial | (uint8_t)(v->gen - 1)};
+	const struct rl_u128 older = {.lo = rl_chance(rl_segment_now(s)),
+	                              .hi = serial | (uint8_t)(v->gen - 1)};
 
 	rl_atomic_cas16(rl_table_state(&s->table, slot.index), v->word, older);
 }

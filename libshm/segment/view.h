@@ -34,7 +34,8 @@ rl_view_load(const struct rl_segment *s, struct rl_slot slot, struct rl_view *v)
 
 /*
  * Is it of a slot that was never used? A charge does not expect such a word, all zeros: so does memory that was given back look
- * (move/move.c). First it gets one that is an older incarnation's, and then the slot is looked for again.
+ * (move/move.c). First it gets one that is an older incarnation's, and then the slot is looked for again. That word is never
+ * the same: else one who is late with this step, in memory that was given back, makes the word that another has loaded.
  */
 static inline bool
 rl_view_is_unused(const struct rl_view *v)

@@ -4,7 +4,8 @@
 # Explore the models of the lock-free protocols: table.pml (libshm/table/table.c), ring.pml
 # (libshm/algorithm/ring.c, libshm/algorithm/window.c), in_flight.pml (libshm/holder/holder.c, and
 # totals in flight), flood.pml (keys without a slot, which share a cell), share.pml (a store that lends
-# capacity to hosts) and lease.pml (the one lease of a segment's shares).
+# capacity to hosts), lease.pml (the one lease of a segment's shares) and move.pml (libshm/move/move.c: a key on its way
+# from one table to another).
 #
 #   run.sh [check]   bounded configurations and mutants, within two minutes
 #   run.sh torture   the same with larger bounds, a quarter of an hour and up to 4 GB
@@ -181,6 +182,26 @@ ring_share_mutants() {
 	# A share below the load is asked for with the load: that is how one ends whose lease is over.
 	holds 'a share, BELOW_LOAD alone' ring -DWORKERS=1 -DT=3 -DSHARES=2 -DBELOW_LOAD
 	caught 'BELOW_LOAD, ASK_WITHOUT_LOAD' ring -DWORKERS=1 -DT=4 -DSHARES=2 -DBELOW_LOAD -DASK_WITHOUT_LOAD
+}
+
+move_check() {
+	holds 'a reset'                move -DWORKERS=1 -DOPS=2 -DRESETS=1
+	holds 'an eviction'            move -DWORKERS=1 -DOPS=2 -DEVICTIONS=1
+	holds 'two movers'             move -DREUSED -DWORKERS=1 -DOPS=2 -DMOVERS=2
+	holds 'all but one killed'     move -DREUSED -DMOVERS=0 -DSOLO=45
+}
+
+move_mutants() {
+	local mutant
+	for mutant in LIVE_WITHOUT_LOOK TENT_STAYS; do
+		caught "$mutant" move -DREUSED "-D$mutant"
+	done
+	for mutant in NO_SEAL MARK_FIRST CHARGE_WITHOUT_LOOK SETTLE_EARLY CHARGE_ZEROS SAME_NONCE NO_TAG_AGAIN; do
+		caught "$mutant" move "-D$mutant"
+	done
+	caught CARRY_OVER move -DCAP=2 -DCARRY_OVER
+	caught NO_SECOND_LOOK move -DWORKERS=1 -DMOVERS=2 -DRESETS=1 -DNO_SECOND_LOOK
+	caught 'too few steps' move -DREUSED -DMOVERS=0 -DSOLO=8
 }
 
 share_check() {
@@ -364,6 +385,16 @@ flood_torture() {
 	caught RECHECK_FOLDS_ALONE flood -DUSERS=3 -DRENEWERS=1 -DRECHECK_FOLDS_ALONE
 }
 
+move_torture() {
+	holds 'a slot used before'     move -DREUSED
+	holds 'no room'                move -DREUSED -DNO_ROOM
+	holds 'two requests'           move -DREUSED -DOPS=2 -DCAP=2
+	holds 'two workers and movers' move -DREUSED -DMOVERS=2
+	holds 'two workers and a reset' move -DREUSED -DRESETS=1
+	holds 'a reset and an eviction' move -DREUSED -DWORKERS=1 -DOPS=2 -DRESETS=1 -DEVICTIONS=1
+	holds 'all but one killed'     move -DREUSED -DSOLO=45
+}
+
 [[ $# -le 1 ]] || usage
 need spin
 need gcc
@@ -372,7 +403,10 @@ check)
 	OPTIMISE=-O1 # these have millions of states
 	table_check
 	ring_check
+	holds 'two workers'            move
 	OPTIMISE=-O0
+	move_check
+	move_mutants
 	table_mutants
 	ring_mutants
 	in_flight_check
@@ -391,6 +425,7 @@ torture)
 	PACK=(-DCOLLAPSE) # in a third of the memory, and half as fast
 	in_flight_torture
 	flood_torture
+	move_torture
 	share_torture
 	;;
 *) usage ;;
