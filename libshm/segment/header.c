@@ -146,7 +146,7 @@ rl_segment_header_check(const struct rl_header *h, size_t have, uint64_t file_by
 	if (file_bytes < h->bytes)
 		return RL_ETRUNCATED;
 	if (file_bytes > h->bytes &&
-	    file_bytes <= rl_table_at(h->bytes)) /* no table stands behind */
+	    file_bytes < rl_table_at(h->bytes)) /* no table stands behind, nor did one */
 		return RL_EDAMAGED;
 	read_boot_id(boot_id);
 	if (boot_id[0] != 0 && h->boot_id[0] != 0 &&

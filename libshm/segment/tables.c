@@ -168,15 +168,17 @@ fits(const struct rl_segment *s, uint64_t number, uint64_t file_bytes)
 	return p.at <= file_bytes && parts_of(&g).bytes <= file_bytes - p.at;
 }
 
+/* The size of the file is asked for after `now`: it grows before a table comes into force. */
 bool
-rl_tables_fit(const struct rl_segment *s, uint64_t file_bytes)
+rl_tables_fit(const struct rl_segment *s, int fd)
 {
 	uint64_t now = rl_atomic_load(&s->header->tables.now);
+	struct stat file;
+	uint64_t bytes = fstat(fd, &file) == 0 ? (uint64_t)file.st_size : 0;
+	bool fit = fits(s, now >> 1, bytes) &&
+	           ((now & RL_TABLES_MOVING) == 0 || fits(s, (now >> 1) - 1, bytes));
 
-	if (!fits(s, now >> 1, file_bytes))
-		return rl_atomic_load(&s->header->tables.now) != now;
-	return (now & RL_TABLES_MOVING) == 0 || fits(s, (now >> 1) - 1, file_bytes) ||
-	       rl_atomic_load(&s->header->tables.now) != now;
+	return fit || rl_atomic_load(&s->header->tables.now) != now;
 }
 
 void

@@ -32,8 +32,8 @@ int rl_tables_map(const struct rl_segment *first, const char *name, uint64_t num
 /* Undo that. */
 void rl_tables_unmap(struct rl_segment *s);
 
-/* Do the tables that are in use lie within a file of so many bytes? Those that come later do. */
-bool rl_tables_fit(const struct rl_segment *s, uint64_t file_bytes);
+/* Do the tables that are in use lie within the segment's file? Those that come later do. */
+bool rl_tables_fit(const struct rl_segment *s, int fd);
 
 /* The bytes that a table of so many buckets and entries a slot takes. */
 uint64_t rl_tables_bytes(const struct rl_segment *s, uint32_t buckets, uint32_t ring);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A storm: workers, a sweeper, at times rld, and a configurer on one segment, all of them
+ * A storm: workers, a sweeper, at times rld, a configurer, and one who resizes, on one segment, all of them
  * killed, stopped, resumed and replaced at any moment, for as many seconds as RL_STORM_SECONDS
  * says. What was acknowledged is written down where no kill can take it back, and compared at
  * the end:
@@ -11,6 +11,7 @@
  *	whoever is left alone goes on
  *	the segment is whole, and empty after a sweep
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,13 +24,15 @@
 #include <unistd.h>
 
 #include "audit.h"
+#include "move/follow.h"
 #include "rule/handle.h"
 #include "testing.h"
 
 #define WORKERS 8
 #define SWEEPER WORKERS
 #define CONFIGURER (WORKERS + 1)
-#define PROCESSES (WORKERS + 2)
+#define RESIZER (WORKERS + 2)
+#define PROCESSES (WORKERS + 3)
 #define HOT 8
 #define CHURNING 500 /* keys at a time */
 #define CAPACITY 25
@@ -75,7 +78,8 @@ enum exit_code {
 	EXIT_WRITE,
 	EXIT_SUPERVISE,
 	EXIT_RLD,
-	EXIT_CONFIGURE
+	EXIT_CONFIGURE,
+	EXIT_RESIZE
 };
 
 /* An admission: under which rule, by whom, and from when on it counts. */
@@ -92,6 +96,7 @@ struct board {
 	uint64_t late; /* admissions too old to be told from those of a retired counter */
 	uint64_t configured;
 	uint64_t swept;
+	uint64_t resized, moved; /* tables made, and left by all keys */
 };
 
 static struct board *board;
@@ -295,6 +300,38 @@ reconfigure(struct rl *rl)
 	}
 }
 
+/* All keys that can move. True: none is left. */
+static bool
+move_all(struct rl *rl, uint64_t now_ns)
+{
+	struct rl_info info;
+
+	rl_info(rl, &info);
+	for (uint64_t at = 0; at < info.slots_before; at += 256) {
+		struct rl_moving moving = {0};
+		rl_move_slots_at(rl, at, 256, now_ns, &moving);
+	}
+	return rl_move_end(rl) == 1;
+}
+
+/* Up and down. What it does not end, the next one ends, or a request for the key. */
+static void
+resize(struct rl *rl)
+{
+	for (;;) {
+		struct rl_resize to = {.keys = 8000 + (uint32_t)test_below(&seed, 12000)};
+		int error = rl_resize(rl, &to, 0);
+
+		if (error == 0)
+			rl_atomic_add(&board->resized, 1);
+		else if (error != RL_EMOVING && error != -EBUSY)
+			_exit(EXIT_RESIZE);
+		if (move_all(rl, rl_now(rl)))
+			rl_atomic_add(&board->moved, 1);
+		usleep((useconds_t)test_below(&seed, 3000));
+	}
+}
+
 /* The controller. */
 
 static void
@@ -321,8 +358,10 @@ launch(int i)
 		work(rl, i);
 	else if (i == SWEEPER)
 		sweep(rl);
-	else
+	else if (i == CONFIGURER)
 		reconfigure(rl);
+	else
+		resize(rl);
 }
 
 static void
@@ -474,12 +513,15 @@ judge_conservation(struct rl *rl)
 static void
 judge_segment(struct rl *rl)
 {
+	const uint64_t later = rl_now(rl) + 365 * 86400 * RL_SECOND;
 	struct audit a;
 
-	audit_assert_whole(rl);
-	rl_sweep_at(rl, rl_now(rl) + 365 * 86400 * RL_SECOND);
+	audit_assert_whole(rl_here(rl));
+	assert_true(
+		move_all(rl, later)); /* those without a name have outlived their windows, too */
+	rl_sweep_at(rl, later);
 	assert_int_equal(rl_fill(rl), 0);
-	if (!audit_segment(rl, &a))
+	if (!audit_segment(rl_here(rl), &a))
 		fail_msg("after the sweep: %s", a.fault);
 }
 
@@ -532,11 +574,14 @@ test_storm(void **state)
 	spare = judge_conservation(rl);
 	judge_segment(rl);
 	assert_true(board->configured > 0 && board->swept > 0 && logged > CAPACITY);
+	assert_true(board->resized > 0 && board->moved > 0);
 	print_message("           %u kills (%d had a charge in hand), %u stops, %u times alone,\n",
 	              figures.kills, (int)spare, figures.stops, figures.alone);
 	print_message("           %zu admissions judged, %d late, %d configurations, %d swept,\n",
 	              logged, (int)board->late, (int)board->configured, (int)board->swept);
-	print_message("           %u times rld was the sweeper\n", figures.daemons);
+	print_message("           %u times rld was the sweeper, %d times resized, %d times all had "
+	              "moved\n",
+	              figures.daemons, (int)board->resized, (int)board->moved);
 	rl_close(rl);
 }
 

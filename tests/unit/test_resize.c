@@ -334,18 +334,23 @@ test_nobody_sees_a_difference(void **state)
 	}
 }
 
+static const char *
+path(void)
+{
+	static char path[128];
+
+	snprintf(path, sizeof path, "/dev/shm/rl/rl.%s", test_segment_name());
+	if (access(path, F_OK) < 0)
+		snprintf(path, sizeof path, "/dev/shm/rl.%s", test_segment_name());
+	return path;
+}
+
 static uint64_t
-memory_of(struct rl *rl)
+memory(void)
 {
 	struct stat file;
-	char path[128];
 
-	(void)rl;
-	snprintf(path, sizeof path, "/dev/shm/rl/rl.%s", test_segment_name());
-	if (stat(path, &file) < 0) {
-		snprintf(path, sizeof path, "/dev/shm/rl.%s", test_segment_name());
-		assert_int_equal(stat(path, &file), 0);
-	}
+	assert_int_equal(stat(path(), &file), 0);
 	return (uint64_t)file.st_blocks * 512;
 }
 
@@ -361,7 +366,7 @@ test_memory(void **state)
 {
 	struct rl *rl = open_small();
 	struct rl_resize r = {.keys = 400000};
-	uint64_t small_bytes = memory_of(rl), large_bytes;
+	uint64_t small_bytes = memory(), large_bytes;
 	struct rl_info info;
 
 	(void)state;
@@ -372,16 +377,42 @@ test_memory(void **state)
 	assert_int_equal(resize(rl, 400000, 0), 0);
 	rl_info(rl, &info);
 	assert_true(info.keys >= 400000 && info.slots_before > 0 && info.slots_before < 1000);
-	large_bytes = memory_of(rl);
+	large_bytes = memory();
 	assert_true(large_bytes >= small_bytes + r.bytes);
 	assert_int_equal(move_all(rl, T0), 0);
 	assert_int_equal(rl_move_end(rl), 1);
 	rl_info(rl, &info);
 	assert_true(info.slots_before == 0 && info.bytes >= r.bytes && info.bytes < large_bytes);
 	resize_whole(rl, 60, 0, T0);
-	assert_true(memory_of(rl) < small_bytes + (UINT64_C(1) << 16));
+	assert_true(memory() < small_bytes + (UINT64_C(1) << 16));
 	rl_info(rl, &info);
 	assert_true(info.bytes <= small_bytes + (UINT64_C(1) << 16));
+	rl_close(rl);
+}
+
+/* Who makes a table is killed: the file ends anywhere from where it begins on. */
+static void
+test_a_table_half_made(void **state)
+{
+	const off_t into[] = {0, 4096, 1 << 20};
+	struct rl *rl = open_small(), *other;
+	int rule = test_rule(rl, "r", 3, RL_SECOND, 1, true);
+
+	(void)state;
+	spend(rl, rule, "k", 3, RL_ALLOWED);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(truncate(path(), (off_t)rl_table_at(rl->segment.bytes) + into[i]),
+		                 0);
+		assert_int_equal(rl_open(test_segment_name(), NULL, &other), 0);
+		spend(other, rule, "k", 1, RL_DENIED);
+		rl_close(other);
+	}
+	resize_whole(rl, 1000, 0, T0);
+	assert_int_equal(rl_open(test_segment_name(), NULL, &other), 0);
+	spend(other, rule, "k", 1, RL_DENIED);
+	rl_close(other);
+	assert_int_equal(truncate(path(), (off_t)rl_table_at(rl->segment.bytes)), 0);
+	assert_int_equal(rl_open(test_segment_name(), NULL, &other), RL_ETRUNCATED);
 	rl_close(rl);
 }
 
@@ -429,14 +460,14 @@ test_no_memory(void **state)
 {
 	struct rl *rl = open_small();
 	int rule = test_rule(rl, "r", 3, RL_SECOND, 1, true);
-	uint64_t bytes = memory_of(rl);
+	uint64_t bytes = memory();
 	int error;
 
 	(void)state;
 	spend(rl, rule, "a", 2, RL_ALLOWED);
 	error = resize(rl, RL_KEYS_MAX, 0);
 	assert_true(error == RL_EMEMORY || error == -ENOSPC);
-	assert_true(memory_of(rl) == bytes);
+	assert_true(memory() == bytes);
 	spend(rl, rule, "a", 2, RL_DENIED);
 	resize_whole(rl, 100, 0, T0);
 	spend(rl, rule, "a", 2, RL_DENIED);
@@ -851,6 +882,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_nobody_sees_a_difference, test_unlink),
 		cmocka_unit_test_teardown(test_memory, test_unlink),
+		cmocka_unit_test_teardown(test_a_table_half_made, test_unlink),
 		cmocka_unit_test_teardown(test_errors, test_unlink),
 		cmocka_unit_test_teardown(test_no_memory, test_unlink),
 		cmocka_unit_test_teardown(test_other_handles, test_unlink),
