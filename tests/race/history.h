@@ -3,8 +3,8 @@
 #define RL_HISTORY_H
 
 /*
- * Histories of one key, and the limiter without any concurrency that could have given them, or not. For one file of a
- * program, as schedule.h.
+ * Histories of a key or two, and the limiter without any concurrency that could have given them, or not. What is told of
+ * one key has nothing to do with another: each has an order of its own. For one file of a program, as schedule.h.
  */
 #include <string.h>
 
@@ -16,7 +16,8 @@
 #define WINDOW_NS (10 * RL_SECOND)
 #define CAPACITY 2
 #define OPERATIONS 3 /* of a worker */
-#define HISTORY (WORKERS * OPERATIONS + 1)
+#define KEYS_MAX 2
+#define HISTORY (WORKERS * OPERATIONS + KEYS_MAX)
 
 enum kind {
 	CHECK,
@@ -28,6 +29,7 @@ enum kind {
 struct operation {
 	enum kind kind;
 	struct rl *rl;
+	char key;
 	uint64_t now_ns;
 	uint32_t cost;
 	int of;           /* REFUND: of which operation's charge */
@@ -42,6 +44,7 @@ static struct operation history[HISTORY];
 static int length, instant;
 static struct rl *handle[WORKERS]; /* with which a worker asks */
 static int rule;
+static int keys = 1;     /* "k", and those behind it in the alphabet */
 static bool may_be_late; /* a refund may come too late at any time */
 
 /* The limiter without concurrency: its state, and what it says of a request. */
@@ -245,10 +248,11 @@ show_history(void)
 {
 	for (int i = 0; i < length; i++) {
 		const struct operation *o = &history[i];
-		print_message("%d: %s at %d of %u, from %d to %d: verdict %d, remaining %u, "
+		print_message("%d: %s %c at %d of %u, from %d to %d: verdict %d, remaining %u, "
 		              "did %d, of %d\n",
-		              i, kind_names[o->kind], (int)((o->now_ns - T0) / RL_SECOND), o->cost,
-		              o->began, o->ended, (int)o->verdict, o->remaining, o->did, o->of);
+		              i, kind_names[o->kind], o->key, (int)((o->now_ns - T0) / RL_SECOND),
+		              o->cost, o->began, o->ended, (int)o->verdict, o->remaining, o->did,
+		              o->of);
 	}
 }
 
@@ -261,7 +265,7 @@ do_operation(struct operation *o)
 	switch (o->kind) {
 	case CHECK:
 	case PEEK:
-		o->verdict = test_check_at(o->rl, rule, "k", 1, o->kind == CHECK ? o->cost : 0,
+		o->verdict = test_check_at(o->rl, rule, &o->key, 1, o->kind == CHECK ? o->cost : 0,
 		                           o->now_ns, &r, &o->charges);
 		o->remaining = r.remaining;
 		break;
@@ -269,18 +273,19 @@ do_operation(struct operation *o)
 		o->did = rl_refund_at(o->rl, &history[o->of].charges, o->now_ns);
 		break;
 	default:
-		o->did = rl_reset(o->rl, rule, "k", 1);
+		o->did = rl_reset(o->rl, rule, &o->key, 1);
 	}
 	o->ended = ++instant;
 }
 
 /* The next operation of a worker, whose last charge was `last`; returns what that is then. */
 static int
-operate(int worker, int last, uint64_t what)
+operate_on(int worker, char key, int last, uint64_t what)
 {
 	struct operation *o = &history[length++];
 
-	*o = (struct operation){.kind = CHECK, .rl = handle[worker], .cost = 1, .of = last};
+	*o = (struct operation){
+		.kind = CHECK, .rl = handle[worker], .key = key, .cost = 1, .of = last};
 	o->now_ns = T0 + passed_ns;
 	if (what == 0)
 		o->kind = PEEK;
@@ -290,16 +295,31 @@ operate(int worker, int last, uint64_t what)
 		o->kind = REFUND;
 	else if (what == 4)
 		o->cost = 2;
+	if (o->kind == REFUND)
+		o->key = history[last].key;
 	do_operation(o);
 	return o->kind == CHECK && o->verdict == RL_ALLOWED ? (int)(o - history) : -1;
+}
+
+static int
+operate(int worker, int last, uint64_t what)
+{
+	uint64_t key = keys > 1 ? test_below(&seed, (uint64_t)keys) : 0;
+
+	return operate_on(worker, (char)('k' + key), last, what);
 }
 
 static void
 judge(uint64_t run)
 {
-	if (!has_order((struct counter){0}, 0)) {
-		show_history();
-		fail_msg("run %llu: no order of these", (unsigned long long)run);
+	for (int key = 'k'; key < 'k' + keys; key++) {
+		unsigned others = 0;
+		for (int i = 0; i < length; i++)
+			others |= (unsigned)(history[i].key != key) << i;
+		if (!has_order((struct counter){0}, others)) {
+			show_history();
+			fail_msg("run %llu: no order of these of %c", (unsigned long long)run, key);
+		}
 	}
 }
 
