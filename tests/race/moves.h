@@ -7,6 +7,7 @@
  * processes take turns at it by a lock, and it comes into force by one CAS. All else is interleaved, and killed.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "move/follow.h"
 
@@ -31,6 +32,7 @@ empty_tables(struct rl *const *handles, int count)
 	memset(s->table.bucket, 0,
 	       s->bytes - (size_t)((unsigned char *)s->table.bucket - (unsigned char *)s->header));
 	memset(&s->header->tables, 0, sizeof s->header->tables);
+	assert_int_equal(truncate(s->path.text, (off_t)s->bytes), 0);
 }
 
 /* To another size, or the same. */
@@ -56,11 +58,21 @@ move_all(struct rl *rl, uint64_t now_ns)
 		assert_true(rl_move_slots_at(rl, 0, info.slots_before, now_ns, &moving) >= 0);
 }
 
+/* A new process. One that is killed would leave a mapping and a descriptor to this one. */
+static void
+attach(void)
+{
+	struct rl *rl;
+
+	assert_int_equal(rl_open(test_segment_name(), NULL, &rl), 0);
+	rl_close(rl);
+}
+
 /* What a worker does to tables before an operation: often nothing. */
 static void
 change_tables(struct rl *rl, uint64_t now_ns)
 {
-	switch (test_below(&seed, 6)) {
+	switch (test_below(&seed, 7)) {
 	case 0:
 		resize(rl);
 		break;
@@ -72,6 +84,10 @@ change_tables(struct rl *rl, uint64_t now_ns)
 		break;
 	case 3:
 		rl_sweep_at(rl, now_ns);
+		break;
+	case 4:
+		if (!kills)
+			attach();
 		break;
 	default:
 		break;

@@ -4,7 +4,8 @@
  * instants they asked, must be what one total could have told in some order (see test_counter_order.c).
  * Each worker is a holder of its own; another one has ended before them and left units, which anybody
  * gives back at some instant. Workers are killed in the midst of taking, giving back, reclaiming and
- * sweeping. Afterwards all comes back: nothing more, and nothing less.
+ * sweeping. Afterwards all comes back: nothing more, and nothing less. The same while tables change: a
+ * hold that was taken in a table is given back in another one.
  */
 #include <string.h>
 
@@ -14,6 +15,8 @@
 #include "rule/handle.h"
 #include "schedule.h"
 
+#include "moves.h"
+
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 #define CAPACITY 4
 #define DEAD WORKERS /* the holder that has ended */
@@ -22,6 +25,7 @@
 #define OPERATIONS 4 /* of a worker */
 #define HISTORY (WORKERS * OPERATIONS + 1)
 #define RUNS 100000
+#define RUNS_OF_MOVES 4000
 
 enum kind {
 	ACQUIRE,
@@ -52,6 +56,7 @@ static struct rl_u128 seats[SEATS]; /* as everybody sits */
 static uint32_t seat_of[HOLDERS];
 static int rule;
 static uint32_t left; /* by the one that has ended */
+static bool moves;    /* tables change */
 
 static bool
 agrees(uint32_t *total, const struct operation *o)
@@ -136,7 +141,9 @@ static void
 work(int worker)
 {
 	for (int i = 0; i < OPERATIONS; i++) {
-		if (test_below(&seed, 5) == 0)
+		if (moves)
+			change_tables(rl[worker], T0);
+		else if (test_below(&seed, 5) == 0)
 			rl_sweep_at(rl[worker], T0);
 		if (test_below(&seed, 3) == 0)
 			release(worker);
@@ -159,8 +166,7 @@ start(void)
 	const struct rl_segment *s = &rl[0]->segment;
 	struct rl_charges charges;
 
-	memset(s->table.bucket, 0,
-	       s->bytes - (size_t)((unsigned char *)s->table.bucket - (unsigned char *)s->header));
+	empty_tables(rl, HOLDERS);
 	memcpy(s->holders, seats, sizeof seats);
 	length = holds = instant = 0;
 	left = (uint32_t)test_below(&seed, 3);
@@ -181,10 +187,21 @@ used(void)
 	return r.used;
 }
 
-/* The first may find a slot LEAVING, by somebody who was killed, and only settle it. */
+/* A key whose name is not there, for a writer of it was killed, moves when it is asked after. */
+static void
+settle(void)
+{
+	move_all(rl[DEAD], T0);
+	used();
+	move_all(rl[DEAD], T0);
+	assert_int_equal(rl_move_end(rl[DEAD]), 1);
+}
+
+/* The table in force, when all has come to it. The first may find a slot LEAVING, by somebody who was killed, and only settle it. */
 static void
 sweep_twice(void)
 {
+	settle();
 	rl_sweep_at(rl[DEAD], T0);
 	rl_sweep_at(rl[DEAD], T0);
 }
@@ -217,10 +234,17 @@ give_all_back(void)
 }
 
 static void
-play(uint64_t first, uint64_t runs)
+audit(uint64_t run, const char *when)
 {
 	struct audit a;
 
+	if (!audit_segment(rl[0], &a))
+		fail_msg("run %llu, %s: %s", (unsigned long long)run, when, a.fault);
+}
+
+static void
+play(uint64_t first, uint64_t runs)
+{
 	for (uint64_t run = first; run < first + runs; run++) {
 		seed = run;
 		start();
@@ -230,11 +254,9 @@ play(uint64_t first, uint64_t runs)
 			fail_msg("run %llu: no order of these, %u left", (unsigned long long)run,
 			         left);
 		}
-		if (!audit_segment(rl[0], &a))
-			fail_msg("run %llu: %s", (unsigned long long)run, a.fault);
+		audit(run, "ended");
 		give_all_back();
-		if (!audit_segment(rl[0], &a))
-			fail_msg("run %llu, given back: %s", (unsigned long long)run, a.fault);
+		audit(run, "given back");
 	}
 }
 
@@ -253,24 +275,43 @@ sit_down(int holder)
 }
 
 static void
-test_holders(void **state)
+play_all(uint64_t runs)
 {
-	(void)state;
 	for (int i = 0; i < HOLDERS; i++)
 		sit_down(i);
 	memcpy(seats, rl[0]->segment.holders, sizeof seats);
+	resizes = 0;
 	for (int i = 0; i < 2; i++) {
 		kills = i == 1;
-		play(1 + (uint64_t)i * RUNS, test_scaled(RUNS));
+		play(1 + (uint64_t)i * runs, test_scaled(runs));
 	}
 	for (int i = 0; i < HOLDERS; i++)
 		rl_close(rl[i]);
 }
 
+static void
+test_holders(void **state)
+{
+	(void)state;
+	moves = false;
+	play_all(RUNS);
+}
+
+static void
+test_holders_beside_moves(void **state)
+{
+	(void)state;
+	moves = true;
+	play_all(RUNS_OF_MOVES);
+	assert_true(resizes > test_scaled(RUNS_OF_MOVES) / 4);
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_holders, test_unlink)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_holders, test_unlink),
+		cmocka_unit_test_teardown(test_holders_beside_moves, test_unlink)};
 
 	make_stacks();
 	return cmocka_run_group_tests(tests, NULL, NULL);

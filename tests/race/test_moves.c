@@ -14,7 +14,7 @@
 #include "history.h"
 #include "moves.h"
 
-#define RUNS 2000
+#define RUNS 1000
 #define SUB_BUCKETS 4
 #define CHECK_OF_ONE 5 /* what operate() is told for one; 0 is a peek */
 #define RESET_OF_ONE 1
