@@ -145,7 +145,6 @@ struct rl; /* a segment that this process has open */
 #define RL_ECLUSTER (-ENONET)          /* the segment was not made for a cluster */
 #define RL_EKEYS (-ENOTEMPTY)          /* more keys are counted than that is room for */
 #define RL_EMOVING (-EINPROGRESS)      /* keys are on their way to another table still */
-#define RL_ESHARES (-EREMCHG)          /* the segment is a cluster's, and its keys cannot move */
 
 /* What to do when all 16 candidate slots of a key are used. */
 enum rl_on_full {
@@ -569,7 +568,8 @@ struct rl_info {
 	uint64_t
 		slots_before; /* of the table that keys are moving from, beside `slots`; 0: none are.
 	                              See rl_resize() of rl_admin.h */
-	uint64_t reserved[3];
+	uint64_t table;       /* how often the segment was resized */
+	uint64_t reserved[2];
 };
 
 /* Works on any handle. Count bans by rl_bans_walk() of rl_admin.h. */

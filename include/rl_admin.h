@@ -76,9 +76,9 @@ enum rl_entry_state {
 
 /* One key under one limit, as of `now_ns`. */
 struct rl_entry {
-	int rule;       /* -1: no rule has the limit any more */
-	unsigned limit; /* which of the rule's */
-	uint64_t slot;
+	int rule;        /* -1: no rule has the limit any more */
+	unsigned limit;  /* which of the rule's */
+	uint64_t slot;   /* as rl_walk_slots() numbers them */
 	uint64_t id;     /* the key's hash as kept in the table, to show when the name is lost */
 	const void *key; /* the bytes kept of the key; NULL if torn, stale or not kept */
 	size_t key_kept; /* bytes at `key` */
@@ -148,8 +148,9 @@ int rl_walk(struct rl *rl, uint64_t now_ns,
             int (*visit)(const struct rl_entry *entry, void *arg), void *arg);
 
 /*
- * The same for `count` slots from slot `first` on, for a daemon that walks in slices. -EINVAL if `first` is
- * not below rl_info.slots.
+ * The same for `count` slots from slot `first` on, for a daemon that walks in slices. The slots of the table before, if
+ * keys are moving from it, follow those of the table in force. -EINVAL if `first` is not below the sum of
+ * rl_info.slots and slots_before.
  */
 int rl_walk_slots(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
                   int (*wants)(const struct rl_prefilter *prefilter, void *arg),
@@ -399,7 +400,7 @@ enum rl_resize_flag {
 
 /*
  * Make it, and put it into force. 0, or nothing has changed: -EINVAL; RL_ERING a shorter ring; RL_EKEYS too few keys for those
- * that are counted; RL_EMOVING; RL_ESHARES; RL_EMEMORY, -ENOSPC, -EFBIG the memory for both cannot be had; -ENOENT the
+ * that are counted; RL_EMOVING; RL_EMEMORY, -ENOSPC, -EFBIG the memory for both cannot be had; -ENOENT the
  * segment's name is gone, or it is a private one; -EBUSY another process configures for seconds; -EROFS; -EACCES.
  */
 int rl_resize(struct rl *rl, struct rl_resize *resize, unsigned flags);

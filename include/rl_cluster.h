@@ -39,10 +39,16 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* A key's stay in a slot, from its claim until it is retired. Opaque but for comparisons. */
+/*
+ * A key's stay in a slot, from its claim until it is retired. Opaque but for comparisons. It goes on while the segment is
+ * resized (rl_resize()): each call finds the key in the table that it has moved to, if its share is not 0, and
+ * rl_share.of is then where it is. Two of the same table and slot with the same tag are one.
+ */
 struct rl_incarnation {
 	uint64_t slot;
 	uint64_t tag;
+	uint64_t table;    /* as rl_info.table */
+	uint64_t key_hash; /* 0: not known, for its record is torn; then it cannot be followed */
 };
 
 /* What a key's word says at one instant. */
@@ -84,11 +90,16 @@ int rl_cluster_secret(struct rl *rl, const unsigned char secret[32]);
 int rl_cluster_hosts(struct rl *rl, uint32_t hosts);
 
 /*
- * Call `visit` for keys of `count` slots from `first` on that have a share: all of them once, at a start. Stops
- * when visit() returns other than 0, and returns that; else 0. -EINVAL for a slot that there is not.
+ * Call `visit` for keys of `count` slots from `first` on that have a share. Slots are numbered as by rl_walk_slots(): those
+ * of the table before, if keys are moving from it, follow. All of them once, at a start, from the last to the first, so that
+ * no key moves past; and once more if rl_info.table is another then. Stops when visit() returns other than 0, and returns
+ * that; else 0. -EBUSY: one changes too fast: again. -EINVAL: there is no slot `first`.
  */
 int rl_share_scan(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
                   int (*visit)(const struct rl_share *share, void *arg), void *arg);
+
+/* What a slot's key has, of the same numbers. 0; -ESTALE: it is not a key of the cluster; -EBUSY; -EINVAL: there is no such slot. */
+int rl_share_at(struct rl *rl, uint64_t slot, uint64_t now_ns, struct rl_share *share);
 
 /*
  * Take the wishes: call `visit` for each key of which a worker has noted since the last call that its share is

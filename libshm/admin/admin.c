@@ -67,6 +67,7 @@ rl_info(const struct rl *rl, struct rl_info *info)
 
 	rl_segment_info(s, info);
 	info->slots_before = slots_before(rl_here(rl));
+	info->table = s->table.number;
 	info->name = rl->name;
 	info->owner = is_private ? geteuid() : s->file.st_uid;
 	info->group = is_private ? getegid() : s->file.st_gid;

@@ -5,6 +5,7 @@
 
 #include "algorithm/counter.h"
 #include "decide/request.h"
+#include "move/follow.h"
 #include "rule/policy.h"
 
 void
@@ -120,6 +121,16 @@ rl_entry_clear(struct rl_entry_room *room)
 	room->ask = (struct rl_ask){.cost = 1};
 }
 
+/* The slots of the table before, if keys are moving, follow those of the table in force. */
+static uint64_t
+number_of(struct rl *rl, struct rl_slot slot)
+{
+	const struct rl_segment *here = &rl_here(rl)->segment;
+
+	return rl->segment.table.number < here->table.number ? rl_segment_slots(here) + slot.index
+	                                                     : slot.index;
+}
+
 /* A counter by key: no limit, so nothing that a request would be told. */
 static bool
 fill_count(const struct rl_segment *s, const struct rl_entry_limit *known, struct rl_slot slot,
@@ -134,7 +145,6 @@ fill_count(const struct rl_segment *s, const struct rl_entry_limit *known, struc
 	e->tier = 0;
 	e->rule = known->rule;
 	e->limit = known->index;
-	e->slot = slot.index;
 	e->id = slot.tag & RL_TAG_HASH_MASK;
 	e->is_stale =
 		e->rule < 0 || v.is_zero || rl_view_is_stale(s, &known->limit->limiter, &v, now_ns);
@@ -171,6 +181,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	bool has_terms;
 
 	fill_key(s, slot, now_ns, room);
+	e->slot = number_of(rl, slot);
 	if (l->algorithm == RL_COUNTER)
 		return fill_count(s, known, slot, room);
 	e->count = NULL;
@@ -187,7 +198,6 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 		return false;
 	e->rule = known->rule;
 	e->limit = known->index;
-	e->slot = slot.index;
 	e->id = slot.tag & RL_TAG_HASH_MASK;
 	e->is_stale = e->rule < 0 || v.is_zero || rl_view_is_stale(s, l, &v, now_ns);
 	room->ask.limit = known->limit;

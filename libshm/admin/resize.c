@@ -30,8 +30,6 @@ check(struct rl *rl, struct rl_resize *r, uint32_t *buckets, uint32_t *ring)
 		return error;
 	if (rl->name[0] == '\0') /* its memory is nobody else's, and has no file */
 		return -ENOENT;
-	if (s->geometry.clustered)
-		return RL_ESHARES;
 	r->keys_used = rl_table_fill(&s->table);
 	r->bytes = rl_tables_bytes(s, *buckets, *ring);
 	r->bytes_before = rl_tables_bytes(s, s->geometry.buckets, s->geometry.ring);

@@ -38,7 +38,6 @@ static const struct {
 	{RL_ECLUSTER, "the segment was not made for a cluster: make it with `cluster`"},
 	{RL_EKEYS, "more keys are counted now than that many find room"},
 	{RL_EMOVING, "keys are still moving to the table of an earlier resize"},
-	{RL_ESHARES, "the segment is a cluster's: its shares cannot move to another table"},
 	{RL_ERULES, "no room for another rule: make the segment with more `rules`"},
 	{RL_ELIMITS,
          "no room for another limit, 16 for each of `rules`: make the segment with more"},

@@ -2,7 +2,9 @@
 /*
  * Lending to this host's words: rl_cluster.h says what. Each change is one CAS16 from the word that was
  * judged, and only while the tag is that of the incarnation: a slot that became another key's has another gen in its
- * word, or none, and is left alone.
+ * word, or none, and is left alone. A key that has moved to another table (move/move.c) has taken its share along, and is
+ * found there by its hash. Nobody but a lender gives a share, so one that is there was brought: a word without is
+ * of an incarnation that the caller does not know.
  *
  *	lower, end   from what the word counts now; a worker who has loaded the share before fails his CAS
  *	set          a word that was not charged yet begins to count, with what the key's cell has of it, so that the
@@ -16,6 +18,8 @@
 #include "algorithm/share.h"
 #include "algorithm/share_bucket.h"
 #include "decide/decide.h"
+#include "move/follow.h"
+#include "move/move.h"
 #include "reserve/reserve.h"
 #include "rl_cluster.h"
 #include "rule/named.h"
@@ -35,6 +39,7 @@ struct place {
 	struct rl_quota quota;
 	unsigned index;
 	uint64_t now_ns;
+	bool is_followed; /* it was found in another table than it was seen in */
 };
 
 static bool
@@ -55,6 +60,19 @@ static bool
 is_still(const struct rl_segment *s, struct rl_slot slot)
 {
 	return rl_atomic_load(rl_table_tag(&s->table, slot.index)) == slot.tag;
+}
+
+/* A slot's tag. One that is LEAVING may be LIVE again. */
+static uint64_t
+settled_tag(const struct rl_segment *s, uint64_t index)
+{
+	struct rl_slot slot = {.index = index,
+	                       .tag = rl_atomic_load(rl_table_tag(&s->table, index))};
+
+	if (!rl_tag_is_leaving(slot.tag) || !s->is_writable)
+		return slot.tag;
+	rl_table_free(&s->table, slot);
+	return rl_atomic_load(rl_table_tag(&s->table, index));
 }
 
 /* The capacity of the key's own override or tier, in place of its limit's. */
@@ -86,22 +104,24 @@ find_limit(struct rl *rl, struct rl_slot slot, uint64_t now_ns, struct place *p)
 	       rl_policy_of_limit(p->s, p->limit->id, &p->quota, &p->index);
 }
 
-/* 0, -ESTALE, or -EBUSY: to be tried again. */
+static uint32_t
+share_of(const struct rl_view *v)
+{
+	return v->is_zero ? 0 : rl_share_of(v->word);
+}
+
+/* 0; -ESTALE: it is no more; -EAGAIN: look where it is; -EBUSY: to be tried again. */
 static int
 load(struct place *p)
 {
 	enum rl_seen seen = rl_view_load(p->s, p->slot, &p->view);
 
-	if (!is_still(p->s, p->slot) || seen == RL_SEEN_DEAD)
+	if (!is_still(p->s, p->slot))
+		return -EAGAIN;
+	if (seen == RL_SEEN_DEAD || (seen == RL_SEEN && p->is_followed && share_of(&p->view) == 0))
 		return -ESTALE;
 	rl_policy_lend(p->s, p->limit, p->now_ns, &p->quota);
 	return seen == RL_SEEN ? 0 : -EBUSY;
-}
-
-static uint32_t
-share_of(const struct rl_view *v)
-{
-	return v->is_zero ? 0 : rl_share_of(v->word);
 }
 
 static uint64_t
@@ -119,9 +139,14 @@ static int
 tell(const struct place *p, struct rl_share *share)
 {
 	const struct rl_limiter *l = &p->limit->limiter;
+	struct rl_record_copy copy;
+	bool is_known = rl_record_read(p->s, p->slot, &copy);
 
 	*share = (struct rl_share){
-		.of = {.slot = p->slot.index, .tag = p->slot.tag},
+		.of = {.slot = p->slot.index,
+	               .tag = p->slot.tag,
+	               .table = p->s->table.number,
+	               .key_hash = is_known ? copy.key_hash : 0},
 		.number = rl_tag_gen(p->slot.tag) |
 	                  (uint32_t)(p->view.word.hi & RL_STATE_SERIAL_MASK) >>
 	                          RL_STATE_SERIAL_SHIFT << 8,
@@ -133,22 +158,66 @@ tell(const struct place *p, struct rl_share *share)
 		.blind = p->quota.lent.blind,
 		.hold_ns = hold_of(l, &p->quota),
 	};
-	share->has_hash = rl_named_read(p->s, p->slot, share->hash);
+	if (is_known)
+		memcpy(share->hash, copy.hash, sizeof share->hash);
+	share->has_hash = (share->hash[0] | share->hash[1]) != 0;
 	return rl_view_holds(p->s, l, p->slot, &p->view) ? 0 : -EBUSY;
 }
 
+/* The key's slot in another table than it was seen in. */
+static bool
+follow(struct rl *rl, const struct rl_incarnation *of, struct rl_slot *slot)
+{
+	const struct rl_compiled *limit = rl_handle_limit(rl, rl_tag_limit(of->tag));
+	const struct rl_table *table = &rl->segment.table;
+	struct rl_candidates candidates;
+
+	if (!limit || of->key_hash == 0)
+		return false;
+	candidates = rl_table_candidates(table, limit->owner, of->key_hash);
+	return rl_table_find(table, &candidates, slot);
+}
+
+static bool
+open_in(struct rl *rl, const struct rl_incarnation *of, uint64_t now_ns, struct place *p)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_slot slot = {.index = of->slot, .tag = of->tag};
+	bool is_followed = of->table != s->table.number;
+
+	if (of->table > s->table.number || (is_followed && !follow(rl, of, &slot)))
+		return false;
+	if (!is_followed &&
+	    (of->slot >= rl_segment_slots(s) || settled_tag(s, of->slot) != of->tag))
+		return false;
+	if (!find_limit(rl, slot, now_ns, p))
+		return false;
+	p->is_followed = is_followed;
+	apply_own_capacity(rl, p);
+	return true;
+}
+
+/* Keys move from the table before to this one: it is looked into first. */
 static int
 open_place(struct rl *rl, const struct rl_incarnation *of, uint64_t now_ns, struct place *p)
 {
-	struct rl_slot slot = {.index = of->slot, .tag = of->tag};
+	struct rl *here, *before;
 
 	if (!is_clustered(rl))
 		return RL_ECLUSTER;
-	if (of->slot >= rl_segment_slots(&rl->segment) || !is_still(&rl->segment, slot) ||
-	    !find_limit(rl, slot, now_ns, p))
-		return -ESTALE;
-	apply_own_capacity(rl, p);
-	return 0;
+	do {
+		here = rl_here(rl);
+		before = rl_before(here);
+		if (!before && rl_table_is_filling(&here->segment.table))
+			return -EBUSY; /* it cannot be mapped, or has just ended */
+		if (before && open_in(before, of, now_ns, p) &&
+		    !(here->segment.is_writable &&
+		      rl_move_is_on_its_way(here, before, p->slot.index)))
+			return 0;
+		if (open_in(here, of, now_ns, p))
+			return 0;
+	} while (here != rl_here(rl));
+	return -ESTALE;
 }
 
 static int
@@ -168,10 +237,16 @@ int
 rl_share_read(struct rl *rl, const struct rl_incarnation *of, uint64_t now_ns,
               struct rl_share *share)
 {
-	struct place p;
-	int error = open_place(rl, of, now_ns, &p);
+	int error = -EAGAIN;
 
-	return error < 0 ? error : read_place(&p, share);
+	for (int tries = 0; tries < TRIES && error == -EAGAIN; tries++) {
+		struct place p;
+
+		error = open_place(rl, of, now_ns, &p);
+		if (error == 0)
+			error = read_place(&p, share);
+	}
+	return error == -EAGAIN ? -EBUSY : error;
 }
 
 /*
@@ -205,7 +280,7 @@ change(struct place *p, change_fn *by, uint32_t to, struct rl_share *share)
 
 		if (error == 0)
 			error = tell(p, share);
-		if (error == -ESTALE)
+		if (error == -ESTALE || error == -EAGAIN)
 			return error;
 		if (error < 0 || !has_begun(p))
 			continue;
@@ -227,12 +302,19 @@ static int
 change_of(struct rl *rl, const struct rl_incarnation *of, change_fn *by, uint32_t to,
           uint64_t now_ns, struct rl_share *share)
 {
-	struct place p;
 	int error = may_write(rl);
 
-	if (error == 0)
+	if (error < 0)
+		return error;
+	error = -EAGAIN;
+	for (int tries = 0; tries < TRIES && error == -EAGAIN; tries++) {
+		struct place p;
+
 		error = open_place(rl, of, now_ns, &p);
-	return error < 0 ? error : change(&p, by, to, share);
+		if (error == 0)
+			error = change(&p, by, to, share);
+	}
+	return error == -EAGAIN ? -EBUSY : error;
 }
 
 static bool
@@ -295,65 +377,108 @@ rl_share_advance(struct rl *rl, uint64_t until_ns)
 	return error;
 }
 
-/* A slot's key, if it is a cluster's: 1 and *share; 0. */
+/* A slot's key, if it is a cluster's: 0 and *share; -ESTALE: it is none; -EBUSY. */
 static int
 look(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_share *share)
 {
-	struct rl_slot slot = {.index = index,
-	                       .tag = rl_atomic_load(rl_table_tag(&rl->segment.table, index))};
+	struct rl_slot slot = {.index = index};
 	struct place p;
+	int error = -EAGAIN;
 
-	if (!find_limit(rl, slot, now_ns, &p))
-		return 0;
-	apply_own_capacity(rl, &p);
-	return read_place(&p, share) == 0;
+	for (int tries = 0; tries < TRIES && error == -EAGAIN; tries++) {
+		slot.tag = settled_tag(&rl->segment, index);
+		if (!find_limit(rl, slot, now_ns, &p))
+			return -ESTALE;
+		apply_own_capacity(rl, &p);
+		error = read_place(&p, share);
+	}
+	return error == -EAGAIN ? -EBUSY : error;
+}
+
+/* The same, of the slots of the table in force, and behind them of those of the table before. */
+static int
+look_in_both(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_share *share)
+{
+	struct rl *here = rl_here(rl), *before = rl_before(here);
+	uint64_t slots = rl_segment_slots(&here->segment);
+
+	if (index < slots)
+		return look(here, index, now_ns, share);
+	if (!before || index - slots >= rl_segment_slots(&before->segment))
+		return -EINVAL;
+	if (here->segment.is_writable && rl_move_is_on_its_way(here, before, index - slots))
+		return -ESTALE;
+	return look(before, index - slots, now_ns, share);
+}
+
+int
+rl_share_at(struct rl *rl, uint64_t slot, uint64_t now_ns, struct rl_share *share)
+{
+	return is_clustered(rl) ? look_in_both(rl, slot, now_ns, share) : RL_ECLUSTER;
 }
 
 int
 rl_share_scan(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
               int (*visit)(const struct rl_share *share, void *arg), void *arg)
 {
-	uint64_t slots = rl_segment_slots(&rl->segment);
 	struct rl_share share;
 	int result = 0;
 
 	if (!is_clustered(rl))
 		return RL_ECLUSTER;
-	if (first >= slots)
-		return -EINVAL;
-	if (count > slots - first)
-		count = slots - first;
-	for (uint64_t i = first; i < first + count && result == 0; i++) {
-		rl_table_look_ahead(&rl->segment.table, i);
-		if (look(rl, i, now_ns, &share) && share.share > 0)
+	for (uint64_t i = first; i - first < count && result == 0; i++) {
+		int error = look_in_both(rl, i, now_ns, &share);
+
+		if (error == 0 && share.share > 0)
 			result = visit(&share, arg);
+		else if (error == -EBUSY || (error == -EINVAL && i == first))
+			result = error;
+		else if (error == -EINVAL)
+			break;
 	}
 	return result;
 }
 
-int
-rl_share_wishes(struct rl *rl, uint64_t *from, unsigned most, uint64_t now_ns,
-                int (*visit)(const struct rl_share *share, void *arg), void *arg)
+/* Those of a table. Returns how many there were; *result: what visit() returned last. */
+static int
+take_wishes(struct rl *rl, uint64_t *from, unsigned most, uint64_t now_ns,
+            int (*visit)(const struct rl_share *share, void *arg), void *arg, int *result)
 {
 	uint64_t first, bits = 1;
-	int error = may_write(rl), taken = 0, result = 0;
 	struct rl_share share;
+	int taken = 0;
 
-	if (error < 0)
-		return error;
-	while ((unsigned)taken < most && result >= 0 && bits != 0) {
+	while ((unsigned)taken < most && *result >= 0 && bits != 0) {
 		bits = rl_wish_take(&rl->segment, from, &first);
 		for (uint64_t left = bits; left != 0; left &= left - 1) {
 			uint64_t slot = first + (unsigned)__builtin_ctzll(left);
 
 			taken++;
-			if (result >= 0 && slot < rl_segment_slots(&rl->segment) &&
-			    look(rl, slot, now_ns, &share))
-				result = visit(&share, arg);
+			if (*result >= 0 && slot < rl_segment_slots(&rl->segment) &&
+			    look(rl, slot, now_ns, &share) == 0)
+				*result = visit(&share, arg);
 		}
 	}
 	if (bits == 0)
 		*from = 0;
+	return taken;
+}
+
+/* In the table before, they are of keys that stay there for want of room. */
+int
+rl_share_wishes(struct rl *rl, uint64_t *from, unsigned most, uint64_t now_ns,
+                int (*visit)(const struct rl_share *share, void *arg), void *arg)
+{
+	struct rl *here = rl_here(rl), *before = rl_before(here);
+	int error = may_write(rl), taken = 0, result = 0;
+	uint64_t from_before = 0;
+
+	if (error < 0)
+		return error;
+	taken = take_wishes(here, from, most, now_ns, visit, arg, &result);
+	if (before && result >= 0 && (unsigned)taken < most)
+		taken += take_wishes(before, &from_before, most - (unsigned)taken, now_ns, visit,
+		                     arg, &result);
 	return result < 0 ? result : taken;
 }
 

@@ -7,30 +7,23 @@
 #include "text/duration.h"
 #include "text/names.h"
 
-struct search {
-	const struct rl_entry *entry;
-	uint32_t share;
-};
-
-/* The slot may be another key's by now. */
-static int
-take_share(const struct rl_share *share, void *arg)
+/* 0: it has none, or the slot is another key's by now. */
+static uint32_t
+share_of(struct rl *rl, const struct rl_entry *entry, uint64_t now_ns)
 {
-	struct search *search = arg;
+	struct rl_share share;
 
-	if (share->rule == search->entry->rule && share->limit == search->entry->limit)
-		search->share = share->share;
-	return 0;
+	if (!entry || rl_share_at(rl, entry->slot, now_ns, &share) < 0 ||
+	    share.rule != entry->rule || share.limit != entry->limit)
+		return 0;
+	return share.share;
 }
 
 struct lent_view
 lent_view_read(struct rl *rl, const struct rl_entry *entry, uint64_t now_ns)
 {
-	struct search search = {.entry = entry};
-
-	if (entry)
-		rl_share_scan(rl, entry->slot, 1, now_ns, take_share, &search);
-	return (struct lent_view){.lease = lease_view_read(rl, now_ns), .share = search.share};
+	return (struct lent_view){.lease = lease_view_read(rl, now_ns),
+	                          .share = share_of(rl, entry, now_ns)};
 }
 
 void

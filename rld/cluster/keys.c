@@ -33,28 +33,28 @@ keys_close(struct keys *k)
 	*k = (struct keys){.free = KEYS_NONE};
 }
 
-/* Slots are dense numbers: spread by a multiplication. */
+/* All bits of it are by chance. */
 static uint32_t
-home_of(const struct keys *k, uint64_t slot)
+home_of(const struct keys *k, uint64_t key_hash)
 {
-	return (uint32_t)((slot * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (k->slot_room - 1);
+	return (uint32_t)key_hash & (k->slot_room - 1);
 }
 
-/* Where the slot's number stands, or the empty place for it. */
+/* Where the key's number stands, or the empty place for it. */
 static uint32_t
-place_of(const struct keys *k, uint64_t slot)
+place_of(const struct keys *k, uint64_t key_hash)
 {
-	uint32_t i = home_of(k, slot);
+	uint32_t i = home_of(k, key_hash);
 
-	while (k->slots[i] != KEYS_NONE && k->of[k->slots[i]].of.slot != slot)
+	while (k->slots[i] != KEYS_NONE && k->of[k->slots[i]].of.key_hash != key_hash)
 		i = (i + 1) & (k->slot_room - 1);
 	return i;
 }
 
 uint32_t
-keys_find(const struct keys *k, uint64_t slot)
+keys_find(const struct keys *k, uint64_t key_hash)
 {
-	return k->slots[place_of(k, slot)];
+	return k->slots[place_of(k, key_hash)];
 }
 
 static bool
@@ -70,7 +70,7 @@ grow_slots(struct keys *k)
 	clear(k->slots, k->slot_room);
 	for (uint32_t i = 0; i < old_room; i++)
 		if (old[i] != KEYS_NONE)
-			k->slots[place_of(k, k->of[old[i]].of.slot)] = old[i];
+			k->slots[place_of(k, k->of[old[i]].of.key_hash)] = old[i];
 	free(old);
 	return true;
 }
@@ -99,7 +99,7 @@ take_number(struct keys *k)
 uint32_t
 keys_claim(struct keys *k, const struct rl_incarnation *of)
 {
-	uint32_t number = keys_find(k, of->slot);
+	uint32_t number = keys_find(k, of->key_hash);
 
 	if (number != KEYS_NONE)
 		return number;
@@ -109,7 +109,7 @@ keys_claim(struct keys *k, const struct rl_incarnation *of)
 	if (number == KEYS_NONE)
 		return KEYS_NONE;
 	k->of[number] = (struct key){.of = *of, .tick = KEYS_NONE};
-	k->slots[place_of(k, of->slot)] = number;
+	k->slots[place_of(k, of->key_hash)] = number;
 	k->used++;
 	return number;
 }
@@ -138,7 +138,7 @@ close_gap(struct keys *k, uint32_t gap)
 
 	k->slots[gap] = KEYS_NONE;
 	for (i = (gap + 1) & mask; k->slots[i] != KEYS_NONE; i = (i + 1) & mask) {
-		home = home_of(k, k->of[k->slots[i]].of.slot);
+		home = home_of(k, k->of[k->slots[i]].of.key_hash);
 		if (((i - home) & mask) < ((i - gap) & mask))
 			continue;
 		k->slots[gap] = k->slots[i];
@@ -151,7 +151,7 @@ void
 keys_remove(struct keys *k, uint32_t number)
 {
 	leave_wheel(k, number);
-	close_gap(k, place_of(k, k->of[number].of.slot));
+	close_gap(k, place_of(k, k->of[number].of.key_hash));
 	k->of[number] = (struct key){.tick = KEYS_NONE, .next = k->free};
 	k->free = number;
 	k->used--;

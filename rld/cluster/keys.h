@@ -3,10 +3,9 @@
 #define RLD_CLUSTER_KEYS_H
 
 /*
- * The keys that this daemon borrows for: found by slot, looked at when they are due.
+ * The keys that this daemon borrows for: found by their hash, looked at when they are due.
  *
- * A key has a number, which stays while the array grows. Those of one slot are one: a slot that has become another
- * key's has that key's entry. A wheel of ticks has each key in the tick in which it is due, or in the last one before.
+ * A key has a number, which stays while the array grows. A wheel of ticks has each key in the tick in which it is due, or in the last one before.
  */
 
 #include <rl_cluster.h>
@@ -18,8 +17,17 @@
 #define KEYS_TICK_NS (10 * RL_MILLISECOND)
 #define KEYS_TICKS 1024u
 
+/*
+ * What the store knows an incarnation by: where it was seen first. A key that moves to another table takes its name along.
+ */
+struct key_name {
+	uint64_t table, slot;
+	uint32_t number; /* rl_share.number */
+};
+
 struct key {
 	struct rl_incarnation of;
+	struct key_name name;
 	struct policy_key policy;
 	uint64_t lease_ns; /* the share's end, by the segment's clock */
 	uint64_t due_ns, seq;
@@ -36,7 +44,7 @@ struct keys {
 	uint32_t count, room; /* numbers up to count are in use, or free */
 	uint32_t free;        /* the first that is free, linked by `next` */
 	uint32_t used;
-	uint32_t *slots; /* hash of slots: number or KEYS_NONE */
+	uint32_t *slots; /* by hash: number or KEYS_NONE */
 	uint32_t slot_room;
 	uint32_t wheel[KEYS_TICKS];
 	uint64_t at_tick; /* all before it were looked at */
@@ -46,7 +54,7 @@ bool keys_open(struct keys *k, uint64_t now_ns);
 void keys_close(struct keys *k);
 
 /* KEYS_NONE: there is none. */
-uint32_t keys_find(const struct keys *k, uint64_t slot);
+uint32_t keys_find(const struct keys *k, uint64_t key_hash);
 
 /* Find, or add one that is all 0. KEYS_NONE without memory. */
 uint32_t keys_claim(struct keys *k, const struct rl_incarnation *of);

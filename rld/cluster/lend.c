@@ -65,7 +65,14 @@ forget(struct lend *l, uint32_t number)
 static bool
 is_same(const struct rl_incarnation *a, const struct rl_incarnation *b)
 {
-	return a->slot == b->slot && a->tag == b->tag;
+	return a->table == b->table && a->slot == b->slot && a->tag == b->tag;
+}
+
+/* Has it moved from the one place to the other? A share that nobody here has set was brought. */
+static bool
+has_moved(const struct rl_incarnation *from, const struct rl_share *s)
+{
+	return from->table != s->of.table && s->share > 0;
 }
 
 static struct policy_seen
@@ -77,18 +84,24 @@ seen_of(const struct rl_share *s, bool is_wished)
 static uint32_t
 claim(struct lend *l, const struct rl_share *s, uint64_t segment_ns)
 {
-	uint32_t number = keys_find(&l->keys, s->of.slot);
+	uint32_t number = keys_find(&l->keys, s->of.key_hash);
+	struct key *key = number != KEYS_NONE ? &l->keys.of[number] : NULL;
 	struct policy_seen seen = seen_of(s, false);
 
-	if (number != KEYS_NONE && is_same(&l->keys.of[number].of, &s->of))
+	if (key && (is_same(&key->of, &s->of) || has_moved(&key->of, s))) {
+		key->of = s->of;
 		return number;
-	if (number != KEYS_NONE)
+	}
+	if (key)
 		forget(l, number);
 	number = keys_claim(&l->keys, &s->of);
 	if (number == KEYS_NONE)
 		return number;
-	policy_begin(&l->keys.of[number].policy, &seen, segment_ns);
-	l->keys.of[number].rule = s->rule;
+	key = &l->keys.of[number];
+	policy_begin(&key->policy, &seen, segment_ns);
+	key->rule = s->rule;
+	key->name =
+		(struct key_name){.table = s->of.table, .slot = s->of.slot, .number = s->number};
 	return number;
 }
 
@@ -118,7 +131,7 @@ limit_of(struct lend *l, const struct rl_share *s)
 
 struct question {
 	char key[KEY_TEXT], over[KEY_TEXT];
-	char host[IDENTITY_TEXT + 32];
+	char host[IDENTITY_TEXT + 64];
 	char numbers[SCRIPT_ARGUMENTS][24];
 };
 
@@ -137,14 +150,15 @@ hold_ms(const struct rl_share *s)
 
 static void
 write_question(struct lend *l, struct question *q, const struct rl_share *s,
-               const struct policy_wish *wish, const struct policy_limit *limit, uint64_t seq)
+               const struct key_name *name, const struct policy_wish *wish,
+               const struct policy_limit *limit, uint64_t seq)
 {
 	snprintf(q->key, sizeof q->key, "rl1:{%016" PRIx64 "%016" PRIx64 "}", s->hash[0],
 	         s->hash[1]);
 	snprintf(q->over, sizeof q->over, "rl1:o:{%016" PRIx64 "%016" PRIx64 "}", s->hash[0],
 	         s->hash[1]);
-	snprintf(q->host, sizeof q->host, "%s.%" PRIx64 ".%x", l->identity->text, s->of.slot,
-	         s->number);
+	snprintf(q->host, sizeof q->host, "%s.%" PRIx64 ".%" PRIx64 ".%x", l->identity->text,
+	         name->table, name->slot, name->number);
 	write_number(q, SCRIPT_SEQ, seq);
 	write_number(q, SCRIPT_WANT, wish->want);
 	write_number(q, SCRIPT_NEED, wish->need);
@@ -223,7 +237,7 @@ ask(struct lend *l, uint32_t number, struct rl_share *s, struct policy_wish *wis
 	else
 		count_share(l, key, s->rule, s->share);
 	seq = identity_next_seq(l->identity);
-	write_question(l, &q, s, wish, limit, seq);
+	write_question(l, &q, s, &key->name, wish, limit, seq);
 	policy_asked(&key->policy, segment_ns, draw(l));
 	key->seq = seq;
 	error = post(l, number, &q, s, seq);
@@ -265,7 +279,7 @@ look(struct lend *l, uint32_t number, struct rl_share *s, bool is_wished, uint64
 
 struct held {
 	struct lend *l;
-	struct rl_share of[RL_LIMITS_MAX];
+	struct lend_left of[RL_LIMITS_MAX];
 	size_t count;
 	uint64_t segment_ns;
 };
@@ -274,33 +288,45 @@ static int
 take_held(const struct rl_entry *entry, void *arg)
 {
 	struct held *h = arg;
-	uint32_t number = keys_find(&h->l->keys, entry->slot);
-	struct rl_share *s = &h->of[h->count];
+	struct lend_left *left = &h->of[h->count];
+	uint32_t number;
 
-	if (number != KEYS_NONE && h->count < RL_LIMITS_MAX &&
-	    rl_share_read(h->l->rl, &h->l->keys.of[number].of, h->segment_ns, s) == 0)
-		h->count++;
+	if (h->count == RL_LIMITS_MAX ||
+	    rl_share_at(h->l->rl, entry->slot, h->segment_ns, &left->share) < 0)
+		return 0;
+	number = keys_find(&h->l->keys, left->share.of.key_hash);
+	if (number == KEYS_NONE)
+		return 0;
+	left->name = h->l->keys.of[number].name;
+	h->count++;
 	return 0;
+}
+
+static bool
+is_same_name(const struct key_name *a, const struct key_name *b)
+{
+	return a->table == b->table && a->slot == b->slot && a->number == b->number;
 }
 
 /* Its count is forgotten, so nobody has to wait until that has left the window. An answer finds no key. */
 static int
-give_back(struct lend *l, const struct rl_share *s)
+give_back(struct lend *l, const struct lend_left *left)
 {
+	const struct rl_share *s = &left->share;
 	struct policy_limit limit = limit_of(l, s);
 	struct policy_wish nothing = {0};
-	uint32_t number = keys_find(&l->keys, s->of.slot);
+	uint32_t number = keys_find(&l->keys, s->of.key_hash);
 	uint64_t seq = identity_next_seq(l->identity);
 	struct rl_share now;
 	struct question q;
 
 	if (rl_share_read(l->rl, &s->of, rl_now(l->rl), &now) != -ESTALE)
 		return 0;
-	if (number != KEYS_NONE && is_same(&l->keys.of[number].of, &s->of))
+	if (number != KEYS_NONE && is_same_name(&l->keys.of[number].name, &left->name))
 		forget(l, number);
 	if (!s->has_hash)
 		return 0;
-	write_question(l, &q, s, &nothing, &limit, seq);
+	write_question(l, &q, s, &left->name, &nothing, &limit, seq);
 	return post(l, KEYS_NONE, &q, s, seq);
 }
 
@@ -320,10 +346,10 @@ lend_reset(struct lend *l, int rule, const void *key, size_t key_len)
 
 /* Without memory a share lapses with its lease and window. */
 static void
-leave(struct lend *l, const struct rl_share *s)
+leave(struct lend *l, const struct key_name *name, const struct rl_share *s)
 {
 	size_t room = l->left_room > 0 ? 2 * l->left_room : 64;
-	struct rl_share *grown = l->left;
+	struct lend_left *grown = l->left;
 
 	if (l->left_count == l->left_room) {
 		grown = realloc(grown, room * sizeof *grown);
@@ -332,7 +358,7 @@ leave(struct lend *l, const struct rl_share *s)
 		l->left = grown;
 		l->left_room = room;
 	}
-	grown[l->left_count++] = *s;
+	grown[l->left_count++] = (struct lend_left){.share = *s, .name = *name};
 }
 
 /* Of what is reset the hash is known no more. What was asked for and not answered may have been lent, too. */
@@ -348,7 +374,7 @@ leave_all(struct lend *l, int rule)
 		if (key->tick != KEYS_NONE && (rule == RL_ANY_RULE || key->rule == rule) &&
 		    (key->share > 0 || key->policy.is_open) &&
 		    rl_share_read(l->rl, &key->of, segment_ns, &s) == 0)
-			leave(l, &s);
+			leave(l, &key->name, &s);
 	}
 }
 
@@ -519,7 +545,7 @@ advance(struct lend *l, uint64_t segment_ns)
 {
 	uint64_t eighth = l->lease_ns / 8, aim_ns = segment_ns + 4 * eighth, earliest_ns;
 
-	if (segment_ns < l->advance_ns || l->scanned < l->slots)
+	if (segment_ns < l->advance_ns || l->to_scan > 0)
 		return;
 	if (l->leases.total == 0 && l->answered_ns + 2 * eighth < segment_ns)
 		return; /* nothing is lent, and nobody would lend: each limit's 'away' holds */
@@ -544,12 +570,17 @@ struct visit {
 	uint64_t segment_ns;
 };
 
+/* Of a key whose hash is not known nobody could say where it moves to: its share ends at once. */
 static int
 take_found(const struct rl_share *s, void *arg)
 {
 	struct visit *v = arg;
-	uint32_t number = claim(v->l, s, v->segment_ns);
+	struct rl_share ended;
+	uint32_t number;
 
+	if (s->of.key_hash == 0)
+		return rl_share_end(v->l->rl, &s->of, v->segment_ns, &ended);
+	number = claim(v->l, s, v->segment_ns);
 	if (number == KEYS_NONE)
 		return 0;
 	hold(v->l, &v->l->keys.of[number], s, v->l->until_ns > 0 ? v->l->until_ns : 1);
@@ -558,24 +589,49 @@ take_found(const struct rl_share *s, void *arg)
 }
 
 static void
+begin_scan(struct lend *l)
+{
+	struct rl_info info;
+
+	rl_info(l->rl, &info);
+	l->table = info.table;
+	l->to_scan = info.slots + info.slots_before;
+}
+
+/* From the last slot to the first, for that way keys move. One that could not be looked at: all that again. */
+static void
 scan(struct lend *l, uint64_t segment_ns)
 {
 	struct visit v = {l, segment_ns};
-	uint64_t left = l->slots - l->scanned, count = left < SCAN_SLOTS ? left : SCAN_SLOTS;
+	uint64_t count = l->to_scan < SCAN_SLOTS ? l->to_scan : SCAN_SLOTS;
+	struct rl_info info;
+	int error;
 
 	if (count == 0)
 		return;
-	rl_share_scan(l->rl, l->scanned, count, segment_ns, take_found, &v);
-	l->scanned += count;
+	error = rl_share_scan(l->rl, l->to_scan - count, count, segment_ns, take_found, &v);
+	rl_info(l->rl, &info);
+	if (info.table != l->table)
+		begin_scan(l);
+	else if (error == 0 ||
+	         error == -EINVAL) /* there were such slots before all keys had moved */
+		l->to_scan -= count;
+	else if (error == -ESTALE)
+		begin_scan(l);
 }
 
 static int
 take_wish(const struct rl_share *s, void *arg)
 {
 	struct visit *v = arg;
-	uint32_t number = claim(v->l, s, v->segment_ns);
 	struct rl_share copy = *s;
+	uint32_t number;
 
+	if (s->of.key_hash == 0) { /* a worker that wishes again writes its record again */
+		v->l->counts.without_hash++;
+		return 0;
+	}
+	number = claim(v->l, s, v->segment_ns);
 	if (number != KEYS_NONE)
 		look(v->l, number, &copy, true, v->segment_ns);
 	return 0;
@@ -595,8 +651,10 @@ look_at_due(struct lend *l, uint64_t segment_ns)
 			keys_schedule(&l->keys, number, segment_ns + LOOK_NS);
 		else if (error < 0)
 			forget(l, number);
-		else
+		else {
+			l->keys.of[number].of = s.of;
 			look(l, number, &s, false, segment_ns);
+		}
 		done++;
 	}
 	return done;
@@ -624,13 +682,11 @@ int
 lend_open(struct lend *l, uint64_t now_ns)
 {
 	struct rl_cluster_info cluster;
-	struct rl_info info;
 	int error = rl_cluster_info(l->rl, &cluster);
 
 	if (error < 0)
 		return error;
-	rl_info(l->rl, &info);
-	l->slots = info.slots;
+	begin_scan(l);
 	l->until_ns = cluster.shares_until_ns;
 	l->random = now_ns | 1;
 	leases_init(&l->leases, l->lease_ns, rl_now(l->rl));

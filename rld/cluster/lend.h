@@ -34,22 +34,29 @@ struct lend_counts {
 	uint64_t without_hash; /* keys of which the segment has no hash as yet */
 };
 
+struct lend_left {
+	struct rl_share share;
+	struct key_name name;
+};
+
 struct lend {
 	struct rl *rl;
 	struct store *store;
 	struct identity *identity;
 	store_tell *tell;
 	void *tell_arg;
-	uint64_t lease_ns, slots;
-	uint64_t scanned, wished; /* slots: looked through at the start; where to look for wishes */
-	uint64_t until_ns;        /* shares_until, as this daemon has set it */
-	uint64_t advance_ns;      /* when to look at it again */
-	uint32_t straggler;       /* number of the key up to which stragglers were ended */
+	uint64_t lease_ns;
+	uint64_t table,
+		to_scan; /* at the start: of that table, the slots that are still to be looked through */
+	uint64_t wished;     /* slot: where to look for wishes */
+	uint64_t until_ns;   /* shares_until, as this daemon has set it */
+	uint64_t advance_ns; /* when to look at it again */
+	uint32_t straggler;  /* number of the key up to which stragglers were ended */
 	bool is_ending;
 	struct keys keys;
 	struct leases leases;
 	struct lent lent;
-	struct rl_share *left; /* of keys that were reset, to be given back */
+	struct lend_left *left; /* of keys that were reset, to be given back */
 	size_t left_count, left_room;
 	struct lend_counts counts;
 	uint64_t random, now_ns; /* now_ns: of the round, monotonic */

@@ -59,7 +59,7 @@ move_all(struct rl *rl, uint64_t now_ns)
 }
 
 /* A new process. One that is killed would leave a mapping and a descriptor to this one. */
-static void
+static inline void
 attach(void)
 {
 	struct rl *rl;
@@ -69,7 +69,7 @@ attach(void)
 }
 
 /* What a worker does to tables before an operation: often nothing. */
-static void
+static inline void
 change_tables(struct rl *rl, uint64_t now_ns)
 {
 	switch (test_below(&seed, 7)) {

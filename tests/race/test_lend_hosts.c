@@ -9,8 +9,11 @@
  *	what counts on all is at most the capacity, and the blind part of each
  *
  * and while the clock stands, what counts is what was admitted and not given back: no change of a share makes a
- * debt, or loses one. A failure names its seed, which repeats it.
+ * debt, or loses one. The same while hosts resize their segments, and keys move with their shares: the lender knows
+ * a key by what he was told of it two tables ago. A failure names its seed, which repeats it.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +22,8 @@
 #include "rule/handle.h"
 #define STEPS 500 /* of two hosts, and calls that read much */
 #include "schedule.h"
+
+#include "moves.h"
 
 #define HOSTS 2
 #define CAPACITY 6
@@ -42,6 +47,8 @@ static struct host {
 static uint32_t blind;
 static uint64_t fill_ns; /* of a bucket; 0: it is none */
 static uint64_t run;
+static bool moves;        /* tables change */
+static uint64_t followed; /* how often a share was found in another table, in all runs */
 
 static uint64_t
 now_ns(void)
@@ -49,15 +56,39 @@ now_ns(void)
 	return T0 + passed_ns;
 }
 
+/* A key without a share that has moved is another incarnation: its wish tells it, or whoever looks at all slots. One that counts nothing, either, is gone. */
+static void
+find_again(struct host *h, struct rl_share *s)
+{
+	int error = -ESTALE;
+
+	for (uint64_t i = 0; error == -ESTALE; i++)
+		error = rl_share_at(h->rl, i, now_ns(), s);
+	if (error < 0) {
+		assert_int_equal(error, -EINVAL);
+		*s = (struct rl_share){.of = h->of};
+		return;
+	}
+	assert_int_equal(s->share, 0);
+	h->of = s->of;
+}
+
 /* Nobody else runs meanwhile. */
 static struct rl_share
 read_alone(struct host *h)
 {
 	struct rl_share s = {0};
-	int worker = current;
+	int worker = current, error;
 
 	current = -1;
-	assert_int_equal(rl_share_read(h->rl, &h->of, now_ns(), &s), 0);
+	error = rl_share_read(h->rl, &h->of, now_ns(), &s);
+	if (error == -ESTALE && moves)
+		find_again(h, &s);
+	else
+		assert_int_equal(error, 0);
+	followed += s.of.table != h->of.table;
+	if (run % 2 == 0)
+		h->of = s.of;
 	current = worker;
 	return s;
 }
@@ -106,11 +137,34 @@ charge(struct host *h)
 		h->counted -= cost;
 }
 
+/* Without sweeps: what ends an incarnation is another test's. */
+static void
+change_table(struct rl *rl)
+{
+	switch (test_below(&seed, 6)) {
+	case 0:
+		resize(rl);
+		break;
+	case 1:
+		move_all(rl, now_ns());
+		break;
+	case 2:
+		assert_true(rl_move_end(rl) >= 0);
+		break;
+	default:
+		break;
+	}
+}
+
 static void
 work(void)
 {
 	for (int i = 0; i < 5; i++) {
-		charge(&hosts[test_below(&seed, HOSTS)]);
+		struct host *h = &hosts[test_below(&seed, HOSTS)];
+
+		if (moves)
+			change_table(h->rl);
+		charge(h);
 		look();
 	}
 }
@@ -216,12 +270,10 @@ keep(const struct rl_share *share, void *arg)
 static void
 begin(struct host *h)
 {
-	const struct rl_segment *s = &h->rl->segment;
 	struct rl_item item = {.rule = h->rule, .key = "k", .key_len = 1, .cost = 1};
 	uint64_t from = 0;
 
-	memset(s->table.bucket, 0,
-	       s->bytes - (size_t)((unsigned char *)s->table.bucket - (unsigned char *)s->header));
+	empty_tables(&h->rl, 1);
 	h->lent = h->share = 0;
 	h->late_ns = 0;
 	h->has_answer = h->is_changing = false;
@@ -251,17 +303,38 @@ check_whole(void)
 	struct audit a;
 
 	for (int i = 0; i < HOSTS; i++)
-		if (!audit_segment(hosts[i].rl, &a))
+		if (!audit_segment(rl_here(hosts[i].rl), &a))
 			fail_msg("run %llu, host %d: %s", (unsigned long long)run, i, a.fault);
+}
+
+static const char *
+name_of(int host)
+{
+	static char name[HOSTS][64];
+
+	snprintf(name[host], sizeof name[host], "%s-%d", test_segment_name(), host);
+	return name[host];
+}
+
+static int
+unlink_all(void **state)
+{
+	(void)state;
+	for (int i = 0; i < HOSTS; i++)
+		rl_unlink(name_of(i));
+	return 0;
 }
 
 static void
 open_host(struct host *h, const struct rl_limit *limit)
 {
-	const struct rl_options o = {
-		.keys = 9, .ring = 16, .on_full = RL_FULL_DENY, .flags = RL_OPEN_CLUSTER};
+	const struct rl_options o = {.keys = 9,
+	                             .ring = 16,
+	                             .on_full = RL_FULL_DENY,
+	                             .buffer_ns = RL_BUFFER_MAX,
+	                             .flags = RL_OPEN_CLUSTER};
 
-	assert_int_equal(rl_open_private(&o, &h->rl), 0);
+	assert_int_equal(rl_open(name_of((int)(h - hosts)), &o, &h->rl), 0);
 	h->rule = rl_define(h->rl, &(struct rl_rule){.name = "r", .limit = *limit});
 	assert_true(h->rule >= 0);
 	assert_int_equal(rl_share_advance(h->rl, 2 * T0), 0);
@@ -298,17 +371,21 @@ play_kind(struct rl_limit limit, uint64_t first, uint64_t runs)
 	}
 	for (int i = 0; i < HOSTS; i++)
 		rl_close(hosts[i].rl);
+	unlink_all(NULL);
 }
 
 #define RUNS 1500
+#define RUNS_OF_MOVES 300
 
 static void
 play_all(uint64_t first)
 {
+	uint64_t runs = moves ? RUNS_OF_MOVES : RUNS;
+
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
 		for (blind = 0; blind < 2; blind++) {
-			play_kind(kinds[i], first, RUNS);
-			first += RUNS;
+			play_kind(kinds[i], first, runs);
+			first += runs;
 		}
 	}
 }
@@ -335,12 +412,24 @@ test_time_passes(void **state)
 	play_all(3000000);
 }
 
+static void
+test_tables_change(void **state)
+{
+	moves = true;
+	resizes = followed = 0;
+	test_at_one_time(state);
+	test_time_passes(state);
+	assert_true(resizes > test_scaled(RUNS_OF_MOVES) && followed > test_scaled(RUNS_OF_MOVES));
+	moves = false;
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_at_one_time),
-		cmocka_unit_test(test_time_passes),
+		cmocka_unit_test_teardown(test_at_one_time, unlink_all),
+		cmocka_unit_test_teardown(test_time_passes, unlink_all),
+		cmocka_unit_test_teardown(test_tables_change, unlink_all),
 	};
 
 	make_stacks();
