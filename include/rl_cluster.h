@@ -91,8 +91,8 @@ int rl_cluster_hosts(struct rl *rl, uint32_t hosts);
 
 /*
  * Call `visit` for keys of `count` slots from `first` on that have a share. Slots are numbered as by rl_walk_slots(): those
- * of the table before, if keys are moving from it, follow. All of them once, at a start, from the last to the first, so that
- * no key moves past; and once more if rl_info.table is another then. Stops when visit() returns other than 0, and returns
+ * of the table before, if keys are moving from it, follow. All of them once, at a start, from the last to the first, as one
+ * call goes, so that no key moves past; and once more if rl_info.table is another then. Stops when visit() returns other than 0, and returns
  * that; else 0. -EBUSY: one changes too fast: again. -EINVAL: there is no slot `first`.
  */
 int rl_share_scan(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,

@@ -39,7 +39,8 @@ struct place {
 	struct rl_quota quota;
 	unsigned index;
 	uint64_t now_ns;
-	bool is_followed; /* it was found in another table than it was seen in */
+	bool is_followed;  /* it was found in another table than it was seen in */
+	uint64_t key_hash; /* as the caller knows it; 0: he does not */
 };
 
 static bool
@@ -146,7 +147,7 @@ tell(const struct place *p, struct rl_share *share)
 		.of = {.slot = p->slot.index,
 	               .tag = p->slot.tag,
 	               .table = p->s->table.number,
-	               .key_hash = is_known ? copy.key_hash : 0},
+	               .key_hash = is_known ? copy.key_hash : p->key_hash},
 		.number = rl_tag_gen(p->slot.tag) |
 	                  (uint32_t)(p->view.word.hi & RL_STATE_SERIAL_MASK) >>
 	                          RL_STATE_SERIAL_SHIFT << 8,
@@ -193,6 +194,7 @@ open_in(struct rl *rl, const struct rl_incarnation *of, uint64_t now_ns, struct 
 	if (!find_limit(rl, slot, now_ns, p))
 		return false;
 	p->is_followed = is_followed;
+	p->key_hash = of->key_hash;
 	apply_own_capacity(rl, p);
 	return true;
 }
@@ -395,6 +397,14 @@ look(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_share *share)
 	return error == -EAGAIN ? -EBUSY : error;
 }
 
+static uint64_t
+slots_of_both(struct rl *rl)
+{
+	struct rl *here = rl_here(rl), *before = rl_before(here);
+
+	return rl_segment_slots(&here->segment) + (before ? rl_segment_slots(&before->segment) : 0);
+}
+
 /* The same, of the slots of the table in force, and behind them of those of the table before. */
 static int
 look_in_both(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_share *share)
@@ -417,24 +427,28 @@ rl_share_at(struct rl *rl, uint64_t slot, uint64_t now_ns, struct rl_share *shar
 	return is_clustered(rl) ? look_in_both(rl, slot, now_ns, share) : RL_ECLUSTER;
 }
 
+/* From the last to the first: a key that moves meanwhile is not passed by. */
 int
 rl_share_scan(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
               int (*visit)(const struct rl_share *share, void *arg), void *arg)
 {
+	uint64_t slots = slots_of_both(rl);
 	struct rl_share share;
 	int result = 0;
 
 	if (!is_clustered(rl))
 		return RL_ECLUSTER;
-	for (uint64_t i = first; i - first < count && result == 0; i++) {
+	if (first >= slots)
+		return -EINVAL;
+	if (count > slots - first)
+		count = slots - first;
+	for (uint64_t i = first + count; i-- > first && result == 0;) {
 		int error = look_in_both(rl, i, now_ns, &share);
 
 		if (error == 0 && share.share > 0)
 			result = visit(&share, arg);
-		else if (error == -EBUSY || (error == -EINVAL && i == first))
+		else if (error == -EBUSY)
 			result = error;
-		else if (error == -EINVAL)
-			break;
 	}
 	return result;
 }

@@ -177,6 +177,11 @@ lease_is_over() {
 	rlctl --segment "$segment" get api alice --json
 	conforms get
 	[ "$(jq '.limits[0].cluster.share >= 1' <<<"$output")" = true ] || fail_with "$output"
+	used=$(jq '.limits[0].used' <<<"$output")
+	rlctl --segment "$segment" resize --keys 3000
+	exits 0
+	rlctl --segment "$segment" get api alice --json
+	[ "$(jq ".limits[0].cluster.share >= 1 and .limits[0].used == $used" <<<"$output")" = true ] || fail_with "$output"
 	rlctl --segment "$segment" check own alice
 	rlctl --segment "$segment" get own alice
 	says_not 'share'

@@ -36,6 +36,8 @@ static uint64_t seed, run;
 static uint32_t blind;
 static uint64_t counts_ns; /* for how long a charge does */
 static bool is_shared;     /* segments are a child's, too */
+static bool has_resizes;   /* keys move to other tables */
+static uint64_t followed;  /* how often a share was seen in another table than it was lent in */
 
 /* The clock of everything here. */
 static uint64_t now_ns;
@@ -272,6 +274,26 @@ struct looked {
 	bool is_ok;
 };
 
+static bool
+is_lent_to(int number, const struct rl_share *s, uint64_t until_ns)
+{
+	return s->share <= store->reference.of[number].share &&
+	       until_ns + counts_ns <= store->reference.of[number].expires * RL_MILLISECOND;
+}
+
+/* To one of the names that a host's daemons gave it. */
+static bool
+is_lent_to_any(const struct host *h, const struct rl_share *s, uint64_t until_ns)
+{
+	size_t len = strlen(h->identity.text);
+
+	for (int i = 0; i < REFERENCE_HOSTS && store->names[i][0] != '\0'; i++)
+		if (strncmp(store->names[i], h->identity.text, len) == 0 &&
+		    store->names[i][len] == '.' && is_lent_to(i, s, until_ns))
+			return true;
+	return false;
+}
+
 static int
 look(const struct rl_share *s, void *arg)
 {
@@ -279,14 +301,14 @@ look(const struct rl_share *s, void *arg)
 	const struct host *h = looked->h;
 	uint64_t until_ns = shares_until(h);
 	char name[64];
-	int number;
 
-	snprintf(name, sizeof name, "%s.%llx.%x", h->identity.text, (unsigned long long)s->of.slot,
-	         s->number);
-	number = name_number(name);
-	if (now_ns < until_ns &&
-	    (s->share > store->reference.of[number].share ||
-	     until_ns + counts_ns > store->reference.of[number].expires * RL_MILLISECOND))
+	snprintf(name, sizeof name, "%s.%llx.%llx.%x", h->identity.text,
+	         (unsigned long long)s->of.table, (unsigned long long)s->of.slot, s->number);
+	if (now_ns >= until_ns || is_lent_to(name_number(name), s, until_ns))
+		return 0;
+	if (has_resizes && is_lent_to_any(h, s, until_ns))
+		followed++;
+	else
 		looked->is_ok = false;
 	return 0;
 }
@@ -298,7 +320,8 @@ is_lent(struct host *h)
 	struct rl_info info;
 
 	rl_info(h->rl, &info);
-	assert_int_equal(rl_share_scan(h->rl, 0, info.slots, now_ns, look, &looked), 0);
+	assert_int_equal(
+		rl_share_scan(h->rl, 0, info.slots + info.slots_before, now_ns, look, &looked), 0);
 	return looked.is_ok;
 }
 
@@ -363,6 +386,15 @@ start_daemon(struct host *h)
 	assert_int_equal(lend_open(&h->lend, now_ns), 0);
 }
 
+static const char *
+name_of(const struct host *h)
+{
+	static char name[80];
+
+	snprintf(name, sizeof name, "%s-%d", test_segment_name(), (int)(h - hosts));
+	return name;
+}
+
 static void
 open_host(struct host *h, enum rl_algorithm algorithm)
 {
@@ -377,11 +409,12 @@ open_host(struct host *h, enum rl_algorithm algorithm)
 	                               .away = RL_AWAY_CLOSED,
 	                               .blind = blind};
 	const unsigned char secret[32] = {1};
-	char name[80];
+	bool has_name = is_shared || has_resizes;
 
-	snprintf(name, sizeof name, "%s-%d", test_segment_name(), (int)(h - hosts));
-	assert_int_equal(is_shared ? rl_open(name, &o, &h->rl) : rl_open_private(&o, &h->rl), 0);
-	rl_unlink(name);
+	assert_int_equal(has_name ? rl_open(name_of(h), &o, &h->rl) : rl_open_private(&o, &h->rl),
+	                 0);
+	if (!has_resizes)
+		rl_unlink(name_of(h));
 	assert_int_equal(rl_cluster_secret(h->rl, secret), 0);
 	h->rule = rl_define(h->rl, &(struct rl_rule){.name = "r", .limit = limit});
 	assert_true(h->rule >= 0);
@@ -393,6 +426,7 @@ close_host(struct host *h)
 {
 	lend_close(&h->lend);
 	rl_close(h->rl);
+	rl_unlink(name_of(h));
 }
 
 static void
@@ -425,6 +459,28 @@ pass_time(void)
 		now_ns += test_below(&seed, 3 * LEASE);
 }
 
+/* Keys move when they are asked for, and by a mover. */
+static void
+change_table(struct rl *rl)
+{
+	struct rl_resize to = {.keys = 9 + (uint32_t)test_below(&seed, 30)};
+	struct rl_moving moving = {0};
+
+	switch (test_below(&seed, 16)) {
+	case 0:
+		rl_resize(rl, &to, 0);
+		break;
+	case 1:
+		rl_move_slots_at(rl, 0, UINT64_MAX, now_ns, &moving);
+		break;
+	case 2:
+		rl_move_end(rl);
+		break;
+	default:
+		break;
+	}
+}
+
 static void
 step_world(void)
 {
@@ -433,6 +489,8 @@ step_world(void)
 	pass_time();
 	for (int n = (int)test_below(&seed, 4); n > 0; n--)
 		request(&hosts[test_below(&seed, HOSTS)]);
+	if (has_resizes)
+		change_table(h->rl);
 	check_lent("before a round");
 	lend_run(&h->lend, now_ns);
 	check_lent("after a round");
@@ -446,13 +504,13 @@ step_world(void)
 	start_daemon(h);
 }
 
-/* Once all arrives again, leases go on, and each host is lent what it needs. */
-static void
-check_healed(void)
+/* Nothing is lost any more. Returns how many were admitted. */
+static unsigned
+run_well(uint64_t for_ns)
 {
 	unsigned before = admitted;
 
-	for (int i = 0; i < 200; i++) {
+	for (uint64_t i = 0; i < for_ns; i += 50 * RL_MILLISECOND) {
 		now_ns += 50 * RL_MILLISECOND;
 		for (int h = 0; h < HOSTS; h++) {
 			request(&hosts[h]);
@@ -460,12 +518,20 @@ check_healed(void)
 		}
 		deliver_all();
 	}
+	return admitted - before;
+}
+
+/* Once all arrives again, leases go on, and each host is lent what it needs. */
+static void
+check_healed(void)
+{
+	unsigned count = run_well(10 * WINDOW);
+
 	for (int i = 0; i < HOSTS; i++)
 		if (shares_until(&hosts[i]) <= now_ns)
 			fail_msg("run %llu: host %d has no lease", (unsigned long long)run, i);
-	if (admitted - before < 5 * CAPACITY)
-		fail_msg("run %llu: %u admitted in ten windows", (unsigned long long)run,
-		         admitted - before);
+	if (count < 5 * CAPACITY)
+		fail_msg("run %llu: %u admitted in ten windows", (unsigned long long)run, count);
 }
 
 static const enum rl_algorithm algorithms[] = {RL_SLIDING_WINDOW, RL_SLIDING_LOG};
@@ -478,9 +544,11 @@ test_what_is_used_is_lent(void **state)
 	uint64_t all = 0;
 
 	(void)state;
+	followed = 0;
 	for (run = 1; run <= runs; run++) {
 		seed = run;
 		blind = run % 2;
+		has_resizes = run % 6 == 5;
 		open_world(algorithms[run / 2 % 2]);
 		has_resets = run % 8 >= 6;
 		for (int i = 0; i < 400; i++)
@@ -490,7 +558,30 @@ test_what_is_used_is_lent(void **state)
 		close_world();
 	}
 	printf("%llu runs, %llu admitted\n", (unsigned long long)runs, (unsigned long long)all);
-	assert_true(all > runs * CAPACITY);
+	assert_true(all > runs * CAPACITY && followed > runs / 2);
+	has_resizes = false;
+}
+
+/* A share that has moved is renewed under the name that the store has lent it to. */
+static void
+test_no_share_waits_for_a_lease(void **state)
+{
+	(void)state;
+	blind = 0;
+	has_resizes = true;
+	open_world(RL_SLIDING_WINDOW);
+	check_healed();
+	for (int i = 0; i < HOSTS; i++) {
+		struct rl_resize to = {.keys = 100};
+		struct rl_moving moving = {0};
+
+		assert_int_equal(rl_resize(hosts[i].rl, &to, 0), 0);
+		assert_int_equal(rl_move_slots_at(hosts[i].rl, 0, UINT64_MAX, now_ns, &moving), 0);
+		assert_int_equal(rl_move_end(hosts[i].rl), 1);
+	}
+	assert_true(run_well(2 * LEASE) > 5 * CAPACITY / 2);
+	close_world();
+	has_resizes = false;
 }
 
 /* ---- a daemon that is killed ---- */
@@ -738,6 +829,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_used_is_lent),
+		cmocka_unit_test(test_no_share_waits_for_a_lease),
 		cmocka_unit_test(test_killed_anywhere),
 	};
 
