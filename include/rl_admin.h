@@ -406,8 +406,8 @@ enum rl_resize_flag {
 int rl_resize(struct rl *rl, struct rl_resize *resize, unsigned flags);
 
 /*
- * Move the keys of `count` slots of the former table from slot `first` on; there are rl_info.slots_before. Any process may, also
- * several at once. Adds to *moving; 0, or 1: no keys are moving; -EINVAL, -EROFS, -ENOMEM. Some 200 ns for each key.
+ * Move the keys of `count` slots of the former table from number `first` on; there are rl_info.slots_before, in an order of their
+ * own. Any process may, also several at once. Adds to *moving; 0, or 1: no keys are moving; -EINVAL, -EROFS, -ENOMEM. Some 200 ns for each key.
  */
 struct rl_moving {
 	uint64_t seen; /* slots looked at */

@@ -9,6 +9,8 @@
 #include "segment/tables.h"
 #include "shared/reserved.h"
 
+#define AHEAD 8
+
 /* Which table is wanted; 0 or why not. */
 static int
 sizes_of(const struct rl_segment *s, const struct rl_resize *r, uint32_t *buckets, uint32_t *ring)
@@ -79,11 +81,57 @@ rl_resize(struct rl *rl, struct rl_resize *r, unsigned flags)
 	return error;
 }
 
+static uint64_t
+common_divisor(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		uint64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/*
+ * An order of slots that has nothing to do with where these stand: steps of about the golden ratio of them all, without a
+ * common divisor. In the order of slots, keys of one bucket come together, and they have one of their two buckets in
+ * the new table in common, too: then the last to come find both full, in a table that has room for all that come in any other
+ * order.
+ */
+struct order {
+	uint64_t slots, step;
+};
+
+static struct order
+order_of(uint64_t slots)
+{
+	struct order o = {.slots = slots, .step = slots / 1000 * 618 + 1};
+
+	while (common_divisor(o.step, slots) != 1)
+		o.step++;
+	return o;
+}
+
+static uint64_t
+slot_at(const struct order *o, uint64_t i)
+{
+	return (uint64_t)((unsigned __int128)i * o->step % o->slots);
+}
+
+static inline __attribute__((always_inline)) void
+look_ahead(const struct rl_segment *s, uint64_t slot)
+{
+	__builtin_prefetch(rl_table_tag(&s->table, slot));
+	__builtin_prefetch(rl_table_state(&s->table, slot), 1);
+	__builtin_prefetch(rl_segment_record(s, slot));
+}
+
 int
 rl_move_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
                  struct rl_moving *moving)
 {
 	uint64_t slots, now = now_ns < UINT64_MAX >> 1 ? now_ns : UINT64_MAX >> 1;
+	struct order order;
 	struct rl *before;
 
 	rl = rl_here(rl);
@@ -97,9 +145,10 @@ rl_move_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
 		return -EINVAL;
 	if (count > slots - first)
 		count = slots - first;
+	order = order_of(slots);
 	for (uint64_t i = first; i < first + count; i++) {
-		rl_table_look_ahead(&before->segment.table, i);
-		moving->left += !rl_move_slot(rl, before, i, now);
+		look_ahead(&before->segment, slot_at(&order, i + AHEAD));
+		moving->left += !rl_move_slot(rl, before, slot_at(&order, i), now);
 	}
 	moving->seen += count;
 	return 0;

@@ -21,6 +21,16 @@ look_in(struct rl_sought *k, struct rl *rl)
 	return 0;
 }
 
+/* Ask the cache for where the key may be in the table before, while its slot in this one is on the way. */
+static inline __attribute__((always_inline)) void
+look_ahead(const struct rl_sought *k, const struct rl *before)
+{
+	struct rl_candidates candidates = rl_table_candidates(
+		&before->segment.table, k->limit->owner, k->key_hash ^ k->limit->mix);
+
+	rl_table_prefetch_tags(&before->segment.table, &candidates);
+}
+
 /* Has it counted anything in the table in force? */
 static bool
 counts_here(const struct rl_sought *k)
@@ -70,9 +80,11 @@ rl_bring(struct rl_sought *k)
 	if (rl_table_is_left(
 		    &here->segment.table)) /* it cannot be mapped, or is just the next one */
 		return rl_here(k->rl->first) == here ? -ENOMEM : -EAGAIN;
+	before = rl_before(here);
+	if (before)
+		look_ahead(k, before);
 	if (!rl_table_is_filling(&here->segment.table) || counts_here(k))
 		return 0;
-	before = rl_before(here);
 	if (before)
 		return bring(k, before);
 	return rl_table_is_filling(&here->segment.table) ? -ENOMEM : -EAGAIN;

@@ -191,6 +191,17 @@ carry(const struct rl_coming *m, const struct rl_limiter *from, struct rl_slot o
 	return RL_MOVED_KEY;
 }
 
+/* All of a slot that is read or written. Inlined: see rl_bucket_prefetch(). */
+static inline __attribute__((always_inline)) void
+prefetch(const struct rl_segment *s, struct rl_slot slot)
+{
+	const char *record = (const char *)rl_segment_record(s, slot.index);
+
+	rl_table_prefetch_state(&s->table, slot);
+	__builtin_prefetch(record, 1);
+	__builtin_prefetch(record + s->geometry.record_bytes - 1, 1);
+}
+
 /* Of a LIVE slot of O that counts something. */
 static enum rl_moved_key
 move(const struct rl_coming *m, const struct rl_limiter *from, struct rl_slot old,
@@ -211,6 +222,7 @@ move(const struct rl_coming *m, const struct rl_limiter *from, struct rl_slot ol
 	case RL_CLAIM_FOUND:
 		break;
 	}
+	prefetch(n, slot);
 	if (load_any(o, old, &v, &is_sealed) != RL_SEEN || (!is_sealed && !seal(o, old, &v)))
 		return RL_MOVED_AGAIN;
 	if (!carry_record(o, old, n, slot))
@@ -229,6 +241,7 @@ try_to_move(const struct rl_coming *m, struct rl_slot *unnamed)
 
 	if (found <= 0)
 		return found == 0 ? RL_MOVED_NOTHING : RL_MOVED_AGAIN;
+	prefetch(o, old);
 	from = limiter_before(m);
 	if (!from) /* no memory, or the limit has started anew */
 		return RL_MOVED_AGAIN;

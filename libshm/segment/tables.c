@@ -10,6 +10,10 @@
 #include "segment/geometry.h"
 #include "segment/grow.h"
 
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define HUGE_BYTES (UINT64_C(32) << 20)  /* as in map.c */
 #define DOMAIN ((UINT64_C(1) << 51) + 2) /* apart from the hashes of keys, names and patterns */
 
@@ -215,6 +219,21 @@ grow(int fd, uint64_t at, uint64_t bytes)
 	return error;
 }
 
+/*
+ * Zero its pages now, and not when a decision first needs one. Then the kernel maps sixteen of them at once, too. An older
+ * kernel does not know how: they are zeroed as they are touched.
+ */
+static void
+touch(int fd, uint64_t at, uint64_t bytes)
+{
+	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+
+	if (map == MAP_FAILED)
+		return;
+	madvise(map, bytes, MADV_POPULATE_WRITE);
+	munmap(map, bytes);
+}
+
 int
 rl_tables_make(const struct rl_segment *s, const char *name, uint32_t buckets, uint32_t ring)
 {
@@ -224,6 +243,8 @@ rl_tables_make(const struct rl_segment *s, const char *name, uint32_t buckets, u
 	if (fd < 0)
 		return fd;
 	error = grow(fd, at, rl_tables_bytes(s, buckets, ring));
+	if (error == 0)
+		touch(fd, at, rl_tables_bytes(s, buckets, ring));
 	close(fd);
 	if (error < 0)
 		return error;

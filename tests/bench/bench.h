@@ -102,6 +102,7 @@ void bench_scan(struct bench *bench);
 void bench_peers(struct bench *bench);
 void bench_accuracy(struct bench *bench);
 void bench_memory(struct bench *bench);
+void bench_move(struct bench *bench);
 void bench_replay(struct bench *bench);
 
 #endif

@@ -18,7 +18,7 @@ fail() {
 	fail "a quick run failed"
 }
 
-expected='["hit","costs","growth","fill","pages","features","scale","latency","scan","peers","accuracy","memory","replay"]'
+expected='["hit","costs","growth","fill","pages","features","scale","latency","scan","peers","accuracy","memory","move","replay"]'
 jq -e "[.sections[].id] == $expected" "$scratch/json" >/dev/null || fail "sections are missing"
 # Huge pages need a kernel that gives some: elsewhere, a note says why there is no row.
 jq -e '[.sections[] | select(.id != "pages") | .rows | length > 3] | all' "$scratch/json" >/dev/null ||

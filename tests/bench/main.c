@@ -19,11 +19,11 @@ static const struct {
 	const char *name;
 	void (*run)(struct bench *bench);
 } sections[] = {
-	{"hit", bench_hit},       {"costs", bench_costs},       {"growth", bench_growth},
-	{"fill", bench_fill},     {"pages", bench_pages},       {"features", bench_features},
-	{"scale", bench_scale},   {"latency", bench_latency},   {"scan", bench_scan},
-	{"peers", bench_peers},   {"accuracy", bench_accuracy}, {"memory", bench_memory},
-	{"replay", bench_replay},
+	{"hit", bench_hit},     {"costs", bench_costs},       {"growth", bench_growth},
+	{"fill", bench_fill},   {"pages", bench_pages},       {"features", bench_features},
+	{"scale", bench_scale}, {"latency", bench_latency},   {"scan", bench_scan},
+	{"peers", bench_peers}, {"accuracy", bench_accuracy}, {"memory", bench_memory},
+	{"move", bench_move},   {"replay", bench_replay},
 };
 #define SECTIONS (sizeof sections / sizeof sections[0])
 

@@ -390,6 +390,30 @@ test_memory(void **state)
 	rl_close(rl);
 }
 
+/* As many keys as a table is for find room in it, from whatever table they come. */
+static void
+test_full_tables(void **state)
+{
+	const uint32_t sizes[] = {150000, 200000, 150000, 165000, 150000, 150000, 600000, 150000};
+	struct rl *rl = open_small();
+	int rule = test_rule(rl, "r", 3, RL_SECOND, 1, true);
+	char key[24];
+
+	(void)state;
+	resize_whole(rl, 150000, 0, T0);
+	for (uint64_t i = 0; i < 150000; i++) {
+		key_of(0, i, key);
+		spend(rl, rule, key, 1, RL_ALLOWED);
+	}
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+		assert_int_equal(resize(rl, sizes[i], 0), 0);
+		assert_int_equal(move_all(rl, T0), 0);
+		assert_int_equal(rl_move_end(rl), 1);
+	}
+	assert_int_equal(rl_fill(rl), 150000);
+	rl_close(rl);
+}
+
 /* Who makes a table is killed: the file ends anywhere from where it begins on. */
 static void
 test_a_table_half_made(void **state)
@@ -882,6 +906,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_nobody_sees_a_difference, test_unlink),
 		cmocka_unit_test_teardown(test_memory, test_unlink),
+		cmocka_unit_test_teardown(test_full_tables, test_unlink),
 		cmocka_unit_test_teardown(test_a_table_half_made, test_unlink),
 		cmocka_unit_test_teardown(test_errors, test_unlink),
 		cmocka_unit_test_teardown(test_no_memory, test_unlink),
