@@ -315,7 +315,7 @@ static void
 test_nobody_sees_a_difference(void **state)
 {
 	(void)state;
-	for (uint64_t run = 0; run < test_scaled(24); run++) {
+	for (uint64_t run = 0; run < test_scaled(10); run++) {
 		struct exercise e = {.seed = run, .now_ns = T0};
 		uint32_t ring = small.ring;
 
