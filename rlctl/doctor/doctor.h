@@ -76,6 +76,9 @@ bool doctor_may_create(const struct doctor *doctor);
 /* The remedy. */
 void doctor_mend_membership(struct doctor *doctor);
 
+/* A table for twice as many keys mends what was said last; "" or what to do before. */
+void doctor_mend_table(struct doctor *doctor, const char *before);
+
 /* Of the host. */
 void check_shm(struct doctor *doctor);
 void check_directory(struct doctor *doctor);

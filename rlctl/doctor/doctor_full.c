@@ -30,8 +30,7 @@ judge_cells(struct doctor *doctor, const struct rl_reserve_info *cells)
 	           "%s: %u %% of its %" PRIu32 " cells are full, for %s at most", label.text,
 	           percent, doctor->info.cells,
 	           duration_format(cells->until_ns - doctor->now_ns).text);
-	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name,
-	            " with more cells, or more keys", doctor->name);
+	doctor_mend_table(doctor, "");
 }
 
 /* All sets are taken: a further limit's keys without a slot are denied, or undecided. */
@@ -44,8 +43,7 @@ judge_sets(struct doctor *doctor, size_t count)
 	           "a further limit has no cells: its keys without a slot are denied, with ENOSPC",
 	           "%zu limits have keys without a slot, and the segment has cells for %" PRIu32,
 	           count, doctor->info.reserves);
-	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name,
-	            " with more reserves, or more keys", doctor->name);
+	doctor_mend_table(doctor, "");
 }
 
 /* The share of denials among a rule's decisions for keys without a slot. */

@@ -239,12 +239,34 @@ check_clock(struct doctor *doctor)
 	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
 }
 
+/* Of a resize that was broken off, or goes on. */
+static void
+say_moving(struct doctor *doctor)
+{
+	if (doctor->info.slots_before == 0)
+		return;
+	doctor_say(doctor, DOCTOR_NOTE,
+	           "until all keys have moved there is memory for both tables; those that nobody "
+	           "asks for are moved by rld, or by rlctl",
+	           "keys are moving from a table of %" PRIu64 " slots", doctor->info.slots_before);
+	doctor_mend(doctor, "rlctl --segment %s resize", doctor->name);
+}
+
+void
+doctor_mend_table(struct doctor *doctor, const char *before)
+{
+	doctor_mend(doctor, "%srlctl --segment %s resize --keys %" PRIu64, before, doctor->name,
+	            2 * doctor->info.keys);
+}
+
 void
 check_fill(struct doctor *doctor)
 {
 	uint64_t used = rl_fill(doctor->rl), slots = doctor->info.slots;
 	uint64_t permille = slots ? used * 1000 / slots : 0;
+	char sweep[RL_NAME_MAX + 64];
 
+	say_moving(doctor);
 	if (permille < 10 * HEALTH_TABLE_PERCENT) {
 		doctor_say(doctor, DOCTOR_OK, NULL, "%" PRIu64 " of %" PRIu64 " slots are used",
 		           used, slots);
@@ -255,8 +277,9 @@ check_fill(struct doctor *doctor)
 	           "all of theirs used",
 	           "%" PRIu64 ".%" PRIu64 " %% of the slots are used", permille / 10,
 	           permille % 10);
-	doctor_mend(doctor, "rlctl --segment %s sweep; if that frees little: " DOCTOR_RECREATE,
-	            doctor->name, doctor->name, doctor->name, " with more keys", doctor->name);
+	snprintf(sweep, sizeof(sweep),
+	         "rlctl --segment %s sweep; if that frees little: ", doctor->name);
+	doctor_mend_table(doctor, sweep);
 }
 
 /* False: none. */
@@ -272,8 +295,7 @@ say_reserved(struct doctor *doctor, const uint64_t total[RL_COUNTERS])
 	           " of them denied; %" PRIu64 " keys gave way to another rule's",
 	           total[RL_COUNT_reserved], total[RL_COUNT_reserve_denied],
 	           total[RL_COUNT_folded]);
-	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, " with more keys",
-	            doctor->name);
+	doctor_mend_table(doctor, "");
 	return true;
 }
 
@@ -302,8 +324,7 @@ check_full(struct doctor *doctor)
 	           " denied, %" PRIu64 " allowed, %" PRIu64 " undecided",
 	           sum, total[RL_COUNT_evicted], total[RL_COUNT_full_denied],
 	           total[RL_COUNT_full_allowed], total[RL_COUNT_full_undecided]);
-	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, " with more keys",
-	            doctor->name);
+	doctor_mend_table(doctor, "");
 }
 
 /* Two programs that disagree start the rule anew for each other; one may have changed its mind. */

@@ -224,6 +224,9 @@ print_segment(const struct status *status)
 	printf("slots      %" PRIu64 "\n", info->slots);
 	printf("fill       %" PRIu64 " (%" PRIu64 ".%" PRIu64 " %%)\n", status->fill, permille / 10,
 	       permille % 10);
+	if (info->slots_before > 0)
+		printf("moving     keys come from a table of %" PRIu64 " slots\n",
+		       info->slots_before);
 	printf("ring       %" PRIu32 "\n", info->ring);
 	printf("key_bytes  %" PRIu32 "\n", info->key_bytes);
 	printf("on_full    %s\n", on_full_name(info->on_full));
@@ -340,6 +343,8 @@ json_segment(const struct status *status)
 	json_put(object, "bytes", json_count(info->bytes));
 	json_put(object, "keys", json_count(info->keys));
 	json_put(object, "slots", json_count(info->slots));
+	json_put(object, "slots_before", json_count(info->slots_before));
+	json_put(object, "resized", json_count(info->table));
 	json_put(object, "fill", json_count(status->fill));
 	json_put(object, "fill_percent", json_count(fill_permille(status) / 10));
 	json_put(object, "ring", json_count(info->ring));

@@ -310,7 +310,7 @@ flooded() {
 	conforms doctor
 	finds reserve finding 'web: 100 % of its 1 cells are full, for '
 	finds reserve note 'rule web: of 24 decisions for keys without a slot, 16 % were denied'
-	jq -e '.checks[] | select(.level == "finding" and .check == "reserve") | .mend | contains("with more cells")' <<<"$output"
+	jq -e '.checks[] | select(.level == "finding" and .check == "reserve") | .mend | contains(" resize --keys ")' <<<"$output"
 }
 
 @test "doctor: more limits have keys without a slot than there are cells for" {

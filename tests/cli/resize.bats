@@ -91,6 +91,36 @@ allowed() {
 	in_trouble 'resize'
 }
 
+# Its name is torn, as a writer that is killed leaves it: who asks for it brings it along.
+@test "resize: a key that no mover can move is told by status and doctor, until it is asked for" {
+	fill login 5 $hour_ms 1 torn-name=3 bob=5
+	file=/dev/shm/rl/rl.$segment
+	if ! [ -e "$file" ]; then file=/dev/shm/rl.$segment; fi
+	at=$(grep -obUa 'torn-name' "$file" | tail -1 | cut -d: -f1)
+	printf x | dd of="$file" bs=1 seek="$at" conv=notrunc status=none
+	on resize --keys 20k
+	exits 0
+	says 'moved    all but 1, which go when they are asked for or over'
+	on status
+	says 'moving     keys come from a table of '
+	on --json status
+	conforms status
+	are resized 1
+	on doctor
+	says 'keys are moving from a table of '
+	says "rlctl --segment $segment resize"
+	on resize --keys 30k
+	exits 2
+	on check login torn-name
+	says '1/5'
+	on resize
+	says_line 'moved    all; the memory of the table before is given back'
+	on status
+	says_not 'moving '
+	on check login bob
+	exits 1
+}
+
 @test "resize: workers admit what is left, and nothing twice" {
 	fill other 5 $hour_ms 1 bob=1
 	start 300

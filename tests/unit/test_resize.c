@@ -51,7 +51,7 @@ static const struct rl_limit limits[RULES] = {
 static void
 define_all(struct rl *rl, int *id)
 {
-	char name[8];
+	char name[16];
 
 	for (int i = 0; i < RULES; i++) {
 		struct rl_rule rule = {.name = name, .limit = limits[i]};
