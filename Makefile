@@ -84,7 +84,7 @@ RLD_SRC   := $(call files,rld/*.c rld/*/*.c)
 CONF_SRC  := $(call files,config/*/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(call files,tests/unit/test_*.c))
 OF_RLD    := $(patsubst tests/%.c,%,$(shell grep -l '"../../rld/' $(call files,tests/unit/test_*.c)))
-SCHEDULES := $(patsubst tests/%.c,%,$(shell grep -lE '\<rl_atomic_hook\>|"(schedule|stop|intrude|few_rows)\.h"' \
+SCHEDULES := $(patsubst tests/%.c,%,$(shell grep -lE '\<rl_atomic_hook\>|"(schedule|stop|intrude|few_rows|history)\.h"' \
              $(call files,tests/race/test_*.c)))
 CRASH     := $(patsubst tests/%.c,%,$(call files,tests/crash/test_*.c))
 SCRIBBLE  := fuzz/test_scribble
