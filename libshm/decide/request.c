@@ -299,6 +299,7 @@ rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_p
 		rq->key_len = item->key_len;
 		rq->tier = l->index == 0 ? item->capacity : 0;
 		rq->slot.tag = 0;
+		rq->budget = NULL;
 		if (l->limit->has_prefix)
 			set_network(&k->address, rq);
 		if (i == 0 || !is_same_key(rq, &requests[i - 1]))
