@@ -28,7 +28,8 @@ static const struct {
 	{RL_EOVERRIDES, "RL_EOVERRIDES"}, {RL_EBANS, "RL_EBANS"},
 	{RL_EEMPTY, "RL_EEMPTY"},         {RL_ECOST, "RL_ECOST"},
 	{RL_ELESS, "RL_ELESS"},           {RL_EDEFINED, "RL_EDEFINED"},
-	{RL_ECLUSTER, "RL_ECLUSTER"},
+	{RL_ECLUSTER, "RL_ECLUSTER"},     {RL_EKEYS, "RL_EKEYS"},
+	{RL_EMOVING, "RL_EMOVING"},
 };
 
 const char *
