@@ -98,6 +98,7 @@ static bool judged(rl_u128 *state, rl_u128 seen, rl_u128 next);
 
 #include "../../libshm/decide/decide.c"
 
+#include "move/move.h"
 #include "reserve/reserve.h"
 #include "rl_cluster.h"
 #include "segment/event.h"
@@ -124,6 +125,31 @@ rl_evict_for(rl_process *, const rl_compiled *, const rl_candidates *, rl_budget
 }
 
 #include "no_cells.h"
+#include "one_table.h"
+
+rl_process *
+rl_follow(rl_process *)
+{
+	return &handle;
+}
+
+rl_process *
+rl_before(rl_process *)
+{
+	return nullptr;
+}
+
+bool
+rl_move_is_on_its_way(rl_process *, rl_process *, uint64_t)
+{
+	return false;
+}
+
+int
+rl_handle_no_limit(const rl_process *, int)
+{
+	return -EINVAL;
+}
 
 /* No event is told, no name is known, and without a lease there is the blind part. */
 void
@@ -336,6 +362,7 @@ prepare(void)
 {
 	rl_segment *s = &handle.segment;
 
+	handle.first = handle.here = handle.newest = &handle;
 	s->is_writable = true;
 	s->geometry.buckets = 2;
 	s->geometry.ring = PARTS;

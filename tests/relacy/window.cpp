@@ -82,6 +82,7 @@ rl_evict_for(rl_process *, const rl_compiled *, const rl_candidates *, rl_budget
 }
 
 #include "no_cells.h"
+#include "one_table.h"
 
 /* No event is told. */
 void
