@@ -199,6 +199,15 @@ open_in(struct rl *rl, const struct rl_incarnation *of, uint64_t now_ns, struct 
 	return true;
 }
 
+/* False: there is no memory to look at its keys. A limit that is gone has none. */
+static bool
+knows_limit(struct rl *rl, const struct rl_incarnation *of)
+{
+	int limit = rl_tag_limit(of->tag);
+
+	return rl_handle_limit(rl, limit) || rl_handle_no_limit(rl, limit) != -ENOMEM;
+}
+
 /* Keys move from the table before to this one: it is looked into first. */
 static int
 open_place(struct rl *rl, const struct rl_incarnation *of, uint64_t now_ns, struct place *p)
@@ -219,7 +228,7 @@ open_place(struct rl *rl, const struct rl_incarnation *of, uint64_t now_ns, stru
 		if (open_in(here, of, now_ns, p))
 			return 0;
 	} while (here != rl_here(rl));
-	return -ESTALE;
+	return knows_limit(here, of) && (!before || knows_limit(before, of)) ? -ESTALE : -EBUSY;
 }
 
 static int

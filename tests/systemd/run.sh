@@ -318,8 +318,13 @@ test_several() {
 }
 
 test_geometry() {
-	begin 'a file that asks for another segment is refused, and says what to do'
+	begin 'a file that asks for more keys gets them, and no count is lost'
 	sed -i 's/10000/20000/' "$root/etc/rl/rl.json"
+	in_container systemctl restart rld
+	logged 'has room for 2000'
+	admits two carol 0
+	begin 'a file that asks for another segment is refused, and says what to do'
+	sed -i 's/"mode"/"key_bytes": 200, "mode"/' "$root/etc/rl/rl.json"
 	! in_container systemctl restart rld 2>/dev/null || fail 'it started'
 	is ExecMainStatus 1
 	is NRestarts 0
