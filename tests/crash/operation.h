@@ -23,7 +23,7 @@
 #include "step.h"
 
 #define T0 (UINT64_C(1700000001) * RL_SECOND)
-#define FAR (T0 + UINT64_C(1000000) * RL_SECOND)
+#define FAR (rl_now(rl) + UINT64_C(1000000) * RL_SECOND) /* a reset is at the segment's own time */
 #define KEYS 20
 #define SLOTS 16
 #define ACCESSES_MAX 6000 /* of an operation that has to clear up: it waits for nobody */
