@@ -23,7 +23,7 @@
 
 /*
  * How a limit's words are read: an algorithm's, by its number; or those of a limit of a cluster, whatever
- * its algorithm, with a share beside the count: share.h. Sliding window is 0.
+ * its algorithm, with a share beside the count: share.h. Sliding window is 0. The numbers have no order.
  */
 enum rl_limiter_kind {
 	RL_KIND_SLIDING_WINDOW = RL_SLIDING_WINDOW,
@@ -34,7 +34,7 @@ enum rl_limiter_kind {
 	RL_KIND_ANCHORED_WINDOW = RL_ANCHORED_WINDOW,
 	RL_KIND_COUNTER = RL_COUNTER,
 	RL_KIND_IN_FLIGHT = RL_IN_FLIGHT,
-	RL_KIND_LENT,
+	RL_KIND_LENT = RL_ALGORITHM_MASK + 1, /* no algorithm's number */
 };
 
 /* The validated, immutable parameters of a limit. */

@@ -112,7 +112,7 @@ define_first(struct rl_rows *rows, int id, const struct rl_rule *rule)
 static bool
 is_counters(const struct rl_segment *s, int limit)
 {
-	return (rl_rules_identity(s, limit).hi & RL_SHAPE_ALGORITHM_MASK) == RL_COUNTER;
+	return rl_identity_algorithm(rl_rules_identity(s, limit)) == RL_COUNTER;
 }
 
 /* Is the name, as applications have defined it or as it is configured, of the other kind? */

@@ -195,7 +195,7 @@ rl_rules_append_row(const struct rl_segment *s, struct rl_u128 identity)
 	return -1;
 }
 
-/* How many of the limits before the i-th have its shape and prefixes. */
+/* How many of the limits before the i-th have its shape. */
 static unsigned
 twins_before(const struct rl_rule *rule, size_t i)
 {
@@ -204,9 +204,7 @@ twins_before(const struct rl_rule *rule, size_t i)
 
 	for (size_t j = 0; j < i; j++) {
 		struct rl_limit other = rl_rules_limit(rule, j);
-		twins += rl_shape_pack(&other) == rl_shape_pack(&l) && !other.hard == !l.hard &&
-		         other.scope == l.scope && other.prefix_v4 == l.prefix_v4 &&
-		         other.prefix_v6 == l.prefix_v6;
+		twins += rl_u128_equal(rl_shape_pack(&other), rl_shape_pack(&l));
 	}
 	return twins;
 }
@@ -215,16 +213,11 @@ struct rl_u128
 rl_rules_identity_of(int id, const struct rl_rule *rule, size_t i)
 {
 	struct rl_limit l = rl_rules_limit(rule, i);
+	struct rl_u128 identity = rl_shape_pack(&l);
 
-	return (struct rl_u128){
-		.lo = RL_IDENTITY_USED | (uint64_t)rl_rule_row(id) << RL_IDENTITY_RULE_SHIFT |
-	              (uint64_t)l.prefix_v4 << RL_IDENTITY_V4_SHIFT |
-	              (uint64_t)l.prefix_v6 << RL_IDENTITY_V6_SHIFT |
-	              (l.hard ? RL_IDENTITY_HARD : 0) |
-	              (l.scope == RL_SCOPE_CLUSTER ? RL_IDENTITY_CLUSTERED : 0) |
-	              (uint64_t)twins_before(rule, i) << RL_IDENTITY_TWIN_SHIFT,
-		.hi = rl_shape_pack(&l),
-	};
+	identity.lo |= RL_IDENTITY_USED | (uint64_t)rl_rule_row(id) << RL_IDENTITY_RULE_SHIFT |
+	               (uint64_t)twins_before(rule, i) << RL_IDENTITY_TWIN_SHIFT;
+	return identity;
 }
 
 void
@@ -488,8 +481,7 @@ rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *comp
 	if ((identity.lo & RL_IDENTITY_USED) == 0 ||
 	    (uint32_t)compiled->rule >= s->geometry.rules || compiled->prefix_v4 > 32 ||
 	    compiled->prefix_v6 > 128 ||
-	    !rl_shape_unpack(identity.hi, (identity.lo & RL_IDENTITY_HARD) != 0, s->geometry.ring,
-	                     &compiled->limiter))
+	    !rl_shape_unpack(identity, s->geometry.ring, &compiled->limiter))
 		return false;
 	if (identity.lo & RL_IDENTITY_CLUSTERED &&
 	    (!s->geometry.clustered || !rl_shape_lend(&compiled->limiter)))

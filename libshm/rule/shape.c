@@ -8,6 +8,7 @@
 #include "shared/reserved.h"
 
 _Static_assert(RL_WINDOW_MAX < UINT64_MAX >> RL_SHAPE_WINDOW_SHIFT, "a window fits its shape");
+_Static_assert(RL_ALGORITHM_LAST <= RL_ALGORITHM_MASK, "an algorithm's number fits its shape");
 
 static bool
 has_valid_window(const struct rl_limit *l)
@@ -164,12 +165,21 @@ rl_shape_complete(const struct rl_limit *limit)
 	return l;
 }
 
-uint64_t
+struct rl_u128
 rl_shape_pack(const struct rl_limit *l)
 {
-	return l->window_ns << RL_SHAPE_WINDOW_SHIFT | /* of RL_NEVER_NS all ones are left */
-	       (uint64_t)(l->granularity - 1) << RL_SHAPE_GRANULARITY_SHIFT |
-	       (uint64_t)l->algorithm;
+	uint64_t algorithm = (uint64_t)l->algorithm;
+
+	return (struct rl_u128){
+		.lo = (uint64_t)l->prefix_v4 << RL_IDENTITY_V4_SHIFT |
+	              (uint64_t)l->prefix_v6 << RL_IDENTITY_V6_SHIFT |
+	              (l->hard ? RL_IDENTITY_HARD : 0) |
+	              (l->scope == RL_SCOPE_CLUSTER ? RL_IDENTITY_CLUSTERED : 0) |
+	              algorithm >> RL_SHAPE_ALGORITHM_BITS << RL_IDENTITY_ALGORITHM_SHIFT,
+		.hi = l->window_ns << RL_SHAPE_WINDOW_SHIFT | /* of RL_NEVER_NS all ones are left */
+	              (uint64_t)(l->granularity - 1) << RL_SHAPE_GRANULARITY_SHIFT |
+	              (algorithm & RL_SHAPE_ALGORITHM_MASK),
+	};
 }
 
 /* A counter has no window, nor anything else. */
@@ -188,14 +198,14 @@ window_of(uint64_t shape)
 }
 
 bool
-rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *limiter)
+rl_shape_unpack(struct rl_u128 identity, uint32_t ring, struct rl_limiter *limiter)
 {
 	const struct rl_limit l = {
-		.window_ns = window_of(shape),
-		.granularity = 1 + (uint32_t)(shape >> RL_SHAPE_GRANULARITY_SHIFT &
+		.window_ns = window_of(identity.hi),
+		.granularity = 1 + (uint32_t)(identity.hi >> RL_SHAPE_GRANULARITY_SHIFT &
 	                                      RL_SHAPE_GRANULARITY_MASK),
-		.algorithm = (enum rl_algorithm)(shape & RL_SHAPE_ALGORITHM_MASK),
-		.hard = is_hard,
+		.algorithm = (enum rl_algorithm)rl_identity_algorithm(identity),
+		.hard = (identity.lo & RL_IDENTITY_HARD) != 0,
 	};
 
 	if (is_counter(&l)) {
@@ -216,7 +226,7 @@ rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *
 	};
 	if (rl_limiter_has_window(limiter))
 		limiter->window = rl_window_make(l.algorithm, l.window_ns, l.granularity, l.hard);
-	else if (l.algorithm != RL_ANCHORED_WINDOW && l.algorithm != RL_IN_FLIGHT)
+	else if (rl_limiter_has_bucket(limiter))
 		limiter->divisor = rl_gcra_divisor(l.window_ns);
 	return true;
 }

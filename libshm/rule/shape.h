@@ -3,7 +3,7 @@
 #define RL_SHAPE_H
 
 /*
- * A limit as rl.h has it, and as the segment keeps it: a shape word, which never changes, and a
+ * A limit as rl.h has it, and as the segment keeps it: a shape, which never changes, and a
  * quota of 16 bytes, which may. Pure.
  */
 
@@ -20,11 +20,11 @@ uint64_t rl_shape_fill_ns(const struct rl_limit *limit);
 /* The same limit with what a 0 stands for filled in. */
 struct rl_limit rl_shape_complete(const struct rl_limit *limit);
 
-/* All of it but hardness and prefixes, for which there are bits beside it. */
-uint64_t rl_shape_pack(const struct rl_limit *complete);
+/* What an identity has of it, beside whose it is. */
+struct rl_u128 rl_shape_pack(const struct rl_limit *complete);
 
-/* The limiter of a shape, or false for one that cannot be. */
-bool rl_shape_unpack(uint64_t shape, bool is_hard, uint32_t ring, struct rl_limiter *limiter);
+/* The limiter of an identity's shape, or false for one that cannot be. */
+bool rl_shape_unpack(struct rl_u128 identity, uint32_t ring, struct rl_limiter *limiter);
 
 /* Make it one of a cluster; false if there can be none such. */
 bool rl_shape_lend(struct rl_limiter *limiter);

@@ -404,10 +404,10 @@ rl_row_incarnation(uint64_t flags)
 
 /*
  * A limit of a rule. `identity` says whose, and its shape: set by one CAS16, see rows.c.
- * identity.lo  used:1 | rule:10 | twin:3 | prefix_v4:6 | prefix_v6:8 | hard:1 | clustered:1 | 0:10 |
- *              incarnation:20 | leaving:1 | new:1 | 0:2, used lowest; twin tells limits of one
- *              rule and shape apart
- * identity.hi  the shape
+ * identity.lo  used:1 | rule:10 | twin:3 | prefix_v4:6 | prefix_v6:8 | hard:1 | clustered:1 |
+ *              algorithm, its highest bit:1 | 0:9 | incarnation:20 | leaving:1 | new:1 | 0:2, used lowest;
+ *              twin tells limits of one rule and shape apart
+ * identity.hi  window_ns:55 | granularity - 1:6 | algorithm, its low bits:3, these lowest
  * quota        lo: capacity:28 | burst:28 | shadow:1 | serial:7; hi: undelayed:28 |
  *              incarnation:20 | prefetch:12 | count_denied:1; capacity and undelayed lowest;
  *              serial: see keep.c. Of a limit of a cluster the last 16 bits are blind:14 | away:2
@@ -443,6 +443,7 @@ struct rl_reserve_head {
 #define RL_IDENTITY_V6_MASK 0xff
 #define RL_IDENTITY_HARD (UINT64_C(1) << 28)
 #define RL_IDENTITY_CLUSTERED (UINT64_C(1) << 29)
+#define RL_IDENTITY_ALGORITHM_SHIFT 30 /* of its number, what the shape has no room for */
 #define RL_IDENTITY_INCARNATION_SHIFT 40
 #define RL_IDENTITY_INCARNATION_MASK UINT64_C(0xfffff)
 #define RL_IDENTITY_LEAVING (UINT64_C(1) << 60) /* somebody checks whether it may be given away */
@@ -525,11 +526,21 @@ struct rl_ban_note {
 #define RL_REFS_CLAIM_SHIFT 20
 #define RL_REFS_CLAIM_MASK UINT64_C(0xffffff)
 
-/* shape: window_ns:55 | granularity - 1:6 | algorithm:3 */
+#define RL_ALGORITHM_BITS 4 /* of its number: three in identity.hi, one in identity.lo */
+#define RL_ALGORITHM_MASK ((1U << RL_ALGORITHM_BITS) - 1)
+#define RL_SHAPE_ALGORITHM_BITS 3
 #define RL_SHAPE_ALGORITHM_MASK UINT64_C(7)
 #define RL_SHAPE_GRANULARITY_SHIFT 3
 #define RL_SHAPE_GRANULARITY_MASK UINT64_C(0x3f)
 #define RL_SHAPE_WINDOW_SHIFT 9
+
+static inline unsigned
+rl_identity_algorithm(struct rl_u128 identity)
+{
+	uint64_t high = identity.lo >> RL_IDENTITY_ALGORITHM_SHIFT << RL_SHAPE_ALGORITHM_BITS;
+
+	return (unsigned)(high | (identity.hi & RL_SHAPE_ALGORITHM_MASK)) & RL_ALGORITHM_MASK;
+}
 
 /*
  * Counters of one rule as added by one CPU. There is room for more of them than there are: a word

@@ -164,7 +164,7 @@ test_the_ends_of_the_clock(void **state)
 	FOR_EACH_RULE(limit, &seed)
 	{
 		struct rl *rl = open_with(&limit);
-		bool is_bucket = limit.algorithm >= RL_TOKEN_BUCKET;
+		bool is_bucket = rl_algorithm_info(limit.algorithm)->flags & RL_IS_BUCKET;
 		for (int e = 0; e < 15; e++) {
 			struct rl_charges c;
 			const struct rl_item item = {.rule = 0,
@@ -203,7 +203,7 @@ test_the_largest_of_everything(void **state)
 		                     .capacity = capacities[n / 5 % 4],
 		                     .window_ns = windows[n / 20 % 3]};
 		uint32_t burst = capacities[n / 60];
-		if (l.algorithm >= RL_TOKEN_BUCKET)
+		if (rl_algorithm_info(l.algorithm)->flags & RL_HAS_BURST)
 			l.burst = burst < RL_CAPACITY_MAX ? burst : RL_CAPACITY_MAX - 1;
 		struct rl *rl = test_private(10);
 		struct rl_result r;

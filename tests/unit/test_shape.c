@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A limit's shape, in the words of its row. */
+#include "rule/shape.h"
+#include "testing.h"
+
+static struct rl_limit
+of_algorithm(unsigned number)
+{
+	return (struct rl_limit){.algorithm = (enum rl_algorithm)number,
+	                         .capacity = 1,
+	                         .window_ns = number == RL_IN_FLIGHT ? 0 : RL_SECOND};
+}
+
+/* Also beside ones and zeros in all other bits. */
+static void
+test_an_algorithm_keeps_each_bit_of_its_number(void **state)
+{
+	struct rl_limit zeros = {.granularity = 1};
+	struct rl_limit ones = {.granularity = RL_GRANULARITY_MAX,
+	                        .window_ns = RL_NEVER_NS,
+	                        .hard = 1,
+	                        .scope = RL_SCOPE_CLUSTER,
+	                        .prefix_v4 = RL_IDENTITY_V4_MASK,
+	                        .prefix_v6 = RL_IDENTITY_V6_MASK};
+
+	(void)state;
+	for (unsigned number = 0; number <= RL_ALGORITHM_MASK; number++) {
+		zeros.algorithm = ones.algorithm = (enum rl_algorithm)number;
+		struct rl_u128 empty = rl_shape_pack(&zeros), full = rl_shape_pack(&ones);
+		assert_int_equal(rl_identity_algorithm(empty), number);
+		assert_int_equal(rl_identity_algorithm(full), number);
+		zeros.algorithm = ones.algorithm = RL_SLIDING_WINDOW;
+		struct rl_u128 none = rl_shape_pack(&zeros), rest = rl_shape_pack(&ones);
+		assert_true((empty.lo ^ none.lo) ==
+		            (full.lo ^ rest.lo)); /* bits of its own alone */
+		assert_true((empty.hi ^ none.hi) == (full.hi ^ rest.hi));
+	}
+}
+
+/* Whoever asks for it: a definition, or a row of whatever bytes. */
+static void
+test_a_number_beyond_the_last_is_no_algorithm(void **state)
+{
+	const unsigned numbers[] = {16, 17, 32, 256, 1U << 31, UINT_MAX};
+	struct rl *rl = test_private(10);
+	struct rl_limiter limiter;
+
+	(void)state;
+	for (unsigned n = 0; n <= RL_ALGORITHM_MASK + sizeof numbers / sizeof numbers[0]; n++) {
+		bool fits = n <= RL_ALGORITHM_MASK;
+		unsigned number = fits ? n : numbers[n - RL_ALGORITHM_MASK - 1];
+		struct rl_rule rule = {.name = "r", .limit = of_algorithm(number)};
+		struct rl_limit complete = rl_shape_complete(&rule.limit);
+		bool is_one = rl_algorithm_info(rule.limit.algorithm);
+		assert_int_equal(rl_define(rl, &rule) >= 0, is_one);
+		assert_true(
+			!fits || number == RL_COUNTER ||
+			rl_shape_unpack(rl_shape_pack(&complete), 1, &limiter) ==
+				(is_one && number != RL_SLIDING_LOG)); /* which takes two entries */
+	}
+	rl_close(rl);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_algorithm_keeps_each_bit_of_its_number),
+		cmocka_unit_test(test_a_number_beyond_the_last_is_no_algorithm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
