@@ -47,6 +47,8 @@ resize(struct rl *rl, struct rl_resize *r, bool is_dry)
 	int error;
 
 	rl = rl_here(rl);
+	if (rl_table_is_left(&rl->segment.table))
+		return rl_follow_failed(rl);
 	if (rl_table_is_filling(&rl->segment.table))
 		return RL_EMOVING;
 	error = check(rl, r, &buckets, &ring);
@@ -139,7 +141,7 @@ rl_move_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
 		return -EROFS;
 	before = rl_before(rl);
 	if (!before)
-		return rl_table_is_filling(&rl->segment.table) ? -ENOMEM : 1;
+		return rl_table_is_filling(&rl->segment.table) ? rl_follow_failed(rl) : 1;
 	slots = rl_segment_slots(&before->segment);
 	if (first >= slots)
 		return -EINVAL;
@@ -193,7 +195,7 @@ rl_move_end(struct rl *rl)
 	before = rl_before(rl);
 	if (rl_table_is_filling(&rl->segment.table)) {
 		if (!before)
-			return -ENOMEM;
+			return rl_follow_failed(rl);
 		if (!is_empty(&before->segment))
 			return 0;
 		rl_tables_settle(&rl->segment);

@@ -498,15 +498,17 @@ rl_request_bring(struct rl_request *rq)
 static int
 try_once_brought(struct rl_request *rq, enum rl_mode mode)
 {
-	switch (rl_request_bring(rq)) {
+	int error = rl_request_bring(rq);
+
+	switch (error) {
 	case 0:
 		return try_once(rq, mode);
 	case -ENOSPC:
 		return (int)answer_full(rq, rq->ask.now_ns);
-	case -ENOMEM:
-		return (int)undecided(rq, -ENOMEM);
-	default:
+	case -EAGAIN:
 		return RL_AGAIN;
+	default:
+		return (int)undecided(rq, error);
 	}
 }
 

@@ -32,8 +32,8 @@ give_where_it_is(struct rl *rl, const struct rl_compiled *limit, const struct rl
 		k.candidates =
 			rl_table_candidates(&k.rl->segment.table, k.limit->owner, charge->key);
 		done = rl_bring(&k);
-		if (done == -ENOMEM || done == -ENOSPC)
-			return done == -ENOMEM ? done : -EBUSY;
+		if (done < 0 && done != -EAGAIN)
+			return done == -ENOSPC ? -EBUSY : done;
 		if (done == 0 && rl_table_find(&k.rl->segment.table, &k.candidates, &slot))
 			done = give_at(&k.rl->segment, k.limit, slot, charge);
 		if (done != 0 && done != -EAGAIN)

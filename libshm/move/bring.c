@@ -79,7 +79,7 @@ rl_bring(struct rl_sought *k)
 		return error;
 	if (rl_table_is_left(
 		    &here->segment.table)) /* it cannot be mapped, or is just the next one */
-		return rl_here(k->rl->first) == here ? -ENOMEM : -EAGAIN;
+		return rl_here(k->rl->first) == here ? rl_follow_failed(here) : -EAGAIN;
 	before = rl_before(here);
 	if (before)
 		look_ahead(k, before);
@@ -87,5 +87,5 @@ rl_bring(struct rl_sought *k)
 		return 0;
 	if (before)
 		return bring(k, before);
-	return rl_table_is_filling(&here->segment.table) ? -ENOMEM : -EAGAIN;
+	return rl_table_is_filling(&here->segment.table) ? rl_follow_failed(here) : -EAGAIN;
 }

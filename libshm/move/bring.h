@@ -28,7 +28,7 @@ rl_must_bring(const struct rl *rl)
 /*
  * If the table is left, go on with the one in force; and see to it that the key is there, if it was in the one before. On a
  * handle that may not write, or if there is no room for it, it is looked for where it is. 0; -EAGAIN others were
- * quicker; -ENOSPC it was on its way, and there is no room for it any more; -ENOMEM the table cannot be mapped.
+ * quicker; -ENOSPC it was on its way, and there is no room for it any more; -ENOMEM, RL_EDAMAGED the table cannot be mapped.
  */
 int rl_bring(struct rl_sought *sought);
 

@@ -5,6 +5,7 @@
  */
 #include "move/follow.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,16 +25,27 @@ free_one(struct rl *rl)
 	free(rl);
 }
 
+static struct rl *
+newest(struct rl *first)
+{
+	return rl_atomic_load_pointer(&first->newest);
+}
+
 /* NULL: it cannot be had. */
 static struct rl *
 make(struct rl *first, uint64_t number)
 {
 	struct rl *rl = calloc(1, sizeof *rl);
 	const struct rl_geometry *g = &first->segment.geometry;
+	int error;
 
+	rl_atomic_own_store(&first->unfollowed, ENOMEM);
 	if (!rl)
 		return NULL;
-	if (rl_tables_map(&first->segment, first->name, number, &rl->segment) < 0) {
+	error = rl_tables_map(&first->segment, first->name, number, &newest(first)->segment,
+	                      &rl->segment);
+	if (error < 0) {
+		rl_atomic_own_store(&first->unfollowed, (uint64_t)-error);
 		free(rl);
 		return NULL;
 	}
@@ -51,12 +63,6 @@ make(struct rl *first, uint64_t number)
 	rl->first = first;
 	rl->here = rl;
 	return rl;
-}
-
-static struct rl *
-newest(struct rl *first)
-{
-	return rl_atomic_load_pointer(&first->newest);
 }
 
 /* Of that table, if it has been followed to. */
@@ -115,6 +121,12 @@ struct rl *
 rl_followed(struct rl *rl, uint64_t number)
 {
 	return get(rl->first, number);
+}
+
+int
+rl_follow_failed(const struct rl *rl)
+{
+	return -(int)rl_atomic_own_load(&rl->first->unfollowed);
 }
 
 void

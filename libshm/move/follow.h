@@ -41,6 +41,9 @@ struct rl *rl_before(struct rl *rl);
 /* The struct rl of that table, mapped if need be; NULL: that is not to be had. */
 struct rl *rl_followed(struct rl *rl, uint64_t number);
 
+/* Why the last table that was not to be had was not: RL_EDAMAGED, -ENOMEM, or -EAGAIN if it was left meanwhile. */
+int rl_follow_failed(const struct rl *rl);
+
 /* Give up all that rl_follow() has made. */
 void rl_follow_no_more(struct rl *first);
 

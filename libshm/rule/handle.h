@@ -29,10 +29,11 @@ struct rl {
 	uint64_t history_due_ns;     /* by who sweeps: when all rules' histories are to be noted */
 	uint64_t denials_until_ns;   /* keys that are denied are expected: see rl_tell_expect() */
 	int lock;                    /* what rl_supervise() holds, or -1 */
-	struct rl *first; /* the application's; and of that one, what other threads change: */
-	void *here;       /* the struct rl of the table in force, as far as it is known */
-	void *newest;     /* the list of all: move/follow.c */
-	struct rl *older; /* the next in that list */
+	struct rl *first;    /* the application's; and of that one, what other threads change: */
+	void *here;          /* the struct rl of the table in force, as far as it is known */
+	void *newest;        /* the list of all: move/follow.c */
+	uint64_t unfollowed; /* why a table was not to be had: -rl_follow_failed() */
+	struct rl *older;    /* the next in that list */
 };
 
 /* Is there such a rule? */

@@ -36,8 +36,8 @@ attach_fd(int fd, const struct rl_options *o, struct rl_segment *s)
 	if (must_trust && !rl_trust_mode(&s->file, o))
 		return RL_EPUBLIC;
 	error = rl_segment_map(s, &header, fd, is_writable);
-	if (error == 0 && !rl_tables_fit(s, fd))
-		error = RL_ETRUNCATED;
+	if (error == 0)
+		error = rl_tables_fit(s, fd);
 	if (error == 0)
 		error = rl_segment_follow_clock(s, &header);
 	if (error < 0)

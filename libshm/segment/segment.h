@@ -25,8 +25,9 @@ struct rl_filter {
  */
 struct rl_segment {
 	struct rl_header *header;
-	size_t bytes;  /* that the header's geometry has */
-	void *own_map; /* of a table other than the first: what is mapped for it alone */
+	size_t bytes;    /* that the header's geometry has */
+	void *own_map;   /* of a table other than the first: what is mapped for it alone, */
+	uint64_t own_at; /* from there in the file on */
 	size_t own_bytes;
 	bool is_writable;
 	struct rl_geometry geometry;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "segment/geometry.h"
@@ -14,8 +15,9 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define HUGE_BYTES (UINT64_C(32) << 20)  /* as in map.c */
-#define DOMAIN ((UINT64_C(1) << 51) + 2) /* apart from the hashes of keys, names and patterns */
+#define HUGE_BYTES (UINT64_C(32) << 20)   /* as in map.c */
+#define RL_TABLES_END (UINT64_C(1) << 48) /* of places: further than any file or address reaches */
+#define DOMAIN ((UINT64_C(1) << 51) + 2)  /* apart from the hashes of keys, names and patterns */
 
 /* Where the parts of a table lie, from its start. */
 struct parts {
@@ -41,6 +43,13 @@ parts_of(const struct rl_geometry *g)
 	return p;
 }
 
+/* Up to where the next one may begin. Behind its end in the file nobody looks. */
+static uint64_t
+mapped_bytes(const struct rl_geometry *g)
+{
+	return rl_table_at(parts_of(g).bytes);
+}
+
 static struct rl_geometry
 resized(const struct rl_segment *s, uint32_t buckets, uint32_t ring)
 {
@@ -59,8 +68,8 @@ rl_tables_bytes(const struct rl_segment *s, uint32_t buckets, uint32_t ring)
 	return parts_of(&g).bytes;
 }
 
-static uint64_t
-check_of(const struct rl_segment *s, uint64_t number, const struct rl_table_place *p)
+uint64_t
+rl_tables_check(const struct rl_segment *s, uint64_t number, const struct rl_table_place *p)
 {
 	const uint64_t facts[] = {number, p->at, p->sizes};
 
@@ -82,7 +91,7 @@ read_place(const struct rl_segment *s, uint64_t number, struct rl_table_place *p
 	p->at = rl_atomic_load(&at->at);
 	p->sizes = rl_atomic_load(&at->sizes);
 	p->check = rl_atomic_load(&at->check);
-	return p->check == check_of(s, number, p);
+	return p->check == rl_tables_check(s, number, p);
 }
 
 static void
@@ -90,11 +99,72 @@ write_place(const struct rl_segment *s, uint64_t number, struct rl_table_place p
 {
 	struct rl_table_place *at = place_of(s, number);
 
-	p.check = check_of(s, number, &p);
+	p.check = rl_tables_check(s, number, &p);
 	rl_atomic_store(&at->check, 0);
 	rl_atomic_store(&at->at, p.at);
 	rl_atomic_store(&at->sizes, p.sizes);
 	rl_atomic_store(&at->check, p.check);
+}
+
+/*
+ * Is it a place for a table? All that is computed of a place is computed of the copy that was asked about. The file's end is
+ * another question.
+ */
+static bool
+is_sound(const struct rl_segment *s, const struct rl_table_place *p, struct rl_geometry *g)
+{
+	*g = resized(s, (uint32_t)p->sizes, (uint32_t)(p->sizes >> 32));
+	return rl_geometry_is_valid(g) && p->at % RL_TABLE_ALIGN == 0 && p->at >= s->bytes &&
+	       p->at <= RL_TABLES_END && mapped_bytes(g) <= RL_TABLES_END - p->at;
+}
+
+/* Behind the table that it takes the place of, as far as it still says where that is? */
+static bool
+is_behind(const struct rl_segment *s, uint64_t number, uint64_t at)
+{
+	struct rl_table_place before;
+	struct rl_geometry g;
+
+	return number < 2 || !read_place(s, number - 1, &before) || !is_sound(s, &before, &g) ||
+	       at >= before.at + mapped_bytes(&g);
+}
+
+/* The same beside one that this process has mapped. */
+static bool
+is_apart(const struct rl_segment *mapped, uint64_t number, uint64_t at, const struct rl_geometry *g)
+{
+	if (mapped->table.number == 0)
+		return true;
+	return number > mapped->table.number
+	               ? at >= mapped->own_at + mapped_bytes(&mapped->geometry)
+	               : at + mapped_bytes(g) <= mapped->own_at;
+}
+
+/* While `now` says so, its place is written. */
+static bool
+is_in_use(const struct rl_segment *s, uint64_t number)
+{
+	uint64_t now = rl_atomic_load(&s->header->tables.now);
+
+	return now >> 1 == number || now == ((number + 1) << 1 | RL_TABLES_MOVING);
+}
+
+/* Where a table is. 0, -EAGAIN, RL_EDAMAGED: see rl_tables_look(). */
+static int
+look(const struct rl_segment *s, uint64_t number, struct rl_table_place *p, struct rl_geometry *g)
+{
+	if (read_place(s, number, p) && is_sound(s, p, g) && is_behind(s, number, p->at))
+		return 0;
+	return is_in_use(s, number) ? RL_EDAMAGED : -EAGAIN;
+}
+
+int
+rl_tables_look(const struct rl_segment *s, uint64_t number)
+{
+	struct rl_table_place p;
+	struct rl_geometry g;
+
+	return number == 0 ? 0 : look(s, number, &p, &g);
 }
 
 /*
@@ -109,10 +179,10 @@ map_again(const struct rl_segment *first, const char *name, uint64_t at, uint64_
 	void *table;
 	int fd;
 
-	if (base != MAP_FAILED) {
-		munmap(base, at);
+	if (base != MAP_FAILED && munmap(base, at) == 0)
 		return base + at;
-	}
+	if (base != MAP_FAILED) /* there are as many mappings as there may be */
+		munmap(base, at + bytes);
 	fd = rl_segment_reopen(first, name);
 	if (fd < 0)
 		return MAP_FAILED;
@@ -121,12 +191,27 @@ map_again(const struct rl_segment *first, const char *name, uint64_t at, uint64_
 	return table;
 }
 
+/*
+ * Does the file reach as far as that byte of a mapping? Nobody has a descriptor to ask. So the kernel is to read it, in a call
+ * that then does nothing, for there is no such way to change a mask of signals: where a load would be SIGBUS, that is
+ * EFAULT. The kernel reads eight bytes, and no page is left by them.
+ */
+static bool
+is_in_file(const unsigned char *last)
+{
+	const unsigned char *word = last + 1 - sizeof(uint64_t);
+
+	return syscall(SYS_rt_sigprocmask, -1, word, NULL, sizeof(uint64_t)) == 0 ||
+	       errno != EFAULT;
+}
+
 static void
-place_table(struct rl_segment *s, unsigned char *at, uint64_t number)
+place_table(struct rl_segment *s, unsigned char *at, uint64_t file_at, uint64_t number)
 {
 	struct parts p = parts_of(&s->geometry);
 
 	s->own_map = at;
+	s->own_at = file_at;
 	s->own_bytes = p.bytes;
 	s->table.bucket = (struct rl_bucket *)(void *)at;
 	s->table.buckets = s->geometry.buckets;
@@ -138,84 +223,81 @@ place_table(struct rl_segment *s, unsigned char *at, uint64_t number)
 
 int
 rl_tables_map(const struct rl_segment *first, const char *name, uint64_t number,
-              struct rl_segment *s)
+              const struct rl_segment *mapped, struct rl_segment *s)
 {
 	struct rl_table_place place;
-	void *at;
+	struct rl_geometry geometry;
+	unsigned char *at;
+	int error = look(first, number, &place, &geometry);
 
-	if (!read_place(first, number, &place))
-		return -EAGAIN;
-	*s = *first;
-	s->geometry = resized(first, (uint32_t)place.sizes, (uint32_t)(place.sizes >> 32));
-	if (!rl_geometry_is_valid(&s->geometry))
-		return -EAGAIN;
-	at = map_again(first, name, place.at, parts_of(&s->geometry).bytes);
+	if (error == 0 && !is_apart(mapped, number, place.at, &geometry))
+		error = RL_EDAMAGED;
+	if (error < 0)
+		return error;
+	at = map_again(first, name, place.at, mapped_bytes(&geometry));
 	if (at == MAP_FAILED)
 		return -ENOMEM;
-	place_table(s, at, number);
-	if (s->geometry.huge_pages || s->own_bytes >= HUGE_BYTES)
+	if (!is_in_file(at + parts_of(&geometry).bytes - 1)) {
+		munmap(at, mapped_bytes(&geometry));
+		return RL_EDAMAGED;
+	}
+	*s = *first;
+	s->geometry = geometry;
+	place_table(s, at, place.at, number);
+	if (geometry.huge_pages || s->own_bytes >= HUGE_BYTES)
 		madvise(at, s->own_bytes, MADV_HUGEPAGE);
 	return 0;
 }
 
-static bool
+static int
 fits(const struct rl_segment *s, uint64_t number, uint64_t file_bytes)
 {
-	struct rl_geometry g;
 	struct rl_table_place p;
+	struct rl_geometry g;
+	int error = number == 0 ? 0 : look(s, number, &p, &g);
 
-	if (number == 0)
-		return true;
-	if (!read_place(s, number, &p))
-		return false;
-	g = resized(s, (uint32_t)p.sizes, (uint32_t)(p.sizes >> 32));
-	return p.at <= file_bytes && parts_of(&g).bytes <= file_bytes - p.at;
+	if (number == 0 || error < 0)
+		return error;
+	return p.at <= file_bytes && parts_of(&g).bytes <= file_bytes - p.at ? 0 : RL_ETRUNCATED;
 }
 
 /* The size of the file is asked for after `now`: it grows before a table comes into force. */
-bool
+int
 rl_tables_fit(const struct rl_segment *s, int fd)
 {
 	uint64_t now = rl_atomic_load(&s->header->tables.now);
 	struct stat file;
 	uint64_t bytes = fstat(fd, &file) == 0 ? (uint64_t)file.st_size : 0;
-	bool fit = fits(s, now >> 1, bytes) &&
-	           ((now & RL_TABLES_MOVING) == 0 || fits(s, (now >> 1) - 1, bytes));
+	int error = fits(s, now >> 1, bytes);
 
-	return fit || rl_atomic_load(&s->header->tables.now) != now;
+	if (error == 0 && (now & RL_TABLES_MOVING) != 0)
+		error = fits(s, (now >> 1) - 1, bytes);
+	return rl_atomic_load(&s->header->tables.now) == now ? error : 0;
 }
 
 void
 rl_tables_unmap(struct rl_segment *s)
 {
 	if (s->own_map)
-		munmap(s->own_map, s->own_bytes);
+		munmap(s->own_map, mapped_bytes(&s->geometry));
 	s->own_map = NULL;
 }
 
-/* Behind the table in force. What stands there is of one that was never put into force. */
-static uint64_t
-next_at(const struct rl_segment *s)
-{
-	struct rl_table_place p;
-
-	if (s->table.number == 0)
-		return rl_table_at(s->bytes);
-	read_place(s, s->table.number, &p);
-	return rl_table_at(p.at + s->own_bytes);
-}
-
+/*
+ * Make room for a table. What stands there is of one that was never put into force, or nobody's: it goes. The file is never made
+ * shorter, for who has it mapped would fall off its end; what is given back is a hole in it.
+ */
 static int
 grow(int fd, uint64_t at, uint64_t bytes)
 {
-	struct stat file;
+	const int hole = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 	int error;
 
-	if (fstat(fd, &file) < 0 || ((uint64_t)file.st_size > at && ftruncate(fd, (off_t)at) < 0))
+	if (fallocate(fd, hole, (off_t)at, (off_t)(RL_TABLES_END - at)) < 0)
 		return -errno;
 	error = rl_segment_grow(fd, at, bytes);
-	if (error < 0 && (uint64_t)file.st_size < at + bytes) /* what was had is given back */
-		(void)!ftruncate(fd, file.st_size < (off_t)at ? file.st_size : (off_t)at);
+	if (error < 0)
+		(void)!fallocate(fd, hole, (off_t)at, (off_t)bytes);
 	return error;
 }
 
@@ -237,9 +319,16 @@ touch(int fd, uint64_t at, uint64_t bytes)
 int
 rl_tables_make(const struct rl_segment *s, const char *name, uint32_t buckets, uint32_t ring)
 {
-	uint64_t number = s->table.number, at = next_at(s);
-	int fd = rl_segment_reopen(s, name), error;
+	uint64_t number = s->table.number;
+	uint64_t at = rl_table_at(number == 0 ? s->bytes : s->own_at + s->own_bytes);
+	struct rl_geometry g = resized(s, buckets, ring);
+	int fd, error = rl_tables_look(s, number);
 
+	if (error == 0 && mapped_bytes(&g) > RL_TABLES_END - at)
+		error = -EFBIG;
+	if (error < 0)
+		return error == -EAGAIN ? -EBUSY : error;
+	fd = rl_segment_reopen(s, name);
 	if (fd < 0)
 		return fd;
 	error = grow(fd, at, rl_tables_bytes(s, buckets, ring));

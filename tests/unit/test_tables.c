@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where tables lie in the file, as a segment says that is damaged, or was written by somebody hostile who knows its format. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rule/handle.h"
+#include "segment/tables.h"
+#include "testing.h"
+
+#define T0 (UINT64_C(1700000000) * RL_SECOND)
+#define PIECE (UINT64_C(2) << 20)
+
+static struct rl_options small = {.keys = 60, .ring = 4, .rules = 4, .bans = 10, .overrides = 8};
+
+static struct rl *
+open_small(int *rule)
+{
+	struct rl *rl;
+
+	assert_int_equal(rl_open(test_segment_name(), &small, &rl), 0);
+	*rule = test_rule(rl, "r", 3, RL_SECOND, 1, true);
+	return rl;
+}
+
+/* Table `number` lies there and is in force, says somebody who computes checks as the library does. */
+static void
+forge(const struct rl_segment *s, uint64_t number, uint64_t at, uint64_t sizes)
+{
+	struct rl_table_place place = {.at = at, .sizes = sizes};
+
+	place.check = rl_tables_check(s, number, &place);
+	s->header->tables.place[number % 2] = place;
+	rl_atomic_store(&s->header->tables.now, number << 1);
+}
+
+static void
+forget(const struct rl_segment *s)
+{
+	rl_atomic_store(&s->header->tables.now, 0);
+}
+
+static uint64_t
+file_bytes(int fd)
+{
+	struct stat file;
+
+	assert_int_equal(fstat(fd, &file), 0);
+	return (uint64_t)file.st_size;
+}
+
+/* Of a key that was never asked for. */
+static void
+expect(struct rl *rl, int rule, enum rl_verdict verdict, int error)
+{
+	static uint64_t key;
+	struct rl_result result;
+
+	key++;
+	assert_int_equal(rl_check_at(rl, rule, &key, sizeof key, 1, T0, &result), verdict);
+	assert_int_equal(result.error, error);
+}
+
+/* A place that is none is damage to who is attached and to who attaches, and nothing is mapped there. */
+static void
+test_places_that_are_none(void **state)
+{
+	int rule;
+	struct rl *rl = open_small(&rule), *other;
+	const struct rl_segment *s = &rl->segment;
+	const uint64_t at = rl_table_at(s->bytes), sizes = 20 | UINT64_C(4) << 32;
+	const uint64_t bad[][2] = {
+		{at + 8, sizes},
+		{at + 4096, sizes},
+		{0, sizes},
+		{at - PIECE, sizes},
+		{0 - 160 * UINT64_C(4096), 2048 | UINT64_C(4) << 32},
+		{0 - PIECE, sizes},
+		{UINT64_C(1) << 63, sizes},
+		{UINT64_C(1) << 48, sizes},
+		{(UINT64_C(1) << 48) - PIECE, (PIECE / 64) | UINT64_C(4) << 32},
+		{at, 0 | UINT64_C(4) << 32},
+		{at, UINT64_C(0xffffffff) | UINT64_C(4) << 32},
+		{at, 20},
+		{at, 20 | (uint64_t)(RL_RING_MAX + 1) << 32},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		forge(s, 1, bad[i][0], bad[i][1]);
+		expect(rl, rule, RL_UNDECIDED, RL_EDAMAGED);
+		assert_int_equal(rl_open(test_segment_name(), NULL, &other), RL_EDAMAGED);
+		assert_int_equal(rl_resize(rl, &(struct rl_resize){.keys = 100}, 0), RL_EDAMAGED);
+		assert_int_equal(rl_peek_at(rl, rule, "k", 1, T0, NULL), RL_UNDECIDED);
+		assert_ptr_equal(rl->here, rl);
+	}
+	forget(s);
+	expect(rl, rule, RL_ALLOWED, 0);
+	rl_close(rl);
+}
+
+/* Behind the end of the file there is nothing: nobody dies of looking there. */
+static void
+test_a_place_behind_the_end(void **state)
+{
+	int rule;
+	struct rl *rl = open_small(&rule), *other;
+	const struct rl_segment *s = &rl->segment;
+	const uint64_t at = rl_table_at(s->bytes), sizes = 20 | UINT64_C(4) << 32;
+
+	(void)state;
+	for (uint64_t pieces = 0; pieces < 200; pieces += 50) {
+		forge(s, 1, at + pieces * PIECE, sizes);
+		expect(rl, rule, RL_UNDECIDED, RL_EDAMAGED);
+		assert_int_equal(rl_open(test_segment_name(), NULL, &other), RL_ETRUNCATED);
+	}
+	forget(s);
+	expect(rl, rule, RL_ALLOWED, 0);
+	rl_close(rl);
+}
+
+/* Each table lies behind the one before it: who is told of the same places again and again maps one once. */
+static void
+test_places_that_overlap(void **state)
+{
+	int rule;
+	struct rl *rl = open_small(&rule);
+	const struct rl_segment *s = &rl->segment;
+	const uint64_t at = rl_table_at(s->bytes), sizes = 20 | UINT64_C(4) << 32;
+	int fd = test_file_of_segment();
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, (off_t)(at + 8 * PIECE)), 0);
+	close(fd);
+	forge(s, 1, at + PIECE, sizes);
+	expect(rl, rule, RL_ALLOWED, 0);
+	for (uint64_t number = 2; number < 100; number++) {
+		forge(s, number, at + PIECE, sizes);
+		expect(rl, rule, RL_UNDECIDED, RL_EDAMAGED);
+		forge(s, number, at, sizes);
+		expect(rl, rule, RL_UNDECIDED, RL_EDAMAGED);
+	}
+	assert_int_equal(((struct rl *)rl->newest)->segment.table.number, 1);
+	rl_close(rl);
+}
+
+/* A bit of the place of the table in force is wrong: nothing is resized, and nobody falls off the file's end. */
+static void
+test_a_bit_of_a_place(void **state)
+{
+	int rule;
+	struct rl *rl = open_small(&rule);
+	struct rl_table_place *place = &rl->segment.header->tables.place[1];
+	struct rl_moving moving = {0};
+	int fd = test_file_of_segment();
+	uint64_t bytes;
+
+	(void)state;
+	assert_int_equal(rl_resize(rl, &(struct rl_resize){.keys = 3000}, 0), 0);
+	expect(rl, rule, RL_ALLOWED, 0);
+	assert_int_equal(rl_move_slots_at(rl, 0, UINT64_MAX, T0, &moving), 0);
+	assert_int_equal(rl_move_end(rl), 1);
+	bytes = file_bytes(fd);
+	for (int bit = 0; bit < 64; bit++) {
+		place->at ^= UINT64_C(1) << bit;
+		assert_int_equal(rl_resize(rl, &(struct rl_resize){.keys = 9000}, 0), RL_EDAMAGED);
+		assert_true(file_bytes(fd) >= bytes);
+		place->at ^= UINT64_C(1) << bit;
+	}
+	expect(rl, rule, RL_ALLOWED, 0);
+	close(fd);
+	rl_close(rl);
+}
+
+/* What somebody has left behind the table in force is no part of the next one, and the file gets no shorter. */
+static void
+test_what_lies_behind(void **state)
+{
+	int rule;
+	struct rl *rl = open_small(&rule);
+	const uint64_t at = rl_table_at(rl->segment.bytes);
+	int fd = test_file_of_segment();
+	unsigned char *left;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, (off_t)(at + 8 * PIECE)), 0);
+	left = mmap(NULL, 8 * PIECE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+	assert_true(left != MAP_FAILED);
+	memset(left, 0xff, 8 * PIECE);
+	assert_int_equal(rl_resize(rl, &(struct rl_resize){.keys = 3000}, 0), 0);
+	assert_true(file_bytes(fd) >= at + 8 * PIECE);
+	for (uint64_t i = 0; i < 8 * PIECE; i++)
+		assert_true(left[i] == 0);
+	expect(rl, rule, RL_ALLOWED, 0);
+	munmap(left, 8 * PIECE);
+	close(fd);
+	rl_close(rl);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_places_that_are_none, test_unlink),
+		cmocka_unit_test_teardown(test_a_place_behind_the_end, test_unlink),
+		cmocka_unit_test_teardown(test_places_that_overlap, test_unlink),
+		cmocka_unit_test_teardown(test_a_bit_of_a_place, test_unlink),
+		cmocka_unit_test_teardown(test_what_lies_behind, test_unlink),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
