@@ -27,7 +27,7 @@ $(eval $(call RUBY_VARIANT,build/ruby-asan,-O1 -g --param asan-stack=0 -fsanitiz
 
 build-ruby: build/ruby/lib/rl/rl_ext.so
 
-RUBY_TESTS := servers ruby asan gem readme
+RUBY_TESTS := servers ruby asan gem readme stress
 ADAPTER_BUILDS += build-ruby build/ruby-asan/lib/rl/rl_ext.so build/rlctl
 ADAPTER_CHECKS += $(RUBY_TESTS:%='$(RUBY_DIR)/tests/run.sh %')
 

@@ -19,9 +19,9 @@ match_of(VALUE match)
 
 /* A pattern as [match, text]. Only a whole key may be longer than its digest. */
 static struct rl_pattern
-pattern_of(VALUE match, VALUE text, struct key *key)
+pattern_of(int match, VALUE text, struct key *key)
 {
-	struct rl_pattern pattern = {.match = (enum rl_match)match_of(match)};
+	struct rl_pattern pattern = {.match = (enum rl_match)match};
 
 	rlr_key(text, key);
 	pattern.key = key->bytes;
@@ -54,12 +54,12 @@ set_exception(VALUE self, VALUE rule, VALUE match, VALUE text, VALUE until, set_
 	struct segment *segment = rlr_segment(self);
 	struct rule *of = rlr_rule_or_nil(rule, self);
 	uint64_t until_ns = rlr_time(until, "until");
+	int match_number = match_of(match), error;
 	struct rl_pattern pattern;
 	struct key key;
-	int error;
 
 	rlr_now(segment); /* in the segment that has the name now */
-	pattern = pattern_of(match, text, &key);
+	pattern = pattern_of(match_number, text, &key);
 	error = set(segment->s.rl, found_handle(of), &pattern, until_ns);
 	RB_GC_GUARD(key.string);
 	if (error < 0)
@@ -84,12 +84,12 @@ segment_set_unban(VALUE self, VALUE rule, VALUE match, VALUE text)
 {
 	struct segment *segment = rlr_segment(self);
 	struct rule *of = rlr_rule_or_nil(rule, self);
-	struct key key;
+	int match_number = match_of(match), done;
 	struct rl_pattern pattern;
-	int done;
+	struct key key;
 
 	rlr_now(segment);
-	pattern = pattern_of(match, text, &key);
+	pattern = pattern_of(match_number, text, &key);
 	done = rl_unban(segment->s.rl, found_handle(of), &pattern);
 	RB_GC_GUARD(key.string);
 	if (done < 0)
@@ -104,15 +104,16 @@ segment_reset_many(VALUE self, VALUE rule, VALUE match, VALUE text)
 	struct segment *segment = rlr_segment(self);
 	struct rule *of = rlr_rule_or_nil(rule, self);
 	struct rl_reset_counts counts = {0};
+	int match_number = NIL_P(match) ? 0 : match_of(match), error;
 	struct rl_pattern pattern;
 	struct key key;
-	int error;
 
 	rlr_now(segment);
 	if (!NIL_P(match))
-		pattern = pattern_of(match, text, &key);
+		pattern = pattern_of(match_number, text, &key);
 	error = rl_reset_matching(segment->s.rl, found_handle(of), NIL_P(match) ? NULL : &pattern,
 	                          &counts);
+	RB_GC_GUARD(key.string);
 	if (error < 0)
 		rlr_raise(error, "reset_matching: %" PRIsVALUE, rb_inspect(text));
 	return rb_assoc_new(ULL2NUM(counts.forgotten), ULL2NUM(counts.unknown));

@@ -269,35 +269,27 @@ struct batch {
 	struct rl_result *results;
 	size_t count;
 	VALUE buffers[3];
-	VALUE strings; /* the keys, for as long as their bytes are used */
 };
 
-/* Nothing is allocated between this and the call, so that no string moves. */
-static void
-point_at_keys(struct batch *b)
+/* The whole buffer is marked, so that the values in it live, and their bytes stay where they are. */
+static void *
+make_marked(VALUE *buffer, size_t size)
 {
-	for (size_t i = 0; i < b->count; i++)
-		if (b->asks[i].key.bytes != b->asks[i].key.digest)
-			b->items[i].key = RSTRING_PTR(RARRAY_AREF(b->strings, (long)i));
+	return rb_alloc_tmp_buffer(buffer, (long)size + 1);
 }
 
 static void
 take_items(struct batch *b, VALUE segment, VALUE items, uint64_t now_ns, int keep)
 {
 	b->count = (size_t)RARRAY_LEN(items);
-	b->strings = rb_ary_new_capa((long)b->count);
-	b->asks = rb_alloc_tmp_buffer_with_count(&b->buffers[0], b->count * sizeof *b->asks + 1,
-	                                         b->count);
-	b->items = rb_alloc_tmp_buffer_with_count(&b->buffers[1], b->count * sizeof *b->items + 1,
-	                                          b->count);
-	b->results = rb_alloc_tmp_buffer_with_count(&b->buffers[2],
-	                                            b->count * sizeof *b->results + 1, b->count);
+	b->asks = make_marked(&b->buffers[0], b->count * sizeof *b->asks);
+	b->items = make_marked(&b->buffers[1], b->count * sizeof *b->items);
+	b->results = make_marked(&b->buffers[2], b->count * sizeof *b->results);
 	for (size_t i = 0; i < b->count; i++) {
 		struct ask *a = &b->asks[i];
 
 		*a = (struct ask){.now_ns = now_ns};
 		take_item(rb_ary_entry(items, (long)i), segment, a);
-		rb_ary_push(b->strings, a->key_value);
 		a->now_ns = now_ns;
 		a->item.rule = handle_of(a);
 		if (a->item.rule < 0)
@@ -309,7 +301,6 @@ take_items(struct batch *b, VALUE segment, VALUE items, uint64_t now_ns, int kee
 			keep_charges(&b->asks[i]);
 		b->items[i] = b->asks[i].item;
 	}
-	point_at_keys(b);
 }
 
 static VALUE
@@ -346,7 +337,6 @@ segment_decide_all(VALUE self, VALUE items, VALUE now, VALUE keep, VALUE max_wai
 	                                            b.results, &decided)
 	                          : rl_reserve_all_at(segment->s.rl, b.items, b.count, max_wait_ns,
 	                                              now_ns, b.results, &decided);
-	RB_GC_GUARD(b.strings);
 	return rb_ary_new_from_args(3, ID2SYM(rb_intern(rlb_verdict((int)verdict))),
 	                            decided < b.count ? SIZET2NUM(decided) : Qnil, results_of(&b));
 }
@@ -361,7 +351,6 @@ segment_decide_many(VALUE self, VALUE items, VALUE now)
 	Check_Type(items, T_ARRAY);
 	take_items(&b, self, items, now_ns, 0);
 	rl_check_many_at(segment->s.rl, b.items, b.count, now_ns, b.results);
-	RB_GC_GUARD(b.strings);
 	return results_of(&b);
 }
 

@@ -86,33 +86,42 @@ proxies_initialize(int argc, VALUE *argv, VALUE self)
 	return self;
 }
 
-/* A String is one line, an Array has several, nil none. */
+/* A String is one line, an Array has several, nil none. The Strings are the caller's alone: none of them changes. */
 static VALUE
 lines_of(VALUE lines)
 {
-	if (NIL_P(lines))
-		return rb_ary_new();
-	return RB_TYPE_P(lines, T_STRING) ? rb_ary_new_from_args(1, lines) : rb_Array(lines);
+	VALUE own = rb_ary_new(), line;
+
+	lines = RB_TYPE_P(lines, T_STRING) ? rb_ary_new_from_args(1, lines) : rb_Array(lines);
+	for (long i = 0; i < RARRAY_LEN(lines); i++) {
+		line = rb_ary_entry(lines, i);
+		StringValue(line);
+		rb_ary_push(own, rb_str_new_frozen(line));
+	}
+	return own;
 }
 
-/* client(peer, lines of the field) => [address, :found, hops] */
+static struct rl_http_value
+bytes_of(VALUE string)
+{
+	return (struct rl_http_value){RSTRING_PTR(string), (size_t)RSTRING_LEN(string)};
+}
+
+/* find(peer, lines of the field) => [address, :found, hops] */
 static VALUE
 proxies_find(VALUE self, VALUE peer, VALUE field)
 {
 	struct proxies *p = rb_check_typeddata(self, &proxies_type);
-	VALUE lines = lines_of(field), line, buffer;
+	VALUE lines = lines_of(field), buffer;
 	size_t count = (size_t)RARRAY_LEN(lines);
 	struct rl_http_client client;
 	struct rl_http_value *values, from;
 
 	StringValue(peer);
-	from = (struct rl_http_value){RSTRING_PTR(peer), (size_t)RSTRING_LEN(peer)};
-	values = rb_alloc_tmp_buffer_with_count(&buffer, (count + 1) * sizeof *values, count + 1);
-	for (size_t i = 0; i < count; i++) {
-		line = rb_ary_entry(lines, (long)i);
-		StringValue(line);
-		values[i] = (struct rl_http_value){RSTRING_PTR(line), (size_t)RSTRING_LEN(line)};
-	}
+	values = rb_alloc_tmp_buffer(&buffer, (long)((count + 1) * sizeof *values));
+	from = bytes_of(peer); /* from here on nothing is allocated that could move a String */
+	for (size_t i = 0; i < count; i++)
+		values[i] = bytes_of(RARRAY_AREF(lines, (long)i));
 	if (rl_http_client(&p->trust, from, values, count, &client) < 0)
 		rb_raise(rb_eArgError, "peer: %" PRIsVALUE " is no address", rb_inspect(peer));
 	rb_free_tmp_buffer(&buffer);

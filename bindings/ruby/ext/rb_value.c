@@ -35,19 +35,30 @@ rlr_key(VALUE value, struct key *key)
 	}
 }
 
+/* Is an Integer one of 64 bits without a sign? No other Integer is made to find out. */
+static int
+fits(VALUE value, uint64_t *number)
+{
+	if (!RB_FIXNUM_P(value))
+		return rb_integer_pack(value, number, 1, sizeof *number, 0,
+		                       INTEGER_PACK_LSWORD_FIRST |
+		                               INTEGER_PACK_NATIVE_BYTE_ORDER) == 1;
+	*number = (uint64_t)FIX2LONG(value);
+	return FIX2LONG(value) >= 0;
+}
+
 uint64_t
 rlr_count(VALUE value, uint64_t most, const char *what)
 {
-	int is_integer = RB_INTEGER_TYPE_P(value);
+	uint64_t number;
 
-	if (!is_integer)
+	if (!RB_INTEGER_TYPE_P(value))
 		rb_raise(rb_eTypeError, "%s: an Integer is needed, not %" PRIsVALUE, what,
 		         rb_obj_class(value));
-	if (RTEST(rb_funcall(value, '<', 1, INT2FIX(0))) ||
-	    RTEST(rb_funcall(value, '>', 1, ULL2NUM(most))))
+	if (!fits(value, &number) || number > most)
 		rb_raise(rb_eArgError, "%s: %" PRIsVALUE "; 0 to %llu is allowed", what, value,
 		         (unsigned long long)most);
-	return NUM2ULL(value);
+	return number;
 }
 
 static int

@@ -22,6 +22,9 @@ asan) # the interpreter itself leaks, and is not looked at
 	export LD_PRELOAD ASAN_OPTIONS=detect_leaks=0:handle_segv=0:use_sigaltstack=0:detect_odr_violation=0 RL_RUBY_LIB=$PWD/build/ruby-asan/lib:$PWD/$here/lib
 	RL_TEST_ASAN=1 on "${all[@]}"
 	;;
+stress)
+	on --disable-gems "$here/tests/stress.rb"
+	;;
 servers)
 	on "$here/tests/servers.rb"
 	;;

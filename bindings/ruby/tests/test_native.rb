@@ -238,6 +238,15 @@ class TestNative < Minitest::Test
     end
   end
 
+  def test_a_match_that_closes_the_segment
+    [:ban, :allow, :unban, :reset_matching].each do |call|
+      web = private_segment
+      match = Object.new
+      match.define_singleton_method(:to_s) { web.close || "key" }
+      assert_equal "EBADF", assert_raises(RL::Error) { web.public_send(call, "a", match: match) }.code
+    end
+  end
+
   def test_what_was_closed_is_not_opened_anew
     web = private_segment
     [false, true].each do |is_closed|
