@@ -77,13 +77,13 @@ take_request(int argc, VALUE *argv, VALUE self, struct ask *a, VALUE *options)
 static VALUE
 result_of(struct ask *a, const struct rl_result *result)
 {
-	return rlr_result_new(a->rule, a->self, result, a->now_ns, a->kept);
+	return rlr_result_new(a->self, result, a->now_ns, a->kept);
 }
 
 static void
 keep_charges(struct ask *a)
 {
-	a->kept = rlr_kept_new();
+	a->kept = rlr_kept_new(a->rule->segment);
 	a->item.charges = rlr_kept_charges(a->kept);
 }
 

@@ -1,25 +1,54 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* RL::Result: what librl answered, and what was charged, to give it back. */
 #include <string.h>
+#include <unistd.h>
 
 #include "headers.h"
 #include "rl_ruby.h"
 #include "words.h"
 
+/* Objects that are collected together go in any order, so it refers to the segment itself, not to its object. */
 struct kept {
 	struct rl_charges charges;
 	struct rl_hold holds[RL_LIMITS_MAX]; /* units in flight, once they were asked for */
 	size_t hold_count;
+	struct segment *segment;
+	uint32_t epoch; /* of it: what another one charged cannot be given back in this one */
+	pid_t process;  /* a child of fork has a copy, and its parent still holds */
 };
 
 struct result {
 	VALUE self_rule;
 	struct rl_result r;
 	uint64_t now_ns;
-	uint32_t
-		epoch; /* of the segment: what another one charged cannot be given back in this one */
 	struct kept *kept;
 };
+
+static int
+is_in_force(const struct kept *kept)
+{
+	return kept->segment->s.rl && kept->epoch == kept->segment->s.epoch;
+}
+
+static int
+release(struct kept *kept)
+{
+	if (kept->hold_count == 0)
+		kept->hold_count = rl_holds(&kept->charges, kept->holds, RL_LIMITS_MAX);
+	return rl_release(kept->segment->s.rl, kept->holds, kept->hold_count);
+}
+
+/* In the midst of a collection: nothing of Ruby's is called or looked at. */
+static void
+kept_free(struct kept *kept)
+{
+	if (!kept)
+		return;
+	if (is_in_force(kept) && kept->process == getpid())
+		release(kept);
+	rlr_segment_drop(kept->segment);
+	xfree(kept);
+}
 
 static void
 result_mark(void *data)
@@ -30,7 +59,7 @@ result_mark(void *data)
 static void
 result_free(void *data)
 {
-	xfree(((struct result *)data)->kept);
+	kept_free(((struct result *)data)->kept);
 	xfree(data);
 }
 
@@ -60,23 +89,25 @@ rlr_kept_charges(struct kept *kept)
 }
 
 struct kept *
-rlr_kept_new(void)
+rlr_kept_new(struct segment *segment)
 {
-	return ZALLOC(struct kept);
+	struct kept *kept = ZALLOC(struct kept);
+
+	kept->segment = segment;
+	kept->epoch = segment->s.epoch;
+	kept->process = getpid();
+	segment->references++;
+	return kept;
 }
 
 VALUE
-rlr_result_new(struct rule *rule, VALUE self_rule, const struct rl_result *from, uint64_t now_ns,
-               struct kept *kept)
+rlr_result_new(VALUE self_rule, const struct rl_result *from, uint64_t now_ns, struct kept *kept)
 {
 	struct result *result = ALLOC(struct result);
 	VALUE self;
 
-	*result = (struct result){.self_rule = self_rule,
-	                          .r = *from,
-	                          .now_ns = now_ns,
-	                          .epoch = rule->segment->s.epoch,
-	                          .kept = kept};
+	*result =
+		(struct result){.self_rule = self_rule, .r = *from, .now_ns = now_ns, .kept = kept};
 	self = TypedData_Wrap_Struct(rlr_result_class, &result_type, result);
 	RB_OBJ_WRITTEN(self, Qundef, self_rule);
 	return self;
@@ -184,7 +215,7 @@ kept_of(VALUE self, struct rule **rule)
 	*rule = rlr_rule(result->self_rule);
 	if (!result->kept)
 		rb_raise(rb_eRuntimeError, "this request kept no charges: ask with keep: true");
-	return result->epoch == (*rule)->segment->s.epoch ? result->kept : NULL;
+	return is_in_force(result->kept) ? result->kept : NULL;
 }
 
 /* Give back what was charged: true if it was. */
@@ -222,9 +253,7 @@ result_release(VALUE self)
 
 	if (!kept)
 		return Qfalse;
-	if (kept->hold_count == 0)
-		kept->hold_count = rl_holds(&kept->charges, kept->holds, RL_LIMITS_MAX);
-	done = rl_release(rule->segment->s.rl, kept->holds, kept->hold_count);
+	done = release(kept);
 	if (done < 0)
 		rlr_raise(done, "release: rule %s", rule->r.name);
 	return done ? Qtrue : Qfalse;

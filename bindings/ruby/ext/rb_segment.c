@@ -7,11 +7,19 @@
 #include "rl_ruby.h"
 #include "words.h"
 
+void
+rlr_segment_drop(struct segment *segment)
+{
+	if (--segment->references > 0)
+		return;
+	rlb_close(&segment->s);
+	xfree(segment);
+}
+
 static void
 segment_free(void *data)
 {
-	rlb_close(&((struct segment *)data)->s);
-	xfree(data);
+	rlr_segment_drop(data);
 }
 
 static size_t
@@ -31,8 +39,10 @@ static VALUE
 segment_alloc(VALUE klass)
 {
 	struct segment *segment;
+	VALUE self = TypedData_Make_Struct(klass, struct segment, &segment_type, segment);
 
-	return TypedData_Make_Struct(klass, struct segment, &segment_type, segment);
+	segment->references = 1;
+	return self;
 }
 
 struct segment *

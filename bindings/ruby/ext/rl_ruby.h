@@ -18,7 +18,8 @@ enum on_error {
 struct segment {
 	struct rlb_segment s;
 	enum on_error on_error;
-	int told; /* the trouble that was warned of last */
+	int told;            /* the trouble that was warned of last */
+	unsigned references; /* the object, and each request that keeps its charges */
 };
 
 /* A rule, or a space of counters. */
@@ -54,7 +55,8 @@ void rlr_only(VALUE options, const char *const *names); /* raises for another ke
 /* rb_segment.c */
 struct segment *rlr_segment(VALUE self); /* open, or it raises */
 struct segment *rlr_segment_any(VALUE self);
-void rlr_look(struct segment *segment); /* open afterwards, or it raises */
+void rlr_segment_drop(struct segment *segment); /* a reference; calls nothing of Ruby's */
+void rlr_look(struct segment *segment);         /* open afterwards, or it raises */
 NORETURN(void rlr_closed(void));
 void rlr_init_segment(void);
 
@@ -90,9 +92,9 @@ void rlr_init_decide(void);
 /* rb_result.c */
 struct kept; /* charges */
 struct rl_charges *rlr_kept_charges(struct kept *kept);
-struct kept *rlr_kept_new(void);
-VALUE rlr_result_new(struct rule *rule, VALUE self_rule, const struct rl_result *result,
-                     uint64_t now_ns, struct kept *kept);
+struct kept *rlr_kept_new(struct segment *segment);
+VALUE rlr_result_new(VALUE self_rule, const struct rl_result *result, uint64_t now_ns,
+                     struct kept *kept);
 int rlr_passes(struct rule *rule, const struct rl_result *result);
 void rlr_init_result(void);
 

@@ -173,7 +173,7 @@ class TestNative < Minitest::Test
     rule = RL.open(name, keys: 100).rule("jobs", algorithm: :in_flight, capacity: 1)
     reader, writer = IO.pipe
     pid = fork do
-      rule.check("a", keep: true)
+      _held = rule.check("a", keep: true)
       writer.puts "held"
       sleep
     end
@@ -181,9 +181,40 @@ class TestNative < Minitest::Test
     refute rule.check("a", keep: true).allowed?
     Process.kill(:KILL, pid)
     Process.wait(pid)
-    600.times { rule.check("a", keep: true).allowed? ? break : sleep(0.05) }
+    taken = nil
+    600.times { (taken = rule.check("a", keep: true)).allowed? ? break : sleep(0.05) }
     assert_equal 1, rule.peek("a").used
     refute rule.check("a", keep: true).allowed?
+    assert taken.release
+  end
+
+  # Of ten, for a word that is left on the stack may be taken for an object.
+  def test_what_is_dropped_is_given_back
+    rule = private_segment.rule("jobs", algorithm: :in_flight, capacity: 10)
+    body = Enumerator.new { |out| rule.hold("a") { out << 1 } }
+    [-> { rule.check("a", keep: true) }, -> { Fiber.new { rule.hold("a") { Fiber.yield } }.resume }, -> { body.dup.next }].each do |drop|
+      Thread.new { 10.times { drop.call } }.join
+      assert_equal 10, rule.peek("a").used
+      GC.start
+      assert_operator rule.peek("a").used, :<, 5
+      rule.reset("a")
+    end
+  end
+
+  def test_a_segment_and_what_it_holds_are_dropped_together
+    name = segment_name
+    rule = RL.open(name, keys: 100).rule("jobs", algorithm: :in_flight, capacity: 100)
+    Thread.new { 100.times { RL.open(name).rule("jobs").check("a", keep: true) } }.join
+    GC.start
+    assert_operator rule.peek("a").used, :<, 50
+  end
+
+  def test_a_child_gives_back_nothing_of_its_parent
+    rule = RL.open(segment_name, keys: 100).rule("jobs", algorithm: :in_flight, capacity: 2)
+    held = rule.check("a", keep: true)
+    Process.wait(fork { held = nil })
+    assert_equal 1, rule.peek("a").used
+    assert held.release
   end
 
   def test_forked_workers_admit_exactly_the_limit
