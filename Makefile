@@ -366,7 +366,7 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
 
 # Once in full is enough of what repeats itself: sanitizers and the second build see the same in an
 # eighth.
-SCALED := $(patsubst %,build/v/asan/tests/%,$(LONG) $(RACE) $(ADAPTERS) $(CLUSTER)) $(RACE:%=build/v/clang/tests/%) \
+SCALED := $(patsubst %,build/v/asan/tests/%,$(LONG) $(RACE) $(ADAPTERS) $(CLUSTER)) $(patsubst %,build/v/%/tests/unit/test_tables,asan c11 clang) $(RACE:%=build/v/clang/tests/%) \
           $(RACE:%=build/v/tsan/tests/%) $(CRASH:%=build/v/hook/tests/%)
 RUN_CHECKED := $(foreach test,$(CHECKED),'$(if $(filter $(SCALED),$(test)),RL_TEST_SCALE=quick )$(test)')
 

@@ -62,23 +62,23 @@ void
 rl_info(const struct rl *rl, struct rl_info *info)
 {
 	const struct rl_segment *s = &rl_here(rl)->segment;
-	bool is_private = rl->name[0] == '\0';
+	bool is_private = rl->handle->name[0] == '\0';
 	struct rl_row_set kept, names;
 
 	rl_segment_info(s, info);
 	info->slots_before = slots_before(rl_here(rl));
 	info->table = s->table.number;
-	info->name = rl->name;
-	info->owner = is_private ? geteuid() : s->file.st_uid;
-	info->group = is_private ? getegid() : s->file.st_gid;
-	info->mode = is_private ? 0600 : s->file.st_mode & 0777;
+	info->name = rl->handle->name;
+	info->owner = is_private ? geteuid() : s->origin->file.st_uid;
+	info->group = is_private ? getegid() : s->origin->file.st_gid;
+	info->mode = is_private ? 0600 : s->origin->file.st_mode & 0777;
 	info->generation = rl_atomic_load(&s->header->generation);
 	info->heartbeat_ns = rl_atomic_load(&s->header->heartbeat_ns);
 	info->sweeper = rl_namespace_pid_here(rl_atomic_load(&s->header->sweeper));
 	info->rules_used = rl_names_kept(s, &names);
 	info->limits_used = rl_rows_kept(s, &kept);
 	info->overrides_used = overrides_used(s);
-	info->holders_used = rl_holders_taken(rl->holders);
+	info->holders_used = rl_holders_taken(rl->handle->holders);
 }
 
 static enum rl_source
@@ -191,14 +191,14 @@ static void
 give_up_changes(struct rl *rl, uint64_t now_ns)
 {
 	const struct rl_segment *s = &rl->segment;
-	uint64_t seen_ns = rl_atomic_load(&rl->changes_seen_ns), version;
+	uint64_t seen_ns = rl_atomic_load(&rl->handle->changes_seen_ns), version;
 
 	if (now_ns >= seen_ns && now_ns - seen_ns < CHANGE_NS)
 		return;
-	if (!rl_atomic_cas(&rl->changes_seen_ns, seen_ns, now_ns))
+	if (!rl_atomic_cas(&rl->handle->changes_seen_ns, seen_ns, now_ns))
 		return;
 	if (rl_change_is_quiet(s, &version) || rl_ban_mend(s, now_ns)) /* first: see filter.h */
-		rl_change_give_up(s, &rl->changes_seen);
+		rl_change_give_up(s, &rl->handle->changes_seen);
 }
 
 /* Clear the bits that lifted bans left in their filter. If another process does it, or configures, nothing is done. */
@@ -221,12 +221,13 @@ tidy_bans(struct rl *rl, uint64_t now_ns)
 static void
 look_around(struct rl *rl)
 {
-	uint64_t seen_ns = rl_atomic_load(&rl->looked_around_ns), now_ns = rl_holders_now_ns();
+	uint64_t seen_ns = rl_atomic_load(&rl->handle->looked_around_ns),
+		 now_ns = rl_holders_now_ns();
 
 	if (now_ns - seen_ns >= LOOK_AROUND_NS &&
-	    rl_atomic_cas(&rl->looked_around_ns, seen_ns, now_ns)) {
-		rl_holders_look_here(rl->holders);
-		rl_holders_look_elsewhere(rl->holders);
+	    rl_atomic_cas(&rl->handle->looked_around_ns, seen_ns, now_ns)) {
+		rl_holders_look_here(rl->handle->holders);
+		rl_holders_look_elsewhere(rl->handle->holders);
 	}
 }
 
@@ -293,9 +294,9 @@ rl_supervise(struct rl *rl, pid_t *holder)
 	*holder = 0;
 	if (!rl->segment.is_writable)
 		return -EROFS;
-	if (rl->lock >= 0)
+	if (rl->handle->lock >= 0)
 		return 0;
-	fd = rl_segment_reopen(&rl->segment, rl->name);
+	fd = rl_segment_reopen(&rl->segment, rl->handle->name);
 	if (fd < 0)
 		return fd;
 	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
@@ -306,6 +307,6 @@ rl_supervise(struct rl *rl, pid_t *holder)
 			*holder = 0;
 		return error;
 	}
-	rl->lock = fd;
+	rl->handle->lock = fd;
 	return 0;
 }

@@ -43,7 +43,7 @@ holder_of(struct rl *rl, const struct rl_request *rq, struct rl_tally tally)
 	};
 	struct rl_holder holder = {.limit = rq->ask.index, .units = tally.units};
 
-	holder.state = states[rl_holders_look(rl->holders, tally.label, &holder.pid)];
+	holder.state = states[rl_holders_look(rl->handle->holders, tally.label, &holder.pid)];
 	return holder;
 }
 

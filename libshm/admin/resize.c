@@ -30,12 +30,24 @@ check(struct rl *rl, struct rl_resize *r, uint32_t *buckets, uint32_t *ring)
 
 	if (error < 0)
 		return error;
-	if (rl->name[0] == '\0') /* its memory is nobody else's, and has no file */
+	if (rl->handle->name[0] == '\0') /* its memory is nobody else's, and has no file */
 		return -ENOENT;
 	r->keys_used = rl_table_fill(&s->table);
 	r->bytes = rl_tables_bytes(s, *buckets, *ring);
 	r->bytes_before = rl_tables_bytes(s, s->geometry.buckets, s->geometry.ring);
 	return r->keys_used > rl_table_holds(*buckets) ? RL_EKEYS : 0;
+}
+
+/* With the table in force. 0 or -errno. */
+static int
+go_on(struct rl **rl)
+{
+	int error = 0;
+
+	*rl = rl_here(*rl);
+	if (rl_table_is_left(&(*rl)->segment.table))
+		error = rl_follow_failed(*rl);
+	return error == -EAGAIN ? -EBUSY : error;
 }
 
 /* By the only one who resizes or configures. */
@@ -46,9 +58,9 @@ resize(struct rl *rl, struct rl_resize *r, bool is_dry)
 	uint32_t buckets, ring;
 	int error;
 
-	rl = rl_here(rl);
-	if (rl_table_is_left(&rl->segment.table))
-		return rl_follow_failed(rl);
+	error = go_on(&rl);
+	if (error < 0)
+		return error;
 	if (rl_table_is_filling(&rl->segment.table))
 		return RL_EMOVING;
 	error = check(rl, r, &buckets, &ring);
@@ -56,7 +68,7 @@ resize(struct rl *rl, struct rl_resize *r, bool is_dry)
 		return error;
 	if (rl_move_end(rl) < 0)
 		return RL_EMOVING;
-	error = rl_tables_make(&rl->segment, rl->name, buckets, ring);
+	error = rl_tables_make(&rl->segment, rl->handle->name, buckets, ring);
 	if (error == 0 && rl_change_begin(&rl->segment, &change)) /* so that all look */
 		rl_change_end(&change);
 	return error;
@@ -135,10 +147,13 @@ rl_move_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
 	uint64_t slots, now = now_ns < UINT64_MAX >> 1 ? now_ns : UINT64_MAX >> 1;
 	struct order order;
 	struct rl *before;
+	int error;
 
-	rl = rl_here(rl);
 	if (!rl->segment.is_writable)
 		return -EROFS;
+	error = go_on(&rl);
+	if (error < 0)
+		return error;
 	before = rl_before(rl);
 	if (!before)
 		return rl_table_is_filling(&rl->segment.table) ? rl_follow_failed(rl) : 1;
@@ -188,10 +203,13 @@ int
 rl_move_end(struct rl *rl)
 {
 	struct rl *before;
+	int error;
 
-	rl = rl_here(rl);
 	if (!rl->segment.is_writable)
 		return -EROFS;
+	error = go_on(&rl);
+	if (error < 0)
+		return error;
 	before = rl_before(rl);
 	if (rl_table_is_filling(&rl->segment.table)) {
 		if (!before)

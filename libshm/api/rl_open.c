@@ -7,72 +7,89 @@
 #include "decide/ahead.h"
 #include "holder/holder.h"
 #include "move/follow.h"
-#include "rule/policy.h"
+#include "rule/kept.h"
 
 static void
 free_private(struct rl *rl)
 {
-	if (rl) {
-		free(rl->limits);
-		free(rl->policies);
-		rl_holders_free(rl->holders);
-		rl_ahead_free(rl->ahead);
+	if (!rl)
+		return;
+	if (rl->handle) {
+		rl_holders_free(rl->handle->holders);
+		rl_ahead_free(rl->handle->ahead);
+		rl_kept_free(rl->handle);
 	}
+	free(rl->handle);
 	free(rl);
 }
 
-static int
-adopt(struct rl_segment *segment, const char *name, struct rl **out)
+static struct rl *
+make(const char *name)
 {
 	struct rl *rl = calloc(1, sizeof *rl);
 
-	if (rl) {
-		rl->limits = calloc(segment->geometry.limits, sizeof *rl->limits);
-		rl->policies = calloc(segment->geometry.rules, sizeof *rl->policies);
-		rl->holders = rl_holders_make(segment->holders, segment->geometry.holders,
-		                              segment->is_writable);
-	}
-	if (!rl || !rl->limits || !rl->policies || !rl->holders) {
+	if (rl)
+		rl->handle = calloc(1, sizeof *rl->handle);
+	if (!rl || !rl->handle) {
 		free_private(rl);
-		rl_segment_close(segment);
-		return -ENOMEM;
+		return NULL;
 	}
-	rl->segment = *segment;
-	rl->ahead = segment->is_writable ? rl_ahead_make() : NULL;
-	rl->opened_ns = rl_segment_now(segment);
-	rl->lock = -1;
-	rl->first = rl;
+	memcpy(rl->handle->name, name, strnlen(name, RL_NAME_MAX));
+	rl->handle->first = rl;
+	rl->handle->newest = rl;
+	rl->handle->lock = -1;
+	rl->segment.origin = &rl->handle->origin;
 	rl->here = rl;
-	rl->newest = rl;
-	memcpy(rl->name, name, strlen(name));
-	*out = rl;
-	return 0;
+	return rl;
+}
+
+/* Of a segment that is attached to, or was not: `error`. */
+static int
+finish(struct rl *rl, int error, struct rl **out)
+{
+	struct rl_segment *s = &rl->segment;
+	struct rl_handle *h = rl->handle;
+
+	if (error == 0) {
+		h->holders = rl_holders_make(s->holders, s->geometry.holders, s->is_writable);
+		h->ahead = s->is_writable ? rl_ahead_make() : NULL;
+		h->opened_ns = rl_segment_now(s);
+		error = h->holders ? rl_kept_get(rl) : -ENOMEM;
+		if (error < 0)
+			rl_segment_close(s);
+	}
+	if (error < 0)
+		free_private(rl);
+	else
+		*out = rl;
+	return error;
 }
 
 int
 rl_open(const char *name, const struct rl_options *options, struct rl **out)
 {
 	static const struct rl_options defaults;
-	struct rl_segment segment;
-	int error;
+	struct rl *rl;
 
 	*out = NULL;
 	if (!name)
 		name = "default";
-	error = rl_segment_open(name, options ? options : &defaults, &segment);
-	return error < 0 ? error : adopt(&segment, name, out);
+	rl = make(name);
+	if (!rl)
+		return -ENOMEM;
+	return finish(rl, rl_segment_open(name, options ? options : &defaults, &rl->segment), out);
 }
 
 int
 rl_open_private(const struct rl_options *options, struct rl **out)
 {
 	static const struct rl_options defaults;
-	struct rl_segment segment;
-	int error;
+	struct rl *rl = make("");
 
 	*out = NULL;
-	error = rl_segment_private(options ? options : &defaults, &segment);
-	return error < 0 ? error : adopt(&segment, "", out);
+	if (!rl)
+		return -ENOMEM;
+	return finish(rl, rl_segment_private(options ? options : &defaults, &rl->segment), out);
 }
 
 void
@@ -84,10 +101,8 @@ rl_close(struct rl *rl)
 		return;
 	rl_give_back(rl);
 	rl_follow_no_more(rl);
-	for (uint32_t i = 0; i < rl->segment.geometry.limits; i++)
-		rl_handle_forget(rl->limits[i]);
-	if (rl->lock >= 0)
-		close(rl->lock);
+	if (rl->handle->lock >= 0)
+		close(rl->handle->lock);
 	segment = rl->segment;
 	free_private(rl); /* which gives up its seat in the segment */
 	rl_segment_close(&segment);

@@ -21,7 +21,7 @@ try_take(const struct rl_lock *lock)
 	struct flock byte = second_byte(F_WRLCK);
 
 	if (lock->fd < 0)
-		return rl_atomic_cas(&lock->rl->is_configuring, 0, 1);
+		return rl_atomic_cas(&lock->rl->handle->is_configuring, 0, 1);
 	return fcntl(lock->fd, F_OFD_SETLK, &byte) == 0;
 }
 
@@ -29,10 +29,10 @@ static int
 take(struct rl *rl, struct rl_lock *lock, int tries)
 {
 	const struct timespec pause = {.tv_nsec = 10000000};
-	bool is_private = rl->name[0] == '\0';
+	bool is_private = rl->handle->name[0] == '\0';
 
 	lock->rl = rl;
-	lock->fd = is_private ? -1 : rl_segment_reopen(&rl->segment, rl->name);
+	lock->fd = is_private ? -1 : rl_segment_reopen(&rl->segment, rl->handle->name);
 	if (lock->fd < 0 && !is_private)
 		return lock->fd;
 	while (!try_take(lock)) {
@@ -65,7 +65,7 @@ rl_lock_drop(struct rl_lock *lock)
 	struct flock byte = second_byte(F_UNLCK);
 
 	if (lock->fd < 0) {
-		rl_atomic_store(&lock->rl->is_configuring, 0);
+		rl_atomic_store(&lock->rl->handle->is_configuring, 0);
 		return;
 	}
 	fcntl(lock->fd, F_OFD_SETLK, &byte);

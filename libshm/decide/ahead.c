@@ -51,6 +51,7 @@ are_good(const struct rl_ahead_entry *e, const struct rl_ask *a, uint64_t key)
 	uint64_t tag = rl_atomic_own_load(&e->tag);
 
 	return rl_tag_is(tag, RL_TAG_LIVE, key) && rl_atomic_own_load(&e->limit) == a->limit &&
+	       rl_atomic_own_load(&e->segment) == a->segment &&
 	       rl_atomic_own_load(&e->capacity) == a->quota.capacity &&
 	       is_current(e, a->limit, a->now_ns) &&
 	       rl_atomic_load(rl_table_tag(&a->segment->table, rl_atomic_own_load(&e->slot))) ==
@@ -221,10 +222,10 @@ rl_ahead_charge(struct rl *rl, const struct rl_ask *a, const struct rl_candidate
 	uint64_t word;
 	uint32_t held;
 
-	if (!rl->ahead || !rl->segment.is_writable || a->cost > a->quota.prefetch ||
+	if (!rl->handle->ahead || !rl->segment.is_writable || a->cost > a->quota.prefetch ||
 	    !rl_limiter_is_window(&a->limit->limiter))
 		return RL_AGAIN;
-	e = &rl->ahead->entry[candidates->key % RL_AHEAD_ENTRIES];
+	e = &rl->handle->ahead->entry[candidates->key % RL_AHEAD_ENTRIES];
 	if (spend(e, a, candidates->key, &slot))
 		return answer_spent(a, slot);
 	word = rl_atomic_own_load(&e->word);
@@ -245,8 +246,8 @@ rl_give_back(struct rl *rl)
 	rl = rl_here(rl);
 	if (!rl->segment.is_writable)
 		return -EROFS;
-	for (unsigned i = 0; rl->ahead && i < RL_AHEAD_ENTRIES; i++) {
-		struct rl_ahead_entry *e = &rl->ahead->entry[i];
+	for (unsigned i = 0; rl->handle->ahead && i < RL_AHEAD_ENTRIES; i++) {
+		struct rl_ahead_entry *e = &rl->handle->ahead->entry[i];
 		uint64_t word = rl_atomic_own_load(&e->word);
 		uint32_t units;
 

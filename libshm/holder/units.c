@@ -135,7 +135,8 @@ rl_units_give(const struct rl_segment *s, const struct rl_limiter *l, struct rl_
 static uint64_t
 reclaim(struct rl *rl, const struct rl_compiled *limit, struct held *h, struct rl_budget *budget)
 {
-	uint32_t first = h->state.used > RL_HOLDERS_LOOKS ? rl_holders_turn(rl->holders) : 0;
+	uint32_t first =
+		h->state.used > RL_HOLDERS_LOOKS ? rl_holders_turn(rl->handle->holders) : 0;
 	uint64_t reclaimed = 0;
 
 	for (uint32_t n = 0; n < h->state.used && h->state.total > 0; n++) {
@@ -145,7 +146,7 @@ reclaim(struct rl *rl, const struct rl_compiled *limit, struct held *h, struct r
 
 		if (!rl_budget_take(budget, LOOK_STEPS))
 			break;
-		if (tally.units == 0 || !rl_holders_is_dead(rl->holders, tally.label))
+		if (tally.units == 0 || !rl_holders_is_dead(rl->handle->holders, tally.label))
 			continue;
 		given = give(h, i, tally.label, 0, budget);
 		reclaimed += given > 0 ? (uint32_t)given : 0;
@@ -174,7 +175,7 @@ take_more(struct rl *rl, struct rl_slot slot, uint32_t cost, uint32_t most,
 	struct rl_view v;
 
 	if (rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero ||
-	    rl_holders_mine(rl->holders, &taken->label) < 0 ||
+	    rl_holders_mine(rl->handle->holders, &taken->label) < 0 ||
 	    !rl_in_flight_adds(v.word, taken->label, cost, most, &next) ||
 	    !rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, next))
 		return false;
@@ -199,7 +200,7 @@ take(struct rl *rl, const struct rl_compiled *limit, struct held *h, uint32_t co
      struct rl_budget *budget, struct rl_units_taken *taken)
 {
 	struct rl_in_flight_move move;
-	int error = rl_holders_mine(rl->holders, &taken->label);
+	int error = rl_holders_mine(rl->handle->holders, &taken->label);
 
 	if (error < 0)
 		return error;

@@ -71,7 +71,7 @@ bring(struct rl_sought *k, struct rl *before)
 int
 rl_bring(struct rl_sought *k)
 {
-	struct rl *here = rl_here(k->rl->first), *before;
+	struct rl *here = rl_here(k->rl->handle->first), *before;
 	int error = here == k->rl ? 0 : look_in(k, here);
 
 	k->unnamed.tag = 0;
@@ -79,7 +79,7 @@ rl_bring(struct rl_sought *k)
 		return error;
 	if (rl_table_is_left(
 		    &here->segment.table)) /* it cannot be mapped, or is just the next one */
-		return rl_here(k->rl->first) == here ? rl_follow_failed(here) : -EAGAIN;
+		return rl_here(k->rl->handle->first) == here ? rl_follow_failed(here) : -EAGAIN;
 	before = rl_before(here);
 	if (before)
 		look_ahead(k, before);

@@ -2,33 +2,44 @@
 /*
  * The struct rls of a handle form a list, the newest table first. It only grows, at its front, by the CAS of a pointer: of
  * threads that follow at the same time one wins, and the others undo what they made.
+ *
+ * Nobody knows whether a thread is in a struct rl still, so each is kept until the end: some 500 bytes for a table. Its view
+ * of the file goes when two newer tables are known, and zeros take its place: see "What a resize leaves" in docs/PROTOCOL.md.
  */
 #include "move/follow.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "rule/policy.h"
+#include "rule/kept.h"
 #include "segment/tables.h"
 
 static void
 free_one(struct rl *rl)
 {
-	if (!rl)
-		return;
-	for (uint32_t i = 0; rl->limits && i < rl->segment.geometry.limits; i++)
-		rl_handle_forget(rl->limits[i]);
-	free(rl->limits);
-	free(rl->policies);
-	rl_tables_unmap(&rl->segment);
+	if (rl)
+		rl_tables_unmap(&rl->segment);
 	free(rl);
 }
 
 static struct rl *
 newest(struct rl *first)
 {
-	return rl_atomic_load_pointer(&first->newest);
+	return rl_atomic_load_pointer(&first->handle->newest);
+}
+
+/* 0 or -errno. */
+static int
+fill(struct rl *rl, uint64_t number)
+{
+	struct rl_handle *h = rl->handle;
+	int error;
+
+	if (!rl_kept_may_be(h, sizeof *rl))
+		return -ENOMEM;
+	error = rl_tables_map(&h->first->segment, h->name, number, &newest(h->first)->segment,
+	                      &h->next_map, &rl->segment);
+	return error < 0 ? error : rl_kept_get(rl);
 }
 
 /* NULL: it cannot be had. */
@@ -36,33 +47,18 @@ static struct rl *
 make(struct rl *first, uint64_t number)
 {
 	struct rl *rl = calloc(1, sizeof *rl);
-	const struct rl_geometry *g = &first->segment.geometry;
-	int error;
+	int error = -ENOMEM;
 
-	rl_atomic_own_store(&first->unfollowed, ENOMEM);
-	if (!rl)
-		return NULL;
-	error = rl_tables_map(&first->segment, first->name, number, &newest(first)->segment,
-	                      &rl->segment);
-	if (error < 0) {
-		rl_atomic_own_store(&first->unfollowed, (uint64_t)-error);
-		free(rl);
-		return NULL;
+	if (rl) {
+		rl->handle = first->handle;
+		rl->here = rl;
+		error = fill(rl, number);
 	}
-	rl->limits = calloc(g->limits, sizeof *rl->limits);
-	rl->policies = calloc(g->rules, sizeof *rl->policies);
-	if (!rl->limits || !rl->policies) {
-		free_one(rl);
-		return NULL;
-	}
-	rl->ahead = first->ahead;
-	rl->holders = first->holders;
-	rl->opened_ns = rl_segment_now(&rl->segment);
-	rl->lock = -1;
-	memcpy(rl->name, first->name, sizeof rl->name);
-	rl->first = first;
-	rl->here = rl;
-	return rl;
+	if (error == 0)
+		return rl;
+	rl_atomic_own_store(&first->handle->unfollowed, (uint64_t)-error);
+	free_one(rl);
+	return NULL;
 }
 
 /* Of that table, if it has been followed to. */
@@ -86,7 +82,7 @@ get(struct rl *first, uint64_t number)
 	while (rl) {
 		front = newest(first);
 		rl->older = front;
-		if (rl_atomic_publish_pointer(&first->newest, front, rl))
+		if (rl_atomic_publish_pointer(&first->handle->newest, front, rl))
 			return rl;
 		if (known(first, number))
 			break;
@@ -95,15 +91,26 @@ get(struct rl *first, uint64_t number)
 	return known(first, number);
 }
 
+/* The tables before the two that may be in use. */
+static void
+leave(struct rl *first, uint64_t now)
+{
+	for (struct rl *rl = newest(first); rl != first; rl = rl->older)
+		if (rl->segment.table.number + 1 < now)
+			rl_tables_leave(&rl->segment);
+}
+
 struct rl *
 rl_follow(struct rl *first)
 {
 	struct rl *here = rl_atomic_load_pointer(&first->here), *next;
+	uint64_t now = rl_tables_now(&first->segment);
 
-	next = get(first, rl_tables_now(&first->segment));
+	next = get(first, now);
 	if (!next || next == here)
 		return here;
 	rl_atomic_publish_pointer(&first->here, here, next);
+	leave(first, now);
 	return next;
 }
 
@@ -114,19 +121,21 @@ rl_before(struct rl *rl)
 
 	if (number == 0 || !rl_table_is_filling(&rl->segment.table))
 		return NULL;
-	return get(rl->first, number - 1);
+	return get(rl->handle->first, number - 1);
 }
 
 struct rl *
 rl_followed(struct rl *rl, uint64_t number)
 {
-	return get(rl->first, number);
+	return get(rl->handle->first, number);
 }
 
 int
 rl_follow_failed(const struct rl *rl)
 {
-	return -(int)rl_atomic_own_load(&rl->first->unfollowed);
+	uint64_t error = rl_atomic_own_load(&rl->handle->unfollowed);
+
+	return error > 0 ? -(int)error : -EAGAIN;
 }
 
 void

@@ -32,7 +32,7 @@ rl_here(const struct rl *rl)
 {
 	struct rl *here = rl_here_known(rl);
 
-	return rl_table_is_left(&here->segment.table) ? rl_follow(rl->first) : here;
+	return rl_table_is_left(&here->segment.table) ? rl_follow(rl->handle->first) : here;
 }
 
 /* While keys are moving to the table of `rl`: the struct rl of the one before. NULL: none are, or it cannot be mapped. */

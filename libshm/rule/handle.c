@@ -19,9 +19,10 @@ static bool
 may_compile(const struct rl *rl)
 {
 	uint64_t now_ns = rl_segment_now(&rl->segment),
-		 open_ns = now_ns > rl->opened_ns ? now_ns - rl->opened_ns : 0;
+		 open_ns = now_ns > rl->handle->opened_ns ? now_ns - rl->handle->opened_ns : 0;
 
-	return rl_atomic_load_relaxed(&rl->compiled) < COMPILED_AT_ONCE + open_ns / COMPILED_EACH;
+	return rl_atomic_load_relaxed(&rl->handle->compiled) <
+	       COMPILED_AT_ONCE + open_ns / COMPILED_EACH;
 }
 
 /*
@@ -39,23 +40,13 @@ rl_handle_compile(struct rl *rl, int limit)
 	if (mine && rl_rules_compile(&rl->segment, limit, mine)) {
 		mine->earlier = earlier;
 		if (rl_atomic_publish_pointer((void **)&rl->limits[limit], earlier, mine)) {
-			rl_atomic_add(&rl->compiled, 1);
+			rl_atomic_add(&rl->handle->compiled, 1);
 			return mine;
 		}
 	}
 	free(mine);
 	earlier = (struct rl_compiled *)rl_handle_known(rl, limit);
 	return earlier && rl_compiled_holds(earlier) ? earlier : NULL;
-}
-
-void
-rl_handle_forget(struct rl_compiled *limit)
-{
-	while (limit) {
-		struct rl_compiled *earlier = limit->earlier;
-		free(limit);
-		limit = earlier;
-	}
 }
 
 int

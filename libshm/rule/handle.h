@@ -12,28 +12,48 @@
 #define RL_RENEWALS_AT_ONCE (UINT64_C(1) << 18)
 #define RL_RENEWALS_EACH (20 * RL_SECOND)
 
-/* What rl.h calls struct rl: private memory of one process, inherited by its children. */
-struct rl {
-	struct rl_segment segment;
+/* What a process keeps of rules: rule/kept.h. */
+struct rl_kept {
+	uint32_t ring;
+	struct rl_compiled **limits;
+	struct rl_policy_kept *policies;
+	struct rl_kept *earlier;
+};
+
+/* What a handle has once, whatever tables it has followed to. Private memory of one process, inherited by its children. */
+struct rl_handle {
 	char name[RL_NAME_MAX + 1];
-	struct rl_compiled **limits;     /* by row, NULL until first used */
-	struct rl_policy_kept *policies; /* by the row of their rule */
-	struct rl_ahead *ahead;          /* units taken ahead; NULL: none can be */
-	struct rl_holders *holders;      /* who holds units in flight, this process among them */
-	uint64_t compiled;               /* how many, earlier ones of their rows with them */
+	struct rl_origin origin;
+	struct rl *first;           /* the application's */
+	void *newest;               /* the list of all its struct rls: move/follow.c */
+	uint64_t unfollowed;        /* why a table was not to be had: -rl_follow_failed() */
+	void *kept;                 /* the list of each struct rl_kept */
+	uint64_t followed;          /* the bytes of memory that all of them take */
+	uint64_t next_map;          /* where the next table is mapped: rl_tables_map() */
+	struct rl_ahead *ahead;     /* units taken ahead; NULL: none can be */
+	struct rl_holders *holders; /* who holds units in flight, this process among them */
+	uint64_t compiled;          /* how many limits, earlier ones of their rows with them */
 	uint64_t opened_ns;
 	uint64_t is_configuring;     /* a private segment: some thread is at it */
 	uint64_t changes_seen_ns;    /* by who sweeps: when, */
 	struct rl_u128 changes_seen; /* and how rl_header.changes stood */
 	uint64_t looked_around_ns;   /* by who sweeps: for holders that have died */
 	uint64_t history_due_ns;     /* by who sweeps: when all rules' histories are to be noted */
-	uint64_t denials_until_ns;   /* keys that are denied are expected: see rl_tell_expect() */
 	int lock;                    /* what rl_supervise() holds, or -1 */
-	struct rl *first;    /* the application's; and of that one, what other threads change: */
-	void *here;          /* the struct rl of the table in force, as far as it is known */
-	void *newest;        /* the list of all: move/follow.c */
-	uint64_t unfollowed; /* why a table was not to be had: -rl_follow_failed() */
-	struct rl *older;    /* the next in that list */
+};
+
+/*
+ * What rl.h calls struct rl: a handle with one table. One is kept for each table that it has followed to, as long as it is open: so
+ * it is small.
+ */
+struct rl {
+	struct rl_segment segment;
+	struct rl_handle *handle;
+	struct rl_compiled **limits;     /* by row, NULL until first used; those of rl_kept, */
+	struct rl_policy_kept *policies; /* by the row of their rule, and so are these */
+	uint64_t denials_until_ns; /* keys that are denied are expected: see rl_tell_expect() */
+	void *here; /* of the application's: the struct rl of the table in force, as far as it is known */
+	struct rl *older; /* the next in the list of all */
 };
 
 /* Is there such a rule? */
@@ -69,9 +89,6 @@ rl_handle_limit(struct rl *rl, int limit)
 
 	return known && rl_compiled_holds(known) ? known : rl_handle_compile(rl, limit);
 }
-
-/* Free what was compiled of a row. */
-void rl_handle_forget(struct rl_compiled *limit);
 
 /* Why rl_handle_limit() said NULL: -EINVAL or -ENOMEM. */
 int rl_handle_no_limit(const struct rl *rl, int limit);

@@ -60,9 +60,10 @@ rl_history_sweep(struct rl *rl, uint64_t now_ns)
 {
 	const struct rl_segment *s = &rl->segment;
 
-	if (now_ns < rl_atomic_own_load(&rl->history_due_ns))
+	if (now_ns < rl_atomic_own_load(&rl->handle->history_due_ns))
 		return;
-	rl_atomic_own_store(&rl->history_due_ns, (now_ns / RL_MINUTE_NS + 1) * RL_MINUTE_NS);
+	rl_atomic_own_store(&rl->handle->history_due_ns,
+	                    (now_ns / RL_MINUTE_NS + 1) * RL_MINUTE_NS);
 	for (int row = 0; row < (int)s->geometry.rules; row++)
 		if (rl_atomic_load(&s->rows[row].name_hash) != 0)
 			rl_history_note(s, row, now_ns);

@@ -21,19 +21,19 @@ attach_fd(int fd, const struct rl_options *o, struct rl_segment *s)
 	ssize_t have;
 	int error;
 
-	if (fstat(fd, &s->file) < 0)
+	if (fstat(fd, &s->origin->file) < 0)
 		return -errno;
-	if (!S_ISREG(s->file.st_mode))
+	if (!S_ISREG(s->origin->file.st_mode))
 		return RL_EFOREIGN;
-	if (must_trust && !rl_trust_owner(&s->file, o))
+	if (must_trust && !rl_trust_owner(&s->origin->file, o))
 		return RL_EOWNER;
 	have = pread(fd, &header, sizeof header, 0);
 	if (have < 0)
 		return -errno;
-	error = rl_segment_header_check(&header, (size_t)have, (uint64_t)s->file.st_size);
+	error = rl_segment_header_check(&header, (size_t)have, (uint64_t)s->origin->file.st_size);
 	if (error < 0)
 		return error;
-	if (must_trust && !rl_trust_mode(&s->file, o))
+	if (must_trust && !rl_trust_mode(&s->origin->file, o))
 		return RL_EPUBLIC;
 	error = rl_segment_map(s, &header, fd, is_writable);
 	if (error == 0)
@@ -73,13 +73,13 @@ rl_segment_attach(const char *name, const struct rl_options *o, struct rl_segmen
 	bool is_writable = !(o->flags & RL_OPEN_READONLY);
 	/* O_NONBLOCK: something else under this name, a FIFO say, must not hold us up. */
 	int flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (is_writable ? O_RDWR : O_RDONLY);
-	int fd, error = rl_path_find(name, o, &s->path);
+	int fd, error = rl_path_find(name, o, &s->origin->path);
 
 	if (error < 0)
 		return error;
-	fd = open(s->path.text, flags);
+	fd = open(s->origin->path.text, flags);
 	if (fd < 0)
-		return why_not(&s->path, errno);
+		return why_not(&s->origin->path, errno);
 	error = attach_fd(fd, o, s);
 	close(fd);
 	return error;

@@ -71,7 +71,7 @@ fill_file(int fd, const struct rl_options *o, const struct rl_geometry *g, struc
 	if (error < 0)
 		return error;
 	memcpy(s->header, &header, sizeof header);
-	return fstat(fd, &s->file) < 0 ? -errno : 0;
+	return fstat(fd, &s->origin->file) < 0 ? -errno : 0;
 }
 
 /* A user who may not write the directory is not sent to one that strangers can write. */
@@ -85,18 +85,18 @@ why_no_file(const struct rl_path *path, int error)
 	return error == EACCES && rl_path_is_own(path) ? RL_EDIRECTORY : -error;
 }
 
-/* At s->path, if it is not taken. */
+/* At its path, if it is not taken. */
 static int
 create(const struct rl_options *o, const struct rl_geometry *g, struct rl_segment *s)
 {
-	int fd = open(s->path.directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = open(s->origin->path.directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	int error;
 
 	if (fd < 0)
-		return why_no_file(&s->path, errno);
+		return why_no_file(&s->origin->path, errno);
 	error = fill_file(fd, o, g, s);
 	if (error == 0)
-		error = link_file(fd, s->path.text);
+		error = link_file(fd, s->origin->path.text);
 	close(fd);
 	if (error < 0)
 		rl_segment_close(s);
@@ -126,7 +126,7 @@ int
 rl_segment_attach_or_create(const char *name, const struct rl_options *o,
                             const struct rl_geometry *g, struct rl_segment *s)
 {
-	int turn = take_turn(s->path.directory);
+	int turn = take_turn(s->origin->path.directory);
 	int error =
 		rl_segment_attach(name, o, s); /* created by a process that held the lock first */
 	bool is_ours = error == -ENOENT;

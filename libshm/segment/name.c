@@ -45,7 +45,8 @@ rl_segment_reopen(const struct rl_segment *s, const char *name)
 	fd = open(path.text, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &file) == 0 && file.st_dev == s->file.st_dev && file.st_ino == s->file.st_ino)
+	if (fstat(fd, &file) == 0 && file.st_dev == s->origin->file.st_dev &&
+	    file.st_ino == s->origin->file.st_ino)
 		return fd;
 	close(fd);
 	return -ENOENT;

@@ -18,7 +18,7 @@ attach_or_create(const char *name, const struct rl_options *o, const struct rl_g
 	for (int tries = 0; tries < OPEN_TRIES; tries++) {
 		int error;
 
-		*s = (struct rl_segment){0};
+		*s = (struct rl_segment){.origin = s->origin};
 		error = rl_segment_attach(name, o, s);
 		if (error != -ENOENT || (o->flags & (RL_OPEN_READONLY | RL_OPEN_EXISTING)))
 			return error;

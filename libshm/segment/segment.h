@@ -19,6 +19,12 @@ struct rl_filter {
 	uint32_t words; /* in each */
 };
 
+/* Where a segment was found or made, and what its file was like then. */
+struct rl_origin {
+	struct rl_path path;
+	struct stat file;
+};
+
 /*
  * A mapped segment. Everything here is this process's own copy, checked once: a header
  * that is scribbled over later misleads nobody who is attached.
@@ -27,8 +33,7 @@ struct rl_segment {
 	struct rl_header *header;
 	size_t bytes;    /* that the header's geometry has */
 	void *own_map;   /* of a table other than the first: what is mapped for it alone, */
-	uint64_t own_at; /* from there in the file on */
-	size_t own_bytes;
+	uint64_t own_at; /* from there in the file on; 0: it was left, see rl_tables_leave() */
 	bool is_writable;
 	struct rl_geometry geometry;
 	struct rl_hash_key key;
@@ -59,14 +64,13 @@ struct rl_segment {
 	struct rl_auto_row *auto_bans; /* two banks, a row for each rule */
 	struct rl_u128 *strikes;       /* lines of four, one more than slots of bans / 4 */
 	struct rl_ban_note *notes;     /* one for each slot of bans */
-	struct rl_path path; /* where it was found or made; zeroed for a private segment, */
-	struct stat file;    /* and so is what it was like at attach */
+	struct rl_origin *origin;      /* NULL: it is private */
 };
 
 /* Flags and mode that rl_open() takes. */
 bool rl_options_are_known(const struct rl_options *options);
 
-/* Attach to the segment, or create it, as rl_open() says. 0 or -errno. */
+/* Attach to the segment, or create it, as rl_open() says; s->origin is the caller's. 0 or -errno. */
 int rl_segment_open(const char *name, const struct rl_options *options, struct rl_segment *s);
 
 /* The sizes and options that it was created with. The other fields of rl_info are 0. */

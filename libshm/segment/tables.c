@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "segment/addresses.h"
 #include "segment/geometry.h"
 #include "segment/grow.h"
 
@@ -168,27 +169,29 @@ rl_tables_look(const struct rl_segment *s, uint64_t number)
 }
 
 /*
- * Another view of the file that is mapped at `first`, from its start: a mapping of no length is copied. That needs no
- * descriptor, and no permission that the process may have given up since; where it is refused, the name is opened again.
+ * A view of the file that is mapped at `first`, at addresses that are the caller's. A mapping of no length is copied, from its
+ * start: that needs no descriptor, and no permission that the process may have given up since. Where it is refused, the name is
+ * opened again.
  */
-static void *
-map_again(const struct rl_segment *first, const char *name, uint64_t at, uint64_t bytes)
+static bool
+map_again(const struct rl_segment *first, const char *name, uint64_t from, void *at, uint64_t bytes)
 {
 	int protection = first->is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
-	unsigned char *base = mremap(first->header, 0, at + bytes, MREMAP_MAYMOVE);
+	unsigned char *base = mremap(first->header, 0, from + bytes, MREMAP_MAYMOVE);
 	void *table;
 	int fd;
 
-	if (base != MAP_FAILED && munmap(base, at) == 0)
-		return base + at;
+	if (base != MAP_FAILED && munmap(base, from) == 0 &&
+	    mremap(base + from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at)
+		return true;
 	if (base != MAP_FAILED) /* there are as many mappings as there may be */
-		munmap(base, at + bytes);
+		munmap(base, from + bytes);
 	fd = rl_segment_reopen(first, name);
 	if (fd < 0)
-		return MAP_FAILED;
-	table = mmap(NULL, bytes, protection, MAP_SHARED, fd, (off_t)at);
+		return false;
+	table = mmap(at, bytes, protection, MAP_SHARED | MAP_FIXED, fd, (off_t)from);
 	close(fd);
-	return table;
+	return table == at;
 }
 
 /*
@@ -212,7 +215,6 @@ place_table(struct rl_segment *s, unsigned char *at, uint64_t file_at, uint64_t 
 
 	s->own_map = at;
 	s->own_at = file_at;
-	s->own_bytes = p.bytes;
 	s->table.bucket = (struct rl_bucket *)(void *)at;
 	s->table.buckets = s->geometry.buckets;
 	s->table.number = number;
@@ -223,7 +225,7 @@ place_table(struct rl_segment *s, unsigned char *at, uint64_t file_at, uint64_t 
 
 int
 rl_tables_map(const struct rl_segment *first, const char *name, uint64_t number,
-              const struct rl_segment *mapped, struct rl_segment *s)
+              const struct rl_segment *mapped, uint64_t *next_map, struct rl_segment *s)
 {
 	struct rl_table_place place;
 	struct rl_geometry geometry;
@@ -234,19 +236,42 @@ rl_tables_map(const struct rl_segment *first, const char *name, uint64_t number,
 		error = RL_EDAMAGED;
 	if (error < 0)
 		return error;
-	at = map_again(first, name, place.at, mapped_bytes(&geometry));
-	if (at == MAP_FAILED)
+	at = rl_addresses_take(next_map, mapped_bytes(&geometry));
+	if (!at)
 		return -ENOMEM;
-	if (!is_in_file(at + parts_of(&geometry).bytes - 1)) {
+	if (!map_again(first, name, place.at, at, mapped_bytes(&geometry)))
+		error = -ENOMEM;
+	else if (!is_in_file(at + parts_of(&geometry).bytes - 1))
+		error = RL_EDAMAGED;
+	if (error < 0) {
 		munmap(at, mapped_bytes(&geometry));
-		return RL_EDAMAGED;
+		return error;
 	}
 	*s = *first;
 	s->geometry = geometry;
 	place_table(s, at, place.at, number);
-	if (geometry.huge_pages || s->own_bytes >= HUGE_BYTES)
-		madvise(at, s->own_bytes, MADV_HUGEPAGE);
+	if (geometry.huge_pages || parts_of(&geometry).bytes >= HUGE_BYTES)
+		madvise(at, parts_of(&geometry).bytes, MADV_HUGEPAGE);
 	return 0;
+}
+
+/*
+ * In one step of the kernel, so that there is no moment without memory. The zeros of tables that lie side by side become one
+ * mapping. A process that has all its memory locked would have them in it: they are let go.
+ */
+void
+rl_tables_leave(struct rl_segment *s)
+{
+	int protection = s->is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+	size_t bytes = mapped_bytes(&s->geometry);
+
+	if (rl_atomic_own_load(&s->own_at) == 0 ||
+	    mmap(s->own_map, bytes, protection, flags, -1, 0) == MAP_FAILED)
+		return;
+	rl_atomic_own_store(&s->own_at, 0);
+	munlock(s->own_map, bytes);
+	madvise(s->own_map, bytes, MADV_DONTNEED);
 }
 
 static int
@@ -320,7 +345,7 @@ int
 rl_tables_make(const struct rl_segment *s, const char *name, uint32_t buckets, uint32_t ring)
 {
 	uint64_t number = s->table.number;
-	uint64_t at = rl_table_at(number == 0 ? s->bytes : s->own_at + s->own_bytes);
+	uint64_t at = rl_table_at(number == 0 ? s->bytes : s->own_at + mapped_bytes(&s->geometry));
 	struct rl_geometry g = resized(s, buckets, ring);
 	int fd, error = rl_tables_look(s, number);
 
@@ -365,20 +390,33 @@ give_back(unsigned char *from, unsigned char *to)
 		madvise((void *)first, last - first, MADV_REMOVE);
 }
 
-void
-rl_tables_give_back(const struct rl_segment *s)
+/* The table that lies among other areas. */
+static void
+give_back_first(const struct rl_segment *s)
 {
-	uint64_t slots = rl_segment_slots(s), *freed = &s->header->tables.freed;
 	unsigned char *table = (unsigned char *)s->table.bucket;
+	uint64_t slots = rl_segment_slots(s);
 
-	if (!s->is_writable || rl_atomic_load(freed) > s->table.number)
-		return;
 	give_back(table, table + s->table.buckets * sizeof(struct rl_bucket));
 	give_back((unsigned char *)s->rings,
 	          (unsigned char *)(s->rings + slots * s->geometry.ring));
 	give_back((unsigned char *)s->wishes,
 	          (unsigned char *)s->wishes + rl_wish_bytes(&s->geometry));
 	give_back(s->records, s->records + slots * s->geometry.record_bytes);
+}
+
+void
+rl_tables_give_back(const struct rl_segment *s)
+{
+	uint64_t *freed = &s->header->tables.freed;
+	unsigned char *table = (unsigned char *)s->table.bucket;
+
+	if (!s->is_writable || rl_atomic_load(freed) > s->table.number)
+		return;
+	if (s->own_map) /* nobody else has the rest of its last page */
+		give_back(s->own_map, table + mapped_bytes(&s->geometry));
+	else
+		give_back_first(s);
 	rl_atomic_store(freed, s->table.number + 1);
 }
 
@@ -389,5 +427,5 @@ rl_segment_memory(const struct rl_segment *s)
 
 	if (s->table.number == 0)
 		return s->bytes;
-	return s->bytes - parts_of(first).bytes + s->own_bytes;
+	return s->bytes - parts_of(first).bytes + parts_of(&s->geometry).bytes;
 }

@@ -9,8 +9,8 @@
  *
  * rl_tables.now says which is in force. Where table n lies was written before `now` says n, and is written again for
  * n + 2 only when `now` says n + 1 and that no key is left in n. A process maps a table when it first finds
- * it in force, and keeps it mapped: threads may still be in it. The memory of the one before is given back as soon as nothing
- * is in it any more, whoever has it mapped: what is read there then is zeros.
+ * it in force. The memory of the one before is given back as soon as nothing is in it any more, whoever has it mapped: what is read
+ * there then is zeros. Threads may still be in it, so its addresses are kept, and are no other table's ever: rl_tables_leave().
  */
 
 #include "segment/segment.h"
@@ -34,10 +34,17 @@ int rl_tables_look(const struct rl_segment *s, uint64_t number);
 
 /*
  * The segment `first` with another table: of that number, mapped anew. `name` is the segment's, `mapped` the segment with
- * the table that was mapped last. 0; -EAGAIN, RL_EDAMAGED as above, also if the file does not reach as far or the tables overlap; -ENOMEM.
+ * the table that was mapped last, *next_map where its neighbour is to be mapped: rl_addresses_take(). 0; -EAGAIN, RL_EDAMAGED as above, also if the file does not reach as far or the tables overlap; -ENOMEM.
  */
 int rl_tables_map(const struct rl_segment *first, const char *name, uint64_t number,
-                  const struct rl_segment *mapped, struct rl_segment *s);
+                  const struct rl_segment *mapped, uint64_t *next_map, struct rl_segment *s);
+
+/*
+ * Have zeros in the place of its own table, and give up the view of the file: the table has been left, all of its keys have come
+ * to another, and this process knows two that are newer. Threads may be in it still. What they read is what they read once its
+ * memory is given back; what they write is memory of this process, and nobody looks there.
+ */
+void rl_tables_leave(struct rl_segment *s);
 
 /* Undo that. */
 void rl_tables_unmap(struct rl_segment *s);

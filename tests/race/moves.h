@@ -18,7 +18,7 @@ static void
 forget_tables(struct rl *rl)
 {
 	rl_follow_no_more(rl);
-	rl->here = rl->newest = rl;
+	rl->here = rl->handle->newest = rl;
 }
 
 /* An empty table, the first. Whoever has a handle has just attached. */
@@ -32,7 +32,7 @@ empty_tables(struct rl *const *handles, int count)
 	memset(s->table.bucket, 0,
 	       s->bytes - (size_t)((unsigned char *)s->table.bucket - (unsigned char *)s->header));
 	memset(&s->header->tables, 0, sizeof s->header->tables);
-	assert_int_equal(truncate(s->path.text, (off_t)s->bytes), 0);
+	assert_int_equal(truncate(s->origin->path.text, (off_t)s->bytes), 0);
 }
 
 /* To another size, or the same. */

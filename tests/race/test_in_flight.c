@@ -270,7 +270,7 @@ sit_down(int holder)
 
 	assert_int_equal(rl_open(test_segment_name(), &o, &rl[holder]), 0);
 	rule = rl_define(rl[holder], &(struct rl_rule){.name = "r", .limit = limit});
-	assert_int_equal(rl_holders_mine(rl[holder]->holders, &label), 0);
+	assert_int_equal(rl_holders_mine(rl[holder]->handle->holders, &label), 0);
 	seat_of[holder] = rl_label_seat(label);
 }
 

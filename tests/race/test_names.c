@@ -129,7 +129,7 @@ static void
 define_the_old_name(struct rl *rl, int rule)
 {
 	(void)rule;
-	has_come = rl_rules_seek(&rl->segment, "a") >= 0 || !rl->is_configuring;
+	has_come = rl_rules_seek(&rl->segment, "a") >= 0 || !rl->handle->is_configuring;
 	if (has_come)
 		define_one(rl, "a", 7, 60 * RL_SECOND, false);
 }
@@ -138,7 +138,7 @@ static void
 define_a_new_name(struct rl *rl, int rule)
 {
 	(void)rule;
-	has_come = !rl->is_configuring;
+	has_come = !rl->handle->is_configuring;
 	if (has_come)
 		define_one(rl, "b", 9, 1000 * RL_SECOND, false);
 }
@@ -150,7 +150,7 @@ configure_a_new_name(struct rl *rl, int rule)
 		.rule = {.name = "b", .limit = {.capacity = 9, .window_ns = 1000 * RL_SECOND}}};
 
 	(void)rule;
-	has_come = !rl->is_configuring;
+	has_come = !rl->handle->is_configuring;
 	if (has_come)
 		assert_int_equal(rl_configure(rl, &r, 1, 0, NULL, NULL), 0);
 }

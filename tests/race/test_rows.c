@@ -111,7 +111,7 @@ define_as_it_was(struct rl *rl, int rule)
 	                            .limit = {.capacity = 7, .window_ns = 60 * RL_SECOND}};
 
 	has_come = rl_rules_row_of(&rl->segment, rl_rules_identity_of(rule, &was, 0)) >= 0 ||
-	           !rl->is_configuring;
+	           !rl->handle->is_configuring;
 	if (has_come)
 		define_one(rl, "r", 7, 60 * RL_SECOND, false);
 }
@@ -131,7 +131,7 @@ configure_as_it_was(struct rl *rl, int rule)
 		.rule = {.name = "r", .limit = {.capacity = 7, .window_ns = 60 * RL_SECOND}}};
 
 	(void)rule;
-	has_come = !rl->is_configuring;
+	has_come = !rl->handle->is_configuring;
 	if (has_come)
 		assert_int_equal(rl_configure(rl, &r, 1, 0, NULL, NULL), 0);
 }

@@ -102,6 +102,7 @@ rl_in_flight unpack(rl_u128 word, bool is_zero, uint8_t gen, uint32_t ring_entri
 #include "../../libshm/decide/decide.c"
 
 rl_opened handle;
+rl_handle of_handle;
 rl_compiled limit;
 
 #define rl_handle_limit(...) (&::limit)
@@ -291,7 +292,8 @@ prepare(void)
 {
 	rl_segment *s = &handle.segment;
 
-	handle.first = handle.here = handle.newest = &handle;
+	handle.here = of_handle.first = &handle;
+	handle.handle = &of_handle;
 	s->is_writable = true;
 	s->geometry.buckets = 2;
 	s->geometry.ring = PLACES;

@@ -104,6 +104,7 @@ static bool judged(rl_u128 *state, rl_u128 seen, rl_u128 next);
 #include "segment/event.h"
 
 rl_process handle;
+rl_handle of_handle;
 rl_compiled limit;
 rl_quota quota;
 
@@ -362,7 +363,8 @@ prepare(void)
 {
 	rl_segment *s = &handle.segment;
 
-	handle.first = handle.here = handle.newest = &handle;
+	handle.here = of_handle.first = &handle;
+	handle.handle = &of_handle;
 	s->is_writable = true;
 	s->geometry.buckets = 2;
 	s->geometry.ring = PARTS;

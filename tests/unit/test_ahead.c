@@ -571,7 +571,7 @@ step(uint64_t run)
 
 	switch (test_below(&y.seed, 400)) {
 	case 0: /* killed */
-		memset(handle[i]->ahead, 0, sizeof *handle[i]->ahead);
+		memset(handle[i]->handle->ahead, 0, sizeof *handle[i]->handle->ahead);
 		break;
 	case 1:
 		rl_close(handle[i]);
@@ -620,7 +620,7 @@ test_never_above(void **state)
 		for (int i = 0; i < 3000; i++)
 			step(run);
 		for (int i = 0; i < HANDLES; i++)
-			memset(handle[i]->ahead, 0, sizeof *handle[i]->ahead);
+			memset(handle[i]->handle->ahead, 0, sizeof *handle[i]->handle->ahead);
 		rl_reset(handle[0], rule, "k", 1);
 	}
 	audit_assert_whole(handle[0]);

@@ -935,10 +935,10 @@ test_a_release_without_memory(void **state)
 	                                   .limit = {.algorithm = RL_IN_FLIGHT, .capacity = 1}});
 	assert_int_equal(test_check_at(one, rule, "k", 1, 1, T0, NULL, &charges), RL_ALLOWED);
 	assert_int_equal(rl_holds(&charges, &hold, 1), 1);
-	compiled = other->compiled;
-	other->compiled = UINT64_MAX / 2;
+	compiled = other->handle->compiled;
+	other->handle->compiled = UINT64_MAX / 2;
 	assert_int_equal(rl_release(other, &hold, 1), -ENOMEM);
-	other->compiled = compiled;
+	other->handle->compiled = compiled;
 	assert_int_equal(rl_release(other, &hold, 1), 1);
 	assert_int_equal(rl_release(other, &hold, 1), 0);
 	rl_close(other);

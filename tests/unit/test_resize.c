@@ -324,7 +324,7 @@ test_nobody_sees_a_difference(void **state)
 			step(&e, &ring);
 		move_all(e.rl[1], e.now_ns);
 		assert_int_equal(rl_move_end(e.rl[1]), 1);
-		assert_true(e.rl[1]->first->segment.header->tables.now > 20);
+		assert_true(e.rl[1]->handle->first->segment.header->tables.now > 20);
 		for (int rule = 0; rule < RULES; rule++)
 			for (uint64_t key = 0; key < KEYS; key++)
 				request(&e, rule, key);

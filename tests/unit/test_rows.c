@@ -292,13 +292,13 @@ test_what_is_kept_of_earlier_limits(void **state)
 
 	(void)state;
 	assert_int_equal(rl_define(rl, &rule), 0);
-	rl->compiled = UINT64_C(1) << 19;
+	rl->handle->compiled = UINT64_C(1) << 19;
 	rule.limit.window_ns = 2 * HOUR;
 	assert_int_equal(rl_define(rl, &rule), -ENOMEM);
-	rl->opened_ns -= a_year;
-	rl->compiled += 24 * 366 * 360; /* one each ten seconds */
+	rl->handle->opened_ns -= a_year;
+	rl->handle->compiled += 24 * 366 * 360; /* one each ten seconds */
 	assert_int_equal(rl_define(rl, &rule), -ENOMEM);
-	rl->compiled--;
+	rl->handle->compiled--;
 	assert_int_equal(rl_define(rl, &rule), 0);
 	rl_close(rl);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where tables lie in the file, as a segment says that is damaged, or was written by somebody hostile who knows its format. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +14,12 @@
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 #define PIECE (UINT64_C(2) << 20)
+
+#ifdef __SANITIZE_ADDRESS__
+#define ZONES 8192 /* around each piece of memory */
+#else
+#define ZONES 0
+#endif
 
 static struct rl_options small = {.keys = 60, .ring = 4, .rules = 4, .bans = 10, .overrides = 8};
 
@@ -143,7 +150,7 @@ test_places_that_overlap(void **state)
 		forge(s, number, at, sizes);
 		expect(rl, rule, RL_UNDECIDED, RL_EDAMAGED);
 	}
-	assert_int_equal(((struct rl *)rl->newest)->segment.table.number, 1);
+	assert_int_equal(((struct rl *)rl->handle->newest)->segment.table.number, 1);
 	rl_close(rl);
 }
 
@@ -200,6 +207,136 @@ test_what_lies_behind(void **state)
 	rl_close(rl);
 }
 
+static uint64_t
+mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	uint64_t lines = 0;
+	int c;
+
+	assert_non_null(maps);
+	while ((c = getc(maps)) != EOF)
+		lines += c == '\n';
+	fclose(maps);
+	return lines;
+}
+
+/* In bytes: what nobody else has. */
+static uint64_t
+private_memory(void)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	unsigned long kib = 0;
+	char line[128];
+
+	assert_non_null(status);
+	while (fgets(line, sizeof line, status) && sscanf(line, "RssAnon: %lu", &kib) != 1)
+		;
+	fclose(status);
+	return kib * UINT64_C(1024);
+}
+
+static uint64_t
+blocks(int fd)
+{
+	struct stat file;
+
+	assert_int_equal(fstat(fd, &file), 0);
+	return (uint64_t)file.st_blocks * 512;
+}
+
+static void
+resize_whole(struct rl *rl, uint32_t keys)
+{
+	struct rl_moving moving = {0};
+
+	assert_int_equal(rl_resize(rl, &(struct rl_resize){.keys = keys}, 0), 0);
+	assert_int_equal(rl_move_slots_at(rl, 0, UINT64_MAX, T0, &moving), 0);
+	assert_int_equal(rl_move_end(rl), 1);
+}
+
+/* One of a segment in use leaves next to nothing: in the file, in who resizes, and in who has it open to look or to decide. */
+static void
+test_what_resizes_leave(void **state)
+{
+	const struct rl_options looks = {.flags = RL_OPEN_READONLY};
+	const uint64_t resizes = test_scaled(10000), each = ZONES + 512;
+	uint64_t maps, memory, most;
+	int rule, fd;
+	struct rl *rl = open_small(&rule), *reader;
+
+	(void)state;
+	fd = test_file_of_segment();
+	assert_int_equal(rl_open(test_segment_name(), &looks, &reader), 0);
+	expect(rl, rule, RL_ALLOWED, 0);
+	maps = mappings();
+	memory = private_memory();
+	most = blocks(fd) +
+	       2 * rl_tables_bytes(&rl->segment, rl_table_buckets_for(300), small.ring) +
+	       16 * UINT64_C(4096);
+	for (uint64_t i = 0; i < resizes; i++) {
+		resize_whole(rl, i % 2 ? 200 : 300);
+		assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0 + i * RL_SECOND, NULL),
+		                 RL_ALLOWED);
+		if (i % 3 == 0) /* it is not told of each */
+			assert_int_equal(rl_peek_at(reader, rule, "k", 1, T0 + i * RL_SECOND, NULL),
+			                 RL_ALLOWED);
+		assert_true(blocks(fd) <= most);
+	}
+	assert_true(((struct rl *)reader->handle->newest)->segment.table.number > resizes - 3);
+	assert_true(mappings() <= maps + 2 * 4);
+	assert_true(private_memory() <= memory + 2 * each * resizes + (UINT64_C(1) << 20));
+	rl_close(reader);
+	rl_close(rl);
+	assert_true(mappings() <= maps);
+	close(fd);
+}
+
+#define KEYS 20
+#define EACH 1000
+
+struct crowd {
+	struct rl *rl;
+	int rule;
+	uint64_t stop, admitted;
+};
+
+static void *
+decide(void *arg)
+{
+	struct crowd *c = arg;
+
+	for (uint64_t i = 0; !rl_atomic_load(&c->stop); i++) {
+		uint64_t key = i % KEYS;
+
+		if (rl_check_at(c->rl, c->rule, &key, sizeof key, 1, T0, NULL) == RL_ALLOWED)
+			rl_atomic_add(&c->admitted, 1);
+	}
+	return NULL;
+}
+
+/* Threads are in tables that are left, and whose place is taken by zeros beneath them. */
+static void
+test_threads_in_tables_that_are_left(void **state)
+{
+	struct crowd c = {0};
+	pthread_t thread[3];
+	int rule;
+
+	(void)state;
+	c.rl = open_small(&rule);
+	c.rule = test_rule(c.rl, "many", EACH, 3600 * RL_SECOND, 1, true);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, decide, &c), 0);
+	for (uint64_t i = 0; i < test_scaled(800) || rl_atomic_load(&c.admitted) < KEYS * EACH; i++)
+		resize_whole(c.rl, i % 2 ? 200 : 300);
+	rl_atomic_store(&c.stop, 1);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(pthread_join(thread[i], NULL), 0);
+	assert_int_equal(rl_atomic_load(&c.admitted), KEYS * EACH);
+	rl_close(c.rl);
+}
+
 int
 main(void)
 {
@@ -209,6 +346,8 @@ main(void)
 		cmocka_unit_test_teardown(test_places_that_overlap, test_unlink),
 		cmocka_unit_test_teardown(test_a_bit_of_a_place, test_unlink),
 		cmocka_unit_test_teardown(test_what_lies_behind, test_unlink),
+		cmocka_unit_test_teardown(test_what_resizes_leave, test_unlink),
+		cmocka_unit_test_teardown(test_threads_in_tables_that_are_left, test_unlink),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
