@@ -810,6 +810,17 @@ struct rl_item {
 	uint64_t reserved;          /* no flag makes it count */
 };
 
+/*
+ * Check what an item says beside key and cost - its capacity, burst and undelayed - without a segment, so that
+ * a server's configuration is refused before any request is. `first` is the first limit of the rule that is to
+ * be asked, as its definition or rl_rule_info() has it. Returns the error that a check of the item would
+ * have: 0, -EINVAL, or RL_ERING in a segment made with `options` (NULL: the defaults; only `ring` matters).
+ * `text` as for rl_rule_check(), such as "burst: 5; a sliding_window has none, a leaky_bucket or a token_bucket
+ * has".
+ */
+int rl_item_check(const struct rl_limit *first, const struct rl_item *item,
+                  const struct rl_options *options, char *text, size_t size);
+
 #define RL_ITEMS_MAX 32 /* rules of one request, and limits of all of them */
 
 /* rl_check_at() for an item. The other calls use this one and rl_reserve_item_at(). */

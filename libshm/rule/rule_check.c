@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Says what is wrong with a rule, in a sentence. rl_shape_check() decides whether anything is, as for
- * rl_define(). This file only finds the field that is at fault.
+ * rl_define(). This file only finds the field that is at fault. Likewise of an item, which has a capacity,
+ * a burst and undelayed of its own: decide/request.c decides.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -342,4 +343,65 @@ rl_rule_check(const struct rl_rule *rule, const struct rl_options *options, char
 	if (error == 0 && options && !(options->flags & RL_OPEN_CLUSTER))
 		error = check_segment(&s, rule);
 	return error;
+}
+
+static int
+check_item_capacity(const struct sentence *s, const struct rl_limit *first, uint32_t capacity,
+                    uint32_t ring)
+{
+	struct rl_limit own = *first;
+
+	own.capacity = capacity;
+	if (capacity == 0)
+		return 0;
+	if (has_bad_capacity(s, &own))
+		return -EINVAL;
+	if (first->algorithm != RL_SLIDING_LOG || capacity <= rl_log_capacity(ring))
+		return 0;
+	say_ring(s, &own, ring);
+	return RL_ERING;
+}
+
+static int
+check_item_burst(const struct sentence *s, const struct rl_limit *first, const struct rl_item *item)
+{
+	const char *name = rl_algorithm_info(first->algorithm)->name;
+	uint32_t burst = item->flags & RL_ITEM_BURST ? item->burst : first->burst;
+
+	if (item->flags & RL_ITEM_BURST && !has(first, RL_HAS_BURST))
+		say(s, "burst", "%" PRIu32 "; a %s has none, a leaky_bucket or a token_bucket has",
+		    item->burst, name);
+	else if (item->flags & RL_ITEM_BURST && item->burst >= RL_CAPACITY_MAX)
+		say(s, "burst", "%" PRIu32 "; at most %" PRIu32 " is allowed", item->burst,
+		    RL_CAPACITY_MAX - 1);
+	else if (item->flags & RL_ITEM_UNDELAYED && !has(first, RL_HAS_UNDELAYED))
+		say(s, "undelayed", "%" PRIu32 "; a %s has none, a leaky_bucket has",
+		    item->undelayed, name);
+	else if (item->flags & RL_ITEM_UNDELAYED && item->undelayed > burst)
+		say(s, "undelayed", "%" PRIu32 "; at most the burst is allowed, %" PRIu32,
+		    item->undelayed, burst);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+int
+rl_item_check(const struct rl_limit *first, const struct rl_item *item,
+              const struct rl_options *options, char *text, size_t size)
+{
+	struct sentence s = {.to = text, .size = text ? size : 0};
+	uint32_t ring = options && options->ring > 0 ? options->ring : RL_RING_DEFAULT;
+	int error;
+
+	if (s.size > 0)
+		text[0] = '\0';
+	if (!rl_algorithm_info(first->algorithm) && has_bad_window(&s, first))
+		return -EINVAL;
+	if (item->flags & ~(unsigned)(RL_ITEM_BURST | RL_ITEM_UNDELAYED)) {
+		say(&s, "flags", "0x%x is none that this version of the library knows",
+		    item->flags);
+		return -EINVAL;
+	}
+	error = check_item_capacity(&s, first, item->capacity, ring);
+	return error < 0 ? error : check_item_burst(&s, first, item);
 }

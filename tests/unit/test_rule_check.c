@@ -204,6 +204,66 @@ test_it_says_what_a_definition_says(void **state)
 	rl_close(rl);
 }
 
+/* Whatever an item has of its own, and whatever the rule's first limit is. */
+static void
+test_it_says_what_a_check_of_an_item_says(void **state)
+{
+	struct rl_options o = {.keys = 10, .ring = 16};
+	char text[RL_RULE_TEXT_SIZE];
+	uint64_t seed = 4;
+	int taken = 0;
+	struct rl *rl;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	for (int i = 0; i < 100000; i++) {
+		static const enum rl_algorithm of[] = {
+			RL_SLIDING_WINDOW, RL_FIXED_WINDOW,    RL_SLIDING_LOG, RL_TOKEN_BUCKET,
+			RL_LEAKY_BUCKET,   RL_ANCHORED_WINDOW, RL_IN_FLIGHT};
+		struct rl_limit first = {.algorithm = of[test_below(&seed, 7)], .capacity = 5};
+		struct rl_charges charges;
+		struct rl_item item = {.key = "k", .key_len = 1, .cost = 1, .charges = &charges};
+		struct rl_result r;
+
+		first.window_ns = first.algorithm == RL_IN_FLIGHT ? 0 : RL_SECOND;
+		first.burst = first.algorithm == RL_LEAKY_BUCKET ? some(&seed, 8, 9) : 0;
+		item.capacity = test_below(&seed, 2) ? 0 : some(&seed, 16, RL_CAPACITY_MAX);
+		item.burst = some(&seed, 4, RL_CAPACITY_MAX);
+		item.undelayed = some(&seed, 8, RL_CAPACITY_MAX);
+		item.flags = (unsigned)test_below(&seed, 5);
+		item.rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = first});
+		rl_check_item_at(rl, &item, rl_now(rl), &r);
+		assert_int_equal(rl_item_check(&first, &item, &o, text, sizeof text),
+		                 r.verdict == RL_UNDECIDED ? r.error : 0);
+		assert_int_equal(text[0] != '\0', r.verdict == RL_UNDECIDED);
+		taken += r.verdict != RL_UNDECIDED;
+		rl_reset(rl, item.rule, "k", 1);
+	}
+	assert_in_range(taken, 1000, 99000);
+	rl_close(rl);
+}
+
+static void
+test_the_words_about_an_item(void **state)
+{
+	struct rl_limit leaky = {.algorithm = RL_LEAKY_BUCKET, .burst = 2};
+	struct rl_item burst = {.burst = 5, .flags = RL_ITEM_BURST},
+		       undelayed = {.undelayed = 3, .flags = RL_ITEM_UNDELAYED};
+	char text[RL_RULE_TEXT_SIZE];
+
+	(void)state;
+	assert_int_equal(rl_item_check(&good, &burst, NULL, text, sizeof text), -EINVAL);
+	assert_string_equal(
+		text, "burst: 5; a sliding_window has none, a leaky_bucket or a token_bucket has");
+	assert_int_equal(rl_item_check(&good, &undelayed, NULL, text, sizeof text), -EINVAL);
+	assert_string_equal(text, "undelayed: 3; a sliding_window has none, a leaky_bucket has");
+	assert_int_equal(rl_item_check(&leaky, &undelayed, NULL, text, sizeof text), -EINVAL);
+	assert_string_equal(text, "undelayed: 3; at most the burst is allowed, 2");
+	assert_int_equal(rl_item_check(&leaky, &burst, NULL, text, sizeof text), 0);
+	assert_string_equal(text, "");
+	assert_int_equal(rl_item_check(&good, &burst, NULL, NULL, 0), -EINVAL);
+}
+
 int
 main(void)
 {
@@ -212,6 +272,8 @@ main(void)
 		cmocka_unit_test(test_what_needs_the_ring),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_it_says_what_a_definition_says),
+		cmocka_unit_test(test_it_says_what_a_check_of_an_item_says),
+		cmocka_unit_test(test_the_words_about_an_item),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
