@@ -64,7 +64,10 @@ struct ngx_rl_segment {
 	time_t looked;                /* in which second it was looked after */
 };
 
-/* What is logged once by all workers: one word for the segment, one for each rule. */
+/*
+ * What is logged once by all workers. Words: one for the segment, one for the errors of each rule, one for the limits
+ * of each rule, and last whether another configuration has taken the place of this one.
+ */
 struct ngx_rl_reports {
 	ngx_atomic_t *words; /* shared by all workers; NULL: none */
 	ngx_uint_t count;
@@ -73,7 +76,8 @@ struct ngx_rl_reports {
 /* One http{} or stream{} block. */
 struct ngx_rl_main {
 	struct ngx_rl_segment segment;
-	ngx_array_t rules; /* of struct ngx_rl_rule * */
+	ngx_array_t rules;  /* of struct ngx_rl_rule * */
+	ngx_array_t limits; /* of struct ngx_rl_limit *: those of all places */
 	struct ngx_rl_reports reports;
 	/* How this kind of block compiles a text with variables, and evaluates it for a request. */
 	void *(*compile)(ngx_conf_t *cf, ngx_str_t *text);
@@ -84,10 +88,15 @@ struct ngx_rl_main {
 /* One limit of a location: rl_limit, rl_limit_req or rl_limit_conn. Values are complex values, or NULL. */
 struct ngx_rl_limit {
 	struct ngx_rl_rule *rule;
-	void *key; /* NULL: the zone's */
+	const char *file;
+	ngx_uint_t line;
+	struct ngx_rl_set *set; /* it stands in */
+	void *key;              /* NULL: the zone's */
+	ngx_str_t key_text;
 	void *cost;
 	void *capacity;
-	uint32_t number; /* rl_limit_conn: the capacity here */
+	uint32_t
+		number; /* the capacity here: rl_limit_conn's, or rl_limit's that no variable says */
 	uint32_t burst;
 	uint32_t undelayed;
 	unsigned has_burst : 1;     /* burst counts here, whatever the rule's is */
@@ -102,7 +111,7 @@ enum ngx_rl_on_error {
 
 /* Limits that are decided together, and what is done then. */
 struct ngx_rl_set {
-	ngx_array_t *limits; /* of struct ngx_rl_limit; NULL: none */
+	ngx_array_t *limits; /* of struct ngx_rl_limit *; NULL: none */
 	ngx_uint_t status;   /* of an answer to who is denied */
 	ngx_uint_t log_level;
 	ngx_uint_t delay_log_level;
@@ -158,6 +167,8 @@ struct ngx_rl_request {
 /* directives: what the handlers of directives in both blocks share. Each returns NGX_CONF_OK, or an error. */
 char *ngx_rl_bad_word(ngx_conf_t *cf, const ngx_str_t *word);
 ngx_int_t ngx_rl_main_init(ngx_conf_t *cf, struct ngx_rl_main *main);
+/* Where the directive stands. */
+void ngx_rl_place(const ngx_conf_t *cf, const char **file, ngx_uint_t *line);
 char *ngx_rl_segment_directive(ngx_conf_t *cf, struct ngx_rl_main *main);
 char *ngx_rl_rule_directive(ngx_conf_t *cf, struct ngx_rl_main *main);
 char *ngx_rl_zone_directive(ngx_conf_t *cf, struct ngx_rl_main *main, enum ngx_rl_kind kind);
@@ -169,6 +180,7 @@ void ngx_rl_set_merge(struct ngx_rl_set *set, const struct ngx_rl_set *outer, ng
 extern ngx_conf_enum_t ngx_rl_log_levels[];
 
 /* parse: texts of directives. Each returns NGX_OK or NGX_ERROR. */
+#define NGX_RL_COST_MAX UINT64_C(999999999999999999) /* 18 digits; what has more counts as this */
 ngx_int_t ngx_rl_parse_number(const ngx_str_t *text, uint64_t most, uint64_t *number);
 ngx_int_t ngx_rl_parse_duration(const ngx_str_t *text, uint64_t *ns);
 ngx_int_t ngx_rl_parse_rate(const ngx_str_t *text, struct rl_limit *limit);
@@ -183,11 +195,26 @@ void ngx_rl_limit_defaults(struct rl_limit *limit, uint32_t ring);
 /* rules: the table of a block, and the same in the segment. */
 struct ngx_rl_rule *ngx_rl_rule_get(ngx_conf_t *cf, struct ngx_rl_main *main,
                                     const ngx_str_t *name);
-/* When all of the block is read: each rule is declared, and librl would take it. */
+/* When all of the block is read: each rule is declared, librl would take it, and it has what places say of it. */
 ngx_int_t ngx_rl_rules_check(ngx_conf_t *cf, struct ngx_rl_main *main);
-/* Define or find those that have no handle yet, and report what cannot be. */
+/*
+ * Define or find those that have no handle yet, and report what cannot be; and, once for each change, rules that are
+ * others now than this configuration says, or have not what its places say of them.
+ */
 void ngx_rl_rules_settle(struct ngx_rl_main *main, ngx_log_t *log);
 void ngx_rl_rules_unsettle(struct ngx_rl_main *main);
+
+/* places: what a limit says beside key and cost, and whether its rule has that. */
+/* What is other here than the rule says. */
+void ngx_rl_place_item(const struct ngx_rl_limit *limit, struct rl_item *item);
+/* NGX_OK, or NGX_ERROR: a sentence in `text`. `first` is the first limit of the rule, `ring` the segment's. */
+ngx_int_t ngx_rl_place_check(const struct ngx_rl_limit *limit, const struct rl_limit *first,
+                             uint32_t ring, char text[RL_RULE_TEXT_SIZE]);
+/* Those that nginx defines, and no rule and key twice in one place. NGX_OK, or NGX_ERROR: said why. */
+ngx_int_t ngx_rl_places_check(ngx_conf_t *cf, struct ngx_rl_main *main);
+/* Log what a rule that is in force has not. */
+void ngx_rl_places_review(struct ngx_rl_main *main, const struct ngx_rl_rule *rule,
+                          const struct rl_limit *first, ngx_log_t *log);
 
 /* segment */
 /* In the master: open or create, define the rules. Reports an error, and goes on without. */
@@ -204,8 +231,11 @@ int ngx_rl_report_is_new(struct ngx_rl_main *main, ngx_uint_t index, int error);
 int ngx_rl_report_is_on(const struct ngx_rl_main *main, ngx_uint_t index);
 /* Whether there was an error until now; there is none any more. */
 int ngx_rl_report_end(struct ngx_rl_main *main, ngx_uint_t index);
+/* Whether word `index` was another, and this configuration is in force: `value` is to be logged now. */
+int ngx_rl_report_is_other(struct ngx_rl_main *main, ngx_uint_t index, uint32_t value);
 #define NGX_RL_REPORT_SEGMENT 0
-#define NGX_RL_REPORT_RULE(rule) ((rule)->index + 1)
+#define NGX_RL_REPORT_RULE(rule) (2 * (rule)->index + 1)
+#define NGX_RL_REPORT_LIMITS(rule) (2 * (rule)->index + 2)
 
 /*
  * decide: ask all limits of a set, hold what is in flight until the pool is destroyed. NGX_OK, or NGX_ERROR. The outcome is

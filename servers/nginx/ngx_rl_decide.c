@@ -9,6 +9,9 @@
  */
 #include "ngx_rl.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* An item's key is its limit's; the arrays stay in step. */
 struct ask {
 	struct ngx_rl_request *request;
@@ -30,6 +33,7 @@ struct held {
 	struct rl_hold holds[];
 };
 
+#define NUMBER_SHOWN 40    /* bytes of what is no number */
 #define RELEASE_TRIES 1000 /* -EBUSY: others keep changing the key */
 
 static void
@@ -50,11 +54,24 @@ release(void *data)
 }
 
 static void
-log_error(struct ask *ask, struct ngx_rl_rule *rule, int error)
+log_text(struct ask *ask, const struct ngx_rl_limit *limit, int error, const char *text)
 {
-	if (ngx_rl_report_is_new(ask->request->main, NGX_RL_REPORT_RULE(rule), error))
-		ngx_log_error(NGX_LOG_ERR, ask->request->log, 0, "rl: rule \"%V\": %s", &rule->name,
-		              rl_strerror(error));
+	if (ngx_rl_report_is_new(ask->request->main, NGX_RL_REPORT_RULE(limit->rule), error))
+		ngx_log_error(NGX_LOG_ERR, ask->request->log, 0, "rl: rule \"%V\": %s, in %s:%ui",
+		              &limit->rule->name, text, limit->file, limit->line);
+}
+
+static void
+log_error(struct ask *ask, const struct ngx_rl_limit *limit, int error)
+{
+	struct rl_rule_info info;
+	char text[RL_RULE_TEXT_SIZE];
+
+	if (error == -EINVAL && rl_rule_info(ask->handle->rl, limit->rule->id, &info) == 1 &&
+	    ngx_rl_place_check(limit, &info.limits[0], 0, text) != NGX_OK)
+		log_text(ask, limit, error, text);
+	else
+		log_text(ask, limit, error, rl_strerror(error));
 }
 
 /* The request is not decided by this rule. */
@@ -71,28 +88,54 @@ evaluate(struct ask *ask, void *value, ngx_str_t *text)
 	return ask->request->main->evaluate(ask->request->request, value, text);
 }
 
+/* A number that a limit takes from the request. */
+struct number {
+	const char *name; /* of the option */
+	void *value;      /* NULL: it is not given */
+	uint64_t most, none;
+};
+
+static void
+log_number(struct ask *ask, const struct ngx_rl_limit *limit, const struct number *number,
+           const ngx_str_t *text)
+{
+	char room[NGX_RL_TEXT_SIZE];
+
+	snprintf(room, sizeof room, "%s \"%.*s\" is no number from 0 to %" PRIu64, number->name,
+	         (int)ngx_min(text->len, NUMBER_SHOWN), (const char *)text->data, number->most);
+	log_text(ask, limit, -EINVAL, room);
+}
+
 /*
- * A number of a request: `none` where the text is empty, and one with more digits than there are numbers is as good
- * as `most`. NGX_DECLINED: it is no number, or above `most`.
+ * `none` where the text is empty, and one with more digits than there are numbers is as good as `most`.
+ * NGX_DECLINED: it is no number, or above `most`, and logged.
  */
 static ngx_int_t
-evaluate_number(struct ask *ask, void *value, uint64_t most, uint64_t none, uint64_t *number)
+evaluate_number(struct ask *ask, const struct ngx_rl_limit *limit, const struct number *number,
+                uint64_t *to)
 {
-	ngx_str_t text = ngx_null_string;
+	ngx_str_t text = ngx_null_string, significant;
 	size_t digits = 0;
 
-	*number = none;
-	if (value == NULL)
+	*to = number->none;
+	if (number->value == NULL)
 		return NGX_OK;
-	if (evaluate(ask, value, &text) != NGX_OK)
+	if (evaluate(ask, number->value, &text) != NGX_OK)
 		return NGX_ERROR;
-	while (digits < text.len && text.data[digits] >= '0' && text.data[digits] <= '9')
-		digits++;
-	if (text.len == 0 || (digits == text.len && digits > 18)) {
-		*number = text.len == 0 ? none : most;
+	if (text.len == 0)
 		return NGX_OK;
-	}
-	return ngx_rl_parse_number(&text, most, number) == NGX_OK ? NGX_OK : NGX_DECLINED;
+	significant = text;
+	for (; significant.len > 1 && *significant.data == '0'; significant.len--)
+		significant.data++;
+	while (digits < significant.len && significant.data[digits] >= '0' &&
+	       significant.data[digits] <= '9')
+		digits++;
+	*to = number->most;
+	if ((digits == significant.len && digits > 18) ||
+	    ngx_rl_parse_number(&significant, number->most, to) == NGX_OK)
+		return NGX_OK;
+	log_number(ask, limit, number, &text);
+	return NGX_DECLINED;
 }
 
 /* NGX_OK, NGX_DECLINED: the key is empty, and not limited; NGX_ERROR. */
@@ -117,38 +160,22 @@ gather_key(struct ask *ask, const struct ngx_rl_limit *limit, struct rl_item *it
 	return NGX_OK;
 }
 
-/* What is other here than the rule says. */
-static void
-gather_own(const struct ngx_rl_limit *limit, struct rl_item *item)
-{
-	const struct rl_limit *first = &limit->rule->limits[0];
-	int is_zone =
-		limit->rule->kind == NGX_RL_REQ_ZONE && limit->rule->used_as == NGX_RL_REQ_ZONE;
-
-	if (limit->number != 0 && limit->number != first->capacity)
-		item->capacity = limit->number;
-	if (is_zone && limit->burst == first->burst && limit->undelayed == first->undelayed)
-		return; /* as it is defined, so that an administrator may change it */
-	item->burst = limit->burst;
-	item->undelayed = limit->undelayed;
-	item->flags = (limit->has_burst ? RL_ITEM_BURST : 0u) |
-	              (limit->has_undelayed ? RL_ITEM_UNDELAYED : 0u);
-}
-
 /* NGX_OK, NGX_DECLINED: the cost or the capacity is no number; NGX_ERROR. */
 static ngx_int_t
 gather_numbers(struct ask *ask, const struct ngx_rl_limit *limit, struct rl_item *item)
 {
-	uint64_t capacity = 0;
+	struct number cost = {"cost", limit->cost, UINT64_MAX, 1},
+		      capacity = {"capacity", limit->capacity, RL_CAPACITY_MAX, 0};
+	uint64_t own = 0;
 	ngx_int_t rc;
 
 	item->cost = 1;
 	if (limit->cost == NULL && limit->capacity == NULL)
 		return NGX_OK;
-	rc = evaluate_number(ask, limit->cost, UINT64_MAX, 1, &item->cost);
+	rc = evaluate_number(ask, limit, &cost, &item->cost);
 	if (rc == NGX_OK)
-		rc = evaluate_number(ask, limit->capacity, RL_CAPACITY_MAX, 0, &capacity);
-	item->capacity = (uint32_t)capacity;
+		rc = evaluate_number(ask, limit, &capacity, &own);
+	item->capacity = (uint32_t)own;
 	return rc;
 }
 
@@ -166,7 +193,6 @@ gather_limit(struct ask *ask, struct ngx_rl_limit *limit)
 	if (rc == NGX_ERROR)
 		return NGX_ERROR;
 	if (rc == NGX_DECLINED) {
-		log_error(ask, limit->rule, -EINVAL);
 		skip(ask, limit->rule, -EINVAL);
 		return NGX_OK;
 	}
@@ -175,7 +201,7 @@ gather_limit(struct ask *ask, struct ngx_rl_limit *limit)
 		     ask->handle == NULL ? ask->request->main->segment.error : limit->rule->id);
 		return NGX_OK;
 	}
-	gather_own(limit, item);
+	ngx_rl_place_item(limit, item);
 	ask->limits[ask->count++] = limit;
 	return NGX_OK;
 }
@@ -183,10 +209,10 @@ gather_limit(struct ask *ask, struct ngx_rl_limit *limit)
 static ngx_int_t
 gather(struct ask *ask)
 {
-	struct ngx_rl_limit *limits = ask->set->limits->elts;
+	struct ngx_rl_limit **limits = ask->set->limits->elts;
 
 	for (ngx_uint_t i = 0; i < ask->set->limits->nelts; i++)
-		if (gather_limit(ask, &limits[i]) != NGX_OK)
+		if (gather_limit(ask, limits[i]) != NGX_OK)
 			return NGX_ERROR;
 	return NGX_OK;
 }
@@ -194,7 +220,7 @@ gather(struct ask *ask)
 static void
 leave_out(struct ask *ask, size_t item)
 {
-	log_error(ask, ask->limits[item]->rule, ask->results[item].error);
+	log_error(ask, ask->limits[item], ask->results[item].error);
 	skip(ask, ask->limits[item]->rule, ask->results[item].error);
 	ask->count--;
 	for (size_t i = item; i < ask->count; i++) {
@@ -247,7 +273,7 @@ notice_errors(struct ask *ask)
 
 		if (error == 0)
 			continue;
-		log_error(ask, ask->limits[i]->rule, error);
+		log_error(ask, ask->limits[i], error);
 		if (error != RL_EREMOVED)
 			continue;
 		skip(ask, ask->limits[i]->rule, error);

@@ -13,7 +13,9 @@ ngx_conf_enum_t ngx_rl_log_levels[] = {
 ngx_int_t
 ngx_rl_main_init(ngx_conf_t *cf, struct ngx_rl_main *main)
 {
-	return ngx_array_init(&main->rules, cf->pool, 8, sizeof(struct ngx_rl_rule *));
+	if (ngx_array_init(&main->rules, cf->pool, 8, sizeof(struct ngx_rl_rule *)) != NGX_OK)
+		return NGX_ERROR;
+	return ngx_array_init(&main->limits, cf->pool, 8, sizeof(struct ngx_rl_limit *));
 }
 
 void
@@ -44,6 +46,13 @@ ngx_rl_bad_word(ngx_conf_t *cf, const ngx_str_t *word)
 	return NGX_CONF_ERROR;
 }
 
+void
+ngx_rl_place(const ngx_conf_t *cf, const char **file, ngx_uint_t *line)
+{
+	*file = cf->conf_file == NULL ? "" : (const char *)cf->conf_file->file.name.data;
+	*line = cf->conf_file == NULL ? 0 : cf->conf_file->line;
+}
+
 static char *
 declare(ngx_conf_t *cf, struct ngx_rl_rule *rule, enum ngx_rl_kind kind)
 {
@@ -53,8 +62,7 @@ declare(ngx_conf_t *cf, struct ngx_rl_rule *rule, enum ngx_rl_kind kind)
 		return NGX_CONF_ERROR;
 	}
 	rule->kind = kind;
-	rule->file = cf->conf_file == NULL ? "" : (const char *)cf->conf_file->file.name.data;
-	rule->line = cf->conf_file == NULL ? 0 : cf->conf_file->line;
+	ngx_rl_place(cf, &rule->file, &rule->line);
 	return NGX_CONF_OK;
 }
 
@@ -208,23 +216,29 @@ ngx_rl_zone_directive(ngx_conf_t *cf, struct ngx_rl_main *main, enum ngx_rl_kind
 	return rule->key == NULL ? NGX_CONF_ERROR : NGX_CONF_OK;
 }
 
-/* Add a limit to a set; a rule that stands in it already is "is duplicate" for zones. */
-static struct ngx_rl_limit *
-add_limit(ngx_conf_t *cf, struct ngx_rl_set *set)
+/* Add a limit to a set, and to those of all places. */
+static char *
+add_limit(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set,
+          const struct ngx_rl_limit *limit)
 {
-	struct ngx_rl_limit *limit;
+	struct ngx_rl_limit *added = ngx_palloc(cf->pool, sizeof *added), **here, **all;
 
 	if (set->limits == NULL)
-		set->limits = ngx_array_create(cf->pool, 1, sizeof(struct ngx_rl_limit));
-	if (set->limits == NULL || set->limits->nelts == RL_ITEMS_MAX) {
+		set->limits = ngx_array_create(cf->pool, 1, sizeof(struct ngx_rl_limit *));
+	if (set->limits != NULL && set->limits->nelts == RL_ITEMS_MAX) {
 		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "more than %d limits in one place",
 		                   RL_ITEMS_MAX);
-		return NULL;
+		return NGX_CONF_ERROR;
 	}
-	limit = ngx_array_push(set->limits);
-	if (limit != NULL)
-		ngx_memzero(limit, sizeof *limit);
-	return limit;
+	here = set->limits == NULL ? NULL : ngx_array_push(set->limits);
+	all = ngx_array_push(&main->limits);
+	if (added == NULL || here == NULL || all == NULL)
+		return NGX_CONF_ERROR;
+	*added = *limit;
+	added->set = set;
+	ngx_rl_place(cf, &added->file, &added->line);
+	*here = *all = added;
+	return NGX_CONF_OK;
 }
 
 static int
@@ -233,7 +247,7 @@ has_rule(const struct ngx_rl_set *set, const struct ngx_rl_rule *rule)
 	if (set->limits == NULL)
 		return 0;
 	for (ngx_uint_t i = 0; i < set->limits->nelts; i++)
-		if (((struct ngx_rl_limit *)set->limits->elts)[i].rule == rule)
+		if (((struct ngx_rl_limit **)set->limits->elts)[i]->rule == rule)
 			return 1;
 	return 0;
 }
@@ -286,7 +300,7 @@ char *
 ngx_rl_limit_req_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set)
 {
 	ngx_str_t *words = cf->args->elts, name = ngx_null_string;
-	struct ngx_rl_limit limit = {0}, *added;
+	struct ngx_rl_limit limit = {0};
 
 	for (ngx_uint_t i = 1; i < cf->args->nelts; i++) {
 		ngx_int_t rc;
@@ -315,11 +329,7 @@ ngx_rl_limit_req_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_
 		limit.rule->limits[0].burst = limit.burst;
 		limit.rule->limits[0].undelayed = limit.undelayed;
 	}
-	added = add_limit(cf, set);
-	if (added == NULL)
-		return NGX_CONF_ERROR;
-	*added = limit;
-	return NGX_CONF_OK;
+	return add_limit(cf, main, set, &limit);
 }
 
 /* rl_limit_conn NAME NUMBER */
@@ -328,7 +338,7 @@ ngx_rl_limit_conn_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx
 {
 	ngx_str_t *words = cf->args->elts;
 	struct ngx_rl_rule *rule = ngx_rl_rule_get(cf, main, &words[1]);
-	struct ngx_rl_limit *limit;
+	struct ngx_rl_limit limit = {.rule = rule};
 	uint64_t number;
 
 	if (rule == NULL)
@@ -342,16 +352,34 @@ ngx_rl_limit_conn_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx
 	}
 	if (number > 65535)
 		return "connection limit must be less 65536";
-	limit = add_limit(cf, set);
-	if (limit == NULL)
-		return NGX_CONF_ERROR;
-	limit->rule = rule;
-	limit->number = (uint32_t)number;
-	if (!rule->has_use || limit->number > rule->limits[0].capacity)
-		rule->limits[0].capacity = limit->number;
+	limit.number = (uint32_t)number;
+	if (!rule->has_use || limit.number > rule->limits[0].capacity)
+		rule->limits[0].capacity = limit.number;
 	rule->used_as = NGX_RL_CONN_ZONE;
 	rule->has_use = 1;
-	return NGX_CONF_OK;
+	return add_limit(cf, main, set, &limit);
+}
+
+/* A text without a variable is looked at now. */
+static ngx_int_t
+is_number(ngx_conf_t *cf, const ngx_str_t *word, const ngx_str_t *text, uint64_t most,
+          uint64_t *number)
+{
+	if (ngx_strlchr(text->data, text->data + text->len, '$') != NULL ||
+	    ngx_rl_parse_number(text, most, number) == NGX_OK)
+		return 1;
+	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+	                   "invalid parameter \"%V\": a number from 0 to %uL is allowed", word,
+	                   most);
+	return 0;
+}
+
+/* NULL: it cannot be; said why. */
+static void *
+limit_value(ngx_conf_t *cf, struct ngx_rl_main *main, const ngx_str_t *word, ngx_str_t *text,
+            uint64_t most, uint64_t *number)
+{
+	return is_number(cf, word, text, most, number) ? main->compile(cf, text) : NULL;
 }
 
 /* A word of rl_limit behind the rule. */
@@ -359,24 +387,23 @@ static char *
 limit_word(ngx_conf_t *cf, struct ngx_rl_main *main, const ngx_str_t *word,
            struct ngx_rl_limit *limit)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-	} values[] = {
-		{"key", offsetof(struct ngx_rl_limit, key)},
-		{"cost", offsetof(struct ngx_rl_limit, cost)},
-		{"capacity", offsetof(struct ngx_rl_limit, capacity)},
-	};
+	uint64_t number = 0;
 	ngx_str_t text;
 	ngx_int_t rc;
 
-	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-		if (ngx_rl_option(word, values[i].name, &text)) {
-			void *value = main->compile(cf, &text);
-
-			*(void **)((u_char *)limit + values[i].offset) = value;
-			return value == NULL ? NGX_CONF_ERROR : NGX_CONF_OK;
-		}
+	if (ngx_rl_option(word, "key", &text)) {
+		limit->key_text = text;
+		limit->key = main->compile(cf, &text);
+		return limit->key == NULL ? NGX_CONF_ERROR : NGX_CONF_OK;
+	}
+	if (ngx_rl_option(word, "cost", &text)) {
+		limit->cost = limit_value(cf, main, word, &text, NGX_RL_COST_MAX, &number);
+		return limit->cost == NULL ? NGX_CONF_ERROR : NGX_CONF_OK;
+	}
+	if (ngx_rl_option(word, "capacity", &text)) {
+		limit->capacity = limit_value(cf, main, word, &text, RL_CAPACITY_MAX, &number);
+		limit->number = (uint32_t)number;
+		return limit->capacity == NULL ? NGX_CONF_ERROR : NGX_CONF_OK;
 	}
 	rc = parse_burst_word(cf, word, limit);
 	return rc == NGX_OK         ? NGX_CONF_OK
@@ -389,7 +416,7 @@ char *
 ngx_rl_limit_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set)
 {
 	ngx_str_t *words = cf->args->elts;
-	struct ngx_rl_limit limit = {0}, *added;
+	struct ngx_rl_limit limit = {0};
 
 	for (ngx_uint_t i = 2; i < cf->args->nelts; i++)
 		if (limit_word(cf, main, &words[i], &limit) != NGX_CONF_OK)
@@ -401,9 +428,5 @@ ngx_rl_limit_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_s
 		settle_burst(&limit);
 	}
 	limit.rule = ngx_rl_rule_get(cf, main, &words[1]);
-	added = limit.rule == NULL ? NULL : add_limit(cf, set);
-	if (added == NULL)
-		return NGX_CONF_ERROR;
-	*added = limit;
-	return NGX_CONF_OK;
+	return limit.rule == NULL ? NGX_CONF_ERROR : add_limit(cf, main, set, &limit);
 }

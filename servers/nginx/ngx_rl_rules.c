@@ -29,8 +29,7 @@ ngx_rl_rule_get(ngx_conf_t *cf, struct ngx_rl_main *main, const ngx_str_t *name)
 		return NULL;
 	rule->name.len = name->len;
 	*ngx_cpymem(rule->name.data, name->data, name->len) = '\0';
-	rule->file = cf->conf_file == NULL ? "" : (const char *)cf->conf_file->file.name.data;
-	rule->line = cf->conf_file == NULL ? 0 : cf->conf_file->line;
+	ngx_rl_place(cf, &rule->file, &rule->line);
 	rule->index = main->rules.nelts - 1;
 	rule->id = -ENOENT;
 	return rule;
@@ -126,24 +125,47 @@ ngx_rl_rules_check(ngx_conf_t *cf, struct ngx_rl_main *main)
 	for (ngx_uint_t i = 0; i < main->rules.nelts; i++)
 		if (check(cf, main, rules_of(main)[i]) != NGX_OK)
 			return NGX_ERROR;
+	if (ngx_rl_places_check(cf, main) != NGX_OK)
+		return NGX_ERROR;
 	main->key = main->compile(cf, &key);
 	if (main->key == NULL)
 		return NGX_ERROR;
 	return complete_segment(cf, main);
 }
 
+static int
+define(struct ngx_rl_main *main, struct ngx_rl_rule *rule, unsigned flags)
+{
+	struct rl_rule as_defined = definition(rule);
+
+	as_defined.flags = flags;
+	return rl_define(main->segment.handle->rl, &as_defined);
+}
+
+/* One that is there as another is replaced, and that is logged: some program says otherwise, or this one did. */
+static int
+define_or_replace(struct ngx_rl_main *main, struct ngx_rl_rule *rule, ngx_log_t *log)
+{
+	int id = define(main, rule, RL_DEFINE_KEEP);
+
+	if (id != RL_EDEFINED)
+		return id;
+	id = define(main, rule, 0);
+	if (id >= 0)
+		ngx_log_error(NGX_LOG_WARN, log, 0,
+		              "rl: rule \"%V\" was defined otherwise in segment \"%V\", by another "
+		              "program or by this one before; it is as %s:%ui says now",
+		              &rule->name, &main->segment.name, rule->file, rule->line);
+	return id;
+}
+
 static void
 settle(struct ngx_rl_main *main, struct ngx_rl_rule *rule, ngx_log_t *log)
 {
-	struct rl *rl = main->segment.handle->rl;
-
-	if (rule->kind == NGX_RL_CONFIGURED) {
-		rule->id = rl_find(rl, (const char *)rule->name.data);
-	} else {
-		struct rl_rule as_defined = definition(rule);
-
-		rule->id = rl_define(rl, &as_defined);
-	}
+	if (rule->kind == NGX_RL_CONFIGURED)
+		rule->id = rl_find(main->segment.handle->rl, (const char *)rule->name.data);
+	else
+		rule->id = define_or_replace(main, rule, log);
 	if (rule->id < 0 && ngx_rl_report_is_new(main, NGX_RL_REPORT_RULE(rule), rule->id))
 		ngx_log_error(NGX_LOG_ERR, log, 0,
 		              "rl: rule \"%V\" cannot be %s in segment \"%V\": %s; %s", &rule->name,
@@ -152,12 +174,42 @@ settle(struct ngx_rl_main *main, struct ngx_rl_rule *rule, ngx_log_t *log)
 		              "until it can be, requests are treated as rl_on_error says");
 }
 
+/* Who has replaced the rule knows why: it stays as it is now. */
+static void
+review_definition(struct ngx_rl_main *main, struct ngx_rl_rule *rule, ngx_log_t *log)
+{
+	if (rule->kind != NGX_RL_CONFIGURED && define(main, rule, RL_DEFINE_KEEP) == RL_EDEFINED)
+		ngx_log_error(NGX_LOG_ERR, log, 0,
+		              "rl: rule \"%V\" is defined otherwise in segment \"%V\" by another "
+		              "program than in %s:%ui, and so it is for both; give them two names, "
+		              "or define it in rl.json",
+		              &rule->name, &main->segment.name, rule->file, rule->line);
+}
+
+static void
+review(struct ngx_rl_main *main, struct ngx_rl_rule *rule, ngx_log_t *log)
+{
+	struct rl_rule_info info;
+	uint32_t sum;
+
+	if (rl_rule_info(main->segment.handle->rl, rule->id, &info) != 1 || info.limit_count == 0)
+		return;
+	sum = ngx_crc32_long((u_char *)info.limits, info.limit_count * sizeof info.limits[0]);
+	if (!ngx_rl_report_is_other(main, NGX_RL_REPORT_LIMITS(rule), sum))
+		return;
+	review_definition(main, rule, log);
+	ngx_rl_places_review(main, rule, &info.limits[0], log);
+}
+
 void
 ngx_rl_rules_settle(struct ngx_rl_main *main, ngx_log_t *log)
 {
-	for (ngx_uint_t i = 0; i < main->rules.nelts; i++)
+	for (ngx_uint_t i = 0; i < main->rules.nelts; i++) {
 		if (rules_of(main)[i]->id < 0)
 			settle(main, rules_of(main)[i], log);
+		if (rules_of(main)[i]->id >= 0)
+			review(main, rules_of(main)[i], log);
+	}
 }
 
 void

@@ -215,6 +215,44 @@ class Configured(Case):
         eventually(lambda: used(n.segment, "r", "x") == [])
 
 
+class Changes(Case):
+    """What is in force is not what a place, or what this server's own rule, says."""
+
+    HTTP = "rl_rule r configured;" + server("location = /a { rl_limit r key=$arg_k burst=2 nodelay; }",
+                                            "location = /b { rl_limit r key=$arg_k burst=2 nodelay; rl_on_error deny; }")
+
+    def test_a_place_asks_for_what_rl_json_does_not_have(self):
+        n = self.nginx(self.HTTP, workers=2)
+        configure(n.segment, {"r": {"limit": "1/h"}}, n.root)
+        n.stop()
+        n.start()
+        words = "burst: 2; a sliding_window has none"
+        self.assertEqual(n.log_count(words), 2)  # of both places, before any request
+        self.assertRegex(n.log(), r'\[error\].*rl: rule "r" is another in segment "\S+" than \S+nginx.conf:\d+ asks for: ')
+        self.assertEqual(n.statuses("/a?k=x", 4) + n.statuses("/b?k=x", 1), [200] * 4 + [429])
+        configure(n.segment, {"r": {"limit": "1/h", "algorithm": "leaky_bucket"}}, n.root)
+        self.assertEqual(n.statuses("/a?k=y", 4), [200] * 3 + [429])
+        configure(n.segment, {"r": {"limit": "1/h", "algorithm": "fixed_window"}}, n.root)
+        eventually(lambda: n.get("/a?k=y") and n.log_count("asks for: burst: 2; a fixed_window has none") == 2)
+
+    def test_two_servers_define_a_rule_otherwise(self):
+        text = "rl_rule same 9/h; rl_rule r %s/h;" + server("location = /a { rl_limit r key=$arg_k; rl_limit same; }")
+        one = self.nginx(text.replace("%s", "100"), workers=2)
+        one.get("/a?k=x")
+        other = self.nginx(text.replace("%s", "50"), segment=one.segment)
+        self.assertRegex(other.log(), r'\[warn\].*rl: rule "r" was defined otherwise in segment')
+        eventually(lambda: one.get("/a?k=x") and one.log_count('rl: rule "r" is defined otherwise in segment') == 1)
+        self.assertEqual((one.log_count('"same" '), other.log_count('"same" '), other.log_count("by another program than")),
+                         (0, 0, 0))
+
+    def test_a_reload_that_changes_a_rule_is_nobody_else_s(self):
+        n = self.nginx(HTTP, workers=2)
+        n.get("/a?k=x")
+        n.http = HTTP.replace("2/h", "7/h")
+        n.reload()
+        self.assertEqual((n.log_count("was defined otherwise"), n.log_count("is defined otherwise")), (1, 0))
+
+
 class Test(Case):
     def test_nginx_t_touches_no_segment(self):
         n = self.nginx(HTTP)

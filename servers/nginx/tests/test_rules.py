@@ -96,6 +96,7 @@ class Rules(Case):
                                                 "location = /b { rl_limit r key=$arg_k cost=$arg_c; rl_on_error deny; }"))
         self.assertEqual([n.get("/a?k=x&c=abc").status, n.get("/b?k=x&c=-1").status], [200, 429])
         self.assertEqual(n.log_count('rl: rule "r": '), 1)
+        self.assertRegex(n.log(), r'rl: rule "r": cost "abc" is no number from 0 to \d+, in \S+nginx.conf:\d+, client')
         self.assertEqual(n.access(1)[0].split()[2], "UNDECIDED")
 
     def test_a_status_for_what_costs_too_much(self):
@@ -109,7 +110,13 @@ class Rules(Case):
         self.assertEqual(n.statuses("/a?k=y", 6, X_Tier="gold"), [200] * 5 + [429])
         self.assertEqual(n.statuses("/a?k=y", 1), [429])
         self.assertEqual(n.statuses("/a?k=z", 3, X_Tier="bad"), [200] * 3)
-        self.assertIn('rl: rule "r": ', n.log())
+        self.assertIn('rl: rule "r": capacity "x" is no number from 0 to 268435455, in ', n.log())
+
+    def test_digits_that_say_nothing(self):
+        n = self.nginx("rl_rule r 9/h algorithm=fixed_window;" +
+                       server("location / { rl_limit r key=$arg_k capacity=$arg_c; }"))
+        self.assertEqual([n.get(f"/a?k=x&c={1:024}").status for _ in range(2)], [200, 429])
+        self.assertEqual([n.get(f"/a?k=y&c={'9' * 24}").status for _ in range(10)], [200] * 10)
 
     def test_in_flight_beside_a_rate(self):
         origin = self.backend()
@@ -330,10 +337,34 @@ class Configuration(Case):
     def test_limits(self):
         for bad, said in (("q", '"q": there is no rule or zone of this name'), ("r what", 'invalid parameter "what"'),
                           ("r key=$no_such", 'unknown "no_such" variable'), ("r nodelay", "without a burst"),
-                          ("r delay=2", "without a burst"), ("r burst=x", "invalid burst value")):
+                          ("r delay=2", "without a burst"), ("r burst=x", "invalid burst value"),
+                          ("r cost=abc", 'invalid parameter "cost=abc": a number from 0 to'),
+                          ("r cost=-1", 'invalid parameter "cost=-1"'),
+                          ("r capacity=1e3", 'invalid parameter "capacity=1e3": a number from 0 to 268435455'),
+                          ("r; rl_limit r", "stands in this place already, with the same key"),
+                          ("r key=$arg_k; rl_limit r key=$arg_k cost=2", "stands in this place already"),
+                          ("r; rl_limit r key=$remote_addr", "stands in this place already")):
             self.refuses("rl_rule r 5/s;" + server(f"rl_limit {bad};"), said)
         self.refuses("rl_rule r 5/s; server { rl_limit r; if ($arg_a) { rl_limit r; } }", "is not allowed here")
         self.refuses("rl_rule r 5/s; server { " + "rl_limit r; " * 33 + "}", "more than 32 limits")
+        self.accepts("rl_rule r 5/s; rl_limit r;" + server("rl_limit r; rl_limit r key=$arg_k; location = /a { rl_limit r; }"))
+
+    def test_a_place_that_asks_for_what_its_rule_has_not(self):
+        for words, place, said in (
+                ("5/min", "burst=5", "burst: 5; a sliding_window has none, a leaky_bucket or a token_bucket has"),
+                ("5/min", "burst=5 nodelay", "burst: 5; a sliding_window has none"),
+                ("5/min algorithm=fixed_window", "burst=5 delay=2", "burst: 5; a fixed_window has none"),
+                ("in_flight=3", "burst=5", "burst: 5; a in_flight has none"),
+                ("5/min algorithm=token_bucket", "burst=2 nodelay", "undelayed: 2; a token_bucket has none, a leaky_bucket has"),
+                ("5/min 9/h algorithm=leaky_bucket", "burst=5", "burst: 5; a sliding_window has none"),
+                ("in_flight=3", "capacity=100000000", "capacity: 100000000; 1 to "),
+                ("5/min algorithm=sliding_log", "capacity=40", "capacity: 40; a log in a segment with a ring of 64 has")):
+            self.refuses(f"rl_rule r {words};" + server(f"rl_limit r {place};"), said)
+        n = self.nginx("rl_rule r 5/min;\n" + server("location = /a {\nrl_limit r burst=5;\n}"), start=False)
+        said = n.test()[1]
+        with open(os.path.join(n.root, "nginx.conf"), encoding="utf-8") as f:
+            line = next(i for i, text in enumerate(f, 1) if "burst=5" in text)
+        self.assertIn(f"nginx.conf:{line}: burst: 5", said)
 
     def test_the_others(self):
         for bad, said in (("rl_status 200", "must be between 400 and 599"), ("rl_headers", "invalid number of arguments"),
