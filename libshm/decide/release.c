@@ -55,7 +55,8 @@ give(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *cha
 	if (rl_charge_is_of(rl, charge))
 		done = give_at(&rl->segment, limit, rl_charge_slot(&rl->segment, limit, charge),
 		               charge);
-	if (done != 0 || (rl_charge_is_of(rl, charge) && !rl_table_is_left(&rl->segment.table)))
+	if (done != 0 ||
+	    (rl_charge_is_surely_of(rl, charge) && !rl_table_is_left(&rl->segment.table)))
 		return done;
 	return give_where_it_is(rl, limit, charge);
 }

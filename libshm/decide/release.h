@@ -13,14 +13,14 @@ rl_charge_is_held(const struct rl_charge *charge)
 	return (charge->place & RL_CHARGE_HELD) != 0;
 }
 
-/* The slot that a charge is of, if the key still has it. */
-/* The limit's row; and was it charged in the table of `rl`? Of 64 tables one is taken for another. */
+/* The limit's row. */
 static inline int
 rl_charge_row(const struct rl_charge *charge)
 {
 	return charge->limit & ((1 << RL_CHARGE_LIMIT_BITS) - 1);
 }
 
+/* Was it charged in the table of `rl`? Of RL_CHARGE_TABLES one is taken for another, */
 static inline bool
 rl_charge_is_of(const struct rl *rl, const struct rl_charge *charge)
 {
@@ -28,6 +28,14 @@ rl_charge_is_of(const struct rl *rl, const struct rl_charge *charge)
 	       (int)(rl->segment.table.number % RL_CHARGE_TABLES);
 }
 
+/* but not of the first ones. */
+static inline bool
+rl_charge_is_surely_of(const struct rl *rl, const struct rl_charge *charge)
+{
+	return rl->segment.table.number < RL_CHARGE_TABLES && rl_charge_is_of(rl, charge);
+}
+
+/* The slot that a charge is of, if the key still has it. */
 static inline struct rl_slot
 rl_charge_slot(const struct rl_segment *s, const struct rl_compiled *limit,
                const struct rl_charge *charge)

@@ -292,6 +292,43 @@ test_what_resizes_leave(void **state)
 	close(fd);
 }
 
+static void
+take_one(struct rl *rl, int rule, int key, struct rl_hold *hold)
+{
+	struct rl_charges charges = {0};
+	const struct rl_item item = {
+		.rule = rule, .key = &key, .key_len = sizeof key, .cost = 1, .charges = &charges};
+
+	assert_int_equal(rl_check_item_at(rl, &item, T0, NULL), RL_ALLOWED);
+	assert_int_equal(rl_holds(&charges, hold, 1), 1);
+}
+
+/* A hold knows the number of its table in a few bits: it is released after any number of resizes. */
+static void
+test_holds_across_tables(void **state)
+{
+	const struct rl_rule held = {.name = "held",
+	                             .limit = {.algorithm = RL_IN_FLIGHT, .capacity = 1}};
+	const int last[] = {63, 64, 65, 128, 129};
+	int rule, number = 0;
+	struct rl *rl = open_small(&rule);
+	struct rl_hold hold[20];
+
+	(void)state;
+	rule = rl_define(rl, &held);
+	for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
+		for (int key = 0; key < 20; key++)
+			take_one(rl, rule, key, &hold[key]);
+		for (int made = number; number < made + last[i]; number++)
+			resize_whole(rl, 60 + 5 * (uint32_t)number);
+		for (int key = 0; key < 20; key++) {
+			assert_int_equal(rl_release(rl, &hold[key], 1), 1);
+			assert_int_equal(rl_release(rl, &hold[key], 1), 0);
+		}
+	}
+	rl_close(rl);
+}
+
 #define KEYS 20
 #define EACH 1000
 
@@ -347,6 +384,7 @@ main(void)
 		cmocka_unit_test_teardown(test_a_bit_of_a_place, test_unlink),
 		cmocka_unit_test_teardown(test_what_lies_behind, test_unlink),
 		cmocka_unit_test_teardown(test_what_resizes_leave, test_unlink),
+		cmocka_unit_test_teardown(test_holds_across_tables, test_unlink),
 		cmocka_unit_test_teardown(test_threads_in_tables_that_are_left, test_unlink),
 	};
 
