@@ -298,8 +298,8 @@ enum rl_away {
  * that follow spend them: faster for a key that all processes ask for at once, up to 64 of them in each
  * process. What is admitted is never more than without. What it costs:
  *
- * - Units that a process has taken and not spent are denied to all others. At the end of a sub-bucket
- *   they are lost, and count until it has left the window. So up to prefetch - 1 units a process and
+ * - Units that a process has taken and not spent are denied to all others. At the end of a sub-bucket, and
+ *   at rl_resize(), they are lost (`prefetch_void` counts them), and count until it has left the window. So up to prefetch - 1 units a process and
  *   sub-bucket are admitted fewer. It takes none ahead where less than prefetch units for each
  *   CPU would remain.
  * - `remaining`, peeks and whatever lists a key count what is taken ahead as used.

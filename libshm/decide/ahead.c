@@ -6,6 +6,7 @@
 
 #include "decide/refund.h"
 #include "move/follow.h"
+#include "segment/stats.h"
 
 #define TRIES 4 /* at what another thread or process was quicker at; the request has other ways */
 
@@ -95,7 +96,7 @@ answer_spent(const struct rl_ask *a, struct rl_slot slot)
 	return (int)rl_answer_charged(a, slot, &plan);
 }
 
-/* False if it is too late: then the units stay charged. */
+/* False if it is too late: then the units stay charged, and are counted as lost. */
 static bool
 give(const struct rl_ahead_entry *e, uint32_t units)
 {
@@ -104,7 +105,12 @@ give(const struct rl_ahead_entry *e, uint32_t units)
 	const struct rl_quota quota = {.capacity = (uint32_t)e->capacity};
 	const struct rl_charge charge = {.epoch = e->epoch, .cost = units};
 
-	return limit && rl_refund_slot(e->segment, &limit->limiter, &quota, slot, &charge, 0);
+	if (!limit)
+		return false;
+	if (rl_refund_slot(e->segment, &limit->limiter, &quota, slot, &charge, 0))
+		return true;
+	rl_stats_add_many(e->segment, limit->rule, RL_COUNT_prefetch_void, units);
+	return false;
 }
 
 /* Mark it BUSY, if it is as it was seen. *word is then what to release; how many units it held. */

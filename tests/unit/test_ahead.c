@@ -667,6 +667,30 @@ test_threads(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+static void
+resize(uint32_t keys)
+{
+	struct rl_moving moving = {0};
+
+	assert_int_equal(rl_resize(handle[0], &(struct rl_resize){.keys = keys}, 0), 0);
+	assert_int_equal(rl_move_slots_at(handle[0], 0, UINT64_MAX, T0, &moving), 0);
+	assert_int_equal(rl_move_end(handle[0]), 1);
+}
+
+/* What was taken ahead in a table is nothing in the next one, however small that is, and is counted as lost. */
+static void
+test_another_table(void **state)
+{
+	(void)state;
+	resize(300000);
+	assert_true(ask(1));
+	assert_true(ask(1)); /* which takes more than it spends */
+	assert_int_equal(test_counter(handle[0], rule, RL_COUNT_prefetch_void), 0);
+	resize(20);
+	assert_true(ask(1));
+	assert_int_equal(test_counter(handle[0], rule, RL_COUNT_prefetch_void), PREFETCH - 1);
+}
+
 int
 main(void)
 {
@@ -693,6 +717,7 @@ main(void)
 		TEST(test_many_keys),
 		TEST(test_never_above),
 		TEST(test_threads),
+		TEST(test_another_table),
 	};
 
 	test_segment_name();
