@@ -71,6 +71,8 @@ rl_carry_entry(const struct rl_limiter *from, const struct rl_limiter *to, const
                uint8_t gen, uint32_t i, uint32_t *place, uint64_t *value)
 {
 	*place = i;
+	if (i >= to->ring_entries) /* damage: no table has a shorter ring than the one before it */
+		return false;
 	if (rl_limiter_has_window(from))
 		return window_entry(v, gen, i, value);
 	if (from->algorithm == RL_SLIDING_LOG) {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "algorithm/carry.h"
 #include "move/follow.h"
 #include "segment/record.h"
 #include "segment/view.h"
@@ -900,6 +901,22 @@ test_a_seal(void **state)
 	rl_close(rl);
 }
 
+/* In a segment that is damaged the ring of the new table may be the shorter one: nothing is stored behind it. */
+static void
+test_a_shorter_ring(void **state)
+{
+	const struct rl_limiter from = {.algorithm = RL_IN_FLIGHT, .ring_entries = 4};
+	const struct rl_limiter to = {.algorithm = RL_IN_FLIGHT, .ring_entries = 2};
+	const uint64_t ring[4] = {0};
+	const struct rl_view view = {.ring = ring};
+	uint32_t place;
+	uint64_t value;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(rl_carry_entry(&from, &to, &view, 0, i, &place, &value), i < 2);
+}
+
 int
 main(void)
 {
@@ -923,6 +940,7 @@ main(void)
 		cmocka_unit_test_teardown(test_an_unmarked_key, test_unlink),
 		cmocka_unit_test_teardown(test_a_seal, test_unlink),
 		cmocka_unit_test_teardown(test_automatic_bans, test_unlink),
+		cmocka_unit_test(test_a_shorter_ring),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
