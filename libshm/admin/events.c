@@ -198,7 +198,7 @@ rl_events_read(struct rl *rl, struct rl_events_cursor *c,
 		return -ENOENT;
 	end = begun(s);
 	catch_up(s, end, c);
-	while (c->next < end && result == 0) {
+	for (uint64_t left = s->geometry.events; left > 0 && c->next < end && result == 0; left--) {
 		switch (load(s, c->next, &e)) {
 		case OVER:
 			catch_up(s, begun(s), c);

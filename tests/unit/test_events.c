@@ -412,6 +412,32 @@ test_without_events_nothing_is_told(void **state)
 	rl_close(rl);
 }
 
+/* While it is read, a writer takes back how many there are: the same events come again and again. */
+static int
+take_back(const struct rl_event *event, void *arg)
+{
+	struct rl *rl = arg;
+
+	rl_atomic_store(&rl->segment.events->next, event->number > 0 ? event->number - 1 : 8);
+	return ++heard.count > MANY;
+}
+
+static void
+test_a_reading_has_an_end(void **state)
+{
+	int rule;
+	struct rl *rl = begin(8, 1, &rule);
+
+	(void)state;
+	while (rl_atomic_load(&rl->segment.events->next) < 8)
+		rl_event_tell_change(&rl->segment, RL_EVENT_RESET, rule, NULL, 0, 0);
+	cursor = (struct rl_events_cursor){0};
+	heard.count = 0;
+	assert_int_equal(rl_events_read(rl, &cursor, take_back, rl), 0);
+	assert_in_range(heard.count, 1, 8);
+	rl_close(rl);
+}
+
 /* Each one up to 64; beyond that about as many as the error says. */
 static void
 test_denials_are_exact_while_they_are_few(void **state)
@@ -599,6 +625,7 @@ main(void)
 		cmocka_unit_test(test_bans_that_hit_are_told),
 		cmocka_unit_test(test_a_full_table_is_told),
 		cmocka_unit_test(test_without_events_nothing_is_told),
+		cmocka_unit_test(test_a_reading_has_an_end),
 		cmocka_unit_test(test_denials_are_exact_while_they_are_few),
 		cmocka_unit_test(test_denials_of_late),
 		cmocka_unit_test(test_stages),
