@@ -6,6 +6,14 @@
 #include "move/move.h"
 #include "segment/view.h"
 
+/* The same, in whatever incarnation? A row may be given to a limit that counts networks, and the request has none. */
+static bool
+is_same(const struct rl_compiled *one, const struct rl_compiled *other)
+{
+	return rl_identity_is((struct rl_u128){.lo = one->identity},
+	                      (struct rl_u128){.lo = other->identity});
+}
+
 /* Look in the table of another struct rl. */
 static int
 look_in(struct rl_sought *k, struct rl *rl)
@@ -14,6 +22,8 @@ look_in(struct rl_sought *k, struct rl *rl)
 
 	if (!limit)
 		return rl_handle_no_limit(rl, k->limit->id) == -ENOMEM ? -ENOMEM : -EAGAIN;
+	if (!is_same(limit, k->limit))
+		return -EAGAIN;
 	k->rl = rl;
 	k->limit = limit;
 	k->candidates =

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "algorithm/carry.h"
-#include "move/follow.h"
+#include "move/bring.h"
 #include "segment/record.h"
 #include "segment/view.h"
 #include "testing.h"
@@ -901,6 +901,29 @@ test_a_seal(void **state)
 	rl_close(rl);
 }
 
+/* The row of a limit that is looked for in the next table is another's by then, which counts networks. */
+static void
+test_another_limit(void **state)
+{
+	struct rl_resize r = {.keys = 200};
+	struct rl_sought k;
+	struct rl *rl;
+
+	(void)state;
+	rl_unlink(test_segment_name());
+	assert_int_equal(rl_open(test_segment_name(), &small, &rl), 0);
+	test_rule(rl, "r", 5, RL_SECOND, 0, false);
+	k = (struct rl_sought){.rl = rl, .limit = rl_handle_limit(rl, 0), .now_ns = T0};
+	assert_non_null(k.limit);
+	assert_int_equal(rl_resize(rl, &r, 0), 0);
+	rl->segment.limits[0].identity.lo |= UINT64_C(24) << RL_IDENTITY_V4_SHIFT;
+	assert_int_equal(rl_bring(&k), -EAGAIN);
+	rl->segment.limits[0].identity.lo ^= UINT64_C(24) << RL_IDENTITY_V4_SHIFT;
+	assert_int_equal(rl_bring(&k), 0);
+	assert_ptr_not_equal(k.rl, rl);
+	rl_close(rl);
+}
+
 /* In a segment that is damaged the ring of the new table may be the shorter one: nothing is stored behind it. */
 static void
 test_a_shorter_ring(void **state)
@@ -940,6 +963,7 @@ main(void)
 		cmocka_unit_test_teardown(test_an_unmarked_key, test_unlink),
 		cmocka_unit_test_teardown(test_a_seal, test_unlink),
 		cmocka_unit_test_teardown(test_automatic_bans, test_unlink),
+		cmocka_unit_test_teardown(test_another_limit, test_unlink),
 		cmocka_unit_test(test_a_shorter_ring),
 	};
 
