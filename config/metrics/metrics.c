@@ -68,6 +68,12 @@ count_ban(const struct rl_ban_info *ban, void *arg)
 	return 0;
 }
 
+static uint64_t
+age_of(const struct rl_info *info, uint64_t now_ns)
+{
+	return now_ns > info->created_ns ? now_ns - info->created_ns : 0;
+}
+
 /* How full what the segment was created with is. */
 static void
 write_room(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_ns)
@@ -88,8 +94,9 @@ write_room(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_ns)
 	metrics_number(to, rl, "rl_bans", METRICS_GAUGE, "Bans and exemptions in force.", bans);
 	metrics_number(to, rl, "rl_bans_limit", METRICS_GAUGE,
 	               "Bans and exemptions that there is room for.", info->bans);
-	metrics_number(to, rl, "rl_events_total", METRICS_COUNTER,
-	               "Events that were told, for 'rlctl log'.", info->events_told);
+	if (metrics_can_be(info->events_told, age_of(info, now_ns)))
+		metrics_number(to, rl, "rl_events_total", METRICS_COUNTER,
+		               "Events that were told, for 'rlctl log'.", info->events_told);
 	metrics_number(to, rl, "rl_events_limit", METRICS_GAUGE,
 	               "Events that are kept, the newest ones.", info->events);
 }
@@ -172,7 +179,7 @@ metrics_write_filled(FILE *to, struct rl *rl, uint64_t now_ns, uint64_t used)
 	error = read_rows(rl, info.rules, &rows);
 	if (error < 0)
 		return error;
-	rows.age_ns = now_ns > info.created_ns ? now_ns - info.created_ns : 0;
+	rows.age_ns = age_of(&info, now_ns);
 	write_segment(to, rl, now_ns, used, rows.count);
 	for (int counter = 0; counter < RL_COUNTERS; counter++)
 		write_counter(to, info.name, &rows, counter);
