@@ -113,7 +113,7 @@ take_handles(struct batch *b, bool keep)
 		b->items[i].rule = id;
 	}
 	for (size_t i = 0; keep && i < b->count; i++) {
-		b->kept[i] = ecalloc(1, sizeof *b->kept[i]);
+		b->kept[i] = rlp_kept_new();
 		b->items[i].charges = &b->kept[i]->charges;
 	}
 	return true;

@@ -4,6 +4,7 @@
 
 #include "php_rl.h"
 #include <zend_exceptions.h>
+#include <zend_generators.h>
 
 /* What is asked. */
 struct ask {
@@ -85,7 +86,7 @@ take_tier(struct ask *a, struct number capacity, struct number burst, struct num
 static void
 keep_charges(struct ask *a)
 {
-	a->kept = ecalloc(1, sizeof *a->kept);
+	a->kept = rlp_kept_new();
 	a->item.charges = &a->kept->charges;
 }
 
@@ -261,6 +262,18 @@ throw_denied(zval *result, const struct rule_entry *entry)
 	zend_update_property(rlp_denied_ce, exception, ZEND_STRL("result"), result);
 }
 
+/* What has not begun cannot be held: the body of a generator runs after the call, when its units are given back. */
+static void
+refuse_generator(zval *returned)
+{
+	if (Z_TYPE_P(returned) != IS_OBJECT || Z_OBJCE_P(returned) != zend_ce_generator)
+		return;
+	zval_ptr_dtor(returned);
+	ZVAL_NULL(returned);
+	zend_argument_type_error(2, "must not return a Generator: its body would run after the "
+	                            "units are given back");
+}
+
 /* The units go with the result, however the call ends: the object of the result gives them back. */
 ZEND_METHOD(Rl_Rule, hold)
 {
@@ -291,6 +304,7 @@ ZEND_METHOD(Rl_Rule, hold)
 	if (rlp_passes(a.rule->entry, a.rule->on_error, &result)) {
 		info.retval = return_value;
 		zend_call_function(&info, &cache);
+		refuse_generator(return_value);
 	} else if (!EG(exception)) {
 		throw_denied(&held, a.rule->entry);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rl\Result: what librl answered, and what was charged, to give it back. */
 #include <errno.h>
+#include <unistd.h>
 
 #include "php_rl.h"
 #include <zend_exceptions.h>
@@ -22,6 +23,15 @@ struct result_object {
 };
 
 static zend_object_handlers result_handlers;
+
+struct kept *
+rlp_kept_new(void)
+{
+	struct kept *kept = ecalloc(1, sizeof *kept);
+
+	kept->process = getpid();
+	return kept;
+}
 
 zend_object *
 rlp_result_create(zend_class_entry *ce)
@@ -87,7 +97,7 @@ result_free(zend_object *object)
 	struct result_object *result = OBJECT(result_object, object);
 
 	if (result->kept) {
-		if (is_kept(result))
+		if (is_kept(result) && result->kept->process == getpid())
 			release(result);
 		efree(result->kept);
 	}

@@ -110,7 +110,9 @@ struct kept {
 	struct rl_charges charges;
 	struct rl_hold holds[RL_LIMITS_MAX];
 	size_t hold_count;
+	pid_t process; /* a child of fork has a copy, and its parent still holds */
 };
+struct kept *rlp_kept_new(void);
 zend_object *rlp_result_create(zend_class_entry *ce);
 void rlp_result_object(zval *to, struct rule_object *rule, const struct rl_result *result,
                        uint64_t now_ns, struct kept *kept);

@@ -159,7 +159,7 @@ namespace Rl {
          */
         public function checkLimits(string $key, int $cost = 1, ?int $now = null): array {}
 
-        /** Take units of an in_flight limit, call, and give them back. */
+        /** Take units of an in_flight limit, call, and give them back. A Generator is refused: iterate it inside. */
         public function hold(string $key, callable $do, int $units = 1): mixed {}
 
         /** Give back by the key. The most that a limit took back. */

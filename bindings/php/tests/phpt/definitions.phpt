@@ -47,6 +47,9 @@ $options = ["keys" => 10, "ring" => 8, "on_full" => "deny"];
 foreach ($options as &$option) {
 }
 check(Rl\Segment::private($options)->info()["on_full"] === "deny", "options by reference");
+$named = Rl\Segment::private(["keys" => 100]);
+$named->rule("one", "5/min");
+check($named->ruleNames() === ["one"] && $named->giveBack() === 0 && $named->nowNs() > 0, "names, what was taken ahead, now");
 echo "done\n";
 --EXPECT--
 done

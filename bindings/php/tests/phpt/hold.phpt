@@ -18,8 +18,16 @@ try {
 }
 check($one->release() && !$one->release() && $rule->peek("a")->used() === 1, "released once");
 unset($two);
+$generator = function () { echo "it ran\n"; yield 1; };
+foreach ([$generator, fn () => $generator(), fn () => (fn () => yield from $generator())()] as $do) {
+    check(thrown(fn () => $rule->hold("b", $do)) === 'TypeError: Rl\Rule::hold(): Argument #2 ($do) must not return a Generator: its body would run after the units are given back', "a generator");
+    check($rule->peek("b")->used() === 0, "given back after a generator");
+}
+check($rule->hold("b", fn () => iterator_to_array((function () use ($rule) { yield $rule->peek("b")->used(); })())) === [1], "iterated inside");
 check($rule->peek("a")->used() === 0, "goes with its object");
 check($rule->check("a")->error() === "EINVAL", "not without a place to keep it");
+$result = $rule->peek("a");
+check([$result->resetAfter(), $result->delay(), $result->window()] === [0.0, 0.0, 0.0], "no times");
 echo "done\n";
 --EXPECT--
 done
