@@ -71,6 +71,12 @@ class Api(unittest.TestCase):
             with self.subTest(lua):
                 self.ends_well(run(lua, f"{HERE}/api.lua", "rl", self.name()))
 
+    def test_each_call_while_all_is_collected(self):
+        for lua in LUAS:
+            with self.subTest(lua):
+                table = os.path.join(s.TOP, "bindings/table.json")
+                self.assertIn(" 0 differ", self.ends_well(run(lua, f"{HERE}/stress.lua", table, self.name())))
+
     def name(self):
         base = s.segment(f"-api{time.monotonic_ns()}")
         for suffix in ("-lazy", "-absent"):
