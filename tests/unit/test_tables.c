@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where tables lie in the file, as a segment says that is damaged, or was written by somebody hostile who knows its format. */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rule/handle.h"
@@ -329,6 +332,75 @@ test_holds_across_tables(void **state)
 	rl_close(rl);
 }
 
+static void
+limit_addresses(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
+	limit.rlim_cur = bytes;
+	assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+static uint64_t
+addresses(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu", &pages), 1);
+	fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* By another process. */
+static void
+resize_elsewhere(struct rl *rl, uint32_t keys)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		limit_addresses(RLIM_INFINITY);
+		resize_whole(rl, keys);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* A process that may have no more addresses is told so, by each call that needs some; and decides again when it may. */
+static void
+test_no_addresses(void **state)
+{
+	int rule, refused = 0;
+	struct rl *rl = open_small(&rule);
+	struct rl_result result;
+
+	(void)state;
+	if (ZONES > 0) { /* all addresses are taken already */
+		rl_close(rl);
+		return;
+	}
+	resize_elsewhere(rl, 50000);
+	limit_addresses(addresses() +
+	                4 * rl_tables_bytes(&rl->segment, rl_table_buckets_for(50000), small.ring));
+	for (uint64_t i = 0; i < 8; i++) {
+		resize_elsewhere(rl, 50000 + (uint32_t)i);
+		if (rl_check_at(rl, rule, "k", 1, 1, T0 + i * RL_SECOND, &result) == RL_ALLOWED)
+			continue;
+		assert_int_equal(result.verdict, RL_UNDECIDED);
+		assert_int_equal(result.error, -ENOMEM);
+		assert_int_equal(rl_resize(rl, &(struct rl_resize){.keys = 100}, 0), -ENOMEM);
+		refused++;
+	}
+	assert_in_range(refused, 1, 7);
+	limit_addresses(RLIM_INFINITY);
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0 + 9 * RL_SECOND, NULL), RL_ALLOWED);
+	rl_close(rl);
+}
+
 #define KEYS 20
 #define EACH 1000
 
@@ -385,6 +457,7 @@ main(void)
 		cmocka_unit_test_teardown(test_what_lies_behind, test_unlink),
 		cmocka_unit_test_teardown(test_what_resizes_leave, test_unlink),
 		cmocka_unit_test_teardown(test_holds_across_tables, test_unlink),
+		cmocka_unit_test_teardown(test_no_addresses, test_unlink),
 		cmocka_unit_test_teardown(test_threads_in_tables_that_are_left, test_unlink),
 	};
 
