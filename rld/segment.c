@@ -9,13 +9,14 @@
 
 #define SHM_DIRECTORY "/dev/shm"
 
-/* The file that has the name now, whoever it belongs to. */
+/* The file that has the name now. */
 static bool
-find_file(const char *name, struct stat *file)
+find_file(const char *name, const struct rl_options *options, struct stat *file)
 {
-	const struct rl_options o = {.flags = RL_OPEN_ANY_OWNER};
+	struct rl_options o = *options;
 	struct rl_place place;
 
+	o.flags |= RL_OPEN_ANY_OWNER;
 	rl_place(name, &o, &place);
 	return lstat(place.path, file) == 0;
 }
@@ -203,7 +204,7 @@ take_over(struct segment *segment, const struct config *config)
 	status = supervise(segment, config);
 	if (status != EXIT_DONE)
 		return status;
-	if (!find_file(config->name, &file)) {
+	if (!find_file(config->name, &segment->options, &file)) {
 		log_line(LOG_ERR, "segment '%s': %s", config->name, rl_strerror(-ENOENT));
 		return EXIT_TROUBLE;
 	}
@@ -220,6 +221,7 @@ segment_open(struct segment *segment, const struct config *config)
 	int error = rl_open(config->name, &config->options, &segment->rl);
 	int status;
 
+	segment->options = config->options;
 	if (error < 0) {
 		segment->rl = NULL;
 		return say_open_failed(config, error);
@@ -249,6 +251,6 @@ segment_is_gone(const struct segment *segment)
 	struct stat file;
 
 	rl_info(segment->rl, &info);
-	return !find_file(info.name, &file) || file.st_dev != segment->device ||
+	return !find_file(info.name, &segment->options, &file) || file.st_dev != segment->device ||
 	       file.st_ino != segment->inode;
 }

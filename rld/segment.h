@@ -10,7 +10,8 @@
 
 struct segment {
 	struct rl *rl;
-	dev_t device; /* of the file, to see that its name still leads to it */
+	struct rl_options options; /* it was opened with, and is found with */
+	dev_t device;              /* of the file, to see that its name still leads to it */
 	ino_t inode;
 };
 

@@ -25,7 +25,8 @@ attach_fd(int fd, const struct rl_options *o, struct rl_segment *s)
 		return -errno;
 	if (!S_ISREG(s->origin->file.st_mode))
 		return RL_EFOREIGN;
-	if (must_trust && !rl_trust_owner(&s->origin->file, o))
+	if ((must_trust && !rl_trust_owner(&s->origin->file, o)) ||
+	    !rl_path_counts(&s->origin->path, &s->origin->file, o))
 		return RL_EOWNER;
 	have = pread(fd, &header, sizeof header, 0);
 	if (have < 0)

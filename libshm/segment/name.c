@@ -36,9 +36,9 @@ rl_segment_unlink(const char *name)
 int
 rl_segment_reopen(const struct rl_segment *s, const char *name)
 {
-	struct rl_path path; /* it may have been moved from the one directory to the other */
+	struct rl_path path;
 	struct stat file;
-	int fd, error = *name ? rl_path_find(name, &whoever_made_it, &path) : -ENOENT;
+	int fd, error = *name ? rl_path_of(name, &s->origin->file, &path) : -ENOENT;
 
 	if (error < 0)
 		return error;

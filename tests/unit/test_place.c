@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "rl_admin.h"
 #include "rule/handle.h"
+#include "segment/path.h"
 #include "testing.h"
 
 #define WORKERS 54321 /* a group */
@@ -166,15 +168,98 @@ test_a_stranger_cannot_take_a_name(void **state)
 	assert_int_equal(rl_unlink(test_segment_name()), 0);
 	assert_true(!is_there(own()) && is_there(public()));
 	unlink(public());
-	make_public(); /* a whole segment of theirs likewise, but to who only looks */
+	make_public(); /* a whole segment of theirs likewise */
+	assert_int_equal(chown(public(), STRANGER, STRANGER), 0);
+	assert_int_equal(test_open_error(&small), 0);
+	assert_true(is_there(own()));
+}
+
+/* Nobody opens or removes a stranger's, nor is told of it: not who only looks, and not who takes any owner. */
+static void
+test_a_stranger_is_not_looked_at(void **state)
+{
+	static const unsigned flags[] = {RL_OPEN_READONLY, RL_OPEN_READONLY | RL_OPEN_EXISTING,
+	                                 RL_OPEN_EXISTING, RL_OPEN_EXISTING | RL_OPEN_ANY_OWNER};
+	struct rl_place place;
+
+	(void)state;
+	need_root();
+	make_public();
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(chown(public(), STRANGER, i == 0 ? STRANGER : WORKERS), 0);
+		assert_int_equal(chmod(public(), i == 0 ? 0600 : 0666), 0);
+		for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++) {
+			struct rl_options o = {.flags = flags[k]};
+
+			assert_int_equal(test_open_error(&o), -ENOENT);
+			assert_int_equal(rl_place(test_segment_name(), &o, &place), 0);
+			assert_string_equal(place.path, own());
+		}
+		assert_int_equal(rl_unlink(test_segment_name()), -ENOENT);
+		assert_true(is_there(public()));
+	}
+}
+
+/* What a member of the directory's group has made is theirs to look at, and for an administrator to tend. */
+static void
+test_a_member_is_looked_at(void **state)
+{
+	const struct rl_options look = {.flags = RL_OPEN_READONLY | RL_OPEN_EXISTING};
+	const struct rl_options tend = {.flags = RL_OPEN_EXISTING | RL_OPEN_ANY_OWNER};
+
+	(void)state;
+	need_root();
+	make_public();
 	assert_int_equal(chown(public(), STRANGER, WORKERS), 0);
-	assert_int_equal(
-		test_open_error(&(struct rl_options){.flags = RL_OPEN_READONLY | RL_OPEN_EXISTING}),
-		0);
+	assert_int_equal(test_open_error(&look), 0);
+	assert_int_equal(test_open_error(&tend), 0);
 	assert_int_equal(test_open_error(&(struct rl_options){.flags = RL_OPEN_EXISTING}),
 	                 RL_EOWNER);
 	assert_int_equal(test_open_error(&small), 0);
 	assert_true(is_there(own()));
+}
+
+/* Between the look at a name and its opening it may come to be a stranger's. */
+static void
+test_replaced_between_looks(void **state)
+{
+	const struct rl_options look = {.flags = RL_OPEN_READONLY | RL_OPEN_EXISTING};
+	struct rl_path path;
+	struct stat file;
+
+	(void)state;
+	need_root();
+	make_public();
+	assert_int_equal(rl_path_find(test_segment_name(), &look, &path), 0);
+	assert_string_equal(path.text, public());
+	assert_int_equal(stat(public(), &file), 0);
+	assert_true(rl_path_counts(&path, &file, &look));
+	file.st_uid = file.st_gid = STRANGER;
+	assert_false(rl_path_counts(&path, &file, &look));
+	rl_path_own = NULL;
+	assert_int_equal(rl_path_find(test_segment_name(), &look, &path), 0);
+	assert_true(rl_path_counts(&path, &file, &look));
+}
+
+/* A process that has a segment open finds it whoever's it is, and wherever it was moved. */
+static void
+test_reopened_where_it_is(void **state)
+{
+	struct rl_resize first = {.keys = 100}, second = {.keys = 200};
+	struct rl_moving moving = {0};
+	struct rl *rl;
+
+	(void)state;
+	need_root();
+	make_public();
+	assert_int_equal(rl_open(test_segment_name(), &small, &rl), 0);
+	assert_int_equal(chown(public(), STRANGER, STRANGER), 0);
+	assert_int_equal(rl_resize(rl, &first, 0), 0);
+	assert_int_equal(rl_move_slots_at(rl, 0, UINT64_MAX, rl_now(rl), &moving), 0);
+	assert_int_equal(rl_move_end(rl), 1);
+	assert_int_equal(rename(public(), own()), 0);
+	assert_int_equal(rl_resize(rl, &second, 0), 0);
+	rl_close(rl);
 }
 
 /* A group that is trusted may have made it there before. */
@@ -303,6 +388,10 @@ main(void)
 		TEST(test_an_older_one_is_found),
 		TEST(test_two_are_an_error),
 		TEST(test_a_stranger_cannot_take_a_name),
+		TEST(test_a_stranger_is_not_looked_at),
+		TEST(test_a_member_is_looked_at),
+		TEST(test_replaced_between_looks),
+		TEST(test_reopened_where_it_is),
 		TEST(test_an_older_one_of_the_group),
 		TEST(test_a_planted_directory),
 		TEST(test_who_may_not_write_it_is_told),
