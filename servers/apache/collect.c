@@ -4,8 +4,6 @@
 
 #include <apr_strings.h>
 
-#define COST_MAX UINT64_C(999999999999999999) /* 18 digits */
-
 void
 fail(struct round *round, const struct rule *rule, const char *where, int error, const char *text)
 {

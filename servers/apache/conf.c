@@ -14,6 +14,7 @@ create_server_conf(apr_pool_t *pool)
 	server_conf = apr_pcalloc(pool, sizeof(*server_conf));
 	server_conf->segment = DEFAULT_SEGMENT;
 	server_conf->rules = apr_array_make(pool, 8, sizeof(struct rule *));
+	server_conf->limits = apr_array_make(pool, 8, sizeof(struct limit *));
 }
 
 void *
@@ -36,7 +37,7 @@ join(apr_pool_t *pool, apr_array_header_t *outer, apr_array_header_t *inner)
 	return apr_array_append(pool, outer, inner);
 }
 
-static int
+int
 says_the_same(const struct limit *a, const struct limit *b)
 {
 	return a->rule == b->rule && strcmp(a->key_text, b->key_text) == 0;
@@ -139,6 +140,34 @@ check_rule(apr_pool_t *pool, const struct rule *rule)
 	return apr_pstrcat(pool, rule->defined, ": RLRule ", rule->name, ": ", text, NULL);
 }
 
+int
+check_limit(const struct limit *limit, const struct rl_limit *first, uint32_t ring,
+            char text[RL_RULE_TEXT_SIZE])
+{
+	struct rl_options options = {.ring = ring};
+	struct rl_item item = {.capacity = limit->fixed_capacity,
+	                       .burst = limit->burst,
+	                       .undelayed = limit->undelayed,
+	                       .flags = limit->flags};
+
+	return rl_item_check(first, &item, &options, text, RL_RULE_TEXT_SIZE);
+}
+
+/* Of a rule that rl.json has this is seen while the server runs. */
+static const char *
+check_place(apr_pool_t *pool, const struct limit *limit)
+{
+	const struct rule *rule = limit->rule;
+	char text[RL_RULE_TEXT_SIZE];
+
+	if (rule->is_configured ||
+	    check_limit(limit, &rule->limits[0], server_conf->options.ring, text) == 0)
+		return NULL;
+	return apr_pstrcat(pool, limit->where, ": RLLimit ", rule->name, ": ", text,
+	                   "; add algorithm= to its RLRule at ", rule->defined,
+	                   ", or take the word away", NULL);
+}
+
 const char *
 check_rules(apr_pool_t *pool)
 {
@@ -159,5 +188,7 @@ check_rules(apr_pool_t *pool)
 		complete_limits(rule);
 		wrong = check_rule(pool, rule);
 	}
+	for (int i = 0; i < server_conf->limits->nelts && !wrong; i++)
+		wrong = check_place(pool, APR_ARRAY_IDX(server_conf->limits, i, struct limit *));
 	return wrong;
 }

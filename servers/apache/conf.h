@@ -39,7 +39,9 @@ struct limit {
 	const ap_expr_info_t *key; /* NULL: the client's address */
 	const char *key_text;      /* two limits with the same rule and text are one */
 	const ap_expr_info_t *cost, *capacity, *condition, *refund;
-	unsigned flags; /* of enum rl_item_flag */
+	const char *condition_text; /* NULL: always */
+	uint32_t fixed_capacity;    /* that no variable says; 0: none */
+	unsigned flags;             /* of enum rl_item_flag */
 	uint32_t burst, undelayed;
 	enum {
 		EMPTY_ERROR = 0,
@@ -85,13 +87,15 @@ struct server_conf {
 	const char *segment; /* name */
 	const char *opened;  /* "file:line" of RLSegment; NULL: there is none */
 	struct rl_options options;
-	int has_group;             /* RLSegment says group= */
-	apr_array_header_t *rules; /* struct rule * */
+	int has_group;              /* RLSegment says group= */
+	apr_array_header_t *rules;  /* struct rule * */
+	apr_array_header_t *limits; /* struct limit *: those of all sections */
 	int has_block;
 };
 
 extern struct server_conf *server_conf;
 
+#define COST_MAX UINT64_C(999999999999999999) /* 18 digits */
 #define DEFAULT_SEGMENT "apache"
 #define DEFAULT_STATUS 429
 #define DEFAULT_PREFIX_V4 32
@@ -107,8 +111,15 @@ void create_server_conf(apr_pool_t *pool);
 /* The rule of that name; made if no directive has named it yet. */
 struct rule *rule_named(apr_pool_t *pool, const char *name);
 
-/* After all directives: every rule that is used is there and right. NULL, or what is wrong. */
+/* After all directives: every rule that is used is there and right, and has what its places ask for. NULL, or what is wrong. */
 const char *check_rules(apr_pool_t *pool);
+
+/* What the first limit of a limit's rule has not, and RLLimit asks for: 0, or an error and a sentence. */
+int check_limit(const struct limit *limit, const struct rl_limit *first, uint32_t ring,
+                char text[RL_RULE_TEXT_SIZE]);
+
+/* Two limits of one section or of one inside the other: the same rule and key. */
+int says_the_same(const struct limit *a, const struct limit *b);
 
 /* The value or, where it is unset, what it is by default. */
 static inline int

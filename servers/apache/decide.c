@@ -11,6 +11,21 @@ where_of(const struct round *round, const struct decided *d)
 	return d->limit ? d->limit->where : round->section->block->where;
 }
 
+/* What is wrong with it, in words of its place; NULL: what the error says. */
+static const char *
+words_of(const struct round *round, const struct decided *d, int error)
+{
+	struct rl_rule_info info;
+	char text[RL_RULE_TEXT_SIZE];
+
+	if (error != -EINVAL || !d->limit ||
+	    rl_rule_info(store_segment(round->store), store_rule(round->store, d->rule), &info) !=
+	            1 ||
+	    check_limit(d->limit, &info.limits[0], 0, text) == 0)
+		return NULL;
+	return apr_pstrdup(round->r->pool, text);
+}
+
 /* Leave out what could not be decided. Returns how many were. */
 static size_t
 drop_undecided(struct round *round)
@@ -20,7 +35,8 @@ drop_undecided(struct round *round)
 	for (size_t i = 0; i < round->count; i++) {
 		if (round->results[i].verdict == RL_UNDECIDED) {
 			fail(round, round->asked[i]->rule, where_of(round, round->asked[i]),
-			     round->results[i].error, NULL);
+			     round->results[i].error,
+			     words_of(round, round->asked[i], round->results[i].error));
 			continue;
 		}
 		round->asked[kept] = round->asked[i];

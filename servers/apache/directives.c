@@ -148,6 +148,20 @@ read_wait(const char *word, struct limit *limit)
 	return 1;
 }
 
+/* A number, which a text without a variable has to be now. */
+static const ap_expr_info_t *
+parse_number(cmd_parms *cmd, const char *text, uint64_t least, uint64_t most, uint64_t *number,
+             const char **wrong)
+{
+	*number = 0;
+	if (!strchr(text, '%') && !read_number(text, least, most, number))
+		*wrong = apr_psprintf(cmd->pool,
+		                      "RLLimit: \"%s\" is no whole number from %" APR_UINT64_T_FMT
+		                      " to %" APR_UINT64_T_FMT,
+		                      text, (apr_uint64_t)least, (apr_uint64_t)most);
+	return *wrong ? NULL : parse_expr(cmd, text, 1, wrong);
+}
+
 static void
 set_key(cmd_parms *cmd, struct limit *limit, const char *text, const char **wrong)
 {
@@ -159,17 +173,20 @@ set_key(cmd_parms *cmd, struct limit *limit, const char *text, const char **wron
 static int
 read_limit_word(cmd_parms *cmd, struct limit *limit, const char *word, const char **wrong)
 {
+	uint64_t n = 0;
 	const char *v;
 
 	if ((v = value_of(word, "key")))
 		set_key(cmd, limit, v, wrong);
 	else if ((v = value_of(word, "cost")))
-		limit->cost = parse_expr(cmd, v, 1, wrong);
-	else if ((v = value_of(word, "capacity")))
-		limit->capacity = parse_expr(cmd, v, 1, wrong);
-	else if ((v = value_of(word, "if")))
+		limit->cost = parse_number(cmd, v, 0, COST_MAX, &n, wrong);
+	else if ((v = value_of(word, "capacity"))) {
+		limit->capacity = parse_number(cmd, v, 1, RL_CAPACITY_MAX, &n, wrong);
+		limit->fixed_capacity = (uint32_t)n;
+	} else if ((v = value_of(word, "if"))) {
+		limit->condition_text = v;
 		limit->condition = parse_expr(cmd, v, 0, wrong);
-	else if ((v = value_of(word, "refund_if")))
+	} else if ((v = value_of(word, "refund_if")))
 		limit->refund = parse_expr(cmd, v, 0, wrong);
 	else if ((v = value_of(word, "empty")))
 		return read_empty(v, limit);
@@ -204,6 +221,25 @@ read_limit(cmd_parms *cmd, struct limit *limit, int argc, char *const argv[])
 	return wrong;
 }
 
+/* One that asks under another condition is another. */
+static const char *
+check_twice(cmd_parms *cmd, const struct section *section, const struct limit *limit)
+{
+	const char *condition = limit->condition_text ? limit->condition_text : "";
+
+	for (int i = 0; section->limits && i < section->limits->nelts; i++) {
+		const struct limit *other = APR_ARRAY_IDX(section->limits, i, const struct limit *);
+
+		if (says_the_same(other, limit) &&
+		    strcmp(other->condition_text ? other->condition_text : "", condition) == 0)
+			return apr_pstrcat(cmd->pool, "RLLimit ", limit->rule->name,
+			                   ": it stands in this section already, with the same "
+			                   "key, at ",
+			                   other->where, NULL);
+	}
+	return NULL;
+}
+
 static const char *
 set_limit(cmd_parms *cmd, void *to, int argc, char *const argv[])
 {
@@ -218,11 +254,14 @@ set_limit(cmd_parms *cmd, void *to, int argc, char *const argv[])
 		return NULL;
 	}
 	wrong = read_limit(cmd, limit, argc, argv);
+	if (!wrong)
+		wrong = check_twice(cmd, section, limit);
 	if (wrong)
 		return wrong;
 	if (!section->limits)
 		section->limits = apr_array_make(cmd->pool, 2, sizeof(struct limit *));
 	APR_ARRAY_PUSH(section->limits, struct limit *) = limit;
+	APR_ARRAY_PUSH(server_conf->limits, struct limit *) = limit;
 	return NULL;
 }
 

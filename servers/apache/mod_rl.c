@@ -3,7 +3,7 @@
  * mod_rl: limits of rl in Apache httpd. The README beside this file says what it does; here is where.
  *
  *	conf, directives, segment, text   what the configuration says
- *	store                             the segment as this process has it open
+ *	store, review                     the segment as this process has it open
  *	visit, collect, decide            one request of a client, and its limits
  *	hold, answer, complain            what it takes, and how the decision shows
  *

@@ -39,15 +39,32 @@ static struct {
 
 /* Rules */
 
-static int
-define(struct rl *rl, const struct rule *rule)
+int
+define_rule(struct rl *rl, const struct rule *rule, unsigned flags)
 {
 	struct rl_rule def = {.name = rule->name,
 	                      .limit = rule->limits[0],
 	                      .more = rule->limits + 1,
-	                      .more_count = rule->limit_count - 1};
+	                      .more_count = rule->limit_count - 1,
+	                      .flags = flags};
 
 	return rule->is_configured ? rl_find(rl, rule->name) : rl_define(rl, &def);
+}
+
+/* One that is there as another is replaced, and that is told: some program says otherwise, or this one did. */
+static int
+define_or_replace(struct rl *rl, const struct rule *rule)
+{
+	int handle = define_rule(rl, rule, RL_DEFINE_KEEP);
+
+	if (handle != RL_EDEFINED)
+		return handle;
+	ap_log_error(
+		APLOG_MARK, APLOG_NOTICE, 0, ap_server_conf,
+		"rl: segment \"%s\": rule \"%s\" was defined otherwise, by another program or by "
+		"this one before; it is as %s says now",
+		server_conf->segment, rule->name, rule->defined);
+	return define_rule(rl, rule, 0);
 }
 
 static void
@@ -66,7 +83,7 @@ tell_rule(const struct rule *rule, int handle)
 		             rule->name);
 }
 
-/* Define or find the rules that have no handle. What is another than before is told. */
+/* Define or find the rules that have no handle, and look at all. What is another than before is told. */
 static void
 look_for_rules(struct store *store, int is_first)
 {
@@ -75,12 +92,12 @@ look_for_rules(struct store *store, int is_first)
 			APR_ARRAY_IDX(server_conf->rules, (int)i, const struct rule *);
 		int before = __atomic_load_n(&store->handles[i], __ATOMIC_RELAXED), handle;
 
-		if (before >= 0)
-			continue;
-		handle = define(store->rl, rule);
+		handle = before >= 0 ? before : define_or_replace(store->rl, rule);
 		__atomic_store_n(&store->handles[i], handle, __ATOMIC_RELAXED);
 		if (handle != before && !(is_first && handle >= 0))
 			tell_rule(rule, handle);
+		if (handle >= 0)
+			review_rule(store->rl, rule, handle);
 	}
 }
 
@@ -284,6 +301,7 @@ store_start(apr_pool_t *pconf)
 	now.is_root = geteuid() == 0;
 	if (server_conf->rules->nelts == 0)
 		return;
+	review_start(pconf);
 	look();
 	apr_pool_cleanup_register(pconf, NULL, leave_parent, apr_pool_cleanup_null);
 }

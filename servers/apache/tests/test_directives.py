@@ -600,6 +600,16 @@ class Wrong(unittest.TestCase):
         ("RLRule x 5/s\nRLLimit x key nodelay", '"nodelay"'),
         ("RLRule x 5/s\nRLLimit x key burst=1 delay=2", "delay= is above burst="),
         ("RLRule x 5/s\nRLLimit x key empty=maybe", '"empty=maybe"'),
+        ("RLRule x 5/s\nRLLimit x key burst=5", "burst: 5; a sliding_window has none, a leaky_bucket or a token_bucket has"),
+        ("RLRule x 5/s\nRLLimit x key burst=0", "burst: 0; a sliding_window has none"),
+        ("RLLimit x key burst=5 nodelay\nRLRule x 5/s algorithm=fixed_window", "burst: 5; a fixed_window has none"),
+        ("RLRule x 5/s algorithm=token_bucket\nRLLimit x key burst=2 nodelay", "undelayed: 2; a token_bucket has none"),
+        ("RLRule x 5/s 9/h algorithm=leaky_bucket\nRLLimit x key burst=5", "burst: 5; a sliding_window has none"),
+        ("RLRule x 5/s algorithm=leaky_bucket burst=2\nRLLimit x key delay=3", "undelayed: 3; at most the burst is allowed, 2"),
+        ("RLRule x in_flight=3\nRLLimit x key capacity=100000000", "capacity: 100000000; 1 to "),
+        ("RLRule x 5/s\nRLLimit x key cost=abc", '"abc" is no whole number from 0 to'),
+        ("RLRule x 5/s\nRLLimit x key capacity=0", '"0" is no whole number from 1 to 268435455'),
+        ("RLRule x 5/s\nRLLimit x key\nRLLimit x key cost=2", "it stands in this section already, with the same key, at"),
         ("RLBlock", "needs a period"),
         ("RLBlock 10", "needs a period"),
         ("RLBlock 10s by=nothing", 'no RLRule defines "nothing"'),
@@ -629,6 +639,12 @@ class Wrong(unittest.TestCase):
                 self.assertIn(says, said, text)
                 self.assertIn("httpd.conf", said, text)
                 apache.write("error.log", "")
+
+    def test_one_rule_and_key_under_two_conditions(self):
+        with Apache("RLRule x 5/s\nRLLimit x key \"if=%{REQUEST_METHOD} == 'GET'\"\n"
+                    "RLLimit x key cost=2 \"if=%{REQUEST_METHOD} == 'POST'\"\n<Location />\nRLLimit x key\n</Location>\n",
+                    start=False) as apache:
+            self.assertIn("Syntax OK", apache.test_config().stderr)
 
     def test_rules_may_come_after_their_use(self):
         with Apache("<Location />\nRLLimit x\n</Location>\nRLRule x 5/s\nRLRule x 5/s\n", start=False) as apache:

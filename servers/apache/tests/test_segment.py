@@ -2,6 +2,7 @@
 """A segment that is missing, somebody else's, full, damaged, or made anew while the server runs."""
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -177,11 +178,12 @@ RLOnError deny
         self.assertIn("cannot decide", apache.log())
 
 
+def reload(apache, text):
+    rlctl(apache.segment, "config", "reload", "--config", apache.write("rl.json", text))
+
+
 class Configured(unittest.TestCase):
     """Rules that stand in rl.json alone."""
-
-    def reload(self, apache, text):
-        rlctl(apache.segment, "config", "reload", "--config", apache.write("rl.json", text))
 
     def test_rule_of_the_administrator(self):
         with Apache('RLRule login configured\n<Location />\nRLLimit login same\n</Location>\n'
@@ -189,26 +191,26 @@ class Configured(unittest.TestCase):
             self.assertEqual(apache.statuses(3), [200] * 3)
             self.assertEqual(apache.statuses(1, "/closed"), [503])
             self.assertEqual(apache.log().count("the configuration of the segment has none of this name"), 1)
-            self.reload(apache, '{"rules": {"login": {"limit": "2/30d"}}}')
+            reload(apache, '{"rules": {"login": {"limit": "2/30d"}}}')
             eventually(lambda: apache.get("/").status == 429, "a denial")
             self.assertEqual(used(apache.segment, "login", "same"), 2)
-            self.reload(apache, '{"rules": {"login": {"limit": "4/30d"}}}')
+            reload(apache, '{"rules": {"login": {"limit": "4/30d"}}}')
             self.assertEqual(apache.statuses(3), [200, 200, 429])
-            self.reload(apache, '{"rules": {}}')
+            reload(apache, '{"rules": {}}')
             self.assertEqual(apache.statuses(1), [200])
             self.assertEqual(apache.statuses(1, "/closed"), [503])
-            self.reload(apache, '{"rules": {"login": {"limit": "4/30d"}}}')
+            reload(apache, '{"rules": {"login": {"limit": "4/30d"}}}')
             eventually(lambda: apache.get("/").status == 429, "a denial again")
 
     def test_configuration_stands_above_RLRule(self):
         with Apache(LIMIT, children=1) as apache:
-            self.reload(apache, '{"rules": {"page": {"limit": "1/30d"}}}')
+            reload(apache, '{"rules": {"page": {"limit": "1/30d"}}}')
             self.assertEqual(apache.statuses(2), [200, 429])
 
     def test_limit_that_is_as_rl_json_has_it_keeps_its_counters(self):
         with Apache(LIMIT, children=1) as apache:
             self.assertEqual(apache.statuses(2), [200, 200])
-            self.reload(apache, '{"rules": {"page": {"limit": "3/30d"}}}')
+            reload(apache, '{"rules": {"page": {"limit": "3/30d"}}}')
             self.assertEqual(apache.statuses(2), [200, 429])
 
     def test_forgotten_rule_is_defined_again(self):
@@ -222,6 +224,43 @@ class Configured(unittest.TestCase):
         with Apache(rules + LIMIT, options="rules=4", children=1) as apache:
             self.assertEqual(apache.statuses(1, "/closed"), [503])
             self.assertIn('rule "page"', apache.log())
+
+
+class Changes(unittest.TestCase):
+    """What is in force is not what a place, or what this server's own RLRule, says."""
+
+    PLACES = ("RLRule page configured\n<Location />\nRLLimit page same burst=2 nodelay\n</Location>\n"
+              "<Location /closed>\nRLOnError deny\n</Location>\n")
+
+    def test_a_place_asks_for_what_rl_json_does_not_have(self):
+        asks = "another than .*httpd.conf:[0-9]+ asks for: burst: 2; a {} has none"
+        with Apache(self.PLACES, children=2) as apache:
+            reload(apache, '{"rules": {"page": {"limit": "1/30d"}}}')
+            apache.restart()
+            self.assertEqual(len(re.findall(asks.format("sliding_window"), apache.log())), 1)  # before any request
+            self.assertEqual(apache.statuses(3) + apache.statuses(1, "/closed"), [200] * 3 + [503])
+            reload(apache, '{"rules": {"page": {"limit": "1/30d", "algorithm": "leaky_bucket"}}}')
+            self.assertEqual(apache.statuses(4), [200] * 3 + [429])
+            reload(apache, '{"rules": {"page": {"limit": "1/30d", "algorithm": "fixed_window"}}}')
+            eventually(lambda: apache.get("/") and re.search(asks.format("fixed_window"), apache.log()), "the log")
+
+    def test_two_servers_define_a_rule_otherwise(self):
+        with Apache("RLRule both 5/h\n" + LIMIT, children=2) as one:
+            one.get("/")
+            with Apache("RLRule both 5/h\n" + LIMIT.replace("3/30d", "4/30d"), segment=one.segment) as other:
+                self.assertIn('rule "page" was defined otherwise', other.log())
+                eventually(lambda: one.get("/") and one.log().count('rule "page" is defined otherwise by another') == 1, "the log")
+                self.assertNotIn('"both"', one.log() + other.log())
+                self.assertNotIn("is defined otherwise", other.log())
+
+    def test_a_restart_that_changes_a_rule_is_nobody_else_s(self):
+        with Apache(LIMIT, children=2) as apache:
+            apache.get("/")
+            apache.configure(LIMIT.replace("3/30d", "7/30d"))
+            apache.restart()
+            apache.statuses(4)
+            self.assertEqual(apache.log().count('rule "page" was defined otherwise'), 1)
+            self.assertNotIn("is defined otherwise", apache.log())
 
 
 class Mapping(unittest.TestCase):
