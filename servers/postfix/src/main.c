@@ -87,6 +87,7 @@ reload(const char *path, struct settings *settings, struct segment *segment)
 		say(SAY_ALWAYS, "%s: %s; the settings stay as they were", path, text);
 	else
 		say(SAY_ALWAYS, "%s: read again", path);
+	policy_begin();
 	segment->look_ms = 0;
 }
 

@@ -61,6 +61,32 @@ item_of(const struct request *request, const struct check *check, char *buffer, 
 	return item;
 }
 
+/* Whether checks ever apply, for one that asks for what Postfix does not send here is of no use. */
+#define WATCHED 1000 /* requests */
+static struct {
+	unsigned requests;
+	bool has_applied[CHECKS_MAX];
+} watch;
+
+void
+policy_begin(void)
+{
+	memset(&watch, 0, sizeof watch);
+}
+
+static void
+look_at_checks(const struct settings *settings)
+{
+	if (watch.requests == WATCHED || ++watch.requests < WATCHED)
+		return;
+	for (size_t i = 0; i < settings->check_count; i++)
+		if (!watch.has_applied[i])
+			say(SAY_ALWAYS,
+			    "/checks/%zu (rule %s) has applied to none of %d requests: \"%s\" was "
+			    "empty, or \"state\" is another than main.cf asks at",
+			    i, settings->checks[i].rule, WATCHED, settings->checks[i].key[0]);
+}
+
 static void
 ask(const struct segment *segment, const struct settings *settings, const struct request *request,
     struct asked *asked)
@@ -80,6 +106,7 @@ ask(const struct segment *segment, const struct settings *settings, const struct
 			continue;
 		asked->items[n].rule = segment->rules[i];
 		asked->checks[n] = i;
+		watch.has_applied[i] = true;
 		asked->count++;
 	}
 }
@@ -165,6 +192,7 @@ policy_reply(struct segment *segment, const struct settings *settings,
 	enum rl_verdict verdict;
 
 	ask(segment, settings, request, &asked);
+	look_at_checks(settings);
 	if (asked.count == 0)
 		return action(settings->allow, &results[0], "", reply);
 	if (!rl)

@@ -7,6 +7,7 @@
  *
  *	main      options, signals, the loop
  *	settings  what the file says
+ *	words     the attributes and states of Postfix
  *	listen    sockets, systemd's or its own
  *	clients   connections: bytes in, requests out of them, replies
  *	request   the attributes of one request
@@ -28,7 +29,7 @@
 #define CLIENTS_MAX 512
 #define CHECKS_MAX 16 /* of one request */
 #define PARTS_MAX 8   /* attributes of a key */
-#define STATES_MAX 8
+#define STATES_MAX 9
 #define LISTEN_MAX 8
 #define NAME_SIZE 64    /* of an attribute or a state, NUL */
 #define ACTION_SIZE 400 /* of an action with its text, NUL */
@@ -70,6 +71,10 @@ struct settings {
 
 /* Reads the file. On error `settings` is as it was, and `text` says what is wrong with which field. */
 bool settings_read(const char *path, struct settings *settings, char *text, size_t size);
+
+/* words.c: lists with a NULL at their end, and the one of them that is most like a word of less than NAME_SIZE bytes. */
+extern const char *const postfix_attributes[], *const postfix_states[];
+const char *word_nearest(const char *word, const char *const known[]);
 
 /* listen.c: opens the sockets; -1 at the end. Systemd's, if it has any for this program. false: said why. */
 bool listen_open(const struct settings *settings, int fds[LISTEN_MAX + 1]);
@@ -113,6 +118,9 @@ void segment_close(struct segment *segment);
 /* policy.c: the reply to a request, "action=...\n\n"; its length. */
 size_t policy_reply(struct segment *segment, const struct settings *settings,
                     const struct request *request, char reply[REPLY_MAX]);
+
+/* After the settings were read: whether checks apply is watched anew. */
+void policy_begin(void);
 
 /* clients.c: serves until `stop` is set; `is_one`: the connection at descriptor 0 alone. */
 struct server {

@@ -70,33 +70,35 @@ read_action(struct fault *fault, const char *where, const json_t *value, char *t
 	return true;
 }
 
-/* The name of an attribute or of a state. */
+/* The name of an attribute or of a state, one of those that Postfix has. */
 static bool
-read_word(struct fault *fault, const char *where, const json_t *value, char *to)
+read_word(struct fault *fault, const char *where, const json_t *value, const char *const known[],
+          char *to)
 {
+	const char *nearest;
+
 	if (!read_text(fault, where, value, to, NAME_SIZE))
 		return false;
-	if (!to[0] ||
-	    strspn(to, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
-	            strlen(to))
-		return refuse(fault, "%s: '%s': letters, digits and . _ - are expected", where, to);
-	return true;
+	nearest = word_nearest(to, known);
+	if (strcmp(nearest, to) == 0)
+		return true;
+	return refuse(fault, "%s: Postfix has no '%s'; is '%s' meant?", where, to, nearest);
 }
 
 /* A text, or a list of them. */
 static bool
-read_words(struct fault *fault, const char *where, const json_t *value, char (*to)[NAME_SIZE],
-           size_t most, size_t *count)
+read_words(struct fault *fault, const char *where, const json_t *value, const char *const known[],
+           char (*to)[NAME_SIZE], size_t most, size_t *count)
 {
 	if (json_is_string(value)) {
 		*count = 1;
-		return read_word(fault, where, value, to[0]);
+		return read_word(fault, where, value, known, to[0]);
 	}
 	*count = json_array_size(value);
 	if (*count < 1 || *count > most)
 		return refuse(fault, "%s: a text, or a list of 1 to %zu, is expected", where, most);
 	for (size_t i = 0; i < *count; i++)
-		if (!read_word(fault, where, json_array_get(value, i), to[i]))
+		if (!read_word(fault, where, json_array_get(value, i), known, to[i]))
 			return false;
 	return true;
 }
@@ -108,12 +110,13 @@ read_check_field(struct fault *fault, const char *where, const char *name, const
 	if (strcmp(name, "rule") == 0)
 		return read_text(fault, where, value, check->rule, sizeof check->rule);
 	if (strcmp(name, "key") == 0)
-		return read_words(fault, where, value, check->key, PARTS_MAX, &check->key_parts);
+		return read_words(fault, where, value, postfix_attributes, check->key, PARTS_MAX,
+		                  &check->key_parts);
 	if (strcmp(name, "state") == 0)
-		return read_words(fault, where, value, check->states, STATES_MAX,
+		return read_words(fault, where, value, postfix_states, check->states, STATES_MAX,
 		                  &check->state_count);
 	if (strcmp(name, "cost") == 0)
-		return read_word(fault, where, value, check->cost);
+		return read_word(fault, where, value, postfix_attributes, check->cost);
 	if (strcmp(name, "deny") == 0)
 		return read_action(fault, where, value, check->deny);
 	if (strcmp(name, "never") == 0)

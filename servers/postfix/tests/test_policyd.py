@@ -299,6 +299,13 @@ class Policyd(unittest.TestCase):
                 ({"checks": [{**check, "colour": 1}]}, "/checks/0/colour: there is no such field"),
                 ({"checks": [{**check, "key": []}]}, "/checks/0/key"),
                 ({"checks": [{**check, "key": "a b"}]}, "'a b'"),
+                ({"checks": [{**check, "key": "sasl_usernmae"}]},
+                 "/checks/0/key: Postfix has no 'sasl_usernmae'; is 'sasl_username' meant?"),
+                ({"checks": [check, {**check, "key": ["sender", "client_adress"]}]}, "/checks/1/key: Postfix has no 'client_adress'"),
+                ({"checks": [{**check, "cost": "recipients_count"}]}, "/checks/0/cost: Postfix has no 'recipients_count'; is 'recipient_count'"),
+                ({"checks": [{**check, "state": ["RCPT", "DATAA"]}]}, "/checks/0/state: Postfix has no 'DATAA'; is 'DATA' meant?"),
+                ({"checks": [{**check, "state": "data"}]}, "/checks/0/state: Postfix has no 'data'"),
+                ({"checks": [{**check, "key": ""}]}, "/checks/0/key: Postfix has no ''"),
                 ({"checks": [{**check, "deny": "REJECT a\nb"}]}, "/checks/0/deny: control characters"),
                 ({"checks": [{**check, "deny": "REJECT {user}"}]}, "{user}"),
                 ({"checks": [{**check, "deny": ""}]}, "/checks/0/deny: it is empty"),
@@ -312,6 +319,18 @@ class Policyd(unittest.TestCase):
                                   env=s.environment(), timeout=s.PATIENCE, check=False)
             self.assertEqual(done.returncode, 1, settings)
             self.assertIn(text, done.stderr)
+
+    def test_a_check_that_never_applies_is_told_once(self):
+        server = self.serve(checks=[{"rule": "messages"}, {"rule": "messages", "key": "sasl_sender"},
+                                    {"rule": "messages", "key": "sender", "state": "DATA"}])
+        with server.connect() as client:
+            for i in range(999):
+                s.ask(client, sasl_username=f"u{i}", sender="x")
+            self.assertNotIn("has applied to none", s.log())
+            for _ in range(3):
+                s.ask(client, sasl_username="u")
+        told = [line for line in s.log().splitlines() if "has applied to none of 1000 requests" in line]
+        self.assertEqual([line.split("/checks/")[1][0] for line in told], ["1", "2"])
 
     def test_command_lines(self):
         good = s.write("good.json", {"checks": [{"rule": "messages"}]})

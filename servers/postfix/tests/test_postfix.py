@@ -126,6 +126,40 @@ class Postfix(unittest.TestCase):
                 smtp.rset()
         return answers
 
+    def test_every_attribute_may_be_a_key(self):
+        self.stop()
+        path = os.path.join(s.work, "recorder")
+        with socket.socket(socket.AF_UNIX) as recorder, ThreadPoolExecutor(1) as pool:
+            recorder.bind(path)
+            os.chmod(path, 0o666)
+            recorder.listen()
+            recorder.settimeout(s.PATIENCE)
+            seen = pool.submit(self.record, recorder)
+            self.run_postfix(f"unix:{path}")
+            self.send("alice", 1)
+            names = seen.result()
+        self.assertIn("sasl_username", names)
+        for name in names:
+            config = s.write("one.json", {"checks": [{"rule": "messages", "key": name}]})
+            subprocess.run([s.POLICYD, "--check", "--config", config], env=s.environment(), timeout=s.PATIENCE, check=True)
+
+    @staticmethod
+    def record(recorder):
+        """The names of the attributes of what is asked on one connection, each answered with DUNNO."""
+        names = set()
+        with recorder.accept()[0] as client:
+            client.settimeout(s.PATIENCE)
+            text = b""
+            while more := client.recv(4096):
+                text += more
+                while b"\n\n" in text:
+                    lines, text = text.split(b"\n\n", 1)
+                    names |= {line.split(b"=")[0].decode() for line in lines.split(b"\n")}
+                    client.sendall(b"action=DUNNO\n\n")
+                    if b"protocol_state=DATA" in lines:
+                        return names
+        return names
+
     def count(self, user, sessions, messages):
         with ThreadPoolExecutor(sessions) as pool:
             all_of_them = sum(pool.map(lambda _: self.send(user, messages), range(sessions)), [])
