@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Each directive: what it does, and what is said of one that is wrong."""
 import base64
+import os
 import re
+import subprocess
 import time
 import unittest
 
-from server import Apache, Backend, eventually, rlctl, used
+from server import TOP, Apache, Backend, eventually, rlctl, used
 
 
 class Directives(unittest.TestCase):
@@ -649,6 +651,27 @@ class Wrong(unittest.TestCase):
     def test_rules_may_come_after_their_use(self):
         with Apache("<Location />\nRLLimit x\n</Location>\nRLRule x 5/s\nRLRule x 5/s\n", start=False) as apache:
             self.assertIn("Syntax OK", apache.test_config().stderr)
+
+
+class Upgrade(unittest.TestCase):
+    """What the package's postinst says after it is upgraded; it never fails."""
+
+    def upgrade(self, config, *arguments):
+        with Apache(config, start=False) as apache:
+            command, env = apache.command("-t")
+            apache.write("apache2ctl", f'#!/bin/sh\n[ "$*" = configtest ] && exec {" ".join(command)}\n', 0o755)
+            done = subprocess.run(["sh", os.path.join(TOP, "debian/libapache2-mod-rl.postinst"), "configure", *arguments],
+                                  capture_output=True, text=True, check=True,
+                                  env=dict(env, PATH=apache.root + ":" + os.environ["PATH"]))
+            return done.stdout + done.stderr
+
+    def test_what_is_refused_is_told(self):
+        bad = "RLRule x 5/s\nRLLimit x burst=5\n"
+        said = self.upgrade(bad, "0.1.0-1")
+        self.assertIn("burst: 5; a sliding_window has none", said)
+        self.assertIn("libapache2-mod-rl: Apache refuses this configuration now", said)
+        self.assertEqual(self.upgrade("RLRule x 5/s\nRLLimit x\n", "0.1.0-1"), "")
+        self.assertEqual(self.upgrade(bad), "")
 
 
 class Htaccess(unittest.TestCase):

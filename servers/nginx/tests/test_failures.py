@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from harness import (BUILD, Case, Pending, configure, counter, eventually, main, rlctl, unique_segment, unlink_segment, used)
+from harness import (BUILD, TOP, Case, Pending, configure, counter, eventually, main, rlctl, unique_segment, unlink_segment, used)
 
 
 def server(*locations):
@@ -278,6 +278,30 @@ class Test(Case):
         os.kill(n.pid(), 1)
         eventually(lambda: "rl_nonsense" in n.log())
         self.assertEqual(n.get("/a?k=x").status, 429)
+
+
+class Upgrade(Case):
+    """What the packages' postinst says after they are upgraded; it never fails."""
+
+    def upgrade(self, http, *arguments, module="http"):
+        n = self.nginx(http, start=False)
+        n.write()
+        with open(os.path.join(n.root, "nginx"), "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\nexec " + " ".join(n.command('"$@"')) + "\n")
+        os.chmod(f.name, 0o755)
+        script = os.path.join(TOP, "debian", f"libnginx-mod-{module}-rl.postinst")
+        done = subprocess.run(["sh", script, "configure", *arguments], capture_output=True, text=True, check=True,
+                              env=dict(n.environment(), PATH=n.root + ":" + os.environ["PATH"]))
+        return done.stdout + done.stderr
+
+    def test_what_is_refused_is_told(self):
+        bad = "rl_rule r 5/min;" + server("rl_limit r burst=5;")
+        for module in ("http", "stream"):
+            said = self.upgrade(bad, "0.1.0-1", module=module)
+            self.assertIn("burst: 5; a sliding_window has none", said)
+            self.assertIn(f"libnginx-mod-{module}-rl: nginx refuses this configuration now", said)
+        self.assertEqual(self.upgrade(HTTP, "0.1.0-1"), "")
+        self.assertEqual(self.upgrade(bad), "")  # installed for the first time
 
 
 class Segments(Case):
