@@ -119,7 +119,7 @@ struct rl; /* a segment that this process has open */
  * so that a caller can tell them apart.
  */
 #define RL_EFOREIGN (-EBADMSG)         /* the file is not an rl segment */
-#define RL_EVERSION (-EPROTONOSUPPORT) /* another layout version or another build */
+#define RL_EVERSION (-EPROTONOSUPPORT) /* another layout version, revision or build */
 #define RL_ETRUNCATED (-ENODATA)       /* shorter than its header says */
 #define RL_EDAMAGED (-EUCLEAN)         /* its header contradicts itself */
 #define RL_EBOOT (-ESTALE)             /* copied from another boot: its clock is gone */
@@ -520,7 +520,11 @@ struct rl_place {
 	uint64_t room;  /* bytes free on the file system there; UINT64_MAX without bounds */
 	uint64_t memory; /* bytes that the kernel would still give this process; likewise */
 	char memory_by[RL_PATH_MAX]; /* the file that says so: of a control group, or meminfo */
-	uint64_t reserved[4];
+	uint32_t layout;     /* layout version of the segment that is there; 0: none can be read */
+	uint32_t revision;   /* of that layout, if it is this library's; else 0 */
+	uint32_t own_layout; /* those of this library */
+	uint32_t own_revision;
+	uint64_t reserved[2];
 };
 
 /* 0, -EINVAL, or RL_ETWICE: `path` is then the one in rl's own directory. */

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <text/layout.h>
 
 #include "log.h"
 #include "options.h"
@@ -51,11 +52,19 @@ say_no_memory(const struct config *config)
 static void
 say_other_layout(const struct config *config)
 {
-	log_line(LOG_ERR,
-	         "segment '%s': %s; its workers go on in it, and nobody sweeps it. 'rlctl "
-	         "--segment %s upgrade --config %s' carries its counters over into one that rld "
-	         "can use; then restart the workers",
-	         config->name, rl_strerror(RL_EVERSION), config->name, config->path);
+	struct other_layout other;
+
+	other_layout(config->name, &other);
+	if (other.is_released)
+		log_line(LOG_ERR,
+		         "segment '%s': %s: %s; its workers go on in it, and nobody sweeps it. "
+		         "'rlctl --segment %s upgrade --config %s' carries its counters over into "
+		         "one that rld can use; then restart the workers",
+		         config->name, rl_strerror(RL_EVERSION), other.text, config->name,
+		         config->path);
+	else
+		log_line(LOG_ERR, "segment '%s': %s: %s; " LAYOUT_UNRELEASED, config->name,
+		         rl_strerror(RL_EVERSION), other.text);
 }
 
 static const char *

@@ -12,8 +12,8 @@
 #include "shared/hash.h"
 
 /*
- * One word that differs when any shared struct does: a build that disagrees is refused. How many
- * counters there are is no such fact, for their words are there before they are.
+ * One word that differs when any shared struct does, or what its bits mean: a build that disagrees is
+ * refused. How many counters there are is no such fact, for their words are there before they are.
  */
 static uint64_t
 layout_signature(void)
@@ -70,7 +70,8 @@ layout_signature(void)
 		RL_STATE_SERIALS,
 		RL_AREA_ALIGN,
 	};
-	struct rl_hash_key key = {.k0 = RL_MAGIC, .k1 = RL_LAYOUT_VERSION};
+	struct rl_hash_key key = {.k0 = RL_MAGIC,
+	                          .k1 = RL_LAYOUT_VERSION | (uint64_t)RL_LAYOUT_REVISION << 32};
 
 	return rl_hash_with(key, 0, facts, sizeof facts).a;
 }
@@ -118,6 +119,7 @@ rl_segment_header_fill(struct rl_header *h, const struct rl_geometry *g)
 		.created_ns = rl_clock_ns(CLOCK_REALTIME),
 		.time_namespace = here.id,
 		.clock_shift_ns = here.shift_ns,
+		.revision = RL_LAYOUT_REVISION,
 	};
 	h->unix_offset_ns = h->created_ns - boot_ns;
 	read_boot_id(h->boot_id);
@@ -141,6 +143,8 @@ rl_segment_header_check(const struct rl_header *h, size_t have, uint64_t file_by
 		return RL_EVERSION;
 	if (have < sizeof *h)
 		return RL_ETRUNCATED;
+	if (h->revision != RL_LAYOUT_REVISION)
+		return RL_EVERSION;
 	if (!rl_geometry_is_valid(&h->geometry) || h->bytes != rl_areas_of(&h->geometry).bytes)
 		return RL_EDAMAGED;
 	if (file_bytes < h->bytes)

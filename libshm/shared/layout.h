@@ -92,6 +92,7 @@
 #include "shared/atomic.h"
 
 #define RL_LAYOUT_VERSION 3
+#define RL_LAYOUT_REVISION 1 /* what bits of equal places mean, until the version is released */
 #define RL_MAGIC UINT64_C(0x0a0d6d68732d6c72) /* "rl-shm\r\n": damage by text transfer shows */
 
 #define RL_BUCKET_SLOTS 8
@@ -328,6 +329,7 @@ struct rl_header {
 	uint64_t time_namespace; /* the creator's, whose CLOCK_BOOTTIME that is; 0 unknown */
 	uint64_t clock_shift_ns; /* of that CLOCK_BOOTTIME against the host's, see namespace.h */
 	uint64_t checksum;       /* of everything above */
+	uint32_t revision;       /* of the layout; it has a part in the signature, too */
 	/* A line that the sweeper writes. */
 	uint64_t heartbeat_ns __attribute__((aligned(64)));
 	uint64_t sweeper;     /* its pid, and in the upper half of which namespace */
@@ -626,6 +628,7 @@ _Static_assert(offsetof(struct rl_header, geometry) == 32, "header order");
 _Static_assert(offsetof(struct rl_header, hash_key) == 96, "header order");
 _Static_assert(offsetof(struct rl_header, time_namespace) == 144, "header order");
 _Static_assert(offsetof(struct rl_header, checksum) == 160, "the checked part ends here");
+_Static_assert(offsetof(struct rl_header, revision) == 168, "where there were zeros before");
 _Static_assert(offsetof(struct rl_header, heartbeat_ns) == 192, "heartbeat has its line");
 _Static_assert(offsetof(struct rl_header, generation) == 256, "generation has its line");
 _Static_assert(offsetof(struct rl_header, cluster_key) == 224, "in the sweeper's line");

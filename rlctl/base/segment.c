@@ -12,6 +12,7 @@
 #include "base/command.h"
 #include "base/output.h"
 #include "base/segment_names.h"
+#include "text/layout.h"
 
 /*
  * --segment, else RL_SEGMENT, else the name that the configuration gives, else the only one there is.
@@ -91,6 +92,17 @@ complain_absent(const char *name)
 	segment_names_free(&names);
 }
 
+static void
+complain_version(const char *name)
+{
+	struct other_layout other;
+
+	other_layout(name, &other);
+	complain("segment '%s'%s: %s: %s; %s", name, origin, rl_strerror(RL_EVERSION), other.text,
+	         other.is_released ? "'rlctl upgrade' carries its counters over"
+	                           : LAYOUT_UNRELEASED);
+}
+
 static struct rl *
 open_with(const struct context *context, unsigned flags)
 {
@@ -105,9 +117,10 @@ open_with(const struct context *context, unsigned flags)
 		return rl;
 	if (error == -ENOENT)
 		complain_absent(name);
+	else if (error == RL_EVERSION)
+		complain_version(name);
 	else
-		complain("segment '%s'%s: %s%s", name, origin, rl_strerror(error),
-		         error == RL_EVERSION ? "; 'rlctl upgrade' carries its counters over" : "");
+		complain("segment '%s'%s: %s", name, origin, rl_strerror(error));
 	return NULL;
 }
 

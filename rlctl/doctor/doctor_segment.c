@@ -17,6 +17,7 @@
 #include "doctor/doctor.h"
 #include "health/health.h"
 #include "text/duration.h"
+#include "text/layout.h"
 
 #define HEARTBEAT_LATE (5 * RL_SECOND) /* rld beats every second */
 #define CLOCK_NOTABLE RL_SECOND        /* more than reading two clocks can take */
@@ -72,7 +73,7 @@ mend_open(struct doctor *doctor)
 		doctor_mend(doctor,
 		            "run this where the workers run (nsenter --time), or mount /proc "
 		            "here and there");
-	else if (doctor->error == RL_EVERSION)
+	else if (doctor->error == RL_EVERSION && doctor->place.layout != doctor->place.own_layout)
 		doctor_mend(
 			doctor,
 			"rlctl --segment %s upgrade carries its counters over; then restart all "
@@ -85,14 +86,18 @@ mend_open(struct doctor *doctor)
 void
 check_segment(struct doctor *doctor)
 {
+	struct other_layout other = {.text = ""};
+
 	if (doctor->rl) {
 		doctor_say(doctor, DOCTOR_OK, NULL,
 		           "opens, layout %" PRIu32 ", %s, %" PRIu64 " slots", doctor->info.layout,
 		           bytes_format(doctor->info.bytes).text, doctor->info.slots);
 		return;
 	}
-	doctor_say(doctor, DOCTOR_FINDING, why_not_open(doctor), "segment '%s': %s", doctor->name,
-	           rl_strerror(doctor->error));
+	if (doctor->error == RL_EVERSION)
+		other_layout(doctor->name, &other);
+	doctor_say(doctor, DOCTOR_FINDING, why_not_open(doctor), "segment '%s': %s%s%s",
+	           doctor->name, rl_strerror(doctor->error), other.text[0] ? ": " : "", other.text);
 	mend_open(doctor);
 }
 

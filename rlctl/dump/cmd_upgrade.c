@@ -16,6 +16,7 @@
 #include "dump/old_tool.h"
 #include "dump/restore_lines.h"
 #include "dump/successor.h"
+#include "text/layout.h"
 
 const struct command_option upgrade_options[] = {
 	{"from", 'f', "FILE", "the rlctl of before (default: " OLD_TOOL_PATH ")"},
@@ -244,6 +245,18 @@ carry_over(struct upgrade *u, const char *file)
 	return is_good && !interrupt_came() ? finish(u) : EXIT_TROUBLE;
 }
 
+/* Or false after a message, whatever tool --from names: no promise holds for its dump. */
+static bool
+is_released(const char *name)
+{
+	struct other_layout other;
+
+	other_layout(name, &other);
+	if (!other.is_released)
+		complain("segment '%s': %s; " LAYOUT_UNRELEASED, name, other.text);
+	return other.is_released;
+}
+
 /* Whether there is anything to do: 1, 0, or -1 after a message. */
 static int
 is_needed(const char *name)
@@ -252,12 +265,12 @@ is_needed(const char *name)
 	struct rl *rl;
 	int error = rl_open(name, &look, &rl);
 
-	if (error == RL_EVERSION)
-		return 1;
 	if (error == 0) {
 		rl_close(rl);
 		return 0;
 	}
+	if (error == RL_EVERSION)
+		return is_released(name) ? 1 : -1;
 	complain("segment '%s': %s", name, rl_strerror(error));
 	return -1;
 }

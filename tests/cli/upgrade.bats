@@ -121,7 +121,8 @@ spans() {
 	jq -c '.bans[] | del(.left_ns)' <<<"$output" >"$BATS_TEST_TMPDIR/bans"
 	size "$before/rlctl" >"$BATS_TEST_TMPDIR/size"
 	on status
-	in_trouble "another rl version or build; 'rlctl upgrade' carries its counters over"
+	in_trouble 'another rl version or build: it has layout 2, and this rl has layout 3, revision'
+	complains "; 'rlctl upgrade' carries its counters over"
 	first=$(inode)
 	upgrade --json
 	exits 0
@@ -172,6 +173,32 @@ spans() {
 	[ "$(inode)" -eq "$first" ]
 	rlctl --segment "none-$segment" upgrade
 	in_trouble 'no such segment'
+}
+
+@test "upgrade: a segment of another revision, which no release has, is refused by every tool and not carried over" {
+	fill login 50 $month_ms 1 alice=3
+	"$RLCTL" -s "$segment" dump - >"$dump"
+	printf '\0' | dd of="/dev/shm/rl.$segment" bs=1 seek=168 conv=notrunc status=none # as builds before revisions did
+	first=$(md5sum <"/dev/shm/rl.$segment")
+	on status
+	in_trouble 'it has layout 3, revision 0, and this rl has layout 3, revision '
+	complains "no release has that layout: remove it with 'rlctl unlink'"
+	for from in "--from $RLCTL" "$dump"; do
+		# shellcheck disable=SC2086 # an option and its value
+		on upgrade --yes $from
+		in_trouble 'it has layout 3, revision 0, '
+		complains 'cannot be carried over'
+	done
+	on doctor
+	exits 1
+	says 'it has layout 3, revision 0'
+	says "rlctl --segment $segment unlink"
+	echo "{\"segment\": {\"name\": \"$segment\"}, \"rules\": {}}" >"$BATS_TEST_TMPDIR/rl.json"
+	run --separate-stderr timeout 20 "$RLD" --config "$BATS_TEST_TMPDIR/rl.json"
+	exits 2
+	complains 'it has layout 3, revision 0, '
+	complains 'cannot be carried over'
+	[ "$(md5sum <"/dev/shm/rl.$segment")" = "$first" ]
 }
 
 @test "upgrade: workers of both libraries side by side admit what was left once more, and no more" {

@@ -189,14 +189,29 @@ static void
 test_other_versions(void **state)
 {
 	uint32_t layout = RL_LAYOUT_VERSION + 1;
+	uint32_t revision = RL_LAYOUT_REVISION + 1;
 	uint64_t signature = 12345;
+	struct rl_place place;
 
 	(void)state;
 	make_segment();
 	patch(offsetof(struct rl_header, layout), &layout, sizeof layout);
 	expect_refused(RL_EVERSION);
+	assert_int_equal(rl_place(test_segment_name(), NULL, &place), 0);
+	assert_int_equal(place.layout, RL_LAYOUT_VERSION + 1);
+	assert_int_equal(place.revision, 0);
 	layout = RL_LAYOUT_VERSION;
 	patch(offsetof(struct rl_header, layout), &layout, sizeof layout);
+	assert_int_equal(test_open_error(&small), 0);
+	patch(offsetof(struct rl_header, revision), &revision, sizeof revision);
+	expect_refused(RL_EVERSION);
+	assert_int_equal(rl_place(test_segment_name(), NULL, &place), 0);
+	assert_int_equal(place.layout, RL_LAYOUT_VERSION);
+	assert_int_equal(place.revision, RL_LAYOUT_REVISION + 1);
+	assert_int_equal(place.own_layout, RL_LAYOUT_VERSION);
+	assert_int_equal(place.own_revision, RL_LAYOUT_REVISION);
+	revision = RL_LAYOUT_REVISION;
+	patch(offsetof(struct rl_header, revision), &revision, sizeof revision);
 	assert_int_equal(test_open_error(&small), 0);
 	patch(offsetof(struct rl_header, signature), &signature, sizeof signature);
 	expect_refused(RL_EVERSION);

@@ -176,6 +176,10 @@ NATIVE(place)
 	set_number(env, to, "room", place.room == UINT64_MAX ? INFINITY : (double)place.room);
 	set_number(env, to, "memory", place.memory == UINT64_MAX ? INFINITY : (double)place.memory);
 	set_text(env, to, "memoryBy", place.memory_by);
+	set_number(env, to, "layout", place.layout);
+	set_number(env, to, "revision", place.revision);
+	set_number(env, to, "ownLayout", place.own_layout);
+	set_number(env, to, "ownRevision", place.own_revision);
 	return to;
 }
 

@@ -218,7 +218,8 @@ export function open (name?: string, options?: OpenOptions): Segment
 export function openPrivate (options?: OpenOptions): Segment
 export function unlink (name: string): void
 export function place (name?: string, options?: OpenOptions):
-  { path: string, isThere: boolean, isOwn: boolean, bytes: number, room: number, memory: number, memoryBy: string }
+  { path: string, isThere: boolean, isOwn: boolean, bytes: number, room: number, memory: number, memoryBy: string,
+    layout: number, revision: number, ownLayout: number, ownRevision: number }
 export function keyDigest (key: string | Uint8Array): string
 export function parseRate (text: string): { capacity: number, windowNs: bigint }
 

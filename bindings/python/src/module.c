@@ -88,11 +88,12 @@ place(PyObject *module, PyObject *args)
 	error = rl_place(name, NULL, &p);
 	if (error < 0)
 		return raise_error(PyModule_GetState(module), error, name);
-	return Py_BuildValue("{s:s,s:O,s:O,s:K,s:K,s:K,s:s}", "path", p.path, "is_there",
-	                     p.is_there ? Py_True : Py_False, "is_own",
-	                     p.is_own ? Py_True : Py_False, "bytes", (unsigned long long)p.bytes,
-	                     "room", (unsigned long long)p.room, "memory",
-	                     (unsigned long long)p.memory, "memory_by", p.memory_by);
+	return Py_BuildValue(
+		"{s:s,s:O,s:O,s:K,s:K,s:K,s:s,s:I,s:I,s:I,s:I}", "path", p.path, "is_there",
+		p.is_there ? Py_True : Py_False, "is_own", p.is_own ? Py_True : Py_False, "bytes",
+		(unsigned long long)p.bytes, "room", (unsigned long long)p.room, "memory",
+		(unsigned long long)p.memory, "memory_by", p.memory_by, "layout", p.layout,
+		"revision", p.revision, "own_layout", p.own_layout, "own_revision", p.own_revision);
 }
 
 /* Their names, flags and bounds, by number. */
