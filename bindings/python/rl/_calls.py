@@ -37,7 +37,7 @@ def rule(self, name, *limits, keep=False, **fields):
 def check_all(self, items, *, at_ns=None):
     """Decide one request under several rules, all or nothing: (rule, key), or (rule, key, cost, capacity, burst,
     undelayed). Returns (result, results): that of the item that decided, or of the tightest; and one of each item."""
-    items = list(items)
+    items = tuple(items)
     if not items:
         raise ValueError("items: there is none; nothing would be limited")
     _verdict, decided, results = self._check_all(items, at_ns=at_ns)
@@ -48,7 +48,7 @@ def check_all(self, items, *, at_ns=None):
 
 def check_many(self, items, *, at_ns=None):
     """Decide several requests, each by itself: items as of check_all(). Returns their results."""
-    return self._check_many(list(items), at_ns=at_ns)
+    return self._check_many(tuple(items), at_ns=at_ns)
 
 
 def _pattern(key, prefix, network):

@@ -151,14 +151,14 @@ HAS_GRANULARITY, IS_HELD = 4, 256  # of enum rl_algorithm_flag
 
 
 def rule_limits(limits, fields, ring):
-    """A list of tuples for Segment._define()."""
+    """A tuple of tuples for Segment._define()."""
     if limits and fields:
         each = [dict(fields, **_fields_of(limit)) for limit in limits]
     elif limits:
         each = [_fields_of(limit) for limit in limits]
     else:
         each = [fields]
-    return [limit_tuple(one, ring) for one in each]
+    return tuple(limit_tuple(one, ring) for one in each)
 
 
 def _fields_of(limit):

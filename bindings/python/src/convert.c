@@ -246,6 +246,12 @@ arguments_read(const struct arguments *a, PyObject *const *args, Py_ssize_t coun
 	return 0;
 }
 
+static int
+is_said(PyObject *argument)
+{
+	return argument && argument != Py_None;
+}
+
 int
 item_read(PyObject *const *arguments, struct rl_item *item, struct key *key)
 {
@@ -256,8 +262,8 @@ item_read(PyObject *const *arguments, struct rl_item *item, struct key *key)
 	    u32_get(arguments[ITEM_UNDELAYED], "undelayed", &item->undelayed) < 0 ||
 	    key_get(arguments[ITEM_KEY], key) < 0)
 		return -1;
-	item->flags = (arguments[ITEM_BURST] ? RL_ITEM_BURST : 0U) |
-	              (arguments[ITEM_UNDELAYED] ? RL_ITEM_UNDELAYED : 0U);
+	item->flags = (is_said(arguments[ITEM_BURST]) ? RL_ITEM_BURST : 0U) |
+	              (is_said(arguments[ITEM_UNDELAYED]) ? RL_ITEM_UNDELAYED : 0U);
 	item->key = key->bytes;
 	item->key_len = key->len;
 	return 0;

@@ -35,18 +35,17 @@ limit_read(PyObject *tuple, struct rl_limit *limit)
 }
 
 static int
-limits_read(PyObject *list, struct rl_limit limits[RL_LIMITS_MAX], size_t *count)
+limits_read(PyObject *tuple, struct rl_limit limits[RL_LIMITS_MAX], size_t *count)
 {
-	Py_ssize_t size = PyList_Size(list);
+	Py_ssize_t size = PyTuple_Size(tuple);
 
 	if (size < 1 || size > RL_LIMITS_MAX) {
-		if (!PyErr_Occurred())
-			PyErr_Format(PyExc_ValueError, "limits: %zd; 1 to %d are allowed", size,
-			             RL_LIMITS_MAX);
+		PyErr_Format(PyExc_ValueError, "limits: %zd; 1 to %d are allowed", size,
+		             RL_LIMITS_MAX);
 		return -1;
 	}
 	for (Py_ssize_t i = 0; i < size; i++)
-		if (limit_read(PyList_GetItem(list, i), &limits[i]) < 0)
+		if (limit_read(PyTuple_GetItem(tuple, i), &limits[i]) < 0)
 			return -1;
 	*count = (size_t)size;
 	return 0;
@@ -72,13 +71,13 @@ segment_define(PyObject *object, PyObject *args)
 	struct rl_limit limits[RL_LIMITS_MAX];
 	struct rl_info info;
 	const char *name;
-	PyObject *list;
+	PyObject *tuple;
 	size_t count;
 	int keep, handle;
 	struct rl *rl;
 
-	if (!PyArg_ParseTuple(args, "sOp:_define", &name, &list, &keep) ||
-	    limits_read(list, limits, &count) < 0 || !(rl = segment_enter(self)))
+	if (!PyArg_ParseTuple(args, "sO!p:_define", &name, &PyTuple_Type, &tuple, &keep) ||
+	    limits_read(tuple, limits, &count) < 0 || !(rl = segment_enter(self)))
 		return NULL;
 	struct rl_rule rule = {.name = name,
 	                       .limit = limits[0],

@@ -116,35 +116,51 @@ value_get(PyObject *object, struct key *key, struct rl_http_value *value)
 	return 0;
 }
 
-/* A line that is longer than a key is cut from its front: what is near the end was written by who is near. */
-static int
-lines_read(PyObject *lines, struct key keys[LINES_MAX], struct rl_http_value values[LINES_MAX])
+/* A tuple, which keeps the lines; one text alone would be a sequence, too. */
+static PyObject *
+lines_of(PyObject *given)
 {
-	Py_ssize_t count = PySequence_Size(lines),
-		   first = count > LINES_MAX ? count - LINES_MAX : 0;
-	int read = 0;
+	PyObject *lines = NULL;
 
-	for (Py_ssize_t i = first; count >= 0 && i < count; i++, read++) {
-		PyObject *line = PySequence_GetItem(lines, i);
-		keys[read] = (struct key){.owner = line};
-		Py_ssize_t len = 0;
-		if (line && PyBytes_Check(line)) {
-			char *bytes;
-			PyBytes_AsStringAndSize(line, &bytes, &len);
-			values[read].text = bytes;
-		} else if (line && PyUnicode_Check(line)) {
-			values[read].text = PyUnicode_AsUTF8AndSize(line, &len);
-		} else {
-			values[read].text = NULL;
-		}
-		values[read].len = (size_t)len;
-		if (!values[read].text) {
-			if (!PyErr_Occurred())
-				PyErr_SetString(PyExc_TypeError, "lines: expected str or bytes");
-			return -1 - read;
-		}
+	if (!given)
+		return PyTuple_New(0);
+	if (!PyUnicode_Check(given) && !PyBytes_Check(given))
+		lines = PySequence_Tuple(given);
+	if (!lines && (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError)))
+		PyErr_Format(PyExc_TypeError, "lines: expected a list of str or bytes, got %R",
+		             given);
+	return lines;
+}
+
+/* The text of a line, which is str or bytes. */
+static int
+line_text(PyObject *line, struct rl_http_value *value)
+{
+	char *bytes;
+	Py_ssize_t len;
+
+	if (PyUnicode_Check(line)) {
+		value->text = PyUnicode_AsUTF8AndSize(line, &len);
+	} else if (PyBytes_Check(line) && PyBytes_AsStringAndSize(line, &bytes, &len) == 0) {
+		value->text = bytes;
+	} else {
+		PyErr_SetString(PyExc_TypeError, "lines: expected str or bytes");
+		return -1;
 	}
-	return count < 0 ? -1 : read;
+	value->len = (size_t)len;
+	return value->text ? 0 : -1;
+}
+
+/* The last lines: what is near the end was written by who is near. How many, or -1; `lines` owns their text. */
+static int
+lines_read(PyObject *lines, struct rl_http_value values[LINES_MAX])
+{
+	Py_ssize_t count = PyTuple_Size(lines), first = count > LINES_MAX ? count - LINES_MAX : 0;
+
+	for (Py_ssize_t i = first; i < count; i++)
+		if (line_text(PyTuple_GetItem(lines, i), &values[i - first]) < 0)
+			return -1;
+	return (int)(count - first);
 }
 
 PyDoc_STRVAR(
@@ -160,22 +176,21 @@ proxies_client(PyObject *object, PyObject *args)
 	static const char *const ends[] = {"found", "listed", "no_address", "far"};
 	struct proxies *self = (struct proxies *)object;
 	struct rl_http_value peer, values[LINES_MAX];
-	struct key peer_key, keys[LINES_MAX];
-	PyObject *peer_object, *lines = NULL, *answer = NULL;
+	PyObject *peer_object, *given = NULL, *lines, *answer = NULL;
 	struct rl_http_client client;
-	int count = 0;
+	struct key peer_key;
+	int count;
 
-	if (!PyArg_ParseTuple(args, "O|O:client", &peer_object, &lines) ||
+	if (!PyArg_ParseTuple(args, "O|O:client", &peer_object, &given) ||
 	    value_get(peer_object, &peer_key, &peer) < 0)
 		return NULL;
-	if (lines)
-		count = lines_read(lines, keys, values);
+	lines = lines_of(given);
+	count = lines ? lines_read(lines, values) : -1;
 	if (count >= 0 && rl_http_client(&self->trust, peer, values, (size_t)count, &client) == 0)
 		answer = Py_BuildValue("(ssI)", client.address, ends[client.end], client.hops);
 	else if (count >= 0)
 		PyErr_Format(PyExc_ValueError, "peer: expected an address, got %R", peer_object);
-	for (int i = 0; i < (count < 0 ? -count : count); i++)
-		Py_XDECREF(keys[i].owner);
+	Py_XDECREF(lines);
 	key_drop(&peer_key);
 	return answer;
 }

@@ -121,7 +121,7 @@ PyObject *seconds_from(uint64_t ns);                               /* RL_NEVER_N
 
 /*
  * Arguments of a METH_FASTCALL | METH_KEYWORDS call into out[], by names[], which ends with NULL; those that
- * are not there are NULL, and so is None. The first `positional` may come without a name, the first `required`
+ * are not there are NULL. The first `positional` may come without a name, the first `required`
  * must come.
  */
 struct arguments {
@@ -132,7 +132,7 @@ struct arguments {
 int arguments_read(const struct arguments *a, PyObject *const *args, Py_ssize_t count,
                    PyObject *names, PyObject **out);
 
-/* Fill the item's cost and what is the request's own, from arguments in the order of ITEM_NAMES. */
+/* Fill the item's cost and what is the request's own, from arguments in the order of ITEM_NAMES: None is as if absent. */
 #define ITEM_NAMES "key", "cost", "capacity", "burst", "undelayed"
 enum item_argument {
 	ITEM_KEY,

@@ -6,6 +6,7 @@
 
 struct batch {
 	struct segment *segment;
+	PyObject *tuple; /* of items: whose bytes the keys are */
 	Py_ssize_t count;
 	struct rl_item *items;
 	struct key *keys;
@@ -24,6 +25,7 @@ batch_free(struct batch *b)
 	PyMem_Free(b->keys);
 	PyMem_Free(b->results);
 	PyMem_Free(b->told);
+	Py_XDECREF(b->tuple);
 }
 
 /* (rule, key, cost, capacity, burst, undelayed): the first two are needed, and None is as if absent. */
@@ -42,8 +44,6 @@ item_of(struct batch *b, Py_ssize_t i, PyObject *tuple)
 			             "items[%zd]: expected (rule, key, ...), got %R", i, tuple);
 		return -1;
 	}
-	for (int a = ITEM_COST; a < ITEM_ARGUMENTS; a++)
-		given[a] = given[a] == Py_None ? NULL : given[a];
 	if (((struct rule *)rule)->segment != b->segment) {
 		PyErr_Format(PyExc_ValueError, "items[%zd]: %R is of another segment", i, rule);
 		return -1;
@@ -61,9 +61,10 @@ item_of(struct batch *b, Py_ssize_t i, PyObject *tuple)
 static int
 batch_read(struct batch *b, PyObject *list)
 {
-	b->count = PySequence_Size(list);
-	if (b->count < 0)
+	b->tuple = PySequence_Tuple(list);
+	if (!b->tuple)
 		return -1;
+	b->count = PyTuple_Size(b->tuple);
 	b->items = PyMem_Calloc((size_t)b->count + 1, sizeof *b->items);
 	b->keys = PyMem_Calloc((size_t)b->count + 1, sizeof *b->keys);
 	b->results = PyMem_Calloc((size_t)b->count + 1, sizeof(struct result *));
@@ -72,13 +73,9 @@ batch_read(struct batch *b, PyObject *list)
 		PyErr_NoMemory();
 		return -1;
 	}
-	for (Py_ssize_t i = 0; i < b->count; i++) {
-		PyObject *tuple = PySequence_GetItem(list, i);
-		int error = tuple ? item_of(b, i, tuple) : -1;
-		Py_XDECREF(tuple);
-		if (error < 0)
+	for (Py_ssize_t i = 0; i < b->count; i++)
+		if (item_of(b, i, PyTuple_GetItem(b->tuple, i)) < 0)
 			return -1;
-	}
 	return 0;
 }
 

@@ -88,6 +88,9 @@ def test_an_empty_key_is_never_a_yes(private):
         (lambda s, r: rl.Proxies("10.0.0.0/8"), "trusted: expected a list"),
         (lambda s, r: rl.Proxies(["nonsense"]), "trusted: expected"),
         (lambda s, r: rl.Proxies([], field="via"), "field: expected"),
+        (lambda s, r: rl.Proxies([]).client("::1", 5), "lines: expected a list"),
+        (lambda s, r: rl.Proxies([]).client("::1", "192.0.2.1"), "lines: expected a list"),
+        (lambda s, r: rl.Proxies([]).client("::1", ["192.0.2.1", 5]), "lines: expected str or bytes"),
     ],
 )
 def test_bad_input_gets_an_error_that_names_it(private, call, text):
@@ -204,6 +207,12 @@ def test_a_result_tells_all(private):
     assert denied.refund() is False and "denied by login" in repr(denied)
     with pytest.raises(TypeError):
         rl.Result()
+
+
+def test_none_is_as_if_absent(private):
+    bucket = private.rule("bucket", capacity=5, window=60, burst=2, algorithm="token_bucket")
+    assert bucket.check("alice", None, capacity=None, burst=None, undelayed=None, at_ns=None).limit == 2
+    assert private.rule("login", "5/min").check("alice", burst=None, undelayed=None)
 
 
 def test_refund_and_reset(private):
