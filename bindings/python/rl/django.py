@@ -8,7 +8,8 @@
     RATELIMIT_USE_CACHE = "limits"
 
 It holds whole numbers from 0 to 2**48 - 1 and nothing else: a counter is kept in one word of shared memory. Other
-values are a TypeError, and not lost in silence. incr() and add() are atomic, among all processes.
+values are a TypeError, and not lost in silence. incr() and add() are atomic, among all processes, and so are aincr()
+and aadd(): each call for coroutines is the call itself, which waits for nothing, and so needs no thread.
 
 Where librl fails (no segment, no room), it is a cache that cannot be reached: the log of `rl` says why, add() is False,
 get() the default, and incr() a ValueError. django-ratelimit then refuses, or with RATELIMIT_FAIL_OPEN does not.
@@ -150,3 +151,20 @@ class Cache(BaseCache):
 
     def close(self, **kwargs):
         """The segment stays open: requests come and go, and the process goes on."""
+
+
+def _for_coroutines(name):
+    """BaseCache's own reads a counter and writes it back, or goes through a thread."""
+
+    async def method(self, *args, **kwargs):
+        return getattr(self, name)(*args, **kwargs)
+
+    method.__name__, method.__doc__ = "a" + name, f"{name}() for coroutines: the same call."
+    return method
+
+
+for _name in (
+    "add", "get", "set", "touch", "delete", "has_key", "incr", "decr", "get_many", "set_many", "delete_many",
+    "get_or_set", "incr_version", "decr_version", "clear", "close",
+):  # fmt: skip
+    setattr(Cache, "a" + _name, _for_coroutines(_name))

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rl.django and rl.rest: the calls of django-ratelimit, and of REST framework's views."""
 
+import asyncio
+import importlib.util
+import inspect
+import sys
 import time
+import types
 
 import pytest
 import rl
@@ -102,6 +107,72 @@ def test_a_cache_that_cannot_be_reached(name, caplog):
     assert "a" not in cache and caplog.text.count(name) == 2 * len(caplog.records) > 0
     with pytest.raises(TypeError):
         cache.set("a", "text")
+
+
+# Coroutines
+
+
+def _thread(name):
+    """A call of Django 4's BaseCache, which would run in a thread."""
+
+    async def method(self, *args, **kwargs):
+        raise AssertionError(f"{name}() is BaseCache's own")
+
+    return method
+
+
+THREADED = ("aadd", "aget", "aset", "atouch", "adelete", "aclear")
+
+
+def later_cache(monkeypatch):
+    """rl.django over a BaseCache as Django 4 and later have it, whichever is installed."""
+    from django.core.cache.backends import base
+
+    async def aincr(self, key, delta=1, version=None):
+        value = await self.aget(key, version=version)
+        await asyncio.sleep(0)
+        await self.aset(key, value + delta, version=version)
+        return value + delta
+
+    others = ("ahas_key", "adecr", "aget_many", "aset_many", "adelete_many", "aget_or_set", "aincr_version", "adecr_version", "aclose")
+    calls = {name: _thread(name) for name in (*THREADED, *others)}
+    later = types.ModuleType(base.__name__)
+    later.DEFAULT_TIMEOUT, later.BaseCache = base.DEFAULT_TIMEOUT, type("BaseCache", (base.BaseCache,), dict(calls, aincr=aincr))
+    monkeypatch.setitem(sys.modules, base.__name__, later)
+    spec = importlib.util.spec_from_file_location("rl.later_django", sys.modules["rl.django"].__file__)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Cache
+
+
+@pytest.mark.parametrize("which", ["installed", "later"])
+def test_each_call_for_coroutines(name, monkeypatch, which):
+    kind = Cache if which == "installed" else later_cache(monkeypatch)
+    cache = kind(name, {"OPTIONS": {"keys": 1000}, "TIMEOUT": 300})
+    of_django = {call for call in dir(kind.__mro__[1]) if inspect.iscoroutinefunction(getattr(kind.__mro__[1], call))}
+    assert of_django <= {call for call in vars(kind) if inspect.iscoroutinefunction(getattr(kind, call))}
+
+    async def play():
+        assert await cache.aadd("a", 0, 10) and not await cache.aadd("a", 0, 10)
+        assert sorted(await asyncio.gather(*(cache.aincr("a") for _ in range(50)))) == list(range(1, 51))
+        assert cache.get("a") == await cache.aget("a") == 50 and 9 < cache.ttl("a") <= 10.001
+        assert await cache.adecr("a", 2) == 48 and 9 < cache.ttl("a") <= 10.001
+        with pytest.raises(ValueError, match="not found"):
+            await cache.aincr("b")
+        await cache.aset("b", 5, timeout=20)
+        assert await cache.atouch("b", 40) and 39 < cache.ttl("b") <= 40.001
+        assert await cache.ahas_key("b") and await cache.adelete("b") and not await cache.ahas_key("b")
+        assert await cache.aset_many({"x": 1, "y": 2}, timeout=30) == [] and cache.ttl("y") <= 30.001
+        assert await cache.aget_many(["x", "y", "z"]) == {"x": 1, "y": 2}
+        assert await cache.aget_or_set("w", lambda: 3) == 3 and await cache.aget_or_set("w", 4) == 3
+        assert await cache.aincr_version("w") == 2 and await cache.aget("w", version=2) == 3 and not await cache.ahas_key("w")
+        assert await cache.adecr_version("w", version=2) == 1 and await cache.aget("w") == 3
+        await cache.adelete_many(["x", "y"])
+        assert await cache.aget("x", 7) == 7
+        await cache.aclear()
+        assert await cache.aget("a") is None and await cache.aclose() is None
+
+    asyncio.run(play())
 
 
 # REST framework
