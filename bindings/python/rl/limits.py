@@ -97,6 +97,12 @@ def _limit_of(key):
     return _rl._limit_of_key(key, _SECONDS)
 
 
+def _fits(limit, expiry):
+    """A limit that no rule can have would refuse each request, for ever."""
+    if limit > _MOST:
+        raise ValueError(f"limit: {limit} in {expiry} s; a moving or sliding window in rl has at most {_MOST:,}")
+
+
 class _Windows:
     """The rules of one segment, each made when a window is first asked for.
 
@@ -127,8 +133,14 @@ class _Windows:
             rule = self._rules[kind, expiry] = self._define(kind, expiry)
         return rule
 
+    def sliding(self, limit, expiry):
+        """One sub-bucket, and what the one before it has left."""
+        _fits(limit, expiry)
+        return self.rule("sliding", expiry)
+
     def moving(self, limit, expiry):
         """A log is exact, and has room for half the ring; for more, sub-buckets, hard."""
+        _fits(limit, expiry)
         return self.rule("log" if limit <= self.log_max else "parts", expiry)
 
     def own(self):
@@ -222,7 +234,8 @@ class _Calls:
         except (KeyError, TypeError):
             pass
         amount, windows = _cost(amount), self._windows()
-        if amount > limit or limit > _MOST:
+        if amount > limit:
+            _fits(limit, expiry)
             return False
         if len(self._moving_rules) >= _REMEMBERED:
             self._moving_rules.clear()
@@ -243,9 +256,10 @@ class _Calls:
 
     def _acquire_sliding_window_entry(self, key, limit, expiry, amount=1):
         amount = _cost(amount)
-        if amount > limit or limit > _MOST:
+        if amount > limit:
+            _fits(limit, expiry)
             return False
-        rule = self._windows().rule("sliding", expiry)
+        rule = self._windows().sliding(limit, expiry)
         return rule._admits(key, amount, limit, _now_ns())
 
     def _get_sliding_window(self, key, expiry):

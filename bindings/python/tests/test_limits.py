@@ -172,6 +172,22 @@ def test_a_year_and_more_than_rl_can(storage):
         FixedWindowRateLimiter(storage).hit(item("5/2 year"))
 
 
+@pytest.mark.parametrize("amount", [2**28, 10**10])
+@pytest.mark.parametrize("cost", [1, 10**11])
+def test_a_window_above_what_a_rule_can_have_is_no_silent_refusal(storage, amount, cost):
+    limit, named = item(f"{amount}/day"), f"{amount} in 86400 s.* 268,435,455"
+    for refused in (
+        lambda: MovingWindowRateLimiter(storage).hit(limit, "a", cost=cost),
+        lambda: MovingWindowRateLimiter(storage).get_window_stats(limit, "a"),
+        lambda: storage.acquire_sliding_window_entry(limit.key_for("a"), amount, 86400, cost),
+    ):
+        with pytest.raises(ValueError, match=named):
+            refused()
+    assert FixedWindowRateLimiter(storage).hit(limit, "a")
+    assert MovingWindowRateLimiter(storage).hit(item(f"{rl.CAPACITY_MAX}/day"), "a")
+    assert storage.acquire_sliding_window_entry("s", rl.CAPACITY_MAX, 86400)
+
+
 def test_the_cost_is_whole_units(storage):
     limiter, limit = FixedWindowRateLimiter(storage), item("10/minute")
     assert limiter.hit(limit, cost=7.5) and limiter.get_window_stats(limit)[1] == 2
