@@ -26,6 +26,7 @@ from ._rl import (
     Result,
     Rule,
     Segment,
+    __version__,
     key_digest,
     place,
     unlink,

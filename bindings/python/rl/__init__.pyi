@@ -20,6 +20,7 @@ __all__ = [
     "NotFoundError", "Proxies", "Result", "Rule", "Segment", "key_digest", "parse_rate", "place", "unlink",
 ]  # fmt: skip
 
+__version__: Final[str]
 CAPACITY_MAX: Final[int]
 COUNT_MAX: Final[int]
 KEY_MAX: Final[int]

@@ -3,6 +3,7 @@
 
 import errno as _errno
 import os as _os
+import types as _types
 
 # rl.h gives each error of its own an errno; rl_strerror() says what it means there.
 _NAMES = {
@@ -67,12 +68,29 @@ class AccessError(Error, PermissionError):
     """No permission, or not a segment that this process trusts."""
 
 
+class _Told:
+    """The fields of a Result, without its segment: what goes to another process."""
+
+    def __init__(self, result):
+        names = vars(result) if isinstance(result, _Told) else vars(type(result))
+        told = {name: getattr(result, name) for name in names if not name.startswith("_")}
+        self.__dict__.update({name: value for name, value in told.items() if not callable(value)})
+        self.rule = _types.SimpleNamespace(name=result.rule.name)
+
+    def __bool__(self):
+        return self.verdict == "allowed"
+
+
 class Limited(Exception):
-    """A request was refused: `result` says by which rule, and for how long."""
+    """A request was refused: `result` says by which rule, and for how long. Pickled, it takes the result's fields along,
+    and of `rule` the name: a pool of processes hands it on."""
 
     def __init__(self, result):
         super().__init__(result)
         self.result = result
+
+    def __reduce__(self):
+        return type(self), (_Told(self.result),)
 
     def __str__(self):
         wait = self.result.retry_after

@@ -124,7 +124,9 @@ add_new(PyObject *module, const char *name, PyObject *object)
 static int
 add_constants(PyObject *module)
 {
-	return add_new(module, "NEVER_NS", PyLong_FromUnsignedLongLong(RL_NEVER_NS)) < 0 ||
+	return PyModule_AddStringConstant(module, "__version__", RL_VERSION) < 0 ||
+	                       add_new(module, "NEVER_NS",
+	                               PyLong_FromUnsignedLongLong(RL_NEVER_NS)) < 0 ||
 	                       add_new(module, "algorithms", algorithms()) < 0 ||
 	                       PyModule_AddIntConstant(module, "KEY_MAX", RL_KEY_MAX) < 0 ||
 	                       PyModule_AddIntConstant(module, "CAPACITY_MAX", RL_CAPACITY_MAX) <

@@ -5,6 +5,7 @@ import asyncio
 import datetime
 import os
 import pickle
+import re
 import subprocess
 import sys
 import time
@@ -138,6 +139,23 @@ def test_errors_of_opening(name):
     with pytest.raises(rl.Error) as error:
         rl.Segment(name)
     assert error.value.symbol == "RL_ETRUNCATED"
+
+
+def test_a_refusal_goes_to_another_process(private):
+    rule = private.rule("login", "1/h", granularity=1)
+    rule.check("alice")
+    error = rl.Limited(rule.check("alice"))
+    copy = error
+    for _ in range(2):
+        copy = pickle.loads(pickle.dumps(copy))
+        assert type(copy) is rl.Limited and str(copy) == str(error) and not copy.result and copy.result.rule.name == "login"
+        for name in ("verdict", "reason", "error", "limit", "used", "remaining", "retry_after", "reset_after_ns", "at_ns", "index"):
+            assert getattr(copy.result, name) == getattr(error.result, name), name
+
+
+def test_the_version_is_that_of_librl():
+    with open(os.path.join(os.environ["RL_TOP"], "Makefile"), encoding="utf-8") as file:
+        assert f"\nVERSION := {rl.__version__}\n" in re.sub(r"[ \t]+", " ", file.read())
 
 
 def test_a_reader_is_undecided_about_charges(segment):
