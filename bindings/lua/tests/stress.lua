@@ -80,9 +80,9 @@ local _ = ("x"):rep(1000)
 assert(not weak[1], "what is dropped is not collected at once")
 
 debug.sethook(watch, "cr")
-call_the_rest()
 arg = {path}
 dofile((debug.getinfo(1, "S").source:sub(2):gsub("stress.lua$", "table.lua")))
+call_the_rest()
 debug.sethook()
 
 local missing = {}
