@@ -66,6 +66,8 @@ HARDEN   := $(call optional,-fstack-protector-strong -fstack-clash-protection \
 OPTIMISED := $(filter-out -O0,$(lastword $(filter -O%,$(CPPFLAGS) $(CFLAGS))))
 FORTIFY  := $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,$(if $(OPTIMISED),-D_FORTIFY_SOURCE=2))
 RELRO    := -Wl,-z,relro -Wl,-z,now
+# What a binding is built of finds librl.so.1 beside itself in the build tree: $(1) folders up. Installed files have no such path.
+rpath     = -Wl,-rpath,'$$ORIGIN$(subst x,/..,$(1))'
 PIE      := $(if $(filter -static,$(CFLAGS) $(LDFLAGS)),,-pie)
 LINK      = $(CC) $(HARDEN) $(CFLAGS) $(PIE) $(RELRO) $(LDFLAGS)
 # The library as it is shipped is optimised as a whole, shared and static: each function may be inline

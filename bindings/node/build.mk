@@ -23,7 +23,7 @@ NEED_ADAPTERS += $(NEED_NODE) $(if $(shell command -v node),,nodejs) $(if $(shel
                  $(if $(filter x64,$(NODE_ARCH)),gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
 NEED_BUILD += $(if $(filter build-node install-node node-package bench-node,$(MAKECMDGOALS)),$(NEED_NODE))
 
-# One way to build the addon: $(1) where, $(2) compiler, $(3) flags, $(4) what is linked to it.
+# One way to build the addon: $(1) where, $(2) compiler, $(3) flags, $(4) what is linked to it, $(5) flags to link with.
 define NODE_ADDON
 $(1)/o/%.o: $(NODE)/src/%.c | build/need
 	@mkdir -p $$(@D)
@@ -32,7 +32,7 @@ $(1)/o/%.o: $(NODE)/src/%.c | build/need
 
 $(1)/librl.node: $$(NODE_SRC:$(NODE)/src/%.c=$(1)/o/%.o) $(4)
 	$$(call say,LINK)
-	$$(Q)$(2) $(3) $(NODE_LINK) $$(LDFLAGS) -o $$@ $$^ -lpthread -lm
+	$$(Q)$(2) $(3) $(NODE_LINK) $$(LDFLAGS) $(5) -o $$@ $$^ -lpthread -lm
 
 -include $$(wildcard $(1)/o/*.d)
 endef
@@ -49,7 +49,8 @@ endef
 node_librl = $(LIB_SRC:libshm/%.c=$(1)/librl/%.o)
 
 NODE_X86 := $(if $(filter x64,$(NODE_ARCH)),-mcx16)
-$(eval $(call NODE_ADDON,$(NODE_OUT),$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS),build/librl.so.1))
+$(eval $(call NODE_ADDON,$(NODE_OUT),$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS),build/librl.so.1,$$(call rpath,x)))
+$(eval $(call NODE_ADDON,$(NODE_OUT)/installed,$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS),build/librl.so.1))
 $(eval $(call NODE_ADDON,$(NODE_OUT)/prebuilds/linux-$(NODE_ARCH)-glibc,$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS) -s,build/librl.a))
 $(eval $(call NODE_ADDON,$(NODE_OUT)/asan,gcc,-O1 -g $(SAN),build/v/asan/librl.a))
 NODE_MUSL := $(NODE_OUT)/prebuilds/linux-$(NODE_ARCH)-musl
@@ -87,8 +88,8 @@ $(NODE_OUT)/all/.done: $(NODE_FILES) $(LIB_SRC) $(patsubst %,$(NODE_OUT)/prebuil
 build-node: $(NODE_OUT)/librl.node $(NODE_OUT)/package/.done
 node-package: $(NODE_OUT)/all/.done
 
-NODE_CHECKED := $(NODE_OUT)/librl.node $(NODE_OUT)/package/.done $(NODE_OUT)/all/.done $(NODE_OUT)/asan/librl.node build/rlctl
-NODE_CHECKS  := $(foreach part,pm2 types source npm core asan package,'$(NODE)/tests/run.sh $(part)')
+NODE_CHECKED := $(NODE_OUT)/librl.node $(NODE_OUT)/installed/librl.node $(NODE_OUT)/package/.done $(NODE_OUT)/all/.done $(NODE_OUT)/asan/librl.node build/rlctl
+NODE_CHECKS  := 'bindings/common/tests/origin.sh node $(NODE_OUT)/librl.node' $(foreach part,pm2 types source npm core asan package,'$(NODE)/tests/run.sh $(part)')
 ADAPTER_BUILDS += $(NODE_CHECKED)
 ADAPTER_CHECKS += $(NODE_CHECKS)
 
@@ -103,8 +104,8 @@ $(NODE_OUT)/bench: $(NODE)/bench/bare.c build/librl.a
 	$(Q)$(CC) $(CFLAGS) -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude -o $@ $^
 
 NODEDIR = $(LIBDIR)/nodejs
-install-node: build-node
+install-node: build-node $(NODE_OUT)/installed/librl.node
 	@install -d "$(DESTDIR)$(NODEDIR)/librl/lib" "$(DESTDIR)$(NODEDIR)/librl/types"
 	@install -m 644 $(NODE)/lib/* "$(DESTDIR)$(NODEDIR)/librl/lib"
 	@install -m 644 $(NODE)/types/* "$(DESTDIR)$(NODEDIR)/librl/types"
-	@install -m 644 $(NODE)/package.json $(NODE_OUT)/librl.node "$(DESTDIR)$(NODEDIR)/librl"
+	@install -m 644 $(NODE)/package.json $(NODE_OUT)/installed/librl.node "$(DESTDIR)$(NODEDIR)/librl"

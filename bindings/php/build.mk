@@ -9,7 +9,8 @@ PHP_WARN := -Wall -Wextra -Wno-unused-parameter -Werror
 NEED_PHP := php-dev php-cli php-mbstring php-fpm php-symfony-rate-limiter php-illuminate-cache php-apcu libapache2-mod-php apache2 pkg-config python3
 NEED_ADAPTERS += $(NEED_PHP)
 
-# $(1) directory, $(2) flags, $(3) flags to link with. phpize wants all in one tree.
+# $(1) directory, $(2) flags, $(3) flags to link with. phpize wants all in one tree. What is linked first is installed;
+# the same in modules is for the build tree.
 define PHP_VARIANT
 $(1)/modules/rl.so: $(PHP_C) $(PHP_DIR)/ext/config.m4 $(PHP_DIR)/build.mk build/librl.so.1 | build/need
 	@rm -rf $(1) && mkdir -p $(1)/common
@@ -17,7 +18,8 @@ $(1)/modules/rl.so: $(PHP_C) $(PHP_DIR)/ext/config.m4 $(PHP_DIR)/build.mk build/
 	$$(call say,PHP)
 	$$(Q)cd $(1) && { phpize && RL_INCLUDE=$$(CURDIR)/include RL_LIBRARY=$$(CURDIR)/build/librl.so.1 \
 		RL_CFLAGS='$$(PHP_WARN) -ffile-prefix-map=$$(CURDIR)=. $(2)' LDFLAGS='$$(LDFLAGS) $(3)' \
-		./configure --quiet && env -u MAKEFLAGS $$(MAKE) -j2; } >build.log 2>&1 || { tail -n 40 build.log; exit 1; }
+		./configure --quiet && env -u MAKEFLAGS $$(MAKE) -j2 && cp -r modules installed && rm rl.la modules/* && env -u MAKEFLAGS $$(MAKE) \
+		RL_SHARED_LIBADD="-Wl,$$(CURDIR)/build/librl.so.1 -Wl,-rpath,'\$$$$\$$$$ORIGIN/../..'"; } >build.log 2>&1 || { tail -n 40 build.log; exit 1; }
 endef
 $(eval $(call PHP_VARIANT,build/php,,))
 $(eval $(call PHP_VARIANT,build/php-asan,-O1 -g -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all,-fsanitize=address -fsanitize=undefined))
@@ -30,10 +32,11 @@ build-php: build/php/modules/rl.so
 
 PHP_TESTS := servers phpt asan adapters readme
 ADAPTER_BUILDS += build-php build/php-asan/no_deepbind.so build/rlctl
-ADAPTER_CHECKS += $(PHP_TESTS:%='$(PHP_DIR)/tests/run.sh %')
+PHP_CHECKS := $(PHP_TESTS:%='$(PHP_DIR)/tests/run.sh %') 'bindings/common/tests/origin.sh php build/php/modules/rl.so'
+ADAPTER_CHECKS += $(PHP_CHECKS)
 
 check-php: build-php build/php-asan/no_deepbind.so build/rlctl
-	@tests/support/run.sh $(PHP_TESTS:%='$(PHP_DIR)/tests/run.sh %')
+	@tests/support/run.sh $(PHP_CHECKS)
 
 bench-php: build-php build/bindings/check_ns
 	@tests/support/need.sh --install php-symfony-cache php-symfony-lock
@@ -50,7 +53,7 @@ PHP_MODS ?= $(SYSCONFDIR)/php/$(shell php-config --version | cut -d. -f1,2)/mods
 SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 
 install-php: build-php
-	@install -D -m 644 build/php/modules/rl.so "$(DESTDIR)$(PHP_EXT)/rl.so"
+	@install -D -m 644 build/php/installed/rl.so "$(DESTDIR)$(PHP_EXT)/rl.so"
 	@install -D -m 644 $(PHP_DIR)/rl.ini "$(DESTDIR)$(PHP_MODS)/rl.ini"
 	@for file in $(PHP_SRC:$(PHP_DIR)/src/%=%); do \
 		install -D -m 644 $(PHP_DIR)/src/$$file "$(DESTDIR)$(DATADIR)/php/Rl/$$file" || exit 1; done

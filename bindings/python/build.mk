@@ -24,9 +24,9 @@ NEED_BUILD     += $(if $(filter sdist-python,$(MAKECMDGOALS)),python3-setuptools
                   $(if $(filter build-python install-python,$(MAKECMDGOALS)),$(NEED_PYTHON_BUILD))
 NEED_BUILD     += $(if $(filter bench-python,$(MAKECMDGOALS)),$(NEED_PYTHON_BUILD) python3-limits python3-redis python3-pymemcache redis-server memcached)
 NEED_ADAPTERS  += $(NEED_PYTHON)
-ADAPTER_BUILDS += build-python build/python/asan/rl/_rl.abi3.so build/python/dbg/rl/_rl.abi3.so
+ADAPTER_BUILDS += build-python build/python/installed/rl/_rl.abi3.so build/python/asan/rl/_rl.abi3.so build/python/dbg/rl/_rl.abi3.so
 # The long ones first.
-PY_CHECKS      := bindings/python/tests/asan.sh $(patsubst %,'bindings/python/tests/run.sh %',$(filter %_servers.py %_sdist.py,$(PY_TESTS)) \
+PY_CHECKS      := bindings/python/tests/asan.sh 'bindings/common/tests/origin.sh python build/python/rl/_rl.abi3.so' $(patsubst %,'bindings/python/tests/run.sh %',$(filter %_servers.py %_sdist.py,$(PY_TESTS)) \
                   $(filter-out %_servers.py %_sdist.py,$(PY_TESTS)))
 ADAPTER_CHECKS += $(PY_CHECKS)
 
@@ -47,12 +47,13 @@ $(1)/rl/_rl.abi3.so: $$(PY_SRC:bindings/python/src/%.c=$(1)/o/%.o) $(3)
 -include $$(wildcard $(1)/o/*.d)
 endef
 
-$(eval $(call PY_VARIANT,build/python,$(HARDEN) $(FORTIFY) $(CFLAGS),build/librl.so.1,$(RELRO),-isystem $$(PY_INCLUDE)))
+$(eval $(call PY_VARIANT,build/python,$(HARDEN) $(FORTIFY) $(CFLAGS),build/librl.so.1,$(RELRO) $$(call rpath,xx),-isystem $$(PY_INCLUDE)))
+$(eval $(call PY_VARIANT,build/python/installed,$(HARDEN) $(FORTIFY) $(CFLAGS),build/librl.so.1,$(RELRO),-isystem $$(PY_INCLUDE)))
 $(eval $(call PY_VARIANT,build/python/asan,-O1 -g $(SAN),build/v/asan/librl.a,,-isystem $$(PY_INCLUDE)))
 # For python3-dbg, which counts references. Its headers are links, which -isystem would follow.
 $(eval $(call PY_VARIANT,build/python/dbg,-O1 -g -w,build/librl.so.1,,-I$$(PY_INCLUDE)d))
 
-PY_ALL := $(foreach one,build/python build/python/asan build/python/dbg,$(one)/rl/_rl.abi3.so)
+PY_ALL := $(foreach one,build/python build/python/installed build/python/asan build/python/dbg,$(one)/rl/_rl.abi3.so)
 $(PY_ALL): $(PY_FILES)
 
 build-python: build/python/rl/_rl.abi3.so
@@ -60,9 +61,9 @@ build-python: build/python/rl/_rl.abi3.so
 check-python: build-python $(PY_ALL) build/rlctl build/rld | build/need
 	@tests/support/run.sh $(PY_CHECKS)
 
-install-python: build-python
+install-python: build/python/installed/rl/_rl.abi3.so
 	@install -d '$(DESTDIR)$(PYTHONDIR)/rl'
-	@install -m 644 $(PY_FILES) build/python/rl/_rl.abi3.so '$(DESTDIR)$(PYTHONDIR)/rl'
+	@install -m 644 $(PY_FILES) build/python/installed/rl/_rl.abi3.so '$(DESTDIR)$(PYTHONDIR)/rl'
 
 # Beside Redis and memcached, if they are installed.
 build/python/bare: bindings/python/bench/bare.c build/librl.a | build/need

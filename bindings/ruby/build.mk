@@ -10,7 +10,7 @@ RUBY_WARN := -Wall -Wextra -Wshadow -Wno-unused-parameter -Werror
 NEED_RUBY := ruby ruby-dev ruby-minitest ruby-rack ruby-rack-attack ruby-activesupport ruby-actionpack puma unicorn curl pkg-config
 NEED_ADAPTERS  += $(NEED_RUBY)
 
-# $(1) directory, $(2) flags, $(3) flags to link with
+# $(1) directory, $(2) flags, $(3) flags to link with. What is linked in ext is installed; the same in lib is for the build tree.
 define RUBY_VARIANT
 $(1)/lib/rl/rl_ext.so: $(RUBY_C) $(RUBY_DIR)/ext/extconf.rb $(RUBY_DIR)/build.mk build/librl.so.1 | build/need
 	@rm -rf $(1) && mkdir -p $(1)/ext $(1)/lib/rl
@@ -18,8 +18,8 @@ $(1)/lib/rl/rl_ext.so: $(RUBY_C) $(RUBY_DIR)/ext/extconf.rb $(RUBY_DIR)/build.mk
 	$$(Q)cd $(1)/ext && RL_INCLUDE=$$(CURDIR)/include RL_LIBRARY=$$(CURDIR)/build/librl.so.1 \
 		RL_CFLAGS='$$(RUBY_WARN) -ffile-prefix-map=$$(CURDIR)=. $(2)' RL_LDFLAGS='$(3)' \
 		$$(RUBY) $$(CURDIR)/$(RUBY_DIR)/ext/extconf.rb >extconf.log && \
-		env -u MAKEFLAGS $$(MAKE) -j1 >make.log 2>&1 || { cat extconf.log make.log; exit 1; }
-	@cp $(1)/ext/rl_ext.so $$@
+		{ env -u MAKEFLAGS $$(MAKE) -j1 && env -u MAKEFLAGS $$(MAKE) TARGET_SO_DIR=../lib/rl/ \
+		ARCH_FLAG="-Wl,-rpath,'\$$$$\$$$$ORIGIN/../../..'" ../lib/rl/rl_ext.so; } >make.log 2>&1 || { cat extconf.log make.log; exit 1; }
 endef
 $(eval $(call RUBY_VARIANT,build/ruby,,))
 # Ruby leaves frames by jumps that the sanitizer does not see, and their marks on the stack would stay: heap alone.
@@ -29,10 +29,11 @@ build-ruby: build/ruby/lib/rl/rl_ext.so
 
 RUBY_TESTS := servers ruby asan gem readme stress
 ADAPTER_BUILDS += build-ruby build/ruby-asan/lib/rl/rl_ext.so build/rlctl
-ADAPTER_CHECKS += $(RUBY_TESTS:%='$(RUBY_DIR)/tests/run.sh %')
+RUBY_CHECKS := $(RUBY_TESTS:%='$(RUBY_DIR)/tests/run.sh %') 'bindings/common/tests/origin.sh ruby build/ruby/lib/rl/rl_ext.so'
+ADAPTER_CHECKS += $(RUBY_CHECKS)
 
 check-ruby: build-ruby build/ruby-asan/lib/rl/rl_ext.so build/rlctl
-	@tests/support/run.sh $(RUBY_TESTS:%='$(RUBY_DIR)/tests/run.sh %')
+	@tests/support/run.sh $(RUBY_CHECKS)
 
 bench-ruby: build-ruby build/bindings/check_ns
 	@tests/support/need.sh --install redis-server ruby-redis memcached ruby-dalli
@@ -60,7 +61,7 @@ RUBY_SPEC = $(DATADIR)/rubygems-integration/$(RUBY_API)/specifications/rl-$(VERS
 install-ruby: build-ruby
 	@for file in $(RUBY_RB:$(RUBY_DIR)/lib/%=%); do \
 		install -D -m 644 $(RUBY_DIR)/lib/$$file "$(DESTDIR)$(RUBY_LIB)/$$file" || exit 1; done
-	@install -D -m 644 build/ruby/lib/rl/rl_ext.so "$(DESTDIR)$(RUBY_ARCH)/rl/rl_ext.so"
+	@install -D -m 644 build/ruby/ext/rl_ext.so "$(DESTDIR)$(RUBY_ARCH)/rl/rl_ext.so"
 	@mkdir -p "$(DESTDIR)$(dir $(RUBY_SPEC))"
 	@$(RUBY) $(RUBY_DIR)/installed_spec.rb $(RUBY_DIR)/rl.gemspec >"$(DESTDIR)$(RUBY_SPEC)"
 
