@@ -819,8 +819,8 @@ struct rl_item {
  * a server's configuration is refused before any request is. `first` is the first limit of the rule that is to
  * be asked, as its definition or rl_rule_info() has it. Returns the error that a check of the item would
  * have: 0, -EINVAL, or RL_ERING in a segment made with `options` (NULL: the defaults; only `ring` matters).
- * `text` as for rl_rule_check(), such as "burst: 5; a sliding_window has none, a leaky_bucket or a token_bucket
- * has".
+ * `text` as for rl_rule_check(), such as "burst: 5; sliding_window has none, leaky_bucket and token_bucket
+ * have one".
  */
 int rl_item_check(const struct rl_limit *first, const struct rl_item *item,
                   const struct rl_options *options, char *text, size_t size);

@@ -369,13 +369,13 @@ check_item_burst(const struct sentence *s, const struct rl_limit *first, const s
 	uint32_t burst = item->flags & RL_ITEM_BURST ? item->burst : first->burst;
 
 	if (item->flags & RL_ITEM_BURST && !has(first, RL_HAS_BURST))
-		say(s, "burst", "%" PRIu32 "; a %s has none, a leaky_bucket or a token_bucket has",
+		say(s, "burst", "%" PRIu32 "; %s has none, leaky_bucket and token_bucket have one",
 		    item->burst, name);
 	else if (item->flags & RL_ITEM_BURST && item->burst >= RL_CAPACITY_MAX)
 		say(s, "burst", "%" PRIu32 "; at most %" PRIu32 " is allowed", item->burst,
 		    RL_CAPACITY_MAX - 1);
 	else if (item->flags & RL_ITEM_UNDELAYED && !has(first, RL_HAS_UNDELAYED))
-		say(s, "undelayed", "%" PRIu32 "; a %s has none, a leaky_bucket has",
+		say(s, "undelayed", "%" PRIu32 "; %s has none, leaky_bucket has one",
 		    item->undelayed, name);
 	else if (item->flags & RL_ITEM_UNDELAYED && item->undelayed > burst)
 		say(s, "undelayed", "%" PRIu32 "; at most the burst is allowed, %" PRIu32,

@@ -254,9 +254,9 @@ test_the_words_about_an_item(void **state)
 	(void)state;
 	assert_int_equal(rl_item_check(&good, &burst, NULL, text, sizeof text), -EINVAL);
 	assert_string_equal(
-		text, "burst: 5; a sliding_window has none, a leaky_bucket or a token_bucket has");
+		text, "burst: 5; sliding_window has none, leaky_bucket and token_bucket have one");
 	assert_int_equal(rl_item_check(&good, &undelayed, NULL, text, sizeof text), -EINVAL);
-	assert_string_equal(text, "undelayed: 3; a sliding_window has none, a leaky_bucket has");
+	assert_string_equal(text, "undelayed: 3; sliding_window has none, leaky_bucket has one");
 	assert_int_equal(rl_item_check(&leaky, &undelayed, NULL, text, sizeof text), -EINVAL);
 	assert_string_equal(text, "undelayed: 3; at most the burst is allowed, 2");
 	assert_int_equal(rl_item_check(&leaky, &burst, NULL, text, sizeof text), 0);

@@ -602,11 +602,11 @@ class Wrong(unittest.TestCase):
         ("RLRule x 5/s\nRLLimit x key nodelay", '"nodelay"'),
         ("RLRule x 5/s\nRLLimit x key burst=1 delay=2", "delay= is above burst="),
         ("RLRule x 5/s\nRLLimit x key empty=maybe", '"empty=maybe"'),
-        ("RLRule x 5/s\nRLLimit x key burst=5", "burst: 5; a sliding_window has none, a leaky_bucket or a token_bucket has"),
-        ("RLRule x 5/s\nRLLimit x key burst=0", "burst: 0; a sliding_window has none"),
-        ("RLLimit x key burst=5 nodelay\nRLRule x 5/s algorithm=fixed_window", "burst: 5; a fixed_window has none"),
-        ("RLRule x 5/s algorithm=token_bucket\nRLLimit x key burst=2 nodelay", "undelayed: 2; a token_bucket has none"),
-        ("RLRule x 5/s 9/h algorithm=leaky_bucket\nRLLimit x key burst=5", "burst: 5; a sliding_window has none"),
+        ("RLRule x 5/s\nRLLimit x key burst=5", "burst: 5; sliding_window has none, leaky_bucket and token_bucket have one"),
+        ("RLRule x 5/s\nRLLimit x key burst=0", "burst: 0; sliding_window has none"),
+        ("RLLimit x key burst=5 nodelay\nRLRule x 5/s algorithm=fixed_window", "burst: 5; fixed_window has none"),
+        ("RLRule x 5/s algorithm=token_bucket\nRLLimit x key burst=2 nodelay", "undelayed: 2; token_bucket has none"),
+        ("RLRule x 5/s 9/h algorithm=leaky_bucket\nRLLimit x key burst=5", "burst: 5; sliding_window has none"),
         ("RLRule x 5/s algorithm=leaky_bucket burst=2\nRLLimit x key delay=3", "undelayed: 3; at most the burst is allowed, 2"),
         ("RLRule x in_flight=3\nRLLimit x key capacity=100000000", "capacity: 100000000; 1 to "),
         ("RLRule x 5/s\nRLLimit x key cost=abc", '"abc" is no whole number from 0 to'),
@@ -668,7 +668,7 @@ class Upgrade(unittest.TestCase):
     def test_what_is_refused_is_told(self):
         bad = "RLRule x 5/s\nRLLimit x burst=5\n"
         said = self.upgrade(bad, "0.1.0-1")
-        self.assertIn("burst: 5; a sliding_window has none", said)
+        self.assertIn("burst: 5; sliding_window has none", said)
         self.assertIn("libapache2-mod-rl: Apache refuses this configuration now", said)
         self.assertEqual(self.upgrade("RLRule x 5/s\nRLLimit x\n", "0.1.0-1"), "")
         self.assertEqual(self.upgrade(bad), "")

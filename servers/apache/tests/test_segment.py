@@ -233,7 +233,7 @@ class Changes(unittest.TestCase):
               "<Location /closed>\nRLOnError deny\n</Location>\n")
 
     def test_a_place_asks_for_what_rl_json_does_not_have(self):
-        asks = "another than .*httpd.conf:[0-9]+ asks for: burst: 2; a {} has none"
+        asks = "another than .*httpd.conf:[0-9]+ asks for: burst: 2; {} has none"
         with Apache(self.PLACES, children=2) as apache:
             reload(apache, '{"rules": {"page": {"limit": "1/30d"}}}')
             apache.restart()

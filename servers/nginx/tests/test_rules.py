@@ -351,12 +351,12 @@ class Configuration(Case):
 
     def test_a_place_that_asks_for_what_its_rule_has_not(self):
         for words, place, said in (
-                ("5/min", "burst=5", "burst: 5; a sliding_window has none, a leaky_bucket or a token_bucket has"),
-                ("5/min", "burst=5 nodelay", "burst: 5; a sliding_window has none"),
-                ("5/min algorithm=fixed_window", "burst=5 delay=2", "burst: 5; a fixed_window has none"),
-                ("in_flight=3", "burst=5", "burst: 5; a in_flight has none"),
-                ("5/min algorithm=token_bucket", "burst=2 nodelay", "undelayed: 2; a token_bucket has none, a leaky_bucket has"),
-                ("5/min 9/h algorithm=leaky_bucket", "burst=5", "burst: 5; a sliding_window has none"),
+                ("5/min", "burst=5", "burst: 5; sliding_window has none, leaky_bucket and token_bucket have one"),
+                ("5/min", "burst=5 nodelay", "burst: 5; sliding_window has none"),
+                ("5/min algorithm=fixed_window", "burst=5 delay=2", "burst: 5; fixed_window has none"),
+                ("in_flight=3", "burst=5", "burst: 5; in_flight has none"),
+                ("5/min algorithm=token_bucket", "burst=2 nodelay", "undelayed: 2; token_bucket has none, leaky_bucket has one"),
+                ("5/min 9/h algorithm=leaky_bucket", "burst=5", "burst: 5; sliding_window has none"),
                 ("in_flight=3", "capacity=100000000", "capacity: 100000000; 1 to "),
                 ("5/min algorithm=sliding_log", "capacity=40", "capacity: 40; a log in a segment with a ring of 64 has")):
             self.refuses(f"rl_rule r {words};" + server(f"rl_limit r {place};"), said)

@@ -127,7 +127,7 @@ class Conn(Stream):
         for bad, said in (("rl_limit_conn two 1;", '"two": there is no rule or zone'), ("rl_limit_conn one 0;", "invalid number"),
                           ("rl_limit_conn one 65536;", "must be less 65536"), ("rl_limit_conn one 1; rl_limit_conn one 1;", "is duplicate"),
                           ("rl_limit_conn_log_level loud;", 'invalid value "loud"'), ("rl_limit_req zone=one;", "is not allowed here"),
-                          ("rl_limit r burst=2;", "burst: 2; a sliding_window has none"), ("rl_limit r; rl_limit r;", "in this place already"),
+                          ("rl_limit r burst=2;", "burst: 2; sliding_window has none"), ("rl_limit r; rl_limit r;", "in this place already"),
                           ("rl_on_error 503;", 'must be "allow" or "deny"')):
             self.refuses("", said, stream=ZONE + "rl_rule r 5/s;" + server(bad, port="1"))
 
