@@ -78,6 +78,7 @@ stress()
 weak[1] = {}
 local _ = ("x"):rep(1000)
 assert(not weak[1], "what is dropped is not collected at once")
+calm()
 
 debug.sethook(watch, "cr")
 arg = {path}
