@@ -15,11 +15,16 @@ is_port(const char *text)
 }
 
 bool
+host_is(const char *host, const char *name)
+{
+	return host && strncasecmp(host, name, strlen(name)) == 0 && is_port(host + strlen(name));
+}
+
+bool
 host_is_this(const char *host)
 {
-	for (size_t i = 0; host && i < sizeof names / sizeof names[0]; i++)
-		if (strncasecmp(host, names[i], strlen(names[i])) == 0 &&
-		    is_port(host + strlen(names[i])))
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (host_is(host, names[i]))
 			return true;
 	return false;
 }

@@ -10,7 +10,10 @@
 
 #include <stdbool.h>
 
-/* Whether a Host header, or NULL, says localhost, 127.0.0.1 or [::1], with or without a port. */
+/* Whether a Host header, or NULL, says that name, with or without a port. */
+bool host_is(const char *host, const char *name);
+
+/* Whether it says localhost, 127.0.0.1 or [::1], with or without a port. */
 bool host_is_this(const char *host);
 
 #endif

@@ -24,7 +24,7 @@
 struct http {
 	struct MHD_Daemon *daemon;
 	struct report report;
-	bool has_page;
+	const struct options *options;
 	struct MHD_Response *page; /* the JSON, for whoever asks until then */
 	uint64_t page_until_ns;
 	uint64_t now_ns; /* of this http_run() */
@@ -160,6 +160,32 @@ answer_page(struct http *http, struct MHD_Connection *connection)
 	return MHD_queue_response(connection, MHD_HTTP_OK, http->page);
 }
 
+static const char *
+host_of(struct MHD_Connection *connection)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+}
+
+/* They name rules and tell rates: a stranger's page must not read them either. */
+static bool
+may_have_metrics(const struct http *http, const char *host)
+{
+	for (size_t i = 0; i < http->options->metrics_host_count; i++)
+		if (host_is(host, http->options->metrics_hosts[i]))
+			return true;
+	return host_is_this(host);
+}
+
+static enum MHD_Result
+route_metrics(struct http *http, struct MHD_Connection *connection)
+{
+	if (may_have_metrics(http, host_of(connection)))
+		return answer_metrics(connection, &http->report);
+	return refuse(connection, MHD_HTTP_FORBIDDEN,
+	              "only for localhost, 127.0.0.1, [::1], and names that rld is given by "
+	              "--metrics-host\n");
+}
+
 static enum MHD_Result
 route_page(struct http *http, struct MHD_Connection *connection, const char *url)
 {
@@ -168,8 +194,7 @@ route_page(struct http *http, struct MHD_Connection *connection, const char *url
 
 	if (!asset && !is_data)
 		return refuse(connection, MHD_HTTP_NOT_FOUND, "only / and /metrics\n");
-	if (!host_is_this(
-		    MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
+	if (!host_is_this(host_of(connection)))
 		return refuse(connection, MHD_HTTP_FORBIDDEN,
 		              "only for localhost, 127.0.0.1 and [::1]\n");
 	return is_data ? answer_page(http, connection) : answer_asset(connection, asset);
@@ -191,8 +216,8 @@ handle(void *arg, struct MHD_Connection *connection, const char *url, const char
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
 	if (strcmp(url, "/metrics") == 0)
-		return answer_metrics(connection, &http->report);
-	if (http->has_page)
+		return route_metrics(http, connection);
+	if (http->options->is_page)
 		return route_page(http, connection, url);
 	return refuse(connection, MHD_HTTP_NOT_FOUND, "only /metrics\n");
 }
@@ -222,7 +247,7 @@ descriptors(void)
 }
 
 struct http *
-http_start(int fd, const struct report *report, bool has_page)
+http_start(int fd, const struct report *report, const struct options *options)
 {
 	struct http *http = calloc(1, sizeof *http);
 
@@ -230,7 +255,7 @@ http_start(int fd, const struct report *report, bool has_page)
 		clients_start(&http->clients, descriptors());
 		http->listener = fd;
 		http->report = *report;
-		http->has_page = has_page;
+		http->options = options;
 		http->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL,
 		                                NULL, handle, http, MHD_OPTION_CONNECTION_LIMIT,
 		                                SERVER_MAX, MHD_OPTION_NOTIFY_CONNECTION, notice,

@@ -8,15 +8,15 @@
  */
 
 #include <poll.h>
-#include <stdbool.h>
 #include <stdint.h>
 
+#include "options.h"
 #include "report.h"
 
 struct http;
 
-/* Takes the listening descriptor. NULL after saying why; the descriptor is closed then, too. */
-struct http *http_start(int fd, const struct report *report, bool has_page);
+/* Takes the listening descriptor; the options stay where they are. NULL after saying why; the descriptor is closed then, too. */
+struct http *http_start(int fd, const struct report *report, const struct options *options);
 void http_stop(struct http *http);
 
 /* The descriptors to poll until the next http_run(); NULL: none. */

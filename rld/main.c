@@ -95,7 +95,7 @@ serve_metrics(struct daemon *d)
 	if (listen_open(&d->listener, d->options.listen) < 0)
 		return -1;
 	probe_open(&d->probe, d->listener.fd);
-	d->http = http_start(d->listener.fd, &report, d->options.is_page);
+	d->http = http_start(d->listener.fd, &report, &d->options);
 	if (!d->http)
 		return -1;
 	log_line(LOG_INFO, "metrics at %s%s", d->listener.text,

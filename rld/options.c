@@ -21,6 +21,7 @@ static const char usage[] =
 	"  -n, --check                  check the configuration, and do nothing else\n"
 	"      --metrics-listen ADDRESS serve metrics over HTTP: unix:PATH, 127.0.0.1:PORT or\n"
 	"                               [::1]:PORT\n"
+	"      --metrics-host NAME      answer metrics to who asks for them by this name, too\n"
 	"      --status-page            serve a page for browsers at the same address\n"
 	"      --metrics-textfile PATH  write metrics to a file now and again\n"
 	"      --events-file PATH       append events to a file, as lines\n"
@@ -36,6 +37,7 @@ static const char usage[] =
 
 enum long_only {
 	LISTEN = 256,
+	HOST,
 	PAGE,
 	TEXTFILE,
 	EVENTS_FILE,
@@ -50,6 +52,7 @@ static const struct option longs[] = {
 	{"config", required_argument, NULL, 'c'},
 	{"check", no_argument, NULL, 'n'},
 	{"metrics-listen", required_argument, NULL, LISTEN},
+	{"metrics-host", required_argument, NULL, HOST},
 	{"status-page", no_argument, NULL, PAGE},
 	{"metrics-textfile", required_argument, NULL, TEXTFILE},
 	{"events-file", required_argument, NULL, EVENTS_FILE},
@@ -62,6 +65,21 @@ static const struct option longs[] = {
 	{"version", no_argument, NULL, VERSION},
 	{0},
 };
+
+static int
+take_host(struct options *options, const char *name)
+{
+	if (*name == '\0' || *name == ':')
+		fputs("rld: --metrics-host: takes a name, as a Host header has it\n", stderr);
+	else if (options->metrics_host_count == METRICS_HOSTS_MAX)
+		fprintf(stderr, "rld: --metrics-host %s: there may be %d names\n", name,
+		        METRICS_HOSTS_MAX);
+	else {
+		options->metrics_hosts[options->metrics_host_count++] = name;
+		return -1;
+	}
+	return EXIT_TROUBLE;
+}
 
 /* The exit status, if this option is one that ends the program; else -1. */
 static int
@@ -77,6 +95,8 @@ take(struct options *options, int option)
 	case LISTEN:
 		options->listen = optarg;
 		return -1;
+	case HOST:
+		return take_host(options, optarg);
 	case PAGE:
 		options->is_page = true;
 		return -1;
@@ -119,6 +139,8 @@ fit_together(const struct options *options, int argc, char **argv)
 		fprintf(stderr, "rld: unexpected operand '%s'; see 'rld --help'\n", argv[optind]);
 	else if (options->is_page && !options->listen)
 		fputs("rld: --status-page needs --metrics-listen, which says where\n", stderr);
+	else if (options->metrics_host_count > 0 && !options->listen)
+		fputs("rld: --metrics-host needs --metrics-listen, which says where\n", stderr);
 	else
 		return true;
 	return false;

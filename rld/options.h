@@ -3,6 +3,7 @@
 #define RLD_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * How rld ends. A service manager need not try again after EXIT_REFUSED: the configuration or
@@ -14,10 +15,15 @@ enum {
 	EXIT_TROUBLE = 2
 };
 
+#define METRICS_HOSTS_MAX 16
+
 /* The options of the command line; the texts are its own. */
 struct options {
-	const char *config;         /* as config_path() takes it */
-	const char *listen;         /* or NULL */
+	const char *config; /* as config_path() takes it */
+	const char *listen; /* or NULL */
+	const char *metrics_hosts
+		[METRICS_HOSTS_MAX]; /* names that metrics are asked for by, beside this host's own */
+	size_t metrics_host_count;
 	const char *textfile;       /* or NULL */
 	const char *events_file;    /* or NULL */
 	const char *events_journal; /* the journal's socket, or NULL */

@@ -20,7 +20,7 @@ import sys
 import threading
 import urllib.parse
 
-REQUEST = b"GET /metrics HTTP/1.1\r\nHost: rld\r\n\r\n"
+REQUEST = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LAST = b"rl_config_last_load_successful{"
 TRIES = 5
 SECONDS = 10

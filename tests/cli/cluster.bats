@@ -481,7 +481,7 @@ lends_at_most() {
 }
 
 asks() {
-	curl -s --unix-socket "$dir/m" http://x/metrics | sed -n 's/^rl_cluster_asks_total{.*} //p'
+	curl -s --unix-socket "$dir/m" http://localhost/metrics | sed -n 's/^rl_cluster_asks_total{.*} //p'
 }
 
 # Nothing is asked for any more, until something changes.
@@ -563,7 +563,7 @@ tells_once() {
 	start_rld "$dir/rl.json"
 	wait_for has_host "$segment"
 	wait_for spend
-	curl -s --unix-socket "$dir/m" http://x/metrics >"$dir/metrics"
+	curl -s --unix-socket "$dir/m" http://localhost/metrics >"$dir/metrics"
 	grep -q "^rl_cluster_hosts{segment=\"$segment\"} 1$" "$dir/metrics"
 	grep -q "^rl_cluster_overshoot_max{segment=\"$segment\",rule=\"api\"} 2$" "$dir/metrics"
 	grep -q "^rl_cluster_shares{segment=\"$segment\",rule=\"api\"} 1$" "$dir/metrics"
@@ -590,7 +590,7 @@ tells_once() {
 # A time of this minute or the last.
 is_away_since() {
 	local since
-	curl -s --unix-socket "$dir/m" http://x/metrics >"$dir/metrics"
+	curl -s --unix-socket "$dir/m" http://localhost/metrics >"$dir/metrics"
 	since=$(sed -n 's/^rl_cluster_away_since_timestamp_seconds{.*} \([0-9]*\)\..*/\1/p' "$dir/metrics")
 	grep -q "^rl_cluster_away{segment=\"$segment\"} 1$" "$dir/metrics" && (($(date +%s) - since < 120))
 }
@@ -796,7 +796,7 @@ used_somewhere() {
 }
 
 counts_nothing_lent() {
-	curl -s --unix-socket "$dir/m" http://x/metrics | grep -q "^rl_cluster_lent{segment=\"$segment\",rule=\"api\"} 0$"
+	curl -s --unix-socket "$dir/m" http://localhost/metrics | grep -q "^rl_cluster_lent{segment=\"$segment\",rule=\"api\"} 0$"
 }
 
 nothing_lent() {

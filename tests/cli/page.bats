@@ -103,19 +103,37 @@ hostile=$'\xe2\x80\xae<img src=x onerror="document.title=1">\x1b[31m\xff\\'
 		"$top"/rld/page/*
 }
 
-@test "page: answers to names of this host alone, and the metrics to any" {
-	start --status-page
+@test "page: and metrics: answer to names of this host alone, the metrics to those that are given, too" {
+	start --status-page --metrics-host stats.example --metrics-host 192.0.2.7
 	for host in localhost LOCALHOST localhost:80 127.0.0.1 127.0.0.1:9778 '[::1]' '[::1]:9'; do
 		[ "$(status_of /status.json --header "Host: $host")" = 200 ] || fail_with "refused: $host"
 	done
 	for host in evil.example localhost.evil.example 127.0.0.1.evil.example localhost: localhost:x \
 		'localhost:80@evil.example' '[::1]x' xlocalhost 127.0.0.11; do
-		for path in / /status.js /status.css /status.json; do
+		for path in / /status.js /status.css /status.json /metrics; do
 			[ "$(status_of "$path" --header "Host: $host")" = 403 ] || fail_with "answered: $host"
 		done
 	done
 	[ "$(status_of / --http1.0 --header 'Host:')" = 403 ]
-	[ "$(status_of /metrics --header 'Host: rld')" = 200 ]
+	[ "$(status_of /metrics --http1.0 --header 'Host:')" = 403 ]
+	for host in localhost:9778 stats.example Stats.Example:80 192.0.2.7; do
+		[ "$(status_of /metrics --header "Host: $host")" = 200 ] || fail_with "refused: $host"
+	done
+	[ "$(status_of / --header 'Host: stats.example')" = 403 ]
+	curl --silent --header 'Host: evil.example' "${url}metrics" "$url/metrics" | grep -q -- --metrics-host
+}
+
+@test "metrics: names of hosts are names, not too many, and need an address" {
+	run --separate-stderr "$RLD" --config "$config" --metrics-listen 127.0.0.1:0 --metrics-host ''
+	exits 2
+	complains 'rld: --metrics-host: takes a name'
+	run --separate-stderr "$RLD" --config "$config" --metrics-host a
+	exits 2
+	complains 'rld: --metrics-host needs --metrics-listen'
+	# shellcheck disable=SC2046
+	run --separate-stderr "$RLD" --config "$config" --metrics-listen 127.0.0.1:0 $(printf -- '--metrics-host n%d ' {1..17})
+	exits 2
+	complains '--metrics-host n17: there may be 16 names'
 }
 
 @test "page: tells rules, which limit denies, since when, who, bans and room" {

@@ -79,7 +79,7 @@ stop() {
 }
 
 metrics() {
-	curl --silent --fail --max-time 5 --unix-socket "$socket" http://rld/metrics
+	curl --silent --fail --max-time 5 --unix-socket "$socket" http://localhost/metrics
 }
 
 metric_is() {
@@ -441,9 +441,9 @@ beside() {
 	! grep -F alice "$BATS_TEST_TMPDIR/text"
 	run curl --silent --include --unix-socket "$socket" http://rld/
 	grep -qF '404 Not Found' <<<"$output"
-	run curl --silent --include --unix-socket "$socket" --data x http://rld/metrics
+	run curl --silent --include --unix-socket "$socket" --data x http://localhost/metrics
 	grep -qF '405 Method Not Allowed' <<<"$output"
-	run curl --silent --head --unix-socket "$socket" http://rld/metrics
+	run curl --silent --head --unix-socket "$socket" http://localhost/metrics
 	grep -qF '200 OK' <<<"$output"
 	stop TERM
 	[ ! -e "$socket" ]
@@ -520,7 +520,7 @@ tells_the_same() {
 @test "metrics: a client that says nothing delays nobody" {
 	start --metrics-listen "unix:$socket"
 	for _ in 1 2 3; do
-		curl --silent --unix-socket "$socket" --max-time 20 --no-buffer -T- http://rld/metrics \
+		curl --silent --unix-socket "$socket" --max-time 20 --no-buffer -T- http://localhost/metrics \
 			< <(sleep 20 3>&-) >/dev/null 3>&- &
 		disown
 	done

@@ -168,7 +168,7 @@ test_directory() {
 test_metrics() {
 	begin 'metrics over the socket are such as Prometheus wants'
 	local text
-	text=$(in_container curl --silent --fail --unix-socket /run/rld/metrics.sock http://rld/metrics)
+	text=$(in_container curl --silent --fail --unix-socket /run/rld/metrics.sock http://localhost/metrics)
 	promtool check metrics <<<"$text"
 	grep -qxF 'rl_allowed_total{segment="web",rule="login"} 5' <<<"$text" || fail "$text"
 	! grep -qF alice <<<"$text" || fail 'the name of a key is among the metrics'
@@ -309,7 +309,7 @@ test_several() {
 	sed 's/"web"/"api"/' "$root/etc/rl/rl.json" >"$root/etc/rl/api.json"
 	in_container systemctl start rld@api
 	is StatusText '0 keys, fill 0.0 %, 0 decisions/s' rld@api
-	in_container curl --silent --fail --unix-socket /run/rld-api/metrics.sock http://rld/metrics |
+	in_container curl --silent --fail --unix-socket /run/rld-api/metrics.sock http://localhost/metrics |
 		grep -xF 'rl_rules{segment="api"} 1' >/dev/null || fail 'metrics'
 	in_container systemctl stop rld@api
 	in_container rlctl --segment api unlink --yes >/dev/null
