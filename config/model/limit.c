@@ -649,6 +649,12 @@ limit_entries(const struct rl_limit *limit)
 	return entries > 0 ? entries : limit->granularity;
 }
 
+uint32_t
+limit_cost_lent(const struct rl_limit *limit)
+{
+	return limit->blind > 0 ? limit->blind : 1;
+}
+
 bool
 limit_shape_equal(const struct rl_limit *a, const struct rl_limit *b)
 {

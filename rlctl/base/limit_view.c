@@ -3,6 +3,7 @@
 #include "base/limit_view.h"
 
 #include <inttypes.h>
+#include <model/limit.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +67,8 @@ limit_format(const struct rl_limit *limit)
 	if (limit->count_denied)
 		append(&out, ", counting denied ones");
 	if (limit->scope == RL_SCOPE_CLUSTER)
-		append(&out, ", of the cluster, blind %" PRIu32, limit->blind);
+		append(&out, ", of the cluster, blind %" PRIu32 ", no cost above %" PRIu32 " lent",
+		       limit->blind, limit_cost_lent(limit));
 	append_prefixes(&out, limit);
 	if (limit->shadow)
 		append(&out, ", shadow");

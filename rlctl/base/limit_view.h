@@ -8,7 +8,7 @@
 #include <rl.h>
 
 struct limit_text {
-	char text[160];
+	char text[192];
 };
 
 /* "sliding_window, 100 per 1m, 6 x 10s, hard". */

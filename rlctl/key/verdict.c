@@ -3,6 +3,7 @@
 #include "key/verdict.h"
 
 #include <inttypes.h>
+#include <model/limit.h>
 #include <stdio.h>
 
 #include "base/limit_view.h"
@@ -56,6 +57,22 @@ is_until_released(const struct rl_result *result)
 	       result->retry_after_ns == 0;
 }
 
+/* A cluster's store is asked for no more than one request of cost 1 needs beside what is counted. */
+static void
+print_until(FILE *out, const struct decision *decision)
+{
+	const struct rl_limit *limit = &decision->info.limits[decision->result.index];
+
+	if (limit->scope != RL_SCOPE_CLUSTER)
+		fputs(", until units in flight are given back", out);
+	else if (decision->cost > limit_cost_lent(limit))
+		fprintf(out,
+		        ", until its host has a share: a cost above %" PRIu32 " cannot be lent",
+		        limit_cost_lent(limit));
+	else
+		fputs(", until its host has a share", out);
+}
+
 void
 decision_print_verdict(FILE *out, const struct decision *decision)
 {
@@ -70,7 +87,7 @@ decision_print_verdict(FILE *out, const struct decision *decision)
 		fprintf(out, ": cost %" PRIu64 " is more than %" PRIu32, decision->cost,
 		        result->limit);
 	else if (is_until_released(result))
-		fputs(", until units in flight are given back", out);
+		print_until(out, decision);
 	else if (result->verdict == RL_DENIED)
 		fprintf(out, ", retry after %s%s",
 		        result->reason == RL_BY_RESERVE ? "at most " : "",

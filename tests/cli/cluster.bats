@@ -885,3 +885,26 @@ rlctl_says_missing() {
 	rlctl_full cluster hosts
 	exits 2
 }
+
+@test "a cost above blind cannot be lent: check, the limit and the denial say so" {
+	cat >"$RL_CONFIG" <<-EOF
+		{"segment": {"name": "$segment", "keys": 100},
+		 "cluster": {"nodes": ["127.0.0.1:$port"], "secret_file": "$dir/secret"},
+		 "rules": {"api": {"limit": "1000/min", "scope": "cluster", "blind": 10},
+		           "few": {"limit": "1000/min", "scope": "cluster", "strict": true}}}
+	EOF
+	rlctl config check
+	exits 0
+	says_line 'api: a request with a cost above 10 cannot be lent, and is denied: let costs be 1, or "blind" as large as any'
+	start_rld "$RL_CONFIG"
+	wait_for has_host "$segment"
+	on check api alice --cost 11
+	exits 1
+	says_line 'denied, until its host has a share: a cost above 10 cannot be lent'
+	on check few alice
+	exits 1
+	says_line 'denied, until its host has a share'
+	on status
+	says 'blind 10, no cost above 10 lent'
+	says 'blind 0, no cost above 1 lent'
+}
