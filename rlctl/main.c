@@ -10,7 +10,9 @@
 #include "base/help.h"
 #include "base/options.h"
 #include "base/output.h"
+#include "base/truncation.h"
 #include "segment/overview.h"
+#include "top/screen.h"
 
 #define VERB(name, options, operands_min, operands_max, synopsis, summary) \
 	{#name, synopsis, summary, options, operands_min, operands_max, run_##name},
@@ -68,12 +70,32 @@ run(int argc, char **argv)
 	return overview();
 }
 
+struct call {
+	int argc;
+	char **argv;
+	int status;
+};
+
+static void
+take_call(void *arg)
+{
+	struct call *call = arg;
+
+	call->status = run(call->argc, call->argv);
+}
+
 int
 main(int argc, char **argv)
 {
-	int status;
+	struct call call = {argc, argv, EXIT_TROUBLE};
 
 	signal(SIGPIPE, SIG_DFL); /* who reads no more of a pipe ends what writes to it */
-	status = run(argc, argv);
-	return output_finish() ? status : EXIT_TROUBLE;
+	if (!truncation_survive(take_call, &call)) {
+		screen_close();
+		complain(
+			"%s was truncated by somebody who may write it; 'rlctl unlink' removes it: "
+			"then restart rld and the workers",
+			segment_label());
+	}
+	return output_finish() ? call.status : EXIT_TROUBLE;
 }

@@ -85,6 +85,9 @@ const char *segment_asked(const struct context *context);
  */
 const char *segment_name(const struct context *context);
 
+/* "segment 'NAME'", of what was opened last, for a message. */
+const char *segment_label(void);
+
 /* True for a length that a key can have; else false after a message. */
 bool key_need(size_t len);
 

@@ -103,6 +103,15 @@ complain_version(const char *name)
 	                           : LAYOUT_UNRELEASED);
 }
 
+/* Of what was opened last; for messages. */
+static char label[RL_NAME_MAX + 16] = "a segment";
+
+const char *
+segment_label(void)
+{
+	return label;
+}
+
 static struct rl *
 open_with(const struct context *context, unsigned flags)
 {
@@ -113,6 +122,7 @@ open_with(const struct context *context, unsigned flags)
 
 	if (!name)
 		return NULL;
+	snprintf(label, sizeof(label), "segment '%s'", name);
 	if (error == 0)
 		return rl;
 	if (error == -ENOENT)

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/complain.h"
+#include "base/truncation.h"
 
 #define PREFIX "rl."
 
@@ -21,18 +22,32 @@ has_prefix(const struct dirent *entry)
 	return strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0;
 }
 
+struct look {
+	const char *name;
+	int error;
+};
+
+static void
+look_at(void *arg)
+{
+	struct rl_options options = {.flags = RL_OPEN_EXISTING | RL_OPEN_READONLY};
+	struct look *look = arg;
+	struct rl *rl;
+	int error = rl_open(look->name, &options, &rl);
+
+	if (error == 0)
+		rl_close(rl);
+	look->error = error;
+}
+
 /* One that may not be opened, or is there twice, is a segment all the same. */
 static bool
 is_segment(const char *name)
 {
-	struct rl_options options = {.flags = RL_OPEN_EXISTING | RL_OPEN_READONLY};
-	struct rl *rl;
-	int error = rl_open(name, &options, &rl);
+	struct look look = {name, RL_ETRUNCATED};
 
-	if (error == 0)
-		rl_close(rl);
-	return error != RL_EFOREIGN && error != RL_ETRUNCATED && error != -EINVAL &&
-	       error != -ENOENT;
+	return truncation_survive(look_at, &look) && look.error != RL_EFOREIGN &&
+	       look.error != RL_ETRUNCATED && look.error != -EINVAL && look.error != -ENOENT;
 }
 
 static void

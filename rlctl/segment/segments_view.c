@@ -8,6 +8,7 @@
 
 #include "base/interrupt.h"
 #include "base/segment_names.h"
+#include "base/truncation.h"
 
 #define SPAN (200 * RL_MILLISECOND) /* between the two looks */
 #define HEARTBEAT_LATE (10 * RL_SECOND)
@@ -47,8 +48,9 @@ read_one(struct segment_view *segment, struct rl *rl)
 }
 
 static void
-look_first(struct segment_view *segment)
+look_first(void *arg)
 {
+	struct segment_view *segment = arg;
 	struct rl *rl = open_one(segment->name, &segment->error);
 
 	if (!rl)
@@ -58,8 +60,9 @@ look_first(struct segment_view *segment)
 }
 
 static void
-look_again(struct segment_view *segment)
+look_again(void *arg)
 {
+	struct segment_view *segment = arg;
 	struct rl *rl = open_one(segment->name, &segment->error);
 
 	if (!rl) {
@@ -68,6 +71,18 @@ look_again(struct segment_view *segment)
 	}
 	read_one(segment, rl);
 	rl_close(rl);
+}
+
+/* One that is truncated meanwhile, as its owner may do, hides none of the others. */
+static void
+look(struct segment_view *segment, void (*at)(void *))
+{
+	if (truncation_survive(at, segment))
+		return;
+	*segment = (struct segment_view){.name = segment->name,
+	                                 .error = RL_ETRUNCATED,
+	                                 .health = SEGMENT_CLOSED,
+	                                 .before = segment->before};
 }
 
 struct segments_view
@@ -79,12 +94,12 @@ segments_view_read(void)
 	view.at = need(calloc(names.count + 1, sizeof(*view.at)));
 	for (size_t i = 0; i < view.count; i++) {
 		view.at[i].name = need(strdup(names.at[i]));
-		look_first(&view.at[i]);
+		look(&view.at[i], look_first);
 	}
 	if (view.count > 0)
 		interrupt_sleep(SPAN);
 	for (size_t i = 0; i < view.count; i++)
-		look_again(&view.at[i]);
+		look(&view.at[i], look_again);
 	segment_names_free(&names);
 	return view;
 }

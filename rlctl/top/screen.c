@@ -12,6 +12,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/truncation.h"
+
 #define EMPTY_READS 3 /* reads of nothing in a row that mean that the terminal is gone */
 
 enum {
@@ -31,10 +33,13 @@ static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGQUIT, S
 
 /* The default action, restored by SA_RESETHAND, ends the program. */
 static void
-end_badly(int number)
+end_badly(int number, siginfo_t *info, void *context)
 {
-	ssize_t ignored = write(STDOUT_FILENO, goodbye, strlen(goodbye));
+	ssize_t ignored;
 
+	(void)context;
+	truncation_leave(number, info);
+	ignored = write(STDOUT_FILENO, goodbye, strlen(goodbye));
 	(void)ignored;
 	tcsetattr(STDIN_FILENO, TCSANOW, &before);
 	raise(number);
@@ -43,7 +48,8 @@ end_badly(int number)
 static void
 catch_fatal(void)
 {
-	struct sigaction action = {.sa_handler = end_badly, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = {.sa_sigaction = end_badly,
+	                           .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND)};
 
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
 		sigaction(fatal[i], &action, NULL);

@@ -170,3 +170,33 @@ colours() {
 	! grep -q $'\033' <<<"$output"
 	rm -f "/dev/shm/rl.$segment"
 }
+
+@test "segments: one whose memory is gone beneath the look hides none of the others" {
+	alone 'one; two; fallocate --punch-hole --offset 8192 --length "$(($(stat -c %s /dev/shm/rl.one) - 8192))" /dev/shm/rl.one
+		chown 65534:65534 /dev/shm/rl.one
+		dd if=/dev/zero of=/dev/shm/full bs=4k status=none 2>/dev/null || :
+		exec "$RLCTL" segments -o name'
+	exits 0
+	says_line two
+}
+
+@test "segments: a stranger's file beside rl's own directory is neither listed nor opened" {
+	alone 'mkdir -m 3771 /dev/shm/rl; two; mkdir /dev/shm/aside; mv /dev/shm/rl /dev/shm/other; one; chown 65534:65534 /dev/shm/rl.one
+		mv /dev/shm/other /dev/shm/rl; "$RLCTL" segments -o name; "$RLCTL" -s one status || echo "status $?"
+		"$RLCTL" -s one unlink --yes || echo "unlink $?"; ls /dev/shm'
+	exits 0
+	[ "${lines[0]}" = two ] || fail_with 'not two alone'
+	says_line 'status 2'
+	says_line 'rl.one'
+	complains "segment 'one': no such segment"
+}
+
+@test "package: an upgrade says when segments cannot be listed" {
+	mkdir "$BATS_TEST_TMPDIR/bin"
+	printf '#!/bin/sh\nkill -SEGV $$\n' >"$BATS_TEST_TMPDIR/bin/rlctl"
+	chmod 755 "$BATS_TEST_TMPDIR/bin/rlctl"
+	sed "s,-x /usr/lib/rl/rlctl,-n x," "$top/debian/rl-tools.postinst" >"$BATS_TEST_TMPDIR/postinst"
+	PATH=$BATS_TEST_TMPDIR/bin:$PATH run --separate-stderr sh "$BATS_TEST_TMPDIR/postinst" configure
+	exits 0
+	complains 'segments could not be listed, and are not carried over'
+}

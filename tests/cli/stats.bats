@@ -189,3 +189,14 @@ teardown() {
 	exits 0
 	[ ! -e "/dev/shm/rl.$segment" ]
 }
+
+@test "stats --watch: a truncation ends it with a sentence" {
+	fill login 5 2592000000 1 alice=9
+	"$RLCTL" -s "$segment" stats --watch --interval 10ms >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	local pid=$! status=0
+	until [ -s "$BATS_TEST_TMPDIR/out" ]; do kill -0 "$pid"; sleep 0.02; done
+	truncate --size 4096 "/dev/shm/rl.$segment"
+	wait "$pid" || status=$?
+	[ "$status" -eq 2 ]
+	grep -qF "rlctl: segment '$segment' was truncated by somebody who may write it; 'rlctl unlink' removes it" "$BATS_TEST_TMPDIR/err"
+}
