@@ -166,9 +166,11 @@ int rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
 
 /*
  * Restore a dumped charge: charge `cost` at `at_ns` to one limit of a rule, whatever its capacity.
- * Restore the oldest charges first. The key is rl_entry.key, whole. 0, or -EINVAL (also of a limit in
+ * Restore the oldest charges first. The key is rl_entry.key, whole. 0; RL_RESTORED_IN_CELL: its key has no
+ * slot, for the table is full, and a cell counts it with others; or -EINVAL (also of a limit in
  * flight, whose holders are gone), RL_EADDRESS, -ENOSPC, -EBUSY, -EROFS, -ENOMEM.
  */
+#define RL_RESTORED_IN_CELL 1
 int rl_restore_at(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,
                   uint64_t cost, uint64_t at_ns);
 

@@ -23,6 +23,10 @@ tell_restored(const char *path, const struct counters_restored *restored)
 	         "%s: %" PRIu64 " counters restored, %" PRIu64 " are over, %" PRIu64
 	         " have no rule or limit any more",
 	         path, restored->restored, restored->expired, restored->homeless);
+	if (restored->in_cells > 0)
+		log_line(LOG_NOTICE,
+		         "%s: %" PRIu64 " of those restored went into cells, for the table is full",
+		         path, restored->in_cells);
 	if (restored->failed > 0)
 		log_line(LOG_WARNING, "%s: %" PRIu64 " counters are not restored: %s", path,
 		         restored->failed, rl_strerror(restored->error));

@@ -171,7 +171,7 @@ read_home(struct reading *r)
 	return r->is_bad ? NULL : &r->homes[index];
 }
 
-/* How many of its charges count still, or -errno. */
+/* 0: it does not count any more; 1 a slot counts it, 2 a cell; or -errno. */
 static int
 read_charge(struct reading *r, const struct home *home)
 {
@@ -184,7 +184,9 @@ read_charge(struct reading *r, const struct home *home)
 	    restore_end_ns(&home->now, &entry) <= r->now_ns)
 		return 0;
 	error = restore_charge(r->rl, home->rule, home->limit, &r->whole, &entry, r->now_ns);
-	return error < 0 ? error : 1;
+	if (error < 0)
+		return error;
+	return error == RL_RESTORED_IN_CELL ? 2 : 1;
 }
 
 static void
@@ -206,17 +208,20 @@ static void
 read_key_line(struct reading *r)
 {
 	const struct home *home = read_home(r);
-	bool counts = false;
+	bool counts = false, in_cell = false;
 	int error = 0;
 
 	while (!r->is_bad && r->at < r->end && *r->at == ' ') {
 		int done = read_charge(r, home);
 
 		counts |= done > 0;
+		in_cell |= done == 2;
 		error = done < 0 ? done : error;
 	}
-	if (!r->is_bad)
-		count_outcome(r->restored, home->rule >= 0, counts, error);
+	if (r->is_bad)
+		return;
+	count_outcome(r->restored, home->rule >= 0, counts, error);
+	r->restored->in_cells += error == 0 && in_cell;
 }
 
 static void

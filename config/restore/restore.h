@@ -25,7 +25,7 @@ uint64_t restore_bucket_ns(const struct rl_limit *limit);
 /* When a charge has left its limit for good. */
 uint64_t restore_end_ns(const struct rl_limit *limit, const struct rl_charge_entry *entry);
 
-/* Charge it; one of the future would hold the key there, and counts as of now. 0, or as rl_restore_at(). */
+/* Charge it; one of the future would hold the key there, and counts as of now. As rl_restore_at(). */
 int restore_charge(struct rl *rl, int rule, unsigned limit, const struct restore_key *key,
                    const struct rl_charge_entry *entry, uint64_t now_ns);
 

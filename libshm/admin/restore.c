@@ -40,9 +40,11 @@ charge_again(struct rl_request *rq, uint64_t cost, uint64_t at_ns)
 	rq->ask.result = &r;
 	rq->ask.charge = &charge;
 	lift_capacity(rq);
+	rq->ask.quota.is_shadow = false; /* or it would be allowed without a charge */
 	rq->ask.now_ns = rl_clamp_now(at_ns);
-	if (rl_decide(rq, cost, RL_CHARGE) == RL_ALLOWED && charge.cost > 0)
-		return 0;
+	if (rl_decide(rq, cost, RL_CHARGE) == RL_ALLOWED &&
+	    (charge.cost > 0 || r.reason == RL_BY_RESERVE))
+		return charge.cost > 0 ? 0 : RL_RESTORED_IN_CELL;
 	return r.error < 0 ? r.error : -EINVAL;
 }
 

@@ -77,7 +77,7 @@ static void
 charge_all(struct restore *restore, int rule, int limit, const struct rl_rule_info *info,
            const struct dump_line *line)
 {
-	size_t charged = 0;
+	size_t charged = 0, in_cell = 0;
 
 	for (size_t i = 0; i < line->moment_count; i++) {
 		struct rl_charge_entry entry = line->moments[i];
@@ -92,7 +92,9 @@ charge_all(struct restore *restore, int rule, int limit, const struct rl_rule_in
 			return;
 		}
 		charged++;
+		in_cell += error == RL_RESTORED_IN_CELL;
 	}
+	restore->in_cells += in_cell > 0;
 	note(restore, charged > 0 ? RESTORED : EXPIRED, NULL, "");
 }
 
@@ -293,6 +295,10 @@ restore_report(const struct restore *restore, bool is_text)
 		if (is_text)
 			printf("%-13s %" PRIu64 "\n", outcome_names[i], restore->outcomes[i]);
 	}
+	if (is_text && restore->in_cells > 0)
+		printf("%" PRIu64 " of those restored went into cells, for the table is full\n",
+		       restore->in_cells);
+	json_put(root, "in_cells", json_count(restore->in_cells));
 	json_put(root, "cells", json_count(restore->cells));
 	json_put(root, "complete", json_boolean(restore->has_end));
 	return root;

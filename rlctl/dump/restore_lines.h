@@ -43,7 +43,8 @@ struct restore {
 	uint64_t entries, bans; /* lines, to compare with the end's totals */
 	uint64_t cells;         /* that count what is not in the dump */
 	uint64_t outcomes[OUTCOMES];
-	uint64_t ahead; /* moments that the clock has not reached, charged as of now */
+	uint64_t in_cells; /* of those restored, for the table is full */
+	uint64_t ahead;    /* moments that the clock has not reached, charged as of now */
 };
 
 /* "-" is standard input. False after a message. */

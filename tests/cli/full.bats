@@ -124,3 +124,17 @@ more() {
 	complains 'of other'
 	[ "$(grep -c 'web' <<<"$stderr")" -eq 0 ]
 }
+
+@test "full: what is restored into cells is restored, and said to be there" {
+	fill web 20 $month_ms 0 user:{1..40}=5
+	"$RLCTL" -s "$segment" dump - >"$BATS_TEST_TMPDIR/dump"
+	"$RLCTL" -s "$segment" unlink --yes
+	more other=1
+	on restore "$BATS_TEST_TMPDIR/dump" --json
+	exits 0
+	conforms restore
+	has restored=40 failed=0
+	[ "$(jq .in_cells <<<"$output")" -ge 24 ]
+	on restore "$BATS_TEST_TMPDIR/dump"
+	says 'of those restored went into cells, for the table is full'
+}

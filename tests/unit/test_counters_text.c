@@ -110,6 +110,29 @@ test_what_is_written_is_restored(void **state)
 }
 
 static void
+test_what_finds_no_slot_goes_into_a_cell(void **state)
+{
+	struct rl *from = test_private(200), *to = test_private(10);
+	int rule = test_rule(from, "a", 50, 3600 * RL_SECOND, 6, false);
+	struct counters_restored restored;
+	char key[16];
+
+	(void)state;
+	test_rule(to, "a", 50, 3600 * RL_SECOND, 6, false);
+	for (int i = 0; i < 100; i++) {
+		snprintf(key, sizeof key, "k%d", i);
+		charge(from, rule, key, 7);
+	}
+	assert_int_equal(write_text(from, ALL).keys, 100);
+	restored = counters_text_restore(to, text, size);
+	assert_int_equal(restored.restored, 100);
+	assert_int_equal(restored.failed, 0);
+	assert_in_range(restored.in_cells, 1, 90);
+	rl_close(from);
+	rl_close(to);
+}
+
+static void
 test_what_is_over_or_has_no_home_is_told(void **state)
 {
 	struct rl *rl = test_private(100);
@@ -314,6 +337,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_what_is_written_is_restored, free_text),
+		cmocka_unit_test_teardown(test_what_finds_no_slot_goes_into_a_cell, free_text),
 		cmocka_unit_test_teardown(test_what_is_over_or_has_no_home_is_told, free_text),
 		cmocka_unit_test_teardown(test_a_counter_by_key_lives_on, free_text),
 		cmocka_unit_test_teardown(test_a_text_has_its_bound, free_text),

@@ -330,6 +330,29 @@ test_dump_and_restore(void **state)
 	}
 }
 
+/* What finds no slot is counted in a cell, and said to be; under a limit that is only tried out, too. */
+static void
+test_restored_into_a_full_table(void **state)
+{
+	(void)state;
+	for (int shadow = 0; shadow < 2; shadow++) {
+		struct rl *rl = test_private(10);
+		struct rl_limit l = {.capacity = 9, .window_ns = RL_SECOND, .shadow = shadow};
+		struct rl_result r;
+		uint64_t in_cells = 0;
+		assert_int_equal(rl_define(rl, &(struct rl_rule){.name = "r", .limit = l}), 0);
+		for (unsigned i = 0; i < 1000; i++) {
+			int done = rl_restore_at(rl, 0, 0, &i, sizeof i, 3, T0);
+			assert_true(done == 0 || done == RL_RESTORED_IN_CELL);
+			in_cells += done == RL_RESTORED_IN_CELL;
+			rl_peek_at(rl, 0, &i, sizeof i, T0, &r);
+			assert_true(r.remaining <= 6);
+		}
+		assert_in_range(in_cells, 1, 1000 - 10);
+		rl_close(rl);
+	}
+}
+
 static void
 test_what_cannot_be_restored(void **state)
 {
@@ -368,6 +391,7 @@ main(void)
 		cmocka_unit_test(test_what_cannot_be_booked),
 		cmocka_unit_test(test_booking_two_buckets),
 		cmocka_unit_test(test_dump_and_restore),
+		cmocka_unit_test(test_restored_into_a_full_table),
 		cmocka_unit_test(test_what_cannot_be_restored),
 	};
 
