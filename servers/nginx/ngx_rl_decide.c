@@ -103,6 +103,9 @@ log_number(struct ask *ask, const struct ngx_rl_limit *limit, const struct numbe
 
 	snprintf(room, sizeof room, "%s \"%.*s\" is no number from 0 to %" PRIu64, number->name,
 	         (int)ngx_min(text->len, NUMBER_SHOWN), (const char *)text->data, number->most);
+	for (char *c = room; *c != '\0'; c++) /* a client may have chosen it: no line of its own */
+		if ((u_char)*c < ' ' || *c == 0x7f)
+			*c = '?';
 	log_text(ask, limit, -EINVAL, room);
 }
 

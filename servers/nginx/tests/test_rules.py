@@ -112,6 +112,11 @@ class Rules(Case):
         self.assertEqual(n.statuses("/a?k=z", 3, X_Tier="bad"), [200] * 3)
         self.assertIn('rl: rule "r": capacity "x" is no number from 0 to 268435455, in ', n.log())
 
+    def test_what_is_no_number_makes_no_line_of_the_log(self):
+        n = self.nginx("rl_rule r 9/h;" + server("location ~ ^/y(?<c>[^|]*)$ { rl_limit r cost=$c; try_files /a =404; }"))
+        n.get("/y1%0Afalse")
+        self.assertIn('cost "1?false" is no number', n.log())
+
     def test_digits_that_say_nothing(self):
         n = self.nginx("rl_rule r 9/h algorithm=fixed_window;" +
                        server("location / { rl_limit r key=$arg_k capacity=$arg_c; }"))
