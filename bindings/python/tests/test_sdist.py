@@ -2,14 +2,13 @@
 """What is installed imports. The sdist builds where librl is not installed, with pip, and shares segments with what is
 built here."""
 
-import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
-import zipfile
 
 import pytest
 import rl
@@ -39,27 +38,36 @@ def test_install(tmp_path, prefix, place):
     assert told.strip() == str(installed / "rl/__init__.py")
 
 
+def readme_command():
+    """What README.md says to type, as one types it without a network."""
+    with open(os.path.join(TOP, "bindings/python/README.md"), encoding="utf-8") as file:
+        text = file.read()
+    (command,) = re.findall(r"`(python3 -m pip install [^`]*)`", text)
+    assert "without a network add `--no-build-isolation`" in text
+    return command + " --no-build-isolation"
+
+
 def test_sdist(name, tmp_path):
     run("make", "-s", "sdist-python", cwd=TOP)
-    (archive,) = glob.glob(os.path.join(TOP, "build/python/dist/rl*.tar.gz"))
+    archive = os.path.join(TOP, f"build/python/dist/rl_shm-{rl.__version__}.tar.gz")
     alone = tmp_path / "alone"
     with tarfile.open(archive) as tar:
         tar.extractall(alone)
     (source,) = alone.iterdir()
     assert not list(source.glob("tests")) and not list(source.rglob("*.so"))
     assert (source / "LICENSE").exists() and (source / "vendor/libshm").is_dir() and (source / "rl/py.typed").exists()
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-cache-dir", "wheel", "-q", "--no-deps"]
-    run(*pip, "--no-build-isolation", "--no-index", "-w", str(tmp_path), str(source), cwd=tmp_path, CFLAGS="-O1")
-    (wheel,) = tmp_path.glob("rl*.whl")
-    assert "-cp311-abi3-linux" in wheel.name
-    with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(tmp_path / "installed")
+    venv = tmp_path / "venv"
+    run(sys.executable, "-m", "venv", "--system-site-packages", "--without-pip", str(venv), cwd=tmp_path)
+    quiet = {"PIP_NO_INDEX": "1", "PIP_NO_CACHE_DIR": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    run("sh", "-c", readme_command(), cwd=TOP, CFLAGS="-O1", PATH=f"{venv}/bin:{os.environ['PATH']}", **quiet)
+    (tags,) = venv.glob("lib/python*/site-packages/rl_shm-*.dist-info/WHEEL")
+    assert "Tag: cp311-abi3-linux" in tags.read_text()
     with rl.Segment(name) as segment:
         rule = segment.rule("login", "3/h")
         rule.check("alice")
-        code = f"import rl; r = rl.Segment({name!r}).find('login'); print(rl.__file__, [bool(r.check('alice')) for _ in 'abc'])"
-        told = run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"))
-        assert told.startswith(str(tmp_path)) and told.endswith("[True, True, False]\n")
+        code = f"import rl; r = rl.Segment({name!r}).find('login'); print(rl.__file__, rl.__version__, [bool(r.check('alice')) for _ in 'abc'])"
+        told = run(str(venv / "bin/python3"), "-c", code, cwd=tmp_path)
+        assert told.startswith(str(venv)) and told.endswith(f"{rl.__version__} [True, True, False]\n")
         assert rule.peek("alice").used == 3
 
 
