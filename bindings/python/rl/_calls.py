@@ -2,6 +2,7 @@
 """Methods of Segment, Rule and Result that are not called for each request, or that wait."""
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import time
@@ -163,25 +164,82 @@ def _waits(self, key, cost, timeout):
             return
 
 
+@contextlib.contextmanager
+def _gives_back(result):
+    try:
+        yield
+    except BaseException:
+        result.refund()
+        raise
+
+
 def wait(self, key, cost=1, *, timeout=None):
     """Wait until the request is let through, at most `timeout` seconds, and return its result; raise Limited as soon
-    as it is clear that it takes longer. Buckets book their place, so that nobody is overtaken; others ask again."""
+    as it is clear that it takes longer. Buckets book their place, so that nobody is overtaken; others ask again. One
+    that is interrupted while it waits, as by KeyboardInterrupt, gives its place back."""
     for result, seconds in _waits(self, key, cost, timeout):
-        if seconds:
-            time.sleep(seconds)
+        with _gives_back(result):
+            if seconds:
+                time.sleep(seconds)
     return result
 
 
 async def wait_async(self, key, cost=1, *, timeout=None):
     """wait() for coroutines. One that is cancelled while it waits gives its place back."""
     for result, seconds in _waits(self, key, cost, timeout):
-        try:
+        with _gives_back(result):
             if seconds:
                 await asyncio.sleep(seconds)
-        except BaseException:
-            result.refund()
-            raise
     return result
+
+
+async def _awaited(answer, result):
+    with result:
+        return await answer
+
+
+def _iterated(answer, result):
+    with result:
+        return (yield from answer)
+
+
+async def _iterated_async(answer, result):
+    """`yield from` for asynchronous generators."""
+    with result:
+        step = answer.__anext__()
+        while True:
+            try:
+                item = await step
+            except StopAsyncIteration:
+                return
+            try:
+                step = answer.asend((yield item))
+            except GeneratorExit:
+                await answer.aclose()
+                raise
+            except BaseException as error:
+                step = answer.athrow(error)
+
+
+_LASTING = (
+    (inspect.isawaitable, _awaited), (inspect.isgenerator, _iterated), (inspect.isasyncgen, _iterated_async),
+)  # fmt: skip
+
+
+def _held(answer, result):
+    """What a function has returned; the result's units are held until that has ended, too."""
+    if hasattr(answer, "add_done_callback"):  # a future: awaited or not, it goes on
+        answer.add_done_callback(lambda _done: result.release())
+        return answer
+    for is_kind, until_ended in _LASTING:
+        if is_kind(answer):
+            return until_ended(answer, result)
+    with result:
+        return answer
+
+
+def _is_coroutine_function(function):
+    return any(inspect.iscoroutinefunction(one) for one in (function, type(function).__call__))
 
 
 def limit(self, key, *, cost=1, on_limited=None):
@@ -191,9 +249,17 @@ def limit(self, key, *, cost=1, on_limited=None):
         def view(request): ...
 
     `key` is text, or is called with the arguments of the function; so is `cost`. A refused call raises Limited, or
-    returns what on_limited(result, ...) returns. What is in flight is held until the function has ended."""
+    returns what on_limited(result, ...) returns.
+
+    What is in flight is held until the function has ended: a coroutine, or what the function returns, if that is an
+    awaitable, a future, a generator or an asynchronous generator, by exhaustion, close(), an exception, or as nothing
+    refers to it any more. Coroutine functions, and objects whose __call__ is one, decide when they are awaited, all
+    others when they are called. Of other iterators nothing is held once they are returned."""
 
     def decorate(function):
+        if not callable(function):
+            raise TypeError(f"limit: expected a function, got {function!r}")
+
         def ask(args, kwargs):
             result = self.check(
                 key(*args, **kwargs) if callable(key) else key, cost(*args, **kwargs) if callable(cost) else cost
@@ -204,7 +270,7 @@ def limit(self, key, *, cost=1, on_limited=None):
                 raise Limited(result)
             return result
 
-        if inspect.iscoroutinefunction(function):
+        if _is_coroutine_function(function):
 
             @functools.wraps(function)
             async def limited_async(*args, **kwargs):
@@ -218,10 +284,15 @@ def limit(self, key, *, cost=1, on_limited=None):
 
         @functools.wraps(function)
         def limited(*args, **kwargs):
-            with ask(args, kwargs) as result:
-                if result:
-                    return function(*args, **kwargs)
-            return on_limited(result, *args, **kwargs)
+            result = ask(args, kwargs)
+            if not result:
+                return on_limited(result, *args, **kwargs)
+            try:
+                answer = function(*args, **kwargs)
+            except BaseException:
+                with result:
+                    raise
+            return _held(answer, result) if result._held else answer
 
         return limited
 

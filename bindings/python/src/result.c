@@ -342,6 +342,7 @@ static PyMemberDef members[] = {
 	MEMBER(window_ns, T_ULONGLONG, "nanoseconds; NEVER_NS for a window without an end"),
 	{"at_ns", T_ULONGLONG, offsetof(struct result, now_ns), READONLY,
          "when it was decided, Unix time"},
+	{"_held", T_UINT, offsetof(struct result, held), READONLY, "how many units it holds"},
 	{"rule", T_OBJECT_EX, offsetof(struct result, rule), READONLY, "the rule that was asked"},
 	{NULL, 0, 0, 0, NULL},
 };

@@ -141,7 +141,7 @@ CALLS = {
         "rule": lambda u: u.result.rule is u.rule, "at_ns": lambda u: u.result.at_ns == u.now,
         **{name: lambda u, name=name: getattr(u.result, name) for name in (
             "verdict", "reason", "is_shadow_denied", "retry_after", "reset_after", "delay", "window", "index", "limit",
-            "remaining", "used", "retry_after_ns", "reset_after_ns", "delay_ns", "window_ns",
+            "remaining", "used", "_held", "retry_after_ns", "reset_after_ns", "delay_ns", "window_ns",
         )},
     },
     rl.Counters: {

@@ -3,6 +3,8 @@
 
 import asyncio
 import datetime
+import functools
+import inspect
 import os
 import pickle
 import re
@@ -336,6 +338,24 @@ def test_a_wait_that_is_cancelled_gives_its_place_back(private):
     assert abs(after.delay - before.delay) < 600
 
 
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, TimeoutError])
+def test_a_wait_that_is_interrupted_gives_its_place_back(private, monkeypatch, interrupt):
+    bucket = private.rule("bucket", capacity=1, window=3600, algorithm="token_bucket")
+    assert bucket.check("alice")
+
+    def interrupted(seconds):
+        raise interrupt
+
+    monkeypatch.setattr(time, "sleep", interrupted)
+    before = bucket.reserve("alice", max_wait=None)
+    before.refund()
+    for _ in range(3):
+        with pytest.raises(interrupt):
+            bucket.wait("alice")
+    after = bucket.reserve("alice", max_wait=None)
+    assert abs(after.delay - before.delay) < 600
+
+
 def test_decorators(private):
     rule = private.rule("login", "2/h")
 
@@ -369,6 +389,136 @@ def test_decorators(private):
         return bool(jobs.peek("one"))
 
     assert outer() is False and jobs.peek("one")
+
+
+@pytest.fixture
+def one(private):
+    """A decorator by which one call is in flight, and how many are."""
+    jobs = private.rule("jobs", algorithm="in_flight", capacity=1)
+    return jobs.limit("one"), lambda: jobs.peek("one").used
+
+
+def test_a_generator_holds_until_it_ends(one):
+    limited, used = one
+
+    @limited
+    def numbers():
+        try:
+            got = yield used()
+        except KeyError:
+            got = "thrown"
+        yield got
+        return used()
+
+    def all_of():
+        return (yield from numbers())
+
+    running = numbers()
+    assert used() == 1 and next(running) == 1
+    with pytest.raises(rl.Limited):
+        numbers()
+    assert running.send("sent") == "sent" and used() == 1
+    with pytest.raises(StopIteration) as ended:
+        next(running)
+    assert ended.value.value == 1 and used() == 0
+    assert list(all_of()) == [1, None] and used() == 0
+    running = numbers()
+    assert next(running) == 1 and running.throw(KeyError()) == "thrown"
+    with pytest.raises(ZeroDivisionError):
+        running.throw(ZeroDivisionError())
+    assert used() == 0
+    for end in (lambda running: running.close(), lambda running: None):
+        for begins in (True, False):
+            running = numbers()
+            assert not begins or next(running) == 1
+            assert used() == 1
+            end(running)
+            del running
+            assert used() == 0
+
+
+def test_an_asynchronous_generator_holds_until_it_ends(one):
+    limited, used = one
+
+    @limited
+    async def numbers():
+        try:
+            got = yield used()
+        except KeyError:
+            got = "thrown"
+        await asyncio.sleep(0)
+        yield got
+
+    async def play():
+        assert [item async for item in numbers()] == [1, None] and used() == 0
+        running = numbers()
+        assert await running.__anext__() == 1 and await running.asend("sent") == "sent" and used() == 1
+        with pytest.raises(StopAsyncIteration):
+            await running.__anext__()
+        assert used() == 0
+        running = numbers()
+        assert await running.__anext__() == 1 and await running.athrow(KeyError()) == "thrown"
+        with pytest.raises(ZeroDivisionError):
+            await running.athrow(ZeroDivisionError())
+        assert used() == 0
+        running = numbers()
+        assert await running.__anext__() == 1 and used() == 1
+        await running.aclose()
+        assert used() == 0
+        running = numbers()
+        assert used() == 1
+        del running
+        assert used() == 0
+
+    asyncio.run(play())
+
+
+def test_what_is_awaited_holds_until_it_ends(one):
+    limited, used = one
+
+    async def work(fails=False):
+        await asyncio.sleep(0)
+        if fails:
+            raise ZeroDivisionError
+        return used()
+
+    class Object:
+        async def __call__(self):
+            return await work()
+
+    class Failing:
+        def __call__(self, fails=True):
+            return work(fails)
+
+    async def play():
+        for function in (work, Object(), functools.partial(Object()), lambda: work(), lambda: asyncio.ensure_future(work())):
+            call = limited(function)
+            assert await call() == 1 and used() == 0
+        assert inspect.iscoroutinefunction(limited(Object()))
+        for function in (Failing(), lambda: asyncio.ensure_future(work(True))):
+            with pytest.raises(ZeroDivisionError):
+                await limited(function)()
+            assert used() == 0
+        task = limited(lambda: asyncio.ensure_future(asyncio.sleep(60)))()
+        await asyncio.sleep(0)
+        assert used() == 1 and task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert used() == 0
+
+    asyncio.run(play())
+
+
+def test_a_function_that_fails_holds_nothing(one):
+    limited, used = one
+    kept = None
+    try:
+        limited(lambda: 1 / 0)()
+    except ZeroDivisionError as error:
+        kept = error
+    assert kept is not None and used() == 0
+    with pytest.raises(TypeError, match="limit: expected a function, got 5"):
+        limited(5)
 
 
 def test_several_rules_are_all_or_nothing(private):
