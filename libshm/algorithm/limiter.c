@@ -157,10 +157,14 @@ window_at(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
 	return rl_window_at(&l->window, v->is_zero ? NULL : space, v->ring, v->gen, now_ns);
 }
 
-/* What is counted above the capacity: that is told of a limit that counts what it denies. */
+/*
+ * What is counted above the capacity: that is told of a limit that counts what it denies. No word can count more than
+ * RL_CAPACITY_MAX, unless it is damaged.
+ */
 static uint32_t
 beyond(const struct rl_limiter *l, const struct rl_quota *q, uint64_t used)
 {
+	used = used < RL_CAPACITY_MAX ? used : RL_CAPACITY_MAX;
 	return rl_limiter_counts_denied(l, q) && used > q->capacity ? (uint32_t)used - q->capacity
 	                                                            : 0;
 }

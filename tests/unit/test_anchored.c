@@ -2,6 +2,7 @@
 /* Windows that begin with a key's first charge, and limits that count what they deny. */
 #include <string.h>
 
+#include "algorithm/limiter.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -412,6 +413,26 @@ test_what_cannot_be(void **state)
 	               "(400 days) are allowed");
 }
 
+/* A damaged word counts twice what one can: what is told is that at most. */
+static void
+test_damage_counts_no_more_than_a_word(void **state)
+{
+	const struct rl_limiter l = {
+		.algorithm = RL_FIXED_WINDOW,
+		.kind = RL_KIND_FIXED_WINDOW,
+		.window_ns = RL_SECOND,
+		.window = rl_window_make(RL_FIXED_WINDOW, RL_SECOND, 1, false),
+	};
+	const struct rl_quota q = {.capacity = 5, .counts_denied = true};
+	const struct rl_state damaged = {.cur = RL_CAPACITY_MAX, .sum = RL_CAPACITY_MAX};
+	const struct rl_view v = {.word = rl_state_pack(damaged, 0)};
+	struct rl_decision d;
+
+	(void)state;
+	rl_limiter_peek(&l, &q, &v, 1, 0, &d);
+	assert_int_equal(rl_decision_used(&d), RL_CAPACITY_MAX);
+}
+
 int
 main(void)
 {
@@ -426,6 +447,7 @@ main(void)
 		cmocka_unit_test(test_a_shadow_counts_on),
 		cmocka_unit_test(test_listed_and_restored),
 		cmocka_unit_test(test_what_cannot_be),
+		cmocka_unit_test(test_damage_counts_no_more_than_a_word),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
