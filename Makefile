@@ -90,6 +90,7 @@ SCHEDULES := $(patsubst tests/%.c,%,$(shell grep -lE '\<rl_atomic_hook\>|"(sched
              $(call files,tests/race/test_*.c)))
 CRASH     := $(patsubst tests/%.c,%,$(call files,tests/crash/test_*.c))
 SCRIBBLE  := fuzz/test_scribble
+HOSTILE   := fuzz/test_hostile
 RLD_FUZZ  := fuzz/test_rld
 STORM     := torture/test_storm
 RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(call files,tests/race/test_*.c)))
@@ -364,6 +365,7 @@ CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            $(CRASH:%=build/tests/%) $(patsubst %,build/v/hook/tests/%,$(filter-out %_creation,$(CRASH))) \
            build/tests/$(STORM) \
            build/tests/$(SCRIBBLE) build/v/asan/tests/$(SCRIBBLE) \
+           build/tests/$(HOSTILE) build/v/asan/tests/$(HOSTILE) \
            build/tests/$(RLD_FUZZ) $(CLUSTER:%=build/tests/%) $(patsubst %,build/v/asan/tests/%,$(filter-out cluster/test_hosts,$(CLUSTER)))
 
 # Once in full is enough of what repeats itself: sanitizers and the second build see the same in an
@@ -491,12 +493,13 @@ flood: $(FLOOD)
 
 FUZZ_SECONDS ?= 300
 fuzz: build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http build/v/asan/rlctl build/v/asan/rld \
-      build/v/asan/tests/$(SCRIBBLE) build/tests/$(RLD_FUZZ)
+      build/v/asan/tests/$(SCRIBBLE) build/v/asan/tests/$(HOSTILE) build/tests/$(RLD_FUZZ)
 	@tests/fuzz/check.sh $(FUZZ_SECONDS)
 	@tests/fuzz/attach.sh $(FUZZ_SECONDS)
 	@tests/fuzz/rlctl.sh $(FUZZ_SECONDS)
 	@tests/fuzz/http.sh $(FUZZ_SECONDS)
 	@RL_FUZZ_CASES=$$(($(FUZZ_SECONDS) * 4000)) build/v/asan/tests/$(SCRIBBLE)
+	@RL_FUZZ_CASES=$$(($(FUZZ_SECONDS) * 333334)) build/v/asan/tests/$(HOSTILE)
 	@RL_FUZZ_CASES=$$(($(FUZZ_SECONDS) * 400)) build/tests/$(RLD_FUZZ)
 
 # Tables for people; the same as JSON; and a picture drawn from that.

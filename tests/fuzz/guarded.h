@@ -19,25 +19,83 @@ guarded_bytes(size_t len)
 	return (len + GUARD_BYTES - 1) / GUARD_BYTES * GUARD_BYTES + 2 * GUARD_BYTES;
 }
 
+/* What was mapped so. Of more than that, the guards stay. */
+static struct {
+	char *at;
+	size_t len;
+} guarded[256];
+
+#define GUARDED (sizeof guarded / sizeof guarded[0])
+
+static size_t
+guarded_at(const void *at)
+{
+	size_t i = 0;
+
+	while (i < GUARDED && guarded[i].at != at)
+		i++;
+	return i;
+}
+
+/* Room for `len` bytes between two such pages. */
+static char *
+guarded_room(size_t len)
+{
+	size_t i = guarded_at(NULL);
+	char *room = (char *)syscall(SYS_mmap, NULL, guarded_bytes(len), PROT_NONE,
+	                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (room == MAP_FAILED)
+		return room;
+	if (i < GUARDED) {
+		guarded[i].at = room + GUARD_BYTES;
+		guarded[i].len = len;
+	}
+	return room + GUARD_BYTES;
+}
+
 __attribute__((visibility("default"))) void *
 mmap(void *at, size_t len, int protection, int flags, int fd, off_t offset)
 {
-	char *room = at;
+	char *room = at ? at : guarded_room(len);
 
-	if (!at)
-		room = (char *)syscall(SYS_mmap, NULL, guarded_bytes(len), PROT_NONE,
-		                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (room == MAP_FAILED)
 		return MAP_FAILED;
-	if (!at)
-		room += GUARD_BYTES;
 	return (void *)syscall(SYS_mmap, room, len, protection, flags | MAP_FIXED, fd, offset);
 }
 
+/* All of a mapping goes with its guards. Where its beginning goes, the last page of that is one for the rest. */
 __attribute__((visibility("default"))) int
 munmap(void *at, size_t len)
 {
-	return (int)syscall(SYS_munmap, (char *)at - GUARD_BYTES, guarded_bytes(len));
+	char *from = (char *)at - GUARD_BYTES;
+	size_t i = guarded_at(at);
+
+	if (i == GUARDED || len > guarded[i].len)
+		return (int)syscall(SYS_munmap, at, len);
+	if (len == guarded[i].len) {
+		guarded[i].at = NULL;
+		return (int)syscall(SYS_munmap, from, guarded_bytes(len));
+	}
+	guarded[i].at += len;
+	guarded[i].len -= len;
+	syscall(SYS_mmap, from + len, GUARD_BYTES, PROT_NONE,
+	        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	return (int)syscall(SYS_munmap, from, len);
+}
+
+/* As the library calls it: for another mapping of the same. */
+__attribute__((visibility("default"))) void *
+mremap(void *at, size_t len, size_t next, int flags, ...)
+{
+	char *room = guarded_room(next);
+	void *got = MAP_FAILED;
+
+	if (room != MAP_FAILED)
+		got = (void *)syscall(SYS_mremap, at, len, next, flags | MREMAP_FIXED, room);
+	if (got == MAP_FAILED && room != MAP_FAILED)
+		munmap(room, next);
+	return got;
 }
 
 #endif

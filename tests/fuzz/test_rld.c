@@ -27,6 +27,7 @@
 #define CASES_PER_START 125 /* of RL_FUZZ_CASES, which are the library's: a start is that dear */
 #define ROUNDS 16           /* of damage and questions, after each start */
 #define HANG_SECONDS 60
+#define FILE_BYTES (16 << 20)
 #define EXIT_MAX 2
 #define COUNT_MAX 1000000000000000ULL /* more than a day of this test could count */
 #define TROUBLE 2
@@ -332,6 +333,8 @@ write_config(void)
 static int
 prepare(void **state)
 {
+	int fd;
+
 	(void)state;
 	setenv("ASAN_OPTIONS", "exitcode=99", 1);
 	setenv("UBSAN_OPTIONS", "exitcode=99", 1);
@@ -340,6 +343,9 @@ prepare(void **state)
 	rl_unlink(test_segment_name());
 	assert_int_equal(rl_open(test_segment_name(), &exercise_options, &rl), 0);
 	exercise_fill(rl);
+	fd = test_file_of_segment();
+	assert_int_equal(ftruncate(fd, FILE_BYTES), 0); /* room for tables that there are not */
+	close(fd);
 	whole = malloc(rl->segment.bytes);
 	assert_non_null(whole);
 	memcpy(whole, rl->segment.header, rl->segment.bytes);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "forge.h"
 #include "testing.h"
 
 /* The parts of a segment, so that the small ones get their share. */
@@ -80,11 +81,14 @@ scribble_range(struct part p, uint64_t *seed)
 void
 scribble_segment(const struct rl_segment *s, uint64_t *seed)
 {
+	const struct forge lies = {.s = s};
 	struct part part[PARTS];
 
 	parts_of(s, part);
 	for (uint64_t n = 1 + test_below(seed, 4); n > 0; n--) {
-		if (test_below(seed, 4) == 0)
+		if (test_below(seed, 2))
+			forge(&lies, seed);
+		else if (test_below(seed, 4) == 0)
 			scribble_range(part[test_below(seed, PARTS)], seed);
 		else
 			scribble_word(part[test_below(seed, PARTS)], seed);
