@@ -6,11 +6,15 @@
 #include "move/move.h"
 #include "segment/view.h"
 
-/* The same, in whatever incarnation? A row may be given to a limit that counts networks, and the request has none. */
+/*
+ * The same, in whatever incarnation? A row may be given to a limit that counts networks, and the request has none, or in a segment
+ * that is damaged be of another kind, for which the request has no charge.
+ */
 static bool
 is_same(const struct rl_compiled *one, const struct rl_compiled *other)
 {
-	return rl_identity_is((struct rl_u128){.lo = one->identity},
+	return one->limiter.kind == other->limiter.kind &&
+	       rl_identity_is((struct rl_u128){.lo = one->identity},
 	                      (struct rl_u128){.lo = other->identity});
 }
 

@@ -905,7 +905,7 @@ test_a_seal(void **state)
 static void
 test_another_limit(void **state)
 {
-	struct rl_resize r = {.keys = 200};
+	struct rl_resize r = {.keys = 200, .ring = 80}; /* of which limits are compiled anew */
 	struct rl_sought k;
 	struct rl *rl;
 
@@ -916,6 +916,9 @@ test_another_limit(void **state)
 	k = (struct rl_sought){.rl = rl, .limit = rl_handle_limit(rl, 0), .now_ns = T0};
 	assert_non_null(k.limit);
 	assert_int_equal(rl_resize(rl, &r, 0), 0);
+	rl->segment.limits[0].identity.hi ^= RL_SLIDING_LOG;
+	assert_int_equal(rl_bring(&k), -EAGAIN);
+	rl->segment.limits[0].identity.hi ^= RL_SLIDING_LOG;
 	rl->segment.limits[0].identity.lo |= UINT64_C(24) << RL_IDENTITY_V4_SHIFT;
 	assert_int_equal(rl_bring(&k), -EAGAIN);
 	rl->segment.limits[0].identity.lo ^= UINT64_C(24) << RL_IDENTITY_V4_SHIFT;
