@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <text/file.h>
 #include <unistd.h>
 
@@ -29,6 +30,37 @@ new_file_strerror(int error)
 	                        : file_strerror(error);
 }
 
+/* In the directory of `path`, without a name: who is killed leaves nothing. Not every file system can; -1. */
+static int
+open_unnamed(const char *path)
+{
+	char *copy = access("/proc/self/fd", X_OK) == 0 ? strdup(path) : NULL;
+	int fd = copy ? open(dirname(copy), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+
+	free(copy);
+	return fd;
+}
+
+/* Give it its name beside its place, unless it has that already. */
+static int
+give_name(struct new_file *file)
+{
+	char *end = file->temporary + strlen(file->path) + 1, from[40];
+	unsigned random;
+
+	if (file->is_named)
+		return 0;
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", file->fd);
+	do {
+		if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+			return -EIO;
+		snprintf(end, strlen(end) + 1, "%06x", random & 0xffffff);
+		file->is_named =
+			linkat(AT_FDCWD, from, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) == 0;
+	} while (!file->is_named && errno == EEXIST);
+	return file->is_named ? 0 : -errno;
+}
+
 int
 new_file_create(struct new_file *file, const char *path, mode_t mode)
 {
@@ -41,7 +73,10 @@ new_file_create(struct new_file *file, const char *path, mode_t mode)
 		file->temporary = NULL;
 		return -ENOMEM;
 	}
-	file->fd = mkostemp(file->temporary, O_CLOEXEC);
+	file->fd = open_unnamed(path);
+	file->is_named = file->fd < 0;
+	if (file->is_named)
+		file->fd = mkostemp(file->temporary, O_CLOEXEC);
 	if (file->fd >= 0 && fchmod(file->fd, mode) == 0)
 		return 0;
 	error = -errno;
@@ -66,9 +101,11 @@ sync_directory(const char *path)
 static int
 finish(struct new_file *file, bool is_durable, struct stat *made)
 {
-	int error = 0;
+	int error = is_durable && fsync(file->fd) < 0 ? -errno : 0;
 
-	if (fstat(file->fd, made) < 0 || (is_durable && fsync(file->fd) < 0))
+	if (error == 0)
+		error = give_name(file);
+	if (error == 0 && fstat(file->fd, made) < 0)
 		error = -errno;
 	if (close(file->fd) < 0 && error == 0)
 		error = -errno;
@@ -90,7 +127,7 @@ new_file_commit(struct new_file *file, bool is_durable, struct stat *made)
 		return error;
 	}
 	free(file->temporary);
-	file->temporary = NULL;
+	*file = (struct new_file){.fd = -1};
 	return 0;
 }
 
@@ -99,7 +136,7 @@ new_file_abandon(struct new_file *file)
 {
 	if (file->fd >= 0)
 		close(file->fd);
-	if (file->temporary)
+	if (file->is_named)
 		unlink(file->temporary);
 	free(file->temporary);
 	*file = (struct new_file){.fd = -1};

@@ -3,12 +3,13 @@
 #define CONFIG_NEW_FILE_H
 
 /*
- * A file that is there whole or not at all: written beside its place under a name that nobody can
+ * A file that is there whole or not at all: written beside its place without a name, given one that nobody can
  * know before, and renamed once every byte is there. What it replaces is a regular file or nothing: to
  * rename over /dev/null would be a bad surprise, and over a symbolic link, which would be gone while the
  * file it leads to stays as it was.
  *
- * A process that is killed in between leaves "PATH.XXXXXX".
+ * A process that is killed while it writes leaves nothing; between the name and its place, or on a file system where
+ * each file has a name, "PATH.XXXXXX".
  */
 
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 struct new_file {
 	const char *path;
 	char *temporary;
+	bool is_named; /* that it stands under `temporary` */
 	int fd;
 };
 

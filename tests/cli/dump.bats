@@ -262,9 +262,9 @@ usage() {
 	echo old >"$file"
 	env --default-signal=INT "$RLCTL" -s "$segment" dump "$file" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
 	pid=$!
-	# Its temporary file shows that it is at work.
+	# Its file that has no name yet shows that it is at work.
 	for _ in $(seq 1000); do
-		compgen -G "$file.*" >/dev/null && break
+		readlink "/proc/$pid"/fd/* | grep -qF "$BATS_TEST_TMPDIR/#" && break
 	done
 	kill -INT $pid
 	status=0
