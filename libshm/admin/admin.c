@@ -66,6 +66,7 @@ rl_info(const struct rl *rl, struct rl_info *info)
 	struct rl_row_set kept, names;
 
 	rl_segment_info(s, info);
+	info->bytes = rl_segment_memory(&rl->handle->first->segment, s);
 	info->slots_before = slots_before(rl_here(rl));
 	info->table = s->table.number;
 	info->name = rl->handle->name;

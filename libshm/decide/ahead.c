@@ -49,14 +49,14 @@ is_current(const struct rl_ahead_entry *e, const struct rl_compiled *limit, uint
 static inline bool
 are_good(const struct rl_ahead_entry *e, const struct rl_ask *a, uint64_t key)
 {
-	uint64_t tag = rl_atomic_own_load(&e->tag);
+	uint64_t tag = rl_atomic_own_load(&e->tag), slot = rl_atomic_own_load(&e->slot);
 
 	return rl_tag_is(tag, RL_TAG_LIVE, key) && rl_atomic_own_load(&e->limit) == a->limit &&
 	       rl_atomic_own_load(&e->segment) == a->segment &&
 	       rl_atomic_own_load(&e->capacity) == a->quota.capacity &&
 	       is_current(e, a->limit, a->now_ns) &&
-	       rl_atomic_load(rl_table_tag(&a->segment->table, rl_atomic_own_load(&e->slot))) ==
-	               tag;
+	       slot < rl_segment_slots(a->segment) && /* not of a larger table, this moment */
+	       rl_atomic_load(rl_table_tag(&a->segment->table, slot)) == tag;
 }
 
 /* Spend what the request costs. True: *slot is where it was charged. */

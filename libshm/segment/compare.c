@@ -115,7 +115,7 @@ rl_segment_info(const struct rl_segment *s, struct rl_info *info)
 {
 	*info = (struct rl_info){
 		.layout = RL_LAYOUT_VERSION,
-		.bytes = rl_segment_memory(s),
+		.bytes = s->bytes,
 		.slots = rl_segment_slots(s),
 		.ring = s->geometry.ring,
 		.key_bytes = s->geometry.record_bytes - rl_record_head(&s->geometry),

@@ -79,8 +79,8 @@ void rl_segment_info(const struct rl_segment *s, struct rl_info *info);
 /* One in anonymous memory. 0 or -errno. */
 int rl_segment_private(const struct rl_options *options, struct rl_segment *s);
 
-/* That are in use for it, with the table of `s`. */
-uint64_t rl_segment_memory(const struct rl_segment *s);
+/* That are in use for the segment `first` with the table of `s`. */
+uint64_t rl_segment_memory(const struct rl_segment *first, const struct rl_segment *s);
 
 /* How many one with these options has. 0 or -EINVAL. */
 int rl_segment_bytes(const struct rl_options *options, uint64_t *bytes);

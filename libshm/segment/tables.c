@@ -421,11 +421,9 @@ rl_tables_give_back(const struct rl_segment *s)
 }
 
 uint64_t
-rl_segment_memory(const struct rl_segment *s)
+rl_segment_memory(const struct rl_segment *first, const struct rl_segment *s)
 {
-	const struct rl_geometry *first = &s->header->geometry;
-
 	if (s->table.number == 0)
 		return s->bytes;
-	return s->bytes - parts_of(first).bytes + parts_of(&s->geometry).bytes;
+	return s->bytes - parts_of(&first->geometry).bytes + parts_of(&s->geometry).bytes;
 }
