@@ -221,19 +221,17 @@ async def _iterated_async(answer, result):
                 step = answer.athrow(error)
 
 
-_LASTING = (
-    (inspect.isawaitable, _awaited), (inspect.isgenerator, _iterated), (inspect.isasyncgen, _iterated_async),
-)  # fmt: skip
-
-
 def _held(answer, result):
     """What a function has returned; the result's units are held until that has ended, too."""
     if hasattr(answer, "add_done_callback"):  # a future: awaited or not, it goes on
         answer.add_done_callback(lambda _done: result.release())
         return answer
-    for is_kind, until_ended in _LASTING:
-        if is_kind(answer):
-            return until_ended(answer, result)
+    if inspect.isawaitable(answer):
+        return _awaited(answer, result)
+    if inspect.isgenerator(answer):
+        return _iterated(answer, result)
+    if inspect.isasyncgen(answer):
+        return _iterated_async(answer, result)
     with result:
         return answer
 
