@@ -10,6 +10,7 @@
 #include "shared/reserved.h"
 
 #define AHEAD 8
+#define TRIES 1000
 
 /* Which table is wanted; 0 or why not. */
 static int
@@ -38,15 +39,21 @@ check(struct rl *rl, struct rl_resize *r, uint32_t *buckets, uint32_t *ring)
 	return r->keys_used > rl_table_holds(*buckets) ? RL_EKEYS : 0;
 }
 
-/* With the table in force. 0 or -errno. */
+/* With the table in force. Each try but one is for another that came into force just then. 0 or -errno. */
 static int
 go_on(struct rl **rl)
 {
-	int error = 0;
+	int error = -EAGAIN;
 
-	*rl = rl_here(*rl);
-	if (rl_table_is_left(&(*rl)->segment.table))
-		error = rl_follow_failed(*rl);
+	for (int tries = 0; tries < TRIES && error == -EAGAIN; tries++) {
+		struct rl *was = *rl;
+
+		*rl = rl_here(was);
+		if (!rl_table_is_left(&(*rl)->segment.table))
+			return 0;
+		if (*rl == was)
+			error = rl_follow_failed(was);
+	}
 	return error == -EAGAIN ? -EBUSY : error;
 }
 
