@@ -962,8 +962,7 @@ size_t rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max);
  *   rl_reset() or rl_reset_matching(), or when the limit started anew (defined with another shape, or dropped
  *   by the configuration). Then as many more may be held. A capacity that is lowered takes nothing away.
  * - Units of a process that ends come back, however it ended: to requests that would be denied by them, within
- *   100 ms, and to each sweep, or, of a key that has yet to move after a resize, to the first one after its
- *   move. Until then they count. A process is taken for dead on evidence alone: while it
+ *   100 ms, and to each sweep. Until then they count. A process is taken for dead on evidence alone: while it
  *   is a zombie that nobody has waited for, too, but not if it is of another pid namespace that
  *   cannot be seen from here. rld as root in a namespace above all others sees them (and /proc must not hide
  *   processes). Where the pid namespace of a process cannot be known, without /proc before Linux 6.11, what

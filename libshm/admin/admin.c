@@ -10,6 +10,7 @@
 #include "decide/decide.h"
 #include "evict/evict.h"
 #include "holder/holder.h"
+#include "holder/units.h"
 #include "move/follow.h"
 #include "rule/ban.h"
 #include "rule/history.h"
@@ -232,6 +233,33 @@ look_around(struct rl *rl)
 	}
 }
 
+/* What the dead hold of a key that has yet to move. All else of it is seen to when it moves. */
+static void
+reclaim(struct rl *before, uint64_t index)
+{
+	struct rl_budget budget = {RL_DECIDE_STEPS};
+	const struct rl_table *t = &before->segment.table;
+	struct rl_slot slot = {.index = index, .tag = rl_atomic_load(rl_table_tag(t, index))};
+	const struct rl_compiled *limit = rl_tag_status(slot.tag) == RL_TAG_LIVE
+	                                          ? rl_handle_limit(before, rl_tag_limit(slot.tag))
+	                                          : NULL;
+
+	if (limit && limit->limiter.algorithm == RL_IN_FLIGHT && rl_compiled_owns(limit, slot.tag))
+		rl_units_reclaim(before, limit, slot, &budget);
+}
+
+/* Of the table before, such a part as the slots from `first` to `end` are of the table in force. */
+static void
+reclaim_before(struct rl *rl, uint64_t first, uint64_t end)
+{
+	struct rl *before = rl_before(rl);
+	unsigned __int128 slots = before ? rl_segment_slots(&before->segment) : 0;
+	uint64_t all = rl_segment_slots(&rl->segment);
+
+	for (uint64_t i = (uint64_t)(first * slots / all); i < (uint64_t)(end * slots / all); i++)
+		reclaim(before, i);
+}
+
 int
 rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
                   struct rl_swept *swept)
@@ -259,6 +287,7 @@ rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns
 		if (!rl_tag_is_free(rl_atomic_load(rl_table_tag(t, i))))
 			rl_evict_stale(rl, i, rl_clamp_now(now_ns), swept);
 	}
+	reclaim_before(rl, first, first + count);
 	swept->seen += count;
 	return 0;
 }

@@ -1001,6 +1001,37 @@ test_exec_again_and_again(void **state)
 	rl_close(rl);
 }
 
+/* Their keys have yet to move, and each sweep is by slices of a table of another size. */
+static void
+test_a_sweep_while_keys_move(void **state)
+{
+	const uint32_t sizes[] = {20, 1000};
+	char key[16];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct rl *rl = open_with(NULL);
+		int rule = define(rl, in_flight(3));
+		struct rl_swept swept = {0};
+
+		for (int k = 0; k < 5; k++) {
+			snprintf(key, sizeof key, "k%d", k);
+			end(take_in_child(rl, rule, key, 2));
+		}
+		wait_for_a_look();
+		assert_int_equal(rl_resize(rl, &(struct rl_resize){.keys = sizes[i]}, 0), 0);
+		for (uint64_t slot = 0; rl_sweep_slots_at(rl, slot, 3, T0, &swept) == 0; slot += 3)
+			;
+		assert_int_equal(test_counter(rl, rule, RL_COUNT_reclaimed), 10);
+		for (int k = 0; k < 5; k++) {
+			snprintf(key, sizeof key, "k%d", k);
+			assert_int_equal(used(rl, rule, key), 0);
+		}
+		rl_close(rl);
+		test_unlink(state);
+	}
+}
+
 int
 main(void)
 {
@@ -1011,6 +1042,7 @@ main(void)
 		cmocka_unit_test(test_where_a_sequence_begins),
 		cmocka_unit_test_teardown(test_beside_its_definition, test_unlink),
 		cmocka_unit_test_teardown(test_comes_back_when_its_holder_is_killed, test_unlink),
+		cmocka_unit_test_teardown(test_a_sweep_while_keys_move, test_unlink),
 		cmocka_unit_test_teardown(test_a_zombie_and_a_stopped_one, test_unlink),
 		cmocka_unit_test_teardown(test_a_holder_elsewhere, test_unlink),
 		cmocka_unit_test_teardown(test_a_child_has_its_own, test_unlink),
