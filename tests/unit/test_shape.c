@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A limit's shape, in the words of its row. */
+#include <limits.h>
+
 #include "rule/shape.h"
 #include "testing.h"
 
