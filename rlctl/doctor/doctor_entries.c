@@ -12,6 +12,7 @@
 #include "text/names.h"
 
 #define AHEAD_MIN (2 * RL_SECOND) /* no two clocks of one host differ by that much */
+#define NAMELESS_MAX 256          /* that are known again; of more, any */
 #define STALE_SHARE 4             /* of the slots, one in so many */
 
 /* All keys of the table, gathered in one walk. */
@@ -21,17 +22,42 @@ struct census {
 	uint64_t ruleless; /* of limits that are in no rule any more */
 	uint64_t cut;      /* not all bytes of their key are kept */
 	uint64_t unkept;   /* the segment keeps no names */
-	uint64_t nameless; /* their key does not match their tag */
-	uint64_t ahead;    /* charged at a time that the clock has not reached */
+	uint64_t
+		nameless; /* their key does not match their tag, and did not in an earlier census; */
+	uint64_t nameless_id[NAMELESS_MAX]; /* the first of them */
+	uint64_t ahead;                     /* charged at a time that the clock has not reached */
 	char ahead_key[160];
 };
 
 struct inspection {
 	struct rl *rl;
 	uint64_t now_ns;
-	bool has_names; /* the segment keeps some */
+	bool has_names;               /* the segment keeps some */
+	const struct census *earlier; /* NULL: there was none */
 	struct census *census;
 };
+
+static bool
+was_nameless(const struct census *earlier, uint64_t id)
+{
+	for (uint64_t i = 0; i < earlier->nameless && i < NAMELESS_MAX; i++)
+		if (earlier->nameless_id[i] == id)
+			return true;
+	return earlier->nameless > NAMELESS_MAX;
+}
+
+/* What is being written right now looks damaged, too, each time another. */
+static void
+count_nameless(const struct inspection *inspection, uint64_t id)
+{
+	struct census *census = inspection->census;
+
+	if (inspection->earlier && !was_nameless(inspection->earlier, id))
+		return;
+	if (census->nameless < NAMELESS_MAX)
+		census->nameless_id[census->nameless] = id;
+	census->nameless++;
+}
 
 /* Buckets have one time alone: the longest they can take to be idle again tells. */
 static bool
@@ -82,7 +108,8 @@ count_entry(const struct rl_entry *entry, void *arg)
 		census->ruleless++;
 		return 0;
 	}
-	census->nameless += !entry->key && inspection->has_names;
+	if (!entry->key && inspection->has_names)
+		count_nameless(inspection, entry->id);
 	census->unkept += !entry->key && !inspection->has_names;
 	census->cut += entry->key && !entry_has_key(entry);
 	if (entry->is_stale)
@@ -93,19 +120,13 @@ count_entry(const struct rl_entry *entry, void *arg)
 }
 
 static void
-take_census(struct doctor *doctor, struct census *census)
+take_census(struct doctor *doctor, const struct census *earlier, struct census *census)
 {
 	struct inspection inspection = {doctor->rl, rl_now(doctor->rl), doctor->info.key_bytes > 0,
-	                                census};
+	                                earlier, census};
 
 	*census = (struct census){0};
 	rl_walk(doctor->rl, inspection.now_ns, NULL, count_entry, &inspection);
-}
-
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 static void
@@ -172,18 +193,18 @@ judge_cut(struct doctor *doctor, const struct census *census)
 	                    : "none if it is to keep no names; else make it with key_bytes");
 }
 
-/* Twice, since what is being written right now looks damaged, too: what stays is. */
+/* Names twice: what stays damaged is. */
 void
 check_entries(struct doctor *doctor)
 {
 	size_t before = doctor->count;
 	struct census first, second;
 
-	take_census(doctor, &first);
+	take_census(doctor, NULL, &first);
 	if (first.nameless > 0)
 		doctor_settle();
-	take_census(doctor, &second);
-	judge_names(doctor, least(first.nameless, second.nameless));
+	take_census(doctor, &first, &second);
+	judge_names(doctor, second.nameless);
 	judge_ahead(doctor, &second);
 	judge_ruleless(doctor, &second);
 	judge_stale(doctor, &second);
