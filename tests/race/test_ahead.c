@@ -18,6 +18,7 @@
 
 static struct rl *rl;
 static struct rl process[WORKERS];
+static struct rl_handle handle[WORKERS];
 static int rule;
 static uint32_t capacity, before; /* of which so much was admitted before the run */
 
@@ -35,9 +36,13 @@ make_processes(void)
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	for (int i = 0; i < WORKERS; i++) {
 		process[i] = *rl;
-		process[i].first = process[i].here = process[i].newest = &process[i];
-		process[i].ahead = rl_ahead_make();
-		assert_non_null(process[i].ahead);
+		handle[i] = *rl->handle;
+		handle[i].first = &process[i];
+		handle[i].newest = &process[i];
+		handle[i].ahead = rl_ahead_make();
+		assert_non_null(handle[i].ahead);
+		process[i].handle = &handle[i];
+		process[i].here = &process[i];
 	}
 	before = LEAST;
 	capacity = before + OPEN + rl->segment.geometry.stripes * PREFETCH;
@@ -47,7 +52,7 @@ static void
 end_processes(void)
 {
 	for (int i = 0; i < WORKERS; i++)
-		rl_ahead_free(process[i].ahead);
+		rl_ahead_free(handle[i].ahead);
 	rl_close(rl);
 }
 
@@ -77,7 +82,7 @@ start(void)
 	memset(&done, 0, sizeof done);
 	rl_reset(rl, rule, "k", 1);
 	for (int i = 0; i < WORKERS; i++)
-		memset(process[i].ahead, 0, sizeof *process[i].ahead);
+		memset(handle[i].ahead, 0, sizeof *handle[i].ahead);
 	for (uint32_t i = 0; i < before; i++) /* none of them ahead */
 		charge(rl, 1, T0, NULL);
 	rl_give_back(rl);
