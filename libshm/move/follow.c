@@ -107,7 +107,10 @@ rl_follow(struct rl *first)
 	uint64_t now = rl_tables_now(&first->segment);
 
 	next = get(first, now);
-	if (!next || next == here)
+	if (!next)
+		return here;
+	rl_atomic_own_store(&first->handle->unfollowed, 0);
+	if (next == here)
 		return here;
 	rl_atomic_publish_pointer(&first->here, here, next);
 	leave(first, now);

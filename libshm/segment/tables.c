@@ -130,11 +130,11 @@ is_behind(const struct rl_segment *s, uint64_t number, uint64_t at)
 	       at >= before.at + mapped_bytes(&g);
 }
 
-/* The same beside one that this process has mapped. */
+/* The same beside one that this process has mapped: it may be this very one, by another thread. */
 static bool
 is_apart(const struct rl_segment *mapped, uint64_t number, uint64_t at, const struct rl_geometry *g)
 {
-	if (mapped->table.number == 0)
+	if (mapped->table.number == 0 || mapped->table.number == number)
 		return true;
 	return number > mapped->table.number
 	               ? at >= mapped->own_at + mapped_bytes(&mapped->geometry)
