@@ -67,8 +67,8 @@ limit_format(const struct rl_limit *limit)
 	if (limit->count_denied)
 		append(&out, ", counting denied ones");
 	if (limit->scope == RL_SCOPE_CLUSTER)
-		append(&out, ", of the cluster, blind %" PRIu32 ", no cost above %" PRIu32 " lent",
-		       limit->blind, limit_cost_lent(limit));
+		append(&out, ", of the cluster, blind %" PRIu32 ", max cost %" PRIu32, limit->blind,
+		       limit_cost_lent(limit));
 	append_prefixes(&out, limit);
 	if (limit->shadow)
 		append(&out, ", shadow");

@@ -905,6 +905,6 @@ rlctl_says_missing() {
 	exits 1
 	says_line 'denied, until its host has a share'
 	on status
-	says 'blind 10, no cost above 10 lent'
-	says 'blind 0, no cost above 1 lent'
+	says 'blind 10, max cost 10'
+	says 'blind 0, max cost 1'
 }

@@ -157,7 +157,7 @@ end(void)
 static bool
 ask(char *answer, size_t size)
 {
-	static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
+	static const char request[] = "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n";
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	size_t have = 0;
