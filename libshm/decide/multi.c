@@ -30,6 +30,7 @@ struct planned {
 	struct rl_slot slot;
 	struct rl_u128 seen;
 	struct rl_plan plan;
+	const struct rl_segment *segment; /* whose slot it is: the part may go on to another */
 };
 
 /* One request: items, and the limits of each as parts first[i] .. first[i + 1] - 1. */
@@ -203,6 +204,7 @@ plan_part(struct batch *b, unsigned p, uint64_t cost)
 	a->cost = (uint32_t)cost;
 	a->result = &b->part_result[p];
 	a->charge = NULL; /* the plan says all of it */
+	planned->segment = a->segment;
 	return rl_table_find(&a->segment->table, &b->part[p].candidates, &planned->slot) &&
 	       rl_plan_charge(a, planned->slot, &planned->seen, &planned->plan);
 }
@@ -221,9 +223,9 @@ charge_part(struct batch *b, unsigned p, uint64_t cost)
 {
 	struct planned *planned = &b->planned[p];
 
-	planned->is_charged =
-		planned->is_valid && rl_charge_planned(&b->part[p].ask, planned->slot,
-	                                               planned->seen, &planned->plan) != RL_AGAIN;
+	planned->is_charged = planned->is_valid && planned->segment == b->part[p].ask.segment &&
+	                      rl_charge_planned(&b->part[p].ask, planned->slot, planned->seen,
+	                                        &planned->plan) != RL_AGAIN;
 	if (planned->is_charged) {
 		b->part[p].slot = planned->slot;
 		return RL_ALLOWED;
