@@ -23,7 +23,9 @@ rl_share_bucket_of(uint64_t window_ns, uint32_t capacity, uint32_t size)
 	wide most = (wide)RL_SHARE_FILL_MAX * capacity / window_ns;
 
 	if (size > most)
-		size = most > 0 ? (uint32_t)most : 1;
+		size = (uint32_t)most;
+	if (size == 0) /* of a bucket of hardly any rate, and of damage */
+		size = 1;
 	return (struct rl_share_bucket){
 		.fill = up((wide)window_ns * size << PART_BITS, capacity),
 		.size = size,
