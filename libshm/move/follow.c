@@ -82,8 +82,10 @@ get(struct rl *first, uint64_t number)
 	while (rl) {
 		front = newest(first);
 		rl->older = front;
-		if (rl_atomic_publish_pointer(&first->handle->newest, front, rl))
+		if (rl_atomic_publish_pointer(&first->handle->newest, front, rl)) {
+			rl_atomic_add(&first->handle->followed, sizeof *rl);
 			return rl;
+		}
 		if (known(first, number))
 			break;
 	}

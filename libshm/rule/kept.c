@@ -12,10 +12,7 @@
 bool
 rl_kept_may_be(struct rl_handle *handle, uint64_t bytes)
 {
-	if (rl_atomic_load_relaxed(&handle->followed) + bytes > KEPT_MAX)
-		return false;
-	rl_atomic_add(&handle->followed, bytes);
-	return true;
+	return rl_atomic_load_relaxed(&handle->followed) + bytes <= KEPT_MAX;
 }
 
 static struct rl_kept *
@@ -81,6 +78,7 @@ rl_kept_get(struct rl *rl)
 		do
 			mine->earlier = newest(rl->handle);
 		while (!rl_atomic_publish_pointer(&rl->handle->kept, mine->earlier, mine));
+		rl_atomic_add(&rl->handle->followed, bytes);
 		kept = mine;
 	}
 	rl->limits = kept->limits;

@@ -14,7 +14,10 @@ int rl_kept_get(struct rl *rl);
 /* Undo that for all of a handle. */
 void rl_kept_free(struct rl_handle *handle);
 
-/* May the handle keep so many bytes more, for tables that it follows to? Damage must not fill the memory. */
+/*
+ * May the handle keep so many bytes more, for tables that it follows to? Damage must not fill the memory. Who keeps them adds them to
+ * handle->followed: what was tried and came to nothing takes none.
+ */
 bool rl_kept_may_be(struct rl_handle *handle, uint64_t bytes);
 
 #endif

@@ -377,6 +377,7 @@ test_no_addresses(void **state)
 	int rule, refused = 0;
 	struct rl *rl = open_small(&rule);
 	struct rl_result result;
+	uint64_t kept;
 
 	(void)state;
 	if (ZONES > 0) { /* all addresses are taken already */
@@ -396,6 +397,10 @@ test_no_addresses(void **state)
 		refused++;
 	}
 	assert_in_range(refused, 1, 7);
+	kept = rl->handle->followed;
+	for (uint64_t i = 0; i < 100; i++)
+		expect(rl, rule, RL_UNDECIDED, -ENOMEM);
+	assert_int_equal(rl->handle->followed, kept); /* what is not followed to is not kept */
 	limit_addresses(RLIM_INFINITY);
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0 + 9 * RL_SECOND, NULL), RL_ALLOWED);
 	rl_close(rl);
