@@ -285,7 +285,7 @@ take_back(struct batch *b, unsigned p)
 {
 	for (unsigned q = 0; q < b->first[b->count]; q++)
 		if (is_charged(b, q))
-			rl_refund_charge(b->rl, charge_of(b, q), b->now_ns);
+			rl_refund_charge(b->part[q].rl, charge_of(b, q), b->now_ns);
 	for (size_t j = 0; j < b->count; j++) {
 		for (unsigned q = b->first[j]; q < b->first[j + 1]; q++)
 			if (q != p && !is_charged(b, q))
@@ -352,7 +352,7 @@ count_denied_part(struct batch *b, unsigned p, uint64_t cost)
 	if (rl_decide(rq, cost, RL_CHARGE) == RL_DENIED) {
 		rl_request_lift_shadow(&rq->ask, RL_DENIED);
 	} else {
-		rl_refund_charge(b->rl, &b->charge[p], b->now_ns);
+		rl_refund_charge(b->part[p].rl, &b->charge[p], b->now_ns);
 		b->part_result[p] = peeked;
 	}
 }
