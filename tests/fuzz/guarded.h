@@ -7,6 +7,7 @@
  * that an access beyond either end ends it. Takes the place of libc's calls; include it once.
  */
 
+#include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -84,17 +85,25 @@ munmap(void *at, size_t len)
 	return (int)syscall(SYS_munmap, from, len);
 }
 
-/* As the library calls it: for another mapping of the same. */
+/* As the library calls it: for another mapping of the same, or to a place of its own, which has its neighbours there. */
 __attribute__((visibility("default"))) void *
 mremap(void *at, size_t len, size_t next, int flags, ...)
 {
-	char *room = guarded_room(next);
-	void *got = MAP_FAILED;
+	va_list more;
+	void *got, *to;
 
-	if (room != MAP_FAILED)
-		got = (void *)syscall(SYS_mremap, at, len, next, flags | MREMAP_FIXED, room);
-	if (got == MAP_FAILED && room != MAP_FAILED)
-		munmap(room, next);
+	va_start(more, flags);
+	to = flags & MREMAP_FIXED ? va_arg(more, void *) : guarded_room(next);
+	va_end(more);
+	if (to == MAP_FAILED)
+		return MAP_FAILED;
+	got = (void *)syscall(SYS_mremap, at, len, next, flags | MREMAP_FIXED, to);
+	if (flags & MREMAP_FIXED) {
+		if (got != MAP_FAILED)
+			munmap(at, len); /* its guards */
+	} else if (got == MAP_FAILED) {
+		munmap(to, next);
+	}
 	return got;
 }
 
