@@ -14,6 +14,12 @@
 #include "rule/kept.h"
 #include "segment/tables.h"
 
+/*
+ * Tables that a handle has mapped at most. Two are in use; more are only what nobody knows to be left: of a segment that says it
+ * went back, or where the kernel has no zeros to give. A process may have some 65,000 mappings in all.
+ */
+#define MAPPED_MAX 4096
+
 static void
 free_one(struct rl *rl)
 {
@@ -35,7 +41,7 @@ fill(struct rl *rl, uint64_t number)
 	struct rl_handle *h = rl->handle;
 	int error;
 
-	if (!rl_kept_may_be(h, sizeof *rl))
+	if (!rl_kept_may_be(h, sizeof *rl) || rl_atomic_load_relaxed(&h->mapped) >= MAPPED_MAX)
 		return -ENOMEM;
 	error = rl_tables_map(&h->first->segment, h->name, number, &newest(h->first)->segment,
 	                      &h->next_map, &rl->segment);
@@ -84,6 +90,7 @@ get(struct rl *first, uint64_t number)
 		rl->older = front;
 		if (rl_atomic_publish_pointer(&first->handle->newest, front, rl)) {
 			rl_atomic_add(&first->handle->followed, sizeof *rl);
+			rl_atomic_add(&first->handle->mapped, 1);
 			return rl;
 		}
 		if (known(first, number))
@@ -98,8 +105,8 @@ static void
 leave(struct rl *first, uint64_t now)
 {
 	for (struct rl *rl = newest(first); rl != first; rl = rl->older)
-		if (rl->segment.table.number + 1 < now)
-			rl_tables_leave(&rl->segment);
+		if (rl->segment.table.number + 1 < now && rl_tables_leave(&rl->segment))
+			rl_atomic_add(&first->handle->mapped, UINT64_MAX); /* one fewer */
 }
 
 struct rl *

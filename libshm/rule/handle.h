@@ -28,6 +28,7 @@ struct rl_handle {
 	void *newest;               /* the list of all its struct rls: move/follow.c */
 	uint64_t unfollowed;        /* why a table was not to be had: -rl_follow_failed() */
 	void *kept;                 /* the list of each struct rl_kept */
+	uint64_t mapped;            /* how many tables are mapped for it, but the first */
 	uint64_t followed;          /* the bytes of memory that all of them take */
 	uint64_t next_map;          /* where the next table is mapped: rl_tables_map() */
 	struct rl_ahead *ahead;     /* units taken ahead; NULL: none can be */

@@ -69,3 +69,10 @@ rl_addresses_take(uint64_t *next, size_t bytes)
 	}
 	return NULL;
 }
+
+void
+rl_addresses_give_back(uint64_t *next, void *at, size_t bytes)
+{
+	munmap(at, bytes);
+	rl_atomic_own_cas(next, (uintptr_t)at + bytes, (uintptr_t)at);
+}

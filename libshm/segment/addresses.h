@@ -13,4 +13,9 @@
  */
 void *rl_addresses_take(uint64_t *next, size_t bytes);
 
+/*
+ * Unmap what nobody has used. If nothing was taken after it, the next is mapped there: else a hole would keep neighbours apart.
+ */
+void rl_addresses_give_back(uint64_t *next, void *at, size_t bytes);
+
 #endif

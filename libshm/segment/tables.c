@@ -244,7 +244,7 @@ rl_tables_map(const struct rl_segment *first, const char *name, uint64_t number,
 	else if (!is_in_file(at + parts_of(&geometry).bytes - 1))
 		error = RL_EDAMAGED;
 	if (error < 0) {
-		munmap(at, mapped_bytes(&geometry));
+		rl_addresses_give_back(next_map, at, mapped_bytes(&geometry));
 		return error;
 	}
 	*s = *first;
@@ -259,19 +259,20 @@ rl_tables_map(const struct rl_segment *first, const char *name, uint64_t number,
  * In one step of the kernel, so that there is no moment without memory. The zeros of tables that lie side by side become one
  * mapping. A process that has all its memory locked would have them in it: they are let go.
  */
-void
+bool
 rl_tables_leave(struct rl_segment *s)
 {
 	int protection = s->is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
 	size_t bytes = mapped_bytes(&s->geometry);
 
-	if (rl_atomic_own_load(&s->own_at) == 0 ||
-	    mmap(s->own_map, bytes, protection, flags, -1, 0) == MAP_FAILED)
-		return;
-	rl_atomic_own_store(&s->own_at, 0);
+	uint64_t at = rl_atomic_own_load(&s->own_at);
+
+	if (at == 0 || mmap(s->own_map, bytes, protection, flags, -1, 0) == MAP_FAILED)
+		return false;
 	munlock(s->own_map, bytes);
 	madvise(s->own_map, bytes, MADV_DONTNEED);
+	return rl_atomic_own_cas(&s->own_at, at, 0);
 }
 
 static int

@@ -43,8 +43,9 @@ int rl_tables_map(const struct rl_segment *first, const char *name, uint64_t num
  * Have zeros in the place of its own table, and give up the view of the file: the table has been left, all of its keys have come
  * to another, and this process knows two that are newer. Threads may be in it still. What they read is what they read once its
  * memory is given back; what they write is memory of this process, and nobody looks there.
+ * True: it was done now.
  */
-void rl_tables_leave(struct rl_segment *s);
+bool rl_tables_leave(struct rl_segment *s);
 
 /* Undo that. */
 void rl_tables_unmap(struct rl_segment *s);

@@ -112,6 +112,20 @@ test_places_that_are_none(void **state)
 	rl_close(rl);
 }
 
+static uint64_t
+mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	uint64_t lines = 0;
+	int c;
+
+	assert_non_null(maps);
+	while ((c = getc(maps)) != EOF)
+		lines += c == '\n';
+	fclose(maps);
+	return lines;
+}
+
 /* Behind the end of the file there is nothing: nobody dies of looking there. */
 static void
 test_a_place_behind_the_end(void **state)
@@ -120,13 +134,16 @@ test_a_place_behind_the_end(void **state)
 	struct rl *rl = open_small(&rule), *other;
 	const struct rl_segment *s = &rl->segment;
 	const uint64_t at = rl_table_at(s->bytes), sizes = 20 | UINT64_C(4) << 32;
+	uint64_t maps;
 
 	(void)state;
-	for (uint64_t pieces = 0; pieces < 200; pieces += 50) {
+	maps = mappings();
+	for (uint64_t pieces = 0; pieces < 200; pieces++) {
 		forge(s, 1, at + pieces * PIECE, sizes);
 		expect(rl, rule, RL_UNDECIDED, RL_EDAMAGED);
 		assert_int_equal(rl_open(test_segment_name(), NULL, &other), RL_ETRUNCATED);
 	}
+	assert_in_range(mappings(), 0, maps + 2);
 	forget(s);
 	expect(rl, rule, RL_ALLOWED, 0);
 	rl_close(rl);
@@ -154,6 +171,28 @@ test_places_that_overlap(void **state)
 		expect(rl, rule, RL_UNDECIDED, RL_EDAMAGED);
 	}
 	assert_int_equal(((struct rl *)rl->handle->newest)->segment.table.number, 1);
+	rl_close(rl);
+}
+
+/* Whoever says that tables come into force which nobody leaves takes no process all of its mappings. */
+static void
+test_tables_that_nobody_leaves(void **state)
+{
+	int rule, fd;
+	struct rl *rl = open_small(&rule);
+	const struct rl_segment *s = &rl->segment;
+	const uint64_t sizes = 20 | UINT64_C(4) << 32, last = 5000;
+
+	(void)state;
+	fd = test_file_of_segment();
+	assert_int_equal(ftruncate(fd, (off_t)(rl_table_at(s->bytes) + (last + 2) * PIECE)), 0);
+	close(fd);
+	for (uint64_t number = last; number > 0; number--) {
+		forge(s, number, rl_table_at(s->bytes) + number * PIECE, sizes);
+		rl_check_at(rl, rule, &number, sizeof number, 1, T0, NULL);
+	}
+	assert_in_range(rl->handle->mapped, 4000, 4096);
+	expect(rl, rule, RL_UNDECIDED, -ENOMEM);
 	rl_close(rl);
 }
 
@@ -208,20 +247,6 @@ test_what_lies_behind(void **state)
 	munmap(left, 8 * PIECE);
 	close(fd);
 	rl_close(rl);
-}
-
-static uint64_t
-mappings(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "r");
-	uint64_t lines = 0;
-	int c;
-
-	assert_non_null(maps);
-	while ((c = getc(maps)) != EOF)
-		lines += c == '\n';
-	fclose(maps);
-	return lines;
 }
 
 /* In bytes: what nobody else has. */
@@ -458,6 +483,7 @@ main(void)
 		cmocka_unit_test_teardown(test_places_that_are_none, test_unlink),
 		cmocka_unit_test_teardown(test_a_place_behind_the_end, test_unlink),
 		cmocka_unit_test_teardown(test_places_that_overlap, test_unlink),
+		cmocka_unit_test_teardown(test_tables_that_nobody_leaves, test_unlink),
 		cmocka_unit_test_teardown(test_a_bit_of_a_place, test_unlink),
 		cmocka_unit_test_teardown(test_what_lies_behind, test_unlink),
 		cmocka_unit_test_teardown(test_what_resizes_leave, test_unlink),
