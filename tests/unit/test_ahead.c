@@ -691,8 +691,7 @@ test_another_table(void **state)
 	assert_int_equal(test_counter(handle[0], rule, RL_COUNT_prefetch_void), PREFETCH - 1);
 	resize(20); /* where the key has the same slot, and the same tag */
 	assert_true(ask(1));
-	assert_int_equal(test_counter(handle[0], rule, RL_COUNT_prefetch_void),
-	                 2 * (PREFETCH - 1));
+	assert_int_equal(test_counter(handle[0], rule, RL_COUNT_prefetch_void), 2 * (PREFETCH - 1));
 }
 
 int
