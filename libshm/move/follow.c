@@ -67,37 +67,46 @@ make(struct rl *first, uint64_t number)
 	return NULL;
 }
 
-/* Of that table, if it has been followed to. */
+/* Of that table, if it has been followed to; from `rl` on, which was the newest. */
 static struct rl *
-known(struct rl *first, uint64_t number)
+known(struct rl *rl, uint64_t number)
 {
-	for (struct rl *rl = newest(first); rl != first; rl = rl->older)
+	struct rl *first = rl->handle->first;
+
+	for (; rl != first; rl = rl->older)
 		if (rl->segment.table.number == number)
 			return rl;
 	return number == 0 ? first : NULL;
 }
 
+/* In front of the list, unless another thread was quicker. */
+static struct rl *
+publish(struct rl *first, struct rl *rl)
+{
+	struct rl *other;
+
+	do {
+		rl->older = newest(first);
+		other = known(rl->older, rl->segment.table.number);
+		if (other) {
+			free_one(rl);
+			return other;
+		}
+	} while (!rl_atomic_publish_pointer(&first->handle->newest, rl->older, rl));
+	rl_atomic_add(&first->handle->followed, sizeof *rl);
+	rl_atomic_add(&first->handle->mapped, 1);
+	return rl;
+}
+
 static struct rl *
 get(struct rl *first, uint64_t number)
 {
-	struct rl *rl = known(first, number), *front;
+	struct rl *rl = known(newest(first), number);
 
 	if (rl)
 		return rl;
 	rl = make(first, number);
-	while (rl) {
-		front = newest(first);
-		rl->older = front;
-		if (rl_atomic_publish_pointer(&first->handle->newest, front, rl)) {
-			rl_atomic_add(&first->handle->followed, sizeof *rl);
-			rl_atomic_add(&first->handle->mapped, 1);
-			return rl;
-		}
-		if (known(first, number))
-			break;
-	}
-	free_one(rl);
-	return known(first, number);
+	return rl ? publish(first, rl) : known(newest(first), number);
 }
 
 /* The tables before the two that may be in use. */
