@@ -996,7 +996,7 @@ int rl_release(struct rl *rl, struct rl_hold *holds, size_t count);
  * newest time, a bucket what had not come back when its newest request came, of 511 tokens at most, and
  * nothing while that one is a booking beyond the burst. Returns the most that a limit took back, 0 also
  * for a banned or exempt key, and for units in flight, whose holder a key does not tell; -EINVAL, RL_EEMPTY, -ENAMETOOLONG, RL_EADDRESS, RL_EREMOVED, RL_ECOST,
- * -ENOMEM, -EROFS; -EBUSY other processes keep changing the key.
+ * -ENOMEM, RL_EDAMAGED, -EROFS; -EBUSY other processes keep changing the key.
  *
  * Of requests with a capacity of their own, give that in the item: a bucket takes nothing back under
  * another capacity than its newest request had. The item's cost is what is given back.

@@ -403,7 +403,8 @@ enum rl_resize_flag {
 /*
  * Make it, and put it into force. 0, or nothing has changed: -EINVAL; RL_ERING a shorter ring; RL_EKEYS too few keys for those
  * that are counted; RL_EMOVING; RL_EMEMORY, -ENOSPC, -EFBIG the memory for both cannot be had; -ENOENT the
- * segment's name is gone, or it is a private one; -EBUSY another process configures for seconds; -EROFS; -EACCES.
+ * segment's name is gone, or it is a private one; -EBUSY another process configures for seconds; -EROFS; -EACCES; -ENOMEM this
+ * process has no memory or addresses for a table; RL_EDAMAGED what the segment says of its tables cannot be.
  */
 int rl_resize(struct rl *rl, struct rl_resize *resize, unsigned flags);
 

@@ -97,7 +97,7 @@ rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns)
 	return error < 0 ? error : most;
 }
 
-/* By one limit: how much, or -EBUSY. */
+/* By one limit: how much; -EBUSY, or why the table in force cannot be mapped. */
 static int
 refund_newest(struct rl_request *rq, uint32_t cost)
 {
@@ -107,11 +107,15 @@ refund_newest(struct rl_request *rq, uint32_t cost)
 	struct rl_view v;
 	enum rl_seen seen;
 	uint32_t given;
+	int error;
 
 	rq->budget = NULL;
 	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
-		if (rl_must_bring(rq->rl) && rl_request_bring(rq) < 0)
+		error = rl_must_bring(rq->rl) ? rl_request_bring(rq) : 0;
+		if (error == -EAGAIN || error == -ENOSPC) /* others are at it */
 			continue;
+		if (error < 0)
+			return error;
 		if (!rl_table_find(&a->segment->table, &rq->candidates, &slot)) {
 			if (rl_table_is_left(&a->segment->table))
 				continue;
