@@ -42,7 +42,8 @@ rl_segment_reopen(const struct rl_segment *s, const char *name)
 
 	if (error < 0)
 		return error;
-	fd = open(path.text, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	fd = open(path.text,
+	          (s->is_writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &file) == 0 && file.st_dev == s->origin->file.st_dev &&

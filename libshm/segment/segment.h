@@ -91,8 +91,8 @@ void rl_segment_close(struct rl_segment *s);
 int rl_segment_unlink(const char *name);
 
 /*
- * Another descriptor of the file that is mapped, for locks; -ENOENT if its name is gone or is
- * another's now, or there never was one.
+ * Another descriptor of the file that is mapped, as it is mapped: to read, or to write, too. -ENOENT if its name is gone or
+ * is another's now, or there never was one.
  */
 int rl_segment_reopen(const struct rl_segment *s, const char *name);
 

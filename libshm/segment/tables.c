@@ -169,26 +169,33 @@ rl_tables_look(const struct rl_segment *s, uint64_t number)
 }
 
 /*
- * A view of the file that is mapped at `first`, at addresses that are the caller's. A mapping of no length is copied, from its
- * start: that needs no descriptor, and no permission that the process may have given up since. Where it is refused, the name is
- * opened again.
+ * A mapping of no length is copied, from its start: that needs no name, and no permission that the process may have given up
+ * since. In a process that has its memory locked, all of the file is read into it meanwhile, its holes, too.
  */
+static bool
+map_copy(const struct rl_segment *first, uint64_t from, void *at, uint64_t bytes)
+{
+	unsigned char *base = mremap(first->header, 0, from + bytes, MREMAP_MAYMOVE);
+
+	if (base == MAP_FAILED)
+		return false;
+	if (munmap(base, from) == 0 &&
+	    mremap(base + from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at)
+		return true;
+	munmap(base, from + bytes); /* there are as many mappings as there may be */
+	return false;
+}
+
+/* A view of the file that is mapped at `first`, at addresses that are the caller's. */
 static bool
 map_again(const struct rl_segment *first, const char *name, uint64_t from, void *at, uint64_t bytes)
 {
 	int protection = first->is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
-	unsigned char *base = mremap(first->header, 0, from + bytes, MREMAP_MAYMOVE);
+	int fd = rl_segment_reopen(first, name);
 	void *table;
-	int fd;
 
-	if (base != MAP_FAILED && munmap(base, from) == 0 &&
-	    mremap(base + from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at)
-		return true;
-	if (base != MAP_FAILED) /* there are as many mappings as there may be */
-		munmap(base, from + bytes);
-	fd = rl_segment_reopen(first, name);
 	if (fd < 0)
-		return false;
+		return map_copy(first, from, at, bytes);
 	table = mmap(at, bytes, protection, MAP_SHARED | MAP_FIXED, fd, (off_t)from);
 	close(fd);
 	return table == at;
@@ -197,7 +204,7 @@ map_again(const struct rl_segment *first, const char *name, uint64_t from, void 
 /*
  * Does the file reach as far as that byte of a mapping? Nobody has a descriptor to ask. So the kernel is to read it, in a call
  * that then does nothing, for there is no such way to change a mask of signals: where a load would be SIGBUS, that is
- * EFAULT. The kernel reads eight bytes, and no page is left by them.
+ * EFAULT. The kernel reads eight bytes. Where they are a hole of the file, a page of zeros takes its place.
  */
 static bool
 is_in_file(const unsigned char *last)
@@ -255,6 +262,28 @@ rl_tables_map(const struct rl_segment *first, const char *name, uint64_t number,
 	return 0;
 }
 
+/* Somewhere, or in place of what is mapped at an address. */
+static void *
+map_zeros(const struct rl_segment *s, void *at)
+{
+	int protection = s->is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0);
+
+	return mmap(at, mapped_bytes(&s->geometry), protection, flags, -1, 0);
+}
+
+/*
+ * Linux before 6.12 unmaps what stands in the place before it knows that it may not give: a thread that sleeps there would wake
+ * up without memory. So it is asked first, for some anywhere.
+ */
+static bool
+may_have_zeros(const struct rl_segment *s)
+{
+	void *some = map_zeros(s, NULL);
+
+	return some != MAP_FAILED && munmap(some, mapped_bytes(&s->geometry)) == 0;
+}
+
 /*
  * In one step of the kernel, so that there is no moment without memory. The zeros of tables that lie side by side become one
  * mapping. A process that has all its memory locked would have them in it: they are let go.
@@ -262,13 +291,10 @@ rl_tables_map(const struct rl_segment *first, const char *name, uint64_t number,
 bool
 rl_tables_leave(struct rl_segment *s)
 {
-	int protection = s->is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
 	size_t bytes = mapped_bytes(&s->geometry);
-
 	uint64_t at = rl_atomic_own_load(&s->own_at);
 
-	if (at == 0 || mmap(s->own_map, bytes, protection, flags, -1, 0) == MAP_FAILED)
+	if (at == 0 || !may_have_zeros(s) || map_zeros(s, s->own_map) == MAP_FAILED)
 		return false;
 	munlock(s->own_map, bytes);
 	madvise(s->own_map, bytes, MADV_DONTNEED);
@@ -309,21 +335,34 @@ rl_tables_unmap(struct rl_segment *s)
 	s->own_map = NULL;
 }
 
+/* What stands from there on is of a table that was never put into force, or nobody's. */
+static int
+clear_from(int fd, uint64_t at)
+{
+	const int hole = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+	struct stat file;
+
+	if (fstat(fd, &file) < 0)
+		return -errno;
+	if ((uint64_t)file.st_size <= at)
+		return 0;
+	return fallocate(fd, hole, (off_t)at, file.st_size - (off_t)at) < 0 ? -errno : 0;
+}
+
 /*
- * Make room for a table. What stands there is of one that was never put into force, or nobody's: it goes. The file is never made
- * shorter, for who has it mapped would fall off its end; what is given back is a hole in it.
+ * Make room for a table. The file is never made shorter, for who has it mapped would fall off its end; what is given back is a
+ * hole in it.
  */
 static int
 grow(int fd, uint64_t at, uint64_t bytes)
 {
-	const int hole = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-	int error;
+	int error = clear_from(fd, at);
 
-	if (fallocate(fd, hole, (off_t)at, (off_t)(RL_TABLES_END - at)) < 0)
-		return -errno;
+	if (error < 0)
+		return error;
 	error = rl_segment_grow(fd, at, bytes);
 	if (error < 0)
-		(void)!fallocate(fd, hole, (off_t)at, (off_t)bytes);
+		clear_from(fd, at);
 	return error;
 }
 
@@ -379,31 +418,32 @@ rl_tables_settle(const struct rl_segment *s)
 	rl_atomic_cas(&s->header->tables.now, number << 1 | RL_TABLES_MOVING, number << 1);
 }
 
-/* Whole pages of it: what stands beside them stays. */
-static void
+/* Whole pages of it: what stands beside them stays. The kernel takes none of memory that is locked. */
+static bool
 give_back(unsigned char *from, unsigned char *to)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t first = ((uintptr_t)from + page - 1) / page * page,
 		  last = (uintptr_t)to / page * page;
 
-	if (first < last)
-		madvise((void *)first, last - first, MADV_REMOVE);
+	if (first >= last)
+		return true;
+	munlock((void *)first, last - first);
+	return madvise((void *)first, last - first, MADV_REMOVE) == 0;
 }
 
 /* The table that lies among other areas. */
-static void
+static bool
 give_back_first(const struct rl_segment *s)
 {
 	unsigned char *table = (unsigned char *)s->table.bucket;
+	unsigned char *rings = (unsigned char *)s->rings, *wishes = (unsigned char *)s->wishes;
 	uint64_t slots = rl_segment_slots(s);
 
-	give_back(table, table + s->table.buckets * sizeof(struct rl_bucket));
-	give_back((unsigned char *)s->rings,
-	          (unsigned char *)(s->rings + slots * s->geometry.ring));
-	give_back((unsigned char *)s->wishes,
-	          (unsigned char *)s->wishes + rl_wish_bytes(&s->geometry));
-	give_back(s->records, s->records + slots * s->geometry.record_bytes);
+	return give_back(table, table + s->table.buckets * sizeof(struct rl_bucket)) &&
+	       give_back(rings, rings + slots * s->geometry.ring * sizeof *s->rings) &&
+	       give_back(wishes, wishes + rl_wish_bytes(&s->geometry)) &&
+	       give_back(s->records, s->records + slots * s->geometry.record_bytes);
 }
 
 void
@@ -414,11 +454,9 @@ rl_tables_give_back(const struct rl_segment *s)
 
 	if (!s->is_writable || rl_atomic_load(freed) > s->table.number)
 		return;
-	if (s->own_map) /* nobody else has the rest of its last page */
-		give_back(s->own_map, table + mapped_bytes(&s->geometry));
-	else
-		give_back_first(s);
-	rl_atomic_store(freed, s->table.number + 1);
+	/* Nobody else has the rest of its last page. */
+	if (s->own_map ? give_back(table, table + mapped_bytes(&s->geometry)) : give_back_first(s))
+		rl_atomic_store(freed, s->table.number + 1);
 }
 
 uint64_t

@@ -320,6 +320,32 @@ test_what_resizes_leave(void **state)
 	close(fd);
 }
 
+/* ... and where all memory is locked, whose holes are read and whose pages the kernel does not take. */
+static void
+test_locked_memory(void **state)
+{
+	uint64_t most;
+	int rule, fd;
+	struct rl *rl;
+
+	(void)state;
+	if (mlockall(MCL_FUTURE) < 0) /* not allowed to us */
+		return;
+	rl = open_small(&rule);
+	fd = test_file_of_segment();
+	most = blocks(fd) +
+	       2 * rl_tables_bytes(&rl->segment, rl_table_buckets_for(300), small.ring) +
+	       16 * UINT64_C(4096);
+	for (uint64_t i = 0; i < 50; i++) {
+		resize_whole(rl, i % 2 ? 200 : 300);
+		expect(rl, rule, RL_ALLOWED, 0);
+		assert_true(blocks(fd) <= most);
+	}
+	munlockall();
+	rl_close(rl);
+	close(fd);
+}
+
 static void
 take_one(struct rl *rl, int rule, int key, struct rl_hold *hold)
 {
@@ -487,6 +513,7 @@ main(void)
 		cmocka_unit_test_teardown(test_a_bit_of_a_place, test_unlink),
 		cmocka_unit_test_teardown(test_what_lies_behind, test_unlink),
 		cmocka_unit_test_teardown(test_what_resizes_leave, test_unlink),
+		cmocka_unit_test_teardown(test_locked_memory, test_unlink),
 		cmocka_unit_test_teardown(test_holds_across_tables, test_unlink),
 		cmocka_unit_test_teardown(test_no_addresses, test_unlink),
 		cmocka_unit_test_teardown(test_threads_in_tables_that_are_left, test_unlink),
