@@ -22,7 +22,7 @@ rl_cell_limiter(const struct rl_limiter *l, struct rl_limiter *cell)
 	case RL_LEAKY_BUCKET: /* of a cluster: what it owes falls at a rate that a cell has not */
 		return !rl_limiter_is_lent(l);
 	case RL_FIXED_WINDOW:
-		cell->kind = RL_KIND_FIXED_WINDOW;
+		rl_limiter_set(cell, RL_FIXED_WINDOW);
 		return true;
 	case RL_SLIDING_WINDOW:
 		cell->window_ns = l->window.width_ns * l->window.count;
@@ -34,8 +34,7 @@ rl_cell_limiter(const struct rl_limiter *l, struct rl_limiter *cell)
 	case RL_COUNTER:
 		return false;
 	}
-	cell->algorithm = RL_SLIDING_WINDOW;
-	cell->kind = RL_KIND_SLIDING_WINDOW;
+	rl_limiter_set(cell, RL_SLIDING_WINDOW);
 	cell->granularity = 1;
 	cell->window = rl_window_of(cell->window_ns, 1, true);
 	return true;

@@ -21,26 +21,14 @@
 
 #define RL_CHARGE_ENTRIES_MAX (RL_LOG_MAX + 1)
 
-/*
- * How a limit's words are read: an algorithm's, by its number; or those of a limit of a cluster, whatever
- * its algorithm, with a share beside the count: share.h. Sliding window is 0. The numbers have no order.
- */
-enum rl_limiter_kind {
-	RL_KIND_SLIDING_WINDOW = RL_SLIDING_WINDOW,
-	RL_KIND_FIXED_WINDOW = RL_FIXED_WINDOW,
-	RL_KIND_SLIDING_LOG = RL_SLIDING_LOG,
-	RL_KIND_TOKEN_BUCKET = RL_TOKEN_BUCKET,
-	RL_KIND_LEAKY_BUCKET = RL_LEAKY_BUCKET,
-	RL_KIND_ANCHORED_WINDOW = RL_ANCHORED_WINDOW,
-	RL_KIND_COUNTER = RL_COUNTER,
-	RL_KIND_IN_FLIGHT = RL_IN_FLIGHT,
-	RL_KIND_LENT = RL_ALGORITHM_MASK + 1, /* no algorithm's number */
-};
-
 /* The validated, immutable parameters of a limit. */
 struct rl_limiter {
+	const struct rl_algorithm_ops *ops; /* by algorithm, or around it: rl_limiter_set() */
 	enum rl_algorithm algorithm;
-	enum rl_limiter_kind kind;
+	bool is_shared; /* of a cluster: a share stands beside the count */
+	bool is_window; /* these three as its row says, to know them without a look there */
+	bool limit_is_capacity;
+	bool counts_denied;
 	uint64_t window_ns;
 	uint32_t granularity;
 	uint32_t ring_entries;          /* of the segment */
@@ -110,23 +98,37 @@ struct rl_plan {
 	struct rl_decision decision;
 };
 
+/* Of this host alone, by its own row. */
+void rl_limiter_set(struct rl_limiter *limiter, enum rl_algorithm algorithm);
+
+/* Of a cluster; false: no limit of that algorithm is. */
+bool rl_limiter_share(struct rl_limiter *limiter);
+
 /* Of this host alone. */
 static inline bool
 rl_limiter_is_window(const struct rl_limiter *l)
 {
-	return l->kind == RL_KIND_SLIDING_WINDOW || l->kind == RL_KIND_FIXED_WINDOW;
+	return l->is_window;
 }
 
 static inline bool
 rl_limiter_is_bucket(const struct rl_limiter *l)
 {
-	return l->kind == RL_KIND_TOKEN_BUCKET || l->kind == RL_KIND_LEAKY_BUCKET;
+	return !l->is_shared &&
+	       (l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET);
 }
 
 static inline bool
 rl_limiter_is_lent(const struct rl_limiter *l)
 {
-	return l->kind == RL_KIND_LENT;
+	return l->is_shared;
+}
+
+/* A slot's word alone is not enough to charge it: its units have holders, or its share is asked for. */
+static inline bool
+rl_limiter_is_special(const struct rl_limiter *l)
+{
+	return l->is_shared || l->algorithm == RL_IN_FLIGHT;
 }
 
 /* Of this host, or of a cluster. */
@@ -153,15 +155,14 @@ rl_decision_used(const struct rl_decision *d)
 static inline bool
 rl_limiter_counts_denied(const struct rl_limiter *l, const struct rl_quota *q)
 {
-	return q->counts_denied &&
-	       (l->kind == RL_KIND_FIXED_WINDOW || l->kind == RL_KIND_ANCHORED_WINDOW);
+	return q->counts_denied && l->counts_denied;
 }
 
 /* Does a denial by it write something? What a cluster's limit writes is a wish. */
 static inline bool
 rl_quota_writes_denied(const struct rl_limiter *l, const struct rl_quota *q)
 {
-	return q->counts_denied && (l->kind == RL_KIND_LENT || rl_limiter_counts_denied(l, q));
+	return q->counts_denied && (l->is_shared || rl_limiter_counts_denied(l, q));
 }
 
 /* A leaky bucket holds those that wait, and the one that goes. */
@@ -178,21 +179,17 @@ rl_limiter_has_rate(const struct rl_limiter *l, const struct rl_quota *q)
 	return q->rate.capacity == q->capacity && q->rate.burst == rl_limiter_wished_burst(l, q);
 }
 
-/* The same for an algorithm that is no window. */
+/* The same, of its row. */
 uint32_t rl_limiter_other_limit(const struct rl_limiter *limiter, const struct rl_quota *quota);
 
 /* The largest cost that is ever admitted at once. */
 static inline uint32_t
 rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
 {
-	if (rl_limiter_is_window(l))
+	if (l->limit_is_capacity)
 		return q->capacity;
 	if (rl_limiter_is_bucket(l) && rl_limiter_has_rate(l, q))
 		return q->rate.size;
-	if (l->kind == RL_KIND_IN_FLIGHT && q->capacity <= RL_IN_FLIGHT_MAX)
-		return q->capacity;
-	if (rl_limiter_is_lent(l) && rl_limiter_has_window(l))
-		return q->capacity;
 	return rl_limiter_other_limit(l, q);
 }
 
@@ -302,7 +299,7 @@ rl_limiter_decision(const struct rl_limiter *l, const struct rl_quota *q, uint32
 }
 
 /*
- * Of a limit of a cluster (RL_KIND_LENT): what this host may have of it now, at a view's share. A decision is by that in
+ * Of a limit of a cluster: what this host may have of it now, at a view's share. A decision is by that in
  * place of the capacity, and tells the capacity as its limit, or this where it is more.
  */
 uint32_t rl_limiter_lent(const struct rl_limiter *limiter, const struct rl_quota *quota,

@@ -419,13 +419,6 @@ decide_lent(const struct rl_request *rq, struct rl_slot slot)
 	return rl_decide_lent(&rq->ask, slot, name.bytes, name.len, rq->budget);
 }
 
-/* Of a kind that a slot alone is not enough for? */
-static bool
-is_special(const struct rl_limiter *l)
-{
-	return l->kind == RL_KIND_IN_FLIGHT || rl_limiter_is_lent(l);
-}
-
 static int
 decide_special(struct rl_request *rq, struct rl_slot slot)
 {
@@ -467,7 +460,7 @@ try_once(struct rl_request *rq, enum rl_mode mode)
 		return peek_without(rq);
 	if (mode == RL_CHARGE && !rl_without_slot_over(rq, slot, &decided))
 		return decided;
-	if (mode == RL_CHARGE && is_special(&rq->ask.limit->limiter))
+	if (mode == RL_CHARGE && rl_limiter_is_special(&rq->ask.limit->limiter))
 		return decide_special(rq, slot);
 	return rl_decide_slot(&rq->ask, slot, mode, rq->budget);
 }

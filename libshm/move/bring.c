@@ -13,7 +13,8 @@
 static bool
 is_same(const struct rl_compiled *one, const struct rl_compiled *other)
 {
-	return one->limiter.kind == other->limiter.kind &&
+	return one->limiter.algorithm == other->limiter.algorithm &&
+	       one->limiter.is_shared == other->limiter.is_shared &&
 	       rl_identity_is((struct rl_u128){.lo = one->identity},
 	                      (struct rl_u128){.lo = other->identity});
 }

@@ -209,8 +209,8 @@ rl_shape_unpack(struct rl_u128 identity, uint32_t ring, struct rl_limiter *limit
 	};
 
 	if (is_counter(&l)) {
-		*limiter = (struct rl_limiter){
-			.algorithm = RL_COUNTER, .kind = RL_KIND_COUNTER, .ring_entries = ring};
+		*limiter = (struct rl_limiter){.ring_entries = ring};
+		rl_limiter_set(limiter, RL_COUNTER);
 		return true;
 	}
 	if (!has_valid_window(&l) || l.granularity > ring)
@@ -218,12 +218,11 @@ rl_shape_unpack(struct rl_u128 identity, uint32_t ring, struct rl_limiter *limit
 	if (rl_algorithm_info(l.algorithm)->ring_per_unit > ring)
 		return false;
 	*limiter = (struct rl_limiter){
-		.algorithm = l.algorithm,
-		.kind = (enum rl_limiter_kind)l.algorithm,
 		.window_ns = l.window_ns,
 		.granularity = l.granularity,
 		.ring_entries = ring,
 	};
+	rl_limiter_set(limiter, l.algorithm);
 	if (rl_limiter_has_window(limiter))
 		limiter->window = rl_window_make(l.algorithm, l.window_ns, l.granularity, l.hard);
 	else if (rl_limiter_has_bucket(limiter))
@@ -234,14 +233,10 @@ rl_shape_unpack(struct rl_u128 identity, uint32_t ring, struct rl_limiter *limit
 bool
 rl_shape_lend(struct rl_limiter *l)
 {
-	if (!rl_limiter_has_window(l) && !rl_limiter_has_bucket(l) &&
-	    l->algorithm != RL_SLIDING_LOG)
-		return false;
 	if (rl_limiter_has_window(l) &&
 	    (l->granularity > RL_SHARE_GRANULARITY_MAX || l->window.width_ns < RL_SHARE_WIDTH_MIN))
 		return false;
-	l->kind = RL_KIND_LENT;
-	return true;
+	return rl_limiter_share(l);
 }
 
 /* What a limit of this host alone has a prefetch for, one of a cluster has for its own. */

@@ -78,6 +78,14 @@ bool change(rl_u128 *state, rl_u128 seen, rl_u128 next);
 #include "../../libshm/algorithm/window.c"
 #undef min32
 #define min32 min32_of_limiter
+#include "../../libshm/algorithm/anchored_ops.c"
+#include "../../libshm/algorithm/counter_ops.c"
+#include "../../libshm/algorithm/gcra_ops.c"
+#include "../../libshm/algorithm/in_flight_ops.c"
+#include "../../libshm/algorithm/log_ops.c"
+#include "../../libshm/algorithm/share_ops.c"
+#include "../../libshm/algorithm/share_bucket_ops.c"
+#include "../../libshm/algorithm/window_ops.c"
 #include "../../libshm/algorithm/limiter.c"
 #undef min32
 
@@ -299,8 +307,7 @@ prepare(void)
 	s->geometry.ring = PLACES;
 	s->table = {(rl_bucket *)words, 2};
 	s->rings = &words[TABLE_WORDS];
-	limit.limiter.algorithm = RL_IN_FLIGHT;
-	limit.limiter.kind = RL_KIND_IN_FLIGHT;
+	rl_limiter_set(&limit.limiter, RL_IN_FLIGHT);
 	limit.limiter.ring_entries = PLACES;
 }
 

@@ -89,6 +89,14 @@ static bool judged(rl_u128 *state, rl_u128 seen, rl_u128 next);
 
 #include "../../libshm/algorithm/ring.c"
 #define min32 min32_of_limiter
+#include "../../libshm/algorithm/anchored_ops.c"
+#include "../../libshm/algorithm/counter_ops.c"
+#include "../../libshm/algorithm/gcra_ops.c"
+#include "../../libshm/algorithm/in_flight_ops.c"
+#include "../../libshm/algorithm/log_ops.c"
+#include "../../libshm/algorithm/share_ops.c"
+#include "../../libshm/algorithm/share_bucket_ops.c"
+#include "../../libshm/algorithm/window_ops.c"
 #include "../../libshm/algorithm/limiter.c"
 #undef min32
 
@@ -373,8 +381,8 @@ prepare(void)
 	s->wishes = UNTIL + 1;
 	s->table = {(rl_bucket *)words, 2};
 	s->rings = &words[TABLE_WORDS];
-	limit.limiter.algorithm = RL_SLIDING_WINDOW;
-	limit.limiter.kind = RL_KIND_LENT;
+	rl_limiter_set(&limit.limiter, RL_SLIDING_WINDOW);
+	rl_limiter_share(&limit.limiter);
 	limit.limiter.window_ns = PARTS * WIDTH_NS;
 	limit.limiter.granularity = limit.limiter.ring_entries = PARTS;
 	limit.limiter.window = rl_window_make(RL_SLIDING_WINDOW, PARTS * WIDTH_NS, PARTS, true);

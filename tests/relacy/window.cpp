@@ -60,6 +60,14 @@ void decide(const struct rl_window_at *at, uint32_t capacity, uint32_t cost, rl_
             rl_move *move);
 #define rl_window_decide decide
 #define min32 min32_of_limiter
+#include "../../libshm/algorithm/anchored_ops.c"
+#include "../../libshm/algorithm/counter_ops.c"
+#include "../../libshm/algorithm/gcra_ops.c"
+#include "../../libshm/algorithm/in_flight_ops.c"
+#include "../../libshm/algorithm/log_ops.c"
+#include "../../libshm/algorithm/share_ops.c"
+#include "../../libshm/algorithm/share_bucket_ops.c"
+#include "../../libshm/algorithm/window_ops.c"
 #include "../../libshm/algorithm/limiter.c"
 #undef min32
 #undef rl_window_decide
@@ -215,7 +223,7 @@ prepare(void)
 	s->geometry.ring = PARTS;
 	s->table = {(rl_bucket *)words, 2};
 	s->rings = &words[TABLE_WORDS];
-	limit.limiter.algorithm = RL_SLIDING_WINDOW;
+	rl_limiter_set(&limit.limiter, RL_SLIDING_WINDOW);
 	limit.limiter.window_ns = PARTS * WIDTH_NS;
 	limit.limiter.granularity = limit.limiter.ring_entries = PARTS;
 	limit.limiter.window = rl_window_make(RL_SLIDING_WINDOW, PARTS * WIDTH_NS, PARTS, true);

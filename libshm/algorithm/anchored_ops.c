@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Anchored windows, whose arithmetic is anchored.h's. */
+
+#include "algorithm/ops.h"
+
+/* The view's window, as a request at now_ns finds it. */
+static struct rl_anchored
+anchored_at(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns)
+{
+	if (v->is_zero)
+		return (struct rl_anchored){now_ns, 0};
+	return rl_anchored_at(rl_anchored_unpack(v->word), l->window_ns, now_ns);
+}
+
+static void
+tell_anchored(const struct rl_limiter *l, const struct rl_quota *q, struct rl_anchored at,
+              struct rl_decision *d)
+{
+	d->remaining = at.cur < q->capacity ? q->capacity - at.cur : 0;
+	d->beyond = rl_beyond(l, q, at.cur);
+	d->retry_at_ns = rl_anchored_end(at, l->window_ns);
+	d->reset_at_ns = at.cur > 0 ? d->retry_at_ns : 0;
+}
+
+static uint32_t
+limit_of_anchored(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	(void)l;
+	return q->capacity;
+}
+
+static void
+peek_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+              uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	tell_anchored(l, q, anchored_at(l, v, now_ns), d);
+	d->admits = cost <= d->remaining;
+}
+
+static void
+decide_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+{
+	struct rl_anchored at = anchored_at(l, v, now_ns), after = rl_anchored_add(at, cost);
+
+	(void)is_asked;
+	p->charges = (uint64_t)at.cur + cost <= q->capacity;
+	p->step = p->charges                       ? RL_STEP_ADMIT
+	          : rl_limiter_counts_denied(l, q) ? RL_STEP_COUNT
+	                                           : RL_STEP_DENY;
+	p->next = rl_anchored_pack(after, v->slot_bits);
+	p->charge_id = at.start_ns;
+	p->memory = 0;
+	tell_anchored(l, q, p->step == RL_STEP_DENY ? at : after, &p->decision);
+}
+
+static bool
+refund_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+{
+	struct rl_anchored a = rl_anchored_unpack(v->word);
+
+	(void)l, (void)q, (void)now_ns;
+	if (a.start_ns != charge->epoch || a.cur < charge->cost)
+		return false;
+	a.cur -= charge->cost;
+	*next = rl_anchored_pack(a, v->slot_bits);
+	return true;
+}
+
+static uint32_t
+refund_newest_of_anchored(const struct rl_limiter *l, const struct rl_quota *q,
+                          const struct rl_view *v, uint32_t cost, uint64_t now_ns,
+                          struct rl_u128 *next)
+{
+	struct rl_anchored a = anchored_at(l, v, now_ns);
+	uint32_t given = rl_lesser(cost, a.cur);
+
+	(void)q;
+	a.cur -= given;
+	*next = rl_anchored_pack(a, v->slot_bits);
+	return given;
+}
+
+static uint64_t
+idle_at_of_anchored(const struct rl_limiter *l, struct rl_u128 word)
+{
+	return rl_anchored_end(rl_anchored_unpack(word), l->window_ns);
+}
+
+static uint32_t
+used_most_of_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                      const struct rl_limiter_time *at)
+{
+	(void)q;
+	return anchored_at(l, v, at->now_ns).cur;
+}
+
+static struct rl_u128
+nothing_of_anchored(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits)
+{
+	(void)l;
+	return rl_anchored_pack((struct rl_anchored){.start_ns = now_ns}, slot_bits);
+}
+
+/* One sub-bucket, which is the window. */
+static bool
+history_of_anchored(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
+                    struct rl_history *h)
+{
+	struct rl_anchored at = anchored_at(l, v, now_ns);
+
+	h->buckets = 1;
+	h->width_ns = l->window_ns;
+	h->end_ns = rl_anchored_end(at, l->window_ns);
+	h->start_ns = at.start_ns;
+	h->bucket[0] = at.cur;
+	return true;
+}
+
+const struct rl_algorithm_ops rl_anchored_window_ops = {
+	.limit = limit_of_anchored,
+	.decide = decide_anchored,
+	.peek = peek_anchored,
+	.refund = refund_anchored,
+	.refund_newest = refund_newest_of_anchored,
+	.idle_at = idle_at_of_anchored,
+	.used_most = used_most_of_anchored,
+	.nothing = nothing_of_anchored,
+	.entries = rl_entries_of_history,
+	.history = history_of_anchored,
+	.limit_is_capacity = true,
+	.counts_denied = true,
+};

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Token and leaky buckets, whose arithmetic is gcra.c's. */
+#include "algorithm/ops.h"
+
+void
+rl_limiter_keep_rate(const struct rl_limiter *l, struct rl_quota *q)
+{
+	if (rl_limiter_is_bucket(l))
+		q->rate = rl_gcra_rate(l->window_ns, q->capacity, rl_limiter_wished_burst(l, q));
+}
+
+/* The bucket that is kept; or *made anew, if the capacity or the burst has changed since. */
+static const struct rl_gcra_rate *
+rate_of(const struct rl_limiter *l, const struct rl_quota *q, struct rl_gcra_rate *made)
+{
+	if (rl_limiter_has_rate(l, q))
+		return &q->rate;
+	*made = rl_gcra_rate(l->window_ns, q->capacity, rl_limiter_wished_burst(l, q));
+	return made;
+}
+
+static uint32_t
+limit_of_gcra(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	struct rl_gcra_rate made;
+
+	return rate_of(l, q, &made)->size;
+}
+
+static struct rl_gcra
+gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)
+{
+	struct rl_gcra_rate made;
+	struct rl_gcra g = rl_gcra_of(l->window_ns, &l->divisor, rate_of(l, q, &made));
+
+	if (q->is_booking && l->algorithm == RL_TOKEN_BUCKET)
+		rl_gcra_book_tokens(&g, q->max_wait_ns);
+	else if (q->is_booking)
+		rl_gcra_book_queue(&g, q->max_wait_ns, q->undelayed, cost);
+	return g;
+}
+
+static struct rl_level
+level_of(const struct rl_gcra *g, const struct rl_view *v)
+{
+	return v->is_zero ? (struct rl_level){0} : rl_gcra_unpack(g, v->word);
+}
+
+/* How long a charge that found the bucket at `before`, and left it at `after`, has to wait. */
+static uint64_t
+delay_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
+         const struct rl_level *before, const struct rl_level *after, uint64_t now_ns)
+{
+	uint64_t wait = q->is_booking ? rl_gcra_wait(g, after, now_ns) : 0;
+	uint64_t queue = l->algorithm == RL_LEAKY_BUCKET
+	                         ? rl_gcra_delay(g, before, now_ns, q->undelayed)
+	                         : 0;
+
+	return queue > wait ? queue : wait;
+}
+
+static void
+peek_level(const struct rl_level *level, uint32_t remaining, uint64_t now_ns, struct rl_decision *d)
+{
+	uint64_t full_at = rl_gcra_full_at(level);
+
+	d->remaining = remaining;
+	d->reset_at_ns = full_at > now_ns ? full_at : 0;
+}
+
+static void
+peek_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+          uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	struct rl_gcra g = gcra_of(l, q, cost);
+	struct rl_level level = level_of(&g, v);
+	struct rl_gcra_charge charge;
+
+	peek_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, d);
+	d->admits = rl_gcra_take(&g, &level, now_ns, cost, &charge);
+	if (d->admits)
+		d->delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
+	else if (cost <= d->limit)
+		d->retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
+}
+
+static void
+decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+            uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+{
+	struct rl_gcra g = gcra_of(l, q, cost);
+	struct rl_level level = level_of(&g, v);
+	struct rl_gcra_charge charge;
+
+	(void)is_asked;
+	p->charges = rl_gcra_take(&g, &level, now_ns, cost, &charge);
+	if (!p->charges) {
+		p->step = RL_STEP_DENY;
+		peek_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, &p->decision);
+		p->decision.retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
+		return;
+	}
+	p->step = RL_STEP_ADMIT;
+	p->next = rl_gcra_pack(&g, &charge.after, v->slot_bits);
+	p->charge_id = charge.after.ns;
+	p->memory = charge.memory;
+	peek_level(&charge.after, charge.remaining, now_ns, &p->decision);
+	/* It waits for those before it, not for itself. */
+	p->decision.delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
+}
+
+static bool
+refund_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+            const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+{
+	struct rl_gcra g = gcra_of(l, q, charge->cost);
+	struct rl_level level = level_of(&g, v), after;
+
+	if (!rl_gcra_give(&g, &level, charge->epoch, charge->memory, now_ns, charge->cost, &after))
+		return false;
+	*next = rl_gcra_pack(&g, &after, v->slot_bits);
+	return true;
+}
+
+static uint32_t
+refund_newest_of_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                      uint32_t cost, uint64_t now_ns, struct rl_u128 *next)
+{
+	struct rl_gcra g = gcra_of(l, q, cost);
+	struct rl_level level = level_of(&g, v), after;
+	uint32_t given = rl_gcra_give_newest(&g, &level, now_ns, cost, &after);
+
+	if (given > 0)
+		*next = rl_gcra_pack(&g, &after, v->slot_bits);
+	return given;
+}
+
+static uint64_t
+idle_at_of_gcra(const struct rl_limiter *l, struct rl_u128 word)
+{
+	(void)l;
+	return word.lo + (word.lo < UINT64_MAX); /* or up to 1 ns before that */
+}
+
+static uint32_t
+used_most_of_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                  const struct rl_limiter_time *at)
+{
+	return rl_gcra_used_most(l->window_ns, q->capacity, v->word, at->now_ns);
+}
+
+/* A bucket that was full in 1970. */
+static struct rl_u128
+nothing_of_gcra(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits)
+{
+	(void)l, (void)now_ns;
+	return (struct rl_u128){.lo = 1, .hi = slot_bits};
+}
+
+/* The tokens that a bucket lacks: more than its burst where tokens are booked ahead. */
+static uint32_t
+lacks_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+         uint64_t now_ns)
+{
+	struct rl_gcra g = rl_gcra_make(l->window_ns, q->capacity, RL_CAPACITY_MAX - 1);
+	struct rl_level level = level_of(&g, v);
+
+	return g.burst - rl_gcra_remaining(&g, &level, now_ns);
+}
+
+static size_t
+entries_of_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                const struct rl_history *h, uint32_t used, uint64_t now_ns,
+                struct rl_charge_entry *entry)
+{
+	(void)used;
+	return rl_entries_of_used(l, q, v, h, lacks_of(l, q, v, now_ns), now_ns, entry);
+}
+
+const struct rl_algorithm_ops rl_bucket_ops = {
+	.limit = limit_of_gcra,
+	.decide = decide_gcra,
+	.peek = peek_gcra,
+	.refund = refund_gcra,
+	.refund_newest = refund_newest_of_gcra,
+	.idle_at = idle_at_of_gcra,
+	.used_most = used_most_of_gcra,
+	.nothing = nothing_of_gcra,
+	.entries = entries_of_gcra,
+	.shared = &rl_share_bucket_ops,
+};

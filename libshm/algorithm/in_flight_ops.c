@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Units in flight: what of them the word alone says. Whose they are is holder/units.c's. */
+#include "algorithm/in_flight.h"
+#include "algorithm/ops.h"
+
+static uint32_t
+limit_of_in_flight(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	(void)l;
+	return rl_lesser(q->capacity, RL_IN_FLIGHT_MAX);
+}
+
+/* The units that are held; nobody knows until when. They are more than the limit where that was lowered. */
+static void
+tell_in_flight(const struct rl_view *v, struct rl_decision *d)
+{
+	uint32_t total = v->is_zero ? 0 : rl_in_flight_total(v->word);
+
+	d->remaining = total < d->limit ? d->limit - total : 0;
+	d->beyond = total > d->limit ? total - d->limit : 0;
+}
+
+static void
+peek_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+               uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	(void)l, (void)q, (void)now_ns;
+	tell_in_flight(v, d);
+	d->admits = cost <= d->remaining;
+}
+
+/* Whether it admits. To take units is another's work, who knows whose they are: holder/units.c. */
+static void
+decide_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                 uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+{
+	(void)l, (void)q, (void)now_ns, (void)is_asked;
+	tell_in_flight(v, &p->decision);
+	p->step = cost <= p->decision.remaining ? RL_STEP_HOLD : RL_STEP_DENY;
+	p->charges = false;
+}
+
+static uint64_t
+idle_at_of_in_flight(const struct rl_limiter *l, struct rl_u128 word)
+{
+	(void)l;
+	return rl_in_flight_total(word) > 0 ? UINT64_MAX : 0;
+}
+
+static uint32_t
+used_most_of_in_flight(const struct rl_limiter *l, const struct rl_quota *q,
+                       const struct rl_view *v, const struct rl_limiter_time *at)
+{
+	(void)l, (void)q, (void)at;
+	return rl_in_flight_total(v->word);
+}
+
+/* To give back is by the tally, or nobody can tell whose. What is held counts, whenever it was taken. */
+const struct rl_algorithm_ops rl_in_flight_ops = {
+	.limit = limit_of_in_flight,
+	.decide = decide_in_flight,
+	.peek = peek_in_flight,
+	.refund = rl_no_refund,
+	.refund_newest = rl_no_refund_newest,
+	.idle_at = idle_at_of_in_flight,
+	.used_most = used_most_of_in_flight,
+	.nothing = rl_nothing_but_one,
+	.entries = rl_entries_of_used,
+};

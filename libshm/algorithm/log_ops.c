@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sliding logs, whose arithmetic is log.c's. */
+#include "algorithm/log.h"
+#include "algorithm/ops.h"
+
+/* The view's log, or NULL if there is none yet. */
+static const struct rl_log *
+log_of(const struct rl_limiter *l, const struct rl_view *v, struct rl_log *log)
+{
+	if (v->is_zero)
+		return NULL;
+	*log = rl_log_unpack(v->word, l->ring_entries);
+	return log;
+}
+
+static uint32_t
+limit_of_log(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return rl_lesser(q->capacity, rl_log_capacity(l->ring_entries));
+}
+
+/* By its log, which may be NULL. */
+static void
+tell_log(const struct rl_limiter *l, const struct rl_log *log, const struct rl_view *v,
+         uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	d->remaining = d->limit -
+	               rl_log_used(log, v->ring, l->ring_entries, l->window_ns, d->limit, now_ns);
+	if (d->remaining < d->limit)
+		d->reset_at_ns = rl_log_idle_at(log, v->ring, l->ring_entries, l->window_ns);
+	if (cost > d->remaining && cost <= d->limit)
+		d->retry_at_ns = rl_log_admits_at(log, v->ring, l->ring_entries, l->window_ns,
+		                                  d->limit, cost);
+}
+
+static void
+peek_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+         uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	struct rl_log space;
+
+	(void)q;
+	tell_log(l, log_of(l, v, &space), v, cost, now_ns, d);
+	d->admits = cost <= d->remaining;
+}
+
+static void
+decide_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+           uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+{
+	struct rl_log space, next;
+	const struct rl_log *log = log_of(l, v, &space);
+
+	(void)q, (void)is_asked;
+	tell_log(l, log, v, cost, now_ns, &p->decision);
+	p->charges = cost <= p->decision.remaining;
+	if (!p->charges) {
+		p->step = RL_STEP_DENY;
+		return;
+	}
+	next = rl_log_add(log, l->ring_entries, now_ns, cost);
+	p->step = rl_log_must_store(log, now_ns) ? RL_STEP_CLOSE : RL_STEP_ADMIT;
+	p->entries = log ? log->pending : 0;
+	p->next = rl_log_pack(next, v->slot_bits);
+	p->charge_id = next.newest_ns;
+	p->memory = 0;
+	p->decision.remaining -= cost;
+	p->decision.reset_at_ns = next.newest_ns + l->window_ns;
+}
+
+static bool
+refund_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+           const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+{
+	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+
+	(void)q, (void)now_ns;
+	if (log.newest_ns != charge->epoch || log.pending < charge->cost)
+		return false;
+	log.pending -= charge->cost;
+	log.units -= charge->cost;
+	*next = rl_log_pack(log, v->slot_bits);
+	return true;
+}
+
+static uint32_t
+refund_newest_of_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                     uint32_t cost, uint64_t now_ns, struct rl_u128 *next)
+{
+	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+	uint32_t given = rl_lesser(cost, log.pending);
+
+	(void)q, (void)now_ns;
+	log.pending -= given;
+	log.units -= given;
+	*next = rl_log_pack(log, v->slot_bits);
+	return given;
+}
+
+static uint64_t
+idle_at_of_log(const struct rl_limiter *l, struct rl_u128 word)
+{
+	uint64_t at;
+
+	return __builtin_add_overflow(word.lo, l->window_ns, &at) ? UINT64_MAX : at;
+}
+
+static uint32_t
+used_most_of_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                 const struct rl_limiter_time *at)
+{
+	(void)q;
+	if (idle_at_of_log(l, v->word) <= at->now_ns)
+		return 0;
+	return rl_log_unpack(v->word, l->ring_entries).units;
+}
+
+static uint32_t
+load_of_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+            uint64_t now_ns)
+{
+	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+
+	(void)q;
+	return rl_log_used(&log, v->ring, l->ring_entries, l->window_ns,
+	                   rl_log_capacity(l->ring_entries), now_ns);
+}
+
+static struct rl_u128
+nothing_of_log(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits)
+{
+	(void)l;
+	return rl_log_pack((struct rl_log){.newest_ns = now_ns}, slot_bits);
+}
+
+static size_t
+charge_entries_of_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                      const struct rl_history *h, uint32_t used, uint64_t now_ns,
+                      struct rl_charge_entry *entry)
+{
+	struct rl_log space;
+	const struct rl_log *log = log_of(l, v, &space);
+	size_t count = 0;
+
+	(void)q, (void)h, (void)now_ns;
+	for (uint32_t back = used; log && back-- > 0;) {
+		uint64_t at_ns = rl_log_time(log, v->ring, l->ring_entries, back);
+		if (count > 0 && entry[count - 1].at_ns == at_ns)
+			entry[count - 1].cost++;
+		else
+			entry[count++] = (struct rl_charge_entry){.at_ns = at_ns, .cost = 1};
+	}
+	return count;
+}
+
+static void
+entry_of_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t i, uint32_t *place,
+             uint64_t *value)
+{
+	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+
+	*place = rl_log_place(&log, l->ring_entries, i);
+	*value = log.newest_ns;
+}
+
+static struct rl_u128
+log_without_share(struct rl_u128 word)
+{
+	return rl_share_put(word, 0);
+}
+
+static struct rl_u128
+log_with_share(struct rl_u128 word, uint64_t share_bits)
+{
+	word.hi |= share_bits;
+	return word;
+}
+
+const struct rl_algorithm_ops rl_sliding_log_ops = {
+	.limit = limit_of_log,
+	.decide = decide_log,
+	.peek = peek_log,
+	.refund = refund_log,
+	.refund_newest = refund_newest_of_log,
+	.idle_at = idle_at_of_log,
+	.used_most = used_most_of_log,
+	.nothing = nothing_of_log,
+	.entries = charge_entries_of_log,
+	.entry = entry_of_log,
+	.load = load_of_log,
+	.shared = &rl_share_ops,
+	.without_share = log_without_share,
+	.with_share = log_with_share,
+};

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_OPS_H
+#define RL_OPS_H
+
+/*
+ * What an algorithm does with a slot's words: one row of functions for each, in its own file. limiter.c asks the
+ * row; nothing else asks which algorithm it is. All of it is pure but for the ring of the view. To add one: its
+ * number in rl.h, its line in info.c, and a file with its row, which rl_ops_of() returns.
+ */
+
+#include "algorithm/limiter.h"
+
+struct rl_algorithm_ops {
+	/* What limiter.h says of each. Of decide and peek, *decision has its limit, and nothing else. */
+	uint32_t (*limit)(const struct rl_limiter *l, const struct rl_quota *q);
+	void (*decide)(const struct rl_limiter *l, const struct rl_quota *q,
+	               const struct rl_view *v, uint32_t cost, uint64_t now_ns, bool is_asked,
+	               struct rl_plan *p);
+	void (*peek)(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+	             uint32_t cost, uint64_t now_ns, struct rl_decision *d);
+	bool (*refund)(const struct rl_limiter *l, const struct rl_quota *q,
+	               const struct rl_view *v, const struct rl_charge *charge, uint64_t now_ns,
+	               struct rl_u128 *next);
+	uint32_t (*refund_newest)(const struct rl_limiter *l, const struct rl_quota *q,
+	                          const struct rl_view *v, uint32_t cost, uint64_t now_ns,
+	                          struct rl_u128 *next);
+	uint64_t (*idle_at)(const struct rl_limiter *l, struct rl_u128 word);
+	/* Of a view that is not zero. */
+	uint32_t (*used_most)(const struct rl_limiter *l, const struct rl_quota *q,
+	                      const struct rl_view *v, const struct rl_limiter_time *at);
+	struct rl_u128 (*nothing)(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits);
+	size_t (*entries)(const struct rl_limiter *l, const struct rl_quota *q,
+	                  const struct rl_view *v, const struct rl_history *h, uint32_t used,
+	                  uint64_t now_ns, struct rl_charge_entry *entry);
+
+	/* NULL: it has no sub-buckets. */
+	bool (*history)(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
+	                struct rl_history *h);
+	/* NULL: no ring is stored when it closes. */
+	void (*entry)(const struct rl_limiter *l, const struct rl_view *v, uint32_t i,
+	              uint32_t *place, uint64_t *value);
+	/* NULL: what was read of the ring holds as long as the word does. */
+	bool (*same_ring)(struct rl_u128 seen, struct rl_u128 now);
+	/* NULL: as used_most. */
+	uint32_t (*load)(const struct rl_limiter *l, const struct rl_quota *q,
+	                 const struct rl_view *v, uint64_t now_ns);
+
+	/* Of a cluster; NULL: it cannot be a cluster's. And how the share stands beside its count: share.c. */
+	const struct rl_algorithm_ops *shared;
+	struct rl_u128 (*without_share)(struct rl_u128 word);
+	struct rl_u128 (*with_share)(struct rl_u128 word, uint64_t share_bits);
+
+	bool is_window;         /* rl_limiter_adds() may ask it */
+	bool limit_is_capacity; /* `limit` need not be asked */
+	bool counts_denied;     /* it can */
+};
+
+/* NULL: there is no such algorithm. */
+const struct rl_algorithm_ops *rl_ops_of(enum rl_algorithm algorithm);
+
+extern const struct rl_algorithm_ops rl_sliding_window_ops, rl_fixed_window_ops, rl_sliding_log_ops,
+	rl_bucket_ops, rl_anchored_window_ops, rl_counter_ops, rl_in_flight_ops;
+
+/* A cluster's: around an algorithm's own row; and a bucket's, which has words of its own. */
+extern const struct rl_algorithm_ops rl_share_ops, rl_share_bucket_ops;
+
+/* What several rows have: entries of a history, or of one number; a word that counts nothing; no way back. */
+size_t rl_entries_of_history(const struct rl_limiter *l, const struct rl_quota *q,
+                             const struct rl_view *v, const struct rl_history *h, uint32_t used,
+                             uint64_t now_ns, struct rl_charge_entry *entry);
+size_t rl_entries_of_used(const struct rl_limiter *l, const struct rl_quota *q,
+                          const struct rl_view *v, const struct rl_history *h, uint32_t used,
+                          uint64_t now_ns, struct rl_charge_entry *entry);
+struct rl_u128 rl_nothing_but_one(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits);
+bool rl_no_refund(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                  const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next);
+uint32_t rl_no_refund_newest(const struct rl_limiter *l, const struct rl_quota *q,
+                             const struct rl_view *v, uint32_t cost, uint64_t now_ns,
+                             struct rl_u128 *next);
+
+/* As people are told: the capacity is that of all hosts, or what is lent; what is not lent here is not used here. */
+void rl_share_tell(uint32_t limit, uint32_t lent, struct rl_decision *decision);
+
+/* A bucket's word with another share, at which what it owes is scaled. */
+struct rl_u128 rl_share_bucket_scaled(const struct rl_limiter *l, const struct rl_quota *q,
+                                      const struct rl_view *v, uint32_t code, uint64_t now_ns,
+                                      struct rl_u128 word);
+
+static inline uint32_t
+rl_lesser(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * What is counted above the capacity: that is told of a limit that counts what it denies. No word can count more than
+ * RL_CAPACITY_MAX, unless it is damaged.
+ */
+static inline uint32_t
+rl_beyond(const struct rl_limiter *l, const struct rl_quota *q, uint64_t used)
+{
+	used = used < RL_CAPACITY_MAX ? used : RL_CAPACITY_MAX;
+	return rl_limiter_counts_denied(l, q) && used > q->capacity ? (uint32_t)used - q->capacity
+	                                                            : 0;
+}
+
+#endif

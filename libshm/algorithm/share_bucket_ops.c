@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A bucket of a cluster, whose arithmetic is share_bucket.c's. */
+#include "algorithm/ops.h"
+#include "algorithm/share_bucket.h"
+
+static uint64_t
+bucket_share_bits(const struct rl_view *v)
+{
+	return v->is_zero ? 0 : v->word.hi & RL_STATE_SHARE_MASK;
+}
+
+static struct rl_share_bucket
+share_bucket_of(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return rl_share_bucket_of(l->window_ns, q->capacity, rl_limiter_wished_burst(l, q));
+}
+
+static uint32_t
+limit_of_share_bucket(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return share_bucket_of(l, q).size;
+}
+
+/* A bucket's. */
+struct lent_level {
+	struct rl_share_bucket bucket;
+	struct rl_share_level level;
+	uint32_t tokens; /* that this host may use; the level has at least 1 */
+};
+
+static struct lent_level
+lent_level_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+              uint64_t now_ns)
+{
+	const struct rl_u128 full = {0};
+	struct lent_level at = {.tokens = rl_limiter_lent(l, q, v)};
+
+	at.bucket = share_bucket_of(l, q);
+	at.level = rl_share_level_of(&at.bucket, v->is_zero ? full : v->word, at.tokens, now_ns);
+	return at;
+}
+
+static void
+tell_lent_level(const struct lent_level *at, uint64_t now_ns, struct rl_decision *d)
+{
+	uint32_t left = rl_share_level_left(&at->level);
+
+	d->remaining = at->tokens > 0 ? left : 0;
+	d->beyond = 0;
+	d->reset_at_ns = at->level.behind > 0 ? now_ns + rl_share_level_full_in(&at->level) : 0;
+	rl_share_tell(at->bucket.size, at->tokens, d);
+}
+
+static uint64_t
+lent_delay(const struct rl_limiter *l, const struct rl_quota *q, const struct lent_level *before)
+{
+	return l->algorithm == RL_LEAKY_BUCKET ? rl_share_level_delay(&before->level, q->undelayed)
+	                                       : 0;
+}
+
+static void
+peek_lent_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                 uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	struct lent_level at = lent_level_of(l, q, v, now_ns);
+
+	tell_lent_level(&at, now_ns, d);
+	d->admits = cost <= at.tokens && rl_share_level_wait(&at.level, cost) == 0;
+	if (d->admits)
+		d->delay_ns = lent_delay(l, q, &at);
+	else if (cost <= at.tokens)
+		d->retry_at_ns = now_ns + rl_share_level_wait(&at.level, cost);
+}
+
+static void
+decide_lent_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                   uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+{
+	struct lent_level at = lent_level_of(l, q, v, now_ns), before = at;
+
+	(void)is_asked;
+	if (cost > at.tokens || !rl_share_level_take(&at.level, cost)) {
+		peek_lent_bucket(l, q, v, cost, now_ns, &p->decision);
+		p->step = RL_STEP_DENY;
+		p->charges = false;
+		return;
+	}
+	p->step = RL_STEP_LENT;
+	p->charges = true;
+	p->next = rl_share_level_word(&at.level, now_ns, v->slot_bits | bucket_share_bits(v));
+	p->charge_id = p->next.lo;
+	p->memory = rl_share_bucket_memory(p->next);
+	tell_lent_level(&at, now_ns, &p->decision);
+	p->decision.delay_ns = lent_delay(l, q, &before);
+}
+
+/* Only of the newest charge, and under the scale that it was made with. */
+static bool
+refund_lent_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                   const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+{
+	struct rl_share_bucket bucket = share_bucket_of(l, q);
+	struct rl_share_level level =
+		rl_share_level_of(&bucket, v->word, rl_share_bucket_scale(v->word), now_ns);
+
+	if (v->word.lo != charge->epoch || rl_share_bucket_memory(v->word) != charge->memory ||
+	    !rl_share_level_give(&level, charge->cost))
+		return false;
+	*next = rl_share_level_word(&level, now_ns, v->slot_bits | bucket_share_bits(v));
+	return true;
+}
+
+static uint32_t
+load_of_share_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                     uint64_t now_ns)
+{
+	struct lent_level at = lent_level_of(l, q, v, now_ns);
+
+	return rl_share_level_load(&at.level);
+}
+
+static uint32_t
+used_most_of_share_bucket(const struct rl_limiter *l, const struct rl_quota *q,
+                          const struct rl_view *v, const struct rl_limiter_time *at)
+{
+	return load_of_share_bucket(l, q, v, at->now_ns);
+}
+
+static uint64_t
+idle_at_of_share_bucket(const struct rl_limiter *l, struct rl_u128 word)
+{
+	(void)l;
+	return word.lo + (word.lo < UINT64_MAX);
+}
+
+struct rl_u128
+rl_share_bucket_scaled(const struct rl_limiter *l, const struct rl_quota *q,
+                       const struct rl_view *v, uint32_t code, uint64_t now_ns, struct rl_u128 word)
+{
+	struct rl_quota after = *q;
+	struct rl_view with = *v;
+	struct lent_level at;
+
+	after.has_lease = true;
+	with.word = word;
+	at = lent_level_of(l, &after, &with, now_ns);
+	return rl_share_level_word(&at.level, now_ns, v->slot_bits | rl_share_bits(code));
+}
+
+/* Nothing is booked ahead; and which charge was the newest is not known. */
+const struct rl_algorithm_ops rl_share_bucket_ops = {
+	.limit = limit_of_share_bucket,
+	.decide = decide_lent_bucket,
+	.peek = peek_lent_bucket,
+	.refund = refund_lent_bucket,
+	.refund_newest = rl_no_refund_newest,
+	.idle_at = idle_at_of_share_bucket,
+	.used_most = used_most_of_share_bucket,
+	.nothing = rl_nothing_but_one,
+	.entries = rl_entries_of_used,
+	.load = load_of_share_bucket,
+};

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A limit of a cluster, around an algorithm's own row: a word is taken apart into the share and what a limit of
+ * this host alone would have, that is decided about under what this host may admit, and put together again. So
+ * no algorithm knows of shares but how they stand in its word; a bucket has words of its own: share_bucket_ops.c.
+ */
+#include "algorithm/log.h"
+#include "algorithm/ops.h"
+
+/* What such a limit is without its share: of this host alone. */
+static struct rl_limiter
+inner_of(const struct rl_limiter *l)
+{
+	struct rl_limiter own = *l;
+
+	rl_limiter_set(&own, l->algorithm);
+	return own;
+}
+
+static struct rl_view
+view_without(const struct rl_limiter *inner, const struct rl_view *v)
+{
+	struct rl_view own = *v;
+
+	own.word = inner->ops->without_share(v->word);
+	return own;
+}
+
+static uint64_t
+share_bits_of(const struct rl_view *v)
+{
+	return v->is_zero ? 0 : v->word.hi & RL_STATE_SHARE_MASK;
+}
+
+struct lent {
+	struct rl_limiter inner;
+	struct rl_quota quota;
+	struct rl_view view;
+	uint64_t share_bits;
+	uint32_t limit; /* the capacity of all hosts */
+};
+
+static struct lent
+lent_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
+{
+	struct lent lent = {
+		.inner = inner_of(l),
+		.quota = {.capacity = rl_limiter_lent(l, q, v)},
+		.share_bits = share_bits_of(v),
+		.limit = rl_limiter_limit(l, q),
+	};
+
+	lent.view = view_without(&lent.inner, v);
+	return lent;
+}
+
+/* The most that the whole cluster admits at once. */
+static uint32_t
+limit_of_share(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return rl_ops_of(l->algorithm)->limit(l, q);
+}
+
+uint32_t
+rl_limiter_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
+{
+	uint32_t lent = rl_limiter_lent_by(q, v->is_zero ? (struct rl_u128){0} : v->word,
+	                                   rl_limiter_limit(l, q));
+	uint32_t room = rl_log_capacity(l->ring_entries);
+
+	return l->algorithm != RL_SLIDING_LOG || lent < room ? lent : room;
+}
+
+void
+rl_share_tell(uint32_t limit, uint32_t lent, struct rl_decision *d)
+{
+	d->limit = lent > limit ? lent : limit;
+	d->beyond += lent - d->limit;
+}
+
+static void
+peek_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+           uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	struct lent lent = lent_of(l, q, v);
+
+	rl_limiter_peek(&lent.inner, &lent.quota, &lent.view, cost, now_ns, d);
+	rl_share_tell(lent.limit, lent.quota.capacity, d);
+}
+
+static void
+decide_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+             uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+{
+	struct lent lent = lent_of(l, q, v);
+
+	(void)is_asked;
+	if (cost > lent.quota.capacity) { /* whatever counts */
+		rl_limiter_peek(l, q, v, cost, now_ns, &p->decision);
+		p->step = RL_STEP_DENY;
+		p->charges = false;
+		return;
+	}
+	rl_limiter_decide(&lent.inner, &lent.quota, &lent.view, cost, now_ns, true, p);
+	p->next = lent.inner.ops->with_share(p->next, lent.share_bits);
+	if (p->step == RL_STEP_ADMIT)
+		p->step = RL_STEP_LENT;
+	rl_share_tell(lent.limit, lent.quota.capacity, &p->decision);
+}
+
+static bool
+refund_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+             const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+{
+	const struct rl_limiter inner = inner_of(l);
+	const struct rl_view view = view_without(&inner, v);
+
+	if (!inner.ops->refund(&inner, q, &view, charge, now_ns, next))
+		return false;
+	*next = inner.ops->with_share(*next, share_bits_of(v));
+	return true;
+}
+
+static uint32_t
+refund_newest_of_share(const struct rl_limiter *l, const struct rl_quota *q,
+                       const struct rl_view *v, uint32_t cost, uint64_t now_ns,
+                       struct rl_u128 *next)
+{
+	const struct rl_limiter inner = inner_of(l);
+	const struct rl_view view = view_without(&inner, v);
+	uint32_t given = inner.ops->refund_newest(&inner, q, &view, cost, now_ns, next);
+
+	if (given > 0)
+		*next = inner.ops->with_share(*next, share_bits_of(v));
+	return given;
+}
+
+static uint64_t
+idle_at_of_share(const struct rl_limiter *l, struct rl_u128 word)
+{
+	const struct rl_limiter inner = inner_of(l);
+
+	return inner.ops->idle_at(&inner, inner.ops->without_share(word));
+}
+
+static uint32_t
+load_of_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+              uint64_t now_ns)
+{
+	const struct rl_limiter inner = inner_of(l);
+	const struct rl_view view = view_without(&inner, v);
+
+	return rl_limiter_load(&inner, q, &view, now_ns);
+}
+
+static uint32_t
+used_most_of_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                   const struct rl_limiter_time *at)
+{
+	return load_of_share(l, q, v, at->now_ns);
+}
+
+static struct rl_u128
+nothing_of_share(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits)
+{
+	const struct rl_limiter inner = inner_of(l);
+
+	return inner.ops->with_share(inner.ops->nothing(&inner, now_ns, slot_bits), 0);
+}
+
+static size_t
+entries_of_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                 const struct rl_history *h, uint32_t used, uint64_t now_ns,
+                 struct rl_charge_entry *entry)
+{
+	const struct rl_limiter inner = inner_of(l);
+	const struct rl_view view = view_without(&inner, v);
+
+	return inner.ops->entries(&inner, q, &view, h, used, now_ns, entry);
+}
+
+static bool
+history_of_share(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
+                 struct rl_history *h)
+{
+	const struct rl_limiter inner = inner_of(l);
+	const struct rl_view view = view_without(&inner, v);
+
+	return rl_limiter_history(&inner, &view, now_ns, h);
+}
+
+static void
+entry_of_share(const struct rl_limiter *l, const struct rl_view *v, uint32_t i, uint32_t *place,
+               uint64_t *value)
+{
+	const struct rl_limiter inner = inner_of(l);
+	const struct rl_view view = view_without(&inner, v);
+
+	inner.ops->entry(&inner, &view, i, place, value);
+}
+
+struct rl_view
+rl_limiter_view_alone(const struct rl_limiter *l, const struct rl_view *v)
+{
+	struct rl_limiter inner;
+
+	if (!rl_limiter_is_lent(l) || rl_limiter_has_bucket(l))
+		return *v;
+	inner = inner_of(l);
+	return view_without(&inner, v);
+}
+
+struct rl_u128
+rl_limiter_word_of(const struct rl_limiter *l, struct rl_u128 own)
+{
+	if (!rl_limiter_is_lent(l) || rl_limiter_has_bucket(l))
+		return own;
+	return rl_ops_of(l->algorithm)->with_share(own, 0);
+}
+
+/* Give a word of any form that share; the count stays, and is scaled where the form is a bucket's. */
+bool
+rl_limiter_lend(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                uint32_t share, uint64_t now_ns, struct rl_u128 *next)
+{
+	uint32_t code = rl_share_code(share);
+
+	if (v->is_zero && share == 0)
+		return false;
+	*next = v->is_zero ? rl_limiter_nothing(l, now_ns, v->slot_bits) : v->word;
+	*next = rl_share_put(*next, code);
+	if (!v->is_zero && rl_limiter_has_bucket(l))
+		*next = rl_share_bucket_scaled(l, q, v, code, now_ns, *next);
+	return true;
+}
+
+const struct rl_algorithm_ops rl_share_ops = {
+	.limit = limit_of_share,
+	.decide = decide_share,
+	.peek = peek_share,
+	.refund = refund_share,
+	.refund_newest = refund_newest_of_share,
+	.idle_at = idle_at_of_share,
+	.used_most = used_most_of_share,
+	.nothing = nothing_of_share,
+	.entries = entries_of_share,
+	.history = history_of_share,
+	.entry = entry_of_share,
+	.load = load_of_share,
+};

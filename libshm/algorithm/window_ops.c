@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sliding and fixed windows, whose arithmetic is window.c's. */
+#include "algorithm/ops.h"
+
+/* The view of a window's word, in *space. */
+static struct rl_window_at
+window_at(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
+          struct rl_state *space)
+{
+	*space = rl_state_unpack(v->word, &l->window);
+	return rl_window_at(&l->window, v->is_zero ? NULL : space, v->ring, v->gen, now_ns);
+}
+
+static void
+tell_window(const struct rl_window_at *at, const struct rl_window_used *u, const struct rl_quota *q,
+            uint32_t cost, struct rl_decision *d)
+{
+	d->remaining = rl_window_remaining(u, q->capacity);
+	d->reset_at_ns = rl_window_reset_at(at);
+	if (cost > d->remaining && cost <= d->limit)
+		d->retry_at_ns = rl_window_retry_at(at, u, q->capacity, cost);
+}
+
+static uint32_t
+limit_of_window(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	(void)l;
+	return q->capacity;
+}
+
+static void
+peek_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+            uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	struct rl_state space;
+	struct rl_window_at at = window_at(l, v, now_ns, &space);
+	struct rl_window_used u = rl_window_count(&at);
+
+	tell_window(&at, &u, q, cost, d);
+	d->admits = cost <= d->remaining;
+	d->beyond = rl_beyond(l, q, u.used);
+}
+
+/* A fixed window has one sub-bucket, which is open. */
+static void
+count_denied_in_window(const struct rl_quota *q, const struct rl_view *v, struct rl_state *s,
+                       uint32_t cost, struct rl_plan *p)
+{
+	s->cur = cost < RL_CAPACITY_MAX - s->cur ? s->cur + cost : RL_CAPACITY_MAX;
+	p->step = RL_STEP_COUNT;
+	p->next = rl_state_pack(*s, v->slot_bits);
+	p->decision.remaining = 0;
+	p->decision.beyond = s->cur - q->capacity;
+}
+
+static void
+decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+              uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+{
+	struct rl_state state;
+	struct rl_window_at at = window_at(l, v, now_ns, &state);
+	struct rl_window_used used;
+	struct rl_move move;
+
+	rl_window_decide(&at, q->capacity, cost, &used, &move);
+	p->step = move.step;
+	p->charges = move.charges;
+	if (move.step == RL_STEP_DENY) {
+		if (is_asked)
+			tell_window(&at, &used, q, cost, &p->decision);
+		if (rl_limiter_counts_denied(l, q))
+			count_denied_in_window(q, v, &state, cost, p);
+		return;
+	}
+	p->entries = state.jump;
+	p->next = rl_state_pack(move.next, v->slot_bits);
+	p->charge_id = move.next.epoch;
+	p->memory = 0;
+	p->decision.remaining = rl_window_left(&l->window, &move.next, q->capacity, now_ns);
+	p->decision.reset_at_ns = rl_window_idle_at(&l->window, &move.next);
+}
+
+static bool
+refund_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+              const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+{
+	struct rl_state s = rl_state_unpack(v->word, &l->window);
+
+	(void)q, (void)now_ns;
+	if (s.epoch != charge->epoch || s.jump > 0 || s.cur < charge->cost)
+		return false;
+	s.cur -= charge->cost;
+	*next = rl_state_pack(s, v->slot_bits);
+	return true;
+}
+
+/* Of the sub-bucket that a request would be counted in, if the state is open in it. */
+static uint32_t
+refund_newest_of_window(const struct rl_limiter *l, const struct rl_quota *q,
+                        const struct rl_view *v, uint32_t cost, uint64_t now_ns,
+                        struct rl_u128 *next)
+{
+	struct rl_state s = rl_state_unpack(v->word, &l->window);
+	uint32_t given = rl_lesser(cost, s.cur);
+
+	(void)q;
+	if (s.jump > 0 || rl_window_epoch(&l->window, now_ns) > s.epoch)
+		return 0;
+	s.cur -= given;
+	*next = rl_state_pack(s, v->slot_bits);
+	return given;
+}
+
+static uint64_t
+idle_at_of_window(const struct rl_limiter *l, struct rl_u128 word)
+{
+	struct rl_state state = rl_state_unpack(word, &l->window);
+
+	return rl_window_idle_at(&l->window, &state);
+}
+
+static uint32_t
+used_most_of_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                    const struct rl_limiter_time *at)
+{
+	(void)q;
+	return rl_window_used_most(&l->window, v->word, &at->window);
+}
+
+static struct rl_u128
+nothing_of_window(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits)
+{
+	return rl_state_pack((struct rl_state){.epoch = rl_window_epoch(&l->window, now_ns)},
+	                     slot_bits);
+}
+
+static bool
+history_of_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
+                  struct rl_history *h)
+{
+	struct rl_state space;
+	struct rl_window_at at = window_at(l, v, now_ns, &space);
+
+	rl_window_history(&at, h);
+	return true;
+}
+
+static void
+entry_of_window(const struct rl_limiter *l, const struct rl_view *v, uint32_t i, uint32_t *place,
+                uint64_t *value)
+{
+	struct rl_state s = rl_state_unpack(v->word, &l->window);
+
+	*place = (uint32_t)((s.epoch + i) % l->window.count);
+	*value = rl_ring_entry(s.epoch + i, i == 0 ? s.cur : 0, v->gen);
+}
+
+/* Charges do not touch the ring: cur may differ. */
+static bool
+same_ring_of_window(struct rl_u128 seen, struct rl_u128 now)
+{
+	return now.hi == seen.hi && ((now.lo ^ seen.lo) & RL_STATE_EPOCH_MASK) == 0;
+}
+
+#define WINDOW_OPS                                                                                \
+	.limit = limit_of_window, .decide = decide_window, .peek = peek_window,                   \
+	.refund = refund_window, .refund_newest = refund_newest_of_window,                        \
+	.idle_at = idle_at_of_window, .used_most = used_most_of_window,                           \
+	.nothing = nothing_of_window, .entries = rl_entries_of_history,                           \
+	.history = history_of_window, .entry = entry_of_window, .same_ring = same_ring_of_window, \
+	.shared = &rl_share_ops, .without_share = rl_share_window_alone,                          \
+	.with_share = rl_share_window, .is_window = true, .limit_is_capacity = true
+
+const struct rl_algorithm_ops rl_sliding_window_ops = {WINDOW_OPS};
+const struct rl_algorithm_ops rl_fixed_window_ops = {WINDOW_OPS, .counts_denied = true};
