@@ -19,6 +19,7 @@ forget_tables(struct rl *rl)
 {
 	rl_follow_no_more(rl);
 	rl->here = rl->handle->newest = rl;
+	rl->handle->mapped = 0;
 }
 
 /* An empty table, the first. Whoever has a handle has just attached. */
