@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,14 +161,16 @@ work(unsigned round, uint64_t *seed)
 	rl_close(mine);
 }
 
+/* By the time that it computes: others may be computing, too. */
 static int
 be_worker(int i)
 {
+	const struct itimerval hang = {.it_value.tv_sec = HANG_SECONDS};
 	unsigned char *neighbours = make_neighbours();
 	uint64_t seed = 1000 + (uint64_t)i;
 
 	for (unsigned round = 0; !rl_atomic_load(&shared->is_over); round++) {
-		alarm(HANG_SECONDS);
+		setitimer(ITIMER_PROF, &hang, NULL);
 		work(round, &seed);
 		if (!is_untouched(neighbours)) {
 			fprintf(stderr, "memory beside the segment was written\n");
