@@ -39,6 +39,7 @@ static int reservations;
 static int turns;            /* granted by flock() */
 static int reserved_in_turn; /* of the reservations */
 static bool is_others_turn;
+static char taken_path[64], taker_path[64]; /* "": nothing is done just before an open() */
 
 /* Blocks of a page; one of none has no bounds, and is what there is at first. */
 static struct {
@@ -68,6 +69,9 @@ open(const char *path, int flags, ...)
 {
 	if (is_refused(OPEN))
 		return -1;
+	if (*taken_path)
+		assert_int_equal(rename(taker_path, taken_path), 0);
+	*taken_path = '\0';
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
 }
 
@@ -326,6 +330,26 @@ test_a_name_that_changed_hands(void **state)
 	rl_unlink(test_segment_name());
 }
 
+/* ... since it was looked at. */
+static void
+test_a_name_that_changes_hands(void **state)
+{
+	struct rl *rl;
+	pid_t holder;
+	int fd;
+
+	(void)state;
+	assert_int_equal(rl_open(test_segment_name(), NULL, &rl), 0);
+	snprintf(taker_path, sizeof taker_path, "/dev/shm/.%s", test_segment_name());
+	fd = open(taker_path, O_RDWR | O_CREAT | O_CLOEXEC);
+	snprintf(taken_path, sizeof taken_path, "/dev/shm/rl.%s", test_segment_name());
+	assert_int_equal(rl_supervise(rl, &holder), -ENOENT);
+	assert_string_equal(taken_path, "");
+	close(fd);
+	rl_close(rl);
+	assert_int_equal(rl_unlink(test_segment_name()), 0);
+}
+
 /* The calls on the segment's own clock are those with a clock of the caller's. */
 static void
 test_own_clock(void **state)
@@ -371,6 +395,7 @@ main(void)
 		cmocka_unit_test_teardown(test_attaching, unlink_segment),
 		cmocka_unit_test_teardown(test_a_reload_that_never_ends, unlink_segment),
 		cmocka_unit_test_teardown(test_a_name_that_changed_hands, unlink_segment),
+		cmocka_unit_test_teardown(test_a_name_that_changes_hands, unlink_segment),
 		cmocka_unit_test(test_own_clock),
 	};
 
