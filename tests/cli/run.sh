@@ -5,6 +5,7 @@
 # fails after some minutes: so it is known which one it was.
 set -u
 
+export LC_ALL=C.UTF-8 # what tests compare is no other language's
 RLCTL=$(realpath "$1") # tests change their directory
 export RLCTL
 export BATS_TEST_TIMEOUT="${BATS_TEST_TIMEOUT:-300}"
