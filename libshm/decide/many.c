@@ -54,7 +54,7 @@ decide(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns
 
 		/* A key that had no slot may have been given one since, by an earlier request. */
 		if (!s->is_found ||
-		    rl_plain_decide(rl, &items[i], &s->plain.ask, true, s->slot) == RL_AGAIN)
+		    rl_plain_decide(rl, &items[i], &s->plain, true, s->slot, 0) == RL_AGAIN)
 			rl_check_any(rl, &items[i], NULL, now_ns, &results[i]);
 	}
 }

@@ -10,6 +10,8 @@
  */
 #include "decide/multi.h"
 
+#include "decide/answered.h"
+
 #include <stddef.h>
 
 #include "decide/refund.h"
@@ -387,11 +389,9 @@ static void
 count_item(const struct batch *b, size_t i)
 {
 	if (b->items[i].cost > 0 && (!is_answered(b, i) || rl_request_is_counted(&b->results[i])))
-		rl_request_count(b->rl, &b->items[i], request_of(b, i), &b->results[i], b->now_ns);
-	for (unsigned p = b->first[i]; p < b->first[i + 1] && b->items[i].cost > 0; p++) {
-		rl_request_count_shadow(&b->part[p], &b->part_result[p]);
-		rl_request_keep_last(&b->part[p], b->results[i].verdict);
-	}
+		rl_answered_item(b->rl, &b->items[i], request_of(b, i), &b->results[i], b->now_ns);
+	for (unsigned p = b->first[i]; p < b->first[i + 1] && b->items[i].cost > 0; p++)
+		rl_answered_part(&b->part[p], &b->part_result[p], b->results[i].verdict);
 }
 
 /* The callers give back what stays charged. */

@@ -7,12 +7,8 @@
  * key alone, and the key has its slot. Most requests are of this kind, so all of it is inline.
  */
 
-#include "decide/denied.h"
-#include "decide/request.h"
+#include "decide/answered.h"
 #include "reserve/sets.h"
-#include "rule/auto_ban.h"
-#include "segment/record.h"
-#include "segment/stats.h"
 
 struct rl_plain {
 	struct rl_ask ask;
@@ -45,25 +41,6 @@ rl_plain_make(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct
 	return true;
 }
 
-static inline __attribute__((always_inline)) void
-rl_plain_count(struct rl *rl, const struct rl_ask *a, const struct rl_item *item,
-               struct rl_slot slot, enum rl_verdict limit_says)
-{
-	const struct rl_segment *s = a->segment;
-
-	if (limit_says == RL_ALLOWED) {
-		rl_stats_add(s, item->rule, RL_COUNT_allowed);
-	} else if (a->quota.is_shadow) {
-		rl_stats_add(s, item->rule, RL_COUNT_allowed);
-		rl_stats_add_shadow(s, item->rule, a->limit->id);
-	} else {
-		rl_stats_add_denied(s, item->rule, a->limit->id);
-		if (rl_record_count_denied(s, slot, a->now_ns))
-			rl_tell_denied(rl, item, a->limit, a->result, slot, a->now_ns);
-		rl_auto_ban_denied(s, item->rule, item->key, item->key_len, a->now_ns);
-	}
-}
-
 /* May rl_decide_slot() decide about it? */
 static inline __attribute__((always_inline)) bool
 rl_plain_fits(const struct rl_ask *a, uint64_t cost)
@@ -83,29 +60,44 @@ rl_plain_peek_nothing(struct rl_ask a)
 	return (int)rl_peek_nothing(&a);
 }
 
-/* Decide and count, by the key's slot if that was found. RL_AGAIN: nothing was done. */
+/* Charge it at its key's slot, as its kind does that. RL_AGAIN: nothing was done, or it takes many steps. */
 static inline __attribute__((always_inline)) int
-rl_plain_decide(struct rl *rl, const struct rl_item *item, const struct rl_ask *a, bool is_found,
-                struct rl_slot slot)
+rl_plain_charge(struct rl *rl, const struct rl_item *item, const struct rl_plain *plain,
+                struct rl_slot slot, uint64_t kind)
 {
+	struct rl_budget budget = {RL_DECIDE_STEPS / 64};
+	const struct rl_ask *a = &plain->ask;
 	int decided;
 
-	if (!rl_plain_fits(a, item->cost))
+	if (kind == RL_POLICY_LENT)
+		return rl_decide_lent(a, slot, item->key, item->key_len, NULL);
+	if (kind != RL_POLICY_HELD)
+		return rl_decide_slot(a, slot, RL_CHARGE, NULL);
+	if (!a->charge || rl_table_is_filling(&a->segment->table))
 		return RL_AGAIN;
-	if (item->cost == 0) {
+	decided = rl_decide_units(rl, a, &plain->candidates, slot, &budget);
+	return decided < 0 || (decided == RL_DENIED && budget.left == 0) ? RL_AGAIN : decided;
+}
+
+/* Decide, by the key's slot if that was found, and answer. RL_AGAIN: nothing was done. */
+static inline __attribute__((always_inline)) int
+rl_plain_decide(struct rl *rl, const struct rl_item *item, const struct rl_plain *plain,
+                bool is_found, struct rl_slot slot, uint64_t kind)
+{
+	const struct rl_ask *a = &plain->ask;
+	int decided;
+
+	if (!rl_plain_fits(a, item->cost) || (!is_found && item->cost > 0))
+		return RL_AGAIN;
+	if (item->cost == 0)
 		decided = is_found ? rl_decide_slot(a, slot, RL_PEEK, NULL)
 		                   : rl_plain_peek_nothing(*a);
-	} else {
-		if (!is_found)
-			return RL_AGAIN;
-		decided = rl_decide_slot(a, slot, RL_CHARGE, NULL);
-		if (decided != RL_AGAIN)
-			rl_plain_count(rl, a, item, slot, (enum rl_verdict)decided);
-		if (decided == RL_ALLOWED)
-			rl_request_keep_cost(a, slot);
-	}
+	else
+		decided = rl_plain_charge(rl, item, plain, slot, kind);
 	if (decided == RL_AGAIN)
 		return RL_AGAIN;
+	if (item->cost > 0)
+		rl_answered(rl, item, a, slot, (enum rl_verdict)decided);
 	rl_item_charged(item);
 	return (int)rl_request_lift_shadow(a, (enum rl_verdict)decided);
 }

@@ -4,9 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "decide/denied.h"
-#include "decide/tell.h"
-#include "rule/auto_ban.h"
 #include "rule/ban.h"
 #include "rule/ban_note.h"
 #include "rule/history.h"
@@ -15,76 +12,10 @@
 
 #define ITEM_FLAGS (unsigned)(RL_ITEM_BURST | RL_ITEM_UNDELAYED)
 
-static const enum rl_counter verdict_counter[] = {
-	[RL_ALLOWED] = RL_COUNT_allowed,
-	[RL_DENIED] = RL_COUNT_denied,
-	[RL_NEVER] = RL_COUNT_never,
-	[RL_UNDECIDED] = RL_COUNT_undecided,
-};
-
 bool
 rl_request_is_counted(const struct rl_result *r)
 {
 	return r->verdict == RL_UNDECIDED || r->reason != RL_BY_LIMIT;
-}
-
-/* The limit's own no: not that of a full table. */
-static void
-count_denied(const struct rl_request *rq, const struct rl_item *item, const struct rl_result *r)
-{
-	const struct rl_segment *s = rq->ask.segment;
-
-	if (r->error == 0)
-		rl_stats_add_limit(s, rq->ask.limit->id, false);
-	if (r->error == 0 && r->reason == RL_BY_LIMIT)
-		rl_auto_ban_denied(s, item->rule, item->key, item->key_len, rq->ask.now_ns);
-	if (rq->slot.tag != 0 && rl_record_count_denied(s, rq->slot, rq->ask.now_ns))
-		rl_tell_request_denied(rq, r);
-}
-
-void
-rl_request_count(struct rl *rl, const struct rl_item *item, const struct rl_request *rq,
-                 const struct rl_result *r, uint64_t now_ns)
-{
-	const struct rl_segment *s = &rl->segment;
-	int rule = item->rule;
-
-	if (!s->is_writable || !rl_handle_has(rl, rule))
-		return;
-	rl_stats_add(s, rule, verdict_counter[r->verdict]);
-	if (r->is_shadow_denied && r->verdict == RL_ALLOWED)
-		rl_stats_add(s, rule, RL_COUNT_shadow_denied);
-	if (r->reason == RL_BY_EXEMPTION)
-		rl_stats_add(s, rule, RL_COUNT_exempted);
-	if (r->reason == RL_BY_BAN) {
-		rl_stats_add(s, rule, RL_COUNT_banned);
-		rl_tell_without(s, RL_EVENT_BANNED, rule, item->key, item->key_len,
-		                r->retry_after_ns, rl_clamp_now(now_ns));
-	}
-	if (rq && r->verdict == RL_DENIED)
-		count_denied(rq, item, r);
-}
-
-void
-rl_request_count_shadow(const struct rl_request *rq, const struct rl_result *r)
-{
-	if (r->is_shadow_denied && rq->ask.quota.is_shadow && rq->ask.segment->is_writable)
-		rl_stats_add_limit(rq->ask.segment, rq->ask.limit->id, true);
-}
-
-void
-rl_request_keep_last(const struct rl_request *rq, enum rl_verdict verdict)
-{
-	const struct rl_segment *s = rq->ask.segment;
-
-	if (rq->slot.tag == 0 || !s->is_writable)
-		return;
-	if (verdict == RL_ALLOWED)
-		rl_request_keep_cost(&rq->ask, rq->slot);
-	if (rq->tier == 0 || (verdict != RL_ALLOWED && verdict != RL_DENIED))
-		return;
-	rl_rules_note_tiers(rq->ask.limit->row);
-	rl_record_keep_tier(s, rq->slot, rq->tier);
 }
 
 /* Does the configuration ban the key? Without an end, and behind what rl_ban() and its like say. */

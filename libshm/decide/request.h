@@ -2,7 +2,7 @@
 #ifndef RL_REQUEST_H
 #define RL_REQUEST_H
 
-/* From what a caller asks to requests that can be decided, and what is counted of them. */
+/* From what a caller asks to requests that can be decided. */
 
 #include <errno.h>
 #include <stddef.h>
@@ -55,23 +55,13 @@ unsigned rl_request_make(struct rl *rl, const struct rl_item *item,
 void rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_policy *policy,
                      uint64_t now_ns, struct rl_request *requests);
 
-/* Count an item's verdict under its rule, and tell of it; `rq`, if not NULL, is the request that decided. */
-void rl_request_count(struct rl *rl, const struct rl_item *item, const struct rl_request *rq,
-                      const struct rl_result *result, uint64_t now_ns);
-
-/* The same of what a shadow limit would have denied; `result` is of this request alone. */
-void rl_request_count_shadow(const struct rl_request *rq, const struct rl_result *result);
-
 /* Remember what a charge has cost, if that is more than 1, where evictions ask for it. */
 static inline void
 rl_request_keep_cost(const struct rl_ask *a, struct rl_slot slot)
 {
-	if (a->cost > 1 && a->segment->geometry.on_full == RL_FULL_EVICT)
+	if (a->cost > 1 && slot.tag != 0 && a->segment->geometry.on_full == RL_FULL_EVICT)
 		rl_record_keep_cost(a->segment, slot, a->cost);
 }
-
-/* The same of a request that was to be charged, and its tier, if it had one and the key has its slot. */
-void rl_request_keep_last(const struct rl_request *rq, enum rl_verdict verdict);
 
 /*
  * What a ban, an exemption or the configuration says of a key without a look at a counter, in
