@@ -10,6 +10,7 @@
 #include "base/help.h"
 #include "base/options.h"
 #include "base/output.h"
+#include "base/subverbs.h"
 #include "base/truncation.h"
 #include "segment/overview.h"
 #include "top/screen.h"

@@ -59,8 +59,8 @@ struct context {
 extern const struct command_option global_options[];
 extern const struct command_option no_options[];
 
-/* The verb of that name; NULL after a message. */
-const struct command *command_need(const struct context *context, const char *name);
+/* The verb of that name, of all or of those below the verb `of`; NULL after a message. */
+const struct command *command_need(const struct command *verbs, const char *of, const char *name);
 
 /*
  * The value of an option, "" for one that takes none; NULL if it was not given. Asking

@@ -159,7 +159,7 @@ options_parse(struct context *context, int argc, char **argv)
 	verb = optind;
 	if (verb >= argc)
 		return true;
-	context->command = command_need(context, argv[verb]);
+	context->command = command_need(context->verbs, "", argv[verb]);
 	if (!context->command || !take_options(context, argc - verb, argv + verb))
 		return false;
 	context->operands = argv + verb + optind;
@@ -197,31 +197,23 @@ option_next(const struct context *context, const char *name, int *at)
 	return NULL;
 }
 
-static const struct command *
-find_verb(const struct command *verbs, const char *name)
-{
-	for (const struct command *command = verbs; command->name; command++)
-		if (strcmp(command->name, name) == 0)
-			return command;
-	return NULL;
-}
-
 const struct command *
-command_need(const struct context *context, const char *name)
+command_need(const struct command *verbs, const char *of, const char *name)
 {
-	const struct command *command = find_verb(context->verbs, name);
-	const char *names[VERB_COUNT + 1] = {0};
-	const char *near;
+	const char *names[VERB_COUNT + 1] = {0}, *near;
 
-	if (command)
-		return command;
-	for (int i = 0; i < VERB_COUNT; i++)
-		names[i] = context->verbs[i].name;
+	for (int i = 0; verbs[i].name; i++) {
+		names[i] = verbs[i].name;
+		if (strcmp(names[i], name) == 0)
+			return &verbs[i];
+	}
 	near = suggest(name, names);
 	if (near)
-		complain("unknown verb '%s'; did you mean '%s'?", name, near);
+		complain("%s%sunknown verb '%s'; did you mean '%s'?", of, of[0] ? ": " : "", name,
+		         near);
 	else
-		complain("unknown verb '%s'; see 'rlctl help'", name);
+		complain("%s%sunknown verb '%s'; see 'rlctl help%s%s'", of, of[0] ? ": " : "", name,
+		         of[0] ? " " : "", of);
 	return NULL;
 }
 

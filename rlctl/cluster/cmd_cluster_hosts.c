@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "base/output.h"
-#include "cluster/cluster_verb.h"
+#include "base/subverbs.h"
+#include "cluster/client.h"
 #include "cluster/said.h"
 
 static void
@@ -61,7 +62,7 @@ print(json_t *hosts)
 }
 
 int
-cluster_hosts(const struct context *context, char **operands)
+cluster_hosts(const struct context *context)
 {
 	const char *argv[] = {"HGETALL", SCRIPT_HOSTS};
 	json_t *document, *hosts;
@@ -69,7 +70,6 @@ cluster_hosts(const struct context *context, char **operands)
 	int status;
 	bool is_answered;
 
-	(void)operands;
 	if (!client_open(&c, context, &status))
 		return status;
 	hosts = need(json_array());
@@ -123,14 +123,14 @@ forget(const struct context *context, struct client *c, const char *host)
 }
 
 int
-cluster_forget(const struct context *context, char **operands)
+cluster_forget(const struct context *context)
 {
 	struct client c;
 	int status;
 
 	if (!client_open(&c, context, &status))
 		return status;
-	status = forget(context, &c, operands[0]);
+	status = forget(context, &c, context->operands[0]);
 	client_close(&c);
 	return status;
 }

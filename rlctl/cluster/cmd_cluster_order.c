@@ -14,7 +14,8 @@
 #include "base/match.h"
 #include "base/operand.h"
 #include "base/output.h"
-#include "cluster/cluster_verb.h"
+#include "base/subverbs.h"
+#include "cluster/client.h"
 #include "cluster/said.h"
 #include "key/ban_order.h"
 
@@ -97,17 +98,18 @@ read_many(const struct context *context, struct order *o, const char *rule)
 }
 
 static bool
-read_keys(const struct context *context, struct order *o, char **operands)
+read_keys(const struct context *context, struct order *o)
 {
-	bool has_key = context->operand_count > 2;
+	bool has_key = context->operand_count > 1;
 
 	if (o->verb != ORDER_RESET)
-		return read_key(context, o, operands);
+		return read_key(context, o, context->operands);
 	if (has_key && option_value(context, "match")) {
 		complain("cluster reset: KEY and --match exclude each other");
 		return false;
 	}
-	return has_key ? read_key(context, o, operands + 1) : read_many(context, o, operands[0]);
+	return has_key ? read_key(context, o, context->operands + 1)
+	               : read_many(context, o, context->operands[0]);
 }
 
 static uint64_t
@@ -137,13 +139,13 @@ read_end(const struct context *context, struct order *o)
 }
 
 static bool
-read_order(const struct context *context, const struct client *c, char **operands, struct order *o)
+read_order(const struct context *context, const struct client *c, struct order *o)
 {
-	const char *rule = o->verb == ORDER_RESET ? operands[0] : option_value(context, "rule");
+	const char *rule =
+		o->verb == ORDER_RESET ? context->operands[0] : option_value(context, "rule");
 
 	o->author = geteuid();
-	return (!rule || read_rule(c, o, rule)) && read_keys(context, o, operands) &&
-	       read_end(context, o);
+	return (!rule || read_rule(c, o, rule)) && read_keys(context, o) && read_end(context, o);
 }
 
 /* ---- into the store ---- */
@@ -261,7 +263,7 @@ report(const struct context *context, const struct given *g)
 }
 
 static int
-run(const struct context *context, char **operands, enum order_verb verb)
+run(const struct context *context, enum order_verb verb)
 {
 	struct given g = {.order.verb = verb};
 	struct client c;
@@ -271,7 +273,7 @@ run(const struct context *context, char **operands, enum order_verb verb)
 		return status;
 	status = EXIT_TROUBLE;
 	g.missing = need(json_array());
-	if (read_order(context, &c, operands, &g.order) && look_at_hosts(&c) && give(&c, &g) &&
+	if (read_order(context, &c, &g.order) && look_at_hosts(&c) && give(&c, &g) &&
 	    wait_for_hosts(&c, &g)) {
 		report(context, &g);
 		status = g.done == g.hosts ? EXIT_YES : EXIT_NO;
@@ -282,25 +284,25 @@ run(const struct context *context, char **operands, enum order_verb verb)
 }
 
 int
-cluster_reset(const struct context *context, char **operands)
+cluster_reset(const struct context *context)
 {
-	return run(context, operands, ORDER_RESET);
+	return run(context, ORDER_RESET);
 }
 
 int
-cluster_ban(const struct context *context, char **operands)
+cluster_ban(const struct context *context)
 {
-	return run(context, operands, ORDER_BAN);
+	return run(context, ORDER_BAN);
 }
 
 int
-cluster_allow(const struct context *context, char **operands)
+cluster_allow(const struct context *context)
 {
-	return run(context, operands, ORDER_ALLOW);
+	return run(context, ORDER_ALLOW);
 }
 
 int
-cluster_unban(const struct context *context, char **operands)
+cluster_unban(const struct context *context)
 {
-	return run(context, operands, ORDER_UNBAN);
+	return run(context, ORDER_UNBAN);
 }

@@ -11,7 +11,8 @@
 #include <time.h>
 
 #include "base/output.h"
-#include "cluster/cluster_verb.h"
+#include "base/subverbs.h"
+#include "cluster/client.h"
 
 #define CAPACITY_MAX ((1u << 28) - 1)
 
@@ -143,9 +144,10 @@ apply(struct client *c, char **operands, struct override *o, bool is_json)
 }
 
 int
-cluster_override(const struct context *context, char **operands)
+cluster_override(const struct context *context)
 {
-	bool is_change = context->operand_count == 4;
+	char **operands = context->operands;
+	bool is_change = context->operand_count == 3;
 	char *wanted[] = {operands[0], operands[1], is_change ? operands[2] : NULL};
 	struct override o = {0};
 	uint64_t capacity = 0;

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "base/output.h"
-#include "cluster/cluster_verb.h"
+#include "base/subverbs.h"
+#include "cluster/client.h"
 #include "config/config_verb.h"
 
 #define TEXT_MAX (4u << 20)
@@ -137,7 +138,7 @@ push(struct client *c, struct document *d, uint64_t expected)
 }
 
 int
-cluster_push(const struct context *context, char **operands)
+cluster_push(const struct context *context)
 {
 	struct document d;
 	struct client c;
@@ -145,7 +146,7 @@ cluster_push(const struct context *context, char **operands)
 	char text[64];
 	int status;
 
-	if (!read_file(operands[0], &d, &status))
+	if (!read_file(context->operands[0], &d, &status))
 		return status;
 	if (!client_open(&c, context, &status)) {
 		free(d.text);
@@ -163,13 +164,12 @@ cluster_push(const struct context *context, char **operands)
 }
 
 int
-cluster_pull(const struct context *context, char **operands)
+cluster_pull(const struct context *context)
 {
 	struct document d;
 	struct client c;
 	int status;
 
-	(void)operands;
 	if (!client_open(&c, context, &status))
 		return status;
 	if (!fetch(&c, &d)) {
@@ -202,13 +202,13 @@ compare(const struct context *context, const struct document *mine, const struct
 }
 
 int
-cluster_diff(const struct context *context, char **operands)
+cluster_diff(const struct context *context)
 {
 	struct document mine, there;
 	struct client c;
 	int status;
 
-	if (!read_file(operands[0], &mine, &status))
+	if (!read_file(context->operands[0], &mine, &status))
 		return status;
 	if (client_open(&c, context, &status)) {
 		status = fetch(&c, &there) ? compare(context, &mine, &there) : EXIT_TROUBLE;

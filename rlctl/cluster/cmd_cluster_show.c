@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "base/output.h"
-#include "cluster/cluster_verb.h"
+#include "base/subverbs.h"
+#include "cluster/client.h"
 
 static void
 read_host(json_t *shares, const char *field, const char *text)
@@ -107,14 +108,15 @@ show(struct client *c, const char *rule, const char *key, bool is_json)
 }
 
 int
-cluster_show(const struct context *context, char **operands)
+cluster_show(const struct context *context)
 {
 	struct client c;
 	int status;
 
 	if (!client_open(&c, context, &status))
 		return status;
-	status = show(&c, operands[0], operands[1], option_value(context, "json") != NULL);
+	status = show(&c, context->operands[0], context->operands[1],
+	              option_value(context, "json") != NULL);
 	client_close(&c);
 	return status;
 }

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "base/output.h"
-#include "cluster/cluster_verb.h"
+#include "base/subverbs.h"
+#include "cluster/client.h"
 #include "cluster/survey.h"
 
 struct state {
@@ -104,13 +105,12 @@ look(struct client *c, struct state *s)
 }
 
 int
-cluster_status(const struct context *context, char **operands)
+cluster_status(const struct context *context)
 {
 	struct state s = {.is_json = option_value(context, "json") != NULL};
 	struct client c;
 	int status;
 
-	(void)operands;
 	if (!client_open(&c, context, &status))
 		return status;
 	s.nodes = need(json_array());

@@ -199,9 +199,9 @@ check_file(const char *path, struct outcome *outcome, int *status)
 }
 
 int
-config_check(const struct context *context, char **operands)
+config_check(const struct context *context)
 {
-	const char *path = context->operand_count > 1 ? operands[0] : config_file(context);
+	const char *path = context->operand_count > 0 ? context->operands[0] : config_file(context);
 	bool is_json = option_value(context, "json") != NULL;
 	bool is_stdin = strcmp(path, "-") == 0;
 	struct outcome outcome = {is_json ? need(json_array()) : NULL, 0};

@@ -163,12 +163,11 @@ finish(struct session *session)
 }
 
 int
-config_edit(const struct context *context, char **operands)
+config_edit(const struct context *context)
 {
 	struct session session = {.context = context};
 	int status = EXIT_TROUBLE;
 
-	(void)operands;
 	if (!change_lock(context, 0, &session.file))
 		return EXIT_TROUBLE;
 	if (make_copy(&session))

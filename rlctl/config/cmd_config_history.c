@@ -101,7 +101,7 @@ write_json(const char *path, const struct history *history)
 }
 
 int
-config_history(const struct context *context, char **operands)
+config_history(const struct context *context)
 {
 	char *path = real_path(context);
 	struct history history;
@@ -111,8 +111,8 @@ config_history(const struct context *context, char **operands)
 		free(path);
 		return EXIT_TROUBLE;
 	}
-	if (context->operand_count > 1)
-		status = print_version(path, &history, operands[0]);
+	if (context->operand_count > 0)
+		status = print_version(path, &history, context->operands[0]);
 	else if (option_value(context, "json"))
 		write_json(path, &history);
 	else
@@ -164,7 +164,7 @@ take_back(const struct context *context, const struct locked_file *file,
 }
 
 int
-config_undo(const struct context *context, char **operands)
+config_undo(const struct context *context)
 {
 	const struct version *version = NULL;
 	struct locked_file file;
@@ -174,11 +174,11 @@ config_undo(const struct context *context, char **operands)
 	if (!change_lock(context, LOCK_WAIT_MS, &file))
 		return EXIT_TROUBLE;
 	if (read_history(file.path, &history)) {
-		version = context->operand_count > 1 ? find_number(&history, operands[0])
+		version = context->operand_count > 0 ? find_number(&history, context->operands[0])
 		                                     : find_other(&file, &history);
 		if (version)
 			status = take_back(context, &file, version);
-		else if (context->operand_count == 1)
+		else if (context->operand_count == 0)
 			status = EXIT_NO;
 		history_free(&history);
 	}

@@ -105,13 +105,12 @@ config_foresee(const struct context *context, const struct config *config)
 }
 
 int
-config_reload(const struct context *context, char **operands)
+config_reload(const struct context *context)
 {
 	const struct task reload = {.flags = RL_OPEN_ANY_OWNER, .must_exist = true, .run = apply};
 	int status;
 	struct config *config = config_need(config_file(context), &status);
 
-	(void)operands;
 	if (!config)
 		return status;
 	status = option_value(context, "dry-run") ? config_foresee(context, config)
@@ -121,7 +120,7 @@ config_reload(const struct context *context, char **operands)
 }
 
 int
-config_diff(const struct context *context, char **operands)
+config_diff(const struct context *context)
 {
 	const struct task diff = {.flags = RL_OPEN_READONLY,
 	                          .must_exist = true,
@@ -130,7 +129,6 @@ config_diff(const struct context *context, char **operands)
 	int status;
 	struct config *config = config_need(config_file(context), &status);
 
-	(void)operands;
 	if (!config)
 		return EXIT_TROUBLE;
 	status = perform(&diff, context, config);

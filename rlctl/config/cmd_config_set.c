@@ -157,17 +157,17 @@ change(const struct context *context, const char *pointer, const char *value)
 }
 
 int
-config_set(const struct context *context, char **operands)
+config_set(const struct context *context)
 {
-	char *value = value_text(operands[1]);
-	int status = value ? change(context, operands[0], value) : EXIT_TROUBLE;
+	char *value = value_text(context->operands[1]);
+	int status = value ? change(context, context->operands[0], value) : EXIT_TROUBLE;
 
 	free(value);
 	return status;
 }
 
 int
-config_unset(const struct context *context, char **operands)
+config_unset(const struct context *context)
 {
-	return change(context, operands[0], NULL);
+	return change(context, context->operands[0], NULL);
 }

@@ -142,12 +142,11 @@ print_all(const struct context *context, const struct config *config)
 }
 
 int
-config_show(const struct context *context, char **operands)
+config_show(const struct context *context)
 {
 	int status;
 	struct config *config = config_need(config_file(context), &status);
 
-	(void)operands;
 	if (!config)
 		return status;
 	if (option_value(context, "json"))

@@ -2,23 +2,12 @@
 #ifndef RLCTL_CONFIG_VERB_H
 #define RLCTL_CONFIG_VERB_H
 
-/* Shared by the verbs below config. Each has a file, cmd_config_<verb>.c. */
+/* Shared by the verbs below config. */
 
 #include <load/load.h>
 #include <stdbool.h>
 
-#include "base/command.h"
-
-/* Their operands come behind the verb's own name. */
-int config_check(const struct context *context, char **operands);
-int config_show(const struct context *context, char **operands);
-int config_diff(const struct context *context, char **operands);
-int config_reload(const struct context *context, char **operands);
-int config_edit(const struct context *context, char **operands);
-int config_set(const struct context *context, char **operands);
-int config_unset(const struct context *context, char **operands);
-int config_history(const struct context *context, char **operands);
-int config_undo(const struct context *context, char **operands);
+#include "base/subverbs.h"
 
 /* The file that --config, the environment or else custom names. */
 const char *config_file(const struct context *context);

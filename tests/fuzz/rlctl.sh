@@ -9,7 +9,7 @@ seconds=${1:-3}
 status=0
 cd "$top" # the configuration that some inputs name
 
-# Its verbs and options, as it tells them itself, and all algorithms.
+# Its verbs, those below them and options, as it tells them itself, and all algorithms.
 mkdir -p build/fuzz
 rlctl=build/v/asan/rlctl
 {
@@ -17,6 +17,7 @@ rlctl=build/v/asan/rlctl
 	sed -n 's/.*ROW("\([a-z_]*\)".*/"\1"/p' libshm/algorithm/info.c
 	$rlctl help | sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' | while read -r verb; do
 		echo "\"$verb\""
+		$rlctl help "$verb" | sed 1q | grep -oE '[a-z]+(\|[a-z]+)+' | tr '|' '\n' | sed 's/.*/"&"/'
 		$rlctl help "$verb" | sed -nE 's/^  (-.), (--[a-z-]+).*/"\1"\n"\2"/p; s/^      (--[a-z-]+).*/"\1"/p'
 	done | sort -u
 } >build/fuzz/rlctl.dict
