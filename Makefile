@@ -131,7 +131,7 @@ help:
 # What a source may include: the library its own, tools and their configuration the public
 # headers alone, tests everything.
 dirs = -Iinclude $(if $(filter libshm/%,$(1)),-Ilibshm) $(if $(filter rlctl/%,$(1)),-Irlctl) $(if $(filter rlctl/% rld/% config/% tests/%,$(1)),-Iconfig) $(if $(filter rlctl/% rld/%,$(1)),-Irld) \
-       $(if $(filter tests/%,$(1)),-Ilibshm -Itests -Itests/support) $(if $(filter tests/cluster/%,$(1)),-Irld)
+       $(if $(filter tests/%,$(1)),-Ilibshm -Itests -Itests/support -Irld)
 
 # One set of rules for each way to build: $(1) directory, $(2) compiler, $(3) flags, $(4) flags to
 # link with, and what is no shared object is then position-independent, too; $(5) flags to optimise
@@ -179,25 +179,25 @@ $(1)/rld: $$(RLD_SRC:%.c=$(or $(6),$(1))/o/%.o) $(or $(6),$(1))/libconfig.a $(1)
 	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$^ -ljansson -lmicrohttpd -lsystemd $$(STORE_LIBS)
 
 # The assembler includes the files of the page, which no compiler names.
-$(1)/o/rld/assets.o: $$(call files,rld/page/*)
+$(1)/o/rld/serve/assets.o: $$(call files,rld/serve/page/*)
 
 $(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
 	@mkdir -p $$(@D)
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
 
-$(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,sweeper limited clock log)
-$(1)/tests/unit/test_mover: $(patsubst %,$(1)/o/rld/%.o,mover clock log)
-$(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,watch log)
+$(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,loop/sweeper loop/limited base/clock base/log)
+$(1)/tests/unit/test_mover: $(patsubst %,$(1)/o/rld/%.o,loop/mover base/clock base/log)
+$(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,loop/watch base/log)
 $(1)/tests/unit/test_counters: build/v/newer/librl.so.1
 $(ADAPTERS:%=$(1)/tests/%): $(1)/tests/adapters/test_%: $(1)/o/tests/adapters/%.o
-$(1)/tests/unit/test_clients: $(1)/o/rld/clients.o
+$(1)/tests/unit/test_clients: $(1)/o/rld/serve/clients.o
 $(1)/tests/unit/test_adaptive: $(1)/o/examples/adaptive.o
-$(1)/tests/unit/test_probe: $(patsubst %,$(1)/o/rld/%.o,probe log)
-$(1)/tests/unit/test_counters_text: $(patsubst %,$(1)/o/rld/%.o,counters_read counters_write)
-$(1)/tests/unit/test_host: $(1)/o/rld/host.o
-$(1)/tests/unit/test_openmetrics: $(1)/o/rld/openmetrics.o
-$(1)/tests/unit/test_page_key: $(1)/o/rld/page_key.o
+$(1)/tests/unit/test_probe: $(patsubst %,$(1)/o/rld/%.o,serve/probe base/log)
+$(1)/tests/unit/test_counters_text: $(patsubst %,$(1)/o/rld/keep/%.o,counters_read counters_write)
+$(1)/tests/unit/test_host: $(1)/o/rld/serve/host.o
+$(1)/tests/unit/test_openmetrics: $(1)/o/rld/serve/openmetrics.o
+$(1)/tests/unit/test_page_key: $(1)/o/rld/serve/page_key.o
 
 # What has a store, or is one.
 $(filter-out %/test_lend,$(CLUSTER:%=$(1)/tests/%)) $(1)/tests/cluster/bench: $(CLUSTER_PARTS:%=$(1)/o/%.o) $(STORE_PARTS:%=$(1)/o/%.o)

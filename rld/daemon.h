@@ -4,22 +4,22 @@
 
 #include <load/load.h>
 
-#include "audit.h"
-#include "bans_file.h"
-#include "counters_file.h"
-#include "events.h"
-#include "http.h"
-#include "lending.h"
-#include "listen.h"
-#include "log.h"
-#include "mover.h"
-#include "options.h"
-#include "probe.h"
-#include "report.h"
-#include "segment.h"
-#include "sweeper.h"
-#include "textfile.h"
-#include "watch.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "keep/bans_file.h"
+#include "keep/counters_file.h"
+#include "loop/audit.h"
+#include "loop/events.h"
+#include "loop/lending.h"
+#include "loop/mover.h"
+#include "loop/segment.h"
+#include "loop/sweeper.h"
+#include "loop/watch.h"
+#include "serve/http.h"
+#include "serve/listen.h"
+#include "serve/probe.h"
+#include "serve/report.h"
+#include "serve/textfile.h"
 
 /* All that rld has. What is durable is in the segment: this can be lost at any instruction. */
 struct daemon {

@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "daemon.h"
-#include "notify.h"
+#include "loop/notify.h"
 #include "periodic.h"
 #include "sigbus.h"
 

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "clock.h"
-#include "notify.h"
+#include "base/clock.h"
+#include "loop/notify.h"
 
 /* A removed segment is swept for nobody, and who starts next makes another. */
 static void

@@ -98,9 +98,9 @@ hostile=$'\xe2\x80\xae<img src=x onerror="document.title=1">\x1b[31m\xff\\'
 	done
 	[ "$(status_of /status.html)" = 404 ]
 	[ "$(status_of /../etc/passwd --path-as-is)" = 404 ]
-	! grep -rnE 'https?://' "$top/rld/page" | grep -vF 'http://www.w3.org/2000/svg'
+	! grep -rnE 'https?://' "$top/rld/serve/page" | grep -vF 'http://www.w3.org/2000/svg'
 	! grep -nE 'innerHTML|outerHTML|insertAdjacent|document\.write|eval\(| style=|<script>| on[a-z]+=' \
-		"$top"/rld/page/*
+		"$top"/rld/serve/page/*
 }
 
 @test "page: and metrics: answer to names of this host alone, the metrics to those that are given, too" {

@@ -80,7 +80,8 @@ survives() {
 	case $test in
 	unit/test_watch | unit/test_probe | unit/test_sweeper | unit/test_mover | unit/test_clients | unit/test_host | unit/test_openmetrics | \
 		unit/test_page_key | unit/test_counters_text) # of the daemon
-		for object in watch probe clients log sweeper mover limited clock host openmetrics page_key counters_read counters_write; do
+		for object in base/{clock,log} loop/{limited,mover,sweeper,watch} serve/{clients,host,openmetrics,page_key,probe} \
+			keep/counters_{read,write}; do
 			[[ $file == "rld/$object.c" ]] || objects+=("build/o/rld/$object.o")
 		done
 		;;

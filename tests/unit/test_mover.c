@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The daemon's part of a resize: keys that nobody asks for move, and the room follows what is used. */
 
-#include "../../rld/mover.h"
+#include "../../rld/loop/mover.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "serve/lending_report.h"
+
+#include <inttypes.h>
+#include <metrics/metrics.h>
+
+static void
+write_lent(FILE *to, struct rl *rl, const struct cluster *c)
+{
+	const struct lend_counts *n = &c->lend.counts;
+
+	metrics_number(to, rl, "rl_cluster_hosts", METRICS_GAUGE,
+	               "Hosts that share limits by the store, this one included; 0: not known yet.",
+	               c->hosts);
+	metrics_number(to, rl, "rl_cluster_keys", METRICS_GAUGE,
+	               "Keys that rld borrows capacity for.", n->keys);
+	metrics_number(to, rl, "rl_cluster_asks_total", METRICS_COUNTER,
+	               "Questions about shares to the store.", n->asks);
+	metrics_number(to, rl, "rl_cluster_answers_total", METRICS_COUNTER, "Answers to them.",
+	               n->answers);
+	metrics_number(to, rl, "rl_cluster_unanswered_total", METRICS_COUNTER,
+	               "Questions that were not answered in time, or could not be asked.",
+	               n->unanswered);
+	metrics_number(to, rl, "rl_cluster_shares_ended_total", METRICS_COUNTER,
+	               "Shares that were given up because their lease was not renewed.", n->ended);
+}
+
+/* The name of a sample, and the segment's label; what else there is of labels, "}" and the value follow. */
+static void
+write_sample(FILE *to, const char *segment, const char *family, const char *end)
+{
+	fprintf(to, "%s%s{segment=\"", family, end);
+	metrics_escape(to, segment);
+	fputs("\"", to);
+}
+
+#define TRIP "rl_cluster_round_trip_seconds"
+
+static void
+write_bucket(FILE *to, const char *segment, unsigned i, uint64_t count)
+{
+	write_sample(to, segment, TRIP, "_bucket");
+	if (i < STORE_BOUNDS)
+		fprintf(to, ",le=\"%g\"} %" PRIu64 "\n", (double)store_bounds_ns[i] / RL_SECOND,
+		        count);
+	else
+		fprintf(to, ",le=\"+Inf\"} %" PRIu64 "\n", count);
+}
+
+static void
+write_round_trip(FILE *to, struct rl *rl, const struct store_times *t)
+{
+	uint64_t count = 0;
+	struct rl_info info;
+
+	rl_info(rl, &info);
+	metrics_family(to, TRIP, METRICS_HISTOGRAM,
+	               "Time from a question to the store to its answer.");
+	for (unsigned i = 0; i <= STORE_BOUNDS; i++)
+		write_bucket(to, info.name, i, count += t->counts[i]);
+	write_sample(to, info.name, TRIP, "_sum");
+	fputs("} ", to);
+	metrics_seconds(to, t->sum_ns);
+	write_sample(to, info.name, TRIP, "_count");
+	fprintf(to, "} %" PRIu64 "\n", count);
+}
+
+/* When it was heard last, by the wall clock. */
+static uint64_t
+away_since(struct rl *rl, const struct cluster *c)
+{
+	return c->away_since_ns ? rl_now(rl) - (c->lend.now_ns - c->away_since_ns) : 0;
+}
+
+static void
+write_store(FILE *to, struct rl *rl, const struct cluster *c)
+{
+	struct store_counts n;
+
+	store_counts(c->store, &n);
+	write_round_trip(to, rl, &n.times);
+	metrics_number(to, rl, "rl_cluster_redirects_total", METRICS_COUNTER,
+	               "Questions that a node has sent on to another.", n.redirected);
+	metrics_number(to, rl, "rl_cluster_sent_bytes_total", METRICS_COUNTER,
+	               "Bytes to the store.", n.sent);
+	metrics_number(to, rl, "rl_cluster_received_bytes_total", METRICS_COUNTER,
+	               "Bytes from the store.", n.received);
+	metrics_number(to, rl, "rl_cluster_away", METRICS_GAUGE,
+	               "Whether the store does not answer.", c->away_since_ns != 0);
+	metrics_duration(to, rl, "rl_cluster_away_seconds", METRICS_GAUGE,
+	                 "For how long it has not answered; 0: it does.",
+	                 c->away_since_ns ? c->lend.now_ns - c->away_since_ns : 0);
+	metrics_duration(to, rl, "rl_cluster_away_since_timestamp_seconds", METRICS_GAUGE,
+	                 "When it answered last, as Unix time, while it is away; 0: it answers.",
+	                 away_since(rl, c));
+}
+
+/* The most of all its limits. */
+static uint64_t
+blind_of(const struct rl_rule_info *rule)
+{
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < rule->limit_count; i++)
+		if (rule->limits[i].scope == RL_SCOPE_CLUSTER && rule->limits[i].blind > most)
+			most = rule->limits[i].blind;
+	return most;
+}
+
+enum of_rule {
+	SHARES,
+	LENT,
+	OVERSHOOT
+};
+
+static bool
+value_of(const struct cluster *c, const struct rl_rule_info *rule, enum of_rule what,
+         uint64_t *value)
+{
+	struct lent_rule lent = lent_of(&c->lend.lent, rule->handle);
+	bool is_clustered = false;
+
+	for (unsigned i = 0; i < rule->limit_count; i++)
+		is_clustered |= rule->limits[i].scope == RL_SCOPE_CLUSTER;
+	*value = what == SHARES ? lent.shares : what == LENT ? lent.sum : c->hosts * blind_of(rule);
+	return is_clustered;
+}
+
+static void
+write_rules(FILE *to, struct rl *rl, const struct cluster *c, enum of_rule what, const char *name,
+            const char *help)
+{
+	struct rl_rule_info rule;
+	struct rl_info info;
+	uint64_t value;
+
+	rl_info(rl, &info);
+	metrics_family(to, name, METRICS_GAUGE, help);
+	for (uint32_t row = 0; row < info.rules; row++) {
+		if (rl_rule_info(rl, (int)row, &rule) != 1 || !value_of(c, &rule, what, &value))
+			continue;
+		write_sample(to, info.name, name, "");
+		fputs(",rule=\"", to);
+		metrics_escape(to, rule.name);
+		fprintf(to, "\"} %" PRIu64 "\n", value);
+	}
+}
+
+void
+lending_report(FILE *to, struct rl *rl, const struct lending *l)
+{
+	if (!l->cluster)
+		return;
+	write_lent(to, rl, l->cluster);
+	write_store(to, rl, l->cluster);
+	write_rules(to, rl, l->cluster, SHARES, "rl_cluster_shares",
+	            "Shares that this host has of keys' capacities.");
+	write_rules(to, rl, l->cluster, LENT, "rl_cluster_lent",
+	            "Their sum: how much this host may admit by them.");
+	write_rules(to, rl, l->cluster, OVERSHOOT, "rl_cluster_overshoot_max",
+	            "What all hosts together may admit above the capacity: hosts times blind.");
+}
