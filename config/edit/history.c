@@ -143,21 +143,12 @@ static int
 write_version(const char *path, const struct version *version, const char *text, size_t len)
 {
 	char *directory = directory_of(path), *name = path_of(path, version);
-	struct new_file file;
-	struct stat made;
 	int error = directory && name ? 0 : -ENOMEM;
 
 	if (error == 0 && mkdir(directory, 0700) < 0 && errno != EEXIST)
 		error = -errno;
 	if (error == 0)
-		error = new_file_create(&file, name, 0600);
-	if (error == 0) {
-		error = file_write(file.fd, text, len);
-		if (error < 0)
-			new_file_abandon(&file);
-		else
-			error = new_file_commit(&file, true, &made);
-	}
+		error = new_file_put(name, 0600, text, len, true, NULL);
 	free(directory);
 	free(name);
 	return error;

@@ -105,7 +105,7 @@ finish(struct new_file *file, bool is_durable, struct stat *made)
 
 	if (error == 0)
 		error = give_name(file);
-	if (error == 0 && fstat(file->fd, made) < 0)
+	if (error == 0 && made && fstat(file->fd, made) < 0)
 		error = -errno;
 	if (close(file->fd) < 0 && error == 0)
 		error = -errno;
@@ -140,6 +140,27 @@ new_file_abandon(struct new_file *file)
 		unlink(file->temporary);
 	free(file->temporary);
 	*file = (struct new_file){.fd = -1};
+}
+
+int
+new_file_end(struct new_file *file, int error, bool is_durable, struct stat *made)
+{
+	if (error == 0)
+		return new_file_commit(file, is_durable, made);
+	new_file_abandon(file);
+	return error;
+}
+
+int
+new_file_put(const char *path, mode_t mode, const char *text, size_t len, bool is_durable,
+             struct stat *made)
+{
+	struct new_file file;
+	int error = new_file_create(&file, path, mode);
+
+	if (error < 0)
+		return error;
+	return new_file_end(&file, file_write(file.fd, text, len), is_durable, made);
 }
 
 void

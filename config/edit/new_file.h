@@ -13,6 +13,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 struct new_file {
@@ -32,11 +33,18 @@ const char *new_file_strerror(int error);
 int new_file_create(struct new_file *file, const char *path, mode_t mode);
 
 /* Put it in its place, to stay there when the power fails if `is_durable`; its descriptor is closed
- * either way. `made` is told which file that is. 0, or -errno, and then it is gone. */
+ * either way. `made`, unless it is NULL, is told which file that is. 0, or -errno, and then it is gone. */
 int new_file_commit(struct new_file *file, bool is_durable, struct stat *made);
 
 /* Leave no trace of it. */
 void new_file_abandon(struct new_file *file);
+
+/* The one or the other: `error` is how it was written. 0 or -errno. */
+int new_file_end(struct new_file *file, int error, bool is_durable, struct stat *made);
+
+/* A file with that text, from the first of these to the last. 0 or -errno. */
+int new_file_put(const char *path, mode_t mode, const char *text, size_t len, bool is_durable,
+                 struct stat *made);
 
 /* Remove what stands there if it is that still: a file, or a socket. May be called in a signal
  * handler. */

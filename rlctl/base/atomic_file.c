@@ -30,7 +30,6 @@ atomic_file_open(const char *path, struct atomic_file *out)
 static int
 finish(struct atomic_file *out)
 {
-	struct stat made;
 	bool is_written;
 
 	errno = 0;
@@ -38,7 +37,7 @@ finish(struct atomic_file *out)
 	is_written = fclose(out->file) == 0 && is_written;
 	out->file = NULL;
 	if (is_written)
-		return new_file_commit(&out->made, true, &made);
+		return new_file_commit(&out->made, true, NULL);
 	return errno ? -errno : -EIO;
 }
 

@@ -285,23 +285,6 @@ render(const struct bans_file *file, struct rl *rl, size_t *size, uint64_t *hash
 	return NULL;
 }
 
-static int
-put_in_place(const char *path, const char *text, size_t size)
-{
-	struct new_file file;
-	struct stat made;
-	int error = new_file_create(&file, path, 0600);
-
-	if (error < 0)
-		return error;
-	error = file_write(file.fd, text, size);
-	if (error < 0)
-		new_file_abandon(&file);
-	else
-		error = new_file_commit(&file, true, &made);
-	return error;
-}
-
 int
 bans_file_keep(struct bans_file *file, struct rl *rl, bool in_any_case)
 {
@@ -317,7 +300,7 @@ bans_file_keep(struct bans_file *file, struct rl *rl, bool in_any_case)
 	if (!text)
 		return -ENOMEM;
 	if (in_any_case || hash != file->written)
-		error = put_in_place(file->path, text, size);
+		error = new_file_put(file->path, 0600, text, size, true, NULL);
 	if (error == 0)
 		file->written = hash;
 	free(text);

@@ -110,17 +110,11 @@ static int
 write_file(const char *path, struct rl *rl, struct counters_written *written)
 {
 	struct new_file file;
-	struct stat made;
 	int error = new_file_create(&file, path, 0600);
 
 	if (error < 0)
 		return error;
-	error = write_text(&file, rl, written);
-	if (error < 0)
-		new_file_abandon(&file);
-	else
-		error = new_file_commit(&file, true, &made);
-	return error;
+	return new_file_end(&file, write_text(&file, rl, written), true, NULL);
 }
 
 void

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <text/file.h>
 
 #include "base/log.h"
 
@@ -23,17 +22,7 @@ textfile_open(struct textfile *t, const char *path)
 int
 textfile_write(struct textfile *t, const char *text, size_t size)
 {
-	struct new_file file;
-	int error = new_file_create(&file, t->path, 0644);
-
-	if (error < 0)
-		return error;
-	error = file_write(file.fd, text, size);
-	if (error < 0)
-		new_file_abandon(&file);
-	else
-		error = new_file_commit(&file, false, &t->made);
-	return error;
+	return new_file_put(t->path, 0644, text, size, false, &t->made);
 }
 
 void

@@ -176,6 +176,29 @@ test_a_file_is_replaced_whole_or_not_at_all(void **state)
 	assert_int_equal(count_files("whole*"), 1);
 }
 
+static void
+test_a_text_is_put_in_one_go(void **state)
+{
+	char path[128];
+	struct new_file file;
+	struct stat made, now;
+
+	(void)state;
+	snprintf(path, sizeof path, "%s", in_directory("put"));
+	assert_int_equal(new_file_put(path, 0640, "old", 3, false, NULL), 0);
+	assert_int_equal(new_file_put(path, 0640, "new", 3, true, &made), 0);
+	assert_holds(path, "new");
+	assert_int_equal(stat(path, &now), 0);
+	assert_int_equal(now.st_ino, made.st_ino);
+	assert_int_equal(now.st_mode & 07777, 0640);
+	begin(&file, "put", "half");
+	assert_int_equal(new_file_end(&file, -ENOSPC, true, NULL), -ENOSPC);
+	assert_holds(path, "new");
+	assert_int_equal(count_files("put*"), 1);
+	assert_int_equal(new_file_put(in_directory("none/put"), 0640, "new", 3, true, NULL),
+	                 -ENOENT);
+}
+
 /* It has no name while it is written, and what has come to its place meanwhile is looked at again. */
 static void
 test_nobody_can_wait_for_it(void **state)
@@ -254,6 +277,7 @@ main(void)
 		cmocka_unit_test(test_a_large_file_is_not_begun_with),
 		cmocka_unit_test(test_only_a_regular_file_is_replaced),
 		cmocka_unit_test(test_a_file_is_replaced_whole_or_not_at_all),
+		cmocka_unit_test(test_a_text_is_put_in_one_go),
 		cmocka_unit_test(test_nobody_can_wait_for_it),
 		cmocka_unit_test(test_a_link_is_not_replaced),
 		cmocka_unit_test(test_only_what_was_made_is_removed),
