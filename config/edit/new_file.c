@@ -30,7 +30,8 @@ new_file_strerror(int error)
 	                        : file_strerror(error);
 }
 
-/* In the directory of `path`, without a name: who is killed leaves nothing. Not every file system can; -1. */
+/* In the directory of `path`, without a name: who is killed leaves nothing. Not every file system
+ * can; -1. */
 static int
 open_unnamed(const char *path)
 {

@@ -3,13 +3,13 @@
 #define CONFIG_NEW_FILE_H
 
 /*
- * A file that is there whole or not at all: written beside its place without a name, given one that nobody can
- * know before, and renamed once every byte is there. What it replaces is a regular file or nothing: to
- * rename over /dev/null would be a bad surprise, and over a symbolic link, which would be gone while the
- * file it leads to stays as it was.
+ * A file that is there whole or not at all: written beside its place without a name, given one that
+ * nobody can know before, and renamed once every byte is there. What it replaces is a regular file
+ * or nothing: to rename over /dev/null would be a bad surprise, and over a symbolic link, which
+ * would be gone while the file it leads to stays as it was.
  *
- * A process that is killed while it writes leaves nothing; between the name and its place, or on a file system where
- * each file has a name, "PATH.XXXXXX".
+ * A process that is killed while it writes leaves nothing; between the name and its place, or on a
+ * file system where each file has a name, "PATH.XXXXXX".
  */
 
 #include <stdbool.h>
@@ -23,7 +23,8 @@ struct new_file {
 	int fd;
 };
 
-/* May one be put there? 0; -EMLINK a symbolic link; -EINVAL anything else that is no regular file. */
+/* May one be put there? 0; -EMLINK a symbolic link; -EINVAL anything else that is no regular
+ * file. */
 int new_file_check(const char *path);
 
 /* The meaning of an error of these. */
@@ -33,7 +34,8 @@ const char *new_file_strerror(int error);
 int new_file_create(struct new_file *file, const char *path, mode_t mode);
 
 /* Put it in its place, to stay there when the power fails if `is_durable`; its descriptor is closed
- * either way. `made`, unless it is NULL, is told which file that is. 0, or -errno, and then it is gone. */
+ * either way. `made`, unless it is NULL, is told which file that is. 0, or -errno, and then it is
+ * gone. */
 int new_file_commit(struct new_file *file, bool is_durable, struct stat *made);
 
 /* Leave no trace of it. */

@@ -80,8 +80,8 @@ struct rl *open_segment_writable(const struct context *context);
 const char *segment_asked(const struct context *context);
 
 /*
- * The same, or else the one that the configuration names, or else the only one there is. NULL after a
- * message.
+ * The same, or else the one that the configuration names, or else the only one there is. NULL after
+ * a message.
  */
 const char *segment_name(const struct context *context);
 

@@ -3,9 +3,10 @@
 #define RLCTL_SUBVERBS_H
 
 /*
- * The verbs below a verb, in the order of its usage: SUBVERB(verb, name, operands_min, operands_max, synopsis). They
- * share the options of their verb. Declarations, usage, completions, dispatch and the fuzzer's words are made from a
- * line; <verb>_<name>() runs it, in a file cmd_<verb>_*.c, and its context has the operands behind its name.
+ * The verbs below a verb, in the order of its usage: SUBVERB(verb, name, operands_min,
+ * operands_max, synopsis). They share the options of their verb. Declarations, usage, completions,
+ * dispatch and the fuzzer's words are made from a line; <verb>_<name>() runs it, in a file
+ * cmd_<verb>_*.c, and its context has the operands behind its name.
  */
 
 #include "base/command.h"

@@ -73,7 +73,8 @@ read_key(const struct context *context, struct order *o, char **key)
 	return false;
 }
 
-/* Every key of the rule, or those that a host finds by what --match begins with, or by its network. */
+/* Every key of the rule, or those that a host finds by what --match begins with, or by its
+ * network. */
 static bool
 read_many(const struct context *context, struct order *o, const char *rule)
 {

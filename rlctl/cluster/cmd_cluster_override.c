@@ -43,7 +43,8 @@ read_capacity(const char *text, uint64_t *capacity)
 	return false;
 }
 
-/* A capacity that a host's word has no room for is told; it is given all the same, for hosts share it. */
+/* A capacity that a host's word has no room for is told; it is given all the same, for hosts share
+ * it. */
 static void
 warn_of_log(const struct client *c, const char *rule, uint64_t capacity)
 {
