@@ -61,7 +61,7 @@ needs apache2-utils demo
 mkdir "$root.bin"
 # shellcheck disable=SC2016 # the programs' own
 {
-	printf '#!/bin/sh\n[ "$4" != there ] || printf installed\n' >"$root.bin/dpkg-query"
+	printf '#!/bin/sh\ncase " $* " in *" there "*) printf " there=installed " ;; esac\nexit 1\n' >"$root.bin/dpkg-query"
 	printf '#!/bin/sh\necho "  Candidate: $([ "$2" = new ] && echo 1.0 || echo "(none)")"\n' >"$root.bin/apt-cache"
 }
 chmod +x "$root.bin"/*

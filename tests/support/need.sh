@@ -15,13 +15,18 @@ if ! command -v dpkg-query >/dev/null; then
 	exit 0
 fi
 
+# Asked once, for each make asks.
+# shellcheck disable=SC2046 # one word per name
+there=$(dpkg-query -W -f ' ${Package}=${db:Status-Status} ' $(echo "$@" | tr , ' ') 2>/dev/null || true)
+
 # installed NAMES: whether a package of one of these names is.
-installed() {
-	for name in $(echo "$1" | tr , ' '); do
-		[ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null || true)" != installed ] || return 0
+installed() (
+	IFS=,
+	for name in $1; do
+		case $there in *" $name=installed "*) exit 0 ;; esac
 	done
-	return 1
-}
+	exit 1
+)
 
 # offered NAMES: the one of these names that this release has; without one the first, which apt then names.
 offered() {
