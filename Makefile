@@ -71,7 +71,7 @@ rpath     = -Wl,-rpath,'$$ORIGIN$(subst x,/..,$(1))'
 PIE      := $(if $(filter -static,$(CFLAGS) $(LDFLAGS)),,-pie)
 LINK      = $(CC) $(HARDEN) $(CFLAGS) $(PIE) $(RELRO) $(LDFLAGS)
 # The library as it is shipped is optimised as a whole, shared and static: each function may be inline
-# wherever it is called. Its objects have both forms of code, for tests that replace one of them.
+# wherever it is called. Its objects have both forms of code: tests are linked with the plain one.
 LTO      := $(if $(OPTIMISED),$(shell $(CC) --version 2>/dev/null | grep -q Free.Software && echo -flto=1 -flto-partition=one -ffat-lto-objects))
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -133,6 +133,36 @@ help:
 dirs = -Iinclude $(if $(filter libshm/%,$(1)),-Ilibshm) $(if $(filter rlctl/%,$(1)),-Irlctl) $(if $(filter rlctl/% rld/% config/% tests/%,$(1)),-Iconfig) $(if $(filter rlctl/% rld/%,$(1)),-Irld) \
        $(if $(filter tests/%,$(1)),-Ilibshm -Itests -Itests/support -Irld)
 
+# Test programs: $(1) where they go, $(2) the directory of their objects, $(3) how they are linked, $(4) with which library.
+define PROGRAMS
+$(1)/%: $(2)/o/tests/%.o $$(SUPPORT:%.c=$(2)/o/%.o) $(2)/libconfig.a $(4)
+	@mkdir -p $$(@D)
+	$$(call say,LINK)
+	$$(Q)$(3) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
+
+$(1)/unit/test_sweeper: $(patsubst %,$(2)/o/rld/%.o,loop/sweeper loop/limited base/clock base/log)
+$(1)/unit/test_mover: $(patsubst %,$(2)/o/rld/%.o,loop/mover base/clock base/log)
+$(1)/unit/test_watch: $(patsubst %,$(2)/o/rld/%.o,loop/watch base/log)
+$(1)/unit/test_counters: build/v/newer/librl.so.1
+$(ADAPTERS:%=$(1)/%): $(1)/adapters/test_%: $(2)/o/tests/adapters/%.o
+$(1)/unit/test_clients: $(2)/o/rld/serve/clients.o
+$(1)/unit/test_adaptive: $(2)/o/examples/adaptive.o
+$(1)/unit/test_probe: $(patsubst %,$(2)/o/rld/%.o,serve/probe base/log)
+$(1)/unit/test_counters_text: $(patsubst %,$(2)/o/rld/keep/%.o,counters_read counters_write)
+$(1)/unit/test_host: $(2)/o/rld/serve/host.o
+$(1)/unit/test_openmetrics: $(2)/o/rld/serve/openmetrics.o
+$(1)/unit/test_page_key: $(2)/o/rld/serve/page_key.o
+
+# What has a store, or is one.
+$(filter-out %/test_lend,$(CLUSTER:%=$(1)/%)) $(1)/cluster/bench: $(CLUSTER_PARTS:%=$(2)/o/%.o) $(STORE_PARTS:%=$(2)/o/%.o)
+$(1)/cluster/test_lend: $(LEND_PARTS:%=$(2)/o/%.o)
+$(CLUSTER:%=$(1)/%) $(1)/cluster/bench: $(1)/cluster/%: $(2)/o/tests/cluster/%.o \
+                           $$(SUPPORT:%.c=$(2)/o/%.o) $(2)/libconfig.a $(4)
+	@mkdir -p $$(@D)
+	$$(call say,LINK)
+	$$(Q)$(3) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread -lm $$(STORE_LIBS)
+endef
+
 # One set of rules for each way to build: $(1) directory, $(2) compiler, $(3) flags, $(4) flags to
 # link with, and what is no shared object is then position-independent, too; $(5) flags to optimise
 # the library as a whole; $(6) the directory whose tools it links with its own library, if not its own.
@@ -154,7 +184,7 @@ $(1)/o/librl.o: $$(LIB_SRC:%.c=$(1)/o/%.o)
 	$$(call say,LINK)
 	$$(Q)$(2) $$(RL_FLAGS) $(3) $(5) -flinker-output=nolto-rel -r -o $$@ $$^
 
-# For tests that put another object in place of one.
+# For tests, and mutants, which put another object in place of one.
 $(1)/librl-parts.a: $$(LIB_SRC:%.c=$(1)/o/%.o)
 	@rm -f $$@
 	$$(call say,AR)
@@ -181,32 +211,8 @@ $(1)/rld: $$(RLD_SRC:%.c=$(or $(6),$(1))/o/%.o) $(or $(6),$(1))/libconfig.a $(1)
 # The assembler includes the files of the page, which no compiler names.
 $(1)/o/rld/serve/assets.o: $$(call files,rld/serve/page/*)
 
-$(1)/tests/%: $(1)/o/tests/%.o $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
-	@mkdir -p $$(@D)
-	$$(call say,LINK)
-	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
-
-$(1)/tests/unit/test_sweeper: $(patsubst %,$(1)/o/rld/%.o,loop/sweeper loop/limited base/clock base/log)
-$(1)/tests/unit/test_mover: $(patsubst %,$(1)/o/rld/%.o,loop/mover base/clock base/log)
-$(1)/tests/unit/test_watch: $(patsubst %,$(1)/o/rld/%.o,loop/watch base/log)
-$(1)/tests/unit/test_counters: build/v/newer/librl.so.1
-$(ADAPTERS:%=$(1)/tests/%): $(1)/tests/adapters/test_%: $(1)/o/tests/adapters/%.o
-$(1)/tests/unit/test_clients: $(1)/o/rld/serve/clients.o
-$(1)/tests/unit/test_adaptive: $(1)/o/examples/adaptive.o
-$(1)/tests/unit/test_probe: $(patsubst %,$(1)/o/rld/%.o,serve/probe base/log)
-$(1)/tests/unit/test_counters_text: $(patsubst %,$(1)/o/rld/keep/%.o,counters_read counters_write)
-$(1)/tests/unit/test_host: $(1)/o/rld/serve/host.o
-$(1)/tests/unit/test_openmetrics: $(1)/o/rld/serve/openmetrics.o
-$(1)/tests/unit/test_page_key: $(1)/o/rld/serve/page_key.o
-
-# What has a store, or is one.
-$(filter-out %/test_lend,$(CLUSTER:%=$(1)/tests/%)) $(1)/tests/cluster/bench: $(CLUSTER_PARTS:%=$(1)/o/%.o) $(STORE_PARTS:%=$(1)/o/%.o)
-$(1)/tests/cluster/test_lend: $(LEND_PARTS:%=$(1)/o/%.o)
-$(CLUSTER:%=$(1)/tests/%) $(1)/tests/cluster/bench: $(1)/tests/cluster/%: $(1)/o/tests/cluster/%.o \
-                           $$(SUPPORT:%.c=$(1)/o/%.o) $(1)/libconfig.a $(1)/librl.a
-	@mkdir -p $$(@D)
-	$$(call say,LINK)
-	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread -lm $$(STORE_LIBS)
+# Of the objects that are optimised alone, unless CFLAGS say otherwise: after a change, the library is not optimised as a whole to run a test.
+$(call PROGRAMS,$(1)/tests,$(1),$(2) $(3) $(if $(5),$(if $(filter -flto%,$(CFLAGS)),,-fno-use-linker-plugin)) $(if $(4),$(PIE) $(4)) $(LDFLAGS),$(1)/librl-parts.a)
 
 -include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
 endef
@@ -220,6 +226,9 @@ $(eval $(call VARIANT,build/v/hook,gcc,-O1 $(C11) -DRL_ATOMIC_HOOK))
 $(eval $(call VARIANT,build/v/fuzz,clang,-O1 -g $(C11) -fsanitize=fuzzer-no-link -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all))
 $(eval $(call VARIANT,build/v/cov,gcc,-O1 -g --coverage -Wno-maybe-uninitialized))
 $(eval $(call VARIANT,build/v/tsan,clang,-O1 -g $(C11) -fsanitize=thread))
+
+# What `make check` runs of the default build: the same tests, with the library as it is shipped.
+$(eval $(call PROGRAMS,build/v/whole/tests,build,$(LINK),build/librl.a))
 
 # The library on musl, static and shared. Its unit tests are linked statically, with a small cmocka, for none is
 # packaged for musl; left out are those of config, rld and an example, and one that loads a library of glibc.
@@ -358,14 +367,14 @@ TESTS := $(UNIT) $(RACE) $(ADAPTERS)
 LONG  := unit/test_window unit/test_config_many
 PURE  := $(LONG) $(filter unit/test_adaptive unit/test_config% unit/test_hash unit/test_http% $(OF_RLD),$(UNIT))
 PURE  := $(filter-out unit/test_configure,$(PURE))
-CHECKED := $(TESTS:%=build/tests/%) $(TESTS:%=build/v/asan/tests/%) \
+CHECKED := $(TESTS:%=build/v/whole/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            $(patsubst %,build/v/c11/tests/%,$(filter-out $(PURE),$(TESTS))) \
            $(patsubst %,build/v/clang/tests/%,$(filter-out $(LONG),$(TESTS))) \
            $(SCHEDULES:%=build/v/hook/tests/%) build/v/tsan/tests/race/test_threads \
-           $(CRASH:%=build/tests/%) $(patsubst %,build/v/hook/tests/%,$(filter-out %_creation,$(CRASH))) \
-           build/tests/$(STORM) \
-           build/tests/$(SCRIBBLE) build/v/asan/tests/$(SCRIBBLE) \
-           build/tests/$(HOSTILE) build/v/asan/tests/$(HOSTILE) \
+           $(CRASH:%=build/v/whole/tests/%) $(patsubst %,build/v/hook/tests/%,$(filter-out %_creation,$(CRASH))) \
+           build/v/whole/tests/$(STORM) \
+           build/v/whole/tests/$(SCRIBBLE) build/v/asan/tests/$(SCRIBBLE) \
+           build/v/whole/tests/$(HOSTILE) build/v/asan/tests/$(HOSTILE) \
            build/tests/$(RLD_FUZZ) $(CLUSTER:%=build/tests/%) $(patsubst %,build/v/asan/tests/%,$(filter-out cluster/test_hosts,$(CLUSTER)))
 
 # Once in full is enough of what repeats itself: sanitizers and the second build see the same in an
@@ -463,16 +472,16 @@ mutants: $(CHECK_BUILDS)
 	@tests/support/run.sh $(foreach n,0 1 2 3,'tests/mutants/run.sh $(n) 4')
 
 MINUTES ?= 10
-torture: mutants $(CRASH:%=build/tests/%) $(CLUSTER:%=build/tests/%) build/tests/$(STORM) build/tests/race/test_holders build/rld | build/need
-	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/tests/$(STORM)
-	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/tests/race/test_holders
+torture: mutants $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tests/%) build/v/whole/tests/$(STORM) build/v/whole/tests/race/test_holders build/rld | build/need
+	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/v/whole/tests/$(STORM)
+	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/v/whole/tests/race/test_holders
 	tests/support/run.sh $(CLI:%='tests/cli/run.sh build/rlctl %')
 	RL_TAKE_CALLS=1000000 build/tests/cluster/test_take
 	RL_POLICY_SEEDS=10000 build/tests/cluster/test_policy
 	RL_LEND_RUNS=5000 build/tests/cluster/test_lend
 	tests/model/run.sh torture
 	tests/relacy/run.sh 5000000
-	for test in $(CRASH); do RL_CRASH_EVERY=1 build/tests/$$test || exit; done
+	for test in $(CRASH); do RL_CRASH_EVERY=1 build/v/whole/tests/$$test || exit; done
 	tests/cluster/valkey.sh
 	tests/package/run.sh
 	tests/releases/run.sh bookworm trixie
@@ -508,7 +517,7 @@ bench: build/tests/bench/bench build/rlctl
 	@$< --draw build/bench.json >build/bench.svg
 
 # The same of a cluster: the script, questions, a million keys in use, a master that dies. Some minutes.
-bench-cluster: build/tests/cluster/bench
+bench-cluster: build/v/whole/tests/cluster/bench
 	@$<
 
 profile: build/tests/bench/bench
