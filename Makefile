@@ -167,13 +167,20 @@ endef
 # link with, and what is no shared object is then position-independent, too; $(5) flags to optimise
 # the library as a whole; $(6) the directory whose tools it links with its own library, if not its own.
 define VARIANT
-$(1)/o/%.o: %.c $(1)/flags | build/need
+$(1)/o/%.o: %.c $(1)/flags | build/need $(1)/o
 	$$(call say,CC)
 	$$(Q)$(2) $$(RL_FLAGS) $(3) $$(if $$(filter libshm/%,$$<),$(5)) $$(CPPFLAGS) $$(call dirs,$$<) -c -o $$@ $$<
 
-$(1)/flags: FORCE
+$(1)/o: FORCE
 	@mkdir -p $(addprefix $(1)/o/,$(sort $(dir $(SOURCES))))
-	@echo '$(2) $$(RL_FLAGS) $(3) $(5) $$(CPPFLAGS)' | cmp -s - $$@ || echo '$(2) $$(RL_FLAGS) $(3) $(5) $$(CPPFLAGS)' >$$@
+
+# Where the tree stands is no reason to build anew: no object says it.
+$(1)/given := $$(subst ',,$$(subst ",,$$(filter-out -ffile-prefix-map=%,$(2) $$(RL_FLAGS) $(3) $(5) $$(CPPFLAGS))))
+ifneq ($$(strip $$(file <$(1)/flags)),$$($(1)/given))
+$(1)/flags: FORCE
+endif
+$(1)/flags: | $(1)/o
+	@printf '%s\n' '$$($(1)/given)' >$$@
 
 $(1)/librl.a: $(if $(5),$(1)/o/librl.o,$$(LIB_SRC:%.c=$(1)/o/%.o))
 	@rm -f $$@

@@ -27,15 +27,10 @@ make_in() {
 	make -s -C "$directory" "$@" >"$work/log" 2>&1 || fail "make $*: $(cat "$work/log")"
 }
 
-# flags_in DIRECTORY: what it was built with, but for where that was.
-flags_in() {
-	sed "s|$1|.|g" "$1/build/flags"
-}
-
 # built_alike: where the same was built elsewhere: in this tree, if that is with nobody's flags, too.
 built_alike() {
 	local first=$top
-	if [ "$(flags_in "$top")" != "$(flags_in "$other")" ]; then
+	if ! cmp -s "$top/build/flags" "$other/build/flags"; then
 		first=$work/first
 		copy_to "$first"
 	fi

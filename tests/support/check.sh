@@ -28,9 +28,11 @@ says() {
 	grep -qxE -- "$1" <<<"$said" || fail "not said: $1 but $said"
 }
 
-# needs PACKAGE GOAL: making the goal installs the package.
+# needs PACKAGE GOAL...: making the goal installs the package; with -B, where it is made already, too.
 needs() {
-	make -n -C "$top" "$2" | grep -E "need\.sh --install .*\b$1\b" >/dev/null || fail "make $2 does not install $1"
+	local package=$1
+	shift
+	make -n -C "$top" "$@" | grep -E "need\.sh --install .*\b$package\b" >/dev/null || fail "make $* does not install $package"
 }
 
 # enable UNIT WANTED-BY: as systemctl does it.
@@ -50,12 +52,12 @@ tree() {
 	(cd "$root" && find . -printf '%p %l\n' | sort)
 }
 
-needs libcmocka-dev build/tests/unit/test_window
-needs clang build/v/clang/tests/unit/test_window
-needs bats check
-needs bats quick
-needs apache2-utils demo
-! make -n -C "$top" all | grep -e --install || fail 'make alone installs packages'
+needs libcmocka-dev -B build/tests/unit/test_window
+needs clang -B build/v/clang/tests/unit/test_window
+needs bats check-headers
+needs bats -B quick
+needs apache2-utils -B demo
+! make -Bn -C "$top" all | grep -e --install || fail 'make alone installs packages'
 
 # A package of several names is looked for by each of them, and installed by the one that the release has.
 mkdir "$root.bin"
