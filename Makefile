@@ -133,6 +133,12 @@ help:
 dirs = -Iinclude $(if $(filter libshm/%,$(1)),-Ilibshm) $(if $(filter rlctl/%,$(1)),-Irlctl) $(if $(filter rlctl/% rld/% config/% tests/%,$(1)),-Iconfig) $(if $(filter rlctl/% rld/%,$(1)),-Irld) \
        $(if $(filter tests/%,$(1)),-Ilibshm -Itests -Itests/support -Irld)
 
+# The variants that these goals can need. What the objects of others are made of is not read: that takes seconds.
+GOALS := $(or $(MAKECMDGOALS),all)
+seen   = $(or $(filter build build/v/newer,$(1)),$(filter $(1)/%,$(GOALS)), \
+         $(if $(filter quick,$(GOALS)),$(filter build/v/hook build/v/older,$(1))), \
+         $(filter-out all quick build/tests/% build/v/%,$(GOALS)))
+
 # Test programs: $(1) where they go, $(2) the directory of their objects, $(3) how they are linked, $(4) with which library.
 define PROGRAMS
 $(1)/%: $(2)/o/tests/%.o $$(SUPPORT:%.c=$(2)/o/%.o) $(2)/libconfig.a $(4)
@@ -221,7 +227,7 @@ $(1)/o/rld/serve/assets.o: $$(call files,rld/serve/page/*)
 # Of the objects that are optimised alone, unless CFLAGS say otherwise: after a change, the library is not optimised as a whole to run a test.
 $(call PROGRAMS,$(1)/tests,$(1),$(2) $(3) $(if $(5),$(if $(filter -flto%,$(CFLAGS)),,-fno-use-linker-plugin)) $(if $(4),$(PIE) $(4)) $(LDFLAGS),$(1)/librl-parts.a)
 
--include $$(shell find $(1)/o -name '*.d' 2>/dev/null)
+$(if $(call seen,$(1)),-include $$(shell find $(1)/o -name '*.d' 2>/dev/null))
 endef
 
 # Sanitizers see what the compiler's atomics touch, not what libck's assembly does.
