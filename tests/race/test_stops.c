@@ -292,10 +292,11 @@ add_used(const struct rl_entry *e, void *arg)
 static void
 play_turns(enum rl_algorithm algorithm, void (*stopped)(void), uint64_t later)
 {
+	const int step = 8 / (int)test_scaled(8);
 	bool is_stopped = true;
 
 	later_ns = later;
-	for (int n = 1; is_stopped; n++) {
+	for (int n = 1; is_stopped; n += step) {
 		uint32_t used = 0;
 		open_used_up(algorithm);
 		is_stopped = stop_at(n, stopped, reset_often);
