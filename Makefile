@@ -46,7 +46,7 @@ NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) $(NEED_TEST) bats iproute2 spin clang-f
               shellcheck python3-jsonschema mandoc jq tmux zsh fish \
               curl debootstrap procps prometheus systemd systemd-container relacy-dev g++ \
               pkg-config fail2ban chromium podman crun python3-yaml zstd xz-utils
-NEED_QUICK := $(NEED_BUILD) libcmocka-dev bats jq mandoc python3-jsonschema procps zstd xz-utils
+NEED_QUICK := $(NEED_BUILD) libcmocka-dev bats jq mandoc python3-jsonschema procps
 NEED_ARM64 := $(NEED_BUILD) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
 # Before the first check has installed a compiler, this machine's.
@@ -136,7 +136,7 @@ dirs = -Iinclude $(if $(filter libshm/%,$(1)),-Ilibshm) $(if $(filter rlctl/%,$(
 # The variants that these goals can need. What the objects of others are made of is not read: that takes seconds.
 GOALS := $(or $(MAKECMDGOALS),all)
 seen   = $(or $(filter build build/v/newer,$(1)),$(filter $(1)/%,$(GOALS)), \
-         $(if $(filter quick,$(GOALS)),$(filter build/v/hook build/v/older,$(1))), \
+         $(if $(filter quick,$(GOALS)),$(filter build/v/hook,$(1))), \
          $(filter-out all quick build/tests/% build/v/%,$(GOALS)))
 
 # Test programs: $(1) where they go, $(2) the directory of their objects, $(3) how they are linked, $(4) with which library.
@@ -406,15 +406,15 @@ CLI_ASAN := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,arguments comp
 CLI_PLAIN := $(filter-out $(CLI_ASAN),$(CLI))
 
 # Of all that, on the default build alone: each module and adapter, each chosen schedule in an eighth of its
-# forms, and of the command line what waits for nothing.
+# forms, and of the command line what tells of a request and its counter. The rest of it starts processes for minutes.
 QUICK     := $(UNIT:%=build/tests/%) $(ADAPTERS:%=build/tests/%) $(SCHEDULES:%=build/v/hook/tests/%)
 HOUSE     := $(call files,tests/house/*.py)
-QUICK_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .bats,rld top examples completion replay_follow)),$(CLI))
+QUICK_CLI := $(addprefix tests/cli/,$(addsuffix .bats,arguments check counters full hold log manual privacy resize states stats width))
 
 # What the tests of the command line ask besides; those of an upgrade, as it was before.
 CLI_NEEDS := $(foreach v,build build/v/older,$(v)/tests/cli/fill $(v)/tests/cli/worker) build/v/older/rlctl
 
-quick: all check-mutants check-exports $(QUICK) $(CLI_NEEDS)
+quick: all check-mutants check-exports $(QUICK) $(filter build/tests/%,$(CLI_NEEDS))
 	@RL_TEST_SCALE=quick tests/support/run.sh $(QUICK_CLI:%='tests/cli/run.sh build/rlctl %') $(QUICK) $(HOUSE)
 
 # What the tests of a check run, and mutants are linked with.
