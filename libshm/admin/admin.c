@@ -244,7 +244,7 @@ reclaim(struct rl *before, uint64_t index)
 	                                          ? rl_handle_limit(before, rl_tag_limit(slot.tag))
 	                                          : NULL;
 
-	if (limit && limit->limiter.algorithm == RL_IN_FLIGHT && rl_compiled_owns(limit, slot.tag))
+	if (limit && limit->limiter.is_held && rl_compiled_owns(limit, slot.tag))
 		rl_units_reclaim(before, limit, slot, &budget);
 }
 

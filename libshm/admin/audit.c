@@ -30,8 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithm/in_flight.h"
-#include "algorithm/log.h"
+#include "algorithm/ops.h"
 #include "decide/request.h"
 #include "move/follow.h"
 #include "rl_admin.h"
@@ -39,8 +38,8 @@
 #include "segment/view.h"
 
 #define TRIES 1000
-#define EARLIER 256     /* incarnations that somebody may have slept through */
-#define WHOLE RL_FAULTS /* of no fault */
+#define EARLIER 256 /* incarnations that somebody may have slept through */
+#define WHOLE RL_UNDAMAGED
 
 typedef int visit_fn(enum rl_fault fault, uint64_t at, void *arg);
 
@@ -87,82 +86,10 @@ tag_at(const struct rl_segment *s, uint64_t index)
 	return rl_atomic_load(rl_table_tag(&s->table, index));
 }
 
-/* Is `entry` what the closer of the frozen `s` has stored for sub-bucket `epoch`? */
-static bool
-is_stored(uint64_t entry, const struct rl_window *w, const struct rl_state *s, uint64_t epoch,
-          uint8_t gen)
-{
-	uint64_t next = epoch + w->count;
-
-	return entry == rl_ring_entry(next, next == s->epoch ? s->cur : 0, gen);
-}
-
-static enum rl_fault
-judge_window(const struct rl_window *w, const struct rl_view *v)
-{
-	struct rl_state s = rl_state_unpack(v->word, w);
-	bool is_all = true;
-	uint64_t sum = 0;
-
-	if (w->count < 2)
-		return w->count == 1 || s.sum == 0 ? WHOLE : RL_FAULT_SUM;
-	for (uint32_t back = 1; back <= s.span; back++) {
-		uint64_t epoch = s.epoch - back;
-		uint64_t entry = rl_atomic_load(&v->ring[epoch % w->count]);
-		uint32_t count = rl_ring_count(entry, epoch, v->gen);
-
-		if (entry == rl_ring_entry(epoch, count, v->gen)) {
-			sum += count;
-			continue;
-		}
-		is_all = false;
-		if (back + s.jump <= w->count || !is_stored(entry, w, &s, epoch, v->gen))
-			return RL_FAULT_RING;
-	}
-	return (is_all ? sum == s.sum : sum <= s.sum) ? WHOLE : RL_FAULT_SUM;
-}
-
-static enum rl_fault
-judge_log(const struct rl_limiter *l, const struct rl_view *v)
-{
-	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
-	uint64_t later = log.newest_ns;
-
-	uint32_t whole = rl_log_capacity(l->ring_entries); /* of the others a refund may be in it */
-
-	for (uint32_t back = log.pending; back < log.units && back < whole; back++) {
-		uint64_t time = rl_log_time(&log, v->ring, l->ring_entries, back);
-		if (time > later)
-			return RL_FAULT_ORDER;
-		later = time;
-	}
-	return WHOLE;
-}
-
 static enum rl_fault
 judge_counter(const struct rl_segment *s, const struct rl_limiter *l, const struct rl_view *v)
 {
-	const struct rl_view own = rl_limiter_view_alone(l, v);
-
-	if (v->is_zero)
-		return WHOLE;
-	switch (l->algorithm) {
-	case RL_SLIDING_WINDOW:
-	case RL_FIXED_WINDOW:
-		return judge_window(&l->window, &own);
-	case RL_SLIDING_LOG:
-		return judge_log(l, &own);
-	case RL_IN_FLIGHT:
-		return rl_in_flight_is_whole(v->word, v->ring, l->ring_entries, s->geometry.holders)
-		               ? WHOLE
-		               : RL_FAULT_TALLY;
-	case RL_TOKEN_BUCKET:
-	case RL_LEAKY_BUCKET:
-	case RL_ANCHORED_WINDOW:
-	case RL_COUNTER:
-		break; /* its word is all there is */
-	}
-	return WHOLE;
+	return v->is_zero || !l->ops->judge ? WHOLE : l->ops->judge(l, v, s->geometry.holders);
 }
 
 /* The candidate slots of the key that a record holds; false if not all of it is kept. */

@@ -74,7 +74,7 @@ rl_holders_walk(struct rl *rl, int rule, const void *key, size_t key_len, visit_
 	if (limits < 0)
 		return limits;
 	for (int i = 0; i < limits && result == 0; i++) {
-		if (rq[i].ask.limit->limiter.algorithm != RL_IN_FLIGHT)
+		if (!rq[i].ask.limit->limiter.is_held)
 			continue;
 		result = walk(rl, &rq[i], visit, arg);
 		is_there |= result != -ENOENT;

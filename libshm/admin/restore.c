@@ -34,7 +34,7 @@ charge_again(struct rl_request *rq, uint64_t cost, uint64_t at_ns)
 	struct rl_result r;
 
 	if (rq->ask.limit->limiter.algorithm == RL_COUNTER || /* rl_counter_add() does that */
-	    rq->ask.limit->limiter.algorithm == RL_IN_FLIGHT) /* whose holders are gone */
+	    rq->ask.limit->limiter.is_held)                   /* whose holders are gone */
 		return -EINVAL;
 	rq->budget = &budget;
 	rq->ask.result = &r;

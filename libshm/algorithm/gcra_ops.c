@@ -46,6 +46,15 @@ level_of(const struct rl_gcra *g, const struct rl_view *v)
 	return v->is_zero ? (struct rl_level){0} : rl_gcra_unpack(g, v->word);
 }
 
+uint64_t
+rl_bucket_fill_ns(const struct rl_limit *l)
+{
+	uint64_t size = l->algorithm == RL_LEAKY_BUCKET ? l->burst + UINT64_C(1) : l->burst;
+	unsigned __int128 fill = (unsigned __int128)l->window_ns * size / l->capacity;
+
+	return fill < UINT64_MAX ? (uint64_t)fill : UINT64_MAX;
+}
+
 /* How long a charge that found the bucket at `before`, and left it at `after`, has to wait. */
 static uint64_t
 delay_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
@@ -177,6 +186,12 @@ entries_of_gcra(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	return rl_entries_of_used(l, q, v, h, lacks_of(l, q, v, now_ns), now_ns, entry);
 }
 
+static bool
+bucket_fits_share(const struct rl_limit *l)
+{
+	return rl_bucket_fill_ns(l) <= RL_SHARE_FILL_MAX;
+}
+
 const struct rl_algorithm_ops rl_bucket_ops = {
 	.limit = limit_of_gcra,
 	.decide = decide_gcra,
@@ -188,4 +203,5 @@ const struct rl_algorithm_ops rl_bucket_ops = {
 	.nothing = nothing_of_gcra,
 	.entries = entries_of_gcra,
 	.shared = &rl_share_bucket_ops,
+	.fits_share = bucket_fits_share,
 };

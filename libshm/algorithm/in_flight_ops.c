@@ -55,6 +55,13 @@ used_most_of_in_flight(const struct rl_limiter *l, const struct rl_quota *q,
 	return rl_in_flight_total(v->word);
 }
 
+static enum rl_fault
+judge_in_flight(const struct rl_limiter *l, const struct rl_view *v, uint32_t holders)
+{
+	return rl_in_flight_is_whole(v->word, v->ring, l->ring_entries, holders) ? RL_UNDAMAGED
+	                                                                         : RL_FAULT_TALLY;
+}
+
 /* To give back is by the tally, or nobody can tell whose. What is held counts, whenever it was taken. */
 const struct rl_algorithm_ops rl_in_flight_ops = {
 	.limit = limit_of_in_flight,
@@ -66,4 +73,6 @@ const struct rl_algorithm_ops rl_in_flight_ops = {
 	.used_most = used_most_of_in_flight,
 	.nothing = rl_nothing_but_one,
 	.entries = rl_entries_of_used,
+	.judge = judge_in_flight,
+	.is_held = true,
 };

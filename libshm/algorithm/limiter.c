@@ -5,14 +5,11 @@
 #include "algorithm/ops.h"
 
 static const struct rl_algorithm_ops *const rows[] = {
-	&rl_sliding_window_ops,  /* RL_SLIDING_WINDOW */
-	&rl_fixed_window_ops,    /* RL_FIXED_WINDOW */
-	&rl_sliding_log_ops,     /* RL_SLIDING_LOG */
-	&rl_bucket_ops,          /* RL_TOKEN_BUCKET */
-	&rl_bucket_ops,          /* RL_LEAKY_BUCKET */
-	&rl_anchored_window_ops, /* RL_ANCHORED_WINDOW */
-	&rl_counter_ops,         /* RL_COUNTER */
-	&rl_in_flight_ops,       /* RL_IN_FLIGHT */
+#define ALGORITHM(number, row, ...) &(row),
+#define UNNAMED ALGORITHM
+#include "algorithm/rl_algorithms.def"
+#undef UNNAMED
+#undef ALGORITHM
 };
 
 _Static_assert(sizeof rows / sizeof *rows == RL_ALGORITHM_LAST + 1, "each has its row");
@@ -20,7 +17,7 @@ _Static_assert(sizeof rows / sizeof *rows == RL_ALGORITHM_LAST + 1, "each has it
 const struct rl_algorithm_ops *
 rl_ops_of(enum rl_algorithm algorithm)
 {
-	return (unsigned)algorithm <= RL_ALGORITHM_LAST ? rows[algorithm] : NULL;
+	return rows[algorithm];
 }
 
 static void
@@ -30,6 +27,8 @@ use(struct rl_limiter *l, const struct rl_algorithm_ops *ops)
 	l->is_window = ops->is_window;
 	l->limit_is_capacity = ops->limit_is_capacity;
 	l->counts_denied = ops->counts_denied;
+	l->is_anchored = ops->is_anchored;
+	l->is_held = ops->is_held;
 }
 
 void

@@ -26,9 +26,11 @@ struct rl_limiter {
 	const struct rl_algorithm_ops *ops; /* by algorithm, or around it: rl_limiter_set() */
 	enum rl_algorithm algorithm;
 	bool is_shared; /* of a cluster: a share stands beside the count */
-	bool is_window; /* these three as its row says, to know them without a look there */
+	bool is_window; /* these five as its row says, to know them without a look there */
 	bool limit_is_capacity;
 	bool counts_denied;
+	bool is_anchored;
+	bool is_held;
 	uint64_t window_ns;
 	uint32_t granularity;
 	uint32_t ring_entries;          /* of the segment */
@@ -65,6 +67,9 @@ struct rl_quota {
 
 /* Of a bucket, keep what its capacity and burst come to; a change of either makes that void. */
 void rl_limiter_keep_rate(const struct rl_limiter *limiter, struct rl_quota *quota);
+
+/* How long an empty bucket takes to fill. */
+uint64_t rl_bucket_fill_ns(const struct rl_limit *complete);
 
 /* One slot's counter as it was loaded, and its ring as it is now. */
 struct rl_view {
@@ -128,7 +133,7 @@ rl_limiter_is_lent(const struct rl_limiter *l)
 static inline bool
 rl_limiter_is_special(const struct rl_limiter *l)
 {
-	return l->is_shared || l->algorithm == RL_IN_FLIGHT;
+	return l->is_shared || l->is_held;
 }
 
 /* Of this host, or of a cluster. */

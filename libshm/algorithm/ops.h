@@ -4,11 +4,14 @@
 
 /*
  * What an algorithm does with a slot's words: one row of functions for each, in its own file. limiter.c asks the
- * row; nothing else asks which algorithm it is. All of it is pure but for the ring of the view. To add one: its
- * number in rl.h, its line in info.c, and a file with its row, which rl_ops_of() returns.
+ * row. All of it is pure but for the ring of the view. To add one: its number in rl.h, its line in
+ * rl_algorithms.def, and a file with its row.
  */
 
+#include "algorithm/cell_parts.h"
 #include "algorithm/limiter.h"
+
+#define RL_UNDAMAGED RL_FAULTS /* no fault is found */
 
 struct rl_algorithm_ops {
 	/* What limiter.h says of each. Of decide and peek, *decision has its limit, and nothing else. */
@@ -50,16 +53,38 @@ struct rl_algorithm_ops {
 	struct rl_u128 (*without_share)(struct rl_u128 word);
 	struct rl_u128 (*with_share)(struct rl_u128 word, uint64_t share_bits);
 
+	/* Does its word have room beside a share? NULL: no; `limit` is complete. */
+	bool (*fits_share)(const struct rl_limit *limit);
+	/* Is a view that is not zero what its algorithm's steps make? NULL: its word is all there is. */
+	enum rl_fault (*judge)(const struct rl_limiter *l, const struct rl_view *v,
+	                       uint32_t holders);
+
+	/*
+	 * Of keys that have no slot: what a view that is not zero, and has no share, counts in its cell's epochs; and the word
+	 * that begins with what a cell counts. NULL: it has no cells, or a bucket's, which have the same word.
+	 */
+	struct rl_cell_parts (*cell_parts)(const struct rl_limiter *l,
+	                                   const struct rl_limiter *cell, const struct rl_view *v);
+	struct rl_u128 (*of_cell)(const struct rl_limiter *l, const struct rl_limiter *cell,
+	                          const struct rl_cell_parts *p, uint64_t now_ns,
+	                          uint64_t slot_bits);
+
 	bool is_window;         /* rl_limiter_adds() may ask it */
+	bool is_anchored;       /* rl_limiter_adds_anchored() */
+	bool is_held;           /* its units have holders: rl_decide_units() */
 	bool limit_is_capacity; /* `limit` need not be asked */
 	bool counts_denied;     /* it can */
+	bool cell_is_alike;     /* a cell is a window of its own kind, and not a sliding one */
 };
 
-/* NULL: there is no such algorithm. */
+/* Of an algorithm that there is. */
 const struct rl_algorithm_ops *rl_ops_of(enum rl_algorithm algorithm);
 
-extern const struct rl_algorithm_ops rl_sliding_window_ops, rl_fixed_window_ops, rl_sliding_log_ops,
-	rl_bucket_ops, rl_anchored_window_ops, rl_counter_ops, rl_in_flight_ops;
+#define ALGORITHM(number, row, ...) extern const struct rl_algorithm_ops row;
+#define UNNAMED ALGORITHM
+#include "algorithm/rl_algorithms.def"
+#undef UNNAMED
+#undef ALGORITHM
 
 /* A cluster's: around an algorithm's own row; and a bucket's, which has words of its own. */
 extern const struct rl_algorithm_ops rl_share_ops, rl_share_bucket_ops;

@@ -199,6 +199,15 @@ entry_of_share(const struct rl_limiter *l, const struct rl_view *v, uint32_t i, 
 	inner.ops->entry(&inner, &view, i, place, value);
 }
 
+static enum rl_fault
+judge_share(const struct rl_limiter *l, const struct rl_view *v, uint32_t holders)
+{
+	const struct rl_limiter inner = inner_of(l);
+	const struct rl_view view = view_without(&inner, v);
+
+	return inner.ops->judge ? inner.ops->judge(&inner, &view, holders) : RL_UNDAMAGED;
+}
+
 struct rl_view
 rl_limiter_view_alone(const struct rl_limiter *l, const struct rl_view *v)
 {
@@ -247,4 +256,5 @@ const struct rl_algorithm_ops rl_share_ops = {
 	.history = history_of_share,
 	.entry = entry_of_share,
 	.load = load_of_share,
+	.judge = judge_share,
 };

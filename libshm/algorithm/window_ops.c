@@ -162,6 +162,94 @@ same_ring_of_window(struct rl_u128 seen, struct rl_u128 now)
 	return now.hi == seen.hi && ((now.lo ^ seen.lo) & RL_STATE_EPOCH_MASK) == 0;
 }
 
+/* Sub-bucket e lies in epoch e / count of the cell. As a request at the slot's own time finds it. */
+static struct rl_cell_parts
+cell_parts_of_window(const struct rl_limiter *l, const struct rl_limiter *cell,
+                     const struct rl_view *v)
+{
+	const struct rl_window *w = &l->window;
+	struct rl_state s = rl_state_unpack(v->word, w);
+	uint32_t each = w->count > 0 ? w->count : 1;
+	struct rl_window_at at;
+	struct rl_history h;
+	struct rl_cell_parts p;
+
+	(void)cell;
+	at = rl_window_at(w, &s, v->ring, v->gen, 0);
+	rl_window_history(&at, &h);
+	p = (struct rl_cell_parts){.epoch = at.epoch / each};
+	for (uint32_t i = 0; i < h.buckets && i <= at.epoch; i++)
+		rl_cell_add(&p, (at.epoch - i) / each, h.bucket[i]);
+	rl_cell_open_epoch(&p, at.epoch % each != 0);
+	return p;
+}
+
+static struct rl_u128
+window_of_cell(const struct rl_limiter *l, const struct rl_limiter *cell,
+               const struct rl_cell_parts *p, uint64_t now_ns, uint64_t slot_bits)
+{
+	const struct rl_window *w = &l->window;
+	struct rl_state s = {.epoch = p->epoch, .cur = p->cur, .sum = p->sum};
+
+	(void)cell, (void)now_ns;
+	if (w->count > 1 && p->cur > 0) {
+		s.epoch = (p->epoch + 1) * w->count - 1;
+		s.cur = rl_cell_limited((uint64_t)p->cur + p->sum);
+		s.sum = 0;
+	} else if (w->count > 1) {
+		s.epoch = p->epoch * w->count - 1;
+		s.cur = p->sum;
+		s.sum = 0;
+		s.jump = 1;
+	}
+	return rl_state_pack(s, slot_bits);
+}
+
+/* Is `entry` what the closer of the frozen `s` has stored for sub-bucket `epoch`? */
+static bool
+is_stored(uint64_t entry, const struct rl_window *w, const struct rl_state *s, uint64_t epoch,
+          uint8_t gen)
+{
+	uint64_t next = epoch + w->count;
+
+	return entry == rl_ring_entry(next, next == s->epoch ? s->cur : 0, gen);
+}
+
+static enum rl_fault
+judge_window(const struct rl_limiter *l, const struct rl_view *v, uint32_t holders)
+{
+	const struct rl_window *w = &l->window;
+	struct rl_state s = rl_state_unpack(v->word, w);
+	bool is_all = true;
+	uint64_t sum = 0;
+
+	(void)holders;
+	if (w->count < 2)
+		return w->count == 1 || s.sum == 0 ? RL_UNDAMAGED : RL_FAULT_SUM;
+	for (uint32_t back = 1; back <= s.span; back++) {
+		uint64_t epoch = s.epoch - back;
+		uint64_t entry = rl_atomic_load(&v->ring[epoch % w->count]);
+		uint32_t count = rl_ring_count(entry, epoch, v->gen);
+
+		if (entry == rl_ring_entry(epoch, count, v->gen)) {
+			sum += count;
+			continue;
+		}
+		is_all = false;
+		if (back + s.jump <= w->count || !is_stored(entry, w, &s, epoch, v->gen))
+			return RL_FAULT_RING;
+	}
+	return (is_all ? sum == s.sum : sum <= s.sum) ? RL_UNDAMAGED : RL_FAULT_SUM;
+}
+
+/* What its words have room for beside a share: share.h. */
+static bool
+window_fits_share(const struct rl_limit *l)
+{
+	return l->granularity <= RL_SHARE_GRANULARITY_MAX &&
+	       l->window_ns / l->granularity >= RL_SHARE_WIDTH_MIN;
+}
+
 #define WINDOW_OPS                                                                                \
 	.limit = limit_of_window, .decide = decide_window, .peek = peek_window,                   \
 	.refund = refund_window, .refund_newest = refund_newest_of_window,                        \
@@ -169,7 +257,10 @@ same_ring_of_window(struct rl_u128 seen, struct rl_u128 now)
 	.nothing = nothing_of_window, .entries = rl_entries_of_history,                           \
 	.history = history_of_window, .entry = entry_of_window, .same_ring = same_ring_of_window, \
 	.shared = &rl_share_ops, .without_share = rl_share_window_alone,                          \
-	.with_share = rl_share_window, .is_window = true, .limit_is_capacity = true
+	.with_share = rl_share_window, .fits_share = window_fits_share, .judge = judge_window,    \
+	.cell_parts = cell_parts_of_window, .of_cell = window_of_cell, .is_window = true,         \
+	.limit_is_capacity = true
 
 const struct rl_algorithm_ops rl_sliding_window_ops = {WINDOW_OPS};
-const struct rl_algorithm_ops rl_fixed_window_ops = {WINDOW_OPS, .counts_denied = true};
+const struct rl_algorithm_ops rl_fixed_window_ops = {WINDOW_OPS, .counts_denied = true,
+                                                     .cell_is_alike = true};

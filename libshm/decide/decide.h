@@ -160,7 +160,7 @@ rl_decide_slot(const struct rl_ask *a, struct rl_slot slot, enum rl_mode mode,
 				return (int)rl_answer(a, &plan.decision);
 			}
 		}
-	} else if (seen == RL_SEEN && mode == RL_CHARGE && l->algorithm == RL_ANCHORED_WINDOW &&
+	} else if (seen == RL_SEEN && mode == RL_CHARGE && l->is_anchored &&
 	           rl_limiter_adds_anchored(l, &a->quota, &v, a->cost, a->now_ns, &plan)) {
 		return rl_charge_planned(a, slot, v.word, &plan);
 	}

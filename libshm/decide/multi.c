@@ -168,7 +168,7 @@ decide_part(struct batch *b, unsigned p, uint64_t cost, enum rl_mode mode, bool 
 static bool
 is_held(const struct batch *b, unsigned p)
 {
-	return b->part[p].ask.limit->limiter.algorithm == RL_IN_FLIGHT;
+	return b->part[p].ask.limit->limiter.is_held;
 }
 
 /* Do processes that have ended hold units by which a request was denied? They are given back. */

@@ -50,7 +50,7 @@ give(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *cha
 {
 	int done = 0;
 
-	if (limit->limiter.algorithm != RL_IN_FLIGHT)
+	if (!limit->limiter.is_held)
 		return 0;
 	if (rl_charge_is_of(rl, charge))
 		done = give_at(&rl->segment, limit, rl_charge_slot(&rl->segment, limit, charge),

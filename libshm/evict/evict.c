@@ -77,7 +77,7 @@ retire(struct rl *rl, const struct candidate *c, enum rl_counter counter)
 static bool
 is_held(const struct candidate *c)
 {
-	return c->limit && c->limit->limiter.algorithm == RL_IN_FLIGHT && has_count(c) &&
+	return c->limit && c->limit->limiter.is_held && has_count(c) &&
 	       rl_in_flight_total(c->view.word) > 0;
 }
 
@@ -440,8 +440,7 @@ static bool
 passes_once(struct rl *rl, struct rl_budget *budget, struct candidate *c)
 {
 	reclaim(rl, budget, c);
-	return has_count(c) && c->is_in_force && c->limit->limiter.algorithm == RL_IN_FLIGHT &&
-	       !is_held(c) &&
+	return has_count(c) && c->is_in_force && c->limit->limiter.is_held && !is_held(c) &&
 	       !rl_units_were_swept(&rl->segment, &c->limit->limiter, c->slot, &c->view);
 }
 

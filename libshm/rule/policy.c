@@ -45,7 +45,7 @@ kinds_of(const struct rl_limiter *l)
 {
 	if (rl_limiter_is_lent(l))
 		return RL_POLICY_HAS_LENT;
-	return l->algorithm == RL_IN_FLIGHT ? RL_POLICY_HAS_HELD : 0;
+	return l->is_held ? RL_POLICY_HAS_HELD : 0;
 }
 
 /* -EAGAIN: a row that is referred to is another's by now, or its limit has started anew. */

@@ -2,8 +2,7 @@
 #include "rule/shape.h"
 
 #include "algorithm/gcra.h"
-#include "algorithm/in_flight.h"
-#include "algorithm/share.h"
+#include "algorithm/ops.h"
 #include "rl.h"
 #include "shared/reserved.h"
 
@@ -66,28 +65,13 @@ has_no_share(const struct rl_limit *l)
 	return l->blind == 0 && l->away == 0;
 }
 
-/* What its words have room for beside a share: share.h. */
 static bool
 fits_beside_a_share(const struct rl_limit *l)
 {
-	uint32_t sub_buckets = l->granularity > 0 ? l->granularity : 1;
+	const struct rl_algorithm_ops *ops = rl_ops_of(l->algorithm);
+	struct rl_limit complete = rl_shape_complete(l);
 
-	switch (l->algorithm) {
-	case RL_SLIDING_WINDOW:
-	case RL_FIXED_WINDOW:
-		return sub_buckets <= RL_SHARE_GRANULARITY_MAX &&
-		       l->window_ns / sub_buckets >= RL_SHARE_WIDTH_MIN;
-	case RL_TOKEN_BUCKET:
-	case RL_LEAKY_BUCKET:
-		return rl_shape_fill_ns(l) <= RL_SHARE_FILL_MAX;
-	case RL_SLIDING_LOG:
-		return true;
-	case RL_ANCHORED_WINDOW:
-	case RL_COUNTER:
-	case RL_IN_FLIGHT:
-		break;
-	}
-	return false;
+	return ops->fits_share && ops->fits_share(&complete);
 }
 
 static bool
@@ -105,10 +89,8 @@ uint64_t
 rl_shape_fill_ns(const struct rl_limit *limit)
 {
 	struct rl_limit l = rl_shape_complete(limit);
-	uint64_t size = l.algorithm == RL_LEAKY_BUCKET ? l.burst + UINT64_C(1) : l.burst;
-	unsigned __int128 fill = (unsigned __int128)l.window_ns * size / l.capacity;
 
-	return fill < UINT64_MAX ? (uint64_t)fill : UINT64_MAX;
+	return rl_bucket_fill_ns(&l);
 }
 
 /* How many ring entries its counters need. */

@@ -100,6 +100,13 @@ static bool judged(rl_u128 *state, rl_u128 seen, rl_u128 next);
 #include "../../libshm/algorithm/limiter.c"
 #undef min32
 
+/* Nothing is in flight here. */
+bool
+rl_in_flight_is_whole(rl_u128, const uint64_t *, uint32_t, uint32_t)
+{
+	return true;
+}
+
 #include "../../libshm/segment/chance.c"
 #include "../../libshm/segment/view.c"
 #include "../../libshm/segment/wish.c"
