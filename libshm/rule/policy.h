@@ -148,6 +148,9 @@ rl_policy_kind(const struct rl *rl, int rule)
  */
 int rl_policy_load(struct rl *rl, int rule, struct rl_budget *budget, struct rl_policy *policy);
 
+/* Is a policy of that generation in force still, whose words were read before? */
+bool rl_policy_is_of(const struct rl_segment *s, uint64_t generation);
+
 /* What a rule says of one key. */
 struct rl_key_policy {
 	bool has_override;
