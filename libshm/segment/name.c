@@ -7,6 +7,8 @@
 
 #include "segment/segment.h"
 
+#define FLAGS (O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+
 static const struct rl_options whoever_made_it = {.flags = RL_OPEN_ANY_OWNER};
 
 /* On a read-only disk the kernel does not check whether there is a file. */
@@ -42,8 +44,7 @@ rl_segment_reopen(const struct rl_segment *s, const char *name)
 
 	if (error < 0)
 		return error;
-	fd = open(path.text,
-	          (s->is_writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	fd = s->is_writable ? open(path.text, O_RDWR | FLAGS) : open(path.text, O_RDONLY | FLAGS);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &file) == 0 && file.st_dev == s->origin->file.st_dev &&
