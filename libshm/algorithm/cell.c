@@ -9,7 +9,7 @@
 bool
 rl_cell_limiter(const struct rl_limiter *l, struct rl_limiter *cell)
 {
-	const struct rl_algorithm_ops *own = rl_ops_of(l->algorithm);
+	const struct rl_algorithm_ops *own = l->own;
 
 	*cell = *l;
 	if (rl_limiter_has_bucket(l))
@@ -116,7 +116,7 @@ struct rl_u128
 rl_cell_fold(const struct rl_limiter *l, const struct rl_limiter *cell, const struct rl_view *v,
              struct rl_u128 count)
 {
-	const struct rl_algorithm_ops *own = rl_ops_of(l->algorithm);
+	const struct rl_algorithm_ops *own = l->own;
 	struct rl_view alone;
 
 	if (rl_limiter_has_bucket(l))
@@ -153,7 +153,7 @@ rl_cell_carry(const struct rl_limiter *l, const struct rl_limiter *cell, struct 
 		return false;
 	if ((p.epoch | p.cur) == 0) /* only damage counts before 1970 */
 		return false;
-	*word = rl_ops_of(l->algorithm)->of_cell(l, cell, &p, now_ns, slot_bits);
+	*word = l->own->of_cell(l, cell, &p, now_ns, slot_bits);
 	*word = rl_limiter_word_of(l, *word);
 	return true;
 }

@@ -23,7 +23,8 @@
 
 /* The validated, immutable parameters of a limit. */
 struct rl_limiter {
-	const struct rl_algorithm_ops *ops; /* by algorithm, or around it: rl_limiter_set() */
+	const struct rl_algorithm_ops *own; /* its algorithm's row: rl_limiter_set() */
+	const struct rl_algorithm_ops *ops; /* the same, or one around it: rl_limiter_share() */
 	enum rl_algorithm algorithm;
 	bool is_shared; /* of a cluster: a share stands beside the count */
 	bool is_window; /* these five as its row says, to know them without a look there */

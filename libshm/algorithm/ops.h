@@ -3,7 +3,7 @@
 #define RL_OPS_H
 
 /*
- * What an algorithm does with a slot's words: one row of functions for each, in its own file. limiter.c asks the
+ * What an algorithm does with a slot's words: one row of functions for each, in its own file. ops.c asks the
  * row. All of it is pure but for the ring of the view. To add one: its number in rl.h, its line in
  * rl_algorithms.def, and a file with its row.
  */
@@ -104,12 +104,29 @@ uint32_t rl_no_refund_newest(const struct rl_limiter *l, const struct rl_quota *
                              struct rl_u128 *next);
 
 /* As people are told: the capacity is that of all hosts, or what is lent; what is not lent here is not used here. */
-void rl_share_tell(uint32_t limit, uint32_t lent, struct rl_decision *decision);
+static inline void
+rl_share_tell(uint32_t limit, uint32_t lent, struct rl_decision *d)
+{
+	d->limit = lent > limit ? lent : limit;
+	d->beyond += lent - d->limit;
+}
 
 /* A bucket's word with another share, at which what it owes is scaled. */
 struct rl_u128 rl_share_bucket_scaled(const struct rl_limiter *l, const struct rl_quota *q,
                                       const struct rl_view *v, uint32_t code, uint64_t now_ns,
                                       struct rl_u128 word);
+
+/* What is told of a limiter's row without a look there. */
+static inline void
+rl_limiter_use(struct rl_limiter *l, const struct rl_algorithm_ops *ops)
+{
+	l->ops = ops;
+	l->is_window = ops->is_window;
+	l->limit_is_capacity = ops->limit_is_capacity;
+	l->counts_denied = ops->counts_denied;
+	l->is_anchored = ops->is_anchored;
+	l->is_held = ops->is_held;
+}
 
 static inline uint32_t
 rl_lesser(uint32_t a, uint32_t b)

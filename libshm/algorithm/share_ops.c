@@ -13,7 +13,8 @@ inner_of(const struct rl_limiter *l)
 {
 	struct rl_limiter own = *l;
 
-	rl_limiter_set(&own, l->algorithm);
+	own.is_shared = false;
+	rl_limiter_use(&own, l->own);
 	return own;
 }
 
@@ -58,24 +59,7 @@ lent_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_vi
 static uint32_t
 limit_of_share(const struct rl_limiter *l, const struct rl_quota *q)
 {
-	return rl_ops_of(l->algorithm)->limit(l, q);
-}
-
-uint32_t
-rl_limiter_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
-{
-	uint32_t lent = rl_limiter_lent_by(q, v->is_zero ? (struct rl_u128){0} : v->word,
-	                                   rl_limiter_limit(l, q));
-	uint32_t room = rl_log_capacity(l->ring_entries);
-
-	return l->algorithm != RL_SLIDING_LOG || lent < room ? lent : room;
-}
-
-void
-rl_share_tell(uint32_t limit, uint32_t lent, struct rl_decision *d)
-{
-	d->limit = lent > limit ? lent : limit;
-	d->beyond += lent - d->limit;
+	return l->own->limit(l, q);
 }
 
 static void
@@ -224,7 +208,7 @@ rl_limiter_word_of(const struct rl_limiter *l, struct rl_u128 own)
 {
 	if (!rl_limiter_is_lent(l) || rl_limiter_has_bucket(l))
 		return own;
-	return rl_ops_of(l->algorithm)->with_share(own, 0);
+	return l->own->with_share(own, 0);
 }
 
 /* Give a word of any form that share; the count stays, and is scaled where the form is a bucket's. */

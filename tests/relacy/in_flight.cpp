@@ -86,7 +86,8 @@ bool change(rl_u128 *state, rl_u128 seen, rl_u128 next);
 #include "../../libshm/algorithm/share_ops.c"
 #include "../../libshm/algorithm/share_bucket_ops.c"
 #include "../../libshm/algorithm/window_ops.c"
-#include "../../libshm/algorithm/limiter.c"
+#include "../../libshm/algorithm/algorithms.c"
+#include "../../libshm/algorithm/ops.c"
 #undef min32
 
 #define rl_u128_equal(a, b) (is_broken("unseen") || rl_u128_equal(a, b))

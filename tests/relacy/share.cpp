@@ -97,7 +97,8 @@ static bool judged(rl_u128 *state, rl_u128 seen, rl_u128 next);
 #include "../../libshm/algorithm/share_ops.c"
 #include "../../libshm/algorithm/share_bucket_ops.c"
 #include "../../libshm/algorithm/window_ops.c"
-#include "../../libshm/algorithm/limiter.c"
+#include "../../libshm/algorithm/algorithms.c"
+#include "../../libshm/algorithm/ops.c"
 #undef min32
 
 /* Nothing is in flight here. */

@@ -68,7 +68,8 @@ void decide(const struct rl_window_at *at, uint32_t capacity, uint32_t cost, rl_
 #include "../../libshm/algorithm/share_ops.c"
 #include "../../libshm/algorithm/share_bucket_ops.c"
 #include "../../libshm/algorithm/window_ops.c"
-#include "../../libshm/algorithm/limiter.c"
+#include "../../libshm/algorithm/algorithms.c"
+#include "../../libshm/algorithm/ops.c"
 #undef min32
 #undef rl_window_decide
 

@@ -298,16 +298,15 @@ test_carry_in_the_next_epoch(void **state)
 static void
 test_where_a_carry_stands(void **state)
 {
-	const struct rl_limiter slot = {.algorithm = RL_SLIDING_WINDOW,
-	                                .window_ns = WINDOW,
-	                                .granularity = 4,
-	                                .window = rl_window_of(WINDOW / 4, 4, true)};
+	struct rl_limiter slot = {
+		.window_ns = WINDOW, .granularity = 4, .window = rl_window_of(WINDOW / 4, 4, true)};
 	const uint64_t epoch = T0 / WINDOW, late = (epoch - 1) * WINDOW;
 	struct rl_state s = {.epoch = epoch, .cur = 2, .sum = 1};
 	struct rl_limiter cell;
 	struct rl_u128 word;
 
 	(void)state;
+	rl_limiter_set(&slot, RL_SLIDING_WINDOW);
 	assert_true(rl_cell_limiter(&slot, &cell));
 	for (int i = 0; i < 2; i++) { /* by a clock of its own, and by a late one */
 		uint64_t now_ns = i ? late : T0;

@@ -1,56 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which row is asked. Here alone an algorithm's number becomes one: see ops.h. */
-#include "algorithm/limiter.h"
-
+/* A limiter asks its row; and what several rows have. */
 #include "algorithm/ops.h"
 
-static const struct rl_algorithm_ops *const rows[] = {
-#define ALGORITHM(number, row, ...) &(row),
-#define UNNAMED ALGORITHM
-#include "algorithm/rl_algorithms.def"
-#undef UNNAMED
-#undef ALGORITHM
-};
-
-_Static_assert(sizeof rows / sizeof *rows == RL_ALGORITHM_LAST + 1, "each has its row");
-
-const struct rl_algorithm_ops *
-rl_ops_of(enum rl_algorithm algorithm)
-{
-	return rows[algorithm];
-}
-
-static void
-use(struct rl_limiter *l, const struct rl_algorithm_ops *ops)
-{
-	l->ops = ops;
-	l->is_window = ops->is_window;
-	l->limit_is_capacity = ops->limit_is_capacity;
-	l->counts_denied = ops->counts_denied;
-	l->is_anchored = ops->is_anchored;
-	l->is_held = ops->is_held;
-}
-
-void
-rl_limiter_set(struct rl_limiter *l, enum rl_algorithm algorithm)
-{
-	l->algorithm = algorithm;
-	l->is_shared = false;
-	use(l, rl_ops_of(algorithm));
-}
-
-bool
-rl_limiter_share(struct rl_limiter *l)
-{
-	const struct rl_algorithm_ops *shared = rl_ops_of(l->algorithm)->shared;
-
-	if (!shared)
-		return false;
-	use(l, shared);
-	l->is_shared = true;
-	l->limit_is_capacity = rl_ops_of(l->algorithm)->limit_is_capacity;
-	return true;
-}
+#include "algorithm/log.h"
 
 uint32_t
 rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
@@ -135,7 +87,7 @@ rl_limiter_nothing(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bi
 bool
 rl_limiter_same_ring(const struct rl_limiter *l, struct rl_u128 seen, struct rl_u128 now)
 {
-	const struct rl_algorithm_ops *own = rl_ops_of(l->algorithm);
+	const struct rl_algorithm_ops *own = l->own;
 
 	return own->same_ring ? own->same_ring(seen, now) : rl_u128_equal(seen, now);
 }
@@ -161,6 +113,16 @@ rl_limiter_charge_entries(const struct rl_limiter *l, const struct rl_quota *q,
                           struct rl_charge_entry entry[static RL_CHARGE_ENTRIES_MAX])
 {
 	return l->ops->entries(l, q, v, h, used, now_ns, entry);
+}
+
+uint32_t
+rl_limiter_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
+{
+	uint32_t lent = rl_limiter_lent_by(q, v->is_zero ? (struct rl_u128){0} : v->word,
+	                                   rl_limiter_limit(l, q));
+	uint32_t room = rl_log_capacity(l->ring_entries);
+
+	return l->algorithm != RL_SLIDING_LOG || lent < room ? lent : room;
 }
 
 /* A window's, by its sub-buckets; before 1970 there were none. */
