@@ -14,7 +14,7 @@ mkdir -p build/fuzz
 rlctl=build/v/asan/rlctl
 {
 	cat tests/fuzz/rlctl.dict
-	sed -n 's/.*ROW("\([a-z_]*\)".*/"\1"/p' libshm/algorithm/info.c
+	sed -n 's/^ALGORITHM(.*"\([a-z_]*\)".*/"\1"/p' libshm/algorithm/rl_algorithms.def
 	$rlctl help | sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' | while read -r verb; do
 		echo "\"$verb\""
 		$rlctl help "$verb" | sed 1q | grep -oE '[a-z]+(\|[a-z]+)+' | tr '|' '\n' | sed 's/.*/"&"/'
