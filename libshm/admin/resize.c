@@ -6,6 +6,7 @@
 #include "move/move.h"
 #include "rl_admin.h"
 #include "segment/change.h"
+#include "segment/table_place.h"
 #include "segment/tables.h"
 #include "shared/reserved.h"
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "rule/kept.h"
+#include "segment/table_map.h"
 #include "segment/tables.h"
 
 /*

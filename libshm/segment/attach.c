@@ -9,7 +9,7 @@
 #include "segment/clock.h"
 #include "segment/header.h"
 #include "segment/map.h"
-#include "segment/tables.h"
+#include "segment/table_place.h"
 #include "segment/trust.h"
 
 static int

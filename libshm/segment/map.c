@@ -7,9 +7,6 @@
 #include "segment/geometry.h"
 #include "segment/huge_pages.h"
 
-/* From here on, a segment is mapped so that it can have huge pages, asked for or not: that is free. */
-#define HUGE_BYTES (UINT64_C(32) << 20)
-
 #ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
 #define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
@@ -87,7 +84,7 @@ rl_segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bo
 {
 	int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-	bool is_huge = checked->geometry.huge_pages != 0 || checked->bytes >= HUGE_BYTES;
+	bool is_huge = checked->geometry.huge_pages != 0 || checked->bytes >= RL_HUGE_BYTES;
 	void *hint = is_huge ? rl_huge_page_hint(checked->bytes) : NULL;
 	void *base = mmap(hint, checked->bytes, protection, flags, fd, 0);
 

@@ -4,6 +4,9 @@
 
 #include "segment/segment.h"
 
+/* From here on, memory is mapped so that it can have huge pages, asked for or not: that is free. */
+#define RL_HUGE_BYTES (UINT64_C(32) << 20)
+
 /* Map the file, or with fd -1 memory of this process alone. 0 or -errno. */
 int rl_segment_map(struct rl_segment *s, const struct rl_header *checked, int fd, bool is_writable);
 

@@ -8,7 +8,7 @@
 #include "segment/event.h"
 #include "segment/geometry.h"
 #include "segment/record.h"
-#include "segment/tables.h"
+#include "segment/table_place.h"
 #include "testing.h"
 
 /* A number that somebody has not thought of. */

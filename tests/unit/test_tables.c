@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "rule/handle.h"
-#include "segment/tables.h"
+#include "segment/table_place.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
