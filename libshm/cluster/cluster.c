@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a cluster's daemon tells the segment, and has it tell people. */
+#include <string.h>
+
+#include "cluster/clustered.h"
+#include "rl_cluster.h"
+#include "rule/named.h"
+#include "segment/event.h"
+
+int
+rl_cluster_info(const struct rl *rl, struct rl_cluster_info *info)
+{
+	const struct rl_header *h = rl->segment.header;
+
+	if (!rl_is_clustered(rl))
+		return RL_ECLUSTER;
+	*info = (struct rl_cluster_info){
+		.shares_until_ns = rl_atomic_load(&h->shares_until),
+		.hosts = (uint32_t)rl_atomic_load(&h->cluster_hosts),
+		.has_secret = rl_named_has_secret(&rl->segment),
+	};
+	return 0;
+}
+
+int
+rl_cluster_secret(struct rl *rl, const unsigned char secret[32])
+{
+	int error = rl_cluster_may_write(rl);
+
+	if (error == 0)
+		rl_named_secret(&rl->segment, secret);
+	return error;
+}
+
+int
+rl_cluster_hosts(struct rl *rl, uint32_t hosts)
+{
+	int error = rl_cluster_may_write(rl);
+
+	if (error == 0 && hosts == 0)
+		error = -EINVAL;
+	if (error == 0)
+		rl_atomic_store(&rl->segment.header->cluster_hosts, hosts);
+	return error;
+}
+
+int
+rl_cluster_tell(struct rl *rl, enum rl_event_kind kind, int rule, const char *text, uint64_t value,
+                uid_t author)
+{
+	int error = rl_cluster_may_write(rl);
+
+	if (error == 0 && (kind < RL_EVENT_ORDER || kind > RL_EVENT_LAST))
+		error = -EINVAL;
+	if (error == 0)
+		rl_event_tell(&rl->segment,
+		              &(struct rl_event_note){.kind = kind,
+		                                      .rule = rule,
+		                                      .time_ns = rl_now(rl),
+		                                      .key = text,
+		                                      .key_len = text ? strlen(text) : 0,
+		                                      .retry_ns = value,
+		                                      .author = author});
+	return error;
+}
