@@ -283,8 +283,8 @@ build/v/newer/include/rl_counters.def: include/rl_counters.def
 
 # A library of before, of another layout: its number is another, and two fields have changed places.
 $(eval $(call VARIANT,build/v/older,$(CC),-O1 -Ibuild/v/older/include,,,build))
-$(patsubst %.c,build/v/older/o/%.o,$(LIB_SRC) $(SUPPORT)): build/v/older/include/shared/layout.h
-build/v/older/include/shared/layout.h: libshm/shared/layout.h
+$(patsubst %.c,build/v/older/o/%.o,$(LIB_SRC) $(SUPPORT)): $(patsubst %,build/v/older/include/shared/%.h,layout layout_rows)
+build/v/older/include/shared/%.h: libshm/shared/%.h
 	@mkdir -p $(@D)
 	@sed -e 's/^#define RL_LAYOUT_VERSION .*/#define RL_LAYOUT_VERSION 2/' \
 		-e 's/^\tuint64_t oldest; /\tuint64_t reserve_set; /; t' -e 's/^\tuint64_t reserve_set; /\tuint64_t oldest; /' $< >$@

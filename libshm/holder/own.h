@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shared/layout.h"
+#include "shared/layout_slot.h"
 
 void rl_own_add(uint32_t index, struct rl_u128 seat);
 void rl_own_remove(uint32_t index, struct rl_u128 seat);

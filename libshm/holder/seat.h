@@ -13,7 +13,7 @@
 
 #include "holder/alive.h"
 #include "shared/atomic.h"
-#include "shared/layout.h"
+#include "shared/layout_slot.h"
 
 #define RL_SEAT_BITS 12
 #define RL_SEAT_PID_BITS 22

@@ -41,6 +41,7 @@
 
 #include "rl_admin.h"
 #include "segment/segment.h"
+#include "shared/layout_rows.h"
 
 /* -EINVAL for what is out of range. `after` 0: none is asked for. */
 int rl_auto_ban_check(const struct rl_auto_ban *ban);

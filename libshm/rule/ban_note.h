@@ -17,6 +17,7 @@
 
 #include "rl_admin.h"
 #include "segment/segment.h"
+#include "shared/layout_people.h"
 
 struct rl_ban_words {
 	uint64_t since_ns;

@@ -5,6 +5,7 @@
 #include "rule/address.h"
 #include "rule/shape.h"
 #include "segment/segment.h"
+#include "shared/layout_rows.h"
 
 /* A limit as this process uses it: checked once. */
 struct rl_compiled {

@@ -18,6 +18,7 @@
  */
 
 #include "rule/policy.h"
+#include "shared/layout_people.h"
 
 #define RL_MINUTE_NS (60 * RL_SECOND)
 #define RL_QUARTER_NS (15 * RL_MINUTE_NS)

@@ -2,6 +2,7 @@
 #include "rule/override.h"
 
 #include "rule/filter.h"
+#include "shared/layout_rows.h"
 
 /*
  * At most half of the slots are in use (geometry.c), so what is looked for is met, or a free slot,

@@ -8,6 +8,7 @@
  */
 
 #include "segment/segment.h"
+#include "shared/layout_rows.h"
 
 #define RL_RULES_TRIES 1000 /* to read what is being configured, or to change a word */
 

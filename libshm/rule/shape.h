@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "algorithm/limiter.h"
+#include "shared/layout_rows.h"
 
 /* 0 if that limit can be, in a segment with `ring` entries a key; -EINVAL or RL_ERING. */
 int rl_shape_check(const struct rl_limit *limit, uint32_t ring);

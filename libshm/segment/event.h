@@ -3,7 +3,7 @@
 #define RL_EVENT_H
 
 /*
- * What is told to people: a ring of events in the segment (see layout.h), which rl_events_read() reads.
+ * What is told to people: a ring of events in the segment (see layout_people.h), which rl_events_read() reads.
  *
  *	next = n + 1          an atomic add: entry n is this writer's
  *	word = 0              nobody believes the entry
@@ -21,6 +21,7 @@
 
 #include "rl_admin.h"
 #include "segment/segment.h"
+#include "shared/layout_people.h"
 
 #define RL_EVENTS_A_SECOND 16
 

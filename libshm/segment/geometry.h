@@ -5,7 +5,8 @@
 /* How large a segment is, and where in it its areas are. */
 
 #include "rl.h"
-#include "shared/layout.h"
+#include "shared/layout_people.h"
+#include "shared/layout_rows.h"
 
 /* Where each area begins, in bytes from the start; and how long all of it is. */
 struct rl_areas {

@@ -20,6 +20,7 @@
 #include "rl_admin.h"
 #include "segment/chance.h"
 #include "segment/segment.h"
+#include "shared/layout_people.h"
 
 struct rl_record_copy {
 	size_t key_len;    /* of the whole key */

@@ -16,6 +16,7 @@
 
 #include "rl_admin.h"
 #include "segment/segment.h"
+#include "shared/layout_people.h"
 
 _Static_assert(RL_COUNTERS <= RL_STAT_WORDS, "counters fit their lines");
 

@@ -17,7 +17,7 @@
  * The 16-byte load is two 8-byte loads: the only atomic 16-byte load of x86-64 below
  * AVX is a locked write, which faults on a read-only mapping. It therefore needs a
  * word whose `lo` half changes whenever `hi` does and does not come back while `hi`
- * differs; layout.h says why the state word is one.
+ * differs; layout_slot.h says why the state word is one.
  */
 
 #include <stdbool.h>

@@ -7,7 +7,7 @@
  * reference for the 128-bit result), written from the paper, with 1 compression and 3 finalization
  * rounds: keyed with a secret of the segment, nobody who cannot read the segment can find keys that
  * collide. Keys are hashed to 64 bits, of which two keys of n share all with a chance of n^2 / 2^65 (3e-6
- * for ten million); layout.h has what a tag keeps of them. What has no table in front of it, or must not repeat, has 128.
+ * for ten million); layout_slot.h has what a tag keeps of them. What has no table in front of it, or must not repeat, has 128.
  */
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """damage.py SEGMENT WHAT: make a fault in a segment that has one key, of a sliding window with six
-sub-buckets. WHAT is status, free, twice, sum, rule, or claim, which is no fault. See layout.h."""
+sub-buckets. WHAT is status, free, twice, sum, rule, or claim, which is no fault. See layout_slot.h."""
 
 import struct
 import sys

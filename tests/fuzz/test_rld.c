@@ -21,6 +21,7 @@
 #include "harmless.h"
 #include "rule/handle.h"
 #include "scribble.h"
+#include "shared/layout_people.h"
 #include "testing.h"
 
 #define CASES_DEFAULT 5000

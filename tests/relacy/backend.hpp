@@ -7,7 +7,7 @@
  * reorders and delays whatever C11 permits. A shared word is still named by its address; what
  * it holds is in a cell beside it. Orders are those that atomic.h promises: a load acquires, a
  * store releases, a compare-and-swap does both, a fence is sequentially consistent. The 16-byte
- * load, two loads there, is one here: that it cannot be torn is shown in layout.h.
+ * load, two loads there, is one here: that it cannot be torn is shown in layout_slot.h.
  */
 
 #define RL_ATOMIC_H /* in place of libshm/shared/atomic.h */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "rule/handle.h"
+#include "shared/layout_people.h"
 #include "testing.h"
 
 static const char reason[] = "scraping \x1b[2J, ticket 4711";

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "rule/handle.h"
-#include "shared/layout.h"
+#include "shared/layout_people.h"
 #include "testing.h"
 
 #define SLOTS 16

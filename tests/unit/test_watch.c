@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "rule/handle.h"
+#include "shared/layout_people.h"
 #include "testing.h"
 
 #define MINUTE (60 * RL_SECOND)
