@@ -103,7 +103,8 @@ verbs_of_table() {
 	rlctl help list
 	says '--sort used|denied|rate|remaining|recent|key|none  '
 	rlctl help replay
-	says '--algorithm sliding_window|fixed_window|sliding_log|token_bucket|leaky_bucket|anchored_window  '
+	says "--algorithm $(tr -d '\n' <"$top/libshm/algorithm/rl_algorithms.def" | grep -oE '\bALGORITHM\(RL[^)]*\)' |
+		grep -v RL_IS_HELD | sed 's/[^"]*"\([a-z_]*\)".*/\1/' | paste -sd '|')  "
 }
 
 @test "operands are counted" {
