@@ -181,8 +181,7 @@ ngx_rl_parse_limit_option(const ngx_str_t *word, struct rl_limit *limit, const c
 	ngx_str_t v;
 
 	if (ngx_rl_option(word, "algorithm", &v)) {
-		*why = "sliding_window, fixed_window, sliding_log, token_bucket, leaky_bucket or "
-		       "anchored_window is allowed";
+		*why = "an algorithm of rl(7) is allowed, but for in_flight";
 		return limit->algorithm == RL_IN_FLIGHT ? NGX_ERROR : parse_algorithm(&v, limit);
 	}
 	*why = "a number of sub-buckets, or a duration that divides the window into at most 64";

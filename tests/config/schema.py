@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The schema accepts what rlctl accepts, and refuses what rlctl refuses, as far as a schema can;
 and the manual explains each of its fields. What a segment holds at most, and by default, is in rl.h;
-the schema and the manuals say the same. They know every algorithm of libshm/algorithm/rl_algorithms.def.
+the schema and the manuals say the same. The schema and rl(7) know every algorithm of libshm/algorithm/rl_algorithms.def.
 
 good and warning: both accept. bad: both refuse. meaning: only rlctl can tell. Every file of bad
 breaks the schema at more than one place if it is several mistakes: each top-level rule in it is
@@ -59,10 +59,10 @@ def see_manual(schema):
 
 
 def see_algorithms(schema):
-    """The schema and both manuals know the algorithms that libshm/algorithm/rl_algorithms.def has."""
+    """The schema and rl(7) know the algorithms that libshm/algorithm/rl_algorithms.def has."""
     global failures
     texts = {path: open(os.path.join(top, path), encoding="utf-8").read() for path in (
-        "libshm/algorithm/rl_algorithms.def", "man/rl.json.5", "man/rl.7")}
+        "libshm/algorithm/rl_algorithms.def", "man/rl.7")}
     names = re.findall(r'ALGORITHM\(\w+, \w+, "(\w+)"', texts.pop("libshm/algorithm/rl_algorithms.def"))
     texts["config/rl.schema.json"] = json.dumps(schema)
     for name in names:

@@ -35,8 +35,9 @@ export interface OpenOptions {
   atLeast?: boolean
 }
 
+/** A word of rl(7). These are offered by editors; what others there are, the library knows. */
 export type Algorithm = 'sliding_window' | 'fixed_window' | 'anchored_window' | 'sliding_log' | 'token_bucket' |
-  'leaky_bucket' | 'in_flight'
+  'leaky_bucket' | 'in_flight' | (string & Record<never, never>)
 
 /** See struct rl_limit in rl.h */
 export interface LimitFields {
