@@ -247,7 +247,7 @@ $(eval $(call PROGRAMS,build/v/whole/tests,build,$(LINK),build/librl.a))
 # packaged for musl; left out are those of config, rld and an example, and one that loads a library of glibc.
 MUSL      := build/v/musl
 MUSL_NOT := unit/test_config unit/test_config_% $(OF_RLD) unit/test_adaptive \
-             unit/test_bindings unit/test_share unit/test_health unit/test_counters
+             unit/test_bindings unit/test_share unit/test_health unit/test_counters unit/test_counted
 MUSL_TESTS := $(patsubst %,$(MUSL)/tests/%,$(filter-out $(MUSL_NOT),$(UNIT)))
 $(eval $(call VARIANT,$(MUSL),musl-gcc,-O2 $(C11) -Itests/musl -isystem $(MUSL)/kernel))
 $(SUPPORT:%.c=$(MUSL)/o/%.o) $(MUSL_TESTS:$(MUSL)/%=$(MUSL)/o/%.o): | $(MUSL)/kernel
