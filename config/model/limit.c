@@ -539,6 +539,21 @@ has_share_fields(struct reader *reader, const struct value *v)
 	return has;
 }
 
+/* Is it one of this host that can be none of a cluster? */
+static bool
+is_of_host_alone(const struct rl_limit *l)
+{
+	struct rl_rule rule = {.name = "r", .limit = *l};
+
+	rule.limit.blind = 0;
+	rule.limit.away = 0;
+	rule.limit.scope = RL_SCOPE_HOST;
+	if (rl_rule_check(&rule, NULL, NULL, 0) < 0)
+		return false;
+	rule.limit.scope = RL_SCOPE_CLUSTER;
+	return rl_rule_check(&rule, NULL, NULL, 0) == -EINVAL;
+}
+
 /* Why the algorithm, or what else the limit has, has no room for a share. NULL: it has. */
 static const char *
 share_refused(const struct rl_limit *l)
@@ -561,6 +576,8 @@ share_refused(const struct rl_limit *l)
 	if (flags & RL_IS_BUCKET &&
 	    size * l->window_ns > (unsigned __int128)SHARE_FILL_MAX * l->capacity)
 		return "a bucket that takes more than 13 days to fill";
+	if (is_of_host_alone(l))
+		return "its algorithm, which has no room for a share";
 	return NULL;
 }
 

@@ -12,6 +12,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/log.h"
+#include "algorithm/ops.h"
 #include "algorithm/share.h"
 #include "rule/rules.h"
 #include "shared/reserved.h"
@@ -53,8 +54,8 @@ static bool
 has_bad_window(const struct sentence *s, const struct rl_limit *l)
 {
 	if (!rl_algorithm_info(l->algorithm))
-		say(s, "algorithm", "%u is none that a rule can have; they are 0 to %d, and %d",
-		    (unsigned)l->algorithm, RL_ANCHORED_WINDOW, RL_IN_FLIGHT);
+		say(s, "algorithm", "%u is none that a rule can have; enum rl_algorithm lists them",
+		    (unsigned)l->algorithm);
 	else if (has(l, RL_IS_HELD) && l->window_ns != 0)
 		say(s, "window_ns", "%" PRIu64 "; what is in flight has no window, 0 is allowed",
 		    l->window_ns);
@@ -193,7 +194,7 @@ has_bad_share(const struct sentence *s, const struct rl_limit *l)
 		say(s, "prefetch", "%u; a limit of a cluster has none, 0 is allowed", l->prefetch);
 	else if (l->count_denied)
 		say(s, "count_denied", "a limit of a cluster does not, 0 is allowed");
-	else if (has(l, RL_IS_HELD) || l->algorithm == RL_ANCHORED_WINDOW)
+	else if (!rl_ops_of(l->algorithm)->fits_share)
 		say(s, "scope", "no limit of a cluster is %s, 0 (of the host) is allowed", name);
 	else if (sub_buckets > RL_SHARE_GRANULARITY_MAX)
 		say(s, "granularity",

@@ -42,10 +42,12 @@ static void
 test_limits(void **state)
 {
 	(void)state;
-	expect_limit(LIMIT(.algorithm = (enum rl_algorithm)8),
-	             "limit.algorithm: 8 is none that a rule can have; they are 0 to 5, and 7");
-	expect_limit(LIMIT(.algorithm = RL_COUNTER),
-	             "limit.algorithm: 6 is none that a rule can have; they are 0 to 5, and 7");
+	expect_limit(
+		LIMIT(.algorithm = (enum rl_algorithm)16),
+		"limit.algorithm: 16 is none that a rule can have; enum rl_algorithm lists them");
+	expect_limit(
+		LIMIT(.algorithm = RL_COUNTER),
+		"limit.algorithm: 6 is none that a rule can have; enum rl_algorithm lists them");
 	expect_limit(
 		(struct rl_limit){.capacity = 5, .window_ns = 1},
 		"limit.window_ns: 1; 10000000 (10 ms) to 34560000000000000 (400 days) are allowed");
