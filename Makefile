@@ -439,7 +439,7 @@ check: $(CHECK_BUILDS) check-mutants check-format check-headers check-exports
 		'build/tests/differ/differ build/librl.so.1 build/v/clang/librl.so.1 50000 2' \
 		tests/accuracy/check.sh tests/flood/check.sh $(RUN_CHECKED) tests/cli/demo.sh 'examples/demo-cluster.sh build' tests/bench/check.sh \
 		'tests/musl/run.sh $(MUSL_TESTS)' tests/container/run.py \
-		tests/config/schema.py tests/config/manual.sh $(HOUSE) \
+		tests/house/recipes/run.py tests/config/schema.py tests/config/manual.sh $(HOUSE) \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \
 		'tests/install/document.py docs/COOKBOOK.md docs/FAQ.md docs/CLUSTER.md' \
 		tests/support/check.sh

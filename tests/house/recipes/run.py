@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The recipes of docs/CONTRIBUTING.md for an algorithm and a counter are followed, in a copy of the sources.
+
+An algorithm and a counter that nobody needs are added at the places that the recipes name. No other file than those
+is touched, and of those there are no more than seven and two. Then the library is built of the copy, without
+optimisation, and the tests of both run; without the line that counts the counter, its test names it.
+
+    run.py                    all that
+    run.py algorithm|counter  the addition alone, to the tree in which it is run: git diff shows it
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
+COPIED = ["include", "libshm", "config", "rlctl", "rld", "examples", "tests", "man", "docs"]
+TESTS = ["build/tests/unit/test_rest_window", "build/tests/unit/test_counted"]
+# Some that hold for every algorithm, and take an added one in by themselves.
+GENERAL = [f"build/tests/unit/test_{name}" for name in ("admin", "promises", "rule_check")]
+COUNT = "\t\trl_stats_add(&rl->segment, rule, RL_COUNT_reset_alone);\n"
+
+
+class Failure(Exception):
+    pass
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def change(path, pattern, put):
+    """Replace the one place that matches; `put` is as of re.sub()."""
+    text, count = re.subn(pattern, put, read(path), flags=re.S)
+    if count != 1:
+        raise Failure(f"{path}: {count} places are like {pattern!r}: the recipe's place has moved, "
+                      "mend tests/house/recipes/run.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def add_algorithm():
+    shutil.copy(f"{HERE}/rest_window.c", "libshm/algorithm/rest_window.c")
+    shutil.copy(f"{HERE}/test_rest_window.c", "tests/unit/test_rest_window.c")
+    change("include/rl.h", r"(\t(RL_\w+) = (\d+),(?: [^\n]*)?\n\};\n#define RL_ALGORITHM_LAST )\2\n",
+           lambda m: m[1].replace("\n};", f"\n\tRL_REST_WINDOW = {int(m[3]) + 1}, "
+                                  "/* begins anew with each charge */\n};") + "RL_REST_WINDOW\n")
+    change("libshm/algorithm/rl_algorithms.def", r"\Z",
+           'ALGORITHM(RL_REST_WINDOW, rl_rest_window_ops, "rest_window",\n'
+           '          "Counts until nothing was admitted for a window.", RL_IS_WINDOW, RL_CAPACITY_MAX, 0)\n')
+    change("config/rl.schema.json", r'("algorithm": \{\s*"enum": \[[^\]]*)(\],\s*"default")', r'\1, "rest_window"\2')
+    change("man/rl.7", r"(\n\.Ss Algorithms\n.*?)(\n\.El\n)",
+           r"\1\n.It Cm rest_window\nCounts until nothing was admitted for a window.\2")
+    change("docs/LAYOUT.md", r"(\n\| what counts \|.*?\n)(\n)",
+           r"\1| rest window, until nothing is charged | cur:28, newest charge low:36, in ns | newest high:27 | 25 |\n\2")
+
+
+def add_counter():
+    change("include/rl_counters.def", r"\Z",
+           'RL_COUNTER(reset_alone, "keys", "Keys that were forgotten on request, one by one.")\n')
+    change("libshm/reset/reset.c", r"(\t\trl_stats_add\(&rl->segment, rule, RL_COUNT_reset\);\n)",
+           lambda m: m[1] + COUNT)
+
+
+def files_of_recipe(title):
+    """What its numbered steps name first."""
+    found = re.search(rf"^### {title}: \w+ files\n(.*?)^##", read(f"{TOP}/docs/CONTRIBUTING.md"), re.M | re.S)
+    if not found:
+        raise Failure(f"docs/CONTRIBUTING.md has no recipe '### {title}: <number> files'")
+    return re.findall(r"^\d+\. `([^`]+)`", found[1], re.M)
+
+
+def see_touched(title, before, words, most):
+    """`words`: what stands in these files' names for <words> of the recipe."""
+    touched = {path for path, text in texts().items() if before.get(path) != text}
+    promised = {re.sub(r"<(\w+)>", lambda m: words[m[1]], path) for path in files_of_recipe(title)}
+    for path in sorted(touched - promised):
+        raise Failure(f"{title}: {path} had to be changed, and its recipe does not name it")
+    for path in sorted(promised - touched):
+        raise Failure(f"{title}: its recipe names {path}, which need not be changed")
+    if len(touched) > most:
+        raise Failure(f"{title}: {len(touched)} files, more than {most}: {' '.join(sorted(touched))}")
+    print(f"{title}: {len(touched)} files: {' '.join(sorted(touched))}")
+
+
+def texts():
+    """What is in each file of the copy."""
+    found = {}
+    for at, folders, names in os.walk("."):
+        folders[:] = [f for f in folders if f != "build"]
+        for name in names:
+            path = os.path.relpath(os.path.join(at, name))
+            with open(path, "rb") as file:
+                found[path] = file.read()
+    return found
+
+
+def copy_sources(to):
+    shutil.copy(f"{TOP}/Makefile", to)
+    for name in COPIED:
+        shutil.copytree(f"{TOP}/{name}", f"{to}/{name}", symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def run(why, *command, wanted=0):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if (done.returncode == 0) != (wanted == 0):
+        raise Failure(f"{why}: {' '.join(command)}: exit status {done.returncode}\n{done.stdout[-3000:]}")
+    return done.stdout
+
+
+def build(*tests):
+    run("what the recipes add does not build", "make", "CFLAGS=-O0 -pipe", "ATOMIC=c11", *tests)
+
+
+def follow():
+    before = texts()
+    add_algorithm()
+    see_touched("An algorithm", before, {"name": "rest_window"}, 7)
+    before = texts()
+    add_counter()
+    see_touched("A counter", before, {"folder": "reset", "file": "reset"}, 2)
+
+
+def try_both():
+    build(*TESTS, *GENERAL)
+    for test in TESTS + GENERAL:
+        run("what the recipes add is not as a test wants it", test)
+    for test in ("tests/config/schema.py", "tests/house/added.py"):
+        run("what the recipes add lacks a part", test)
+    change("libshm/reset/reset.c", re.escape(COUNT), "")
+    build(TESTS[1])
+    if "reset_alone" not in run("a counter that is not counted is not missed", TESTS[1], wanted=1):
+        raise Failure(f"{TESTS[1]} does not name the counter that nothing counts")
+
+
+def main():
+    if len(sys.argv) > 1:
+        {"algorithm": add_algorithm, "counter": add_counter}[sys.argv[1]]()
+        return 0
+    os.environ["RL_TEST_SCALE"] = "quick"
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            copy_sources(work)
+            os.chdir(work)
+            follow()
+            try_both()
+        except Failure as failure:
+            print(f"FAILED: {failure}")
+            return 1
+        finally:
+            os.chdir(TOP)
+    print("both recipes are true")
+    return 0
+
+
+sys.exit(main())
