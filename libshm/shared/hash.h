@@ -121,6 +121,13 @@ rl_sip_tail(const unsigned char *at, size_t len)
 	return tail;
 }
 
+/* The same of a message of at least a word: the upper bytes of its last one. */
+static inline uint64_t
+rl_sip_tail_of(const unsigned char *end, unsigned rest)
+{
+	return rest > 0 ? rl_sip_read(end - 8) >> (64 - 8 * rest) : 0;
+}
+
 /* The rest of a message whose whole length is `before` + `len`; `before` must be whole words. */
 static inline __attribute__((always_inline)) struct rl_sip
 rl_sip_message(struct rl_sip s, const void *data, size_t len, size_t before, int c)
@@ -128,9 +135,10 @@ rl_sip_message(struct rl_sip s, const void *data, size_t len, size_t before, int
 	const unsigned char *at = data;
 	uint64_t last = (uint64_t)(before + len) << 56;
 
+	last |= len < 8 ? rl_sip_tail(at, len) : rl_sip_tail_of(at + len, (unsigned)len & 7);
 	for (; len >= 8; len -= 8, at += 8)
 		rl_sip_word(&s, rl_sip_read(at), c);
-	rl_sip_word(&s, last | rl_sip_tail(at, len), c);
+	rl_sip_word(&s, last, c);
 	return s;
 }
 
