@@ -300,12 +300,28 @@ rl_gcra_wait(const struct rl_gcra *g, const struct rl_level *level, uint64_t now
 	return lacks > full ? narrow_up(g, lacks - full) : 0;
 }
 
+/* The first nanosecond of tat less so many tokens; no less than there are. */
+static uint64_t
+earlier(const struct rl_gcra *g, const struct rl_level *level, uint32_t tokens)
+{
+	uint64_t ns = g->step_ns * tokens, ticks = (uint64_t)g->step_ticks * tokens;
+
+	if (ticks <= level->ticks)
+		return level->ns - ns + (level->ticks > ticks);
+	return level->ns - ns - (ticks - level->ticks) / g->capacity;
+}
+
+/* Who does not book ahead has a bound of whole tokens, which takes no division of 128 bits. */
 uint64_t
 rl_gcra_retry_at(const struct rl_gcra *g, const struct rl_level *level, uint32_t cost)
 {
 	rl_wide after = ticks_of(g, level) + (rl_wide)g->window_ns * cost;
 
-	return after > g->bound ? narrow_up(g, after - g->bound) : 0;
+	if (after <= g->bound)
+		return 0;
+	if (g->bound == (rl_wide)g->window_ns * g->burst)
+		return earlier(g, level, g->burst - cost);
+	return narrow_up(g, after - g->bound);
 }
 
 uint64_t

@@ -559,6 +559,26 @@ test_tiers_of_one_key(void **state)
 	}
 }
 
+/* A third of a second is no whole number of nanoseconds: who waits is told to wait until it is over. */
+static void
+test_a_delay_is_rounded_up(void **state)
+{
+	static const struct rl_limit third = {
+		.algorithm = RL_LEAKY_BUCKET, .capacity = 3, .window_ns = RL_SECOND, .burst = 5};
+	struct rl_result r;
+	struct rl *rl;
+	int rule;
+
+	(void)state;
+	assert_int_equal(rl_open_private(NULL, &rl), 0);
+	rule = rl_define(rl, &(struct rl_rule){.name = "third", .limit = third});
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, &r), RL_ALLOWED);
+	assert_int_equal(r.delay_ns, 0);
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, &r), RL_ALLOWED);
+	assert_int_equal(r.delay_ns, 333333334);
+	rl_close(rl);
+}
+
 int
 main(void)
 {
@@ -579,6 +599,7 @@ main(void)
 		cmocka_unit_test(test_refund_of_tokens),
 		cmocka_unit_test(test_quota_can_change),
 		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_a_delay_is_rounded_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
