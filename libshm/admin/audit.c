@@ -31,7 +31,7 @@
 #include <string.h>
 
 #include "algorithm/ops.h"
-#include "decide/request.h"
+#include "decide/decide.h"
 #include "move/follow.h"
 #include "rl_admin.h"
 #include "segment/record.h"
@@ -109,8 +109,8 @@ candidates_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_re
 		len = rl_network_key(&address, prefix, network);
 		key = network;
 	}
-	rl_request_candidates(rl, limit, rl_hash_of_key(rl->segment.key_start, key, len),
-	                      candidates);
+	rl_part_candidates(&rl->segment.table, limit,
+	                   rl_hash_of_key(rl->segment.key_start, key, len), candidates);
 	return true;
 }
 

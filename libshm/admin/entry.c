@@ -75,17 +75,17 @@ fill_picture(const struct rl_picture *p, struct rl_entry *e)
 }
 
 static void
-fill_counts(struct rl_ask *a, const struct rl_decision *d, uint64_t now_ns, struct rl_entry *e)
+fill_counts(struct rl_part *p, uint64_t now_ns, struct rl_entry *e)
 {
 	enum rl_verdict verdict;
 
-	a->index = e->limit;
-	a->now_ns = now_ns;
-	a->result = &e->peek;
-	verdict = rl_answer(a, d);
+	p->index = e->limit;
+	p->now_ns = now_ns;
+	p->result = &e->peek;
+	verdict = rl_part_answer(p, &p->plan.decision, rl_part_peeked(p));
 	e->used = e->peek.used;
 	e->state = e->peek.verdict == RL_DENIED ? RL_ENTRY_LIMITED : RL_ENTRY_OPEN;
-	rl_request_lift_shadow(a, verdict);
+	rl_part_lift_shadow(p, verdict);
 	if (e->peek.is_shadow_denied)
 		e->state = RL_ENTRY_SHADOW;
 }
@@ -118,7 +118,7 @@ void
 rl_entry_clear(struct rl_entry_room *room)
 {
 	room->entry = (struct rl_entry){0};
-	room->ask = (struct rl_ask){.cost = 1};
+	room->part = (struct rl_part){.cost = 1, .is_asked = true};
 }
 
 /* The slots of the table before, if keys are moving, follow those of the table in force. */
@@ -175,7 +175,6 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_quota quota = known->quota, tiered;
 	uint64_t now_ns = known->now.now_ns;
-	struct rl_decision d;
 	struct rl_key_policy k;
 	struct rl_view v;
 	bool has_terms;
@@ -192,17 +191,17 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	if (!has_terms || !k.keeps_first)
 		quota = tiered;
 	rl_policy_lend(s, known->limit, now_ns, &quota);
-	if (rl_view_peek(s, l, &quota, slot, 1, now_ns, &budget, &v, &d, &room->picture) !=
-	            RL_SEEN ||
+	if (rl_view_peek(s, l, &quota, slot, 1, now_ns, &budget, &v, &room->part.plan.decision,
+	                 &room->picture) != RL_SEEN ||
 	    !is_still(s, slot))
 		return false;
 	e->rule = known->rule;
 	e->limit = known->index;
 	e->id = slot.tag & RL_TAG_HASH_MASK;
 	e->is_stale = e->rule < 0 || v.is_zero || rl_view_is_stale(s, l, &v, now_ns);
-	room->ask.limit = known->limit;
-	room->ask.quota = quota;
-	fill_counts(&room->ask, &d, now_ns, e);
+	room->part.limit = known->limit;
+	room->part.quota = quota;
+	fill_counts(&room->part, now_ns, e);
 	e->is_state_known = has_terms || !known->has_exceptions;
 	if (has_terms)
 		fill_orders(rl, &k, now_ns, &budget, e);

@@ -26,7 +26,7 @@ void rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_l
 /* Room for an entry, and for what it points to. */
 struct rl_entry_room {
 	struct rl_entry entry;
-	struct rl_ask ask; /* of cost 1, that is peeked */
+	struct rl_part part; /* of cost 1, that is peeked */
 	struct rl_record_copy copy;
 	struct rl_picture picture;
 	struct rl_count count;

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "decide/decide.h"
-#include "decide/key_limits.h"
+#include "decide/request.h"
 #include "holder/holder.h"
 #include "holder/units.h"
 #include "move/bring.h"
@@ -15,18 +15,18 @@ typedef int visit_fn(const struct rl_holder *holder, void *arg);
 
 /* The key's tallies, of one instant; how many, -ENOENT, -EBUSY. */
 static int
-list(struct rl_request *rq, struct rl_tally tallies[static RL_IN_FLIGHT_PLACES_MAX])
+list(struct rl_part *p, struct rl_tally tallies[static RL_IN_FLIGHT_PLACES_MAX])
 {
 	struct rl_slot slot;
 
 	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
 		int count;
 
-		if (rl_must_bring(rq->rl) && rl_request_bring(rq) < 0)
+		if (rl_must_bring(p->rl) && rl_part_bring(p) < 0)
 			continue;
-		if (!rl_table_find(&rq->ask.segment->table, &rq->candidates, &slot))
+		if (!rl_table_find(&p->segment->table, &p->candidates, &slot))
 			return -ENOENT;
-		count = rl_units_list(rq->ask.segment, &rq->ask.limit->limiter, slot, tallies);
+		count = rl_units_list(p->segment, &p->limit->limiter, slot, tallies);
 		if (count != -EAGAIN)
 			return count;
 	}
@@ -34,14 +34,14 @@ list(struct rl_request *rq, struct rl_tally tallies[static RL_IN_FLIGHT_PLACES_M
 }
 
 static struct rl_holder
-holder_of(struct rl *rl, const struct rl_request *rq, struct rl_tally tally)
+holder_of(struct rl *rl, const struct rl_part *p, struct rl_tally tally)
 {
 	static const enum rl_holder_state states[] = {
 		[RL_ALIVE] = RL_HOLDER_ALIVE,
 		[RL_DEAD] = RL_HOLDER_DEAD,
 		[RL_ELSEWHERE] = RL_HOLDER_ELSEWHERE,
 	};
-	struct rl_holder holder = {.limit = rq->ask.index, .units = tally.units};
+	struct rl_holder holder = {.limit = p->index, .units = tally.units};
 
 	holder.state = states[rl_holders_look(rl->handle->holders, tally.label, &holder.pid)];
 	return holder;
@@ -49,15 +49,15 @@ holder_of(struct rl *rl, const struct rl_request *rq, struct rl_tally tally)
 
 /* Under one limit. */
 static int
-walk(struct rl *rl, struct rl_request *rq, visit_fn *visit, void *arg)
+walk(struct rl *rl, struct rl_part *p, visit_fn *visit, void *arg)
 {
 	struct rl_tally tallies[RL_IN_FLIGHT_PLACES_MAX];
-	int count = list(rq, tallies), result = 0;
+	int count = list(p, tallies), result = 0;
 
 	if (count < 0)
 		return count;
 	for (int i = 0; i < count && result == 0; i++) {
-		struct rl_holder holder = holder_of(rl, rq, tallies[i]);
+		struct rl_holder holder = holder_of(rl, p, tallies[i]);
 		result = visit(&holder, arg);
 	}
 	return result;
@@ -67,16 +67,16 @@ int
 rl_holders_walk(struct rl *rl, int rule, const void *key, size_t key_len, visit_fn *visit,
                 void *arg)
 {
-	struct rl_request rq[RL_LIMITS_MAX];
-	int limits = rl_key_requests(rl, rule, key, key_len, rq), result = 0;
+	struct rl_part parts[RL_LIMITS_MAX];
+	int limits = rl_request_of_key(rl, rule, key, key_len, parts), result = 0;
 	bool is_there = false;
 
 	if (limits < 0)
 		return limits;
 	for (int i = 0; i < limits && result == 0; i++) {
-		if (!rq[i].ask.limit->limiter.is_held)
+		if (!parts[i].limit->limiter.is_held)
 			continue;
-		result = walk(rl, &rq[i], visit, arg);
+		result = walk(rl, &parts[i], visit, arg);
 		is_there |= result != -ENOENT;
 		result = result == -ENOENT ? 0 : result;
 	}

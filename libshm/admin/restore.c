@@ -3,46 +3,49 @@
 #include <errno.h>
 
 #include "algorithm/log.h"
-#include "decide/key_limits.h"
+#include "decide/decide.h"
 #include "decide/request.h"
 #include "rl_admin.h"
 
 /* Without a limit: what was admitted once is charged again, whatever is admitted now. */
 static void
-lift_capacity(struct rl_request *rq)
+lift_capacity(struct rl_part *p)
 {
-	const struct rl_limiter *l = &rq->ask.limit->limiter;
+	const struct rl_limiter *l = &p->limit->limiter;
 	const struct rl_algorithm_info *info = rl_algorithm_info(l->algorithm);
 
-	if (rl_limiter_is_lent(l)) /* and no share of it is restored */
-		rq->ask.quota.lent.away = RL_CAPACITY_MAX;
+	if (rl_limiter_is_lent(l)) { /* and no share of it is restored */
+		p->quota.has_lease = false;
+		p->quota.lent.away = RL_CAPACITY_MAX;
+	}
 	if (rl_limiter_is_lent(l) && rl_limiter_has_bucket(l)) /* never more than its size */
 		return;
 	if (rl_limiter_is_bucket(l))
-		rq->ask.quota.burst = RL_CAPACITY_MAX - 1;
+		p->quota.burst = RL_CAPACITY_MAX - 1;
 	else if (info->ring_per_unit > 0)
-		rq->ask.quota.capacity = rl_log_capacity(l->ring_entries);
+		p->quota.capacity = rl_log_capacity(l->ring_entries);
 	else
-		rq->ask.quota.capacity = RL_CAPACITY_MAX;
+		p->quota.capacity = RL_CAPACITY_MAX;
 }
 
 static int
-charge_again(struct rl_request *rq, uint64_t cost, uint64_t at_ns)
+charge_again(struct rl_part *p, uint64_t cost, uint64_t at_ns)
 {
-	struct rl_budget budget = rl_decision_budget(rq->ask.segment, 1);
+	struct rl_budget budget = rl_decision_budget(p->segment, 1);
 	struct rl_charge charge = {.cost = 0};
 	struct rl_result r;
 
-	if (rq->ask.limit->limiter.algorithm == RL_COUNTER || /* rl_counter_add() does that */
-	    rq->ask.limit->limiter.is_held)                   /* whose holders are gone */
+	if (p->limit->limiter.algorithm == RL_COUNTER || /* rl_counter_add() does that */
+	    p->limit->limiter.is_held)                   /* whose holders are gone */
 		return -EINVAL;
-	rq->budget = &budget;
-	rq->ask.result = &r;
-	rq->ask.charge = &charge;
-	lift_capacity(rq);
-	rq->ask.quota.is_shadow = false; /* or it would be allowed without a charge */
-	rq->ask.now_ns = rl_clamp_now(at_ns);
-	if (rl_decide(rq, cost, RL_CHARGE) == RL_ALLOWED &&
+	p->budget = &budget;
+	p->result = &r;
+	p->charge = &charge;
+	p->is_asked = true;
+	lift_capacity(p);
+	p->quota.is_shadow = false; /* or it would be allowed without a charge */
+	p->now_ns = rl_clamp_now(at_ns);
+	if (rl_decide(p, cost, RL_CHARGE) == RL_ALLOWED &&
 	    (charge.cost > 0 || r.reason == RL_BY_RESERVE))
 		return charge.cost > 0 ? 0 : RL_RESTORED_IN_CELL;
 	return r.error < 0 ? r.error : -EINVAL;
@@ -52,13 +55,13 @@ int
 rl_restore_at(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,
               uint64_t cost, uint64_t at_ns)
 {
-	struct rl_request rq[RL_LIMITS_MAX];
-	int limits = rl_key_requests(rl, rule, key, key_len, rq);
+	struct rl_part parts[RL_LIMITS_MAX];
+	int limits = rl_request_of_key(rl, rule, key, key_len, parts);
 
 	if (limits < 0)
 		return limits;
 	for (int i = 0; i < limits; i++)
-		if (rq[i].ask.index == limit && cost > 0)
-			return charge_again(&rq[i], cost, at_ns);
+		if (parts[i].index == limit && cost > 0)
+			return charge_again(&parts[i], cost, at_ns);
 	return -EINVAL;
 }

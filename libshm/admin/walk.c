@@ -9,7 +9,7 @@
 
 #include "admin/entry.h"
 #include "decide/decide.h"
-#include "decide/key_limits.h"
+#include "decide/request.h"
 #include "move/bring.h"
 #include "rl_admin.h"
 
@@ -261,8 +261,8 @@ int
 rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
           visit_fn *visit, void *arg)
 {
-	struct rl_request rq[RL_LIMITS_MAX];
-	int limits = rl_key_requests(rl, rule, key, key_len, rq), result = 0;
+	struct rl_part parts[RL_LIMITS_MAX];
+	int limits = rl_request_of_key(rl, rule, key, key_len, parts), result = 0;
 	struct rl_entry_room room;
 	struct rl_entry_limit known;
 	struct rl_slot slot;
@@ -272,10 +272,10 @@ rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now
 		return limits;
 	rl_entry_clear(&room);
 	for (int i = 0; i < limits && result == 0; i++) {
-		if (rl_must_bring(rq[i].rl) && rl_request_bring(&rq[i]) < 0)
+		if (rl_must_bring(parts[i].rl) && rl_part_bring(&parts[i]) < 0)
 			continue;
-		rl = rq[i].rl;
-		if (!rl_table_find(&rl->segment.table, &rq[i].candidates, &slot))
+		rl = parts[i].rl;
+		if (!rl_table_find(&rl->segment.table, &parts[i].candidates, &slot))
 			continue;
 		rl_entry_limit(rl, rl_tag_limit(slot.tag), rl_clamp_now(now_ns), &known);
 		if (!known.limit || !rl_entry_fill(rl, &known, slot, &room))

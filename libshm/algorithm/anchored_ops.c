@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Anchored windows, whose arithmetic is anchored.h's. */
 
+#include "algorithm/adds.h"
 #include "algorithm/ops.h"
 
 /* The view's window, as a request at now_ns finds it. */
@@ -41,9 +42,13 @@ static void
 decide_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                 uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
 {
-	struct rl_anchored at = anchored_at(l, v, now_ns), after = rl_anchored_add(at, cost);
+	struct rl_anchored at, after;
 
 	(void)is_asked;
+	if (rl_adds_to_anchored(l, q, v, cost, now_ns, p))
+		return;
+	at = anchored_at(l, v, now_ns);
+	after = rl_anchored_add(at, cost);
 	p->charges = (uint64_t)at.cur + cost <= q->capacity;
 	p->step = p->charges                       ? RL_STEP_ADMIT
 	          : rl_limiter_counts_denied(l, q) ? RL_STEP_COUNT

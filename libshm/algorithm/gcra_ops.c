@@ -27,7 +27,7 @@ limit_of_gcra(const struct rl_limiter *l, const struct rl_quota *q)
 	return rate_of(l, q, &made)->size;
 }
 
-static struct rl_gcra
+static inline __attribute__((always_inline)) struct rl_gcra
 gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)
 {
 	struct rl_gcra_rate made;
@@ -40,7 +40,7 @@ gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)
 	return g;
 }
 
-static struct rl_level
+static inline __attribute__((always_inline)) struct rl_level
 level_of(const struct rl_gcra *g, const struct rl_view *v)
 {
 	return v->is_zero ? (struct rl_level){0} : rl_gcra_unpack(g, v->word);
@@ -68,7 +68,7 @@ delay_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_g
 	return queue > wait ? queue : wait;
 }
 
-static void
+static inline void
 peek_level(const struct rl_level *level, uint32_t remaining, uint64_t now_ns, struct rl_decision *d)
 {
 	uint64_t full_at = rl_gcra_full_at(level);
@@ -104,8 +104,11 @@ decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct r
 	(void)is_asked;
 	p->charges = rl_gcra_take(&g, &level, now_ns, cost, &charge);
 	if (!p->charges) {
+		bool has_none =
+			cost == 1 && !q->is_booking; /* not one token, or it were admitted */
 		p->step = RL_STEP_DENY;
-		peek_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, &p->decision);
+		peek_level(&level, has_none ? 0 : rl_gcra_remaining(&g, &level, now_ns), now_ns,
+		           &p->decision);
 		p->decision.retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
 		return;
 	}

@@ -7,7 +7,7 @@ static uint32_t
 limit_of_in_flight(const struct rl_limiter *l, const struct rl_quota *q)
 {
 	(void)l;
-	return rl_lesser(q->capacity, RL_IN_FLIGHT_MAX);
+	return q->capacity;
 }
 
 /* The units that are held; nobody knows until when. They are more than the limit where that was lowered. */
@@ -29,14 +29,13 @@ peek_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struc
 	d->admits = cost <= d->remaining;
 }
 
-/* Whether it admits. To take units is another's work, who knows whose they are: holder/units.c. */
+/* Whether they are to be had is said by who knows whose they are, and takes them: holder/units.c. */
 static void
 decide_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                  uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
 {
-	(void)l, (void)q, (void)now_ns, (void)is_asked;
-	tell_in_flight(v, &p->decision);
-	p->step = cost <= p->decision.remaining ? RL_STEP_HOLD : RL_STEP_DENY;
+	(void)l, (void)q, (void)v, (void)cost, (void)now_ns, (void)is_asked;
+	p->step = RL_STEP_HOLD;
 	p->charges = false;
 }
 
@@ -75,4 +74,5 @@ const struct rl_algorithm_ops rl_in_flight_ops = {
 	.entries = rl_entries_of_used,
 	.judge = judge_in_flight,
 	.is_held = true,
+	.limit_is_capacity = true,
 };

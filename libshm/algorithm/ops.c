@@ -1,68 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A limiter asks its row; and what several rows have. */
+/* What several rows have. */
 #include "algorithm/ops.h"
-
-#include "algorithm/log.h"
-
-uint32_t
-rl_limiter_other_limit(const struct rl_limiter *l, const struct rl_quota *q)
-{
-	return l->ops->limit(l, q);
-}
-
-void
-rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
-{
-	p->decision = (struct rl_decision){.limit = rl_limiter_limit(l, q)};
-	l->ops->decide(l, q, v, cost, now_ns, is_asked, p);
-}
-
-void
-rl_limiter_peek(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                uint32_t cost, uint64_t now_ns, struct rl_decision *d)
-{
-	*d = (struct rl_decision){.limit = rl_limiter_limit(l, q)};
-	l->ops->peek(l, q, v, cost, now_ns, d);
-}
-
-bool
-rl_limiter_refund(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
-{
-	return l->ops->refund(l, q, v, charge, now_ns, next);
-}
-
-uint32_t
-rl_limiter_refund_newest(const struct rl_limiter *l, const struct rl_quota *q,
-                         const struct rl_view *v, uint32_t cost, uint64_t now_ns,
-                         struct rl_u128 *next)
-{
-	return l->ops->refund_newest(l, q, v, cost, now_ns, next);
-}
-
-uint64_t
-rl_limiter_idle_at(const struct rl_limiter *l, struct rl_u128 word)
-{
-	return l->ops->idle_at(l, word);
-}
-
-struct rl_limiter_time
-rl_limiter_time_of(const struct rl_limiter *l, uint64_t now_ns)
-{
-	struct rl_limiter_time time = {.now_ns = now_ns};
-
-	if (rl_limiter_has_window(l))
-		time.window = rl_window_now(&l->window, now_ns);
-	return time;
-}
-
-uint32_t
-rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                     const struct rl_limiter_time *at)
-{
-	return v->is_zero ? 0 : l->ops->used_most(l, q, v, at);
-}
 
 uint32_t
 rl_limiter_load(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
@@ -76,53 +14,6 @@ rl_limiter_load(const struct rl_limiter *l, const struct rl_quota *q, const stru
 		return l->ops->load(l, q, v, now_ns);
 	time = rl_limiter_time_of(l, now_ns);
 	return l->ops->used_most(l, q, v, &time);
-}
-
-struct rl_u128
-rl_limiter_nothing(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits)
-{
-	return l->ops->nothing(l, now_ns, slot_bits);
-}
-
-bool
-rl_limiter_same_ring(const struct rl_limiter *l, struct rl_u128 seen, struct rl_u128 now)
-{
-	const struct rl_algorithm_ops *own = l->own;
-
-	return own->same_ring ? own->same_ring(seen, now) : rl_u128_equal(seen, now);
-}
-
-void
-rl_limiter_entry(const struct rl_limiter *l, const struct rl_view *v, uint32_t i, uint32_t *place,
-                 uint64_t *value)
-{
-	l->ops->entry(l, v, i, place, value);
-}
-
-bool
-rl_limiter_history(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
-                   struct rl_history *h)
-{
-	return l->ops->history && l->ops->history(l, v, now_ns, h);
-}
-
-size_t
-rl_limiter_charge_entries(const struct rl_limiter *l, const struct rl_quota *q,
-                          const struct rl_view *v, const struct rl_history *h, uint32_t used,
-                          uint64_t now_ns,
-                          struct rl_charge_entry entry[static RL_CHARGE_ENTRIES_MAX])
-{
-	return l->ops->entries(l, q, v, h, used, now_ns, entry);
-}
-
-uint32_t
-rl_limiter_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
-{
-	uint32_t lent = rl_limiter_lent_by(q, v->is_zero ? (struct rl_u128){0} : v->word,
-	                                   rl_limiter_limit(l, q));
-	uint32_t room = rl_log_capacity(l->ring_entries);
-
-	return l->algorithm != RL_SLIDING_LOG || lent < room ? lent : room;
 }
 
 /* A window's, by its sub-buckets; before 1970 there were none. */

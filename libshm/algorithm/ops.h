@@ -3,8 +3,8 @@
 #define RL_OPS_H
 
 /*
- * What an algorithm does with a slot's words: one row of functions for each, in its own file. ops.c asks the
- * row. All of it is pure but for the ring of the view. To add one: its number in rl.h, its line in
+ * What an algorithm does with a slot's words: one row of functions for each, in its own file; and how a limiter asks
+ * its row. All of it is pure but for the ring of the view. To add one: its number in rl.h, its line in
  * rl_algorithms.def, and a file with its row.
  */
 
@@ -14,37 +14,50 @@
 #define RL_UNDAMAGED RL_FAULTS /* no fault is found */
 
 struct rl_algorithm_ops {
-	/* What limiter.h says of each. Of decide and peek, *decision has its limit, and nothing else. */
+	/* The largest cost that is ever admitted at once. */
 	uint32_t (*limit)(const struct rl_limiter *l, const struct rl_quota *q);
+	/*
+	 * For 1 <= cost <= limit. Unless `is_asked`, the plan says what to do and no more: of a denial the decision is not
+	 * set. Before, it has its limit, and nothing else; and so has the next one's.
+	 */
 	void (*decide)(const struct rl_limiter *l, const struct rl_quota *q,
 	               const struct rl_view *v, uint32_t cost, uint64_t now_ns, bool is_asked,
 	               struct rl_plan *p);
+	/* retry_at_ns is meaningful for a cost of 1..limit that is not admitted now; cost may be 0. */
 	void (*peek)(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
 	             uint32_t cost, uint64_t now_ns, struct rl_decision *d);
+	/* The state with a charge given back, or false if that is too late. */
 	bool (*refund)(const struct rl_limiter *l, const struct rl_quota *q,
 	               const struct rl_view *v, const struct rl_charge *charge, uint64_t now_ns,
 	               struct rl_u128 *next);
+	/* The state with as much of `cost` given back as is there, of what was charged last; how much. */
 	uint32_t (*refund_newest)(const struct rl_limiter *l, const struct rl_quota *q,
 	                          const struct rl_view *v, uint32_t cost, uint64_t now_ns,
 	                          struct rl_u128 *next);
+	/* The timestamp from which the state counts nothing. Not for a zero view. */
 	uint64_t (*idle_at)(const struct rl_limiter *l, struct rl_u128 word);
-	/* Of a view that is not zero. */
+	/* An upper bound of what counts then, by the state alone, of a view that is not zero. */
 	uint32_t (*used_most)(const struct rl_limiter *l, const struct rl_quota *q,
 	                      const struct rl_view *v, const struct rl_limiter_time *at);
+	/* A word that is no older incarnation's, and counts nothing. */
 	struct rl_u128 (*nothing)(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits);
+	/*
+	 * What counts at now_ns, oldest first; returns how many entries. `h` is of the same timestamp, if it is a
+	 * window's. `used` is how much of a log, or held; what a bucket has booked ahead counts, too.
+	 */
 	size_t (*entries)(const struct rl_limiter *l, const struct rl_quota *q,
 	                  const struct rl_view *v, const struct rl_history *h, uint32_t used,
 	                  uint64_t now_ns, struct rl_charge_entry *entry);
 
-	/* NULL: it has no sub-buckets. */
+	/* The counts of its sub-buckets, for people. NULL: it has none. */
 	bool (*history)(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
 	                struct rl_history *h);
-	/* NULL: no ring is stored when it closes. */
+	/* The i-th entry that closing a view stores: which place of the ring, and what. NULL: none is stored. */
 	void (*entry)(const struct rl_limiter *l, const struct rl_view *v, uint32_t i,
 	              uint32_t *place, uint64_t *value);
-	/* NULL: what was read of the ring holds as long as the word does. */
+	/* Does what was read of the ring with state `seen` still hold with state `now`? NULL: as long as the word does. */
 	bool (*same_ring)(struct rl_u128 seen, struct rl_u128 now);
-	/* NULL: as used_most. */
+	/* What counts at now_ns: never less than an admission at that time or later sees. NULL: as used_most. */
 	uint32_t (*load)(const struct rl_limiter *l, const struct rl_quota *q,
 	                 const struct rl_view *v, uint64_t now_ns);
 
@@ -69,9 +82,9 @@ struct rl_algorithm_ops {
 	                          const struct rl_cell_parts *p, uint64_t now_ns,
 	                          uint64_t slot_bits);
 
-	bool is_window;         /* rl_limiter_adds() may ask it */
-	bool is_anchored;       /* rl_limiter_adds_anchored() */
-	bool is_held;           /* its units have holders: rl_decide_units() */
+	bool is_window;         /* so rl_adds() knows it; */
+	bool is_anchored;       /* it does of this, too */
+	bool is_held;           /* its units have holders: holder/units.h */
 	bool limit_is_capacity; /* `limit` need not be asked */
 	bool counts_denied;     /* it can */
 	bool cell_is_alike;     /* a cell is a window of its own kind, and not a sliding one */
@@ -115,6 +128,60 @@ rl_share_tell(uint32_t limit, uint32_t lent, struct rl_decision *d)
 struct rl_u128 rl_share_bucket_scaled(const struct rl_limiter *l, const struct rl_quota *q,
                                       const struct rl_view *v, uint32_t code, uint64_t now_ns,
                                       struct rl_u128 word);
+
+static inline uint32_t
+rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	if (l->limit_is_capacity)
+		return q->capacity;
+	if (rl_limiter_is_bucket(l) && rl_limiter_has_rate(l, q))
+		return q->rate.size;
+	return l->ops->limit(l, q);
+}
+
+static inline void
+rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                  uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+{
+	p->decision = (struct rl_decision){.limit = rl_limiter_limit(l, q)};
+	l->ops->decide(l, q, v, cost, now_ns, is_asked, p);
+}
+
+static inline void
+rl_limiter_peek(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	*d = (struct rl_decision){.limit = rl_limiter_limit(l, q)};
+	l->ops->peek(l, q, v, cost, now_ns, d);
+}
+
+static inline bool
+rl_limiter_same_ring(const struct rl_limiter *l, struct rl_u128 seen, struct rl_u128 now)
+{
+	const struct rl_algorithm_ops *own = l->own;
+
+	return own->same_ring ? own->same_ring(seen, now) : rl_u128_equal(seen, now);
+}
+
+static inline struct rl_limiter_time
+rl_limiter_time_of(const struct rl_limiter *l, uint64_t now_ns)
+{
+	struct rl_limiter_time time = {.now_ns = now_ns};
+
+	if (rl_limiter_has_window(l))
+		time.window = rl_window_now(&l->window, now_ns);
+	return time;
+}
+
+static inline uint32_t
+rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                     const struct rl_limiter_time *at)
+{
+	return v->is_zero ? 0 : l->ops->used_most(l, q, v, at);
+}
+
+uint32_t rl_limiter_load(const struct rl_limiter *l, const struct rl_quota *q,
+                         const struct rl_view *v, uint64_t now_ns);
 
 /* What is told of a limiter's row without a look there. */
 static inline void

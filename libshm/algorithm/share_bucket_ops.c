@@ -85,7 +85,7 @@ decide_lent_bucket(const struct rl_limiter *l, const struct rl_quota *q, const s
 		p->charges = false;
 		return;
 	}
-	p->step = RL_STEP_LENT;
+	p->step = RL_STEP_ADMIT;
 	p->charges = true;
 	p->next = rl_share_level_word(&at.level, now_ns, v->slot_bits | bucket_share_bits(v));
 	p->charge_id = p->next.lo;

@@ -4,8 +4,19 @@
  * this host alone would have, that is decided about under what this host may admit, and put together again. So
  * no algorithm knows of shares but how they stand in its word; a bucket has words of its own: share_bucket_ops.c.
  */
+#include "algorithm/adds.h"
 #include "algorithm/log.h"
 #include "algorithm/ops.h"
+
+uint32_t
+rl_limiter_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
+{
+	uint32_t lent = rl_share_worth(q, v->is_zero ? (struct rl_u128){0} : v->word,
+	                               rl_limiter_limit(l, q));
+	uint32_t room = rl_log_capacity(l->ring_entries);
+
+	return l->algorithm != RL_SLIDING_LOG || lent < room ? lent : room;
+}
 
 /* What such a limit is without its share: of this host alone. */
 static struct rl_limiter
@@ -76,9 +87,12 @@ static void
 decide_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
              uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
 {
-	struct lent lent = lent_of(l, q, v);
+	struct lent lent;
 
 	(void)is_asked;
+	if (rl_limiter_has_window(l) && rl_adds_to_share(l, q, v, cost, now_ns, p))
+		return;
+	lent = lent_of(l, q, v);
 	if (cost > lent.quota.capacity) { /* whatever counts */
 		rl_limiter_peek(l, q, v, cost, now_ns, &p->decision);
 		p->step = RL_STEP_DENY;
@@ -87,8 +101,6 @@ decide_share(const struct rl_limiter *l, const struct rl_quota *q, const struct 
 	}
 	rl_limiter_decide(&lent.inner, &lent.quota, &lent.view, cost, now_ns, true, p);
 	p->next = lent.inner.ops->with_share(p->next, lent.share_bits);
-	if (p->step == RL_STEP_ADMIT)
-		p->step = RL_STEP_LENT;
 	rl_share_tell(lent.limit, lent.quota.capacity, &p->decision);
 }
 
@@ -170,7 +182,7 @@ history_of_share(const struct rl_limiter *l, const struct rl_view *v, uint64_t n
 	const struct rl_limiter inner = inner_of(l);
 	const struct rl_view view = view_without(&inner, v);
 
-	return rl_limiter_history(&inner, &view, now_ns, h);
+	return inner.ops->history && inner.ops->history(&inner, &view, now_ns, h);
 }
 
 static void
@@ -220,7 +232,7 @@ rl_limiter_lend(const struct rl_limiter *l, const struct rl_quota *q, const stru
 
 	if (v->is_zero && share == 0)
 		return false;
-	*next = v->is_zero ? rl_limiter_nothing(l, now_ns, v->slot_bits) : v->word;
+	*next = v->is_zero ? l->ops->nothing(l, now_ns, v->slot_bits) : v->word;
 	*next = rl_share_put(*next, code);
 	if (!v->is_zero && rl_limiter_has_bucket(l))
 		*next = rl_share_bucket_scaled(l, q, v, code, now_ns, *next);

@@ -59,8 +59,7 @@ enum rl_step {
 	RL_STEP_ADMIT,  /* CAS to next: charged */
 	RL_STEP_FREEZE, /* CAS to next, then decide again */
 	RL_STEP_CLOSE,  /* store the ring, CAS to next; charged if `charges`, else decide again */
-	RL_STEP_LENT,   /* CAS to next: charged, of a limit of a cluster */
-	RL_STEP_HOLD,   /* of a limit in flight: it admits, see holder/units.h */
+	RL_STEP_HOLD,   /* of a limit in flight: see holder/units.h */
 };
 
 struct rl_move {

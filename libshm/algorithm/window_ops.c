@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sliding and fixed windows, whose arithmetic is window.c's. */
+#include "algorithm/adds.h"
 #include "algorithm/ops.h"
 
 /* The view of a window's word, in *space. */
@@ -28,14 +29,58 @@ limit_of_window(const struct rl_limiter *l, const struct rl_quota *q)
 	return q->capacity;
 }
 
+/*
+ * What counts of a window whose state is of now's sub-bucket and says it exactly, without a look at
+ * the ring: a hard or a fixed one, not frozen, in which something was counted. False for all else.
+ */
+static bool
+counts_exactly(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns, uint64_t *used)
+{
+	const struct rl_window *w = &l->window;
+	struct rl_u128 next;
+
+	return !v->is_zero && (w->is_hard || w->count == 0) &&
+	       v->word.lo >> RL_STATE_CUR_SHIFT > 0 &&
+	       rl_window_adds(v->word, rl_window_epoch(w, now_ns), UINT32_MAX, 0, &next, used);
+}
+
+/* Without a look at the ring. */
+static bool
+peek_at_once(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+             uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+{
+	const struct rl_window *w = &l->window;
+	uint64_t used;
+
+	if (v->is_zero) {
+		d->remaining = q->capacity;
+		d->admits = cost <= q->capacity;
+		return true;
+	}
+	if (q->counts_denied || cost > q->capacity)
+		return false;
+	if (rl_adds_nothing(l, q, v, cost, now_ns, d))
+		return true;
+	if (!counts_exactly(l, v, now_ns, &used) || used + cost > q->capacity)
+		return false;
+	d->remaining = q->capacity - (uint32_t)used;
+	d->admits = true;
+	d->reset_at_ns = (rl_window_epoch(w, now_ns) + w->count + 1) * w->width_ns;
+	return true;
+}
+
 static void
 peek_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
             uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
+	struct rl_window_used u;
+	struct rl_window_at at;
 	struct rl_state space;
-	struct rl_window_at at = window_at(l, v, now_ns, &space);
-	struct rl_window_used u = rl_window_count(&at);
 
+	if (peek_at_once(l, q, v, cost, now_ns, d))
+		return;
+	at = window_at(l, v, now_ns, &space);
+	u = rl_window_count(&at);
 	tell_window(&at, &u, q, cost, d);
 	d->admits = cost <= d->remaining;
 	d->beyond = rl_beyond(l, q, u.used);
@@ -53,9 +98,10 @@ count_denied_in_window(const struct rl_quota *q, const struct rl_view *v, struct
 	p->decision.beyond = s->cur - q->capacity;
 }
 
-static void
-decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-              uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+/* By the ring, too. */
+static __attribute__((noinline)) void
+decide_by_ring(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+               uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
 {
 	struct rl_state state;
 	struct rl_window_at at = window_at(l, v, now_ns, &state);
@@ -78,6 +124,21 @@ decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct
 	p->memory = 0;
 	p->decision.remaining = rl_window_left(&l->window, &move.next, q->capacity, now_ns);
 	p->decision.reset_at_ns = rl_window_idle_at(&l->window, &move.next);
+}
+
+static void
+decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+              uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+{
+	if (rl_adds_to_window(l, q, v, cost, now_ns, p))
+		return;
+	if (!rl_limiter_counts_denied(l, q) &&
+	    rl_adds_nothing(l, q, v, cost, now_ns, &p->decision)) {
+		p->step = RL_STEP_DENY;
+		p->charges = false;
+		return;
+	}
+	decide_by_ring(l, q, v, cost, now_ns, is_asked, p);
 }
 
 static bool

@@ -2,14 +2,44 @@
 #include "rl.h"
 
 #include "decide/check.h"
+#include "decide/usual.h"
 
-enum rl_verdict
-rl_check_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
-            uint64_t now_ns, struct rl_result *result)
+/* A call of its own: what it takes is no part of the frame of a usual request. */
+static __attribute__((noinline)) enum rl_verdict
+check_any(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost, uint64_t now_ns,
+          struct rl_result *result)
 {
 	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len, .cost = cost};
 
-	return rl_check_one(rl, &item, NULL, now_ns, result);
+	return rl_check_one(rl, rule, &item, NULL, now_ns, result);
+}
+
+enum rl_verdict
+rl_check_at(struct rl *app, int rule, const void *key, size_t key_len, uint64_t cost,
+            uint64_t now_ns, struct rl_result *result)
+{
+	struct rl *rl = rl_here_known(app);
+	int decided = RL_AGAIN;
+	struct rl_usual u;
+
+	if (__builtin_expect(rl_usual_make(rl, rule, key, key_len, cost, now_ns, &u), 1)) {
+		rl_table_prefetch(&rl->segment.table, &u.candidates);
+		if (__builtin_expect(rl_usual_find(rl, now_ns, &u), 1))
+			decided = rl_usual_decide(rl, rule, key, key_len, cost, now_ns, result, &u);
+	}
+	if (__builtin_expect(decided != RL_AGAIN, 1))
+		return (enum rl_verdict)decided;
+	return check_any(rl, rule, key, key_len, cost, now_ns, result);
+}
+
+enum rl_verdict
+rl_check_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
+                 struct rl_result *result)
+{
+	if (!item->charges && (item->capacity | item->flags) == 0)
+		return rl_check_at(rl, item->rule, item->key, item->key_len, item->cost, now_ns,
+		                   result);
+	return rl_check_one(rl, item->rule, item, NULL, now_ns, result);
 }
 
 enum rl_verdict

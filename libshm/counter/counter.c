@@ -120,7 +120,7 @@ begin(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns
 	c->key_len = key_len;
 	c->now_ns = rl_clamp_now(now_ns);
 	c->key_hash = rl_hash_of_key(rl->segment.key_start, key, key_len);
-	rl_request_candidates(rl, c->limit, c->key_hash, &c->candidates);
+	rl_part_candidates(&rl->segment.table, c->limit, c->key_hash, &c->candidates);
 	return 0;
 }
 

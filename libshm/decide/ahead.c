@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "algorithm/adds.h"
+#include "decide/plan.h"
 #include "decide/refund.h"
 #include "move/follow.h"
 #include "segment/stats.h"
@@ -45,32 +47,33 @@ is_current(const struct rl_ahead_entry *e, const struct rl_compiled *limit, uint
 	return now_ns - rl_atomic_own_load(&e->start_ns) < limit->limiter.window.width_ns;
 }
 
-/* Are the units good for the request? `key` is of its candidates. */
+/* Are the units good for the request? */
 static inline bool
-are_good(const struct rl_ahead_entry *e, const struct rl_ask *a, uint64_t key)
+are_good(const struct rl_ahead_entry *e, const struct rl_part *p)
 {
 	uint64_t tag = rl_atomic_own_load(&e->tag), slot = rl_atomic_own_load(&e->slot);
 
-	return rl_tag_is(tag, RL_TAG_LIVE, key) && rl_atomic_own_load(&e->limit) == a->limit &&
-	       rl_atomic_own_load(&e->segment) == a->segment &&
-	       rl_atomic_own_load(&e->capacity) == a->quota.capacity &&
-	       is_current(e, a->limit, a->now_ns) &&
-	       slot < rl_segment_slots(a->segment) && /* not of a larger table, this moment */
-	       rl_atomic_load(rl_table_tag(&a->segment->table, slot)) == tag;
+	return rl_tag_is(tag, RL_TAG_LIVE, p->candidates.key) &&
+	       rl_atomic_own_load(&e->limit) == p->limit &&
+	       rl_atomic_own_load(&e->segment) == p->segment &&
+	       rl_atomic_own_load(&e->capacity) == p->quota.capacity &&
+	       is_current(e, p->limit, p->now_ns) &&
+	       slot < rl_segment_slots(p->segment) && /* not of a larger table, this moment */
+	       rl_atomic_load(rl_table_tag(&p->segment->table, slot)) == tag;
 }
 
-/* Spend what the request costs. True: *slot is where it was charged. */
+/* Spend what the request costs. True: p->slot is where it was charged. */
 static inline bool
-spend(struct rl_ahead_entry *e, const struct rl_ask *a, uint64_t key, struct rl_slot *slot)
+spend(struct rl_ahead_entry *e, struct rl_part *p)
 {
 	for (int tries = 0; tries < TRIES; tries++) {
 		uint64_t word = rl_atomic_own_load(&e->word);
 
-		if ((word & BUSY) || (word & UNITS) < a->cost || !are_good(e, a, key))
+		if ((word & BUSY) || (word & UNITS) < p->cost || !are_good(e, p))
 			return false;
-		slot->index = rl_atomic_own_load(&e->slot);
-		slot->tag = rl_atomic_own_load(&e->tag);
-		if (rl_atomic_own_cas(&e->word, word, (word - a->cost) & ~CHALLENGED))
+		p->slot.index = rl_atomic_own_load(&e->slot);
+		p->slot.tag = rl_atomic_own_load(&e->tag);
+		if (rl_atomic_own_cas(&e->word, word, (word - p->cost) & ~CHALLENGED))
 			return true;
 	}
 	return false;
@@ -78,22 +81,27 @@ spend(struct rl_ahead_entry *e, const struct rl_ask *a, uint64_t key, struct rl_
 
 /* What is left by the key's state, if a glance says so; else nothing, for it is never overstated. */
 static int
-answer_spent(const struct rl_ask *a, struct rl_slot slot)
+answer_spent(struct rl_part *p)
 {
-	const struct rl_limiter *l = &a->limit->limiter;
-	struct rl_plan plan;
-	struct rl_view v;
+	const struct rl_limiter *l = &p->limit->limiter;
+	struct rl_plan *plan = &p->plan;
+	struct rl_window_now now;
 
-	if (!a->result && !a->charge)
+	if (!p->is_asked && !p->charge)
 		return RL_ALLOWED;
-	if (rl_view_load(a->segment, slot, &v) != RL_SEEN ||
-	    !rl_limiter_adds(l, &a->quota, &v, 0, a->now_ns, &plan)) {
-		plan.decision =
-			rl_limiter_decision(l, &a->quota, a->cost, a->quota.capacity, a->now_ns);
-		plan.charge_id = rl_window_epoch(&l->window, a->now_ns);
-		plan.memory = 0;
+	if (rl_view_load(p->segment, p->slot, &p->view) != RL_SEEN ||
+	    !rl_adds_to_window(l, &p->quota, &p->view, 0, p->now_ns, plan)) {
+		now = rl_window_now(&l->window, p->now_ns);
+		plan->charge_id = now.epoch;
+		plan->memory = 0;
+		plan->decision = (struct rl_decision){
+			.limit = p->quota.capacity,
+			.reset_at_ns = (now.epoch + l->window.count + 1) * l->window.width_ns,
+		};
 	}
-	return (int)rl_answer_charged(a, slot, &plan);
+	if (p->charge)
+		rl_part_hand_out(p, plan->charge_id, plan->memory, 0);
+	return (int)rl_part_answer(p, &plan->decision, RL_ALLOWED);
 }
 
 /* False if it is too late: then the units stay charged, and are counted as lost. */
@@ -135,39 +143,33 @@ release(struct rl_ahead_entry *e, uint64_t busy, uint32_t units)
 
 /* Charge so many units at once, if one CAS does it and leaves what all processes may ask for. */
 static bool
-charge(const struct rl_ask *a, const struct rl_candidates *candidates, uint32_t units,
-       struct rl_slot *slot)
+charge(struct rl_part *p, uint32_t units)
 {
-	uint64_t reserve = (uint64_t)a->segment->geometry.stripes * a->quota.prefetch;
-	struct rl_ask more = *a;
-	struct rl_plan plan;
-	struct rl_u128 seen;
+	uint64_t reserve = (uint64_t)p->segment->geometry.stripes * p->quota.prefetch;
 
-	more.cost = units;
 	for (int tries = 0; tries < TRIES; tries++) {
-		if (!rl_table_find(&a->segment->table, candidates, slot) ||
-		    !rl_plan_charge(&more, *slot, &seen, &plan) ||
-		    plan.decision.remaining < reserve)
+		if (rl_part_look(p, units, RL_CHARGE) != RL_ALLOWED || !rl_part_is_one_step(p) ||
+		    p->plan.charge_id != rl_window_epoch(&p->limit->limiter.window, p->now_ns) ||
+		    p->plan.decision.remaining < reserve)
 			return false;
-		if (rl_charge_planned(&more, *slot, seen, &plan) != RL_AGAIN)
+		if (rl_part_charge(p) != RL_AGAIN)
 			return true;
 	}
 	return false;
 }
 
 static void
-fill(struct rl_ahead_entry *e, const struct rl_ask *a, struct rl_slot slot)
+fill(struct rl_ahead_entry *e, const struct rl_part *p)
 {
-	const struct rl_window *w = &a->limit->limiter.window;
-	uint64_t epoch = rl_window_epoch(w, a->now_ns);
+	uint64_t epoch = p->plan.charge_id;
 
-	rl_atomic_own_store(&e->limit, a->limit);
-	rl_atomic_own_store(&e->segment, a->segment);
-	rl_atomic_own_store(&e->capacity, a->quota.capacity);
+	rl_atomic_own_store(&e->limit, p->limit);
+	rl_atomic_own_store(&e->segment, p->segment);
+	rl_atomic_own_store(&e->capacity, p->quota.capacity);
 	rl_atomic_own_store(&e->epoch, epoch);
-	rl_atomic_own_store(&e->start_ns, epoch * w->width_ns);
-	rl_atomic_own_store(&e->slot, slot.index);
-	rl_atomic_own_store(&e->tag, slot.tag);
+	rl_atomic_own_store(&e->start_ns, epoch * p->limit->limiter.window.width_ns);
+	rl_atomic_own_store(&e->slot, p->slot.index);
+	rl_atomic_own_store(&e->tag, p->slot.tag);
 }
 
 /* Else the key was forgotten since, and what is held of it is worth nothing now. */
@@ -179,33 +181,31 @@ is_filled_from(const struct rl_ahead_entry *e, struct rl_slot slot)
 
 /* Of an entry that is seized and holds `held`: charge the request, or leave it empty. */
 static int
-refill(struct rl_ahead_entry *e, const struct rl_ask *a, const struct rl_candidates *candidates,
-       uint64_t busy, uint32_t held)
+refill(struct rl_ahead_entry *e, struct rl_part *p, uint32_t cost, uint64_t busy, uint32_t held)
 {
-	struct rl_slot slot;
 	uint32_t charged, units;
 
-	if (held > 0 && !are_good(e, a, candidates->key)) {
+	if (held > 0 && !are_good(e, p)) {
 		give(e, held);
 		held = 0;
 	}
-	if (held >= a->quota.prefetch || !charge(a, candidates, a->quota.prefetch - held, &slot)) {
+	if (held >= p->quota.prefetch || !charge(p, p->quota.prefetch - held)) {
 		if (held > 0)
 			give(e, held);
 		release(e, busy, 0);
 		return RL_AGAIN;
 	}
-	charged = a->quota.prefetch - held;
-	units = is_filled_from(e, slot) ? charged + held : charged;
-	fill(e, a, slot);
-	if (units < a->cost) {
+	charged = p->quota.prefetch - held;
+	units = is_filled_from(e, p->slot) ? charged + held : charged;
+	fill(e, p);
+	if (units < cost) {
 		give(e, charged);
 		release(e, busy, 0);
 		return RL_AGAIN;
 	}
-	release(e, busy, units - a->cost);
-	if (a->charge)
-		a->charge->cost = a->cost; /* the others are the store's */
+	release(e, busy, units - cost);
+	if (p->charge)
+		p->charge->cost = cost; /* the others are the store's */
 	return RL_ALLOWED;
 }
 
@@ -221,27 +221,31 @@ is_anothers(const struct rl_ahead_entry *e, uint64_t word, uint64_t key, uint64_
 }
 
 int
-rl_ahead_charge(struct rl *rl, const struct rl_ask *a, const struct rl_candidates *candidates)
+rl_ahead_charge(struct rl_part *p, uint64_t cost)
 {
+	const uint64_t key = p->candidates.key;
 	struct rl_ahead_entry *e;
-	struct rl_slot slot;
 	uint64_t word;
 	uint32_t held;
+	int charged;
 
-	if (!rl->handle->ahead || !rl->segment.is_writable || a->cost > a->quota.prefetch ||
-	    !rl_limiter_is_window(&a->limit->limiter))
+	if (!p->rl->handle->ahead || !p->segment->is_writable || cost == 0 ||
+	    cost > p->quota.prefetch || !rl_limiter_is_window(&p->limit->limiter))
 		return RL_AGAIN;
-	e = &rl->handle->ahead->entry[candidates->key % RL_AHEAD_ENTRIES];
-	if (spend(e, a, candidates->key, &slot))
-		return answer_spent(a, slot);
+	p->cost = (uint32_t)cost;
+	e = &p->rl->handle->ahead->entry[key % RL_AHEAD_ENTRIES];
+	if (spend(e, p))
+		return answer_spent(p);
 	word = rl_atomic_own_load(&e->word);
-	if (is_anothers(e, word, candidates->key, a->now_ns)) {
+	if (is_anothers(e, word, key, p->now_ns)) {
 		rl_atomic_own_cas(&e->word, word, word | CHALLENGED);
 		return RL_AGAIN;
 	}
 	if (!seize(e, &word, &held))
 		return RL_AGAIN;
-	return refill(e, a, candidates, word, held);
+	charged = refill(e, p, (uint32_t)cost, word, held);
+	p->cost = (uint32_t)cost;
+	return charged;
 }
 
 int

@@ -36,7 +36,7 @@
  * decision that a signal handler forks in the midst of does not take the parent's units along. (What
  * it interrupts in giving back may be given back by both, as with rl_refund().)
  */
-#include "decide/decide.h"
+#include "decide/part.h"
 
 #define RL_AHEAD_ENTRIES 64
 
@@ -62,10 +62,9 @@ struct rl_ahead *rl_ahead_make(void);
 void rl_ahead_free(struct rl_ahead *ahead);
 
 /*
- * Charge a request, a->cost of at least 1, whose limit has `prefetch`, and which nothing bans: from the
- * store, or so that it is filled. RL_ALLOWED, with *a->result; or RL_AGAIN: it has to be decided
- * without the store.
+ * Charge a request that nothing bans, of the only limit of its rule: from the store, or so that it is filled. RL_ALLOWED,
+ * with *p->result; or RL_AGAIN: it has to be decided without the store.
  */
-int rl_ahead_charge(struct rl *rl, const struct rl_ask *a, const struct rl_candidates *candidates);
+int rl_ahead_charge(struct rl_part *p, uint64_t cost);
 
 #endif

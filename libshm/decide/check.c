@@ -1,188 +1,551 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One request under one rule. Most rules have one limit that counts whole keys, and most keys have their slot: these
- * are decided by check_plain(), without a look aside. All else, and what that cannot decide, is rl_check_any()'s.
+ * One request: one item or several, each of which one or several limits count.
+ *
+ * All or nothing: first every limit is only looked at, so that a request which is denied anyway
+ * writes nothing. If all allow it, they are charged, those in flight first, for their units can be given
+ * back whenever; should one deny it by then, because others were quicker, the charges before it
+ * are given back. Meanwhile another request may be denied by a charge that is being given back; none is
+ * admitted beyond a limit.
+ *
+ * What a look plans, one CAS charges. What takes more than a look is rl_decide()'s.
  */
 #include "decide/check.h"
 
-#include "decide/ahead.h"
-#include "decide/multi.h"
-#include "decide/plain.h"
-#include "move/follow.h"
+#include <stddef.h>
 
-/* Of an item that nothing bans, under its only limit: from what was taken ahead, if it has that. */
-static inline bool
-charge_ahead(struct rl *rl, const struct rl_item *item, struct rl_ask *a,
-             const struct rl_candidates *candidates)
+#include "decide/ahead.h"
+#include "decide/answered.h"
+#include "decide/decide.h"
+#include "decide/plan.h"
+#include "decide/refund.h"
+#include "holder/units.h"
+#include "move/follow.h"
+#include "rl.h"
+
+#define PARTS_ALL RL_ITEMS_MAX
+
+_Static_assert(RL_ITEMS_MAX <= 32, "a bit for each part");
+
+/* The limits of item i are the parts first[i] .. first[i + 1] - 1: none, if it is answered without them. */
+struct request {
+	struct rl *rl;
+	const struct rl_item *items;
+	size_t count;
+	uint64_t now_ns;
+	bool tells_each; /* each limit's answer is wanted */
+	bool has_held;   /* some limit is in flight */
+	unsigned parts;
+	unsigned first[RL_ITEMS_MAX + 1];
+	unsigned decider[RL_ITEMS_MAX]; /* the part that decides an item, once combined */
+	uint32_t charged;               /* bits of the parts that are charged */
+	struct rl_part *part;
+	struct rl_budget budget;
+	struct rl_result *part_result; /* of each part, */
+	struct rl_charge *charge;      /* cost 0: none, */
+	struct rl_result *results;     /* and of each item */
+};
+
+static void
+of(struct request *q, struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
+   struct rl_part *part, struct rl_charge *charge)
 {
-	if (item->cost == 0 || item->cost > a->quota.prefetch || item->capacity > 0)
-		return false;
-	a->cost = (uint32_t)item->cost;
-	return rl_ahead_charge(rl, a, candidates) == RL_ALLOWED;
+	q->rl = rl;
+	q->items = items;
+	q->count = count;
+	q->now_ns = now_ns;
+	q->part = part;
+	q->charge = charge;
+}
+
+/* False if there are more parts than `room`. */
+static bool
+make(struct request *q, const struct rl_booking *booking, unsigned room)
+{
+	q->parts = 0;
+	for (size_t i = 0; i < q->count; i++) {
+		unsigned made =
+			rl_request_make(q->rl, q->items[i].rule, &q->items[i], booking, q->now_ns,
+		                        &q->part[q->parts], room - q->parts, &q->results[i]);
+
+		if (made == 0 && q->results[i].error == -EOVERFLOW)
+			return false;
+		q->first[i] = q->parts;
+		q->parts += made;
+	}
+	q->first[q->count] = q->parts;
+	return true;
+}
+
+static bool
+is_answered(const struct request *q, size_t i)
+{
+	return q->first[i] == q->first[i + 1];
+}
+
+/* Does the result of part p decide more than that of part q? */
+static bool
+outranks(const struct rl_result *p, const struct rl_result *q)
+{
+	static const int rank[] = {
+		[RL_ALLOWED] = 0, [RL_UNDECIDED] = 1, [RL_DENIED] = 2, [RL_NEVER] = 3};
+
+	if (rank[p->verdict] != rank[q->verdict])
+		return rank[p->verdict] > rank[q->verdict];
+	if (p->verdict == RL_ALLOWED)
+		return p->remaining < q->remaining;
+	return p->retry_after_ns > q->retry_after_ns;
+}
+
+/* The part of item i that decides it; the item has some. A shadow does only among its like. */
+static unsigned
+decider_of(const struct request *q, size_t i)
+{
+	unsigned best = q->first[i];
+
+	for (unsigned p = best + 1; p < q->first[i + 1]; p++) {
+		bool is_shadow = q->part[p].quota.is_shadow;
+		if (is_shadow != q->part[best].quota.is_shadow
+		            ? !is_shadow
+		            : outranks(&q->part_result[p], &q->part_result[best]))
+			best = p;
+	}
+	return best;
+}
+
+/* An item's answer from those of its parts. */
+static void
+combine(struct request *q, size_t i)
+{
+	struct rl_result *r = &q->results[i];
+	unsigned best = decider_of(q, i);
+
+	q->decider[i] = best;
+	*r = q->part_result[best];
+	for (unsigned p = q->first[i]; p < q->first[i + 1]; p++) {
+		const struct rl_result *t = &q->part_result[p];
+		r->is_shadow_denied |= t->is_shadow_denied;
+		r->error = r->error ? r->error : t->error;
+		if (r->verdict == RL_ALLOWED && t->delay_ns > r->delay_ns)
+			r->delay_ns = t->delay_ns;
+	}
+}
+
+/* The item that decides by not allowing, or count. */
+static size_t
+denier(const struct request *q)
+{
+	size_t best = q->count;
+
+	for (size_t i = 0; i < q->count; i++)
+		if (q->results[i].verdict != RL_ALLOWED &&
+		    (best == q->count || outranks(&q->results[i], &q->results[best])))
+			best = i;
+	return best;
+}
+
+/* Decide about one part; a shadow limit never says no. */
+static enum rl_verdict
+decide_part(struct rl_part *p, uint64_t cost, enum rl_mode mode)
+{
+	return rl_part_lift_shadow(p, rl_decide(p, cost, mode));
+}
+
+/* Do processes that have ended hold units by which a request was denied? They are given back. */
+static bool
+has_reclaimed(struct rl_part *p, uint64_t cost)
+{
+	struct rl_slot slot;
+
+	return cost > 0 && p->limit->limiter.is_held && p->segment->is_writable &&
+	       rl_table_find(&p->segment->table, &p->candidates, &slot) &&
+	       rl_units_reclaim(p->rl, p->limit, slot, p->budget) > 0;
+}
+
+/* The answer that a charge would get. */
+static enum rl_verdict
+peek_part(struct rl_part *p, uint64_t cost)
+{
+	enum rl_verdict verdict = decide_part(p, cost, RL_PEEK);
+
+	if (verdict == RL_DENIED && has_reclaimed(p, cost))
+		return decide_part(p, cost, RL_PEEK);
+	return verdict;
+}
+
+/* Would the limit allow? */
+static enum rl_verdict
+look_at(struct rl_part *p, uint64_t cost)
+{
+	p->planned = cost > 0 ? rl_part_look(p, cost, RL_CHARGE) : rl_part_look(p, 1, RL_PEEK);
+	if (cost > 0 && p->planned != RL_AGAIN && !rl_part_is_one_step(p))
+		p->planned = RL_AGAIN;
+	if (p->planned == RL_AGAIN)
+		return peek_part(p, cost);
+	return rl_part_lift_shadow(p, (enum rl_verdict)p->planned);
+}
+
+/* Would everything be allowed? */
+static bool
+look_at_all(struct request *q)
+{
+	bool would_allow = true;
+
+	for (size_t i = 0; i < q->count; i++) {
+		would_allow &= !is_answered(q, i) || q->results[i].verdict == RL_ALLOWED;
+		for (unsigned p = q->first[i]; p < q->first[i + 1]; p++)
+			would_allow &= look_at(&q->part[p], q->items[i].cost) == RL_ALLOWED;
+	}
+	return would_allow;
+}
+
+/* Count what a part denies. If by now it would allow, that is given back: the request is denied. */
+static void
+count_denied(const struct request *q, struct rl_part *p, uint64_t cost)
+{
+	struct rl_result peeked = *p->result;
+	struct rl_charge charge = {.cost = 0}, *own = p->charge;
+
+	p->charge = &charge;
+	if (rl_decide(p, cost, RL_CHARGE) == RL_DENIED) {
+		rl_part_lift_shadow(p, RL_DENIED);
+	} else {
+		rl_refund_charge(p->rl, &charge, q->now_ns);
+		*p->result = peeked;
+	}
+	p->charge = own;
+}
+
+/* The request is denied. Who would have allowed it says so, if it is told; who writes what it denies does so. */
+static void
+deny(const struct request *q, struct rl_part *p, uint64_t cost)
+{
+	const struct rl_result *r = p->result;
+
+	if (cost == 0)
+		return;
+	if (p->planned == RL_ALLOWED && q->tells_each)
+		peek_part(p, cost);
+	else if (p->planned == RL_ALLOWED)
+		rl_result_clear(p->result);
+	else if (p->planned == RL_DENIED)
+		rl_part_denied(p);
+	else if ((r->verdict == RL_DENIED || r->is_shadow_denied) &&
+	         rl_quota_writes_denied(&p->limit->limiter, &p->quota))
+		count_denied(q, p, cost);
+}
+
+static void
+deny_all(const struct request *q)
+{
+	for (size_t i = 0; i < q->count; i++)
+		for (unsigned p = q->first[i]; p < q->first[i + 1]; p++)
+			deny(q, &q->part[p], q->items[i].cost);
+}
+
+/* As it was planned, or else anew. */
+static enum rl_verdict
+charge_part(struct rl_part *p, uint64_t cost, struct rl_charge *charge)
+{
+	if (p->planned == RL_ALLOWED && rl_part_charge(p) == RL_ALLOWED)
+		return RL_ALLOWED;
+	p->charge = charge;
+	return decide_part(p, cost, RL_CHARGE);
+}
+
+/* Charge the limits that are in flight, or the others; the part that does not allow, or PARTS_ALL. */
+static unsigned
+charge_those(struct request *q, bool in_flight)
+{
+	for (size_t i = 0; i < q->count; i++) {
+		uint64_t cost = q->items[i].cost;
+		for (unsigned p = q->first[i]; p < q->first[i + 1] && cost > 0; p++) {
+			if (q->has_held && q->part[p].limit->limiter.is_held != in_flight)
+				continue;
+			if (charge_part(&q->part[p], cost, &q->charge[p]) != RL_ALLOWED)
+				return p;
+			q->charged |= UINT32_C(1) << p;
+		}
+	}
+	return PARTS_ALL;
+}
+
+/* The charge of the part, if there was one: what was planned is handed out when it is asked for. */
+static struct rl_charge *
+charge_of(const struct request *q, unsigned p)
+{
+	struct rl_part *part = &q->part[p];
+
+	if ((q->charged >> p & 1) && part->planned == RL_ALLOWED) {
+		part->charge = &q->charge[p];
+		rl_part_hand_out(part, part->plan.charge_id, part->plan.memory, 0);
+	}
+	return &q->charge[p];
+}
+
+/* Part `denied` was denied by then: nothing stays charged, and every other part is asked what it says now. */
+static void
+take_back(struct request *q, unsigned denied)
+{
+	for (unsigned p = 0; p < q->parts; p++)
+		if (q->charged >> p & 1)
+			rl_refund_charge(q->part[p].rl, charge_of(q, p), q->now_ns);
+	for (size_t i = 0; i < q->count; i++)
+		for (unsigned p = q->first[i]; p < q->first[i + 1]; p++)
+			if (p != denied && !(q->charged >> p & 1))
+				decide_part(&q->part[p], q->items[i].cost, RL_PEEK);
+}
+
+static void
+charge_all(struct request *q)
+{
+	unsigned denied = q->has_held ? charge_those(q, true) : PARTS_ALL;
+
+	if (denied == PARTS_ALL)
+		denied = charge_those(q, false);
+	if (denied == PARTS_ALL)
+		return;
+	take_back(q, denied);
+	q->charged = 0;
+}
+
+/* The callers give back what stays charged. */
+static void
+hand_out(const struct request *q, size_t i)
+{
+	struct rl_charges *to = q->items[i].charges;
+
+	for (unsigned p = q->first[i]; to && p < q->first[i + 1]; p++)
+		if (charge_of(q, p)->cost > 0 && to->count < RL_LIMITS_MAX)
+			to->charge[to->count++] = q->charge[p];
+}
+
+static void
+answer_item(const struct request *q, size_t i)
+{
+	const struct rl_part *decider = is_answered(q, i) ? NULL : &q->part[q->decider[i]];
+
+	if (q->items[i].cost > 0 && (decider || rl_request_is_counted(&q->results[i])))
+		rl_answered(q->rl, q->items[i].rule, &q->items[i], &q->part[q->first[i]],
+		            q->first[i + 1] - q->first[i], decider, &q->results[i], q->now_ns);
+}
+
+static void
+begin(struct request *q)
+{
+	q->budget = rl_decision_budget(&q->rl->segment, q->parts);
+	q->has_held = false;
+	q->charged = 0;
+	for (unsigned n = 0; n < q->parts; n++) {
+		struct rl_part *p = &q->part[n];
+
+		p->budget = &q->budget;
+		p->result = &q->part_result[n];
+		p->is_asked = true;
+		q->charge[n].cost = 0;
+		q->has_held |= p->limit->limiter.is_held;
+	}
+}
+
+/* Decide what make() has made; the item that decided, or count. */
+static size_t
+decide(struct request *q)
+{
+	size_t decided;
+
+	begin(q);
+	if (look_at_all(q))
+		charge_all(q);
+	else
+		deny_all(q);
+	for (size_t i = 0; i < q->count; i++)
+		if (!is_answered(q, i))
+			combine(q, i);
+	decided = denier(q);
+	for (size_t i = 0; i < q->count; i++) {
+		hand_out(q, i);
+		if (i == decided || decided == q->count)
+			answer_item(q, i);
+	}
+	return decided;
+}
+
+/* Of a request that is too large to be looked at. */
+static void
+hand_out_nothing(const struct rl_item *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (items[i].charges)
+			items[i].charges->count = 0;
 }
 
 static enum rl_verdict
-decide_one(struct rl *rl, const struct rl_item *item, struct rl_request *rq)
+check_all(struct rl *rl, const struct rl_item *items, size_t count,
+          const struct rl_booking *booking, uint64_t now_ns, struct rl_result *results,
+          size_t *decided)
 {
-	enum rl_mode mode = item->cost > 0 ? RL_CHARGE : RL_PEEK;
-	enum rl_verdict verdict = RL_ALLOWED;
+	struct rl_result unused[RL_ITEMS_MAX], part_result[RL_ITEMS_MAX];
+	struct rl_charge charge[RL_ITEMS_MAX];
+	struct rl_part part[RL_ITEMS_MAX];
+	struct request q;
+	size_t ignored;
 
-	rq->ask.charge = rl_item_charge(item);
-	if (!charge_ahead(rl, item, &rq->ask, &rq->candidates))
-		verdict = rl_request_lift_shadow(&rq->ask, rl_decide(rq, item->cost, mode));
-	rl_item_charged(item);
-	if (mode == RL_CHARGE) {
-		rl_answered_item(rl, item, rq, rq->ask.result, rq->ask.now_ns);
-		rl_answered_part(rq, rq->ask.result, verdict);
+	decided = decided ? decided : &ignored;
+	*decided = 0;
+	of(&q, rl_here(rl), items, count, now_ns, part, charge);
+	q.part_result = part_result;
+	q.results = results ? results : unused;
+	q.tells_each = true;
+	if (count > RL_ITEMS_MAX || !make(&q, booking, RL_ITEMS_MAX)) {
+		hand_out_nothing(items, count);
+		return RL_UNDECIDED;
 	}
+	*decided = decide(&q);
+	return *decided < count ? q.results[*decided].verdict : RL_ALLOWED;
+}
+
+enum rl_verdict
+rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
+                struct rl_result *results, size_t *decided)
+{
+	return check_all(rl, items, count, NULL, now_ns, results, decided);
+}
+
+enum rl_verdict
+rl_reserve_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t max_wait_ns,
+                  uint64_t now_ns, struct rl_result *results, size_t *decided)
+{
+	const struct rl_booking booking = {.max_wait_ns = max_wait_ns};
+
+	return check_all(rl, items, count, &booking, now_ns, results, decided);
+}
+
+enum rl_verdict
+rl_check_all(struct rl *rl, const struct rl_item *items, size_t count, struct rl_result *results,
+             size_t *decided)
+{
+	return rl_check_all_at(rl, items, count, rl_segment_now(&rl->segment), results, decided);
+}
+
+/* An item whose parts are made; `each` is room for what each of its limits says, and is told if that is wanted. */
+static enum rl_verdict
+decide_item(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_part *part,
+            unsigned parts, struct rl_result *each, bool tells_each, struct rl_result *result)
+{
+	struct rl_charge charge[RL_LIMITS_MAX];
+	struct request q;
+
+	of(&q, rl, item, 1, now_ns, part, charge);
+	q.parts = parts;
+	q.first[0] = 0;
+	q.first[1] = parts;
+	q.part_result = each;
+	q.results = result;
+	q.tells_each = tells_each;
+	decide(&q);
+	return result->verdict;
+}
+
+/* The same without that, where there is none or several. */
+static __attribute__((noinline)) enum rl_verdict
+decide_several(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_part *part,
+               unsigned parts, struct rl_result *result)
+{
+	struct rl_result each[RL_LIMITS_MAX];
+
+	return decide_item(rl, item, now_ns, part, parts, each, false, result);
+}
+
+/* As a look at its slot plans it; or by whatever it takes. */
+static inline __attribute__((always_inline)) int
+charge_alone(struct rl_part *p, uint64_t cost)
+{
+	int decided = RL_AGAIN;
+
+	if (p->quota.prefetch > 0 && p->tier == 0)
+		decided = rl_ahead_charge(p, cost);
+	if (decided != RL_AGAIN)
+		return decided;
+	decided = rl_part_look(p, cost, RL_CHARGE);
+	if (decided == RL_ALLOWED && rl_part_is_one_step(p))
+		decided = rl_part_charge(p);
+	else if (decided == RL_ALLOWED && p->plan.step == RL_STEP_HOLD)
+		decided = rl_decide_hold(p);
+	else if (decided == RL_DENIED && rl_part_is_one_step(p))
+		rl_part_denied(p);
+	else if (decided != RL_AGAIN)
+		decided = rl_decide_carry_out(p);
+	return decided == RL_AGAIN ? (int)rl_decide(p, cost, RL_CHARGE) : decided;
+}
+
+static inline __attribute__((always_inline)) int
+peek_alone(struct rl_part *p)
+{
+	bool is_filling = rl_table_is_filling(&p->segment->table); /* before the look: it may end */
+	int decided = rl_part_look(p, 1, RL_PEEK);
+
+	if (decided == RL_AGAIN && p->slot.tag == 0 && !is_filling)
+		decided = rl_decide_absent(p);
+	return decided == RL_AGAIN ? (int)rl_decide(p, 0, RL_PEEK) : decided;
+}
+
+/* An item of one part: there is no other that might say no, so it is charged at once. */
+static inline __attribute__((always_inline)) enum rl_verdict
+decide_alone(const struct rl_item *item, uint64_t now_ns, struct rl_part *p,
+             struct rl_result *result)
+{
+	struct rl_budget budget = rl_decision_budget(p->segment, 1);
+	struct rl_charges *to = item->charges;
+	struct rl_result unused;
+	enum rl_verdict verdict;
+
+	p->budget = &budget;
+	p->is_asked = result || p->tier > 0;
+	p->result = result ? result : &unused;
+	if (to) {
+		p->charge = to->charge;
+		p->charge->cost = 0;
+	}
+	verdict = (enum rl_verdict)(item->cost > 0 ? charge_alone(p, item->cost) : peek_alone(p));
+	if (to)
+		to->count = p->charge->cost > 0;
+	if (item->cost == 0)
+		return rl_part_lift_shadow(p, verdict);
+	if (verdict == RL_ALLOWED && p->tier == 0) {
+		rl_answered_allowed(p->segment, p->rule, p->slot, p->cost);
+		return verdict;
+	}
+	verdict = rl_part_lift_shadow(p, verdict);
+	rl_answered(p->rl, p->rule, item, p, 1, p, p->result, now_ns);
 	return verdict;
 }
 
 enum rl_verdict
-rl_check_made(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_request *part,
-              unsigned parts, struct rl_result *r)
-{
-	struct rl_budget budget = rl_decision_budget(&rl->segment, 1);
-	struct rl_result part_result[RL_LIMITS_MAX];
-
-	if (parts != 1)
-		return rl_multi_decide(rl, item, now_ns, part, parts, part_result, r);
-	part[0].budget = &budget;
-	part[0].ask.result = r;
-	return decide_one(rl, item, part);
-}
-
-enum rl_verdict
-rl_check_any(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
+rl_check_one(struct rl *rl, int rule, const struct rl_item *item, const struct rl_booking *booking,
              uint64_t now_ns, struct rl_result *result)
 {
 	struct rl_result unused, *r = result ? result : &unused;
-	struct rl_request part[RL_LIMITS_MAX];
+	struct rl_part part[RL_LIMITS_MAX];
 	unsigned parts;
 
+	if (!booking && rl_request_take(rl_here_known(rl), rule, item, now_ns, part))
+		return decide_alone(item, now_ns, part, result);
 	rl = rl_here(rl);
-	parts = rl_request_make(rl, item, booking, now_ns, part, RL_LIMITS_MAX, r);
-	return rl_check_made(rl, item, now_ns, part, parts, r);
-}
-
-/*
- * By the only limit of its rule, and the slot of its key. RL_AGAIN: nothing was done. `kind` is a constant: each has
- * this for itself, so that all of it stays in registers.
- */
-static inline __attribute__((always_inline)) int
-check_plain(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
-            uint64_t kind)
-{
-	struct rl_slot slot = {0};
-	struct rl_plain plain;
-	bool is_found;
-
-	if (__builtin_expect(!rl_plain_make(rl, item, now_ns, result, kind, &plain), 0))
-		return RL_AGAIN;
-	if (kind == RL_POLICY_PREFETCHES && charge_ahead(rl, item, &plain.ask, &plain.candidates)) {
-		rl_answered(rl, item, &plain.ask, slot, RL_ALLOWED);
-		rl_item_charged(item);
-		return RL_ALLOWED;
-	}
-	rl_table_prefetch(&rl->segment.table, &plain.candidates);
-	if (kind == RL_POLICY_LENT)
-		rl_policy_lend(plain.ask.segment, plain.ask.limit, plain.ask.now_ns,
-		               &plain.ask.quota);
-	is_found = rl_table_find(&rl->segment.table, &plain.candidates, &slot);
-	if (is_found)
-		rl_tell_expect(rl, slot, plain.ask.now_ns);
-	return rl_plain_decide(rl, item, &plain, is_found, slot, kind);
-}
-
-/* Each ends in a call, so that none has a frame for what is seldom. */
-static __attribute__((noinline)) enum rl_verdict
-check_lent(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result)
-{
-	int decided = check_plain(rl, item, now_ns, result, RL_POLICY_LENT);
-
-	if (__builtin_expect(decided == RL_AGAIN, 0))
-		return rl_check_any(rl, item, NULL, now_ns, result);
-	return (enum rl_verdict)decided;
-}
-
-static __attribute__((noinline)) enum rl_verdict
-check_held(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result)
-{
-	int decided = check_plain(rl, item, now_ns, result, RL_POLICY_HELD);
-
-	if (__builtin_expect(decided == RL_AGAIN, 0))
-		return rl_check_any(rl, item, NULL, now_ns, result);
-	return (enum rl_verdict)decided;
-}
-
-static __attribute__((noinline)) enum rl_verdict
-check_ahead(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result)
-{
-	int decided = check_plain(rl, item, now_ns, result, RL_POLICY_PREFETCHES);
-
-	if (__builtin_expect(decided == RL_AGAIN, 0))
-		return rl_check_any(rl, item, NULL, now_ns, result);
-	return (enum rl_verdict)decided;
-}
-
-/* Of a rule of another kind than is usual. */
-static __attribute__((noinline)) enum rl_verdict
-check_special(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result)
-{
-	switch (rl_policy_kind(rl, item->rule)) {
-	case RL_POLICY_LENT:
-		return check_lent(rl, item, now_ns, result);
-	case RL_POLICY_HELD:
-		return check_held(rl, item, now_ns, result);
-	case RL_POLICY_PREFETCHES:
-		return check_ahead(rl, item, now_ns, result);
-	default:
-		return rl_check_any(rl, item, NULL, now_ns, result);
-	}
-}
-
-static __attribute__((noinline)) enum rl_verdict
-check_usual(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result)
-{
-	int decided = check_plain(rl, item, now_ns, result, 0);
-
-	if (__builtin_expect(decided == RL_AGAIN, 0))
-		return check_special(rl, item, now_ns, result);
-	return (enum rl_verdict)decided;
-}
-
-enum rl_verdict
-rl_check_one(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
-             uint64_t now_ns, struct rl_result *result)
-{
-	rl = rl_here_known(rl);
-	if (__builtin_expect(booking != NULL, 0))
-		return rl_check_any(rl, item, booking, now_ns, result);
-	if (rl->segment.geometry.clustered && rl_policy_kind(rl, item->rule) == RL_POLICY_LENT)
-		return check_lent(rl, item, now_ns, result);
-	return check_usual(rl, item, now_ns, result);
-}
-
-enum rl_verdict
-rl_check_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-                 struct rl_result *result)
-{
-	return rl_check_one(rl, item, NULL, now_ns, result);
+	parts = rl_request_make(rl, rule, item, booking, now_ns, part, RL_LIMITS_MAX, r);
+	return parts == 1 ? decide_alone(item, now_ns, part, result)
+	                  : decide_several(rl, item, now_ns, part, parts, r);
 }
 
 enum rl_verdict
 rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
                    struct rl_result *result, size_t *count, struct rl_result results[RL_LIMITS_MAX])
 {
-	struct rl_request part[RL_LIMITS_MAX];
 	struct rl_result unused, *r = result ? result : &unused;
-	unsigned parts;
+	struct rl_part part[RL_LIMITS_MAX];
 
 	rl = rl_here(rl);
-	parts = rl_request_make(rl, item, NULL, now_ns, part, RL_LIMITS_MAX, r);
-	*count = parts;
-	rl_multi_decide(rl, item, now_ns, part, parts, results, r);
-	return r->verdict;
+	*count = rl_request_make(rl, item->rule, item, NULL, now_ns, part, RL_LIMITS_MAX, r);
+	return decide_item(rl, item, now_ns, part, (unsigned)*count, results, true, r);
 }
 
 enum rl_verdict
@@ -191,5 +554,5 @@ rl_reserve_item_at(struct rl *rl, const struct rl_item *item, uint64_t max_wait_
 {
 	const struct rl_booking booking = {.max_wait_ns = max_wait_ns};
 
-	return rl_check_one(rl, item, &booking, now_ns, result);
+	return rl_check_one(rl, item->rule, item, &booking, now_ns, result);
 }

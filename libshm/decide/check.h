@@ -6,19 +6,10 @@
 
 /*
  * Decide, charge and count one item, whose rule may have several limits. `booking` and `result` may
- * be NULL.
+ * be NULL; `rule` is the item's.
  */
-enum rl_verdict rl_check_one(struct rl *rl, const struct rl_item *item,
+enum rl_verdict rl_check_one(struct rl *rl, int rule, const struct rl_item *item,
                              const struct rl_booking *booking, uint64_t now_ns,
                              struct rl_result *result);
-
-/* The same, of any rule and with whatever there is for the key: what is not plain. See plain.h. */
-enum rl_verdict rl_check_any(struct rl *rl, const struct rl_item *item,
-                             const struct rl_booking *booking, uint64_t now_ns,
-                             struct rl_result *result);
-
-/* The same when its requests are made; `result` is not NULL. */
-enum rl_verdict rl_check_made(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-                              struct rl_request *part, unsigned parts, struct rl_result *result);
 
 #endif

@@ -8,6 +8,7 @@
 #include "decide/decide.h"
 
 #include "algorithm/ring.h"
+#include "decide/plan.h"
 #include "decide/tell.h"
 #include "decide/without_slot.h"
 #include "evict/evict.h"
@@ -17,7 +18,6 @@
 #include "rule/named.h"
 #include "segment/record.h"
 #include "segment/stats.h"
-#include "segment/wish.h"
 
 /* Steps that a try takes of the budget. */
 #define TRY_STEPS 24    /* to find the slot, see its state and change it */
@@ -27,53 +27,11 @@
 #define CARRY_STEPS 16  /* to see whether a slot begins with what a cell counts */
 #define BRING_STEPS 128 /* to see whether a key is in the table before, and to move it */
 
-enum rl_verdict
-rl_answer(const struct rl_ask *a, const struct rl_decision *d)
-{
-	if (d->admits && a->cost <= d->limit) {
-		if (a->result) {
-			rl_fill_result(a, d, RL_ALLOWED);
-			a->result->delay_ns = d->delay_ns;
-		}
-		return RL_ALLOWED;
-	}
-	if (a->cost <= d->limit)
-		return rl_answer_denied(a, d);
-	if (a->result) {
-		rl_fill_result(a, d, RL_NEVER);
-		a->result->retry_after_ns = RL_NEVER_NS;
-	}
-	return RL_NEVER;
-}
-
-/*
- * Which of its 16 candidates the slot is, is computed again: only who wants the charge pays for that. The
- * hash is the limit's own, so a charge is of one incarnation of the limit's row: in another one the same
- * key lies elsewhere, and nothing of it is given back.
- */
-void
-rl_hand_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_plan *plan)
-{
-	const struct rl_compiled *limit = a->limit;
-	uint64_t hash = a->hash ^ limit->mix;
-	struct rl_candidates candidates =
-		rl_table_candidates(&a->segment->table, limit->owner, hash);
-
-	*a->charge = (struct rl_charge){
-		.key = hash,
-		.epoch = plan->charge_id,
-		.cost = a->cost,
-		.capacity = a->quota.capacity,
-		.memory = plan->memory,
-		.limit = rl_charge_limit(a),
-		.gen = rl_tag_gen(slot.tag),
-		.place = (uint8_t)rl_table_place(&candidates, slot.index),
-	};
-}
+static const struct rl_decision nothing;
 
 /* Without a slot to count in, as the segment's on_full says. Writes nothing shared. */
 static enum rl_verdict
-tell_no_place(const struct rl_request *rq, uint64_t next_free_ns)
+tell_no_place(const struct rl_part *p, uint64_t next_free_ns)
 {
 	static const enum rl_verdict verdicts[] = {
 		[RL_FULL_RESERVE] = RL_DENIED,
@@ -81,28 +39,24 @@ tell_no_place(const struct rl_request *rq, uint64_t next_free_ns)
 		[RL_FULL_ALLOW] = RL_ALLOWED,
 		[RL_FULL_EVICT] = RL_UNDECIDED,
 	};
-	enum rl_verdict verdict = verdicts[rq->ask.segment->geometry.on_full];
-	struct rl_result *r = rq->ask.result;
+	enum rl_verdict verdict = verdicts[p->segment->geometry.on_full];
 
-	if (r) {
-		rl_fill_result(&rq->ask, &(struct rl_decision){0}, verdict);
-		r->error = -ENOSPC;
-		if (verdict == RL_DENIED)
-			r->retry_after_ns = rl_until(next_free_ns, rq->ask.now_ns);
-	}
+	rl_part_answer(p, &(struct rl_decision){.retry_at_ns = next_free_ns}, verdict);
+	if (p->result)
+		p->result->error = -ENOSPC;
 	return verdict;
 }
 
 static enum rl_verdict
-answer_no_place(const struct rl_request *rq, uint64_t next_free_ns, enum rl_counter counter)
+answer_no_place(const struct rl_part *p, uint64_t next_free_ns, enum rl_counter counter)
 {
-	rl_stats_add(rq->ask.segment, rq->rule, counter);
-	rl_tell_full(rq);
-	return tell_no_place(rq, next_free_ns);
+	rl_stats_add(p->segment, p->rule, counter);
+	rl_tell_full(p);
+	return tell_no_place(p, next_free_ns);
 }
 
 static enum rl_verdict
-answer_full(const struct rl_request *rq, uint64_t next_free_ns)
+answer_full(const struct rl_part *p, uint64_t next_free_ns)
 {
 	static const enum rl_counter counters[] = {
 		[RL_FULL_RESERVE] = RL_COUNT_full_denied,
@@ -111,35 +65,89 @@ answer_full(const struct rl_request *rq, uint64_t next_free_ns)
 		[RL_FULL_EVICT] = RL_COUNT_full_undecided,
 	};
 
-	return answer_no_place(rq, next_free_ns, counters[rq->ask.segment->geometry.on_full]);
+	return answer_no_place(p, next_free_ns, counters[p->segment->geometry.on_full]);
 }
 
 static enum rl_verdict
-undecided(struct rl_request *rq, int error)
+undecided(const struct rl_part *p, int error)
 {
-	if (rq->ask.result) {
-		rl_fill_result(&rq->ask, &(struct rl_decision){0}, RL_UNDECIDED);
-		rq->ask.result->error = error;
-	}
+	rl_part_answer(p, &nothing, RL_UNDECIDED);
+	if (p->result)
+		p->result->error = error;
 	return RL_UNDECIDED;
+}
+
+/* A peek at a key without a slot, or whose slot is being retired: it has counted nothing. */
+static int
+peek_nothing(struct rl_part *p)
+{
+	const struct rl_view none = rl_view_none(p->segment);
+
+	rl_limiter_peek(&p->limit->limiter, &p->quota, &none, p->cost, p->now_ns,
+	                &p->plan.decision);
+	return (int)rl_part_answer(p, &p->plan.decision, rl_part_peeked(p));
+}
+
+int
+rl_decide_hold(struct rl_part *p)
+{
+	uint32_t most = p->quota.capacity < RL_IN_FLIGHT_MAX ? p->quota.capacity : RL_IN_FLIGHT_MAX;
+	struct rl_decision d = {.limit = most};
+	struct rl_units_taken taken;
+	int done = rl_units_take(p->rl, p->limit, p->slot, p->cost, most, p->budget, &taken);
+
+	if (done == -EAGAIN)
+		return RL_AGAIN;
+	if (done == -ENOSPC) /* nobody knows when there will be one */
+		return (int)answer_no_place(p, p->now_ns, RL_COUNT_holders_full);
+	if (done < 0)
+		return (int)undecided(p, done);
+	d.remaining = taken.total < most ? most - taken.total : 0;
+	d.beyond = taken.total > most ? taken.total - most : 0;
+	if (done > 0)
+		rl_part_hand_out(p, rl_units_charge_id(&taken), 0, RL_CHARGE_HELD);
+	return (int)rl_part_answer(p, &d, done > 0 ? RL_ALLOWED : RL_DENIED);
+}
+
+int
+rl_decide_absent(struct rl_part *p)
+{
+	if (rl_limiter_limit(&p->limit->limiter, &p->quota) == 0 ||
+	    rl_sets_are_used(p->segment, p->now_ns) || rl_table_is_left(&p->segment->table))
+		return RL_AGAIN;
+	return peek_nothing(p);
 }
 
 /* Store what a plan to close asks for. False: others did, or will. */
 static bool
-store_entries(const struct rl_segment *s, const struct rl_limiter *l, struct rl_slot slot,
-              const struct rl_view *v, uint32_t entries)
+store_entries(const struct rl_part *p)
 {
-	uint64_t *ring = rl_segment_ring(s, slot.index);
+	uint64_t *ring = rl_segment_ring(p->segment, p->slot.index);
 
-	for (uint32_t i = 0; i < entries; i++) {
+	for (uint32_t i = 0; i < p->plan.entries; i++) {
 		uint32_t place;
 		uint64_t value;
-		rl_limiter_entry(l, v, i, &place, &value);
-		if (!rl_ring_store(&ring[place], value, rl_table_state(&s->table, slot.index),
-		                   v->word))
+		p->limit->limiter.ops->entry(&p->limit->limiter, &p->view, i, &place, &value);
+		if (!rl_ring_store(&ring[place], value,
+		                   rl_table_state(&p->segment->table, p->slot.index), p->view.word))
 			return false;
 	}
 	return true;
+}
+
+int
+rl_decide_carry_out(struct rl_part *p)
+{
+	if (p->plan.step == RL_STEP_HOLD)
+		return rl_decide_hold(p);
+	if (rl_view_is_unused(&p->view)) {
+		rl_view_use(p->segment, p->slot, &p->view);
+		return RL_AGAIN;
+	}
+	if (p->plan.step == RL_STEP_CLOSE &&
+	    (!rl_budget_take(p->budget, p->plan.entries) || !store_entries(p)))
+		return RL_AGAIN;
+	return rl_part_charge(p);
 }
 
 /* The steps to read a ring. */
@@ -149,128 +157,62 @@ ring_steps(const struct rl_limiter *l)
 	return rl_limiter_has_window(l) ? 2 * l->granularity : 16;
 }
 
-/* Do what the plan says. RL_AGAIN if that decides nothing, or others were quicker. */
+/* By what its slot's state says. */
 static int
-carry_out(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v,
-          const struct rl_plan *plan, struct rl_budget *budget)
+decide_seen(struct rl_part *p, enum rl_mode mode)
 {
-	const struct rl_segment *s = a->segment;
+	const struct rl_limiter *l = &p->limit->limiter;
+	int decided;
 
-	if (rl_view_is_unused(v)) {
-		rl_view_use(s, slot, v);
-		return RL_AGAIN;
-	}
-	if (plan->step == RL_STEP_CLOSE &&
-	    (!rl_budget_take(budget, plan->entries) ||
-	     !store_entries(s, &a->limit->limiter, slot, v, plan->entries)))
-		return RL_AGAIN;
-	if (plan->charges)
-		return rl_charge_planned(a, slot, v->word, plan);
-	if (rl_atomic_cas16(rl_table_state(&s->table, slot.index), v->word, plan->next) &&
-	    plan->step == RL_STEP_COUNT)
-		return (int)rl_answer_denied(a, &plan->decision);
-	return RL_AGAIN;
+	rl_budget_take(p->budget, ring_steps(l));
+	decided = rl_part_plan(p, mode, rl_limiter_limit(l, &p->quota));
+	if (decided == RL_AGAIN || mode == RL_PEEK)
+		return decided;
+	if (p->plan.step != RL_STEP_DENY)
+		return rl_decide_carry_out(p);
+	rl_part_denied(p);
+	return decided;
 }
 
 static int
-peek_slot(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v)
+decide_slot(struct rl_part *p, enum rl_mode mode)
 {
-	const struct rl_limiter *l = &a->limit->limiter;
-	struct rl_decision d;
-
-	rl_limiter_peek(l, &a->quota, v, a->cost, a->now_ns, &d);
-	if (!rl_view_holds(a->segment, l, slot, v))
-		return RL_AGAIN;
-	return (int)rl_answer(a, &d);
-}
-
-enum rl_verdict
-rl_peek_nothing(const struct rl_ask *a)
-{
-	struct rl_view none = rl_view_none(a->segment);
-	struct rl_decision d;
-
-	rl_limiter_peek(&a->limit->limiter, &a->quota, &none, a->cost, a->now_ns, &d);
-	return rl_answer(a, &d);
-}
-
-static int
-decide_seen(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v, enum rl_mode mode,
-            struct rl_budget *budget)
-{
-	const struct rl_limiter *l = &a->limit->limiter;
-	struct rl_plan plan;
-
-	rl_budget_take(budget, ring_steps(l));
-	if (mode == RL_PEEK && a->result)
-		return peek_slot(a, slot, v);
-	rl_limiter_decide(l, &a->quota, v, a->cost, a->now_ns, a->result != NULL, &plan);
-	if (plan.step != RL_STEP_DENY && mode == RL_CHARGE)
-		return carry_out(a, slot, v, &plan, budget);
-	if (!rl_view_holds(a->segment, l, slot, v))
-		return RL_AGAIN;
-	return plan.step <= RL_STEP_COUNT ? (int)rl_answer_denied(a, &plan.decision) : RL_ALLOWED;
-}
-
-int
-rl_decide_rest(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v,
-               enum rl_seen seen, enum rl_mode mode, struct rl_budget *budget)
-{
-	struct rl_budget own = rl_decision_budget(a->segment, 1);
-
-	switch (seen) {
+	switch (rl_view_load(p->segment, p->slot, &p->view)) {
 	case RL_SEEN_DEAD:
 		if (mode == RL_PEEK) /* its key may have gone to a cell */
-			return a->segment->geometry.cells > 0 ? RL_AGAIN : (int)rl_peek_nothing(a);
-		rl_table_free(&a->segment->table, slot);
+			return p->segment->geometry.cells > 0 ? RL_AGAIN : peek_nothing(p);
+		rl_table_free(&p->segment->table, p->slot);
 		return RL_AGAIN;
 	case RL_SEEN_GONE:
 		return RL_AGAIN;
 	case RL_SEEN:
-		if (v->is_zero && !budget &&
-		    (a->segment->geometry.cells > 0 || rl_table_is_filling(&a->segment->table)))
-			return RL_AGAIN;
 		break;
 	}
-	return decide_seen(a, slot, v, mode, budget ? budget : &own);
+	return decide_seen(p, mode);
 }
 
-/* A key's name for people and for the cluster. */
-struct name {
-	const void *bytes;
-	size_t len;
+static void
+write_name(const struct rl_part *p, struct rl_slot slot)
+{
 	char text[RL_NETWORK_TEXT_MAX];
-};
+	size_t len;
+	const void *name = rl_tell_name(p, text, &len);
 
-static void
-name_of(const struct rl_request *rq, struct name *name)
-{
-	name->bytes = rq->key ? rq->key : name->text;
-	name->len = rq->key ? rq->key_len : rl_network_text(rq->network, name->text);
-}
-
-static void
-write_name(const struct rl_request *rq, struct rl_slot slot)
-{
-	struct name name;
-
-	name_of(rq, &name);
-	rl_named_write(rq->ask.segment, rq->ask.limit, slot, rq->ask.hash ^ rq->ask.limit->mix,
-	               name.bytes, name.len);
+	rl_named_write(p->segment, p->limit, slot, p->hash ^ p->limit->mix, name, len);
 }
 
 /* A slot for a key that has none. 0; -EAGAIN; -ENOSPC, and *next_free_ns is when there may be one. */
 static int
-claim(const struct rl_request *rq, struct rl_slot *slot, uint64_t *next_free_ns)
+claim(const struct rl_part *p, struct rl_slot *slot, uint64_t *next_free_ns)
 {
-	const struct rl_segment *s = rq->ask.segment;
+	const struct rl_segment *s = p->segment;
 	struct rl_eviction eviction;
 
-	rl_budget_take(rq->budget, CLAIM_STEPS);
-	switch (rl_table_claim(&s->table, &rq->candidates, slot)) {
+	rl_budget_take(p->budget, CLAIM_STEPS);
+	switch (rl_table_claim(&s->table, &p->candidates, slot)) {
 	case RL_CLAIM_NEW:
-		write_name(rq, *slot);
-		rl_stats_add(s, rq->rule, RL_COUNT_inserted);
+		write_name(p, *slot);
+		rl_stats_add(s, p->rule, RL_COUNT_inserted);
 		return 0;
 	case RL_CLAIM_FOUND:
 		return 0;
@@ -279,270 +221,165 @@ claim(const struct rl_request *rq, struct rl_slot *slot, uint64_t *next_free_ns)
 	case RL_CLAIM_FULL:
 		break;
 	}
-	rl_budget_take(rq->budget, EVICT_STEPS);
-	eviction = rl_evict_for(rq->rl, rq->ask.limit, &rq->candidates, rq->budget, rq->ask.now_ns);
+	rl_budget_take(p->budget, EVICT_STEPS);
+	eviction = rl_evict_for(p->rl, p->limit, &p->candidates, p->budget, p->now_ns);
 	*next_free_ns = eviction.next_free_ns;
 	return eviction.is_freed ? -EAGAIN : -ENOSPC;
 }
 
 int
-rl_decide_claim(struct rl_request *rq, struct rl_slot *slot)
+rl_decide_claim(struct rl_part *p, struct rl_slot *slot)
 {
 	uint64_t unused;
 
-	return claim(rq, slot, &unused);
+	return claim(p, slot, &unused);
 }
 
 static int
-decide_full(const struct rl_request *rq, uint64_t next_free_ns)
+decide_full(const struct rl_part *p, uint64_t next_free_ns)
 {
 	int decided = -ENOSPC;
 
-	rl_budget_take(rq->budget, CELL_STEPS);
-	if (rq->ask.segment->geometry.on_full == RL_FULL_RESERVE)
-		decided = rl_without_slot_charge(rq);
-	return decided == -ENOSPC ? (int)answer_full(rq, next_free_ns) : decided;
+	rl_budget_take(p->budget, CELL_STEPS);
+	if (p->segment->geometry.on_full == RL_FULL_RESERVE)
+		decided = rl_without_slot_charge(p);
+	return decided == -ENOSPC ? (int)answer_full(p, next_free_ns) : decided;
 }
 
 /* To charge a key that has no slot. True: *slot is LIVE. False: *decided, or try again. */
 static bool
-find_room(const struct rl_request *rq, struct rl_slot *slot, int *decided)
+find_room(const struct rl_part *p, struct rl_slot *slot, int *decided)
 {
 	uint64_t next_free_ns;
 	int error;
 
-	rl_budget_take(rq->budget, CELL_STEPS);
-	if (rl_without_slot_at_once(rq, decided))
+	rl_budget_take(p->budget, CELL_STEPS);
+	if (rl_without_slot_at_once(p, decided))
 		return false;
-	error = claim(rq, slot, &next_free_ns);
+	error = claim(p, slot, &next_free_ns);
 	if (error == 0)
 		return true;
-	*decided = error == -ENOSPC ? decide_full(rq, next_free_ns) : RL_AGAIN;
+	*decided = error == -ENOSPC ? decide_full(p, next_free_ns) : RL_AGAIN;
 	return false;
-}
-
-static int
-answer_taken(const struct rl_ask *a, const struct rl_candidates *candidates, struct rl_slot slot,
-             const struct rl_decision *d, const struct rl_units_taken *taken)
-{
-	*a->charge = (struct rl_charge){
-		.key = a->hash ^ a->limit->mix,
-		.epoch = rl_units_charge_id(taken),
-		.cost = a->cost,
-		.capacity = a->quota.capacity,
-		.limit = rl_charge_limit(a),
-		.gen = rl_tag_gen(slot.tag),
-		.place = (uint8_t)(rl_table_place(candidates, slot.index) | RL_CHARGE_HELD),
-	};
-	if (a->result)
-		rl_fill_result(a, d, RL_ALLOWED);
-	return RL_ALLOWED;
-}
-
-int
-rl_decide_units(struct rl *rl, const struct rl_ask *a, const struct rl_candidates *candidates,
-                struct rl_slot slot, struct rl_budget *budget)
-{
-	uint32_t most = rl_limiter_limit(&a->limit->limiter, &a->quota);
-	struct rl_decision d = {.limit = most};
-	struct rl_units_taken taken;
-	int done = rl_units_take(rl, a->limit, slot, a->cost, most, budget, &taken);
-
-	if (done < 0)
-		return done;
-	d.remaining = taken.total < most ? most - taken.total : 0;
-	d.beyond = taken.total > most ? taken.total - most : 0;
-	return done == 0 ? (int)rl_answer_denied(a, &d)
-	                 : answer_taken(a, candidates, slot, &d, &taken);
-}
-
-/* Take units in flight, of a LIVE slot. */
-static int
-take_units(struct rl_request *rq, struct rl_slot slot)
-{
-	int decided = rl_decide_units(rq->rl, &rq->ask, &rq->candidates, slot, rq->budget);
-
-	if (decided >= 0)
-		return decided;
-	if (decided == -EAGAIN)
-		return RL_AGAIN;
-	if (decided == -ENOSPC) /* nobody knows when there will be one */
-		return (int)answer_no_place(rq, rq->ask.now_ns, RL_COUNT_holders_full);
-	return (int)undecided(rq, decided);
-}
-
-/*
- * A key that was denied before anything was counted of it is told from one that nobody has charged: it waits for
- * its share, and is not swept.
- */
-static void
-settle(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v)
-{
-	if (v->is_zero)
-		rl_atomic_cas16(rl_table_state(&a->segment->table, slot.index), v->word,
-		                rl_limiter_nothing(&a->limit->limiter, a->now_ns, v->slot_bits));
-}
-
-void
-rl_decide_wish(const struct rl_ask *a, struct rl_slot slot, const void *key, size_t key_len)
-{
-	if (rl_wish_set(a->segment, slot.index))
-		rl_named_hash(a->segment, a->limit, slot, a->hash ^ a->limit->mix, key, key_len);
-}
-
-int
-rl_decide_lent_rest(const struct rl_ask *a, struct rl_slot slot, const struct rl_view *v,
-                    enum rl_seen seen, const void *key, size_t key_len, struct rl_budget *budget)
-{
-	struct rl_result own, *r = a->result ? a->result : &own;
-	struct rl_ask asked = *a;
-	int decided;
-
-	asked.result = r;
-	decided = rl_decide_rest(&asked, slot, v, seen, RL_CHARGE, budget);
-	if ((decided != RL_ALLOWED && decided != RL_DENIED) ||
-	    !rl_lent_wants_more(&a->quota, rl_limiter_limit(&a->limit->limiter, &a->quota), r->used,
-	                        r->remaining, decided))
-		return decided;
-	if (decided == RL_DENIED)
-		settle(a, slot, v);
-	rl_decide_wish(a, slot, key, key_len);
-	return decided;
-}
-
-static int
-decide_lent(const struct rl_request *rq, struct rl_slot slot)
-{
-	struct name name;
-
-	name_of(rq, &name);
-	return rl_decide_lent(&rq->ask, slot, name.bytes, name.len, rq->budget);
-}
-
-static int
-decide_special(struct rl_request *rq, struct rl_slot slot)
-{
-	return rl_limiter_is_lent(&rq->ask.limit->limiter) ? decide_lent(rq, slot)
-	                                                   : take_units(rq, slot);
 }
 
 /* A key without a slot, or whose slot was never charged. */
 static int
-peek_without(const struct rl_request *rq)
+peek_without(struct rl_part *p)
 {
 	int decided;
 
-	if (rl_without_slot_peek(rq, &decided))
+	if (rl_without_slot_peek(p, &decided))
 		return decided;
-	if (rl_without_slot_is_refused(rq))
-		return (int)tell_no_place(rq, rq->ask.now_ns);
-	return (int)rl_peek_nothing(&rq->ask);
+	if (rl_without_slot_is_refused(p))
+		return (int)tell_no_place(p, p->now_ns);
+	return peek_nothing(p);
 }
 
 static int
-try_once(struct rl_request *rq, enum rl_mode mode)
+try_once(struct rl_part *p, enum rl_mode mode)
 {
+	const struct rl_table *table = &p->segment->table;
 	struct rl_slot slot;
 	int decided;
 
-	rq->slot.tag = 0;
-	if (!rl_table_find(&rq->ask.segment->table, &rq->candidates, &slot)) {
+	p->slot.tag = 0;
+	if (!rl_table_find(table, &p->candidates, &slot)) {
 		if (mode == RL_PEEK)
-			return rl_table_is_left(&rq->ask.segment->table) ? RL_AGAIN
-			                                                 : peek_without(rq);
-		if (!find_room(rq, &slot, &decided))
+			return rl_table_is_left(table) ? RL_AGAIN : peek_without(p);
+		if (!find_room(p, &slot, &decided))
 			return decided;
 	}
-	rq->slot = slot;
-	if (rq->ask.segment->geometry.cells > 0)
-		rl_budget_take(rq->budget, CARRY_STEPS);
-	if (mode == RL_PEEK && rl_without_slot_is_told(rq, slot))
-		return peek_without(rq);
-	if (mode == RL_CHARGE && !rl_without_slot_over(rq, slot, &decided))
+	p->slot = slot;
+	if (p->segment->geometry.cells > 0)
+		rl_budget_take(p->budget, CARRY_STEPS);
+	if (mode == RL_PEEK && rl_without_slot_is_told(p, slot))
+		return peek_without(p);
+	if (mode == RL_CHARGE && !rl_without_slot_over(p, slot, &decided))
 		return decided;
-	if (mode == RL_CHARGE && rl_limiter_is_special(&rq->ask.limit->limiter))
-		return decide_special(rq, slot);
-	return rl_decide_slot(&rq->ask, slot, mode, rq->budget);
+	return decide_slot(p, mode);
 }
 
 int
-rl_request_bring(struct rl_request *rq)
+rl_part_bring(struct rl_part *p)
 {
-	struct rl_sought k = {.rl = rq->rl,
-	                      .limit = rq->ask.limit,
-	                      .candidates = rq->candidates,
-	                      .key_hash = rq->ask.hash,
-	                      .now_ns = rq->ask.now_ns};
+	struct rl_sought k = {.rl = p->rl,
+	                      .limit = p->limit,
+	                      .candidates = p->candidates,
+	                      .key_hash = p->hash,
+	                      .now_ns = p->now_ns};
 	int error;
 
-	if (rq->budget)
-		rl_budget_take(rq->budget, BRING_STEPS);
+	if (p->budget)
+		rl_budget_take(p->budget, BRING_STEPS);
 	error = rl_bring(&k);
-	rq->rl = k.rl;
-	rq->ask.segment = &k.rl->segment;
-	rq->ask.limit = k.limit;
-	rq->candidates = k.candidates;
+	p->rl = k.rl;
+	p->segment = &k.rl->segment;
+	p->limit = k.limit;
+	p->candidates = k.candidates;
 	if (k.unnamed.tag != 0)
-		write_name(rq, k.unnamed);
+		write_name(p, k.unnamed);
 	return error;
 }
 
 /* While tables change. */
 static int
-try_once_brought(struct rl_request *rq, enum rl_mode mode)
+try_once_brought(struct rl_part *p, enum rl_mode mode)
 {
-	int error = rl_request_bring(rq);
+	int error = rl_part_bring(p);
 
 	switch (error) {
 	case 0:
-		return try_once(rq, mode);
+		return try_once(p, mode);
 	case -ENOSPC:
-		return (int)answer_full(rq, rq->ask.now_ns);
+		return (int)answer_full(p, p->now_ns);
 	case -EAGAIN:
 		return RL_AGAIN;
 	default:
-		return (int)undecided(rq, error);
+		return (int)undecided(p, error);
 	}
 }
 
 static enum rl_verdict
-decide_in_time(struct rl_request *rq, enum rl_mode mode)
+decide_in_time(struct rl_part *p, enum rl_mode mode)
 {
-	while (rl_budget_take(rq->budget, TRY_STEPS)) {
-		int decided =
-			rl_must_bring(rq->rl) ? try_once_brought(rq, mode) : try_once(rq, mode);
+	while (rl_budget_take(p->budget, TRY_STEPS)) {
+		int decided = rl_must_bring(p->rl) ? try_once_brought(p, mode) : try_once(p, mode);
 
 		if (decided != RL_AGAIN)
 			return (enum rl_verdict)decided;
 		rl_atomic_pause();
 	}
-	return undecided(rq, -EBUSY);
+	return undecided(p, -EBUSY);
 }
 
 /* Above the limit, what is answered is what a peek answers: no cost is as high. */
 static enum rl_verdict
-decide_never(struct rl_request *rq)
+decide_never(struct rl_part *p)
 {
-	struct rl_result unused, *asked = rq->ask.result;
+	struct rl_result unused, *asked = p->result;
 	enum rl_verdict verdict;
 
-	rq->ask.cost = UINT32_MAX;
-	rq->ask.result = asked ? asked : &unused;
-	verdict = decide_in_time(rq, RL_PEEK);
-	rq->ask.result = asked;
+	p->cost = UINT32_MAX;
+	p->result = asked ? asked : &unused;
+	verdict = decide_in_time(p, RL_PEEK);
+	p->result = asked;
 	return verdict;
 }
 
 enum rl_verdict
-rl_decide(struct rl_request *rq, uint64_t cost, enum rl_mode mode)
+rl_decide(struct rl_part *p, uint64_t cost, enum rl_mode mode)
 {
-	rq->slot.tag = 0;
-	if (rq->ask.limit->limiter.algorithm == RL_COUNTER) /* which decides nothing */
-		return undecided(rq, -EINVAL);
-	if (mode == RL_CHARGE && !rq->ask.segment->is_writable)
-		return undecided(rq, -EROFS);
-	if (cost > rl_limiter_limit(&rq->ask.limit->limiter, &rq->ask.quota))
-		return decide_never(rq);
-	rq->ask.cost = cost > 0 ? (uint32_t)cost : 1;
-	return decide_in_time(rq, mode);
+	uint32_t most = rl_limiter_limit(&p->limit->limiter, &p->quota);
+
+	p->slot.tag = 0;
+	p->planned = RL_AGAIN;
+	if (most == 0) /* a counter's, which decides nothing */
+		return undecided(p, -EINVAL);
+	if (mode == RL_CHARGE && !p->segment->is_writable)
+		return undecided(p, -EROFS);
+	if (cost > most)
+		return decide_never(p);
+	p->cost = cost > 0 ? (uint32_t)cost : 1;
+	return decide_in_time(p, mode);
 }

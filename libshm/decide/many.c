@@ -2,61 +2,54 @@
 /*
  * Many requests at once, each for itself. A table larger than the caches is waited for; so the
  * requests go through in stages: the tags of all are on their way before the first is looked at,
- * and the states of all before the first is decided. What is not plain is decided on its own.
+ * and the states of all before the first is decided. What is not usual is decided on its own.
  */
 #include "decide/check.h"
-#include "decide/plain.h"
-#include "move/follow.h"
+#include "decide/usual.h"
 
 #define AT_ONCE 32 /* more lines than a core fetches at a time, and less than a cache has */
 
 struct staged {
-	struct rl_plain plain;
-	struct rl_slot slot;
-	bool is_plain;
-	bool is_found; /* is_plain, and the key has its slot */
+	struct rl_usual usual;
+	bool is_usual;
+	bool is_found; /* is_usual, and the key has its slot */
 };
 
 static void
-fetch_tags(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
-           struct rl_result *results, struct staged *staged)
+fetch_tags(const struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
+           struct staged *staged)
 {
 	for (size_t i = 0; i < count; i++) {
-		staged[i].is_plain =
-			rl_plain_make(rl, &items[i], now_ns, &results[i], 0, &staged[i].plain);
-		if (staged[i].is_plain)
-			rl_table_prefetch_tags(&rl->segment.table, &staged[i].plain.candidates);
+		const struct rl_item *item = &items[i];
+
+		staged[i].is_usual = !item->charges && (item->capacity | item->flags) == 0 &&
+		                     rl_usual_make(rl, item->rule, item->key, item->key_len,
+		                                   item->cost, now_ns, &staged[i].usual);
+		if (staged[i].is_usual)
+			rl_table_prefetch_tags(&rl->segment.table, &staged[i].usual.candidates);
 	}
 }
 
 static void
-fetch_states(const struct rl *rl, size_t count, struct staged *staged)
+fetch_states(const struct rl *rl, size_t count, uint64_t now_ns, struct staged *staged)
 {
-	const struct rl_table *table = &rl->segment.table;
-
 	for (size_t i = 0; i < count; i++) {
 		struct staged *s = &staged[i];
 
-		s->is_found = s->is_plain && rl_table_find(table, &s->plain.candidates, &s->slot);
-		if (s->is_found) {
-			rl_table_prefetch_state(table, s->slot);
-			rl_tell_expect(rl, s->slot, s->plain.ask.now_ns);
-		}
+		s->is_found = s->is_usual && rl_usual_find(rl, now_ns, &s->usual);
+		if (s->is_found)
+			rl_table_prefetch_state(&rl->segment.table, s->usual.slot);
 	}
 }
 
 static void
-decide(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
-       struct rl_result *results, const struct staged *staged)
+decide(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_result *result,
+       struct staged *s)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct staged *s = &staged[i];
-
-		/* A key that had no slot may have been given one since, by an earlier request. */
-		if (!s->is_found ||
-		    rl_plain_decide(rl, &items[i], &s->plain, true, s->slot, 0) == RL_AGAIN)
-			rl_check_any(rl, &items[i], NULL, now_ns, &results[i]);
-	}
+	/* A key that had no slot may have been given one since, by an earlier request. */
+	if (!s->is_found || rl_usual_decide(rl, item->rule, item->key, item->key_len, item->cost,
+	                                    now_ns, result, &s->usual) == RL_AGAIN)
+		rl_check_one(rl, item->rule, item, NULL, now_ns, result);
 }
 
 void
@@ -69,9 +62,10 @@ rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, uint6
 	while (count > 0) {
 		size_t n = count < AT_ONCE ? count : AT_ONCE;
 
-		fetch_tags(rl, items, n, now_ns, results, staged);
-		fetch_states(rl, n, staged);
-		decide(rl, items, n, now_ns, results, staged);
+		fetch_tags(rl, items, n, now_ns, staged);
+		fetch_states(rl, n, now_ns, staged);
+		for (size_t i = 0; i < n; i++)
+			decide(rl, &items[i], now_ns, &results[i], &staged[i]);
 		items += n;
 		results += n;
 		count -= n;

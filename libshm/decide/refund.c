@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "decide/decide.h"
 #include "decide/release.h"
 #include "decide/request.h"
 #include "move/bring.h"
@@ -24,7 +25,7 @@ rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
 	for (int tries = 0; tries < TRIES; tries++) {
 		if (rl_atomic_load(rl_table_tag(&s->table, slot.index)) != slot.tag ||
 		    rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero ||
-		    !rl_limiter_refund(limiter, quota, &v, charge, now_ns, &next))
+		    !limiter->ops->refund(limiter, quota, &v, charge, now_ns, &next))
 			return false;
 		if (rl_atomic_cas16(state, v.word, next))
 			return true;
@@ -99,9 +100,8 @@ rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns)
 
 /* By one limit: how much; -EBUSY, or why the table in force cannot be mapped. */
 static int
-refund_newest(struct rl_request *rq, uint32_t cost)
+refund_newest(struct rl_part *p, uint32_t cost)
 {
-	const struct rl_ask *a = &rq->ask;
 	struct rl_u128 next;
 	struct rl_slot slot;
 	struct rl_view v;
@@ -109,34 +109,35 @@ refund_newest(struct rl_request *rq, uint32_t cost)
 	uint32_t given;
 	int error;
 
-	rq->budget = NULL;
+	p->budget = NULL;
 	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
-		error = rl_must_bring(rq->rl) ? rl_request_bring(rq) : 0;
+		error = rl_must_bring(p->rl) ? rl_part_bring(p) : 0;
 		if (error == -EAGAIN || error == -ENOSPC) /* others are at it */
 			continue;
 		if (error < 0)
 			return error;
-		if (!rl_table_find(&a->segment->table, &rq->candidates, &slot)) {
-			if (rl_table_is_left(&a->segment->table))
+		if (!rl_table_find(&p->segment->table, &p->candidates, &slot)) {
+			if (rl_table_is_left(&p->segment->table))
 				continue;
 			return 0;
 		}
-		seen = rl_view_load(a->segment, slot, &v);
+		seen = rl_view_load(p->segment, slot, &v);
 		if (seen == RL_SEEN_GONE)
 			continue;
 		given = seen == RL_SEEN_DEAD || v.is_zero
 		                ? 0
-		                : rl_limiter_refund_newest(&a->limit->limiter, &a->quota, &v, cost,
-		                                           a->now_ns, &next);
+		                : p->limit->limiter.ops->refund_newest(&p->limit->limiter,
+		                                                       &p->quota, &v, cost,
+		                                                       p->now_ns, &next);
 		if (given == 0 ||
-		    rl_atomic_cas16(rl_table_state(&a->segment->table, slot.index), v.word, next))
+		    rl_atomic_cas16(rl_table_state(&p->segment->table, slot.index), v.word, next))
 			return (int)given;
 	}
 	return -EBUSY;
 }
 
 static int
-refund_parts(struct rl *rl, const struct rl_item *item, struct rl_request *part, unsigned parts)
+refund_parts(struct rl *rl, const struct rl_item *item, struct rl_part *part, unsigned parts)
 {
 	int most = 0, error = 0;
 
@@ -154,7 +155,7 @@ refund_parts(struct rl *rl, const struct rl_item *item, struct rl_request *part,
 int
 rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns)
 {
-	struct rl_request part[RL_LIMITS_MAX];
+	struct rl_part part[RL_LIMITS_MAX];
 	struct rl_item own = *item;
 	struct rl_result r;
 	unsigned parts;
@@ -166,10 +167,10 @@ rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns)
 		return -EINVAL;
 	own.charges = NULL;
 	own.cost = 0; /* it charges nothing */
-	parts = rl_request_make(rl, &own, NULL, now_ns, part, RL_LIMITS_MAX, &r);
+	parts = rl_request_make(rl, own.rule, &own, NULL, now_ns, part, RL_LIMITS_MAX, &r);
 	if (parts == 0)
 		return r.error;
-	if (part[0].ask.limit->limiter.algorithm == RL_COUNTER) /* rl_counter_add() does that */
+	if (part[0].limit->limiter.algorithm == RL_COUNTER) /* rl_counter_add() does that */
 		return -EINVAL;
 	return refund_parts(rl, item, part, parts);
 }

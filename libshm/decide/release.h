@@ -4,7 +4,7 @@
 
 /* Units in flight given back by what a request was charged. */
 
-#include "decide/ask.h"
+#include "decide/part.h"
 #include "holder/units.h"
 
 static inline bool

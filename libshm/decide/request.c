@@ -4,19 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "decide/decide.h"
+#include "move/follow.h"
 #include "rule/ban.h"
 #include "rule/ban_note.h"
 #include "rule/history.h"
-#include "segment/record.h"
-#include "segment/stats.h"
 
 #define ITEM_FLAGS (unsigned)(RL_ITEM_BURST | RL_ITEM_UNDELAYED)
-
-bool
-rl_request_is_counted(const struct rl_result *r)
-{
-	return r->verdict == RL_UNDECIDED || r->reason != RL_BY_LIMIT;
-}
 
 /* Does the configuration ban the key? Without an end, and behind what rl_ban() and its like say. */
 static bool
@@ -50,7 +44,7 @@ answered_by_ban(struct rl *rl, const struct rl_item *item, struct rl_key_policy 
 
 	if (!k->has_address && rl_lengths_have_networks(&k->rule.bans))
 		k->has_address = rl_address_parse(item->key, item->key_len, &k->address);
-	rl_ban_of_key(&rl->segment, item->rule, &k->rule.bans, item->key, item->key_len,
+	rl_ban_of_key(&rl->segment, k->rule.rule, &k->rule.bans, item->key, item->key_len,
 	              k->has_address ? &k->address : NULL, now_ns, budget, &standing);
 	if (!is_configured_exemption(k) && budget->left > 0)
 		rl_standing_add_automatic(&standing);
@@ -172,79 +166,115 @@ apply_booking(const struct rl_booking *booking, struct rl_key_policy *k)
 	return 0;
 }
 
-/* The most that a cluster's limits admit on this host at now_ns. */
-static void
-lend_all(const struct rl_segment *s, uint64_t now_ns, struct rl_key_policy *k)
-{
-	for (unsigned i = 0; i < k->rule.count; i++)
-		rl_policy_lend(s, k->rule.limit[i].limit, now_ns, &k->rule.limit[i].quota);
-}
-
-/* Units that are held are given back by their charge, so there has to be one. */
-static int
-apply_kinds(const struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-            struct rl_key_policy *k)
-{
-	lend_all(&rl->segment, now_ns, k);
-	return k->rule.kinds & RL_POLICY_HAS_HELD && item->cost > 0 && !item->charges ? -EINVAL : 0;
-}
-
-/* The network that a limit counts the key by. */
-static void
-set_network(const struct rl_address *address, struct rl_request *rq)
-{
-	rq->key = NULL;
-	rq->key_len =
-		rl_network_key(address, rl_compiled_prefix(rq->ask.limit, address), rq->network);
-}
-
 /* Limits of one prefix have one hash, too. */
 static bool
-is_same_key(const struct rl_request *a, const struct rl_request *b)
+is_same_key(const struct rl_part *a, const struct rl_part *b)
 {
 	return a->key == b->key && a->key_len == b->key_len &&
 	       (a->key || memcmp(a->network, b->network, a->key_len) == 0);
 }
 
-void
-rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_policy *k,
-                uint64_t now_ns, struct rl_request *requests)
+/* Where the key is counted by a limit that is known; the part before it, if there is one, may have the same hash. */
+static inline __attribute__((always_inline)) void
+place(const struct rl_address *address, const struct rl_part *before, struct rl_part *p)
 {
-	uint64_t hash = 0;
+	if (p->limit->has_prefix) {
+		p->key = NULL;
+		p->key_len =
+			rl_network_key(address, rl_compiled_prefix(p->limit, address), p->network);
+	}
+	p->hash = before && is_same_key(p, before)
+	                  ? before->hash
+	                  : rl_hash_of_key(p->segment->key_start, p->key ? p->key : p->network,
+	                                   p->key_len);
+	rl_part_candidates(&p->segment->table, p->limit, p->hash, &p->candidates);
+	rl_policy_lend(p->segment, p->limit, p->now_ns, &p->quota);
+}
 
+/* The parts of an item under each limit that counts its key. */
+static unsigned
+fill(struct rl *rl, int rule, const struct rl_item *item, const struct rl_key_policy *k,
+     uint64_t now_ns, struct rl_part *parts)
+{
 	for (unsigned i = 0; i < k->rule.count; i++) {
 		const struct rl_policy_limit *l = &k->rule.limit[i];
-		struct rl_request *rq = &requests[i];
+		struct rl_part *p = &parts[i];
 
-		rq->ask = (struct rl_ask){
-			.segment = &rl->segment,
-			.limit = l->limit,
-			.quota = l->quota,
-			.now_ns = now_ns,
-			.cost = 1,
-			.index = l->index,
-		};
-		rq->rl = rl;
-		rq->rule = item->rule;
-		rq->key = item->key;
-		rq->key_len = item->key_len;
-		rq->tier = l->index == 0 ? item->capacity : 0;
-		rq->slot.tag = 0;
-		rq->budget = NULL;
-		if (l->limit->has_prefix)
-			set_network(&k->address, rq);
-		if (i == 0 || !is_same_key(rq, &requests[i - 1]))
-			hash = rl_hash_of_key(rl->segment.key_start,
-			                      rq->key ? rq->key : rq->network, rq->key_len);
-		rq->ask.hash = hash;
-		rl_request_candidates(rl, l->limit, hash, &rq->candidates);
+		rl_request_begin(rl, rule, item, now_ns, p);
+		p->limit = l->limit;
+		p->quota = l->quota;
+		p->index = l->index;
+		p->tier = l->index == 0 ? item->capacity : 0;
+		place(&k->address, i > 0 ? p - 1 : NULL, p);
 	}
+	return k->rule.count;
+}
+
+int
+rl_request_of_key(struct rl *rl, int rule, const void *key, size_t key_len,
+                  struct rl_part parts[static RL_LIMITS_MAX])
+{
+	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
+	struct rl_key_policy k;
+	int error;
+
+	rl = rl_here(rl);
+	error = rl_policy_of_name(rl, rule, key, key_len, &budget, &k);
+	return error < 0 ? error : (int)fill(rl, rule, &item, &k, 0, parts);
+}
+
+/* Leave those limits of a rule with prefixes that count the key, and say where it is; 0: it is no address. */
+static unsigned
+place_networks(const struct rl_item *item, struct rl_part *parts, unsigned count)
+{
+	struct rl_address address;
+	unsigned left = 0;
+
+	if (!rl_address_parse(item->key, item->key_len, &address))
+		return 0;
+	for (unsigned i = 0; i < count; i++) {
+		if (rl_compiled_prefix(parts[i].limit, &address) == 0)
+			continue;
+		if (left < i)
+			parts[left] = parts[i];
+		place(&address, left > 0 ? &parts[left - 1] : NULL, &parts[left]);
+		left++;
+	}
+	return left;
+}
+
+/* The same as rl_request_make() of a rule that is kept, and has nothing for this key alone; 0: it is another one. */
+static inline __attribute__((always_inline)) unsigned
+make_kept(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
+          struct rl_part *parts, unsigned room)
+{
+	struct rl_policy_look look;
+	unsigned count;
+
+	if (!item->key || item->key_len - 1 >= RL_KEY_MAX || (item->capacity | item->flags) > 0 ||
+	    !rl_policy_look(rl, rule, now_ns, &look) || look.steps == 0 ||
+	    (uint32_t)look.steps != (uint32_t)rl_policy_plain_steps(rule) ||
+	    !rl_request_may_hold(item, look.steps))
+		return 0;
+	count = (unsigned)(look.steps >> RL_POLICY_MORE_SHIFT & RL_POLICY_MORE_MASK) + 1;
+	if (count > room ||
+	    ((look.steps & RL_POLICY_ASKS) &&
+	     !rl_policy_has_none_for(&rl->segment, look.kept, look.version, item->key,
+	                             item->key_len)) ||
+	    !rl_request_take_limits(rl, rule, item, now_ns, &look, count, parts))
+		return 0;
+	if (look.steps & RL_POLICY_PREFIXES)
+		return place_networks(item, parts, count);
+	for (unsigned i = 0; i < count; i++)
+		place(NULL, i > 0 ? &parts[i - 1] : NULL, &parts[i]);
+	return count;
 }
 
 static bool
-is_sound(struct rl *rl, const struct rl_item *item, struct rl_result *r)
+is_sound(struct rl *rl, int rule, const struct rl_item *item, struct rl_result *r)
 {
-	if (!rl_rules_had(&rl->segment, item->rule))
+	if (!rl_rules_had(&rl->segment, rule))
 		return rl_result_undecided(r, -EINVAL);
 	if (item->key_len > RL_KEY_MAX)
 		return rl_result_undecided(r, -ENAMETOOLONG);
@@ -254,34 +284,46 @@ is_sound(struct rl *rl, const struct rl_item *item, struct rl_result *r)
 	return true;
 }
 
-unsigned
-rl_request_make(struct rl *rl, const struct rl_item *item, const struct rl_booking *booking,
-                uint64_t now_ns, struct rl_request *requests, unsigned room, struct rl_result *r)
+/* By all that its rule says of its key. */
+static unsigned
+make_any(struct rl *rl, int rule, const struct rl_item *item, const struct rl_booking *booking,
+         uint64_t now_ns, struct rl_part *parts, unsigned room, struct rl_result *r)
 {
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
-	uint64_t now = rl_clamp_now(now_ns);
 	struct rl_key_policy k;
 	int error;
 
-	rl_result_clear(r);
-	if (item->charges)
-		item->charges->count = 0;
-	if (!is_sound(rl, item, r))
-		return 0;
-	rl_history_look(rl, item->rule, now);
-	error = rl_policy_of_key(rl, item->rule, item->key, item->key_len, &budget, &k);
+	rl_history_look(rl, rule, now_ns);
+	error = rl_policy_of_key(rl, rule, item->key, item->key_len, &budget, &k);
 	if (error == 0)
 		error = apply_item(item, &k);
 	if (error == 0)
 		error = apply_booking(booking, &k);
-	if (error == 0 && k.rule.kinds > 0)
-		error = apply_kinds(rl, item, now, &k);
+	if (error == 0 && !rl_request_may_hold(item, k.rule.kinds))
+		error = -EINVAL;
 	if (error == 0 && k.rule.count > room)
 		error = -EOVERFLOW;
 	if (error < 0)
 		return (unsigned)rl_result_undecided(r, error);
-	if (is_answered(rl, item, &k, now, &budget, r))
-		return 0;
-	rl_request_fill(rl, item, &k, now, requests);
-	return k.rule.count;
+	return is_answered(rl, item, &k, now_ns, &budget, r)
+	               ? 0
+	               : fill(rl, rule, item, &k, now_ns, parts);
+}
+
+unsigned
+rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
+                const struct rl_booking *booking, uint64_t now_ns, struct rl_part *parts,
+                unsigned room, struct rl_result *r)
+{
+	uint64_t now = rl_clamp_now(now_ns);
+	unsigned made;
+
+	if (item->charges)
+		item->charges->count = 0;
+	made = booking ? 0 : make_kept(rl, rule, item, now, parts, room);
+	if (made > 0)
+		return made;
+	rl_result_clear(r);
+	return is_sound(rl, rule, item, r) ? make_any(rl, rule, item, booking, now, parts, room, r)
+	                                   : 0;
 }

@@ -2,14 +2,13 @@
 #ifndef RL_REQUEST_H
 #define RL_REQUEST_H
 
-/* From what a caller asks to requests that can be decided. */
+/* From what a caller asks to parts that can be decided. */
 
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "decide/decide.h"
-#include "segment/record.h"
 
 /* A caller may want something else than to charge. */
 struct rl_booking {
@@ -22,46 +21,97 @@ rl_result_clear(struct rl_result *r)
 	*r = (struct rl_result){.verdict = RL_ALLOWED};
 }
 
-/* Where the only charge of an item is to go, empty; NULL: nobody asks. */
-static inline struct rl_charge *
-rl_item_charge(const struct rl_item *item)
-{
-	if (!item->charges)
-		return NULL;
-	item->charges->count = 0;
-	item->charges->charge[0].cost = 0;
-	return item->charges->charge;
-}
-
-/* It may have been filled. */
-static inline void
-rl_item_charged(const struct rl_item *item)
-{
-	if (item->charges)
-		item->charges->count = item->charges->charge[0].cost > 0;
-}
-
 /*
- * Check the item, look up what its rule says of its key, and make of it one request for each limit
+ * `rule` here and below is the item's, which is not read of it: what is looked up of a rule does not depend on the key.
+ *
+ * Check the item, look up what its rule says of its key, and make of it one part for each limit
  * that counts it, at most `room`, starting to fetch where their keys may live. `booking` is NULL, or
  * the request is to be booked ahead. Returns how many; 0 if the item is answered already, in
  * *result: an error (-EOVERFLOW: more than `room`), an empty key, a ban, an exemption, no limit.
  */
-unsigned rl_request_make(struct rl *rl, const struct rl_item *item,
-                         const struct rl_booking *booking, uint64_t now_ns,
-                         struct rl_request *requests, unsigned room, struct rl_result *result);
+unsigned rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
+                         const struct rl_booking *booking, uint64_t now_ns, struct rl_part *parts,
+                         unsigned room, struct rl_result *result);
 
-/* The request of an item under each limit that counts its key. */
-void rl_request_fill(struct rl *rl, const struct rl_item *item, const struct rl_key_policy *policy,
-                     uint64_t now_ns, struct rl_request *requests);
-
-/* Remember what a charge has cost, if that is more than 1, where evictions ask for it. */
-static inline void
-rl_request_keep_cost(const struct rl_ask *a, struct rl_slot slot)
+/* Units that are held are given back by their charge, so there has to be one. */
+static inline __attribute__((always_inline)) bool
+rl_request_may_hold(const struct rl_item *item, uint64_t kinds)
 {
-	if (a->cost > 1 && slot.tag != 0 && a->segment->geometry.on_full == RL_FULL_EVICT)
-		rl_record_keep_cost(a->segment, slot, a->cost);
+	return !(kinds & RL_POLICY_HELD) || item->cost == 0 || item->charges;
 }
+
+/* All of a part but its limit, and where its key is. */
+static inline __attribute__((always_inline)) void
+rl_request_begin(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
+                 struct rl_part *p)
+{
+	p->rl = rl;
+	p->segment = &rl->segment;
+	p->rule = rule;
+	p->now_ns = now_ns;
+	p->cost = 1;
+	p->tier = 0;
+	p->key = item->key;
+	p->key_len = item->key_len;
+	p->budget = NULL;
+	p->result = NULL;
+	p->charge = NULL;
+	p->is_asked = false;
+	p->planned = RL_AGAIN;
+	p->slot.tag = 0;
+}
+
+/* The limits of a kept policy; false: they changed meanwhile. */
+static inline __attribute__((always_inline)) bool
+rl_request_take_limits(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
+                       const struct rl_policy_look *look, unsigned count, struct rl_part *parts)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const struct rl_policy_limit *l = &look->kept->policy.limit[i];
+		struct rl_part *p = &parts[i];
+
+		rl_request_begin(rl, rule, item, now_ns, p);
+		p->limit = rl_atomic_own_load(&l->limit);
+		rl_atomic_own_copy(&p->quota, &l->quota, sizeof p->quota);
+		p->index = i;
+	}
+	return rl_policy_look_holds(look);
+}
+
+/*
+ * rl_request_make() of an item whose rule is kept, has one limit for whole keys, and nothing for this key alone. Part of most
+ * decisions. False: it is another one.
+ */
+static inline __attribute__((always_inline)) bool
+rl_request_take(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
+                struct rl_part *p)
+{
+	const uint64_t else_than =
+		~(RL_POLICY_ASKS | RL_POLICY_HELD | RL_POLICY_OTHER | RL_POLICY_SHARED);
+	struct rl_policy_look look;
+
+	if (!item->key || item->key_len - 1 >= RL_KEY_MAX || (item->capacity | item->flags) > 0 ||
+	    !rl_policy_look(rl, rule, now_ns, &look) ||
+	    (look.steps & else_than) != rl_policy_plain_steps(rule) ||
+	    !rl_request_may_hold(item, look.steps) ||
+	    ((look.steps & RL_POLICY_ASKS) &&
+	     !rl_policy_has_none_for(&rl->segment, look.kept, look.version, item->key,
+	                             item->key_len)) ||
+	    !rl_request_take_limits(rl, rule, item, rl_clamp_now(now_ns), &look, 1, p))
+		return false;
+	p->hash = rl_hash_of_key(p->segment->key_start, p->key, p->key_len);
+	rl_part_candidates(&p->segment->table, p->limit, p->hash, &p->candidates);
+	rl_policy_lend(p->segment, p->limit, p->now_ns, &p->quota);
+	return true;
+}
+
+/*
+ * A key's counters, whatever bans and overrides say of it, to show, forget or restore them: one part for each limit of the
+ * rule that counts the key. Under a rule with prefixes, the key may be a network, and then only the limits of that
+ * prefix do. How many, or -EINVAL, RL_EADDRESS, -ENOMEM, RL_ECOST.
+ */
+int rl_request_of_key(struct rl *rl, int rule, const void *key, size_t key_len,
+                      struct rl_part parts[static RL_LIMITS_MAX]);
 
 /*
  * What a ban, an exemption or the configuration says of a key without a look at a counter, in
@@ -72,21 +122,12 @@ bool rl_request_answered_by_exception(struct rl *rl, const struct rl_item *item,
                                       struct rl_key_policy *policy, uint64_t now_ns,
                                       struct rl_budget *budget, struct rl_result *result);
 
-/* A shadow limit says what it would have done, and enforces nothing. Returns the verdict. */
-static inline enum rl_verdict
-rl_request_lift_shadow(const struct rl_ask *a, enum rl_verdict verdict)
-{
-	if (!a->quota.is_shadow || verdict == RL_ALLOWED)
-		return verdict;
-	if (a->result) {
-		a->result->is_shadow_denied = verdict != RL_UNDECIDED;
-		a->result->verdict = RL_ALLOWED;
-	}
-	return RL_ALLOWED;
-}
-
 /* True for an answer of rl_request_make() that counts: one that a limit's owner asks about. */
-bool rl_request_is_counted(const struct rl_result *result);
+static inline bool
+rl_request_is_counted(const struct rl_result *r)
+{
+	return r->verdict == RL_UNDECIDED || r->reason != RL_BY_LIMIT;
+}
 
 static inline bool
 rl_result_undecided(struct rl_result *r, int error)

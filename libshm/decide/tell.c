@@ -4,10 +4,10 @@
 #include "segment/event.h"
 
 const void *
-rl_tell_name(const struct rl_request *rq, char text[RL_NETWORK_TEXT_MAX], size_t *len)
+rl_tell_name(const struct rl_part *p, char text[RL_NETWORK_TEXT_MAX], size_t *len)
 {
-	*len = rq->key ? rq->key_len : rl_network_text(rq->network, text);
-	return rq->key ? rq->key : text;
+	*len = p->key ? p->key_len : rl_network_text(p->network, text);
+	return p->key ? p->key : text;
 }
 
 void
@@ -23,11 +23,11 @@ rl_tell_without(const struct rl_segment *s, enum rl_event_kind kind, int rule, c
 }
 
 void
-rl_tell_full(const struct rl_request *rq)
+rl_tell_full(const struct rl_part *p)
 {
 	char text[RL_NETWORK_TEXT_MAX];
 	size_t len;
-	const void *name = rl_tell_name(rq, text, &len);
+	const void *name = rl_tell_name(p, text, &len);
 
-	rl_tell_without(rq->ask.segment, RL_EVENT_FULL, rq->rule, name, len, 0, rq->ask.now_ns);
+	rl_tell_without(p->segment, RL_EVENT_FULL, p->rule, name, len, 0, p->now_ns);
 }

@@ -137,7 +137,7 @@ load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index
 	if (!rl_atomic_load16(c->at, &c->word))
 		return false;
 	c->count = rl_cell_count(c->word, rl_set_serial(&c->set));
-	if (rl_limiter_idle_at(&limit->cell, c->count) > rl_sets_until(&c->set))
+	if (limit->cell.ops->idle_at(&limit->cell, c->count) > rl_sets_until(&c->set))
 		c->count = (struct rl_u128){0};
 	return true;
 }
@@ -174,7 +174,7 @@ rl_reserve_view(const struct rl_cell *c)
 static uint64_t
 until_of(const struct rl_limiter *l, struct rl_u128 count)
 {
-	uint64_t idle_ns = rl_limiter_idle_at(l, count), until_ns;
+	uint64_t idle_ns = l->ops->idle_at(l, count), until_ns;
 
 	if (!rl_limiter_has_bucket(l))
 		return idle_ns;
@@ -187,7 +187,7 @@ store(const struct rl_cell *c, struct rl_u128 count, uint32_t folds)
 {
 	const struct rl_limiter *l = &c->limit->cell;
 
-	if (rl_sets_until(&c->set) < rl_limiter_idle_at(l, count) &&
+	if (rl_sets_until(&c->set) < l->ops->idle_at(l, count) &&
 	    !rl_sets_raise(c->segment, &c->set, until_of(l, count)))
 		return false;
 	return rl_atomic_cas16(

@@ -3,7 +3,8 @@
 
 #include <errno.h>
 
-#include "decide/key_limits.h"
+#include "decide/decide.h"
+#include "decide/request.h"
 #include "decide/without_slot.h"
 #include "move/bring.h"
 #include "reserve/sets.h"
@@ -24,8 +25,9 @@ empty(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, const
 	struct rl_record_copy copy;
 	bool has_name = rl_record_read(s, slot, &copy);
 
-	if (!rl_table_renew(&s->table, &slot, v->word,
-	                    rl_limiter_nothing(&limit->limiter, rl_segment_now(s), v->slot_bits)))
+	if (!rl_table_renew(
+		    &s->table, &slot, v->word,
+		    limit->limiter.ops->nothing(&limit->limiter, rl_segment_now(s), v->slot_bits)))
 		return false;
 	if (has_name) /* as much of it as was kept */
 		rl_record_write_hashed(s, slot, copy.key_hash, copy.bytes, copy.key_len, copy.hash);
@@ -69,60 +71,60 @@ rl_reset_slot(struct rl *rl, struct rl_slot slot)
 
 /* A key without a slot takes one if it counts something, to count nothing there. */
 static int
-take_slot(struct rl_request *rq, struct rl_budget *budget)
+take_slot(struct rl_part *p, struct rl_budget *budget)
 {
 	struct rl_slot slot;
 	int decided, error;
 
-	rq->budget = budget;
-	rq->ask.now_ns = rl_segment_now(rq->ask.segment);
-	if (!rl_without_slot_peek(rq, &decided))
+	p->budget = budget;
+	p->now_ns = rl_segment_now(p->segment);
+	if (!rl_without_slot_peek(p, &decided))
 		return 0;
-	error = rl_decide_claim(rq, &slot);
+	error = rl_decide_claim(p, &slot);
 	return error == -ENOSPC ? error : -1;
 }
 
 /* -1: again. */
 static int
-forget_once(struct rl_request *rq, struct rl_budget *budget)
+forget_once(struct rl_part *p, struct rl_budget *budget)
 {
 	struct rl_slot slot;
 	int error;
 
-	rq->budget = budget;
-	rq->ask.now_ns = 0; /* whatever it counts comes */
-	error = rl_must_bring(rq->rl) ? rl_request_bring(rq) : 0;
+	p->budget = budget;
+	p->now_ns = 0; /* whatever it counts comes */
+	error = rl_must_bring(p->rl) ? rl_part_bring(p) : 0;
 	if (error < 0)
 		return error == -EAGAIN ? -1 : error;
-	if (rl_table_find(&rq->ask.segment->table, &rq->candidates, &slot))
-		return rl_reset_slot(rq->rl, slot);
-	return rl_table_is_left(&rq->ask.segment->table) ? -1 : take_slot(rq, budget);
+	if (rl_table_find(&p->segment->table, &p->candidates, &slot))
+		return rl_reset_slot(p->rl, slot);
+	return rl_table_is_left(&p->segment->table) ? -1 : take_slot(p, budget);
 }
 
 /* A key under one limit: 1 forgotten, 0 nothing there, -EBUSY, -ENOSPC. */
 static int
-forget(struct rl_request *rq)
+forget(struct rl_part *p)
 {
 	struct rl_budget budget = {RL_DECIDE_STEPS};
 	int done = -1;
 
 	for (int tries = 0; tries < RL_RESET_TRIES && done == -1 && budget.left > 0; tries++)
-		done = forget_once(rq, &budget);
+		done = forget_once(p, &budget);
 	return done == -1 ? -EBUSY : done;
 }
 
 int
 rl_reset_key(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t *forgotten)
 {
-	struct rl_request rq[RL_LIMITS_MAX];
-	int limits = rl_key_requests(rl, rule, key, key_len, rq), done = 0, error = 0;
+	struct rl_part parts[RL_LIMITS_MAX];
+	int limits = rl_request_of_key(rl, rule, key, key_len, parts), done = 0, error = 0;
 
 	if (limits < 0)
 		return limits;
 	if (!rl->segment.is_writable)
 		return -EROFS;
 	for (int i = 0; i < limits; i++) {
-		int one = forget(&rq[i]);
+		int one = forget(&parts[i]);
 		done += one > 0;
 		error = one < 0 ? one : error;
 	}

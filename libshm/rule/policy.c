@@ -14,6 +14,7 @@
 
 #include "algorithm/in_flight.h"
 #include "algorithm/log.h"
+#include "algorithm/ops.h"
 
 #define TRIES 16
 #define TRY_STEPS 64 /* a rule's references, and its limits' quota */
@@ -40,12 +41,15 @@ rl_policy_apply_tier(const struct rl_segment *s, uint64_t slot, const struct rl_
 	return tier > 0 && rl_policy_set_capacity(&limit->limiter, tier, q) == 0 ? tier : 0;
 }
 
-static unsigned
-kinds_of(const struct rl_limiter *l)
+static uint64_t
+kinds_of(const struct rl_compiled *limit)
 {
-	if (rl_limiter_is_lent(l))
-		return RL_POLICY_HAS_LENT;
-	return l->is_held ? RL_POLICY_HAS_HELD : 0;
+	const struct rl_limiter *l = &limit->limiter;
+
+	bool adds = l->is_window || l->is_anchored || (l->is_shared && rl_limiter_has_window(l));
+
+	return (l->is_held ? RL_POLICY_HELD : 0) | (adds ? 0 : RL_POLICY_OTHER) |
+	       (l->is_shared ? RL_POLICY_SHARED : 0) | (limit->has_prefix ? RL_POLICY_PREFIXES : 0);
 }
 
 /* -EAGAIN: a row that is referred to is another's by now, or its limit has started anew. */
@@ -72,8 +76,7 @@ load_limits(struct rl *rl, int rule, struct rl_u128 refs, struct rl_policy *p)
 		if (!rl_compiled_holds(l->limit)) /* last: see the head of rows.c */
 			return -EAGAIN;
 		p->has_new |= rl_rules_is_new(l->limit->row);
-		p->has_prefix |= l->limit->has_prefix;
-		p->kinds |= kinds_of(&l->limit->limiter);
+		p->kinds |= kinds_of(l->limit);
 		l->index = p->count++;
 	}
 	return 0;
@@ -143,19 +146,25 @@ make_askable(struct rl_policy *p, uint64_t version)
 	               (p->ask.lengths.text > 1 ? RL_FILTER_BEGINNINGS : 0u);
 }
 
+static uint64_t
+steps_of(const struct rl_policy *p)
+{
+	const struct rl_quota *q = &p->limit[0].quota;
+	bool is_other = q->prefetch > 0 || q->is_shadow || q->counts_denied;
+
+	if (p->count == 0 || p->is_removed)
+		return 0;
+	return rl_policy_plain_steps(p->rule) | (uint64_t)(p->count - 1) << RL_POLICY_MORE_SHIFT |
+	       p->kinds | (p->has_overrides || p->has_bans ? RL_POLICY_ASKS : 0) |
+	       (is_other ? RL_POLICY_OTHER : 0);
+}
+
 /* For all threads, unless another is at it. */
 static void
 keep(struct rl *rl, uint64_t version, const struct rl_policy *p)
 {
 	struct rl_policy_kept *kept = &rl->policies[rl_rule_row(p->rule)];
 	uint64_t me = (uint64_t)getpid(), writer = rl_atomic_own_load(&kept->writer), sequence;
-	bool is_one = p->count == 1 && !p->is_removed && !p->has_prefix;
-	bool asks = p->has_overrides || p->has_bans;
-	bool prefetches = p->limit[0].quota.prefetch > 0;
-	uint64_t mark = ((uint64_t)(unsigned)p->rule + 1) | (asks ? RL_POLICY_ASKS : 0) |
-	                (prefetches ? RL_POLICY_PREFETCHES : 0) |
-	                (p->kinds & RL_POLICY_HAS_HELD ? RL_POLICY_HELD : 0) |
-	                (p->kinds & RL_POLICY_HAS_LENT ? RL_POLICY_LENT : 0);
 
 	if (writer == me || !rl_atomic_own_cas(&kept->writer, writer, me))
 		return;
@@ -164,7 +173,7 @@ keep(struct rl *rl, uint64_t version, const struct rl_policy *p)
 	rl_atomic_own_fence();
 	rl_atomic_own_copy(&kept->policy, p, sizeof *p);
 	rl_atomic_own_store(&kept->version, version);
-	rl_atomic_own_store(&kept->plain, is_one ? mark : 0);
+	rl_atomic_own_store(&kept->steps, steps_of(p));
 	rl_atomic_own_store(&kept->sequence, sequence + 1);
 	rl_atomic_own_store(&kept->writer, 0);
 }

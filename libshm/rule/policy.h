@@ -22,18 +22,32 @@ struct rl_policy_limit {
 	unsigned index; /* of the limit in its rule */
 };
 
-/* What a request of several limits has to know of them before it is decided. */
-enum rl_policy_kind {
-	RL_POLICY_HAS_HELD = 1, /* it counts what is in flight */
-	RL_POLICY_HAS_LENT = 2, /* it is of a cluster */
-};
+/*
+ * What a request under a rule takes, in one word, above the rule's handle + 1: 0 if the rule has one window
+ * for whole keys, that is enforced and no more, and nothing for single keys. 0 altogether of a rule without limits.
+ */
+#define RL_POLICY_ASKS \
+	(UINT64_C(1) << 63) /* for single keys there is something, which the filters know */
+#define RL_POLICY_PREFIXES (UINT64_C(1) << 62) /* keys are addresses, counted by their networks */
+#define RL_POLICY_HELD (UINT64_C(1) << 61)     /* units are in flight, and have holders */
+#define RL_POLICY_OTHER \
+	(UINT64_C(1)    \
+	 << 60) /* some limit is none that rl_adds() knows, or does more than to limit */
+#define RL_POLICY_SHARED (UINT64_C(1) << 59) /* some limit is of a cluster */
+#define RL_POLICY_MORE_SHIFT 32              /* how many limits beyond the first */
+#define RL_POLICY_MORE_MASK UINT64_C(0xf)
+
+static inline uint64_t
+rl_policy_plain_steps(int rule)
+{
+	return (uint64_t)(unsigned)rule + 1;
+}
 
 struct rl_policy {
 	int rule;
 	unsigned count;  /* 0: it has no limits */
 	bool is_removed; /* nobody has defined or configured it, any more */
-	unsigned kinds;  /* of enum rl_policy_kind: what some limit of it is */
-	bool has_prefix; /* keys are addresses, counted by their networks */
+	uint64_t kinds;  /* of the words above: what some limit of it is */
 	bool has_new;    /* a limit may start anew yet: only where nothing is counted by it */
 	bool has_overrides;
 	bool has_bans;
@@ -47,22 +61,12 @@ struct rl_policy {
 	struct rl_policy_limit limit[RL_LIMITS_MAX];
 };
 
-/*
- * One that a process keeps. `sequence` is odd while some thread writes the rest. `plain` is the
- * handle + 1 of a rule that has one limit for whole keys, else 0; with RL_POLICY_ASKS where there is
- * something for single keys, which the filters know. Three kinds of rules have a bit more, and a way of their
- * own: where a process may take units ahead, where units are in flight, and a limit of a cluster.
- */
-#define RL_POLICY_ASKS (UINT64_C(1) << 63)
-#define RL_POLICY_PREFETCHES (UINT64_C(1) << 62)
-#define RL_POLICY_HELD (UINT64_C(1) << 61)
-#define RL_POLICY_LENT (UINT64_C(1) << 60)
-#define RL_POLICY_KINDS (RL_POLICY_PREFETCHES | RL_POLICY_HELD | RL_POLICY_LENT)
+/* One that a process keeps. `sequence` is odd while some thread writes the rest. */
 struct rl_policy_kept {
 	uint64_t sequence;
 	uint64_t writer; /* the process that writes: a child may be forked while its parent does */
 	uint64_t version;
-	uint64_t plain;
+	uint64_t steps;  /* RL_POLICY_ASKS and its like */
 	uint64_t due_ns; /* from then on the rule's history has to be looked at: history.h */
 	struct rl_policy policy;
 };
@@ -75,71 +79,40 @@ bool rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_k
                             uint64_t version, const void *key, size_t key_len);
 
 /*
- * The only limit of a rule that is plain, or plain for this key, and of that kind: 0, or one of
- * RL_POLICY_KINDS. False: ask rl_policy_load(); also at the first request of a minute, which has to
- * look at the rule's history. Part of every decision.
+ * A look at what is kept of a rule. Part of every decision.
  *
- * Words of this process's own memory, which another thread may be writing: what was read counts
- * only if the sequence is the same afterwards. That a version is still in force is seen by one
- * load from the segment.
+ * Words of this process's own memory, which another thread may be writing: what was read of the policy counts only
+ * if rl_policy_look_holds() says so afterwards. That a version is still in force is seen by one load from the segment.
  */
-static inline __attribute__((always_inline)) bool
-rl_policy_plain_of(const struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
-                   uint64_t kind, struct rl_policy_limit *own)
-{
-	const struct rl_policy_limit *limit;
+struct rl_policy_look {
 	const struct rl_policy_kept *kept;
-	const uint64_t mark = ((uint64_t)(unsigned)rule + 1) | kind;
-	uint64_t sequence, version, plain;
+	uint64_t version;
+	uint64_t sequence;
+	uint64_t steps;
+};
+
+/* False: ask rl_policy_load(); also at the first request of a minute, which has to look at the rule's history. */
+static inline __attribute__((always_inline)) bool
+rl_policy_look(const struct rl *rl, int rule, uint64_t now_ns, struct rl_policy_look *look)
+{
+	const struct rl_policy_kept *kept;
 
 	if ((uint32_t)rl_rule_row(rule) >= rl->segment.geometry.rules)
 		return false;
 	kept = &rl->policies[rl_rule_row(rule)];
-	limit = &kept->policy.limit[0];
-	version = rl_change_version(&rl->segment);
-	sequence = rl_atomic_own_load(&kept->sequence);
-	plain = rl_atomic_own_load(&kept->plain);
-	if (rl_atomic_own_load(&kept->version) != version || (sequence & 1) ||
-	    now_ns >= rl_atomic_own_load(&kept->due_ns))
-		return false;
-	if (plain != mark && (plain != (mark | RL_POLICY_ASKS) ||
-	                      !rl_policy_has_none_for(&rl->segment, kept, version, key, key_len)))
-		return false;
-	own->limit = rl_atomic_own_load(&limit->limit);
-	if (!own->limit) /* another thread is just writing that the rule has none */
-		return false;
-	own->index = 0;
-	own->quota.capacity = rl_atomic_own_load(&limit->quota.capacity);
-	own->quota.burst = rl_atomic_own_load(&limit->quota.burst);
-	own->quota.undelayed = rl_atomic_own_load(&limit->quota.undelayed);
-	own->quota.is_shadow = rl_atomic_own_load(&limit->quota.is_shadow);
-	own->quota.counts_denied = rl_atomic_own_load(&limit->quota.counts_denied);
-	own->quota.is_booking = false;
-	own->quota.prefetch =
-		kind & RL_POLICY_PREFETCHES ? rl_atomic_own_load(&limit->quota.prefetch) : 0;
-	own->quota.max_wait_ns = 0;
-	if (rl_limiter_is_bucket(&own->limit->limiter)) {
-		own->quota.rate.capacity = rl_atomic_own_load(&limit->quota.rate.capacity);
-		own->quota.rate.burst = rl_atomic_own_load(&limit->quota.rate.burst);
-		own->quota.rate.size = rl_atomic_own_load(&limit->quota.rate.size);
-		own->quota.rate.step_ns = rl_atomic_own_load(&limit->quota.rate.step_ns);
-		own->quota.rate.step_ticks = rl_atomic_own_load(&limit->quota.rate.step_ticks);
-	}
-	if (kind & RL_POLICY_LENT) {
-		own->quota.away = rl_atomic_own_load(&limit->quota.away);
-		own->quota.lent.blind = rl_atomic_own_load(&limit->quota.lent.blind);
-	}
-	rl_atomic_own_fence();
-	return rl_atomic_own_load(&kept->sequence) == sequence;
+	look->kept = kept;
+	look->version = rl_change_version(&rl->segment);
+	look->sequence = rl_atomic_own_load(&kept->sequence);
+	look->steps = rl_atomic_own_load(&kept->steps);
+	return rl_atomic_own_load(&kept->version) == look->version && !(look->sequence & 1) &&
+	       now_ns < rl_atomic_own_load(&kept->due_ns);
 }
 
-/* Of what kind a rule that is plain seemed to be just now: to know which to ask for. */
-static inline uint64_t
-rl_policy_kind(const struct rl *rl, int rule)
+static inline __attribute__((always_inline)) bool
+rl_policy_look_holds(const struct rl_policy_look *look)
 {
-	if ((uint32_t)rl_rule_row(rule) >= rl->segment.geometry.rules)
-		return 0;
-	return rl_atomic_own_load(&rl->policies[rl_rule_row(rule)].plain) & RL_POLICY_KINDS;
+	rl_atomic_own_fence();
+	return rl_atomic_own_load(&look->kept->sequence) == look->sequence;
 }
 
 /*
@@ -214,11 +187,17 @@ static inline void
 rl_policy_lend(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t now_ns,
                struct rl_quota *quota)
 {
+	struct rl_quota copy; /* what is passed on does not stay in registers */
+
 	if (!rl_limiter_is_lent(&limit->limiter))
 		return;
 	quota->counts_denied = true;
 	quota->has_lease = now_ns < rl_atomic_load(&s->header->shares_until);
-	quota->lent.away = quota->has_lease ? 0 : rl_policy_worth_away(s, &limit->limiter, quota);
+	quota->lent.away = 0;
+	if (quota->has_lease)
+		return;
+	copy = *quota;
+	quota->lent.away = rl_policy_worth_away(s, &limit->limiter, &copy);
 }
 
 /* What a limit admits now, and its place in its rule; false if it is in force no more. */

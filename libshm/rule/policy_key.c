@@ -24,7 +24,7 @@ take_limits(const void *key, size_t key_len, struct rl_key_policy *k)
 {
 	unsigned count = 0;
 
-	if (!k->rule.has_prefix)
+	if (!(k->rule.kinds & RL_POLICY_PREFIXES))
 		return 0;
 	for (unsigned i = 0; i < k->rule.count; i++) {
 		int counted = counts(k->rule.limit[i].limit, key, key_len, k);

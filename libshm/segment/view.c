@@ -37,9 +37,9 @@ static void
 draw(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
      const struct rl_decision *d, uint64_t now_ns, struct rl_picture *p)
 {
-	p->has_history = rl_limiter_history(l, v, now_ns, &p->history);
-	p->charge_entries = rl_limiter_charge_entries(l, q, v, &p->history, rl_decision_used(d),
-	                                              now_ns, p->charge_entry);
+	p->has_history = l->ops->history && l->ops->history(l, v, now_ns, &p->history);
+	p->charge_entries =
+		l->ops->entries(l, q, v, &p->history, rl_decision_used(d), now_ns, p->charge_entry);
 }
 
 enum rl_seen
@@ -67,7 +67,7 @@ rl_view_stale_at(const struct rl_segment *s, const struct rl_limiter *l, const s
 {
 	uint64_t at;
 
-	if (__builtin_add_overflow(rl_limiter_idle_at(l, v->word), s->geometry.buffer_ns, &at))
+	if (__builtin_add_overflow(l->ops->idle_at(l, v->word), s->geometry.buffer_ns, &at))
 		return UINT64_MAX;
 	return at;
 }

@@ -2,7 +2,7 @@
 #ifndef RL_VIEW_H
 #define RL_VIEW_H
 
-#include "algorithm/limiter.h"
+#include "algorithm/ops.h"
 #include "segment/segment.h"
 #include "shared/budget.h"
 

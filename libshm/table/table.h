@@ -168,6 +168,7 @@ rl_table_find(const struct rl_table *t, const struct rl_candidates *p, struct rl
 
 	for (unsigned line = 0; line < 2; line++) {
 		const uint64_t *tags = rl_table_tag(t, p->first[line]);
+#pragma GCC unroll 8
 		for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
 			uint64_t tag = rl_atomic_load(&tags[i]);
 			if (rl_tag_is(tag, RL_TAG_LIVE, key)) {

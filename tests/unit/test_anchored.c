@@ -2,7 +2,7 @@
 /* Windows that begin with a key's first charge, and limits that count what they deny. */
 #include <string.h>
 
-#include "algorithm/limiter.h"
+#include "algorithm/ops.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)

@@ -144,8 +144,8 @@ test_retry_after_is_kept(void **state)
 static void
 candidates_of(struct rl *rl, int rule, uint32_t key, struct rl_candidates *to)
 {
-	rl_request_candidates(rl, rl_handle_limit(rl, rule),
-	                      rl_hash_of_key(rl->segment.key_start, &key, sizeof key), to);
+	rl_part_candidates(&rl->segment.table, rl_handle_limit(rl, rule),
+	                   rl_hash_of_key(rl->segment.key_start, &key, sizeof key), to);
 }
 
 /* A slot that came, was charged and was folded between a charge to the cell and the look behind it. */

@@ -146,9 +146,9 @@ test_rare_writers_say_so(void **state)
 static bool
 is_kept(int rule)
 {
-	struct rl_policy_limit limit;
+	struct rl_policy_look look = {0};
 
-	return rl_policy_plain_of(rl, rule, "k", 1, 0, 0, &limit);
+	return rl_policy_look(rl, rule, 0, &look) && look.steps == rl_policy_plain_steps(rule);
 }
 
 /* A child that was forked while its parent wrote: it takes the writing over, and waits for nobody. */
@@ -190,16 +190,18 @@ test_a_policy_that_is_being_written(void **state)
 {
 	int rule = test_rule(rl, "a", 1, RL_SECOND, 1, false);
 	struct rl_policy_kept *kept = &rl->policies[rl_rule_row(rule)];
-	const struct rl_compiled *limit;
+	struct rl_policy_look look = {0};
 
 	(void)state;
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
-	assert_true(is_kept(rule));
-	limit = kept->policy.limit[0].limit;
+	assert_true(rl_policy_look(rl, rule, T0, &look));
+	assert_true(rl_policy_look_holds(&look));
+	kept->sequence++;
 	kept->policy.limit[0].limit = NULL;
+	assert_false(rl_policy_look_holds(&look));
 	assert_false(is_kept(rule));
-	kept->policy.limit[0].limit = limit;
-	assert_true(is_kept(rule));
+	kept->sequence++;
+	assert_false(rl_policy_look_holds(&look));
 }
 
 /* What is read while somebody changes something is used, and not kept. */

@@ -22,8 +22,8 @@ craft(struct rl *rl, int rule)
 	for (int found = 0; found < CRAFTED; key++) {
 		struct rl_candidates p;
 
-		rl_request_candidates(rl, rl_handle_limit(rl, rule),
-		                      rl_hash_of_key(rl->segment.key_start, &key, sizeof key), &p);
+		rl_part_candidates(&rl->segment.table, rl_handle_limit(rl, rule),
+		                   rl_hash_of_key(rl->segment.key_start, &key, sizeof key), &p);
 		if (line == UINT64_MAX)
 			line = p.first[0];
 		if (p.first[0] == line && p.first[1] < 2 * (uint64_t)RL_BUCKET_SLOTS)

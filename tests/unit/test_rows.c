@@ -255,7 +255,8 @@ sleep_through(unsigned incarnations)
 		assert_int_equal(define(rl, "r", 2 * HOUR), 0);
 		assert_int_equal(define(rl, "r", HOUR), 0);
 	}
-	rl_request_candidates(rl, &old, rl_hash_of_key(rl->segment.key_start, "k", 1), &candidates);
+	rl_part_candidates(&rl->segment.table, &old, rl_hash_of_key(rl->segment.key_start, "k", 1),
+	                   &candidates);
 	assert_int_equal(rl_table_claim(&rl->segment.table, &candidates, &slot), RL_CLAIM_NEW);
 	rl_record_write(&rl->segment, slot, rl_hash_of_key(rl->segment.key_start, "k", 1) ^ old.mix,
 	                "k", 1);

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "algorithm/limiter.h"
+#include "algorithm/adds.h"
 #include "naive.h"
 #include "testing.h"
 
@@ -45,7 +45,7 @@ expect_told(const struct counter *c, uint64_t now_ns, uint32_t cost, const struc
 	const struct rl_view v = {.word = c->word, .ring = c->ring};
 	struct rl_plan plan = {0};
 
-	assert_true(rl_limiter_adds(&l, &q, &v, cost, now_ns, &plan));
+	assert_true(rl_adds_to_window(&l, &q, &v, cost, now_ns, &plan));
 	assert_int_equal(plan.decision.remaining,
 	                 rl_window_left(&c->window, &p->next, c->capacity, now_ns));
 	assert_int_equal(plan.decision.reset_at_ns, rl_window_idle_at(&c->window, &p->next));

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "decide/plan.h"
+
+/*
+ * The hash is the limit's own, so a charge is of one incarnation of the limit's row: in another one the same key lies
+ * elsewhere, and nothing of it is given back.
+ */
+void
+rl_part_hand_out(const struct rl_part *p, uint64_t charge_id, uint32_t memory, unsigned flags)
+{
+	uint64_t table = p->segment->table.number % RL_CHARGE_TABLES;
+
+	*p->charge = (struct rl_charge){
+		.key = p->hash ^ p->limit->mix,
+		.epoch = charge_id,
+		.cost = p->cost,
+		.capacity = p->quota.capacity,
+		.memory = memory,
+		.limit = (uint16_t)((unsigned)p->limit->id | (unsigned)table
+	                                                             << RL_CHARGE_LIMIT_BITS),
+		.gen = rl_tag_gen(p->slot.tag),
+		.place = (uint8_t)(rl_table_place(&p->candidates, p->slot.index) | flags),
+	};
+}

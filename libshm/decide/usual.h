@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_USUAL_H
+#define RL_USUAL_H
+
+/*
+ * The usual request: its rule has one window for whole keys and nothing for single keys, the key has its
+ * slot, and there is room, or one sub-bucket has used it up. It is decided as plan.h does it, but all in line, so that
+ * all of it is in registers. RL_AGAIN: it is of another kind, or others were quicker; nothing was done.
+ */
+
+#include "algorithm/adds.h"
+#include "decide/answered.h"
+#include "decide/share_wish.h"
+#include "move/follow.h"
+
+struct rl_usual {
+	const struct rl_compiled *limit;
+	struct rl_quota quota; /* what rl_adds() reads of it */
+	struct rl_candidates candidates;
+	struct rl_slot slot;
+};
+
+/* What its rule says, and where its key may be. */
+static inline __attribute__((always_inline)) bool
+rl_usual_make(const struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+              uint64_t now_ns, struct rl_usual *u)
+{
+	const struct rl_segment *s = &rl->segment;
+	const struct rl_policy_limit *limit;
+	struct rl_policy_look look;
+
+	if (key_len - 1 >= RL_KEY_MAX || !key || !s->is_writable ||
+	    !rl_policy_look(rl, rule, now_ns, &look) ||
+	    (look.steps & ~RL_POLICY_SHARED) != rl_policy_plain_steps(rule))
+		return false;
+	limit = &look.kept->policy.limit[0];
+	u->limit = rl_atomic_own_load(&limit->limit);
+	u->quota.capacity = rl_atomic_own_load(&limit->quota.capacity);
+	if (__builtin_expect((look.steps & RL_POLICY_SHARED) != 0, 0)) {
+		u->quota.away = rl_atomic_own_load(&limit->quota.away);
+		u->quota.lent.blind = rl_atomic_own_load(&limit->quota.lent.blind);
+	}
+	if (!rl_policy_look_holds(&look) || cost - 1 >= u->quota.capacity)
+		return false;
+	u->candidates =
+		rl_table_candidates(&s->table, u->limit->owner,
+	                            rl_hash_of_key(s->key_start, key, key_len) ^ u->limit->mix);
+	return true;
+}
+
+static inline __attribute__((always_inline)) bool
+rl_usual_find(const struct rl *rl, uint64_t now_ns, struct rl_usual *u)
+{
+	if (!rl_table_find(&rl->segment.table, &u->candidates, &u->slot))
+		return false;
+	rl_answered_expect(rl, u->slot, now_ns);
+	return true;
+}
+
+/* It is denied as *denial says. */
+int rl_usual_denied(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
+                    struct rl_result *result, const struct rl_compiled *limit, struct rl_slot slot,
+                    const struct rl_decision *denial);
+
+/* A larger share is wished for, after a charge. */
+void rl_usual_wish(struct rl *rl, const void *key, size_t key_len, const struct rl_compiled *limit,
+                   struct rl_slot slot);
+
+/* Charge it, and count and answer that. */
+static inline __attribute__((always_inline)) int
+rl_usual_decide(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+                uint64_t now_ns, struct rl_result *result, struct rl_usual *u)
+{
+	const struct rl_segment *s = &rl->segment;
+	const struct rl_limiter *l = &u->limit->limiter;
+	struct rl_decision denial;
+	struct rl_plan plan;
+	struct rl_view v;
+
+	rl_policy_lend(s, u->limit, now_ns, &u->quota);
+	if (rl_view_load(s, u->slot, &v) != RL_SEEN)
+		return RL_AGAIN;
+	if (!rl_adds(l, &u->quota, &v, (uint32_t)cost, now_ns, &plan))
+		return rl_adds_nothing(l, &u->quota, &v, (uint32_t)cost, now_ns, &denial)
+		               ? rl_usual_denied(rl, rule, key, key_len, now_ns, result, u->limit,
+		                                 u->slot, &denial)
+		               : RL_AGAIN;
+	if (!rl_atomic_cas16(rl_table_state(&s->table, u->slot.index), v.word, plan.next))
+		return RL_AGAIN;
+	rl_answered_allowed(s, rule, u->slot, (uint32_t)cost);
+	if (l->is_shared &&
+	    rl_share_wants_more(&u->quota, u->quota.capacity, &plan.decision, RL_ALLOWED))
+		rl_usual_wish(rl, key, key_len, u->limit, u->slot);
+	if (result)
+		rl_result_fill(result, RL_ALLOWED, 0, l->window_ns, &plan.decision, now_ns);
+	return RL_ALLOWED;
+}
+
+#endif
