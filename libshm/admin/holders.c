@@ -6,7 +6,7 @@
 #include "decide/request.h"
 #include "holder/holder.h"
 #include "holder/units.h"
-#include "move/bring.h"
+#include "move/migrate.h"
 #include "rl_admin.h"
 
 #define TRIES 1000
@@ -22,7 +22,7 @@ list(struct rl_part *p, struct rl_tally tallies[static RL_IN_FLIGHT_PLACES_MAX])
 	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
 		int count;
 
-		if (rl_must_bring(p->rl) && rl_part_bring(p) < 0)
+		if (rl_must_migrate(p->rl) && rl_part_migrate(p) < 0)
 			continue;
 		if (!rl_table_find(&p->segment->table, &p->candidates, &slot))
 			return -ENOENT;

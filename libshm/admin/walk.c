@@ -10,7 +10,7 @@
 #include "admin/entry.h"
 #include "decide/decide.h"
 #include "decide/request.h"
-#include "move/bring.h"
+#include "move/migrate.h"
 #include "rl_admin.h"
 
 #define RUN 128  /* buckets: microseconds */
@@ -272,7 +272,7 @@ rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now
 		return limits;
 	rl_entry_clear(&room);
 	for (int i = 0; i < limits && result == 0; i++) {
-		if (rl_must_bring(parts[i].rl) && rl_part_bring(&parts[i]) < 0)
+		if (rl_must_migrate(parts[i].rl) && rl_part_migrate(&parts[i]) < 0)
 			continue;
 		rl = parts[i].rl;
 		if (!rl_table_find(&rl->segment.table, &parts[i].candidates, &slot))

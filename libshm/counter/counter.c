@@ -18,7 +18,7 @@
 #include "algorithm/counter.h"
 #include "decide/decide.h"
 #include "evict/evict.h"
-#include "move/bring.h"
+#include "move/migrate.h"
 #include "rl.h"
 #include "segment/record.h"
 #include "segment/stats.h"
@@ -223,14 +223,14 @@ write_name(const struct call *c, struct rl_slot slot)
 
 /* While tables change: point the call at the table where its key is. 0 or -errno. */
 static int
-bring(struct call *c)
+migrate(struct call *c)
 {
 	struct rl_sought k = {.rl = c->rl,
 	                      .limit = c->limit,
 	                      .candidates = c->candidates,
 	                      .key_hash = c->key_hash,
 	                      .now_ns = c->now_ns};
-	int error = rl_bring(&k);
+	int error = rl_migrate(&k);
 
 	c->rl = k.rl;
 	c->limit = k.limit;
@@ -311,7 +311,7 @@ run(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns, 
 	if (done < 0)
 		return done;
 	while (rl_budget_take(&budget, TRY_STEPS)) {
-		done = rl_must_bring(c->rl) ? bring(c) : 0;
+		done = rl_must_migrate(c->rl) ? migrate(c) : 0;
 		if (done == 0)
 			done = attempt(c, &budget);
 		if (done != -EAGAIN)

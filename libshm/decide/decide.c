@@ -13,19 +13,19 @@
 #include "decide/without_slot.h"
 #include "evict/evict.h"
 #include "holder/units.h"
-#include "move/bring.h"
+#include "move/migrate.h"
 #include "reserve/sets.h"
 #include "rule/named.h"
 #include "segment/record.h"
 #include "segment/stats.h"
 
 /* Steps that a try takes of the budget. */
-#define TRY_STEPS 24    /* to find the slot, see its state and change it */
-#define CLAIM_STEPS 64  /* to look at all slots and claim one */
-#define EVICT_STEPS 512 /* to judge who is there */
-#define CELL_STEPS 256  /* to take a set of cells, and charge one */
-#define CARRY_STEPS 16  /* to see whether a slot begins with what a cell counts */
-#define BRING_STEPS 128 /* to see whether a key is in the table before, and to move it */
+#define TRY_STEPS 24      /* to find the slot, see its state and change it */
+#define CLAIM_STEPS 64    /* to look at all slots and claim one */
+#define EVICT_STEPS 512   /* to judge who is there */
+#define CELL_STEPS 256    /* to take a set of cells, and charge one */
+#define CARRY_STEPS 16    /* to see whether a slot begins with what a cell counts */
+#define MIGRATE_STEPS 128 /* to see whether a key is in the table before, and to move it */
 
 static const struct rl_decision nothing;
 
@@ -301,7 +301,7 @@ try_once(struct rl_part *p, enum rl_mode mode)
 }
 
 int
-rl_part_bring(struct rl_part *p)
+rl_part_migrate(struct rl_part *p)
 {
 	struct rl_sought k = {.rl = p->rl,
 	                      .limit = p->limit,
@@ -311,8 +311,8 @@ rl_part_bring(struct rl_part *p)
 	int error;
 
 	if (p->budget)
-		rl_budget_take(p->budget, BRING_STEPS);
-	error = rl_bring(&k);
+		rl_budget_take(p->budget, MIGRATE_STEPS);
+	error = rl_migrate(&k);
 	p->rl = k.rl;
 	p->segment = &k.rl->segment;
 	p->limit = k.limit;
@@ -324,9 +324,9 @@ rl_part_bring(struct rl_part *p)
 
 /* While tables change. */
 static int
-try_once_brought(struct rl_part *p, enum rl_mode mode)
+try_once_migrated(struct rl_part *p, enum rl_mode mode)
 {
-	int error = rl_part_bring(p);
+	int error = rl_part_migrate(p);
 
 	switch (error) {
 	case 0:
@@ -344,7 +344,8 @@ static enum rl_verdict
 decide_in_time(struct rl_part *p, enum rl_mode mode)
 {
 	while (rl_budget_take(p->budget, TRY_STEPS)) {
-		int decided = rl_must_bring(p->rl) ? try_once_brought(p, mode) : try_once(p, mode);
+		int decided =
+			rl_must_migrate(p->rl) ? try_once_migrated(p, mode) : try_once(p, mode);
 
 		if (decided != RL_AGAIN)
 			return (enum rl_verdict)decided;

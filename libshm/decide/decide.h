@@ -42,9 +42,9 @@ int rl_decide_absent(struct rl_part *p);
 
 /*
  * If tables change: point a part at the table where its key is, which may move it there. 0; -EAGAIN; -ENOSPC: there is no
- * room for what is on its way; -ENOMEM. With rl_must_bring() only.
+ * room for what is on its way; -ENOMEM. With rl_must_migrate() only.
  */
-int rl_part_bring(struct rl_part *p);
+int rl_part_migrate(struct rl_part *p);
 
 /* A slot for a part's key that has none. 0; -EAGAIN; -ENOSPC. */
 int rl_decide_claim(struct rl_part *p, struct rl_slot *slot);

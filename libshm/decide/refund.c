@@ -8,7 +8,7 @@
 #include "decide/decide.h"
 #include "decide/release.h"
 #include "decide/request.h"
-#include "move/bring.h"
+#include "move/migrate.h"
 #include "rule/policy.h"
 #include "segment/stats.h"
 
@@ -111,7 +111,7 @@ refund_newest(struct rl_part *p, uint32_t cost)
 
 	p->budget = NULL;
 	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
-		error = rl_must_bring(p->rl) ? rl_part_bring(p) : 0;
+		error = rl_must_migrate(p->rl) ? rl_part_migrate(p) : 0;
 		if (error == -EAGAIN || error == -ENOSPC) /* others are at it */
 			continue;
 		if (error < 0)

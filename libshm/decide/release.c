@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "move/bring.h"
+#include "move/migrate.h"
 #include "segment/stats.h"
 
 #define TRIES 1000
@@ -31,7 +31,7 @@ give_where_it_is(struct rl *rl, const struct rl_compiled *limit, const struct rl
 	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
 		k.candidates =
 			rl_table_candidates(&k.rl->segment.table, k.limit->owner, charge->key);
-		done = rl_bring(&k);
+		done = rl_migrate(&k);
 		if (done < 0 && done != -EAGAIN)
 			return done == -ENOSPC ? -EBUSY : done;
 		if (done == 0 && rl_table_find(&k.rl->segment.table, &k.candidates, &slot))

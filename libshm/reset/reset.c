@@ -6,7 +6,7 @@
 #include "decide/decide.h"
 #include "decide/request.h"
 #include "decide/without_slot.h"
-#include "move/bring.h"
+#include "move/migrate.h"
 #include "reserve/sets.h"
 #include "rl.h"
 #include "segment/event.h"
@@ -93,7 +93,7 @@ forget_once(struct rl_part *p, struct rl_budget *budget)
 
 	p->budget = budget;
 	p->now_ns = 0; /* whatever it counts comes */
-	error = rl_must_bring(p->rl) ? rl_part_bring(p) : 0;
+	error = rl_must_migrate(p->rl) ? rl_part_migrate(p) : 0;
 	if (error < 0)
 		return error == -EAGAIN ? -1 : error;
 	if (rl_table_find(&p->segment->table, &p->candidates, &slot))

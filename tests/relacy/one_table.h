@@ -5,7 +5,7 @@
 /* What decide.c and view.c ask of a segment's tables and of its clock, for tests of one table whose clock stands. */
 
 int
-rl_bring(rl_sought *)
+rl_migrate(rl_sought *)
 {
 	return 0;
 }

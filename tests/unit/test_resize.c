@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "algorithm/carry.h"
-#include "move/bring.h"
+#include "move/migrate.h"
 #include "segment/record.h"
 #include "segment/view.h"
 #include "testing.h"
@@ -917,12 +917,12 @@ test_another_limit(void **state)
 	assert_non_null(k.limit);
 	assert_int_equal(rl_resize(rl, &r, 0), 0);
 	rl->segment.limits[0].identity.hi ^= RL_SLIDING_LOG;
-	assert_int_equal(rl_bring(&k), -EAGAIN);
+	assert_int_equal(rl_migrate(&k), -EAGAIN);
 	rl->segment.limits[0].identity.hi ^= RL_SLIDING_LOG;
 	rl->segment.limits[0].identity.lo |= UINT64_C(24) << RL_IDENTITY_V4_SHIFT;
-	assert_int_equal(rl_bring(&k), -EAGAIN);
+	assert_int_equal(rl_migrate(&k), -EAGAIN);
 	rl->segment.limits[0].identity.lo ^= UINT64_C(24) << RL_IDENTITY_V4_SHIFT;
-	assert_int_equal(rl_bring(&k), 0);
+	assert_int_equal(rl_migrate(&k), 0);
 	assert_true(k.rl != rl);
 	rl_close(rl);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RL_BRING_H
-#define RL_BRING_H
+#ifndef RL_MIGRATE_H
+#define RL_MIGRATE_H
 
 /* Where a key is to be looked for, while tables change and keys move. */
 
@@ -18,7 +18,7 @@ struct rl_sought {
 
 /* Is there more to do than to look? Of every decision that is not plain. */
 static inline bool
-rl_must_bring(const struct rl *rl)
+rl_must_migrate(const struct rl *rl)
 {
 	const struct rl_table *t = &rl->segment.table;
 
@@ -30,6 +30,6 @@ rl_must_bring(const struct rl *rl)
  * handle that may not write, or if there is no room for it, it is looked for where it is. 0; -EAGAIN others were
  * quicker; -ENOSPC it was on its way, and there is no room for it any more; -ENOMEM, RL_EDAMAGED the table cannot be mapped.
  */
-int rl_bring(struct rl_sought *sought);
+int rl_migrate(struct rl_sought *sought);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "move/bring.h"
+#include "move/migrate.h"
 
 #include <errno.h>
 
@@ -59,7 +59,7 @@ counts_here(const struct rl_sought *k)
 }
 
 static int
-bring(struct rl_sought *k, struct rl *before)
+migrate(struct rl_sought *k, struct rl *before)
 {
 	struct rl_coming move = {.rl = k->rl,
 	                         .before = before,
@@ -84,7 +84,7 @@ bring(struct rl_sought *k, struct rl *before)
 }
 
 int
-rl_bring(struct rl_sought *k)
+rl_migrate(struct rl_sought *k)
 {
 	struct rl *here = rl_here(k->rl->handle->first), *before;
 	int error = here == k->rl ? 0 : look_in(k, here);
@@ -101,6 +101,6 @@ rl_bring(struct rl_sought *k)
 	if (!rl_table_is_filling(&here->segment.table) || counts_here(k))
 		return 0;
 	if (before)
-		return bring(k, before);
+		return migrate(k, before);
 	return rl_table_is_filling(&here->segment.table) ? rl_follow_failed(here) : -EAGAIN;
 }
