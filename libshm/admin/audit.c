@@ -123,7 +123,7 @@ is_of_earlier(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slo
 	struct rl_candidates candidates;
 
 	for (uint64_t back = RL_TAG_INCARNATIONS; back <= EARLIER; back += RL_TAG_INCARNATIONS) {
-		earlier.mix = rl_rules_mix(&rl->segment, limit, back);
+		earlier.salt = rl_rules_salt(&rl->segment, limit, back);
 		for (int i = 0; i < 2; i++) {
 			earlier.has_prefix = i == 1;
 			if (candidates_of(rl, &earlier, copy, &candidates) &&

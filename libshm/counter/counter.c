@@ -218,7 +218,7 @@ apply(const struct call *c, struct rl_slot slot, const struct rl_view *v)
 static void
 write_name(const struct call *c, struct rl_slot slot)
 {
-	rl_record_write(&c->rl->segment, slot, c->key_hash ^ c->limit->mix, c->key, c->key_len);
+	rl_record_write(&c->rl->segment, slot, c->key_hash ^ c->limit->salt, c->key, c->key_len);
 }
 
 /* While tables change: point the call at the table where its key is. 0 or -errno. */

@@ -198,7 +198,7 @@ write_name(const struct rl_part *p, struct rl_slot slot)
 	size_t len;
 	const void *name = rl_tell_name(p, text, &len);
 
-	rl_named_write(p->segment, p->limit, slot, p->hash ^ p->limit->mix, name, len);
+	rl_named_write(p->segment, p->limit, slot, p->hash ^ p->limit->salt, name, len);
 }
 
 /* A slot for a key that has none. 0; -EAGAIN; -ENOSPC, and *next_free_ns is when there may be one. */

@@ -21,7 +21,7 @@ static inline void
 rl_part_candidates(const struct rl_table *table, const struct rl_compiled *limit, uint64_t hash,
                    struct rl_candidates *candidates)
 {
-	*candidates = rl_table_candidates(table, limit->owner, hash ^ limit->mix);
+	*candidates = rl_table_candidates(table, limit->owner, hash ^ limit->salt);
 	rl_table_prefetch(table, candidates);
 }
 

@@ -11,7 +11,7 @@ rl_part_hand_out(const struct rl_part *p, uint64_t charge_id, uint32_t memory, u
 	uint64_t table = p->segment->table.number % RL_CHARGE_TABLES;
 
 	*p->charge = (struct rl_charge){
-		.key = p->hash ^ p->limit->mix,
+		.key = p->hash ^ p->limit->salt,
 		.epoch = charge_id,
 		.cost = p->cost,
 		.capacity = p->quota.capacity,

@@ -24,7 +24,7 @@ static int
 give_where_it_is(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *charge)
 {
 	struct rl_sought k = {
-		.rl = rl, .limit = limit, .key_hash = charge->key ^ limit->mix, .now_ns = 0};
+		.rl = rl, .limit = limit, .key_hash = charge->key ^ limit->salt, .now_ns = 0};
 	struct rl_slot slot;
 	int done;
 

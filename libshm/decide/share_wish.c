@@ -28,7 +28,7 @@ rl_share_ask(const struct rl_part *p)
 	if (!rl_wish_set(p->segment, p->slot.index))
 		return;
 	name = rl_tell_name(p, text, &len);
-	rl_named_hash(p->segment, p->limit, p->slot, p->hash ^ p->limit->mix, name, len);
+	rl_named_hash(p->segment, p->limit, p->slot, p->hash ^ p->limit->salt, name, len);
 }
 
 void

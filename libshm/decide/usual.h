@@ -44,7 +44,7 @@ rl_usual_make(const struct rl *rl, int rule, const void *key, size_t key_len, ui
 		return false;
 	u->candidates =
 		rl_table_candidates(&s->table, u->limit->owner,
-	                            rl_hash_of_key(s->key_start, key, key_len) ^ u->limit->mix);
+	                            rl_hash_of_key(s->key_start, key, key_len) ^ u->limit->salt);
 	return true;
 }
 

@@ -32,7 +32,7 @@ look_in(struct rl_sought *k, struct rl *rl)
 	k->rl = rl;
 	k->limit = limit;
 	k->candidates =
-		rl_table_candidates(&rl->segment.table, limit->owner, k->key_hash ^ limit->mix);
+		rl_table_candidates(&rl->segment.table, limit->owner, k->key_hash ^ limit->salt);
 	return 0;
 }
 
@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) void
 look_ahead(const struct rl_sought *k, const struct rl *before)
 {
 	struct rl_candidates candidates = rl_table_candidates(
-		&before->segment.table, k->limit->owner, k->key_hash ^ k->limit->mix);
+		&before->segment.table, k->limit->owner, k->key_hash ^ k->limit->salt);
 
 	rl_table_prefetch_tags(&before->segment.table, &candidates);
 }
@@ -64,7 +64,7 @@ migrate(struct rl_sought *k, struct rl *before)
 	struct rl_coming move = {.rl = k->rl,
 	                         .before = before,
 	                         .limit = k->limit,
-	                         .hash = k->key_hash ^ k->limit->mix,
+	                         .hash = k->key_hash ^ k->limit->salt,
 	                         .now_ns = k->now_ns};
 
 	if (!k->rl->segment.is_writable)

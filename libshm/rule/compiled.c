@@ -6,7 +6,7 @@
 #define INCARNATION_SHIFT 10 /* above a limit's id */
 
 uint64_t
-rl_rules_mix(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t ago)
+rl_rules_salt(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t ago)
 {
 	uint64_t incarnation = limit->identity >> RL_IDENTITY_INCARNATION_SHIFT;
 
@@ -31,7 +31,7 @@ rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *comp
 		.prefix_v4 = (uint8_t)(identity.lo >> RL_IDENTITY_V4_SHIFT & RL_IDENTITY_V4_MASK),
 		.prefix_v6 = (uint8_t)(identity.lo >> RL_IDENTITY_V6_SHIFT & RL_IDENTITY_V6_MASK),
 	};
-	compiled->mix = rl_rules_mix(s, compiled, 0);
+	compiled->salt = rl_rules_salt(s, compiled, 0);
 	compiled->owner = rl_tag_owner(limit, rl_identity_incarnation(identity));
 	compiled->has_prefix = compiled->prefix_v4 > 0 || compiled->prefix_v6 > 0;
 	if ((identity.lo & RL_IDENTITY_USED) == 0 ||

@@ -13,7 +13,7 @@ struct rl_compiled {
 	struct rl_limiter cell; /* of the cells that count its keys without a slot, if */
 	bool has_cells;         /* it has any */
 	struct rl_limit_row *row;
-	uint64_t mix;                /* makes a key's hash its own: see rl_rules_mix() */
+	uint64_t salt;               /* makes a key's hash its own: see rl_rules_salt() */
 	struct rl_compiled *earlier; /* of the same row */
 	uint64_t identity;           /* the low half, without marks */
 	uint64_t owner;              /* of its keys' tags: rl_tag_owner() */
@@ -52,7 +52,7 @@ rl_compiled_prefix(const struct rl_compiled *limit, const struct rl_address *add
  * its id and incarnation. So a key is hashed once for all of its limits, and still lies elsewhere
  * under each; and keys of another incarnation are other keys.
  */
-uint64_t rl_rules_mix(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t ago);
+uint64_t rl_rules_salt(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t ago);
 
 /* False if there is no such limit, or its row is damaged. */
 bool rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *compiled);

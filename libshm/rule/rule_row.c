@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define NAME_DOMAIN (UINT64_C(1) << 40) /* above any limit's id: see rl_rules_mix() */
+#define NAME_DOMAIN (UINT64_C(1) << 40) /* above any limit's id: see rl_rules_salt() */
 
 uint64_t
 rl_rules_name_hash(const struct rl_segment *s, const char *name)

@@ -42,7 +42,7 @@ live_tags_of(uint64_t key)
 	uint64_t hash = rl_hash_of_key(rl->segment.key_start, &key, sizeof key);
 	const struct rl_compiled *limit = rl_handle_limit(rl, rule);
 	struct rl_candidates p =
-		rl_table_candidates(&rl->segment.table, limit->owner, hash ^ limit->mix);
+		rl_table_candidates(&rl->segment.table, limit->owner, hash ^ limit->salt);
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < SLOTS; i++) {

@@ -284,7 +284,7 @@ make_wrong_slot(void)
 	uint64_t hash = rl_hash_of_key(rl->segment.key_start, "key", 3);
 	const struct rl_compiled *limit = rl_handle_limit(rl, HARD);
 	struct rl_candidates p =
-		rl_table_candidates(&rl->segment.table, limit->owner, hash ^ limit->mix);
+		rl_table_candidates(&rl->segment.table, limit->owner, hash ^ limit->salt);
 
 	assert_true(p.key == (slot.tag & RL_TAG_KEY_MASK));
 	for (uint64_t i = 1; moved.index / 8 * 8 == p.first[0] || moved.index / 8 * 8 == p.first[1];
@@ -292,7 +292,7 @@ make_wrong_slot(void)
 		moved.index = free_place(slot.index, i);
 	set_tag(slot.index, rl_tag_make(RL_TAG_FREE, 1, 0));
 	set_tag(moved.index, moved.tag);
-	rl_record_write(&rl->segment, moved, hash ^ limit->mix, "key", 3);
+	rl_record_write(&rl->segment, moved, hash ^ limit->salt, "key", 3);
 	return moved.index;
 }
 

@@ -813,7 +813,7 @@ leave_key(int *rule, struct rl_candidates *p, struct rl_slot *slot)
 	spend(rl, *rule, "a", 2, RL_ALLOWED);
 	limit = rl_handle_limit(rl, 0);
 	*p = rl_table_candidates(&rl->segment.table, limit->owner,
-	                         rl_hash_of_key(rl->segment.key_start, "a", 1) ^ limit->mix);
+	                         rl_hash_of_key(rl->segment.key_start, "a", 1) ^ limit->salt);
 	assert_true(rl_table_find(&rl->segment.table, p, slot));
 	assert_int_equal(resize(rl, 500, 0), 0);
 	return rl;

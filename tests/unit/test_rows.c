@@ -258,8 +258,8 @@ sleep_through(unsigned incarnations)
 	rl_part_candidates(&rl->segment.table, &old, rl_hash_of_key(rl->segment.key_start, "k", 1),
 	                   &candidates);
 	assert_int_equal(rl_table_claim(&rl->segment.table, &candidates, &slot), RL_CLAIM_NEW);
-	rl_record_write(&rl->segment, slot, rl_hash_of_key(rl->segment.key_start, "k", 1) ^ old.mix,
-	                "k", 1);
+	rl_record_write(&rl->segment, slot,
+	                rl_hash_of_key(rl->segment.key_start, "k", 1) ^ old.salt, "k", 1);
 	*rl_table_state(&rl->segment.table, slot.index) =
 		(struct rl_u128){T0 / HOUR | UINT64_C(3) << RL_STATE_EPOCH_BITS,
 	                         rl_tag_gen(slot.tag) | UINT64_C(1) << 40};
