@@ -6,8 +6,8 @@
 #include "configure/names.h"
 #include "rule/auto_ban.h"
 #include "rule/filter.h"
+#include "rule/fingerprint.h"
 #include "rule/override.h"
-#include "rule/print.h"
 
 #define WRITE_TRIES 16
 
@@ -56,7 +56,8 @@ write_overrides(const struct rl_job *j, int id, const struct rl_config_rule *rul
 		error = rl_lengths_add(&row->overrides[j->bank], &normal);
 		if (error < 0)
 			return error;
-		if (!rl_filter_add(&j->s->override_filter, j->bank, rl_print_of(j->s, &normal)))
+		if (!rl_filter_add(&j->s->override_filter, j->bank,
+		                   rl_fingerprint_of(j->s, &normal)))
 			return -EBUSY;
 		if (!rl_override_put(j->s, j->bank, hash, override, limits))
 			return RL_EOVERRIDES;

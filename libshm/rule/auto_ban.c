@@ -104,10 +104,10 @@ unpack(struct rl_u128 word)
 }
 
 static struct rl_u128
-pack(uint64_t print, const struct strike *strike)
+pack(uint64_t fingerprint, const struct strike *strike)
 {
 	return (struct rl_u128){
-		.lo = print | strike->denied[0],
+		.lo = fingerprint | strike->denied[0],
 		.hi = strike->denied[1] | (uint64_t)strike->denied[2] << COUNT_BITS |
 	              (uint64_t)strike->strikes << 2 * COUNT_BITS | strike->part << PART_SHIFT,
 	};
@@ -115,11 +115,11 @@ pack(uint64_t print, const struct strike *strike)
 
 /* Whose strikes they are, above the bits that count; never 0. */
 static uint64_t
-print_of(struct rl_hash hash, const struct rl_auto_ban *ban)
+fingerprint_of(struct rl_hash hash, const struct rl_auto_ban *ban)
 {
-	uint64_t print = (hash.a ^ ban->within_ns << COUNT_BITS) & ~COUNT_MASK;
+	uint64_t fingerprint = (hash.a ^ ban->within_ns << COUNT_BITS) & ~COUNT_MASK;
 
-	return print != 0 ? print : COUNT_MASK + 1;
+	return fingerprint != 0 ? fingerprint : COUNT_MASK + 1;
 }
 
 static uint64_t
@@ -184,7 +184,7 @@ word_for(const struct rl_segment *s, struct rl_hash hash, const struct rl_auto_b
 	for (unsigned i = 0; i < LINE; i++) {
 		if (!rl_atomic_load16(&line[i], &word))
 			continue;
-		if ((word.lo & ~COUNT_MASK) == print_of(hash, ban)) {
+		if ((word.lo & ~COUNT_MASK) == fingerprint_of(hash, ban)) {
 			*held = word;
 			return &line[i];
 		}
@@ -274,14 +274,14 @@ rl_auto_ban_count(const struct rl_segment *s, int rule, const void *key, size_t 
 	hash = rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal);
 	for (int tries = 0; tries < TRIES; tries++) {
 		struct rl_u128 held = {0}, *at = word_for(s, hash, &ban, now_ns, &held);
-		uint64_t print = print_of(hash, &ban), for_ns = 0;
+		uint64_t fingerprint = fingerprint_of(hash, &ban), for_ns = 0;
 		struct strike strike = {0};
 		bool is_ban;
 
-		if ((held.lo & ~COUNT_MASK) == print)
+		if ((held.lo & ~COUNT_MASK) == fingerprint)
 			strike = unpack(held);
 		is_ban = strike_next(&ban, &strike, now_ns, &for_ns);
-		if (!at || !rl_atomic_cas16(at, held, pack(print, &strike)))
+		if (!at || !rl_atomic_cas16(at, held, pack(fingerprint, &strike)))
 			continue;
 		if (is_ban)
 			set_ban(s, rule, &pattern, &ban, strike.strikes, now_ns + for_ns, now_ns);

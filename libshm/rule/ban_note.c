@@ -5,7 +5,7 @@
 
 #define REASON_WORDS (RL_REASON_MAX / 8)
 #define NOTE_DOMAIN \
-	(UINT64_C(1) << 50) /* apart from the hashes of keys, names, patterns and prints */
+	(UINT64_C(1) << 50) /* apart from the hashes of keys, names, patterns and fingerprints */
 
 static uint64_t
 by_of(const struct rl_ban_words *words)

@@ -127,10 +127,11 @@ check(struct rl *rl, int rule, const struct rl_pattern *pattern, struct rl_norma
 static bool
 add_to_filter(const struct rl_segment *s, uint64_t lo)
 {
-	uint32_t print = (uint32_t)(lo >> RL_BAN_PRINT_SHIFT);
+	uint32_t fingerprint = (uint32_t)(lo >> RL_BAN_FINGERPRINT_SHIFT);
 
 	rl_atomic_fence(); /* the entry before its bits: partner in rl_ban_rebuild() */
-	return rl_filter_add(&s->ban_filter, 0, print) && rl_filter_add(&s->ban_filter, 1, print);
+	return rl_filter_add(&s->ban_filter, 0, fingerprint) &&
+	       rl_filter_add(&s->ban_filter, 1, fingerprint);
 }
 
 /* An entry without its bits leaves the change open, as one that was killed: see filter.h. */

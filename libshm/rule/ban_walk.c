@@ -83,7 +83,7 @@ add_all(const struct rl_segment *s, uint64_t now_ns, unsigned first, unsigned la
 			continue;
 		for (unsigned bank = first; bank <= last; bank++)
 			is_done &= rl_filter_add(&s->ban_filter, bank,
-			                         (uint32_t)(held.lo >> RL_BAN_PRINT_SHIFT));
+			                         (uint32_t)(held.lo >> RL_BAN_FINGERPRINT_SHIFT));
 	}
 	return is_done;
 }

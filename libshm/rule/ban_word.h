@@ -7,18 +7,18 @@
 #include <limits.h>
 
 #include "rule/ban.h"
+#include "rule/fingerprint.h"
 #include "rule/handle.h"
-#include "rule/print.h"
 
 /*
- * word.lo  print:32 | hash of scope and pattern:32, never 0. Of an entry alone its bits in the filter
+ * word.lo  fingerprint:32 | hash of scope and pattern:32, never 0. Of an entry alone its bits in the filter
  *          are known: see filter.h
  * word.hi  incarnation:7 | until, ms:44 | rule:10 | match:2 | exemption:1, exemption lowest. An
  *          until of all ones: no end. The lowest bits of the incarnation of the rule's row tell
  *          people whose it is; the hash has all. Match 3: an automatic ban, of a key.
  * A lifted one has until 0.
  */
-#define RL_BAN_PRINT_SHIFT 32
+#define RL_BAN_FINGERPRINT_SHIFT 32
 #define RL_BAN_EXEMPTION UINT64_C(1)
 #define RL_BAN_MATCH_SHIFT 1
 #define RL_BAN_AUTOMATIC 3
@@ -75,7 +75,8 @@ rl_ban_hash_of(const struct rl_segment *s, uint64_t scope, const struct rl_norma
 {
 	struct rl_hash hash = rl_normal_pattern_hash(s, scope, normal);
 
-	hash.a = (uint64_t)rl_print_of(s, normal) << RL_BAN_PRINT_SHIFT | (uint32_t)hash.a;
+	hash.a = (uint64_t)rl_fingerprint_of(s, normal) << RL_BAN_FINGERPRINT_SHIFT |
+	         (uint32_t)hash.a;
 	return hash;
 }
 

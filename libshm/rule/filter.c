@@ -6,10 +6,10 @@
 #define BANKS 2
 
 bool
-rl_filter_add(const struct rl_filter *f, unsigned bank, uint32_t print)
+rl_filter_add(const struct rl_filter *f, unsigned bank, uint32_t fingerprint)
 {
-	return rl_atomic_set_bits(&f->bank[bank][rl_filter_index(f->words, print)], UINT64_MAX,
-	                          rl_filter_bits(print));
+	return rl_atomic_set_bits(&f->bank[bank][rl_filter_index(f->words, fingerprint)],
+	                          UINT64_MAX, rl_filter_bits(fingerprint));
 }
 
 /* By CAS: what it takes away it has seen, and with it the entry that was put before. */
@@ -68,8 +68,8 @@ has_beginning(const struct rl_filter_question *q, uint64_t state, uint64_t word,
 	for (; lengths != 0; lengths &= lengths - 1) {
 		unsigned n = (unsigned)__builtin_ctz(lengths) & 7;
 		uint64_t part = word & ((UINT64_C(1) << 8 * n) - 1);
-		uint64_t what = rl_print_what(RL_MATCH_PREFIX, false, at + n);
-		if (rl_filter_has(q, rl_print_end(q->s, state, part, what)) &&
+		uint64_t what = rl_fingerprint_what(RL_MATCH_PREFIX, false, at + n);
+		if (rl_filter_has(q, rl_fingerprint_end(q->s, state, part, what)) &&
 		    note(hits, (unsigned)at + n))
 			return true;
 	}
@@ -81,21 +81,21 @@ static inline __attribute__((always_inline)) bool
 has_text(const struct rl_filter_question *q, uint64_t text, const unsigned char *key,
          size_t key_len, uint64_t *hits)
 {
-	uint64_t state = q->s->print_key[0], left = text & ~UINT64_C(1), word;
-	uint64_t what = rl_print_what(RL_MATCH_KEY, false, key_len);
+	uint64_t state = q->s->fingerprint_key[0], left = text & ~UINT64_C(1), word;
+	uint64_t what = rl_fingerprint_what(RL_MATCH_KEY, false, key_len);
 	size_t at = 0;
 
 	if (key_len < RL_PREFIX_MAX)
 		left &= lowest((unsigned)key_len + 1);
 	for (;; at += 8, left >>= 8) {
-		word = rl_print_read(key, key_len, at);
+		word = rl_fingerprint_read(key, key_len, at);
 		if (has_beginning(q, state, word, at, left & 0xff, hits))
 			return true;
 		if (key_len - at < 8)
 			break;
-		state = rl_print_word(q->s, state, word);
+		state = rl_fingerprint_word(q->s, state, word);
 	}
-	return (text & 1) && rl_filter_has(q, rl_print_end(q->s, state, word, what)) &&
+	return (text & 1) && rl_filter_has(q, rl_fingerprint_end(q->s, state, word, what)) &&
 	       note(hits, 0);
 }
 
@@ -103,11 +103,11 @@ static inline __attribute__((always_inline)) bool
 has_v4(const struct rl_filter_question *q, uint64_t lengths, const struct rl_address *a,
        uint64_t *hits)
 {
-	uint64_t address = rl_print_number(a->bytes, 4);
+	uint64_t address = rl_fingerprint_number(a->bytes, 4);
 
 	for (uint64_t left = lengths & lowest(33); left != 0; left &= left - 1) {
 		unsigned n = (unsigned)__builtin_ctzll(left);
-		if (rl_filter_has(q, rl_print_v4(q->s, address & ~lowest(32 - n), n)) &&
+		if (rl_filter_has(q, rl_fingerprint_v4(q->s, address & ~lowest(32 - n), n)) &&
 		    note(hits, n))
 			return true;
 	}
@@ -118,22 +118,23 @@ static inline __attribute__((always_inline)) bool
 has_v6(const struct rl_filter_question *q, const struct rl_lengths *l, const struct rl_address *a,
        struct rl_lengths *hits)
 {
-	uint64_t hi = rl_print_number(a->bytes, 8), lo = rl_print_number(a->bytes + 8, 8);
+	uint64_t hi = rl_fingerprint_number(a->bytes, 8),
+		 lo = rl_fingerprint_number(a->bytes + 8, 8);
 	bool is_host = (rl_atomic_own_load(&l->v4) & RL_LENGTHS_V6_HOST) != 0;
 
 	for (uint64_t left = rl_atomic_own_load(&l->v6[0]); left != 0; left &= left - 1) {
 		unsigned n = (unsigned)__builtin_ctzll(left);
-		if (rl_filter_has(q, rl_print_v6(q->s, hi & ~lowest(64 - n), 0, n)) &&
+		if (rl_filter_has(q, rl_fingerprint_v6(q->s, hi & ~lowest(64 - n), 0, n)) &&
 		    note(hits ? &hits->v6[0] : NULL, n))
 			return true;
 	}
 	for (uint64_t left = rl_atomic_own_load(&l->v6[1]); left != 0; left &= left - 1) {
 		unsigned n = (unsigned)__builtin_ctzll(left);
-		if (rl_filter_has(q, rl_print_v6(q->s, hi, lo & ~lowest(64 - n), 64 + n)) &&
+		if (rl_filter_has(q, rl_fingerprint_v6(q->s, hi, lo & ~lowest(64 - n), 64 + n)) &&
 		    note(hits ? &hits->v6[1] : NULL, n))
 			return true;
 	}
-	return is_host && rl_filter_has(q, rl_print_v6(q->s, hi, lo, 128)) &&
+	return is_host && rl_filter_has(q, rl_fingerprint_v6(q->s, hi, lo, 128)) &&
 	       note(hits ? &hits->v4 : NULL, 63);
 }
 

@@ -36,28 +36,28 @@
  * who was stopped, given up, went on to put his entry, and was killed before he set its bits.
  */
 
-#include "rule/print.h"
+#include "rule/fingerprint.h"
 
 /*
- * Three of one word, by the lowest 18 bits of the print; which word, by the highest. These are part of
+ * Three of one word, by the lowest 18 bits of the fingerprint; which word, by the highest. These are part of
  * every decision where there are bans.
  */
 static inline uint64_t
-rl_filter_bits(uint32_t print)
+rl_filter_bits(uint32_t fingerprint)
 {
-	return UINT64_C(1) << (print & 63) | UINT64_C(1) << (print >> 6 & 63) |
-	       UINT64_C(1) << (print >> 12 & 63);
+	return UINT64_C(1) << (fingerprint & 63) | UINT64_C(1) << (fingerprint >> 6 & 63) |
+	       UINT64_C(1) << (fingerprint >> 12 & 63);
 }
 
 /* The word of a bank that has them. */
 static inline uint64_t
-rl_filter_index(uint32_t words, uint32_t print)
+rl_filter_index(uint32_t words, uint32_t fingerprint)
 {
-	return (uint64_t)print * words >> 32;
+	return (uint64_t)fingerprint * words >> 32;
 }
 
 /* False: others changed the word all the time. */
-bool rl_filter_add(const struct rl_filter *f, unsigned bank, uint32_t print);
+bool rl_filter_add(const struct rl_filter *f, unsigned bank, uint32_t fingerprint);
 
 /* Bits that are set again and again may stay. */
 void rl_filter_clear(const struct rl_filter *f, unsigned bank);
@@ -100,19 +100,19 @@ rl_filter_question(const struct rl_segment *s, const struct rl_filter_ask *ask, 
 }
 
 static inline bool
-rl_filter_bank_has(const uint64_t *bank, uint32_t words, uint32_t print)
+rl_filter_bank_has(const uint64_t *bank, uint32_t words, uint32_t fingerprint)
 {
-	uint64_t bits = rl_filter_bits(print);
+	uint64_t bits = rl_filter_bits(fingerprint);
 
-	return (rl_atomic_load_relaxed(&bank[rl_filter_index(words, print)]) & bits) == bits;
+	return (rl_atomic_load_relaxed(&bank[rl_filter_index(words, fingerprint)]) & bits) == bits;
 }
 
 static inline bool
-rl_filter_has(const struct rl_filter_question *q, uint32_t print)
+rl_filter_has(const struct rl_filter_question *q, uint32_t fingerprint)
 {
-	return (q->bans && rl_filter_bank_has(q->bans, q->s->ban_filter.words, print)) ||
+	return (q->bans && rl_filter_bank_has(q->bans, q->s->ban_filter.words, fingerprint)) ||
 	       (q->overrides &&
-	        rl_filter_bank_has(q->overrides, q->s->override_filter.words, print));
+	        rl_filter_bank_has(q->overrides, q->s->override_filter.words, fingerprint));
 }
 
 /* How many accesses the question takes. */
@@ -135,7 +135,7 @@ rl_filter_may_have(const struct rl_segment *s, const struct rl_filter_ask *ask, 
 	const struct rl_filter_question q = rl_filter_question(s, ask, epoch);
 	bool has = kinds & (RL_FILTER_NETWORKS | RL_FILTER_BEGINNINGS)
 	                   ? rl_filter_has_any(q, ask, key, key_len, address)
-	                   : rl_filter_has(&q, rl_print_text(s, RL_MATCH_KEY, key, key_len));
+	                   : rl_filter_has(&q, rl_fingerprint_text(s, RL_MATCH_KEY, key, key_len));
 
 	rl_atomic_fence(); /* after the bits, whether they were being cleared: see above */
 	return has || rl_atomic_load(s->ban_epoch) != epoch;

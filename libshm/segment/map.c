@@ -34,9 +34,9 @@ place_filters(struct rl_segment *s, void *area)
 	s->ban_filter = place_filter(words, s->geometry.ban_slots);
 	words += 2 * (size_t)s->ban_filter.words;
 	s->override_filter = place_filter(words, s->geometry.override_slots);
-	s->print_key[0] = first.a;
-	s->print_key[1] = first.b;
-	s->print_key[2] = last.a;
+	s->fingerprint_key[0] = first.a;
+	s->fingerprint_key[1] = first.b;
+	s->fingerprint_key[2] = last.a;
 }
 
 /* Take what is needed from a header that was checked. */

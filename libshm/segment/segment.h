@@ -49,7 +49,7 @@ struct rl_segment {
 	uint64_t *ban_epoch;
 	struct rl_filter ban_filter;
 	struct rl_filter override_filter;
-	uint64_t print_key[3]; /* made of `key`: rule/print.h */
+	uint64_t fingerprint_key[3]; /* made of `key`: rule/fingerprint.h */
 	struct rl_stat *stats;
 	struct rl_limit_stat *limit_stats;
 	struct rl_history_row *history;

@@ -26,7 +26,7 @@ row_if(const char *name, uint64_t value)
 }
 
 static void
-print_key(const struct name *name)
+fingerprint_key(const struct name *name)
 {
 	const struct key_view view = {.bytes = name->bytes, .kept = name->len, .len = name->len};
 
@@ -46,7 +46,7 @@ print_understood(const struct report_of *report)
 	output_bytes(stdout, report->intake->ask->key_text, strlen(report->intake->ask->key_text));
 	for (uint32_t i = 0; i < names->count && i < EXAMPLES; i++) {
 		fputs(i == 0 ? ", such as " : ", ", stdout);
-		print_key(names_at(names, i));
+		fingerprint_key(names_at(names, i));
 	}
 	putchar('\n');
 }
@@ -165,7 +165,7 @@ print_top_row(const struct report_of *report, uint32_t key)
 	printf("%10" PRIu32 "  ", name->requests);
 	if (report->candidate_count == 1)
 		printf("%10s  ", duration_format(denied->denied_ns).text);
-	print_key(name);
+	fingerprint_key(name);
 	putchar('\n');
 }
 

@@ -140,7 +140,7 @@ retry_of(const struct rl_event *event)
 }
 
 static void
-print_key(const struct log *log, const struct rl_event *event, size_t taken)
+fingerprint_key(const struct log *log, const struct rl_event *event, size_t taken)
 {
 	const struct key_view key = key_of(event);
 	char *text = has_key(event) ? key_text(&key) : NULL;
@@ -171,7 +171,7 @@ print_line(struct log *log, const struct rl_event *event)
 	printf("%s%*s  ", rule.text,
 	       text_columns(rule.text) < RULE_WIDTH ? RULE_WIDTH - (int)text_columns(rule.text) : 0,
 	       "");
-	print_key(log, event, (size_t)taken + RULE_WIDTH + 2);
+	fingerprint_key(log, event, (size_t)taken + RULE_WIDTH + 2);
 	print_rest(event);
 	putchar('\n');
 }

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RL_FINGERPRINT_H
+#define RL_FINGERPRINT_H
+
+/*
+ * A fingerprint: 32 bits of a pattern, for a filter (filter.h). It is cheap, and the fingerprints of all beginnings
+ * of a key come from one pass: a state takes in whole words of 8 bytes, and each length ends it with
+ * what it has of the next one.
+ *
+ *	state 0  = key[0]
+ *	state i  = mix(state i-1 ^ word i-1, key[1])
+ *	fingerprint = stir(mix(state n/8 ^ rest, key[2] ^ what))
+ *
+ * mix() is the two halves of a product of 128 bits, one over the other. Of words that differ by little,
+ * as a network's hosts do, the products differ by as little for some keys: stir() folds the upper half into
+ * the lower, and multiplies once more. Whoever does not know the
+ * segment's secret finds two patterns of one fingerprint by luck alone, and has a lookup for it. A fingerprint is
+ * never what tells one pattern from another.
+ */
+
+#include "rule/pattern.h"
+
+#define RL_FINGERPRINT_STIR UINT64_C(0xd6e8feb86659fd93) /* odd, and half of its bits are set */
+
+static inline uint64_t
+rl_fingerprint_mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t
+rl_fingerprint_word(const struct rl_segment *s, uint64_t state, uint64_t word)
+{
+	return rl_fingerprint_mix(state ^ word, s->fingerprint_key[1]);
+}
+
+/* `what` tells patterns of the same bytes apart. */
+static inline uint32_t
+rl_fingerprint_end(const struct rl_segment *s, uint64_t state, uint64_t rest, uint64_t what)
+{
+	uint64_t mixed = rl_fingerprint_mix(state ^ rest, s->fingerprint_key[2] ^ what);
+
+	return (uint32_t)((mixed ^ mixed >> 32) * RL_FINGERPRINT_STIR >> 32);
+}
+
+static inline uint64_t
+rl_fingerprint_what(enum rl_match match, bool is_v6, size_t length)
+{
+	return (uint64_t)length << 3 | (uint64_t)is_v6 << 2 | (uint64_t)match;
+}
+
+/* The word that begins with byte `at`, as far as there is any; the rest is zero. */
+static inline uint64_t
+rl_fingerprint_read(const unsigned char *key, size_t key_len, size_t at)
+{
+	size_t left = key_len - at;
+
+	if (left >= 8)
+		return rl_sip_read(key + at);
+	if (key_len >= 8) /* the upper bytes of the last eight; a shift by 64 would be none */
+		return rl_sip_read(key + key_len - 8) >> 1 >> (63 - 8 * left);
+	return rl_sip_tail(key + at, left);
+}
+
+static inline uint32_t
+rl_fingerprint_text(const struct rl_segment *s, enum rl_match match, const void *text, size_t len)
+{
+	uint64_t state = s->fingerprint_key[0];
+	size_t at = 0;
+
+	for (; len - at >= 8; at += 8)
+		state = rl_fingerprint_word(s, state, rl_fingerprint_read(text, len, at));
+	return rl_fingerprint_end(s, state, rl_fingerprint_read(text, len, at),
+	                          rl_fingerprint_what(match, false, len));
+}
+
+/* `hi` and `lo` are the address, masked; of IPv4 `lo` alone. */
+static inline uint32_t
+rl_fingerprint_v4(const struct rl_segment *s, uint64_t lo, unsigned length)
+{
+	return rl_fingerprint_end(s, s->fingerprint_key[0], lo,
+	                          rl_fingerprint_what(RL_MATCH_NETWORK, false, length));
+}
+
+static inline uint32_t
+rl_fingerprint_v6(const struct rl_segment *s, uint64_t hi, uint64_t lo, unsigned length)
+{
+	return rl_fingerprint_end(s, rl_fingerprint_word(s, s->fingerprint_key[0], hi), lo,
+	                          rl_fingerprint_what(RL_MATCH_NETWORK, true, length));
+}
+
+/* The `bytes` bytes of a number, the first highest. */
+static inline uint64_t
+rl_fingerprint_number(const unsigned char *at, size_t bytes)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < bytes; i++)
+		number = number << 8 | at[i];
+	return number;
+}
+
+static inline uint32_t
+rl_fingerprint_of(const struct rl_segment *s, const struct rl_normal_pattern *n)
+{
+	const unsigned char *address = n->network + 2; /* see rl_network_key() */
+
+	if (n->match != RL_MATCH_NETWORK)
+		return rl_fingerprint_text(s, n->match, n->bytes, n->len);
+	if (n->family == 32)
+		return rl_fingerprint_v4(s, rl_fingerprint_number(address, 4), n->length);
+	return rl_fingerprint_v6(s, rl_fingerprint_number(address, 8),
+	                         rl_fingerprint_number(address + 8, 8), n->length);
+}
+
+#endif
