@@ -7,7 +7,7 @@
 #include "decide/ahead.h"
 #include "holder/holder.h"
 #include "move/follow.h"
-#include "rule/kept.h"
+#include "rule/cached.h"
 
 static void
 free_private(struct rl *rl)
@@ -17,7 +17,7 @@ free_private(struct rl *rl)
 	if (rl->handle) {
 		rl_holders_free(rl->handle->holders);
 		rl_ahead_free(rl->handle->ahead);
-		rl_kept_free(rl->handle);
+		rl_cached_free(rl->handle);
 	}
 	free(rl->handle);
 	free(rl);
@@ -54,7 +54,7 @@ finish(struct rl *rl, int error, struct rl **out)
 		h->holders = rl_holders_make(s->holders, s->geometry.holders, s->is_writable);
 		h->ahead = s->is_writable ? rl_ahead_make() : NULL;
 		h->opened_ns = rl_segment_now(s);
-		error = h->holders ? rl_kept_get(rl) : -ENOMEM;
+		error = h->holders ? rl_cached_get(rl) : -ENOMEM;
 		if (error < 0)
 			rl_segment_close(s);
 	}

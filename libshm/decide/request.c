@@ -244,10 +244,10 @@ place_networks(const struct rl_item *item, struct rl_part *parts, unsigned count
 	return left;
 }
 
-/* The same as rl_request_make() of a rule that is kept, and has nothing for this key alone; 0: it is another one. */
+/* The same as rl_request_make() of a rule that is cached, and has nothing for this key alone; 0: it is another one. */
 static inline __attribute__((always_inline)) unsigned
-make_kept(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
-          struct rl_part *parts, unsigned room)
+make_cached(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
+            struct rl_part *parts, unsigned room)
 {
 	struct rl_policy_look look;
 	unsigned count;
@@ -260,7 +260,7 @@ make_kept(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
 	count = (unsigned)(look.steps >> RL_POLICY_MORE_SHIFT & RL_POLICY_MORE_MASK) + 1;
 	if (count > room ||
 	    ((look.steps & RL_POLICY_ASKS) &&
-	     !rl_policy_has_none_for(&rl->segment, look.kept, look.version, item->key,
+	     !rl_policy_has_none_for(&rl->segment, look.cached, look.version, item->key,
 	                             item->key_len)) ||
 	    !rl_request_take_limits(rl, rule, item, now_ns, &look, count, parts))
 		return 0;
@@ -320,7 +320,7 @@ rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
 
 	if (item->charges)
 		item->charges->count = 0;
-	made = booking ? 0 : make_kept(rl, rule, item, now, parts, room);
+	made = booking ? 0 : make_cached(rl, rule, item, now, parts, room);
 	if (made > 0)
 		return made;
 	rl_result_clear(r);

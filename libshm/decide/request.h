@@ -61,13 +61,13 @@ rl_request_begin(struct rl *rl, int rule, const struct rl_item *item, uint64_t n
 	p->slot.tag = 0;
 }
 
-/* The limits of a kept policy; false: they changed meanwhile. */
+/* The limits of a cached policy; false: they changed meanwhile. */
 static inline __attribute__((always_inline)) bool
 rl_request_take_limits(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
                        const struct rl_policy_look *look, unsigned count, struct rl_part *parts)
 {
 	for (unsigned i = 0; i < count; i++) {
-		const struct rl_policy_limit *l = &look->kept->policy.limit[i];
+		const struct rl_policy_limit *l = &look->cached->policy.limit[i];
 		struct rl_part *p = &parts[i];
 
 		rl_request_begin(rl, rule, item, now_ns, p);
@@ -79,7 +79,7 @@ rl_request_take_limits(struct rl *rl, int rule, const struct rl_item *item, uint
 }
 
 /*
- * rl_request_make() of an item whose rule is kept, has one limit for whole keys, and nothing for this key alone. Part of most
+ * rl_request_make() of an item whose rule is cached, has one limit for whole keys, and nothing for this key alone. Part of most
  * decisions. False: it is another one.
  */
 static inline __attribute__((always_inline)) bool
@@ -95,7 +95,7 @@ rl_request_take(struct rl *rl, int rule, const struct rl_item *item, uint64_t no
 	    (look.steps & else_than) != rl_policy_plain_steps(rule) ||
 	    !rl_request_may_hold(item, look.steps) ||
 	    ((look.steps & RL_POLICY_ASKS) &&
-	     !rl_policy_has_none_for(&rl->segment, look.kept, look.version, item->key,
+	     !rl_policy_has_none_for(&rl->segment, look.cached, look.version, item->key,
 	                             item->key_len)) ||
 	    !rl_request_take_limits(rl, rule, item, rl_clamp_now(now_ns), &look, 1, p))
 		return false;

@@ -33,7 +33,7 @@ rl_usual_make(const struct rl *rl, int rule, const void *key, size_t key_len, ui
 	    !rl_policy_look(rl, rule, now_ns, &look) ||
 	    (look.steps & ~RL_POLICY_SHARED) != rl_policy_plain_steps(rule))
 		return false;
-	limit = &look.kept->policy.limit[0];
+	limit = &look.cached->policy.limit[0];
 	u->limit = rl_atomic_own_load(&limit->limit);
 	u->quota.capacity = rl_atomic_own_load(&limit->quota.capacity);
 	if (__builtin_expect((look.steps & RL_POLICY_SHARED) != 0, 0)) {

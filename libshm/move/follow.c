@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "rule/kept.h"
+#include "rule/cached.h"
 #include "segment/table_map.h"
 #include "segment/tables.h"
 
@@ -42,11 +42,11 @@ fill(struct rl *rl, uint64_t number)
 	struct rl_handle *h = rl->handle;
 	int error;
 
-	if (!rl_kept_may_be(h, sizeof *rl) || rl_atomic_load_relaxed(&h->mapped) >= MAPPED_MAX)
+	if (!rl_cached_may_be(h, sizeof *rl) || rl_atomic_load_relaxed(&h->mapped) >= MAPPED_MAX)
 		return -ENOMEM;
 	error = rl_tables_map(&h->first->segment, h->name, number, &newest(h->first)->segment,
 	                      &h->next_map, &rl->segment);
-	return error < 0 ? error : rl_kept_get(rl);
+	return error < 0 ? error : rl_cached_get(rl);
 }
 
 /* NULL: it cannot be had. */

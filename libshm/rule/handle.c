@@ -7,7 +7,7 @@
 #include "rl.h"
 
 /*
- * A limit that starts anew is compiled anew. The earlier one, some 150 bytes, is kept, for threads
+ * A limit that starts anew is compiled anew. The earlier one, some 150 bytes, is cached, for threads
  * may still use it. Damage that makes a row start anew all the time must not fill the memory: hence
  * these bounds, which are more than anybody configures.
  */

@@ -12,12 +12,12 @@
 #define RL_RENEWALS_AT_ONCE (UINT64_C(1) << 18)
 #define RL_RENEWALS_EACH (20 * RL_SECOND)
 
-/* What a process keeps of rules: rule/kept.h. */
-struct rl_kept {
+/* What a process keeps of rules: rule/cached.h. */
+struct rl_cached {
 	uint32_t ring;
 	struct rl_compiled **limits;
-	struct rl_policy_kept *policies;
-	struct rl_kept *earlier;
+	struct rl_policy_cached *policies;
+	struct rl_cached *earlier;
 };
 
 /* What a handle has once, whatever tables it has followed to. Private memory of one process, inherited by its children. */
@@ -27,7 +27,7 @@ struct rl_handle {
 	struct rl *first;           /* the application's */
 	void *newest;               /* the list of all its struct rls: move/follow.c */
 	uint64_t unfollowed;        /* why a table was not to be had: -rl_follow_failed() */
-	void *kept;                 /* the list of each struct rl_kept */
+	void *cached;               /* the list of each struct rl_cached */
 	uint64_t mapped;            /* how many tables are mapped for it, but the first */
 	uint64_t followed;          /* the bytes of memory that all of them take */
 	uint64_t next_map;          /* where the next table is mapped: rl_tables_map() */
@@ -44,14 +44,14 @@ struct rl_handle {
 };
 
 /*
- * What rl.h calls struct rl: a handle with one table. One is kept for each table that it has followed to, as long as it is open: so
+ * What rl.h calls struct rl: a handle with one table. One is cached for each table that it has followed to, as long as it is open: so
  * it is small.
  */
 struct rl {
 	struct rl_segment segment;
 	struct rl_handle *handle;
-	struct rl_compiled **limits;     /* by row, NULL until first used; those of rl_kept, */
-	struct rl_policy_kept *policies; /* by the row of their rule, and so are these */
+	struct rl_compiled **limits;       /* by row, NULL until first used; those of rl_cached, */
+	struct rl_policy_cached *policies; /* by the row of their rule, and so are these */
 	uint64_t denials_until_ns; /* keys that are denied are expected: see rl_tell_expect() */
 	void *here; /* of the application's: the struct rl of the table in force, as far as it is known */
 	struct rl *older; /* the next in the list of all */

@@ -132,11 +132,11 @@ rl_policy_is_of(const struct rl_segment *s, uint64_t generation)
 	return rl_atomic_load(&s->header->generation) == generation;
 }
 
-/* Of a version that is kept, the filters have all that it may find of a key. */
+/* Of a version that is cached, the filters have all that it may find of a key. */
 static void
 make_askable(struct rl_policy *p, uint64_t version)
 {
-	p->is_kept = 1;
+	p->is_cached = 1;
 	p->version = version;
 	p->ask.lengths = p->has_overrides ? rl_lengths_both(p->bans, p->overrides) : p->bans;
 	p->ask.kinds = (p->has_bans ? RL_FILTER_BANS : 0u) |
@@ -163,36 +163,36 @@ steps_of(const struct rl_policy *p)
 static void
 keep(struct rl *rl, uint64_t version, const struct rl_policy *p)
 {
-	struct rl_policy_kept *kept = &rl->policies[rl_rule_row(p->rule)];
-	uint64_t me = (uint64_t)getpid(), writer = rl_atomic_own_load(&kept->writer), sequence;
+	struct rl_policy_cached *cached = &rl->policies[rl_rule_row(p->rule)];
+	uint64_t me = (uint64_t)getpid(), writer = rl_atomic_own_load(&cached->writer), sequence;
 
-	if (writer == me || !rl_atomic_own_cas(&kept->writer, writer, me))
+	if (writer == me || !rl_atomic_own_cas(&cached->writer, writer, me))
 		return;
-	sequence = rl_atomic_own_load(&kept->sequence) | 1;
-	rl_atomic_own_store(&kept->sequence, sequence);
+	sequence = rl_atomic_own_load(&cached->sequence) | 1;
+	rl_atomic_own_store(&cached->sequence, sequence);
 	rl_atomic_own_fence();
-	rl_atomic_own_copy(&kept->policy, p, sizeof *p);
-	rl_atomic_own_store(&kept->version, version);
-	rl_atomic_own_store(&kept->steps, steps_of(p));
-	rl_atomic_own_store(&kept->sequence, sequence + 1);
-	rl_atomic_own_store(&kept->writer, 0);
+	rl_atomic_own_copy(&cached->policy, p, sizeof *p);
+	rl_atomic_own_store(&cached->version, version);
+	rl_atomic_own_store(&cached->steps, steps_of(p));
+	rl_atomic_own_store(&cached->sequence, sequence + 1);
+	rl_atomic_own_store(&cached->writer, 0);
 }
 
-/* What is kept, if it is of this rule and version. */
+/* What is cached, if it is of this rule and version. */
 static bool
 recall(const struct rl *rl, int rule, uint64_t version, struct rl_policy *p)
 {
-	const struct rl_policy_kept *kept = &rl->policies[rl_rule_row(rule)];
-	uint64_t sequence = rl_atomic_own_load(&kept->sequence);
+	const struct rl_policy_cached *cached = &rl->policies[rl_rule_row(rule)];
+	uint64_t sequence = rl_atomic_own_load(&cached->sequence);
 
-	if ((sequence & 1) || rl_atomic_own_load(&kept->version) != version || sequence == 0)
+	if ((sequence & 1) || rl_atomic_own_load(&cached->version) != version || sequence == 0)
 		return false;
-	rl_atomic_own_copy(p, &kept->policy, offsetof(struct rl_policy, limit));
+	rl_atomic_own_copy(p, &cached->policy, offsetof(struct rl_policy, limit));
 	if (p->count > RL_LIMITS_MAX)
 		return false; /* it is being written */
-	rl_atomic_own_copy(p->limit, kept->policy.limit, p->count * sizeof p->limit[0]);
+	rl_atomic_own_copy(p->limit, cached->policy.limit, p->count * sizeof p->limit[0]);
 	rl_atomic_own_fence();
-	return rl_atomic_own_load(&kept->sequence) == sequence && p->rule == rule;
+	return rl_atomic_own_load(&cached->sequence) == sequence && p->rule == rule;
 }
 
 int
@@ -230,10 +230,10 @@ may_have_address(const struct rl_segment *s, const struct rl_filter_ask *ask, co
 }
 
 bool
-rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_kept *kept,
+rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_cached *cached,
                        uint64_t version, const void *key, size_t key_len)
 {
-	const struct rl_filter_ask *ask = &kept->policy.ask;
+	const struct rl_filter_ask *ask = &cached->policy.ask;
 	bool may_have = rl_atomic_own_load(&ask->kinds) & RL_FILTER_NETWORKS
 	                        ? may_have_address(s, ask, key, key_len)
 	                        : rl_filter_may_have(s, ask, key, key_len, NULL);

@@ -55,14 +55,14 @@ struct rl_policy {
 	uint64_t generation;
 	struct rl_lengths overrides; /* of patterns that there are, with has_overrides; */
 	struct rl_lengths bans;      /* and this rule's or any rule's, with has_bans */
-	uint64_t is_kept;            /* it is of `version`, and the filters may be asked: */
+	uint64_t is_cached;          /* it is of `version`, and the filters may be asked: */
 	uint64_t version;
 	struct rl_filter_ask ask;
 	struct rl_policy_limit limit[RL_LIMITS_MAX];
 };
 
 /* One that a process keeps. `sequence` is odd while some thread writes the rest. */
-struct rl_policy_kept {
+struct rl_policy_cached {
 	uint64_t sequence;
 	uint64_t writer; /* the process that writes: a child may be forked while its parent does */
 	uint64_t version;
@@ -75,7 +75,7 @@ struct rl_policy_kept {
  * Is what there is for single keys for others than this one? The filters say so, of a kept version that
  * was in force before and after.
  */
-bool rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_kept *kept,
+bool rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_cached *cached,
                             uint64_t version, const void *key, size_t key_len);
 
 /*
@@ -85,7 +85,7 @@ bool rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_k
  * if rl_policy_look_holds() says so afterwards. That a version is still in force is seen by one load from the segment.
  */
 struct rl_policy_look {
-	const struct rl_policy_kept *kept;
+	const struct rl_policy_cached *cached;
 	uint64_t version;
 	uint64_t sequence;
 	uint64_t steps;
@@ -95,24 +95,24 @@ struct rl_policy_look {
 static inline __attribute__((always_inline)) bool
 rl_policy_look(const struct rl *rl, int rule, uint64_t now_ns, struct rl_policy_look *look)
 {
-	const struct rl_policy_kept *kept;
+	const struct rl_policy_cached *cached;
 
 	if ((uint32_t)rl_rule_row(rule) >= rl->segment.geometry.rules)
 		return false;
-	kept = &rl->policies[rl_rule_row(rule)];
-	look->kept = kept;
+	cached = &rl->policies[rl_rule_row(rule)];
+	look->cached = cached;
 	look->version = rl_change_version(&rl->segment);
-	look->sequence = rl_atomic_own_load(&kept->sequence);
-	look->steps = rl_atomic_own_load(&kept->steps);
-	return rl_atomic_own_load(&kept->version) == look->version && !(look->sequence & 1) &&
-	       now_ns < rl_atomic_own_load(&kept->due_ns);
+	look->sequence = rl_atomic_own_load(&cached->sequence);
+	look->steps = rl_atomic_own_load(&cached->steps);
+	return rl_atomic_own_load(&cached->version) == look->version && !(look->sequence & 1) &&
+	       now_ns < rl_atomic_own_load(&cached->due_ns);
 }
 
 static inline __attribute__((always_inline)) bool
 rl_policy_look_holds(const struct rl_policy_look *look)
 {
 	rl_atomic_own_fence();
-	return rl_atomic_own_load(&look->kept->sequence) == look->sequence;
+	return rl_atomic_own_load(&look->cached->sequence) == look->sequence;
 }
 
 /*
@@ -147,7 +147,7 @@ int rl_policy_of_key(struct rl *rl, int rule, const void *key, size_t key_len,
 int rl_policy_of_name(struct rl *rl, int rule, const void *key, size_t key_len,
                       struct rl_budget *budget, struct rl_key_policy *policy);
 
-/* The same of a key that was kept, and what it says of a limit; false if that is not known. */
+/* The same of a key that was cached, and what it says of a limit; false if that is not known. */
 bool rl_policy_of_record(struct rl *rl, const struct rl_record_copy *copy,
                          const struct rl_compiled *limit, struct rl_budget *budget,
                          struct rl_key_policy *policy, struct rl_quota *quota);

@@ -82,7 +82,7 @@ narrow(const struct rl_segment *s, const void *key, size_t key_len, struct rl_bu
 	struct rl_policy *p = &k->rule;
 	struct rl_lengths left;
 
-	if (!p->is_kept || !(p->has_bans || p->has_overrides) ||
+	if (!p->is_cached || !(p->has_bans || p->has_overrides) ||
 	    !rl_budget_take(budget, rl_filter_steps(&p->ask)))
 		return;
 	if (!k->has_address && rl_lengths_have_networks(&p->ask.lengths))

@@ -88,9 +88,9 @@ keep(const struct identity *id, const unsigned char random[static RANDOM_SIZE])
 	                 ? -1
 	                 : open(id->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
 	                        0600);
-	bool is_kept = fd >= 0 && write(fd, random, RANDOM_SIZE) == RANDOM_SIZE;
+	bool is_cached = fd >= 0 && write(fd, random, RANDOM_SIZE) == RANDOM_SIZE;
 
-	return (fd < 0 || close(fd) == 0) && is_kept;
+	return (fd < 0 || close(fd) == 0) && is_cached;
 }
 
 bool

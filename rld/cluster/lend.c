@@ -408,7 +408,7 @@ static void
 become_another(struct lend *l, uint64_t segment_ns)
 {
 	struct rl_share s;
-	bool is_kept;
+	bool is_cached;
 
 	l->counts.foreign++;
 	for (uint32_t i = 0; i < l->keys.count; i++) {
@@ -422,14 +422,14 @@ become_another(struct lend *l, uint64_t segment_ns)
 		key->policy.share = 0;
 		key->policy.is_open = false;
 	}
-	is_kept = identity_renew(l->identity);
+	is_cached = identity_renew(l->identity);
 	l->tell(l->tell_arg, true,
-	        is_kept ? "cluster: another host has this one's name, as a copied machine has; "
-	                  "this "
-	                  "one has taken a new name"
-	                : "cluster: another host has this one's name, as a copied machine has; "
-	                  "this "
-	                  "one has taken a new name, which could not be kept for its next start");
+	        is_cached ? "cluster: another host has this one's name, as a copied machine has; "
+	                    "this "
+	                    "one has taken a new name"
+	                  : "cluster: another host has this one's name, as a copied machine has; "
+	                    "this "
+	                    "one has taken a new name, which could not be kept for its next start");
 }
 
 static void

@@ -41,11 +41,11 @@ keep_number(const struct orders *o)
 	int fd = o->path[0] ? open(o->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
 	                           0600)
 	                    : -1;
-	bool is_kept = fd >= 0 && write(fd, text, (size_t)size) == size;
+	bool is_cached = fd >= 0 && write(fd, text, (size_t)size) == size;
 
 	if (fd >= 0)
 		close(fd);
-	if (!is_kept && o->path[0])
+	if (!is_cached && o->path[0])
 		o->tell(o->tell_arg, true,
 		        "cluster: orders: which was the last cannot be kept for the next start");
 }

@@ -85,7 +85,7 @@ bench_remove_at_end(const char *path)
 }
 
 static int
-open_new(const struct rl_options *options, bool is_kept, struct rl **rl)
+open_new(const struct rl_options *options, bool is_cached, struct rl **rl)
 {
 	static unsigned number;
 	char name[64], path[128];
@@ -93,22 +93,22 @@ open_new(const struct rl_options *options, bool is_kept, struct rl **rl)
 
 	snprintf(name, sizeof name, "bench.%ld.%u", (long)getpid(), number++);
 	snprintf(path, sizeof path, SHM_DIRECTORY "/rl.%s", name);
-	if (is_kept)
+	if (is_cached)
 		bench_remove_at_end(path);
 	error = rl_open(name, options, rl);
 	if (error < 0)
 		return error;
-	if (!is_kept)
+	if (!is_cached)
 		rl_unlink(name);
 	bench_populate();
 	return 0;
 }
 
 struct rl *
-bench_open(const struct rl_options *options, bool is_kept)
+bench_open(const struct rl_options *options, bool is_cached)
 {
 	struct rl *rl;
-	int error = open_new(options, is_kept, &rl);
+	int error = open_new(options, is_cached, &rl);
 
 	if (error < 0)
 		bench_die("a segment of %u keys: %s", options->keys, rl_strerror(error));

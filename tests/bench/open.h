@@ -21,7 +21,7 @@ void bench_remove_at_end(const char *path);
  * Open a new one, each of its pages mapped. It loses its name at once, or if that is kept, as
  * rl_configure() needs it, at the end of the program. Dies on errors.
  */
-struct rl *bench_open(const struct rl_options *options, bool is_kept);
+struct rl *bench_open(const struct rl_options *options, bool is_cached);
 
 /* The same, on pages of a kind; NULL with a reason where that cannot be had. */
 struct rl *bench_open_pages(const struct rl_options *options, enum bench_pages pages,

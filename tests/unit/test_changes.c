@@ -144,7 +144,7 @@ test_rare_writers_say_so(void **state)
 }
 
 static bool
-is_kept(int rule)
+is_cached(int rule)
 {
 	struct rl_policy_look look = {0};
 
@@ -156,16 +156,16 @@ static void
 test_a_child_takes_over(void **state)
 {
 	int rule = test_rule(rl, "a", 2, RL_SECOND, 1, false);
-	struct rl_policy_kept *kept = &rl->policies[rl_rule_row(rule)];
+	struct rl_policy_cached *cached = &rl->policies[rl_rule_row(rule)];
 
 	(void)state;
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
-	assert_true(is_kept(rule));
-	kept->writer = 1; /* nobody here */
-	kept->sequence |= 1;
-	assert_false(is_kept(rule));
+	assert_true(is_cached(rule));
+	cached->writer = 1; /* nobody here */
+	cached->sequence |= 1;
+	assert_false(is_cached(rule));
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
-	assert_true(is_kept(rule));
+	assert_true(is_cached(rule));
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
 }
 
@@ -189,18 +189,18 @@ static void
 test_a_policy_that_is_being_written(void **state)
 {
 	int rule = test_rule(rl, "a", 1, RL_SECOND, 1, false);
-	struct rl_policy_kept *kept = &rl->policies[rl_rule_row(rule)];
+	struct rl_policy_cached *cached = &rl->policies[rl_rule_row(rule)];
 	struct rl_policy_look look = {0};
 
 	(void)state;
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
 	assert_true(rl_policy_look(rl, rule, T0, &look));
 	assert_true(rl_policy_look_holds(&look));
-	kept->sequence++;
-	kept->policy.limit[0].limit = NULL;
+	cached->sequence++;
+	cached->policy.limit[0].limit = NULL;
 	assert_false(rl_policy_look_holds(&look));
-	assert_false(is_kept(rule));
-	kept->sequence++;
+	assert_false(is_cached(rule));
+	cached->sequence++;
 	assert_false(rl_policy_look_holds(&look));
 }
 
@@ -215,12 +215,12 @@ test_an_open_change_costs_time_alone(void **state)
 	(void)state;
 	assert_true(rl_change_begin(s, &killed));
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
-	assert_false(is_kept(rule));
+	assert_false(is_cached(rule));
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
 	rl_change_give_up(s, &seen);
 	assert_true(rl_change_give_up(s, &seen));
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
-	assert_true(is_kept(rule));
+	assert_true(is_cached(rule));
 }
 
 int
