@@ -14,7 +14,7 @@ anchored_at(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns
 }
 
 static void
-tell_anchored(const struct rl_limiter *l, const struct rl_quota *q, struct rl_anchored at,
+fill_anchored(const struct rl_limiter *l, const struct rl_quota *q, struct rl_anchored at,
               struct rl_decision *d)
 {
 	d->remaining = at.cur < q->capacity ? q->capacity - at.cur : 0;
@@ -34,7 +34,7 @@ static void
 peek_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
               uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
-	tell_anchored(l, q, anchored_at(l, v, now_ns), d);
+	fill_anchored(l, q, anchored_at(l, v, now_ns), d);
 	d->admits = cost <= d->remaining;
 }
 
@@ -56,7 +56,7 @@ decide_anchored(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	p->next = rl_anchored_pack(after, v->slot_bits);
 	p->charge_id = at.start_ns;
 	p->memory = 0;
-	tell_anchored(l, q, p->step == RL_STEP_DENY ? at : after, &p->decision);
+	fill_anchored(l, q, p->step == RL_STEP_DENY ? at : after, &p->decision);
 }
 
 static bool

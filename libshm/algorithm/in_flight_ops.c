@@ -12,7 +12,7 @@ limit_of_in_flight(const struct rl_limiter *l, const struct rl_quota *q)
 
 /* The units that are held; nobody knows until when. They are more than the limit where that was lowered. */
 static void
-tell_in_flight(const struct rl_view *v, struct rl_decision *d)
+fill_in_flight(const struct rl_view *v, struct rl_decision *d)
 {
 	uint32_t total = v->is_zero ? 0 : rl_in_flight_total(v->word);
 
@@ -25,7 +25,7 @@ peek_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struc
                uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
 	(void)l, (void)q, (void)now_ns;
-	tell_in_flight(v, d);
+	fill_in_flight(v, d);
 	d->admits = cost <= d->remaining;
 }
 

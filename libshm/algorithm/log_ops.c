@@ -21,7 +21,7 @@ limit_of_log(const struct rl_limiter *l, const struct rl_quota *q)
 
 /* By its log, which may be NULL. */
 static void
-tell_log(const struct rl_limiter *l, const struct rl_log *log, const struct rl_view *v,
+fill_log(const struct rl_limiter *l, const struct rl_log *log, const struct rl_view *v,
          uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
 	d->remaining = d->limit -
@@ -40,7 +40,7 @@ peek_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_v
 	struct rl_log space;
 
 	(void)q;
-	tell_log(l, log_of(l, v, &space), v, cost, now_ns, d);
+	fill_log(l, log_of(l, v, &space), v, cost, now_ns, d);
 	d->admits = cost <= d->remaining;
 }
 
@@ -52,7 +52,7 @@ decide_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl
 	const struct rl_log *log = log_of(l, v, &space);
 
 	(void)q, (void)is_asked;
-	tell_log(l, log, v, cost, now_ns, &p->decision);
+	fill_log(l, log, v, cost, now_ns, &p->decision);
 	p->charges = cost <= p->decision.remaining;
 	if (!p->charges) {
 		p->step = RL_STEP_DENY;

@@ -118,7 +118,7 @@ uint32_t rl_no_refund_newest(const struct rl_limiter *l, const struct rl_quota *
 
 /* As people are told: the capacity is that of all hosts, or what is lent; what is not lent here is not used here. */
 static inline void
-rl_share_tell(uint32_t limit, uint32_t lent, struct rl_decision *d)
+rl_share_fill(uint32_t limit, uint32_t lent, struct rl_decision *d)
 {
 	d->limit = lent > limit ? lent : limit;
 	d->beyond += lent - d->limit;

@@ -48,7 +48,7 @@ tell_lent_level(const struct lent_level *at, uint64_t now_ns, struct rl_decision
 	d->remaining = at->tokens > 0 ? left : 0;
 	d->beyond = 0;
 	d->reset_at_ns = at->level.behind > 0 ? now_ns + rl_share_level_full_in(&at->level) : 0;
-	rl_share_tell(at->bucket.size, at->tokens, d);
+	rl_share_fill(at->bucket.size, at->tokens, d);
 }
 
 static uint64_t

@@ -80,7 +80,7 @@ peek_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl
 	struct lent lent = lent_of(l, q, v);
 
 	rl_limiter_peek(&lent.inner, &lent.quota, &lent.view, cost, now_ns, d);
-	rl_share_tell(lent.limit, lent.quota.capacity, d);
+	rl_share_fill(lent.limit, lent.quota.capacity, d);
 }
 
 static void
@@ -101,7 +101,7 @@ decide_share(const struct rl_limiter *l, const struct rl_quota *q, const struct 
 	}
 	rl_limiter_decide(&lent.inner, &lent.quota, &lent.view, cost, now_ns, true, p);
 	p->next = lent.inner.ops->with_share(p->next, lent.share_bits);
-	rl_share_tell(lent.limit, lent.quota.capacity, &p->decision);
+	rl_share_fill(lent.limit, lent.quota.capacity, &p->decision);
 }
 
 static bool

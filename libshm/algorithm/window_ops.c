@@ -13,7 +13,7 @@ window_at(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
 }
 
 static void
-tell_window(const struct rl_window_at *at, const struct rl_window_used *u, const struct rl_quota *q,
+fill_window(const struct rl_window_at *at, const struct rl_window_used *u, const struct rl_quota *q,
             uint32_t cost, struct rl_decision *d)
 {
 	d->remaining = rl_window_remaining(u, q->capacity);
@@ -81,7 +81,7 @@ peek_window(const struct rl_limiter *l, const struct rl_quota *q, const struct r
 		return;
 	at = window_at(l, v, now_ns, &space);
 	u = rl_window_count(&at);
-	tell_window(&at, &u, q, cost, d);
+	fill_window(&at, &u, q, cost, d);
 	d->admits = cost <= d->remaining;
 	d->beyond = rl_beyond(l, q, u.used);
 }
@@ -113,7 +113,7 @@ decide_by_ring(const struct rl_limiter *l, const struct rl_quota *q, const struc
 	p->charges = move.charges;
 	if (move.step == RL_STEP_DENY) {
 		if (is_asked)
-			tell_window(&at, &used, q, cost, &p->decision);
+			fill_window(&at, &used, q, cost, &p->decision);
 		if (rl_limiter_counts_denied(l, q))
 			count_denied_in_window(q, v, &state, cost, p);
 		return;

@@ -2,8 +2,8 @@
 #include "decide/answered.h"
 
 #include "decide/plan.h"
+#include "decide/report.h"
 #include "decide/request.h"
-#include "decide/tell.h"
 #include "rule/auto_ban.h"
 #include "segment/event.h"
 #include "segment/stats.h"
@@ -32,7 +32,7 @@ retry_of(const struct rl_part *decider)
 
 /* A limit has said no to a key for the first time in a while: an event of it, if it is time for one. */
 static void
-tell_denied(const struct rl_part *p, uint64_t retry_ns)
+report_denied(const struct rl_part *p, uint64_t retry_ns)
 {
 	struct rl_event_note note = {
 		.kind = RL_EVENT_DENIED,
@@ -47,7 +47,7 @@ tell_denied(const struct rl_part *p, uint64_t retry_ns)
 	expect_more(p->rl, p->now_ns);
 	if (!rl_event_is_due(&p->rl->segment, RL_EVENT_DENIED, p->rule, p->now_ns, &one_in))
 		return;
-	note.key = rl_tell_name(p, text, &note.key_len);
+	note.key = rl_part_name(p, text, &note.key_len);
 	note.retry_ns = p->is_asked ? retry_ns : retry_of(p);
 	rl_event_write(&p->rl->segment, &note, one_in);
 }
@@ -64,7 +64,7 @@ static inline void
 record_denied(const struct rl_part *p)
 {
 	if (p->slot.tag != 0 && rl_record_count_denied(p->segment, p->slot, p->now_ns))
-		tell_denied(p, p->result->retry_after_ns);
+		report_denied(p, p->result->retry_after_ns);
 }
 
 void
@@ -125,8 +125,8 @@ rl_answered(struct rl *rl, int rule, const struct rl_item *item, const struct rl
 	} else {
 		count_verdict(s, rule, r);
 		if (r->reason == RL_BY_BAN)
-			rl_tell_without(s, RL_EVENT_BANNED, rule, item->key, item->key_len,
-			                r->retry_after_ns, rl_clamp_now(now_ns));
+			rl_report_without(s, RL_EVENT_BANNED, rule, item->key, item->key_len,
+			                  r->retry_after_ns, rl_clamp_now(now_ns));
 		if (decider && r->verdict == RL_DENIED)
 			count_full(decider, r);
 	}

@@ -9,7 +9,7 @@
 
 #include "algorithm/ring.h"
 #include "decide/plan.h"
-#include "decide/tell.h"
+#include "decide/report.h"
 #include "decide/without_slot.h"
 #include "evict/evict.h"
 #include "holder/units.h"
@@ -31,7 +31,7 @@ static const struct rl_decision nothing;
 
 /* Without a slot to count in, as the segment's on_full says. Writes nothing shared. */
 static enum rl_verdict
-tell_no_place(const struct rl_part *p, uint64_t next_free_ns)
+fill_no_place(const struct rl_part *p, uint64_t next_free_ns)
 {
 	static const enum rl_verdict verdicts[] = {
 		[RL_FULL_RESERVE] = RL_DENIED,
@@ -51,8 +51,8 @@ static enum rl_verdict
 answer_no_place(const struct rl_part *p, uint64_t next_free_ns, enum rl_counter counter)
 {
 	rl_stats_add(p->segment, p->rule, counter);
-	rl_tell_full(p);
-	return tell_no_place(p, next_free_ns);
+	rl_report_full(p);
+	return fill_no_place(p, next_free_ns);
 }
 
 static enum rl_verdict
@@ -196,7 +196,7 @@ write_name(const struct rl_part *p, struct rl_slot slot)
 {
 	char text[RL_NETWORK_TEXT_MAX];
 	size_t len;
-	const void *name = rl_tell_name(p, text, &len);
+	const void *name = rl_part_name(p, text, &len);
 
 	rl_named_write(p->segment, p->limit, slot, p->hash ^ p->limit->salt, name, len);
 }
@@ -272,7 +272,7 @@ peek_without(struct rl_part *p)
 	if (rl_without_slot_peek(p, &decided))
 		return decided;
 	if (rl_without_slot_is_refused(p))
-		return (int)tell_no_place(p, p->now_ns);
+		return (int)fill_no_place(p, p->now_ns);
 	return peek_nothing(p);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "decide/share_wish.h"
 
-#include "decide/tell.h"
+#include "decide/report.h"
 #include "rule/named.h"
 #include "segment/wish.h"
 
@@ -27,7 +27,7 @@ rl_share_ask(const struct rl_part *p)
 
 	if (!rl_wish_set(p->segment, p->slot.index))
 		return;
-	name = rl_tell_name(p, text, &len);
+	name = rl_part_name(p, text, &len);
 	rl_named_hash(p->segment, p->limit, p->slot, p->hash ^ p->limit->salt, name, len);
 }
 

@@ -138,7 +138,7 @@ rl_follow(rl_opened *)
 
 /* No event is told. */
 void
-rl_tell_full(const rl_request *)
+rl_report_full(const rl_request *)
 {
 }
 

@@ -170,7 +170,7 @@ rl_handle_no_limit(const rl_process *, int)
 
 /* No event is told, no name is known, and without a lease there is the blind part. */
 void
-rl_tell_full(const rl_request *)
+rl_report_full(const rl_request *)
 {
 }
 

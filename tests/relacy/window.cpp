@@ -102,7 +102,7 @@ rl_evict_for(rl_process *, const rl_compiled *, const rl_candidates *, rl_budget
 
 /* No event is told. */
 void
-rl_tell_full(const rl_request *)
+rl_report_full(const rl_request *)
 {
 }
 
