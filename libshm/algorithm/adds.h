@@ -7,7 +7,7 @@
  * so it is inline; the rows of these algorithms begin with it, too.
  */
 
-#include "algorithm/ops.h"
+#include "algorithm/limiter.h"
 
 /* The rest of a plan of a window in its sub-bucket `epoch`, of which so much is left. */
 static inline __attribute__((always_inline)) void

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What several rows have. */
 #include "algorithm/ops.h"
+#include "algorithm/adds.h"
+#include "algorithm/log.h"
 
 uint32_t
 rl_limiter_load(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
@@ -14,6 +16,16 @@ rl_limiter_load(const struct rl_limiter *l, const struct rl_quota *q, const stru
 		return l->ops->load(l, q, v, now_ns);
 	time = rl_limiter_time_of(l, now_ns);
 	return l->ops->used_most(l, q, v, &time);
+}
+
+uint32_t
+rl_limiter_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
+{
+	uint32_t lent = rl_share_worth(q, v->is_zero ? (struct rl_u128){0} : v->word,
+	                               rl_limiter_limit(l, q));
+	uint32_t room = rl_log_capacity(l->ring_entries);
+
+	return l->algorithm != RL_SLIDING_LOG || lent < room ? lent : room;
 }
 
 /* A window's, by its sub-buckets; before 1970 there were none. */

@@ -8,16 +8,6 @@
 #include "algorithm/log.h"
 #include "algorithm/ops.h"
 
-uint32_t
-rl_limiter_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
-{
-	uint32_t lent = rl_share_worth(q, v->is_zero ? (struct rl_u128){0} : v->word,
-	                               rl_limiter_limit(l, q));
-	uint32_t room = rl_log_capacity(l->ring_entries);
-
-	return l->algorithm != RL_SLIDING_LOG || lent < room ? lent : room;
-}
-
 /* What such a limit is without its share: of this host alone. */
 static struct rl_limiter
 inner_of(const struct rl_limiter *l)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "decide/answered.h"
 
+#include "decide/expect.h"
 #include "decide/plan.h"
 #include "decide/report.h"
 #include "decide/request.h"
@@ -12,9 +13,9 @@
 static void
 expect_more(struct rl *rl, uint64_t now_ns)
 {
-	uint64_t until_ns = now_ns + RL_ANSWERED_EXPECTS_NS;
+	uint64_t until_ns = now_ns + RL_EXPECT_NS;
 
-	if (until_ns - rl_atomic_own_load(&rl->denials_until_ns) >= RL_ANSWERED_EXPECTS_NS / 4)
+	if (until_ns - rl_atomic_own_load(&rl->denials_until_ns) >= RL_EXPECT_NS / 4)
 		rl_atomic_own_store(&rl->denials_until_ns, until_ns);
 }
 

@@ -8,7 +8,7 @@
  * no more than this, so it is inline.
  */
 
-#include "decide/answered.h"
+#include "decide/expect.h"
 #include "decide/share_wish.h"
 
 /* Fill *p->charge with what was charged at the part's slot; `flags` of its place. */
@@ -61,7 +61,7 @@ rl_part_look(struct rl_part *p, uint64_t cost, enum rl_mode mode)
 	if (cost > most || (mode == RL_CHARGE && !p->segment->is_writable) ||
 	    (l->is_held && rl_table_is_filling(&p->segment->table)) || !rl_part_see(p))
 		return RL_AGAIN;
-	rl_answered_expect(p->rl, p->slot, p->now_ns);
+	rl_expect_record(p->rl, p->slot, p->now_ns);
 	p->cost = (uint32_t)cost;
 	return rl_part_plan(p, mode, most);
 }

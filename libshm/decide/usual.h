@@ -10,6 +10,7 @@
 
 #include "algorithm/adds.h"
 #include "decide/answered.h"
+#include "decide/expect.h"
 #include "decide/share_wish.h"
 #include "move/follow.h"
 
@@ -53,7 +54,7 @@ rl_usual_find(const struct rl *rl, uint64_t now_ns, struct rl_usual *u)
 {
 	if (!rl_table_find(&rl->segment.table, &u->candidates, &u->slot))
 		return false;
-	rl_answered_expect(rl, u->slot, now_ns);
+	rl_expect_record(rl, u->slot, now_ns);
 	return true;
 }
 

@@ -52,7 +52,7 @@ struct rl {
 	struct rl_handle *handle;
 	struct rl_compiled **limits;       /* by row, NULL until first used; those of rl_cached, */
 	struct rl_policy_cached *policies; /* by the row of their rule, and so are these */
-	uint64_t denials_until_ns; /* keys that are denied are expected: see rl_tell_expect() */
+	uint64_t denials_until_ns; /* keys that are denied are expected: see rl_expect_record() */
 	void *here; /* of the application's: the struct rl of the table in force, as far as it is known */
 	struct rl *older; /* the next in the list of all */
 };
