@@ -30,6 +30,7 @@ struct operation {
 	enum kind kind;
 	struct rl *rl;
 	char key;
+	bool is_usual; /* CHECK: nobody wants its charge, so it is decided all in line if that will do */
 	uint64_t now_ns;
 	uint32_t cost;
 	int of;           /* REFUND: of which operation's charge */
@@ -266,7 +267,7 @@ do_operation(struct operation *o)
 	case CHECK:
 	case PEEK:
 		o->verdict = test_check_at(o->rl, rule, &o->key, 1, o->kind == CHECK ? o->cost : 0,
-		                           o->now_ns, &r, &o->charges);
+		                           o->now_ns, &r, o->is_usual ? NULL : &o->charges);
 		o->remaining = r.remaining;
 		break;
 	case REFUND:
@@ -295,10 +296,12 @@ operate_on(int worker, char key, int last, uint64_t what)
 		o->kind = REFUND;
 	else if (what == 4)
 		o->cost = 2;
+	o->is_usual = what >= 6;
 	if (o->kind == REFUND)
 		o->key = history[last].key;
 	do_operation(o);
-	return o->kind == CHECK && o->verdict == RL_ALLOWED ? (int)(o - history) : -1;
+	return o->kind == CHECK && o->verdict == RL_ALLOWED && !o->is_usual ? (int)(o - history)
+	                                                                    : -1;
 }
 
 static int

@@ -268,7 +268,7 @@ test_changes(void **state)
 	(void)state;
 	make_processes();
 	change = reset;
-	play(20000, false, work_changed, audit_reset);
+	play(60000, false, work_changed, audit_reset);
 	change = lower;
 	play(20000, false, work_changed, audit_nothing_since);
 	change = ban;

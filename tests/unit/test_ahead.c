@@ -122,6 +122,15 @@ test_taken_and_spent(void **state)
 	assert_int_equal(test_counter(handle[0], rule, RL_COUNT_allowed), 2 + PREFETCH);
 }
 
+/* It is counted in the key's own sub-bucket, of which nothing can be spent at its time. */
+static void
+test_a_late_request_takes_none(void **state)
+{
+	(void)state;
+	assert_true(ask_at(0, 1, T0 + WINDOW) && ask(1));
+	assert_int_equal(used(), 2);
+}
+
 static void
 test_as_exact_as_without_at_the_end(void **state)
 {
@@ -699,6 +708,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_taken_and_spent),
+		TEST(test_a_late_request_takes_none),
 		TEST(test_as_exact_as_without_at_the_end),
 		TEST(test_idle_processes_cost_so_much),
 		TEST(test_given_back),

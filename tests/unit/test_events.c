@@ -125,6 +125,26 @@ test_the_first_denial_in_a_minute_is_told(void **state)
 	rl_close(rl);
 }
 
+/* Also of a denial that takes a look at several sub-buckets, and whose result nobody wanted. */
+static void
+test_when_it_may_ask_again_is_told(void **state)
+{
+	int rule;
+	struct rl *rl = begin(64, 1, &rule);
+	struct rl_result r;
+
+	(void)state;
+	rule = test_rule(rl, "s", 2, 4 * RL_SECOND, 4, false);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(check(rl, rule, "k", T0 + i * RL_SECOND), RL_ALLOWED);
+	read_events(rl);
+	deny(rl, rule, "k", T0 + 2 * RL_SECOND);
+	rl_peek_at(rl, rule, "k", 1, T0 + 2 * RL_SECOND, &r);
+	assert_int_equal(read_events(rl), 1);
+	assert_true(r.retry_after_ns > 0 && heard.event[0].retry_after_ns == r.retry_after_ns);
+	rl_close(rl);
+}
+
 /* Two limits: the one that denies is told, and what it is about. */
 static void
 test_which_limit_denies(void **state)
@@ -614,6 +634,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_first_denial_in_a_minute_is_told),
+		cmocka_unit_test(test_when_it_may_ask_again_is_told),
 		cmocka_unit_test(test_which_limit_denies),
 		cmocka_unit_test(test_a_shadow_is_counted_by_its_limit),
 		cmocka_unit_test(test_a_flood_is_told_in_parts),

@@ -458,6 +458,8 @@ test_the_dead_beside_rates(void **state)
 	assert_int_equal(test_check_at(other, rule, "k", 1, 2, T0, &r, &charges), RL_ALLOWED);
 	rl_close(other);
 	assert_int_equal(rl_peek_at(rl, rule, "k", 1, T0, &r), RL_DENIED);
+	assert_int_equal(rl_resize(rl, &(struct rl_resize){.keys = 1000}, 0), 0);
+	assert_int_equal(rl_peek_at(rl, rule, "k", 1, T0, &r), RL_DENIED); /* while keys move */
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_reclaimed), 0);
 	assert_int_equal(test_check_at(rl, rule, "k", 1, 2, T0, &r, &charges), RL_ALLOWED);
 	assert_int_equal(charges.count, 2);
@@ -577,6 +579,8 @@ test_what_is_refused(void **state)
 	assert_int_equal(r.error, -EINVAL);
 	assert_int_equal(used(rl, rule, "k"), 0);
 	assert_int_equal(rl_reserve_at(rl, rule, "k", 1, 1, RL_SECOND, T0, &r), RL_UNDECIDED);
+	assert_int_equal(r.error, -EINVAL);
+	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, &r), RL_UNDECIDED); /* it is kept */
 	assert_int_equal(r.error, -EINVAL);
 	assert_int_equal(acquire(rl, rule, "k", 3, &hold, &r), RL_NEVER);
 	assert_int_equal(rl_restore_at(rl, rule, 0, "k", 1, 1, T0), -EINVAL);

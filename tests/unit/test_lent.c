@@ -1421,7 +1421,12 @@ above_the_capacity(struct rl_limit limit)
 	assert_int_equal(r.limit, limit.capacity * 3);
 	assert_int_equal(r.used + r.remaining, limit.capacity * 3);
 	assert_int_equal(wishes(rl, T0).count, 0);
+	while (r.remaining > 0)
+		assert_int_equal(check(rl, rule, T0, &r), RL_ALLOWED);
+	assert_int_equal(wishes(rl, T0).count, 1);
 	assert_int_equal(r.used + (uint32_t)admitted(rl, rule, 99, T0), limit.capacity * 3);
+	assert_int_equal(check(rl, rule, T0, &r), RL_DENIED);
+	assert_int_equal(r.limit, limit.capacity * 3);
 	assert_int_equal(wishes(rl, T0).count, 1);
 	assert_int_equal(check(rl, rule, T0 + 1, &r), RL_DENIED); /* the lease is over */
 	assert_int_equal(r.limit, limit.capacity);

@@ -88,6 +88,10 @@ test_a_denial_spends_nothing(void **state)
 	assert_int_equal(each[1].remaining, 2);
 	assert_int_equal(each[1].limit, 5);
 	assert_int_equal(each[1].index, 1);
+	one.cost = 3; /* who would have allowed says so */
+	assert_int_equal(rl_check_limits_at(rl, &one, T0 + 2 * RL_SECOND, &r, &count, each),
+	                 RL_DENIED);
+	assert_true(each[0].verdict == RL_ALLOWED && each[0].limit == 3 && each[0].remaining == 3);
 	rl_close(rl);
 }
 

@@ -96,10 +96,11 @@ test_answers_that_need_no_counter(void **state)
 	assert_int_equal(check(rl, rule, "k", 6, T0, &r), RL_NEVER);
 	assert_true(r.retry_after_ns == RL_NEVER_NS);
 	assert_int_equal(r.remaining, 3);
+	assert_int_equal(check(rl, rule, "k", (UINT64_C(1) << 32) + 1, T0, &r), RL_NEVER);
 	assert_int_equal(check(rl, rule, "new", UINT64_MAX, T0, &r), RL_NEVER);
 	assert_int_equal(rl_fill(rl), 1);
 	assert_int_equal(remaining(rl, rule, "k", T0), 3);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_never), 2);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_never), 3);
 	/* what is wrong is undecided, and says why */
 	assert_int_equal(rl_check_at(rl, rule, long_key, sizeof long_key, 1, T0, &r), RL_UNDECIDED);
 	assert_int_equal(r.error, -ENAMETOOLONG);
