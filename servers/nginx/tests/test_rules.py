@@ -327,7 +327,7 @@ class Configuration(Case):
                           ("r 5", 'invalid parameter "5"'), ("r 5/fortnight", 'invalid parameter "5/fortnight"'),
                           ("r 0/s", 'invalid parameter "0/s"'), ("r 5/500d", 'invalid parameter "5/500d"'),
                           ("r 999999999999/s", "invalid parameter"), ("r burst=1 5/s", 'invalid parameter "burst=1"'),
-                          ("r 5/s algorithm=magic", "sliding_window, fixed_window"), ("r 5/s hard=yes", '"on" or "off"'),
+                          ("r 5/s algorithm=magic", "an algorithm of rl(7)"), ("r 5/s hard=yes", '"on" or "off"'),
                           ("r 5/s granularity=65", "sub-buckets"), ("r 5/s granularity=7ms", "sub-buckets"),
                           ("r 5/s v4=33", "1 to 32"), ("r 5/s v6=0", "1 to 128"), ("r 5/s mode=soft", '"shadow"'),
                           ("r 5/s prefetch=5000", "0 to 4095"), ("r 5/s whatever=1", "unknown word"),
