@@ -279,6 +279,8 @@ do_operation(struct operation *o)
 	o->ended = ++instant;
 }
 
+static bool keeps_charges; /* who judges needs to know what each was charged to */
+
 /* The next operation of a worker, whose last charge was `last`; returns what that is then. */
 static int
 operate_on(int worker, char key, int last, uint64_t what)
@@ -296,7 +298,7 @@ operate_on(int worker, char key, int last, uint64_t what)
 		o->kind = REFUND;
 	else if (what == 4)
 		o->cost = 2;
-	o->is_usual = what >= 6;
+	o->is_usual = what >= 6 && !keeps_charges;
 	if (o->kind == REFUND)
 		o->key = history[last].key;
 	do_operation(o);

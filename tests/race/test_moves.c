@@ -201,6 +201,7 @@ test_windows_of_any_begin(void **state)
 {
 	(void)state;
 	has_resets = false;
+	keeps_charges = true;
 	open_handles(&sub_buckets);
 	for (int i = 0; i < 4; i++) {
 		kills = i % 2;
@@ -209,6 +210,7 @@ test_windows_of_any_begin(void **state)
 	}
 	close_handles(4 * RUNS);
 	has_resets = true;
+	keeps_charges = false;
 }
 
 static void
