@@ -252,16 +252,10 @@ make_cached(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns
 	struct rl_policy_look look;
 	unsigned count;
 
-	if (!item->key || item->key_len - 1 >= RL_KEY_MAX || (item->capacity | item->flags) > 0 ||
-	    !rl_policy_look(rl, rule, now_ns, &look) || look.steps == 0 ||
-	    (uint32_t)look.steps != (uint32_t)rl_policy_plain_steps(rule) ||
-	    !rl_request_may_hold(item, look.steps))
+	if (!rl_request_look(rl, rule, item, now_ns, &look))
 		return 0;
 	count = (unsigned)(look.steps >> RL_POLICY_MORE_SHIFT & RL_POLICY_MORE_MASK) + 1;
-	if (count > room ||
-	    ((look.steps & RL_POLICY_ASKS) &&
-	     !rl_policy_has_none_for(&rl->segment, look.cached, look.version, item->key,
-	                             item->key_len)) ||
+	if (count > room || !rl_request_has_none(rl, item, &look) ||
 	    !rl_request_take_limits(rl, rule, item, now_ns, &look, count, parts))
 		return 0;
 	if (look.steps & RL_POLICY_PREFIXES)

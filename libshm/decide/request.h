@@ -40,6 +40,27 @@ rl_request_may_hold(const struct rl_item *item, uint64_t kinds)
 	return !(kinds & RL_POLICY_HELD) || item->cost == 0 || item->charges;
 }
 
+/* A look at what is cached of the item's rule; false: that is no answer to it, ask rl_policy_of_key(). */
+static inline __attribute__((always_inline)) bool
+rl_request_look(const struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
+                struct rl_policy_look *look)
+{
+	return item->key && item->key_len - 1 < RL_KEY_MAX && (item->capacity | item->flags) == 0 &&
+	       rl_policy_look(rl, rule, now_ns, look) && look->steps != 0 &&
+	       (uint32_t)look->steps == (uint32_t)rl_policy_plain_steps(rule) &&
+	       rl_request_may_hold(item, look->steps);
+}
+
+/* Has the rule nothing for this key alone? */
+static inline __attribute__((always_inline)) bool
+rl_request_has_none(const struct rl *rl, const struct rl_item *item,
+                    const struct rl_policy_look *look)
+{
+	return !(look->steps & RL_POLICY_ASKS) ||
+	       rl_policy_has_none_for(&rl->segment, look->cached, look->version, item->key,
+	                              item->key_len);
+}
+
 /* All of a part but its limit, and where its key is. */
 static inline __attribute__((always_inline)) void
 rl_request_begin(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
@@ -86,17 +107,11 @@ static inline __attribute__((always_inline)) bool
 rl_request_take(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
                 struct rl_part *p)
 {
-	const uint64_t else_than =
-		~(RL_POLICY_ASKS | RL_POLICY_HELD | RL_POLICY_OTHER | RL_POLICY_SHARED);
+	const uint64_t several = RL_POLICY_PREFIXES | RL_POLICY_MORE_MASK << RL_POLICY_MORE_SHIFT;
 	struct rl_policy_look look;
 
-	if (!item->key || item->key_len - 1 >= RL_KEY_MAX || (item->capacity | item->flags) > 0 ||
-	    !rl_policy_look(rl, rule, now_ns, &look) ||
-	    (look.steps & else_than) != rl_policy_plain_steps(rule) ||
-	    !rl_request_may_hold(item, look.steps) ||
-	    ((look.steps & RL_POLICY_ASKS) &&
-	     !rl_policy_has_none_for(&rl->segment, look.cached, look.version, item->key,
-	                             item->key_len)) ||
+	if (!rl_request_look(rl, rule, item, now_ns, &look) || (look.steps & several) != 0 ||
+	    !rl_request_has_none(rl, item, &look) ||
 	    !rl_request_take_limits(rl, rule, item, rl_clamp_now(now_ns), &look, 1, p))
 		return false;
 	p->hash = rl_hash_of_key(p->segment->key_start, p->key, p->key_len);

@@ -92,15 +92,6 @@ rl_stats_add_denied(const struct rl_segment *s, int rule, int limit)
 	rl_atomic_add(&rl_stats_limit_at(s, stripe, limit)->denied, 1);
 }
 
-static inline void
-rl_stats_add_shadow(const struct rl_segment *s, int rule, int limit)
-{
-	uint32_t stripe = rl_stats_stripe(s);
-
-	rl_atomic_add(&rl_stats_at(s, stripe, rule)->counter[RL_COUNT_shadow_denied], 1);
-	rl_atomic_add(&rl_stats_limit_at(s, stripe, limit)->shadow_denied, 1);
-}
-
 static inline uint64_t
 rl_stats_sum(const struct rl_segment *s, int rule, enum rl_counter counter)
 {
