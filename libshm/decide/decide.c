@@ -27,7 +27,7 @@
 #define CARRY_STEPS 16    /* to see whether a slot begins with what a cell counts */
 #define MIGRATE_STEPS 128 /* to see whether a key is in the table before, and to move it */
 
-static const struct rl_decision nothing;
+static const struct rl_decision nothing = {.limit = 0};
 
 /* Without a slot to count in, as the segment's on_full says. Writes nothing shared. */
 static enum rl_verdict

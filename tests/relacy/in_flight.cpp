@@ -108,6 +108,8 @@ rl_in_flight unpack(rl_u128 word, bool is_zero, uint8_t gen, uint32_t ring_entri
 #undef rl_ring_store
 #undef rl_in_flight_unpack
 
+#include "../../libshm/decide/plan.c"
+#include "../../libshm/decide/share_wish.c"
 #include "../../libshm/decide/decide.c"
 
 rl_opened handle;
@@ -138,8 +140,15 @@ rl_follow(rl_opened *)
 
 /* No event is told. */
 void
-rl_report_full(const rl_request *)
+rl_report_full(const rl_part *)
 {
+}
+
+const void *
+rl_part_name(const rl_part *p, char *, size_t *len)
+{
+	*len = p->key_len;
+	return p->key;
 }
 
 void
@@ -323,23 +332,23 @@ acquire(unsigned cost, rl_charge *hold)
 {
 	process *p = &processes[current()];
 	rl_budget budget = {RL_DECIDE_STEPS};
-	rl_request rq = {};
+	rl_part part = {};
 	rl_result r = {};
 
-	rq.rl_opened = &handle;
-	rq.key = "k";
-	rq.key_len = 1;
-	rq.ask.segment = &handle.segment;
-	rq.ask.limit = &limit;
-	rq.ask.quota.capacity = CAPACITY;
-	rq.ask.hash = HASH;
-	rq.ask.result = &r;
-	rq.ask.charge = hold;
-	rq.budget = &budget;
-	rq.candidates = candidates();
+	part.rl_opened = &handle;
+	part.key = "k";
+	part.key_len = 1;
+	part.segment = &handle.segment;
+	part.limit = &limit;
+	part.quota.capacity = CAPACITY;
+	part.hash = HASH;
+	part.result = &r;
+	part.charge = hold;
+	part.budget = &budget;
+	part.candidates = candidates();
 	rl_holders_mine(NULL, &p->label);
 	p->units = cost;
-	rl_decide(&rq, cost, RL_CHARGE);
+	rl_decide(&part, cost, RL_CHARGE);
 	p->units = 0;
 	if (r.verdict != RL_ALLOWED) {
 		RL_ASSERT(r.verdict == RL_DENIED);

@@ -5,37 +5,37 @@
 /* What decide.c asks of cells, for tests without them. */
 
 bool
-rl_without_slot_at_once(const rl_request *, int *)
+rl_without_slot_at_once(const rl_part *, int *)
 {
 	return false;
 }
 
 int
-rl_without_slot_charge(const rl_request *)
+rl_without_slot_charge(const rl_part *)
 {
 	return -ENOSPC;
 }
 
 bool
-rl_without_slot_peek(const rl_request *, int *)
+rl_without_slot_peek(const rl_part *, int *)
 {
 	return false;
 }
 
 bool
-rl_without_slot_is_refused(const rl_request *)
+rl_without_slot_is_refused(const rl_part *)
 {
 	return false;
 }
 
 bool
-rl_without_slot_is_told(const rl_request *, rl_slot)
+rl_without_slot_is_told(const rl_part *, rl_slot)
 {
 	return false;
 }
 
 bool
-rl_without_slot_over(const rl_request *, rl_slot, int *)
+rl_without_slot_over(const rl_part *, rl_slot, int *)
 {
 	return true;
 }

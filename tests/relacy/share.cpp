@@ -112,6 +112,8 @@ rl_in_flight_is_whole(rl_u128, const uint64_t *, uint32_t, uint32_t)
 #include "../../libshm/segment/view.c"
 #include "../../libshm/segment/wish.c"
 
+#include "../../libshm/decide/plan.c"
+#include "../../libshm/decide/share_wish.c"
 #include "../../libshm/decide/decide.c"
 
 #include "move/move.h"
@@ -129,6 +131,7 @@ rl_quota quota;
 #define rl_rules_have_tiers(...) false
 namespace lending
 {
+#include "../../libshm/cluster/share_place.c"
 #include "../../libshm/cluster/share.c"
 }
 #undef rl_handle_limit
@@ -170,8 +173,15 @@ rl_handle_no_limit(const rl_process *, int)
 
 /* No event is told, no name is known, and without a lease there is the blind part. */
 void
-rl_report_full(const rl_request *)
+rl_report_full(const rl_part *)
 {
+}
+
+const void *
+rl_part_name(const rl_part *p, char *, size_t *len)
+{
+	*len = p->key_len;
+	return p->key;
 }
 
 void
@@ -408,24 +418,24 @@ static void
 ask(uint64_t now_ns, unsigned cost)
 {
 	rl_budget budget = {RL_DECIDE_STEPS};
-	rl_request rq = {};
+	rl_part part = {};
 	rl_result r = {};
 	rl_charge charge = {};
 
 	clock_ns[current()] = now_ns;
-	rq.rl_process = &handle;
-	rq.ask.segment = &handle.segment;
-	rq.budget = &budget;
-	rq.ask.limit = &limit;
-	rq.key = "k";
-	rq.key_len = 1;
-	rq.ask.result = &r;
-	rq.ask.charge = &charge;
-	rq.ask.quota = quota;
-	rq.ask.now_ns = now_ns;
-	rq.candidates = {{0, RL_BUCKET_SLOTS}, KEY};
-	rl_policy_lend(&handle.segment, &limit, now_ns, &rq.ask.quota);
-	rl_decide(&rq, cost, RL_CHARGE);
+	part.rl_process = &handle;
+	part.segment = &handle.segment;
+	part.budget = &budget;
+	part.limit = &limit;
+	part.key = "k";
+	part.key_len = 1;
+	part.result = &r;
+	part.charge = &charge;
+	part.quota = quota;
+	part.now_ns = now_ns;
+	part.candidates = {{0, RL_BUCKET_SLOTS}, KEY};
+	rl_policy_lend(&handle.segment, &limit, now_ns, &part.quota);
+	rl_decide(&part, cost, RL_CHARGE);
 	RL_ASSERT(r.verdict == (charge.cost > 0 ? RL_ALLOWED : RL_DENIED));
 }
 

@@ -87,6 +87,8 @@ bool believe(const rl_segment *s, const rl_limiter *l, rl_slot slot, const rl_vi
 bool store(uint64_t *entry, uint64_t value, const rl_u128 *state, rl_u128 seen);
 #define rl_view_holds believe
 #define rl_ring_store store
+#include "../../libshm/decide/plan.c"
+#include "../../libshm/decide/share_wish.c"
 #include "../../libshm/decide/decide.c"
 #undef rl_view_holds
 #undef rl_ring_store
@@ -102,8 +104,15 @@ rl_evict_for(rl_process *, const rl_compiled *, const rl_candidates *, rl_budget
 
 /* No event is told. */
 void
-rl_report_full(const rl_request *)
+rl_report_full(const rl_part *)
 {
+}
+
+const void *
+rl_part_name(const rl_part *p, char *, size_t *len)
+{
+	*len = p->key_len;
+	return p->key;
 }
 
 void
@@ -155,6 +164,7 @@ nth(uint64_t epoch)
 
 static counts admitted;
 static counts last_read[PROCESSES];          /* of the ring, by each process */
+static bool has_read[PROCESSES];             /* since its last denial: one by the word alone reads none */
 static counts believed[PROCESSES][REQUESTS]; /* what its denials went by */
 static unsigned denials[PROCESSES];
 
@@ -166,6 +176,7 @@ note(const struct rl_window_at *at)
 	uint64_t newest;
 	rl_history h;
 
+	has_read[rl::ctx().current_thread()] = true;
 	rl_window_history(at, &h);
 	newest = h.start_ns / h.width_ns;
 	*c = {};
@@ -194,10 +205,13 @@ bool
 believe(const rl_segment *s, const rl_limiter *l, rl_slot slot, const rl_view *v)
 {
 	unsigned i = rl::ctx().current_thread();
+	bool by_ring = has_read[i];
 
+	has_read[i] = false;
 	if (!rl_view_holds(s, l, slot, v) && !is_broken("one-look"))
 		return false;
-	believed[i][denials[i]++] = last_read[i];
+	if (by_ring)
+		believed[i][denials[i]++] = last_read[i];
 	return true;
 }
 
@@ -241,22 +255,22 @@ static void
 ask(uint64_t epoch, unsigned cost)
 {
 	rl_budget budget = {RL_DECIDE_STEPS};
-	rl_request rq = {};
+	rl_part part = {};
 	rl_result r = {};
 	rl_charge charge = {};
 
-	rq.rl_process = &handle;
-	rq.ask.segment = &handle.segment;
-	rq.budget = &budget;
-	rq.ask.limit = &limit;
-	rq.key = "k";
-	rq.key_len = 1;
-	rq.ask.result = &r;
-	rq.ask.charge = &charge;
-	rq.ask.quota.capacity = CAPACITY;
-	rq.ask.now_ns = epoch * WIDTH_NS;
-	rq.candidates = {{0, RL_BUCKET_SLOTS}, KEY};
-	rl_decide(&rq, cost, RL_CHARGE);
+	part.rl_process = &handle;
+	part.segment = &handle.segment;
+	part.budget = &budget;
+	part.limit = &limit;
+	part.key = "k";
+	part.key_len = 1;
+	part.result = &r;
+	part.charge = &charge;
+	part.quota.capacity = CAPACITY;
+	part.now_ns = epoch * WIDTH_NS;
+	part.candidates = {{0, RL_BUCKET_SLOTS}, KEY};
+	rl_decide(&part, cost, RL_CHARGE);
 	RL_ASSERT(r.verdict == (charge.cost > 0 ? RL_ALLOWED : RL_DENIED));
 	if (charge.cost > 0)
 		admitted.count[nth(charge.epoch)] += cost;
@@ -280,6 +294,7 @@ struct window : rl::test_suite<window, PROCESSES> {
 		memory = &mine;
 		memset(&admitted, 0, sizeof admitted);
 		memset(denials, 0, sizeof denials);
+		memset(has_read, 0, sizeof has_read);
 		for (unsigned i = 0; i < RL_CANDIDATES; i++) {
 			mine.of(rl_table_tag(table, i)).store(0, rl::mo_relaxed, $);
 			mine.of(rl_table_state(table, i)).store(rl_u128(), rl::mo_relaxed, $);
