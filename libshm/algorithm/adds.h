@@ -108,6 +108,13 @@ rl_adds_to_anchored(const struct rl_limiter *l, const struct rl_quota *q, const 
 	return true;
 }
 
+/* Is it one of them? */
+static inline bool
+rl_adds_knows(const struct rl_limiter *l)
+{
+	return l->is_window || (l->is_shared ? rl_limiter_has_window(l) : l->is_anchored);
+}
+
 /* Any of them; of another algorithm, false. */
 static inline __attribute__((always_inline)) bool
 rl_adds(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,

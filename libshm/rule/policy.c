@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algorithm/adds.h"
 #include "algorithm/in_flight.h"
 #include "algorithm/log.h"
 #include "algorithm/ops.h"
@@ -46,9 +47,7 @@ kinds_of(const struct rl_compiled *limit)
 {
 	const struct rl_limiter *l = &limit->limiter;
 
-	bool adds = l->is_window || l->is_anchored || (l->is_shared && rl_limiter_has_window(l));
-
-	return (l->is_held ? RL_POLICY_HELD : 0) | (adds ? 0 : RL_POLICY_OTHER) |
+	return (l->is_held ? RL_POLICY_HELD : 0) | (rl_adds_knows(l) ? 0 : RL_POLICY_OTHER) |
 	       (l->is_shared ? RL_POLICY_SHARED : 0) | (limit->has_prefix ? RL_POLICY_PREFIXES : 0);
 }
 
