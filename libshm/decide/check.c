@@ -80,14 +80,15 @@ rl_check_one(struct rl *rl, int rule, const struct rl_item *item, const struct r
 {
 	struct rl_result unused, *r = result ? result : &unused;
 	struct rl_part part[RL_LIMITS_MAX];
-	unsigned parts;
+	unsigned parts = 0;
 
-	if (!booking && rl_request_take(rl_here_known(rl), rule, item, now_ns, part))
-		return decide_alone(item, now_ns, part, result);
-	rl = rl_here(rl);
-	parts = rl_request_make(rl, rule, item, booking, now_ns, part, RL_LIMITS_MAX, r);
+	if (!booking)
+		parts = rl_request_take(rl_here_known(rl), rule, item, now_ns, part);
+	if (parts == 0)
+		parts = rl_request_make(rl_here(rl), rule, item, booking, now_ns, part,
+		                        RL_LIMITS_MAX, r);
 	return parts == 1 ? decide_alone(item, now_ns, part, result)
-	                  : rl_several_decide(rl, item, now_ns, part, parts, r);
+	                  : rl_several_decide(rl_here(rl), item, now_ns, part, parts, r);
 }
 
 enum rl_verdict

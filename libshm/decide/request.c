@@ -244,17 +244,14 @@ place_networks(const struct rl_item *item, struct rl_part *parts, unsigned count
 	return left;
 }
 
-/* The same as rl_request_make() of a rule that is cached, and has nothing for this key alone; 0: it is another one. */
-static inline __attribute__((always_inline)) unsigned
-make_cached(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
-            struct rl_part *parts, unsigned room)
+unsigned
+rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
+                    struct rl_policy_look look, struct rl_part *parts, unsigned room)
 {
-	struct rl_policy_look look;
-	unsigned count;
+	unsigned count = (unsigned)(look.steps >> RL_POLICY_MORE_SHIFT & RL_POLICY_MORE_MASK) + 1;
 
-	if (!rl_request_look(rl, rule, item, now_ns, &look))
-		return 0;
-	count = (unsigned)(look.steps >> RL_POLICY_MORE_SHIFT & RL_POLICY_MORE_MASK) + 1;
+	if (item->charges)
+		item->charges->count = 0;
 	if (count > room || !rl_request_has_none(rl, item, &look) ||
 	    !rl_request_take_limits(rl, rule, item, now_ns, &look, count, parts))
 		return 0;
@@ -310,11 +307,13 @@ rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
                 unsigned room, struct rl_result *r)
 {
 	uint64_t now = rl_clamp_now(now_ns);
-	unsigned made;
+	struct rl_policy_look look;
+	unsigned made = 0;
 
 	if (item->charges)
 		item->charges->count = 0;
-	made = booking ? 0 : make_cached(rl, rule, item, now, parts, room);
+	if (!booking && rl_request_look(rl, rule, item, now, &look))
+		made = rl_request_take_all(rl, rule, item, now, look, parts, room);
 	if (made > 0)
 		return made;
 	rl_result_clear(r);

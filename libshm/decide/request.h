@@ -100,24 +100,33 @@ rl_request_take_limits(struct rl *rl, int rule, const struct rl_item *item, uint
 }
 
 /*
- * rl_request_make() of an item whose rule is cached, has one limit for whole keys, and nothing for this key alone. Part of most
- * decisions. False: it is another one.
+ * The same as rl_request_make() of an item whose rule is cached, and has nothing for this key alone; 0: it is
+ * another one. `look` is what rl_request_look() has seen.
  */
-static inline __attribute__((always_inline)) bool
+unsigned rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
+                             struct rl_policy_look look, struct rl_part *parts, unsigned room);
+
+/* The same, with the look. A rule with one limit for whole keys is most rules: inline. */
+static inline __attribute__((always_inline)) unsigned
 rl_request_take(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
-                struct rl_part *p)
+                struct rl_part parts[static RL_LIMITS_MAX])
 {
 	const uint64_t several = RL_POLICY_PREFIXES | RL_POLICY_MORE_MASK << RL_POLICY_MORE_SHIFT;
 	struct rl_policy_look look;
+	struct rl_part *p = parts;
 
-	if (!rl_request_look(rl, rule, item, now_ns, &look) || (look.steps & several) != 0 ||
-	    !rl_request_has_none(rl, item, &look) ||
-	    !rl_request_take_limits(rl, rule, item, rl_clamp_now(now_ns), &look, 1, p))
-		return false;
+	now_ns = rl_clamp_now(now_ns);
+	if (!rl_request_look(rl, rule, item, now_ns, &look))
+		return 0;
+	if (look.steps & several)
+		return rl_request_take_all(rl, rule, item, now_ns, look, parts, RL_LIMITS_MAX);
+	if (!rl_request_has_none(rl, item, &look) ||
+	    !rl_request_take_limits(rl, rule, item, now_ns, &look, 1, p))
+		return 0;
 	p->hash = rl_hash_of_key(p->segment->key_start, p->key, p->key_len);
 	rl_part_candidates(&p->segment->table, p->limit, p->hash, &p->candidates);
 	rl_policy_lend(p->segment, p->limit, p->now_ns, &p->quota);
-	return true;
+	return 1;
 }
 
 /*
