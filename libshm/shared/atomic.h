@@ -217,6 +217,7 @@ rl_atomic_own_copy(void *to, const void *from, size_t bytes)
 	const any *source = from;
 	any *target = to;
 
+#pragma GCC unroll 8
 	for (size_t i = 0; i < bytes / sizeof *target; i++)
 		rl_atomic_own_store(&target[i], rl_atomic_own_load(&source[i]));
 }
