@@ -15,31 +15,42 @@ enum rl_mode {
 	RL_PEEK, /* writes nothing */
 };
 
+enum rl_charged {
+	RL_NOT_CHARGED,
+	RL_CHARGED_AS_PLANNED, /* and what is said of it is still its plan */
+	RL_CHARGED_ANEW,
+};
+
 struct rl_part {
-	struct rl *rl;
+	struct rl *rl; /* The same for all parts of an item that begin: */
 	const struct rl_segment *segment;
-	const struct rl_compiled *limit;
-	struct rl_quota quota;
-	unsigned index; /* which of its rule's limits */
-	int rule;       /* whose limit, and whose statistics */
 	uint64_t now_ns;
-	uint32_t cost;   /* at least 1 */
-	uint32_t tier;   /* the capacity that it has brought along for this limit; 0: none */
 	const void *key; /* NULL: it is `network` */
 	size_t key_len;
+	uint64_t asked;           /* what the item costs; 0: a peek */
+	uint32_t cost;            /* at least 1 */
+	int rule;                 /* whose limit, and whose statistics */
+	struct rl_charge *charge; /* NULL, or to be filled if it is charged */
+	struct rl_slot slot;      /* where it was decided, if slot.tag is not 0 */
+	uint32_t tier; /* the capacity that it has brought along for this limit; 0: none */
+	int planned;   /* what rl_part_look() has said of it, as long as that holds */
+	enum rl_charged charged; /* of a request of several limits */
+
+	unsigned index; /* which of its rule's limits */
+	const struct rl_compiled *limit;
+	struct rl_quota quota;
 	uint64_t hash; /* of the key, whatever the limit */
 	struct rl_candidates candidates;
 	struct rl_budget *budget; /* set by who decides, and so are these: */
 	struct rl_result *result; /* NULL: for the verdict alone */
-	struct rl_charge *charge; /* NULL, or to be filled if it is charged */
 	bool is_asked;            /* the result is wanted, not just what is counted of it */
 
-	int planned;         /* what rl_part_look() has said of it, as long as that holds */
-	struct rl_slot slot; /* where it was decided, if slot.tag is not 0 */
-	struct rl_view view; /* what was seen there */
+	struct rl_view view; /* what was seen at the slot */
 	struct rl_plan plan; /* and what is to be done about it */
 	unsigned char network[RL_NETWORK_KEY_MAX];
 };
+
+#define RL_PART_BEGUN offsetof(struct rl_part, index)
 
 /* In a charge, the limit's row, and above it the number of the table that it was made in. */
 #define RL_CHARGE_LIMIT_BITS 10

@@ -8,6 +8,7 @@
  * no more than this, so it is inline.
  */
 
+#include "algorithm/adds.h"
 #include "decide/expect.h"
 #include "decide/share_wish.h"
 
@@ -38,6 +39,9 @@ rl_part_plan(struct rl_part *p, enum rl_mode mode, uint32_t most)
 	if (mode == RL_PEEK) {
 		l->ops->peek(l, &p->quota, &p->view, p->cost, p->now_ns, &plan->decision);
 		verdict = rl_part_peeked(p);
+	} else if (l->is_window &&
+	           rl_adds_to_window(l, &p->quota, &p->view, p->cost, p->now_ns, plan)) {
+		return RL_ALLOWED;
 	} else {
 		l->ops->decide(l, &p->quota, &p->view, p->cost, p->now_ns, p->is_asked, plan);
 		if (plan->step != RL_STEP_DENY)
@@ -73,9 +77,12 @@ rl_part_is_one_step(const struct rl_part *p)
 	return p->plan.step == RL_STEP_DENY || p->plan.step == RL_STEP_ADMIT;
 }
 
-/* Make the plan's only step, or its last: the verdict, answered; RL_AGAIN: others were quicker, or that decides nothing. */
+/*
+ * Make the plan's only step, or its last: the verdict; RL_AGAIN: others were quicker, or that decides nothing. A denial is
+ * answered, and an admission is for the caller to answer.
+ */
 static inline __attribute__((always_inline)) int
-rl_part_charge(struct rl_part *p)
+rl_part_carry_out(struct rl_part *p)
 {
 	const struct rl_plan *plan = &p->plan;
 
@@ -90,7 +97,17 @@ rl_part_charge(struct rl_part *p)
 		rl_part_hand_out(p, plan->charge_id, plan->memory, 0);
 	if (p->limit->limiter.is_shared)
 		rl_share_wish(p, RL_ALLOWED);
-	return (int)rl_part_answer(p, &plan->decision, RL_ALLOWED);
+	return RL_ALLOWED;
+}
+
+/* The same, answered. */
+static inline __attribute__((always_inline)) int
+rl_part_charge(struct rl_part *p)
+{
+	int verdict = rl_part_carry_out(p);
+
+	return verdict == RL_ALLOWED ? (int)rl_part_answer(p, &p->plan.decision, RL_ALLOWED)
+	                             : verdict;
 }
 
 /* A charge was denied as planned, and the request is. */

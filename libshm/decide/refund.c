@@ -52,25 +52,23 @@ charged_by(struct rl *rl, const struct rl_charge *charge)
 int
 rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
 {
-	const struct rl_charge given = *charge;
 	const struct rl_compiled *limit;
 	const struct rl_segment *s;
 	struct rl_quota quota = {0};
 	unsigned index;
 
-	if (rl_charge_is_held(&given))
+	if (rl_charge_is_held(charge))
 		return rl_release_charge(rl, charge, RL_COUNT_refunded, false);
-	charge->cost = 0;
-	if (given.cost == 0 || given.capacity == 0 || given.capacity > RL_CAPACITY_MAX)
+	if (charge->cost == 0 || charge->capacity == 0 || charge->capacity > RL_CAPACITY_MAX)
 		return 0;
-	rl = charged_by(rl, &given);
-	limit = rl ? rl_handle_limit(rl, rl_charge_row(&given)) : NULL;
+	rl = charged_by(rl, charge);
+	limit = rl ? rl_handle_limit(rl, rl_charge_row(charge)) : NULL;
 	if (!limit)
 		return 0;
 	s = &rl->segment;
 	rl_policy_of_limit(s, limit->id, &quota, &index);
-	quota.capacity = given.capacity; /* its tier's, or as it was */
-	if (!rl_refund_slot(s, &limit->limiter, &quota, rl_charge_slot(s, limit, &given), &given,
+	quota.capacity = charge->capacity; /* its tier's, or as it was */
+	if (!rl_refund_slot(s, &limit->limiter, &quota, rl_charge_slot(s, limit, charge), charge,
 	                    rl_clamp_now(now_ns)))
 		return 0;
 	rl_stats_add(s, limit->rule, RL_COUNT_refunded);

@@ -2,7 +2,7 @@
 #include "decide/request.h"
 
 #include <errno.h>
-#include <string.h>
+#include <limits.h>
 
 #include "decide/decide.h"
 #include "move/follow.h"
@@ -166,29 +166,37 @@ apply_booking(const struct rl_booking *booking, struct rl_key_policy *k)
 	return 0;
 }
 
-/* Limits of one prefix have one hash, too. */
-static bool
-is_same_key(const struct rl_part *a, const struct rl_part *b)
+#define WHOLE_KEY UINT_MAX
+
+static unsigned
+prefix_of(const struct rl_compiled *limit, const struct rl_address *address)
 {
-	return a->key == b->key && a->key_len == b->key_len &&
-	       (a->key || memcmp(a->network, b->network, a->key_len) == 0);
+	return limit->has_prefix ? rl_compiled_prefix(limit, address) : WHOLE_KEY;
 }
 
-/* Where the key is counted by a limit that is known; the part before it, if there is one, may have the same hash. */
+/* Where the key is counted, by its hash. */
+static inline __attribute__((always_inline)) void
+place_at(struct rl_part *p, uint64_t hash)
+{
+	p->hash = hash;
+	rl_part_candidates(&p->segment->table, p->limit, hash, &p->candidates);
+	rl_policy_lend(p->segment, p->limit, p->now_ns, &p->quota);
+}
+
+/* The same by a limit that is known. Limits of one prefix have one hash: so may the part before it. */
 static inline __attribute__((always_inline)) void
 place(const struct rl_address *address, const struct rl_part *before, struct rl_part *p)
 {
-	if (p->limit->has_prefix) {
+	unsigned prefix = prefix_of(p->limit, address);
+
+	if (prefix != WHOLE_KEY) {
 		p->key = NULL;
-		p->key_len =
-			rl_network_key(address, rl_compiled_prefix(p->limit, address), p->network);
+		p->key_len = rl_network_key(address, prefix, p->network);
 	}
-	p->hash = before && is_same_key(p, before)
-	                  ? before->hash
-	                  : rl_hash_of_key(p->segment->key_start, p->key ? p->key : p->network,
-	                                   p->key_len);
-	rl_part_candidates(&p->segment->table, p->limit, p->hash, &p->candidates);
-	rl_policy_lend(p->segment, p->limit, p->now_ns, &p->quota);
+	place_at(p, before && prefix_of(before->limit, address) == prefix
+	                    ? before->hash
+	                    : rl_hash_of_key(p->segment->key_start, p->key ? p->key : p->network,
+	                                     p->key_len));
 }
 
 /* The parts of an item under each limit that counts its key. */
@@ -217,11 +225,20 @@ rl_request_of_key(struct rl *rl, int rule, const void *key, size_t key_len,
 	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_key_policy k;
+	unsigned count;
 	int error;
 
 	rl = rl_here(rl);
 	error = rl_policy_of_name(rl, rule, key, key_len, &budget, &k);
-	return error < 0 ? error : (int)fill(rl, rule, &item, &k, 0, parts);
+	if (error < 0)
+		return error;
+	count = fill(rl, rule, &item, &k, 0, parts);
+	for (unsigned i = 0; i < count; i++) {
+		parts[i].budget = NULL;
+		parts[i].result = NULL;
+		parts[i].is_asked = false;
+	}
+	return (int)count;
 }
 
 /* Leave those limits of a rule with prefixes that count the key, and say where it is; 0: it is no address. */
@@ -257,8 +274,9 @@ rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item, uint64_
 		return 0;
 	if (look.steps & RL_POLICY_PREFIXES)
 		return place_networks(item, parts, count);
-	for (unsigned i = 0; i < count; i++)
-		place(NULL, i > 0 ? &parts[i - 1] : NULL, &parts[i]);
+	place(NULL, NULL, parts);
+	for (struct rl_part *p = parts + 1; p < parts + count; p++)
+		place_at(p, parts->hash);
 	return count;
 }
 

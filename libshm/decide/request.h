@@ -61,25 +61,24 @@ rl_request_has_none(const struct rl *rl, const struct rl_item *item,
 	                              item->key_len);
 }
 
-/* All of a part but its limit, and where its key is. */
+/* All of a part but its limit, where its key is, and what who decides sets. */
 static inline __attribute__((always_inline)) void
 rl_request_begin(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
                  struct rl_part *p)
 {
 	p->rl = rl;
 	p->segment = &rl->segment;
-	p->rule = rule;
 	p->now_ns = now_ns;
-	p->cost = 1;
-	p->tier = 0;
 	p->key = item->key;
 	p->key_len = item->key_len;
-	p->budget = NULL;
-	p->result = NULL;
+	p->asked = item->cost;
+	p->cost = 1;
+	p->rule = rule;
 	p->charge = NULL;
-	p->is_asked = false;
-	p->planned = RL_AGAIN;
 	p->slot.tag = 0;
+	p->tier = 0;
+	p->planned = RL_AGAIN;
+	p->charged = RL_NOT_CHARGED;
 }
 
 /* The limits of a cached policy; false: they changed meanwhile. */
@@ -87,11 +86,13 @@ static inline __attribute__((always_inline)) bool
 rl_request_take_limits(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
                        const struct rl_policy_look *look, unsigned count, struct rl_part *parts)
 {
+	rl_request_begin(rl, rule, item, now_ns, parts);
 	for (unsigned i = 0; i < count; i++) {
 		const struct rl_policy_limit *l = &look->cached->policy.limit[i];
 		struct rl_part *p = &parts[i];
 
-		rl_request_begin(rl, rule, item, now_ns, p);
+		if (i > 0)
+			memcpy(p, parts, RL_PART_BEGUN);
 		p->limit = rl_atomic_own_load(&l->limit);
 		rl_atomic_own_copy(&p->quota, &l->quota, sizeof p->quota);
 		p->index = i;

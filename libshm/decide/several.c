@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "decide/answered.h"
+#include "decide/combine.h"
 #include "decide/decide.h"
 #include "decide/plan.h"
 #include "decide/refund.h"
@@ -22,9 +23,7 @@
 #include "move/follow.h"
 #include "rl.h"
 
-#define PARTS_ALL RL_ITEMS_MAX
-
-_Static_assert(RL_ITEMS_MAX <= 32, "a bit for each part");
+_Static_assert(RL_ITEMS_MAX <= 32, "what a stack has room for");
 
 /* The limits of item i are the parts first[i] .. first[i + 1] - 1: none, if it is answered without them. */
 struct request {
@@ -36,14 +35,19 @@ struct request {
 	bool has_held;   /* some limit is in flight */
 	unsigned parts;
 	unsigned first[RL_ITEMS_MAX + 1];
-	unsigned decider[RL_ITEMS_MAX]; /* the part that decides an item, once combined */
-	uint32_t charged;               /* bits of the parts that are charged */
+	const struct rl_part *decider[RL_ITEMS_MAX]; /* of an item, once combined */
 	struct rl_part *part;
 	struct rl_budget budget;
 	struct rl_result *part_result; /* of each part, */
-	struct rl_charge *charge;      /* cost 0: none, */
+	struct rl_charge *charge;      /* if it is charged, */
 	struct rl_result *results;     /* and of each item */
 };
+
+static inline struct rl_part *
+end_of(const struct request *q)
+{
+	return q->part + q->parts;
+}
 
 static void
 of(struct request *q, struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
@@ -82,54 +86,6 @@ is_answered(const struct request *q, size_t i)
 	return q->first[i] == q->first[i + 1];
 }
 
-/* Does the result of part p decide more than that of part q? */
-static bool
-outranks(const struct rl_result *p, const struct rl_result *q)
-{
-	static const int rank[] = {
-		[RL_ALLOWED] = 0, [RL_UNDECIDED] = 1, [RL_DENIED] = 2, [RL_NEVER] = 3};
-
-	if (rank[p->verdict] != rank[q->verdict])
-		return rank[p->verdict] > rank[q->verdict];
-	if (p->verdict == RL_ALLOWED)
-		return p->remaining < q->remaining;
-	return p->retry_after_ns > q->retry_after_ns;
-}
-
-/* The part of item i that decides it; the item has some. A shadow does only among its like. */
-static unsigned
-decider_of(const struct request *q, size_t i)
-{
-	unsigned best = q->first[i];
-
-	for (unsigned p = best + 1; p < q->first[i + 1]; p++) {
-		bool is_shadow = q->part[p].quota.is_shadow;
-		if (is_shadow != q->part[best].quota.is_shadow
-		            ? !is_shadow
-		            : outranks(&q->part_result[p], &q->part_result[best]))
-			best = p;
-	}
-	return best;
-}
-
-/* An item's answer from those of its parts. */
-static void
-combine(struct request *q, size_t i)
-{
-	struct rl_result *r = &q->results[i];
-	unsigned best = decider_of(q, i);
-
-	q->decider[i] = best;
-	*r = q->part_result[best];
-	for (unsigned p = q->first[i]; p < q->first[i + 1]; p++) {
-		const struct rl_result *t = &q->part_result[p];
-		r->is_shadow_denied |= t->is_shadow_denied;
-		r->error = r->error ? r->error : t->error;
-		if (r->verdict == RL_ALLOWED && t->delay_ns > r->delay_ns)
-			r->delay_ns = t->delay_ns;
-	}
-}
-
 /* The item that decides by not allowing, or count. */
 static size_t
 denier(const struct request *q)
@@ -138,75 +94,82 @@ denier(const struct request *q)
 
 	for (size_t i = 0; i < q->count; i++)
 		if (q->results[i].verdict != RL_ALLOWED &&
-		    (best == q->count || outranks(&q->results[i], &q->results[best])))
+		    (best == q->count || rl_result_outranks(&q->results[i], &q->results[best])))
 			best = i;
 	return best;
 }
 
 /* Decide about one part; a shadow limit never says no. */
 static enum rl_verdict
-decide_part(struct rl_part *p, uint64_t cost, enum rl_mode mode)
+decide_part(struct rl_part *p, enum rl_mode mode)
 {
-	return rl_part_lift_shadow(p, rl_decide(p, cost, mode));
+	return rl_part_lift_shadow(p, rl_decide(p, p->asked, mode));
 }
 
 /* Do processes that have ended hold units by which a request was denied? They are given back. */
 static bool
-has_reclaimed(struct rl_part *p, uint64_t cost)
+has_reclaimed(struct rl_part *p)
 {
 	struct rl_slot slot;
 
-	return cost > 0 && p->limit->limiter.is_held && p->segment->is_writable &&
+	return p->asked > 0 && p->limit->limiter.is_held && p->segment->is_writable &&
 	       rl_table_find(&p->segment->table, &p->candidates, &slot) &&
 	       rl_units_reclaim(p->rl, p->limit, slot, p->budget) > 0;
 }
 
 /* The answer that a charge would get. */
 static enum rl_verdict
-peek_part(struct rl_part *p, uint64_t cost)
+peek_part(struct rl_part *p)
 {
-	enum rl_verdict verdict = decide_part(p, cost, RL_PEEK);
+	enum rl_verdict verdict = decide_part(p, RL_PEEK);
 
-	if (verdict == RL_DENIED && has_reclaimed(p, cost))
-		return decide_part(p, cost, RL_PEEK);
+	if (verdict == RL_DENIED && has_reclaimed(p))
+		return decide_part(p, RL_PEEK);
 	return verdict;
 }
 
 /* Would the limit allow? */
 static enum rl_verdict
-look_at(struct rl_part *p, uint64_t cost)
+look_at(struct rl_part *p)
 {
-	p->planned = cost > 0 ? rl_part_look(p, cost, RL_CHARGE) : rl_part_look(p, 1, RL_PEEK);
-	if (cost > 0 && p->planned != RL_AGAIN && !rl_part_is_one_step(p))
+	p->planned =
+		p->asked > 0 ? rl_part_look(p, p->asked, RL_CHARGE) : rl_part_look(p, 1, RL_PEEK);
+	if (p->asked > 0 && p->planned != RL_AGAIN && !rl_part_is_one_step(p))
 		p->planned = RL_AGAIN;
 	if (p->planned == RL_AGAIN)
-		return peek_part(p, cost);
+		return peek_part(p);
 	return rl_part_lift_shadow(p, (enum rl_verdict)p->planned);
 }
 
 /* Would everything be allowed? */
-static bool
+static inline bool
 look_at_all(struct request *q)
 {
-	bool would_allow = true;
+	struct rl_result *result = q->part_result;
+	bool would_allow = true, has_held = false;
 
-	for (size_t i = 0; i < q->count; i++) {
+	for (size_t i = 0; i < q->count; i++)
 		would_allow &= !is_answered(q, i) || q->results[i].verdict == RL_ALLOWED;
-		for (unsigned p = q->first[i]; p < q->first[i + 1]; p++)
-			would_allow &= look_at(&q->part[p], q->items[i].cost) == RL_ALLOWED;
+	for (struct rl_part *p = q->part, *end = end_of(q); p < end; p++) {
+		p->budget = &q->budget;
+		p->result = result++;
+		p->is_asked = true;
+		has_held |= p->limit->limiter.is_held;
+		would_allow &= look_at(p) == RL_ALLOWED;
 	}
+	q->has_held = has_held;
 	return would_allow;
 }
 
 /* Count what a part denies. If by now it would allow, that is given back: the request is denied. */
 static void
-count_denied(const struct request *q, struct rl_part *p, uint64_t cost)
+count_denied(const struct request *q, struct rl_part *p)
 {
 	struct rl_result peeked = *p->result;
 	struct rl_charge charge = {.cost = 0}, *own = p->charge;
 
 	p->charge = &charge;
-	if (rl_decide(p, cost, RL_CHARGE) == RL_DENIED) {
+	if (rl_decide(p, p->asked, RL_CHARGE) == RL_DENIED) {
 		rl_part_lift_shadow(p, RL_DENIED);
 	} else {
 		rl_refund_charge(p->rl, &charge, q->now_ns);
@@ -217,95 +180,90 @@ count_denied(const struct request *q, struct rl_part *p, uint64_t cost)
 
 /* The request is denied. Who would have allowed it says so, if it is told; who writes what it denies does so. */
 static void
-deny(const struct request *q, struct rl_part *p, uint64_t cost)
+deny(const struct request *q, struct rl_part *p)
 {
 	const struct rl_result *r = p->result;
 
-	if (cost == 0)
+	if (p->asked == 0)
 		return;
 	if (p->planned == RL_ALLOWED && q->tells_each)
-		peek_part(p, cost);
+		peek_part(p);
 	else if (p->planned == RL_ALLOWED)
 		rl_result_clear(p->result);
 	else if (p->planned == RL_DENIED)
 		rl_part_denied(p);
 	else if ((r->verdict == RL_DENIED || r->is_shadow_denied) &&
 	         rl_quota_writes_denied(&p->limit->limiter, &p->quota))
-		count_denied(q, p, cost);
+		count_denied(q, p);
 }
 
-static void
-deny_all(const struct request *q)
+/* As it was planned, or else anew: is it allowed? */
+static inline bool
+charge_part(struct request *q, struct rl_part *p)
 {
-	for (size_t i = 0; i < q->count; i++)
-		for (unsigned p = q->first[i]; p < q->first[i + 1]; p++)
-			deny(q, &q->part[p], q->items[i].cost);
+	if (p->planned == RL_ALLOWED && rl_part_carry_out(p) == RL_ALLOWED) {
+		p->charged = RL_CHARGED_AS_PLANNED;
+		if (p->quota.is_shadow)
+			rl_part_result(p);
+		return true;
+	}
+	p->charge = &q->charge[p - q->part];
+	p->charge->cost = 0;
+	if (decide_part(p, RL_CHARGE) != RL_ALLOWED)
+		return false;
+	p->charged = RL_CHARGED_ANEW;
+	return true;
 }
 
-/* As it was planned, or else anew. */
-static enum rl_verdict
-charge_part(struct rl_part *p, uint64_t cost, struct rl_charge *charge)
-{
-	if (p->planned == RL_ALLOWED && rl_part_charge(p) == RL_ALLOWED)
-		return RL_ALLOWED;
-	p->charge = charge;
-	return decide_part(p, cost, RL_CHARGE);
-}
-
-/* Charge the limits that are in flight, or the others; the part that does not allow, or PARTS_ALL. */
-static unsigned
+/* Charge the limits that are in flight, or the others; the part that does not allow, or NULL. */
+static struct rl_part *
 charge_those(struct request *q, bool in_flight)
 {
-	for (size_t i = 0; i < q->count; i++) {
-		uint64_t cost = q->items[i].cost;
-		for (unsigned p = q->first[i]; p < q->first[i + 1] && cost > 0; p++) {
-			if (q->has_held && q->part[p].limit->limiter.is_held != in_flight)
-				continue;
-			if (charge_part(&q->part[p], cost, &q->charge[p]) != RL_ALLOWED)
-				return p;
-			q->charged |= UINT32_C(1) << p;
-		}
-	}
-	return PARTS_ALL;
+	bool all = !q->has_held;
+
+	for (struct rl_part *p = q->part, *end = end_of(q); p < end; p++)
+		if (p->asked > 0 && (all || p->limit->limiter.is_held == in_flight) &&
+		    !charge_part(q, p))
+			return p;
+	return NULL;
 }
 
-/* The charge of the part, if there was one: what was planned is handed out when it is asked for. */
+/* The charge of a part that is charged: what was planned is handed out when it is asked for. */
 static struct rl_charge *
-charge_of(const struct request *q, unsigned p)
+charge_of(const struct request *q, struct rl_part *p)
 {
-	struct rl_part *part = &q->part[p];
-
-	if ((q->charged >> p & 1) && part->planned == RL_ALLOWED) {
-		part->charge = &q->charge[p];
-		rl_part_hand_out(part, part->plan.charge_id, part->plan.memory, 0);
+	if (p->charged == RL_CHARGED_AS_PLANNED) {
+		p->charge = &q->charge[p - q->part];
+		rl_part_hand_out(p, p->plan.charge_id, p->plan.memory, 0);
 	}
-	return &q->charge[p];
+	return p->charge;
 }
 
 /* Part `denied` was denied by then: nothing stays charged, and every other part is asked what it says now. */
 static void
-take_back(struct request *q, unsigned denied)
+take_back(struct request *q, const struct rl_part *denied)
 {
-	for (unsigned p = 0; p < q->parts; p++)
-		if (q->charged >> p & 1)
-			rl_refund_charge(q->part[p].rl, charge_of(q, p), q->now_ns);
-	for (size_t i = 0; i < q->count; i++)
-		for (unsigned p = q->first[i]; p < q->first[i + 1]; p++)
-			if (p != denied && !(q->charged >> p & 1))
-				decide_part(&q->part[p], q->items[i].cost, RL_PEEK);
+	for (struct rl_part *p = q->part, *end = end_of(q); p < end; p++)
+		if (p->charged)
+			rl_refund_charge(p->rl, charge_of(q, p), q->now_ns);
+	for (struct rl_part *p = q->part, *end = end_of(q); p < end; p++)
+		if (p->charged)
+			rl_part_result(p);
+		else if (p != denied)
+			decide_part(p, RL_PEEK);
+	for (struct rl_part *p = q->part, *end = end_of(q); p < end; p++)
+		p->charged = RL_NOT_CHARGED;
 }
 
 static void
 charge_all(struct request *q)
 {
-	unsigned denied = q->has_held ? charge_those(q, true) : PARTS_ALL;
+	const struct rl_part *denied = q->has_held ? charge_those(q, true) : NULL;
 
-	if (denied == PARTS_ALL)
+	if (!denied)
 		denied = charge_those(q, false);
-	if (denied == PARTS_ALL)
-		return;
-	take_back(q, denied);
-	q->charged = 0;
+	if (denied)
+		take_back(q, denied);
 }
 
 /* The callers give back what stays charged. */
@@ -313,37 +271,51 @@ static void
 hand_out(const struct request *q, size_t i)
 {
 	struct rl_charges *to = q->items[i].charges;
+	struct rl_part *end = &q->part[q->first[i + 1]];
 
-	for (unsigned p = q->first[i]; to && p < q->first[i + 1]; p++)
-		if (charge_of(q, p)->cost > 0 && to->count < RL_LIMITS_MAX)
-			to->charge[to->count++] = q->charge[p];
+	for (struct rl_part *p = &q->part[q->first[i]]; to && p < end; p++)
+		if (p->charged && charge_of(q, p)->cost > 0 && to->count < RL_LIMITS_MAX)
+			to->charge[to->count++] = *p->charge;
+}
+
+/* It is allowed, by limits that are all enforced, and no tier is to be kept. */
+static inline bool
+is_just_allowed(const struct rl_part *first, const struct rl_result *r)
+{
+	return r->verdict == RL_ALLOWED && !r->is_shadow_denied && first->tier == 0;
 }
 
 static void
 answer_item(const struct request *q, size_t i)
 {
-	const struct rl_part *decider = is_answered(q, i) ? NULL : &q->part[q->decider[i]];
+	const struct rl_part *first = &q->part[q->first[i]], *end = &q->part[q->first[i + 1]];
+	const struct rl_item *item = &q->items[i];
 
-	if (q->items[i].cost > 0 && (decider || rl_request_is_counted(&q->results[i])))
-		rl_answered(q->rl, q->items[i].rule, &q->items[i], &q->part[q->first[i]],
-		            q->first[i + 1] - q->first[i], decider, &q->results[i], q->now_ns);
+	if (item->cost == 0 || (first == end && !rl_request_is_counted(&q->results[i])))
+		return;
+	if (first == end || !is_just_allowed(first, &q->results[i])) {
+		rl_answered(q->rl, item->rule, item, first, (unsigned)(end - first),
+		            first < end ? q->decider[i] : NULL, &q->results[i], q->now_ns);
+		return;
+	}
+	rl_answered_allowed(first->segment, item->rule, first->slot, first->cost);
+	for (const struct rl_part *p = first + 1; p < end; p++)
+		rl_answered_keep_cost(p->segment, p->slot, p->cost);
 }
 
-static void
-begin(struct request *q)
+/* Look, and charge or deny. */
+static inline void
+ask(struct request *q)
 {
 	q->budget = rl_decision_budget(&q->rl->segment, q->parts);
-	q->has_held = false;
-	q->charged = 0;
-	for (unsigned n = 0; n < q->parts; n++) {
-		struct rl_part *p = &q->part[n];
-
-		p->budget = &q->budget;
-		p->result = &q->part_result[n];
-		p->is_asked = true;
-		q->charge[n].cost = 0;
-		q->has_held |= p->limit->limiter.is_held;
-	}
+	if (look_at_all(q))
+		charge_all(q);
+	else
+		for (struct rl_part *p = q->part, *end = end_of(q); p < end; p++)
+			deny(q, p);
+	if (q->tells_each)
+		for (struct rl_part *p = q->part, *end = end_of(q); p < end; p++)
+			rl_part_result(p);
 }
 
 /* Decide what make() has made; the item that decided, or count. */
@@ -352,14 +324,11 @@ decide(struct request *q)
 {
 	size_t decided;
 
-	begin(q);
-	if (look_at_all(q))
-		charge_all(q);
-	else
-		deny_all(q);
+	ask(q);
 	for (size_t i = 0; i < q->count; i++)
 		if (!is_answered(q, i))
-			combine(q, i);
+			q->decider[i] = rl_parts_combine(&q->part[q->first[i]],
+			                                 &q->part[q->first[i + 1]], &q->results[i]);
 	decided = denier(q);
 	for (size_t i = 0; i < q->count; i++) {
 		hand_out(q, i);

@@ -2,6 +2,8 @@
 #include "rule/address.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,40 +17,30 @@ is_mapped(const struct rl_address *a)
 	return a->bits == 128 && memcmp(a->bytes, prefix, sizeof prefix) == 0;
 }
 
-/* One of a.b.c.d at *at, which is moved past it: 0..255 without a leading zero. -1: none. */
-static int
-parse_octet(const unsigned char *text, size_t len, size_t *at)
-{
-	size_t start = *at;
-	int octet = 0;
+#define NO_DIGIT 256 /* of an octet, so far */
 
-	for (; *at < len && text[*at] >= '0' && text[*at] <= '9'; ++*at) {
-		if (octet == 0 && *at > start)
-			return -1;
-		octet = octet * 10 + text[*at] - '0';
-		if (octet > 255)
-			return -1;
-	}
-	return *at > start ? octet : -1;
-}
-
-/* As inet_pton() does, which takes three times as long. */
+/* Four numbers of 0..255 without leading zeros. As inet_pton() does, which takes twice as long. */
 static bool
 parse_v4(const unsigned char *text, size_t len, unsigned char bytes[4])
 {
-	size_t at = 0;
+	unsigned octet = NO_DIGIT, dots = 0;
 
-	for (int i = 0; i < 4; i++) {
-		int octet;
+	for (const unsigned char *end = text + len; text < end; text++) {
+		unsigned digit = *text - (unsigned)'0';
 
-		if (i > 0 && (at == len || text[at++] != '.'))
+		if (digit <= 9 && octet > 0) {
+			octet = octet == NO_DIGIT ? digit : octet * 10 + digit;
+			if (octet > 255)
+				return false;
+		} else if (*text == '.' && octet != NO_DIGIT && dots < 3) {
+			bytes[dots++] = (unsigned char)octet;
+			octet = NO_DIGIT;
+		} else {
 			return false;
-		octet = parse_octet(text, len, &at);
-		if (octet < 0)
-			return false;
-		bytes[i] = (unsigned char)octet;
+		}
 	}
-	return at == len;
+	bytes[3] = (unsigned char)octet;
+	return octet != NO_DIGIT && dots == 3;
 }
 
 static bool
@@ -67,8 +59,7 @@ parse_v6(const void *text, size_t len, unsigned char bytes[16])
 static bool
 parse_as_is(const void *text, size_t len, struct rl_address *a)
 {
-	memset(a, 0, sizeof *a);
-	a->bits = a->known = 32;
+	*a = (struct rl_address){.bits = 32, .known = 32};
 	if (parse_v4(text, len, a->bytes))
 		return true;
 	a->bits = a->known = 128;
@@ -126,19 +117,30 @@ rl_network_parse(const void *text, size_t len, struct rl_address *a, unsigned *p
 	return true;
 }
 
+/* The first `prefix` bits of eight bytes. */
+static uint64_t
+masked(const unsigned char bytes[8], unsigned prefix)
+{
+	uint64_t word;
+
+	if (prefix == 0)
+		return 0;
+	memcpy(&word, bytes, sizeof word);
+	return prefix < 64 ? word & htobe64(UINT64_MAX << (64 - prefix)) : word;
+}
+
 size_t
 rl_network_key(const struct rl_address *a, unsigned prefix,
                unsigned char key[static RL_NETWORK_KEY_MAX])
 {
-	size_t bytes = a->bits / 8, whole = prefix / 8;
+	uint64_t upper = masked(a->bytes, prefix);
+	uint64_t lower = masked(a->bytes + 8, prefix > 64 ? prefix - 64 : 0);
 
 	key[0] = (unsigned char)a->bits;
 	key[1] = (unsigned char)prefix;
-	memset(key + 2, 0, bytes);
-	memcpy(key + 2, a->bytes, whole);
-	if (prefix % 8 > 0)
-		key[2 + whole] = (unsigned char)(a->bytes[whole] & (0xff00 >> prefix % 8));
-	return 2 + bytes;
+	memcpy(key + 2, &upper, sizeof upper);
+	memcpy(key + 10, &lower, sizeof lower);
+	return 2 + a->bits / 8;
 }
 
 size_t

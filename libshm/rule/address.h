@@ -24,7 +24,7 @@ bool rl_address_parse(const void *text, size_t len, struct rl_address *address);
 /* "ADDRESS/BITS", or an address alone, which is its own network. */
 bool rl_network_parse(const void *text, size_t len, struct rl_address *address, unsigned *prefix);
 
-/* 0 <= prefix <= address->bits. Returns how many bytes. */
+/* 0 <= prefix <= address->bits. Returns how many bytes it has; the others are zero. */
 size_t rl_network_key(const struct rl_address *address, unsigned prefix,
                       unsigned char key[static RL_NETWORK_KEY_MAX]);
 
