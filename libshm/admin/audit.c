@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is a segment whole? The audit checks in the bytes what the opening comments of table.c, ring.c,
+ * Is a segment whole? The audit checks in the bytes what the opening comments of table.c, ring.h,
  * log.h, in_flight.h, rules.h and record.h claim of every state between two steps. That holds even if a process
  * was stopped or killed midway.
  *

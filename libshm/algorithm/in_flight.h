@@ -38,7 +38,7 @@
  * CAS16 where the newest tally is the process's own: one process alone never reads the ring. Else the
  * newest tally is stored first, by a CAS from what was read there while the state stood, and the CAS16
  * makes another tally the newest. Whoever is killed in between has stored what the next one stores again:
- * the same as a sliding log's time, see ring.c. To give back is the same step downwards. It
+ * the same as a sliding log's time, see ring.h. To give back is the same step downwards. It
  * needs no search, for a hold remembers its place.
  *
  * A store that slept expects a word that was at its place before the tally it wanted to store. Whoever

@@ -96,12 +96,13 @@ struct rl_decision {
 struct rl_plan {
 	enum rl_step step;
 	bool charges;
-	uint32_t entries; /* RL_STEP_CLOSE: how many to store */
+	uint32_t entries; /* RL_STEP_ROLL, RL_STEP_CLOSE: how many to store */
 	struct rl_u128 next;
 	uint64_t charge_id; /* if it charges: what rl_charge.epoch remembers */
 	uint32_t memory;    /* and rl_charge.memory */
 	/* The result if `step` succeeds, of a denial or right after a charge. Else not set. */
 	struct rl_decision decision;
+	struct rl_u128 frozen; /* RL_STEP_ROLL: what the entries are stored of */
 };
 
 /* Of this host alone, by its own row. */

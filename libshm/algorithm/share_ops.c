@@ -91,6 +91,8 @@ decide_share(const struct rl_limiter *l, const struct rl_quota *q, const struct 
 	}
 	rl_limiter_decide(&lent.inner, &lent.quota, &lent.view, cost, now_ns, true, p);
 	p->next = lent.inner.ops->with_share(p->next, lent.share_bits);
+	if (p->step == RL_STEP_ROLL)
+		p->frozen = lent.inner.ops->with_share(p->frozen, lent.share_bits);
 	rl_share_fill(lent.limit, lent.quota.capacity, &p->decision);
 }
 

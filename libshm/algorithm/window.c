@@ -103,20 +103,27 @@ age_of(const struct rl_window_at *at)
 	return at->epoch - at->state->epoch;
 }
 
-/* The ring's count of the closed sub-buckets that still count at `epoch` >= s->epoch. */
+/* No more than a word has room for: only damage counts more. */
 static uint32_t
-ring_sum(const struct rl_window_at *at, uint64_t epoch)
+limited(uint64_t sum)
+{
+	return sum > COUNT_MASK ? (uint32_t)COUNT_MASK : (uint32_t)sum;
+}
+
+/* The ring's count of the closed sub-buckets from `newest` to `oldest` before the state's own. */
+static uint64_t
+ring_sum(const struct rl_window_at *at, uint32_t newest, uint32_t oldest)
 {
 	const struct rl_window *w = at->window;
 	const struct rl_state *s = at->state;
-	uint64_t sum = 0, age = epoch - s->epoch;
-	uint32_t place = place_of(w, s->epoch);
+	uint64_t sum = 0;
+	uint32_t place = place_of(w, s->epoch + w->count - newest + 1);
 
-	for (uint64_t back = 1; back <= s->span && back + age <= w->count; back++) {
+	for (uint32_t back = newest; back <= oldest && back <= s->span; back++) {
 		place = place_before(w, place);
 		sum += rl_ring_count(rl_atomic_load(&at->ring[place]), s->epoch - back, at->gen);
 	}
-	return sum > COUNT_MASK ? (uint32_t)COUNT_MASK : (uint32_t)sum;
+	return sum;
 }
 
 /* False if the state alone says what counts. */
@@ -150,19 +157,14 @@ less(uint64_t count, uint64_t part)
 	return count > part ? count - part : 0;
 }
 
-/*
- * What the state says counts, less what has left since. Of a frozen one, what leaves may be
- * overwritten already: what stays is added up.
- */
+/* What the state says counts, less what has left since. What leaves a frozen one is not in its sum. */
 static uint64_t
 count_all(const struct rl_window_at *at)
 {
 	const struct rl_state *s = at->state;
 	uint64_t all = (uint64_t)s->cur + s->sum, count = at->window->count;
 
-	if (s->jump > 0)
-		return s->cur + (needs_ring(at) ? ring_sum(at, at->epoch) : UINT64_C(0));
-	for (uint64_t i = count + 1; i <= count + age_of(at); i++)
+	for (uint64_t i = count + 1; i + s->jump <= count + age_of(at); i++)
 		all = less(all, count_before(at, i));
 	return all;
 }
@@ -211,29 +213,45 @@ plan_admit(uint64_t epoch, uint32_t cur, uint32_t sum, uint32_t span, struct rl_
 	m->next.jump = 0;
 }
 
-static void
-plan_freeze(const struct rl_state *s, uint64_t epoch, struct rl_move *m)
+/*
+ * What of the closed sub-buckets counts `jump` after the state's own: the sum less what leaves. Once in each turn of the
+ * ring what stays is added up instead, so that no excess lasts: ring.h.
+ */
+static uint32_t
+sum_after(const struct rl_window_at *at, uint32_t jump)
 {
-	m->step = RL_STEP_FREEZE;
-	m->charges = false;
-	m->next = *s;
-	m->next.jump = (uint32_t)(epoch - s->epoch);
+	const struct rl_window *w = at->window;
+	const struct rl_state *s = at->state;
+
+	if (!needs_ring(at))
+		return 0;
+	if (place_of(w, s->epoch) + jump >= w->count)
+		return limited(ring_sum(at, 1, w->count - jump));
+	return (uint32_t)less(s->sum, ring_sum(at, w->count - jump + 1, w->count));
+}
+
+/* From an open state, by a frozen one. */
+static void
+plan_freeze(const struct rl_window_at *at, struct rl_move *m)
+{
+	uint32_t jump = (uint32_t)age_of(at);
+
+	m->step = RL_STEP_ROLL;
+	m->frozen = *at->state;
+	m->frozen.jump = jump;
+	m->frozen.sum = sum_after(at, jump);
 }
 
 /* The jump of whoever froze it, so that all who help store the same entries. */
 static void
 plan_close(const struct rl_window_at *at, uint32_t cost, struct rl_move *m)
 {
-	const struct rl_state *s = at->state;
-	uint64_t target = s->epoch + s->jump, sum = s->cur;
+	const struct rl_state *s = &m->frozen;
 
-	if (needs_ring(at))
-		sum += ring_sum(at, target);
-	m->step = RL_STEP_CLOSE;
-	m->charges = target == at->epoch;
-	m->next.epoch = target;
+	m->next.epoch = s->epoch + s->jump;
+	m->charges = m->next.epoch == at->epoch;
 	m->next.cur = m->charges ? cost : 0;
-	m->next.sum = sum > COUNT_MASK ? (uint32_t)COUNT_MASK : (uint32_t)sum;
+	m->next.sum = limited((uint64_t)s->cur + s->sum);
 	m->next.span = min32(s->span + s->jump, at->window->count);
 	m->next.jump = 0;
 }
@@ -242,12 +260,15 @@ plan_close(const struct rl_window_at *at, uint32_t cost, struct rl_move *m)
 static void
 plan_roll(const struct rl_window_at *at, uint32_t cost, struct rl_move *m)
 {
-	if (at->window->count == 1)
+	if (at->window->count == 1) {
 		plan_admit(at->epoch, cost, at->state->cur, 0, m);
-	else if (at->state->jump == 0)
-		plan_freeze(at->state, at->epoch, m);
-	else
-		plan_close(at, cost, m);
+		return;
+	}
+	m->step = RL_STEP_CLOSE;
+	m->frozen = *at->state;
+	if (at->state->jump == 0)
+		plan_freeze(at, m);
+	plan_close(at, cost, m);
 }
 
 /* Counting every closed sub-bucket in full is quick, and enough if it admits. */

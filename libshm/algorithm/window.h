@@ -23,10 +23,10 @@
  * When time has moved on to E > epoch (k = E - epoch):
  *	k > n    nothing counts any more: start from zero
  *	n = 1    sum becomes cur: one CAS
- *	n > 1    freeze: jump = k, so that cur can no longer change;
+ *	n > 1    freeze: jump = k, so that cur can no longer change, and sum less what leaves;
  *	         store: ring[epoch] = cur, ring[epoch+1 .. epoch+jump-1] = 0;
- *	         close: one CAS to { epoch + jump, sum of the ring entries that stay + cur }
- * Anyone may do the next step for anyone. Why no step can go wrong is in ring.c.
+ *	         close: one CAS to { epoch + jump, sum + cur }
+ * Anyone may do the next step for anyone. Why no step can go wrong is in ring.h.
  */
 
 #include <stdbool.h>
@@ -54,17 +54,18 @@ struct rl_state {
 };
 
 enum rl_step {
-	RL_STEP_DENY,   /* nothing to write */
-	RL_STEP_COUNT,  /* CAS to next: denied, and counted all the same */
-	RL_STEP_ADMIT,  /* CAS to next: charged */
-	RL_STEP_FREEZE, /* CAS to next, then decide again */
-	RL_STEP_CLOSE,  /* store the ring, CAS to next; charged if `charges`, else decide again */
-	RL_STEP_HOLD,   /* of a limit in flight: see holder/units.h */
+	RL_STEP_DENY,  /* nothing to write */
+	RL_STEP_COUNT, /* CAS to next: denied, and counted all the same */
+	RL_STEP_ADMIT, /* CAS to next: charged */
+	RL_STEP_ROLL,  /* CAS to frozen, and then as the next one from there */
+	RL_STEP_CLOSE, /* store the ring, CAS to next; charged if `charges`, else decide again */
+	RL_STEP_HOLD,  /* of a limit in flight: see holder/units.h */
 };
 
 struct rl_move {
 	enum rl_step step;
 	bool charges;
+	struct rl_state frozen; /* whose ring is stored */
 	struct rl_state next;
 };
 

@@ -118,7 +118,10 @@ decide_by_ring(const struct rl_limiter *l, const struct rl_quota *q, const struc
 			count_denied_in_window(q, v, &state, cost, p);
 		return;
 	}
-	p->entries = state.jump;
+	if (move.step == RL_STEP_ROLL)
+		p->frozen = rl_state_pack(move.frozen, v->slot_bits);
+	if (move.step != RL_STEP_ADMIT)
+		p->entries = move.frozen.jump;
 	p->next = rl_state_pack(move.next, v->slot_bits);
 	p->charge_id = move.next.epoch;
 	p->memory = 0;
@@ -281,7 +284,6 @@ judge_window(const struct rl_limiter *l, const struct rl_view *v, uint32_t holde
 {
 	const struct rl_window *w = &l->window;
 	struct rl_state s = rl_state_unpack(v->word, w);
-	bool is_all = true;
 	uint64_t sum = 0;
 
 	(void)holders;
@@ -291,16 +293,14 @@ judge_window(const struct rl_limiter *l, const struct rl_view *v, uint32_t holde
 		uint64_t epoch = s.epoch - back;
 		uint64_t entry = rl_atomic_load(&v->ring[epoch % w->count]);
 		uint32_t count = rl_ring_count(entry, epoch, v->gen);
+		bool stays = back + s.jump <= w->count;
 
-		if (entry == rl_ring_entry(epoch, count, v->gen)) {
-			sum += count;
-			continue;
-		}
-		is_all = false;
-		if (back + s.jump <= w->count || !is_stored(entry, w, &s, epoch, v->gen))
+		if (entry != rl_ring_entry(epoch, count, v->gen) &&
+		    (stays || !is_stored(entry, w, &s, epoch, v->gen)))
 			return RL_FAULT_RING;
+		sum += stays ? count : 0;
 	}
-	return (is_all ? sum == s.sum : sum <= s.sum) ? RL_UNDAMAGED : RL_FAULT_SUM;
+	return sum == s.sum ? RL_UNDAMAGED : RL_FAULT_SUM;
 }
 
 /* What its words have room for beside a share: share.h. */

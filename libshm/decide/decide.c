@@ -118,6 +118,18 @@ rl_decide_absent(struct rl_part *p)
 	return peek_nothing(p);
 }
 
+/* The first step of a roll. From here on the plan is to close what was frozen. */
+static bool
+freeze(struct rl_part *p)
+{
+	if (!rl_atomic_cas16(rl_table_state(&p->segment->table, p->slot.index), p->view.word,
+	                     p->plan.frozen))
+		return false;
+	p->view.word = p->plan.frozen;
+	p->plan.step = RL_STEP_CLOSE;
+	return true;
+}
+
 /* Store what a plan to close asks for. False: others did, or will. */
 static bool
 store_entries(const struct rl_part *p)
@@ -144,6 +156,8 @@ rl_decide_carry_out(struct rl_part *p)
 		rl_view_use(p->segment, p->slot, &p->view);
 		return RL_AGAIN;
 	}
+	if (p->plan.step == RL_STEP_ROLL && !freeze(p))
+		return RL_AGAIN;
 	if (p->plan.step == RL_STEP_CLOSE &&
 	    (!rl_budget_take(p->budget, p->plan.entries) || !store_entries(p)))
 		return RL_AGAIN;

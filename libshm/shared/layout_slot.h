@@ -41,7 +41,8 @@
  *	epoch  index of the current sub-bucket since 1970: 2^46 of the shortest, 156,250 ns,
  *	       outlast the clock's 2^63 ns
  *	cur    what was admitted in it
- *	sum    what was admitted in the closed sub-buckets that still count
+ *	sum    what was admitted in the closed sub-buckets that still count: at epoch, or if it is frozen, at
+ *	       epoch + jump
  *	span   how many sub-buckets before `epoch` the ring holds, at most granularity
  *	jump   0: open; j > 0: cur is final and the next epoch is epoch + j
  *	dead   the slot is being retired

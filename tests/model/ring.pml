@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One slot's state word and ring, as libshm/algorithm/window.c decides, libshm/decide/decide.c acts and
- * libshm/algorithm/ring.c copies and stores: charge, freeze, store, close, restart, refund, retire.
+ * libshm/algorithm/ring.h says: charge, freeze, store, close, restart, refund, retire.
  * Each step is one access to one shared word, in every order.
  *
  *	WORKERS   processes that charge 1, or refund 1, again and again
@@ -11,7 +11,9 @@
  *	T         time is one of the sub-buckets 0 .. T
  *	CAP       capacity
  *	GENS      the last incarnation; the first is 1, upon the zeroes of an earlier one
- *	REFUNDS   refunds are modelled
+ *	REFUNDS   refunds of what was charged in the open sub-bucket are modelled
+ *	LATE      so are those of a closed one, which take two steps: its entry is lowered, and then the sum is
+ *	          that of what the ring has. No code does that yet; it is what ring.h leaves room for
  *	ESTIMATE  the oldest sub-bucket may count for any share of it, instead of in full
  *	SUMS_ONLY the ring's entries are not looked at, only what follows from them
  *	ALIAS     an entry keeps its epoch modulo this
@@ -33,7 +35,9 @@
  * `admitted` is the truth to compare with: charges less refunds of the incarnation, by
  * sub-bucket. After every step that writes:
  *	cur is what was admitted in epoch, nothing was admitted later
- *	sum is what was admitted in the sub-buckets before epoch that span and window hold
+ *	sum is what was admitted in the closed sub-buckets that span and window hold: at epoch, or of a
+ *	frozen state, at epoch + jump. With LATE it may be more: until N sub-buckets in a row, begun after the
+ *	last entry was lowered, have been rolled, which is within 2 N
  *	what was admitted before span lies outside the window
  *	ring holds exactly what was admitted, for each sub-bucket of span; of a frozen state,
  *	for each that the closer needs
@@ -74,9 +78,10 @@
 #define WORD_GEN(word) ((word) >> 14 & 3)
 #define DEAD (1 << 16)
 #define CUR_MASK (7 << 4)
-#define WITH_JUMP(word, jump) ((word) + ((jump) << 12))
+#define WITH_SUM(word, sum) (((word) & ~(7 << 7)) | (sum) << 7)
 #define WITH_GEN(word, gen) (((word) & ~(3 << 14)) | (gen) << 14)
 #define ONE (1 << 4) /* in cur */
+#define ONE_OF_SUM (1 << 7)
 #ifdef SHARES
 #ifndef BLIND
 #define BLIND 0
@@ -101,6 +106,7 @@
 #define ENTRY(epoch, count, gen) ((epoch) % ALIAS | (count) << 4 | (gen) << 8)
 #endif
 #define ENTRY_COUNT(entry) ((entry) >> 4 & 15)
+#define ONE_OF_ENTRY (1 << 4)
 
 #define MIN(a, b) ((a) < (b) -> (a) : (b))
 
@@ -108,6 +114,9 @@ int word;
 #ifdef SHARES
 byte lent; /* by the store to this incarnation */
 bit left;  /* what the word counts beyond that had left the window when it was lowered */
+#endif
+#ifdef LATE
+byte lowered; /* the epoch when an entry was lowered last */
 #endif
 short ring[N];
 byte tag = 1; /* its gen; it is always LIVE */
@@ -143,24 +152,24 @@ inline check()
 			do
 			:: x < EPOCH(word) ->
 				if
-				:: x + N >= EPOCH(word) && x + SPAN(word) >= EPOCH(word) ->
+				:: x + N >= EPOCH(word) + JUMP(word) && x + SPAN(word) >= EPOCH(word) ->
+#ifndef SUMS_ONLY
+					assert(ring[x % N] == ENTRY(x, admitted[x], tag));
+#endif
 					total = total + admitted[x]
 				:: x + N >= EPOCH(word) && x + SPAN(word) < EPOCH(word) ->
 					assert(admitted[x] == 0)
 				:: else
 				fi;
-#ifndef SUMS_ONLY
-				if
-				:: x + SPAN(word) >= EPOCH(word) &&
-				   (JUMP(word) == 0 || x + N >= EPOCH(word) + JUMP(word)) ->
-					assert(ring[x % N] == ENTRY(x, admitted[x], tag))
-				:: else
-				fi;
-#endif
 				x++
 			:: else -> break
 			od;
+#ifdef LATE
+			assert(SUM(word) >= total);
+			assert(SUM(word) == total || EPOCH(word) + JUMP(word) < lowered + 2 * N);
+#else
 			assert(SUM(word) == total);
+#endif
 			assert(CUR(word) == admitted[x]);
 #ifdef SHARES
 			assert(SHARE(word) <= lent);
@@ -208,23 +217,56 @@ inline check()
 #define FORGET_RING copy[0] = 0; copy[1] = 0; copy[2] = 0
 #endif
 
-/* The closed sub-buckets that count `distance` after seen's epoch, added to `used`. */
-inline add_ring(distance)
+/* Does freezing for `distance` add up what stays? Else it takes away what leaves. */
+#ifdef NO_ADD_UP
+#define ADDS_UP(distance) false
+#else
+#define ADDS_UP(distance) (EPOCH(seen) % N + (distance) >= N)
+#endif
+
+/* What of the closed sub-buckets will count `distance` after seen's epoch, in `used`: the sum of a frozen word. */
+inline sum_after(distance)
 {
+	used = (ADDS_UP(distance) -> 0 : SUM(seen));
 	k = 1;
 	do
-	:: k <= SPAN(seen) && k + distance <= N ->
-#ifdef ESTIMATE
+	:: k <= SPAN(seen) ->
 		if
-		:: k + distance == N && share -> skip
-		:: else -> used = used + copy[k - 1]
-		fi;
-#else
-		used = used + copy[k - 1];
+		:: ADDS_UP(distance) && k + distance <= N -> used = used + copy[k - 1]
+#ifndef LEAVES_STAY
+		:: !ADDS_UP(distance) && k + distance > N -> used = used - MIN(used, copy[k - 1])
 #endif
+		:: else
+		fi;
 		k++
 	:: else -> break
 	od;
+	k = 0
+}
+
+/* What counts at seen's epoch, less what has left `distance` after it, in `used`. */
+inline count_at(distance)
+{
+	used = CUR(seen) + SUM(seen);
+	k = 1;
+	do
+	:: k <= SPAN(seen) ->
+		if
+		:: k + JUMP(seen) <= N && k + distance > N -> used = used - MIN(used, copy[k - 1])
+#ifdef ESTIMATE
+		:: k + distance == N && share -> used = used - MIN(used, copy[k - 1])
+#endif
+		:: else
+		fi;
+		k++
+	:: else -> break
+	od;
+#ifdef ESTIMATE
+	if
+	:: distance == N && share -> used = used - MIN(used, CUR(seen))
+	:: else
+	fi;
+#endif
 	k = 0
 }
 
@@ -292,21 +334,14 @@ inline decide(is_ringed)
 			goto copy_ring
 		:: else
 		fi;
-		used = 0;
 #ifdef ESTIMATE
 		/* Any share of the oldest: all of it or none are the extremes. */
 		if
 		:: share = 0
 		:: share = 1
 		fi;
-		if
-		:: !(age == N && share) -> used = CUR(seen)
-		:: else
-		fi;
-#else
-		used = CUR(seen);
 #endif
-		add_ring(age);
+		count_at(age);
 #ifdef ESTIMATE
 		share = 0;
 #endif
@@ -334,19 +369,20 @@ inline decide(is_ringed)
 #ifndef NO_FREEZE
 	if
 	:: JUMP(seen) == 0 ->
-		next = WITH_JUMP(seen, age);
+		if
+		:: !is_ringed && SUM(seen) > 0 && (ADDS_UP(age) || SPAN(seen) + age > N) ->
+			now = 0; age = 0;
+			goto copy_ring
+		:: else
+		fi;
+		sum_after(age);
+		next = WORD(EPOCH(seen), CUR(seen), used, SPAN(seen), age, gen) | CARRIED(seen);
 		FORGET_RING;
-		now = 0; age = 0;
+		now = 0; age = 0; used = 0;
 		goto swap
 	:: else
 	fi;
 #endif
-	if
-	:: SUM(seen) > 0 && !is_ringed ->
-		now = 0; age = 0;
-		goto copy_ring
-	:: else
-	fi;
 	/* The target: the jump of whoever froze it. */
 #ifndef JUMP_OWN
 	if
@@ -354,8 +390,7 @@ inline decide(is_ringed)
 	:: else
 	fi;
 #endif
-	used = CUR(seen);
-	add_ring(age);
+	used = CUR(seen) + SUM(seen);
 	pays = (now == EPOCH(seen) + age -> CHARGE : NOTHING);
 	next = WORD(EPOCH(seen) + age, pays, used, MIN(SPAN(seen) + age, N), 0, gen) | CARRIED(seen);
 	FORGET_RING;
@@ -408,6 +443,18 @@ start:
 			goto swap
 #endif
 		:: WORD_GEN(seen) == gen && !(seen & DEAD) -> decide(false)
+#ifdef LATE
+		:: WORD_GEN(seen) == gen && !(seen & DEAD) && SPAN(seen) > 0 ->
+			k = 1;
+			do
+			:: k < SPAN(seen) -> k++
+			:: break
+			od;
+			if
+			:: k + JUMP(seen) > N -> k = 0; DONE; AGAIN /* it has left */
+			:: else -> now = EPOCH(seen) - k; k = 0; goto late
+			fi
+#endif
 		fi
 	}
 
@@ -461,7 +508,11 @@ copy_ring:
 #ifndef SUMS_ONLY
 		do
 		:: k < SPAN(seen) && k + 1 + JUMP(seen) <= N ->
+#ifdef LATE
+			assert(copy[k] >= admitted[EPOCH(seen) - (k + 1)]);
+#else
 			assert(copy[k] == admitted[EPOCH(seen) - (k + 1)]);
+#endif
 			k++
 		:: else -> break
 		od;
@@ -551,6 +602,87 @@ swap:
 		AGAIN
 	}
 
+#ifdef LATE
+late: /* a unit that was charged in `now` is given back: first in the ring, */
+	atomic {
+		STEP;
+		old = ring[now % N];
+		if
+		:: old != ENTRY(now, ENTRY_COUNT(old), gen) || ENTRY_COUNT(old) == 0 -> DONE; AGAIN
+		:: else
+		fi
+	}
+	atomic {
+		STEP;
+		if
+		:: ring[now % N] == old ->
+			ring[now % N] = old - ONE_OF_ENTRY;
+			if
+			:: tag == gen && WORD_GEN(word) == gen && !(word & DEAD) ->
+				admitted[now]--;
+				lowered = EPOCH(word)
+			:: else
+			fi;
+			old = 0;
+			check()
+		:: else -> DONE; AGAIN
+		fi
+	}
+sum_up: /* and then in the sum, unless it is killed */
+	atomic {
+		STEP;
+		k = 0; used = 0; old = 0;
+		seen = word;
+		if
+		:: WORD_GEN(seen) != gen || (seen & DEAD) -> DONE; AGAIN
+#ifdef SUM_SUBTRACTS
+		:: WORD_GEN(seen) == gen && !(seen & DEAD) && SUM(seen) > 0 ->
+			word = seen - ONE_OF_SUM;
+			check();
+			DONE;
+			AGAIN
+#endif
+		:: else
+		fi
+	}
+sum_more:
+	atomic {
+		STEP;
+		if
+		:: k < SPAN(seen) ->
+			old = ring[(EPOCH(seen) - (k + 1)) % N];
+			if
+			:: k + 1 + JUMP(seen) <= N &&
+			   old == ENTRY(EPOCH(seen) - (k + 1), ENTRY_COUNT(old), gen) ->
+				used = used + ENTRY_COUNT(old)
+			:: else
+			fi;
+			old = 0;
+			k++;
+			goto sum_more
+		:: else -> k = 0
+		fi
+	}
+	atomic {
+		STEP;
+		if
+#ifdef SUM_BLINDLY
+		:: WORD_GEN(word) == gen && !(word & DEAD) && used < SUM(word) ->
+			word = WITH_SUM(word, used);
+			check()
+#else
+		:: word == seen && used < SUM(seen) ->
+			word = WITH_SUM(seen, used);
+			check()
+#endif
+		:: word != seen -> goto sum_up
+		:: else
+		fi;
+		DONE;
+		AGAIN
+	}
+#endif
+
 finish:
 	atomic {
 		STEP;
@@ -606,6 +738,9 @@ kill:
 #ifdef SHARES
 			lent = 0; /* of the next one; the old one's lapses by itself */
 			left = 0;
+#endif
+#ifdef LATE
+			lowered = 0;
 #endif
 			d_step {
 				x = 0;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Explore the models of the lock-free protocols: table.pml (libshm/table/table.c), ring.pml
-# (libshm/algorithm/ring.c, libshm/algorithm/window.c), in_flight.pml (libshm/holder/holder.c, and
+# (libshm/algorithm/ring.h, libshm/algorithm/window.c), in_flight.pml (libshm/holder/holder.c, and
 # totals in flight), flood.pml (keys without a slot, which share a cell), share.pml (a store that lends
 # capacity to hosts), lease.pml (the one lease of a segment's shares) and move.pml (libshm/move/move.c: a key on its way
 # from one table to another).
@@ -130,6 +130,9 @@ ring_check() {
 	holds 'three workers'          ring -DWORKERS=3 -DT=3
 	holds 'all but one killed'     ring -DT=3 -DREFUNDS -DSOLO=40
 	holds 'entries of 4 epochs, alone' ring -DWORKERS=1 -DT=7 -DALIAS=4 -DREFUNDS
+	holds 'late refunds'           ring -DT=5 -DLATE
+	holds 'late refunds, all but one killed' ring -DT=3 -DLATE -DSOLO=45
+	holds 'late refunds, retired'  ring -DWORKERS=1 -DRETIRERS=1 -DGENS=2 -DT=4 -DLATE
 	holds 'retire and reclaim'     ring -DWORKERS=1 -DRETIRERS=1 -DGENS=2 -DT=3
 	holds 'a share'                ring -DWORKERS=1 -DT=3 -DSHARES=2 -DREFUNDS
 	holds 'a share, two workers'   ring -DT=2 -DSHARES=1
@@ -142,6 +145,10 @@ ring_mutants() {
 		REFUND_ANY_EPOCH TIME_GOES_BACK; do
 		caught "$mutant" ring -DT=5 -DREFUNDS "-D$mutant"
 	done
+	caught LEAVES_STAY ring -DREFUNDS -DLEAVES_STAY
+	for mutant in SUM_SUBTRACTS SUM_BLINDLY NO_ADD_UP; do
+		caught "$mutant" ring -DT=5 -DLATE "-D$mutant"
+	done
 	caught ONE_TOO_MANY ring -DONE_TOO_MANY
 	caught RESTART_KEEPS_SPAN ring -DT=5 -DRESTART_KEEPS_SPAN
 	caught COPY_WITHOUT_RECHECK ring -DT=5 -DCOPY_WITHOUT_RECHECK
@@ -150,10 +157,10 @@ ring_mutants() {
 	caught 'entries of 4 epochs' ring -DT=7 -DALIAS=4
 	caught NO_GEN_IN_ENTRY ring -DRETIRERS=1 -DGENS=2 -DT=3 -DNO_GEN_IN_ENTRY
 	caught WAIT_WHILE_FROZEN ring -DT=3 -DREFUNDS -DSOLO=40 -DWAIT_WHILE_FROZEN
-	# A frozen cur that only rises, or only falls, is no harm: stores and the close expect the
-	# exact word, and no entry has the same value twice. One that does both is.
+	# A frozen cur that only falls is no harm: stores and the close expect the exact word, and no entry has the
+	# same value twice. One that rises as well is; and whoever charges it does not count what leaves.
 	holds 'REFUND_FROZEN alone' ring -DREFUNDS -DREFUND_FROZEN
-	holds 'CHARGE_FROZEN alone' ring -DREFUNDS -DCHARGE_FROZEN
+	caught CHARGE_FROZEN ring -DREFUNDS -DCHARGE_FROZEN
 	caught 'REFUND_FROZEN, CHARGE_FROZEN' ring -DT=5 -DREFUNDS -DREFUND_FROZEN -DCHARGE_FROZEN
 }
 
@@ -271,6 +278,10 @@ ring_torture() {
 	holds 'retire, longer'         ring -DRETIRERS=1 -DGENS=2
 	holds 'retire and refund'      ring -DRETIRERS=1 -DGENS=2 -DT=3 -DREFUNDS
 	holds 'retire, granularity 3'  ring -DN=3 -DRETIRERS=1 -DGENS=2 -DT=4
+	holds 'late refunds, longer'   ring -DT=7 -DREFUNDS -DLATE
+	holds 'late refunds, granularity 3' ring -DN=3 -DT=6 -DLATE
+	holds 'late refunds, estimate' ring -DT=5 -DREFUNDS -DLATE -DESTIMATE
+	holds 'late refunds, three workers' ring -DWORKERS=3 -DT=3 -DLATE
 	holds 'all but one killed, longer' ring -DREFUNDS -DSOLO=40
 	holds 'all but one killed, 3'  ring -DN=3 -DT=6 -DREFUNDS -DSOLO=60
 	holds 'a share, two workers, longer' ring -DT=3 -DSHARES=2

@@ -193,10 +193,8 @@ decide(const struct rl_window_at *at, uint32_t capacity, uint32_t cost, rl_windo
        rl_move *move)
 {
 	rl_window_decide(at, capacity, cost, used, move);
-	if (move->step == RL_STEP_FREEZE && is_broken("no-freeze")) {
-		const_cast<rl_state *>(at->state)->jump = move->next.jump;
-		rl_window_decide(at, capacity, cost, used, move);
-	}
+	if (move->step == RL_STEP_ROLL && is_broken("no-freeze"))
+		move->step = RL_STEP_CLOSE;
 	if (move->step == RL_STEP_DENY)
 		note(at);
 }
@@ -338,7 +336,7 @@ struct window : rl::test_suite<window, PROCESSES> {
 				RL_ASSERT(count == s.cur);
 			else if (x + PARTS >= s.epoch && x + s.span < s.epoch)
 				RL_ASSERT(count == 0);
-			else if (x + PARTS >= s.epoch)
+			else if (x + PARTS >= s.epoch + s.jump)
 				sum += count;
 			if (x < s.epoch && x + s.span >= s.epoch && x + PARTS >= s.epoch + s.jump)
 				RL_ASSERT(ring_entry(x).load(rl::mo_relaxed, $) ==
