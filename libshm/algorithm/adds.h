@@ -145,4 +145,86 @@ rl_adds_nothing(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	return true;
 }
 
+static inline __attribute__((always_inline)) void
+rl_adds_tell_level(const struct rl_level *level, uint32_t remaining, uint64_t now_ns,
+                   struct rl_decision *d)
+{
+	uint64_t full_at = rl_gcra_full_at(level);
+
+	d->remaining = remaining;
+	d->reset_at_ns = full_at > now_ns ? full_at : 0;
+}
+
+/* How long a charge that found a bucket at `before`, and left it at `after`, has to wait: for those before it, not for itself. */
+static inline __attribute__((always_inline)) uint64_t
+rl_adds_delay(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
+              const struct rl_level *before, const struct rl_level *after, uint64_t now_ns)
+{
+	uint64_t wait = g->wait_ns > 0 ? rl_gcra_wait(g, after, now_ns, g->burst) : 0;
+	uint64_t queue =
+		l->algorithm == RL_LEAKY_BUCKET ? rl_gcra_wait(g, before, now_ns, q->undelayed) : 0;
+
+	return queue > wait ? queue : wait;
+}
+
+/* Take tokens of a bucket that is at *level. */
+static inline __attribute__((always_inline)) bool
+rl_adds_to_level(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
+                 const struct rl_level *level, uint64_t slot_bits, uint32_t cost, uint64_t now_ns,
+                 struct rl_plan *p)
+{
+	struct rl_gcra_charge charge;
+
+	if (!rl_gcra_take(g, level, now_ns, cost, &charge))
+		return false;
+	p->step = RL_STEP_ADMIT;
+	p->charges = true;
+	p->next = rl_gcra_pack(g, &charge.after, slot_bits);
+	p->charge_id = charge.after.ns;
+	p->memory = charge.memory;
+	p->decision.limit = g->burst;
+	p->decision.beyond = 0;
+	rl_adds_tell_level(&charge.after, charge.remaining, now_ns, &p->decision);
+	p->decision.delay_ns = rl_adds_delay(l, q, g, level, &charge.after, now_ns);
+	return true;
+}
+
+/* A bucket as its rule has it. */
+static inline __attribute__((always_inline)) bool
+rl_adds_to_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                  uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	const struct rl_gcra g = rl_gcra_of(l->window_ns, &l->divisor, &q->rate);
+	const struct rl_level level = rl_gcra_unpack(&g, v->word);
+
+	return !v->is_zero && rl_adds_to_level(l, q, &g, &level, v->slot_bits, cost, now_ns, p);
+}
+
+/* A bucket that lacks tokens for `cost`, and could have them. */
+static inline __attribute__((always_inline)) void
+rl_adds_deny_level(const struct rl_gcra *g, const struct rl_level *level, uint32_t cost,
+                   uint64_t now_ns, struct rl_decision *d)
+{
+	bool has_none = cost == 1 && g->most == g->burst; /* not one token, or it were admitted */
+
+	rl_adds_tell_level(level, has_none ? 0 : rl_gcra_remaining(g, level, now_ns), now_ns, d);
+	d->retry_at_ns = rl_gcra_retry_at(g, level, cost);
+}
+
+/* A bucket as its rule has it, to which rl_adds_to_bucket() did not add: false, if `cost` never is added, or was not asked. */
+static inline __attribute__((always_inline)) bool
+rl_adds_nothing_to_bucket(const struct rl_limiter *l, const struct rl_quota *q,
+                          const struct rl_view *v, uint32_t cost, uint64_t now_ns,
+                          struct rl_decision *d)
+{
+	const struct rl_gcra g = rl_gcra_of(l->window_ns, &l->divisor, &q->rate);
+	const struct rl_level level = rl_gcra_unpack(&g, v->word);
+
+	if (v->is_zero || cost > g.burst)
+		return false;
+	*d = (struct rl_decision){.limit = g.burst};
+	rl_adds_deny_level(&g, &level, cost, now_ns, d);
+	return true;
+}
+
 #endif

@@ -71,11 +71,10 @@
 
 typedef unsigned __int128 rl_wide;
 
-/* A window, to be divided by without a division: its highest 36 bits, and their inverse. */
+/* A window, to be divided by without a division: by its highest 36 bits. */
 struct rl_gcra_divisor {
-	unsigned spare; /* how many bits are left out */
-	uint64_t high;
-	uint64_t inverse; /* 2^64 - 1 divided by `high` */
+	unsigned spare;   /* how many bits are left out */
+	uint64_t inverse; /* 2^64 - 1 divided by those */
 };
 
 /* The part of a bucket that does not depend on the request, so that it may be kept. All zero: none is kept. */
@@ -91,7 +90,8 @@ struct rl_gcra {
 	uint64_t window_ns;  /* and T, in ticks */
 	uint32_t capacity;   /* and ticks of a nanosecond */
 	uint32_t burst;      /* tokens the bucket holds, at least 1 */
-	rl_wide bound;       /* ticks: how far ahead of now a charge may bring tat */
+	uint32_t most;       /* how far ahead of now a charge may bring tat: so many tokens, */
+	uint64_t wait_ns;    /* and so long; 0 of who does not book ahead */
 	uint64_t step_ns;    /* T, whole nanoseconds, */
 	uint32_t step_ticks; /* and the rest of it */
 	struct rl_gcra_divisor divisor;
@@ -117,32 +117,6 @@ struct rl_gcra_divisor rl_gcra_divisor(uint64_t window_ns);
 /* The part to keep of a bucket that fills with `capacity` per window and holds `burst`. */
 struct rl_gcra_rate rl_gcra_rate(uint64_t window_ns, uint32_t capacity, uint32_t burst);
 
-/* A bucket, of what was kept. */
-static inline struct rl_gcra
-rl_gcra_of(uint64_t window_ns, const struct rl_gcra_divisor *divisor,
-           const struct rl_gcra_rate *rate)
-{
-	return (struct rl_gcra){
-		.window_ns = window_ns,
-		.capacity = rate->capacity,
-		.burst = rate->size,
-		.bound = (rl_wide)window_ns * rate->size,
-		.step_ns = rate->step_ns,
-		.step_ticks = rate->step_ticks,
-		.divisor = *divisor,
-	};
-}
-/* The same of nothing; `burst` as rl_gcra_burst() gives it. */
-struct rl_gcra rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burst);
-
-/* Book ahead: a request may wait for up to `max_wait_ns`, counted as by rl_gcra_wait(). */
-void rl_gcra_book_tokens(struct rl_gcra *g, uint64_t max_wait_ns);
-void rl_gcra_book_queue(struct rl_gcra *g, uint64_t max_wait_ns, uint32_t undelayed, uint32_t cost);
-
-struct rl_level rl_gcra_unpack(const struct rl_gcra *g, struct rl_u128 word);
-struct rl_u128 rl_gcra_pack(const struct rl_gcra *g, const struct rl_level *level,
-                            uint64_t slot_bits);
-
 /* A request that was admitted. */
 struct rl_gcra_charge {
 	struct rl_level after;
@@ -150,29 +124,253 @@ struct rl_gcra_charge {
 	uint32_t memory;    /* for rl_gcra_give(), beside after.ns */
 };
 
+/* What of it is in line is part of every decision about a bucket. */
+#define RL_GCRA_INLINE static inline __attribute__((always_inline))
+
+/* A bucket, of what was kept. */
+RL_GCRA_INLINE struct rl_gcra
+rl_gcra_of(uint64_t window_ns, const struct rl_gcra_divisor *divisor,
+           const struct rl_gcra_rate *rate)
+{
+	return (struct rl_gcra){
+		.window_ns = window_ns,
+		.capacity = rate->capacity,
+		.burst = rate->size,
+		.most = rate->size,
+		.wait_ns = 0,
+		.step_ns = rate->step_ns,
+		.step_ticks = rate->step_ticks,
+		.divisor = *divisor,
+	};
+}
+
+/* The same of nothing; `burst` as rl_gcra_burst() gives it. */
+struct rl_gcra rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burst);
+
+/* Book ahead: a request may wait for up to `max_wait_ns`, counted as by rl_gcra_wait(). */
+void rl_gcra_book_tokens(struct rl_gcra *g, uint64_t max_wait_ns);
+void rl_gcra_book_queue(struct rl_gcra *g, uint64_t max_wait_ns, uint32_t undelayed, uint32_t cost);
+
+#define RL_GCRA_TICKS_BITS 28
+#define RL_GCRA_TICKS_SHIFT 36
+#define RL_GCRA_RETURNED_SHIFT 22
+#define RL_GCRA_RETURNED_MASK UINT64_C(0x3fff)
+#define RL_GCRA_AHEAD_SHIFT 13
+#define RL_GCRA_AHEAD_MASK UINT64_C(0x1ff)
+#define RL_GCRA_WAITS (UINT64_C(1) << 12)
+
+#define RL_GCRA_OWN_NUMBERS 23169u /* the last capacity c for which c * (c + 1) / 2 <= 2^28 */
+
+/* The first of the numbers that stand for the ticks of a capacity; the last fits 28 bits. */
+RL_GCRA_INLINE uint32_t
+rl_gcra_first_number(uint32_t capacity)
+{
+	uint64_t room = (UINT64_C(1) << RL_GCRA_TICKS_BITS) - capacity;
+
+	if (capacity <= RL_GCRA_OWN_NUMBERS)
+		return (uint32_t)((uint64_t)capacity * (capacity - 1) / 2);
+	return (uint32_t)((uint64_t)(capacity * UINT32_C(0x9e3779b1)) * room >> 32);
+}
+
+RL_GCRA_INLINE struct rl_level
+rl_gcra_unpack(const struct rl_gcra *g, struct rl_u128 word)
+{
+	struct rl_level level = {
+		.ns = word.lo,
+		.ticks = (uint32_t)(word.hi >> RL_GCRA_TICKS_SHIFT) -
+	                 rl_gcra_first_number(g->capacity),
+		.ahead = (uint32_t)(word.hi >> RL_GCRA_AHEAD_SHIFT & RL_GCRA_AHEAD_MASK),
+		.returned = (uint32_t)(word.hi >> RL_GCRA_RETURNED_SHIFT & RL_GCRA_RETURNED_MASK),
+		.waits = (word.hi & RL_GCRA_WAITS) != 0,
+	};
+
+	if (level.ticks < g->capacity)
+		return level;
+	/* Another capacity's: the next nanosecond, and its tokens are no measure. */
+	level.ns += level.ns < UINT64_MAX;
+	level.ticks = level.ahead = 0;
+	return level;
+}
+
+RL_GCRA_INLINE struct rl_u128
+rl_gcra_pack(const struct rl_gcra *g, const struct rl_level *level, uint64_t slot_bits)
+{
+	uint64_t number = rl_gcra_first_number(g->capacity) + (uint64_t)level->ticks;
+
+	return (struct rl_u128){
+		.lo = level->ns,
+		.hi = number << RL_GCRA_TICKS_SHIFT |
+	              (uint64_t)level->returned << RL_GCRA_RETURNED_SHIFT |
+	              (uint64_t)level->ahead << RL_GCRA_AHEAD_SHIFT |
+	              (level->waits ? RL_GCRA_WAITS : 0) | slot_bits,
+	};
+}
+
+/* So many tokens, in ticks. */
+RL_GCRA_INLINE rl_wide
+rl_gcra_time(const struct rl_gcra *g, uint64_t tokens)
+{
+	return (rl_wide)g->window_ns * tokens;
+}
+
+/* How many ticks a bucket is short of full. */
+RL_GCRA_INLINE rl_wide
+rl_gcra_shortage(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns)
+{
+	return level->ns < now_ns ? 0 : (rl_wide)(level->ns - now_ns) * g->capacity + level->ticks;
+}
+
+/*
+ * time / T, up to 2^28, on 64 bits: of both as many low bits are left out as leave T 36. That raises the quotient by
+ * less than one, and the product with the inverse is the quotient or one less; so what is left over is above -T and below
+ * 2 T. Only who books ahead can be short of more than 2^28 tokens.
+ */
+RL_GCRA_INLINE uint32_t
+rl_gcra_tokens(const struct rl_gcra *g, rl_wide time, bool *has_rest)
+{
+	const int64_t whole = (int64_t)g->window_ns;
+	uint64_t most;
+	int64_t rest;
+
+	*has_rest = time > 0;
+	if (time < g->window_ns)
+		return 0;
+	if (g->wait_ns > 0 && time >> RL_GCRA_TICKS_BITS >= g->window_ns)
+		return UINT32_C(1) << RL_GCRA_TICKS_BITS;
+	most = (uint64_t)(((rl_wide)(uint64_t)(time >> (g->divisor.spare & 63)) *
+	                   g->divisor.inverse) >>
+	                  64);
+	rest = (int64_t)((uint64_t)time - g->window_ns * most);
+	*has_rest = rest != 0 && rest != whole;
+	return (uint32_t)(most + (rest >= whole) - (rest < 0));
+}
+
+/* Let the bucket be full `cost` tokens later: the most costs are 1, and most T whole ns. */
+RL_GCRA_INLINE void
+rl_gcra_add_tokens(const struct rl_gcra *g, uint32_t cost, struct rl_level *level)
+{
+	uint64_t ticks = level->ticks + (uint64_t)g->step_ticks * cost;
+
+	level->ns += g->step_ns * cost;
+	if (ticks >= g->capacity) {
+		level->ns += ticks / g->capacity;
+		ticks %= g->capacity;
+	}
+	level->ticks = (uint32_t)ticks;
+}
+
+/* A charge's memory: returned:14 | ticks | before, `returned` lowest. */
+#define RL_GCRA_MEMORY_SHIFT 14
+#define RL_GCRA_MEMORY_BITS (32 - RL_GCRA_MEMORY_SHIFT)
+
+/* Is T whole nanoseconds? Then so is every tat, under this capacity. */
+RL_GCRA_INLINE bool
+rl_gcra_has_no_ticks(const struct rl_gcra *g)
+{
+	return g->step_ticks == 0;
+}
+
+/* How many bits of a charge's memory tell its ticks: all or none. */
+RL_GCRA_INLINE int
+rl_gcra_memory_ticks_bits(const struct rl_gcra *g)
+{
+	int bits = rl_gcra_has_no_ticks(g) ? 0 : 32 - __builtin_clz(g->capacity - 1);
+
+	return bits <= RL_GCRA_MEMORY_BITS ? bits : 0;
+}
+
+/* `before`: tokens that were lacking before it. As many as have no room are all ones. */
+RL_GCRA_INLINE uint32_t
+rl_gcra_remember(const struct rl_gcra *g, const struct rl_level *after, uint32_t before)
+{
+	int bits = rl_gcra_memory_ticks_bits(g);
+	uint32_t most = (UINT32_C(1) << (RL_GCRA_MEMORY_BITS - bits)) - 1;
+	uint32_t ticks = bits > 0 ? after->ticks : 0;
+
+	before = before < most ? before : most;
+	return (before << bits | ticks) << RL_GCRA_MEMORY_SHIFT | after->returned;
+}
+
 /* A request of `cost` at now_ns; false if it is not admitted, and *charge is not set. */
-bool rl_gcra_take(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns,
-                  uint32_t cost, struct rl_gcra_charge *charge);
+RL_GCRA_INLINE bool
+rl_gcra_take(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns, uint32_t cost,
+             struct rl_gcra_charge *charge)
+{
+	rl_wide lacks = rl_gcra_shortage(g, level, now_ns), after = lacks + rl_gcra_time(g, cost);
+	uint32_t behind, before, ahead;
+	bool has_rest;
 
-/* How long a request at now_ns would wait for those before it, but for `undelayed` of them. */
-uint64_t rl_gcra_delay(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns,
-                       uint32_t undelayed);
+	if (after > rl_gcra_time(g, g->most) + (rl_wide)g->wait_ns * g->capacity)
+		return false;
+	charge->after = *level;
+	if (lacks == 0) {
+		charge->after.ns = now_ns;
+		charge->after.ticks = 0;
+	}
+	rl_gcra_add_tokens(g, cost, &charge->after);
 
-/* How long a charge that left `level` has to wait for its tokens. */
-uint64_t rl_gcra_wait(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns);
+	behind = rl_gcra_tokens(g, lacks, &has_rest);
+	before = behind + has_rest;
+	ahead = cost + (level->ahead < behind ? level->ahead : behind);
+	charge->after.ahead = ahead < RL_GCRA_AHEAD_MASK ? ahead : (uint32_t)RL_GCRA_AHEAD_MASK;
+	charge->after.waits = after > rl_gcra_time(g, g->burst);
+	charge->remaining = before + cost < g->burst ? g->burst - before - cost : 0;
+	charge->memory = rl_gcra_remember(g, &charge->after, before);
+	return true;
+}
+
+/* The first nanosecond of tat less so many tokens; no less than there are. */
+RL_GCRA_INLINE uint64_t
+rl_gcra_earlier(const struct rl_gcra *g, const struct rl_level *level, uint32_t tokens)
+{
+	uint64_t ns = g->step_ns * tokens, ticks = (uint64_t)g->step_ticks * tokens;
+
+	if (ticks <= level->ticks)
+		return level->ns - ns + (level->ticks > ticks);
+	return level->ns - ns - (ticks - level->ticks) / g->capacity;
+}
+
+/* How long until it is short of so many tokens and no more; rounded up. */
+RL_GCRA_INLINE uint64_t
+rl_gcra_wait(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns,
+             uint32_t tokens)
+{
+	return rl_gcra_shortage(g, level, now_ns) > rl_gcra_time(g, tokens)
+	               ? rl_gcra_earlier(g, level, tokens) - now_ns
+	               : 0;
+}
 
 /* Tokens in the bucket. */
-uint32_t rl_gcra_remaining(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns);
+RL_GCRA_INLINE uint32_t
+rl_gcra_remaining(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns)
+{
+	rl_wide lacks = rl_gcra_shortage(g, level, now_ns);
+	bool has_rest;
+	uint32_t tokens;
+
+	if (lacks >= rl_gcra_time(g, g->burst))
+		return 0;
+	tokens = rl_gcra_tokens(g, lacks, &has_rest);
+	return g->burst - tokens - has_rest;
+}
 
 /* At most burst - remaining, whatever the burst: without a division of 128 bits. */
 uint32_t rl_gcra_used_most(uint64_t window_ns, uint32_t capacity, struct rl_u128 word,
                            uint64_t now_ns);
 
-/* The first nanosecond at which `cost` <= burst is admitted. */
-uint64_t rl_gcra_retry_at(const struct rl_gcra *g, const struct rl_level *level, uint32_t cost);
+/* The first nanosecond at which `cost` <= burst is admitted, which is not admitted now. */
+RL_GCRA_INLINE uint64_t
+rl_gcra_retry_at(const struct rl_gcra *g, const struct rl_level *level, uint32_t cost)
+{
+	return rl_gcra_earlier(g, level, g->most - cost) - g->wait_ns;
+}
 
 /* The first nanosecond at which the bucket is full. */
-uint64_t rl_gcra_full_at(const struct rl_level *level);
+RL_GCRA_INLINE uint64_t
+rl_gcra_full_at(const struct rl_level *level)
+{
+	return level->ns + (level->ticks > 0 && level->ns < UINT64_MAX);
+}
 
 /*
  * `level` with as much of a charge of `cost` given back as can be, or false if that is nothing;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Token and leaky buckets, whose arithmetic is gcra.c's. */
+#include "algorithm/adds.h"
 #include "algorithm/ops.h"
 
 void
@@ -27,7 +28,7 @@ limit_of_gcra(const struct rl_limiter *l, const struct rl_quota *q)
 	return rate_of(l, q, &made)->size;
 }
 
-static inline __attribute__((always_inline)) struct rl_gcra
+RL_GCRA_INLINE struct rl_gcra
 gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)
 {
 	struct rl_gcra_rate made;
@@ -40,7 +41,7 @@ gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)
 	return g;
 }
 
-static inline __attribute__((always_inline)) struct rl_level
+RL_GCRA_INLINE struct rl_level
 level_of(const struct rl_gcra *g, const struct rl_view *v)
 {
 	return v->is_zero ? (struct rl_level){0} : rl_gcra_unpack(g, v->word);
@@ -55,40 +56,18 @@ rl_bucket_fill_ns(const struct rl_limit *l)
 	return fill < UINT64_MAX ? (uint64_t)fill : UINT64_MAX;
 }
 
-/* How long a charge that found the bucket at `before`, and left it at `after`, has to wait. */
-static uint64_t
-delay_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
-         const struct rl_level *before, const struct rl_level *after, uint64_t now_ns)
-{
-	uint64_t wait = q->is_booking ? rl_gcra_wait(g, after, now_ns) : 0;
-	uint64_t queue = l->algorithm == RL_LEAKY_BUCKET
-	                         ? rl_gcra_delay(g, before, now_ns, q->undelayed)
-	                         : 0;
-
-	return queue > wait ? queue : wait;
-}
-
-static inline void
-peek_level(const struct rl_level *level, uint32_t remaining, uint64_t now_ns, struct rl_decision *d)
-{
-	uint64_t full_at = rl_gcra_full_at(level);
-
-	d->remaining = remaining;
-	d->reset_at_ns = full_at > now_ns ? full_at : 0;
-}
-
 static void
 peek_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
           uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
-	struct rl_gcra g = gcra_of(l, q, cost);
-	struct rl_level level = level_of(&g, v);
+	const struct rl_gcra g = gcra_of(l, q, cost);
+	const struct rl_level level = level_of(&g, v);
 	struct rl_gcra_charge charge;
 
-	peek_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, d);
+	rl_adds_tell_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, d);
 	d->admits = rl_gcra_take(&g, &level, now_ns, cost, &charge);
 	if (d->admits)
-		d->delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
+		d->delay_ns = rl_adds_delay(l, q, &g, &level, &charge.after, now_ns);
 	else if (cost <= d->limit)
 		d->retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
 }
@@ -97,28 +76,15 @@ static void
 decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
             uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
 {
-	struct rl_gcra g = gcra_of(l, q, cost);
-	struct rl_level level = level_of(&g, v);
-	struct rl_gcra_charge charge;
+	const struct rl_gcra g = gcra_of(l, q, cost);
+	const struct rl_level level = level_of(&g, v);
 
 	(void)is_asked;
-	p->charges = rl_gcra_take(&g, &level, now_ns, cost, &charge);
-	if (!p->charges) {
-		bool has_none =
-			cost == 1 && !q->is_booking; /* not one token, or it were admitted */
-		p->step = RL_STEP_DENY;
-		peek_level(&level, has_none ? 0 : rl_gcra_remaining(&g, &level, now_ns), now_ns,
-		           &p->decision);
-		p->decision.retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
+	if (rl_adds_to_level(l, q, &g, &level, v->slot_bits, cost, now_ns, p))
 		return;
-	}
-	p->step = RL_STEP_ADMIT;
-	p->next = rl_gcra_pack(&g, &charge.after, v->slot_bits);
-	p->charge_id = charge.after.ns;
-	p->memory = charge.memory;
-	peek_level(&charge.after, charge.remaining, now_ns, &p->decision);
-	/* It waits for those before it, not for itself. */
-	p->decision.delay_ns = delay_of(l, q, &g, &level, &charge.after, now_ns);
+	p->step = RL_STEP_DENY;
+	p->charges = false;
+	rl_adds_deny_level(&g, &level, cost, now_ns, &p->decision);
 }
 
 static bool
@@ -161,14 +127,6 @@ used_most_of_gcra(const struct rl_limiter *l, const struct rl_quota *q, const st
 	return rl_gcra_used_most(l->window_ns, q->capacity, v->word, at->now_ns);
 }
 
-/* A bucket that was full in 1970. */
-static struct rl_u128
-nothing_of_gcra(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits)
-{
-	(void)l, (void)now_ns;
-	return (struct rl_u128){.lo = 1, .hi = slot_bits};
-}
-
 /* The tokens that a bucket lacks: more than its burst where tokens are booked ahead. */
 static uint32_t
 lacks_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
@@ -203,7 +161,7 @@ const struct rl_algorithm_ops rl_bucket_ops = {
 	.refund_newest = refund_newest_of_gcra,
 	.idle_at = idle_at_of_gcra,
 	.used_most = used_most_of_gcra,
-	.nothing = nothing_of_gcra,
+	.nothing = rl_nothing_but_one, /* full in 1970 */
 	.entries = entries_of_gcra,
 	.shared = &rl_share_bucket_ops,
 	.fits_share = bucket_fits_share,

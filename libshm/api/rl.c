@@ -4,7 +4,19 @@
 #include "decide/check.h"
 #include "decide/usual.h"
 
-/* A call of its own: what it takes is no part of the frame of a usual request. */
+static inline __attribute__((always_inline)) int
+check_usual(struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len, uint64_t cost,
+            uint64_t now_ns, struct rl_result *result, struct rl_usual *u)
+{
+	if (__builtin_expect(!rl_usual_make(rl, kind, rule, key, key_len, cost, now_ns, u), 0))
+		return RL_AGAIN;
+	rl_table_prefetch(&rl->segment.table, &u->candidates);
+	if (__builtin_expect(!rl_usual_find(rl, now_ns, u), 0))
+		return RL_AGAIN;
+	return rl_usual_decide(rl, kind, rule, key, key_len, cost, now_ns, result, u);
+}
+
+/* A call of its own, and so is the next: what it takes is no part of the frame of a usual request. */
 static __attribute__((noinline)) enum rl_verdict
 check_any(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost, uint64_t now_ns,
           struct rl_result *result)
@@ -14,22 +26,31 @@ check_any(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cos
 	return rl_check_one(rl, rule, &item, NULL, now_ns, result);
 }
 
+static __attribute__((noinline)) enum rl_verdict
+check_bucket(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+             uint64_t now_ns, struct rl_result *result)
+{
+	struct rl_usual u;
+	int decided =
+		check_usual(rl, RL_POLICY_BUCKET, rule, key, key_len, cost, now_ns, result, &u);
+
+	if (__builtin_expect(decided != RL_AGAIN, 1))
+		return (enum rl_verdict)decided;
+	return check_any(rl, rule, key, key_len, cost, now_ns, result);
+}
+
 enum rl_verdict
 rl_check_at(struct rl *app, int rule, const void *key, size_t key_len, uint64_t cost,
             uint64_t now_ns, struct rl_result *result)
 {
 	struct rl *rl = rl_here_known(app);
-	int decided = RL_AGAIN;
 	struct rl_usual u;
+	int decided = check_usual(rl, 0, rule, key, key_len, cost, now_ns, result, &u);
 
-	if (__builtin_expect(rl_usual_make(rl, rule, key, key_len, cost, now_ns, &u), 1)) {
-		rl_table_prefetch(&rl->segment.table, &u.candidates);
-		if (__builtin_expect(rl_usual_find(rl, now_ns, &u), 1))
-			decided = rl_usual_decide(rl, rule, key, key_len, cost, now_ns, result, &u);
-	}
 	if (__builtin_expect(decided != RL_AGAIN, 1))
 		return (enum rl_verdict)decided;
-	return check_any(rl, rule, key, key_len, cost, now_ns, result);
+	return u.is_bucket ? check_bucket(rl, rule, key, key_len, cost, now_ns, result)
+	                   : check_any(rl, rule, key, key_len, cost, now_ns, result);
 }
 
 enum rl_verdict

@@ -23,7 +23,7 @@ fetch_tags(const struct rl *rl, const struct rl_item *items, size_t count, uint6
 		const struct rl_item *item = &items[i];
 
 		staged[i].is_usual = !item->charges && (item->capacity | item->flags) == 0 &&
-		                     rl_usual_make(rl, item->rule, item->key, item->key_len,
+		                     rl_usual_make(rl, 0, item->rule, item->key, item->key_len,
 		                                   item->cost, now_ns, &staged[i].usual);
 		if (staged[i].is_usual)
 			rl_table_prefetch_tags(&rl->segment.table, &staged[i].usual.candidates);
@@ -47,7 +47,7 @@ decide(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_res
        struct staged *s)
 {
 	/* A key that had no slot may have been given one since, by an earlier request. */
-	if (!s->is_found || rl_usual_decide(rl, item->rule, item->key, item->key_len, item->cost,
+	if (!s->is_found || rl_usual_decide(rl, 0, item->rule, item->key, item->key_len, item->cost,
 	                                    now_ns, result, &s->usual) == RL_AGAIN)
 		rl_check_one(rl, item->rule, item, NULL, now_ns, result);
 }

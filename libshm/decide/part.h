@@ -96,11 +96,11 @@ rl_result_fill(struct rl_result *r, enum rl_verdict verdict, unsigned index, uin
 	r->is_shadow_denied = 0;
 	r->retry_after_ns = 0;
 	r->reset_after_ns = rl_until(d->reset_at_ns, now_ns);
-	r->delay_ns = 0;
+	r->delay_ns = verdict == RL_ALLOWED ? d->delay_ns : 0;
 	r->window_ns = window_ns;
 }
 
-/* The same of a part, with when it may be asked again, or how long it is to wait. Returns the verdict. */
+/* The same of a part, with when it may be asked again. Returns the verdict. */
 static inline __attribute__((always_inline)) enum rl_verdict
 rl_part_answer(const struct rl_part *p, const struct rl_decision *d, enum rl_verdict verdict)
 {
@@ -109,9 +109,7 @@ rl_part_answer(const struct rl_part *p, const struct rl_decision *d, enum rl_ver
 	if (!r || (verdict == RL_ALLOWED && !p->is_asked))
 		return verdict;
 	rl_result_fill(r, verdict, p->index, p->limit->limiter.window_ns, d, p->now_ns);
-	if (verdict == RL_ALLOWED)
-		r->delay_ns = d->delay_ns;
-	else if (verdict == RL_DENIED)
+	if (verdict == RL_DENIED)
 		r->retry_after_ns = rl_until(d->retry_at_ns, p->now_ns);
 	else if (verdict == RL_NEVER)
 		r->retry_after_ns = RL_NEVER_NS;

@@ -3,9 +3,11 @@
 #define RL_USUAL_H
 
 /*
- * The usual request: its rule has one window for whole keys and nothing for single keys, the key has its
- * slot, and there is room, or one sub-bucket has used it up. It is decided as plan.h does it, but all in line, so that
- * all of it is in registers. RL_AGAIN: it is of another kind, or others were quicker; nothing was done.
+ * The usual request: its rule has one window or bucket for whole keys and nothing for single keys, the key has its
+ * slot, and there is room, or one sub-bucket has used it up, or tokens are lacking. It is decided as plan.h does it, but
+ * all in line, so that all of it is in registers. RL_AGAIN: it is of another kind, or others were quicker; nothing was done.
+ *
+ * `kind` is a constant: 0 for windows, or RL_POLICY_BUCKET.
  */
 
 #include "algorithm/adds.h"
@@ -15,29 +17,45 @@
 #include "move/follow.h"
 
 struct rl_usual {
+	bool is_bucket; /* its rule has one, which was not asked for */
 	const struct rl_compiled *limit;
-	struct rl_quota quota; /* what rl_adds() reads of it */
+	struct rl_quota quota; /* of a window, what rl_adds() reads of it */
 	struct rl_candidates candidates;
 	struct rl_slot slot;
 };
 
 /* What its rule says, and where its key may be. */
 static inline __attribute__((always_inline)) bool
-rl_usual_make(const struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
-              uint64_t now_ns, struct rl_usual *u)
+rl_usual_make(const struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
+              uint64_t cost, uint64_t now_ns, struct rl_usual *u)
 {
 	const struct rl_segment *s = &rl->segment;
 	const struct rl_policy_limit *limit;
 	struct rl_policy_look look;
 
+	u->is_bucket = false;
 	if (key_len - 1 >= RL_KEY_MAX || !key || !s->is_writable ||
-	    !rl_policy_look(rl, rule, now_ns, &look) ||
-	    (look.steps & ~RL_POLICY_SHARED) != rl_policy_plain_steps(rule))
+	    !rl_policy_look(rl, rule, now_ns, &look))
 		return false;
+	if (__builtin_expect(
+		    (look.steps & ~RL_POLICY_SHARED) != (rl_policy_plain_steps(rule) | kind), 0)) {
+		u->is_bucket = (look.steps & RL_POLICY_BUCKET) != 0;
+		return false;
+	}
 	limit = &look.cached->policy.limit[0];
 	u->limit = rl_atomic_own_load(&limit->limit);
 	u->quota.capacity = rl_atomic_own_load(&limit->quota.capacity);
-	if (__builtin_expect((look.steps & RL_POLICY_SHARED) != 0, 0)) {
+	if (kind == RL_POLICY_BUCKET) {
+		const struct rl_gcra_rate *rate = &limit->quota.rate;
+
+		u->quota.undelayed = rl_atomic_own_load(&limit->quota.undelayed);
+		u->quota.rate = (struct rl_gcra_rate){
+			.capacity = rl_atomic_own_load(&rate->capacity),
+			.size = rl_atomic_own_load(&rate->size),
+			.step_ticks = rl_atomic_own_load(&rate->step_ticks),
+			.step_ns = rl_atomic_own_load(&rate->step_ns),
+		};
+	} else if (__builtin_expect((look.steps & RL_POLICY_SHARED) != 0, 0)) {
 		u->quota.away = rl_atomic_own_load(&limit->quota.away);
 		u->quota.lent.blind = rl_atomic_own_load(&limit->quota.lent.blind);
 	}
@@ -67,10 +85,27 @@ int rl_usual_denied(struct rl *rl, int rule, const void *key, size_t key_len, ui
 void rl_usual_wish(struct rl *rl, const void *key, size_t key_len, const struct rl_compiled *limit,
                    struct rl_slot slot);
 
+static inline __attribute__((always_inline)) bool
+rl_usual_adds(uint64_t kind, const struct rl_limiter *l, const struct rl_quota *q,
+              const struct rl_view *v, uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+{
+	return kind == RL_POLICY_BUCKET ? rl_adds_to_bucket(l, q, v, cost, now_ns, p)
+	                                : rl_adds(l, q, v, cost, now_ns, p);
+}
+
+static inline __attribute__((always_inline)) bool
+rl_usual_adds_nothing(uint64_t kind, const struct rl_limiter *l, const struct rl_quota *q,
+                      const struct rl_view *v, uint32_t cost, uint64_t now_ns,
+                      struct rl_decision *d)
+{
+	return kind == RL_POLICY_BUCKET ? rl_adds_nothing_to_bucket(l, q, v, cost, now_ns, d)
+	                                : rl_adds_nothing(l, q, v, cost, now_ns, d);
+}
+
 /* Charge it, and count and answer that. */
 static inline __attribute__((always_inline)) int
-rl_usual_decide(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
-                uint64_t now_ns, struct rl_result *result, struct rl_usual *u)
+rl_usual_decide(struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
+                uint64_t cost, uint64_t now_ns, struct rl_result *result, struct rl_usual *u)
 {
 	const struct rl_segment *s = &rl->segment;
 	const struct rl_limiter *l = &u->limit->limiter;
@@ -81,8 +116,9 @@ rl_usual_decide(struct rl *rl, int rule, const void *key, size_t key_len, uint64
 	rl_policy_lend(s, u->limit, now_ns, &u->quota);
 	if (rl_view_load(s, u->slot, &v) != RL_SEEN)
 		return RL_AGAIN;
-	if (!rl_adds(l, &u->quota, &v, (uint32_t)cost, now_ns, &plan))
-		return rl_adds_nothing(l, &u->quota, &v, (uint32_t)cost, now_ns, &denial)
+	if (!rl_usual_adds(kind, l, &u->quota, &v, (uint32_t)cost, now_ns, &plan))
+		return rl_usual_adds_nothing(kind, l, &u->quota, &v, (uint32_t)cost, now_ns,
+		                             &denial)
 		               ? rl_usual_denied(rl, rule, key, key_len, now_ns, result, u->limit,
 		                                 u->slot, &denial)
 		               : RL_AGAIN;

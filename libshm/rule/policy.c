@@ -47,7 +47,10 @@ kinds_of(const struct rl_compiled *limit)
 {
 	const struct rl_limiter *l = &limit->limiter;
 
-	return (l->is_held ? RL_POLICY_HELD : 0) | (rl_adds_knows(l) ? 0 : RL_POLICY_OTHER) |
+	return (l->is_held ? RL_POLICY_HELD : 0) |
+	       (rl_limiter_is_bucket(l) ? RL_POLICY_BUCKET
+	        : rl_adds_knows(l)      ? 0
+	                                : RL_POLICY_OTHER) |
 	       (l->is_shared ? RL_POLICY_SHARED : 0) | (limit->has_prefix ? RL_POLICY_PREFIXES : 0);
 }
 

@@ -32,8 +32,9 @@ struct rl_policy_limit {
 #define RL_POLICY_HELD (UINT64_C(1) << 61)     /* units are in flight, and have holders */
 #define RL_POLICY_OTHER \
 	(UINT64_C(1)    \
-	 << 60) /* some limit is none that rl_adds() knows, or does more than to limit */
+	 << 60) /* some limit is no bucket of this host, and none that rl_adds() knows, or does more than to limit */
 #define RL_POLICY_SHARED (UINT64_C(1) << 59) /* some limit is of a cluster */
+#define RL_POLICY_BUCKET (UINT64_C(1) << 58) /* some limit is a bucket of this host */
 #define RL_POLICY_MORE_SHIFT 32              /* how many limits beyond the first */
 #define RL_POLICY_MORE_MASK UINT64_C(0xf)
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "algorithm/gcra.h"
+#include "algorithm/ops.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -27,6 +28,7 @@ struct charge {
 
 /* A bucket of two tiers, and all that was charged to it. Times are in `unit`ths of 1 ns from T0. */
 struct story {
+	struct rl_limiter limiter;
 	struct rl_gcra tier[2];
 	uint64_t unit; /* a multiple of both capacities */
 	struct rl_u128 word;
@@ -88,24 +90,29 @@ judge(const struct story *y, uint64_t run)
 static void
 take(struct story *y, int tier, uint64_t now_ns, uint32_t tokens, uint64_t max_wait_ns)
 {
-	struct rl_gcra g = y->tier[tier];
-	struct rl_level level = level_of(y, tier);
+	const struct rl_quota quota = {.capacity = y->tier[tier].capacity,
+	                               .burst = y->tier[tier].burst,
+	                               .is_booking = true,
+	                               .max_wait_ns = max_wait_ns};
+	const struct rl_view v = {.word = y->word, .is_zero = y->word.lo == 0};
 	struct charge *c = &y->charge[y->charges];
-	struct rl_gcra_charge taken;
 	uint64_t full = full_of(y, tier), tat;
+	struct rl_plan plan;
 
-	rl_gcra_book_tokens(&g, max_wait_ns);
-	if (y->charges == CHARGES || !rl_gcra_take(&g, &level, now_ns, tokens, &taken))
+	if (y->charges == CHARGES)
 		return;
-	y->word = rl_gcra_pack(&g, &taken.after, 0);
+	rl_limiter_decide(&y->limiter, &quota, &v, tokens, now_ns, true, &plan);
+	if (!plan.charges)
+		return;
+	y->word = plan.next;
 	y->charges++;
 	*c = (struct charge){.at = (now_ns - T0) * y->unit,
-	                     .cost = full / g.burst * tokens,
+	                     .cost = full / quota.burst * tokens,
 	                     .now_ns = now_ns,
 	                     .tier = tier,
 	                     .tokens = tokens,
-	                     .charged_ns = taken.after.ns,
-	                     .memory = taken.memory};
+	                     .charged_ns = plan.charge_id,
+	                     .memory = plan.memory};
 	tat = tat_of(y, tier);
 	if (tat > full + c->at)
 		c->at = tat - full;
@@ -195,6 +202,9 @@ begin(struct story *y, uint64_t window_ns, uint32_t capacity, uint32_t other, ui
 {
 	memset(y, 0, sizeof *y);
 	y->unit = (uint64_t)capacity * other;
+	y->limiter.window_ns = window_ns;
+	y->limiter.divisor = rl_gcra_divisor(window_ns);
+	rl_limiter_set(&y->limiter, RL_TOKEN_BUCKET);
 	y->tier[0] = rl_gcra_make(window_ns, capacity, burst);
 	y->tier[1] = rl_gcra_make(window_ns, other, burst);
 }
