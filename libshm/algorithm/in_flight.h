@@ -170,8 +170,18 @@ rl_in_flight_lowers(struct rl_u128 word, uint32_t place, uint32_t label, uint32_
 	    (word.lo & RL_TALLY_SEQ_LOW_MASK) == RL_TALLY_SEQ_LOW_MASK)
 		return false;
 	next->lo = word.lo - ((uint64_t)cost << RL_TALLY_UNITS_SHIFT) + 1;
-	next->hi = (word.hi - ((uint64_t)cost << RL_IN_FLIGHT_TOTAL_SHIFT)) & ~RL_IN_FLIGHT_SWEPT;
+	next->hi = word.hi -
+	           ((uint64_t)cost << RL_IN_FLIGHT_TOTAL_SHIFT); /* a sweep marks a total of 0 */
 	return true;
+}
+
+/* How a charge remembers whose units they are, and where their tally is. */
+#define RL_CHARGE_PLACE_BITS 12
+
+static inline uint64_t
+rl_in_flight_charge_id(uint32_t label, uint32_t place)
+{
+	return (uint64_t)label << RL_CHARGE_PLACE_BITS | place;
 }
 
 /* The newest tally's place in a word that is sane. */

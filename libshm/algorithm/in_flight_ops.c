@@ -12,10 +12,8 @@ limit_of_in_flight(const struct rl_limiter *l, const struct rl_quota *q)
 
 /* The units that are held; nobody knows until when. They are more than the limit where that was lowered. */
 static void
-fill_in_flight(const struct rl_view *v, struct rl_decision *d)
+fill_in_flight(uint32_t total, struct rl_decision *d)
 {
-	uint32_t total = v->is_zero ? 0 : rl_in_flight_total(v->word);
-
 	d->remaining = total < d->limit ? d->limit - total : 0;
 	d->beyond = total > d->limit ? total - d->limit : 0;
 }
@@ -25,18 +23,29 @@ peek_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struc
                uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
 	(void)l, (void)q, (void)now_ns;
-	fill_in_flight(v, d);
+	fill_in_flight(v->is_zero ? 0 : rl_in_flight_total(v->word), d);
 	d->admits = cost <= d->remaining;
 }
 
-/* Whether they are to be had is said by who knows whose they are, and takes them: holder/units.c. */
+/*
+ * The usual case: the newest tally is of who takes them. Else whether they are to be had is said by who knows whose they
+ * are, and takes them: holder/units.c.
+ */
 static void
 decide_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                  uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
 {
-	(void)l, (void)q, (void)v, (void)cost, (void)now_ns, (void)is_asked;
-	p->step = RL_STEP_HOLD;
-	p->charges = false;
+	uint32_t most = rl_lesser(q->capacity, RL_IN_FLIGHT_MAX);
+
+	(void)l, (void)now_ns, (void)is_asked;
+	p->charges = q->label != 0 && !v->is_zero &&
+	             rl_in_flight_adds(v->word, q->label, cost, most, &p->next);
+	p->step = p->charges ? RL_STEP_ADMIT : RL_STEP_HOLD;
+	if (!p->charges)
+		return;
+	p->charge_id = rl_in_flight_charge_id(q->label, rl_in_flight_place(p->next));
+	p->memory = 0;
+	fill_in_flight(rl_in_flight_total(p->next), &p->decision);
 }
 
 static uint64_t

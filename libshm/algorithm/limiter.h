@@ -58,6 +58,7 @@ struct rl_quota {
 	bool has_lease;     /* of a cluster: shares count now */
 	uint16_t prefetch;  /* windows only: units that a process may take ahead */
 	uint8_t away;       /* of a cluster: of enum rl_away */
+	uint32_t label;     /* in flight only: who takes the units; 0: it has no seat yet */
 	uint64_t max_wait_ns;
 	union {
 		struct rl_gcra_rate

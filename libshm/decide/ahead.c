@@ -100,7 +100,7 @@ answer_spent(struct rl_part *p)
 		};
 	}
 	if (p->charge)
-		rl_part_hand_out(p, plan->charge_id, plan->memory, 0);
+		rl_part_hand_out(p, plan->charge_id, plan->memory);
 	return (int)rl_part_answer(p, &plan->decision, RL_ALLOWED);
 }
 

@@ -23,8 +23,6 @@ charge_alone(struct rl_part *p, uint64_t cost)
 	decided = rl_part_look(p, cost, RL_CHARGE);
 	if (decided == RL_ALLOWED && rl_part_is_one_step(p))
 		decided = rl_part_charge(p);
-	else if (decided == RL_ALLOWED && p->plan.step == RL_STEP_HOLD)
-		decided = rl_decide_hold(p);
 	else if (decided == RL_DENIED && rl_part_is_one_step(p))
 		rl_part_denied(p);
 	else if (decided != RL_AGAIN)

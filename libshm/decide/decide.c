@@ -88,8 +88,9 @@ peek_nothing(struct rl_part *p)
 	return (int)rl_part_answer(p, &p->plan.decision, rl_part_peeked(p));
 }
 
-int
-rl_decide_hold(struct rl_part *p)
+/* Take units in flight of a LIVE slot. There is to be a charge to fill. */
+static int
+hold(struct rl_part *p)
 {
 	uint32_t most = p->quota.capacity < RL_IN_FLIGHT_MAX ? p->quota.capacity : RL_IN_FLIGHT_MAX;
 	struct rl_decision d = {.limit = most};
@@ -105,7 +106,7 @@ rl_decide_hold(struct rl_part *p)
 	d.remaining = taken.total < most ? most - taken.total : 0;
 	d.beyond = taken.total > most ? taken.total - most : 0;
 	if (done > 0)
-		rl_part_hand_out(p, rl_units_charge_id(&taken), 0, RL_CHARGE_HELD);
+		rl_part_hand_out(p, rl_in_flight_charge_id(taken.label, taken.place), 0);
 	return (int)rl_part_answer(p, &d, done > 0 ? RL_ALLOWED : RL_DENIED);
 }
 
@@ -151,7 +152,7 @@ int
 rl_decide_carry_out(struct rl_part *p)
 {
 	if (p->plan.step == RL_STEP_HOLD)
-		return rl_decide_hold(p);
+		return hold(p);
 	if (rl_view_is_unused(&p->view)) {
 		rl_view_use(p->segment, p->slot, &p->view);
 		return RL_AGAIN;

@@ -34,9 +34,6 @@ enum rl_verdict rl_decide(struct rl_part *p, uint64_t cost, enum rl_mode mode);
 /* Do what is planned for a slot that was charged before, in whatever steps. The verdict, or RL_AGAIN. */
 int rl_decide_carry_out(struct rl_part *p);
 
-/* The same of units in flight, of a LIVE slot. There is to be a charge to fill. */
-int rl_decide_hold(struct rl_part *p);
-
 /* A peek at a key that was seen to have no slot, in a table that was filled before. RL_AGAIN: it may be counted elsewhere. */
 int rl_decide_absent(struct rl_part *p);
 

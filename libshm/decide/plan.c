@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "decide/plan.h"
 
+#include "holder/units.h"
+
 /*
  * The hash is the limit's own, so a charge is of one incarnation of the limit's row: in another one the same key lies
  * elsewhere, and nothing of it is given back.
  */
 void
-rl_part_hand_out(const struct rl_part *p, uint64_t charge_id, uint32_t memory, unsigned flags)
+rl_part_hand_out(const struct rl_part *p, uint64_t charge_id, uint32_t memory)
 {
 	uint64_t table = p->segment->table.number % RL_CHARGE_TABLES;
 
@@ -19,6 +21,7 @@ rl_part_hand_out(const struct rl_part *p, uint64_t charge_id, uint32_t memory, u
 		.limit = (uint16_t)((unsigned)p->limit->id | (unsigned)table
 	                                                             << RL_CHARGE_LIMIT_BITS),
 		.gen = rl_tag_gen(p->slot.tag),
-		.place = (uint8_t)(rl_table_place(&p->candidates, p->slot.index) | flags),
+		.place = (uint8_t)(rl_table_place(&p->candidates, p->slot.index) |
+	                           (p->limit->limiter.is_held ? RL_CHARGE_HELD : 0)),
 	};
 }

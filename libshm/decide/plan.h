@@ -11,9 +11,10 @@
 #include "algorithm/adds.h"
 #include "decide/expect.h"
 #include "decide/share_wish.h"
+#include "holder/holder.h"
 
-/* Fill *p->charge with what was charged at the part's slot; `flags` of its place. */
-void rl_part_hand_out(const struct rl_part *p, uint64_t charge_id, uint32_t memory, unsigned flags);
+/* Fill *p->charge with what was charged at the part's slot. */
+void rl_part_hand_out(const struct rl_part *p, uint64_t charge_id, uint32_t memory);
 
 /* Find the key's slot, and load its state. True: it is there, and was charged before. Writes nothing. */
 static inline __attribute__((always_inline)) bool
@@ -62,8 +63,14 @@ rl_part_look(struct rl_part *p, uint64_t cost, enum rl_mode mode)
 	const struct rl_limiter *l = &p->limit->limiter;
 	uint32_t most = rl_limiter_limit(l, &p->quota);
 
-	if (cost > most || (mode == RL_CHARGE && !p->segment->is_writable) ||
-	    (l->is_held && rl_table_is_filling(&p->segment->table)) || !rl_part_see(p))
+	if (cost > most || (mode == RL_CHARGE && !p->segment->is_writable))
+		return RL_AGAIN;
+	if (l->is_held) {
+		if (rl_table_is_filling(&p->segment->table))
+			return RL_AGAIN;
+		p->quota.label = rl_holders_label(p->rl->handle->holders);
+	}
+	if (!rl_part_see(p))
 		return RL_AGAIN;
 	rl_expect_record(p->rl, p->slot, p->now_ns);
 	p->cost = (uint32_t)cost;
@@ -94,7 +101,7 @@ rl_part_carry_out(struct rl_part *p)
 		               ? (int)rl_part_answer(p, &plan->decision, RL_DENIED)
 		               : RL_AGAIN;
 	if (p->charge)
-		rl_part_hand_out(p, plan->charge_id, plan->memory, 0);
+		rl_part_hand_out(p, plan->charge_id, plan->memory);
 	if (p->limit->limiter.is_shared)
 		rl_share_wish(p, RL_ALLOWED);
 	return RL_ALLOWED;

@@ -234,7 +234,7 @@ charge_of(const struct request *q, struct rl_part *p)
 {
 	if (p->charged == RL_CHARGED_AS_PLANNED) {
 		p->charge = &q->charge[p - q->part];
-		rl_part_hand_out(p, p->plan.charge_id, p->plan.memory, 0);
+		rl_part_hand_out(p, p->plan.charge_id, p->plan.memory);
 	}
 	return p->charge;
 }

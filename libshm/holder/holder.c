@@ -214,6 +214,14 @@ rl_holders_mine(struct rl_holders *h, uint32_t *label)
 }
 
 uint32_t
+rl_holders_label(const struct rl_holders *h)
+{
+	uint64_t word = h->own ? rl_atomic_own_load(&h->own->word) : NONE;
+
+	return word & TAKEN ? (uint32_t)word : 0;
+}
+
+uint32_t
 rl_holders_taken(const struct rl_holders *h)
 {
 	uint32_t taken = 0;

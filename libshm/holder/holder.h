@@ -52,6 +52,9 @@ void rl_holders_free(struct rl_holders *h);
  */
 int rl_holders_mine(struct rl_holders *h, uint32_t *label);
 
+/* The same, if it has a seat already; else 0. */
+uint32_t rl_holders_label(const struct rl_holders *h);
+
 /* How many seats are taken, by the living or the dead. */
 uint32_t rl_holders_taken(const struct rl_holders *holders);
 

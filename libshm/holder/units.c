@@ -165,25 +165,6 @@ rl_units_reclaim(struct rl *rl, const struct rl_compiled *limit, struct rl_slot 
 	return load(&h) == 1 ? reclaim(rl, limit, &h, budget) : 0;
 }
 
-/* The usual case: of a process whose tally is the newest. False: it is not that, or somebody was quicker. */
-static bool
-take_more(struct rl *rl, struct rl_slot slot, uint32_t cost, uint32_t most,
-          struct rl_units_taken *taken)
-{
-	const struct rl_segment *s = &rl->segment;
-	struct rl_u128 next;
-	struct rl_view v;
-
-	if (rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero ||
-	    rl_holders_mine(rl->handle->holders, &taken->label) < 0 ||
-	    !rl_in_flight_adds(v.word, taken->label, cost, most, &next) ||
-	    !rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, next))
-		return false;
-	taken->total = rl_in_flight_total(next);
-	taken->place = rl_in_flight_place(next);
-	return true;
-}
-
 /* Reclaim, and look again: -ENOSPC holds only if the ring that was read was the state's, and still is. */
 static int
 no_place(struct rl *rl, const struct rl_compiled *limit, struct held *h, struct rl_budget *budget)
@@ -216,12 +197,13 @@ take(struct rl *rl, const struct rl_compiled *limit, struct held *h, uint32_t co
 	return 1;
 }
 
-static int
-take_any(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, uint32_t cost,
-         uint32_t most, struct rl_budget *budget, struct rl_units_taken *taken)
+int
+rl_units_take(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, uint32_t cost,
+              uint32_t most, struct rl_budget *budget, struct rl_units_taken *taken)
 {
 	struct held h = {.s = &rl->segment, .limiter = &limit->limiter, .slot = slot};
 
+	rl_budget_take(budget, LOOK_STEPS);
 	switch (rl_view_load(h.s, slot, &h.view)) {
 	case RL_SEEN_DEAD:
 		rl_table_free(&h.s->table, slot);
@@ -241,16 +223,6 @@ take_any(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, ui
 	if ((uint64_t)h.state.total + cost > most)
 		return reclaim(rl, limit, &h, budget) > 0 ? -EAGAIN : 0;
 	return take(rl, limit, &h, cost, budget, taken);
-}
-
-int
-rl_units_take(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, uint32_t cost,
-              uint32_t most, struct rl_budget *budget, struct rl_units_taken *taken)
-{
-	if (take_more(rl, slot, cost, most, taken))
-		return 1;
-	rl_budget_take(budget, LOOK_STEPS);
-	return take_any(rl, limit, slot, cost, most, budget, taken);
 }
 
 int

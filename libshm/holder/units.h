@@ -57,14 +57,7 @@ int rl_units_list(const struct rl_segment *s, const struct rl_limiter *limiter, 
 bool rl_units_were_swept(const struct rl_segment *s, const struct rl_limiter *limiter,
                          struct rl_slot slot, const struct rl_view *view);
 
-/* How a charge tells them: marked in its `place`, above the candidate's number; the rest in `epoch`. */
+/* How a charge tells them: marked in its `place`, above the candidate's number. */
 #define RL_CHARGE_HELD 0x80
-#define RL_CHARGE_PLACE_BITS 12
-
-static inline uint64_t
-rl_units_charge_id(const struct rl_units_taken *taken)
-{
-	return (uint64_t)taken->label << RL_CHARGE_PLACE_BITS | taken->place;
-}
 
 #endif

@@ -238,6 +238,12 @@ rl_holders_turn(rl_holders *)
 	return 0;
 }
 
+uint32_t
+rl_holders_label(const rl_holders *)
+{
+	return processes[current()].label;
+}
+
 int
 rl_holders_mine(rl_holders *, uint32_t *label)
 {
@@ -347,6 +353,7 @@ acquire(unsigned cost, rl_charge *hold)
 	part.budget = &budget;
 	part.candidates = candidates();
 	rl_holders_mine(NULL, &p->label);
+	part.quota.label = p->label;
 	p->units = cost;
 	rl_decide(&part, cost, RL_CHARGE);
 	p->units = 0;

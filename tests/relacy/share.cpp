@@ -274,6 +274,12 @@ rl_policy_worth_away(const rl_segment *, const rl_limiter *, const rl_quota *)
 	return 0;
 }
 
+uint32_t
+rl_holders_label(const rl_holders *)
+{
+	return 0;
+}
+
 int
 rl_units_take(rl_process *, const rl_compiled *, rl_slot, uint32_t, uint32_t, rl_budget *,
               rl_units_taken *)

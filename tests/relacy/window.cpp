@@ -131,6 +131,12 @@ rl_wish_set(const rl_segment *, uint64_t)
 	return false;
 }
 
+uint32_t
+rl_holders_label(const rl_holders *)
+{
+	return 0;
+}
+
 int
 rl_units_take(rl_process *, const rl_compiled *, rl_slot, uint32_t, uint32_t, rl_budget *,
               rl_units_taken *)
