@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rl.h"
 
+#include "decide/asked.h"
 #include "decide/check.h"
 #include "decide/usual.h"
 
 static inline __attribute__((always_inline)) int
 check_usual(struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len, uint64_t cost,
-            uint64_t now_ns, struct rl_result *result, struct rl_usual *u)
+            uint64_t now_ns, struct rl_result *result, struct rl_policy_look *look)
 {
-	if (__builtin_expect(!rl_usual_make(rl, kind, rule, key, key_len, cost, now_ns, u), 0))
+	struct rl_usual u;
+
+	if (__builtin_expect(!rl_usual_make(rl, kind, rule, key, key_len, cost, now_ns, look, &u),
+	                     0))
 		return RL_AGAIN;
-	rl_table_prefetch(&rl->segment.table, &u->candidates);
-	if (__builtin_expect(!rl_usual_find(rl, now_ns, u), 0))
+	rl_table_prefetch(&rl->segment.table, &u.candidates);
+	if (__builtin_expect(!rl_usual_find(rl, now_ns, &u), 0))
 		return RL_AGAIN;
-	return rl_usual_decide(rl, kind, rule, key, key_len, cost, now_ns, result, u);
+	return rl_usual_decide(rl, kind, rule, key, key_len, cost, now_ns, result, &u);
 }
 
 /* A call of its own, and so is the next: what it takes is no part of the frame of a usual request. */
@@ -30,9 +34,9 @@ static __attribute__((noinline)) enum rl_verdict
 check_bucket(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
              uint64_t now_ns, struct rl_result *result)
 {
-	struct rl_usual u;
+	struct rl_policy_look look;
 	int decided =
-		check_usual(rl, RL_POLICY_BUCKET, rule, key, key_len, cost, now_ns, result, &u);
+		check_usual(rl, RL_POLICY_BUCKET, rule, key, key_len, cost, now_ns, result, &look);
 
 	if (__builtin_expect(decided != RL_AGAIN, 1))
 		return (enum rl_verdict)decided;
@@ -44,13 +48,17 @@ rl_check_at(struct rl *app, int rule, const void *key, size_t key_len, uint64_t 
             uint64_t now_ns, struct rl_result *result)
 {
 	struct rl *rl = rl_here_known(app);
-	struct rl_usual u;
-	int decided = check_usual(rl, 0, rule, key, key_len, cost, now_ns, result, &u);
+	struct rl_policy_look look;
+	int decided = check_usual(rl, 0, rule, key, key_len, cost, now_ns, result, &look);
 
 	if (__builtin_expect(decided != RL_AGAIN, 1))
 		return (enum rl_verdict)decided;
-	return u.is_bucket ? check_bucket(rl, rule, key, key_len, cost, now_ns, result)
-	                   : check_any(rl, rule, key, key_len, cost, now_ns, result);
+	if (look.steps & RL_POLICY_ASKS)
+		decided = rl_asked_check(rl, rule, key, key_len, cost, now_ns, result);
+	else if (look.steps & RL_POLICY_BUCKET)
+		return check_bucket(rl, rule, key, key_len, cost, now_ns, result);
+	return decided != RL_AGAIN ? (enum rl_verdict)decided
+	                           : check_any(rl, rule, key, key_len, cost, now_ns, result);
 }
 
 enum rl_verdict

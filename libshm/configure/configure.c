@@ -92,8 +92,8 @@ rl_override_info(struct rl *rl, int rule, const struct rl_pattern *pattern,
 	if (!rl_handle_has(rl, rule) || rl_normal_pattern_of(pattern, &normal) < 0)
 		return -EINVAL;
 	if (!(rl_atomic_load(&rl_rules_at(s, rule)->flags) & (uint64_t)RL_ROW_OVERRIDES << bank) ||
-	    !rl_override_find(s, bank, rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal),
-	                      &budget, &found))
+	    !rl_override_find(s, bank, rl_normal_pattern_hash_in(s, rule, &normal), &budget,
+	                      &found))
 		return 0;
 	*override = (struct rl_override){.pattern = *pattern, .kind = found.kind};
 	memcpy(override->capacity, found.capacity, sizeof found.capacity);

@@ -99,8 +99,7 @@ check_patterns(struct rl_job *j, size_t i)
 		return -ENOMEM;
 	for (size_t o = 0; o < rule->override_count; o++) {
 		rl_normal_pattern_of(&rule->overrides[o].pattern, &normal);
-		seen[o] =
-			(struct seen){.hash = rl_normal_pattern_hash(j->s, 0, &normal).a, .at = o};
+		seen[o] = (struct seen){.hash = rl_normal_pattern_hash(j->s, &normal).a, .at = o};
 	}
 	qsort(seen, rule->override_count, sizeof *seen, compare_seen);
 	for (size_t o = 1; o < rule->override_count && error == 0; o++)

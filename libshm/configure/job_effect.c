@@ -56,8 +56,7 @@ stands(const struct rl_job *j, int id, const struct rl_override *o)
 
 	rl_normal_pattern_of(&o->pattern, &normal);
 	if (!rl_override_find(j->s, (unsigned)(j->generation % 2),
-	                      rl_normal_pattern_hash(j->s, rl_pattern_scope(id), &normal), &budget,
-	                      &found))
+	                      rl_normal_pattern_hash_in(j->s, id, &normal), &budget, &found))
 		return false;
 	return found.kind == o->kind &&
 	       (o->kind != RL_OVERRIDE_CAPACITY ||

@@ -52,7 +52,7 @@ write_overrides(const struct rl_job *j, int id, const struct rl_config_rule *rul
 		int error;
 
 		rl_normal_pattern_of(&override->pattern, &normal);
-		hash = rl_normal_pattern_hash(j->s, rl_pattern_scope(id), &normal);
+		hash = rl_normal_pattern_hash_in(j->s, id, &normal);
 		error = rl_lengths_add(&row->overrides[j->bank], &normal);
 		if (error < 0)
 			return error;

@@ -4,7 +4,6 @@
 #include "decide/expect.h"
 #include "decide/plan.h"
 #include "decide/report.h"
-#include "decide/request.h"
 #include "rule/auto_ban.h"
 #include "segment/event.h"
 #include "segment/stats.h"

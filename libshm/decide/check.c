@@ -6,6 +6,7 @@
 
 #include "decide/ahead.h"
 #include "decide/answered.h"
+#include "decide/exception.h"
 #include "decide/plan.h"
 #include "decide/several.h"
 #include "move/follow.h"
@@ -72,16 +73,87 @@ decide_alone(const struct rl_item *item, uint64_t now_ns, struct rl_part *p,
 	return verdict;
 }
 
+/*
+ * A part of a rule that has something for single keys, which is looked for if the filter says maybe. False: it is answered,
+ * in *decided, or RL_AGAIN.
+ */
+static __attribute__((noinline)) bool
+is_left_to_decide(const struct rl_item *item, const struct rl_policy_look *look, uint64_t now_ns,
+                  struct rl_part *p, struct rl_result *result, int *decided)
+{
+	struct rl_sip of_key = rl_sip_of_key(p->segment->key_start, p->key, p->key_len);
+	const struct rl_limiter *l = &p->limit->limiter;
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
+	struct rl_exception e;
+
+	*decided = RL_AGAIN;
+	p->hash = rl_sip_fold(&of_key);
+	if (rl_request_has_none(p->rl, item, p->hash, look))
+		return true;
+	if (!rl_exception_is_of_keys(look) ||
+	    !rl_exception_find(p->rl, p->rule, look, rl_hash_both(of_key), now_ns, &budget, &e))
+		return false;
+	if (e.has_override && e.override.capacity[0] > 0)
+		rl_policy_set_capacity(l, e.override.capacity[0], &p->quota);
+	*decided = rl_exception_answer(p->rl, item, l, rl_limiter_limit(l, &p->quota), &e, &budget,
+	                               now_ns, result);
+	return *decided == RL_AGAIN;
+}
+
+#define TAKEN (-2)
+
+/*
+ * TAKEN: the item, whose rule has one limit for whole keys, is that part, and is left to decide. Else it is answered, or RL_AGAIN.
+ */
+static inline __attribute__((always_inline)) int
+take(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
+     const struct rl_policy_look *look, struct rl_part *p, struct rl_result *result)
+{
+	if (!rl_request_take_limits(rl, rule, item, now_ns, look, 1, p))
+		return RL_AGAIN;
+	if (__builtin_expect((look->steps & RL_POLICY_ASKS) != 0, 0)) {
+		const struct rl_policy_look seen = *look;
+		int decided;
+
+		if (!is_left_to_decide(item, &seen, now_ns, p, result, &decided))
+			return decided;
+		rl_request_place(p, p->hash);
+	} else {
+		rl_request_place(p, rl_hash_of_key(p->segment->key_start, p->key, p->key_len));
+	}
+	return TAKEN;
+}
+
+/* By what is cached of its rule: the parts that are left to decide. 0: *decided says so already, or it is RL_AGAIN. */
+static inline __attribute__((always_inline)) unsigned
+take_cached(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
+            struct rl_part part[static RL_LIMITS_MAX], struct rl_result *result, int *decided)
+{
+	struct rl_policy_look look;
+
+	*decided = RL_AGAIN;
+	if (!rl_request_look(rl, rule, item, now_ns, &look))
+		return 0;
+	if (look.steps & (RL_POLICY_PREFIXES | RL_POLICY_MORE))
+		return rl_request_take_all(rl, rule, item, now_ns, look, part, RL_LIMITS_MAX);
+	*decided = take(rl, rule, item, now_ns, &look, part, result);
+	return *decided == TAKEN;
+}
+
 enum rl_verdict
 rl_check_one(struct rl *rl, int rule, const struct rl_item *item, const struct rl_booking *booking,
              uint64_t now_ns, struct rl_result *result)
 {
 	struct rl_result unused, *r = result ? result : &unused;
 	struct rl_part part[RL_LIMITS_MAX];
+	int decided = RL_AGAIN;
 	unsigned parts = 0;
 
 	if (!booking)
-		parts = rl_request_take(rl_here_known(rl), rule, item, now_ns, part);
+		parts = take_cached(rl_here_known(rl), rule, item, rl_clamp_now(now_ns), part,
+		                    result, &decided);
+	if (parts == 0 && decided != RL_AGAIN)
+		return (enum rl_verdict)decided;
 	if (parts == 0)
 		parts = rl_request_make(rl_here(rl), rule, item, booking, now_ns, part,
 		                        RL_LIMITS_MAX, r);

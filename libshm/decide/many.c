@@ -21,10 +21,11 @@ fetch_tags(const struct rl *rl, const struct rl_item *items, size_t count, uint6
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct rl_item *item = &items[i];
+		struct rl_policy_look look;
 
 		staged[i].is_usual = !item->charges && (item->capacity | item->flags) == 0 &&
 		                     rl_usual_make(rl, 0, item->rule, item->key, item->key_len,
-		                                   item->cost, now_ns, &staged[i].usual);
+		                                   item->cost, now_ns, &look, &staged[i].usual);
 		if (staged[i].is_usual)
 			rl_table_prefetch_tags(&rl->segment.table, &staged[i].usual.candidates);
 	}

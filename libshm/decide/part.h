@@ -81,6 +81,20 @@ rl_until(uint64_t then_ns, uint64_t now_ns)
 	return then_ns > now_ns ? then_ns - now_ns : 0;
 }
 
+static inline void
+rl_result_clear(struct rl_result *r)
+{
+	*r = (struct rl_result){.verdict = RL_ALLOWED};
+}
+
+static inline bool
+rl_result_undecided(struct rl_result *r, int error)
+{
+	r->verdict = RL_UNDECIDED;
+	r->error = error;
+	return false;
+}
+
 /* What a limit with that window says at now_ns. */
 static inline __attribute__((always_inline)) void
 rl_result_fill(struct rl_result *r, enum rl_verdict verdict, unsigned index, uint64_t window_ns,

@@ -5,84 +5,35 @@
 #include <limits.h>
 
 #include "decide/decide.h"
+#include "decide/exception.h"
 #include "move/follow.h"
-#include "rule/ban.h"
 #include "rule/ban_note.h"
 #include "rule/history.h"
 
 #define ITEM_FLAGS (unsigned)(RL_ITEM_BURST | RL_ITEM_UNDELAYED)
 
-/* Does the configuration ban the key? Without an end, and behind what rl_ban() and its like say. */
-static bool
-is_configured_ban(const struct rl_key_policy *k)
-{
-	return k->has_override && k->kind == RL_OVERRIDE_BANNED;
-}
-
-static void
-answer_banned(uint64_t until_ns, uint64_t now_ns, struct rl_result *r)
-{
-	r->reason = RL_BY_BAN;
-	r->verdict = RL_DENIED;
-	r->remaining = 0;
-	r->retry_after_ns = until_ns == RL_NEVER_NS ? RL_NEVER_NS : until_ns - now_ns;
-	r->reset_after_ns = r->retry_after_ns;
-}
-
-static bool
-is_configured_exemption(const struct rl_key_policy *k)
-{
-	return k->has_override && k->kind == RL_OVERRIDE_UNLIMITED;
-}
-
-/* A ban denies, or an exemption allows. */
-static bool
-answered_by_ban(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k, uint64_t now_ns,
-                struct rl_budget *budget, struct rl_result *r)
-{
-	struct rl_standing standing;
-
-	if (!k->has_address && rl_lengths_have_networks(&k->rule.bans))
-		k->has_address = rl_address_parse(item->key, item->key_len, &k->address);
-	rl_ban_of_key(&rl->segment, k->rule.rule, &k->rule.bans, item->key, item->key_len,
-	              k->has_address ? &k->address : NULL, now_ns, budget, &standing);
-	if (!is_configured_exemption(k) && budget->left > 0)
-		rl_standing_add_automatic(&standing);
-	if (!standing.is_found)
-		return false;
-	k->has_ban = true;
-	k->ban_slot = standing.first.slot;
-	if (standing.first.is_exemption)
-		r->reason = RL_BY_EXEMPTION;
-	else
-		answer_banned(is_configured_ban(k) && !standing.is_exempt_then ? RL_NEVER_NS
-		                                                               : standing.until_ns,
-		              now_ns, r);
-	return true;
-}
-
-/* The same by an override of the configuration. */
-static bool
-answered_by_override(const struct rl_key_policy *k, struct rl_result *r)
-{
-	if (!k->has_override || k->kind == RL_OVERRIDE_CAPACITY)
-		return false;
-	if (is_configured_ban(k))
-		answer_banned(RL_NEVER_NS, 0, r);
-	else
-		r->reason = RL_BY_EXEMPTION;
-	return true;
-}
-
 bool
 rl_request_answered_by_exception(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k,
                                  uint64_t now_ns, struct rl_budget *budget, struct rl_result *r)
 {
-	if (k->rule.has_bans && answered_by_ban(rl, item, k, now_ns, budget, r))
-		return true;
-	if (budget->left == 0)
-		return !rl_result_undecided(r, RL_ECOST);
-	return answered_by_override(k, r);
+	struct rl_exception e;
+	bool is_answered;
+
+	e.has_override = k->has_override;
+	e.override.kind = k->kind;
+	e.has_bans = k->rule.has_bans;
+	if (e.has_bans) {
+		if (!k->has_address && rl_lengths_have_networks(&k->rule.bans))
+			k->has_address = rl_address_parse(item->key, item->key_len, &k->address);
+		rl_ban_of_key(&rl->segment, k->rule.rule, &k->rule.bans, item->key, item->key_len,
+		              k->has_address ? &k->address : NULL, now_ns, budget, &e.standing);
+	}
+	is_answered = rl_exception_answers(&e, now_ns, budget, r);
+	if (rl_exception_is_noted(&e)) {
+		k->has_ban = true;
+		k->ban_slot = e.standing.first.slot;
+	}
+	return is_answered;
 }
 
 /* Without a look at a counter; if the budget has ended, because of that. */
@@ -174,16 +125,7 @@ prefix_of(const struct rl_compiled *limit, const struct rl_address *address)
 	return limit->has_prefix ? rl_compiled_prefix(limit, address) : WHOLE_KEY;
 }
 
-/* Where the key is counted, by its hash. */
-static inline __attribute__((always_inline)) void
-place_at(struct rl_part *p, uint64_t hash)
-{
-	p->hash = hash;
-	rl_part_candidates(&p->segment->table, p->limit, hash, &p->candidates);
-	rl_policy_lend(p->segment, p->limit, p->now_ns, &p->quota);
-}
-
-/* The same by a limit that is known. Limits of one prefix have one hash: so may the part before it. */
+/* Where the key is counted by a limit that is known. Limits of one prefix have one hash: so may the part before it. */
 static inline __attribute__((always_inline)) void
 place(const struct rl_address *address, const struct rl_part *before, struct rl_part *p)
 {
@@ -193,10 +135,10 @@ place(const struct rl_address *address, const struct rl_part *before, struct rl_
 		p->key = NULL;
 		p->key_len = rl_network_key(address, prefix, p->network);
 	}
-	place_at(p, before && prefix_of(before->limit, address) == prefix
-	                    ? before->hash
-	                    : rl_hash_of_key(p->segment->key_start, p->key ? p->key : p->network,
-	                                     p->key_len));
+	rl_request_place(p, before && prefix_of(before->limit, address) == prefix
+	                            ? before->hash
+	                            : rl_hash_of_key(p->segment->key_start,
+	                                             p->key ? p->key : p->network, p->key_len));
 }
 
 /* The parts of an item under each limit that counts its key. */
@@ -266,17 +208,23 @@ rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item, uint64_
                     struct rl_policy_look look, struct rl_part *parts, unsigned room)
 {
 	unsigned count = (unsigned)(look.steps >> RL_POLICY_MORE_SHIFT & RL_POLICY_MORE_MASK) + 1;
+	bool is_network = (look.steps & RL_POLICY_PREFIXES) != 0;
+	uint64_t hash = 0;
 
 	if (item->charges)
 		item->charges->count = 0;
-	if (count > room || !rl_request_has_none(rl, item, &look) ||
+	if (!is_network)
+		hash = rl_hash_of_key(rl->segment.key_start, item->key, item->key_len);
+	else if (look.steps & RL_POLICY_ASKS)
+		hash = rl_filter_hash(&rl->segment, &look.cached->policy.ask, item->key,
+		                      item->key_len);
+	if (count > room || !rl_request_has_none(rl, item, hash, &look) ||
 	    !rl_request_take_limits(rl, rule, item, now_ns, &look, count, parts))
 		return 0;
-	if (look.steps & RL_POLICY_PREFIXES)
+	if (is_network)
 		return place_networks(item, parts, count);
-	place(NULL, NULL, parts);
-	for (struct rl_part *p = parts + 1; p < parts + count; p++)
-		place_at(p, parts->hash);
+	for (struct rl_part *p = parts; p < parts + count; p++)
+		rl_request_place(p, hash);
 	return count;
 }
 

@@ -15,12 +15,6 @@ struct rl_booking {
 	uint64_t max_wait_ns;
 };
 
-static inline void
-rl_result_clear(struct rl_result *r)
-{
-	*r = (struct rl_result){.verdict = RL_ALLOWED};
-}
-
 /*
  * `rule` here and below is the item's, which is not read of it: what is looked up of a rule does not depend on the key.
  *
@@ -51,14 +45,14 @@ rl_request_look(const struct rl *rl, int rule, const struct rl_item *item, uint6
 	       rl_request_may_hold(item, look->steps);
 }
 
-/* Has the rule nothing for this key alone? */
+/* Has the rule nothing for this key alone, whose hash that is? */
 static inline __attribute__((always_inline)) bool
-rl_request_has_none(const struct rl *rl, const struct rl_item *item,
+rl_request_has_none(const struct rl *rl, const struct rl_item *item, uint64_t hash,
                     const struct rl_policy_look *look)
 {
 	return !(look->steps & RL_POLICY_ASKS) ||
 	       rl_policy_has_none_for(&rl->segment, look->cached, look->version, item->key,
-	                              item->key_len);
+	                              item->key_len, hash);
 }
 
 /* All of a part but its limit, where its key is, and what who decides sets. */
@@ -100,35 +94,21 @@ rl_request_take_limits(struct rl *rl, int rule, const struct rl_item *item, uint
 	return rl_policy_look_holds(look);
 }
 
+/* Where the key of a part is counted, by its hash, and what of a cluster's limit holds. */
+static inline __attribute__((always_inline)) void
+rl_request_place(struct rl_part *p, uint64_t hash)
+{
+	p->hash = hash;
+	rl_part_candidates(&p->segment->table, p->limit, hash, &p->candidates);
+	rl_policy_lend(p->segment, p->limit, p->now_ns, &p->quota);
+}
+
 /*
  * The same as rl_request_make() of an item whose rule is cached, and has nothing for this key alone; 0: it is
  * another one. `look` is what rl_request_look() has seen.
  */
 unsigned rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
                              struct rl_policy_look look, struct rl_part *parts, unsigned room);
-
-/* The same, with the look. A rule with one limit for whole keys is most rules: inline. */
-static inline __attribute__((always_inline)) unsigned
-rl_request_take(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
-                struct rl_part parts[static RL_LIMITS_MAX])
-{
-	const uint64_t several = RL_POLICY_PREFIXES | RL_POLICY_MORE_MASK << RL_POLICY_MORE_SHIFT;
-	struct rl_policy_look look;
-	struct rl_part *p = parts;
-
-	now_ns = rl_clamp_now(now_ns);
-	if (!rl_request_look(rl, rule, item, now_ns, &look))
-		return 0;
-	if (look.steps & several)
-		return rl_request_take_all(rl, rule, item, now_ns, look, parts, RL_LIMITS_MAX);
-	if (!rl_request_has_none(rl, item, &look) ||
-	    !rl_request_take_limits(rl, rule, item, now_ns, &look, 1, p))
-		return 0;
-	p->hash = rl_hash_of_key(p->segment->key_start, p->key, p->key_len);
-	rl_part_candidates(&p->segment->table, p->limit, p->hash, &p->candidates);
-	rl_policy_lend(p->segment, p->limit, p->now_ns, &p->quota);
-	return 1;
-}
 
 /*
  * A key's counters, whatever bans and overrides say of it, to show, forget or restore them: one part for each limit of the
@@ -152,14 +132,6 @@ static inline bool
 rl_request_is_counted(const struct rl_result *r)
 {
 	return r->verdict == RL_UNDECIDED || r->reason != RL_BY_LIMIT;
-}
-
-static inline bool
-rl_result_undecided(struct rl_result *r, int error)
-{
-	r->verdict = RL_UNDECIDED;
-	r->error = error;
-	return false;
 }
 
 #endif

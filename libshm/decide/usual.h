@@ -17,32 +17,30 @@
 #include "move/follow.h"
 
 struct rl_usual {
-	bool is_bucket; /* its rule has one, which was not asked for */
 	const struct rl_compiled *limit;
 	struct rl_quota quota; /* of a window, what rl_adds() reads of it */
 	struct rl_candidates candidates;
 	struct rl_slot slot;
 };
 
-/* What its rule says, and where its key may be. */
+/* What its rule says, which may have that `besides`. False: look->steps is of another kind, 0 or what does not hold. */
 static inline __attribute__((always_inline)) bool
-rl_usual_make(const struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
-              uint64_t cost, uint64_t now_ns, struct rl_usual *u)
+rl_usual_look(const struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
+              uint64_t cost, uint64_t now_ns, uint64_t besides, struct rl_policy_look *look,
+              struct rl_usual *u)
 {
-	const struct rl_segment *s = &rl->segment;
 	const struct rl_policy_limit *limit;
-	struct rl_policy_look look;
 
-	u->is_bucket = false;
-	if (key_len - 1 >= RL_KEY_MAX || !key || !s->is_writable ||
-	    !rl_policy_look(rl, rule, now_ns, &look))
+	look->steps = 0;
+	if (key_len - 1 >= RL_KEY_MAX || !key || !rl->segment.is_writable)
 		return false;
-	if (__builtin_expect(
-		    (look.steps & ~RL_POLICY_SHARED) != (rl_policy_plain_steps(rule) | kind), 0)) {
-		u->is_bucket = (look.steps & RL_POLICY_BUCKET) != 0;
+	if (!rl_policy_look(rl, rule, now_ns, look))
 		return false;
-	}
-	limit = &look.cached->policy.limit[0];
+	if (__builtin_expect((look->steps & ~(RL_POLICY_SHARED | besides)) !=
+	                             (rl_policy_plain_steps(rule) | kind),
+	                     0))
+		return false;
+	limit = &look->cached->policy.limit[0];
 	u->limit = rl_atomic_own_load(&limit->limit);
 	u->quota.capacity = rl_atomic_own_load(&limit->quota.capacity);
 	if (kind == RL_POLICY_BUCKET) {
@@ -55,15 +53,30 @@ rl_usual_make(const struct rl *rl, uint64_t kind, int rule, const void *key, siz
 			.step_ticks = rl_atomic_own_load(&rate->step_ticks),
 			.step_ns = rl_atomic_own_load(&rate->step_ns),
 		};
-	} else if (__builtin_expect((look.steps & RL_POLICY_SHARED) != 0, 0)) {
+	} else if (__builtin_expect((look->steps & RL_POLICY_SHARED) != 0, 0)) {
 		u->quota.away = rl_atomic_own_load(&limit->quota.away);
 		u->quota.lent.blind = rl_atomic_own_load(&limit->quota.lent.blind);
 	}
-	if (!rl_policy_look_holds(&look) || cost - 1 >= u->quota.capacity)
+	if (!rl_policy_look_holds(look) || cost - 1 >= u->quota.capacity)
 		return false;
+	return true;
+}
+
+/* Where the key of that hash may be. */
+static inline __attribute__((always_inline)) void
+rl_usual_place(const struct rl *rl, uint64_t hash, struct rl_usual *u)
+{
 	u->candidates =
-		rl_table_candidates(&s->table, u->limit->owner,
-	                            rl_hash_of_key(s->key_start, key, key_len) ^ u->limit->salt);
+		rl_table_candidates(&rl->segment.table, u->limit->owner, hash ^ u->limit->salt);
+}
+
+static inline __attribute__((always_inline)) bool
+rl_usual_make(const struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
+              uint64_t cost, uint64_t now_ns, struct rl_policy_look *look, struct rl_usual *u)
+{
+	if (!rl_usual_look(rl, kind, rule, key, key_len, cost, now_ns, 0, look, u))
+		return false;
+	rl_usual_place(rl, rl_hash_of_key(rl->segment.key_start, key, key_len), u);
 	return true;
 }
 

@@ -271,7 +271,7 @@ rl_auto_ban_count(const struct rl_segment *s, int rule, const void *key, size_t 
 	if (!s->is_writable || (uint32_t)rl_rule_row(rule) >= s->geometry.rules ||
 	    !in_force(s, rule, &ban) || rl_normal_pattern_of(&pattern, &normal) < 0)
 		return;
-	hash = rl_normal_pattern_hash(s, rl_pattern_scope(rule), &normal);
+	hash = rl_normal_pattern_hash_in(s, rule, &normal);
 	for (int tries = 0; tries < TRIES; tries++) {
 		struct rl_u128 held = {0}, *at = word_for(s, hash, &ban, now_ns, &held);
 		uint64_t fingerprint = fingerprint_of(hash, &ban), for_ns = 0;

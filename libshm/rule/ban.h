@@ -21,12 +21,6 @@ struct rl_ban {
 	uint32_t slot;     /* of one that was found: where its note is */
 };
 
-/*
- * The ban or exemption active at now_ns for a pattern under `scope`. False also if the budget ends.
- */
-bool rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern *normal,
-                 uint64_t now_ns, struct rl_budget *budget, struct rl_ban *ban);
-
 /* The bans and exemptions that apply to a key. */
 struct rl_standing {
 	bool is_found;
@@ -45,6 +39,13 @@ struct rl_standing {
 void rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths *lengths,
                    const void *key, size_t key_len, const struct rl_address *address,
                    uint64_t now_ns, struct rl_budget *budget, struct rl_standing *standing);
+
+/*
+ * One pattern of those: the bans and exemptions of this hash, the rule's and then any rule's. *standing begins with
+ * until_ns at now. False: none that comes after it decides any more.
+ */
+bool rl_ban_of_pattern(const struct rl_segment *s, int rule, struct rl_hash pattern,
+                       struct rl_budget *budget, struct rl_standing *standing);
 
 /*
  * The automatic ban, too, which holds where nobody has said otherwise: behind every ban, exemption and

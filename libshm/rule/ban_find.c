@@ -19,13 +19,14 @@ rl_ban_find_standing(const struct rl_segment *s, struct rl_hash hash, uint64_t n
 	return NULL;
 }
 
-bool
-rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern *normal,
-            uint64_t now_ns, struct rl_budget *budget, struct rl_ban *ban)
+/* The ban or exemption active at now_ns for a pattern under `scope`. False also if the budget ends. */
+static bool
+find(const struct rl_segment *s, uint64_t scope, struct rl_hash pattern, uint64_t now_ns,
+     struct rl_budget *budget, struct rl_ban *ban)
 {
 	struct rl_u128 held, *at;
 
-	at = rl_ban_find_standing(s, rl_ban_hash_of(s, scope, normal), now_ns, budget, &held);
+	at = rl_ban_find_standing(s, rl_pattern_hash_in(pattern, scope), now_ns, budget, &held);
 	if (!at)
 		return false;
 	*ban = rl_ban_unpack(held.hi);
@@ -41,13 +42,13 @@ rl_ban_find(const struct rl_segment *s, uint64_t scope, const struct rl_normal_p
  * met first, for it is of the key itself.
  */
 static bool
-go_on(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern *normal,
-      struct rl_budget *budget, struct rl_standing *standing)
+go_on(const struct rl_segment *s, uint64_t scope, struct rl_hash pattern, struct rl_budget *budget,
+      struct rl_standing *standing)
 {
 	struct rl_ban ban;
 
 	if (standing->until_ns == RL_NEVER_NS ||
-	    !rl_ban_find(s, scope, normal, standing->until_ns, budget, &ban))
+	    !find(s, scope, pattern, standing->until_ns, budget, &ban))
 		return true;
 	if (ban.is_automatic) {
 		standing->has_automatic = true;
@@ -63,6 +64,14 @@ go_on(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern
 	return !ban.is_exemption;
 }
 
+bool
+rl_ban_of_pattern(const struct rl_segment *s, int rule, struct rl_hash pattern,
+                  struct rl_budget *budget, struct rl_standing *standing)
+{
+	return go_on(s, rl_pattern_scope(rule), pattern, budget, standing) &&
+	       go_on(s, rl_pattern_scope(RL_ANY_RULE), pattern, budget, standing);
+}
+
 void
 rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths *lengths,
               const void *key, size_t key_len, const struct rl_address *address, uint64_t now_ns,
@@ -75,8 +84,7 @@ rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths *len
 	*standing = (struct rl_standing){.until_ns = now_ns};
 	while (budget->left > 0 && standing->until_ns != RL_NEVER_NS &&
 	       rl_pattern_next(&it, &normal))
-		if (!go_on(s, rl_pattern_scope(rule), &normal, budget, standing) ||
-		    !go_on(s, rl_pattern_scope(RL_ANY_RULE), &normal, budget, standing))
+		if (!rl_ban_of_pattern(s, rule, rl_ban_hash_of(s, &normal), budget, standing))
 			break;
 }
 

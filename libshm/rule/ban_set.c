@@ -140,7 +140,7 @@ set_as_change(const struct rl_segment *s, const struct rl_ban *ban,
               const struct rl_pattern *pattern, const struct rl_normal_pattern *normal,
               const struct rl_ban_words *words, bool may_replace, uint64_t now_ns)
 {
-	struct rl_hash hash = rl_ban_hash_of(s, rl_pattern_scope(ban->rule), normal);
+	struct rl_hash hash = rl_ban_hash_in(s, ban->rule, normal);
 	struct rl_change change;
 	int error;
 
@@ -287,7 +287,7 @@ rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
 
 	if (error < 0)
 		return error;
-	hash = rl_ban_hash_of(s, rl_pattern_scope(rule), &normal);
+	hash = rl_ban_hash_in(s, rule, &normal);
 	for (unsigned step = 0; step < rl_ban_steps(s); step++)
 		did |= lift(s, rl_ban_slot_at(s, hash, step), hash);
 	if (did)

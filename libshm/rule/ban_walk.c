@@ -36,8 +36,7 @@ rl_ban_info(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t 
 
 	if (error < 0)
 		return error;
-	at = rl_ban_find_standing(s, rl_ban_hash_of(s, rl_pattern_scope(rule), &normal), now_ns,
-	                          &budget, &held);
+	at = rl_ban_find_standing(s, rl_ban_hash_in(s, rule, &normal), now_ns, &budget, &held);
 	if (!at)
 		return 0;
 	ban = rl_ban_unpack(held.hi);

@@ -69,15 +69,26 @@ rl_ban_stands(uint64_t hi, uint64_t now_ns)
 	return rl_ban_unpack(hi).until_ns > now_ns;
 }
 
+/*
+ * A pattern's hash as the table of bans has it, whatever the scope: its fingerprint is the upper half of hash.a, where a
+ * whole key's is anyway.
+ */
+static inline struct rl_hash
+rl_ban_hash_of(const struct rl_segment *s, const struct rl_normal_pattern *normal)
+{
+	struct rl_hash hash = rl_normal_pattern_hash(s, normal);
+
+	if (normal->match != RL_MATCH_KEY)
+		hash.a = (uint64_t)rl_fingerprint_of(s, normal) << RL_BAN_FINGERPRINT_SHIFT |
+		         (uint32_t)hash.a;
+	return hash;
+}
+
 /* Where an entry is kept, and what is its word.lo. */
 static inline struct rl_hash
-rl_ban_hash_of(const struct rl_segment *s, uint64_t scope, const struct rl_normal_pattern *normal)
+rl_ban_hash_in(const struct rl_segment *s, int rule, const struct rl_normal_pattern *normal)
 {
-	struct rl_hash hash = rl_normal_pattern_hash(s, scope, normal);
-
-	hash.a = (uint64_t)rl_fingerprint_of(s, normal) << RL_BAN_FINGERPRINT_SHIFT |
-	         (uint32_t)hash.a;
-	return hash;
+	return rl_pattern_hash_in(rl_ban_hash_of(s, normal), rl_pattern_scope(rule));
 }
 
 /* The slot `step` < ban_slots steps from home; no division, for lookups take many. */

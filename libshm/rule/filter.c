@@ -76,13 +76,12 @@ has_beginning(const struct rl_filter_question *q, uint64_t state, uint64_t word,
 	return false;
 }
 
-/* All of `text` in one pass; its bit 0 is the whole key. */
+/* All beginnings in one pass; `lengths` has one at least. */
 static inline __attribute__((always_inline)) bool
-has_text(const struct rl_filter_question *q, uint64_t text, const unsigned char *key,
-         size_t key_len, uint64_t *hits)
+has_beginnings(const struct rl_filter_question *q, uint64_t lengths, const unsigned char *key,
+               size_t key_len, uint64_t *hits)
 {
-	uint64_t state = q->s->fingerprint_key[0], left = text & ~UINT64_C(1), word;
-	uint64_t what = rl_fingerprint_what(RL_MATCH_KEY, false, key_len);
+	uint64_t state = q->s->fingerprint_key[0], left = lengths, word;
 	size_t at = 0;
 
 	if (key_len < RL_PREFIX_MAX)
@@ -95,8 +94,7 @@ has_text(const struct rl_filter_question *q, uint64_t text, const unsigned char 
 			break;
 		state = rl_fingerprint_word(q->s, state, word);
 	}
-	return (text & 1) && rl_filter_has(q, rl_fingerprint_end(q->s, state, word, what)) &&
-	       note(hits, 0);
+	return false;
 }
 
 static inline __attribute__((always_inline)) bool
@@ -140,12 +138,14 @@ has_v6(const struct rl_filter_question *q, const struct rl_lengths *l, const str
 
 static inline __attribute__((always_inline)) bool
 has_any(const struct rl_filter_question *q, const struct rl_filter_ask *ask, const void *key,
-        size_t key_len, const struct rl_address *address, struct rl_lengths *hits)
+        size_t key_len, uint64_t hash, const struct rl_address *address, struct rl_lengths *hits)
 {
 	const struct rl_lengths *l = &ask->lengths;
-	uint64_t text = rl_atomic_own_load(&l->text);
+	uint64_t text = rl_atomic_own_load(&l->text), *of_text = hits ? &hits->text : NULL;
 
-	if (text != 0 && has_text(q, text, key, key_len, hits ? &hits->text : NULL))
+	if ((text & 1) && rl_filter_has(q, rl_fingerprint_of_key(hash)) && note(of_text, 0))
+		return true;
+	if (text > 1 && has_beginnings(q, text & ~UINT64_C(1), key, key_len, of_text))
 		return true;
 	if (address && address->bits == 32)
 		return has_v4(q, rl_atomic_own_load(&l->v4), address, hits ? &hits->v4 : NULL);
@@ -154,20 +154,21 @@ has_any(const struct rl_filter_question *q, const struct rl_filter_ask *ask, con
 
 bool
 rl_filter_has_any(struct rl_filter_question q, const struct rl_filter_ask *ask, const void *key,
-                  size_t key_len, const struct rl_address *address)
+                  size_t key_len, uint64_t hash, const struct rl_address *address)
 {
-	return has_any(&q, ask, key, key_len, address, NULL);
+	return has_any(&q, ask, key, key_len, hash, address, NULL);
 }
 
 bool
 rl_filter_narrow(const struct rl_segment *s, const struct rl_filter_ask *ask, const void *key,
-                 size_t key_len, const struct rl_address *address, struct rl_lengths *lengths)
+                 size_t key_len, uint64_t hash, const struct rl_address *address,
+                 struct rl_lengths *lengths)
 {
 	uint64_t epoch = rl_atomic_load(s->ban_epoch);
 	struct rl_filter_question q = rl_filter_question(s, ask, epoch);
 
 	*lengths = (struct rl_lengths){0};
-	has_any(&q, ask, key, key_len, address, lengths);
+	has_any(&q, ask, key, key_len, hash, address, lengths);
 	rl_atomic_fence(); /* as in rl_filter_may_have() */
 	return rl_atomic_load(s->ban_epoch) == epoch;
 }

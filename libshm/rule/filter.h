@@ -77,6 +77,7 @@ enum rl_filter_kind {
 	RL_FILTER_BANK = 4, /* of the overrides, the second */
 	RL_FILTER_NETWORKS = 8,
 	RL_FILTER_BEGINNINGS = 16,
+	RL_FILTER_KEYS = 32,
 };
 
 /* One question: the banks that are asked; NULL: none. */
@@ -118,31 +119,54 @@ rl_filter_has(const struct rl_filter_question *q, uint32_t fingerprint)
 /* How many accesses the question takes. */
 unsigned rl_filter_steps(const struct rl_filter_ask *ask);
 
-/* Any pattern of the key. */
+/* Any pattern of the key, whose hash is asked for where there are patterns of whole keys. */
 bool rl_filter_has_any(struct rl_filter_question q, const struct rl_filter_ask *ask,
-                       const void *key, size_t key_len, const struct rl_address *address);
+                       const void *key, size_t key_len, uint64_t hash,
+                       const struct rl_address *address);
+
+static inline uint64_t
+rl_filter_hash(const struct rl_segment *s, const struct rl_filter_ask *ask, const void *key,
+               size_t key_len)
+{
+	return rl_atomic_own_load(&ask->kinds) & RL_FILTER_KEYS
+	               ? rl_hash_of_key(s->key_start, key, key_len)
+	               : 0;
+}
 
 /*
- * May there be a pattern that matches the key? `address` is the key's, or NULL: it is none. What is
+ * May there be a pattern that matches the key? `hash` is rl_filter_hash(); `address` is the key's, or NULL: it is none. What is
  * asked of must be of a version that was kept, and be so still after false was returned. Part of
  * every decision where there are bans; whole keys alone are the usual case.
  */
 static inline __attribute__((always_inline)) bool
 rl_filter_may_have(const struct rl_segment *s, const struct rl_filter_ask *ask, const void *key,
-                   size_t key_len, const struct rl_address *address)
+                   size_t key_len, uint64_t hash, const struct rl_address *address)
 {
 	uint64_t epoch = rl_atomic_load(s->ban_epoch), kinds = rl_atomic_own_load(&ask->kinds);
 	const struct rl_filter_question q = rl_filter_question(s, ask, epoch);
 	bool has = kinds & (RL_FILTER_NETWORKS | RL_FILTER_BEGINNINGS)
-	                   ? rl_filter_has_any(q, ask, key, key_len, address)
-	                   : rl_filter_has(&q, rl_fingerprint_text(s, RL_MATCH_KEY, key, key_len));
+	                   ? rl_filter_has_any(q, ask, key, key_len, hash, address)
+	                   : rl_filter_has(&q, rl_fingerprint_of_key(hash));
 
 	rl_atomic_fence(); /* after the bits, whether they were being cleared: see above */
 	return has || rl_atomic_load(s->ban_epoch) != epoch;
 }
 
+/* The same where all patterns are of whole keys. */
+static inline __attribute__((always_inline)) bool
+rl_filter_may_have_key(const struct rl_segment *s, const struct rl_filter_ask *ask, uint64_t hash)
+{
+	uint64_t epoch = rl_atomic_load(s->ban_epoch);
+	const struct rl_filter_question q = rl_filter_question(s, ask, epoch);
+	bool has = rl_filter_has(&q, rl_fingerprint_of_key(hash));
+
+	rl_atomic_fence();
+	return has || rl_atomic_load(s->ban_epoch) != epoch;
+}
+
 /* Which lengths those may be of, in *lengths; false: they may be of any. Else the same. */
 bool rl_filter_narrow(const struct rl_segment *s, const struct rl_filter_ask *ask, const void *key,
-                      size_t key_len, const struct rl_address *address, struct rl_lengths *lengths);
+                      size_t key_len, uint64_t hash, const struct rl_address *address,
+                      struct rl_lengths *lengths);
 
 #endif

@@ -3,7 +3,8 @@
 #define RL_FINGERPRINT_H
 
 /*
- * A fingerprint: 32 bits of a pattern, for a filter (filter.h). It is cheap, and the fingerprints of all beginnings
+ * A fingerprint: 32 bits of a pattern, for a filter (filter.h). Of a whole key it is the upper half of the key's hash,
+ * which every decision has. Of beginnings and networks it is cheap, and the fingerprints of all beginnings
  * of a key come from one pass: a state takes in whole words of 8 bytes, and each length ends it with
  * what it has of the next one.
  *
@@ -65,7 +66,13 @@ rl_fingerprint_read(const unsigned char *key, size_t key_len, size_t at)
 }
 
 static inline uint32_t
-rl_fingerprint_text(const struct rl_segment *s, enum rl_match match, const void *text, size_t len)
+rl_fingerprint_of_key(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32);
+}
+
+static inline uint32_t
+rl_fingerprint_beginning(const struct rl_segment *s, const void *text, size_t len)
 {
 	uint64_t state = s->fingerprint_key[0];
 	size_t at = 0;
@@ -73,7 +80,7 @@ rl_fingerprint_text(const struct rl_segment *s, enum rl_match match, const void 
 	for (; len - at >= 8; at += 8)
 		state = rl_fingerprint_word(s, state, rl_fingerprint_read(text, len, at));
 	return rl_fingerprint_end(s, state, rl_fingerprint_read(text, len, at),
-	                          rl_fingerprint_what(match, false, len));
+	                          rl_fingerprint_what(RL_MATCH_PREFIX, false, len));
 }
 
 /* `hi` and `lo` are the address, masked; of IPv4 `lo` alone. */
@@ -107,8 +114,10 @@ rl_fingerprint_of(const struct rl_segment *s, const struct rl_normal_pattern *n)
 {
 	const unsigned char *address = n->network + 2; /* see rl_network_key() */
 
-	if (n->match != RL_MATCH_NETWORK)
-		return rl_fingerprint_text(s, n->match, n->bytes, n->len);
+	if (n->match == RL_MATCH_KEY)
+		return rl_fingerprint_of_key(rl_hash_of_key(s->key_start, n->bytes, n->len));
+	if (n->match == RL_MATCH_PREFIX)
+		return rl_fingerprint_beginning(s, n->bytes, n->len);
 	if (n->family == 32)
 		return rl_fingerprint_v4(s, rl_fingerprint_number(address, 4), n->length);
 	return rl_fingerprint_v6(s, rl_fingerprint_number(address, 8),

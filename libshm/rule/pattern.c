@@ -6,7 +6,8 @@
 
 #include "rl_admin.h"
 
-#define DOMAIN (UINT64_C(1) << 50) /* above any scope; apart from the hashes of keys and names */
+#define DOMAIN \
+	(UINT64_C(1) << 50) /* with a kind of pattern apart from the hashes of names and notes */
 
 static int
 normal_network(const struct rl_pattern *p, struct rl_normal_pattern *n)
@@ -40,14 +41,11 @@ rl_normal_pattern_of(const struct rl_pattern *p, struct rl_normal_pattern *n)
 }
 
 struct rl_hash
-rl_normal_pattern_hash(const struct rl_segment *s, uint64_t scope,
-                       const struct rl_normal_pattern *n)
+rl_normal_pattern_hash(const struct rl_segment *s, const struct rl_normal_pattern *n)
 {
-	uint64_t domain = DOMAIN | scope << 16 | (uint64_t)n->match << 8 | n->length;
-	struct rl_hash hash = rl_hash_with(s->key, domain, n->bytes, n->len);
-
-	hash.a |= 1;
-	return hash;
+	if (n->match == RL_MATCH_KEY)
+		return rl_hash_both(rl_sip_of_key(s->key_start, n->bytes, n->len));
+	return rl_hash_with(s->key, DOMAIN | (uint64_t)n->match << 8 | n->length, n->bytes, n->len);
 }
 
 /* The bit of a pattern in its word. */

@@ -33,9 +33,34 @@ struct rl_normal_pattern {
 /* 0; -EINVAL; or RL_EADDRESS for a network that is none. `normal` must stay where it is. */
 int rl_normal_pattern_of(const struct rl_pattern *pattern, struct rl_normal_pattern *normal);
 
-/* Where it is kept. `.a` is never 0. */
-struct rl_hash rl_normal_pattern_hash(const struct rl_segment *s, uint64_t scope,
+/*
+ * Its hash, whosever it is: of a key both words of the key's own; of another one, those of a message that no key is
+ * hashed as.
+ */
+struct rl_hash rl_normal_pattern_hash(const struct rl_segment *s,
                                       const struct rl_normal_pattern *normal);
+
+#define RL_SCOPE_STEP UINT64_C(0x9e3779b97f4a7c15) /* 2^64 divided by the golden ratio */
+
+/*
+ * What it is found by under a scope: hash.a says that it is it, and is never 0; hash.b where it is kept. One pattern
+ * has another hash.a under each scope, for a scope has 31 bits, and stands elsewhere. Two patterns have one
+ * hash.a if those of theirs differ by what their scopes do: that is by luck, for who knows what they differ by knows the secret.
+ */
+static inline struct rl_hash
+rl_pattern_hash_in(struct rl_hash hash, uint64_t scope)
+{
+	return (struct rl_hash){.a = (hash.a ^ scope << 1) | 1,
+	                        .b = hash.b + scope * RL_SCOPE_STEP};
+}
+
+/* Both, for a rule's handle or RL_ANY_RULE. */
+static inline struct rl_hash
+rl_normal_pattern_hash_in(const struct rl_segment *s, int rule,
+                          const struct rl_normal_pattern *normal)
+{
+	return rl_pattern_hash_in(rl_normal_pattern_hash(s, normal), rl_pattern_scope(rule));
+}
 
 /* Say in `lengths` that there is one such. Any process, any time. 0 or -EBUSY. */
 int rl_lengths_add(struct rl_lengths *lengths, const struct rl_normal_pattern *normal);

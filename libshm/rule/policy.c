@@ -145,7 +145,8 @@ make_askable(struct rl_policy *p, uint64_t version)
 	               (p->has_overrides ? RL_FILTER_OVERRIDES : 0u) |
 	               (p->bank == RL_BANK_B ? RL_FILTER_BANK : 0u) |
 	               (rl_lengths_have_networks(&p->ask.lengths) ? RL_FILTER_NETWORKS : 0u) |
-	               (p->ask.lengths.text > 1 ? RL_FILTER_BEGINNINGS : 0u);
+	               (p->ask.lengths.text > 1 ? RL_FILTER_BEGINNINGS : 0u) |
+	               (p->ask.lengths.text & 1 ? RL_FILTER_KEYS : 0u);
 }
 
 static uint64_t
@@ -223,22 +224,22 @@ rl_policy_load(struct rl *rl, int rule, struct rl_budget *budget, struct rl_poli
 
 static __attribute__((noinline)) bool
 may_have_address(const struct rl_segment *s, const struct rl_filter_ask *ask, const void *key,
-                 size_t key_len)
+                 size_t key_len, uint64_t hash)
 {
 	struct rl_address address;
 	bool is_address = rl_address_parse(key, key_len, &address);
 
-	return rl_filter_may_have(s, ask, key, key_len, is_address ? &address : NULL);
+	return rl_filter_may_have(s, ask, key, key_len, hash, is_address ? &address : NULL);
 }
 
 bool
 rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_cached *cached,
-                       uint64_t version, const void *key, size_t key_len)
+                       uint64_t version, const void *key, size_t key_len, uint64_t hash)
 {
 	const struct rl_filter_ask *ask = &cached->policy.ask;
 	bool may_have = rl_atomic_own_load(&ask->kinds) & RL_FILTER_NETWORKS
-	                        ? may_have_address(s, ask, key, key_len)
-	                        : rl_filter_may_have(s, ask, key, key_len, NULL);
+	                        ? may_have_address(s, ask, key, key_len, hash)
+	                        : rl_filter_may_have(s, ask, key, key_len, hash, NULL);
 
 	return !may_have && rl_change_version(s) == version;
 }

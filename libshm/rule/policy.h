@@ -37,6 +37,7 @@ struct rl_policy_limit {
 #define RL_POLICY_BUCKET (UINT64_C(1) << 58) /* some limit is a bucket of this host */
 #define RL_POLICY_MORE_SHIFT 32              /* how many limits beyond the first */
 #define RL_POLICY_MORE_MASK UINT64_C(0xf)
+#define RL_POLICY_MORE (RL_POLICY_MORE_MASK << RL_POLICY_MORE_SHIFT)
 
 static inline uint64_t
 rl_policy_plain_steps(int rule)
@@ -73,11 +74,11 @@ struct rl_policy_cached {
 };
 
 /*
- * Is what there is for single keys for others than this one? The filters say so, of a kept version that
+ * Is what there is for single keys for others than this one, of that hash? The filters say so, of a kept version that
  * was in force before and after.
  */
 bool rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_cached *cached,
-                            uint64_t version, const void *key, size_t key_len);
+                            uint64_t version, const void *key, size_t key_len, uint64_t hash);
 
 /*
  * A look at what is kept of a rule. Part of every decision.
@@ -114,6 +115,14 @@ rl_policy_look_holds(const struct rl_policy_look *look)
 {
 	rl_atomic_own_fence();
 	return rl_atomic_own_load(&look->cached->sequence) == look->sequence;
+}
+
+/* rl_policy_has_none_for() of a rule that has patterns of whole keys alone. */
+static inline __attribute__((always_inline)) bool
+rl_policy_has_none_of(const struct rl_segment *s, const struct rl_policy_look *look, uint64_t hash)
+{
+	return !rl_filter_may_have_key(s, &look->cached->policy.ask, hash) &&
+	       rl_change_version(s) == look->version;
 }
 
 /*

@@ -58,7 +58,6 @@ load_override(const struct rl_segment *s, const void *key, size_t key_len, struc
               struct rl_key_policy *k)
 {
 	struct rl_pattern_iter it = {.left = k->rule.overrides, .key = key, .key_len = key_len};
-	uint64_t scope = rl_pattern_scope(k->rule.rule);
 	struct rl_override_found found;
 	struct rl_normal_pattern normal;
 
@@ -66,7 +65,7 @@ load_override(const struct rl_segment *s, const void *key, size_t key_len, struc
 		k->has_address = rl_address_parse(key, key_len, &k->address);
 	it.address = k->has_address ? &k->address : NULL;
 	while (budget->left > 0 && rl_pattern_next(&it, &normal)) {
-		struct rl_hash hash = rl_normal_pattern_hash(s, scope, &normal);
+		struct rl_hash hash = rl_normal_pattern_hash_in(s, k->rule.rule, &normal);
 		if (rl_override_find(s, k->rule.bank, hash, budget, &found)) {
 			apply(&found, k);
 			return;
@@ -87,8 +86,8 @@ narrow(const struct rl_segment *s, const void *key, size_t key_len, struct rl_bu
 		return;
 	if (!k->has_address && rl_lengths_have_networks(&p->ask.lengths))
 		k->has_address = rl_address_parse(key, key_len, &k->address);
-	if (!rl_filter_narrow(s, &p->ask, key, key_len, k->has_address ? &k->address : NULL,
-	                      &left) ||
+	if (!rl_filter_narrow(s, &p->ask, key, key_len, rl_filter_hash(s, &p->ask, key, key_len),
+	                      k->has_address ? &k->address : NULL, &left) ||
 	    rl_change_version(s) != p->version)
 		return;
 	p->bans = rl_lengths_common(p->bans, left);

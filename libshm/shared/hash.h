@@ -8,6 +8,7 @@
  * rounds: keyed with a secret of the segment, nobody who cannot read the segment can find keys that
  * collide. Keys are hashed to 64 bits, of which two keys of n share all with a chance of n^2 / 2^65 (3e-6
  * for ten million); layout_slot.h has what a tag keeps of them. What has no table in front of it, or must not repeat, has 128.
+ * So have keys that a ban or an override names: the same 64, and as many more from three rounds on.
  */
 
 #include <stddef.h>
@@ -181,15 +182,42 @@ rl_hash_with(struct rl_hash_key key, uint64_t prefix, const void *data, size_t l
 	return rl_hash_rest(rl_hash_prefix(key, prefix), data, len);
 }
 
-/* SipHash-1-3-64 of a key, from rl_sip_start64(). Part of every decision. */
-static inline __attribute__((always_inline)) uint64_t
-rl_hash_of_key(struct rl_sip start, const void *key, size_t len)
+/* The state whose words, one over the other, are the hash of a key. From rl_sip_start64(). */
+static inline __attribute__((always_inline)) struct rl_sip
+rl_sip_of_key(struct rl_sip start, const void *key, size_t len)
 {
 	struct rl_sip s = rl_sip_message(start, key, len, 0, 1);
 
 	s.v2 ^= 0xff;
 	rl_sip_rounds(&s, 3);
-	return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+	return s;
+}
+
+static inline uint64_t
+rl_sip_fold(const struct rl_sip *s)
+{
+	return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
+}
+
+/* SipHash-1-3-64 of a key. Part of every decision. */
+static inline __attribute__((always_inline)) uint64_t
+rl_hash_of_key(struct rl_sip start, const void *key, size_t len)
+{
+	const struct rl_sip s = rl_sip_of_key(start, key, len);
+
+	return rl_sip_fold(&s);
+}
+
+/* Both words of a key: the second goes on from the state of the first, as that of a result of 128 bits does. */
+static inline struct rl_hash
+rl_hash_both(struct rl_sip of_key)
+{
+	struct rl_hash hash = {.a = rl_sip_fold(&of_key)};
+
+	of_key.v1 ^= 0xdd;
+	rl_sip_rounds(&of_key, 3);
+	hash.b = rl_sip_fold(&of_key);
+	return hash;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include "rule/ban.h"
 #include "rule/filter.h"
 #include "rule/handle.h"
+#include "rule/override.h"
 #include "segment/change.h"
 #include "stop.h"
 
@@ -40,6 +41,10 @@ assert_all(const char *text, enum rl_verdict expected)
 		assert_int_equal(check(text), expected);
 }
 
+static unsigned limits = 1;
+static const struct rl_limit each = {.capacity = 1000000, .window_ns = RL_SECOND},
+			     each_more = {.capacity = 1000000, .window_ns = 2 * RL_SECOND};
+
 static void
 start(void)
 {
@@ -48,7 +53,11 @@ start(void)
 	assert_int_equal(
 		rl_open_private(&(struct rl_options){.keys = 10, .bans = 4, .overrides = 2}, &rl),
 		0);
-	rule = test_rule(rl, "r", 1000000, RL_SECOND, 1, false);
+	rule = rl_define(rl, &(struct rl_rule){.name = "r",
+	                                       .limit = each,
+	                                       .more = &each_more,
+	                                       .more_count = limits - 1});
+	assert_true(rule >= 0);
 	now_ns = rl_now(rl);
 	assert_all("before", RL_ALLOWED); /* a key that has its slot is decided by one question */
 	assert_int_equal(rl_ban(rl, rule, &before, RL_NEVER_NS), 0);
@@ -224,14 +233,17 @@ static void
 test_a_decision_that_stops(void **state)
 {
 	(void)state;
-	bool goes_on = true;
-	for (int n = 1; goes_on; n++) {
-		assert_true(n < ACCESSES_MAX);
-		start();
-		goes_on = stop_at(n, decide, clear_under_it);
-		assert_int_equal(verdict, RL_DENIED);
-		rl_close(rl);
+	for (limits = 2; limits > 0; limits--) {
+		bool goes_on = true;
+		for (int n = 1; goes_on; n++) {
+			assert_true(n < ACCESSES_MAX);
+			start();
+			goes_on = stop_at(n, decide, clear_under_it);
+			assert_int_equal(verdict, RL_DENIED);
+			rl_close(rl);
+		}
 	}
+	limits = 1;
 }
 
 /* The same beside a configuration that is replaced twice: the second writes the bank that is asked. */
@@ -247,12 +259,14 @@ configure(uint32_t capacity)
 	assert_int_equal(rl_configure(rl, &config, 1, 0, NULL, NULL), 0);
 }
 
+static uint64_t cost; /* 0 is a peek, which is decided in another place */
+
 static void
-peek_own(void)
+ask_own(void)
 {
 	struct rl_result r;
 
-	rl_check_at(rl, rule, "own", 3, 0, T0, &r);
+	rl_check_at(rl, rule, "own", 3, cost, T0, &r);
 	limit = r.limit;
 }
 
@@ -267,7 +281,7 @@ static void
 begin_to_configure_again(void)
 {
 	configure(12);
-	rl_filter_clear(&rl->segment.override_filter, 1);
+	rl_override_clear(&rl->segment, 1);
 }
 
 static void
@@ -276,16 +290,17 @@ test_a_decision_beside_a_configuration(void **state)
 	static void (*const changes[])(void) = {configure_again, begin_to_configure_again};
 
 	(void)state;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 4; i++) {
 		bool goes_on = true;
+		cost = i < 2 ? 0 : 1;
 		for (int n = 1; goes_on; n++) {
 			assert_true(n < ACCESSES_MAX);
 			start();
 			configure(11);
 			for (int j = 0; j < 3; j++)
-				peek_own();
+				ask_own();
 			assert_int_equal(limit, 11);
-			goes_on = stop_at(n, peek_own, changes[i]);
+			goes_on = stop_at(n, ask_own, changes[i % 2]);
 			assert_true(limit == 11 || (goes_on && limit == 12));
 			rl_close(rl);
 		}

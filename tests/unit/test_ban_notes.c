@@ -76,17 +76,21 @@ test_a_note_is_kept(void **state)
 	rl_close(rl);
 }
 
+/* Of a rule of so many limits. */
 static void
-test_hits_are_requests(void **state)
+count_hits(unsigned limits)
 {
+	const struct rl_limit limit = {.capacity = 5, .window_ns = RL_SECOND},
+			      more = {.capacity = 9, .window_ns = 2 * RL_SECOND};
 	struct rl *rl = test_private(100);
-	int rule = test_rule(rl, "r", 5, RL_SECOND, 0, false);
+	int rule = rl_define(
+		rl, &(struct rl_rule){
+			    .name = "r", .limit = limit, .more = &more, .more_count = limits - 1});
 	struct rl_pattern p = rl_pattern_of("k", 1), q = rl_pattern_of("friend", 6);
 	struct rl_item items[2] = {{.rule = rule, .key = "k", .key_len = 1, .cost = 1},
 	                           {.rule = rule, .key = "other", .key_len = 5, .cost = 1}};
 	struct rl_result results[2];
 
-	(void)state;
 	assert_int_equal(rl_ban(rl, rule, &p, RL_NEVER_NS), 0);
 	assert_int_equal(rl_allow(rl, RL_ANY_RULE, &q, RL_NEVER_NS), 0);
 	for (int i = 0; i < 3; i++)
@@ -104,6 +108,14 @@ test_hits_are_requests(void **state)
 	assert_int_equal(found(rl, rule, "k").hits, 0);
 	assert_int_equal(found(rl, rule, "k").author, geteuid());
 	rl_close(rl);
+}
+
+static void
+test_hits_are_requests(void **state)
+{
+	(void)state;
+	count_hits(1);
+	count_hits(2);
 }
 
 /* Whatever is damaged of a note, or left of it by one that died: the ban stands, and nothing wrong is told. */

@@ -92,7 +92,8 @@ test_a_ban_and_its_end(void **state)
 		&(struct rl_rule){.name = "trial",
 	                          .limit = {.capacity = 1, .window_ns = RL_SECOND, .shadow = 1}});
 	assert_int_equal(ban(rl, trial, "k", until), 0);
-	assert_int_equal(check(rl, trial, "k", now, &r), RL_DENIED);
+	for (int i = 0; i < 2; i++) /* the first reads what the second keeps */
+		assert_int_equal(check(rl, trial, "k", now, &r), RL_DENIED);
 	rl_close(rl);
 }
 

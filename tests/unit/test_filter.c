@@ -92,8 +92,8 @@ are_one(const struct rl *rl, const char *a, const char *b)
 
 	rl_normal_pattern_of(&p, &n);
 	rl_normal_pattern_of(&q, &m);
-	return rl_normal_pattern_hash(&rl->segment, 0, &n).a ==
-	       rl_normal_pattern_hash(&rl->segment, 0, &m).a;
+	return rl_normal_pattern_hash(&rl->segment, &n).a ==
+	       rl_normal_pattern_hash(&rl->segment, &m).a;
 }
 
 static void
@@ -194,6 +194,7 @@ false_positives(const struct rl *rl, const struct rl_filter_ask *ask, int kind)
 		len = strcspn(text, "/*");
 		count +=
 			rl_filter_may_have(&rl->segment, ask, text, len,
+		                           rl_hash_of_key(rl->segment.key_start, text, len),
 		                           rl_address_parse(text, len, &address) ? &address : NULL);
 	}
 	return count;
@@ -209,6 +210,40 @@ fill(struct rl *rl, int kind, unsigned count)
 		struct rl_pattern p = rl_pattern_of(text, strlen(text));
 		assert_int_equal(rl_ban(rl, RL_ANY_RULE, &p, RL_NEVER_NS), 0);
 	}
+}
+
+/* One pattern under all scopes, and patterns of the same bytes, and what all of them are hashed by. */
+static void
+test_scopes(void **state)
+{
+	static const enum rl_match kinds[] = {RL_MATCH_KEY, RL_MATCH_PREFIX};
+	struct rl *rl = open_one(1, 1);
+	uint64_t seen[2][RL_RULES_MAX + 1];
+	unsigned eighths[2][8] = {{0}};
+
+	(void)state;
+	for (int kind = 0; kind < 2; kind++) {
+		const struct rl_pattern p = {.match = kinds[kind], .key = "user", .key_len = 4};
+		struct rl_normal_pattern n;
+
+		assert_int_equal(rl_normal_pattern_of(&p, &n), 0);
+		for (int row = -1; row < RL_RULES_MAX; row++) {
+			struct rl_hash hash = rl_normal_pattern_hash_in(&rl->segment, row, &n);
+			assert_int_equal(hash.a & 1, 1);
+			eighths[kind][hash.b >> 61]++;
+			seen[kind][row + 1] = hash.a;
+			for (int other = 0; other <= row; other++)
+				assert_true(seen[kind][other] != hash.a);
+			assert_true(kind == 0 || seen[0][row + 1] != hash.a);
+		}
+		for (int i = 0; i < 8; i++)
+			assert_in_range(eighths[kind][i], RL_RULES_MAX / 8 - 4,
+			                RL_RULES_MAX / 8 + 4);
+		assert_int_equal(rl_normal_pattern_hash(&rl->segment, &n).a ==
+		                         rl_hash_of_key(rl->segment.key_start, "user", 4),
+		                 kind == 0);
+	}
+	rl_close(rl);
 }
 
 /* Each segment has a secret of its own; the worst of many is judged, too. */
@@ -441,6 +476,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_like_the_table),
 		cmocka_unit_test(test_false_positives),
+		cmocka_unit_test(test_scopes),
 		cmocka_unit_test(test_a_sweep_clears_up),
 		cmocka_unit_test(test_killed_before_the_bits),
 		cmocka_unit_test(test_overrides),

@@ -65,6 +65,25 @@ test_vectors_of_64_bits(void **state)
 		assert_true(rl_hash_of_key(start, message, vectors[i].len) == vectors[i].hash);
 }
 
+/* The second word of a key depends on all of it, and on the secret, and not on the first word alone. */
+static void
+test_both_words_of_a_key(void **state)
+{
+	struct rl_sip start = rl_sip_start64(counting);
+	unsigned char key[24] = {0};
+	struct rl_hash base = rl_hash_both(rl_sip_of_key(start, key, sizeof key));
+
+	(void)state;
+	assert_true(base.a == rl_hash_of_key(start, key, sizeof key));
+	for (size_t bit = 0; bit < sizeof key * 8; bit++) {
+		key[bit / 8] = (unsigned char)(1u << bit % 8);
+		struct rl_hash h = rl_hash_both(rl_sip_of_key(start, key, sizeof key));
+		assert_in_range(__builtin_popcountll(h.b ^ base.b), 10, 54);
+		assert_in_range(__builtin_popcountll(h.b ^ base.b ^ h.a ^ base.a), 10, 54);
+		key[bit / 8] = 0;
+	}
+}
+
 static void
 test_prefix_is_part_of_the_message(void **state)
 {
@@ -106,6 +125,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reference_vectors),
 		cmocka_unit_test(test_vectors_of_64_bits),
+		cmocka_unit_test(test_both_words_of_a_key),
 		cmocka_unit_test(test_prefix_is_part_of_the_message),
 		cmocka_unit_test(test_every_input_bit_matters),
 	};
