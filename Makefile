@@ -21,7 +21,7 @@
 #   make bench      what a decision costs, beside the hardware's floor and what else people use
 #   make bench-cluster
 #                   what a cluster costs: the script, questions, a million keys, a master that dies
-#   make profile    instructions of a decision, by function
+#   make profile    instructions of each kind of decision; with LANE=admit of that one, by function
 #   make install    into PREFIX, /usr/local, with DESTDIR in front of it
 #   make uninstall  remove what was installed, and nothing else
 #   make format     lay out the sources with clang-format
@@ -40,7 +40,7 @@ say = $(if $(V),,$(info $()  $(1)$(if $(filter CC AR,$(1)),    ,  ) $@))
 NEED_BUILD := gcc libc6-dev libck-dev libjansson-dev libncurses-dev libmicrohttpd-dev libsystemd-dev \
               zlib1g-dev libzstd-dev liblzma-dev libhiredis-dev libssl-dev
 NEED_DEMO  := $(NEED_BUILD) apache2-utils
-NEED_BENCH := $(NEED_BUILD) redis-server memcached
+NEED_BENCH := $(NEED_BUILD) redis-server memcached python3
 NEED_TEST  := $(NEED_BUILD) libcmocka-dev clang libclang-rt-dev musl-tools redis-server
 NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) $(NEED_TEST) bats iproute2 spin clang-format \
               shellcheck python3-jsonschema mandoc jq tmux zsh fish \
@@ -527,14 +527,15 @@ fuzz: build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach build/v/fuzz/fuzz_rlctl 
 # Tables for people; the same as JSON; and a picture drawn from that.
 bench: build/tests/bench/bench build/rlctl
 	@$< --save build/bench.json
-	@$< --draw build/bench.json >build/bench.svg
+	@tests/bench/picture.py build/bench.json >build/bench.svg
 
 # The same of a cluster: the script, questions, a million keys in use, a master that dies. Some minutes.
 bench-cluster: build/v/whole/tests/cluster/bench
 	@$<
 
+# Instructions of each lane; with LANE=admit, by function.
 profile: build/tests/bench/bench
-	@tests/bench/profile.sh
+	@tests/bench/profile.sh $(LANE)
 
 # Where things go. /etc is left to the administrator.
 PREFIX     ?= /usr/local

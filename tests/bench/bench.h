@@ -4,13 +4,15 @@
 
 /*
  * What the sections of the benchmark share. A section measures a handful of lanes, which take
- * turns in every round, so that what disturbs the machine disturbs them alike; a ratio is taken
- * within a round, and what is told is the median of the rounds. Only ratios of one run are
- * worth quoting.
+ * turns in every round, so that what disturbs the machine disturbs them alike. What is told of a lane is
+ * the least of its rounds, beside the least of another's; and how sure that is: the rounds are
+ * cut in three, and the medians of each third's ratios, taken within a round, have a range. Of
+ * processes that meet each other, the least means little, and the median of all rounds is told. Only
+ * ratios of one run are worth quoting.
  *
- *	main -> sections (floor, hit, growth, ...) -> lanes   measuring
- *	                                           -> report  what is told -> table, JSON
- *	                                                      JSON -> picture
+ *	main -> sections (costs, growth, ...) -> lanes   measuring
+ *	                                      -> report  what is told -> table, JSON
+ *	                                                 JSON -> picture.py
  */
 
 #include <stdbool.h>
@@ -19,7 +21,8 @@
 
 #include "rl_admin.h"
 
-#define BENCH_ROUNDS_MAX 9
+#define BENCH_ROUNDS 9      /* of a section */
+#define BENCH_ROUNDS_MAX 45 /* where they are short */
 #define BENCH_T0 (UINT64_C(1700000000) * RL_SECOND)
 
 struct json_t;
@@ -29,7 +32,6 @@ struct bench {
 	bool is_quick;         /* a slice of everything: that it runs, not what comes out */
 	unsigned rounds;       /* at most BENCH_ROUNDS_MAX */
 	unsigned cpus;
-	const char *only; /* the one lane of bench_hit() to run, and tell nothing; or NULL */
 };
 
 /* One contestant. */
@@ -54,10 +56,18 @@ void lanes_measure(const struct bench *bench, const struct lane *lanes, size_t c
 
 /* Of the rounds that were not disturbed, unless all were. */
 double samples_median(const struct samples *s);
+double samples_least(const struct samples *s);
 unsigned samples_disturbed(const struct samples *s);
-struct samples samples_sum(const struct samples *a, const struct samples *b);
 struct samples samples_ratio(const struct samples *a, const struct samples *b);
-struct samples samples_difference(const struct samples *a, const struct samples *b);
+
+/* The lowest and the highest of the medians of three parts, each of rounds that followed each other. */
+struct range {
+	double low, high;
+};
+struct range samples_medians(const struct samples *s);
+
+/* The same bench with as many rounds as there can be, or in a quick run three. */
+struct bench bench_many_rounds(const struct bench *bench);
 
 /* Operations for a full round, or for a quick one. */
 uint64_t bench_n(const struct bench *bench, uint64_t n);
@@ -90,12 +100,10 @@ extern volatile uint64_t bench_sink;
 __attribute__((noreturn, format(printf, 1, 2))) void bench_die(const char *format, ...);
 
 /* The sections, in the order of the report. */
-void bench_hit(struct bench *bench);
 void bench_costs(struct bench *bench);
+void bench_lines(struct bench *bench);
 void bench_growth(struct bench *bench);
 void bench_fill(struct bench *bench);
-void bench_pages(struct bench *bench);
-void bench_features(struct bench *bench);
 void bench_scale(struct bench *bench);
 void bench_latency(struct bench *bench);
 void bench_scan(struct bench *bench);

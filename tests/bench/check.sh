@@ -4,7 +4,8 @@
 # No number of a quick run means anything.
 set -eu
 
-bench=$(dirname "$0")/../../build/tests/bench/bench
+here=$(dirname "$0")
+bench=$here/../../build/tests/bench/bench
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -18,13 +19,14 @@ fail() {
 	fail "a quick run failed"
 }
 
-expected='["hit","costs","growth","fill","pages","features","scale","latency","scan","peers","accuracy","memory","move","replay"]'
+expected='["costs","lines","growth","fill","scale","latency","scan","peers","accuracy","memory","move","replay"]'
 jq -e "[.sections[].id] == $expected" "$scratch/json" >/dev/null || fail "sections are missing"
-# Huge pages need a kernel that gives some: elsewhere, a note says why there is no row.
-jq -e '[.sections[] | select(.id != "pages") | .rows | length > 3] | all' "$scratch/json" >/dev/null ||
+jq -e '[.sections[] | select(.id != "scan") | .rows | length > 3] | all' "$scratch/json" >/dev/null ||
 	fail "a section tells nothing"
-jq -e '[.sections[].rows[] | .id as $id | select(.unit != "ns more") | select(.value > 0 | not)] == []' \
+jq -e '[.sections[].rows[] | select(.unit != "lines") | select(.value > 0 | not)] == []' \
 	"$scratch/json" >/dev/null || fail "a row was not measured"
+jq -e '[.sections[] | select(.id == "lines") | .rows[] | select((.id | test("peek")) != (.value == 0))] == []' \
+	"$scratch/json" >/dev/null || fail "a peek changes a line, or something else none"
 jq -e '[.sections[] | .id as $s | .rows[] | "\($s).\(.id)"] | length == (unique | length)' \
 	"$scratch/json" >/dev/null || fail "two rows have one name"
 jq -e '[.sections[].notes[] | select(test("skipped"))] == []' "$scratch/json" >/dev/null ||
@@ -33,17 +35,16 @@ jq -e '.sections[] | select(.id == "accuracy") | .rows[] | select(.id == "rl") |
 	"$scratch/json" >/dev/null || fail "rl admitted other than what is allowed"
 
 # A quick run has no large tables; with them made up, it draws.
-"$bench" --draw "$scratch/json" >/dev/null 2>"$scratch/log" && fail "drew a picture of rows that are not there"
+"$here/picture.py" "$scratch/json" >/dev/null 2>"$scratch/log" && fail "drew a picture of rows that are not there"
 grep -q "section 'growth' has no row 'one_1M'" "$scratch/log" || fail "did not name the row that is missing"
 jq '(.sections[] | select(.id == "growth") | .rows) |=
 	. + [.[] | select(.id | test("_1k$")) | .id |= sub("1k"; "1M")]
 	  + [.[] | select(.id | test("_1k$")) | .id |= sub("1k"; "10M")]' \
 	"$scratch/json" >"$scratch/whole"
-"$bench" --draw "$scratch/whole" >"$scratch/svg" || fail "no picture"
+"$here/picture.py" "$scratch/whole" >"$scratch/svg" || fail "no picture"
 grep -q '</svg>' "$scratch/svg" || fail "the picture has no end"
 [ "$(grep -c '<circle' "$scratch/svg")" -eq 12 ] || fail "the picture lacks points"
 
-"$bench" --draw /dev/null 2>"$scratch/log" && fail "drew a picture of nothing"
 "$bench" nonsense 2>"$scratch/log" && fail "ran a section that is none"
 grep -q "no section 'nonsense'" "$scratch/log" || fail "did not name the section that is none"
 echo "bench: every section runs"

@@ -9,11 +9,7 @@
 #define OPERATIONS 100000
 #define KEYS 750000
 #define STEPS 5
-#define EVICT STEPS /* lanes past the steps: a new key finds no slot */
-#define DENY (STEPS + 1)
-#define CELL (STEPS + 2)
-#define FOLD (STEPS + 3)
-#define LANES (STEPS + 4)
+#define LANES (STEPS + 4) /* past the steps: a new key finds no slot */
 #define TABLES (STEPS + 2)
 
 #define WINDOW (3600 * RL_SECOND)
@@ -116,49 +112,35 @@ bench_fill(struct bench *bench)
 	json_t *section = report_section(bench->report, "fill", "Slots used");
 	const struct rl_limit hour = {.capacity = RL_CAPACITY_MAX, .window_ns = WINDOW};
 	uint32_t keys = bench->is_quick ? KEYS / 100 : KEYS;
+	uint64_t n = bench_n(bench, OPERATIONS);
 	struct samples samples[LANES];
 	struct table table[TABLES];
 	struct lane lanes[LANES];
 	struct walk others;
+	const struct {
+		const char *id, *label;
+		struct walk *walk;
+	} full[LANES - STEPS] = {
+		{"evict", "no slot left: a new key evicts the least used", &table[STEPS].walk},
+		{"deny", "no slot left: a new key is denied, as on_full says",
+	         &table[STEPS - 1].walk},
+		{"cell", "no slot left: a new key is counted in a cell", &table[STEPS + 1].walk},
+		{"fold", "no slot left: a key of another rule gives way", &others},
+	};
 
 	for (int i = 0; i < STEPS; i++) {
 		make(&table[i], keys, percent[i], RL_FULL_DENY);
-		lanes[i] = (struct lane){table[i].id,
-		                         table[i].label,
-		                         ask_in_order,
-		                         &table[i],
-		                         bench_n(bench, OPERATIONS),
-		                         0};
+		lanes[i] =
+			(struct lane){table[i].id, table[i].label, ask_in_order, &table[i], n, 0};
 	}
 	make(&table[STEPS], keys, 100, RL_FULL_EVICT);
-	lanes[EVICT] = (struct lane){"evict",
-	                             "no slot left: a new key evicts the least used",
-	                             walk_insert,
-	                             &table[STEPS].walk,
-	                             bench_n(bench, 20000),
-	                             0};
-	lanes[DENY] = (struct lane){"deny",
-	                            "no slot left: a new key is denied, as on_full says",
-	                            walk_insert,
-	                            &table[STEPS - 1].walk,
-	                            bench_n(bench, 20000),
-	                            0};
 	make(&table[STEPS + 1], keys, 100, RL_FULL_RESERVE);
 	others = table[STEPS + 1].walk;
 	others.rule = bench_define(others.rl, "others", &hour);
 	others.next = 0;
-	lanes[CELL] = (struct lane){"cell",
-	                            "no slot left: a new key is counted in a cell",
-	                            walk_insert,
-	                            &table[STEPS + 1].walk,
-	                            bench_n(bench, 20000),
-	                            0};
-	lanes[FOLD] = (struct lane){"fold",
-	                            "no slot left: a key of another rule gives way",
-	                            walk_insert,
-	                            &others,
-	                            bench_n(bench, 20000),
-	                            0};
+	for (int i = 0; i < LANES - STEPS; i++)
+		lanes[STEPS + i] = (struct lane){full[i].id,   full[i].label, walk_insert,
+		                                 full[i].walk, n / 5,         0};
 	lanes_measure(bench, lanes, LANES, samples);
 	tell(section, lanes, samples);
 	for (int i = 0; i < TABLES; i++)

@@ -1,38 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "floor.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <string.h>
-#include <sys/mman.h>
 
+#include "shared/atomic.h"
 #include "shared/hash.h"
 
-#define HUGE_PAGE ((size_t)1 << 21)
-
-struct floor_words
-floor_words_make(uint64_t count, enum bench_pages pages)
-{
-	struct floor_words w = {.count = count};
-	int advice = pages == BENCH_PAGES_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
-
-	w.bytes = (count * sizeof *w.word + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	w.word = mmap(NULL, w.bytes, PROT_READ | PROT_WRITE,
-	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (w.word == MAP_FAILED)
-		bench_die("%zu bytes of memory: %s", w.bytes, strerror(errno));
-	madvise(w.word, w.bytes, advice); /* a kernel without huge pages refuses, and has none */
-	for (uint64_t i = 0; i < count; i++)
-		w.word[i] = (struct rl_u128){.lo = i};
-	return w;
-}
-
-void
-floor_words_free(struct floor_words *w)
-{
-	munmap(w->word, w->bytes);
-	w->word = NULL;
-}
+static struct rl_u128 word __attribute__((aligned(64)));
 
 void
 floor_clock(void *rl, unsigned worker, uint64_t n)
@@ -42,52 +16,71 @@ floor_clock(void *rl, unsigned worker, uint64_t n)
 		bench_sink = rl_now(rl);
 }
 
+/* As librl hashes a key, each of them made of the hash before. */
+static inline uint64_t
+hash_next(struct rl_sip start, uint64_t last)
+{
+	const uint64_t key[2] = {last, 2};
+
+	return rl_hash_of_key(start, key, sizeof key);
+}
+
+static inline struct rl_sip
+hash_start(void)
+{
+	return rl_sip_start64((struct rl_hash_key){.k0 = bench_zero + 1, .k1 = 2});
+}
+
 void
 floor_hash(void *unused, unsigned worker, uint64_t n)
 {
-	struct rl_hash_key secret = {.k0 = bench_zero + 1, .k1 = 2};
-	uint64_t key[2] = {1, 2};
+	struct rl_sip start = hash_start();
+	uint64_t last = 1;
 
 	(void)unused;
 	(void)worker;
 	for (uint64_t i = 0; i < n; i++)
-		key[0] = rl_hash_with(secret, 1, key, sizeof key).a;
-	bench_sink = key[0];
+		last = hash_next(start, last);
+	bench_sink = last;
+}
+
+static inline void
+count_on(uint64_t by)
+{
+	struct rl_u128 seen = {rl_atomic_load(&word.lo), rl_atomic_load(&word.hi)};
+
+	rl_atomic_cas16(&word, seen, (struct rl_u128){.lo = seen.lo + by, .hi = seen.hi});
 }
 
 void
-floor_cas16(void *words, unsigned worker, uint64_t n)
+floor_cas16(void *unused, unsigned worker, uint64_t n)
 {
-	struct rl_u128 *word = ((struct floor_words *)words)->word;
-	struct rl_u128 seen = *word;
+	(void)unused;
+	(void)worker;
+	for (uint64_t i = 0; i < n; i++)
+		count_on(1);
+}
 
+void
+floor_decision(void *unused, unsigned worker, uint64_t n)
+{
+	struct rl_sip start = hash_start();
+	uint64_t last = 1;
+
+	(void)unused;
 	(void)worker;
 	for (uint64_t i = 0; i < n; i++) {
-		struct rl_u128 next = {.lo = seen.lo + 1, .hi = seen.hi};
-		rl_atomic_cas16(word, seen, next);
-		seen = next;
+		last = hash_next(start, last);
+		count_on(1 + (last >> 63)); /* the one waits for the other, as in a decision */
 	}
 }
 
 void
-floor_random_cas16(void *words, unsigned worker, uint64_t n)
+floor_count(void *unused, unsigned worker, uint64_t n)
 {
-	struct floor_words *w = words;
-	uint64_t zero = bench_zero, last = worker;
+	static uint64_t line[64 * 8] __attribute__((aligned(64)));
 
-	for (uint64_t i = 0; i < n; i++) {
-		struct rl_u128 *word = &w->word[bench_pick(w->at++ + (last & zero), w->count)];
-		struct rl_u128 seen = *word, next = {.lo = seen.lo + 1, .hi = seen.hi};
-		rl_atomic_cas16(word, seen, next);
-		last = seen.lo;
-	}
-}
-
-void
-floor_count(void *counter, unsigned worker, uint64_t n)
-{
-	uint64_t *line = counter;
-
+	(void)unused;
 	(void)worker;
 	for (uint64_t i = 0; i < n; i++)
 		rl_atomic_add(&line[(unsigned)sched_getcpu() % 64 * 8], 1);

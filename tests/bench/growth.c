@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A table of 1,000 keys and one of ten million; and on huge pages. */
-#include <inttypes.h>
+/* A table of 1,000 keys and one of ten million; and on huge pages, as RL_OPEN_HUGE_PAGES asks for. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,11 +20,14 @@ static const struct size {
 	uint32_t keys;
 	const char *name;
 	double one, batch; /* targets, or 0 */
+	enum bench_pages pages;
 } sizes[] = {
-	{1000, "1k", 0, 0},
-	{100000, "100k", 0, 0},
-	{1000000, "1M", 1.3, 0.25},
-	{10000000, "10M", 1.4, 0.35},
+	{1000, "1k", 0, 0, BENCH_PAGES_AS_MOUNTED},
+	{100000, "100k", 0, 0, BENCH_PAGES_AS_MOUNTED},
+	{1000000, "1M", 1.3, 0.28, BENCH_PAGES_AS_MOUNTED},
+	{10000000, "10M", 1.4, 0.35, BENCH_PAGES_AS_MOUNTED},
+	{4000000, "4M", 0, 0, BENCH_PAGES_AS_MOUNTED},
+	{4000000, "4M_huge", 0, 0, BENCH_PAGES_HUGE},
 };
 
 /* Lanes over one table. */
@@ -41,7 +43,7 @@ fill_set(const struct bench *bench, struct set *set, struct walk *w, const char 
 		const char *id, *label;
 		void (*run)(void *walk, unsigned worker, uint64_t n);
 	} kinds[LANES] = {
-		[FLOOR] = {"floor", "CAS16, dependent, over as many states", walk_floor},
+		[FLOOR] = {"floor", "CAS16, dependent, of the table's own states", walk_floor},
 		[ONE] = {"one", "one at a time, dependent", walk_one},
 		[BATCH] = {"batch", "batches of 32, each", walk_batch},
 		[INSERT] = {"insert", "first request of a key, dependent", walk_insert},
@@ -71,12 +73,13 @@ static void
 grow(const struct bench *bench, json_t *section, const struct size *size)
 {
 	const char *reason;
-	struct walk *w = walk_open(size->keys, BENCH_PAGES_AS_MOUNTED, &reason);
+	struct walk *w = walk_open(size->keys, size->pages, &reason);
 	struct samples samples[LANES];
 	struct set set;
 
 	if (!w) {
-		report_note(section, "%s keys: skipped, %s", size->name, reason);
+		report_note(section, "%s keys: not measured, %s; see rl(7), Huge pages", size->name,
+		            reason);
 		return;
 	}
 	fill_set(bench, &set, w, size->name);
@@ -93,74 +96,4 @@ bench_growth(struct bench *bench)
 
 	for (size_t i = 0; i < count; i++)
 		grow(bench, section, &sizes[i]);
-}
-
-static void
-tell_pages(json_t *section, const struct set sets[2], const struct samples *s)
-{
-	static const char *const to[LANES] = {"the same on small pages", "the same on small pages",
-	                                      "the same on small pages", "the same on small pages"};
-
-	for (int i = 0; i < LANES; i++) {
-		report_lane(section, &sets[0].lane[i], &s[i], NULL, NULL, 0);
-		report_lane(section, &sets[1].lane[i], &s[LANES + i], &s[i], to[i], 0);
-	}
-}
-
-/* Both tables in one run, the lanes of both taking turns. */
-static void
-compare_pages(const struct bench *bench, json_t *section, struct walk *small, struct walk *huge)
-{
-	struct samples samples[2 * LANES];
-	struct lane lanes[2 * LANES];
-	struct set sets[2];
-
-	fill_set(bench, &sets[0], small, "as mounted");
-	fill_set(bench, &sets[1], huge, "huge pages");
-	memcpy(lanes, sets[0].lane, sizeof sets[0].lane);
-	memcpy(lanes + LANES, sets[1].lane, sizeof sets[1].lane);
-	lanes_measure(bench, lanes, 2 * LANES, samples);
-	tell_pages(section, sets, samples);
-}
-
-/* The mount options of /dev/shm that say how large its pages are. */
-static void
-note_mount(json_t *section)
-{
-	FILE *mounts = fopen("/proc/self/mounts", "r");
-	char line[512], huge[32] = "none, so 4 KiB pages";
-
-	while (mounts && fgets(line, sizeof line, mounts)) {
-		const char *option = strstr(line, "huge=");
-		if (strncmp(line, "tmpfs /dev/shm ", 15) == 0 && option)
-			sscanf(option, "%31[^, \n]", huge);
-	}
-	if (mounts)
-		fclose(mounts);
-	report_note(section, "/dev/shm is mounted with huge= option: %s.", huge);
-}
-
-void
-bench_pages(struct bench *bench)
-{
-	json_t *section = report_section(bench->report, "pages", "Huge pages");
-	uint32_t keys = bench->is_quick ? 50000 : 4000000;
-	const char *reason;
-	struct walk *small = walk_open(keys, BENCH_PAGES_AS_MOUNTED, &reason), *huge = NULL;
-
-	if (small)
-		huge = walk_open(keys, BENCH_PAGES_HUGE, &reason);
-	note_mount(section);
-	if (huge) {
-		report_note(section,
-		            "Asked for by RL_OPEN_HUGE_PAGES: %" PRIu64
-		            " MiB of the segment lie on them, %" PRIu32 " keys.",
-		            bench_huge_bytes() >> 20, keys);
-		compare_pages(bench, section, small, huge);
-		walk_close(huge);
-	} else {
-		report_note(section, "not measured: %s; see rl(7), Huge pages", reason);
-	}
-	if (small)
-		walk_close(small);
 }

@@ -63,6 +63,15 @@ bench_n(const struct bench *bench, uint64_t n)
 	return n > 6400 ? n / 100 : 64;
 }
 
+struct bench
+bench_many_rounds(const struct bench *bench)
+{
+	struct bench many = *bench;
+
+	many.rounds = bench->is_quick ? 3 : BENCH_ROUNDS_MAX;
+	return many;
+}
+
 /* How often this process gave its CPU away to wait for something. */
 static long
 waits(void)

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "contention.h"
-#include "histogram.h"
 #include "open.h"
 #include "report.h"
 #include "scan.h"
@@ -36,9 +35,8 @@ static const char *const contention_label[CONTENTIONS] = {
 	"a configuration every 100 ms", "sweeping, and configurations"};
 
 struct subject {
-	struct rl *rl;
-	int rule;
-	uint64_t keys, slots, at;
+	struct walk walk;
+	uint64_t slots;
 };
 
 static void
@@ -49,7 +47,7 @@ sweep(const void *subject)
 	for (uint64_t first = 0;; first = first + SLICE < s->slots ? first + SLICE : 0) {
 		uint64_t count = s->slots - first < SLICE ? s->slots - first : SLICE;
 		struct rl_swept swept = {0};
-		if (rl_sweep_slots_at(s->rl, first, count, BENCH_T0, &swept) < 0)
+		if (rl_sweep_slots_at(s->walk.rl, first, count, BENCH_T0, &swept) < 0)
 			_exit(1);
 	}
 }
@@ -60,7 +58,7 @@ scan(const void *subject)
 	const struct subject *s = subject;
 
 	for (;;)
-		scan_most(s->rl);
+		scan_most(s->walk.rl);
 }
 
 static void
@@ -80,22 +78,9 @@ reload(const void *subject)
 			                           .window_ns = 3600 * RL_SECOND,
 			                           .hard = 1}}};
 		}
-		if (rl_configure(s->rl, rules, RULES, 0, NULL, &outcome) < 0)
+		if (rl_configure(s->walk.rl, rules, RULES, 0, NULL, &outcome) < 0)
 			_exit(1);
 		usleep(RELOAD_US);
-	}
-}
-
-static void
-ask(struct subject *s, uint64_t n, struct histogram *h)
-{
-	struct rl_result r;
-
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t key[2] = {bench_pick(s->at++, s->keys), 3};
-		uint64_t start_ns = bench_clock_ns();
-		rl_check_at(s->rl, s->rule, key, sizeof key, 1, BENCH_T0, &r);
-		histogram_add(h, bench_clock_ns() - start_ns);
 	}
 }
 
@@ -112,35 +97,13 @@ ask_under_contention(const struct bench *bench, struct subject *s, enum contenti
 	if (contention == RELOADER || contention == BOTH)
 		reloader = contention_start(bench, reload, s);
 	usleep(10000);
-	ask(s, bench_n(bench, OPERATIONS), h);
+	walk_timed(&s->walk, bench_n(bench, OPERATIONS), h);
 	if (sweeper)
 		contention_stop(sweeper, "the sweeper");
 	if (scanner)
 		contention_stop(scanner, "the scanner");
 	if (reloader)
 		contention_stop(reloader, "the reloader");
-}
-
-static void
-tell(json_t *section, const struct histogram *h, const char *id, const char *label)
-{
-	static const struct {
-		const char *id, *label;
-		double share;
-	} points[] = {{"p50", "p50", 0.5},
-	              {"p99", "p99", 0.99},
-	              {"p999", "p99.9", 0.999},
-	              {"max", "max", 1}};
-
-	for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
-		char row_id[48], row_label[96];
-		snprintf(row_id, sizeof row_id, "%s_%s", id, points[i].id);
-		snprintf(row_label, sizeof row_label, "%s: %s", label, points[i].label);
-		report_row(section, &(struct row){.id = row_id,
-		                                  .label = row_label,
-		                                  .value = (double)histogram_at(h, points[i].share),
-		                                  .unit = "ns"});
-	}
 }
 
 void
@@ -151,14 +114,15 @@ bench_latency(struct bench *bench)
 		report_section(bench->report, "latency", "How long single decisions take");
 	const struct rl_limit limit = {
 		.capacity = RL_CAPACITY_MAX, .window_ns = 3600 * RL_SECOND, .hard = 1};
-	struct subject s = {.keys = bench_n(bench, KEYS)};
+	struct subject s = {.walk = {.keys = bench_n(bench, KEYS)}};
 	struct rl_info info;
 
-	s.rl = bench_open(&(struct rl_options){.keys = (uint32_t)s.keys, .ring = 1}, true);
-	s.rule = bench_define(s.rl, "latency", &limit);
-	rl_info(s.rl, &info);
+	s.walk.rl =
+		bench_open(&(struct rl_options){.keys = (uint32_t)s.walk.keys, .ring = 1}, true);
+	s.walk.rule = bench_define(s.walk.rl, "latency", &limit);
+	rl_info(s.walk.rl, &info);
 	s.slots = info.slots;
-	bench_insert(s.rl, s.rule, 0, s.keys);
+	bench_insert(s.walk.rl, s.walk.rule, 0, s.walk.keys);
 	for (uint64_t i = 0; i < bench_n(bench, OPERATIONS); i++) {
 		uint64_t start_ns = bench_clock_ns();
 		histogram_add(&clock, bench_clock_ns() - start_ns);
@@ -166,10 +130,10 @@ bench_latency(struct bench *bench)
 	for (unsigned round = 0; round < bench->rounds; round++)
 		for (int i = 0; i < CONTENTIONS; i++)
 			ask_under_contention(bench, &s, (enum contention)i, &histogram[i]);
-	tell(section, &clock, "clock", "nothing, but read the clock twice");
+	report_histogram(section, &clock, "clock", "nothing, but read the clock twice");
 	for (int i = 0; i < CONTENTIONS; i++)
-		tell(section, &histogram[i], contention_id[i], contention_label[i]);
+		report_histogram(section, &histogram[i], contention_id[i], contention_label[i]);
 	report_note(section, "one of %llu keys each; both readings of the clock are in every line",
-	            (unsigned long long)s.keys);
-	rl_close(s.rl);
+	            (unsigned long long)s.walk.keys);
+	rl_close(s.walk.rl);
 }

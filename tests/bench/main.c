@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hot.h"
 #include "report.h"
 
 volatile uint64_t bench_zero;
@@ -19,28 +20,27 @@ static const struct {
 	const char *name;
 	void (*run)(struct bench *bench);
 } sections[] = {
-	{"hit", bench_hit},     {"costs", bench_costs},       {"growth", bench_growth},
-	{"fill", bench_fill},   {"pages", bench_pages},       {"features", bench_features},
-	{"scale", bench_scale}, {"latency", bench_latency},   {"scan", bench_scan},
-	{"peers", bench_peers}, {"accuracy", bench_accuracy}, {"memory", bench_memory},
-	{"move", bench_move},   {"replay", bench_replay},
+	{"costs", bench_costs},   {"lines", bench_lines}, {"growth", bench_growth},
+	{"fill", bench_fill},     {"scale", bench_scale}, {"latency", bench_latency},
+	{"scan", bench_scan},     {"peers", bench_peers}, {"accuracy", bench_accuracy},
+	{"memory", bench_memory}, {"move", bench_move},   {"replay", bench_replay},
 };
 #define SECTIONS (sizeof sections / sizeof sections[0])
 
 static const char usage[] =
 	"usage: bench [--quick] [--json] [--save FILE] [SECTION...]\n"
-	"       bench --draw FILE\n"
 	"       bench --profile LANE\n"
+	"       bench --lanes\n"
 	"\n"
 	"  --quick      a slice of every section, for seconds: that it runs, not its numbers\n"
 	"  --json       print JSON, not tables\n"
 	"  --save FILE  write the JSON to FILE, too\n"
-	"  --draw FILE  print an SVG picture of saved JSON\n"
-	"  --profile LANE  only run a lane of the section hit, for a profiler to look at\n";
+	"  --profile LANE  only run a lane of hot.def, for a profiler to look at\n"
+	"  --lanes      print their names\n";
 
 struct arguments {
-	bool is_quick, is_json;
-	const char *save, *draw, *profile;
+	bool is_quick, is_json, is_list;
+	const char *save, *profile;
 	char **wanted;
 };
 
@@ -73,8 +73,8 @@ parse(int argc, char **argv, struct arguments *a)
 		{"quick", no_argument, NULL, 'q'},
 		{"json", no_argument, NULL, 'j'},
 		{"save", required_argument, NULL, 's'},
-		{"draw", required_argument, NULL, 'd'},
 		{"profile", required_argument, NULL, 'p'},
+		{"lanes", no_argument, NULL, 'l'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
@@ -91,11 +91,11 @@ parse(int argc, char **argv, struct arguments *a)
 		case 's':
 			a->save = optarg;
 			break;
-		case 'd':
-			a->draw = optarg;
-			break;
 		case 'p':
 			a->profile = optarg;
+			break;
+		case 'l':
+			a->is_list = true;
 			break;
 		default:
 			fputs(usage, option == 'h' ? stdout : stderr);
@@ -132,18 +132,33 @@ save(const json_t *report, const char *path)
 		bench_die("%s: cannot write the report", path);
 }
 
-static int
-draw(const char *path)
-{
-	json_error_t error;
-	json_t *report = json_load_file(path, 0, &error);
-	int status;
+#define PROFILED 1000 /* decisions, as profile.sh knows */
 
-	if (!report)
-		bench_die("%s:%d: %s", path, error.line, error.text);
-	status = picture_draw(report, stdout);
-	json_decref(report);
-	return status < 0 ? 2 : 0;
+/* Its own function, for a profiler to count from there on. */
+__attribute__((noinline)) static void
+profile_this(const struct lane *lane)
+{
+	lane->run(lane->arg, 0, PROFILED);
+}
+
+static int
+profile(const char *id)
+{
+	struct hot *hot = hot_open_one(id);
+	struct lane lane = hot_lane_of(hot, PROFILED);
+
+	lane.run(lane.arg, 0, PROFILED);
+	profile_this(&lane);
+	hot_close(hot, 1);
+	return 0;
+}
+
+static int
+list_lanes(void)
+{
+	for (size_t i = 0; i < hot_count; i++)
+		puts(hot_lanes[i].id);
+	return 0;
 }
 
 int
@@ -153,17 +168,14 @@ main(int argc, char **argv)
 	struct bench bench = {.cpus = cpus_here()};
 
 	parse(argc, argv, &a);
-	if (a.draw)
-		return draw(a.draw);
+	if (a.profile)
+		return profile(a.profile);
+	if (a.is_list)
+		return list_lanes();
 	bench.is_quick = a.is_quick;
-	bench.only = a.profile;
-	bench.rounds = a.is_quick ? 1 : BENCH_ROUNDS_MAX;
+	bench.rounds = a.is_quick ? 1 : BENCH_ROUNDS;
 	bench.report = report_create(&bench);
 	bench_pin(&bench, 0);
-	if (a.profile) {
-		bench_hit(&bench);
-		return 0;
-	}
 	for (size_t i = 0; i < SECTIONS; i++)
 		if (is_wanted(a.wanted, sections[i].name))
 			sections[i].run(&bench);

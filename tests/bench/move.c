@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "contention.h"
-#include "histogram.h"
 #include "report.h"
 #include "walk.h"
 
@@ -162,54 +161,20 @@ keep_moving(const void *subject)
 }
 
 static void
-ask_timed(struct subject *s, uint64_t n, struct histogram *h)
-{
-	struct walk *w = &s->walk;
-	struct rl_result r;
-
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t key[2] = {bench_pick(w->at++, w->keys), WALK_SALT};
-		uint64_t start_ns = bench_clock_ns();
-		rl_check_at(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r);
-		histogram_add(h, bench_clock_ns() - start_ns);
-	}
-}
-
-static void
-tell_timed(json_t *section, const struct histogram *h, const char *id, const char *label)
-{
-	double median = (double)histogram_at(h, 0.5);
-	char name[3][96];
-
-	snprintf(name[0], sizeof name[0], "%s_p50", id);
-	snprintf(name[1], sizeof name[1], "%s: p50", label);
-	report_row(section,
-	           &(struct row){.id = name[0], .label = name[1], .value = median, .unit = "ns"});
-	snprintf(name[0], sizeof name[0], "%s_p999", id);
-	snprintf(name[1], sizeof name[1], "%s: p99.9", label);
-	report_row(section, &(struct row){.id = name[0],
-	                                  .label = name[1],
-	                                  .value = (double)histogram_at(h, 0.999),
-	                                  .unit = "ns",
-	                                  .ratio = (double)histogram_at(h, 0.999) / median,
-	                                  .to = "that median",
-	                                  .target = 20});
-}
-
-static void
 measure_timed(const struct bench *bench, struct subject *s, json_t *section)
 {
 	static struct histogram alone, beside;
 	pid_t mover;
 
-	ask_timed(s, bench_n(bench, TIMED), &alone);
+	walk_timed(&s->walk, bench_n(bench, TIMED), &alone);
 	mover = contention_start(bench, keep_moving, s);
 	usleep(10000);
 	for (int i = 0; i < 10; i++)
-		ask_timed(s, bench_n(bench, TIMED), &beside);
+		walk_timed(&s->walk, bench_n(bench, TIMED), &beside);
 	contention_stop(mover, "the mover");
-	tell_timed(section, &alone, "alone", "single requests, alone");
-	tell_timed(section, &beside, "beside", "single requests, while a process moves all keys");
+	report_histogram(section, &alone, "alone", "single requests, alone");
+	report_histogram(section, &beside, "beside",
+	                 "single requests, while a process moves all keys");
 	if (slots_before(s->walk.rl) > 0) /* it was ended while they moved */
 		move_all(s->walk.rl);
 }

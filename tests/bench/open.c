@@ -12,8 +12,9 @@
 
 #define SHM_DIRECTORY "/dev/shm"
 
-uint64_t
-bench_huge_bytes(void)
+/* Bytes of shared memory in this process that lie on huge pages. */
+static uint64_t
+huge_bytes(void)
 {
 	FILE *smaps = fopen("/proc/self/smaps", "r");
 	uint64_t sum = 0, kib;
@@ -118,7 +119,7 @@ bench_open(const struct rl_options *options, bool is_cached)
 struct rl *
 bench_open_pages(const struct rl_options *options, enum bench_pages pages, const char **reason)
 {
-	uint64_t before = bench_huge_bytes();
+	uint64_t before = huge_bytes();
 	struct rl_options o = *options;
 	struct rl *rl;
 	int error;
@@ -129,7 +130,7 @@ bench_open_pages(const struct rl_options *options, enum bench_pages pages, const
 		*reason = rl_strerror(error);
 		return NULL;
 	}
-	if (pages == BENCH_PAGES_HUGE && bench_huge_bytes() == before) {
+	if (pages == BENCH_PAGES_HUGE && huge_bytes() == before) {
 		*reason = "the kernel gave no huge pages";
 		rl_close(rl);
 		return NULL;

@@ -27,9 +27,6 @@ struct rl *bench_open(const struct rl_options *options, bool is_cached);
 struct rl *bench_open_pages(const struct rl_options *options, enum bench_pages pages,
                             const char **reason);
 
-/* Bytes of shared memory in this process that lie on huge pages. */
-uint64_t bench_huge_bytes(void);
-
 /* Define a rule, or one of one limit. Die on errors. */
 int bench_define_rule(struct rl *rl, const struct rl_rule *rule);
 int bench_define(struct rl *rl, const char *name, const struct rl_limit *limit);

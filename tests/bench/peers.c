@@ -124,20 +124,17 @@ static void
 tell_peer(json_t *section, const struct workload *w, const struct peer *peer,
           const struct samples *s, const struct samples *rl)
 {
-	struct samples ratio = samples_ratio(s, rl);
+	struct lane lane = {.id = "", .workers = w->workers};
+	struct row row = report_row_of(&lane, s, rl, peer == &peer_rl ? NULL : "rl");
 	char id[64], label[128];
 
 	snprintf(id, sizeof id, "%s_%s", w->id, peer->id);
 	snprintf(label, sizeof label, "%s: %s", w->label, peer->label);
-	report_row(section, &(struct row){.id = id,
-	                                  .label = label,
-	                                  .value = samples_median(s),
-	                                  .unit = "ns",
-	                                  .ratio = samples_median(&ratio),
-	                                  .to = peer == &peer_rl ? NULL : "rl",
-	                                  .target = peer == &peer_mutexes ? w->target : 0,
-	                                  .is_at_least = true,
-	                                  .disturbed = samples_disturbed(s)});
+	row.id = id;
+	row.label = label;
+	row.target = peer == &peer_mutexes ? w->target : 0;
+	row.is_at_least = true;
+	report_row(section, &row);
 }
 
 static void

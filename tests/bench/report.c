@@ -81,6 +81,25 @@ report_section(json_t *report, const char *id, const char *title)
 	return s;
 }
 
+static bool
+is_within(const struct row *row, double value)
+{
+	return row->is_at_least ? value >= row->target : value <= row->target;
+}
+
+static void
+set_target(json_t *r, const struct row *row)
+{
+	double best = row->to ? row->ratio : row->value, worst = best;
+
+	if (row->medians.high > 0)
+		worst = row->is_at_least ? row->medians.low : row->medians.high;
+	set(r, "target", json_real(row->target));
+	set(r, "is_at_least", json_boolean(row->is_at_least));
+	set(r, "is_met", json_boolean(is_within(row, worst)));
+	set(r, "is_met_at_best", json_boolean(is_within(row, best)));
+}
+
 void
 report_row(json_t *section, const struct row *row)
 {
@@ -94,34 +113,46 @@ report_row(json_t *section, const struct row *row)
 		set(r, "ratio", json_real(row->ratio));
 		set(r, "to", json_string(row->to));
 	}
-	if (row->target > 0) {
-		bool is_met =
-			row->is_at_least ? row->ratio >= row->target : row->ratio <= row->target;
-		set(r, "target", json_real(row->target));
-		set(r, "is_at_least", json_boolean(row->is_at_least));
-		set(r, "is_met", json_boolean(is_met));
+	if (row->medians.high > 0) {
+		set(r, "low", json_real(row->medians.low));
+		set(r, "high", json_real(row->medians.high));
 	}
+	if (row->target > 0)
+		set_target(r, row);
 	if (row->disturbed > 0)
 		set(r, "disturbed", json_integer(row->disturbed));
 	append(json_object_get(section, "rows"), r);
+}
+
+struct row
+report_row_of(const struct lane *lane, const struct samples *s, const struct samples *to,
+              const char *to_label)
+{
+	double (*which)(const struct samples *s) =
+		lane->workers > 0 ? samples_median : samples_least;
+	struct row row = {.id = lane->id,
+	                  .label = lane->label,
+	                  .value = which(s),
+	                  .unit = "ns",
+	                  .medians = samples_medians(s),
+	                  .to = to_label,
+	                  .disturbed = samples_disturbed(s)};
+
+	if (to_label) {
+		struct samples ratio = samples_ratio(s, to);
+		row.medians = samples_medians(&ratio);
+		row.ratio = lane->workers > 0 ? samples_median(&ratio) : row.value / which(to);
+	}
+	return row;
 }
 
 void
 report_lane(json_t *section, const struct lane *lane, const struct samples *s,
             const struct samples *to, const char *to_label, double target)
 {
-	struct row row = {.id = lane->id,
-	                  .label = lane->label,
-	                  .value = samples_median(s),
-	                  .unit = "ns",
-	                  .to = to_label,
-	                  .target = target,
-	                  .disturbed = samples_disturbed(s)};
+	struct row row = report_row_of(lane, s, to, to_label);
 
-	if (to_label) {
-		struct samples ratio = samples_ratio(s, to);
-		row.ratio = samples_median(&ratio);
-	}
+	row.target = target;
 	report_row(section, &row);
 }
 
@@ -135,4 +166,26 @@ report_note(json_t *section, const char *format, ...)
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	append(json_object_get(section, "notes"), json_string(text));
+}
+
+void
+report_histogram(json_t *section, const struct histogram *h, const char *id, const char *label)
+{
+	static const struct {
+		const char *id, *label;
+		double share;
+	} points[] = {{"p50", "p50", 0.5},
+	              {"p99", "p99", 0.99},
+	              {"p999", "p99.9", 0.999},
+	              {"max", "max", 1}};
+
+	for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
+		char row_id[48], row_label[96];
+		snprintf(row_id, sizeof row_id, "%s_%s", id, points[i].id);
+		snprintf(row_label, sizeof row_label, "%s: %s", label, points[i].label);
+		report_row(section, &(struct row){.id = row_id,
+		                                  .label = row_label,
+		                                  .value = (double)histogram_at(h, points[i].share),
+		                                  .unit = "ns"});
+	}
 }

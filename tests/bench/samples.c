@@ -21,63 +21,71 @@ samples_disturbed(const struct samples *s)
 	return disturbed;
 }
 
-double
-samples_median(const struct samples *s)
+/* Those that count, the least first; how many. */
+static unsigned
+sort(const struct samples *s, double sorted[BENCH_ROUNDS_MAX])
 {
 	bool drops = samples_disturbed(s) < s->count;
-	double sorted[BENCH_ROUNDS_MAX];
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < s->count; i++)
 		if (!drops || !s->is_disturbed[i])
 			sorted[count++] = s->ns[i];
 	qsort(sorted, count, sizeof sorted[0], by_size);
-	return sorted[count / 2];
+	return count;
 }
 
-enum operation {
-	SUM,
-	DIFFERENCE,
-	RATIO,
-};
+double
+samples_median(const struct samples *s)
+{
+	double sorted[BENCH_ROUNDS_MAX];
+
+	return sorted[sort(s, sorted) / 2];
+}
+
+double
+samples_least(const struct samples *s)
+{
+	double sorted[BENCH_ROUNDS_MAX];
+
+	sort(s, sorted);
+	return sorted[0];
+}
+
+static double
+median_of_part(const struct samples *s, unsigned part, unsigned parts)
+{
+	unsigned first = s->count * part / parts, end = s->count * (part + 1) / parts;
+	struct samples some = {.count = end - first};
+
+	for (unsigned i = 0; i < some.count; i++) {
+		some.ns[i] = s->ns[first + i];
+		some.is_disturbed[i] = s->is_disturbed[first + i];
+	}
+	return samples_median(&some);
+}
+
+struct range
+samples_medians(const struct samples *s)
+{
+	unsigned parts = s->count < 3 ? 1 : 3;
+	double median[3];
+
+	for (unsigned i = 0; i < parts; i++)
+		median[i] = median_of_part(s, i, parts);
+	qsort(median, parts, sizeof median[0], by_size);
+	return (struct range){median[0], median[parts - 1]};
+}
 
 /* Round by round; disturbed where one of both was. */
-static struct samples
-combine(const struct samples *a, const struct samples *b, enum operation operation)
+struct samples
+samples_ratio(const struct samples *a, const struct samples *b)
 {
 	struct samples s = {.count = a->count};
 
 	for (unsigned i = 0; i < a->count; i++) {
 		s.is_disturbed[i] = a->is_disturbed[i] || b->is_disturbed[i];
-		switch (operation) {
-		case SUM:
-			s.ns[i] = a->ns[i] + b->ns[i];
-			break;
-		case DIFFERENCE:
-			s.ns[i] = a->ns[i] - b->ns[i];
-			break;
-		case RATIO:
-			s.ns[i] = a->ns[i] / b->ns[i];
-			break;
-		}
+		s.ns[i] = a->ns[i] / b->ns[i];
 	}
 	return s;
-}
-
-struct samples
-samples_sum(const struct samples *a, const struct samples *b)
-{
-	return combine(a, b, SUM);
-}
-
-struct samples
-samples_difference(const struct samples *a, const struct samples *b)
-{
-	return combine(a, b, DIFFERENCE);
-}
-
-struct samples
-samples_ratio(const struct samples *a, const struct samples *b)
-{
-	return combine(a, b, RATIO);
 }

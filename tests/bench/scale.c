@@ -46,6 +46,22 @@ ask(void *subject, unsigned worker, uint64_t n)
 	}
 }
 
+/* How many decisions there are in the time of one of the others. */
+static void
+tell_speedup(json_t *section, const struct lane *lane, const struct samples *s,
+             const struct samples *others, const char *to, double target)
+{
+	struct samples speedup = samples_ratio(others, s);
+	struct row row = report_row_of(lane, s, NULL, NULL);
+
+	row.to = to;
+	row.ratio = samples_median(&speedup);
+	row.medians = samples_medians(&speedup);
+	row.target = target;
+	row.is_at_least = true;
+	report_row(section, &row);
+}
+
 static void
 tell(const struct bench *bench, json_t *section, const struct lane *lanes, const struct samples *s,
      enum kind kind)
@@ -53,35 +69,9 @@ tell(const struct bench *bench, json_t *section, const struct lane *lanes, const
 	bool has_pair = bench->cpus >= 2;
 
 	report_lane(section, &lanes[0], &s[0], NULL, NULL, 0);
-	for (int i = 1; i < COUNTS; i++) {
-		struct samples speedup = samples_ratio(&s[0], &s[i]);
-		report_row(section,
-		           &(struct row){.id = lanes[i].id,
-		                         .label = lanes[i].label,
-		                         .value = samples_median(&s[i]),
-		                         .unit = "ns",
-		                         .ratio = samples_median(&speedup),
-		                         .to = "the decisions of one process",
-		                         .target = i == 1 && has_pair ? kinds[kind].target : 0,
-		                         .is_at_least = true});
-	}
-}
-
-/* Two processes at one key, without and with it. */
-static void
-tell_prefetch(const struct bench *bench, json_t *section, const struct samples *without,
-              const struct samples *with)
-{
-	struct samples speedup = samples_ratio(&without[1], &with[1]);
-
-	report_row(section, &(struct row){.id = "prefetch_speedup",
-	                                  .label = "one key, admitted: 2 processes, prefetch 64",
-	                                  .value = samples_median(&with[1]),
-	                                  .unit = "ns",
-	                                  .ratio = samples_median(&speedup),
-	                                  .to = "the decisions without it",
-	                                  .target = bench->cpus >= 2 ? 3 : 0,
-	                                  .is_at_least = true});
+	for (int i = 1; i < COUNTS; i++)
+		tell_speedup(section, &lanes[i], &s[i], &s[0], "the decisions of one process",
+		             i == 1 && has_pair ? kinds[kind].target : 0);
 }
 
 void
@@ -104,6 +94,9 @@ bench_scale(struct bench *bench)
 		[DENIED] = {rl, bench_define(rl, "denied", &shut), 0},
 	};
 	char id[KINDS * COUNTS][32], label[KINDS * COUNTS][96];
+	const struct lane ahead_of = {.id = "prefetch_speedup",
+	                              .label = "one key, admitted: 2 processes, prefetch 64",
+	                              .workers = 2};
 	struct lane lanes[KINDS * COUNTS];
 	struct samples samples[KINDS * COUNTS];
 
@@ -119,7 +112,9 @@ bench_scale(struct bench *bench)
 	lanes_measure(bench, lanes, KINDS * COUNTS, samples);
 	for (int i = 0; i < KINDS; i++)
 		tell(bench, section, &lanes[i * COUNTS], &samples[i * COUNTS], (enum kind)i);
-	tell_prefetch(bench, section, &samples[ADMITTED * COUNTS], &samples[PREFETCHED * COUNTS]);
+	tell_speedup(section, &ahead_of, &samples[PREFETCHED * COUNTS + 1],
+	             &samples[ADMITTED * COUNTS + 1], "the decisions without it",
+	             bench->cpus >= 2 ? 3 : 0);
 	report_note(section,
 	            "ns of wall time for each decision of all processes together; "
 	            "%u CPUs, one process pinned to each in turn",

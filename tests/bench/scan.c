@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What it takes to look through a large table, beside reading its memory, and what decisions
- * notice of it. The segment is about the smallest there can be for so many keys: the more it keeps of
+ * What it takes to look through a large table, beside reading its memory; latency.c has what decisions notice
+ * of it. The segment is about the smallest there can be for so many keys: the more it keeps of
  * each, the less of it a scan has to read.
  */
 #include "scan.h"
 
-#include "contention.h"
 #include "report.h"
 #include "rule/handle.h"
 #include "walk.h"
 
 #define KEYS 7500000 /* ten million slots, 67 % of them used */
-#define OPERATIONS 1000000
 
 struct most {
 	uint64_t keys;
@@ -92,20 +90,6 @@ run_read(void *walk, unsigned worker, uint64_t n)
 }
 
 static void
-scan_on(const void *walk)
-{
-	for (;;)
-		run_most((void *)walk, 0, 0);
-}
-
-static void
-read_on(const void *walk)
-{
-	for (;;)
-		run_read((void *)walk, 0, 0);
-}
-
-static void
 tell_scans(const struct bench *bench, json_t *section, struct walk *w, uint64_t slots)
 {
 	struct lane lanes[] = {
@@ -119,55 +103,6 @@ tell_scans(const struct bench *bench, json_t *section, struct walk *w, uint64_t 
 	report_lane(section, &lanes[0], &s[0], NULL, NULL, 0);
 	report_lane(section, &lanes[1], &s[1], &s[0], "reading the memory", 2);
 	report_lane(section, &lanes[2], &s[2], &s[0], "reading the memory", 0);
-}
-
-static const struct {
-	const char *id, *label;
-	void (*run)(const void *walk); /* NULL: nobody */
-} contenders[] = {
-	{"alone", "a decision: alone, one of all keys", NULL},
-	{"beside_scan", "a decision: beside a process that scans all the time", scan_on},
-	{"beside_read", "a decision: beside one that reads the memory all the time", read_on},
-};
-#define CONTENTIONS (sizeof contenders / sizeof contenders[0])
-
-static double
-measure_beside(const struct bench *bench, const struct lane *lane, size_t contention)
-{
-	struct bench once = *bench;
-	struct samples one;
-	pid_t pid = 0;
-
-	once.rounds = 1;
-	if (contenders[contention].run)
-		pid = contention_start(bench, contenders[contention].run, lane->arg);
-	lanes_measure(&once, lane, 1, &one);
-	if (pid)
-		contention_stop(pid, contenders[contention].id);
-	return one.ns[0];
-}
-
-/* The lanes of lanes_measure(), each under its contention. */
-static void
-tell_workers(const struct bench *bench, json_t *section, struct walk *w)
-{
-	struct lane lanes[CONTENTIONS];
-	struct samples s[CONTENTIONS];
-
-	for (size_t i = 0; i < CONTENTIONS; i++)
-		lanes[i] = (struct lane){.id = contenders[i].id,
-		                         .label = contenders[i].label,
-		                         .run = walk_one,
-		                         .arg = w,
-		                         .n = bench_n(bench, OPERATIONS)};
-	for (unsigned round = 0; round < bench->rounds; round++) {
-		for (size_t i = 0; i < CONTENTIONS; i++) {
-			s[i].count = round + 1;
-			s[i].ns[round] = measure_beside(bench, &lanes[i], i);
-		}
-	}
-	for (size_t i = 0; i < CONTENTIONS; i++)
-		report_lane(section, &lanes[i], &s[i], &s[0], i > 0 ? "alone" : NULL, 0);
 }
 
 void
@@ -184,7 +119,6 @@ bench_scan(struct bench *bench)
 	}
 	rl_info(w->rl, &info);
 	tell_scans(bench, section, w, info.slots);
-	tell_workers(bench, section, w);
 	report_note(section, "%llu slots, %llu of them used; a segment of %llu bytes a slot",
 	            (unsigned long long)info.slots, (unsigned long long)rl_fill(w->rl),
 	            (unsigned long long)(info.bytes / info.slots));

@@ -28,16 +28,31 @@ print_value(const json_t *row, FILE *out)
 }
 
 static void
+print_target(const json_t *row, FILE *out)
+{
+	const char *how = "missed";
+
+	if (json_is_true(json_object_get(row, "is_met")))
+		how = "met";
+	else if (json_is_true(json_object_get(row, "is_met_at_best")))
+		how = "met at best";
+	fprintf(out, "; target %s %.2f: %s",
+	        json_is_true(json_object_get(row, "is_at_least")) ? ">=" : "<=",
+	        number_of(row, "target"), how);
+}
+
+static void
 print_row(const json_t *row, FILE *out)
 {
 	print_value(row, out);
 	if (json_object_get(row, "ratio"))
-		fprintf(out, " %7.2f x %s", number_of(row, "ratio"), text_of(row, "to"));
+		fprintf(out, " %7.2f", number_of(row, "ratio"));
+	if (json_object_get(row, "high"))
+		fprintf(out, " (%.2f-%.2f)", number_of(row, "low"), number_of(row, "high"));
+	if (json_object_get(row, "to"))
+		fprintf(out, " x %s", text_of(row, "to"));
 	if (json_object_get(row, "target"))
-		fprintf(out, "; target %s %.2f: %s",
-		        json_is_true(json_object_get(row, "is_at_least")) ? ">=" : "<=",
-		        number_of(row, "target"),
-		        json_is_true(json_object_get(row, "is_met")) ? "met" : "missed");
+		print_target(row, out);
 	if (json_object_get(row, "disturbed"))
 		fprintf(out, " (%.0f rounds dropped)", number_of(row, "disturbed"));
 	fputc('\n', out);
@@ -62,7 +77,7 @@ table_print(const json_t *report, FILE *out)
 	size_t i;
 	json_t *section;
 
-	fprintf(out, "%s, %.0f CPUs, Linux %s, %s; medians of %.0f rounds\n",
+	fprintf(out, "%s, %.0f CPUs, Linux %s, %s; the best of %.0f rounds or more (and medians)\n",
 	        text_of(machine, "cpu"), number_of(machine, "cpus"), text_of(machine, "kernel"),
 	        text_of(machine, "compiler"), number_of(report, "rounds"));
 	json_array_foreach(json_object_get(report, "sections"), i, section)

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "rule/handle.h"
+
 #define WINDOW (3600 * RL_SECOND)
 
 struct walk *
@@ -12,16 +14,13 @@ walk_open(uint32_t capacity, enum bench_pages pages, const char **reason)
 	const struct rl_limit limit = {.capacity = RL_CAPACITY_MAX, .window_ns = WINDOW};
 	struct rl *rl = bench_open_pages(&options, pages, reason);
 	struct walk *w = rl ? calloc(1, sizeof *w) : NULL;
-	struct rl_info info;
 
 	if (!rl)
 		return NULL;
 	if (!w)
 		bench_die("no memory");
-	rl_info(rl, &info);
 	w->rl = rl;
 	w->rule = bench_define(rl, "walk", &limit);
-	w->words = floor_words_make(info.slots, pages);
 	w->keys = w->next = (uint64_t)capacity * 9 / 10;
 	bench_insert(rl, w->rule, 0, w->keys);
 	return w;
@@ -30,7 +29,6 @@ walk_open(uint32_t capacity, enum bench_pages pages, const char **reason)
 void
 walk_close(struct walk *w)
 {
-	floor_words_free(&w->words);
 	rl_close(w->rl);
 	free(w);
 }
@@ -85,10 +83,33 @@ walk_insert(void *walk, unsigned worker, uint64_t n)
 	}
 }
 
+/* Each is replaced by itself: nothing of the table changes. */
 void
 walk_floor(void *walk, unsigned worker, uint64_t n)
 {
 	struct walk *w = walk;
+	const struct rl_table *t = &w->rl->segment.table;
+	uint64_t zero = bench_zero, last = worker, states = (uint64_t)t->buckets * RL_BUCKET_SLOTS;
 
-	floor_random_cas16(&w->words, worker, n);
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t at = bench_pick(w->at++ + (last & zero), states);
+		struct rl_u128 *state =
+			&t->bucket[at / RL_BUCKET_SLOTS].state[at % RL_BUCKET_SLOTS];
+		struct rl_u128 seen = *state;
+		rl_atomic_cas16(state, seen, seen);
+		last = seen.lo;
+	}
+}
+
+void
+walk_timed(struct walk *w, uint64_t n, struct histogram *h)
+{
+	struct rl_result r;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t key[2] = {bench_pick(w->at++, w->keys), WALK_SALT};
+		uint64_t start_ns = bench_clock_ns();
+		rl_check_at(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r);
+		histogram_add(h, bench_clock_ns() - start_ns);
+	}
 }

@@ -4,7 +4,7 @@
 
 /* Requests all over a table that is larger than the caches: lanes over it. */
 
-#include "floor.h"
+#include "histogram.h"
 #include "open.h"
 
 #define WALK_BATCH 32
@@ -12,10 +12,9 @@
 struct walk {
 	struct rl *rl;
 	int rule;
-	struct floor_words words; /* the floor: as many as the table has states */
-	uint64_t keys;            /* numbered from 0, that are in the table */
-	uint64_t next;            /* the first that is not */
-	uint64_t at;              /* requests so far: no two rounds ask about the same keys */
+	uint64_t keys; /* numbered from 0, that are in the table */
+	uint64_t next; /* the first that is not */
+	uint64_t at;   /* requests so far: no two rounds ask about the same keys */
 };
 
 #define WALK_SALT 3 /* second word of every key; the first is its number */
@@ -27,6 +26,10 @@ void walk_close(struct walk *walk);
 void walk_one(void *walk, unsigned worker, uint64_t n);    /* each request waits for the last */
 void walk_batch(void *walk, unsigned worker, uint64_t n);  /* WALK_BATCH at a time */
 void walk_insert(void *walk, unsigned worker, uint64_t n); /* keys not seen before, as walk_one */
-void walk_floor(void *walk, unsigned worker, uint64_t n);  /* CAS16 alone, as walk_one */
+void walk_floor(void *walk, unsigned worker,
+                uint64_t n); /* CAS16 alone, on the table's own states */
+
+/* walk_one(), none waiting for the last, each timed. */
+void walk_timed(struct walk *walk, uint64_t n, struct histogram *h);
 
 #endif
