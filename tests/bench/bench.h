@@ -107,6 +107,7 @@ void bench_fill(struct bench *bench);
 void bench_scale(struct bench *bench);
 void bench_latency(struct bench *bench);
 void bench_scan(struct bench *bench);
+void bench_tables(struct bench *bench);
 void bench_peers(struct bench *bench);
 void bench_accuracy(struct bench *bench);
 void bench_memory(struct bench *bench);

@@ -20,10 +20,11 @@ static const struct {
 	const char *name;
 	void (*run)(struct bench *bench);
 } sections[] = {
-	{"costs", bench_costs},   {"lines", bench_lines}, {"growth", bench_growth},
-	{"fill", bench_fill},     {"scale", bench_scale}, {"latency", bench_latency},
-	{"scan", bench_scan},     {"peers", bench_peers}, {"accuracy", bench_accuracy},
-	{"memory", bench_memory}, {"move", bench_move},   {"replay", bench_replay},
+	{"costs", bench_costs},       {"lines", bench_lines},   {"growth", bench_growth},
+	{"fill", bench_fill},         {"scale", bench_scale},   {"latency", bench_latency},
+	{"scan", bench_scan},         {"tables", bench_tables}, {"peers", bench_peers},
+	{"accuracy", bench_accuracy}, {"memory", bench_memory}, {"move", bench_move},
+	{"replay", bench_replay},
 };
 #define SECTIONS (sizeof sections / sizeof sections[0])
 

@@ -8,6 +8,8 @@
  * memory, never forgets a key, and an attacker who knows its hash can make it slow.
  */
 
+#include <string.h>
+
 #include "peer.h"
 
 #define PEER_TABLE_KEY 24
@@ -36,7 +38,56 @@ void peer_tables_populate(const struct peer_table *first, uint64_t slots);
 /* Not 0. */
 uint64_t peer_hash(enum peer_limit_name limit, const char *key, size_t len);
 
-bool peer_table_check(struct peer_table *table, enum peer_limit_name limit, const char *key,
-                      size_t len, uint64_t hash, uint64_t now_ns);
+static inline struct peer_entry *
+peer_table_find(const struct peer_table *t, enum peer_limit_name limit, const char *key, size_t len,
+                uint64_t hash)
+{
+	if (len >= PEER_TABLE_KEY)
+		bench_die("a key is too long for the peers' table");
+	for (uint64_t i = 0; i < t->slots; i++) {
+		struct peer_entry *e = &t->entry[(hash + i) & (t->slots - 1)];
+		if (e->hash == 0) {
+			memcpy(e->key, key, len);
+			e->hash = hash;
+			e->limit = (uint32_t)limit;
+			return e;
+		}
+		if (e->hash == hash && e->limit == (uint32_t)limit &&
+		    memcmp(e->key, key, len) == 0 && e->key[len] == '\0')
+			return e;
+	}
+	bench_die("the peers' hash table is full");
+}
+
+static inline void
+peer_entry_roll(struct peer_entry *e, uint64_t window_ns, uint64_t now_ns)
+{
+	uint64_t epoch = now_ns / window_ns;
+
+	e->previous = e->epoch + 1 == epoch ? e->current : 0;
+	e->current = 0;
+	e->epoch = epoch;
+	e->end_ns = (epoch + 1) * window_ns;
+}
+
+/* Inline, as librl is where it is linked: nobody is to win by a call. */
+static inline bool
+peer_table_check(const struct peer_table *table, enum peer_limit_name limit, const char *key,
+                 size_t len, uint64_t hash, uint64_t now_ns)
+{
+	const struct peer_limit *l = &peer_limits[limit];
+	struct peer_entry *e = peer_table_find(table, limit, key, len, hash);
+	uint64_t used;
+
+	if (now_ns >= e->end_ns)
+		peer_entry_roll(e, l->window_ns, now_ns);
+	used = e->current;
+	if (e->previous > 0)
+		used = peer_used(e->current, e->previous, now_ns, l->window_ns);
+	if (used >= l->capacity)
+		return false;
+	e->current++;
+	return true;
+}
 
 #endif

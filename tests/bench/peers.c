@@ -20,7 +20,7 @@
 #define LONG (10 * UINT64_C(86400) * RL_SECOND) /* no run sees the next one begin */
 
 const struct peer_limit peer_limits[PEER_LIMITS] = {
-	[PEER_OPEN] = {"open", 1000000, 60 * RL_SECOND},
+	[PEER_OPEN] = {"open", RL_CAPACITY_MAX, 60 * RL_SECOND},
 	[PEER_SHUT] = {"shut", 1, LONG},
 	[PEER_COUNTED] = {"counted", COUNTED_CAPACITY, LONG},
 };
