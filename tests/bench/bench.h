@@ -111,6 +111,7 @@ void bench_tables(struct bench *bench);
 void bench_peers(struct bench *bench);
 void bench_accuracy(struct bench *bench);
 void bench_memory(struct bench *bench);
+void bench_tools(struct bench *bench);
 void bench_move(struct bench *bench);
 void bench_replay(struct bench *bench);
 

@@ -19,7 +19,7 @@ fail() {
 	fail "a quick run failed"
 }
 
-expected='["costs","lines","growth","fill","scale","latency","scan","tables","peers","accuracy","memory","move","replay"]'
+expected='["costs","lines","growth","fill","scale","latency","scan","tables","peers","accuracy","memory","tools","move","replay"]'
 jq -e "[.sections[].id] == $expected" "$scratch/json" >/dev/null || fail "sections are missing"
 jq -e '[.sections[] | select(.id != "scan") | .rows | length > 3] | all' "$scratch/json" >/dev/null ||
 	fail "a section tells nothing"

@@ -23,8 +23,8 @@ static const struct {
 	{"costs", bench_costs},       {"lines", bench_lines},   {"growth", bench_growth},
 	{"fill", bench_fill},         {"scale", bench_scale},   {"latency", bench_latency},
 	{"scan", bench_scan},         {"tables", bench_tables}, {"peers", bench_peers},
-	{"accuracy", bench_accuracy}, {"memory", bench_memory}, {"move", bench_move},
-	{"replay", bench_replay},
+	{"accuracy", bench_accuracy}, {"memory", bench_memory}, {"tools", bench_tools},
+	{"move", bench_move},         {"replay", bench_replay},
 };
 #define SECTIONS (sizeof sections / sizeof sections[0])
 

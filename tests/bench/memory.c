@@ -1,69 +1,67 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What a live key takes: by how much a segment grows when it is to hold more keys. Room for
- * the table to work in is part of it: a key has 5/3 slots.
- */
+/* What a key takes of a segment made for so many: all of its bytes, room for the table to work in among them. */
 #include <stdio.h>
 
 #include "report.h"
 
-#define KEYS UINT32_C(300000)
-
-/* Slots of a segment for so many keys, and its bytes. Nothing of it is touched. */
-static struct rl_info
-measure(uint32_t keys, uint32_t ring, uint32_t key_bytes)
-{
-	struct rl_info info;
-	struct rl *rl;
-	int error = rl_open_private(
-		&(struct rl_options){.keys = keys, .ring = ring, .key_bytes = key_bytes}, &rl);
-
-	if (error < 0)
-		bench_die("a private segment: %s", rl_strerror(error));
-	rl_info(rl, &info);
-	rl_close(rl);
-	return info;
-}
+#define KEYS UINT32_C(1000000)
+#define NGINX 128 /* cited: nginx limit_req_zone, a state on 64 bits */
 
 static void
-tell(json_t *section, const char *id, const char *label, uint32_t ring, uint32_t key_bytes)
-{
-	struct rl_info few = measure(KEYS, ring, key_bytes);
-	struct rl_info many = measure(2 * KEYS, ring, key_bytes);
-	double bytes = (double)(many.bytes - few.bytes);
-
-	report_row(section, &(struct row){.id = id,
-	                                  .label = label,
-	                                  .value = bytes / KEYS,
-	                                  .unit = "B a key",
-	                                  .ratio = bytes / KEYS / 128,
-	                                  .to = "an nginx zone entry"});
-}
-
-static void
-tell_cited(json_t *section, const char *id, const char *label, double bytes)
+tell(json_t *section, const char *id, const char *label, double bytes)
 {
 	report_row(section, &(struct row){.id = id,
 	                                  .label = label,
 	                                  .value = bytes,
 	                                  .unit = "B a key",
-	                                  .ratio = bytes / 128,
+	                                  .ratio = bytes / NGINX,
 	                                  .to = "an nginx zone entry"});
+}
+
+/* No segment is made. */
+static double
+bytes_of_key(struct rl_options options, uint32_t keys)
+{
+	struct rl_place place;
+
+	options.keys = keys;
+	if (rl_place("bench.memory", &options, &place) < 0)
+		bench_die("there is no place for a segment");
+	return (double)place.bytes / keys;
 }
 
 void
 bench_memory(struct bench *bench)
 {
-	json_t *section = report_section(bench->report, "memory", "Memory of a live key");
+	static const struct {
+		const char *id, *label;
+		struct rl_options options;
+	} kinds[] = {
+		{"whole", "as rl_open() makes it unasked", {0}},
+		{"deny", "the same, and keys without a slot are denied", {.on_full = RL_FULL_DENY}},
+		{"ring_8", "8 sub-buckets", {.ring = 8}},
+		{"ring_64", "64 sub-buckets", {.ring = 64}},
+		{"ring_1", "1 sub-bucket", {.ring = 1}},
+		{"name_16", "1 sub-bucket, 16 bytes of the name", {.ring = 1, .key_bytes = 16}},
+		{"name_none",
+	         "1 sub-bucket, no names",
+	         {.ring = 1, .key_bytes = RL_KEY_BYTES_NONE}},
+		{"clustered", "8 sub-buckets, of a cluster", {.ring = 8, .flags = RL_OPEN_CLUSTER}},
+		{"log_1000",
+	         "a log of 1,000, 16 bytes of the name",
+	         {.ring = 2000, .key_bytes = 16}},
+	};
+	json_t *section = report_section(bench->report, "memory",
+	                                 "Memory of a key, of a segment for a million");
+	struct rl_options few = {.ring = 1};
 
-	tell(section, "least", "1 sub-bucket, 8 bytes of the name", 1, 8);
-	tell(section, "name_16", "1 sub-bucket, 16 bytes of the name", 1, 16);
-	tell(section, "name_48", "1 sub-bucket, 48 bytes of the name (default)", 1, 48);
-	tell(section, "ring_8", "8 sub-buckets, 16 bytes of the name", 8, 16);
-	tell(section, "ring_64", "64 sub-buckets (default), 48 bytes (default)", 64, 48);
-	tell(section, "log_1000", "sliding_log of 1,000, 16 bytes of the name", 2000, 16);
-	tell_cited(section, "nginx", "cited: nginx limit_req_zone, a state on 64 bits", 128);
-	tell_cited(section, "haproxy", "cited: HAProxy stick table, key and one rate", 168 + 12);
-	report_note(section, "A key has 5/3 slots; of a slot, a decision touches 24 bytes.");
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+		tell(section, kinds[i].id, kinds[i].label, bytes_of_key(kinds[i].options, KEYS));
+	tell(section, "few", "1 sub-bucket, of a segment for 10,000", bytes_of_key(few, 10000));
+	tell(section, "nginx", "cited: nginx limit_req_zone, a state on 64 bits", NGINX);
+	tell(section, "haproxy", "cited: HAProxy stick table, key and one rate", 168 + 12);
+	report_note(section,
+	            "A key has 5/3 slots and its part of the cells for keys without one; of a "
+	            "slot, a decision touches 24 bytes.");
 	report_note(section, "The peers' names: nginx keeps them within it, HAProxy beyond it.");
 }

@@ -3,18 +3,13 @@
  * What rlctl replay takes for a line of a log, beside what people do without it: awk that counts by
  * key and minute. Both read the same file, of Zipf-like keys; and JSON lines of the same requests.
  */
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "open.h"
 #include "report.h"
 
@@ -24,12 +19,6 @@
 #define ROUNDS_MAX 3
 
 #define AWK "{ m[$1 \" \" substr($4, 2, 17)]++ } END { for (k in m) if (m[k] > 60) n++; print n }"
-
-extern char **environ;
-
-struct command {
-	const char *argv[8];
-};
 
 /* The file lives no longer than this program. */
 struct log {
@@ -107,38 +96,6 @@ write_json(FILE *file, uint64_t i)
 	        (unsigned)(i % 13), (unsigned)(i % 9000));
 }
 
-static void
-run(const struct command *c)
-{
-	posix_spawn_file_actions_t actions;
-	int status = 0;
-	pid_t pid;
-
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	if (posix_spawnp(&pid, c->argv[0], &actions, NULL, (char **)c->argv, environ) != 0 ||
-	    waitpid(pid, &status, 0) != pid || status != 0)
-		bench_die("%s: failed", c->argv[0]);
-	posix_spawn_file_actions_destroy(&actions);
-}
-
-static double
-to_ns(struct timeval t)
-{
-	return (double)t.tv_sec * 1e9 + (double)t.tv_usec * 1e3;
-}
-
-/* What all children so far have had of the CPUs: who else runs does not change it. */
-static double
-children_ns(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_CHILDREN, &usage);
-	return to_ns(usage.ru_utime) + to_ns(usage.ru_stime);
-}
-
 /* By turns, so that what changes with time changes them alike. */
 static void
 measure_commands(const struct bench *bench, const struct command *commands, size_t count,
@@ -146,29 +103,9 @@ measure_commands(const struct bench *bench, const struct command *commands, size
 {
 	for (unsigned round = 0; round < bench->rounds; round++)
 		for (size_t i = 0; i < count; i++) {
-			double start_ns = children_ns();
-
-			run(&commands[i]);
-			samples[i].ns[round] = (children_ns() - start_ns) / (double)lines;
+			samples[i].ns[round] = command_run(&commands[i]).cpu_ns / (double)lines;
 			samples[i].count = round + 1;
 		}
-}
-
-/* The rlctl that was built beside this program: build/tests/bench/bench, build/rlctl. */
-static void
-find_rlctl(char path[static PATH_MAX])
-{
-	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
-
-	path[len < 0 ? 0 : len] = '\0';
-	for (int i = 0; i < 3; i++) {
-		char *slash = strrchr(path, '/');
-
-		if (!slash)
-			bench_die("/proc/self/exe: cannot be read");
-		*slash = '\0';
-	}
-	strncat(path, "/rlctl", PATH_MAX - strlen(path) - 1);
 }
 
 static void
@@ -191,7 +128,7 @@ static void
 measure(struct bench *bench, const char *common, const char *json, uint64_t lines)
 {
 	json_t *section = report_section(bench->report, "replay", "A line of a log");
-	char rlctl[PATH_MAX];
+	const char *rlctl = command_rlctl();
 	const struct command commands[] = {
 		{{rlctl, "replay", "-c60", "-w1m", common}},
 		{{"awk", AWK, common}},
@@ -200,7 +137,6 @@ measure(struct bench *bench, const char *common, const char *json, uint64_t line
 	};
 	struct samples samples[4] = {0};
 
-	find_rlctl(rlctl);
 	measure_commands(bench, commands, 4, lines, samples);
 	tell(section, "replay", "rlctl replay, two counters", &samples[0], &samples[0], 0, false);
 	tell(section, "awk", "awk that counts by key and minute", &samples[1], &samples[0], 2,
