@@ -19,6 +19,7 @@
 #   make fuzz       hostile configurations, command lines, files to replay and restore, and damaged
 #                   segments, for FUZZ_SECONDS=300 each
 #   make bench      what a decision costs, beside the hardware's floor and what else people use
+#   make figures    put that into README.md and docs/NUMBERS.md
 #   make bench-cluster
 #                   what a cluster costs: the script, questions, a million keys, a master that dies
 #   make profile    instructions of each kind of decision; with LANE=admit of that one, by function
@@ -108,7 +109,7 @@ ifeq ($(filter clean uninstall format,$(MAKECMDGOALS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all demo demo-cluster check quick mutants torture arm64 coverage bench bench-cluster profile accuracy flood fuzz install uninstall format \
+.PHONY: all demo demo-cluster check quick mutants torture arm64 coverage bench figures bench-cluster profile accuracy flood fuzz install uninstall format \
         clean help check-format check-headers check-exports check-mutants FORCE
 .DELETE_ON_ERROR:
 
@@ -529,13 +530,19 @@ bench: build/tests/bench/bench build/rlctl
 	@$< --save build/bench.json
 	@tests/bench/picture.py build/bench.json >build/bench.svg
 
+# Its figures and its picture, for README.md and docs/NUMBERS.md: after a run on a machine that does nothing else. With
+# those of `make profile`, if that was run.
+figures:
+	@tests/bench/figures.py build/bench.json
+	@cp build/bench.svg docs/bench.svg
+
 # The same of a cluster: the script, questions, a million keys in use, a master that dies. Some minutes.
 bench-cluster: build/v/whole/tests/cluster/bench
 	@$<
 
 # Instructions of each lane; with LANE=admit, by function.
 profile: build/tests/bench/bench
-	@tests/bench/profile.sh $(LANE)
+	@tests/bench/profile.sh $(LANE) | tee build/$(if $(LANE),profile.$(LANE),profile).txt
 
 # Where things go. /etc is left to the administrator.
 PREFIX     ?= /usr/local

@@ -12,7 +12,7 @@
  *
  *	main -> sections (costs, growth, ...) -> lanes   measuring
  *	                                      -> report  what is told -> table, JSON
- *	                                                 JSON -> picture.py
+ *	                                                 JSON -> picture, figures.py
  */
 
 #include <stdbool.h>

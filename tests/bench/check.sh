@@ -45,6 +45,16 @@ jq '(.sections[] | select(.id == "growth") | .rows) |=
 grep -q '</svg>' "$scratch/svg" || fail "the picture has no end"
 [ "$(grep -c '<circle' "$scratch/svg")" -eq 12 ] || fail "the picture lacks points"
 
+# Documents take their figures from it, each of them from a row that there is.
+mkdir "$scratch/docs"
+cp "$here/../../README.md" "$scratch"
+cp "$here/../../docs/NUMBERS.md" "$scratch/docs"
+"$here/figures.py" "$scratch/whole" "$scratch" >"$scratch/log" 2>&1 || fail "no figures: $(cat "$scratch/log")"
+[ ! -s "$scratch/log" ] || fail "$(cat "$scratch/log")"
+grep -n '{[a-z]*[. ]' "$scratch/docs/NUMBERS.md" && fail "a figure has no value"
+jq 'del(.sections[] | select(.id == "memory"))' "$scratch/whole" >"$scratch/part"
+"$here/figures.py" "$scratch/part" "$scratch" | grep -q 'section memory was not run' || fail "did not tell what it kept"
+
 "$bench" nonsense 2>"$scratch/log" && fail "ran a section that is none"
 grep -q "no section 'nonsense'" "$scratch/log" || fail "did not name the section that is none"
 echo "bench: every section runs"

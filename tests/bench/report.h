@@ -15,7 +15,7 @@
  *	       "is_met_at_best",
  *	       "disturbed" }              rounds that are not in the value
  *
- * The table for people is printed from the same object, and picture.py draws it.
+ * The table for people is printed from the same object; picture.py draws it, figures.py puts it into documents.
  */
 
 #include <jansson.h>
