@@ -36,10 +36,10 @@ jq -e '.sections[] | select(.id == "accuracy") | .rows[] | select(.id == "rl") |
 
 # A quick run has no large tables; with them made up, it draws.
 "$here/picture.py" "$scratch/json" >/dev/null 2>"$scratch/log" && fail "drew a picture of rows that are not there"
-grep -q "section 'growth' has no row 'one_1M'" "$scratch/log" || fail "did not name the row that is missing"
+grep -q "section 'growth' has no row '1M_one'" "$scratch/log" || fail "did not name the row that is missing"
 jq '(.sections[] | select(.id == "growth") | .rows) |=
-	. + [.[] | select(.id | test("_1k$")) | .id |= sub("1k"; "1M")]
-	  + [.[] | select(.id | test("_1k$")) | .id |= sub("1k"; "10M")]' \
+	. + [.[] | select(.id | test("^1k_")) | .id |= sub("1k"; "1M")]
+	  + [.[] | select(.id | test("^1k_")) | .id |= sub("1k"; "10M")]' \
 	"$scratch/json" >"$scratch/whole"
 "$here/picture.py" "$scratch/whole" >"$scratch/svg" || fail "no picture"
 grep -q '</svg>' "$scratch/svg" || fail "the picture has no end"

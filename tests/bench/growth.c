@@ -8,14 +8,6 @@
 
 #define OPERATIONS 100000
 
-enum growth_lane {
-	FLOOR,
-	ONE,
-	BATCH,
-	INSERT,
-	LANES
-};
-
 static const struct size {
 	uint32_t keys;
 	const char *name;
@@ -30,43 +22,37 @@ static const struct size {
 	{4000000, "4M_huge", 0, 0, BENCH_PAGES_HUGE},
 };
 
-/* Lanes over one table. */
-struct set {
-	char id[LANES][32], label[LANES][96];
-	struct lane lane[LANES];
-};
-
+/* A lane's row, beside another of the same table. */
 static void
-fill_set(const struct bench *bench, struct set *set, struct walk *w, const char *name)
+tell(json_t *section, const struct size *size, const struct lane *lane, const struct samples *s,
+     const struct samples *to, const char *to_label, double target)
 {
-	static const struct {
-		const char *id, *label;
-		void (*run)(void *walk, unsigned worker, uint64_t n);
-	} kinds[LANES] = {
-		[FLOOR] = {"floor", "CAS16, dependent, of the table's own states", walk_floor},
-		[ONE] = {"one", "one at a time, dependent", walk_one},
-		[BATCH] = {"batch", "batches of 32, each", walk_batch},
-		[INSERT] = {"insert", "first request of a key, dependent", walk_insert},
-	};
-	uint64_t new = (w->keys / 9) / bench->rounds; /* all rounds together fill the table */
+	struct row row = report_row_of(lane, s, to, to_label);
 
-	for (int i = 0; i < LANES; i++) {
-		snprintf(set->id[i], sizeof set->id[i], "%s_%s", kinds[i].id, name);
-		snprintf(set->label[i], sizeof set->label[i], "%s: %s", name, kinds[i].label);
-		set->lane[i] = (struct lane){
-			set->id[i], set->label[i], kinds[i].run, w, bench_n(bench, OPERATIONS), 0};
-	}
-	if (new < set->lane[INSERT].n)
-		set->lane[INSERT].n = new;
+	row.group = row.group_label = size->name;
+	row.target = target;
+	report_row(section, &row);
 }
 
 static void
-tell_set(json_t *section, const struct set *set, const struct samples *s, const struct size *size)
+measure(const struct bench *bench, json_t *section, const struct size *size, struct walk *w)
 {
-	report_lane(section, &set->lane[FLOOR], &s[FLOOR], NULL, NULL, 0);
-	report_lane(section, &set->lane[ONE], &s[ONE], &s[FLOOR], "that CAS16", size->one);
-	report_lane(section, &set->lane[BATCH], &s[BATCH], &s[ONE], "one at a time", size->batch);
-	report_lane(section, &set->lane[INSERT], &s[INSERT], &s[ONE], "a later request", 3);
+	uint64_t n = bench_n(bench, OPERATIONS);
+	uint64_t new = w->keys / 9 / bench->rounds; /* all rounds together fill the table */
+	const struct lane lanes[] = {
+		{"floor", "CAS16, dependent, of the table's own states", walk_floor, w, n, 0},
+		{"one", "one at a time, dependent", walk_one, w, n, 0},
+		{"batch", "batches of 32, each", walk_batch, w, n, 0},
+		{"insert", "first request of a key, dependent", walk_insert, w, new < n ? new : n,
+	         0},
+	};
+	struct samples s[sizeof lanes / sizeof lanes[0]];
+
+	lanes_measure(bench, lanes, sizeof lanes / sizeof lanes[0], s);
+	tell(section, size, &lanes[0], &s[0], NULL, NULL, 0);
+	tell(section, size, &lanes[1], &s[1], &s[0], "that CAS16", size->one);
+	tell(section, size, &lanes[2], &s[2], &s[1], "one at a time", size->batch);
+	tell(section, size, &lanes[3], &s[3], &s[1], "a later request", 3);
 }
 
 static void
@@ -74,17 +60,13 @@ grow(const struct bench *bench, json_t *section, const struct size *size)
 {
 	const char *reason;
 	struct walk *w = walk_open(size->keys, size->pages, &reason);
-	struct samples samples[LANES];
-	struct set set;
 
 	if (!w) {
 		report_note(section, "%s keys: not measured, %s; see rl(7), Huge pages", size->name,
 		            reason);
 		return;
 	}
-	fill_set(bench, &set, w, size->name);
-	lanes_measure(bench, set.lane, LANES, samples);
-	tell_set(section, &set, samples, size);
+	measure(bench, section, size, w);
 	walk_close(w);
 }
 

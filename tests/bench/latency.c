@@ -19,21 +19,6 @@
 #define RELOAD_US 100000
 #define RULES 20 /* of the configuration */
 
-enum contention {
-	ALONE,
-	SWEEPER,
-	SCANNER,
-	RELOADER,
-	BOTH,
-	CONTENTIONS
-};
-
-static const char *const contention_id[CONTENTIONS] = {"alone", "sweeper", "scanner", "reloads",
-                                                       "both"};
-static const char *const contention_label[CONTENTIONS] = {
-	"alone", "a process sweeping all the time", "a process scanning all the time",
-	"a configuration every 100 ms", "sweeping, and configurations"};
-
 struct subject {
 	struct walk walk;
 	uint64_t slots;
@@ -84,26 +69,31 @@ reload(const void *subject)
 	}
 }
 
+static const struct contention {
+	const char *id, *label;
+	void (*run[2])(const void *subject); /* processes beside the one that asks */
+} contentions[] = {
+	{"alone", "alone", {NULL}},
+	{"sweeper", "a process sweeping all the time", {sweep}},
+	{"scanner", "a process scanning all the time", {scan}},
+	{"reloads", "a configuration every 100 ms", {reload}},
+	{"both", "sweeping, and configurations", {sweep, reload}},
+};
+#define CONTENTIONS (sizeof contentions / sizeof contentions[0])
+
 static void
-ask_under_contention(const struct bench *bench, struct subject *s, enum contention contention,
+ask_under_contention(const struct bench *bench, struct subject *s, const struct contention *c,
                      struct histogram *h)
 {
-	pid_t sweeper = 0, scanner = 0, reloader = 0;
+	pid_t pid[2];
 
-	if (contention == SWEEPER || contention == BOTH)
-		sweeper = contention_start(bench, sweep, s);
-	if (contention == SCANNER)
-		scanner = contention_start(bench, scan, s);
-	if (contention == RELOADER || contention == BOTH)
-		reloader = contention_start(bench, reload, s);
+	for (int i = 0; i < 2; i++)
+		pid[i] = c->run[i] ? contention_start(bench, c->run[i], s) : 0;
 	usleep(10000);
 	walk_timed(&s->walk, bench_n(bench, OPERATIONS), h);
-	if (sweeper)
-		contention_stop(sweeper, "the sweeper");
-	if (scanner)
-		contention_stop(scanner, "the scanner");
-	if (reloader)
-		contention_stop(reloader, "the reloader");
+	for (int i = 0; i < 2; i++)
+		if (pid[i])
+			contention_stop(pid[i], c->label);
 }
 
 void
@@ -128,11 +118,11 @@ bench_latency(struct bench *bench)
 		histogram_add(&clock, bench_clock_ns() - start_ns);
 	}
 	for (unsigned round = 0; round < bench->rounds; round++)
-		for (int i = 0; i < CONTENTIONS; i++)
-			ask_under_contention(bench, &s, (enum contention)i, &histogram[i]);
+		for (size_t i = 0; i < CONTENTIONS; i++)
+			ask_under_contention(bench, &s, &contentions[i], &histogram[i]);
 	report_histogram(section, &clock, "clock", "nothing, but read the clock twice");
-	for (int i = 0; i < CONTENTIONS; i++)
-		report_histogram(section, &histogram[i], contention_id[i], contention_label[i]);
+	for (size_t i = 0; i < CONTENTIONS; i++)
+		report_histogram(section, &histogram[i], contentions[i].id, contentions[i].label);
 	report_note(section, "one of %llu keys each; both readings of the clock are in every line",
 	            (unsigned long long)s.walk.keys);
 	rl_close(s.walk.rl);

@@ -124,14 +124,11 @@ static void
 tell_peer(json_t *section, const struct workload *w, const struct peer *peer,
           const struct samples *s, const struct samples *rl)
 {
-	struct lane lane = {.id = "", .workers = w->workers};
+	const struct lane lane = {.id = peer->id, .label = peer->label, .workers = w->workers};
 	struct row row = report_row_of(&lane, s, rl, peer == &peer_rl ? NULL : "rl");
-	char id[64], label[128];
 
-	snprintf(id, sizeof id, "%s_%s", w->id, peer->id);
-	snprintf(label, sizeof label, "%s: %s", w->label, peer->label);
-	row.id = id;
-	row.label = label;
+	row.group = w->id;
+	row.group_label = w->label;
 	row.target = peer == &peer_mutexes ? w->target : 0;
 	row.is_at_least = true;
 	report_row(section, &row);

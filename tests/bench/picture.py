@@ -90,7 +90,7 @@ class Picture:
 
     def growth(self):
         left, top, width, height = RIGHT + 40, LOWER + 24, 240, 190
-        ns = {curve: [self.value("growth", f"{curve}_{size}") for size, _ in SIZES] for _, curve, _ in CURVES}
+        ns = {curve: [self.value("growth", f"{size}_{curve}") for size, _ in SIZES] for _, curve, _ in CURVES}
         most = max(max(values) for values in ns.values())
         step = 10 ** math.floor(math.log10(most))
         most = math.ceil(most / step) * step

@@ -105,8 +105,13 @@ report_row(json_t *section, const struct row *row)
 {
 	json_t *r = json_object();
 
-	set(r, "id", json_string(row->id));
-	set(r, "label", json_string(row->label));
+	if (row->group) {
+		set(r, "id", json_sprintf("%s_%s", row->group, row->id));
+		set(r, "label", json_sprintf("%s: %s", row->group_label, row->label));
+	} else {
+		set(r, "id", json_string(row->id));
+		set(r, "label", json_string(row->label));
+	}
 	set(r, "value", json_real(row->value));
 	set(r, "unit", json_string(row->unit));
 	if (row->to) {
@@ -179,13 +184,11 @@ report_histogram(json_t *section, const struct histogram *h, const char *id, con
 	              {"p999", "p99.9", 0.999},
 	              {"max", "max", 1}};
 
-	for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
-		char row_id[48], row_label[96];
-		snprintf(row_id, sizeof row_id, "%s_%s", id, points[i].id);
-		snprintf(row_label, sizeof row_label, "%s: %s", label, points[i].label);
-		report_row(section, &(struct row){.id = row_id,
-		                                  .label = row_label,
+	for (size_t i = 0; i < sizeof points / sizeof points[0]; i++)
+		report_row(section, &(struct row){.group = id,
+		                                  .group_label = label,
+		                                  .id = points[i].id,
+		                                  .label = points[i].label,
 		                                  .value = (double)histogram_at(h, points[i].share),
 		                                  .unit = "ns"});
-	}
 }

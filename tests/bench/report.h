@@ -26,6 +26,8 @@
 #include "histogram.h"
 
 struct row {
+	const char *group,
+		*group_label; /* in front of its name and label: "GROUP_ID", "GROUP: LABEL"; or NULL */
 	const char *id;
 	const char *label;
 	double value;

@@ -6,7 +6,6 @@
 #include "report.h"
 
 #define OPERATIONS 200000
-#define CROWD 8
 #define OWN_KEYS 1024 /* of each worker */
 #define COUNTS 3
 
@@ -48,12 +47,14 @@ ask(void *subject, unsigned worker, uint64_t n)
 
 /* How many decisions there are in the time of one of the others. */
 static void
-tell_speedup(json_t *section, const struct lane *lane, const struct samples *s,
+tell_speedup(json_t *section, const struct lane *lane, enum kind kind, const struct samples *s,
              const struct samples *others, const char *to, double target)
 {
 	struct samples speedup = samples_ratio(others, s);
 	struct row row = report_row_of(lane, s, NULL, NULL);
 
+	row.group = kinds[kind].id;
+	row.group_label = kinds[kind].label;
 	row.to = to;
 	row.ratio = samples_median(&speedup);
 	row.medians = samples_medians(&speedup);
@@ -62,22 +63,15 @@ tell_speedup(json_t *section, const struct lane *lane, const struct samples *s,
 	report_row(section, &row);
 }
 
-static void
-tell(const struct bench *bench, json_t *section, const struct lane *lanes, const struct samples *s,
-     enum kind kind)
-{
-	bool has_pair = bench->cpus >= 2;
-
-	report_lane(section, &lanes[0], &s[0], NULL, NULL, 0);
-	for (int i = 1; i < COUNTS; i++)
-		tell_speedup(section, &lanes[i], &s[i], &s[0], "the decisions of one process",
-		             i == 1 && has_pair ? kinds[kind].target : 0);
-}
-
 void
 bench_scale(struct bench *bench)
 {
-	const unsigned workers[COUNTS] = {1, 2, CROWD};
+	static const struct {
+		const char *id, *label;
+		unsigned workers;
+	} counts[COUNTS] = {
+		{"1", "1 process", 1}, {"2", "2 processes", 2}, {"8", "8 processes", 8}};
+	bool has_pair = bench->cpus >= 2;
 	json_t *section = report_section(bench->report, "scale", "Processes at once");
 	struct rl *rl = bench_open(&(struct rl_options){.keys = 100000, .ring = 8}, false);
 	const struct rl_limit open = {
@@ -93,28 +87,25 @@ bench_scale(struct bench *bench)
 		[PREFETCHED] = {rl, bench_define(rl, "prefetched", &ahead), 0},
 		[DENIED] = {rl, bench_define(rl, "denied", &shut), 0},
 	};
-	char id[KINDS * COUNTS][32], label[KINDS * COUNTS][96];
-	const struct lane ahead_of = {.id = "prefetch_speedup",
-	                              .label = "one key, admitted: 2 processes, prefetch 64",
-	                              .workers = 2};
+	const struct lane ahead_of = {
+		.id = "speedup", .label = "2 processes, beside two without it", .workers = 2};
 	struct lane lanes[KINDS * COUNTS];
 	struct samples samples[KINDS * COUNTS];
 
-	for (int i = 0; i < KINDS * COUNTS; i++) {
-		unsigned count = workers[i % COUNTS];
-		snprintf(id[i], sizeof id[i], "%s_%u", kinds[i / COUNTS].id, count);
-		snprintf(label[i], sizeof label[i], "%s: %u process%s", kinds[i / COUNTS].label,
-		         count, count == 1 ? "" : "es");
-		lanes[i] = (struct lane){
-			id[i], label[i], ask, &subject[i / COUNTS], bench_n(bench, OPERATIONS),
-			count};
-	}
+	for (int i = 0; i < KINDS * COUNTS; i++)
+		lanes[i] = (struct lane){counts[i % COUNTS].id,
+		                         counts[i % COUNTS].label,
+		                         ask,
+		                         &subject[i / COUNTS],
+		                         bench_n(bench, OPERATIONS),
+		                         counts[i % COUNTS].workers};
 	lanes_measure(bench, lanes, KINDS * COUNTS, samples);
-	for (int i = 0; i < KINDS; i++)
-		tell(bench, section, &lanes[i * COUNTS], &samples[i * COUNTS], (enum kind)i);
-	tell_speedup(section, &ahead_of, &samples[PREFETCHED * COUNTS + 1],
-	             &samples[ADMITTED * COUNTS + 1], "the decisions without it",
-	             bench->cpus >= 2 ? 3 : 0);
+	for (int i = 0; i < KINDS * COUNTS; i++)
+		tell_speedup(section, &lanes[i], (enum kind)(i / COUNTS), &samples[i],
+		             &samples[i - i % COUNTS], "the decisions of one process",
+		             i % COUNTS == 1 && has_pair ? kinds[i / COUNTS].target : 0);
+	tell_speedup(section, &ahead_of, PREFETCHED, &samples[PREFETCHED * COUNTS + 1],
+	             &samples[ADMITTED * COUNTS + 1], "the decisions without it", has_pair ? 3 : 0);
 	report_note(section,
 	            "ns of wall time for each decision of all processes together; "
 	            "%u CPUs, one process pinned to each in turn",

@@ -183,12 +183,8 @@ compare(const struct bench *bench, json_t *section, struct rl *rl, uint64_t keys
 	for (size_t i = 0; i < count; i++) {
 		struct row row = report_row_of(&lanes[i], &s[i], i > 0 ? &s[0] : &s[count],
 		                               i > 0 ? "rl" : "floors");
-		char id[64], label[128];
-		snprintf(id, sizeof id, "%s_%s", keys == 1 ? "one" : "many", lanes[i].id);
-		snprintf(label, sizeof label, "%s: %s", keys == 1 ? "one key" : "100,000 keys",
-		         lanes[i].label);
-		row.id = id;
-		row.label = label;
+		row.group = keys == 1 ? "one" : "many";
+		row.group_label = keys == 1 ? "one key" : "100,000 keys";
 		row.target = keys == 1 ? rivals[i].one : rivals[i].many;
 		row.is_at_least = true;
 		report_row(section, &row);
