@@ -30,7 +30,7 @@ follow(char *copy, const char *segment, size_t bytes)
 }
 
 static double
-lines_of(struct hot *hot, uint64_t n)
+lines_of(struct hot *hot)
 {
 	const struct rl_segment *s = &hot->rl->segment;
 	struct lane lane = hot_lane_of(hot, 1);
@@ -41,12 +41,12 @@ lines_of(struct hot *hot, uint64_t n)
 		bench_die("no memory");
 	lane.run(hot, 0, BEFORE);
 	memcpy(copy, s->header, s->bytes);
-	for (uint64_t i = 0; i < n; i++) {
+	for (uint64_t i = 0; i < DECISIONS; i++) {
 		lane.run(hot, 0, 1);
 		changed += follow(copy, (const char *)s->header, s->bytes);
 	}
 	free(copy);
-	return (double)changed / (double)n;
+	return (double)changed / DECISIONS;
 }
 
 void
@@ -59,13 +59,11 @@ bench_lines(struct bench *bench)
 	for (size_t i = 0; i < hot_count; i++) {
 		const struct hot_lane *l = &hot_lanes[i];
 		if (!l->options || l->lines > 0)
-			report_row(
-				section,
-				&(struct row){.id = l->id,
-			                      .label = l->label,
-			                      .value = lines_of(&hot[i], bench_n(bench, DECISIONS)),
-			                      .unit = "lines",
-			                      .target = l->lines});
+			report_row(section, &(struct row){.id = l->id,
+			                                  .label = l->label,
+			                                  .value = lines_of(&hot[i]),
+			                                  .unit = "lines",
+			                                  .target = l->lines});
 	}
 	hot_close(hot, hot_count);
 }
