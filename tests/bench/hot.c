@@ -276,7 +276,8 @@ hot_open_one(const char *id)
 
 	for (size_t i = 0; hot && i < hot_count; i++) {
 		if (strcmp(hot_lanes[i].id, id) == 0) {
-			open_lane(hot, &hot_lanes[i], bench_open(&shared, false));
+			open_lane(hot, &hot_lanes[i],
+			          hot_lanes[i].options ? NULL : bench_open(&shared, false));
 			return hot;
 		}
 	}
