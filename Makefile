@@ -532,7 +532,7 @@ bench: build/tests/bench/bench build/rlctl
 
 # Its figures and its picture, for README.md and docs/NUMBERS.md: after a run on a machine that does nothing else. With
 # those of `make profile`, if that was run.
-figures:
+figures: build/bench.json
 	@tests/bench/figures.py build/bench.json
 	@cp build/bench.svg docs/bench.svg
 
@@ -542,7 +542,9 @@ bench-cluster: build/v/whole/tests/cluster/bench
 
 # Instructions of each lane; with LANE=admit, by function.
 profile: build/tests/bench/bench
-	@tests/bench/profile.sh $(LANE) | tee build/$(if $(LANE),profile.$(LANE),profile).txt
+	@tests/bench/profile.sh $(LANE) >build/profile.new
+	@cat build/profile.new
+	@$(if $(LANE),rm,mv) build/profile.new $(if $(LANE),,build/profile.txt)
 
 # Where things go. /etc is left to the administrator.
 PREFIX     ?= /usr/local
