@@ -153,7 +153,6 @@ $(1)/unit/test_watch: $(patsubst %,$(2)/o/rld/%.o,loop/watch base/log)
 $(1)/unit/test_counters: build/v/newer/librl.so.1
 $(ADAPTERS:%=$(1)/%): $(1)/adapters/test_%: $(2)/o/tests/adapters/%.o
 $(1)/unit/test_clients: $(2)/o/rld/serve/clients.o
-$(1)/unit/test_adaptive: $(2)/o/examples/adaptive.o
 $(1)/unit/test_probe: $(patsubst %,$(2)/o/rld/%.o,serve/probe base/log)
 $(1)/unit/test_counters_text: $(patsubst %,$(2)/o/rld/keep/%.o,counters_read counters_write)
 $(1)/unit/test_host: $(2)/o/rld/serve/host.o
@@ -245,9 +244,9 @@ $(eval $(call VARIANT,build/v/tsan,clang,-O1 -g $(C11) -fsanitize=thread))
 $(eval $(call PROGRAMS,build/v/whole/tests,build,$(LINK),build/librl.a))
 
 # The library on musl, static and shared. Its unit tests are linked statically, with a small cmocka, for none is
-# packaged for musl; left out are those of config, rld and an example, and one that loads a library of glibc.
+# packaged for musl; left out are those of config and rld, and one that loads a library of glibc.
 MUSL      := build/v/musl
-MUSL_NOT := unit/test_config unit/test_config_% $(OF_RLD) unit/test_adaptive \
+MUSL_NOT := unit/test_config unit/test_config_% $(OF_RLD) \
              unit/test_bindings unit/test_share unit/test_health unit/test_counters unit/test_counted
 MUSL_TESTS := $(patsubst %,$(MUSL)/tests/%,$(filter-out $(MUSL_NOT),$(UNIT)))
 $(eval $(call VARIANT,$(MUSL),musl-gcc,-O2 $(C11) -Itests/musl -isystem $(MUSL)/kernel))
@@ -296,10 +295,6 @@ FORCE:
 build/prefork build/threads build/hosts: build/%: build/o/examples/%.o build/librl.a
 	$(call say,LINK)
 	$(Q)$(LINK) -o $@ $^ -lpthread
-
-build/overload: $(patsubst %,build/o/examples/%.o,overload overload_server overload_load adaptive) build/librl.a
-	$(call say,LINK)
-	$(Q)$(LINK) -o $@ $^ -lm
 
 build/v/fuzz/fuzz_config: build/v/fuzz/o/tests/fuzz/fuzz_config.o build/v/fuzz/o/tests/support/same_config.o \
                           build/v/fuzz/libconfig.a build/v/fuzz/librl.a
@@ -379,7 +374,7 @@ demo-cluster: build/hosts build/rlctl build/rld
 # on one mapping, and on the variant that tests schedule only those tests.
 TESTS := $(UNIT) $(RACE) $(ADAPTERS)
 LONG  := unit/test_window unit/test_config_many
-PURE  := $(LONG) $(filter unit/test_adaptive unit/test_config% unit/test_hash unit/test_http% $(OF_RLD),$(UNIT))
+PURE  := $(LONG) $(filter unit/test_config% unit/test_hash unit/test_http% $(OF_RLD),$(UNIT))
 PURE  := $(filter-out unit/test_configure,$(PURE))
 CHECKED := $(TESTS:%=build/v/whole/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            $(patsubst %,build/v/c11/tests/%,$(filter-out $(PURE),$(TESTS))) \
@@ -420,7 +415,7 @@ quick: all check-mutants check-exports $(QUICK) $(filter build/tests/%,$(CLI_NEE
 
 # What the tests of a check run, and mutants are linked with.
 CHECK_BUILDS := all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/librl-parts.a $(CHECKED) $(CLI_NEEDS) \
-                build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/hosts build/overload build/tests/accuracy/accuracy $(FLOOD) \
+                build/v/asan/rlctl build/v/asan/rld build/prefork build/threads build/hosts build/tests/accuracy/accuracy $(FLOOD) \
                 build/tests/bench/bench build/tests/differ/differ build/v/c11/librl.so.1 build/v/clang/librl.so.1 \
                 build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
                 build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http $(MUSL_TESTS) $(MUSL)/librl.so.1 $(MUSL)/prefork $(ADAPTER_BUILDS)

@@ -80,20 +80,3 @@ statuses() {
 	says done
 	complains 'unlimited: no answer'
 }
-
-# How good it is depends on the machine. That every request is answered does not, and is its exit status.
-@test "an overloaded server finds its limit, refuses the rest, and every unit comes back" {
-	run --separate-stderr "$build/overload" "$segment" 0.5 60 400
-	exits 0
-	[ -z "$stderr" ]
-	says 'in flight at the end: 0'
-	[ "$(awk 'NF == 11 && $8 > 0 && $11 >= 1 && $11 <= 48' <<<"$output" | wc -l)" -ge 1 ]
-	[ "$(wc -L <<<"$output")" -le 80 ]
-	RLCTL=$build/rlctl
-	rlctl --segment "$segment" stats --json
-	[ "$(jq '.rules[] | select(.rule == "overload").counters | .allowed > 0 and .allowed == .released' <<<"$output")" = true ]
-	run "$build/overload" "$segment" 1
-	exits 2
-	run "$build/overload" "$segment" 1 none
-	exits 2
-}
