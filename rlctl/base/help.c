@@ -59,7 +59,7 @@ run_help(const struct context *context)
 		help_all(context->verbs);
 		return EXIT_YES;
 	}
-	command = command_need(context->verbs, "", context->operands[0]);
+	command = verb_need(context->verbs, context->operands[0]);
 	if (!command)
 		return EXIT_TROUBLE;
 	help_command(command);

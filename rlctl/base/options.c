@@ -149,9 +149,28 @@ take_options(struct context *context, int argc, char **argv)
 	return true;
 }
 
+/* 'rlctl reload' was the name of 'rlctl config reload' until 0.2, and goes on to work in that release. */
+static bool
+is_renamed(const char *word)
+{
+	return strcmp(word, "reload") == 0;
+}
+
+/* The word of the verb of before is the first operand of the verb of now. */
+static void
+take_renamed(struct context *context, char *word)
+{
+	complain("warning: 'rlctl %s' is 'rlctl config %s' now; the next release does not know the "
+	         "old name",
+	         word, word);
+	context->operand_count++;
+	*--context->operands = word;
+}
+
 bool
 options_parse(struct context *context, int argc, char **argv)
 {
+	char *word;
 	int verb;
 
 	if (!take_options(context, argc, argv))
@@ -159,11 +178,14 @@ options_parse(struct context *context, int argc, char **argv)
 	verb = optind;
 	if (verb >= argc)
 		return true;
-	context->command = command_need(context->verbs, "", argv[verb]);
+	word = argv[verb];
+	context->command = verb_need(context->verbs, word);
 	if (!context->command || !take_options(context, argc - verb, argv + verb))
 		return false;
 	context->operands = argv + verb + optind;
 	context->operand_count = argc - verb - optind;
+	if (is_renamed(word))
+		take_renamed(context, word);
 	return true;
 }
 
@@ -215,6 +237,12 @@ command_need(const struct command *verbs, const char *of, const char *name)
 		complain("%s%sunknown verb '%s'; see 'rlctl help%s%s'", of, of[0] ? ": " : "", name,
 		         of[0] ? " " : "", of);
 	return NULL;
+}
+
+const struct command *
+verb_need(const struct command *verbs, const char *word)
+{
+	return command_need(verbs, "", is_renamed(word) ? "config" : word);
 }
 
 bool

@@ -20,9 +20,3 @@ run_config(const struct context *context)
 
 	return subverb_run(context, verbs);
 }
-
-int
-run_reload(const struct context *context)
-{
-	return config_reload(context);
-}

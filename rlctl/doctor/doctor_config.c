@@ -57,7 +57,7 @@ say_differs(struct doctor *doctor, const char *path, const struct told *told)
 		"%s is not what is in force: %s%s", path, told->change,
 		told->changes > 1 ? ", and more" : "");
 	doctor_mend(doctor,
-	            "rlctl --segment %s config diff --config %s; rlctl --segment %s reload "
+	            "rlctl --segment %s config diff --config %s; rlctl --segment %s config reload "
 	            "--config %s",
 	            doctor->name, path, doctor->name, path);
 }

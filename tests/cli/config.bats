@@ -314,7 +314,7 @@ algorithm_words() {
 	rlctl config set --dry-run /rules/login/limit 7/fortnight
 	exits 1
 	rlctl config set -n /rules/login/limit 8/min
-	rlctl reload --dry-run
+	rlctl config reload --dry-run
 	exits 0
 	says 'login: capacity 8, was 100'
 	rlctl config diff
@@ -488,10 +488,10 @@ algorithm_words() {
 }
 
 @test "reload: into a segment that is there" {
-	rlctl reload
+	rlctl config reload
 	in_trouble "segment '$segment'"
 	create
-	rlctl reload
+	rlctl config reload
 	exits 0
 	says_line 'login: new, 100 per 1m'
 	says 'generation'
@@ -502,12 +502,32 @@ algorithm_words() {
 	exits 0
 }
 
+@test "reload by its old name: the same with a warning; help and completion tell of the new one" {
+	create
+	rlctl config reload
+	for args in reload 'reload --dry-run' 'reload extra' "reload -s $segment-not"; do
+		# shellcheck disable=SC2086
+		rlctl config $args
+		wanted=$status$output$stderr
+		# shellcheck disable=SC2086
+		rlctl $args
+		[ "$(head -n 1 <<<"$stderr")" = "rlctl: warning: 'rlctl reload' is 'rlctl config reload' now; the next release does not know the old name" ]
+		[ "$status$output$(tail -n +2 <<<"$stderr")" = "$wanted" ]
+	done
+	for verb in 'help reload' 'reload --help' '-h reload'; do
+		# shellcheck disable=SC2086
+		[ "$("$RLCTL" $verb 2>"$BATS_TEST_TMPDIR/warning")" = "$("$RLCTL" help config)" ]
+	done
+	[ -z "$("$RLCTL" help | grep '^  reload ')" ]
+	[ -z "$("$RLCTL" completion bash | grep '^	reload)')" ]
+}
+
 @test "reload: a bad file changes nothing" {
 	create
-	rlctl reload
+	rlctl config reload
 	exits 0
 	sed -i /limit/s/100/many/ "$file"
-	rlctl reload
+	rlctl config reload
 	exits 1
 	complains '/rules/login/limit'
 	rlctl status -s "$segment"
@@ -523,13 +543,13 @@ algorithm_words() {
 	says_line 'login: new, 100 per 1m'
 	rlctl status -s "$segment"
 	says_not login
-	rlctl reload
+	rlctl config reload
 	exits 0
 	says_line "segment '$segment': generation 1"
 	rlctl config diff
 	exits 0
 	says_line 'no difference'
-	rlctl reload
+	rlctl config reload
 	exits 0
 	says_line "segment '$segment': nothing has changed"
 	rlctl config set -n /rules/login/window 1h
@@ -546,7 +566,7 @@ algorithm_words() {
 
 @test "reload: what the segment has no room for is refused, with what to do" {
 	create
-	rlctl reload
+	rlctl config reload
 	rlctl config set -n /rules/login/overrides '{"a": {"banned": true}}'
 	for i in 1 2 3 4 5 6 7 8; do
 		rlctl config set -n --create "/rules/r$i" '{"limit": "1/s"}'
@@ -554,7 +574,7 @@ algorithm_words() {
 	rlctl config diff
 	exits 1
 	[ -z "$output" ]
-	rlctl reload
+	rlctl config reload
 	exits 1
 	complains "$file:1:1: no room for 10 rules, those of applications and of earlier files among them, the segment holds 8;"
 	complains "end what uses it and 'rlctl unlink' it"
@@ -566,7 +586,7 @@ algorithm_words() {
 	for i in 1 2 3 4 5 6; do
 		rlctl config set -n --create "/rules/s$i" '{"limit": "1/s"}'
 	done
-	rlctl reload
+	rlctl config reload
 	exits 0
 }
 
@@ -587,7 +607,7 @@ algorithm_words() {
 	create
 	rlctl config reload -s "$segment"
 	exits 0
-	rlctl reload
+	rlctl config reload
 	in_trouble "segment '$segment-not'"
 }
 
@@ -595,7 +615,7 @@ algorithm_words() {
 	create
 	rlctl config set -n /segment/keys 1000000
 	rlctl config set -n /segment/on_full deny
-	rlctl reload
+	rlctl config reload
 	exits 0
 	complains 'warning: /segment/keys: the running segment has '
 	complains 'warning: /segment/on_full: the running segment has "reserve"; a segment keeps what'

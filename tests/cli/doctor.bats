@@ -561,7 +561,7 @@ need_huge_pages() {
 	conforms doctor
 	finds config finding "$RL_CONFIG is not what is in force: login: "
 	[ "$(jq -r '.checks[] | select(.check == "config" and .level == "finding").mend' <<<"$output")" = \
-		"rlctl --segment $segment config diff --config $RL_CONFIG; rlctl --segment $segment reload --config $RL_CONFIG" ]
+		"rlctl --segment $segment config diff --config $RL_CONFIG; rlctl --segment $segment config reload --config $RL_CONFIG" ]
 	on config reload
 	on doctor --json
 	! finds config finding '' 2>/dev/null

@@ -16,7 +16,7 @@ setup() {
 		}}
 	EOF
 	fill rate 3 2592000000 1 nobody=1
-	on reload --config "$config"
+	on config reload --config "$config"
 	exits 0
 	go=$BATS_TEST_TMPDIR/go
 	mkfifo "$go"

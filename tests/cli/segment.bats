@@ -552,7 +552,7 @@ teardown() {
 		  }
 		}
 	EOF
-	rlctl reload --config "$BATS_TEST_TMPDIR/rl.json"
+	rlctl config reload --config "$BATS_TEST_TMPDIR/rl.json"
 	exits 0
 	on status
 	grep -qE '^configuration +0 +0 +3 +0  login$' <<<"$output"

@@ -285,7 +285,7 @@ configured_before() {
 		 "rules": {"api": {"limit": "9/31d", "overrides": {"vip": {"capacity": 20}}},
 		           "jobs": {"limits": [{"algorithm": "in_flight", "capacity": 2}]}}}
 	EOF
-	old reload --config "$BATS_TEST_TMPDIR/rl.json"
+	old config reload --config "$BATS_TEST_TMPDIR/rl.json"
 	exits 0
 	old check api bob
 	exits 0
