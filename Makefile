@@ -74,6 +74,8 @@ LINK      = $(CC) $(HARDEN) $(CFLAGS) $(PIE) $(RELRO) $(LDFLAGS)
 # The library as it is shipped is optimised as a whole, shared and static: each function may be inline
 # wherever it is called. Its objects have both forms of code: tests are linked with the plain one.
 LTO      := $(if $(OPTIMISED),$(shell $(CC) --version 2>/dev/null | grep -q Free.Software && echo -flto=1 -flto-partition=one -ffat-lto-objects))
+# What makes the linker take the plain form.
+PLAIN    := $(if $(LTO),$(if $(filter -flto%,$(CFLAGS)),,-fno-lto -fno-use-linker-plugin))
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 # In an order that is the same everywhere, and with it what is made of them.
@@ -110,7 +112,7 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 
 .PHONY: all demo demo-cluster check quick mutants torture arm64 coverage bench figures bench-cluster profile accuracy flood fuzz install uninstall format \
-        clean help check-format check-headers check-exports check-mutants FORCE
+        clean help check-format check-headers check-clang check-exports check-mutants FORCE
 .DELETE_ON_ERROR:
 
 all: build/librl.a build/librl.so.1 build/rlctl build/rld
@@ -140,9 +142,9 @@ seen   = $(or $(filter build build/v/newer,$(1)),$(filter $(1)/%,$(GOALS)), \
          $(if $(filter quick,$(GOALS)),$(filter build/v/hook,$(1))), \
          $(filter-out all quick build/tests/% build/v/%,$(GOALS)))
 
-# Test programs: $(1) where they go, $(2) the directory of their objects, $(3) how they are linked, $(4) with which library.
+# Test programs: $(1) where they go, $(2) the directory of their objects, $(3) how they are linked, $(4) with which library, $(5) whose config.
 define PROGRAMS
-$(1)/%: $(2)/o/tests/%.o $$(SUPPORT:%.c=$(2)/o/%.o) $(2)/libconfig.a $(4)
+$(1)/%: $(2)/o/tests/%.o $$(SUPPORT:%.c=$(2)/o/%.o) $(5)/libconfig.a $(4)
 	@mkdir -p $$(@D)
 	$$(call say,LINK)
 	$$(Q)$(3) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
@@ -163,15 +165,19 @@ $(1)/unit/test_page_key: $(2)/o/rld/serve/page_key.o
 $(filter-out %/test_lend,$(CLUSTER:%=$(1)/%)) $(1)/cluster/bench: $(CLUSTER_PARTS:%=$(2)/o/%.o) $(STORE_PARTS:%=$(2)/o/%.o)
 $(1)/cluster/test_lend: $(LEND_PARTS:%=$(2)/o/%.o)
 $(CLUSTER:%=$(1)/%) $(1)/cluster/bench: $(1)/cluster/%: $(2)/o/tests/cluster/%.o \
-                           $$(SUPPORT:%.c=$(2)/o/%.o) $(2)/libconfig.a $(4)
+                           $$(SUPPORT:%.c=$(2)/o/%.o) $(5)/libconfig.a $(4)
 	@mkdir -p $$(@D)
 	$$(call say,LINK)
 	$$(Q)$(3) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread -lm $$(STORE_LIBS)
 endef
 
+# The library's objects in $(1): of all sources, or of those in $(3), and the others are those of $(2).
+parts = $(patsubst %.c,$(1)/o/%.o,$(filter $(or $(3),%),$(LIB_SRC))) $(if $(3),$(patsubst %.c,$(2)/o/%.o,$(filter-out $(3),$(LIB_SRC))))
+
 # One set of rules for each way to build: $(1) directory, $(2) compiler, $(3) flags, $(4) flags to
 # link with, and what is no shared object is then position-independent, too; $(5) flags to optimise
-# the library as a whole; $(6) the directory whose tools it links with its own library, if not its own.
+# the library as a whole; $(6) the directory whose config and tools it takes, if not its own, for no flag of
+# its own matters there; $(7) the sources of the library that are other ones here, if it takes the rest from there, too.
 define VARIANT
 $(1)/o/%.o: %.c $(1)/flags | build/need $(1)/o
 	$$(call say,CC)
@@ -188,7 +194,7 @@ endif
 $(1)/flags: | $(1)/o
 	@printf '%s\n' '$$($(1)/given)' >$$@
 
-$(1)/librl.a: $(if $(5),$(1)/o/librl.o,$$(LIB_SRC:%.c=$(1)/o/%.o))
+$(1)/librl.a: $(if $(5),$(1)/o/librl.o,$(call parts,$(1),$(6),$(7)))
 	@rm -f $$@
 	$$(call say,AR)
 	$$(Q)$$(AR) rcsD $$@ $$^
@@ -198,7 +204,7 @@ $(1)/o/librl.o: $$(LIB_SRC:%.c=$(1)/o/%.o)
 	$$(Q)$(2) $$(RL_FLAGS) $(3) $(5) -flinker-output=nolto-rel -r -o $$@ $$^
 
 # For tests, and mutants, which put another object in place of one.
-$(1)/librl-parts.a: $$(LIB_SRC:%.c=$(1)/o/%.o)
+$(1)/librl-parts.a: $(call parts,$(1),$(6),$(7))
 	@rm -f $$@
 	$$(call say,AR)
 	$$(Q)$$(AR) rcsD $$@ $$^
@@ -208,7 +214,7 @@ $(1)/libconfig.a: $$(CONF_SRC:%.c=$(1)/o/%.o)
 	$$(call say,AR)
 	$$(Q)$$(AR) rcsD $$@ $$^
 
-$(1)/librl.so.1: $$(LIB_SRC:%.c=$(1)/o/%.o) libshm/api/librl.map
+$(1)/librl.so.1: $(call parts,$(1),$(6),$(7)) libshm/api/librl.map
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) $(5) $(4) $$(LDFLAGS) -shared -Wl,-soname,librl.so.1 -Wl,--version-script=libshm/api/librl.map \
 		-Wl,-z,defs -Wl,-Bsymbolic-functions -o $$@ $$(filter %.o,$$^)
@@ -225,23 +231,23 @@ $(1)/rld: $$(RLD_SRC:%.c=$(or $(6),$(1))/o/%.o) $(or $(6),$(1))/libconfig.a $(1)
 $(1)/o/rld/serve/assets.o: $$(call files,rld/serve/page/*)
 
 # Of the objects that are optimised alone, unless CFLAGS say otherwise: after a change, the library is not optimised as a whole to run a test.
-$(call PROGRAMS,$(1)/tests,$(1),$(2) $(3) $(if $(5),$(if $(filter -flto%,$(CFLAGS)),,-fno-use-linker-plugin)) $(if $(4),$(PIE) $(4)) $(LDFLAGS),$(1)/librl-parts.a)
+$(call PROGRAMS,$(1)/tests,$(if $(7),$(6),$(1)),$(2) $(3) $(if $(5),$(PLAIN)) $(if $(4),$(PIE) $(4)) $(LDFLAGS),$(1)/librl-parts.a,$(or $(6),$(1)))
 
 $(if $(call seen,$(1)),-include $$(shell find $(1)/o -name '*.d' 2>/dev/null))
 endef
 
 # Sanitizers see what the compiler's atomics touch, not what libck's assembly does.
 $(eval $(call VARIANT,build,$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS) $(if $(filter c11,$(ATOMIC)),$(C11)),$(RELRO),$(LTO)))
-$(eval $(call VARIANT,build/v/c11,gcc,-O2 $(C11)))
-$(eval $(call VARIANT,build/v/clang,clang,-O2))
+$(eval $(call VARIANT,build/v/c11,gcc,-O2 $(C11),,,build))
+$(eval $(call VARIANT,build/v/clang,clang,-O2,,,build))
 $(eval $(call VARIANT,build/v/asan,gcc,-O1 -g $(C11) $(SAN)))
-$(eval $(call VARIANT,build/v/hook,gcc,-O1 $(C11) -DRL_ATOMIC_HOOK))
+$(eval $(call VARIANT,build/v/hook,gcc,-O1 $(C11) -DRL_ATOMIC_HOOK,,,build))
 $(eval $(call VARIANT,build/v/fuzz,clang,-O1 -g $(C11) -fsanitize=fuzzer-no-link -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all))
-$(eval $(call VARIANT,build/v/cov,gcc,-O1 -g --coverage -Wno-maybe-uninitialized))
-$(eval $(call VARIANT,build/v/tsan,clang,-O1 -g $(C11) -fsanitize=thread))
+$(eval $(call VARIANT,build/v/cov,gcc,-O1 -g --coverage -Wno-maybe-uninitialized,,,build))
+$(eval $(call VARIANT,build/v/tsan,clang,-O1 -g $(C11) -fsanitize=thread,,,build))
 
 # What `make check` runs of the default build: the same tests, with the library as it is shipped.
-$(eval $(call PROGRAMS,build/v/whole/tests,build,$(LINK),build/librl.a))
+$(eval $(call PROGRAMS,build/v/whole/tests,build,$(LINK),build/librl.a,build))
 
 # The library on musl, static and shared. Its unit tests are linked statically, with a small cmocka, for none is
 # packaged for musl; left out are those of config and rld, and one that loads a library of glibc.
@@ -273,17 +279,22 @@ $(MUSL)/kernel: | build/need
 	@ln -sfn /usr/include/asm-generic $@/asm-generic
 	@ln -sfn /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)/asm $@/asm
 
+# The sources that say the words $(1); all, where a header says $(2), which all include.
+saying = $(if $(shell grep -lE -- '$(2)' $(call files,libshm/*/*.h)),$(LIB_SRC),$(shell grep -lwE '$(1)' $(LIB_SRC)))
+
 # A library of later: it has a counter more, by which it counts exemptions.
-$(eval $(call VARIANT,build/v/newer,$(CC),-O1 -Ibuild/v/newer/include))
-$(LIB_SRC:%.c=build/v/newer/o/%.o): build/v/newer/include/rl_counters.def
+NEWER_SRC := $(call saying,RL_COUNT_exempted|RL_COUNTERS,RL_COUNT_exempted)
+$(eval $(call VARIANT,build/v/newer,$(CC),-O1 $(PLAIN) -Ibuild/v/newer/include,,,build,$(NEWER_SRC)))
+$(NEWER_SRC:%.c=build/v/newer/o/%.o): build/v/newer/include/rl_counters.def
 build/v/newer/include/rl_counters.def: include/rl_counters.def
 	@mkdir -p $(@D)
 	@sed 's/^RL_COUNTER(exempted,/RL_COUNTER(exempted_before,/' $< >$@
 	@grep '^RL_COUNTER(exempted,' $< >>$@
 
 # A library of before, of another layout: its number is another, and two fields have changed places.
-$(eval $(call VARIANT,build/v/older,$(CC),-O1 -Ibuild/v/older/include,,,build))
-$(patsubst %.c,build/v/older/o/%.o,$(LIB_SRC) $(SUPPORT)): $(patsubst %,build/v/older/include/shared/%.h,layout layout_rows)
+OLDER_SRC := $(call saying,RL_LAYOUT_VERSION|oldest|reserve_set,row->(oldest|reserve_set)|= RL_LAYOUT_VERSION)
+$(eval $(call VARIANT,build/v/older,$(CC),-O1 $(PLAIN) -Ibuild/v/older/include,,,build,$(OLDER_SRC)))
+$(OLDER_SRC:%.c=build/v/older/o/%.o): $(patsubst %,build/v/older/include/shared/%.h,layout layout_rows)
 build/v/older/include/shared/%.h: libshm/shared/%.h
 	@mkdir -p $(@D)
 	@sed -e 's/^#define RL_LAYOUT_VERSION .*/#define RL_LAYOUT_VERSION 2/' \
@@ -369,17 +380,14 @@ demo: build/prefork build/rlctl
 demo-cluster: build/hosts build/rlctl build/rld
 	@examples/demo-cluster.sh build
 
-# Every unit, race and adapter's test on each variant that can tell a difference: of the atomic backends
-# those that touch shared words, and once each what takes long. Under TSan only what runs threads
-# on one mapping, and on the variant that tests schedule only those tests.
+# Every unit, race and adapter's test with the library as it is shipped, on libck's atomics, and under sanitizers, on the
+# compiler's. What the compiler's make of real races when they are optimised, the three programs tell that have threads and
+# processes; what it and clang make of everything else, tests/differ. On the variant that tests schedule there are
+# only those tests, and under TSan what runs threads on one mapping.
 TESTS := $(UNIT) $(RACE) $(ADAPTERS)
 LONG  := unit/test_window unit/test_config_many
-PURE  := $(LONG) $(filter unit/test_config% unit/test_hash unit/test_http% $(OF_RLD),$(UNIT))
-PURE  := $(filter-out unit/test_configure,$(PURE))
 CHECKED := $(TESTS:%=build/v/whole/tests/%) $(TESTS:%=build/v/asan/tests/%) \
-           $(patsubst %,build/v/c11/tests/%,$(filter-out $(PURE),$(TESTS))) \
-           $(patsubst %,build/v/clang/tests/%,$(filter-out $(LONG),$(TESTS))) \
-           $(SCHEDULES:%=build/v/hook/tests/%) build/v/tsan/tests/race/test_threads \
+           $(RACE:%=build/v/c11/tests/%) $(SCHEDULES:%=build/v/hook/tests/%) build/v/tsan/tests/race/test_threads \
            $(CRASH:%=build/v/whole/tests/%) $(patsubst %,build/v/hook/tests/%,$(filter-out %_creation,$(CRASH))) \
            build/v/whole/tests/$(STORM) \
            build/v/whole/tests/$(SCRIBBLE) build/v/asan/tests/$(SCRIBBLE) \
@@ -388,7 +396,7 @@ CHECKED := $(TESTS:%=build/v/whole/tests/%) $(TESTS:%=build/v/asan/tests/%) \
 
 # Once in full is enough of what repeats itself: sanitizers and the second build see the same in an
 # eighth.
-SCALED := $(patsubst %,build/v/asan/tests/%,$(LONG) $(RACE) $(ADAPTERS) $(CLUSTER)) $(patsubst %,build/v/%/tests/unit/test_tables,asan c11 clang) $(RACE:%=build/v/clang/tests/%) \
+SCALED := $(patsubst %,build/v/asan/tests/%,$(LONG) $(RACE) $(ADAPTERS) $(CLUSTER)) build/v/asan/tests/unit/test_tables \
           $(RACE:%=build/v/tsan/tests/%) $(CRASH:%=build/v/hook/tests/%)
 RUN_CHECKED := $(foreach test,$(CHECKED),'$(if $(filter $(SCALED),$(test)),RL_TEST_SCALE=quick )$(test)')
 
@@ -423,7 +431,7 @@ CHECK_BUILDS := all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/
 # A ninth of the mutants, with each commit another; `make mutants` plays all.
 NINTH := $(shell expr $$(git rev-list --count HEAD 2>/dev/null || echo 0) % 9)
 
-check: $(CHECK_BUILDS) check-mutants check-format check-headers check-exports
+check: $(CHECK_BUILDS) check-mutants check-format check-headers check-clang check-exports
 	@tests/support/run.sh $(ADAPTER_CHECKS) tests/systemd/run.sh tests/model/run.sh \
 		'tests/mutants/run.sh $(NINTH) 9' \
 		$(CLI_PLAIN:%='tests/cli/run.sh build/rlctl %') \
@@ -461,6 +469,11 @@ check-headers: | build/need
 		echo '#include <rl.h>' | clang --target=$$target -Iinclude -fsyntax-only -xc - 2>&1 | \
 			grep -q 'error: "rl is for 64-bit' || { echo "rl.h does not refuse $$target"; exit 1; }; \
 	done
+
+# clang warns of nothing: it compiles libshm, config and rlctl for differ and the fuzzers, and is asked here about the rest.
+check-clang: | build/need
+	@printf '%s\n' $(RLD_SRC) $(call files,examples/*.c tests/*/*.c) | xargs -P $(shell nproc) -n 8 \
+		clang $(filter-out -MMD -MP,$(RL_FLAGS)) $(call dirs,tests/) -fsyntax-only
 
 # Each mutant still changes a line, and its test is there.
 check-mutants:

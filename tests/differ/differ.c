@@ -271,7 +271,7 @@ check_one(void)
 	struct rl_item items[2];
 	size_t count[2] = {0};
 	uint64_t how = below(10), wait = below(3) * RL_SECOND / 3;
-	int verdict[2];
+	enum rl_verdict verdict[2];
 
 	random_item(items);
 	for (int b = 0; b < 2; b++) {
@@ -307,7 +307,7 @@ check_several(bool is_all)
 	struct rl_charges charges[2][BATCH];
 	struct rl_result r[2][BATCH];
 	size_t count = 1 + below(BATCH), decided[2] = {0};
-	int verdict[2] = {0};
+	enum rl_verdict verdict[2] = {0};
 
 	for (size_t i = 0; i < count; i++)
 		random_item(items[i]);

@@ -130,7 +130,7 @@ survives() {
 	# The linker takes from the library only what the mutant's object lacks.
 	compile "${flags[@]}" &&
 		gcc -fno-lto -fno-use-linker-plugin -o "$work/test" "$variant/o/tests/$test.o" $variant/o/tests/support/*.o "$work/mutant.o" \
-			"${objects[@]}" "$variant/libconfig.a" "$variant/librl-parts.a" \
+			"${objects[@]}" build/libconfig.a "$variant/librl-parts.a" \
 			-lcmocka -ljansson -lpthread -lhiredis -lssl -lcrypto -lm || return 0
 	# Tests of races need a chance: what passes is tried again, and told, for one that needs it
 	# often needs luck.
