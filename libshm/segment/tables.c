@@ -11,10 +11,6 @@
 #include "segment/grow.h"
 #include "segment/table_place.h"
 
-#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
-#define MADV_POPULATE_WRITE 23
-#endif
-
 /* What stands from there on is of a table that was never put into force, or nobody's. */
 static int
 clear_from(int fd, uint64_t at)
@@ -30,8 +26,8 @@ clear_from(int fd, uint64_t at)
 }
 
 /*
- * Make room for a table. The file is never made shorter, for who has it mapped would fall off its end; what is given back is a
- * hole in it.
+ * Make room for a table: reserved, and as zeros, of which the kernel makes a page for who first touches it. The file is never made
+ * shorter, for who has it mapped would fall off its end; what is given back is a hole in it.
  */
 static int
 grow(int fd, uint64_t at, uint64_t bytes)
@@ -44,21 +40,6 @@ grow(int fd, uint64_t at, uint64_t bytes)
 	if (error < 0)
 		clear_from(fd, at);
 	return error;
-}
-
-/*
- * Zero its pages now, and not when a decision first needs one. Then the kernel maps sixteen of them at once, too. An older
- * kernel does not know how: they are zeroed as they are touched.
- */
-static void
-touch(int fd, uint64_t at, uint64_t bytes)
-{
-	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
-
-	if (map == MAP_FAILED)
-		return;
-	madvise(map, bytes, MADV_POPULATE_WRITE);
-	munmap(map, bytes);
 }
 
 int
@@ -78,8 +59,6 @@ rl_tables_make(const struct rl_segment *s, const char *name, uint32_t buckets, u
 	if (fd < 0)
 		return fd;
 	error = grow(fd, at, rl_tables_bytes(s, buckets, ring));
-	if (error == 0)
-		touch(fd, at, rl_tables_bytes(s, buckets, ring));
 	close(fd);
 	if (error < 0)
 		return error;

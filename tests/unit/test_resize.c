@@ -5,13 +5,16 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "algorithm/carry.h"
 #include "move/migrate.h"
 #include "segment/record.h"
+#include "segment/table_place.h"
 #include "segment/view.h"
 #include "testing.h"
 
@@ -388,6 +391,75 @@ test_memory(void **state)
 	assert_true(memory() < small_bytes + (UINT64_C(1) << 16));
 	rl_info(rl, &info);
 	assert_true(info.bytes <= small_bytes + (UINT64_C(1) << 16));
+	rl_close(rl);
+}
+
+/*
+ * How many pages of a table the kernel has zeroed. What is reserved of a file counts as memory from the start, and as being in it
+ * from the first touch on.
+ */
+static size_t
+zeroed(const struct rl *rl)
+{
+	const struct rl_segment *s = &rl->segment;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), count = 0,
+	       pages = rl_tables_bytes(s, s->geometry.buckets, s->geometry.ring) / page;
+	unsigned char *in = malloc(pages);
+
+	assert_non_null(in);
+	assert_int_equal(mincore(s->own_map, pages * page, in), 0);
+	for (size_t i = 0; i < pages; i++)
+		count += in[i] & 1;
+	free(in);
+	return count;
+}
+
+/* A page at a time, or 2 MiB where shared memory has huge pages unasked. */
+static size_t
+pages_at_once(void)
+{
+	FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/shmem_enabled", "re");
+	char modes[128] = "";
+
+	if (file) {
+		assert_true(fread(modes, 1, sizeof modes - 1, file) > 0);
+		fclose(file);
+	}
+	return strstr(modes, "[never]") || strstr(modes, "[advise]") || !file ? 1 : 512;
+}
+
+/*
+ * The room of a new table is reserved, so that nobody finds it gone, but the call zeroes none of it: each page is for the first
+ * request that touches it, and that touches few. Only whether the file reaches so far takes one.
+ */
+static void
+test_pages(void **state)
+{
+	struct rl *rl = open_small();
+	struct rl_resize r = {.keys = 60000};
+	int rule = test_rule(rl, "r", 3, RL_SECOND, 1, true);
+	uint64_t before = memory();
+	size_t at_once = pages_at_once(), seen, now;
+	char key[24];
+
+	(void)state;
+	for (uint64_t i = 0; i < 40; i++) {
+		key_of(0, i, key);
+		spend(rl, rule, key, 1, RL_ALLOWED);
+	}
+	assert_int_equal(rl_resize(rl, &r, 0), 0);
+	assert_true(memory() >= before + r.bytes);
+	assert_true(r.bytes > (UINT64_C(32) << 20));
+	seen = zeroed(rl_here(rl));
+	assert_true(seen <= at_once);
+	for (uint64_t i = 0; i < 40;
+	     i++) { /* two buckets, a ring and a record, each over the edge of a page at most */
+		key_of(0, i, key);
+		spend(rl, rule, key, 1, RL_ALLOWED);
+		now = zeroed(rl_here(rl));
+		assert_true(now <= seen + 8 * at_once);
+		seen = now;
+	}
 	rl_close(rl);
 }
 
@@ -949,6 +1021,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_nobody_sees_a_difference, test_unlink),
 		cmocka_unit_test_teardown(test_memory, test_unlink),
+		cmocka_unit_test_teardown(test_pages, test_unlink),
 		cmocka_unit_test_teardown(test_full_tables, test_unlink),
 		cmocka_unit_test_teardown(test_a_table_half_made, test_unlink),
 		cmocka_unit_test_teardown(test_errors, test_unlink),
