@@ -126,16 +126,19 @@ take(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
 
 /* By what is cached of its rule: the parts that are left to decide. 0: *decided says so already, or it is RL_AGAIN. */
 static inline __attribute__((always_inline)) unsigned
-take_cached(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
-            struct rl_part part[static RL_LIMITS_MAX], struct rl_result *result, int *decided)
+take_cached(struct rl *rl, int rule, const struct rl_item *item, const struct rl_booking *booking,
+            uint64_t now_ns, struct rl_part part[static RL_LIMITS_MAX], struct rl_result *result,
+            int *decided)
 {
 	struct rl_policy_look look;
 
 	*decided = RL_AGAIN;
 	if (!rl_request_look(rl, rule, item, now_ns, &look))
 		return 0;
-	if (look.steps & (RL_POLICY_PREFIXES | RL_POLICY_MORE))
-		return rl_request_take_all(rl, rule, item, now_ns, look, part, RL_LIMITS_MAX);
+	if (look.steps & (RL_POLICY_PREFIXES | RL_POLICY_MORE) ||
+	    rl_request_has_wishes(item, booking))
+		return rl_request_take_all(rl, rule, item, booking, now_ns, look, part,
+		                           RL_LIMITS_MAX);
 	*decided = take(rl, rule, item, now_ns, &look, part, result);
 	return *decided == TAKEN;
 }
@@ -146,12 +149,10 @@ rl_check_one(struct rl *rl, int rule, const struct rl_item *item, const struct r
 {
 	struct rl_result unused, *r = result ? result : &unused;
 	struct rl_part part[RL_LIMITS_MAX];
-	int decided = RL_AGAIN;
-	unsigned parts = 0;
+	int decided;
+	unsigned parts = take_cached(rl_here_known(rl), rule, item, booking, rl_clamp_now(now_ns),
+	                             part, result, &decided);
 
-	if (!booking)
-		parts = take_cached(rl_here_known(rl), rule, item, rl_clamp_now(now_ns), part,
-		                    result, &decided);
 	if (parts == 0 && decided != RL_AGAIN)
 		return (enum rl_verdict)decided;
 	if (parts == 0)

@@ -73,17 +73,20 @@ apply_burst(uint32_t burst, bool keeps_own, unsigned has, struct rl_quota *q)
 	return 0;
 }
 
+/* The request's own capacity, burst and undelayed take the place of its rule's first limit's. */
 static int
-apply_to(const struct rl_item *item, bool keeps_own, struct rl_policy_limit *first)
+apply_item(const struct rl_item *item, bool keeps_own, const struct rl_limiter *l,
+           struct rl_quota *q)
 {
-	const struct rl_algorithm_info *info = rl_algorithm_info(first->limit->limiter.algorithm);
-	struct rl_quota *q = &first->quota;
+	const struct rl_algorithm_info *info = rl_algorithm_info(l->algorithm);
 	int error = 0;
 
+	if ((item->capacity | item->flags) == 0)
+		return 0;
 	if (!info) /* a space of counters */
 		return -EINVAL;
 	if (item->capacity > 0 && !keeps_own)
-		error = rl_policy_set_capacity(&first->limit->limiter, item->capacity, q);
+		error = rl_policy_set_capacity(l, item->capacity, q);
 	if (error == 0 && item->flags & RL_ITEM_BURST)
 		error = apply_burst(item->burst, keeps_own, info->flags, q);
 	if (error < 0 || !(item->flags & RL_ITEM_UNDELAYED))
@@ -94,27 +97,52 @@ apply_to(const struct rl_item *item, bool keeps_own, struct rl_policy_limit *fir
 	return 0;
 }
 
-/* The request's own capacity, burst and undelayed take the place of the first limit's. */
 static int
-apply_item(const struct rl_item *item, struct rl_key_policy *k)
+apply_booking(const struct rl_booking *booking, const struct rl_limiter *l, struct rl_quota *q)
 {
-	if ((item->capacity | item->flags) == 0 || k->rule.count == 0 ||
-	    k->rule.limit[0].index != 0)
+	if (!booking)
 		return 0;
-	return apply_to(item, k->keeps_first, &k->rule.limit[0]);
+	if (!rl_limiter_is_bucket(l))
+		return -EINVAL;
+	q->is_booking = true;
+	q->max_wait_ns = booking->max_wait_ns;
+	return 0;
 }
 
-/* All of them can book ahead, or none of the request is. */
-static int
-apply_booking(const struct rl_booking *booking, struct rl_key_policy *k)
+/* Is what the item says of itself within bounds? */
+static bool
+has_sound_wishes(const struct rl_item *item)
 {
-	for (unsigned i = 0; booking && i < k->rule.count; i++) {
-		if (!rl_limiter_is_bucket(&k->rule.limit[i].limit->limiter))
-			return -EINVAL;
-		k->rule.limit[i].quota.is_booking = true;
-		k->rule.limit[i].quota.max_wait_ns = booking->max_wait_ns;
-	}
-	return 0;
+	return item->capacity <= RL_CAPACITY_MAX && !(item->flags & ~ITEM_FLAGS);
+}
+
+/* What this request alone wants of a key's limits. All of them can book ahead, or none of the request is. */
+static int
+apply_wishes(const struct rl_item *item, const struct rl_booking *booking, struct rl_key_policy *k)
+{
+	struct rl_policy_limit *limit = k->rule.limit;
+	int error = 0;
+
+	if (k->rule.count > 0 && limit[0].index == 0)
+		error = apply_item(item, k->keeps_first, &limit[0].limit->limiter, &limit[0].quota);
+	for (unsigned i = 0; i < k->rule.count && error == 0; i++)
+		error = apply_booking(booking, &limit[i].limit->limiter, &limit[i].quota);
+	return error;
+}
+
+/* The same of the parts of a key for which its rule has nothing else. */
+static __attribute__((noinline)) bool
+take_wishes(const struct rl_item *item, const struct rl_booking *booking, struct rl_part *parts,
+            unsigned count)
+{
+	if (!has_sound_wishes(item) ||
+	    apply_item(item, false, &parts->limit->limiter, &parts->quota) < 0)
+		return false;
+	parts->tier = item->capacity;
+	for (unsigned i = 0; i < count; i++)
+		if (apply_booking(booking, &parts[i].limit->limiter, &parts[i].quota) < 0)
+			return false;
+	return true;
 }
 
 #define WHOLE_KEY UINT_MAX
@@ -204,8 +232,9 @@ place_networks(const struct rl_item *item, struct rl_part *parts, unsigned count
 }
 
 unsigned
-rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
-                    struct rl_policy_look look, struct rl_part *parts, unsigned room)
+rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item,
+                    const struct rl_booking *booking, uint64_t now_ns, struct rl_policy_look look,
+                    struct rl_part *parts, unsigned room)
 {
 	unsigned count = (unsigned)(look.steps >> RL_POLICY_MORE_SHIFT & RL_POLICY_MORE_MASK) + 1;
 	bool is_network = (look.steps & RL_POLICY_PREFIXES) != 0;
@@ -213,13 +242,16 @@ rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item, uint64_
 
 	if (item->charges)
 		item->charges->count = 0;
+	if (count > room)
+		return 0;
 	if (!is_network)
 		hash = rl_hash_of_key(rl->segment.key_start, item->key, item->key_len);
 	else if (look.steps & RL_POLICY_ASKS)
 		hash = rl_filter_hash(&rl->segment, &look.cached->policy.ask, item->key,
 		                      item->key_len);
-	if (count > room || !rl_request_has_none(rl, item, hash, &look) ||
-	    !rl_request_take_limits(rl, rule, item, now_ns, &look, count, parts))
+	if (!rl_request_has_none(rl, item, hash, &look) ||
+	    !rl_request_take_limits(rl, rule, item, now_ns, &look, count, parts) ||
+	    (rl_request_has_wishes(item, booking) && !take_wishes(item, booking, parts, count)))
 		return 0;
 	if (is_network)
 		return place_networks(item, parts, count);
@@ -235,8 +267,7 @@ is_sound(struct rl *rl, int rule, const struct rl_item *item, struct rl_result *
 		return rl_result_undecided(r, -EINVAL);
 	if (item->key_len > RL_KEY_MAX)
 		return rl_result_undecided(r, -ENAMETOOLONG);
-	if ((!item->key && item->key_len > 0) || item->capacity > RL_CAPACITY_MAX ||
-	    item->flags & ~ITEM_FLAGS)
+	if ((!item->key && item->key_len > 0) || !has_sound_wishes(item))
 		return rl_result_undecided(r, -EINVAL);
 	return true;
 }
@@ -253,9 +284,7 @@ make_any(struct rl *rl, int rule, const struct rl_item *item, const struct rl_bo
 	rl_history_look(rl, rule, now_ns);
 	error = rl_policy_of_key(rl, rule, item->key, item->key_len, &budget, &k);
 	if (error == 0)
-		error = apply_item(item, &k);
-	if (error == 0)
-		error = apply_booking(booking, &k);
+		error = apply_wishes(item, booking, &k);
 	if (error == 0 && !rl_request_may_hold(item, k.rule.kinds))
 		error = -EINVAL;
 	if (error == 0 && k.rule.count > room)
@@ -278,8 +307,8 @@ rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
 
 	if (item->charges)
 		item->charges->count = 0;
-	if (!booking && rl_request_look(rl, rule, item, now, &look))
-		made = rl_request_take_all(rl, rule, item, now, look, parts, room);
+	if (rl_request_look(rl, rule, item, now, &look))
+		made = rl_request_take_all(rl, rule, item, booking, now, look, parts, room);
 	if (made > 0)
 		return made;
 	rl_result_clear(r);

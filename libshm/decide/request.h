@@ -27,6 +27,13 @@ unsigned rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
                          const struct rl_booking *booking, uint64_t now_ns, struct rl_part *parts,
                          unsigned room, struct rl_result *result);
 
+/* Does the request want something of its own, a tier or to be booked? */
+static inline bool
+rl_request_has_wishes(const struct rl_item *item, const struct rl_booking *booking)
+{
+	return booking || (item->capacity | item->flags) != 0;
+}
+
 /* Units that are held are given back by their charge, so there has to be one. */
 static inline __attribute__((always_inline)) bool
 rl_request_may_hold(const struct rl_item *item, uint64_t kinds)
@@ -39,7 +46,7 @@ static inline __attribute__((always_inline)) bool
 rl_request_look(const struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
                 struct rl_policy_look *look)
 {
-	return item->key && item->key_len - 1 < RL_KEY_MAX && (item->capacity | item->flags) == 0 &&
+	return item->key && item->key_len - 1 < RL_KEY_MAX &&
 	       rl_policy_look(rl, rule, now_ns, look) && look->steps != 0 &&
 	       (uint32_t)look->steps == (uint32_t)rl_policy_plain_steps(rule) &&
 	       rl_request_may_hold(item, look->steps);
@@ -107,7 +114,8 @@ rl_request_place(struct rl_part *p, uint64_t hash)
  * The same as rl_request_make() of an item whose rule is cached, and has nothing for this key alone; 0: it is
  * another one. `look` is what rl_request_look() has seen.
  */
-unsigned rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
+unsigned rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item,
+                             const struct rl_booking *booking, uint64_t now_ns,
                              struct rl_policy_look look, struct rl_part *parts, unsigned room);
 
 /*
