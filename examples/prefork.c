@@ -90,7 +90,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "usage: prefork SEGMENT LIMIT WORKERS\n");
 		return 2;
 	}
-	int error = rl_open(argv[1], NULL, &rl);
+	int error = rl_open(argv[1], &(struct rl_options){.ring = 60}, &rl);
 	if (error < 0) {
 		fprintf(stderr, "prefork: segment %s: %s\n", argv[1], rl_strerror(error));
 		return 2;

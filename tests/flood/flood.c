@@ -136,6 +136,7 @@ static struct rl *
 open_segment(const struct arguments *a, enum rl_on_full on_full)
 {
 	struct rl_options o = {.cells = on_full == RL_FULL_RESERVE ? a->cells / a->divisor : 0,
+	                       .ring = SUB_BUCKETS,
 	                       .on_full = on_full,
 	                       .rules = 16};
 	struct rl_info info;

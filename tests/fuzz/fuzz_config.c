@@ -42,7 +42,7 @@ put_into_segment(const struct config *config)
 	struct rl_config_outcome outcome;
 
 	if (!rl)
-		require(rl_open_private(&(struct rl_options){.keys = 64}, &rl) == 0);
+		require(rl_open_private(&(struct rl_options){.keys = 64, .ring = 64}, &rl) == 0);
 	config_apply(rl, config, RL_CONFIGURE_DRY, &outcome, hear, NULL);
 	config_apply(rl, config, 0, &outcome, hear, NULL);
 }

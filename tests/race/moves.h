@@ -65,7 +65,7 @@ attach(void)
 {
 	struct rl *rl;
 
-	assert_int_equal(rl_open(test_segment_name(), NULL, &rl), 0);
+	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.ring = 64}, &rl), 0);
 	rl_close(rl);
 }
 

@@ -41,7 +41,7 @@ static struct rl *
 open_one(uint32_t overrides, uint32_t bans, uint32_t keys)
 {
 	const struct rl_options options = {
-		.keys = keys, .rules = 2, .overrides = overrides, .bans = bans};
+		.keys = keys, .ring = 64, .rules = 2, .overrides = overrides, .bans = bans};
 	struct rl *rl;
 
 	assert_int_equal(rl_open_private(&options, &rl), 0);

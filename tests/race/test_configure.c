@@ -225,7 +225,7 @@ test_a_fork_holds_no_lock(void **state)
 	struct rl *rl;
 
 	(void)state;
-	assert_int_equal(rl_open(test_segment_name(), NULL, &rl), 0);
+	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.ring = 64}, &rl), 0);
 	assert_true(intrude(rl, 0, configure_named, fork_a_worker, 20));
 	const struct rl_config_rule r = {
 		.rule = {.name = "r", .limit = {.capacity = 8, .window_ns = RL_SECOND}}};

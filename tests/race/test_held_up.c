@@ -58,7 +58,9 @@ open_segment(void)
 {
 	struct rl *rl;
 
-	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.keys = 100}, &rl), 0);
+	assert_int_equal(
+		rl_open(test_segment_name(), &(struct rl_options){.keys = 100, .ring = 64}, &rl),
+		0);
 	return rl;
 }
 

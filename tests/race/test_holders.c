@@ -142,7 +142,7 @@ work(int worker, uint64_t seed)
 {
 	struct rl *rl;
 
-	if (rl_open(test_segment_name(), NULL, &rl) < 0)
+	if (rl_open(test_segment_name(), &(struct rl_options){.ring = 64}, &rl) < 0)
 		_exit(EXIT_OPEN);
 	for (;;) {
 		hold_once(rl, worker, &seed);
@@ -196,7 +196,8 @@ take_all(void)
 {
 	struct rl *newcomer;
 
-	assert_int_equal(rl_open(test_segment_name(), NULL, &newcomer), 0);
+	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.ring = 64}, &newcomer),
+	                 0);
 	for (uint64_t key = 0; key < KEYS; key++) {
 		struct rl_charges charges;
 		assert_int_equal(test_check_at(newcomer, rule, &key, sizeof key, CAPACITY,
@@ -281,7 +282,7 @@ test_killed(void **state)
 
 	(void)state;
 	is_crowded = false;
-	assert_int_equal(rl_open(test_segment_name(), NULL, &rl), 0);
+	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.ring = 64}, &rl), 0);
 	define(rl, CAPACITY);
 	play(rl);
 	rl_close(rl);
@@ -294,7 +295,8 @@ test_killed_in_a_crowd(void **state)
 
 	(void)state;
 	is_crowded = true;
-	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.keys = 20}, &rl), 0);
+	assert_int_equal(
+		rl_open(test_segment_name(), &(struct rl_options){.keys = 20, .ring = 64}, &rl), 0);
 	define(rl, CAPACITY);
 	rate = test_rule(rl, "rate", 1000, RL_SECOND, 0, false);
 	play(rl);

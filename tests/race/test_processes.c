@@ -24,7 +24,8 @@ child(void *arg, int i)
 	struct rl *rl = setup.inherited;
 
 	if (setup.opens_itself &&
-	    (rl_open(test_segment_name(), NULL, &rl) < 0 || rl_find(rl, "r") != run->rule))
+	    (rl_open(test_segment_name(), &(struct rl_options){.ring = 64}, &rl) < 0 ||
+	     rl_find(rl, "r") != run->rule))
 		return 9;
 	return setup.scenario->work(arg, rl, i);
 }
@@ -100,9 +101,9 @@ open_roomy(void)
 {
 	struct rl *rl;
 
-	assert_int_equal(
-		rl_open(test_segment_name(), &(struct rl_options){.keys = 2 * SCENARIO_KEYS}, &rl),
-		0);
+	assert_int_equal(rl_open(test_segment_name(),
+	                         &(struct rl_options){.keys = 2 * SCENARIO_KEYS, .ring = 64}, &rl),
+	                 0);
 	return rl;
 }
 

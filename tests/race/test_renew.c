@@ -32,7 +32,8 @@ define(const char *name, uint32_t capacity)
 static void
 prepare(unsigned used)
 {
-	assert_int_equal(rl_open_private(&(struct rl_options){.keys = 1, .rules = 1}, &rl), 0);
+	assert_int_equal(
+		rl_open_private(&(struct rl_options){.keys = 1, .ring = 64, .rules = 1}, &rl), 0);
 	rule = define("r", CAPACITY);
 	is_reset = false;
 	admitted = after = 0;

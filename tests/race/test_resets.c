@@ -186,7 +186,7 @@ count_up(struct told *told, int i)
 	struct rl *rl;
 	int space;
 
-	if (rl_open(test_segment_name(), NULL, &rl) < 0)
+	if (rl_open(test_segment_name(), &(struct rl_options){.ring = 64}, &rl) < 0)
 		return 1;
 	space = rl_define_counters(rl, "space");
 	for (int n = 0; n < KEY_COUNTS; n++) {
@@ -207,7 +207,7 @@ reset_meanwhile(struct told *told)
 	struct rl *rl;
 	int space;
 
-	if (rl_open(test_segment_name(), NULL, &rl) < 0)
+	if (rl_open(test_segment_name(), &(struct rl_options){.ring = 64}, &rl) < 0)
 		return 1;
 	space = rl_define_counters(rl, "space");
 	while (__atomic_load_n(&told->done, __ATOMIC_SEQ_CST) < PROCESSES) {

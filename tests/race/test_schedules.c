@@ -174,7 +174,8 @@ work_same_key(int worker)
 static void
 test_last_slot(void **state)
 {
-	const struct rl_options o = {.keys = 12, .bans = 1, .on_full = RL_FULL_DENY, .rules = 2};
+	const struct rl_options o = {
+		.keys = 12, .ring = 64, .bans = 1, .on_full = RL_FULL_DENY, .rules = 2};
 
 	(void)state;
 	kills = false;
@@ -408,7 +409,7 @@ define_bucket(const char *name, uint32_t capacity)
 static void
 test_all_or_nothing(void **state)
 {
-	const struct rl_options o = {.keys = 12, .bans = 1, .rules = 4};
+	const struct rl_options o = {.keys = 12, .ring = 64, .bans = 1, .rules = 4};
 
 	(void)state;
 	kills = false;
@@ -635,7 +636,7 @@ work_configured(int worker)
 static void
 test_never_half_a_configuration(void **state)
 {
-	const struct rl_options o = {.keys = 12, .bans = 1, .rules = 1, .overrides = 2};
+	const struct rl_options o = {.keys = 12, .ring = 64, .bans = 1, .rules = 1, .overrides = 2};
 
 	(void)state;
 	kills = false;

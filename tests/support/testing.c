@@ -107,14 +107,14 @@ test_private(uint32_t keys)
 {
 	struct rl *rl;
 
-	assert_int_equal(rl_open_private(&(struct rl_options){.keys = keys}, &rl), 0);
+	assert_int_equal(rl_open_private(&(struct rl_options){.keys = keys, .ring = 64}, &rl), 0);
 	return rl;
 }
 
 struct rl *
 test_private_on_full(uint32_t keys, enum rl_on_full on_full)
 {
-	const struct rl_options o = {.keys = keys, .on_full = on_full};
+	const struct rl_options o = {.keys = keys, .ring = 64, .on_full = on_full};
 	struct rl *rl;
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);

@@ -528,7 +528,7 @@ judge_segment(struct rl *rl)
 static struct rl *
 open_and_define(uint64_t seconds)
 {
-	const struct rl_options o = {.keys = 8000, .buffer_ns = BUFFER_NS};
+	const struct rl_options o = {.keys = 8000, .ring = 64, .buffer_ns = BUFFER_NS};
 	struct rl_limit all = {.capacity = RL_CAPACITY_MAX, .granularity = 64, .hard = 1};
 	struct rl *rl;
 

@@ -111,7 +111,7 @@ test_stale_entries_are_marked(void **state)
 static void
 test_long_keys_are_kept_in_part(void **state)
 {
-	struct rl_options o = {.keys = 10, .key_bytes = 13};
+	struct rl_options o = {.keys = 10, .ring = 64, .key_bytes = 13};
 	char key[300];
 	struct seen seen = {0};
 	struct rl_info info;
@@ -146,7 +146,7 @@ static void
 test_no_names(void **state)
 {
 	struct rl_options o = {
-		.keys = 10, .key_bytes = RL_KEY_BYTES_NONE, .on_full = RL_FULL_EVICT};
+		.keys = 10, .ring = 64, .key_bytes = RL_KEY_BYTES_NONE, .on_full = RL_FULL_EVICT};
 	struct seen seen = {0};
 	struct rl_audit counts;
 	struct rl_info info;
@@ -399,7 +399,7 @@ test_bursts_and_reservations_are_what_is_known_of_them(void **state)
 		struct rl *rl;
 		int rule;
 
-		assert_int_equal(rl_open_private(NULL, &rl), 0);
+		assert_int_equal(rl_open_private(&(struct rl_options){.ring = 64}, &rl), 0);
 		rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = limit});
 		assert_true(rule >= 0);
 		rl_peek(rl, rule, "k", 1, &r);

@@ -32,7 +32,9 @@ attach(void)
 {
 	struct rl *rl;
 
-	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.keys = 1000}, &rl), 0);
+	assert_int_equal(
+		rl_open(test_segment_name(), &(struct rl_options){.keys = 1000, .ring = 64}, &rl),
+		0);
 	return rl;
 }
 

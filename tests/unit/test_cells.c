@@ -43,7 +43,8 @@ static const struct rl_limit limits[] = {
 static struct rl *
 open_tiny(uint32_t cells)
 {
-	const struct rl_options o = {.keys = 1, .cells = cells, .reserves = 4, .buffer_ns = BUFFER};
+	const struct rl_options o = {
+		.keys = 1, .ring = 64, .cells = cells, .reserves = 4, .buffer_ns = BUFFER};
 	struct rl *rl;
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);
@@ -610,7 +611,8 @@ test_a_refund_of_before_a_reset_is_void(void **state)
 static void
 test_denied_for_want_of_a_set_charges_nothing(void **state)
 {
-	const struct rl_options o = {.keys = 1, .cells = 1, .reserves = 1, .buffer_ns = BUFFER};
+	const struct rl_options o = {
+		.keys = 1, .ring = 64, .cells = 1, .reserves = 1, .buffer_ns = BUFFER};
 	const struct rl_limit second = {.capacity = 1000, .window_ns = HOUR};
 	struct rl_rule rule = {.name = "two", .limit = limits[0], .more = &second, .more_count = 1};
 	struct rl_result r;

@@ -109,7 +109,7 @@ make_all_calls(void)
 static void
 fill(enum rl_on_full on_full)
 {
-	struct rl *rl = open_with(&(struct rl_options){.keys = 10, .on_full = on_full});
+	struct rl *rl = open_with(&(struct rl_options){.keys = 10, .ring = 64, .on_full = on_full});
 	int rule = define(rl, &(struct rl_limit){.capacity = 5, .window_ns = HOUR});
 
 	for (uint32_t key = 0; key < 200; key++)
@@ -146,7 +146,7 @@ take_in_flight(struct rl *rl, int rule)
 static void
 hold_and_be_killed(void)
 {
-	struct rl *rl = open_with(&(struct rl_options){.holders = 1});
+	struct rl *rl = open_with(&(struct rl_options){.ring = 64, .holders = 1});
 	int rule = define(rl, &(struct rl_limit){.algorithm = RL_IN_FLIGHT, .capacity = 5});
 	bool *has_asked = test_shared(sizeof *has_asked);
 	pid_t pid = fork();
@@ -187,7 +187,7 @@ deny_until_banned(void)
 static void
 take_ahead_and_resize(void)
 {
-	struct rl *rl = open_with(&(struct rl_options){.keys = 100});
+	struct rl *rl = open_with(&(struct rl_options){.keys = 100, .ring = 64});
 	int rule = define(rl, &(struct rl_limit){.algorithm = RL_FIXED_WINDOW,
 	                                         .capacity = 20000,
 	                                         .window_ns = HOUR,

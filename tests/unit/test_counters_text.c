@@ -222,7 +222,7 @@ test_a_text_has_its_bound(void **state)
 static void
 test_a_key_without_its_name_is_not_kept(void **state)
 {
-	const struct rl_options options = {.keys = 100, .key_bytes = 4};
+	const struct rl_options options = {.keys = 100, .ring = 64, .key_bytes = 4};
 	struct counters_written written;
 	struct rl *rl;
 	int rule;

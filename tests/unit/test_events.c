@@ -57,7 +57,7 @@ read_events(struct rl *rl)
 static struct rl *
 begin(uint32_t events, uint32_t capacity, int *rule)
 {
-	const struct rl_options o = {.keys = 1000, .events = events};
+	const struct rl_options o = {.keys = 1000, .ring = 64, .events = events};
 	struct rl *rl;
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);
@@ -390,7 +390,7 @@ count_of(enum rl_event_kind kind)
 static void
 fill_up(enum rl_on_full on_full, enum rl_event_kind kind)
 {
-	const struct rl_options o = {.keys = 16, .events = 256, .on_full = on_full};
+	const struct rl_options o = {.keys = 16, .ring = 64, .events = 256, .on_full = on_full};
 	struct rl *rl;
 	char key[16];
 	int rule;
@@ -608,7 +608,7 @@ static void
 test_history_of_a_row_begins_anew(void **state)
 {
 	struct rl_history_span spans[RL_HISTORY_MINUTES];
-	const struct rl_options o = {.keys = 100, .rules = 1};
+	const struct rl_options o = {.keys = 100, .ring = 64, .rules = 1};
 	uint64_t denied, shadow;
 	struct rl *rl;
 	int rule;

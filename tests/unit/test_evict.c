@@ -16,7 +16,8 @@
 static struct rl *
 open_tiny(enum rl_on_full on_full)
 {
-	const struct rl_options o = {.keys = 1, .on_full = on_full, .buffer_ns = BUFFER};
+	const struct rl_options o = {
+		.keys = 1, .ring = 64, .on_full = on_full, .buffer_ns = BUFFER};
 	struct rl_info info;
 	struct rl *rl;
 
@@ -283,8 +284,11 @@ ask(struct rl *rl, int rule, uint32_t key, uint64_t cost, uint32_t tier)
 static void
 is_kept_at_its_tier(const struct rl_limit *limit, uint32_t tier, uint32_t key_bytes)
 {
-	const struct rl_options o = {
-		.keys = 1, .key_bytes = key_bytes, .on_full = RL_FULL_EVICT, .buffer_ns = BUFFER};
+	const struct rl_options o = {.keys = 1,
+	                             .ring = 64,
+	                             .key_bytes = key_bytes,
+	                             .on_full = RL_FULL_EVICT,
+	                             .buffer_ns = BUFFER};
 	struct rl *rl;
 	int rule;
 

@@ -236,7 +236,7 @@ test_a_private_segment(void **state)
 static void
 test_not_asked(void **state)
 {
-	static const struct rl_options small = {.keys = 1000};
+	static const struct rl_options small = {.keys = 1000, .ring = 64};
 	struct rl *rl;
 
 	(void)state;
@@ -271,7 +271,7 @@ is_populated(const struct rl *rl)
 static void
 test_populate(void **state)
 {
-	struct rl_options options = {.keys = 20000, .flags = RL_OPEN_POPULATE};
+	struct rl_options options = {.keys = 20000, .ring = 64, .flags = RL_OPEN_POPULATE};
 	struct rl *rl, *worker;
 
 	(void)state;
@@ -280,7 +280,7 @@ test_populate(void **state)
 	assert_true(is_refused || is_populated(rl));
 	rl_close(rl);
 	populated = 0;
-	rl = open_with(&(struct rl_options){.keys = 20000});
+	rl = open_with(&(struct rl_options){.keys = 20000, .ring = 64});
 	assert_int_equal(populated, 0);
 	options.flags |= RL_OPEN_READONLY;
 	worker = open_with(&options);

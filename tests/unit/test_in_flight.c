@@ -37,9 +37,10 @@ define(struct rl *rl, struct rl_limit limit)
 static struct rl *
 open_with(const struct rl_options *options)
 {
+	static const struct rl_options usual = {.ring = 64};
 	struct rl *rl;
 
-	assert_int_equal(rl_open(test_segment_name(), options, &rl), 0);
+	assert_int_equal(rl_open(test_segment_name(), options ? options : &usual, &rl), 0);
 	return rl;
 }
 
@@ -145,7 +146,7 @@ naive_step(struct naive *n, struct rl *const *rl, int rule, uint64_t *seed)
 static void
 test_beside_its_definition(void **state)
 {
-	struct rl_options options = {.keys = 100};
+	struct rl_options options = {.keys = 100, .ring = 64};
 	struct rl *rl[HOLDERS];
 	uint64_t seed = 7;
 	int rule;
@@ -649,15 +650,19 @@ test_no_room_for_a_holder(void **state)
 	for (int seats = 0; seats < 2; seats++) {
 		for (int full = RL_FULL_RESERVE; full <= RL_FULL_EVICT; full++) {
 			struct rl_options options = {.keys = 100,
-			                             .ring = seats ? 8 : 1,
+			                             .ring = seats ? 8 : 2,
 			                             .holders = seats ? 1 : 8,
 			                             .on_full = (enum rl_on_full)full};
 			struct rl *one = open_with(&options), *two = open_with(&options);
+			struct rl *first = seats ? NULL : open_with(&options);
 			int rule = define(one, in_flight(5));
 			struct rl_charges charges;
 			struct rl_hold hold;
 			struct rl_result r;
 
+			if (first)
+				assert_int_equal(acquire(first, rule, "k", 1, &hold, &r),
+				                 RL_ALLOWED);
 			assert_int_equal(acquire(one, rule, "k", 1, &hold, &r), RL_ALLOWED);
 			assert_int_equal(test_check_at(two, rule, "k", 1, 1, T0, &r, &charges),
 			                 answers[full]);
@@ -665,13 +670,15 @@ test_no_room_for_a_holder(void **state)
 			assert_int_equal(r.retry_after_ns, 0);
 			assert_int_equal(charges.count, 0);
 			assert_int_equal(test_counter(one, rule, RL_COUNT_holders_full), 1);
-			assert_int_equal(used(one, rule, "k"), 1);
+			assert_int_equal(used(one, rule, "k"), seats ? 1 : 2);
 			rl_close(one);
 			if (seats) /* where there was none, none is looked for at once */
 				wait_for_a_look();
-			assert_int_equal(acquire(two, rule, "k", 4, &hold, &r), RL_ALLOWED);
+			assert_int_equal(acquire(two, rule, "k", seats ? 4 : 3, &hold, &r),
+			                 RL_ALLOWED);
 			assert_int_equal(r.used, 4 + seats);
 			audit_assert_whole(two);
+			rl_close(first);
 			rl_close(two);
 			assert_int_equal(rl_unlink(test_segment_name()), 0);
 		}
@@ -711,7 +718,8 @@ test_places_are_used_again(void **state)
 static void
 test_held_keys_keep_their_slots(void **state)
 {
-	struct rl *rl = open_with(&(struct rl_options){.keys = 1, .on_full = RL_FULL_EVICT});
+	struct rl *rl =
+		open_with(&(struct rl_options){.keys = 1, .ring = 64, .on_full = RL_FULL_EVICT});
 	int rule = define(rl, in_flight(100)), held = 0, tries = 400;
 	static struct rl_hold hold[400];
 	struct rl_info info;
@@ -932,8 +940,8 @@ test_a_release_without_memory(void **state)
 	int rule;
 
 	(void)state;
-	assert_int_equal(rl_open(test_segment_name(), NULL, &one), 0);
-	assert_int_equal(rl_open(test_segment_name(), NULL, &other), 0);
+	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.ring = 64}, &one), 0);
+	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.ring = 64}, &other), 0);
 	rule = rl_define(one,
 	                 &(struct rl_rule){.name = "r",
 	                                   .limit = {.algorithm = RL_IN_FLIGHT, .capacity = 1}});
@@ -956,7 +964,7 @@ test_a_release_without_memory(void **state)
 static int
 run_again(int left)
 {
-	const struct rl_options options = {.holders = 12};
+	const struct rl_options options = {.ring = 64, .holders = 12};
 	char *arguments[] = {(char *)"test", NULL};
 	struct rl_charges charges;
 	char text[16];
@@ -982,7 +990,7 @@ run_again(int left)
 static void
 test_exec_again_and_again(void **state)
 {
-	const struct rl_options options = {.holders = 12};
+	const struct rl_options options = {.ring = 64, .holders = 12};
 	struct rl_result r;
 	struct rl *rl;
 	int status, rule;

@@ -254,7 +254,7 @@ see_first(const struct rl_entry *e, void *arg)
 static void
 test_without_names(void **state)
 {
-	const struct rl_options o = {.keys = 100, .key_bytes = RL_KEY_BYTES_NONE};
+	const struct rl_options o = {.keys = 100, .ring = 64, .key_bytes = RL_KEY_BYTES_NONE};
 	struct seen seen[RL_LIMITS_MAX] = {{0}};
 	struct rl *rl;
 

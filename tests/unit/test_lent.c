@@ -969,7 +969,7 @@ test_refusals(void **state)
 	l.scope = RL_SCOPE_CLUSTER;
 	rule = (struct rl_rule){.name = "r", .limit = l};
 	assert_int_equal(rl_define(rl, &rule), RL_ECLUSTER);
-	assert_int_equal(rl_rule_check(&rule, &(struct rl_options){0}, said, sizeof said),
+	assert_int_equal(rl_rule_check(&rule, &(struct rl_options){.ring = 64}, said, sizeof said),
 	                 RL_ECLUSTER);
 	assert_string_equal(
 		said, "options.flags: without RL_OPEN_CLUSTER (128) no limit is of a cluster");
@@ -1377,7 +1377,7 @@ static void
 test_what_befalls_a_cluster_is_told(void **state)
 {
 	const struct rl_options o = {
-		.keys = 64, .key_bytes = RL_KEY_BYTES_NONE, .flags = RL_OPEN_CLUSTER};
+		.keys = 64, .ring = 64, .key_bytes = RL_KEY_BYTES_NONE, .flags = RL_OPEN_CLUSTER};
 	struct rl_events_cursor cursor = {0};
 	struct told told;
 	struct rl *rl;

@@ -326,7 +326,8 @@ test_room_for_limits(void **state)
 	struct rl_info info;
 
 	(void)state;
-	assert_int_equal(rl_open_private(&(struct rl_options){.keys = 10, .rules = 2}, &rl), 0);
+	assert_int_equal(
+		rl_open_private(&(struct rl_options){.keys = 10, .ring = 64, .rules = 2}, &rl), 0);
 	rl_info(rl, &info);
 	assert_int_equal(info.limits, 32);
 	for (unsigned i = 0; i < info.limits; i++) {
@@ -512,7 +513,7 @@ test_denied_in_many_children(void **state)
 	uint64_t denied = 0;
 
 	(void)state;
-	assert_int_equal(rl_open(test_segment_name(), NULL, &rl), 0);
+	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.ring = 64}, &rl), 0);
 	test_rule(rl, "r", 1, RL_WINDOW_MAX, 0, false);
 	assert_int_equal(rl_check(rl, 0, "k", 1, 1, NULL), RL_ALLOWED);
 	for (int i = 0; i < 20; i++)

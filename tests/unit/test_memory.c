@@ -448,14 +448,17 @@ create_in(char *group, bool (*prepare)(char *group))
 	if (!prepare(group))
 		return CANNOT;
 	/* some 160 MB */
-	const struct rl_options large = {.keys = 200000};
+	const struct rl_options large = {.keys = 200000, .ring = 64};
 	if (rl_open(test_segment_name(), &large, &rl) != RL_EMEMORY)
 		return 2;
 	if (rl_place(test_segment_name(), &large, &place) < 0 || place.is_there ||
 	    place.memory > 64 * MIB || place.bytes < 128 * MIB ||
 	    strncmp(place.memory_by, group, strlen(group)) != 0)
 		return 3;
-	return rl_open(test_segment_name(), &(struct rl_options){.keys = 20000}, &rl) == 0 ? 0 : 4;
+	return rl_open(test_segment_name(), &(struct rl_options){.keys = 20000, .ring = 64}, &rl) ==
+	                       0
+	               ? 0
+	               : 4;
 }
 
 static void

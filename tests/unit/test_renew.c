@@ -154,7 +154,7 @@ test_any_order(void **state)
 	uint64_t seed = 1;
 
 	(void)state;
-	open_with(&(struct rl_options){.keys = 600});
+	open_with(&(struct rl_options){.keys = 600, .ring = 64});
 	for (uint64_t step = 0; step < test_scaled(STEPS); step++) {
 		int target = (int)test_below(&seed, TARGETS);
 
@@ -187,7 +187,7 @@ static void
 test_again_and_again(void **state)
 {
 	(void)state;
-	open_with(&(struct rl_options){.keys = 600});
+	open_with(&(struct rl_options){.keys = 600, .ring = 64});
 	for (unsigned round = 0; round < 100; round++) {
 		spend(HARD, round % KEYS);
 		spend(TWO, round % KEYS);
@@ -209,7 +209,7 @@ test_a_sweep_frees_it(void **state)
 	struct rl_swept swept = {0};
 
 	(void)state;
-	open_with(&(struct rl_options){.keys = 600});
+	open_with(&(struct rl_options){.keys = 600, .ring = 64});
 	for (unsigned k = 0; k < KEYS; k++)
 		spend(TWO, k);
 	spend(OTHER, 0);
@@ -233,7 +233,7 @@ test_it_gives_way(void **state)
 	int denied = 0;
 
 	(void)state;
-	open_with(&(struct rl_options){.keys = 8, .on_full = RL_FULL_DENY});
+	open_with(&(struct rl_options){.keys = 8, .ring = 64, .on_full = RL_FULL_DENY});
 	for (int round = 0; round < 40; round++) {
 		for (uint64_t key = 0; key < 100; key++) {
 			rl_check_at(rl, ids[HARD], &key, sizeof key, 1, T0, &r);
@@ -256,7 +256,7 @@ test_a_refund_of_before(void **state)
 	struct rl_charges charges, later;
 
 	(void)state;
-	open_with(&(struct rl_options){.keys = 600});
+	open_with(&(struct rl_options){.keys = 600, .ring = 64});
 	for (int target = 0; target < RULES; target++) {
 		assert_int_equal(test_check_at(rl, ids[target], "a", 1, 1, T0, NULL, &charges),
 		                 RL_ALLOWED);
@@ -276,7 +276,7 @@ test_too_often(void **state)
 	struct rl_header *header;
 
 	(void)state;
-	open_with(&(struct rl_options){.keys = 600});
+	open_with(&(struct rl_options){.keys = 600, .ring = 64});
 	header = rl->segment.header;
 	spend(HARD, 0);
 	reset(HARD, false);
@@ -301,7 +301,7 @@ static void
 test_a_damaged_note(void **state)
 {
 	(void)state;
-	open_with(&(struct rl_options){.keys = 600});
+	open_with(&(struct rl_options){.keys = 600, .ring = 64});
 	for (unsigned round = 0; round < 40; round++) {
 		for (uint32_t row = 0; row < rl->segment.geometry.limits; row++)
 			rl->segment.limits[row].oldest = UINT64_MAX / (round + 1);
@@ -319,7 +319,7 @@ static void
 test_shapes_that_return(void **state)
 {
 	(void)state;
-	open_with(&(struct rl_options){.keys = 600});
+	open_with(&(struct rl_options){.keys = 600, .ring = 64});
 	for (unsigned round = 0; round < 60; round++) {
 		struct rl_rule other = defined[HARD];
 

@@ -38,7 +38,7 @@ walk(struct rl *rl, uint64_t now_ns)
 static struct rl *
 open_tiny(uint32_t cells)
 {
-	const struct rl_options o = {.keys = 1, .cells = cells, .reserves = 2};
+	const struct rl_options o = {.keys = 1, .ring = 64, .cells = cells, .reserves = 2};
 	struct rl *rl;
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);
@@ -152,7 +152,8 @@ test_cells_are_counted_by_limit(void **state)
 static void
 test_a_walk_writes_nothing(void **state)
 {
-	const struct rl_options o = {.keys = 1, .cells = 1, .reserves = 2, .mode = 0600};
+	const struct rl_options o = {
+		.keys = 1, .ring = 64, .cells = 1, .reserves = 2, .mode = 0600};
 	const struct rl_options only = {.flags = RL_OPEN_READONLY | RL_OPEN_EXISTING};
 	const char *name = test_segment_name();
 	struct rl *rl, *reader;

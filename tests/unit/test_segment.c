@@ -366,7 +366,8 @@ refused_as_nobody(void *arg, int i)
 static void
 test_users_of_one_group(void **state)
 {
-	struct rl_options o = {.keys = 50, .mode = 0660, .flags = RL_OPEN_GROUP, .group = 54321};
+	struct rl_options o = {
+		.keys = 50, .ring = 4, .mode = 0660, .flags = RL_OPEN_GROUP, .group = 54321};
 	struct rl *rl;
 
 	(void)state;

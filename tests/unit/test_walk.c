@@ -323,7 +323,7 @@ is_unknown(const struct rl_entry *e, void *arg)
 static void
 test_a_cut_name_has_no_sure_state(void **state)
 {
-	const struct rl_options options = {.keys = 100, .key_bytes = 4};
+	const struct rl_options options = {.keys = 100, .ring = 64, .key_bytes = 4};
 	const struct rl_pattern other = rl_pattern_of("other", 5);
 	int rule, unknown = 1;
 	struct rl *rl;
