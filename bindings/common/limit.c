@@ -223,11 +223,14 @@ unit_of(uint64_t window_ns)
 	return window_ns >= 60 * RL_MILLISECOND ? RL_MILLISECOND : RL_MILLISECOND / 1000;
 }
 
-/* 60, or as many of 59 to 31 as make a sub-bucket a whole number of such units. */
+/*
+ * 60, or as many of 59 to 31 as make a sub-bucket a whole number of such units; of a shorter ring as many as it has. Where it
+ * has 1, for nobody has asked for more, it is no window of one that is defined: the definition is refused, and says why.
+ */
 static uint32_t
 default_granularity(uint64_t window_ns, uint32_t ring)
 {
-	uint32_t best = ring < GRANULARITY_DEFAULT ? ring : GRANULARITY_DEFAULT;
+	uint32_t best = ring > 1 && ring < GRANULARITY_DEFAULT ? ring : GRANULARITY_DEFAULT;
 
 	for (uint32_t n = best; n > best / 2; n--)
 		if (window_ns % (n * unit_of(window_ns)) == 0)

@@ -16,6 +16,9 @@
 #include <rl.h>
 #include <sys/stat.h>
 
+/* The ring of a new segment where nothing is said of it: any window has room in it. */
+#define RLB_RING RL_GRANULARITY_MAX
+
 struct rlb_segment {
 	struct rl *rl; /* NULL: closed */
 	char name[RL_NAME_MAX + 1];

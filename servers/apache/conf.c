@@ -107,7 +107,7 @@ rule_named(apr_pool_t *pool, const char *name)
 static void
 size_ring(uint32_t *ring)
 {
-	*ring = RL_RING_DEFAULT;
+	*ring = RL_GRANULARITY_MAX; /* of any window, that of a rule that comes with a reload, too */
 	for (int i = 0; i < server_conf->rules->nelts; i++) {
 		const struct rule *rule = APR_ARRAY_IDX(server_conf->rules, i, struct rule *);
 
@@ -173,7 +173,8 @@ check_rules(apr_pool_t *pool)
 {
 	const char *wrong = NULL;
 
-	if (server_conf->options.ring == 0)
+	server_conf->ring = server_conf->options.ring;
+	if (server_conf->ring == 0)
 		size_ring(&server_conf->options.ring);
 	if (server_conf->options.rules == 0 && server_conf->rules->nelts > RL_RULES_DEFAULT)
 		server_conf->options.rules = (uint32_t)server_conf->rules->nelts;

@@ -88,6 +88,7 @@ struct server_conf {
 	const char *opened;  /* "file:line" of RLSegment; NULL: there is none */
 	struct rl_options options;
 	int has_group;              /* RLSegment says group= */
+	uint32_t ring;              /* as it says; 0: it does not */
 	apr_array_header_t *rules;  /* struct rule * */
 	apr_array_header_t *limits; /* struct limit *: those of all sections */
 	int has_block;

@@ -163,14 +163,16 @@ open_file(struct store *store, const struct rl_options *options)
 	return -EAGAIN;
 }
 
+/* A rule for which the ring is too short is told by its definition. */
 static void
-tell_less(const struct store *store, const struct rl_options *options)
+tell_less(const struct store *store, struct rl_options asked)
 {
 	char text[RL_OPEN_TEXT_SIZE];
 	struct rl_info info;
 
+	asked.ring = server_conf->ring;
 	rl_info(store->rl, &info);
-	if (rl_open_compare(&info, options, text, sizeof(text)) < 0)
+	if (rl_open_compare(&info, &asked, text, sizeof(text)) < 0)
 		ap_log_error(APLOG_MARK, APLOG_WARNING, 0, ap_server_conf,
 		             "rl: segment \"%s\" is used as it is, with less than RLSegment asks "
 		             "for: %s",
@@ -199,7 +201,7 @@ open_store(int *error)
 	for (size_t i = 0; i < store->rules; i++)
 		store->handles[i] = -EINPROGRESS;
 	look_for_rules(store, 1);
-	tell_less(store, &options);
+	tell_less(store, options);
 	return store;
 }
 

@@ -57,6 +57,7 @@ struct ngx_rl_handle {
 struct ngx_rl_segment {
 	ngx_str_t name; /* empty: not given */
 	struct rl_options options;
+	uint32_t ring;                /* as rl_segment says; 0: it does not */
 	ngx_str_t group;              /* name of a group; empty: not given */
 	size_t zone_bytes;            /* of all zones, which say how many keys there may be */
 	struct ngx_rl_handle *handle; /* NULL: it is not open */

@@ -232,8 +232,6 @@ ngx_rl_limit_defaults(struct rl_limit *limit, uint32_t ring)
 		limit->hard = is_sliding && limit->granularity == 0;
 	if (!is_sliding || limit->granularity != 0)
 		return;
-	if (ring == 0)
-		ring = RL_RING_DEFAULT;
 	if (ring < best)
 		best = ring;
 	limit->granularity = best;

@@ -117,11 +117,21 @@ complete_segment(ngx_conf_t *cf, struct ngx_rl_main *main)
 	return segment->name.len > 0 ? NGX_OK : name_segment(cf, &segment->name);
 }
 
+/* Where rl_segment does not say how long it is, any window has room, that of a rule that comes with a reload, too. */
+static void
+complete_ring(struct ngx_rl_segment *segment)
+{
+	segment->ring = segment->options.ring;
+	if (segment->ring == 0)
+		segment->options.ring = RL_GRANULARITY_MAX;
+}
+
 ngx_int_t
 ngx_rl_rules_check(ngx_conf_t *cf, struct ngx_rl_main *main)
 {
 	ngx_str_t key = ngx_string("$remote_addr");
 
+	complete_ring(&main->segment);
 	for (ngx_uint_t i = 0; i < main->rules.nelts; i++)
 		if (check(cf, main, rules_of(main)[i]) != NGX_OK)
 			return NGX_ERROR;

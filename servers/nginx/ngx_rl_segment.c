@@ -157,15 +157,17 @@ close_segment(void *data)
 	segment->handle = NULL;
 }
 
-/* What there is less of than was asked for. */
+/* What there is less of than was asked for. A rule for which the ring is too short is told by its definition. */
 static void
 compare(struct ngx_rl_segment *segment, ngx_log_t *log)
 {
+	struct rl_options asked = segment->options;
 	char text[RL_OPEN_TEXT_SIZE];
 	struct rl_info info;
 
+	asked.ring = segment->ring;
 	rl_info(segment->handle->rl, &info);
-	if (rl_open_compare(&info, &segment->options, text, sizeof text) < 0)
+	if (rl_open_compare(&info, &asked, text, sizeof text) < 0)
 		ngx_log_error(NGX_LOG_WARN, log, 0,
 		              "rl: segment \"%V\" is there, and less than was asked for: %s",
 		              &segment->name, text);

@@ -151,14 +151,17 @@ read_field(lua_State *L, const char *name, struct said *said, struct rl_limit *l
 		luaL_error(L, "%sunknown field '%s' of a limit", said->where, name);
 }
 
-/* About 60, so that each is a whole number of seconds, or of milliseconds where the window is short. */
+/*
+ * About 60, so that each is a whole number of seconds, or of milliseconds where the window is short; fewer in a shorter ring. One
+ * of 1 is what a segment has that nobody has asked for more: there the definition is refused, and says why.
+ */
 static uint32_t
 default_granularity(uint64_t window_ns, uint32_t ring)
 {
 	uint64_t unit = window_ns >= 60 * RL_SECOND        ? RL_SECOND
 	                : window_ns >= 60 * RL_MILLISECOND ? RL_MILLISECOND
 	                                                   : RL_MILLISECOND / 1000;
-	uint32_t most = ring < GRANULARITY_DEFAULT ? ring : GRANULARITY_DEFAULT;
+	uint32_t most = ring > 1 && ring < GRANULARITY_DEFAULT ? ring : GRANULARITY_DEFAULT;
 
 	for (uint32_t n = most; n > most / 2; n--)
 		if (window_ns % (n * unit) == 0)

@@ -52,6 +52,13 @@ mode_of(lua_State *L)
 	return (mode_t)bits;
 }
 
+/* Where nothing is said: any window has room in it. */
+static uint32_t
+ring_of(uint32_t said)
+{
+	return said > 0 ? said : RL_GRANULARITY_MAX;
+}
+
 /* The value of the option `name` is at the top. */
 static void
 read_option(lua_State *L, const char *name, struct rl_options *o)
@@ -59,7 +66,7 @@ read_option(lua_State *L, const char *name, struct rl_options *o)
 	if (strcmp(name, "keys") == 0)
 		o->keys = count_of(L, name, RL_KEYS_MAX);
 	else if (strcmp(name, "ring") == 0)
-		o->ring = count_of(L, name, RL_RING_MAX);
+		o->ring = ring_of(count_of(L, name, RL_RING_MAX));
 	else if (strcmp(name, "key_bytes") == 0)
 		o->key_bytes =
 			lua_toboolean(L, -1) ? count_of(L, name, RL_KEY_MAX) : RL_KEY_BYTES_NONE;
@@ -97,6 +104,7 @@ lrl_options_read(lua_State *L, int at, struct rl_options *options)
 {
 	int is_lazy = 0;
 
+	options->ring = ring_of(0);
 	if (lua_isnoneornil(L, at))
 		return 0;
 	luaL_checktype(L, at, LUA_TTABLE);

@@ -258,8 +258,7 @@ segment_define(lua_State *L)
 	size_t len;
 	const char *name = luaL_checklstring(L, 2, &len);
 	struct rule *rule = lrl_rule_new(L, 1, LRL_RULE);
-	struct rl_info info = {.ring = segment->options.ring ? segment->options.ring
-	                                                     : RL_RING_DEFAULT};
+	struct rl_info info = {.ring = segment->options.ring};
 
 	if (rl)
 		rl_info(rl, &info);

@@ -59,10 +59,11 @@ function parseRate (text) {
   return { capacity: Number(capacity), windowNs }
 }
 
-// How many sub-buckets a window of rl.json has by default: some 60, of a length that people would choose.
+// How many sub-buckets a window of rl.json has by default: some 60, of a length that people would choose; fewer in a shorter
+// ring. One of 1 is what a segment has that nobody has asked for more: there the definition is refused, and says why.
 function granularityOf (windowNs, ring) {
   const unit = windowNs >= 60n * SECOND ? SECOND : windowNs >= 60_000_000n ? 1_000_000n : 1000n
-  const best = Math.min(ring, 60)
+  const best = ring > 1 ? Math.min(ring, 60) : 60
   for (let n = best; n > best / 2; n--) {
     if (windowNs % (BigInt(n) * unit) === 0n) return n
   }

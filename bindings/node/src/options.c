@@ -90,12 +90,24 @@ read_owner(napi_env env, napi_value object, struct rl_options *options)
 	return true;
 }
 
+static bool
+read_ring(napi_env env, napi_value object, struct rl_options *options)
+{
+	uint32_t ring = 0;
+
+	if (!read_u32(env, object, "ring", &ring))
+		return false;
+	if (ring > 0)
+		options->ring = ring;
+	return true;
+}
+
 bool
 read_options(napi_env env, napi_value object, struct rl_options *options)
 {
 	napi_valuetype type;
 
-	*options = (struct rl_options){0};
+	*options = (struct rl_options){.ring = RL_GRANULARITY_MAX}; /* any window has room */
 	napi_typeof(env, object, &type);
 	if (type == napi_undefined || type == napi_null)
 		return true;
@@ -103,8 +115,7 @@ read_options(napi_env env, napi_value object, struct rl_options *options)
 		throw_type(env, "options", "an object");
 		return false;
 	}
-	return read_u32(env, object, "keys", &options->keys) &&
-	       read_u32(env, object, "ring", &options->ring) &&
+	return read_u32(env, object, "keys", &options->keys) && read_ring(env, object, options) &&
 	       read_u32_or_none(env, object, "keyBytes", RL_KEY_BYTES_NONE, &options->key_bytes) &&
 	       read_u32(env, object, "rules", &options->rules) &&
 	       read_u32(env, object, "overrides", &options->overrides) &&

@@ -64,6 +64,8 @@ take_number(const struct option *option, zval *value, struct rl_options *o)
 		return false;
 	}
 	*field = (uint32_t)Z_LVAL_P(value);
+	if (*field == 0 && option->offset == offsetof(struct rl_options, ring))
+		*field = RLB_RING;
 	if (*field == 0 && option->offset == offsetof(struct rl_options, key_bytes))
 		*field = RL_KEY_BYTES_NONE; /* as in rl.json: 0 keeps none */
 	if (*field == 0 && option->offset == offsetof(struct rl_options, events))
@@ -150,7 +152,7 @@ rlp_options(zval *array, struct rl_options *options, enum on_error *on_error)
 	zend_string *name;
 	zval *value;
 
-	*options = (struct rl_options){0};
+	*options = (struct rl_options){.ring = RLB_RING};
 	*on_error = ON_ERROR_THROW;
 	if (!array)
 		return true;

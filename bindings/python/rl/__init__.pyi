@@ -39,7 +39,7 @@ class Segment:
         name: str | None = ...,
         *,
         keys: int = 0,
-        ring: int = 0,
+        ring: int = 64,
         key_bytes: int | None = 0,
         rules: int = 0,
         overrides: int = 0,

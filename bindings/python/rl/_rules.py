@@ -75,9 +75,10 @@ def parse_rate(text):
 
 def default_granularity(window_ns, most=_GRANULARITY):
     """As in rl.json: 60 sub-buckets, or the next fewer that make them a whole number of seconds (shorter windows:
-    of milliseconds or microseconds)."""
+    of milliseconds or microseconds); fewer where there is room for no more. A ring of 1 is what a segment has that
+    nobody has asked for more: there the definition is refused, and says why."""
     step = SECOND if window_ns >= 60 * SECOND else 10**6 if window_ns >= 60 * 10**6 else 10**3
-    best = min(_GRANULARITY, most)
+    best = min(_GRANULARITY, most) if most > 1 else _GRANULARITY
     for granularity in range(best, best // 2, -1):
         if window_ns % (granularity * step) == 0:
             return granularity

@@ -94,6 +94,8 @@ options_read(PyObject *args, PyObject *kwargs, struct opening *o)
 	for (size_t i = 0; i < NUMBERS; i++)
 		if (u32_get(n[i], numbers[i].name, numbers[i].to) < 0)
 			return -1;
+	if (to->ring == 0)
+		to->ring = RL_GRANULARITY_MAX; /* any window has room */
 	if (n[2] == Py_None)
 		to->key_bytes = RL_KEY_BYTES_NONE;
 	if (n[9] == Py_None)

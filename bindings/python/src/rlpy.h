@@ -148,7 +148,7 @@ extern PyType_Spec segment_spec, rule_spec, result_spec, counters_spec, proxies_
 extern PyStructSequence_Desc count_desc;
 
 #define SEGMENT_DOC                                                                                \
-	"Segment(name='default', *, keys=0, ring=0, key_bytes=0, rules=0, overrides=0, bans=0,\n"  \
+	"Segment(name='default', *, keys=0, ring=64, key_bytes=0, rules=0, overrides=0, bans=0,\n" \
 	"        holders=0, cells=0, reserves=0, events=0, on_full='reserve', buffer=0,\n"         \
 	"        mode=0, group=None, private=False, readonly=False, existing=False, "              \
 	"any_owner=False,\n"                                                                       \

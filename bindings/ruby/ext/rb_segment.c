@@ -160,6 +160,8 @@ options_of(VALUE options)
 	};
 	VALUE key_bytes = rlr_get(options, "key_bytes"), buffer = rlr_get(options, "buffer");
 
+	if (o.ring == 0)
+		o.ring = RLB_RING;
 	if (!NIL_P(key_bytes)) /* as in rl.json: 0 keeps none */
 		o.key_bytes = (uint32_t)rlr_count(key_bytes, RL_KEY_MAX, "key_bytes");
 	if (key_bytes == INT2FIX(0))
