@@ -131,7 +131,7 @@ struct rl; /* a segment that this process has open */
 #define RL_EMOUNT (-EMEDIUMTYPE)       /* /dev/shm is mounted read-only */
 #define RL_EMEMORY (-EDQUOT)           /* the control group or the machine has too little left */
 #define RL_ECREATE (-EOPNOTSUPP)       /* no /dev/shm, or no /proc, to create it with */
-#define RL_ERING (-E2BIG)              /* more sub-buckets, or a longer log, than fit its ring */
+#define RL_ERING (-E2BIG)              /* its ring is too short for the rule: rl_rule_ring() */
 #define RL_EADDRESS (-EAFNOSUPPORT)    /* the key is no IP address, as the rule wants it */
 #define RL_EREMOVED (-EIDRM)           /* the configuration has the rule no longer */
 #define RL_ERULES (-EUSERS)            /* the segment has no room for another rule */
@@ -192,7 +192,7 @@ enum rl_open_flag {
 #define RL_CELLS_MAX (UINT32_C(1) << 24)
 #define RL_BUFFER_MAX (86400 * RL_SECOND)
 #define RL_KEYS_DEFAULT 24576
-#define RL_RING_DEFAULT 64
+#define RL_RING_DEFAULT 1
 #define RL_KEY_BYTES_DEFAULT 48
 #define RL_RULES_DEFAULT 64
 #define RL_OVERRIDES_DEFAULT 1024
@@ -209,8 +209,9 @@ enum rl_open_flag {
  */
 struct rl_options {
 	uint32_t keys;      /* that find a slot at the same time */
-	uint32_t ring;      /* entries kept per key, at most RL_RING_MAX. Granularity is at most
-	                       that, a log's capacity at most half */
+	uint32_t ring;      /* entries kept per key, at most RL_RING_MAX: as many as rl_rule_ring()
+	                       says of its rules. Granularity is at most that, a log's capacity at
+	                       most half. 0: 1, for buckets and for windows of one sub-bucket */
 	uint32_t key_bytes; /* bytes of each key kept for people, at most RL_KEY_MAX; or
 	                       RL_KEY_BYTES_NONE */
 	uint32_t rules;     /* to hold; of limits, 16 times that, at most RL_RULES_MAX */
@@ -224,7 +225,7 @@ struct rl_options {
 	gid_t group;        /* only with RL_OPEN_GROUP */
 	unsigned flags;     /* of enum rl_open_flag */
 	uint32_t cells;     /* RL_FULL_RESERVE only: of each limit that has keys without a slot; a
-	                       power of two. 0: so many that all take a fifth of the table's memory at
+	                       power of two. 0: so many that all take a seventh of the table's memory at
 	                       most, but at least RL_CELLS_MIN */
 	uint32_t reserves;  /* RL_FULL_RESERVE only: how many limits have cells at the same time */
 	uint32_t events; /* events to keep for rl_events_read(), 64 bytes each; or RL_EVENTS_NONE */
@@ -568,7 +569,8 @@ struct rl_info {
 	uint64_t reserve_until_ns; /* from then on no cell counts anything; 0: none ever has */
 	uint64_t events_told;      /* how many events were ever told, those overwritten with them */
 	int is_clustered;          /* it was made for a cluster: RL_OPEN_CLUSTER */
-	int spare;                 /* 0 */
+	uint32_t ring_asked; /* the longest ring that a definition has asked for and not found;
+	                              0: each has found its own */
 	uint64_t
 		slots_before; /* of the table that keys are moving from, beside `slots`; 0: none are.
 	                              See rl_resize() of rl_admin.h */
@@ -614,8 +616,10 @@ int rl_open_compare(const struct rl_info *is, const struct rl_options *asked, ch
  * again if the configuration drops the rule. A configuration is not a definition that differs: only
  * what applications have defined is compared.
  *
- * Negative: -EINVAL a field out of range; RL_ERING granularity above the segment's ring, or a
- * log's capacity above half of it; RL_ERULES no room for another rule, those removed not counted;
+ * Negative: -EINVAL a field out of range; RL_ERING granularity above the segment's ring, a log's
+ * capacity above half of it, or a ring of 1 for units in flight: rl_rule_ring() says how long a ring to ask
+ * for, `rlctl resize --ring` (rl_resize() of rl_admin.h) makes it so long, and rl_info.ring_asked tells
+ * others of it; RL_ERULES no room for another rule, those removed not counted;
  * RL_ELIMITS no room for another limit, those that no rule has any more not counted;
  * -EBUSY other processes define or configure for seconds, or keep changing the rule; -EEXIST
  * the name is that of counters by key; RL_EDEFINED see above; -EROFS read-only; -ENOMEM.
@@ -642,6 +646,13 @@ int rl_define(struct rl *rl, const struct rl_rule *rule);
 #define RL_RULE_TEXT_SIZE 160
 int rl_rule_check(const struct rl_rule *rule, const struct rl_options *options, char *text,
                   size_t size);
+
+/*
+ * The ring that a segment is to have for a rule: an entry for each sub-bucket, two for each unit of a log's capacity,
+ * and for units in flight one for each process that may hold some of a key, 64 or the capacity if that is less:
+ * fewer do, but one for all of them does not. At least 1; more than RL_RING_MAX for what can be no rule.
+ */
+uint32_t rl_rule_ring(const struct rl_rule *rule);
 
 /* The handle of the rule with this name; -ENOENT if there is none. */
 int rl_find(struct rl *rl, const char *name);

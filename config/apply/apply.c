@@ -130,12 +130,14 @@ tell_rule_fault(const struct application *a, const struct rl_config_outcome *out
 {
 	uint32_t token = fault_token(a->config, outcome);
 	const struct rl_config_rule *rule = &a->config->rules[outcome->rule];
+	uint32_t entries = entries_of(rule, outcome->override);
 
 	if (error == RL_ERING)
 		report_name(a->report, CONFIG_ERROR, token,
 		            "needs a ring of %" PRIu32 ", the segment has %" PRIu32
-		            "; a smaller \"granularity\", or capacity of a log, fits; " RESIZE,
-		            entries_of(rule, outcome->override), a->info.ring);
+		            "; a smaller \"granularity\", or capacity of a log, fits; 'rlctl "
+		            "resize --ring %" PRIu32 "' gives it one, and no count is lost",
+		            entries, a->info.ring, entries);
 	else if (error == -EINVAL && outcome->override < rule->override_count)
 		report_name(a->report, CONFIG_ERROR, token,
 		            "means the same keys as another override of the rule, or none");

@@ -63,7 +63,7 @@ read_top(struct reader *reader, json_t *root, struct config *config)
 		read_segment(reader, node_of(&v[TOP_SEGMENT]), config);
 	if (v[TOP_CLUSTER].token)
 		read_cluster(reader, node_of(&v[TOP_CLUSTER]), config);
-	reader->ring = config_options(config).ring;
+	reader->ring = config->options.ring > 0 ? config->options.ring : RL_RING_MAX;
 	reader->has_cluster = config->cluster.is_there;
 	if (v[TOP_GC].token)
 		read_gc(reader, node_of(&v[TOP_GC]), config);

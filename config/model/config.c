@@ -91,6 +91,12 @@ config_options(const struct config *config)
 	return o;
 }
 
+bool
+config_says_ring(const struct config *config)
+{
+	return config->source->segment[SEGMENT_RING] > 0;
+}
+
 uint32_t
 config_key_bytes(const struct config *config)
 {

@@ -51,6 +51,9 @@ void config_free(struct config *config);
 /* The options a segment is created with: the file's, and defaults where it has none. */
 struct rl_options config_options(const struct config *config);
 
+/* Does the file say how long the ring is? Else it is as long as its rules need. */
+bool config_says_ring(const struct config *config);
+
 /* Its key_bytes as the file has it: 0 if no names are kept. */
 uint32_t config_key_bytes(const struct config *config);
 

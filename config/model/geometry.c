@@ -200,44 +200,51 @@ struct needs {
 	uint64_t limits;
 	uint64_t overrides;
 	uint32_t ring;
+	const char *longest; /* the rule that needs that */
+	bool fits;           /* the ring that the file has is enough */
 };
 
 static void
-need_limit(struct needs *needs, const struct rl_limit *limit)
+need_ring(struct needs *needs, const struct rl_rule *rule, size_t i, uint32_t capacity,
+          uint32_t ring)
 {
-	uint32_t entries = limit_entries(limit);
+	const struct rl_limit *limit = config_limit(rule, i);
+	uint32_t entries = limit_entries_for(limit, capacity);
 
-	needs->limits++;
-	needs->ring = entries > needs->ring ? entries : needs->ring;
+	needs->fits = needs->fits && (ring == 0 || limit_fits(limit, capacity, ring));
+	if (entries <= needs->ring)
+		return;
+	needs->ring = entries;
+	needs->longest = rule->name;
 }
 
 /* Each capacity that it gives takes a place. */
 static void
-need_override(struct needs *needs, const struct rl_override *override, const struct rl_rule *rule)
+need_override(struct needs *needs, const struct rl_override *override, const struct rl_rule *rule,
+              uint32_t ring)
 {
 	if (override->kind != RL_OVERRIDE_CAPACITY)
 		needs->overrides++;
 	for (size_t i = 0; i < config_limit_count(rule); i++) {
-		uint32_t capacity = override->capacity[i];
-		uint32_t entries = limit_entries_for(config_limit(rule, i), capacity);
-
-		needs->overrides += capacity > 0;
-		needs->ring = entries > needs->ring ? entries : needs->ring;
+		needs->overrides += override->capacity[i] > 0;
+		need_ring(needs, rule, i, override->capacity[i], ring);
 	}
 }
 
 static struct needs
 needs_of(const struct config *config)
 {
-	struct needs needs = {0};
+	struct needs needs = {.fits = true};
+	uint32_t ring = config->options.ring;
 
 	for (size_t i = 0; i < config->rule_count; i++) {
 		const struct rl_config_rule *rule = &config->rules[i];
 
-		for (size_t j = 0; j < config_limit_count(&rule->rule); j++)
-			need_limit(&needs, config_limit(&rule->rule, j));
+		for (size_t j = 0; j < config_limit_count(&rule->rule); j++, needs.limits++)
+			need_ring(&needs, &rule->rule, j, config_limit(&rule->rule, j)->capacity,
+			          ring);
 		for (size_t j = 0; j < rule->override_count; j++)
-			need_override(&needs, &rule->overrides[j], &rule->rule);
+			need_override(&needs, &rule->overrides[j], &rule->rule, ring);
 	}
 	return needs;
 }
@@ -253,6 +260,20 @@ fit(struct reader *reader, uint32_t token, uint32_t *wish, uint64_t needed, uint
 		             what);
 	else if (!token && needed > usual)
 		*wish = (uint32_t)needed;
+}
+
+/* As long as the rules need it. One that the file has stays as it is, if they can be with it. */
+static void
+fit_ring(struct reader *reader, uint32_t token, uint32_t *ring, const struct needs *needs)
+{
+	if (token && *ring > 0 && !needs->fits)
+		report_value(reader->report, CONFIG_ERROR, token,
+		             "the rules need %" PRIu32
+		             ", \"%s\" the most (one for each sub-bucket, two for each request of "
+		             "a sliding_log); say so, or leave it out",
+		             needs->ring, needs->longest);
+	else if (!token && needs->ring > RL_RING_DEFAULT)
+		*ring = needs->ring;
 }
 
 void
@@ -275,6 +296,5 @@ segment_fit(struct reader *reader, struct config *config)
 	    RL_RULES_DEFAULT, "one for each rule");
 	fit(reader, given[SEGMENT_OVERRIDES], &config->options.overrides, needs.overrides,
 	    RL_OVERRIDES_DEFAULT, "one for each override, and each capacity in it");
-	fit(reader, given[SEGMENT_RING], &config->options.ring, needs.ring, RL_RING_DEFAULT,
-	    "one for each sub-bucket, or two for each request of a sliding_log");
+	fit_ring(reader, given[SEGMENT_RING], &config->options.ring, &needs);
 }

@@ -652,18 +652,36 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 	return true;
 }
 
+static struct rl_rule
+rule_of(const struct rl_limit *limit, uint32_t capacity)
+{
+	struct rl_rule rule = {.name = "limit", .limit = *limit};
+
+	rule.limit.capacity = capacity;
+	return rule;
+}
+
 uint32_t
 limit_entries_for(const struct rl_limit *limit, uint32_t capacity)
 {
-	return algorithm_info(limit->algorithm)->ring_per_unit * capacity;
+	struct rl_rule rule = rule_of(limit, capacity);
+
+	return capacity > 0 ? rl_rule_ring(&rule) : 0;
 }
 
 uint32_t
 limit_entries(const struct rl_limit *limit)
 {
-	uint32_t entries = limit_entries_for(limit, limit->capacity);
+	return limit_entries_for(limit, limit->capacity);
+}
 
-	return entries > 0 ? entries : limit->granularity;
+bool
+limit_fits(const struct rl_limit *limit, uint32_t capacity, uint32_t ring)
+{
+	const struct rl_options options = {.ring = ring, .flags = RL_OPEN_CLUSTER};
+	struct rl_rule rule = rule_of(limit, capacity);
+
+	return capacity == 0 || rl_rule_check(&rule, &options, NULL, 0) != RL_ERING;
 }
 
 uint32_t

@@ -43,10 +43,12 @@ void limit_inherit(struct value *values, const struct value *base);
 bool limit_finish(struct reader *reader, uint32_t owner, const struct value *values,
                   struct rl_limit *limit);
 
-/* Ring entries that a key of this limit takes; and that an override's capacity takes in its place,
- * 0 if the number of them does not depend on it. */
+/* Ring entries that a key of this limit is to have; and with an override's capacity in place of its own. 0: none is given. */
 uint32_t limit_entries(const struct rl_limit *limit);
 uint32_t limit_entries_for(const struct rl_limit *limit, uint32_t capacity);
+
+/* Can it be in a segment with so long a ring, with that capacity? */
+bool limit_fits(const struct rl_limit *limit, uint32_t capacity, uint32_t ring);
 
 /*
  * How many sub-buckets a sliding window has whose file says nothing of them, of at most `most`: 60, or

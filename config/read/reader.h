@@ -21,7 +21,7 @@ struct node {
 struct reader {
 	struct report *report;
 	struct config_source *source;
-	uint32_t ring;    /* entries that the segment will have for a key */
+	uint32_t ring;    /* entries that the segment may have for a key */
 	bool has_cluster; /* limits of the file may be of one */
 };
 

@@ -26,8 +26,8 @@ static const struct {
 	{RL_EMEMORY, "segment needs more memory than its control group or the machine has left"},
 	{RL_ECREATE, "cannot create a segment here (no /dev/shm, or no /proc)"},
 	{RL_ERING,
-         "more sub-buckets than the segment's `ring`, or a log of more than half of it: make the "
-         "segment with a longer `ring`"},
+         "more sub-buckets than the segment's `ring`, or a log of more than half of it: ask for a "
+         "longer `ring`, or 'rlctl resize --ring N'; 'rlctl doctor' says N"},
 	{RL_EADDRESS, "not an IP address or network"},
 	{RL_EREMOVED, "the configuration has this rule no longer"},
 	{RL_EEMPTY, "the key is empty"},

@@ -159,6 +159,17 @@ define(struct rl *rl, const struct rl_rule *rule)
 	return error < 0 ? error : id;
 }
 
+/* For those who may give the segment a longer ring: no definition does. */
+static void
+ask_for_ring(const struct rl_segment *s, uint64_t ring)
+{
+	uint64_t *at = &s->header->ring_asked, asked = rl_atomic_load(at);
+
+	while (s->is_writable && ring > asked && ring <= RL_RING_MAX &&
+	       !rl_atomic_cas(at, asked, ring))
+		asked = rl_atomic_load(at);
+}
+
 int
 rl_define(struct rl *rl, const struct rl_rule *rule)
 {
@@ -167,6 +178,8 @@ rl_define(struct rl *rl, const struct rl_rule *rule)
 
 	rl = rl_here(rl);
 	error = rl_rules_check(&rl->segment, rule, &fault);
+	if (error == RL_ERING)
+		ask_for_ring(&rl->segment, rl_rule_ring(rule));
 	return error < 0 ? error : define(rl, rule);
 }
 

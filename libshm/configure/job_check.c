@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "algorithm/in_flight.h"
-#include "algorithm/log.h"
 #include "configure/job.h"
 #include "configure/names.h"
 #include "rule/auto_ban.h"
 #include "rule/override.h"
+#include "rule/shape.h"
 
 int
 rl_job_fault(struct rl_job *j, size_t rule, size_t override, int error)
@@ -48,6 +48,16 @@ check_names(struct rl_job *j)
 	return error;
 }
 
+/* Of the limit with that capacity. */
+static uint32_t
+ring_least(const struct rl_rule *rule, unsigned i, uint32_t capacity)
+{
+	struct rl_limit limit = rl_rules_limit(rule, i);
+
+	limit.capacity = capacity;
+	return rl_shape_ring_least(&limit);
+}
+
 static int
 check_override(const struct rl_job *j, const struct rl_config_rule *rule,
                const struct rl_override *o)
@@ -61,8 +71,7 @@ check_override(const struct rl_job *j, const struct rl_config_rule *rule,
 	for (unsigned i = 0; o->kind == RL_OVERRIDE_CAPACITY && i < RL_LIMITS_MAX; i++) {
 		if (o->capacity[i] > RL_CAPACITY_MAX || (i >= limits && o->capacity[i] > 0))
 			return -EINVAL;
-		if (i < limits && rl_rules_limit(&rule->rule, i).algorithm == RL_SLIDING_LOG &&
-		    o->capacity[i] > rl_log_capacity(j->s->geometry.ring))
+		if (i < limits && ring_least(&rule->rule, i, o->capacity[i]) > j->s->geometry.ring)
 			return RL_ERING;
 		if (i < limits && rl_rules_limit(&rule->rule, i).algorithm == RL_IN_FLIGHT &&
 		    o->capacity[i] > RL_IN_FLIGHT_MAX)

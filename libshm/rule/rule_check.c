@@ -232,18 +232,42 @@ has_bad_scope(const struct sentence *s, const struct rl_limit *l)
 	return true;
 }
 
-static void
-say_ring(const struct sentence *s, const struct rl_limit *l, uint32_t ring)
+/* What to do about a ring that is too short; nothing if none is long enough. */
+struct remedy {
+	char text[64];
+};
+
+static struct remedy
+remedy_of(uint32_t wanted)
 {
+	struct remedy r = {""};
+
+	if (wanted <= RL_RING_MAX)
+		snprintf(r.text, sizeof r.text,
+		         "; ask for %" PRIu32 ", or 'rlctl resize --ring %" PRIu32 "'", wanted,
+		         wanted);
+	return r;
+}
+
+static void
+say_ring(const struct sentence *s, const struct rl_limit *l, uint32_t ring, uint32_t wanted)
+{
+	struct remedy remedy = remedy_of(wanted);
+
 	if (rl_algorithm_info(l->algorithm)->ring_per_unit > 0)
 		say(s, "capacity",
 		    "%" PRIu32 "; a log in a segment with a ring of %" PRIu32
-		    " has at most half of it, and at most %d",
-		    l->capacity, ring, RL_LOG_MAX);
+		    " has at most half of it, and at most %d%s",
+		    l->capacity, ring, RL_LOG_MAX, remedy.text);
+	else if (has(l, RL_IS_HELD))
+		say(s, "capacity",
+		    "%" PRIu32 "; in a segment with a ring of %" PRIu32
+		    " one process alone holds units of a key%s",
+		    l->capacity, ring, remedy.text);
 	else
 		say(s, "granularity",
-		    "%" PRIu32 "; a segment with a ring of %" PRIu32 " has no more sub-buckets",
-		    l->granularity, ring);
+		    "%" PRIu32 "; a segment with a ring of %" PRIu32 " has no more sub-buckets%s",
+		    l->granularity, ring, remedy.text);
 }
 
 static int
@@ -254,7 +278,7 @@ check_limit(struct sentence *s, const struct rl_rule *rule, size_t i, uint32_t r
 
 	snprintf(s->field, sizeof s->field, i == 0 ? "limit" : "more[%zu]", i - 1);
 	if (error == RL_ERING)
-		say_ring(s, &l, ring);
+		say_ring(s, &l, ring, rl_rule_ring(rule));
 	else if (error < 0 && !has_reserved(s, &l) && !has_bad_window(s, &l) &&
 	         !has_bad_capacity(s, &l) && !has_bad_burst(s, &l) &&
 	         !has_bad_count_denied(s, &l) && !has_bad_prefix(s, &l) &&
@@ -324,11 +348,17 @@ has_bad_list(const struct sentence *s, const struct rl_rule *rule)
 	return true;
 }
 
+static uint32_t
+ring_of(const struct rl_options *options)
+{
+	return options && options->ring > 0 ? options->ring : RL_RING_DEFAULT;
+}
+
 int
 rl_rule_check(const struct rl_rule *rule, const struct rl_options *options, char *text, size_t size)
 {
 	struct sentence s = {.to = text, .size = text ? size : 0};
-	uint32_t ring = options && options->ring > 0 ? options->ring : RL_GRANULARITY_MAX;
+	uint32_t ring = ring_of(options);
 	int error = 0;
 
 	if (s.size > 0)
@@ -359,7 +389,7 @@ check_item_capacity(const struct sentence *s, const struct rl_limit *first, uint
 		return -EINVAL;
 	if (first->algorithm != RL_SLIDING_LOG || capacity <= rl_log_capacity(ring))
 		return 0;
-	say_ring(s, &own, ring);
+	say_ring(s, &own, ring, rl_shape_ring(&own));
 	return RL_ERING;
 }
 
@@ -391,7 +421,7 @@ rl_item_check(const struct rl_limit *first, const struct rl_item *item,
               const struct rl_options *options, char *text, size_t size)
 {
 	struct sentence s = {.to = text, .size = text ? size : 0};
-	uint32_t ring = options && options->ring > 0 ? options->ring : RL_RING_DEFAULT;
+	uint32_t ring = ring_of(options);
 	int error;
 
 	if (s.size > 0)

@@ -34,6 +34,24 @@ rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *l
 	return 0;
 }
 
+uint32_t
+rl_rule_ring(const struct rl_rule *rule)
+{
+	uint32_t most = 1;
+
+	if (rule->more_count >= RL_LIMITS_MAX || (!rule->more && rule->more_count > 0))
+		return UINT32_MAX;
+	for (size_t i = 0; i <= rule->more_count; i++) {
+		struct rl_limit l = rl_rules_limit(rule, i);
+
+		if (rl_shape_check(&l, RL_RING_MAX) < 0)
+			return UINT32_MAX;
+		if (rl_shape_ring(&l) > most)
+			most = rl_shape_ring(&l);
+	}
+	return most;
+}
+
 /* A change of one half changes the other, too, or the incarnation beside it. */
 struct rl_u128
 rl_rules_identity(const struct rl_segment *s, int limit)

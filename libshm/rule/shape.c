@@ -6,6 +6,9 @@
 #include "rl.h"
 #include "shared/reserved.h"
 
+#define PROCESSES_LEAST 2  /* that have to find room to hold units in flight of one key, */
+#define PROCESSES_USUAL 64 /* and that are made room for */
+
 _Static_assert(RL_WINDOW_MAX < UINT64_MAX >> RL_SHAPE_WINDOW_SHIFT, "a window fits its shape");
 _Static_assert(RL_ALGORITHM_LAST <= RL_ALGORITHM_MASK, "an algorithm's number fits its shape");
 
@@ -93,13 +96,27 @@ rl_shape_fill_ns(const struct rl_limit *limit)
 	return rl_bucket_fill_ns(&l);
 }
 
-/* How many ring entries its counters need. */
+/* How many ring entries its counters need, if so many processes hold units of a key. */
 static uint32_t
-entries_needed(const struct rl_limit *l)
+entries_for(const struct rl_limit *l, uint32_t processes)
 {
-	uint32_t per_unit = rl_algorithm_info(l->algorithm)->ring_per_unit;
+	const struct rl_algorithm_info *info = rl_algorithm_info(l->algorithm);
 
-	return per_unit > 0 ? per_unit * l->capacity : l->granularity;
+	if (info->flags & RL_IS_HELD)
+		return l->capacity < processes ? l->capacity : processes;
+	return info->ring_per_unit > 0 ? info->ring_per_unit * l->capacity : l->granularity;
+}
+
+uint32_t
+rl_shape_ring_least(const struct rl_limit *l)
+{
+	return entries_for(l, PROCESSES_LEAST);
+}
+
+uint32_t
+rl_shape_ring(const struct rl_limit *l)
+{
+	return entries_for(l, PROCESSES_USUAL);
 }
 
 int
@@ -109,7 +126,7 @@ rl_shape_check(const struct rl_limit *limit, uint32_t ring)
 	    !has_valid_quota(limit) || !has_valid_prefetch(limit) || !has_valid_scope(limit) ||
 	    limit->prefix_v4 > 32 || limit->prefix_v6 > 128)
 		return -EINVAL;
-	return entries_needed(limit) > ring ? RL_ERING : 0;
+	return rl_shape_ring_least(limit) > ring ? RL_ERING : 0;
 }
 
 /* Exact up to 1,023, then with ten bits, rounded down: 28 bits in 14. */

@@ -110,6 +110,14 @@ rl_open_compare(const struct rl_info *is, const struct rl_options *asked, char *
 	return s.is_short ? RL_ELESS : 0;
 }
 
+static uint32_t
+ring_asked(const struct rl_segment *s)
+{
+	uint64_t asked = rl_atomic_load(&s->header->ring_asked);
+
+	return asked < RL_RING_MAX ? (uint32_t)asked : RL_RING_MAX;
+}
+
 void
 rl_segment_info(const struct rl_segment *s, struct rl_info *info)
 {
@@ -134,6 +142,7 @@ rl_segment_info(const struct rl_segment *s, struct rl_info *info)
 		.reserves = s->geometry.reserves,
 		.events = s->geometry.events,
 		.events_told = s->geometry.events > 0 ? rl_atomic_load(&s->events->next) : 0,
+		.ring_asked = ring_asked(s),
 		.is_clustered = s->geometry.clustered != 0,
 		.reserve_until_ns = s->geometry.cells > 0 ? rl_atomic_load(s->reserve_until) : 0,
 	};

@@ -8,7 +8,7 @@
 #include "shared/reserved.h"
 #include "table/table.h"
 
-#define RESERVE_PART 5     /* of the table's memory, by default */
+#define RESERVE_PART 7     /* of the table's memory, by default */
 #define LIMITS_PER_RULE 16 /* eight in force, and as many that are to come */
 
 _Static_assert(RL_RULES_MAX <= RL_LIMIT_ROWS_MAX, "each rule can have a limit");
@@ -130,7 +130,7 @@ stripes_here(void)
 }
 
 /*
- * As many cells as a fifth of the table's memory has for all sets, so far as that makes a power of two: the table
+ * As many cells as a seventh of the table's memory has for all sets, so far as that makes a power of two: the table
  * being what a key with a slot takes. At least RL_CELLS_MIN.
  */
 static uint32_t

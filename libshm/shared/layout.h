@@ -120,6 +120,7 @@ struct rl_header {
 	uint64_t
 		cluster_hosts; /* among which a capacity is divided where the store is away; 0: one */
 	uint64_t cluster_key[2]; /* from the cluster's secret; zeros: none is known */
+	uint64_t ring_asked;     /* the longest that a definition has not found; 0: none */
 	/* A line that decisions read and that is seldom written. */
 	uint64_t generation __attribute__((aligned(64)));
 	struct rl_lengths any_bans; /* of RL_ANY_RULE */
@@ -143,6 +144,7 @@ _Static_assert(offsetof(struct rl_header, revision) == 168, "where there were ze
 _Static_assert(offsetof(struct rl_header, heartbeat_ns) == 192, "heartbeat has its line");
 _Static_assert(offsetof(struct rl_header, generation) == 256, "generation has its line");
 _Static_assert(offsetof(struct rl_header, cluster_key) == 224, "in the sweeper's line");
+_Static_assert(offsetof(struct rl_header, ring_asked) == 240, "where there were zeros before");
 _Static_assert(offsetof(struct rl_header, shares_until) == 296, "in generation's line");
 _Static_assert(offsetof(struct rl_header, changes) == 304, "and ends it");
 _Static_assert(sizeof(struct rl_tables) == 64, "a line");

@@ -63,10 +63,11 @@ static bool
 log_fits(const struct config *config, const struct rl_config_rule *rule, size_t i)
 {
 	const struct rl_limit log = {.algorithm = RL_SLIDING_LOG,
+	                             .window_ns = config_limit(&rule->rule, i)->window_ns,
 	                             .capacity = largest_capacity(rule, i)};
 
 	return config_limit(&rule->rule, i)->algorithm == RL_SLIDING_WINDOW &&
-	       config_limit(&rule->rule, i)->prefetch == 0 && log.capacity <= RL_RING_MAX &&
+	       config_limit(&rule->rule, i)->prefetch == 0 &&
 	       limit_entries(&log) <= config_options(config).ring;
 }
 

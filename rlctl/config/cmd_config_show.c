@@ -23,7 +23,7 @@ print_reserve(const struct rl_options *o)
 	if (o->cells > 0)
 		printf("cells      %" PRIu32 "\n", o->cells);
 	else
-		puts("cells      what fits a fifth of the table");
+		puts("cells      what fits a seventh of the table");
 	printf("reserves   %" PRIu32 "\n", o->reserves);
 }
 

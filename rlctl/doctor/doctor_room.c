@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Check of the segment's room for rules, limits and overrides, which was given at its creation. */
+/* Check of the segment's room for rules, limits and overrides, which was given at its creation, and of its rings. */
 
 #include <inttypes.h>
 
@@ -16,6 +16,24 @@ check_one(struct doctor *doctor, const struct health_area *area, const char *why
 	doctor_say(doctor, DOCTOR_NOTE, why, "%" PRIu64 " of %" PRIu64 " %s are taken", area->used,
 	           area->room, area->name);
 	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, different, doctor->name);
+	return false;
+}
+
+/* Has a definition found what it needs? */
+static bool
+check_ring(struct doctor *doctor)
+{
+	uint32_t asked = doctor->info.ring_asked, ring = doctor->info.ring;
+
+	if (asked <= ring)
+		return true;
+	doctor_say(doctor, DOCTOR_FINDING,
+	           "a window takes an entry for each sub-bucket, and a log two for each unit; who "
+	           "has defined the rule was told RL_ERING",
+	           "the definition of a rule was refused: it needs a ring of %" PRIu32
+	           ", and keys have %" PRIu32,
+	           asked, ring);
+	doctor_mend(doctor, "rlctl --segment %s resize --ring %" PRIu32, doctor->name, asked);
 	return false;
 }
 
@@ -38,6 +56,7 @@ check_room(struct doctor *doctor)
 	is_enough &= check_one(doctor, &areas[HEALTH_OVERRIDES],
 	                       "a configuration with more of them than fit is refused",
 	                       " with more overrides");
+	is_enough &= check_ring(doctor);
 	if (is_enough)
 		doctor_say(doctor, DOCTOR_OK, NULL,
 		           "%" PRIu32 " of %" PRIu32 " rules, %" PRIu32 " of %" PRIu32

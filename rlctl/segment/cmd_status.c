@@ -227,7 +227,10 @@ print_segment(const struct status *status)
 	if (info->slots_before > 0)
 		printf("moving     keys come from a table of %" PRIu64 " slots\n",
 		       info->slots_before);
-	printf("ring       %" PRIu32 "\n", info->ring);
+	printf("ring       %" PRIu32, info->ring);
+	if (info->ring_asked > info->ring)
+		printf("; a definition was refused that needs %" PRIu32, info->ring_asked);
+	putchar('\n');
 	printf("key_bytes  %" PRIu32 "\n", info->key_bytes);
 	printf("on_full    %s\n", on_full_name(info->on_full));
 	print_reserve(status);
@@ -348,6 +351,7 @@ json_segment(const struct status *status)
 	json_put(object, "fill", json_count(status->fill));
 	json_put(object, "fill_percent", json_count(fill_permille(status) / 10));
 	json_put(object, "ring", json_count(info->ring));
+	json_put(object, "ring_asked", json_count(info->ring_asked));
 	json_put(object, "key_bytes", json_count(info->key_bytes));
 	json_put(object, "on_full", json_text(on_full_name(info->on_full)));
 	json_put(object, "reserves", json_count(info->reserves));

@@ -110,13 +110,13 @@ algorithm_words() {
 }
 
 @test "check: a log that would be exact in the same memory" {
-	printf '{"rules": {"a": {"limit": "32/h"}, "b": {"limit": "33/h"}, "c": {"limit": "5/h",
+	printf '{"rules": {"a": {"limit": "30/h"}, "b": {"limit": "31/h"}, "c": {"limit": "5/h",
 		"algorithm": "fixed_window"}, "d": {"limit": "9/h", "overrides": {"k": {"capacity": 900}}},
 		"e": {"limits": [{"limit": "5000/d"}, {"limit": "9/s"}]}}}' >"$file"
 	rlctl config check
 	exits 0
 	[ "$(grep -c sliding_log <<<"$output")" -eq 2 ]
-	says_line 'a: 32 per 1h: "algorithm": "sliding_log" would be exact in the same memory, for its requests fit the ring of 64'
+	says_line 'a: 30 per 1h: "algorithm": "sliding_log" would be exact in the same memory, for its requests fit the ring of 60'
 	says 'e, limit 2: 9 per 1s: '
 	rlctl config check --json
 	are level '"note" "note"'
@@ -199,7 +199,7 @@ algorithm_words() {
 	rlctl config show
 	exits 0
 	for line in "file       $file" "segment    $segment" 'keys       24576' 'mode       0600' \
-		'ring       64' 'on_full    reserve' 'huge_pages false' 'interval   10s' 'buffer     10s' \
+		'ring       6' 'on_full    reserve' 'huge_pages false' 'interval   10s' 'buffer     10s' \
 		'  100 per 1m, sliding_window of 6 x 10s'; do
 		says_line "$line"
 	done

@@ -450,6 +450,35 @@ damaged() {
 	finds room note '7 of 8 rules are taken'
 }
 
+@test "doctor: a definition that was refused for a longer ring, and what gives it one" {
+	FILL_RING=1 fill login 5 "$month_ms" 0 k=3
+	on doctor --json
+	exits 0
+	FILL_RING=1 run fill page 5 "$month_ms" 60 k=1
+	exits 2
+	says "'rlctl resize --ring N'"
+	on doctor --json
+	exits 1
+	conforms doctor
+	finds room finding 'needs a ring of 60, and keys have 1'
+	mend=$(jq -r '.checks[] | select(.check == "room") | .mend' <<<"$output")
+	[ "$mend" = "rlctl --segment $segment resize --ring 60" ]
+	on status
+	says_line 'ring       1; a definition was refused that needs 60'
+	on --json status
+	conforms status
+	are ring_asked 60
+	on resize --ring 60
+	exits 0
+	fill page 5 "$month_ms" 60 k=1
+	on doctor --json
+	exits 0
+	on --json list
+	are used '3 1'
+	on status
+	says_line 'ring       60'
+}
+
 @test "doctor: programs that define one rule differently" {
 	fill login 5 60000 1 alice=1
 	fill other 5 60000 1 alice=1

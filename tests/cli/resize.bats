@@ -138,3 +138,24 @@ allowed() {
 	done
 	[ "$(allowed)" -eq 300 ]
 }
+
+@test "resize: a longer ring while workers go on, who admit what is left, and nothing twice" {
+	FILL_RING=8 fill other 5 $hour_ms 1 bob=1
+	start 300
+	start 500
+	start 700
+	for ring in 9 60 64 200 300; do
+		on resize --ring $ring
+		exits 0
+		says_line 'moved    all; the memory of the table before is given back'
+		on --json status
+		are ring $ring
+	done
+	while ! grep -q denied "$BATS_TEST_TMPDIR/log"; do sleep 0.01; done
+	on resize --ring 301
+	exits 0
+	[ "$(allowed)" -eq 300 ]
+	on check other bob
+	exits 0
+	says 3/5
+}

@@ -373,7 +373,7 @@ lie_about_header(const struct forge *f, uint64_t *seed)
 	uint64_t *const words[] = {
 		&h->heartbeat_ns,   &h->sweeper,        &h->renewals_ns, &h->cluster_hosts,
 		&h->cluster_key[0], &h->cluster_key[1], &h->generation,  &h->shares_until,
-		&h->changes.lo,     &h->changes.hi,
+		&h->changes.lo,     &h->changes.hi,     &h->ring_asked,
 	};
 
 	rl_atomic_store(words[test_below(seed, sizeof words / sizeof words[0])], odd(seed));

@@ -643,7 +643,8 @@ static void
 play_case(const json_t *one)
 {
 	const json_t *options = json_object_get(one, "options");
-	struct rl_options made = {.ring = number_of(options, "ring"),
+	uint32_t ring = number_of(options, "ring");
+	struct rl_options made = {.ring = ring > 0 ? ring : RL_GRANULARITY_MAX,
 	                          .key_bytes = number_of(options, "key_bytes")};
 	json_t *item;
 	struct play p = {0};

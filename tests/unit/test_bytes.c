@@ -66,9 +66,31 @@ test_a_key_takes_160_bytes_at_most(void **state)
 	}
 }
 
-/* For keys without a slot there is so much more, and no more than a fifth of the slots. */
+/*
+ * What nobody has to ask for: rings of one entry, names of 48 bytes and the reserve. Beside few keys the rules, bans,
+ * events and counters are what there is.
+ */
 static void
-test_the_reserve_takes_a_fifth_at_most(void **state)
+test_a_key_takes_200_bytes_by_default(void **state)
+{
+	static const uint32_t keys[] = {3000,    24576,   50000, 100000,    300000,
+	                                1000000, 3000000, MANY,  100000000, RL_KEYS_MAX};
+	const uint64_t beside = bytes_but_counters(&(struct rl_options){.keys = 1});
+
+	(void)state;
+	assert_true((double)beside < 2 * MIB);
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		const struct rl_options o = {.keys = keys[i]};
+		uint64_t bytes = bytes_but_counters(&o);
+
+		assert_true(bytes - beside <= (uint64_t)keys[i] * 200);
+		assert_true(keys[i] < 1000000 || bytes <= (uint64_t)keys[i] * 200);
+	}
+}
+
+/* For keys without a slot there is so much more, and no more than a seventh of the slots. */
+static void
+test_the_reserve_takes_a_seventh_at_most(void **state)
 {
 	static const uint32_t keys[] = {3000, 24576, 100000, 1000000, MANY, RL_KEYS_MAX};
 
@@ -80,7 +102,7 @@ test_the_reserve_takes_a_fifth_at_most(void **state)
 
 			without.ring = with.ring = ring;
 			with.on_full = RL_FULL_RESERVE;
-			most = slots_of(keys[i]) * (24 + 8 * ring + 24 + 32) / 5;
+			most = slots_of(keys[i]) * (24 + 8 * ring + 24 + 32) / 7;
 			reserve = bytes_of(&with) - bytes_of(&without);
 			assert_true(reserve <=
 			            most + RL_AREA_ALIGN + sizeof(struct rl_reserve_head));
@@ -216,19 +238,20 @@ test_the_manual_says_what_it_takes(void **state)
 
 	(void)state;
 	snprintf(sentence, sizeof sentence,
-	         "With the defaults a segment takes %.1f MiB, and 32 KiB for each CPU: %u,%03u "
-	         "bytes "
-	         "for each key.",
-	         (double)bytes_but_counters(&(struct rl_options){0}) / MIB,
-	         bytes_a_key(0, 0) / 1000, bytes_a_key(0, 0) % 1000);
+	         "With the defaults a segment takes %.1f MiB, and 32 KiB for each CPU: %u bytes "
+	         "for each key, and up to %u for its part of the reserve.",
+	         (double)bytes_but_counters(&(struct rl_options){0}) / MIB, bytes_a_key(0, 0),
+	         (bytes_a_key(0, 0) + 6) / 7);
+	says("man/rl_open.3", sentence);
+	snprintf(sentence, sizeof sentence, "With 60 sub-buckets it is %u.", bytes_a_key(60, 0));
 	says("man/rl_open.3", sentence);
 	small.on_full = RL_FULL_RESERVE;
 	snprintf(sentence, sizeof sentence, "it takes %.1f MiB, and %u bytes for each key.",
 	         (double)bytes_but_counters(&small) / MIB, bytes_a_key(1, 32));
 	says("man/rl_open.3", sentence);
 	assert_int_equal(RL_RULES_DEFAULT * sizeof(struct rl_stat), 16 * 1024);
-	snprintf(sentence, sizeof sentence, "and takes %u bytes a key less.",
-	         bytes_a_key(64, 0) - bytes_a_key(1, 0));
+	snprintf(sentence, sizeof sentence, "and takes %u bytes a key less than one with 60.",
+	         bytes_a_key(60, 0) - bytes_a_key(1, 0));
 	says("man/rl.json.5", sentence);
 }
 
@@ -251,7 +274,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_key_takes_160_bytes_at_most),
-		cmocka_unit_test(test_the_reserve_takes_a_fifth_at_most),
+		cmocka_unit_test(test_a_key_takes_200_bytes_by_default),
+		cmocka_unit_test(test_the_reserve_takes_a_seventh_at_most),
 		cmocka_unit_test(test_what_a_cluster_takes),
 		cmocka_unit_test(test_what_a_ring_of_one_is_for),
 		cmocka_unit_test(test_it_is_the_segment_that_is_made),

@@ -193,6 +193,49 @@ test_default_granularity_in_a_ring(void **state)
 	config_free(config);
 }
 
+/* The ring that nobody has said is as long as the rules need; one that is said stays, if they can be with it. */
+static void
+test_the_ring_that_rules_need(void **state)
+{
+	static const struct {
+		const char *segment, *rule;
+		uint32_t ring;
+	} cases[] = {
+		{"", "\"limit\": \"5/min\", \"algorithm\": \"token_bucket\"", 0},
+		{"", "\"limit\": \"5/min\", \"algorithm\": \"fixed_window\"", 0},
+		{"", "\"limit\": \"5/min\", \"granularity\": 1", 0},
+		{"", "\"limit\": \"5/min\"", 60},
+		{"", "\"limit\": \"5/min\", \"granularity\": 7", 7},
+		{"",
+	         "\"limits\": [{\"limit\": \"5/s\", \"granularity\": 2}, {\"limit\": \"9/min\"}]",
+	         60},
+		{"", "\"limit\": \"5/min\", \"algorithm\": \"sliding_log\"", 10},
+		{"",
+	         "\"limit\": \"5/min\", \"algorithm\": \"sliding_log\", \"overrides\": {\"k\": "
+	         "{\"capacity\": 70}}",
+	         140},
+		{"", "\"capacity\": 9, \"algorithm\": \"in_flight\"", 9},
+		{"", "\"capacity\": 1000, \"algorithm\": \"in_flight\"", 64},
+		{"\"ring\": 64", "\"limit\": \"5/min\", \"algorithm\": \"token_bucket\"", 64},
+		{"\"ring\": 8", "\"capacity\": 1000, \"algorithm\": \"in_flight\"", 8},
+		{"\"ring\": 16", "\"limit\": \"5/min\"", 16},
+	};
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct config *config;
+
+		snprintf(text, sizeof(text), "{\"segment\": {%s}, \"rules\": {\"r\": {%s}}}",
+		         cases[i].segment, cases[i].rule);
+		config = need_config(text);
+		assert_int_equal(config->options.ring, cases[i].ring);
+		assert_int_equal(config_options(config).ring, cases[i].ring ? cases[i].ring : 1);
+		assert_int_equal(config_says_ring(config), cases[i].segment[0] != '\0');
+		config_free(config);
+	}
+}
+
 #define SCANNED (4 * 3600 * RL_SECOND)
 
 /* What was admitted. */
@@ -433,6 +476,20 @@ refuses(const char *text, const char *message)
 	assert_string_equal(told.text, message);
 }
 
+static void
+test_a_ring_that_is_too_short(void **state)
+{
+	(void)state;
+	refuses("{\"segment\": {\"ring\": 10}, \"rules\": {\"a\": {\"limit\": \"5/s\"},"
+	        "\"b\": {\"limit\": \"5/s\", \"granularity\": 12}}}",
+	        "f:1:22: /segment/ring: the rules need 12, \"b\" the most (one for each "
+	        "sub-bucket, two for each request of a sliding_log); say so, or leave it out\n");
+	refuses("{\"segment\": {\"ring\": 1}, \"rules\": {\"a\": {\"algorithm\": \"in_flight\","
+	        "\"capacity\": 5}}}",
+	        "f:1:22: /segment/ring: the rules need 5, \"a\" the most (one for each "
+	        "sub-bucket, two for each request of a sliding_log); say so, or leave it out\n");
+}
+
 /* 30 overrides that change nothing, and 12 rules that deny early. */
 static void
 test_a_flood_of_one_warning(void **state)
@@ -628,6 +685,8 @@ main(void)
 		cmocka_unit_test(test_too_many_problems),
 		cmocka_unit_test(test_default_granularity),
 		cmocka_unit_test(test_default_granularity_in_a_ring),
+		cmocka_unit_test(test_the_ring_that_rules_need),
+		cmocka_unit_test(test_a_ring_that_is_too_short),
 		cmocka_unit_test(test_a_scanner_at_the_default),
 		cmocka_unit_test(test_show),
 		cmocka_unit_test(test_path),

@@ -280,11 +280,14 @@ test_what_does_not_fit(void **state)
 	                       "r: new, 1 per 1m\n"),
 	                 0);
 	snprintf(want, sizeof(want),
-	         "!f:1:12: /rules/r: needs a ring of 60, the segment has 4; %s%s", SMALLER, RESIZE);
+	         "!f:1:12: /rules/r: needs a ring of 60, the segment has 4; %s'rlctl resize --ring "
+	         "60' gives it one, and no count is lost\n",
+	         SMALLER);
 	assert_int_equal(apply(rl, RULE("\"limit\": \"1/min\""), 0, want), RL_ERING);
 	snprintf(want, sizeof(want),
-	         "!f:1:96: /rules/r/overrides/k: needs a ring of 10, the segment has 4; %s%s",
-	         SMALLER, RESIZE);
+	         "!f:1:96: /rules/r/overrides/k: needs a ring of 10, the segment has 4; %s'rlctl "
+	         "resize --ring 10' gives it one, and no count is lost\n",
+	         SMALLER);
 	assert_int_equal(
 		apply(rl,
 	              RULE("\"limit\": \"1/min\", \"algorithm\": \"sliding_log\", "
@@ -307,7 +310,8 @@ test_what_does_not_fit(void **state)
 static void
 test_segment_differs(void **state)
 {
-	struct rl_options options = {.keys = 100, .on_full = RL_FULL_DENY, .buffer_ns = RL_SECOND};
+	struct rl_options options = {
+		.keys = 100, .ring = 64, .on_full = RL_FULL_DENY, .buffer_ns = RL_SECOND};
 	struct rl *rl;
 	char want[2048];
 
@@ -366,7 +370,7 @@ test_read_only(void **state)
 
 	(void)state;
 	rl_unlink(name);
-	assert_int_equal(rl_open(name, NULL, &rl), 0);
+	assert_int_equal(rl_open(name, &(struct rl_options){.ring = 64}, &rl), 0);
 	assert_int_equal(rl_open(name, &options, &reader), 0);
 	assert_int_equal(
 		apply(reader, RULE("\"limit\": \"1/s\""), RL_CONFIGURE_DRY, "r: new, 1 per 1s\n"),

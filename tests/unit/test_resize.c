@@ -999,6 +999,65 @@ test_another_limit(void **state)
 	rl_close(rl);
 }
 
+static uint32_t
+ring_asked(struct rl *rl)
+{
+	struct rl_info info;
+
+	rl_info(rl, &info);
+	return info.ring_asked;
+}
+
+static struct rl_rule
+window_of(uint32_t granularity)
+{
+	return (struct rl_rule){
+		.name = "w",
+		.limit = {.capacity = 5, .window_ns = 60 * RL_SECOND, .granularity = granularity}};
+}
+
+/* A segment whose ring nobody has said: who needs more is refused, and says how much; a resize gives it. */
+static void
+test_a_definition_asks_for_a_ring(void **state)
+{
+	const struct rl_options usual = {.keys = 100}, reads = {.flags = RL_OPEN_READONLY};
+	struct rl_rule log = {.name = "log",
+	                      .limit = {.algorithm = RL_SLIDING_LOG,
+	                                .capacity = RL_LOG_MAX + 1,
+	                                .window_ns = RL_SECOND}};
+	struct rl_rule sixty = window_of(60), four = window_of(4);
+	struct rl *rl, *reader;
+	int fixed, window;
+
+	(void)state;
+	assert_int_equal(rl_open(test_segment_name(), &usual, &rl), 0);
+	assert_int_equal(rl_open(test_segment_name(), &reads, &reader), 0);
+	fixed = test_rule(rl, "f", 5, 3600 * RL_SECOND, 0, false);
+	spend(rl, fixed, "k", 3, RL_ALLOWED);
+	assert_int_equal(ring_asked(rl), 0);
+	assert_int_equal(rl_define(reader, &sixty), RL_ERING);
+	assert_int_equal(ring_asked(rl), 0);
+	assert_int_equal(rl_define(rl, &sixty), RL_ERING);
+	assert_int_equal(ring_asked(reader), 60);
+	assert_int_equal(rl_define(rl, &four), RL_ERING);
+	assert_int_equal(rl_define(rl, &log), RL_ERING); /* no ring is that long */
+	assert_int_equal(ring_asked(rl), 60);
+	assert_int_equal(rl_find(rl, "w"), -ENOENT);
+	assert_int_equal(resize(rl, 0, ring_asked(rl)), 0);
+	window = rl_define(rl, &sixty);
+	assert_true(window >= 0);
+	spend(rl, window, "k", 5, RL_ALLOWED);
+	spend(rl, window, "k", 1, RL_DENIED);
+	spend(rl, fixed, "k", 2, RL_ALLOWED);
+	spend(rl, fixed, "k", 1, RL_DENIED);
+	assert_int_equal(move_all(rl, T0), 0);
+	assert_int_equal(rl_move_end(rl), 1);
+	spend(rl, window, "k", 1, RL_DENIED);
+	spend(rl, fixed, "k", 1, RL_DENIED);
+	rl_close(reader);
+	rl_close(rl);
+}
+
 /* In a segment that is damaged the ring of the new table may be the shorter one: nothing is stored behind it. */
 static void
 test_a_shorter_ring(void **state)
@@ -1040,6 +1099,7 @@ main(void)
 		cmocka_unit_test_teardown(test_a_seal, test_unlink),
 		cmocka_unit_test_teardown(test_automatic_bans, test_unlink),
 		cmocka_unit_test_teardown(test_another_limit, test_unlink),
+		cmocka_unit_test_teardown(test_a_definition_asks_for_a_ring, test_unlink),
 		cmocka_unit_test(test_a_shorter_ring),
 	};
 

@@ -464,7 +464,7 @@ test_an_error_says_what_is_full(void **state)
 		{RL_ELIMITS, "no room for another limit", "each of `rules`: make the segment with"},
 		{RL_EOVERRIDES, "overrides", "more `overrides`"},
 		{RL_EBANS, "no room for another ban or exemption", "more `bans`"},
-		{RL_ERING, "more sub-buckets than the segment's `ring`", "longer `ring`"},
+		{RL_ERING, "more sub-buckets than the segment's `ring`", "'rlctl resize --ring N'"},
 		{-ENOSPC, "no room for another key", "more `keys`"},
 	};
 

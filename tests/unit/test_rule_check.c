@@ -98,17 +98,96 @@ test_what_needs_the_ring(void **state)
 	struct rl_rule rule = {.name = "r", .limit = LIMIT(.granularity = 9)};
 
 	(void)state;
-	expect(&rule, NULL, 0, "");
+	expect(&rule, NULL, RL_ERING,
+	       "limit.granularity: 9; a segment with a ring of 1 has no more sub-buckets; ask for "
+	       "9, or 'rlctl resize --ring 9'");
 	expect(&rule, &o, RL_ERING,
-	       "limit.granularity: 9; a segment with a ring of 8 has no more sub-buckets");
+	       "limit.granularity: 9; a segment with a ring of 8 has no more sub-buckets; ask for "
+	       "9, or 'rlctl resize --ring 9'");
 	rule.limit = LIMIT(.algorithm = RL_SLIDING_LOG);
-	expect(&rule, NULL, 0, "");
 	expect(&rule, &o, RL_ERING,
 	       "limit.capacity: 5; a log in a segment with a ring of 8 has at most half of it, and "
-	       "at "
-	       "most 4096");
+	       "at most 4096; ask for 10, or 'rlctl resize --ring 10'");
+	rule.limit.capacity = RL_LOG_MAX + 1; /* no ring is long enough */
+	expect(&rule, &o, RL_ERING,
+	       "limit.capacity: 4097; a log in a segment with a ring of 8 has at most half of it, "
+	       "and at most 4096");
+	rule.limit = (struct rl_limit){.algorithm = RL_IN_FLIGHT, .capacity = 100};
+	expect(&rule, &o, 0, "");
+	expect(&rule, NULL, RL_ERING,
+	       "limit.capacity: 100; in a segment with a ring of 1 one process alone holds units "
+	       "of a key; ask for 64, or 'rlctl resize --ring 64'");
+	rule.limit.capacity = 1;
+	expect(&rule, NULL, 0, "");
 	o.ring = RL_RING_MAX + 1;
 	expect(&rule, &o, -EINVAL, "options.ring: 8193; 1 to 8192 is allowed");
+}
+
+static uint32_t
+some(uint64_t *seed, uint32_t a, uint32_t b)
+{
+	const uint32_t values[] = {0, 0, 0, 1, a - 1, a, a + 1, b};
+
+	return values[test_below(seed, 8)];
+}
+
+static struct rl_limit
+some_limit(uint64_t *seed)
+{
+	return (struct rl_limit){
+		.algorithm = (enum rl_algorithm)test_below(seed, 7),
+		.capacity = 1 + some(seed, 8, RL_CAPACITY_MAX - 1),
+		.window_ns =
+			test_below(seed, 8) ? RL_SECOND : some(seed, RL_WINDOW_MIN, UINT32_MAX),
+		.granularity = some(seed, 16, RL_GRANULARITY_MAX + 1),
+		.hard = test_below(seed, 8) == 0,
+		.burst = some(seed, 1180, RL_CAPACITY_MAX),
+		.undelayed = some(seed, 3, RL_CAPACITY_MAX),
+		.prefix_v4 = (uint8_t)(test_below(seed, 4) ? 0 : some(seed, 32, 255)),
+		.prefix_v6 = (uint8_t)(test_below(seed, 4) ? 0 : some(seed, 128, 255)),
+		.prefetch = (uint16_t)(test_below(seed, 4) ? 0 : some(seed, 16, 4096)),
+	};
+}
+
+/* What to ask for is what no definition is refused with, and none less. */
+static void
+test_the_ring_of_a_rule(void **state)
+{
+	struct rl_limit more[] = {LIMIT(.algorithm = RL_SLIDING_LOG), LIMIT(.granularity = 12)};
+	struct rl_rule rule = {.name = "r", .limit = LIMIT(.granularity = 30), .more = more};
+	uint64_t seed = 5;
+
+	(void)state;
+	more[0].capacity = 20;
+	assert_int_equal(rl_rule_ring(&rule), 30);
+	rule.more_count = 2;
+	assert_int_equal(rl_rule_ring(&rule), 40);
+	more[0].capacity = RL_LOG_MAX + 1;
+	assert_true(rl_rule_ring(&rule) > RL_RING_MAX);
+	rule.more = NULL;
+	assert_true(rl_rule_ring(&rule) > RL_RING_MAX);
+	rule.more_count = 0;
+	for (int algorithm = 0; algorithm < test_algorithm_count(); algorithm++) {
+		rule.limit = good;
+		rule.limit.algorithm = (enum rl_algorithm)algorithm;
+		if (algorithm != RL_SLIDING_LOG && algorithm != RL_IN_FLIGHT)
+			assert_int_equal(rl_rule_ring(&rule), 1);
+	}
+	rule.limit = (struct rl_limit){.algorithm = RL_IN_FLIGHT, .capacity = 7};
+	assert_int_equal(rl_rule_ring(&rule), 7);
+	rule.limit.capacity = 1000;
+	assert_int_equal(rl_rule_ring(&rule), 64);
+	for (int i = 0; i < 10000; i++) {
+		struct rl_options o = {0};
+
+		rule.limit = some_limit(&seed);
+		o.ring = rl_rule_ring(&rule);
+		if (o.ring > RL_RING_MAX)
+			continue;
+		assert_int_equal(rl_rule_check(&rule, &o, NULL, 0), 0);
+		if (--o.ring > 0)
+			assert_int_equal(rl_rule_check(&rule, &o, NULL, 0), RL_ERING);
+	}
 }
 
 static void
@@ -147,32 +226,6 @@ test_rules(void **state)
 	more[0] = (struct rl_limit){.capacity = 16, .window_ns = RL_SECOND, .prefetch = 1};
 	expect(&rule, NULL, -EINVAL,
 	       "more[0].prefetch: 1; a rule of several limits has none, 0 is allowed");
-}
-
-static uint32_t
-some(uint64_t *seed, uint32_t a, uint32_t b)
-{
-	const uint32_t values[] = {0, 0, 0, 1, a - 1, a, a + 1, b};
-
-	return values[test_below(seed, 8)];
-}
-
-static struct rl_limit
-some_limit(uint64_t *seed)
-{
-	return (struct rl_limit){
-		.algorithm = (enum rl_algorithm)test_below(seed, 7),
-		.capacity = 1 + some(seed, 8, RL_CAPACITY_MAX - 1),
-		.window_ns =
-			test_below(seed, 8) ? RL_SECOND : some(seed, RL_WINDOW_MIN, UINT32_MAX),
-		.granularity = some(seed, 16, RL_GRANULARITY_MAX + 1),
-		.hard = test_below(seed, 8) == 0,
-		.burst = some(seed, 1180, RL_CAPACITY_MAX),
-		.undelayed = some(seed, 3, RL_CAPACITY_MAX),
-		.prefix_v4 = (uint8_t)(test_below(seed, 4) ? 0 : some(seed, 32, 255)),
-		.prefix_v6 = (uint8_t)(test_below(seed, 4) ? 0 : some(seed, 128, 255)),
-		.prefetch = (uint16_t)(test_below(seed, 4) ? 0 : some(seed, 16, 4096)),
-	};
 }
 
 /* Whatever the rule: the error is that of a definition, and there is a sentence if there is one. */
@@ -272,6 +325,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_what_needs_the_ring),
+		cmocka_unit_test(test_the_ring_of_a_rule),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_it_says_what_a_definition_says),
 		cmocka_unit_test(test_it_says_what_a_check_of_an_item_says),

@@ -232,6 +232,15 @@ def test_what_an_uri_says_is_what_there_is(name):
         small.incr("a/5/1/minute", 60)
 
 
+def test_a_segment_without_room_for_a_moving_window(name):
+    with rl.Segment(name, keys=100, ring=1):
+        storage = limits.storage.storage_from_string(f"rl+shm://{name}")
+        assert STRATEGIES["moving-window"](storage)
+        with pytest.raises(rl.Error, match="'rlctl resize --ring 64'"):
+            storage.acquire_entry("a/5/1/minute", 5, 60)
+        assert storage.incr("a/5/1/minute", 60) == 1
+
+
 def test_a_segment_that_is_removed_is_made_again(storage, name, monkeypatch):
     from rl import _live
 

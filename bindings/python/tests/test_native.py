@@ -122,6 +122,17 @@ def test_the_reserve_of_a_full_table():
         rl.Segment(private=True, events=-1)
 
 
+def test_a_ring_that_nobody_has_asked_for(name):
+    with rl.Segment(private=True) as segment:
+        assert segment.info()["ring"] == 64
+    with rl.Segment(name, keys=100, ring=1) as segment:
+        with pytest.raises(rl.Error, match="limit.granularity: 60; .* 'rlctl resize --ring 60'") as error:
+            segment.rule("login", "5/min")
+        assert error.value.symbol == "RL_ERING"
+        assert segment.rules() == []
+        assert segment.rule("login", "5/min", granularity=1).check("alice")
+
+
 def test_errors_of_opening(name):
     with pytest.raises(rl.NotFoundError, match=name) as error:
         rl.Segment(name, existing=True)

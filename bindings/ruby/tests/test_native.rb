@@ -30,6 +30,9 @@ class TestNative < Minitest::Test
     assert_equal [6, false], web.rule("b", "5/min", granularity: "10s").limits.first.values_at(:granularity, :hard)
     assert_equal [50, true], web.rule("c", "5/50s").limits.first.values_at(:granularity, :hard)
     assert_equal 30, RL.open_private(keys: 10, ring: 32).rule("d", "5/min").limits.first[:granularity]
+    assert_equal 64, RL.open_private(keys: 10).info[:ring]
+    error = assert_raises(RL::Error) { RL.open_private(keys: 10, ring: 1).rule("d", "5/min") }
+    assert_match(/limit.granularity: 60; .* 'rlctl resize --ring 60'/, error.message)
   end
 
   def test_rl_json_and_ruby_agree_on_each_default

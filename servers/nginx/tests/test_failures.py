@@ -328,6 +328,26 @@ class Segments(Case):
             self.assertEqual(n.log_count("limits in flight need 2 for each of 2 workers"), times)
             n.stop()
 
+    def test_a_ring_that_another_has_made_is_told_where_a_rule_needs_more(self):
+        buckets = "rl_limit_req_zone $arg_k zone=one:1m rate=1r/h;" + server("location = /a { rl_limit_req zone=one; }")
+        n = self.nginx(buckets, start=False)
+        n.declare = f"rl_segment {n.segment} ring=1;"
+        n.start()
+        n.stop()
+        n.declare = f"rl_segment {n.segment};"
+        n.start()
+        self.assertNotIn("less than was asked for", n.log())
+        n.stop()
+        n.http = HTTP
+        n.start()
+        self.assertNotIn("less than was asked for", n.log())
+        self.assertEqual(n.log_count('rule "r" cannot be defined'), 1)
+        self.assertIn("'rlctl resize --ring N'; 'rlctl doctor' says N; until it can be", n.log())
+        self.assertEqual(n.get("/b?k=x").status, 429)  # as rl_on_error says
+        self.assertEqual(rlctl(n.segment, "status", json_out=True)["segment"]["ring_asked"], 60)
+        rlctl(n.segment, "resize", "--ring", "60")
+        eventually(lambda: n.get("/b?k=x").status == 200)
+
     def test_zones_say_how_many_keys(self):
         n = self.nginx("rl_limit_req_zone $arg_k zone=a:4m rate=1r/s; rl_limit_conn_zone $arg_k zone=b:4m;" + server(),
                        start=False)

@@ -111,6 +111,11 @@ test('rules that cannot be are refused by field', () => {
   assert.throws(() => segment.define('bad name', '5/min'), { code: 'EINVAL' })
   assert.throws(() => segment.define('log', { algorithm: 'sliding_log', capacity: 4096, windowMs: 1000 }), { code: 'RL_ERING' })
   segment.close()
+  const usual = rl.openPrivate({ keys: 10 }), short = rl.openPrivate({ keys: 10, ring: 1 })
+  assert.strictEqual(usual.info().ring, 64)
+  assert.throws(() => short.define('r', '5/min'), { code: 'RL_ERING', message: /granularity: 60; .* 'rlctl resize --ring 60'/ })
+  usual.close()
+  short.close()
 })
 
 test('what was charged comes back, by the answer and by key', () => {

@@ -47,6 +47,13 @@ $options = ["keys" => 10, "ring" => 8, "on_full" => "deny"];
 foreach ($options as &$option) {
 }
 check(Rl\Segment::private($options)->info()["on_full"] === "deny", "options by reference");
+check(Rl\Segment::private(["keys" => 10])->info()["ring"] === 64, "any window has room");
+try {
+    Rl\Segment::private(["keys" => 10, "ring" => 1])->rule("r", "5/min");
+    echo "a ring of 1 has room\n";
+} catch (Rl\Exception $e) {
+    check(str_contains($e->getMessage(), "'rlctl resize --ring 60'") && $e->getName() === "RL_ERING", $e->getMessage());
+}
 $named = Rl\Segment::private(["keys" => 100]);
 $named->rule("one", "5/min");
 check($named->ruleNames() === ["one"] && $named->giveBack() === 0 && $named->nowNs() > 0, "names, what was taken ahead, now");
