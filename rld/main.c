@@ -77,8 +77,11 @@ take_rules(void *arg, const char *path)
 {
 	struct daemon *d = arg;
 	struct config *config = config_load(path, log_config, NULL);
-	bool is_good = config && apply(d, config) == 0;
+	bool is_good;
 
+	if (config && !config_says_ring(config) && !config_says_ring(d->config))
+		segment_grow_ring(&d->segment, config);
+	is_good = config && apply(d, config) == 0;
 	if (is_good)
 		watch_rules(&d->watch);
 	config_free(config);

@@ -87,19 +87,44 @@ mover_run(struct mover *m, uint64_t now_ns)
 }
 
 static void
-resize(struct mover *m, uint64_t keys, uint64_t now_ns)
+resize(struct mover *m, uint64_t keys, uint32_t ring, uint64_t now_ns)
 {
-	struct rl_resize to = {.keys = (uint32_t)keys};
+	struct rl_resize to = {.keys = (uint32_t)keys, .ring = ring};
 	int error = rl_resize(m->rl, &to, 0);
 
 	m->low_since_ns = 0;
 	if (error < 0 && m->refused_ns == 0)
 		log_line(LOG_WARNING,
-		         "room for %" PRIu64 " keys takes %" PRIu64
+		         "room for %" PRIu64 " keys with a ring of %" PRIu32 " takes %" PRIu64
 		         " bytes: %s; it stays as it is, "
 		         "and is tried again",
-		         keys, to.bytes, rl_strerror(error));
+		         keys, ring, to.bytes, rl_strerror(error));
 	m->refused_ns = error < 0 ? now_ns : 0;
+}
+
+/* As long as a ring may become without anybody's word. */
+static uint32_t
+ring_allowed(const struct mover *m, const struct rl_info *info)
+{
+	uint32_t most = m->most > 0 ? RL_GRANULARITY_MAX : 0;
+	uint32_t ring = info->ring_asked < most ? info->ring_asked : most;
+
+	return ring > info->ring ? ring : info->ring;
+}
+
+static void
+tell_ring(struct mover *m, const struct rl_info *info)
+{
+	uint32_t asked = info->ring_asked;
+
+	if (asked <= ring_allowed(m, info) || asked <= m->ring_told)
+		return;
+	m->ring_told = asked;
+	log_line(LOG_WARNING,
+	         "a definition was refused, for its rule needs a ring of %" PRIu32
+	         " and segment '%s' has %" PRIu32 ": 'rlctl --segment %s resize --ring %" PRIu32
+	         "'",
+	         asked, info->name, info->ring, info->name, asked);
 }
 
 static bool
@@ -120,14 +145,20 @@ mover_judge(struct mover *m, uint64_t used, uint64_t now_ns)
 	struct rl_info info;
 	bool is_time;
 
-	if (m->most == 0 || m->is_moving)
+	if (m->is_moving)
 		return;
 	rl_info(m->rl, &info);
+	tell_ring(m, &info);
+	if (m->most == 0)
+		return;
 	is_time = m->refused_ns == 0 || now_ns - m->refused_ns >= MOVER_REFUSED_NS;
 	if (info.slots_before > 0 || !is_time)
 		return;
 	if (used > info.keys / 5 * 4 && info.keys < m->most)
-		resize(m, info.keys * 2 < m->most ? info.keys * 2 : m->most, now_ns);
+		resize(m, info.keys * 2 < m->most ? info.keys * 2 : m->most, ring_allowed(m, &info),
+		       now_ns);
+	else if (ring_allowed(m, &info) > info.ring)
+		resize(m, info.keys, ring_allowed(m, &info), now_ns);
 	else if (is_low(m, used, info.keys, now_ns))
-		resize(m, info.keys / 2, now_ns);
+		resize(m, info.keys / 2, info.ring, now_ns);
 }

@@ -5,7 +5,9 @@
 /*
  * Moves the keys of a segment that was resized (rl_resize()), whoever did that, a slice at a time: a quarter of a core until
  * all have moved. And, where the configuration has "keys_most", resizes by itself: to twice the room as soon as a sweep
- * has found four fifths of it in use, and to half when less than a fifth was for an hour.
+ * has found four fifths of it in use, to half when less than a fifth was for an hour, and to a longer ring when a
+ * definition has asked for one (rl_info.ring_asked), as long as any window needs it. Of a longer one, and without
+ * "keys_most", it tells: whoever may write the segment can ask.
  */
 
 #include <rl_admin.h>
@@ -27,6 +29,7 @@ struct mover {
 	uint64_t due_ns;
 	uint64_t low_since_ns; /* 0: it is not low */
 	uint64_t refused_ns;   /* when a resize was refused; 0: none was */
+	uint32_t ring_told;    /* the longest ring that was asked for and told */
 };
 
 void mover_start(struct mover *m, struct rl *rl, uint64_t least, uint64_t most);

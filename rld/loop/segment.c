@@ -178,25 +178,42 @@ would_suffice(struct rl_info is, const struct rl_options *asked)
 	return rl_open_compare(&is, asked, NULL, 0) == 0;
 }
 
-void
-segment_grow(struct segment *segment, const struct config *config)
+static void
+grow(struct segment *segment, struct rl_resize to, const struct rl_info *is, const char *path)
 {
-	const struct rl_options *o = &config->options;
-	struct rl_resize to = {0};
-	struct rl_info is;
 	int error;
 
-	rl_info(segment->rl, &is);
-	to.keys = o->keys > is.keys ? o->keys : 0;
-	to.ring = o->ring > is.ring ? o->ring : 0;
-	if ((to.keys | to.ring) == 0 || !would_suffice(is, o))
+	to.keys = to.keys > is->keys ? to.keys : 0;
+	to.ring = to.ring > is->ring ? to.ring : 0;
+	if ((to.keys | to.ring) == 0)
 		return;
 	error = rl_resize(segment->rl, &to, 0);
 	if (error < 0)
 		log_line(LOG_ERR,
 		         "segment '%s' cannot grow to what %s asks for, which takes %" PRIu64
 		         " bytes: %s",
-		         config->name, config->path, to.bytes, rl_strerror(error));
+		         is->name, path, to.bytes, rl_strerror(error));
+}
+
+void
+segment_grow(struct segment *segment, const struct config *config)
+{
+	const struct rl_options *o = &config->options;
+	struct rl_info is;
+
+	rl_info(segment->rl, &is);
+	if (would_suffice(is, o))
+		grow(segment, (struct rl_resize){.keys = o->keys, .ring = o->ring}, &is,
+		     config->path);
+}
+
+void
+segment_grow_ring(struct segment *segment, const struct config *config)
+{
+	struct rl_info is;
+
+	rl_info(segment->rl, &is);
+	grow(segment, (struct rl_resize){.ring = config->options.ring}, &is, config->path);
 }
 
 static int

@@ -24,6 +24,9 @@ int segment_open(struct segment *segment, const struct config *config);
 /* Resize it if the configuration asks for more keys or a longer ring; say so if that is refused. */
 void segment_grow(struct segment *segment, const struct config *config);
 
+/* The same for the rules of another configuration, whose segment is no word about this one. */
+void segment_grow_ring(struct segment *segment, const struct config *config);
+
 /* Say that the sweeper ends, and detach: the segment stays. */
 void segment_close(struct segment *segment);
 

@@ -319,6 +319,31 @@ keys_of_segment() {
 	complains '/segment/keys_most: expected no less than "keys", 20, got 10'
 }
 
+ring_of_segment() {
+	"$RLCTL" --segment "$segment" --json status | jq .segment.ring
+}
+
+@test "rld: the ring is as long as the rules of the file need, and longer if a definition asks and keys_most is set" {
+	configure
+	start
+	[ "$(ring_of_segment)" = 1 ]
+	fill login 5 2592000000 0 alice=3
+	configure '' '"login": {"capacity": 5, "window": "30d", "algorithm": "fixed_window"}, "page": {"limit": "9/min", "granularity": 12}'
+	kill -HUP "$pid"
+	eventually eval '[ "$(ring_of_segment)" = 12 ]'
+	eventually has_logged 'all keys have moved'
+	run fill mail 5 2592000000 60 bob=1
+	exits 2
+	eventually has_logged "resize --ring 60'"
+	[ "$(ring_of_segment)" = 12 ]
+	stop TERM
+	configure '"keys_most": 50000'
+	start
+	eventually eval '[ "$(ring_of_segment)" = 60 ]'
+	fill mail 5 2592000000 60 bob=1
+	[ "$(used alice)" = 3 ]
+}
+
 @test "rld: a file that asks for another segment is refused, and says what to do" {
 	configure '"keys": 1000'
 	start

@@ -165,6 +165,63 @@ test_refused(void **state)
 	rl_close(rl);
 }
 
+static uint32_t
+ring_of(struct rl *rl)
+{
+	struct rl_info info;
+
+	rl_info(rl, &info);
+	return info.ring;
+}
+
+/* Refused, for the ring that there is. */
+static void
+ask(struct rl *rl, enum rl_algorithm algorithm, uint32_t capacity, uint32_t granularity)
+{
+	struct rl_limit limit = {.algorithm = algorithm,
+	                         .capacity = capacity,
+	                         .window_ns = LONG,
+	                         .granularity = granularity};
+
+	assert_int_equal(rl_define(rl, &(struct rl_rule){.name = "more", .limit = limit}),
+	                 RL_ERING);
+}
+
+/* A definition has asked: with bounds it is given what any window needs, without them nothing. No count is lost. */
+static void
+test_the_ring_follows(void **state)
+{
+	struct rl *rl = open_table(1000);
+	uint64_t now_ns = RL_SECOND;
+	struct mover m;
+
+	(void)state;
+	spend(rl, 0, 700, RL_ALLOWED);
+	mover_start(&m, rl, 1000, 0);
+	ask(rl, RL_SLIDING_WINDOW, 5, 60);
+	mover_judge(&m, 700, now_ns);
+	assert_int_equal(ring_of(rl), 1);
+	assert_int_equal(m.ring_told, 60);
+	mover_set_bounds(&m, 1000, 5000);
+	mover_judge(&m, 700, now_ns);
+	assert_int_equal(ring_of(rl), 60);
+	assert_in_range(room(rl), 1000, 1010);
+	mover_judge(&m, 700, now_ns); /* not while keys are moving */
+	run_all(&m, now_ns);
+	spend(rl, 0, 700, RL_DENIED);
+	ask(rl, RL_SLIDING_LOG, 1000, 0);
+	mover_judge(&m, 700, now_ns);
+	assert_int_equal(ring_of(rl), RL_GRANULARITY_MAX);
+	assert_int_equal(m.ring_told, 2000);
+	run_all(&m, now_ns);
+	mover_judge(&m, 700, now_ns);
+	assert_int_equal(slots_before(rl), 0);
+	mover_judge(&m, 850, now_ns); /* keys and ring go together */
+	assert_in_range(room(rl), 2000, 2200);
+	assert_int_equal(ring_of(rl), RL_GRANULARITY_MAX);
+	rl_close(rl);
+}
+
 int
 main(void)
 {
@@ -172,6 +229,7 @@ main(void)
 		cmocka_unit_test_teardown(test_keys_move, test_unlink),
 		cmocka_unit_test_teardown(test_the_room_follows, test_unlink),
 		cmocka_unit_test_teardown(test_not_for_a_moment, test_unlink),
+		cmocka_unit_test_teardown(test_the_ring_follows, test_unlink),
 		cmocka_unit_test_teardown(test_refused, test_unlink),
 	};
 
