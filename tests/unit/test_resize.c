@@ -468,11 +468,15 @@ static void
 test_full_tables(void **state)
 {
 	const uint32_t sizes[] = {150000, 200000, 150000, 165000, 150000, 150000, 600000, 150000};
-	struct rl *rl = open_small();
-	int rule = test_rule(rl, "r", 3, RL_SECOND, 1, true);
+	struct rl_options o = small;
+	struct rl *rl;
 	char key[24];
+	int rule;
 
 	(void)state;
+	o.ring = 1; /* less memory to give */
+	assert_int_equal(rl_open(test_segment_name(), &o, &rl), 0);
+	rule = test_rule(rl, "r", 3, RL_SECOND, 1, true);
 	resize_whole(rl, 150000, 0, T0);
 	for (uint64_t i = 0; i < 150000; i++) {
 		key_of(0, i, key);
