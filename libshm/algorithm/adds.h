@@ -43,7 +43,9 @@ rl_adds_to_window(const struct rl_limiter *l, const struct rl_quota *q, const st
 	const struct rl_window *w = &l->window;
 	uint64_t epoch = rl_window_epoch(w, now_ns), used;
 
-	if (v->is_zero || !rl_window_adds(v->word, epoch, q->capacity, cost, &p->next, &used))
+	if (v->is_zero ||
+	    __builtin_expect(!rl_window_adds(v->word, epoch, q->capacity, cost, &p->next, &used),
+	                     0))
 		return false;
 	rl_adds_plan(w, epoch, q->capacity,
 	             q->capacity - (uint32_t)used - cost + rl_adds_gone(w, v->word, epoch, now_ns),
@@ -135,7 +137,8 @@ rl_adds_nothing(const struct rl_limiter *l, const struct rl_quota *q, const stru
 	const struct rl_window *w = &l->window;
 	struct rl_state s;
 
-	if (v->is_zero || !l->is_window)
+	if (v->is_zero || !l->is_window ||
+	    (uint32_t)(v->word.lo >> RL_STATE_CUR_SHIFT) < q->capacity)
 		return false;
 	s = rl_state_unpack(v->word, w);
 	if (!rl_window_is_used_up(w, &s, rl_window_epoch(w, now_ns), q->capacity))

@@ -59,9 +59,9 @@ rl_ring_entry(uint64_t epoch, uint32_t count, uint8_t gen)
 uint32_t
 rl_ring_count(uint64_t entry, uint64_t epoch, uint8_t gen)
 {
-	uint32_t count = (uint32_t)(entry >> ENTRY_COUNT_SHIFT);
+	uint64_t other = entry ^ rl_ring_entry(epoch, 0, gen);
 
-	return entry == rl_ring_entry(epoch, count, gen) ? count : 0;
+	return other << (64 - ENTRY_COUNT_SHIFT) == 0 ? (uint32_t)(other >> ENTRY_COUNT_SHIFT) : 0;
 }
 
 static uint32_t
@@ -133,21 +133,29 @@ needs_ring(const struct rl_window_at *at)
 	return at->window->count > 1 && at->state->sum > 0;
 }
 
-/* The admissions `i` sub-buckets before the request's. */
+/* The admissions `i` sub-buckets before the request's, by the ring. */
 static uint32_t
+closed_before(const struct rl_window_at *at, uint64_t i)
+{
+	uint64_t epoch = at->epoch - i;
+
+	if (at->state->epoch - epoch > at->state->span || !needs_ring(at))
+		return 0;
+	return rl_ring_count(rl_atomic_load(&at->ring[place_of(at->window, epoch)]), epoch,
+	                     at->gen);
+}
+
+/* The same of any. */
+static inline uint32_t
 count_before(const struct rl_window_at *at, uint64_t i)
 {
-	const struct rl_state *s = at->state;
-	uint64_t age = age_of(at), back = i - age;
+	uint64_t age = age_of(at);
 
 	if (i <= age)
-		return i == age ? s->cur : 0;
+		return i == age ? at->state->cur : 0;
 	if (at->window->count == 1)
-		return back == 1 ? s->sum : 0;
-	if (back > s->span || !needs_ring(at))
-		return 0;
-	return rl_ring_count(rl_atomic_load(&at->ring[place_of(at->window, s->epoch - back)]),
-	                     s->epoch - back, at->gen);
+		return i - age == 1 ? at->state->sum : 0;
+	return closed_before(at, i);
 }
 
 /* Of more than there is, all of it: only a damaged ring has that. */
@@ -206,6 +214,7 @@ plan_admit(uint64_t epoch, uint32_t cur, uint32_t sum, uint32_t span, struct rl_
 {
 	m->step = RL_STEP_ADMIT;
 	m->charges = true;
+	m->entries = 0;
 	m->next.epoch = epoch;
 	m->next.cur = cur;
 	m->next.sum = sum;
@@ -230,29 +239,21 @@ sum_after(const struct rl_window_at *at, uint32_t jump)
 	return (uint32_t)less(s->sum, ring_sum(at, w->count - jump + 1, w->count));
 }
 
-/* From an open state, by a frozen one. */
-static void
-plan_freeze(const struct rl_window_at *at, struct rl_move *m)
-{
-	uint32_t jump = (uint32_t)age_of(at);
-
-	m->step = RL_STEP_ROLL;
-	m->frozen = *at->state;
-	m->frozen.jump = jump;
-	m->frozen.sum = sum_after(at, jump);
-}
-
-/* The jump of whoever froze it, so that all who help store the same entries. */
+/* By a frozen state: with the jump of whoever froze it, so that all who help store the same entries. */
 static void
 plan_close(const struct rl_window_at *at, uint32_t cost, struct rl_move *m)
 {
-	const struct rl_state *s = &m->frozen;
+	const struct rl_state *s = at->state;
+	bool is_open = s->jump == 0;
 
-	m->next.epoch = s->epoch + s->jump;
+	m->step = is_open ? RL_STEP_ROLL : RL_STEP_CLOSE;
+	m->entries = is_open ? (uint32_t)age_of(at) : s->jump;
+	m->stays = is_open ? sum_after(at, m->entries) : s->sum;
+	m->next.epoch = s->epoch + m->entries;
 	m->charges = m->next.epoch == at->epoch;
 	m->next.cur = m->charges ? cost : 0;
-	m->next.sum = limited((uint64_t)s->cur + s->sum);
-	m->next.span = min32(s->span + s->jump, at->window->count);
+	m->next.sum = limited((uint64_t)s->cur + m->stays);
+	m->next.span = min32(s->span + m->entries, at->window->count);
 	m->next.jump = 0;
 }
 
@@ -260,15 +261,10 @@ plan_close(const struct rl_window_at *at, uint32_t cost, struct rl_move *m)
 static void
 plan_roll(const struct rl_window_at *at, uint32_t cost, struct rl_move *m)
 {
-	if (at->window->count == 1) {
+	if (at->window->count == 1)
 		plan_admit(at->epoch, cost, at->state->cur, 0, m);
-		return;
-	}
-	m->step = RL_STEP_CLOSE;
-	m->frozen = *at->state;
-	if (at->state->jump == 0)
-		plan_freeze(at, m);
-	plan_close(at, cost, m);
+	else
+		plan_close(at, cost, m);
 }
 
 /* Counting every closed sub-bucket in full is quick, and enough if it admits. */
@@ -385,11 +381,12 @@ uint32_t
 rl_window_left(const struct rl_window *w, const struct rl_state *s, uint32_t capacity,
                uint64_t now_ns)
 {
-	struct rl_window_at at = rl_window_at(w, s, NULL, 0, now_ns);
 	struct rl_window_used u = {.used = (uint64_t)s->cur + s->sum};
 
-	if (w->count == 1) /* in the state is all that there is */
+	if (w->count == 1) { /* in the state is all that there is */
+		struct rl_window_at at = rl_window_at(w, s, NULL, 0, now_ns);
 		u = rl_window_count(&at);
+	}
 	return rl_window_remaining(&u, capacity);
 }
 

@@ -65,7 +65,9 @@ enum rl_step {
 struct rl_move {
 	enum rl_step step;
 	bool charges;
-	struct rl_state frozen; /* whose ring is stored */
+	uint32_t
+		entries; /* RL_STEP_ROLL, RL_STEP_CLOSE: the jump of the frozen state, so many are stored */
+	uint32_t stays; /* RL_STEP_ROLL: and its sum */
 	struct rl_state next;
 };
 
@@ -177,6 +179,15 @@ rl_state_pack(struct rl_state s, uint64_t slot_bits)
 	              (uint64_t)s.jump << RL_STATE_JUMP_SHIFT | high << RL_STATE_EPOCH_HIGH_SHIFT |
 	              slot_bits,
 	};
+}
+
+/* The same state, frozen. */
+static inline struct rl_u128
+rl_state_freeze(struct rl_u128 open, uint32_t jump, uint32_t sum)
+{
+	open.hi &= (UINT64_C(1) << RL_STATE_SUM_SHIFT) - 1;
+	open.hi |= (uint64_t)sum << RL_STATE_SUM_SHIFT | (uint64_t)jump << RL_STATE_JUMP_SHIFT;
+	return open;
 }
 
 uint64_t rl_ring_entry(uint64_t epoch, uint32_t count, uint8_t gen);

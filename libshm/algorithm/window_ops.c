@@ -31,17 +31,20 @@ limit_of_window(const struct rl_limiter *l, const struct rl_quota *q)
 
 /*
  * What counts of a window whose state is of now's sub-bucket and says it exactly, without a look at
- * the ring: a hard or a fixed one, not frozen, in which something was counted. False for all else.
+ * the ring: a hard one, a fixed one or one without parts, not frozen, in which something was counted. False for all else.
  */
 static bool
 counts_exactly(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns, uint64_t *used)
 {
 	const struct rl_window *w = &l->window;
+	uint64_t epoch = rl_window_epoch(w, now_ns);
 	struct rl_u128 next;
 
-	return !v->is_zero && (w->is_hard || w->count == 0) &&
-	       v->word.lo >> RL_STATE_CUR_SHIFT > 0 &&
-	       rl_window_adds(v->word, rl_window_epoch(w, now_ns), UINT32_MAX, 0, &next, used);
+	if (v->is_zero || !(w->is_hard || w->count <= 1) || v->word.lo >> RL_STATE_CUR_SHIFT == 0 ||
+	    !rl_window_adds(v->word, epoch, UINT32_MAX, 0, &next, used))
+		return false;
+	*used -= rl_adds_gone(w, v->word, epoch, now_ns);
+	return true;
 }
 
 /* Without a look at the ring. */
@@ -119,9 +122,8 @@ decide_by_ring(const struct rl_limiter *l, const struct rl_quota *q, const struc
 		return;
 	}
 	if (move.step == RL_STEP_ROLL)
-		p->frozen = rl_state_pack(move.frozen, v->slot_bits);
-	if (move.step != RL_STEP_ADMIT)
-		p->entries = move.frozen.jump;
+		p->frozen = rl_state_freeze(v->word, move.entries, move.stays);
+	p->entries = move.entries;
 	p->next = rl_state_pack(move.next, v->slot_bits);
 	p->charge_id = move.next.epoch;
 	p->memory = 0;

@@ -28,9 +28,9 @@ counter_init(struct counter *c, struct rl_window window, uint32_t capacity)
 }
 
 static void
-store(struct counter *c, const struct rl_state *s)
+store(struct counter *c, const struct rl_state *s, uint32_t entries)
 {
-	for (uint32_t i = 0; i < s->jump; i++)
+	for (uint32_t i = 0; i < entries; i++)
 		c->ring[(s->epoch + i) % c->window.count] =
 			rl_ring_entry(s->epoch + i, i == 0 ? s->cur : 0, GEN);
 }
@@ -111,6 +111,12 @@ at_time(const struct counter *c, struct rl_state *s, uint64_t now_ns)
 	return rl_window_at(&c->window, c->has_state ? s : NULL, c->ring, GEN, now_ns);
 }
 
+static struct rl_state
+frozen_by(const struct counter *c, const struct rl_move *p)
+{
+	return rl_state_unpack(rl_state_freeze(c->word, p->entries, p->stays), &c->window);
+}
+
 /* Follow plans until the request is charged or denied. */
 static bool
 counter_check(struct counter *c, uint64_t now_ns, uint32_t cost)
@@ -132,9 +138,9 @@ counter_check(struct counter *c, uint64_t now_ns, uint32_t cost)
 		if (p.step == RL_STEP_DENY)
 			return false;
 		if (p.step == RL_STEP_ROLL && test_below(&frozen_seed, 2))
-			p.next = p.frozen; /* somebody else goes on */
+			p.next = frozen_by(c, &p); /* somebody else goes on */
 		else if (p.step == RL_STEP_ROLL || p.step == RL_STEP_CLOSE)
-			store(c, &p.frozen);
+			store(c, &s, p.entries);
 		c->word = rl_state_pack(p.next, GEN);
 		c->has_state = true;
 		if (p.charges && p.next.jump == 0)
@@ -447,7 +453,7 @@ test_damaged_words(void **state)
 		if (p.step == RL_STEP_DENY)
 			continue;
 		if (p.step == RL_STEP_ROLL)
-			assert_true(p.frozen.jump <= w.count && p.frozen.sum <= RL_CAPACITY_MAX);
+			assert_true(p.entries <= w.count && p.stays <= RL_CAPACITY_MAX);
 		assert_true(p.next.span <= w.count && p.next.jump <= w.count);
 		assert_true(p.next.cur <= RL_CAPACITY_MAX && p.next.sum <= RL_CAPACITY_MAX);
 	}
