@@ -1,28 +1,91 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "decide/usual.h"
 
+#include "decide/decide.h"
+#include "decide/plan.h"
+
+static void
+begin(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
+      struct rl_result *result, const struct rl_compiled *limit, struct rl_slot slot,
+      struct rl_part *p)
+{
+	p->rl = rl;
+	p->segment = &rl->segment;
+	p->limit = limit;
+	p->index = 0;
+	p->rule = rule;
+	p->now_ns = now_ns;
+	p->key = key;
+	p->key_len = key_len;
+	p->slot = slot;
+	p->result = result;
+}
+
 int
 rl_usual_denied(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
                 struct rl_result *result, const struct rl_compiled *limit, struct rl_slot slot,
                 const struct rl_decision *denial)
 {
-	struct rl_result unused, *r = result ? result : &unused;
+	struct rl_result unused;
 	struct rl_part p;
 
-	p.rl = rl;
-	p.segment = &rl->segment;
-	p.limit = limit;
-	p.index = 0;
-	p.rule = rule;
-	p.now_ns = now_ns;
-	p.key = key;
-	p.key_len = key_len;
-	p.slot = slot;
+	begin(rl, rule, key, key_len, now_ns, result ? result : &unused, limit, slot, &p);
 	p.is_asked = true;
-	p.result = r;
 	rl_part_answer(&p, denial, RL_DENIED);
 	rl_answered_denied(&p, key, key_len);
 	return RL_DENIED;
+}
+
+/* The slot, to look at once more. */
+static struct rl_candidates
+where(struct rl_slot slot)
+{
+	uint64_t first = slot.index / RL_BUCKET_SLOTS * RL_BUCKET_SLOTS;
+
+	return (struct rl_candidates){.first = {first, first}, .key = slot.tag & RL_TAG_KEY_MASK};
+}
+
+/* What its state says, and no more than one step further. */
+static int
+plan_and_charge(struct rl_part *p)
+{
+	int decided;
+
+	if (rl_view_load(p->segment, p->slot, &p->view) != RL_SEEN || p->view.is_zero)
+		return RL_AGAIN;
+	decided = rl_part_plan(p, RL_CHARGE, p->quota.capacity);
+	if (decided != RL_ALLOWED)
+		return decided;
+	return rl_part_is_one_step(p) ? rl_part_charge(p) : rl_decide_carry_out(p);
+}
+
+int
+rl_usual_by_ring(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+                 uint64_t now_ns, struct rl_result *result, const struct rl_compiled *limit,
+                 uint32_t capacity, struct rl_slot slot)
+{
+	struct rl_budget budget = rl_decision_budget(&rl->segment, 1);
+	struct rl_result unused;
+	struct rl_part p;
+	int decided;
+
+	if (limit->limiter.is_shared)
+		return RL_AGAIN;
+	begin(rl, rule, key, key_len, rl_clamp_now(now_ns), result ? result : &unused, limit, slot,
+	      &p);
+	p.quota.capacity = capacity;
+	p.quota.counts_denied = false;
+	p.cost = (uint32_t)cost;
+	p.candidates = where(slot);
+	p.budget = &budget;
+	p.charge = NULL;
+	p.is_asked = result != NULL;
+	decided = plan_and_charge(&p);
+	if (decided == RL_ALLOWED)
+		rl_answered_allowed(p.segment, rule, slot, p.cost);
+	else if (decided == RL_DENIED)
+		rl_answered_denied(&p, key, key_len);
+	return decided;
 }
 
 void

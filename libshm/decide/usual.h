@@ -5,7 +5,8 @@
 /*
  * The usual request: its rule has one window or bucket for whole keys and nothing for single keys, the key has its
  * slot, and there is room, or one sub-bucket has used it up, or tokens are lacking. It is decided as plan.h does it, but
- * all in line, so that all of it is in registers. RL_AGAIN: it is of another kind, or others were quicker; nothing was done.
+ * all in line, so that all of it is in registers; what else a window says is a call away. RL_AGAIN: it is of another kind,
+ * or others were quicker; nothing was done.
  *
  * `kind` is a constant: 0 for windows, or RL_POLICY_BUCKET.
  */
@@ -94,6 +95,11 @@ int rl_usual_denied(struct rl *rl, int rule, const void *key, size_t key_len, ui
                     struct rl_result *result, const struct rl_compiled *limit, struct rl_slot slot,
                     const struct rl_decision *denial);
 
+/* Its window has moved on, or its ring says what counts. */
+int rl_usual_by_ring(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+                     uint64_t now_ns, struct rl_result *result, const struct rl_compiled *limit,
+                     uint32_t capacity, struct rl_slot slot);
+
 /* A larger share is wished for, after a charge. */
 void rl_usual_wish(struct rl *rl, const void *key, size_t key_len, const struct rl_compiled *limit,
                    struct rl_slot slot);
@@ -129,12 +135,15 @@ rl_usual_decide(struct rl *rl, uint64_t kind, int rule, const void *key, size_t 
 	rl_policy_lend(s, u->limit, now_ns, &u->quota);
 	if (rl_view_load(s, u->slot, &v) != RL_SEEN)
 		return RL_AGAIN;
-	if (!rl_usual_adds(kind, l, &u->quota, &v, (uint32_t)cost, now_ns, &plan))
-		return rl_usual_adds_nothing(kind, l, &u->quota, &v, (uint32_t)cost, now_ns,
-		                             &denial)
-		               ? rl_usual_denied(rl, rule, key, key_len, now_ns, result, u->limit,
-		                                 u->slot, &denial)
-		               : RL_AGAIN;
+	if (!rl_usual_adds(kind, l, &u->quota, &v, (uint32_t)cost, now_ns, &plan)) {
+		if (rl_usual_adds_nothing(kind, l, &u->quota, &v, (uint32_t)cost, now_ns, &denial))
+			return rl_usual_denied(rl, rule, key, key_len, now_ns, result, u->limit,
+			                       u->slot, &denial);
+		return kind == RL_POLICY_BUCKET
+		               ? RL_AGAIN
+		               : rl_usual_by_ring(rl, rule, key, key_len, cost, now_ns, result,
+		                                  u->limit, u->quota.capacity, u->slot);
+	}
 	if (!rl_atomic_cas16(rl_table_state(&s->table, u->slot.index), v.word, plan.next))
 		return RL_AGAIN;
 	rl_answered_allowed(s, rule, u->slot, (uint32_t)cost);
