@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "rl_admin.h"
+#include "rule/denials.h"
 #include "rule/history.h"
 #include "segment/stats.h"
 
@@ -91,11 +92,6 @@ rl_limit_stats(struct rl *rl, int rule, unsigned limit, uint64_t *denied, uint64
 	row = limit < refs.count ? refs.limit[limit] : -1;
 	if (row < 0 || (uint32_t)row >= s->geometry.limits)
 		return -EINVAL;
-	for (uint32_t stripe = 0; stripe < s->geometry.stripes; stripe++) {
-		const struct rl_limit_stat *stat = rl_stats_limit_at(s, stripe, row);
-
-		*denied += rl_atomic_load_relaxed(&stat->denied);
-		*shadow_denied += rl_atomic_load_relaxed(&stat->shadow_denied);
-	}
+	rl_denials_of_limit(s, rule, &s->limits[row], denied, shadow_denied);
 	return 0;
 }

@@ -36,6 +36,7 @@
 #include "rule/history.h"
 #include "segment/change.h"
 #include "segment/event.h"
+#include "segment/stats.h"
 
 #define TRIES 16
 
@@ -102,9 +103,15 @@ static void
 clear_counters(const struct rl_segment *s, int row)
 {
 	for (uint32_t stripe = 0; stripe < s->geometry.stripes; stripe++) {
-		struct rl_stat *stat = &s->stats[(size_t)stripe * s->geometry.rules + (size_t)row];
+		struct rl_stat *stat = rl_stats_at(s, stripe, row);
+		struct rl_denials *limits = rl_stats_limits_at(s, stripe, row);
+
 		for (int c = 0; c < RL_STAT_WORDS; c++)
 			rl_atomic_store(&stat->counter[c], 0);
+		for (int i = 0; i < RL_LIMITS_MAX; i++) {
+			rl_atomic_store(&limits->denied[i], 0);
+			rl_atomic_store(&limits->shadow_denied[i], 0);
+		}
 	}
 }
 

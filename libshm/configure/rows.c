@@ -49,7 +49,7 @@
 #include <errno.h>
 
 #include "evict/evict.h"
-#include "segment/stats.h"
+#include "rule/denials.h"
 
 #define TRIES 16
 #define NO_ROW (-1)
@@ -178,16 +178,6 @@ goes_on(const struct rl_rows *rows, int rule, int row)
 	return has(&refs, row);
 }
 
-/* They begin with the incarnation. A process that slept may count one request for the next one. */
-static void
-clear_counters(const struct rl_segment *s, int row)
-{
-	for (uint32_t stripe = 0; stripe < s->geometry.stripes; stripe++) {
-		rl_atomic_store(&rl_stats_limit_at(s, stripe, row)->denied, 0);
-		rl_atomic_store(&rl_stats_limit_at(s, stripe, row)->shadow_denied, 0);
-	}
-}
-
 /* 0; -EAGAIN if it is another limit's by now; -EBUSY. */
 static int
 restart(struct rl_rows *rows, int rule, int row, struct rl_u128 identity)
@@ -204,7 +194,7 @@ restart(struct rl_rows *rows, int rule, int row, struct rl_u128 identity)
 			return 0;
 		make_room(rows, row, held);
 		if (rl_atomic_cas16(word, held, rl_identity_next(held, identity))) {
-			clear_counters(&rows->rl->segment, row);
+			rl_denials_clear(&rows->rl->segment.limits[row]);
 			return 0;
 		}
 		rows->has_forgotten = false; /* another incarnation may have come and gone */
@@ -238,7 +228,7 @@ give(struct rl_rows *rows, int row, struct rl_u128 identity)
 	make_room(rows, row, marked);
 	if (!rl_atomic_cas16(word, marked, rl_identity_next(marked, identity)))
 		return false;
-	clear_counters(s, row);
+	rl_denials_clear(&s->limits[row]);
 	return true;
 }
 

@@ -70,7 +70,7 @@ record_denied(const struct rl_part *p)
 void
 rl_answered_denied(const struct rl_part *p, const void *key, size_t key_len)
 {
-	rl_stats_add_denied(p->segment, p->rule, p->limit->id);
+	rl_stats_add_denied(p->segment, p->rule, p->index);
 	record_denied(p);
 	rl_auto_ban_denied(p->segment, p->rule, key, key_len, p->now_ns);
 }
@@ -79,22 +79,14 @@ rl_answered_denied(const struct rl_part *p, const void *key, size_t key_len)
 static void
 count_verdict(const struct rl_segment *s, int rule, const struct rl_result *r)
 {
-	rl_stats_add(s, rule, verdict_counter[r->verdict]);
+	if (r->reason != RL_BY_BAN) /* those are counted as such alone */
+		rl_stats_add(s, rule, verdict_counter[r->verdict]);
 	if (r->is_shadow_denied && r->verdict == RL_ALLOWED)
 		rl_stats_add(s, rule, RL_COUNT_shadow_denied);
 	if (r->reason == RL_BY_EXEMPTION)
 		rl_stats_add(s, rule, RL_COUNT_exempted);
 	if (r->reason == RL_BY_BAN)
 		rl_stats_add(s, rule, RL_COUNT_banned);
-}
-
-/* The key had no slot, or none of its units a place: a full table bans nobody. */
-static void
-count_full(const struct rl_part *p, const struct rl_result *r)
-{
-	if (r->error == 0)
-		rl_stats_add_limit(p->segment, p->limit->id, false);
-	record_denied(p);
 }
 
 /* Remember what was charged, and its tier, if it had one and the key has its slot. */
@@ -127,14 +119,14 @@ rl_answered(struct rl *rl, int rule, const struct rl_item *item, const struct rl
 		if (r->reason == RL_BY_BAN)
 			rl_report_without(s, RL_EVENT_BANNED, rule, item->key, item->key_len,
 			                  r->retry_after_ns, rl_clamp_now(now_ns));
-		if (decider && r->verdict == RL_DENIED)
-			count_full(decider, r);
+		if (decider && r->verdict == RL_DENIED) /* a full table bans nobody */
+			record_denied(decider);
 	}
 	for (unsigned i = 0; i < count; i++) {
 		const struct rl_part *p = &parts[i];
 
 		if (p->quota.is_shadow && p->result->is_shadow_denied)
-			rl_stats_add_limit(p->segment, p->limit->id, true);
+			rl_stats_add_shadow_denied(p->segment, p->rule, p->index);
 		keep_last(p, r->verdict);
 	}
 }

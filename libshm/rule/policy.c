@@ -16,6 +16,7 @@
 #include "algorithm/in_flight.h"
 #include "algorithm/log.h"
 #include "algorithm/ops.h"
+#include "rule/denials.h"
 
 #define TRIES 16
 #define TRY_STEPS 64 /* a rule's references, and its limits' quota */
@@ -75,6 +76,7 @@ load_limits(struct rl *rl, int rule, struct rl_u128 refs, struct rl_policy *p)
 		rl_limiter_keep_rate(&l->limit->limiter, &l->quota);
 		if (!rl_rules_settle(&rl->segment, rule, p->generation, list, l->limit->row))
 			return -EAGAIN;
+		rl_denials_begin(&rl->segment, rule, l->limit->row, p->count);
 		if (!rl_compiled_holds(l->limit)) /* last: see the head of rows.c */
 			return -EAGAIN;
 		p->has_new |= rl_rules_is_new(l->limit->row);

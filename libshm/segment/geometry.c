@@ -65,7 +65,7 @@ rl_areas_of(const struct rl_geometry *g)
 	                                      sizeof(uint64_t));
 	a.holders = area(&at, (uint64_t)g->holders * sizeof(struct rl_u128));
 	a.stats = area(&at, (uint64_t)g->stripes * g->rules * sizeof(struct rl_stat));
-	a.limit_stats = area(&at, (uint64_t)g->stripes * g->limits * sizeof(struct rl_limit_stat));
+	a.limit_stats = area(&at, (uint64_t)g->stripes * g->rules * sizeof(struct rl_denials));
 	a.history = area(&at, (uint64_t)g->rules * sizeof(struct rl_history_row));
 	a.events = area(&at, events_bytes(g));
 	a.table = area(&at, (uint64_t)g->buckets * sizeof(struct rl_bucket));

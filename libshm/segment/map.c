@@ -60,7 +60,7 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 	s->holders = (struct rl_u128 *)(void *)(at + a.holders);
 	place_filters(s, at + a.filters);
 	s->stats = (struct rl_stat *)(void *)(at + a.stats);
-	s->limit_stats = (struct rl_limit_stat *)(void *)(at + a.limit_stats);
+	s->limit_stats = (struct rl_denials *)(void *)(at + a.limit_stats);
 	s->history = (struct rl_history_row *)(void *)(at + a.history);
 	s->events = (struct rl_events_head *)(void *)(at + a.events);
 	s->table.bucket = (struct rl_bucket *)(void *)(at + a.table);

@@ -51,7 +51,7 @@ struct rl_segment {
 	struct rl_filter override_filter;
 	uint64_t fingerprint_key[3]; /* made of `key`: rule/fingerprint.h */
 	struct rl_stat *stats;
-	struct rl_limit_stat *limit_stats;
+	struct rl_denials *limit_stats;
 	struct rl_history_row *history;
 	struct rl_events_head *events; /* with events in the geometry */
 	uint64_t *rings;

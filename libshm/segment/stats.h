@@ -54,11 +54,12 @@ rl_stats_at(const struct rl_segment *s, uint32_t stripe, int rule)
 	return &s->stats[(size_t)stripe * s->geometry.rules + (size_t)(rule & RL_RULE_INDEX_MASK)];
 }
 
-/* Of the limit in that row. */
-static inline struct rl_limit_stat *
-rl_stats_limit_at(const struct rl_segment *s, uint32_t stripe, int limit)
+/* What its limits denied. */
+static inline struct rl_denials *
+rl_stats_limits_at(const struct rl_segment *s, uint32_t stripe, int rule)
 {
-	return &s->limit_stats[(size_t)stripe * s->geometry.limits + (size_t)limit];
+	return &s->limit_stats[(size_t)stripe * s->geometry.rules +
+	                       (size_t)(rule & RL_RULE_INDEX_MASK)];
 }
 
 static inline __attribute__((always_inline)) void
@@ -73,33 +74,56 @@ rl_stats_add(const struct rl_segment *s, int rule, enum rl_counter counter)
 	rl_stats_add_many(s, rule, counter, 1);
 }
 
-/* A limit has said no; a shadow, to no purpose. */
-static inline void
-rl_stats_add_limit(const struct rl_segment *s, int limit, bool is_shadow)
+/* The limit of that index in its rule has denied, and so has the rule. */
+static inline __attribute__((always_inline)) void
+rl_stats_add_denied(const struct rl_segment *s, int rule, unsigned index)
 {
-	struct rl_limit_stat *stat = rl_stats_limit_at(s, rl_stats_stripe(s), limit);
-
-	rl_atomic_add(is_shadow ? &stat->shadow_denied : &stat->denied, 1);
+	rl_atomic_add(&rl_stats_limits_at(s, rl_stats_stripe(s), rule)->denied[index], 1);
 }
 
-/* The same, and its rule. */
-static inline __attribute__((always_inline)) void
-rl_stats_add_denied(const struct rl_segment *s, int rule, int limit)
+/* It would have, and is a shadow. */
+static inline void
+rl_stats_add_shadow_denied(const struct rl_segment *s, int rule, unsigned index)
 {
-	uint32_t stripe = rl_stats_stripe(s);
+	rl_atomic_add(&rl_stats_limits_at(s, rl_stats_stripe(s), rule)->shadow_denied[index], 1);
+}
 
-	rl_atomic_add(&rl_stats_at(s, stripe, rule)->counter[RL_COUNT_denied], 1);
-	rl_atomic_add(&rl_stats_limit_at(s, stripe, limit)->denied, 1);
+/* Either, since the rule began. */
+static inline uint64_t
+rl_stats_sum_limit(const struct rl_segment *s, int rule, unsigned index, bool is_shadow)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < s->geometry.stripes; i++) {
+		const struct rl_denials *stats = rl_stats_limits_at(s, i, rule);
+
+		sum += rl_atomic_load_relaxed(is_shadow ? &stats->shadow_denied[index]
+		                                        : &stats->denied[index]);
+	}
+	return sum;
 }
 
 static inline uint64_t
-rl_stats_sum(const struct rl_segment *s, int rule, enum rl_counter counter)
+rl_stats_sum_of(const struct rl_segment *s, int rule, enum rl_counter counter)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < s->geometry.stripes; i++)
 		sum += rl_atomic_load_relaxed(&rl_stats_at(s, i, rule)->counter[counter]);
 	return sum;
+}
+
+/* What people are told. Denied is what limits denied, what bans did, and what was counted as no more than that. */
+static inline uint64_t
+rl_stats_sum(const struct rl_segment *s, int rule, enum rl_counter counter)
+{
+	uint64_t sum = rl_stats_sum_of(s, rule, counter);
+
+	if (counter != RL_COUNT_denied)
+		return sum;
+	for (unsigned i = 0; i < RL_LIMITS_MAX; i++)
+		sum += rl_stats_sum_limit(s, rule, i, false);
+	return sum + rl_stats_sum_of(s, rule, RL_COUNT_banned);
 }
 
 #endif

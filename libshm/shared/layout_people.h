@@ -15,10 +15,13 @@ struct rl_stat {
 	uint64_t counter[RL_STAT_WORDS];
 };
 
-/* The denials of each limit, by rows of limits; each CPU adds to its own. */
-struct rl_limit_stat {
-	uint64_t denied;
-	uint64_t shadow_denied;
+/*
+ * What its limits denied, by their order in it, a line for all; and what shadows would have. See rule/denials.h. A denial by a
+ * limit is no part of the counter of denials.
+ */
+struct rl_denials {
+	uint64_t denied[RL_LIMITS_MAX];
+	uint64_t shadow_denied[RL_LIMITS_MAX];
 };
 
 /*
@@ -88,7 +91,8 @@ struct rl_ban_note {
 
 _Static_assert(sizeof(struct rl_ban_note) == 128, "two lines");
 _Static_assert(sizeof(struct rl_stat) == 256, "four lines");
-_Static_assert(sizeof(struct rl_limit_stat) == 16, "a pair");
+_Static_assert(sizeof(struct rl_denials) == 128, "two lines");
+_Static_assert(offsetof(struct rl_denials, shadow_denied) == 64, "a line for all limits");
 _Static_assert(sizeof(struct rl_history_row) == 2560, "no holes");
 _Static_assert(offsetof(struct rl_history_row, minute) == 64, "the head has its line");
 _Static_assert(sizeof(struct rl_events_head) == 64, "a line");

@@ -80,7 +80,10 @@ struct rl_limit_row {
 	uint64_t has_tiers;   /* 0: no request under it has had a capacity of its own, ever */
 	uint64_t oldest;      /* no key of an incarnation before this one is in the table */
 	uint64_t reserve_set; /* where its cells are, see reserve/sets.h */
-	uint64_t spare[5];
+	uint64_t
+		denied_from; /* which of its rule's denials are its own: rule/denials.h; and the next: */
+	uint64_t shadow_denied_from;
+	uint64_t spare[3];
 };
 
 /*

@@ -179,6 +179,75 @@ test_which_limit_denies(void **state)
 	rl_close(rl);
 }
 
+static const struct rl_limit places[] = {
+	{.capacity = 1, .window_ns = RL_SECOND},
+	{.capacity = 2, .window_ns = RL_WINDOW_MAX},
+	{.capacity = 9, .window_ns = RL_SECOND, .granularity = 5, .hard = 1},
+};
+
+/* A rule of those of the limits above, in that order; the last is a shadow. */
+static int
+define_in_order(struct rl *rl, const char *order)
+{
+	struct rl_limit of[3];
+	size_t count = strlen(order);
+
+	for (size_t i = 0; i < count; i++) {
+		of[i] = places[order[i] - '0'];
+		of[i].shadow = order[i] == '2';
+	}
+	return rl_define(rl, &(struct rl_rule){.name = "order",
+	                                       .limit = of[0],
+	                                       .more = of + 1,
+	                                       .more_count = count - 1});
+}
+
+static void
+expect_denied(struct rl *rl, int rule, unsigned index, uint64_t expected)
+{
+	uint64_t denied, shadow;
+
+	assert_int_equal(rl_limit_stats(rl, rule, index, &denied, &shadow), 0);
+	assert_int_equal(denied, expected);
+	assert_int_equal(shadow, 0);
+}
+
+/* Wherever a limit stands in its rule; one that comes back begins with none. What the rule denied is the sum of all. */
+static void
+test_a_limit_takes_its_denials_along(void **state)
+{
+	int unused;
+	struct rl *rl = begin(64, 1, &unused);
+	int rule = define_in_order(rl, "01");
+
+	(void)state;
+	assert_int_equal(check(rl, rule, "k", T0), RL_ALLOWED);
+	for (int i = 0; i < 3; i++)
+		deny(rl, rule, "k", T0 + 1);
+	assert_int_equal(check(rl, rule, "k", T0 + 5 * RL_SECOND), RL_ALLOWED);
+	deny(rl, rule, "k", T0 + 10 * RL_SECOND);
+	expect_denied(rl, rule, 0, 3);
+	expect_denied(rl, rule, 1, 1);
+	assert_int_equal(define_in_order(rl, "10"), rule);
+	deny(rl, rule, "k", T0 + 20 * RL_SECOND);
+	expect_denied(rl, rule, 0, 2);
+	expect_denied(rl, rule, 1, 3);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_denied), 5);
+	assert_int_equal(define_in_order(rl, "201"), rule);
+	deny(rl, rule, "k", T0 + 30 * RL_SECOND);
+	expect_denied(rl, rule, 0, 0);
+	expect_denied(rl, rule, 1, 3);
+	expect_denied(rl, rule, 2, 3);
+	assert_int_equal(define_in_order(rl, "0"), rule);
+	expect_denied(rl, rule, 0, 3);
+	assert_int_equal(define_in_order(rl, "10"), rule);
+	expect_denied(rl, rule, 0, 0);
+	assert_int_equal(check(rl, rule, "k", T0 + 40 * RL_SECOND), RL_ALLOWED);
+	expect_denied(rl, rule, 1, 3);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_denied), 6);
+	rl_close(rl);
+}
+
 static void
 test_a_shadow_is_counted_by_its_limit(void **state)
 {
@@ -636,6 +705,7 @@ main(void)
 		cmocka_unit_test(test_the_first_denial_in_a_minute_is_told),
 		cmocka_unit_test(test_when_it_may_ask_again_is_told),
 		cmocka_unit_test(test_which_limit_denies),
+		cmocka_unit_test(test_a_limit_takes_its_denials_along),
 		cmocka_unit_test(test_a_shadow_is_counted_by_its_limit),
 		cmocka_unit_test(test_a_flood_is_told_in_parts),
 		cmocka_unit_test(test_what_was_written_over_is_counted),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Promises that are about memory: what is not written, and what is not believed. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -42,6 +43,53 @@ test_a_denial_writes_nothing(void **state)
 		protect_counters(rl, PROT_READ | PROT_WRITE);
 		rl_close(rl);
 	}
+}
+
+#define LINE 64
+
+/* How many lines of the segment differ from the copy, which then has them. */
+static unsigned
+changed_lines(const struct rl *rl, unsigned char *copy)
+{
+	const unsigned char *now = (const unsigned char *)rl->segment.header;
+	unsigned changed = 0;
+
+	for (size_t at = 0; at + LINE <= rl->segment.bytes; at += LINE) {
+		changed += memcmp(now + at, copy + at, LINE) != 0;
+		memcpy(copy + at, now + at, LINE);
+	}
+	return changed;
+}
+
+/* But for what is told once in a minute: this CPU's counters of the rule, and the key's record. */
+static void
+test_a_denial_changes_two_lines(void **state)
+{
+	const struct rl_limit one = {.capacity = 1, .window_ns = RL_WINDOW_MAX},
+			      second = {.capacity = 9, .window_ns = RL_WINDOW_MAX};
+	struct rl *rl = test_private(100);
+	unsigned char *copy = calloc(1, rl->segment.bytes);
+
+	(void)state;
+	assert_non_null(copy);
+	for (int i = 0; i < 3; i++) {
+		static const char *const names[] = {"one", "first", "second"};
+		const struct rl_rule rule = {.name = names[i],
+		                             .limit = i < 2 ? one : second,
+		                             .more = i < 2 ? &second : &one,
+		                             .more_count = i > 0};
+		int r = rl_define(rl, &rule);
+
+		for (int n = 0; n < 5; n++)
+			rl_check_at(rl, r, "k", 1, 1, T0, NULL);
+		changed_lines(rl, copy);
+		for (int n = 0; n < 200; n++) {
+			assert_int_equal(rl_check_at(rl, r, "k", 1, 1, T0, NULL), RL_DENIED);
+			assert_in_range(changed_lines(rl, copy), 1, 2);
+		}
+	}
+	free(copy);
+	rl_close(rl);
 }
 
 /* The same of every algorithm, and of several limits at once. */
@@ -161,6 +209,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_denial_writes_nothing),
+		cmocka_unit_test(test_a_denial_changes_two_lines),
 		cmocka_unit_test(test_no_algorithm_writes_a_denial),
 		cmocka_unit_test(test_scribbled_segment),
 	};
