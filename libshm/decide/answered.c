@@ -30,9 +30,8 @@ retry_of(const struct rl_part *decider)
 	return rl_part_look(&p, p.cost, RL_PEEK) == RL_DENIED ? r.retry_after_ns : 0;
 }
 
-/* A limit has said no to a key for the first time in a while: an event of it, if it is time for one. */
-static void
-report_denied(const struct rl_part *p, uint64_t retry_ns)
+void
+rl_answered_report(const struct rl_part *p, uint64_t retry_ns)
 {
 	struct rl_event_note note = {
 		.kind = RL_EVENT_DENIED,
@@ -64,7 +63,7 @@ static inline void
 record_denied(const struct rl_part *p)
 {
 	if (p->slot.tag != 0 && rl_record_count_denied(p->segment, p->slot, p->now_ns))
-		report_denied(p, p->result->retry_after_ns);
+		rl_answered_report(p, p->result->retry_after_ns);
 }
 
 void

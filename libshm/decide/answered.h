@@ -27,6 +27,9 @@ rl_answered_allowed(const struct rl_segment *s, int rule, struct rl_slot slot, u
 	rl_answered_keep_cost(s, slot, cost);
 }
 
+/* A limit has said no to a key for the first time in a while: an event of it, if it is time for one. */
+void rl_answered_report(const struct rl_part *p, uint64_t retry_ns);
+
 /* A limit's own denial of an item's key, which its part has answered. */
 void rl_answered_denied(const struct rl_part *p, const void *key, size_t key_len);
 

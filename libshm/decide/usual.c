@@ -3,6 +3,7 @@
 
 #include "decide/decide.h"
 #include "decide/plan.h"
+#include "rule/auto_ban.h"
 
 static void
 begin(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
@@ -21,18 +22,33 @@ begin(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
 	p->result = result;
 }
 
+static __attribute__((noinline, cold)) void
+report(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
+       const struct rl_compiled *limit, struct rl_slot slot, uint64_t retry_ns)
+{
+	struct rl_part p;
+
+	begin(rl, rule, key, key_len, now_ns, NULL, limit, slot, &p);
+	p.is_asked = true;
+	rl_answered_report(&p, retry_ns);
+}
+
 int
 rl_usual_denied(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
                 struct rl_result *result, const struct rl_compiled *limit, struct rl_slot slot,
                 const struct rl_decision *denial)
 {
-	struct rl_result unused;
-	struct rl_part p;
+	const struct rl_segment *s = &rl->segment;
+	uint64_t retry_ns = rl_until(denial->retry_at_ns, now_ns);
 
-	begin(rl, rule, key, key_len, now_ns, result ? result : &unused, limit, slot, &p);
-	p.is_asked = true;
-	rl_part_answer(&p, denial, RL_DENIED);
-	rl_answered_denied(&p, key, key_len);
+	if (result) {
+		rl_result_fill(result, RL_DENIED, 0, limit->limiter.window_ns, denial, now_ns);
+		result->retry_after_ns = retry_ns;
+	}
+	rl_stats_add_denied(s, rule, 0);
+	if (__builtin_expect(rl_record_count_denied(s, slot, now_ns), 0))
+		report(rl, rule, key, key_len, now_ns, limit, slot, retry_ns);
+	rl_auto_ban_denied(s, rule, key, key_len, now_ns);
 	return RL_DENIED;
 }
 
