@@ -65,9 +65,14 @@ static bool judged(rl_u128 *state, rl_u128 seen, rl_u128 next);
 #define rl_atomic_cas swap_word
 #define rl_atomic_cas16 judged
 
+/* A field of a seat has a name that is none in C++. */
+#define namespace namespace_of_pids
+#include "holder/alive.h"
+#undef namespace
+
 /* What C++ does not take: [static N], a struct of the name of Relacy's namespace. */
 #define static
-#define rl rl_process
+#define rl rl_opened
 #undef EAGAIN /* Relacy's */
 #define EAGAIN 11
 #undef EBUSY
@@ -121,7 +126,7 @@ rl_in_flight_is_whole(rl_u128, const uint64_t *, uint32_t, uint32_t)
 #include "rl_cluster.h"
 #include "segment/event.h"
 
-rl_process handle;
+rl_opened handle;
 rl_handle of_handle;
 rl_compiled limit;
 rl_quota quota;
@@ -139,7 +144,7 @@ namespace lending
 #undef rl_rules_have_tiers
 
 rl_eviction
-rl_evict_for(rl_process *, const rl_compiled *, const rl_candidates *, rl_budget *, uint64_t)
+rl_evict_for(rl_opened *, const rl_compiled *, const rl_candidates *, rl_budget *, uint64_t)
 {
 	return {};
 }
@@ -147,26 +152,26 @@ rl_evict_for(rl_process *, const rl_compiled *, const rl_candidates *, rl_budget
 #include "no_cells.h"
 #include "one_table.h"
 
-rl_process *
-rl_follow(rl_process *)
+rl_opened *
+rl_follow(rl_opened *)
 {
 	return &handle;
 }
 
-rl_process *
-rl_before(rl_process *)
+rl_opened *
+rl_before(rl_opened *)
 {
 	return nullptr;
 }
 
 bool
-rl_move_is_on_its_way(rl_process *, rl_process *, uint64_t)
+rl_move_is_on_its_way(rl_opened *, rl_opened *, uint64_t)
 {
 	return false;
 }
 
 int
-rl_handle_no_limit(const rl_process *, int)
+rl_handle_no_limit(const rl_opened *, int)
 {
 	return -EINVAL;
 }
@@ -190,7 +195,7 @@ rl_event_tell(const rl_segment *, const rl_event_note *)
 }
 
 extern "C" uint64_t
-rl_now(const rl_process *)
+rl_now(const rl_opened *)
 {
 	return 0;
 }
@@ -229,7 +234,7 @@ rl_record_read(const rl_segment *, rl_slot, rl_record_copy *)
 }
 
 bool
-rl_policy_of_record(rl_process *, const rl_record_copy *, const rl_compiled *, rl_budget *,
+rl_policy_of_record(rl_opened *, const rl_record_copy *, const rl_compiled *, rl_budget *,
                     rl_key_policy *, rl_quota *)
 {
 	return false;
@@ -281,7 +286,7 @@ rl_holders_label(const rl_holders *)
 }
 
 int
-rl_units_take(rl_process *, const rl_compiled *, rl_slot, uint32_t, uint32_t, rl_budget *,
+rl_units_take(rl_opened *, const rl_compiled *, rl_slot, uint32_t, uint32_t, rl_budget *,
               rl_units_taken *)
 {
 	return 0;
@@ -429,7 +434,7 @@ ask(uint64_t now_ns, unsigned cost)
 	rl_charge charge = {};
 
 	clock_ns[current()] = now_ns;
-	part.rl_process = &handle;
+	part.rl_opened = &handle;
 	part.segment = &handle.segment;
 	part.budget = &budget;
 	part.limit = &limit;

@@ -30,9 +30,14 @@
 #define GEN 1
 #define KEY 7
 
+/* A field of a seat has a name that is none in C++. */
+#define namespace namespace_of_pids
+#include "holder/alive.h"
+#undef namespace
+
 /* What C++ does not take: [static N], a struct of the name of Relacy's namespace. */
 #define static
-#define rl rl_process
+#define rl rl_opened
 #undef EAGAIN /* Relacy's */
 #define EAGAIN 11
 #undef EBUSY
@@ -94,7 +99,7 @@ bool store(uint64_t *entry, uint64_t value, const rl_u128 *state, rl_u128 seen);
 #undef rl_ring_store
 
 rl_eviction
-rl_evict_for(rl_process *, const rl_compiled *, const rl_candidates *, rl_budget *, uint64_t)
+rl_evict_for(rl_opened *, const rl_compiled *, const rl_candidates *, rl_budget *, uint64_t)
 {
 	return {};
 }
@@ -138,7 +143,7 @@ rl_holders_label(const rl_holders *)
 }
 
 int
-rl_units_take(rl_process *, const rl_compiled *, rl_slot, uint32_t, uint32_t, rl_budget *,
+rl_units_take(rl_opened *, const rl_compiled *, rl_slot, uint32_t, uint32_t, rl_budget *,
               rl_units_taken *)
 {
 	return 0;
@@ -236,7 +241,7 @@ live_on(void)
 		throw killed();
 }
 
-static rl_process handle;
+static rl_opened handle;
 static rl_compiled limit;
 
 static void
@@ -263,7 +268,7 @@ ask(uint64_t epoch, unsigned cost)
 	rl_result r = {};
 	rl_charge charge = {};
 
-	part.rl_process = &handle;
+	part.rl_opened = &handle;
 	part.segment = &handle.segment;
 	part.budget = &budget;
 	part.limit = &limit;
