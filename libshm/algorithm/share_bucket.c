@@ -11,21 +11,40 @@
 
 typedef unsigned __int128 wide;
 
+/* A quotient, rounded up; and one that takes no division of 128 bits. */
 static uint64_t
-up(wide a, wide b)
+up(wide a, uint64_t b)
 {
 	return (uint64_t)((a + b - 1) / b);
+}
+
+static uint64_t
+up_short(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+/* Of parts of 1/256 ns, the nanoseconds. */
+static uint64_t
+up_ns(wide parts)
+{
+	return (uint64_t)((parts + PART_MASK) >> PART_BITS);
+}
+
+uint32_t
+rl_share_bucket_size(uint64_t window_ns, uint32_t capacity, uint32_t size)
+{
+	wide most = (wide)RL_SHARE_FILL_MAX * capacity;
+
+	if ((wide)size * window_ns > most)
+		size = (uint32_t)(most / window_ns);
+	return size > 0 ? size : 1; /* of a bucket of hardly any rate, and of damage */
 }
 
 struct rl_share_bucket
 rl_share_bucket_of(uint64_t window_ns, uint32_t capacity, uint32_t size)
 {
-	wide most = (wide)RL_SHARE_FILL_MAX * capacity / window_ns;
-
-	if (size > most)
-		size = (uint32_t)most;
-	if (size == 0) /* of a bucket of hardly any rate, and of damage */
-		size = 1;
+	size = rl_share_bucket_size(window_ns, capacity, size);
 	return (struct rl_share_bucket){
 		.fill = up((wide)window_ns * size << PART_BITS, capacity),
 		.size = size,
@@ -35,7 +54,7 @@ rl_share_bucket_of(uint64_t window_ns, uint32_t capacity, uint32_t size)
 static uint64_t
 step_of(const struct rl_share_bucket *b, uint32_t tokens)
 {
-	return up(b->fill, tokens);
+	return up_short(b->fill, tokens);
 }
 
 static uint64_t
@@ -87,7 +106,7 @@ rl_share_level_word(const struct rl_share_level *level, uint64_t now_ns, uint64_
 uint32_t
 rl_share_level_load(const struct rl_share_level *level)
 {
-	uint64_t load = up(level->behind, level->step);
+	uint64_t load = up_short(level->behind, level->step);
 
 	return load < UINT32_MAX ? (uint32_t)load : UINT32_MAX;
 }
@@ -115,13 +134,13 @@ rl_share_level_wait(const struct rl_share_level *level, uint32_t cost)
 	wide after = (wide)level->step * cost + level->behind,
 	     bound = (wide)level->step * level->tokens;
 
-	return after > bound ? up(after - bound, PART_MASK + 1) : 0;
+	return after > bound ? up_ns(after - bound) : 0;
 }
 
 uint64_t
 rl_share_level_full_in(const struct rl_share_level *level)
 {
-	return up(level->behind, PART_MASK + 1);
+	return up_ns(level->behind);
 }
 
 uint64_t
@@ -129,7 +148,7 @@ rl_share_level_delay(const struct rl_share_level *level, uint32_t undelayed)
 {
 	wide skipped = (wide)level->step * undelayed;
 
-	return level->behind > skipped ? up(level->behind - skipped, PART_MASK + 1) : 0;
+	return level->behind > skipped ? up_ns(level->behind - skipped) : 0;
 }
 
 uint32_t

@@ -43,6 +43,9 @@ struct rl_share_bucket {
 	uint32_t size; /* B: what was asked for, or what fills in RL_SHARE_FILL_MAX */
 };
 
+/* How many tokens it has. */
+uint32_t rl_share_bucket_size(uint64_t window_ns, uint32_t capacity, uint32_t size);
+
 struct rl_share_bucket rl_share_bucket_of(uint64_t window_ns, uint32_t capacity, uint32_t size);
 
 /* A host's, at a time: what it has of it, and what it owes. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A bucket of a cluster, whose arithmetic is share_bucket.c's. */
+#include "algorithm/adds.h"
 #include "algorithm/ops.h"
 #include "algorithm/share_bucket.h"
 
@@ -18,7 +19,7 @@ share_bucket_of(const struct rl_limiter *l, const struct rl_quota *q)
 static uint32_t
 limit_of_share_bucket(const struct rl_limiter *l, const struct rl_quota *q)
 {
-	return share_bucket_of(l, q).size;
+	return rl_share_bucket_size(l->window_ns, q->capacity, rl_limiter_wished_burst(l, q));
 }
 
 /* A bucket's. */
@@ -32,11 +33,11 @@ static struct lent_level
 lent_level_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
               uint64_t now_ns)
 {
-	const struct rl_u128 full = {0};
-	struct lent_level at = {.tokens = rl_limiter_lent(l, q, v)};
+	const struct rl_u128 full = {0}, word = v->is_zero ? full : v->word;
+	struct lent_level at = {.bucket = share_bucket_of(l, q)};
 
-	at.bucket = share_bucket_of(l, q);
-	at.level = rl_share_level_of(&at.bucket, v->is_zero ? full : v->word, at.tokens, now_ns);
+	at.tokens = rl_share_worth(q, word, at.bucket.size);
+	at.level = rl_share_level_of(&at.bucket, word, at.tokens, now_ns);
 	return at;
 }
 
