@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "holder/own.h"
 #include "holder/seat.h"
 
 _Static_assert(RL_HOLDERS_MAX == 1u << RL_SEAT_BITS, "every seat has a label");
@@ -22,6 +21,56 @@ _Static_assert(RL_HOLDERS_MAX == 1u << RL_SEAT_BITS, "every seat has a label");
 #define TAKEN (UINT64_C(1) << 32) /* | label */
 #define ADOPTED \
 	(UINT64_C(1) << 33) /* beside TAKEN: of before exec(2), and shared with other handles */
+
+/*
+ * The seats that handles of this program have taken, in whatever segment. A seat of this process that is not among
+ * them is of another program that the process was before it called exec(2). A child of fork(2) has its
+ * parent's list, and another pid. Any thread, at any time.
+ */
+#define OWN_MAX 64
+
+static uint64_t own[OWN_MAX]; /* a fingerprint each; 0: empty */
+static uint64_t is_overfull;
+
+/* Two of one process have another pid, gen or number. */
+static uint64_t
+fingerprint_of(uint32_t index, struct rl_u128 seat)
+{
+	return (seat.lo ^ seat.hi) << RL_SEAT_BITS | index | UINT64_C(1) << 63;
+}
+
+static bool
+replace(uint64_t fingerprint, uint64_t by)
+{
+	for (int i = 0; i < OWN_MAX; i++)
+		if (rl_atomic_own_load(&own[i]) == fingerprint &&
+		    rl_atomic_own_cas(&own[i], fingerprint, by))
+			return true;
+	return false;
+}
+
+static void
+own_add(uint32_t index, struct rl_u128 seat)
+{
+	if (!replace(0, fingerprint_of(index, seat)))
+		rl_atomic_own_store(&is_overfull, 1);
+}
+
+static void
+own_remove(uint32_t index, struct rl_u128 seat)
+{
+	replace(fingerprint_of(index, seat), 0);
+}
+
+/* True, too, if there were so many that not all are known. */
+static bool
+own_has(uint32_t index, struct rl_u128 seat)
+{
+	for (int i = 0; i < OWN_MAX; i++)
+		if (rl_atomic_own_load(&own[i]) == fingerprint_of(index, seat))
+			return true;
+	return rl_atomic_own_load(&is_overfull) != 0;
+}
 
 static struct rl_holders_own *
 make_own(void)
@@ -62,7 +111,7 @@ give_up(struct rl_holders *h, uint32_t label)
 
 	if (rl_atomic_load16(at, &seat) && rl_seat_gen(seat) == rl_label_gen(label) &&
 	    rl_seat_process(seat).pid == getpid()) {
-		rl_own_remove(rl_label_seat(label), seat);
+		own_remove(rl_label_seat(label), seat);
 		rl_atomic_cas16(at, seat, rl_seat_left(seat));
 	}
 }
@@ -82,7 +131,7 @@ rl_holders_free(struct rl_holders *h)
 /*
  * A program that calls exec(2) again and again keeps a seat of before: what it held then stays held under the
  * same label, until the process ends. It does so when it has left LEFT_MAX seats behind, so that they do not
- * run out; handles of one program never come to that many that own.c does not know.
+ * run out; handles of one program never come to that many that are not known.
  */
 static bool
 adopt(const struct rl_holders *h, const struct rl_process *me, uint32_t *label)
@@ -93,7 +142,7 @@ adopt(const struct rl_holders *h, const struct rl_process *me, uint32_t *label)
 		struct rl_u128 seat;
 
 		if (!rl_atomic_load16(&h->seats[i], &seat) || !rl_seat_is_of(seat, me) ||
-		    rl_own_has(i, seat))
+		    own_has(i, seat))
 			continue;
 		*label = rl_label_make(i, rl_seat_gen(seat));
 		left++;
@@ -128,10 +177,10 @@ take(struct rl_holders *h, const struct rl_process *me, bool from_the_dead, uint
 			continue;
 		*label = rl_label_make(index, rl_seat_gen(seat) + 1);
 		next = rl_seat_make(me, rl_label_gen(*label));
-		rl_own_add(index, next); /* before another handle can meet it */
+		own_add(index, next); /* before another handle can meet it */
 		if (rl_atomic_cas16(&h->seats[index], seat, next))
 			return true;
-		rl_own_remove(index, next);
+		own_remove(index, next);
 	}
 	return false;
 }
