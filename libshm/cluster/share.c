@@ -15,22 +15,6 @@
 #include "cluster/share_place.h"
 #include "reserve/reserve.h"
 
-int
-rl_share_read(struct rl *rl, const struct rl_incarnation *of, uint64_t now_ns,
-              struct rl_share *share)
-{
-	int error = -EAGAIN;
-
-	for (int tries = 0; tries < RL_SHARE_TRIES && error == -EAGAIN; tries++) {
-		struct rl_share_place p;
-
-		error = rl_share_place_open(rl, of, now_ns, &p);
-		if (error == 0)
-			error = rl_share_place_read(&p, share);
-	}
-	return error == -EAGAIN ? -EBUSY : error;
-}
-
 /*
  * A key that was never charged in its slot begins with what its cell counts of it, as with a worker's first charge:
  * the word that a change writes would hide that. False: load it again.
@@ -76,23 +60,30 @@ change(struct rl_share_place *p, change_fn *by, uint32_t to, struct rl_share *sh
 	return -EBUSY;
 }
 
+/* Read a share, or change it. */
+static int
+at_place(struct rl *rl, const struct rl_incarnation *of, change_fn *by, uint32_t to,
+         uint64_t now_ns, struct rl_share *share)
+{
+	int error = -EAGAIN;
+
+	for (int tries = 0; tries < RL_SHARE_TRIES && error == -EAGAIN; tries++) {
+		struct rl_share_place p;
+
+		error = rl_share_place_open(rl, of, now_ns, &p);
+		if (error == 0)
+			error = by ? change(&p, by, to, share) : rl_share_place_read(&p, share);
+	}
+	return error == -EAGAIN ? -EBUSY : error;
+}
+
 static int
 change_of(struct rl *rl, const struct rl_incarnation *of, change_fn *by, uint32_t to,
           uint64_t now_ns, struct rl_share *share)
 {
 	int error = rl_cluster_may_write(rl);
 
-	if (error < 0)
-		return error;
-	error = -EAGAIN;
-	for (int tries = 0; tries < RL_SHARE_TRIES && error == -EAGAIN; tries++) {
-		struct rl_share_place p;
-
-		error = rl_share_place_open(rl, of, now_ns, &p);
-		if (error == 0)
-			error = change(&p, by, to, share);
-	}
-	return error == -EAGAIN ? -EBUSY : error;
+	return error < 0 ? error : at_place(rl, of, by, to, now_ns, share);
 }
 
 static bool
@@ -116,6 +107,13 @@ set(const struct rl_share *now, uint32_t to, uint32_t *share)
 {
 	*share = rl_share_tokens(rl_share_code(to));
 	return *share != now->share;
+}
+
+int
+rl_share_read(struct rl *rl, const struct rl_incarnation *of, uint64_t now_ns,
+              struct rl_share *share)
+{
+	return at_place(rl, of, NULL, 0, now_ns, share);
 }
 
 int
