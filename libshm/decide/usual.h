@@ -104,23 +104,6 @@ int rl_usual_by_ring(struct rl *rl, int rule, const void *key, size_t key_len, u
 void rl_usual_wish(struct rl *rl, const void *key, size_t key_len, const struct rl_compiled *limit,
                    struct rl_slot slot);
 
-static inline __attribute__((always_inline)) bool
-rl_usual_adds(uint64_t kind, const struct rl_limiter *l, const struct rl_quota *q,
-              const struct rl_view *v, uint32_t cost, uint64_t now_ns, struct rl_plan *p)
-{
-	return kind == RL_POLICY_BUCKET ? rl_adds_to_bucket(l, q, v, cost, now_ns, p)
-	                                : rl_adds(l, q, v, cost, now_ns, p);
-}
-
-static inline __attribute__((always_inline)) bool
-rl_usual_adds_nothing(uint64_t kind, const struct rl_limiter *l, const struct rl_quota *q,
-                      const struct rl_view *v, uint32_t cost, uint64_t now_ns,
-                      struct rl_decision *d)
-{
-	return kind == RL_POLICY_BUCKET ? rl_adds_nothing_to_bucket(l, q, v, cost, now_ns, d)
-	                                : rl_adds_nothing(l, q, v, cost, now_ns, d);
-}
-
 /* Charge it, and count and answer that. */
 static inline __attribute__((always_inline)) int
 rl_usual_decide(struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
@@ -129,14 +112,20 @@ rl_usual_decide(struct rl *rl, uint64_t kind, int rule, const void *key, size_t 
 	const struct rl_segment *s = &rl->segment;
 	const struct rl_limiter *l = &u->limit->limiter;
 	struct rl_decision denial;
+	bool is_planned;
 	struct rl_plan plan;
 	struct rl_view v;
 
 	rl_policy_lend(s, u->limit, now_ns, &u->quota);
 	if (rl_view_load(s, u->slot, &v) != RL_SEEN)
 		return RL_AGAIN;
-	if (!rl_usual_adds(kind, l, &u->quota, &v, (uint32_t)cost, now_ns, &plan)) {
-		if (rl_usual_adds_nothing(kind, l, &u->quota, &v, (uint32_t)cost, now_ns, &denial))
+	if (kind == RL_POLICY_BUCKET)
+		is_planned = rl_adds_to_bucket(l, &u->quota, &v, (uint32_t)cost, now_ns, &plan);
+	else
+		is_planned = rl_adds(l, &u->quota, &v, (uint32_t)cost, now_ns, &plan);
+	if (!is_planned) {
+		if ((kind == RL_POLICY_BUCKET ? rl_adds_nothing_to_bucket : rl_adds_nothing)(
+			    l, &u->quota, &v, (uint32_t)cost, now_ns, &denial))
 			return rl_usual_denied(rl, rule, key, key_len, now_ns, result, u->limit,
 			                       u->slot, &denial);
 		return kind == RL_POLICY_BUCKET
