@@ -9,19 +9,19 @@
 
 #include "algorithm/limiter.h"
 
-/* The rest of a plan of a window in its sub-bucket `epoch`, of which so much is left. */
+/* The rest of a plan to charge: of what it remembers, how much is left, and until when it counts. */
 static inline __attribute__((always_inline)) void
-rl_adds_plan(const struct rl_window *w, uint64_t epoch, uint32_t limit, uint32_t remaining,
+rl_adds_plan(uint64_t charge_id, uint32_t limit, uint32_t remaining, uint64_t reset_at_ns,
              struct rl_plan *p)
 {
 	p->step = RL_STEP_ADMIT;
 	p->charges = true;
-	p->charge_id = epoch;
+	p->charge_id = charge_id;
 	p->memory = 0;
 	p->decision.limit = limit;
 	p->decision.remaining = remaining;
 	p->decision.beyond = 0;
-	p->decision.reset_at_ns = (epoch + w->count + 1) * w->width_ns;
+	p->decision.reset_at_ns = reset_at_ns;
 	p->decision.delay_ns = 0;
 }
 
@@ -47,9 +47,9 @@ rl_adds_to_window(const struct rl_limiter *l, const struct rl_quota *q, const st
 	    __builtin_expect(!rl_window_adds(v->word, epoch, q->capacity, cost, &p->next, &used),
 	                     0))
 		return false;
-	rl_adds_plan(w, epoch, q->capacity,
+	rl_adds_plan(epoch, q->capacity,
 	             q->capacity - (uint32_t)used - cost + rl_adds_gone(w, v->word, epoch, now_ns),
-	             p);
+	             (epoch + w->count + 1) * w->width_ns, p);
 	return true;
 }
 
@@ -80,8 +80,9 @@ rl_adds_to_share(const struct rl_limiter *l, const struct rl_quota *q, const str
 
 	if (v->is_zero || !rl_share_window_adds(v->word, epoch, lent, cost, &p->next, &used))
 		return false;
-	rl_adds_plan(w, epoch, lent > q->capacity ? lent : q->capacity,
-	             lent - (uint32_t)used - cost + rl_adds_gone(w, v->word, epoch, now_ns), p);
+	rl_adds_plan(epoch, lent > q->capacity ? lent : q->capacity,
+	             lent - (uint32_t)used - cost + rl_adds_gone(w, v->word, epoch, now_ns),
+	             (epoch + w->count + 1) * w->width_ns, p);
 	p->decision.beyond = lent - p->decision.limit;
 	return true;
 }
@@ -96,17 +97,10 @@ rl_adds_to_anchored(const struct rl_limiter *l, const struct rl_quota *q, const 
 	if (v->is_zero || now_ns - a.start_ns >= l->window_ns ||
 	    (uint64_t)a.cur + cost > q->capacity)
 		return false;
-	p->step = RL_STEP_ADMIT;
-	p->charges = true;
 	p->next = v->word;
 	p->next.lo += (uint64_t)cost << RL_STATE_EPOCH_BITS;
-	p->charge_id = a.start_ns;
-	p->memory = 0;
-	p->decision.limit = q->capacity;
-	p->decision.remaining = q->capacity - a.cur - cost;
-	p->decision.beyond = 0;
-	p->decision.reset_at_ns = rl_anchored_end(a, l->window_ns);
-	p->decision.delay_ns = 0;
+	rl_adds_plan(a.start_ns, q->capacity, q->capacity - a.cur - cost,
+	             rl_anchored_end(a, l->window_ns), p);
 	return true;
 }
 
@@ -180,14 +174,10 @@ rl_adds_to_level(const struct rl_limiter *l, const struct rl_quota *q, const str
 
 	if (!rl_gcra_take(g, level, now_ns, cost, &charge))
 		return false;
-	p->step = RL_STEP_ADMIT;
-	p->charges = true;
 	p->next = rl_gcra_pack(g, &charge.after, slot_bits);
-	p->charge_id = charge.after.ns;
+	rl_adds_plan(charge.after.ns, g->burst, charge.remaining, rl_gcra_full_at(&charge.after),
+	             p);
 	p->memory = charge.memory;
-	p->decision.limit = g->burst;
-	p->decision.beyond = 0;
-	rl_adds_tell_level(&charge.after, charge.remaining, now_ns, &p->decision);
 	p->decision.delay_ns = rl_adds_delay(l, q, g, level, &charge.after, now_ns);
 	return true;
 }

@@ -23,13 +23,6 @@ fill_anchored(const struct rl_limiter *l, const struct rl_quota *q, struct rl_an
 	d->reset_at_ns = at.cur > 0 ? d->retry_at_ns : 0;
 }
 
-static uint32_t
-limit_of_anchored(const struct rl_limiter *l, const struct rl_quota *q)
-{
-	(void)l;
-	return q->capacity;
-}
-
 static void
 peek_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
               uint32_t cost, uint64_t now_ns, struct rl_decision *d)
@@ -151,7 +144,6 @@ anchored_of_cell(const struct rl_limiter *l, const struct rl_limiter *cell,
 }
 
 const struct rl_algorithm_ops rl_anchored_window_ops = {
-	.limit = limit_of_anchored,
 	.decide = decide_anchored,
 	.peek = peek_anchored,
 	.refund = refund_anchored,

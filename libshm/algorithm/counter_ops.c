@@ -11,15 +11,6 @@ limit_of_counter(const struct rl_limiter *l, const struct rl_quota *q)
 }
 
 static void
-decide_counter(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-               uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
-{
-	(void)l, (void)q, (void)v, (void)cost, (void)now_ns, (void)is_asked;
-	p->step = RL_STEP_DENY;
-	p->charges = false;
-}
-
-static void
 peek_counter(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
              uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
@@ -42,23 +33,10 @@ used_most_of_counter(const struct rl_limiter *l, const struct rl_quota *q, const
 	return rl_counter_has_expired(v->word, at->now_ns) ? 0 : rl_counter_used(v->word);
 }
 
-static size_t
-entries_of_counter(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                   const struct rl_history *h, uint32_t used, uint64_t now_ns,
-                   struct rl_charge_entry *entry)
-{
-	(void)l, (void)q, (void)v, (void)h, (void)used, (void)now_ns, (void)entry;
-	return 0;
-}
-
 const struct rl_algorithm_ops rl_counter_ops = {
 	.limit = limit_of_counter,
-	.decide = decide_counter,
 	.peek = peek_counter,
-	.refund = rl_no_refund,
-	.refund_newest = rl_no_refund_newest,
 	.idle_at = idle_at_of_counter,
 	.used_most = used_most_of_counter,
 	.nothing = rl_nothing_but_one,
-	.entries = entries_of_counter,
 };

@@ -113,13 +113,6 @@ refund_newest_of_gcra(const struct rl_limiter *l, const struct rl_quota *q, cons
 	return given;
 }
 
-static uint64_t
-idle_at_of_gcra(const struct rl_limiter *l, struct rl_u128 word)
-{
-	(void)l;
-	return word.lo + (word.lo < UINT64_MAX); /* or up to 1 ns before that */
-}
-
 static uint32_t
 used_most_of_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                   const struct rl_limiter_time *at)
@@ -159,7 +152,7 @@ const struct rl_algorithm_ops rl_bucket_ops = {
 	.peek = peek_gcra,
 	.refund = refund_gcra,
 	.refund_newest = refund_newest_of_gcra,
-	.idle_at = idle_at_of_gcra,
+	.idle_at = rl_idle_at_of_time,
 	.used_most = used_most_of_gcra,
 	.nothing = rl_nothing_but_one, /* full in 1970 */
 	.entries = entries_of_gcra,

@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Units in flight: what of them the word alone says. Whose they are is holder/units.c's. */
+#include "algorithm/adds.h"
 #include "algorithm/in_flight.h"
 #include "algorithm/ops.h"
 
-static uint32_t
-limit_of_in_flight(const struct rl_limiter *l, const struct rl_quota *q)
-{
-	(void)l;
-	return q->capacity;
-}
-
 /* The units that are held; nobody knows until when. They are more than the limit where that was lowered. */
-static void
-fill_in_flight(uint32_t total, struct rl_decision *d)
-{
-	d->remaining = total < d->limit ? d->limit - total : 0;
-	d->beyond = total > d->limit ? total - d->limit : 0;
-}
-
 static void
 peek_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
+	uint32_t total = v->is_zero ? 0 : rl_in_flight_total(v->word);
+
 	(void)l, (void)q, (void)now_ns;
-	fill_in_flight(v->is_zero ? 0 : rl_in_flight_total(v->word), d);
+	d->remaining = total < d->limit ? d->limit - total : 0;
+	d->beyond = total > d->limit ? total - d->limit : 0;
 	d->admits = cost <= d->remaining;
 }
 
@@ -38,14 +28,12 @@ decide_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const str
 	uint32_t most = rl_lesser(q->capacity, RL_IN_FLIGHT_MAX);
 
 	(void)l, (void)now_ns, (void)is_asked;
-	p->charges = q->label != 0 && !v->is_zero &&
-	             rl_in_flight_adds(v->word, q->label, cost, most, &p->next);
-	p->step = p->charges ? RL_STEP_ADMIT : RL_STEP_HOLD;
-	if (!p->charges)
-		return;
-	p->charge_id = rl_in_flight_charge_id(q->label, rl_in_flight_place(p->next));
-	p->memory = 0;
-	fill_in_flight(rl_in_flight_total(p->next), &p->decision);
+	p->step = RL_STEP_HOLD;
+	p->charges = false;
+	if (q->label != 0 && !v->is_zero &&
+	    rl_in_flight_adds(v->word, q->label, cost, most, &p->next))
+		rl_adds_plan(rl_in_flight_charge_id(q->label, rl_in_flight_place(p->next)), most,
+		             most - rl_in_flight_total(p->next), 0, p);
 }
 
 static uint64_t
@@ -72,11 +60,8 @@ judge_in_flight(const struct rl_limiter *l, const struct rl_view *v, uint32_t ho
 
 /* To give back is by the tally, or nobody can tell whose. What is held counts, whenever it was taken. */
 const struct rl_algorithm_ops rl_in_flight_ops = {
-	.limit = limit_of_in_flight,
 	.decide = decide_in_flight,
 	.peek = peek_in_flight,
-	.refund = rl_no_refund,
-	.refund_newest = rl_no_refund_newest,
 	.idle_at = idle_at_of_in_flight,
 	.used_most = used_most_of_in_flight,
 	.nothing = rl_nothing_but_one,

@@ -61,18 +61,9 @@ rl_nothing_but_one(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bi
 	return (struct rl_u128){.lo = 1, .hi = slot_bits};
 }
 
-bool
-rl_no_refund(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-             const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+uint64_t
+rl_idle_at_of_time(const struct rl_limiter *l, struct rl_u128 word)
 {
-	(void)l, (void)q, (void)v, (void)charge, (void)now_ns, (void)next;
-	return false;
-}
-
-uint32_t
-rl_no_refund_newest(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                    uint32_t cost, uint64_t now_ns, struct rl_u128 *next)
-{
-	(void)l, (void)q, (void)v, (void)cost, (void)now_ns, (void)next;
-	return 0;
+	(void)l;
+	return word.lo + (word.lo < UINT64_MAX); /* or up to 1 ns before that */
 }

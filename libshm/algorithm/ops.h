@@ -8,17 +8,52 @@
  * rl_algorithms.def, and a file with its row.
  */
 
-#include "algorithm/cell_parts.h"
 #include "algorithm/limiter.h"
+
+/* What a slot counts, as its key's cell counts it, and the other way round: what rows say of cells. See cell.h. */
+
+/* Epochs of a cell, and what was counted in the newest and in the one before. */
+struct rl_cell_parts {
+	uint64_t epoch;
+	uint32_t cur;
+	uint32_t sum;
+};
+
+static inline uint32_t
+rl_cell_limited(uint64_t count)
+{
+	return count < RL_CAPACITY_MAX ? (uint32_t)count : RL_CAPACITY_MAX;
+}
+
+/* Add what a slot was charged in an epoch to its parts, of which the newest is the first. */
+static inline void
+rl_cell_add(struct rl_cell_parts *p, uint64_t epoch, uint32_t count)
+{
+	if (epoch == p->epoch)
+		p->cur = rl_cell_limited((uint64_t)p->cur + count);
+	else if (epoch + 1 == p->epoch)
+		p->sum = rl_cell_limited((uint64_t)p->sum + count);
+}
+
+/*
+ * A slot that was brought on within an epoch, and counts nothing there, has forgotten what counted before that:
+ * nothing may be counted there as if it were earlier. So its cell is open in that epoch.
+ */
+static inline void
+rl_cell_open_epoch(struct rl_cell_parts *p, bool is_within)
+{
+	if (is_within && p->cur == 0)
+		p->cur = 1;
+}
 
 #define RL_UNDAMAGED RL_FAULTS /* no fault is found */
 
 struct rl_algorithm_ops {
-	/* The largest cost that is ever admitted at once. */
+	/* The largest cost that is ever admitted at once. Not asked where it is the capacity. */
 	uint32_t (*limit)(const struct rl_limiter *l, const struct rl_quota *q);
 	/*
 	 * For 1 <= cost <= limit. Unless `is_asked`, the plan says what to do and no more: of a denial the decision is not
-	 * set. Before, it has its limit, and nothing else; and so has the next one's.
+	 * set. Before, it has its limit, and nothing else; and so has the next one's. NULL: its limit is 0.
 	 */
 	void (*decide)(const struct rl_limiter *l, const struct rl_quota *q,
 	               const struct rl_view *v, uint32_t cost, uint64_t now_ns, bool is_asked,
@@ -26,24 +61,24 @@ struct rl_algorithm_ops {
 	/* retry_at_ns is meaningful for a cost of 1..limit that is not admitted now; cost may be 0. */
 	void (*peek)(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
 	             uint32_t cost, uint64_t now_ns, struct rl_decision *d);
-	/* The state with a charge given back, or false if that is too late. */
+	/* The state with a charge given back, or false if that is too late. NULL: it always is. */
 	bool (*refund)(const struct rl_limiter *l, const struct rl_quota *q,
 	               const struct rl_view *v, const struct rl_charge *charge, uint64_t now_ns,
 	               struct rl_u128 *next);
-	/* The state with as much of `cost` given back as is there, of what was charged last; how much. */
+	/* The state with as much of `cost` given back as is there, of what was charged last; how much. NULL: nothing. */
 	uint32_t (*refund_newest)(const struct rl_limiter *l, const struct rl_quota *q,
 	                          const struct rl_view *v, uint32_t cost, uint64_t now_ns,
 	                          struct rl_u128 *next);
 	/* The timestamp from which the state counts nothing. Not for a zero view. */
 	uint64_t (*idle_at)(const struct rl_limiter *l, struct rl_u128 word);
-	/* An upper bound of what counts then, by the state alone, of a view that is not zero. */
+	/* An upper bound of what counts then, by the state alone, of a view that is not zero. NULL: as load, */
 	uint32_t (*used_most)(const struct rl_limiter *l, const struct rl_quota *q,
 	                      const struct rl_view *v, const struct rl_limiter_time *at);
 	/* A word that is no older incarnation's, and counts nothing. */
 	struct rl_u128 (*nothing)(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits);
 	/*
 	 * What counts at now_ns, oldest first; returns how many entries. `h` is of the same timestamp, if it is a
-	 * window's. `used` is how much of a log, or held; what a bucket has booked ahead counts, too.
+	 * window's. `used` is how much of a log, or held; what a bucket has booked ahead counts, too. NULL: nothing does.
 	 */
 	size_t (*entries)(const struct rl_limiter *l, const struct rl_quota *q,
 	                  const struct rl_view *v, const struct rl_history *h, uint32_t used,
@@ -102,19 +137,15 @@ const struct rl_algorithm_ops *rl_ops_of(enum rl_algorithm algorithm);
 /* A cluster's: around an algorithm's own row; and a bucket's, which has words of its own. */
 extern const struct rl_algorithm_ops rl_share_ops, rl_share_bucket_ops;
 
-/* What several rows have: entries of a history, or of one number; a word that counts nothing; no way back. */
+/* What several rows have: entries of a history, or of one number; a word that counts nothing; the time of it. */
 size_t rl_entries_of_history(const struct rl_limiter *l, const struct rl_quota *q,
                              const struct rl_view *v, const struct rl_history *h, uint32_t used,
                              uint64_t now_ns, struct rl_charge_entry *entry);
 size_t rl_entries_of_used(const struct rl_limiter *l, const struct rl_quota *q,
                           const struct rl_view *v, const struct rl_history *h, uint32_t used,
                           uint64_t now_ns, struct rl_charge_entry *entry);
+uint64_t rl_idle_at_of_time(const struct rl_limiter *l, struct rl_u128 word);
 struct rl_u128 rl_nothing_but_one(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits);
-bool rl_no_refund(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next);
-uint32_t rl_no_refund_newest(const struct rl_limiter *l, const struct rl_quota *q,
-                             const struct rl_view *v, uint32_t cost, uint64_t now_ns,
-                             struct rl_u128 *next);
 
 /* As people are told: the capacity is that of all hosts, or what is lent; what is not lent here is not used here. */
 static inline void
@@ -177,7 +208,10 @@ static inline uint32_t
 rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                      const struct rl_limiter_time *at)
 {
-	return v->is_zero ? 0 : l->ops->used_most(l, q, v, at);
+	if (v->is_zero)
+		return 0;
+	return l->ops->used_most ? l->ops->used_most(l, q, v, at)
+	                         : l->ops->load(l, q, v, at->now_ns);
 }
 
 uint32_t rl_limiter_load(const struct rl_limiter *l, const struct rl_quota *q,

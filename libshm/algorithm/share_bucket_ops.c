@@ -120,20 +120,6 @@ load_of_share_bucket(const struct rl_limiter *l, const struct rl_quota *q, const
 	return rl_share_level_load(&at.level);
 }
 
-static uint32_t
-used_most_of_share_bucket(const struct rl_limiter *l, const struct rl_quota *q,
-                          const struct rl_view *v, const struct rl_limiter_time *at)
-{
-	return load_of_share_bucket(l, q, v, at->now_ns);
-}
-
-static uint64_t
-idle_at_of_share_bucket(const struct rl_limiter *l, struct rl_u128 word)
-{
-	(void)l;
-	return word.lo + (word.lo < UINT64_MAX);
-}
-
 struct rl_u128
 rl_share_bucket_scaled(const struct rl_limiter *l, const struct rl_quota *q,
                        const struct rl_view *v, uint32_t code, uint64_t now_ns, struct rl_u128 word)
@@ -154,9 +140,7 @@ const struct rl_algorithm_ops rl_share_bucket_ops = {
 	.decide = decide_lent_bucket,
 	.peek = peek_lent_bucket,
 	.refund = refund_lent_bucket,
-	.refund_newest = rl_no_refund_newest,
-	.idle_at = idle_at_of_share_bucket,
-	.used_most = used_most_of_share_bucket,
+	.idle_at = rl_idle_at_of_time,
 	.nothing = rl_nothing_but_one,
 	.entries = rl_entries_of_used,
 	.load = load_of_share_bucket,

@@ -8,7 +8,7 @@
 #include "algorithm/log.h"
 #include "algorithm/ops.h"
 
-/* What such a limit is without its share: of this host alone. */
+/* What such a limit is without its share, of this host alone; and a view of its words. */
 static struct rl_limiter
 inner_of(const struct rl_limiter *l)
 {
@@ -20,11 +20,11 @@ inner_of(const struct rl_limiter *l)
 }
 
 static struct rl_view
-view_without(const struct rl_limiter *inner, const struct rl_view *v)
+view_without(const struct rl_limiter *l, const struct rl_view *v)
 {
 	struct rl_view own = *v;
 
-	own.word = inner->ops->without_share(v->word);
+	own.word = l->own->without_share(v->word);
 	return own;
 }
 
@@ -45,15 +45,13 @@ struct lent {
 static struct lent
 lent_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
 {
-	struct lent lent = {
+	return (struct lent){
 		.inner = inner_of(l),
 		.quota = {.capacity = rl_limiter_lent(l, q, v)},
+		.view = view_without(l, v),
 		.share_bits = share_bits_of(v),
 		.limit = rl_limiter_limit(l, q),
 	};
-
-	lent.view = view_without(&lent.inner, v);
-	return lent;
 }
 
 /* The most that the whole cluster admits at once. */
@@ -100,12 +98,11 @@ static bool
 refund_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
              const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
 {
-	const struct rl_limiter inner = inner_of(l);
-	const struct rl_view view = view_without(&inner, v);
+	const struct rl_view view = view_without(l, v);
 
-	if (!inner.ops->refund(&inner, q, &view, charge, now_ns, next))
+	if (!l->own->refund(l, q, &view, charge, now_ns, next))
 		return false;
-	*next = inner.ops->with_share(*next, share_bits_of(v));
+	*next = l->own->with_share(*next, share_bits_of(v));
 	return true;
 }
 
@@ -114,21 +111,18 @@ refund_newest_of_share(const struct rl_limiter *l, const struct rl_quota *q,
                        const struct rl_view *v, uint32_t cost, uint64_t now_ns,
                        struct rl_u128 *next)
 {
-	const struct rl_limiter inner = inner_of(l);
-	const struct rl_view view = view_without(&inner, v);
-	uint32_t given = inner.ops->refund_newest(&inner, q, &view, cost, now_ns, next);
+	const struct rl_view view = view_without(l, v);
+	uint32_t given = l->own->refund_newest(l, q, &view, cost, now_ns, next);
 
 	if (given > 0)
-		*next = inner.ops->with_share(*next, share_bits_of(v));
+		*next = l->own->with_share(*next, share_bits_of(v));
 	return given;
 }
 
 static uint64_t
 idle_at_of_share(const struct rl_limiter *l, struct rl_u128 word)
 {
-	const struct rl_limiter inner = inner_of(l);
-
-	return inner.ops->idle_at(&inner, inner.ops->without_share(word));
+	return l->own->idle_at(l, l->own->without_share(word));
 }
 
 static uint32_t
@@ -136,24 +130,15 @@ load_of_share(const struct rl_limiter *l, const struct rl_quota *q, const struct
               uint64_t now_ns)
 {
 	const struct rl_limiter inner = inner_of(l);
-	const struct rl_view view = view_without(&inner, v);
+	const struct rl_view view = view_without(l, v);
 
 	return rl_limiter_load(&inner, q, &view, now_ns);
-}
-
-static uint32_t
-used_most_of_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                   const struct rl_limiter_time *at)
-{
-	return load_of_share(l, q, v, at->now_ns);
 }
 
 static struct rl_u128
 nothing_of_share(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits)
 {
-	const struct rl_limiter inner = inner_of(l);
-
-	return inner.ops->with_share(inner.ops->nothing(&inner, now_ns, slot_bits), 0);
+	return l->own->with_share(l->own->nothing(l, now_ns, slot_bits), 0);
 }
 
 static size_t
@@ -161,50 +146,41 @@ entries_of_share(const struct rl_limiter *l, const struct rl_quota *q, const str
                  const struct rl_history *h, uint32_t used, uint64_t now_ns,
                  struct rl_charge_entry *entry)
 {
-	const struct rl_limiter inner = inner_of(l);
-	const struct rl_view view = view_without(&inner, v);
+	const struct rl_view view = view_without(l, v);
 
-	return inner.ops->entries(&inner, q, &view, h, used, now_ns, entry);
+	return l->own->entries(l, q, &view, h, used, now_ns, entry);
 }
 
 static bool
 history_of_share(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
                  struct rl_history *h)
 {
-	const struct rl_limiter inner = inner_of(l);
-	const struct rl_view view = view_without(&inner, v);
+	const struct rl_view view = view_without(l, v);
 
-	return inner.ops->history && inner.ops->history(&inner, &view, now_ns, h);
+	return l->own->history && l->own->history(l, &view, now_ns, h);
 }
 
 static void
 entry_of_share(const struct rl_limiter *l, const struct rl_view *v, uint32_t i, uint32_t *place,
                uint64_t *value)
 {
-	const struct rl_limiter inner = inner_of(l);
-	const struct rl_view view = view_without(&inner, v);
+	const struct rl_view view = view_without(l, v);
 
-	inner.ops->entry(&inner, &view, i, place, value);
+	l->own->entry(l, &view, i, place, value);
 }
 
 static enum rl_fault
 judge_share(const struct rl_limiter *l, const struct rl_view *v, uint32_t holders)
 {
-	const struct rl_limiter inner = inner_of(l);
-	const struct rl_view view = view_without(&inner, v);
+	const struct rl_view view = view_without(l, v);
 
-	return inner.ops->judge ? inner.ops->judge(&inner, &view, holders) : RL_UNDAMAGED;
+	return l->own->judge ? l->own->judge(l, &view, holders) : RL_UNDAMAGED;
 }
 
 struct rl_view
 rl_limiter_view_alone(const struct rl_limiter *l, const struct rl_view *v)
 {
-	struct rl_limiter inner;
-
-	if (!rl_limiter_is_lent(l) || rl_limiter_has_bucket(l))
-		return *v;
-	inner = inner_of(l);
-	return view_without(&inner, v);
+	return !rl_limiter_is_lent(l) || rl_limiter_has_bucket(l) ? *v : view_without(l, v);
 }
 
 struct rl_u128
@@ -238,7 +214,6 @@ const struct rl_algorithm_ops rl_share_ops = {
 	.refund = refund_share,
 	.refund_newest = refund_newest_of_share,
 	.idle_at = idle_at_of_share,
-	.used_most = used_most_of_share,
 	.nothing = nothing_of_share,
 	.entries = entries_of_share,
 	.history = history_of_share,

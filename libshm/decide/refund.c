@@ -24,7 +24,7 @@ rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		if (rl_atomic_load(rl_table_tag(&s->table, slot.index)) != slot.tag ||
-		    rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero ||
+		    rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero || !limiter->ops->refund ||
 		    !limiter->ops->refund(limiter, quota, &v, charge, now_ns, &next))
 			return false;
 		if (rl_atomic_cas16(state, v.word, next))
@@ -100,6 +100,7 @@ rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns)
 static int
 refund_newest(struct rl_part *p, uint32_t cost)
 {
+	const struct rl_limiter *l = &p->limit->limiter;
 	struct rl_u128 next;
 	struct rl_slot slot;
 	struct rl_view v;
@@ -122,11 +123,9 @@ refund_newest(struct rl_part *p, uint32_t cost)
 		seen = rl_view_load(p->segment, slot, &v);
 		if (seen == RL_SEEN_GONE)
 			continue;
-		given = seen == RL_SEEN_DEAD || v.is_zero
+		given = seen == RL_SEEN_DEAD || v.is_zero || !l->ops->refund_newest
 		                ? 0
-		                : p->limit->limiter.ops->refund_newest(&p->limit->limiter,
-		                                                       &p->quota, &v, cost,
-		                                                       p->now_ns, &next);
+		                : l->ops->refund_newest(l, &p->quota, &v, cost, p->now_ns, &next);
 		if (given == 0 ||
 		    rl_atomic_cas16(rl_table_state(&p->segment->table, slot.index), v.word, next))
 			return (int)given;

@@ -38,8 +38,10 @@ draw(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view 
      const struct rl_decision *d, uint64_t now_ns, struct rl_picture *p)
 {
 	p->has_history = l->ops->history && l->ops->history(l, v, now_ns, &p->history);
-	p->charge_entries =
-		l->ops->entries(l, q, v, &p->history, rl_decision_used(d), now_ns, p->charge_entry);
+	p->charge_entries = !l->ops->entries
+	                            ? 0
+	                            : l->ops->entries(l, q, v, &p->history, rl_decision_used(d),
+	                                              now_ns, p->charge_entry);
 }
 
 enum rl_seen
