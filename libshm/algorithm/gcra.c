@@ -44,29 +44,6 @@ rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burst)
 	return rl_gcra_of(window_ns, &divisor, &rate);
 }
 
-/* Nobody waits for longer than a bucket fills. */
-static uint64_t
-bounded_wait(uint64_t max_wait_ns)
-{
-	return max_wait_ns < RL_GCRA_FILL_MAX ? max_wait_ns : RL_GCRA_FILL_MAX;
-}
-
-void
-rl_gcra_book_tokens(struct rl_gcra *g, uint64_t max_wait_ns)
-{
-	g->wait_ns = bounded_wait(max_wait_ns);
-}
-
-/* It waits for the queue ahead of it, but for those that need not wait, and for room. */
-void
-rl_gcra_book_queue(struct rl_gcra *g, uint64_t max_wait_ns, uint32_t undelayed, uint32_t cost)
-{
-	uint64_t at_once = (uint64_t)undelayed + cost;
-
-	g->wait_ns = bounded_wait(max_wait_ns);
-	g->most = at_once < g->burst ? (uint32_t)at_once : g->burst;
-}
-
 /* Ticks as whole nanoseconds, and what is left of them; a division of 128 bits by hand. */
 static uint64_t
 whole_ns(const struct rl_gcra *g, rl_wide ticks, uint32_t *rest)

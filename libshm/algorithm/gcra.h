@@ -147,10 +147,6 @@ rl_gcra_of(uint64_t window_ns, const struct rl_gcra_divisor *divisor,
 /* The same of nothing; `burst` as rl_gcra_burst() gives it. */
 struct rl_gcra rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burst);
 
-/* Book ahead: a request may wait for up to `max_wait_ns`, counted as by rl_gcra_wait(). */
-void rl_gcra_book_tokens(struct rl_gcra *g, uint64_t max_wait_ns);
-void rl_gcra_book_queue(struct rl_gcra *g, uint64_t max_wait_ns, uint32_t undelayed, uint32_t cost);
-
 #define RL_GCRA_TICKS_BITS 28
 #define RL_GCRA_TICKS_SHIFT 36
 #define RL_GCRA_RETURNED_SHIFT 22

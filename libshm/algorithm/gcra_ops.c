@@ -28,16 +28,21 @@ limit_of_gcra(const struct rl_limiter *l, const struct rl_quota *q)
 	return rate_of(l, q, &made)->size;
 }
 
+/*
+ * Who books ahead waits for his tokens, but no longer than a bucket fills. A leaky bucket's waits for the queue ahead of it, but
+ * for those that need not wait, and for room.
+ */
 RL_GCRA_INLINE struct rl_gcra
 gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)
 {
 	struct rl_gcra_rate made;
 	struct rl_gcra g = rl_gcra_of(l->window_ns, &l->divisor, rate_of(l, q, &made));
 
-	if (q->is_booking && l->algorithm == RL_TOKEN_BUCKET)
-		rl_gcra_book_tokens(&g, q->max_wait_ns);
-	else if (q->is_booking)
-		rl_gcra_book_queue(&g, q->max_wait_ns, q->undelayed, cost);
+	if (!q->is_booking)
+		return g;
+	g.wait_ns = q->max_wait_ns < RL_GCRA_FILL_MAX ? q->max_wait_ns : RL_GCRA_FILL_MAX;
+	if (l->algorithm == RL_LEAKY_BUCKET && (uint64_t)q->undelayed + cost < g.burst)
+		g.most = q->undelayed + cost;
 	return g;
 }
 

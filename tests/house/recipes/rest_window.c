@@ -27,13 +27,6 @@ tell_rest(const struct rl_limiter *l, const struct rl_quota *q, struct rl_anchor
 	d->reset_at_ns = at.cur > 0 ? d->retry_at_ns : 0;
 }
 
-static uint32_t
-limit_of_rest(const struct rl_limiter *l, const struct rl_quota *q)
-{
-	(void)l;
-	return q->capacity;
-}
-
 static void
 peek_rest(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
           uint32_t cost, uint64_t now_ns, struct rl_decision *d)
@@ -80,7 +73,6 @@ nothing_of_rest(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits)
 }
 
 const struct rl_algorithm_ops rl_rest_window_ops = {
-	.limit = limit_of_rest,
 	.decide = decide_rest,
 	.peek = peek_rest,
 	.idle_at = idle_at_of_rest,
