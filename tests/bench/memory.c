@@ -37,11 +37,10 @@ bench_memory(struct bench *bench)
 		const char *id, *label;
 		struct rl_options options;
 	} kinds[] = {
-		{"whole", "as rl_open() makes it unasked", {0}},
+		{"whole", "as rl_open() makes it unasked: 1 sub-bucket", {0}},
 		{"deny", "the same, and keys without a slot are denied", {.on_full = RL_FULL_DENY}},
 		{"ring_8", "8 sub-buckets", {.ring = 8}},
-		{"ring_64", "64 sub-buckets", {.ring = 64}},
-		{"ring_1", "1 sub-bucket", {.ring = 1}},
+		{"ring_60", "60 sub-buckets, as a window of rl.json has", {.ring = 60}},
 		{"name_16", "1 sub-bucket, 16 bytes of the name", {.ring = 1, .key_bytes = 16}},
 		{"name_none",
 	         "1 sub-bucket, no names",
