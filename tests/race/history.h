@@ -169,7 +169,7 @@ bucket_charge(struct counter *c, int number, uint64_t now_ns, uint32_t cost)
 {
 	struct rl_gcra g = gcra();
 	struct rl_level level = level_of(c);
-	struct rl_gcra_charge charge;
+	struct rl_gcra_charge charge = {.memory = 0};
 
 	assert_true(rl_gcra_take(&g, &level, now_ns, cost, &charge));
 	c->level = charge.after;
