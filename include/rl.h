@@ -101,7 +101,7 @@ struct rl; /* a segment that this process has open */
 #define RL_PREFIX_MAX 63 /* bytes in a pattern of RL_MATCH_PREFIX */
 #define RL_CAPACITY_MAX ((UINT32_C(1) << 28) - 1)
 #define RL_IN_FLIGHT_MAX ((UINT32_C(1) << 20) - 1) /* capacity of an in_flight limit */
-#define RL_PREFETCH_MAX 4095                       /* units that a process takes ahead */
+#define RL_PREFETCH_MAX 4095                       /* units that a process prefetches */
 #define RL_PREFETCH_PART 16 /* prefetch * granularity is at most such a part of the capacity */
 #define RL_WINDOW_MIN (10 * RL_MILLISECOND)
 #define RL_WINDOW_MAX (400 * UINT64_C(86400) * RL_SECOND) /* 400 days */
@@ -149,15 +149,16 @@ struct rl; /* a segment that this process has open */
 /* What to do when all 16 candidate slots of a key are used. */
 enum rl_on_full {
 	RL_FULL_RESERVE = 0, /* count it together with others in a cell of its limit, which never
-	                        admits too much and may deny too early: see RL_BY_RESERVE. A key of a
-	                        rule that has at least two more of the slots gives way: what it has
-	                        used is kept in its cell */
+	                        admits too much and may deny too early: see RL_BY_RESERVE. A key of
+	                        a rule that has at least two more of the slots gives way: what it
+	                        has used is kept in its cell */
 	RL_FULL_DENY = 1,    /* deny the request */
 	RL_FULL_ALLOW = 2,   /* allow it, uncounted */
 	RL_FULL_EVICT = 3, /* evict the least used key, which starts anew when it comes back; never
-	                        one at which a request of the cost that it was last charged would be
-	                        denied, by its limit (an override's if the whole name is kept) or by its
-	                        last tier, see struct rl_item. If all are, the request is undecided */
+	                      one at which a request of the cost that it was last charged would be
+	                      denied, by its limit (an override's if the whole name is kept) or by
+	                      its last tier, see struct rl_item. If all are, the request is
+	                      undecided */
 };
 
 /* How rl_open() behaves; combine with |. */
@@ -225,8 +226,8 @@ struct rl_options {
 	gid_t group;        /* only with RL_OPEN_GROUP */
 	unsigned flags;     /* of enum rl_open_flag */
 	uint32_t cells;     /* RL_FULL_RESERVE only: of each limit that has keys without a slot; a
-	                       power of two. 0: so many that all take a seventh of the table's memory at
-	                       most, but at least RL_CELLS_MIN */
+	                       power of two. 0: so many that all take a seventh of the table's
+	                       memory at most, but at least RL_CELLS_MIN */
 	uint32_t reserves;  /* RL_FULL_RESERVE only: how many limits have cells at the same time */
 	uint32_t events; /* events to keep for rl_events_read(), 64 bytes each; or RL_EVENTS_NONE */
 	uint64_t reserved[3];
@@ -295,15 +296,15 @@ enum rl_away {
  * admit three again after 10 s, not a nanosecond later. A key's time goes up to the next
  * nanosecond when its capacity changes (a tier, an override, the rule).
  *
- * With `prefetch`, of windows alone, a process takes so many units of a key ahead and lets the requests
+ * With `prefetch`, of windows alone, a process prefetches so many units of a key and lets the requests
  * that follow spend them: faster for a key that all processes ask for at once, up to 64 of them in each
  * process. What is admitted is never more than without. What it costs:
  *
  * - Units that a process has taken and not spent are denied to all others. At the end of a sub-bucket, and
  *   at rl_resize(), they are lost (`prefetch_void` counts them), and count until it has left the window. So up to prefetch - 1 units a process and
- *   sub-bucket are admitted fewer. It takes none ahead where less than prefetch units for each
+ *   sub-bucket are admitted fewer. It prefetches none where less than prefetch units for each
  *   CPU would remain.
- * - `remaining`, peeks and whatever lists a key count what is taken ahead as used.
+ * - `remaining`, peeks and whatever lists a key count what is prefetched as used.
  * - They are given back by rl_close() and rl_give_back(). A process that is killed, or ends without
  *   either, loses them as above; a child of fork(2) does not inherit them. A ban, rl_reset() and a
  *   changed capacity are in force at once, whatever any process took before.
@@ -343,24 +344,24 @@ struct rl_limit {
 	                       once, 1..RL_IN_FLIGHT_MAX */
 	uint64_t window_ns; /* RL_WINDOW_MIN..RL_WINDOW_MAX: 10 ms to 400 days; anchored_window: or
 	                       RL_NEVER_NS; in_flight: 0 */
-	uint32_t
-		granularity; /* sub-buckets of a sliding_window, 1..64; 0 means 1, as others have */
-	int hard;            /* sliding_window only */
-	uint32_t burst;      /* token_bucket: tokens held, 0 means capacity; leaky_bucket: may wait;
-	                         to fill it must take no more than 100 years */
-	uint32_t undelayed;  /* leaky_bucket: how many of them need not wait; at most burst */
-	int shadow;          /* evaluated and counted, never enforced: always allowed */
-	uint8_t prefix_v4;   /* bits, 1..32; 0: IPv4 is not counted */
-	uint8_t prefix_v6;   /* bits, 1..128; 0: IPv6 is not counted */
-	uint16_t prefetch; /* sliding_window, fixed_window: units that each process may take ahead;
-	                        0: none */
-	int count_denied;  /* fixed_window, anchored_window: count denied requests, too */
+	uint32_t granularity; /* sub-buckets of a sliding_window, 1..64; 0 means 1, as others
+	                         have */
+	int hard;             /* sliding_window only */
+	uint32_t burst;     /* token_bucket: tokens held, 0 means capacity; leaky_bucket: may wait;
+	                       to fill it must take no more than 100 years */
+	uint32_t undelayed; /* leaky_bucket: how many of them need not wait; at most burst */
+	int shadow;         /* evaluated and counted, never enforced: always allowed */
+	uint8_t prefix_v4;  /* bits, 1..32; 0: IPv4 is not counted */
+	uint8_t prefix_v6;  /* bits, 1..128; 0: IPv6 is not counted */
+	uint16_t prefetch;  /* sliding_window, fixed_window: units that each process may prefetch;
+	                       0: none */
+	int count_denied;   /* fixed_window, anchored_window: count denied requests, too */
 	int unread;     /* a program that was built before the next three may leave anything here */
 	uint16_t scope; /* of enum rl_scope */
 	uint16_t away;  /* RL_SCOPE_CLUSTER: of enum rl_away */
 	uint32_t blind; /* RL_SCOPE_CLUSTER: what each host may admit beside its share, at most
-	                      the capacity; rounded down above 1,023, by less than a 512th. 0:
-	                      strict, nothing */
+	                   the capacity; rounded down above 1,023, by less than a 512th. 0:
+	                   strict, nothing */
 	uint64_t reserved[1];
 };
 
@@ -426,12 +427,11 @@ struct rl_result {
 	uint32_t limit;     /* the largest cost that is ever allowed at once */
 	uint32_t remaining; /* cost still free now, see below */
 	uint32_t used;      /* cost that counts now, this request's if it was counted; above `limit`
-	                            only if the limit counts what it denies, or is in flight and was
-	                            lowered */
-	int is_shadow_denied; /* a shadow limit would have denied it */
-	uint64_t
-		retry_after_ns; /* 0 if allowed, or not known (in_flight); RL_NEVER_NS if never; see
-	                            below */
+	                       only if the limit counts what it denies, or is in flight and was
+	                       lowered */
+	int is_shadow_denied;    /* a shadow limit would have denied it */
+	uint64_t retry_after_ns; /* 0 if allowed, or not known (in_flight); RL_NEVER_NS if never;
+	                            see below */
 	uint64_t reset_after_ns; /* until nothing counts any more; 0 if nothing counts now, or
 	                            not known (in_flight) */
 	uint64_t delay_ns;       /* how long an allowed request is to wait; buckets only */
@@ -555,7 +555,7 @@ struct rl_info {
 	uint64_t generation;   /* of the configuration: how often rl_configure() changed it */
 	uint64_t heartbeat_ns; /* when rl_heartbeat_at() was last called; 0 never */
 	pid_t sweeper;         /* its caller; 0: none, or it has ended as it should; or
-	                            RL_PID_ELSEWHERE */
+	                          RL_PID_ELSEWHERE */
 	int huge_pages; /* whether they were asked for at creation, not whether any were given */
 	uint32_t rules_used;     /* rules in force, or as applications define them */
 	uint32_t limits_used;    /* limits in force, or as applications define them */
@@ -569,12 +569,11 @@ struct rl_info {
 	uint64_t reserve_until_ns; /* from then on no cell counts anything; 0: none ever has */
 	uint64_t events_told;      /* how many events were ever told, those overwritten with them */
 	int is_clustered;          /* it was made for a cluster: RL_OPEN_CLUSTER */
-	uint32_t ring_asked; /* the longest ring that a definition has asked for and not found;
-	                              0: each has found its own */
-	uint64_t
-		slots_before; /* of the table that keys are moving from, beside `slots`; 0: none are.
-	                              See rl_resize() of rl_admin.h */
-	uint64_t table;       /* how often the segment was resized */
+	uint32_t ring_asked;   /* the longest ring that a definition has asked for and not found;
+	                          0: each has found its own */
+	uint64_t slots_before; /* of the table that keys are moving from, beside `slots`; 0: none
+	                          are. See rl_resize() of rl_admin.h */
+	uint64_t table;        /* how often the segment was resized */
 	uint64_t reserved[2];
 };
 
@@ -717,7 +716,7 @@ const struct rl_algorithm_info *rl_algorithm_info(enum rl_algorithm algorithm);
 uint64_t rl_now(const struct rl *rl);
 
 /*
- * Give back what this process has taken ahead (see `prefetch`), as before it waits for long, or ends
+ * Give back what this process has prefetched (see `prefetch`), as before it waits for long, or ends
  * without rl_close(). The number of units that could be given back: those of a sub-bucket that is over
  * cannot. -EROFS. Any thread may call it at any time.
  */
@@ -1167,7 +1166,7 @@ int rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern);
  * the longest prefix that keys are to be reset by.
  *
  * Each key that was there when the call began is forgotten at some instant of it. A key that is charged
- * meanwhile keeps that charge or does not; no decision waits. Units that processes have taken ahead
+ * meanwhile keeps that charge or does not; no decision waits. Units that processes have prefetched
  * are void (see `prefetch`).
  *
  * Without `counts` and without a pattern, a rule is reset in a few microseconds, however many keys there are.

@@ -56,13 +56,13 @@ struct rl_quota {
 	bool counts_denied; /* see rl_limiter_counts_denied(), and rl_quota_writes_denied() */
 	bool is_booking;    /* buckets only: may overdraw by what comes in within max_wait_ns */
 	bool has_lease;     /* of a cluster: shares count now */
-	uint16_t prefetch;  /* windows only: units that a process may take ahead */
+	uint16_t prefetch;  /* windows only: units that a process may prefetch */
 	uint8_t away;       /* of a cluster: of enum rl_away */
 	uint32_t label;     /* in flight only: who takes the units; 0: it has no seat yet */
 	uint64_t max_wait_ns;
 	union {
-		struct rl_gcra_rate
-			rate; /* buckets only, or all zero: see rl_limiter_keep_rate() */
+		struct rl_gcra_rate rate;  /* buckets only, or all zero: see
+		                              rl_limiter_keep_rate() */
 		struct rl_lent_quota lent; /* of a cluster: rl_policy_lend() */
 	};
 };
@@ -87,7 +87,7 @@ struct rl_decision {
 	uint32_t limit;     /* the largest cost that is ever admitted */
 	uint32_t remaining; /* the largest that is admitted now */
 	uint32_t beyond; /* what counts above the limit, of one that counts what it denies; modulo
-	                       2^32, for of a cluster's what is not lent here is subtracted */
+	                    2^32, for of a cluster's what is not lent here is subtracted */
 	bool admits;     /* the cost asked for, now */
 	uint64_t retry_at_ns;
 	uint64_t reset_at_ns; /* 0 if nothing counts */

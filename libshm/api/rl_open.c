@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "decide/ahead.h"
+#include "decide/prefetch.h"
 #include "holder/holder.h"
 #include "move/follow.h"
 #include "rule/cached.h"
@@ -16,7 +16,7 @@ free_private(struct rl *rl)
 		return;
 	if (rl->handle) {
 		rl_holders_free(rl->handle->holders);
-		rl_ahead_free(rl->handle->ahead);
+		rl_prefetch_free(rl->handle->prefetched);
 		rl_cached_free(rl->handle);
 	}
 	free(rl->handle);
@@ -52,7 +52,7 @@ finish(struct rl *rl, int error, struct rl **out)
 
 	if (error == 0) {
 		h->holders = rl_holders_make(s->holders, s->geometry.holders, s->is_writable);
-		h->ahead = s->is_writable ? rl_ahead_make() : NULL;
+		h->prefetched = s->is_writable ? rl_prefetch_make() : NULL;
 		h->opened_ns = rl_segment_now(s);
 		error = h->holders ? rl_cached_get(rl) : -ENOMEM;
 		if (error < 0)

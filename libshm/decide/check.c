@@ -4,10 +4,10 @@
  */
 #include "decide/check.h"
 
-#include "decide/ahead.h"
 #include "decide/answered.h"
 #include "decide/exception.h"
 #include "decide/plan.h"
+#include "decide/prefetch.h"
 #include "decide/several.h"
 #include "move/follow.h"
 
@@ -18,7 +18,7 @@ charge_alone(struct rl_part *p, uint64_t cost)
 	int decided = RL_AGAIN;
 
 	if (p->quota.prefetch > 0 && p->tier == 0)
-		decided = rl_ahead_charge(p, cost);
+		decided = rl_prefetch_charge(p, cost);
 	if (decided != RL_AGAIN)
 		return decided;
 	decided = rl_part_look(p, cost, RL_CHARGE);

@@ -24,16 +24,16 @@ struct rl_cached {
 struct rl_handle {
 	char name[RL_NAME_MAX + 1];
 	struct rl_origin origin;
-	struct rl *first;           /* the application's */
-	void *newest;               /* the list of all its struct rls: move/follow.c */
-	uint64_t unfollowed;        /* why a table was not to be had: -rl_follow_failed() */
-	void *cached;               /* the list of each struct rl_cached */
-	uint64_t mapped;            /* how many tables are mapped for it, but the first */
-	uint64_t followed;          /* the bytes of memory that all of them take */
-	uint64_t next_map;          /* where the next table is mapped: rl_tables_map() */
-	struct rl_ahead *ahead;     /* units taken ahead; NULL: none can be */
-	struct rl_holders *holders; /* who holds units in flight, this process among them */
-	uint64_t compiled;          /* how many limits, earlier ones of their rows with them */
+	struct rl *first;               /* the application's */
+	void *newest;                   /* the list of all its struct rls: move/follow.c */
+	uint64_t unfollowed;            /* why a table was not to be had: -rl_follow_failed() */
+	void *cached;                   /* the list of each struct rl_cached */
+	uint64_t mapped;                /* how many tables are mapped for it, but the first */
+	uint64_t followed;              /* the bytes of memory that all of them take */
+	uint64_t next_map;              /* where the next table is mapped: rl_tables_map() */
+	struct rl_prefetch *prefetched; /* prefetched units; NULL: none can be */
+	struct rl_holders *holders;     /* who holds units in flight, this process among them */
+	uint64_t compiled;              /* how many limits, earlier ones of their rows with them */
 	uint64_t opened_ns;
 	uint64_t is_configuring;     /* a private segment: some thread is at it */
 	uint64_t changes_seen_ns;    /* by who sweeps: when, */
@@ -53,7 +53,8 @@ struct rl {
 	struct rl_compiled **limits;       /* by row, NULL until first used; those of rl_cached, */
 	struct rl_policy_cached *policies; /* by the row of their rule, and so are these */
 	uint64_t denials_until_ns; /* keys that are denied are expected: see rl_expect_record() */
-	void *here; /* of the application's: the struct rl of the table in force, as far as it is known */
+	void *here; /* of the application's: the struct rl of the table in force, as far as it is
+	               known */
 	struct rl *older; /* the next in the list of all */
 };
 

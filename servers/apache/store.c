@@ -308,7 +308,7 @@ store_start(apr_pool_t *pconf)
 	apr_pool_cleanup_register(pconf, NULL, leave_parent, apr_pool_cleanup_null);
 }
 
-/* Units taken ahead are for others now. */
+/* Prefetched units are for others now. */
 static apr_status_t
 leave_child(void *unused)
 {

@@ -76,15 +76,15 @@ bench_scale(struct bench *bench)
 	struct rl *rl = bench_open(&(struct rl_options){.keys = 100000, .ring = 8}, false);
 	const struct rl_limit open = {
 		.capacity = RL_CAPACITY_MAX, .window_ns = 3600 * RL_SECOND, .hard = 1};
-	const struct rl_limit ahead = {.capacity = RL_CAPACITY_MAX,
-	                               .window_ns = 3600 * RL_SECOND,
-	                               .hard = 1,
-	                               .prefetch = 64};
+	const struct rl_limit prefetched = {.capacity = RL_CAPACITY_MAX,
+	                                    .window_ns = 3600 * RL_SECOND,
+	                                    .hard = 1,
+	                                    .prefetch = 64};
 	const struct rl_limit shut = {.capacity = 1, .window_ns = 3600 * RL_SECOND, .hard = 1};
 	struct subject subject[KINDS] = {
 		[DISJOINT] = {rl, bench_define(rl, "disjoint", &open), OWN_KEYS},
 		[ADMITTED] = {rl, bench_define(rl, "admitted", &open), 0},
-		[PREFETCHED] = {rl, bench_define(rl, "prefetched", &ahead), 0},
+		[PREFETCHED] = {rl, bench_define(rl, "prefetched", &prefetched), 0},
 		[DENIED] = {rl, bench_define(rl, "denied", &shut), 0},
 	};
 	const struct lane ahead_of = {

@@ -62,11 +62,11 @@ audit_hot(const struct scenario_run *run, struct rl *rl)
 	assert_int_equal(rl_fill(rl), run->rounds);
 }
 
-#define AHEAD_CAPACITY 1000
+#define PREFETCH_CAPACITY 1000
 
-/* The same with units that are taken ahead and given back: never more, and nothing is left over. */
+/* The same with units that are prefetched and given back: never more, and nothing is left over. */
 static int
-work_ahead(struct scenario_run *run, struct rl *rl, int worker)
+work_prefetch(struct scenario_run *run, struct rl *rl, int worker)
 {
 	uint64_t seed = (uint64_t)worker + 1;
 
@@ -84,13 +84,13 @@ work_ahead(struct scenario_run *run, struct rl *rl, int worker)
 }
 
 static void
-audit_ahead(const struct scenario_run *run, struct rl *rl)
+audit_prefetch(const struct scenario_run *run, struct rl *rl)
 {
 	uint64_t all = 0;
 
 	for (int key = 0; key < run->rounds; key++) {
 		uint32_t used = used_now(run, rl, &key, sizeof key);
-		assert_true(used <= AHEAD_CAPACITY);
+		assert_true(used <= PREFETCH_CAPACITY);
 		all += used;
 	}
 	assert_int_equal(run->allowed[0], all);
@@ -327,16 +327,16 @@ const struct scenario scenarios[] = {
 		.audit = audit_hot,
 	},
 	{
-		.name = "taken ahead",
+		.name = "prefetched",
 		.options = {.keys = 4000, .ring = 4},
-		.rule = {.limit.capacity = AHEAD_CAPACITY,
+		.rule = {.limit.capacity = PREFETCH_CAPACITY,
                          .limit.window_ns = HOUR,
                          .limit.granularity = 4,
                          .limit.hard = 1,
                          .limit.prefetch = 8},
 		.rounds = 300,
-		.work = work_ahead,
-		.audit = audit_ahead,
+		.work = work_prefetch,
+		.audit = audit_prefetch,
 	},
 	{
 		.name = "insert",

@@ -47,13 +47,14 @@ enum rules {
 	COUNTED, /* admits all, and all of it counts to the end */
 	HARD,
 	LOG,
-	AHEAD,
+	PREFETCHED,
 	CHURN,
 	TWO, /* configured */
 	RULES
 };
 
-static const char *const rule_names[RULES] = {"counted", "hard", "log", "ahead", "churn", "two"};
+static const char *const rule_names[RULES] = {"counted",    "hard",  "log",
+                                              "prefetched", "churn", "two"};
 
 static const struct rl_limit limits[TWO] = {
 	[HARD] = {.capacity = CAPACITY,
@@ -63,11 +64,11 @@ static const struct rl_limit limits[TWO] = {
 	[LOG] = {.algorithm = RL_SLIDING_LOG,
                  .capacity = CAPACITY,
                  .window_ns = 50 * RL_MILLISECOND},
-	[AHEAD] = {.capacity = 400,
-                   .window_ns = 100 * RL_MILLISECOND,
-                   .granularity = 3,
-                   .hard = 1,
-                   .prefetch = 8},
+	[PREFETCHED] = {.capacity = 400,
+                        .window_ns = 100 * RL_MILLISECOND,
+                        .granularity = 3,
+                        .hard = 1,
+                        .prefetch = 8},
 	[CHURN] = {.capacity = 3, .window_ns = 20 * RL_MILLISECOND, .granularity = 2},
 };
 
@@ -216,7 +217,7 @@ work(struct rl *rl, int worker)
 			break;
 		case 5:
 			for (int i = 0; i < 20; i++)
-				limit(rl, worker, AHEAD);
+				limit(rl, worker, PREFETCHED);
 			if (test_below(&seed, 20) == 0)
 				rl_give_back(rl);
 			break;

@@ -492,9 +492,9 @@ test_denials_are_counted_in_no_cell(void **state)
 	rl_close(rl);
 }
 
-/* No units are taken ahead from a cell. */
+/* No units are prefetched from a cell. */
 static void
-test_nothing_is_taken_ahead_of_a_cell(void **state)
+test_nothing_is_prefetched_from_a_cell(void **state)
 {
 	const struct rl_limit l = {
 		.capacity = 1000, .window_ns = WINDOW, .granularity = 1, .hard = 1, .prefetch = 50};
@@ -703,7 +703,7 @@ main(void)
 		cmocka_unit_test(test_limits_have_cells_of_their_own),
 		cmocka_unit_test(test_a_counter_needs_a_slot),
 		cmocka_unit_test(test_denials_are_counted_in_no_cell),
-		cmocka_unit_test(test_nothing_is_taken_ahead_of_a_cell),
+		cmocka_unit_test(test_nothing_is_prefetched_from_a_cell),
 		cmocka_unit_test(test_no_set_is_left),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_a_refund_of_before_a_reset_is_void),

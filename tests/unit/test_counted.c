@@ -183,9 +183,9 @@ deny_until_banned(void)
 	take(rl);
 }
 
-/* What was taken ahead in a table is nothing in the next. */
+/* What was prefetched in a table is nothing in the next. */
 static void
-take_ahead_and_resize(void)
+prefetch_and_resize(void)
 {
 	struct rl *rl = open_with(&(struct rl_options){.keys = 100, .ring = 64});
 	int rule = define(rl, &(struct rl_limit){.algorithm = RL_FIXED_WINDOW,
@@ -215,7 +215,7 @@ test_each_counter_is_brought_about_and_shown(void **state)
 	redefine();
 	hold_and_be_killed();
 	deny_until_banned();
-	take_ahead_and_resize();
+	prefetch_and_resize();
 	for (int c = 0; c < RL_COUNTERS; c++) {
 		if (counted[c] > 0)
 			continue;

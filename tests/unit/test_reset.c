@@ -628,12 +628,12 @@ test_statistics(void **state)
 	rl_close(rl);
 }
 
-/* Units that were taken ahead are void: the next request is charged to the table. */
+/* Units that were prefetched are void: the next request is charged to the table. */
 static void
-test_taken_ahead(void **state)
+test_prefetched(void **state)
 {
 	struct rl *rl = test_private(100);
-	int rule = rl_define(rl, &(struct rl_rule){.name = "ahead",
+	int rule = rl_define(rl, &(struct rl_rule){.name = "prefetched",
 	                                           .limit = {.algorithm = RL_FIXED_WINDOW,
 	                                                     .capacity = 100000,
 	                                                     .window_ns = 86400 * RL_SECOND,
@@ -665,7 +665,7 @@ main(void)
 		cmocka_unit_test(test_a_row_of_another),
 		cmocka_unit_test(test_exceptions_stay),
 		cmocka_unit_test(test_statistics),
-		cmocka_unit_test(test_taken_ahead),
+		cmocka_unit_test(test_prefetched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,7 +123,7 @@ namespace Rl {
         /** Nanoseconds since 1970 on the segment's clock. */
         public function nowNs(): int {}
 
-        /** Give back what this process has taken ahead. */
+        /** Give back what this process has prefetched. */
         public function giveBack(): int {}
 
         public function info(): array {}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* clang-format off */
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 050006f1542d57395690c5eb23a8664d56b66599 */
+ * Stub hash: 02cc65b82ad0b0f048cc4e4e34eff0f82c96ee7a */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Rl_unlink, 0, 1, IS_VOID, 0)
 	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)

@@ -194,7 +194,7 @@ segment_now(PyObject *object, PyObject *ignored)
 
 PyDoc_STRVAR(give_back_doc,
              "give_back($self)\n--\n\n"
-             "Give back what this process has taken ahead (`prefetch`): how many units.");
+             "Give back what this process has prefetched (`prefetch`): how many units.");
 static PyObject *
 segment_give_back(PyObject *object, PyObject *ignored)
 {

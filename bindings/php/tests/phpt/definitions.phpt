@@ -56,7 +56,7 @@ try {
 }
 $named = Rl\Segment::private(["keys" => 100]);
 $named->rule("one", "5/min");
-check($named->ruleNames() === ["one"] && $named->giveBack() === 0 && $named->nowNs() > 0, "names, what was taken ahead, now");
+check($named->ruleNames() === ["one"] && $named->giveBack() === 0 && $named->nowNs() > 0, "names, what was prefetched, now");
 echo "done\n";
 --EXPECT--
 done

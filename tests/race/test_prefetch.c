@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Units taken ahead, under chosen schedules (see schedule.h). Each worker has a store of its own, as a
+ * Prefetched units, under chosen schedules (see schedule.h). Each worker has a store of its own, as a
  * process has, on one mapping of one segment.
  */
 #include <string.h>
 
 #include "audit.h"
-#include "decide/ahead.h"
+#include "decide/prefetch.h"
 #include "schedule.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 #define PREFETCH 4
 #define LEAST (16 * PREFETCH) /* capacity that allows it */
-#define OPEN 18               /* what the workers may take ahead of */
+#define OPEN 18               /* what the workers may prefetch of */
 #define COST_MAX 2
 #define EPOCHS 3
 
@@ -39,8 +39,8 @@ make_processes(void)
 		handle[i] = *rl->handle;
 		handle[i].first = &process[i];
 		handle[i].newest = &process[i];
-		handle[i].ahead = rl_ahead_make();
-		assert_non_null(handle[i].ahead);
+		handle[i].prefetched = rl_prefetch_make();
+		assert_non_null(handle[i].prefetched);
 		process[i].handle = &handle[i];
 		process[i].here = &process[i];
 	}
@@ -52,7 +52,7 @@ static void
 end_processes(void)
 {
 	for (int i = 0; i < WORKERS; i++)
-		rl_ahead_free(handle[i].ahead);
+		rl_prefetch_free(handle[i].prefetched);
 	rl_close(rl);
 }
 
@@ -82,8 +82,8 @@ start(void)
 	memset(&done, 0, sizeof done);
 	rl_reset(rl, rule, "k", 1);
 	for (int i = 0; i < WORKERS; i++)
-		memset(handle[i].ahead, 0, sizeof *handle[i].ahead);
-	for (uint32_t i = 0; i < before; i++) /* none of them ahead */
+		memset(handle[i].prefetched, 0, sizeof *handle[i].prefetched);
+	for (uint32_t i = 0; i < before; i++) /* none of them prefetched */
 		charge(rl, 1, T0, NULL);
 	rl_give_back(rl);
 }
@@ -123,7 +123,7 @@ work(int worker)
 	}
 }
 
-/* What is open to whoever takes nothing ahead. */
+/* What is open to whoever prefetches nothing. */
 static uint32_t
 drain(uint64_t now_ns)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RL_AHEAD_H
-#define RL_AHEAD_H
+#ifndef RL_PREFETCH_H
+#define RL_PREFETCH_H
 
 /*
- * Units that a process takes ahead, for keys that all processes ask for at once: see `prefetch` in
+ * Units that a process prefetches, for keys that all processes ask for at once: see `prefetch` in
  * rl.h. One CAS of the key's state charges many units; the requests that follow spend them from a
  * store in the process's own memory. No shared word knows of a store: whatever it holds is charged
  * like any other cost, so no limit can admit too much by it, and what a process that is killed
@@ -38,9 +38,9 @@
  */
 #include "decide/part.h"
 
-#define RL_AHEAD_ENTRIES 64
+#define RL_PREFETCH_ENTRIES 64
 
-struct rl_ahead_entry {
+struct rl_prefetch_entry {
 	uint64_t word;                    /* stamp:48 | challenged:1 | busy:1 | 0:2 | units:12 */
 	const struct rl_compiled *limit;  /* what they were charged under: */
 	const struct rl_segment *segment; /* with the table of then, */
@@ -51,20 +51,20 @@ struct rl_ahead_entry {
 	uint64_t tag;
 } __attribute__((aligned(64)));
 
-struct rl_ahead {
-	struct rl_ahead_entry entry[RL_AHEAD_ENTRIES];
+struct rl_prefetch {
+	struct rl_prefetch_entry entry[RL_PREFETCH_ENTRIES];
 };
 
-/* An empty store, or NULL: then nothing is taken ahead. */
-struct rl_ahead *rl_ahead_make(void);
+/* An empty store, or NULL: then nothing is prefetched. */
+struct rl_prefetch *rl_prefetch_make(void);
 
 /* Forgets what it holds. */
-void rl_ahead_free(struct rl_ahead *ahead);
+void rl_prefetch_free(struct rl_prefetch *prefetched);
 
 /*
  * Charge a request that nothing bans, of the only limit of its rule: from the store, or so that it is filled. RL_ALLOWED,
  * with *p->result; or RL_AGAIN: it has to be decided without the store.
  */
-int rl_ahead_charge(struct rl_part *p, uint64_t cost);
+int rl_prefetch_charge(struct rl_part *p, uint64_t cost);
 
 #endif

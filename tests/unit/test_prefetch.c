@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Units that a process takes ahead. Each handle has a store of its own, so handles of one segment
+ * Units that a process prefetches. Each handle has a store of its own, so handles of one segment
  * stand for processes here; one whose store is emptied is a process that was killed.
  */
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "audit.h"
-#include "decide/ahead.h"
+#include "decide/prefetch.h"
 #include "testing.h"
 
 #define ITEM(of, price, tier) \
@@ -88,7 +88,7 @@ used(void)
 	return r.limit - r.remaining;
 }
 
-/* A key has its slot and its sub-bucket first; what follows takes units ahead. */
+/* A key has its slot and its sub-bucket first; what follows prefetches units. */
 static void
 take(int i)
 {
@@ -582,7 +582,7 @@ step(uint64_t run)
 
 	switch (test_below(&y.seed, 400)) {
 	case 0: /* killed */
-		memset(handle[i]->handle->ahead, 0, sizeof *handle[i]->handle->ahead);
+		memset(handle[i]->handle->prefetched, 0, sizeof *handle[i]->handle->prefetched);
 		break;
 	case 1:
 		rl_close(handle[i]);
@@ -631,7 +631,8 @@ test_never_above(void **state)
 		for (int i = 0; i < 3000; i++)
 			step(run);
 		for (int i = 0; i < HANDLES; i++)
-			memset(handle[i]->handle->ahead, 0, sizeof *handle[i]->handle->ahead);
+			memset(handle[i]->handle->prefetched, 0,
+			       sizeof *handle[i]->handle->prefetched);
 		rl_reset(handle[0], rule, "k", 1);
 	}
 	audit_assert_whole(handle[0]);
@@ -688,7 +689,7 @@ resize(uint32_t keys)
 	assert_int_equal(rl_move_end(handle[0]), 1);
 }
 
-/* What was taken ahead in a table is nothing in the next one, however small that is, and is counted as lost. */
+/* What was prefetched in a table is nothing in the next one, however small that is, and is counted as lost. */
 static void
 test_another_table(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "decide/ahead.h"
+#include "decide/prefetch.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -19,37 +19,37 @@
 
 _Static_assert(RL_PREFETCH_MAX <= UNITS, "units fit the word");
 
-struct rl_ahead *
-rl_ahead_make(void)
+struct rl_prefetch *
+rl_prefetch_make(void)
 {
-	void *at = mmap(NULL, sizeof(struct rl_ahead), PROT_READ | PROT_WRITE,
+	void *at = mmap(NULL, sizeof(struct rl_prefetch), PROT_READ | PROT_WRITE,
 	                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (at == MAP_FAILED)
 		return NULL;
-	if (madvise(at, sizeof(struct rl_ahead), MADV_WIPEONFORK) == 0)
+	if (madvise(at, sizeof(struct rl_prefetch), MADV_WIPEONFORK) == 0)
 		return at;
-	munmap(at, sizeof(struct rl_ahead));
+	munmap(at, sizeof(struct rl_prefetch));
 	return NULL;
 }
 
 void
-rl_ahead_free(struct rl_ahead *ahead)
+rl_prefetch_free(struct rl_prefetch *prefetched)
 {
-	if (ahead)
-		munmap(ahead, sizeof *ahead);
+	if (prefetched)
+		munmap(prefetched, sizeof *prefetched);
 }
 
 /* Does a time lie in the sub-bucket in which the units were charged? */
 static inline bool
-is_current(const struct rl_ahead_entry *e, const struct rl_compiled *limit, uint64_t now_ns)
+is_current(const struct rl_prefetch_entry *e, const struct rl_compiled *limit, uint64_t now_ns)
 {
 	return now_ns - rl_atomic_own_load(&e->start_ns) < limit->limiter.window.width_ns;
 }
 
 /* Are the units good for the request? */
 static inline bool
-are_good(const struct rl_ahead_entry *e, const struct rl_part *p)
+are_good(const struct rl_prefetch_entry *e, const struct rl_part *p)
 {
 	uint64_t tag = rl_atomic_own_load(&e->tag), slot = rl_atomic_own_load(&e->slot);
 
@@ -64,7 +64,7 @@ are_good(const struct rl_ahead_entry *e, const struct rl_part *p)
 
 /* Spend what the request costs. True: p->slot is where it was charged. */
 static inline bool
-spend(struct rl_ahead_entry *e, struct rl_part *p)
+spend(struct rl_prefetch_entry *e, struct rl_part *p)
 {
 	for (int tries = 0; tries < TRIES; tries++) {
 		uint64_t word = rl_atomic_own_load(&e->word);
@@ -106,7 +106,7 @@ answer_spent(struct rl_part *p)
 
 /* False if it is too late: then the units stay charged, and are counted as lost. */
 static bool
-give(const struct rl_ahead_entry *e, uint32_t units)
+give(const struct rl_prefetch_entry *e, uint32_t units)
 {
 	const struct rl_compiled *limit = e->limit; /* NULL: forked since it was seized */
 	const struct rl_slot slot = {.index = e->slot, .tag = e->tag};
@@ -123,7 +123,7 @@ give(const struct rl_ahead_entry *e, uint32_t units)
 
 /* Mark it BUSY, if it is as it was seen. *word is then what to release; how many units it held. */
 static bool
-seize(struct rl_ahead_entry *e, uint64_t *word, uint32_t *units)
+seize(struct rl_prefetch_entry *e, uint64_t *word, uint32_t *units)
 {
 	uint64_t busy = ((*word & ~(UNITS | CHALLENGED)) + STAMP) | BUSY;
 
@@ -136,7 +136,7 @@ seize(struct rl_ahead_entry *e, uint64_t *word, uint32_t *units)
 
 /* In a child that was forked since, it is not what was seized: nothing changes. */
 static void
-release(struct rl_ahead_entry *e, uint64_t busy, uint32_t units)
+release(struct rl_prefetch_entry *e, uint64_t busy, uint32_t units)
 {
 	rl_atomic_own_cas(&e->word, busy, (busy & ~BUSY) | units);
 }
@@ -159,7 +159,7 @@ charge(struct rl_part *p, uint32_t units)
 }
 
 static void
-fill(struct rl_ahead_entry *e, const struct rl_part *p)
+fill(struct rl_prefetch_entry *e, const struct rl_part *p)
 {
 	uint64_t epoch = p->plan.charge_id;
 
@@ -174,14 +174,14 @@ fill(struct rl_ahead_entry *e, const struct rl_part *p)
 
 /* Else the key was forgotten since, and what is held of it is worth nothing now. */
 static bool
-is_filled_from(const struct rl_ahead_entry *e, struct rl_slot slot)
+is_filled_from(const struct rl_prefetch_entry *e, struct rl_slot slot)
 {
 	return e->slot == slot.index && e->tag == slot.tag;
 }
 
 /* Of an entry that is seized and holds `held`: charge the request, or leave it empty. */
 static int
-refill(struct rl_ahead_entry *e, struct rl_part *p, uint32_t cost, uint64_t busy, uint32_t held)
+refill(struct rl_prefetch_entry *e, struct rl_part *p, uint32_t cost, uint64_t busy, uint32_t held)
 {
 	uint32_t charged, units;
 
@@ -211,7 +211,7 @@ refill(struct rl_ahead_entry *e, struct rl_part *p, uint32_t cost, uint64_t busy
 
 /* Does it hold what another key may still spend, and has spent since somebody asked for the entry? */
 static bool
-is_anothers(const struct rl_ahead_entry *e, uint64_t word, uint64_t key, uint64_t now_ns)
+is_anothers(const struct rl_prefetch_entry *e, uint64_t word, uint64_t key, uint64_t now_ns)
 {
 	const struct rl_compiled *limit = rl_atomic_own_load(&e->limit);
 
@@ -221,19 +221,19 @@ is_anothers(const struct rl_ahead_entry *e, uint64_t word, uint64_t key, uint64_
 }
 
 int
-rl_ahead_charge(struct rl_part *p, uint64_t cost)
+rl_prefetch_charge(struct rl_part *p, uint64_t cost)
 {
 	const uint64_t key = p->candidates.key;
-	struct rl_ahead_entry *e;
+	struct rl_prefetch_entry *e;
 	uint64_t word;
 	uint32_t held;
 	int charged;
 
-	if (!p->rl->handle->ahead || !p->segment->is_writable || cost == 0 ||
+	if (!p->rl->handle->prefetched || !p->segment->is_writable || cost == 0 ||
 	    cost > p->quota.prefetch || !rl_limiter_is_window(&p->limit->limiter))
 		return RL_AGAIN;
 	p->cost = (uint32_t)cost;
-	e = &p->rl->handle->ahead->entry[key % RL_AHEAD_ENTRIES];
+	e = &p->rl->handle->prefetched->entry[key % RL_PREFETCH_ENTRIES];
 	if (spend(e, p))
 		return answer_spent(p);
 	word = rl_atomic_own_load(&e->word);
@@ -256,8 +256,8 @@ rl_give_back(struct rl *rl)
 	rl = rl_here(rl);
 	if (!rl->segment.is_writable)
 		return -EROFS;
-	for (unsigned i = 0; rl->handle->ahead && i < RL_AHEAD_ENTRIES; i++) {
-		struct rl_ahead_entry *e = &rl->handle->ahead->entry[i];
+	for (unsigned i = 0; rl->handle->prefetched && i < RL_PREFETCH_ENTRIES; i++) {
+		struct rl_prefetch_entry *e = &rl->handle->prefetched->entry[i];
 		uint64_t word = rl_atomic_own_load(&e->word);
 		uint32_t units;
 
