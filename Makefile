@@ -292,13 +292,13 @@ build/v/newer/include/rl_counters.def: include/rl_counters.def
 	@grep '^RL_COUNTER(exempted,' $< >>$@
 
 # A library of before, of another layout: its number is another, and two fields have changed places.
-OLDER_SRC := $(call saying,RL_LAYOUT_VERSION|oldest|reserve_set,row->(oldest|reserve_set)|= RL_LAYOUT_VERSION)
+OLDER_SRC := $(call saying,RL_LAYOUT_VERSION|oldest|overflow_set,row->(oldest|overflow_set)|= RL_LAYOUT_VERSION)
 $(eval $(call VARIANT,build/v/older,$(CC),-O1 $(PLAIN) -Ibuild/v/older/include,,,build,$(OLDER_SRC)))
 $(OLDER_SRC:%.c=build/v/older/o/%.o): $(patsubst %,build/v/older/include/shared/%.h,layout layout_rows)
 build/v/older/include/shared/%.h: libshm/shared/%.h
 	@mkdir -p $(@D)
 	@sed -e 's/^#define RL_LAYOUT_VERSION .*/#define RL_LAYOUT_VERSION 2/' \
-		-e 's/^\tuint64_t oldest; /\tuint64_t reserve_set; /; t' -e 's/^\tuint64_t reserve_set; /\tuint64_t oldest; /' $< >$@
+		-e 's/^\tuint64_t oldest; /\tuint64_t overflow_set; /; t' -e 's/^\tuint64_t overflow_set; /\tuint64_t oldest; /' $< >$@
 
 .SECONDARY:
 FORCE:

@@ -30,7 +30,7 @@
  * - With `hard`, no span of time as long as the window ever holds more than
  *   `capacity` admitted cost, however many processes race, die or stop. A request counts at
  *   its `now`, or at the newest timestamp of what it is counted with, if that is later: its key, or in a
- *   full table its cell. A key keeps its counter until it is reset, evicted (`on_full`), or idle for a window
+ *   full table its overflow counter. A key keeps its counter until it is reset, evicted (`on_full`), or idle for a window
  *   and the buffer.
  * - A denial writes nothing to the counter, unless its limit counts what it denies, or it gives back what
  *   dead processes held: a flood on a blocked key costs reads.
@@ -148,10 +148,10 @@ struct rl; /* a segment that this process has open */
 
 /* What to do when all 16 candidate slots of a key are used. */
 enum rl_on_full {
-	RL_FULL_RESERVE = 0, /* count it together with others in a cell of its limit, which never
-	                        admits too much and may deny too early: see RL_BY_RESERVE. A key of
-	                        a rule that has at least two more of the slots gives way: what it
-	                        has used is kept in its cell */
+	RL_FULL_RESERVE = 0, /* count it together with others in an overflow counter of its limit,
+	                        which never admits too much and may deny too early: see
+	                        RL_BY_RESERVE. A key of a rule that has at least two more of the
+	                        slots gives way: what it has used is kept in its overflow counter */
 	RL_FULL_DENY = 1,    /* deny the request */
 	RL_FULL_ALLOW = 2,   /* allow it, uncounted */
 	RL_FULL_EVICT = 3, /* evict the least used key, which starts anew when it comes back; never
@@ -228,7 +228,8 @@ struct rl_options {
 	uint32_t cells;     /* RL_FULL_RESERVE only: of each limit that has keys without a slot; a
 	                       power of two. 0: so many that all take a seventh of the table's
 	                       memory at most, but at least RL_CELLS_MIN */
-	uint32_t reserves;  /* RL_FULL_RESERVE only: how many limits have cells at the same time */
+	uint32_t reserves;  /* RL_FULL_RESERVE only: how many limits have overflow counters at the
+	                       same time */
 	uint32_t events; /* events to keep for rl_events_read(), 64 bytes each; or RL_EVENTS_NONE */
 	uint64_t reserved[3];
 };
@@ -416,7 +417,7 @@ enum rl_reason {
 	RL_BY_BAN = 1,       /* denied, and no counter was read: see rl_ban() */
 	RL_BY_EXEMPTION = 2, /* allowed, and no counter was read: see rl_allow() */
 	RL_BY_RESERVE = 3,   /* by a limit: the key has no slot, and is counted together with others
-	                        in a cell. See below */
+	                        in an overflow counter. See below */
 };
 
 struct rl_result {
@@ -448,7 +449,7 @@ struct rl_result {
  * it and allowed at it. With RL_BY_BAN it is the earliest timestamp at which neither a ban that
  * stands now nor the configuration bans the key. The limits decide then, and may deny for longer.
  *
- * With RL_BY_RESERVE, limit, used and remaining are of all keys of the cell together, so the key itself may have
+ * With RL_BY_RESERVE, limit, used and remaining are of all keys of the overflow counter together, so the key itself may have
  * used less, and retry_after_ns is an upper bound: a slot may become free before. A charge of such a request
  * is given back to nobody (rl_refund()); `charges` has none.
  *
@@ -564,9 +565,11 @@ struct rl_info {
 	uint32_t holders_used; /* seats of processes that hold units in flight, or did and have
 	                          ended without rl_close() */
 	uint32_t cells;        /* of each limit that has keys without a slot */
-	uint32_t reserves; /* how many limits have them at the same time; 0: the reserve is none */
+	uint32_t reserves; /* how many limits have them at the same time; 0: the overflow area is
+	                      none */
 	uint32_t events;   /* events that are kept; 0: none are told */
-	uint64_t reserve_until_ns; /* from then on no cell counts anything; 0: none ever has */
+	uint64_t reserve_until_ns; /* from then on no overflow counter counts anything; 0: none ever
+	                              has */
 	uint64_t events_told;      /* how many events were ever told, those overwritten with them */
 	int is_clustered;          /* it was made for a cluster: RL_OPEN_CLUSTER */
 	uint32_t ring_asked;   /* the longest ring that a definition has asked for and not found;

@@ -85,8 +85,8 @@ struct rl_entry {
 	size_t key_len;  /* bytes in the whole key; 0 when `key` is NULL */
 	uint32_t used;   /* cost that the limit counts now, whatever the state */
 	enum rl_entry_state state;
-	int is_state_known; /* 0: a ban or an override may apply, but cannot be looked up: not all of
-	                       the name is kept */
+	int is_state_known; /* 0: a ban or an override may apply, but cannot be looked up: not all
+	                       of the name is kept */
 	int is_limited;     /* a request of cost 1 would be denied: limited or banned */
 	int is_stale;       /* outlived its window and the buffer: free to be retired */
 	uint64_t denied;    /* how many requests were denied for it, see RL_DENIED_SPAN_NS */
@@ -96,9 +96,8 @@ struct rl_entry {
 	struct rl_result peek;     /* the result of a request of cost 1, by this limit alone */
 	size_t charge_entries;     /* in charge_entry[], oldest first: what rl_restore_at() takes */
 	const struct rl_charge_entry *charge_entry;
-	uint32_t
-		buckets; /* in bucket[]: sub-buckets, newest first, the last partly out of the window;
-	                     0 for algorithms that have none */
+	uint32_t buckets; /* in bucket[]: sub-buckets, newest first, the last partly out of the
+	                     window; 0 for algorithms that have none */
 	uint32_t bucket[RL_GRANULARITY_MAX + 1];
 	uint64_t bucket_ns;           /* length of one */
 	uint64_t bucket_end_ns;       /* when the newest one ends, Unix time */
@@ -166,11 +165,11 @@ int rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
 
 /*
  * Restore a dumped charge: charge `cost` at `at_ns` to one limit of a rule, whatever its capacity.
- * Restore the oldest charges first. The key is rl_entry.key, whole. 0; RL_RESTORED_IN_CELL: its key has no
- * slot, for the table is full, and a cell counts it with others; or -EINVAL (also of a limit in
+ * Restore the oldest charges first. The key is rl_entry.key, whole. 0; RL_RESTORED_IN_OVERFLOW: its key has no
+ * slot, for the table is full, and an overflow counter counts it with others; or -EINVAL (also of a limit in
  * flight, whose holders are gone), RL_EADDRESS, -ENOSPC, -EBUSY, -EROFS, -ENOMEM.
  */
-#define RL_RESTORED_IN_CELL 1
+#define RL_RESTORED_IN_OVERFLOW 1
 int rl_restore_at(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,
                   uint64_t cost, uint64_t at_ns);
 
@@ -195,13 +194,13 @@ int rl_holders_walk(struct rl *rl, int rule, const void *key, size_t key_len,
                     int (*visit)(const struct rl_holder *holder, void *arg), void *arg);
 
 /*
- * The cells of one limit, which count its keys without a slot: see RL_BY_RESERVE. A cell is of several keys, so
+ * The overflow counters of one limit, which count its keys without a slot: see RL_BY_RESERVE. An overflow counter is of several keys, so
  * which they are is not known.
  */
-struct rl_reserve_info {
+struct rl_overflow_info {
 	int rule;            /* -1: no rule has the limit any more */
 	unsigned limit;      /* which of the rule's */
-	uint64_t until_ns;   /* from then on no cell of it counts anything */
+	uint64_t until_ns;   /* from then on no overflow counter of it counts anything */
 	uint32_t cells_used; /* that count something now, of rl_info.cells */
 	uint32_t cells_full; /* of them: whose keys without a slot are denied a request of cost 1 */
 	uint32_t used_most;  /* what the fullest one counts, `capacity` at most */
@@ -209,12 +208,12 @@ struct rl_reserve_info {
 };
 
 /*
- * Call `visit` for each limit whose cells count something at `now_ns`. A value other than 0 ends the walk.
- * Returns what the last `visit` returned, or 0. Only reads, and some 30 ns for each cell of such a limit;
+ * Call `visit` for each limit whose overflow counters count something at `now_ns`. A value other than 0 ends the walk.
+ * Returns what the last `visit` returned, or 0. Only reads, and some 30 ns for each overflow counter of such a limit;
  * in a table that has not been full of late, nothing.
  */
-int rl_reserve_walk(struct rl *rl, uint64_t now_ns,
-                    int (*visit)(const struct rl_reserve_info *info, void *arg), void *arg);
+int rl_overflow_walk(struct rl *rl, uint64_t now_ns,
+                     int (*visit)(const struct rl_overflow_info *info, void *arg), void *arg);
 
 /*
  * What one limit of a rule said no to, since its row began: requests that were denied by it, and those that
@@ -294,9 +293,9 @@ struct rl_event {
  */
 struct rl_events_cursor {
 	uint64_t next;
-	uint64_t
-		lost; /* how many were written over before they were read, or never finished; only adds */
-	uint64_t met; /* an entry that was not finished, + 1 */
+	uint64_t lost; /* how many were written over before they were read, or never finished; only
+	                  adds */
+	uint64_t met;  /* an entry that was not finished, + 1 */
 };
 void rl_events_now(const struct rl *rl, struct rl_events_cursor *cursor);
 
@@ -382,7 +381,7 @@ int rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t no
  * Another table for a live segment, with room for another number of keys or with a longer ring. It is made beside the one that
  * is there; all processes go over to it by themselves, with their next call, and each key's count moves there when it
  * is next asked for, or by rl_move_slots_at(). Nothing is counted twice, or lost, and no decision waits. Rules, bans,
- * statistics and all else stay where they are; so do the reserve's cells, as many as there are.
+ * statistics and all else stay where they are; so do the overflow area's counters, as many as there are.
  *
  * Both tables take memory until all keys have moved. Then that of the former one is given back.
  */
@@ -414,8 +413,8 @@ int rl_resize(struct rl *rl, struct rl_resize *resize, unsigned flags);
  */
 struct rl_moving {
 	uint64_t seen; /* slots looked at */
-	uint64_t
-		left; /* of them, whose key stays for now: its record is torn, or it finds no room */
+	uint64_t left; /* of them, whose key stays for now: its record is torn, or it finds no
+	                  room */
 };
 int rl_move_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
                      struct rl_moving *moving);
@@ -451,7 +450,8 @@ struct rl_ban_info {
 	uint64_t hits;             /* requests that it answered; a peek is none */
 	size_t reason_len;
 	char reason[RL_REASON_MAX + 1]; /* any bytes, with a NUL behind them */
-	int is_automatic; /* a rule's own, for denials: of one key, and behind each exemption of it */
+	int is_automatic; /* a rule's own, for denials: of one key, and behind each exemption of
+	                     it */
 };
 
 /*

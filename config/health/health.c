@@ -13,7 +13,7 @@ count_ban(const struct rl_ban_info *ban, void *arg)
 }
 
 static int
-count_limit(const struct rl_reserve_info *limit, void *arg)
+count_limit(const struct rl_overflow_info *limit, void *arg)
 {
 	(void)limit;
 	++*(uint64_t *)arg;
@@ -34,7 +34,7 @@ count_reserves(struct rl *rl, uint64_t now_ns)
 {
 	uint64_t count = 0;
 
-	rl_reserve_walk(rl, now_ns, count_limit, &count);
+	rl_overflow_walk(rl, now_ns, count_limit, &count);
 	return count;
 }
 
@@ -54,7 +54,8 @@ health_areas(struct rl *rl, const struct rl_info *info, uint64_t now_ns, uint64_
 		[HEALTH_BANS] = {"bans", bans, info->bans, HEALTH_AREA_PERCENT, true},
 		[HEALTH_HOLDERS] = {"holders", info->holders_used, info->holders,
 	                            HEALTH_AREA_PERCENT, false},
-		[HEALTH_RESERVES] = {"limits with cells", reserves, info->reserves, 100, true},
+		[HEALTH_RESERVES] = {"limits with overflow counters", reserves, info->reserves, 100,
+	                             true},
 	};
 
 	memcpy(areas, all, sizeof all);

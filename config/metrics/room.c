@@ -78,43 +78,43 @@ metrics_write_shares(FILE *to, struct rl *rl, const struct rl_info *info, uint64
 	return 0;
 }
 
-/* Each limit that has cells, read once: every family shows the same. */
-struct cells {
-	struct rl_reserve_info *limit;
+/* Each limit that has overflow counters, read once: every family shows the same. */
+struct overflow {
+	struct rl_overflow_info *limit;
 	size_t count, room;
 };
 
 static int
-keep(const struct rl_reserve_info *limit, void *arg)
+keep(const struct rl_overflow_info *limit, void *arg)
 {
-	struct cells *cells = arg;
+	struct overflow *overflow = arg;
 
-	if (cells->count == cells->room)
+	if (overflow->count == overflow->room)
 		return 1;
-	cells->limit[cells->count++] = *limit;
+	overflow->limit[overflow->count++] = *limit;
 	return 0;
 }
 
 struct family {
 	const char *name, *help;
-	void (*write)(FILE *to, const struct rl_reserve_info *limit, const struct rl_info *info);
+	void (*write)(FILE *to, const struct rl_overflow_info *limit, const struct rl_info *info);
 };
 
 static void
-write_full(FILE *to, const struct rl_reserve_info *limit, const struct rl_info *info)
+write_full(FILE *to, const struct rl_overflow_info *limit, const struct rl_info *info)
 {
 	write_ratio(to, limit->cells_full, info->cells);
 }
 
 static void
-write_used(FILE *to, const struct rl_reserve_info *limit, const struct rl_info *info)
+write_used(FILE *to, const struct rl_overflow_info *limit, const struct rl_info *info)
 {
 	(void)info;
 	fprintf(to, "%" PRIu32 "\n", limit->cells_used);
 }
 
 static void
-write_until(FILE *to, const struct rl_reserve_info *limit, const struct rl_info *info)
+write_until(FILE *to, const struct rl_overflow_info *limit, const struct rl_info *info)
 {
 	(void)info;
 	metrics_seconds(to, limit->until_ns);
@@ -122,21 +122,23 @@ write_until(FILE *to, const struct rl_reserve_info *limit, const struct rl_info 
 
 static const struct family families[] = {
 	{"rl_reserve_full_ratio",
-         "Share of a limit's cells that deny what comes: of keys without a slot, as many are "
+         "Share of a limit's overflow counters that deny what comes: of keys without a slot, as "
+         "many are "
          "denied for what others have used.",
          write_full},
-	{"rl_reserve_cells_used", "Cells of a limit that count keys without a slot.", write_used},
+	{"rl_reserve_cells_used", "Overflow counters of a limit that count keys without a slot.",
+         write_used},
 	{"rl_reserve_until_timestamp_seconds",
-         "When the last cell of a limit will count nothing, Unix time.", write_until},
+         "When the last overflow counter of a limit will count nothing, Unix time.", write_until},
 };
 
 static void
-write_family(FILE *to, struct rl *rl, const struct rl_info *info, const struct cells *cells,
+write_family(FILE *to, struct rl *rl, const struct rl_info *info, const struct overflow *overflow,
              const struct family *family)
 {
 	metrics_family(to, family->name, METRICS_GAUGE, family->help);
-	for (size_t i = 0; i < cells->count; i++) {
-		const struct rl_reserve_info *limit = &cells->limit[i];
+	for (size_t i = 0; i < overflow->count; i++) {
+		const struct rl_overflow_info *limit = &overflow->limit[i];
 
 		if (!begin_sample(to, rl, info, family->name, limit->rule))
 			continue;
@@ -148,23 +150,23 @@ write_family(FILE *to, struct rl *rl, const struct rl_info *info, const struct c
 int
 metrics_write_reserve(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_ns)
 {
-	struct cells cells = {.room = info->reserves};
+	struct overflow overflow = {.room = info->reserves};
 
 	if (info->reserves == 0)
 		return 0;
-	cells.limit = calloc(cells.room, sizeof *cells.limit);
-	if (!cells.limit)
+	overflow.limit = calloc(overflow.room, sizeof *overflow.limit);
+	if (!overflow.limit)
 		return -ENOMEM;
-	rl_reserve_walk(rl, now_ns, keep, &cells);
+	rl_overflow_walk(rl, now_ns, keep, &overflow);
 	metrics_number(to, rl, "rl_reserve_cells", METRICS_GAUGE,
-	               "Cells that a limit with keys without a slot has.", info->cells);
+	               "Overflow counters that a limit with keys without a slot has.", info->cells);
 	metrics_number(to, rl, "rl_reserve_limits", METRICS_GAUGE,
-	               "Limits that have keys without a slot now.", cells.count);
+	               "Limits that have keys without a slot now.", overflow.count);
 	metrics_number(to, rl, "rl_reserve_limits_limit", METRICS_GAUGE,
 	               "Limits that can have keys without a slot at the same time.",
 	               info->reserves);
 	for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
-		write_family(to, rl, info, &cells, &families[i]);
-	free(cells.limit);
+		write_family(to, rl, info, &overflow, &families[i]);
+	free(overflow.limit);
 	return 0;
 }

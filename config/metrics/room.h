@@ -6,12 +6,12 @@
 #include <stdio.h>
 
 /*
- * Who takes the table, and what the cells of keys without a slot count. No network has a name here: a label for
+ * Who takes the table, and what the overflow counters of keys without a slot count. No network has a name here: a label for
  * each would tell who the clients are. 0 or -ENOMEM.
  */
 int metrics_write_shares(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_ns);
 
-/* Nothing for a segment without a reserve. 0 or -ENOMEM. */
+/* Nothing for a segment without an overflow area. 0 or -ENOMEM. */
 int metrics_write_reserve(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_ns);
 
 #endif

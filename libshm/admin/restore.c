@@ -47,7 +47,7 @@ charge_again(struct rl_part *p, uint64_t cost, uint64_t at_ns)
 	p->now_ns = rl_clamp_now(at_ns);
 	if (rl_decide(p, cost, RL_CHARGE) == RL_ALLOWED &&
 	    (charge.cost > 0 || r.reason == RL_BY_RESERVE))
-		return charge.cost > 0 ? 0 : RL_RESTORED_IN_CELL;
+		return charge.cost > 0 ? 0 : RL_RESTORED_IN_OVERFLOW;
 	return r.error < 0 ? r.error : -EINVAL;
 }
 

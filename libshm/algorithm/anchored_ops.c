@@ -117,29 +117,29 @@ history_of_anchored(const struct rl_limiter *l, const struct rl_view *v, uint64_
 }
 
 /* Its count ends with its window, so it is counted where the window began. */
-static struct rl_cell_parts
-cell_parts_of_anchored(const struct rl_limiter *l, const struct rl_limiter *cell,
-                       const struct rl_view *v)
+static struct rl_overflow_parts
+overflow_parts_of_anchored(const struct rl_limiter *l, const struct rl_limiter *overflow,
+                           const struct rl_view *v)
 {
 	struct rl_anchored a = rl_anchored_unpack(v->word);
 
 	(void)l;
-	return (struct rl_cell_parts){.epoch = rl_window_epoch(&cell->window, a.start_ns),
-	                              .cur = a.cur};
+	return (struct rl_overflow_parts){.epoch = rl_window_epoch(&overflow->window, a.start_ns),
+	                                  .cur = a.cur};
 }
 
 /* No earlier than now: an end sooner than a window from now would let three windows meet one span. */
 static struct rl_u128
-anchored_of_cell(const struct rl_limiter *l, const struct rl_limiter *cell,
-                 const struct rl_cell_parts *p, uint64_t now_ns, uint64_t slot_bits)
+anchored_of_overflow(const struct rl_limiter *l, const struct rl_limiter *overflow,
+                     const struct rl_overflow_parts *p, uint64_t now_ns, uint64_t slot_bits)
 {
-	bool is_later = p->cur > 0 && cell->window_ns != RL_NEVER_NS;
-	uint64_t start_ns = (is_later ? p->epoch + 1 : p->epoch) * cell->window.width_ns;
+	bool is_later = p->cur > 0 && overflow->window_ns != RL_NEVER_NS;
+	uint64_t start_ns = (is_later ? p->epoch + 1 : p->epoch) * overflow->window.width_ns;
 
 	(void)l;
 	return rl_anchored_pack(
 		(struct rl_anchored){.start_ns = start_ns > now_ns ? start_ns : now_ns,
-	                             .cur = rl_cell_limited((uint64_t)p->cur + p->sum)},
+	                             .cur = rl_overflow_limited((uint64_t)p->cur + p->sum)},
 		slot_bits);
 }
 
@@ -153,8 +153,8 @@ const struct rl_algorithm_ops rl_anchored_window_ops = {
 	.nothing = nothing_of_anchored,
 	.entries = rl_entries_of_history,
 	.history = history_of_anchored,
-	.cell_parts = cell_parts_of_anchored,
-	.of_cell = anchored_of_cell,
+	.overflow_parts = overflow_parts_of_anchored,
+	.of_overflow = anchored_of_overflow,
 	.is_anchored = true,
 	.limit_is_capacity = true,
 	.counts_denied = true,

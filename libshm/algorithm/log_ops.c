@@ -193,33 +193,33 @@ judge_log(const struct rl_limiter *l, const struct rl_view *v, uint32_t holders)
 	return RL_UNDAMAGED;
 }
 
-static struct rl_cell_parts
-cell_parts_of_log(const struct rl_limiter *l, const struct rl_limiter *cell,
-                  const struct rl_view *v)
+static struct rl_overflow_parts
+overflow_parts_of_log(const struct rl_limiter *l, const struct rl_limiter *overflow,
+                      const struct rl_view *v)
 {
 	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
 	uint32_t most = rl_log_capacity(l->ring_entries);
-	struct rl_cell_parts p = {.epoch = rl_window_epoch(&cell->window, log.newest_ns)};
+	struct rl_overflow_parts p = {.epoch = rl_window_epoch(&overflow->window, log.newest_ns)};
 
 	for (uint32_t back = 0; back < log.units && back < most; back++) {
 		uint64_t at_ns = rl_log_time(&log, v->ring, l->ring_entries, back);
-		uint64_t epoch = rl_window_epoch(&cell->window, at_ns);
+		uint64_t epoch = rl_window_epoch(&overflow->window, at_ns);
 		if (epoch + 1 < p.epoch)
 			break;
-		rl_cell_add(&p, epoch < p.epoch ? epoch : p.epoch, 1);
+		rl_overflow_add(&p, epoch < p.epoch ? epoch : p.epoch, 1);
 	}
-	rl_cell_open_epoch(&p, log.newest_ns % cell->window.width_ns != 0);
+	rl_overflow_open_epoch(&p, log.newest_ns % overflow->window.width_ns != 0);
 	return p;
 }
 
 /* No more than a log holds: that denies whatever comes. */
 static struct rl_u128
-log_of_cell(const struct rl_limiter *l, const struct rl_limiter *cell,
-            const struct rl_cell_parts *p, uint64_t now_ns, uint64_t slot_bits)
+log_of_overflow(const struct rl_limiter *l, const struct rl_limiter *overflow,
+                const struct rl_overflow_parts *p, uint64_t now_ns, uint64_t slot_bits)
 {
 	uint64_t end = p->cur > 0 ? p->epoch + 1 : p->epoch, units = (uint64_t)p->cur + p->sum;
 	uint32_t most = rl_log_capacity(l->ring_entries);
-	struct rl_log log = {.newest_ns = end * cell->window.width_ns - 1};
+	struct rl_log log = {.newest_ns = end * overflow->window.width_ns - 1};
 
 	(void)now_ns;
 	log.units = log.pending = units < most ? (uint32_t)units : most;
@@ -250,6 +250,6 @@ const struct rl_algorithm_ops rl_sliding_log_ops = {
 	.with_share = log_with_share,
 	.fits_share = log_fits_share,
 	.judge = judge_log,
-	.cell_parts = cell_parts_of_log,
-	.of_cell = log_of_cell,
+	.overflow_parts = overflow_parts_of_log,
+	.of_overflow = log_of_overflow,
 };

@@ -10,37 +10,37 @@
 
 #include "algorithm/limiter.h"
 
-/* What a slot counts, as its key's cell counts it, and the other way round: what rows say of cells. See cell.h. */
+/* What a slot counts, as its key's overflow counter counts it, and the other way round: what rows say of overflow counters. See overflow_count.h. */
 
-/* Epochs of a cell, and what was counted in the newest and in the one before. */
-struct rl_cell_parts {
+/* Epochs of an overflow counter, and what was counted in the newest and in the one before. */
+struct rl_overflow_parts {
 	uint64_t epoch;
 	uint32_t cur;
 	uint32_t sum;
 };
 
 static inline uint32_t
-rl_cell_limited(uint64_t count)
+rl_overflow_limited(uint64_t count)
 {
 	return count < RL_CAPACITY_MAX ? (uint32_t)count : RL_CAPACITY_MAX;
 }
 
 /* Add what a slot was charged in an epoch to its parts, of which the newest is the first. */
 static inline void
-rl_cell_add(struct rl_cell_parts *p, uint64_t epoch, uint32_t count)
+rl_overflow_add(struct rl_overflow_parts *p, uint64_t epoch, uint32_t count)
 {
 	if (epoch == p->epoch)
-		p->cur = rl_cell_limited((uint64_t)p->cur + count);
+		p->cur = rl_overflow_limited((uint64_t)p->cur + count);
 	else if (epoch + 1 == p->epoch)
-		p->sum = rl_cell_limited((uint64_t)p->sum + count);
+		p->sum = rl_overflow_limited((uint64_t)p->sum + count);
 }
 
 /*
  * A slot that was brought on within an epoch, and counts nothing there, has forgotten what counted before that:
- * nothing may be counted there as if it were earlier. So its cell is open in that epoch.
+ * nothing may be counted there as if it were earlier. So its overflow counter is open in that epoch.
  */
 static inline void
-rl_cell_open_epoch(struct rl_cell_parts *p, bool is_within)
+rl_overflow_open_epoch(struct rl_overflow_parts *p, bool is_within)
 {
 	if (is_within && p->cur == 0)
 		p->cur = 1;
@@ -108,21 +108,23 @@ struct rl_algorithm_ops {
 	                       uint32_t holders);
 
 	/*
-	 * Of keys that have no slot: what a view that is not zero, and has no share, counts in its cell's epochs; and the word
-	 * that begins with what a cell counts. NULL: it has no cells, or a bucket's, which have the same word.
+	 * Of keys that have no slot: what a view that is not zero, and has no share, counts in its overflow counter's epochs; and the word
+	 * that begins with what an overflow counter counts. NULL: it has no overflow counters, or a bucket's, which have the same word.
 	 */
-	struct rl_cell_parts (*cell_parts)(const struct rl_limiter *l,
-	                                   const struct rl_limiter *cell, const struct rl_view *v);
-	struct rl_u128 (*of_cell)(const struct rl_limiter *l, const struct rl_limiter *cell,
-	                          const struct rl_cell_parts *p, uint64_t now_ns,
-	                          uint64_t slot_bits);
+	struct rl_overflow_parts (*overflow_parts)(const struct rl_limiter *l,
+	                                           const struct rl_limiter *overflow,
+	                                           const struct rl_view *v);
+	struct rl_u128 (*of_overflow)(const struct rl_limiter *l, const struct rl_limiter *overflow,
+	                              const struct rl_overflow_parts *p, uint64_t now_ns,
+	                              uint64_t slot_bits);
 
 	bool is_window;         /* so rl_adds() knows it; */
 	bool is_anchored;       /* it does of this, too */
 	bool is_held;           /* its units have holders: holder/units.h */
 	bool limit_is_capacity; /* `limit` need not be asked */
 	bool counts_denied;     /* it can */
-	bool cell_is_alike;     /* a cell is a window of its own kind, and not a sliding one */
+	bool overflow_is_alike; /* an overflow counter is a window of its own kind, and not a
+	                           sliding one */
 };
 
 /* Of an algorithm that there is. */

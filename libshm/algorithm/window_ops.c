@@ -228,39 +228,39 @@ same_ring_of_window(struct rl_u128 seen, struct rl_u128 now)
 	return now.hi == seen.hi && ((now.lo ^ seen.lo) & RL_STATE_EPOCH_MASK) == 0;
 }
 
-/* Sub-bucket e lies in epoch e / count of the cell. As a request at the slot's own time finds it. */
-static struct rl_cell_parts
-cell_parts_of_window(const struct rl_limiter *l, const struct rl_limiter *cell,
-                     const struct rl_view *v)
+/* Sub-bucket e lies in epoch e / count of the overflow counter. As a request at the slot's own time finds it. */
+static struct rl_overflow_parts
+overflow_parts_of_window(const struct rl_limiter *l, const struct rl_limiter *overflow,
+                         const struct rl_view *v)
 {
 	const struct rl_window *w = &l->window;
 	struct rl_state s = rl_state_unpack(v->word, w);
 	uint32_t each = w->count > 0 ? w->count : 1;
 	struct rl_window_at at;
 	struct rl_history h;
-	struct rl_cell_parts p;
+	struct rl_overflow_parts p;
 
-	(void)cell;
+	(void)overflow;
 	at = rl_window_at(w, &s, v->ring, v->gen, 0);
 	rl_window_history(&at, &h);
-	p = (struct rl_cell_parts){.epoch = at.epoch / each};
+	p = (struct rl_overflow_parts){.epoch = at.epoch / each};
 	for (uint32_t i = 0; i < h.buckets && i <= at.epoch; i++)
-		rl_cell_add(&p, (at.epoch - i) / each, h.bucket[i]);
-	rl_cell_open_epoch(&p, at.epoch % each != 0);
+		rl_overflow_add(&p, (at.epoch - i) / each, h.bucket[i]);
+	rl_overflow_open_epoch(&p, at.epoch % each != 0);
 	return p;
 }
 
 static struct rl_u128
-window_of_cell(const struct rl_limiter *l, const struct rl_limiter *cell,
-               const struct rl_cell_parts *p, uint64_t now_ns, uint64_t slot_bits)
+window_of_overflow(const struct rl_limiter *l, const struct rl_limiter *overflow,
+                   const struct rl_overflow_parts *p, uint64_t now_ns, uint64_t slot_bits)
 {
 	const struct rl_window *w = &l->window;
 	struct rl_state s = {.epoch = p->epoch, .cur = p->cur, .sum = p->sum};
 
-	(void)cell, (void)now_ns;
+	(void)overflow, (void)now_ns;
 	if (w->count > 1 && p->cur > 0) {
 		s.epoch = (p->epoch + 1) * w->count - 1;
-		s.cur = rl_cell_limited((uint64_t)p->cur + p->sum);
+		s.cur = rl_overflow_limited((uint64_t)p->cur + p->sum);
 		s.sum = 0;
 	} else if (w->count > 1) {
 		s.epoch = p->epoch * w->count - 1;
@@ -321,9 +321,9 @@ window_fits_share(const struct rl_limit *l)
 	.history = history_of_window, .entry = entry_of_window, .same_ring = same_ring_of_window, \
 	.shared = &rl_share_ops, .without_share = rl_share_window_alone,                          \
 	.with_share = rl_share_window, .fits_share = window_fits_share, .judge = judge_window,    \
-	.cell_parts = cell_parts_of_window, .of_cell = window_of_cell, .is_window = true,         \
-	.limit_is_capacity = true
+	.overflow_parts = overflow_parts_of_window, .of_overflow = window_of_overflow,            \
+	.is_window = true, .limit_is_capacity = true
 
 const struct rl_algorithm_ops rl_sliding_window_ops = {WINDOW_OPS};
 const struct rl_algorithm_ops rl_fixed_window_ops = {WINDOW_OPS, .counts_denied = true,
-                                                     .cell_is_alike = true};
+                                                     .overflow_is_alike = true};

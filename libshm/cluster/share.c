@@ -5,7 +5,7 @@
  * word, or none, and is left alone.
  *
  *	lower, end   from what the word counts now; a worker who has loaded the share before fails his CAS
- *	set          a word that was not charged yet begins to count, with what the key's cell has of it, so that the
+ *	set          a word that was not charged yet begins to count, with what the key's overflow counter has of it, so that the
  *	             share has a place
  *	advance      stores what every decision loads before its word. Shares that are over were ended before, and a
  *	             worker who sees the new time sees these words, or fails his CAS
@@ -13,10 +13,10 @@
 #include "algorithm/share.h"
 #include "cluster/clustered.h"
 #include "cluster/share_place.h"
-#include "reserve/reserve.h"
+#include "overflow/overflow.h"
 
 /*
- * A key that was never charged in its slot begins with what its cell counts of it, as with a worker's first charge:
+ * A key that was never charged in its slot begins with what its overflow counter counts of it, as with a worker's first charge:
  * the word that a change writes would hide that. False: load it again.
  */
 static bool
@@ -24,10 +24,10 @@ has_begun(const struct rl_share_place *p)
 {
 	uint32_t index;
 
-	if (!p->view.is_zero || p->s->geometry.cells == 0 || !p->limit->has_cells)
+	if (!p->view.is_zero || p->s->geometry.cells == 0 || !p->limit->has_overflow)
 		return true;
-	return rl_reserve_index_of(p->s, p->limit, p->slot, &index) &&
-	       rl_reserve_carry(p->s, p->limit, index, p->slot, &p->view, p->now_ns) !=
+	return rl_overflow_index_of(p->s, p->limit, p->slot, &index) &&
+	       rl_overflow_carry(p->s, p->limit, index, p->slot, &p->view, p->now_ns) !=
 	               RL_CARRY_DONE;
 }
 

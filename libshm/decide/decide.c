@@ -14,18 +14,18 @@
 #include "evict/evict.h"
 #include "holder/units.h"
 #include "move/migrate.h"
-#include "reserve/sets.h"
+#include "overflow/sets.h"
 #include "rule/named.h"
 #include "segment/record.h"
 #include "segment/stats.h"
 
 /* Steps that a try takes of the budget. */
-#define TRY_STEPS 24      /* to find the slot, see its state and change it */
-#define CLAIM_STEPS 64    /* to look at all slots and claim one */
-#define EVICT_STEPS 512   /* to judge who is there */
-#define CELL_STEPS 256    /* to take a set of cells, and charge one */
-#define CARRY_STEPS 16    /* to see whether a slot begins with what a cell counts */
-#define MIGRATE_STEPS 128 /* to see whether a key is in the table before, and to move it */
+#define TRY_STEPS 24       /* to find the slot, see its state and change it */
+#define CLAIM_STEPS 64     /* to look at all slots and claim one */
+#define EVICT_STEPS 512    /* to judge who is there */
+#define OVERFLOW_STEPS 256 /* to take a set of overflow counters, and charge one */
+#define CARRY_STEPS 16     /* to see whether a slot begins with what an overflow counter counts */
+#define MIGRATE_STEPS 128  /* to see whether a key is in the table before, and to move it */
 
 static const struct rl_decision nothing = {.limit = 0};
 
@@ -194,7 +194,7 @@ decide_slot(struct rl_part *p, enum rl_mode mode)
 {
 	switch (rl_view_load(p->segment, p->slot, &p->view)) {
 	case RL_SEEN_DEAD:
-		if (mode == RL_PEEK) /* its key may have gone to a cell */
+		if (mode == RL_PEEK) /* its key may have gone to an overflow counter */
 			return p->segment->geometry.cells > 0 ? RL_AGAIN : peek_nothing(p);
 		rl_table_free(&p->segment->table, p->slot);
 		return RL_AGAIN;
@@ -255,7 +255,7 @@ decide_full(const struct rl_part *p, uint64_t next_free_ns)
 {
 	int decided = -ENOSPC;
 
-	rl_budget_take(p->budget, CELL_STEPS);
+	rl_budget_take(p->budget, OVERFLOW_STEPS);
 	if (p->segment->geometry.on_full == RL_FULL_RESERVE)
 		decided = rl_without_slot_charge(p);
 	return decided == -ENOSPC ? (int)answer_full(p, next_free_ns) : decided;
@@ -268,7 +268,7 @@ find_room(const struct rl_part *p, struct rl_slot *slot, int *decided)
 	uint64_t next_free_ns;
 	int error;
 
-	rl_budget_take(p->budget, CELL_STEPS);
+	rl_budget_take(p->budget, OVERFLOW_STEPS);
 	if (rl_without_slot_at_once(p, decided))
 		return false;
 	error = claim(p, slot, &next_free_ns);

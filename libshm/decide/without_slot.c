@@ -3,22 +3,22 @@
 
 #include <errno.h>
 
-#include "algorithm/cell.h"
-#include "reserve/reserve.h"
+#include "algorithm/overflow_count.h"
+#include "overflow/overflow.h"
 #include "segment/stats.h"
 
 static uint32_t
 index_of(const struct rl_part *p)
 {
-	return rl_reserve_index(p->segment, p->limit, p->candidates.key, p->network);
+	return rl_overflow_index(p->segment, p->limit, p->candidates.key, p->network);
 }
 
-/* The key's cell, if any counts something. */
+/* The key's overflow counter, if any counts something. */
 static bool
-find_cell(const struct rl_part *p, struct rl_cell *c)
+find_overflow(const struct rl_part *p, struct rl_overflow *c)
 {
 	return rl_sets_are_used(p->segment, p->now_ns) &&
-	       rl_reserve_load(p->segment, p->limit, index_of(p), c);
+	       rl_overflow_load(p->segment, p->limit, index_of(p), c);
 }
 
 static int
@@ -35,15 +35,16 @@ answer(const struct rl_part *p, const struct rl_decision *d, enum rl_verdict ver
 }
 
 static void
-make_plan(const struct rl_part *p, const struct rl_cell *c, struct rl_plan *plan)
+make_plan(const struct rl_part *p, const struct rl_overflow *c, struct rl_plan *plan)
 {
-	const struct rl_quota quota = rl_cell_quota(&p->limit->limiter, &p->quota);
-	const struct rl_view v = rl_reserve_view(c);
+	const struct rl_quota quota = rl_overflow_quota(&p->limit->limiter, &p->quota);
+	const struct rl_view v = rl_overflow_view(c);
 
-	if (p->cost <= rl_limiter_limit(&c->limit->cell, &quota)) {
-		rl_limiter_decide(&c->limit->cell, &quota, &v, p->cost, p->now_ns, true, plan);
+	if (p->cost <= rl_limiter_limit(&c->limit->overflow, &quota)) {
+		rl_limiter_decide(&c->limit->overflow, &quota, &v, p->cost, p->now_ns, true, plan);
 	} else { /* of a cluster, beyond what may be admitted without a share */
-		rl_limiter_peek(&c->limit->cell, &quota, &v, p->cost, p->now_ns, &plan->decision);
+		rl_limiter_peek(&c->limit->overflow, &quota, &v, p->cost, p->now_ns,
+		                &plan->decision);
 		plan->charges = false;
 	}
 }
@@ -58,15 +59,15 @@ deny(const struct rl_part *p, const struct rl_decision *d)
 
 /* Make the charge that was planned, if the key has no slot by now, either. */
 static int
-charge(const struct rl_part *p, const struct rl_cell *c, const struct rl_plan *plan)
+charge(const struct rl_part *p, const struct rl_overflow *c, const struct rl_plan *plan)
 {
-	if (!rl_reserve_charge(c, plan->next) || rl_reserve_was_left(c, &p->candidates))
+	if (!rl_overflow_charge(c, plan->next) || rl_overflow_was_left(c, &p->candidates))
 		return RL_AGAIN;
 	rl_stats_add(p->segment, p->rule, RL_COUNT_reserved);
 	return answer(p, &plan->decision, RL_ALLOWED);
 }
 
-/* A bucket's cell is open as long as it is not full; so now and then its key looks for a slot all the same. */
+/* A bucket's overflow counter is open as long as it is not full; so now and then its key looks for a slot all the same. */
 static bool
 looks_all_the_same(const struct rl_part *p)
 {
@@ -77,19 +78,20 @@ looks_all_the_same(const struct rl_part *p)
 bool
 rl_without_slot_at_once(const struct rl_part *p, int *decided)
 {
-	struct rl_cell c;
+	struct rl_overflow c;
 	struct rl_plan plan;
 
-	if (!find_cell(p, &c))
+	if (!find_overflow(p, &c))
 		return false;
 	make_plan(p, &c, &plan);
 	if (!plan.charges && rl_decision_used(&plan.decision) == 0)
-		return false; /* of a cluster: a slot may have a share, and a cell has none */
+		return false; /* of a cluster: a slot may have a share, and an overflow counter has
+		                 none */
 	if (!plan.charges) {
 		*decided = deny(p, &plan.decision);
 		return true;
 	}
-	if (!rl_cell_is_open(&p->limit->cell, c.count, p->now_ns) || looks_all_the_same(p))
+	if (!rl_overflow_is_open(&p->limit->overflow, c.count, p->now_ns) || looks_all_the_same(p))
 		return false;
 	*decided = charge(p, &c, &plan);
 	return true;
@@ -98,11 +100,11 @@ rl_without_slot_at_once(const struct rl_part *p, int *decided)
 int
 rl_without_slot_charge(const struct rl_part *p)
 {
-	struct rl_cell c;
+	struct rl_overflow c;
 	struct rl_plan plan;
 	int error;
 
-	error = rl_reserve_take(p->segment, p->limit, index_of(p), p->now_ns, &c);
+	error = rl_overflow_take(p->segment, p->limit, index_of(p), p->now_ns, &c);
 	if (error < 0)
 		return error == -EAGAIN ? RL_AGAIN : error;
 	make_plan(p, &c, &plan);
@@ -112,15 +114,15 @@ rl_without_slot_charge(const struct rl_part *p)
 bool
 rl_without_slot_peek(const struct rl_part *p, int *decided)
 {
-	const struct rl_quota quota = rl_cell_quota(&p->limit->limiter, &p->quota);
+	const struct rl_quota quota = rl_overflow_quota(&p->limit->limiter, &p->quota);
 	struct rl_decision d;
 	struct rl_view v;
-	struct rl_cell c;
+	struct rl_overflow c;
 
-	if (!find_cell(p, &c))
+	if (!find_overflow(p, &c))
 		return false;
-	v = rl_reserve_view(&c);
-	rl_limiter_peek(&p->limit->cell, &quota, &v, p->cost, p->now_ns, &d);
+	v = rl_overflow_view(&c);
+	rl_limiter_peek(&p->limit->overflow, &quota, &v, p->cost, p->now_ns, &d);
 	if (d.remaining == d.limit) /* nothing counts */
 		return false;
 	if (p->cost > rl_limiter_limit(&p->limit->limiter, &p->quota))
@@ -133,7 +135,7 @@ rl_without_slot_peek(const struct rl_part *p, int *decided)
 bool
 rl_without_slot_is_refused(const struct rl_part *p)
 {
-	return p->segment->geometry.cells > 0 && p->limit->has_cells &&
+	return p->segment->geometry.cells > 0 && p->limit->has_overflow &&
 	       !rl_sets_could_take(p->segment, p->limit, p->now_ns) &&
 	       rl_table_is_crowded(&p->segment->table, &p->candidates);
 }
@@ -142,7 +144,7 @@ rl_without_slot_is_refused(const struct rl_part *p)
 static bool
 is_new(const struct rl_part *p, struct rl_slot slot, struct rl_view *v)
 {
-	return p->segment->geometry.cells > 0 && p->limit->has_cells &&
+	return p->segment->geometry.cells > 0 && p->limit->has_overflow &&
 	       rl_view_load(p->segment, slot, v) == RL_SEEN && v->is_zero;
 }
 
@@ -168,7 +170,7 @@ rl_without_slot_over(const struct rl_part *p, struct rl_slot slot, int *decided)
 	if (!is_new(p, slot, &v))
 		return true;
 	*decided = RL_AGAIN;
-	if (rl_reserve_carry(p->segment, p->limit, index_of(p), slot, &v, p->now_ns) ==
+	if (rl_overflow_carry(p->segment, p->limit, index_of(p), slot, &v, p->now_ns) ==
 	    RL_CARRY_DONE)
 		return false;
 	if (!rl_sets_are_used(p->segment, p->now_ns) || rl_compiled_holds(p->limit))

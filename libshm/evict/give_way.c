@@ -2,11 +2,11 @@
 /*
  * on_full reserve: of the rule that has most of the 16, the key that has used the least share, whatever that is, if the
  * newcomer's rule has fewer by two at least. So no rule is pushed below its share by another, and within a rule nobody
- * is evicted. What the key has used is folded into its cell before.
+ * is evicted. What the key has used is folded into its overflow counter before.
  */
-#include "algorithm/cell.h"
+#include "algorithm/overflow_count.h"
 #include "evict/on_full.h"
-#include "reserve/reserve.h"
+#include "overflow/overflow.h"
 
 #define NO_RULE (-1)
 #define GIVE_WAY_STEPS 768 /* to judge a rule's keys, and fold one of them */
@@ -21,12 +21,12 @@ rule_at(struct rl *rl, uint64_t index)
 	return c.limit && c.is_in_force ? c.limit->rule : NO_RULE;
 }
 
-/* A counter has no cell that could go on with it, nor has a cluster's bucket. */
+/* A counter has no overflow counter that could go on with it, nor has a cluster's bucket. */
 static bool
 can_give_way(const struct rl_candidate *c)
 {
 	return !rl_candidate_must_stay(c) && c->limit->limiter.algorithm != RL_COUNTER &&
-	       (c->limit->has_cells || !rl_limiter_is_lent(&c->limit->limiter));
+	       (c->limit->has_overflow || !rl_limiter_is_lent(&c->limit->limiter));
 }
 
 static unsigned
@@ -57,27 +57,27 @@ longest_queue(const int rules[static RL_CANDIDATES], int newcomer)
 	return longest;
 }
 
-/* Units in flight that nobody holds count nothing, and are in no cell. */
+/* Units in flight that nobody holds count nothing, and are in no overflow counter. */
 static bool
 fold(struct rl *rl, const struct rl_candidate *c, uint64_t now_ns)
 {
-	return !c->limit->has_cells ||
-	       rl_reserve_fold(&rl->segment, c->limit, c->slot, &c->view, now_ns);
+	return !c->limit->has_overflow ||
+	       rl_overflow_fold(&rl->segment, c->limit, c->slot, &c->view, now_ns);
 }
 
-/* What its cell would have of it, as a share: that is longer than the slot counts it. */
+/* What its overflow counter would have of it, as a share: that is longer than the slot counts it. */
 static uint64_t
 share_of_fold(const struct rl_candidate *c, uint64_t share)
 {
-	const struct rl_limiter *cell = &c->limit->cell;
+	const struct rl_limiter *overflow = &c->limit->overflow;
 	struct rl_u128 word;
 	struct rl_state s;
 	uint64_t used;
 
-	if (!c->limit->has_cells || rl_limiter_has_bucket(cell))
+	if (!c->limit->has_overflow || rl_limiter_has_bucket(overflow))
 		return share;
-	word = rl_cell_fold(&c->limit->limiter, cell, &c->view, (struct rl_u128){0});
-	s = rl_state_unpack(word, &cell->window);
+	word = rl_overflow_folded(&c->limit->limiter, overflow, &c->view, (struct rl_u128){0});
+	s = rl_state_unpack(word, &overflow->window);
 	used = (((uint64_t)s.cur + s.sum) << 32) / (c->quota.capacity ? c->quota.capacity : 1);
 	return used > share ? used : share;
 }

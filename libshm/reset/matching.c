@@ -33,7 +33,7 @@
 #include <string.h>
 
 #include "move/move.h"
-#include "reserve/sets.h"
+#include "overflow/sets.h"
 #include "reset/renew.h"
 #include "reset/reset.h"
 #include "rule/pattern.h"

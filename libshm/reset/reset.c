@@ -7,7 +7,7 @@
 #include "decide/request.h"
 #include "decide/without_slot.h"
 #include "move/migrate.h"
-#include "reserve/sets.h"
+#include "overflow/sets.h"
 #include "rl.h"
 #include "segment/event.h"
 #include "segment/record.h"
@@ -15,7 +15,7 @@
 #include "segment/view.h"
 
 /*
- * What is to count nothing, whatever its cell counts, counts that: a slot that is freed would carry it on. The
+ * What is to count nothing, whatever its overflow counter counts, counts that: a slot that is freed would carry it on. The
  * name goes along; who is killed before that leaves none.
  */
 static bool
@@ -34,14 +34,14 @@ empty(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, const
 	return true;
 }
 
-/* The limit of a slot, if it has cells now; else NULL. */
+/* The limit of a slot, if it has overflow counters now; else NULL. */
 static const struct rl_compiled *
-with_cells(struct rl *rl, struct rl_slot slot)
+with_overflow(struct rl *rl, struct rl_slot slot)
 {
 	const struct rl_compiled *limit = rl_handle_limit(rl, rl_tag_limit(slot.tag));
 	struct rl_set set;
 
-	return limit && rl_compiled_owns(limit, slot.tag) && limit->has_cells &&
+	return limit && rl_compiled_owns(limit, slot.tag) && limit->has_overflow &&
 	                       rl_sets_find(&rl->segment, limit, &set)
 	               ? limit
 	               : NULL;
@@ -50,7 +50,7 @@ with_cells(struct rl *rl, struct rl_slot slot)
 int
 rl_reset_slot(struct rl *rl, struct rl_slot slot)
 {
-	const struct rl_compiled *limit = with_cells(rl, slot);
+	const struct rl_compiled *limit = with_overflow(rl, slot);
 	struct rl_view v;
 
 	switch (rl_view_load(&rl->segment, slot, &v)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rule/compiled.h"
 
-#include "algorithm/cell.h"
+#include "algorithm/overflow_count.h"
 
 #define INCARNATION_SHIFT 10 /* above a limit's id */
 
@@ -42,6 +42,6 @@ rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *comp
 	if (identity.lo & RL_IDENTITY_CLUSTERED &&
 	    (!s->geometry.clustered || !rl_shape_lend(&compiled->limiter)))
 		return false;
-	compiled->has_cells = rl_cell_limiter(&compiled->limiter, &compiled->cell);
+	compiled->has_overflow = rl_overflow_limiter(&compiled->limiter, &compiled->overflow);
 	return true;
 }

@@ -10,8 +10,9 @@
 /* A limit as this process uses it: checked once. */
 struct rl_compiled {
 	struct rl_limiter limiter;
-	struct rl_limiter cell; /* of the cells that count its keys without a slot, if */
-	bool has_cells;         /* it has any */
+	struct rl_limiter overflow; /* of the overflow counters that count its keys without a slot,
+	                               if */
+	bool has_overflow;          /* it has any */
 	struct rl_limit_row *row;
 	uint64_t salt;               /* makes a key's hash its own: see rl_rules_salt() */
 	struct rl_compiled *earlier; /* of the same row */

@@ -144,6 +144,6 @@ rl_segment_info(const struct rl_segment *s, struct rl_info *info)
 		.events_told = s->geometry.events > 0 ? rl_atomic_load(&s->events->next) : 0,
 		.ring_asked = ring_asked(s),
 		.is_clustered = s->geometry.clustered != 0,
-		.reserve_until_ns = s->geometry.cells > 0 ? rl_atomic_load(s->reserve_until) : 0,
+		.reserve_until_ns = s->geometry.cells > 0 ? rl_atomic_load(s->overflow_until) : 0,
 	};
 }

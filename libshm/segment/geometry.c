@@ -23,11 +23,12 @@ area(uint64_t *at, uint64_t bytes)
 }
 
 static uint64_t
-reserve_bytes(const struct rl_geometry *g)
+overflow_bytes(const struct rl_geometry *g)
 {
 	if (g->cells == 0)
 		return 0;
-	return rl_reserve_cells_at(g) + (uint64_t)g->reserves * g->cells * sizeof(struct rl_u128);
+	return rl_overflow_counters_at(g) +
+	       (uint64_t)g->reserves * g->cells * sizeof(struct rl_u128);
 }
 
 static uint64_t
@@ -71,7 +72,7 @@ rl_areas_of(const struct rl_geometry *g)
 	a.table = area(&at, (uint64_t)g->buckets * sizeof(struct rl_bucket));
 	a.rings = area(&at, slots * g->ring * sizeof(uint64_t));
 	a.wishes = area(&at, rl_wish_bytes(g));
-	a.reserve = area(&at, reserve_bytes(g));
+	a.overflow = area(&at, overflow_bytes(g));
 	a.records = area(&at, (slots + g->ban_slots) * g->record_bytes);
 	a.notes = area(&at, (uint64_t)g->ban_slots * sizeof(struct rl_ban_note));
 	a.auto_bans = area(&at, (2 * (uint64_t)g->rules + 1) * sizeof(struct rl_auto_row));
@@ -86,9 +87,9 @@ within(uint64_t value, uint64_t low, uint64_t high)
 	return value >= low && value <= high;
 }
 
-/* Without a reserve both are 0. */
+/* Without an overflow area both are 0. */
 static bool
-has_valid_reserve(const struct rl_geometry *g)
+has_valid_overflow(const struct rl_geometry *g)
 {
 	if (g->on_full != RL_FULL_RESERVE)
 		return g->reserves == 0 && g->cells == 0;
@@ -107,7 +108,7 @@ rl_geometry_is_valid(const struct rl_geometry *g)
 	       within(g->override_slots, 1, RL_SLOTS_PER_ENTRY * RL_OVERRIDES_MAX) &&
 	       within(g->ban_slots, 1, RL_SLOTS_PER_ENTRY * RL_BANS_MAX) &&
 	       within(g->stripes, 1, RL_STRIPES_MAX) && g->on_full <= RL_FULL_EVICT &&
-	       has_valid_reserve(g) && g->huge_pages <= 1 &&
+	       has_valid_overflow(g) && g->huge_pages <= 1 &&
 	       within(g->holders, 1, RL_HOLDERS_MAX) && g->events <= RL_EVENTS_MAX &&
 	       g->buffer_ns <= RL_BUFFER_MAX;
 }
@@ -130,7 +131,7 @@ stripes_here(void)
 }
 
 /*
- * As many cells as a seventh of the table's memory has for all sets, so far as that makes a power of two: the table
+ * As many overflow counters as a seventh of the table's memory has for all sets, so far as that makes a power of two: the table
  * being what a key with a slot takes. At least RL_CELLS_MIN.
  */
 static uint32_t
@@ -149,7 +150,7 @@ cells_for(const struct rl_geometry *g)
 
 /* Only where it is used. */
 static void
-add_reserve(const struct rl_options *o, struct rl_geometry *g)
+add_overflow(const struct rl_options *o, struct rl_geometry *g)
 {
 	if (o->on_full != RL_FULL_RESERVE)
 		return;
@@ -193,6 +194,6 @@ rl_geometry_from(const struct rl_options *o, struct rl_geometry *g)
 	g->record_bytes = rl_record_head(g) + (key_bytes + 7) / 8 * 8;
 	if ((o->reserves | o->cells) > 0 && o->on_full != RL_FULL_RESERVE)
 		return -EINVAL;
-	add_reserve(o, g);
+	add_overflow(o, g);
 	return rl_geometry_is_valid(g) ? 0 : -EINVAL;
 }

@@ -11,7 +11,7 @@
 /* Where each area begins, in bytes from the start; and how long all of it is. */
 struct rl_areas {
 	uint64_t rows, limits, overrides, bans, filters, holders, stats, limit_stats, history,
-		events, table, rings, wishes, reserve, records, notes, auto_bans, strikes, bytes;
+		events, table, rings, wishes, overflow, records, notes, auto_bans, strikes, bytes;
 };
 
 /* Words of wishes, the summary's behind those of the slots. */
@@ -38,11 +38,11 @@ rl_filter_words(uint32_t slots)
 	return slots / RL_FILTER_SLOTS + 1;
 }
 
-/* Where in the reserve its cells begin: behind its head and the sets, at a line. */
+/* Where in the overflow area its counters begin: behind its head and the sets, at a line. */
 static inline uint64_t
-rl_reserve_cells_at(const struct rl_geometry *g)
+rl_overflow_counters_at(const struct rl_geometry *g)
 {
-	return sizeof(struct rl_reserve_head) + ((uint64_t)g->reserves * 16 + 63) / 64 * 64;
+	return sizeof(struct rl_overflow_head) + ((uint64_t)g->reserves * 16 + 63) / 64 * 64;
 }
 
 /* The geometry that options ask for; a 0 stands for the default. 0 or -EINVAL. */

@@ -68,10 +68,11 @@ segment_place(struct rl_segment *s, const struct rl_header *checked, void *base)
 	s->table.now = &s->header->tables.now;
 	s->rings = (uint64_t *)(void *)(at + a.rings);
 	s->wishes = (uint64_t *)(void *)(at + a.wishes);
-	s->reserve_until = &((struct rl_reserve_head *)(void *)(at + a.reserve))->until_ns;
-	s->reserve_sets =
-		(struct rl_u128 *)(void *)(at + a.reserve + sizeof(struct rl_reserve_head));
-	s->cells = (struct rl_u128 *)(void *)(at + a.reserve + rl_reserve_cells_at(&s->geometry));
+	s->overflow_until = &((struct rl_overflow_head *)(void *)(at + a.overflow))->until_ns;
+	s->overflow_sets =
+		(struct rl_u128 *)(void *)(at + a.overflow + sizeof(struct rl_overflow_head));
+	s->overflow_counters =
+		(struct rl_u128 *)(void *)(at + a.overflow + rl_overflow_counters_at(&s->geometry));
 	s->records = at + a.records;
 	s->ban_records = s->records + rl_segment_slots(s) * s->geometry.record_bytes;
 	s->auto_bans = (struct rl_auto_row *)(void *)(at + a.auto_bans);

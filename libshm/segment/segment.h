@@ -56,9 +56,9 @@ struct rl_segment {
 	struct rl_events_head *events; /* with events in the geometry */
 	uint64_t *rings;
 	uint64_t *wishes; /* rl_wish_words(), and the summary's; if the geometry is clustered */
-	uint64_t *reserve_until; /* the reserve, if its geometry has cells */
-	struct rl_u128 *reserve_sets;
-	struct rl_u128 *cells;
+	uint64_t *overflow_until; /* the overflow area, if its geometry has overflow counters */
+	struct rl_u128 *overflow_sets;
+	struct rl_u128 *overflow_counters;
 	unsigned char *records;
 	unsigned char *ban_records;    /* behind the first table's */
 	struct rl_auto_row *auto_bans; /* two banks, a row for each rule */

@@ -5,7 +5,7 @@
 /*
  * The tables of a segment. Number 0 lies among the other areas. Each further one takes the place of the one before it,
  * with other sizes: rl_resize(). It lies behind all else in the file, which grows for it. What is not of slots stays where it
- * is: rules, limits, configuration, bans, statistics, history, events, seats and the reserve.
+ * is: rules, limits, configuration, bans, statistics, history, events, seats and the overflow area.
  *
  * rl_tables.now says which is in force. Where table n lies was written before `now` says n, and is written again for
  * n + 2 only when `now` says n + 1 and that no key is left in n. A process maps a table when it first finds

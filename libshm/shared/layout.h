@@ -55,7 +55,7 @@ struct rl_geometry {
 	uint16_t huge_pages; /* 1: asked for, and each process maps so that they can be had */
 	uint16_t clustered;  /* 1: limits of it may be of a cluster */
 	uint32_t holders;
-	uint32_t reserves; /* sets of cells; 0: keys without a slot are not counted */
+	uint32_t reserves; /* sets of overflow counters; 0: keys without a slot are not counted */
 	uint32_t cells;    /* in each, a power of two; 0 with them */
 	uint32_t events;   /* entries of the ring of events; 0: none are told */
 	uint64_t buffer_ns;
@@ -115,10 +115,10 @@ struct rl_header {
 	uint32_t revision;       /* of the layout; it has a part in the signature, too */
 	/* A line that the sweeper writes. */
 	uint64_t heartbeat_ns __attribute__((aligned(64)));
-	uint64_t sweeper;     /* its pid, and in the upper half of which namespace */
-	uint64_t renewals_ns; /* until when the limits that were renewed are paid for: renew.c */
-	uint64_t
-		cluster_hosts; /* among which a capacity is divided where the store is away; 0: one */
+	uint64_t sweeper;        /* its pid, and in the upper half of which namespace */
+	uint64_t renewals_ns;    /* until when the limits that were renewed are paid for: renew.c */
+	uint64_t cluster_hosts;  /* among which a capacity is divided where the store is away; 0:
+	                            one */
 	uint64_t cluster_key[2]; /* from the cluster's secret; zeros: none is known */
 	uint64_t ring_asked;     /* the longest that a definition has not found; 0: none */
 	/* A line that decisions read and that is seldom written. */

@@ -2,7 +2,7 @@
 #ifndef RL_LAYOUT_ROWS_H
 #define RL_LAYOUT_ROWS_H
 
-/* The rows of rules and limits, and what else decisions look up: overrides, filters, automatic bans, the reserve. */
+/* The rows of rules and limits, and what else decisions look up: overrides, filters, automatic bans, the overflow area. */
 
 #include "shared/layout.h"
 
@@ -77,21 +77,21 @@ rl_row_incarnation(uint64_t flags)
 struct rl_limit_row {
 	struct rl_u128 identity;
 	struct rl_u128 quota[RL_BANKS];
-	uint64_t has_tiers;   /* 0: no request under it has had a capacity of its own, ever */
-	uint64_t oldest;      /* no key of an incarnation before this one is in the table */
-	uint64_t reserve_set; /* where its cells are, see reserve/sets.h */
-	uint64_t
-		denied_from; /* which of its rule's denials are its own: rule/denials.h; and the next: */
+	uint64_t has_tiers;    /* 0: no request under it has had a capacity of its own, ever */
+	uint64_t oldest;       /* no key of an incarnation before this one is in the table */
+	uint64_t overflow_set; /* where its overflow counters are, see overflow/sets.h */
+	uint64_t denied_from;  /* which of its rule's denials are its own: rule/denials.h; and the
+	                          next: */
 	uint64_t shadow_denied_from;
 	uint64_t spare[3];
 };
 
 /*
- * The reserve: a line, then sets and then cells. A set is { until, owner }, with the owner's
- * serial:24 from bit 30 on and a mark that there is one: see reserve/sets.h.
+ * The overflow area: a line, then sets and then overflow counters. A set is { until, owner }, with the owner's
+ * serial:24 from bit 30 on and a mark that there is one: see overflow/sets.h.
  */
-struct rl_reserve_head {
-	uint64_t until_ns; /* from then on no cell counts anything */
+struct rl_overflow_head {
+	uint64_t until_ns; /* from then on no overflow counter counts anything */
 	uint64_t spare[7];
 };
 
@@ -205,6 +205,6 @@ _Static_assert(offsetof(struct rl_limit_row, has_tiers) == 64, "the first is wha
 _Static_assert(sizeof(struct rl_override_slot) == 16, "four to a line");
 _Static_assert(sizeof(struct rl_filter_head) == 64, "a line");
 _Static_assert(sizeof(struct rl_auto_row) == 32, "two to a line");
-_Static_assert(sizeof(struct rl_reserve_head) == 64, "a line");
+_Static_assert(sizeof(struct rl_overflow_head) == 64, "a line");
 
 #endif

@@ -26,7 +26,7 @@ const struct doctor_check doctor_checks[] = {
 	{"clock", true, check_clock},
 	{"fill", true, check_fill},
 	{"full", true, check_full},
-	{"reserve", true, check_reserve},
+	{"reserve", true, check_overflow},
 	{"shares", true, check_shares},
 	{"rules", true, check_rules},
 	{"room", true, check_room},

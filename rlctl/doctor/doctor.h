@@ -96,7 +96,7 @@ void check_sweeper(struct doctor *doctor);
 void check_clock(struct doctor *doctor);
 void check_fill(struct doctor *doctor);
 void check_full(struct doctor *doctor);
-void check_reserve(struct doctor *doctor);
+void check_overflow(struct doctor *doctor);
 void check_shares(struct doctor *doctor);
 void check_rules(struct doctor *doctor);
 void check_room(struct doctor *doctor);

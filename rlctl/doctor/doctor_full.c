@@ -5,31 +5,31 @@
 #include <share/share.h>
 
 #include "base/counts.h"
-#include "base/reserve_view.h"
+#include "base/overflow_view.h"
 #include "base/rule.h"
 #include "doctor/doctor.h"
 #include "health/health.h"
 #include "text/duration.h"
 
-#define CELLS_FULL_HIGH 10 /* per cent: from here on it is felt */
-#define SHARE_HIGH 25      /* per cent */
-#define RULE_HIGH 50       /* per cent: one of two has that */
+#define OVERFLOW_FULL_HIGH 10 /* per cent: from here on it is felt */
+#define SHARE_HIGH 25         /* per cent */
+#define RULE_HIGH 50          /* per cent: one of two has that */
 
-/* A limit whose cells are full in such a number that its keys notice. */
+/* A limit whose overflow counters are full in such a number that its keys notice. */
 static void
-judge_cells(struct doctor *doctor, const struct rl_reserve_info *cells)
+judge_overflow(struct doctor *doctor, const struct rl_overflow_info *info)
 {
-	unsigned percent = share_percent(cells->cells_full, doctor->info.cells);
-	struct rule_text label = limit_label(doctor->rl, cells->rule, cells->limit);
+	unsigned percent = share_percent(info->cells_full, doctor->info.cells);
+	struct rule_text label = limit_label(doctor->rl, info->rule, info->limit);
 
-	if (percent <= CELLS_FULL_HIGH)
+	if (percent <= OVERFLOW_FULL_HIGH)
 		return;
 	doctor_say(doctor, DOCTOR_FINDING,
 	           "of its keys without a slot as many are denied, whatever they have used "
 	           "themselves",
-	           "%s: %u %% of its %" PRIu32 " cells are full, for %s at most", label.text,
-	           percent, doctor->info.cells,
-	           duration_format(cells->until_ns - doctor->now_ns).text);
+	           "%s: %u %% of its %" PRIu32 " overflow counters are full, for %s at most",
+	           label.text, percent, doctor->info.cells,
+	           duration_format(info->until_ns - doctor->now_ns).text);
 	doctor_mend_table(doctor, "");
 }
 
@@ -40,8 +40,10 @@ judge_sets(struct doctor *doctor, size_t count)
 	if (count < doctor->info.reserves)
 		return;
 	doctor_say(doctor, DOCTOR_FINDING,
-	           "a further limit has no cells: its keys without a slot are denied, with ENOSPC",
-	           "%zu limits have keys without a slot, and the segment has cells for %" PRIu32,
+	           "a further limit has no overflow counters: its keys without a slot are denied, "
+	           "with ENOSPC",
+	           "%zu limits have keys without a slot, and the segment has overflow counters for "
+	           "%" PRIu32,
 	           count, doctor->info.reserves);
 	doctor_mend_table(doctor, "");
 }
@@ -65,24 +67,25 @@ tell_denied(struct doctor *doctor, const struct rule_counts *rule)
 }
 
 void
-check_reserve(struct doctor *doctor)
+check_overflow(struct doctor *doctor)
 {
-	struct reserve_view view = reserve_view_read(doctor->rl, RL_ANY_RULE, doctor->now_ns);
+	struct overflow_view view = overflow_view_read(doctor->rl, RL_ANY_RULE, doctor->now_ns);
 	struct counts counts = counts_read(doctor->rl, RL_ANY_RULE);
 	size_t before = doctor->count;
 
 	for (size_t i = 0; i < view.count; i++)
-		judge_cells(doctor, &view.limits[i]);
+		judge_overflow(doctor, &view.limits[i]);
 	if (doctor->info.reserves > 0)
 		judge_sets(doctor, view.count);
 	for (size_t i = 0; i < counts.count; i++)
 		tell_denied(doctor, &counts.rules[i]);
 	if (doctor->count == before)
 		doctor_say(doctor, DOCTOR_OK, NULL,
-		           "%zu limits have keys without a slot, %" PRIu64 " cells are full",
+		           "%zu limits have keys without a slot, %" PRIu64
+		           " overflow counters are full",
 		           view.count, view.full);
 	counts_free(&counts);
-	reserve_view_free(&view);
+	overflow_view_free(&view);
 }
 
 /* Of a table with room, nobody takes anything away from others. */
@@ -119,7 +122,7 @@ judge_network(struct doctor *doctor, const struct shares *s)
 	const struct share_network *network = shares_network(s, s->addresses, SHARE_HIGH);
 
 	/* A few clients behind one address of an office are no flood. */
-	if (!network || network->keys * 100 <= s->used * CELLS_FULL_HIGH)
+	if (!network || network->keys * 100 <= s->used * OVERFLOW_FULL_HIGH)
 		return;
 	doctor_say(
 		doctor, DOCTOR_FINDING,

@@ -94,7 +94,7 @@ write_rules(const struct dump *dump)
 }
 
 static int
-add_cells(const struct rl_reserve_info *info, void *arg)
+add_overflow(const struct rl_overflow_info *info, void *arg)
 {
 	struct dump *dump = arg;
 
@@ -113,7 +113,7 @@ write_all(struct dump *dump)
 	if (interrupt_came())
 		return false;
 	write_bans(dump);
-	rl_reserve_walk(dump->rl, rl_now(dump->rl), add_cells, dump);
+	rl_overflow_walk(dump->rl, rl_now(dump->rl), add_overflow, dump);
 	output_json_line(dump->out.file, dump_end(&dump->totals));
 	return true;
 }
@@ -129,7 +129,8 @@ report(const struct context *context, const struct dump *dump)
 		         "and cannot be restored",
 		         dump->totals.unnamed);
 	if (dump->totals.cells > 0)
-		complain("dump: %" PRIu64 " cells count keys without a slot together: what they "
+		complain("dump: %" PRIu64
+		         " overflow counters count keys without a slot together: what they "
 		         "count is not in the dump",
 		         dump->totals.cells);
 	if (strcmp(dump->out.path, "-") == 0)

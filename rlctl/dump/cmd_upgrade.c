@@ -161,7 +161,8 @@ say_lost(const struct upgrade *u)
 		         "those that workers hold in the old segment",
 		         held);
 	if (restore->cells > 0)
-		complain("what %" PRIu64 " cells count of keys without a slot is not carried over",
+		complain("what %" PRIu64
+		         " overflow counters count of keys without a slot is not carried over",
 		         restore->cells);
 	if (left_out > 0)
 		complain("%" PRIu64 " counters and bans are not carried over", left_out);

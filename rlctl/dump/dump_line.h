@@ -13,7 +13,7 @@
  *	{"rl_dump_end":true,"entries":1,"unnamed":0,"bans":1,"cells":0}
  *
  * `size` is what the segment was made with, `boot_ns` the host's clock at `dumped_ns` (dump_size.h);
- * `define` is a rule, whatever was counted under it. `cells` is how many cells counted something: what
+ * `define` is a rule, whatever was counted under it. `cells` is how many overflow counters counted something: what
  * they count is of several keys, and not in the dump. An earlier dump has none of these.
  *
  * `shape` is the limit as it was, `moments` what counted of it, oldest first; `counters` is a space of

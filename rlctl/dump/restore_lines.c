@@ -92,7 +92,7 @@ charge_all(struct restore *restore, int rule, int limit, const struct rl_rule_in
 			return;
 		}
 		charged++;
-		in_cell += error == RL_RESTORED_IN_CELL;
+		in_cell += error == RL_RESTORED_IN_OVERFLOW;
 	}
 	restore->in_cells += in_cell > 0;
 	note(restore, charged > 0 ? RESTORED : EXPIRED, NULL, "");
@@ -296,7 +296,8 @@ restore_report(const struct restore *restore, bool is_text)
 			printf("%-13s %" PRIu64 "\n", outcome_names[i], restore->outcomes[i]);
 	}
 	if (is_text && restore->in_cells > 0)
-		printf("%" PRIu64 " of those restored went into cells, for the table is full\n",
+		printf("%" PRIu64
+		       " of those restored went into overflow counters, for the table is full\n",
 		       restore->in_cells);
 	json_put(root, "in_cells", json_count(restore->in_cells));
 	json_put(root, "cells", json_count(restore->cells));

@@ -114,7 +114,7 @@ explanation_free(struct explanation *explanation)
 }
 
 const struct rl_result *
-explanation_in_cell(const struct explanation *explanation, unsigned limit)
+explanation_in_overflow(const struct explanation *explanation, unsigned limit)
 {
 	const struct decision *decision = &explanation->decision;
 	const struct rl_result *result = &decision->results[limit];
@@ -126,7 +126,7 @@ bool
 explanation_has_anything(const struct explanation *explanation)
 {
 	for (unsigned i = 0; i < RL_LIMITS_MAX; i++)
-		if (explanation->counted[i].is_there || explanation_in_cell(explanation, i))
+		if (explanation->counted[i].is_there || explanation_in_overflow(explanation, i))
 			return true;
 	return explanation->active_bans.count > 0 || explanation->overrides.count > 0;
 }

@@ -47,7 +47,8 @@ void explanation_free(struct explanation *explanation);
 bool explanation_has_anything(const struct explanation *explanation);
 
 /* Is the key counted under a limit, but together with others, for it has no slot? NULL: no. */
-const struct rl_result *explanation_in_cell(const struct explanation *explanation, unsigned limit);
+const struct rl_result *explanation_in_overflow(const struct explanation *explanation,
+                                                unsigned limit);
 
 void explanation_print(FILE *out, struct rl *rl, const struct explanation *explanation);
 json_t *explanation_json(struct rl *rl, const struct explanation *explanation);

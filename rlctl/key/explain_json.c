@@ -48,9 +48,9 @@ json_counted(const struct rl_entry *entry)
 	return object;
 }
 
-/* The use of all keys without a slot that share the cell; null: the key has a slot, or nothing counts. */
+/* The use of all keys without a slot that share the overflow counter; null: the key has a slot, or nothing counts. */
 static json_t *
-json_in_cell(const struct rl_result *result)
+json_in_overflow(const struct rl_result *result)
 {
 	json_t *object;
 
@@ -77,7 +77,7 @@ json_limits(const struct explanation *x)
 		json_put(object, "shape", json_limit(&x->decision.info.limits[i]));
 		json_put(object, "counted",
 		         x->counted[i].is_there ? json_counted(&x->counted[i].entry) : json_null());
-		json_put(object, "in_cell", json_in_cell(explanation_in_cell(x, i)));
+		json_put(object, "in_cell", json_in_overflow(explanation_in_overflow(x, i)));
 		if (x->decision.info.limits[i].scope == RL_SCOPE_CLUSTER)
 			json_put(object, "cluster", lent_view_json(&x->counted[i].lent));
 		if (x->decision.info.limits[i].algorithm == RL_IN_FLIGHT)

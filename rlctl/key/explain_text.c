@@ -130,7 +130,7 @@ print_counter(FILE *out, struct rl *rl, const struct explanation *x)
 }
 
 static void
-print_in_cell(FILE *out, const struct rl_result *result)
+print_in_overflow(FILE *out, const struct rl_result *result)
 {
 	fprintf(out, "no slot      counted with others, %" PRIu32 " of %" PRIu32 "\n", result->used,
 	        result->limit);
@@ -143,7 +143,7 @@ static void
 print_limit(FILE *out, const struct explanation *x, unsigned i)
 {
 	const struct rl_rule_info *info = &x->decision.info;
-	const struct rl_result *in_cell = explanation_in_cell(x, i);
+	const struct rl_result *in_cell = explanation_in_overflow(x, i);
 
 	putc('\n', out);
 	if (info->limit_count > 1)
@@ -154,7 +154,7 @@ print_limit(FILE *out, const struct explanation *x, unsigned i)
 	if (x->counted[i].is_there)
 		print_counted(out, x, i);
 	else if (in_cell)
-		print_in_cell(out, in_cell);
+		print_in_overflow(out, in_cell);
 	else
 		fputs("nothing counted\n", out);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/reserve_view.h"
+#include "base/overflow_view.h"
 #include "base/rule.h"
 #include "base/width.h"
 #include "key/active_bans.h"
@@ -170,24 +170,24 @@ list_format_item(const struct item *found, void *arg)
 
 /* They are in no list, for nobody knows which they are. */
 static void
-tell_reserve(const struct list_format *form, const struct ranking *ranking)
+tell_overflow(const struct list_format *form, const struct ranking *ranking)
 {
-	struct reserve_view view = reserve_view_read(form->rl, ranking->rule, rl_now(form->rl));
-	char *line = reserve_view_line(form->rl, &view, LINE_COLUMNS);
+	struct overflow_view view = overflow_view_read(form->rl, ranking->rule, rl_now(form->rl));
+	char *line = overflow_view_line(form->rl, &view, LINE_COLUMNS);
 
 	if (line)
 		fprintf(stderr, "%s\n", line);
 	free(line);
-	reserve_view_free(&view);
+	overflow_view_free(&view);
 }
 
 static json_t *
-json_reserve(const struct list_format *form, const struct ranking *ranking)
+json_overflow(const struct list_format *form, const struct ranking *ranking)
 {
-	struct reserve_view view = reserve_view_read(form->rl, ranking->rule, rl_now(form->rl));
-	json_t *array = reserve_view_json(form->rl, &view);
+	struct overflow_view view = overflow_view_read(form->rl, ranking->rule, rl_now(form->rl));
+	json_t *array = overflow_view_json(form->rl, &view);
 
-	reserve_view_free(&view);
+	overflow_view_free(&view);
 	return array;
 }
 
@@ -204,7 +204,7 @@ end_lines(const struct list_format *form, const struct ranking *ranking)
 	if (ranking->cut > 0)
 		fprintf(stderr, "of %" PRIu64 " only the first bytes are kept, and matched\n",
 		        ranking->cut);
-	tell_reserve(form, ranking);
+	tell_overflow(form, ranking);
 }
 
 int
@@ -216,7 +216,7 @@ list_format_end(struct list_format *form, const struct ranking *ranking)
 	if (form->kind == LIST_JSON) {
 		output_json_close(stdout, form->count == 0);
 		output_json_member(stdout, "total", json_count(ranking->total));
-		output_json_member(stdout, "reserve", json_reserve(form, ranking));
+		output_json_member(stdout, "reserve", json_overflow(form, ranking));
 		output_json_end(stdout);
 	} else if (form->kind <= LIST_TSV) {
 		end_lines(form, ranking);

@@ -16,7 +16,7 @@
 #include "base/lease_view.h"
 #include "base/limit_view.h"
 #include "base/output.h"
-#include "base/reserve_view.h"
+#include "base/overflow_view.h"
 #include "base/rule.h"
 #include "base/sparkline.h"
 #include "base/user.h"
@@ -49,7 +49,7 @@ struct status {
 	struct rule_status *rules;
 	uint64_t totals[RL_COUNTERS];
 	struct rl *rl;
-	struct reserve_view reserve;
+	struct overflow_view reserve;
 	struct lease_view lease;
 };
 
@@ -97,7 +97,7 @@ collect(struct status *status, struct rl *rl)
 	rl_bans_walk(rl, status->now_ns, count_ban, status);
 	status->rl = rl;
 	status->lease = lease_view_read(rl, status->now_ns);
-	status->reserve = reserve_view_read(rl, RL_ANY_RULE, status->now_ns);
+	status->reserve = overflow_view_read(rl, RL_ANY_RULE, status->now_ns);
 }
 
 static struct id_text
@@ -166,36 +166,37 @@ print_huge_pages(const struct status *status)
 
 /* One limit that has keys without a slot. */
 static void
-print_cells(const struct status *status, const struct rl_reserve_info *cells)
+print_counters(const struct status *status, const struct rl_overflow_info *info)
 {
-	uint64_t left_ns = cells->until_ns - status->now_ns;
+	uint64_t left_ns = info->until_ns - status->now_ns;
 	char text[RL_NAME_MAX + 128];
 
 	snprintf(text, sizeof(text),
 	         "%s: %" PRIu32 " %s, %" PRIu32 " full, the fullest has %" PRIu32 " of %" PRIu32
 	         ", for %s",
-	         limit_label(status->rl, cells->rule, cells->limit).text, cells->cells_used,
-	         cells->cells_used == 1 ? "cell" : "cells", cells->cells_full, cells->used_most,
-	         cells->capacity, duration_format(left_ns).text);
+	         limit_label(status->rl, info->rule, info->limit).text, info->cells_used,
+	         info->cells_used == 1 ? "overflow counter" : "overflow counters", info->cells_full,
+	         info->used_most, info->capacity, duration_format(left_ns).text);
 	printf("%*s", RESERVE_COLUMN, "");
 	print_wrapped(text, RESERVE_COLUMN);
 }
 
 static void
-print_reserve(const struct status *status)
+print_overflow(const struct status *status)
 {
 	const struct rl_info *info = &status->info;
 	uint64_t until_ns = info->reserve_until_ns;
 
 	if (info->reserves == 0)
 		return;
-	printf("reserve    %" PRIu32 " x %" PRIu32 " cells, ", info->reserves, info->cells);
+	printf("reserve    %" PRIu32 " x %" PRIu32 " overflow counters, ", info->reserves,
+	       info->cells);
 	if (until_ns > status->now_ns)
 		printf("in use for %s\n", duration_format(until_ns - status->now_ns).text);
 	else
 		puts("not in use");
 	for (size_t i = 0; i < status->reserve.count; i++)
-		print_cells(status, &status->reserve.limits[i]);
+		print_counters(status, &status->reserve.limits[i]);
 }
 
 static void
@@ -233,7 +234,7 @@ print_segment(const struct status *status)
 	putchar('\n');
 	printf("key_bytes  %" PRIu32 "\n", info->key_bytes);
 	printf("on_full    %s\n", on_full_name(info->on_full));
-	print_reserve(status);
+	print_overflow(status);
 	print_huge_pages(status);
 	printf("buffer     %s\n", duration_format(info->buffer_ns).text);
 	printf("owner      %s\n", user_format(info->owner).text);
@@ -357,7 +358,7 @@ json_segment(const struct status *status)
 	json_put(object, "reserves", json_count(info->reserves));
 	json_put(object, "cells", json_count(info->cells));
 	json_put(object, "reserve_until_ns", json_count(info->reserve_until_ns));
-	json_put(object, "reserve", reserve_view_json(status->rl, &status->reserve));
+	json_put(object, "reserve", overflow_view_json(status->rl, &status->reserve));
 	json_put(object, "huge_pages", json_boolean(info->huge_pages));
 	json_put(object, "huge_bytes",
 	         status->has_huge_bytes ? json_count(status->huge_bytes) : json_null());
@@ -444,7 +445,7 @@ show(const struct context *context)
 		write_json(&status);
 	else
 		write_text(&status);
-	reserve_view_free(&status.reserve);
+	overflow_view_free(&status.reserve);
 	free(status.rules);
 	rl_close(rl);
 	return EXIT_YES;

@@ -147,7 +147,7 @@ write_json(const struct top_model *model)
 	json_put(root, "rules", json_rules(model));
 	json_put(root, "keys", json_keys(model));
 	json_put(root, "total", json_count(model->keys.total));
-	json_put(root, "reserve", reserve_view_json(model->rl, &model->reserve));
+	json_put(root, "reserve", overflow_view_json(model->rl, &model->reserve));
 	output_json(root);
 }
 

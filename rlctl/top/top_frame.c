@@ -75,10 +75,10 @@ add_rules(const struct top_model *model, const struct top_look *look, struct fra
 }
 
 static void
-add_reserve(const struct top_model *model, struct frame *frame)
+add_overflow(const struct top_model *model, struct frame *frame)
 {
 	size_t columns = frame->columns ? frame->columns : PLAIN_COLUMNS;
-	char *line = reserve_view_line(model->rl, &model->reserve, columns);
+	char *line = overflow_view_line(model->rl, &model->reserve, columns);
 
 	if (line)
 		frame_add(frame, model->reserve.full > 0 ? STYLE_ALARM : STYLE_PLAIN, "%s", line);
@@ -133,7 +133,7 @@ top_frame(const struct top_model *model, const struct top_look *look, size_t *fi
 
 	add_title(model, look, frame);
 	add_rules(model, look, frame);
-	add_reserve(model, frame);
+	add_overflow(model, frame);
 	frame_add(frame, STYLE_PLAIN, " ");
 	frame_add(frame, STYLE_HEAD, "%9s/%-9s %-7s %7s %6s %5s  %s", "used", "limit", "state",
 	          "retry", "denied", "/s", "rule  key");

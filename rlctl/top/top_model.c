@@ -27,7 +27,7 @@ top_model_free(struct top_model *model)
 {
 	counts_free(&model->before);
 	ranking_free(&model->keys);
-	reserve_view_free(&model->reserve);
+	overflow_view_free(&model->reserve);
 	free(model->rules);
 }
 
@@ -136,8 +136,8 @@ top_model_look(struct top_model *model)
 	model->fill = rl_fill(model->rl);
 	model->bans = 0;
 	rl_bans_walk(model->rl, rl_now(model->rl), count_ban, &model->bans);
-	reserve_view_free(&model->reserve);
-	model->reserve = reserve_view_read(model->rl, model->keys.rule, rl_now(model->rl));
+	overflow_view_free(&model->reserve);
+	model->reserve = overflow_view_read(model->rl, model->keys.rule, rl_now(model->rl));
 	end_ns = monotonic_ns();
 	model->next_look_ns = end_ns + (end_ns - start_ns) * (LOOK_SHARE - 1);
 }

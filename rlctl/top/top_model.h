@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "base/counts.h"
-#include "base/reserve_view.h"
+#include "base/overflow_view.h"
 #include "key/ranking.h"
 
 #define TOP_KEYS_MAX 200 /* that can be selected */
@@ -38,7 +38,7 @@ struct top_model {
 	size_t rule_count;
 
 	struct ranking keys; /* order and match are the caller's to set */
-	struct reserve_view reserve;
+	struct overflow_view reserve;
 	uint64_t next_look_ns;
 };
 

@@ -25,7 +25,8 @@ tell_restored(const char *path, const struct counters_restored *restored)
 	         path, restored->restored, restored->expired, restored->homeless);
 	if (restored->in_cells > 0)
 		log_line(LOG_NOTICE,
-		         "%s: %" PRIu64 " of those restored went into cells, for the table is full",
+		         "%s: %" PRIu64
+		         " of those restored went into overflow counters, for the table is full",
 		         path, restored->in_cells);
 	if (restored->failed > 0)
 		log_line(LOG_WARNING, "%s: %" PRIu64 " counters are not restored: %s", path,

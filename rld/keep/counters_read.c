@@ -171,7 +171,7 @@ read_home(struct reading *r)
 	return r->is_bad ? NULL : &r->homes[index];
 }
 
-/* 0: it does not count any more; 1 a slot counts it, 2 a cell; or -errno. */
+/* 0: it does not count any more; 1 a slot counts it, 2 an overflow counter; or -errno. */
 static int
 read_charge(struct reading *r, const struct home *home)
 {
@@ -186,7 +186,7 @@ read_charge(struct reading *r, const struct home *home)
 	error = restore_charge(r->rl, home->rule, home->limit, &r->whole, &entry, r->now_ns);
 	if (error < 0)
 		return error;
-	return error == RL_RESTORED_IN_CELL ? 2 : 1;
+	return error == RL_RESTORED_IN_OVERFLOW ? 2 : 1;
 }
 
 static void

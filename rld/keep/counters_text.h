@@ -47,8 +47,8 @@ enum counters_text_kind counters_text_check(const char *text, size_t len, uint64
 /* The outcome of the keys of a text. */
 struct counters_restored {
 	uint64_t restored, expired;
-	uint64_t
-		in_cells; /* of those restored: the table is full, and cells count them with others */
+	uint64_t in_cells; /* of those restored: the table is full, and overflow counters count them
+	                      with others */
 	uint64_t homeless; /* no rule of that name is there, or it has no limit of that shape */
 	uint64_t failed;   /* the segment has no room, say; the last reason is */
 	int error;

@@ -124,7 +124,8 @@ bench_fill(struct bench *bench)
 		{"evict", "no slot left: a new key evicts the least used", &table[STEPS].walk},
 		{"deny", "no slot left: a new key is denied, as on_full says",
 	         &table[STEPS - 1].walk},
-		{"cell", "no slot left: a new key is counted in a cell", &table[STEPS + 1].walk},
+		{"overflow", "no slot left: a new key is counted in an overflow counter",
+	         &table[STEPS + 1].walk},
 		{"fold", "no slot left: a key of another rule gives way", &others},
 	};
 

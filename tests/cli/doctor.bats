@@ -289,35 +289,35 @@ elsewhere_as_nobody() {
 	finds full finding 'the table was full: '
 }
 
-# 16 slots, all used, and one cell for the keys of a limit that have none; of both rules a network has most.
+# 16 slots, all used, and one overflow counter for the keys of a limit that have none; of both rules a network has most.
 flooded() {
 	export FILL_KEYS=1 FILL_CELLS=1
 	fill other 20 $month_ms 0 203.0.113.{1..4}=1
 	fill web 20 $month_ms 0 203.0.113.{1..9}=1 user:{1..3}=1
 }
 
-@test "doctor: keys without a slot, whose cells are full, and how many are denied" {
+@test "doctor: keys without a slot, whose overflow counters are full, and how many are denied" {
 	flooded
 	on doctor --json
 	finds reserve ok '0 limits have keys without a slot'
 	fill web 20 $month_ms 0 stranger=19
 	on doctor --json
 	conforms doctor
-	finds reserve ok '1 limits have keys without a slot, 0 cells are full'
+	finds reserve ok '1 limits have keys without a slot, 0 overflow counters are full'
 	fill web 20 $month_ms 0 stranger=5
 	on doctor --json
 	exits 1
 	conforms doctor
-	finds reserve finding 'web: 100 % of its 1 cells are full, for '
+	finds reserve finding 'web: 100 % of its 1 overflow counters are full, for '
 	finds reserve note 'rule web: of 24 decisions for keys without a slot, 16 % were denied'
 	jq -e '.checks[] | select(.level == "finding" and .check == "reserve") | .mend | contains(" resize --keys ")' <<<"$output"
 }
 
-@test "doctor: more limits have keys without a slot than there are cells for" {
+@test "doctor: more limits have keys without a slot than there are overflow counters for" {
 	export FILL_KEYS=1 FILL_CELLS=1 FILL_RESERVES=1
 	fill web 20 $month_ms 0 user:{1..16}=1 stranger=1
 	on doctor --json
-	finds reserve finding '1 limits have keys without a slot, and the segment has cells for 1'
+	finds reserve finding '1 limits have keys without a slot, and the segment has overflow counters for 1'
 }
 
 @test "doctor: who takes a full table, and what ends it" {

@@ -13,7 +13,7 @@ teardown() {
 	segment_teardown
 }
 
-# 16 slots, all used by keys of 'web', and one cell for the rest of a limit.
+# 16 slots, all used by keys of 'web', and one overflow counter for the rest of a limit.
 full() {
 	FILL_KEYS=1 FILL_CELLS=1 fill web 20 $month_ms 0 user:{1..16}=1
 }
@@ -26,7 +26,7 @@ more() {
 @test "full: while every key has a slot, nobody says otherwise" {
 	full
 	on status
-	says_line 'reserve    16 x 1 cells, not in use'
+	says_line 'reserve    16 x 1 overflow counters, not in use'
 	on list
 	grep -q '^16 live keys$' <<<"$stderr"
 	[ "$(grep -c 'without a slot' <<<"$stderr")" -eq 0 ]
@@ -42,15 +42,15 @@ more() {
 	full
 	more stranger=17
 	on status
-	grep -qE '^reserve    16 x 1 cells, in use for [0-9]+d' <<<"$output"
-	grep -qE '^             web: 1 cell, 0 full, the fullest has 17 of 20, for [0-9]+d' <<<"$output"
+	grep -qE '^reserve    16 x 1 overflow counters, in use for [0-9]+d' <<<"$output"
+	grep -qE '^             web: 1 overflow counter, 0 full, the fullest has 17 of 20, for [0-9]+d' <<<"$output"
 	on status --json
 	conforms status
 	jq -e '.segment.reserve | length == 1 and .[0].rule == "web" and .[0].number == 1 and
 		.[0].cells_used == 1 and .[0].cells_full == 0 and .[0].used_most == 17 and .[0].capacity == 20' <<<"$output"
 	more stranger=3
 	on status
-	says 'web: 1 cell, 1 full, the fullest has 20 of 20'
+	says 'web: 1 overflow counter, 1 full, the fullest has 20 of 20'
 }
 
 @test "full: get explains a key without a slot, and spends nothing" {
@@ -79,7 +79,7 @@ more() {
 	says 'retry after at most '
 }
 
-@test "full: get of a key that has its slot says nothing of cells" {
+@test "full: get of a key that has its slot says nothing of overflow counters" {
 	full
 	more stranger=17
 	on get web user:1
@@ -93,7 +93,7 @@ more() {
 	more stranger=20
 	on list
 	exits 0
-	complains 'keys without a slot: 1 cell, 1 full, of web'
+	complains 'keys without a slot: 1 overflow counter, 1 full, of web'
 	[ "$(grep -c '' <<<"$output")" -eq 17 ]
 	on list --no-header
 	[ -z "$stderr" ]
@@ -101,7 +101,7 @@ more() {
 	conforms list
 	jq -e '.reserve[0].cells_full == 1' <<<"$output"
 	on top --interval 100ms
-	says_line 'keys without a slot: 1 cell, 1 full, of web'
+	says_line 'keys without a slot: 1 overflow counter, 1 full, of web'
 	on top --interval 100ms --json
 	conforms top
 	jq -e '.reserve[0].rule == "web"' <<<"$output"
@@ -125,7 +125,7 @@ more() {
 	[ "$(grep -c 'web' <<<"$stderr")" -eq 0 ]
 }
 
-@test "full: what is restored into cells is restored, and said to be there" {
+@test "full: what is restored into overflow counters is restored, and said to be there" {
 	fill web 20 $month_ms 0 user:{1..40}=5
 	"$RLCTL" -s "$segment" dump - >"$BATS_TEST_TMPDIR/dump"
 	"$RLCTL" -s "$segment" unlink --yes
@@ -136,5 +136,5 @@ more() {
 	has restored=40 failed=0
 	[ "$(jq .in_cells <<<"$output")" -ge 24 ]
 	on restore "$BATS_TEST_TMPDIR/dump"
-	says 'of those restored went into cells, for the table is full'
+	says 'of those restored went into overflow counters, for the table is full'
 }

@@ -338,11 +338,11 @@ configured_before() {
 	wait "${workers[0]}"
 }
 
-@test "upgrade: what cells count is not carried over, which is said" {
+@test "upgrade: what overflow counters count is not carried over, which is said" {
 	FILL_KEYS=16 FILL_CELLS=16 old_fill login 50 $month_ms 1 $(seq -f 'key%g=1' 200)
 	upgrade --json
 	exits 2
-	complains 'cells count of keys without a slot is not carried over'
+	complains 'overflow counters count of keys without a slot is not carried over'
 	upgrade --yes --json
 	exits 1
 	[ "$(jq .cells <<<"$output")" -gt 0 ]

@@ -14,7 +14,7 @@
  * - of users, by what the policy has admitted. A request that the policy admits and this one does
  *   not was forgotten something: in percent of all requests.
  *
- * The full scale has 32,768 places and 16,384 cells a limit, the reduced one, and its users and
+ * The full scale has 32,768 places and 16,384 overflow counters a limit, the reduced one, and its users and
  * rates, an eighth of them.
  */
 #include <err.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keys without a place share a cell: what a stranger, a claimer, an evictor and a helper do, each step one
+ * Keys without a place share an overflow counter: what a stranger, a claimer, an evictor and a helper do, each step one
  * access to one shared word, in every order. The tags are those of table.pml, with claim, resolve and retire as
  * there; of ring.pml it has freeze and close, with the closed sub-buckets in the word (that the ring beside it is
- * as good is shown there). All keys are of one limit and of one cell; a sub-bucket is the unit of time.
+ * as good is shown there). All keys are of one limit and of one overflow counter; a sub-bucket is the unit of time.
  *
  *	USERS     processes that ask for key 0, once
  *	OTHERS    the same for key 1
@@ -13,20 +13,20 @@
  *	SLOTS     where both keys may live
  *	GENS      a slot is claimed only while its gen is below
  *	CAP       capacity
- *	CELL_CAP  of the cell: of a cluster's limit it is what is admitted without a share, and a slot has
+ *	OVERFLOW_CAP  of the overflow counter: of a cluster's limit it is what is admitted without a share, and a slot has
  *	          as much more as its share; that there may be less of it only denies
- *	SHARES    a process that lends changes shares so often: a slot admits CELL_CAP and its share, and all shares, those
- *	          of incarnations before, too, are at most CAP - CELL_CAP. None is given back but by who lends
- *	T         the clock runs from FIRST to T; N sub-buckets are an epoch of the cell
- *	FOLDS     the cell counts its folds modulo this
+ *	SHARES    a process that lends changes shares so often: a slot admits OVERFLOW_CAP and its share, and all shares, those
+ *	          of incarnations before, too, are at most CAP - OVERFLOW_CAP. None is given back but by who lends
+ *	T         the clock runs from FIRST to T; N sub-buckets are an epoch of the overflow counter
+ *	FOLDS     the overflow counter counts its folds modulo this
  *	UNTIL     the word `until` is modelled: before it no carry can be left out
  *
- *	cell      epoch E | cur | prev | incarnation | folds
- *	stranger  reads the cell; CAS: cur + 1; reads the tags; reads folds again. LIVE or LEAVING, or another
+ *	overflow  epoch E | cur | prev | incarnation | folds
+ *	stranger  reads the overflow counter; CAS: cur + 1; reads the tags; reads folds again. LIVE or LEAVING, or another
  *	          number of folds: again, and its charge stays
- *	evictor   reads the state; CAS of the cell: the larger of both, by component, folds + 1; CAS of
+ *	evictor   reads the state; CAS of the overflow counter: the larger of both, by component, folds + 1; CAS of
  *	          the state as it was read to DEAD; frees the tag
- *	carry     the first charge of a slot, its tag LIVE: reads the cell, and begins with what it says
+ *	carry     the first charge of a slot, its tag LIVE: reads the overflow counter, and begins with what it says
  *	               cur = prev = 0   in max(now, E * N)
  *	               cur = 0          frozen {E * N - 1, cur = prev, jump = 1}, which anyone closes
  *	               cur > 0          {(E + 1) * N - 1, cur + prev}: as late as any of it may be
@@ -38,7 +38,7 @@
  *
  * What is checked at each admission: of its key, no N + 1 sub-buckets in a row hold more than CAP. Where one is counted
  * (`at`) is not what the implementation says, but the latest of: its own clock, the newest of its key, and the
- * sub-bucket to which another's clock has brought the slot or the cell that it is counted in.
+ * sub-bucket to which another's clock has brought the slot or the overflow counter that it is counted in.
  */
 
 #ifndef USERS
@@ -65,8 +65,8 @@
 #ifndef CAP
 #define CAP 1
 #endif
-#ifndef CELL_CAP
-#define CELL_CAP CAP
+#ifndef OVERFLOW_CAP
+#define OVERFLOW_CAP CAP
 #endif
 #ifndef FIRST
 #define FIRST 2
@@ -109,7 +109,7 @@
 #ifdef SHARES
 #define SHARE(s) ((s) >> 15 & 3) /* above the epoch */
 #define IS_OWN(s) (STATE_GEN(s) == GEN(mine))
-#define ROOM(s) (CELL_CAP + (IS_OWN(s) -> SHARE(s) : 0))
+#define ROOM(s) (OVERFLOW_CAP + (IS_OWN(s) -> SHARE(s) : 0))
 #define KEPT(s) (IS_OWN(s) -> (s) & 3 << 15 : 0)
 #else
 #define ROOM(s) CAP
@@ -117,24 +117,24 @@
 #endif
 #define USED_AT(s, t) /* t > EPOCH(s) */ ((t) - EPOCH(s) == 1 -> CUR(s) + ONE(s) : ((t) - EPOCH(s) == 2 -> CUR(s) : 0))
 
-/* Cell: folds | incarnation | prev | cur | epoch. */
-#define CELL(epoch, cur, prev, inc, folds) \
+/* Overflow counter: folds | incarnation | prev | cur | epoch. */
+#define OVERFLOW(epoch, cur, prev, inc, folds) \
 	((epoch) | (cur) << 3 | (prev) << 5 | (inc) << 7 | (folds) << 8)
-#define CELL_E(c) ((c) & 7)
-#define CELL_CUR(c) ((c) >> 3 & 3)
-#define CELL_PREV(c) ((c) >> 5 & 3)
-#define CELL_INC(c) ((c) >> 7 & 1)
-#define CELL_FOLDS(c) ((c) >> 8)
+#define OVERFLOW_E(c) ((c) & 7)
+#define OVERFLOW_CUR(c) ((c) >> 3 & 3)
+#define OVERFLOW_PREV(c) ((c) >> 5 & 3)
+#define OVERFLOW_INC(c) ((c) >> 7 & 1)
+#define OVERFLOW_FOLDS(c) ((c) >> 8)
 
 /* As a request sees it whose clock says `t`: never an epoch that is over. */
-#define SEEN_E(c, t) (CELL_E(c) > (t) / N -> CELL_E(c) : (t) / N)
-#define SEEN_CUR(c, t, inc) (CELL_INC(c) != (inc) || CELL_E(c) < (t) / N -> 0 : CELL_CUR(c))
-#define SEEN_PREV(c, t, inc) (CELL_INC(c) != (inc) -> 0 : \
-	(CELL_E(c) >= (t) / N -> CELL_PREV(c) : (CELL_E(c) + 1 == (t) / N -> CELL_CUR(c) : 0)))
+#define SEEN_E(c, t) (OVERFLOW_E(c) > (t) / N -> OVERFLOW_E(c) : (t) / N)
+#define SEEN_CUR(c, t, inc) (OVERFLOW_INC(c) != (inc) || OVERFLOW_E(c) < (t) / N -> 0 : OVERFLOW_CUR(c))
+#define SEEN_PREV(c, t, inc) (OVERFLOW_INC(c) != (inc) -> 0 : \
+	(OVERFLOW_E(c) >= (t) / N -> OVERFLOW_PREV(c) : (OVERFLOW_E(c) + 1 == (t) / N -> OVERFLOW_CUR(c) : 0)))
 
 byte tags[SLOTS];
 int states[SLOTS];
-int cell;
+int overflow;
 byte row;
 byte clock = FIRST;
 #ifdef UNTIL
@@ -144,7 +144,7 @@ byte until;
 /* Not part of the protocol. */
 byte admitted[(RENEWERS + 1) * 2 * (T + 1)];
 byte newest[(RENEWERS + 1) * 2];
-byte slot_is_at[SLOTS], cell_is_at; /* the latest clock that brought it on */
+byte slot_is_at[SLOTS], overflow_is_at; /* the latest clock that brought it on */
 
 #ifdef SOLO
 byte survivor = NOBODY;
@@ -257,18 +257,18 @@ look:
 		fi
 	}
 
-	/* No place: what does the cell say? */
+	/* No place: what does the overflow counter say? */
 	atomic {
 		STEP;
-		w = cell;
+		w = overflow;
 		if
 #ifndef OLDER_ROW_WRITES
-		:: CELL_INC(w) > key / 2 -> AGAIN(begin) /* the row is another by now */
+		:: OVERFLOW_INC(w) > key / 2 -> AGAIN(begin) /* the row is another by now */
 #endif
 		:: else
 		fi;
 		if
-		:: SEEN_CUR(w, t, key / 2) + SEEN_PREV(w, t, key / 2) + 1 > CELL_CAP -> ALL_OVER
+		:: SEEN_CUR(w, t, key / 2) + SEEN_PREV(w, t, key / 2) + 1 > OVERFLOW_CAP -> ALL_OVER
 		:: else
 		fi;
 		if
@@ -290,13 +290,13 @@ stranger:
 	atomic {
 		STEP;
 		if
-		:: cell != w -> AGAIN(look)
+		:: overflow != w -> AGAIN(look)
 		:: else
 		fi;
-		cell_is_at = MAX(cell_is_at, (t / N > CELL_E(w) -> t / N * N : 0));
-		when = MAX(cell_is_at, MAX(t, newest[key]));
-		cell = CELL(SEEN_E(w, t), SEEN_CUR(w, t, key / 2) + 1, SEEN_PREV(w, t, key / 2), key / 2,
-			CELL_FOLDS(w));
+		overflow_is_at = MAX(overflow_is_at, (t / N > OVERFLOW_E(w) -> t / N * N : 0));
+		when = MAX(overflow_is_at, MAX(t, newest[key]));
+		overflow = OVERFLOW(SEEN_E(w, t), SEEN_CUR(w, t, key / 2) + 1, SEEN_PREV(w, t, key / 2), key / 2,
+			OVERFLOW_FOLDS(w));
 #ifdef NO_RECHECK
 		goto recheck_folds
 #endif
@@ -325,10 +325,10 @@ recheck_folds:
 		STEP;
 		if
 #ifndef NO_FOLDS
-		:: CELL_FOLDS(cell) != CELL_FOLDS(w) -> AGAIN(look)
+		:: OVERFLOW_FOLDS(overflow) != OVERFLOW_FOLDS(w) -> AGAIN(look)
 #endif
 #ifndef RECHECK_FOLDS_ALONE
-		:: CELL_INC(cell) != key / 2 -> AGAIN(begin) /* since then nothing is folded for the old row */
+		:: OVERFLOW_INC(overflow) != key / 2 -> AGAIN(begin) /* since then nothing is folded for the old row */
 #endif
 		:: else
 		fi;
@@ -471,18 +471,18 @@ look_again:
 	atomic {
 		STEP;
 		if
-		:: until <= t -> w = CELL(0, 0, 0, key / 2, 0); goto carried
+		:: until <= t -> w = OVERFLOW(0, 0, 0, key / 2, 0); goto carried
 		:: else
 		fi
 	}
 #endif
 	atomic {
 		STEP;
-		w = cell;
-		when = cell_is_at;
+		w = overflow;
+		when = overflow_is_at;
 		if
 #ifndef OLDER_ROW_WRITES
-		:: CELL_INC(w) > key / 2 -> AGAIN(begin)
+		:: OVERFLOW_INC(w) > key / 2 -> AGAIN(begin)
 #endif
 		:: else
 		fi
@@ -491,10 +491,10 @@ carried:
 	atomic {
 		STEP;
 #ifdef NO_CARRY
-		w = CELL(0, 0, 0, key / 2, 0);
+		w = OVERFLOW(0, 0, 0, key / 2, 0);
 #endif
 #ifdef CARRY_WITHOUT_PREV
-		w = CELL(SEEN_E(w, t), SEEN_CUR(w, t, key / 2), 0, key / 2, 0);
+		w = OVERFLOW(SEEN_E(w, t), SEEN_CUR(w, t, key / 2), 0, key / 2, 0);
 #endif
 		if
 		:: SEEN_CUR(w, t, key / 2) + SEEN_PREV(w, t, key / 2) + 1 > ROOM(seen) -> ALL_OVER
@@ -549,7 +549,7 @@ end:
 	skip
 }
 
-/* Which sub-buckets of `seen` are of the cell's epoch `e`, and which of the one before. */
+/* Which sub-buckets of `seen` are of the overflow counter's epoch `e`, and which of the one before. */
 hidden byte e, cu, pr;
 
 inline component(epoch, count)
@@ -561,12 +561,12 @@ inline component(epoch, count)
 	fi
 }
 
-inline fold_cell()
+inline fold_overflow()
 {
 	d_step {
 		cu = 0;
 		pr = 0;
-		e = MAX(CELL_E(w), NEWEST(seen) / N);
+		e = MAX(OVERFLOW_E(w), NEWEST(seen) / N);
 		component(EPOCH(seen), CUR(seen));
 		if
 		:: JUMP(seen) <= 1 && EPOCH(seen) >= 1 -> component(EPOCH(seen) - 1, ONE(seen))
@@ -586,11 +586,11 @@ inline fold_cell()
 #endif
 		x = SEEN_CUR(w, e * N, KEY(mine) / 2);
 		sum = SEEN_PREV(w, e * N, KEY(mine) / 2);
-		cell_is_at = MAX(cell_is_at, when);
+		overflow_is_at = MAX(overflow_is_at, when);
 #ifdef FOLD_UNCOUNTED
-		cell = CELL(e, MAX(x, cu), MAX(sum, pr), KEY(mine) / 2, CELL_FOLDS(w))
+		overflow = OVERFLOW(e, MAX(x, cu), MAX(sum, pr), KEY(mine) / 2, OVERFLOW_FOLDS(w))
 #else
-		cell = CELL(e, MAX(x, cu), MAX(sum, pr), KEY(mine) / 2, (CELL_FOLDS(w) + 1) % FOLDS)
+		overflow = OVERFLOW(e, MAX(x, cu), MAX(sum, pr), KEY(mine) / 2, (OVERFLOW_FOLDS(w) + 1) % FOLDS)
 #endif
 	}
 }
@@ -644,10 +644,10 @@ state:
 fold:
 	atomic {
 		STEP;
-		w = cell;
+		w = overflow;
 		if
 #ifndef OLDER_ROW_WRITES
-		:: CELL_INC(w) > KEY(mine) / 2 -> w = 0; when = 0; goto retire /* it was left behind */
+		:: OVERFLOW_INC(w) > KEY(mine) / 2 -> w = 0; when = 0; goto retire /* it was left behind */
 #endif
 		:: else
 		fi
@@ -655,10 +655,10 @@ fold:
 	atomic {
 		STEP;
 		if
-		:: cell != w -> w = 0; goto fold
+		:: overflow != w -> w = 0; goto fold
 		:: else
 		fi;
-		fold_cell();
+		fold_overflow();
 		w = 0
 	}
 #ifdef RETIRE_THEN_FOLD
@@ -726,7 +726,7 @@ end:
 }
 
 #ifdef SHARES
-byte pool = CAP - CELL_CAP; /* what the store has */
+byte pool = CAP - OVERFLOW_CAP; /* what the store has */
 
 proctype lender() ALIVE
 {
@@ -767,13 +767,13 @@ pick:
 	atomic {
 		STEP;
 #ifdef LEND_WITHOUT_CARRY
-		w = CELL(0, 0, 0, inc, 0);
+		w = OVERFLOW(0, 0, 0, inc, 0);
 #else
-		w = cell;
+		w = overflow;
 #endif
-		when = cell_is_at;
+		when = overflow_is_at;
 		if
-		:: CELL_INC(w) > inc -> goto end
+		:: OVERFLOW_INC(w) > inc -> goto end
 		:: else
 		fi
 	}

@@ -3,7 +3,7 @@
 #
 # Explore the models of the lock-free protocols: table.pml (libshm/table/table.c), ring.pml
 # (libshm/algorithm/ring.h, libshm/algorithm/window.c), in_flight.pml (libshm/holder/holder.c, and
-# totals in flight), flood.pml (keys without a slot, which share a cell), share.pml (a store that lends
+# totals in flight), flood.pml (keys without a slot, which share an overflow counter), share.pml (a store that lends
 # capacity to hosts), lease.pml (the one lease of a segment's shares) and move.pml (libshm/move/move.c: a key on its way
 # from one table to another).
 #
@@ -357,9 +357,9 @@ flood_check() {
 	holds 'two slots'              flood -DSLOTS=2
 	holds 'a sleeper'              flood -DSLEEPERS=1
 	holds 'a renewal'              flood -DRENEWERS=1
-	holds 'a cell that admits less' flood -DCAP=2 -DCELL_CAP=1 -DFIRST=3 -DT=4
+	holds 'a overflow counter that admits less' flood -DCAP=2 -DOVERFLOW_CAP=1 -DFIRST=3 -DT=4
 	holds 'all but one killed'     flood -DSOLO=25
-	holds 'a share'                flood -DCAP=2 -DCELL_CAP=1 -DSHARES=1
+	holds 'a share'                flood -DCAP=2 -DOVERFLOW_CAP=1 -DSHARES=1
 }
 
 flood_mutants() {
@@ -373,7 +373,7 @@ flood_mutants() {
 	caught UNTIL_NOT_BY_FOLD flood -DSLOTS=2 -DUNTIL -DUNTIL_NOT_BY_FOLD
 	caught RECHECK_LIVE_ALONE flood -DSLEEPERS=1 -DRECHECK_LIVE_ALONE
 	caught 'too few steps' flood -DSOLO=10
-	# A stranger that sleeps through as many folds as the cell can count.
+	# A stranger that sleeps through as many folds as the overflow counter can count.
 	caught 'folds modulo 2' flood -DEVICTORS=2 -DFOLDS=2
 }
 
@@ -387,12 +387,12 @@ flood_torture() {
 	holds 'two slots, longer'      flood -DSLOTS=2 -DT=3 -DUNTIL
 	holds 'two slots, two keys'    flood -DSLOTS=2 -DOTHERS=1
 	holds 'all but one killed, two slots' flood -DSLOTS=2 -DSOLO=25
-	holds 'a share, three users'   flood -DUSERS=3 -DCAP=2 -DCELL_CAP=1 -DSHARES=1
-	caught 'a share, NO_CARRY' flood -DUSERS=3 -DCAP=2 -DCELL_CAP=1 -DSHARES=1 -DNO_CARRY
+	holds 'a share, three users'   flood -DUSERS=3 -DCAP=2 -DOVERFLOW_CAP=1 -DSHARES=1
+	caught 'a share, NO_CARRY' flood -DUSERS=3 -DCAP=2 -DOVERFLOW_CAP=1 -DSHARES=1 -DNO_CARRY
 	# These take three users, and two epochs or a renewal.
 	caught CARRY_AT_OWN_TIME flood -DUSERS=3 -DEVICTORS=0 -DCAP=2 -DT=5 -DCARRY_AT_OWN_TIME
 	caught OLDER_ROW_WRITES flood -DUSERS=3 -DRENEWERS=1 -DOLDER_ROW_WRITES
-	caught LEND_WITHOUT_CARRY flood -DUSERS=3 -DCAP=2 -DCELL_CAP=1 -DSHARES=1 -DLEND_WITHOUT_CARRY
+	caught LEND_WITHOUT_CARRY flood -DUSERS=3 -DCAP=2 -DOVERFLOW_CAP=1 -DSHARES=1 -DLEND_WITHOUT_CARRY
 	caught RECHECK_FOLDS_ALONE flood -DUSERS=3 -DRENEWERS=1 -DRECHECK_FOLDS_ALONE
 }
 

@@ -245,11 +245,12 @@ test_a_charge_beside_a_change(void **state)
 	}
 }
 
-/* ---- a key that its cell counts ---- */
+/* ---- a key that its overflow counter counts ---- */
 
 #define FILLERS 200
-#define MUCH 400               /* what is blind, more than all fillers use */
-#define EPOCH (T0 + RL_SECOND) /* of its cell the next, in which what was charged counts still */
+#define MUCH 400 /* what is blind, more than all fillers use */
+/* of its overflow counter the next, in which what was charged counts still */
+#define EPOCH (T0 + RL_SECOND)
 #define LATE (EPOCH - RL_SECOND / 8)
 #define EARLY    \
 	(EPOCH - \

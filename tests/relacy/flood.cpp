@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A key without a place, on weak memory: one process charges it to the cell that it shares with others (a
- * stranger), one gives it a place and charges that, with what the cell says carried over (a claimer), one takes a
- * place from it again and folds what it counted into the cell (an evictor). The table is table.c; the cell is a
+ * A key without a place, on weak memory: one process charges it to the overflow counter that it shares with others (a
+ * stranger), one gives it a place and charges that, with what the overflow counter says carried over (a claimer), one takes a
+ * place from it again and folds what it counted into the overflow counter (an evictor). The table is table.c; the overflow counter is a
  * word of 16 bytes beside it. However they meet, no more than one is admitted.
  *
- *	stranger   CAS16 of the cell     fence    reads the tags: LIVE or LEAVING? Then again
- *	claimer    CAS of the tag: LIVE  fence    reads the cell, before the slot's first charge
+ *	stranger   CAS16 of the counter  fence    reads the tags: LIVE or LEAVING? Then again
+ *	claimer    CAS of the tag: LIVE  fence    reads the counter, before the slot's first charge
  *
- * One of the two sees the other's step. The evictor folds by a CAS16 of the cell, which counts folds,
+ * One of the two sees the other's step. The evictor folds by a CAS16 of the overflow counter, which counts folds,
  * before the slot's state is DEAD and its tag free: so a stranger that finds the tag free again reads that number
  * anew. Broken:
  *	no-stranger-fence, no-claimer-fence: one of the two is left out, or
@@ -24,11 +24,11 @@
 #define CAPACITY 1
 #define CHARGE (UINT64_C(1) << RL_STATE_EPOCH_BITS)
 #define TRIES_MAX 20
-#define CELL_WORD 56 /* behind the table */
+#define OVERFLOW_WORD 56 /* behind the table */
 
 static const struct rl_candidates candidates = {{0, RL_BUCKET_SLOTS}, KEY};
 static const struct rl_table table = {(struct rl_bucket *)words, 2};
-static rl_u128 *const cell = (rl_u128 *)&words[CELL_WORD]; /* count in lo, folds in hi */
+static rl_u128 *const overflow = (rl_u128 *)&words[OVERFLOW_WORD]; /* count in lo, folds in hi */
 
 static void
 fence(const char *form)
@@ -50,24 +50,24 @@ has_place(void)
 	return false;
 }
 
-/* One request in the cell: 1 admitted, 0 denied, -1 again. */
+/* One request in the overflow counter: 1 admitted, 0 denied, -1 again. */
 static int
-charge_cell(void)
+charge_overflow(void)
 {
 	rl_u128 seen, next;
 
-	rl_atomic_load16(cell, &seen);
+	rl_atomic_load16(overflow, &seen);
 	if (seen.lo >= CAPACITY)
 		return 0;
 	next = {seen.lo + 1, seen.hi};
 	stop_for_a_while(); /* meanwhile the key may get a place, */
-	if (!rl_atomic_cas16(cell, seen, next))
+	if (!rl_atomic_cas16(overflow, seen, next))
 		return -1;
 	fence("no-stranger-fence");
 	stop_for_a_while(); /* and lose it */
 	if (!is_broken("no-recheck") && has_place())
 		return -1;
-	rl_atomic_load16(cell, &seen);
+	rl_atomic_load16(overflow, &seen);
 	return seen.hi == next.hi || is_broken("no-folds") ? 1 : -1;
 }
 
@@ -85,7 +85,7 @@ charge_slot(struct rl_slot slot)
 		if (rl_atomic_load(rl_table_tag(&table, slot.index)) != slot.tag)
 			return -1;
 		fence("no-claimer-fence");
-		rl_atomic_load16(cell, &shared);
+		rl_atomic_load16(overflow, &shared);
 		used = shared.lo;
 	} else if (rl_state_is_dead(word)) {
 		rl_table_free(&table, slot);
@@ -106,7 +106,7 @@ ask_once(bool claims)
 	if (rl_table_find(&table, &candidates, &slot))
 		return charge_slot(slot);
 	if (!claims)
-		return charge_cell();
+		return charge_overflow();
 	return rl_table_claim(&table, &candidates, &slot) < RL_CLAIM_FULL ? charge_slot(slot) : -1;
 }
 
@@ -120,7 +120,7 @@ ask(bool claims)
 	return answer == 1;
 }
 
-/* Fold what the key has counted into the cell; then its slot is free. False: it has none. */
+/* Fold what the key has counted into the overflow counter; then its slot is free. False: it has none. */
 static bool
 evict(void)
 {
@@ -133,9 +133,9 @@ evict(void)
 	if (rl_state_gen(word) != rl_tag_gen(slot.tag) || rl_state_is_dead(word))
 		return false;
 	do {
-		rl_atomic_load16(cell, &seen);
+		rl_atomic_load16(overflow, &seen);
 		next = {seen.lo > word.lo / CHARGE ? seen.lo : word.lo / CHARGE, seen.hi + 1};
-	} while (!rl_atomic_cas16(cell, seen, next));
+	} while (!rl_atomic_cas16(overflow, seen, next));
 	return rl_table_retire(&table, slot, word);
 }
 
@@ -148,7 +148,7 @@ struct flood : rl::test_suite<flood, 3> {
 	{
 		memory = &mine;
 		mine.unwritten.store(0, rl::mo_relaxed, $);
-		mine.of(cell).store(rl_u128(), rl::mo_relaxed, $);
+		mine.of(overflow).store(rl_u128(), rl::mo_relaxed, $);
 		for (unsigned i = 0; i < RL_CANDIDATES; i++) {
 			uint64_t tag = i == 0 ? rl_tag_make(RL_TAG_FREE, 1, 0)
 			                      : rl_tag_make(RL_TAG_LIVE, 1, OTHERS + i);

@@ -129,7 +129,7 @@ rl_evict_for(rl_opened *, const rl_compiled *, const rl_candidates *, rl_budget 
 	return {.is_freed = true};
 }
 
-#include "no_cells.h"
+#include "no_overflow.h"
 #include "one_table.h"
 
 rl_opened *

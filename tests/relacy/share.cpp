@@ -122,7 +122,7 @@ rl_in_flight_is_whole(rl_u128, const uint64_t *, uint32_t, uint32_t)
 #include "../../libshm/decide/decide.c"
 
 #include "move/move.h"
-#include "reserve/reserve.h"
+#include "overflow/overflow.h"
 #include "rl_cluster.h"
 #include "segment/event.h"
 
@@ -149,7 +149,7 @@ rl_evict_for(rl_opened *, const rl_compiled *, const rl_candidates *, rl_budget 
 	return {};
 }
 
-#include "no_cells.h"
+#include "no_overflow.h"
 #include "one_table.h"
 
 rl_opened *
@@ -261,13 +261,13 @@ rl_policy_apply_tier(const rl_segment *, uint64_t, const rl_compiled *, unsigned
 }
 
 bool
-rl_reserve_index_of(const rl_segment *, const rl_compiled *, rl_slot, uint32_t *)
+rl_overflow_index_of(const rl_segment *, const rl_compiled *, rl_slot, uint32_t *)
 {
 	return false;
 }
 
 rl_carry
-rl_reserve_carry(const rl_segment *, const rl_compiled *, uint32_t, rl_slot, const rl_view *,
+rl_overflow_carry(const rl_segment *, const rl_compiled *, uint32_t, rl_slot, const rl_view *,
                  uint64_t)
 {
 	return RL_CARRY_NOTHING;

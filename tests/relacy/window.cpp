@@ -104,7 +104,7 @@ rl_evict_for(rl_opened *, const rl_compiled *, const rl_candidates *, rl_budget 
 	return {};
 }
 
-#include "no_cells.h"
+#include "no_overflow.h"
 #include "one_table.h"
 
 /* No event is told. */

@@ -199,7 +199,7 @@ release(struct rl *rl, struct rl_charges *charges, uint64_t *seed)
 }
 
 static int
-see_reserve(const struct rl_reserve_info *info, void *arg)
+see_overflow(const struct rl_overflow_info *info, void *arg)
 {
 	REQUIRE(is_handle(info->rule) && info->limit < RL_LIMITS_MAX);
 	REQUIRE(info->cells_full <= info->cells_used && info->used_most <= info->capacity);
@@ -442,7 +442,7 @@ inspect(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 	rl_find(rl, rules[test_below(seed, EXERCISE_RULES)].name);
 	rl_walk(rl, now, prefilter_of, see_entry, sum);
 	rl_bans_walk(rl, now, see_ban, sum);
-	REQUIRE(rl_reserve_walk(rl, now, see_reserve, sum) == 0);
+	REQUIRE(rl_overflow_walk(rl, now, see_overflow, sum) == 0);
 	for (int i = -1; i < EXERCISE_RULES; i++)
 		rl_holders_walk(rl, i, pattern.key, pattern.key_len, see_holder, sum);
 	REQUIRE(rl_audit(rl, see_fault, sum, &counts) <= 0);

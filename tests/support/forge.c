@@ -346,9 +346,9 @@ lie_about_holders(const struct forge *f, uint64_t *seed)
 	store_pair(at, odd_pair(seed));
 }
 
-/* A set that its row and itself agree about, and cells of its serial. */
+/* A set that its row and itself agree about, and overflow counters of its serial. */
 static void
-lie_about_cells(const struct forge *f, uint64_t *seed)
+lie_about_overflow(const struct forge *f, uint64_t *seed)
 {
 	const struct rl_geometry *g = &f->s->geometry;
 	uint64_t limit = one_of(seed, 12, g->limits), serial = test_below(seed, 4);
@@ -356,13 +356,14 @@ lie_about_cells(const struct forge *f, uint64_t *seed)
 	uint64_t owner = limit | serial << RL_SET_SERIAL_SHIFT | RL_SET_OWNED;
 
 	owner |= rl_identity_incarnation(rl_rules_identity(f->s, (int)limit)) << 10;
-	rl_atomic_store(&f->s->limits[limit].reserve_set, index | serial << 16);
-	store_pair(&f->s->reserve_sets[index % g->reserves],
+	rl_atomic_store(&f->s->limits[limit].overflow_set, index | serial << 16);
+	store_pair(&f->s->overflow_sets[index % g->reserves],
 	           (struct rl_u128){.lo = odd(seed), .hi = owner});
 	for (int n = 0; n < 8; n++)
-		store_pair(&f->s->cells[test_below(seed, (uint64_t)g->reserves * g->cells)],
+		store_pair(&f->s->overflow_counters[test_below(seed,
+		                                               (uint64_t)g->reserves * g->cells)],
 		           odd_pair(seed));
-	rl_atomic_store(f->s->reserve_until, odd(seed));
+	rl_atomic_store(f->s->overflow_until, odd(seed));
 }
 
 /* What changes in the header, and tables besides. */
@@ -408,11 +409,11 @@ lie_about_counts(const struct forge *f, uint64_t *seed)
 }
 
 static void (*const lies[])(const struct forge *f, uint64_t *seed) = {
-	lie_about_tables,  lie_about_tables,  lie_about_tables, lie_about_tables,
-	lie_about_slots,   lie_about_slots,   lie_about_slots,  lie_about_rings,
-	lie_about_rules,   lie_about_limits,  lie_about_limits, lie_about_overrides,
-	lie_about_bans,    lie_about_filters, lie_about_names,  lie_about_events,
-	lie_about_holders, lie_about_cells,   lie_about_header, lie_about_strikes,
+	lie_about_tables,  lie_about_tables,   lie_about_tables, lie_about_tables,
+	lie_about_slots,   lie_about_slots,    lie_about_slots,  lie_about_rings,
+	lie_about_rules,   lie_about_limits,   lie_about_limits, lie_about_overrides,
+	lie_about_bans,    lie_about_filters,  lie_about_names,  lie_about_events,
+	lie_about_holders, lie_about_overflow, lie_about_header, lie_about_strikes,
 	lie_about_counts,
 };
 

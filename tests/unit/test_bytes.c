@@ -68,7 +68,7 @@ test_a_key_takes_160_bytes_at_most(void **state)
 }
 
 /*
- * What nobody has to ask for: rings of one entry, names of 48 bytes and the reserve. Beside few keys the rules, bans,
+ * What nobody has to ask for: rings of one entry, names of 48 bytes and the overflow area. Beside few keys the rules, bans,
  * events and counters are what there is.
  */
 static void
@@ -106,7 +106,7 @@ test_the_reserve_takes_a_seventh_at_most(void **state)
 			most = slots_of(keys[i]) * (24 + 8 * ring + 24 + 32) / 7;
 			reserve = bytes_of(&with) - bytes_of(&without);
 			assert_true(reserve <=
-			            most + RL_AREA_ALIGN + sizeof(struct rl_reserve_head));
+			            most + RL_AREA_ALIGN + sizeof(struct rl_overflow_head));
 			assert_true(reserve > most / 2 ||
 			            reserve >= 16 * RL_CELLS_MAX * sizeof(struct rl_u128));
 		}
@@ -129,7 +129,7 @@ test_what_a_cluster_takes(void **state)
 		assert_int_equal(rl_geometry_from(&o, &g), 0);
 		assert_int_equal(g.record_bytes, sizeof(struct rl_record) + 32);
 		a = rl_areas_of(&g);
-		assert_int_equal(a.wishes, a.reserve); /* of no length */
+		assert_int_equal(a.wishes, a.overflow); /* of no length */
 		o.flags = RL_OPEN_CLUSTER;
 		more = bytes_of(&o) - alone;
 		assert_true(more >= slots * RL_RECORD_HASH_BYTES + slots / 8);

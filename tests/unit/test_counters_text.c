@@ -110,7 +110,7 @@ test_what_is_written_is_restored(void **state)
 }
 
 static void
-test_what_finds_no_slot_goes_into_a_cell(void **state)
+test_what_finds_no_slot_goes_into_an_overflow_counter(void **state)
 {
 	struct rl *from = test_private(200), *to = test_private(10);
 	int rule = test_rule(from, "a", 50, 3600 * RL_SECOND, 6, false);
@@ -337,7 +337,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_what_is_written_is_restored, free_text),
-		cmocka_unit_test_teardown(test_what_finds_no_slot_goes_into_a_cell, free_text),
+		cmocka_unit_test_teardown(test_what_finds_no_slot_goes_into_an_overflow_counter,
+	                                  free_text),
 		cmocka_unit_test_teardown(test_what_is_over_or_has_no_home_is_told, free_text),
 		cmocka_unit_test_teardown(test_a_counter_by_key_lives_on, free_text),
 		cmocka_unit_test_teardown(test_a_text_has_its_bound, free_text),

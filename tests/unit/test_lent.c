@@ -1076,8 +1076,8 @@ test_it_is_told(void **state)
 }
 
 /*
- * A full table: what a key is counted in its slot, and in the cell that it shares when it has none, is one
- * bound. Without a share the keys of a cell have the blind part together.
+ * A full table: what a key is counted in its slot, and in the overflow counter that it shares when it has none, is one
+ * bound. Without a share the keys of an overflow counter have the blind part together.
  */
 static uint64_t
 fill_table(struct rl *rl, int rule, uint64_t now)
@@ -1125,7 +1125,7 @@ test_strangers_have_the_blind_part_together(void **state)
 	}
 }
 
-/* Cells of another rule are in use, and those of this one count nothing: they are in nobody's way to a free slot. */
+/* Overflow counters of another rule are in use, and those of this one count nothing: they are in nobody's way to a free slot. */
 static void
 test_a_free_slot_is_strict_keys_too(void **state)
 {
@@ -1178,7 +1178,7 @@ test_to_give_way_and_come_back(void **state)
 	rl_close(rl);
 }
 
-/* A bucket of a cluster has no cell: its keys stay, and strangers have nothing. */
+/* A bucket of a cluster has no overflow counter: its keys stay, and strangers have nothing. */
 static void
 test_a_bucket_does_not_give_way(void **state)
 {

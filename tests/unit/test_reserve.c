@@ -330,7 +330,7 @@ test_dump_and_restore(void **state)
 	}
 }
 
-/* What finds no slot is counted in a cell, and said to be; under a limit that is only tried out, too. */
+/* What finds no slot is counted in an overflow counter, and said to be; under a limit that is only tried out, too. */
 static void
 test_restored_into_a_full_table(void **state)
 {
@@ -343,8 +343,8 @@ test_restored_into_a_full_table(void **state)
 		assert_int_equal(rl_define(rl, &(struct rl_rule){.name = "r", .limit = l}), 0);
 		for (unsigned i = 0; i < 1000; i++) {
 			int done = rl_restore_at(rl, 0, 0, &i, sizeof i, 3, T0);
-			assert_true(done == 0 || done == RL_RESTORED_IN_CELL);
-			in_cells += done == RL_RESTORED_IN_CELL;
+			assert_true(done == 0 || done == RL_RESTORED_IN_OVERFLOW);
+			in_cells += done == RL_RESTORED_IN_OVERFLOW;
 			rl_peek_at(rl, 0, &i, sizeof i, T0, &r);
 			assert_true(r.remaining <= 6);
 		}

@@ -16,7 +16,7 @@ export interface OpenOptions {
   bans?: number
   holders?: number
   onFull?: 'reserve' | 'deny' | 'allow' | 'evict'
-  /** of a full table's reserve: cells of each limit, a power of two */
+  /** of a full table: overflow counters of each limit, a power of two */
   cells?: number
   /** ... and how many limits have them at the same time */
   reserves?: number

@@ -380,7 +380,7 @@ class TestNative < Minitest::Test
     assert_match(/ring: 8, and 64 were asked for/, error.message)
   end
 
-  # 65 keys of one rule and more: some find no slot, and count in the cells of their limit, of which there are two.
+  # 65 keys of one rule and more: some find no slot, and count in the overflow counters of their limit, of which there are two.
   def test_the_reserve_of_a_full_table
     web = RL.open_private(keys: 1, cells: 128, reserves: 2)
     assert_equal [128, 2, "reserve"], web.info.values_at(:cells, :reserves, :on_full)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A charge to a cell, a fold and a carry die at any instruction: see operation.h. */
+/* A charge to an overflow counter, a fold and a carry die at any instruction: see operation.h. */
 #include "operation.h"
 
 /* All slots: half of them are keys of the rule "hard", so that a new one of its keys finds none. */
@@ -39,7 +39,7 @@ run_two(void)
 	check_at(TWO, 0, now, NULL);
 }
 
-/* What the key has in its cell is of the window before: it is to have a slot, for there is room. */
+/* What the key has in its overflow counter is of the window before: it is to have a slot, for there is room. */
 static void
 prepare_carry(void)
 {
@@ -75,7 +75,8 @@ main(void)
 		OPERATION("a key gives way to two", prepare_without_slot, run_two, NULL),
 		OPERATION("a carry", prepare_carry, run_hard, NULL),
 		OPERATION("a carry is closed", prepare_close, run_hard, NULL),
-		OPERATION("a reset beside cells", prepare_without_slot, run_reset, NULL),
+		OPERATION("a reset beside overflow counters", prepare_without_slot, run_reset,
+	                  NULL),
 	};
 
 	return cmocka_run_group_tests(tests, open_base, close_base);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RL_NO_CELLS_H
-#define RL_NO_CELLS_H
+#ifndef RL_NO_OVERFLOW_H
+#define RL_NO_OVERFLOW_H
 
-/* What decide.c asks of cells, for tests without them. */
+/* What decide.c asks of overflow counters, for tests without them. */
 
 bool
 rl_without_slot_at_once(const rl_part *, int *)

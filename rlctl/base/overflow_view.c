@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "base/reserve_view.h"
+#include "base/overflow_view.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,15 +12,15 @@
 #include "base/width.h"
 
 struct reading {
-	struct reserve_view view;
+	struct overflow_view view;
 	int rule;
 };
 
 static int
-keep(const struct rl_reserve_info *info, void *arg)
+keep(const struct rl_overflow_info *info, void *arg)
 {
 	struct reading *reading = arg;
-	struct reserve_view *view = &reading->view;
+	struct overflow_view *view = &reading->view;
 
 	if (info->cells_used == 0 || (reading->rule != RL_ANY_RULE && reading->rule != info->rule))
 		return 0;
@@ -31,24 +31,24 @@ keep(const struct rl_reserve_info *info, void *arg)
 	return 0;
 }
 
-struct reserve_view
-reserve_view_read(struct rl *rl, int rule, uint64_t now_ns)
+struct overflow_view
+overflow_view_read(struct rl *rl, int rule, uint64_t now_ns)
 {
 	struct reading reading = {.rule = rule};
 
-	rl_reserve_walk(rl, now_ns, keep, &reading);
+	rl_overflow_walk(rl, now_ns, keep, &reading);
 	return reading.view;
 }
 
 void
-reserve_view_free(struct reserve_view *view)
+overflow_view_free(struct overflow_view *view)
 {
 	free(view->limits);
-	*view = (struct reserve_view){0};
+	*view = (struct overflow_view){0};
 }
 
 char *
-reserve_view_line(struct rl *rl, const struct reserve_view *view, size_t columns)
+overflow_view_line(struct rl *rl, const struct overflow_view *view, size_t columns)
 {
 	char *line = NULL;
 	size_t size;
@@ -58,7 +58,7 @@ reserve_view_line(struct rl *rl, const struct reserve_view *view, size_t columns
 		return NULL;
 	to = need(open_memstream(&line, &size));
 	fprintf(to, "keys without a slot: %" PRIu64 " %s, %" PRIu64 " full, of", view->used,
-	        view->used == 1 ? "cell" : "cells", view->full);
+	        view->used == 1 ? "overflow counter" : "overflow counters", view->full);
 	for (size_t i = 0; i < view->count; i++)
 		fprintf(to, "%s %s", i > 0 ? "," : "",
 		        limit_label(rl, view->limits[i].rule, view->limits[i].limit).text);
@@ -70,7 +70,7 @@ reserve_view_line(struct rl *rl, const struct reserve_view *view, size_t columns
 }
 
 static json_t *
-json_cells(struct rl *rl, const struct rl_reserve_info *info)
+json_overflow(struct rl *rl, const struct rl_overflow_info *info)
 {
 	json_t *object = need(json_object());
 
@@ -85,11 +85,11 @@ json_cells(struct rl *rl, const struct rl_reserve_info *info)
 }
 
 json_t *
-reserve_view_json(struct rl *rl, const struct reserve_view *view)
+overflow_view_json(struct rl *rl, const struct overflow_view *view)
 {
 	json_t *array = need(json_array());
 
 	for (size_t i = 0; i < view->count; i++)
-		json_push(array, json_cells(rl, &view->limits[i]));
+		json_push(array, json_overflow(rl, &view->limits[i]));
 	return array;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What tools are told of the reserve: by limit, how many of its cells count something, and how many are full. */
+/* What tools are told of the overflow area: by limit, how many of its overflow counters count something, and how many are full. */
 #include <string.h>
 
 #include "testing.h"
@@ -11,13 +11,13 @@
 #define CELLS 64
 
 struct seen {
-	struct rl_reserve_info info[4];
+	struct rl_overflow_info info[4];
 	unsigned count;
 	int answer;
 };
 
 static int
-see(const struct rl_reserve_info *info, void *arg)
+see(const struct rl_overflow_info *info, void *arg)
 {
 	struct seen *seen = arg;
 
@@ -31,7 +31,7 @@ walk(struct rl *rl, uint64_t now_ns)
 {
 	struct seen seen = {0};
 
-	assert_int_equal(rl_reserve_walk(rl, now_ns, see, &seen), 0);
+	assert_int_equal(rl_overflow_walk(rl, now_ns, see, &seen), 0);
 	return seen;
 }
 
@@ -82,9 +82,9 @@ test_nothing_is_told_while_every_key_has_a_slot(void **state)
 	rl_close(rl);
 }
 
-/* One cell, so that what it counts is known. */
+/* One overflow counter, so that what it counts is known. */
 static void
-test_a_cell_is_told_until_it_counts_nothing(void **state)
+test_an_overflow_counter_is_told_until_it_counts_nothing(void **state)
 {
 	static const enum rl_algorithm all[] = {RL_SLIDING_WINDOW, RL_FIXED_WINDOW, RL_SLIDING_LOG,
 	                                        RL_TOKEN_BUCKET, RL_ANCHORED_WINDOW};
@@ -116,9 +116,9 @@ test_a_cell_is_told_until_it_counts_nothing(void **state)
 	}
 }
 
-/* Keys of many cells: as many as differ count, and those that are full are told apart. */
+/* Keys of many overflow counters: as many as differ count, and those that are full are told apart. */
 static void
-test_cells_are_counted_by_limit(void **state)
+test_overflow_counters_are_counted_by_limit(void **state)
 {
 	struct rl *rl = open_tiny(CELLS);
 	int first = define(rl, "first", RL_FIXED_WINDOW), other;
@@ -143,7 +143,7 @@ test_cells_are_counted_by_limit(void **state)
 	assert_true(seen.info[1].cells_used > 0);
 	assert_true(seen.info[1].used_most < CAPACITY || seen.info[1].cells_full > 0);
 	seen = (struct seen){.answer = 7};
-	assert_int_equal(rl_reserve_walk(rl, T0, see, &seen), 7);
+	assert_int_equal(rl_overflow_walk(rl, T0, see, &seen), 7);
 	assert_int_equal(seen.count, 1);
 	rl_close(rl);
 }
@@ -175,8 +175,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_told_while_every_key_has_a_slot),
-		cmocka_unit_test(test_a_cell_is_told_until_it_counts_nothing),
-		cmocka_unit_test(test_cells_are_counted_by_limit),
+		cmocka_unit_test(test_an_overflow_counter_is_told_until_it_counts_nothing),
+		cmocka_unit_test(test_overflow_counters_are_counted_by_limit),
 		cmocka_unit_test_teardown(test_a_walk_writes_nothing, test_unlink),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A key goes to and fro between its cell and a slot while others charge it: chosen schedules of the real code,
+ * A key goes to and fro between its overflow counter and a slot while others charge it: chosen schedules of the real code,
  * with kills, time that passes at each hand-over, and clocks that lag behind. An independent log of what was
  * admitted says whether some window ever held more than the limit.
  */
@@ -36,7 +36,7 @@ static struct {
 	uint64_t began_ns[64], ended_ns[64];
 	uint32_t cost[64];
 	int count;
-	uint64_t reserved; /* by the cell */
+	uint64_t reserved; /* by the overflow counter */
 } done;
 
 static enum rl_verdict
@@ -69,7 +69,7 @@ begin(void)
 	memset(s->table.bucket, 0,
 	       s->bytes - (size_t)((unsigned char *)s->table.bucket - (unsigned char *)s->header));
 	for (int i = 0; i < RULES; i++)
-		s->limits[i].reserve_set = 0;
+		s->limits[i].overflow_set = 0;
 	start_ns = T0 + test_below(&seed, 2 * WINDOW);
 	for (uint32_t key = 100; key < 100 + SLOTS; key++)
 		assert_int_equal(ask(key % 2 ? FILLING : OURS, key, CAPACITY, start_ns, NULL),

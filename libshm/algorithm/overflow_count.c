@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "algorithm/cell.h"
+#include "algorithm/overflow_count.h"
 
 #include "algorithm/ops.h"
 
 #define TICKS_SHIFT 36
 
-/* A cluster's bucket owes what falls at a rate that a cell has not. */
+/* A cluster's bucket owes what falls at a rate that an overflow counter has not. */
 bool
-rl_cell_limiter(const struct rl_limiter *l, struct rl_limiter *cell)
+rl_overflow_limiter(const struct rl_limiter *l, struct rl_limiter *overflow)
 {
 	const struct rl_algorithm_ops *own = l->own;
 
-	*cell = *l;
+	*overflow = *l;
 	if (rl_limiter_has_bucket(l))
 		return !rl_limiter_is_lent(l);
-	if (!own->cell_parts)
+	if (!own->overflow_parts)
 		return false;
-	if (own->cell_is_alike) {
-		rl_limiter_set(cell, l->algorithm);
+	if (own->overflow_is_alike) {
+		rl_limiter_set(overflow, l->algorithm);
 		return true;
 	}
 	if (rl_limiter_has_window(l))
-		cell->window_ns = l->window.width_ns * l->window.count;
-	rl_limiter_set(cell, RL_SLIDING_WINDOW);
-	cell->granularity = 1;
-	cell->window = rl_window_of(cell->window_ns, 1, true);
+		overflow->window_ns = l->window.width_ns * l->window.count;
+	rl_limiter_set(overflow, RL_SLIDING_WINDOW);
+	overflow->granularity = 1;
+	overflow->window = rl_window_of(overflow->window_ns, 1, true);
 	return true;
 }
 
 struct rl_quota
-rl_cell_quota(const struct rl_limiter *l, const struct rl_quota *quota)
+rl_overflow_quota(const struct rl_limiter *l, const struct rl_quota *quota)
 {
 	struct rl_quota q = *quota;
 
@@ -46,40 +46,40 @@ rl_cell_quota(const struct rl_limiter *l, const struct rl_quota *quota)
 	return q;
 }
 
-static struct rl_cell_parts
-parts_of(const struct rl_limiter *cell, struct rl_u128 count)
+static struct rl_overflow_parts
+parts_of(const struct rl_limiter *overflow, struct rl_u128 count)
 {
-	struct rl_state s = rl_state_unpack(count, &cell->window);
+	struct rl_state s = rl_state_unpack(count, &overflow->window);
 
-	return (struct rl_cell_parts){s.epoch, s.cur, cell->window.count > 0 ? s.sum : 0};
+	return (struct rl_overflow_parts){s.epoch, s.cur, overflow->window.count > 0 ? s.sum : 0};
 }
 
 static struct rl_u128
-word_of(const struct rl_cell_parts *p)
+word_of(const struct rl_overflow_parts *p)
 {
 	return rl_state_pack((struct rl_state){.epoch = p->epoch, .cur = p->cur, .sum = p->sum}, 0);
 }
 
 /* Bring it to an epoch, if that is newer. */
 static void
-advance(const struct rl_limiter *cell, uint64_t epoch, struct rl_cell_parts *p)
+advance(const struct rl_limiter *overflow, uint64_t epoch, struct rl_overflow_parts *p)
 {
 	if (epoch <= p->epoch)
 		return;
-	p->sum = epoch == p->epoch + 1 && cell->window.count > 0 ? p->cur : 0;
+	p->sum = epoch == p->epoch + 1 && overflow->window.count > 0 ? p->cur : 0;
 	p->cur = 0;
 	p->epoch = epoch;
 }
 
 bool
-rl_cell_is_open(const struct rl_limiter *cell, struct rl_u128 count, uint64_t now_ns)
+rl_overflow_is_open(const struct rl_limiter *overflow, struct rl_u128 count, uint64_t now_ns)
 {
-	struct rl_cell_parts p;
+	struct rl_overflow_parts p;
 
-	if (rl_limiter_has_bucket(cell))
+	if (rl_limiter_has_bucket(overflow))
 		return count.lo >= now_ns && count.lo > 0;
-	p = parts_of(cell, count);
-	return p.cur > 0 && p.epoch >= rl_window_epoch(&cell->window, now_ns);
+	p = parts_of(overflow, count);
+	return p.cur > 0 && p.epoch >= rl_window_epoch(&overflow->window, now_ns);
 }
 
 static uint32_t
@@ -89,12 +89,12 @@ larger(uint32_t a, uint32_t b)
 }
 
 static struct rl_u128
-fold_parts(const struct rl_limiter *cell, struct rl_cell_parts slot, struct rl_u128 count)
+fold_parts(const struct rl_limiter *overflow, struct rl_overflow_parts slot, struct rl_u128 count)
 {
-	struct rl_cell_parts p = parts_of(cell, count);
+	struct rl_overflow_parts p = parts_of(overflow, count);
 
-	advance(cell, slot.epoch, &p);
-	advance(cell, p.epoch, &slot);
+	advance(overflow, slot.epoch, &p);
+	advance(overflow, p.epoch, &slot);
 	p.cur = larger(p.cur, slot.cur);
 	p.sum = larger(p.sum, slot.sum);
 	return word_of(&p);
@@ -113,18 +113,18 @@ fold_bucket(struct rl_u128 a, struct rl_u128 b)
 }
 
 struct rl_u128
-rl_cell_fold(const struct rl_limiter *l, const struct rl_limiter *cell, const struct rl_view *v,
-             struct rl_u128 count)
+rl_overflow_folded(const struct rl_limiter *l, const struct rl_limiter *overflow,
+                   const struct rl_view *v, struct rl_u128 count)
 {
 	const struct rl_algorithm_ops *own = l->own;
 	struct rl_view alone;
 
 	if (rl_limiter_has_bucket(l))
 		return fold_bucket(count, v->word);
-	if (!own->cell_parts)
+	if (!own->overflow_parts)
 		return count;
 	alone = rl_limiter_view_alone(l, v);
-	return fold_parts(cell, own->cell_parts(l, cell, &alone), count);
+	return fold_parts(overflow, own->overflow_parts(l, overflow, &alone), count);
 }
 
 static bool
@@ -138,22 +138,22 @@ carry_bucket(struct rl_u128 count, uint64_t now_ns, uint64_t slot_bits, struct r
 }
 
 bool
-rl_cell_carry(const struct rl_limiter *l, const struct rl_limiter *cell, struct rl_u128 count,
-              uint64_t now_ns, uint64_t slot_bits, struct rl_u128 *word)
+rl_overflow_carried(const struct rl_limiter *l, const struct rl_limiter *overflow,
+                    struct rl_u128 count, uint64_t now_ns, uint64_t slot_bits, struct rl_u128 *word)
 {
 	uint64_t epoch;
-	struct rl_cell_parts p;
+	struct rl_overflow_parts p;
 
 	if (rl_limiter_has_bucket(l))
 		return carry_bucket(count, now_ns, slot_bits, word);
-	p = parts_of(cell, count);
-	epoch = rl_window_epoch(&cell->window, now_ns);
-	advance(cell, epoch, &p);
+	p = parts_of(overflow, count);
+	epoch = rl_window_epoch(&overflow->window, now_ns);
+	advance(overflow, epoch, &p);
 	if ((p.cur | p.sum) == 0 && p.epoch == epoch)
 		return false;
 	if ((p.epoch | p.cur) == 0) /* only damage counts before 1970 */
 		return false;
-	*word = l->own->of_cell(l, cell, &p, now_ns, slot_bits);
+	*word = l->own->of_overflow(l, overflow, &p, now_ns, slot_bits);
 	*word = rl_limiter_word_of(l, *word);
 	return true;
 }

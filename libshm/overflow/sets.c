@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "reserve/sets.h"
+#include "overflow/sets.h"
 
 #include <errno.h>
 
@@ -30,8 +30,8 @@ find(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t word,
 
 	if (index == 0 || index > s->geometry.reserves)
 		return false;
-	set->at = &s->reserve_sets[index - 1];
-	set->cells = &s->cells[(index - 1) * s->geometry.cells];
+	set->at = &s->overflow_sets[index - 1];
+	set->counters = &s->overflow_counters[(index - 1) * s->geometry.cells];
 	set->owner = owner_of(limit->id, limit->identity, word >> ROW_SERIAL_SHIFT);
 	return rl_atomic_load(&set->at->hi) == set->owner;
 }
@@ -40,7 +40,7 @@ bool
 rl_sets_find(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_set *set)
 {
 	return s->geometry.cells > 0 &&
-	       find(s, limit, rl_atomic_load(&limit->row->reserve_set), set);
+	       find(s, limit, rl_atomic_load(&limit->row->overflow_set), set);
 }
 
 static bool
@@ -64,7 +64,7 @@ take(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t now_n
 {
 	for (uint32_t i = 0; i < s->geometry.reserves; i++) {
 		uint32_t index = ((uint32_t)limit->id + i) % s->geometry.reserves;
-		struct rl_u128 *at = &s->reserve_sets[index], seen, next = {.lo = now_ns};
+		struct rl_u128 *at = &s->overflow_sets[index], seen, next = {.lo = now_ns};
 		uint64_t serial;
 
 		if (!rl_atomic_load16(at, &seen) || !is_vacant(s, seen, now_ns))
@@ -82,7 +82,7 @@ rl_sets_take(const struct rl_segment *s, const struct rl_compiled *limit, uint64
              struct rl_set *set)
 {
 	for (int tries = 0; tries < TRIES; tries++) {
-		uint64_t word = rl_atomic_load(&limit->row->reserve_set), mine;
+		uint64_t word = rl_atomic_load(&limit->row->overflow_set), mine;
 
 		if (find(s, limit, word, set))
 			return 0;
@@ -92,7 +92,7 @@ rl_sets_take(const struct rl_segment *s, const struct rl_compiled *limit, uint64
 		mine = take(s, limit, now_ns);
 		if (mine == 0)
 			return -ENOSPC;
-		rl_atomic_cas(&limit->row->reserve_set, word,
+		rl_atomic_cas(&limit->row->overflow_set, word,
 		              mine); /* partner: the same of others */
 	}
 	return -EAGAIN;
@@ -108,7 +108,7 @@ rl_sets_could_take(const struct rl_segment *s, const struct rl_compiled *limit, 
 	for (uint32_t i = 0; i < s->geometry.reserves; i++) {
 		struct rl_u128 seen;
 
-		if (rl_atomic_load16(&s->reserve_sets[i], &seen) && is_vacant(s, seen, now_ns))
+		if (rl_atomic_load16(&s->overflow_sets[i], &seen) && is_vacant(s, seen, now_ns))
 			return true;
 	}
 	return false;
@@ -118,9 +118,9 @@ static bool
 raise_all(const struct rl_segment *s, uint64_t until_ns)
 {
 	for (int tries = 0; tries < TRIES; tries++) {
-		uint64_t until = rl_atomic_load(s->reserve_until);
+		uint64_t until = rl_atomic_load(s->overflow_until);
 
-		if (until >= until_ns || rl_atomic_cas(s->reserve_until, until, until_ns))
+		if (until >= until_ns || rl_atomic_cas(s->overflow_until, until, until_ns))
 			return true;
 	}
 	return false;
@@ -155,17 +155,17 @@ int
 rl_sets_forget(const struct rl_segment *s, int limit)
 {
 	for (int tries = 0; tries < TRIES && s->geometry.cells > 0; tries++) {
-		uint64_t index = rl_atomic_load(&s->limits[limit].reserve_set) & ROW_INDEX_MASK;
+		uint64_t index = rl_atomic_load(&s->limits[limit].overflow_set) & ROW_INDEX_MASK;
 		struct rl_u128 seen;
 
 		if (index == 0 || index > s->geometry.reserves)
 			return 0;
-		if (!rl_atomic_load16(&s->reserve_sets[index - 1], &seen))
+		if (!rl_atomic_load16(&s->overflow_sets[index - 1], &seen))
 			continue;
 		if ((seen.hi & LIMIT_MASK) != (uint64_t)limit || !(seen.hi & RL_SET_OWNED))
 			return 0;
 		/* Nobody's: the serial stays, for the next one to go on from. */
-		if (rl_atomic_cas16(&s->reserve_sets[index - 1], seen,
+		if (rl_atomic_cas16(&s->overflow_sets[index - 1], seen,
 		                    (struct rl_u128){.hi = seen.hi & ~RL_SET_OWNED}))
 			return 0;
 	}

@@ -3,59 +3,59 @@
  * Keys without a slot share a counter.
  *
  * A key that has a slot is counted there, and pays nothing for what follows. One that finds none is charged
- * to a cell of its limit, chosen by its network or its hash. The cell has the sum of what its keys were
+ * to an overflow counter of its limit, chosen by its network or its hash. The overflow counter has the sum of what its keys were
  * admitted, so it is never less than any of them: such a key is denied early, and never admitted too much.
  *
- *	no slot         charge    CAS16 of the cell; then look whether the key got a slot meanwhile
- *	slot -> cell    fold      before it is retired: the cell becomes the larger of both
- *	cell -> slot    carry     before its first charge: the slot begins with what the cell counts
+ *	no slot             charge    CAS16 of the counter; then look whether the key got a slot meanwhile
+ *	slot -> overflow    fold      before it is retired: the overflow counter becomes the larger of both
+ *	overflow -> slot    carry     before its first charge: the slot begins with what the overflow counter counts
  *
- * What holds. Let counted(x) be what was admitted of key x and still counts, in one epoch of the cell.
+ * What holds. Let counted(x) be what was admitted of key x and still counts, in one epoch of the overflow counter.
  *
- *	(1) if x has no slot    counted(x) <= cell
+ *	(1) if x has no slot    counted(x) <= overflow counter
  *	(2) if x has one        counted(x) <= slot, once it was charged or carried
  *
- * A charge adds to what it is judged by. A fold makes the cell at least what the slot has, and the slot is
+ * A charge adds to what it is judged by. A fold makes the overflow counter at least what the slot has, and the slot is
  * freed by a CAS16 of the word that was folded: if it was charged since, that fails, and the slot stays. A carry
- * puts all of the cell into a slot that has nothing; it is a CAS16 from the state that nothing was charged to.
+ * puts all of the overflow counter into a slot that has nothing; it is a CAS16 from the state that nothing was charged to.
  *
- * A charge to the cell and a slot at the same time:
+ * A charge to the overflow counter and a slot at the same time:
  *
- *	charge   CAS16 of the cell     fence   look at the 16 tags
- *	slot     CAS of its tag, LIVE  fence   look at the cell, for the carry
+ *	charge   CAS16 of the counter  fence   look at the 16 tags
+ *	slot     CAS of its tag, LIVE  fence   look at the counter, for the carry
  *
  * One of both sees the other. If the slot's user does, (2) holds with the charge. If not, the charger finds
- * the slot, and is decided there; what it charged to the cell stays: too much is counted, never too little.
+ * the slot, and is decided there; what it charged to the overflow counter stays: too much is counted, never too little.
  * If the slot came, was charged and was folded between the charge and the look, its fold was made of a
  * slot that knew nothing of the charge, and the larger of both is one too few: so each fold adds one to the
- * cell's folds, and the charger looks at that, too. (They wrap after 2^18, within a look at 16 tags, in
+ * overflow counter's folds, and the charger looks at that, too. (They wrap after 2^18, within a look at 16 tags, in
  * which its key came and went.) Whoever is killed between two steps has counted too much, or nothing.
  *
- * Time. A cell of a window counts in epochs as long as the window, in the newest and in the one before. A
- * request is counted in the cell's newest epoch, or in its own if that is later: at a time when others
- * were there already. What a carry puts into a slot leaves the slot when it would have left the cell; so to
- * go to and fro makes nothing last longer, and nothing shorter: cell.h has where it stands.
+ * Time. An overflow counter of a window counts in epochs as long as the window, in the newest and in the one before. A
+ * request is counted in the overflow counter's newest epoch, or in its own if that is later: at a time when others
+ * were there already. What a carry puts into a slot leaves the slot when it would have left the overflow counter; so to
+ * go to and fro makes nothing last longer, and nothing shorter: overflow_count.h has where it stands.
  *
- * Bounds. A key is denied for others' sake only if the keys of its cell without a slot, together, use
+ * Bounds. A key is denied for others' sake only if the keys of its overflow counter without a slot, together, use
  * up the limit within two windows; and for less than a window longer than its own charges count.
  *
  * Neighbourhoods. Networks are owned in blocks: who has a /48 of IPv6 or a /24 of IPv4 can make up addresses, and
- * who has a /32 or a /16 networks. So a /32 has a group of 64 cells, and each /48 in it one of these: what is
+ * who has a /32 or a /16 networks. So a /32 has a group of 64 overflow counters, and each /48 in it one of these: what is
  * made up there meets itself. A limit's own prefix is never made longer.
  *
- * A refund of what was charged to a cell is void, for by then the cell may be the larger of it and a slot.
+ * A refund of what was charged to an overflow counter is void, for by then the overflow counter may be the larger of it and a slot.
  */
-#include "reserve/reserve.h"
+#include "overflow/overflow.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "algorithm/cell.h"
+#include "algorithm/overflow_count.h"
 #include "rule/address.h"
 #include "segment/record.h"
 
 #define TRIES 16
-#define GROUP 64 /* cells of a neighbourhood's group */
+#define GROUP 64 /* overflow counters of a neighbourhood's group */
 
 /* Bits of the group, and of the neighbourhood within it, of each family. */
 static const struct {
@@ -93,8 +93,8 @@ index_of_network(const struct rl_segment *s, const struct rl_address *address, u
 }
 
 uint32_t
-rl_reserve_index(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t tag,
-                 const unsigned char *network)
+rl_overflow_index(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t tag,
+                  const unsigned char *network)
 {
 	struct rl_address address;
 
@@ -106,15 +106,15 @@ rl_reserve_index(const struct rl_segment *s, const struct rl_compiled *limit, ui
 }
 
 bool
-rl_reserve_index_of(const struct rl_segment *s, const struct rl_compiled *limit,
-                    struct rl_slot slot, uint32_t *index)
+rl_overflow_index_of(const struct rl_segment *s, const struct rl_compiled *limit,
+                     struct rl_slot slot, uint32_t *index)
 {
 	struct rl_record_copy copy;
 	struct rl_address address;
 	unsigned prefix;
 
 	if (!limit->has_prefix) {
-		*index = rl_reserve_index(s, limit, slot.tag, NULL);
+		*index = rl_overflow_index(s, limit, slot.tag, NULL);
 		return true;
 	}
 	if (!rl_record_read(s, slot, &copy) || copy.key_kept < copy.key_len ||
@@ -129,31 +129,32 @@ rl_reserve_index_of(const struct rl_segment *s, const struct rl_compiled *limit,
  * whose epochs were of another length.
  */
 static bool
-load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index, struct rl_cell *c)
+load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+     struct rl_overflow *c)
 {
 	c->segment = s;
 	c->limit = limit;
-	c->at = &c->set.cells[index];
+	c->at = &c->set.counters[index];
 	if (!rl_atomic_load16(c->at, &c->word))
 		return false;
-	c->count = rl_cell_count(c->word, rl_set_serial(&c->set));
-	if (limit->cell.ops->idle_at(&limit->cell, c->count) > rl_sets_until(&c->set))
+	c->count = rl_overflow_count(c->word, rl_set_serial(&c->set));
+	if (limit->overflow.ops->idle_at(&limit->overflow, c->count) > rl_sets_until(&c->set))
 		c->count = (struct rl_u128){0};
 	return true;
 }
 
 bool
-rl_reserve_load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
-                struct rl_cell *c)
+rl_overflow_load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+                 struct rl_overflow *c)
 {
-	return limit->has_cells && rl_sets_find(s, limit, &c->set) && load(s, limit, index, c);
+	return limit->has_overflow && rl_sets_find(s, limit, &c->set) && load(s, limit, index, c);
 }
 
 int
-rl_reserve_take(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
-                uint64_t now_ns, struct rl_cell *c)
+rl_overflow_take(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+                 uint64_t now_ns, struct rl_overflow *c)
 {
-	int error = limit->has_cells ? rl_sets_take(s, limit, now_ns, &c->set) : -ENOSPC;
+	int error = limit->has_overflow ? rl_sets_take(s, limit, now_ns, &c->set) : -ENOSPC;
 
 	if (error < 0)
 		return error;
@@ -161,7 +162,7 @@ rl_reserve_take(const struct rl_segment *s, const struct rl_compiled *limit, uin
 }
 
 struct rl_view
-rl_reserve_view(const struct rl_cell *c)
+rl_overflow_view(const struct rl_overflow *c)
 {
 	struct rl_view v = rl_view_none(c->segment);
 
@@ -183,52 +184,52 @@ until_of(const struct rl_limiter *l, struct rl_u128 count)
 
 /* Others see that there is something to look for before there is. */
 static bool
-store(const struct rl_cell *c, struct rl_u128 count, uint32_t folds)
+store(const struct rl_overflow *c, struct rl_u128 count, uint32_t folds)
 {
-	const struct rl_limiter *l = &c->limit->cell;
+	const struct rl_limiter *l = &c->limit->overflow;
 
 	if (rl_sets_until(&c->set) < l->ops->idle_at(l, count) &&
 	    !rl_sets_raise(c->segment, &c->set, until_of(l, count)))
 		return false;
-	return rl_atomic_cas16(
-		c->at, c->word,
-		rl_cell_pack(count, rl_set_serial(&c->set), rl_cell_folds(c->word) + folds));
+	return rl_atomic_cas16(c->at, c->word,
+	                       rl_overflow_pack(count, rl_set_serial(&c->set),
+	                                        rl_overflow_folds(c->word) + folds));
 }
 
 bool
-rl_reserve_charge(const struct rl_cell *c, struct rl_u128 count)
+rl_overflow_charge(const struct rl_overflow *c, struct rl_u128 count)
 {
 	return store(c, count, 0);
 }
 
 bool
-rl_reserve_was_left(const struct rl_cell *c, const struct rl_candidates *candidates)
+rl_overflow_was_left(const struct rl_overflow *c, const struct rl_candidates *candidates)
 {
 	uint64_t hi;
 
-	rl_atomic_fence(); /* partner: in rl_reserve_carry() */
+	rl_atomic_fence(); /* partner: in rl_overflow_carry() */
 	if (rl_table_is_left(&c->segment->table) || rl_table_has(&c->segment->table, candidates))
 		return true;
 	hi = rl_atomic_load(&c->at->hi);
-	return rl_cell_folds((struct rl_u128){.hi = hi}) != rl_cell_folds(c->word) ||
+	return rl_overflow_folds((struct rl_u128){.hi = hi}) != rl_overflow_folds(c->word) ||
 	       rl_atomic_load(&c->set.at->hi) != c->set.owner;
 }
 
 bool
-rl_reserve_fold(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_slot slot,
-                const struct rl_view *v, uint64_t now_ns)
+rl_overflow_fold(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_slot slot,
+                 const struct rl_view *v, uint64_t now_ns)
 {
-	struct rl_cell c;
+	struct rl_overflow c;
 	uint32_t index;
 
-	if (!rl_reserve_index_of(s, limit, slot, &index))
+	if (!rl_overflow_index_of(s, limit, slot, &index))
 		return false;
 	for (int tries = 0; tries < TRIES; tries++) {
 		struct rl_u128 count;
 
-		if (rl_reserve_take(s, limit, index, now_ns, &c) < 0)
+		if (rl_overflow_take(s, limit, index, now_ns, &c) < 0)
 			return false;
-		count = rl_cell_fold(&limit->limiter, &limit->cell, v, c.count);
+		count = rl_overflow_folded(&limit->limiter, &limit->overflow, v, c.count);
 		if (!rl_view_holds(s, &limit->limiter, slot, v))
 			return false;
 		if (store(&c, count, 1))
@@ -238,18 +239,19 @@ rl_reserve_fold(const struct rl_segment *s, const struct rl_compiled *limit, str
 }
 
 enum rl_carry
-rl_reserve_carry(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
-                 struct rl_slot slot, const struct rl_view *v, uint64_t now_ns)
+rl_overflow_carry(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+                  struct rl_slot slot, const struct rl_view *v, uint64_t now_ns)
 {
 	struct rl_u128 word;
-	struct rl_cell c;
+	struct rl_overflow c;
 
-	rl_atomic_fence(); /* partner: in rl_reserve_was_left() */
-	if (!rl_sets_are_used(s, now_ns) || !limit->has_cells || !rl_sets_find(s, limit, &c.set))
+	rl_atomic_fence(); /* partner: in rl_overflow_was_left() */
+	if (!rl_sets_are_used(s, now_ns) || !limit->has_overflow || !rl_sets_find(s, limit, &c.set))
 		return RL_CARRY_NOTHING;
 	if (!load(s, limit, index, &c))
 		return RL_CARRY_DONE;
-	if (!rl_cell_carry(&limit->limiter, &limit->cell, c.count, now_ns, v->slot_bits, &word))
+	if (!rl_overflow_carried(&limit->limiter, &limit->overflow, c.count, now_ns, v->slot_bits,
+	                         &word))
 		return RL_CARRY_NOTHING;
 	rl_atomic_cas16(rl_table_state(&s->table, slot.index), v->word, word);
 	return RL_CARRY_DONE;

@@ -3,10 +3,10 @@
 #define RL_SETS_H
 
 /*
- * Whose cells are whose. The reserve has a few sets of cells; a limit has one while keys of it have no slot, and
+ * Whose overflow counters are whose. The overflow area has a few sets of counters; a limit has one while keys of it have no slot, and
  * for a buffer after the last of these counts.
  *
- *	row.reserve_set   index + 1:16 | serial:24       where the limit's cells are
+ *	row.overflow_set   index + 1:16 | serial:24       where the limit's overflow counters are
  *	set[index]        until:64 | owner:64            owner: limit:10 | incarnation:20 | serial:24
  *
  * A set is the limit's if its row says so, and both agree. To take one:
@@ -15,14 +15,14 @@
  *	row    CAS from what did not agree to { index, serial }
  *
  * Vacant is what was never taken, whose limit started anew, or whose `until` and the buffer are over: then no
- * cell of it counts anything. Two processes may take a set each for one limit: the row's CAS says which of
+ * overflow counter of it counts anything. Two processes may take a set each for one limit: the row's CAS says which of
  * them is used, and the other is vacant after the buffer. Who is killed between both steps leaves the same.
  *
- * Before a cell is written, `until` is brought up to when it will count nothing: first the reserve's, which
+ * Before an overflow counter is written, `until` is brought up to when it will count nothing: first the overflow area's, which
  * says to all others that there is something to look for, then the set's, by a CAS16 that fails if the set has
- * become another's. Cells have the lowest 8 bits of the serial: those of another one count nothing, so
+ * become another's. Overflow counters have the lowest 8 bits of the serial: those of another one count nothing, so
  * a set that was taken is empty at once. Whoever slept meanwhile, for longer than a window and the
- * buffer, writes a cell that nobody believes, or finds it changed.
+ * buffer, writes an overflow counter that nobody believes, or finds it changed.
  */
 
 #include "rule/rules.h"
@@ -30,7 +30,7 @@
 /* A limit's set, as it was seen. */
 struct rl_set {
 	struct rl_u128 *at;
-	struct rl_u128 *cells;
+	struct rl_u128 *counters;
 	uint64_t owner;
 };
 
@@ -40,11 +40,11 @@ rl_set_serial(const struct rl_set *set)
 	return (uint8_t)(set->owner >> RL_SET_SERIAL_SHIFT);
 }
 
-/* Does any cell count anything, at now_ns or later? Part of many decisions. */
+/* Does any overflow counter count anything, at now_ns or later? Part of many decisions. */
 static inline bool
 rl_sets_are_used(const struct rl_segment *s, uint64_t now_ns)
 {
-	return s->geometry.cells > 0 && now_ns < rl_atomic_load(s->reserve_until);
+	return s->geometry.cells > 0 && now_ns < rl_atomic_load(s->overflow_until);
 }
 
 /* The limit's, if it has one. */
@@ -58,13 +58,13 @@ int rl_sets_take(const struct rl_segment *s, const struct rl_compiled *limit, ui
 bool rl_sets_could_take(const struct rl_segment *s, const struct rl_compiled *limit,
                         uint64_t now_ns);
 
-/* Its cells count something until then, at most. False: it is another's by now, or others are quicker. */
+/* Its overflow counters count something until then, at most. False: it is another's by now, or others are quicker. */
 bool rl_sets_raise(const struct rl_segment *s, const struct rl_set *set, uint64_t until_ns);
 
 /* Until when; 0 if the set is another's by now. */
 uint64_t rl_sets_until(const struct rl_set *set);
 
-/* What is counted in the limit's cells is forgotten. 0 or -EBUSY. */
+/* What is counted in the limit's overflow counters is forgotten. 0 or -EBUSY. */
 int rl_sets_forget(const struct rl_segment *s, int limit);
 
 #endif

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reserve as people and tools see it: by limit, how many of its cells count something. Each limit that
+ * The overflow area as people and tools see it: by limit, how many of its overflow counters count something. Each limit that
  * has a set is looked at once, and each set belongs to one limit at most, whatever the bytes say: so no more than
- * all cells are read. Nothing is written.
+ * all overflow counters are read. Nothing is written.
  */
 #include "admin/entry.h"
-#include "algorithm/cell.h"
-#include "reserve/reserve.h"
+#include "algorithm/overflow_count.h"
+#include "overflow/overflow.h"
 #include "rl_admin.h"
 
 static void
-add_cell(const struct rl_cell *c, const struct rl_quota *quota, uint64_t now_ns,
-         struct rl_reserve_info *info)
+add_overflow(const struct rl_overflow *c, const struct rl_quota *quota, uint64_t now_ns,
+             struct rl_overflow_info *info)
 {
-	const struct rl_view v = rl_reserve_view(c);
+	const struct rl_view v = rl_overflow_view(c);
 	struct rl_decision d;
 	uint32_t used;
 
 	if (v.is_zero)
 		return;
-	rl_limiter_peek(&c->limit->cell, quota, &v, 1, now_ns, &d);
+	rl_limiter_peek(&c->limit->overflow, quota, &v, 1, now_ns, &d);
 	used = rl_decision_used(&d);
 	info->cells_used += used > 0;
 	info->cells_full += used > 0 && !d.admits;
@@ -29,32 +29,32 @@ add_cell(const struct rl_cell *c, const struct rl_quota *quota, uint64_t now_ns,
 
 static void
 fill(const struct rl_segment *s, const struct rl_entry_limit *known, uint64_t now_ns,
-     struct rl_reserve_info *info)
+     struct rl_overflow_info *info)
 {
-	const struct rl_quota quota = rl_cell_quota(&known->limit->limiter, &known->quota);
-	struct rl_cell c;
+	const struct rl_quota quota = rl_overflow_quota(&known->limit->limiter, &known->quota);
+	struct rl_overflow c;
 
 	info->rule = known->rule;
 	info->limit = known->index;
 	info->capacity = known->most;
 	for (uint32_t i = 0; i < s->geometry.cells; i++)
-		if (rl_reserve_load(s, known->limit, i, &c))
-			add_cell(&c, &quota, now_ns, info);
+		if (rl_overflow_load(s, known->limit, i, &c))
+			add_overflow(&c, &quota, now_ns, info);
 }
 
-/* False: the limit has no cells that count anything. */
+/* False: the limit has no overflow counters that count anything. */
 static bool
-look(struct rl *rl, int id, uint64_t now_ns, struct rl_reserve_info *info)
+look(struct rl *rl, int id, uint64_t now_ns, struct rl_overflow_info *info)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_entry_limit known;
 	struct rl_set set;
 
-	*info = (struct rl_reserve_info){.rule = -1};
-	if (rl_atomic_load_relaxed(&s->limits[id].reserve_set) == 0)
+	*info = (struct rl_overflow_info){.rule = -1};
+	if (rl_atomic_load_relaxed(&s->limits[id].overflow_set) == 0)
 		return false;
 	rl_entry_limit(rl, id, now_ns, &known);
-	if (!known.limit || !known.limit->has_cells || !rl_sets_find(s, known.limit, &set))
+	if (!known.limit || !known.limit->has_overflow || !rl_sets_find(s, known.limit, &set))
 		return false;
 	info->until_ns = rl_sets_until(&set);
 	if (info->until_ns <= now_ns)
@@ -64,12 +64,12 @@ look(struct rl *rl, int id, uint64_t now_ns, struct rl_reserve_info *info)
 }
 
 int
-rl_reserve_walk(struct rl *rl, uint64_t now_ns,
-                int (*visit)(const struct rl_reserve_info *info, void *arg), void *arg)
+rl_overflow_walk(struct rl *rl, uint64_t now_ns,
+                 int (*visit)(const struct rl_overflow_info *info, void *arg), void *arg)
 {
 	const struct rl_segment *s = &rl->segment;
 	uint64_t now = rl_clamp_now(now_ns);
-	struct rl_reserve_info info;
+	struct rl_overflow_info info;
 	int result = 0;
 
 	if (!rl_sets_are_used(s, now))

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "algorithm/cell.h"
+#include "algorithm/overflow_count.h"
 #include "decide/request.h"
-#include "reserve/reserve.h"
+#include "overflow/overflow.h"
 #include "rule/handle.h"
 #include "testing.h"
 
@@ -17,7 +17,7 @@
 #define BUFFER (10 * RL_SECOND)
 #define CAPACITY 10
 
-/* Limits that have cells, each of 10 a minute. */
+/* Limits that have overflow counters, each of 10 a minute. */
 static const struct rl_limit limits[] = {
 	{.algorithm = RL_SLIDING_WINDOW,
          .capacity = CAPACITY,
@@ -78,9 +78,9 @@ fill(struct rl *rl, int rule, uint64_t now_ns)
 	assert_int_equal(rl_fill(rl), info.slots);
 }
 
-/* All keys of one cell: what they have is the sum. */
+/* All keys of one overflow counter: what they have is the sum. */
 static void
-test_keys_without_a_slot_share_a_cell(void **state)
+test_keys_without_a_slot_share_an_overflow_counter(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < LIMITS; i++) {
@@ -116,7 +116,7 @@ test_keys_without_a_slot_share_a_cell(void **state)
 	}
 }
 
-/* retry_after_ns is an upper bound; by then the key is admitted. A nanosecond before, a cell still denies. */
+/* retry_after_ns is an upper bound; by then the key is admitted. A nanosecond before, an overflow counter still denies. */
 static void
 test_retry_after_is_kept(void **state)
 {
@@ -149,7 +149,7 @@ candidates_of(struct rl *rl, int rule, uint32_t key, struct rl_candidates *to)
 	                   rl_hash_of_key(rl->segment.key_start, &key, sizeof key), to);
 }
 
-/* A slot that came, was charged and was folded between a charge to the cell and the look behind it. */
+/* A slot that came, was charged and was folded between a charge to the overflow counter and the look behind it. */
 static void
 test_a_slot_that_came_and_went_is_seen(void **state)
 {
@@ -160,7 +160,7 @@ test_a_slot_that_came_and_went_is_seen(void **state)
 	struct rl_candidates has_slot, has_none;
 	struct rl_slot slot;
 	struct rl_view view;
-	struct rl_cell cell;
+	struct rl_overflow overflow;
 
 	(void)state;
 	assert_int_equal(ask(rl, rule, 1, 1, T0, NULL), RL_ALLOWED);
@@ -168,11 +168,11 @@ test_a_slot_that_came_and_went_is_seen(void **state)
 	candidates_of(rl, rule, 2, &has_none);
 	assert_true(rl_table_find(&rl->segment.table, &has_slot, &slot));
 	assert_int_equal(rl_view_load(s, slot, &view), RL_SEEN);
-	assert_int_equal(rl_reserve_take(s, limit, 0, T0, &cell), 0);
-	assert_true(rl_reserve_was_left(&cell, &has_slot));
-	assert_false(rl_reserve_was_left(&cell, &has_none));
-	assert_true(rl_reserve_fold(s, limit, slot, &view, T0));
-	assert_true(rl_reserve_was_left(&cell, &has_none));
+	assert_int_equal(rl_overflow_take(s, limit, 0, T0, &overflow), 0);
+	assert_true(rl_overflow_was_left(&overflow, &has_slot));
+	assert_false(rl_overflow_was_left(&overflow, &has_none));
+	assert_true(rl_overflow_fold(s, limit, slot, &view, T0));
+	assert_true(rl_overflow_was_left(&overflow, &has_none));
 	rl_close(rl);
 }
 
@@ -192,7 +192,8 @@ test_a_bucket_gives_its_burst_at_once(void **state)
 		struct rl_result r;
 
 		fill(rl, rule, T0);
-		assert_int_equal(ask(rl, rule, 7, 1, T0, &r), RL_ALLOWED); /* makes the cell */
+		assert_int_equal(ask(rl, rule, 7, 1, T0, &r),
+		                 RL_ALLOWED); /* makes the overflow counter */
 		assert_int_equal(ask(rl, rule, 7, 4, T0, &r), RL_ALLOWED);
 		assert_int_equal(r.reason, RL_BY_RESERVE);
 		assert_int_equal(ask(rl, rule, 7, 4, T0, &r), RL_DENIED);
@@ -202,9 +203,9 @@ test_a_bucket_gives_its_burst_at_once(void **state)
 	}
 }
 
-/* Windows forget at the end of the cell's next epoch, buckets as they fill. */
+/* Windows forget at the end of the overflow counter's next epoch, buckets as they fill. */
 static void
-test_a_cell_expires(void **state)
+test_an_overflow_counter_expires(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < LIMITS; i++) {
@@ -233,7 +234,7 @@ used(struct rl *rl, int rule, uint32_t key, uint64_t now_ns)
 	return r.used;
 }
 
-/* From cell to slot: what was counted there goes along. */
+/* From overflow counter to slot: what was counted there goes along. */
 static void
 test_a_first_charge_carries(void **state)
 {
@@ -246,7 +247,7 @@ test_a_first_charge_carries(void **state)
 		fill(rl, rule, T0);
 		for (int n = 0; n < 7; n++)
 			assert_int_equal(ask(rl, rule, 7, 1, T0, &r), RL_ALLOWED);
-		/* room, in the same epoch: the cell is open, so it goes on */
+		/* room, in the same epoch: the overflow counter is open, so it goes on */
 		assert_int_equal(rl_reset_matching(rl, rule,
 		                                   &(struct rl_pattern){.match = RL_MATCH_KEY,
 		                                                        .key = &(uint32_t){1000},
@@ -261,7 +262,7 @@ test_a_first_charge_carries(void **state)
 	}
 }
 
-/* A window's cell that is not open in the new epoch: the key gets a slot, and the first charge carries. */
+/* A window's overflow counter that is not open in the new epoch: the key gets a slot, and the first charge carries. */
 static void
 test_carry_in_the_next_epoch(void **state)
 {
@@ -295,7 +296,7 @@ test_carry_in_the_next_epoch(void **state)
 	}
 }
 
-/* What a carry makes of a cell that has counted 2 in its epoch, and 1 in the one before; or 1 there alone. */
+/* What a carry makes of an overflow counter that has counted 2 in its epoch, and 1 in the one before; or 1 there alone. */
 static void
 test_where_a_carry_stands(void **state)
 {
@@ -303,30 +304,32 @@ test_where_a_carry_stands(void **state)
 		.window_ns = WINDOW, .granularity = 4, .window = rl_window_of(WINDOW / 4, 4, true)};
 	const uint64_t epoch = T0 / WINDOW, late = (epoch - 1) * WINDOW;
 	struct rl_state s = {.epoch = epoch, .cur = 2, .sum = 1};
-	struct rl_limiter cell;
+	struct rl_limiter overflow;
 	struct rl_u128 word;
 
 	(void)state;
 	rl_limiter_set(&slot, RL_SLIDING_WINDOW);
-	assert_true(rl_cell_limiter(&slot, &cell));
+	assert_true(rl_overflow_limiter(&slot, &overflow));
 	for (int i = 0; i < 2; i++) { /* by a clock of its own, and by a late one */
 		uint64_t now_ns = i ? late : T0;
 
 		s.cur = 2;
-		assert_true(rl_cell_carry(&slot, &cell, rl_state_pack(s, 0), now_ns, 5, &word));
+		assert_true(rl_overflow_carried(&slot, &overflow, rl_state_pack(s, 0), now_ns, 5,
+		                                &word));
 		assert_int_equal(rl_state_unpack(word, &slot.window).epoch, 4 * epoch + 3);
 		assert_int_equal(rl_state_unpack(word, &slot.window).cur, 3);
 		assert_int_equal(rl_state_unpack(word, &slot.window).jump, 0);
 		assert_int_equal(word.hi & RL_STATE_SLOT_MASK, 5);
 		s.cur = 0;
-		assert_true(rl_cell_carry(&slot, &cell, rl_state_pack(s, 0), now_ns, 5, &word));
+		assert_true(rl_overflow_carried(&slot, &overflow, rl_state_pack(s, 0), now_ns, 5,
+		                                &word));
 		assert_int_equal(rl_state_unpack(word, &slot.window).epoch, 4 * epoch - 1);
 		assert_int_equal(rl_state_unpack(word, &slot.window).cur, 1);
 		assert_int_equal(rl_state_unpack(word, &slot.window).jump, 1);
 	}
 }
 
-/* How often keys were folded into cells, as the cells count it. */
+/* How often keys were folded into overflow counters, as the overflow counters count it. */
 static uint64_t
 folds(const struct rl *rl)
 {
@@ -334,7 +337,7 @@ folds(const struct rl *rl)
 	uint64_t count = 0;
 
 	for (uint64_t i = 0; i < (uint64_t)s->geometry.reserves * s->geometry.cells; i++)
-		count += rl_cell_folds(s->cells[i]);
+		count += rl_overflow_folds(s->overflow_counters[i]);
 	return count;
 }
 
@@ -370,7 +373,7 @@ test_a_longest_queue_gives_way(void **state)
 	}
 }
 
-/* A refund of what a cell was charged is void. */
+/* A refund of what an overflow counter was charged is void. */
 static void
 test_a_refund_gives_nothing_back(void **state)
 {
@@ -389,7 +392,7 @@ test_a_refund_gives_nothing_back(void **state)
 	rl_close(rl);
 }
 
-/* What is in flight is in no cell: it needs a slot. */
+/* What is in flight is in no overflow counter: it needs a slot. */
 static void
 test_in_flight_is_denied(void **state)
 {
@@ -417,7 +420,7 @@ test_in_flight_is_denied(void **state)
 
 /* What one limit's keys have used is nothing to another's. */
 static void
-test_limits_have_cells_of_their_own(void **state)
+test_limits_have_overflow_counters_of_their_own(void **state)
 {
 	struct rl *rl = open_tiny(1);
 	int rule[2] = {define(rl, "a", &limits[0]), define(rl, "b", &limits[0])};
@@ -436,7 +439,7 @@ test_limits_have_cells_of_their_own(void **state)
 	rl_close(rl);
 }
 
-/* A counter by key is in no cell. What lives is not pushed out, and what finds no slot is told so. */
+/* A counter by key is in no overflow counter. What lives is not pushed out, and what finds no slot is told so. */
 static void
 test_a_counter_needs_a_slot(void **state)
 {
@@ -462,9 +465,9 @@ test_a_counter_needs_a_slot(void **state)
 	rl_close(rl);
 }
 
-/* A cell counts no denials. Those of a key that gives way stand for the others what its capacity does. */
+/* An overflow counter counts no denials. Those of a key that gives way stand for the others what its capacity does. */
 static void
-test_denials_are_counted_in_no_cell(void **state)
+test_denials_are_counted_in_no_overflow_counter(void **state)
 {
 	const struct rl_limit l = {.algorithm = RL_FIXED_WINDOW,
 	                           .capacity = CAPACITY,
@@ -492,9 +495,9 @@ test_denials_are_counted_in_no_cell(void **state)
 	rl_close(rl);
 }
 
-/* No units are prefetched from a cell. */
+/* No units are prefetched from an overflow counter. */
 static void
-test_nothing_is_prefetched_from_a_cell(void **state)
+test_nothing_is_prefetched_from_an_overflow_counter(void **state)
 {
 	const struct rl_limit l = {
 		.capacity = 1000, .window_ns = WINDOW, .granularity = 1, .hard = 1, .prefetch = 50};
@@ -596,7 +599,7 @@ test_a_refund_of_before_a_reset_is_void(void **state)
 		uint32_t key = 1003;
 
 		fill(rl, rule, now);
-		ask(rl, rule, 7, 1, now, NULL); /* so the limit has cells */
+		ask(rl, rule, 7, 1, now, NULL); /* so the limit has overflow counters */
 		assert_int_equal(test_check_at(rl, rule, &key, sizeof key, 3, now, NULL, &charges),
 		                 RL_ALLOWED);
 		assert_int_equal(rl_reset(rl, rule, &key, sizeof key), 1);
@@ -607,7 +610,7 @@ test_a_refund_of_before_a_reset_is_void(void **state)
 	}
 }
 
-/* Of a rule with two limits, of which one can have no cells: nothing is charged to the other's. */
+/* Of a rule with two limits, of which one can have no overflow counters: nothing is charged to the other's. */
 static void
 test_denied_for_want_of_a_set_charges_nothing(void **state)
 {
@@ -629,12 +632,12 @@ test_denied_for_want_of_a_set_charges_nothing(void **state)
 		assert_int_equal(ask(rl, two, key, 1, T0, &r), RL_DENIED);
 		assert_int_equal(r.error, -ENOSPC);
 	}
-	/* had it been charged, the first limit's cell were used up */
+	/* had it been charged, the first limit's overflow counter were used up */
 	assert_true(used(rl, two, 200, T0) < CAPACITY);
 	rl_close(rl);
 }
 
-/* A whole rule, by a walk, forgets what its cells count, too. */
+/* A whole rule, by a walk, forgets what its overflow counters count, too. */
 static void
 test_reset_by_a_walk(void **state)
 {
@@ -652,7 +655,7 @@ test_reset_by_a_walk(void **state)
 	rl_close(rl);
 }
 
-/* Networks own their cells: who makes up addresses in a /48 or a /24 meets himself. */
+/* Networks own their overflow counters: who makes up addresses in a /48 or a /24 meets himself. */
 static void
 test_neighbourhoods(void **state)
 {
@@ -689,21 +692,21 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keys_without_a_slot_share_a_cell),
+		cmocka_unit_test(test_keys_without_a_slot_share_an_overflow_counter),
 		cmocka_unit_test(test_retry_after_is_kept),
 		cmocka_unit_test(test_a_slot_that_came_and_went_is_seen),
 		cmocka_unit_test(test_a_bucket_gives_its_burst_at_once),
-		cmocka_unit_test(test_a_cell_expires),
+		cmocka_unit_test(test_an_overflow_counter_expires),
 		cmocka_unit_test(test_a_first_charge_carries),
 		cmocka_unit_test(test_carry_in_the_next_epoch),
 		cmocka_unit_test(test_where_a_carry_stands),
 		cmocka_unit_test(test_a_longest_queue_gives_way),
 		cmocka_unit_test(test_a_refund_gives_nothing_back),
 		cmocka_unit_test(test_in_flight_is_denied),
-		cmocka_unit_test(test_limits_have_cells_of_their_own),
+		cmocka_unit_test(test_limits_have_overflow_counters_of_their_own),
 		cmocka_unit_test(test_a_counter_needs_a_slot),
-		cmocka_unit_test(test_denials_are_counted_in_no_cell),
-		cmocka_unit_test(test_nothing_is_prefetched_from_a_cell),
+		cmocka_unit_test(test_denials_are_counted_in_no_overflow_counter),
+		cmocka_unit_test(test_nothing_is_prefetched_from_an_overflow_counter),
 		cmocka_unit_test(test_no_set_is_left),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_a_refund_of_before_a_reset_is_void),
