@@ -100,7 +100,7 @@ RACE      := $(filter-out $(SCHEDULES),$(patsubst tests/%.c,%,$(call files,tests
 CLUSTER   := $(patsubst tests/%.c,%,$(call files,tests/cluster/test_*.c))
 CLUSTER_PARTS := $(patsubst %.c,%,$(filter-out tests/cluster/test_% tests/cluster/bench.c,$(call files,tests/cluster/*.c)))
 STORE_PARTS   := $(patsubst %.c,%,$(call files,rld/store/*.c rld/cluster/*.c))
-LEND_PARTS    := $(patsubst %,rld/cluster/%,lend lent keys leases policy identity) rld/store/value tests/cluster/reference # its test is the store
+SHARE_PARTS    := $(patsubst %,rld/cluster/%,host_shares rule_shares keys leases policy identity) rld/store/value tests/cluster/reference # its test is the store
 ADAPTERS  := $(patsubst tests/%.c,%,$(call files,tests/adapters/test_*.c))
 SUPPORT   := $(call files,tests/support/*.c)
 SOURCES   := $(call files,include/*.h libshm/*/*.[ch] rlctl/*.[ch] rlctl/*/*.[ch] rld/*.[ch] rld/*/*.[ch] config/*/*.[ch] examples/*.[ch] tests/*/*.[ch] \
@@ -162,8 +162,8 @@ $(1)/unit/test_openmetrics: $(2)/o/rld/serve/openmetrics.o
 $(1)/unit/test_page_key: $(2)/o/rld/serve/page_key.o
 
 # What has a store, or is one.
-$(filter-out %/test_lend,$(CLUSTER:%=$(1)/%)) $(1)/cluster/bench: $(CLUSTER_PARTS:%=$(2)/o/%.o) $(STORE_PARTS:%=$(2)/o/%.o)
-$(1)/cluster/test_lend: $(LEND_PARTS:%=$(2)/o/%.o)
+$(filter-out %/test_shares,$(CLUSTER:%=$(1)/%)) $(1)/cluster/bench: $(CLUSTER_PARTS:%=$(2)/o/%.o) $(STORE_PARTS:%=$(2)/o/%.o)
+$(1)/cluster/test_shares: $(SHARE_PARTS:%=$(2)/o/%.o)
 $(CLUSTER:%=$(1)/%) $(1)/cluster/bench: $(1)/cluster/%: $(2)/o/tests/cluster/%.o \
                            $$(SUPPORT:%.c=$(2)/o/%.o) $(5)/libconfig.a $(4)
 	@mkdir -p $$(@D)
@@ -500,7 +500,7 @@ torture: mutants $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tests/%) bui
 	tests/support/run.sh $(CLI:%='tests/cli/run.sh build/rlctl %')
 	RL_TAKE_CALLS=1000000 build/tests/cluster/test_take
 	RL_POLICY_SEEDS=10000 build/tests/cluster/test_policy
-	RL_LEND_RUNS=5000 build/tests/cluster/test_lend
+	RL_SHARE_RUNS=5000 build/tests/cluster/test_shares
 	tests/model/run.sh torture
 	tests/relacy/run.sh 5000000
 	for test in $(CRASH); do RL_CRASH_EVERY=1 build/v/whole/tests/$$test || exit; done

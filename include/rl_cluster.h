@@ -58,10 +58,10 @@ struct rl_share {
 	int rule;        /* handle */
 	unsigned limit;  /* index of the limit in its rule */
 	uint32_t share;  /* never more than was set; a large capacity is lent in units, see below */
-	uint32_t load;  /* what counts, by the word alone: never less than what an admission sees */
-	uint32_t lent;  /* what the store shares out for this key: its capacity; of a bucket its
-	                   size */
-	uint32_t blind; /* what this host admits beside the share; 0: strict */
+	uint32_t load; /* what counts, by the word alone: never less than what an admission sees */
+	uint32_t shared;  /* what the store shares out for this key: its capacity; of a bucket its
+	                     size */
+	uint32_t blind;   /* what this host admits beside the share; 0: strict */
 	uint64_t hold_ns; /* for how long at most a charge counts that is made now */
 	int has_hash;     /* 0: the key's record was cut off, torn or is of another secret; a worker
 	                     that wishes for a share writes it again */

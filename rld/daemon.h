@@ -10,9 +10,9 @@
 #include "keep/counters_file.h"
 #include "loop/audit.h"
 #include "loop/events.h"
-#include "loop/lending.h"
 #include "loop/mover.h"
 #include "loop/segment.h"
+#include "loop/sharing.h"
 #include "loop/sweeper.h"
 #include "loop/watch.h"
 #include "serve/http.h"
@@ -29,7 +29,7 @@ struct daemon {
 	struct sweeper sweeper;
 	struct mover mover;
 	struct watch watch;
-	struct lending lending;
+	struct sharing sharing;
 	struct loads loads;
 	struct listener listener;
 	struct http *http;

@@ -34,7 +34,7 @@ load(const struct options *options)
 static int
 check(const struct config *config)
 {
-	lending_warn(config);
+	sharing_warn(config);
 	log_line(LOG_INFO, "%s is good: segment '%s', %zu rules", config->path, config->name,
 	         config->rule_count);
 	return EXIT_DONE;
@@ -91,7 +91,7 @@ take_rules(void *arg, const char *path)
 static int
 serve_metrics(struct daemon *d)
 {
-	struct report report = {d->segment.rl, &d->sweeper, &d->loads, &d->lending};
+	struct report report = {d->segment.rl, &d->sweeper, &d->loads, &d->sharing};
 
 	if (!d->options.listen)
 		return 0;
@@ -135,7 +135,7 @@ start(struct daemon *d)
 	sweeper_start(&d->sweeper, d->segment.rl, d->config->gc_interval_ns, clock_monotonic_ns());
 	mover_start(&d->mover, d->segment.rl, d->config->options.keys, d->config->keys_most);
 	watch_start(&d->watch, d->segment.rl, clock_monotonic_ns());
-	if (lending_open(&d->lending, d->config, &d->segment, d->options.state, take_rules, d,
+	if (sharing_open(&d->sharing, d->config, &d->segment, d->options.state, take_rules, d,
 	                 clock_monotonic_ns()) < 0)
 		return EXIT_REFUSED;
 	return serve_metrics(d) < 0 ? EXIT_TROUBLE : EXIT_DONE;
@@ -160,11 +160,11 @@ take_config(struct daemon *d)
 	if (strcmp(config->name, d->config->name) != 0)
 		log_line(LOG_ERR, "%s: the segment is '%s' now, and was '%s': that takes a restart",
 		         config->path, config->name, d->config->name);
-	else if (lending_has_rules(&d->lending) || grow_and_apply(d, config) == 0) {
+	else if (sharing_has_rules(&d->sharing) || grow_and_apply(d, config) == 0) {
 		config_free(d->config);
 		d->config = config;
 		watch_rules(&d->watch);
-		lending_compare(&d->lending, config);
+		sharing_compare(&d->sharing, config);
 		sweeper_set_interval(&d->sweeper, config->gc_interval_ns, clock_monotonic_ns());
 		mover_set_bounds(&d->mover, config->options.keys, config->keys_most);
 		return true;
@@ -222,7 +222,7 @@ wait_for_events(struct daemon *d, uint64_t due_ns)
 	struct pollfd fds[3 + HTTP_FDS] = {
 		{.fd = d->signal_fd, .events = POLLIN},
 		{.fd = probe_fd(&d->probe), .events = probe_events(&d->probe)},
-		{.fd = lending_fd(&d->lending), .events = POLLIN},
+		{.fd = sharing_fd(&d->sharing), .events = POLLIN},
 	};
 	struct timespec wait = until(due_ns);
 
@@ -264,7 +264,7 @@ run(struct daemon *d)
 		due_ns = earlier(due_ns, mover_run(&d->mover, now_ns));
 		due_ns = earlier(due_ns, periodic_run(d, now_ns));
 		due_ns = earlier(due_ns, serve(d, now_ns));
-		due_ns = earlier(due_ns, lending_run(&d->lending, now_ns));
+		due_ns = earlier(due_ns, sharing_run(&d->sharing, now_ns));
 		if (d->status < 0)
 			wait_for_events(d, due_ns);
 	}
@@ -283,7 +283,7 @@ stop(struct daemon *d)
 	listen_remove(&d->listener);
 	textfile_remove(&d->textfile);
 	watch_end(&d->watch);
-	lending_close(&d->lending, clock_monotonic_ns());
+	sharing_close(&d->sharing, clock_monotonic_ns());
 	events_run(&d->events, clock_monotonic_ns());
 	events_close(&d->events);
 	counters_file_close(&d->counters);

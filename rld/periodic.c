@@ -41,7 +41,7 @@ look(struct daemon *d, uint64_t now_ns)
 void
 periodic_write_textfile(struct daemon *d)
 {
-	struct report report = {d->segment.rl, &d->sweeper, &d->loads, &d->lending};
+	struct report report = {d->segment.rl, &d->sweeper, &d->loads, &d->sharing};
 	size_t size;
 	char *text;
 	int error;

@@ -685,7 +685,7 @@ limit_fits(const struct rl_limit *limit, uint32_t capacity, uint32_t ring)
 }
 
 uint32_t
-limit_cost_lent(const struct rl_limit *limit)
+limit_cost_shared(const struct rl_limit *limit)
 {
 	return limit->blind > 0 ? limit->blind : 1;
 }

@@ -67,6 +67,6 @@ bool limit_shape_equal(const struct rl_limit *a, const struct rl_limit *b);
  * The largest cost of a request that a host of a cluster admits, under a limit of the cluster, without what it was lent for others: it
  * asks for a share when it needs one for a cost of 1.
  */
-uint32_t limit_cost_lent(const struct rl_limit *limit);
+uint32_t limit_cost_shared(const struct rl_limit *limit);
 
 #endif

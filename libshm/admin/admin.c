@@ -94,7 +94,7 @@ source_of(enum rl_bank bank)
 static struct rl_limit
 limit_info(const struct rl_compiled *limit, enum rl_bank bank)
 {
-	bool lent = rl_limiter_is_lent(&limit->limiter);
+	bool is_shared = rl_limiter_is_shared(&limit->limiter);
 	struct rl_quota quota;
 
 	rl_rules_quota(limit->row, bank, &quota);
@@ -111,8 +111,8 @@ limit_info(const struct rl_compiled *limit, enum rl_bank bank)
 		.prefix_v6 = limit->prefix_v6,
 		.prefetch = quota.prefetch,
 		.count_denied = quota.counts_denied,
-		.scope = lent ? RL_SCOPE_CLUSTER : RL_SCOPE_HOST,
-		.blind = lent ? quota.lent.blind : 0,
+		.scope = is_shared ? RL_SCOPE_CLUSTER : RL_SCOPE_HOST,
+		.blind = is_shared ? quota.share.blind : 0,
 		.away = quota.away,
 	};
 }

@@ -190,7 +190,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	e->tier = rl_policy_apply_tier(s, slot.index, known->limit, known->index, &tiered);
 	if (!has_terms || !k.keeps_first)
 		quota = tiered;
-	rl_policy_lend(s, known->limit, now_ns, &quota);
+	rl_policy_share(s, known->limit, now_ns, &quota);
 	if (rl_view_peek(s, l, &quota, slot, 1, now_ns, &budget, &v, &room->part.plan.decision,
 	                 &room->picture) != RL_SEEN ||
 	    !is_still(s, slot))

@@ -14,11 +14,11 @@ lift_capacity(struct rl_part *p)
 	const struct rl_limiter *l = &p->limit->limiter;
 	const struct rl_algorithm_info *info = rl_algorithm_info(l->algorithm);
 
-	if (rl_limiter_is_lent(l)) { /* and no share of it is restored */
+	if (rl_limiter_is_shared(l)) { /* and no share of it is restored */
 		p->quota.has_lease = false;
-		p->quota.lent.away = RL_CAPACITY_MAX;
+		p->quota.share.away = RL_CAPACITY_MAX;
 	}
-	if (rl_limiter_is_lent(l) && rl_limiter_has_bucket(l)) /* never more than its size */
+	if (rl_limiter_is_shared(l) && rl_limiter_has_bucket(l)) /* never more than its size */
 		return;
 	if (rl_limiter_is_bucket(l))
 		p->quota.burst = RL_CAPACITY_MAX - 1;

@@ -60,12 +60,12 @@ rl_adds_to_window(const struct rl_limiter *l, const struct rl_quota *q, const st
 static inline uint32_t
 rl_share_worth(const struct rl_quota *q, struct rl_u128 word, uint32_t most)
 {
-	bool has_share = q->has_lease || q->lent.away == RL_LENT_KEEP;
-	uint64_t worth = has_share ? rl_share_of(word) : q->lent.away;
+	bool has_share = q->has_lease || q->share.away == RL_SHARE_KEEP;
+	uint64_t worth = has_share ? rl_share_of(word) : q->share.away;
 
 	if (has_share && worth > most)
 		return (uint32_t)worth;
-	worth += q->lent.blind;
+	worth += q->share.blind;
 	return worth < most ? (uint32_t)worth : most;
 }
 
@@ -76,14 +76,14 @@ rl_adds_to_share(const struct rl_limiter *l, const struct rl_quota *q, const str
 {
 	const struct rl_window *w = &l->window;
 	uint64_t epoch = rl_window_epoch(w, now_ns), used;
-	uint32_t lent = rl_share_worth(q, v->word, q->capacity);
+	uint32_t worth = rl_share_worth(q, v->word, q->capacity);
 
-	if (v->is_zero || !rl_share_window_adds(v->word, epoch, lent, cost, &p->next, &used))
+	if (v->is_zero || !rl_share_window_adds(v->word, epoch, worth, cost, &p->next, &used))
 		return false;
-	rl_adds_plan(epoch, lent > q->capacity ? lent : q->capacity,
-	             lent - (uint32_t)used - cost + rl_adds_gone(w, v->word, epoch, now_ns),
+	rl_adds_plan(epoch, worth > q->capacity ? worth : q->capacity,
+	             worth - (uint32_t)used - cost + rl_adds_gone(w, v->word, epoch, now_ns),
 	             (epoch + w->count + 1) * w->width_ns, p);
-	p->decision.beyond = lent - p->decision.limit;
+	p->decision.beyond = worth - p->decision.limit;
 	return true;
 }
 

@@ -40,12 +40,12 @@ struct rl_limiter {
 };
 
 /* The most that a limit of a cluster admits on this host. */
-struct rl_lent_quota {
+struct rl_share_quota {
 	uint32_t blind;
-	uint32_t away; /* what a share is worth without a lease; RL_LENT_KEEP: what it was */
+	uint32_t away; /* what a share is worth without a lease; RL_SHARE_KEEP: what it was */
 };
 
-#define RL_LENT_KEEP UINT32_MAX
+#define RL_SHARE_KEEP UINT32_MAX
 
 /* The parameters that may change between decisions. */
 struct rl_quota {
@@ -61,9 +61,9 @@ struct rl_quota {
 	uint32_t label;     /* in flight only: who takes the units; 0: it has no seat yet */
 	uint64_t max_wait_ns;
 	union {
-		struct rl_gcra_rate rate;  /* buckets only, or all zero: see
-		                              rl_limiter_keep_rate() */
-		struct rl_lent_quota lent; /* of a cluster: rl_policy_lend() */
+		struct rl_gcra_rate rate;    /* buckets only, or all zero: see
+		                                rl_limiter_keep_rate() */
+		struct rl_share_quota share; /* of a cluster: rl_policy_share() */
 	};
 };
 
@@ -127,7 +127,7 @@ rl_limiter_is_bucket(const struct rl_limiter *l)
 }
 
 static inline bool
-rl_limiter_is_lent(const struct rl_limiter *l)
+rl_limiter_is_shared(const struct rl_limiter *l)
 {
 	return l->is_shared;
 }
@@ -184,16 +184,16 @@ rl_limiter_has_rate(const struct rl_limiter *l, const struct rl_quota *q)
  * Of a limit of a cluster: what this host may have of it now, at a view's share. A decision is by that in
  * place of the capacity, and tells the capacity as its limit, or this where it is more.
  */
-uint32_t rl_limiter_lent(const struct rl_limiter *limiter, const struct rl_quota *quota,
-                         const struct rl_view *view);
+uint32_t rl_limiter_share_worth(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                                const struct rl_view *view);
 
 /*
  * Its word with another share, and what counts as it was; of a view that is zero, one that counts nothing.
  * False: there is nothing to write. now_ns was read before the CAS, and after an answer that it raises to.
  */
-bool rl_limiter_lend(const struct rl_limiter *limiter, const struct rl_quota *quota,
-                     const struct rl_view *view, uint32_t share, uint64_t now_ns,
-                     struct rl_u128 *next);
+bool rl_limiter_set_share(const struct rl_limiter *limiter, const struct rl_quota *quota,
+                          const struct rl_view *view, uint32_t share, uint64_t now_ns,
+                          struct rl_u128 *next);
 
 /* A view as one of a limit of this host alone, and the other way round, with no share. Buckets stay. */
 struct rl_view rl_limiter_view_alone(const struct rl_limiter *limiter, const struct rl_view *view);

@@ -19,13 +19,14 @@ rl_limiter_load(const struct rl_limiter *l, const struct rl_quota *q, const stru
 }
 
 uint32_t
-rl_limiter_lent(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
+rl_limiter_share_worth(const struct rl_limiter *l, const struct rl_quota *q,
+                       const struct rl_view *v)
 {
-	uint32_t lent = rl_share_worth(q, v->is_zero ? (struct rl_u128){0} : v->word,
-	                               rl_limiter_limit(l, q));
+	uint32_t worth = rl_share_worth(q, v->is_zero ? (struct rl_u128){0} : v->word,
+	                                rl_limiter_limit(l, q));
 	uint32_t room = rl_log_capacity(l->ring_entries);
 
-	return l->algorithm != RL_SLIDING_LOG || lent < room ? lent : room;
+	return l->algorithm != RL_SLIDING_LOG || worth < room ? worth : room;
 }
 
 /* A window's, by its sub-buckets; before 1970 there were none. */

@@ -151,10 +151,10 @@ struct rl_u128 rl_nothing_but_one(const struct rl_limiter *l, uint64_t now_ns, u
 
 /* As people are told: the capacity is that of all hosts, or what is lent; what is not lent here is not used here. */
 static inline void
-rl_share_fill(uint32_t limit, uint32_t lent, struct rl_decision *d)
+rl_share_fill(uint32_t limit, uint32_t worth, struct rl_decision *d)
 {
-	d->limit = lent > limit ? lent : limit;
-	d->beyond += lent - d->limit;
+	d->limit = worth > limit ? worth : limit;
+	d->beyond += worth - d->limit;
 }
 
 /* A bucket's word with another share, at which what it owes is scaled. */

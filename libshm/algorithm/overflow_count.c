@@ -13,7 +13,7 @@ rl_overflow_limiter(const struct rl_limiter *l, struct rl_limiter *overflow)
 
 	*overflow = *l;
 	if (rl_limiter_has_bucket(l))
-		return !rl_limiter_is_lent(l);
+		return !rl_limiter_is_shared(l);
 	if (!own->overflow_parts)
 		return false;
 	if (own->overflow_is_alike) {
@@ -34,15 +34,15 @@ rl_overflow_quota(const struct rl_limiter *l, const struct rl_quota *quota)
 	struct rl_quota q = *quota;
 
 	q.counts_denied = false;
-	if (rl_limiter_is_lent(l)) { /* no share is of keys that have no slot */
+	if (rl_limiter_is_shared(l)) { /* no share is of keys that have no slot */
 		q.has_lease = false;
-		q.lent.away = 0;
+		q.share.away = 0;
 	}
 	if (rl_limiter_has_bucket(l))
 		return q;
 	q.capacity = rl_limiter_limit(l, &q);
-	if (rl_limiter_is_lent(l) && q.lent.blind < q.capacity)
-		q.capacity = q.lent.blind;
+	if (rl_limiter_is_shared(l) && q.share.blind < q.capacity)
+		q.capacity = q.share.blind;
 	return q;
 }
 

@@ -23,18 +23,18 @@ limit_of_share_bucket(const struct rl_limiter *l, const struct rl_quota *q)
 }
 
 /* A bucket's. */
-struct lent_level {
+struct share_level {
 	struct rl_share_bucket bucket;
 	struct rl_share_level level;
 	uint32_t tokens; /* that this host may use; the level has at least 1 */
 };
 
-static struct lent_level
-lent_level_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-              uint64_t now_ns)
+static struct share_level
+share_level_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+               uint64_t now_ns)
 {
 	const struct rl_u128 full = {0}, word = v->is_zero ? full : v->word;
-	struct lent_level at = {.bucket = share_bucket_of(l, q)};
+	struct share_level at = {.bucket = share_bucket_of(l, q)};
 
 	at.tokens = rl_share_worth(q, word, at.bucket.size);
 	at.level = rl_share_level_of(&at.bucket, word, at.tokens, now_ns);
@@ -42,7 +42,7 @@ lent_level_of(const struct rl_limiter *l, const struct rl_quota *q, const struct
 }
 
 static void
-tell_lent_level(const struct lent_level *at, uint64_t now_ns, struct rl_decision *d)
+fill_share_level(const struct share_level *at, uint64_t now_ns, struct rl_decision *d)
 {
 	uint32_t left = rl_share_level_left(&at->level);
 
@@ -53,35 +53,35 @@ tell_lent_level(const struct lent_level *at, uint64_t now_ns, struct rl_decision
 }
 
 static uint64_t
-lent_delay(const struct rl_limiter *l, const struct rl_quota *q, const struct lent_level *before)
+share_delay(const struct rl_limiter *l, const struct rl_quota *q, const struct share_level *before)
 {
 	return l->algorithm == RL_LEAKY_BUCKET ? rl_share_level_delay(&before->level, q->undelayed)
 	                                       : 0;
 }
 
 static void
-peek_lent_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                 uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+peek_share_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                  uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
-	struct lent_level at = lent_level_of(l, q, v, now_ns);
+	struct share_level at = share_level_of(l, q, v, now_ns);
 
-	tell_lent_level(&at, now_ns, d);
+	fill_share_level(&at, now_ns, d);
 	d->admits = cost <= at.tokens && rl_share_level_wait(&at.level, cost) == 0;
 	if (d->admits)
-		d->delay_ns = lent_delay(l, q, &at);
+		d->delay_ns = share_delay(l, q, &at);
 	else if (cost <= at.tokens)
 		d->retry_at_ns = now_ns + rl_share_level_wait(&at.level, cost);
 }
 
 static void
-decide_lent_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                   uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+decide_share_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                    uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
 {
-	struct lent_level at = lent_level_of(l, q, v, now_ns), before = at;
+	struct share_level at = share_level_of(l, q, v, now_ns), before = at;
 
 	(void)is_asked;
 	if (cost > at.tokens || !rl_share_level_take(&at.level, cost)) {
-		peek_lent_bucket(l, q, v, cost, now_ns, &p->decision);
+		peek_share_bucket(l, q, v, cost, now_ns, &p->decision);
 		p->step = RL_STEP_DENY;
 		p->charges = false;
 		return;
@@ -91,14 +91,14 @@ decide_lent_bucket(const struct rl_limiter *l, const struct rl_quota *q, const s
 	p->next = rl_share_level_word(&at.level, now_ns, v->slot_bits | bucket_share_bits(v));
 	p->charge_id = p->next.lo;
 	p->memory = rl_share_bucket_memory(p->next);
-	tell_lent_level(&at, now_ns, &p->decision);
-	p->decision.delay_ns = lent_delay(l, q, &before);
+	fill_share_level(&at, now_ns, &p->decision);
+	p->decision.delay_ns = share_delay(l, q, &before);
 }
 
 /* Only of the newest charge, and under the scale that it was made with. */
 static bool
-refund_lent_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                   const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+refund_share_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                    const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
 {
 	struct rl_share_bucket bucket = share_bucket_of(l, q);
 	struct rl_share_level level =
@@ -115,7 +115,7 @@ static uint32_t
 load_of_share_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                      uint64_t now_ns)
 {
-	struct lent_level at = lent_level_of(l, q, v, now_ns);
+	struct share_level at = share_level_of(l, q, v, now_ns);
 
 	return rl_share_level_load(&at.level);
 }
@@ -126,20 +126,20 @@ rl_share_bucket_scaled(const struct rl_limiter *l, const struct rl_quota *q,
 {
 	struct rl_quota after = *q;
 	struct rl_view with = *v;
-	struct lent_level at;
+	struct share_level at;
 
 	after.has_lease = true;
 	with.word = word;
-	at = lent_level_of(l, &after, &with, now_ns);
+	at = share_level_of(l, &after, &with, now_ns);
 	return rl_share_level_word(&at.level, now_ns, v->slot_bits | rl_share_bits(code));
 }
 
 /* Nothing is booked ahead; and which charge was the newest is not known. */
 const struct rl_algorithm_ops rl_share_bucket_ops = {
 	.limit = limit_of_share_bucket,
-	.decide = decide_lent_bucket,
-	.peek = peek_lent_bucket,
-	.refund = refund_lent_bucket,
+	.decide = decide_share_bucket,
+	.peek = peek_share_bucket,
+	.refund = refund_share_bucket,
 	.idle_at = rl_idle_at_of_time,
 	.nothing = rl_nothing_but_one,
 	.entries = rl_entries_of_used,

@@ -34,7 +34,7 @@ share_bits_of(const struct rl_view *v)
 	return v->is_zero ? 0 : v->word.hi & RL_STATE_SHARE_MASK;
 }
 
-struct lent {
+struct shared {
 	struct rl_limiter inner;
 	struct rl_quota quota;
 	struct rl_view view;
@@ -42,12 +42,12 @@ struct lent {
 	uint32_t limit; /* the capacity of all hosts */
 };
 
-static struct lent
-lent_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
+static struct shared
+shared_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
 {
-	return (struct lent){
+	return (struct shared){
 		.inner = inner_of(l),
-		.quota = {.capacity = rl_limiter_lent(l, q, v)},
+		.quota = {.capacity = rl_limiter_share_worth(l, q, v)},
 		.view = view_without(l, v),
 		.share_bits = share_bits_of(v),
 		.limit = rl_limiter_limit(l, q),
@@ -65,33 +65,33 @@ static void
 peek_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
            uint32_t cost, uint64_t now_ns, struct rl_decision *d)
 {
-	struct lent lent = lent_of(l, q, v);
+	struct shared shared = shared_of(l, q, v);
 
-	rl_limiter_peek(&lent.inner, &lent.quota, &lent.view, cost, now_ns, d);
-	rl_share_fill(lent.limit, lent.quota.capacity, d);
+	rl_limiter_peek(&shared.inner, &shared.quota, &shared.view, cost, now_ns, d);
+	rl_share_fill(shared.limit, shared.quota.capacity, d);
 }
 
 static void
 decide_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
              uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
 {
-	struct lent lent;
+	struct shared shared;
 
 	(void)is_asked;
 	if (rl_limiter_has_window(l) && rl_adds_to_share(l, q, v, cost, now_ns, p))
 		return;
-	lent = lent_of(l, q, v);
-	if (cost > lent.quota.capacity) { /* whatever counts */
+	shared = shared_of(l, q, v);
+	if (cost > shared.quota.capacity) { /* whatever counts */
 		rl_limiter_peek(l, q, v, cost, now_ns, &p->decision);
 		p->step = RL_STEP_DENY;
 		p->charges = false;
 		return;
 	}
-	rl_limiter_decide(&lent.inner, &lent.quota, &lent.view, cost, now_ns, true, p);
-	p->next = lent.inner.ops->with_share(p->next, lent.share_bits);
+	rl_limiter_decide(&shared.inner, &shared.quota, &shared.view, cost, now_ns, true, p);
+	p->next = shared.inner.ops->with_share(p->next, shared.share_bits);
 	if (p->step == RL_STEP_ROLL)
-		p->frozen = lent.inner.ops->with_share(p->frozen, lent.share_bits);
-	rl_share_fill(lent.limit, lent.quota.capacity, &p->decision);
+		p->frozen = shared.inner.ops->with_share(p->frozen, shared.share_bits);
+	rl_share_fill(shared.limit, shared.quota.capacity, &p->decision);
 }
 
 static bool
@@ -180,21 +180,21 @@ judge_share(const struct rl_limiter *l, const struct rl_view *v, uint32_t holder
 struct rl_view
 rl_limiter_view_alone(const struct rl_limiter *l, const struct rl_view *v)
 {
-	return !rl_limiter_is_lent(l) || rl_limiter_has_bucket(l) ? *v : view_without(l, v);
+	return !rl_limiter_is_shared(l) || rl_limiter_has_bucket(l) ? *v : view_without(l, v);
 }
 
 struct rl_u128
 rl_limiter_word_of(const struct rl_limiter *l, struct rl_u128 own)
 {
-	if (!rl_limiter_is_lent(l) || rl_limiter_has_bucket(l))
+	if (!rl_limiter_is_shared(l) || rl_limiter_has_bucket(l))
 		return own;
 	return l->own->with_share(own, 0);
 }
 
 /* Give a word of any form that share; the count stays, and is scaled where the form is a bucket's. */
 bool
-rl_limiter_lend(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                uint32_t share, uint64_t now_ns, struct rl_u128 *next)
+rl_limiter_set_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
+                     uint32_t share, uint64_t now_ns, struct rl_u128 *next)
 {
 	uint32_t code = rl_share_code(share);
 

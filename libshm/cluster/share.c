@@ -49,7 +49,7 @@ change(struct rl_share_place *p, change_fn *by, uint32_t to, struct rl_share *sh
 		if (error < 0 || !has_begun(p))
 			continue;
 		if (!by(share, to, &wanted) ||
-		    !rl_limiter_lend(l, &p->quota, &p->view, wanted, p->now_ns, &next))
+		    !rl_limiter_set_share(l, &p->quota, &p->view, wanted, p->now_ns, &next))
 			return 0;
 		if (rl_atomic_cas16(state, p->view.word, next)) {
 			share->share = rl_share_of(next);

@@ -60,7 +60,7 @@ find_limit(struct rl *rl, struct rl_slot slot, uint64_t now_ns, struct rl_share_
 	*p = (struct rl_share_place){
 		.s = &rl->segment, .slot = slot, .now_ns = rl_clamp_now(now_ns)};
 	p->limit = rl_handle_limit(rl, rl_tag_limit(slot.tag));
-	if (!p->limit || !rl_limiter_is_lent(&p->limit->limiter) ||
+	if (!p->limit || !rl_limiter_is_shared(&p->limit->limiter) ||
 	    !rl_compiled_owns(p->limit, slot.tag) ||
 	    !rl_policy_of_limit(p->s, p->limit->id, &p->quota, &p->index))
 		return false;
@@ -83,7 +83,7 @@ load(struct rl_share_place *p)
 		return -EAGAIN;
 	if (seen == RL_SEEN_DEAD || (seen == RL_SEEN && p->is_followed && share_of(&p->view) == 0))
 		return -ESTALE;
-	rl_policy_lend(p->s, p->limit, p->now_ns, &p->quota);
+	rl_policy_share(p->s, p->limit, p->now_ns, &p->quota);
 	return seen == RL_SEEN ? 0 : -EBUSY;
 }
 
@@ -117,8 +117,8 @@ tell(const struct rl_share_place *p, struct rl_share *share)
 		.limit = p->index,
 		.share = share_of(&p->view),
 		.load = rl_limiter_load(l, &p->quota, &p->view, p->now_ns),
-		.lent = rl_limiter_limit(l, &p->quota),
-		.blind = p->quota.lent.blind,
+		.shared = rl_limiter_limit(l, &p->quota),
+		.blind = p->quota.share.blind,
 		.hold_ns = hold_of(l, &p->quota),
 	};
 	if (is_known)

@@ -107,7 +107,7 @@ rl_request_place(struct rl_part *p, uint64_t hash)
 {
 	p->hash = hash;
 	rl_part_candidates(&p->segment->table, p->limit, hash, &p->candidates);
-	rl_policy_lend(p->segment, p->limit, p->now_ns, &p->quota);
+	rl_policy_share(p->segment, p->limit, p->now_ns, &p->quota);
 }
 
 /*

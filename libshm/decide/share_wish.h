@@ -12,11 +12,11 @@ static inline bool
 rl_share_wants_more(const struct rl_quota *q, uint32_t limit, const struct rl_decision *d,
                     enum rl_verdict verdict)
 {
-	uint32_t lent = rl_decision_used(d) + d->remaining;
+	uint32_t worth = rl_decision_used(d) + d->remaining;
 
-	if (q->has_lease && lent == limit)
+	if (q->has_lease && worth == limit)
 		return false;
-	return verdict == RL_DENIED || d->remaining < lent / 4 + (lent < 4);
+	return verdict == RL_DENIED || d->remaining < worth / 4 + (worth < 4);
 }
 
 /* A limit of a cluster has decided about a charge by the part's plan: it may want a larger share. */

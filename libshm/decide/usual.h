@@ -56,7 +56,7 @@ rl_usual_look(const struct rl *rl, uint64_t kind, int rule, const void *key, siz
 		};
 	} else if (__builtin_expect((look->steps & RL_POLICY_SHARED) != 0, 0)) {
 		u->quota.away = rl_atomic_own_load(&limit->quota.away);
-		u->quota.lent.blind = rl_atomic_own_load(&limit->quota.lent.blind);
+		u->quota.share.blind = rl_atomic_own_load(&limit->quota.share.blind);
 	}
 	if (!rl_policy_look_holds(look) || cost - 1 >= u->quota.capacity)
 		return false;
@@ -116,7 +116,7 @@ rl_usual_decide(struct rl *rl, uint64_t kind, int rule, const void *key, size_t 
 	struct rl_plan plan;
 	struct rl_view v;
 
-	rl_policy_lend(s, u->limit, now_ns, &u->quota);
+	rl_policy_share(s, u->limit, now_ns, &u->quota);
 	if (rl_view_load(s, u->slot, &v) != RL_SEEN)
 		return RL_AGAIN;
 	if (kind == RL_POLICY_BUCKET)

@@ -52,7 +52,7 @@ rl_candidate_share_of(struct rl *rl, struct rl_budget *budget, uint64_t now_ns,
 	struct rl_quota q = *quota;
 	struct rl_decision d;
 
-	rl_policy_lend(&rl->segment, c->limit, now_ns, &q);
+	rl_policy_share(&rl->segment, c->limit, now_ns, &q);
 	if (budget->left == 0 ||
 	    rl_view_peek(&rl->segment, &c->limit->limiter, &q, c->slot, cost, now_ns, budget,
 	                 &c->view, &d, NULL) != RL_SEEN ||

@@ -26,7 +26,7 @@ static bool
 can_give_way(const struct rl_candidate *c)
 {
 	return !rl_candidate_must_stay(c) && c->limit->limiter.algorithm != RL_COUNTER &&
-	       (c->limit->has_overflow || !rl_limiter_is_lent(&c->limit->limiter));
+	       (c->limit->has_overflow || !rl_limiter_is_shared(&c->limit->limiter));
 }
 
 static unsigned

@@ -40,7 +40,7 @@ rl_rules_compile(const struct rl_segment *s, int limit, struct rl_compiled *comp
 	    !rl_shape_unpack(identity, s->geometry.ring, &compiled->limiter))
 		return false;
 	if (identity.lo & RL_IDENTITY_CLUSTERED &&
-	    (!s->geometry.clustered || !rl_shape_lend(&compiled->limiter)))
+	    (!s->geometry.clustered || !rl_shape_share(&compiled->limiter)))
 		return false;
 	compiled->has_overflow = rl_overflow_limiter(&compiled->limiter, &compiled->overflow);
 	return true;

@@ -255,7 +255,7 @@ rl_policy_worth_away(const struct rl_segment *s, const struct rl_limiter *l,
 
 	switch ((enum rl_away)q->away) {
 	case RL_AWAY_KEEP:
-		return RL_LENT_KEEP;
+		return RL_SHARE_KEEP;
 	case RL_AWAY_OPEN:
 		return most;
 	case RL_AWAY_CLOSED:

@@ -32,7 +32,8 @@ struct rl_policy_limit {
 #define RL_POLICY_HELD (UINT64_C(1) << 61)     /* units are in flight, and have holders */
 #define RL_POLICY_OTHER \
 	(UINT64_C(1)    \
-	 << 60) /* some limit is no bucket of this host, and none that rl_adds() knows, or does more than to limit */
+	 << 60) /* some limit is no bucket of this host, and none that rl_adds() knows, or does more
+	           than to limit */
 #define RL_POLICY_SHARED (UINT64_C(1) << 59) /* some limit is of a cluster */
 #define RL_POLICY_BUCKET (UINT64_C(1) << 58) /* some limit is a bucket of this host */
 #define RL_POLICY_MORE_SHIFT 32              /* how many limits beyond the first */
@@ -194,20 +195,20 @@ uint32_t rl_policy_worth_away(const struct rl_segment *s, const struct rl_limite
  * counts as long as the lease of all holds, and then as the limit's `away` says.
  */
 static inline void
-rl_policy_lend(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t now_ns,
-               struct rl_quota *quota)
+rl_policy_share(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t now_ns,
+                struct rl_quota *quota)
 {
 	struct rl_quota copy; /* what is passed on does not stay in registers */
 
-	if (!rl_limiter_is_lent(&limit->limiter))
+	if (!rl_limiter_is_shared(&limit->limiter))
 		return;
 	quota->counts_denied = true;
 	quota->has_lease = now_ns < rl_atomic_load(&s->header->shares_until);
-	quota->lent.away = 0;
+	quota->share.away = 0;
 	if (quota->has_lease)
 		return;
 	copy = *quota;
-	quota->lent.away = rl_policy_worth_away(s, &limit->limiter, &copy);
+	quota->share.away = rl_policy_worth_away(s, &limit->limiter, &copy);
 }
 
 /* What a limit admits now, and its place in its rule; false if it is in force no more. */

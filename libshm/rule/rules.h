@@ -78,7 +78,7 @@ rl_rules_quota(const struct rl_limit_row *row, enum rl_bank bank, struct rl_quot
 	word.hi = rl_atomic_load(&row->quota[bank].hi);
 	rl_quota_unpack(word, quota);
 	if (rl_atomic_load_relaxed(&row->identity.lo) & RL_IDENTITY_CLUSTERED)
-		rl_quota_lend(word, quota);
+		rl_quota_share(word, quota);
 }
 
 /*

@@ -230,7 +230,7 @@ rl_shape_unpack(struct rl_u128 identity, uint32_t ring, struct rl_limiter *limit
 }
 
 bool
-rl_shape_lend(struct rl_limiter *l)
+rl_shape_share(struct rl_limiter *l)
 {
 	if (rl_limiter_has_window(l) &&
 	    (l->granularity > RL_SHARE_GRANULARITY_MAX || l->window.width_ns < RL_SHARE_WIDTH_MIN))
@@ -240,7 +240,7 @@ rl_shape_lend(struct rl_limiter *l)
 
 /* What a limit of this host alone has a prefetch for, one of a cluster has for its own. */
 void
-rl_quota_lend(struct rl_u128 word, struct rl_quota *q)
+rl_quota_share(struct rl_u128 word, struct rl_quota *q)
 {
 	uint32_t packed = (uint32_t)(word.hi >> RL_QUOTA_BLIND_SHIFT &
 	                             ((UINT64_C(1) << RL_QUOTA_BLIND_BITS) - 1));
@@ -249,12 +249,12 @@ rl_quota_lend(struct rl_u128 word, struct rl_quota *q)
 	q->counts_denied = false;
 	q->has_lease = false;
 	q->away = (uint8_t)(word.hi >> RL_QUOTA_AWAY_SHIFT);
-	q->lent.blind = unpack_blind(packed);
-	q->lent.away = 0;
+	q->share.blind = unpack_blind(packed);
+	q->share.away = 0;
 }
 
 static struct rl_u128
-pack_lent(const struct rl_limit *l)
+pack_share(const struct rl_limit *l)
 {
 	return (struct rl_u128){
 		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56,
@@ -267,7 +267,7 @@ struct rl_u128
 rl_quota_pack(const struct rl_limit *l)
 {
 	if (l->scope == RL_SCOPE_CLUSTER)
-		return pack_lent(l);
+		return pack_share(l);
 	return (struct rl_u128){
 		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56,
 		.hi = l->undelayed | (uint64_t)l->prefetch << RL_QUOTA_PREFETCH_SHIFT |

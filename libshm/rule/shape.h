@@ -32,10 +32,10 @@ struct rl_u128 rl_shape_pack(const struct rl_limit *complete);
 bool rl_shape_unpack(struct rl_u128 identity, uint32_t ring, struct rl_limiter *limiter);
 
 /* Make it one of a cluster; false if there can be none such. */
-bool rl_shape_lend(struct rl_limiter *limiter);
+bool rl_shape_share(struct rl_limiter *limiter);
 
-/* After rl_quota_unpack(), of a cluster's limit. No lease is known, and a share worth nothing: rl_policy_lend(). */
-void rl_quota_lend(struct rl_u128 word, struct rl_quota *quota);
+/* After rl_quota_unpack(), of a cluster's limit. No lease is known, and a share worth nothing: rl_policy_share(). */
+void rl_quota_share(struct rl_u128 word, struct rl_quota *quota);
 
 struct rl_u128 rl_quota_pack(const struct rl_limit *complete);
 

@@ -68,7 +68,7 @@ limit_format(const struct rl_limit *limit)
 		append(&out, ", counting denied ones");
 	if (limit->scope == RL_SCOPE_CLUSTER)
 		append(&out, ", of the cluster, blind %" PRIu32 ", max cost %" PRIu32, limit->blind,
-		       limit_cost_lent(limit));
+		       limit_cost_shared(limit));
 	append_prefixes(&out, limit);
 	if (limit->shadow)
 		append(&out, ", shadow");

@@ -119,7 +119,7 @@ note_costs(const struct config *config, struct outcome *outcome)
 			         "%s: a request with a cost above %" PRIu32
 			         " cannot be lent, and is denied: let costs be 1, or \"blind\" as "
 			         "large as any",
-			         config->rules[i].rule.name, limit_cost_lent(limit));
+			         config->rules[i].rule.name, limit_cost_shared(limit));
 			hear(CONFIG_NOTE, text, outcome);
 			return;
 		}

@@ -67,13 +67,13 @@ ask_peek(struct rl *rl, struct explanation *out, size_t key_len)
 }
 
 static void
-see_what_is_lent(struct rl *rl, struct explanation *out)
+see_shares(struct rl *rl, struct explanation *out)
 {
 	for (unsigned i = 0; i < out->decision.info.limit_count; i++) {
 		struct counted *counted = &out->counted[i];
 
 		if (out->decision.info.limits[i].scope == RL_SCOPE_CLUSTER)
-			counted->lent = lent_view_read(
+			counted->share = share_view_read(
 				rl, counted->is_there ? &counted->entry : NULL, out->now_ns);
 	}
 }
@@ -95,7 +95,7 @@ explain(struct rl *rl, int rule, const struct key_view *key, struct explanation 
 	ask_peek(rl, out, key->len);
 	if (out->decision.result.error == RL_EADDRESS)
 		ask_peek(rl, out, askable_len(key, RL_EADDRESS));
-	see_what_is_lent(rl, out);
+	see_shares(rl, out);
 	out->active_bans = active_bans_collect(rl, rule, key);
 	overrides_find(rl, rule, key, &out->overrides);
 	out->holders = holders_collect(rl, rule, key);

@@ -14,14 +14,14 @@
 #include "base/output.h"
 #include "key/active_bans.h"
 #include "key/holders.h"
-#include "key/lent_view.h"
 #include "key/override_view.h"
+#include "key/share_view.h"
 #include "key/verdict.h"
 
 /* A limit's entry, its key and moments copied. */
 struct counted {
-	bool is_there;         /* else the limit has counted nothing of the key */
-	struct lent_view lent; /* of a limit of the cluster */
+	bool is_there;           /* else the limit has counted nothing of the key */
+	struct share_view share; /* of a limit of the cluster */
 	struct rl_entry entry;
 	struct rl_count count; /* of a counter by key, to which the entry points */
 };

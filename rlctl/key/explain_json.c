@@ -79,7 +79,7 @@ json_limits(const struct explanation *x)
 		         x->counted[i].is_there ? json_counted(&x->counted[i].entry) : json_null());
 		json_put(object, "in_cell", json_in_overflow(explanation_in_overflow(x, i)));
 		if (x->decision.info.limits[i].scope == RL_SCOPE_CLUSTER)
-			json_put(object, "cluster", lent_view_json(&x->counted[i].lent));
+			json_put(object, "cluster", share_view_json(&x->counted[i].share));
 		if (x->decision.info.limits[i].algorithm == RL_IN_FLIGHT)
 			json_put(object, "holders", holders_json(&x->holders, i));
 		json_push(array, object);

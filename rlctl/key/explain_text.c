@@ -150,7 +150,7 @@ print_limit(FILE *out, const struct explanation *x, unsigned i)
 		fprintf(out, "limit %u of %u: ", i + 1, info->limit_count);
 	fprintf(out, "%s\n", limit_format(&info->limits[i]).text);
 	if (info->limits[i].scope == RL_SCOPE_CLUSTER)
-		lent_view_print(out, &x->counted[i].lent, &info->limits[i]);
+		share_view_print(out, &x->counted[i].share, &info->limits[i]);
 	if (x->counted[i].is_there)
 		print_counted(out, x, i);
 	else if (in_cell)

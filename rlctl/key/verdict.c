@@ -65,10 +65,10 @@ print_until(FILE *out, const struct decision *decision)
 
 	if (limit->scope != RL_SCOPE_CLUSTER)
 		fputs(", until units in flight are given back", out);
-	else if (decision->cost > limit_cost_lent(limit))
+	else if (decision->cost > limit_cost_shared(limit))
 		fprintf(out,
 		        ", until its host has a share: a cost above %" PRIu32 " cannot be lent",
-		        limit_cost_lent(limit));
+		        limit_cost_shared(limit));
 	else
 		fputs(", until its host has a share", out);
 }

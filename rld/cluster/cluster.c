@@ -26,11 +26,11 @@ hear(struct cluster *c, uint64_t now_ns)
 	char text[120];
 
 	c->heard_ns = now_ns;
-	if (c->lend.is_allowed)
-		c->lend.answered_ns = rl_now(c->lend.rl);
+	if (c->shares.is_allowed)
+		c->shares.answered_ns = rl_now(c->shares.rl);
 	if (c->away_since_ns == 0)
 		return;
-	rl_cluster_tell(c->lend.rl, RL_EVENT_STORE_BACK, RL_ANY_RULE, NULL,
+	rl_cluster_tell(c->shares.rl, RL_EVENT_STORE_BACK, RL_ANY_RULE, NULL,
 	                now_ns - c->away_since_ns, 0);
 	snprintf(text, sizeof text, "cluster: the store answers again, after %" PRIu64 " s",
 	         (now_ns - c->away_since_ns) / RL_SECOND);
@@ -70,7 +70,7 @@ look_whether_away(struct cluster *c, uint64_t now_ns)
 	if (c->away_since_ns != 0 || now_ns - c->heard_ns < CLUSTER_AWAY_NS)
 		return;
 	c->away_since_ns = c->heard_ns;
-	rl_cluster_tell(c->lend.rl, RL_EVENT_STORE_AWAY, RL_ANY_RULE, NULL, 0, 0);
+	rl_cluster_tell(c->shares.rl, RL_EVENT_STORE_AWAY, RL_ANY_RULE, NULL, 0, 0);
 	tell(c, true,
 	     "cluster: the store does not answer; what is lent stays in use until its lease ends, "
 	     "then each limit goes on as its 'away' says, until the store answers again");
@@ -85,7 +85,7 @@ be_foreign(struct cluster *c)
 		     "Give "
 		     "all hosts the same secret file, or this cluster another store");
 	c->is_foreign = true;
-	c->lend.is_allowed = false;
+	c->shares.is_allowed = false;
 }
 
 static void
@@ -94,11 +94,11 @@ be_allowed(struct cluster *c, uint64_t hosts)
 	if (c->is_foreign)
 		tell(c, false, "cluster: the store is in use with this secret now");
 	c->is_foreign = false;
-	c->lend.is_allowed = true;
+	c->shares.is_allowed = true;
 	if (hosts == c->hosts || hosts == 0)
 		return;
 	c->hosts = hosts;
-	rl_cluster_hosts(c->lend.rl, hosts < UINT32_MAX ? (uint32_t)hosts : UINT32_MAX);
+	rl_cluster_hosts(c->shares.rl, hosts < UINT32_MAX ? (uint32_t)hosts : UINT32_MAX);
 }
 
 static void
@@ -106,7 +106,7 @@ tell_of_host(void *arg, bool has_joined, const char *host)
 {
 	struct cluster *c = arg;
 
-	rl_cluster_tell(c->lend.rl, has_joined ? RL_EVENT_HOST_JOINED : RL_EVENT_HOST_GONE,
+	rl_cluster_tell(c->shares.rl, has_joined ? RL_EVENT_HOST_JOINED : RL_EVENT_HOST_GONE,
 	                RL_ANY_RULE, host, 0, 0);
 }
 
@@ -116,7 +116,7 @@ compare_clocks(struct cluster *c, int64_t store_ms)
 {
 	if (!c->has_skew)
 		c->announce_ns = 0;
-	c->skew_ms = (int64_t)(rl_now(c->lend.rl) / RL_MILLISECOND) - store_ms;
+	c->skew_ms = (int64_t)(rl_now(c->shares.rl) / RL_MILLISECOND) - store_ms;
 	c->has_skew = true;
 }
 
@@ -189,7 +189,7 @@ announce(struct cluster *c, uint64_t now_ns)
 	                               : "refused",
 	         c->orders.number, c->skew_ms);
 	snprintf(life, sizeof life, "%" PRIu64, (uint64_t)(ANNOUNCE_LIFE / RL_MILLISECOND));
-	c->announce_ns = now_ns + (c->lend.is_allowed ? ANNOUNCE_LIFE / 3 : ANNOUNCE_RETRY);
+	c->announce_ns = now_ns + (c->shares.is_allowed ? ANNOUNCE_LIFE / 3 : ANNOUNCE_RETRY);
 	if (store_ask(c->store, &q, now_ns) < 0)
 		c->announce_ns = now_ns + ANNOUNCE_RETRY / 10;
 }
@@ -197,18 +197,18 @@ announce(struct cluster *c, uint64_t now_ns)
 uint64_t
 cluster_run(struct cluster *c, uint64_t now_ns)
 {
-	uint64_t answers = c->lend.counts.answers, due_ns, next_ns;
+	uint64_t answers = c->shares.counts.answers, due_ns, next_ns;
 
 	notice(c);
 	announce(c, now_ns);
 	beat(c, now_ns);
-	if (c->lend.is_allowed) {
-		rules_run(&c->rules, now_ns, c->lend.random);
-		orders_run(&c->orders, now_ns, c->lend.random >> 32);
+	if (c->shares.is_allowed) {
+		rules_run(&c->rules, now_ns, c->shares.random);
+		orders_run(&c->orders, now_ns, c->shares.random >> 32);
 	}
-	due_ns = lend_run(&c->lend, now_ns);
+	due_ns = host_shares_run(&c->shares, now_ns);
 	next_ns = store_run(c->store, now_ns);
-	if (c->lend.counts.answers != answers)
+	if (c->shares.counts.answers != answers)
 		hear(c, now_ns);
 	look_whether_away(c, now_ns);
 	return next_ns < due_ns ? next_ns : due_ns;
@@ -277,7 +277,7 @@ start(struct cluster *c, struct rl *rl, const char *segment, dev_t device, ino_t
 	if (!read_files(c, why, size) || !open_store(c, now_ns, why, size) ||
 	    !identity_open(&c->identity, c->options.state, segment, device, inode, why, size))
 		return false;
-	c->lend = (struct lend){
+	c->shares = (struct host_shares){
 		.rl = rl,
 		.store = c->store,
 		.identity = &c->identity,
@@ -295,7 +295,7 @@ start(struct cluster *c, struct rl *rl, const char *segment, dev_t device, ino_t
 	c->orders = (struct orders){
 		.rl = rl,
 		.store = c->store,
-		.lend = &c->lend,
+		.shares = &c->shares,
 		.secret = &c->secret,
 		.tell = c->options.tell,
 		.tell_arg = c->options.tell_arg,
@@ -307,7 +307,7 @@ start(struct cluster *c, struct rl *rl, const char *segment, dev_t device, ino_t
 		return false;
 	}
 	error = rl_cluster_secret(rl, c->secret.bytes);
-	error = error < 0 ? error : lend_open(&c->lend, now_ns);
+	error = error < 0 ? error : host_shares_open(&c->shares, now_ns);
 	if (error < 0)
 		snprintf(why, size, "segment '%s': %s", segment, rl_strerror(error));
 	return error == 0;
@@ -338,7 +338,7 @@ cluster_close(struct cluster *c, uint64_t now_ns)
 	if (!c)
 		return;
 	store_close(c->store, now_ns);
-	lend_close(&c->lend);
+	host_shares_close(&c->shares);
 	hosts_free(&c->who);
 	explicit_bzero(c->password, sizeof c->password);
 	explicit_bzero(&c->secret, sizeof c->secret);

@@ -13,8 +13,8 @@
 
 #include <stdio.h>
 
+#include "host_shares.h"
 #include "hosts.h"
-#include "lend.h"
 #include "orders.h"
 #include "rules.h"
 #include "secret.h"
@@ -41,7 +41,7 @@ struct cluster {
 	struct secret secret;
 	struct identity identity;
 	struct store *store;
-	struct lend lend;
+	struct host_shares shares;
 	struct rules rules;
 	struct orders orders;
 	uint64_t told_rules; /* the version that it has announced, and whether it is good */

@@ -31,8 +31,8 @@ struct key {
 	struct policy_key policy;
 	uint64_t lease_ns; /* the share's end, by the segment's clock */
 	uint64_t due_ns, seq;
-	uint32_t lent;  /* what its rule gave it at the last look */
-	uint32_t share; /* as it is counted, under this rule */
+	uint32_t shared; /* what its rule gave it at the last look */
+	uint32_t share;  /* as it is counted, under this rule */
 	int rule;
 	uint32_t next, prev; /* of its tick */
 	uint32_t tick;       /* KEYS_NONE: of none */

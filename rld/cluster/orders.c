@@ -25,7 +25,7 @@ read_number(struct orders *o)
 		return;
 	if (read(fd, text, sizeof text - 1) > 0 &&
 	    sscanf(text, "%11s %" SCNu64, identity, &number) == 2 &&
-	    strcmp(identity, o->lend->identity->text) == 0) {
+	    strcmp(identity, o->shares->identity->text) == 0) {
 		o->number = number;
 		o->begin = 1;
 	}
@@ -36,8 +36,8 @@ static void
 keep_number(const struct orders *o)
 {
 	char text[64];
-	int size =
-		snprintf(text, sizeof text, "%s %" PRIu64 "\n", o->lend->identity->text, o->number);
+	int size = snprintf(text, sizeof text, "%s %" PRIu64 "\n", o->shares->identity->text,
+	                    o->number);
 	int fd = o->path[0] ? open(o->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
 	                           0600)
 	                    : -1;
@@ -94,9 +94,10 @@ carry_out(struct orders *o, const struct order *order)
 	if (order->rule[0] && rule < 0)
 		return rule;
 	if (order->verb == ORDER_RESET && order->match != RL_MATCH_KEY)
-		return lend_reset_many(o->lend, rule, order->key_len > 0 ? &pattern : NULL);
+		return host_shares_reset_many(o->shares, rule,
+		                              order->key_len > 0 ? &pattern : NULL);
 	if (order->verb == ORDER_RESET)
-		return lend_reset(o->lend, rule, order->key, order->key_len);
+		return host_shares_reset(o->shares, rule, order->key, order->key_len);
 	if (order->verb == ORDER_UNBAN)
 		return rl_unban(o->rl, rule, &pattern);
 	return set_ban(o->rl, rule, &pattern, order);

@@ -8,7 +8,7 @@
  * new or has no disk, does all that are kept, which are bans that stand; but no reset of a time before it.
  */
 
-#include "lend.h"
+#include "host_shares.h"
 #include "secret.h"
 
 #define ORDERS_EVERY_NS (2 * RL_SECOND)
@@ -17,7 +17,7 @@
 struct orders {
 	struct rl *rl;
 	struct store *store;
-	struct lend *lend;
+	struct host_shares *shares;
 	const struct secret *secret;
 	store_tell *tell;
 	void *tell_arg;

@@ -24,7 +24,7 @@ struct rule_place {
 	int rule;
 	uint32_t first;
 	unsigned count;
-	bool is_lent[RL_LIMITS_MAX]; /* what it counts ends with the segment */
+	bool ends_with_segment[RL_LIMITS_MAX]; /* what it counts ends with the segment */
 };
 
 struct writing {
@@ -99,8 +99,8 @@ put_rule(struct writing *w, const struct rl_rule_info *rule)
 
 	*place = (struct rule_place){rule->handle, w->limit_count, rule->limit_count, {false}};
 	for (unsigned i = 0; i < rule->limit_count; i++) {
-		place->is_lent[i] = rule->limits[i].algorithm == RL_IN_FLIGHT ||
-		                    rule->limits[i].scope == RL_SCOPE_CLUSTER;
+		place->ends_with_segment[i] = rule->limits[i].algorithm == RL_IN_FLIGHT ||
+		                              rule->limits[i].scope == RL_SCOPE_CLUSTER;
 		put_limit(w, rule->name, i, &rule->limits[i]);
 	}
 }
@@ -180,7 +180,7 @@ write_entry(const struct rl_entry *entry, void *arg)
 	if (!counts_something(entry))
 		return 0;
 	place = bsearch(&wanted, w->rules, w->rule_count, sizeof wanted, compare_places);
-	if (place && entry->limit < place->count && place->is_lent[entry->limit])
+	if (place && entry->limit < place->count && place->ends_with_segment[entry->limit])
 		return 0;
 	if (!may_be_kept(w, place, entry)) {
 		w->written.unkept++;

@@ -5,7 +5,7 @@
 #include <metrics/metrics.h>
 #include <stdlib.h>
 
-#include "serve/lending_report.h"
+#include "serve/sharing_report.h"
 
 static void
 write_sweep(FILE *to, struct rl *rl, const struct sweeper *s)
@@ -81,7 +81,7 @@ write_all(FILE *to, const struct report *r)
 	write_sweep(to, r->rl, r->sweeper);
 	write_limited(to, r->rl, r->sweeper);
 	write_loads(to, r->rl, r->loads);
-	lending_report(to, r->rl, r->lending);
+	sharing_report(to, r->rl, r->sharing);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "loop/lending.h"
+#include "loop/sharing.h"
 #include "loop/sweeper.h"
 
 /* How it went with the configuration, the first reading included. */
@@ -21,7 +21,7 @@ struct report {
 	struct rl *rl;
 	const struct sweeper *sweeper;
 	const struct loads *loads;
-	const struct lending *lending;
+	const struct sharing *sharing;
 };
 
 /* The whole text, to be freed; NULL when there is no memory for it. */

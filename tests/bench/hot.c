@@ -78,7 +78,7 @@ set_share(const struct rl_share *share, void *rl)
 {
 	struct rl_share set;
 
-	return rl_share_set(rl, &share->of, share->lent, BENCH_T0, &set);
+	return rl_share_set(rl, &share->of, share->shared, BENCH_T0, &set);
 }
 
 /* This host has all there is. */

@@ -151,7 +151,7 @@ doctor_finds() {
 		'.checks[] | select(.check == "cluster" and .level == $level and (.what | contains($what)))'
 }
 
-is_lent_to() {
+has_shares() {
 	! doctor_finds finding 'lent to this segment'
 }
 
@@ -226,7 +226,7 @@ has_another_id() {
 	start_rld "$dir/rl.json"
 	wait_for has_host "$segment "
 	wait_for doctor_finds finding 'has no replica'
-	wait_for is_lent_to
+	wait_for has_shares
 	redis-cli -p "$port" config set maxmemory-policy volatile-lru >/dev/null
 	doctor_finds finding 'may evict what is lent' || fail_with 'nothing of the policy'
 	redis-cli -p "$port" hset 'rl1:{hosts}' other '99999999999999:h2 s2 0.0.1 3 refused 0' >/dev/null
@@ -474,7 +474,7 @@ calls_of() {
 	((${gets:-0} <= asks * 2)) || fail_with "$gets overrides read in $asks calls"
 }
 
-lends_at_most() {
+shares_at_most() {
 	local lent
 	lent=$("$RLCTL" cluster show api alice | sed 's/.*: \([0-9]*\) lent/\1/;q')
 	((lent <= $1))
@@ -497,11 +497,11 @@ is_quiet() {
 	start_rld "$dir/rl.json"
 	wait_for has_host "$segment "
 	wait_for spend
-	! lends_at_most 100 || fail_with 'a little'
+	! shares_at_most 100 || fail_with 'a little'
 	wait_for is_quiet
 	sed -i 's/"1000\/h", "scope"/"10\/h", "scope"/' "$dir/rl.json"
 	kill -HUP "${pids[-1]}"
-	tries=400 wait_for lends_at_most 10
+	tries=400 wait_for shares_at_most 10
 }
 
 @test "a log that has no room for an override says so" {
@@ -709,8 +709,8 @@ start_second() {
 	rlctl cluster reset api alice
 	exits 0
 	says_line 'done on 2 of 2 hosts'
-	tries=100 wait_for nothing_lent
-	wait_for counts_nothing_lent
+	tries=100 wait_for no_shares
+	wait_for counts_no_shares
 	for one in "$segment" "$segment-2"; do
 		rlctl --segment "$one" log --json
 		says '"reset"'
@@ -728,7 +728,7 @@ all_spend() {
 	done
 }
 
-none_lent() {
+no_shares_of() {
 	local key
 	for key; do "$RLCTL" cluster show api "$key" | grep -q ': 0 lent' || return 1; done
 }
@@ -752,15 +752,15 @@ used_somewhere() {
 	rlctl cluster reset api --match 'a:*' --yes
 	exits 0
 	says_line 'done on 2 of 2 hosts'
-	tries=200 wait_for none_lent a:1 a:2
+	tries=200 wait_for no_shares_of a:1 a:2
 	! used_somewhere a:1 || fail_with 'a:1 is used'
 	used_somewhere b:1 || fail_with 'b:1 is not'
-	! none_lent b:1 || fail_with 'b:1 is not lent'
+	! no_shares_of b:1 || fail_with 'b:1 is not lent'
 	wait_for all_spend a:1 a:2 b:1
 	rlctl cluster reset api --yes --json
 	exits 0
 	conforms cluster
-	tries=200 wait_for none_lent a:1 a:2 b:1
+	tries=200 wait_for no_shares_of a:1 a:2 b:1
 	! used_somewhere b:1 || fail_with 'b:1 is used'
 	wait_for all_spend a:1
 	rlctl cluster reset api alice --match 'a:*'
@@ -792,14 +792,14 @@ used_somewhere() {
 	says ': 0 lent'
 	rlctl cluster reset api --match 2001:db8:1::/48 --yes
 	says_line 'done on 2 of 2 hosts'
-	tries=200 wait_for none_lent 2001:db8:1:2::1
+	tries=200 wait_for no_shares_of 2001:db8:1:2::1
 }
 
-counts_nothing_lent() {
+counts_no_shares() {
 	curl -s --unix-socket "$dir/m" http://localhost/metrics | grep -q "^rl_cluster_lent{segment=\"$segment\",rule=\"api\"} 0$"
 }
 
-nothing_lent() {
+no_shares() {
 	"$RLCTL" cluster show api alice | grep -q ': 0 lent'
 }
 

@@ -6,7 +6,7 @@
 
 #include "../../rld/cluster/keys.h"
 #include "../../rld/cluster/leases.h"
-#include "../../rld/cluster/lent.h"
+#include "../../rld/cluster/rule_shares.h"
 #include "../../rld/store/times.h"
 #include "testing.h"
 
@@ -138,10 +138,10 @@ test_leases(void **state)
 
 /* Shares that come, change and go, beside a sum over all. */
 static void
-test_lent(void **state)
+test_rule_shares(void **state)
 {
 	static uint32_t share[RULES][SHARES];
-	struct lent lent = {0};
+	struct rule_shares of_rules = {0};
 	uint64_t seed = 7;
 
 	(void)state;
@@ -150,11 +150,11 @@ test_lent(void **state)
 		unsigned key = (unsigned)test_below(&seed, SHARES);
 		uint32_t now = test_below(&seed, 2) ? (uint32_t)test_below(&seed, 1u << 28) : 0;
 
-		assert_true(lent_change(&lent, (int)rule * 7, share[rule][key], now));
+		assert_true(rule_shares_change(&of_rules, (int)rule * 7, share[rule][key], now));
 		share[rule][key] = now;
 	}
 	for (unsigned rule = 0; rule < RULES; rule++) {
-		struct lent_rule is = lent_of(&lent, (int)rule * 7);
+		struct rule_share is = rule_shares_of(&of_rules, (int)rule * 7);
 
 		for (unsigned key = 0; key < SHARES; key++) {
 			is.shares -= share[rule][key] > 0;
@@ -163,8 +163,8 @@ test_lent(void **state)
 		assert_int_equal(is.shares, 0);
 		assert_int_equal(is.sum, 0);
 	}
-	assert_int_equal(lent_of(&lent, 1).shares, 0);
-	lent_free(&lent);
+	assert_int_equal(rule_shares_of(&of_rules, 1).shares, 0);
+	rule_shares_free(&of_rules);
 }
 
 /* A bound is of what is up to it. */
@@ -191,7 +191,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_leases),
-		cmocka_unit_test(test_lent),
+		cmocka_unit_test(test_rule_shares),
 		cmocka_unit_test(test_times),
 	};
 

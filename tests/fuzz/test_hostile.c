@@ -124,7 +124,7 @@ see_share(const struct rl_share *share, void *arg)
 
 /* What exercise_calls() leaves to a cluster's daemon. */
 static void
-lend(struct rl *of, uint64_t *seed, uint64_t now)
+give(struct rl *of, uint64_t *seed, uint64_t now)
 {
 	struct rl_share share;
 	uint64_t from = 0, sum = 0;
@@ -154,7 +154,7 @@ work(unsigned round, uint64_t *seed)
 
 	for (int i = 0; mine && i < REOPEN_EVERY; i++) {
 		exercise_calls(mine, seed);
-		lend(mine, seed, EXERCISE_NOW);
+		give(mine, seed, EXERCISE_NOW);
 		rl_atomic_take(&shared->rounds, 1);
 	}
 	rl_atomic_take(mine ? &shared->attached : &shared->rounds, 1);

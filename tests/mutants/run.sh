@@ -85,8 +85,8 @@ survives() {
 			[[ $file == "rld/$object.c" ]] || objects+=("build/o/rld/$object.o")
 		done
 		;;
-	cluster/test_lend) # which is the store
-		for object in rld/cluster/{lend,lent,keys,leases,policy,identity}.c rld/store/value.c tests/cluster/reference.c; do
+	cluster/test_shares) # which is the store
+		for object in rld/cluster/{host_shares,rule_shares,keys,leases,policy,identity}.c rld/store/value.c tests/cluster/reference.c; do
 			[[ $object == "$file" ]] || objects+=("build/o/${object%.c}.o")
 		done
 		;;

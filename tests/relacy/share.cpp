@@ -31,7 +31,7 @@
 #define PARTS 2 /* granularity */
 #define CAPACITY 8
 #define BLIND 1
-#define LENT_FIRST 4
+#define GIVEN_FIRST 4
 #define COST_MAX 2
 #define WIDTH_NS UINT64_C(1000)
 #define FIRST UINT64_C(100) /* sub-bucket; in each of those before it one was admitted */
@@ -134,7 +134,7 @@ rl_quota quota;
 #define rl_handle_limit(...) (&::limit)
 #define rl_rules_handle(...) 0
 #define rl_rules_have_tiers(...) false
-namespace lending
+namespace sharing
 {
 #include "../../libshm/cluster/share_place.c"
 #include "../../libshm/cluster/share.c"
@@ -303,7 +303,7 @@ rl_network_text(const unsigned char *, char *)
 #undef static
 
 /* By the changes of the word: what the store has lent, until when a share of it may be used, and to be used from now. */
-static uint32_t lent;
+static uint32_t given;
 static uint64_t lease_ns, next_lease_ns;
 static uint64_t clock_ns[WORKERS]; /* of a request */
 
@@ -347,7 +347,7 @@ judge(rl_u128 seen, rl_u128 next)
 		lease_ns = next_lease_ns;
 	} else if (cost > 0) {
 		RL_ASSERT(after.cur + after.sum <=
-		          BLIND + (clock_ns[current()] < lease_ns ? lent : 0));
+		          BLIND + (clock_ns[current()] < lease_ns ? given : 0));
 		admitted[nth(after.epoch)] += cost;
 	}
 }
@@ -416,7 +416,7 @@ prepare(void)
 	limit.limiter.granularity = limit.limiter.ring_entries = PARTS;
 	limit.limiter.window = rl_window_make(RL_SLIDING_WINDOW, PARTS * WIDTH_NS, PARTS, true);
 	quota.capacity = CAPACITY;
-	quota.lent.blind = BLIND;
+	quota.share.blind = BLIND;
 }
 
 static uint64_t
@@ -445,7 +445,7 @@ ask(uint64_t now_ns, unsigned cost)
 	part.quota = quota;
 	part.now_ns = now_ns;
 	part.candidates = {{0, RL_BUCKET_SLOTS}, KEY};
-	rl_policy_lend(&handle.segment, &limit, now_ns, &part.quota);
+	rl_policy_share(&handle.segment, &limit, now_ns, &part.quota);
 	rl_decide(&part, cost, RL_CHARGE);
 	RL_ASSERT(r.verdict == (charge.cost > 0 ? RL_ALLOWED : RL_DENIED));
 }
@@ -463,13 +463,13 @@ lower_and_ask(void)
 
 	next_lease_ns = lease_ns;
 	if (is_broken("send-first")) {
-		lending::rl_share_read(&handle, &of_key, some_time(), &s);
-		lent = want > s.load ? want : s.load;
+		sharing::rl_share_read(&handle, &of_key, some_time(), &s);
+		given = want > s.load ? want : s.load;
 	}
-	if (lending::rl_share_lower(&handle, &of_key, want, some_time(), &s) == 0) {
+	if (sharing::rl_share_lower(&handle, &of_key, want, some_time(), &s) == 0) {
 		want = want > s.load ? want : s.load;
 		want = want > s.share ? want : s.share;
-		lent = want < lent ? want : lent;
+		given = want < given ? want : given;
 	}
 }
 
@@ -479,11 +479,11 @@ set_to_answer(void)
 	uint32_t granted = rl::rand(CAPACITY + 1);
 	rl_share s;
 
-	lent = granted > lent ? granted : lent;
+	given = granted > given ? granted : given;
 	next_lease_ns = until_ns + rl::rand(4) * (WIDTH_NS / 2);
 	if (is_broken("late-answer"))
 		next_lease_ns -= 2 * WIDTH_NS;
-	if (lending::rl_share_set(&handle, &of_key, lent, some_time(), &s) == 0)
+	if (sharing::rl_share_set(&handle, &of_key, given, some_time(), &s) == 0)
 		lease_ns = next_lease_ns;
 }
 
@@ -495,15 +495,15 @@ end_and_advance(void)
 	until_ns += (1 + rl::rand(3)) * (WIDTH_NS / 2);
 	next_lease_ns = lease_ns;
 	if (is_broken("advance-first"))
-		lending::rl_share_advance(&handle, until_ns);
+		sharing::rl_share_advance(&handle, until_ns);
 	if (lease_ns < until_ns)
-		while (lending::rl_share_end(&handle, &of_key, some_time(), &s) != 0)
+		while (sharing::rl_share_end(&handle, &of_key, some_time(), &s) != 0)
 			;
-	lending::rl_share_advance(&handle, until_ns);
+	sharing::rl_share_advance(&handle, until_ns);
 }
 
 static void
-lend(void)
+give(void)
 {
 	switch (rl::rand(3)) {
 	case 0:
@@ -534,7 +534,7 @@ struct share : rl::test_suite<share, WORKERS + 1> {
 
 		memory = &mine;
 		memset(admitted, 0, sizeof admitted);
-		lent = LENT_FIRST;
+		given = GIVEN_FIRST;
 		until_ns = lease_ns = next_lease_ns = (FIRST + 1) * WIDTH_NS;
 		for (unsigned i = 0; i < RL_CANDIDATES; i++) {
 			mine.of(rl_table_tag(table, i)).store(0, rl::mo_relaxed, $);
@@ -550,7 +550,7 @@ struct share : rl::test_suite<share, WORKERS + 1> {
 		mine.of(rl_table_tag(table, 0)).store(of_key.tag, rl::mo_relaxed, $);
 		mine.of(rl_table_state(table, 0))
 			.store(rl_share_window(rl_state_pack(state, GEN),
-		                               rl_share_bits(rl_share_code(LENT_FIRST))),
+		                               rl_share_bits(rl_share_code(GIVEN_FIRST))),
 		               rl::mo_relaxed, $);
 	}
 
@@ -562,7 +562,7 @@ struct share : rl::test_suite<share, WORKERS + 1> {
 			for (int n = 0; i < LENDER && n < REQUESTS; n++)
 				ask(some_time(), 1 + rl::rand(COST_MAX));
 			for (int n = 0; i == LENDER && n < ACTIONS; n++)
-				lend();
+				give();
 		} catch (killed) {
 		}
 	}

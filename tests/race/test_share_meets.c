@@ -271,7 +271,7 @@ keep_filler(const struct rl_share *share, void *arg)
 
 /* Whoever has come to a slot of which there was a wish is lent what he has not asked for. */
 static int
-lend_to_new(const struct rl_share *share, void *arg)
+give_to_new(const struct rl_share *share, void *arg)
 {
 	struct rl *rl = arg;
 	struct rl_share s;
@@ -284,12 +284,12 @@ lend_to_new(const struct rl_share *share, void *arg)
 }
 
 static void
-lend_to_all_new(struct rl *rl, int rule)
+give_to_all_new(struct rl *rl, int rule)
 {
 	uint64_t from = 0;
 
 	(void)rule;
-	assert_true(rl_share_wishes(rl, &from, UINT32_MAX, EPOCH + 1, lend_to_new, rl) >= 0);
+	assert_true(rl_share_wishes(rl, &from, UINT32_MAX, EPOCH + 1, give_to_new, rl) >= 0);
 }
 
 static void
@@ -347,7 +347,7 @@ test_a_share_before_the_first_charge(void **state)
 		struct rl *rl;
 		int rule = open_full(&rl);
 
-		has_come = intrude(rl, rule, ask_later, lend_to_all_new, n);
+		has_come = intrude(rl, rule, ask_later, give_to_all_new, n);
 		count += told == RL_ALLOWED;
 		for (int i = 0; i < 2 * MUCH; i++)
 			count += rl_check_at(rl, rule, "k", 1, 1, EPOCH + 1, NULL) == RL_ALLOWED;

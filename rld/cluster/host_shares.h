@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RLD_CLUSTER_LEND_H
-#define RLD_CLUSTER_LEND_H
+#ifndef RLD_CLUSTER_HOST_SHARES_H
+#define RLD_CLUSTER_HOST_SHARES_H
 
 /*
  * What this host may admit of the cluster's limits: asked for at the store, set in the segment, given back.
@@ -10,7 +10,7 @@
  *			shares_until or later: the word is set to it
  *	advance		shares whose lease ends before are ended first; then shares_until is moved on
  *
- * Nothing here is waited for, and a round does no more than LEND_WORK keys. What is remembered can be lost at any
+ * Nothing here is waited for, and a round does no more than SHARES_WORK keys. What is remembered can be lost at any
  * instruction: the next daemon scans the words for shares, whose leases it takes to end at shares_until.
  *
  * Two clocks: what the loop waits by (monotonic), and the segment's for everything that is lent.
@@ -22,11 +22,11 @@
 #include "identity.h"
 #include "keys.h"
 #include "leases.h"
-#include "lent.h"
+#include "rule_shares.h"
 
-#define LEND_WORK 2000u /* keys a round; at 1 us each well below a tick */
+#define SHARES_WORK 2000u /* keys a round; at 1 us each well below a tick */
 
-struct lend_counts {
+struct share_counts {
 	uint64_t asks, answers, late, unanswered,
 		foreign; /* late: not of the newest question, or of a lease that is over */
 	uint64_t raised, lowered, ended;
@@ -34,12 +34,12 @@ struct lend_counts {
 	uint64_t without_hash; /* keys of which the segment has no hash as yet */
 };
 
-struct lend_left {
+struct share_left {
 	struct rl_share share;
 	struct key_name name;
 };
 
-struct lend {
+struct host_shares {
 	struct rl *rl;
 	struct store *store;
 	struct identity *identity;
@@ -47,7 +47,8 @@ struct lend {
 	void *tell_arg;
 	uint64_t lease_ns;
 	uint64_t table,
-		to_scan; /* at the start: of that table, the slots that are still to be looked through */
+		to_scan;     /* at the start: of that table, the slots that are still to be looked
+		                through */
 	uint64_t wished;     /* slot: where to look for wishes */
 	uint64_t until_ns;   /* shares_until, as this daemon has set it */
 	uint64_t advance_ns; /* when to look at it again */
@@ -55,31 +56,31 @@ struct lend {
 	bool is_ending;
 	struct keys keys;
 	struct leases leases;
-	struct lent lent;
-	struct lend_left *left; /* of keys that were reset, to be given back */
+	struct rule_shares of_rules;
+	struct share_left *left; /* of keys that were reset, to be given back */
 	size_t left_count, left_room;
-	struct lend_counts counts;
+	struct share_counts counts;
 	uint64_t random, now_ns; /* now_ns: of the round, monotonic */
 	uint64_t answered_ns;    /* by the segment's clock: when the store last answered anything */
 	bool is_allowed;         /* the store is one of this secret */
 };
 
 /* 0 or -errno. */
-int lend_open(struct lend *l, uint64_t now_ns);
-void lend_close(struct lend *l);
+int host_shares_open(struct host_shares *l, uint64_t now_ns);
+void host_shares_close(struct host_shares *l);
 
 /*
  * rl_reset() of one key, and what this host had borrowed for it is given back at once: nobody waits for its lease.
  */
-int lend_reset(struct lend *l, int rule, const void *key, size_t key_len);
+int host_shares_reset(struct host_shares *l, int rule, const void *key, size_t key_len);
 
 /*
  * The same of all keys that rl_reset_matching() resets. What was borrowed for them is given back in the rounds that follow,
- * LEND_WORK keys in each at most.
+ * SHARES_WORK keys in each at most.
  */
-int lend_reset_many(struct lend *l, int rule, const struct rl_pattern *pattern);
+int host_shares_reset_many(struct host_shares *l, int rule, const struct rl_pattern *pattern);
 
 /* Do what is due. Returns when to come again. */
-uint64_t lend_run(struct lend *l, uint64_t now_ns);
+uint64_t host_shares_run(struct host_shares *l, uint64_t now_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "key/lent_view.h"
+#include "key/share_view.h"
 
 #include <inttypes.h>
 #include <rl_cluster.h>
@@ -19,20 +19,20 @@ share_of(struct rl *rl, const struct rl_entry *entry, uint64_t now_ns)
 	return share.share;
 }
 
-struct lent_view
-lent_view_read(struct rl *rl, const struct rl_entry *entry, uint64_t now_ns)
+struct share_view
+share_view_read(struct rl *rl, const struct rl_entry *entry, uint64_t now_ns)
 {
-	return (struct lent_view){.lease = lease_view_read(rl, now_ns),
-	                          .share = share_of(rl, entry, now_ns)};
+	return (struct share_view){.lease = lease_view_read(rl, now_ns),
+	                           .share = share_of(rl, entry, now_ns)};
 }
 
 void
-lent_view_print(FILE *out, const struct lent_view *lent, const struct rl_limit *limit)
+share_view_print(FILE *out, const struct share_view *share, const struct rl_limit *limit)
 {
-	fprintf(out, "share        %" PRIu32, lent->share);
-	if (lent->lease.left_ns > 0)
+	fprintf(out, "share        %" PRIu32, share->share);
+	if (share->lease.left_ns > 0)
 		fprintf(out, ", for %s without news of the store\n",
-		        duration_format(lent->lease.left_ns).text);
+		        duration_format(share->lease.left_ns).text);
 	else
 		fprintf(out, ", and its lease is over: away %s\n", away_name(limit->away));
 	if (limit->blind > 0)
@@ -42,10 +42,10 @@ lent_view_print(FILE *out, const struct lent_view *lent, const struct rl_limit *
 }
 
 json_t *
-lent_view_json(const struct lent_view *lent)
+share_view_json(const struct share_view *share)
 {
-	json_t *object = lease_view_json(&lent->lease);
+	json_t *object = lease_view_json(&share->lease);
 
-	json_put(object, "share", json_count(lent->share));
+	json_put(object, "share", json_count(share->share));
 	return object;
 }

@@ -17,14 +17,14 @@
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 #define WIDTH (RL_SECOND / 4)
 #define BLIND 1
-#define LENT_MAX 4
+#define GIVEN_MAX 4
 
 static struct rl *rl;
 static int rule;
 static uint64_t run;
 
 /* What the store has lent, by slot and gen: each incarnation is a host of its own. */
-static uint8_t lent[SLOTS][256];
+static uint8_t given[SLOTS][256];
 
 static void
 start(void)
@@ -33,7 +33,7 @@ start(void)
 
 	memset(s->table.bucket, 0,
 	       s->bytes - (size_t)((unsigned char *)s->table.bucket - (unsigned char *)s->header));
-	memset(lent, 0, sizeof lent);
+	memset(given, 0, sizeof given);
 }
 
 /* Read without a hook: nobody else runs meanwhile. */
@@ -44,7 +44,7 @@ look(void)
 		uint64_t tag = *rl_table_tag(&rl->segment.table, i);
 		struct rl_u128 word = *rl_table_state(&rl->segment.table, i);
 		uint64_t load = (word.lo >> RL_STATE_CUR_SHIFT) + (word.hi >> RL_STATE_SUM_SHIFT);
-		uint32_t most = lent[i][rl_tag_gen(tag)];
+		uint32_t most = given[i][rl_tag_gen(tag)];
 
 		if (rl_tag_status(tag) != RL_TAG_LIVE || rl_state_gen(word) != rl_tag_gen(tag) ||
 		    rl_state_is_dead(word))
@@ -97,14 +97,14 @@ keep(const struct rl_share *share, void *arg)
 
 /* The store grants, and then the word is raised; the word is lowered, and then the store is told. */
 static void
-lend(const struct rl_share *at)
+give(const struct rl_share *at)
 {
-	uint8_t *field = &lent[at->of.slot][rl_tag_gen(at->of.tag)];
+	uint8_t *field = &given[at->of.slot][rl_tag_gen(at->of.tag)];
 	struct rl_share s;
 
 	switch (test_below(&seed, 4)) {
 	case 0:
-		if (rl_share_lower(rl, &at->of, (uint32_t)test_below(&seed, LENT_MAX), some_time(),
+		if (rl_share_lower(rl, &at->of, (uint32_t)test_below(&seed, GIVEN_MAX), some_time(),
 		                   &s) == 0)
 			*field = (uint8_t)(s.share > s.load ? s.share : s.load);
 		break;
@@ -112,15 +112,15 @@ lend(const struct rl_share *at)
 		rl_share_end(rl, &at->of, some_time(), &s);
 		break;
 	default:
-		*field = LENT_MAX;
-		rl_share_set(rl, &at->of, LENT_MAX, some_time(), &s);
+		*field = GIVEN_MAX;
+		rl_share_set(rl, &at->of, GIVEN_MAX, some_time(), &s);
 		break;
 	}
 	look();
 }
 
 static void
-work_lender(void)
+work_sharing(void)
 {
 	struct rl_share at = {.share = 0};
 
@@ -131,7 +131,7 @@ work_lender(void)
 		if (at.of.tag == 0)
 			rl_share_scan(rl, 0, SLOTS, some_time(), keep, &at);
 		if (at.of.tag != 0)
-			lend(&at);
+			give(&at);
 	}
 }
 
@@ -139,7 +139,7 @@ static void
 play(int worker)
 {
 	if (worker == 0)
-		work_lender();
+		work_sharing();
 	else
 		work();
 }

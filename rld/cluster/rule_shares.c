@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lent.h"
+#include "rule_shares.h"
 
 #include <stdlib.h>
 
 /* Its index, or the count. */
 static size_t
-find(const struct lent *l, int rule)
+find(const struct rule_shares *l, int rule)
 {
 	size_t i = l->last < l->count && l->of[l->last].rule == rule ? l->last : 0;
 
@@ -15,10 +15,10 @@ find(const struct lent *l, int rule)
 }
 
 static bool
-add(struct lent *l, int rule)
+add(struct rule_shares *l, int rule)
 {
 	size_t room = l->room > 0 ? 2 * l->room : 8;
-	struct lent_rule *grown = l->of;
+	struct rule_share *grown = l->of;
 
 	if (l->count == l->room) {
 		grown = realloc(grown, room * sizeof *grown);
@@ -27,12 +27,12 @@ add(struct lent *l, int rule)
 		l->of = grown;
 		l->room = room;
 	}
-	grown[l->count++] = (struct lent_rule){.rule = rule};
+	grown[l->count++] = (struct rule_share){.rule = rule};
 	return true;
 }
 
 bool
-lent_change(struct lent *l, int rule, uint32_t before, uint32_t now)
+rule_shares_change(struct rule_shares *l, int rule, uint32_t before, uint32_t now)
 {
 	size_t i = find(l, rule);
 
@@ -44,17 +44,17 @@ lent_change(struct lent *l, int rule, uint32_t before, uint32_t now)
 	return true;
 }
 
-struct lent_rule
-lent_of(const struct lent *l, int rule)
+struct rule_share
+rule_shares_of(const struct rule_shares *l, int rule)
 {
 	size_t i = find(l, rule);
 
-	return i < l->count ? l->of[i] : (struct lent_rule){.rule = rule};
+	return i < l->count ? l->of[i] : (struct rule_share){.rule = rule};
 }
 
 void
-lent_free(struct lent *l)
+rule_shares_free(struct rule_shares *l)
 {
 	free(l->of);
-	*l = (struct lent){0};
+	*l = (struct rule_shares){0};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "loop/lending.h"
+#include "loop/sharing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,7 +89,7 @@ copy(const char *text)
 
 /* Until the store has another, the last good document of its rules is in force, and not the file's. */
 static bool
-take_kept(const struct lending *l, rules_take *take, void *take_arg)
+take_kept(const struct sharing *l, rules_take *take, void *take_arg)
 {
 	const char *path = l->cluster->rules.path;
 
@@ -97,13 +97,13 @@ take_kept(const struct lending *l, rules_take *take, void *take_arg)
 }
 
 int
-lending_open(struct lending *l, const struct config *config, const struct segment *segment,
+sharing_open(struct sharing *l, const struct config *config, const struct segment *segment,
              const char *state, rules_take *take, void *take_arg, uint64_t now_ns)
 {
 	struct cluster_options options;
 	struct store_tls tls;
 
-	*l = (struct lending){0};
+	*l = (struct sharing){0};
 	if (!config->cluster.is_there)
 		return 0;
 	l->text = describe(&config->cluster);
@@ -126,17 +126,17 @@ lending_open(struct lending *l, const struct config *config, const struct segmen
 }
 
 void
-lending_close(struct lending *l, uint64_t now_ns)
+sharing_close(struct sharing *l, uint64_t now_ns)
 {
 	cluster_close(l->cluster, now_ns);
 	free(l->text);
 	free(l->user);
 	free(l->server_name);
-	*l = (struct lending){0};
+	*l = (struct sharing){0};
 }
 
 void
-lending_compare(const struct lending *l, const struct config *config)
+sharing_compare(const struct sharing *l, const struct config *config)
 {
 	char *text = config->cluster.is_there ? describe(&config->cluster) : NULL;
 
@@ -163,7 +163,7 @@ warn_of_limit(const char *path, const char *rule, const struct rl_limit *limit)
 }
 
 void
-lending_warn(const struct config *config)
+sharing_warn(const struct config *config)
 {
 	for (size_t i = 0; i < config->rule_count; i++) {
 		const struct rl_rule *rule = &config->rules[i].rule;
@@ -174,19 +174,19 @@ lending_warn(const struct config *config)
 }
 
 bool
-lending_has_rules(const struct lending *l)
+sharing_has_rules(const struct sharing *l)
 {
 	return l->has_rules || (l->cluster && l->cluster->rules.version > 0);
 }
 
 int
-lending_fd(const struct lending *l)
+sharing_fd(const struct sharing *l)
 {
 	return l->cluster ? cluster_fd(l->cluster) : -1;
 }
 
 uint64_t
-lending_run(struct lending *l, uint64_t now_ns)
+sharing_run(struct sharing *l, uint64_t now_ns)
 {
 	return l->cluster ? cluster_run(l->cluster, now_ns) : UINT64_MAX;
 }

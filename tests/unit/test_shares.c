@@ -101,7 +101,7 @@ admitted(struct rl *rl, int rule, int tries, uint64_t now)
 }
 
 static void
-test_strict_admits_what_was_lent(void **state)
+test_strict_admits_its_share(void **state)
 {
 	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
 	int rule = define(rl, "r", window(10, 0));
@@ -117,7 +117,7 @@ test_strict_admits_what_was_lent(void **state)
 	found = wishes(rl, T0);
 	assert_int_equal(found.count, 1);
 	assert_int_equal(found.share.share, 0);
-	assert_int_equal(found.share.lent, 10);
+	assert_int_equal(found.share.shared, 10);
 	assert_int_equal(found.share.hold_ns, RL_SECOND + RL_SECOND / 4);
 	assert_int_equal(wishes(rl, T0).count, 0);
 
@@ -1330,7 +1330,7 @@ test_a_reset_ends_the_share(void **state)
 
 /* An override says what the store shares out for its keys. */
 static void
-test_an_override_is_what_is_lent(void **state)
+test_an_override_is_what_is_shared(void **state)
 {
 	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
 	struct rl_override o = {.pattern = rl_pattern_of("k", 1), .kind = RL_OVERRIDE_CAPACITY};
@@ -1348,7 +1348,7 @@ test_an_override_is_what_is_lent(void **state)
 	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
 	assert_int_equal(admitted(rl, rule, 1, T0), 0);
 	share = wishes(rl, T0).share;
-	assert_int_equal(share.lent, 50);
+	assert_int_equal(share.shared, 50);
 	set(rl, &share, 30, T0);
 	assert_int_equal(admitted(rl, rule, 60, T0), 30);
 	assert_int_equal(rl_check_at(rl, rule, "j", 1, 11, T0, NULL), RL_NEVER);
@@ -1478,7 +1478,7 @@ main(void)
 		cmocka_unit_test(test_what_befalls_a_cluster_is_told),
 		cmocka_unit_test(test_a_share_above_the_capacity),
 		cmocka_unit_test(test_a_log_admits_what_its_ring_holds),
-		cmocka_unit_test(test_strict_admits_what_was_lent),
+		cmocka_unit_test(test_strict_admits_its_share),
 		cmocka_unit_test(test_windows_and_logs_follow_their_share),
 		cmocka_unit_test(test_buckets_keep_their_debt),
 		cmocka_unit_test(test_a_bucket_is_exact),
@@ -1504,7 +1504,7 @@ main(void)
 		cmocka_unit_test(test_bans_and_exemptions_wish_for_nothing),
 		cmocka_unit_test(test_a_cost_above_the_capacity),
 		cmocka_unit_test(test_a_reset_ends_the_share),
-		cmocka_unit_test(test_an_override_is_what_is_lent),
+		cmocka_unit_test(test_an_override_is_what_is_shared),
 		cmocka_unit_test_teardown(test_a_share_moves_with_its_key, test_unlink),
 		cmocka_unit_test_teardown(test_what_has_begun_anew_is_not_followed, test_unlink),
 		cmocka_unit_test_teardown(test_wishes_of_the_table_before, test_unlink),

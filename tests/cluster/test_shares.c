@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What lends, as rld does it, in two hosts of a cluster: rld/cluster/lend.c and all below it, by a clock of the test's own,
+ * What lends, as rld does it, in two hosts of a cluster: rld/cluster/host_shares.c and all below it, by a clock of the test's own,
  * with a store and a network of its own, which loses, delays, doubles and reorders. Daemons are killed and start anew.
  * Whenever anything was done:
  *
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../rld/cluster/lend.h"
+#include "../../rld/cluster/host_shares.h"
 #include "../../rld/cluster/script.h"
 #include "../crash/step.h"
 #include "reference.h"
@@ -54,7 +54,7 @@ clock_gettime(clockid_t clock, struct timespec *t)
 static struct host {
 	struct rl *rl;
 	int rule;
-	struct lend lend;
+	struct host_shares shares;
 	struct identity identity;
 	unsigned daemon; /* which of its daemons it is; answers to those before have nobody */
 } hosts[HOSTS];
@@ -122,10 +122,10 @@ hold_message(const struct message *m)
 }
 
 static int
-host_of(const struct lend *l)
+host_of(const struct host_shares *l)
 {
 	for (int i = 0; i < HOSTS; i++)
-		if (l == &hosts[i].lend)
+		if (l == &hosts[i].shares)
 			return i;
 	fail();
 	return -1;
@@ -147,7 +147,7 @@ number_of(const struct store_question *q, enum script_argument i)
 
 /* By then the word is lowered, and it is not asked for less than it counts. */
 static void
-check_asked(const struct lend *l, const struct store_question *q)
+check_asked(const struct host_shares *l, const struct store_question *q)
 {
 	uint32_t number = (uint32_t)(q->label >> 32);
 	struct rl_share s;
@@ -163,7 +163,7 @@ check_asked(const struct lend *l, const struct store_question *q)
 int
 store_ask(struct store *s, const struct store_question *q, uint64_t at_ns)
 {
-	struct lend *l = q->arg;
+	struct host_shares *l = q->arg;
 	struct message m = {.host = host_of(l), .label = q->label};
 
 	(void)s;
@@ -206,7 +206,7 @@ give_answer(const struct message *m)
 		items[i] = &of[i];
 	}
 	if (m->daemon == hosts[m->host].daemon)
-		to_answer(&hosts[m->host].lend, m->label, &v, now_ns);
+		to_answer(&hosts[m->host].shares, m->label, &v, now_ns);
 }
 
 /* A question reaches the store, or an answer who has asked. */
@@ -275,7 +275,7 @@ struct looked {
 };
 
 static bool
-is_lent_to(int number, const struct rl_share *s, uint64_t until_ns)
+is_given_to(int number, const struct rl_share *s, uint64_t until_ns)
 {
 	return s->share <= store->reference.of[number].share &&
 	       until_ns + counts_ns <= store->reference.of[number].expires * RL_MILLISECOND;
@@ -283,13 +283,13 @@ is_lent_to(int number, const struct rl_share *s, uint64_t until_ns)
 
 /* To one of the names that a host's daemons gave it. */
 static bool
-is_lent_to_any(const struct host *h, const struct rl_share *s, uint64_t until_ns)
+is_given_to_any(const struct host *h, const struct rl_share *s, uint64_t until_ns)
 {
 	size_t len = strlen(h->identity.text);
 
 	for (int i = 0; i < REFERENCE_HOSTS && store->names[i][0] != '\0'; i++)
 		if (strncmp(store->names[i], h->identity.text, len) == 0 &&
-		    store->names[i][len] == '.' && is_lent_to(i, s, until_ns))
+		    store->names[i][len] == '.' && is_given_to(i, s, until_ns))
 			return true;
 	return false;
 }
@@ -304,9 +304,9 @@ look(const struct rl_share *s, void *arg)
 
 	snprintf(name, sizeof name, "%s.%llx.%llx.%x", h->identity.text,
 	         (unsigned long long)s->of.table, (unsigned long long)s->of.slot, s->number);
-	if (now_ns >= until_ns || is_lent_to(name_number(name), s, until_ns))
+	if (now_ns >= until_ns || is_given_to(name_number(name), s, until_ns))
 		return 0;
-	if (has_resizes && is_lent_to_any(h, s, until_ns))
+	if (has_resizes && is_given_to_any(h, s, until_ns))
 		followed++;
 	else
 		looked->is_ok = false;
@@ -314,7 +314,7 @@ look(const struct rl_share *s, void *arg)
 }
 
 static bool
-is_lent(struct host *h)
+is_covered(struct host *h)
 {
 	struct looked looked = {h, true};
 	struct rl_info info;
@@ -326,10 +326,10 @@ is_lent(struct host *h)
 }
 
 static void
-check_lent(const char *when)
+check_shares(const char *when)
 {
 	for (int i = 0; i < HOSTS; i++)
-		if (!is_lent(&hosts[i]))
+		if (!is_covered(&hosts[i]))
 			fail_msg("run %llu: host %d uses what the store has not lent, %s",
 			         (unsigned long long)run, i, when);
 }
@@ -377,13 +377,13 @@ start_daemon(struct host *h)
 	h->daemon++;
 	h->identity = (struct identity){0};
 	snprintf(h->identity.text, sizeof h->identity.text, "host-%d", (int)(h - hosts));
-	h->lend = (struct lend){.rl = h->rl,
-	                        .identity = &h->identity,
-	                        .tell = tell_nobody,
-	                        .lease_ns = LEASE,
-	                        .is_allowed = true,
-	                        .answered_ns = now_ns};
-	assert_int_equal(lend_open(&h->lend, now_ns), 0);
+	h->shares = (struct host_shares){.rl = h->rl,
+	                                 .identity = &h->identity,
+	                                 .tell = tell_nobody,
+	                                 .lease_ns = LEASE,
+	                                 .is_allowed = true,
+	                                 .answered_ns = now_ns};
+	assert_int_equal(host_shares_open(&h->shares, now_ns), 0);
 }
 
 static const char *
@@ -424,7 +424,7 @@ open_host(struct host *h, enum rl_algorithm algorithm)
 static void
 close_host(struct host *h)
 {
-	lend_close(&h->lend);
+	host_shares_close(&h->shares);
 	rl_close(h->rl);
 	rl_unlink(name_of(h));
 }
@@ -491,16 +491,16 @@ step_world(void)
 		request(&hosts[test_below(&seed, HOSTS)]);
 	if (has_resizes)
 		change_table(h->rl);
-	check_lent("before a round");
-	lend_run(&h->lend, now_ns);
-	check_lent("after a round");
+	check_shares("before a round");
+	host_shares_run(&h->shares, now_ns);
+	check_shares("after a round");
 	deliver_some();
-	check_lent("after answers");
+	check_shares("after answers");
 	if (has_resets && test_below(&seed, 20) == 0)
 		rl_reset(h->rl, h->rule, "k", 1);
 	if (test_below(&seed, 50) > 0)
 		return;
-	lend_close(&h->lend);
+	host_shares_close(&h->shares);
 	start_daemon(h);
 }
 
@@ -514,7 +514,7 @@ run_well(uint64_t for_ns)
 		now_ns += 50 * RL_MILLISECOND;
 		for (int h = 0; h < HOSTS; h++) {
 			request(&hosts[h]);
-			lend_run(&hosts[h].lend, now_ns);
+			host_shares_run(&hosts[h].shares, now_ns);
 		}
 		deliver_all();
 	}
@@ -537,9 +537,9 @@ check_healed(void)
 static const enum rl_algorithm algorithms[] = {RL_SLIDING_WINDOW, RL_SLIDING_LOG};
 
 static void
-test_what_is_used_is_lent(void **state)
+test_what_is_used_is_a_share(void **state)
 {
-	const char *more = getenv("RL_LEND_RUNS");
+	const char *more = getenv("RL_SHARE_RUNS");
 	uint64_t runs = more ? strtoull(more, NULL, 10) : test_scaled(200);
 	uint64_t all = 0;
 
@@ -646,32 +646,32 @@ go_on(void)
 	for (int i = 0; i < 80; i++) {
 		now_ns += 50 * RL_MILLISECOND;
 		for (int h = 0; h < HOSTS; h++) {
-			lend_run(&hosts[h].lend, now_ns);
-			check_lent("after another round");
+			host_shares_run(&hosts[h].shares, now_ns);
+			check_shares("after another round");
 			for (int n = 0; n < 4; n++)
 				request(&hosts[h]);
 		}
 		deliver_but_to_first();
-		check_lent("after late messages");
+		check_shares("after late messages");
 	}
 }
 
 static void
 survive(void)
 {
-	struct lend dead[HOSTS];
+	struct host_shares dead[HOSTS];
 	uint64_t at_ns = now_ns;
 	unsigned had_admitted = admitted;
 
-	check_lent("where a daemon was killed");
+	check_shares("where a daemon was killed");
 	for (int i = 0; i < HOSTS; i++) {
-		dead[i] = hosts[i].lend;
+		dead[i] = hosts[i].shares;
 		start_daemon(&hosts[i]);
 	}
 	go_on();
 	for (int i = 0; i < HOSTS; i++) {
-		lend_close(&hosts[i].lend);
-		hosts[i].lend = dead[i];
+		host_shares_close(&hosts[i].shares);
+		hosts[i].shares = dead[i];
 		hosts[i].daemon--;
 	}
 	now_ns = at_ns;
@@ -681,7 +681,7 @@ survive(void)
 static void
 run_round(void)
 {
-	lend_run(&hosts[0].lend, now_ns);
+	host_shares_run(&hosts[0].shares, now_ns);
 	deliver_all();
 }
 
@@ -761,8 +761,8 @@ is_to_end(void)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		lend_run(&hosts[0].lend, now_ns);
-		_exit(hosts[0].lend.counts.ended > 0);
+		host_shares_run(&hosts[0].shares, now_ns);
+		_exit(hosts[0].shares.counts.ended > 0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	restore(&before_run);
@@ -780,7 +780,7 @@ prepare_end(void)
 	end_ns = now_ns + LEASE;
 	while (!is_to_end()) {
 		assert_true(now_ns < end_ns);
-		lend_run(&h->lend, now_ns);
+		host_shares_run(&h->shares, now_ns);
 		for (int i = 0; i < HELD; i++)
 			if (store->held[i].ask.host == 0)
 				store->held[i].is_there = false;
@@ -828,7 +828,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_used_is_lent),
+		cmocka_unit_test(test_what_is_used_is_a_share),
 		cmocka_unit_test(test_no_share_waits_for_a_lease),
 		cmocka_unit_test(test_killed_anywhere),
 	};

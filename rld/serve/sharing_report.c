@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "serve/lending_report.h"
+#include "serve/sharing_report.h"
 
 #include <inttypes.h>
 #include <metrics/metrics.h>
 
 static void
-write_lent(FILE *to, struct rl *rl, const struct cluster *c)
+write_shares(FILE *to, struct rl *rl, const struct cluster *c)
 {
-	const struct lend_counts *n = &c->lend.counts;
+	const struct share_counts *n = &c->shares.counts;
 
 	metrics_number(to, rl, "rl_cluster_hosts", METRICS_GAUGE,
 	               "Hosts that share limits by the store, this one included; 0: not known yet.",
@@ -69,7 +69,7 @@ write_round_trip(FILE *to, struct rl *rl, const struct store_times *t)
 static uint64_t
 away_since(struct rl *rl, const struct cluster *c)
 {
-	return c->away_since_ns ? rl_now(rl) - (c->lend.now_ns - c->away_since_ns) : 0;
+	return c->away_since_ns ? rl_now(rl) - (c->shares.now_ns - c->away_since_ns) : 0;
 }
 
 static void
@@ -89,7 +89,7 @@ write_store(FILE *to, struct rl *rl, const struct cluster *c)
 	               "Whether the store does not answer.", c->away_since_ns != 0);
 	metrics_duration(to, rl, "rl_cluster_away_seconds", METRICS_GAUGE,
 	                 "For how long it has not answered; 0: it does.",
-	                 c->away_since_ns ? c->lend.now_ns - c->away_since_ns : 0);
+	                 c->away_since_ns ? c->shares.now_ns - c->away_since_ns : 0);
 	metrics_duration(to, rl, "rl_cluster_away_since_timestamp_seconds", METRICS_GAUGE,
 	                 "When it answered last, as Unix time, while it is away; 0: it answers.",
 	                 away_since(rl, c));
@@ -109,7 +109,7 @@ blind_of(const struct rl_rule_info *rule)
 
 enum of_rule {
 	SHARES,
-	LENT,
+	SUM,
 	OVERSHOOT
 };
 
@@ -117,12 +117,12 @@ static bool
 value_of(const struct cluster *c, const struct rl_rule_info *rule, enum of_rule what,
          uint64_t *value)
 {
-	struct lent_rule lent = lent_of(&c->lend.lent, rule->handle);
+	struct rule_share held = rule_shares_of(&c->shares.of_rules, rule->handle);
 	bool is_clustered = false;
 
 	for (unsigned i = 0; i < rule->limit_count; i++)
 		is_clustered |= rule->limits[i].scope == RL_SCOPE_CLUSTER;
-	*value = what == SHARES ? lent.shares : what == LENT ? lent.sum : c->hosts * blind_of(rule);
+	*value = what == SHARES ? held.shares : what == SUM ? held.sum : c->hosts * blind_of(rule);
 	return is_clustered;
 }
 
@@ -147,15 +147,15 @@ write_rules(FILE *to, struct rl *rl, const struct cluster *c, enum of_rule what,
 }
 
 void
-lending_report(FILE *to, struct rl *rl, const struct lending *l)
+sharing_report(FILE *to, struct rl *rl, const struct sharing *l)
 {
 	if (!l->cluster)
 		return;
-	write_lent(to, rl, l->cluster);
+	write_shares(to, rl, l->cluster);
 	write_store(to, rl, l->cluster);
 	write_rules(to, rl, l->cluster, SHARES, "rl_cluster_shares",
 	            "Shares that this host has of keys' capacities.");
-	write_rules(to, rl, l->cluster, LENT, "rl_cluster_lent",
+	write_rules(to, rl, l->cluster, SUM, "rl_cluster_lent",
 	            "Their sum: how much this host may admit by them.");
 	write_rules(to, rl, l->cluster, OVERSHOOT, "rl_cluster_overshoot_max",
 	            "What all hosts together may admit above the capacity: hosts times blind.");

@@ -35,7 +35,7 @@ static struct host {
 	struct rl *rl;
 	int rule;
 	struct rl_incarnation of;
-	uint32_t lent;  /* by the store */
+	uint32_t given; /* by the store */
 	uint32_t share; /* as the last call has left it */
 	bool is_changing;
 	uint64_t late_ns; /* for how long changes were stopped behind their clock */
@@ -113,9 +113,9 @@ look(void)
 			fail_msg("run %llu: host %d has a share of %u, and %u was set",
 			         (unsigned long long)run, i, s.share, h->share);
 		s.load -= s.load < unpaid(h) ? s.load : unpaid(h);
-		if (s.share > h->lent || s.load > h->lent + blind)
+		if (s.share > h->given || s.load > h->given + blind)
 			fail_msg("run %llu: host %d has a share of %u and counts %u; %u is lent",
-			         (unsigned long long)run, i, s.share, s.load, h->lent);
+			         (unsigned long long)run, i, s.share, s.load, h->given);
 		all += s.load;
 	}
 	if (all > CAPACITY + HOSTS * blind)
@@ -173,13 +173,13 @@ work(void)
 static void
 answer(struct host *h, uint32_t want)
 {
-	uint32_t others = 0, left = want < h->lent ? want : h->lent;
+	uint32_t others = 0, left = want < h->given ? want : h->given;
 
 	for (int i = 0; i < HOSTS; i++)
-		others += &hosts[i] == h ? 0 : hosts[i].lent;
+		others += &hosts[i] == h ? 0 : hosts[i].given;
 	if (want > CAPACITY - others)
 		want = CAPACITY - others;
-	h->lent = h->answer = want > left ? want : left;
+	h->given = h->answer = want > left ? want : left;
 	h->has_answer = true;
 }
 
@@ -264,7 +264,7 @@ scan(struct host *h)
 }
 
 static void
-lend(void)
+give(void)
 {
 	for (int i = 0; i < 8; i++) {
 		struct host *h = &hosts[test_below(&seed, HOSTS)];
@@ -287,7 +287,7 @@ static void
 play(int worker)
 {
 	if (worker == 0)
-		lend();
+		give();
 	else
 		work();
 }
@@ -300,7 +300,7 @@ begin(struct host *h)
 	uint64_t from = 0;
 
 	empty_tables(&h->rl, 1);
-	h->lent = h->share = 0;
+	h->given = h->share = 0;
 	h->late_ns = 0;
 	h->has_answer = h->is_changing = false;
 	h->counted = rl_check_item_at(h->rl, &item, T0, NULL) == RL_ALLOWED;

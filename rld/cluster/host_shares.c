@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lend.h"
+#include "host_shares.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 /* ---- what is known of a key ---- */
 
 static uint64_t
-draw(struct lend *l)
+draw(struct host_shares *l)
 {
 	l->random ^= l->random << 13;
 	l->random ^= l->random >> 7;
@@ -25,17 +25,17 @@ draw(struct lend *l)
 }
 
 static void
-count_share(struct lend *l, struct key *key, int rule, uint32_t share)
+count_share(struct host_shares *l, struct key *key, int rule, uint32_t share)
 {
 	if (key->share > 0)
-		lent_change(&l->lent, key->rule, key->share, 0);
-	key->share = lent_change(&l->lent, rule, 0, share) ? share : 0;
+		rule_shares_change(&l->of_rules, key->rule, key->share, 0);
+	key->share = rule_shares_change(&l->of_rules, rule, 0, share) ? share : 0;
 	key->rule = rule;
 }
 
 /* A share whose lease is known, or whose end is. */
 static void
-hold(struct lend *l, struct key *key, const struct rl_share *s, uint64_t until_ns)
+hold(struct host_shares *l, struct key *key, const struct rl_share *s, uint64_t until_ns)
 {
 	count_share(l, key, s->rule, s->share);
 	if (key->lease_ns > 0)
@@ -45,7 +45,7 @@ hold(struct lend *l, struct key *key, const struct rl_share *s, uint64_t until_n
 }
 
 static void
-hold_nothing(struct lend *l, struct key *key)
+hold_nothing(struct host_shares *l, struct key *key)
 {
 	if (key->lease_ns == 0)
 		return;
@@ -56,7 +56,7 @@ hold_nothing(struct lend *l, struct key *key)
 
 /* The slot has become another key's, or nothing is left to remember: what stands in the store lapses. */
 static void
-forget(struct lend *l, uint32_t number)
+forget(struct host_shares *l, uint32_t number)
 {
 	hold_nothing(l, &l->keys.of[number]);
 	keys_remove(&l->keys, number);
@@ -82,7 +82,7 @@ seen_of(const struct rl_share *s, bool is_wished)
 }
 
 static uint32_t
-claim(struct lend *l, const struct rl_share *s, uint64_t segment_ns)
+claim(struct host_shares *l, const struct rl_share *s, uint64_t segment_ns)
 {
 	uint32_t number = keys_find(&l->keys, s->of.key_hash);
 	struct key *key = number != KEYS_NONE ? &l->keys.of[number] : NULL;
@@ -106,10 +106,10 @@ claim(struct lend *l, const struct rl_share *s, uint64_t segment_ns)
 }
 
 static struct policy_limit
-limit_of(struct lend *l, const struct rl_share *s)
+limit_of(struct host_shares *l, const struct rl_share *s)
 {
 	struct policy_limit p = {
-		.capacity = s->lent,
+		.capacity = s->shared,
 		.blind = s->blind,
 		.window_ns = s->hold_ns,
 		.lease_ns = l->lease_ns,
@@ -149,7 +149,7 @@ hold_ms(const struct rl_share *s)
 }
 
 static void
-write_question(struct lend *l, struct question *q, const struct rl_share *s,
+write_question(struct host_shares *l, struct question *q, const struct rl_share *s,
                const struct key_name *name, const struct policy_wish *wish,
                const struct policy_limit *limit, uint64_t seq)
 {
@@ -162,7 +162,7 @@ write_question(struct lend *l, struct question *q, const struct rl_share *s,
 	write_number(q, SCRIPT_SEQ, seq);
 	write_number(q, SCRIPT_WANT, wish->want);
 	write_number(q, SCRIPT_NEED, wish->need);
-	write_number(q, SCRIPT_LIMIT, s->lent);
+	write_number(q, SCRIPT_LIMIT, s->shared);
 	write_number(q, SCRIPT_IS_SHORT, wish->is_short);
 	write_number(q, SCRIPT_LEASE_MS, l->lease_ns / RL_MILLISECOND);
 	write_number(q, SCRIPT_HOLD_MS, hold_ms(s));
@@ -179,7 +179,8 @@ label_of(uint32_t number, uint64_t seq)
 }
 
 static int
-post(struct lend *l, uint32_t number, struct question *q, const struct rl_share *s, uint64_t seq)
+post(struct host_shares *l, uint32_t number, struct question *q, const struct rl_share *s,
+     uint64_t seq)
 {
 	const char *argv[5 + SCRIPT_ARGUMENTS] = {"EVALSHA", store_script(l->store, SCRIPT_TAKE),
 	                                          "2", q->key, q->over};
@@ -202,7 +203,8 @@ post(struct lend *l, uint32_t number, struct question *q, const struct rl_share 
 
 /* The word is what is asked for, or below, before the question is sent. */
 static int
-lower(struct lend *l, struct rl_share *s, const struct policy_wish *wish, uint64_t segment_ns)
+lower(struct host_shares *l, struct rl_share *s, const struct policy_wish *wish,
+      uint64_t segment_ns)
 {
 	uint32_t before = s->share;
 	int error;
@@ -215,7 +217,7 @@ lower(struct lend *l, struct rl_share *s, const struct policy_wish *wish, uint64
 }
 
 static int
-ask(struct lend *l, uint32_t number, struct rl_share *s, struct policy_wish *wish,
+ask(struct host_shares *l, uint32_t number, struct rl_share *s, struct policy_wish *wish,
     const struct policy_limit *limit, uint64_t segment_ns)
 {
 	struct key *key = &l->keys.of[number];
@@ -250,14 +252,15 @@ ask(struct lend *l, uint32_t number, struct rl_share *s, struct policy_wish *wis
 static void
 compare_capacity(struct key *key, const struct rl_share *s)
 {
-	if (s->lent != key->lent)
+	if (s->shared != key->shared)
 		key->policy.is_known = false;
-	key->lent = s->lent;
+	key->shared = s->shared;
 }
 
 /* Returns false where the key was forgotten. */
 static bool
-look(struct lend *l, uint32_t number, struct rl_share *s, bool is_wished, uint64_t segment_ns)
+look(struct host_shares *l, uint32_t number, struct rl_share *s, bool is_wished,
+     uint64_t segment_ns)
 {
 	struct key *key = &l->keys.of[number];
 	struct policy_limit limit = limit_of(l, s);
@@ -278,8 +281,8 @@ look(struct lend *l, uint32_t number, struct rl_share *s, bool is_wished, uint64
 /* ---- a reset ---- */
 
 struct held {
-	struct lend *l;
-	struct lend_left of[RL_LIMITS_MAX];
+	struct host_shares *l;
+	struct share_left of[RL_LIMITS_MAX];
 	size_t count;
 	uint64_t segment_ns;
 };
@@ -288,7 +291,7 @@ static int
 take_held(const struct rl_entry *entry, void *arg)
 {
 	struct held *h = arg;
-	struct lend_left *left = &h->of[h->count];
+	struct share_left *left = &h->of[h->count];
 	uint32_t number;
 
 	if (h->count == RL_LIMITS_MAX ||
@@ -310,7 +313,7 @@ is_same_name(const struct key_name *a, const struct key_name *b)
 
 /* Its count is forgotten, so nobody has to wait until that has left the window. An answer finds no key. */
 static int
-give_back(struct lend *l, const struct lend_left *left)
+give_back(struct host_shares *l, const struct share_left *left)
 {
 	const struct rl_share *s = &left->share;
 	struct policy_limit limit = limit_of(l, s);
@@ -331,7 +334,7 @@ give_back(struct lend *l, const struct lend_left *left)
 }
 
 int
-lend_reset(struct lend *l, int rule, const void *key, size_t key_len)
+host_shares_reset(struct host_shares *l, int rule, const void *key, size_t key_len)
 {
 	struct held h = {.l = l, .segment_ns = rl_now(l->rl)};
 	int error;
@@ -346,10 +349,10 @@ lend_reset(struct lend *l, int rule, const void *key, size_t key_len)
 
 /* Without memory a share lapses with its lease and window. */
 static void
-leave(struct lend *l, const struct key_name *name, const struct rl_share *s)
+leave(struct host_shares *l, const struct key_name *name, const struct rl_share *s)
 {
 	size_t room = l->left_room > 0 ? 2 * l->left_room : 64;
-	struct lend_left *grown = l->left;
+	struct share_left *grown = l->left;
 
 	if (l->left_count == l->left_room) {
 		grown = realloc(grown, room * sizeof *grown);
@@ -358,12 +361,12 @@ leave(struct lend *l, const struct key_name *name, const struct rl_share *s)
 		l->left = grown;
 		l->left_room = room;
 	}
-	grown[l->left_count++] = (struct lend_left){.share = *s, .name = *name};
+	grown[l->left_count++] = (struct share_left){.share = *s, .name = *name};
 }
 
 /* Of what is reset the hash is known no more. What was asked for and not answered may have been lent, too. */
 static void
-leave_all(struct lend *l, int rule)
+leave_all(struct host_shares *l, int rule)
 {
 	uint64_t segment_ns = rl_now(l->rl);
 	struct rl_share s;
@@ -380,9 +383,9 @@ leave_all(struct lend *l, int rule)
 
 /* Nobody waits for the store: what it does not take now it takes in another round. */
 static void
-give_back_some(struct lend *l)
+give_back_some(struct host_shares *l)
 {
-	for (unsigned i = 0; i < LEND_WORK && l->left_count > 0; i++) {
+	for (unsigned i = 0; i < SHARES_WORK && l->left_count > 0; i++) {
 		if (give_back(l, &l->left[l->left_count - 1]) < 0)
 			return;
 		l->left_count--;
@@ -395,7 +398,7 @@ give_back_some(struct lend *l)
 }
 
 int
-lend_reset_many(struct lend *l, int rule, const struct rl_pattern *pattern)
+host_shares_reset_many(struct host_shares *l, int rule, const struct rl_pattern *pattern)
 {
 	leave_all(l, rule);
 	return rl_reset_matching(l->rl, rule, pattern, NULL);
@@ -405,7 +408,7 @@ lend_reset_many(struct lend *l, int rule, const struct rl_pattern *pattern)
 
 /* Another host with this name has asked. All that was lent to the name is no longer used here. */
 static void
-become_another(struct lend *l, uint64_t segment_ns)
+become_another(struct host_shares *l, uint64_t segment_ns)
 {
 	struct rl_share s;
 	bool is_cached;
@@ -433,7 +436,7 @@ become_another(struct lend *l, uint64_t segment_ns)
 }
 
 static void
-set(struct lend *l, uint32_t number, const struct policy_answer *a, uint64_t until_ns,
+set(struct host_shares *l, uint32_t number, const struct policy_answer *a, uint64_t until_ns,
     uint64_t segment_ns)
 {
 	struct key *key = &l->keys.of[number];
@@ -469,7 +472,7 @@ number_in(const struct store_value *v, enum script_answer i)
 static void
 take_answer(void *arg, uint64_t label, const struct store_value *v, uint64_t now_ns)
 {
-	struct lend *l = arg;
+	struct host_shares *l = arg;
 	uint32_t number = (uint32_t)(label >> 32);
 	struct key *key = number < l->keys.count ? &l->keys.of[number] : NULL;
 	uint64_t segment_ns = rl_now(l->rl), until_ns;
@@ -507,7 +510,7 @@ take_answer(void *arg, uint64_t label, const struct store_value *v, uint64_t now
 /* ---- leases ---- */
 
 static void
-end_share(struct lend *l, uint32_t number, uint64_t segment_ns)
+end_share(struct host_shares *l, uint32_t number, uint64_t segment_ns)
 {
 	struct key *key = &l->keys.of[number];
 	struct rl_share s;
@@ -522,9 +525,9 @@ end_share(struct lend *l, uint32_t number, uint64_t segment_ns)
 
 /* Some of those whose lease ends soon, while the others' goes on. Returns whether all keys were looked at. */
 static bool
-end_stragglers(struct lend *l, uint64_t before_ns, uint64_t segment_ns)
+end_stragglers(struct host_shares *l, uint64_t before_ns, uint64_t segment_ns)
 {
-	uint32_t end = l->straggler + LEND_WORK;
+	uint32_t end = l->straggler + SHARES_WORK;
 
 	for (; l->straggler < l->keys.count && l->straggler < end; l->straggler++) {
 		const struct key *key = &l->keys.of[l->straggler];
@@ -541,7 +544,7 @@ end_stragglers(struct lend *l, uint64_t before_ns, uint64_t segment_ns)
  * nothing is lent it goes on while the store answers.
  */
 static void
-advance(struct lend *l, uint64_t segment_ns)
+advance(struct host_shares *l, uint64_t segment_ns)
 {
 	uint64_t eighth = l->lease_ns / 8, aim_ns = segment_ns + 4 * eighth, earliest_ns;
 
@@ -566,7 +569,7 @@ advance(struct lend *l, uint64_t segment_ns)
 /* ---- the round ---- */
 
 struct visit {
-	struct lend *l;
+	struct host_shares *l;
 	uint64_t segment_ns;
 };
 
@@ -589,7 +592,7 @@ take_found(const struct rl_share *s, void *arg)
 }
 
 static void
-begin_scan(struct lend *l)
+begin_scan(struct host_shares *l)
 {
 	struct rl_info info;
 
@@ -600,7 +603,7 @@ begin_scan(struct lend *l)
 
 /* From the last slot to the first, for that way keys move. One that could not be looked at: all that again. */
 static void
-scan(struct lend *l, uint64_t segment_ns)
+scan(struct host_shares *l, uint64_t segment_ns)
 {
 	struct visit v = {l, segment_ns};
 	uint64_t count = l->to_scan < SCAN_SLOTS ? l->to_scan : SCAN_SLOTS;
@@ -638,12 +641,12 @@ take_wish(const struct rl_share *s, void *arg)
 }
 
 static unsigned
-look_at_due(struct lend *l, uint64_t segment_ns)
+look_at_due(struct host_shares *l, uint64_t segment_ns)
 {
 	unsigned done = 0;
 	uint32_t number;
 
-	while (done < LEND_WORK && (number = keys_next_due(&l->keys, segment_ns)) != KEYS_NONE) {
+	while (done < SHARES_WORK && (number = keys_next_due(&l->keys, segment_ns)) != KEYS_NONE) {
 		struct rl_share s;
 		int error = rl_share_read(l->rl, &l->keys.of[number].of, segment_ns, &s);
 
@@ -661,7 +664,7 @@ look_at_due(struct lend *l, uint64_t segment_ns)
 }
 
 uint64_t
-lend_run(struct lend *l, uint64_t now_ns)
+host_shares_run(struct host_shares *l, uint64_t now_ns)
 {
 	uint64_t segment_ns = rl_now(l->rl);
 	struct visit v = {l, segment_ns};
@@ -669,7 +672,7 @@ lend_run(struct lend *l, uint64_t now_ns)
 	l->now_ns = now_ns;
 	scan(l, segment_ns);
 	if (l->is_allowed) {
-		rl_share_wishes(l->rl, &l->wished, LEND_WORK, segment_ns, take_wish, &v);
+		rl_share_wishes(l->rl, &l->wished, SHARES_WORK, segment_ns, take_wish, &v);
 		look_at_due(l, segment_ns);
 		give_back_some(l);
 	}
@@ -679,7 +682,7 @@ lend_run(struct lend *l, uint64_t now_ns)
 }
 
 int
-lend_open(struct lend *l, uint64_t now_ns)
+host_shares_open(struct host_shares *l, uint64_t now_ns)
 {
 	struct rl_cluster_info cluster;
 	int error = rl_cluster_info(l->rl, &cluster);
@@ -694,9 +697,9 @@ lend_open(struct lend *l, uint64_t now_ns)
 }
 
 void
-lend_close(struct lend *l)
+host_shares_close(struct host_shares *l)
 {
 	keys_close(&l->keys);
-	lent_free(&l->lent);
+	rule_shares_free(&l->of_rules);
 	free(l->left);
 }
