@@ -142,8 +142,8 @@ int rl_share_advance(struct rl *rl, uint64_t until_ns);
  * it, is the event's key, or NULL; `value` its retry_after_ns; `author` counts for an order. 0, or -EINVAL for
  * another kind.
  */
-int rl_cluster_tell(struct rl *rl, enum rl_event_kind kind, int rule, const char *text,
-                    uint64_t value, uid_t author);
+int rl_cluster_report(struct rl *rl, enum rl_event_kind kind, int rule, const char *text,
+                      uint64_t value, uid_t author);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

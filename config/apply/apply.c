@@ -126,7 +126,7 @@ entries_of(const struct rl_config_rule *rule, size_t override)
 }
 
 static void
-tell_rule_fault(const struct application *a, const struct rl_config_outcome *outcome, int error)
+report_rule_fault(const struct application *a, const struct rl_config_outcome *outcome, int error)
 {
 	uint32_t token = fault_token(a->config, outcome);
 	const struct rl_config_rule *rule = &a->config->rules[outcome->rule];
@@ -147,7 +147,7 @@ tell_rule_fault(const struct application *a, const struct rl_config_outcome *out
 
 /* Of what there is too little, and how much of it is wanted. */
 static void
-tell_no_room(const struct application *a, uint64_t needed, uint32_t room, const char *what)
+report_no_room(const struct application *a, uint64_t needed, uint32_t room, const char *what)
 {
 	report_value(a->report, CONFIG_ERROR, 0,
 	             "no room for %" PRIu64 " %s, the segment holds %" PRIu32 "; " ANEW, needed,
@@ -155,19 +155,19 @@ tell_no_room(const struct application *a, uint64_t needed, uint32_t room, const 
 }
 
 static void
-tell_fault(const struct application *a, const struct rl_config_outcome *outcome, int error)
+report_fault(const struct application *a, const struct rl_config_outcome *outcome, int error)
 {
 	if (error == RL_ERULES)
-		tell_no_room(a, outcome->needed, a->info.rules,
-		             "rules, those of applications and of earlier files among them");
+		report_no_room(a, outcome->needed, a->info.rules,
+		               "rules, those of applications and of earlier files among them");
 	else if (error == RL_ELIMITS)
-		tell_no_room(a, outcome->needed, a->info.limits,
-		             "limits, those of applications and those in force until now among "
-		             "them");
+		report_no_room(a, outcome->needed, a->info.limits,
+		               "limits, those of applications and those in force until now among "
+		               "them");
 	else if (error == RL_EOVERRIDES)
-		tell_no_room(a, outcome->needed, a->info.overrides, "overrides");
+		report_no_room(a, outcome->needed, a->info.overrides, "overrides");
 	else if (outcome->rule < a->config->rule_count)
-		tell_rule_fault(a, outcome, error);
+		report_rule_fault(a, outcome, error);
 	else
 		report_value(a->report, CONFIG_ERROR, 0, "segment \"%s\": %s", a->info.name,
 		             rl_strerror(error));
@@ -196,11 +196,11 @@ look(const struct application *a, struct past *past)
 }
 
 static void
-tell_changes(const struct application *a, const struct past *past, config_tell *tell, void *arg)
+report_changes(const struct application *a, const struct past *past, config_sink *sink, void *arg)
 {
 	for (size_t i = 0; i < a->config->rule_count; i++)
-		changes_tell(&a->config->rules[i], &past->rules[i], past->effects[i], tell, arg);
-	changes_tell_removed(past->removed, tell, arg);
+		changes_report(&a->config->rules[i], &past->rules[i], past->effects[i], sink, arg);
+	changes_report_removed(past->removed, sink, arg);
 }
 
 /* The segment's places for rules, with the file's: those in force until now, or defined by an
@@ -221,7 +221,7 @@ count_names(const struct application *a)
 
 static int
 configure(const struct application *a, unsigned flags, struct rl_config_outcome *outcome,
-          config_tell *tell, void *arg)
+          config_sink *sink, void *arg)
 {
 	const struct config *config = a->config;
 	struct past past;
@@ -234,9 +234,9 @@ configure(const struct application *a, unsigned flags, struct rl_config_outcome 
 		error = rl_configure(a->rl, config->rules, config->rule_count, flags, past.effects,
 		                     outcome);
 	if (error < 0)
-		tell_fault(a, outcome, error);
+		report_fault(a, outcome, error);
 	else
-		tell_changes(a, &past, tell, arg);
+		report_changes(a, &past, sink, arg);
 	free(past.rules);
 	free(past.effects);
 	free(past.removed);
@@ -262,13 +262,13 @@ apply_try(struct report *report, const struct config *config)
 	rl_info(a.rl, &a.info);
 	error = rl_configure(a.rl, config->rules, config->rule_count, 0, NULL, &outcome);
 	if (error < 0)
-		tell_fault(&a, &outcome, error);
+		report_fault(&a, &outcome, error);
 	rl_close(a.rl);
 }
 
 int
 config_apply(struct rl *rl, const struct config *config, unsigned flags,
-             struct rl_config_outcome *outcome, config_tell *tell, void *arg)
+             struct rl_config_outcome *outcome, config_sink *sink, void *arg)
 {
 	struct report report = {
 		.path = config->path,
@@ -282,7 +282,7 @@ config_apply(struct rl *rl, const struct config *config, unsigned flags,
 	*outcome = (struct rl_config_outcome){.rule = config->rule_count};
 	rl_info(rl, &a.info);
 	compare_segment(&a);
-	error = configure(&a, flags, outcome, tell, arg);
-	report_tell(&report, tell, arg);
+	error = configure(&a, flags, outcome, sink, arg);
+	report_flush(&report, sink, arg);
 	return error;
 }

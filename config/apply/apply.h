@@ -5,7 +5,7 @@
 /* The way of a configuration into a segment. */
 
 #include "model/config.h"
-#include "read/tell.h"
+#include "read/sink.h"
 
 struct report;
 
@@ -22,6 +22,6 @@ void apply_try(struct report *report, const struct config *config);
  * 0 or -errno. `flags` as for rl_configure().
  */
 int config_apply(struct rl *rl, const struct config *config, unsigned flags,
-                 struct rl_config_outcome *outcome, config_tell *tell, void *arg);
+                 struct rl_config_outcome *outcome, config_sink *sink, void *arg);
 
 #endif

@@ -13,28 +13,28 @@
 #include "text/duration.h"
 #include "text/names.h"
 
-struct teller {
+struct reporter {
 	const char *name; /* of the rule */
 	size_t *notes;    /* how many there were */
-	config_tell *tell;
+	config_sink *sink;
 	void *arg;
 };
 
-static void note(const struct teller *teller, const char *format, ...)
+static void note(const struct reporter *reporter, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 static void
-note(const struct teller *teller, const char *format, ...)
+note(const struct reporter *reporter, const char *format, ...)
 {
 	char text[320];
 	va_list arguments;
-	int used = snprintf(text, sizeof(text), "%s: ", teller->name);
+	int used = snprintf(text, sizeof(text), "%s: ", reporter->name);
 
 	va_start(arguments, format);
 	vsnprintf(text + used, sizeof(text) - (size_t)used, format, arguments);
 	va_end(arguments);
-	teller->tell(CONFIG_NOTE, text, teller->arg);
-	(*teller->notes)++;
+	reporter->sink(CONFIG_NOTE, text, reporter->arg);
+	(*reporter->notes)++;
 }
 
 static bool
@@ -111,32 +111,32 @@ shape_difference(const struct rl_limit *old, const struct rl_limit *new)
 }
 
 static void
-tell_number(const struct teller *teller, const char *label, const char *what, uint32_t old,
-            uint32_t new)
+report_number(const struct reporter *reporter, const char *label, const char *what, uint32_t old,
+              uint32_t new)
 {
 	if (old != new)
-		note(teller, "%s%s %" PRIu32 ", was %" PRIu32, label, what, new, old);
+		note(reporter, "%s%s %" PRIu32 ", was %" PRIu32, label, what, new, old);
 }
 
 static void
-tell_quota(const struct teller *teller, const char *label, const struct rl_limit *old,
-           const struct rl_limit *new)
+report_quota(const struct reporter *reporter, const char *label, const struct rl_limit *old,
+             const struct rl_limit *new)
 {
-	tell_number(teller, label, "capacity", old->capacity, new->capacity);
+	report_number(reporter, label, "capacity", old->capacity, new->capacity);
 	if (old->capacity == new->capacity || old->burst != old->capacity ||
 	    new->burst != new->capacity)
-		tell_number(teller, label, "burst", old->burst, new->burst);
-	tell_number(teller, label, "undelayed", old->undelayed, new->undelayed);
-	tell_number(teller, label, "prefetch", old->prefetch, new->prefetch);
+		report_number(reporter, label, "burst", old->burst, new->burst);
+	report_number(reporter, label, "undelayed", old->undelayed, new->undelayed);
+	report_number(reporter, label, "prefetch", old->prefetch, new->prefetch);
 	if (!old->shadow != !new->shadow)
-		note(teller, "%s%s", label,
+		note(reporter, "%s%s", label,
 		     new->shadow ? "only watched from now on (shadow)" : "enforced from now on");
-	tell_number(teller, label, "blind", old->blind, new->blind);
+	report_number(reporter, label, "blind", old->blind, new->blind);
 	if (old->away != new->away)
-		note(teller, "%saway \"%s\", was \"%s\"", label, away_name(new->away),
+		note(reporter, "%saway \"%s\", was \"%s\"", label, away_name(new->away),
 		     away_name(old->away));
 	if (!old->count_denied != !new->count_denied)
-		note(teller, "%s%s", label,
+		note(reporter, "%s%s", label,
 		     new->count_denied ? "denied requests are counted from now on"
 		                       : "denied requests are no longer counted");
 }
@@ -166,7 +166,8 @@ match_limits(const struct rl_rule *rule, const struct rl_rule_info *old)
 
 /* One that takes no old one's counters begins anew in the place of one, or besides. */
 static void
-tell_limits(const struct teller *teller, const struct rl_rule *rule, const struct rl_rule_info *old)
+report_limits(const struct reporter *reporter, const struct rl_rule *rule,
+              const struct rl_rule_info *old)
 {
 	size_t count = config_limit_count(rule), most = count;
 	struct match match = match_limits(rule, old);
@@ -177,75 +178,77 @@ tell_limits(const struct teller *teller, const struct rl_rule *rule, const struc
 		struct label label = label_of(i, most);
 
 		if (match.old[i] >= 0) {
-			tell_quota(teller, label.text, &old->limits[match.old[i]],
-			           config_limit(rule, i));
+			report_quota(reporter, label.text, &old->limits[match.old[i]],
+			             config_limit(rule, i));
 		} else if (i < old->limit_count && !(match.used & 1U << i)) {
 			match.used |= 1U << i;
-			note(teller, "%sstarts anew, its %s has changed", label.text,
+			note(reporter, "%sstarts anew, its %s has changed", label.text,
 			     shape_difference(&old->limits[i], config_limit(rule, i)));
 		} else {
-			note(teller, "%snew", label.text);
+			note(reporter, "%snew", label.text);
 		}
 	}
 	for (size_t i = 0; i < old->limit_count; i++)
 		if (!(match.used & 1U << i))
-			note(teller, "what was limit %zu is dropped", i + 1);
+			note(reporter, "what was limit %zu is dropped", i + 1);
 }
 
 static void
-tell_overrides(const struct teller *teller, const struct before *before)
+report_overrides(const struct reporter *reporter, const struct before *before)
 {
 	if (before->overrides_new + before->overrides_changed + before->overrides_gone > 0)
-		note(teller, "overrides: %" PRIu64 " new, %" PRIu64 " changed, %" PRIu64 " removed",
+		note(reporter,
+		     "overrides: %" PRIu64 " new, %" PRIu64 " changed, %" PRIu64 " removed",
 		     before->overrides_new, before->overrides_changed, before->overrides_gone);
 }
 
 static void
-tell_new(const struct teller *teller, const struct rl_rule *rule)
+report_new(const struct reporter *reporter, const struct rl_rule *rule)
 {
 	const char *more = rule->more_count > 0 ? " and further limits" : "";
 
 	if (rule->limit.algorithm == RL_IN_FLIGHT)
-		note(teller, "new, %" PRIu32 " at once%s", rule->limit.capacity, more);
+		note(reporter, "new, %" PRIu32 " at once%s", rule->limit.capacity, more);
 	else
-		note(teller, "new, %" PRIu32 " per %s%s", rule->limit.capacity,
+		note(reporter, "new, %" PRIu32 " per %s%s", rule->limit.capacity,
 		     duration_format(rule->limit.window_ns).text, more);
 }
 
 /* What is the same in all that was looked at can still stand in another order. */
 static void
-tell_rule(const struct teller *teller, const struct rl_rule *rule, const struct before *before)
+report_rule(const struct reporter *reporter, const struct rl_rule *rule,
+            const struct before *before)
 {
-	size_t notes = *teller->notes;
+	size_t notes = *reporter->notes;
 
 	if (before->info.limit_count == 0) {
-		tell_new(teller, rule);
+		report_new(reporter, rule);
 		return;
 	}
-	tell_limits(teller, rule, &before->info);
-	if (*teller->notes == notes)
-		note(teller, "its limits stand in another order");
+	report_limits(reporter, rule, &before->info);
+	if (*reporter->notes == notes)
+		note(reporter, "its limits stand in another order");
 }
 
 void
-changes_tell(const struct rl_config_rule *rule, const struct before *before, unsigned effects,
-             config_tell *tell, void *arg)
+changes_report(const struct rl_config_rule *rule, const struct before *before, unsigned effects,
+               config_sink *sink, void *arg)
 {
 	const unsigned on_limits =
 		RL_EFFECT_NEW | RL_EFFECT_CHANGED | RL_EFFECT_ANEW | RL_EFFECT_DROPPED;
 	size_t notes = 0;
-	struct teller teller = {rule->rule.name, &notes, tell, arg};
+	struct reporter reporter = {rule->rule.name, &notes, sink, arg};
 
 	if (effects & RL_EFFECT_ADOPTED)
-		note(&teller, "configured from now on; an application had defined it");
+		note(&reporter, "configured from now on; an application had defined it");
 	if (effects & on_limits)
-		tell_rule(&teller, &rule->rule, before);
+		report_rule(&reporter, &rule->rule, before);
 	if (effects & RL_EFFECT_AUTO_BAN)
-		note(&teller, "%s",
+		note(&reporter, "%s",
 		     rule->ban.after > 0 ? auto_ban_format(&rule->ban).text
 		                         : "bans nobody any more");
 	if (effects)
-		tell_overrides(&teller, before);
+		report_overrides(&reporter, before);
 }
 
 struct rule_name *
@@ -268,13 +271,13 @@ changes_removed(struct rl *rl, const struct config *config)
 }
 
 void
-changes_tell_removed(const struct rule_name *names, config_tell *tell, void *arg)
+changes_report_removed(const struct rule_name *names, config_sink *sink, void *arg)
 {
 	size_t notes = 0;
 
 	for (; names->text[0]; names++) {
-		struct teller teller = {names->text, &notes, tell, arg};
+		struct reporter reporter = {names->text, &notes, sink, arg};
 
-		note(&teller, "removed from the configuration");
+		note(&reporter, "removed from the configuration");
 	}
 }

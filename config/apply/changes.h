@@ -5,7 +5,7 @@
 /* The changes of a configuration to the rules of a segment, in words. */
 
 #include "model/config.h"
-#include "read/tell.h"
+#include "read/sink.h"
 
 /* A rule as it was before the segment was configured. */
 struct before {
@@ -19,8 +19,8 @@ struct before {
 struct before changes_look(struct rl *rl, const struct rl_config_rule *rule);
 
 /* To be told after it, with what it said of the rule. */
-void changes_tell(const struct rl_config_rule *rule, const struct before *before, unsigned effects,
-                  config_tell *tell, void *arg);
+void changes_report(const struct rl_config_rule *rule, const struct before *before,
+                    unsigned effects, config_sink *sink, void *arg);
 
 /*
  * Names of the rules that the segment has from an older file, and this one has no longer, the last
@@ -30,6 +30,6 @@ struct rule_name {
 	char text[RL_NAME_MAX + 1];
 };
 struct rule_name *changes_removed(struct rl *rl, const struct config *config);
-void changes_tell_removed(const struct rule_name *names, config_tell *tell, void *arg);
+void changes_report_removed(const struct rule_name *names, config_sink *sink, void *arg);
 
 #endif

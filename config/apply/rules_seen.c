@@ -70,7 +70,7 @@ effects_of(const struct rule_seen *old, const struct rule_seen *new)
 }
 
 static void
-tell_rule(const struct rule_seen *old, const struct rule_seen *new, config_tell *tell, void *arg)
+report_rule(const struct rule_seen *old, const struct rule_seen *new, config_sink *sink, void *arg)
 {
 	struct rl_config_rule rule = {.rule.name = new->info.name,
 	                              .rule.limit = new->info.limits[0],
@@ -82,20 +82,20 @@ tell_rule(const struct rule_seen *old, const struct rule_seen *new, config_tell 
 		before.overrides_new = new->overrides - old->overrides;
 	else
 		before.overrides_gone = old->overrides - new->overrides;
-	changes_tell(&rule, &before, effects_of(old, new), tell, arg);
+	changes_report(&rule, &before, effects_of(old, new), sink, arg);
 }
 
 static void
-tell_removed(const struct rule_seen *old, config_tell *tell, void *arg)
+report_removed(const struct rule_seen *old, config_sink *sink, void *arg)
 {
 	struct rule_name names[2] = {{""}, {""}};
 
 	memcpy(names[0].text, old->info.name, sizeof(names[0].text));
-	changes_tell_removed(names, tell, arg);
+	changes_report_removed(names, sink, arg);
 }
 
 void
-rules_seen_tell(struct rules_seen *seen, struct rl *rl, config_tell *tell, void *arg)
+rules_seen_report(struct rules_seen *seen, struct rl *rl, config_sink *sink, void *arg)
 {
 	static const struct rule_seen nothing;
 	struct rules_seen now = {.rules = NULL};
@@ -106,13 +106,13 @@ rules_seen_tell(struct rules_seen *seen, struct rl *rl, config_tell *tell, void 
 
 		if (old->info.handle != new->info.handle) { /* another rule's row by now */
 			if (old->info.limit_count > 0)
-				tell_removed(old, tell, arg);
+				report_removed(old, sink, arg);
 			old = &nothing;
 		}
 		if (new->info.limit_count > 0)
-			tell_rule(old, new, tell, arg);
+			report_rule(old, new, sink, arg);
 		else if (old->info.limit_count > 0)
-			tell_removed(old, tell, arg);
+			report_removed(old, sink, arg);
 	}
 	rules_seen_free(seen);
 	*seen = now;

@@ -8,7 +8,7 @@
  */
 
 #include "model/config.h"
-#include "read/tell.h"
+#include "read/sink.h"
 
 struct rule_seen {
 	struct rl_rule_info info;
@@ -26,6 +26,6 @@ void rules_see(struct rules_seen *seen, struct rl *rl);
 void rules_seen_free(struct rules_seen *seen);
 
 /* Tell what is another than it was, as notes; and look. */
-void rules_seen_tell(struct rules_seen *seen, struct rl *rl, config_tell *tell, void *arg);
+void rules_seen_report(struct rules_seen *seen, struct rl *rl, config_sink *sink, void *arg);
 
 #endif

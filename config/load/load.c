@@ -77,7 +77,7 @@ read_top(struct reader *reader, json_t *root, struct config *config)
 
 /* False after an error was told. */
 static bool
-read_root(struct config *config, json_t *root, bool tells_all, config_tell *tell, void *arg)
+read_root(struct config *config, json_t *root, bool reports_all, config_sink *sink, void *arg)
 {
 	struct config_source *source = config->source;
 	struct report report = {
@@ -85,7 +85,7 @@ read_root(struct config *config, json_t *root, bool tells_all, config_tell *tell
 		.text = source->text,
 		.len = (uint32_t)source->len,
 		.tokens = &source->tokens,
-		.tells_all_warnings = tells_all,
+		.reports_all_warnings = reports_all,
 	};
 	struct reader reader = {.report = &report, .source = source};
 	bool is_good;
@@ -94,15 +94,15 @@ read_root(struct config *config, json_t *root, bool tells_all, config_tell *tell
 	if (report.errors == 0)
 		apply_try(&report, config);
 	is_good = report.errors == 0;
-	report_tell(&report, tell, arg);
+	report_flush(&report, sink, arg);
 	return is_good;
 }
 
 static bool
-read_text_of(struct config *config, bool tells_all, config_tell *tell, void *arg)
+read_text_of(struct config *config, bool reports_all, config_sink *sink, void *arg)
 {
 	struct config_source *source = config->source;
-	json_t *root = json_text_read(config->path, source->text, source->len, tell, arg);
+	json_t *root = json_text_read(config->path, source->text, source->len, sink, arg);
 	int problem;
 	bool is_good;
 
@@ -110,31 +110,32 @@ read_text_of(struct config *config, bool tells_all, config_tell *tell, void *arg
 		return false;
 	problem = tokens_scan(source->text, source->len, &source->tokens);
 	if (problem < 0) {
-		report_line(config->path, 0, 0, CONFIG_ERROR, strerror(-problem), tell, arg);
+		report_line(config->path, 0, 0, CONFIG_ERROR, strerror(-problem), sink, arg);
 		is_good = false;
 	} else {
-		is_good = read_root(config, root, tells_all, tell, arg);
+		is_good = read_root(config, root, reports_all, sink, arg);
 	}
 	json_decref(root);
 	return is_good;
 }
 
 static struct config *
-parse(const char *path, const char *text, size_t len, bool tells_all, config_tell *tell, void *arg)
+parse(const char *path, const char *text, size_t len, bool reports_all, config_sink *sink,
+      void *arg)
 {
 	struct config *config = config_create(path);
 
 	if (config)
 		config->source->text = malloc(len + 1);
 	if (!config || !config->source->text) {
-		report_line(path, 0, 0, CONFIG_ERROR, NULL, tell, arg);
+		report_line(path, 0, 0, CONFIG_ERROR, NULL, sink, arg);
 		config_free(config);
 		return NULL;
 	}
 	memcpy(config->source->text, text, len);
 	config->source->text[len] = '\0';
 	config->source->len = len;
-	if (read_text_of(config, tells_all, tell, arg))
+	if (read_text_of(config, reports_all, sink, arg))
 		return config;
 	config_free(config);
 	return NULL;
@@ -147,19 +148,19 @@ config_read_error(int error)
 }
 
 struct config *
-config_parse(const char *path, const char *text, size_t len, config_tell *tell, void *arg)
+config_parse(const char *path, const char *text, size_t len, config_sink *sink, void *arg)
 {
-	return parse(path, text, len, false, tell, arg);
+	return parse(path, text, len, false, sink, arg);
 }
 
 struct config *
-config_parse_to_check(const char *path, const char *text, size_t len, config_tell *tell, void *arg)
+config_parse_to_check(const char *path, const char *text, size_t len, config_sink *sink, void *arg)
 {
-	return parse(path, text, len, true, tell, arg);
+	return parse(path, text, len, true, sink, arg);
 }
 
 static struct config *
-load(const char *path, bool tells_all, config_tell *tell, void *arg)
+load(const char *path, bool reports_all, config_sink *sink, void *arg)
 {
 	struct config *config;
 	char *text;
@@ -167,23 +168,23 @@ load(const char *path, bool tells_all, config_tell *tell, void *arg)
 	int error = file_read(path, CONFIG_BYTES_MAX, &text, &len);
 
 	if (error < 0) {
-		report_line(path, 0, 0, CONFIG_ERROR, config_read_error(error), tell, arg);
+		report_line(path, 0, 0, CONFIG_ERROR, config_read_error(error), sink, arg);
 		return NULL;
 	}
-	config = parse(path, text, len, tells_all, tell, arg);
+	config = parse(path, text, len, reports_all, sink, arg);
 	free(text);
 	malloc_trim(0); /* what it took to read a large file is many times what stays of it */
 	return config;
 }
 
 struct config *
-config_load(const char *path, config_tell *tell, void *arg)
+config_load(const char *path, config_sink *sink, void *arg)
 {
-	return load(path, false, tell, arg);
+	return load(path, false, sink, arg);
 }
 
 struct config *
-config_load_to_check(const char *path, config_tell *tell, void *arg)
+config_load_to_check(const char *path, config_sink *sink, void *arg)
 {
-	return load(path, true, tell, arg);
+	return load(path, true, sink, arg);
 }

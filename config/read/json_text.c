@@ -61,8 +61,8 @@ find_oddity(const char *text, size_t len, size_t end)
 }
 
 static void
-tell_error(const char *path, const char *text, size_t len, const json_error_t *error,
-           config_tell *tell, void *arg)
+report_error(const char *path, const char *text, size_t len, const json_error_t *error,
+             config_sink *sink, void *arg)
 {
 	struct report report = {.path = path, .text = text, .len = (uint32_t)len};
 	size_t end = error->position > 0 ? (size_t)error->position : 0;
@@ -73,17 +73,17 @@ tell_error(const char *path, const char *text, size_t len, const json_error_t *e
 	if (oddity.what)
 		place = report_place(&report, (uint32_t)oddity.at);
 	report_line(path, (int)place.line, (int)place.column, CONFIG_ERROR,
-	            oddity.what ? oddity.what : error->text, tell, arg);
-	report_show(&report, place, tell, arg);
+	            oddity.what ? oddity.what : error->text, sink, arg);
+	report_show(&report, place, sink, arg);
 }
 
 json_t *
-json_text_read(const char *path, const char *text, size_t len, config_tell *tell, void *arg)
+json_text_read(const char *path, const char *text, size_t len, config_sink *sink, void *arg)
 {
 	json_error_t error;
 	json_t *root = json_loadb(text, len, 0, &error);
 
 	if (!root)
-		tell_error(path, text, len, &error, tell, arg);
+		report_error(path, text, len, &error, sink, arg);
 	return root;
 }

@@ -121,7 +121,7 @@ add(struct report *r, uint32_t at, enum config_level level, char *text)
 	if (r->count == r->room)
 		grow(r);
 	if (r->count == r->room) {
-		r->untold++;
+		r->unreported++;
 		free(text);
 		return;
 	}
@@ -145,17 +145,17 @@ count_alike(struct report *r, const char *format)
 
 /* A flood of one warning would hide the others, and in a log what else there is. */
 static bool
-is_told(struct report *r, enum config_level level, const char *format)
+is_reported(struct report *r, enum config_level level, const char *format)
 {
 	if (level == CONFIG_ERROR)
 		r->errors++;
-	if (level == CONFIG_WARNING && r->tells_all_warnings)
+	if (level == CONFIG_WARNING && r->reports_all_warnings)
 		return true;
 	if (level == CONFIG_WARNING && count_alike(r, format) >= REPORT_ALIKE_MAX)
 		return false;
 	if (r->count < REPORT_MAX)
 		return true;
-	r->untold++;
+	r->unreported++;
 	return false;
 }
 
@@ -165,7 +165,7 @@ report_value(struct report *report, enum config_level level, uint32_t token, con
 {
 	va_list arguments;
 
-	if (!is_told(report, level, format))
+	if (!is_reported(report, level, format))
 		return;
 	va_start(arguments, format);
 	add(report, report->tokens->at[token].start, level,
@@ -179,7 +179,7 @@ report_name(struct report *report, enum config_level level, uint32_t token, cons
 	const struct token *t = &report->tokens->at[token];
 	va_list arguments;
 
-	if (!is_told(report, level, format))
+	if (!is_reported(report, level, format))
 		return;
 	va_start(arguments, format);
 	add(report, t->key ? t->key : t->start, level, compose(report, token, format, arguments));
@@ -250,11 +250,11 @@ put_printable(FILE *out, const char *text)
 
 void
 report_line(const char *path, int line, int column, enum config_level level, const char *text,
-            config_tell *tell, void *arg)
+            config_sink *sink, void *arg)
 {
-	char *told = NULL;
+	char *lines = NULL;
 	size_t size;
-	FILE *out = open_memstream(&told, &size);
+	FILE *out = open_memstream(&lines, &size);
 
 	if (out) {
 		put_printable(out, path);
@@ -262,10 +262,10 @@ report_line(const char *path, int line, int column, enum config_level level, con
 			fprintf(out, ":%d:%d", line, column);
 		fputs(level == CONFIG_WARNING ? ": warning: " : ": ", out);
 		put_printable(out, text ? text : "out of memory");
-		told = close_text(out, &told);
+		lines = close_text(out, &lines);
 	}
-	tell(level, told ? told : "out of memory", arg);
-	free(told);
+	sink(level, lines ? lines : "out of memory", arg);
+	free(lines);
 }
 
 /* Where line number `line` begins. */
@@ -292,24 +292,24 @@ step(const struct report *r, uint32_t at, uint32_t count)
 }
 
 static void
-tell_detail(const char *text, config_tell *tell, void *arg)
+report_detail(const char *text, config_sink *sink, void *arg)
 {
-	char *told = NULL;
+	char *lines = NULL;
 	size_t size;
-	FILE *out = open_memstream(&told, &size);
+	FILE *out = open_memstream(&lines, &size);
 
 	if (!out)
 		return;
 	fputs("    ", out);
 	put_printable(out, text);
-	told = close_text(out, &told);
-	if (told)
-		tell(CONFIG_DETAIL, told, arg);
-	free(told);
+	lines = close_text(out, &lines);
+	if (lines)
+		sink(CONFIG_DETAIL, lines, arg);
+	free(lines);
 }
 
 void
-report_show(const struct report *report, struct text_place place, config_tell *tell, void *arg)
+report_show(const struct report *report, struct text_place place, config_sink *sink, void *arg)
 {
 	uint32_t before = place.column - 1,
 		 skipped = before > LINE_BEFORE ? before - LINE_BEFORE : 0;
@@ -323,9 +323,9 @@ report_show(const struct report *report, struct text_place place, config_tell *t
 	for (char *at = line; *at; at++)
 		if (*at == '\t' || *at == '\r')
 			*at = ' ';
-	tell_detail(line, tell, arg);
+	report_detail(line, sink, arg);
 	snprintf(caret, sizeof(caret), "%*s^", (int)(before - skipped), "");
-	tell_detail(caret, tell, arg);
+	report_detail(caret, sink, arg);
 	free(line);
 }
 
@@ -367,7 +367,8 @@ put_kind(FILE *out, const char *format)
 }
 
 static void
-tell_kind(const struct report *report, const struct report_kind *kind, config_tell *tell, void *arg)
+report_kind(const struct report *report, const struct report_kind *kind, config_sink *sink,
+            void *arg)
 {
 	char *more = NULL;
 	size_t size;
@@ -380,28 +381,28 @@ tell_kind(const struct report *report, const struct report_kind *kind, config_te
 	fputs("; 'rlctl config check' shows all", out);
 	more = close_text(out, &more);
 	if (more)
-		report_line(report->path, 0, 0, CONFIG_WARNING, more, tell, arg);
+		report_line(report->path, 0, 0, CONFIG_WARNING, more, sink, arg);
 	free(more);
 }
 
 /* Of what was left out, how much it is. */
 static void
-tell_rest(struct report *report, config_tell *tell, void *arg)
+report_rest(struct report *report, config_sink *sink, void *arg)
 {
 	char more[120];
 
 	for (size_t i = 0; i < REPORT_KINDS_MAX; i++)
 		if (report->kinds[i].count > REPORT_ALIKE_MAX)
-			tell_kind(report, &report->kinds[i], tell, arg);
-	if (report->untold > 0) {
-		snprintf(more, sizeof(more), "%zu more problems are not told", report->untold);
+			report_kind(report, &report->kinds[i], sink, arg);
+	if (report->unreported > 0) {
+		snprintf(more, sizeof(more), "%zu more problems are not told", report->unreported);
 		report_line(report->path, 0, 0, report->errors > 0 ? CONFIG_ERROR : CONFIG_WARNING,
-		            more, tell, arg);
+		            more, sink, arg);
 	}
 }
 
 void
-report_tell(struct report *report, config_tell *tell, void *arg)
+report_flush(struct report *report, config_sink *sink, void *arg)
 {
 	struct text_place place = {1, 1};
 	uint32_t at = 0;
@@ -416,13 +417,13 @@ report_tell(struct report *report, config_tell *tell, void *arg)
 		place = advance(report, at, place, problem->at);
 		at = problem->at;
 		report_line(report->path, (int)place.line, (int)place.column, problem->level,
-		            problem->text, tell, arg);
+		            problem->text, sink, arg);
 	}
 	for (size_t i = 0; i < report->count; i++)
 		free(report->problems[i].text);
-	tell_rest(report, tell, arg);
+	report_rest(report, sink, arg);
 	free(report->problems);
 	report->problems = NULL;
-	report->count = report->room = report->untold = 0;
+	report->count = report->room = report->unreported = 0;
 	memset(report->kinds, 0, sizeof(report->kinds));
 }

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "read/tell.h"
+#include "read/sink.h"
 #include "text/tokens.h"
 
 #define REPORT_MAX 1000     /* problems that are told; of the rest, how many there are */
@@ -38,9 +38,9 @@ struct report {
 	const char *text;
 	uint32_t len;
 	const struct tokens *tokens;
-	bool tells_all_warnings;
+	bool reports_all_warnings;
 	struct problem *problems;
-	size_t count, room, untold;
+	size_t count, room, unreported;
 	size_t errors; /* told or not */
 	struct report_kind kinds[REPORT_KINDS_MAX];
 };
@@ -55,11 +55,11 @@ void report_name(struct report *report, enum config_level level, uint32_t token,
 void report_memory(struct report *report);
 
 /* Tell all of them, and forget them. */
-void report_tell(struct report *report, config_tell *tell, void *arg);
+void report_flush(struct report *report, config_sink *sink, void *arg);
 
 /* Tell one that has no place in the text, or whose place is known: line 0 is none. */
 void report_line(const char *path, int line, int column, enum config_level level, const char *text,
-                 config_tell *tell, void *arg);
+                 config_sink *sink, void *arg);
 
 struct text_place {
 	uint32_t line;
@@ -68,7 +68,7 @@ struct text_place {
 struct text_place report_place(const struct report *report, uint32_t at);
 
 /* Tell the line of a place, or the part around it, and a caret below it, as CONFIG_DETAIL. */
-void report_show(const struct report *report, struct text_place place, config_tell *tell,
+void report_show(const struct report *report, struct text_place place, config_sink *sink,
                  void *arg);
 
 /* A value in a message: its text if that is short, or "an object". */

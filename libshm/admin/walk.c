@@ -73,7 +73,7 @@ know_limit(struct walk *w, int limit)
 
 /* `least`: what the key is admitted at once, or less. */
 static void
-tell(struct known *known, uint64_t slot, uint32_t used, uint32_t least, bool is_stale)
+fill_known(struct known *known, uint64_t slot, uint32_t used, uint32_t least, bool is_stale)
 {
 	struct rl_prefilter *g = &known->prefilter;
 
@@ -102,7 +102,8 @@ inspect_window(const struct rl_segment *s, struct known *known, struct rl_slot s
 	if (used == 0)
 		return false;
 	tier = known->of.has_tiers ? rl_record_tier(s, slot.index) : 0;
-	tell(known, slot.index, used, tier > 0 && tier < known->least ? tier : known->least, false);
+	fill_known(known, slot.index, used, tier > 0 && tier < known->least ? tier : known->least,
+	           false);
 	return true;
 }
 
@@ -122,8 +123,8 @@ inspect_slot(const struct rl_segment *s, struct known *known, struct rl_slot slo
 		rl_policy_apply_tier(s, slot.index, of->limit, of->index, &quota);
 	used = rl_limiter_used_most(l, &quota, &v, &of->now);
 	least = of->has_exceptions ? 0 : rl_limiter_limit(l, &quota);
-	tell(known, slot.index, used, least,
-	     used == 0 && (v.is_zero || rl_view_is_stale(s, l, &v, of->now.now_ns)));
+	fill_known(known, slot.index, used, least,
+	           used == 0 && (v.is_zero || rl_view_is_stale(s, l, &v, of->now.now_ns)));
 	return true;
 }
 

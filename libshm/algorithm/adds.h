@@ -143,8 +143,8 @@ rl_adds_nothing(const struct rl_limiter *l, const struct rl_quota *q, const stru
 }
 
 static inline __attribute__((always_inline)) void
-rl_adds_tell_level(const struct rl_level *level, uint32_t remaining, uint64_t now_ns,
-                   struct rl_decision *d)
+rl_adds_report_level(const struct rl_level *level, uint32_t remaining, uint64_t now_ns,
+                     struct rl_decision *d)
 {
 	uint64_t full_at = rl_gcra_full_at(level);
 
@@ -200,7 +200,7 @@ rl_adds_deny_level(const struct rl_gcra *g, const struct rl_level *level, uint32
 {
 	bool has_none = cost == 1 && g->most == g->burst; /* not one token, or it were admitted */
 
-	rl_adds_tell_level(level, has_none ? 0 : rl_gcra_remaining(g, level, now_ns), now_ns, d);
+	rl_adds_report_level(level, has_none ? 0 : rl_gcra_remaining(g, level, now_ns), now_ns, d);
 	d->retry_at_ns = rl_gcra_retry_at(g, level, cost);
 }
 

@@ -69,7 +69,7 @@ peek_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_
 	const struct rl_level level = level_of(&g, v);
 	struct rl_gcra_charge charge;
 
-	rl_adds_tell_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, d);
+	rl_adds_report_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, d);
 	d->admits = rl_gcra_take(&g, &level, now_ns, cost, &charge);
 	if (d->admits)
 		d->delay_ns = rl_adds_delay(l, q, &g, &level, &charge.after, now_ns);

@@ -45,21 +45,21 @@ rl_cluster_hosts(struct rl *rl, uint32_t hosts)
 }
 
 int
-rl_cluster_tell(struct rl *rl, enum rl_event_kind kind, int rule, const char *text, uint64_t value,
-                uid_t author)
+rl_cluster_report(struct rl *rl, enum rl_event_kind kind, int rule, const char *text,
+                  uint64_t value, uid_t author)
 {
 	int error = rl_cluster_may_write(rl);
 
 	if (error == 0 && (kind < RL_EVENT_ORDER || kind > RL_EVENT_LAST))
 		error = -EINVAL;
 	if (error == 0)
-		rl_event_tell(&rl->segment,
-		              &(struct rl_event_note){.kind = kind,
-		                                      .rule = rule,
-		                                      .time_ns = rl_now(rl),
-		                                      .key = text,
-		                                      .key_len = text ? strlen(text) : 0,
-		                                      .retry_ns = value,
-		                                      .author = author});
+		rl_event_report(&rl->segment,
+		                &(struct rl_event_note){.kind = kind,
+		                                        .rule = rule,
+		                                        .time_ns = rl_now(rl),
+		                                        .key = text,
+		                                        .key_len = text ? strlen(text) : 0,
+		                                        .retry_ns = value,
+		                                        .author = author});
 	return error;
 }

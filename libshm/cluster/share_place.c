@@ -99,7 +99,7 @@ hold_of(const struct rl_limiter *l, const struct rl_quota *q)
 
 /* -EBUSY: the ring has changed under it. */
 static int
-tell(const struct rl_share_place *p, struct rl_share *share)
+fill_share(const struct rl_share_place *p, struct rl_share *share)
 {
 	const struct rl_limiter *l = &p->limit->limiter;
 	struct rl_record_copy copy;
@@ -198,7 +198,7 @@ rl_share_place_load(struct rl_share_place *p, struct rl_share *share)
 {
 	int error = load(p);
 
-	return error == 0 ? tell(p, share) : error;
+	return error == 0 ? fill_share(p, share) : error;
 }
 
 bool

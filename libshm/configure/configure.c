@@ -28,7 +28,7 @@ configure_locked(struct rl_job *j, unsigned flags, unsigned *effects)
 	error = rl_job_check_rows(j);
 	if (error < 0)
 		return error;
-	rl_job_tell_effects(j, effects);
+	rl_job_report_effects(j, effects);
 	if (flags & RL_CONFIGURE_DRY)
 		return 0;
 	if (!j->outcome->is_changed)
@@ -43,7 +43,7 @@ configure_locked(struct rl_job *j, unsigned flags, unsigned *effects)
 	rl_atomic_store(generation, j->generation + 1);
 	rl_change_end(&change);
 	j->outcome->generation = j->generation + 1;
-	rl_event_tell_change(j->s, RL_EVENT_CONFIGURED, RL_ANY_RULE, NULL, 0, j->generation + 1);
+	rl_event_report_change(j->s, RL_EVENT_CONFIGURED, RL_ANY_RULE, NULL, 0, j->generation + 1);
 	return 0;
 }
 

@@ -72,7 +72,7 @@ put_in_force(struct rl_rows *rows, int id, const struct rl_rule *rule)
 		error = replace(rows, id, rule);
 	rl_change_end(&change);
 	if (error == 0 && was != RL_DEFINED_SO)
-		rl_event_tell_change(s, RL_EVENT_DEFINED, id, NULL, 0, 0);
+		rl_event_report_change(s, RL_EVENT_DEFINED, id, NULL, 0, 0);
 	return error;
 }
 

@@ -32,7 +32,7 @@ int rl_job_check_rows(struct rl_job *job);
 enum rl_bank rl_job_current(const struct rl_job *job, int id, struct rl_refs *refs);
 
 /* What changes, in all and, unless it is NULL, for each rule in *effects. */
-void rl_job_tell_effects(struct rl_job *job, unsigned *effects);
+void rl_job_report_effects(struct rl_job *job, unsigned *effects);
 
 /*
  * Write the bank that nobody reads. rl_define() takes no lock: it may have been given a row meanwhile that this plan counted

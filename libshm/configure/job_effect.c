@@ -127,7 +127,7 @@ count_removed(const struct rl_job *j)
 }
 
 void
-rl_job_tell_effects(struct rl_job *j, unsigned *effects)
+rl_job_report_effects(struct rl_job *j, unsigned *effects)
 {
 	j->outcome->removed = count_removed(j);
 	j->outcome->is_changed = j->outcome->removed > 0;

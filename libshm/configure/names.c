@@ -200,6 +200,6 @@ rl_forget(struct rl *rl, const char *name)
 	if (error < 0 && error != -EAGAIN)
 		return error;
 	if (error == 0 && own.count > 0)
-		rl_event_tell_change(s, RL_EVENT_FORGOTTEN, rule, NULL, 0, 0);
+		rl_event_report_change(s, RL_EVENT_FORGOTTEN, rule, NULL, 0, 0);
 	return error == 0 && own.count > 0;
 }

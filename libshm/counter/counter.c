@@ -125,7 +125,7 @@ begin(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns
 }
 
 static void
-tell(const struct call *c, uint64_t value, uint64_t expiry_ms, bool is_new)
+fill_count(const struct call *c, uint64_t value, uint64_t expiry_ms, bool is_new)
 {
 	if (!c->count)
 		return;
@@ -163,9 +163,9 @@ makes(const struct operation *op)
 
 /* There is none, and there will be none. */
 static int
-tell_none(const struct call *c)
+fill_none(const struct call *c)
 {
-	tell(c, 0, 0, false);
+	fill_count(c, 0, 0, false);
 	return 0;
 }
 
@@ -181,7 +181,7 @@ put(const struct call *c, struct rl_slot slot, const struct rl_view *v, uint64_t
 	}
 	if (!rl_atomic_cas16(rl_table_state(&c->rl->segment.table, slot.index), v->word, next))
 		return -EAGAIN;
-	tell(c, value, expiry_ms, is_new);
+	fill_count(c, value, expiry_ms, is_new);
 	return 1;
 }
 
@@ -201,7 +201,7 @@ apply(const struct call *c, struct rl_slot slot, const struct rl_view *v)
 
 	if (v->is_zero || rl_counter_has_expired(v->word, c->now_ns)) {
 		if (!makes(op))
-			return tell_none(c);
+			return fill_none(c);
 		value = op->action == ADD ? rl_counter_sum(0, op->amount) : op->value;
 		return put(c, slot, v, value, op->expiry_ms, true);
 	}
@@ -211,7 +211,7 @@ apply(const struct call *c, struct rl_slot slot, const struct rl_view *v)
 		return drop(c, slot, v);
 	if (change(op, &value, &expiry_ms, &done))
 		return put(c, slot, v, value, expiry_ms, false);
-	tell(c, value, expiry_ms, false);
+	fill_count(c, value, expiry_ms, false);
 	return done;
 }
 
@@ -277,7 +277,7 @@ attempt(const struct call *c, struct rl_budget *budget)
 
 	if (!rl_table_find(&s->table, &c->candidates, &slot)) {
 		if (!makes(&c->op))
-			return rl_table_is_left(&s->table) ? -EAGAIN : tell_none(c);
+			return rl_table_is_left(&s->table) ? -EAGAIN : fill_none(c);
 		claimed = claim(c, budget, &slot);
 		if (claimed < 0)
 			return claimed;
@@ -287,7 +287,7 @@ attempt(const struct call *c, struct rl_budget *budget)
 		if (s->is_writable)
 			rl_table_free(&s->table, slot);
 		else if (c->op.action == GET) /* whoever wrote it has dropped it */
-			return tell_none(c);
+			return fill_none(c);
 		return -EAGAIN;
 	case RL_SEEN_GONE:
 		return -EAGAIN;

@@ -29,12 +29,12 @@ decides(const struct rl_part *a, const struct rl_part *b)
 static void
 add_to_answer(const struct rl_part *p, struct rl_result *r)
 {
-	bool is_untold = p->charged == RL_CHARGED_AS_PLANNED;
-	uint64_t delay_ns = is_untold ? p->plan.decision.delay_ns : p->result->delay_ns;
+	bool is_unreported = p->charged == RL_CHARGED_AS_PLANNED;
+	uint64_t delay_ns = is_unreported ? p->plan.decision.delay_ns : p->result->delay_ns;
 
 	if (r->verdict == RL_ALLOWED && delay_ns > r->delay_ns)
 		r->delay_ns = delay_ns;
-	if (is_untold)
+	if (is_unreported)
 		return;
 	r->is_shadow_denied |= p->result->is_shadow_denied;
 	r->error = r->error ? r->error : p->result->error;

@@ -308,7 +308,7 @@ try_once(struct rl_part *p, enum rl_mode mode)
 	p->slot = slot;
 	if (p->segment->geometry.cells > 0)
 		rl_budget_take(p->budget, CARRY_STEPS);
-	if (mode == RL_PEEK && rl_without_slot_is_told(p, slot))
+	if (mode == RL_PEEK && rl_without_slot_is_asked(p, slot))
 		return peek_without(p);
 	if (mode == RL_CHARGE && !rl_without_slot_over(p, slot, &decided))
 		return decided;

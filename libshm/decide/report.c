@@ -14,12 +14,12 @@ void
 rl_report_without(const struct rl_segment *s, enum rl_event_kind kind, int rule, const void *key,
                   size_t key_len, uint64_t retry_ns, uint64_t now_ns)
 {
-	rl_event_tell(s, &(struct rl_event_note){.kind = kind,
-	                                         .rule = rule,
-	                                         .time_ns = now_ns,
-	                                         .key = key,
-	                                         .key_len = key_len,
-	                                         .retry_ns = retry_ns});
+	rl_event_report(s, &(struct rl_event_note){.kind = kind,
+	                                           .rule = rule,
+	                                           .time_ns = now_ns,
+	                                           .key = key,
+	                                           .key_len = key_len,
+	                                           .retry_ns = retry_ns});
 }
 
 void

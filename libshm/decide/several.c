@@ -31,7 +31,7 @@ struct request {
 	const struct rl_item *items;
 	size_t count;
 	uint64_t now_ns;
-	bool tells_each; /* each limit's answer is wanted */
+	bool fills_each; /* each limit's answer is wanted */
 	bool has_held;   /* some limit is in flight */
 	unsigned parts;
 	unsigned first[RL_ITEMS_MAX + 1];
@@ -186,7 +186,7 @@ deny(const struct request *q, struct rl_part *p)
 
 	if (p->asked == 0)
 		return;
-	if (p->planned == RL_ALLOWED && q->tells_each)
+	if (p->planned == RL_ALLOWED && q->fills_each)
 		peek_part(p);
 	else if (p->planned == RL_ALLOWED)
 		rl_result_clear(p->result);
@@ -313,7 +313,7 @@ ask(struct request *q)
 	else
 		for (struct rl_part *p = q->part, *end = end_of(q); p < end; p++)
 			deny(q, p);
-	if (q->tells_each)
+	if (q->fills_each)
 		for (struct rl_part *p = q->part, *end = end_of(q); p < end; p++)
 			rl_part_result(p);
 }
@@ -363,7 +363,7 @@ rl_several_check(struct rl *rl, const struct rl_item *items, size_t count,
 	of(&q, rl_here(rl), items, count, now_ns, part, charge);
 	q.part_result = part_result;
 	q.results = results ? results : unused;
-	q.tells_each = true;
+	q.fills_each = true;
 	if (count > RL_ITEMS_MAX || !make(&q, booking, RL_ITEMS_MAX)) {
 		hand_out_nothing(items, count);
 		return RL_UNDECIDED;
@@ -375,7 +375,7 @@ rl_several_check(struct rl *rl, const struct rl_item *items, size_t count,
 /* An item whose parts are made; `each` is room for what each of its limits says, and is told if that is wanted. */
 static enum rl_verdict
 decide_item(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_part *part,
-            unsigned parts, struct rl_result *each, bool tells_each, struct rl_result *result)
+            unsigned parts, struct rl_result *each, bool fills_each, struct rl_result *result)
 {
 	struct rl_charge charge[RL_LIMITS_MAX];
 	struct request q;
@@ -386,7 +386,7 @@ decide_item(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct r
 	q.first[1] = parts;
 	q.part_result = each;
 	q.results = result;
-	q.tells_each = tells_each;
+	q.fills_each = fills_each;
 	decide(&q);
 	return result->verdict;
 }

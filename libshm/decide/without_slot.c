@@ -149,7 +149,7 @@ is_new(const struct rl_part *p, struct rl_slot slot, struct rl_view *v)
 }
 
 bool
-rl_without_slot_is_told(const struct rl_part *p, struct rl_slot slot)
+rl_without_slot_is_asked(const struct rl_part *p, struct rl_slot slot)
 {
 	const struct rl_segment *s = p->segment;
 	enum rl_seen seen;

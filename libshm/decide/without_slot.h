@@ -25,7 +25,7 @@ bool rl_without_slot_peek(const struct rl_part *p, int *decided);
 bool rl_without_slot_is_refused(const struct rl_part *p);
 
 /* Does a peek at a LIVE slot ask the key's overflow counter, for it was never charged, or is being retired? */
-bool rl_without_slot_is_told(const struct rl_part *p, struct rl_slot slot);
+bool rl_without_slot_is_asked(const struct rl_part *p, struct rl_slot slot);
 
 /*
  * Before a LIVE slot is charged: one that never was begins with what its key has in its overflow counter. False:

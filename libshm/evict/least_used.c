@@ -12,7 +12,7 @@
 
 /* Its name stands there until the next key's is written. */
 static void
-tell_evicted(struct rl *rl, const struct rl_candidate *c, uint64_t now_ns)
+report_evicted(struct rl *rl, const struct rl_candidate *c, uint64_t now_ns)
 {
 	struct rl_event_note note = {.kind = RL_EVENT_EVICTED,
 	                             .rule = c->limit->rule,
@@ -108,6 +108,6 @@ rl_evict_least_used(struct rl *rl, const struct rl_candidates *candidates, struc
 	if (least_share == UINT64_MAX)
 		return false;
 	if (rl_candidate_retire(rl, &least, RL_COUNT_evicted))
-		tell_evicted(rl, &least, now_ns);
+		report_evicted(rl, &least, now_ns);
 	return true;
 }

@@ -82,7 +82,7 @@ rl_renew_rule(struct rl *rl, int rule)
 	rl_change_end(&change);
 	if (is_done) {
 		rl_stats_add(s, rule, RL_COUNT_renewed);
-		rl_event_tell_change(s, RL_EVENT_RESET, rule, NULL, 0, 0);
+		rl_event_report_change(s, RL_EVENT_RESET, rule, NULL, 0, 0);
 	}
 	return is_done;
 }

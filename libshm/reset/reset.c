@@ -130,7 +130,7 @@ rl_reset_key(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t 
 	}
 	if (done > 0) {
 		rl_stats_add(&rl->segment, rule, RL_COUNT_reset);
-		rl_event_tell_change(&rl->segment, RL_EVENT_RESET, rule, key, key_len, 0);
+		rl_event_report_change(&rl->segment, RL_EVENT_RESET, rule, key, key_len, 0);
 	}
 	*forgotten += (unsigned)done;
 	return error;

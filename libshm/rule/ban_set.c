@@ -156,15 +156,15 @@ set_as_change(const struct rl_segment *s, const struct rl_ban *ban,
 }
 
 static void
-tell_set(const struct rl_segment *s, const struct rl_ban *ban, const struct rl_pattern *pattern,
-         uint64_t now_ns)
+report_set(const struct rl_segment *s, const struct rl_ban *ban, const struct rl_pattern *pattern,
+           uint64_t now_ns)
 {
 	uint64_t left_ns = RL_NEVER_NS;
 
 	if (ban->until_ns != RL_NEVER_NS)
 		left_ns = ban->until_ns > now_ns ? ban->until_ns - now_ns : 0;
-	rl_event_tell_change(s, ban->is_exemption ? RL_EVENT_EXEMPTION_SET : RL_EVENT_BAN_SET,
-	                     ban->rule, pattern->key, pattern->key_len, left_ns);
+	rl_event_report_change(s, ban->is_exemption ? RL_EVENT_EXEMPTION_SET : RL_EVENT_BAN_SET,
+	                       ban->rule, pattern->key, pattern->key_len, left_ns);
 }
 
 static int
@@ -186,7 +186,7 @@ set_info(const struct rl_segment *s, const struct rl_ban_info *info,
 	rl_ban_note_set(&words, info->reason, info->reason_len);
 	error = set_as_change(s, &ban, &info->pattern, normal, &words, may_replace, now_ns);
 	if (error == 0)
-		tell_set(s, &ban, &info->pattern, now_ns);
+		report_set(s, &ban, &info->pattern, now_ns);
 	return error;
 }
 
@@ -291,7 +291,7 @@ rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
 	for (unsigned step = 0; step < rl_ban_steps(s); step++)
 		did |= lift(s, rl_ban_slot_at(s, hash, step), hash);
 	if (did)
-		rl_event_tell_change(s, RL_EVENT_BAN_LIFTED, rule, pattern->key, pattern->key_len,
-		                     0);
+		rl_event_report_change(s, RL_EVENT_BAN_LIFTED, rule, pattern->key, pattern->key_len,
+		                       0);
 	return did;
 }

@@ -14,9 +14,9 @@
 
 _Static_assert(RL_RULES_MAX <= RL_EVENT_RULE_MASK, "a row more says that there is none");
 
-/* Which word of `told` counts a kind: floods of one do not hide another. */
+/* Which word of `reported` counts a kind: floods of one do not hide another. */
 static unsigned
-told_of(enum rl_event_kind kind)
+reported_of(enum rl_event_kind kind)
 {
 	switch (kind) {
 	case RL_EVENT_DENIED:
@@ -42,18 +42,18 @@ told_of(enum rl_event_kind kind)
 }
 
 static uint64_t *
-told_at(const struct rl_segment *s, enum rl_event_kind kind, int rule)
+reported_at(const struct rl_segment *s, enum rl_event_kind kind, int rule)
 {
 	uint32_t row = (uint32_t)rule & RL_RULE_INDEX_MASK;
 
 	if (rule < 0 || row >= s->geometry.rules)
-		return &s->events->told[told_of(kind)];
-	return &s->history[row].told[told_of(kind)];
+		return &s->events->reported[reported_of(kind)];
+	return &s->history[row].reported[reported_of(kind)];
 }
 
 /* The events of that second. Where clocks differ a little, the later one holds. */
 static uint32_t
-told_in(uint64_t word, uint32_t *second)
+reported_in(uint64_t word, uint32_t *second)
 {
 	int32_t ahead = (int32_t)((uint32_t)(word >> 32) - *second);
 
@@ -70,18 +70,18 @@ rl_event_is_due(const struct rl_segment *s, enum rl_event_kind kind, int rule, u
 
 	if (s->geometry.events == 0 || !s->is_writable)
 		return false;
-	word = told_at(s, kind, rule);
+	word = reported_at(s, kind, rule);
 	for (int tries = 0; tries < TRIES; tries++) {
 		uint64_t seen = rl_atomic_load_relaxed(word);
 		uint32_t second = (uint32_t)(now_ns / RL_SECOND);
-		uint32_t told = told_in(seen, &second);
-		unsigned stage = told / RL_EVENTS_A_SECOND;
+		uint32_t reported = reported_in(seen, &second);
+		unsigned stage = reported / RL_EVENTS_A_SECOND;
 
 		stage = stage < STAGE_MOST ? stage : STAGE_MOST;
 		if (tries == 0 && stage > 0 && rl_chance(now_ns) >> (64 - STAGE_BITS * stage) != 0)
 			return false;
 		*one_in = UINT32_C(1) << STAGE_BITS * stage;
-		if (rl_atomic_cas(word, seen, (uint64_t)second << 32 | (told + 1)))
+		if (rl_atomic_cas(word, seen, (uint64_t)second << 32 | (reported + 1)))
 			return true;
 	}
 	return false;
@@ -169,7 +169,7 @@ rl_event_write(const struct rl_segment *s, const struct rl_event_note *note, uin
 }
 
 void
-rl_event_tell(const struct rl_segment *s, const struct rl_event_note *note)
+rl_event_report(const struct rl_segment *s, const struct rl_event_note *note)
 {
 	uint32_t one_in;
 
@@ -178,14 +178,14 @@ rl_event_tell(const struct rl_segment *s, const struct rl_event_note *note)
 }
 
 void
-rl_event_tell_change(const struct rl_segment *s, enum rl_event_kind kind, int rule,
-                     const void *name, size_t name_len, uint64_t value)
+rl_event_report_change(const struct rl_segment *s, enum rl_event_kind kind, int rule,
+                       const void *name, size_t name_len, uint64_t value)
 {
-	rl_event_tell(s, &(struct rl_event_note){.kind = kind,
-	                                         .rule = rule,
-	                                         .time_ns = rl_segment_now(s),
-	                                         .key = name,
-	                                         .key_len = name_len,
-	                                         .retry_ns = value,
-	                                         .author = getuid()});
+	rl_event_report(s, &(struct rl_event_note){.kind = kind,
+	                                           .rule = rule,
+	                                           .time_ns = rl_segment_now(s),
+	                                           .key = name,
+	                                           .key_len = name_len,
+	                                           .retry_ns = value,
+	                                           .author = getuid()});
 }

@@ -44,11 +44,11 @@ bool rl_event_is_due(const struct rl_segment *s, enum rl_event_kind kind, int ru
 void rl_event_write(const struct rl_segment *s, const struct rl_event_note *note, uint32_t one_in);
 
 /* Both. */
-void rl_event_tell(const struct rl_segment *s, const struct rl_event_note *note);
+void rl_event_report(const struct rl_segment *s, const struct rl_event_note *note);
 
 /* The same of a change by this process, just now: of a rule, or a key or pattern of it. */
-void rl_event_tell_change(const struct rl_segment *s, enum rl_event_kind kind, int rule,
-                          const void *name, size_t name_len, uint64_t value);
+void rl_event_report_change(const struct rl_segment *s, enum rl_event_kind kind, int rule,
+                            const void *name, size_t name_len, uint64_t value);
 
 #define RL_EVENT_NO_SLOT UINT32_MAX
 #define RL_EVENT_RULE_SHIFT 32

@@ -30,16 +30,16 @@ struct rl_denials {
  *
  *	lo  number:24 | allowed:40      hi  0:24 | denied:40      number and zeros highest
  *
- * `told` counts the events of each kind that the rule has told in a second: count:32 | second:32,
+ * `reported` counts the events of each kind that the rule has told in a second: count:32 | second:32,
  * lowest first: see event.h.
  */
 #define RL_MINUTES 60
 #define RL_QUARTERS 96
 #define RL_HISTORY_COUNT_BITS 40
 #define RL_HISTORY_COUNT_MASK ((UINT64_C(1) << RL_HISTORY_COUNT_BITS) - 1)
-#define RL_TOLD_KINDS 8
+#define RL_REPORTED_KINDS 8
 struct rl_history_row {
-	uint64_t told[RL_TOLD_KINDS];
+	uint64_t reported[RL_REPORTED_KINDS];
 	struct rl_u128 minute[RL_MINUTES];
 	struct rl_u128 quarter[RL_QUARTERS];
 };
@@ -53,8 +53,8 @@ struct rl_history_row {
  *	detail  the first bytes of a key, or what else the kind says: event.h
  */
 struct rl_events_head {
-	uint64_t next;    /* how many were begun */
-	uint64_t told[7]; /* as rl_history_row.told, of what is no rule's */
+	uint64_t next;        /* how many were begun */
+	uint64_t reported[7]; /* as rl_history_row.reported, of what is no rule's */
 };
 
 struct rl_event_entry {

@@ -26,7 +26,7 @@ monotonic_ns(void)
 }
 
 static void
-tell(void *arg, bool is_trouble, const char *text)
+report(void *arg, bool is_trouble, const char *text)
 {
 	struct client *c = arg;
 
@@ -69,8 +69,8 @@ connect_store(struct client *c, char *why, size_t size)
 		.name = "rlctl",
 		.tls = cluster->has_tls ? &c->tls : NULL,
 		.timeout_ns = cluster->timeout_ns,
-		.tell = tell,
-		.tell_arg = c,
+		.report = report,
+		.report_arg = c,
 	};
 
 	name_nodes(c);

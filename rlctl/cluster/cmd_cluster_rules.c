@@ -77,7 +77,7 @@ read_file(const char *path, struct document *d, int *status)
 }
 
 static void
-tell(const struct context *context, const struct document *d, const char *text, int same)
+report(const struct context *context, const struct document *d, const char *text, int same)
 {
 	json_t *document;
 
@@ -155,7 +155,7 @@ cluster_push(const struct context *context)
 	status = EXIT_TROUBLE;
 	if (read_version(context, &c, &expected) && push(&c, &d, expected)) {
 		snprintf(text, sizeof text, "version %" PRIu64 "\n", d.version);
-		tell(context, &d, text, -1);
+		report(context, &d, text, -1);
 		status = EXIT_YES;
 	}
 	client_close(&c);
@@ -178,7 +178,7 @@ cluster_pull(const struct context *context)
 		complain("the store has no rules");
 		status = EXIT_NO;
 	} else {
-		tell(context, &d, d.text, -1);
+		report(context, &d, d.text, -1);
 		status = EXIT_YES;
 	}
 	client_close(&c);
@@ -197,7 +197,7 @@ compare(const struct context *context, const struct document *mine, const struct
 	else
 		snprintf(text, sizeof text, "%s version %" PRIu64 " of the store\n",
 		         is_same ? "the same as" : "differs from", there->version);
-	tell(context, there, text, is_same);
+	report(context, there, text, is_same);
 	return is_same ? EXIT_YES : EXIT_NO;
 }
 

@@ -20,7 +20,7 @@ struct looking {
 	bool has_strict;
 	char version[24]; /* of the first node */
 	int64_t skew_min_ms, skew_max_ms;
-	bool has_skew, is_told_of_versions;
+	bool has_skew, is_reported_of_versions;
 };
 
 /* What INFO says of a node. */
@@ -105,9 +105,9 @@ judge_version(struct looking *l, const char *address, const struct facts *f)
 		say(l, address, "is older than Redis 5, which the script needs", "upgrade it");
 	if (l->version[0] == '\0')
 		strcpy(l->version, f->version);
-	if (strcmp(l->version, f->version) != 0 && !l->is_told_of_versions)
+	if (strcmp(l->version, f->version) != 0 && !l->is_reported_of_versions)
 		say(l, address, "is of another version than others are", "upgrade the rest");
-	l->is_told_of_versions |= strcmp(l->version, f->version) != 0;
+	l->is_reported_of_versions |= strcmp(l->version, f->version) != 0;
 }
 
 /* How far its clock is before this host's: of two nodes only the difference matters. */

@@ -14,7 +14,7 @@
 #include "doctor/doctor.h"
 
 /* The first that was told of each kind. */
-struct told {
+struct heard {
 	char error[200], warning[200], change[200];
 	size_t changes;
 };
@@ -22,25 +22,25 @@ struct told {
 static void
 hear(enum config_level level, const char *text, void *arg)
 {
-	struct told *told = arg;
-	char *to = level == CONFIG_ERROR     ? told->error
-	           : level == CONFIG_WARNING ? told->warning
-	           : level == CONFIG_NOTE    ? told->change
+	struct heard *heard = arg;
+	char *to = level == CONFIG_ERROR     ? heard->error
+	           : level == CONFIG_WARNING ? heard->warning
+	           : level == CONFIG_NOTE    ? heard->change
 	                                     : NULL;
 
-	told->changes += level == CONFIG_NOTE;
+	heard->changes += level == CONFIG_NOTE;
 	if (to && !to[0])
-		snprintf(to, sizeof(told->error), "%s", text);
+		snprintf(to, sizeof(heard->error), "%s", text);
 }
 
 static void
-say_bad(struct doctor *doctor, const char *path, const struct told *told)
+say_bad(struct doctor *doctor, const char *path, const struct heard *heard)
 {
 	doctor_say(
 		doctor, DOCTOR_FINDING,
 		"the old limits stay in force; but no reload succeeds, and after a reboot rld does "
 		"not start",
-		"%s", told->error[0] ? told->error : path);
+		"%s", heard->error[0] ? heard->error : path);
 	doctor_mend(doctor,
 	            "rlctl config check %s; rlctl config undo --config %s takes the last "
 	            "change back",
@@ -48,14 +48,14 @@ say_bad(struct doctor *doctor, const char *path, const struct told *told)
 }
 
 static void
-say_differs(struct doctor *doctor, const char *path, const struct told *told)
+say_differs(struct doctor *doctor, const char *path, const struct heard *heard)
 {
 	doctor_say(
 		doctor, DOCTOR_FINDING,
 		"the file was changed and is not in force, or something else was put into force: "
 		"the next reload or start of rld changes the limits",
-		"%s is not what is in force: %s%s", path, told->change,
-		told->changes > 1 ? ", and more" : "");
+		"%s is not what is in force: %s%s", path, heard->change,
+		heard->changes > 1 ? ", and more" : "");
 	doctor_mend(doctor,
 	            "rlctl --segment %s config diff --config %s; rlctl --segment %s config reload "
 	            "--config %s",
@@ -66,18 +66,18 @@ static void
 compare(struct doctor *doctor, const struct config *config, const char *path)
 {
 	struct rl_config_outcome outcome = {0};
-	struct told told = {0};
-	int error = config_apply(doctor->rl, config, RL_CONFIGURE_DRY, &outcome, hear, &told);
+	struct heard heard = {0};
+	int error = config_apply(doctor->rl, config, RL_CONFIGURE_DRY, &outcome, hear, &heard);
 
 	if (error < 0)
-		say_bad(doctor, path, &told);
+		say_bad(doctor, path, &heard);
 	else if (outcome.is_changed)
-		say_differs(doctor, path, &told);
-	if (error == 0 && told.warning[0]) {
+		say_differs(doctor, path, &heard);
+	if (error == 0 && heard.warning[0]) {
 		doctor_say(
 			doctor, DOCTOR_NOTE,
 			"what the file says of the segment counts when it is made, and not before",
-			"%s", told.warning);
+			"%s", heard.warning);
 		doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
 	} else if (error == 0 && !outcome.is_changed) {
 		doctor_say(doctor, DOCTOR_OK, NULL, "%s is what is in force", path);
@@ -88,7 +88,7 @@ void
 check_configuration(struct doctor *doctor)
 {
 	const char *path = config_path(NULL);
-	struct told told = {0};
+	struct heard heard = {0};
 	struct config *config;
 
 	if (access(path, F_OK) < 0) {
@@ -100,9 +100,9 @@ check_configuration(struct doctor *doctor)
 		doctor_say(doctor, DOCTOR_SKIPPED, NULL, "this user may not read %s", path);
 		return;
 	}
-	config = config_load(path, hear, &told);
+	config = config_load(path, hear, &heard);
 	if (!config)
-		say_bad(doctor, path, &told);
+		say_bad(doctor, path, &heard);
 	else if (strcmp(config->name, doctor->name) != 0)
 		doctor_say(doctor, DOCTOR_OK, NULL, "%s is about segment '%s'", path, config->name);
 	else

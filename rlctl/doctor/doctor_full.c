@@ -50,7 +50,7 @@ judge_sets(struct doctor *doctor, size_t count)
 
 /* The share of denials among a rule's decisions for keys without a slot. */
 static void
-tell_denied(struct doctor *doctor, const struct rule_counts *rule)
+report_denied(struct doctor *doctor, const struct rule_counts *rule)
 {
 	uint64_t reserved = rule->values[RL_COUNT_reserved];
 	uint64_t denied = rule->values[RL_COUNT_reserve_denied];
@@ -78,7 +78,7 @@ check_overflow(struct doctor *doctor)
 	if (doctor->info.reserves > 0)
 		judge_sets(doctor, view.count);
 	for (size_t i = 0; i < counts.count; i++)
-		tell_denied(doctor, &counts.rules[i]);
+		report_denied(doctor, &counts.rules[i]);
 	if (doctor->count == before)
 		doctor_say(doctor, DOCTOR_OK, NULL,
 		           "%zu limits have keys without a slot, %" PRIu64

@@ -12,7 +12,7 @@
 #include "base/output.h"
 #include "key/active_bans.h"
 
-#define TOLD 10 /* refusals, one by one */
+#define REPORTED 10 /* refusals, one by one */
 #define BLANKS " \t\r\n"
 
 struct job {
@@ -34,7 +34,7 @@ refuse(struct job *job, const char *text, size_t len, const char *wrong)
 {
 	char *shown;
 
-	if (job->refused++ >= TOLD)
+	if (job->refused++ >= REPORTED)
 		return;
 	shown = escape(text, len);
 	complain("%s: number %" PRIu64 ", '%s', %s", job->context->command->name, job->number,

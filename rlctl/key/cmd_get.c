@@ -13,7 +13,7 @@
 #include "key/explain.h"
 
 static int
-tell(const struct context *context, struct rl *rl, const struct explanation *explanation)
+report(const struct context *context, struct rl *rl, const struct explanation *explanation)
 {
 	if (!explanation_has_anything(explanation)) {
 		complain("rule '%s' has no counter for this key", explanation->decision.rule);
@@ -37,41 +37,41 @@ get_under(const struct context *context, struct rl *rl, const struct key_view *k
 	error = explain(rl, rule, key, &explanation);
 	if (error < 0)
 		complain("key: %s", rl_strerror(error));
-	status = error < 0 ? EXIT_TROUBLE : tell(context, rl, &explanation);
+	status = error < 0 ? EXIT_TROUBLE : report(context, rl, &explanation);
 	explanation_free(&explanation);
 	return status;
 }
 
 /* Told one by one as text, or gathered for JSON. */
-struct telling {
+struct reporting {
 	struct rl *rl;
 	json_t *rules; /* or NULL */
 	size_t count;
 };
 
 static void
-tell_next(struct telling *telling, const struct explanation *explanation)
+report_next(struct reporting *reporting, const struct explanation *explanation)
 {
-	if (telling->rules) {
-		json_push(telling->rules, explanation_json(telling->rl, explanation));
+	if (reporting->rules) {
+		json_push(reporting->rules, explanation_json(reporting->rl, explanation));
 	} else {
-		fputs(telling->count > 0 ? "\n\n" : "", stdout);
-		explanation_print(stdout, telling->rl, explanation);
+		fputs(reporting->count > 0 ? "\n\n" : "", stdout);
+		explanation_print(stdout, reporting->rl, explanation);
 	}
-	telling->count++;
+	reporting->count++;
 }
 
 /* A key that is no address is no key of a rule with prefixes. */
 static void
-tell_under(struct telling *telling, int rule, const struct key_view *key)
+report_under(struct reporting *reporting, int rule, const struct key_view *key)
 {
 	struct explanation explanation;
-	int error = explain(telling->rl, rule, key, &explanation);
+	int error = explain(reporting->rl, rule, key, &explanation);
 
 	if (error < 0 && error != RL_EADDRESS)
 		complain("key: %s", rl_strerror(error));
 	if (error == 0 && explanation_has_anything(&explanation))
-		tell_next(telling, &explanation);
+		report_next(reporting, &explanation);
 	explanation_free(&explanation);
 }
 
@@ -90,19 +90,19 @@ static int
 get_everywhere(const struct context *context, struct rl *rl, const struct key_view *key)
 {
 	bool is_json = option_value(context, "json") != NULL;
-	struct telling telling = {.rl = rl, .rules = is_json ? need(json_array()) : NULL};
+	struct reporting reporting = {.rl = rl, .rules = is_json ? need(json_array()) : NULL};
 	struct rl_rule_info rule;
 	struct rl_info info;
 
 	rl_info(rl, &info);
 	for (uint32_t id = 0; id < info.rules; id++)
 		if (rule_read(rl, (int)id, &rule))
-			tell_under(&telling, rule.handle, key);
+			report_under(&reporting, rule.handle, key);
 	if (is_json)
-		write_json(key, telling.rules);
-	if (telling.count == 0)
+		write_json(key, reporting.rules);
+	if (reporting.count == 0)
 		complain("no rule has a counter for this key");
-	return telling.count > 0 ? EXIT_YES : EXIT_NO;
+	return reporting.count > 0 ? EXIT_YES : EXIT_NO;
 }
 
 int

@@ -170,7 +170,7 @@ list_format_item(const struct item *found, void *arg)
 
 /* They are in no list, for nobody knows which they are. */
 static void
-tell_overflow(const struct list_format *form, const struct ranking *ranking)
+report_overflow(const struct list_format *form, const struct ranking *ranking)
 {
 	struct overflow_view view = overflow_view_read(form->rl, ranking->rule, rl_now(form->rl));
 	char *line = overflow_view_line(form->rl, &view, LINE_COLUMNS);
@@ -204,7 +204,7 @@ end_lines(const struct list_format *form, const struct ranking *ranking)
 	if (ranking->cut > 0)
 		fprintf(stderr, "of %" PRIu64 " only the first bytes are kept, and matched\n",
 		        ranking->cut);
-	tell_overflow(form, ranking);
+	report_overflow(form, ranking);
 }
 
 int

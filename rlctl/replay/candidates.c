@@ -148,7 +148,7 @@ put_common(const struct context *context, json_t *limit, enum rl_algorithm *algo
 
 /* "--limit:1:30: /rules/replay/limit: expected ..." without what nobody has written. */
 static void
-tell_own(enum config_level level, const char *text, void *arg)
+report_own(enum config_level level, const char *text, void *arg)
 {
 	const char *place = strstr(text, ": /rules/" OWN_RULE);
 	const char *what = place ? strstr(place + 2, ": ") : NULL;
@@ -158,7 +158,7 @@ tell_own(enum config_level level, const char *text, void *arg)
 }
 
 static void
-tell_file(enum config_level level, const char *text, void *arg)
+report_file(enum config_level level, const char *text, void *arg)
 {
 	(void)arg;
 	if (level != CONFIG_DETAIL && level != CONFIG_NOTE)
@@ -175,7 +175,7 @@ make_own(struct candidate *candidate, const char *option, json_t *limit)
 	json_put(rules, OWN_RULE, limit);
 	json_put(root, "rules", rules);
 	text = need(json_dumps(root, JSON_COMPACT));
-	candidate->config = config_parse(option, text, strlen(text), tell_own, (void *)option);
+	candidate->config = config_parse(option, text, strlen(text), report_own, (void *)option);
 	free(text);
 	json_decref(root);
 	if (candidate->config)
@@ -241,7 +241,7 @@ read_rule(const struct context *context, const char *name, struct candidate *can
 	const char *path = config_path(option_value(context, "config"));
 
 	candidate->label = name;
-	candidate->config = config_load(path, tell_file, NULL);
+	candidate->config = config_load(path, report_file, NULL);
 	if (candidate->config) {
 		config_join(candidate->config); /* whose requests these are, a log does not say */
 		candidate->rule = find_rule(candidate->config, name);
@@ -255,7 +255,7 @@ read_only_rule(const struct context *context, struct candidate *candidate)
 {
 	const char *path = config_path(option_value(context, "config"));
 
-	candidate->config = config_load(path, tell_file, NULL);
+	candidate->config = config_load(path, report_file, NULL);
 	if (!candidate->config)
 		return false;
 	if (candidate->config->rule_count != 1) {

@@ -227,7 +227,7 @@ take_in(struct replay *replay, const struct context *context)
 
 /* Decide, unless that was done while following, and write what is wanted. */
 static bool
-decide_and_tell(struct replay *replay, const struct report_of *report, bool is_json)
+decide_and_write(struct replay *replay, const struct report_of *report, bool is_json)
 {
 	if (replay->suggest_ns > 0) {
 		events_sort(&replay->events);
@@ -247,7 +247,7 @@ decide_and_tell(struct replay *replay, const struct report_of *report, bool is_j
 }
 
 static bool
-tell(struct replay *replay, const struct context *context)
+write_report(struct replay *replay, const struct context *context)
 {
 	struct report_of report = {
 		.events = &replay->events,
@@ -259,12 +259,12 @@ tell(struct replay *replay, const struct context *context)
 		.is_local = option_value(context, "local") != NULL,
 		.late = replay->follow.late,
 	};
-	bool is_told;
+	bool is_written;
 
 	suspect(&report);
-	is_told = decide_and_tell(replay, &report, option_value(context, "json") != NULL);
+	is_written = decide_and_write(replay, &report, option_value(context, "json") != NULL);
 	suspect_free(&report);
-	return is_told;
+	return is_written;
 }
 
 static void
@@ -293,7 +293,7 @@ run_replay(const struct context *context)
 	replay.follow.intake = &replay.intake;
 	replay.follow.events = &replay.events;
 	replay.follow.run = &replay.run;
-	is_done = is_done && take_in(&replay, context) && tell(&replay, context);
+	is_done = is_done && take_in(&replay, context) && write_report(&replay, context);
 	replay_free(&replay);
 	return is_done ? EXIT_YES : EXIT_TROUBLE;
 }

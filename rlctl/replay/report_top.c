@@ -52,7 +52,7 @@ rank_of(const struct report_of *report, uint32_t key)
 
 /* Each key once: with the first candidate that denies it. */
 static bool
-is_told(const struct report_of *report, size_t candidate, uint32_t key)
+is_reported(const struct report_of *report, size_t candidate, uint32_t key)
 {
 	for (size_t i = 0; i < candidate; i++)
 		if (tally_of(&report->candidates[i], key))
@@ -69,7 +69,7 @@ gather(const struct report_of *report, struct rank *ranks)
 		for (size_t j = 0; j < report->candidates[i].keys_denied; j++) {
 			uint32_t key = report->candidates[i].keys[j].key;
 
-			if (!is_told(report, i, key))
+			if (!is_reported(report, i, key))
 				ranks[count++] = rank_of(report, key);
 		}
 	return count;

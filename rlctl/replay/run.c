@@ -179,7 +179,7 @@ decide(struct run *run, const struct event *event)
 		candidate->denied_more += is_denied && !first;
 		candidate->denied_less += first && !is_denied;
 	}
-	if (run->wants_verdicts && event >= run->events->at + run->told)
+	if (run->wants_verdicts && event >= run->events->at + run->reported)
 		verdicts_write(event, name, results, run->candidate_count);
 	return true;
 }
@@ -315,6 +315,6 @@ run_live(struct run *run)
 	for (; run->decided < events->count; run->decided++)
 		if (!decide(run, &events->at[run->decided]))
 			return false;
-	run->told = run->decided;
+	run->reported = run->decided;
 	return check_all_places(run);
 }

@@ -27,7 +27,7 @@ struct run {
 	/* of run_live() */
 	size_t key_room; /* keys that the tables are for */
 	size_t decided;  /* requests */
-	size_t told;     /* of them, those whose lines are written */
+	size_t reported; /* of them, those whose lines are written */
 };
 
 /* Decide all. False after a message. Outcomes are begun anew. */

@@ -191,7 +191,7 @@ show_event(const struct rl_event *event, void *arg)
 }
 
 static void
-tell_lost(struct log *log)
+report_lost(struct log *log)
 {
 	uint64_t lost = log->cursor.lost - log->lost;
 
@@ -206,7 +206,7 @@ read_once(struct log *log)
 {
 	int error = rl_events_read(log->rl, &log->cursor, show_event, log);
 
-	tell_lost(log);
+	report_lost(log);
 	return error;
 }
 

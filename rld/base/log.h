@@ -7,7 +7,7 @@
  * but not on a terminal. A line is one write, so that it stays whole.
  */
 
-#include <read/tell.h>
+#include <read/sink.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <syslog.h>
@@ -17,7 +17,7 @@ void log_open(bool is_verbose); /* else LOG_DEBUG is not shown */
 void log_line(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* For config_load() and config_apply(): its problems are lines of the log. */
-config_tell log_config;
+config_sink log_config;
 
 /* Whether a warning that may come often is to be given: once in LOG_PACE_SECONDS. */
 #define LOG_PACE_SECONDS 60

@@ -13,9 +13,9 @@
 #define BEAT RL_SECOND /* half of what an absence is told after */
 
 static void
-tell(struct cluster *c, bool is_trouble, const char *text)
+report(struct cluster *c, bool is_trouble, const char *text)
 {
-	c->options.tell(c->options.tell_arg, is_trouble, text);
+	c->options.report(c->options.report_arg, is_trouble, text);
 }
 
 /* ---- the store ---- */
@@ -30,12 +30,12 @@ hear(struct cluster *c, uint64_t now_ns)
 		c->shares.answered_ns = rl_now(c->shares.rl);
 	if (c->away_since_ns == 0)
 		return;
-	rl_cluster_tell(c->shares.rl, RL_EVENT_STORE_BACK, RL_ANY_RULE, NULL,
-	                now_ns - c->away_since_ns, 0);
+	rl_cluster_report(c->shares.rl, RL_EVENT_STORE_BACK, RL_ANY_RULE, NULL,
+	                  now_ns - c->away_since_ns, 0);
 	snprintf(text, sizeof text, "cluster: the store answers again, after %" PRIu64 " s",
 	         (now_ns - c->away_since_ns) / RL_SECOND);
 	c->away_since_ns = 0;
-	tell(c, false, text);
+	report(c, false, text);
 }
 
 static void
@@ -70,20 +70,21 @@ look_whether_away(struct cluster *c, uint64_t now_ns)
 	if (c->away_since_ns != 0 || now_ns - c->heard_ns < CLUSTER_AWAY_NS)
 		return;
 	c->away_since_ns = c->heard_ns;
-	rl_cluster_tell(c->shares.rl, RL_EVENT_STORE_AWAY, RL_ANY_RULE, NULL, 0, 0);
-	tell(c, true,
-	     "cluster: the store does not answer; what is lent stays in use until its lease ends, "
-	     "then each limit goes on as its 'away' says, until the store answers again");
+	rl_cluster_report(c->shares.rl, RL_EVENT_STORE_AWAY, RL_ANY_RULE, NULL, 0, 0);
+	report(c, true,
+	       "cluster: the store does not answer; what is lent stays in use until its lease "
+	       "ends, "
+	       "then each limit goes on as its 'away' says, until the store answers again");
 }
 
 static void
 be_foreign(struct cluster *c)
 {
 	if (!c->is_foreign)
-		tell(c, true,
-		     "cluster: the store is in use with another secret: nothing is asked of it. "
-		     "Give "
-		     "all hosts the same secret file, or this cluster another store");
+		report(c, true,
+		       "cluster: the store is in use with another secret: nothing is asked of it. "
+		       "Give "
+		       "all hosts the same secret file, or this cluster another store");
 	c->is_foreign = true;
 	c->shares.is_allowed = false;
 }
@@ -92,7 +93,7 @@ static void
 be_allowed(struct cluster *c, uint64_t hosts)
 {
 	if (c->is_foreign)
-		tell(c, false, "cluster: the store is in use with this secret now");
+		report(c, false, "cluster: the store is in use with this secret now");
 	c->is_foreign = false;
 	c->shares.is_allowed = true;
 	if (hosts == c->hosts || hosts == 0)
@@ -102,12 +103,12 @@ be_allowed(struct cluster *c, uint64_t hosts)
 }
 
 static void
-tell_of_host(void *arg, bool has_joined, const char *host)
+report_of_host(void *arg, bool has_joined, const char *host)
 {
 	struct cluster *c = arg;
 
-	rl_cluster_tell(c->shares.rl, has_joined ? RL_EVENT_HOST_JOINED : RL_EVENT_HOST_GONE,
-	                RL_ANY_RULE, host, 0, 0);
+	rl_cluster_report(c->shares.rl, has_joined ? RL_EVENT_HOST_JOINED : RL_EVENT_HOST_GONE,
+	                  RL_ANY_RULE, host, 0, 0);
 }
 
 /* It is announced: at once for the first time. What an answer took is within it. */
@@ -125,7 +126,7 @@ take_hosts(struct cluster *c, const struct store_value *v)
 {
 	be_allowed(c, (uint64_t)store_integer(store_item(v, 0), 0));
 	compare_clocks(c, store_integer(store_item(v, 1), 0));
-	hosts_take(&c->who, v, 2, tell_of_host, c);
+	hosts_take(&c->who, v, 2, report_of_host, c);
 }
 
 static void
@@ -144,7 +145,7 @@ take_announced(void *arg, uint64_t label, const struct store_value *v, uint64_t 
 	else if (v->type == STORE_ARRAY)
 		take_hosts(c, v);
 	else
-		tell(c, true, "cluster: the store does not understand what it is asked");
+		report(c, true, "cluster: the store does not understand what it is asked");
 }
 
 /* Its state of the rules and orders for all is announced at once. */
@@ -153,10 +154,10 @@ notice(struct cluster *c)
 {
 	uint64_t now = c->rules.version * 2 + c->rules.is_good;
 
-	if (now == c->told_rules && c->orders.number == c->told_order)
+	if (now == c->reported_rules && c->orders.number == c->reported_order)
 		return;
-	c->told_rules = now;
-	c->told_order = c->orders.number;
+	c->reported_rules = now;
+	c->reported_order = c->orders.number;
 	c->announce_ns = 0;
 }
 
@@ -246,8 +247,8 @@ open_store(struct cluster *c, uint64_t random, char *why, size_t size)
 		.scripts = {[SCRIPT_TAKE] = script_take,
 	                    [SCRIPT_ANNOUNCE] = script_announce,
 	                    [SCRIPT_READ_ORDERS] = script_read_orders},
-		.tell = c->options.tell,
-		.tell_arg = c->options.tell_arg,
+		.report = c->options.report,
+		.report_arg = c->options.report_arg,
 	};
 
 	c->store = store_open(&o, random, why, size);
@@ -281,14 +282,14 @@ start(struct cluster *c, struct rl *rl, const char *segment, dev_t device, ino_t
 		.rl = rl,
 		.store = c->store,
 		.identity = &c->identity,
-		.tell = c->options.tell,
-		.tell_arg = c->options.tell_arg,
+		.report = c->options.report,
+		.report_arg = c->options.report_arg,
 		.lease_ns = c->options.lease_ns,
 	};
 	c->rules = (struct rules){
 		.store = c->store,
-		.tell = c->options.tell,
-		.tell_arg = c->options.tell_arg,
+		.report = c->options.report,
+		.report_arg = c->options.report_arg,
 		.take = c->options.take_rules,
 		.take_arg = c->options.take_arg,
 	};
@@ -297,8 +298,8 @@ start(struct cluster *c, struct rl *rl, const char *segment, dev_t device, ino_t
 		.store = c->store,
 		.shares = &c->shares,
 		.secret = &c->secret,
-		.tell = c->options.tell,
-		.tell_arg = c->options.tell_arg,
+		.report = c->options.report,
+		.report_arg = c->options.report_arg,
 	};
 	orders_open(&c->orders, c->options.state, segment);
 	if (c->options.take_rules &&
@@ -327,7 +328,7 @@ cluster_open(const struct cluster_options *options, struct rl *rl, const char *s
 			return c;
 	}
 	snprintf(text, sizeof text, "cluster: %s", why);
-	options->tell(options->tell_arg, true, text);
+	options->report(options->report_arg, true, text);
 	cluster_close(c, now_ns);
 	return NULL;
 }

@@ -32,8 +32,8 @@ struct cluster_options {
 	const char *state;      /* a directory for what is kept, or NULL */
 	rules_take *take_rules; /* NULL: rules are each host's own */
 	void *take_arg;
-	store_tell *tell;
-	void *tell_arg;
+	store_report *report;
+	void *report_arg;
 };
 
 struct cluster {
@@ -44,8 +44,8 @@ struct cluster {
 	struct host_shares shares;
 	struct rules rules;
 	struct orders orders;
-	uint64_t told_rules; /* the version that it has announced, and whether it is good */
-	uint64_t told_order; /* the number that it has announced */
+	uint64_t reported_rules; /* the version that it has announced, and whether it is good */
+	uint64_t reported_order; /* the number that it has announced */
 	char password[CLUSTER_TEXT], name[CLUSTER_TEXT], about[CLUSTER_TEXT];
 	uint64_t beat_ns;     /* when to ask whether it is there, if nothing else is asked */
 	uint64_t announce_ns; /* when to do it again */

@@ -426,8 +426,9 @@ become_another(struct host_shares *l, uint64_t segment_ns)
 		key->policy.is_open = false;
 	}
 	is_cached = identity_renew(l->identity);
-	l->tell(l->tell_arg, true,
-	        is_cached ? "cluster: another host has this one's name, as a copied machine has; "
+	l->report(l->report_arg, true,
+	          is_cached
+	                  ? "cluster: another host has this one's name, as a copied machine has; "
 	                    "this "
 	                    "one has taken a new name"
 	                  : "cluster: another host has this one's name, as a copied machine has; "

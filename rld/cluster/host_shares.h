@@ -43,8 +43,8 @@ struct host_shares {
 	struct rl *rl;
 	struct store *store;
 	struct identity *identity;
-	store_tell *tell;
-	void *tell_arg;
+	store_report *report;
+	void *report_arg;
 	uint64_t lease_ns;
 	uint64_t table,
 		to_scan;     /* at the start: of that table, the slots that are still to be looked

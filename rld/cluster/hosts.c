@@ -27,7 +27,7 @@ read_hosts(struct hosts *h, const struct store_value *v, size_t from)
 
 /* Both in their order: what is on one side alone has come, or gone. */
 static void
-compare(const struct hosts *before, const struct hosts *now, hosts_tell *tell, void *arg)
+compare(const struct hosts *before, const struct hosts *now, hosts_report *report, void *arg)
 {
 	size_t b = 0, n = 0;
 
@@ -37,23 +37,24 @@ compare(const struct hosts *before, const struct hosts *now, hosts_tell *tell, v
 		                               : strcmp(before->of[b], now->of[n]);
 
 		if (order < 0)
-			tell(arg, false, before->of[b]);
+			report(arg, false, before->of[b]);
 		else if (order > 0)
-			tell(arg, true, now->of[n]);
+			report(arg, true, now->of[n]);
 		b += order <= 0;
 		n += order >= 0;
 	}
 }
 
 void
-hosts_take(struct hosts *h, const struct store_value *v, size_t from, hosts_tell *tell, void *arg)
+hosts_take(struct hosts *h, const struct store_value *v, size_t from, hosts_report *report,
+           void *arg)
 {
 	struct hosts now;
 
 	if (!read_hosts(&now, v, from))
 		return;
 	if (h->is_known)
-		compare(h, &now, tell, arg);
+		compare(h, &now, report, arg);
 	hosts_free(h);
 	*h = now;
 }

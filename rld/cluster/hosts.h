@@ -14,12 +14,12 @@ struct hosts {
 	bool is_known;
 };
 
-typedef void hosts_tell(void *arg, bool has_joined, const char *host);
+typedef void hosts_report(void *arg, bool has_joined, const char *host);
 
 /*
  * Take the items of an answer from `from` on. The first such answer tells nothing: nobody knows who was there before.
  */
-void hosts_take(struct hosts *h, const struct store_value *v, size_t from, hosts_tell *tell,
+void hosts_take(struct hosts *h, const struct store_value *v, size_t from, hosts_report *report,
                 void *arg);
 
 void hosts_free(struct hosts *h);

@@ -46,8 +46,8 @@ keep_number(const struct orders *o)
 	if (fd >= 0)
 		close(fd);
 	if (!is_cached && o->path[0])
-		o->tell(o->tell_arg, true,
-		        "cluster: orders: which was the last cannot be kept for the next start");
+		o->report(o->report_arg, true,
+		          "cluster: orders: which was the last cannot be kept for the next start");
 }
 
 void
@@ -105,23 +105,23 @@ carry_out(struct orders *o, const struct order *order)
 
 /* Of the key nothing is told here: the segment's events have it, if names are kept. */
 static void
-tell(struct orders *o, const struct order *order, int error)
+report(struct orders *o, const struct order *order, int error)
 {
 	char text[200];
 
 	snprintf(text, sizeof text, "cluster: order for all hosts: %s, %s%s: %s",
 	         verbs[order->verb], order->rule[0] ? "rule " : "every rule", order->rule,
 	         error < 0 ? rl_strerror(error) : "done");
-	o->tell(o->tell_arg, error < 0, text);
+	o->report(o->report_arg, error < 0, text);
 }
 
 /* In the segment, beside what the order has done there. */
 static void
-tell_event(struct orders *o, const struct order *order)
+report_event(struct orders *o, const struct order *order)
 {
 	int rule = order->rule[0] ? rl_find(o->rl, order->rule) : RL_ANY_RULE;
 
-	rl_cluster_tell(o->rl, RL_EVENT_ORDER, rule, verbs[order->verb], 0, order->author);
+	rl_cluster_report(o->rl, RL_EVENT_ORDER, rule, verbs[order->verb], 0, order->author);
 }
 
 static void
@@ -129,9 +129,9 @@ do_order(struct orders *o, const struct order *order)
 {
 	int error = carry_out(o, order);
 
-	tell(o, order, error);
+	report(o, order, error);
 	if (error >= 0)
-		tell_event(o, order);
+		report_event(o, order);
 }
 
 static void
@@ -144,8 +144,8 @@ take(struct orders *o, const char *name, uint64_t number, const struct store_val
 	    sealed->size > ORDER_MAX + SEAL_MORE ||
 	    !seal_open(o->secret, name, (const unsigned char *)sealed->text, sealed->size, bytes) ||
 	    !order_read(bytes, sealed->size - SEAL_MORE, &order))
-		o->tell(o->tell_arg, true,
-		        "cluster: an order for all hosts is not of this secret: it is left out");
+		o->report(o->report_arg, true,
+		          "cluster: an order for all hosts is not of this secret: it is left out");
 	else if (order.verb != ORDER_RESET || number >= o->begin)
 		do_order(o, &order);
 }

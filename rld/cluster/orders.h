@@ -19,8 +19,8 @@ struct orders {
 	struct store *store;
 	struct host_shares *shares;
 	const struct secret *secret;
-	store_tell *tell;
-	void *tell_arg;
+	store_report *report;
+	void *report_arg;
 	char path[256]; /* of the number; "" it is not kept */
 	uint64_t due_ns;
 	uint64_t number; /* of the last one that was carried out; 0 none */

@@ -38,7 +38,7 @@ say(struct rules *r, bool is_trouble, const char *what)
 	char text[400];
 
 	snprintf(text, sizeof text, "cluster: rules, version %" PRIu64 ": %s", r->version, what);
-	r->tell(r->tell_arg, is_trouble, text);
+	r->report(r->report_arg, is_trouble, text);
 }
 
 static bool

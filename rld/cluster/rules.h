@@ -19,8 +19,8 @@ typedef bool rules_take(void *arg, const char *path);
 
 struct rules {
 	struct store *store;
-	store_tell *tell;
-	void *tell_arg;
+	store_report *report;
+	void *report_arg;
 	rules_take *take;
 	void *take_arg;
 	char path[256], path_new[264]; /* of the last good one; "" no rules are shared */

@@ -14,7 +14,7 @@
 #include "keep/ban_line.h"
 
 #define VERSION 1
-#define TOLD 3 /* lines that are refused, one by one */
+#define REPORTED 3 /* lines that are refused, one by one */
 
 struct waiting_ban {
 	struct waiting_ban *next;
@@ -32,7 +32,7 @@ struct reading {
 static void
 refuse(struct reading *reading, const char *wrong)
 {
-	if (reading->refused++ < TOLD)
+	if (reading->refused++ < REPORTED)
 		log_line(LOG_WARNING, "%s:%" PRIu64 ": %s; the line is left out",
 		         reading->file->path, reading->number, wrong);
 }
@@ -145,12 +145,12 @@ read_lines(struct reading *reading, const char *text, size_t len)
 }
 
 static void
-tell(const struct reading *reading, bool is_whole)
+report(const struct reading *reading, bool is_whole)
 {
 	if (!is_whole)
 		log_line(LOG_WARNING, "%s: was cut short; what is there of it is in force",
 		         reading->file->path);
-	if (reading->refused > TOLD)
+	if (reading->refused > REPORTED)
 		log_line(LOG_WARNING, "%s: %" PRIu64 " lines are left out in all",
 		         reading->file->path, reading->refused);
 	log_line(LOG_NOTICE,
@@ -175,7 +175,7 @@ read_text(struct bans_file *file, struct rl *rl, const char *text, size_t len)
 	if (is_of_this_segment(rl, created_ns))
 		return 0;
 	head += head < len;
-	tell(&reading, read_lines(&reading, text + head, len - head));
+	report(&reading, read_lines(&reading, text + head, len - head));
 	return 0;
 }
 

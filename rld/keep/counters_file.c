@@ -17,7 +17,7 @@
 #include "keep/counters_text.h"
 
 static void
-tell_restored(const char *path, const struct counters_restored *restored)
+report_restored(const char *path, const struct counters_restored *restored)
 {
 	log_line(LOG_NOTICE,
 	         "%s: %" PRIu64 " counters restored, %" PRIu64 " are over, %" PRIu64
@@ -60,7 +60,7 @@ take_text(const char *path, struct rl *rl, const char *text, size_t len)
 	if (info.created_ns == created_ns)
 		return 0;
 	restored = counters_text_restore(rl, text, len);
-	tell_restored(path, &restored);
+	report_restored(path, &restored);
 	return 0;
 }
 
@@ -146,7 +146,7 @@ write_as_child(const struct counters_file *file, struct rl *rl, pid_t parent)
 }
 
 static void
-tell_end(const struct counters_file *file, int status)
+report_end(const struct counters_file *file, int status)
 {
 	if (!WIFEXITED(status))
 		log_line(LOG_WARNING, "--counters-file %s: who wrote it was killed by signal %d",
@@ -160,7 +160,7 @@ counters_file_run(struct counters_file *file, struct rl *rl, uint64_t now_ns)
 	int status;
 
 	if (file->writer > 0 && waitpid(file->writer, &status, WNOHANG) == file->writer) {
-		tell_end(file, status);
+		report_end(file, status);
 		file->writer = 0;
 	}
 	if (!file->path || file->writer > 0 || now_ns < file->due_ns)
@@ -182,6 +182,6 @@ counters_file_close(struct counters_file *file)
 	int status;
 
 	if (file->writer > 0 && waitpid(file->writer, &status, 0) == file->writer)
-		tell_end(file, status);
+		report_end(file, status);
 	file->writer = 0;
 }

@@ -29,7 +29,7 @@ struct change {
 /* The events since the look before. */
 struct changes {
 	struct rl *rl;
-	struct change lifted[AUDIT_TOLD]; /* the newest ones */
+	struct change lifted[AUDIT_REPORTED]; /* the newest ones */
 	size_t lifted_count;
 	bool is_configured;
 	uint32_t configured_by;
@@ -43,7 +43,7 @@ struct look {
 	struct changes changes;
 	struct audit_entry *entries;
 	size_t count, room;
-	unsigned told, untold;
+	unsigned reported, unreported;
 	bool has_failed; /* no memory */
 };
 
@@ -126,7 +126,7 @@ note_reset(struct changes *changes, const struct rl_event *event)
 static void
 note_lifted(struct changes *changes, const struct rl_event *event)
 {
-	changes->lifted[changes->lifted_count++ % AUDIT_TOLD] = (struct change){
+	changes->lifted[changes->lifted_count++ % AUDIT_REPORTED] = (struct change){
 		id_of_change(event->rule, event->key, event->key_kept), event->author};
 }
 
@@ -217,16 +217,16 @@ audit_start(struct audit *audit, struct rl *rl)
 }
 
 static bool
-may_tell(struct look *look)
+may_report(struct look *look)
 {
-	look->untold += look->told >= AUDIT_TOLD;
-	return look->told++ < AUDIT_TOLD;
+	look->unreported += look->reported >= AUDIT_REPORTED;
+	return look->reported++ < AUDIT_REPORTED;
 }
 
 static void
-tell_set(struct look *look, const struct audit_entry *entry)
+report_set(struct look *look, const struct audit_entry *entry)
 {
-	if (may_tell(look))
+	if (may_report(look))
 		log_line(LOG_NOTICE, "%s: set by uid %" PRIu32, entry->label ? entry->label : "ban",
 		         entry->author);
 }
@@ -235,7 +235,7 @@ tell_set(struct look *look, const struct audit_entry *entry)
 static const struct change *
 lifted_by(const struct changes *changes, uint64_t id)
 {
-	for (size_t i = 0; i < changes->lifted_count && i < AUDIT_TOLD; i++)
+	for (size_t i = 0; i < changes->lifted_count && i < AUDIT_REPORTED; i++)
 		if (changes->lifted[i].id == id)
 			return &changes->lifted[i];
 	return NULL;
@@ -243,12 +243,12 @@ lifted_by(const struct changes *changes, uint64_t id)
 
 /* One that ended by itself is no change that anybody made. */
 static void
-tell_gone(struct look *look, const struct audit_entry *entry)
+report_gone(struct look *look, const struct audit_entry *entry)
 {
 	const struct change *by = lifted_by(&look->changes, entry->change);
 	const char *label = entry->label ? entry->label : "ban";
 
-	if (entry->until_ns <= rl_now(look->rl) || !may_tell(look))
+	if (entry->until_ns <= rl_now(look->rl) || !may_report(look))
 		return;
 	if (by)
 		log_line(LOG_NOTICE, "%s: lifted by uid %" PRIu32, label, by->author);
@@ -257,7 +257,7 @@ tell_gone(struct look *look, const struct audit_entry *entry)
 }
 
 static void
-tell_changes(const struct audit *audit, struct look *look)
+report_changes(const struct audit *audit, struct look *look)
 {
 	size_t i = 0, j = 0;
 
@@ -267,19 +267,20 @@ tell_changes(const struct audit *audit, struct look *look)
 		int order = !was ? 1 : !is ? -1 : compare(was, is);
 
 		if (order < 0)
-			tell_gone(look, was);
+			report_gone(look, was);
 		else if (order > 0 || was->until_ns != is->until_ns ||
 		         was->since_ns != is->since_ns)
-			tell_set(look, is);
+			report_set(look, is);
 		i += order <= 0;
 		j += order >= 0;
 	}
-	if (look->untold > 0)
-		log_line(LOG_NOTICE, "and %u more bans and exemptions set or lifted", look->untold);
+	if (look->unreported > 0)
+		log_line(LOG_NOTICE, "and %u more bans and exemptions set or lifted",
+		         look->unreported);
 }
 
 static void
-tell_generation(struct audit *audit, struct rl *rl, const struct changes *changes)
+report_generation(struct audit *audit, struct rl *rl, const struct changes *changes)
 {
 	char who[48] = "another process";
 	struct rl_info info;
@@ -298,7 +299,7 @@ tell_generation(struct audit *audit, struct rl *rl, const struct changes *change
 
 /* Not whose: a program resets keys of clients, who choose them. */
 static void
-tell_resets(struct audit *audit, const struct changes *changes)
+report_resets(struct audit *audit, const struct changes *changes)
 {
 	struct rl_rule_info rule = {.name = ""};
 
@@ -321,13 +322,13 @@ audit_look(struct audit *audit, struct rl *rl)
 
 	look.changes.rl = rl;
 	rl_events_read(rl, &audit->cursor, note_event, &look.changes);
-	tell_generation(audit, rl, &look.changes);
-	tell_resets(audit, &look.changes);
+	report_generation(audit, rl, &look.changes);
+	report_resets(audit, &look.changes);
 	if (look.has_failed) {
 		free_entries(look.entries, look.count);
 		return;
 	}
-	tell_changes(audit, &look);
+	report_changes(audit, &look);
 	free_entries(audit->entries, audit->count);
 	audit->entries = look.entries;
 	audit->count = look.count;

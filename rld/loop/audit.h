@@ -17,7 +17,7 @@
 
 #include "base/log.h"
 
-#define AUDIT_TOLD 20 /* lines of one look; of the others it is told how many there are */
+#define AUDIT_REPORTED 20 /* lines of one look; of the others it is told how many there are */
 
 struct audit {
 	struct audit_entry *entries; /* in the order of their ids */

@@ -16,7 +16,7 @@
 #define KEY_TEXT (4 * RL_KEY_MAX + 1)
 
 /* An event as text. */
-struct telling {
+struct reporting {
 	const struct rl_event *event;
 	const char *name;
 	char rule[4 * RL_NAME_MAX + 1];
@@ -37,11 +37,11 @@ put_plain(char *to, const void *bytes, size_t len)
 }
 
 static void
-telling_make(struct rl *rl, const struct rl_event *event, struct telling *t)
+reporting_make(struct rl *rl, const struct rl_event *event, struct reporting *t)
 {
 	struct rl_rule_info info;
 
-	*t = (struct telling){.event = event, .name = rl_event_name(event->kind), .rule = "-"};
+	*t = (struct reporting){.event = event, .name = rl_event_name(event->kind), .rule = "-"};
 	if (!t->name)
 		t->name = "unknown";
 	if (event->rule >= 0 && rl_rule_info(rl, event->rule, &info) == 1 && info.name[0])
@@ -51,7 +51,7 @@ telling_make(struct rl *rl, const struct rl_event *event, struct telling *t)
 
 /* The key comes last, and has no blank: so a filter knows where it begins. */
 static void
-put_message(FILE *to, const struct events *e, const struct telling *t)
+put_message(FILE *to, const struct events *e, const struct reporting *t)
 {
 	const struct rl_event *event = t->event;
 
@@ -68,7 +68,7 @@ put_message(FILE *to, const struct events *e, const struct telling *t)
 }
 
 static void
-write_file(const struct events *e, const struct telling *t)
+write_file(const struct events *e, const struct reporting *t)
 {
 	time_t seconds = (time_t)(t->event->time_ns / RL_SECOND);
 	char *line = NULL, stamp[32];
@@ -102,7 +102,7 @@ put_bytes(FILE *to, const char *name, const void *bytes, size_t len)
 }
 
 static void
-put_fields(FILE *to, const struct events *e, const struct telling *t)
+put_fields(FILE *to, const struct events *e, const struct reporting *t)
 {
 	const struct rl_event *event = t->event;
 
@@ -122,7 +122,7 @@ put_fields(FILE *to, const struct events *e, const struct telling *t)
 
 /* One datagram. A journal that does not take it now has lost it: nothing here waits for it. */
 static void
-write_journal(struct events *e, const struct telling *t)
+write_journal(struct events *e, const struct reporting *t)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	char *text = NULL;
@@ -138,7 +138,7 @@ write_journal(struct events *e, const struct telling *t)
 	snprintf(to.sun_path, sizeof to.sun_path, "%s", e->journal);
 	if (fclose(out) == 0 && sendto(e->journal_fd, text, size, MSG_DONTWAIT | MSG_NOSIGNAL,
 	                               (struct sockaddr *)&to, sizeof to) < 0)
-		e->told_lost--; /* one more is lost */
+		e->reported_lost--; /* one more is lost */
 	free(text);
 }
 
@@ -146,9 +146,9 @@ static int
 hand_on(const struct rl_event *event, void *arg)
 {
 	struct events *e = arg;
-	struct telling t;
+	struct reporting t;
 
-	telling_make(e->rl, event, &t);
+	reporting_make(e->rl, event, &t);
 	write_file(e, &t);
 	write_journal(e, &t);
 	return 0;
@@ -160,11 +160,11 @@ events_run(struct events *e, uint64_t now_ns)
 	if (!e->rl)
 		return;
 	rl_events_read(e->rl, &e->cursor, hand_on, e);
-	if (e->cursor.lost == e->told_lost || !log_may(&e->pace, now_ns))
+	if (e->cursor.lost == e->reported_lost || !log_may(&e->pace, now_ns))
 		return;
 	log_line(LOG_WARNING, "%" PRIu64 " events were lost before they could be handed on",
-	         e->cursor.lost - e->told_lost);
-	e->told_lost = e->cursor.lost;
+	         e->cursor.lost - e->reported_lost);
+	e->reported_lost = e->cursor.lost;
 }
 
 /* A regular file, that of nobody else's choice: no link is followed. */

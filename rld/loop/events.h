@@ -19,7 +19,7 @@ struct events {
 	const char *path;    /* of the file, or NULL */
 	int journal_fd, file_fd;
 	struct rl_events_cursor cursor;
-	uint64_t told_lost; /* of what the cursor has lost */
+	uint64_t reported_lost; /* of what the cursor has lost */
 	struct log_pace pace;
 };
 

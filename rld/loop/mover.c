@@ -113,13 +113,13 @@ ring_allowed(const struct mover *m, const struct rl_info *info)
 }
 
 static void
-tell_ring(struct mover *m, const struct rl_info *info)
+report_ring(struct mover *m, const struct rl_info *info)
 {
 	uint32_t asked = info->ring_asked;
 
-	if (asked <= ring_allowed(m, info) || asked <= m->ring_told)
+	if (asked <= ring_allowed(m, info) || asked <= m->ring_reported)
 		return;
-	m->ring_told = asked;
+	m->ring_reported = asked;
 	log_line(LOG_WARNING,
 	         "a definition was refused, for its rule needs a ring of %" PRIu32
 	         " and segment '%s' has %" PRIu32 ": 'rlctl --segment %s resize --ring %" PRIu32
@@ -148,7 +148,7 @@ mover_judge(struct mover *m, uint64_t used, uint64_t now_ns)
 	if (m->is_moving)
 		return;
 	rl_info(m->rl, &info);
-	tell_ring(m, &info);
+	report_ring(m, &info);
 	if (m->most == 0)
 		return;
 	is_time = m->refused_ns == 0 || now_ns - m->refused_ns >= MOVER_REFUSED_NS;

@@ -27,9 +27,9 @@ struct mover {
 	uint64_t at;   /* the next slot */
 	uint64_t left; /* keys that stayed in this pass */
 	uint64_t due_ns;
-	uint64_t low_since_ns; /* 0: it is not low */
-	uint64_t refused_ns;   /* when a resize was refused; 0: none was */
-	uint32_t ring_told;    /* the longest ring that was asked for and told */
+	uint64_t low_since_ns;  /* 0: it is not low */
+	uint64_t refused_ns;    /* when a resize was refused; 0: none was */
+	uint32_t ring_reported; /* the longest ring that was asked for and told */
 };
 
 void mover_start(struct mover *m, struct rl *rl, uint64_t least, uint64_t most);

@@ -10,7 +10,7 @@
 #include "base/log.h"
 
 static void
-tell(void *arg, bool is_trouble, const char *text)
+report(void *arg, bool is_trouble, const char *text)
 {
 	(void)arg;
 	log_line(is_trouble ? LOG_WARNING : LOG_NOTICE, "%s", text);
@@ -40,7 +40,7 @@ read_options(const struct config_cluster *from, struct cluster_options *to, stru
 		.tls = from->has_tls ? tls : NULL,
 		.timeout_ns = from->timeout_ns,
 		.lease_ns = from->lease_ns,
-		.tell = tell,
+		.report = report,
 	};
 	for (size_t i = 0; i < from->node_count && i < CLUSTER_NODES; i++) {
 		to->nodes[i] = node_text(&from->nodes[i]);

@@ -69,7 +69,7 @@ watch_start(struct watch *watch, struct rl *rl, uint64_t now_ns)
 	uint64_t unused[RL_COUNTERS];
 	struct rl_info info;
 
-	*watch = (struct watch){.rl = rl, .looked_ns = now_ns, .told_rule = -1};
+	*watch = (struct watch){.rl = rl, .looked_ns = now_ns, .reported_rule = -1};
 	rl_info(rl, &info);
 	watch->rows = calloc(info.rules, sizeof *watch->rows);
 	watch->row_count = watch->rows ? info.rules : 0;
@@ -128,13 +128,13 @@ warn(struct watch *watch, uint64_t now_ns)
 {
 	for (size_t i = 0; i < sizeof warnings / sizeof warnings[0]; i++) {
 		enum rl_counter c = warnings[i].counter;
-		uint64_t more = watch->seen[c] - watch->told[c];
+		uint64_t more = watch->seen[c] - watch->reported[c];
 
 		if (more == 0 || !log_may(&watch->pace[c], now_ns))
 			continue;
 		log_line(LOG_WARNING, "%" PRIu64 " %s; %s", more, warnings[i].text,
 		         warnings[i].remedy);
-		watch->told[c] = watch->seen[c];
+		watch->reported[c] = watch->seen[c];
 	}
 }
 
@@ -160,11 +160,11 @@ warn_of_network(struct watch *watch, const struct shares *s, const struct rl_inf
 	const struct share_network *network = shares_network(s, s->used, WATCH_SHARE);
 
 	if (!shares_network(s, s->used, WATCH_SHARE_LOW))
-		watch->told_network[0] = '\0';
-	if (!network || strcmp(network->text, watch->told_network) == 0 ||
+		watch->reported_network[0] = '\0';
+	if (!network || strcmp(network->text, watch->reported_network) == 0 ||
 	    !log_may(&watch->network_pace, now_ns))
 		return;
-	strcpy(watch->told_network, network->text);
+	strcpy(watch->reported_network, network->text);
 	log_line(LOG_WARNING,
 	         "segment '%s': network %s takes %u %% of the used slots, and %u %% of all are "
 	         "used; 'rlctl --segment %s ban %s --for 1h' denies it",
@@ -181,11 +181,11 @@ warn_of_rule(struct watch *watch, const struct shares *s, const struct rl_info *
 	struct rl_rule_info rule;
 
 	if (!shares_rule(s, WATCH_SHARE_LOW))
-		watch->told_rule = -1;
-	if (!most || most->rule == watch->told_rule || info->rules_used < 2 ||
+		watch->reported_rule = -1;
+	if (!most || most->rule == watch->reported_rule || info->rules_used < 2 ||
 	    rl_rule_info(watch->rl, most->rule, &rule) != 1 || !log_may(&watch->rule_pace, now_ns))
 		return;
-	watch->told_rule = most->rule;
+	watch->reported_rule = most->rule;
 	log_line(LOG_WARNING,
 	         "segment '%s': rule '%s' takes %u %% of the used slots, and %u %% of all are "
 	         "used; 'rlctl --segment %s list --rule %s' shows whose",
@@ -200,8 +200,8 @@ warn_of_shares(struct watch *watch, const struct rl_info *info, uint64_t used, u
 	struct shares shares;
 
 	if (!watch->is_nearly_full) {
-		watch->told_network[0] = '\0';
-		watch->told_rule = -1;
+		watch->reported_network[0] = '\0';
+		watch->reported_rule = -1;
 		return;
 	}
 	if (shares_take(watch->rl, rl_now(watch->rl), &shares) < 0)
@@ -219,7 +219,7 @@ decisions(const uint64_t counters[RL_COUNTERS])
 }
 
 static void
-tell_generation(struct watch *watch, uint64_t generation)
+report_generation(struct watch *watch, uint64_t generation)
 {
 	if (generation == watch->rules.generation)
 		return;
@@ -227,7 +227,7 @@ tell_generation(struct watch *watch, uint64_t generation)
 	         "another process has changed the configuration, generation %" PRIu64
 	         ", was %" PRIu64,
 	         generation, watch->rules.generation);
-	rules_seen_tell(&watch->rules, watch->rl, log_config, NULL);
+	rules_seen_report(&watch->rules, watch->rl, log_config, NULL);
 }
 
 void
@@ -247,7 +247,7 @@ watch_look(struct watch *watch, uint64_t used, uint64_t now_ns, char text[static
 	warn(watch, now_ns);
 	warn_of_fill(watch, used, slots);
 	warn_of_shares(watch, &info, used, now_ns);
-	tell_generation(watch, info.generation);
+	report_generation(watch, info.generation);
 	snprintf(text, WATCH_TEXT,
 	         "%" PRIu64 " keys, fill %" PRIu64 ".%" PRIu64 " %%, %" PRIu64 " decisions/s", used,
 	         permille / 10, permille % 10, rate);

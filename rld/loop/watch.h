@@ -35,13 +35,13 @@ struct watch {
 	uint64_t looked_ns; /* monotonic */
 	struct watch_row *rows;
 	uint32_t row_count;
-	uint64_t seen[RL_COUNTERS]; /* moved since the start, as far as that can be */
-	uint64_t told[RL_COUNTERS]; /* of that, when last warned of */
-	bool is_damaged;            /* something moved that cannot, and that was told */
+	uint64_t seen[RL_COUNTERS];     /* moved since the start, as far as that can be */
+	uint64_t reported[RL_COUNTERS]; /* of that, when last warned of */
+	bool is_damaged;                /* something moved that cannot, and that was told */
 	struct log_pace pace[RL_COUNTERS];
 	bool is_nearly_full;
-	char told_network[SHARE_NETWORK_TEXT]; /* that takes more than its share; "" none */
-	int told_rule;                         /* the same; -1 none */
+	char reported_network[SHARE_NETWORK_TEXT]; /* that takes more than its share; "" none */
+	int reported_rule;                         /* the same; -1 none */
 	struct log_pace network_pace, rule_pace;
 	struct rules_seen rules;
 };

@@ -7,7 +7,7 @@
 #include <text/duration.h>
 
 __attribute__((format(printf, 3, 4))) static void
-tell(json_t *health, const char *level, const char *format, ...)
+put(json_t *health, const char *level, const char *format, ...)
 {
 	char text[256];
 	va_list args;
@@ -25,9 +25,9 @@ add_area(json_t *areas, json_t *health, const struct health_area *area)
 	                      json_pack("{s:s, s:I, s:I}", "name", area->name, "used",
 	                                (json_int_t)area->used, "room", (json_int_t)area->room));
 	if (health_is_nearly_full(area))
-		tell(health, area->is_finding ? "warn" : "note",
-		     "%s: %llu of %llu are used; make the segment larger", area->name,
-		     (unsigned long long)area->used, (unsigned long long)area->room);
+		put(health, area->is_finding ? "warn" : "note",
+		    "%s: %llu of %llu are used; make the segment larger", area->name,
+		    (unsigned long long)area->used, (unsigned long long)area->room);
 }
 
 static void
@@ -44,42 +44,42 @@ add_areas(json_t *page, json_t *health, const struct report *r, const struct rl_
 }
 
 static void
-tell_configuration(json_t *health, const struct report *report, const struct rl_info *info)
+put_configuration(json_t *health, const struct report *report, const struct rl_info *info)
 {
 	if (report->loads->is_last_good)
-		tell(health, "ok", "the configuration is in force, generation %llu",
-		     (unsigned long long)info->generation);
+		put(health, "ok", "the configuration is in force, generation %llu",
+		    (unsigned long long)info->generation);
 	else
-		tell(health, "warn",
-		     "the configuration was refused, the one before is in force; 'rlctl config "
-		     "check' says why");
+		put(health, "warn",
+		    "the configuration was refused, the one before is in force; 'rlctl config "
+		    "check' says why");
 }
 
 static void
-tell_losses(json_t *health, const struct health_losses *losses)
+put_losses(json_t *health, const struct health_losses *losses)
 {
-	tell(health, losses->evicted == 0 ? "ok" : "warn",
-	     "%llu keys were evicted since the rules began", (unsigned long long)losses->evicted);
-	tell(health, losses->without_slot == 0 ? "ok" : "warn",
-	     "%llu decisions were for keys that found no slot since the rules began",
-	     (unsigned long long)losses->without_slot);
+	put(health, losses->evicted == 0 ? "ok" : "warn",
+	    "%llu keys were evicted since the rules began", (unsigned long long)losses->evicted);
+	put(health, losses->without_slot == 0 ? "ok" : "warn",
+	    "%llu decisions were for keys that found no slot since the rules began",
+	    (unsigned long long)losses->without_slot);
 	if (losses->redefined > 0)
-		tell(health, "note", "%llu definitions of rules replaced a different one",
-		     (unsigned long long)losses->redefined);
+		put(health, "note", "%llu definitions of rules replaced a different one",
+		    (unsigned long long)losses->redefined);
 	if (losses->nameless > 0)
-		tell(health, "warn", "%u rules have no readable name: the segment is damaged",
-		     (unsigned)losses->nameless);
+		put(health, "warn", "%u rules have no readable name: the segment is damaged",
+		    (unsigned)losses->nameless);
 }
 
 static void
-tell_clock(json_t *health, const struct rl *rl)
+put_clock(json_t *health, const struct rl *rl)
 {
 	bool is_behind;
 	uint64_t off_ns = health_clock_off_ns(rl, &is_behind);
 
 	if (off_ns >= HEALTH_CLOCK_NS)
-		tell(health, "warn", "the segment's clock is %s %s the wall clock",
-		     duration_format(off_ns).text, is_behind ? "behind" : "ahead of");
+		put(health, "warn", "the segment's clock is %s %s the wall clock",
+		    duration_format(off_ns).text, is_behind ? "behind" : "ahead of");
 }
 
 int
@@ -90,8 +90,8 @@ page_add_health(json_t *page, const struct report *report, const struct rl_info 
 	json_t *health = json_array();
 
 	add_areas(page, health, report, info, now_ns);
-	tell_configuration(health, report, info);
-	tell_losses(health, &losses);
-	tell_clock(health, report->rl);
+	put_configuration(health, report, info);
+	put_losses(health, &losses);
+	put_clock(health, report->rl);
 	return json_object_set_new(page, "health", health);
 }

@@ -34,16 +34,17 @@ draw(struct connection *c, uint64_t below)
 
 /* The same is told once, until it was well again. */
 static void
-tell(struct connection *c, bool is_trouble, const char *what)
+report(struct connection *c, bool is_trouble, const char *what)
 {
 	char address[STORE_ADDRESS_MAX], text[STORE_ADDRESS_MAX + 240];
 
-	if (strncmp(c->told, what, sizeof c->told - 1) == 0 || (!is_trouble && c->told[0] == '\0'))
+	if (strncmp(c->reported, what, sizeof c->reported - 1) == 0 ||
+	    (!is_trouble && c->reported[0] == '\0'))
 		return;
-	snprintf(c->told, sizeof c->told, "%s", is_trouble ? what : "");
+	snprintf(c->reported, sizeof c->reported, "%s", is_trouble ? what : "");
 	address_text(&c->address, address);
 	snprintf(text, sizeof text, "store %s: %s", address, what);
-	c->options->tell(c->options->tell_arg, is_trouble, text);
+	c->options->report(c->options->report_arg, is_trouble, text);
 }
 
 static void
@@ -88,7 +89,7 @@ connection_close(struct connection *c, uint64_t now_ns)
 static void
 fail(struct connection *c, const char *why, uint64_t now_ns)
 {
-	tell(c, true, why);
+	report(c, true, why);
 	connection_close(c, now_ns);
 }
 
@@ -101,7 +102,7 @@ take_hello(struct connection *c, struct request *r, struct store_value *v, uint6
 	(void)now_ns;
 	if (v && v->type == STORE_ERROR) {
 		snprintf(why, sizeof why, "%s: %.100s", (const char *)r->arg, v->text);
-		tell(c, true, why);
+		report(c, true, why);
 		c->is_wanted = c->is_wanted && !store_is_error(v, "DENIED");
 		snprintf(c->stream.why, sizeof c->stream.why, "%s", why);
 		c->stream.phase = STREAM_CLOSED; /* connection_run() sees to it */
@@ -127,7 +128,7 @@ take_ping(struct connection *c, struct request *r, struct store_value *v, uint64
 		c->is_ready = true;
 		c->backoff_ns = BACKOFF_MIN;
 		c->connected++;
-		tell(c, false, "it answers again");
+		report(c, false, "it answers again");
 		store_value_free(v);
 		request_free(r);
 	} else {
@@ -246,8 +247,8 @@ take_wait(struct connection *c, struct request *r, struct store_value *v, uint64
 	bool is_sure = store_integer(v, 0) >= 1;
 
 	if (v && !is_sure)
-		tell(c, true,
-		     "no replica confirms what a strict limit asks: nothing is lent by it");
+		report(c, true,
+		       "no replica confirms what a strict limit asks: nothing is lent by it");
 	store_value_free(v);
 	request_free(r);
 	settle_unsure(c, is_sure, now_ns);

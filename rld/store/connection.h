@@ -39,7 +39,7 @@ struct connection {
 	uint64_t connected; /* times */
 	struct store_times times;
 	uint64_t random;
-	char told[200]; /* what was told of it last; "" it is well */
+	char reported[200]; /* what was told of it last; "" it is well */
 };
 
 /* `address` as it is parsed. */

@@ -18,7 +18,7 @@ struct store_tls {
 };
 
 /* A line for a log. `is_trouble`: somebody should look; else it is well again. */
-typedef void store_tell(void *arg, bool is_trouble, const char *text);
+typedef void store_report(void *arg, bool is_trouble, const char *text);
 
 struct store_options {
 	const char *const *nodes; /* "host:port" or "[address]:port": any of those there are */
@@ -29,8 +29,8 @@ struct store_options {
 	const struct store_tls *tls; /* NULL: none */
 	uint64_t timeout_ns;         /* after which a question counts as not answered */
 	const char *scripts[STORE_SCRIPTS];
-	store_tell *tell;
-	void *tell_arg;
+	store_report *report;
+	void *report_arg;
 };
 
 #endif

@@ -28,7 +28,8 @@
 struct node {
 	struct connection c;
 	bool is_seed,
-		is_other; /* is_other: one of several without a cluster, and not the one that takes writes */
+		is_other; /* is_other: one of several without a cluster, and not the one that takes
+		             writes */
 	uint64_t seen_connected;
 };
 
@@ -115,22 +116,22 @@ drop_unwanted(struct store *s, uint64_t now_ns)
 /* ---- the map ---- */
 
 static void
-tell(struct store *s, bool *is_told, bool is_trouble, const char *text)
+report(struct store *s, bool *is_reported, bool is_trouble, const char *text)
 {
-	if (*is_told == is_trouble)
+	if (*is_reported == is_trouble)
 		return;
-	*is_told = is_trouble;
-	s->options.tell(s->options.tell_arg, is_trouble, text);
+	*is_reported = is_trouble;
+	s->options.report(s->options.report_arg, is_trouble, text);
 }
 
 static void
-tell_whether_partial(struct store *s)
+report_whether_partial(struct store *s)
 {
 	bool is_partial = map_slots(&s->map, MAP_NOBODY) > 0;
 
-	tell(s, &s->is_partial, is_partial,
-	     is_partial ? "store: some slots have no node: their keys get no shares"
-	                : "store: all slots have a node again");
+	report(s, &s->is_partial, is_partial,
+	       is_partial ? "store: some slots have no node: their keys get no shares"
+	                  : "store: all slots have a node again");
 }
 
 /* Several that are no cluster are one that takes writes and its replicas. */
@@ -163,7 +164,7 @@ take_map(struct connection *c, struct request *r, struct store_value *v, uint64_
 		s->is_known = true;
 		choose_wanted(s);
 		drop_unwanted(s, now_ns);
-		tell_whether_partial(s);
+		report_whether_partial(s);
 	}
 	store_value_free(v);
 	request_free(r);
@@ -251,7 +252,7 @@ is_no_answer(const struct store_value *v)
 
 /* Once, until nobody has refused for a while: a cluster that mends itself says it a hundred times. */
 static void
-tell_refused(struct store *s, struct connection *c, const struct store_value *v, uint64_t now_ns)
+report_refused(struct store *s, struct connection *c, const struct store_value *v, uint64_t now_ns)
 {
 	char address[STORE_ADDRESS_MAX], text[200];
 
@@ -260,14 +261,14 @@ tell_refused(struct store *s, struct connection *c, const struct store_value *v,
 	address_text(&c->address, address);
 	snprintf(text, sizeof text, "store %.60s: %.120s", address, v->text);
 	s->refused_ns = now_ns;
-	tell(s, &s->is_refusing, true, text);
+	report(s, &s->is_refusing, true, text);
 }
 
 static void
-tell_answered(struct store *s, uint64_t now_ns)
+report_answered(struct store *s, uint64_t now_ns)
 {
 	if (s->is_refusing && now_ns - s->refused_ns > WELL_AFTER)
-		tell(s, &s->is_refusing, false, "store: it answers all questions again");
+		report(s, &s->is_refusing, false, "store: it answers all questions again");
 }
 
 static bool
@@ -365,11 +366,11 @@ take_question(struct connection *c, struct request *r, struct store_value *v, ui
 			store_value_free(v);
 			return;
 		}
-		tell_refused(s, c, v, now_ns);
+		report_refused(s, c, v, now_ns);
 		store_value_free(v);
 		v = NULL;
 	} else if (v) {
-		tell_answered(s, now_ns);
+		report_answered(s, now_ns);
 	}
 	finish(s, r, v, now_ns);
 	store_value_free(v);
@@ -603,7 +604,7 @@ store_node(const struct store *s, unsigned i, struct store_node *node)
 	};
 	node->has_slots = node->slots > 0;
 	address_text(&c->address, node->address);
-	memcpy(node->trouble, c->told, sizeof node->trouble);
+	memcpy(node->trouble, c->reported, sizeof node->trouble);
 	return true;
 }
 

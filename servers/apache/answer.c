@@ -225,7 +225,7 @@ describe(apr_pool_t *pool, const struct decided *d)
 }
 
 void
-tell_denial(request_rec *r, const struct visit *visit, const struct section *section)
+report_denial(request_rec *r, const struct visit *visit, const struct section *section)
 {
 	int level = or_default(section->log_level, DEFAULT_LOG_LEVEL);
 	const char *what =
@@ -243,7 +243,7 @@ tell_denial(request_rec *r, const struct visit *visit, const struct section *sec
 
 /* A step below a denial, as nginx has it. */
 void
-tell_delay(request_rec *r, const struct visit *visit, const struct section *section)
+report_delay(request_rec *r, const struct visit *visit, const struct section *section)
 {
 	int level = or_default(section->log_level, DEFAULT_LOG_LEVEL) + 1;
 

@@ -9,7 +9,7 @@ fail(struct round *round, const struct rule *rule, const char *where, int error,
 {
 	round->is_failed = 1;
 	round->visit->reason = text ? text : rl_strerror(error);
-	tell_undecided(round->r, rule, where, error, text);
+	report_undecided(round->r, rule, where, error, text);
 }
 
 /* The text of an expression, or NULL after fail(). */

@@ -73,8 +73,8 @@ keep_results(struct round *round, uint64_t now_ns)
 			continue;
 		}
 		if (d->result.error) /* the segment's on_full has decided */
-			tell_undecided(round->r, d->rule, where_of(round, d), d->result.error,
-			               NULL);
+			report_undecided(round->r, d->rule, where_of(round, d), d->result.error,
+			                 NULL);
 		APR_ARRAY_PUSH(round->visit->decided, struct decided *) = d;
 	}
 }
@@ -166,7 +166,7 @@ ban(struct round *round, struct decided *d)
 	if (rule >= 0)
 		error = rl_ban(rl, rule, &pattern, until_ns - until_ns % RL_MILLISECOND);
 	if (error < 0) {
-		tell_undecided(round->r, block->rule, block->where, error, NULL);
+		report_undecided(round->r, block->rule, block->where, error, NULL);
 		return d;
 	}
 	rl_peek_at(rl, rule, key, pattern.key_len, banned->now_ns, &banned->result);
@@ -204,7 +204,7 @@ refuse(struct round *round, const struct decided *d)
 	if (d && !round->r->main)
 		answer_retry(round->visit, section, &d->result);
 	answer_notes(round->visit, round->r);
-	tell_denial(round->r, round->visit, section);
+	report_denial(round->r, round->visit, section);
 	close_visit(round);
 	return status;
 }
@@ -221,7 +221,7 @@ deny(struct round *round, struct decided *d)
 	if (is_dry(round)) {
 		note(round, OUTCOME_REJECTED_DRY, d);
 		answer_notes(round->visit, round->r);
-		tell_denial(round->r, round->visit, round->section);
+		report_denial(round->r, round->visit, round->section);
 		return DECLINED;
 	}
 	if (d && has_block(round->section) && d->result.verdict == RL_DENIED &&
@@ -266,9 +266,9 @@ pass(struct round *round)
 		answer_fields(round->visit, round->section);
 	answer_notes(round->visit, round->r);
 	if (shadow)
-		tell_denial(round->r, round->visit, round->section);
+		report_denial(round->r, round->visit, round->section);
 	else if (round->delay_ns > 0)
-		tell_delay(round->r, round->visit, round->section);
+		report_delay(round->r, round->visit, round->section);
 }
 
 /* Undecided, and RLOnError says deny. */

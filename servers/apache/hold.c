@@ -73,7 +73,7 @@ refund_if_wanted(struct visit *visit, request_rec *last)
 		    ap_expr_exec(last, d->limit->refund, &error) > 0)
 			rl_refund(store_segment(d->store), &d->charges);
 		if (error)
-			tell_undecided(last, d->rule, d->limit->where, -EINVAL,
-			               apr_pstrcat(last->pool, "refund_if: ", error, NULL));
+			report_undecided(last, d->rule, d->limit->where, -EINVAL,
+			                 apr_pstrcat(last->pool, "refund_if: ", error, NULL));
 	}
 }

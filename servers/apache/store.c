@@ -68,7 +68,7 @@ define_or_replace(struct rl *rl, const struct rule *rule)
 }
 
 static void
-tell_rule(const struct rule *rule, int handle)
+report_rule(const struct rule *rule, int handle)
 {
 	if (handle < 0)
 		ap_log_error(APLOG_MARK, APLOG_ERR, 0, ap_server_conf,
@@ -95,7 +95,7 @@ look_for_rules(struct store *store, int is_first)
 		handle = before >= 0 ? before : define_or_replace(store->rl, rule);
 		__atomic_store_n(&store->handles[i], handle, __ATOMIC_RELAXED);
 		if (handle != before && !(is_first && handle >= 0))
-			tell_rule(rule, handle);
+			report_rule(rule, handle);
 		if (handle >= 0)
 			review_rule(store->rl, rule, handle);
 	}
@@ -165,7 +165,7 @@ open_file(struct store *store, const struct rl_options *options)
 
 /* A rule for which the ring is too short is told by its definition. */
 static void
-tell_less(const struct store *store, struct rl_options asked)
+report_less(const struct store *store, struct rl_options asked)
 {
 	char text[RL_OPEN_TEXT_SIZE];
 	struct rl_info info;
@@ -201,7 +201,7 @@ open_store(int *error)
 	for (size_t i = 0; i < store->rules; i++)
 		store->handles[i] = -EINPROGRESS;
 	look_for_rules(store, 1);
-	tell_less(store, options);
+	report_less(store, options);
 	return store;
 }
 
@@ -216,7 +216,7 @@ is_permission(int error)
  * children lacks permission, besides, is for who asks for details.
  */
 static void
-tell_error(int error, int before)
+report_error(int error, int before)
 {
 	int level = before != NOT_TRIED && is_permission(error) ? APLOG_INFO : APLOG_ERR;
 
@@ -250,7 +250,7 @@ replace(struct store *store, int error)
 		             "rl: segment \"%s\" is open%s", server_conf->segment,
 		             now.store ? " anew: another has its name" : "");
 	else if (error < 0 && error != before)
-		tell_error(error, before);
+		report_error(error, before);
 	pthread_mutex_lock(&now.lock);
 	if (now.store && --now.store->users == 0)
 		old = now.store;

@@ -36,10 +36,10 @@ enum outcome {
 };
 
 struct visit {
-	request_rec *top; /* what the client has sent */
-	apr_array_header_t
-		*judged; /* const void *: limits and blocks that were asked, or do not apply */
-	apr_array_header_t *decided;    /* struct decided * */
+	request_rec *top;            /* what the client has sent */
+	apr_array_header_t *judged;  /* const void *: limits and blocks that were asked, or do not
+	                                apply */
+	apr_array_header_t *decided; /* struct decided * */
 	const struct decided *decisive; /* denies, would deny, or has the least remaining */
 	enum outcome outcome;           /* the gravest so far */
 	const char *reason; /* of a denial or an error, for people; NULL: by the limit */
@@ -79,13 +79,13 @@ void answer_fields(struct visit *visit, const struct section *section);
 void answer_notes(const struct visit *visit, request_rec *r);
 void answer_retry(struct visit *visit, const struct section *section,
                   const struct rl_result *result);
-void tell_denial(request_rec *r, const struct visit *visit, const struct section *section);
-void tell_delay(request_rec *r, const struct visit *visit, const struct section *section);
+void report_denial(request_rec *r, const struct visit *visit, const struct section *section);
+void report_delay(request_rec *r, const struct visit *visit, const struct section *section);
 uint64_t quota_of(struct rl *rl, const struct rl_item *item, const struct rl_result *result,
                   int *is_held);
 
 /* complain.c: an error that keeps a limit from being decided, at most once a minute for each number. */
-void tell_undecided(request_rec *r, const struct rule *rule, const char *where, int error,
-                    const char *text);
+void report_undecided(request_rec *r, const struct rule *rule, const char *where, int error,
+                      const char *text);
 
 #endif

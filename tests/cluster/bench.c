@@ -52,7 +52,7 @@ write_secret(void)
 	                                   .secret_file = secret_path,
 	                                   .timeout_ns = RL_SECOND,
 	                                   .lease_ns = LEASE,
-	                                   .tell = tell};
+	                                   .report = tell};
 }
 
 static void

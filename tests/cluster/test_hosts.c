@@ -131,7 +131,7 @@ start_all(bool is_secure)
 		.secret_file = secret_path,
 		.timeout_ns = 150 * RL_MILLISECOND,
 		.lease_ns = 3 * RL_SECOND,
-		.tell = tell,
+		.report = tell,
 	};
 	options.nodes[0] = nodes.addresses[1];
 	options.nodes[1] = nodes.addresses[4];

@@ -379,7 +379,7 @@ start_daemon(struct host *h)
 	snprintf(h->identity.text, sizeof h->identity.text, "host-%d", (int)(h - hosts));
 	h->shares = (struct host_shares){.rl = h->rl,
 	                                 .identity = &h->identity,
-	                                 .tell = tell_nobody,
+	                                 .report = tell_nobody,
 	                                 .lease_ns = LEASE,
 	                                 .is_allowed = true,
 	                                 .answered_ns = now_ns};

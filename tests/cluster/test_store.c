@@ -60,7 +60,7 @@ open_store(const struct store_options *options)
 
 	told[0] = '\0';
 	answers = nothings = 0;
-	o.tell = tell;
+	o.report = tell;
 	o.timeout_ns = TIMEOUT;
 	store = store_open(&o, 42, why, sizeof why);
 	if (!store)

@@ -29,7 +29,7 @@ rl_without_slot_is_refused(const rl_part *)
 }
 
 bool
-rl_without_slot_is_told(const rl_part *, rl_slot)
+rl_without_slot_is_asked(const rl_part *, rl_slot)
 {
 	return false;
 }

@@ -190,7 +190,7 @@ rl_part_name(const rl_part *p, char *, size_t *len)
 }
 
 void
-rl_event_tell(const rl_segment *, const rl_event_note *)
+rl_event_report(const rl_segment *, const rl_event_note *)
 {
 }
 

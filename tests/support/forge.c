@@ -402,7 +402,7 @@ lie_about_counts(const struct forge *f, uint64_t *seed)
 
 	store_pair(&h->minute[test_below(seed, RL_MINUTES)], odd_pair(seed));
 	store_pair(&h->quarter[test_below(seed, RL_QUARTERS)], odd_pair(seed));
-	rl_atomic_store(&h->told[test_below(seed, RL_TOLD_KINDS)], odd(seed));
+	rl_atomic_store(&h->reported[test_below(seed, RL_REPORTED_KINDS)], odd(seed));
 	rl_atomic_store(
 		&f->s->stats[test_below(seed, g->rules)].counter[test_below(seed, RL_STAT_WORDS)],
 		odd(seed));

@@ -519,7 +519,7 @@ test_a_reading_has_an_end(void **state)
 
 	(void)state;
 	while (rl_atomic_load(&rl->segment.events->next) < 8)
-		rl_event_tell_change(&rl->segment, RL_EVENT_RESET, rule, NULL, 0, 0);
+		rl_event_report_change(&rl->segment, RL_EVENT_RESET, rule, NULL, 0, 0);
 	cursor = (struct rl_events_cursor){0};
 	heard.count = 0;
 	assert_int_equal(rl_events_read(rl, &cursor, take_back, rl), 0);

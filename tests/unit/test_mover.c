@@ -201,7 +201,7 @@ test_the_ring_follows(void **state)
 	ask(rl, RL_SLIDING_WINDOW, 5, 60);
 	mover_judge(&m, 700, now_ns);
 	assert_int_equal(ring_of(rl), 1);
-	assert_int_equal(m.ring_told, 60);
+	assert_int_equal(m.ring_reported, 60);
 	mover_set_bounds(&m, 1000, 5000);
 	mover_judge(&m, 700, now_ns);
 	assert_int_equal(ring_of(rl), 60);
@@ -212,7 +212,7 @@ test_the_ring_follows(void **state)
 	ask(rl, RL_SLIDING_LOG, 1000, 0);
 	mover_judge(&m, 700, now_ns);
 	assert_int_equal(ring_of(rl), RL_GRANULARITY_MAX);
-	assert_int_equal(m.ring_told, 2000);
+	assert_int_equal(m.ring_reported, 2000);
 	run_all(&m, now_ns);
 	mover_judge(&m, 700, now_ns);
 	assert_int_equal(slots_before(rl), 0);

@@ -1386,21 +1386,22 @@ test_what_befalls_a_cluster_is_told(void **state)
 	(void)state;
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	rule = define(rl, "r", window(10, 2));
-	assert_int_equal(rl_cluster_tell(rl, RL_EVENT_HOST_JOINED, RL_ANY_RULE, "a-host", 0, 0), 0);
+	assert_int_equal(rl_cluster_report(rl, RL_EVENT_HOST_JOINED, RL_ANY_RULE, "a-host", 0, 0),
+	                 0);
 	assert_int_equal(rl_events_read(rl, &cursor, take_event, &told), 0);
 	assert_int_equal(told.event.kind, RL_EVENT_HOST_JOINED);
 	assert_int_equal(told.event.rule, -1);
 	assert_string_equal(told.text, "a-host");
-	assert_int_equal(rl_cluster_tell(rl, RL_EVENT_ORDER, rule, "reset", 0, 4321), 0);
+	assert_int_equal(rl_cluster_report(rl, RL_EVENT_ORDER, rule, "reset", 0, 4321), 0);
 	assert_int_equal(rl_events_read(rl, &cursor, take_event, &told), 0);
 	assert_int_equal(told.event.rule, rule);
 	assert_int_equal(told.event.author, 4321);
-	assert_int_equal(rl_cluster_tell(rl, RL_EVENT_STORE_BACK, RL_ANY_RULE, NULL, 77, 0), 0);
+	assert_int_equal(rl_cluster_report(rl, RL_EVENT_STORE_BACK, RL_ANY_RULE, NULL, 77, 0), 0);
 	assert_int_equal(rl_events_read(rl, &cursor, take_event, &told), 0);
 	assert_null(told.event.key);
 	assert_int_equal(told.event.retry_after_ns, 77);
-	assert_int_equal(rl_cluster_tell(rl, RL_EVENT_RESET, rule, "a", 0, 0), -EINVAL);
-	assert_int_equal(rl_cluster_tell(rl, RL_EVENT_LAST + 1, rule, "a", 0, 0), -EINVAL);
+	assert_int_equal(rl_cluster_report(rl, RL_EVENT_RESET, rule, "a", 0, 0), -EINVAL);
+	assert_int_equal(rl_cluster_report(rl, RL_EVENT_LAST + 1, rule, "a", 0, 0), -EINVAL);
 	rl_close(rl);
 }
 

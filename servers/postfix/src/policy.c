@@ -159,7 +159,7 @@ action(const char *text, const struct rl_result *r, const char *rule, char reply
 }
 
 static size_t
-tell_error(const struct settings *settings, const char *rule, int error, char reply[REPLY_MAX])
+fill_error(const struct settings *settings, const char *rule, int error, char reply[REPLY_MAX])
 {
 	say(SAY_ERROR, "rule %s: %s; the answer is %s", rule, rl_strerror(error), settings->error);
 	return action(settings->error, &(struct rl_result){0}, rule, reply);
@@ -167,7 +167,7 @@ tell_error(const struct settings *settings, const char *rule, int error, char re
 
 /* A request that came too early waits in Postfix, which knows whole seconds. */
 static size_t
-tell_allowed(const struct settings *settings, const struct asked *asked,
+fill_allowed(const struct settings *settings, const struct asked *asked,
              const struct rl_result *results, char reply[REPLY_MAX])
 {
 	uint64_t delay_ns = 0;
@@ -196,17 +196,17 @@ policy_reply(struct segment *segment, const struct settings *settings,
 	if (asked.count == 0)
 		return action(settings->allow, &results[0], "", reply);
 	if (!rl)
-		return tell_error(settings, settings->checks[asked.checks[0]].rule, segment->error,
+		return fill_error(settings, settings->checks[asked.checks[0]].rule, segment->error,
 		                  reply);
 	verdict = rl_check_all(rl, asked.items, asked.count, results, &decided);
 	if (verdict == RL_ALLOWED)
-		return tell_allowed(settings, &asked, results, reply);
+		return fill_allowed(settings, &asked, results, reply);
 	if (decided >= asked.count)
 		decided = 0;
 	const struct check *check = &settings->checks[asked.checks[decided]];
 	const struct rl_result *r = &results[decided];
 	if (verdict == RL_UNDECIDED)
-		return tell_error(settings, check->rule, r->error, reply);
+		return fill_error(settings, check->rule, r->error, reply);
 	return action(verdict == RL_NEVER || r->retry_after_ns == RL_NEVER_NS ? check->never
 	                                                                      : check->deny,
 	              r, check->rule, reply);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CONFIG_TELL_H
-#define CONFIG_TELL_H
+#ifndef CONFIG_SINK_H
+#define CONFIG_SINK_H
 
 /* How whoever reads a configuration, or puts it into force, hears of it. */
 
@@ -17,6 +17,6 @@ enum config_level {
  * first; in a warning, "warning: " stands before the path. A note is a line of its own: "login:
  * capacity 200, was 100". A detail belongs to the line before, and shows it to people.
  */
-typedef void config_tell(enum config_level level, const char *text, void *arg);
+typedef void config_sink(enum config_level level, const char *text, void *arg);
 
 #endif
