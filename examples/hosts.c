@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests of one client to several hosts with one limit of a cluster: hosts SECONDS RULE SEGMENT...
- * Each second a line says how many each host has admitted; the last one how many the fullest real window held.
+ * Requests of one client to several hosts with one limit of a cluster: hosts SECONDS RULE
+ * SEGMENT... Each second a line says how many each host has admitted; the last one how many the
+ * fullest real window held.
  */
 
 #include <inttypes.h>

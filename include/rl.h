@@ -27,13 +27,13 @@
  *
  * What holds
  *
- * - With `hard`, no span of time as long as the window ever holds more than
- *   `capacity` admitted cost, however many processes race, die or stop. A request counts at
- *   its `now`, or at the newest timestamp of what it is counted with, if that is later: its key, or in a
- *   full table its overflow counter. A key keeps its counter until it is reset, evicted (`on_full`), or idle for a window
- *   and the buffer.
- * - A denial writes nothing to the counter, unless its limit counts what it denies, or it gives back what
- *   dead processes held: a flood on a blocked key costs reads.
+ * - With `hard`, no span of time as long as the window ever holds more than `capacity` admitted
+ *   cost, however many processes race, die or stop. A request counts at its `now`, or at the newest
+ *   timestamp of what it is counted with, if that is later: its key, or in a full table its
+ *   overflow counter. A key keeps its counter until it is reset, evicted (`on_full`), or idle for a
+ *   window and the buffer.
+ * - A denial writes nothing to the counter, unless its limit counts what it denies, or it gives
+ *   back what dead processes held: a flood on a blocked key costs reads.
  * - Bytes in the segment are outside input: damage can make a count wrong, never
  *   make a call crash, hang or leave the segment.
  *
@@ -41,18 +41,18 @@
  *
  * - fork: open before or after it, both work; a child uses the parent's handle.
  *   The child must not call rl_close() on behalf of the parent: close is private.
- * - Signals: no decision takes a lock. A decision allocates only at the process's first use of
- *   a limit, and rl_define() is such a use; a limit of another shape is another limit, and so is
- *   one that has started anew (rl_configure(), rl_reset_matching() without counts). (If the
- *   library was loaded by dlopen(3), a thread's first denial allocates as well.) After that a
- *   signal handler may decide, even if it interrupts a decision; but not by a limit on what is in flight.
+ * - Signals: no decision takes a lock. A decision allocates only at the process's first use of a
+ *   limit, and rl_define() is such a use; a limit of another shape is another limit, and so is one
+ *   that has started anew (rl_configure(), rl_reset_matching() without counts). (If the library was
+ *   loaded by dlopen(3), a thread's first denial allocates as well.) After that a signal handler
+ *   may decide, even if it interrupts a decision; but not by a limit on what is in flight.
  * - Threads may share a handle, except for rl_close(): it unmaps the segment. A call that
  *   another thread is in, or makes later, is a SIGSEGV.
  * - A killed process has charged at most the one request it was deciding.
- * - A full table: a key has 16 candidate slots. When all are used, and by keys that still
- *   count something, `on_full` of the segment decides, and a counter counts it. By default the key is counted
- *   together with others, which never admits too much (RL_BY_RESERVE). A request that is answered without
- *   a counter has -ENOSPC in `error`. Remedy: more `keys`, or `cells`.
+ * - A full table: a key has 16 candidate slots. When all are used, and by keys that still count
+ *   something, `on_full` of the segment decides, and a counter counts it. By default the key is
+ *   counted together with others, which never admits too much (RL_BY_RESERVE). A request that is
+ *   answered without a counter has -ENOSPC in `error`. Remedy: more `keys`, or `cells`.
  * - Clock: CLOCK_BOOTTIME, shifted once, at creation, to Unix time. Windows align
  *   to the wall clock, and no later step of the wall clock moves them; a suspended
  *   machine's time counts as passed. A `now` earlier than the key's newest admitted
@@ -67,12 +67,12 @@
  *   minute apart.
  *   A process that enters another time namespace afterwards, or forks children into one,
  *   opens the segment there anew.
- * - Versions: a segment written by another layout is refused (RL_EVERSION), never
- *   converted or replaced. Remedy: `rl_unlink()` it once nobody uses it.
- *   A program runs with each later library of its soname: no structure of this header gets another size or
- *   another field at an old place. A later field takes words of `reserved`, which a program leaves at 0, as
- *   an initializer does, or has a flag of its own. So an earlier library refuses (-EINVAL) a program that asks for
- *   what it does not know, and leaves at 0 what it cannot fill.
+ * - Versions: a segment written by another layout is refused (RL_EVERSION), never converted or
+ *   replaced. Remedy: `rl_unlink()` it once nobody uses it. A program runs with each later library
+ *   of its soname: no structure of this header gets another size or another field at an old place.
+ *   A later field takes words of `reserved`, which a program leaves at 0, as an initializer does,
+ *   or has a flag of its own. So an earlier library refuses (-EINVAL) a program that asks for what
+ *   it does not know, and leaves at 0 what it cannot fill.
  * - A process that may write the segment may also truncate it, and then every
  *   user of it receives SIGBUS. Give write access to your own workers alone.
  */
@@ -111,7 +111,9 @@ struct rl; /* a segment that this process has open */
 #define RL_LIMITS_MAX 8        /* limits of a rule */
 #define RL_ANY_RULE (-1)       /* rl_ban() and its like: under every rule */
 #define RL_NEVER_NS UINT64_MAX /* a duration without an end */
-/* rl_options.key_bytes: the segment keeps no name of a key or a ban. Names cannot be listed then. */
+/*
+ * rl_options.key_bytes: the segment keeps no name of a key or a ban. Names cannot be listed then.
+ */
 #define RL_KEY_BYTES_NONE UINT32_MAX
 
 /*
@@ -252,7 +254,10 @@ enum rl_scope {
 	RL_SCOPE_CLUSTER = 1, /* all hosts that rld(8) connects to one store */
 };
 
-/* What a share of a cluster's capacity is worth once its lease is over, for the store cannot be reached. */
+/*
+ * What a share of a cluster's capacity is worth once its lease is over, for the store cannot be
+ * reached.
+ */
 enum rl_away {
 	RL_AWAY_LOCAL_SHARE =
 		0,          /* the capacity divided by the number of hosts there were, at least 1 */
@@ -263,8 +268,8 @@ enum rl_away {
 
 /*
  * A limit: `capacity` per window. Algorithm, window, granularity, hardness and prefixes are its
- * shape, and a counter belongs to one shape. Capacity, burst, undelayed, shadow and count_denied may
- * change at any time without touching a counter.
+ * shape, and a counter belongs to one shape. Capacity, burst, undelayed, shadow and count_denied
+ * may change at any time without touching a counter.
  *
  * RL_SLIDING_WINDOW divides the window into `granularity` sub-buckets and counts
  * the current one, those before it that lie wholly inside the window, and the
@@ -274,15 +279,17 @@ enum rl_away {
  * by a whole window. (In rl.json(5) the default is about 60, and hard.)
  * RL_FIXED_WINDOW counts from one multiple of the window to the next.
  *
- * RL_ANCHORED_WINDOW is a fixed window of each key, which begins with the key's first admitted request;
- * the first one after its end begins another. It counts as Redis' INCR with an EXPIRE at the first hit
- * does, and as most libraries for Node, Python and Ruby do. With a window of RL_NEVER_NS it has no end:
- * the count goes on until rl_reset(), or until the key is evicted (`on_full`). As any fixed window it
- * may admit twice its capacity in a span as long as the window, around an end.
+ * RL_ANCHORED_WINDOW is a fixed window of each key, which begins with the key's first admitted
+ * request; the first one after its end begins another. It counts as Redis' INCR with an EXPIRE at
+ * the first hit does, and as most libraries for Node, Python and Ruby do. With a window of
+ * RL_NEVER_NS it has no end: the count goes on until rl_reset(), or until the key is evicted
+ * (`on_full`). As any fixed window it may admit twice its capacity in a span as long as the window,
+ * around an end.
  *
- * With `count_denied`, of a fixed or anchored window, a request that the limit denies is counted, too: then
- * `used` of the result goes beyond the limit, for penalties that grow. Such a denial writes to the
- * counter, so a flood of them costs more than without. A cost above the capacity is not counted.
+ * With `count_denied`, of a fixed or anchored window, a request that the limit denies is counted,
+ * too: then `used` of the result goes beyond the limit, for penalties that grow. Such a denial
+ * writes to the counter, so a flood of them costs more than without. A cost above the capacity is
+ * not counted.
  *
  * RL_SLIDING_LOG is exact: it remembers the time of each unit of cost, so its capacity is
  * bounded: half the segment's ring, and RL_LOG_MAX. (The other half is for what is given back.)
@@ -297,14 +304,14 @@ enum rl_away {
  * admit three again after 10 s, not a nanosecond later. A key's time goes up to the next
  * nanosecond when its capacity changes (a tier, an override, the rule).
  *
- * With `prefetch`, of windows alone, a process prefetches so many units of a key and lets the requests
- * that follow spend them: faster for a key that all processes ask for at once, up to 64 of them in each
- * process. What is admitted is never more than without. What it costs:
+ * With `prefetch`, of windows alone, a process prefetches so many units of a key and lets the
+ * requests that follow spend them: faster for a key that all processes ask for at once, up to 64 of
+ * them in each process. What is admitted is never more than without. What it costs:
  *
- * - Units that a process has taken and not spent are denied to all others. At the end of a sub-bucket, and
- *   at rl_resize(), they are lost (`prefetch_void` counts them), and count until it has left the window. So up to prefetch - 1 units a process and
- *   sub-bucket are admitted fewer. It prefetches none where less than prefetch units for each
- *   CPU would remain.
+ * - Units that a process has taken and not spent are denied to all others. At the end of a
+ *   sub-bucket, and at rl_resize(), they are lost (`prefetch_void` counts them), and count until it
+ *   has left the window. So up to prefetch - 1 units a process and sub-bucket are admitted fewer.
+ *   It prefetches none where less than prefetch units for each CPU would remain.
  * - `remaining`, peeks and whatever lists a key count what is prefetched as used.
  * - They are given back by rl_close() and rl_give_back(). A process that is killed, or ends without
  *   either, loses them as above; a child of fork(2) does not inherit them. A ban, rl_reset() and a
@@ -312,28 +319,30 @@ enum rl_away {
  * - A request that spends them counts at its own `now`, also if the key has a later timestamp.
  *
  * It is refused (-EINVAL) above RL_PREFETCH_MAX, for other algorithms, for a shadow, with
- * `count_denied`, for a rule of several limits, and if prefetch * granularity is more than a RL_PREFETCH_PART of the capacity.
- * rl_check_all() of several rules, and requests with a capacity of their own, spend and take none.
+ * `count_denied`, for a rule of several limits, and if prefetch * granularity is more than a
+ * RL_PREFETCH_PART of the capacity. rl_check_all() of several rules, and requests with a capacity
+ * of their own, spend and take none.
  *
- * RL_IN_FLIGHT counts what is held at the same time: a request takes units, and gives them back when it is
- * done, by rl_release(). It has no window: window_ns, granularity, hard, burst, undelayed, prefetch
- * and count_denied are 0. What a process holds comes back by itself when it ends, however it ends: see
- * rl_release(). A denial has retry_after_ns 0, not known: when units are given back nobody knows.
- * reset_after_ns and window_ns are 0. If a capacity is lowered below what is held, requests are denied
- * until enough was given back; `used` is then above `limit`.
+ * RL_IN_FLIGHT counts what is held at the same time: a request takes units, and gives them back
+ * when it is done, by rl_release(). It has no window: window_ns, granularity, hard, burst,
+ * undelayed, prefetch and count_denied are 0. What a process holds comes back by itself when it
+ * ends, however it ends: see rl_release(). A denial has retry_after_ns 0, not known: when units are
+ * given back nobody knows. reset_after_ns and window_ns are 0. If a capacity is lowered below what
+ * is held, requests are denied until enough was given back; `used` is then above `limit`.
  *
  * A window that `granularity` does not divide is made longer by less than
  * `granularity` nanoseconds.
  *
- * With `scope` RL_SCOPE_CLUSTER the capacity is that of all hosts together. Each host has a share of it, which
- * rld(8) asks a store for, and admits by its own counters: at most its share and `blind`, so that all together
- * admit at most the capacity and `blind` for each host. `limit` of a result is the capacity, `used` is what
- * counts on this host, `remaining` what this host would admit now; a denial because the share is too small has
- * retry_after_ns 0, not known. It is refused (-EINVAL) for anchored_window and in_flight, with count_denied or
- * prefetch, with more than 8 sub-buckets or such of less than 125 ms, for a bucket that takes more than
- * 2^50 ns (13 days) to fill, and a blind above the capacity; and with RL_ECLUSTER in a segment that was made without
- * RL_OPEN_CLUSTER. rl_reserve() of such a limit is refused, too. A refund to a bucket gives back the newest
- * charge alone, and only while the share is what it was.
+ * With `scope` RL_SCOPE_CLUSTER the capacity is that of all hosts together. Each host has a share
+ * of it, which rld(8) asks a store for, and admits by its own counters: at most its share and
+ * `blind`, so that all together admit at most the capacity and `blind` for each host. `limit` of a
+ * result is the capacity, `used` is what counts on this host, `remaining` what this host would
+ * admit now; a denial because the share is too small has retry_after_ns 0, not known. It is refused
+ * (-EINVAL) for anchored_window and in_flight, with count_denied or prefetch, with more than 8
+ * sub-buckets or such of less than 125 ms, for a bucket that takes more than 2^50 ns (13 days) to
+ * fill, and a blind above the capacity; and with RL_ECLUSTER in a segment that was made without
+ * RL_OPEN_CLUSTER. rl_reserve() of such a limit is refused, too. A refund to a bucket gives back
+ * the newest charge alone, and only while the share is what it was.
  *
  * With `prefix_v4` or `prefix_v6` the key is an IP address in text (inet_pton(3)), and what
  * is counted is the network of that many leading bits it lies in. A limit without a prefix for
@@ -392,8 +401,9 @@ enum rl_verdict {
 };
 
 /*
- * What a request was charged, by each limit that charged it, for rl_refund(). The entries are opaque: of
- * 32 bytes each, so that a program keeps no more than `count` of them. They hold for the segment.
+ * What a request was charged, by each limit that charged it, for rl_refund(). The entries are
+ * opaque: of 32 bytes each, so that a program keeps no more than `count` of them. They hold for the
+ * segment.
  */
 struct rl_charge {
 	uint64_t key; /* its hash */
@@ -445,13 +455,15 @@ struct rl_result {
  * A request that a shadow would have denied is allowed; its other fields are as if denied.
  */
 /*
- * retry_after_ns is exact, but of limits in flight: with no other traffic, the same request is denied 1 ns before
- * it and allowed at it. With RL_BY_BAN it is the earliest timestamp at which neither a ban that
- * stands now nor the configuration bans the key. The limits decide then, and may deny for longer.
+ * retry_after_ns is exact, but of limits in flight: with no other traffic, the same request is
+ * denied 1 ns before it and allowed at it. With RL_BY_BAN it is the earliest timestamp at which
+ * neither a ban that stands now nor the configuration bans the key. The limits decide then, and may
+ * deny for longer.
  *
- * With RL_BY_RESERVE, limit, used and remaining are of all keys of the overflow counter together, so the key itself may have
- * used less, and retry_after_ns is an upper bound: a slot may become free before. A charge of such a request
- * is given back to nobody (rl_refund()); `charges` has none.
+ * With RL_BY_RESERVE, limit, used and remaining are of all keys of the overflow counter together,
+ * so the key itself may have used less, and retry_after_ns is an upper bound: a slot may become
+ * free before. A charge of such a request is given back to nobody (rl_refund()); `charges` has
+ * none.
  *
  * remaining is never overstated. It is exact - the largest cost that would be allowed
  * now - but after an admission by an estimate with more than one sub-bucket: there it
@@ -484,8 +496,8 @@ struct rl_result {
  * all of these.
  *
  * -EINVAL is a mistake of the caller. Every other error may go away while the process runs, as when
- * somebody creates the segment or gives permission: a server starts without, and tries again. "With servers"
- * of rl(7) says who creates it for several users, and what an attempt costs.
+ * somebody creates the segment or gives permission: a server starts without, and tries again. "With
+ * servers" of rl(7) says who creates it for several users, and what an attempt costs.
  */
 int rl_open(const char *name, const struct rl_options *options, struct rl **out);
 
@@ -584,14 +596,16 @@ struct rl_info {
 void rl_info(const struct rl *rl, struct rl_info *info);
 
 /*
- * Compare what a segment is, as rl_info() tells, with what rl_open() was asked for. 0 if it suffices,
- * or RL_ELESS: `text` is then a sentence for people that names each field that does not, such as
- * "keys: 24576, and 1000000 were asked for; ring: 64, and 1000 were asked for", cut to `size` bytes
- * with its NUL. RL_OPEN_TEXT_SIZE bytes hold any. `text` may be NULL, and is empty if all suffices.
+ * Compare what a segment is, as rl_info() tells, with what rl_open() was asked for. 0 if it
+ * suffices, or RL_ELESS: `text` is then a sentence for people that names each field that does not,
+ * such as "keys: 24576, and 1000000 were asked for; ring: 64, and 1000 were asked for", cut to
+ * `size` bytes with its NUL. RL_OPEN_TEXT_SIZE bytes hold any. `text` may be NULL, and is empty if
+ * all suffices.
  *
- * A field of `asked` that is 0 asks for nothing, and so does NULL. keys, ring, key_bytes, rules, overrides, bans,
- * holders, events and buffer_ns ask for at least so much; RL_KEY_BYTES_NONE that no bytes are kept; RL_FULL_DENY and
- * RL_FULL_ALLOW for that, and nothing else. mode, group and flags ask for nothing.
+ * A field of `asked` that is 0 asks for nothing, and so does NULL. keys, ring, key_bytes, rules,
+ * overrides, bans, holders, events and buffer_ns ask for at least so much; RL_KEY_BYTES_NONE that
+ * no bytes are kept; RL_FULL_DENY and RL_FULL_ALLOW for that, and nothing else. mode, group and
+ * flags ask for nothing.
  *
  * So a program opens as it is, and warns; or it opens with RL_OPEN_AT_LEAST, and rl_open() returns
  * RL_ELESS where this does, also if another process creates the segment meanwhile.
@@ -609,22 +623,23 @@ int rl_open_compare(const struct rl_info *is, const struct rl_options *asked, ch
  * it for each other: use a configuration, or two names. The rule's counter `redefined` counts each
  * definition that has replaced a different one.
  *
- * With RL_DEFINE_KEEP the first definition stays. If an application has defined the rule with the same
- * limits, in the same order, the handle is returned as ever. If the limits differ, nothing changes,
- * and the error is RL_EDEFINED; rl_find() returns the handle. Of programs that define a rule at the
- * same time, all with this flag, one defines it. A definition without the flag still replaces others.
+ * With RL_DEFINE_KEEP the first definition stays. If an application has defined the rule with the
+ * same limits, in the same order, the handle is returned as ever. If the limits differ, nothing
+ * changes, and the error is RL_EDEFINED; rl_find() returns the handle. Of programs that define a
+ * rule at the same time, all with this flag, one defines it. A definition without the flag still
+ * replaces others.
  *
  * A rule that the administrator has configured stays as it is configured; this definition applies
  * again if the configuration drops the rule. A configuration is not a definition that differs: only
  * what applications have defined is compared.
  *
  * Negative: -EINVAL a field out of range; RL_ERING granularity above the segment's ring, a log's
- * capacity above half of it, or a ring of 1 for units in flight: rl_rule_ring() says how long a ring to ask
- * for, `rlctl resize --ring` (rl_resize() of rl_admin.h) makes it so long, and rl_info.ring_asked tells
- * others of it; RL_ERULES no room for another rule, those removed not counted;
- * RL_ELIMITS no room for another limit, those that no rule has any more not counted;
- * -EBUSY other processes define or configure for seconds, or keep changing the rule; -EEXIST
- * the name is that of counters by key; RL_EDEFINED see above; -EROFS read-only; -ENOMEM.
+ * capacity above half of it, or a ring of 1 for units in flight: rl_rule_ring() says how long a
+ * ring to ask for, `rlctl resize --ring` (rl_resize() of rl_admin.h) makes it so long, and
+ * rl_info.ring_asked tells others of it; RL_ERULES no room for another rule, those removed not
+ * counted; RL_ELIMITS no room for another limit, those that no rule has any more not counted;
+ * -EBUSY other processes define or configure for seconds, or keep changing the rule; -EEXIST the
+ * name is that of counters by key; RL_EDEFINED see above; -EROFS read-only; -ENOMEM.
  *
  * A rule keeps its row in the segment, and its handle, while an application has defined it (see
  * rl_forget()) or the configuration has it. Afterwards the row may be given to another
@@ -632,16 +647,16 @@ int rl_open_compare(const struct rl_info *is, const struct rl_options *asked, ch
  * rl_find() again to get the new one.
  *
  * If no unused row is left for rules or limits, a definition reads all slots, some 5 ns each, and
- * takes turns as rl_configure() does. Of definitions that return to an earlier shape each fifteenth reads all
- * slots, too, but does not wait.
+ * takes turns as rl_configure() does. Of definitions that return to an earlier shape each fifteenth
+ * reads all slots, too, but does not wait.
  */
 int rl_define(struct rl *rl, const struct rl_rule *rule);
 
 /*
- * Check a rule without a segment, so that checking a server's configuration does not touch the segment
- * in use. Returns what rl_define() would return in a segment made with `options`: 0, -EINVAL or
- * RL_ERING. NULL means the default options; only `ring` matters. After an error, `text` is a sentence
- * for people that names the field, its value and what is allowed, such as
+ * Check a rule without a segment, so that checking a server's configuration does not touch the
+ * segment in use. Returns what rl_define() would return in a segment made with `options`: 0,
+ * -EINVAL or RL_ERING. NULL means the default options; only `ring` matters. After an error, `text`
+ * is a sentence for people that names the field, its value and what is allowed, such as
  * "more[0].capacity: 0; 1 to 268435455 is allowed", cut to `size` bytes with its NUL.
  * RL_RULE_TEXT_SIZE bytes hold any. `text` may be NULL, and is empty without an error.
  */
@@ -650,9 +665,10 @@ int rl_rule_check(const struct rl_rule *rule, const struct rl_options *options, 
                   size_t size);
 
 /*
- * The ring that a segment is to have for a rule: an entry for each sub-bucket, two for each unit of a log's capacity,
- * and for units in flight one for each process that may hold some of a key, 64 or the capacity if that is less:
- * fewer do, but one for all of them does not. At least 1; more than RL_RING_MAX for what can be no rule.
+ * The ring that a segment is to have for a rule: an entry for each sub-bucket, two for each unit of
+ * a log's capacity, and for units in flight one for each process that may hold some of a key, 64 or
+ * the capacity if that is less: fewer do, but one for all of them does not. At least 1; more than
+ * RL_RING_MAX for what can be no rule.
  */
 uint32_t rl_rule_ring(const struct rl_rule *rule);
 
@@ -712,7 +728,10 @@ struct rl_algorithm_info {
 	uint32_t ring_per_unit; /* entries of the ring for each unit of capacity; 0: it takes one
 	                           for each sub-bucket */
 };
-/* What is known of an algorithm; NULL for RL_COUNTER, which is no rule's, and for a number that is none. */
+/*
+ * What is known of an algorithm; NULL for RL_COUNTER, which is no rule's, and for a number that is
+ * none.
+ */
 const struct rl_algorithm_info *rl_algorithm_info(enum rl_algorithm algorithm);
 
 /* Now, in nanoseconds since 1970 on the segment's clock. */
@@ -720,15 +739,15 @@ uint64_t rl_now(const struct rl *rl);
 
 /*
  * Give back what this process has prefetched (see `prefetch`), as before it waits for long, or ends
- * without rl_close(). The number of units that could be given back: those of a sub-bucket that is over
- * cannot. -EROFS. Any thread may call it at any time.
+ * without rl_close(). The number of units that could be given back: those of a sub-bucket that is
+ * over cannot. -EROFS. Any thread may call it at any time.
  */
 int rl_give_back(struct rl *rl);
 
 /*
  * A text in place of a key that is longer than RL_KEY_MAX: "S256:", and the SHA-256 of its bytes
- * (FIPS 180-4) in base64url without padding (RFC 4648). Adapters pass keys of up to RL_KEY_MAX bytes as
- * they are, and longer ones so:
+ * (FIPS 180-4) in base64url without padding (RFC 4648). Adapters pass keys of up to RL_KEY_MAX
+ * bytes as they are, and longer ones so:
  *
  *	char digest[RL_KEY_DIGEST_SIZE];
  *	if (key_len > RL_KEY_MAX) {
@@ -736,14 +755,14 @@ int rl_give_back(struct rl *rl);
  *		key = digest;
  *	}
  *
- * The text depends on the key's bytes alone. So programs in all languages share one counter, and dumps
- * and other segments agree, on every host and in every version. Nobody can make two keys that have the
- * same text. RL_KEY_BYTES_DEFAULT keeps all of it. A client that sends such a text as a key is counted as the
- * long key is, and gains nothing: the key itself does that, too. The text hides no key
- * that can be guessed.
+ * The text depends on the key's bytes alone. So programs in all languages share one counter, and
+ * dumps and other segments agree, on every host and in every version. Nobody can make two keys that
+ * have the same text. RL_KEY_BYTES_DEFAULT keeps all of it. A client that sends such a text as a
+ * key is counted as the long key is, and gains nothing: the key itself does that, too. The text
+ * hides no key that can be guessed.
  *
- * Bans, overrides and resets by a prefix see the text. If they are to match the beginning of long keys,
- * build the key of that beginning and the digest of the rest.
+ * Bans, overrides and resets by a prefix see the text. If they are to match the beginning of long
+ * keys, build the key of that beginning and the digest of the rest.
  *
  * Stores the text with a NUL, and returns its length, RL_KEY_DIGEST_SIZE - 1. The key may be of any
  * length. It takes some 4 ns for each byte. Any thread or signal handler may call it at any time.
@@ -769,9 +788,9 @@ size_t rl_key_digest(const void *key, size_t key_len, char text[RL_KEY_DIGEST_SI
  *
  * A rule's limits are decided all or nothing, as rl_check_all() says.
  *
- * Under a rule with a limit in flight, a request that is to be charged needs a place for its charges
- * (rl_item.charges), for else nobody could give back what it takes: without one it is RL_UNDECIDED with
- * -EINVAL, as it always is by this call. Use rl_check_item_at().
+ * Under a rule with a limit in flight, a request that is to be charged needs a place for its
+ * charges (rl_item.charges), for else nobody could give back what it takes: without one it is
+ * RL_UNDECIDED with -EINVAL, as it always is by this call. Use rl_check_item_at().
  *
  * Any thread of any process may call this at any time.
  */
@@ -793,20 +812,20 @@ enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_
 
 /*
  * One rule of one request: a key under it. A `capacity` other than 0 replaces that of the rule's
- * first limit, for a customer's tier (token_bucket: its burst, too). `burst` and `undelayed` replace
- * those of the first limit if `flags` says so, as where several places of a server share one rate and
- * each has a burst of its own. If the first limit does not count the key's address family, all three
- * are ignored. The counter is the same. A key that has a capacity of its own in the configuration keeps
- * it, and of a token bucket the burst.
+ * first limit, for a customer's tier (token_bucket: its burst, too). `burst` and `undelayed`
+ * replace those of the first limit if `flags` says so, as where several places of a server share
+ * one rate and each has a burst of its own. If the first limit does not count the key's address
+ * family, all three are ignored. The counter is the same. A key that has a capacity of its own in
+ * the configuration keeps it, and of a token bucket the burst.
  *
  * The capacity that the key's last request with one of its own brought along is kept for tools and
- * evictions (rl_entry.tier): of a request that was allowed, or denied by a limit while the key had a
- * counter. It decides about no other request: one without a capacity is decided by the rule's, and leaves
- * what is kept as it is. A burst and undelayed are not kept.
+ * evictions (rl_entry.tier): of a request that was allowed, or denied by a limit while the key had
+ * a counter. It decides about no other request: one without a capacity is decided by the rule's,
+ * and leaves what is kept as it is. A burst and undelayed are not kept.
  *
  * -EINVAL: a capacity above RL_CAPACITY_MAX, a burst or undelayed for an algorithm that has none, a
- * burst of RL_CAPACITY_MAX or more, undelayed above the burst, an unknown flag. RL_ERING: a capacity
- * above half the ring, of a sliding log.
+ * burst of RL_CAPACITY_MAX or more, undelayed above the burst, an unknown flag. RL_ERING: a
+ * capacity above half the ring, of a sliding log.
  */
 enum rl_item_flag {
 	RL_ITEM_BURST = 1, /* `burst` counts, also if it is 0. token_bucket: 0 means the capacity */
@@ -828,12 +847,12 @@ struct rl_item {
 };
 
 /*
- * Check what an item says beside key and cost - its capacity, burst and undelayed - without a segment, so that
- * a server's configuration is refused before any request is. `first` is the first limit of the rule that is to
- * be asked, as its definition or rl_rule_info() has it. Returns the error that a check of the item would
- * have: 0, -EINVAL, or RL_ERING in a segment made with `options` (NULL: the defaults; only `ring` matters).
- * `text` as for rl_rule_check(), such as "burst: 5; sliding_window has none, leaky_bucket and token_bucket
- * have one".
+ * Check what an item says beside key and cost - its capacity, burst and undelayed - without a
+ * segment, so that a server's configuration is refused before any request is. `first` is the first
+ * limit of the rule that is to be asked, as its definition or rl_rule_info() has it. Returns the
+ * error that a check of the item would have: 0, -EINVAL, or RL_ERING in a segment made with
+ * `options` (NULL: the defaults; only `ring` matters). `text` as for rl_rule_check(), such as
+ * "burst: 5; sliding_window has none, leaky_bucket and token_bucket have one".
  */
 int rl_item_check(const struct rl_limit *first, const struct rl_item *item,
                   const struct rl_options *options, char *text, size_t size);
@@ -845,10 +864,11 @@ enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint
                                  struct rl_result *result);
 
 /*
- * The same, and `results` gets one result for each limit that counts the key, in the rule's order, for
- * headers; `index` of a result says which limit it is. A limit without a prefix for the address's family
- * has none. *count is how many there are: 0 for a banned, exempt or empty key, for a removed rule, and
- * after an error. `result` is the answer, as above. `count` and `results` may not be NULL.
+ * The same, and `results` gets one result for each limit that counts the key, in the rule's order,
+ * for headers; `index` of a result says which limit it is. A limit without a prefix for the
+ * address's family has none. *count is how many there are: 0 for a banned, exempt or empty key, for
+ * a removed rule, and after an error. `result` is the answer, as above. `count` and `results` may
+ * not be NULL.
  */
 enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
                                    struct rl_result *result, size_t *count,
@@ -856,19 +876,19 @@ enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, ui
 
 /*
  * Decide one request under several rules, all or nothing. If all allow it, it is charged to all;
- * otherwise nothing is charged. `results` is NULL or gets one result for each item. *decided, unless
- * NULL, is the item that decided: the one that denies longest, or `count`. Its verdict is returned.
- * Only that item's rule counts a denial.
+ * otherwise nothing is charged. `results` is NULL or gets one result for each item. *decided,
+ * unless NULL, is the item that decided: the one that denies longest, or `count`. Its verdict is
+ * returned. Only that item's rule counts a denial.
  *
- * All limits are peeked at first, then charged in order, those in flight before all others. If another request uses one up in between,
- * the charges before it are given back as by rl_refund(). A charge whose sub-bucket another process
- * has closed meanwhile stays, and tokens that have come back by then do not come twice; both err
- * on the safe side. A concurrent request may be denied by a charge that is being given back. No
- * interleaving admits more than any of the limits. A process killed half way has charged what it
- * charged.
+ * All limits are peeked at first, then charged in order, those in flight before all others. If
+ * another request uses one up in between, the charges before it are given back as by rl_refund(). A
+ * charge whose sub-bucket another process has closed meanwhile stays, and tokens that have come
+ * back by then do not come twice; both err on the safe side. A concurrent request may be denied by
+ * a charge that is being given back. No interleaving admits more than any of the limits. A process
+ * killed half way has charged what it charged.
  *
- * With more than RL_ITEMS_MAX items, or limits of all of them, it returns RL_UNDECIDED. The results are
- * not set, *decided is 0 and means nothing, and all `charges` are empty.
+ * With more than RL_ITEMS_MAX items, or limits of all of them, it returns RL_UNDECIDED. The results
+ * are not set, *decided is 0 and means nothing, and all `charges` are empty.
  */
 enum rl_verdict rl_check_all(struct rl *rl, const struct rl_item *items, size_t count,
                              struct rl_result *results, size_t *decided);
@@ -886,9 +906,9 @@ void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, 
 
 /*
  * Book `cost` for the earliest timestamp at which it is available, at most `max_wait_ns` from now:
- * allowed with the time to wait in delay_ns, or denied. token_bucket and leaky_bucket only, and
- * for all of a rule's limits; others, those in flight among them, are RL_UNDECIDED with -EINVAL. A booking is charged at
- * once, and counts for the requests after it until rl_refund().
+ * allowed with the time to wait in delay_ns, or denied. token_bucket and leaky_bucket only, and for
+ * all of a rule's limits; others, those in flight among them, are RL_UNDECIDED with -EINVAL. A
+ * booking is charged at once, and counts for the requests after it until rl_refund().
  */
 enum rl_verdict rl_reserve(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
                            uint64_t max_wait_ns, struct rl_result *result);
@@ -899,8 +919,8 @@ enum rl_verdict rl_reserve_item_at(struct rl *rl, const struct rl_item *item, ui
                                    uint64_t now_ns, struct rl_result *result);
 
 /*
- * Book under several rules, all or nothing: rl_check_all_at() for bookings. Each item is allowed with
- * its own time to wait; the request waits for the longest.
+ * Book under several rules, all or nothing: rl_check_all_at() for bookings. Each item is allowed
+ * with its own time to wait; the request waits for the longest.
  */
 enum rl_verdict rl_reserve_all_at(struct rl *rl, const struct rl_item *items, size_t count,
                                   uint64_t max_wait_ns, uint64_t now_ns, struct rl_result *results,
@@ -913,8 +933,8 @@ enum rl_verdict rl_reserve_all_at(struct rl *rl, const struct rl_item *items, si
  * several limits, each gives back by itself. The charges are removed from `charges`, so that a
  * second call does nothing; a copy of it is another charge. 1 given back, 0 ignored, -EROFS.
  *
- * For units in flight it is never too late: they are given back, as by rl_release(). -EBUSY: other processes
- * keep changing a key, and its units stay in `charges` for another call.
+ * For units in flight it is never too late: they are given back, as by rl_release(). -EBUSY: other
+ * processes keep changing a key, and its units stay in `charges` for another call.
  *
  * A bucket takes back the whole charge if nothing was charged since. Otherwise it takes back what
  * had not come back when its newest admitted request came, however late `now_ns` is: no span
@@ -937,7 +957,8 @@ int rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns);
 
 /*
  * Units in flight that a request holds. Opaque, of 32 bytes, and of the segment: any thread of any
- * process may give it back that can read and write the segment, also a child of the one that took it.
+ * process may give it back that can read and write the segment, also a child of the one that took
+ * it.
  *
  *	struct rl_charges charges;
  *	struct rl_hold hold;
@@ -954,32 +975,36 @@ struct rl_hold {
 };
 
 /*
- * Move the units in flight out of `charges`, at most `max` of them, one for each limit in flight. Returns
- * how many were moved. RL_LIMITS_MAX is room for all. Charges of rates stay, for rl_refund(). 0 for a request
- * that was allowed without a counter: exempt, by on_full, by a shadow that would have denied it, with an empty
- * key, of a removed rule, or of an address family that no such limit counts.
+ * Move the units in flight out of `charges`, at most `max` of them, one for each limit in flight.
+ * Returns how many were moved. RL_LIMITS_MAX is room for all. Charges of rates stay, for
+ * rl_refund(). 0 for a request that was allowed without a counter: exempt, by on_full, by a shadow
+ * that would have denied it, with an empty key, of a removed rule, or of an address family that no
+ * such limit counts.
  */
 size_t rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max);
 
 /*
  * Give back what `count` holds hold, exactly, at any time. Each is then void, so that a second call
- * does nothing. A copy that is given back beside its original takes another unit of the same process, if
- * that holds one of the key. 1: some were given back; 0: there was nothing to give back: it was done before, the
- * holder was judged dead, the key was reset, or its limit is in force no more. -EBUSY: other processes
- * keep changing a key, and -ENOMEM: this process has not used the limit yet, and has no memory to. Those that
- * could not be given back are still holds: call again. -EROFS.
+ * does nothing. A copy that is given back beside its original takes another unit of the same
+ * process, if that holds one of the key. 1: some were given back; 0: there was nothing to give
+ * back: it was done before, the holder was judged dead, the key was reset, or its limit is in force
+ * no more. -EBUSY: other processes keep changing a key, and -ENOMEM: this process has not used the
+ * limit yet, and has no memory to. Those that could not be given back are still holds: call again.
+ * -EROFS.
  *
  * What holds
  *
  * - At most `capacity` units of a key are held. This leaves out units that were forgotten: by
- *   rl_reset() or rl_reset_matching(), or when the limit started anew (defined with another shape, or dropped
- *   by the configuration). Then as many more may be held. A capacity that is lowered takes nothing away.
- * - Units of a process that ends come back, however it ended: to requests that would be denied by them, within
- *   100 ms, and to each sweep. Until then they count. A process is taken for dead on evidence alone: while it
- *   is a zombie that nobody has waited for, too, but not if it is of another pid namespace that
- *   cannot be seen from here. rld as root in a namespace above all others sees them (and /proc must not hide
- *   processes). Where the pid namespace of a process cannot be known, without /proc before Linux 6.11, what
- *   it holds comes back by rl_release() and rl_close() alone.
+ *   rl_reset() or rl_reset_matching(), or when the limit started anew (defined with another shape,
+ *   or dropped by the configuration). Then as many more may be held. A capacity that is lowered
+ *   takes nothing away.
+ * - Units of a process that ends come back, however it ended: to requests that would be denied by
+ *   them, within 100 ms, and to each sweep. Until then they count. A process is taken for dead on
+ *   evidence alone: while it is a zombie that nobody has waited for, too, but not if it is of
+ *   another pid namespace that cannot be seen from here. rld as root in a namespace above all
+ *   others sees them (and /proc must not hide processes). Where the pid namespace of a process
+ *   cannot be known, without /proc before Linux 6.11, what it holds comes back by rl_release() and
+ *   rl_close() alone.
  * - A key of which units are held keeps its slot. It is neither evicted nor freed by a sweep.
  *
  * What to know, and the remedy
@@ -989,47 +1014,50 @@ size_t rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max);
  *   back though the child goes on. Remedy: acquire in the child.
  * - rl_close() gives up the process's seat: what it still holds counts as a dead process's.
  * - A program that calls exec(2) holds on until it ends.
- * - `holders` is how many seats there are, and the ring how many of them can hold units of one key, at most
- *   RL_HOLDERS_MAX. A process takes a seat with its first unit and keeps it until rl_close() or its end, one
- *   for each handle; after exec(2) another, up to eight. A process that finds none is answered as `on_full` says,
- *   with -ENOSPC, and the rule's counter holders_full counts it.
- * - The first unit of a process takes some 20 system calls, and so does a denial that looks whether holders
- *   live: 64 looks in 100 ms and process at most, each some 7 us, or 60 us before Linux 6.9: pidfd_open(2),
- *   fstatfs(2), fstat(2), poll(2), close(2), kill(2), and reading /proc. Where a sandbox answers these with
- *   an error, everybody lives; one that kills for them is no place for such a limit. -EMFILE and -ENFILE: a
- *   process without descriptors takes no seat.
- * - rl_reset() forgets what is held: then up to the capacity more may run, and the old holds are void.
+ * - `holders` is how many seats there are, and the ring how many of them can hold units of one key,
+ *   at most RL_HOLDERS_MAX. A process takes a seat with its first unit and keeps it until
+ *   rl_close() or its end, one for each handle; after exec(2) another, up to eight. A process that
+ *   finds none is answered as `on_full` says, with -ENOSPC, and the rule's counter holders_full
+ *   counts it.
+ * - The first unit of a process takes some 20 system calls, and so does a denial that looks whether
+ *   holders live: 64 looks in 100 ms and process at most, each some 7 us, or 60 us before Linux
+ *   6.9: pidfd_open(2), fstatfs(2), fstat(2), poll(2), close(2), kill(2), and reading /proc. Where
+ *   a sandbox answers these with an error, everybody lives; one that kills for them is no place for
+ *   such a limit. -EMFILE and -ENFILE: a process without descriptors takes no seat.
+ * - rl_reset() forgets what is held: then up to the capacity more may run, and the old holds are
+ *   void.
  * - A dump has what is held, for people. It is not restored.
  */
 int rl_release(struct rl *rl, struct rl_hold *holds, size_t count);
 
 /*
- * Give back `cost` by the key, for a caller that has no charges. Each limit of the rule takes
- * back as much of it as is there: a window what its current sub-bucket holds, a log what came at its
- * newest time, a bucket what had not come back when its newest request came, of 511 tokens at most, and
- * nothing while that one is a booking beyond the burst. Returns the most that a limit took back, 0 also
- * for a banned or exempt key, and for units in flight, whose holder a key does not tell; -EINVAL, RL_EEMPTY, -ENAMETOOLONG, RL_EADDRESS, RL_EREMOVED, RL_ECOST,
- * -ENOMEM, RL_EDAMAGED, -EROFS; -EBUSY other processes keep changing the key.
+ * Give back `cost` by the key, for a caller that has no charges. Each limit of the rule takes back
+ * as much of it as is there: a window what its current sub-bucket holds, a log what came at its
+ * newest time, a bucket what had not come back when its newest request came, of 511 tokens at most,
+ * and nothing while that one is a booking beyond the burst. Returns the most that a limit took
+ * back, 0 also for a banned or exempt key, and for units in flight, whose holder a key does not
+ * tell; -EINVAL, RL_EEMPTY, -ENAMETOOLONG, RL_EADDRESS, RL_EREMOVED, RL_ECOST, -ENOMEM,
+ * RL_EDAMAGED, -EROFS; -EBUSY other processes keep changing the key.
  *
- * Of requests with a capacity of their own, give that in the item: a bucket takes nothing back under
- * another capacity than its newest request had. The item's cost is what is given back.
+ * Of requests with a capacity of their own, give that in the item: a bucket takes nothing back
+ * under another capacity than its newest request had. The item's cost is what is given back.
  */
 int rl_refund_key(struct rl *rl, int rule, const void *key, size_t key_len, uint32_t cost);
 int rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns);
 
 /*
  * Forget what a key has used under all limits of a rule. Under a rule with prefixes this includes
- * what its networks have used; "192.0.2.0/24" forgets that network alone. 1 forgotten, 0 there
- * was nothing, -EINVAL, RL_EADDRESS, -EROFS; -EBUSY other processes change it faster than it can
- * be removed; -ENOSPC the key has no slot, is counted together with others (RL_BY_RESERVE), and cannot be told
- * apart from them, for no slot is to be had. Of many keys: rl_reset_matching().
+ * what its networks have used; "192.0.2.0/24" forgets that network alone. 1 forgotten, 0 there was
+ * nothing, -EINVAL, RL_EADDRESS, -EROFS; -EBUSY other processes change it faster than it can be
+ * removed; -ENOSPC the key has no slot, is counted together with others (RL_BY_RESERVE), and cannot
+ * be told apart from them, for no slot is to be had. Of many keys: rl_reset_matching().
  */
 int rl_reset(struct rl *rl, int rule, const void *key, size_t key_len);
 
 /*
- * Counters by key, for programs that count and decide for themselves. Each counter has a lifetime that
- * begins with its first increment. Counters live in a space, which has a name as a rule has, and share
- * the segment's table with the keys of all rules.
+ * Counters by key, for programs that count and decide for themselves. Each counter has a lifetime
+ * that begins with its first increment. Counters live in a space, which has a name as a rule has,
+ * and share the segment's table with the keys of all rules.
  *
  *	int failed = rl_define_counters(rl, "failed-logins");
  *	struct rl_count count;
@@ -1039,13 +1067,13 @@ int rl_reset(struct rl *rl, int rule, const void *key, size_t key_len);
  *
  * What holds
  *
- * - The calls on one key have one order for all processes. An increment is counted once; a call that
- *   returns an error has counted nothing. A process that is killed leaves nothing half done.
- * - A counter that is alive is never evicted, whatever `on_full` says. A counter that finds no slot is
- *   not counted: -ENOSPC.
- * - A counter lives for its lifetime, rounded up to a millisecond, whatever is added to it. After that
- *   it is as if it was never there, and its slot is freed after the segment's buffer, or for a key that
- *   needs it.
+ * - The calls on one key have one order for all processes. An increment is counted once; a call
+ *   that returns an error has counted nothing. A process that is killed leaves nothing half done.
+ * - A counter that is alive is never evicted, whatever `on_full` says. A counter that finds no slot
+ *   is not counted: -ENOSPC.
+ * - A counter lives for its lifetime, rounded up to a millisecond, whatever is added to it. After
+ *   that it is as if it was never there, and its slot is freed after the segment's buffer, or for a
+ *   key that needs it.
  *
  * Bans and overrides do not apply to counters. rl_check() of a space is RL_UNDECIDED with -EINVAL.
  * rl_reset() and the calls of rl_admin.h take the handle of a space as they take a rule's.
@@ -1060,36 +1088,37 @@ struct rl_count {
 };
 
 /*
- * Return the handle of the space of that name, and make the space if it is not there. rl_find() finds
- * it and rl_forget() forgets it. Errors are those of rl_define(), and -EEXIST: the name is a rule's.
- * (rl_define() says the same of a name that is a space's.) A rule of the configuration with that name
- * takes the place of the space: while it is there, calls return -EINVAL, and afterwards the counters of the
- * space start anew.
+ * Return the handle of the space of that name, and make the space if it is not there. rl_find()
+ * finds it and rl_forget() forgets it. Errors are those of rl_define(), and -EEXIST: the name is a
+ * rule's. (rl_define() says the same of a name that is a space's.) A rule of the configuration with
+ * that name takes the place of the space: while it is there, calls return -EINVAL, and afterwards
+ * the counters of the space start anew.
  */
 int rl_define_counters(struct rl *rl, const char *name);
 
 /*
- * rl_counter_add() adds `amount`, which may be negative. The value stops at 0 and at RL_COUNT_MAX. A
- * counter that is not there is made if amount > 0, and lives for `lifetime_ns` from now (RL_NEVER_NS:
- * without an end). A counter that is there keeps its lifetime. A lifetime of 0 makes no counter. 1
- * added, 0 there is none.
+ * rl_counter_add() adds `amount`, which may be negative. The value stops at 0 and at RL_COUNT_MAX.
+ * A counter that is not there is made if amount > 0, and lives for `lifetime_ns` from now
+ * (RL_NEVER_NS: without an end). A counter that is there keeps its lifetime. A lifetime of 0 makes
+ * no counter. 1 added, 0 there is none.
  *
  * rl_counter_get() looks: 1, or 0 there is none.
  *
- * rl_counter_set() sets the value, and a lifetime that begins now. With a lifetime of 0 a counter that
- * is there keeps its own. 1 set, 0 there is none and none is made.
+ * rl_counter_set() sets the value, and a lifetime that begins now. With a lifetime of 0 a counter
+ * that is there keeps its own. 1 set, 0 there is none and none is made.
  *
  * rl_counter_set_new() sets only if there is no counter: 1 set, 0 there is one, and *count has it.
  *
- * rl_counter_touch() lets a counter that is there live for `lifetime_ns` from now, shorter or longer than
- * before, whatever its value: 1, or 0 there is none and none is made.
+ * rl_counter_touch() lets a counter that is there live for `lifetime_ns` from now, shorter or
+ * longer than before, whatever its value: 1, or 0 there is none and none is made.
  *
  * rl_counter_drop() removes the counter: 1 dropped, 0 there was none.
  *
- * *count, if not NULL, is the counter as the call left it; after an error, do not read it. `now_ns` is on rl_now()'s scale.
- * Errors: -EINVAL it is no space, the value is above RL_COUNT_MAX, the lifetime ends after 15 May 2109,
- * or is 0 for rl_counter_set_new() or rl_counter_touch(); RL_EEMPTY; -ENAMETOOLONG; RL_EREMOVED; -ENOSPC; -EBUSY; -ENOMEM;
- * -EROFS, except for rl_counter_get().
+ * *count, if not NULL, is the counter as the call left it; after an error, do not read it. `now_ns`
+ * is on rl_now()'s scale. Errors: -EINVAL it is no space, the value is above RL_COUNT_MAX, the
+ * lifetime ends after 15 May 2109, or is 0 for rl_counter_set_new() or rl_counter_touch();
+ * RL_EEMPTY; -ENAMETOOLONG; RL_EREMOVED; -ENOSPC; -EBUSY; -ENOMEM; -EROFS, except for
+ * rl_counter_get().
  */
 int rl_counter_add(struct rl *rl, int space, const void *key, size_t key_len, int64_t amount,
                    uint64_t lifetime_ns, struct rl_count *count);
@@ -1152,40 +1181,43 @@ int rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern);
 
 /*
  * Forget what many keys have used: those under `rule`, which may be a space of counters, or, with
- * RL_ANY_RULE, under all rules and spaces; and of these the keys that the pattern matches, or all of them
- * if `pattern` is NULL. Bans, exemptions and overrides stay.
+ * RL_ANY_RULE, under all rules and spaces; and of these the keys that the pattern matches, or all
+ * of them if `pattern` is NULL. Bans, exemptions and overrides stay.
  *
  * Without a pattern no names are needed. Every key is forgotten, whatever is kept of its name
- * (`key_bytes`), and also what was counted under limits that the rule has no longer. With a pattern, a
- * key is judged by what is kept:
+ * (`key_bytes`), and also what was counted under limits that the rule has no longer. With a
+ * pattern, a key is judged by what is kept:
  *
- * - RL_MATCH_PREFIX needs as many of its first bytes as the pattern has. A key of a limit with prefixes
- *   is the text of its network, as in rl_entry.key.
+ * - RL_MATCH_PREFIX needs as many of its first bytes as the pattern has. A key of a limit with
+ *   prefixes is the text of its network, as in rl_entry.key.
  * - RL_MATCH_NETWORK needs the whole address. A network that lies in the pattern's matches, too, as
- *   limits with prefixes count it. One that the pattern's lies in does not: it has others' requests.
+ *   limits with prefixes count it. One that the pattern's lies in does not: it has others'
+ *   requests.
  * - RL_MATCH_KEY needs nothing: it is rl_reset() under each of the rules.
  *
- * A key that cannot be judged stays as it is, and is counted in `unknown`. So make `key_bytes` as long as
- * the longest prefix that keys are to be reset by.
+ * A key that cannot be judged stays as it is, and is counted in `unknown`. So make `key_bytes` as
+ * long as the longest prefix that keys are to be reset by.
  *
- * Each key that was there when the call began is forgotten at some instant of it. A key that is charged
- * meanwhile keeps that charge or does not; no decision waits. Units that processes have prefetched
- * are void (see `prefetch`).
+ * Each key that was there when the call began is forgotten at some instant of it. A key that is
+ * charged meanwhile keeps that charge or does not; no decision waits. Units that processes have
+ * prefetched are void (see `prefetch`).
  *
- * Without `counts` and without a pattern, a rule is reset in a few microseconds, however many keys there are.
- * Its limits start anew, so in every process the next decision allocates (see "Signals" above). The slots of
- * its keys are freed by the next sweep, or sooner by who needs room; no list shows them. The rule's counter
- * `renewed` counts such a reset, for how many keys it forgets is not known. Each sixteenth of a rule
- * reads all slots, as does one that comes after 262,144 others at a rate of more than one in 20 s.
+ * Without `counts` and without a pattern, a rule is reset in a few microseconds, however many keys
+ * there are. Its limits start anew, so in every process the next decision allocates (see "Signals"
+ * above). The slots of its keys are freed by the next sweep, or sooner by who needs room; no list
+ * shows them. The rule's counter `renewed` counts such a reset, for how many keys it forgets is not
+ * known. Each sixteenth of a rule reads all slots, as does one that comes after 262,144 others at a
+ * rate of more than one in 20 s.
  *
- * With either of them the cost is linear in the size of the segment. All slots are read, five for three
- * `keys`: some 5 ns each, and some 50 ns for each that is forgotten; it is free at once. With a pattern, the
- * names of all keys under the rule are read, too: some 70 ns each. That is a second for a segment of ten
- * million keys, beside which others decide as before. rl_reset() of one key takes as long as a check.
+ * With either of them the cost is linear in the size of the segment. All slots are read, five for
+ * three `keys`: some 5 ns each, and some 50 ns for each that is forgotten; it is free at once. With
+ * a pattern, the names of all keys under the rule are read, too: some 70 ns each. That is a second
+ * for a segment of ten million keys, beside which others decide as before. rl_reset() of one key
+ * takes as long as a check.
  *
  * 0, or: -EINVAL no such rule, or not a pattern; RL_EADDRESS not a network, or RL_MATCH_KEY as
- * rl_reset(); -EROFS; -EBUSY other processes kept changing some slots, and all others were forgotten.
- * `counts` may be NULL, and is filled whatever is returned.
+ * rl_reset(); -EROFS; -EBUSY other processes kept changing some slots, and all others were
+ * forgotten. `counts` may be NULL, and is filled whatever is returned.
  */
 struct rl_reset_counts {
 	uint64_t forgotten; /* slots: of each key, one for each limit that had counted it */

@@ -51,14 +51,14 @@ struct rl_charge_entry {
 };
 
 /*
- * rl_entry.denied is exact where it is small, and sampled where it is large, so that a flood of denials
- * writes next to nothing: each denial counts up to 64, one in 4 up to 256, one in 16 up to 1,024, and one
- * in 64 above. rl_entry.denied_error is the standard error: 0 up to 64, some 24 at 256, some 115 at
- * 1,024, and about 8 times the square root of what is far above.
+ * rl_entry.denied is exact where it is small, and sampled where it is large, so that a flood of
+ * denials writes next to nothing: each denial counts up to 64, one in 4 up to 256, one in 16 up to
+ * 1,024, and one in 64 above. rl_entry.denied_error is the standard error: 0 up to 64, some 24 at
+ * 256, some 115 at 1,024, and about 8 times the square root of what is far above.
  *
- * rl_entry.denied_recent is how many of them were in a span of ten seconds, which begins at a multiple of
- * ten seconds: the current one if the key was denied in it, else the one before, else 0. It is counted in
- * the same stages, and of 4,096 and more one in 256 and so on.
+ * rl_entry.denied_recent is how many of them were in a span of ten seconds, which begins at a
+ * multiple of ten seconds: the current one if the key was denied in it, else the one before, else
+ * 0. It is counted in the same stages, and of 4,096 and more one in 256 and so on.
  */
 #define RL_DENIED_SPAN_NS (10 * RL_SECOND)
 
@@ -129,8 +129,9 @@ struct rl_prefilter {
 uint64_t rl_prefilter_denied_most(const struct rl_prefilter *prefilter);
 
 /*
- * The key as its record has it, unverified: if the entry has a key, it is this one. Stores the bytes
- * at `key`, which has room for RL_KEY_MAX, and returns how many; *key_len is the whole key's length.
+ * The key as its record has it, unverified: if the entry has a key, it is this one. Stores the
+ * bytes at `key`, which has room for RL_KEY_MAX, and returns how many; *key_len is the whole key's
+ * length.
  */
 size_t rl_prefilter_key(const struct rl_prefilter *prefilter, void *key, size_t *key_len);
 
@@ -147,9 +148,9 @@ int rl_walk(struct rl *rl, uint64_t now_ns,
             int (*visit)(const struct rl_entry *entry, void *arg), void *arg);
 
 /*
- * The same for `count` slots from slot `first` on, for a daemon that walks in slices. The slots of the table before, if
- * keys are moving from it, follow those of the table in force. -EINVAL if `first` is not below the sum of
- * rl_info.slots and slots_before.
+ * The same for `count` slots from slot `first` on, for a daemon that walks in slices. The slots of
+ * the table before, if keys are moving from it, follow those of the table in force. -EINVAL if
+ * `first` is not below the sum of rl_info.slots and slots_before.
  */
 int rl_walk_slots(struct rl *rl, uint64_t first, uint64_t count, uint64_t now_ns,
                   int (*wants)(const struct rl_prefilter *prefilter, void *arg),
@@ -165,19 +166,23 @@ int rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
 
 /*
  * Restore a dumped charge: charge `cost` at `at_ns` to one limit of a rule, whatever its capacity.
- * Restore the oldest charges first. The key is rl_entry.key, whole. 0; RL_RESTORED_IN_OVERFLOW: its key has no
- * slot, for the table is full, and an overflow counter counts it with others; or -EINVAL (also of a limit in
- * flight, whose holders are gone), RL_EADDRESS, -ENOSPC, -EBUSY, -EROFS, -ENOMEM.
+ * Restore the oldest charges first. The key is rl_entry.key, whole. 0; RL_RESTORED_IN_OVERFLOW: its
+ * key has no slot, for the table is full, and an overflow counter counts it with others; or -EINVAL
+ * (also of a limit in flight, whose holders are gone), RL_EADDRESS, -ENOSPC, -EBUSY, -EROFS,
+ * -ENOMEM.
  */
 #define RL_RESTORED_IN_OVERFLOW 1
 int rl_restore_at(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,
                   uint64_t cost, uint64_t at_ns);
 
 /*
- * Who holds units in flight of a key: `visit` is called for each process that holds some, under each limit
- * of the rule that is RL_IN_FLIGHT. `state` is of a look at the process just then. A value other than 0 ends
- * it. Returns what the last `visit` returned, or 0; -ENOENT the key has no counter; -EINVAL, RL_EADDRESS,
- * -ENOMEM; -EBUSY the key changes too fast. The key is as for rl_lookup(). It costs some 10 us for each process.
+ * Who holds units in flight of a key: `visit` is called for each process that holds some, under
+ * each limit of the rule that is RL_IN_FLIGHT. `state` is of a look at the process just then. A
+ * value other than 0 ends
+ * it. Returns what the last `visit` returned, or 0; -ENOENT the key has no counter; -EINVAL,
+ *     RL_EADDRESS,
+ * -ENOMEM; -EBUSY the key changes too fast. The key is as for rl_lookup(). It costs some 10 us for
+ * each process.
  */
 enum rl_holder_state {
 	RL_HOLDER_ALIVE = 0,
@@ -194,8 +199,8 @@ int rl_holders_walk(struct rl *rl, int rule, const void *key, size_t key_len,
                     int (*visit)(const struct rl_holder *holder, void *arg), void *arg);
 
 /*
- * The overflow counters of one limit, which count its keys without a slot: see RL_BY_RESERVE. An overflow counter is of several keys, so
- * which they are is not known.
+ * The overflow counters of one limit, which count its keys without a slot: see RL_BY_RESERVE. An
+ * overflow counter is of several keys, so which they are is not known.
  */
 struct rl_overflow_info {
 	int rule;            /* -1: no rule has the limit any more */
@@ -208,26 +213,26 @@ struct rl_overflow_info {
 };
 
 /*
- * Call `visit` for each limit whose overflow counters count something at `now_ns`. A value other than 0 ends the walk.
- * Returns what the last `visit` returned, or 0. Only reads, and some 30 ns for each overflow counter of such a limit;
- * in a table that has not been full of late, nothing.
+ * Call `visit` for each limit whose overflow counters count something at `now_ns`. A value other
+ * than 0 ends the walk. Returns what the last `visit` returned, or 0. Only reads, and some 30 ns
+ * for each overflow counter of such a limit; in a table that has not been full of late, nothing.
  */
 int rl_overflow_walk(struct rl *rl, uint64_t now_ns,
                      int (*visit)(const struct rl_overflow_info *info, void *arg), void *arg);
 
 /*
- * What one limit of a rule said no to, since its row began: requests that were denied by it, and those that
- * it would have denied if it were not a shadow. A request that several limits deny is counted under the one
- * that says wait longest. 0, or -EINVAL: no such rule, or limit.
+ * What one limit of a rule said no to, since its row began: requests that were denied by it, and
+ * those that it would have denied if it were not a shadow. A request that several limits deny is
+ * counted under the one that says wait longest. 0, or -EINVAL: no such rule, or limit.
  */
 int rl_limit_stats(struct rl *rl, int rule, unsigned limit, uint64_t *denied,
                    uint64_t *shadow_denied);
 
 /*
- * The rule's last hour by minutes, or its last day by quarters of an hour: spans[0 .. n - 1], oldest
- * first, the last one being the current one as far as it has passed. The first decision of a new minute
- * begins it, or a sweep; so nobody needs to be asked in between. Returns n, RL_HISTORY_MINUTES or
- * RL_HISTORY_QUARTERS; -EINVAL no such rule.
+ * The rule's last hour by minutes, or its last day by quarters of an hour: spans[0 .. n - 1],
+ * oldest first, the last one being the current one as far as it has passed. The first decision of a
+ * new minute begins it, or a sweep; so nobody needs to be asked in between. Returns n,
+ * RL_HISTORY_MINUTES or RL_HISTORY_QUARTERS; -EINVAL no such rule.
  */
 #define RL_HISTORY_MINUTES 60
 #define RL_HISTORY_QUARTERS 96
@@ -242,9 +247,9 @@ int rl_history_quarters(struct rl *rl, int rule, uint64_t now_ns,
                         struct rl_history_span spans[RL_HISTORY_QUARTERS]);
 
 /*
- * Events: what is told to people. The first denial of a key in a minute is one; so is what befalls the
- * table, and each change of rules and bans. A flood is told of in parts: so many of a kind and rule in a
- * second, and then one in `one_in`.
+ * Events: what is told to people. The first denial of a key in a minute is one; so is what befalls
+ * the table, and each change of rules and bans. A flood is told of in parts: so many of a kind and
+ * rule in a second, and then one in `one_in`.
  */
 enum rl_event_kind {
 	RL_EVENT_DENIED = 1,         /* by a limit: the first in a minute */
@@ -289,7 +294,8 @@ struct rl_event {
 };
 
 /*
- * Where somebody reads the events. { 0 } is the oldest that is kept; rl_events_now() is behind the newest.
+ * Where somebody reads the events. { 0 } is the oldest that is kept; rl_events_now() is behind the
+ * newest.
  */
 struct rl_events_cursor {
 	uint64_t next;
@@ -300,10 +306,11 @@ struct rl_events_cursor {
 void rl_events_now(const struct rl *rl, struct rl_events_cursor *cursor);
 
 /*
- * Call `visit` for each event from *cursor on, and move it on. A value other than 0 ends it. No writer
- * ever waits for a reader. `lost` counts events that were written over meanwhile. An event that somebody is just
- * writing ends the call; if it is not finished by the next call, it is counted as lost. Returns what the last
- * `visit` returned, or 0; -ENOENT the segment keeps no events.
+ * Call `visit` for each event from *cursor on, and move it on. A value other than 0 ends it. No
+ * writer ever waits for a reader. `lost` counts events that were written over meanwhile. An event
+ * that somebody is just writing ends the call; if it is not finished by the next call, it is
+ * counted as lost. Returns what the last `visit` returned, or 0; -ENOENT the segment keeps no
+ * events.
  */
 int rl_events_read(struct rl *rl, struct rl_events_cursor *cursor,
                    int (*visit)(const struct rl_event *event, void *arg), void *arg);
@@ -378,10 +385,11 @@ int rl_sweep_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t no
                       struct rl_swept *swept);
 
 /*
- * Another table for a live segment, with room for another number of keys or with a longer ring. It is made beside the one that
- * is there; all processes go over to it by themselves, with their next call, and each key's count moves there when it
- * is next asked for, or by rl_move_slots_at(). Nothing is counted twice, or lost, and no decision waits. Rules, bans,
- * statistics and all else stay where they are; so do the overflow area's counters, as many as there are.
+ * Another table for a live segment, with room for another number of keys or with a longer ring. It
+ * is made beside the one that is there; all processes go over to it by themselves, with their next
+ * call, and each key's count moves there when it is next asked for, or by rl_move_slots_at().
+ * Nothing is counted twice, or lost, and no decision waits. Rules, bans, statistics and all else
+ * stay where they are; so do the overflow area's counters, as many as there are.
  *
  * Both tables take memory until all keys have moved. Then that of the former one is given back.
  */
@@ -400,16 +408,18 @@ enum rl_resize_flag {
 };
 
 /*
- * Make it, and put it into force. 0, or nothing has changed: -EINVAL; RL_ERING a shorter ring; RL_EKEYS too few keys for those
- * that are counted; RL_EMOVING; RL_EMEMORY, -ENOSPC, -EFBIG the memory for both cannot be had; -ENOENT the
- * segment's name is gone, or it is a private one; -EBUSY another process configures for seconds; -EROFS; -EACCES; -ENOMEM this
- * process has no memory or addresses for a table; RL_EDAMAGED what the segment says of its tables cannot be.
+ * Make it, and put it into force. 0, or nothing has changed: -EINVAL; RL_ERING a shorter ring;
+ * RL_EKEYS too few keys for those that are counted; RL_EMOVING; RL_EMEMORY, -ENOSPC, -EFBIG the
+ * memory for both cannot be had; -ENOENT the segment's name is gone, or it is a private one; -EBUSY
+ * another process configures for seconds; -EROFS; -EACCES; -ENOMEM this process has no memory or
+ * addresses for a table; RL_EDAMAGED what the segment says of its tables cannot be.
  */
 int rl_resize(struct rl *rl, struct rl_resize *resize, unsigned flags);
 
 /*
- * Move the keys of `count` slots of the former table from number `first` on; there are rl_info.slots_before, in an order of their
- * own. Any process may, also several at once. Adds to *moving; 0, or 1: no keys are moving; -EINVAL, -EROFS, -ENOMEM. Some 200 ns for each key.
+ * Move the keys of `count` slots of the former table from number `first` on; there are
+ * rl_info.slots_before, in an order of their own. Any process may, also several at once. Adds to
+ * *moving; 0, or 1: no keys are moving; -EINVAL, -EROFS, -ENOMEM. Some 200 ns for each key.
  */
 struct rl_moving {
 	uint64_t seen; /* slots looked at */
@@ -420,15 +430,15 @@ int rl_move_slots_at(struct rl *rl, uint64_t first, uint64_t count, uint64_t now
                      struct rl_moving *moving);
 
 /*
- * If all keys have moved, say so, and give back the memory of the former table. 1 done, or no keys were moving; 0: some
- * are there still; -EROFS, -ENOMEM. It reads all tags of that table.
+ * If all keys have moved, say so, and give back the memory of the former table. 1 done, or no keys
+ * were moving; 0: some are there still; -EROFS, -ENOMEM. It reads all tags of that table.
  */
 int rl_move_end(struct rl *rl);
 
 /*
  * Become the segment's only sweeper while the handle is open. This is an OFD lock, which the kernel
- * drops with the process. 0, or -EBUSY and the other sweeper's pid in *holder (0 if it is unknown or
- * in another pid namespace), -EROFS, -ENOENT for a private segment or if the name is gone.
+ * drops with the process. 0, or -EBUSY and the other sweeper's pid in *holder (0 if it is unknown
+ * or in another pid namespace), -EROFS, -ENOENT for a private segment or if the name is gone.
  */
 int rl_supervise(struct rl *rl, pid_t *holder);
 
@@ -455,12 +465,11 @@ struct rl_ban_info {
 };
 
 /*
- * Set a ban or an exemption, as rl_ban() and rl_allow() do, with all that rl_bans_walk() tells of one: why, by
- * whom, since when, and hits to count on from, whatever has_note says; since_ns 0 stands for now. key_len is not
- * looked at.
- * The note is written once the ban stands: a process that dies in between leaves a ban without one.
- * 0, or as rl_ban(); -EINVAL also for a reason_len of more than RL_REASON_MAX, and for one that is said to be
- * automatic and is no rule's ban of a key.
+ * Set a ban or an exemption, as rl_ban() and rl_allow() do, with all that rl_bans_walk() tells of
+ * one: why, by whom, since when, and hits to count on from, whatever has_note says; since_ns 0
+ * stands for now. key_len is not looked at. The note is written once the ban stands: a process that
+ * dies in between leaves a ban without one. 0, or as rl_ban(); -EINVAL also for a reason_len of
+ * more than RL_REASON_MAX, and for one that is said to be automatic and is no rule's ban of a key.
  */
 int rl_ban_set(struct rl *rl, const struct rl_ban_info *ban);
 
@@ -472,8 +481,9 @@ int rl_ban_info(struct rl *rl, int rule, const struct rl_pattern *pattern, uint6
                 struct rl_ban_info *info);
 
 /*
- * Call `visit` for the one that answers a request of the key under the rule at `now_ns`. What visit returns; 0
- * also if there is none, or if an override of the configuration answers; or an error, as rl_peek().
+ * Call `visit` for the one that answers a request of the key under the rule at `now_ns`. What visit
+ * returns; 0 also if there is none, or if an override of the configuration answers; or an error, as
+ * rl_peek().
  */
 int rl_ban_of(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
               int (*visit)(const struct rl_ban_info *ban, void *arg), void *arg);
@@ -509,10 +519,11 @@ struct rl_override {
 #define RL_AUTO_LONGER_MAX 100
 
 /*
- * Ban a key under its rule when that has denied it `after` times in `within_ns`, at whatever time these begin: for
- * `for_ns`, and each time again `longer` times as long as before, at most `at_most_ns`, until nothing came for that
- * long. Fewer never ban. So many always do in two thirds of `within_ns`, and twice as many in all of it. Limits that
- * are not enforced ban nobody. Whatever ban, exemption or override of the key there is goes before such a ban.
+ * Ban a key under its rule when that has denied it `after` times in `within_ns`, at whatever time
+ * these begin: for `for_ns`, and each time again `longer` times as long as before, at most
+ * `at_most_ns`, until nothing came for that long. Fewer never ban. So many always do in two thirds
+ * of `within_ns`, and twice as many in all of it. Limits that are not enforced ban nobody. Whatever
+ * ban, exemption or override of the key there is goes before such a ban.
  */
 struct rl_auto_ban {
 	uint32_t after;      /* 1 to RL_AUTO_AFTER_MAX; 0: no such bans */
@@ -560,17 +571,17 @@ enum rl_configure_flag {
 
 /*
  * Replace the configured rules, all at once. Decisions that begin afterwards, in any process, use
- * the new rules; a decision under way uses the old or the new ones, never a mixture. A rule that was
- * configured and is not among them falls back to what an application has defined, or is removed.
- * Counters stay, except for limits that are not in force until now: they start anew, even if they
- * were in force earlier or an application has defined them. `effects`, NULL or one for each rule,
- * says what changed.
+ * the new rules; a decision under way uses the old or the new ones, never a mixture. A rule that
+ * was configured and is not among them falls back to what an application has defined, or is
+ * removed. Counters stay, except for limits that are not in force until now: they start anew, even
+ * if they were in force earlier or an application has defined them. `effects`, NULL or one for each
+ * rule, says what changed.
  *
  * Processes take turns. A process killed midway leaves the old configuration in force. 0, or an
- * error that leaves it in force, too: -EINVAL a field out of range, or a name or pattern twice; RL_ERING;
- * RL_EADDRESS not a network; RL_ERULES, RL_ELIMITS or RL_EOVERRIDES more than the segment holds
- * (limits that are in force until now count, too); -EBUSY another process configures for seconds;
- * -EROFS; -ENOENT the segment's name is gone; -ENOMEM.
+ * error that leaves it in force, too: -EINVAL a field out of range, or a name or pattern twice;
+ * RL_ERING; RL_EADDRESS not a network; RL_ERULES, RL_ELIMITS or RL_EOVERRIDES more than the segment
+ * holds (limits that are in force until now count, too); -EBUSY another process configures for
+ * seconds; -EROFS; -ENOENT the segment's name is gone; -ENOMEM.
  */
 int rl_configure(struct rl *rl, const struct rl_config_rule *rules, size_t count, unsigned flags,
                  unsigned *effects, struct rl_config_outcome *outcome);

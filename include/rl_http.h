@@ -67,11 +67,11 @@ extern "C" {
  * allowed, at least 1.
  *
  * Empty unless the verdict is RL_DENIED. An allowed request has nothing to wait for, of an
- * undecided one nothing is known, and a request that costs more than the capacity is not
- * allowed later either: the field has no word for never, and a client that is given a
- * distant time comes back at that time. Answer RL_NEVER with a status that does not invite
- * another try. A denial with retry_after_ns == RL_NEVER_NS is empty for the same reason. So is one by a
- * limit in flight: nobody knows when its units come back.
+ * undecided one nothing is known, and a request that costs more than the capacity is not allowed
+ * later either: the field has no word for never, and a client that is given a distant time comes
+ * back at that time. Answer RL_NEVER with a status that does not invite another try. A denial with
+ * retry_after_ns == RL_NEVER_NS is empty for the same reason. So is one by a limit in flight:
+ * nobody knows when its units come back.
  */
 ssize_t rl_http_retry_after(const struct rl_result *result, char *to, size_t size);
 
@@ -161,9 +161,9 @@ int rl_http_x_ratelimit(const struct rl_result *result, enum rl_http_reset reset
  * The client behind proxies.
  *
  * A proxy appends the address that called it to a field. What stands before that was sent by the
- * caller of the proxy, and may be anything. So the list is read from its end, beginning with the peer
- * of the connection: while an address lies in a trusted network, the address before it is believed.
- * The first address that is not trusted is the client.
+ * caller of the proxy, and may be anything. So the list is read from its end, beginning with the
+ * peer of the connection: while an address lies in a trusted network, the address before it is
+ * believed. The first address that is not trusted is the client.
  *
  *	X-Forwarded-For: 6.6.6.6, 203.0.113.7, 10.0.0.2      peer 10.0.0.1, 10.0.0.0/8 trusted
  *	                 a claim  the client   <-- trusted <-- trusted
@@ -198,8 +198,8 @@ int rl_http_x_ratelimit(const struct rl_result *result, enum rl_http_reset reset
  *   field only.
  * - A client inside a trusted network chooses whose limit it uses up. Remedy: trust only networks
  *   that clients cannot be in.
- * - IPv6 is counted by /64, which is what one subscriber has. All link-local addresses lie in one such
- *   network. Remedy: a `prefix_v6` of 128, which tells them apart, but for their zone.
+ * - IPv6 is counted by /64, which is what one subscriber has. All link-local addresses lie in one
+ *   such network. Remedy: a `prefix_v6` of 128, which tells them apart, but for their zone.
  */
 #define RL_HTTP_HOPS_MAX 32
 #define RL_HTTP_ELEMENT_MAX 512
@@ -213,9 +213,9 @@ struct rl_http_network {
 };
 
 /*
- * "ADDRESS/BITS", an address alone, or "unix:", which means every peer of a unix socket. Bits behind
- * the prefix are ignored, and ::ffff:10.0.0.0/104 is 10.0.0.0/8. Returns 0, or -EINVAL: the text is
- * none of these.
+ * "ADDRESS/BITS", an address alone, or "unix:", which means every peer of a unix socket. Bits
+ * behind the prefix are ignored, and ::ffff:10.0.0.0/104 is 10.0.0.0/8. Returns 0, or -EINVAL: the
+ * text is none of these.
  */
 int rl_http_network(const char *text, struct rl_http_network *network);
 
@@ -256,15 +256,15 @@ struct rl_http_client {
 
 /*
  * Find the client of a request that came from `peer`. `lines` are the lines of the field, in the
- * order in which they came. Returns 0, or -EINVAL: the peer is no address, a prefix or the field is out
- * of range, or an array is NULL. client->address is empty then.
+ * order in which they came. Returns 0, or -EINVAL: the peer is no address, a prefix or the field is
+ * out of range, or an array is NULL. client->address is empty then.
  *
  * An address may have a port, brackets if it is IPv6, and a zone: 203.0.113.7:80, [2001:db8::1]:80,
- * fe80::1%eth0. Ports and zones are left out, and ::ffff:192.0.2.1 is 192.0.2.1. The answer has zeros
- * behind its prefix, and no "/64". So it is the key of its network, and rules with prefixes, overrides
- * and bans take it for an address. A peer of a unix socket is "unix:" or empty, and "unix:" in
- * X-Forwarded-For. If it is the answer, the text is "unix:". Empty elements and lines are skipped, and
- * count as read.
+ * fe80::1%eth0. Ports and zones are left out, and ::ffff:192.0.2.1 is 192.0.2.1. The answer has
+ * zeros behind its prefix, and no "/64". So it is the key of its network, and rules with prefixes,
+ * overrides and bans take it for an address. A peer of a unix socket is "unix:" or empty, and
+ * "unix:" in X-Forwarded-For. If it is the answer, the text is "unix:". Empty elements and lines
+ * are skipped, and count as read.
  */
 int rl_http_client(const struct rl_http_trust *trust, struct rl_http_value peer,
                    const struct rl_http_value *lines, size_t count, struct rl_http_client *client);

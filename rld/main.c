@@ -3,7 +3,8 @@
  * rld: keeps a segment in order.
  *
  *	options -> configuration -> segment -> rules in force -> metrics -> ready
- *	loop: sweep a slice, lend what a cluster lends, do the periodic tasks that are due, wait for signals and requests
+ *	loop: sweep a slice, lend what a cluster lends, do the periodic tasks that are due, wait for
+ *	      signals and requests
  *	goodbye: the segment and all counters stay
  *
  * One thread, and no state that matters: a SIGKILL anywhere costs nothing but the sweep until
@@ -71,7 +72,10 @@ apply(struct daemon *d, const struct config *config)
 	return error;
 }
 
-/* The rules that a cluster has for all hosts. Of the document only these count: the rest is each host's own. */
+/*
+ * The rules that a cluster has for all hosts. Of the document only these count: the rest is each
+ * host's own.
+ */
 static bool
 take_rules(void *arg, const char *path)
 {

@@ -12,7 +12,10 @@ uint64_t periodic_run(struct daemon *d, uint64_t now_ns);
 /* The metrics' file, if there is to be one. */
 void periodic_write_textfile(struct daemon *d);
 
-/* Write the bans that stand to the file of bans, if there is to be one; if they have changed, or in any case. */
+/*
+ * Write the bans that stand to the file of bans, if there is to be one; if they have changed, or in
+ * any case.
+ */
 void periodic_keep_bans(struct daemon *d, bool in_any_case);
 
 #endif

@@ -23,8 +23,8 @@ struct rlb_headers {
 };
 
 /*
- * Of a result of the rule with handle `id`. The quota of its policy is the limit told; of a bucket, the
- * capacity that the rule has now. 0, or -EINVAL.
+ * Of a result of the rule with handle `id`. The quota of its policy is the limit told; of a bucket,
+ * the capacity that the rule has now. 0, or -EINVAL.
  */
 int rlb_headers(struct rl *rl, int id, const char *name, const struct rl_result *result,
                 uint64_t now_ns, enum rl_http_reset reset, struct rlb_headers *headers);

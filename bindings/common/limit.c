@@ -224,8 +224,9 @@ unit_of(uint64_t window_ns)
 }
 
 /*
- * 60, or as many of 59 to 31 as make a sub-bucket a whole number of such units; of a shorter ring as many as it has. Where it
- * has 1, for nobody has asked for more, it is no window of one that is defined: the definition is refused, and says why.
+ * 60, or as many of 59 to 31 as make a sub-bucket a whole number of such units; of a shorter ring
+ * as many as it has. Where it has 1, for nobody has asked for more, it is no window of one that is
+ * defined: the definition is refused, and says why.
  */
 static uint32_t
 default_granularity(uint64_t window_ns, uint32_t ring)

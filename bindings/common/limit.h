@@ -38,8 +38,8 @@ int rlb_limit_set(struct rlb_limit *l, const char *field, size_t field_len,
                   const struct rlb_value *value, char text[RLB_TEXT_SIZE]);
 
 /*
- * Fill in what was left out, for a segment whose ring has so many entries. 0, or -EINVAL and a text as
- * above. Ranges are for rl_rule_check().
+ * Fill in what was left out, for a segment whose ring has so many entries. 0, or -EINVAL and a text
+ * as above. Ranges are for rl_rule_check().
  */
 int rlb_limit_finish(struct rlb_limit *l, uint32_t ring, char text[RLB_TEXT_SIZE]);
 

@@ -31,8 +31,8 @@ take(struct rlb_segment *s, struct rl *rl)
 }
 
 /*
- * No call tells the file of a handle: so the name has the same file before and after, which an attempt that has
- * created the segment finds at the next.
+ * No call tells the file of a handle: so the name has the same file before and after, which an
+ * attempt that has created the segment finds at the next.
  */
 int
 rlb_attach(const char *name, const struct rl_options *options, const char *path, struct rl **to,

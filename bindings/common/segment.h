@@ -5,10 +5,11 @@
 /*
  * A segment as a process of a language has it open, for as long as it runs, and the rules in it.
  *
- * The name may get another segment meanwhile, as by rlctl unlink, or after somebody has removed the file. A
- * worker that kept the old one would count alone. So it looks once a second, by one stat(2) in a call that
- * was made anyway, and changes over: `epoch` moves, and each rule is defined or found anew at its next use.
- * Where the new one cannot be opened the old one stays, and `trouble` says why.
+ * The name may get another segment meanwhile, as by rlctl unlink, or after somebody has removed the
+ * file. A worker that kept the old one would count alone. So it looks once a second, by one stat(2)
+ * in a call that was made anyway, and changes over: `epoch` moves, and each rule is defined or
+ * found anew at its next use. Where the new one cannot be opened the old one stays, and `trouble`
+ * says why.
  *
  * One thread at a time.
  */
@@ -32,7 +33,10 @@ struct rlb_segment {
 	int trouble;   /* 0, or why the segment that has the name now could not be opened */
 };
 
-/* rl_open(), and which file has the name at `path`: for those that keep a segment open in another way. */
+/*
+ * rl_open(), and which file has the name at `path`: for those that keep a segment open in another
+ * way.
+ */
 int rlb_attach(const char *name, const struct rl_options *options, const char *path, struct rl **rl,
                struct stat *file);
 
@@ -69,8 +73,8 @@ struct rlb_rule {
 	int id;         /* the handle in the segment of `epoch`, or a negative error */
 	uint32_t epoch; /* of the segment that `id` is of */
 	char name[RL_NAME_MAX + 1];
-	struct rl_rule
-		rule; /* its name and `more` point into this structure, which is not copied */
+	struct rl_rule rule; /* its name and `more` point into this structure, which is not
+	                        copied */
 	struct rl_limit more[RL_LIMITS_MAX - 1];
 };
 
@@ -87,8 +91,8 @@ rlb_rule_id(struct rlb_segment *s, struct rlb_rule *r)
 }
 
 /*
- * rl_check_item_at() under the rule. A rule that is gone is looked for, and defined anew if it was defined by this
- * process: who asks wants its limits. item->rule is filled in.
+ * rl_check_item_at() under the rule. A rule that is gone is looked for, and defined anew if it was
+ * defined by this process: who asks wants its limits. item->rule is filled in.
  */
 void rlb_check(struct rlb_segment *s, struct rlb_rule *r, struct rl_item *item, uint64_t now_ns,
                struct rl_result *result);

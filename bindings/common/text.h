@@ -2,7 +2,9 @@
 #ifndef RLB_TEXT_H
 #define RLB_TEXT_H
 
-/* Durations and rates as rl.json(5) writes them, for bindings that take a rule as text and numbers. */
+/*
+ * Durations and rates as rl.json(5) writes them, for bindings that take a rule as text and numbers.
+ */
 
 #include <stddef.h>
 #include <stdint.h>

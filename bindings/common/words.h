@@ -9,7 +9,10 @@ const char *rlb_reason(int reason);   /* "limit", "ban", "exemption", "reserve" 
 const char *rlb_match(int match);     /* "key", "prefix", "network" */
 const char *rlb_client_end(int end);  /* "found", "listed", "no_address", "far" */
 
-/* The name in rl.h or errno.h of an error, negative or not: "RL_EFOREIGN", "ENOSPC"; else "E" and digits. */
+/*
+ * The name in rl.h or errno.h of an error, negative or not: "RL_EFOREIGN", "ENOSPC"; else "E" and
+ * digits.
+ */
 #define RLB_ERROR_SIZE 24
 const char *rlb_error(int error, char text[RLB_ERROR_SIZE]);
 

@@ -3,10 +3,11 @@
 #define CONFIG_HISTORY_H
 
 /*
- * The texts that a file has had, so that a change can be taken back: files in ".NAME.history" beside it, named by
- * number, time and user, as "000007-1795388559-1000", each there whole or not at all. The newest HISTORY_MAX are kept.
- * Who changes the file holds its lock (replace.h), and so nobody else keeps a text at the same time; one that is
- * killed in between has kept the text or has not.
+ * The texts that a file has had, so that a change can be taken back: files in ".NAME.history"
+ * beside it, named by number, time and user, as "000007-1795388559-1000", each there whole or not
+ * at all. The newest HISTORY_MAX are kept. Who changes the file holds its lock (replace.h), and so
+ * nobody else keeps a text at the same time; one that is killed in between has kept the text or has
+ * not.
  */
 
 #include <stddef.h>
@@ -25,7 +26,10 @@ struct history {
 	size_t count;
 };
 
-/* `path` is the file's own, as locked_file has it. No directory: no versions. 0 or -errno; to be freed. */
+/*
+ * `path` is the file's own, as locked_file has it. No directory: no versions. 0 or -errno; to be
+ * freed.
+ */
 int history_read(const char *path, struct history *history);
 void history_free(struct history *history);
 

@@ -3,8 +3,8 @@
 #define CONFIG_SPLICE_H
 
 /*
- * Change one value of a JSON text and leave every other byte as it is: order, blanks, comments,
- * the way numbers are written. Values are named by JSON pointers (RFC 6901): "/rules/login/capacity";
+ * Change one value of a JSON text and leave every other byte as it is: order, blanks, comments, the
+ * way numbers are written. Values are named by JSON pointers (RFC 6901): "/rules/login/capacity";
  * ~1 stands for / in a name and ~0 for ~.
  */
 

@@ -3,9 +3,9 @@
 #define CONFIG_HEALTH_H
 
 /*
- * What of a segment is a trouble, told by whoever looks: rlctl doctor, with why and how it is mended, and the
- * status page of rld. Here is what a look at the segment's head and statistics tells, at a cost that does
- * not grow with the number of keys; doctor looks further.
+ * What of a segment is a trouble, told by whoever looks: rlctl doctor, with why and how it is
+ * mended, and the status page of rld. Here is what a look at the segment's head and statistics
+ * tells, at a cost that does not grow with the number of keys; doctor looks further.
  */
 
 #include <rl_admin.h>

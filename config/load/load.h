@@ -13,8 +13,8 @@
 const char *config_path(const char *option);
 
 /*
- * Read and check a regular file. NULL after at least one CONFIG_ERROR was told. Of warnings that say
- * the same of many places, a few are told, and how many more there are.
+ * Read and check a regular file. NULL after at least one CONFIG_ERROR was told. Of warnings that
+ * say the same of many places, a few are told, and how many more there are.
  */
 struct config *config_load(const char *path, config_sink *sink, void *arg);
 const char *config_read_error(int error); /* why one could not be read, for people */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading a file of a hundred thousand overrides takes a second, and who asks for a name has another
- * question. So the values are found where they stand, and that one alone is read. Of a text that is no
- * JSON, no name or another text comes out, and never more than is in the file.
+ * Reading a file of a hundred thousand overrides takes a second, and who asks for a name has
+ * another question. So the values are found where they stand, and that one alone is read. Of a text
+ * that is no JSON, no name or another text comes out, and never more than is in the file.
  */
 
 #include <jansson.h>

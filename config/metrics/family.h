@@ -31,8 +31,8 @@ void metrics_duration(FILE *to, struct rl *rl, const char *name, enum metrics_ki
                       const char *help, uint64_t ns);
 
 /*
- * Whether so much can have been counted in this time: by a thousand cores, say, once in 100 ns each.
- * A counter beyond has been written over, and is left out of what is written.
+ * Whether so much can have been counted in this time: by a thousand cores, say, once in 100 ns
+ * each. A counter beyond has been written over, and is left out of what is written.
  */
 bool metrics_can_be(uint64_t count, uint64_t passed_ns);
 

@@ -10,8 +10,8 @@
 bool rule_has_in_flight(const struct rl_rule_info *rule);
 
 /*
- * What is in flight, by rule, and how many processes hold it; nothing if no rule has such a limit. Else it
- * reads the state of each slot, some 5 ns. 0 or -ENOMEM.
+ * What is in flight, by rule, and how many processes hold it; nothing if no rule has such a limit.
+ * Else it reads the state of each slot, some 5 ns. 0 or -ENOMEM.
  */
 int metrics_write_in_flight(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_ns);
 

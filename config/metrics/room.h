@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /*
- * Who takes the table, and what the overflow counters of keys without a slot count. No network has a name here: a label for
- * each would tell who the clients are. 0 or -ENOMEM.
+ * Who takes the table, and what the overflow counters of keys without a slot count. No network has
+ * a name here: a label for each would tell who the clients are. 0 or -ENOMEM.
  */
 int metrics_write_shares(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_ns);
 

@@ -34,9 +34,9 @@ struct config {
 	char *path;
 	char name[RL_NAME_MAX + 1]; /* of the segment */
 	struct rl_options options;  /* to create it with: 0 where the file says nothing */
-	uint32_t
-		keys_most; /* rld: room for keys up to which it resizes the segment by itself; 0: it does not */
-	char *group;             /* its group's name, or NULL; options.group is looked up */
+	uint32_t keys_most; /* rld: room for keys up to which it resizes the segment by itself; 0:
+	                       it does not */
+	char *group;        /* its group's name, or NULL; options.group is looked up */
 	uint64_t gc_interval_ns; /* rld: aims to sweep every slot once in this time */
 	struct config_cluster cluster;
 	struct rl_config_rule *rules;

@@ -43,7 +43,10 @@ void limit_inherit(struct value *values, const struct value *base);
 bool limit_finish(struct reader *reader, uint32_t owner, const struct value *values,
                   struct rl_limit *limit);
 
-/* Ring entries that a key of this limit is to have; and with an override's capacity in place of its own. 0: none is given. */
+/*
+ * Ring entries that a key of this limit is to have; and with an override's capacity in place of its
+ * own. 0: none is given.
+ */
 uint32_t limit_entries(const struct rl_limit *limit);
 uint32_t limit_entries_for(const struct rl_limit *limit, uint32_t capacity);
 
@@ -51,9 +54,9 @@ uint32_t limit_entries_for(const struct rl_limit *limit, uint32_t capacity);
 bool limit_fits(const struct rl_limit *limit, uint32_t capacity, uint32_t ring);
 
 /*
- * How many sub-buckets a sliding window has whose file says nothing of them, of at most `most`: 60, or
- * the next fewer that make them a whole number of seconds (milliseconds below a minute, microseconds
- * below 60 ms).
+ * How many sub-buckets a sliding window has whose file says nothing of them, of at most `most`: 60,
+ * or the next fewer that make them a whole number of seconds (milliseconds below a minute,
+ * microseconds below 60 ms).
  */
 uint32_t limit_granularity(uint64_t window_ns, uint32_t most);
 
@@ -64,8 +67,8 @@ uint64_t limit_early_ns(const struct rl_limit *limit);
 bool limit_shape_equal(const struct rl_limit *a, const struct rl_limit *b);
 
 /*
- * The largest cost of a request that a host of a cluster admits, under a limit of the cluster, without what it was lent for others: it
- * asks for a share when it needs one for a cost of 1.
+ * The largest cost of a request that a host of a cluster admits, under a limit of the cluster,
+ * without what it was lent for others: it asks for a share when it needs one for a cost of 1.
  */
 uint32_t limit_cost_shared(const struct rl_limit *limit);
 

@@ -186,7 +186,10 @@ seems_dressed(const char *text, size_t len)
 	return has_zone(text, len) || has_port(text, len) || has_brackets(text, len);
 }
 
-/* Characters that shells and other tools take for a pattern. Paths and URLs have ? and [] of their own. */
+/*
+ * Characters that shells and other tools take for a pattern. Paths and URLs have ? and [] of their
+ * own.
+ */
 static bool
 seems_glob(const char *text, size_t len)
 {

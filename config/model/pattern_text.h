@@ -3,8 +3,9 @@
 #define CONFIG_PATTERN_TEXT_H
 
 /*
- * Patterns as people write them, on command lines and in files. rl_pattern_of() takes whatever is no
- * network for a key, so that a mistyped network bans nobody and says nothing; here it is refused.
+ * Patterns as people write them, on command lines and in files. rl_pattern_of() takes whatever is
+ * no network for a key, so that a mistyped network bans nobody and says nothing; here it is
+ * refused.
  */
 
 #include <rl.h>
@@ -20,9 +21,9 @@ struct pattern_text {
 
 /*
  * A prefix, a network, or a key. An address, and that of a network, comes out in its one canonical
- * form: without host bits, and ::ffff:192.0.2.1 as 192.0.2.1. NULL, or what is wrong with a text that
- * looks like one of them and is none, or like an address with a port or a zone, or like a glob, and
- * what was expected, as in "is no network: ...".
+ * form: without host bits, and ::ffff:192.0.2.1 as 192.0.2.1. NULL, or what is wrong with a text
+ * that looks like one of them and is none, or like an address with a port or a zone, or like a
+ * glob, and what was expected, as in "is no network: ...".
  */
 const char *pattern_parse(const char *text, size_t len, struct pattern_text *out);
 

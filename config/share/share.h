@@ -3,11 +3,12 @@
 #define CONFIG_SHARE_H
 
 /*
- * Who takes the table: the share of each rule, and of the largest networks, in the slots that are used.
+ * Who takes the table: the share of each rule, and of the largest networks, in the slots that are
+ * used.
  *
- * It is a sample: the first SHARE_SLOTS slots, or all of a smaller table. A keyed hash gives keys their slots, so
- * any part stands for the whole; of a half of the table, the standard error is a half of one per cent. It takes
- * some 2 ms, however large the table is.
+ * It is a sample: the first SHARE_SLOTS slots, or all of a smaller table. A keyed hash gives keys
+ * their slots, so any part stands for the whole; of a half of the table, the standard error is a
+ * half of one per cent. It takes some 2 ms, however large the table is.
  */
 
 #include <rl_admin.h>
@@ -54,8 +55,8 @@ void shares_free(struct shares *shares);
 unsigned share_percent(uint64_t part, uint64_t whole);
 
 /*
- * Of the networks that have more than `percent` of `whole`, the largest one: a narrow one if there is any, for to
- * ban it concerns the fewest others. NULL if there is none.
+ * Of the networks that have more than `percent` of `whole`, the largest one: a narrow one if there
+ * is any, for to ban it concerns the fewest others. NULL if there is none.
  */
 const struct share_network *shares_network(const struct shares *shares, uint64_t whole,
                                            unsigned percent);

@@ -2,7 +2,9 @@
 #ifndef CONFIG_LAYOUT_H
 #define CONFIG_LAYOUT_H
 
-/* A segment that rl_open() refuses with RL_EVERSION: of which layout it is, and what can be done. */
+/*
+ * A segment that rl_open() refuses with RL_EVERSION: of which layout it is, and what can be done.
+ */
 
 #include <stdbool.h>
 

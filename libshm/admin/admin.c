@@ -203,7 +203,10 @@ give_up_changes(struct rl *rl, uint64_t now_ns)
 		rl_change_give_up(s, &rl->handle->changes_seen);
 }
 
-/* Clear the bits that lifted bans left in their filter. If another process does it, or configures, nothing is done. */
+/*
+ * Clear the bits that lifted bans left in their filter. If another process does it, or configures,
+ * nothing is done.
+ */
 static void
 tidy_bans(struct rl *rl, uint64_t now_ns)
 {
@@ -217,8 +220,8 @@ tidy_bans(struct rl *rl, uint64_t now_ns)
 }
 
 /*
- * Who has died: of this pid namespace, and of others, whom a request cannot judge. Where not all can be seen,
- * those live.
+ * Who has died: of this pid namespace, and of others, whom a request cannot judge. Where not all
+ * can be seen, those live.
  */
 static void
 look_around(struct rl *rl)

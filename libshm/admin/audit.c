@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Is a segment whole? The audit checks in the bytes what the opening comments of table.c, ring.h,
- * log.h, in_flight.h, rules.h and record.h claim of every state between two steps. That holds even if a process
- * was stopped or killed midway.
+ * log.h, in_flight.h, rules.h and record.h claim of every state between two steps. That holds even
+ * if a process was stopped or killed midway.
  *
  * The words of one slot are read one after the other, while others change them. So a fault is
  * believed only if all words it rests on belong together: the view's state still holds, as for a
@@ -15,14 +15,14 @@
  * loaded: then both were there when the second was. 40 bits of hash, without the slot, are not
  * enough to tell ten million keys apart: two names are two keys.
  *
- * Rows are appended, and a limit has one row. A process that gives another's row to it has seen that
- * all rows are in use, and none is its own. If a row is there, those before it are. So a row is
- * loaded before those it is compared with.
+ * Rows are appended, and a limit has one row. A process that gives another's row to it has seen
+ * that all rows are in use, and none is its own. If a row is there, those before it are. So a row
+ * is loaded before those it is compared with.
  *
  * A process that slept while a limit started anew, or its row was given away, may have charged a
- * slot that no key leads to any more (rows.c). So has whoever charged one before that. The tag shows it:
- * it is of another incarnation. If it is not, for he slept through sixteen, the name does. What such a
- * slot counts belongs to no key, and may be of another shape.
+ * slot that no key leads to any more (rows.c). So has whoever charged one before that. The tag
+ * shows it: it is of another incarnation. If it is not, for he slept through sixteen, the name
+ * does. What such a slot counts belongs to no key, and may be of another shape.
  *
  * Cost: some 500 ns for each LIVE slot, and 8 bytes.
  */
@@ -114,7 +114,10 @@ candidates_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_re
 	return true;
 }
 
-/* Is it the key of that name in an incarnation that has been, and has its bits, under whatever limit? */
+/*
+ * Is it the key of that name in an incarnation that has been, and has its bits, under whatever
+ * limit?
+ */
 static bool
 is_of_earlier(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
               const struct rl_record_copy *copy)

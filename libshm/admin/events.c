@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ring of events as tools read it. Nothing in it is trusted: an entry is believed if its sequence
- * and check fit, a key's name if it is the record's of the key's tag, and all else is bounded.
+ * The ring of events as tools read it. Nothing in it is trusted: an entry is believed if its
+ * sequence and check fit, a key's name if it is the record's of the key's tag, and all else is
+ * bounded.
  */
 #include <errno.h>
 #include <string.h>

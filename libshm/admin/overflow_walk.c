@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The overflow area as people and tools see it: by limit, how many of its overflow counters count something. Each limit that
- * has a set is looked at once, and each set belongs to one limit at most, whatever the bytes say: so no more than
- * all overflow counters are read. Nothing is written.
+ * The overflow area as people and tools see it: by limit, how many of its overflow counters count
+ * something. Each limit that has a set is looked at once, and each set belongs to one limit at
+ * most, whatever the bytes say: so no more than all overflow counters are read. Nothing is written.
  */
 #include "admin/entry.h"
 #include "algorithm/overflow_count.h"

@@ -40,7 +40,10 @@ check(struct rl *rl, struct rl_resize *r, uint32_t *buckets, uint32_t *ring)
 	return r->keys_used > rl_table_holds(*buckets) ? RL_EKEYS : 0;
 }
 
-/* With the table in force. Each try but one is for another that came into force just then. 0 or -errno. */
+/*
+ * With the table in force. Each try but one is for another that came into force just then. 0 or
+ * -errno.
+ */
 static int
 go_on(struct rl **rl)
 {
@@ -115,10 +118,10 @@ common_divisor(uint64_t a, uint64_t b)
 }
 
 /*
- * An order of slots that has nothing to do with where these stand: steps of about the golden ratio of them all, without a
- * common divisor. In the order of slots, keys of one bucket come together, and they have one of their two buckets in
- * the new table in common, too: then the last to come find both full, in a table that has room for all that come in any other
- * order.
+ * An order of slots that has nothing to do with where these stand: steps of about the golden ratio
+ * of them all, without a common divisor. In the order of slots, keys of one bucket come together,
+ * and they have one of their two buckets in the new table in common, too: then the last to come
+ * find both full, in a table that has room for all that come in any other order.
  */
 struct order {
 	uint64_t slots, step;

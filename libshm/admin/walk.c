@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The table as people and tools see it: entry by entry. A walk should take about as long as reading
- * the memory. So it reads the state of each slot first, and of a limit that has had tiers the key's tier,
- * and makes the prefilter of them. It reads the name and the ring only if the caller wants that key. It looks
- * up the limits once for RUN buckets.
+ * the memory. So it reads the state of each slot first, and of a limit that has had tiers the key's
+ * tier, and makes the prefilter of them. It reads the name and the ring only if the caller wants
+ * that key. It looks up the limits once for RUN buckets.
  */
 #include <errno.h>
 
@@ -107,7 +107,9 @@ inspect_window(const struct rl_segment *s, struct known *known, struct rl_slot s
 	return true;
 }
 
-/* False if the slot is the key's no more: what is read belongs to the tag if its generation does. */
+/*
+ * False if the slot is the key's no more: what is read belongs to the tag if its generation does.
+ */
 static bool
 inspect_slot(const struct rl_segment *s, struct known *known, struct rl_slot slot)
 {

@@ -3,13 +3,15 @@
 #define RL_ADDS_H
 
 /*
- * The usual charge of a limit whose word counts: an addition to it, without a look at the ring. Part of every decision,
- * so it is inline; the rows of these algorithms begin with it, too.
+ * The usual charge of a limit whose word counts: an addition to it, without a look at the ring.
+ * Part of every decision, so it is inline; the rows of these algorithms begin with it, too.
  */
 
 #include "algorithm/limiter.h"
 
-/* The rest of a plan to charge: of what it remembers, how much is left, and until when it counts. */
+/*
+ * The rest of a plan to charge: of what it remembers, how much is left, and until when it counts.
+ */
 static inline __attribute__((always_inline)) void
 rl_adds_plan(uint64_t charge_id, uint32_t limit, uint32_t remaining, uint64_t reset_at_ns,
              struct rl_plan *p)
@@ -54,8 +56,9 @@ rl_adds_to_window(const struct rl_limiter *l, const struct rl_quota *q, const st
 }
 
 /*
- * What the share of a word is worth, and what is admitted beside it; at most `most`. A share above that is of a key to
- * which the store gives more than the rule does: all of it counts, and nothing beside it.
+ * What the share of a word is worth, and what is admitted beside it; at most `most`. A share above
+ * that is of a key to which the store gives more than the rule does: all of it counts, and nothing
+ * beside it.
  */
 static inline uint32_t
 rl_share_worth(const struct rl_quota *q, struct rl_u128 word, uint32_t most)
@@ -152,7 +155,10 @@ rl_adds_report_level(const struct rl_level *level, uint32_t remaining, uint64_t 
 	d->reset_at_ns = full_at > now_ns ? full_at : 0;
 }
 
-/* How long a charge that found a bucket at `before`, and left it at `after`, has to wait: for those before it, not for itself. */
+/*
+ * How long a charge that found a bucket at `before`, and left it at `after`, has to wait: for those
+ * before it, not for itself.
+ */
 static inline __attribute__((always_inline)) uint64_t
 rl_adds_delay(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
               const struct rl_level *before, const struct rl_level *after, uint64_t now_ns)
@@ -204,7 +210,10 @@ rl_adds_deny_level(const struct rl_gcra *g, const struct rl_level *level, uint32
 	d->retry_at_ns = rl_gcra_retry_at(g, level, cost);
 }
 
-/* A bucket as its rule has it, to which rl_adds_to_bucket() did not add: false, if `cost` never is added, or was not asked. */
+/*
+ * A bucket as its rule has it, to which rl_adds_to_bucket() did not add: false, if `cost` never is
+ * added, or was not asked.
+ */
 static inline __attribute__((always_inline)) bool
 rl_adds_nothing_to_bucket(const struct rl_limiter *l, const struct rl_quota *q,
                           const struct rl_view *v, uint32_t cost, uint64_t now_ns,

@@ -3,8 +3,8 @@
 #define RL_ANCHORED_H
 
 /*
- * A window that begins with the key's first charge, as Redis' INCR and EXPIRE count it. Pure: no clock,
- * no memory.
+ * A window that begins with the key's first charge, as Redis' INCR and EXPIRE count it. Pure: no
+ * clock, no memory.
  *
  *	first charge                                   the first charge after the end
  *	 |<----------------- window ----------------->|       |<----------------- ...
@@ -22,11 +22,11 @@
  *	start  in ns since 1970, of 63 bits
  *	cur    what was admitted since; more than the capacity where denials are counted
  *
- * The state is one word, so a charge is one CAS16 and there is nothing to help. A time before the start
- * is counted in the window: the start of a key never goes back. The halves of a word are loaded one
- * after the other, and `lo` is the same before and after; so they belong together unless two windows
- * began meanwhile, the second a multiple of 2^36 ns after the first, with the same count. Then a
- * denial may be wrong once; a charge is not, for its CAS16 compares both.
+ * The state is one word, so a charge is one CAS16 and there is nothing to help. A time before the
+ * start is counted in the window: the start of a key never goes back. The halves of a word are
+ * loaded one after the other, and `lo` is the same before and after; so they belong together unless
+ * two windows began meanwhile, the second a multiple of 2^36 ns after the first, with the same
+ * count. Then a denial may be wrong once; a charge is not, for its CAS16 compares both.
  */
 
 #include <stdbool.h>

@@ -128,7 +128,9 @@ overflow_parts_of_anchored(const struct rl_limiter *l, const struct rl_limiter *
 	                                  .cur = a.cur};
 }
 
-/* No earlier than now: an end sooner than a window from now would let three windows meet one span. */
+/*
+ * No earlier than now: an end sooner than a window from now would let three windows meet one span.
+ */
 static struct rl_u128
 anchored_of_overflow(const struct rl_limiter *l, const struct rl_limiter *overflow,
                      const struct rl_overflow_parts *p, uint64_t now_ns, uint64_t slot_bits)

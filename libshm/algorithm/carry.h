@@ -3,14 +3,16 @@
 #define RL_CARRY_H
 
 /*
- * What a slot counts goes on in another one, whose ring may be longer: which words of the ring to store there, and which
- * word then replaces its state. A view here is of a sealed state (layout.h): all that it rests on stands still,
- * but for entries that a process stores which slept, and these are of sub-buckets and units that do not count.
+ * What a slot counts goes on in another one, whose ring may be longer: which words of the ring to
+ * store there, and which word then replaces its state. A view here is of a sealed state (layout.h):
+ * all that it rests on stands still, but for entries that a process stores which slept, and these
+ * are of sub-buckets and units that do not count.
  *
  *	window     each entry of this incarnation, at its place, with the other slot's gen
- *	log        the times of the units that a decision may ask for: half a ring of those before the
- *	           pending ones. They are numbered anew, from 1 on.
- *	in flight  the tallies, at their places; at that of the newest, which is in the word, it does not matter
+ *	log        the times of the units that a decision may ask for: half a ring of those before
+ *	           the pending ones. They are numbered anew, from 1 on.
+ *	in flight  the tallies, at their places; at that of the newest, which is in the word, it
+ *	           does not matter
  *	others     the word is all there is
  */
 

@@ -15,9 +15,9 @@
  *	    +--------------------------------------------+--------+------------+
  *
  *	expiry  the first ms at which it counts no more, never 0; all ones: never. Until 15 May 2109
- *	seq     one more with each change, so that the two halves of a word that are loaded one after
- *	        the other belong together: lo is the same before and after only if hi was not changed
- *	        in between, or 2^22 times, and then hi is one that was there in between
+ *	seq     one more with each change, so that the two halves of a word that are loaded one
+ *	        after the other belong together: lo is the same before and after only if hi was not
+ *	        changed in between, or 2^22 times, and then hi is one that was there in between
  *
  * Every operation is a function of the word and the time, and one CAS16. So to sleep between load
  * and CAS does no harm, even if the word has come back meanwhile: it is then the word that it is

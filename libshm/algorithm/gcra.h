@@ -77,7 +77,10 @@ struct rl_gcra_divisor {
 	uint64_t inverse; /* 2^64 - 1 divided by those */
 };
 
-/* The part of a bucket that does not depend on the request, so that it may be kept. All zero: none is kept. */
+/*
+ * The part of a bucket that does not depend on the request, so that it may be kept. All zero: none
+ * is kept.
+ */
 struct rl_gcra_rate {
 	uint32_t capacity; /* for which, */
 	uint32_t burst;    /* and which wish, the rest is */
@@ -217,9 +220,10 @@ rl_gcra_shortage(const struct rl_gcra *g, const struct rl_level *level, uint64_t
 }
 
 /*
- * time / T, up to 2^28, on 64 bits: of both as many low bits are left out as leave T 36. That raises the quotient by
- * less than one, and the product with the inverse is the quotient or one less; so what is left over is above -T and below
- * 2 T. Only who books ahead can be short of more than 2^28 tokens.
+ * time / T, up to 2^28, on 64 bits: of both as many low bits are left out as leave T 36. That
+ * raises the quotient by less than one, and the product with the inverse is the quotient or one
+ * less; so what is left over is above -T and below 2 T. Only who books ahead can be short of more
+ * than 2^28 tokens.
  */
 RL_GCRA_INLINE uint32_t
 rl_gcra_tokens(const struct rl_gcra *g, rl_wide time, bool *has_rest)
@@ -376,9 +380,9 @@ bool rl_gcra_give(const struct rl_gcra *g, const struct rl_level *level, uint64_
                   uint32_t memory, uint64_t now_ns, uint32_t cost, struct rl_level *next);
 
 /*
- * The same without a charge: `level` with as many of `cost` tokens given back, of whichever were charged
- * last, as can be. How many. Each charge that is made smaller is, by then, followed by none that found
- * the bucket less than so far ahead: that is what `ahead` says of the newest.
+ * The same without a charge: `level` with as many of `cost` tokens given back, of whichever were
+ * charged last, as can be. How many. Each charge that is made smaller is, by then, followed by none
+ * that found the bucket less than so far ahead: that is what `ahead` says of the newest.
  */
 uint32_t rl_gcra_give_newest(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns,
                              uint32_t cost, struct rl_level *next);

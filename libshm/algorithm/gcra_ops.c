@@ -29,8 +29,8 @@ limit_of_gcra(const struct rl_limiter *l, const struct rl_quota *q)
 }
 
 /*
- * Who books ahead waits for his tokens, but no longer than a bucket fills. A leaky bucket's waits for the queue ahead of it, but
- * for those that need not wait, and for room.
+ * Who books ahead waits for his tokens, but no longer than a bucket fills. A leaky bucket's waits
+ * for the queue ahead of it, but for those that need not wait, and for room.
  */
 RL_GCRA_INLINE struct rl_gcra
 gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)

@@ -15,8 +15,8 @@
  *	    |      total:20       |  used:13  |  place:12  |seq, high 6 |swept:1|  slot   |
  *	    +---------------------+-----------+------------+------------+-------+---------+
  *
- *	holder, gen  the seat of the process whose tally changed last, and which process of the seat's:
- *	             together its label, see holder/holder.h
+ *	holder, gen  the seat of the process whose tally changed last, and which process of the
+ *	             seat's: together its label, see holder/holder.h
  *	units        what that process holds
  *	total        what all processes hold
  *	used         how many places of the ring have a tally of this incarnation of the slot
@@ -30,26 +30,29 @@
  *
  * Invariants, between any two steps of any process:
  *
- *	1. For each label, what ring' has for it is what its process has taken and nobody given back.
+ *	1. For each label, what ring' has for it is what its process has taken and nobody given
+ *	   back.
  *	2. total is the sum of ring', and was at most the capacity when it last grew.
  *	3. A place keeps its label while it has units, and no label with units has two places.
  *
  * So a request is decided by the state word alone, exactly, at the load of it. To take units is one
- * CAS16 where the newest tally is the process's own: one process alone never reads the ring. Else the
- * newest tally is stored first, by a CAS from what was read there while the state stood, and the CAS16
- * makes another tally the newest. Whoever is killed in between has stored what the next one stores again:
- * the same as a sliding log's time, see ring.h. To give back is the same step downwards. It
- * needs no search, for a hold remembers its place.
+ * CAS16 where the newest tally is the process's own: one process alone never reads the ring. Else
+ * the newest tally is stored first, by a CAS from what was read there while the state stood, and
+ * the CAS16 makes another tally the newest. Whoever is killed in between has stored what the next
+ * one stores again: the same as a sliding log's time, see ring.h. To give back is the same step
+ * downwards. It needs no search, for a hold remembers its place.
  *
- * A store that slept expects a word that was at its place before the tally it wanted to store. Whoever
- * moved the state on from that place has stored a newer one there, and its sequence is another. While
- * the state has not moved from the place, what the ring has there counts for nothing. `used` says
- * which words are of this incarnation, so that there is nothing to clear when a slot is used again.
+ * A store that slept expects a word that was at its place before the tally it wanted to store.
+ * Whoever moved the state on from that place has stored a newer one there, and its sequence is
+ * another. While the state has not moved from the place, what the ring has there counts for
+ * nothing. `used` says which words are of this incarnation, so that there is nothing to clear when
+ * a slot is used again.
  *
- * `seq` begins each incarnation of the slot at the slot's gen, shifted by 16 bits, plus one. So a word does not
- * come back within 2^30 changes of a slot's incarnation, nor `lo` within 2^24, nor that of one incarnation in
- * the next: equal `lo` around a load of `hi` means that both belong together. (From 0 on it could, and so
- * it could from whatever another algorithm has left there: see "What wraps" in PROTOCOL.md.)
+ * `seq` begins each incarnation of the slot at the slot's gen, shifted by 16 bits, plus one. So a
+ * word does not come back within 2^30 changes of a slot's incarnation, nor `lo` within 2^24, nor
+ * that of one incarnation in the next: equal `lo` around a load of `hi` means that both belong
+ * together. (From 0 on it could, and so it could from whatever another algorithm has left there:
+ * see "What wraps" in PROTOCOL.md.)
  *
  * Cost: acquiring reads up to `used` words of the ring where another process was the last.
  */
@@ -77,7 +80,10 @@ struct rl_tally {
 	uint32_t units;
 };
 
-/* A state word, made sane for its ring. All zero but `seq`: nothing is held, and nothing was since it began. */
+/*
+ * A state word, made sane for its ring. All zero but `seq`: nothing is held, and nothing was since
+ * it began.
+ */
 struct rl_in_flight {
 	uint32_t total;
 	uint32_t used;
@@ -103,7 +109,9 @@ rl_in_flight_places(uint32_t ring_entries)
 	return ring_entries < RL_IN_FLIGHT_PLACES_MAX ? ring_entries : RL_IN_FLIGHT_PLACES_MAX;
 }
 
-/* Of a word that counts; `is_zero`: of one that is an older incarnation's, where `gen` is to begin. */
+/*
+ * Of a word that counts; `is_zero`: of one that is an older incarnation's, where `gen` is to begin.
+ */
 struct rl_in_flight rl_in_flight_unpack(struct rl_u128 word, bool is_zero, uint8_t gen,
                                         uint32_t ring_entries);
 
@@ -127,8 +135,8 @@ uint32_t rl_in_flight_give(const struct rl_in_flight *f, struct rl_u128 word, co
                            struct rl_in_flight_move *move);
 
 /*
- * For an audit: is the total what the tallies hold, each of a seat that there is, and each process's at one
- * place?
+ * For an audit: is the total what the tallies hold, each of a seat that there is, and each
+ * process's at one place?
  */
 bool rl_in_flight_is_whole(struct rl_u128 word, const uint64_t *ring, uint32_t ring_entries,
                            uint32_t seats);
@@ -137,8 +145,8 @@ bool rl_in_flight_is_whole(struct rl_u128 word, const uint64_t *ring, uint32_t r
 struct rl_u128 rl_in_flight_swept(const struct rl_in_flight *f, uint64_t slot_bits);
 
 /*
- * The same as rl_in_flight_take() where the newest tally is the process's own, which the word alone says: the
- * usual case. Not for a zero view. False: nothing was set, ask that.
+ * The same as rl_in_flight_take() where the newest tally is the process's own, which the word alone
+ * says: the usual case. Not for a zero view. False: nothing was set, ask that.
  */
 static inline bool
 rl_in_flight_adds(struct rl_u128 word, uint32_t label, uint32_t cost, uint32_t most,

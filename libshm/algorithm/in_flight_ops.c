@@ -4,7 +4,10 @@
 #include "algorithm/in_flight.h"
 #include "algorithm/ops.h"
 
-/* The units that are held; nobody knows until when. They are more than the limit where that was lowered. */
+/*
+ * The units that are held; nobody knows until when. They are more than the limit where that was
+ * lowered.
+ */
 static void
 peek_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                uint32_t cost, uint64_t now_ns, struct rl_decision *d)
@@ -18,8 +21,8 @@ peek_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struc
 }
 
 /*
- * The usual case: the newest tally is of who takes them. Else whether they are to be had is said by who knows whose they
- * are, and takes them: holder/units.c.
+ * The usual case: the newest tally is of who takes them. Else whether they are to be had is said by
+ * who knows whose they are, and takes them: holder/units.c.
  */
 static void
 decide_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
@@ -58,7 +61,10 @@ judge_in_flight(const struct rl_limiter *l, const struct rl_view *v, uint32_t ho
 	                                                                         : RL_FAULT_TALLY;
 }
 
-/* To give back is by the tally, or nobody can tell whose. What is held counts, whenever it was taken. */
+/*
+ * To give back is by the tally, or nobody can tell whose. What is held counts, whenever it was
+ * taken.
+ */
 const struct rl_algorithm_ops rl_in_flight_ops = {
 	.decide = decide_in_flight,
 	.peek = peek_in_flight,

@@ -181,21 +181,25 @@ rl_limiter_has_rate(const struct rl_limiter *l, const struct rl_quota *q)
 }
 
 /*
- * Of a limit of a cluster: what this host may have of it now, at a view's share. A decision is by that in
- * place of the capacity, and tells the capacity as its limit, or this where it is more.
+ * Of a limit of a cluster: what this host may have of it now, at a view's share. A decision is by
+ * that in place of the capacity, and tells the capacity as its limit, or this where it is more.
  */
 uint32_t rl_limiter_share_worth(const struct rl_limiter *limiter, const struct rl_quota *quota,
                                 const struct rl_view *view);
 
 /*
- * Its word with another share, and what counts as it was; of a view that is zero, one that counts nothing.
- * False: there is nothing to write. now_ns was read before the CAS, and after an answer that it raises to.
+ * Its word with another share, and what counts as it was; of a view that is zero, one that counts
+ * nothing. False: there is nothing to write. now_ns was read before the CAS, and after an answer
+ * that it raises to.
  */
 bool rl_limiter_set_share(const struct rl_limiter *limiter, const struct rl_quota *quota,
                           const struct rl_view *view, uint32_t share, uint64_t now_ns,
                           struct rl_u128 *next);
 
-/* A view as one of a limit of this host alone, and the other way round, with no share. Buckets stay. */
+/*
+ * A view as one of a limit of this host alone, and the other way round, with no share. Buckets
+ * stay.
+ */
 struct rl_view rl_limiter_view_alone(const struct rl_limiter *limiter, const struct rl_view *view);
 struct rl_u128 rl_limiter_word_of(const struct rl_limiter *limiter, struct rl_u128 alone);
 

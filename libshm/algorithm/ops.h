@@ -3,14 +3,17 @@
 #define RL_OPS_H
 
 /*
- * What an algorithm does with a slot's words: one row of functions for each, in its own file; and how a limiter asks
- * its row. All of it is pure but for the ring of the view. To add one: its number in rl.h, its line in
- * rl_algorithms.def, and a file with its row.
+ * What an algorithm does with a slot's words: one row of functions for each, in its own file; and
+ * how a limiter asks its row. All of it is pure but for the ring of the view. To add one: its
+ * number in rl.h, its line in rl_algorithms.def, and a file with its row.
  */
 
 #include "algorithm/limiter.h"
 
-/* What a slot counts, as its key's overflow counter counts it, and the other way round: what rows say of overflow counters. See overflow_count.h. */
+/*
+ * What a slot counts, as its key's overflow counter counts it, and the other way round: what rows
+ * say of overflow counters. See overflow_count.h.
+ */
 
 /* Epochs of an overflow counter, and what was counted in the newest and in the one before. */
 struct rl_overflow_parts {
@@ -36,8 +39,9 @@ rl_overflow_add(struct rl_overflow_parts *p, uint64_t epoch, uint32_t count)
 }
 
 /*
- * A slot that was brought on within an epoch, and counts nothing there, has forgotten what counted before that:
- * nothing may be counted there as if it were earlier. So its overflow counter is open in that epoch.
+ * A slot that was brought on within an epoch, and counts nothing there, has forgotten what counted
+ * before that: nothing may be counted there as if it were earlier. So its overflow counter is open
+ * in that epoch.
  */
 static inline void
 rl_overflow_open_epoch(struct rl_overflow_parts *p, bool is_within)
@@ -52,33 +56,43 @@ struct rl_algorithm_ops {
 	/* The largest cost that is ever admitted at once. Not asked where it is the capacity. */
 	uint32_t (*limit)(const struct rl_limiter *l, const struct rl_quota *q);
 	/*
-	 * For 1 <= cost <= limit. Unless `is_asked`, the plan says what to do and no more: of a denial the decision is not
-	 * set. Before, it has its limit, and nothing else; and so has the next one's. NULL: its limit is 0.
+	 * For 1 <= cost <= limit. Unless `is_asked`, the plan says what to do and no more: of a
+	 * denial the decision is not set. Before, it has its limit, and nothing else; and so has
+	 * the next one's. NULL: its limit is 0.
 	 */
 	void (*decide)(const struct rl_limiter *l, const struct rl_quota *q,
 	               const struct rl_view *v, uint32_t cost, uint64_t now_ns, bool is_asked,
 	               struct rl_plan *p);
-	/* retry_at_ns is meaningful for a cost of 1..limit that is not admitted now; cost may be 0. */
+	/*
+	 * retry_at_ns is meaningful for a cost of 1..limit that is not admitted now; cost may be 0.
+	 */
 	void (*peek)(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
 	             uint32_t cost, uint64_t now_ns, struct rl_decision *d);
 	/* The state with a charge given back, or false if that is too late. NULL: it always is. */
 	bool (*refund)(const struct rl_limiter *l, const struct rl_quota *q,
 	               const struct rl_view *v, const struct rl_charge *charge, uint64_t now_ns,
 	               struct rl_u128 *next);
-	/* The state with as much of `cost` given back as is there, of what was charged last; how much. NULL: nothing. */
+	/*
+	 * The state with as much of `cost` given back as is there, of what was charged last; how
+	 * much. NULL: nothing.
+	 */
 	uint32_t (*refund_newest)(const struct rl_limiter *l, const struct rl_quota *q,
 	                          const struct rl_view *v, uint32_t cost, uint64_t now_ns,
 	                          struct rl_u128 *next);
 	/* The timestamp from which the state counts nothing. Not for a zero view. */
 	uint64_t (*idle_at)(const struct rl_limiter *l, struct rl_u128 word);
-	/* An upper bound of what counts then, by the state alone, of a view that is not zero. NULL: as load, */
+	/*
+	 * An upper bound of what counts then, by the state alone, of a view that is not zero. NULL:
+	 * as load,
+	 */
 	uint32_t (*used_most)(const struct rl_limiter *l, const struct rl_quota *q,
 	                      const struct rl_view *v, const struct rl_limiter_time *at);
 	/* A word that is no older incarnation's, and counts nothing. */
 	struct rl_u128 (*nothing)(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits);
 	/*
-	 * What counts at now_ns, oldest first; returns how many entries. `h` is of the same timestamp, if it is a
-	 * window's. `used` is how much of a log, or held; what a bucket has booked ahead counts, too. NULL: nothing does.
+	 * What counts at now_ns, oldest first; returns how many entries. `h` is of the same
+	 * timestamp, if it is a window's. `used` is how much of a log, or held; what a bucket has
+	 * booked ahead counts, too. NULL: nothing does.
 	 */
 	size_t (*entries)(const struct rl_limiter *l, const struct rl_quota *q,
 	                  const struct rl_view *v, const struct rl_history *h, uint32_t used,
@@ -87,29 +101,45 @@ struct rl_algorithm_ops {
 	/* The counts of its sub-buckets, for people. NULL: it has none. */
 	bool (*history)(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
 	                struct rl_history *h);
-	/* The i-th entry that closing a view stores: which place of the ring, and what. NULL: none is stored. */
+	/*
+	 * The i-th entry that closing a view stores: which place of the ring, and what. NULL: none
+	 * is stored.
+	 */
 	void (*entry)(const struct rl_limiter *l, const struct rl_view *v, uint32_t i,
 	              uint32_t *place, uint64_t *value);
-	/* Does what was read of the ring with state `seen` still hold with state `now`? NULL: as long as the word does. */
+	/*
+	 * Does what was read of the ring with state `seen` still hold with state `now`? NULL: as
+	 * long as the word does.
+	 */
 	bool (*same_ring)(struct rl_u128 seen, struct rl_u128 now);
-	/* What counts at now_ns: never less than an admission at that time or later sees. NULL: as used_most. */
+	/*
+	 * What counts at now_ns: never less than an admission at that time or later sees. NULL: as
+	 * used_most.
+	 */
 	uint32_t (*load)(const struct rl_limiter *l, const struct rl_quota *q,
 	                 const struct rl_view *v, uint64_t now_ns);
 
-	/* Of a cluster; NULL: it cannot be a cluster's. And how the share stands beside its count: share.c. */
+	/*
+	 * Of a cluster; NULL: it cannot be a cluster's. And how the share stands beside its count:
+	 * share.c.
+	 */
 	const struct rl_algorithm_ops *shared;
 	struct rl_u128 (*without_share)(struct rl_u128 word);
 	struct rl_u128 (*with_share)(struct rl_u128 word, uint64_t share_bits);
 
 	/* Does its word have room beside a share? NULL: no; `limit` is complete. */
 	bool (*fits_share)(const struct rl_limit *limit);
-	/* Is a view that is not zero what its algorithm's steps make? NULL: its word is all there is. */
+	/*
+	 * Is a view that is not zero what its algorithm's steps make? NULL: its word is all there
+	 * is.
+	 */
 	enum rl_fault (*judge)(const struct rl_limiter *l, const struct rl_view *v,
 	                       uint32_t holders);
 
 	/*
-	 * Of keys that have no slot: what a view that is not zero, and has no share, counts in its overflow counter's epochs; and the word
-	 * that begins with what an overflow counter counts. NULL: it has no overflow counters, or a bucket's, which have the same word.
+	 * Of keys that have no slot: what a view that is not zero, and has no share, counts in its
+	 * overflow counter's epochs; and the word that begins with what an overflow counter counts.
+	 * NULL: it has no overflow counters, or a bucket's, which have the same word.
 	 */
 	struct rl_overflow_parts (*overflow_parts)(const struct rl_limiter *l,
 	                                           const struct rl_limiter *overflow,
@@ -139,7 +169,10 @@ const struct rl_algorithm_ops *rl_ops_of(enum rl_algorithm algorithm);
 /* A cluster's: around an algorithm's own row; and a bucket's, which has words of its own. */
 extern const struct rl_algorithm_ops rl_share_ops, rl_share_bucket_ops;
 
-/* What several rows have: entries of a history, or of one number; a word that counts nothing; the time of it. */
+/*
+ * What several rows have: entries of a history, or of one number; a word that counts nothing; the
+ * time of it.
+ */
 size_t rl_entries_of_history(const struct rl_limiter *l, const struct rl_quota *q,
                              const struct rl_view *v, const struct rl_history *h, uint32_t used,
                              uint64_t now_ns, struct rl_charge_entry *entry);
@@ -149,7 +182,10 @@ size_t rl_entries_of_used(const struct rl_limiter *l, const struct rl_quota *q,
 uint64_t rl_idle_at_of_time(const struct rl_limiter *l, struct rl_u128 word);
 struct rl_u128 rl_nothing_but_one(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits);
 
-/* As people are told: the capacity is that of all hosts, or what is lent; what is not lent here is not used here. */
+/*
+ * As people are told: the capacity is that of all hosts, or what is lent; what is not lent here is
+ * not used here.
+ */
 static inline void
 rl_share_fill(uint32_t limit, uint32_t worth, struct rl_decision *d)
 {
@@ -238,8 +274,8 @@ rl_lesser(uint32_t a, uint32_t b)
 }
 
 /*
- * What is counted above the capacity: that is told of a limit that counts what it denies. No word can count more than
- * RL_CAPACITY_MAX, unless it is damaged.
+ * What is counted above the capacity: that is told of a limit that counts what it denies. No word
+ * can count more than RL_CAPACITY_MAX, unless it is damaged.
  */
 static inline uint32_t
 rl_beyond(const struct rl_limiter *l, const struct rl_quota *q, uint64_t used)

@@ -100,7 +100,9 @@ fold_parts(const struct rl_limiter *overflow, struct rl_overflow_parts slot, str
 	return word_of(&p);
 }
 
-/* The later time. Ticks of one nanosecond may be of two capacities: then it is the next nanosecond. */
+/*
+ * The later time. Ticks of one nanosecond may be of two capacities: then it is the next nanosecond.
+ */
 static struct rl_u128
 fold_bucket(struct rl_u128 a, struct rl_u128 b)
 {

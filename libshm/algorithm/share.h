@@ -3,17 +3,19 @@
 #define RL_SHARE_H
 
 /*
- * The state words of a cluster's limits: a count, and beside it the share of the capacity that this host may
- * use. One word, so a charge and a change of the share are each one CAS16 of the same 16 bytes, and neither
- * can miss the other. The share stands directly above the slot's twelve bits, whatever the algorithm:
+ * The state words of a cluster's limits: a count, and beside it the share of the capacity that this
+ * host may use. One word, so a charge and a change of the share are each one CAS16 of the same 16
+ * bytes, and neither can miss the other. The share stands directly above the slot's twelve bits,
+ * whatever the algorithm:
  *
- *	window   lo  cur:28 | epoch:36           hi  sum:28 | span:4 | jump:4 | share:16 | slot:12
- *	log      lo  newest, ns:64               hi  units:14 | pending:13 | 0:9 | share:16 | slot:12
- *	bucket   lo  full again at, ns:64        hi  scale:28 | part:8 | share:16 | slot:12
+ *	window   lo  cur:28 | epoch:36       hi  sum:28 | span:4 | jump:4 | share:16 | slot:12
+ *	log      lo  newest, ns:64           hi  units:14 | pending:13 | 0:9 | share:16 | slot:12
+ *	bucket   lo  full again at, ns:64    hi  scale:28 | part:8 | share:16 | slot:12
  *
- * A word of a window or a log is one of an unclustered limit with less room: span and jump are at most 8, and
- * 36 bits of sub-buckets of 125 ms last until 2242. So it is taken apart into that word and the share, is
- * decided about as that, and put together again. A bucket has words of its own: share_bucket.h.
+ * A word of a window or a log is one of an unclustered limit with less room: span and jump are at
+ * most 8, and 36 bits of sub-buckets of 125 ms last until 2242. So it is taken apart into that word
+ * and the share, is decided about as that, and put together again. A bucket has words of its own:
+ * share_bucket.h.
  *
  * A share is part of its incarnation, as the count is: under another gen it is 0.
  *
@@ -22,8 +24,8 @@
  *	      |  low:4 |           m:12          |     low = 0: m; else (4096 + m) << (low - 1)
  *	      +--------+-------------------------+
  *
- * Up to 8,191 it is exact; above, a share is rounded down by less than a 4,096th. The code says by itself
- * how much it is: a capacity that changes does not change what a share is.
+ * Up to 8,191 it is exact; above, a share is rounded down by less than a 4,096th. The code says by
+ * itself how much it is: a capacity that changes does not change what a share is.
  */
 
 #include <stdbool.h>
@@ -36,7 +38,9 @@
 #define RL_SHARE_LOW_BITS 12
 #define RL_SHARE_CODE_MAX 0xffffu
 
-/* At most so many sub-buckets, each at least so long; and a bucket is full after so long at most. */
+/*
+ * At most so many sub-buckets, each at least so long; and a bucket is full after so long at most.
+ */
 #define RL_SHARE_GRANULARITY_MAX 8u
 #define RL_SHARE_WIDTH_MIN (125 * RL_MILLISECOND)
 #define RL_SHARE_FILL_MAX (UINT64_C(1) << 50)

@@ -5,9 +5,10 @@
 /*
  * A token or leaky bucket of which a host has a part that changes. Pure: no clock, no memory.
  *
- * The bucket of all hosts holds B tokens and fills in F = window * B / capacity. What a host is lent are
- * tokens of B: with e of them it has a bucket of e tokens that fills in F as well, whatever e is. So a token
- * takes T(e) = F / e to come, and what the host owes is told by the time at which its bucket is full, tat:
+ * The bucket of all hosts holds B tokens and fills in F = window * B / capacity. What a host is
+ * lent are tokens of B: with e of them it has a bucket of e tokens that fills in F as well,
+ * whatever e is. So a token takes T(e) = F / e to come, and what the host owes is told by the time
+ * at which its bucket is full, tat:
  *
  *	debt           x = (tat - now) / T(e)
  *	is admitted    iff  max(tat, now) - now + c * T(e) <= e * T(e)
@@ -16,15 +17,17 @@
  *
  *	tat' = tat <= now ? tat : now + ceil((tat - now) * T(e') / T(e))
  *
- * in the same CAS16 as the change, with a clock that was read before it, and for a raise after the answer came. Then the
- * sum of all hosts' debts is not changed by a change; an admission of c raises it by c; it falls by B in F at
- * most, as T(e) >= F / e and the sum of all e is at most B + N * blind. No debt is above its e. So in a
- * span d all hosts admit at most (B + N * blind) * (1 + d / F).
+ * in the same CAS16 as the change, with a clock that was read before it, and for a raise after the
+ * answer came. Then the sum of all hosts' debts is not changed by a change; an admission of c
+ * raises it by c; it falls by B in F at most, as T(e) >= F / e and the sum of all e is at most B +
+ * N * blind. No debt is above its e. So in a span d all hosts admit at most (B + N * blind) * (1 +
+ * d / F).
  *
- * Everything is in parts of 1/256 ns, and T(e) is rounded up to a whole number of these: e tokens are there
- * exactly when e * T(e) has passed, and all that is not exact errs to deny. The word says which e its tat is of
- * (`scale`), so whoever reads it under another e - a share that was changed, a lease that is over, another blind -
- * converts by the same rule, and nobody has to convert for him.
+ * Everything is in parts of 1/256 ns, and T(e) is rounded up to a whole number of these: e tokens
+ * are there exactly when e * T(e) has passed, and all that is not exact errs to deny. The word says
+ * which e its tat is of (`scale`), so whoever reads it under another e - a share that was changed,
+ * a lease that is over, another blind - converts by the same rule, and nobody has to convert for
+ * him.
  *
  *	hi   63            36 35      28 27         12 11       0
  *	    +----------------+----------+-------------+----------+
@@ -55,7 +58,10 @@ struct rl_share_level {
 	uint64_t behind; /* tat - now under that e, 1/256 ns; 0 if it is full */
 };
 
-/* What a word says under `tokens` (0 is as 1) at now_ns. A word of lo = 0 and hi = 0 above the slot: full. */
+/*
+ * What a word says under `tokens` (0 is as 1) at now_ns. A word of lo = 0 and hi = 0 above the
+ * slot: full.
+ */
 struct rl_share_level rl_share_level_of(const struct rl_share_bucket *bucket, struct rl_u128 word,
                                         uint32_t tokens, uint64_t now_ns);
 
@@ -85,7 +91,10 @@ bool rl_share_level_give(struct rl_share_level *level, uint32_t cost);
 /* Under which number of tokens a word's time is. */
 uint32_t rl_share_bucket_scale(struct rl_u128 word);
 
-/* What a charge that left `word` remembers of it beside lo: a word that has both was not changed since. */
+/*
+ * What a charge that left `word` remembers of it beside lo: a word that has both was not changed
+ * since.
+ */
 uint32_t rl_share_bucket_memory(struct rl_u128 word);
 
 #endif

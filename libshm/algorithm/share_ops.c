@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A limit of a cluster, around an algorithm's own row: a word is taken apart into the share and what a limit of
- * this host alone would have, that is decided about under what this host may admit, and put together again. So
- * no algorithm knows of shares but how they stand in its word; a bucket has words of its own: share_bucket_ops.c.
+ * A limit of a cluster, around an algorithm's own row: a word is taken apart into the share and
+ * what a limit of this host alone would have, that is decided about under what this host may admit,
+ * and put together again. So no algorithm knows of shares but how they stand in its word; a bucket
+ * has words of its own: share_bucket_ops.c.
  */
 #include "algorithm/adds.h"
 #include "algorithm/log.h"
@@ -191,7 +192,9 @@ rl_limiter_word_of(const struct rl_limiter *l, struct rl_u128 own)
 	return l->own->with_share(own, 0);
 }
 
-/* Give a word of any form that share; the count stays, and is scaled where the form is a bucket's. */
+/*
+ * Give a word of any form that share; the count stays, and is scaled where the form is a bucket's.
+ */
 bool
 rl_limiter_set_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
                      uint32_t share, uint64_t now_ns, struct rl_u128 *next)

@@ -165,7 +165,9 @@ less(uint64_t count, uint64_t part)
 	return count > part ? count - part : 0;
 }
 
-/* What the state says counts, less what has left since. What leaves a frozen one is not in its sum. */
+/*
+ * What the state says counts, less what has left since. What leaves a frozen one is not in its sum.
+ */
 static uint64_t
 count_all(const struct rl_window_at *at)
 {
@@ -223,8 +225,8 @@ plan_admit(uint64_t epoch, uint32_t cur, uint32_t sum, uint32_t span, struct rl_
 }
 
 /*
- * What of the closed sub-buckets counts `jump` after the state's own: the sum less what leaves. Once in each turn of the
- * ring what stays is added up instead, so that no excess lasts: ring.h.
+ * What of the closed sub-buckets counts `jump` after the state's own: the sum less what leaves.
+ * Once in each turn of the ring what stays is added up instead, so that no excess lasts: ring.h.
  */
 static uint32_t
 sum_after(const struct rl_window_at *at, uint32_t jump)
@@ -239,7 +241,10 @@ sum_after(const struct rl_window_at *at, uint32_t jump)
 	return (uint32_t)less(s->sum, ring_sum(at, w->count - jump + 1, w->count));
 }
 
-/* By a frozen state: with the jump of whoever froze it, so that all who help store the same entries. */
+/*
+ * By a frozen state: with the jump of whoever froze it, so that all who help store the same
+ * entries.
+ */
 static void
 plan_close(const struct rl_window_at *at, uint32_t cost, struct rl_move *m)
 {
@@ -373,7 +378,9 @@ rl_window_used_up_until(const struct rl_window *w, const struct rl_state *s, uin
 	*reset_at_ns = end;
 	if (w->is_hard || w->count == 0)
 		return end;
-	/* As the last of rl_window_retry_at(): nothing newer counts, and cur is more than the room. */
+	/*
+	 * As the last of rl_window_retry_at(): nothing newer counts, and cur is more than the room.
+	 */
 	return end - scale(capacity - cost, w->width_ns, s->cur);
 }
 

@@ -65,9 +65,9 @@ enum rl_step {
 struct rl_move {
 	enum rl_step step;
 	bool charges;
-	uint32_t
-		entries; /* RL_STEP_ROLL, RL_STEP_CLOSE: the jump of the frozen state, so many are stored */
-	uint32_t stays; /* RL_STEP_ROLL: and its sum */
+	uint32_t entries; /* RL_STEP_ROLL, RL_STEP_CLOSE: the jump of the frozen state, so many are
+	                     stored */
+	uint32_t stays;   /* RL_STEP_ROLL: and its sum */
 	struct rl_state next;
 };
 
@@ -198,8 +198,8 @@ struct rl_window_at rl_window_at(const struct rl_window *window, const struct rl
                                  const uint64_t *ring, uint8_t gen, uint64_t now_ns);
 
 /*
- * What to do with a request of `cost`, 1 <= cost <= capacity. RL_STEP_DENY has filled *used, on which
- * it rests.
+ * What to do with a request of `cost`, 1 <= cost <= capacity. RL_STEP_DENY has filled *used, on
+ * which it rests.
  */
 void rl_window_decide(const struct rl_window_at *at, uint32_t capacity, uint32_t cost,
                       struct rl_window_used *used, struct rl_move *move);
@@ -209,7 +209,10 @@ struct rl_window_used rl_window_count(const struct rl_window_at *at);
 /* The largest cost that `capacity` admits then. */
 uint32_t rl_window_remaining(const struct rl_window_used *used, uint32_t capacity);
 
-/* The first timestamp at which `cost` <= capacity, which is denied, is admitted, no one else asking. */
+/*
+ * The first timestamp at which `cost` <= capacity, which is denied, is admitted, no one else
+ * asking.
+ */
 uint64_t rl_window_retry_at(const struct rl_window_at *at, const struct rl_window_used *used,
                             uint32_t capacity, uint32_t cost);
 

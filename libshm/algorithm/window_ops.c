@@ -31,7 +31,8 @@ limit_of_window(const struct rl_limiter *l, const struct rl_quota *q)
 
 /*
  * What counts of a window whose state is of now's sub-bucket and says it exactly, without a look at
- * the ring: a hard one, a fixed one or one without parts, not frozen, in which something was counted. False for all else.
+ * the ring: a hard one, a fixed one or one without parts, not frozen, in which something was
+ * counted. False for all else.
  */
 static bool
 counts_exactly(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns, uint64_t *used)
@@ -228,7 +229,10 @@ same_ring_of_window(struct rl_u128 seen, struct rl_u128 now)
 	return now.hi == seen.hi && ((now.lo ^ seen.lo) & RL_STATE_EPOCH_MASK) == 0;
 }
 
-/* Sub-bucket e lies in epoch e / count of the overflow counter. As a request at the slot's own time finds it. */
+/*
+ * Sub-bucket e lies in epoch e / count of the overflow counter. As a request at the slot's own time
+ * finds it.
+ */
 static struct rl_overflow_parts
 overflow_parts_of_window(const struct rl_limiter *l, const struct rl_limiter *overflow,
                          const struct rl_view *v)

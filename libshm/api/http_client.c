@@ -7,8 +7,8 @@
  *
  * Each element is cut off at the end of what is left, so that it is cut the same whatever stands
  * before it. In Forwarded a comma between quotes ends no element: a quote opens or closes a string,
- * going backwards as forwards, unless an odd number of backslashes stands before it. What is cut off is
- * believed only if it is one whole element: then it is one whatever stands before it, too.
+ * going backwards as forwards, unless an odd number of backslashes stands before it. What is cut
+ * off is believed only if it is one whole element: then it is one whatever stands before it, too.
  *
  * Cost: an element that is longer than RL_HTTP_ELEMENT_MAX ends the walk, and so do
  * RL_HTTP_HOPS_MAX elements.

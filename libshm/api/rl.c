@@ -20,7 +20,9 @@ check_usual(struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_
 	return rl_usual_decide(rl, kind, rule, key, key_len, cost, now_ns, result, &u);
 }
 
-/* A call of its own, and so is the next: what it takes is no part of the frame of a usual request. */
+/*
+ * A call of its own, and so is the next: what it takes is no part of the frame of a usual request.
+ */
 static __attribute__((noinline)) enum rl_verdict
 check_any(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost, uint64_t now_ns,
           struct rl_result *result)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lending to this host's words: rl_cluster.h says what. Each change is one CAS16 from the word that was
- * judged, and only while the tag is that of the incarnation: a slot that became another key's has another gen in its
- * word, or none, and is left alone.
+ * Lending to this host's words: rl_cluster.h says what. Each change is one CAS16 from the word that
+ * was judged, and only while the tag is that of the incarnation: a slot that became another key's
+ * has another gen in its word, or none, and is left alone.
  *
- *	lower, end   from what the word counts now; a worker who has loaded the share before fails his CAS
- *	set          a word that was not charged yet begins to count, with what the key's overflow counter has of it, so that the
- *	             share has a place
- *	advance      stores what every decision loads before its word. Shares that are over were ended before, and a
- *	             worker who sees the new time sees these words, or fails his CAS
+ *	lower, end   from what the word counts now; a worker who has loaded the share before fails
+ *	             his CAS
+ *	set          a word that was not charged yet begins to count, with what the key's overflow
+ *	             counter has of it, so that the share has a place
+ *	advance      stores what every decision loads before its word. Shares that are over were
+ *	             ended before, and a worker who sees the new time sees these words, or fails his
+ *	             CAS
  */
 #include "algorithm/share.h"
 #include "cluster/clustered.h"
@@ -16,8 +18,9 @@
 #include "overflow/overflow.h"
 
 /*
- * A key that was never charged in its slot begins with what its overflow counter counts of it, as with a worker's first charge:
- * the word that a change writes would hide that. False: load it again.
+ * A key that was never charged in its slot begins with what its overflow counter counts of it, as
+ * with a worker's first charge: the word that a change writes would hide that. False: load it
+ * again.
  */
 static bool
 has_begun(const struct rl_share_place *p)

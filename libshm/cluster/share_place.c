@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a share stands, and what it is. A key that has moved to another table (move/move.c) has taken its share along, and
- * is found there by its hash. Nobody but a lender gives a share, so one that is there was brought: a word without is
- * of an incarnation that the caller does not know.
+ * Where a share stands, and what it is. A key that has moved to another table (move/move.c) has
+ * taken its share along, and is found there by its hash. Nobody but a lender gives a share, so one
+ * that is there was brought: a word without is of an incarnation that the caller does not know.
  */
 #include "cluster/share_place.h"
 

@@ -28,7 +28,10 @@ int rl_share_place_open(struct rl *rl, const struct rl_incarnation *of, uint64_t
 /* That slot of the table of `rl`. False: its key is of no limit of a cluster. */
 bool rl_share_place_at(struct rl *rl, uint64_t index, uint64_t now_ns, struct rl_share_place *p);
 
-/* Load it, and say what is there. 0; -ESTALE: it is no more; -EAGAIN: look where it is; -EBUSY: to be tried again. */
+/*
+ * Load it, and say what is there. 0; -ESTALE: it is no more; -EAGAIN: look where it is; -EBUSY: to
+ * be tried again.
+ */
 int rl_share_place_load(struct rl_share_place *p, struct rl_share *share);
 
 /* The same, as often as it takes, within bounds. */

@@ -33,8 +33,8 @@ compile(struct rl *rl, const struct rl_refs *refs)
 }
 
 /*
- * Last the list: a rule without any is not found. Where none stands there may be a claim, and so the
- * definer makes one of its own: then what its quotas are is the claimer's alone (keep.c).
+ * Last the list: a rule without any is not found. Where none stands there may be a claim, and so
+ * the definer makes one of its own: then what its quotas are is the claimer's alone (keep.c).
  */
 static int
 replace(struct rl_rows *rows, int id, const struct rl_rule *rule)

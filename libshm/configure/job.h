@@ -2,7 +2,9 @@
 #ifndef RL_JOB_H
 #define RL_JOB_H
 
-/* One rl_configure(): what is to be, checked, compared with what is, and written. See configure.c. */
+/*
+ * One rl_configure(): what is to be, checked, compared with what is, and written. See configure.c.
+ */
 
 #include "configure/rows.h"
 #include "rl_admin.h"
@@ -22,7 +24,10 @@ struct rl_job {
 /* The error, and which rule and override is at fault. */
 int rl_job_fault(struct rl_job *job, size_t rule, size_t override, int error);
 
-/* What need not read the segment's rows: each rule and override, no name and no pattern twice, room for overrides. */
+/*
+ * What need not read the segment's rows: each rule and override, no name and no pattern twice, room
+ * for overrides.
+ */
 int rl_job_check(struct rl_job *job);
 
 /* Are there rows for all that is new? The first rule for which there is none is at fault. */
@@ -35,8 +40,8 @@ enum rl_bank rl_job_current(const struct rl_job *job, int id, struct rl_refs *re
 void rl_job_report_effects(struct rl_job *job, unsigned *effects);
 
 /*
- * Write the bank that nobody reads. rl_define() takes no lock: it may have been given a row meanwhile that this plan counted
- * on, and then it is written again. -EBUSY: too often.
+ * Write the bank that nobody reads. rl_define() takes no lock: it may have been given a row
+ * meanwhile that this plan counted on, and then it is written again. -EBUSY: too often.
  */
 int rl_job_write(struct rl_job *job);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The first definition of a rule stays (RL_DEFINE_KEEP). A definition is a list of limits and the quota
- * of each: several words, and each definer of the same shapes writes the same quotas. So a definer
- * claims the list first. A claim is a number where a list has none; nobody takes it for a list.
+ * The first definition of a rule stays (RL_DEFINE_KEEP). A definition is a list of limits and the
+ * quota of each: several words, and each definer of the same shapes writes the same quotas. So a
+ * definer claims the list first. A claim is a number where a list has none; nobody takes it for a
+ * list.
  *
  *	no list --claim--> claim(n) --list--> the list, that stays
  *	                     |  ^
@@ -19,9 +20,10 @@
  *    quota's serial, even if it admits the same.
  * 3. The late CAS16 expects the quota as it was before the later definer wrote it, and fails.
  *
- * So when a list comes into force its quotas are its definer's. A definer without the flag claims, too,
- * where there is no list; a list it replaces at any time, and keeps the serial. A serial comes back after 128
- * claims, a number of a claim after 2^24 of them; after a list it begins with bits of the clock.
+ * So when a list comes into force its quotas are its definer's. A definer without the flag claims,
+ * too, where there is no list; a list it replaces at any time, and keeps the serial. A serial comes
+ * back after 128 claims, a number of a claim after 2^24 of them; after a list it begins with bits
+ * of the clock.
  */
 #include "configure/keep.h"
 

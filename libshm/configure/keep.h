@@ -16,8 +16,8 @@ enum rl_defined {
 enum rl_defined rl_keep_compare(const struct rl_segment *s, int rule, const struct rl_rule *of);
 
 /*
- * Put in force, as the applications' definition, the rows that were just taken and what they admit. 0;
- * -EAGAIN if others define the rule, or the row was given to another; -EBUSY.
+ * Put in force, as the applications' definition, the rows that were just taken and what they admit.
+ * 0; -EAGAIN if others define the rule, or the row was given to another; -EBUSY.
  */
 int rl_keep_define(struct rl_rows *rows, int rule, const struct rl_rule *of);
 

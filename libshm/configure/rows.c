@@ -13,36 +13,37 @@
  *	A(i) --mark--> A(i)* --give--> X(i+1), new   in no list at all: under the lock
  *	  ^---rescue----+
  *
- * Nothing that has counted in force starts anew, unless its rule is reset (renew.c). Whoever restarts a row loads its identity first and
- * then looks whether it is in force. Should it come into force after that look, and something be
- * counted, the row was new, and was settled (rl_rules_settle()) by who counted: before or after that
- * identity was loaded. After: then this CAS16 fails. Before: then it was in force already, and if it
- * was not any more when the restarter looked, who brought it back has restarted it first, and this
- * CAS16 fails, too. (But for one who took it while it was in force, and put it into a list when others
- * had replaced it: programs that define one rule differently start it anew for each other.)
+ * Nothing that has counted in force starts anew, unless its rule is reset (renew.c). Whoever
+ * restarts a row loads its identity first and then looks whether it is in force. Should it come
+ * into force after that look, and something be counted, the row was new, and was settled
+ * (rl_rules_settle()) by who counted: before or after that identity was loaded. After: then this
+ * CAS16 fails. Before: then it was in force already, and if it was not any more when the restarter
+ * looked, who brought it back has restarted it first, and this CAS16 fails, too. (But for one who
+ * took it while it was in force, and put it into a list when others had replaced it: programs that
+ * define one rule differently start it anew for each other.)
  *
- * Nothing that a list refers to is given away. Who takes a row for a list loads its identity, refers
- * to it, and then looks at the identity again; who gives it away marks it first, and then looks for
- * references. Of these two looks at least one sees what the other did (a fence stands before each):
- * the taker a marked row, which it rescues, so that the last CAS16 fails, or one that is another's,
- * and takes another; or the giver the reference, and leaves it. A mark that a killed giver has
- * left means nothing to those who use the row. A taker that is killed between its two steps, while
- * a row it slept with was given away, leaves a list with a row of another rule: who reads it sees
- * that, and is undecided until the rule is defined or configured again.
+ * Nothing that a list refers to is given away. Who takes a row for a list loads its identity,
+ * refers to it, and then looks at the identity again; who gives it away marks it first, and then
+ * looks for references. Of these two looks at least one sees what the other did (a fence stands
+ * before each): the taker a marked row, which it rescues, so that the last CAS16 fails, or one that
+ * is another's, and takes another; or the giver the reference, and leaves it. A mark that a killed
+ * giver has left means nothing to those who use the row. A taker that is killed between its two
+ * steps, while a row it slept with was given away, leaves a list with a row of another rule: who
+ * reads it sees that, and is undecided until the rule is defined or configured again.
  *
  * A decision takes references, then quota, and then sees that the identity is the one by which it
  * has compiled the limit: it is, so the row was the limit's when the quota was loaded, for an
  * incarnation does not come back (but after 2^20).
  *
- * What has been counted in an earlier incarnation stays in the table until a sweep, or who needs room,
- * frees it: a tag has the lowest four bits of its incarnation. A row says which one is the oldest that may
- * be in the table. Before a seventeenth came to be there, all that is left behind is forgotten, by one walk
- * over all tags. A process that slept through it with a decision of an old incarnation may charge one
- * more slot. No key leads there; it is freed as above, or, where its four bits are those of the
- * incarnation in force, when it looks stale.
+ * What has been counted in an earlier incarnation stays in the table until a sweep, or who needs
+ * room, frees it: a tag has the lowest four bits of its incarnation. A row says which one is the
+ * oldest that may be in the table. Before a seventeenth came to be there, all that is left behind
+ * is forgotten, by one walk over all tags. A process that slept through it with a decision of an
+ * old incarnation may charge one more slot. No key leads there; it is freed as above, or, where its
+ * four bits are those of the incarnation in force, when it looks stale.
  *
- * Cost: a limit that starts anew walks over all tags each fifteenth time, some 5 ns a slot. Looking for a
- * row reads three lists of each rule.
+ * Cost: a limit that starts anew walks over all tags each fifteenth time, some 5 ns a slot. Looking
+ * for a row reads three lists of each rule.
  */
 #include "configure/rows.h"
 

@@ -52,14 +52,14 @@ bool rl_rows_hold(const struct rl_segment *s, int rule, const struct rl_rule *of
                   const struct rl_refs *refs);
 
 /*
- * Take the lock, if it is not held yet, and clear the bank that is not in force. What rl_lock_take()
- * says.
+ * Take the lock, if it is not held yet, and clear the bank that is not in force. What
+ * rl_lock_take() says.
  */
 int rl_rows_lock(struct rl_rows *rows);
 
 /*
- * Forget what limits that are not in force have counted, and what is left behind of earlier incarnations:
- * nothing of it is in the table then.
+ * Forget what limits that are not in force have counted, and what is left behind of earlier
+ * incarnations: nothing of it is in the table then.
  */
 void rl_rows_forget(struct rl_rows *rows);
 

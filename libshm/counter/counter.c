@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Counters by key. A space of counters is a rule with one limit, of the algorithm RL_COUNTER. So it
- * has a name, it is defined, forgotten and given away as rules are, and its keys lie in the table like
- * any others.
+ * has a name, it is defined, forgotten and given away as rules are, and its keys lie in the table
+ * like any others.
  *
- * A call finds the key's slot, loads the state, computes the next one, and replaces the state by one
- * CAS16. If another process was quicker, the call starts again from the find. The next state is a
- * function of the state that is there and the time. So the calls have an order, and a process that is
- * killed has done all of its call or nothing. A process that is killed between claiming a slot and its
- * CAS leaves a slot without a count. The sweep frees it, and so does a key that needs a slot.
+ * A call finds the key's slot, loads the state, computes the next one, and replaces the state by
+ * one CAS16. If another process was quicker, the call starts again from the find. The next state is
+ * a function of the state that is there and the time. So the calls have an order, and a process
+ * that is killed has done all of its call or nothing. A process that is killed between claiming a
+ * slot and its CAS leaves a slot without a count. The sweep frees it, and so does a key that needs
+ * a slot.
  *
- * A counter that is alive is never evicted: that would lose its count in silence. If there is no slot,
- * the call returns an error, whatever `on_full` says.
+ * A counter that is alive is never evicted: that would lose its count in silence. If there is no
+ * slot, the call returns an error, whatever `on_full` says.
  */
 #include <errno.h>
 

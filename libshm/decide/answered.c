@@ -18,7 +18,10 @@ expect_more(struct rl *rl, uint64_t now_ns)
 		rl_atomic_own_store(&rl->denials_until_ns, until_ns);
 }
 
-/* When the part may be asked again, which the caller did not want to know; 0: that has changed meanwhile. */
+/*
+ * When the part may be asked again, which the caller did not want to know; 0: that has changed
+ * meanwhile.
+ */
 static uint64_t
 retry_of(const struct rl_part *decider)
 {

@@ -3,8 +3,8 @@
 #define RL_ANSWERED_H
 
 /*
- * A request has been decided: what is counted of it, kept of its key and told of it, and whether its key is banned
- * for it. All of that is here, once for each request.
+ * A request has been decided: what is counted of it, kept of its key and told of it, and whether
+ * its key is banned for it. All of that is here, once for each request.
  */
 
 #include "decide/part.h"
@@ -27,15 +27,18 @@ rl_answered_allowed(const struct rl_segment *s, int rule, struct rl_slot slot, u
 	rl_answered_keep_cost(s, slot, cost);
 }
 
-/* A limit has said no to a key for the first time in a while: an event of it, if it is time for one. */
+/*
+ * A limit has said no to a key for the first time in a while: an event of it, if it is time for
+ * one.
+ */
 void rl_answered_report(const struct rl_part *p, uint64_t retry_ns);
 
 /* A limit's own denial of an item's key, which its part has answered. */
 void rl_answered_denied(const struct rl_part *p, const void *key, size_t key_len);
 
 /*
- * An item whose answer is *result; `decider`, if not NULL, is the part that decided it. It may have been
- * charged by `count` parts.
+ * An item whose answer is *result; `decider`, if not NULL, is the part that decided it. It may have
+ * been charged by `count` parts.
  */
 void rl_answered(struct rl *rl, int rule, const struct rl_item *item, const struct rl_part *parts,
                  unsigned count, const struct rl_part *decider, const struct rl_result *result,

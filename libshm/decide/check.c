@@ -74,8 +74,8 @@ decide_alone(const struct rl_item *item, uint64_t now_ns, struct rl_part *p,
 }
 
 /*
- * A part of a rule that has something for single keys, which is looked for if the filter says maybe. False: it is answered,
- * in *decided, or RL_AGAIN.
+ * A part of a rule that has something for single keys, which is looked for if the filter says
+ * maybe. False: it is answered, in *decided, or RL_AGAIN.
  */
 static __attribute__((noinline)) bool
 is_left_to_decide(const struct rl_item *item, const struct rl_policy_look *look, uint64_t now_ns,
@@ -103,7 +103,8 @@ is_left_to_decide(const struct rl_item *item, const struct rl_policy_look *look,
 #define TAKEN (-2)
 
 /*
- * TAKEN: the item, whose rule has one limit for whole keys, is that part, and is left to decide. Else it is answered, or RL_AGAIN.
+ * TAKEN: the item, whose rule has one limit for whole keys, is that part, and is left to decide.
+ * Else it is answered, or RL_AGAIN.
  */
 static inline __attribute__((always_inline)) int
 take(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
@@ -124,7 +125,10 @@ take(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
 	return TAKEN;
 }
 
-/* By what is cached of its rule: the parts that are left to decide. 0: *decided says so already, or it is RL_AGAIN. */
+/*
+ * By what is cached of its rule: the parts that are left to decide. 0: *decided says so already, or
+ * it is RL_AGAIN.
+ */
 static inline __attribute__((always_inline)) unsigned
 take_cached(struct rl *rl, int rule, const struct rl_item *item, const struct rl_booking *booking,
             uint64_t now_ns, struct rl_part part[static RL_LIMITS_MAX], struct rl_result *result,

@@ -216,7 +216,9 @@ write_name(const struct rl_part *p, struct rl_slot slot)
 	rl_named_write(p->segment, p->limit, slot, p->hash ^ p->limit->salt, name, len);
 }
 
-/* A slot for a key that has none. 0; -EAGAIN; -ENOSPC, and *next_free_ns is when there may be one. */
+/*
+ * A slot for a key that has none. 0; -EAGAIN; -ENOSPC, and *next_free_ns is when there may be one.
+ */
 static int
 claim(const struct rl_part *p, struct rl_slot *slot, uint64_t *next_free_ns)
 {

@@ -3,8 +3,8 @@
 #define RL_DECIDE_H
 
 /*
- * Deciding about one limit, whatever stands in the way: a key without a slot, a slot that is being retired, a table
- * that is left, a sub-bucket to close. What most requests meet is plan.h's.
+ * Deciding about one limit, whatever stands in the way: a key without a slot, a slot that is being
+ * retired, a table that is left, a sub-bucket to close. What most requests meet is plan.h's.
  */
 
 #include "decide/part.h"
@@ -26,20 +26,26 @@ rl_part_candidates(const struct rl_table *table, const struct rl_compiled *limit
 }
 
 /*
- * Decide about a cost, and charge it if that is the mode; cost 0 is a peek at 1. Returns the verdict of
- * the limit, and fills *p->result: see rl_part_lift_shadow().
+ * Decide about a cost, and charge it if that is the mode; cost 0 is a peek at 1. Returns the
+ * verdict of the limit, and fills *p->result: see rl_part_lift_shadow().
  */
 enum rl_verdict rl_decide(struct rl_part *p, uint64_t cost, enum rl_mode mode);
 
-/* Do what is planned for a slot that was charged before, in whatever steps. The verdict, or RL_AGAIN. */
+/*
+ * Do what is planned for a slot that was charged before, in whatever steps. The verdict, or
+ * RL_AGAIN.
+ */
 int rl_decide_carry_out(struct rl_part *p);
 
-/* A peek at a key that was seen to have no slot, in a table that was filled before. RL_AGAIN: it may be counted elsewhere. */
+/*
+ * A peek at a key that was seen to have no slot, in a table that was filled before. RL_AGAIN: it
+ * may be counted elsewhere.
+ */
 int rl_decide_absent(struct rl_part *p);
 
 /*
- * If tables change: point a part at the table where its key is, which may move it there. 0; -EAGAIN; -ENOSPC: there is no
- * room for what is on its way; -ENOMEM. With rl_must_migrate() only.
+ * If tables change: point a part at the table where its key is, which may move it there. 0;
+ * -EAGAIN; -ENOSPC: there is no room for what is on its way; -ENOMEM. With rl_must_migrate() only.
  */
 int rl_part_migrate(struct rl_part *p);
 

@@ -48,7 +48,10 @@ answer_banned(uint64_t until_ns, uint64_t now_ns, struct rl_result *r)
 	r->reset_after_ns = r->retry_after_ns;
 }
 
-/* A ban denies, or an exemption allows. What the configuration bans, it bans without an end, and behind these. */
+/*
+ * A ban denies, or an exemption allows. What the configuration bans, it bans without an end, and
+ * behind these.
+ */
 static bool
 bans_answer(struct rl_exception *e, uint64_t now_ns, const struct rl_budget *budget,
             struct rl_result *r)

@@ -3,8 +3,9 @@
 #define RL_EXCEPTION_H
 
 /*
- * What answers a request without a look at a counter: a ban, an exemption, an override that bans or exempts. A rule that
- * has such things for whole keys alone is asked for them by the key's hash, at once, once the filter has said maybe.
+ * What answers a request without a look at a counter: a ban, an exemption, an override that bans or
+ * exempts. A rule that has such things for whole keys alone is asked for them by the key's hash, at
+ * once, once the filter has said maybe.
  */
 
 #include "rule/ban.h"
@@ -27,8 +28,8 @@ rl_exception_is_of_keys(const struct rl_policy_look *look)
 }
 
 /*
- * Look for it by the hash of a key, where that is so. False: what was read of the rule does not hold any more, or the
- * budget has ended.
+ * Look for it by the hash of a key, where that is so. False: what was read of the rule does not
+ * hold any more, or the budget has ended.
  */
 bool rl_exception_find(const struct rl *rl, int rule, const struct rl_policy_look *look,
                        struct rl_hash key, uint64_t now_ns, struct rl_budget *budget,
@@ -41,13 +42,16 @@ rl_exception_is_noted(const struct rl_exception *e)
 	return e->has_bans && e->standing.is_found;
 }
 
-/* Is it an answer? Then it is in *result, which is clear but for limit, remaining and window. Undecided where the budget has ended. */
+/*
+ * Is it an answer? Then it is in *result, which is clear but for limit, remaining and window.
+ * Undecided where the budget has ended.
+ */
 bool rl_exception_answers(struct rl_exception *exception, uint64_t now_ns,
                           const struct rl_budget *budget, struct rl_result *result);
 
 /*
- * The same of an item under a limit that admits `most`, with what there is to count. The verdict, or RL_AGAIN: it is no
- * answer.
+ * The same of an item under a limit that admits `most`, with what there is to count. The verdict,
+ * or RL_AGAIN: it is no answer.
  */
 int rl_exception_answer(struct rl *rl, const struct rl_item *item, const struct rl_limiter *limiter,
                         uint32_t most, struct rl_exception *exception,

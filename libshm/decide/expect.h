@@ -5,9 +5,10 @@
 #include "rule/handle.h"
 
 /*
- * In a flood of denials of ever other keys each waits for its key's record. So while there was one just now,
- * who has found a slot asks for the record, too: what a denial takes is then a third less, and what a key takes
- * that is admitted a tenth more. Written by one request in RL_EXPECT_NS / 4, for all threads read it.
+ * In a flood of denials of ever other keys each waits for its key's record. So while there was one
+ * just now, who has found a slot asks for the record, too: what a denial takes is then a third
+ * less, and what a key takes that is admitted a tenth more. Written by one request in RL_EXPECT_NS
+ * / 4, for all threads read it.
  */
 #define RL_EXPECT_NS UINT64_C(20000)
 

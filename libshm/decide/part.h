@@ -2,7 +2,10 @@
 #ifndef RL_PART_H
 #define RL_PART_H
 
-/* One limit of a request: what it is asked, where its key is counted, what was seen there, and what is planned. */
+/*
+ * One limit of a request: what it is asked, where its key is counted, what was seen there, and what
+ * is planned.
+ */
 
 #include "rule/address.h"
 #include "rule/policy.h"
@@ -130,7 +133,10 @@ rl_part_answer(const struct rl_part *p, const struct rl_decision *d, enum rl_ver
 	return verdict;
 }
 
-/* The verdict about p->plan.decision, which is a peek's: RL_NEVER is of a cost that is never admitted. */
+/*
+ * The verdict about p->plan.decision, which is a peek's: RL_NEVER is of a cost that is never
+ * admitted.
+ */
 static inline enum rl_verdict
 rl_part_peeked(const struct rl_part *p)
 {

@@ -4,8 +4,8 @@
 #include "holder/units.h"
 
 /*
- * The hash is the limit's own, so a charge is of one incarnation of the limit's row: in another one the same key lies
- * elsewhere, and nothing of it is given back.
+ * The hash is the limit's own, so a charge is of one incarnation of the limit's row: in another one
+ * the same key lies elsewhere, and nothing of it is given back.
  */
 void
 rl_part_hand_out(const struct rl_part *p, uint64_t charge_id, uint32_t memory)

@@ -3,9 +3,9 @@
 #define RL_PLAN_H
 
 /*
- * Where table and algorithm meet: a key's slot is found and its state loaded, the limit's row says what is to be
- * done, and one CAS16 does it. Whoever was quicker makes that CAS fail, and nothing was done. Most decisions are
- * no more than this, so it is inline.
+ * Where table and algorithm meet: a key's slot is found and its state loaded, the limit's row says
+ * what is to be done, and one CAS16 does it. Whoever was quicker makes that CAS fail, and nothing
+ * was done. Most decisions are no more than this, so it is inline.
  */
 
 #include "algorithm/adds.h"
@@ -16,7 +16,10 @@
 /* Fill *p->charge with what was charged at the part's slot. */
 void rl_part_hand_out(const struct rl_part *p, uint64_t charge_id, uint32_t memory);
 
-/* Find the key's slot, and load its state. True: it is there, and was charged before. Writes nothing. */
+/*
+ * Find the key's slot, and load its state. True: it is there, and was charged before. Writes
+ * nothing.
+ */
 static inline __attribute__((always_inline)) bool
 rl_part_see(struct rl_part *p)
 {
@@ -25,9 +28,9 @@ rl_part_see(struct rl_part *p)
 }
 
 /*
- * Plan by the state that was seen, 1 <= cost <= `most`, which is the limit; a peek may cost more. RL_ALLOWED: p->plan is to be carried out,
- * if it is no peek. A denial is answered, unless the plan counts it. RL_AGAIN: what was read of the ring is of
- * another state. Writes nothing.
+ * Plan by the state that was seen, 1 <= cost <= `most`, which is the limit; a peek may cost more.
+ * RL_ALLOWED: p->plan is to be carried out, if it is no peek. A denial is answered, unless the plan
+ * counts it. RL_AGAIN: what was read of the ring is of another state. Writes nothing.
  */
 static inline __attribute__((always_inline)) int
 rl_part_plan(struct rl_part *p, enum rl_mode mode, uint32_t most)
@@ -54,8 +57,8 @@ rl_part_plan(struct rl_part *p, enum rl_mode mode, uint32_t most)
 }
 
 /*
- * The same by a look at the key's slot and nothing else. RL_AGAIN, too: it takes more than a slot that was charged
- * before. 1 <= cost.
+ * The same by a look at the key's slot and nothing else. RL_AGAIN, too: it takes more than a slot
+ * that was charged before. 1 <= cost.
  */
 static inline __attribute__((always_inline)) int
 rl_part_look(struct rl_part *p, uint64_t cost, enum rl_mode mode)
@@ -85,8 +88,8 @@ rl_part_is_one_step(const struct rl_part *p)
 }
 
 /*
- * Make the plan's only step, or its last: the verdict; RL_AGAIN: others were quicker, or that decides nothing. A denial is
- * answered, and an admission is for the caller to answer.
+ * Make the plan's only step, or its last: the verdict; RL_AGAIN: others were quicker, or that
+ * decides nothing. A denial is answered, and an admission is for the caller to answer.
  */
 static inline __attribute__((always_inline)) int
 rl_part_carry_out(struct rl_part *p)

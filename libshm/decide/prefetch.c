@@ -79,7 +79,9 @@ spend(struct rl_prefetch_entry *e, struct rl_part *p)
 	return false;
 }
 
-/* What is left by the key's state, if a glance says so; else nothing, for it is never overstated. */
+/*
+ * What is left by the key's state, if a glance says so; else nothing, for it is never overstated.
+ */
 static int
 answer_spent(struct rl_part *p)
 {
@@ -209,7 +211,9 @@ refill(struct rl_prefetch_entry *e, struct rl_part *p, uint32_t cost, uint64_t b
 	return RL_ALLOWED;
 }
 
-/* Does it hold what another key may still spend, and has spent since somebody asked for the entry? */
+/*
+ * Does it hold what another key may still spend, and has spent since somebody asked for the entry?
+ */
 static bool
 is_anothers(const struct rl_prefetch_entry *e, uint64_t word, uint64_t key, uint64_t now_ns)
 {

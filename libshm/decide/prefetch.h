@@ -23,18 +23,19 @@
  *	the key's slot still has the tag it was charged under: a reset, an eviction or a sweep
  *	moves the tag on before it returns, and before the key has another counter
  *
- * Giving back is a refund: it comes too late once the sub-bucket is closed, or the tag is another, or the key has moved
- * to another table.
+ * Giving back is a refund: it comes too late once the sub-bucket is closed, or the tag is another,
+ * or the key has moved to another table.
  *
  * Threads. An entry has one word that says how many units there are, and in how many fillings. Only
- * who has marked it BUSY changes the rest, and each filling has another stamp; so whoever takes units
- * by a CAS of the word has taken those whose fields were read. Nobody waits: a request that finds the
- * entry BUSY is charged as if there were no store. So a signal handler may decide at any time.
+ * who has marked it BUSY changes the rest, and each filling has another stamp; so whoever takes
+ * units by a CAS of the word has taken those whose fields were read. Nobody waits: a request that
+ * finds the entry BUSY is charged as if there were no store. So a signal handler may decide at any
+ * time.
  *
- * Processes. The store is in memory that the kernel empties in a child of fork(2). Where it does not
- * know how, there is no store. A word that was seen before a fork is not what the child has, so a
- * decision that a signal handler forks in the midst of does not take the parent's units along. (What
- * it interrupts in giving back may be given back by both, as with rl_refund().)
+ * Processes. The store is in memory that the kernel empties in a child of fork(2). Where it does
+ * not know how, there is no store. A word that was seen before a fork is not what the child has, so
+ * a decision that a signal handler forks in the midst of does not take the parent's units along.
+ * (What it interrupts in giving back may be given back by both, as with rl_refund().)
  */
 #include "decide/part.h"
 
@@ -62,8 +63,8 @@ struct rl_prefetch *rl_prefetch_make(void);
 void rl_prefetch_free(struct rl_prefetch *prefetched);
 
 /*
- * Charge a request that nothing bans, of the only limit of its rule: from the store, or so that it is filled. RL_ALLOWED,
- * with *p->result; or RL_AGAIN: it has to be decided without the store.
+ * Charge a request that nothing bans, of the only limit of its rule: from the store, or so that it
+ * is filled. RL_ALLOWED, with *p->result; or RL_AGAIN: it has to be decided without the store.
  */
 int rl_prefetch_charge(struct rl_part *p, uint64_t cost);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Charges given back: a refund of a decision, and what a request of several limits charged before one
- * of them said no. */
+/*
+ * Charges given back: a refund of a decision, and what a request of several limits charged before
+ * one of them said no.
+ */
 #include "decide/refund.h"
 
 #include <errno.h>
@@ -35,8 +37,9 @@ rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
 }
 
 /*
- * Where it was charged: here, or in the table before, as long as its key is not sealed there. NULL: the key has moved since;
- * then it is too late, for nobody knows whether it was forgotten in between.
+ * Where it was charged: here, or in the table before, as long as its key is not sealed there. NULL:
+ * the key has moved since; then it is too late, for nobody knows whether it was forgotten in
+ * between.
  */
 static struct rl *
 charged_by(struct rl *rl, const struct rl_charge *charge)

@@ -5,16 +5,17 @@
 #include "segment/view.h"
 
 /*
- * Take back what was charged to a slot: charge->cost, epoch and memory say what; `quota` is the one it
- * was charged under. `slot` is one of the segment's. False if it is too late: then it stays charged.
+ * Take back what was charged to a slot: charge->cost, epoch and memory say what; `quota` is the one
+ * it was charged under. `slot` is one of the segment's. False if it is too late: then it stays
+ * charged.
  */
 bool rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
                     const struct rl_quota *quota, struct rl_slot slot,
                     const struct rl_charge *charge, uint64_t now_ns);
 
 /*
- * The same of what one limit charged a request; *charge is then none. 1; 0: too late; -EBUSY: units in
- * flight are held still, and *charge stays as it is.
+ * The same of what one limit charged a request; *charge is then none. 1; 0: too late; -EBUSY: units
+ * in flight are held still, and *charge stays as it is.
  */
 int rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns);
 

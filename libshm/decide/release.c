@@ -19,7 +19,10 @@ give_at(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_s
 	                     (uint32_t)(charge->epoch & places), charge->cost);
 }
 
-/* The key has another slot by now, in a table that took the place of the charge's: its tally is at the same place. */
+/*
+ * The key has another slot by now, in a table that took the place of the charge's: its tally is at
+ * the same place.
+ */
 static int
 give_where_it_is(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *charge)
 {

@@ -49,8 +49,9 @@ rl_charge_slot(const struct rl_segment *s, const struct rl_compiled *limit,
 }
 
 /*
- * Give back a charge that is held; it is none then. 1, counted as `given`; 0: there was nothing to give
- * back, counted as release_void if `counts_void`; -EBUSY, -ENOMEM, RL_EDAMAGED: it is held still, and stays as it is.
+ * Give back a charge that is held; it is none then. 1, counted as `given`; 0: there was nothing to
+ * give back, counted as release_void if `counts_void`; -EBUSY, -ENOMEM, RL_EDAMAGED: it is held
+ * still, and stays as it is.
  */
 int rl_release_charge(struct rl *rl, struct rl_charge *charge, enum rl_counter given,
                       bool counts_void);

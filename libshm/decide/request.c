@@ -116,7 +116,10 @@ has_sound_wishes(const struct rl_item *item)
 	return item->capacity <= RL_CAPACITY_MAX && !(item->flags & ~ITEM_FLAGS);
 }
 
-/* What this request alone wants of a key's limits. All of them can book ahead, or none of the request is. */
+/*
+ * What this request alone wants of a key's limits. All of them can book ahead, or none of the
+ * request is.
+ */
 static int
 apply_wishes(const struct rl_item *item, const struct rl_booking *booking, struct rl_key_policy *k)
 {
@@ -153,7 +156,10 @@ prefix_of(const struct rl_compiled *limit, const struct rl_address *address)
 	return limit->has_prefix ? rl_compiled_prefix(limit, address) : WHOLE_KEY;
 }
 
-/* Where the key is counted by a limit that is known. Limits of one prefix have one hash: so may the part before it. */
+/*
+ * Where the key is counted by a limit that is known. Limits of one prefix have one hash: so may the
+ * part before it.
+ */
 static inline __attribute__((always_inline)) void
 place(const struct rl_address *address, const struct rl_part *before, struct rl_part *p)
 {
@@ -211,7 +217,10 @@ rl_request_of_key(struct rl *rl, int rule, const void *key, size_t key_len,
 	return (int)count;
 }
 
-/* Leave those limits of a rule with prefixes that count the key, and say where it is; 0: it is no address. */
+/*
+ * Leave those limits of a rule with prefixes that count the key, and say where it is; 0: it is no
+ * address.
+ */
 static unsigned
 place_networks(const struct rl_item *item, struct rl_part *parts, unsigned count)
 {

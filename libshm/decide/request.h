@@ -16,11 +16,12 @@ struct rl_booking {
 };
 
 /*
- * `rule` here and below is the item's, which is not read of it: what is looked up of a rule does not depend on the key.
+ * `rule` here and below is the item's, which is not read of it: what is looked up of a rule does
+ * not depend on the key.
  *
  * Check the item, look up what its rule says of its key, and make of it one part for each limit
- * that counts it, at most `room`, starting to fetch where their keys may live. `booking` is NULL, or
- * the request is to be booked ahead. Returns how many; 0 if the item is answered already, in
+ * that counts it, at most `room`, starting to fetch where their keys may live. `booking` is NULL,
+ * or the request is to be booked ahead. Returns how many; 0 if the item is answered already, in
  * *result: an error (-EOVERFLOW: more than `room`), an empty key, a ban, an exemption, no limit.
  */
 unsigned rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
@@ -41,7 +42,10 @@ rl_request_may_hold(const struct rl_item *item, uint64_t kinds)
 	return !(kinds & RL_POLICY_HELD) || item->cost == 0 || item->charges;
 }
 
-/* A look at what is cached of the item's rule; false: that is no answer to it, ask rl_policy_of_key(). */
+/*
+ * A look at what is cached of the item's rule; false: that is no answer to it, ask
+ * rl_policy_of_key().
+ */
 static inline __attribute__((always_inline)) bool
 rl_request_look(const struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
                 struct rl_policy_look *look)
@@ -111,25 +115,26 @@ rl_request_place(struct rl_part *p, uint64_t hash)
 }
 
 /*
- * The same as rl_request_make() of an item whose rule is cached, and has nothing for this key alone; 0: it is
- * another one. `look` is what rl_request_look() has seen.
+ * The same as rl_request_make() of an item whose rule is cached, and has nothing for this key
+ * alone; 0: it is another one. `look` is what rl_request_look() has seen.
  */
 unsigned rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item,
                              const struct rl_booking *booking, uint64_t now_ns,
                              struct rl_policy_look look, struct rl_part *parts, unsigned room);
 
 /*
- * A key's counters, whatever bans and overrides say of it, to show, forget or restore them: one part for each limit of the
- * rule that counts the key. Under a rule with prefixes, the key may be a network, and then only the limits of that
- * prefix do. How many, or -EINVAL, RL_EADDRESS, -ENOMEM, RL_ECOST.
+ * A key's counters, whatever bans and overrides say of it, to show, forget or restore them: one
+ * part for each limit of the rule that counts the key. Under a rule with prefixes, the key may be a
+ * network, and then only the limits of that prefix do. How many, or -EINVAL, RL_EADDRESS, -ENOMEM,
+ * RL_ECOST.
  */
 int rl_request_of_key(struct rl *rl, int rule, const void *key, size_t key_len,
                       struct rl_part parts[static RL_LIMITS_MAX]);
 
 /*
  * What a ban, an exemption or the configuration says of a key without a look at a counter, in
- * *result, which is clear but for limit, remaining and window; false: nothing. Undecided where the budget
- * has ended.
+ * *result, which is clear but for limit, remaining and window; false: nothing. Undecided where the
+ * budget has ended.
  */
 bool rl_request_answered_by_exception(struct rl *rl, const struct rl_item *item,
                                       struct rl_key_policy *policy, uint64_t now_ns,

@@ -3,10 +3,10 @@
  * A request of several limits: of one item, or of several.
  *
  * All or nothing: first every limit is only looked at, so that a request which is denied anyway
- * writes nothing. If all allow it, they are charged, those in flight first, for their units can be given
- * back whenever; should one deny it by then, because others were quicker, the charges before it
- * are given back. Meanwhile another request may be denied by a charge that is being given back; none is
- * admitted beyond a limit.
+ * writes nothing. If all allow it, they are charged, those in flight first, for their units can be
+ * given back whenever; should one deny it by then, because others were quicker, the charges before
+ * it are given back. Meanwhile another request may be denied by a charge that is being given back;
+ * none is admitted beyond a limit.
  *
  * What a look plans, one CAS charges. What takes more than a look is rl_decide()'s.
  */
@@ -25,7 +25,7 @@
 
 _Static_assert(RL_ITEMS_MAX <= 32, "what a stack has room for");
 
-/* The limits of item i are the parts first[i] .. first[i + 1] - 1: none, if it is answered without them. */
+/* Item i has the parts first[i] .. first[i + 1] - 1; none: it is answered without a limit. */
 struct request {
 	struct rl *rl;
 	const struct rl_item *items;
@@ -178,7 +178,7 @@ count_denied(const struct request *q, struct rl_part *p)
 	p->charge = own;
 }
 
-/* The request is denied. Who would have allowed it says so, if it is told; who writes what it denies does so. */
+/* Denied. A part that would have allowed it says so, if asked; one that writes denials does. */
 static void
 deny(const struct request *q, struct rl_part *p)
 {
@@ -215,7 +215,7 @@ charge_part(struct request *q, struct rl_part *p)
 	return true;
 }
 
-/* Charge the limits that are in flight, or the others; the part that does not allow, or NULL. */
+/* Charge the limits in flight, or the others; the part that does not allow, or NULL. */
 static struct rl_part *
 charge_those(struct request *q, bool in_flight)
 {
@@ -239,7 +239,7 @@ charge_of(const struct request *q, struct rl_part *p)
 	return p->charge;
 }
 
-/* Part `denied` was denied by then: nothing stays charged, and every other part is asked what it says now. */
+/* Part `denied` was denied by then: nothing stays charged, and all others are asked anew. */
 static void
 take_back(struct request *q, const struct rl_part *denied)
 {
@@ -372,7 +372,7 @@ rl_several_check(struct rl *rl, const struct rl_item *items, size_t count,
 	return *decided < count ? q.results[*decided].verdict : RL_ALLOWED;
 }
 
-/* An item whose parts are made; `each` is room for what each of its limits says, and is told if that is wanted. */
+/* An item whose parts are made; `each` has room for what each limit says, filled if wanted. */
 static enum rl_verdict
 decide_item(struct rl *rl, const struct rl_item *item, uint64_t now_ns, struct rl_part *part,
             unsigned parts, struct rl_result *each, bool fills_each, struct rl_result *result)

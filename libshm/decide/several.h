@@ -4,7 +4,10 @@
 
 #include "decide/request.h"
 
-/* Decide, charge and count an item whose parts are made: several, all or nothing, or none, and *result is filled. */
+/*
+ * Decide, charge and count an item whose parts are made: several, all or nothing, or none, and
+ * *result is filled.
+ */
 enum rl_verdict rl_several_decide(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
                                   struct rl_part *part, unsigned parts, struct rl_result *result);
 

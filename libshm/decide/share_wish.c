@@ -6,8 +6,8 @@
 #include "segment/wish.h"
 
 /*
- * A key that was denied before anything was counted of it is told from one that nobody has charged: it waits for
- * its share, and is not swept.
+ * A key that was denied before anything was counted of it is told from one that nobody has charged:
+ * it waits for its share, and is not swept.
  */
 static void
 settle(const struct rl_part *p)

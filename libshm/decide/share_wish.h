@@ -5,8 +5,9 @@
 #include "decide/part.h"
 
 /*
- * Of a share that is nearly used up, or less than was asked for, there is to be more if there is any. That is no
- * longer so if all that the rule gives is here; of a key to which the store gives more, nobody here knows how much.
+ * Of a share that is nearly used up, or less than was asked for, there is to be more if there is
+ * any. That is no longer so if all that the rule gives is here; of a key to which the store gives
+ * more, nobody here knows how much.
  */
 static inline bool
 rl_share_wants_more(const struct rl_quota *q, uint32_t limit, const struct rl_decision *d,
@@ -19,7 +20,9 @@ rl_share_wants_more(const struct rl_quota *q, uint32_t limit, const struct rl_de
 	return verdict == RL_DENIED || d->remaining < worth / 4 + (worth < 4);
 }
 
-/* A limit of a cluster has decided about a charge by the part's plan: it may want a larger share. */
+/*
+ * A limit of a cluster has decided about a charge by the part's plan: it may want a larger share.
+ */
 void rl_share_wish(const struct rl_part *p, enum rl_verdict verdict);
 
 /* Ask for one, of the key at the part's slot. */

@@ -3,10 +3,11 @@
 #define RL_USUAL_H
 
 /*
- * The usual request: its rule has one window or bucket for whole keys and nothing for single keys, the key has its
- * slot, and there is room, or one sub-bucket has used it up, or tokens are lacking. It is decided as plan.h does it, but
- * all in line, so that all of it is in registers; what else a window says is a call away. RL_AGAIN: it is of another kind,
- * or others were quicker; nothing was done.
+ * The usual request: its rule has one window or bucket for whole keys and nothing for single keys,
+ * the key has its slot, and there is room, or one sub-bucket has used it up, or tokens are lacking.
+ * It is decided as plan.h does it, but all in line, so that all of it is in registers; what else a
+ * window says is a call away. RL_AGAIN: it is of another kind, or others were quicker; nothing was
+ * done.
  *
  * `kind` is a constant: 0 for windows, or RL_POLICY_BUCKET.
  */
@@ -24,7 +25,10 @@ struct rl_usual {
 	struct rl_slot slot;
 };
 
-/* What its rule says, which may have that `besides`. False: look->steps is of another kind, 0 or what does not hold. */
+/*
+ * What its rule says, which may have that `besides`. False: look->steps is of another kind, 0 or
+ * what does not hold.
+ */
 static inline __attribute__((always_inline)) bool
 rl_usual_look(const struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
               uint64_t cost, uint64_t now_ns, uint64_t besides, struct rl_policy_look *look,

@@ -67,7 +67,10 @@ charge(const struct rl_part *p, const struct rl_overflow *c, const struct rl_pla
 	return answer(p, &plan->decision, RL_ALLOWED);
 }
 
-/* A bucket's overflow counter is open as long as it is not full; so now and then its key looks for a slot all the same. */
+/*
+ * A bucket's overflow counter is open as long as it is not full; so now and then its key looks for
+ * a slot all the same.
+ */
 static bool
 looks_all_the_same(const struct rl_part *p)
 {

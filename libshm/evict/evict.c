@@ -5,7 +5,8 @@
  * left; and then, by on_full,
  *
  * evict    the slot of the key that has used the least share of its limit: least_used.c
- * reserve  that of a key whose rule has most of the 16, folded into its overflow counter: give_way.c
+ * reserve  that of a key whose rule has most of the 16, folded into its overflow counter:
+ *          give_way.c
  *
  * A key of which units are in flight is never evicted, nor a counter that has not expired.
  */

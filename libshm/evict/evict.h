@@ -12,7 +12,9 @@ struct rl_eviction {
 	uint64_t next_free_ns; /* if not: when the first of the candidates can be freed */
 };
 
-/* Free one of the candidate slots of a limit's key, which were all used: see the head of evict.c. */
+/*
+ * Free one of the candidate slots of a limit's key, which were all used: see the head of evict.c.
+ */
 struct rl_eviction rl_evict_for(struct rl *rl, const struct rl_compiled *limit,
                                 const struct rl_candidates *candidates, struct rl_budget *budget,
                                 uint64_t now_ns);

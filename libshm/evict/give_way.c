@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * on_full reserve: of the rule that has most of the 16, the key that has used the least share, whatever that is, if the
- * newcomer's rule has fewer by two at least. So no rule is pushed below its share by another, and within a rule nobody
- * is evicted. What the key has used is folded into its overflow counter before.
+ * on_full reserve: of the rule that has most of the 16, the key that has used the least share,
+ * whatever that is, if the newcomer's rule has fewer by two at least. So no rule is pushed below
+ * its share by another, and within a rule nobody is evicted. What the key has used is folded into
+ * its overflow counter before.
  */
 #include "algorithm/overflow_count.h"
 #include "evict/on_full.h"
@@ -65,7 +66,9 @@ fold(struct rl *rl, const struct rl_candidate *c, uint64_t now_ns)
 	       rl_overflow_fold(&rl->segment, c->limit, c->slot, &c->view, now_ns);
 }
 
-/* What its overflow counter would have of it, as a share: that is longer than the slot counts it. */
+/*
+ * What its overflow counter would have of it, as a share: that is longer than the slot counts it.
+ */
 static uint64_t
 share_of_fold(const struct rl_candidate *c, uint64_t share)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * on_full evict: the slot of the key that has used the least share of its limit, and none where a request of the
- * cost that was last charged would be denied: it would start anew, and more be admitted than its limit. The
- * limit is the rule's or an override's, and also that of the key's last tier.
+ * on_full evict: the slot of the key that has used the least share of its limit, and none where a
+ * request of the cost that was last charged would be denied: it would start anew, and more be
+ * admitted than its limit. The limit is the rule's or an override's, and also that of the key's
+ * last tier.
  */
 #include "algorithm/counter.h"
 #include "evict/on_full.h"
@@ -66,8 +67,8 @@ share_of_tier(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct r
 }
 
 /*
- * The larger one of both, for the tier may be another key's: see rl_record_keep_tier(). So it can save a
- * key from eviction, and never deliver one.
+ * The larger one of both, for the tier may be another key's: see rl_record_keep_tier(). So it can
+ * save a key from eviction, and never deliver one.
  */
 static uint64_t
 used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct rl_candidate *c)

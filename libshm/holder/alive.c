@@ -41,8 +41,8 @@ inode_of(int pidfd)
 }
 
 /*
- * Of a start as it was read in this process's time namespace; 0 if nobody knows how that is shifted.
- * Where /proc knows of no time namespace the kernel has none.
+ * Of a start as it was read in this process's time namespace; 0 if nobody knows how that is
+ * shifted. Where /proc knows of no time namespace the kernel has none.
  */
 static uint64_t
 start_of(const struct rl_proc_stat *stat)

@@ -8,7 +8,8 @@
  * Units of a process that is taken for alive stay with it; those of one that is taken for dead are
  * given to others. So dead is said on evidence alone, and whatever is unknown is alive:
  *
- *	it is of another pid namespace, or nobody knows of which    elsewhere: its number says nothing
+ *	it is of another pid namespace, or nobody knows of which    elsewhere: its number says
+ *	                                                            nothing
  *	no process has its number                                   dead
  *	the number's pidfs inode is another one, both known         dead
  *	its pidfd can be read, for all its threads have ended       dead
@@ -16,12 +17,12 @@
  *	all else                                                    alive
  *
  * Where the kernel or a filter has no pidfd, kill(2) says whether there is such a number, and /proc
- * when it began and whether it is a zombie. A zombie is dead if it has exactly one thread: a process
- * whose main thread has ended is a zombie with others, and one of whose other threads calls exec(2)
- * may for a moment be seen with none.
+ * when it began and whether it is a zombie. A zombie is dead if it has exactly one thread: a
+ * process whose main thread has ended is a zombie with others, and one of whose other threads calls
+ * exec(2) may for a moment be seen with none.
  *
- * /proc is believed if it is that of the own pid namespace. The kernel shifts a start as the reader's
- * time namespace says; it is kept without the shift, so that all compare the same.
+ * /proc is believed if it is that of the own pid namespace. The kernel shifts a start as the
+ * reader's time namespace says; it is kept without the shift, so that all compare the same.
  *
  * A judgement takes some 8 us by pidfd, and 50 us by /proc.
  */
@@ -49,7 +50,10 @@ enum rl_alive {
 /* This process, whichever thread asks. */
 struct rl_process rl_process_self(void);
 
-/* This process's pid namespace. It never changes while the process lives; its children's may differ. */
+/*
+ * This process's pid namespace. It never changes while the process lives; its children's may
+ * differ.
+ */
 uint32_t rl_process_namespace(void);
 
 /* Judge a process, in the namespace `here`. */

@@ -3,8 +3,8 @@
 #define RL_HOLDER_ELSEWHERE_H
 
 /*
- * Judges processes of other pid namespaces. Their numbers mean nothing here; but a namespace sees the
- * processes of all below it, each by a number of its own:
+ * Judges processes of other pid namespaces. Their numbers mean nothing here; but a namespace sees
+ * the processes of all below it, each by a number of its own:
  *
  *	/proc/10073/ns/pid    the namespace that it is of
  *	/proc/10073/status    "NSpid: 10073 2", its number here and its number there
@@ -16,9 +16,9 @@
  *	this is the host's namespace, which is above all
  *
  * and if nothing was hidden: /proc is of this namespace and mounted without hidepid. Else nobody is
- * judged. What may not be asked of a process, as its namespace unless by root, may be anything: so it
- * is compared by what is known, of which a pidfs inode is enough. Numbers go up as the walk does, and who
- * lives keeps its own: it is not missed.
+ * judged. What may not be asked of a process, as its namespace unless by root, may be anything: so
+ * it is compared by what is known, of which a pidfs inode is enough. Numbers go up as the walk
+ * does, and who lives keeps its own: it is not missed.
  *
  * It costs some 20 us a process of the machine, so it is for a sweep.
  */
@@ -34,7 +34,10 @@ struct rl_stranger {
 	bool is_dead;    /* the verdict */
 };
 
-/* Sets is_dead of each, in the namespace `here`. 0, or -EPERM: not all could be seen, and none is dead. */
+/*
+ * Sets is_dead of each, in the namespace `here`. 0, or -EPERM: not all could be seen, and none is
+ * dead.
+ */
 int rl_elsewhere_judge(struct rl_stranger *strangers, size_t count, uint32_t here);
 
 #endif

@@ -23,9 +23,9 @@ _Static_assert(RL_HOLDERS_MAX == 1u << RL_SEAT_BITS, "every seat has a label");
 	(UINT64_C(1) << 33) /* beside TAKEN: of before exec(2), and shared with other handles */
 
 /*
- * The seats that handles of this program have taken, in whatever segment. A seat of this process that is not among
- * them is of another program that the process was before it called exec(2). A child of fork(2) has its
- * parent's list, and another pid. Any thread, at any time.
+ * The seats that handles of this program have taken, in whatever segment. A seat of this process
+ * that is not among them is of another program that the process was before it called exec(2). A
+ * child of fork(2) has its parent's list, and another pid. Any thread, at any time.
  */
 #define OWN_MAX 64
 
@@ -103,7 +103,10 @@ rl_holders_make(struct rl_u128 *seats, uint32_t count, bool is_writable)
 	return h;
 }
 
-/* Free the label's seat if it is this process's. The CAS's partner is whoever judged it and takes it. */
+/*
+ * Free the label's seat if it is this process's. The CAS's partner is whoever judged it and takes
+ * it.
+ */
 static void
 give_up(struct rl_holders *h, uint32_t label)
 {
@@ -129,9 +132,9 @@ rl_holders_free(struct rl_holders *h)
 }
 
 /*
- * A program that calls exec(2) again and again keeps a seat of before: what it held then stays held under the
- * same label, until the process ends. It does so when it has left LEFT_MAX seats behind, so that they do not
- * run out; handles of one program never come to that many that are not known.
+ * A program that calls exec(2) again and again keeps a seat of before: what it held then stays held
+ * under the same label, until the process ends. It does so when it has left LEFT_MAX seats behind,
+ * so that they do not run out; handles of one program never come to that many that are not known.
  */
 static bool
 adopt(const struct rl_holders *h, const struct rl_process *me, uint32_t *label)
@@ -150,7 +153,10 @@ adopt(const struct rl_holders *h, const struct rl_process *me, uint32_t *label)
 	return left == LEFT_MAX;
 }
 
-/* May it be taken? *seat is how it is. With `from_the_dead`, one of a dead process is judged, and free then. */
+/*
+ * May it be taken? *seat is how it is. With `from_the_dead`, one of a dead process is judged, and
+ * free then.
+ */
 static bool
 is_vacant(struct rl_holders *h, uint32_t index, struct rl_u128 *seat, bool from_the_dead)
 {
@@ -185,7 +191,10 @@ take(struct rl_holders *h, const struct rl_process *me, bool from_the_dead, uint
 	return false;
 }
 
-/* A search of all seats takes longer than many requests; so one that was in vain is not repeated at once. */
+/*
+ * A search of all seats takes longer than many requests; so one that was in vain is not repeated at
+ * once.
+ */
 static bool
 was_full_lately(const struct rl_holders *h)
 {
@@ -216,10 +225,10 @@ stay_standing(struct rl_holders *h)
 }
 
 /*
- * Take a seat for this process. Its threads may do so at once: the label of one becomes that of all, by
- * the CAS of own->word, and the others give theirs up, but for one that was adopted: it is the process's,
- * not the thread's. Where the word is NONE, a signal handler has forked in between and this is the child:
- * what was taken is its parent's.
+ * Take a seat for this process. Its threads may do so at once: the label of one becomes that of
+ * all, by the CAS of own->word, and the others give theirs up, but for one that was adopted: it is
+ * the process's, not the thread's. Where the word is NONE, a signal handler has forked in between
+ * and this is the child: what was taken is its parent's.
  */
 static int
 sit_down(struct rl_holders *h)

@@ -54,8 +54,9 @@ remember(struct rl_seat_seen *seen, struct rl_u128 seat)
 }
 
 /*
- * So that nobody has to find out again, and others who cannot know may take the seat: it is free then, and
- * its gen stays, by which the label is dead for everybody. The partner is whoever takes the seat.
+ * So that nobody has to find out again, and others who cannot know may take the seat: it is free
+ * then, and its gen stays, by which the label is dead for everybody. The partner is whoever takes
+ * the seat.
  */
 static void
 pronounce_dead(struct rl_holders *h, uint32_t index, struct rl_u128 seat)
@@ -80,8 +81,8 @@ judge(struct rl_holders *h, uint32_t index, struct rl_u128 seat)
 }
 
 /*
- * Who is found alive has the seat still afterwards. One that goes on changing has the living. Who is dead stays
- * dead, whatever has become of the seat.
+ * Who is found alive has the seat still afterwards. One that goes on changing has the living. Who
+ * is dead stays dead, whatever has become of the seat.
  */
 static enum rl_alive
 look(struct rl_holders *h, uint32_t label, struct rl_u128 *seat)
@@ -176,7 +177,10 @@ rl_holders_look(struct rl_holders *h, uint32_t label, pid_t *pid)
 	return verdict;
 }
 
-/* The seats as they are, those of other namespaces among the strangers, each at its own index. Are there any? */
+/*
+ * The seats as they are, those of other namespaces among the strangers, each at its own index. Are
+ * there any?
+ */
 static bool
 find_strangers(struct rl_holders *h, struct rl_stranger *strangers, struct rl_u128 *seats)
 {

@@ -3,14 +3,16 @@
 #define RL_HOLDER_JUDGE_H
 
 /*
- * Does the process of a label still hold its seat, and live? A label of another gen than its seat's is
- * dead without a system call: the seat has been given up, or was taken from the dead. Else the process that
- * the seat names is judged, by alive.h. All of it may be called by any thread, at any time.
+ * Does the process of a label still hold its seat, and live? A label of another gen than its seat's
+ * is dead without a system call: the seat has been given up, or was taken from the dead. Else the
+ * process that the seat names is judged, by alive.h. All of it may be called by any thread, at any
+ * time.
  *
  * A look at a process takes 100 times what a decision takes. So each process looks at a seat at
- * most once in 100 ms, and at RL_HOLDERS_LOOKS seats in that time; between looks whoever was not dead is not
- * dead. What is dead stays so, for a seat's word never returns: it is remembered with the verdict, and whoever may
- * write frees the seat, so that it is dead for all, without a look, and can be taken.
+ * most once in 100 ms, and at RL_HOLDERS_LOOKS seats in that time; between looks whoever was not
+ * dead is not dead. What is dead stays so, for a seat's word never returns: it is remembered with
+ * the verdict, and whoever may write frees the seat, so that it is dead for all, without a look,
+ * and can be taken.
  */
 
 #include "holder/alive.h"
@@ -33,8 +35,8 @@ uint64_t rl_holders_now_ns(void);
 enum rl_alive rl_holders_look(struct rl_holders *h, uint32_t label, pid_t *pid);
 
 /*
- * Where a search through seats or tallies is to begin, so that not always the same are looked at: each time
- * as many further on as are looked at in a while.
+ * Where a search through seats or tallies is to begin, so that not always the same are looked at:
+ * each time as many further on as are looked at in a while.
  */
 uint32_t rl_holders_turn(struct rl_holders *h);
 
@@ -42,9 +44,9 @@ uint32_t rl_holders_turn(struct rl_holders *h);
 void rl_holders_look_here(struct rl_holders *h);
 
 /*
- * Judge all seats of other pid namespaces at once, as elsewhere.h says; the rest of this module then
- * knows of the dead. How many of them were found dead; -EPERM if not all processes can be seen; -ENOMEM: it
- * allocates while it runs. For one thread of a sweep.
+ * Judge all seats of other pid namespaces at once, as elsewhere.h says; the rest of this module
+ * then knows of the dead. How many of them were found dead; -EPERM if not all processes can be
+ * seen; -ENOMEM: it allocates while it runs. For one thread of a sweep.
  */
 int rl_holders_look_elsewhere(struct rl_holders *h);
 

@@ -28,8 +28,8 @@ read_file(const char *name, const char *file, char text[static TEXT_BYTES])
 }
 
 /*
- * "PID (NAME) STATE ...": 20 is the number of threads, 22 the start. A name may have any bytes, but the
- * fields behind it have no bracket.
+ * "PID (NAME) STATE ...": 20 is the number of threads, 22 the start. A name may have any bytes, but
+ * the fields behind it have no bracket.
  */
 bool
 rl_proc_read_stat(const char *name, struct rl_proc_stat *stat)

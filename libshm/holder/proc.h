@@ -11,8 +11,8 @@
 struct rl_proc_stat {
 	char state;
 	int threads;
-	uint64_t
-		start_ticks; /* since boot, 1/100 s, as clocks of this process's time namespace have it */
+	uint64_t start_ticks; /* since boot, 1/100 s, as clocks of this process's time namespace
+	                         have it */
 };
 
 /* Numbers of a process: of the pid namespace that /proc is of, and of the process's own. */

@@ -3,10 +3,10 @@
 #define RL_HOLDER_SEAT_H
 
 /*
- * A seat as it lies in the segment, 16 bytes, and what a process keeps beside all seats. For holder.c and
- * judge.c alone.
+ * A seat as it lies in the segment, 16 bytes, and what a process keeps beside all seats. For
+ * holder.c and judge.c alone.
  *
- *	lo   pid:22 | gen:8 | start:34       hi   pid namespace:32 | inode:32        lowest bits first
+ *	lo   pid:22 | gen:8 | start:34     hi   pid namespace:32 | inode:32     lowest bits first
  *
  * A seat without a pid is free. Any process may write any bytes there.
  */
@@ -25,13 +25,15 @@ _Static_assert(RL_SEAT_START_SHIFT + RL_PROCESS_START_BITS == 64, "a seat's half
 
 /* This process's findings about a seat, in its own memory. */
 struct rl_seat_seen {
-	struct rl_u128
-		dead; /* the seat when its process was found dead: for ever true of that word */
+	struct rl_u128 dead; /* the seat when its process was found dead: for ever true of that
+	                        word */
 	uint64_t looked_ns;
 	uint64_t spare;
 };
 
-/* In memory that the kernel empties in a child of fork(2): so it never takes itself for its parent. */
+/*
+ * In memory that the kernel empties in a child of fork(2): so it never takes itself for its parent.
+ */
 struct rl_holders_own {
 	uint64_t word;      /* NONE, TAKING, or its label: holder.c */
 	uint64_t namespace; /* of pids; 0: not asked yet */

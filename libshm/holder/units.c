@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether too many are held is decided by the state word alone. Before that is told, the key's tallies are
- * looked through for processes that have ended; what they hold is given back, and the key is decided
- * again. So without any sweep no unit is lost to requests for its key.
+ * Whether too many are held is decided by the state word alone. Before that is told, the key's
+ * tallies are looked through for processes that have ended; what they hold is given back, and the
+ * key is decided again. So without any sweep no unit is lost to requests for its key.
  *
- * What is said of a label is final: a process that has ended does not come back, and the next one of
- * its seat has another label. So it may be judged before the state is loaded, and the CAS16 that
- * lowers its tally is right whenever it succeeds. Others that give back the units of the dead at the
- * same time lower the same tally by the same step: each unit comes back once.
+ * What is said of a label is final: a process that has ended does not come back, and the next one
+ * of its seat has another label. So it may be judged before the state is loaded, and the CAS16 that
+ * lowers its tally is right whenever it succeeds. Others that give back the units of the dead at
+ * the same time lower the same tally by the same step: each unit comes back once.
  */
 #include "holder/units.h"
 
@@ -45,8 +45,8 @@ make(const struct held *h, const struct rl_in_flight_move *move)
 }
 
 /*
- * Load the state of a slot. 1; 0: it has been retired; -EAGAIN. A tag that is LEAVING may come back,
- * where somebody took up a retirement that was over long ago: see table.c.
+ * Load the state of a slot. 1; 0: it has been retired; -EAGAIN. A tag that is LEAVING may come
+ * back, where somebody took up a retirement that was over long ago: see table.c.
  */
 static int
 load(struct held *h)
@@ -165,7 +165,10 @@ rl_units_reclaim(struct rl *rl, const struct rl_compiled *limit, struct rl_slot 
 	return load(&h) == 1 ? reclaim(rl, limit, &h, budget) : 0;
 }
 
-/* Reclaim, and look again: -ENOSPC holds only if the ring that was read was the state's, and still is. */
+/*
+ * Reclaim, and look again: -ENOSPC holds only if the ring that was read was the state's, and still
+ * is.
+ */
 static int
 no_place(struct rl *rl, const struct rl_compiled *limit, struct held *h, struct rl_budget *budget)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The struct rls of a handle form a list, the newest table first. It only grows, at its front, by the CAS of a pointer: of
- * threads that follow at the same time one wins, and the others undo what they made.
+ * The struct rls of a handle form a list, the newest table first. It only grows, at its front, by
+ * the CAS of a pointer: of threads that follow at the same time one wins, and the others undo what
+ * they made.
  *
- * Nobody knows whether a thread is in a struct rl still, so each is kept until the end: some 500 bytes for a table. Its view
- * of the file goes when two newer tables are known, and zeros take its place: see "What a resize leaves" in docs/PROTOCOL.md.
+ * Nobody knows whether a thread is in a struct rl still, so each is kept until the end: some 500
+ * bytes for a table. Its view of the file goes when two newer tables are known, and zeros take its
+ * place: see "What a resize leaves" in docs/PROTOCOL.md.
  */
 #include "move/follow.h"
 
@@ -16,8 +18,9 @@
 #include "segment/tables.h"
 
 /*
- * Tables that a handle has mapped at most. Two are in use; more are only what nobody knows to be left: of a segment that says it
- * went back, or where the kernel has no zeros to give. A process may have some 65,000 mappings in all.
+ * Tables that a handle has mapped at most. Two are in use; more are only what nobody knows to be
+ * left: of a segment that says it went back, or where the kernel has no zeros to give. A process
+ * may have some 65,000 mappings in all.
  */
 #define MAPPED_MAX 4096
 

@@ -7,8 +7,9 @@
 #include "segment/view.h"
 
 /*
- * The same, in whatever incarnation? A row may be given to a limit that counts networks, and the request has none, or in a segment
- * that is damaged be of another kind, for which the request has no charge.
+ * The same, in whatever incarnation? A row may be given to a limit that counts networks, and the
+ * request has none, or in a segment that is damaged be of another kind, for which the request has
+ * no charge.
  */
 static bool
 is_same(const struct rl_compiled *one, const struct rl_compiled *other)
@@ -36,7 +37,10 @@ look_in(struct rl_sought *k, struct rl *rl)
 	return 0;
 }
 
-/* Ask the cache for where the key may be in the table before, while its slot in this one is on the way. */
+/*
+ * Ask the cache for where the key may be in the table before, while its slot in this one is on the
+ * way.
+ */
 static inline __attribute__((always_inline)) void
 look_ahead(const struct rl_sought *k, const struct rl *before)
 {

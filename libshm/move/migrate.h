@@ -12,8 +12,8 @@ struct rl_sought {
 	struct rl_candidates candidates; /* and the key's slots */
 	uint64_t key_hash;               /* of the key, whatever the limit */
 	uint64_t now_ns;
-	struct rl_slot
-		unnamed; /* a slot that the key has got, and whose name is to be written; tag 0: none */
+	struct rl_slot unnamed; /* a slot that the key has got, and whose name is to be written; tag
+	                           0: none */
 };
 
 /* Is there more to do than to look? Of every decision that is not plain. */
@@ -26,9 +26,10 @@ rl_must_migrate(const struct rl *rl)
 }
 
 /*
- * If the table is left, go on with the one in force; and see to it that the key is there, if it was in the one before. On a
- * handle that may not write, or if there is no room for it, it is looked for where it is. 0; -EAGAIN others were
- * quicker; -ENOSPC it was on its way, and there is no room for it any more; -ENOMEM, RL_EDAMAGED the table cannot be mapped.
+ * If the table is left, go on with the one in force; and see to it that the key is there, if it was
+ * in the one before. On a handle that may not write, or if there is no room for it, it is looked
+ * for where it is. 0; -EAGAIN others were quicker; -ENOSPC it was on its way, and there is no room
+ * for it any more; -ENOMEM, RL_EDAMAGED the table cannot be mapped.
  */
 int rl_migrate(struct rl_sought *sought);
 

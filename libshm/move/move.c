@@ -1,37 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A table O has been left for a table N (rl_tables.now), and its keys are on their way. A key has its slot in one of both, and
- * each step is one CAS, by whoever needs the key or by a mover:
+ * A table O has been left for a table N (rl_tables.now), and its keys are on their way. A key has
+ * its slot in one of both, and each step is one CAS, by whoever needs the key or by a mover:
  *
  *	claim   N     a slot for the key: LIVE, its state zero
- *	seal    O     CAS16 of the state to the same word, sealed: no charge, no refund and no retirement can change it
- *	store   N     the entries of the ring that count (algorithm/carry.h), each by a CAS while N's state is as it was
+ *	seal    O     CAS16 of the state to the same word, sealed: no charge, no refund and no
+ *	              retirement can change it
+ *	store   N     the entries of the ring that count (algorithm/carry.h), each by a CAS while
+ *	              N's state is as it was
  *	carry   N     CAS16 of the state from zero to what was sealed
  *	mark    O     CAS of the tag from LIVE to MOVED
  *
- * A charge is good wherever it was made: in O it is a CAS16 from a word that is not sealed, so whoever seals later seals it
- * with the rest. So a process that has not heard of N yet goes on in O, until it meets a sealed word. Then it looks at `now`.
+ * A charge is good wherever it was made: in O it is a CAS16 from a word that is not sealed, so
+ * whoever seals later seals it with the rest. So a process that has not heard of N yet goes on in
+ * O, until it meets a sealed word. Then it looks at `now`.
  *
- * In N, nothing is charged to a key whose state is zero before O was looked at. So a state in N that is not zero has all that
- * O had, and needs no look at O: which is most decisions.
+ * In N, nothing is charged to a key whose state is zero before O was looked at. So a state in N
+ * that is not zero has all that O had, and needs no look at O: which is most decisions.
  *
- * 1. No second slot in O. A slot becomes LIVE in O only by whoever has seen, after TENT was set, that O is in force (table.c,
- *    resolve()). So TENT was set before `now` changed. Whoever looks at O's candidates after that sees it, and frees it;
- *    or sees it LIVE, and seals it. So when he has found nothing of the key, nothing of it will ever be there.
- * 2. No count twice. The carry expects the word that N's slot had before it was known that O's is still LIVE. A
- *    carry in between has changed that word, and so has a retirement of N's slot (it has the next serial then). MOVED is set
- *    only after a carry, so who finds MOVED, or nothing, goes on in N, where it is.
- * 3. No count lost. O's sealed word stands there until it is carried, whoever dies. The next one who asks for the key, or a mover,
- *    goes on from there. If N has no room for the key, it is not sealed, and is counted in O as before.
- * 4. What was carried and then forgotten for want of room in N (evict.c), by a process that died before its mark, is carried once
- *    more: too much is counted, never too little. A reset moves a key first, and then resets it.
- * 5. The end. When each tag of O is FREE or MOVED, TENTs having been freed, no slot of O becomes LIVE any more, by 1. Then
- *    `now` says so, and the memory of O is given back: all of it reads as zeros. A process that slept all the while has
- *    a word from O that it expects. No charge expects zeros, and no word that is made of zeros is made twice (rl_view_use()). So its
- *    CAS16 fails, and it looks at `now`.
+ * 1. No second slot in O. A slot becomes LIVE in O only by whoever has seen, after TENT was set,
+ *    that O is in force (table.c, resolve()). So TENT was set before `now` changed. Whoever looks
+ *    at O's candidates after that sees it, and frees it; or sees it LIVE, and seals it. So when he
+ *    has found nothing of the key, nothing of it will ever be there.
+ * 2. No count twice. The carry expects the word that N's slot had before it was known that O's is
+ *    still LIVE. A carry in between has changed that word, and so has a retirement of N's slot (it
+ *    has the next serial then). MOVED is set only after a carry, so who finds MOVED, or nothing,
+ *    goes on in N, where it is.
+ * 3. No count lost. O's sealed word stands there until it is carried, whoever dies. The next one
+ *    who asks for the key, or a mover, goes on from there. If N has no room for the key, it is not
+ *    sealed, and is counted in O as before.
+ * 4. What was carried and then forgotten for want of room in N (evict.c), by a process that died
+ *    before its mark, is carried once more: too much is counted, never too little. A reset moves a
+ *    key first, and then resets it.
+ * 5. The end. When each tag of O is FREE or MOVED, TENTs having been freed, no slot of O becomes
+ *    LIVE any more, by 1. Then `now` says so, and the memory of O is given back: all of it reads as
+ *    zeros. A process that slept all the while has a word from O that it expects. No charge expects
+ *    zeros, and no word that is made of zeros is made twice (rl_view_use()). So its CAS16 fails,
+ *    and it looks at `now`.
  *
- * A key whose record is torn cannot be moved by a mover, who does not know its hash. It waits for who asks for it, or until
- * its window is over.
+ * A key whose record is torn cannot be moved by a mover, who does not know its hash. It waits for
+ * who asks for it, or until its window is over.
  */
 #include "move/move.h"
 

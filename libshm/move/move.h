@@ -3,8 +3,9 @@
 #define RL_MOVE_H
 
 /*
- * Keys move from a table to the one that has taken its place: each when it is next asked for, or when a mover comes to its
- * slot. move.c has how, and why no count is lost on the way, nor made twice.
+ * Keys move from a table to the one that has taken its place: each when it is next asked for, or
+ * when a mover comes to its slot. move.c has how, and why no count is lost on the way, nor made
+ * twice.
  */
 
 #include "move/follow.h"
@@ -33,10 +34,16 @@ enum rl_moved_key rl_move_key(const struct rl_coming *key, struct rl_slot *unnam
 /* Is anything of it in the table before? Writes nothing. */
 bool rl_move_is_needed(const struct rl_coming *key);
 
-/* Is the state of that slot sealed? Then its key is moved. True: it was, and nothing is left to do in the slot. */
+/*
+ * Is the state of that slot sealed? Then its key is moved. True: it was, and nothing is left to do
+ * in the slot.
+ */
 bool rl_move_is_on_its_way(struct rl *rl, struct rl *before, uint64_t index);
 
-/* Move the key of a slot of `before`, the table before that of `rl`. True: nothing is left in the slot. */
+/*
+ * Move the key of a slot of `before`, the table before that of `rl`. True: nothing is left in the
+ * slot.
+ */
 bool rl_move_slot(struct rl *rl, struct rl *before, uint64_t index, uint64_t now_ns);
 
 #endif

@@ -2,48 +2,59 @@
 /*
  * Keys without a slot share a counter.
  *
- * A key that has a slot is counted there, and pays nothing for what follows. One that finds none is charged
- * to an overflow counter of its limit, chosen by its network or its hash. The overflow counter has the sum of what its keys were
- * admitted, so it is never less than any of them: such a key is denied early, and never admitted too much.
+ * A key that has a slot is counted there, and pays nothing for what follows. One that finds none is
+ * charged to an overflow counter of its limit, chosen by its network or its hash. The overflow
+ * counter has the sum of what its keys were admitted, so it is never less than any of them: such a
+ * key is denied early, and never admitted too much.
  *
- *	no slot             charge    CAS16 of the counter; then look whether the key got a slot meanwhile
- *	slot -> overflow    fold      before it is retired: the overflow counter becomes the larger of both
- *	overflow -> slot    carry     before its first charge: the slot begins with what the overflow counter counts
+ *	no slot             charge    CAS16 of the counter; then look whether the key got a slot
+ *	                              meanwhile
+ *	slot -> overflow    fold      before it is retired: the overflow counter becomes the larger
+ *	                              of both
+ *	overflow -> slot    carry     before its first charge: the slot begins with what the
+ *	                              overflow counter counts
  *
- * What holds. Let counted(x) be what was admitted of key x and still counts, in one epoch of the overflow counter.
+ * What holds. Let counted(x) be what was admitted of key x and still counts, in one epoch of the
+ * overflow counter.
  *
  *	(1) if x has no slot    counted(x) <= overflow counter
  *	(2) if x has one        counted(x) <= slot, once it was charged or carried
  *
- * A charge adds to what it is judged by. A fold makes the overflow counter at least what the slot has, and the slot is
- * freed by a CAS16 of the word that was folded: if it was charged since, that fails, and the slot stays. A carry
- * puts all of the overflow counter into a slot that has nothing; it is a CAS16 from the state that nothing was charged to.
+ * A charge adds to what it is judged by. A fold makes the overflow counter at least what the slot
+ * has, and the slot is freed by a CAS16 of the word that was folded: if it was charged since, that
+ * fails, and the slot stays. A carry puts all of the overflow counter into a slot that has nothing;
+ * it is a CAS16 from the state that nothing was charged to.
  *
  * A charge to the overflow counter and a slot at the same time:
  *
  *	charge   CAS16 of the counter  fence   look at the 16 tags
  *	slot     CAS of its tag, LIVE  fence   look at the counter, for the carry
  *
- * One of both sees the other. If the slot's user does, (2) holds with the charge. If not, the charger finds
- * the slot, and is decided there; what it charged to the overflow counter stays: too much is counted, never too little.
- * If the slot came, was charged and was folded between the charge and the look, its fold was made of a
- * slot that knew nothing of the charge, and the larger of both is one too few: so each fold adds one to the
- * overflow counter's folds, and the charger looks at that, too. (They wrap after 2^18, within a look at 16 tags, in
- * which its key came and went.) Whoever is killed between two steps has counted too much, or nothing.
+ * One of both sees the other. If the slot's user does, (2) holds with the charge. If not, the
+ * charger finds the slot, and is decided there; what it charged to the overflow counter stays: too
+ * much is counted, never too little. If the slot came, was charged and was folded between the
+ * charge and the look, its fold was made of a slot that knew nothing of the charge, and the larger
+ * of both is one too few: so each fold adds one to the overflow counter's folds, and the charger
+ * looks at that, too. (They wrap after 2^18, within a look at 16 tags, in which its key came and
+ * went.) Whoever is killed between two steps has counted too much, or nothing.
  *
- * Time. An overflow counter of a window counts in epochs as long as the window, in the newest and in the one before. A
- * request is counted in the overflow counter's newest epoch, or in its own if that is later: at a time when others
- * were there already. What a carry puts into a slot leaves the slot when it would have left the overflow counter; so to
- * go to and fro makes nothing last longer, and nothing shorter: overflow_count.h has where it stands.
+ * Time. An overflow counter of a window counts in epochs as long as the window, in the newest and
+ * in the one before. A request is counted in the overflow counter's newest epoch, or in its own if
+ * that is later: at a time when others were there already. What a carry puts into a slot leaves the
+ * slot when it would have left the overflow counter; so to go to and fro makes nothing last longer,
+ * and nothing shorter: overflow_count.h has where it stands.
  *
- * Bounds. A key is denied for others' sake only if the keys of its overflow counter without a slot, together, use
- * up the limit within two windows; and for less than a window longer than its own charges count.
+ * Bounds. A key is denied for others' sake only if the keys of its overflow counter without a slot,
+ * together, use up the limit within two windows; and for less than a window longer than its own
+ * charges count.
  *
- * Neighbourhoods. Networks are owned in blocks: who has a /48 of IPv6 or a /24 of IPv4 can make up addresses, and
- * who has a /32 or a /16 networks. So a /32 has a group of 64 overflow counters, and each /48 in it one of these: what is
- * made up there meets itself. A limit's own prefix is never made longer.
+ * Neighbourhoods. Networks are owned in blocks: who has a /48 of IPv6 or a /24 of IPv4 can make up
+ * addresses, and who has a /32 or a /16 networks. So a /32 has a group of 64 overflow counters, and
+ * each /48 in it one of these: what is made up there meets itself. A limit's own prefix is never
+ * made longer.
  *
- * A refund of what was charged to an overflow counter is void, for by then the overflow counter may be the larger of it and a slot.
+ * A refund of what was charged to an overflow counter is void, for by then the overflow counter may
+ * be the larger of it and a slot.
  */
 #include "overflow/overflow.h"
 
@@ -125,8 +136,8 @@ rl_overflow_index_of(const struct rl_segment *s, const struct rl_compiled *limit
 }
 
 /*
- * What counts for longer than the set does is damage, or was written under a serial of long ago, by a limit
- * whose epochs were of another length.
+ * What counts for longer than the set does is damage, or was written under a serial of long ago, by
+ * a limit whose epochs were of another length.
  */
 static bool
 load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,

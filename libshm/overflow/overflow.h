@@ -16,8 +16,8 @@ struct rl_overflow {
 };
 
 /*
- * Which of its limit's overflow counters is a key's: of a limit with prefixes by `network`, rl_network_key()'s bytes;
- * else by its tag's bits.
+ * Which of its limit's overflow counters is a key's: of a limit with prefixes by `network`,
+ * rl_network_key()'s bytes; else by its tag's bits.
  */
 uint32_t rl_overflow_index(const struct rl_segment *s, const struct rl_compiled *limit,
                            uint64_t tag, const unsigned char *network);
@@ -26,11 +26,16 @@ uint32_t rl_overflow_index(const struct rl_segment *s, const struct rl_compiled 
 bool rl_overflow_index_of(const struct rl_segment *s, const struct rl_compiled *limit,
                           struct rl_slot slot, uint32_t *index);
 
-/* Load an overflow counter of the limit. False: the limit has no overflow counters now, or it changes too fast to be read. */
+/*
+ * Load an overflow counter of the limit. False: the limit has no overflow counters now, or it
+ * changes too fast to be read.
+ */
 bool rl_overflow_load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
                       struct rl_overflow *overflow);
 
-/* The same, and overflow counters are taken if need be. 0; -ENOSPC there are none for it; -EAGAIN. */
+/*
+ * The same, and overflow counters are taken if need be. 0; -ENOSPC there are none for it; -EAGAIN.
+ */
 int rl_overflow_take(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
                      uint64_t now_ns, struct rl_overflow *overflow);
 
@@ -41,15 +46,16 @@ struct rl_view rl_overflow_view(const struct rl_overflow *overflow);
 bool rl_overflow_charge(const struct rl_overflow *overflow, struct rl_u128 count);
 
 /*
- * Was the key given a slot since the overflow counter was loaded and charged? Then the charge does not stand for its
- * request. To be asked after rl_overflow_charge().
+ * Was the key given a slot since the overflow counter was loaded and charged? Then the charge does
+ * not stand for its request. To be asked after rl_overflow_charge().
  */
 bool rl_overflow_was_left(const struct rl_overflow *overflow,
                           const struct rl_candidates *candidates);
 
 /*
- * Fold a slot's count into its overflow counter, so that the slot can be freed if its state still is view->word. The
- * limit has overflow counters, and the view is not zero. False: its name or a set is not to be had, or it changed.
+ * Fold a slot's count into its overflow counter, so that the slot can be freed if its state still
+ * is view->word. The limit has overflow counters, and the view is not zero. False: its name or a
+ * set is not to be had, or it changed.
  */
 bool rl_overflow_fold(const struct rl_segment *s, const struct rl_compiled *limit,
                       struct rl_slot slot, const struct rl_view *view, uint64_t now_ns);
@@ -60,7 +66,8 @@ enum rl_carry {
 };
 
 /*
- * A LIVE slot that was never charged, whose tag was seen before: bring what its key has in the overflow counter.
+ * A LIVE slot that was never charged, whose tag was seen before: bring what its key has in the
+ * overflow counter.
  */
 enum rl_carry rl_overflow_carry(const struct rl_segment *s, const struct rl_compiled *limit,
                                 uint32_t index, struct rl_slot slot, const struct rl_view *view,

@@ -3,26 +3,28 @@
 #define RL_SETS_H
 
 /*
- * Whose overflow counters are whose. The overflow area has a few sets of counters; a limit has one while keys of it have no slot, and
- * for a buffer after the last of these counts.
+ * Whose overflow counters are whose. The overflow area has a few sets of counters; a limit has one
+ * while keys of it have no slot, and for a buffer after the last of these counts.
  *
- *	row.overflow_set   index + 1:16 | serial:24       where the limit's overflow counters are
- *	set[index]        until:64 | owner:64            owner: limit:10 | incarnation:20 | serial:24
+ *	row.overflow_set   index + 1:16 | serial:24  where the limit's overflow counters are
+ *	set[index]         until:64 | owner:64       owner: limit:10 | incarnation:20 | serial:24
  *
  * A set is the limit's if its row says so, and both agree. To take one:
  *
  *	set    CAS16 from one that is vacant to { now, this limit, serial + 1 }
  *	row    CAS from what did not agree to { index, serial }
  *
- * Vacant is what was never taken, whose limit started anew, or whose `until` and the buffer are over: then no
- * overflow counter of it counts anything. Two processes may take a set each for one limit: the row's CAS says which of
- * them is used, and the other is vacant after the buffer. Who is killed between both steps leaves the same.
+ * Vacant is what was never taken, whose limit started anew, or whose `until` and the buffer are
+ * over: then no overflow counter of it counts anything. Two processes may take a set each for one
+ * limit: the row's CAS says which of them is used, and the other is vacant after the buffer. Who is
+ * killed between both steps leaves the same.
  *
- * Before an overflow counter is written, `until` is brought up to when it will count nothing: first the overflow area's, which
- * says to all others that there is something to look for, then the set's, by a CAS16 that fails if the set has
- * become another's. Overflow counters have the lowest 8 bits of the serial: those of another one count nothing, so
- * a set that was taken is empty at once. Whoever slept meanwhile, for longer than a window and the
- * buffer, writes an overflow counter that nobody believes, or finds it changed.
+ * Before an overflow counter is written, `until` is brought up to when it will count nothing: first
+ * the overflow area's, which says to all others that there is something to look for, then the
+ * set's, by a CAS16 that fails if the set has become another's. Overflow counters have the lowest 8
+ * bits of the serial: those of another one count nothing, so a set that was taken is empty at once.
+ * Whoever slept meanwhile, for longer than a window and the buffer, writes an overflow counter that
+ * nobody believes, or finds it changed.
  */
 
 #include "rule/rules.h"
@@ -58,7 +60,10 @@ int rl_sets_take(const struct rl_segment *s, const struct rl_compiled *limit, ui
 bool rl_sets_could_take(const struct rl_segment *s, const struct rl_compiled *limit,
                         uint64_t now_ns);
 
-/* Its overflow counters count something until then, at most. False: it is another's by now, or others are quicker. */
+/*
+ * Its overflow counters count something until then, at most. False: it is another's by now, or
+ * others are quicker.
+ */
 bool rl_sets_raise(const struct rl_segment *s, const struct rl_set *set, uint64_t until_ns);
 
 /* Until when; 0 if the set is another's by now. */

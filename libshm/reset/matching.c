@@ -2,31 +2,32 @@
 /*
  * Forgets many keys: those of a rule, or of all, or of them those that a pattern matches.
  *
- * Those of a whole rule, if nobody wants to know how many there are, by another incarnation of its limits:
- * renew.c. Else it walks over all slots, for a tag says of which limit's row its key is. Each
- * slot is retired as a sweep does it: the CAS16 of the state expects the word that was loaded. A
- * charge that was made after that load makes it fail, and the slot is judged again. Nobody waits.
+ * Those of a whole rule, if nobody wants to know how many there are, by another incarnation of its
+ * limits: renew.c. Else it walks over all slots, for a tag says of which limit's row its key is.
+ * Each slot is retired as a sweep does it: the CAS16 of the state expects the word that was loaded.
+ * A charge that was made after that load makes it fail, and the slot is judged again. Nobody waits.
  *
  *	for each slot whose tag is used
  *		tag -> its limit's row -> its rule      another's: next slot
- *		record, with a pattern                  another key: next slot; not enough kept: unknown
+ *		record, with a pattern                  another key: next slot; not enough kept:
+ *		                                        unknown
  *		state -> retire                         changed: judge the slot again
  *
- * Nothing of another rule is forgotten, whoever sleeps between these steps: rows change hands. The tag
- * is loaded first, then whose its limit's row is, then whose the rule's row is. Incarnations of
+ * Nothing of another rule is forgotten, whoever sleeps between these steps: rows change hands. The
+ * tag is loaded first, then whose its limit's row is, then whose the rule's row is. Incarnations of
  * both only grow. So when the tag was loaded, the limit's row was of this rule, or of one before it
  * in these rows, whose keys nobody looks for any more. And what is retired has counted under that
  * tag: a key of a later owner is in a later life of the slot, with another generation.
  *
- * Each key that was there when the call began is forgotten at some instant of the call. A key that the
- * walk does not meet, for it came to a slot behind it, has left its former slot meanwhile: at that
- * instant it had nothing.
+ * Each key that was there when the call began is forgotten at some instant of the call. A key that
+ * the walk does not meet, for it came to a slot behind it, has left its former slot meanwhile: at
+ * that instant it had nothing.
  *
- * A slot that was left behind by an earlier incarnation is freed on the way, and is no key. So when a walk
- * without a pattern is over, nothing older is there than what was in force when it began.
+ * A slot that was left behind by an earlier incarnation is freed on the way, and is no key. So when
+ * a walk without a pattern is over, nothing older is there than what was in force when it began.
  *
- * Cost: some 5 ns for each slot, and some 50 ns for each that is retired. With a pattern, some 70 ns for
- * each key of the rule, to read its record and hash it.
+ * Cost: some 5 ns for each slot, and some 50 ns for each that is retired. With a pattern, some 70
+ * ns for each key of the rule, to read its record and hash it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -181,7 +182,9 @@ reset_slot(struct reset *r, uint64_t index)
 		r->error = -EBUSY;
 }
 
-/* In the table before, a key that is on its way comes first: then it is met in the table in force. */
+/*
+ * In the table before, a key that is on its way comes first: then it is met in the table in force.
+ */
 static void
 reset_table(struct reset *r, struct rl *rl)
 {

@@ -3,25 +3,27 @@
  * Forgets all keys of a rule at once: each of its limits gets the next incarnation.
  *
  * The incarnation is part of the hash of every key, so from then on all keys are others, and have
- * counted nothing. What is left behind in the table is told by its tags (RL_TAG_INCARNATIONS). It is shown to
- * nobody, and freed by a sweep or by who needs room.
+ * counted nothing. What is left behind in the table is told by its tags (RL_TAG_INCARNATIONS). It
+ * is shown to nobody, and freed by a sweep or by who needs room.
  *
  *	change begins         what processes have kept of the rule is in force no more (change.h)
  *	A(i) --> A(i+1), new  one CAS16 for each limit that is in force
  *	change ends
  *
- * A decision that was under way charges the old key, as if it had come before. All others see the new
- * incarnation: those that begin after the first step read the rule anew. A process that is killed midway
- * has reset some limits of the rule and not the others, as if it had reset those alone.
+ * A decision that was under way charges the old key, as if it had come before. All others see the
+ * new incarnation: those that begin after the first step read the rule anew. A process that is
+ * killed midway has reset some limits of the rule and not the others, as if it had reset those
+ * alone.
  *
- * That the rule's row is given away meanwhile does no harm. An identity is loaded first, then whose the
- * rule's row is. If that was the rule's then, a later owner of the row takes no limit of it up without
- * another incarnation, and this CAS16 fails.
+ * That the rule's row is given away meanwhile does no harm. An identity is loaded first, then whose
+ * the rule's row is. If that was the rule's then, a later owner of the row takes no limit of it up
+ * without another incarnation, and this CAS16 fails.
  *
- * Two things are used up. Of one row, the incarnations that tags can tell apart: who finds none free reads
- * all slots, which frees those left behind. And the memory of all processes, each of which compiles the limit
- * anew (handle.c): hence RL_RENEWALS_EACH, after as many as RL_RENEWALS_AT_ONCE, of all limits together.
- * It is a bucket in one word, as in gcra.h: the time at which all is paid for.
+ * Two things are used up. Of one row, the incarnations that tags can tell apart: who finds none
+ * free reads all slots, which frees those left behind. And the memory of all processes, each of
+ * which compiles the limit anew (handle.c): hence RL_RENEWALS_EACH, after as many as
+ * RL_RENEWALS_AT_ONCE, of all limits together. It is a bucket in one word, as in gcra.h: the time
+ * at which all is paid for.
  */
 #include "reset/renew.h"
 

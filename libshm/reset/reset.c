@@ -15,8 +15,8 @@
 #include "segment/view.h"
 
 /*
- * What is to count nothing, whatever its overflow counter counts, counts that: a slot that is freed would carry it on. The
- * name goes along; who is killed before that leaves none.
+ * What is to count nothing, whatever its overflow counter counts, counts that: a slot that is freed
+ * would carry it on. The name goes along; who is killed before that leaves none.
  */
 static bool
 empty(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot, const struct rl_view *v)

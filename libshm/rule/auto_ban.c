@@ -80,14 +80,18 @@ rl_auto_ban_get(const struct rl_segment *s, unsigned bank, int row, struct rl_au
 	};
 }
 
-/* Of the configuration in force; false if that changed meanwhile, or what stands there was falsified. */
+/*
+ * Of the configuration in force; false if that changed meanwhile, or what stands there was
+ * falsified.
+ */
 static bool
 in_force(const struct rl_segment *s, int rule, struct rl_auto_ban *ban)
 {
 	uint64_t g = rl_atomic_load(&s->header->generation);
 
 	rl_auto_ban_get(s, g % 2, rl_rule_row(rule), ban);
-	rl_atomic_fence(); /* partner in configure_locked(): all of the bank before its generation */
+	rl_atomic_fence(); /* partner in configure_locked(): all of the bank before its
+	                      generation */
 	return rl_atomic_load(&s->header->generation) == g && ban->after > 0 &&
 	       rl_auto_ban_check(ban) == 0;
 }
@@ -134,7 +138,10 @@ part_at(const struct rl_auto_ban *ban, uint64_t ns)
 	return ns / part_ns(ban) & PART_MASK;
 }
 
-/* How many parts the word is behind; negative: it is of a clock that is ahead, or of a ban that was lifted. */
+/*
+ * How many parts the word is behind; negative: it is of a clock that is ahead, or of a ban that was
+ * lifted.
+ */
 static int64_t
 behind(const struct strike *strike, uint64_t part)
 {

@@ -32,30 +32,30 @@ struct rl_standing {
 };
 
 /*
- * The same of a key under a rule: those that are met before the budget ends.
- * `lengths` are those of the patterns that there are; `address` as of a pattern's iteration. An automatic
- * ban is told apart, and is none of `is_found`.
+ * The same of a key under a rule: those that are met before the budget ends. `lengths` are those of
+ * the patterns that there are; `address` as of a pattern's iteration. An automatic ban is told
+ * apart, and is none of `is_found`.
  */
 void rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths *lengths,
                    const void *key, size_t key_len, const struct rl_address *address,
                    uint64_t now_ns, struct rl_budget *budget, struct rl_standing *standing);
 
 /*
- * One pattern of those: the bans and exemptions of this hash, the rule's and then any rule's. *standing begins with
- * until_ns at now. False: none that comes after it decides any more.
+ * One pattern of those: the bans and exemptions of this hash, the rule's and then any rule's.
+ * *standing begins with until_ns at now. False: none that comes after it decides any more.
  */
 bool rl_ban_of_pattern(const struct rl_segment *s, int rule, struct rl_hash pattern,
                        struct rl_budget *budget, struct rl_standing *standing);
 
 /*
- * The automatic ban, too, which holds where nobody has said otherwise: behind every ban, exemption and
- * override. Call it unless an override exempts the key.
+ * The automatic ban, too, which holds where nobody has said otherwise: behind every ban, exemption
+ * and override. Call it unless an override exempts the key.
  */
 void rl_standing_add_automatic(struct rl_standing *standing);
 
 /*
- * Set an automatic ban by a decision at now_ns, unless the key is exempt then, or an entry of that very pattern
- * stands. Returns whether it was set.
+ * Set an automatic ban by a decision at now_ns, unless the key is exempt then, or an entry of that
+ * very pattern stands. Returns whether it was set.
  */
 bool rl_ban_set_automatic(const struct rl_segment *s, const struct rl_ban_info *ban,
                           uint64_t now_ns);
@@ -67,8 +67,8 @@ int rl_ban_show(const struct rl_segment *s, uint32_t slot, uint64_t now_ns, rl_b
                 void *arg);
 
 /*
- * Set what the filter lacks of the bits of what stands at now_ns, or did shortly before. Any process, at
- * any time. False: others changed the words all the time.
+ * Set what the filter lacks of the bits of what stands at now_ns, or did shortly before. Any
+ * process, at any time. False: others changed the words all the time.
  */
 bool rl_ban_mend(const struct rl_segment *s, uint64_t now_ns);
 

@@ -19,7 +19,9 @@ rl_ban_find_standing(const struct rl_segment *s, struct rl_hash hash, uint64_t n
 	return NULL;
 }
 
-/* The ban or exemption active at now_ns for a pattern under `scope`. False also if the budget ends. */
+/*
+ * The ban or exemption active at now_ns for a pattern under `scope`. False also if the budget ends.
+ */
 static bool
 find(const struct rl_segment *s, uint64_t scope, struct rl_hash pattern, uint64_t now_ns,
      struct rl_budget *budget, struct rl_ban *ban)
@@ -38,8 +40,8 @@ find(const struct rl_segment *s, uint64_t scope, struct rl_hash pattern, uint64_
  * One pass, from the most special on, tells when a key that is banned is so no more. Be `end` when
  * all are over that were met so far; up to then each instant is some ban's. The next one that still
  * stands at `end` decides there, all before it being over: an exemption ends the pass, a ban moves
- * `end` on. One that does not stand at `end` never decides. An automatic ban is kept for the end of all: it is
- * met first, for it is of the key itself.
+ * `end` on. One that does not stand at `end` never decides. An automatic ban is kept for the end of
+ * all: it is met first, for it is of the key itself.
  */
 static bool
 go_on(const struct rl_segment *s, uint64_t scope, struct rl_hash pattern, struct rl_budget *budget,

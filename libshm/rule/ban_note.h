@@ -3,13 +3,14 @@
 #define RL_BAN_NOTE_H
 
 /*
- * What is kept of a ban for people, beside its slot: since when, by whom, why, and how often it answered. It
- * decides nothing. It is written after the ban stands, as a record is after the claim, so that its writer may die
- * half way, be overtaken, or come late. A keyed hash ties all but the hits to the very word of the ban, and
- * a reader believes only what hashes right: a torn note, or one of a ban that was replaced, is none.
+ * What is kept of a ban for people, beside its slot: since when, by whom, why, and how often it
+ * answered. It decides nothing. It is written after the ban stands, as a record is after the claim,
+ * so that its writer may die half way, be overtaken, or come late. A keyed hash ties all but the
+ * hits to the very word of the ban, and a reader believes only what hashes right: a torn note, or
+ * one of a ban that was replaced, is none.
  *
- * A hit is one relaxed addition to this line, which no decision reads, and nothing else is written by it. One that
- * comes while the ban is replaced may be counted to the next.
+ * A hit is one relaxed addition to this line, which no decision reads, and nothing else is written
+ * by it. One that comes while the ban is replaced may be counted to the next.
  */
 
 #include <stdbool.h>

@@ -11,8 +11,8 @@
 #include "rule/handle.h"
 
 /*
- * word.lo  fingerprint:32 | hash of scope and pattern:32, never 0. Of an entry alone its bits in the filter
- *          are known: see filter.h
+ * word.lo  fingerprint:32 | hash of scope and pattern:32, never 0. Of an entry alone its bits in
+ *          the filter are known: see filter.h
  * word.hi  incarnation:7 | until, ms:44 | rule:10 | match:2 | exemption:1, exemption lowest. An
  *          until of all ones: no end. The lowest bits of the incarnation of the rule's row tell
  *          people whose it is; the hash has all. Match 3: an automatic ban, of a key.
@@ -70,8 +70,8 @@ rl_ban_stands(uint64_t hi, uint64_t now_ns)
 }
 
 /*
- * A pattern's hash as the table of bans has it, whatever the scope: its fingerprint is the upper half of hash.a, where a
- * whole key's is anyway.
+ * A pattern's hash as the table of bans has it, whatever the scope: its fingerprint is the upper
+ * half of hash.a, where a whole key's is anyway.
  */
 static inline struct rl_hash
 rl_ban_hash_of(const struct rl_segment *s, const struct rl_normal_pattern *normal)

@@ -3,8 +3,8 @@
 #define RL_CACHED_H
 
 /*
- * What a process keeps of rules. A limit's shape may depend on the length of a table's ring, and on nothing else of it: so there is
- * one struct rl_cached for each length that a handle has met.
+ * What a process keeps of rules. A limit's shape may depend on the length of a table's ring, and on
+ * nothing else of it: so there is one struct rl_cached for each length that a handle has met.
  */
 #include "rule/handle.h"
 
@@ -15,8 +15,9 @@ int rl_cached_get(struct rl *rl);
 void rl_cached_free(struct rl_handle *handle);
 
 /*
- * May the handle keep so many bytes more, for tables that it follows to? Damage must not fill the memory. Who keeps them adds them to
- * handle->followed: what was tried and came to nothing takes none.
+ * May the handle keep so many bytes more, for tables that it follows to? Damage must not fill the
+ * memory. Who keeps them adds them to handle->followed: what was tried and came to nothing takes
+ * none.
  */
 bool rl_cached_may_be(struct rl_handle *handle, uint64_t bytes);
 

@@ -49,9 +49,9 @@ rl_compiled_prefix(const struct rl_compiled *limit, const struct rl_address *add
 }
 
 /*
- * What a limit mixes into the hashes of its keys, or did so many incarnations of its row ago: keyed, of
- * its id and incarnation. So a key is hashed once for all of its limits, and still lies elsewhere
- * under each; and keys of another incarnation are other keys.
+ * What a limit mixes into the hashes of its keys, or did so many incarnations of its row ago:
+ * keyed, of its id and incarnation. So a key is hashed once for all of its limits, and still lies
+ * elsewhere under each; and keys of another incarnation are other keys.
  */
 uint64_t rl_rules_salt(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t ago);
 

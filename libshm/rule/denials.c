@@ -21,7 +21,10 @@ place(int rule, unsigned index)
 	       (uint64_t)rl_rule_row(rule) << RULE_SHIFT;
 }
 
-/* The sum of the words, less what is not the limit's; 0 if that were negative, for the rule has begun with zeros since. */
+/*
+ * The sum of the words, less what is not the limit's; 0 if that were negative, for the rule has
+ * begun with zeros since.
+ */
 static uint64_t
 own(const struct rl_segment *s, int rule, uint64_t word, bool is_shadow)
 {

@@ -3,21 +3,23 @@
 #define RL_DENIALS_H
 
 /*
- * How often each limit has said no. A denial adds to one word: in its rule's statistics of this CPU, that of the limit's index.
- * What a rule has denied is the sum of these, of its bans, and of what it denied for another reason; so they never
- * go down, whatever becomes of the limits.
+ * How often each limit has said no. A denial adds to one word: in its rule's statistics of this
+ * CPU, that of the limit's index. What a rule has denied is the sum of these, of its bans, and of
+ * what it denied for another reason; so they never go down, whatever becomes of the limits.
  *
- * Another limit may have had the index before. A limit's row says from where on the words of which index are its own, in one
- * word for denials and one for those of a shadow:
+ * Another limit may have had the index before. A limit's row says from where on the words of which
+ * index are its own, in one word for denials and one for those of a shadow:
  *
- *	known:1 | index:3 | rule:10 | from:50              from lowest, known highest; 0: nothing is its own yet
+ *	known:1 | index:3 | rule:10 | from:50              from lowest, known highest; 0: nothing is
+ *	                                                   its own yet
  *
  *	what it denied = sum over the stripes of the words of `index` - from          modulo 2^50
  *
- * Whoever reads a policy, and so anybody who is about to count by it, sees to it that the word names the index that
- * the limit has there. If it is another, what the limit has denied so far is taken along: from = the sum of the new
- * index - that. What is denied meanwhile by the old order may be another limit's. A limit that starts anew has 0 there. Where a
- * process was killed before that, it goes on from what it had.
+ * Whoever reads a policy, and so anybody who is about to count by it, sees to it that the word
+ * names the index that the limit has there. If it is another, what the limit has denied so far is
+ * taken along: from = the sum of the new index - that. What is denied meanwhile by the old order
+ * may be another limit's. A limit that starts anew has 0 there. Where a process was killed before
+ * that, it goes on from what it had.
  */
 
 #include "rule/handle.h"

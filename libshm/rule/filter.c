@@ -48,8 +48,8 @@ lowest(unsigned bits)
 }
 
 /*
- * What follows looks for patterns of one kind. Without `hits` it ends at the first, and true says that
- * there was one; with it, it notes the lengths of all, and returns false.
+ * What follows looks for patterns of one kind. Without `hits` it ends at the first, and true says
+ * that there was one; with it, it notes the lengths of all, and returns false.
  */
 
 static inline __attribute__((always_inline)) bool
@@ -60,7 +60,9 @@ note(uint64_t *hits, unsigned bit)
 	return !hits;
 }
 
-/* Beginnings of `at` to `at` + 7 bytes, by their bits in `lengths`; `word` begins with byte `at`. */
+/*
+ * Beginnings of `at` to `at` + 7 bytes, by their bits in `lengths`; `word` begins with byte `at`.
+ */
 static inline __attribute__((always_inline)) bool
 has_beginning(const struct rl_filter_question *q, uint64_t state, uint64_t word, size_t at,
               unsigned lengths, uint64_t *hits)

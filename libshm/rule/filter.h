@@ -14,8 +14,8 @@
  * Bans come at any time, from processes that are killed and stopped anywhere. Three facts:
  *
  *  1. Who sets a ban puts the entry first, then sets its bits in both banks, and only then ends
- *     the change that he has begun before (segment/change.h). While a change is open nobody asks the
- *     filter. So a decision that begins after rl_ban() has returned finds the bits, unless they
+ *     the change that he has begun before (segment/change.h). While a change is open nobody asks
+ *     the filter. So a decision that begins after rl_ban() has returned finds the bits, unless they
  *     were cleared; and one that was killed half way leaves a change open.
  *
  *  2. Bits are cleared by a rebuild alone, and in the bank that nobody asks: ban_epoch counts
@@ -39,8 +39,8 @@
 #include "rule/fingerprint.h"
 
 /*
- * Three of one word, by the lowest 18 bits of the fingerprint; which word, by the highest. These are part of
- * every decision where there are bans.
+ * Three of one word, by the lowest 18 bits of the fingerprint; which word, by the highest. These
+ * are part of every decision where there are bans.
  */
 static inline uint64_t
 rl_filter_bits(uint32_t fingerprint)
@@ -134,9 +134,10 @@ rl_filter_hash(const struct rl_segment *s, const struct rl_filter_ask *ask, cons
 }
 
 /*
- * May there be a pattern that matches the key? `hash` is rl_filter_hash(); `address` is the key's, or NULL: it is none. What is
- * asked of must be of a version that was kept, and be so still after false was returned. Part of
- * every decision where there are bans; whole keys alone are the usual case.
+ * May there be a pattern that matches the key? `hash` is rl_filter_hash(); `address` is the key's,
+ * or NULL: it is none. What is asked of must be of a version that was kept, and be so still after
+ * false was returned. Part of every decision where there are bans; whole keys alone are the usual
+ * case.
  */
 static inline __attribute__((always_inline)) bool
 rl_filter_may_have(const struct rl_segment *s, const struct rl_filter_ask *ask, const void *key,

@@ -3,19 +3,19 @@
 #define RL_FINGERPRINT_H
 
 /*
- * A fingerprint: 32 bits of a pattern, for a filter (filter.h). Of a whole key it is the upper half of the key's hash,
- * which every decision has. Of beginnings and networks it is cheap, and the fingerprints of all beginnings
- * of a key come from one pass: a state takes in whole words of 8 bytes, and each length ends it with
- * what it has of the next one.
+ * A fingerprint: 32 bits of a pattern, for a filter (filter.h). Of a whole key it is the upper half
+ * of the key's hash, which every decision has. Of beginnings and networks it is cheap, and the
+ * fingerprints of all beginnings of a key come from one pass: a state takes in whole words of 8
+ * bytes, and each length ends it with what it has of the next one.
  *
  *	state 0  = key[0]
  *	state i  = mix(state i-1 ^ word i-1, key[1])
  *	fingerprint = stir(mix(state n/8 ^ rest, key[2] ^ what))
  *
- * mix() is the two halves of a product of 128 bits, one over the other. Of words that differ by little,
- * as a network's hosts do, the products differ by as little for some keys: stir() folds the upper half into
- * the lower, and multiplies once more. Whoever does not know the
- * segment's secret finds two patterns of one fingerprint by luck alone, and has a lookup for it. A fingerprint is
+ * mix() is the two halves of a product of 128 bits, one over the other. Of words that differ by
+ * little, as a network's hosts do, the products differ by as little for some keys: stir() folds the
+ * upper half into the lower, and multiplies once more. Whoever does not know the segment's secret
+ * finds two patterns of one fingerprint by luck alone, and has a lookup for it. A fingerprint is
  * never what tells one pattern from another.
  */
 

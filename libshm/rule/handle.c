@@ -7,9 +7,9 @@
 #include "rl.h"
 
 /*
- * A limit that starts anew is compiled anew. The earlier one, some 150 bytes, is cached, for threads
- * may still use it. Damage that makes a row start anew all the time must not fill the memory: hence
- * these bounds, which are more than anybody configures.
+ * A limit that starts anew is compiled anew. The earlier one, some 150 bytes, is cached, for
+ * threads may still use it. Damage that makes a row start anew all the time must not fill the
+ * memory: hence these bounds, which are more than anybody configures.
  */
 #define COMPILED_AT_ONCE (2 * RL_RENEWALS_AT_ONCE)
 #define COMPILED_EACH (RL_RENEWALS_EACH / 2)

@@ -6,8 +6,8 @@
 #include "segment/segment.h"
 
 /*
- * How often limits start anew because their rule is reset: RL_RENEWALS_AT_ONCE times, and after that once in
- * RL_RENEWALS_EACH, in ns. A process can compile twice as many.
+ * How often limits start anew because their rule is reset: RL_RENEWALS_AT_ONCE times, and after
+ * that once in RL_RENEWALS_EACH, in ns. A process can compile twice as many.
  */
 #define RL_RENEWALS_AT_ONCE (UINT64_C(1) << 18)
 #define RL_RENEWALS_EACH (20 * RL_SECOND)
@@ -20,7 +20,10 @@ struct rl_cached {
 	struct rl_cached *earlier;
 };
 
-/* What a handle has once, whatever tables it has followed to. Private memory of one process, inherited by its children. */
+/*
+ * What a handle has once, whatever tables it has followed to. Private memory of one process,
+ * inherited by its children.
+ */
 struct rl_handle {
 	char name[RL_NAME_MAX + 1];
 	struct rl_origin origin;
@@ -44,8 +47,8 @@ struct rl_handle {
 };
 
 /*
- * What rl.h calls struct rl: a handle with one table. One is cached for each table that it has followed to, as long as it is open: so
- * it is small.
+ * What rl.h calls struct rl: a handle with one table. One is cached for each table that it has
+ * followed to, as long as it is open: so it is small.
  */
 struct rl {
 	struct rl_segment segment;

@@ -3,7 +3,10 @@
 
 #include "segment/stats.h"
 
-/* A note by a later clock stays; one from the future, which only damage or an odd clock makes, does not. */
+/*
+ * A note by a later clock stays; one from the future, which only damage or an odd clock makes, does
+ * not.
+ */
 static bool
 is_noted(struct rl_u128 note, uint64_t number, uint32_t entries)
 {

@@ -3,18 +3,20 @@
 #define RL_HISTORY_H
 
 /*
- * What a rule has allowed and denied, by minutes and quarters of an hour. Its counters only ever grow;
- * so when a minute begins, its row notes how they stand, and a minute is the difference of two notes:
+ * What a rule has allowed and denied, by minutes and quarters of an hour. Its counters only ever
+ * grow; so when a minute begins, its row notes how they stand, and a minute is the difference of
+ * two notes:
  *
  *	minute      12:01     12:02     12:03     12:04 (now)
  *	noted        40        55         -        55          the counters now: 60
  *	in it        15         0         0         5
  *
- * The first decision of a minute under the rule notes it, before it is counted, or a sweep. A minute that
- * is not noted had no decision: so its note would have been as that of the next one that there is.
+ * The first decision of a minute under the rule notes it, before it is counted, or a sweep. A
+ * minute that is not noted had no decision: so its note would have been as that of the next one
+ * that there is.
  *
- * A note is one word, changed by one CAS16: of several first decisions one notes. Each process looks at
- * the segment for that once in a minute and rule: `due_ns` of its own memory says when.
+ * A note is one word, changed by one CAS16: of several first decisions one notes. Each process
+ * looks at the segment for that once in a minute and rule: `due_ns` of its own memory says when.
  */
 
 #include "rule/policy.h"

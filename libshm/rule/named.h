@@ -3,14 +3,17 @@
 #define RL_NAMED_H
 
 /*
- * What the cluster calls a key: 128 bits, keyed with the cluster's secret, over the rule's name, what the limit is
- * (shape, hardness, prefixes), and the key's bytes. They are the same on every host that has the secret and the
- * rule, and are all of a key that leaves a host. A record has them beside the name for people, which may be cut.
+ * What the cluster calls a key: 128 bits, keyed with the cluster's secret, over the rule's name,
+ * what the limit is (shape, hardness, prefixes), and the key's bytes. They are the same on every
+ * host that has the secret and the rule, and are all of a key that leaves a host. A record has them
+ * beside the name for people, which may be cut.
  */
 
 #include "rule/rules.h"
 
-/* Write a LIVE slot's record: its name, and under a cluster's limit the hash, if there is a secret. */
+/*
+ * Write a LIVE slot's record: its name, and under a cluster's limit the hash, if there is a secret.
+ */
 void rl_named_write(const struct rl_segment *s, const struct rl_compiled *limit,
                     struct rl_slot slot, uint64_t key_hash, const void *key, size_t key_len);
 

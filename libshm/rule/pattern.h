@@ -34,8 +34,8 @@ struct rl_normal_pattern {
 int rl_normal_pattern_of(const struct rl_pattern *pattern, struct rl_normal_pattern *normal);
 
 /*
- * Its hash, whosever it is: of a key both words of the key's own; of another one, those of a message that no key is
- * hashed as.
+ * Its hash, whosever it is: of a key both words of the key's own; of another one, those of a
+ * message that no key is hashed as.
  */
 struct rl_hash rl_normal_pattern_hash(const struct rl_segment *s,
                                       const struct rl_normal_pattern *normal);
@@ -43,9 +43,10 @@ struct rl_hash rl_normal_pattern_hash(const struct rl_segment *s,
 #define RL_SCOPE_STEP UINT64_C(0x9e3779b97f4a7c15) /* 2^64 divided by the golden ratio */
 
 /*
- * What it is found by under a scope: hash.a says that it is it, and is never 0; hash.b where it is kept. One pattern
- * has another hash.a under each scope, for a scope has 31 bits, and stands elsewhere. Two patterns have one
- * hash.a if those of theirs differ by what their scopes do: that is by luck, for who knows what they differ by knows the secret.
+ * What it is found by under a scope: hash.a says that it is it, and is never 0; hash.b where it is
+ * kept. One pattern has another hash.a under each scope, for a scope has 31 bits, and stands
+ * elsewhere. Two patterns have one hash.a if those of theirs differ by what their scopes do: that
+ * is by luck, for who knows what they differ by knows the secret.
  */
 static inline struct rl_hash
 rl_pattern_hash_in(struct rl_hash hash, uint64_t scope)

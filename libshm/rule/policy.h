@@ -23,8 +23,9 @@ struct rl_policy_limit {
 };
 
 /*
- * What a request under a rule takes, in one word, above the rule's handle + 1: 0 if the rule has one window
- * for whole keys, that is enforced and no more, and nothing for single keys. 0 altogether of a rule without limits.
+ * What a request under a rule takes, in one word, above the rule's handle + 1: 0 if the rule has
+ * one window for whole keys, that is enforced and no more, and nothing for single keys. 0
+ * altogether of a rule without limits.
  */
 #define RL_POLICY_ASKS \
 	(UINT64_C(1) << 63) /* for single keys there is something, which the filters know */
@@ -75,8 +76,8 @@ struct rl_policy_cached {
 };
 
 /*
- * Is what there is for single keys for others than this one, of that hash? The filters say so, of a kept version that
- * was in force before and after.
+ * Is what there is for single keys for others than this one, of that hash? The filters say so, of a
+ * kept version that was in force before and after.
  */
 bool rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_cached *cached,
                             uint64_t version, const void *key, size_t key_len, uint64_t hash);
@@ -84,8 +85,9 @@ bool rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_c
 /*
  * A look at what is kept of a rule. Part of every decision.
  *
- * Words of this process's own memory, which another thread may be writing: what was read of the policy counts only
- * if rl_policy_look_holds() says so afterwards. That a version is still in force is seen by one load from the segment.
+ * Words of this process's own memory, which another thread may be writing: what was read of the
+ * policy counts only if rl_policy_look_holds() says so afterwards. That a version is still in force
+ * is seen by one load from the segment.
  */
 struct rl_policy_look {
 	const struct rl_policy_cached *cached;
@@ -94,7 +96,10 @@ struct rl_policy_look {
 	uint64_t steps;
 };
 
-/* False: ask rl_policy_load(); also at the first request of a minute, which has to look at the rule's history. */
+/*
+ * False: ask rl_policy_load(); also at the first request of a minute, which has to look at the
+ * rule's history.
+ */
 static inline __attribute__((always_inline)) bool
 rl_policy_look(const struct rl *rl, int rule, uint64_t now_ns, struct rl_policy_look *look)
 {
@@ -153,7 +158,8 @@ int rl_policy_of_key(struct rl *rl, int rule, const void *key, size_t key_len,
 
 /*
  * The same; under a rule with prefixes, the key may be a network, and then the limits are those of
- * that prefix, and what is configured is what holds for all of the network. -EINVAL, too, for no key.
+ * that prefix, and what is configured is what holds for all of the network. -EINVAL, too, for no
+ * key.
  */
 int rl_policy_of_name(struct rl *rl, int rule, const void *key, size_t key_len,
                       struct rl_budget *budget, struct rl_key_policy *policy);
@@ -179,8 +185,8 @@ int rl_policy_set_capacity(const struct rl_limiter *limiter, uint32_t capacity,
                            struct rl_quota *quota);
 
 /*
- * The same with the last tier of the key at a slot, if the limit is its rule's first. Returns the tier; 0:
- * *quota stays as it is.
+ * The same with the last tier of the key at a slot, if the limit is its rule's first. Returns the
+ * tier; 0: *quota stays as it is.
  */
 uint32_t rl_policy_apply_tier(const struct rl_segment *s, uint64_t slot,
                               const struct rl_compiled *limit, unsigned index,
@@ -191,8 +197,8 @@ uint32_t rl_policy_worth_away(const struct rl_segment *s, const struct rl_limite
                               const struct rl_quota *quota);
 
 /*
- * Of a limit of a cluster, what holds of its shares at now_ns: before its word is loaded. Else nothing. A share
- * counts as long as the lease of all holds, and then as the limit's `away` says.
+ * Of a limit of a cluster, what holds of its shares at now_ns: before its word is loaded. Else
+ * nothing. A share counts as long as the lease of all holds, and then as the limit's `away` says.
  */
 static inline void
 rl_policy_share(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t now_ns,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Says what is wrong with a rule, in a sentence. rl_shape_check() decides whether anything is, as for
- * rl_define(). This file only finds the field that is at fault. Likewise of an item, which has a capacity,
- * a burst and undelayed of its own: decide/request.c decides.
+ * Says what is wrong with a rule, in a sentence. rl_shape_check() decides whether anything is, as
+ * for rl_define(). This file only finds the field that is at fault. Likewise of an item, which has
+ * a capacity, a burst and undelayed of its own: decide/request.c decides.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 #define RL_RULE_ROW_H
 
 /*
- * The row of a rule: its name, by which it is found, and its flags. A parameter that is called `row` is
- * an index alone: of whatever rule is there now.
+ * The row of a rule: its name, by which it is found, and its flags. A parameter that is called
+ * `row` is an index alone: of whatever rule is there now.
  */
 
 #include "segment/segment.h"

@@ -63,8 +63,8 @@ rl_rules_is_new(const struct rl_limit_row *row)
 }
 
 /*
- * Before anything is counted under a limit: take the mark of a new one off its row, if what the rule has
- * under generation `g` is that list still. False: look again.
+ * Before anything is counted under a limit: take the mark of a new one off its row, if what the
+ * rule has under generation `g` is that list still. False: look again.
  */
 bool rl_rules_settle(const struct rl_segment *s, int rule, uint64_t g, struct rl_u128 list,
                      struct rl_limit_row *row);
@@ -82,8 +82,9 @@ rl_rules_quota(const struct rl_limit_row *row, enum rl_bank bank, struct rl_quot
 }
 
 /*
- * Has a request under the limit, or under another that had its row, ever had a capacity of its own? Then a
- * walk has to read the tier of each of its keys. It is noted before the tier is kept, and never taken back.
+ * Has a request under the limit, or under another that had its row, ever had a capacity of its own?
+ * Then a walk has to read the tier of each of its keys. It is noted before the tier is kept, and
+ * never taken back.
  */
 static inline bool
 rl_rules_have_tiers(const struct rl_limit_row *row)

@@ -15,7 +15,10 @@
 /* 0 if that limit can be, in a segment with `ring` entries a key; -EINVAL or RL_ERING. */
 int rl_shape_check(const struct rl_limit *limit, uint32_t ring);
 
-/* Entries of a ring without which it cannot be with that capacity, and those that it asks for. Of a limit that is valid. */
+/*
+ * Entries of a ring without which it cannot be with that capacity, and those that it asks for. Of a
+ * limit that is valid.
+ */
 uint32_t rl_shape_ring_least(const struct rl_limit *limit);
 uint32_t rl_shape_ring(const struct rl_limit *limit);
 
@@ -34,7 +37,10 @@ bool rl_shape_unpack(struct rl_u128 identity, uint32_t ring, struct rl_limiter *
 /* Make it one of a cluster; false if there can be none such. */
 bool rl_shape_share(struct rl_limiter *limiter);
 
-/* After rl_quota_unpack(), of a cluster's limit. No lease is known, and a share worth nothing: rl_policy_share(). */
+/*
+ * After rl_quota_unpack(), of a cluster's limit. No lease is known, and a share worth nothing:
+ * rl_policy_share().
+ */
 void rl_quota_share(struct rl_u128 word, struct rl_quota *quota);
 
 struct rl_u128 rl_quota_pack(const struct rl_limit *complete);

@@ -9,8 +9,9 @@
 extern _Thread_local uint64_t rl_chance_state;
 
 /*
- * A word whose highest bits are random, by a linear congruential generator of this thread alone. The time goes
- * into it, for children inherit its state. Where there is no state yet, its address tells threads apart.
+ * A word whose highest bits are random, by a linear congruential generator of this thread alone.
+ * The time goes into it, for children inherit its state. Where there is no state yet, its address
+ * tells threads apart.
  */
 static inline uint64_t
 rl_chance(uint64_t now_ns)

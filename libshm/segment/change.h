@@ -3,9 +3,9 @@
 #define RL_CHANGE_H
 
 /*
- * A process keeps what it has read of rules, limits, quotas and of which patterns there are. Whoever
- * changes any of that says so before the first word that he writes, and again after the last. Two
- * numbers are enough:
+ * A process keeps what it has read of rules, limits, quotas and of which patterns there are.
+ * Whoever changes any of that says so before the first word that he writes, and again after the
+ * last. Two numbers are enough:
  *
  *	begun   one more when a change begins
  *	over    one more when it has ended

@@ -29,7 +29,9 @@ rl_segment_follow_clock(struct rl_segment *s, const struct rl_header *checked)
 	if (!rl_namespace_shift(&mine, &theirs, &shift_ns))
 		return RL_ECLOCK;
 	s->unix_offset_ns = checked->unix_offset_ns + shift_ns;
-	/* Nothing tells which namespace this is: the wall clock, which has no namespace, is asked. */
+	/*
+	 * Nothing tells which namespace this is: the wall clock, which has no namespace, is asked.
+	 */
 	if (mine.id == 0 && theirs.id != 0 &&
 	    !rl_namespace_clocks_agree(rl_segment_now(s), rl_clock_ns(CLOCK_REALTIME)))
 		return RL_ECLOCK;

@@ -3,17 +3,18 @@
 #define RL_EVENT_H
 
 /*
- * What is told to people: a ring of events in the segment (see layout_people.h), which rl_events_read() reads.
+ * What is told to people: a ring of events in the segment (see layout_people.h), which
+ * rl_events_read() reads.
  *
  *	next = n + 1          an atomic add: entry n is this writer's
  *	word = 0              nobody believes the entry
  *	the other words
  *	word = sequence, kind, check
  *
- * Nobody waits. A reader believes an entry that has the sequence it looks for, before and after it has
- * read the rest, and a check that fits. A writer that was killed in between leaves an entry that has
- * not; the next round of the ring writes over it. One that was stopped for a whole round may write into
- * another's entry: then the check fits neither, but for one case in 2^24.
+ * Nobody waits. A reader believes an entry that has the sequence it looks for, before and after it
+ * has read the rest, and a check that fits. A writer that was killed in between leaves an entry
+ * that has not; the next round of the ring writes over it. One that was stopped for a whole round
+ * may write into another's entry: then the check fits neither, but for one case in 2^24.
  *
  * So that a flood costs next to nothing, each rule tells so many events of a kind in a second
  * (RL_EVENTS_A_SECOND), and beyond that one in 64, then one in 4,096, and so on; `one_in` says so.

@@ -131,8 +131,8 @@ stripes_here(void)
 }
 
 /*
- * As many overflow counters as a seventh of the table's memory has for all sets, so far as that makes a power of two: the table
- * being what a key with a slot takes. At least RL_CELLS_MIN.
+ * As many overflow counters as a seventh of the table's memory has for all sets, so far as that
+ * makes a power of two: the table being what a key with a slot takes. At least RL_CELLS_MIN.
  */
 static uint32_t
 cells_for(const struct rl_geometry *g)

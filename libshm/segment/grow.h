@@ -4,7 +4,10 @@
 
 #include <stdint.h>
 
-/* Reserve `bytes` bytes of a file from `from` on, all zeros. 0; RL_EMEMORY, -ENOSPC, -EFBIG or another -errno. */
+/*
+ * Reserve `bytes` bytes of a file from `from` on, all zeros. 0; RL_EMEMORY, -ENOSPC, -EFBIG or
+ * another -errno.
+ */
 int rl_segment_grow(int fd, uint64_t from, uint64_t bytes);
 
 #endif

@@ -12,8 +12,9 @@
 #include "shared/hash.h"
 
 /*
- * One word that differs when any shared struct does, or what its bits mean: a build that disagrees is
- * refused. How many counters there are is no such fact, for their words are there before they are.
+ * One word that differs when any shared struct does, or what its bits mean: a build that disagrees
+ * is refused. How many counters there are is no such fact, for their words are there before they
+ * are.
  */
 static uint64_t
 layout_signature(void)

@@ -13,11 +13,13 @@
  *	yes              no, a stranger's  the first
  *	no               yes               the second, as before there was a directory
  *	no               a stranger's      made in /dev/shm/rl
- *	no               a member's        made in /dev/shm/rl; who only looks, or tends it, gets the second
+ *	no               a member's        made in /dev/shm/rl; who only looks, or tends it, gets
+ *	                                   the second
  *	yes              yes               two: RL_ETWICE
  *
- * A stranger's is one that rl_trust_owner() refuses, a member's one of these that has the group of /dev/shm/rl. A
- * stranger's counts as none for everybody, or the directory would keep no name from a stranger, and no reader from its bytes.
+ * A stranger's is one that rl_trust_owner() refuses, a member's one of these that has the group of
+ * /dev/shm/rl. A stranger's counts as none for everybody, or the directory would keep no name from
+ * a stranger, and no reader from its bytes.
  */
 
 #include <stdbool.h>
@@ -43,11 +45,17 @@ struct rl_path {
  */
 int rl_path_find(const char *name, const struct rl_options *o, struct rl_path *path);
 
-/* Is the file that was opened there still one that counts? Its name may have come to be a stranger's meanwhile. */
+/*
+ * Is the file that was opened there still one that counts? Its name may have come to be a
+ * stranger's meanwhile.
+ */
 bool rl_path_counts(const struct rl_path *path, const struct stat *file,
                     const struct rl_options *o);
 
-/* Where that very file has the name: it may have been moved from the one directory to the other. 0, -ENOENT. */
+/*
+ * Where that very file has the name: it may have been moved from the one directory to the other. 0,
+ * -ENOENT.
+ */
 int rl_path_of(const char *name, const struct stat *file, struct rl_path *path);
 
 /* Is it in the directory of rl's own? */

@@ -40,7 +40,10 @@ bytes_of(const struct rl_segment *s, uint64_t slot)
 	       (s->geometry.clustered ? RL_RECORD_HASH_BYTES / 8 : 0);
 }
 
-/* A cluster's: the hash is in it, and the secret that it was made with. Of another secret, it is no name. */
+/*
+ * A cluster's: the hash is in it, and the secret that it was made with. Of another secret, it is no
+ * name.
+ */
 static uint64_t
 check_hash(const struct rl_segment *s, uint64_t check, const uint64_t hash[2])
 {
@@ -191,7 +194,10 @@ rl_record_read(const struct rl_segment *s, struct rl_slot slot, struct rl_record
 	return is_hash_of(s, slot, copy->key_hash);
 }
 
-/* Bytes that are there already are not written. A part that another process stores at the same time may get lost. */
+/*
+ * Bytes that are there already are not written. A part that another process stores at the same time
+ * may get lost.
+ */
 static void
 keep(uint64_t *last, uint64_t mask, uint64_t part)
 {
@@ -252,8 +258,8 @@ rl_record_tier(const struct rl_segment *s, uint64_t slot)
 }
 
 /*
- * The number of the newest ten seconds in which the key was denied; NEWEST_MASK + 1: it never was, or who
- * counted the first one has yet to note them, or died.
+ * The number of the newest ten seconds in which the key was denied; NEWEST_MASK + 1: it never was,
+ * or who counted the first one has yet to note them, or died.
  */
 static uint64_t
 newest_in(uint64_t lengths, uint64_t last)
@@ -264,8 +270,8 @@ newest_in(uint64_t lengths, uint64_t last)
 }
 
 /*
- * By how many ten seconds `span` is later. 0 also if it is earlier, by a clock that is late: what is
- * denied then is counted to the newest.
+ * By how many ten seconds `span` is later. 0 also if it is earlier, by a clock that is late: what
+ * is denied then is counted to the newest.
  */
 static uint64_t
 spans_since(uint64_t newest, uint64_t span)
@@ -275,7 +281,10 @@ spans_since(uint64_t newest, uint64_t span)
 	return later > NEWEST_MASK - SPANS_A_MINUTE ? 0 : later;
 }
 
-/* Are the ten seconds that the word counts those of `span`? Its three bits are enough for the newest eight. */
+/*
+ * Are the ten seconds that the word counts those of `span`? Its three bits are enough for the
+ * newest eight.
+ */
 static bool
 counts_span(uint64_t lengths, uint64_t newest, uint64_t span)
 {
@@ -305,8 +314,8 @@ one_more(uint64_t lengths, bool is_same, uint64_t span, uint64_t chance)
 }
 
 /*
- * Of processes that race, one begins the ten seconds: by its CAS. A denial for a key that has just left its
- * slot may be counted to the next one's.
+ * Of processes that race, one begins the ten seconds: by its CAS. A denial for a key that has just
+ * left its slot may be counted to the next one's.
  */
 bool
 rl_record_count_seldom(const struct rl_segment *s, struct rl_slot slot, uint64_t now_ns,

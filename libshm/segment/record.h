@@ -8,9 +8,9 @@
  * the slot's tag, and a reader believes only what hashes right. A torn or stale record is no
  * name, never a wrong one.
  *
- * That keyed hash stands there with the key's own, whole hash added modulo 2. So a reader gets that hash, by which a key
- * is found in a table of another size even if not all of its bytes are kept; and he knows it for right by the 40 bits of
- * it that the tag has.
+ * That keyed hash stands there with the key's own, whole hash added modulo 2. So a reader gets that
+ * hash, by which a key is found in a table of another size even if not all of its bytes are kept;
+ * and he knows it for right by the 40 bits of it that the tag has.
  */
 
 #include <stdbool.h>
@@ -40,15 +40,17 @@ void rl_record_write(const struct rl_segment *s, struct rl_slot slot, uint64_t k
 void rl_record_write_hashed(const struct rl_segment *s, struct rl_slot slot, uint64_t key_hash,
                             const void *key, size_t key_len, const uint64_t hash[2]);
 
-/* Write what was read of the same key's record elsewhere, its denials and its last request with it. */
+/*
+ * Write what was read of the same key's record elsewhere, its denials and its last request with it.
+ */
 void rl_record_carry(const struct rl_segment *s, struct rl_slot slot,
                      const struct rl_record_copy *copy);
 
 /*
- * Count a denial of the slot's key, in stages (staged.h): all of them, and those of the current ten seconds.
- * The latter begin anew with the first denial of other ten seconds, whose number is kept beside them: three
- * bits in the word that counts, all of it in `last`. Returns whether it is the first in a minute: of processes
- * that race, one is told so.
+ * Count a denial of the slot's key, in stages (staged.h): all of them, and those of the current ten
+ * seconds. The latter begin anew with the first denial of other ten seconds, whose number is kept
+ * beside them: three bits in the word that counts, all of it in `last`. Returns whether it is the
+ * first in a minute: of processes that race, one is told so.
  *
  * A key that is denied all the time costs two loads here, and a write now and then.
  */
@@ -86,10 +88,10 @@ rl_record_count_denied(const struct rl_segment *s, struct rl_slot slot, uint64_t
 /* The denials that were counted. */
 struct rl_record_denials {
 	uint64_t all;
-	uint64_t error;  /* standard error of that; 0: it is exact */
-	uint64_t recent; /* of the newest ten seconds in which it was denied, */
-	uint64_t
-		recent_ns; /* if these or those before are now: how long ago they began; at least 1 s */
+	uint64_t error;     /* standard error of that; 0: it is exact */
+	uint64_t recent;    /* of the newest ten seconds in which it was denied, */
+	uint64_t recent_ns; /* if these or those before are now: how long ago they began; at least 1
+	                       s */
 };
 void rl_record_denials(const struct rl_record_copy *copy, uint64_t now_ns,
                        struct rl_record_denials *denials);
@@ -99,10 +101,11 @@ void rl_record_denials(const struct rl_record_copy *copy, uint64_t now_ns,
  * RL_CAPACITY_MAX. A request of the same tier as the last one writes nothing.
  *
  * Nothing ties this word to the slot's tag. A process may store it late, after the slot has become
- * another key's, and a slow claimer may clear what a faster one has stored. So the word may be another
- * key's, or missing, until the key's next request with a tier. It decides about no request. Tools may
- * show the wrong limit by it. An eviction judges a key by its limit without a tier, and by that with the
- * tier: whatever the word says, it may keep a key that it would have evicted, never the reverse.
+ * another key's, and a slow claimer may clear what a faster one has stored. So the word may be
+ * another key's, or missing, until the key's next request with a tier. It decides about no request.
+ * Tools may show the wrong limit by it. An eviction judges a key by its limit without a tier, and
+ * by that with the tier: whatever the word says, it may keep a key that it would have evicted,
+ * never the reverse.
  */
 void rl_record_keep_tier(const struct rl_segment *s, struct rl_slot slot, uint32_t capacity);
 
@@ -110,8 +113,8 @@ void rl_record_keep_tier(const struct rl_segment *s, struct rl_slot slot, uint32
 uint32_t rl_record_tier(const struct rl_segment *s, uint64_t slot);
 
 /*
- * The same of the cost of its last charge that was more than 1, rounded up by a sixteenth at most; 1: none
- * was. Kept where keys are evicted (RL_FULL_EVICT) alone.
+ * The same of the cost of its last charge that was more than 1, rounded up by a sixteenth at most;
+ * 1: none was. Kept where keys are evicted (RL_FULL_EVICT) alone.
  */
 void rl_record_keep_cost(const struct rl_segment *s, struct rl_slot slot, uint32_t cost);
 uint32_t rl_record_cost(const struct rl_segment *s, uint64_t slot);

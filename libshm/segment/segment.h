@@ -70,7 +70,9 @@ struct rl_segment {
 /* Flags and mode that rl_open() takes. */
 bool rl_options_are_known(const struct rl_options *options);
 
-/* Attach to the segment, or create it, as rl_open() says; s->origin is the caller's. 0 or -errno. */
+/*
+ * Attach to the segment, or create it, as rl_open() says; s->origin is the caller's. 0 or -errno.
+ */
 int rl_segment_open(const char *name, const struct rl_options *options, struct rl_segment *s);
 
 /* The sizes and options that it was created with. The other fields of rl_info are 0. */
@@ -91,8 +93,8 @@ void rl_segment_close(struct rl_segment *s);
 int rl_segment_unlink(const char *name);
 
 /*
- * Another descriptor of the file that is mapped, as it is mapped: to read, or to write, too. -ENOENT if its name is gone or
- * is another's now, or there never was one.
+ * Another descriptor of the file that is mapped, as it is mapped: to read, or to write, too.
+ * -ENOENT if its name is gone or is another's now, or there never was one.
  */
 int rl_segment_reopen(const struct rl_segment *s, const char *name);
 

@@ -3,15 +3,15 @@
 #define RL_STAGED_H
 
 /*
- * A number that is counted in stages: exactly up to 64, then one in four, and so on, so that a large
- * one costs few writes. What is stored is how often it was written, its steps:
+ * A number that is counted in stages: exactly up to 64, then one in four, and so on, so that a
+ * large one costs few writes. What is stored is how often it was written, its steps:
  *
  *	steps    0 .. 64    .. 112    .. 160     .. 208      .. + 48
  *	one in   1          4         16         64          x 4
  *	number   0 .. 64    .. 256    .. 1,024   .. 4,096    .. x 4
  *
- * `last` is the stage after which there is no other: its steps go on for ever. From a step to the next
- * it takes 4^stage events on the average, with a variance of 16^stage - 4^stage.
+ * `last` is the stage after which there is no other: its steps go on for ever. From a step to the
+ * next it takes 4^stage events on the average, with a variance of 16^stage - 4^stage.
  */
 
 #include <stdint.h>

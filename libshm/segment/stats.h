@@ -113,7 +113,10 @@ rl_stats_sum_of(const struct rl_segment *s, int rule, enum rl_counter counter)
 	return sum;
 }
 
-/* What people are told. Denied is what limits denied, what bans did, and what was counted as no more than that. */
+/*
+ * What people are told. Denied is what limits denied, what bans did, and what was counted as no
+ * more than that.
+ */
 static inline uint64_t
 rl_stats_sum(const struct rl_segment *s, int rule, enum rl_counter counter)
 {

@@ -10,7 +10,10 @@
 #include "segment/map.h"
 #include "segment/table_place.h"
 
-/* Is a place beside the table that this process has mapped? It may be this very one, by another thread. */
+/*
+ * Is a place beside the table that this process has mapped? It may be this very one, by another
+ * thread.
+ */
 static bool
 is_apart(const struct rl_segment *mapped, uint64_t number, uint64_t at, const struct rl_geometry *g)
 {
@@ -22,8 +25,9 @@ is_apart(const struct rl_segment *mapped, uint64_t number, uint64_t at, const st
 }
 
 /*
- * A mapping of no length is copied, from its start: that needs no name, and no permission that the process may have given up
- * since. In a process that has its memory locked, all of the file is read into it meanwhile, its holes, too.
+ * A mapping of no length is copied, from its start: that needs no name, and no permission that the
+ * process may have given up since. In a process that has its memory locked, all of the file is read
+ * into it meanwhile, its holes, too.
  */
 static bool
 map_copy(const struct rl_segment *first, uint64_t from, void *at, uint64_t bytes)
@@ -55,9 +59,10 @@ map_again(const struct rl_segment *first, const char *name, uint64_t from, void 
 }
 
 /*
- * Does the file reach as far as that byte of a mapping? Nobody has a descriptor to ask. So the kernel is to read it, in a call
- * that then does nothing, for there is no such way to change a mask of signals: where a load would be SIGBUS, that is
- * EFAULT. The kernel reads eight bytes. Where they are a hole of the file, a page of zeros takes its place.
+ * Does the file reach as far as that byte of a mapping? Nobody has a descriptor to ask. So the
+ * kernel is to read it, in a call that then does nothing, for there is no such way to change a mask
+ * of signals: where a load would be SIGBUS, that is EFAULT. The kernel reads eight bytes. Where
+ * they are a hole of the file, a page of zeros takes its place.
  */
 static bool
 is_in_file(const unsigned char *last)
@@ -126,8 +131,8 @@ map_zeros(const struct rl_segment *s, void *at)
 }
 
 /*
- * Linux before 6.12 unmaps what stands in the place before it knows that it may not give: a thread that sleeps there would wake
- * up without memory. So it is asked first, for some anywhere.
+ * Linux before 6.12 unmaps what stands in the place before it knows that it may not give: a thread
+ * that sleeps there would wake up without memory. So it is asked first, for some anywhere.
  */
 static bool
 may_have_zeros(const struct rl_segment *s)
@@ -138,8 +143,9 @@ may_have_zeros(const struct rl_segment *s)
 }
 
 /*
- * In one step of the kernel, so that there is no moment without memory. The zeros of tables that lie side by side become one
- * mapping. A process that has all its memory locked would have them in it: they are let go.
+ * In one step of the kernel, so that there is no moment without memory. The zeros of tables that
+ * lie side by side become one mapping. A process that has all its memory locked would have them in
+ * it: they are let go.
  */
 bool
 rl_tables_leave(struct rl_segment *s)

@@ -3,8 +3,8 @@
 #define RL_TABLE_PLACE_H
 
 /*
- * Where a table that has taken another's place lies in the segment's file, and where in it its parts are. All that is
- * computed of a place is computed of the copy of it that was judged.
+ * Where a table that has taken another's place lies in the segment's file, and where in it its
+ * parts are. All that is computed of a place is computed of the copy of it that was judged.
  */
 
 #include "segment/segment.h"
@@ -21,7 +21,10 @@ struct rl_table_parts rl_tables_parts_of(const struct rl_geometry *g);
 /* Up to where the next one may begin. Behind its end in the file nobody looks. */
 uint64_t rl_tables_room(const struct rl_geometry *g);
 
-/* The segment's geometry with a table of so many buckets and entries a slot, and the bytes that this takes. */
+/*
+ * The segment's geometry with a table of so many buckets and entries a slot, and the bytes that
+ * this takes.
+ */
 struct rl_geometry rl_tables_resized(const struct rl_segment *s, uint32_t buckets, uint32_t ring);
 uint64_t rl_tables_bytes(const struct rl_segment *s, uint32_t buckets, uint32_t ring);
 
@@ -33,8 +36,9 @@ uint64_t rl_tables_check(const struct rl_segment *s, uint64_t number,
 void rl_tables_write_place(const struct rl_segment *s, uint64_t number, struct rl_table_place p);
 
 /*
- * Does the segment say where that table is? Of a table that is in use, or was. 0; -EAGAIN: not any more; RL_EDAMAGED: its place
- * is none, for it was not written by who makes tables, or lies among other areas, beyond 2^48, or where no table begins.
+ * Does the segment say where that table is? Of a table that is in use, or was. 0; -EAGAIN: not any
+ * more; RL_EDAMAGED: its place is none, for it was not written by who makes tables, or lies among
+ * other areas, beyond 2^48, or where no table begins.
  */
 int rl_tables_look(const struct rl_segment *s, uint64_t number);
 

@@ -26,8 +26,9 @@ clear_from(int fd, uint64_t at)
 }
 
 /*
- * Make room for a table: reserved, and as zeros, of which the kernel makes a page for who first touches it. The file is never made
- * shorter, for who has it mapped would fall off its end; what is given back is a hole in it.
+ * Make room for a table: reserved, and as zeros, of which the kernel makes a page for who first
+ * touches it. The file is never made shorter, for who has it mapped would fall off its end; what is
+ * given back is a hole in it.
  */
 static int
 grow(int fd, uint64_t at, uint64_t bytes)
@@ -79,7 +80,9 @@ rl_tables_settle(const struct rl_segment *s)
 	rl_atomic_cas(&s->header->tables.now, number << 1 | RL_TABLES_MOVING, number << 1);
 }
 
-/* Whole pages of it: what stands beside them stays. The kernel takes none of memory that is locked. */
+/*
+ * Whole pages of it: what stands beside them stays. The kernel takes none of memory that is locked.
+ */
 static bool
 give_back(unsigned char *from, unsigned char *to)
 {

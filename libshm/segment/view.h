@@ -33,9 +33,10 @@ rl_view_load(const struct rl_segment *s, struct rl_slot slot, struct rl_view *v)
 }
 
 /*
- * Is it of a slot that was never used? A charge does not expect such a word, all zeros: so does memory that was given back look
- * (move/move.c). First it gets one that is an older incarnation's, and then the slot is looked for again. That word is never
- * the same: else one who is late with this step, in memory that was given back, makes the word that another has loaded.
+ * Is it of a slot that was never used? A charge does not expect such a word, all zeros: so does
+ * memory that was given back look (move/move.c). First it gets one that is an older incarnation's,
+ * and then the slot is looked for again. That word is never the same: else one who is late with
+ * this step, in memory that was given back, makes the word that another has loaded.
  */
 static inline bool
 rl_view_is_unused(const struct rl_view *v)
@@ -61,7 +62,8 @@ struct rl_picture {
 
 /*
  * Load a LIVE slot and what a request of `cost` would be told, trying again as often as is
- * reasonable and the budget allows. The decision is filled if RL_SEEN. `picture`, if not NULL, is of the same instant.
+ * reasonable and the budget allows. The decision is filled if RL_SEEN. `picture`, if not NULL, is
+ * of the same instant.
  */
 enum rl_seen rl_view_peek(const struct rl_segment *s, const struct rl_limiter *limiter,
                           const struct rl_quota *quota, struct rl_slot slot, uint32_t cost,

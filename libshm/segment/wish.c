@@ -54,7 +54,10 @@ rl_wish_is_set(const struct rl_segment *s, uint64_t slot)
 	return (word >> slot % RL_WISH_SLOTS & 1) != 0;
 }
 
-/* The first of the words from `word` on whose bit of the summary is set, which is cleared; or `words`. */
+/*
+ * The first of the words from `word` on whose bit of the summary is set, which is cleared; or
+ * `words`.
+ */
 static uint64_t
 next_word(const struct rl_segment *s, uint64_t word, uint64_t words)
 {

@@ -3,12 +3,13 @@
 #define RL_HASH_H
 
 /*
- * SipHash (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012, and their
- * reference for the 128-bit result), written from the paper, with 1 compression and 3 finalization
- * rounds: keyed with a secret of the segment, nobody who cannot read the segment can find keys that
- * collide. Keys are hashed to 64 bits, of which two keys of n share all with a chance of n^2 / 2^65 (3e-6
- * for ten million); layout_slot.h has what a tag keeps of them. What has no table in front of it, or must not repeat, has 128.
- * So have keys that a ban or an override names: the same 64, and as many more from three rounds on.
+ * SipHash (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012, and their reference for
+ * the 128-bit result), written from the paper, with 1 compression and 3 finalization rounds: keyed
+ * with a secret of the segment, nobody who cannot read the segment can find keys that collide. Keys
+ * are hashed to 64 bits, of which two keys of n share all with a chance of n^2 / 2^65 (3e-6 for ten
+ * million); layout_slot.h has what a tag keeps of them. What has no table in front of it, or must
+ * not repeat, has 128. So have keys that a ban or an override names: the same 64, and as many more
+ * from three rounds on.
  */
 
 #include <stddef.h>
@@ -208,7 +209,10 @@ rl_hash_of_key(struct rl_sip start, const void *key, size_t len)
 	return rl_sip_fold(&s);
 }
 
-/* Both words of a key: the second goes on from the state of the first, as that of a result of 128 bits does. */
+/*
+ * Both words of a key: the second goes on from the state of the first, as that of a result of 128
+ * bits does.
+ */
 static inline struct rl_hash
 rl_hash_both(struct rl_sip of_key)
 {

@@ -3,9 +3,10 @@
 #define RL_LAYOUT_H
 
 /*
- * The shared bytes, and nothing else. Here are the areas and the header; the words of a slot are in layout_slot.h,
- * what decisions read of rules and limits in layout_rows.h, what is kept for people in layout_people.h. No pointers:
- * every process computes offsets from its own validated copy of the geometry.
+ * The shared bytes, and nothing else. Here are the areas and the header; the words of a slot are in
+ * layout_slot.h, what decisions read of rules and limits in layout_rows.h, what is kept for people
+ * in layout_people.h. No pointers: every process computes offsets from its own validated copy of
+ * the geometry.
  *
  *	header   4096 bytes, written once before the segment has a name
  *	rules    rules x 256 bytes: a name, and which limits it has
@@ -14,7 +15,8 @@
  *	bans     ban_slots x 16 bytes
  *	filters  a line, then two banks for bans and two for overrides of 8-byte words: filter.h
  *	holders  holders x 16 bytes: which processes hold units in flight
- *	stats    stripes x rules x 256 bytes, a stripe for each CPU; then stripes x rules x 128, of limits
+ *	stats    stripes x rules x 256 bytes, a stripe for each CPU; then stripes x rules x 128, of
+ *	         limits
  *	history  rules x 2560 bytes: what was allowed and denied, by minutes and quarters of an hour
  *	events   a line, then events x 64 bytes: what is told to people; nothing if events is 0
  *	table    buckets x 192 bytes: a line of eight tags, two lines of their eight states
@@ -22,8 +24,8 @@
  *	wishes   of a cluster's segment: a bit for each slot, and one for each word of those
  *	records  (buckets x 8 + ban_slots) x record_bytes: names for people, cold
  *
- * A table that takes the place of that one (segment/tables.h) has its tags and states, its rings, wishes and records
- * behind all of this, one area after the other.
+ * A table that takes the place of that one (segment/tables.h) has its tags and states, its rings,
+ * wishes and records behind all of this, one area after the other.
  */
 
 #include "shared/layout_slot.h"
@@ -73,8 +75,8 @@ struct rl_lengths {
 };
 
 /*
- * Which table is in force. The first, number 0, lies where the geometry says; every other one has taken the place of the
- * one before it, and lies behind all else: segment/tables.h.
+ * Which table is in force. The first, number 0, lies where the geometry says; every other one has
+ * taken the place of the one before it, and lies behind all else: segment/tables.h.
  */
 struct rl_table_place {
 	uint64_t at;    /* in bytes from the segment's start, of tags, rings, wishes and records */

@@ -16,8 +16,8 @@ struct rl_stat {
 };
 
 /*
- * What its limits denied, by their order in it, a line for all; and what shadows would have. See rule/denials.h. A denial by a
- * limit is no part of the counter of denials.
+ * What its limits denied, by their order in it, a line for all; and what shadows would have. See
+ * rule/denials.h. A denial by a limit is no part of the counter of denials.
  */
 struct rl_denials {
 	uint64_t denied[RL_LIMITS_MAX];
@@ -30,8 +30,8 @@ struct rl_denials {
  *
  *	lo  number:24 | allowed:40      hi  0:24 | denied:40      number and zeros highest
  *
- * `reported` counts the events of each kind that the rule has told in a second: count:32 | second:32,
- * lowest first: see event.h.
+ * `reported` counts the events of each kind that the rule has told in a second: count:32 |
+ * second:32, lowest first: see event.h.
  */
 #define RL_MINUTES 60
 #define RL_QUARTERS 96
@@ -68,8 +68,8 @@ struct rl_event_entry {
 };
 
 /*
- * A key kept for people; `check` ties its bytes to the tag, see record.c. In a cluster's segment the hash of
- * the key under the cluster's secret, two words, stands before the bytes.
+ * A key kept for people; `check` ties its bytes to the tag, see record.c. In a cluster's segment
+ * the hash of the key under the cluster's secret, two words, stands before the bytes.
  */
 #define RL_RECORD_TIER_MASK UINT64_C(0xfffffff) /* of rl_record.last */
 #define RL_RECORD_HASH_BYTES 16

@@ -2,7 +2,10 @@
 #ifndef RL_LAYOUT_ROWS_H
 #define RL_LAYOUT_ROWS_H
 
-/* The rows of rules and limits, and what else decisions look up: overrides, filters, automatic bans, the overflow area. */
+/*
+ * The rows of rules and limits, and what else decisions look up: overrides, filters, automatic
+ * bans, the overflow area.
+ */
 
 #include "shared/layout.h"
 
@@ -32,9 +35,10 @@ struct rl_row {
 		struct rl_u128 identity; /* both */
 	};
 	/*
-	 * Eight references to limit rows of 10 bits, the first lowest, none behind an empty one; and
-	 * the incarnation of the row that they are of, in the uppermost 20 bits. Between them stands 0,
-	 * or, of the applications' list, the number of a claim, which is no list: see keep.c.
+	 * Eight references to limit rows of 10 bits, the first lowest, none behind an empty one;
+	 * and the incarnation of the row that they are of, in the uppermost 20 bits. Between them
+	 * stands 0, or, of the applications' list, the number of a claim, which is no list: see
+	 * keep.c.
 	 */
 	struct rl_u128 limits[RL_BANKS];
 	uint64_t name[8]; /* NUL-padded; believed only if it hashes to name_hash */
@@ -67,8 +71,8 @@ rl_row_incarnation(uint64_t flags)
 /*
  * A limit of a rule. `identity` says whose, and its shape: set by one CAS16, see rows.c.
  * identity.lo  used:1 | rule:10 | twin:3 | prefix_v4:6 | prefix_v6:8 | hard:1 | clustered:1 |
- *              algorithm, its highest bit:1 | 0:9 | incarnation:20 | leaving:1 | new:1 | 0:2, used lowest;
- *              twin tells limits of one rule and shape apart
+ *              algorithm, its highest bit:1 | 0:9 | incarnation:20 | leaving:1 | new:1 | 0:2,
+ *              used lowest; twin tells limits of one rule and shape apart
  * identity.hi  window_ns:55 | granularity - 1:6 | algorithm, its low bits:3, these lowest
  * quota        lo: capacity:28 | burst:28 | shadow:1 | serial:7; hi: undelayed:28 |
  *              incarnation:20 | prefetch:12 | count_denied:1; capacity and undelayed lowest;
@@ -87,8 +91,8 @@ struct rl_limit_row {
 };
 
 /*
- * The overflow area: a line, then sets and then overflow counters. A set is { until, owner }, with the owner's
- * serial:24 from bit 30 on and a mark that there is one: see overflow/sets.h.
+ * The overflow area: a line, then sets and then overflow counters. A set is { until, owner }, with
+ * the owner's serial:24 from bit 30 on and a mark that there is one: see overflow/sets.h.
  */
 struct rl_overflow_head {
 	uint64_t until_ns; /* from then on no overflow counter counts anything */

@@ -23,9 +23,10 @@
  *	incarnation: the lowest bits of that of the limit's row. A LIVE tag of another one is left
  *	behind: no key leads there, and whoever meets it may free it.
  *
- *	FREE(g) -> TENT(key,g) -> LIVE(key,g) -> LEAVING(key,g) -> FREE(g+1); zeroed memory is FREE(0).
- *	LEAVING has the status of FREE, and still its key: see table.c. MOVED is LIVE's last status in a table
- *	that another has taken the place of: move/move.c.
+ *	FREE(g) -> TENT(key,g) -> LIVE(key,g) -> LEAVING(key,g) -> FREE(g+1)
+ *
+ *	Zeroed memory is FREE(0). LEAVING has the status of FREE, and still its key: see table.c.
+ *	MOVED is LIVE's last status in a table that another has taken the place of: move/move.c.
  *
  * State (16 bytes), the window's word, changed by one CAS:
  *
@@ -41,21 +42,21 @@
  *	epoch  index of the current sub-bucket since 1970: 2^46 of the shortest, 156,250 ns,
  *	       outlast the clock's 2^63 ns
  *	cur    what was admitted in it
- *	sum    what was admitted in the closed sub-buckets that still count: at epoch, or if it is frozen, at
- *	       epoch + jump
+ *	sum    what was admitted in the closed sub-buckets that still count: at epoch, or if it is
+ *	       frozen, at epoch + jump
  *	span   how many sub-buckets before `epoch` the ring holds, at most granularity
  *	jump   0: open; j > 0: cur is final and the next epoch is epoch + j
  *	dead   the slot is being retired
  *	gen    the incarnation of the slot that the rest belongs to; any other means zero
  *	serial counts retirements modulo 7, so that with gen's 256 the same word comes back to
- *	       a slot after 1,792 of them at the earliest; 7, with dead: the word is sealed, and nothing changes it
- *	       any more (move/move.c)
+ *	       a slot after 1,792 of them at the earliest; 7, with dead: the word is sealed, and
+ *	       nothing changes it any more (move/move.c)
  *
- *	Every algorithm keeps these three where they are; the rest of the word is its own
- *	(log.h, gcra.h, in_flight.h). A limit of a cluster has 16 bits of a share above them, and its
- *	windows keep less of the rest: share.h.
- *	Within one gen, epoch never falls, and while it stands `hi` changes only to freeze or
- *	to die; so equal `lo` around a read of `hi` means that no count was torn.
+ *	Every algorithm keeps these three where they are; the rest of the word is its own (log.h,
+ *	gcra.h, in_flight.h). A limit of a cluster has 16 bits of a share above them, and its
+ *	windows keep less of the rest: share.h. Within one gen, epoch never falls, and while it
+ *	stands `hi` changes only to freeze or to die; so equal `lo` around a read of `hi` means that
+ *	no count was torn.
  *
  * Ring entry (8 bytes), a closed sub-bucket, at index epoch modulo granularity:
  *

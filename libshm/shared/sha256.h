@@ -2,7 +2,10 @@
 #ifndef RL_SHA256_H
 #define RL_SHA256_H
 
-/* SHA-256 as FIPS 180-4 defines it, written from the standard. Of public bytes: no secret is hashed. */
+/*
+ * SHA-256 as FIPS 180-4 defines it, written from the standard. Of public bytes: no secret is
+ * hashed.
+ */
 
 #include <stddef.h>
 

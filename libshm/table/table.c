@@ -60,9 +60,10 @@
  * before the second, and both wake a multiple of 256 incarnations later, in this order, before
  * anybody else meets the slot.
  *
- * A key can begin its next life in its slot: LIVE(key,g) --> LIVE(key,g+1), once the state is DEAD(g). It has
- * been the key's all the time, so nothing is said above that this would change; whoever had seen DEAD(g) and is
- * late finds another tag, and whoever was quicker has begun to free the slot.
+ * A key can begin its next life in its slot: LIVE(key,g) --> LIVE(key,g+1), once the state is
+ * DEAD(g). It has been the key's all the time, so nothing is said above that this would change;
+ * whoever had seen DEAD(g) and is late finds another tag, and whoever was quicker has begun to free
+ * the slot.
  *
  * gen has 8 bits and wraps; it is compared for equality only. What else may fool a process that
  * sleeps between two instructions: a TENT of the same key and gen, after a multiple of 256
@@ -144,7 +145,8 @@ resolve(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot 
 
 	for (int tries = 0; i < RL_CANDIDATES && tries < RESOLVE_TRIES; tries++) {
 		if (i == 0)
-			rl_atomic_fence(); /* partner: the same in whoever resolves the other slot */
+			rl_atomic_fence(); /* partner: the same in whoever resolves the other
+			                      slot */
 		uint64_t index = rl_table_candidate(p, i);
 		uint64_t tag = rl_atomic_load(&line[i / RL_BUCKET_SLOTS][i % RL_BUCKET_SLOTS]);
 

@@ -50,7 +50,10 @@ rl_table_state(const struct rl_table *table, uint64_t index)
 	return &table->bucket[index / RL_BUCKET_SLOTS].state[index % RL_BUCKET_SLOTS];
 }
 
-/* Has another table taken the place of this one? Whatever was read before may be of a table that is left. */
+/*
+ * Has another table taken the place of this one? Whatever was read before may be of a table that is
+ * left.
+ */
 static inline bool
 rl_table_is_left(const struct rl_table *t)
 {
@@ -72,8 +75,8 @@ rl_table_bucket(const struct rl_table *t, uint32_t bits)
 }
 
 /*
- * The bits of a key's hash that its tag has. The product is another for each hash (its factor, 2^64 divided by the
- * golden ratio, is odd), and its upper bits depend on all of the hash's.
+ * The bits of a key's hash that its tag has. The product is another for each hash (its factor, 2^64
+ * divided by the golden ratio, is odd), and its upper bits depend on all of the hash's.
  */
 static inline uint64_t
 rl_table_tag_hash(uint64_t hash)
@@ -82,8 +85,8 @@ rl_table_tag_hash(uint64_t hash)
 }
 
 /*
- * Of a key's hash under its limit, whose rl_tag_owner() is `owner`: each half says one bucket, and all of it the bits of
- * the tag. Part of every decision, as is finding: inline.
+ * Of a key's hash under its limit, whose rl_tag_owner() is `owner`: each half says one bucket, and
+ * all of it the bits of the tag. Part of every decision, as is finding: inline.
  */
 static inline struct rl_candidates
 rl_table_candidates(const struct rl_table *t, uint64_t owner, uint64_t hash)
@@ -201,15 +204,15 @@ enum rl_claim rl_table_claim(const struct rl_table *table, const struct rl_candi
 bool rl_table_retire(const struct rl_table *table, struct rl_slot slot, struct rl_u128 seen);
 
 /*
- * Of a table that is left. Look for the key's LIVE slot, and see to it that no other one can become LIVE: what is TENT is
- * freed, what is LEAVING settled. -1: look again.
+ * Of a table that is left. Look for the key's LIVE slot, and see to it that no other one can become
+ * LIVE: what is TENT is freed, what is LEAVING settled. -1: look again.
  */
 int rl_table_find_left(const struct rl_table *table, const struct rl_candidates *candidates,
                        struct rl_slot *slot);
 
 /*
- * Seal a LIVE slot's state, provided it still is `seen`: from then on nothing changes it. What was zero, for it was an older
- * incarnation's, has all counts zero then.
+ * Seal a LIVE slot's state, provided it still is `seen`: from then on nothing changes it. What was
+ * zero, for it was an older incarnation's, has all counts zero then.
  */
 bool rl_table_seal(const struct rl_table *table, struct rl_slot slot, struct rl_u128 seen,
                    bool is_zero);
@@ -218,9 +221,10 @@ bool rl_table_seal(const struct rl_table *table, struct rl_slot slot, struct rl_
 bool rl_table_mark_moved(const struct rl_table *table, struct rl_slot slot);
 
 /*
- * Begin the next life of a LIVE slot's key, provided its state still is `seen`: nothing of before can be given
- * back to it. The state is then `fresh`, whose slot bits are of no account, and slot->tag is the new
- * one. False: others have changed it, or have begun to count in the new life, or free the slot.
+ * Begin the next life of a LIVE slot's key, provided its state still is `seen`: nothing of before
+ * can be given back to it. The state is then `fresh`, whose slot bits are of no account, and
+ * slot->tag is the new one. False: others have changed it, or have begun to count in the new life,
+ * or free the slot.
  */
 bool rl_table_renew(const struct rl_table *table, struct rl_slot *slot, struct rl_u128 seen,
                     struct rl_u128 fresh);

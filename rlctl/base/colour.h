@@ -2,7 +2,9 @@
 #ifndef RLCTL_COLOUR_H
 #define RLCTL_COLOUR_H
 
-/* Colours on a terminal, for what says the same in words. None where NO_COLOR is set and not empty. */
+/*
+ * Colours on a terminal, for what says the same in words. None where NO_COLOR is set and not empty.
+ */
 
 #include <stdbool.h>
 

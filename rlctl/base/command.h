@@ -62,7 +62,9 @@ extern const struct command_option no_options[];
 /* The verb of that name, of all or of those below the verb `of`; NULL after a message. */
 const struct command *command_need(const struct command *verbs, const char *of, const char *name);
 
-/* The same of all, for a word of a command line: one by which it was called before is known, too. */
+/*
+ * The same of all, for a word of a command line: one by which it was called before is known, too.
+ */
 const struct command *verb_need(const struct command *verbs, const char *word);
 
 /*

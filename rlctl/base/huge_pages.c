@@ -19,8 +19,10 @@ is_mapping(const char *line, const char *name, uintptr_t *from, uintptr_t *to)
 	       len > (size_t)end_len && strcmp(line + len - (size_t)end_len, end) == 0;
 }
 
-/* A page table has only what was looked at: to look at a byte of a huge page maps all of it. The rest of a mapping
- * that no huge page fits into may lie behind the end of the file. */
+/*
+ * A page table has only what was looked at: to look at a byte of a huge page maps all of it. The
+ * rest of a mapping that no huge page fits into may lie behind the end of the file.
+ */
 static void
 look_at(uintptr_t from, uintptr_t to)
 {

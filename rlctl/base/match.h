@@ -3,10 +3,10 @@
 #define RLCTL_MATCH_H
 
 /*
- * --match: which keys are meant. "192.0.2.0/24" means addresses in that network, and
- * networks inside it, as rules with prefixes have for keys. Anything else is a glob: * any
- * bytes, ? one character, \ takes the next byte as it is. A text without any of these three that looks
- * like a network or an address and is none is refused, see pattern_text.h.
+ * --match: which keys are meant. "192.0.2.0/24" means addresses in that network, and networks
+ * inside it, as rules with prefixes have for keys. Anything else is a glob: * any bytes, ? one
+ * character, \ takes the next byte as it is. A text without any of these three that looks like a
+ * network or an address and is none is refused, see pattern_text.h.
  */
 
 #include <model/pattern_text.h>
@@ -28,14 +28,19 @@ const char *match_parse(const char *text, struct match *match);
 /* The same; false after a message that begins with `what`. */
 bool match_make(const char *what, const char *text, struct match *match);
 
-/* Of a key whose bytes are not all there, those that are count: as if they were all, or as the first
- * of a name that is given in full. */
+/*
+ * Of a key whose bytes are not all there, those that are count: as if they were all, or as the
+ * first of a name that is given in full.
+ */
 bool match_has(const struct match *match, const struct key_view *key);
 
 /* "*": every key, whatever is kept of it. */
 bool match_is_all(const struct match *match);
 
-/* A network, or "beginning*", as the library knows it; false for other globs. It points into the match. */
+/*
+ * A network, or "beginning*", as the library knows it; false for other globs. It points into the
+ * match.
+ */
 bool match_as_pattern(const struct match *match, struct rl_pattern *pattern);
 
 bool glob_matches(const char *glob, size_t glob_len, const char *key, size_t key_len);

@@ -149,7 +149,10 @@ take_options(struct context *context, int argc, char **argv)
 	return true;
 }
 
-/* 'rlctl reload' was the name of 'rlctl config reload' until 0.2, and goes on to work in that release. */
+/*
+ * 'rlctl reload' was the name of 'rlctl config reload' until 0.2, and goes on to work in that
+ * release.
+ */
 static bool
 is_renamed(const char *word)
 {

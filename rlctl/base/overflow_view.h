@@ -2,7 +2,10 @@
 #ifndef RLCTL_OVERFLOW_VIEW_H
 #define RLCTL_OVERFLOW_VIEW_H
 
-/* The limits that have keys without a slot now, which are counted together in overflow counters: in words and in JSON. */
+/*
+ * The limits that have keys without a slot now, which are counted together in overflow counters: in
+ * words and in JSON.
+ */
 
 #include <jansson.h>
 #include <rl_admin.h>
@@ -19,8 +22,8 @@ struct overflow_view overflow_view_read(struct rl *rl, int rule, uint64_t now_ns
 void overflow_view_free(struct overflow_view *view);
 
 /*
- * One line without its end, in so many columns at most: "keys without a slot: 12 overflow counters, 3 full, of login, api(2)".
- * NULL if there are none. To be freed.
+ * One line without its end, in so many columns at most: "keys without a slot: 12 overflow counters,
+ * 3 full, of login, api(2)". NULL if there are none. To be freed.
  */
 char *overflow_view_line(struct rl *rl, const struct overflow_view *view, size_t columns);
 

@@ -15,9 +15,9 @@
 #include "text/layout.h"
 
 /*
- * --segment, else RL_SEGMENT, else the name that the configuration gives, else the only one there is.
- * The first of them that is there decides, whether there is such a segment or not: a tool that acted on
- * another one than was meant would be worse than an error.
+ * --segment, else RL_SEGMENT, else the name that the configuration gives, else the only one there
+ * is. The first of them that is there decides, whether there is such a segment or not: a tool that
+ * acted on another one than was meant would be worse than an error.
  */
 static char chosen[RL_NAME_MAX + 1];
 static const char *origin = ""; /* where the name comes from, if nobody typed it */

@@ -3,8 +3,9 @@
 #define RLCTL_TRUNCATION_H
 
 /*
- * Whoever may write a segment may truncate its file, and what is read of it then is SIGBUS. It comes from an access to the segment,
- * never from within libc: so whoever looked is left where it was, and loses what it held.
+ * Whoever may write a segment may truncate its file, and what is read of it then is SIGBUS. It
+ * comes from an access to the segment, never from within libc: so whoever looked is left where it
+ * was, and loses what it held.
  */
 
 #include <signal.h>

@@ -24,8 +24,8 @@ struct watch {
 bool watch_read(const struct context *context, struct watch *watch);
 
 /*
- * show() once, or as often as the options say: on a terminal each time in the place of the last one, else
- * with an empty line between. Returns the last exit status; trouble ends it.
+ * show() once, or as often as the options say: on a terminal each time in the place of the last
+ * one, else with an empty line between. Returns the last exit status; trouble ends it.
  */
 int watch_run(const struct context *context, int (*show)(const struct context *context));
 

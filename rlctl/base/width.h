@@ -12,8 +12,10 @@ size_t terminal_columns(void);
 /* Columns that a text of printable characters takes. */
 size_t text_columns(const char *text);
 
-/* The text and a newline, from column `indent` on. Where stdout is a terminal, and what is left of its
- * line too short, it goes on below where it began. */
+/*
+ * The text and a newline, from column `indent` on. Where stdout is a terminal, and what is left of
+ * its line too short, it goes on below where it began.
+ */
 void print_wrapped(const char *text, size_t indent);
 
 #define ELLIPSIS_ROOM 4 /* bytes, with the end of the text */

@@ -250,7 +250,10 @@ ignore(enum config_level level, const char *text, void *arg)
 	(void)arg;
 }
 
-/* In a segment of its own a request that is too much for a host without a share leaves a wish, and that has the hash. */
+/*
+ * In a segment of its own a request that is too much for a host without a share leaves a wish, and
+ * that has the hash.
+ */
 unsigned
 client_tags(struct client *c, const char *rule, const char *key,
             char tags[static CLIENT_KEYS][CLIENT_KEY])

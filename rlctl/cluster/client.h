@@ -2,7 +2,10 @@
 #ifndef RLCTL_CLIENT_H
 #define RLCTL_CLIENT_H
 
-/* The store of a configuration, asked one question after the other. What a verb below cluster shares. */
+/*
+ * The store of a configuration, asked one question after the other. What a verb below cluster
+ * shares.
+ */
 
 #include <cluster/secret.h>
 #include <load/load.h>
@@ -23,11 +26,17 @@ struct client {
 	char **nodes;
 };
 
-/* Read the configuration, connect, and wait until the store answers. False after a message: *status is what to exit with. */
+/*
+ * Read the configuration, connect, and wait until the store answers. False after a message: *status
+ * is what to exit with.
+ */
 bool client_open(struct client *c, const struct context *context, int *status);
 void client_close(struct client *c);
 
-/* The same of a configuration with 'cluster', which is the client's from now on. False after writing why. */
+/*
+ * The same of a configuration with 'cluster', which is the client's from now on. False after
+ * writing why.
+ */
 bool client_connect(struct client *c, struct config *config, char *why, size_t size);
 
 /* `v` is the callee's only during the call. */
@@ -44,8 +53,8 @@ bool client_ask_node(struct client *c, unsigned node, int argc, const char *cons
                      client_take *take, void *arg);
 
 /*
- * What the store calls a key of a rule, for each of its limits of the cluster: 32 hex digits. Returns how many, 0 after
- * a message.
+ * What the store calls a key of a rule, for each of its limits of the cluster: 32 hex digits.
+ * Returns how many, 0 after a message.
  */
 unsigned client_tags(struct client *c, const char *rule, const char *key,
                      char tags[static CLIENT_KEYS][CLIENT_KEY]);

@@ -12,7 +12,8 @@ struct said {
 	uint64_t rules;  /* version of those that the store has for all */
 	uint64_t orders; /* number of the last order for all that it has carried out */
 	int64_t until_ms;
-	int64_t skew_ms; /* how far its clock is ahead of the store's; 0: or it does not know as yet */
+	int64_t skew_ms; /* how far its clock is ahead of the store's; 0: or it does not know as
+	                    yet */
 };
 
 /* False: it is nothing that a host says. */

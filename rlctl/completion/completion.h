@@ -38,8 +38,10 @@ void completion_bash(const struct command *verbs);
 void completion_zsh(const struct command *verbs);
 void completion_fish(const struct command *verbs);
 
-/* Shell commands that print the segments, the rules of the segment in $segment, and what can be set in
- * the file in $config. */
+/*
+ * Shell commands that print the segments, the rules of the segment in $segment, and what can be set
+ * in the file in $config.
+ */
 #define LIST_SEGMENTS                                                           \
 	"find /dev/shm /dev/shm/rl -maxdepth 1 -name 'rl.*' 2>/dev/null | sed " \
 	"'s,.*/rl\\.,,' | sort -u"

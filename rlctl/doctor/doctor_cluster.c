@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The store by which hosts share limits: whether it lends to this segment, and what is wrong with it. */
+/*
+ * The store by which hosts share limits: whether it lends to this segment, and what is wrong with
+ * it.
+ */
 
 #include <load/load.h>
 #include <rl_cluster.h>

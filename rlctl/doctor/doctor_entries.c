@@ -22,8 +22,8 @@ struct census {
 	uint64_t ruleless; /* of limits that are in no rule any more */
 	uint64_t cut;      /* not all bytes of their key are kept */
 	uint64_t unkept;   /* the segment keeps no names */
-	uint64_t
-		nameless; /* their key does not match their tag, and did not in an earlier census; */
+	uint64_t nameless; /* their key does not match their tag, and did not in an earlier
+	                      census; */
 	uint64_t nameless_id[NAMELESS_MAX]; /* the first of them */
 	uint64_t ahead;                     /* charged at a time that the clock has not reached */
 	char ahead_key[160];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Check of the segment's room for rules, limits and overrides, which was given at its creation, and of its rings. */
+/*
+ * Check of the segment's room for rules, limits and overrides, which was given at its creation, and
+ * of its rings.
+ */
 
 #include <inttypes.h>
 

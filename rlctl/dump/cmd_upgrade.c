@@ -30,9 +30,11 @@ const struct command_option upgrade_options[] = {
 };
 
 /*
- * The new segment is filled before it has the name, so what is lost is known before anything has changed:
+ * The new segment is filled before it has the name, so what is lost is known before anything has
+ * changed:
  *
- *	lock -> dump of the old tool -> segment beside, configured -> lines restored -> question -> rename
+ *	lock -> dump of the old tool -> segment beside, configured -> lines restored
+ *	     -> question -> rename
  */
 struct upgrade {
 	const struct context *context;
@@ -53,7 +55,10 @@ is_of(const char *path, const char *segment)
 	return config_segment_name(path, name) && strcmp(name, segment) == 0;
 }
 
-/* The one that was asked for, or else one of those that rld's units take; NULL: none is of this segment. */
+/*
+ * The one that was asked for, or else one of those that rld's units take; NULL: none is of this
+ * segment.
+ */
 static const char *
 find_config(const struct upgrade *u, char room[PATH_MAX])
 {

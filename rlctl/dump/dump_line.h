@@ -12,15 +12,15 @@
  *	{"effect":"ban","rule":null,"match":"key","key":"bob","until_ns":N}
  *	{"rl_dump_end":true,"entries":1,"unnamed":0,"bans":1,"cells":0}
  *
- * `size` is what the segment was made with, `boot_ns` the host's clock at `dumped_ns` (dump_size.h);
- * `define` is a rule, whatever was counted under it. `cells` is how many overflow counters counted something: what
- * they count is of several keys, and not in the dump. An earlier dump has none of these.
+ * `size` is what the segment was made with, `boot_ns` the host's clock at `dumped_ns`
+ * (dump_size.h); `define` is a rule, whatever was counted under it. `cells` is how many overflow
+ * counters counted something: what they count is of several keys, and not in the dump. An earlier
+ * dump has none of these.
  *
- * `shape` is the limit as it was, `moments` what counted of it, oldest first; `counters` is a space of
- * counters by key, `expires_ns` null if one never does. A key that is no
- * UTF-8 has its bytes in "key_hex" as well. One whose bytes are not all kept has "truncated",
- * or "key_id" in place of its bytes, and cannot be restored. Times are Unix time, so that a dump
- * means the same after a reboot.
+ * `shape` is the limit as it was, `moments` what counted of it, oldest first; `counters` is a space
+ * of counters by key, `expires_ns` null if one never does. A key that is no UTF-8 has its bytes in
+ * "key_hex" as well. One whose bytes are not all kept has "truncated", or "key_id" in place of its
+ * bytes, and cannot be restored. Times are Unix time, so that a dump means the same after a reboot.
  */
 
 #include <rl_admin.h>
@@ -40,7 +40,9 @@ struct dump_totals {
 
 json_t *dump_header(struct rl *rl);
 
-/* Or NULL for one that limits nothing, and for a space of counters: that is made as it is restored. */
+/*
+ * Or NULL for one that limits nothing, and for a space of counters: that is made as it is restored.
+ */
 json_t *dump_rule(struct rl *rl, int row);
 
 /* `key` is the entry's, as it is to be written. */

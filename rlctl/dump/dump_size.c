@@ -38,7 +38,9 @@ size_of(const struct rl_info *info)
 	return size;
 }
 
-/* The host's clock last here, and first where it is read: so no moment is taken for an earlier one. */
+/*
+ * The host's clock last here, and first where it is read: so no moment is taken for an earlier one.
+ */
 void
 dump_size_put(json_t *header, struct rl *rl, const struct rl_info *info)
 {

@@ -3,9 +3,10 @@
 #define RLCTL_DUMP_SIZE_H
 
 /*
- * What a dump's header says of its segment: what it was made with, so that another like it can be made, and
- * what its clock said at the same time as the host's. Segments are made at different times and each keeps the
- * host's time of day as it was then, so that one moment has another time in each.
+ * What a dump's header says of its segment: what it was made with, so that another like it can be
+ * made, and what its clock said at the same time as the host's. Segments are made at different
+ * times and each keeps the host's time of day as it was then, so that one moment has another time
+ * in each.
  */
 
 #include <jansson.h>

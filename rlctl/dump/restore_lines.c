@@ -46,8 +46,8 @@ here_ns(const struct restore *restore, uint64_t at_ns)
 }
 
 /*
- * When a dumped charge was, at the latest: sub-buckets begin elsewhere on another clock, and all that is
- * known of a charge is its own.
+ * When a dumped charge was, at the latest: sub-buckets begin elsewhere on another clock, and all
+ * that is known of a charge is its own.
  */
 static uint64_t
 charged_ns(const struct restore *restore, const struct rl_limit *limit, uint64_t at_ns)

@@ -31,7 +31,10 @@ struct restore {
 	const char *name;
 	int64_t shift_ns; /* how much later the times of the dump are on the segment's clock */
 
-	/* Called with the header, to provide `rl`; false after a message ends it. NULL: it is there. */
+	/*
+	 * Called with the header, to provide `rl`; false after a message ends it. NULL: it is
+	 * there.
+	 */
 	bool (*begin)(struct restore *restore, const struct dump_line *header);
 	/* Called with each rule; NULL: they are the segment's own. */
 	void (*define)(struct restore *restore, const struct dump_line *rule);

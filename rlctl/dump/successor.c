@@ -42,7 +42,10 @@ find_old(struct successor *s)
 	return true;
 }
 
-/* For good; with the file's group, and those that the user has: one of them may write the directory. */
+/*
+ * For good; with the file's group, and those that the user has: one of them may write the
+ * directory.
+ */
 static bool
 become(uid_t user, gid_t group)
 {

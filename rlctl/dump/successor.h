@@ -8,10 +8,11 @@
  *	rl.NAME            -- the old one, which its workers have open
  *	rl.NAME.upgrading  -- the successor, while it is filled
  *
- * rename(2) puts the one in the other's place: whoever opens the name finds the one or the other, whole. Who is
- * killed before that leaves a successor that nobody has asked for, and the next one removes it. One at a time
- * has the old file locked, and the kernel ends that with the process. The successor belongs to whom the old one
- * belongs to, and so does whoever makes it: root becomes that user first.
+ * rename(2) puts the one in the other's place: whoever opens the name finds the one or the other,
+ * whole. Who is killed before that leaves a successor that nobody has asked for, and the next one
+ * removes it. One at a time has the old file locked, and the kernel ends that with the process. The
+ * successor belongs to whom the old one belongs to, and so does whoever makes it: root becomes that
+ * user first.
  */
 
 #include <rl.h>
@@ -30,7 +31,9 @@ struct successor {
 /* Look at the old one, become its owner, and lock it. False after a message. */
 bool successor_begin(struct successor *s, const char *name);
 
-/* Make the successor, with these options and the old one's mode and group. False after a message. */
+/*
+ * Make the successor, with these options and the old one's mode and group. False after a message.
+ */
 bool successor_make(struct successor *s, const struct rl_options *options);
 
 /* Put it in the old one's place. False after a message, and then the old one has it still. */

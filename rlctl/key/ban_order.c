@@ -123,7 +123,9 @@ counts_networks(struct rl *rl, int rule)
 	       (info.limits[0].prefix_v4 > 0 || info.limits[0].prefix_v6 > 0);
 }
 
-/* Under a rule with prefixes the network's counter has the network's name, and no client chose it. */
+/*
+ * Under a rule with prefixes the network's counter has the network's name, and no client chose it.
+ */
 static bool
 is_counted(struct rl *rl, int rule, const char *name, size_t len)
 {

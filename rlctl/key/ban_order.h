@@ -34,8 +34,8 @@ bool ban_order_read(const struct context *context, struct rl *rl, bool is_exempt
 const char *ban_order_reach(const struct ban_order *order, const struct rl_pattern *pattern);
 
 /*
- * NULL, or what is wrong with a text that is no key's and yet a counted key's name. Clients choose names: one
- * that is called user:* or 0.0.0.0/0 is not to have others banned.
+ * NULL, or what is wrong with a text that is no key's and yet a counted key's name. Clients choose
+ * names: one that is called user:* or 0.0.0.0/0 is not to have others banned.
  */
 const char *ban_order_doubt(struct rl *rl, const struct ban_order *order, const char *text,
                             size_t len, const struct rl_pattern *pattern);

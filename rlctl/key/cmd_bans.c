@@ -141,7 +141,9 @@ write_text(struct rl *rl, const struct active_bans *found, bool is_wide, bool ha
 		printf("%zu in force\n", found->count);
 }
 
-/* What 'rlctl unban' takes, so none of the configuration, and none of which not all bytes are kept. */
+/*
+ * What 'rlctl unban' takes, so none of the configuration, and none of which not all bytes are kept.
+ */
 static void
 write_names(const struct active_bans *found, bool is_null)
 {

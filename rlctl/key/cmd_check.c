@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check: decide one request as a worker would, and spend. peek: the same without spending. What a check takes
- * of what is in flight it gives back at once.
+ * check: decide one request as a worker would, and spend. peek: the same without spending. What a
+ * check takes of what is in flight it gives back at once.
  */
 
 #include <rl.h>

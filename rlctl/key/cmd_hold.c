@@ -2,9 +2,9 @@
 /*
  * hold: run a command while it holds units in flight, as flock(1) does with a lock.
  *
- * The units belong to a process, and exec(2) keeps the process. So rlctl takes them and becomes the command:
- * they come back when that ends, however it ends, and nothing is left in between that could be killed
- * alone. What the command leaves running in the background holds nothing.
+ * The units belong to a process, and exec(2) keeps the process. So rlctl takes them and becomes the
+ * command: they come back when that ends, however it ends, and nothing is left in between that
+ * could be killed alone. What the command leaves running in the background holds nothing.
  */
 
 #include <errno.h>
@@ -57,7 +57,10 @@ can_hold(struct rl *rl, int rule)
 	return rule_has_in_flight(&info);
 }
 
-/* Until a limit says that it may go, or the next look at what is in flight. False: a signal has come. */
+/*
+ * Until a limit says that it may go, or the next look at what is in flight. False: a signal has
+ * come.
+ */
 static bool
 wait_for(const struct wish *wish, uint64_t now_ns)
 {

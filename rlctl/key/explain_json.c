@@ -48,7 +48,10 @@ json_counted(const struct rl_entry *entry)
 	return object;
 }
 
-/* The use of all keys without a slot that share the overflow counter; null: the key has a slot, or nothing counts. */
+/*
+ * The use of all keys without a slot that share the overflow counter; null: the key has a slot, or
+ * nothing counts.
+ */
 static json_t *
 json_in_overflow(const struct rl_result *result)
 {

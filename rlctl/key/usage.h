@@ -14,7 +14,8 @@
 /* A copy of an rl_entry that outlives its visit, without the key. */
 struct usage {
 	bool is_counter; /* of rl_define_counters(): has no limit, and resets when it expires */
-	bool is_held; /* in flight: what is used comes back when it is given back, at no known time */
+	bool is_held;    /* in flight: what is used comes back when it is given back, at no known
+	                    time */
 	uint32_t limit;
 	uint64_t used;
 	uint32_t remaining;
@@ -32,7 +33,10 @@ struct usage {
 
 struct usage usage_of(const struct rl_entry *entry);
 
-/* How many were denied, as people see it: "301", "~1.0k". And how many a second: "0.3", "~12k", "-". */
+/*
+ * How many were denied, as people see it: "301", "~1.0k". And how many a second: "0.3", "~12k",
+ * "-".
+ */
 #define DENIED_TEXT_MAX 24
 const char *usage_denied(const struct usage *usage, char text[DENIED_TEXT_MAX]);
 const char *usage_denied_rate(const struct usage *usage, char text[DENIED_TEXT_MAX]);

@@ -57,7 +57,9 @@ is_until_released(const struct rl_result *result)
 	       result->retry_after_ns == 0;
 }
 
-/* A cluster's store is asked for no more than one request of cost 1 needs beside what is counted. */
+/*
+ * A cluster's store is asked for no more than one request of cost 1 needs beside what is counted.
+ */
 static void
 print_until(FILE *out, const struct decision *decision)
 {

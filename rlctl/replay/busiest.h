@@ -3,8 +3,8 @@
 #define RLCTL_REPLAY_BUSIEST_H
 
 /*
- * The most that each key has ever asked for within a window (t - window, t]: what a sliding log of that
- * capacity never denies it. In one pass of each key's requests, which stand together:
+ * The most that each key has ever asked for within a window (t - window, t]: what a sliding log of
+ * that capacity never denies it. In one pass of each key's requests, which stand together:
  *
  *	first    0        3     5          by key: where its requests begin in `order`
  *	order    0  2  7  1  4  3 ...      numbers of requests, those of a key in their order

@@ -23,8 +23,10 @@ struct chart {
 	struct chart_row rows[CHART_ROWS];
 };
 
-/* An empty chart that has room for first_ns..last_ns. Its rows begin at round times of a zone that is so
- * far east of UTC. */
+/*
+ * An empty chart that has room for first_ns..last_ns. Its rows begin at round times of a zone that
+ * is so far east of UTC.
+ */
 struct chart chart_make(uint64_t first_ns, uint64_t last_ns, int64_t east_ns);
 
 /* A chart without rows counts nothing. */

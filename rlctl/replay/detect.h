@@ -22,9 +22,10 @@ struct format_choice {
 const char *format_find(const char *name);
 
 /*
- * Decide by a line what format it has. LINE_EVENT: it is decided, and the line to be read; LINE_OTHER:
- * the line does not tell; LINE_WRONG: it cannot be, and *wrong says why. If the format is known, but
- * has no such field as is wanted, *missing is what the user calls it, which is no fault of the line.
+ * Decide by a line what format it has. LINE_EVENT: it is decided, and the line to be read;
+ * LINE_OTHER: the line does not tell; LINE_WRONG: it cannot be, and *wrong says why. If the format
+ * is known, but has no such field as is wanted, *missing is what the user calls it, which is no
+ * fault of the line.
  */
 enum line_kind detect(struct reader *reader, const struct format_choice *choice,
                       const struct wants *wants, struct slice line, struct stamps *stamps,

@@ -67,8 +67,8 @@ insert_sort(struct event *at, size_t count)
 }
 
 /*
- * Merge at[0, mid) and at[mid, count), each in order. What of the left is in its place stays there, so
- * that runs which hardly overlap, as those of rotated files, cost hardly more than a look.
+ * Merge at[0, mid) and at[mid, count), each in order. What of the left is in its place stays there,
+ * so that runs which hardly overlap, as those of rotated files, cost hardly more than a look.
  */
 static void
 merge(struct event *at, size_t mid, size_t count, struct event *left)

@@ -3,9 +3,9 @@
 #define RLCTL_FIELD_NAME_H
 
 /*
- * What a field of a log is called, whoever writes the log: client, user, method, uri, path, request,
- * status, bytes, referer, agent, vhost, time; a header X-Api-Key is http_x_api_key. Anything else
- * keeps its own name.
+ * What a field of a log is called, whoever writes the log: client, user, method, uri, path,
+ * request, status, bytes, referer, agent, vhost, time; a header X-Api-Key is http_x_api_key.
+ * Anything else keeps its own name.
  */
 
 #include "replay/slice.h"

@@ -3,9 +3,9 @@
 #define RLCTL_REPLAY_FOLLOW_H
 
 /*
- * Logs that grow, read until an interrupt. A request waits until one has come that is `late_ns` younger
- * than it, or nothing came for so long: so those of several workers are put in order. One that
- * comes later still is decided when it comes, and counted.
+ * Logs that grow, read until an interrupt. A request waits until one has come that is `late_ns`
+ * younger than it, or nothing came for so long: so those of several workers are put in order. One
+ * that comes later still is decided when it comes, and counted.
  */
 
 #include "replay/intake.h"

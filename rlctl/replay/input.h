@@ -10,7 +10,10 @@
 
 struct input;
 
-/* NULL after a message. One that grows is not waited for, and not looked into for what compressed it. */
+/*
+ * NULL after a message. One that grows is not waited for, and not looked into for what compressed
+ * it.
+ */
 struct input *input_open(const char *name, bool is_growing);
 
 /* How it is called in messages. */

@@ -4,8 +4,8 @@
 
 /*
  * Members of a JSON object on one line, found without reading more of it than it takes to pass over
- * the others: no tree, no allocation, one look at each byte. A path is "request.headers.Host": a dot
- * goes into an object, but may stand in a name, too. Of an array the first element counts.
+ * the others: no tree, no allocation, one look at each byte. A path is "request.headers.Host": a
+ * dot goes into an object, but may stand in a name, too. Of an array the first element counts.
  */
 
 #include <stdint.h>

@@ -33,8 +33,8 @@ struct layout_match {
 };
 
 /*
- * A layout from its text: that of nginx's log_format or Apache's LogFormat, also the whole directive as
- * it stands in their files. NULL, or what is wrong with it.
+ * A layout from its text: that of nginx's log_format or Apache's LogFormat, also the whole
+ * directive as it stands in their files. NULL, or what is wrong with it.
  */
 const char *layout_make(const char *text, struct layout *layout);
 

@@ -3,9 +3,10 @@
 #define RLCTL_LINES_H
 
 /*
- * An input cut into lines. Of a longer line than LINE_KEPT bytes the first ones are kept and the rest
- * is passed over: a line of any length takes no more memory, and time as for reading it. Once
- * LINES_VAIN_MAX bytes were of no use to the caller, the input has no end that is worth waiting for.
+ * An input cut into lines. Of a longer line than LINE_KEPT bytes the first ones are kept and the
+ * rest is passed over: a line of any length takes no more memory, and time as for reading it. Once
+ * LINES_VAIN_MAX bytes were of no use to the caller, the input has no end that is worth waiting
+ * for.
  */
 
 #include <stdint.h>

@@ -11,8 +11,8 @@
  *	            ^
  *	places   by number
  *
- * A key of 13 bytes takes 24, 4 and, of the slots, 11 to 21 bytes. A lookup touches one slot and one
- * name. The hash has a secret of this process: keys are chosen by clients.
+ * A key of 13 bytes takes 24, 4 and, of the slots, 11 to 21 bytes. A lookup touches one slot and
+ * one name. The hash has a secret of this process: keys are chosen by clients.
  */
 
 #include <stddef.h>
@@ -41,7 +41,9 @@ struct names {
 
 struct names names_make(void);
 
-/* The number of a key, which is new or not, with one request more. UINT32_MAX: there are too many. */
+/*
+ * The number of a key, which is new or not, with one request more. UINT32_MAX: there are too many.
+ */
 uint32_t names_count(struct names *names, struct slice key);
 
 const struct name *names_at(const struct names *names, uint32_t number);

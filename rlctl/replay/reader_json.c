@@ -109,8 +109,10 @@ find_member(const char *name, const char *own, struct slice line, const char **p
 	return !is_known || has_member(line, own);
 }
 
-/* Where servers put a header: nginx in a variable's name, Caddy and Traefik under its own. Where the
- * line has none of them, Caddy's is taken. */
+/*
+ * Where servers put a header: nginx in a variable's name, Caddy and Traefik under its own. Where
+ * the line has none of them, Caddy's is taken.
+ */
 static const char *
 find_header(const char *header, const char *variable, struct slice line,
             char path[static 2 * FIELD_NAME_MAX])

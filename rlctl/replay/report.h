@@ -18,8 +18,10 @@ struct report_of {
 	size_t warning_count;
 };
 
-/* Keys that any candidate denies, most first: by what the first denies, then all, then requests, then
- * name. At most `top`, *count of them, to be freed. */
+/*
+ * Keys that any candidate denies, most first: by what the first denies, then all, then requests,
+ * then name. At most `top`, *count of them, to be freed.
+ */
 uint32_t *report_top(const struct report_of *report, size_t *count);
 
 /* Rows of the head that both kinds of reports have. */

@@ -291,7 +291,9 @@ run_all(struct run *run)
 	return is_done;
 }
 
-/* Larger tables, in which all is to be decided again: the same, for nothing depends on their size. */
+/*
+ * Larger tables, in which all is to be decided again: the same, for nothing depends on their size.
+ */
 static bool
 make_room(struct run *run)
 {

@@ -5,10 +5,10 @@
 /*
  * Let every candidate decide every request, in the order in which they stand, by the library.
  *
- * A key's verdicts depend on no other key's, so tables are for as many keys as fit TABLE_BYTES_MAX, and
- * the requests are passed as often as there are such groups of keys: memory stays bounded for any
- * limit. Where keys share counters (networks), or verdicts are wanted in their order, one table has
- * all keys.
+ * A key's verdicts depend on no other key's, so tables are for as many keys as fit TABLE_BYTES_MAX,
+ * and the requests are passed as often as there are such groups of keys: memory stays bounded for
+ * any limit. Where keys share counters (networks), or verdicts are wanted in their order, one table
+ * has all keys.
  */
 
 #include "replay/candidate.h"

@@ -9,7 +9,8 @@
  *	2026-11-22T10:00:00.123+01:00        ISO 8601: a blank for the T, a zone of Z, +01:00, +0100
  *	                                     or +01; UTC without one
  *	Nov 22 10:00:00                      syslog: local time, of the last year it can be
- *	1795341600.123                       since 1970: in s to 10 digits, in ms to 13, us to 16, ns
+ *	1795341600.123                       since 1970: in s to 10 digits, in ms to 13, us to 16,
+ *	                                     ns
  *
  * All integers: a fraction is exact to the nanosecond, further digits are cut.
  */

@@ -2,7 +2,10 @@
 #ifndef RLCTL_REPLAY_W3C_H
 #define RLCTL_REPLAY_W3C_H
 
-/* W3C extended logs, as IIS and CloudFront have them: lines with a # tell what the others look like. */
+/*
+ * W3C extended logs, as IIS and CloudFront have them: lines with a # tell what the others look
+ * like.
+ */
 
 #include "replay/layout.h"
 
@@ -10,8 +13,10 @@
 
 bool is_w3c_directive(struct slice line);
 
-/* The layout that "#Fields: date time c-ip ..." tells, in place of the one there was; NULL, or what is
- * wrong: then there is none. */
+/*
+ * The layout that "#Fields: date time c-ip ..." tells, in place of the one there was; NULL, or what
+ * is wrong: then there is none.
+ */
 const char *w3c_layout(struct slice directive, struct layout *layout);
 
 #endif

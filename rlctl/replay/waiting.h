@@ -2,7 +2,9 @@
 #ifndef RLCTL_REPLAY_WAITING_H
 #define RLCTL_REPLAY_WAITING_H
 
-/* Requests that wait for their turn: a heap, the earliest on top; of one time, the first that came. */
+/*
+ * Requests that wait for their turn: a heap, the earliest on top; of one time, the first that came.
+ */
 
 #include "replay/events.h"
 

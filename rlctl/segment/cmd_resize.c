@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* resize: another table for a live segment. Its processes go over by themselves; this moves the keys that nobody asks for. */
+/*
+ * resize: another table for a live segment. Its processes go over by themselves; this moves the
+ * keys that nobody asks for.
+ */
 
 #include <errno.h>
 #include <inttypes.h>

@@ -16,7 +16,10 @@
 #define NAME_COLUMNS 14
 #define OVERVIEW_RULES 5 /* of each segment, where nobody asked for more */
 
-/* A name that is longer is cut; one that is shorter is followed by blanks, if anything is to follow. */
+/*
+ * A name that is longer is cut; one that is shorter is followed by blanks, if anything is to
+ * follow.
+ */
 static void
 print_name(const char *name, bool is_last)
 {

@@ -25,7 +25,9 @@ enum {
 static SCREEN *screen;
 static bool has_colors_wanted;
 
-/* These bytes put the terminal back from within a signal handler, where curses must not be called. */
+/*
+ * These bytes put the terminal back from within a signal handler, where curses must not be called.
+ */
 static struct termios before;
 static char goodbye[128];
 

@@ -3,9 +3,9 @@
 #define RLCTL_TOP_MODEL_H
 
 /*
- * What top shows, without a screen: the rates of every rule in the last sample, its last hour as the segment has
- * it, and the keys that come first. A sample of the counters costs next to nothing. A look at all keys reads the
- * whole table, so that it is taken at most a fifth of the time.
+ * What top shows, without a screen: the rates of every rule in the last sample, its last hour as
+ * the segment has it, and the keys that come first. A sample of the counters costs next to nothing.
+ * A look at all keys reads the whole table, so that it is taken at most a fifth of the time.
  */
 
 #include <rl_admin.h>

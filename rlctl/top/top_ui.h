@@ -2,7 +2,10 @@
 #ifndef RLCTL_TOP_UI_H
 #define RLCTL_TOP_UI_H
 
-/* The effect of keystrokes on top, and the lines of its screen then; the screen itself is elsewhere. */
+/*
+ * The effect of keystrokes on top, and the lines of its screen then; the screen itself is
+ * elsewhere.
+ */
 
 #include "top/top_frame.h"
 #include "top/top_state.h"

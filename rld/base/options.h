@@ -23,7 +23,8 @@ struct options {
 	const char *config; /* as config_path() takes it */
 	const char *listen; /* or NULL */
 	const char *metrics_hosts
-		[METRICS_HOSTS_MAX]; /* names that metrics are asked for by, beside this host's own */
+		[METRICS_HOSTS_MAX]; /* names that metrics are asked for by, beside this host's
+		                        own */
 	size_t metrics_host_count;
 	const char *textfile;       /* or NULL */
 	const char *events_file;    /* or NULL */

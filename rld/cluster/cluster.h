@@ -6,9 +6,11 @@
  * This host in a cluster: the store, who this host is there, and what is lent to it.
  *
  *	open	 the secret, the store's client, the identity; nothing is connected as yet
- *	announce each third of ANNOUNCE_LIFE: that it is there, with its secret's check; nothing is asked before the
- *	         store has said that the check is right, and nothing after it has said that it is not
- *	away	 nobody has answered for AWAY_NS: told once, and once when it is over. Limits go on by what they say of it
+ *	announce each third of ANNOUNCE_LIFE: that it is there, with its secret's check; nothing
+ *	         is asked before the store has said that the check is right, and nothing after it
+ *	         has said that it is not
+ *	away	 nobody has answered for AWAY_NS: told once, and once when it is over. Limits go
+ *	         on by what they say of it
  */
 
 #include <stdio.h>

@@ -54,7 +54,10 @@ hold_nothing(struct host_shares *l, struct key *key)
 	key->lease_ns = 0;
 }
 
-/* The slot has become another key's, or nothing is left to remember: what stands in the store lapses. */
+/*
+ * The slot has become another key's, or nothing is left to remember: what stands in the store
+ * lapses.
+ */
 static void
 forget(struct host_shares *l, uint32_t number)
 {
@@ -311,7 +314,10 @@ is_same_name(const struct key_name *a, const struct key_name *b)
 	return a->table == b->table && a->slot == b->slot && a->number == b->number;
 }
 
-/* Its count is forgotten, so nobody has to wait until that has left the window. An answer finds no key. */
+/*
+ * Its count is forgotten, so nobody has to wait until that has left the window. An answer finds no
+ * key.
+ */
 static int
 give_back(struct host_shares *l, const struct share_left *left)
 {
@@ -364,7 +370,10 @@ leave(struct host_shares *l, const struct key_name *name, const struct rl_share 
 	grown[l->left_count++] = (struct share_left){.share = *s, .name = *name};
 }
 
-/* Of what is reset the hash is known no more. What was asked for and not answered may have been lent, too. */
+/*
+ * Of what is reset the hash is known no more. What was asked for and not answered may have been
+ * lent, too.
+ */
 static void
 leave_all(struct host_shares *l, int rule)
 {
@@ -524,7 +533,10 @@ end_share(struct host_shares *l, uint32_t number, uint64_t segment_ns)
 	key->policy.share = 0;
 }
 
-/* Some of those whose lease ends soon, while the others' goes on. Returns whether all keys were looked at. */
+/*
+ * Some of those whose lease ends soon, while the others' goes on. Returns whether all keys were
+ * looked at.
+ */
 static bool
 end_stragglers(struct host_shares *l, uint64_t before_ns, uint64_t segment_ns)
 {
@@ -540,9 +552,9 @@ end_stragglers(struct host_shares *l, uint64_t before_ns, uint64_t segment_ns)
 }
 
 /*
- * All go on together to the earliest end of a lease, and half a lease at most. Where that is nearer than an eighth,
- * some were not renewed: theirs end, if others were; if none was, the store is away, and shares_until stays. Where
- * nothing is lent it goes on while the store answers.
+ * All go on together to the earliest end of a lease, and half a lease at most. Where that is nearer
+ * than an eighth, some were not renewed: theirs end, if others were; if none was, the store is
+ * away, and shares_until stays. Where nothing is lent it goes on while the store answers.
  */
 static void
 advance(struct host_shares *l, uint64_t segment_ns)
@@ -602,7 +614,10 @@ begin_scan(struct host_shares *l)
 	l->to_scan = info.slots + info.slots_before;
 }
 
-/* From the last slot to the first, for that way keys move. One that could not be looked at: all that again. */
+/*
+ * From the last slot to the first, for that way keys move. One that could not be looked at: all
+ * that again.
+ */
 static void
 scan(struct host_shares *l, uint64_t segment_ns)
 {

@@ -3,15 +3,19 @@
 #define RLD_CLUSTER_HOST_SHARES_H
 
 /*
- * What this host may admit of the cluster's limits: asked for at the store, set in the segment, given back.
+ * What this host may admit of the cluster's limits: asked for at the store, set in the segment,
+ * given back.
  *
- *	wish, or due	the word is lowered to what the policy wants, if that is less; then the store is asked for it
- *	answer		of the newest question of this incarnation alone, and only with a lease that ends at
- *			shares_until or later: the word is set to it
- *	advance		shares whose lease ends before are ended first; then shares_until is moved on
+ *	wish, or due	the word is lowered to what the policy wants, if that is less; then the
+ *	                store is asked for it
+ *	answer		of the newest question of this incarnation alone, and only with a lease that
+ *	                ends at shares_until or later: the word is set to it
+ *	advance		shares whose lease ends before are ended first; then shares_until is moved
+ *	                on
  *
- * Nothing here is waited for, and a round does no more than SHARES_WORK keys. What is remembered can be lost at any
- * instruction: the next daemon scans the words for shares, whose leases it takes to end at shares_until.
+ * Nothing here is waited for, and a round does no more than SHARES_WORK keys. What is remembered
+ * can be lost at any instruction: the next daemon scans the words for shares, whose leases it takes
+ * to end at shares_until.
  *
  * Two clocks: what the loop waits by (monotonic), and the segment's for everything that is lent.
  */
@@ -70,13 +74,14 @@ int host_shares_open(struct host_shares *l, uint64_t now_ns);
 void host_shares_close(struct host_shares *l);
 
 /*
- * rl_reset() of one key, and what this host had borrowed for it is given back at once: nobody waits for its lease.
+ * rl_reset() of one key, and what this host had borrowed for it is given back at once: nobody waits
+ * for its lease.
  */
 int host_shares_reset(struct host_shares *l, int rule, const void *key, size_t key_len);
 
 /*
- * The same of all keys that rl_reset_matching() resets. What was borrowed for them is given back in the rounds that follow,
- * SHARES_WORK keys in each at most.
+ * The same of all keys that rl_reset_matching() resets. What was borrowed for them is given back in
+ * the rounds that follow, SHARES_WORK keys in each at most.
  */
 int host_shares_reset_many(struct host_shares *l, int rule, const struct rl_pattern *pattern);
 

@@ -17,7 +17,8 @@ struct hosts {
 typedef void hosts_report(void *arg, bool has_joined, const char *host);
 
 /*
- * Take the items of an answer from `from` on. The first such answer tells nothing: nobody knows who was there before.
+ * Take the items of an answer from `from` on. The first such answer tells nothing: nobody knows who
+ * was there before.
  */
 void hosts_take(struct hosts *h, const struct store_value *v, size_t from, hosts_report *report,
                 void *arg);

@@ -3,11 +3,13 @@
 #define RLD_CLUSTER_IDENTITY_H
 
 /*
- * Who this host is for the store. It is the same as long as the segment is, so that a daemon that is started again goes
- * on with what its host has; another segment, or the same name after a boot, is another host.
+ * Who this host is for the store. It is the same as long as the segment is, so that a daemon that
+ * is started again goes on with what its host has; another segment, or the same name after a boot,
+ * is another host.
  *
- * A machine that is copied while it runs is two with one name. The store's answer shows it (its `seq` is newer than
- * what was ever sent): the one that notices takes a new name, with a random part that is kept in a file.
+ * A machine that is copied while it runs is two with one name. The store's answer shows it (its
+ * `seq` is newer than what was ever sent): the one that notices takes a new name, with a random
+ * part that is kept in a file.
  */
 
 #include <stdbool.h>
@@ -28,7 +30,10 @@ struct identity {
 bool identity_open(struct identity *id, const char *state, const char *segment, dev_t device,
                    ino_t inode, char *why, size_t size);
 
-/* Another host from now on. False where it could not be kept: a restart may be taken for the other again. */
+/*
+ * Another host from now on. False where it could not be kept: a restart may be taken for the other
+ * again.
+ */
 bool identity_renew(struct identity *id);
 
 /* Newer than all before, also than those of a daemon before this. */

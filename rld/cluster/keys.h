@@ -5,7 +5,8 @@
 /*
  * The keys that this daemon borrows for: found by their hash, looked at when they are due.
  *
- * A key has a number, which stays while the array grows. A wheel of ticks has each key in the tick in which it is due, or in the last one before.
+ * A key has a number, which stays while the array grows. A wheel of ticks has each key in the tick
+ * in which it is due, or in the last one before.
  */
 
 #include <rl_cluster.h>
@@ -18,7 +19,8 @@
 #define KEYS_TICKS 1024u
 
 /*
- * What the store knows an incarnation by: where it was seen first. A key that moves to another table takes its name along.
+ * What the store knows an incarnation by: where it was seen first. A key that moves to another
+ * table takes its name along.
  */
 struct key_name {
 	uint64_t table, slot;

@@ -3,8 +3,8 @@
 #define RLD_CLUSTER_LEASES_H
 
 /*
- * When the leases of all shares end: how many in each span of a ring of time. The earliest is found without a
- * look at the keys.
+ * When the leases of all shares end: how many in each span of a ring of time. The earliest is found
+ * without a look at the keys.
  *
  *	ring   | 0 | 0 | 3 | 120 | 41 | 0 | ...		a span is 1/64 of a lease
  *	       ^ now   ^ earliest

@@ -3,10 +3,12 @@
 #define RLD_CLUSTER_ORDER_H
 
 /*
- * What every host of a cluster is to do once: forget what a key has used, set or lift a ban or an exemption. In the
- * store it is sealed; of two that concern the same thing the later one alone is kept.
+ * What every host of a cluster is to do once: forget what a key has used, set or lift a ban or an
+ * exemption. In the store it is sealed; of two that concern the same thing the later one alone is
+ * kept.
  *
- *	verb:1 | match:1 | rule:1 | reason:1 | key:2 | author:4 | until:8 | bytes of rule, reason and key
+ *	verb:1 | match:1 | rule:1 | reason:1 | key:2 | author:4 | until:8 |
+ *	bytes of rule, reason and key
  *
  * Numbers are the lengths of these, and come with the lowest byte first.
  */
@@ -42,7 +44,10 @@ size_t order_write(const struct order *o, unsigned char to[static ORDER_MAX]);
 /* False: it is none. */
 bool order_read(const unsigned char *bytes, size_t size, struct order *o);
 
-/* Of an order as it is written, what it concerns: orders with the same replace one another. Returns how many bytes. */
+/*
+ * Of an order as it is written, what it concerns: orders with the same replace one another. Returns
+ * how many bytes.
+ */
 size_t order_subject(const struct order *o, unsigned char to[static ORDER_MAX]);
 
 #endif

@@ -3,9 +3,10 @@
 #define RLD_CLUSTER_ORDERS_H
 
 /*
- * Orders for all hosts are read from the store now and again, and carried out in their order, each once. The number of
- * the last one is kept on disk: a host that was away does what it has missed. One that has no such number, for it is
- * new or has no disk, does all that are kept, which are bans that stand; but no reset of a time before it.
+ * Orders for all hosts are read from the store now and again, and carried out in their order, each
+ * once. The number of the last one is kept on disk: a host that was away does what it has missed.
+ * One that has no such number, for it is new or has no disk, does all that are kept, which are bans
+ * that stand; but no reset of a time before it.
  */
 
 #include "host_shares.h"

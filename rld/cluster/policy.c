@@ -37,8 +37,9 @@ policy_begin(struct policy_key *k, const struct policy_seen *seen, uint64_t now_
 }
 
 /*
- * Quick to rise, slow to fall. What was denied is not seen, and is told by the wish. A wish has the key looked at soon
- * after the last time: one unit in a hundredth of a second is no rate of a hundred.
+ * Quick to rise, slow to fall. What was denied is not seen, and is told by the wish. A wish has the
+ * key looked at soon after the last time: one unit in a hundredth of a second is no rate of a
+ * hundred.
  */
 static void
 measure(const struct policy_limit *limit, struct policy_key *k, const struct policy_seen *seen,
@@ -198,7 +199,10 @@ is_to_ask(const struct policy_limit *limit, const struct policy_key *k, const st
 	       gives_back(limit, k, s, w, since) || (k->share > 0 && renews(limit, k, since));
 }
 
-/* A key that stands still is looked at less and less often, as long as nothing can change without a wish. */
+/*
+ * A key that stands still is looked at less and less often, as long as nothing can change without a
+ * wish.
+ */
 static uint64_t
 next_look(const struct policy_limit *limit, const struct policy_key *k, uint64_t now_ns)
 {

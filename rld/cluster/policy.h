@@ -3,15 +3,17 @@
 #define RLD_CLUSTER_POLICY_H
 
 /*
- * How much capacity to borrow for a key, when to ask and when to give back. No clock, no memory, no store: all is given.
+ * How much capacity to borrow for a key, when to ask and when to give back. No clock, no memory, no
+ * store: all is given.
  *
- * Nothing here can let too much through: whatever is asked, the script lends no more than there is, and a share never
- * goes below its load. What is decided well or badly is how many requests are denied though another
- * host has room, and how often the store is asked.
+ * Nothing here can let too much through: whatever is asked, the script lends no more than there is,
+ * and a share never goes below its load. What is decided well or badly is how many requests are
+ * denied though another host has room, and how often the store is asked.
  *
  *	pool is large	ask for a part of it beyond what is in use: the next burst finds it here
  *	pool is small	ask for what the next three looks need, and seldom
- *	others starve	give back what the next look does not need; if short oneself, be content with a fair part
+ *	others starve	give back what the next look does not need; if short oneself, be content
+ *	                with a fair part
  *	nobody asks	give back all that is not in use, and in the end forget the key
  */
 
@@ -29,7 +31,8 @@ struct policy_limit {
 /* Of the word, now. */
 struct policy_seen {
 	uint64_t share, load;
-	bool is_wished; /* a worker was denied, or has used most of its capacity, since the last look */
+	bool is_wished; /* a worker was denied, or has used most of its capacity, since the last
+	                   look */
 };
 
 /* The memory of a key from look to look. */

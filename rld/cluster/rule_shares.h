@@ -19,7 +19,10 @@ struct rule_shares {
 	size_t last; /* what was found last */
 };
 
-/* A key of the rule had a share of `before` and has one of `now`; 0: none. False without memory: nothing is counted. */
+/*
+ * A key of the rule had a share of `before` and has one of `now`; 0: none. False without memory:
+ * nothing is counted.
+ */
 bool rule_shares_change(struct rule_shares *l, int rule, uint32_t before, uint32_t now);
 
 /* A rule that nothing is lent of: zeros. */

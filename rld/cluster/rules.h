@@ -3,9 +3,10 @@
 #define RLD_CLUSTER_RULES_H
 
 /*
- * The rules of all hosts, as one document in the store with a version. Each host looks for another version now and
- * again, reads it, and puts it into force as it would a file; one that is bad is refused, and the one before stays. The
- * last good one is kept on disk, and is in force after a start until the store has another.
+ * The rules of all hosts, as one document in the store with a version. Each host looks for another
+ * version now and again, reads it, and puts it into force as it would a file; one that is bad is
+ * refused, and the one before stays. The last good one is kept on disk, and is in force after a
+ * start until the store has another.
  */
 
 #include <store/store.h>

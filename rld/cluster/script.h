@@ -8,16 +8,19 @@
  *	KEYS  the counter "rl1:{tag}", its override "rl1:o:{tag}"
  *	ARGV  host, seq, want, need, limit, is_short, lease_ms, hold_ms, starve_ms
  *
- * The counter is a hash: of each host (an incarnation of a slot is a host of its own) "share:seq:expires", and
+ * The counter is a hash: of each host (an incarnation of a slot is a host of its own)
+ * "share:seq:expires", and
  *	t  the sum of shares		n  how many are above 0
  *	x  no share expires before	w  "ms:host", who last got less than it is short of
  *
  * What makes lending safe, whatever is lost, late, doubled or reordered on the way:
- *	1. What is above a host's share is granted only from what nobody has: the sum never rises above the limit.
- *	2. A share never falls but by its own host's request, below which that host's word is already.
+ *	1. What is above a host's share is granted only from what nobody has: the sum never rises
+ *	   above the limit.
+ *	2. A share never falls but by its own host's request, below which that host's word is
+ *	   already.
  *	3. An older request (seq) changes nothing; the answer is what stands.
- *	4. A share is forgotten lease + hold after its last request, by this clock, never earlier: the key lives
- *	   as long as its longest share, `x` is the earliest.
+ *	4. A share is forgotten lease + hold after its last request, by this clock, never earlier:
+ *	   the key lives as long as its longest share, `x` is the earliest.
  */
 
 enum script_argument {
@@ -53,8 +56,8 @@ extern const char script_take[];
  *	KEYS  "rl1:{hosts}", a hash of "until:what it says of itself" by host; "rl1:{hosts}:check"
  *	ARGV  host, check, life_ms, what it says of itself; an empty host only asks
  *
- * The answer: how many hosts, now in ms, and who they are. An error RLSECRET where the check that stands there is another's: the first host
- * with a secret leaves its own.
+ * The answer: how many hosts, now in ms, and who they are. An error RLSECRET where the check that
+ * stands there is another's: the first host with a secret leaves its own.
  */
 extern const char script_announce[];
 
@@ -62,19 +65,20 @@ extern const char script_announce[];
 #define SCRIPT_CHECK "rl1:{hosts}:check"
 
 /*
- * Put a document of rules in the place of the one of a version: KEYS RULES_KEY; ARGV the version that is there (0 none),
- * SHA-256, text. The answer is the new version, or an error RLVERSION with the one that is there.
+ * Put a document of rules in the place of the one of a version: KEYS RULES_KEY; ARGV the version
+ * that is there (0 none), SHA-256, text. The answer is the new version, or an error RLVERSION with
+ * the one that is there.
  */
 extern const char script_push[];
 
 /*
- * Orders for all hosts: of each subject the last. KEYS "rl1:{orders}", a hash of what is sealed by its name;
- * "rl1:{orders}:n", names by number; "rl1:{orders}:u", names by when they are over.
+ * Orders for all hosts: of each subject the last. KEYS "rl1:{orders}", a hash of what is sealed by
+ * its name; "rl1:{orders}:n", names by number; "rl1:{orders}:u", names by when they are over.
  *
- *	give	ARGV name, sealed, life_ms. The answer is its number: microseconds of the store's clock, and above all
- *		before. An error RLFULL: too many are kept
- *	read	ARGV number, how many at most. The answer: now in us, the highest number, and name, number, sealed of each
- *		above that number, in their order
+ *	give	ARGV name, sealed, life_ms. The answer is its number: microseconds of the store's
+ *	        clock, and above all before. An error RLFULL: too many are kept
+ *	read	ARGV number, how many at most. The answer: now in us, the highest number, and name,
+ *	        number, sealed of each above that number, in their order
  */
 extern const char script_give_order[];
 extern const char script_read_orders[];
@@ -83,7 +87,10 @@ extern const char script_read_orders[];
 #define SCRIPT_ORDERS_BY_NUMBER "rl1:{orders}:n"
 #define SCRIPT_ORDERS_BY_END "rl1:{orders}:u"
 
-/* Take a host off the list that is no more there. KEYS SCRIPT_HOSTS, ARGV host. 1 done, 0 there was none, -1 it is there. */
+/*
+ * Take a host off the list that is no more there. KEYS SCRIPT_HOSTS, ARGV host. 1 done, 0 there was
+ * none, -1 it is there.
+ */
 extern const char script_forget[];
 
 enum script_number { /* of the store's scripts */

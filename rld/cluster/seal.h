@@ -3,8 +3,9 @@
 #define RLD_CLUSTER_SEAL_H
 
 /*
- * Bytes that the store keeps and cannot read: sealed by the cluster's secret (AES-256-GCM, a random nonce), under a name
- * that is a hash of it. Who has not the secret can neither read nor make one, nor put one under another's name.
+ * Bytes that the store keeps and cannot read: sealed by the cluster's secret (AES-256-GCM, a random
+ * nonce), under a name that is a hash of it. Who has not the secret can neither read nor make one,
+ * nor put one under another's name.
  *
  *	nonce:12 | tag:16 | as many bytes as were sealed
  */
@@ -25,7 +26,10 @@ bool seal_name(const struct secret *s, const unsigned char *bytes, size_t size,
 bool seal_close(const struct secret *s, const char *name, const unsigned char *bytes, size_t size,
                 unsigned char *sealed);
 
-/* `bytes` has room for size - SEAL_MORE. False: it was sealed by another secret, under another name, or damaged. */
+/*
+ * `bytes` has room for size - SEAL_MORE. False: it was sealed by another secret, under another
+ * name, or damaged.
+ */
 bool seal_open(const struct secret *s, const char *name, const unsigned char *sealed, size_t size,
                unsigned char *bytes);
 

@@ -3,8 +3,8 @@
 #define RLD_CLUSTER_SECRET_H
 
 /*
- * What all hosts of a cluster know and the store does not: keys leave a host only as hashes of it. A file of 32 bytes
- * or more, of this user or root, that nobody else may read.
+ * What all hosts of a cluster know and the store does not: keys leave a host only as hashes of it.
+ * A file of 32 bytes or more, of this user or root, that nobody else may read.
  */
 
 #include <stdbool.h>
@@ -23,7 +23,8 @@ struct secret {
 bool secret_read(struct secret *s, const char *path, char *why, size_t size);
 
 /*
- * One line of a file with a password, without its end. The same is asked of the file. False after writing why.
+ * One line of a file with a password, without its end. The same is asked of the file. False after
+ * writing why.
  */
 bool secret_read_line(char *line, size_t room, const char *path, char *why, size_t size);
 

@@ -8,8 +8,9 @@
  *	{"effect":"ban","rule":null,"match":"key","key":"bob","until_ns":null,
  *	 "since_ns":N,"author":0,"hits":3,"reason":"scraping"}
  *
- * "rule" null is every rule, "until_ns" null no end. What is no UTF-8, or has a NUL in it, is "key_hex", or
- * "reason_hex", in its place. Whoever wrote the file, what is read is checked before it is used.
+ * "rule" null is every rule, "until_ns" null no end. What is no UTF-8, or has a NUL in it, is
+ * "key_hex", or "reason_hex", in its place. Whoever wrote the file, what is read is checked before
+ * it is used.
  */
 
 #include <rl_admin.h>

@@ -7,14 +7,16 @@
  *
  *	rl-counters 1 CREATED_NS                                    of which segment
  *	limit 0 login 0 ALGORITHM CAPACITY WINDOW_NS GRANULARITY HARD V4 V6
- *	key 0 616c696365 AT_NS COST AT_NS COST                      by the first such limit: what counts
+ *	key 0 616c696365 AT_NS COST AT_NS COST                      by the first such limit: what
+ *	                                                            counts
  *	count 0 616c696365 VALUE EXPIRES_NS                         a counter by key
  *	end KEYS UNKEPT HASH                                        of all bytes before it
  *
- * A limit stands before its keys, and so does a space of counters. A key is in hexadecimal digits. Times are Unix time, so
- * that they mean the same after a reboot. UNKEPT keys have no line: not all bytes of their names are
- * kept in the segment, or the text would have been too long. Units in flight have none either: their holders end
- * with the segment; nor limits of a cluster, of which a new segment is lent a share anew.
+ * A limit stands before its keys, and so does a space of counters. A key is in hexadecimal digits.
+ * Times are Unix time, so that they mean the same after a reboot. UNKEPT keys have no line: not all
+ * bytes of their names are kept in the segment, or the text would have been too long. Units in
+ * flight have none either: their holders end with the segment; nor limits of a cluster, of which a
+ * new segment is lent a share anew.
  */
 
 #include <rl_admin.h>

@@ -3,13 +3,13 @@
 #define RLD_AUDIT_H
 
 /*
- * What others change of the segment is told in the log: bans and exemptions that are new, or were lifted before their
- * end, configurations that another process put into force, resets, and rules that were forgotten. What is changed
- * twice between two looks is told once, as it stands then.
+ * What others change of the segment is told in the log: bans and exemptions that are new, or were
+ * lifted before their end, configurations that another process put into force, resets, and rules
+ * that were forgotten. What is changed twice between two looks is told once, as it stands then.
  *
- * What stands tells of bans; who lifted one, who configured and what was reset the events tell, as far as the segment
- * keeps any. A program may reset a key at each login: of resets the last one is told, once a minute, with how many
- * there were.
+ * What stands tells of bans; who lifted one, who configured and what was reset the events tell, as
+ * far as the segment keeps any. A program may reset a key at each login: of resets the last one is
+ * told, once a minute, with how many there were.
  */
 
 #include <rl_admin.h>

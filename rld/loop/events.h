@@ -3,8 +3,8 @@
 #define RLD_EVENTS_H
 
 /*
- * Hands the segment's events on: to the journal, as fields, and to a file, as lines. What comes while rld
- * does not run is in the segment, and not handed on.
+ * Hands the segment's events on: to the journal, as fields, and to a file, as lines. What comes
+ * while rld does not run is in the segment, and not handed on.
  */
 
 #include <rl_admin.h>

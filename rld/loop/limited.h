@@ -3,8 +3,8 @@
 #define RLD_LIMITED_H
 
 /*
- * How many keys are denied now, by rule and limit: counted a slice at a time, beside the sweep, which has just
- * brought these slots' memory close.
+ * How many keys are denied now, by rule and limit: counted a slice at a time, beside the sweep,
+ * which has just brought these slots' memory close.
  */
 
 #include <rl_admin.h>

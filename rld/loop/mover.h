@@ -3,11 +3,12 @@
 #define RLD_MOVER_H
 
 /*
- * Moves the keys of a segment that was resized (rl_resize()), whoever did that, a slice at a time: a quarter of a core until
- * all have moved. And, where the configuration has "keys_most", resizes by itself: to twice the room as soon as a sweep
- * has found four fifths of it in use, to half when less than a fifth was for an hour, and to a longer ring when a
- * definition has asked for one (rl_info.ring_asked), as long as any window needs it. Of a longer one, and without
- * "keys_most", it tells: whoever may write the segment can ask.
+ * Moves the keys of a segment that was resized (rl_resize()), whoever did that, a slice at a time:
+ * a quarter of a core until all have moved. And, where the configuration has "keys_most", resizes
+ * by itself: to twice the room as soon as a sweep has found four fifths of it in use, to half when
+ * less than a fifth was for an hour, and to a longer ring when a definition has asked for one
+ * (rl_info.ring_asked), as long as any window needs it. Of a longer one, and without "keys_most",
+ * it tells: whoever may write the segment can ask.
  */
 
 #include <rl_admin.h>

@@ -96,8 +96,9 @@ remedy(int error)
 }
 
 /*
- * Whether somebody has to do something first: to try again would not help. Of another layout a segment is until
- * it is upgraded, while its workers go on: then whoever starts rld again finds one that it can use.
+ * Whether somebody has to do something first: to try again would not help. Of another layout a
+ * segment is until it is upgraded, while its workers go on: then whoever starts rld again finds one
+ * that it can use.
  */
 static bool
 is_lasting(int error)
@@ -124,8 +125,8 @@ say_open_failed(const struct config *config, int error)
 }
 
 /*
- * What the file leaves out may be as it is. More than it asks for does no harm; much more is a warning when the
- * configuration is put into force.
+ * What the file leaves out may be as it is. More than it asks for does no harm; much more is a
+ * warning when the configuration is put into force.
  */
 static bool
 suffices(const struct config *config, const struct rl_info *there)

@@ -87,7 +87,9 @@ copy(const char *text)
 	return text ? strdup(text) : NULL;
 }
 
-/* Until the store has another, the last good document of its rules is in force, and not the file's. */
+/*
+ * Until the store has another, the last good document of its rules is in force, and not the file's.
+ */
 static bool
 take_kept(const struct sharing *l, rules_take *take, void *take_arg)
 {

@@ -2,7 +2,9 @@
 #ifndef RLD_SHARING_H
 #define RLD_SHARING_H
 
-/* A configuration's cluster, joined for the daemon's segment. Without one, nothing of it is there. */
+/*
+ * A configuration's cluster, joined for the daemon's segment. Without one, nothing of it is there.
+ */
 
 #include <cluster/cluster.h>
 #include <load/load.h>
@@ -17,8 +19,8 @@ struct sharing {
 };
 
 /*
- * Where rules are shared, `take` puts a document of them into force; the last good one at once. 0, or -1 after saying
- * why.
+ * Where rules are shared, `take` puts a document of them into force; the last good one at once. 0,
+ * or -1 after saying why.
  */
 int sharing_open(struct sharing *l, const struct config *config, const struct segment *segment,
                  const char *state, rules_take *take, void *take_arg, uint64_t now_ns);

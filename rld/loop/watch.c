@@ -193,7 +193,10 @@ warn_of_rule(struct watch *watch, const struct shares *s, const struct rl_info *
 	         rule.name);
 }
 
-/* Looked for only where there is little room: what takes most of a table with room takes nothing away. */
+/*
+ * Looked for only where there is little room: what takes most of a table with room takes nothing
+ * away.
+ */
 static void
 warn_of_shares(struct watch *watch, const struct rl_info *info, uint64_t used, uint64_t now_ns)
 {

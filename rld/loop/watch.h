@@ -8,9 +8,10 @@
  * have happened (metrics.h) is no number to tell: that the statistics are damaged is, once. What
  * another process has changed in the configuration is told, for there is no other trace of it.
  *
- * While the table is nearly full, who takes it is looked for, too: one network, or one rule of several, that has
- * more than WATCH_SHARE per cent of the used slots is told once, and again only after it had less than
- * WATCH_SHARE_LOW. The line about a network is for programs to act on: rld(8), systemd/fail2ban.
+ * While the table is nearly full, who takes it is looked for, too: one network, or one rule of
+ * several, that has more than WATCH_SHARE per cent of the used slots is told once, and again only
+ * after it had less than WATCH_SHARE_LOW. The line about a network is for programs to act on:
+ * rld(8), systemd/fail2ban.
  */
 
 #include <apply/rules_seen.h>

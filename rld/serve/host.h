@@ -3,8 +3,8 @@
 #define RLD_HOST_H
 
 /*
- * Whom a browser believes to be talking to. A page of a stranger whose name resolves to 127.0.0.1 can
- * ask for what is served there, and read it, for the origin is the stranger's own; but the Host
+ * Whom a browser believes to be talking to. A page of a stranger whose name resolves to 127.0.0.1
+ * can ask for what is served there, and read it, for the origin is the stranger's own; but the Host
  * header has the stranger's name then. So only names of this host are answered.
  */
 

@@ -3,8 +3,9 @@
 #define RLD_HTTP_H
 
 /*
- * GET /metrics and, if asked for, the status page, as part of a poll loop: no thread, and a slow client delays nothing. Who is taken
- * in, and when one has to go, is decided here (clients.h); requests and answers are libmicrohttpd's.
+ * GET /metrics and, if asked for, the status page, as part of a poll loop: no thread, and a slow
+ * client delays nothing. Who is taken in, and when one has to go, is decided here (clients.h);
+ * requests and answers are libmicrohttpd's.
  */
 
 #include <poll.h>
@@ -15,7 +16,10 @@
 
 struct http;
 
-/* Takes the listening descriptor; the options stay where they are. NULL after saying why; the descriptor is closed then, too. */
+/*
+ * Takes the listening descriptor; the options stay where they are. NULL after saying why; the
+ * descriptor is closed then, too.
+ */
 struct http *http_start(int fd, const struct report *report, const struct options *options);
 void http_stop(struct http *http);
 

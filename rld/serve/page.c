@@ -199,7 +199,9 @@ struct key_list {
 	uint64_t now_ns;
 };
 
-/* The answer that a request would get now. A key of which only a part is kept cannot be asked for. */
+/*
+ * The answer that a request would get now. A key of which only a part is kept cannot be asked for.
+ */
 static const char *
 state_of(const struct key_list *keys, const struct rl_event *event, uint64_t *retry_after_ns)
 {

@@ -9,7 +9,10 @@
 #define PATIENCE_NS (2 * RL_SECOND)    /* longer than a full queue takes to be served */
 #define PAUSE_NS (50 * RL_MILLISECOND) /* after a try that failed */
 
-/* Without a Host, and so nothing but a refusal: that there is an answer is all, and this one costs nothing. */
+/*
+ * Without a Host, and so nothing but a refusal: that there is an answer is all, and this one costs
+ * nothing.
+ */
 static const char request[] = "GET / HTTP/1.0\r\n\r\n";
 static const char answer[] = "HTTP/1.";
 

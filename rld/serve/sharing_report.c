@@ -25,7 +25,10 @@ write_shares(FILE *to, struct rl *rl, const struct cluster *c)
 	               "Shares that were given up because their lease was not renewed.", n->ended);
 }
 
-/* The name of a sample, and the segment's label; what else there is of labels, "}" and the value follow. */
+/*
+ * The name of a sample, and the segment's label; what else there is of labels, "}" and the value
+ * follow.
+ */
 static void
 write_sample(FILE *to, const char *segment, const char *family, const char *end)
 {

@@ -127,7 +127,8 @@ lookup_free(struct lookup *l)
 	if (!l)
 		return;
 	if (error_of(l) == EAI_INPROGRESS && gai_cancel(&l->request) != EAI_CANCELED)
-		return; /* its thread uses it still; a name that nobody answers is rare, and some bytes */
+		return; /* its thread uses it still; a name that nobody answers is rare, and some
+		           bytes */
 	if (l->request.ar_result)
 		freeaddrinfo(l->request.ar_result);
 	free(l);

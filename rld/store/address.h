@@ -34,8 +34,8 @@ struct lookup;
 struct lookup *lookup_start(const struct store_address *a);
 
 /*
- * 0: `to` is filled; -EAGAIN: not yet; -ENOENT: there is none, or the look-up failed. Of several addresses it is the
- * one of number `which`, counted round and round.
+ * 0: `to` is filled; -EAGAIN: not yet; -ENOENT: there is none, or the look-up failed. Of several
+ * addresses it is the one of number `which`, counted round and round.
  */
 int lookup_done(struct lookup *l, unsigned which, struct sockaddr_storage *to, socklen_t *size);
 

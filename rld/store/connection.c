@@ -326,7 +326,9 @@ read_answers(struct connection *c, uint64_t now_ns)
 	return 0;
 }
 
-/* Those that are overdue are first, for all wait as long; one that was sent on was asked earlier. */
+/*
+ * Those that are overdue are first, for all wait as long; one that was sent on was asked earlier.
+ */
 static void
 give_overdue_up(struct connection *c, uint64_t now_ns)
 {

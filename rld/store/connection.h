@@ -3,15 +3,16 @@
 #define RLD_STORE_CONNECTION_H
 
 /*
- * One node: connected, authenticated, given the scripts; then requests out and answers in, in order.
+ * One node: connected, authenticated, given the scripts; then requests out and answers in, in
+ * order.
  *
  *	closed --(back-off)--> looked up, connected, TLS --> hello --> ready
  *	   ^                                                           |
  *	   +--- refused, broken, or silent for CONNECTION_SILENT times the timeout
  *
- * A request is given up after the timeout: its `take` is called without a value, and the answer that
- * may come yet is dropped. While there is such an answer to come, the node counts as stalled, and nothing
- * more is asked of it. What is asked of a node is never waited for.
+ * A request is given up after the timeout: its `take` is called without a value, and the answer
+ * that may come yet is dropped. While there is such an answer to come, the node counts as stalled,
+ * and nothing more is asked of it. What is asked of a node is never waited for.
  */
 
 #include "options.h"

@@ -16,7 +16,10 @@ struct map {
 	uint16_t replicas[MAP_NODES_MAX];
 };
 
-/* The number of the node at an address, given one if it has none; MAP_NOBODY where there are too many. */
+/*
+ * The number of the node at an address, given one if it has none; MAP_NOBODY where there are too
+ * many.
+ */
 typedef uint16_t map_number(void *arg, const struct store_address *a);
 
 void map_clear(struct map *m);
@@ -25,8 +28,8 @@ void map_clear(struct map *m);
 void map_single(struct map *m, uint16_t node);
 
 /*
- * As an answer to CLUSTER SLOTS says. Nodes that do not know their own address have that of `from`, who answered.
- * False where it is no such answer: `m` is then as it was.
+ * As an answer to CLUSTER SLOTS says. Nodes that do not know their own address have that of `from`,
+ * who answered. False where it is no such answer: `m` is then as it was.
  */
 bool map_read(struct map *m, const struct store_value *v, const struct store_address *from,
               map_number *number, void *arg);

@@ -20,7 +20,9 @@ struct protocol {
 	const char *error;
 };
 
-/* Into the array that it is an item of. NULL, which the reader takes for "no memory", without one. */
+/*
+ * Into the array that it is an item of. NULL, which the reader takes for "no memory", without one.
+ */
 static struct store_value *
 make(const redisReadTask *task, enum store_type type)
 {

@@ -3,8 +3,8 @@
 #define RLD_STORE_PROTOCOL_H
 
 /*
- * The bytes of RESP2. The only place that knows hiredis, and of it the formatter and the reader alone,
- * which are the same in its versions 0.14 and 1.x.
+ * The bytes of RESP2. The only place that knows hiredis, and of it the formatter and the reader
+ * alone, which are the same in its versions 0.14 and 1.x.
  *
  * A server is not trusted: a reply of more than PROTOCOL_REPLY_MAX bytes, an array of more than
  * PROTOCOL_ITEMS_MAX items and what is no RESP break the stream.
@@ -20,7 +20,9 @@ struct protocol;
 struct protocol *protocol_new(void);
 void protocol_free(struct protocol *p);
 
-/* Take the bytes that have come. Returns -1 where they break the stream: protocol_error() says how. */
+/*
+ * Take the bytes that have come. Returns -1 where they break the stream: protocol_error() says how.
+ */
 int protocol_feed(struct protocol *p, const char *bytes, size_t size);
 
 /* The next reply that is whole, for the caller to free; 1 there is one, 0 not yet, -1 broken. */

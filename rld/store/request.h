@@ -2,7 +2,10 @@
 #ifndef RLD_STORE_REQUEST_H
 #define RLD_STORE_REQUEST_H
 
-/* A command that was written to a node or will be, and those of a connection in the order in which they are answered. */
+/*
+ * A command that was written to a node or will be, and those of a connection in the order in which
+ * they are answered.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,9 @@
 /*
  * Who is asked: nodes, their slots, and where else an answer sends a question.
  *
- * The map of slots is asked for when nothing is known, when an answer says that it is old, when a node has gone,
- * and every MAP_EVERY; of any node that answers, and no more often than every MAP_PAUSE.
+ * The map of slots is asked for when nothing is known, when an answer says that it is old, when a
+ * node has gone, and every MAP_EVERY; of any node that answers, and no more often than every
+ * MAP_PAUSE.
  */
 #include "store.h"
 
@@ -250,7 +251,9 @@ is_no_answer(const struct store_value *v)
 	return false;
 }
 
-/* Once, until nobody has refused for a while: a cluster that mends itself says it a hundred times. */
+/*
+ * Once, until nobody has refused for a while: a cluster that mends itself says it a hundred times.
+ */
 static void
 report_refused(struct store *s, struct connection *c, const struct store_value *v, uint64_t now_ns)
 {

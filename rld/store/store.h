@@ -3,16 +3,18 @@
 #define RLD_STORE_STORE_H
 
 /*
- * A client of Redis or Valkey, of one node or of a cluster, for a loop that must not wait. All that the
- * rest of rl knows of a network is this header: another client library can take the place of what is behind it.
+ * A client of Redis or Valkey, of one node or of a cluster, for a loop that must not wait. All that
+ * the rest of rl knows of a network is this header: another client library can take the place of
+ * what is behind it.
  *
  *	store_open(), then in each round: store_ask() as often as is wanted; store_run();
  *	poll store_fd() for reading until what store_run() has returned
  *
- * A question goes to the node that has the key's slot. MOVED and ASK are followed, a script that a node
- * lacks is given to it. What is not answered within the timeout, or cannot be, is answered with NULL,
- * and may have been done all the same: there is no queue of what failed, the caller asks anew if it still wants to
- * know. A node that is away, slow or broken delays nothing but what is asked of it.
+ * A question goes to the node that has the key's slot. MOVED and ASK are followed, a script that a
+ * node lacks is given to it. What is not answered within the timeout, or cannot be, is answered
+ * with NULL, and may have been done all the same: there is no queue of what failed, the caller asks
+ * anew if it still wants to know. A node that is away, slow or broken delays nothing but what is
+ * asked of it.
  */
 
 #include "options.h"

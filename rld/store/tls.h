@@ -3,8 +3,8 @@
 #define RLD_STORE_TLS_H
 
 /*
- * TLS on a descriptor that does not block. A server whose certificate is not signed by who is trusted,
- * or is of another name, is not talked to. The only place that knows OpenSSL.
+ * TLS on a descriptor that does not block. A server whose certificate is not signed by who is
+ * trusted, or is of another name, is not talked to. The only place that knows OpenSSL.
  */
 
 #include <sys/types.h>

@@ -107,7 +107,8 @@ rule_named(apr_pool_t *pool, const char *name)
 static void
 size_ring(uint32_t *ring)
 {
-	*ring = RL_GRANULARITY_MAX; /* of any window, that of a rule that comes with a reload, too */
+	*ring = RL_GRANULARITY_MAX; /* of any window, that of a rule that comes with a reload,
+	                               too */
 	for (int i = 0; i < server_conf->rules->nelts; i++) {
 		const struct rule *rule = APR_ARRAY_IDX(server_conf->rules, i, struct rule *);
 

@@ -3,8 +3,9 @@
 #define RL_APACHE_CONF_H
 
 /*
- * What the configuration says. The segment and its rules are the server's; all else belongs to a server, a
- * location, a directory or an <If>, and sections are merged as Apache merges them, for each request.
+ * What the configuration says. The segment and its rules are the server's; all else belongs to a
+ * server, a location, a directory or an <If>, and sections are merged as Apache merges them, for
+ * each request.
  */
 
 #include <httpd.h> /* before its other headers */
@@ -57,8 +58,8 @@ struct block {
 	const char *where;
 	const ap_expr_info_t *key; /* NULL: the client's address */
 	uint64_t period_ns;
-	apr_array_header_t
-		*by; /* const char *: rules whose denials block; NULL: all that have time */
+	apr_array_header_t *by; /* const char *: rules whose denials block; NULL: all that have
+	                           time */
 };
 
 enum fields {
@@ -112,10 +113,16 @@ void create_server_conf(apr_pool_t *pool);
 /* The rule of that name; made if no directive has named it yet. */
 struct rule *rule_named(apr_pool_t *pool, const char *name);
 
-/* After all directives: every rule that is used is there and right, and has what its places ask for. NULL, or what is wrong. */
+/*
+ * After all directives: every rule that is used is there and right, and has what its places ask
+ * for. NULL, or what is wrong.
+ */
 const char *check_rules(apr_pool_t *pool);
 
-/* What the first limit of a limit's rule has not, and RLLimit asks for: 0, or an error and a sentence. */
+/*
+ * What the first limit of a limit's rule has not, and RLLimit asks for: 0, or an error and a
+ * sentence.
+ */
 int check_limit(const struct limit *limit, const struct rl_limit *first, uint32_t ring,
                 char text[RL_RULE_TEXT_SIZE]);
 

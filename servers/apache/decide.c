@@ -106,7 +106,9 @@ ask(struct round *round, size_t *at)
 
 /* Settle */
 
-/* What one visit was told goes into logs and fields: the gravest, and of allowed ones the tightest. */
+/*
+ * What one visit was told goes into logs and fields: the gravest, and of allowed ones the tightest.
+ */
 static void
 note(struct round *round, enum outcome outcome, const struct decided *decisive)
 {
@@ -128,7 +130,9 @@ note(struct round *round, enum outcome outcome, const struct decided *decisive)
 	}
 }
 
-/* Blocks are for denials that say when to come back, or for those of the rules that RLBlock names. */
+/*
+ * Blocks are for denials that say when to come back, or for those of the rules that RLBlock names.
+ */
 static int
 blocks(const struct block *block, const struct decided *d)
 {
@@ -162,7 +166,10 @@ ban(struct round *round, struct decided *d)
 	banned->limit = NULL;
 	banned->now_ns = rl_now(rl);
 	until_ns = banned->now_ns + block->period_ns;
-	/* rl rounds it up to a millisecond: here it is rounded down, so that Retry-After is the period */
+	/*
+	 * rl rounds it up to a millisecond: here it is rounded down, so that Retry-After is the
+	 * period
+	 */
 	if (rule >= 0)
 		error = rl_ban(rl, rule, &pattern, until_ns - until_ns % RL_MILLISECOND);
 	if (error < 0) {
@@ -178,8 +185,8 @@ ban(struct round *round, struct decided *d)
 }
 
 /*
- * After a refusal nothing else is asked: what follows is the error document. But who refuses a subrequest lets
- * its request go on, and the next subrequest is asked again.
+ * After a refusal nothing else is asked: what follows is the error document. But who refuses a
+ * subrequest lets its request go on, and the next subrequest is asked again.
  */
 static void
 close_visit(struct round *round)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a request takes and is to give back: units in flight at its end, and charges that refund_if= refunds. */
+/*
+ * What a request takes and is to give back: units in flight at its end, and charges that refund_if=
+ * refunds.
+ */
 #include "visit.h"
 
 #include <apr_strings.h>
@@ -17,8 +20,9 @@ struct grip {
 };
 
 /*
- * The pool of a request is destroyed after the last byte of its answer was sent, when its connection is
- * lost, or with its stream. A process that is killed runs nothing: rl sees that by itself.
+ * The pool of a request is destroyed after the last byte of its answer was sent, when its
+ * connection is lost, or with its stream. A process that is killed runs nothing: rl sees that by
+ * itself.
  */
 static apr_status_t
 let_go(void *arg)

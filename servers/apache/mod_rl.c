@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mod_rl: limits of rl in Apache httpd. The README beside this file says what it does; here is where.
+ * mod_rl: limits of rl in Apache httpd. The README beside this file says what it does; here is
+ * where.
  *
  *	conf, directives, segment, text   what the configuration says
  *	store, review                     the segment as this process has it open
  *	visit, collect, decide            one request of a client, and its limits
  *	hold, answer, complain            what it takes, and how the decision shows
  *
- * A request is decided when its section is known, after SetEnvIf and before access control and logins: in
- * header_parser, which runs for the client's request and for internal redirects. (access_checker would not do: with
- * `Satisfy any` a login may stand in for it.) What is left is decided before the handler: limits that are `late`,
- * those of a directory index, and those of a subrequest that is run, not of one that only looks.
+ * A request is decided when its section is known, after SetEnvIf and before access control and
+ * logins: in header_parser, which runs for the client's request and for internal redirects.
+ * (access_checker would not do: with `Satisfy any` a login may stand in for it.) What is left is
+ * decided before the handler: limits that are `late`, those of a directory index, and those of a
+ * subrequest that is run, not of one that only looks.
  */
 #include "visit.h"
 

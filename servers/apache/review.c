@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is in force, beside what the configuration says: rl.json or another program may define a rule otherwise, at any
- * time. The parent looks when it starts, each child once a second, and one of them tells of each change: in memory that
- * they share stands a checksum of each rule's limits as they were told of last.
+ * What is in force, beside what the configuration says: rl.json or another program may define a
+ * rule otherwise, at any time. The parent looks when it starts, each child once a second, and one
+ * of them tells of each change: in memory that they share stands a checksum of each rule's limits
+ * as they were told of last.
  *
- * When the configuration is read anew, children of the one before are there for a while: they say nothing any more.
+ * When the configuration is read anew, children of the one before are there for a while: they say
+ * nothing any more.
  */
 #include "store.h"
 

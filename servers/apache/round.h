@@ -3,12 +3,14 @@
 #define RL_APACHE_ROUND_H
 
 /*
- * One decision: the limits of a section that a visit has not met yet, asked at once, all or nothing.
+ * One decision: the limits of a section that a visit has not met yet, asked at once, all or
+ * nothing.
  *
  *	collect   which limits apply, and with which key, cost and capacity
- *	ask       rl_check_all_at(); who cannot be decided is left out, and the others are asked again, so
- *	          that one bad key switches no other limit off
- *	settle    charges are kept, the client is banned, the request delayed, refused or let through
+ *	ask       rl_check_all_at(); who cannot be decided is left out, and the others are asked
+ *	          again, so that one bad key switches no other limit off
+ *	settle    charges are kept, the client is banned, the request delayed, refused or let
+ *	          through
  */
 
 #include "visit.h"
@@ -41,7 +43,10 @@ void collect(struct round *round, int is_last);
 /* The key of the block, or NULL after fail(). */
 const char *block_key(struct round *round, const struct block *block);
 
-/* A limit could not be decided: for logs, notes and RLOnError. Without a text it is what the error means. */
+/*
+ * A limit could not be decided: for logs, notes and RLOnError. Without a text it is what the error
+ * means.
+ */
 void fail(struct round *round, const struct rule *rule, const char *where, int error,
           const char *text);
 

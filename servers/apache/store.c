@@ -51,7 +51,10 @@ define_rule(struct rl *rl, const struct rule *rule, unsigned flags)
 	return rule->is_configured ? rl_find(rl, rule->name) : rl_define(rl, &def);
 }
 
-/* One that is there as another is replaced, and that is told: some program says otherwise, or this one did. */
+/*
+ * One that is there as another is replaced, and that is told: some program says otherwise, or this
+ * one did.
+ */
 static int
 define_or_replace(struct rl *rl, const struct rule *rule)
 {
@@ -83,7 +86,10 @@ report_rule(const struct rule *rule, int handle)
 		             rule->name);
 }
 
-/* Define or find the rules that have no handle, and look at all. What is another than before is told. */
+/*
+ * Define or find the rules that have no handle, and look at all. What is another than before is
+ * told.
+ */
 static void
 look_for_rules(struct store *store, int is_first)
 {
@@ -113,7 +119,10 @@ close_store(struct store *store)
 	free(store);
 }
 
-/* Workers of another user than the one who made the segment open it as members of the server's group. */
+/*
+ * Workers of another user than the one who made the segment open it as members of the server's
+ * group.
+ */
 static struct rl_options
 options_here(void)
 {
@@ -212,8 +221,8 @@ is_permission(int error)
 }
 
 /*
- * Said once, and again when it is another error. The parent has said why there is none; that each of its
- * children lacks permission, besides, is for who asks for details.
+ * Said once, and again when it is another error. The parent has said why there is none; that each
+ * of its children lacks permission, besides, is for who asks for details.
  */
 static void
 report_error(int error, int before)

@@ -5,13 +5,13 @@
 /*
  * The segment, as this process has it open.
  *
- * The parent opens it each time it has read the configuration, and its children inherit that. Once a second
- * each child looks whether the segment is still the one that has the name, and whether all rules are there. If
- * not it opens anew, or defines and finds the rules again. So it gets over a segment that is missing, is
- * somebody else's or is made anew, without a restart.
+ * The parent opens it each time it has read the configuration, and its children inherit that. Once
+ * a second each child looks whether the segment is still the one that has the name, and whether all
+ * rules are there. If not it opens anew, or defines and finds the rules again. So it gets over a
+ * segment that is missing, is somebody else's or is made anew, without a restart.
  *
- * Requests that are being decided, and those that hold units, refer to the segment they began with: the
- * old one is closed after the last of them.
+ * Requests that are being decided, and those that hold units, refer to the segment they began with:
+ * the old one is closed after the last of them.
  */
 
 #include "conf.h"
@@ -20,13 +20,18 @@
 
 struct store;
 
-/* Open in the parent, after the configuration was read. The server starts without, too, and says so. */
+/*
+ * Open in the parent, after the configuration was read. The server starts without, too, and says
+ * so.
+ */
 void store_start(apr_pool_t *pconf);
 
 /* Called by a child when it begins, and before it ends. */
 void store_child(apr_pool_t *pchild);
 
-/* The segment to ask at that time, referred to until store_leave(); or NULL, and *error says why. */
+/*
+ * The segment to ask at that time, referred to until store_leave(); or NULL, and *error says why.
+ */
 struct store *store_enter(apr_time_t now, int *error);
 void store_leave(struct store *store);
 void store_again(struct store *store); /* one more reference */
@@ -42,7 +47,9 @@ void store_forget_rule(struct store *store, const struct rule *rule);
 /* Define it, or find one that is configured: a handle, or a negative error. */
 int define_rule(struct rl *rl, const struct rule *rule, unsigned flags);
 
-/* review.c: in the parent, before it has children; and what is to be told of a rule that is there. */
+/*
+ * review.c: in the parent, before it has children; and what is to be told of a rule that is there.
+ */
 void review_start(apr_pool_t *pconf);
 void review_rule(struct rl *rl, const struct rule *rule, int handle);
 

@@ -15,7 +15,9 @@ int read_duration(const char *text, uint64_t *ns);
 /* If `word` begins with `name` and a '=', what stands behind it; else NULL. */
 const char *value_of(const char *word, const char *name);
 
-/* The limits that the words say: "20/s 10000/day hard=off", "in_flight=3". NULL, or what is wrong. */
+/*
+ * The limits that the words say: "20/s 10000/day hard=off", "in_flight=3". NULL, or what is wrong.
+ */
 const char *read_limits(apr_pool_t *pool, struct rule *rule, int count, char *const words[]);
 
 /* What the words have not said, once the segment's ring is known. */

@@ -3,8 +3,8 @@
 #define RL_APACHE_VISIT_H
 
 /*
- * One request of a client, with all that the server makes of it: internal redirects, error documents,
- * subrequests. Each rule charges a key of it once, whichever of them meets the limit.
+ * One request of a client, with all that the server makes of it: internal redirects, error
+ * documents, subrequests. Each rule charges a key of it once, whichever of them meets the limit.
  */
 
 #include "conf.h"
@@ -66,7 +66,10 @@ section_of(const request_rec *r)
 	return ap_get_module_config(r->per_dir_config, &rl_module);
 }
 
-/* decide.c: OK or DECLINED to go on, or the status of a refusal. `is_last`: limits that are `late`, too. */
+/*
+ * decide.c: OK or DECLINED to go on, or the status of a refusal. `is_last`: limits that are `late`,
+ * too.
+ */
 int decide(request_rec *r, int is_last);
 
 /* hold.c: give back what the limits hold when the client's request is done, however it ends. */
@@ -84,7 +87,10 @@ void report_delay(request_rec *r, const struct visit *visit, const struct sectio
 uint64_t quota_of(struct rl *rl, const struct rl_item *item, const struct rl_result *result,
                   int *is_held);
 
-/* complain.c: an error that keeps a limit from being decided, at most once a minute for each number. */
+/*
+ * complain.c: an error that keeps a limit from being decided, at most once a minute for each
+ * number.
+ */
 void report_undecided(request_rec *r, const struct rule *rule, const char *where, int error,
                       const char *text);
 

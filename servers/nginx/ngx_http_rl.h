@@ -24,8 +24,8 @@ struct ngx_http_rl_conf {
 };
 
 /*
- * A request, its subrequests and redirects: each set is asked once. It lies in a cleanup of the pool, for an
- * internal redirect forgets the context.
+ * A request, its subrequests and redirects: each set is asked once. It lies in a cleanup of the
+ * pool, for an internal redirect forgets the context.
  */
 struct ngx_http_rl_state {
 	struct ngx_rl_outcome outcomes[NGX_RL_SETS];

@@ -6,8 +6,8 @@
  *	          -> delayed: a timer, then this phase again, with the next set
  *	          -> rejected: the status of the set
  *
- * A set is asked once for a request with all its subrequests and redirects. A client that goes away while it is
- * delayed ends the request, and that gives back what it held.
+ * A set is asked once for a request with all its subrequests and redirects. A client that goes away
+ * while it is delayed ends the request, and that gives back what it held.
  */
 #include "ngx_http_rl.h"
 

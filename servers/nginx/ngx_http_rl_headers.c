@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The fields of an answer, as rl_http.h writes them: Retry-After of a denial, RateLimit-Policy and RateLimit with an
- * item for each rule that was asked, the three X-RateLimit of the tightest.
+ * The fields of an answer, as rl_http.h writes them: Retry-After of a denial, RateLimit-Policy and
+ * RateLimit with an item for each rule that was asked, the three X-RateLimit of the tightest.
  */
 #include "ngx_http_rl.h"
 

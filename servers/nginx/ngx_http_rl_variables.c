@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* $rl_status and its like, of what was decided last; $rl_limit_req_status and $rl_limit_conn_status. */
+/*
+ * $rl_status and its like, of what was decided last; $rl_limit_req_status and
+ * $rl_limit_conn_status.
+ */
 #include "ngx_http_rl.h"
 
 static void

@@ -3,16 +3,17 @@
 #define NGX_RL_H
 
 /*
- * What the modules for http and for stream share: a segment, rules, limits that ask by a rule and a key,
- * and the decision about one request.
+ * What the modules for http and for stream share: a segment, rules, limits that ask by a rule and a
+ * key, and the decision about one request.
  *
  *	http {}, stream {}          ngx_rl_main: one segment, the rules of this block
  *	a location, a server        ngx_rl_set: limits that are decided together, all or nothing
  *	a request, a session        ngx_rl_outcome: what was decided about it by one set
  *
- * The configuration is read without touching a segment (directives, parse). The master opens the segment and
- * defines the rules before it forks (ngx_rl_start()); workers inherit the handle. From then on each worker
- * looks once a second whether the segment is still in its place, and otherwise opens it anew (segment).
+ * The configuration is read without touching a segment (directives, parse). The master opens the
+ * segment and defines the rules before it forks (ngx_rl_start()); workers inherit the handle. From
+ * then on each worker looks once a second whether the segment is still in its place, and otherwise
+ * opens it anew (segment).
  */
 #include <ngx_config.h>
 #include <ngx_core.h>
@@ -66,8 +67,9 @@ struct ngx_rl_segment {
 };
 
 /*
- * What is logged once by all workers. Words: one for the segment, one for the errors of each rule, one for the limits
- * of each rule, and last whether another configuration has taken the place of this one.
+ * What is logged once by all workers. Words: one for the segment, one for the errors of each rule,
+ * one for the limits of each rule, and last whether another configuration has taken the place of
+ * this one.
  */
 struct ngx_rl_reports {
 	ngx_atomic_t *words; /* shared by all workers; NULL: none */
@@ -86,7 +88,10 @@ struct ngx_rl_main {
 	void *key; /* a complex value: $remote_addr */
 };
 
-/* One limit of a location: rl_limit, rl_limit_req or rl_limit_conn. Values are complex values, or NULL. */
+/*
+ * One limit of a location: rl_limit, rl_limit_req or rl_limit_conn. Values are complex values, or
+ * NULL.
+ */
 struct ngx_rl_limit {
 	struct ngx_rl_rule *rule;
 	const char *file;
@@ -96,8 +101,8 @@ struct ngx_rl_limit {
 	ngx_str_t key_text;
 	void *cost;
 	void *capacity;
-	uint32_t
-		number; /* the capacity here: rl_limit_conn's, or rl_limit's that no variable says */
+	uint32_t number; /* the capacity here: rl_limit_conn's, or rl_limit's that no variable
+	                    says */
 	uint32_t burst;
 	uint32_t undelayed;
 	unsigned has_burst : 1;     /* burst counts here, whatever the rule's is */
@@ -165,7 +170,10 @@ struct ngx_rl_request {
 	ngx_uint_t wants_answers;
 };
 
-/* directives: what the handlers of directives in both blocks share. Each returns NGX_CONF_OK, or an error. */
+/*
+ * directives: what the handlers of directives in both blocks share. Each returns NGX_CONF_OK, or an
+ * error.
+ */
 char *ngx_rl_bad_word(ngx_conf_t *cf, const ngx_str_t *word);
 ngx_int_t ngx_rl_main_init(ngx_conf_t *cf, struct ngx_rl_main *main);
 /* Where the directive stands. */
@@ -196,11 +204,15 @@ void ngx_rl_limit_defaults(struct rl_limit *limit, uint32_t ring);
 /* rules: the table of a block, and the same in the segment. */
 struct ngx_rl_rule *ngx_rl_rule_get(ngx_conf_t *cf, struct ngx_rl_main *main,
                                     const ngx_str_t *name);
-/* When all of the block is read: each rule is declared, librl would take it, and it has what places say of it. */
+/*
+ * When all of the block is read: each rule is declared, librl would take it, and it has what places
+ * say of it.
+ */
 ngx_int_t ngx_rl_rules_check(ngx_conf_t *cf, struct ngx_rl_main *main);
 /*
- * Define or find those that have no handle yet, and report what cannot be; and, once for each change, rules that are
- * others now than this configuration says, or have not what its places say of them.
+ * Define or find those that have no handle yet, and report what cannot be; and, once for each
+ * change, rules that are others now than this configuration says, or have not what its places say
+ * of them.
  */
 void ngx_rl_rules_settle(struct ngx_rl_main *main, ngx_log_t *log);
 void ngx_rl_rules_unsettle(struct ngx_rl_main *main);
@@ -208,10 +220,15 @@ void ngx_rl_rules_unsettle(struct ngx_rl_main *main);
 /* places: what a limit says beside key and cost, and whether its rule has that. */
 /* What is other here than the rule says. */
 void ngx_rl_place_item(const struct ngx_rl_limit *limit, struct rl_item *item);
-/* NGX_OK, or NGX_ERROR: a sentence in `text`. `first` is the first limit of the rule, `ring` the segment's. */
+/*
+ * NGX_OK, or NGX_ERROR: a sentence in `text`. `first` is the first limit of the rule, `ring` the
+ * segment's.
+ */
 ngx_int_t ngx_rl_place_check(const struct ngx_rl_limit *limit, const struct rl_limit *first,
                              uint32_t ring, char text[RL_RULE_TEXT_SIZE]);
-/* Those that nginx defines, and no rule and key twice in one place. NGX_OK, or NGX_ERROR: said why. */
+/*
+ * Those that nginx defines, and no rule and key twice in one place. NGX_OK, or NGX_ERROR: said why.
+ */
 ngx_int_t ngx_rl_places_check(ngx_conf_t *cf, struct ngx_rl_main *main);
 /* Log what a rule that is in force has not. */
 void ngx_rl_places_review(struct ngx_rl_main *main, const struct ngx_rl_rule *rule,
@@ -226,21 +243,27 @@ void ngx_rl_handle_release(struct ngx_rl_handle *handle);
 
 /* report */
 ngx_int_t ngx_rl_reports_create(ngx_cycle_t *cycle, struct ngx_rl_main *main);
-/* Whether an error of word `index` is to be logged now: it is another one, or was away for a minute. */
+/*
+ * Whether an error of word `index` is to be logged now: it is another one, or was away for a
+ * minute.
+ */
 int ngx_rl_report_is_new(struct ngx_rl_main *main, ngx_uint_t index, int error);
 /* Whether an error of word `index` has been logged, and is not over. */
 int ngx_rl_report_is_on(const struct ngx_rl_main *main, ngx_uint_t index);
 /* Whether there was an error until now; there is none any more. */
 int ngx_rl_report_end(struct ngx_rl_main *main, ngx_uint_t index);
-/* Whether word `index` was another, and this configuration is in force: `value` is to be logged now. */
+/*
+ * Whether word `index` was another, and this configuration is in force: `value` is to be logged
+ * now.
+ */
 int ngx_rl_report_is_other(struct ngx_rl_main *main, ngx_uint_t index, uint32_t value);
 #define NGX_RL_REPORT_SEGMENT 0
 #define NGX_RL_REPORT_RULE(rule) (2 * (rule)->index + 1)
 #define NGX_RL_REPORT_LIMITS(rule) (2 * (rule)->index + 2)
 
 /*
- * decide: ask all limits of a set, hold what is in flight until the pool is destroyed. NGX_OK, or NGX_ERROR. The outcome is
- * all zero before.
+ * decide: ask all limits of a set, hold what is in flight until the pool is destroyed. NGX_OK, or
+ * NGX_ERROR. The outcome is all zero before.
  */
 ngx_int_t ngx_rl_decide(struct ngx_rl_request *request, struct ngx_rl_set *set,
                         struct ngx_rl_outcome *outcome);
@@ -261,7 +284,10 @@ enum ngx_rl_variable {
 };
 extern const ngx_str_t ngx_rl_variable_names[NGX_RL_VARS];
 #define NGX_RL_TEXT_SIZE 128
-/* The value of a variable; empty: it has none. A number is written to `room`, of NGX_RL_TEXT_SIZE bytes. */
+/*
+ * The value of a variable; empty: it has none. A number is written to `room`, of NGX_RL_TEXT_SIZE
+ * bytes.
+ */
 ngx_str_t ngx_rl_variable_text(enum ngx_rl_variable variable, const struct ngx_rl_outcome *outcome,
                                char *room);
 

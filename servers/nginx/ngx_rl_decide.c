@@ -3,9 +3,11 @@
  * The decision about one request by one set.
  *
  *	gather   each limit whose key is not empty becomes an item
- *	ask      rl_check_all_at(): all allow and are charged, or nothing is. A rule that cannot be decided is left
- *	         out where rl_on_error is `allow`: an error of one rule does not switch off the others
- *	hold     what is in flight is given back when the request's pool is destroyed, however the request ends
+ *	ask      rl_check_all_at(): all allow and are charged, or nothing is. A rule that cannot be
+ *	         decided is left out where rl_on_error is `allow`: an error of one rule does not
+ *	         switch off the others
+ *	hold     what is in flight is given back when the request's pool is destroyed, however the
+ *	         request ends
  */
 #include "ngx_rl.h"
 
@@ -110,8 +112,8 @@ log_number(struct ask *ask, const struct ngx_rl_limit *limit, const struct numbe
 }
 
 /*
- * `none` where the text is empty, and one with more digits than there are numbers is as good as `most`.
- * NGX_DECLINED: it is no number, or above `most`, and logged.
+ * `none` where the text is empty, and one with more digits than there are numbers is as good as
+ * `most`. NGX_DECLINED: it is no number, or above `most`, and logged.
  */
 static ngx_int_t
 evaluate_number(struct ask *ask, const struct ngx_rl_limit *limit, const struct number *number,
@@ -267,7 +269,10 @@ ask_rules(struct ask *ask, size_t *decided)
 	return RL_UNDECIDED;
 }
 
-/* An answer with an error, as a full table gives it. A rule that is there no more is looked for anew. */
+/*
+ * An answer with an error, as a full table gives it. A rule that is there no more is looked for
+ * anew.
+ */
 static void
 notice_errors(struct ask *ask)
 {

@@ -174,8 +174,8 @@ zone_word(ngx_conf_t *cf, const ngx_str_t *word, enum ngx_rl_kind kind, struct z
 }
 
 /*
- * rl_limit_req_zone KEY zone=NAME:SIZE [rate=RATE]; rl_limit_conn_zone KEY zone=NAME:SIZE; Without a rate it is one
- * request a second, as limit_req_zone has it.
+ * rl_limit_req_zone KEY zone=NAME:SIZE [rate=RATE]; rl_limit_conn_zone KEY zone=NAME:SIZE; Without
+ * a rate it is one request a second, as limit_req_zone has it.
  */
 char *
 ngx_rl_zone_directive(ngx_conf_t *cf, struct ngx_rl_main *main, enum ngx_rl_kind kind)

@@ -221,7 +221,10 @@ step_unit(uint64_t window_ns)
 	return window_ns >= 60 * RL_MILLISECOND ? RL_MILLISECOND : RL_MILLISECOND / 1000;
 }
 
-/* As rl.json(5) has it: without a granularity 60 sub-buckets, or as many of 59 to 31 as make whole units; hard. */
+/*
+ * As rl.json(5) has it: without a granularity 60 sub-buckets, or as many of 59 to 31 as make whole
+ * units; hard.
+ */
 void
 ngx_rl_limit_defaults(struct rl_limit *limit, uint32_t ring)
 {

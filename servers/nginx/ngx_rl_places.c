@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a limit of a place says beside key and cost: a burst, how many of it need not wait, a capacity. The first
- * limit of its rule has to have that. Of a rule that nginx defines this is known when the configuration is
- * read, and nginx -t refuses it. Of one that rl.json has it is known while nginx runs, and may change: then it is
- * logged, and each request is treated as rl_on_error says.
+ * What a limit of a place says beside key and cost: a burst, how many of it need not wait, a
+ * capacity. The first limit of its rule has to have that. Of a rule that nginx defines this is
+ * known when the configuration is read, and nginx -t refuses it. Of one that rl.json has it is
+ * known while nginx runs, and may change: then it is logged, and each request is treated as
+ * rl_on_error says.
  */
 #include "ngx_rl.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is logged once, by all workers together. One word for the segment and one for each rule, in memory that
- * the master shares with its workers: the error, and when it was last seen, in seconds. A worker that
- * sees another error, or one that was away for a minute, writes it by a compare-and-swap; who succeeds logs.
- * A worker that is killed in between has written the word or not.
+ * What is logged once, by all workers together. One word for the segment and one for each rule, in
+ * memory that the master shares with its workers: the error, and when it was last seen, in seconds.
+ * A worker that sees another error, or one that was away for a minute, writes it by a
+ * compare-and-swap; who succeeds logs. A worker that is killed in between has written the word or
+ * not.
  *
- * Another word of each rule is a checksum of its limits as they were in force when they were last looked at. When a
- * reload defines rules otherwise, workers of the configuration before are still there for a while: the last of their
- * words tells them to say nothing of it.
+ * Another word of each rule is a checksum of its limits as they were in force when they were last
+ * looked at. When a reload defines rules otherwise, workers of the configuration before are still
+ * there for a while: the last of their words tells them to say nothing of it.
  */
 #include "ngx_rl.h"
 

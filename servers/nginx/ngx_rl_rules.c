@@ -77,9 +77,9 @@ check(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_rule *rule)
 }
 
 /*
- * The name of the segment where none is given: "nginx". A server with another prefix than the one it was built
- * with is another server, as the one that somebody tries things out with: its counters are its own, in
- * "nginx-", and a checksum of the prefix.
+ * The name of the segment where none is given: "nginx". A server with another prefix than the one
+ * it was built with is another server, as the one that somebody tries things out with: its counters
+ * are its own, in "nginx-", and a checksum of the prefix.
  */
 static ngx_int_t
 name_segment(ngx_conf_t *cf, ngx_str_t *name)
@@ -117,7 +117,10 @@ complete_segment(ngx_conf_t *cf, struct ngx_rl_main *main)
 	return segment->name.len > 0 ? NGX_OK : name_segment(cf, &segment->name);
 }
 
-/* Where rl_segment does not say how long it is, any window has room, that of a rule that comes with a reload, too. */
+/*
+ * Where rl_segment does not say how long it is, any window has room, that of a rule that comes with
+ * a reload, too.
+ */
 static void
 complete_ring(struct ngx_rl_segment *segment)
 {
@@ -152,7 +155,10 @@ define(struct ngx_rl_main *main, struct ngx_rl_rule *rule, unsigned flags)
 	return rl_define(main->segment.handle->rl, &as_defined);
 }
 
-/* One that is there as another is replaced, and that is logged: some program says otherwise, or this one did. */
+/*
+ * One that is there as another is replaced, and that is logged: some program says otherwise, or
+ * this one did.
+ */
 static int
 define_or_replace(struct ngx_rl_main *main, struct ngx_rl_rule *rule, ngx_log_t *log)
 {

@@ -2,13 +2,15 @@
 /*
  * The segment of a block, while nginx runs.
  *
- *	master   ngx_rl_start()        opens or creates, defines the rules; an error is logged, and nginx goes on
+ *	master   ngx_rl_start()        opens or creates, defines the rules; an error is logged, and
+ *	                               nginx goes on
  *	   fork: workers inherit the handle, and need no permission
- *	worker   ngx_rl_segment_use()  each second, when a request comes: is the file still in its place?
+ *	worker   ngx_rl_segment_use()  each second, when a request comes: is the file still in its
+ *	         place?
  *	                               if not, or if there is no handle: open, define the rules
  *
- * A handle is closed when nobody needs it any more: its segment has another, or is closed with the cycle, and
- * the last request that holds units by it has given them back.
+ * A handle is closed when nobody needs it any more: its segment has another, or is closed with the
+ * cycle, and the last request that holds units by it has given them back.
  */
 #include "ngx_rl.h"
 
@@ -72,7 +74,10 @@ is_permission(int error)
 	return error == -EACCES || error == -EPERM || error == RL_EDIRECTORY || error == RL_EOWNER;
 }
 
-/* Where the master has said what is wrong, it is no news that its workers may not open that, besides. */
+/*
+ * Where the master has said what is wrong, it is no news that its workers may not open that,
+ * besides.
+ */
 static void
 report_error(struct ngx_rl_main *main, int error, ngx_log_t *log)
 {
@@ -131,8 +136,8 @@ ngx_rl_segment_use(struct ngx_rl_main *main, ngx_log_t *log)
 #define NOGROUP 65534 /* whose members have nothing in common */
 
 /*
- * Workers may have to open the segment, too, once it was missing or replaced. So where the master is root and its
- * workers are not, and no group or mode is given, it is their group's.
+ * Workers may have to open the segment, too, once it was missing or replaced. So where the master
+ * is root and its workers are not, and no group or mode is given, it is their group's.
  */
 static void
 share_with_workers(ngx_cycle_t *cycle, struct rl_options *options)
@@ -157,7 +162,10 @@ close_segment(void *data)
 	segment->handle = NULL;
 }
 
-/* What there is less of than was asked for. A rule for which the ring is too short is told by its definition. */
+/*
+ * What there is less of than was asked for. A rule for which the ring is too short is told by its
+ * definition.
+ */
 static void
 compare(struct ngx_rl_segment *segment, ngx_log_t *log)
 {
@@ -185,7 +193,10 @@ has_in_flight(const struct ngx_rl_main *main)
 	return 0;
 }
 
-/* Each worker that holds units of a key takes an entry of its ring, and after a reload there are twice as many. */
+/*
+ * Each worker that holds units of a key takes an entry of its ring, and after a reload there are
+ * twice as many.
+ */
 static void
 check_ring(ngx_cycle_t *cycle, struct ngx_rl_main *main)
 {

@@ -117,9 +117,9 @@ ngx_rl_variable_text(enum ngx_rl_variable variable, const struct ngx_rl_outcome 
 }
 
 /*
- * What nginx calls excess: how far a bucket is filled beyond one request, in thousandths of one. The time in which
- * a bucket of librl is empty again is that many times the time for one request; a request that was let in
- * is among them.
+ * What nginx calls excess: how far a bucket is filled beyond one request, in thousandths of one.
+ * The time in which a bucket of librl is empty again is that many times the time for one request; a
+ * request that was let in is among them.
  */
 static uint64_t
 excess_of(struct ngx_rl_request *request, const struct ngx_rl_outcome *outcome)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The phase before access: ask each set that the server has, in order, until one denies. A session that is delayed
- * waits for a timer, and its phase is run again. What the client does meanwhile runs it, too: data changes nothing,
- * and a client that has gone away ends the session.
+ * The phase before access: ask each set that the server has, in order, until one denies. A session
+ * that is delayed waits for a timer, and its phase is run again. What the client does meanwhile
+ * runs it, too: data changes nothing, and a client that has gone away ends the session.
  */
 #include "ngx_stream_rl.h"
 

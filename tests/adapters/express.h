@@ -3,9 +3,9 @@
 #define RL_ADAPTER_EXPRESS_H
 
 /*
- * A store as express-rate-limit asks for it: hits in a window that begins with the first one, counted
- * beyond the limit as well. A limiter is a rule, so that an administrator sees its limit, and may change
- * it or ban a key. An error is -errno.
+ * A store as express-rate-limit asks for it: hits in a window that begins with the first one,
+ * counted beyond the limit as well. A limiter is a rule, so that an administrator sees its limit,
+ * and may change it or ban a key. An error is -errno.
  */
 #include "key.h"
 
@@ -20,7 +20,10 @@ struct express_client {
 	uint64_t reset_ms; /* Unix time, rounded up */
 };
 
-/* Each limiter has a prefix. A limit of 0 is one that the store is not told, as it may be a function. */
+/*
+ * Each limiter has a prefix. A limit of 0 is one that the store is not told, as it may be a
+ * function.
+ */
 int express_init(struct express *s, struct rl *rl, const char *prefix, uint64_t window_ms,
                  uint32_t limit);
 

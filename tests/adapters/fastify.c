@@ -19,7 +19,10 @@ backoff(uint64_t window_ns, uint64_t over)
 	return window_ns < LIFETIME_MAX ? window_ns : LIFETIME_MAX;
 }
 
-/* No hit is forgotten by a new end. A process whose clock is late sets one that is as much too early. */
+/*
+ * No hit is forgotten by a new end. A process whose clock is late sets one that is as much too
+ * early.
+ */
 int
 fastify_incr(const struct fastify *s, const struct key *k, uint64_t window_ms, uint64_t max,
              enum fastify_beyond beyond, uint64_t now_ns, struct fastify_hits *hits)

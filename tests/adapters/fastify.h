@@ -3,8 +3,9 @@
 #define RL_ADAPTER_FASTIFY_H
 
 /*
- * A store as @fastify/rate-limit asks for it, with the ends that its store on Redis sets. Window and limit
- * come with each hit, and may be others each time: so hits are counters by key. An error is -errno.
+ * A store as @fastify/rate-limit asks for it, with the ends that its store on Redis sets. Window
+ * and limit come with each hit, and may be others each time: so hits are counters by key. An error
+ * is -errno.
  */
 #include "key.h"
 

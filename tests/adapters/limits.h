@@ -5,9 +5,9 @@
 /*
  * A storage as the Python library limits asks for it: fixed, moving and sliding windows.
  *
- * Windows come with the calls. So each pair of kind and window is a rule, made when it is first asked
- * for, and a limit is the capacity that a request brings along. Counts of fixed windows are counters by
- * key. Expiries are in seconds. An error is -errno.
+ * Windows come with the calls. So each pair of kind and window is a rule, made when it is first
+ * asked for, and a limit is the capacity that a request brings along. Counts of fixed windows are
+ * counters by key. Expiries are in seconds. An error is -errno.
  */
 #include "key.h"
 
@@ -43,8 +43,8 @@ int limits_get_moving(const struct limits *s, const struct limits_window *w, con
                       uint64_t now_ns, uint64_t *start_ns);
 
 /*
- * The previous count is the most that it can be: rl tells of its share in the window, rounded up. So
- * what limits makes of it is what the next request is told, or one more that is free.
+ * The previous count is the most that it can be: rl tells of its share in the window, rounded up.
+ * So what limits makes of it is what the next request is told, or one more that is free.
  */
 struct limits_sliding {
 	uint64_t previous, current;

@@ -3,8 +3,8 @@
 #define RL_ADAPTER_NGINX_ZONE_H
 
 /*
- * nginx's limit_req: a zone has the rate and the keys; each place that uses it has a burst of its own. A
- * zone is a rule. An error is -errno.
+ * nginx's limit_req: a zone has the rate and the keys; each place that uses it has a burst of its
+ * own. A zone is a rule. An error is -errno.
  */
 #include "key.h"
 
@@ -30,8 +30,9 @@ enum nginx_status {
 #define NGINX_LIMITS_MAX 8 /* in one place */
 
 /*
- * One request under all limits of its place, each with the key that its zone gives it; an empty key is
- * not limited. Charged to all zones, or to none. A delay is the longest of any, in ms as nginx has it.
+ * One request under all limits of its place, each with the key that its zone gives it; an empty key
+ * is not limited. Charged to all zones, or to none. A delay is the longest of any, in ms as nginx
+ * has it.
  */
 int nginx_limit_req(struct rl *rl, const struct nginx_limit *limits, const struct key *keys,
                     size_t count, int is_dry_run, uint64_t now_ns, uint64_t *delay_ms);

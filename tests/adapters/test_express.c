@@ -165,7 +165,10 @@ test_reset_all(void **state)
 	rl_close(rl);
 }
 
-/* Whoever is banned, as by an administrator, is refused by the middleware, and waits for the ban's end. */
+/*
+ * Whoever is banned, as by an administrator, is refused by the middleware, and waits for the ban's
+ * end.
+ */
 static void
 test_a_ban(void **state)
 {

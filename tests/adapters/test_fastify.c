@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What @fastify/rate-limit asks of a store, beside arrays: times frozen and moving, windows that change. */
+/*
+ * What @fastify/rate-limit asks of a store, beside arrays: times frozen and moving, windows that
+ * change.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -123,8 +126,8 @@ test_a_long_backoff(void **state)
 }
 
 /*
- * With each hit beyond `max` a new end, at once: none counts as one of the first `max` again. No clock is
- * a window behind another, for a hit by such a one would set an end that is over.
+ * With each hit beyond `max` a new end, at once: none counts as one of the first `max` again. No
+ * clock is a window behind another, for a hit by such a one would set an end that is over.
  */
 static int
 work(void *arg, int i)

@@ -21,7 +21,9 @@ struct naive {
 
 static struct naive naive[KEYS];
 
-/* As strategies build them, from an address, a route and the limit; some are longer than rl takes. */
+/*
+ * As strategies build them, from an address, a route and the limit; some are longer than rl takes.
+ */
 static const struct key *
 key_number(struct key *k, size_t i)
 {
@@ -183,7 +185,9 @@ test_moving_windows(void **state)
 	rl_close(rl);
 }
 
-/* Where a log has no room for the limit: never too many, and none later than a part of the window. */
+/*
+ * Where a log has no room for the limit: never too many, and none later than a part of the window.
+ */
 static void
 test_moving_windows_in_parts(void **state)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * limit_req on a segment beside nginx's own leaky bucket, which counts a key's excess in thousandths of
- * a request and reads a clock of milliseconds.
+ * limit_req on a segment beside nginx's own leaky bucket, which counts a key's excess in
+ * thousandths of a request and reads a clock of milliseconds.
  *
- * With whole requests a second and whole milliseconds nginx is exact, and both say the same. Otherwise:
+ * With whole requests a second and whole milliseconds nginx is exact, and both say the same.
+ * Otherwise:
  *
- * - nginx sees a request at the millisecond it came in. Both queues then end less than 1 ms apart. For
- *   nginx begins one at most 1 ms too early, and what follows adds the same to both. So decisions
- *   differ where the queue is less than 1 ms longer or shorter than the burst.
- * - nginx rounds a rate per minute down to thousandths of a request per second, and what a queue loses in a
- *   while to thousandths of a request. Its queue is never shorter than the exact one, and grows longer by less
- *   than a thousandth for each request and each second until it is empty.
+ * - nginx sees a request at the millisecond it came in. Both queues then end less than 1 ms apart.
+ *   For nginx begins one at most 1 ms too early, and what follows adds the same to both. So
+ *   decisions differ where the queue is less than 1 ms longer or shorter than the burst.
+ * - nginx rounds a rate per minute down to thousandths of a request per second, and what a queue
+ *   loses in a while to thousandths of a request. Its queue is never shorter than the exact one,
+ *   and grows longer by less than a thousandth for each request and each second until it is empty.
  */
 #include <string.h>
 
@@ -173,7 +174,10 @@ test_places(void **state)
 	}
 }
 
-/* What rl decides, both account, or none. Where nginx would decide otherwise, it is by less than 1 ms. */
+/*
+ * What rl decides, both account, or none. Where nginx would decide otherwise, it is by less than 1
+ * ms.
+ */
 static unsigned
 play_between_milliseconds(uint32_t rate, uint64_t *seed)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What Rack::Attack asks of its store: throttles and bans beside arrays, times frozen and moving. */
+/*
+ * What Rack::Attack asks of its store: throttles and bans beside arrays, times frozen and moving.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +30,8 @@ a_step(uint64_t *seed)
 }
 
 /*
- * What Rack::Attack does with a store. It counts under the number of the period, until its end and a
- * second more.
+ * What Rack::Attack does with a store. It counts under the number of the period, until its end and
+ * a second more.
  */
 static int64_t
 library_count(const struct rack_attack *s, const char *what, uint64_t period, uint64_t now_ns)

@@ -3,12 +3,12 @@
 #define BENCH_H
 
 /*
- * What the sections of the benchmark share. A section measures a handful of lanes, which take
- * turns in every round, so that what disturbs the machine disturbs them alike. What is told of a lane is
- * the least of its rounds, beside the least of another's; and how sure that is: the rounds are
- * cut in three, and the medians of each third's ratios, taken within a round, have a range. Of
- * processes that meet each other, the least means little, and the median of all rounds is told. Only
- * ratios of one run are worth quoting.
+ * What the sections of the benchmark share. A section measures a handful of lanes, which take turns
+ * in every round, so that what disturbs the machine disturbs them alike. What is told of a lane is
+ * the least of its rounds, beside the least of another's; and how sure that is: the rounds are cut
+ * in three, and the medians of each third's ratios, taken within a round, have a range. Of
+ * processes that meet each other, the least means little, and the median of all rounds is told.
+ * Only ratios of one run are worth quoting.
  *
  *	main -> sections (costs, growth, ...) -> lanes   measuring
  *	                                      -> report  what is told -> table, JSON
@@ -60,7 +60,10 @@ double samples_least(const struct samples *s);
 unsigned samples_disturbed(const struct samples *s);
 struct samples samples_ratio(const struct samples *a, const struct samples *b);
 
-/* The lowest and the highest of the medians of three parts, each of rounds that followed each other. */
+/*
+ * The lowest and the highest of the medians of three parts, each of rounds that followed each
+ * other.
+ */
 struct range {
 	double low, high;
 };

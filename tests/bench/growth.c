@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A table of 1,000 keys and one of ten million; and on huge pages, as RL_OPEN_HUGE_PAGES asks for. */
+/*
+ * A table of 1,000 keys and one of ten million; and on huge pages, as RL_OPEN_HUGE_PAGES asks for.
+ */
 #include <stdio.h>
 #include <string.h>
 

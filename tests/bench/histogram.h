@@ -2,7 +2,10 @@
 #ifndef BENCH_HISTOGRAM_H
 #define BENCH_HISTOGRAM_H
 
-/* Durations: by the nanosecond below 2^HISTOGRAM_FINE, above in 2^HISTOGRAM_FINE / 2 steps an octave. */
+/*
+ * Durations: by the nanosecond below 2^HISTOGRAM_FINE, above in 2^HISTOGRAM_FINE / 2 steps an
+ * octave.
+ */
 
 #include <stdint.h>
 

@@ -174,7 +174,10 @@ ban_prefixes(struct hot *h)
 	}
 }
 
-/* Put a rule of the configuration in the lane's place, with overrides of other keys, and of this one. */
+/*
+ * Put a rule of the configuration in the lane's place, with overrides of other keys, and of this
+ * one.
+ */
 static void
 override(struct hot *h, bool has_own)
 {

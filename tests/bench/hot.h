@@ -3,9 +3,9 @@
 #define BENCH_HOT_H
 
 /*
- * Decisions about one key, again and again, which is in the caches: hot.def lists them. One list for what
- * they cost in time (costs.c), in lines of the segment that change hands (lines.c), and in instructions
- * (profile.sh).
+ * Decisions about one key, again and again, which is in the caches: hot.def lists them. One list
+ * for what they cost in time (costs.c), in lines of the segment that change hands (lines.c), and in
+ * instructions (profile.sh).
  */
 
 #include "bench.h"
@@ -42,7 +42,10 @@ struct hot {
 	uint64_t turn;
 };
 
-/* All of them, hot_count; or that one, which is to be known. Each has had no request but those that it is about. */
+/*
+ * All of them, hot_count; or that one, which is to be known. Each has had no request but those that
+ * it is about.
+ */
 struct hot *hot_open(void);
 struct hot *hot_open_one(const char *id);
 void hot_close(struct hot *hot, size_t count);

@@ -3,12 +3,12 @@
 #define BENCH_KRU_H
 
 /*
- * A table like that of Knot Resolver's rate limiter, written from the idea that is published. No key has memory
- * of its own: a line of 64 bytes has loads of 16 bits, each beside 16 bits of a hash, and all of them decay with
- * time. A key may be in one of two lines; where it is in none, it takes the smallest load there over, with
- * what that counts. There is no lock and no exact count: heavy keys are known, light ones are lost.
- * Like the original, it looks at all loads of a line at once and hashes with AES where the CPU can, and else at
- * one after the other.
+ * A table like that of Knot Resolver's rate limiter, written from the idea that is published. No
+ * key has memory of its own: a line of 64 bytes has loads of 16 bits, each beside 16 bits of a
+ * hash, and all of them decay with time. A key may be in one of two lines; where it is in none, it
+ * takes the smallest load there over, with what that counts. There is no lock and no exact count:
+ * heavy keys are known, light ones are lost. Like the original, it looks at all loads of a line at
+ * once and hashes with AES where the CPU can, and else at one after the other.
  */
 
 #include <stdbool.h>

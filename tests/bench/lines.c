@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines of the segment that a decision changes, by comparing all of it before and after: what many CPUs would
- * have to hand to each other, which two cannot show. A line that is written with what it had is not seen.
+ * Lines of the segment that a decision changes, by comparing all of it before and after: what many
+ * CPUs would have to hand to each other, which two cannot show. A line that is written with what it
+ * had is not seen.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a key takes of a segment made for so many: all of its bytes, room for the table to work in among them. */
+/*
+ * What a key takes of a segment made for so many: all of its bytes, room for the table to work in
+ * among them.
+ */
 #include <stdio.h>
 
 #include "report.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A live segment that is resized: what a request costs that finds its key in the table before and brings it along, what one costs
- * whose key has moved, how long it takes until all have moved, and how long single requests take meanwhile.
+ * A live segment that is resized: what a request costs that finds its key in the table before and
+ * brings it along, what one costs whose key has moved, how long it takes until all have moved, and
+ * how long single requests take meanwhile.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -129,7 +130,10 @@ measure(const struct bench *bench, struct subject *s, enum lane_of_move which,
 	samples[which].is_disturbed[round] = sample.is_disturbed[0];
 }
 
-/* From one table to another of the same size. Nanoseconds for a key, of those that nobody asked for. */
+/*
+ * From one table to another of the same size. Nanoseconds for a key, of those that nobody asked
+ * for.
+ */
 static double
 play_round(const struct bench *bench, struct subject *s, struct samples samples[LANES])
 {

@@ -9,13 +9,15 @@
  *	  "sections": [ { "id", "title", "rows": [...], "notes": ["..."] } ] }
  *	row: { "id", "label", "value", "unit",
  *	       "ratio", "to"              value / to's value
- *	       "low", "high"              medians of thirds of the rounds: of the ratio, or of the value
+ *	       "low", "high"              medians of thirds of the rounds: of the ratio, or of the
+ *	                                  value
  *	       "target", "is_at_least",   what the ratio ought to be, or the value if it has none
  *	       "is_met",                  by the worst of these medians
  *	       "is_met_at_best",
  *	       "disturbed" }              rounds that are not in the value
  *
- * The table for people is printed from the same object; picture.py draws it, figures.py puts it into documents.
+ * The table for people is printed from the same object; picture.py draws it, figures.py puts it
+ * into documents.
  */
 
 #include <jansson.h>
@@ -27,7 +29,8 @@
 
 struct row {
 	const char *group,
-		*group_label; /* in front of its name and label: "GROUP_ID", "GROUP: LABEL"; or NULL */
+		*group_label; /* in front of its name and label: "GROUP_ID", "GROUP: LABEL"; or
+		                 NULL */
 	const char *id;
 	const char *label;
 	double value;

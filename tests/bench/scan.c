@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What it takes to look through a large table, beside reading its memory; latency.c has what decisions notice
- * of it. The segment is about the smallest there can be for so many keys: the more it keeps of
- * each, the less of it a scan has to read.
+ * What it takes to look through a large table, beside reading its memory; latency.c has what
+ * decisions notice of it. The segment is about the smallest there can be for so many keys: the more
+ * it keeps of each, the less of it a scan has to read.
  */
 #include "scan.h"
 

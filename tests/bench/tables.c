@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rl beside tables in C that hash a key as it does, in one process that nobody disturbs, at the caller's now:
- * what is left is what each does beside the hash. One of them has another hash, of AES.
+ * rl beside tables in C that hash a key as it does, in one process that nobody disturbs, at the
+ * caller's now: what is left is what each does beside the hash. One of them has another hash, of
+ * AES.
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -88,7 +89,9 @@ kru_start(void)
 
 typedef uint64_t hash_fn(struct rl_sip start, const uint64_t key[2]);
 
-/* Each round is later than the last, for no load is to become full. Inlined, with what it is given. */
+/*
+ * Each round is later than the last, for no load is to become full. Inlined, with what it is given.
+ */
 static inline __attribute__((always_inline)) void
 ask_kru_by(struct subject *s, uint64_t n, hash_fn *hash, struct kru_ways ways)
 {

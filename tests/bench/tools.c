@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an administrator waits for: a list of all keys, a large configuration, and a process that attaches. */
+/*
+ * What an administrator waits for: a list of all keys, a large configuration, and a process that
+ * attaches.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>

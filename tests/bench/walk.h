@@ -19,7 +19,10 @@ struct walk {
 
 #define WALK_SALT 3 /* second word of every key; the first is its number */
 
-/* A table for `capacity` keys that holds nine in ten of them; NULL with a reason if that cannot be had. */
+/*
+ * A table for `capacity` keys that holds nine in ten of them; NULL with a reason if that cannot be
+ * had.
+ */
 struct walk *walk_open(uint32_t capacity, enum bench_pages pages, const char **reason);
 void walk_close(struct walk *walk);
 

@@ -2,15 +2,16 @@
 /*
  * fill SEGMENT RULE CAPACITY WINDOW_MS KIND KEY=COUNT[@SECONDS]...
  *
- * Ask COUNT times for each KEY, SECONDS from now or, if negative, before, so that rlctl has something to show. KIND is
- * counter for a space of counters, whose lifetime WINDOW_MS is, with COUNT in each; or
- * how many sub-buckets, 0 for a fixed window, or log, token or leaky; behind it may stand
- * "h" for hard, "s" for a shadow, and "/24" or "/24/64" for prefixes. CAPACITY, WINDOW_MS and
- * KIND may each be a list with commas: one limit for each. The segment is small, and its keys
+ * Ask COUNT times for each KEY, SECONDS from now or, if negative, before, so that rlctl has
+ * something to show. KIND is counter for a space of counters, whose lifetime WINDOW_MS is, with
+ * COUNT in each; or how many sub-buckets, 0 for a fixed window, or log, token or leaky; behind it
+ * may stand "h" for hard, "s" for a shadow, and "/24" or "/24/64" for prefixes. CAPACITY, WINDOW_MS
+ * and KIND may each be a list with commas: one limit for each. The segment is small, and its keys
  * are soon stale; FILL_KEYS, FILL_KEY_BYTES, FILL_BANS, FILL_RING and FILL_MODE say otherwise, and
- * FILL_HUGE_PAGES=1 asks for huge pages; FILL_CELLS and FILL_RESERVES say how many overflow counters a limit has,
- * and how many limits have any; FILL_CLUSTER=1 that they are of a cluster, each host by itself. Requests have the tier FILL_TIER, if there is one.
- * Exits 0 if every request was decided.
+ * FILL_HUGE_PAGES=1 asks for huge pages; FILL_CELLS and FILL_RESERVES say how many overflow
+ * counters a limit has, and how many limits have any; FILL_CLUSTER=1 that they are of a cluster,
+ * each host by itself. Requests have the tier FILL_TIER, if there is one. Exits 0 if every request
+ * was decided.
  *
  * fill --sweeper SEGMENT SECONDS
  *

@@ -2,10 +2,10 @@
 /*
  * worker SEGMENT CAPACITY WINDOW_MS PAUSE_US
  *
- * Ask for one key of a hard sliding window again and again, and write each request that was allowed to stdout
- * as a line "BEFORE AFTER": nanoseconds of CLOCK_BOOTTIME, before and after the decision; and "denied" when one
- * is denied after one that was not. It makes a small segment if there is none, and ends when its standard input
- * does. Exits 0 if each request was decided.
+ * Ask for one key of a hard sliding window again and again, and write each request that was allowed
+ * to stdout as a line "BEFORE AFTER": nanoseconds of CLOCK_BOOTTIME, before and after the decision;
+ * and "denied" when one is denied after one that was not. It makes a small segment if there is
+ * none, and ends when its standard input does. Exits 0 if each request was decided.
  */
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a cluster costs, on this machine: the script, by how many hosts have a share; questions and bytes of three hosts
- * for loads below the capacity; the daemon's processor time for many keys in use; and how long nothing new is admitted
- * when a master dies.
+ * What a cluster costs, on this machine: the script, by how many hosts have a share; questions and
+ * bytes of three hosts for loads below the capacity; the daemon's processor time for many keys in
+ * use; and how long nothing new is admitted when a master dies.
  *
  *	bench [KEYS]	keys in use, 1,000,000 if not said
  */
@@ -81,7 +81,10 @@ say(const char *command)
 	return r;
 }
 
-/* The number behind `name`, which stands behind `part`, in what INFO says of `section`; 0 where it is not. */
+/*
+ * The number behind `name`, which stands behind `part`, in what INFO says of `section`; 0 where it
+ * is not.
+ */
 static double
 info(const char *section, const char *part, const char *name)
 {
@@ -352,7 +355,10 @@ try_fresh(int round, int born)
 	}
 }
 
-/* A new key each 2 ms, and a second request of it, which takes a share. Returns how long the longest waited, in s. */
+/*
+ * A new key each 2 ms, and a second request of it, which takes a share. Returns how long the
+ * longest waited, in s.
+ */
 static double
 bench_failover(int round)
 {

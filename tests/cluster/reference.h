@@ -3,8 +3,9 @@
 #define TESTS_CLUSTER_REFERENCE_H
 
 /*
- * What lending is, written down once more and without a store: the sum is added up each time, what has expired is
- * looked for each time. The script is compared with it, and the simulator of policies has it for its store.
+ * What lending is, written down once more and without a store: the sum is added up each time, what
+ * has expired is looked for each time. The script is compared with it, and the simulator of
+ * policies has it for its store.
  */
 
 #include <stdbool.h>

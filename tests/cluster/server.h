@@ -3,8 +3,9 @@
 #define TESTS_CLUSTER_SERVER_H
 
 /*
- * A redis-server of the test's own, or the program that $RL_TEST_SERVER names: in a directory of its own below
- * the test's, on a socket there and, if asked, on ports of the loopback. It ends with the test.
+ * A redis-server of the test's own, or the program that $RL_TEST_SERVER names: in a directory of
+ * its own below the test's, on a socket there and, if asked, on ports of the loopback. It ends with
+ * the test.
  */
 
 #include <stdbool.h>
@@ -23,7 +24,10 @@ void server_clean(void);
 /* A port of the loopback that nobody has now. */
 unsigned server_free_port(void);
 
-/* `more`: options in redis.conf's words, by lines; port 0: the socket alone. Waits until it answers. */
+/*
+ * `more`: options in redis.conf's words, by lines; port 0: the socket alone. Waits until it
+ * answers.
+ */
 void server_start(struct server *s, const char *name, unsigned port, const char *more);
 
 /* Start it again where it was. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Three hosts with the same limits over a cluster of three masters and three replicas, while what can break breaks: a
- * limit of each algorithm, a strict one, and a rule of two. All are asked at once, so each sees each fault. Each
- * admission is logged, and each real window is looked at: it holds no more than capacity + hosts x blind.
+ * Three hosts with the same limits over a cluster of three masters and three replicas, while what
+ * can break breaks: a limit of each algorithm, a strict one, and a rule of two. All are asked at
+ * once, so each sees each fault. Each admission is logged, and each real window is looked at: it
+ * holds no more than capacity + hosts x blind.
  */
 
 #include <signal.h>
@@ -107,7 +108,10 @@ open_host(int i)
 
 	host_open(&hosts[i], names++);
 	for (size_t k = 0; k < KINDS; k++) {
-		/* Of each run its own: what the hosts of the one before have borrowed is forgotten after a while. */
+		/*
+		 * Of each run its own: what the hosts of the one before have borrowed is forgotten
+		 * after a while.
+		 */
 		snprintf(rule, sizeof rule, "%s%d", kinds[k].name, runs);
 		rules[i][k] =
 			rl_define(hosts[i].rl, &(struct rl_rule){.name = rule,
@@ -232,8 +236,8 @@ fullest_of_its_own(const struct admitted *a)
 }
 
 /*
- * Of all spans that begin with an admission, the one that holds most above what has come back since, at the rate of a
- * bucket of `size`: so a bucket was never fuller than that.
+ * Of all spans that begin with an admission, the one that holds most above what has come back
+ * since, at the rate of a bucket of `size`: so a bucket was never fuller than that.
  */
 static int64_t
 fullest_bucket(const struct admitted *a, unsigned size)
@@ -402,7 +406,9 @@ say_to_all(const char *command)
 		nodes_say(&nodes, i, command);
 }
 
-/* Replicas hear nothing for a while; then a master is killed, and what it said meanwhile with it. */
+/*
+ * Replicas hear nothing for a while; then a master is killed, and what it said meanwhile with it.
+ */
 static void
 kill_master_ahead(void)
 {

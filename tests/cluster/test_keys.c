@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The keys that a daemon borrows for, and the ends of their leases, beside arrays that are searched as a whole. */
+/*
+ * The keys that a daemon borrows for, and the ends of their leases, beside arrays that are searched
+ * as a whole.
+ */
 
 #include <stdlib.h>
 #include <string.h>

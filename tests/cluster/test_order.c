@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An order for all hosts: what is written is read, what is cut or longer is refused; what is sealed only its secret opens. */
+/*
+ * An order for all hosts: what is written is read, what is cut or longer is refused; what is sealed
+ * only its secret opens.
+ */
 
 #include <stdio.h>
 #include <string.h>

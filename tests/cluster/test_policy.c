@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The policy of borrowing in a world of its own: whatever it asks for, whatever is lost, late, stopped or killed, no
- * more is admitted than capacity + hosts x blind; and how well it does is measured beside the figures of the design.
+ * The policy of borrowing in a world of its own: whatever it asks for, whatever is lost, late,
+ * stopped or killed, no more is admitted than capacity + hosts x blind; and how well it does is
+ * measured beside the figures of the design.
  */
 
 #include <stdio.h>
@@ -41,7 +42,9 @@ draw(uint64_t seed)
 	return c;
 }
 
-/* A real window of a hard limit is bounded as loads are; an estimate's is not, on one host neither. */
+/*
+ * A real window of a hard limit is bounded as loads are; an estimate's is not, on one host neither.
+ */
 static void
 check_bound(const struct world_config *c, const struct world_result *r)
 {
@@ -136,9 +139,10 @@ test_figures(void **state)
 }
 
 /*
- * What docs/CLUSTER.md plans with: a host with 100,000 decisions a second, 1,000,000 keys of which the k-th of all is
- * asked for by Zipf, 60 * 100,000 / (14.39 k) times a minute, and blind 10. A class is the keys that are asked for so often,
- * and `part` how many they are beside those of three quarters of blind, 55,600.
+ * What docs/CLUSTER.md plans with: a host with 100,000 decisions a second, 1,000,000 keys of which
+ * the k-th of all is asked for by Zipf, 60 * 100,000 / (14.39 k) times a minute, and blind 10. A
+ * class is the keys that are asked for so often, and `part` how many they are beside those of three
+ * quarters of blind, 55,600.
  */
 static double
 questions(double demand)

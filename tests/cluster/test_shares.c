@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What lends, as rld does it, in two hosts of a cluster: rld/cluster/host_shares.c and all below it, by a clock of the test's own,
- * with a store and a network of its own, which loses, delays, doubles and reorders. Daemons are killed and start anew.
- * Whenever anything was done:
+ * What lends, as rld does it, in two hosts of a cluster: rld/cluster/host_shares.c and all below
+ * it, by a clock of the test's own, with a store and a network of its own, which loses, delays,
+ * doubles and reorders. Daemons are killed and start anew. Whenever anything was done:
  *
  *	a share is at most what the store has for the incarnation, while shares_until holds
  *	shares_until, and then for how long a charge counts, are over before the store forgets it
  *	a question asks for no less than the word then counts and has
  *	all real windows hold at most the capacity, and the blind part of each host
  *
- * And a daemon is killed after each instruction of a round that has changed a byte: the same holds for what stands, and
- * for the next daemon, whom no store answers. A failure names its seed, which repeats it.
+ * And a daemon is killed after each instruction of a round that has changed a byte: the same holds
+ * for what stands, and for the next daemon, whom no store answers. A failure names its seed, which
+ * repeats it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -626,7 +627,10 @@ is_as(const struct bytes *b)
 	       memcmp(store, &b->store, sizeof *store) == 0;
 }
 
-/* What the first host's daemon asks now is lost; all else arrives, late questions of the killed one, too. */
+/*
+ * What the first host's daemon asks now is lost; all else arrives, late questions of the killed
+ * one, too.
+ */
 static void
 deliver_but_to_first(void)
 {
@@ -727,7 +731,10 @@ wish(void)
 	request(&hosts[0]);
 }
 
-/* The first wish, a renewal, what is given back, and the end of a share that was not renewed while others were. */
+/*
+ * The first wish, a renewal, what is given back, and the end of a share that was not renewed while
+ * others were.
+ */
 static void
 prepare_first(void)
 {
@@ -769,7 +776,10 @@ is_to_end(void)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 1;
 }
 
-/* Both keys are in use, and the first one's questions are lost, until its lease is the only one that is not renewed. */
+/*
+ * Both keys are in use, and the first one's questions are lost, until its lease is the only one
+ * that is not renewed.
+ */
 static void
 prepare_end(void)
 {

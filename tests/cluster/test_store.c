@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The store's client: slots and maps by example; a server that is silent, lies, floods or closes, which is this test, and
- * so is the clock; then real ones, with passwords, TLS and scripts that are gone.
+ * The store's client: slots and maps by example; a server that is silent, lies, floods or closes,
+ * which is this test, and so is the clock; then real ones, with passwords, TLS and scripts that are
+ * gone.
  */
 
 #include <arpa/inet.h>
@@ -492,7 +493,9 @@ close_store(void **state)
 
 static int slots_heard, asking_heard; /* CLUSTER SLOTS, ASKING */
 
-/* The word of a command that comes first in what was heard, and *at behind it; NULL: there is none. */
+/*
+ * The word of a command that comes first in what was heard, and *at behind it; NULL: there is none.
+ */
 static const char *
 next_word(const char **at)
 {
@@ -551,7 +554,10 @@ answer_heard(const char *answer)
 	}
 }
 
-/* Until a question was answered, or given up: each time so, and what the store itself wants as one node does. */
+/*
+ * Until a question was answered, or given up: each time so, and what the store itself wants as one
+ * node does.
+ */
 static void
 answer_by(const char *first, const char *then)
 {
@@ -570,7 +576,10 @@ answer_by(const char *first, const char *then)
 	}
 }
 
-/* Errors of a node that is not ready, or of a user who may not: not answered, and told once, however often they come. */
+/*
+ * Errors of a node that is not ready, or of a user who may not: not answered, and told once,
+ * however often they come.
+ */
 static void
 test_refusals(void **state)
 {
@@ -604,7 +613,9 @@ test_refusals(void **state)
 	assert_int_equal(times_told("it answers all questions again"), 1);
 }
 
-/* ASK is for one question: ASKING goes before it, and the next goes where it went before, without. */
+/*
+ * ASK is for one question: ASKING goes before it, and the next goes where it went before, without.
+ */
 static void
 test_ask(void **state)
 {

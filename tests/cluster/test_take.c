@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The script, call by call beside the reference: random hosts, wants, limits that change, overrides, requests that
- * come late or twice, leases from some milliseconds on, on a real server by its own clock. The holes that were
- * found in earlier forms of it have a test each.
+ * The script, call by call beside the reference: random hosts, wants, limits that change,
+ * overrides, requests that come late or twice, leases from some milliseconds on, on a real server
+ * by its own clock. The holes that were found in earlier forms of it have a test each.
  */
 
 #include <hiredis/hiredis.h>
@@ -222,7 +222,10 @@ test_life_is_the_longest(void **state)
 	assert_int_equal(got[ANSWER_SUM], 10);
 }
 
-/* A limit that falls takes nothing from who uses it; when it rises again nobody is given what is in use. */
+/*
+ * A limit that falls takes nothing from who uses it; when it rises again nobody is given what is in
+ * use.
+ */
 static void
 test_nothing_is_taken_away(void **state)
 {

@@ -133,7 +133,10 @@ room_of(const struct world *w, const struct host *h, uint64_t now_ns)
 	return room < w->c->capacity ? room : w->c->capacity;
 }
 
-/* What the word has a debt fall by in a window: once the share has ended, what was owed falls as before. */
+/*
+ * What the word has a debt fall by in a window: once the share has ended, what was owed falls as
+ * before.
+ */
 static double
 drain_of(const struct world *w, const struct host *h)
 {
@@ -459,7 +462,9 @@ give_birth(struct world *w, int seat, uint64_t now_ns)
 	schedule(w, &e);
 }
 
-/* The machine is gone, and another takes its place: of what the first counts only the truth knows. */
+/*
+ * The machine is gone, and another takes its place: of what the first counts only the truth knows.
+ */
 static void
 die_sometimes(struct world *w, uint64_t now_ns)
 {

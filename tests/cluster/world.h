@@ -3,8 +3,9 @@
 #define TESTS_CLUSTER_WORLD_H
 
 /*
- * Hosts, their daemons with the real policy, a store, and a network that loses, delays, doubles and reorders, for one
- * key, by a clock of its own. After each admission the truth is looked at, which nobody in it knows.
+ * Hosts, their daemons with the real policy, a store, and a network that loses, delays, doubles and
+ * reorders, for one key, by a clock of its own. After each admission the truth is looked at, which
+ * nobody in it knows.
  */
 
 #include <stdint.h>
@@ -33,7 +34,8 @@ struct world_config {
 };
 
 struct world_result {
-	int64_t over; /* the sum of loads above the capacity, at most; the bound is incarnations x blind */
+	int64_t over; /* the sum of loads above the capacity, at most; the bound is incarnations x
+	                 blind */
 	int64_t span_over; /* what a real window admitted above it */
 	uint64_t incarnations;
 	uint64_t requests, admitted, denied, falsely; /* falsely: though all of them had room */

@@ -75,7 +75,9 @@ rl_atomic_hook(void)
 static void
 restore(const unsigned char *from)
 {
-	/* What we have kept is of versions that will come again, and may say something else then. */
+	/*
+	 * What we have kept is of versions that will come again, and may say something else then.
+	 */
 	memset(rl->policies, 0, rl->segment.geometry.rules * sizeof *rl->policies);
 	memcpy(rl->segment.header, from, rl->segment.bytes);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Whoever creates a segment dies at any instruction and at each system call: there is none or a
- * whole one, and the next process has it at once. Whoever resizes one dies there, too: all others go on with it.
+ * whole one, and the next process has it at once. Whoever resizes one dies there, too: all others
+ * go on with it.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who takes units in flight, gives them back, or gives back those of the dead, dies at any instruction.
- * A child is single-stepped through it. Whenever it has changed a byte of the segment it stands still, and
- * the others go on as if it never came back. And it is killed in earnest after every n-th instruction:
- * then what it held comes back, all of it and nothing else.
+ * Who takes units in flight, gives them back, or gives back those of the dead, dies at any
+ * instruction. A child is single-stepped through it. Whenever it has changed a byte of the segment
+ * it stands still, and the others go on as if it never came back. And it is killed in earnest after
+ * every n-th instruction: then what it held comes back, all of it and nothing else.
  */
 #include <stdio.h>
 #include <string.h>
@@ -170,7 +170,9 @@ assert_comes_back(const struct operation *op)
 	rl_close(newcomer);
 }
 
-/* Returns how many instructions there were; after which the bytes were others is in changed_at[]. */
+/*
+ * Returns how many instructions there were; after which the bytes were others is in changed_at[].
+ */
 static int
 stop_everywhere(const struct operation *op, int changed_at[static CHANGES_MAX], int *changes)
 {

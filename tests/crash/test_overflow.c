@@ -39,7 +39,10 @@ run_two(void)
 	check_at(TWO, 0, now, NULL);
 }
 
-/* What the key has in its overflow counter is of the window before: it is to have a slot, for there is room. */
+/*
+ * What the key has in its overflow counter is of the window before: it is to have a slot, for there
+ * is room.
+ */
 static void
 prepare_carry(void)
 {

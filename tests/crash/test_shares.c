@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A worker that decides by a share of a cluster's capacity, or who lends it, dies at any instruction: each one that
- * has changed a byte is tried out, and kills in earnest are made at some (see step.h). Found must be: a segment that is
- * whole; a share that is as before or as after; nothing that counts beyond it and the blind part; others that are admitted
- * all the rest of it, and no more; a lender whose calls work; and a wish of whoever is denied next.
+ * A worker that decides by a share of a cluster's capacity, or who lends it, dies at any
+ * instruction: each one that has changed a byte is tried out, and kills in earnest are made at some
+ * (see step.h). Found must be: a segment that is whole; a share that is as before or as after;
+ * nothing that counts beyond it and the blind part; others that are admitted all the rest of it,
+ * and no more; a lender whose calls work; and a wish of whoever is denied next.
  */
 #include <string.h>
 

@@ -12,8 +12,9 @@
 #define USERS .users = 20000, .user_rate = 2000, .user_capacity = 20
 
 /*
- * What is promised has room for the chance of the hash: which of the few users that come most often have
- * a slot. On the reduced scale these count for more. There one /32 or /16 has 64 overflow counters of 2,048.
+ * What is promised has room for the chance of the hash: which of the few users that come most often
+ * have a slot. On the reduced scale these count for more. There one /32 or /16 has 64 overflow
+ * counters of 2,048.
  */
 static const struct attack attacks[] = {
 	{"one-shot, the users' rule", ATTACK_ONCE, ATTACK_TEXT, .rate = 10000, USERS,

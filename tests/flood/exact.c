@@ -3,12 +3,12 @@
  * Random requests to a tiny segment that is full, beside an exact log of each key: nobody is
  * admitted more than the limit, wherever what he has used is counted.
  *
- * A run is a segment of 16 to 60 places and 1 to 4 overflow counters a limit, two rules of any algorithms, many
- * more keys than places, and some thousand requests in virtual time. In one run half of them are of a few
- * keys, which are at their limits all the time, in another all keys are equal; the rules take turns, so that
- * keys lose their places and come back. Clocks are late by up to the buffer, or stand at an edge of a
- * sub-bucket. There are costs, capacities of requests' own, requests under both rules, refunds, resets,
- * peeks and sweeps.
+ * A run is a segment of 16 to 60 places and 1 to 4 overflow counters a limit, two rules of any
+ * algorithms, many more keys than places, and some thousand requests in virtual time. In one run
+ * half of them are of a few keys, which are at their limits all the time, in another all keys are
+ * equal; the rules take turns, so that keys lose their places and come back. Clocks are late by up
+ * to the buffer, or stand at an edge of a sub-bucket. There are costs, capacities of requests' own,
+ * requests under both rules, refunds, resets, peeks and sweeps.
  *
  * What is checked (exit code 1 if it is not so)
  *
@@ -19,8 +19,9 @@
  *
  * With --kills, see storm.c, processes do this at the same time and are killed.
  *
- * A run is chosen by its seed alone, but for the secret of the segment's hash, which decides who shares an
- * overflow counter and a place. So a fault may need some repetitions: exact --seed N --times 100 --trace.
+ * A run is chosen by its seed alone, but for the secret of the segment's hash, which decides who
+ * shares an overflow counter and a place. So a fault may need some repetitions: exact --seed N
+ * --times 100 --trace.
  */
 
 #include <err.h>

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What users and attackers of a full table get, by what it does when it is full: evict, deny, allow,
- * reserve. Each policy is the library itself, in a private segment, asked in virtual time.
+ * What users and attackers of a full table get, by what it does when it is full: evict, deny,
+ * allow, reserve. Each policy is the library itself, in a private segment, asked in virtual time.
  *
- * Users come at a steady rate, Zipf by their number. After a minute the attack begins, and for three
- * minutes all is measured; or the attack is alone for half a minute, and users come to a full table.
+ * Users come at a steady rate, Zipf by their number. After a minute the attack begins, and for
+ * three minutes all is measured; or the attack is alone for half a minute, and users come to a full
+ * table.
  *
  * Beside it are exact limiters with a counter for each key, of the same algorithm:
  *
  * - of users and attackers, by what that limiter itself has admitted. A user's request that it
- *   admits and the policy does not is wrongly denied, or undecided: in percent of what it admits. An
- *   attacker's gain is what the policy admits him, divided by what that limiter does.
+ *   admits and the policy does not is wrongly denied, or undecided: in percent of what it admits.
+ *   An attacker's gain is what the policy admits him, divided by what that limiter does.
  * - of users, by what the policy has admitted. A request that the policy admits and this one does
  *   not was forgotten something: in percent of all requests.
  *
- * The full scale has 32,768 places and 16,384 overflow counters a limit, the reduced one, and its users and
- * rates, an eighth of them.
+ * The full scale has 32,768 places and 16,384 overflow counters a limit, the reduced one, and its
+ * users and rates, an eighth of them.
  */
 #include <err.h>
 #include <getopt.h>
@@ -54,7 +55,10 @@ struct arguments {
 	int is_check;
 };
 
-/* One key's hard sliding window: what was admitted in the current sub-bucket and in those before it. */
+/*
+ * One key's hard sliding window: what was admitted in the current sub-bucket and in those before
+ * it.
+ */
 struct window {
 	uint64_t epoch;
 	uint16_t admitted[SUB_BUCKETS + 1];

@@ -8,16 +8,16 @@
  * A request comes with a clock `now`, which may be late, and is decided at the time `real`, the
  * latest that anybody's clock has shown. The promise: it counts at a time from `now` to `real`, not
  * before what the key was admitted earlier, and at these times the limit holds. Which time it is
- * cannot be seen from outside. So the log takes the earliest at which the limit holds. For each limit
- * here, what counts earlier leaves earlier; so if any choice of times keeps the promise, the earliest
- * ones do. A request without such a time up to `real` is an over-admission. By clocks that are
- * not late, `now` is `real`, and there is nothing to choose.
+ * cannot be seen from outside. So the log takes the earliest at which the limit holds. For each
+ * limit here, what counts earlier leaves earlier; so if any choice of times keeps the promise, the
+ * earliest ones do. A request without such a time up to `real` is an over-admission. By clocks that
+ * are not late, `now` is `real`, and there is nothing to choose.
  *
  *	kind     holds at a time, with what was admitted
  *	SPAN     less than a window before it, all together <= capacity. `hard`, and sliding_log
  *	TWICE    the same, <= twice the capacity: anchored_window, around an end
- *	SOFT     in its own and the `granularity` sub-buckets before, the last by its remaining share:
- *	         what a counter of the key that is never evicted would have
+ *	SOFT     in its own and the `granularity` sub-buckets before, the last by its remaining
+ *	         share: what a counter of the key that is never evicted would have
  *	FIXED    in its own window, from one multiple to the next
  *	BUCKET   what is not back yet, one token each `window_ns`, <= capacity
  */

@@ -2,19 +2,19 @@
 /*
  * Processes ask on one full segment, at the same time, and are killed at any instant and replaced.
  *
- * They share a clock, which each of them moves on by a little. A request has its clock, which may be late
- * by half the buffer, and when it has returned the shared clock is read again: it counts at a time
- * between the two. Each admission is noted in the process's own journal after it has returned, so
- * what a killed process was doing is missing, which only lowers what is found.
+ * They share a clock, which each of them moves on by a little. A request has its clock, which may
+ * be late by half the buffer, and when it has returned the shared clock is read again: it counts at
+ * a time between the two. Each admission is noted in the process's own journal after it has
+ * returned, so what a killed process was doing is missing, which only lowers what is found.
  *
- *	      now        real                 A span of one window that begins with some `now` holds
- *	  1   |-----------|                   for certain all that lie in it with both ends: here 1 and
- *	  2      |----|                       2, not 3. If that is more than the capacity, too much was
- *	  3             |------------|        admitted, whatever the order was.
+ *	      now        real             A span of one window that begins with some `now` holds
+ *	  1   |-----------|               for certain all that lie in it with both ends: here 1 and
+ *	  2      |----|                   2, not 3. If that is more than the capacity, too much was
+ *	  3             |------------|    admitted, whatever the order was.
  *	      [   a window    ]
  *
- * A clock that others move on while a process is not running is as late as that. So time stands still
- * while somebody is about to be later than the buffer: see move_on().
+ * A clock that others move on while a process is not running is as late as that. So time stands
+ * still while somebody is about to be later than the buffer: see move_on().
  *
  * Some keys are reset at times; these are not judged.
  */

@@ -3,8 +3,9 @@
 #define RL_FLOOD_WORLD_H
 
 /*
- * A tiny segment that is full, its rules, and the exact log of each key under each limit: two rules of
- * one or two limits each, which compete for the same places. All is chosen by chance, from a seed.
+ * A tiny segment that is full, its rules, and the exact log of each key under each limit: two rules
+ * of one or two limits each, which compete for the same places. All is chosen by chance, from a
+ * seed.
  */
 
 #include "log.h"
@@ -16,8 +17,8 @@
 #define WORLD_KEY_SIZE 24
 
 /*
- * When virtual time begins: 2096. It is to be later than the machine's clock, which rl_reset() reads: else
- * what was reset would be ahead of all others for years.
+ * When virtual time begins: 2096. It is to be later than the machine's clock, which rl_reset()
+ * reads: else what was reset would be ahead of all others for years.
  */
 #define WORLD_START_NS (UINT64_C(4000000000) * RL_SECOND)
 
@@ -49,14 +50,14 @@ struct world {
 int world_on_full(const char *word);
 
 /*
- * Choose all of it by `seed`. With a name the segment is one that processes share, already without that
- * name; without one it is private. Ends the program with exit code 2 when the library refuses.
+ * Choose all of it by `seed`. With a name the segment is one that processes share, already without
+ * that name; without one it is private. Ends the program with exit code 2 when the library refuses.
  */
 void world_open(struct world *w, uint64_t seed, enum rl_on_full on_full, const char *name);
 
 /*
- * Once nobody asks any more: 0, or what is wrong with the segment, told once. Nothing may stay of it when
- * all windows are over.
+ * Once nobody asks any more: 0, or what is wrong with the segment, told once. Nothing may stay of
+ * it when all windows are over.
  */
 int world_is_damaged(struct world *w, uint64_t now_ns);
 

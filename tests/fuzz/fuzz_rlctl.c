@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Any command line of rlctl, with any standard input: what it is given to restore, to replay. An input
- * is the arguments, one a line, up to an empty one; what follows is read by the command. It ends with
- * a status that it has, and writes nothing that a terminal would obey. Nothing outside the
- * segment of this process is changed: what would is not linked, see fuzz_rlctl in the Makefile.
+ * Any command line of rlctl, with any standard input: what it is given to restore, to replay. An
+ * input is the arguments, one a line, up to an empty one; what follows is read by the command. It
+ * ends with a status that it has, and writes nothing that a terminal would obey. Nothing outside
+ * the segment of this process is changed: what would is not linked, see fuzz_rlctl in the Makefile.
  */
 #include <errno.h>
 #include <stdbool.h>

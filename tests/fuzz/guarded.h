@@ -65,7 +65,10 @@ mmap(void *at, size_t len, int protection, int flags, int fd, off_t offset)
 	return (void *)syscall(SYS_mmap, room, len, protection, flags | MAP_FIXED, fd, offset);
 }
 
-/* All of a mapping goes with its guards. Where its beginning goes, the last page of that is one for the rest. */
+/*
+ * All of a mapping goes with its guards. Where its beginning goes, the last page of that is one for
+ * the rest.
+ */
 __attribute__((visibility("default"))) int
 munmap(void *at, size_t len)
 {
@@ -85,7 +88,10 @@ munmap(void *at, size_t len)
 	return (int)syscall(SYS_munmap, from, len);
 }
 
-/* As the library calls it: for another mapping of the same, or to a place of its own, which has its neighbours there. */
+/*
+ * As the library calls it: for another mapping of the same, or to a place of its own, which has its
+ * neighbours there.
+ */
 __attribute__((visibility("default"))) void *
 mremap(void *at, size_t len, size_t next, int flags, ...)
 {

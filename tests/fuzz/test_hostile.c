@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A hostile writer who knows the format (forge.h) changes a segment as fast as it can, checks and all, while workers decide, resize it
- * and move keys, rld sweeps it and rlctl looks at it, each with sanitizers. RL_FUZZ_CASES says how many lies. Nobody crashes,
- * hangs (SIGALRM) or says what is harmful, and nothing is written outside the segment: between unreadable pages, with memory on both
- * sides of a hole into which mappings go, whose bytes are looked at.
+ * A hostile writer who knows the format (forge.h) changes a segment as fast as it can, checks and
+ * all, while workers decide, resize it and move keys, rld sweeps it and rlctl looks at it, each
+ * with sanitizers. RL_FUZZ_CASES says how many lies. Nobody crashes, hangs (SIGALRM) or says what
+ * is harmful, and nothing is written outside the segment: between unreadable pages, with memory on
+ * both sides of a hole into which mappings go, whose bytes are looked at.
  *
- * The writer goes on by LIES_PER_ROUND for each round of a worker, so that both are at it to the end, however fast they are.
+ * The writer goes on by LIES_PER_ROUND for each round of a worker, so that both are at it to the
+ * end, however fast they are.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -90,7 +92,10 @@ be_writer(void)
 	return 0;
 }
 
-/* Memory of the worker's own: a hole, and on both sides of it zeros, which are free slots to whoever takes them for a table. */
+/*
+ * Memory of the worker's own: a hole, and on both sides of it zeros, which are free slots to
+ * whoever takes them for a table.
+ */
 static unsigned char *
 make_neighbours(void)
 {
@@ -272,7 +277,10 @@ has_ended(pid_t child, int flags, int most)
 	return true;
 }
 
-/* While the others are at it, rlctl looks at it, and rld sweeps it, again if it has refused what it found. */
+/*
+ * While the others are at it, rlctl looks at it, and rld sweeps it, again if it has refused what it
+ * found.
+ */
 static void
 look_on(const pid_t child[static 1 + WORKERS])
 {

@@ -2,8 +2,9 @@
 /*
  * rld, built with sanitizers, on segments that are damaged: before it starts, and while it sweeps,
  * is asked for its metrics and reads its configuration again. It answers each time, says nothing
- * harmful and no count that cannot be, and ends when it is told to with a status that it has. A segment that is truncated
- * ends it, and it says so. RL_FUZZ_CASES says how much, RL_TEST_RLD which program.
+ * harmful and no count that cannot be, and ends when it is told to with a status that it has. A
+ * segment that is truncated ends it, and it says so. RL_FUZZ_CASES says how much, RL_TEST_RLD which
+ * program.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #define RL_MUSL_CMOCKA_H
 
 /*
- * What the unit tests use of cmocka, for a libc for which no cmocka is packaged. Groups run, fail, skip
- * and report as cmocka's do; the same sources are compiled with either.
+ * What the unit tests use of cmocka, for a libc for which no cmocka is packaged. Groups run, fail,
+ * skip and report as cmocka's do; the same sources are compiled with either.
  */
 
 #include <setjmp.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* worker SEGMENT: spends what the rule "login" has for alice, and asks on for as long as it lives. */
+/*
+ * worker SEGMENT: spends what the rule "login" has for alice, and asks on for as long as it lives.
+ */
 #include <rl.h>
 #include <stdio.h>
 #include <time.h>

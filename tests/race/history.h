@@ -3,8 +3,9 @@
 #define RL_HISTORY_H
 
 /*
- * Histories of a key or two, and the limiter without any concurrency that could have given them, or not. What is told of
- * one key has nothing to do with another: each has an order of its own. For one file of a program, as schedule.h.
+ * Histories of a key or two, and the limiter without any concurrency that could have given them, or
+ * not. What is told of one key has nothing to do with another: each has an order of its own. For
+ * one file of a program, as schedule.h.
  */
 #include <string.h>
 
@@ -30,7 +31,8 @@ struct operation {
 	enum kind kind;
 	struct rl *rl;
 	char key;
-	bool is_usual; /* CHECK: nobody wants its charge, so it is decided all in line if that will do */
+	bool is_usual; /* CHECK: nobody wants its charge, so it is decided all in line if that will
+	                  do */
 	uint64_t now_ns;
 	uint32_t cost;
 	int of;           /* REFUND: of which operation's charge */

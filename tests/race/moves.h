@@ -3,8 +3,9 @@
 #define RL_MOVES_H
 
 /*
- * Tables that change beneath chosen schedules: behind schedule.h, for one file of a program. A resize is made at once, for
- * processes take turns at it by a lock, and it comes into force by one CAS. All else is interleaved, and killed.
+ * Tables that change beneath chosen schedules: behind schedule.h, for one file of a program. A
+ * resize is made at once, for processes take turns at it by a lock, and it comes into force by one
+ * CAS. All else is interleaved, and killed.
  */
 #include <string.h>
 #include <unistd.h>

@@ -3,8 +3,8 @@
 #define RL_ORDER_H
 
 /*
- * Is what workers were told what one of them alone could have been told, in some order of what overlaps?
- * To be included behind history[] and its length, and behind
+ * Is what workers were told what one of them alone could have been told, in some order of what
+ * overlaps? To be included behind history[] and its length, and behind
  *
  *	static bool agrees(ORDER_STATE *state, const struct operation *o);
  *

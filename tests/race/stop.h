@@ -44,8 +44,8 @@ stop_enter(void)
 }
 
 /*
- * Begin an operation. True: it stands before its n-th access, and if it is not taken up again it is as
- * good as killed there. False: it has ended before.
+ * Begin an operation. True: it stands before its n-th access, and if it is not taken up again it is
+ * as good as killed there. False: it has ended before.
  */
 static bool
 stop_before(int n, void (*operation)(void))

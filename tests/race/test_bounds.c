@@ -247,7 +247,10 @@ test_counters_that_move(void **state)
 	rl_close(rl);
 }
 
-/* Each state says that much is held, by whoever its bytes name; and another one does at each change. */
+/*
+ * Each state says that much is held, by whoever its bytes name; and another one does at each
+ * change.
+ */
 static void
 move_holders(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counters by key under chosen schedules of the real code. What workers were told, and between which
- * instants they asked, must be what a counter without any concurrency could have told in some order
- * (see test_linearizable.c, which does the same for limits). Time passes, counters expire, half claims
- * are swept, a key of a rule wants the same slots, and workers are killed. The buffer outlasts every
- * stop: a worker that is late finds what has expired since as it was.
+ * Counters by key under chosen schedules of the real code. What workers were told, and between
+ * which instants they asked, must be what a counter without any concurrency could have told in some
+ * order (see test_linearizable.c, which does the same for limits). Time passes, counters expire,
+ * half claims are swept, a key of a rule wants the same slots, and workers are killed. The buffer
+ * outlasts every stop: a worker that is late finds what has expired since as it was.
  */
 #include <string.h>
 

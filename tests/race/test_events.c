@@ -212,7 +212,9 @@ count_event(const struct rl_event *e, void *arg)
 	return 0;
 }
 
-/* Each of two is counted, and one of them is told: of a key that never was, and in another minute. */
+/*
+ * Each of two is counted, and one of them is told: of a key that never was, and in another minute.
+ */
 static void
 test_two_denials(void **state)
 {

@@ -246,7 +246,9 @@ test_a_decision_that_stops(void **state)
 	limits = 1;
 }
 
-/* The same beside a configuration that is replaced twice: the second writes the bank that is asked. */
+/*
+ * The same beside a configuration that is replaced twice: the second writes the bank that is asked.
+ */
 
 static void
 configure(uint32_t capacity)

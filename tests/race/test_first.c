@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Several processes define a rule for the first time: whose definition stays, and what it counts. */
+/*
+ * Several processes define a rule for the first time: whose definition stays, and what it counts.
+ */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Limits in flight where somebody else comes in between: another holder that takes and gives back before
- * each access to a shared word, so that no step ever succeeds; and one that takes the last unit in
- * the midst of a request under several limits.
+ * Limits in flight where somebody else comes in between: another holder that takes and gives back
+ * before each access to a shared word, so that no step ever succeeds; and one that takes the last
+ * unit in the midst of a request under several limits.
  */
 #include <errno.h>
 #include <string.h>
@@ -117,8 +117,8 @@ take_the_last(struct rl *rl, int rule)
 }
 
 /*
- * Under a rate and a limit in flight, both of one rule: whoever comes too late for the unit has spent no
- * rate, not even for a moment, for what is in flight is charged first.
+ * Under a rate and a limit in flight, both of one rule: whoever comes too late for the unit has
+ * spent no rate, not even for a moment, for what is in flight is charged first.
  */
 static void
 test_units_come_before_rates(void **state)

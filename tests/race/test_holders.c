@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes that hold units of a few keys and are killed -9 all the time. What they hold never adds up to
- * more than the capacity, the total is what their tallies say whenever all stand still, and afterwards a
- * newcomer gets every unit. The second time everything else happens, too: children release what their
- * parents hold, other keys crowd a small table, the capacity is changed, and one key is reset.
- * With RL_STORM_SECONDS each takes so long.
+ * Processes that hold units of a few keys and are killed -9 all the time. What they hold never adds
+ * up to more than the capacity, the total is what their tallies say whenever all stand still, and
+ * afterwards a newcomer gets every unit. The second time everything else happens, too: children
+ * release what their parents hold, other keys crowd a small table, the capacity is changed, and one
+ * key is reset. With RL_STORM_SECONDS each takes so long.
  */
 #include <errno.h>
 #include <signal.h>

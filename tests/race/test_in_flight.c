@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Units in flight under chosen schedules of the real code. What workers were told, and between which
- * instants they asked, must be what one total could have told in some order (see test_counter_order.c).
- * Each worker is a holder of its own; another one has ended before them and left units, which anybody
- * gives back at some instant. Workers are killed in the midst of taking, giving back, reclaiming and
- * sweeping. Afterwards all comes back: nothing more, and nothing less. The same while tables change: a
- * hold that was taken in a table is given back in another one.
+ * Units in flight under chosen schedules of the real code. What workers were told, and between
+ * which instants they asked, must be what one total could have told in some order (see
+ * test_counter_order.c). Each worker is a holder of its own; another one has ended before them and
+ * left units, which anybody gives back at some instant. Workers are killed in the midst of taking,
+ * giving back, reclaiming and sweeping. Afterwards all comes back: nothing more, and nothing less.
+ * The same while tables change: a hold that was taken in a table is given back in another one.
  */
 #include <string.h>
 
@@ -197,7 +197,10 @@ settle(void)
 	assert_int_equal(rl_move_end(rl[DEAD]), 1);
 }
 
-/* The table in force, when all has come to it. The first may find a slot LEAVING, by somebody who was killed, and only settle it. */
+/*
+ * The table in force, when all has come to it. The first may find a slot LEAVING, by somebody who
+ * was killed, and only settle it.
+ */
 static void
 sweep_twice(void)
 {
@@ -227,7 +230,8 @@ give_all_back(void)
 		assert_int_equal(rl_release(rl[DEAD], &held[i].hold, 1), 0);
 	}
 	for (int i = 0; i < holds; i++)
-		if (held[i].is_unsure) /* once more may take another such unit: that comes back now */
+		if (held[i].is_unsure) /* once more may take another such unit: that comes back
+		                          now */
 			end(held[i].worker);
 	sweep_twice();
 	assert_int_equal(used(), 0);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is there an order while tables change? As test_linearizable; but each worker has a handle of its own, and so its own idea
- * of which table is in force. Each may resize the segment before any of its operations, move keys of the table before, and
- * say that all have moved, which gives back that table's memory. None of that is to show: but for refunds, which come too
- * late once a key has moved.
+ * Is there an order while tables change? As test_linearizable; but each worker has a handle of its
+ * own, and so its own idea of which table is in force. Each may resize the segment before any of
+ * its operations, move keys of the table before, and say that all have moved, which gives back that
+ * table's memory. None of that is to show: but for refunds, which come too late once a key has
+ * moved.
  *
- * A sliding window with sub-buckets has an order while time stands. Where it passes, no window of the real length may hold
- * more than the capacity, wherever it begins, without resets.
+ * A sliding window with sub-buckets has an order while time stands. Where it passes, no window of
+ * the real length may hold more than the capacity, wherever it begins, without resets.
  *
  * At the end of each run the survivors move what is left, and the keys are asked after once more.
  */
@@ -50,8 +51,8 @@ work(int worker)
 }
 
 /*
- * Whoever was killed where: what is left moves, and counts as before. A key whose name is not there waits for who asks for
- * it.
+ * Whoever was killed where: what is left moves, and counts as before. A key whose name is not there
+ * waits for who asks for it.
  */
 static void
 finish(void)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows of rules that are given to other names, while somebody sleeps with a handle or wants them. */
+/*
+ * Rows of rules that are given to other names, while somebody sleeps with a handle or wants them.
+ */
 #include "few_rows.h"
 
 /* The first row is that of "a", of 5 in a minute, all used up by "k"; there is no other. */

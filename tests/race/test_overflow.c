@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A key goes to and fro between its overflow counter and a slot while others charge it: chosen schedules of the real code,
- * with kills, time that passes at each hand-over, and clocks that lag behind. An independent log of what was
- * admitted says whether some window ever held more than the limit.
+ * A key goes to and fro between its overflow counter and a slot while others charge it: chosen
+ * schedules of the real code, with kills, time that passes at each hand-over, and clocks that lag
+ * behind. An independent log of what was admitted says whether some window ever held more than the
+ * limit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,9 @@ open_full(const struct rl_limit *limit)
 	}
 }
 
-/* Half of the slots are used by keys of our rule that are at their limit: so a new one finds none. */
+/*
+ * Half of the slots are used by keys of our rule that are at their limit: so a new one finds none.
+ */
 static void
 begin(void)
 {
@@ -145,8 +148,8 @@ work(int worker)
 }
 
 /*
- * A request counts at some time between its own clock and its return. So those that began at `from` or later
- * and were over by `to` all counted in between.
+ * A request counts at some time between its own clock and its return. So those that began at `from`
+ * or later and were over by `to` all counted in between.
  */
 static uint64_t
 counted_between(uint64_t from, uint64_t to)

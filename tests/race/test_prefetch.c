@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prefetched units, under chosen schedules (see schedule.h). Each worker has a store of its own, as a
- * process has, on one mapping of one segment.
+ * Prefetched units, under chosen schedules (see schedule.h). Each worker has a store of its own, as
+ * a process has, on one mapping of one segment.
  */
 #include <string.h>
 

@@ -374,7 +374,10 @@ work_all(int worker)
 	}
 }
 
-/* What was denied has spent nothing: every limit counts what was admitted, and that can be given back. */
+/*
+ * What was denied has spent nothing: every limit counts what was admitted, and that can be given
+ * back.
+ */
 static void
 play_all(uint64_t runs)
 {
@@ -549,7 +552,10 @@ audit_passing(const struct rl_limit *l, int which, uint64_t run)
 	}
 }
 
-/* One limit of a kind, and beside it a window of one, which often denies what the first has let pass. */
+/*
+ * One limit of a kind, and beside it a window of one, which often denies what the first has let
+ * pass.
+ */
 static void
 play_passing(const struct rl_limit *l, uint64_t first, uint64_t runs)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process that sits down, and what happens at one of its accesses to the seats, whichever: another sits down or
- * gets up, or a signal handler forks, so that both it and its child go on. A handle stands for
- * another process where one does.
+ * A process that sits down, and what happens at one of its accesses to the seats, whichever:
+ * another sits down or gets up, or a signal handler forks, so that both it and its child go on. A
+ * handle stands for another process where one does.
  */
 #include <string.h>
 #include <sys/wait.h>

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two hosts, a store of one key, and one who lends, in chosen schedules (see schedule.h): workers charge and give back
- * on either host, while shares are asked for, raised, lowered and ended, and anybody may be killed anywhere. Of each
- * algorithm that can be lent, whenever somebody is back from a call:
+ * Two hosts, a store of one key, and one who lends, in chosen schedules (see schedule.h): workers
+ * charge and give back on either host, while shares are asked for, raised, lowered and ended, and
+ * anybody may be killed anywhere. Of each algorithm that can be lent, whenever somebody is back
+ * from a call:
  *
- *	a word has the share that was set last, or a smaller one was not asked for; the store has lent it
- *	what counts on a host is at most what the store has lent to it, and the blind part
+ *	a word has the share that was set last, or a smaller one was not asked for; the store has
+ *	lent it what counts on a host is at most what the store has lent to it, and the blind part
  *	what counts on all is at most the capacity, and the blind part of each
  *
- * and while the clock stands, what counts is what was admitted and not given back: no change of a share makes a
- * debt, or loses one. The same while hosts resize their segments, and keys move with their shares: the lender knows
- * a key by what he was told of it two tables ago. A failure names its seed, which repeats it.
+ * and while the clock stands, what counts is what was admitted and not given back: no change of a
+ * share makes a debt, or loses one. The same while hosts resize their segments, and keys move with
+ * their shares: the lender knows a key by what he was told of it two tables ago. A failure names
+ * its seed, which repeats it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +58,10 @@ now_ns(void)
 	return T0 + passed_ns;
 }
 
-/* A key without a share that has moved is another incarnation: its wish tells it, or whoever looks at all slots. One that counts nothing, either, is gone. */
+/*
+ * A key without a share that has moved is another incarnation: its wish tells it, or whoever looks
+ * at all slots. One that counts nothing, either, is gone.
+ */
 static void
 find_again(struct host *h, struct rl_share *s)
 {
@@ -169,7 +174,10 @@ work(void)
 	}
 }
 
-/* The store: no more than there is beside the others', and not less than it was but where less is asked for. */
+/*
+ * The store: no more than there is beside the others', and not less than it was but where less is
+ * asked for.
+ */
 static void
 answer(struct host *h, uint32_t want)
 {
@@ -222,7 +230,10 @@ set(struct host *h)
 	changed(h, rl_share_set(h->rl, &h->of, h->answer, now_ns(), &s), &s, began_ns);
 }
 
-/* Its lease is over. The store has it for longer; an answer that comes now has a lease that is over, too. */
+/*
+ * Its lease is over. The store has it for longer; an answer that comes now has a lease that is
+ * over, too.
+ */
 static void
 end(struct host *h)
 {
@@ -241,7 +252,9 @@ keep(const struct rl_share *share, void *arg)
 	return 0;
 }
 
-/* Another lender, who knows nothing: all shares are found, wherever their keys are on the way to. */
+/*
+ * Another lender, who knows nothing: all shares are found, wherever their keys are on the way to.
+ */
 static void
 scan(struct host *h)
 {

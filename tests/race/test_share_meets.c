@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A worker that charges, or is denied, under a share, and the lender who takes the wishes: each comes whole before each
- * access of the other (see intrude.h). Whatever their order, the lender has seen what counts, or finds a wish the next
- * time: no key waits for more than one look. And a change of the share comes before each access of a charge:
- * what was admitted and what counts are as in one of both orders.
+ * A worker that charges, or is denied, under a share, and the lender who takes the wishes: each
+ * comes whole before each access of the other (see intrude.h). Whatever their order, the lender has
+ * seen what counts, or finds a wish the next time: no key waits for more than one look. And a
+ * change of the share comes before each access of a charge: what was admitted and what counts are
+ * as in one of both orders.
  */
 #include "intrude.h"
 #include "rl_cluster.h"
@@ -335,7 +336,10 @@ open_full(struct rl **rl)
 	return rule;
 }
 
-/* It was charged without a slot, and one is lent to before it has begun with that: the bound is the host's. */
+/*
+ * It was charged without a slot, and one is lent to before it has begun with that: the bound is the
+ * host's.
+ */
 static void
 test_a_share_before_the_first_charge(void **state)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chosen schedules of workers and of the one that lends to them, on one key of a cluster (see schedule.h): charges that
- * roll the window on, refunds, resets, shares that are raised, lowered and ended, and kills anywhere. Whatever stands
- * in the word, at any access: the share is not more than the store has lent to that incarnation, and
- * what counts is not more than that and the blind part. A failure names its seed, which repeats it.
+ * Chosen schedules of workers and of the one that lends to them, on one key of a cluster (see
+ * schedule.h): charges that roll the window on, refunds, resets, shares that are raised, lowered
+ * and ended, and kills anywhere. Whatever stands in the word, at any access: the share is not more
+ * than the store has lent to that incarnation, and what counts is not more than that and the blind
+ * part. A failure names its seed, which repeats it.
  */
 #include <string.h>
 
@@ -95,7 +96,9 @@ keep(const struct rl_share *share, void *arg)
 	return -1;
 }
 
-/* The store grants, and then the word is raised; the word is lowered, and then the store is told. */
+/*
+ * The store grants, and then the word is raised; the word is lowered, and then the store is told.
+ */
 static void
 give(const struct rl_share *at)
 {

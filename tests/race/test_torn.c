@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A counter is read while others change value and lifetime, and change both back: the halves of a word are loaded one after the
- * other, and what is told was there at one instant.
+ * A counter is read while others change value and lifetime, and change both back: the halves of a
+ * word are loaded one after the other, and what is told was there at one instant.
  */
 #include "intrude.h"
 

@@ -2,7 +2,10 @@
 #ifndef RL_ONE_TABLE_H
 #define RL_ONE_TABLE_H
 
-/* What decide.c and view.c ask of a segment's tables and of its clock, for tests of one table whose clock stands. */
+/*
+ * What decide.c and view.c ask of a segment's tables and of its clock, for tests of one table whose
+ * clock stands.
+ */
 
 int
 rl_migrate(rl_sought *)

@@ -122,7 +122,9 @@ see_entry(const struct rl_entry *e, void *arg)
 	REQUIRE(e->count
 	                ? e->count->value <= RL_COUNT_MAX
 	                : e->used <= (e->peek.window_ns == 0 ? RL_IN_FLIGHT_MAX : RL_CAPACITY_MAX));
-	/* beyond the limit: of one that counts what it denies, which a damaged quota may say of any */
+	/*
+	 * beyond the limit: of one that counts what it denies, which a damaged quota may say of any
+	 */
 	REQUIRE(e->count || e->peek.window_ns == 0 || e->used <= e->peek.limit ||
 	        e->peek.remaining == 0);
 	REQUIRE(is_handle(e->rule) && e->limit < RL_LIMITS_MAX);

@@ -291,7 +291,10 @@ hash_of_tag(uint64_t tag, uint64_t low)
 	return quotient(product, UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* A name that is the slot's key's, for all that a reader can tell; or one that is longer than its room. */
+/*
+ * A name that is the slot's key's, for all that a reader can tell; or one that is longer than its
+ * room.
+ */
 static void
 lie_about_names(const struct forge *f, uint64_t *seed)
 {

@@ -3,8 +3,9 @@
 #define RL_FORGE_H
 
 /*
- * What a hostile writer of a segment makes who knows the format: each word by what it means, and where a check stands beside it,
- * the right one. The hash key stands in the header, so nothing keeps him from that.
+ * What a hostile writer of a segment makes who knows the format: each word by what it means, and
+ * where a check stands beside it, the right one. The hash key stands in the header, so nothing
+ * keeps him from that.
  */
 
 #include "segment/segment.h"

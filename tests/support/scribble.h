@@ -2,7 +2,10 @@
 #ifndef RL_SCRIBBLE_H
 #define RL_SCRIBBLE_H
 
-/* Damage to a segment, by `seed`: words and ranges, at random and well chosen, and lies with valid checks (forge.h). */
+/*
+ * Damage to a segment, by `seed`: words and ranges, at random and well chosen, and lies with valid
+ * checks (forge.h).
+ */
 
 #include "segment/segment.h"
 

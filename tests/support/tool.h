@@ -11,8 +11,8 @@
 bool tool_is_there(void);
 
 /*
- * Run it with those arguments. Fails the test unless it ends with a status that it has and says nothing but what is harmless;
- * `number` is said of the case.
+ * Run it with those arguments. Fails the test unless it ends with a status that it has and says
+ * nothing but what is harmless; `number` is said of the case.
  */
 void tool_run(const char *arguments, uint64_t number);
 

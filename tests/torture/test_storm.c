@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A storm: workers, a sweeper, at times rld, a configurer, and one who resizes, on one segment, all of them
- * killed, stopped, resumed and replaced at any moment, for as many seconds as RL_STORM_SECONDS
- * says. What was acknowledged is written down where no kill can take it back, and compared at
- * the end:
+ * A storm: workers, a sweeper, at times rld, a configurer, and one who resizes, on one segment, all
+ * of them killed, stopped, resumed and replaced at any moment, for as many seconds as
+ * RL_STORM_SECONDS says. What was acknowledged is written down where no kill can take it back, and
+ * compared at the end:
  *
  *	conservation   acknowledged <= counted <= acknowledged + kills of workers
  *	no window of a `hard` rule or a log, wherever it begins, holds more than its capacity

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The sizes of what programs hand to the library, and where each field is, on 64-bit machines: what a
- * program was compiled with. Whatever changes here in a released version breaks its users: a field is
- * then added in another way, or the soname changes (CONTRIBUTING, A release).
+ * The sizes of what programs hand to the library, and where each field is, on 64-bit machines: what
+ * a program was compiled with. Whatever changes here in a released version breaks its users: a
+ * field is then added in another way, or the soname changes (CONTRIBUTING, A release).
  */
 #include <errno.h>
 #include <stddef.h>

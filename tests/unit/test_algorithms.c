@@ -387,7 +387,9 @@ test_tokens_are_a_quotient(void **state)
 	}
 }
 
-/* A bucket by definition. Times are fractions of 1 / capacity ns since T0, and nothing is rounded. */
+/*
+ * A bucket by definition. Times are fractions of 1 / capacity ns since T0, and nothing is rounded.
+ */
 struct fraction_bucket {
 	uint64_t window_ns;
 	uint32_t capacity, burst;
@@ -567,7 +569,10 @@ test_tiers_of_one_key(void **state)
 	}
 }
 
-/* A third of a second is no whole number of nanoseconds: who waits is told to wait until it is over. */
+/*
+ * A third of a second is no whole number of nanoseconds: who waits is told to wait until it is
+ * over.
+ */
 static void
 test_a_delay_is_rounded_up(void **state)
 {

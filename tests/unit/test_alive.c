@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is a process alive? Each row: a process that described itself and then came to something, and what is said of
- * it by pidfd with its inode, by pidfd and the time of its start, as before Linux 6.9, and without
- * pidfds, as under a filter of system calls. Where it lives, dead would give its units to others.
+ * Is a process alive? Each row: a process that described itself and then came to something, and
+ * what is said of it by pidfd with its inode, by pidfd and the time of its start, as before Linux
+ * 6.9, and without pidfds, as under a filter of system calls. Where it lives, dead would give its
+ * units to others.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -182,7 +183,10 @@ leave_proc(void)
 	return chroot("/proc/self/fdinfo") == 0 && chdir("/") == 0 && access("/proc", F_OK) < 0;
 }
 
-/* What is said of it by a process that has prepared itself so. Its own namespace it knows from before. */
+/*
+ * What is said of it by a process that has prepared itself so. Its own namespace it knows from
+ * before.
+ */
 static int
 judge(const struct rl_process *process, enum way way, bool (*prepare)(void))
 {
@@ -460,7 +464,10 @@ describe_without_proc(struct rl_process *outside)
 	return 0;
 }
 
-/* Who began without /proc says what it can: its start is unknown, and before Linux 6.11 its namespace. */
+/*
+ * Who began without /proc says what it can: its start is unknown, and before Linux 6.11 its
+ * namespace.
+ */
 static void
 test_described_without_proc(void **state)
 {

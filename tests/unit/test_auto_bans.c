@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Automatic bans: who is banned when, for how long, and by how many processes. Times are passed in. */
+/*
+ * Automatic bans: who is banned when, for how long, and by how many processes. Times are passed in.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -148,7 +150,10 @@ roll(struct rl *rl, int rule, const char *key, uint64_t step_ns, uint64_t *seed)
 	return false;
 }
 
-/* Never for fewer in the time, always for so many in two thirds of it, and for twice as many in all of it. */
+/*
+ * Never for fewer in the time, always for so many in two thirds of it, and for twice as many in all
+ * of it.
+ */
 static void
 test_whenever_they_begin(void **state)
 {
@@ -302,7 +307,10 @@ is_exempt(struct rl *rl, int rule, uint64_t after_ns)
 	return ask(rl, rule, ADDRESS, after_ns).reason == RL_BY_EXEMPTION;
 }
 
-/* Under the rule or any, of the network or a beginning, before or after the ban: nobody in it is banned by a rule. */
+/*
+ * Under the rule or any, of the network or a beginning, before or after the ban: nobody in it is
+ * banned by a rule.
+ */
 static void
 test_an_exemption_goes_before(void **state)
 {

@@ -118,7 +118,10 @@ test_hits_are_requests(void **state)
 	count_hits(2);
 }
 
-/* Whatever is damaged of a note, or left of it by one that died: the ban stands, and nothing wrong is told. */
+/*
+ * Whatever is damaged of a note, or left of it by one that died: the ban stands, and nothing wrong
+ * is told.
+ */
 static void
 test_a_torn_note_is_none(void **state)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of calls and answers that every binding plays, bindings/table.json, played on the library.
+ * The table of calls and answers that every binding plays, bindings/table.json, played on the
+ * library.
  *
- * With RL_TABLE_OUT=FILE the table is written with the answers that the library gives: for who adds to
+ * With RL_TABLE_OUT=FILE the table is written with the answers that the library gives: for who adds
+ * to
  * it. bindings/README.md says what each member means.
  */
 #include <errno.h>

@@ -50,8 +50,8 @@ slots_of(uint32_t keys)
 }
 
 /*
- * The whole segment: tags, states, rings, names, denials, tiers, rules, bans, and free slots for the table to
- * work in; of ten million keys also what each of a thousand CPUs counts.
+ * The whole segment: tags, states, rings, names, denials, tiers, rules, bans, and free slots for
+ * the table to work in; of ten million keys also what each of a thousand CPUs counts.
  */
 static void
 test_a_key_takes_160_bytes_at_most(void **state)
@@ -68,8 +68,8 @@ test_a_key_takes_160_bytes_at_most(void **state)
 }
 
 /*
- * What nobody has to ask for: rings of one entry, names of 48 bytes and the overflow area. Beside few keys the rules, bans,
- * events and counters are what there is.
+ * What nobody has to ask for: rings of one entry, names of 48 bytes and the overflow area. Beside
+ * few keys the rules, bans, events and counters are what there is.
  */
 static void
 test_a_key_takes_200_bytes_by_default(void **state)
@@ -176,7 +176,10 @@ test_it_is_the_segment_that_is_made(void **state)
 	rl_close(rl);
 }
 
-/* A further entry of the ring is 8 bytes for each slot: five for three keys, so 13.3 a key and not 8. */
+/*
+ * A further entry of the ring is 8 bytes for each slot: five for three keys, so 13.3 a key and not
+ * 8.
+ */
 static void
 test_a_sub_bucket_takes_8_bytes_a_slot(void **state)
 {
@@ -256,7 +259,10 @@ test_the_manual_says_what_it_takes(void **state)
 	says("man/rl.json.5", sentence);
 }
 
-/* As much as fits the 64 MiB that containers are given, in whole thousands: with eight CPUs or none. */
+/*
+ * As much as fits the 64 MiB that containers are given, in whole thousands: with eight CPUs or
+ * none.
+ */
 static void
 test_the_manual_says_what_fits_a_container(void **state)
 {

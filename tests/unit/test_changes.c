@@ -151,7 +151,9 @@ is_cached(int rule)
 	return rl_policy_look(rl, rule, 0, &look) && look.steps == rl_policy_plain_steps(rule);
 }
 
-/* A child that was forked while its parent wrote: it takes the writing over, and waits for nobody. */
+/*
+ * A child that was forked while its parent wrote: it takes the writing over, and waits for nobody.
+ */
 static void
 test_a_child_takes_over(void **state)
 {
@@ -169,7 +171,9 @@ test_a_child_takes_over(void **state)
 	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
 }
 
-/* Nobody asks a filter then: each pattern is looked for, of those that are no longer than the key. */
+/*
+ * Nobody asks a filter then: each pattern is looked for, of those that are no longer than the key.
+ */
 static void
 test_bans_during_an_open_change(void **state)
 {

@@ -193,7 +193,10 @@ test_default_granularity_in_a_ring(void **state)
 	config_free(config);
 }
 
-/* The ring that nobody has said is as long as the rules need; one that is said stays, if they can be with it. */
+/*
+ * The ring that nobody has said is as long as the rules need; one that is said stays, if they can
+ * be with it.
+ */
 static void
 test_the_ring_that_rules_need(void **state)
 {

@@ -199,7 +199,9 @@ test_a_text_is_put_in_one_go(void **state)
 	                 -ENOENT);
 }
 
-/* It has no name while it is written, and what has come to its place meanwhile is looked at again. */
+/*
+ * It has no name while it is written, and what has come to its place meanwhile is looked at again.
+ */
 static void
 test_nobody_can_wait_for_it(void **state)
 {

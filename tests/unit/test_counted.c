@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each counter of rl_counters.def is brought about by some call, and shown. All calls that there are, with any arguments,
- * bring about most of them; the rest has a scene here. A counter that nothing brings about is named.
+ * Each counter of rl_counters.def is brought about by some call, and shown. All calls that there
+ * are, with any arguments, bring about most of them; the rest has a scene here. A counter that
+ * nothing brings about is named.
  */
 #include <inttypes.h>
 #include <signal.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Applications that define one rule differently: the first stays if they say so, and all is counted. */
+/*
+ * Applications that define one rule differently: the first stays if they say so, and all is
+ * counted.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -147,7 +150,9 @@ test_any_order(void **state)
 	rl_close(rl);
 }
 
-/* What the administrator has configured is no definition that differs; what is beneath it may be. */
+/*
+ * What the administrator has configured is no definition that differs; what is beneath it may be.
+ */
 static void
 test_a_configuration_is_no_disagreement(void **state)
 {

@@ -212,7 +212,10 @@ expect_denied(struct rl *rl, int rule, unsigned index, uint64_t expected)
 	assert_int_equal(shadow, 0);
 }
 
-/* Wherever a limit stands in its rule; one that comes back begins with none. What the rule denied is the sum of all. */
+/*
+ * Wherever a limit stands in its rule; one that comes back begins with none. What the rule denied
+ * is the sum of all.
+ */
 static void
 test_a_limit_takes_its_denials_along(void **state)
 {
@@ -268,8 +271,8 @@ test_a_shadow_is_counted_by_its_limit(void **state)
 }
 
 /*
- * So many in a second, then one in so many, which say so: the sum is about what there was. It is taken of
- * many seconds, where chance is some 590 of 6,000.
+ * So many in a second, then one in so many, which say so: the sum is about what there was. It is
+ * taken of many seconds, where chance is some 590 of 6,000.
  */
 static void
 test_a_flood_is_told_in_parts(void **state)
@@ -501,7 +504,9 @@ test_without_events_nothing_is_told(void **state)
 	rl_close(rl);
 }
 
-/* While it is read, a writer takes back how many there are: the same events come again and again. */
+/*
+ * While it is read, a writer takes back how many there are: the same events come again and again.
+ */
 static int
 take_back(const struct rl_event *event, void *arg)
 {

@@ -305,7 +305,10 @@ is_kept_at_its_tier(const struct rl_limit *limit, uint32_t tier, uint32_t key_by
 	rl_close(rl);
 }
 
-/* Below the rule's capacity and above it: a leaky bucket holds as many, and lets go of them slower or faster. */
+/*
+ * Below the rule's capacity and above it: a leaky bucket holds as many, and lets go of them slower
+ * or faster.
+ */
 static void
 test_never_evict_a_key_at_its_tier(void **state)
 {
@@ -350,7 +353,10 @@ evicted_share(struct rl *rl, int rule, const uint64_t shares[SLOTS])
 	return found;
 }
 
-/* A key whose next request would be denied, if it costs as much as its last one, stays: here 7 of 10. */
+/*
+ * A key whose next request would be denied, if it costs as much as its last one, stays: here 7 of
+ * 10.
+ */
 static void
 test_never_evict_what_would_be_denied_by_its_cost(void **state)
 {
@@ -409,7 +415,10 @@ test_evict_by_share_of_tiers(void **state)
 	}
 }
 
-/* A word that says the wrong thing keeps a key, and delivers none: not at the rule's limit, nor at its override's. */
+/*
+ * A word that says the wrong thing keeps a key, and delivers none: not at the rule's limit, nor at
+ * its override's.
+ */
 static void
 test_a_wrong_tier_evicts_no_other(void **state)
 {

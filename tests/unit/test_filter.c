@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The filters never hide a ban or an override, and seldom name one that is not there: see filter.h. */
+/*
+ * The filters never hide a ban or an override, and seldom name one that is not there: see filter.h.
+ */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -212,7 +214,9 @@ fill(struct rl *rl, int kind, unsigned count)
 	}
 }
 
-/* One pattern under all scopes, and patterns of the same bytes, and what all of them are hashed by. */
+/*
+ * One pattern under all scopes, and patterns of the same bytes, and what all of them are hashed by.
+ */
 static void
 test_scopes(void **state)
 {
@@ -312,7 +316,10 @@ lose_bits(const struct rl_segment *s)
 	rl_filter_clear(&s->ban_filter, 1);
 }
 
-/* An entry without its bits, as one leaves who is killed: nobody asks the filter, and a sweep mends. */
+/*
+ * An entry without its bits, as one leaves who is killed: nobody asks the filter, and a sweep
+ * mends.
+ */
 static void
 test_killed_before_the_bits(void **state)
 {

@@ -65,7 +65,10 @@ test_vectors_of_64_bits(void **state)
 		assert_true(rl_hash_of_key(start, message, vectors[i].len) == vectors[i].hash);
 }
 
-/* The second word of a key depends on all of it, and on the secret, and not on the first word alone. */
+/*
+ * The second word of a key depends on all of it, and on the secret, and not on the first word
+ * alone.
+ */
 static void
 test_both_words_of_a_key(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Seats: who has one, who gets one, and whose label is nobody's. A handle stands for a process where it can. */
+/*
+ * Seats: who has one, who gets one, and whose label is nobody's. A handle stands for a process
+ * where it can.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -361,7 +364,9 @@ test_elsewhere(void **state)
 	assert_false(rl_holders_is_dead_at(mine, label, LATER));
 	assert_int_equal(rl_holders_look(mine, label, &seen), RL_ELSEWHERE);
 	assert_int_equal(seen, 0);
-	/* Only the host's namespace knows that there is none below it, and only where it sees all. */
+	/*
+	 * Only the host's namespace knows that there is none below it, and only where it sees all.
+	 */
 	if (rl_holders_look_elsewhere(mine) != 1)
 		skip();
 	assert_true(rl_holders_is_dead_at(mine, label, LATER));
@@ -413,7 +418,10 @@ test_a_stolen_seat_is_left(void **state)
 	assert_memory_equal(&seats[seat], &thief, sizeof thief);
 }
 
-/* One process finds out, and all others know: the seat is free, also for who could not have judged it. */
+/*
+ * One process finds out, and all others know: the seat is free, also for who could not have judged
+ * it.
+ */
 static void
 test_a_dead_process_frees_its_seat(void **state)
 {
@@ -435,7 +443,9 @@ test_a_dead_process_frees_its_seat(void **state)
 	rl_holders_free(other);
 }
 
-/* However many there are: a request pays for so many looks, and the next one goes on behind them. */
+/*
+ * However many there are: a request pays for so many looks, and the next one goes on behind them.
+ */
 static void
 test_looks_are_bounded(void **state)
 {
@@ -462,7 +472,10 @@ test_looks_are_bounded(void **state)
 	rl_holders_free(h);
 }
 
-/* Who cannot know itself takes no seat, for nobody could tell it from the next process of its number. */
+/*
+ * Who cannot know itself takes no seat, for nobody could tell it from the next process of its
+ * number.
+ */
 static void
 test_out_of_descriptors(void **state)
 {

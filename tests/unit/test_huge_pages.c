@@ -232,7 +232,9 @@ test_a_private_segment(void **state)
 	rl_close(rl);
 }
 
-/* A large one can have huge pages unasked, where the kernel gives them unasked; nothing is moved. */
+/*
+ * A large one can have huge pages unasked, where the kernel gives them unasked; nothing is moved.
+ */
 static void
 test_not_asked(void **state)
 {

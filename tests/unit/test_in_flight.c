@@ -442,7 +442,10 @@ test_all_or_nothing(void **state)
 	rl_close(rl);
 }
 
-/* Before one of several limits denies by what the dead hold, it is given back. A peek gives nothing. */
+/*
+ * Before one of several limits denies by what the dead hold, it is given back. A peek gives
+ * nothing.
+ */
 static void
 test_the_dead_beside_rates(void **state)
 {
@@ -635,7 +638,9 @@ test_what_cannot_be(void **state)
 	rl_close(rl);
 }
 
-/* As on_full says where there is no seat, or no place in the key's ring; then the dead make room. */
+/*
+ * As on_full says where there is no seat, or no place in the key's ring; then the dead make room.
+ */
 static void
 test_no_room_for_a_holder(void **state)
 {

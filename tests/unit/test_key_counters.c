@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counters by key, beside a naive one; their lifetimes; what they share with rules, and what not. */
+/*
+ * Counters by key, beside a naive one; their lifetimes; what they share with rules, and what not.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SHA-256 by the examples of NIST, and by what another program (Python's hashlib) says of every length
- * around the blocks; and the text that stands for a long key, likewise.
+ * SHA-256 by the examples of NIST, and by what another program (Python's hashlib) says of every
+ * length around the blocks; and the text that stands for a long key, likewise.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tier of a key's last request: who leaves it, who sees it, and that it decides about nothing. */
+/*
+ * The tier of a key's last request: who leaves it, who sees it, and that it decides about nothing.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -215,7 +217,10 @@ is_kept_anywhere(const struct rl_segment *s)
 	return false;
 }
 
-/* A tier is of the first limit: not of one that takes its place for an address, nor of one that was the first. */
+/*
+ * A tier is of the first limit: not of one that takes its place for an address, nor of one that was
+ * the first.
+ */
 static void
 test_it_is_the_first_limits(void **state)
 {
@@ -277,7 +282,9 @@ scribble(const struct rl_entry *e, void *arg)
 	return 0;
 }
 
-/* Whatever the word says, requests are decided as ever; a log shows none that is beyond its ring. */
+/*
+ * Whatever the word says, requests are decided as ever; a log shows none that is beyond its ring.
+ */
 static void
 test_a_wrong_word_decides_nothing(void **state)
 {

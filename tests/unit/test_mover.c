@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The daemon's part of a resize: keys that nobody asks for move, and the room follows what is used. */
+/*
+ * The daemon's part of a resize: keys that nobody asks for move, and the room follows what is used.
+ */
 
 #include "../../rld/loop/mover.h"
 
@@ -187,7 +189,10 @@ ask(struct rl *rl, enum rl_algorithm algorithm, uint32_t capacity, uint32_t gran
 	                 RL_ERING);
 }
 
-/* A definition has asked: with bounds it is given what any window needs, without them nothing. No count is lost. */
+/*
+ * A definition has asked: with bounds it is given what any window needs, without them nothing. No
+ * count is lost.
+ */
 static void
 test_the_ring_follows(void **state)
 {

@@ -116,7 +116,10 @@ test_keys_without_a_slot_share_an_overflow_counter(void **state)
 	}
 }
 
-/* retry_after_ns is an upper bound; by then the key is admitted. A nanosecond before, an overflow counter still denies. */
+/*
+ * retry_after_ns is an upper bound; by then the key is admitted. A nanosecond before, an overflow
+ * counter still denies.
+ */
 static void
 test_retry_after_is_kept(void **state)
 {
@@ -149,7 +152,10 @@ candidates_of(struct rl *rl, int rule, uint32_t key, struct rl_candidates *to)
 	                   rl_hash_of_key(rl->segment.key_start, &key, sizeof key), to);
 }
 
-/* A slot that came, was charged and was folded between a charge to the overflow counter and the look behind it. */
+/*
+ * A slot that came, was charged and was folded between a charge to the overflow counter and the
+ * look behind it.
+ */
 static void
 test_a_slot_that_came_and_went_is_seen(void **state)
 {
@@ -262,7 +268,10 @@ test_a_first_charge_carries(void **state)
 	}
 }
 
-/* A window's overflow counter that is not open in the new epoch: the key gets a slot, and the first charge carries. */
+/*
+ * A window's overflow counter that is not open in the new epoch: the key gets a slot, and the first
+ * charge carries.
+ */
 static void
 test_carry_in_the_next_epoch(void **state)
 {
@@ -296,7 +305,10 @@ test_carry_in_the_next_epoch(void **state)
 	}
 }
 
-/* What a carry makes of an overflow counter that has counted 2 in its epoch, and 1 in the one before; or 1 there alone. */
+/*
+ * What a carry makes of an overflow counter that has counted 2 in its epoch, and 1 in the one
+ * before; or 1 there alone.
+ */
 static void
 test_where_a_carry_stands(void **state)
 {
@@ -439,7 +451,10 @@ test_limits_have_overflow_counters_of_their_own(void **state)
 	rl_close(rl);
 }
 
-/* A counter by key is in no overflow counter. What lives is not pushed out, and what finds no slot is told so. */
+/*
+ * A counter by key is in no overflow counter. What lives is not pushed out, and what finds no slot
+ * is told so.
+ */
 static void
 test_a_counter_needs_a_slot(void **state)
 {
@@ -465,7 +480,10 @@ test_a_counter_needs_a_slot(void **state)
 	rl_close(rl);
 }
 
-/* An overflow counter counts no denials. Those of a key that gives way stand for the others what its capacity does. */
+/*
+ * An overflow counter counts no denials. Those of a key that gives way stand for the others what
+ * its capacity does.
+ */
 static void
 test_denials_are_counted_in_no_overflow_counter(void **state)
 {
@@ -554,7 +572,10 @@ test_no_set_is_left(void **state)
 	rl_close(rl);
 }
 
-/* A reset of one key, wherever it is counted, is in force at once; a later carry brings nothing back. */
+/*
+ * A reset of one key, wherever it is counted, is in force at once; a later carry brings nothing
+ * back.
+ */
 static void
 test_reset(void **state)
 {
@@ -610,7 +631,10 @@ test_a_refund_of_before_a_reset_is_void(void **state)
 	}
 }
 
-/* Of a rule with two limits, of which one can have no overflow counters: nothing is charged to the other's. */
+/*
+ * Of a rule with two limits, of which one can have no overflow counters: nothing is charged to the
+ * other's.
+ */
 static void
 test_denied_for_want_of_a_set_charges_nothing(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What tools are told of the overflow area: by limit, how many of its overflow counters count something, and how many are full. */
+/*
+ * What tools are told of the overflow area: by limit, how many of its overflow counters count
+ * something, and how many are full.
+ */
 #include <string.h>
 
 #include "testing.h"
@@ -116,7 +119,9 @@ test_an_overflow_counter_is_told_until_it_counts_nothing(void **state)
 	}
 }
 
-/* Keys of many overflow counters: as many as differ count, and those that are full are told apart. */
+/*
+ * Keys of many overflow counters: as many as differ count, and those that are full are told apart.
+ */
 static void
 test_overflow_counters_are_counted_by_limit(void **state)
 {
@@ -133,7 +138,10 @@ test_overflow_counters_are_counted_by_limit(void **state)
 	assert_int_equal(seen.count, 1);
 	assert_true(seen.info[0].cells_used > CELLS / 2 && seen.info[0].cells_used <= CELLS);
 	assert_int_equal(seen.info[0].cells_full, seen.info[0].cells_used);
-	/* of another rule, each gets a slot until there are half as many: then they are counted apart */
+	/*
+	 * of another rule, each gets a slot until there are half as many: then they are counted
+	 * apart
+	 */
 	for (uint32_t key = 0; key < 100; key++)
 		rl_check_at(rl, other, &key, sizeof key, 1, T0, NULL);
 	seen = walk(rl, T0);

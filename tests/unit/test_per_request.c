@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a request brings along: a burst of its own; bookings under several rules; giving back by key. */
+/*
+ * What a request brings along: a burst of its own; bookings under several rules; giving back by
+ * key.
+ */
 #include <string.h>
 
 #include "testing.h"

@@ -174,7 +174,10 @@ test_a_stranger_cannot_take_a_name(void **state)
 	assert_true(is_there(own()));
 }
 
-/* Nobody opens or removes a stranger's, nor is told of it: not who only looks, and not who takes any owner. */
+/*
+ * Nobody opens or removes a stranger's, nor is told of it: not who only looks, and not who takes
+ * any owner.
+ */
 static void
 test_a_stranger_is_not_looked_at(void **state)
 {
@@ -200,7 +203,10 @@ test_a_stranger_is_not_looked_at(void **state)
 	}
 }
 
-/* What a member of the directory's group has made is theirs to look at, and for an administrator to tend. */
+/*
+ * What a member of the directory's group has made is theirs to look at, and for an administrator to
+ * tend.
+ */
 static void
 test_a_member_is_looked_at(void **state)
 {

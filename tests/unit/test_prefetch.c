@@ -689,7 +689,10 @@ resize(uint32_t keys)
 	assert_int_equal(rl_move_end(handle[0]), 1);
 }
 
-/* What was prefetched in a table is nothing in the next one, however small that is, and is counted as lost. */
+/*
+ * What was prefetched in a table is nothing in the next one, however small that is, and is counted
+ * as lost.
+ */
 static void
 test_another_table(void **state)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The daemon asks itself: only an answer is one. The other side is this test, and so is the clock. */
+/*
+ * The daemon asks itself: only an answer is one. The other side is this test, and so is the clock.
+ */
 
 #include "../../rld/serve/probe.h"
 

@@ -170,8 +170,8 @@ is_whole(const struct story *y, const struct charge *c, uint64_t now_ns)
 }
 
 /*
- * By the key: of a charge that could be given back whole, or else of whichever was charged last. Nobody
- * gives those back a second time.
+ * By the key: of a charge that could be given back whole, or else of whichever was charged last.
+ * Nobody gives those back a second time.
  */
 static void
 give_by_key(struct story *y, uint32_t of, uint64_t now_ns)

@@ -202,7 +202,10 @@ test_again_and_again(void **state)
 	rl_close(rl);
 }
 
-/* What is left behind is freed by the next sweep, long before its window is over, and is not told of. */
+/*
+ * What is left behind is freed by the next sweep, long before its window is over, and is not told
+ * of.
+ */
 static void
 test_a_sweep_frees_it(void **state)
 {
@@ -314,7 +317,9 @@ test_a_damaged_note(void **state)
 	rl_close(rl);
 }
 
-/* The same by definitions that return to an earlier shape: nothing is read, and nothing comes back. */
+/*
+ * The same by definitions that return to an earlier shape: nothing is read, and nothing comes back.
+ */
 static void
 test_shapes_that_return(void **state)
 {

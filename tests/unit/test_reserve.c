@@ -330,7 +330,10 @@ test_dump_and_restore(void **state)
 	}
 }
 
-/* What finds no slot is counted in an overflow counter, and said to be; under a limit that is only tried out, too. */
+/*
+ * What finds no slot is counted in an overflow counter, and said to be; under a limit that is only
+ * tried out, too.
+ */
 static void
 test_restored_into_a_full_table(void **state)
 {

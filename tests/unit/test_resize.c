@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Another table for a live segment. What it answers is compared with a twin that is never resized: each key is moved
- * by the request for it, by a mover, or not yet, and nobody may see a difference.
+ * Another table for a live segment. What it answers is compared with a twin that is never resized:
+ * each key is moved by the request for it, by a mover, or not yet, and nobody may see a difference.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -77,7 +77,10 @@ open_small(void)
 	return rl;
 }
 
-/* With a buffer that is never over: what is, does not move, and that shows in what can be given back. */
+/*
+ * With a buffer that is never over: what is, does not move, and that shows in what can be given
+ * back.
+ */
 static struct rl *
 open_both(struct rl **twin)
 {
@@ -314,7 +317,9 @@ step(struct exercise *e, uint32_t *ring)
 	}
 }
 
-/* Requests of all kinds, under limits of all kinds, while one segment is resized again and again. */
+/*
+ * Requests of all kinds, under limits of all kinds, while one segment is resized again and again.
+ */
 static void
 test_nobody_sees_a_difference(void **state)
 {
@@ -395,8 +400,8 @@ test_memory(void **state)
 }
 
 /*
- * How many pages of a table the kernel has zeroed. What is reserved of a file counts as memory from the start, and as being in it
- * from the first touch on.
+ * How many pages of a table the kernel has zeroed. What is reserved of a file counts as memory from
+ * the start, and as being in it from the first touch on.
  */
 static size_t
 zeroed(const struct rl *rl)
@@ -429,8 +434,9 @@ pages_at_once(void)
 }
 
 /*
- * The room of a new table is reserved, so that nobody finds it gone, but the call zeroes none of it: each page is for the first
- * request that touches it, and that touches few. Only whether the file reaches so far takes one.
+ * The room of a new table is reserved, so that nobody finds it gone, but the call zeroes none of
+ * it: each page is for the first request that touches it, and that touches few. Only whether the
+ * file reaches so far takes one.
  */
 static void
 test_pages(void **state)
@@ -575,7 +581,9 @@ test_no_memory(void **state)
 	rl_close(rl);
 }
 
-/* A handle that has slept through any number of them, one that comes late, and one that only reads. */
+/*
+ * A handle that has slept through any number of them, one that comes late, and one that only reads.
+ */
 static void
 test_other_handles(void **state)
 {
@@ -717,7 +725,9 @@ test_no_room(void **state)
 	rl_close(rl);
 }
 
-/* A torn record: the key waits for who asks for it, and is named then; or until its window is over. */
+/*
+ * A torn record: the key waits for who asks for it, and is named then; or until its window is over.
+ */
 static void
 test_torn_record(void **state)
 {
@@ -798,8 +808,8 @@ test_refunds(void **state)
 }
 
 /*
- * A slot that was never used is first made to look used, for what was given back is all zeros, too: its serial tells that
- * the charge found another word than zeros.
+ * A slot that was never used is first made to look used, for what was given back is all zeros, too:
+ * its serial tells that the charge found another word than zeros.
  */
 static void
 test_a_charge_expects_no_zeros(void **state)
@@ -828,7 +838,9 @@ test_a_charge_expects_no_zeros(void **state)
 	rl_close(rl);
 }
 
-/* All that a log of the largest capacity rests on moves: each of its units leaves at its own time. */
+/*
+ * All that a log of the largest capacity rests on moves: each of its units leaves at its own time.
+ */
 static void
 test_a_full_log(void **state)
 {
@@ -878,7 +890,9 @@ test_automatic_bans(void **state)
 	rl_close(rl);
 }
 
-/* Where a key of cost 2 is, in a segment that was then resized; its candidates in the table before. */
+/*
+ * Where a key of cost 2 is, in a segment that was then resized; its candidates in the table before.
+ */
 static struct rl *
 leave_key(int *rule, struct rl_candidates *p, struct rl_slot *slot)
 {
@@ -895,7 +909,10 @@ leave_key(int *rule, struct rl_candidates *p, struct rl_slot *slot)
 	return rl;
 }
 
-/* A claim under way when the table was left: whoever looks for the key there frees it, and so it never becomes LIVE. */
+/*
+ * A claim under way when the table was left: whoever looks for the key there frees it, and so it
+ * never becomes LIVE.
+ */
 static void
 test_a_claim_under_way(void **state)
 {
@@ -977,7 +994,10 @@ test_a_seal(void **state)
 	rl_close(rl);
 }
 
-/* The row of a limit that is looked for in the next table is another's by then, which counts networks. */
+/*
+ * The row of a limit that is looked for in the next table is another's by then, which counts
+ * networks.
+ */
 static void
 test_another_limit(void **state)
 {
@@ -1020,7 +1040,10 @@ window_of(uint32_t granularity)
 		.limit = {.capacity = 5, .window_ns = 60 * RL_SECOND, .granularity = granularity}};
 }
 
-/* A segment whose ring nobody has said: who needs more is refused, and says how much; a resize gives it. */
+/*
+ * A segment whose ring nobody has said: who needs more is refused, and says how much; a resize
+ * gives it.
+ */
 static void
 test_a_definition_asks_for_a_ring(void **state)
 {
@@ -1062,7 +1085,10 @@ test_a_definition_asks_for_a_ring(void **state)
 	rl_close(rl);
 }
 
-/* In a segment that is damaged the ring of the new table may be the shorter one: nothing is stored behind it. */
+/*
+ * In a segment that is damaged the ring of the new table may be the shorter one: nothing is stored
+ * behind it.
+ */
 static void
 test_a_shorter_ring(void **state)
 {

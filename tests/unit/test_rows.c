@@ -240,7 +240,10 @@ test_what_a_process_knew_of_a_row(void **state)
 	rl_close(other);
 }
 
-/* What a process charges that slept through so many incarnations is no fault, nobody's, and swept in the end. */
+/*
+ * What a process charges that slept through so many incarnations is no fault, nobody's, and swept
+ * in the end.
+ */
 static void
 sleep_through(unsigned incarnations)
 {
@@ -283,7 +286,9 @@ test_what_a_sleeper_charges(void **state)
 	sleep_through(RL_TAG_INCARNATIONS);
 }
 
-/* Damage does not fill the memory, and who changes limits at any pace of people's is never refused. */
+/*
+ * Damage does not fill the memory, and who changes limits at any pace of people's is never refused.
+ */
 static void
 test_what_is_kept_of_earlier_limits(void **state)
 {

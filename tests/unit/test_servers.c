@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * "With servers" of rl(7), step by step: a master that is root, workers and applications that are not.
- * What is done here needs rl.h alone.
+ * "With servers" of rl(7), step by step: a master that is root, workers and applications that are
+ * not. What is done here needs rl.h alone.
  */
 #include <errno.h>
 #include <fcntl.h>

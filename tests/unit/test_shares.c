@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A limit of a cluster on one host: what it admits by its share, beside a naive model whose share changes, and
- * what lends to it.
+ * A limit of a cluster on one host: what it admits by its share, beside a naive model whose share
+ * changes, and what lends to it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -133,7 +133,10 @@ test_strict_admits_its_share(void **state)
 	rl_close(rl);
 }
 
-/* What the host may admit: by its share, its blind part, and the capacity, or what the store gives above that. */
+/*
+ * What the host may admit: by its share, its blind part, and the capacity, or what the store gives
+ * above that.
+ */
 static uint32_t
 effective(uint32_t capacity, uint32_t share, uint32_t blind)
 {
@@ -143,8 +146,8 @@ effective(uint32_t capacity, uint32_t share, uint32_t blind)
 }
 
 /*
- * A limit of this host alone whose requests bring along as capacity what the share comes to: the same must
- * be decided, told and given back, whatever the share does in between.
+ * A limit of this host alone whose requests bring along as capacity what the share comes to: the
+ * same must be decided, told and given back, whatever the share does in between.
  */
 struct pair {
 	struct rl *rl, *alone;
@@ -286,8 +289,8 @@ test_windows_and_logs_follow_their_share(void **state)
 typedef __int128 exact;
 
 /*
- * A bucket by its debt, in 1 / F tokens, F being the time in which it fills: it falls by e each nanosecond, e being
- * what the host may use. Nothing is rounded, and a change of e changes no debt.
+ * A bucket by its debt, in 1 / F tokens, F being the time in which it fills: it falls by e each
+ * nanosecond, e being what the host may use. Nothing is rounded, and a change of e changes no debt.
  */
 struct bucket {
 	exact fill;
@@ -310,7 +313,10 @@ has_room(const struct bucket *b, uint32_t e, uint32_t cost, exact margin_ns)
 	return b->debt + cost * b->fill + margin_ns * e <= b->fill * e;
 }
 
-/* One step: the library admits only what the debt has room for, and all of it but for what is rounded. */
+/*
+ * One step: the library admits only what the debt has room for, and all of it but for what is
+ * rounded.
+ */
 static void
 step_bucket(struct pair *p, struct bucket *b, uint32_t size, uint64_t *seed, uint64_t now)
 {
@@ -732,7 +738,9 @@ test_wishes_of_the_table_before(void **state)
 	rl_close(rl);
 }
 
-/* Of a slot that a process has marked as left, which slept since it was another's: it is its key's. */
+/*
+ * Of a slot that a process has marked as left, which slept since it was another's: it is its key's.
+ */
 static void
 test_a_slot_that_seems_to_be_left(void **state)
 {
@@ -908,7 +916,9 @@ test_restore_brings_no_share(void **state)
 	rl_close(rl);
 }
 
-/* A share beyond what is exact is a little less, never more; and what it is lowered to is enough. */
+/*
+ * A share beyond what is exact is a little less, never more; and what it is lowered to is enough.
+ */
 static void
 test_large_shares(void **state)
 {
@@ -1076,8 +1086,9 @@ test_it_is_told(void **state)
 }
 
 /*
- * A full table: what a key is counted in its slot, and in the overflow counter that it shares when it has none, is one
- * bound. Without a share the keys of an overflow counter have the blind part together.
+ * A full table: what a key is counted in its slot, and in the overflow counter that it shares when
+ * it has none, is one bound. Without a share the keys of an overflow counter have the blind part
+ * together.
  */
 static uint64_t
 fill_table(struct rl *rl, int rule, uint64_t now)
@@ -1125,7 +1136,10 @@ test_strangers_have_the_blind_part_together(void **state)
 	}
 }
 
-/* Overflow counters of another rule are in use, and those of this one count nothing: they are in nobody's way to a free slot. */
+/*
+ * Overflow counters of another rule are in use, and those of this one count nothing: they are in
+ * nobody's way to a free slot.
+ */
 static void
 test_a_free_slot_is_strict_keys_too(void **state)
 {
@@ -1150,7 +1164,10 @@ test_a_free_slot_is_strict_keys_too(void **state)
 	rl_close(rl);
 }
 
-/* A key that gives way, and comes back, goes on with what it had: the bound is the host's and not an incarnation's. */
+/*
+ * A key that gives way, and comes back, goes on with what it had: the bound is the host's and not
+ * an incarnation's.
+ */
 static void
 test_to_give_way_and_come_back(void **state)
 {

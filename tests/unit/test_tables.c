@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where tables lie in the file, as a segment says that is damaged, or was written by somebody hostile who knows its format. */
+/*
+ * Where tables lie in the file, as a segment says that is damaged, or was written by somebody
+ * hostile who knows its format.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -36,7 +39,9 @@ open_small(int *rule)
 	return rl;
 }
 
-/* Table `number` lies there and is in force, says somebody who computes checks as the library does. */
+/*
+ * Table `number` lies there and is in force, says somebody who computes checks as the library does.
+ */
 static void
 forge(const struct rl_segment *s, uint64_t number, uint64_t at, uint64_t sizes)
 {
@@ -74,7 +79,10 @@ expect(struct rl *rl, int rule, enum rl_verdict verdict, int error)
 	assert_int_equal(result.error, error);
 }
 
-/* A place that is none is damage to who is attached and to who attaches, and nothing is mapped there. */
+/*
+ * A place that is none is damage to who is attached and to who attaches, and nothing is mapped
+ * there.
+ */
 static void
 test_places_that_are_none(void **state)
 {
@@ -149,7 +157,10 @@ test_a_place_behind_the_end(void **state)
 	rl_close(rl);
 }
 
-/* Each table lies behind the one before it: who is told of the same places again and again maps one once. */
+/*
+ * Each table lies behind the one before it: who is told of the same places again and again maps one
+ * once.
+ */
 static void
 test_places_that_overlap(void **state)
 {
@@ -174,7 +185,10 @@ test_places_that_overlap(void **state)
 	rl_close(rl);
 }
 
-/* Whoever says that tables come into force which nobody leaves takes no process all of its mappings. */
+/*
+ * Whoever says that tables come into force which nobody leaves takes no process all of its
+ * mappings.
+ */
 static void
 test_tables_that_nobody_leaves(void **state)
 {
@@ -196,7 +210,10 @@ test_tables_that_nobody_leaves(void **state)
 	rl_close(rl);
 }
 
-/* A bit of the place of the table in force is wrong: nothing is resized, and nobody falls off the file's end. */
+/*
+ * A bit of the place of the table in force is wrong: nothing is resized, and nobody falls off the
+ * file's end.
+ */
 static void
 test_a_bit_of_a_place(void **state)
 {
@@ -224,7 +241,10 @@ test_a_bit_of_a_place(void **state)
 	rl_close(rl);
 }
 
-/* What somebody has left behind the table in force is no part of the next one, and the file gets no shorter. */
+/*
+ * What somebody has left behind the table in force is no part of the next one, and the file gets no
+ * shorter.
+ */
 static void
 test_what_lies_behind(void **state)
 {
@@ -283,7 +303,10 @@ resize_whole(struct rl *rl, uint32_t keys)
 	assert_int_equal(rl_move_end(rl), 1);
 }
 
-/* One of a segment in use leaves next to nothing: in the file, in who resizes, and in who has it open to look or to decide. */
+/*
+ * One of a segment in use leaves next to nothing: in the file, in who resizes, and in who has it
+ * open to look or to decide.
+ */
 static void
 test_what_resizes_leave(void **state)
 {
@@ -320,7 +343,10 @@ test_what_resizes_leave(void **state)
 	close(fd);
 }
 
-/* ... and where all memory is locked, whose holes are read and whose pages the kernel does not take. */
+/*
+ * ... and where all memory is locked, whose holes are read and whose pages the kernel does not
+ * take.
+ */
 static void
 test_locked_memory(void **state)
 {
@@ -357,7 +383,9 @@ take_one(struct rl *rl, int rule, int key, struct rl_hold *hold)
 	assert_int_equal(rl_holds(&charges, hold, 1), 1);
 }
 
-/* A hold knows the number of its table in a few bits: it is released after any number of resizes. */
+/*
+ * A hold knows the number of its table in a few bits: it is released after any number of resizes.
+ */
 static void
 test_holds_across_tables(void **state)
 {
@@ -421,7 +449,10 @@ resize_elsewhere(struct rl *rl, uint32_t keys)
 	assert_int_equal(status, 0);
 }
 
-/* A process that may have no more addresses is told so, by each call that needs some; and decides again when it may. */
+/*
+ * A process that may have no more addresses is told so, by each call that needs some; and decides
+ * again when it may.
+ */
 static void
 test_no_addresses(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Thousands of limit strings, such as "10/minute;100/hour" for each route and plan, by a rule for each
- * algorithm and window: the recipe of rl_define(3).
+ * Thousands of limit strings, such as "10/minute;100/hour" for each route and plan, by a rule for
+ * each algorithm and window: the recipe of rl_define(3).
  */
 #include <stdio.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A walk: what a prefilter says of a key is true of its entry, and who is not wanted is not visited. */
+/*
+ * A walk: what a prefilter says of a key is true of its entry, and who is not wanted is not
+ * visited.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,8 +78,8 @@ any_limit(uint64_t *seed)
 }
 
 /*
- * Times go back now and then: clocks of processes differ. Of some rules no request has a tier, of others half
- * of them have.
+ * Times go back now and then: clocks of processes differ. Of some rules no request has a tier, of
+ * others half of them have.
  */
 static void
 ask_at_random(struct rl *rl, int rule, uint64_t *seed, uint64_t *now)
@@ -224,7 +227,10 @@ order_at_random(struct rl *rl, int rule, uint64_t *seed, uint64_t now)
 	}
 }
 
-/* With tiers, bans, exemptions, overrides and shadows at random, in rules that have them or have not. */
+/*
+ * With tiers, bans, exemptions, overrides and shadows at random, in rules that have them or have
+ * not.
+ */
 static void
 test_an_entry_is_what_a_request_is_told(void **state)
 {

@@ -434,7 +434,9 @@ test_what_another_process_configures_is_told_once(void **state)
 	rl_close(rl);
 }
 
-/* Rules by name, networks by their width alone, and the overflow counters of keys without a slot. */
+/*
+ * Rules by name, networks by their width alone, and the overflow counters of keys without a slot.
+ */
 static void
 test_metrics_of_a_full_table(void **state)
 {

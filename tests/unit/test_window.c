@@ -353,7 +353,10 @@ excess_of(const struct counter *c, uint64_t epoch)
 	return (uint64_t)s.cur + s.sum - all;
 }
 
-/* A sum that is larger than its ring, as one who is killed between the steps of a late refund may leave it. */
+/*
+ * A sum that is larger than its ring, as one who is killed between the steps of a late refund may
+ * leave it.
+ */
 static void
 test_no_excess_outlasts_two_turns(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What rl_check() with its own clock costs in C: ns for a hot key, of its own time on the CPU, the median of nine rounds. */
+/*
+ * What rl_check() with its own clock costs in C: ns for a hot key, of its own time on the CPU, the
+ * median of nine rounds.
+ */
 #include <rl.h>
 #include <stdio.h>
 #include <stdlib.h>

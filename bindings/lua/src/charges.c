@@ -2,8 +2,8 @@
 /*
  * What a request was charged, to be given back; and units in flight.
  *
- * Units that Lua forgets are given back when their object is collected, and at the latest when the process
- * ends. Charges of rates are not: they were spent.
+ * Units that Lua forgets are given back when their object is collected, and at the latest when the
+ * process ends. Charges of rates are not: they were spent.
  */
 #include <string.h>
 
@@ -85,13 +85,19 @@ collect(lua_State *L)
 {
 	struct charges *charges = check_charges(L);
 
-	/* The segment may be collected in the same turn, and is then closed: its units came back with it. */
+	/*
+	 * The segment may be collected in the same turn, and is then closed: its units came back
+	 * with it.
+	 */
 	if (charges->charges.count > 0)
 		give_units(charges);
 	return 0;
 }
 
-/* rule:acquire(key [, cost [, capacity]]): an object, and how many are in use; or false, and how many. */
+/*
+ * rule:acquire(key [, cost [, capacity]]): an object, and how many are in use; or false, and how
+ * many.
+ */
 int
 lrl_rule_acquire(lua_State *L)
 {

@@ -232,8 +232,8 @@ struct request {
 };
 
 /*
- * The segment last: what is read of a table, or allocated, may run code of Lua, which may close it. Leaves the charges,
- * or nil, at the top. 0: the segment is not open.
+ * The segment last: what is read of a table, or allocated, may run code of Lua, which may close it.
+ * Leaves the charges, or nil, at the top. 0: the segment is not open.
  */
 static int
 read_request(lua_State *L, struct request *q)
@@ -315,7 +315,8 @@ struct items {
 };
 
 #define IN_USE \
-	4 /* where the table is that keeps alive what C points at, whatever becomes of the caller's */
+	4 /* where the table is that keeps alive what C points at, whatever becomes of the
+	     caller's */
 
 /* Keep the value at the top, which stays there. */
 static void
@@ -373,8 +374,8 @@ read_items(lua_State *L, const struct segment *segment, struct items *to)
 }
 
 /*
- * The segment, and the rules' handles in it. To find one may find another segment in the place of the open one: then all
- * are found there. NULL: it is not open.
+ * The segment, and the rules' handles in it. To find one may find another segment in the place of
+ * the open one: then all are found there. NULL: it is not open.
  */
 static struct rl *
 find_rules(struct segment *segment, struct items *to)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A rule as Lua has it: "5/min", or a table with the fields of a rule in rl.json(5), and the same
- * defaults: without a granularity a sliding_window has about 60 sub-buckets and is hard. `limits` is a list
- * of such tables.
+ * defaults: without a granularity a sliding_window has about 60 sub-buckets and is hard. `limits`
+ * is a list of such tables.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -152,8 +152,9 @@ read_field(lua_State *L, const char *name, struct said *said, struct rl_limit *l
 }
 
 /*
- * About 60, so that each is a whole number of seconds, or of milliseconds where the window is short; fewer in a shorter ring. One
- * of 1 is what a segment has that nobody has asked for more: there the definition is refused, and says why.
+ * About 60, so that each is a whole number of seconds, or of milliseconds where the window is
+ * short; fewer in a shorter ring. One of 1 is what a segment has that nobody has asked for more:
+ * there the definition is refused, and says why.
  */
 static uint32_t
 default_granularity(uint64_t window_ns, uint32_t ring)

@@ -94,7 +94,9 @@ put_old(lua_State *L, const struct rl_result *r, int reset, uint64_t now_ns)
 	put(L, "X-RateLimit-Reset", triple.reset);
 }
 
-/* rule:headers(result [, "delta" or "unix" [, now_ns]]): a table of the fields that are to be sent */
+/*
+ * rule:headers(result [, "delta" or "unix" [, now_ns]]): a table of the fields that are to be sent
+ */
 int
 lrl_rule_headers(lua_State *L)
 {
@@ -142,7 +144,9 @@ read_networks(lua_State *L, int at, struct rl_http_network *networks, struct rl_
 	return 0;
 }
 
-/* The lines of the field: a text, a list of them, or nothing. What they point to stays in the list. */
+/*
+ * The lines of the field: a text, a list of them, or nothing. What they point to stays in the list.
+ */
 static size_t
 read_lines(lua_State *L, int at, struct rl_http_value *lines)
 {

@@ -6,8 +6,8 @@
  * rl for Lua 5.1 to 5.4 and LuaJIT: what the files of the module share.
  *
  * Objects are userdata of a Lua state, which one thread at a time is in: nothing here is shared by
- * threads but the segment itself. A call that fails returns nil, a sentence and the error's name; what is
- * a mistake of the program (no string, an unknown field) is a Lua error.
+ * threads but the segment itself. A call that fails returns nil, a sentence and the error's name;
+ * what is a mistake of the program (no string, an unknown field) is a Lua error.
  */
 
 #include <lauxlib.h>
@@ -47,10 +47,10 @@ struct rule {
 	int id;                  /* the handle; negative: why there is none */
 	unsigned opened, looks;  /* the segment's when the handle was found */
 	int is_space;
-	unsigned flags;       /* of the definition */
-	unsigned limit_count; /* 0: defined by others */
-	struct rl_limit
-		limits[RL_LIMITS_MAX + 1]; /* one more than the library allows, which says so */
+	unsigned flags;                            /* of the definition */
+	unsigned limit_count;                      /* 0: defined by others */
+	struct rl_limit limits[RL_LIMITS_MAX + 1]; /* one more than the library allows, which says
+	                                              so */
 	char name[RL_NAME_MAX + 1];
 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bans, exemptions and resets of many keys: of a segment, which means under every rule, or of a rule.
+ * Bans, exemptions and resets of many keys: of a segment, which means under every rule, or of a
+ * rule.
  *
- * A pattern is a text: "user:*" is a prefix, "192.0.2.0/24" a network, anything else a key; or what the last
- * argument says it is.
+ * A pattern is a text: "user:*" is a prefix, "192.0.2.0/24" a network, anything else a key; or what
+ * the last argument says it is.
  */
 #include <errno.h>
 #include <rl_admin.h>
@@ -145,7 +146,9 @@ lrl_unban(lua_State *L)
 	return 1;
 }
 
-/* :reset_matching([pattern [, match]]): how many were forgotten, and how many could not be judged */
+/*
+ * :reset_matching([pattern [, match]]): how many were forgotten, and how many could not be judged
+ */
 int
 lrl_reset_matching(lua_State *L)
 {

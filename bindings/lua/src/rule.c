@@ -38,9 +38,9 @@ find(const struct rule *rule)
 }
 
 /*
- * A rule that this program defines is defined once in each segment. One that others define is found anew
- * with each look at the segment, for the configuration may drop it and have it again; where it is not there
- * any more, the old handle says so.
+ * A rule that this program defines is defined once in each segment. One that others define is found
+ * anew with each look at the segment, for the configuration may drop it and have it again; where it
+ * is not there any more, the old handle says so.
  */
 static void
 find_anew(struct rule *rule)
@@ -84,8 +84,9 @@ push_undecided(lua_State *L, const struct rule *rule, int error)
 }
 
 /*
- * true or false; how many seconds to wait: before an allowed request goes on, or before a denied one is
- * tried again; what remains; the name of an error of a request that was answered all the same.
+ * true or false; how many seconds to wait: before an allowed request goes on, or before a denied
+ * one is tried again; what remains; the name of an error of a request that was answered all the
+ * same.
  */
 static int
 push_verdict(lua_State *L, const struct rule *rule, const struct rl_result *r)
@@ -133,7 +134,10 @@ rule_peek(lua_State *L)
 	return push_verdict(L, rule, &result);
 }
 
-/* rule:refund(key [, cost [, now_ns]]), and of requests with a capacity of their own a fifth argument */
+/*
+ * rule:refund(key [, cost [, now_ns]]), and of requests with a capacity of their own a fifth
+ * argument
+ */
 static int
 rule_refund(lua_State *L)
 {

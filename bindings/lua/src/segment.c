@@ -2,10 +2,11 @@
 /*
  * A segment, and how it is found again.
  *
- * Once a second, before a call, the segment's name is looked at. If it has become another file's, because
- * somebody has removed the segment and made it anew, that one is opened in its place, and rules are found
- * or defined there again. So processes that run for months need no restart. If there is none, and none can
- * be made, the open one goes on. A lazy segment that is not there yet is tried as often.
+ * Once a second, before a call, the segment's name is looked at. If it has become another file's,
+ * because somebody has removed the segment and made it anew, that one is opened in its place, and
+ * rules are found or defined there again. So processes that run for months need no restart. If
+ * there is none, and none can be made, the open one goes on. A lazy segment that is not there yet
+ * is tried as often.
  */
 #include <errno.h>
 #include <string.h>

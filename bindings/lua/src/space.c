@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counters by key. Each call returns the value, or false if there is none, when it ends, and if it is new. */
+/*
+ * Counters by key. Each call returns the value, or false if there is none, when it ends, and if it
+ * is new.
+ */
 #include <math.h>
 
 #include "lrl.h"

@@ -6,7 +6,10 @@
 #include <string.h>
 #include <time.h>
 
-/* bare SEGMENT ROUNDS: nanoseconds of CPU time of an rl_check() with its own clock, a line for each round. */
+/*
+ * bare SEGMENT ROUNDS: nanoseconds of CPU time of an rl_check() with its own clock, a line for each
+ * round.
+ */
 #define CALLS 1000000
 
 static double

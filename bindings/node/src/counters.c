@@ -58,7 +58,10 @@ read_request(struct call *c, struct request *q, int32_t operation)
 	       (!call_has(c, 5) || call_ns(c, 5, "lifetimeMs", &q->lifetime_ns));
 }
 
-/* Lifetimes end on a whole millisecond. Where they begin on one, too, nobody is told more than was asked for. */
+/*
+ * Lifetimes end on a whole millisecond. Where they begin on one, too, nobody is told more than was
+ * asked for.
+ */
 static void
 round_now(struct call *c, struct request *q)
 {
@@ -77,8 +80,9 @@ put_count(struct told *to, const struct rl_count *count)
 }
 
 /*
- * counter(operation, segment, space, key, value, lifetime, now) -> what the call returned, or nothing: look at
- * the segment and ask again. `out` has the value, when it expires, and whether it is new. Errors are thrown.
+ * counter(operation, segment, space, key, value, lifetime, now) -> what the call returned, or
+ * nothing: look at the segment and ask again. `out` has the value, when it expires, and whether it
+ * is new. Errors are thrown.
  */
 NATIVE(counter)
 {

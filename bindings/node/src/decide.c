@@ -107,8 +107,8 @@ put_limits(struct call *c, struct rl *rl, const struct rl_item *item, uint64_t n
 }
 
 /*
- * checkItem(segment, item, now, ticket, maxWait, limits): the answer is in `out`. With maxWait a booking; with
- * `limits`, numbers for each limit of the rule, how many of them were told.
+ * checkItem(segment, item, now, ticket, maxWait, limits): the answer is in `out`. With maxWait a
+ * booking; with `limits`, numbers for each limit of the rule, how many of them were told.
  */
 NATIVE(checkItem)
 {

@@ -24,8 +24,8 @@ identify(const char *name, uint64_t *device, uint64_t *inode)
 }
 
 /*
- * Open, and know which file it is: the one that had the name before and after. Whoever creates it, or sees it
- * replaced just then, opens it once more.
+ * Open, and know which file it is: the one that had the name before and after. Whoever creates it,
+ * or sees it replaced just then, opens it once more.
  */
 static int
 open_known(struct handle *h)

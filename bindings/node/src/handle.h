@@ -3,12 +3,13 @@
 #define RL_NODE_HANDLE_H
 
 /*
- * The segments that this process has open: one handle for each name, shared by all threads, and counted. A
- * handle is closed when the last environment gives it back. None can be in a call then, for each gives back
- * what it uses in its own thread.
+ * The segments that this process has open: one handle for each name, shared by all threads, and
+ * counted. A handle is closed when the last environment gives it back. None can be in a call then,
+ * for each gives back what it uses in its own thread.
  *
- * A segment may be replaced under its name: removed, and made anew by another process. Then a process that
- * goes on with the old one would count alone. handle_renew() finds that by the file's identity.
+ * A segment may be replaced under its name: removed, and made anew by another process. Then a
+ * process that goes on with the old one would count alone. handle_renew() finds that by the file's
+ * identity.
  */
 #include <rl.h>
 #include <stdbool.h>
@@ -33,9 +34,9 @@ int handle_open_private(const struct rl_options *options, struct handle **to);
 void handle_give_back(struct handle *handle);
 
 /*
- * If the name now belongs to another segment, or to none, open that or make one: then *handle is another
- * handle, the old one is given back, and the answer is 1. Else 0. An error of rl_open() leaves things as they
- * are: the old segment counts on until there is another.
+ * If the name now belongs to another segment, or to none, open that or make one: then *handle is
+ * another handle, the old one is given back, and the answer is 1. Else 0. An error of rl_open()
+ * leaves things as they are: the old segment counts on until there is another.
  */
 int handle_renew(struct handle **handle);
 

@@ -89,7 +89,10 @@ NATIVE(rateLimitPolicy)
 	                      "RateLimit-Policy");
 }
 
-/* xRateLimit(numbers, now) -> [limit, remaining, reset], or undefined. With `now` Reset is Unix time. */
+/*
+ * xRateLimit(numbers, now) -> [limit, remaining, reset], or undefined. With `now` Reset is Unix
+ * time.
+ */
 NATIVE(xRateLimit)
 {
 	struct call c;

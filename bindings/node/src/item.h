@@ -12,8 +12,10 @@ struct ticket {
 };
 _Static_assert(sizeof(struct ticket) <= 1024, "lib/native.js makes them so large");
 
-/* An item as JavaScript passes it: [rule, key, cost, capacity, burst, undelayed], burst and undelayed -1 if
- * they are the rule's. The item points into `key`. */
+/*
+ * An item as JavaScript passes it: [rule, key, cost, capacity, burst, undelayed], burst and
+ * undelayed -1 if they are the rule's. The item points into `key`.
+ */
 bool read_item(napi_env env, napi_value array, struct key *key, struct rl_item *item);
 
 /* *ticket is NULL where there is none. */

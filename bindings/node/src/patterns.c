@@ -13,7 +13,10 @@ call_pattern(struct call *c, size_t arg, struct key *key, struct rl_pattern *pat
 	return true;
 }
 
-/* resetMatching(segment, rule, match, key, counts): `counts` is an array that gets [forgotten, unknown] */
+/*
+ * resetMatching(segment, rule, match, key, counts): `counts` is an array that gets [forgotten,
+ * unknown]
+ */
 NATIVE(resetMatching)
 {
 	struct call c;

@@ -3,12 +3,13 @@
 #define RL_NODE_H
 
 /*
- * librl for Node. An environment is one JavaScript thread: the main one or a worker. All environments of a
- * process share its open segments (handle.h). Each has a small table of those that it uses, by
- * number, so that a call finds its segment without a lock and without looking at an object.
+ * librl for Node. An environment is one JavaScript thread: the main one or a worker. All
+ * environments of a process share its open segments (handle.h). Each has a small table of those
+ * that it uses, by number, so that a call finds its segment without a lock and without looking at
+ * an object.
  *
- * An answer is written to memory that JavaScript sees as arrays of numbers: to make an object by the calls of
- * Node's interface costs several times a decision.
+ * An answer is written to memory that JavaScript sees as arrays of numbers: to make an object by
+ * the calls of Node's interface costs several times a decision.
  */
 #define NAPI_VERSION 8
 #include <node_api.h>
@@ -22,8 +23,9 @@
 #define LOOK_MS 1000 /* how often an environment looks whether its segment was replaced */
 
 /*
- * An answer. lib/native.js knows where what is. Whole numbers are int32, which JavaScript reads without making an
- * object of each; a time in milliseconds that does not fit, or never ends, is -1 there and stands in `ms`.
+ * An answer. lib/native.js knows where what is. Whole numbers are int32, which JavaScript reads
+ * without making an object of each; a time in milliseconds that does not fit, or never ends, is -1
+ * there and stands in `ms`.
  */
 enum whole {
 	WHOLE_VERDICT,
@@ -79,8 +81,8 @@ struct call {
 bool call_begin(struct call *c, napi_env env, napi_callback_info info);
 struct used_segment *call_segment(struct call *c, size_t arg);
 /*
- * The same, and the time in argument `now`, or rl_now() where there is none. False without an exception if it is
- * time to look whether the segment was replaced: then nothing else was read.
+ * The same, and the time in argument `now`, or rl_now() where there is none. False without an
+ * exception if it is time to look whether the segment was replaced: then nothing else was read.
  */
 bool call_ready(struct call *c, size_t arg, size_t now, struct rl **rl, uint64_t *now_ns);
 bool call_has(struct call *c, size_t arg); /* it is there, and neither undefined nor null */

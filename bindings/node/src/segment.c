@@ -120,7 +120,10 @@ NATIVE(close)
 	return NULL;
 }
 
-/* look(segment) -> 1 it was replaced, 0 it was not, or a negative error: it was, but there is no other yet */
+/*
+ * look(segment) -> 1 it was replaced, 0 it was not, or a negative error: it was, but there is no
+ * other yet
+ */
 NATIVE(look)
 {
 	struct call c;

@@ -5,7 +5,10 @@
 
 #include <stdlib.h>
 
-/* Items of one call, and where their keys are. More are decided in several calls of rl_check_many(). */
+/*
+ * Items of one call, and where their keys are. More are decided in several calls of
+ * rl_check_many().
+ */
 struct batch {
 	size_t count;
 	struct rl_item items[RL_ITEMS_MAX];
@@ -41,8 +44,8 @@ read_batch(struct call *c, struct batch *b, uint32_t from, uint32_t to)
 }
 
 /*
- * The arguments are (segment, items, now, tickets, maxWait, results), `results` with room for each item. NULL:
- * an exception; or, if *is_look, it is time to look at the segment.
+ * The arguments are (segment, items, now, tickets, maxWait, results), `results` with room for each
+ * item. NULL: an exception; or, if *is_look, it is time to look at the segment.
  */
 static struct batch *
 begin(struct call *c, struct rl **rl, uint32_t *count, uint64_t *now_ns, struct told **out,

@@ -22,7 +22,10 @@ take_pattern(struct rl_pattern *pattern, struct key *key, zend_string *text, zen
 	return true;
 }
 
-/* The handle of the rule, or RL_ANY_RULE without one. A rule of another segment, or one that is gone, throws. */
+/*
+ * The handle of the rule, or RL_ANY_RULE without one. A rule of another segment, or one that is
+ * gone, throws.
+ */
 static bool
 take_rule(zend_object *rule, struct handle *handle, int *id)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Several requests in one call: Segment::checkAll() and checkMany(). An item is [rule, key, cost?, capacities?]. */
+/*
+ * Several requests in one call: Segment::checkAll() and checkMany(). An item is [rule, key, cost?,
+ * capacities?].
+ */
 #include <errno.h>
 
 #include "php_rl.h"

@@ -262,7 +262,10 @@ throw_denied(zval *result, const struct rule_entry *entry)
 	zend_update_property(rlp_denied_ce, exception, ZEND_STRL("result"), result);
 }
 
-/* What has not begun cannot be held: the body of a generator runs after the call, when its units are given back. */
+/*
+ * What has not begun cannot be held: the body of a generator runs after the call, when its units
+ * are given back.
+ */
 static void
 refuse_generator(zval *returned)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Segments that this process has open, by name and by how they were opened. They stay over requests. */
+/*
+ * Segments that this process has open, by name and by how they were opened. They stay over
+ * requests.
+ */
 #include "php_rl.h"
 
 static void

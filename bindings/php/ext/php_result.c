@@ -16,8 +16,8 @@ struct result_object {
 	enum on_error on_error;
 	struct rl_result r;
 	uint64_t now_ns;
-	uint32_t
-		epoch; /* of the segment: what another one charged cannot be given back in this one */
+	uint32_t epoch; /* of the segment: what another one charged cannot be given back in this
+	                   one */
 	struct kept *kept;
 	zend_object std;
 };
@@ -90,7 +90,10 @@ release(struct result_object *result)
 	return rl_release(result->handle->s.rl, kept->holds, kept->hold_count);
 }
 
-/* What is in flight is held as long as the object lives: also a request that ends by exit() gives it back. */
+/*
+ * What is in flight is held as long as the object lives: also a request that ends by exit() gives
+ * it back.
+ */
 static void
 result_free(zend_object *object)
 {

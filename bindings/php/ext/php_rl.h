@@ -23,8 +23,8 @@ struct rule_entry {
 };
 
 /*
- * A segment as this process has it open. The table of the process has one reference, and each object one: a private
- * segment has no place in the table, and goes with its last object.
+ * A segment as this process has it open. The table of the process has one reference, and each
+ * object one: a private segment has no place in the table, and goes with its last object.
  */
 struct handle {
 	struct rlb_segment s;
@@ -143,7 +143,10 @@ rlp_key(struct key *key, const zend_string *string)
 	}
 }
 
-/* A duration in seconds that may be null: never. False after an exception about argument number `arg`. */
+/*
+ * A duration in seconds that may be null: never. False after an exception about argument number
+ * `arg`.
+ */
 bool rlp_seconds(double seconds, bool is_null, uint32_t arg, uint64_t *ns);
 zend_long
 rlp_long(uint64_t ns); /* what is too much for an int is ZEND_LONG_MAX, which is Rl\NEVER_NS */

@@ -174,7 +174,9 @@ entry_of(struct handle *handle, const struct rlb_rule *r)
 	return NULL;
 }
 
-/* What rl_rule_check() says, if it finds something: what is no rule anywhere is a wrong argument. */
+/*
+ * What rl_rule_check() says, if it finds something: what is no rule anywhere is a wrong argument.
+ */
 static void
 throw_definition(struct handle *handle, struct rlb_rule *r, int error)
 {
@@ -194,7 +196,10 @@ throw_definition(struct handle *handle, struct rlb_rule *r, int error)
 		rlp_throw(error, "%s %s", r->kind == RLB_SPACE ? "counters" : "rule", r->name);
 }
 
-/* In place of what was remembered, if it can be; the structure's pointers into itself are made anew. */
+/*
+ * In place of what was remembered, if it can be; the structure's pointers into itself are made
+ * anew.
+ */
 static struct rule_entry *
 remember(struct handle *handle, struct rule_entry *entry, struct rlb_rule *r)
 {

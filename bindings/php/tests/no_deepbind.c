@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PHP opens extensions with RTLD_DEEPBIND, which AddressSanitizer refuses: preloaded, this leaves it out. */
+/*
+ * PHP opens extensions with RTLD_DEEPBIND, which AddressSanitizer refuses: preloaded, this leaves
+ * it out.
+ */
 #include <dlfcn.h>
 #include <stddef.h>
 

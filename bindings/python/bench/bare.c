@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a check costs in C, with its own clock: the best of many rounds, in nanoseconds. bench.py compares. */
+/*
+ * What a check costs in C, with its own clock: the best of many rounds, in nanoseconds. bench.py
+ * compares.
+ */
 #include <rl.h>
 #include <stdio.h>
 #include <time.h>

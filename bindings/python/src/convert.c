@@ -7,8 +7,8 @@
 #define SECONDS_WANTED "seconds from 0 to 18000000000, or None for no end"
 
 /*
- * UTF-8, as librl and other languages have it. A str that is not all Unicode, as os.fsdecode() makes of other
- * bytes, is those bytes again.
+ * UTF-8, as librl and other languages have it. A str that is not all Unicode, as os.fsdecode()
+ * makes of other bytes, is those bytes again.
  */
 static int
 text_bytes(PyObject *text, struct key *key)

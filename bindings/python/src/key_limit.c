@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the key of a limit says of it, as the library limits ends such keys: "LIMITER/alice/10/2/minute". */
+/*
+ * What the key of a limit says of it, as the library limits ends such keys:
+ * "LIMITER/alice/10/2/minute".
+ */
 #include <stdlib.h>
 #include <string.h>
 

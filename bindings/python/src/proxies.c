@@ -151,7 +151,10 @@ line_text(PyObject *line, struct rl_http_value *value)
 	return value->text ? 0 : -1;
 }
 
-/* The last lines: what is near the end was written by who is near. How many, or -1; `lines` owns their text. */
+/*
+ * The last lines: what is near the end was written by who is near. How many, or -1; `lines` owns
+ * their text.
+ */
 static int
 lines_read(PyObject *lines, struct rl_http_value values[LINES_MAX])
 {

@@ -35,8 +35,9 @@ result_finish(struct result *result)
 }
 
 /*
- * Units in flight are moved to the end of the array, where refunds do not see them. They go back when nothing
- * refers to the result any more; but not in a child of fork(), where they are the parent's.
+ * Units in flight are moved to the end of the array, where refunds do not see them. They go back
+ * when nothing refers to the result any more; but not in a child of fork(), where they are the
+ * parent's.
  */
 void
 result_hold(struct result *self)

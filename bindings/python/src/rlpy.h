@@ -19,8 +19,8 @@
  *	key_limit.c what a key of the library limits says
  *	convert.c   keys, times, arguments
  *
- * Nothing is kept outside of a module's state, so each interpreter has its own. A call that takes long gives up
- * the GIL; a decision does not, for it takes less time than that.
+ * Nothing is kept outside of a module's state, so each interpreter has its own. A call that takes
+ * long gives up the GIL; a decision does not, for it takes less time than that.
  */
 
 #define PY_SSIZE_T_CLEAN
@@ -63,14 +63,15 @@ struct result {
 struct rl *segment_rl(const struct segment *segment);
 
 /*
- * The handle, and in *now_ns the time that `at` gives or that it is. Python code of others may run while arguments
- * are read, and may close the segment: so this comes after them, and the call of librl next.
+ * The handle, and in *now_ns the time that `at` gives or that it is. Python code of others may run
+ * while arguments are read, and may close the segment: so this comes after them, and the call of
+ * librl next.
  */
 struct rl *segment_at(const struct segment *segment, PyObject *at, uint64_t *now_ns);
 
 /*
- * Around what takes long, or makes objects on the way: others run meanwhile, and whoever closes leaves that to
- * the last.
+ * Around what takes long, or makes objects on the way: others run meanwhile, and whoever closes
+ * leaves that to the last.
  */
 struct rl *segment_enter(struct segment *segment);
 void segment_leave(struct segment *segment);
@@ -105,7 +106,10 @@ key_drop(struct key *key)
 	Py_XDECREF(key->owner);
 }
 
-/* The amount and the seconds of ".../AMOUNT/MULTIPLES/NAME", by a dict of the seconds of names. 1, or 0: none. */
+/*
+ * The amount and the seconds of ".../AMOUNT/MULTIPLES/NAME", by a dict of the seconds of names. 1,
+ * or 0: none.
+ */
 struct key_limit {
 	uint32_t amount;
 	uint64_t expiry;
@@ -120,9 +124,9 @@ int seconds_get(PyObject *object, const char *name, uint64_t *ns); /* None is RL
 PyObject *seconds_from(uint64_t ns);                               /* RL_NEVER_NS is infinity */
 
 /*
- * Arguments of a METH_FASTCALL | METH_KEYWORDS call into out[], by names[], which ends with NULL; those that
- * are not there are NULL. The first `positional` may come without a name, the first `required`
- * must come.
+ * Arguments of a METH_FASTCALL | METH_KEYWORDS call into out[], by names[], which ends with NULL;
+ * those that are not there are NULL. The first `positional` may come without a name, the first
+ * `required` must come.
  */
 struct arguments {
 	const char *function;
@@ -132,7 +136,10 @@ struct arguments {
 int arguments_read(const struct arguments *a, PyObject *const *args, Py_ssize_t count,
                    PyObject *names, PyObject **out);
 
-/* Fill the item's cost and what is the request's own, from arguments in the order of ITEM_NAMES: None is as if absent. */
+/*
+ * Fill the item's cost and what is the request's own, from arguments in the order of ITEM_NAMES:
+ * None is as if absent.
+ */
 #define ITEM_NAMES "key", "cost", "capacity", "burst", "undelayed"
 enum item_argument {
 	ITEM_KEY,

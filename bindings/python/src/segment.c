@@ -8,8 +8,9 @@
 #define SEGMENT(object) ((struct segment *)(object))
 
 /*
- * Closing. A call without the GIL counts as a user, and the last one closes. Where there is no GIL, any thread may
- * be in any call; so there the segment is closed with the last reference, which a caller has.
+ * Closing. A call without the GIL counts as a user, and the last one closes. Where there is no GIL,
+ * any thread may be in any call; so there the segment is closed with the last reference, which a
+ * caller has.
  */
 #ifdef Py_GIL_DISABLED
 #define CLOSES_AT_ONCE 0

@@ -28,7 +28,10 @@ batch_free(struct batch *b)
 	Py_XDECREF(b->tuple);
 }
 
-/* (rule, key, cost, capacity, burst, undelayed): the first two are needed, and None is as if absent. */
+/*
+ * (rule, key, cost, capacity, burst, undelayed): the first two are needed, and None is as if
+ * absent.
+ */
 static int
 item_of(struct batch *b, Py_ssize_t i, PyObject *tuple)
 {

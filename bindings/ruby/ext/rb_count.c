@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RL::Count: what a call of counters answers. Of its own type, for a Struct of four members takes as long to make as
- * the call itself.
+ * RL::Count: what a call of counters answers. Of its own type, for a Struct of four members takes
+ * as long to make as the call itself.
  */
 #include "rl_ruby.h"
 

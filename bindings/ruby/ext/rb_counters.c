@@ -13,7 +13,10 @@ struct call {
 	int id;
 };
 
-/* Besides a key: nothing, a lifetime, an amount and a lifetime that may be left out, a value and a lifetime. */
+/*
+ * Besides a key: nothing, a lifetime, an amount and a lifetime that may be left out, a value and a
+ * lifetime.
+ */
 enum form {
 	OF_KEY,
 	OF_LIFETIME,
@@ -86,7 +89,10 @@ rl_of(struct call *c)
 	return c->space->segment->s.rl;
 }
 
-/* Called last: what reads arguments may run code of Ruby, which may close the segment or change the key. */
+/*
+ * Called last: what reads arguments may run code of Ruby, which may close the segment or change the
+ * key.
+ */
 static int
 handle_of(struct call *c)
 {

@@ -49,8 +49,8 @@ take_now(VALUE now, struct segment *segment)
 }
 
 /*
- * Everything but the key's bytes and the rule's handle, which handle_of() takes last: to read an argument may run code of
- * Ruby, which may change the key, and a look may change the segment.
+ * Everything but the key's bytes and the rule's handle, which handle_of() takes last: to read an
+ * argument may run code of Ruby, which may change the key, and a look may change the segment.
  */
 static void
 take_request(int argc, VALUE *argv, VALUE self, struct ask *a, VALUE *options)
@@ -271,7 +271,9 @@ struct batch {
 	VALUE buffers[3];
 };
 
-/* The whole buffer is marked, so that the values in it live, and their bytes stay where they are. */
+/*
+ * The whole buffer is marked, so that the values in it live, and their bytes stay where they are.
+ */
 static void *
 make_marked(VALUE *buffer, size_t size)
 {
@@ -315,7 +317,10 @@ results_of(struct batch *b)
 	return results;
 }
 
-/* decide_all(items, now, keep, max_wait or nil) => [verdict, number of the item that decided or nil, results] */
+/*
+ * decide_all(items, now, keep, max_wait or nil) => [verdict, number of the item that decided or
+ * nil, results]
+ */
 static VALUE
 segment_decide_all(VALUE self, VALUE items, VALUE now, VALUE keep, VALUE max_wait)
 {

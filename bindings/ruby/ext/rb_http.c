@@ -86,7 +86,10 @@ proxies_initialize(int argc, VALUE *argv, VALUE self)
 	return self;
 }
 
-/* A String is one line, an Array has several, nil none. The Strings are the caller's alone: none of them changes. */
+/*
+ * A String is one line, an Array has several, nil none. The Strings are the caller's alone: none of
+ * them changes.
+ */
 static VALUE
 lines_of(VALUE lines)
 {

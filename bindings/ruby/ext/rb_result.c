@@ -7,7 +7,10 @@
 #include "rl_ruby.h"
 #include "words.h"
 
-/* Objects that are collected together go in any order, so it refers to the segment itself, not to its object. */
+/*
+ * Objects that are collected together go in any order, so it refers to the segment itself, not to
+ * its object.
+ */
 struct kept {
 	struct rl_charges charges;
 	struct rl_hold holds[RL_LIMITS_MAX]; /* units in flight, once they were asked for */
@@ -206,7 +209,10 @@ DURATION(reset_after)
 DURATION(delay)
 DURATION(window)
 
-/* What was kept, and not in a segment that is no longer open. To read arguments may close one: they are read before. */
+/*
+ * What was kept, and not in a segment that is no longer open. To read arguments may close one: they
+ * are read before.
+ */
 static struct kept *
 kept_of(VALUE self, struct rule **rule)
 {

@@ -133,7 +133,9 @@ take_limits(struct rule *rule, VALUE limits, VALUE base)
 		rule->r.more[i - 1] = limit_of(rb_ary_entry(limits, i), &empty, ring);
 }
 
-/* What rl_rule_check() says, if it finds something: what is no rule anywhere is a wrong argument. */
+/*
+ * What rl_rule_check() says, if it finds something: what is no rule anywhere is a wrong argument.
+ */
 static void
 raise_definition(struct rule *rule, int error)
 {

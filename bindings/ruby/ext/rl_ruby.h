@@ -61,8 +61,8 @@ NORETURN(void rlr_closed(void));
 void rlr_init_segment(void);
 
 /*
- * Now, in the segment that has the name now. Arguments are read before it: to read one may run code of Ruby, which may
- * close the segment. So may a warning; then it raises.
+ * Now, in the segment that has the name now. Arguments are read before it: to read one may run code
+ * of Ruby, which may close the segment. So may a warning; then it raises.
  */
 static inline uint64_t
 rlr_now(struct segment *segment)

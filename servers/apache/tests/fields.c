@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fields SEGMENT RULE KEY [RULE KEY...]: the fields that rl_http.h makes of a look at these rules, one a
- * line. The quota is that of the rule's first limit.
+ * fields SEGMENT RULE KEY [RULE KEY...]: the fields that rl_http.h makes of a look at these rules,
+ * one a line. The quota is that of the rule's first limit.
  */
 #include <rl_http.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connections. A client sends requests one after the other, and gets a reply to each. Nothing waits for a client:
- * what it sends is kept until a request is whole, and its next request is not looked at before it has taken the
- * reply. Who takes too long is cut off, and so is who has been idle the longest, when all places are taken.
+ * Connections. A client sends requests one after the other, and gets a reply to each. Nothing waits
+ * for a client: what it sends is kept until a request is whole, and its next request is not looked
+ * at before it has taken the reply. Who takes too long is cut off, and so is who has been idle the
+ * longest, when all places are taken.
  */
 #include <errno.h>
 #include <poll.h>

@@ -8,7 +8,10 @@
 
 #define NUMBER_SIZE 24
 
-/* The checks that apply to a request, all of them decided at once: allowed by all, or nothing is spent. */
+/*
+ * The checks that apply to a request, all of them decided at once: allowed by all, or nothing is
+ * spent.
+ */
 struct asked {
 	size_t count;
 	struct rl_item items[CHECKS_MAX];
@@ -111,7 +114,10 @@ ask(const struct segment *segment, const struct settings *settings, const struct
 	}
 }
 
-/* What {seconds}, {limit} or {rule} at `at` stands for; NULL: none of them is there. settings.c knows no others. */
+/*
+ * What {seconds}, {limit} or {rule} at `at` stands for; NULL: none of them is there. settings.c
+ * knows no others.
+ */
 static const char *
 meaning_of(const char *at, const struct rl_result *r, const char *rule, char number[NUMBER_SIZE])
 {
@@ -128,7 +134,9 @@ meaning_of(const char *at, const struct rl_result *r, const char *rule, char num
 	return number;
 }
 
-/* The action with its placeholders filled in, as far as there is room: a reply is one short line. */
+/*
+ * The action with its placeholders filled in, as far as there is room: a reply is one short line.
+ */
 static size_t
 fill_in(const char *action, const struct rl_result *r, const char *rule, char *reply, size_t size)
 {

@@ -15,7 +15,8 @@
  *	segment   the segment and its rules, which may come and go
  *	say       the log
  *
- * One process, no threads. All memory that strangers can make it use is bounded: CLIENTS_MAX times REQUEST_MAX.
+ * One process, no threads. All memory that strangers can make it use is bounded: CLIENTS_MAX times
+ * REQUEST_MAX.
  */
 
 #include <rl.h>
@@ -69,14 +70,22 @@ struct settings {
 	size_t check_count;
 };
 
-/* Reads the file. On error `settings` is as it was, and `text` says what is wrong with which field. */
+/*
+ * Reads the file. On error `settings` is as it was, and `text` says what is wrong with which field.
+ */
 bool settings_read(const char *path, struct settings *settings, char *text, size_t size);
 
-/* words.c: lists with a NULL at their end, and the one of them that is most like a word of less than NAME_SIZE bytes. */
+/*
+ * words.c: lists with a NULL at their end, and the one of them that is most like a word of less
+ * than NAME_SIZE bytes.
+ */
 extern const char *const postfix_attributes[], *const postfix_states[];
 const char *word_nearest(const char *word, const char *const known[]);
 
-/* listen.c: opens the sockets; -1 at the end. Systemd's, if it has any for this program. false: said why. */
+/*
+ * listen.c: opens the sockets; -1 at the end. Systemd's, if it has any for this program. false:
+ * said why.
+ */
 bool listen_open(const struct settings *settings, int fds[LISTEN_MAX + 1]);
 void listen_close(const struct settings *settings, int fds[LISTEN_MAX + 1]);
 
@@ -89,15 +98,19 @@ struct request {
 	const char *bytes; /* lines "name=value", each with its newline */
 	size_t len;
 };
-/* Bytes of the first request in the buffer with its empty line, which is not before `from`; 0: it is not whole. */
+/*
+ * Bytes of the first request in the buffer with its empty line, which is not before `from`; 0: it
+ * is not whole.
+ */
 size_t request_length(const char *bytes, size_t from, size_t len);
 /* The mistake in it, or NULL. */
 const char *request_fault(const struct request *request);
 /* The value of an attribute; empty if it is not there. */
 struct text request_get(const struct request *request, const char *name);
 /*
- * The key of a check, in `key`; its length, or 0: the first attribute has no value, so that the check does
- * not apply. Values of several attributes are joined by '|', and have a backslash before '|' and '\'.
+ * The key of a check, in `key`; its length, or 0: the first attribute has no value, so that the
+ * check does not apply. Values of several attributes are joined by '|', and have a backslash before
+ * '|' and '\'.
  */
 size_t request_key(const struct request *request, const struct check *check, char *key,
                    size_t size);

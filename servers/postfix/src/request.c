@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A request of Postfix: lines "name=value", and an empty line at its end. Values are what strangers say: any
- * bytes but NUL and newline.
+ * A request of Postfix: lines "name=value", and an empty line at its end. Values are what strangers
+ * say: any bytes but NUL and newline.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The segment, which rld or another program makes and may make anew. Once a second its name and those of the
- * rules are looked up; so the server may be started before all of them, and needs no restart after.
+ * The segment, which rld or another program makes and may make anew. Once a second its name and
+ * those of the rules are looked up; so the server may be started before all of them, and needs no
+ * restart after.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +20,10 @@ stat_name(const struct segment *segment, struct stat *st)
 	return rl_place(segment->name, NULL, &place) == 0 && stat(place.path, st) == 0;
 }
 
-/* Which file has the name is asked before: if another one has it when it is opened, the next look opens it again. */
+/*
+ * Which file has the name is asked before: if another one has it when it is opened, the next look
+ * opens it again.
+ */
 static void
 open_anew(struct segment *segment)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counts until nothing was charged for a window: the word is an anchored window's, whose start is the newest charge.
+ * Counts until nothing was charged for a window: the word is an anchored window's, whose start is
+ * the newest charge.
  *
  *	charges   x  x     x
  *	                   |<----- window ----->|  here nothing counts any more
  *
- * A time before the newest charge leaves that where it is. A charge is one CAS, and there is no ring.
+ * A time before the newest charge leaves that where it is. A charge is one CAS, and there is no
+ * ring.
  */
 #include "algorithm/ops.h"
 
