@@ -87,8 +87,8 @@ RLCTL_STORE := $(patsubst %.c,%,$(call files,rld/store/*.c)) $(patsubst %,rld/cl
 RLCTL_LIBS := -ljansson $(STORE_LIBS) -lncursesw -ltinfo -lz -lzstd -llzma
 RLD_SRC   := $(call files,rld/*.c rld/*/*.c)
 CONF_SRC  := $(call files,config/*/*.c)
-UNIT      := $(patsubst tests/%.c,%,$(call files,tests/unit/test_*.c))
-OF_RLD    := $(patsubst tests/%.c,%,$(shell grep -l '"../../rld/' $(call files,tests/unit/test_*.c)))
+UNIT      := $(patsubst tests/%.c,%,$(call files,tests/unit/*/test_*.c))
+OF_RLD    := $(patsubst tests/%.c,%,$(shell grep -l '"../../../rld/' $(call files,tests/unit/*/test_*.c)))
 SCHEDULES := $(patsubst tests/%.c,%,$(shell grep -lE '\<rl_atomic_hook\>|"(schedule|stop|intrude|few_rows|history)\.h"' \
              $(call files,tests/race/test_*.c)))
 CRASH     := $(patsubst tests/%.c,%,$(call files,tests/crash/test_*.c))
@@ -103,7 +103,7 @@ STORE_PARTS   := $(patsubst %.c,%,$(call files,rld/store/*.c rld/cluster/*.c))
 SHARE_PARTS    := $(patsubst %,rld/cluster/%,host_shares rule_shares keys leases policy identity) rld/store/value tests/cluster/reference # its test is the store
 ADAPTERS  := $(patsubst tests/%.c,%,$(call files,tests/adapters/test_*.c))
 SUPPORT   := $(call files,tests/support/*.c)
-SOURCES   := $(call files,include/*.h libshm/*/*.[ch] rlctl/*.[ch] rlctl/*/*.[ch] rld/*.[ch] rld/*/*.[ch] config/*/*.[ch] examples/*.[ch] tests/*/*.[ch] \
+SOURCES   := $(call files,include/*.h libshm/*/*.[ch] rlctl/*.[ch] rlctl/*/*.[ch] rld/*.[ch] rld/*/*.[ch] config/*/*.[ch] examples/*.[ch] tests/*/*.[ch] tests/unit/*/*.[ch] \
              $(foreach d,servers bindings,$(addprefix $(d)/,*/*.[ch] */*/*.[ch])))
 
 # Some 400 programs are built for a check: on all CPUs, unless goals undo each other's work.
@@ -149,17 +149,17 @@ $(1)/%: $(2)/o/tests/%.o $$(SUPPORT:%.c=$(2)/o/%.o) $(5)/libconfig.a $(4)
 	$$(call say,LINK)
 	$$(Q)$(3) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
 
-$(1)/unit/test_sweeper: $(patsubst %,$(2)/o/rld/%.o,loop/sweeper loop/limited base/clock base/log)
-$(1)/unit/test_mover: $(patsubst %,$(2)/o/rld/%.o,loop/mover base/clock base/log)
-$(1)/unit/test_watch: $(patsubst %,$(2)/o/rld/%.o,loop/watch base/log)
-$(1)/unit/test_counters: build/v/newer/librl.so.1
+$(1)/unit/rld/test_sweeper: $(patsubst %,$(2)/o/rld/%.o,loop/sweeper loop/limited base/clock base/log)
+$(1)/unit/rld/test_mover: $(patsubst %,$(2)/o/rld/%.o,loop/mover base/clock base/log)
+$(1)/unit/rld/test_watch: $(patsubst %,$(2)/o/rld/%.o,loop/watch base/log)
+$(1)/unit/segment/test_counters: build/v/newer/librl.so.1
 $(ADAPTERS:%=$(1)/%): $(1)/adapters/test_%: $(2)/o/tests/adapters/%.o
-$(1)/unit/test_clients: $(2)/o/rld/serve/clients.o
-$(1)/unit/test_probe: $(patsubst %,$(2)/o/rld/%.o,serve/probe base/log)
-$(1)/unit/test_counters_text: $(patsubst %,$(2)/o/rld/keep/%.o,counters_read counters_write)
-$(1)/unit/test_host: $(2)/o/rld/serve/host.o
-$(1)/unit/test_openmetrics: $(2)/o/rld/serve/openmetrics.o
-$(1)/unit/test_page_key: $(2)/o/rld/serve/page_key.o
+$(1)/unit/rld/test_clients: $(2)/o/rld/serve/clients.o
+$(1)/unit/rld/test_probe: $(patsubst %,$(2)/o/rld/%.o,serve/probe base/log)
+$(1)/unit/rld/test_counters_text: $(patsubst %,$(2)/o/rld/keep/%.o,counters_read counters_write)
+$(1)/unit/rld/test_host: $(2)/o/rld/serve/host.o
+$(1)/unit/rld/test_openmetrics: $(2)/o/rld/serve/openmetrics.o
+$(1)/unit/rld/test_page_key: $(2)/o/rld/serve/page_key.o
 
 # What has a store, or is one.
 $(filter-out %/test_shares,$(CLUSTER:%=$(1)/%)) $(1)/cluster/bench: $(CLUSTER_PARTS:%=$(2)/o/%.o) $(STORE_PARTS:%=$(2)/o/%.o)
@@ -252,8 +252,8 @@ $(eval $(call PROGRAMS,build/v/whole/tests,build,$(LINK),build/librl.a,build))
 # The library on musl, static and shared. Its unit tests are linked statically, with a small cmocka, for none is
 # packaged for musl; left out are those of config and rld, and one that loads a library of glibc.
 MUSL      := build/v/musl
-MUSL_NOT := unit/test_config unit/test_config_% $(OF_RLD) \
-             unit/test_bindings unit/test_share unit/test_health unit/test_counters unit/test_counted
+MUSL_NOT := unit/config/test_config unit/config/test_config_% $(OF_RLD) \
+             unit/bindings/test_bindings unit/config/test_share unit/config/test_health unit/segment/test_counters unit/decide/test_counted
 MUSL_TESTS := $(patsubst %,$(MUSL)/tests/%,$(filter-out $(MUSL_NOT),$(UNIT)))
 $(eval $(call VARIANT,$(MUSL),musl-gcc,-O2 $(C11) -Itests/musl -isystem $(MUSL)/kernel))
 $(SUPPORT:%.c=$(MUSL)/o/%.o) $(MUSL_TESTS:$(MUSL)/%=$(MUSL)/o/%.o): | $(MUSL)/kernel
@@ -270,7 +270,7 @@ $(MUSL)/prefork: $(MUSL)/o/examples/prefork.o $(MUSL)/librl.a
 
 MUSL_STATIC := -static
 # It puts functions in the place of libc's, which only a shared libc allows.
-$(MUSL)/tests/unit/test_errors: private MUSL_STATIC :=
+$(MUSL)/tests/unit/api/test_errors: private MUSL_STATIC :=
 
 # The kernel's headers, which libc's have beside them and musl-gcc does not find.
 $(MUSL)/kernel: | build/need
@@ -385,7 +385,7 @@ demo-cluster: build/hosts build/rlctl build/rld
 # processes; what it and clang make of everything else, tests/differ. On the variant that tests schedule there are
 # only those tests, and under TSan what runs threads on one mapping.
 TESTS := $(UNIT) $(RACE) $(ADAPTERS)
-LONG  := unit/test_window unit/test_config_many
+LONG  := unit/algorithm/test_window unit/config/test_config_many
 CHECKED := $(TESTS:%=build/v/whole/tests/%) $(TESTS:%=build/v/asan/tests/%) \
            $(RACE:%=build/v/c11/tests/%) $(SCHEDULES:%=build/v/hook/tests/%) build/v/tsan/tests/race/test_threads \
            $(CRASH:%=build/v/whole/tests/%) $(patsubst %,build/v/hook/tests/%,$(filter-out %_creation,$(CRASH))) \
@@ -396,7 +396,7 @@ CHECKED := $(TESTS:%=build/v/whole/tests/%) $(TESTS:%=build/v/asan/tests/%) \
 
 # Once in full is enough of what repeats itself: sanitizers and the second build see the same in an
 # eighth.
-SCALED := $(patsubst %,build/v/asan/tests/%,$(LONG) $(RACE) $(ADAPTERS) $(CLUSTER)) build/v/asan/tests/unit/test_tables \
+SCALED := $(patsubst %,build/v/asan/tests/%,$(LONG) $(RACE) $(ADAPTERS) $(CLUSTER)) build/v/asan/tests/unit/segment/test_tables \
           $(RACE:%=build/v/tsan/tests/%) $(CRASH:%=build/v/hook/tests/%)
 RUN_CHECKED := $(foreach test,$(CHECKED),'$(if $(filter $(SCALED),$(test)),RL_TEST_SCALE=quick )$(test)')
 

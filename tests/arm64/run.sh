@@ -67,7 +67,7 @@ mkdir -p "$out"
 [[ -d $out/root/usr/lib ]] || fetch_cmocka
 build_library
 failed=0
-for source in "$top"/tests/unit/test_*.c; do
+for source in "$top"/tests/unit/*/test_*.c; do
 	is_of_tools "$source" && continue
 	if run_test "$source"; then
 		echo "ok    $(basename "$source" .c)"

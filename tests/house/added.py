@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is added has all its parts: a counter is counted, a verb has its file and is tried.
 
-That something brings a counter about, and that it is shown, tests/unit/test_counted.c asks of each.
+That something brings a counter about, and that it is shown, tests/unit/decide/test_counted.c asks of each.
 What a verb lacks in help, manual and schema, tests/cli names; what an algorithm lacks, the compiler
 and tests/config/schema.py. Run from the top.
 """

@@ -9,7 +9,7 @@ libc=$(readelf -d $build/librl.so.1 | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p')
 	echo "FAILED: librl.so.1 needs '$libc', not libc.so alone"
 	exit 1
 }
-! readelf -l $build/tests/unit/test_rl | grep -q INTERP || {
+! readelf -l $build/tests/unit/api/test_rl | grep -q INTERP || {
 	echo 'FAILED: test_rl is not static'
 	exit 1
 }

@@ -78,8 +78,8 @@ link_rlctl() {
 survives() {
 	local variant=build flags=() object objects=()
 	case $test in
-	unit/test_watch | unit/test_probe | unit/test_sweeper | unit/test_mover | unit/test_clients | unit/test_host | unit/test_openmetrics | \
-		unit/test_page_key | unit/test_counters_text) # of the daemon
+	unit/rld/test_watch | unit/rld/test_probe | unit/rld/test_sweeper | unit/rld/test_mover | unit/rld/test_clients | unit/rld/test_host | unit/rld/test_openmetrics | \
+		unit/rld/test_page_key | unit/rld/test_counters_text) # of the daemon
 		for object in base/{clock,log} loop/{limited,mover,sweeper,watch} serve/{clients,host,openmetrics,page_key,probe} \
 			keep/counters_{read,write}; do
 			[[ $file == "rld/$object.c" ]] || objects+=("build/o/rld/$object.o")

@@ -144,7 +144,7 @@ log_refund(struct counter *c, int of, uint64_t now_ns, uint32_t cost)
 
 static const struct limiter log_of_times = {log_used, log_charge, log_refund};
 
-/* A bucket: the arithmetic itself, which unit/test_refunds and test_algorithms judge. */
+/* A bucket: the arithmetic itself, which unit/decide/test_refunds and test_algorithms judge. */
 static struct rl_gcra
 gcra(void)
 {

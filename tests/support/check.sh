@@ -52,8 +52,8 @@ tree() {
 	(cd "$root" && find . -printf '%p %l\n' | sort)
 }
 
-needs libcmocka-dev -B build/tests/unit/test_window
-needs clang -B build/v/clang/tests/unit/test_window
+needs libcmocka-dev -B build/tests/unit/algorithm/test_window
+needs clang -B build/v/clang/tests/unit/algorithm/test_window
 needs bats check-headers
 needs bats -B quick
 needs apache2-utils -B demo

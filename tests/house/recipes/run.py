@@ -19,9 +19,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
 COPIED = ["include", "libshm", "config", "rlctl", "rld", "examples", "tests", "man", "docs"]
-TESTS = ["build/tests/unit/test_rest_window", "build/tests/unit/test_counted"]
+TESTS = ["build/tests/unit/algorithm/test_rest_window", "build/tests/unit/decide/test_counted"]
 # Some that hold for every algorithm, and take an added one in by themselves.
-GENERAL = [f"build/tests/unit/test_{name}" for name in ("admin", "promises", "rule_check")]
+GENERAL = [f"build/tests/unit/{name}" for name in ("admin/test_admin", "decide/test_promises", "rule/test_rule_check")]
 COUNT = "\t\trl_stats_add(&rl->segment, rule, RL_COUNT_reset_alone);\n"
 
 
@@ -46,7 +46,7 @@ def change(path, pattern, put):
 
 def add_algorithm():
     shutil.copy(f"{HERE}/rest_window.c", "libshm/algorithm/rest_window.c")
-    shutil.copy(f"{HERE}/test_rest_window.c", "tests/unit/test_rest_window.c")
+    shutil.copy(f"{HERE}/test_rest_window.c", "tests/unit/algorithm/test_rest_window.c")
     change("include/rl.h", r"(\t(RL_\w+) = (\d+),(?: [^\n]*)?\n\};\n#define RL_ALGORITHM_LAST )\2\n",
            lambda m: m[1].replace("\n};", f"\n\tRL_REST_WINDOW = {int(m[3]) + 1}, "
                                   "/* begins anew with each charge */\n};") + "RL_REST_WINDOW\n")

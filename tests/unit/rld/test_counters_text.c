@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What rld keeps of counters over a reboot: written, read, damaged and hostile. */
 
-#include "../../rld/keep/counters_text.h"
+#include "../../../rld/keep/counters_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

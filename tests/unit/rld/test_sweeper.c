@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The pace of the sweep: every slot once in the interval, in slices that fit, never a burst. */
 
-#include "../../rld/loop/sweeper.h"
+#include "../../../rld/loop/sweeper.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
  * The daemon asks itself: only an answer is one. The other side is this test, and so is the clock.
  */
 
-#include "../../rld/serve/probe.h"
+#include "../../../rld/serve/probe.h"
 
 #include <netinet/in.h>
 #include <poll.h>

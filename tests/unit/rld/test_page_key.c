@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Keys on the status page: what clients may have written, as text that does nothing. */
 
-#include "../../rld/serve/page_key.h"
+#include "../../../rld/serve/page_key.h"
 
 #include <string.h>
 

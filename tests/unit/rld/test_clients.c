@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who may be connected to the daemon's metrics, and for how long: by a clock of this test's. */
 
-#include "../../rld/serve/clients.h"
+#include "../../../rld/serve/clients.h"
 
 #include "testing.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the daemon says of a segment: how it stands, and warnings that do not flood the log. */
 
-#include "../../rld/loop/watch.h"
+#include "../../../rld/loop/watch.h"
 
 #include <metrics/metrics.h>
 #include <stdio.h>

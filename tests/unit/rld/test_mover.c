@@ -3,7 +3,7 @@
  * The daemon's part of a resize: keys that nobody asks for move, and the room follows what is used.
  */
 
-#include "../../rld/loop/mover.h"
+#include "../../../rld/loop/mover.h"
 
 #include <stdio.h>
 #include <string.h>

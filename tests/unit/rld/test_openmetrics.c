@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What Prometheus' text is as OpenMetrics, and who is given it. */
 
-#include "../../rld/serve/openmetrics.h"
+#include "../../../rld/serve/openmetrics.h"
 
 #include <stdlib.h>
 #include <string.h>

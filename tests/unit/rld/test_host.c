@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which Host headers the status page answers: a stranger's name for 127.0.0.1 is none of them. */
 
-#include "../../rld/serve/host.h"
+#include "../../../rld/serve/host.h"
 
 #include "testing.h"
 
