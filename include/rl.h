@@ -7,7 +7,7 @@
  *
  * The counters live in a POSIX shared-memory segment. Every decision is made
  * inside the calling process, without a lock, a server or a system call beyond
- * reading the clock (a limit on what is in flight needs more: see rl_release()), and a
+ * reading the clock (a concurrency limit needs more: see rl_release()), and a
  * process that is killed or stopped at any instruction holds up nobody. The first process
  * that opens a segment creates it.
  *
@@ -45,7 +45,7 @@
  *   limit, and rl_define() is such a use; a limit of another shape is another limit, and so is one
  *   that has started anew (rl_configure(), rl_reset_matching() without counts). (If the library was
  *   loaded by dlopen(3), a thread's first denial allocates as well.) After that a signal handler
- *   may decide, even if it interrupts a decision; but not by a limit on what is in flight.
+ *   may decide, even if it interrupts a decision; but not by a concurrency limit.
  * - Threads may share a handle, except for rl_close(): it unmaps the segment. A call that
  *   another thread is in, or makes later, is a SIGSEGV.
  * - A killed process has charged at most the one request it was deciding.
@@ -323,12 +323,13 @@ enum rl_away {
  * RL_PREFETCH_PART of the capacity. rl_check_all() of several rules, and requests with a capacity
  * of their own, spend and take none.
  *
- * RL_IN_FLIGHT counts what is held at the same time: a request takes units, and gives them back
- * when it is done, by rl_release(). It has no window: window_ns, granularity, hard, burst,
- * undelayed, prefetch and count_denied are 0. What a process holds comes back by itself when it
- * ends, however it ends: see rl_release(). A denial has retry_after_ns 0, not known: when units are
- * given back nobody knows. reset_after_ns and window_ns are 0. If a capacity is lowered below what
- * is held, requests are denied until enough was given back; `used` is then above `limit`.
+ * RL_IN_FLIGHT is a concurrency limit, and counts what is held at the same time: a request takes
+ * units, and gives them back when it is done, by rl_release(). It has no window: window_ns,
+ * granularity, hard, burst, undelayed, prefetch and count_denied are 0. What a process holds comes
+ * back by itself when it ends, however it ends: see rl_release(). A denial has retry_after_ns 0,
+ * not known: when units are given back nobody knows. reset_after_ns and window_ns are 0. If a
+ * capacity is lowered below what is held, requests are denied until enough was given back; `used`
+ * is then above `limit`.
  *
  * A window that `granularity` does not divide is made longer by less than
  * `granularity` nanoseconds.
@@ -438,8 +439,8 @@ struct rl_result {
 	uint32_t limit;     /* the largest cost that is ever allowed at once */
 	uint32_t remaining; /* cost still free now, see below */
 	uint32_t used;      /* cost that counts now, this request's if it was counted; above `limit`
-	                       only if the limit counts what it denies, or is in flight and was
-	                       lowered */
+	                       only if the limit counts what it denies, or is a concurrency limit
+	                       and was lowered */
 	int is_shadow_denied;    /* a shadow limit would have denied it */
 	uint64_t retry_after_ns; /* 0 if allowed, or not known (in_flight); RL_NEVER_NS if never;
 	                            see below */
@@ -455,7 +456,7 @@ struct rl_result {
  * A request that a shadow would have denied is allowed; its other fields are as if denied.
  */
 /*
- * retry_after_ns is exact, but of limits in flight: with no other traffic, the same request is
+ * retry_after_ns is exact, but of concurrency limits: with no other traffic, the same request is
  * denied 1 ns before it and allowed at it. With RL_BY_BAN it is the earliest timestamp at which
  * neither a ban that stands now nor the configuration bans the key. The limits decide then, and may
  * deny for longer.
@@ -788,7 +789,7 @@ size_t rl_key_digest(const void *key, size_t key_len, char text[RL_KEY_DIGEST_SI
  *
  * A rule's limits are decided all or nothing, as rl_check_all() says.
  *
- * Under a rule with a limit in flight, a request that is to be charged needs a place for its
+ * Under a rule with a concurrency limit, a request that is to be charged needs a place for its
  * charges (rl_item.charges), for else nobody could give back what it takes: without one it is
  * RL_UNDECIDED with -EINVAL, as it always is by this call. Use rl_check_item_at().
  *
@@ -975,7 +976,7 @@ struct rl_hold {
 };
 
 /*
- * Move the units in flight out of `charges`, at most `max` of them, one for each limit in flight.
+ * Move the units in flight out of `charges`, at most `max` of them, one for each concurrency limit.
  * Returns how many were moved. RL_LIMITS_MAX is room for all. Charges of rates stay, for
  * rl_refund(). 0 for a request that was allowed without a counter: exempt, by on_full, by a shadow
  * that would have denied it, with an empty key, of a removed rule, or of an address family that no

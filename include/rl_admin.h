@@ -168,7 +168,7 @@ int rl_lookup(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
  * Restore a dumped charge: charge `cost` at `at_ns` to one limit of a rule, whatever its capacity.
  * Restore the oldest charges first. The key is rl_entry.key, whole. 0; RL_RESTORED_IN_OVERFLOW: its
  * key has no slot, for the table is full, and an overflow counter counts it with others; or -EINVAL
- * (also of a limit in flight, whose holders are gone), RL_EADDRESS, -ENOSPC, -EBUSY, -EROFS,
+ * (also of a concurrency limit, whose holders are gone), RL_EADDRESS, -ENOSPC, -EBUSY, -EROFS,
  * -ENOMEM.
  */
 #define RL_RESTORED_IN_OVERFLOW 1

@@ -70,7 +70,7 @@ extern "C" {
  * undecided one nothing is known, and a request that costs more than the capacity is not allowed
  * later either: the field has no word for never, and a client that is given a distant time comes
  * back at that time. Answer RL_NEVER with a status that does not invite another try. A denial with
- * retry_after_ns == RL_NEVER_NS is empty for the same reason. So is one by a limit in flight:
+ * retry_after_ns == RL_NEVER_NS is empty for the same reason. So is one by a concurrency limit:
  * nobody knows when its units come back.
  */
 ssize_t rl_http_retry_after(const struct rl_result *result, char *to, size_t size);
@@ -116,7 +116,7 @@ ssize_t rl_http_ratelimit_policy(const struct rl_http_policy *policies, size_t c
  * - reset_after_ns otherwise, RL_NEVER included: r more before then do not exceed the limit,
  *   and from then on the whole quota is there. It is 0 when nothing counts. For a rolling limit
  *   some quota comes back before that, and later answers say so.
- * - Left out if that time is RL_NEVER_NS, or the limit is in flight.
+ * - Left out if that time is RL_NEVER_NS, or it is a concurrency limit.
  */
 struct rl_http_limit {
 	const char *name; /* as the policy's */

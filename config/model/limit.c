@@ -294,7 +294,7 @@ has_misplaced(struct reader *reader, const struct value *v, enum rl_algorithm a)
 	return is_wrong;
 }
 
-/* A limit in flight has no window, its own or the rule's. */
+/* A concurrency limit has no window, its own or the rule's. */
 static bool
 has_window_in_flight(struct reader *reader, const struct value *window, enum rl_algorithm algorithm)
 {

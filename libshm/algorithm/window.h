@@ -59,7 +59,7 @@ enum rl_step {
 	RL_STEP_ADMIT, /* CAS to next: charged */
 	RL_STEP_ROLL,  /* CAS to frozen, and then as the next one from there */
 	RL_STEP_CLOSE, /* store the ring, CAS to next; charged if `charges`, else decide again */
-	RL_STEP_HOLD,  /* of a limit in flight: see holder/units.h */
+	RL_STEP_HOLD,  /* of a concurrency limit: see holder/units.h */
 };
 
 struct rl_move {

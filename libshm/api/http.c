@@ -129,7 +129,7 @@ seconds_at(uint64_t now_ns, uint64_t wait_ns)
 	       seconds_up(now_ns % RL_SECOND + wait_ns % RL_SECOND);
 }
 
-/* Of a limit in flight, nobody knows when something comes back. */
+/* Of a concurrency limit, nobody knows when something comes back. */
 static bool
 is_untimed(const struct rl_result *r)
 {

@@ -32,7 +32,7 @@ struct request {
 	size_t count;
 	uint64_t now_ns;
 	bool fills_each; /* each limit's answer is wanted */
-	bool has_held;   /* some limit is in flight */
+	bool has_held;   /* some limit is a concurrency limit */
 	unsigned parts;
 	unsigned first[RL_ITEMS_MAX + 1];
 	const struct rl_part *decider[RL_ITEMS_MAX]; /* of an item, once combined */
@@ -215,7 +215,7 @@ charge_part(struct request *q, struct rl_part *p)
 	return true;
 }
 
-/* Charge the limits in flight, or the others; the part that does not allow, or NULL. */
+/* Charge the concurrency limits, or the others; the part that does not allow, or NULL. */
 static struct rl_part *
 charge_those(struct request *q, bool in_flight)
 {

@@ -13,7 +13,7 @@
 /* The units that are held, by keys whose whole name is known. */
 struct held {
 	struct rl *rl;
-	bool has_limits; /* some rule has a limit in flight */
+	bool has_limits; /* some rule has a concurrency limit */
 	uint64_t units[3];
 	uint64_t full; /* requests that found no room for another holder */
 };

@@ -52,8 +52,7 @@ can_hold(struct rl *rl, int rule)
 	if (!rule_read(rl, rule, &info))
 		return false;
 	if (!rule_has_in_flight(&info))
-		complain("rule '%s' has no limit of what is in flight: nothing can be held",
-		         info.name);
+		complain("rule '%s' has no concurrency limit: nothing can be held", info.name);
 	return rule_has_in_flight(&info);
 }
 

@@ -21,7 +21,7 @@ struct decided {
 	struct store *store;       /* whose charges they are */
 	uint64_t now_ns;           /* on the segment's clock */
 	uint64_t quota;            /* of RateLimit-Policy */
-	int is_held;               /* its limit is in flight */
+	int is_held;               /* its limit is a concurrency limit */
 };
 
 enum outcome {

@@ -126,7 +126,7 @@ let_go() {
 	on hold jobs k
 	in_trouble 'missing operand'
 	on hold rate k -- true
-	in_trouble "rule 'rate' has no limit of what is in flight"
+	in_trouble "rule 'rate' has no concurrency limit"
 	on hold none k -- true
 	in_trouble "unknown rule 'none'"
 	on hold jobs '' -- true

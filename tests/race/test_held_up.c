@@ -117,7 +117,7 @@ take_the_last(struct rl *rl, int rule)
 }
 
 /*
- * Under a rate and a limit in flight, both of one rule: whoever comes too late for the unit has
+ * Under a rate and a concurrency limit, both of one rule: whoever comes too late for the unit has
  * spent no rate, not even for a moment, for what is in flight is charged first.
  */
 static void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Limits on what is in flight, and that it comes back when its holder ends. */
+/* Concurrency limits, and that it comes back when its holder ends. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
