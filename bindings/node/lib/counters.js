@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 'use strict'
 
-const { native, told, out, EPOCH } = require('./native.js')
+const { native, answer, out, EPOCH } = require('./native.js')
 
 const ADD = 0
 const GET = 1
@@ -76,8 +76,8 @@ class Counters {
   // `done`: the call did what it says. `value` 0 and expiresAfterMs 0: there is none.
   #count (operation, key, value, lifetimeMs, now) {
     const done = this.#ask(operation, key, value, lifetimeMs, now) === 1
-    const count = { done, value: told.time(0, 1), expiresAfterMs: told.time(0, 0), isNew: out[7] !== 0 }
-    if (typeof now === 'bigint') count.ns = { expiresAfter: told.nanoseconds(0, 0) }
+    const count = { done, value: answer.time(0, 1), expiresAfterMs: answer.time(0, 0), isNew: out[7] !== 0 }
+    if (typeof now === 'bigint') count.ns = { expiresAfter: answer.nanoseconds(0, 0) }
     return count
   }
 }

@@ -2,7 +2,7 @@
 'use strict'
 
 // What an answer says about a limit, as values of header fields, by rl_http.h. undefined: leave the field out.
-const { native, newTold, WHOLES, TOLD } = require('./native.js')
+const { native, newAnswer, WHOLES, DOUBLES } = require('./native.js')
 const { VERDICTS } = require('./result.js')
 
 const NEVER = 0xffff_ffff_ffff_ffffn
@@ -12,14 +12,14 @@ const nsOf = (ms) => (ms === Infinity ? NEVER : BigInt(ms) * 1_000_000n)
 
 // Fields have whole seconds, rounded up, so milliseconds that were rounded up give the same.
 function numbersOf (results) {
-  const to = newTold(results.length)
+  const to = newAnswer(results.length)
   results.forEach((result, i) => {
     to.whole[i * WHOLES] = VERDICTS.indexOf(result.verdict)
     to.whole[i * WHOLES + 4] = result.limit
     to.whole[i * WHOLES + 5] = result.remaining
-    to.ns[i * TOLD + 12] = nsOf(result.retryAfterMs)
-    to.ns[i * TOLD + 13] = nsOf(result.resetAfterMs)
-    to.ns[i * TOLD + 15] = nsOf(result.windowMs)
+    to.ns[i * DOUBLES + 12] = nsOf(result.retryAfterMs)
+    to.ns[i * DOUBLES + 13] = nsOf(result.resetAfterMs)
+    to.ns[i * DOUBLES + 15] = nsOf(result.windowMs)
   })
   return to.ms
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 'use strict'
 
-const { native, told, newTold, out, EPOCH, VERDICT_LOOK } = require('./native.js')
+const { native, answer, newAnswer, out, EPOCH, VERDICT_LOOK } = require('./native.js')
 const { Result, KeptResult, addNanoseconds, newTicket } = require('./result.js')
 const { limitOf } = require('./rate.js')
 const { describe } = require('./errors.js')
@@ -42,7 +42,7 @@ class Limiter {
     if (cost === undefined) nativeCheck(this.#at, this.#rule, key)
     else nativeCheck(this.#at, this.#rule, key, cost)
     if (out[0] === VERDICT_LOOK || out[1] !== 0) this.#again(() => nativeCheck(this.#at, this.#rule, key, cost))
-    return new Result(told)
+    return new Result(answer)
   }
 
   // The same without a charge, for a cost of 1. rl_peek(3)
@@ -62,7 +62,7 @@ class Limiter {
 
   // The answer, and in `limits` one of each limit that counts the key. rl_check_limits_at(3)
   checkLimits (key, cost = 1, options = {}) {
-    const all = newTold(8)
+    const all = newAnswer(8)
     let count = 0
     const result = this.#ask(options, () => {
       count = native.checkItem(this.#at, this.item(key, cost, options), options.now, undefined, undefined, all.ms)
@@ -155,7 +155,7 @@ class Limiter {
   #ask (options, call, make = (from, at) => this.#make(options, from, at)) {
     this.#call(call)
     if (out[0] === VERDICT_LOOK || out[1] !== 0) this.#again(call)
-    return make(told, 0)
+    return make(answer, 0)
   }
 
   #make (options, from, at) {
@@ -168,7 +168,7 @@ class Limiter {
     const { now } = options
     nativeCheck(this.#at, this.#rule, key, cost, now)
     if (out[0] === VERDICT_LOOK || out[1] !== 0) this.#again(() => nativeCheck(this.#at, this.#rule, key, cost, now))
-    return typeof now === 'bigint' ? addNanoseconds(new Result(told), told) : new Result(told)
+    return typeof now === 'bigint' ? addNanoseconds(new Result(answer), answer) : new Result(answer)
   }
 
   #checkItem (key, cost = 1, options, maxWaitMs) {
@@ -176,8 +176,8 @@ class Limiter {
     const call = () => native.checkItem(this.#at, this.item(key, cost, options), options.now, ticket, maxWaitMs)
     if (ticket === undefined) return this.#ask(options, call)
     return this.#ask(options, call, () => {
-      const result = new KeptResult(told, 0, this, ticket)
-      return typeof options.now === 'bigint' ? addNanoseconds(result, told) : result
+      const result = new KeptResult(answer, 0, this, ticket)
+      return typeof options.now === 'bigint' ? addNanoseconds(result, answer) : result
     })
   }
 }

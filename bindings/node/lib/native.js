@@ -32,14 +32,14 @@ function load () {
 const native = load()
 
 // Where src/rl_node.h puts what.
-const TOLD = 16 // numbers of 64 bits in an answer
-const WHOLES = 2 * TOLD // of 32 bits
+const DOUBLES = 16 // numbers of 64 bits in an answer
+const WHOLES = 2 * DOUBLES // of 32 bits
 const EPOCH = WHOLES // by segment, behind the answer
 const VERDICT_LOOK = 9
 const TICKET_BYTES = 1024
 
 // An answer, or several, as what reads it wants them.
-class Told {
+class Answer {
   constructor (buffer) {
     this.whole = new Int32Array(buffer)
     this.ms = new Float64Array(buffer)
@@ -49,13 +49,13 @@ class Told {
   // A time in milliseconds of the answer at `at`: 0 retry, 1 reset, 2 delay, 3 window.
   time (at, which) {
     const ms = this.whole[at * WHOLES + 8 + which]
-    return ms >= 0 ? ms : this.ms[at * TOLD + 6 + which]
+    return ms >= 0 ? ms : this.ms[at * DOUBLES + 6 + which]
   }
 
-  nanoseconds (at, which) { return this.ns[at * TOLD + 12 + which] }
+  nanoseconds (at, which) { return this.ns[at * DOUBLES + 12 + which] }
 }
 
-const told = new Told(native.out)
-const newTold = (count) => new Told(new ArrayBuffer(count * TOLD * 8))
+const answer = new Answer(native.out)
+const newAnswer = (count) => new Answer(new ArrayBuffer(count * DOUBLES * 8))
 
-module.exports = { native, told, newTold, out: told.whole, EPOCH, WHOLES, TOLD, VERDICT_LOOK, TICKET_BYTES }
+module.exports = { native, answer, newAnswer, out: answer.whole, EPOCH, WHOLES, DOUBLES, VERDICT_LOOK, TICKET_BYTES }

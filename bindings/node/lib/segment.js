@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 'use strict'
 
-const { native, newTold, out, VERDICT_LOOK } = require('./native.js')
+const { native, newAnswer, out, VERDICT_LOOK } = require('./native.js')
 const { Limiter } = require('./limiter.js')
 const { Counters } = require('./counters.js')
 const { describe } = require('./errors.js')
@@ -51,7 +51,7 @@ class Segment {
   // Several rules, all or nothing: items { limiter, key, cost, capacity, burst, undelayed, keep }. rl_check_all(3)
   checkAll (items, { now, maxWaitMs } = {}) {
     let decided
-    const all = newTold(items.length)
+    const all = newAnswer(items.length)
     const tickets = items.map((item) => (item.keep ? newTicket() : undefined))
     this.#decide(() => {
       decided = native.checkAll(this.number(), items.map(itemOf), now, tickets, maxWaitMs, all.ms)
@@ -63,7 +63,7 @@ class Segment {
 
   // Many, each by itself, in the order given. rl_check_many(3)
   checkMany (items, { now } = {}) {
-    const all = newTold(items.length)
+    const all = newAnswer(items.length)
     const tickets = items.map((item) => (item.keep ? newTicket() : undefined))
     this.#decide(() => native.checkMany(this.number(), items.map(itemOf), now, tickets, undefined, all.ms))
     return this.#results(items, all, tickets, now)

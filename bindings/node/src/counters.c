@@ -71,7 +71,7 @@ round_now(struct call *c, struct request *q)
 
 /* The value stands where times do, for it may not fit, either. */
 static void
-put_count(struct told *to, const struct rl_count *count)
+put_count(struct answer *to, const struct rl_count *count)
 {
 	to->whole[WHOLE_SHADOW] = count->is_new;
 	to->whole[WHOLE_TIMES + 1] = count->value <= INT32_MAX ? (int32_t)count->value : -1;
@@ -99,6 +99,6 @@ NATIVE(counter)
 	rc = operate(&q, (enum operation)operation, &count);
 	if (rc < 0)
 		return throw_rl(env, rc, "counter", NULL);
-	put_count(&c.mine->out->told, &count);
+	put_count(&c.mine->out->answer, &count);
 	return number(env, rc);
 }

@@ -4,7 +4,7 @@
 #include "item.h"
 
 void
-put_time(struct told *to, int at, uint64_t ns)
+put_time(struct answer *to, int at, uint64_t ns)
 {
 	double ms = ms_of(ns);
 
@@ -14,7 +14,7 @@ put_time(struct told *to, int at, uint64_t ns)
 }
 
 void
-put_result(struct told *to, const struct rl_result *r)
+put_result(struct answer *to, const struct rl_result *r)
 {
 	to->whole[WHOLE_VERDICT] = (int32_t)r->verdict;
 	to->whole[WHOLE_ERROR] = r->error;
@@ -34,8 +34,8 @@ put_result(struct told *to, const struct rl_result *r)
 static napi_value
 put_look(struct call *c)
 {
-	c->mine->out->told.whole[WHOLE_VERDICT] = VERDICT_LOOK;
-	c->mine->out->told.whole[WHOLE_ERROR] = 0;
+	c->mine->out->answer.whole[WHOLE_VERDICT] = VERDICT_LOOK;
+	c->mine->out->answer.whole[WHOLE_ERROR] = 0;
 	return NULL;
 }
 
@@ -65,7 +65,7 @@ NATIVE(check)
 	if (!call_i32(&c, 1, &rule) || !value_key(env, c.argv[2], &key) || !call_cost(&c, 3, &cost))
 		return NULL;
 	rl_check_at(rl, rule, key.bytes, key.len, (uint64_t)cost, now_ns, &r);
-	put_result(&c.mine->out->told, &r);
+	put_result(&c.mine->out->answer, &r);
 	return NULL;
 }
 
@@ -86,7 +86,7 @@ NATIVE(peek)
 	if (!call_i32(&c, 1, &rule) || !value_key(env, c.argv[2], &key))
 		return NULL;
 	rl_peek_at(rl, rule, key.bytes, key.len, now_ns, &r);
-	put_result(&c.mine->out->told, &r);
+	put_result(&c.mine->out->answer, &r);
 	return NULL;
 }
 
@@ -94,13 +94,13 @@ static napi_value
 put_limits(struct call *c, struct rl *rl, const struct rl_item *item, uint64_t now_ns)
 {
 	struct rl_result r, results[RL_LIMITS_MAX];
-	struct told *out = call_told(c, 5, RL_LIMITS_MAX);
+	struct answer *out = call_answer(c, 5, RL_LIMITS_MAX);
 	size_t count = 0;
 
 	if (out == NULL)
 		return NULL;
 	rl_check_limits_at(rl, item, now_ns, &r, &count, results);
-	put_result(&c->mine->out->told, &r);
+	put_result(&c->mine->out->answer, &r);
 	for (size_t i = 0; i < count; i++)
 		put_result(&out[i], &results[i]);
 	return number(c->env, (double)count);
@@ -134,6 +134,6 @@ NATIVE(checkItem)
 		rl_reserve_item_at(rl, &item, wait_ns, now_ns, &r);
 	else
 		rl_check_item_at(rl, &item, now_ns, &r);
-	put_result(&c.mine->out->told, &r);
+	put_result(&c.mine->out->answer, &r);
 	return NULL;
 }

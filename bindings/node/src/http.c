@@ -10,7 +10,7 @@
 
 /* A result as put_result() wrote it, of which fields of HTTP need this. */
 static struct rl_result
-result_of(const struct told *in)
+result_of(const struct answer *in)
 {
 	return (struct rl_result){
 		.verdict = (enum rl_verdict)in->whole[WHOLE_VERDICT],
@@ -37,9 +37,9 @@ NATIVE(retryAfter)
 	struct call c;
 	struct rl_result r;
 	char to[FIELD_SIZE];
-	struct told *in;
+	struct answer *in;
 
-	if (!call_begin(&c, env, info) || (in = call_told(&c, 0, 1)) == NULL)
+	if (!call_begin(&c, env, info) || (in = call_answer(&c, 0, 1)) == NULL)
 		return NULL;
 	r = result_of(in);
 	return value_or_throw(env, rl_http_retry_after(&r, to, sizeof to), to, "Retry-After");
@@ -52,11 +52,11 @@ NATIVE(rateLimit)
 	struct rl_result r[RL_LIMITS_MAX];
 	struct rl_http_limit limits[RL_LIMITS_MAX];
 	char name[NAME_SIZE], to[FIELD_SIZE];
-	struct told *in;
+	struct answer *in;
 	double count;
 
 	if (!call_begin(&c, env, info) || !call_whole(&c, 1, "count", 0, RL_LIMITS_MAX, &count) ||
-	    (in = call_told(&c, 0, (size_t)count)) == NULL ||
+	    (in = call_answer(&c, 0, (size_t)count)) == NULL ||
 	    !call_name(&c, 2, "a rule's name", name, sizeof name))
 		return NULL;
 	for (size_t i = 0; i < (size_t)count; i++) {
@@ -100,9 +100,9 @@ NATIVE(xRateLimit)
 	struct rl_http_triple triple;
 	napi_value to;
 	uint64_t now_ns = 0;
-	struct told *in;
+	struct answer *in;
 
-	if (!call_begin(&c, env, info) || (in = call_told(&c, 0, 1)) == NULL ||
+	if (!call_begin(&c, env, info) || (in = call_answer(&c, 0, 1)) == NULL ||
 	    (call_has(&c, 1) && !call_ns(&c, 1, "now", &now_ns)))
 		return NULL;
 	r = result_of(in);

@@ -78,8 +78,8 @@ call_ticket(struct call *c, size_t arg, struct ticket **ticket)
 	return false;
 }
 
-struct told *
-call_told(struct call *c, size_t arg, size_t count)
+struct answer *
+call_answer(struct call *c, size_t arg, size_t count)
 {
 	napi_typedarray_type type;
 	size_t len;
@@ -87,7 +87,7 @@ call_told(struct call *c, size_t arg, size_t count)
 
 	if (napi_get_typedarray_info(c->env, c->argv[arg], &type, &len, &data, NULL, NULL) ==
 	            napi_ok &&
-	    type == napi_float64_array && len >= count * TOLD_DOUBLES)
+	    type == napi_float64_array && len >= count * ANSWER_DOUBLES)
 		return data;
 	throw_type(c->env, "results", "a Float64Array");
 	return NULL;

@@ -22,6 +22,6 @@ bool read_item(napi_env env, napi_value array, struct key *key, struct rl_item *
 bool call_ticket(struct call *c, size_t arg, struct ticket **ticket);
 
 /* The memory of a Float64Array that has room for so many answers; else NULL and an exception. */
-struct told *call_told(struct call *c, size_t arg, size_t count);
+struct answer *call_answer(struct call *c, size_t arg, size_t count);
 
 #endif

@@ -40,19 +40,20 @@ enum whole {
 	WHOLES = WHOLE_TIMES + 4,
 };
 
-struct told {
+struct answer {
 	int32_t whole[WHOLES];
 	double ms[4];
 	double spare[2];
 	uint64_t ns[4];
 };
-#define TOLD_DOUBLES 16
+#define ANSWER_DOUBLES 16
 
 struct out {
-	struct told told;
+	struct answer answer;
 	int32_t epoch[SEGMENTS_MAX]; /* of each segment: how often it was replaced */
 };
-_Static_assert(sizeof(struct told) == TOLD_DOUBLES * sizeof(double), "lib/native.js counts on it");
+_Static_assert(sizeof(struct answer) == ANSWER_DOUBLES * sizeof(double),
+               "lib/native.js counts on it");
 
 /* A verdict that says: look at the segment, then ask again. Nothing was decided. */
 #define VERDICT_LOOK 9
@@ -127,8 +128,8 @@ napi_value number_or_throw(napi_env env, int64_t rc, const char *what);
 bool read_options(napi_env env, napi_value object, struct rl_options *options);
 
 /* decide.c */
-void put_result(struct told *to, const struct rl_result *result);
-void put_time(struct told *to, int at, uint64_t ns);
+void put_result(struct answer *to, const struct rl_result *result);
+void put_time(struct answer *to, int at, uint64_t ns);
 
 /* The functions that JavaScript calls. */
 #define NATIVE(name) napi_value native_##name(napi_env env, napi_callback_info info)

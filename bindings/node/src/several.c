@@ -48,27 +48,27 @@ read_batch(struct call *c, struct batch *b, uint32_t from, uint32_t to)
  * item. NULL: an exception; or, if *is_look, it is time to look at the segment.
  */
 static struct batch *
-begin(struct call *c, struct rl **rl, uint32_t *count, uint64_t *now_ns, struct told **out,
+begin(struct call *c, struct rl **rl, uint32_t *count, uint64_t *now_ns, struct answer **out,
       bool *is_look)
 {
 	*is_look = false;
 	if (!call_ready(c, 0, 2, rl, now_ns)) {
 		*is_look = true;
-		c->mine->out->told.whole[WHOLE_VERDICT] = VERDICT_LOOK;
+		c->mine->out->answer.whole[WHOLE_VERDICT] = VERDICT_LOOK;
 		return NULL;
 	}
 	if (napi_get_array_length(c->env, c->argv[1], count) != napi_ok) {
 		throw_type(c->env, "items", "an array");
 		return NULL;
 	}
-	*out = call_told(c, 5, *count);
+	*out = call_answer(c, 5, *count);
 	if (*out == NULL)
 		return NULL;
 	return malloc(sizeof(struct batch));
 }
 
 static void
-put_batch(struct told *out, const struct batch *b)
+put_batch(struct answer *out, const struct batch *b)
 {
 	for (size_t i = 0; i < b->count; i++)
 		put_result(&out[i], &b->results[i]);
@@ -91,7 +91,7 @@ NATIVE(checkAll)
 	struct batch *b;
 	uint32_t count;
 	uint64_t now_ns, wait_ns = 0;
-	struct told *out;
+	struct answer *out;
 	size_t by = 0;
 	bool is_look, is_read;
 
@@ -102,7 +102,7 @@ NATIVE(checkAll)
 	          (!call_has(&c, 4) || call_ns(&c, 4, "maxWaitMs", &wait_ns)) &&
 	          read_batch(&c, b, 0, count);
 	if (is_read) {
-		c.mine->out->told.whole[WHOLE_VERDICT] =
+		c.mine->out->answer.whole[WHOLE_VERDICT] =
 			(int32_t)decide_all(&c, rl, b, now_ns, wait_ns, &by);
 		put_batch(out, b);
 	}
@@ -120,13 +120,13 @@ NATIVE(checkMany)
 	struct batch *b;
 	uint32_t count;
 	uint64_t now_ns;
-	struct told *out;
+	struct answer *out;
 	bool is_look;
 
 	if (!call_begin(&c, env, info) ||
 	    (b = begin(&c, &rl, &count, &now_ns, &out, &is_look)) == NULL)
 		return NULL;
-	c.mine->out->told.whole[WHOLE_VERDICT] = 0;
+	c.mine->out->answer.whole[WHOLE_VERDICT] = 0;
 	for (uint32_t i = 0; i < count; i += RL_ITEMS_MAX) {
 		uint32_t to = count - i < RL_ITEMS_MAX ? count : i + RL_ITEMS_MAX;
 

@@ -45,9 +45,9 @@ rlp_handle_look(struct handle *handle)
 
 	rlb_look(&handle->s);
 	trouble = handle->s.trouble;
-	if (trouble == handle->told)
+	if (trouble == handle->warned)
 		return;
-	handle->told = trouble;
+	handle->warned = trouble;
 	if (trouble == 0)
 		return;
 	handle->is_warning = true;

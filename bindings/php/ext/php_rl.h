@@ -30,7 +30,7 @@ struct handle {
 	struct rlb_segment s;
 	struct rule_entry *rules;
 	unsigned references;
-	int told;        /* the trouble that was warned of last */
+	int warned;      /* the trouble that was warned of last */
 	bool is_warning; /* a handler of errors runs in the middle of a call: it may not close */
 };
 

@@ -113,7 +113,7 @@ class Gate:
         self.proxies = proxies if isinstance(proxies, _rl.Proxies) else _rl.Proxies(list(proxies or ()))
         self._headers, self._is_exempt = headers, path_matcher(exempt, "exempt")
         self._logger = logger or logging.getLogger("rl")
-        self._of, self._made, self._told = None, {}, {}
+        self._of, self._made, self._reported = None, {}, {}
 
     def _defined(self):
         segment = self._live if isinstance(self._live, _rl.Segment) else self._live.get()
@@ -130,8 +130,8 @@ class Gate:
     def _say(self, text, *args):
         """Each line at most once a second."""
         now = time.monotonic()
-        if now >= self._told.get(text, 0.0):
-            self._told[text] = now + _LOG_EVERY
+        if now >= self._reported.get(text, 0.0):
+            self._reported[text] = now + _LOG_EVERY
             self._logger.error(text, *args)
 
     def _key_of(self, name, by, request, peer, lines):

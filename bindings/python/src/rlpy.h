@@ -11,7 +11,7 @@
  *	define.c    its rules and spaces of counters
  *	rule.c      Rule: check, peek, reserve
  *	adapter.c   decisions without a result
- *	tell.c      what a rule is, and what it has counted
+ *	describe.c  what a rule is, and what it has counted
  *	several.c   several rules of one request, a batch
  *	result.c    Result: a copy of struct rl_result, and what was charged
  *	counters.c  Counters: a space of counters by key

@@ -11,7 +11,7 @@ struct batch {
 	struct rl_item *items;
 	struct key *keys;
 	struct result **results;
-	struct rl_result *told;
+	struct rl_result *filled;
 };
 
 static void
@@ -24,7 +24,7 @@ batch_free(struct batch *b)
 	PyMem_Free(b->items);
 	PyMem_Free(b->keys);
 	PyMem_Free(b->results);
-	PyMem_Free(b->told);
+	PyMem_Free(b->filled);
 	Py_XDECREF(b->tuple);
 }
 
@@ -71,8 +71,8 @@ batch_read(struct batch *b, PyObject *list)
 	b->items = PyMem_Calloc((size_t)b->count + 1, sizeof *b->items);
 	b->keys = PyMem_Calloc((size_t)b->count + 1, sizeof *b->keys);
 	b->results = PyMem_Calloc((size_t)b->count + 1, sizeof(struct result *));
-	b->told = PyMem_Calloc((size_t)b->count + 1, sizeof *b->told);
-	if (!b->items || !b->keys || !b->results || !b->told) {
+	b->filled = PyMem_Calloc((size_t)b->count + 1, sizeof *b->filled);
+	if (!b->items || !b->keys || !b->results || !b->filled) {
 		PyErr_NoMemory();
 		return -1;
 	}
@@ -90,7 +90,7 @@ batch_results(struct batch *b, uint64_t now_ns)
 
 	for (Py_ssize_t i = 0; list && i < b->count; i++) {
 		struct result *result = b->results[i];
-		result->r = b->told[i];
+		result->r = b->filled[i];
 		result->now_ns = now_ns;
 		result_hold(result);
 		if (PyList_Append(list, (PyObject *)result) < 0)
@@ -138,7 +138,7 @@ check_all(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *nam
 		             RL_ITEMS_MAX);
 	} else if (!PyErr_Occurred()) {
 		enum rl_verdict verdict = rl_check_all_at(b.segment->rl, b.items, (size_t)b.count,
-		                                          now_ns, b.told, &decided);
+		                                          now_ns, b.filled, &decided);
 		PyObject *list = batch_results(&b, now_ns);
 		if (list)
 			answer = Py_BuildValue("(OnN)", b.segment->state->verdicts[verdict],
@@ -156,7 +156,7 @@ check_many(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *na
 	uint64_t now_ns;
 
 	if (begin(&b, "check_many", args, count, names, &now_ns) == 0) {
-		rl_check_many_at(b.segment->rl, b.items, (size_t)b.count, now_ns, b.told);
+		rl_check_many_at(b.segment->rl, b.items, (size_t)b.count, now_ns, b.filled);
 		answer = batch_results(&b, now_ns);
 	}
 	batch_free(&b);

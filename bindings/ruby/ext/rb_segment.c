@@ -75,11 +75,11 @@ rlr_look(struct segment *segment)
 
 	rlb_look(&segment->s);
 	trouble = segment->s.trouble;
-	if (trouble != segment->told && trouble < 0)
+	if (trouble != segment->warned && trouble < 0)
 		rb_warn("rl: segment %s was replaced, and the new one cannot be opened: %s. "
 		        "This process goes on with the old one, and tries again each second",
 		        segment->s.name, rl_strerror(trouble));
-	segment->told = trouble;
+	segment->warned = trouble;
 	if (!segment->s.rl)
 		rlr_closed();
 }

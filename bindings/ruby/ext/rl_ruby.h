@@ -18,7 +18,7 @@ enum on_error {
 struct segment {
 	struct rlb_segment s;
 	enum on_error on_error;
-	int told;            /* the trouble that was warned of last */
+	int warned;          /* the trouble that was warned of last */
 	unsigned references; /* the object, and each request that keeps its charges */
 };
 
