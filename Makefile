@@ -472,7 +472,7 @@ check-headers: | build/need
 
 # clang warns of nothing: it compiles libshm, config and rlctl for differ and the fuzzers, and is asked here about the rest.
 check-clang: | build/need
-	@printf '%s\n' $(RLD_SRC) $(call files,examples/*.c tests/*/*.c) | xargs -P $(shell nproc) -n 8 \
+	@printf '%s\n' $(RLD_SRC) $(call files,examples/*.c tests/*/*.c tests/unit/*/*.c) | xargs -P $(shell nproc) -n 8 \
 		clang $(filter-out -MMD -MP,$(RL_FLAGS)) $(call dirs,tests/) -fsyntax-only
 
 # Each mutant still changes a line, and its test is there.
