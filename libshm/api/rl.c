@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rl.h"
 
-#include "decide/asked.h"
 #include "decide/check.h"
 #include "decide/usual.h"
 
@@ -55,12 +54,9 @@ rl_check_at(struct rl *app, int rule, const void *key, size_t key_len, uint64_t 
 
 	if (__builtin_expect(decided != RL_AGAIN, 1))
 		return (enum rl_verdict)decided;
-	if (look.steps & RL_POLICY_ASKS)
-		decided = rl_asked_check(rl, rule, key, key_len, cost, now_ns, result);
-	else if (look.steps & RL_POLICY_BUCKET)
-		return check_bucket(rl, rule, key, key_len, cost, now_ns, result);
-	return decided != RL_AGAIN ? (enum rl_verdict)decided
-	                           : check_any(rl, rule, key, key_len, cost, now_ns, result);
+	return look.steps & RL_POLICY_BUCKET
+	               ? check_bucket(rl, rule, key, key_len, cost, now_ns, result)
+	               : check_any(rl, rule, key, key_len, cost, now_ns, result);
 }
 
 enum rl_verdict

@@ -25,14 +25,10 @@ struct rl_usual {
 	struct rl_slot slot;
 };
 
-/*
- * What its rule says, which may have that `besides`. False: look->steps is of another kind, 0 or
- * what does not hold.
- */
+/* What its rule says. False: look->steps is of another kind, 0 or what does not hold. */
 static inline __attribute__((always_inline)) bool
 rl_usual_look(const struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
-              uint64_t cost, uint64_t now_ns, uint64_t besides, struct rl_policy_look *look,
-              struct rl_usual *u)
+              uint64_t cost, uint64_t now_ns, struct rl_policy_look *look, struct rl_usual *u)
 {
 	const struct rl_policy_limit *limit;
 
@@ -41,7 +37,7 @@ rl_usual_look(const struct rl *rl, uint64_t kind, int rule, const void *key, siz
 		return false;
 	if (!rl_policy_look(rl, rule, now_ns, look))
 		return false;
-	if (__builtin_expect((look->steps & ~(RL_POLICY_SHARED | besides)) !=
+	if (__builtin_expect((look->steps & ~(RL_POLICY_SHARED | RL_POLICY_ASKS)) !=
 	                             (rl_policy_plain_steps(rule) | kind),
 	                     0))
 		return false;
@@ -67,21 +63,25 @@ rl_usual_look(const struct rl *rl, uint64_t kind, int rule, const void *key, siz
 	return true;
 }
 
-/* Where the key of that hash may be. */
-static inline __attribute__((always_inline)) void
-rl_usual_place(const struct rl *rl, uint64_t hash, struct rl_usual *u)
-{
-	u->candidates =
-		rl_table_candidates(&rl->segment.table, u->limit->owner, hash ^ u->limit->salt);
-}
+/* Has the rule nothing for the key of that hash, as of that version? */
+bool rl_usual_has_none(const struct rl *rl, int rule, uint64_t version, const void *key,
+                       size_t key_len, uint64_t hash);
 
+/* The same, and where its key may be, for which the rule has nothing. */
 static inline __attribute__((always_inline)) bool
 rl_usual_make(const struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
               uint64_t cost, uint64_t now_ns, struct rl_policy_look *look, struct rl_usual *u)
 {
-	if (!rl_usual_look(rl, kind, rule, key, key_len, cost, now_ns, 0, look, u))
+	const struct rl_segment *s = &rl->segment;
+	uint64_t hash;
+
+	if (!rl_usual_look(rl, kind, rule, key, key_len, cost, now_ns, look, u))
 		return false;
-	rl_usual_place(rl, rl_hash_of_key(rl->segment.key_start, key, key_len), u);
+	hash = rl_hash_of_key(s->key_start, key, key_len);
+	if (__builtin_expect((look->steps & RL_POLICY_ASKS) != 0, 0) &&
+	    !rl_usual_has_none(rl, rule, look->version, key, key_len, hash))
+		return false;
+	u->candidates = rl_table_candidates(&s->table, u->limit->owner, hash ^ u->limit->salt);
 	return true;
 }
 

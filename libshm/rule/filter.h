@@ -153,18 +153,6 @@ rl_filter_may_have(const struct rl_segment *s, const struct rl_filter_ask *ask, 
 	return has || rl_atomic_load(s->ban_epoch) != epoch;
 }
 
-/* The same where all patterns are of whole keys. */
-static inline __attribute__((always_inline)) bool
-rl_filter_may_have_key(const struct rl_segment *s, const struct rl_filter_ask *ask, uint64_t hash)
-{
-	uint64_t epoch = rl_atomic_load(s->ban_epoch);
-	const struct rl_filter_question q = rl_filter_question(s, ask, epoch);
-	bool has = rl_filter_has(&q, rl_fingerprint_of_key(hash));
-
-	rl_atomic_fence();
-	return has || rl_atomic_load(s->ban_epoch) != epoch;
-}
-
 /* Which lengths those may be of, in *lengths; false: they may be of any. Else the same. */
 bool rl_filter_narrow(const struct rl_segment *s, const struct rl_filter_ask *ask, const void *key,
                       size_t key_len, uint64_t hash, const struct rl_address *address,

@@ -123,14 +123,6 @@ rl_policy_look_holds(const struct rl_policy_look *look)
 	return rl_atomic_own_load(&look->cached->sequence) == look->sequence;
 }
 
-/* rl_policy_has_none_for() of a rule that has patterns of whole keys alone. */
-static inline __attribute__((always_inline)) bool
-rl_policy_has_none_of(const struct rl_segment *s, const struct rl_policy_look *look, uint64_t hash)
-{
-	return !rl_filter_may_have_key(s, &look->cached->policy.ask, hash) &&
-	       rl_change_version(s) == look->version;
-}
-
 /*
  * Of a rule that there is, or was. 0, or -EINVAL: there never was, -ENOMEM, RL_ECOST. It is of one
  * version if nobody changes anything meanwhile, and else of one generation of the configuration.
