@@ -71,13 +71,16 @@ or_default(uint32_t wish, uint32_t usual)
 	return wish ? wish : usual;
 }
 
+/* Of a file without rules, for those that programs define: as bindings have them. */
+#define RING_OF_OTHERS 64
+
 struct rl_options
 config_options(const struct config *config)
 {
 	struct rl_options o = config->options;
 
 	o.keys = or_default(o.keys, RL_KEYS_DEFAULT);
-	o.ring = or_default(o.ring, RL_RING_DEFAULT);
+	o.ring = or_default(o.ring, config->rule_count == 0 ? RING_OF_OTHERS : RL_RING_DEFAULT);
 	o.key_bytes = or_default(o.key_bytes, RL_KEY_BYTES_DEFAULT);
 	o.rules = or_default(o.rules, RL_RULES_DEFAULT);
 	o.overrides = or_default(o.overrides, RL_OVERRIDES_DEFAULT);

@@ -239,6 +239,21 @@ test_the_ring_that_rules_need(void **state)
 	}
 }
 
+/* A file without rules does not know what programs define: it has room for any window. */
+static void
+test_the_ring_of_others_rules(void **state)
+{
+	struct config *config = need_config("{\"segment\": {\"keys\": 100}}");
+
+	(void)state;
+	assert_int_equal(config_options(config).ring, 64);
+	assert_false(config_says_ring(config));
+	config_free(config);
+	config = need_config("{\"segment\": {\"ring\": 1}}");
+	assert_int_equal(config_options(config).ring, 1);
+	config_free(config);
+}
+
 #define SCANNED (4 * 3600 * RL_SECOND)
 
 /* What was admitted. */
@@ -689,6 +704,7 @@ main(void)
 		cmocka_unit_test(test_default_granularity),
 		cmocka_unit_test(test_default_granularity_in_a_ring),
 		cmocka_unit_test(test_the_ring_that_rules_need),
+		cmocka_unit_test(test_the_ring_of_others_rules),
 		cmocka_unit_test(test_a_ring_that_is_too_short),
 		cmocka_unit_test(test_a_scanner_at_the_default),
 		cmocka_unit_test(test_show),
