@@ -245,9 +245,11 @@ take_over(struct segment *segment, const struct config *config)
 int
 segment_open(struct segment *segment, const struct config *config)
 {
-	int error = rl_open(config->name, &config->options, &segment->rl);
-	int status;
+	struct rl_options options = config->options;
+	int error, status;
 
+	options.ring = config_options(config).ring; /* of one that it makes */
+	error = rl_open(config->name, &options, &segment->rl);
 	segment->options = config->options;
 	if (error < 0) {
 		segment->rl = NULL;
