@@ -243,7 +243,7 @@ test_the_manual_says_what_it_takes(void **state)
 	(void)state;
 	snprintf(sentence, sizeof sentence,
 	         "With the defaults a segment takes %.1f MiB, and 24 KiB for each CPU: %u bytes "
-	         "for each key, and up to %u for its part of the reserve.",
+	         "for each key, and up to %u for its part of the overflow area.",
 	         (double)bytes_but_counters(&(struct rl_options){0}) / MIB, bytes_a_key(0, 0),
 	         (bytes_a_key(0, 0) + 6) / 7);
 	says("man/rl_open.3", sentence);
