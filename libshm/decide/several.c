@@ -282,7 +282,8 @@ hand_out(const struct request *q, size_t i)
 static inline bool
 is_just_allowed(const struct rl_part *first, const struct rl_result *r)
 {
-	return r->verdict == RL_ALLOWED && !r->is_shadow_denied && first->tier == 0;
+	return r->verdict == RL_ALLOWED && !r->is_shadow_denied && first->tier == 0 &&
+	       first->segment->is_writable;
 }
 
 static void

@@ -167,6 +167,30 @@ test_refund_gives_back_to_all(void **state)
 }
 
 /* One enforced, one only tried out, of one shape: two counters. */
+/* Who may not write decides nothing; a shadow says that it would not have known. */
+static void
+test_shadows_that_cannot_be_charged(void **state)
+{
+	const struct rl_options o = {.keys = 10, .flags = RL_OPEN_EXISTING | RL_OPEN_READONLY};
+	const struct rl_limit trial = {
+		.algorithm = RL_FIXED_WINDOW, .capacity = 2, .window_ns = RL_SECOND, .shadow = 1};
+	const struct rl_rule shadows = {
+		.name = "r", .limit = trial, .more = &trial, .more_count = 1};
+	struct rl *rl, *reader;
+	struct rl_result r;
+	int rule;
+
+	(void)state;
+	assert_int_equal(rl_open(test_segment_name(), &(struct rl_options){.keys = 10}, &rl), 0);
+	rule = rl_define(rl, &shadows);
+	assert_true(rule >= 0);
+	assert_int_equal(rl_open(test_segment_name(), &o, &reader), 0);
+	assert_int_equal(check(reader, rule, "k", 1, T0, &r), RL_ALLOWED);
+	assert_int_equal(r.error, -EROFS);
+	rl_close(reader);
+	rl_close(rl);
+}
+
 static void
 test_a_shadow_beside_an_enforced_limit(void **state)
 {
@@ -534,6 +558,7 @@ main(void)
 		cmocka_unit_test(test_the_window_is_the_deciding_limits),
 		cmocka_unit_test(test_refund_gives_back_to_all),
 		cmocka_unit_test(test_a_shadow_beside_an_enforced_limit),
+		cmocka_unit_test_teardown(test_shadows_that_cannot_be_charged, test_unlink),
 		cmocka_unit_test(test_retry_of_several_limits_is_exact),
 		cmocka_unit_test(test_rules_together_count_their_limits),
 		cmocka_unit_test(test_rules_that_cannot_be),
