@@ -88,7 +88,7 @@ is_left_to_decide(const struct rl_item *item, const struct rl_policy_look *look,
 
 	*decided = RL_AGAIN;
 	p->hash = rl_sip_fold(&of_key);
-	if (rl_request_has_none(p->rl, item, p->hash, look))
+	if (rl_policy_has_none_for(p->rl, p->rule, look->version, p->key, p->key_len, p->hash))
 		return true;
 	if (!rl_exception_is_of_keys(look) ||
 	    !rl_exception_find(p->rl, p->rule, look, rl_hash_both(of_key), now_ns, &budget, &e))

@@ -253,12 +253,10 @@ rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item,
 		item->charges->count = 0;
 	if (count > room)
 		return 0;
-	if (!is_network)
+	if (!is_network || look.steps & RL_POLICY_ASKS)
 		hash = rl_hash_of_key(rl->segment.key_start, item->key, item->key_len);
-	else if (look.steps & RL_POLICY_ASKS)
-		hash = rl_filter_hash(&rl->segment, &look.cached->policy.ask, item->key,
-		                      item->key_len);
-	if (!rl_request_has_none(rl, item, hash, &look) ||
+	if ((look.steps & RL_POLICY_ASKS &&
+	     !rl_policy_has_none_for(rl, rule, look.version, item->key, item->key_len, hash)) ||
 	    !rl_request_take_limits(rl, rule, item, now_ns, &look, count, parts) ||
 	    (rl_request_has_wishes(item, booking) && !take_wishes(item, booking, parts, count)))
 		return 0;

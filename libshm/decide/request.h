@@ -56,16 +56,6 @@ rl_request_look(const struct rl *rl, int rule, const struct rl_item *item, uint6
 	       rl_request_may_hold(item, look->steps);
 }
 
-/* Has the rule nothing for this key alone, whose hash that is? */
-static inline __attribute__((always_inline)) bool
-rl_request_has_none(const struct rl *rl, const struct rl_item *item, uint64_t hash,
-                    const struct rl_policy_look *look)
-{
-	return !(look->steps & RL_POLICY_ASKS) ||
-	       rl_policy_has_none_for(&rl->segment, look->cached, look->version, item->key,
-	                              item->key_len, hash);
-}
-
 /* All of a part but its limit, where its key is, and what who decides sets. */
 static inline __attribute__((always_inline)) void
 rl_request_begin(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,

@@ -5,14 +5,6 @@
 #include "decide/plan.h"
 #include "rule/auto_ban.h"
 
-bool
-rl_usual_has_none(const struct rl *rl, int rule, uint64_t version, const void *key, size_t key_len,
-                  uint64_t hash)
-{
-	return rl_policy_has_none_for(&rl->segment, &rl->policies[rl_rule_row(rule)], version, key,
-	                              key_len, hash);
-}
-
 static void
 begin(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
       struct rl_result *result, const struct rl_compiled *limit, struct rl_slot slot,

@@ -63,10 +63,6 @@ rl_usual_look(const struct rl *rl, uint64_t kind, int rule, const void *key, siz
 	return true;
 }
 
-/* Has the rule nothing for the key of that hash, as of that version? */
-bool rl_usual_has_none(const struct rl *rl, int rule, uint64_t version, const void *key,
-                       size_t key_len, uint64_t hash);
-
 /* The same, and where its key may be, for which the rule has nothing. */
 static inline __attribute__((always_inline)) bool
 rl_usual_make(const struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
@@ -79,7 +75,7 @@ rl_usual_make(const struct rl *rl, uint64_t kind, int rule, const void *key, siz
 		return false;
 	hash = rl_hash_of_key(s->key_start, key, key_len);
 	if (__builtin_expect((look->steps & RL_POLICY_ASKS) != 0, 0) &&
-	    !rl_usual_has_none(rl, rule, look->version, key, key_len, hash))
+	    !rl_policy_has_none_for(rl, rule, look->version, key, key_len, hash))
 		return false;
 	u->candidates = rl_table_candidates(&s->table, u->limit->owner, hash ^ u->limit->salt);
 	return true;

@@ -235,10 +235,11 @@ may_have_address(const struct rl_segment *s, const struct rl_filter_ask *ask, co
 }
 
 bool
-rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_cached *cached,
-                       uint64_t version, const void *key, size_t key_len, uint64_t hash)
+rl_policy_has_none_for(const struct rl *rl, int rule, uint64_t version, const void *key,
+                       size_t key_len, uint64_t hash)
 {
-	const struct rl_filter_ask *ask = &cached->policy.ask;
+	const struct rl_segment *s = &rl->segment;
+	const struct rl_filter_ask *ask = &rl->policies[rl_rule_row(rule)].policy.ask;
 	bool may_have = rl_atomic_own_load(&ask->kinds) & RL_FILTER_NETWORKS
 	                        ? may_have_address(s, ask, key, key_len, hash)
 	                        : rl_filter_may_have(s, ask, key, key_len, hash, NULL);

@@ -76,11 +76,11 @@ struct rl_policy_cached {
 };
 
 /*
- * Is what there is for single keys for others than this one, of that hash? The filters say so, of a
- * kept version that was in force before and after.
+ * Is what there is for single keys for others than this one, of that hash? The filters say so, of
+ * what is kept of the rule, if it is of that version, in force before and after.
  */
-bool rl_policy_has_none_for(const struct rl_segment *s, const struct rl_policy_cached *cached,
-                            uint64_t version, const void *key, size_t key_len, uint64_t hash);
+bool rl_policy_has_none_for(const struct rl *rl, int rule, uint64_t version, const void *key,
+                            size_t key_len, uint64_t hash);
 
 /*
  * A look at what is kept of a rule. Part of every decision.
