@@ -3,8 +3,9 @@
 #define RL_USUAL_H
 
 /*
- * The usual request: its rule has one window or bucket for whole keys and nothing for single keys,
- * the key has its slot, and there is room, or one sub-bucket has used it up, or tokens are lacking.
+ * The usual request: its rule has one window or bucket for whole keys and nothing for this key
+ * alone, the key has its slot, and there is room, or one sub-bucket has used it up, or tokens are
+ * lacking.
  * It is decided as plan.h does it, but all in line, so that all of it is in registers; what else a
  * window says is a call away. RL_AGAIN: it is of another kind, or others were quicker; nothing was
  * done.
