@@ -9,6 +9,7 @@
 #include "decide/refund.h"
 #include "move/follow.h"
 #include "segment/stats.h"
+#include "shared/wiped.h"
 
 #define TRIES 4 /* at what another thread or process was quicker at; the request has other ways */
 
@@ -22,15 +23,7 @@ _Static_assert(RL_PREFETCH_MAX <= UNITS, "units fit the word");
 struct rl_prefetch *
 rl_prefetch_make(void)
 {
-	void *at = mmap(NULL, sizeof(struct rl_prefetch), PROT_READ | PROT_WRITE,
-	                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED)
-		return NULL;
-	if (madvise(at, sizeof(struct rl_prefetch), MADV_WIPEONFORK) == 0)
-		return at;
-	munmap(at, sizeof(struct rl_prefetch));
-	return NULL;
+	return rl_wiped_map(sizeof(struct rl_prefetch));
 }
 
 void

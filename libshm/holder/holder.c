@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "holder/seat.h"
+#include "shared/wiped.h"
 
 _Static_assert(RL_HOLDERS_MAX == 1u << RL_SEAT_BITS, "every seat has a label");
 
@@ -72,20 +73,6 @@ own_has(uint32_t index, struct rl_u128 seat)
 	return rl_atomic_own_load(&is_overfull) != 0;
 }
 
-static struct rl_holders_own *
-make_own(void)
-{
-	void *at = mmap(NULL, sizeof(struct rl_holders_own), PROT_READ | PROT_WRITE,
-	                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED)
-		return NULL;
-	if (madvise(at, sizeof(struct rl_holders_own), MADV_WIPEONFORK) == 0)
-		return at;
-	munmap(at, sizeof(struct rl_holders_own));
-	return NULL;
-}
-
 struct rl_holders *
 rl_holders_make(struct rl_u128 *seats, uint32_t count, bool is_writable)
 {
@@ -99,7 +86,7 @@ rl_holders_make(struct rl_u128 *seats, uint32_t count, bool is_writable)
 	h->seats = seats;
 	h->count = count;
 	h->is_writable = is_writable;
-	h->own = make_own();
+	h->own = rl_wiped_map(sizeof(struct rl_holders_own));
 	return h;
 }
 
