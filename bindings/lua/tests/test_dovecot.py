@@ -113,7 +113,7 @@ class Dovecot(unittest.TestCase):
         self.assertEqual(self.try_it("alice", "guess"), "wrong")
         with ThreadPoolExecutor(6) as pool:
             answers = list(pool.map(lambda i: self.try_it("alice", address=f"198.51.100.{i}"), range(24)))
-        self.assertEqual((answers.count("right"), answers.count("later")), (8, 16))
+        self.assertEqual((answers.count("right"), answers.count("later")), (8, 16), s.log() + self.log())
         self.assertEqual(self.try_it("bob"), "right")
         self.assertIn("10", s.rlctl("--segment", self.segment, "get", "auth-user", "alice"))
 
