@@ -14,6 +14,7 @@
 #include "base/output.h"
 #include "base/rule.h"
 #include "key/active_bans.h"
+#include "key/ban_list.h"
 #include "key/ban_many.h"
 
 const struct command_option ban_options[] = {
@@ -24,6 +25,9 @@ const struct command_option ban_options[] = {
 	{"pattern", 'p', NULL, "KEY is a pattern, though a key has this name, too"},
 	{"reason", 'm', "TEXT", "why, for those who ask later; at most 96 bytes"},
 	{"null", '0', NULL, "with -: what is read has a NUL behind each key"},
+	{"from", 'F', "FILE", "a list: text, CrowdSec's decisions, or a crawler's networks"},
+	{"sync", 0, NULL, "with --from: lift what stands for this --reason and is not in FILE"},
+	{"dry-run", 'n', NULL, "with --from: change nothing, and show what would change"},
 	{0},
 };
 
@@ -196,23 +200,51 @@ run_one(const struct context *context, bool is_exemption)
 }
 
 static int
-run_impose(const struct context *context, bool is_exemption)
+run_all(const struct context *context, bool is_exemption,
+        int (*run)(const struct context *context, struct rl *rl, const struct ban_order *order))
 {
+	struct rl *rl = open_segment_writable(context);
 	struct ban_order order;
 	int status = EXIT_TROUBLE;
-	struct rl *rl;
 
-	if (!ban_is_many(context)) {
-		if (!option_value(context, "null"))
-			return run_one(context, is_exemption);
-		complain("%s: --null goes with -", context->command->name);
-		return EXIT_TROUBLE;
-	}
-	rl = open_segment_writable(context);
 	if (rl && ban_order_read(context, rl, is_exemption, &order))
-		status = ban_many(context, rl, &order);
+		status = run(context, rl, &order);
 	rl_close(rl);
 	return status;
+}
+
+/* NULL, or an option that has no meaning beside these operands, and why. */
+static const char *
+misplaced(const struct context *context)
+{
+	bool is_list = option_value(context, "from") != NULL;
+
+	if (is_list && context->operand_count > 0)
+		return "give KEY or --from, not both";
+	if (is_list && (option_value(context, "exact") || option_value(context, "null")))
+		return "--exact and --null do not go with --from";
+	if (!is_list && (option_value(context, "sync") || option_value(context, "dry-run")))
+		return "--sync and --dry-run go with --from";
+	if (!is_list && context->operand_count == 0)
+		return "give a KEY, or --from FILE";
+	if (!is_list && option_value(context, "null") && !ban_is_many(context))
+		return "--null goes with -";
+	return NULL;
+}
+
+static int
+run_impose(const struct context *context, bool is_exemption)
+{
+	const char *wrong = misplaced(context);
+
+	if (wrong) {
+		complain("%s: %s", context->command->name, wrong);
+		return EXIT_TROUBLE;
+	}
+	if (option_value(context, "from"))
+		return run_all(context, is_exemption, ban_list);
+	return ban_is_many(context) ? run_all(context, is_exemption, ban_many)
+	                            : run_one(context, is_exemption);
 }
 
 int
