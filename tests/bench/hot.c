@@ -32,6 +32,7 @@ static const uint64_t long_key[64] = {1, 2};
 static const struct rl_options shared = {.keys = 1000, .ring = 64, .rules = 128};
 static const struct rl_options tiny = {.keys = 16, .ring = 8};
 static const struct rl_options clustered = {.keys = 1000, .ring = 8, .flags = RL_OPEN_CLUSTER};
+static const struct rl_options of_lists = {.keys = 1000, .ring = 8, .bans = 80000};
 static const struct rl_options guarded = {.keys = 1000, .ring = 8, .bans = 20000};
 static const struct rl_options named = {.keys = 1000, .ring = 8, .overrides = 4 * OTHERS};
 
@@ -159,6 +160,19 @@ ban_networks(struct hot *h)
 
 	for (unsigned i = 0; i < 64; i++) {
 		snprintf(text, sizeof text, "%u.%u.0.0/%u", 100 + i % 5, i / 5 * 16, 8 + i % 5 * 4);
+		ban(h, rl_pattern_of(text, strlen(text)));
+	}
+}
+
+/* As a list that others publish, of networks that are not the key's. */
+static void
+ban_a_list(struct hot *h)
+{
+	char text[32];
+
+	for (unsigned i = 0; i < 60000; i++) {
+		snprintf(text, sizeof text, "%u.%u.%u.0/%u", 11 + i % 80, i / 80 % 256,
+		         i / 20480 * 4, 22 + i % 3);
 		ban(h, rl_pattern_of(text, strlen(text)));
 	}
 }

@@ -33,6 +33,21 @@ bytes_of_key(struct rl_options options, uint32_t keys)
 	return (double)place.bytes / keys;
 }
 
+/* A list of 60,000 networks beside a segment for one ban. */
+static void
+tell_ban(json_t *section)
+{
+	struct rl_options options = {.bans = 60000};
+	double with = bytes_of_key(options, 1000), without;
+
+	options.bans = 1;
+	without = bytes_of_key(options, 1000);
+	report_row(section, &(struct row){.id = "ban",
+	                                  .label = "a ban or an exemption, of 60,000",
+	                                  .value = (with - without) * 1000 / 60000,
+	                                  .unit = "B a ban"});
+}
+
 void
 bench_memory(struct bench *bench)
 {
@@ -60,6 +75,7 @@ bench_memory(struct bench *bench)
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
 		tell(section, kinds[i].id, kinds[i].label, bytes_of_key(kinds[i].options, KEYS));
 	tell(section, "few", "1 sub-bucket, of a segment for 10,000", bytes_of_key(few, 10000));
+	tell_ban(section);
 	tell(section, "nginx", "cited: nginx limit_req_zone, a state on 64 bits", NGINX);
 	tell(section, "haproxy", "cited: HAProxy stick table, key and one rate", 168 + 12);
 	report_note(section,
