@@ -440,12 +440,13 @@ test_no_space(void **state)
 static int
 create_at_once(void)
 {
+	const struct rl_options most_of_it = {.ring = 64};
 	int failed = 0, status;
 
 	for (int i = 0; i < 8; i++) {
 		struct rl *rl;
 		if (fork() == 0)
-			_exit(rl_open(test_segment_name(), NULL, &rl) == 0 ? 0 : 1);
+			_exit(rl_open(test_segment_name(), &most_of_it, &rl) == 0 ? 0 : 1);
 	}
 	while (wait(&status) > 0)
 		failed += status != 0;
