@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "base/output.h"
 #include "key/active_bans.h"
+#include "key/ban_reach.h"
 #include "key/list_file.h"
 
 #define REPORTED 10 /* refusals, one by one */
@@ -70,16 +71,14 @@ compare_standing(const void *left, const void *right)
 static const char *
 too_wide(const struct rl_pattern *pattern)
 {
-	const char *text = pattern->key, *slash;
+	unsigned bits;
+	bool is_v6;
 
-	if (pattern->match != RL_MATCH_NETWORK)
+	if (!ban_network_bits(pattern, &bits, &is_v6))
 		return NULL;
-	slash = memchr(text, '/', pattern->key_len);
-	if (!slash)
-		return NULL;
-	if (memchr(text, ':', pattern->key_len))
-		return atoi(slash + 1) < BITS_V6 ? "covers more than a /16 of IPv6" : NULL;
-	return atoi(slash + 1) < BITS_V4 ? "covers more than a /8" : NULL;
+	if (is_v6)
+		return bits < BITS_V6 ? "covers more than a /16 of IPv6" : NULL;
+	return bits < BITS_V4 ? "covers more than a /8" : NULL;
 }
 
 /* NULL, or what is wrong with an entry. */

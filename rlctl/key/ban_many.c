@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "base/output.h"
 #include "key/active_bans.h"
+#include "key/ban_reach.h"
 
 #define REPORTED 10 /* refusals, one by one */
 #define BLANKS " \t\r\n"
@@ -72,6 +73,8 @@ take(struct job *job, const char *text, size_t len)
 		wrong = ban_order_reach(job->order, &read.pattern);
 	if (!wrong && !is_exact)
 		wrong = ban_order_doubt(job->rl, job->order, text, len, &read.pattern);
+	if (!wrong && !option_value(job->context, "yes") && ban_is_wide(&read.pattern))
+		wrong = "is more than a /8, or a /32 of IPv6; say --yes for that";
 	if (wrong) {
 		refuse(job, text, len, wrong);
 		return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ban, allow, unban: set and lift bans and exemptions. */
 
+#include <inttypes.h>
 #include <rl_admin.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "key/active_bans.h"
 #include "key/ban_list.h"
 #include "key/ban_many.h"
+#include "key/ban_reach.h"
 
 const struct command_option ban_options[] = {
 	{"for", 'f', "D", "how long, as in 10m or 7d; default: " BAN_LENGTH},
@@ -25,6 +27,7 @@ const struct command_option ban_options[] = {
 	{"pattern", 'p', NULL, "KEY is a pattern, though a key has this name, too"},
 	{"reason", 'm', "TEXT", "why, for those who ask later; at most 96 bytes"},
 	{"null", '0', NULL, "with -: what is read has a NUL behind each key"},
+	{"yes", 'y', NULL, "do not ask about wide networks, or many keys"},
 	{"from", 'F', "FILE", "a list: text, CrowdSec's decisions, or a crawler's networks"},
 	{"sync", 0, NULL, "with --from: lift what stands for this --reason and is not in FILE"},
 	{"dry-run", 'n', NULL, "with --from: change nothing, and show what would change"},
@@ -59,6 +62,7 @@ struct circumstances {
 	struct rl_ban_info before;
 	bool is_key;
 	bool is_live;
+	uint64_t hit; /* live keys that another pattern matches */
 };
 
 static int
@@ -109,6 +113,7 @@ report_json(struct rl *rl, const struct active_ban *active_ban, const struct cir
 	}
 	json_put(root, "replaces", before);
 	json_put(root, "live", around->is_key ? json_boolean(around->is_live) : json_null());
+	json_put(root, "live_keys", around->is_key ? json_null() : json_count(around->hit));
 	output_json(root);
 }
 
@@ -140,6 +145,9 @@ report(const struct context *context, struct rl *rl, const struct active_ban *ac
 		puts("note: it ends earlier than that");
 	if (around->is_key && !around->is_live)
 		puts("note: no live key has this name");
+	if (!around->is_key)
+		printf("%" PRIu64 " live %s\n", around->hit,
+		       around->hit == 1 ? "key matches" : "keys match");
 }
 
 /* Somebody or nobody, and no one by mistake; false after a message. */
@@ -171,11 +179,14 @@ impose(const struct context *context, struct rl *rl, const struct rl_pattern *pa
 {
 	struct active_ban active_ban = active_ban_of(pattern, order, rl_now(rl));
 	struct circumstances around;
+	uint64_t hit = 0;
 	int error;
 
-	if (!check_reach(context, rl, pattern, order))
+	if (!check_reach(context, rl, pattern, order) ||
+	    (pattern->match != RL_MATCH_KEY && !ban_agreed(context, rl, order, pattern, &hit)))
 		return EXIT_TROUBLE;
 	around = look_around(rl, pattern, &active_ban);
+	around.hit = hit;
 	error = ban_order_set(rl, order, pattern);
 	if (error < 0) {
 		ban_complain(context, rl, error);

@@ -507,3 +507,37 @@ verdict() {
 	on unban 10.0.0.0/8
 	verdict login 10.1.2.3 'denied by ban'
 }
+
+@test "ban: how many live keys a network or a prefix matches is said, and many are asked about" {
+	fill login 3 $month_ms 1 192.0.2.1=1 192.0.2.2=1 198.51.100.1=1
+	on ban 192.0.2.0/24 --for 1h
+	exits 0
+	says_line '2 live keys match'
+	on ban 'al*' --for 1h --rule login --json
+	conforms ban
+	has live_keys=1 live=null
+	on ban alice --for 1h --json
+	has live_keys=null
+	for wide in 0.0.0.0/0 127.0.0.1/7 2001::/31; do
+		on ban "$wide" --for 1h
+		exits 2
+		complains 'needs --yes'
+		complains 'is more than a /'
+		on ban "$wide" bob --for 1h
+		exits 2
+		complains "number 1, '$wide', is more than a /8, or a /32 of IPv6; say --yes for that"
+	done
+	verdict login 203.0.113.1 allowed
+	on ban 0.0.0.0/0 --for 1h --yes
+	exits 0
+	verdict login 203.0.113.1 'denied by ban'
+	# shellcheck disable=SC2046
+	fill api 9 $month_ms 1 $(seq -f 'user:%g=1' 30)
+	on ban 'user:*' --for 1h
+	exits 2
+	complains "'user:*' matches 30 of "
+	on allow 'user:*' --for 1h -y
+	says_line '30 live keys match'
+	on ban 'user:7*' --for 1h
+	exits 0
+}
