@@ -157,7 +157,8 @@ read_standing(struct list *list)
 			*ban = swapped;
 		}
 	}
-	qsort(standing->items, kept, sizeof(*standing->items), compare_standing);
+	if (kept > 0)
+		qsort(standing->items, kept, sizeof(*standing->items), compare_standing);
 	standing->room = kept; /* how many of them are of concern here */
 }
 
@@ -168,6 +169,8 @@ find_standing(const struct list *list, const struct listed *listed)
 	struct active_ban wanted = {.match = pattern->match,
 	                            .key = {pattern->key, pattern->key_len, 0, 0}};
 
+	if (list->standing.room == 0)
+		return NULL;
 	return bsearch(&wanted, list->standing.items, list->standing.room, sizeof(wanted),
 	               compare_standing);
 }

@@ -6,6 +6,7 @@
 #include <rl_admin.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/confirm.h"
 #include "base/escape.h"
@@ -87,7 +88,7 @@ ban_agreed(const struct context *context, struct rl *rl, const struct ban_order 
 	bool is_agreed;
 
 	*hit = hits.hit;
-	if (!wide && (hits.hit < FEW || hits.hit < hits.keys / 10))
+	if (!wide && (hits.hit < FEW || hits.hit < hits.keys / 10 || !isatty(STDIN_FILENO)))
 		return true;
 	shown = escape(pattern->key, pattern->key_len);
 	is_agreed = confirm(context, "%s %s%s%s%s: %" PRIu64 " of %" PRIu64 " live keys?",

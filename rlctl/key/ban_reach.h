@@ -20,8 +20,9 @@ struct ban_hits ban_hits_count(struct rl *rl, int rule, const struct rl_pattern 
 
 /*
  * True if it is about few, or the user agrees. Who has many keys denied is asked, for it is mostly
- * a mistake: a wide network, or a tenth of the live keys, if that is ten or more. *hit is how many
- * are. False after a message.
+ * a mistake: a wide network, or at a terminal a tenth of the live keys, if that is ten or more: a
+ * program that answers an attack bans most of them, and means it. *hit is how many are. False after
+ * a message.
  */
 bool ban_agreed(const struct context *context, struct rl *rl, const struct ban_order *order,
                 const struct rl_pattern *pattern, uint64_t *hit);

@@ -534,9 +534,7 @@ verdict() {
 	# shellcheck disable=SC2046
 	fill api 9 $month_ms 1 $(seq -f 'user:%g=1' 30)
 	on ban 'user:*' --for 1h
-	exits 2
-	complains "'user:*' matches 30 of "
-	on allow 'user:*' --for 1h -y
+	exits 0
 	says_line '30 live keys match'
 	on ban 'user:7*' --for 1h
 	exits 0
