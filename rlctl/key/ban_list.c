@@ -15,8 +15,10 @@
 #include "key/list_file.h"
 
 #define REPORTED 10 /* refusals, one by one */
-#define BITS_V4 8   /* a wider network is no list's: it is a mistake, or an attack on the list */
-#define BITS_V6 16
+
+/* A wider network is no list's: it is a mistake, or an attack on the list. */
+static const struct ban_width widest = {8, 16, "covers more than a /8",
+                                        "covers more than a /16 of IPv6"};
 
 /* One pattern of the list, once. */
 struct listed {
@@ -35,7 +37,8 @@ struct list {
 	struct listed *items;   /* as they come: a pattern may point into its own, so none moves */
 	struct listed **sorted; /* by their patterns, each once */
 	size_t count;
-	struct active_bans standing; /* for the same rule, in the order of their patterns */
+	struct active_bans standing; /* those of this very rule first, by their patterns */
+	size_t of_rule;              /* how many those are */
 	uint64_t fresh, renewed, same, gone, refused, failed;
 };
 
@@ -67,20 +70,6 @@ compare_standing(const void *left, const void *right)
 	                        b->key.kept);
 }
 
-/* NULL, or what is wrong with a network that is too wide. */
-static const char *
-too_wide(const struct rl_pattern *pattern)
-{
-	unsigned bits;
-	bool is_v6;
-
-	if (!ban_network_bits(pattern, &bits, &is_v6))
-		return NULL;
-	if (is_v6)
-		return bits < BITS_V6 ? "covers more than a /16 of IPv6" : NULL;
-	return bits < BITS_V4 ? "covers more than a /8" : NULL;
-}
-
 /* NULL, or what is wrong with an entry. */
 static const char *
 read_entry(struct list *list, const struct list_entry *entry, struct listed *listed)
@@ -91,7 +80,7 @@ read_entry(struct list *list, const struct list_entry *entry, struct listed *lis
 	                            : pattern_parse(entry->text, len, &listed->read);
 
 	if (!wrong)
-		wrong = too_wide(&listed->read.pattern);
+		wrong = ban_too_wide(&listed->read.pattern, &widest);
 	if (!wrong)
 		wrong = ban_order_reach(list->order, &listed->read.pattern);
 	listed->entry = entry;
@@ -159,7 +148,7 @@ read_standing(struct list *list)
 	}
 	if (kept > 0)
 		qsort(standing->items, kept, sizeof(*standing->items), compare_standing);
-	standing->room = kept; /* how many of them are of concern here */
+	list->of_rule = kept;
 }
 
 static const struct active_ban *
@@ -169,9 +158,9 @@ find_standing(const struct list *list, const struct listed *listed)
 	struct active_ban wanted = {.match = pattern->match,
 	                            .key = {pattern->key, pattern->key_len, 0, 0}};
 
-	if (list->standing.room == 0)
+	if (list->of_rule == 0)
 		return NULL;
-	return bsearch(&wanted, list->standing.items, list->standing.room, sizeof(wanted),
+	return bsearch(&wanted, list->standing.items, list->of_rule, sizeof(wanted),
 	               compare_standing);
 }
 
@@ -243,7 +232,7 @@ is_gone(const struct list *list, const struct active_ban *ban)
 static void
 lift_gone(struct list *list, bool is_dry)
 {
-	for (size_t i = 0; i < list->standing.room; i++) {
+	for (size_t i = 0; i < list->of_rule; i++) {
 		const struct active_ban *ban = &list->standing.items[i];
 		struct rl_pattern pattern = {ban->match, ban->key.bytes, ban->key.kept};
 

@@ -12,39 +12,33 @@
 #include "base/escape.h"
 #include "key/usage.h"
 
-#define BITS_V4 8
-#define BITS_V6 32
 #define FEW 10 /* keys that nobody is asked about */
 
-bool
-ban_network_bits(const struct rl_pattern *pattern, unsigned *bits, bool *is_v6)
+const char *
+ban_too_wide(const struct rl_pattern *pattern, const struct ban_width *most)
 {
 	const char *text = pattern->key, *slash;
+	unsigned bits = 0;
 
-	*bits = 0;
-	*is_v6 = false;
 	if (pattern->match != RL_MATCH_NETWORK)
-		return false;
+		return NULL;
 	slash = memchr(text, '/', pattern->key_len);
 	if (!slash)
-		return false;
+		return NULL;
 	for (const char *c = slash + 1; c < text + pattern->key_len; c++)
-		*bits = *bits * 10 + (unsigned)(*c - '0');
-	*is_v6 = memchr(text, ':', pattern->key_len) != NULL;
-	return true;
+		bits = bits * 10 + (unsigned)(*c - '0');
+	if (memchr(text, ':', pattern->key_len))
+		return bits < most->v6 ? most->above_v6 : NULL;
+	return bits < most->v4 ? most->above_v4 : NULL;
 }
 
 const char *
 ban_is_wide(const struct rl_pattern *pattern)
 {
-	unsigned bits;
-	bool is_v6;
+	static const struct ban_width asked = {8, 32, "is more than a /8",
+	                                       "is more than a /32 of IPv6"};
 
-	if (!ban_network_bits(pattern, &bits, &is_v6))
-		return NULL;
-	if (is_v6)
-		return bits < BITS_V6 ? "is more than a /32 of IPv6" : NULL;
-	return bits < BITS_V4 ? "is more than a /8" : NULL;
+	return ban_too_wide(pattern, &asked);
 }
 
 struct count {

@@ -6,10 +6,16 @@
 
 #include "key/ban_order.h"
 
-/* Bits of a network's prefix; 0, and false, of what is no network. */
-bool ban_network_bits(const struct rl_pattern *pattern, unsigned *bits, bool *is_v6);
+/* How wide a network may be, in bits of its prefix, and what is said of a wider one. */
+struct ban_width {
+	unsigned v4, v6;
+	const char *above_v4, *above_v6;
+};
 
-/* NULL, or what is wide about it: a network above a /8, or a /32 of IPv6. */
+/* NULL, or what is said of a network that is wider. */
+const char *ban_too_wide(const struct rl_pattern *pattern, const struct ban_width *most);
+
+/* The same of one that somebody has to say --yes for: above a /8, or a /32 of IPv6. */
 const char *ban_is_wide(const struct rl_pattern *pattern);
 
 /* Live keys: those that the pattern matches under the rule, and all of the rule. */

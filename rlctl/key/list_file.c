@@ -2,7 +2,6 @@
 
 #include "key/list_file.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -99,6 +98,7 @@ read_decision(struct reading *reading, const json_t *decision)
 	struct list_entry *entry;
 	uint64_t lasts_ns = 0;
 
+	reading->number++;
 	reading->list->is_of_decisions = true;
 	if (!value || !lasts)
 		return refuse(reading, "is a decision without value or duration",
@@ -123,6 +123,7 @@ read_prefix(struct reading *reading, const json_t *prefix)
 {
 	const char *text = json_string_value(json_object_get(prefix, "ipv4Prefix"));
 
+	reading->number++;
 	if (!text)
 		text = json_string_value(json_object_get(prefix, "ipv6Prefix"));
 	if (!text)
@@ -132,48 +133,32 @@ read_prefix(struct reading *reading, const json_t *prefix)
 }
 
 static bool
+read_elements(struct reading *reading, const json_t *array,
+              bool (*read)(struct reading *reading, const json_t *element))
+{
+	for (size_t i = 0; i < json_array_size(array); i++)
+		if (!read(reading, json_array_get(array, i)))
+			return false;
+	return true;
+}
+
+static bool
 read_element(struct reading *reading, const json_t *element)
 {
-	const json_t *decisions = json_object_get(element, "decisions"), *decision;
+	const json_t *decisions = json_object_get(element, "decisions");
 	const char *text = json_string_value(element);
-	size_t i;
 
 	if (text) {
 		reading->number++;
 		add(reading, text, strlen(text));
 		return true;
 	}
-	if (json_is_array(decisions)) { /* an alert */
-		json_array_foreach(decisions, i, decision)
-		{
-			reading->number++;
-			if (!read_decision(reading, decision))
-				return false;
-		}
-		return true;
-	}
-	reading->number++;
+	if (json_is_array(decisions)) /* an alert */
+		return read_elements(reading, decisions, read_decision);
 	if (json_is_object(element) && !json_is_null(decisions))
 		return read_decision(reading, element);
-	return refuse(reading, "is neither a text nor a decision", "");
-}
-
-static bool
-read_elements(struct reading *reading, const json_t *array,
-              bool (*read)(struct reading *reading, const json_t *element))
-{
-	const json_t *element;
-	size_t i;
-
-	json_array_foreach(array, i, element) if (!read(reading, element)) return false;
-	return true;
-}
-
-static bool
-read_numbered_prefix(struct reading *reading, const json_t *prefix)
-{
 	reading->number++;
-	return read_prefix(reading, prefix);
+	return refuse(reading, "is neither a text nor a decision", "");
 }
 
 static bool
@@ -184,7 +169,7 @@ read_root(struct reading *reading, const json_t *root)
 	if (json_is_null(root)) /* cscli's, of no decisions */
 		return true;
 	if (json_is_array(prefixes))
-		return read_elements(reading, prefixes, read_numbered_prefix);
+		return read_elements(reading, prefixes, read_prefix);
 	if (json_is_array(root))
 		return read_elements(reading, root, read_element);
 	complain("%s: %s is JSON of no list that is known here: CrowdSec's decisions, \"prefixes\" "
