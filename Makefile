@@ -446,7 +446,7 @@ check: $(CHECK_BUILDS) check-mutants check-format check-headers check-clang chec
 		tests/house/recipes/run.py tests/config/schema.py tests/config/manual.sh $(HOUSE) \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \
 		'tests/install/document.py docs/COOKBOOK.md docs/FAQ.md docs/CLUSTER.md' \
-		tests/support/check.sh
+		tests/page/pictures.py tests/support/check.sh
 
 # clang-format 14 decides, which is Debian 12's: each version lays out a few lines otherwise.
 check-format: | build/need

@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape
 
 COLUMNS, LINES = 80, 22
 WIDTH, HEIGHT, MARGIN = 8.4, 18, 14
+NBSP = "\u00a0"
 SECONDS = 6
 CONFIG = """{
   "segment": {"name": "NAME", "keys": 100000},
@@ -65,11 +66,12 @@ class Style:
         return f'fill="{colour}"' + (' font-weight="bold"' if self.bold else "") + (' opacity="0.6"' if self.dim else "")
 
 
+# No-break spaces: others are folded into one, wherever xml:space is ignored.
 def draw(lines):
     style = Style()
     width, height = COLUMNS * WIDTH + 2 * MARGIN, len(lines) * HEIGHT + 2 * MARGIN
     yield (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" '
-           f'font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14" xml:space="preserve">')
+           f'font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14">')
     yield f'<rect width="100%" height="100%" rx="8" fill="{BACK}"/>'
     for row, line in enumerate(lines):
         column, y = 0, MARGIN + row * HEIGHT
@@ -82,7 +84,7 @@ def draw(lines):
                     yield f'<rect x="{x:.1f}" y="{y}" width="{length:.1f}" height="{HEIGHT}" fill="{style.colour}"/>'
                 if part.strip():
                     yield (f'<text x="{x:.1f}" y="{y + 13}" textLength="{length:.1f}" '
-                           f'{style.attributes()}>{escape(part)}</text>')
+                           f'{style.attributes()}>{escape(part).replace(" ", NBSP)}</text>')
                 column += len(part)
     yield "</svg>"
 

@@ -91,6 +91,13 @@ class Browser:
         self.ask("Page.navigate", url=url)
         return self.evaluate(SEEN)
 
+    def open(self, url):
+        """Until it is loaded."""
+        self.events.clear()
+        self.ask("Page.navigate", url=url)
+        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+            self.events.append(self.read())
+
     def evaluate(self, expression):
         result = self.ask("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in result:
@@ -150,4 +157,5 @@ def main():
         browser.end()
 
 
-main()
+if __name__ == "__main__":
+    main()
