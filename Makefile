@@ -566,7 +566,7 @@ DOCDIR     ?= $(DATADIR)/doc/rl
 UNITDIR    ?= $(PREFIX)/lib/systemd/system
 ZSHDIR     ?= $(DATADIR)/zsh/site-functions
 
-HEADERS := rl.h rl_admin.h rl_cluster.h rl_http.h rl_counters.def
+HEADERS := rl.h rl_admin.h rl_cluster.h rl_http.h rl_fields.h rl_counters.def rl_limit_fields.def rl_option_fields.def rl_result_fields.def
 MAN     := $(call files,man/*.[1-8])
 # A page of several calls is found by each of their names.
 ALIASES := $(shell awk '/^\.Sh/ { naming = $$2 == "NAME" } naming && $$1 == ".Nm" { \

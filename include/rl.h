@@ -718,6 +718,7 @@ enum rl_algorithm_flag {
 	RL_HAS_PREFETCH = 64,      /* its `prefetch` */
 	RL_HAS_COUNT_DENIED = 128, /* its `count_denied` */
 	RL_IS_HELD = 256,          /* counts what is held, without a window: see rl_release() */
+	RL_HAS_WINDOW = 512,       /* its `window_ns` */
 };
 
 struct rl_algorithm_info {
