@@ -3,7 +3,7 @@
 
 POSTFIX_DIR := servers/postfix
 POSTFIX_SRC := $(call files,$(POSTFIX_DIR)/src/*.c)
-POSTFIX_NEED := libjansson-dev libsystemd-dev
+POSTFIX_NEED := libjansson-dev libsystemd-dev zlib1g-dev
 POSTFIX_CHECK := postfix python3 procps
 POSTFIX_TESTS := servers/postfix/tests/asan.sh servers/postfix/tests/test_policyd.py \
                  servers/postfix/tests/test_postfix.py servers/postfix/tests/readme.py
@@ -19,7 +19,7 @@ define POSTFIX_PROGRAM
 $(1)/rl-policyd: $(POSTFIX_SRC) $(POSTFIX_DIR)/src/policyd.h include/rl.h $(3) | build/need
 	@mkdir -p $$(@D)
 	$$(call say,LINK)
-	$$(Q)$(CC) $(POSTFIX_FLAGS) $(2) $$(CPPFLAGS) $(4) -o $$@ $(POSTFIX_SRC) $(3) $$(LDFLAGS) -ljansson -lsystemd
+	$$(Q)$(CC) $(POSTFIX_FLAGS) $(2) $$(CPPFLAGS) $(4) -o $$@ $(POSTFIX_SRC) $(3) $$(LDFLAGS) -ljansson -lsystemd -lz
 endef
 
 $(eval $(call POSTFIX_PROGRAM,build/postfix,$(HARDEN) $(FORTIFY) $(CFLAGS),build/librl.so.1,$(PIE) $(RELRO)))

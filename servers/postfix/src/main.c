@@ -1,31 +1,51 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <ctype.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "policyd.h"
 
 #define CONFIG "/etc/rl/policyd.json"
+#define HOURS_MAX 9999
 
 static const char usage[] =
-	"usage: rl-policyd [--config FILE] [--check | --stdin]\n"
+	"usage: rl-policyd [--config FILE] [--check | --stdin | --report [--since HOURS]]\n"
 	"\n"
 	"Answers Postfix's check_policy_service by the rules of an rl segment.\n"
 	"\n"
 	"  -c, --config FILE  the settings (default: " CONFIG ")\n"
 	"      --check        say whether the settings are good, and end\n"
 	"      --stdin        serve the connection at standard input, as spawn(8) gives it\n"
+	"      --report       tell who was limited, by the events that rld has written\n"
+	"      --since HOURS  of the report: how many hours it goes back (default: 24)\n"
 	"  -h, --help         explain, and do nothing else\n"
 	"  -V, --version      print the version, and do nothing else\n";
 
 struct options {
 	const char *config;
-	bool is_check, is_stdin;
+	bool is_check, is_stdin, is_report;
+	uint64_t hours;
 };
+
+static bool
+read_hours(const char *text, uint64_t *hours)
+{
+	char *end;
+
+	*hours = strtoul(text, &end, 10);
+	if (isdigit((unsigned char)*text) && !*end && *hours >= 1 && *hours <= HOURS_MAX)
+		return true;
+	fprintf(stderr, "rl-policyd: --since %s: a number of hours, 1 to %d, is expected\n", text,
+	        HOURS_MAX);
+	return false;
+}
 
 /* -1: go on; else the status to end with. */
 static int
@@ -33,7 +53,8 @@ read_options(int argc, char **argv, struct options *o)
 {
 	static const struct option known[] = {
 		{"config", required_argument, NULL, 'c'}, {"check", no_argument, NULL, 'k'},
-		{"stdin", no_argument, NULL, 'i'},        {"help", no_argument, NULL, 'h'},
+		{"stdin", no_argument, NULL, 'i'},        {"report", no_argument, NULL, 'r'},
+		{"since", required_argument, NULL, 's'},  {"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0}};
 	int c;
 
@@ -47,6 +68,13 @@ read_options(int argc, char **argv, struct options *o)
 			break;
 		case 'i':
 			o->is_stdin = true;
+			break;
+		case 'r':
+			o->is_report = true;
+			break;
+		case 's':
+			if (!read_hours(optarg, &o->hours))
+				return 2;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -123,7 +151,7 @@ main(int argc, char **argv)
 {
 	static struct settings settings;
 	static struct segment segment;
-	struct options o = {.config = CONFIG};
+	struct options o = {.config = CONFIG, .hours = 24};
 	char text[256];
 	int status = read_options(argc, argv, &o);
 
@@ -135,6 +163,8 @@ main(int argc, char **argv)
 	}
 	if (o.is_check)
 		return 0;
+	if (o.is_report)
+		return report_run(&settings, (uint64_t)time(NULL), 3600 * o.hours);
 	status = serve(&o, &settings, &segment);
 	segment_close(&segment);
 	return status;

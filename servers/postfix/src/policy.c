@@ -86,8 +86,9 @@ look_at_checks(const struct settings *settings)
 		if (!watch.has_applied[i])
 			say(SAY_ALWAYS,
 			    "/checks/%zu (rule %s) has applied to none of %d requests: \"%s\" was "
-			    "empty, or \"state\" is another than main.cf asks at",
-			    i, settings->checks[i].rule, WATCHED, settings->checks[i].key[0]);
+			    "empty, \"state\" is another than main.cf asks at, or \"if\" does not "
+			    "hold",
+			    i, settings->checks[i].rule, WATCHED, settings->checks[i].key[0].name);
 }
 
 static void
@@ -99,12 +100,14 @@ ask(const struct segment *segment, const struct settings *settings, const struct
 
 	asked->count = 0;
 	for (size_t i = 0; i < settings->check_count; i++) {
+		const struct check *check = &settings->checks[i];
 		size_t n = asked->count;
 
-		if (!is_state(&settings->checks[i], state))
+		if (!is_state(check, state) || !conditions_all(request, &check->when) ||
+		    conditions_any(request, &check->unless))
 			continue;
-		asked->items[n] = item_of(request, &settings->checks[i], buffer, sizeof buffer,
-		                          asked->keys[n], asked->digests[n]);
+		asked->items[n] = item_of(request, check, buffer, sizeof buffer, asked->keys[n],
+		                          asked->digests[n]);
 		if (asked->items[n].key_len == 0)
 			continue;
 		asked->items[n].rule = segment->rules[i];
@@ -114,23 +117,19 @@ ask(const struct segment *segment, const struct settings *settings, const struct
 	}
 }
 
-/*
- * What {seconds}, {limit} or {rule} at `at` stands for; NULL: none of them is there. settings.c
- * knows no others.
- */
+/* What a placeholder stands for. */
 static const char *
-meaning_of(const char *at, const struct rl_result *r, const char *rule, char number[NUMBER_SIZE])
+meaning_of(enum placeholder which, const struct rl_result *r, const char *rule,
+           char number[NUMBER_SIZE])
 {
 	uint64_t seconds = r->retry_after_ns / RL_SECOND + (r->retry_after_ns % RL_SECOND > 0);
+	const uint64_t meanings[] = {[IN_SECONDS] = seconds > 0 ? seconds : 1,
+	                             [IN_LIMIT] = r->limit,
+	                             [IN_REMAINING] = r->remaining};
 
-	if (strncmp(at, "{rule}", 6) == 0)
+	if (which == IN_RULE)
 		return rule;
-	if (strncmp(at, "{seconds}", 9) == 0)
-		snprintf(number, NUMBER_SIZE, "%" PRIu64, seconds > 0 ? seconds : 1);
-	else if (strncmp(at, "{limit}", 7) == 0)
-		snprintf(number, NUMBER_SIZE, "%" PRIu32, r->limit);
-	else
-		return NULL;
+	snprintf(number, NUMBER_SIZE, "%" PRIu64, meanings[which]);
 	return number;
 }
 
@@ -144,7 +143,9 @@ fill_in(const char *action, const struct rl_result *r, const char *rule, char *r
 	size_t len = 0;
 
 	for (const char *at = action; *at; at++) {
-		const char *meaning = meaning_of(at, r, rule, number);
+		enum placeholder which = placeholder_at(at);
+		const char *meaning =
+			which < PLACEHOLDERS ? meaning_of(which, r, rule, number) : NULL;
 		size_t bytes = meaning ? strlen(meaning) : 1;
 
 		bytes = bytes < size - len ? bytes : size - len;
@@ -173,6 +174,20 @@ fill_error(const struct settings *settings, const char *rule, int error, char re
 	return action(settings->error, &(struct rl_result){0}, rule, reply);
 }
 
+/* The first check that has an action of its own for who is allowed says it. */
+static size_t
+fill_let(const struct settings *settings, const struct asked *asked,
+         const struct rl_result *results, char reply[REPLY_MAX])
+{
+	for (size_t i = 0; i < asked->count; i++) {
+		const struct check *check = &settings->checks[asked->checks[i]];
+
+		if (check->allow[0])
+			return action(check->allow, &results[i], check->rule, reply);
+	}
+	return action(settings->allow, &(struct rl_result){0}, "", reply);
+}
+
 /* A request that came too early waits in Postfix, which knows whole seconds. */
 static size_t
 fill_allowed(const struct settings *settings, const struct asked *asked,
@@ -184,7 +199,7 @@ fill_allowed(const struct settings *settings, const struct asked *asked,
 		if (results[i].delay_ns > delay_ns)
 			delay_ns = results[i].delay_ns;
 	if (delay_ns == 0)
-		return action(settings->allow, &results[0], "", reply);
+		return fill_let(settings, asked, results, reply);
 	return (size_t)snprintf(reply, REPLY_MAX, "action=sleep %llu\n\n",
 	                        (unsigned long long)((delay_ns + RL_SECOND - 1) / RL_SECOND));
 }
@@ -199,6 +214,8 @@ policy_reply(struct segment *segment, const struct settings *settings,
 	size_t decided = 0;
 	enum rl_verdict verdict;
 
+	if (conditions_any(request, &settings->exempt))
+		return action(settings->allow, &results[0], "", reply);
 	ask(segment, settings, request, &asked);
 	look_at_checks(settings);
 	if (asked.count == 0)

@@ -7,12 +7,15 @@
  *
  *	main      options, signals, the loop
  *	settings  what the file says
- *	words     the attributes and states of Postfix
+ *	words     the attributes and states of Postfix, and what stands in braces
+ *	part      a part of an attribute: a domain, a network
+ *	match     conditions: what parts of a request are to be
  *	listen    sockets, systemd's or its own
  *	clients   connections: bytes in, requests out of them, replies
  *	request   the attributes of one request
  *	policy    what rl says of a request, as a reply
  *	segment   the segment and its rules, which may come and go
+ *	report    who was limited, out of the events that rld has written
  *	say       the log
  *
  * One process, no threads. All memory that strangers can make it use is bounded: CLIENTS_MAX times
@@ -32,6 +35,10 @@
 #define PARTS_MAX 8   /* attributes of a key */
 #define STATES_MAX 9
 #define LISTEN_MAX 8
+#define TERMS_MAX 8     /* attributes in a condition */
+#define EVENTS_MAX 8    /* files of events */
+#define COMMAND_MAX 16  /* words of a command */
+#define VALUE_MAX 1024  /* bytes of a value that a list can have, NUL */
 #define NAME_SIZE 64    /* of an attribute or a state, NUL */
 #define ACTION_SIZE 400 /* of an action with its text, NUL */
 
@@ -48,16 +55,61 @@ enum kind {
 void say(enum kind kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t clock_ms(void);
 
+enum part_kind {
+	PART_WHOLE,
+	PART_DOMAIN,    /* behind the last '@'; nothing without one */
+	PART_LOCALPART, /* before the last '@'; all of it without one */
+	PART_NETWORK    /* of an address: so many leading bits, "192.0.2.0/24" */
+};
+
+/* An attribute, or a part of it. */
+struct part {
+	enum part_kind kind;
+	char name[NAME_SIZE];
+	uint8_t v4, v6; /* bits of a network */
+};
+
+/* IPv4 is in the first four bytes; a mapped address is IPv4. */
+struct address {
+	uint8_t bytes[16];
+	uint8_t bits; /* 32 or 128; of a network, how many of them count */
+	bool is_v4;   /* of a network */
+};
+
+/* A part, and what it may be: any of these. */
+struct term {
+	struct part part;
+	char **texts; /* in order */
+	size_t text_count;
+	struct address *networks;
+	size_t network_count;
+};
+struct conditions {
+	struct term terms[TERMS_MAX];
+	size_t count;
+};
+
 /* One limit of requests. */
 struct check {
 	char rule[RL_NAME_MAX + 1];
-	char key[PARTS_MAX][NAME_SIZE]; /* attributes that are the key together */
+	struct part key[PARTS_MAX]; /* they are the key together */
 	size_t key_parts;
+	struct conditions when;             /* it applies where all of them hold */
+	struct conditions unless;           /* and none of these */
 	char states[STATES_MAX][NAME_SIZE]; /* protocol_state; none: in each */
 	size_t state_count;
-	char cost[NAME_SIZE]; /* the attribute that says how much; "": 1 */
-	bool is_lowercase;    /* upper case in the key counts as lower case */
+	char cost[NAME_SIZE];    /* the attribute that says how much; "": 1 */
+	bool is_lowercase;       /* upper case in the key counts as lower case */
+	char allow[ACTION_SIZE]; /* "": that of the settings */
 	char deny[ACTION_SIZE], never[ACTION_SIZE];
+};
+
+/* Who was limited, for people. */
+struct report {
+	char events[EVENTS_MAX][256]; /* files of rld --events-file */
+	size_t events_count;
+	char command[COMMAND_MAX][256]; /* that takes it at its standard input */
+	size_t command_words;           /* 0: it is printed */
 };
 
 struct settings {
@@ -66,12 +118,15 @@ struct settings {
 	size_t listen_count;
 	mode_t mode; /* of unix sockets */
 	char allow[ACTION_SIZE], error[ACTION_SIZE];
+	struct conditions exempt; /* where any of them holds, no check applies */
+	struct report report;
 	struct check checks[CHECKS_MAX];
 	size_t check_count;
 };
 
 /*
- * Reads the file. On error `settings` is as it was, and `text` says what is wrong with which field.
+ * Reads the file, and the lists it names. On error `settings` is as it was, and `text` says what is
+ * wrong with which field.
  */
 bool settings_read(const char *path, struct settings *settings, char *text, size_t size);
 
@@ -81,6 +136,18 @@ bool settings_read(const char *path, struct settings *settings, char *text, size
  */
 extern const char *const postfix_attributes[], *const postfix_states[];
 const char *word_nearest(const char *word, const char *const known[]);
+
+/* What may stand in braces in an action, in the order of this list. */
+enum placeholder {
+	IN_SECONDS,
+	IN_LIMIT,
+	IN_REMAINING,
+	IN_RULE,
+	PLACEHOLDERS
+};
+extern const char *const placeholders[PLACEHOLDERS];
+/* Which of them is at `at`, or PLACEHOLDERS. */
+enum placeholder placeholder_at(const char *at);
 
 /*
  * listen.c: opens the sockets; -1 at the end. Systemd's, if it has any for this program. false:
@@ -107,6 +174,27 @@ size_t request_length(const char *bytes, size_t from, size_t len);
 const char *request_fault(const struct request *request);
 /* The value of an attribute; empty if it is not there. */
 struct text request_get(const struct request *request, const char *name);
+/* part.c */
+#define PART_ROOM 64
+/* Reads "sender" or "domain(sender)": what is wrong with it, or NULL. */
+const char *part_read(const char *text, struct part *part);
+bool part_is_address(const struct part *part);
+/* What the request has there; empty if there is nothing. It is in the request or in `room`. */
+struct text part_value(const struct request *request, const struct part *part,
+                       char room[PART_ROOM]);
+bool address_read(struct text text, struct address *address);
+/* Clears all bits but the first `bits`. */
+void address_mask(uint8_t bytes[16], unsigned bits);
+
+/* match.c */
+/* Adds a value, or those of "file:PATH": what is wrong with it, in `text` or constant, or NULL. */
+const char *term_add(struct term *term, const char *value, char *text, size_t size);
+/* Once all values are there. */
+void term_sort(struct term *term);
+void conditions_free(struct conditions *conditions);
+bool conditions_all(const struct request *request, const struct conditions *conditions);
+bool conditions_any(const struct request *request, const struct conditions *conditions);
+
 /*
  * The key of a check, in `key`; its length, or 0: the first attribute has no value, so that the
  * check does not apply. Values of several attributes are joined by '|', and have a backslash before
@@ -114,6 +202,12 @@ struct text request_get(const struct request *request, const char *name);
  */
 size_t request_key(const struct request *request, const struct check *check, char *key,
                    size_t size);
+
+/*
+ * report.c: prints who was limited in the `span_s` seconds before now, by the files of events;
+ * `now_s` is Unix time. Returns the status to exit with.
+ */
+int report_run(const struct settings *settings, uint64_t now_s, uint64_t span_s);
 
 /* segment.c: NULL: it is not open, and `error` says why. */
 struct segment {

@@ -93,14 +93,15 @@ append(const struct check *check, struct text value, char *key, size_t len, size
 size_t
 request_key(const struct request *request, const struct check *check, char *key, size_t size)
 {
+	char room[PART_ROOM];
 	size_t len = 0;
 
-	if (request_get(request, check->key[0]).len == 0)
+	if (part_value(request, &check->key[0], room).len == 0)
 		return 0;
 	for (size_t i = 0; i < check->key_parts; i++) {
 		if (i > 0 && len < size)
 			key[len++] = '|';
-		len = append(check, request_get(request, check->key[i]), key, len, size);
+		len = append(check, part_value(request, &check->key[i], room), key, len, size);
 	}
 	return len;
 }

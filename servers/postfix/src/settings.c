@@ -45,13 +45,6 @@ read_text(struct fault *fault, const char *where, const json_t *value, char *to,
 	return true;
 }
 
-static bool
-is_placeholder(const char *text)
-{
-	return strncmp(text, "{seconds}", 9) == 0 || strncmp(text, "{limit}", 7) == 0 ||
-	       strncmp(text, "{rule}", 6) == 0;
-}
-
 /* An action is one line; what stands in braces is known. */
 static bool
 read_action(struct fault *fault, const char *where, const json_t *value, char *to)
@@ -63,60 +56,166 @@ read_action(struct fault *fault, const char *where, const json_t *value, char *t
 	for (const char *c = to; *c; c++) {
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			return refuse(fault, "%s: control characters are not allowed", where);
-		if (*c == '{' && !is_placeholder(c))
-			return refuse(fault, "%s: %.12s: {seconds}, {limit} and {rule} are known",
+		if (*c == '{' && placeholder_at(c) == PLACEHOLDERS)
+			return refuse(fault,
+			              "%s: %.12s: {seconds}, {limit}, {remaining} and {rule} are "
+			              "known",
 			              where, c);
 	}
 	return true;
 }
 
-/* The name of an attribute or of a state, one of those that Postfix has. */
+/* The name of an attribute or of a state is one of those that Postfix has. */
 static bool
-read_word(struct fault *fault, const char *where, const json_t *value, const char *const known[],
-          char *to)
+is_known(struct fault *fault, const char *where, const char *name, const char *const known[])
 {
-	const char *nearest;
+	const char *nearest = word_nearest(name, known);
 
-	if (!read_text(fault, where, value, to, NAME_SIZE))
-		return false;
-	nearest = word_nearest(to, known);
-	if (strcmp(nearest, to) == 0)
+	if (strcmp(nearest, name) == 0)
 		return true;
-	return refuse(fault, "%s: Postfix has no '%s'; is '%s' meant?", where, to, nearest);
+	return refuse(fault, "%s: Postfix has no '%s'; is '%s' meant?", where, name, nearest);
 }
 
-/* A text, or a list of them. */
 static bool
-read_words(struct fault *fault, const char *where, const json_t *value, const char *const known[],
-           char (*to)[NAME_SIZE], size_t most, size_t *count)
+read_attribute(struct fault *fault, const char *where, const json_t *value, void *to)
+{
+	return read_text(fault, where, value, to, NAME_SIZE) &&
+	       is_known(fault, where, to, postfix_attributes);
+}
+
+static bool
+read_state(struct fault *fault, const char *where, const json_t *value, void *to)
+{
+	return read_text(fault, where, value, to, NAME_SIZE) &&
+	       is_known(fault, where, to, postfix_states);
+}
+
+static bool
+read_part_text(struct fault *fault, const char *where, const char *text, struct part *part)
+{
+	const char *wrong = part_read(text, part);
+
+	if (wrong)
+		return refuse(fault, "%s: '%s': %s", where, text, wrong);
+	return is_known(fault, where, part->name, postfix_attributes);
+}
+
+static bool
+read_part(struct fault *fault, const char *where, const json_t *value, void *to)
+{
+	char text[NAME_SIZE + 32];
+
+	return read_text(fault, where, value, text, sizeof text) &&
+	       read_part_text(fault, where, text, to);
+}
+
+static bool
+read_path(struct fault *fault, const char *where, const json_t *value, void *to)
+{
+	return read_text(fault, where, value, to, 256);
+}
+
+/* Reads one value of a list into its place, of `size` bytes. */
+struct place {
+	bool (*read)(struct fault *fault, const char *where, const json_t *value, void *to);
+	void *to;
+	size_t size, most;
+};
+
+/* One, or a list of them. */
+static bool
+read_list(struct fault *fault, const char *where, const json_t *value, struct place place,
+          size_t *count)
 {
 	if (json_is_string(value)) {
 		*count = 1;
-		return read_word(fault, where, value, known, to[0]);
+		return place.read(fault, where, value, place.to);
 	}
 	*count = json_array_size(value);
-	if (*count < 1 || *count > most)
-		return refuse(fault, "%s: a text, or a list of 1 to %zu, is expected", where, most);
+	if (*count < 1 || *count > place.most)
+		return refuse(fault, "%s: a text, or a list of 1 to %zu, is expected", where,
+		              place.most);
 	for (size_t i = 0; i < *count; i++)
-		if (!read_word(fault, where, json_array_get(value, i), known, to[i]))
+		if (!place.read(fault, where, json_array_get(value, i),
+		                (char *)place.to + i * place.size))
 			return false;
 	return true;
 }
 
 static bool
-read_check_field(struct fault *fault, const char *where, const char *name, const json_t *value,
+read_term_value(struct fault *fault, const char *where, const json_t *value, struct term *term)
+{
+	char text[VALUE_MAX], why[256];
+	const char *wrong;
+
+	if (!read_text(fault, where, value, text, sizeof text))
+		return false;
+	wrong = term_add(term, text, why, sizeof why);
+	return !wrong || refuse(fault, "%s: '%.80s' %s", where, text, wrong);
+}
+
+/* A value of the part, or a list of them. */
+static bool
+read_term(struct fault *fault, const char *where, const json_t *value, struct term *term)
+{
+	bool is_good = true;
+
+	if (json_is_string(value))
+		is_good = read_term_value(fault, where, value, term);
+	else if (json_array_size(value) < 1)
+		return refuse(fault, "%s: a text, or a list of them, is expected", where);
+	for (size_t i = 0; is_good && i < json_array_size(value); i++)
+		is_good = read_term_value(fault, where, json_array_get(value, i), term);
+	term_sort(term);
+	return is_good;
+}
+
+static bool
+read_conditions(struct fault *fault, const char *where, json_t *object,
+                struct conditions *conditions)
+{
+	char there[224];
+	const char *name;
+	json_t *value;
+
+	if (json_object_size(object) < 1 || json_object_size(object) > TERMS_MAX)
+		return refuse(fault, "%s: an object of 1 to %d attributes is expected", where,
+		              TERMS_MAX);
+	json_object_foreach(object, name, value)
+	{
+		struct term *term = &conditions->terms[conditions->count++];
+
+		snprintf(there, sizeof there, "%s/%.80s", where, name);
+		if (!read_part_text(fault, where, name, &term->part) ||
+		    !read_term(fault, there, value, term))
+			return false;
+	}
+	return true;
+}
+
+static bool
+read_check_field(struct fault *fault, const char *where, const char *name, json_t *value,
                  struct check *check)
 {
 	if (strcmp(name, "rule") == 0)
 		return read_text(fault, where, value, check->rule, sizeof check->rule);
 	if (strcmp(name, "key") == 0)
-		return read_words(fault, where, value, postfix_attributes, check->key, PARTS_MAX,
-		                  &check->key_parts);
+		return read_list(
+			fault, where, value,
+			(struct place){read_part, check->key, sizeof *check->key, PARTS_MAX},
+			&check->key_parts);
+	if (strcmp(name, "if") == 0)
+		return read_conditions(fault, where, value, &check->when);
+	if (strcmp(name, "unless") == 0)
+		return read_conditions(fault, where, value, &check->unless);
 	if (strcmp(name, "state") == 0)
-		return read_words(fault, where, value, postfix_states, check->states, STATES_MAX,
-		                  &check->state_count);
+		return read_list(fault, where, value,
+		                 (struct place){read_state, check->states, NAME_SIZE, STATES_MAX},
+		                 &check->state_count);
 	if (strcmp(name, "cost") == 0)
-		return read_word(fault, where, value, postfix_attributes, check->cost);
+		return read_attribute(fault, where, value, check->cost);
+	if (strcmp(name, "allow") == 0)
+		return read_action(fault, where, value, check->allow);
 	if (strcmp(name, "deny") == 0)
 		return read_action(fault, where, value, check->deny);
 	if (strcmp(name, "never") == 0)
@@ -136,7 +235,7 @@ read_check(struct fault *fault, size_t at, json_t *object, struct check *check)
 	const char *name;
 	json_t *value;
 
-	*check = (struct check){.key = {"sasl_username"},
+	*check = (struct check){.key = {{.name = "sasl_username"}},
 	                        .key_parts = 1,
 	                        .is_lowercase = true,
 	                        .deny = DENY,
@@ -157,27 +256,45 @@ read_check(struct fault *fault, size_t at, json_t *object, struct check *check)
 static bool
 read_checks(struct fault *fault, const json_t *list, struct settings *s)
 {
-	s->check_count = json_array_size(list);
-	if (s->check_count < 1 || s->check_count > CHECKS_MAX)
+	size_t count = json_array_size(list);
+
+	if (count < 1 || count > CHECKS_MAX)
 		return refuse(fault, "/checks: a list of 1 to %d is expected", CHECKS_MAX);
-	for (size_t i = 0; i < s->check_count; i++)
-		if (!read_check(fault, i, json_array_get(list, i), &s->checks[i]))
+	while (s->check_count < count) {
+		size_t at = s->check_count++;
+
+		if (!read_check(fault, at, json_array_get(list, at), &s->checks[at]))
 			return false;
+	}
 	return true;
 }
 
 static bool
-read_listen(struct fault *fault, const json_t *list, struct settings *s)
+read_report(struct fault *fault, json_t *object, struct report *report)
 {
-	char where[32];
+	const char *name;
+	json_t *value;
 
-	s->listen_count = json_array_size(list);
-	if (s->listen_count < 1 || s->listen_count > LISTEN_MAX)
-		return refuse(fault, "/listen: a list of 1 to %d is expected", LISTEN_MAX);
-	for (size_t i = 0; i < s->listen_count; i++) {
-		snprintf(where, sizeof where, "/listen/%zu", i);
-		if (!read_text(fault, where, json_array_get(list, i), s->listen[i],
-		               sizeof s->listen[i]))
+	if (!json_is_object(object) || !json_object_get(object, "events"))
+		return refuse(fault, "/report: an object with \"events\", a file of rld "
+		                     "--events-file, is expected");
+	json_object_foreach(object, name, value)
+	{
+		bool is_good;
+
+		if (strcmp(name, "events") == 0)
+			is_good = read_list(
+				fault, "/report/events", value,
+				(struct place){read_path, report->events, 256, EVENTS_MAX},
+				&report->events_count);
+		else if (strcmp(name, "command") == 0)
+			is_good = read_list(
+				fault, "/report/command", value,
+				(struct place){read_path, report->command, 256, COMMAND_MAX},
+				&report->command_words);
+		else
+			return refuse(fault, "/report/%s: there is no such field", name);
+		if (!is_good)
 			return false;
 	}
 	return true;
@@ -197,14 +314,20 @@ read_mode(struct fault *fault, const json_t *value, struct settings *s)
 }
 
 static bool
-read_field(struct fault *fault, const char *name, const json_t *value, struct settings *s)
+read_field(struct fault *fault, const char *name, json_t *value, struct settings *s)
 {
 	if (strcmp(name, "segment") == 0)
 		return read_text(fault, "/segment", value, s->segment, sizeof s->segment);
 	if (strcmp(name, "checks") == 0)
 		return read_checks(fault, value, s);
 	if (strcmp(name, "listen") == 0)
-		return read_listen(fault, value, s);
+		return read_list(fault, "/listen", value,
+		                 (struct place){read_path, s->listen, 256, LISTEN_MAX},
+		                 &s->listen_count);
+	if (strcmp(name, "exempt") == 0)
+		return read_conditions(fault, "/exempt", value, &s->exempt);
+	if (strcmp(name, "report") == 0)
+		return read_report(fault, value, &s->report);
 	if (strcmp(name, "mode") == 0)
 		return read_mode(fault, value, s);
 	if (strcmp(name, "allow") == 0)
@@ -249,16 +372,29 @@ load(struct fault *fault, const char *path)
 	return root;
 }
 
+static void
+forget(struct settings *s)
+{
+	conditions_free(&s->exempt);
+	for (size_t i = 0; i < s->check_count; i++) {
+		conditions_free(&s->checks[i].when);
+		conditions_free(&s->checks[i].unless);
+	}
+}
+
 bool
 settings_read(const char *path, struct settings *settings, char *text, size_t size)
 {
-	struct settings s = {
-		.segment = "default", .mode = 0660, .allow = "DUNNO", .error = "DUNNO"};
+	static struct settings s;
 	struct fault fault = {text, size, false};
 	json_t *root = load(&fault, path);
-	bool is_good = root && read_all(&fault, root, &s);
+	bool is_good;
 
+	s = (struct settings){
+		.segment = "default", .mode = 0660, .allow = "DUNNO", .error = "DUNNO"};
+	is_good = root && read_all(&fault, root, &s);
 	json_decref(root);
+	forget(is_good ? settings : &s);
 	if (is_good)
 		*settings = s;
 	return is_good;

@@ -78,3 +78,18 @@ word_nearest(const char *word, const char *const known[])
 			nearest = known[i];
 	return nearest;
 }
+
+const char *const placeholders[PLACEHOLDERS] = {[IN_SECONDS] = "{seconds}",
+                                                [IN_LIMIT] = "{limit}",
+                                                [IN_REMAINING] = "{remaining}",
+                                                [IN_RULE] = "{rule}"};
+
+enum placeholder
+placeholder_at(const char *at)
+{
+	size_t i = 0;
+
+	while (i < PLACEHOLDERS && strncmp(at, placeholders[i], strlen(placeholders[i])) != 0)
+		i++;
+	return (enum placeholder)i;
+}

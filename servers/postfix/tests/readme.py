@@ -19,11 +19,11 @@ def blocks(language):
 
 class Readme(unittest.TestCase):
     def setUp(self):
-        rules, settings = (json.loads(text) for text in blocks("json"))
+        rules, settings, self.domains = (json.loads(text) for text in blocks("json"))
         rules["rules"]["one-report"] = json.loads("{%s}" % re.search(r'`("one-report": \{.*?\})`', TEXT).group(1))["one-report"]
         self.segment = s.make_segment(rules["rules"])
         self.server = s.Server({**settings, "segment": self.segment})
-        self.addCleanup(self.server.end)
+        self.addCleanup(lambda: self.server.end())
 
     def test_limits(self):
         data = {"protocol_state": "DATA", "recipient_count": "1"}
@@ -36,6 +36,25 @@ class Readme(unittest.TestCase):
                              ["action=DUNNO"] * 150)
             self.assertEqual(s.ask(client, sasl_username="bob", protocol_state="DATA", recipient_count="501"),
                              "action=REJECT 5.7.1 More than is allowed at all")
+
+    def test_domains(self):
+        partners = s.write("partners", "# they send much\npartner.test\n")
+        domains = json.loads(json.dumps(self.domains).replace("/etc/rl/partners", partners))
+        self.server.end()
+        self.server = s.Server({**domains, "segment": self.segment})
+        with self.server.connect() as client:
+            def send(domain, **more):
+                return s.ask(client, sasl_username="alice", recipient=f"a@{domain}", client_address="192.0.2.1", **more)
+            self.assertEqual([send("x.test") for _ in range(102)],
+                             [f"action=PREPEND X-Remaining: {99 - i}" for i in range(100)] + ["action=HOLD more than 100 to one domain"] * 2)
+            for domain in ("partner.test", "eu.partner.example"):
+                self.assertEqual({send(domain) for _ in range(102)}, {"action=DUNNO"})
+            self.assertEqual({s.ask(client, sasl_username="alice", recipient="a@x.test", client_address="127.0.0.1")}, {"action=DUNNO"})
+
+    def test_report(self):
+        name = re.search(r"`\"report\": (\{.*?\})`", TEXT).group(1)
+        config = s.write("report.json", {"checks": [{"rule": "messages"}], "report": json.loads(name)})
+        subprocess.run([s.POLICYD, "--check", "--config", config], check=True, env=s.environment(), timeout=s.PATIENCE)
 
     def test_commands(self):
         first, second = (text.replace("--segment mail", f"--segment {self.segment}") for text in blocks("sh"))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """rl-policyd by its protocol: what it answers, what it refuses, and who waits for whom."""
+import gzip
 import os
 import resource
 import signal
@@ -88,6 +89,152 @@ class Policyd(unittest.TestCase):
             self.assertEqual(server.ask(sasl_username="a", sender=sender, client_address=address), "action=DUNNO")
         self.assertEqual(server.ask(sender="x|y", client_address="z"), "action=DUNNO")
         self.assertIn("a|x\\|y|z", s.rlctl("--segment", self.segment, "list", "--json").replace("\\\\", "\\"))
+
+    def test_parts_of_attributes_are_keys(self):
+        for key, same, others in (
+                ("domain(sender)", ["a@Example.com", "b@example.COM", '"x@y"@example.com'], ["a@example.org", "a@sub.example.com"]),
+                ("domain(recipient)", ["a@x.test"] * 3, ["a@y.test"]),
+                ("localpart(sender)", ["root@a.test", "root@b.test", "root"], ["root+x@a.test"]),
+                ("network(client_address)", ["192.0.2.1", "192.0.2.200", "::ffff:192.0.2.7"], ["192.0.3.1", "2001:db8::1"]),
+                ("network(client_address)", ["2001:db8::1", "2001:db8:0:0:ffff::1", "2001:DB8::2"], ["2001:db8:0:1::1"]),
+                ("network(client_address, 16, 48)", ["192.0.2.1", "192.0.9.1", "192.0.255.255"], ["192.1.0.0", "2001:db8::1"])):
+            with self.subTest(key=key, same=same[0]):
+                server = self.serve(checks=[{"rule": "messages", "key": key}])
+                attribute = key.split("(")[1].split(",")[0].rstrip(")")
+                self.assertEqual([server.ask(**{attribute: value}) for value in same], ["action=DUNNO"] * 3)
+                for value in same:
+                    self.assertIn("DEFER", server.ask(**{attribute: value}), value)
+                for value in others:
+                    self.assertEqual(server.ask(**{attribute: value}), "action=DUNNO", value)
+                self.stop()
+        self.serve()  # what is stopped at the end
+
+    def test_what_has_no_such_part_is_not_limited(self):
+        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "1/day"}},
+                            checks=[{"rule": "messages", "key": ["domain(sender)", "network(client_address)"]}])
+        for sender in ("", "nobody", "nobody@"):
+            self.assertEqual([server.ask(sender=sender, client_address="192.0.2.1") for _ in range(3)], ["action=DUNNO"] * 3)
+        self.assertEqual(server.ask(sender="a@x.test", client_address="192.0.2.1"), "action=DUNNO")
+        self.assertIn("x.test|192.0.2.0/24", s.rlctl("--segment", self.segment, "list", "--json"))
+        self.assertIn("DEFER", server.ask(sender="b@x.test", client_address="192.0.2.9"))
+        self.assertEqual(server.ask(sender="b@x.test", client_address="unknown"), "action=DUNNO")  # x.test, no network
+
+    def test_a_check_applies_where_its_conditions_hold(self):
+        names = s.write("names", "# partners\n\n  Partner.Example \n.customers.example\r\n")
+        networks = s.write("networks", "192.0.2.0/24\n2001:db8::/32\n203.0.113.7\n")
+        one = {"messages": {"algorithm": "fixed_window", "limit": "1/day"}}
+        for conditions, applies, does_not in (
+                ({"if": {"sasl_username": "Alice"}}, [{"sasl_username": "aLICE"}], [{"sasl_username": "bob"}, {"sasl_username": "alice2"}]),
+                ({"if": {"sasl_username": ""}}, [{}, {"sasl_username": ""}], [{"sasl_username": "bob"}]),
+                ({"unless": {"domain(recipient)": ["a.test", f"file:{names}"]}},
+                 [{"recipient": "x@b.test"}, {"recipient": "x@customers.example"}, {"recipient": ""}],
+                 [{"recipient": "x@A.test"}, {"recipient": "x@partner.example"}, {"recipient": "x@eu.Customers.Example"}]),
+                ({"if": {"client_address": f"file:{networks}"}},
+                 [{"client_address": a} for a in ("192.0.2.9", "::ffff:192.0.2.8", "2001:db8:9::1", "203.0.113.7")],
+                 [{"client_address": a} for a in ("192.0.3.1", "2001:db9::1", "203.0.113.8", "", "unknown")]),
+                ({"if": {"client_address": "192.0.2.0/24", "domain(sender)": "x.test"}, "unless": {"localpart(sender)": ["root", "postmaster"]}},
+                 [{"client_address": "192.0.2.1", "sender": "a@x.test"}],
+                 [{"client_address": "192.0.2.1", "sender": "a@y.test"}, {"client_address": "192.0.1.1", "sender": "a@x.test"},
+                  {"client_address": "192.0.2.1", "sender": "Root@x.test"}])):
+            with self.subTest(conditions=conditions):
+                server = self.serve(one, checks=[{"rule": "messages", "key": "instance", **conditions}])
+                for n, attributes in enumerate(applies):
+                    self.assertEqual([server.ask(instance=f"i{n}", **attributes)[:12] for _ in range(2)],
+                                     ["action=DUNNO", "action=DEFER"], attributes)
+                for n, attributes in enumerate(does_not):
+                    self.assertEqual([server.ask(instance=f"i{n}", **attributes) for _ in range(3)],
+                                     ["action=DUNNO"] * 3, attributes)
+                self.stop()
+        self.serve()
+
+    def test_a_long_list(self):
+        names = s.write("names", "".join(f"u{i:06}\n" for i in range(100000, 0, -1)))
+        networks = s.write("networks", "".join(f"10.{i // 256}.{i % 256}.0/24\n" for i in range(5000)))
+        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "1/day"}}, checks=[
+            {"rule": "messages", "key": "instance", "if": {"sasl_username": f"file:{names}"}, "unless": {"client_address": f"file:{networks}"}}])
+        for n, (user, address, answers) in enumerate((("u000001", "192.0.2.1", "DEFER"), ("u100000", "", "DEFER"), ("u100001", "", "DUNNO"),
+                                                      ("u000000", "", "DUNNO"), ("u050000", "10.19.135.9", "DUNNO"),
+                                                      ("u050000", "10.19.136.9", "DEFER"))):
+            got = [server.ask(sasl_username=user, client_address=address, instance=str(n)) for _ in range(2)]
+            self.assertIn(answers, got[1], (user, address))
+        s.write("names", "u100001\n")
+        server.process.send_signal(signal.SIGHUP)
+        s.eventually(lambda: "read again" in s.log(), "the list is read again")
+        self.assertEqual([server.ask(sasl_username="u100001", instance="new")[:12] for _ in range(2)], ["action=DUNNO", "action=DEFER"])
+        self.assertEqual([server.ask(sasl_username="u000001", instance="new") for _ in range(2)], ["action=DUNNO"] * 2)
+        s.write("names", "x\n")
+        s.write("networks", "10.0.0.0/8\n10.0.0.0/33\n")
+        server.process.send_signal(signal.SIGHUP)
+        s.eventually(lambda: "line 2, '10.0.0.0/33', is no address and no network; the settings stay" in s.log(), "a bad list changes nothing")
+        self.assertEqual([server.ask(sasl_username="u100001", instance="newer")[:12] for _ in range(2)], ["action=DUNNO", "action=DEFER"])
+
+    def test_who_is_exempt_is_not_asked_about(self):
+        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "1/day"}}, allow="OK",
+                            exempt={"sasl_username": ["newsletter"], "client_address": ["127.0.0.0/8", "::1"]})
+        for attributes in ({"sasl_username": "Newsletter"}, {"sasl_username": "a", "client_address": "127.0.0.9"},
+                           {"sasl_username": "a", "client_address": "::1"}):
+            self.assertEqual([server.ask(**attributes) for _ in range(3)], ["action=OK"] * 3, attributes)
+        self.assertEqual([server.ask(sasl_username="a", client_address="192.0.2.1")[:12] for _ in range(2)], ["action=OK", "action=DEFER"])
+
+    def test_actions_of_each_rule(self):
+        server = self.serve({"a": {"algorithm": "fixed_window", "limit": "2/day"}, "b": {"algorithm": "fixed_window", "limit": "3/day"}},
+                            allow="OK", checks=[
+                                {"rule": "a", "key": "sender", "deny": "HOLD {rule}: {remaining} of {limit} are left"},
+                                {"rule": "b", "key": "recipient", "deny": "DEFER wait {seconds} s",
+                                 "allow": "PREPEND X-Remaining: {remaining} of {limit} by {rule}"}])
+        self.assertEqual(server.ask(sender="x"), "action=OK")
+        self.assertEqual(server.ask(sender="x", recipient="y"), "action=PREPEND X-Remaining: 2 of 3 by b")
+        self.assertEqual(server.ask(sender="x", recipient="y"), "action=HOLD a: 0 of 2 are left")
+        self.assertEqual([server.ask(recipient="y")[:14] for _ in range(3)], ["action=PREPEND"] * 2 + ["action=DEFER w"])
+
+    def test_a_report_of_who_was_limited(self):
+        now = int(time.time())
+
+        def line(ago, text):
+            return time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime(now - ago)) + text + "\n"
+
+        def event(ago, key, rule="messages", kind="denied", segment="mail"):
+            return line(ago, f"rl[{segment}] {kind}: rule {rule} limit 1 one in 1 retry 900 ms key {key}")
+
+        events = s.write("events", "torn li" + event(300, "alice") + event(240, "alice") + event(200, "bob", kind="banned") +
+                         event(100, "other", rule="pages") + event(100, "other", segment="web") + event(90000, "old") +
+                         line(50, "rl[mail] reset: rule messages limit 1 one in 1 retry 0 ms by uid 0 key carol") +
+                         event(60, "dave", rule="recipients") + "no event\n")
+        with gzip.open(f"{events}.1.gz", "wt") as file:
+            file.write(event(7200, "alice") + event(7300, "\\x1b[31mred") + event(200000, "older"))
+        settings = {"segment": "mail", "checks": [{"rule": "messages"}, {"rule": "recipients"}], "report": {"events": events}}
+
+        def report(*arguments, **more):
+            path = s.write("report.json", {**settings, "report": {"events": events, **more}})
+            return subprocess.run([s.POLICYD, "--config", path, "--report", *arguments], capture_output=True, text=True,
+                                  env=s.environment(), timeout=s.PATIENCE, check=False)
+
+        done = report()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [(row[0], row[1], row[-1] if row[-1] != "(banned)" else row[-2]) for row in (text.split() for text in done.stdout.splitlines()[3:])]
+        self.assertEqual(rows, [("messages", "2", "alice"), ("messages", "1", "\\x1b[31mred"), ("messages", "1", "bob"), ("recipients", "1", "dave")])
+        self.assertIn("bob (banned)", done.stdout)
+        self.assertRegex(done.stdout, r"^Limited from .* to .*: 4\n")
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
+        self.assertEqual(len(report("--since", "1").stdout.splitlines()), 6)
+        self.assertEqual(len(report("--since", "48").stdout.splitlines()), 8)  # and old
+
+        mail = os.path.join(s.work, "mail")
+        self.assertEqual(report(command=["sh", "-c", f"cat >{mail}"]).stdout, "")
+        with open(mail, encoding="utf-8") as file:
+            self.assertEqual(file.read(), done.stdout)
+        done = report(command=["sh", "-c", "exit 3"])
+        self.assertEqual((done.returncode, "it has failed, status 3" in done.stderr), (1, True))
+        done = report(command=["/nowhere/mail"])
+        self.assertEqual((done.returncode, "/nowhere/mail: No such file" in done.stderr), (1, True))
+        s.write("events", "")
+        os.unlink(f"{events}.1.gz")
+        os.unlink(mail)
+        self.assertEqual(report(command=["sh", "-c", f"cat >{mail}"]).returncode, 0)
+        self.assertFalse(os.path.exists(mail))  # nobody is mailed about nothing
+        os.unlink(events)
+        done = report()
+        self.assertEqual((done.returncode, f"{events}: it cannot be read" in done.stderr), (1, True))
 
     def test_states_and_several_rules_all_or_nothing(self):
         server = self.serve({**HOURLY, "address": {"window": "1d", "algorithm": "fixed_window", "prefixes": [
@@ -306,6 +453,21 @@ class Policyd(unittest.TestCase):
                 ({"checks": [{**check, "state": ["RCPT", "DATAA"]}]}, "/checks/0/state: Postfix has no 'DATAA'; is 'DATA' meant?"),
                 ({"checks": [{**check, "state": "data"}]}, "/checks/0/state: Postfix has no 'data'"),
                 ({"checks": [{**check, "key": ""}]}, "/checks/0/key: Postfix has no ''"),
+                ({"checks": [{**check, "key": "domain(sendr)"}]}, "/checks/0/key: Postfix has no 'sendr'; is 'sender' meant?"),
+                ({"checks": [{**check, "key": "domian(sender)"}]}, "'domian(sender)': domain(ATTRIBUTE), localpart("),
+                ({"checks": [{**check, "key": "domain(sender"}]}, "'domain(sender': one attribute, and ')' at the end"),
+                ({"checks": [{**check, "key": "network(sender)"}]}, "client_address and server_address have networks"),
+                ({"checks": [{**check, "key": "network(client_address, 33, 64)"}]}, "network(ATTRIBUTE, BITS, BITS)"),
+                ({"checks": [{**check, "key": "network(client_address, 24)"}]}, "network(ATTRIBUTE, BITS, BITS)"),
+                ({"checks": [{**check, "if": {}}]}, "/checks/0/if: an object of 1 to 8"),
+                ({"checks": [{**check, "if": "x"}]}, "/checks/0/if: an object of 1 to 8"),
+                ({"checks": [{**check, "if": {"sendr": "x"}}]}, "/checks/0/if: Postfix has no 'sendr'"),
+                ({"checks": [{**check, "unless": {"sender": 1}}]}, "/checks/0/unless/sender: a text, or a list"),
+                ({"checks": [{**check, "unless": {"sender": "file:/nowhere"}}]}, "/checks/0/unless/sender: 'file:/nowhere' it cannot be read"),
+                ({"checks": [{**check, "if": {"client_address": ["10.0.0.0/8", "10.0.0"]}}]}, "'10.0.0' is no address and no network"),
+                ({"checks": [check], "exempt": {"client_address": "10.0.0.0/x"}}, "/exempt/client_address: '10.0.0.0/x' is no address"),
+                ({"checks": [check], "report": {}}, '/report: an object with "events"'),
+                ({"checks": [check], "report": {"events": "/e", "mail": "x"}}, "/report/mail: there is no such field"),
                 ({"checks": [{**check, "deny": "REJECT a\nb"}]}, "/checks/0/deny: control characters"),
                 ({"checks": [{**check, "deny": "REJECT {user}"}]}, "{user}"),
                 ({"checks": [{**check, "deny": ""}]}, "/checks/0/deny: it is empty"),
@@ -339,6 +501,8 @@ class Policyd(unittest.TestCase):
                                         (["--check", "extra"], 2, "extra"), (["--config", "/nowhere"], 1, "/nowhere"),
                                         (["--config", "/dev/zero", "--check"], 1, "is no file"),
                                         (["--config", good], 1, "nothing to listen at"),
+                                        (["--report", "--config", good], 1, 'no "report" with "events"'),
+                                        (["--since", "0"], 2, "1 to 9999"), (["--since", "1h"], 2, "1 to 9999"),
                                         (["--config", good, "--stdin"], 1, "no connection")):
             done = subprocess.run([s.POLICYD, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL,
                                   env=s.environment(), timeout=s.PATIENCE, check=False)

@@ -192,6 +192,38 @@ class Postfix(unittest.TestCase):
                                check=False)
         return [int(pid) for pid in found.stdout.split()]
 
+    def test_domains_lists_and_actions(self):
+        """By the recipient's domain, but not to partners; who is over the limit is held, and each mail tells what is left."""
+        self.stop()
+        partners = s.write("partners", ".partner.invalid\n")
+        self.server = s.Server({"segment": self.segment, "mode": "0666", "exempt": {"sasl_username": "backup"}, "checks": [
+            {"rule": "messages", "state": "RCPT", "key": ["sasl_username", "domain(recipient)"],
+             "if": {"network(client_address, 8, 64)": "127.0.0.0/8"}, "unless": {"domain(recipient)": f"file:{partners}"},
+             "deny": "HOLD more than {limit} a day", "allow": "PREPEND X-Remaining: {remaining}"}]})
+        self.run_postfix(f"unix:{self.server.path}")
+        with self.session("erin") as smtp:
+            for domain, count in (("Elsewhere.invalid", 21), ("x.partner.invalid", 3)):
+                for i in range(count):
+                    smtp.mail("a@test.invalid")
+                    self.assertEqual(smtp.rcpt(f"u{i}@{domain}")[0], 250)
+                    self.assertEqual(smtp.docmd("DATA")[0], 354)
+                    smtp.send(b"Subject: test\r\n\r\ntext\r\n.\r\n")
+                    self.assertEqual(smtp.getreply()[0], 250)
+        with self.session("backup") as smtp:
+            for i in range(25):
+                smtp.mail("a@test.invalid")
+                self.assertEqual(smtp.rcpt("a@elsewhere.invalid")[0], 250)
+                smtp.rset()
+        held = os.path.join(s.work, "queue/hold")
+        s.eventually(lambda: os.path.isdir(held) and len(os.listdir(held)) == 1, "one is held, the 21st")
+        queue_id = os.listdir(held)[0]
+        text = subprocess.run(["postcat", "-c", os.path.join(s.work, "postfix"), "-q", queue_id], capture_output=True, text=True,
+                              check=True, timeout=s.PATIENCE).stdout
+        self.assertIn("u20@Elsewhere.invalid", text)
+        self.assertNotIn("X-Remaining", text)
+        self.assertEqual(len([line for line in self.maillog().splitlines() if "more than 20 a day" in line]), 1)
+        self.assertIn("erin|elsewhere.invalid", s.rlctl("--segment", self.segment, "list", "--json"))
+
     def test_postfix_waits_as_it_is_told(self):
         with self.session("carol") as smtp:
             before = time.monotonic()
