@@ -146,6 +146,7 @@ struct rl; /* a segment that this process has open */
 #define RL_EDEFINED (-EADDRINUSE)      /* the rule is defined already, with other limits */
 #define RL_ECLUSTER (-ENONET)          /* the segment was not made for a cluster */
 #define RL_EKEYS (-ENOTEMPTY)          /* more keys are counted than that is room for */
+#define RL_ECHARGES (-EUNATCH)         /* the rule needs a place for charges: RL_NEEDS_CHARGES */
 #define RL_EMOVING (-EINPROGRESS)      /* keys are on their way to another table still */
 
 /* What to do when all 16 candidate slots of a key are used. */
@@ -313,7 +314,7 @@ enum rl_away {
  *   has left the window. So up to prefetch - 1 units a process and sub-bucket are admitted fewer.
  *   It prefetches none where less than prefetch units for each CPU would remain.
  * - `remaining`, peeks and whatever lists a key count what is prefetched as used.
- * - They are given back by rl_close() and rl_give_back(). A process that is killed, or ends without
+ * - They are given back by rl_close() and rl_prefetch_return(). A process that is killed, or ends without
  *   either, loses them as above; a child of fork(2) does not inherit them. A ban, rl_reset() and a
  *   changed capacity are in force at once, whatever any process took before.
  * - A request that spends them counts at its own `now`, also if the key has a later timestamp.
@@ -367,18 +368,24 @@ struct rl_limit {
 	uint16_t prefetch;  /* sliding_window, fixed_window: units that each process may prefetch;
 	                       0: none */
 	int count_denied;   /* fixed_window, anchored_window: count denied requests, too */
-	int unread;     /* a program that was built before the next three may leave anything here */
-	uint16_t scope; /* of enum rl_scope */
-	uint16_t away;  /* RL_SCOPE_CLUSTER: of enum rl_away */
-	uint32_t blind; /* RL_SCOPE_CLUSTER: what each host may admit beside its share, at most
+	uint16_t scope;     /* of enum rl_scope */
+	uint16_t away;      /* RL_SCOPE_CLUSTER: of enum rl_away */
+	uint32_t blind;     /* RL_SCOPE_CLUSTER: what each host may admit beside its share, at most
 	                   the capacity; rounded down above 1,023, by less than a 512th. 0:
 	                   strict, nothing */
-	uint64_t reserved[1];
+	uint64_t reserved[4];
 };
 
 /* How rl_define() treats a rule that is defined already. */
 enum rl_define_flag {
 	RL_DEFINE_KEEP = 1, /* the first definition stays: refuse one that differs */
+};
+
+/* What a rule needs of who asks about it; the bits combine. */
+enum rl_need {
+	RL_NEEDS_CHARGES = 1, /* a place for what is charged (rl_item.charges), for its units are
+	                         held until they are given back: it has a concurrency limit */
+	RL_NEEDS_ADDRESS = 2, /* keys that are IP addresses in text: its limits have prefixes */
 };
 
 /*
@@ -390,7 +397,9 @@ struct rl_rule {
 	struct rl_limit limit;
 	const struct rl_limit *more; /* further limits, or NULL */
 	size_t more_count;
-	unsigned flags; /* of enum rl_define_flag; a configuration has no use for them */
+	unsigned flags;  /* of enum rl_define_flag; a configuration has no use for them */
+	unsigned *needs; /* NULL, or rl_define() says there what the rule needs of who asks: flags
+	                    of enum rl_need */
 	uint64_t reserved[2];
 };
 
@@ -418,7 +427,8 @@ struct rl_charge {
 };
 
 struct rl_charges {
-	unsigned count; /* 0: nothing was charged */
+	unsigned count;  /* 0: nothing was charged */
+	uint64_t now_ns; /* when they are given back; 0: now. Each decision sets it to 0 */
 	struct rl_charge charge[RL_LIMITS_MAX];
 };
 
@@ -703,6 +713,7 @@ struct rl_rule_info {
 	struct rl_limit limits[RL_LIMITS_MAX];
 	int has_overrides;
 	int handle;
+	unsigned needs; /* of enum rl_need */
 	uint64_t reserved[2];
 };
 int rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info);
@@ -744,7 +755,7 @@ uint64_t rl_now(const struct rl *rl);
  * without rl_close(). The number of units that could be given back: those of a sub-bucket that is
  * over cannot. -EROFS. Any thread may call it at any time.
  */
-int rl_give_back(struct rl *rl);
+int rl_prefetch_return(struct rl *rl);
 
 /*
  * A text in place of a key that is longer than RL_KEY_MAX: "S256:", and the SHA-256 of its bytes
@@ -792,16 +803,12 @@ size_t rl_key_digest(const void *key, size_t key_len, char text[RL_KEY_DIGEST_SI
  *
  * Under a rule with a concurrency limit, a request that is to be charged needs a place for its
  * charges (rl_item.charges), for else nobody could give back what it takes: without one it is
- * RL_UNDECIDED with -EINVAL, as it always is by this call. Use rl_check_item_at().
+ * RL_UNDECIDED with RL_ECHARGES, as it always is by this call. Use rl_check_item().
  *
  * Any thread of any process may call this at any time.
  */
 enum rl_verdict rl_check(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
                          struct rl_result *result);
-
-/* The same at the caller's own `now_ns` (see "Clock" above). Beyond 2^63 - 1 counts as that. */
-enum rl_verdict rl_check_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
-                            uint64_t now_ns, struct rl_result *result);
 
 /*
  * Decide about a request of cost 1 without charging it, and without creating a counter.
@@ -809,8 +816,6 @@ enum rl_verdict rl_check_at(struct rl *rl, int rule, const void *key, size_t key
  */
 enum rl_verdict rl_peek(struct rl *rl, int rule, const void *key, size_t key_len,
                         struct rl_result *result);
-enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_len,
-                           uint64_t now_ns, struct rl_result *result);
 
 /*
  * One rule of one request: a key under it. A `capacity` other than 0 replaces that of the rule's
@@ -839,13 +844,15 @@ struct rl_item {
 	const void *key;
 	size_t key_len;
 	uint64_t cost;
+	uint64_t now_ns; /* when, on rl_now()'s scale; 0: now */
 	uint32_t capacity;
 	uint32_t burst;             /* with RL_ITEM_BURST */
 	uint32_t undelayed;         /* with RL_ITEM_UNDELAYED */
 	unsigned flags;             /* of enum rl_item_flag */
 	struct rl_charges *charges; /* NULL, or gets what is charged, for rl_refund(); of several
 	                               items each has its own */
-	uint64_t reserved;          /* no flag makes it count */
+	uint32_t leave;             /* 0 */
+	uint64_t reserved[4];       /* no flag makes them count */
 };
 
 /*
@@ -861,9 +868,8 @@ int rl_item_check(const struct rl_limit *first, const struct rl_item *item,
 
 #define RL_ITEMS_MAX 32 /* rules of one request, and limits of all of them */
 
-/* rl_check_at() for an item. The other calls use this one and rl_reserve_item_at(). */
-enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-                                 struct rl_result *result);
+/* rl_check() for an item. */
+enum rl_verdict rl_check_item(struct rl *rl, const struct rl_item *item, struct rl_result *result);
 
 /*
  * The same, and `results` gets one result for each limit that counts the key, in the rule's order,
@@ -872,15 +878,24 @@ enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint
  * a removed rule, and after an error. `result` is the answer, as above. `count` and `results` may
  * not be NULL.
  */
-enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-                                   struct rl_result *result, size_t *count,
-                                   struct rl_result results[RL_LIMITS_MAX]);
+enum rl_verdict rl_check_limits(struct rl *rl, const struct rl_item *item, struct rl_result *result,
+                                size_t *count, struct rl_result results[RL_LIMITS_MAX]);
+
+/* What is asked of several items. */
+enum rl_how {
+	RL_CHECK = 0,   /* charge all, or none */
+	RL_PEEK = 1,    /* a look at each, of cost 1, whatever the item's: nothing is charged */
+	RL_RESERVE = 2, /* book all ahead, or none */
+	RL_EACH = 3,    /* each is a request of its own */
+};
 
 /*
  * Decide one request under several rules, all or nothing. If all allow it, it is charged to all;
  * otherwise nothing is charged. `results` is NULL or gets one result for each item. *decided,
  * unless NULL, is the item that decided: the one that denies longest, or `count`. Its verdict is
  * returned. Only that item's rule counts a denial.
+ *
+ * A request has one time, the first item's: one that says another (and not 0) is -EINVAL.
  *
  * All limits are peeked at first, then charged in order, those in flight before all others. If
  * another request uses one up in between, the charges before it are given back as by rl_refund(). A
@@ -891,20 +906,26 @@ enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, ui
  *
  * With more than RL_ITEMS_MAX items, or limits of all of them, it returns RL_UNDECIDED. The results
  * are not set, *decided is 0 and means nothing, and all `charges` are empty.
+ *
+ * RL_RESERVE: as rl_reserve(), with `max_wait_ns`, which others do not read. Each item is allowed
+ * with its own time to wait; the request waits for the longest. RL_EACH: as rl_check_many(); of
+ * the items that are not allowed the first is the one that decided. A number that is none of
+ * enum rl_how is RL_UNDECIDED.
  */
+enum rl_verdict rl_decide(struct rl *rl, const struct rl_item *items, size_t count, enum rl_how how,
+                          uint64_t max_wait_ns, struct rl_result *results, size_t *decided);
+
+/* rl_decide() of RL_CHECK. */
 enum rl_verdict rl_check_all(struct rl *rl, const struct rl_item *items, size_t count,
                              struct rl_result *results, size_t *decided);
-enum rl_verdict rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count,
-                                uint64_t now_ns, struct rl_result *results, size_t *decided);
 
 /*
- * Decide `count` requests, each by itself. The answers are those of one rl_check() after the other,
- * but the memory of all is prefetched before any is decided: faster if the table is large.
+ * Decide `count` requests, each by itself, and at its own time. The answers are those of one
+ * rl_check_item() after the other, but the memory of all is prefetched before any is decided:
+ * faster if the table is large. `results` may not be NULL.
  */
 void rl_check_many(struct rl *rl, const struct rl_item *items, size_t count,
                    struct rl_result *results);
-void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
-                      struct rl_result *results);
 
 /*
  * Book `cost` for the earliest timestamp at which it is available, at most `max_wait_ns` from now:
@@ -914,19 +935,6 @@ void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, 
  */
 enum rl_verdict rl_reserve(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
                            uint64_t max_wait_ns, struct rl_result *result);
-enum rl_verdict rl_reserve_at(struct rl *rl, int rule, const void *key, size_t key_len,
-                              uint64_t cost, uint64_t max_wait_ns, uint64_t now_ns,
-                              struct rl_result *result);
-enum rl_verdict rl_reserve_item_at(struct rl *rl, const struct rl_item *item, uint64_t max_wait_ns,
-                                   uint64_t now_ns, struct rl_result *result);
-
-/*
- * Book under several rules, all or nothing: rl_check_all_at() for bookings. Each item is allowed
- * with its own time to wait; the request waits for the longest.
- */
-enum rl_verdict rl_reserve_all_at(struct rl *rl, const struct rl_item *items, size_t count,
-                                  uint64_t max_wait_ns, uint64_t now_ns, struct rl_result *results,
-                                  size_t *decided);
 
 /*
  * Give back what was charged to the request whose item had `charges`. That works only while the
@@ -939,7 +947,7 @@ enum rl_verdict rl_reserve_all_at(struct rl *rl, const struct rl_item *items, si
  * processes keep changing a key, and its units stay in `charges` for another call.
  *
  * A bucket takes back the whole charge if nothing was charged since. Otherwise it takes back what
- * had not come back when its newest admitted request came, however late `now_ns` is: no span
+ * had not come back when its newest admitted request came, however late it is given back: no span
  * of time ever holds more than burst and what the rate gave, net of what was given back. To be
  * sure of that, it gives back less than it could, or nothing, of a charge that
  *
@@ -955,7 +963,6 @@ enum rl_verdict rl_reserve_all_at(struct rl *rl, const struct rl_item *items, si
  * back.
  */
 int rl_refund(struct rl *rl, struct rl_charges *charges);
-int rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns);
 
 /*
  * Units in flight that a request holds. Opaque, of 32 bytes, and of the segment: any thread of any
@@ -1033,7 +1040,7 @@ size_t rl_holds(struct rl_charges *charges, struct rl_hold *holds, size_t max);
 int rl_release(struct rl *rl, struct rl_hold *holds, size_t count);
 
 /*
- * Give back `cost` by the key, for a caller that has no charges. Each limit of the rule takes back
+ * Give back the item's cost by the key, for a caller that has no charges. Each limit of the rule takes back
  * as much of it as is there: a window what its current sub-bucket holds, a log what came at its
  * newest time, a bucket what had not come back when its newest request came, of 511 tokens at most,
  * and nothing while that one is a booking beyond the burst. Returns the most that a limit took
@@ -1044,8 +1051,7 @@ int rl_release(struct rl *rl, struct rl_hold *holds, size_t count);
  * Of requests with a capacity of their own, give that in the item: a bucket takes nothing back
  * under another capacity than its newest request had. The item's cost is what is given back.
  */
-int rl_refund_key(struct rl *rl, int rule, const void *key, size_t key_len, uint32_t cost);
-int rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns);
+int rl_refund_key(struct rl *rl, const struct rl_item *item);
 
 /*
  * Forget what a key has used under all limits of a rule. Under a rule with prefixes this includes
@@ -1063,7 +1069,8 @@ int rl_reset(struct rl *rl, int rule, const void *key, size_t key_len);
  *
  *	int failed = rl_define_counters(rl, "failed-logins");
  *	struct rl_count count;
- *	if (rl_counter_add(rl, failed, ip, strlen(ip), 1, 600 * RL_SECOND, &count) == 1 &&
+ *	if (rl_counter_apply(rl, RL_COUNTER_ADD, &(struct rl_counter_item){.space = failed, .key = ip,
+ *	        .key_len = strlen(ip), .amount = 1, .lifetime_ns = 600 * RL_SECOND}, &count) == 1 &&
  *	    count.value > 5)
  *		refuse_for(count.expires_after_ns);
  *
@@ -1098,52 +1105,50 @@ struct rl_count {
  */
 int rl_define_counters(struct rl *rl, const char *name);
 
+/* What is done with a counter. */
+enum rl_counter_op {
+	RL_COUNTER_GET = 0,
+	RL_COUNTER_ADD = 1,
+	RL_COUNTER_SET = 2,
+	RL_COUNTER_SET_NEW = 3,
+	RL_COUNTER_TOUCH = 4,
+	RL_COUNTER_DROP = 5,
+};
+
+struct rl_counter_item {
+	int space; /* of rl_define_counters() */
+	const void *key;
+	size_t key_len;
+	int64_t amount;       /* ADD: is added, and may be negative; SET, SET_NEW: the value */
+	uint64_t lifetime_ns; /* RL_NEVER_NS: without an end */
+	uint64_t now_ns;      /* when, on rl_now()'s scale; 0: now */
+	uint64_t reserved[2]; /* 0 */
+};
+
 /*
- * rl_counter_add() adds `amount`, which may be negative. The value stops at 0 and at RL_COUNT_MAX.
- * A counter that is not there is made if amount > 0, and lives for `lifetime_ns` from now
- * (RL_NEVER_NS: without an end). A counter that is there keeps its lifetime. A lifetime of 0 makes
- * no counter. 1 added, 0 there is none.
+ * GET looks: 1, or 0 there is none. Only this works on a read-only handle.
  *
- * rl_counter_get() looks: 1, or 0 there is none.
+ * ADD adds `amount`. The value stops at 0 and at RL_COUNT_MAX. A counter that is not there is made
+ * if amount > 0, and lives for `lifetime_ns` from now. A counter that is there keeps its lifetime.
+ * A lifetime of 0 makes no counter. 1 added, 0 there is none.
  *
- * rl_counter_set() sets the value, and a lifetime that begins now. With a lifetime of 0 a counter
- * that is there keeps its own. 1 set, 0 there is none and none is made.
+ * SET sets the value, and a lifetime that begins now. With a lifetime of 0 a counter that is there
+ * keeps its own. 1 set, 0 there is none and none is made.
  *
- * rl_counter_set_new() sets only if there is no counter: 1 set, 0 there is one, and *count has it.
+ * SET_NEW sets only if there is no counter: 1 set, 0 there is one, and *count has it.
  *
- * rl_counter_touch() lets a counter that is there live for `lifetime_ns` from now, shorter or
- * longer than before, whatever its value: 1, or 0 there is none and none is made.
+ * TOUCH lets a counter that is there live for `lifetime_ns` from now, shorter or longer than
+ * before, whatever its value: 1, or 0 there is none and none is made.
  *
- * rl_counter_drop() removes the counter: 1 dropped, 0 there was none.
+ * DROP removes the counter: 1 dropped, 0 there was none.
  *
- * *count, if not NULL, is the counter as the call left it; after an error, do not read it. `now_ns`
- * is on rl_now()'s scale. Errors: -EINVAL it is no space, the value is above RL_COUNT_MAX, the
- * lifetime ends after 15 May 2109, or is 0 for rl_counter_set_new() or rl_counter_touch();
- * RL_EEMPTY; -ENAMETOOLONG; RL_EREMOVED; -ENOSPC; -EBUSY; -ENOMEM; -EROFS, except for
- * rl_counter_get().
+ * *count, if not NULL, is the counter as the call left it; after an error, do not read it. Errors:
+ * -EINVAL it is no space, the value is negative or above RL_COUNT_MAX, the lifetime ends after 15
+ * May 2109, or is 0 for SET_NEW or TOUCH; RL_EEMPTY; -ENAMETOOLONG; RL_EREMOVED; -ENOSPC; -EBUSY;
+ * -ENOMEM; -EROFS.
  */
-int rl_counter_add(struct rl *rl, int space, const void *key, size_t key_len, int64_t amount,
-                   uint64_t lifetime_ns, struct rl_count *count);
-int rl_counter_add_at(struct rl *rl, int space, const void *key, size_t key_len, int64_t amount,
-                      uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
-int rl_counter_get(struct rl *rl, int space, const void *key, size_t key_len,
-                   struct rl_count *count);
-int rl_counter_get_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns,
-                      struct rl_count *count);
-int rl_counter_set(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
-                   uint64_t lifetime_ns, struct rl_count *count);
-int rl_counter_set_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
-                      uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
-int rl_counter_set_new(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
-                       uint64_t lifetime_ns, struct rl_count *count);
-int rl_counter_set_new_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
-                          uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
-int rl_counter_touch(struct rl *rl, int space, const void *key, size_t key_len,
-                     uint64_t lifetime_ns, struct rl_count *count);
-int rl_counter_touch_at(struct rl *rl, int space, const void *key, size_t key_len,
-                        uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
-int rl_counter_drop(struct rl *rl, int space, const void *key, size_t key_len);
-int rl_counter_drop_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns);
+int rl_counter_apply(struct rl *rl, enum rl_counter_op op, const struct rl_counter_item *item,
+                     struct rl_count *count);
 
 /* Whose requests: one key, or many. */
 enum rl_match {
@@ -1229,6 +1234,55 @@ struct rl_reset_counts {
 };
 int rl_reset_matching(struct rl *rl, int rule, const struct rl_pattern *pattern,
                       struct rl_reset_counts *counts);
+
+/* What programs call until they have moved. */
+enum rl_verdict rl_check_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+                            uint64_t now_ns, struct rl_result *result);
+
+enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_len,
+                           uint64_t now_ns, struct rl_result *result);
+enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
+                                 struct rl_result *result);
+enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
+                                   struct rl_result *result, size_t *count,
+                                   struct rl_result results[RL_LIMITS_MAX]);
+enum rl_verdict rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count,
+                                uint64_t now_ns, struct rl_result *results, size_t *decided);
+void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
+                      struct rl_result *results);
+enum rl_verdict rl_reserve_at(struct rl *rl, int rule, const void *key, size_t key_len,
+                              uint64_t cost, uint64_t max_wait_ns, uint64_t now_ns,
+                              struct rl_result *result);
+enum rl_verdict rl_reserve_item_at(struct rl *rl, const struct rl_item *item, uint64_t max_wait_ns,
+                                   uint64_t now_ns, struct rl_result *result);
+enum rl_verdict rl_reserve_all_at(struct rl *rl, const struct rl_item *items, size_t count,
+                                  uint64_t max_wait_ns, uint64_t now_ns, struct rl_result *results,
+                                  size_t *decided);
+int rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns);
+int rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns);
+int rl_give_back(struct rl *rl);
+int rl_counter_add(struct rl *rl, int space, const void *key, size_t key_len, int64_t amount,
+                   uint64_t lifetime_ns, struct rl_count *count);
+int rl_counter_add_at(struct rl *rl, int space, const void *key, size_t key_len, int64_t amount,
+                      uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
+int rl_counter_get(struct rl *rl, int space, const void *key, size_t key_len,
+                   struct rl_count *count);
+int rl_counter_get_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns,
+                      struct rl_count *count);
+int rl_counter_set(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
+                   uint64_t lifetime_ns, struct rl_count *count);
+int rl_counter_set_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
+                      uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
+int rl_counter_set_new(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
+                       uint64_t lifetime_ns, struct rl_count *count);
+int rl_counter_set_new_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
+                          uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
+int rl_counter_touch(struct rl *rl, int space, const void *key, size_t key_len,
+                     uint64_t lifetime_ns, struct rl_count *count);
+int rl_counter_touch_at(struct rl *rl, int space, const void *key, size_t key_len,
+                        uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
+int rl_counter_drop(struct rl *rl, int space, const void *key, size_t key_len);
+int rl_counter_drop_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns);
 
 /* What an error number means, in a few words; never NULL. */
 const char *rl_strerror(int error);

@@ -127,8 +127,11 @@ fill_rule(struct rl *rl, int id, struct rl_rule_info *info)
 	*info = (struct rl_rule_info){.source = source_of(bank), .handle = id};
 	for (unsigned i = 0; i < refs.count; i++) {
 		const struct rl_compiled *limit = rl_handle_limit(rl, refs.limit[i]);
-		if (limit)
-			info->limits[info->limit_count++] = limit_info(limit, bank);
+		if (!limit)
+			continue;
+		info->needs |= (limit->limiter.is_held ? (unsigned)RL_NEEDS_CHARGES : 0) |
+		               (limit->has_prefix ? (unsigned)RL_NEEDS_ADDRESS : 0);
+		info->limits[info->limit_count++] = limit_info(limit, bank);
 	}
 	info->has_overrides = bank < RL_BANK_APP && (rl_atomic_load(&rl_rules_at(s, id)->flags) &
 	                                             (uint64_t)RL_ROW_OVERRIDES << bank) != 0;

@@ -45,7 +45,7 @@ charge_again(struct rl_part *p, uint64_t cost, uint64_t at_ns)
 	lift_capacity(p);
 	p->quota.is_shadow = false; /* or it would be allowed without a charge */
 	p->now_ns = rl_clamp_now(at_ns);
-	if (rl_decide(p, cost, RL_CHARGE) == RL_ALLOWED &&
+	if (rl_part_decide(p, cost, RL_CHECK) == RL_ALLOWED &&
 	    (charge.cost > 0 || r.reason == RL_BY_RESERVE))
 		return charge.cost > 0 ? 0 : RL_RESTORED_IN_OVERFLOW;
 	return r.error < 0 ? r.error : -EINVAL;

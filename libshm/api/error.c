@@ -36,6 +36,7 @@ static const struct {
 	{RL_ECOST, "deciding this would cost more than it may: the segment is damaged"},
 	{RL_EDEFINED, "an application has defined the rule with other limits, and they stay"},
 	{RL_ECLUSTER, "the segment was not made for a cluster: make it with `cluster`"},
+	{RL_ECHARGES, "the rule limits what is in flight: a request needs a place for its charges"},
 	{RL_EKEYS, "more keys are counted now than that many find room"},
 	{RL_EMOVING, "keys are still moving to the table of an earlier resize"},
 	{RL_ERULES, "no room for another rule: make the segment with more `rules`"},

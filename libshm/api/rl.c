@@ -2,6 +2,7 @@
 #include "rl.h"
 
 #include "decide/check.h"
+#include "decide/several.h"
 #include "decide/usual.h"
 
 static inline __attribute__((always_inline)) int
@@ -44,9 +45,10 @@ check_bucket(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t 
 	return check_any(rl, rule, key, key_len, cost, now_ns, result);
 }
 
-enum rl_verdict
-rl_check_at(struct rl *app, int rule, const void *key, size_t key_len, uint64_t cost,
-            uint64_t now_ns, struct rl_result *result)
+/* Rule and key alone, at a time that is known. */
+static enum rl_verdict
+check(struct rl *app, int rule, const void *key, size_t key_len, uint64_t cost, uint64_t now_ns,
+      struct rl_result *result)
 {
 	struct rl *rl = rl_here_known(app);
 	struct rl_policy_look look;
@@ -60,47 +62,111 @@ rl_check_at(struct rl *app, int rule, const void *key, size_t key_len, uint64_t 
 }
 
 enum rl_verdict
-rl_check_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-                 struct rl_result *result)
+rl_check_item(struct rl *rl, const struct rl_item *item, struct rl_result *result)
 {
-	if (!item->charges && (item->capacity | item->flags) == 0)
-		return rl_check_at(rl, item->rule, item->key, item->key_len, item->cost, now_ns,
-		                   result);
-	return rl_check_one(rl, item->rule, item, NULL, now_ns, result);
-}
+	uint64_t now_ns = rl_request_now(rl, item->now_ns);
 
-enum rl_verdict
-rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
-           struct rl_result *result)
-{
-	return rl_check_at(rl, rule, key, key_len, 0, now_ns, result);
+	if (!item->charges && !rl_request_has_own(item))
+		return check(rl, item->rule, item->key, item->key_len, item->cost, now_ns, result);
+	return rl_check_one(rl, item->rule, item, NULL, now_ns, result);
 }
 
 enum rl_verdict
 rl_check(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
          struct rl_result *result)
 {
-	return rl_check_at(rl, rule, key, key_len, cost, rl_now(rl), result);
+	return check(rl, rule, key, key_len, cost, rl_now(rl), result);
 }
 
 enum rl_verdict
 rl_peek(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_result *result)
 {
-	return rl_peek_at(rl, rule, key, key_len, rl_now(rl), result);
-}
-
-enum rl_verdict
-rl_reserve_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
-              uint64_t max_wait_ns, uint64_t now_ns, struct rl_result *result)
-{
-	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len, .cost = cost};
-
-	return rl_reserve_item_at(rl, &item, max_wait_ns, now_ns, result);
+	return check(rl, rule, key, key_len, 0, rl_now(rl), result);
 }
 
 enum rl_verdict
 rl_reserve(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
            uint64_t max_wait_ns, struct rl_result *result)
 {
-	return rl_reserve_at(rl, rule, key, key_len, cost, max_wait_ns, rl_now(rl), result);
+	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len, .cost = cost};
+
+	return rl_decide(rl, &item, 1, RL_RESERVE, max_wait_ns, result, NULL);
+}
+
+/* One item: no other says no, and it may spend what is prefetched. */
+static enum rl_verdict
+decide_one(struct rl *rl, const struct rl_item *item, enum rl_how how, uint64_t max_wait_ns,
+           struct rl_result *result)
+{
+	const struct rl_booking booking = {.max_wait_ns = max_wait_ns};
+	struct rl_item own = *item;
+
+	switch (how) {
+	case RL_RESERVE:
+		return rl_check_one(rl, item->rule, item, &booking,
+		                    rl_request_now(rl, item->now_ns), result);
+	case RL_PEEK:
+		own.cost = 0;
+		return rl_check_item(rl, &own, result);
+	default:
+		return rl_check_item(rl, item, result);
+	}
+}
+
+/* Each by itself: the first that is not allowed is said to have decided. */
+static enum rl_verdict
+decide_each(struct rl *rl, const struct rl_item *items, size_t count, struct rl_result *results,
+            size_t *decided)
+{
+	rl_check_many(rl, items, count, results);
+	for (*decided = 0; *decided < count; ++*decided)
+		if (results[*decided].verdict != RL_ALLOWED)
+			return results[*decided].verdict;
+	return RL_ALLOWED;
+}
+
+static enum rl_verdict
+decide_all(struct rl *rl, const struct rl_item *items, size_t count, enum rl_how how,
+           uint64_t max_wait_ns, struct rl_result *results, size_t *decided)
+{
+	const struct rl_booking booking = {.max_wait_ns = max_wait_ns};
+	uint64_t now_ns = rl_request_now(rl, count > 0 ? items->now_ns : 0);
+	struct rl_item looks[RL_ITEMS_MAX];
+
+	if (how == RL_PEEK && count <= RL_ITEMS_MAX) {
+		for (size_t i = 0; i < count; i++) {
+			looks[i] = items[i];
+			looks[i].cost = 0;
+		}
+		items = looks;
+	}
+	return rl_several_check(rl, items, count, how == RL_RESERVE ? &booking : NULL, now_ns,
+	                        results, decided);
+}
+
+enum rl_verdict
+rl_decide(struct rl *rl, const struct rl_item *items, size_t count, enum rl_how how,
+          uint64_t max_wait_ns, struct rl_result *results, size_t *decided)
+{
+	enum rl_verdict verdict;
+	size_t ignored;
+
+	decided = decided ? decided : &ignored;
+	*decided = 0;
+	if (how > RL_EACH)
+		return RL_UNDECIDED;
+	if (how == RL_EACH)
+		return decide_each(rl, items, count, results, decided);
+	if (count != 1)
+		return decide_all(rl, items, count, how, max_wait_ns, results, decided);
+	verdict = decide_one(rl, items, how, max_wait_ns, results);
+	*decided = verdict == RL_ALLOWED;
+	return verdict;
+}
+
+enum rl_verdict
+rl_check_all(struct rl *rl, const struct rl_item *items, size_t count, struct rl_result *results,
+             size_t *decided)
+{
+	return rl_decide(rl, items, count, RL_CHECK, 0, results, decided);
 }

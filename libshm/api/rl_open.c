@@ -99,7 +99,7 @@ rl_close(struct rl *rl)
 
 	if (!rl)
 		return;
-	rl_give_back(rl);
+	rl_prefetch_return(rl);
 	rl_follow_no_more(rl);
 	if (rl->handle->lock >= 0)
 		close(rl->handle->lock);

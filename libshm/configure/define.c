@@ -170,6 +170,17 @@ ask_for_ring(const struct rl_segment *s, uint64_t ring)
 		asked = rl_atomic_load(at);
 }
 
+/* As it is in force, by whom ever. */
+static void
+tell_needs(struct rl *rl, int id, unsigned *needs)
+{
+	struct rl_rule_info info = {.needs = 0};
+
+	if (id >= 0)
+		rl_rule_info(rl, id, &info);
+	*needs = info.needs;
+}
+
 int
 rl_define(struct rl *rl, const struct rl_rule *rule)
 {
@@ -180,7 +191,11 @@ rl_define(struct rl *rl, const struct rl_rule *rule)
 	error = rl_rules_check(&rl->segment, rule, &fault);
 	if (error == RL_ERING)
 		ask_for_ring(&rl->segment, rl_rule_ring(rule));
-	return error < 0 ? error : define(rl, rule);
+	if (error == 0)
+		error = define(rl, rule);
+	if (rule->needs)
+		tell_needs(rl, error, rule->needs);
+	return error;
 }
 
 int

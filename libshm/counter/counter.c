@@ -24,25 +24,16 @@
 #include "segment/record.h"
 #include "segment/stats.h"
 #include "segment/view.h"
+#include "shared/reserved.h"
 
 #define FIND_TRIES 16
 #define TRY_STEPS 24    /* as a decision's, see there */
 #define CLAIM_STEPS 64  /* to look at all slots and claim one */
 #define EVICT_STEPS 512 /* to judge who is there */
 
-enum action {
-	GET,
-	ADD,
-	SET,
-	SET_NEW,
-	TOUCH,
-	DROP,
-};
-
 struct operation {
-	enum action action;
-	int64_t amount;     /* ADD */
-	uint64_t value;     /* SET, SET_NEW */
+	enum rl_counter_op op;
+	int64_t amount;
 	uint64_t expiry_ms; /* of one that is new, or set; 0: none is made, and the other's stays */
 };
 
@@ -114,7 +105,7 @@ begin(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns
 	error = find_space(rl, space, &c->limit);
 	if (error < 0)
 		return error;
-	if (c->op.action != GET && !rl->segment.is_writable)
+	if (c->op.op != RL_COUNTER_GET && !rl->segment.is_writable)
 		return -EROFS;
 	c->rl = rl;
 	c->key = key;
@@ -141,15 +132,15 @@ fill_count(const struct call *c, uint64_t value, uint64_t expiry_ms, bool is_new
 static bool
 change(const struct operation *op, uint64_t *value, uint64_t *expiry_ms, int *done)
 {
-	*done = op->action != SET_NEW;
-	if (op->action == ADD) {
+	*done = op->op != RL_COUNTER_SET_NEW;
+	if (op->op == RL_COUNTER_ADD) {
 		*value = rl_counter_sum(*value, op->amount);
 		return op->amount != 0;
 	}
-	if (op->action != SET && op->action != TOUCH)
+	if (op->op != RL_COUNTER_SET && op->op != RL_COUNTER_TOUCH)
 		return false;
-	if (op->action == SET)
-		*value = op->value;
+	if (op->op == RL_COUNTER_SET)
+		*value = (uint64_t)op->amount;
 	if (op->expiry_ms > 0)
 		*expiry_ms = op->expiry_ms;
 	return true;
@@ -159,7 +150,8 @@ change(const struct operation *op, uint64_t *value, uint64_t *expiry_ms, int *do
 static bool
 makes(const struct operation *op)
 {
-	return op->expiry_ms > 0 && op->action != TOUCH && (op->action != ADD || op->amount > 0);
+	return op->expiry_ms > 0 && op->op != RL_COUNTER_TOUCH &&
+	       (op->op != RL_COUNTER_ADD || op->amount > 0);
 }
 
 /* There is none, and there will be none. */
@@ -203,12 +195,13 @@ apply(const struct call *c, struct rl_slot slot, const struct rl_view *v)
 	if (v->is_zero || rl_counter_has_expired(v->word, c->now_ns)) {
 		if (!makes(op))
 			return fill_none(c);
-		value = op->action == ADD ? rl_counter_sum(0, op->amount) : op->value;
+		value = op->op == RL_COUNTER_ADD ? rl_counter_sum(0, op->amount)
+		                                 : (uint64_t)op->amount;
 		return put(c, slot, v, value, op->expiry_ms, true);
 	}
 	value = rl_counter_value(v->word);
 	expiry_ms = rl_counter_expiry_ms(v->word);
-	if (op->action == DROP)
+	if (op->op == RL_COUNTER_DROP)
 		return drop(c, slot, v);
 	if (change(op, &value, &expiry_ms, &done))
 		return put(c, slot, v, value, expiry_ms, false);
@@ -287,7 +280,7 @@ attempt(const struct call *c, struct rl_budget *budget)
 	case RL_SEEN_DEAD:
 		if (s->is_writable)
 			rl_table_free(&s->table, slot);
-		else if (c->op.action == GET) /* whoever wrote it has dropped it */
+		else if (c->op.op == RL_COUNTER_GET) /* whoever wrote it has dropped it */
 			return fill_none(c);
 		return -EAGAIN;
 	case RL_SEEN_GONE:
@@ -332,113 +325,28 @@ set_lifetime(struct operation *op, uint64_t now_ns, uint64_t lifetime_ns)
 	return op->expiry_ms > 0 ? 0 : -EINVAL;
 }
 
-int
-rl_counter_add_at(struct rl *rl, int space, const void *key, size_t key_len, int64_t amount,
-                  uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count)
+/* What the step asks for is within bounds, and has what it needs. */
+static bool
+is_sound(enum rl_counter_op op, const struct rl_counter_item *item)
 {
-	struct call c = {.op = {.action = ADD, .amount = amount}, .count = count};
-	int error = set_lifetime(&c.op, now_ns, lifetime_ns);
+	bool sets = op == RL_COUNTER_SET || op == RL_COUNTER_SET_NEW;
 
-	return error < 0 ? error : run(rl, space, key, key_len, now_ns, &c);
+	if (op > RL_COUNTER_DROP || !RL_IS_RESERVED(item->reserved))
+		return false;
+	if ((op == RL_COUNTER_SET_NEW || op == RL_COUNTER_TOUCH) && item->lifetime_ns == 0)
+		return false;
+	return !sets || (uint64_t)item->amount <= RL_COUNT_MAX;
 }
 
 int
-rl_counter_get_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns,
-                  struct rl_count *count)
-{
-	struct call c = {.op = {.action = GET}, .count = count};
-
-	return run(rl, space, key, key_len, now_ns, &c);
-}
-
-static int
-set_at(struct rl *rl, int space, const void *key, size_t key_len, struct operation op,
-       uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count)
-{
-	struct call c = {.op = op, .count = count};
-	int error = set_lifetime(&c.op, now_ns, lifetime_ns);
-
-	if (op.value > RL_COUNT_MAX)
-		error = -EINVAL;
-	return error < 0 ? error : run(rl, space, key, key_len, now_ns, &c);
-}
-
-int
-rl_counter_set_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
-                  uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count)
-{
-	struct operation op = {.action = SET, .value = value};
-
-	return set_at(rl, space, key, key_len, op, lifetime_ns, now_ns, count);
-}
-
-int
-rl_counter_set_new_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
-                      uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count)
-{
-	struct operation op = {.action = SET_NEW, .value = value};
-
-	if (lifetime_ns == 0)
-		return -EINVAL;
-	return set_at(rl, space, key, key_len, op, lifetime_ns, now_ns, count);
-}
-
-int
-rl_counter_touch_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t lifetime_ns,
-                    uint64_t now_ns, struct rl_count *count)
-{
-	struct operation op = {.action = TOUCH};
-
-	if (lifetime_ns == 0)
-		return -EINVAL;
-	return set_at(rl, space, key, key_len, op, lifetime_ns, now_ns, count);
-}
-
-int
-rl_counter_drop_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns)
-{
-	struct call c = {.op = {.action = DROP}};
-
-	return run(rl, space, key, key_len, now_ns, &c);
-}
-
-int
-rl_counter_add(struct rl *rl, int space, const void *key, size_t key_len, int64_t amount,
-               uint64_t lifetime_ns, struct rl_count *count)
-{
-	return rl_counter_add_at(rl, space, key, key_len, amount, lifetime_ns, rl_now(rl), count);
-}
-
-int
-rl_counter_get(struct rl *rl, int space, const void *key, size_t key_len, struct rl_count *count)
-{
-	return rl_counter_get_at(rl, space, key, key_len, rl_now(rl), count);
-}
-
-int
-rl_counter_set(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
-               uint64_t lifetime_ns, struct rl_count *count)
-{
-	return rl_counter_set_at(rl, space, key, key_len, value, lifetime_ns, rl_now(rl), count);
-}
-
-int
-rl_counter_set_new(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
-                   uint64_t lifetime_ns, struct rl_count *count)
-{
-	return rl_counter_set_new_at(rl, space, key, key_len, value, lifetime_ns, rl_now(rl),
-	                             count);
-}
-
-int
-rl_counter_touch(struct rl *rl, int space, const void *key, size_t key_len, uint64_t lifetime_ns,
+rl_counter_apply(struct rl *rl, enum rl_counter_op op, const struct rl_counter_item *item,
                  struct rl_count *count)
 {
-	return rl_counter_touch_at(rl, space, key, key_len, lifetime_ns, rl_now(rl), count);
-}
+	struct call c = {.op = {.op = op, .amount = item->amount}, .count = count};
+	uint64_t now_ns = item->now_ns > 0 ? item->now_ns : rl_segment_now(&rl->segment);
+	int error = is_sound(op, item) ? 0 : -EINVAL;
 
-int
-rl_counter_drop(struct rl *rl, int space, const void *key, size_t key_len)
-{
-	return rl_counter_drop_at(rl, space, key, key_len, rl_now(rl));
+	if (error == 0 && op != RL_COUNTER_GET && op != RL_COUNTER_DROP)
+		error = set_lifetime(&c.op, now_ns, item->lifetime_ns);
+	return error < 0 ? error : run(rl, item->space, item->key, item->key_len, now_ns, &c);
 }

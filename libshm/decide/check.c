@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One item. What a look plans, one CAS charges; what takes more than a look is rl_decide()'s.
+ * One item. What a look plans, one CAS charges; what takes more than a look is rl_part_decide()'s.
  */
 #include "decide/check.h"
 
@@ -21,14 +21,14 @@ charge_alone(struct rl_part *p, uint64_t cost)
 		decided = rl_prefetch_charge(p, cost);
 	if (decided != RL_AGAIN)
 		return decided;
-	decided = rl_part_look(p, cost, RL_CHARGE);
+	decided = rl_part_look(p, cost, RL_CHECK);
 	if (decided == RL_ALLOWED && rl_part_is_one_step(p))
 		decided = rl_part_charge(p);
 	else if (decided == RL_DENIED && rl_part_is_one_step(p))
 		rl_part_denied(p);
 	else if (decided != RL_AGAIN)
 		decided = rl_decide_carry_out(p);
-	return decided == RL_AGAIN ? (int)rl_decide(p, cost, RL_CHARGE) : decided;
+	return decided == RL_AGAIN ? (int)rl_part_decide(p, cost, RL_CHECK) : decided;
 }
 
 static inline __attribute__((always_inline)) int
@@ -39,7 +39,7 @@ peek_alone(struct rl_part *p)
 
 	if (decided == RL_AGAIN && p->slot.tag == 0 && !is_filling)
 		decided = rl_decide_absent(p);
-	return decided == RL_AGAIN ? (int)rl_decide(p, 0, RL_PEEK) : decided;
+	return decided == RL_AGAIN ? (int)rl_part_decide(p, 0, RL_PEEK) : decided;
 }
 
 /* An item of one part: there is no other that might say no, so it is charged at once. */
@@ -56,6 +56,7 @@ decide_alone(const struct rl_item *item, uint64_t now_ns, struct rl_part *p,
 	p->is_asked = result || p->tier > 0;
 	p->result = result ? result : &unused;
 	if (to) {
+		to->now_ns = 0;
 		p->charge = to->charge;
 		p->charge->cost = 0;
 	}
@@ -164,36 +165,4 @@ rl_check_one(struct rl *rl, int rule, const struct rl_item *item, const struct r
 		                        RL_LIMITS_MAX, r);
 	return parts == 1 ? decide_alone(item, now_ns, part, result)
 	                  : rl_several_decide(rl_here(rl), item, now_ns, part, parts, r);
-}
-
-enum rl_verdict
-rl_reserve_item_at(struct rl *rl, const struct rl_item *item, uint64_t max_wait_ns, uint64_t now_ns,
-                   struct rl_result *result)
-{
-	const struct rl_booking booking = {.max_wait_ns = max_wait_ns};
-
-	return rl_check_one(rl, item->rule, item, &booking, now_ns, result);
-}
-
-enum rl_verdict
-rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
-                struct rl_result *results, size_t *decided)
-{
-	return rl_several_check(rl, items, count, NULL, now_ns, results, decided);
-}
-
-enum rl_verdict
-rl_reserve_all_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t max_wait_ns,
-                  uint64_t now_ns, struct rl_result *results, size_t *decided)
-{
-	const struct rl_booking booking = {.max_wait_ns = max_wait_ns};
-
-	return rl_several_check(rl, items, count, &booking, now_ns, results, decided);
-}
-
-enum rl_verdict
-rl_check_all(struct rl *rl, const struct rl_item *items, size_t count, struct rl_result *results,
-             size_t *decided)
-{
-	return rl_check_all_at(rl, items, count, rl_segment_now(&rl->segment), results, decided);
 }

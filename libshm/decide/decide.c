@@ -174,14 +174,14 @@ ring_steps(const struct rl_limiter *l)
 
 /* By what its slot's state says. */
 static int
-decide_seen(struct rl_part *p, enum rl_mode mode)
+decide_seen(struct rl_part *p, enum rl_how how)
 {
 	const struct rl_limiter *l = &p->limit->limiter;
 	int decided;
 
 	rl_budget_take(p->budget, ring_steps(l));
-	decided = rl_part_plan(p, mode, rl_limiter_limit(l, &p->quota));
-	if (decided == RL_AGAIN || mode == RL_PEEK)
+	decided = rl_part_plan(p, how, rl_limiter_limit(l, &p->quota));
+	if (decided == RL_AGAIN || how == RL_PEEK)
 		return decided;
 	if (p->plan.step != RL_STEP_DENY)
 		return rl_decide_carry_out(p);
@@ -190,11 +190,11 @@ decide_seen(struct rl_part *p, enum rl_mode mode)
 }
 
 static int
-decide_slot(struct rl_part *p, enum rl_mode mode)
+decide_slot(struct rl_part *p, enum rl_how how)
 {
 	switch (rl_view_load(p->segment, p->slot, &p->view)) {
 	case RL_SEEN_DEAD:
-		if (mode == RL_PEEK) /* its key may have gone to an overflow counter */
+		if (how == RL_PEEK) /* its key may have gone to an overflow counter */
 			return p->segment->geometry.cells > 0 ? RL_AGAIN : peek_nothing(p);
 		rl_table_free(&p->segment->table, p->slot);
 		return RL_AGAIN;
@@ -203,7 +203,7 @@ decide_slot(struct rl_part *p, enum rl_mode mode)
 	case RL_SEEN:
 		break;
 	}
-	return decide_seen(p, mode);
+	return decide_seen(p, how);
 }
 
 static void
@@ -294,7 +294,7 @@ peek_without(struct rl_part *p)
 }
 
 static int
-try_once(struct rl_part *p, enum rl_mode mode)
+try_once(struct rl_part *p, enum rl_how how)
 {
 	const struct rl_table *table = &p->segment->table;
 	struct rl_slot slot;
@@ -302,7 +302,7 @@ try_once(struct rl_part *p, enum rl_mode mode)
 
 	p->slot.tag = 0;
 	if (!rl_table_find(table, &p->candidates, &slot)) {
-		if (mode == RL_PEEK)
+		if (how == RL_PEEK)
 			return rl_table_is_left(table) ? RL_AGAIN : peek_without(p);
 		if (!find_room(p, &slot, &decided))
 			return decided;
@@ -310,11 +310,11 @@ try_once(struct rl_part *p, enum rl_mode mode)
 	p->slot = slot;
 	if (p->segment->geometry.cells > 0)
 		rl_budget_take(p->budget, CARRY_STEPS);
-	if (mode == RL_PEEK && rl_without_slot_is_asked(p, slot))
+	if (how == RL_PEEK && rl_without_slot_is_asked(p, slot))
 		return peek_without(p);
-	if (mode == RL_CHARGE && !rl_without_slot_over(p, slot, &decided))
+	if (how == RL_CHECK && !rl_without_slot_over(p, slot, &decided))
 		return decided;
-	return decide_slot(p, mode);
+	return decide_slot(p, how);
 }
 
 int
@@ -341,13 +341,13 @@ rl_part_migrate(struct rl_part *p)
 
 /* While tables change. */
 static int
-try_once_migrated(struct rl_part *p, enum rl_mode mode)
+try_once_migrated(struct rl_part *p, enum rl_how how)
 {
 	int error = rl_part_migrate(p);
 
 	switch (error) {
 	case 0:
-		return try_once(p, mode);
+		return try_once(p, how);
 	case -ENOSPC:
 		return (int)answer_full(p, p->now_ns);
 	case -EAGAIN:
@@ -358,11 +358,10 @@ try_once_migrated(struct rl_part *p, enum rl_mode mode)
 }
 
 static enum rl_verdict
-decide_in_time(struct rl_part *p, enum rl_mode mode)
+decide_in_time(struct rl_part *p, enum rl_how how)
 {
 	while (rl_budget_take(p->budget, TRY_STEPS)) {
-		int decided =
-			rl_must_migrate(p->rl) ? try_once_migrated(p, mode) : try_once(p, mode);
+		int decided = rl_must_migrate(p->rl) ? try_once_migrated(p, how) : try_once(p, how);
 
 		if (decided != RL_AGAIN)
 			return (enum rl_verdict)decided;
@@ -386,7 +385,7 @@ decide_never(struct rl_part *p)
 }
 
 enum rl_verdict
-rl_decide(struct rl_part *p, uint64_t cost, enum rl_mode mode)
+rl_part_decide(struct rl_part *p, uint64_t cost, enum rl_how how)
 {
 	uint32_t most = rl_limiter_limit(&p->limit->limiter, &p->quota);
 
@@ -394,10 +393,10 @@ rl_decide(struct rl_part *p, uint64_t cost, enum rl_mode mode)
 	p->planned = RL_AGAIN;
 	if (most == 0) /* a counter's, which decides nothing */
 		return undecided(p, -EINVAL);
-	if (mode == RL_CHARGE && !p->segment->is_writable)
+	if (how == RL_CHECK && !p->segment->is_writable)
 		return undecided(p, -EROFS);
 	if (cost > most)
 		return decide_never(p);
 	p->cost = cost > 0 ? (uint32_t)cost : 1;
-	return decide_in_time(p, mode);
+	return decide_in_time(p, how);
 }

@@ -26,10 +26,10 @@ rl_part_candidates(const struct rl_table *table, const struct rl_compiled *limit
 }
 
 /*
- * Decide about a cost, and charge it if that is the mode; cost 0 is a peek at 1. Returns the
+ * Decide about a cost, and charge it for RL_CHECK; cost 0 is a peek at 1. Returns the
  * verdict of the limit, and fills *p->result: see rl_part_lift_shadow().
  */
-enum rl_verdict rl_decide(struct rl_part *p, uint64_t cost, enum rl_mode mode);
+enum rl_verdict rl_part_decide(struct rl_part *p, uint64_t cost, enum rl_how how);
 
 /*
  * Do what is planned for a slot that was charged before, in whatever steps. The verdict, or

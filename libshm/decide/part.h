@@ -13,11 +13,6 @@
 #include "shared/budget.h"
 #include "table/table.h"
 
-enum rl_mode {
-	RL_CHARGE,
-	RL_PEEK, /* writes nothing */
-};
-
 enum rl_charged {
 	RL_NOT_CHARGED,
 	RL_CHARGED_AS_PLANNED, /* and what is said of it is still its plan */

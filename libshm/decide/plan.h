@@ -33,14 +33,14 @@ rl_part_see(struct rl_part *p)
  * counts it. RL_AGAIN: what was read of the ring is of another state. Writes nothing.
  */
 static inline __attribute__((always_inline)) int
-rl_part_plan(struct rl_part *p, enum rl_mode mode, uint32_t most)
+rl_part_plan(struct rl_part *p, enum rl_how how, uint32_t most)
 {
 	const struct rl_limiter *l = &p->limit->limiter;
 	enum rl_verdict verdict = RL_DENIED;
 	struct rl_plan *plan = &p->plan;
 
 	plan->decision = (struct rl_decision){.limit = most};
-	if (mode == RL_PEEK) {
+	if (how == RL_PEEK) {
 		l->ops->peek(l, &p->quota, &p->view, p->cost, p->now_ns, &plan->decision);
 		verdict = rl_part_peeked(p);
 	} else if (l->is_window &&
@@ -61,12 +61,12 @@ rl_part_plan(struct rl_part *p, enum rl_mode mode, uint32_t most)
  * that was charged before. 1 <= cost.
  */
 static inline __attribute__((always_inline)) int
-rl_part_look(struct rl_part *p, uint64_t cost, enum rl_mode mode)
+rl_part_look(struct rl_part *p, uint64_t cost, enum rl_how how)
 {
 	const struct rl_limiter *l = &p->limit->limiter;
 	uint32_t most = rl_limiter_limit(l, &p->quota);
 
-	if (cost > most || (mode == RL_CHARGE && !p->segment->is_writable))
+	if (cost > most || (how == RL_CHECK && !p->segment->is_writable))
 		return RL_AGAIN;
 	if (l->is_held) {
 		if (rl_table_is_filling(&p->segment->table))
@@ -77,7 +77,7 @@ rl_part_look(struct rl_part *p, uint64_t cost, enum rl_mode mode)
 		return RL_AGAIN;
 	rl_expect_record(p->rl, p->slot, p->now_ns);
 	p->cost = (uint32_t)cost;
-	return rl_part_plan(p, mode, most);
+	return rl_part_plan(p, how, most);
 }
 
 /* Is one CAS all that is left of a charge that a look has planned? Of a denial it is nothing. */

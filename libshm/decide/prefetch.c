@@ -143,7 +143,7 @@ charge(struct rl_part *p, uint32_t units)
 	uint64_t reserve = (uint64_t)p->segment->geometry.stripes * p->quota.prefetch;
 
 	for (int tries = 0; tries < TRIES; tries++) {
-		if (rl_part_look(p, units, RL_CHARGE) != RL_ALLOWED || !rl_part_is_one_step(p) ||
+		if (rl_part_look(p, units, RL_CHECK) != RL_ALLOWED || !rl_part_is_one_step(p) ||
 		    p->plan.charge_id != rl_window_epoch(&p->limit->limiter.window, p->now_ns) ||
 		    p->plan.decision.remaining < reserve)
 			return false;
@@ -246,7 +246,7 @@ rl_prefetch_charge(struct rl_part *p, uint64_t cost)
 }
 
 int
-rl_give_back(struct rl *rl)
+rl_prefetch_return(struct rl *rl)
 {
 	int given = 0;
 

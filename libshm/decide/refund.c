@@ -79,9 +79,10 @@ rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
 }
 
 int
-rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns)
+rl_refund(struct rl *rl, struct rl_charges *charges)
 {
 	unsigned count = charges->count < RL_LIMITS_MAX ? charges->count : RL_LIMITS_MAX;
+	uint64_t now_ns = rl_request_now(rl, charges->now_ns);
 	int most = 0, error = 0;
 
 	rl = rl_here(rl);
@@ -153,8 +154,9 @@ refund_parts(struct rl *rl, const struct rl_item *item, struct rl_part *part, un
 }
 
 int
-rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns)
+rl_refund_key(struct rl *rl, const struct rl_item *item)
 {
+	uint64_t now_ns = rl_request_now(rl, item->now_ns);
 	struct rl_part part[RL_LIMITS_MAX];
 	struct rl_item own = *item;
 	struct rl_result r;
@@ -173,18 +175,4 @@ rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns)
 	if (part[0].limit->limiter.algorithm == RL_COUNTER) /* rl_counter_add() does that */
 		return -EINVAL;
 	return refund_parts(rl, item, part, parts);
-}
-
-int
-rl_refund_key(struct rl *rl, int rule, const void *key, size_t key_len, uint32_t cost)
-{
-	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len, .cost = cost};
-
-	return rl_refund_item_at(rl, &item, rl_segment_now(&rl->segment));
-}
-
-int
-rl_refund(struct rl *rl, struct rl_charges *charges)
-{
-	return rl_refund_at(rl, charges, rl_segment_now(&rl->segment));
 }

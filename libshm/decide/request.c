@@ -81,7 +81,7 @@ apply_item(const struct rl_item *item, bool keeps_own, const struct rl_limiter *
 	const struct rl_algorithm_info *info = rl_algorithm_info(l->algorithm);
 	int error = 0;
 
-	if ((item->capacity | item->flags) == 0)
+	if (!rl_request_has_own(item))
 		return 0;
 	if (!info) /* a space of counters */
 		return -EINVAL;
@@ -113,7 +113,8 @@ apply_booking(const struct rl_booking *booking, const struct rl_limiter *l, stru
 static bool
 has_sound_wishes(const struct rl_item *item)
 {
-	return item->capacity <= RL_CAPACITY_MAX && !(item->flags & ~ITEM_FLAGS);
+	return item->capacity <= RL_CAPACITY_MAX && !(item->flags & ~ITEM_FLAGS) &&
+	       item->leave == 0;
 }
 
 /*
@@ -250,7 +251,7 @@ rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item,
 	uint64_t hash = 0;
 
 	if (item->charges)
-		item->charges->count = 0;
+		rl_request_clear(item->charges);
 	if (count > room)
 		return 0;
 	if (!is_network || look.steps & RL_POLICY_ASKS)
@@ -293,7 +294,7 @@ make_any(struct rl *rl, int rule, const struct rl_item *item, const struct rl_bo
 	if (error == 0)
 		error = apply_wishes(item, booking, &k);
 	if (error == 0 && !rl_request_may_hold(item, k.rule.kinds))
-		error = -EINVAL;
+		error = RL_ECHARGES;
 	if (error == 0 && k.rule.count > room)
 		error = -EOVERFLOW;
 	if (error < 0)
@@ -313,7 +314,7 @@ rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
 	unsigned made = 0;
 
 	if (item->charges)
-		item->charges->count = 0;
+		rl_request_clear(item->charges);
 	if (rl_request_look(rl, rule, item, now, &look))
 		made = rl_request_take_all(rl, rule, item, booking, now, look, parts, room);
 	if (made > 0)

@@ -28,11 +28,33 @@ unsigned rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
                          const struct rl_booking *booking, uint64_t now_ns, struct rl_part *parts,
                          unsigned room, struct rl_result *result);
 
+/* Does the item say more than its key and its cost? */
+static inline bool
+rl_request_has_own(const struct rl_item *item)
+{
+	return (item->capacity | item->flags | item->leave) != 0;
+}
+
 /* Does the request want something of its own, a tier or to be booked? */
 static inline bool
 rl_request_has_wishes(const struct rl_item *item, const struct rl_booking *booking)
 {
-	return booking || (item->capacity | item->flags) != 0;
+	return booking || rl_request_has_own(item);
+}
+
+/* When: as the caller says, or now. */
+static inline uint64_t
+rl_request_now(const struct rl *rl, uint64_t now_ns)
+{
+	return now_ns > 0 ? now_ns : rl_segment_now(&rl->segment);
+}
+
+/* No charge is to be given back yet. */
+static inline void
+rl_request_clear(struct rl_charges *charges)
+{
+	charges->count = 0;
+	charges->now_ns = 0;
 }
 
 /* Units that are held are given back by their charge, so there has to be one. */

@@ -8,7 +8,7 @@
  * it are given back. Meanwhile another request may be denied by a charge that is being given back;
  * none is admitted beyond a limit.
  *
- * What a look plans, one CAS charges. What takes more than a look is rl_decide()'s.
+ * What a look plans, one CAS charges. What takes more than a look is rl_part_decide()'s.
  */
 #include "decide/several.h"
 
@@ -61,15 +61,36 @@ of(struct request *q, struct rl *rl, const struct rl_item *items, size_t count, 
 	q->charge = charge;
 }
 
+/* All items of a request have one time. */
+static inline bool
+has_its_time(const struct request *q, const struct rl_item *item)
+{
+	return item->now_ns == 0 || item->now_ns == q->items[0].now_ns;
+}
+
+static void
+refuse_its_time(const struct rl_item *item, struct rl_result *r)
+{
+	if (item->charges)
+		rl_request_clear(item->charges);
+	rl_result_clear(r);
+	rl_result_undecided(r, -EINVAL);
+}
+
 /* False if there are more parts than `room`. */
 static bool
 make(struct request *q, const struct rl_booking *booking, unsigned room)
 {
 	q->parts = 0;
 	for (size_t i = 0; i < q->count; i++) {
-		unsigned made =
-			rl_request_make(q->rl, q->items[i].rule, &q->items[i], booking, q->now_ns,
-		                        &q->part[q->parts], room - q->parts, &q->results[i]);
+		const struct rl_item *item = &q->items[i];
+		unsigned made = 0;
+
+		if (has_its_time(q, item))
+			made = rl_request_make(q->rl, item->rule, item, booking, q->now_ns,
+			                       &q->part[q->parts], room - q->parts, &q->results[i]);
+		else
+			refuse_its_time(item, &q->results[i]);
 
 		if (made == 0 && q->results[i].error == -EOVERFLOW)
 			return false;
@@ -101,9 +122,9 @@ denier(const struct request *q)
 
 /* Decide about one part; a shadow limit never says no. */
 static enum rl_verdict
-decide_part(struct rl_part *p, enum rl_mode mode)
+decide_part(struct rl_part *p, enum rl_how how)
 {
-	return rl_part_lift_shadow(p, rl_decide(p, p->asked, mode));
+	return rl_part_lift_shadow(p, rl_part_decide(p, p->asked, how));
 }
 
 /* Do processes that have ended hold units by which a request was denied? They are given back. */
@@ -133,7 +154,7 @@ static enum rl_verdict
 look_at(struct rl_part *p)
 {
 	p->planned =
-		p->asked > 0 ? rl_part_look(p, p->asked, RL_CHARGE) : rl_part_look(p, 1, RL_PEEK);
+		p->asked > 0 ? rl_part_look(p, p->asked, RL_CHECK) : rl_part_look(p, 1, RL_PEEK);
 	if (p->asked > 0 && p->planned != RL_AGAIN && !rl_part_is_one_step(p))
 		p->planned = RL_AGAIN;
 	if (p->planned == RL_AGAIN)
@@ -169,7 +190,7 @@ count_denied(const struct request *q, struct rl_part *p)
 	struct rl_charge charge = {.cost = 0}, *own = p->charge;
 
 	p->charge = &charge;
-	if (rl_decide(p, p->asked, RL_CHARGE) == RL_DENIED) {
+	if (rl_part_decide(p, p->asked, RL_CHECK) == RL_DENIED) {
 		rl_part_lift_shadow(p, RL_DENIED);
 	} else {
 		rl_refund_charge(p->rl, &charge, q->now_ns);
@@ -209,7 +230,7 @@ charge_part(struct request *q, struct rl_part *p)
 	}
 	p->charge = &q->charge[p - q->part];
 	p->charge->cost = 0;
-	if (decide_part(p, RL_CHARGE) != RL_ALLOWED)
+	if (decide_part(p, RL_CHECK) != RL_ALLOWED)
 		return false;
 	p->charged = RL_CHARGED_ANEW;
 	return true;
@@ -345,7 +366,7 @@ hand_out_nothing(const struct rl_item *items, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (items[i].charges)
-			items[i].charges->count = 0;
+			rl_request_clear(items[i].charges);
 }
 
 enum rl_verdict
@@ -402,11 +423,12 @@ rl_several_decide(struct rl *rl, const struct rl_item *item, uint64_t now_ns, st
 }
 
 enum rl_verdict
-rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-                   struct rl_result *result, size_t *count, struct rl_result results[RL_LIMITS_MAX])
+rl_check_limits(struct rl *rl, const struct rl_item *item, struct rl_result *result, size_t *count,
+                struct rl_result results[RL_LIMITS_MAX])
 {
 	struct rl_result unused, *r = result ? result : &unused;
 	struct rl_part part[RL_LIMITS_MAX];
+	uint64_t now_ns = rl_request_now(rl, item->now_ns);
 
 	rl = rl_here(rl);
 	*count = rl_request_make(rl, item->rule, item, NULL, now_ns, part, RL_LIMITS_MAX, r);

@@ -11,7 +11,7 @@
 enum rl_verdict rl_several_decide(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
                                   struct rl_part *part, unsigned parts, struct rl_result *result);
 
-/* rl_check_all_at(), or with a booking rl_reserve_all_at(). */
+/* rl_check_all() at a time that is known, or with a booking. */
 enum rl_verdict rl_several_check(struct rl *rl, const struct rl_item *items, size_t count,
                                  const struct rl_booking *booking, uint64_t now_ns,
                                  struct rl_result *results, size_t *decided);

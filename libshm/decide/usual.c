@@ -69,7 +69,7 @@ plan_and_charge(struct rl_part *p)
 
 	if (rl_view_load(p->segment, p->slot, &p->view) != RL_SEEN || p->view.is_zero)
 		return RL_AGAIN;
-	decided = rl_part_plan(p, RL_CHARGE, p->quota.capacity);
+	decided = rl_part_plan(p, RL_CHECK, p->quota.capacity);
 	if (decided != RL_ALLOWED)
 		return decided;
 	return rl_part_is_one_step(p) ? rl_part_charge(p) : rl_decide_carry_out(p);

@@ -433,6 +433,10 @@ rl_item_check(const struct rl_limit *first, const struct rl_item *item,
 		    item->flags);
 		return -EINVAL;
 	}
+	if (item->leave != 0) {
+		say(&s, "leave", "%" PRIu32 "; 0 is allowed", item->leave);
+		return -EINVAL;
+	}
 	error = check_item_capacity(&s, first, item->capacity, ring);
 	return error < 0 ? error : check_item_burst(&s, first, item);
 }

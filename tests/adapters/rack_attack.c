@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "adapters/rack_attack.h"
+#include "at.h"
 
 #include <errno.h>
 #include <string.h>
@@ -44,8 +45,8 @@ rack_attack_increment(const struct rack_attack *s, const char *name, uint32_t am
 	struct key key;
 	const struct key *k = key_of(&key, name);
 	struct rl_count count;
-	int done = rl_counter_add_at(s->rl, s->space, k->bytes, k->len, amount,
-	                             lifetime(expires_in), now_ns, &count);
+	int done = at_counter_add(s->rl, s->space, k->bytes, k->len, amount, lifetime(expires_in),
+	                          now_ns, &count);
 
 	return done < 0 ? done : (int64_t)count.value;
 }
@@ -56,7 +57,7 @@ rack_attack_read(const struct rack_attack *s, const char *name, uint64_t now_ns,
 	struct key key;
 	const struct key *k = key_of(&key, name);
 	struct rl_count count = {0};
-	int is_there = rl_counter_get_at(s->rl, s->space, k->bytes, k->len, now_ns, &count);
+	int is_there = at_counter_get(s->rl, s->space, k->bytes, k->len, now_ns, &count);
 
 	*value = count.value;
 	return is_there;
@@ -69,8 +70,8 @@ rack_attack_write(const struct rack_attack *s, const char *name, uint64_t value,
 	struct key key;
 	const struct key *k = key_of(&key, name);
 
-	return rl_counter_set_at(s->rl, s->space, k->bytes, k->len, value, lifetime(expires_in),
-	                         now_ns, NULL);
+	return at_counter_set(s->rl, s->space, k->bytes, k->len, value, lifetime(expires_in),
+	                      now_ns, NULL);
 }
 
 int
@@ -80,8 +81,8 @@ rack_attack_write_new(const struct rack_attack *s, const char *name, uint64_t va
 	struct key key;
 	const struct key *k = key_of(&key, name);
 
-	return rl_counter_set_new_at(s->rl, s->space, k->bytes, k->len, value, lifetime(expires_in),
-	                             now_ns, NULL);
+	return at_counter_set_new(s->rl, s->space, k->bytes, k->len, value, lifetime(expires_in),
+	                          now_ns, NULL);
 }
 
 int
@@ -90,7 +91,7 @@ rack_attack_delete(const struct rack_attack *s, const char *name, uint64_t now_n
 	struct key key;
 	const struct key *k = key_of(&key, name);
 
-	return rl_counter_drop_at(s->rl, s->space, k->bytes, k->len, now_ns);
+	return at_counter_drop(s->rl, s->space, k->bytes, k->len, now_ns);
 }
 
 int64_t

@@ -355,7 +355,7 @@ acquire(unsigned cost, rl_charge *hold)
 	rl_holders_mine(NULL, &p->label);
 	part.quota.label = p->label;
 	p->units = cost;
-	rl_decide(&part, cost, RL_CHARGE);
+	rl_part_decide(&part, cost, RL_CHECK);
 	p->units = 0;
 	if (r.verdict != RL_ALLOWED) {
 		RL_ASSERT(r.verdict == RL_DENIED);

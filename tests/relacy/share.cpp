@@ -446,7 +446,7 @@ ask(uint64_t now_ns, unsigned cost)
 	part.now_ns = now_ns;
 	part.candidates = {{0, RL_BUCKET_SLOTS}, KEY};
 	rl_policy_share(&handle.segment, &limit, now_ns, &part.quota);
-	rl_decide(&part, cost, RL_CHARGE);
+	rl_part_decide(&part, cost, RL_CHECK);
 	RL_ASSERT(r.verdict == (charge.cost > 0 ? RL_ALLOWED : RL_DENIED));
 }
 

@@ -279,7 +279,7 @@ ask(uint64_t epoch, unsigned cost)
 	part.quota.capacity = CAPACITY;
 	part.now_ns = epoch * WIDTH_NS;
 	part.candidates = {{0, RL_BUCKET_SLOTS}, KEY};
-	rl_decide(&part, cost, RL_CHARGE);
+	rl_part_decide(&part, cost, RL_CHECK);
 	RL_ASSERT(r.verdict == (charge.cost > 0 ? RL_ALLOWED : RL_DENIED));
 	if (charge.cost > 0)
 		admitted.count[nth(charge.epoch)] += cost;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "algorithm/counter.h"
+#include "at.h"
 #include "rule/handle.h"
 #include "testing.h"
 
@@ -173,32 +174,31 @@ play(struct rl *rl, int space, struct naive_counter *n, const char *key, uint64_
 	switch (test_below(seed, 7)) {
 	case 0:
 		want = naive_answer(n, now_ns, is_alive(n, now_ns), false);
-		got.done = rl_counter_get_at(rl, space, key, len, now_ns, &got.count);
+		got.done = at_counter_get(rl, space, key, len, now_ns, &got.count);
 		break;
 	case 1:
 		want = naive_set(n, value, lifetime, now_ns);
-		got.done =
-			rl_counter_set_at(rl, space, key, len, value, lifetime, now_ns, &got.count);
+		got.done = at_counter_set(rl, space, key, len, value, lifetime, now_ns, &got.count);
 		break;
 	case 2:
 		lifetime = lifetime > 0 ? lifetime : 1;
 		want = naive_set_new(n, value, lifetime, now_ns);
-		got.done = rl_counter_set_new_at(rl, space, key, len, value, lifetime, now_ns,
-		                                 &got.count);
+		got.done = at_counter_set_new(rl, space, key, len, value, lifetime, now_ns,
+		                              &got.count);
 		break;
 	case 4:
 		lifetime = lifetime > 0 ? lifetime : 1;
 		want = naive_touch(n, lifetime, now_ns);
-		got.done = rl_counter_touch_at(rl, space, key, len, lifetime, now_ns, &got.count);
+		got.done = at_counter_touch(rl, space, key, len, lifetime, now_ns, &got.count);
 		break;
 	case 3:
 		want = naive_drop(n, now_ns);
-		got.done = rl_counter_drop_at(rl, space, key, len, now_ns);
+		got.done = at_counter_drop(rl, space, key, len, now_ns);
 		break;
 	default:
 		want = naive_add(n, amount, lifetime, now_ns);
-		got.done = rl_counter_add_at(rl, space, key, len, amount, lifetime, now_ns,
-		                             &got.count);
+		got.done =
+			at_counter_add(rl, space, key, len, amount, lifetime, now_ns, &got.count);
 		break;
 	}
 	assert_int_equal(got.done, want.done);
@@ -236,7 +236,7 @@ add(struct rl *rl, int space, const char *key, int64_t amount, uint64_t lifetime
 	struct rl_count count;
 
 	assert_int_equal(
-		rl_counter_add_at(rl, space, key, strlen(key), amount, lifetime_ns, now_ns, &count),
+		at_counter_add(rl, space, key, strlen(key), amount, lifetime_ns, now_ns, &count),
 		1);
 	assert_int_equal(count.value, value);
 	assert_int_equal(count.expires_after_ns, expires_after_ns);
@@ -253,7 +253,7 @@ test_the_first_increment_begins_the_lifetime(void **state)
 	add(rl, space, "k", 1, 10 * RL_SECOND, T0, 1, 10 * RL_SECOND, true);
 	add(rl, space, "k", 1, 10 * RL_SECOND, T0 + 4 * RL_SECOND, 2, 6 * RL_SECOND, false);
 	add(rl, space, "k", -1, 0, T0 + 10 * RL_SECOND - 1, 1, 1, false);
-	assert_int_equal(rl_counter_get_at(rl, space, "k", 1, T0 + 10 * RL_SECOND, NULL), 0);
+	assert_int_equal(at_counter_get(rl, space, "k", 1, T0 + 10 * RL_SECOND, NULL), 0);
 	add(rl, space, "k", 5, RL_SECOND, T0 + 10 * RL_SECOND, 5, RL_SECOND, true);
 	rl_close(rl);
 }
@@ -268,21 +268,21 @@ test_lifetimes(void **state)
 
 	(void)state;
 	add(rl, space, "ms", 1, 1, T0 + 1, 1, RL_MILLISECOND - 1, true);
-	add(rl, space, "zero", 1, 1, 0, 1, RL_MILLISECOND, true);
+	add(rl, space, "early", 1, 1, RL_MILLISECOND, 1, RL_MILLISECOND, true);
 	add(rl, space, "never", 1, RL_NEVER_NS, T0, 1, RL_NEVER_NS, true);
 	add(rl, space, "never", 1, RL_SECOND, T0 * 2, 2, RL_NEVER_NS, false);
 	add(rl, space, "last", 1, last_ns - T0, T0, 1, last_ns - T0, true);
-	assert_int_equal(rl_counter_add_at(rl, space, "k", 1, 1, last_ns - T0 + 1, T0, &count),
+	assert_int_equal(at_counter_add(rl, space, "k", 1, 1, last_ns - T0 + 1, T0, &count),
 	                 -EINVAL);
-	assert_int_equal(rl_counter_add_at(rl, space, "k", 1, 1, RL_NEVER_NS - 1, T0, &count),
+	assert_int_equal(at_counter_add(rl, space, "k", 1, 1, RL_NEVER_NS - 1, T0, &count),
 	                 -EINVAL);
-	assert_int_equal(rl_counter_get_at(rl, space, "k", 1, T0, &count), 0);
+	assert_int_equal(at_counter_get(rl, space, "k", 1, T0, &count), 0);
 	/* a lifetime that is told anew with a value, or not */
-	assert_int_equal(rl_counter_set_at(rl, space, "s", 1, 7, 10 * RL_SECOND, T0, &count), 1);
+	assert_int_equal(at_counter_set(rl, space, "s", 1, 7, 10 * RL_SECOND, T0, &count), 1);
 	assert_true(count.is_new);
-	assert_int_equal(rl_counter_set_at(rl, space, "s", 1, 8, 0, T0 + RL_SECOND, &count), 1);
+	assert_int_equal(at_counter_set(rl, space, "s", 1, 8, 0, T0 + RL_SECOND, &count), 1);
 	assert_int_equal(count.expires_after_ns, 9 * RL_SECOND);
-	assert_int_equal(rl_counter_set_at(rl, space, "s", 1, 9, 60 * RL_SECOND, T0, &count), 1);
+	assert_int_equal(at_counter_set(rl, space, "s", 1, 9, 60 * RL_SECOND, T0, &count), 1);
 	assert_int_equal(count.expires_after_ns, 60 * RL_SECOND);
 	assert_false(count.is_new);
 	assert_int_equal(count.value, 9);
@@ -304,8 +304,7 @@ test_values_stop_at_both_ends(void **state)
 	add(rl, space, "k", INT64_MIN, 0, T0, 0, RL_SECOND, false);
 	add(rl, space, "k", -1, 0, T0, 0, RL_SECOND, false);
 	add(rl, space, "n", INT64_MAX, RL_SECOND, T0, RL_COUNT_MAX, RL_SECOND, true);
-	assert_int_equal(rl_counter_set_at(rl, space, "k", 1, RL_COUNT_MAX + 1, 0, T0, NULL),
-	                 -EINVAL);
+	assert_int_equal(at_counter_set(rl, space, "k", 1, RL_COUNT_MAX + 1, 0, T0, NULL), -EINVAL);
 	rl_close(rl);
 }
 
@@ -318,8 +317,8 @@ fill(struct rl *rl, int space, uint64_t lifetime_ns, uint64_t now_ns)
 
 	for (int i = 0; i < 40; i++) {
 		int len = snprintf(key, sizeof key, "f%d", i);
-		int done = rl_counter_add_at(rl, space, key, (size_t)len, 1, lifetime_ns, now_ns,
-		                             NULL);
+		int done =
+			at_counter_add(rl, space, key, (size_t)len, 1, lifetime_ns, now_ns, NULL);
 		assert_true(done == 1 || done == -ENOSPC);
 		made += done == 1;
 	}
@@ -342,19 +341,18 @@ test_a_full_table(void **state)
 		assert_int_equal(fill(rl, space, 10 * RL_SECOND, T0), 16);
 		assert_int_equal(test_counter(rl, space, RL_COUNT_full_undecided), 24);
 		/* what has no place says so, and what has one stays */
-		rl_check_at(rl, rule, "k", 1, 1, T0, &r);
+		at_check(rl, rule, "k", 1, 1, T0, &r);
 		assert_int_equal(r.error, -ENOSPC);
 		for (int i = 0; i < 16; i++) {
 			char key[8];
 			int len = snprintf(key, sizeof key, "f%d", i);
-			assert_int_equal(rl_counter_get_at(rl, space, key, (size_t)len, T0, NULL),
-			                 1);
+			assert_int_equal(at_counter_get(rl, space, key, (size_t)len, T0, NULL), 1);
 		}
 		/* to be read or dropped nothing needs a place */
-		assert_int_equal(rl_counter_get_at(rl, space, "x", 1, T0, NULL), 0);
-		assert_int_equal(rl_counter_add_at(rl, space, "x", 1, -1, RL_SECOND, T0, NULL), 0);
+		assert_int_equal(at_counter_get(rl, space, "x", 1, T0, NULL), 0);
+		assert_int_equal(at_counter_add(rl, space, "x", 1, -1, RL_SECOND, T0, NULL), 0);
 		/* once they are over there is room */
-		rl_check_at(rl, rule, "k", 1, 1, T0 + 11 * RL_SECOND, &r);
+		at_check(rl, rule, "k", 1, 1, T0 + 11 * RL_SECOND, &r);
 		assert_int_equal(r.verdict, RL_ALLOWED);
 		assert_int_equal(r.error, 0);
 		rl_close(rl);
@@ -372,12 +370,12 @@ test_a_counter_takes_the_place_of_a_rules_key(void **state)
 	(void)state;
 	for (int i = 0; i < 16; i++) {
 		int len = snprintf(key, sizeof key, "r%d", i);
-		rl_check_at(rl, rule, key, (size_t)len, i < 15 ? 2 : 1, T0, NULL);
+		at_check(rl, rule, key, (size_t)len, i < 15 ? 2 : 1, T0, NULL);
 	}
 	add(rl, space, "k", 1, RL_SECOND, T0, 1, RL_SECOND, true);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_evicted), 1);
 	/* the others are at their limit */
-	assert_int_equal(rl_counter_add_at(rl, space, "l", 1, 1, RL_SECOND, T0, NULL), -ENOSPC);
+	assert_int_equal(at_counter_add(rl, space, "l", 1, 1, RL_SECOND, T0, NULL), -ENOSPC);
 	rl_close(rl);
 }
 
@@ -414,9 +412,9 @@ test_forgotten_spaces(void **state)
 	assert_int_equal(rl_find(rl, "c"), space);
 	add(rl, space, "k", 1, RL_SECOND, T0, 1, RL_SECOND, true);
 	assert_int_equal(rl_forget(rl, "c"), 1);
-	assert_int_equal(rl_counter_get_at(rl, space, "k", 1, T0, NULL), RL_EREMOVED);
+	assert_int_equal(at_counter_get(rl, space, "k", 1, T0, NULL), RL_EREMOVED);
 	again = rl_define_counters(rl, "c");
-	assert_int_equal(rl_counter_get_at(rl, again, "k", 1, T0, NULL), 0);
+	assert_int_equal(at_counter_get(rl, again, "k", 1, T0, NULL), 0);
 	add(rl, again, "k", 1, RL_SECOND, T0, 1, RL_SECOND, true);
 	rl_close(rl);
 }
@@ -432,10 +430,10 @@ test_one_key_in_many_spaces(void **state)
 	(void)state;
 	add(rl, a, "k", 3, RL_SECOND, T0, 3, RL_SECOND, true);
 	add(rl, b, "k", 4, RL_SECOND, T0, 4, RL_SECOND, true);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
-	assert_int_equal(rl_counter_drop_at(rl, a, "k", 1, T0), 1);
-	assert_int_equal(rl_counter_get_at(rl, a, "k", 1, T0, NULL), 0);
-	assert_int_equal(rl_counter_get_at(rl, b, "k", 1, T0, NULL), 1);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_counter_drop(rl, a, "k", 1, T0), 1);
+	assert_int_equal(at_counter_get(rl, a, "k", 1, T0, NULL), 0);
+	assert_int_equal(at_counter_get(rl, b, "k", 1, T0, NULL), 1);
 	rl_close(rl);
 }
 
@@ -453,10 +451,10 @@ expect_no_check(struct rl *rl, int space)
 		assert_int_equal(r.error, -EINVAL);
 		assert_int_equal(c.count, 0);
 	}
-	assert_int_equal(rl_check_all_at(rl, &item, 1, T0, &r, &decided), RL_UNDECIDED);
-	rl_check_many_at(rl, &item, 1, T0, &r);
+	assert_int_equal(at_check_all(rl, &item, 1, T0, &r, &decided), RL_UNDECIDED);
+	at_check_many(rl, &item, 1, T0, &r);
 	assert_int_equal(r.error, -EINVAL);
-	assert_int_equal(rl_reserve_item_at(rl, &item, RL_SECOND, T0, &r), RL_UNDECIDED);
+	assert_int_equal(at_reserve_item(rl, &item, RL_SECOND, T0, &r), RL_UNDECIDED);
 	assert_int_equal(rl_restore_at(rl, space, 0, "k", 1, 1, T0), -EINVAL);
 }
 
@@ -473,17 +471,16 @@ test_misuse(void **state)
 	expect_no_check(rl, space);
 	add(rl, space, "k", 1, RL_SECOND, T0, 1, RL_SECOND, true);
 	expect_no_check(rl, space);
-	assert_int_equal(rl_counter_get_at(rl, space, "k", 1, T0, &count), 1);
+	assert_int_equal(at_counter_get(rl, space, "k", 1, T0, &count), 1);
 	assert_int_equal(count.value, 1);
-	assert_int_equal(rl_counter_add_at(rl, rule, "k", 1, 1, RL_SECOND, T0, &count), -EINVAL);
+	assert_int_equal(at_counter_add(rl, rule, "k", 1, 1, RL_SECOND, T0, &count), -EINVAL);
 	assert_int_equal(count.value, 0);
-	assert_int_equal(rl_counter_get_at(rl, -1, "k", 1, T0, NULL), -EINVAL);
-	assert_int_equal(rl_counter_get_at(rl, 17, "k", 1, T0, NULL), -EINVAL);
-	assert_int_equal(rl_counter_get_at(rl, space, "", 0, T0, NULL), RL_EEMPTY);
-	assert_int_equal(rl_counter_get_at(rl, space, longer, sizeof longer, T0, NULL),
-	                 -ENAMETOOLONG);
-	assert_int_equal(rl_counter_set_new_at(rl, space, "k", 1, 1, 0, T0, NULL), -EINVAL);
-	assert_int_equal(rl_counter_touch_at(rl, space, "k", 1, 0, T0, NULL), -EINVAL);
+	assert_int_equal(at_counter_get(rl, -1, "k", 1, T0, NULL), -EINVAL);
+	assert_int_equal(at_counter_get(rl, 17, "k", 1, T0, NULL), -EINVAL);
+	assert_int_equal(at_counter_get(rl, space, "", 0, T0, NULL), RL_EEMPTY);
+	assert_int_equal(at_counter_get(rl, space, longer, sizeof longer, T0, NULL), -ENAMETOOLONG);
+	assert_int_equal(at_counter_set_new(rl, space, "k", 1, 1, 0, T0, NULL), -EINVAL);
+	assert_int_equal(at_counter_touch(rl, space, "k", 1, 0, T0, NULL), -EINVAL);
 	/* one name is one kind */
 	assert_int_equal(rl_define_counters(rl, "r"), -EEXIST);
 	assert_int_equal(
@@ -514,9 +511,9 @@ test_a_forged_charge(void **state)
 		                           .place = (uint8_t)place,
 		                           .cost = 1,
 		                           .capacity = 1};
-		assert_int_equal(rl_refund_at(rl, &c, T0), 0);
+		assert_int_equal(at_refund(rl, &c, T0), 0);
 	}
-	assert_int_equal(rl_counter_get_at(rl, space, "k", 1, T0, &count), 1);
+	assert_int_equal(at_counter_get(rl, space, "k", 1, T0, &count), 1);
 	assert_int_equal(count.value, 5);
 	rl_close(rl);
 }
@@ -533,9 +530,9 @@ test_a_configured_rule_of_that_name(void **state)
 
 	(void)state;
 	assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, &outcome), 0);
-	assert_int_equal(rl_counter_add_at(rl, space, "k", 1, 1, RL_SECOND, T0, NULL), -EINVAL);
+	assert_int_equal(at_counter_add(rl, space, "k", 1, 1, RL_SECOND, T0, NULL), -EINVAL);
 	assert_int_equal(rl_define_counters(rl, "c"), -EEXIST);
-	assert_int_equal(rl_check_at(rl, space, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, space, "k", 1, 1, T0, NULL), RL_ALLOWED);
 	assert_int_equal(rl_configure(rl, NULL, 0, 0, NULL, &outcome), 0);
 	add(rl, space, "k", 1, RL_SECOND, T0, 1, RL_SECOND, true);
 	rl_close(rl);
@@ -555,8 +552,8 @@ add_many(void *arg, int i)
 	int bad = 0;
 
 	for (int j = 0; j < ADDS; j++)
-		bad |= rl_counter_add_at(crowd->rl, crowd->space, j % 2 ? "a" : "b", 1,
-		                         i % 2 ? 3 : 1, RL_NEVER_NS, T0, NULL) != 1;
+		bad |= at_counter_add(crowd->rl, crowd->space, j % 2 ? "a" : "b", 1, i % 2 ? 3 : 1,
+		                      RL_NEVER_NS, T0, NULL) != 1;
 	return bad;
 }
 
@@ -571,7 +568,7 @@ test_many_processes_lose_nothing(void **state)
 	                 0);
 	crowd.space = rl_define_counters(crowd.rl, "c");
 	test_fork(4, add_many, &crowd);
-	assert_int_equal(rl_counter_get_at(crowd.rl, crowd.space, "a", 1, T0, &count), 1);
+	assert_int_equal(at_counter_get(crowd.rl, crowd.space, "a", 1, T0, &count), 1);
 	assert_int_equal(count.value, ADDS / 2 * (1 + 3 + 1 + 3));
 	rl_close(crowd.rl);
 	/* who only reads, reads */
@@ -579,10 +576,9 @@ test_many_processes_lose_nothing(void **state)
 	                         &(struct rl_options){.flags = RL_OPEN_READONLY}, &crowd.rl),
 	                 0);
 	crowd.space = rl_find(crowd.rl, "c");
-	assert_int_equal(rl_counter_get_at(crowd.rl, crowd.space, "b", 1, T0, &count), 1);
-	assert_int_equal(rl_counter_add_at(crowd.rl, crowd.space, "b", 1, 1, 0, T0, &count),
-	                 -EROFS);
-	assert_int_equal(rl_counter_drop_at(crowd.rl, crowd.space, "b", 1, T0), -EROFS);
+	assert_int_equal(at_counter_get(crowd.rl, crowd.space, "b", 1, T0, &count), 1);
+	assert_int_equal(at_counter_add(crowd.rl, crowd.space, "b", 1, 1, 0, T0, &count), -EROFS);
+	assert_int_equal(at_counter_drop(crowd.rl, crowd.space, "b", 1, T0), -EROFS);
 	rl_close(crowd.rl);
 	rl_unlink(test_segment_name());
 }

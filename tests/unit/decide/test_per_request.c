@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "at.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -50,7 +51,7 @@ used_at(struct rl *rl, const struct rl_item *as, uint64_t now)
 	struct rl_result r;
 
 	peek.cost = 0;
-	rl_check_item_at(rl, &peek, now, &r);
+	at_check_item(rl, &peek, now, &r);
 	return r.used;
 }
 
@@ -71,7 +72,7 @@ test_one_rate_many_bursts(void **state)
 		struct rl_result r;
 		now += test_below(&seed, 2 * STEP);
 		queue = tat > now ? tat - now : 0;
-		rl_check_item_at(rl, &it, now, &r);
+		at_check_item(rl, &it, now, &r);
 		assert_int_equal(r.limit, burst + 1);
 		if (queue > burst * STEP) {
 			assert_int_equal(r.verdict, RL_DENIED);
@@ -96,14 +97,14 @@ test_only_what_is_flagged(void **state)
 
 	(void)state;
 	it.cost = 0;
-	rl_check_item_at(rl, &it, T0, &r);
+	at_check_item(rl, &it, T0, &r);
 	assert_int_equal(r.limit, 1);
 	it.flags = 0;
-	rl_check_item_at(rl, &it, T0, &r);
+	at_check_item(rl, &it, T0, &r);
 	assert_int_equal(r.limit, 4);
 	it.flags = RL_ITEM_UNDELAYED;
 	it.undelayed = 3;
-	rl_check_item_at(rl, &it, T0, &r);
+	at_check_item(rl, &it, T0, &r);
 	assert_int_equal(r.verdict, RL_ALLOWED);
 	rl_close(rl);
 }
@@ -113,9 +114,9 @@ expect_invalid(struct rl *rl, struct rl_item it)
 {
 	struct rl_result r;
 
-	assert_int_equal(rl_check_item_at(rl, &it, T0, &r), RL_UNDECIDED);
+	assert_int_equal(at_check_item(rl, &it, T0, &r), RL_UNDECIDED);
 	assert_int_equal(r.error, -EINVAL);
-	rl_check_many_at(rl, &it, 1, T0, &r);
+	at_check_many(rl, &it, 1, T0, &r);
 	assert_int_equal(r.error, -EINVAL);
 }
 
@@ -156,19 +157,19 @@ test_tokens(void **state)
 	(void)state;
 	it.flags = RL_ITEM_BURST;
 	it.burst = 5;
-	rl_check_item_at(rl, &it, T0, &r);
+	at_check_item(rl, &it, T0, &r);
 	assert_int_equal(r.limit, 5);
 	it.burst = 0;
-	rl_check_item_at(rl, &it, T0, &r);
+	at_check_item(rl, &it, T0, &r);
 	assert_int_equal(r.limit, 10);
 	it.capacity = 20;
-	rl_check_item_at(rl, &it, T0, &r);
+	at_check_item(rl, &it, T0, &r);
 	assert_int_equal(r.limit, 20);
 	assert_int_equal(rl_configure(rl, &config, 1, 0, NULL, &outcome), 0);
 	it.key = "vip";
 	it.key_len = 3;
 	it.burst = 5;
-	rl_check_item_at(rl, &it, T0, &r);
+	at_check_item(rl, &it, T0, &r);
 	assert_int_equal(r.limit, 7);
 	rl_close(rl);
 }
@@ -184,13 +185,13 @@ test_bookings_of_several_rules(void **state)
 	size_t decided;
 
 	(void)state;
-	assert_int_equal(rl_reserve_all_at(rl, items, 2, 3 * STEP, T0, r, &decided), RL_ALLOWED);
+	assert_int_equal(at_reserve_all(rl, items, 2, 3 * STEP, T0, r, &decided), RL_ALLOWED);
 	assert_int_equal(r[0].delay_ns, 0);
-	assert_int_equal(rl_reserve_all_at(rl, items, 2, 3 * STEP, T0, r, &decided), RL_ALLOWED);
+	assert_int_equal(at_reserve_all(rl, items, 2, 3 * STEP, T0, r, &decided), RL_ALLOWED);
 	assert_int_equal(decided, 2);
 	assert_int_equal(r[0].delay_ns, 3 * STEP);
 	assert_int_equal(r[1].delay_ns, STEP);
-	assert_int_equal(rl_reserve_all_at(rl, items, 2, 3 * STEP, T0, r, &decided), RL_DENIED);
+	assert_int_equal(at_reserve_all(rl, items, 2, 3 * STEP, T0, r, &decided), RL_DENIED);
 	assert_int_equal(decided, 0);
 	assert_int_equal(r[0].retry_after_ns, 4 * STEP);
 	assert_int_equal(used_at(rl, &items[1], T0), 2);
@@ -207,8 +208,8 @@ test_several_rules_with_bursts(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(rl_check_all_at(rl, items, 2, T0, NULL, NULL), RL_ALLOWED);
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, NULL, &decided), RL_DENIED);
+		assert_int_equal(at_check_all(rl, items, 2, T0, NULL, NULL), RL_ALLOWED);
+	assert_int_equal(at_check_all(rl, items, 2, T0, NULL, &decided), RL_DENIED);
 	assert_int_equal(decided, 1);
 	assert_int_equal(used_at(rl, &items[0], T0), 3);
 	rl_close(rl);
@@ -234,11 +235,11 @@ test_given_back_by_key(void **state)
 		for (int i = 0; i < 40; i++) { /* all at one time */
 			struct rl_item it = item(rule, 1 + test_below(&seed, 9));
 			if (test_below(&seed, 2) == 0) {
-				used += rl_check_item_at(rl, &it, T0, NULL) == RL_ALLOWED
+				used += at_check_item(rl, &it, T0, NULL) == RL_ALLOWED
 				                ? (uint32_t)it.cost
 				                : 0;
 			} else {
-				int given = rl_refund_item_at(rl, &it, T0);
+				int given = at_refund_key(rl, &it, T0);
 				assert_int_equal(given, it.cost < used ? it.cost : used);
 				used -= (uint32_t)given;
 			}
@@ -265,14 +266,14 @@ test_what_is_over_stays(void **state)
 	                          2);
 
 	(void)state;
-	rl_check_item_at(rl, &window, T0, NULL);
-	assert_int_equal(rl_refund_item_at(rl, &window, T0 + RL_SECOND), 0);
+	at_check_item(rl, &window, T0, NULL);
+	assert_int_equal(at_refund_key(rl, &window, T0 + RL_SECOND), 0);
 	assert_int_equal(used_at(rl, &window, T0 + RL_SECOND), 5);
-	rl_check_item_at(rl, &log, T0, NULL);
-	rl_check_item_at(rl, &log, T0 + 1, NULL);
+	at_check_item(rl, &log, T0, NULL);
+	at_check_item(rl, &log, T0 + 1, NULL);
 	log.cost = 9;
-	assert_int_equal(rl_refund_item_at(rl, &log, T0 + 2), 2);
-	assert_int_equal(rl_refund_item_at(rl, &log, T0 + 2), 0);
+	assert_int_equal(at_refund_key(rl, &log, T0 + 2), 2);
+	assert_int_equal(at_refund_key(rl, &log, T0 + 2), 0);
 	assert_int_equal(used_at(rl, &log, T0 + 2), 2);
 	rl_close(rl);
 }
@@ -284,15 +285,34 @@ test_errors_by_key(void **state)
 	struct rl_item it = item(test_rule(rl, "r", 9, RL_SECOND, 1, true), 1);
 
 	(void)state;
-	assert_int_equal(rl_refund_key(rl, it.rule, "nobody", 6, 1), 0);
-	assert_int_equal(rl_refund_key(rl, it.rule, "", 0, 1), RL_EEMPTY);
-	assert_int_equal(rl_refund_key(rl, 77, "k", 1, 1), -EINVAL);
-	assert_int_equal(rl_refund_key(rl, rl_define_counters(rl, "space"), "k", 1, 1), -EINVAL);
+	assert_int_equal(rl_refund_key(rl, &(struct rl_item){.rule = it.rule,
+	                                                     .key = "nobody",
+	                                                     .key_len = 6,
+	                                                     .cost = 1}),
+	                 0);
+	assert_int_equal(
+		rl_refund_key(
+			rl, &(struct rl_item){.rule = it.rule, .key = "", .key_len = 0, .cost = 1}),
+		RL_EEMPTY);
+	assert_int_equal(
+		rl_refund_key(rl,
+	                      &(struct rl_item){.rule = 77, .key = "k", .key_len = 1, .cost = 1}),
+		-EINVAL);
+	assert_int_equal(
+		rl_refund_key(rl, &(struct rl_item){.rule = rl_define_counters(rl, "space"),
+	                                            .key = "k",
+	                                            .key_len = 1,
+	                                            .cost = 1}),
+		-EINVAL);
 	it.cost = (uint64_t)RL_CAPACITY_MAX + 1;
-	assert_int_equal(rl_refund_item_at(rl, &it, T0), -EINVAL);
+	assert_int_equal(at_refund_key(rl, &it, T0), -EINVAL);
 	assert_int_equal(test_counter(rl, it.rule, RL_COUNT_refunded), 0);
 	rl_check(rl, it.rule, "k", 1, 3, NULL);
-	assert_int_equal(rl_refund_key(rl, it.rule, "k", 1, 0), 0);
+	assert_int_equal(
+		rl_refund_key(
+			rl,
+			&(struct rl_item){.rule = it.rule, .key = "k", .key_len = 1, .cost = 0}),
+		0);
 	rl_close(rl);
 }
 
@@ -306,10 +326,10 @@ test_a_booked_time_stays(void **state)
 
 	(void)state;
 	it.charges = &c;
-	rl_check_item_at(rl, &it, T0, NULL);
-	assert_int_equal(rl_reserve_item_at(rl, &it, RL_SECOND, T0, NULL), RL_ALLOWED);
-	assert_int_equal(rl_refund_item_at(rl, &it, T0), 0);
-	assert_int_equal(rl_refund_at(rl, &c, T0), 1);
+	at_check_item(rl, &it, T0, NULL);
+	assert_int_equal(at_reserve_item(rl, &it, RL_SECOND, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_refund_key(rl, &it, T0), 0);
+	assert_int_equal(at_refund(rl, &c, T0), 1);
 	rl_close(rl);
 }
 
@@ -322,9 +342,13 @@ test_a_tier_gives_back_as_one(void **state)
 
 	(void)state;
 	gold.capacity = 100;
-	rl_check_item_at(rl, &gold, T0, NULL);
-	assert_int_equal(rl_refund_key(rl, gold.rule, "k", 1, 7), 0);
-	assert_int_equal(rl_refund_item_at(rl, &gold, T0), 7);
+	at_check_item(rl, &gold, T0, NULL);
+	assert_int_equal(
+		rl_refund_key(
+			rl,
+			&(struct rl_item){.rule = gold.rule, .key = "k", .key_len = 1, .cost = 7}),
+		0);
+	assert_int_equal(at_refund_key(rl, &gold, T0), 7);
 	assert_int_equal(used_at(rl, &gold, T0), 0);
 	rl_close(rl);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "algorithm/in_flight.h"
+#include "at.h"
 #include "audit.h"
 #include "rl_http.h"
 #include "rule/handle.h"
@@ -62,7 +63,7 @@ used(struct rl *rl, int rule, const char *key)
 {
 	struct rl_result r;
 
-	rl_peek_at(rl, rule, key, strlen(key), T0, &r);
+	at_peek(rl, rule, key, strlen(key), T0, &r);
 	return r.used;
 }
 
@@ -390,11 +391,11 @@ test_beside_rates(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		item.charges = &charges[i];
-		assert_int_equal(rl_check_item_at(rl, &item, T0, &r), RL_ALLOWED);
+		assert_int_equal(at_check_item(rl, &item, T0, &r), RL_ALLOWED);
 		assert_int_equal(charges[i].count, 2);
 	}
 	item.charges = &charges[2];
-	assert_int_equal(rl_check_limits_at(rl, &item, T0, &r, &count, results), RL_DENIED);
+	assert_int_equal(at_check_limits(rl, &item, T0, &r, &count, results), RL_DENIED);
 	assert_int_equal(charges[2].count, 0);
 	assert_int_equal(r.index, 1);
 	assert_int_equal(results[0].used, 2); /* no rate was spent */
@@ -403,17 +404,20 @@ test_beside_rates(void **state)
 	assert_int_equal(rl_holds(&charges[0], holds, RL_LIMITS_MAX), 1);
 	assert_int_equal(charges[0].count, 1);
 	assert_int_equal(rl_release(rl, holds, 1), 1);
-	assert_int_equal(rl_check_limits_at(rl, &item, T0, &r, &count, results), RL_ALLOWED);
-	assert_int_equal(results[0].used, 3);                   /* rl_release() leaves the rate */
-	assert_int_equal(rl_refund_at(rl, &charges[2], T0), 1); /* both come back */
-	assert_int_equal(rl_check_limits_at(rl, &item, T0, &r, &count, results), RL_ALLOWED);
+	assert_int_equal(at_check_limits(rl, &item, T0, &r, &count, results), RL_ALLOWED);
+	assert_int_equal(results[0].used, 3);                /* rl_release() leaves the rate */
+	assert_int_equal(at_refund(rl, &charges[2], T0), 1); /* both come back */
+	assert_int_equal(at_check_limits(rl, &item, T0, &r, &count, results), RL_ALLOWED);
 	assert_int_equal(results[0].used, 3);
 	assert_int_equal(results[1].used, 2);
 	item.charges = &charges[3];
-	assert_int_equal(rl_check_limits_at(rl, &item, T0, &r, &count, results), RL_DENIED);
+	assert_int_equal(at_check_limits(rl, &item, T0, &r, &count, results), RL_DENIED);
 	assert_int_equal(r.index, 0); /* the one of which it is known how long */
 	assert_true(r.retry_after_ns > 0);
-	assert_int_equal(rl_refund_key(rl, rule, "k", 1, 1), 0); /* of a rate that is now over */
+	assert_int_equal(
+		rl_refund_key(rl,
+	                      &(struct rl_item){.rule = rule, .key = "k", .key_len = 1, .cost = 1}),
+		0); /* of a rate that is now over */
 	rl_close(rl);
 }
 
@@ -433,10 +437,10 @@ test_all_or_nothing(void **state)
 	size_t decided;
 
 	(void)state;
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, results, &decided), RL_ALLOWED);
+	assert_int_equal(at_check_all(rl, items, 2, T0, results, &decided), RL_ALLOWED);
 	assert_int_equal(charges[1].count, 1);
 	assert_int_equal(used(rl, held, "k"), 2);
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, results, &decided), RL_DENIED);
+	assert_int_equal(at_check_all(rl, items, 2, T0, results, &decided), RL_DENIED);
 	assert_int_equal(decided, 0);
 	assert_int_equal(used(rl, held, "k"), 2);
 	rl_close(rl);
@@ -461,9 +465,9 @@ test_the_dead_beside_rates(void **state)
 	(void)state;
 	assert_int_equal(test_check_at(other, rule, "k", 1, 2, T0, &r, &charges), RL_ALLOWED);
 	rl_close(other);
-	assert_int_equal(rl_peek_at(rl, rule, "k", 1, T0, &r), RL_DENIED);
+	assert_int_equal(at_peek(rl, rule, "k", 1, T0, &r), RL_DENIED);
 	assert_int_equal(rl_resize(rl, &(struct rl_resize){.keys = 1000}, 0), 0);
-	assert_int_equal(rl_peek_at(rl, rule, "k", 1, T0, &r), RL_DENIED); /* while keys move */
+	assert_int_equal(at_peek(rl, rule, "k", 1, T0, &r), RL_DENIED); /* while keys move */
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_reclaimed), 0);
 	assert_int_equal(test_check_at(rl, rule, "k", 1, 2, T0, &r, &charges), RL_ALLOWED);
 	assert_int_equal(charges.count, 2);
@@ -556,7 +560,7 @@ test_what_is_no_hold(void **state)
 	hold.charge = charges.charge[0];
 	assert_int_equal(rl_release(rl, &hold, 1), 0);
 	charges.charge[0] = hold.charge; /* a charge as before */
-	assert_int_equal(rl_refund_at(rl, &charges, T0), 1);
+	assert_int_equal(at_refund(rl, &charges, T0), 1);
 	assert_int_equal(test_check_at(rl, rate, "k", 1, 1, T0, NULL, &charges), RL_ALLOWED);
 	for (int i = 0; i < 10000; i++) {
 		unsigned char *byte = (unsigned char *)&hold;
@@ -579,17 +583,20 @@ test_what_is_refused(void **state)
 	struct rl_result r;
 
 	(void)state;
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, &r), RL_UNDECIDED);
-	assert_int_equal(r.error, -EINVAL);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, &r), RL_UNDECIDED);
+	assert_int_equal(r.error, RL_ECHARGES);
 	assert_int_equal(used(rl, rule, "k"), 0);
-	assert_int_equal(rl_reserve_at(rl, rule, "k", 1, 1, RL_SECOND, T0, &r), RL_UNDECIDED);
+	assert_int_equal(at_reserve(rl, rule, "k", 1, 1, RL_SECOND, T0, &r), RL_UNDECIDED);
 	assert_int_equal(r.error, -EINVAL);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, &r), RL_UNDECIDED); /* it is kept */
-	assert_int_equal(r.error, -EINVAL);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, &r), RL_UNDECIDED); /* it is kept */
+	assert_int_equal(r.error, RL_ECHARGES);
 	assert_int_equal(acquire(rl, rule, "k", 3, &hold, &r), RL_NEVER);
 	assert_int_equal(rl_restore_at(rl, rule, 0, "k", 1, 1, T0), -EINVAL);
 	assert_int_equal(acquire(rl, rule, "k", 2, &hold, &r), RL_ALLOWED);
-	assert_int_equal(rl_refund_key(rl, rule, "k", 1, 1), 0);
+	assert_int_equal(
+		rl_refund_key(rl,
+	                      &(struct rl_item){.rule = rule, .key = "k", .key_len = 1, .cost = 1}),
+		0);
 	reader = open_with(&(struct rl_options){.flags = RL_OPEN_READONLY});
 	assert_int_equal(used(reader, rule, "k"), 2);
 	assert_int_equal(rl_release(reader, &hold, 1), -EROFS);
@@ -844,26 +851,26 @@ test_for_single_keys(void **state)
 
 	(void)state;
 	item.rule = rule;
-	assert_int_equal(rl_check_item_at(rl, &item, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_check_item(rl, &item, T0, &r), RL_ALLOWED);
 	assert_int_equal(r.remaining, 1);
-	assert_int_equal(rl_refund_at(rl, &charges, T0), 1);
+	assert_int_equal(at_refund(rl, &charges, T0), 1);
 	item.capacity = RL_IN_FLIGHT_MAX + 1;
-	assert_int_equal(rl_check_item_at(rl, &item, T0, &r), RL_UNDECIDED);
+	assert_int_equal(at_check_item(rl, &item, T0, &r), RL_UNDECIDED);
 	assert_int_equal(r.error, -EINVAL);
 	assert_int_equal(rl_allow(rl, rule, &pattern, RL_NEVER_NS), 0);
 	item = (struct rl_item){
 		.rule = rule, .key = "k", .key_len = 1, .cost = 2, .charges = &charges};
-	assert_int_equal(rl_check_item_at(rl, &item, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_check_item(rl, &item, T0, &r), RL_ALLOWED);
 	assert_int_equal(rl_holds(&charges, &hold, 1), 0);
 	assert_int_equal(rl_ban(rl, rule, &pattern, RL_NEVER_NS), 0);
-	assert_int_equal(rl_check_item_at(rl, &item, T0, &r), RL_DENIED);
+	assert_int_equal(at_check_item(rl, &item, T0, &r), RL_DENIED);
 	assert_int_equal(rl_unban(rl, rule, &pattern), 1);
 	limit.shadow = 1;
 	define(rl, limit);
 	item.cost = 1;
-	assert_int_equal(rl_check_item_at(rl, &item, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_check_item(rl, &item, T0, &r), RL_ALLOWED);
 	assert_int_equal(charges.count, 1);
-	assert_int_equal(rl_check_item_at(rl, &item, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_check_item(rl, &item, T0, &r), RL_ALLOWED);
 	assert_true(r.is_shadow_denied);
 	assert_int_equal(charges.count, 0);
 	rl_close(rl);
@@ -1010,10 +1017,10 @@ test_exec_again_and_again(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	rule = rl_find(rl, "r");
-	rl_peek_at(rl, rule, "k", 1, rl_now(rl), &r);
+	at_peek(rl, rule, "k", 1, rl_now(rl), &r);
 	assert_int_equal(r.used, EXECS); /* nothing came back while it lived */
 	rl_sweep_at(rl, rl_now(rl));
-	rl_peek_at(rl, rule, "k", 1, rl_now(rl), &r);
+	at_peek(rl, rule, "k", 1, rl_now(rl), &r);
 	assert_int_equal(r.used, 0);
 	rl_close(rl);
 }
