@@ -5,7 +5,7 @@
  * The exact log remembers the time of every admitted request and admits one at t if and only
  * if fewer than L, the capacity, were admitted in (t - W, t], W being the window. It is what a
  * rate limit means, and costs L times per key; what the library keeps is an approximation.
- * Each contender is the library itself: a rule in a private segment, asked by rl_check_at()
+ * Each contender is the library itself: a rule in a private segment, asked by at_check()
  * with the times of the traffic.
  *
  * Metrics
@@ -60,6 +60,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "at.h"
 #include "measure.h"
 #include "rl.h"
 #include "traffic.h"

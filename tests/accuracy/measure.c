@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "measure.h"
+#include "at.h"
 
 #include <err.h>
 #include <stdlib.h>
@@ -116,7 +117,7 @@ static int
 limiter_admits(struct limiter *limiter, const struct request *r)
 {
 	enum rl_verdict verdict =
-		rl_check_at(limiter->rl, limiter->rule, &r->key, sizeof r->key, 1, r->now_ns, NULL);
+		at_check(limiter->rl, limiter->rule, &r->key, sizeof r->key, 1, r->now_ns, NULL);
 
 	if (verdict != RL_ALLOWED && verdict != RL_DENIED)
 		errx(2, "a request got no decision");

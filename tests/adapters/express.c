@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "adapters/express.h"
+#include "at.h"
 
 int
 express_init(struct express *s, struct rl *rl, const char *prefix, uint64_t window_ms,
@@ -30,7 +31,7 @@ ask(const struct express *s, const struct key *k, uint64_t cost, uint64_t now_ns
 	struct rl_result r;
 	uint64_t end_ns;
 
-	rl_check_item_at(s->rl, &item, now_ns, &r);
+	at_check_item(s->rl, &item, now_ns, &r);
 	client->total_hits = r.reason == RL_BY_BAN ? (uint64_t)r.limit + 1 : r.used;
 	end_ns = r.reset_after_ns == RL_NEVER_NS ? RL_NEVER_NS : now_ns + r.reset_after_ns;
 	client->reset_ms = end_ns / RL_MILLISECOND + (end_ns % RL_MILLISECOND > 0);
@@ -56,7 +57,7 @@ express_decrement(const struct express *s, const struct key *k, uint64_t now_ns)
 {
 	struct rl_item item = item_of(s, k, 1);
 
-	return rl_refund_item_at(s->rl, &item, now_ns);
+	return at_refund_key(s->rl, &item, now_ns);
 }
 
 int

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "adapters/fastify.h"
+#include "at.h"
 
 #define LIFETIME_MAX (400 * UINT64_C(86400) * RL_SECOND)
 
@@ -29,13 +30,13 @@ fastify_incr(const struct fastify *s, const struct key *k, uint64_t window_ms, u
 {
 	uint64_t window_ns = window_ms * RL_MILLISECOND;
 	struct rl_count hit = {0}, end;
-	int done = rl_counter_add_at(s->rl, s->space, k->bytes, k->len, 1, window_ns, now_ns, &hit);
+	int done = at_counter_add(s->rl, s->space, k->bytes, k->len, 1, window_ns, now_ns, &hit);
 
 	end = hit;
 	if (done == 1 && beyond != FASTIFY_KEEP && hit.value > max) {
 		if (beyond == FASTIFY_BACKOFF)
 			window_ns = backoff(window_ns, hit.value - max);
-		rl_counter_touch_at(s->rl, s->space, k->bytes, k->len, window_ns, now_ns, &end);
+		at_counter_touch(s->rl, s->space, k->bytes, k->len, window_ns, now_ns, &end);
 	}
 	*hits = (struct fastify_hits){hit.value,
 	                              (end.expires_after_ns + RL_MILLISECOND - 1) / RL_MILLISECOND};

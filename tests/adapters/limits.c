@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "adapters/limits.h"
+#include "at.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,8 +28,8 @@ limits_incr(const struct limits *s, const struct key *k, uint32_t expiry, uint32
             uint64_t now_ns)
 {
 	struct rl_count count;
-	int done = rl_counter_add_at(s->rl, s->counters, k->bytes, k->len, amount,
-	                             expiry * RL_SECOND, now_ns, &count);
+	int done = at_counter_add(s->rl, s->counters, k->bytes, k->len, amount, expiry * RL_SECOND,
+	                          now_ns, &count);
 
 	return done < 0 ? done : (int64_t)count.value;
 }
@@ -37,7 +38,7 @@ int64_t
 limits_get(const struct limits *s, const struct key *k, uint64_t now_ns, uint64_t *end_ns)
 {
 	struct rl_count count = {0};
-	int done = rl_counter_get_at(s->rl, s->counters, k->bytes, k->len, now_ns, &count);
+	int done = at_counter_get(s->rl, s->counters, k->bytes, k->len, now_ns, &count);
 
 	*end_ns = now_ns + count.expires_after_ns;
 	return done < 0 ? done : (int64_t)count.value;
@@ -81,7 +82,7 @@ ask(const struct limits *s, const struct limits_window *w, const struct key *k, 
 
 	if (item.rule < 0)
 		return item.rule;
-	rl_check_item_at(s->rl, &item, now_ns, r);
+	at_check_item(s->rl, &item, now_ns, r);
 	return r->error != 0 ? r->error : amount == 0 || r->verdict == RL_ALLOWED;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "adapters/nginx_zone.h"
+#include "at.h"
 
 #include <errno.h>
 
@@ -49,7 +50,7 @@ nginx_limit_req(struct rl *rl, const struct nginx_limit *limits, const struct ke
 		return -EINVAL;
 	for (size_t i = 0; i < count; i++)
 		items[i] = item_of(&limits[i], &keys[i]);
-	switch (rl_check_all_at(rl, items, count, now_ns, results, &decided)) {
+	switch (at_check_all(rl, items, count, now_ns, results, &decided)) {
 	case RL_ALLOWED:
 		break;
 	case RL_UNDECIDED:

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "at.h"
 #include "report.h"
 #include "walk.h"
 
@@ -35,7 +36,7 @@ fill_to(struct table *t, uint64_t wanted)
 	for (; w->keys < wanted && w->next < tries; w->next++) {
 		struct rl_result r;
 		uint64_t key[2] = {w->next, WALK_SALT};
-		if (rl_check_at(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r) == RL_ALLOWED &&
+		if (at_check(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r) == RL_ALLOWED &&
 		    r.error == 0 && r.reason == RL_BY_LIMIT)
 			t->order[w->keys++] = w->next;
 	}
@@ -64,7 +65,7 @@ ask_in_order(void *table, unsigned worker, uint64_t n)
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t key[2] = {t->order[w->at] + (last & zero), WALK_SALT};
 		w->at = w->at + 1 < w->keys ? w->at + 1 : 0;
-		rl_check_at(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r);
+		at_check(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r);
 		last = r.remaining;
 	}
 }

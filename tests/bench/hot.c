@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What goes before a lane of hot.def: its segment, its rule, and what else there is in it. */
 #include "hot.h"
+#include "at.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,14 +42,14 @@ static void
 spread(struct hot *h)
 {
 	for (uint64_t i = 0; i < SPREADS; i++)
-		rl_check_item_at(h->rl, h->item, BENCH_T0 + i * (HOUR / SPREADS), NULL);
+		at_check_item(h->rl, h->item, BENCH_T0 + i * (HOUR / SPREADS), NULL);
 	h->now_ns = BENCH_T0 + HOUR - HOUR / SPREADS / 2;
 }
 
 static void
 charge(struct hot *h)
 {
-	rl_check_item_at(h->rl, h->item, h->now_ns, NULL);
+	at_check_item(h->rl, h->item, h->now_ns, NULL);
 }
 
 static void
@@ -103,7 +104,7 @@ fill(struct hot *h)
 
 	for (unsigned i = 0; i < 2 * CROWD && (i < CROWD || r.reason != RL_BY_RESERVE); i++) {
 		key[0] = i % CROWD;
-		rl_check_at(h->rl, h->item->rule, key, sizeof key, 1, h->now_ns, &r);
+		at_check(h->rl, h->item->rule, key, sizeof key, 1, h->now_ns, &r);
 	}
 	if (r.reason != RL_BY_RESERVE)
 		bench_die("each key has found a slot");

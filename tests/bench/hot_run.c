@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "at.h"
 #include "hot.h"
 
 #define TURNS 100
@@ -30,27 +31,27 @@ tick(struct hot *h)
 	}
 #define KEY it->rule, it->key, it->key_len
 
-RUN(hot_check, rl_check_at(h->rl, KEY, 1, tick(h), r))
-RUN(hot_null, rl_check_at(h->rl, KEY, 1, tick(h), NULL))
+RUN(hot_check, at_check(h->rl, KEY, 1, tick(h), r))
+RUN(hot_null, at_check(h->rl, KEY, 1, tick(h), NULL))
 RUN(hot_clock, rl_check(h->rl, KEY, 1, r))
-RUN(hot_item, rl_check_item_at(h->rl, it, tick(h), r))
-RUN(hot_peek, rl_peek_at(h->rl, KEY, tick(h), r))
-RUN(hot_reserve, rl_reserve_at(h->rl, KEY, 1, RL_SECOND, tick(h), r))
+RUN(hot_item, at_check_item(h->rl, it, tick(h), r))
+RUN(hot_peek, at_peek(h->rl, KEY, tick(h), r))
+RUN(hot_reserve, at_reserve(h->rl, KEY, 1, RL_SECOND, tick(h), r))
 
 RUN(hot_in_turns, const uint64_t key[2] = {h->turn++ % TURNS};
-    rl_check_at(h->rl, it->rule, key, sizeof key, 1, tick(h), r))
+    at_check(h->rl, it->rule, key, sizeof key, 1, tick(h), r))
 
-RUN(hot_limits, size_t count; rl_check_limits_at(h->rl, it, tick(h), r, &count, r + 1))
+RUN(hot_limits, size_t count; at_check_limits(h->rl, it, tick(h), r, &count, r + 1))
 
-RUN(hot_all, size_t decided; rl_check_all_at(h->rl, it, 2, tick(h), r, &decided))
+RUN(hot_all, size_t decided; at_check_all(h->rl, it, 2, tick(h), r, &decided))
 
-RUN(hot_count_up, struct rl_count count; rl_counter_add_at(h->rl, KEY, 1, HOUR, tick(h), &count))
+RUN(hot_count_up, struct rl_count count; at_counter_add(h->rl, KEY, 1, HOUR, tick(h), &count))
 
-RUN(hot_refund, it->charges = &h->charges; rl_check_item_at(h->rl, it, tick(h), r);
-    rl_refund_at(h->rl, &h->charges, h->now_ns))
+RUN(hot_refund, it->charges = &h->charges; at_check_item(h->rl, it, tick(h), r);
+    at_refund(h->rl, &h->charges, h->now_ns))
 
 RUN(hot_hold, struct rl *rl = h->turn++ % 2 > 0 && h->other ? h->other : h->rl; struct rl_hold held;
-    it->charges = &h->charges; rl_check_item_at(rl, it, tick(h), r);
+    it->charges = &h->charges; at_check_item(rl, it, tick(h), r);
     rl_release(rl, &held, rl_holds(&h->charges, &held, 1)))
 
 /* One call for up to BATCH of the n decisions. */
@@ -65,5 +66,5 @@ hot_many(void *hot, unsigned worker, uint64_t n)
 	for (unsigned i = 0; i < BATCH; i++)
 		items[i] = *h->item;
 	for (uint64_t i = 0; i < n; i += BATCH)
-		rl_check_many_at(h->rl, items, n - i < BATCH ? n - i : BATCH, tick(h), r);
+		at_check_many(h->rl, items, n - i < BATCH ? n - i : BATCH, tick(h), r);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "contention.h"
 #include "report.h"
 #include "walk.h"
@@ -40,7 +41,7 @@ ask_hot(void *subject, unsigned worker, uint64_t n)
 
 	(void)worker;
 	for (uint64_t i = 0; i < n; i++)
-		rl_check_at(s->walk.rl, s->walk.rule, key, sizeof key, 1, BENCH_T0, &r);
+		at_check(s->walk.rl, s->walk.rule, key, sizeof key, 1, BENCH_T0, &r);
 }
 
 static void

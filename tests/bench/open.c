@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "open.h"
+#include "at.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -159,6 +160,6 @@ bench_insert(struct rl *rl, int rule, uint64_t first, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t key[2] = {first + i, 3};
-		rl_check_at(rl, rule, key, sizeof key, 1, BENCH_T0, NULL);
+		at_check(rl, rule, key, sizeof key, 1, BENCH_T0, NULL);
 	}
 }

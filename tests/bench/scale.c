@@ -2,6 +2,7 @@
 /* One process, as many as there are CPUs, and more than that, each on a CPU of its own. */
 #include <stdio.h>
 
+#include "at.h"
 #include "open.h"
 #include "report.h"
 
@@ -41,7 +42,7 @@ ask(void *subject, unsigned worker, uint64_t n)
 
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t key[2] = {s->own ? (worker + 1) * s->own + i % OWN_KEYS : 0, 5};
-		rl_check_at(s->rl, s->rule, key, sizeof key, 1, BENCH_T0, &r);
+		at_check(s->rl, s->rule, key, sizeof key, 1, BENCH_T0, &r);
 	}
 }
 

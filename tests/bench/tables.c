@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "at.h"
 #include "floor.h"
 #include "kru.h"
 #include "open.h"
@@ -44,7 +45,7 @@ ask_rl(void *subject, unsigned worker, uint64_t n)
 	(void)worker;
 	for (uint64_t i = 0; i < n; i++) {
 		const uint64_t key[2] = NEXT_KEY(s);
-		rl_check_at(s->rl, s->rule, key, sizeof key, 1, BENCH_T0, &r);
+		at_check(s->rl, s->rule, key, sizeof key, 1, BENCH_T0, &r);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "walk.h"
+#include "at.h"
 
 #include <stdlib.h>
 
@@ -42,7 +43,7 @@ walk_one(void *walk, unsigned worker, uint64_t n)
 
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t key[2] = {bench_pick(w->at++ + (last & zero), w->keys), WALK_SALT};
-		rl_check_at(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r);
+		at_check(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r);
 		last = r.remaining;
 	}
 }
@@ -65,7 +66,7 @@ walk_batch(void *walk, unsigned worker, uint64_t n)
 			                            .key_len = sizeof key[j],
 			                            .cost = 1};
 		}
-		rl_check_many_at(w->rl, items, WALK_BATCH, BENCH_T0, results);
+		at_check_many(w->rl, items, WALK_BATCH, BENCH_T0, results);
 	}
 }
 
@@ -78,7 +79,7 @@ walk_insert(void *walk, unsigned worker, uint64_t n)
 
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t key[2] = {w->next++ + (last & zero), WALK_SALT};
-		rl_check_at(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r);
+		at_check(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r);
 		last = r.remaining;
 	}
 }
@@ -109,7 +110,7 @@ walk_timed(struct walk *w, uint64_t n, struct histogram *h)
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t key[2] = {bench_pick(w->at++, w->keys), WALK_SALT};
 		uint64_t start_ns = bench_clock_ns();
-		rl_check_at(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r);
+		at_check(w->rl, w->rule, key, sizeof key, 1, BENCH_T0, &r);
 		histogram_add(h, bench_clock_ns() - start_ns);
 	}
 }

@@ -26,6 +26,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "at.h"
+
 static int
 fail(const char *what, int error)
 {
@@ -117,7 +119,7 @@ ask(struct rl *rl, int rule, const char *pair)
 		return fail(pair, -EINVAL);
 	item.key_len = (size_t)(split - pair);
 	for (uint32_t n = number(split + 1); n > 0; n--)
-		if (rl_check_item_at(rl, &item, now_ns, &result) == RL_UNDECIDED)
+		if (at_check_item(rl, &item, now_ns, &result) == RL_UNDECIDED)
 			return fail(pair, result.error);
 	return 0;
 }

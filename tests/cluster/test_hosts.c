@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "host.h"
 #include "nodes.h"
 #include "testing.h"
@@ -186,8 +187,7 @@ request(uint64_t *seed)
 	char name[8];
 	int size = snprintf(name, sizeof name, "k%d", key);
 
-	if (rl_check_at(hosts[i].rl, rules[i][k], name, (size_t)size, 1, now_ns, NULL) !=
-	    RL_ALLOWED)
+	if (at_check(hosts[i].rl, rules[i][k], name, (size_t)size, 1, now_ns, NULL) != RL_ALLOWED)
 		return;
 	assert_true(admitted[k][key].count < LOG_MAX);
 	admitted[k][key].at[admitted[k][key].count++] = now_ns;

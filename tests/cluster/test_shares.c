@@ -21,6 +21,7 @@
 #include "../../rld/cluster/host_shares.h"
 #include "../../rld/cluster/script.h"
 #include "../crash/step.h"
+#include "at.h"
 #include "reference.h"
 #include "rule/handle.h"
 #include "testing.h"
@@ -354,7 +355,7 @@ check_window(void)
 static void
 request(struct host *h)
 {
-	if (rl_check_at(h->rl, h->rule, "k", 1, 1, now_ns, NULL) != RL_ALLOWED)
+	if (at_check(h->rl, h->rule, "k", 1, 1, now_ns, NULL) != RL_ALLOWED)
 		return;
 	assert_true(admitted < ADMITTED);
 	admitted_ns[admitted++] = now_ns;
@@ -797,7 +798,7 @@ prepare_end(void)
 		deliver_all();
 		now_ns += 50 * RL_MILLISECOND;
 		request(h);
-		rl_check_at(h->rl, h->rule, "other", 5, 1, now_ns, NULL);
+		at_check(h->rl, h->rule, "other", 5, 1, now_ns, NULL);
 	}
 }
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "audit.h"
 #include "rule/handle.h"
 #include "rule/policy.h"
@@ -100,7 +101,7 @@ check_at(int rule, int key, uint64_t at, struct rl_result *r)
 	char text[4];
 
 	key_text(key, text);
-	return rl_check_at(rl, rules[rule], text, strlen(text), 1, at, r);
+	return at_check(rl, rules[rule], text, strlen(text), 1, at, r);
 }
 
 static uint32_t
@@ -110,7 +111,7 @@ used(int rule, int key)
 	char text[4];
 
 	key_text(key, text);
-	rl_peek_at(rl, rules[rule], text, strlen(text), now, &r);
+	at_peek(rl, rules[rule], text, strlen(text), now, &r);
 	return r.limit - r.remaining;
 }
 
@@ -122,7 +123,7 @@ observe_counters(struct seen *s)
 		char text[4];
 
 		key_text(key, text);
-		assert_true(rl_counter_get_at(rl, space, text, strlen(text), now, &count) >= 0);
+		assert_true(at_counter_get(rl, space, text, strlen(text), now, &count) >= 0);
 		s->counted[key] = count.value;
 		s->lifetime[key] = count.expires_after_ns;
 	}
@@ -138,7 +139,7 @@ observe(struct seen *s)
 	for (int rule = 0; rule < RULES; rule++)
 		for (int key = 0; key < KEYS; key++)
 			s->used[rule][key] = used(rule, key);
-	rl_check_limits_at(rl, &item, now, &r, &count, each);
+	at_check_limits(rl, &item, now, &r, &count, each);
 	for (size_t i = 0; i < 2; i++)
 		s->limit[i] = i < count ? each[i].limit : 0;
 	observe_counters(s);

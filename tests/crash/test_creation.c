@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "at.h"
 #include "audit.h"
 #include "rule/handle.h"
 #include "step.h"
@@ -49,7 +50,7 @@ expect_whole(const struct rl_options *o)
 	assert_int_equal(rl_open(test_segment_name(), o, &rl), 0);
 	assert_true(audit_segment(rl, &a));
 	rule = test_rule(rl, "r", 6, 3 * RL_SECOND, 3, true);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
 	rl_close(rl);
 }
 
@@ -92,7 +93,7 @@ begin_with_tables(void)
 	spent = test_rule(user, "spent", 1, 3600 * RL_SECOND, 1, true);
 	assert_int_equal(rl_resize(user, &(struct rl_resize){.keys = 40}, 0), 0);
 	move_all();
-	assert_int_equal(rl_check_at(user, spent, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(user, spent, "k", 1, 1, T0, NULL), RL_ALLOWED);
 }
 
 static void
@@ -105,12 +106,12 @@ run_resize(void)
 static void
 judge_resized(void)
 {
-	assert_int_equal(rl_check_at(user, spent, "k", 1, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(user, spent, "k", 1, 1, T0, NULL), RL_DENIED);
 	expect_whole(NULL);
 	move_all();
 	assert_int_equal(rl_resize(user, &(struct rl_resize){.keys = 60}, 0), 0);
 	move_all();
-	assert_int_equal(rl_check_at(user, spent, "k", 1, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(user, spent, "k", 1, 1, T0, NULL), RL_DENIED);
 	expect_whole(NULL);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A decision, and what clears up after some, dies at any instruction: see operation.h. */
+#include "at.h"
 #include "operation.h"
 
 static struct rl_charges charged; /* by prepare(), for run() to refund */
@@ -64,7 +65,7 @@ run_tier(void)
 	const struct rl_item item = {
 		.rule = rules[TWO], .key = "k0", .key_len = 2, .cost = 1, .capacity = 2};
 
-	rl_check_item_at(rl, &item, now, NULL);
+	at_check_item(rl, &item, now, NULL);
 }
 
 /* Only of that tier, or of none yet. */
@@ -93,7 +94,7 @@ run_refund(void)
 {
 	struct rl_charges copy = charged;
 
-	rl_refund_at(rl, &copy, now);
+	at_refund(rl, &copy, now);
 }
 
 static void

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "audit.h"
 #include "holder/seat.h"
 #include "rule/handle.h"
@@ -51,7 +52,7 @@ used(struct rl *by)
 {
 	struct rl_result r;
 
-	rl_peek_at(by, rule, "k", 1, T0, &r);
+	at_peek(by, rule, "k", 1, T0, &r);
 	return r.used;
 }
 

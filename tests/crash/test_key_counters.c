@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A call on a counter by key dies at any instruction: see operation.h. */
+#include "at.h"
 #include "operation.h"
 
 static void
@@ -10,7 +11,7 @@ prepare_nothing(void)
 static void
 run_add(void)
 {
-	rl_counter_add_at(rl, space, "k0", 2, 3, 5 * RL_SECOND, now, NULL);
+	at_counter_add(rl, space, "k0", 2, 3, 5 * RL_SECOND, now, NULL);
 }
 
 /* Another counter, too. */
@@ -18,7 +19,7 @@ static void
 prepare_count(void)
 {
 	run_add();
-	rl_counter_add_at(rl, space, "k1", 2, 7, 60 * RL_SECOND, now, NULL);
+	at_counter_add(rl, space, "k1", 2, 7, 60 * RL_SECOND, now, NULL);
 	now += RL_SECOND;
 }
 
@@ -41,13 +42,13 @@ prepare_crowd(void)
 static void
 run_set(void)
 {
-	rl_counter_set_at(rl, space, "k0", 2, RL_COUNT_MAX, 9 * RL_SECOND, now, NULL);
+	at_counter_set(rl, space, "k0", 2, RL_COUNT_MAX, 9 * RL_SECOND, now, NULL);
 }
 
 static void
 run_drop(void)
 {
-	rl_counter_drop_at(rl, space, "k0", 2, now);
+	at_counter_drop(rl, space, "k0", 2, now);
 }
 
 /* The others count on, from what they find. */
@@ -56,8 +57,8 @@ survive(void)
 {
 	struct rl_count had, count;
 
-	rl_counter_get_at(rl, space, "k0", 2, now, &had);
-	assert_int_equal(rl_counter_add_at(rl, space, "k0", 2, 1, RL_SECOND, now, &count), 1);
+	at_counter_get(rl, space, "k0", 2, now, &had);
+	assert_int_equal(at_counter_add(rl, space, "k0", 2, 1, RL_SECOND, now, &count), 1);
 	assert_int_equal(count.value, had.value < RL_COUNT_MAX ? had.value + 1 : RL_COUNT_MAX);
 	assert_int_equal(count.is_new, had.expires_after_ns == 0);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A change of rules or bans dies at any instruction: see operation.h. */
+#include "at.h"
 #include "operation.h"
 
 /* Some keys have used something. */
@@ -45,14 +46,14 @@ survive_ban(void)
 	int stands = rl_ban_info(rl, rules[HARD], &p, now, &info);
 
 	for (int i = 0; i < 3; i++) { /* the later ones by what the first has kept */
-		rl_check_at(rl, rules[HARD], "b", 1, 0, now, &r);
+		at_check(rl, rules[HARD], "b", 1, 0, now, &r);
 		assert_int_equal(r.verdict, r.reason == RL_BY_BAN ? RL_DENIED : RL_ALLOWED);
 		assert_int_equal(r.reason == RL_BY_BAN, stands);
 	}
 	run_ban();
-	assert_int_equal(rl_check_at(rl, rules[HARD], "b", 1, 1, now, &r), RL_DENIED);
+	assert_int_equal(at_check(rl, rules[HARD], "b", 1, 1, now, &r), RL_DENIED);
 	assert_int_equal(rl_unban(rl, rules[HARD], &p), 1);
-	assert_int_equal(rl_check_at(rl, rules[HARD], "b", 1, 0, now, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rules[HARD], "b", 1, 0, now, &r), RL_ALLOWED);
 }
 
 /* The note of a ban is there whole, or none is. */
@@ -86,7 +87,7 @@ survive_define(void)
 
 	run_define();
 	id = rl_find(rl, "new");
-	assert_int_equal(rl_check_at(rl, id, "n", 1, 1, now, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, id, "n", 1, 1, now, &r), RL_ALLOWED);
 	assert_int_equal(r.limit, 3);
 	rl_reset(rl, id, "n", 1);
 }
@@ -132,9 +133,9 @@ static void
 prepare_again(void)
 {
 	run_define();
-	rl_check_at(rl, rl_find(rl, "new"), "n", 1, 3, now, NULL);
+	at_check(rl, rl_find(rl, "new"), "n", 1, 3, now, NULL);
 	test_rule(rl, "new", 3, 5 * RL_SECOND, 3, true);
-	rl_check_at(rl, rl_find(rl, "new"), "n", 1, 3, now, NULL);
+	at_check(rl, rl_find(rl, "new"), "n", 1, 3, now, NULL);
 }
 
 /* No row that was never used: the next limit takes one that was left. */
@@ -146,7 +147,7 @@ prepare_rows(void)
 	rl_info(rl, &info);
 	for (uint32_t i = 0; i < info.limits; i++) {
 		test_rule(rl, "new", 3, (100 + i) * RL_SECOND, 3, true);
-		rl_check_at(rl, rl_find(rl, "new"), "n", 1, 1, now, NULL);
+		at_check(rl, rl_find(rl, "new"), "n", 1, 1, now, NULL);
 	}
 }
 
@@ -158,7 +159,7 @@ survive_rows(void)
 	struct rl_result r;
 	int id = rl_find(rl, "new");
 
-	assert_int_equal(rl_check_at(rl, id, "other", 5, 0, now, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, id, "other", 5, 0, now, &r), RL_ALLOWED);
 	assert_int_equal(r.error, 0);
 	assert_int_equal(r.remaining, 3);
 	if (!is_killed)
@@ -181,7 +182,7 @@ prepare_names(void)
 	for (uint32_t i = info.rules_used + 1; i < info.rules; i++)
 		test_rule(rl, i % 2 ? "odd" : "even", 3, 3 * RL_SECOND, 3, true);
 	for (int i = 0; i < 5; i++)
-		rl_check_at(rl, left, "n", 1, 1, now, NULL);
+		at_check(rl, left, "n", 1, 1, now, NULL);
 	assert_int_equal(rl_forget(rl, "left"), 1);
 }
 
@@ -197,7 +198,7 @@ survive_names(void)
 	assert_int_equal(rl_rule_info(rl, left, &info), 1); /* whose the row is now */
 	assert_int_equal(rl_stats(rl, info.handle, counted, RL_COUNTERS), 0);
 	assert_int_equal(counted[RL_COUNT_denied], info.handle == left ? 2 : 0);
-	assert_int_equal(rl_check_at(rl, left, "n", 1, 1, now, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, left, "n", 1, 1, now, &r), RL_ALLOWED);
 	assert_int_equal(r.error, RL_EREMOVED);
 	if (!is_killed)
 		return;
@@ -245,13 +246,13 @@ prepare_auto_ban(void)
 	                                .at_most_ns = 60 * RL_SECOND};
 	assert_int_equal(configure_with(7, &rule), 0);
 	for (int i = 0; i < 2; i++)
-		rl_check_at(rl, rl_find(rl, "auto"), "b", 1, 1, now, NULL);
+		at_check(rl, rl_find(rl, "auto"), "b", 1, 1, now, NULL);
 }
 
 static void
 run_auto_ban(void)
 {
-	rl_check_at(rl, rl_find(rl, "auto"), "b", 1, 1, now, NULL);
+	at_check(rl, rl_find(rl, "auto"), "b", 1, 1, now, NULL);
 }
 
 /* Banned, or two denials later: nothing that was left half done is in the way. */
@@ -263,10 +264,10 @@ survive_auto_ban(void)
 	struct rl_result r;
 
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(rl_check_at(rl, rule, "b", 1, 1, now, &r), RL_DENIED);
+		assert_int_equal(at_check(rl, rule, "b", 1, 1, now, &r), RL_DENIED);
 	assert_int_equal(r.reason, RL_BY_BAN);
 	assert_true(rl_unban(rl, rule, &p) >= 0); /* by the segment's clock it is over already */
-	assert_int_equal(rl_check_at(rl, rule, "b", 1, 0, now, &r), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "b", 1, 0, now, &r), RL_DENIED);
 	assert_int_equal(r.reason, RL_BY_LIMIT);
 }
 

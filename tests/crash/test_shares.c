@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "at.h"
 #include "audit.h"
 #include "rl_cluster.h"
 #include "rule/handle.h"
@@ -60,7 +61,7 @@ take_wishes(void)
 static enum rl_verdict
 check(uint64_t at_ns)
 {
-	return rl_check_at(rl, rule, "k", 1, 1, at_ns, NULL);
+	return at_check(rl, rule, "k", 1, 1, at_ns, NULL);
 }
 
 static struct rl_share
@@ -131,7 +132,7 @@ run_refund(void)
 {
 	struct rl_charges copy = charged;
 
-	rl_refund_at(rl, &copy, now);
+	at_refund(rl, &copy, now);
 }
 
 static void

@@ -31,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "at.h"
 #include "dice.h"
 #include "rl_admin.h"
 #include "storm.h"
@@ -170,7 +171,7 @@ look_back(struct run *r, const struct rl_item *item, uint64_t at_ns, const struc
 	if (!dice_one_in(&r->dice, 16) || item->capacity > 0 || result->error != 0 ||
 	    result->retry_after_ns == RL_NEVER_NS)
 		return;
-	if (rl_peek_at(r->world.rl, item->rule, item->key, item->key_len, back_ns, &then) ==
+	if (at_peek(r->world.rl, item->rule, item->key, item->key_len, back_ns, &then) ==
 	    RL_ALLOWED)
 		return;
 	if (r->totals->early++ < SHOWN) {
@@ -219,7 +220,7 @@ ask(struct run *r)
 	enum rl_verdict verdict;
 
 	item.capacity = choose_capacity(r, &r->world.rule[rule], item.cost);
-	verdict = rl_check_item_at(r->world.rl, &item, at_ns, &result);
+	verdict = at_check_item(r->world.rl, &item, at_ns, &result);
 
 	trace(r,
 	      "%" PRIu64 ": rule %u %s cost %" PRIu64 " at %" PRIu64 " (now %" PRIu64
@@ -247,7 +248,7 @@ ask_both(struct run *r)
 	for (unsigned i = 0; i < WORLD_RULES; i++)
 		items[i] = (struct rl_item){
 			.rule = r->world.rule[i].handle, .key = text, .key_len = len, .cost = 1};
-	verdict = rl_check_all_at(r->world.rl, items, WORLD_RULES, at_ns, NULL, NULL);
+	verdict = at_check_all(r->world.rl, items, WORLD_RULES, at_ns, NULL, NULL);
 	trace(r, "%" PRIu64 ": both %s at %" PRIu64 " (now %" PRIu64 "): %d\n", r->ids, text,
 	      at_ns - WORLD_START_NS, r->now_ns - WORLD_START_NS, verdict);
 	r->pending[r->ids % PENDING].charges.count = 0;
@@ -262,7 +263,7 @@ give_back(struct run *r)
 	struct pending *p = &r->pending[dice_below(&r->dice, PENDING)];
 	struct world_rule *rule = &r->world.rule[p->rule];
 
-	if (p->charges.count == 0 || rl_refund_at(r->world.rl, &p->charges, choose_clock(r)) != 1)
+	if (p->charges.count == 0 || at_refund(r->world.rl, &p->charges, choose_clock(r)) != 1)
 		return;
 	trace(r, "%" PRIu64 " is given back\n", p->id);
 	for (unsigned i = 0; i < rule->limits; i++)

@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "at.h"
 #include "attack.h"
 #include "dice.h"
 #include "rl_admin.h"
@@ -239,7 +240,7 @@ ask(struct flood *f, unsigned rule, const char *text, size_t len, uint64_t now_n
 {
 	struct rl_item item = {.rule = f->rule[rule], .key = text, .key_len = len, .cost = 1};
 	struct rl_result result;
-	enum rl_verdict verdict = rl_check_item_at(f->rl, &item, now_ns, &result);
+	enum rl_verdict verdict = at_check_item(f->rl, &item, now_ns, &result);
 
 	if (verdict == RL_UNDECIDED && result.error != -ENOSPC)
 		errx(2, "%s: %s", text, rl_strerror(result.error));

@@ -19,6 +19,7 @@
  * Some keys are reset at times; these are not judged.
  */
 #include "storm.h"
+#include "at.h"
 
 #include <err.h>
 #include <inttypes.h>
@@ -150,7 +151,7 @@ ask(struct worker *w, unsigned key, const char *text, size_t len)
 	uint64_t cost = dice_one_in(&w->dice, 5) ? 1 + dice_below(&w->dice, it->cost_most) : 1;
 	uint64_t now_ns = begin(w);
 
-	if (rl_check_at(w->world->rl, it->handle, text, len, cost, now_ns, NULL) == RL_ALLOWED)
+	if (at_check(w->world->rl, it->handle, text, len, cost, now_ns, NULL) == RL_ALLOWED)
 		note(w, rule, key, cost, now_ns);
 }
 
@@ -163,7 +164,7 @@ ask_both(struct worker *w, unsigned key, const char *text, size_t len)
 	for (unsigned i = 0; i < WORLD_RULES; i++)
 		items[i] = (struct rl_item){
 			.rule = w->world->rule[i].handle, .key = text, .key_len = len, .cost = 1};
-	if (rl_check_all_at(w->world->rl, items, WORLD_RULES, now_ns, NULL, NULL) != RL_ALLOWED)
+	if (at_check_all(w->world->rl, items, WORLD_RULES, now_ns, NULL, NULL) != RL_ALLOWED)
 		return;
 	for (unsigned i = 0; i < WORLD_RULES; i++)
 		note(w, i, key, 1, now_ns);

@@ -4,6 +4,7 @@
 
 /* Rows of limits and of rules, so few of them that they are given to others. */
 
+#include "at.h"
 #include "audit.h"
 #include "intrude.h"
 
@@ -36,7 +37,7 @@ static struct rl_result told;
 static void
 check_and_tell(struct rl *rl, int rule)
 {
-	rl_check_at(rl, rule, "k", 1, 1, T0, &told);
+	at_check(rl, rule, "k", 1, 1, T0, &told);
 }
 
 /* Whoever has the turn to give rows away keeps it until it goes on: then this comes later. */
@@ -52,7 +53,7 @@ expect_limit(struct rl *rl, const char *name, uint32_t capacity, uint64_t window
 	assert_int_equal(info.limit_count, 1);
 	assert_int_equal(info.limits[0].capacity, capacity);
 	assert_true(info.limits[0].window_ns == window_ns);
-	rl_check_at(rl, rule, "k", 1, 1, T0, &told);
+	at_check(rl, rule, "k", 1, 1, T0, &told);
 	assert_int_equal(told.error, 0);
 	assert_int_equal(told.limit, capacity);
 }

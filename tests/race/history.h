@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "algorithm/gcra.h"
+#include "at.h"
 #include "rule/handle.h"
 #include "schedule.h"
 
@@ -273,7 +274,7 @@ do_operation(struct operation *o)
 		o->remaining = r.remaining;
 		break;
 	case REFUND:
-		o->did = rl_refund_at(o->rl, &history[o->of].charges, o->now_ns);
+		o->did = at_refund(o->rl, &history[o->of].charges, o->now_ns);
 		break;
 	default:
 		o->did = rl_reset(o->rl, rule, &o->key, 1);

@@ -7,6 +7,7 @@
  * access to a shared word of the first. What must hold afterwards must hold wherever it came.
  * For one file of a program: it defines the hook.
  */
+#include "at.h"
 #include "rule/handle.h"
 #include "testing.h"
 
@@ -47,7 +48,7 @@ intrude(struct rl *rl, int rule, call_fn *first, call_fn *second, int n)
 static inline enum rl_verdict
 check(struct rl *rl, int rule)
 {
-	return rl_check_at(rl, rule, "k", 1, 1, T0, NULL);
+	return at_check(rl, rule, "k", 1, 1, T0, NULL);
 }
 
 #endif

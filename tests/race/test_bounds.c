@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "at.h"
 #include "decide/request.h"
 #include "rule/handle.h"
 #include "testing.h"
@@ -53,7 +54,7 @@ static enum rl_verdict
 check_at(struct rl *rl, int rule, const char *key, uint64_t now, struct rl_result *r)
 {
 	accesses = 0;
-	return rl_check_at(rl, rule, key, strlen(key), 1, now, r);
+	return at_check(rl, rule, key, strlen(key), 1, now, r);
 }
 
 static void
@@ -144,7 +145,7 @@ test_a_generation_that_moves(void **state)
 		assert_int_equal(r.error, RL_ECOST);
 		assert_true(accesses <= RL_LOOKUP_STEPS + 500);
 		accesses = 0;
-		rl_check_all_at(rl, items, RL_ITEMS_MAX, T0, all, NULL);
+		at_check_all(rl, items, RL_ITEMS_MAX, T0, all, NULL);
 		assert_int_equal(all[RL_ITEMS_MAX - 1].error, RL_ECOST);
 		assert_true(accesses <= RL_ITEMS_MAX * (RL_LOOKUP_STEPS + 500));
 		adversary = NULL;
@@ -238,8 +239,8 @@ test_counters_that_move(void **state)
 
 		adversary = adversaries[often % 3];
 		accesses = 0;
-		rl_counter_add_at(rl, space, key, (size_t)len, 1, 9 * RL_SECOND, now, NULL);
-		rl_counter_drop_at(rl, space, "one", 3, now);
+		at_counter_add(rl, space, key, (size_t)len, 1, 9 * RL_SECOND, now, NULL);
+		at_counter_drop(rl, space, "one", 3, now);
 		most = accesses > most ? accesses : most;
 		adversary = NULL;
 	}
@@ -286,7 +287,7 @@ test_units_that_move(void **state)
 		test_check_at(rl, rule, key, strlen(key), 1, T0, NULL, &charges);
 		adversary = each[often % 3];
 		accesses = 0;
-		rl_refund_at(rl, &charges, T0);
+		at_refund(rl, &charges, T0);
 		most = accesses > most ? accesses : most;
 		accesses = 0;
 		test_check_at(rl, rule, key, strlen(key), 1, T0, NULL, &charges);

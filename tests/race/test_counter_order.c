@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "schedule.h"
 
@@ -128,26 +129,25 @@ do_operation(struct operation *o)
 	o->began = ++instant;
 	switch (o->kind) {
 	case ADD:
-		o->did = rl_counter_add_at(rl, space, "k", 1, o->amount, o->lifetime_ns, o->now_ns,
-		                           &o->count);
+		o->did = at_counter_add(rl, space, "k", 1, o->amount, o->lifetime_ns, o->now_ns,
+		                        &o->count);
 		break;
 	case GET:
-		o->did = rl_counter_get_at(rl, space, "k", 1, o->now_ns, &o->count);
+		o->did = at_counter_get(rl, space, "k", 1, o->now_ns, &o->count);
 		break;
 	case SET:
-		o->did = rl_counter_set_at(rl, space, "k", 1, (uint64_t)o->amount, o->lifetime_ns,
-		                           o->now_ns, &o->count);
+		o->did = at_counter_set(rl, space, "k", 1, (uint64_t)o->amount, o->lifetime_ns,
+		                        o->now_ns, &o->count);
 		break;
 	case SET_NEW:
-		o->did = rl_counter_set_new_at(rl, space, "k", 1, (uint64_t)o->amount,
-		                               o->lifetime_ns, o->now_ns, &o->count);
+		o->did = at_counter_set_new(rl, space, "k", 1, (uint64_t)o->amount, o->lifetime_ns,
+		                            o->now_ns, &o->count);
 		break;
 	case TOUCH:
-		o->did = rl_counter_touch_at(rl, space, "k", 1, o->lifetime_ns, o->now_ns,
-		                             &o->count);
+		o->did = at_counter_touch(rl, space, "k", 1, o->lifetime_ns, o->now_ns, &o->count);
 		break;
 	default:
-		o->did = rl_counter_drop_at(rl, space, "k", 1, o->now_ns);
+		o->did = at_counter_drop(rl, space, "k", 1, o->now_ns);
 	}
 	o->ended = ++instant;
 }
@@ -177,7 +177,7 @@ work(int worker)
 		if (test_below(&seed, 5) == 0)
 			rl_sweep_at(rl, o->now_ns);
 		if (test_below(&seed, 6) == 0)
-			rl_check_at(rl, rule, "k", 1, 1, o->now_ns, NULL);
+			at_check(rl, rule, "k", 1, 1, o->now_ns, NULL);
 		do_operation(o);
 	}
 }

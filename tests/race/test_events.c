@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "intrude.h"
 #include "segment/event.h"
 
@@ -188,7 +189,7 @@ static uint64_t denied_at;
 static void
 deny(struct rl *rl, int rule)
 {
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, denied_at, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, denied_at, NULL), RL_DENIED);
 }
 
 static struct rl *
@@ -196,7 +197,7 @@ begin_denied(int before)
 {
 	struct rl *rl = begin();
 
-	assert_int_equal(rl_check_at(rl, 0, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, 0, "k", 1, 1, T0, NULL), RL_ALLOWED);
 	denied_at = T0;
 	for (int i = 0; i < before; i++)
 		deny(rl, 0);
@@ -264,7 +265,7 @@ test_a_denial_that_dies(void **state)
 static void
 decide_later(struct rl *rl, int rule)
 {
-	rl_check_at(rl, rule, "k", 1, 1, T0 + 60 * RL_SECOND, NULL);
+	at_check(rl, rule, "k", 1, 1, T0 + 60 * RL_SECOND, NULL);
 }
 
 static void

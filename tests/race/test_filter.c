@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "at.h"
 #include "rule/ban.h"
 #include "rule/filter.h"
 #include "rule/handle.h"
@@ -30,7 +31,7 @@ key(const char *text)
 static enum rl_verdict
 check(const char *text)
 {
-	return rl_check_at(rl, rule, text, strlen(text), 1, now_ns, NULL);
+	return at_check(rl, rule, text, strlen(text), 1, now_ns, NULL);
 }
 
 /* The first may load what the second keeps, and asks the filter by. */
@@ -268,7 +269,7 @@ ask_own(void)
 {
 	struct rl_result r;
 
-	rl_check_at(rl, rule, "own", 3, cost, T0, &r);
+	at_check(rl, rule, "own", 3, cost, T0, &r);
 	limit = r.limit;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "at.h"
 #include "schedule.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -126,7 +127,7 @@ work_alike(int worker)
 	(void)worker;
 	if (define(0, 0) != 0)
 		return;
-	while (rl_check_at(rl, 0, "k", 1, 1, T0, NULL) == RL_ALLOWED)
+	while (at_check(rl, 0, "k", 1, 1, T0, NULL) == RL_ALLOWED)
 		allowed++;
 }
 
@@ -138,7 +139,7 @@ prepare_left(uint64_t run)
 	if (run % 3 == 0)
 		return;
 	assert_int_equal(define(0, 0), 0);
-	assert_int_equal(rl_check_at(rl, 0, "k", 1, 5, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, 0, "k", 1, 5, T0, NULL), RL_ALLOWED);
 	if (run % 3 == 1)
 		assert_int_equal(test_rule(rl, "r", 9, 7 * RL_SECOND, 1, false), 0);
 	else
@@ -169,7 +170,7 @@ work_counting(int worker)
 
 	(void)worker;
 	for (int i = 0; counters >= 0 && i < 3; i++)
-		allowed += rl_counter_add_at(rl, counters, "k", 1, 1, RL_NEVER_NS, T0, NULL) == 1;
+		allowed += at_counter_add(rl, counters, "k", 1, 1, RL_NEVER_NS, T0, NULL) == 1;
 }
 
 static void
@@ -186,7 +187,7 @@ test_a_first_space_begins_once(void **state)
 		                 0);
 		run_schedule(work_counting);
 		assert_int_equal(allowed, 3 * WORKERS);
-		assert_int_equal(rl_counter_get_at(rl, 0, "k", 1, T0, &count), 1);
+		assert_int_equal(at_counter_get(rl, 0, "k", 1, T0, &count), 1);
 		if (count.value != allowed)
 			fail_msg("run %llu: counted %llu", (unsigned long long)run,
 			         (unsigned long long)count.value);

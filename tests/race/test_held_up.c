@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "at.h"
 #include "intrude.h"
 
 static struct rl *other;
@@ -81,17 +82,17 @@ test_held_up(void **state)
 	assert_int_equal(test_check_at(rl, rule, "k", 1, 3, T0, &r, &charges), RL_ALLOWED);
 	hold_up(rl, rule);
 	assert_int_equal(rl_release(rl, &hold, 1), -EBUSY);
-	assert_int_equal(rl_refund_at(rl, &charges, T0), -EBUSY);
+	assert_int_equal(at_refund(rl, &charges, T0), -EBUSY);
 	assert_int_equal(charges.count, 1);
 	assert_int_equal(test_check_at(rl, rule, "k", 1, 1, T0, &r, &more), RL_UNDECIDED);
 	assert_int_equal(r.error, -EBUSY);
 	assert_int_equal(more.count, 0);
 	let_go();
-	rl_peek_at(rl, rule, "k", 1, T0, &r);
+	at_peek(rl, rule, "k", 1, T0, &r);
 	assert_int_equal(r.used, 5);
 	assert_int_equal(rl_release(rl, &hold, 1), 1);
-	assert_int_equal(rl_refund_at(rl, &charges, T0), 1);
-	rl_peek_at(rl, rule, "k", 1, T0, &r);
+	assert_int_equal(at_refund(rl, &charges, T0), 1);
+	at_peek(rl, rule, "k", 1, T0, &r);
 	assert_int_equal(r.used, 0);
 	rl_close(other);
 	rl_close(rl);

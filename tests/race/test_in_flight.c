@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "at.h"
 #include "audit.h"
 #include "holder/holder.h"
 #include "holder/seat.h"
@@ -183,7 +184,7 @@ used(void)
 {
 	struct rl_result r;
 
-	rl_peek_at(rl[0], rule, "k", 1, T0, &r);
+	at_peek(rl[0], rule, "k", 1, T0, &r);
 	return r.used;
 }
 

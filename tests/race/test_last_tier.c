@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An eviction that looks at a key by its limit and by its last tier, while the key is charged. */
+#include "at.h"
 #include "intrude.h"
 
 #define FULL 10
@@ -11,7 +12,7 @@ charge(struct rl *rl, int rule, uint32_t key, uint64_t cost, uint32_t tier)
 	const struct rl_item item = {
 		.rule = rule, .key = &key, .key_len = sizeof key, .cost = cost, .capacity = tier};
 
-	rl_check_item_at(rl, &item, T0, NULL);
+	at_check_item(rl, &item, T0, NULL);
 }
 
 static uint32_t
@@ -19,7 +20,7 @@ used_of(struct rl *rl, int rule, uint32_t key)
 {
 	struct rl_result r;
 
-	rl_peek_at(rl, rule, &key, sizeof key, T0, &r);
+	at_peek(rl, rule, &key, sizeof key, T0, &r);
 	return r.used;
 }
 

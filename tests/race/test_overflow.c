@@ -10,6 +10,7 @@
 
 #define STEPS 1200
 
+#include "at.h"
 #include "audit.h"
 #include "rule/handle.h"
 #include "schedule.h"
@@ -43,7 +44,7 @@ static struct {
 static enum rl_verdict
 ask(int rule, uint32_t key, uint64_t cost, uint64_t now_ns, struct rl_result *r)
 {
-	return rl_check_at(rl, rules[rule], &key, sizeof key, cost, now_ns, r);
+	return at_check(rl, rules[rule], &key, sizeof key, cost, now_ns, r);
 }
 
 static void

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "at.h"
 #include "audit.h"
 #include "decide/prefetch.h"
 #include "schedule.h"
@@ -85,7 +86,7 @@ start(void)
 		memset(handle[i].prefetched, 0, sizeof *handle[i].prefetched);
 	for (uint32_t i = 0; i < before; i++) /* none of them prefetched */
 		charge(rl, 1, T0, NULL);
-	rl_give_back(rl);
+	rl_prefetch_return(rl);
 }
 
 /* One request, and perhaps its refund. */
@@ -100,7 +101,7 @@ request(int worker, uint64_t now_ns)
 		return;
 	epoch = charges.charge[0].epoch - T0 / RL_SECOND;
 	if (!is_late && test_below(&seed, 4) == 0 &&
-	    rl_refund_at(&process[worker], &charges, now_ns) == 1)
+	    at_refund(&process[worker], &charges, now_ns) == 1)
 		return;
 	done.admitted[epoch] += (uint32_t)cost;
 	done.since += is_late ? (uint32_t)cost : 0;
@@ -115,7 +116,7 @@ work(int worker)
 
 	for (int i = 0; i < 5; i++) {
 		if (test_below(&seed, 6) == 0)
-			rl_give_back(&process[worker]);
+			rl_prefetch_return(&process[worker]);
 		else
 			request(worker, T0 + epoch * RL_SECOND);
 		if (epoch + 1 < epochs)
@@ -130,7 +131,7 @@ drain(uint64_t now_ns)
 	uint32_t admitted = 0;
 
 	while (charge(rl, 1, now_ns, NULL)) {
-		rl_give_back(rl);
+		rl_prefetch_return(rl);
 		admitted++;
 	}
 	return admitted;
@@ -141,7 +142,7 @@ return_all(void)
 {
 	for (int i = 0; i < WORKERS; i++)
 		if (workers[i].fate == DONE)
-			rl_give_back(&process[i]);
+			rl_prefetch_return(&process[i]);
 }
 
 /* Never more; and what the survivors give back can all be had. */

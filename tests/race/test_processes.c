@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "audit.h"
 #include "scenario.h"
 #include "shared/atomic.h"
@@ -69,7 +70,7 @@ charge_until_killed(struct rl *rl, uint64_t seed)
 	for (;;) {
 		uint64_t key = test_below(&seed, SCENARIO_KEYS);
 		uint64_t now = rl_atomic_load(&run->clock_ns);
-		if (rl_check_at(rl, run->rule, &key, sizeof key, 1, now, NULL) == RL_ALLOWED)
+		if (at_check(rl, run->rule, &key, sizeof key, 1, now, NULL) == RL_ALLOWED)
 			rl_atomic_add(&run->allowed[key], 1);
 	}
 }
@@ -148,11 +149,10 @@ test_killed_workers(void **state)
 	uint64_t acknowledged = acknowledged_so_far();
 	for (uint64_t key = 0; key < SCENARIO_KEYS; key++) {
 		struct rl_result r;
-		rl_peek_at(rl, run->rule, &key, sizeof key, run->clock_ns, &r);
+		at_peek(rl, run->rule, &key, sizeof key, run->clock_ns, &r);
 		counted += r.limit - r.remaining;
-		assert_int_equal(
-			rl_check_at(rl, run->rule, &key, sizeof key, 1, run->clock_ns, NULL),
-			RL_ALLOWED);
+		assert_int_equal(at_check(rl, run->rule, &key, sizeof key, 1, run->clock_ns, NULL),
+		                 RL_ALLOWED);
 	}
 	assert_true(acknowledged > kills);
 	assert_true(acknowledged <= counted);
@@ -179,9 +179,9 @@ test_stopped_workers(void **state)
 		kill(pid, SIGSTOP);
 		waitpid(pid, NULL, WUNTRACED);
 		for (uint64_t key = 0; key < SCENARIO_KEYS; key++)
-			assert_int_equal(rl_check_at(rl, run->rule, &key, sizeof key, 1,
-			                             run->clock_ns, NULL),
-			                 RL_ALLOWED);
+			assert_int_equal(
+				at_check(rl, run->rule, &key, sizeof key, 1, run->clock_ns, NULL),
+				RL_ALLOWED);
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "at.h"
 #include "schedule.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -38,7 +39,7 @@ prepare(unsigned used)
 	is_reset = false;
 	admitted = after = 0;
 	if (used > 0)
-		assert_int_equal(rl_check_at(rl, rule, "k", 1, used, T0, NULL), RL_ALLOWED);
+		assert_int_equal(at_check(rl, rule, "k", 1, used, T0, NULL), RL_ALLOWED);
 }
 
 static unsigned
@@ -46,7 +47,7 @@ drain(int id)
 {
 	unsigned count = 0;
 
-	while (count <= 3 * CAPACITY && rl_check_at(rl, id, "k", 1, 1, T0, NULL) == RL_ALLOWED)
+	while (count <= 3 * CAPACITY && at_check(rl, id, "k", 1, 1, T0, NULL) == RL_ALLOWED)
 		count++;
 	return count;
 }
@@ -60,7 +61,7 @@ work(int worker)
 	}
 	for (int i = 0; i < CAPACITY; i++) {
 		bool is_after = is_reset;
-		bool is_allowed = rl_check_at(rl, rule, "k", 1, 1, T0, NULL) == RL_ALLOWED;
+		bool is_allowed = at_check(rl, rule, "k", 1, 1, T0, NULL) == RL_ALLOWED;
 		admitted += is_allowed;
 		after += is_allowed && is_after;
 	}

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "at.h"
 #include "intrude.h"
 
 #define KEY_COUNTS 20000 /* that each process adds */
@@ -32,7 +33,7 @@ used(struct rl *rl, int rule, const char *key)
 {
 	struct rl_result r;
 
-	rl_peek_at(rl, rule, key, 1, T0, &r);
+	at_peek(rl, rule, key, 1, T0, &r);
 	return r.limit - r.remaining;
 }
 
@@ -127,7 +128,7 @@ static void
 replace_key(struct rl *rl, int rule)
 {
 	rl_reset(rl, rule, "k", 1);
-	assert_int_equal(rl_check_at(rl, rule, "o", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "o", 1, 1, T0, NULL), RL_ALLOWED);
 }
 
 static void
@@ -164,7 +165,7 @@ test_a_slot_that_keeps_changing(void **state)
 
 	(void)state;
 	rl = open_tiny(&rule);
-	assert_int_equal(rl_check_at(rl, rule, "o", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "o", 1, 1, T0, NULL), RL_ALLOWED);
 	intrude(rl, rule, reset_rule, charge_always, 1);
 	assert_int_equal(outcome, -EBUSY);
 	assert_int_equal(counts.forgotten, 1);
@@ -191,7 +192,7 @@ count_up(struct told *told, int i)
 	space = rl_define_counters(rl, "space");
 	for (int n = 0; n < KEY_COUNTS; n++) {
 		struct rl_count count;
-		if (rl_counter_add_at(rl, space, "k", 1, 1, RL_NEVER_NS, T0, &count) != 1)
+		if (at_counter_add(rl, space, "k", 1, 1, RL_NEVER_NS, T0, &count) != 1)
 			return 2;
 		told->times[i][count.value]++;
 	}
@@ -258,7 +259,7 @@ test_beside_processes(void **state)
 	assert_int_equal(rl_open(test_segment_name(), &o, &rl), 0);
 	space = rl_define_counters(rl, "space");
 	test_fork(PROCESSES + 1, work, told);
-	rl_counter_get_at(rl, space, "k", 1, T0, &count);
+	at_counter_get(rl, space, "k", 1, T0, &count);
 	assert_int_equal(told_value(told, 1), told->forgotten + (count.value > 0));
 	for (size_t v = 1; v < PROCESSES * KEY_COUNTS; v++) /* no life skips or repeats one */
 		assert_true(told_value(told, v) >= told_value(told, v + 1));

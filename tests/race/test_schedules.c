@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "at.h"
 #include "audit.h"
 #include "rule/handle.h"
 #include "schedule.h"
@@ -72,8 +73,8 @@ work_claims(int worker)
 			break;
 		default:
 			key = 0; /* most of all, meet at one key */
-			done.allowed[key] += rl_check_at(rl, rule, &key, sizeof key, 1, now_ns,
-			                                 &r) == RL_ALLOWED;
+			done.allowed[key] +=
+				at_check(rl, rule, &key, sizeof key, 1, now_ns, &r) == RL_ALLOWED;
 			done.full += r.error == -ENOSPC;
 			break;
 		}
@@ -122,7 +123,7 @@ audit_claims(uint64_t run)
 	audit_whole(run);
 	for (uint64_t key = 0; key < 3; key++) {
 		struct rl_result r;
-		rl_peek_at(rl, rule, &key, sizeof key, now_ns, &r);
+		at_peek(rl, rule, &key, sizeof key, now_ns, &r);
 		int lost = done.allowed[key] - done.reset[key] - (int)(r.limit - r.remaining);
 		if (abs(lost) > killed || live_tags_of(key) > 1)
 			fail_msg("run %llu: key %d allowed %d, reset %d, used %u, slots %u",
@@ -148,7 +149,7 @@ play_claims(uint64_t first, uint64_t runs)
 		now_ns = T0 + test_below(&seed, 2) * 10 * 3600 * RL_SECOND;
 		for (uint64_t i = 0; i < fillers; i++) {
 			uint64_t key = 100 + i;
-			rl_check_at(rl, rule, &key, sizeof key, 1, T0, NULL);
+			at_check(rl, rule, &key, sizeof key, 1, T0, NULL);
 		}
 		play(run, work_claims);
 		audit_claims(run);
@@ -165,7 +166,7 @@ work_same_key(int worker)
 	for (int i = 0; i < 2; i++) {
 		struct rl_result r;
 		done.allowed[0] +=
-			rl_check_at(rl, rule, &key, sizeof key, 1, now_ns, &r) == RL_ALLOWED;
+			at_check(rl, rule, &key, sizeof key, 1, now_ns, &r) == RL_ALLOWED;
 		done.full += r.error == -ENOSPC;
 	}
 }
@@ -188,7 +189,7 @@ test_last_slot(void **state)
 		uint64_t stale = test_below(&seed, SLOTS);
 		for (uint64_t i = 0; i < SLOTS; i++) {
 			uint64_t key = 100 + i;
-			rl_check_at(rl, rule, &key, sizeof key, 1, i == stale ? T0 : now_ns, NULL);
+			at_check(rl, rule, &key, sizeof key, 1, i == stale ? T0 : now_ns, NULL);
 		}
 		run_schedule(work_same_key);
 		audit_claims(run);
@@ -295,7 +296,7 @@ work_log(int worker)
 		if (test_check_at(rl, rule, "k", 1, cost, now, &r, &charges) != RL_ALLOWED)
 			continue;
 		uint64_t charged = charges.charge[0].epoch; /* a log's charge remembers its time */
-		if (test_below(&seed, 2) == 0 && rl_refund_at(rl, &charges, now) == 1)
+		if (test_below(&seed, 2) == 0 && at_refund(rl, &charges, now) == 1)
 			continue;
 		while (cost-- > 0)
 			done.epoch[done.charges++] = charged;
@@ -315,7 +316,7 @@ audit_log(uint64_t run)
 		    LOG_CAPACITY)
 			fail_msg("run %llu: over capacity", (unsigned long long)run);
 	for (uint64_t at = end - 5 * RL_MILLISECOND; at <= end; at += RL_MILLISECOND) {
-		rl_peek_at(rl, rule, "k", 1, at, &r);
+		at_peek(rl, rule, "k", 1, at, &r);
 		int used = (int)(r.limit - r.remaining);
 		if (abs(used - charged_between(at - RL_WINDOW_MIN + 1, end)) >
 		    killed * LOG_CAPACITY)
@@ -366,7 +367,7 @@ work_all(int worker)
 		}
 		items[0].charges = &charges[0];
 		items[1].charges = &charges[1];
-		if (rl_check_all_at(rl, items, 2, T0, NULL, NULL) == RL_ALLOWED) {
+		if (at_check_all(rl, items, 2, T0, NULL, NULL) == RL_ALLOWED) {
 			done.allowed[one]++;
 			done.allowed[2]++;
 		}
@@ -391,7 +392,7 @@ play_all(uint64_t runs)
 		for (uint64_t k = 0; k < 3; k++) {
 			uint64_t key = k < 2 ? k : 7;
 			struct rl_result r;
-			rl_peek_at(rl, k < 2 ? rule : second_rule, &key, sizeof key, T0, &r);
+			at_peek(rl, k < 2 ? rule : second_rule, &key, sizeof key, T0, &r);
 			if ((int)(r.limit - r.remaining) != done.allowed[k])
 				fail_msg("run %llu: limit %d counts %u, admitted %d",
 				         (unsigned long long)run, (int)k, r.limit - r.remaining,
@@ -470,7 +471,7 @@ pass_both(bool swaps, uint64_t now)
 	struct rl_item swapped[] = {items[1], items[0]};
 	struct rl_result r[2];
 
-	if (rl_check_all_at(rl, swaps ? swapped : items, 2, now, r, NULL) != RL_ALLOWED)
+	if (at_check_all(rl, swaps ? swapped : items, 2, now, r, NULL) != RL_ALLOWED)
 		return;
 	pass(0, &charges[0], now);
 	pass(1, &charges[1], now);
@@ -497,7 +498,7 @@ work_passing(int worker)
 		} else {
 			uint64_t by = test_below(&seed, 2) ? charged_ns : now;
 			passed[0][last].is_back = true; /* if killed in it: perhaps */
-			passed[0][last].is_back = rl_refund_at(rl, &charges, by) == 1;
+			passed[0][last].is_back = at_refund(rl, &charges, by) == 1;
 			last = -1;
 		}
 	}
@@ -632,7 +633,7 @@ work_configured(int worker)
 			configure(20 + i + (uint32_t)test_below(&seed, 10));
 			continue;
 		}
-		rl_check_limits_at(rl, &item, T0, &r, &count, each);
+		at_check_limits(rl, &item, T0, &r, &count, each);
 		torn += count != 2 || each[0].limit != each[1].limit ||
 		        (each[0].limit >= 50) != is_own;
 	}

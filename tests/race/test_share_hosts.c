@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "at.h"
 #include "audit.h"
 #include "rl_cluster.h"
 #include "rule/handle.h"
@@ -135,10 +136,10 @@ charge(struct host *h)
 	struct rl_item item = {
 		.rule = h->rule, .key = "k", .key_len = 1, .cost = cost, .charges = &charges};
 
-	if (rl_check_item_at(h->rl, &item, now_ns(), NULL) != RL_ALLOWED)
+	if (at_check_item(h->rl, &item, now_ns(), NULL) != RL_ALLOWED)
 		return;
 	h->counted += cost;
-	if (test_below(&seed, 4) == 0 && rl_refund_at(h->rl, &charges, now_ns()) == 1)
+	if (test_below(&seed, 4) == 0 && at_refund(h->rl, &charges, now_ns()) == 1)
 		h->counted -= cost;
 }
 
@@ -316,7 +317,7 @@ begin(struct host *h)
 	h->given = h->share = 0;
 	h->late_ns = 0;
 	h->has_answer = h->is_changing = false;
-	h->counted = rl_check_item_at(h->rl, &item, T0, NULL) == RL_ALLOWED;
+	h->counted = at_check_item(h->rl, &item, T0, NULL) == RL_ALLOWED;
 	assert_int_equal(h->counted, blind > 0);
 	assert_int_equal(rl_share_wishes(h->rl, &from, 1, T0, keep, &h->of), 1);
 }

@@ -6,6 +6,7 @@
  * change of the share comes before each access of a charge: what was admitted and what counts are
  * as in one of both orders.
  */
+#include "at.h"
 #include "intrude.h"
 #include "rl_cluster.h"
 
@@ -103,7 +104,7 @@ check_heard(struct rl *rl, int rule, int n)
 static void
 wish(struct rl *rl, int rule)
 {
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, SHARE + BLIND, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k", 1, SHARE + BLIND, T0, NULL), RL_DENIED);
 }
 
 static void
@@ -296,14 +297,14 @@ give_to_all_new(struct rl *rl, int rule)
 static void
 ask_later(struct rl *rl, int rule)
 {
-	told = rl_check_at(rl, rule, "k", 1, 1, EPOCH + 1, NULL);
+	told = at_check(rl, rule, "k", 1, 1, EPOCH + 1, NULL);
 }
 
 static void
 wish_for_all(struct rl *rl, int rule)
 {
 	for (uint64_t key = 0; key < FILLERS; key++)
-		rl_check_at(rl, rule, &key, sizeof key, MUCH + 1, LATE, NULL);
+		at_check(rl, rule, &key, sizeof key, MUCH + 1, LATE, NULL);
 }
 
 /* All slots are others', who wish; the key was charged without one; one slot is soon stale. */
@@ -328,10 +329,10 @@ open_full(struct rl **rl)
 	assert_true(rule >= 0);
 	assert_int_equal(rl_share_advance(*rl, 2 * T0), 0);
 	for (uint64_t key = 0; key < FILLERS; key++)
-		rl_check_at(*rl, rule, &key, sizeof key, 1, key > 0 ? LATE : EARLY, NULL);
+		at_check(*rl, rule, &key, sizeof key, 1, key > 0 ? LATE : EARLY, NULL);
 	wish_for_all(*rl, rule);
 	rl_share_wishes(*rl, &from, UINT32_MAX, LATE, keep_filler, NULL);
-	assert_int_equal(rl_check_at(*rl, rule, "k", 1, MUCH / 4, LATE, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(*rl, rule, "k", 1, MUCH / 4, LATE, NULL), RL_ALLOWED);
 	wish_for_all(*rl, rule);
 	return rule;
 }
@@ -354,7 +355,7 @@ test_a_share_before_the_first_charge(void **state)
 		has_come = intrude(rl, rule, ask_later, give_to_all_new, n);
 		count += told == RL_ALLOWED;
 		for (int i = 0; i < 2 * MUCH; i++)
-			count += rl_check_at(rl, rule, "k", 1, 1, EPOCH + 1, NULL) == RL_ALLOWED;
+			count += at_check(rl, rule, "k", 1, 1, EPOCH + 1, NULL) == RL_ALLOWED;
 		if (count > (shares_set > 0 ? SHARE : 0) + MUCH)
 			fail_msg("access %d: %u admitted", n, count);
 		rl_close(rl);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "algorithm/share.h"
+#include "at.h"
 #include "audit.h"
 #include "rl_cluster.h"
 #include "rule/handle.h"
@@ -71,10 +72,10 @@ charge(void)
 	struct rl_charges charges = {0};
 
 	item.charges = &charges;
-	rl_check_item_at(rl, &item, some_time(), NULL);
+	at_check_item(rl, &item, some_time(), NULL);
 	look();
 	if (test_below(&seed, 4) == 0)
-		rl_refund_at(rl, &charges, some_time());
+		at_refund(rl, &charges, some_time());
 }
 
 static void

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "at.h"
 #include "audit.h"
 #include "rule/handle.h"
 #include "stop.h"
@@ -32,7 +33,7 @@ audit_whole(int n)
 static enum rl_verdict
 check(uint64_t cost, uint64_t now_ns, struct rl_result *r)
 {
-	return rl_check_at(rl, rule, "k", 1, cost, now_ns, r);
+	return at_check(rl, rule, "k", 1, cost, now_ns, r);
 }
 
 static enum rl_verdict
@@ -66,7 +67,7 @@ check_the_rest(void)
 static void
 refund_charged(void)
 {
-	is_given_back = rl_refund_at(rl, &charged, T0 + RL_SECOND) == 1;
+	is_given_back = at_refund(rl, &charged, T0 + RL_SECOND) == 1;
 }
 
 /* Whatever was stored of what is given back: nothing of it counts. */

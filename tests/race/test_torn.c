@@ -3,6 +3,7 @@
  * A counter is read while others change value and lifetime, and change both back: the halves of a
  * word are loaded one after the other, and what is told was there at one instant.
  */
+#include "at.h"
 #include "intrude.h"
 
 #define GAPS 6
@@ -13,8 +14,7 @@ static int gap;
 static void
 set(struct rl *rl, int space, uint64_t value)
 {
-	assert_int_equal(rl_counter_set_at(rl, space, "k", 1, value, value * RL_SECOND, T0, NULL),
-	                 1);
+	assert_int_equal(at_counter_set(rl, space, "k", 1, value, value * RL_SECOND, T0, NULL), 1);
 }
 
 static void
@@ -35,7 +35,7 @@ set_other(struct rl *rl, int space)
 static void
 get(struct rl *rl, int space)
 {
-	assert_int_equal(rl_counter_get_at(rl, space, "k", 1, T0, &told), 1);
+	assert_int_equal(at_counter_get(rl, space, "k", 1, T0, &told), 1);
 }
 
 static void

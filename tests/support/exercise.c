@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "exercise.h"
+#include "at.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -238,25 +239,25 @@ decide(struct rl *rl, uint64_t *seed, uint64_t now)
 		items[i].flags = test_below(seed, 4) == 0 ? (unsigned)test_below(seed, 5) : 0;
 		items[i].charges = test_below(seed, 4) ? &charges[i] : NULL;
 	}
-	check_result(rl_check_item_at(rl, &items[0], now, &r), &r);
-	check_result(rl_check_limits_at(rl, &items[1], now, &r, &count, each), &r);
+	check_result(at_check_item(rl, &items[0], now, &r), &r);
+	check_result(at_check_limits(rl, &items[1], now, &r, &count, each), &r);
 	REQUIRE(count <= RL_LIMITS_MAX);
-	rl_check_all_at(rl, items, 2, now, results, &count);
+	at_check_all(rl, items, 2, now, results, &count);
 	REQUIRE(count <= 2);
 	check_charges(charges, 2);
-	rl_check_many_at(rl, items, 2, now, results);
+	at_check_many(rl, items, 2, now, results);
 	check_charges(charges, 2);
-	check_result(rl_reserve_item_at(rl, &items[0], RL_SECOND, now, &r), &r);
+	check_result(at_reserve_item(rl, &items[0], RL_SECOND, now, &r), &r);
 	check_charges(charges, 2);
 	for (int i = 0; i < 2; i++) {
 		spoil(&charges[i], seed);
 		release(rl, &charges[i], seed);
-		rl_refund_at(rl, &charges[i], now);
+		at_refund(rl, &charges[i], now);
 	}
-	rl_reserve_all_at(rl, items, 2, RL_SECOND, now, results, &count);
+	at_reserve_all(rl, items, 2, RL_SECOND, now, results, &count);
 	REQUIRE(count <= 2);
-	REQUIRE(rl_refund_item_at(rl, &items[0], now) <= (int)items[0].cost);
-	check_result(rl_peek_at(rl, items[1].rule, other, items[1].key_len, now, &r), &r);
+	REQUIRE(at_refund_key(rl, &items[0], now) <= (int)items[0].cost);
+	check_result(at_peek(rl, items[1].rule, other, items[1].key_len, now, &r), &r);
 }
 
 /* Whatever an answer is, it says the same: a value has a lifetime, and none has none. */
@@ -280,24 +281,23 @@ count(struct rl *rl, uint64_t *seed, uint64_t now)
 	space = test_below(seed, 2) ? EXERCISE_RULES : space;
 	switch (test_below(seed, 7)) {
 	case 0:
-		check_count(rl_counter_get_at(rl, space, text, len, now, &c), &c);
+		check_count(at_counter_get(rl, space, text, len, now, &c), &c);
 		break;
 	case 1:
-		check_count(rl_counter_set_at(rl, space, text, len, 7, lifetime, now, &c), &c);
+		check_count(at_counter_set(rl, space, text, len, 7, lifetime, now, &c), &c);
 		break;
 	case 2:
-		check_count(rl_counter_set_new_at(rl, space, text, len, 7, lifetime + 1, now, &c),
-		            &c);
+		check_count(at_counter_set_new(rl, space, text, len, 7, lifetime + 1, now, &c), &c);
 		break;
 	case 4:
-		check_count(rl_counter_touch_at(rl, space, text, len, lifetime + 1, now, &c), &c);
+		check_count(at_counter_touch(rl, space, text, len, lifetime + 1, now, &c), &c);
 		break;
 	case 3:
-		REQUIRE(rl_counter_drop_at(rl, space, text, len, now) <= 1);
+		REQUIRE(at_counter_drop(rl, space, text, len, now) <= 1);
 		break;
 	default:
-		check_count(rl_counter_add_at(rl, space, text, len,
-		                              (int64_t)test_below(seed, 5) - 1, lifetime, now, &c),
+		check_count(at_counter_add(rl, space, text, len, (int64_t)test_below(seed, 5) - 1,
+		                           lifetime, now, &c),
 		            &c);
 	}
 }

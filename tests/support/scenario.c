@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "scenario.h"
+#include "at.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ used_now(const struct scenario_run *run, struct rl *rl, const void *key, size_t 
 {
 	struct rl_result r;
 
-	rl_peek_at(rl, run->rule, key, len, T0, &r);
+	at_peek(rl, run->rule, key, len, T0, &r);
 	return r.limit - r.remaining;
 }
 
@@ -47,7 +48,7 @@ work_hot(struct scenario_run *run, struct rl *rl, int worker)
 	for (int key = 0; key < run->rounds; key++) {
 		struct rl_result r;
 		line_up(run, key + 1);
-		while (rl_check_at(rl, run->rule, &key, sizeof key, 1, T0, &r) == RL_ALLOWED)
+		while (at_check(rl, run->rule, &key, sizeof key, 1, T0, &r) == RL_ALLOWED)
 			rl_atomic_add(&run->allowed[0], 1);
 		if (r.verdict != RL_DENIED)
 			return 1;
@@ -72,12 +73,12 @@ work_prefetch(struct scenario_run *run, struct rl *rl, int worker)
 
 	for (int key = 0; key < run->rounds; key++) {
 		line_up(run, key + 1);
-		while (rl_check_at(rl, run->rule, &key, sizeof key, 1, T0, NULL) == RL_ALLOWED) {
+		while (at_check(rl, run->rule, &key, sizeof key, 1, T0, NULL) == RL_ALLOWED) {
 			rl_atomic_add(&run->allowed[0], 1);
 			if (test_below(&seed, 50) == 0)
-				rl_give_back(rl);
+				rl_prefetch_return(rl);
 		}
-		if (rl_give_back(rl) < 0)
+		if (rl_prefetch_return(rl) < 0)
 			return 1;
 	}
 	return 0;
@@ -105,7 +106,7 @@ work_insert(struct scenario_run *run, struct rl *rl, int worker)
 	for (int key = 0; key < run->rounds; key++) {
 		if (key % 16 == 0)
 			line_up(run, key / 16 + 1);
-		switch (rl_check_at(rl, run->rule, &key, sizeof key, 1, T0, NULL)) {
+		switch (at_check(rl, run->rule, &key, sizeof key, 1, T0, NULL)) {
 		case RL_ALLOWED:
 			rl_atomic_add(&run->allowed[key % SCENARIO_KEYS], 1);
 			break;
@@ -147,8 +148,7 @@ work_churn(struct scenario_run *run, struct rl *rl, int worker)
 		if (test_below(&seed, 3) > 0) {
 			uint64_t cost =
 				CHURN_CAPACITY / 2 + 1 + test_below(&seed, CHURN_CAPACITY / 2);
-			if (rl_check_at(rl, run->rule, &key, sizeof key, cost, T0, NULL) ==
-			    RL_ALLOWED)
+			if (at_check(rl, run->rule, &key, sizeof key, cost, T0, NULL) == RL_ALLOWED)
 				rl_atomic_add(&run->allowed[key], 1);
 		} else if (rl_reset(rl, run->rule, &key, sizeof key) == 1) {
 			rl_atomic_add(&run->undone[key], 1);
@@ -288,7 +288,7 @@ work_expire(struct scenario_run *run, struct rl *rl, int worker)
 			rl_sweep_at(rl, now);
 		for (uint64_t i = 0, first = test_below(&seed, 16); i < 16; i++) {
 			uint64_t key[2] = {(first + i) % 16, (uint64_t)round};
-			switch (rl_check_at(rl, run->rule, key, sizeof key, 1, now, NULL)) {
+			switch (at_check(rl, run->rule, key, sizeof key, 1, now, NULL)) {
 			case RL_ALLOWED:
 				rl_atomic_add(&run->allowed[key[0]], 1);
 				break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "testing.h"
+#include "at.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -220,5 +221,5 @@ test_check_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
 	const struct rl_item item = {
 		.rule = rule, .key = key, .key_len = key_len, .cost = cost, .charges = charges};
 
-	return rl_check_item_at(rl, &item, now_ns, result);
+	return at_check_item(rl, &item, now_ns, result);
 }

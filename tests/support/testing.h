@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "at.h"
 #include "rl.h"
 #include "rl_admin.h"
 
@@ -52,7 +53,7 @@ struct rl_config_rule test_config_rule(const char *name, uint32_t capacity, uint
 
 uint64_t test_counter(struct rl *rl, int rule, enum rl_counter counter);
 
-/* rl_check_at(), and what it charged. Either may be NULL. */
+/* at_check(), and what it charged. Either may be NULL. */
 enum rl_verdict test_check_at(struct rl *rl, int rule, const void *key, size_t key_len,
                               uint64_t cost, uint64_t now_ns, struct rl_result *result,
                               struct rl_charges *charges);

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "audit.h"
 #include "move/follow.h"
 #include "rule/handle.h"
@@ -143,8 +144,7 @@ count(struct rl *rl)
 	uint64_t key = test_below(&seed, HOT);
 	struct rl_result r;
 
-	if (rl_check_at(rl, board->rules[COUNTED], &key, sizeof key, 1, rl_now(rl), &r) ==
-	    RL_ALLOWED)
+	if (at_check(rl, board->rules[COUNTED], &key, sizeof key, 1, rl_now(rl), &r) == RL_ALLOWED)
 		rl_atomic_add(&board->acknowledged[key], 1);
 	else
 		_exit(EXIT_UNDECIDED);
@@ -179,7 +179,7 @@ churn(struct rl *rl)
 	uint64_t now = rl_now(rl);
 	uint64_t key = now / (BUFFER_NS / 2) * CHURNING + test_below(&seed, CHURNING);
 
-	if (rl_check_at(rl, board->rules[CHURN], &key, sizeof key, 1, now, NULL) == RL_UNDECIDED)
+	if (at_check(rl, board->rules[CHURN], &key, sizeof key, 1, now, NULL) == RL_UNDECIDED)
 		_exit(EXIT_UNDECIDED);
 	if (test_below(&seed, 8) == 0)
 		rl_reset(rl, board->rules[CHURN], &key, sizeof key);
@@ -192,7 +192,7 @@ inspect_configuration(struct rl *rl)
 	struct rl_result r, each[RL_LIMITS_MAX];
 	size_t n;
 
-	rl_check_limits_at(rl, &item, rl_now(rl), &r, &n, each);
+	at_check_limits(rl, &item, rl_now(rl), &r, &n, each);
 	if (r.error != 0 || n != 2 || each[0].limit != each[1].limit)
 		_exit(EXIT_TORN);
 }
@@ -219,7 +219,7 @@ work(struct rl *rl, int worker)
 			for (int i = 0; i < 20; i++)
 				limit(rl, worker, PREFETCHED);
 			if (test_below(&seed, 20) == 0)
-				rl_give_back(rl);
+				rl_prefetch_return(rl);
 			break;
 		default:
 			count(rl);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "at.h"
 #include "load/load.h"
 #include "testing.h"
 
@@ -31,12 +32,11 @@ test_admits_its_capacity_and_no_more(void **state)
 	(void)state;
 	assert_string_equal(rl_algorithm_info(RL_REST_WINDOW)->name, "rest_window");
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0 + i * RL_SECOND, &r),
-		                 RL_ALLOWED);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0 + MINUTE, &r), RL_DENIED);
+		assert_int_equal(at_check(rl, rule, "k", 1, 1, T0 + i * RL_SECOND, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0 + MINUTE, &r), RL_DENIED);
 	assert_int_equal(r.used, 3);
 	assert_int_equal(r.retry_after_ns, 2 * RL_SECOND);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0 + MINUTE + 2 * RL_SECOND, &r),
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0 + MINUTE + 2 * RL_SECOND, &r),
 	                 RL_ALLOWED);
 	assert_int_equal(r.used, 1);
 	rl_close(rl);
@@ -59,7 +59,7 @@ test_beside_its_definition(void **state)
 		                            : test_below(&seed, 2 * MINUTE);
 		used = now < newest + MINUTE ? used : 0;
 		is_admitted = used + cost <= 5;
-		assert_int_equal(rl_check_at(rl, rule, "k", 1, cost, now, NULL),
+		assert_int_equal(at_check(rl, rule, "k", 1, cost, now, NULL),
 		                 is_admitted ? RL_ALLOWED : RL_DENIED);
 		used += is_admitted ? cost : 0;
 		newest = is_admitted ? now : newest;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "segment/record.h"
 #include "shared/layout.h"
@@ -50,7 +51,7 @@ test_walk_shows_every_key_once(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 1000; i++)
-		rl_check_at(rl, rule, &i, sizeof i, 1 + i % 10, T0, NULL);
+		at_check(rl, rule, &i, sizeof i, 1 + i % 10, T0, NULL);
 	assert_int_equal(rl_walk(rl, T0, NULL, see, &seen), 0);
 	assert_int_equal(seen.entries, 1000);
 	assert_int_equal(seen.named, 1000);
@@ -69,9 +70,9 @@ test_lookup_explains(void **state)
 	struct seen seen = {0};
 
 	(void)state;
-	rl_check_at(rl, rule, "key", 3, 3, T0, NULL);
-	rl_check_at(rl, rule, "key", 3, 2, T0 + 2 * RL_SECOND, NULL);
-	rl_check_at(rl, rule, "key", 3, 1, T0 + 6 * RL_SECOND, NULL);
+	at_check(rl, rule, "key", 3, 3, T0, NULL);
+	at_check(rl, rule, "key", 3, 2, T0 + 2 * RL_SECOND, NULL);
+	at_check(rl, rule, "key", 3, 1, T0 + 6 * RL_SECOND, NULL);
 	assert_int_equal(rl_lookup(rl, rule, "key", 3, T0 + 8 * RL_SECOND, see, &seen), 0);
 	assert_int_equal(seen.entries, 1);
 	assert_memory_equal(seen.key, "key", 3);
@@ -98,7 +99,7 @@ test_stale_entries_are_marked(void **state)
 	struct seen seen = {0};
 
 	(void)state;
-	rl_check_at(rl, rule, "k", 1, 1, T0, NULL);
+	at_check(rl, rule, "k", 1, 1, T0, NULL);
 	rl_lookup(rl, rule, "k", 1, T0 + 20 * RL_SECOND - 1, see, &seen);
 	assert_true(seen.last.is_limited);
 	rl_lookup(rl, rule, "k", 1, T0 + 20 * RL_SECOND, see, &seen);
@@ -124,7 +125,7 @@ test_long_keys_are_kept_in_part(void **state)
 	assert_int_equal(info.key_bytes, 16); /* whole words */
 	int rule = test_rule(rl, "r", 1, RL_SECOND, 1, true);
 	for (size_t len = 1; len <= sizeof key; len += 7) {
-		rl_check_at(rl, rule, key, len, 1, T0, NULL);
+		at_check(rl, rule, key, len, 1, T0, NULL);
 		assert_int_equal(rl_lookup(rl, rule, key, len, T0, see, &seen), 0);
 		assert_int_equal(seen.last.key_len, len);
 		assert_int_equal(seen.last.key_kept, len < 16 ? len : 16);
@@ -161,7 +162,7 @@ test_no_names(void **state)
 	int rule = test_rule(rl, "r", 2, RL_SECOND, 1, true);
 	for (int i = 0; i < 100; i++) {
 		int len = snprintf(key, sizeof key, "k%d", i);
-		assert_int_equal(rl_check_at(rl, rule, key, (size_t)len, 1, T0, NULL), RL_ALLOWED);
+		assert_int_equal(at_check(rl, rule, key, (size_t)len, 1, T0, NULL), RL_ALLOWED);
 	}
 	assert_true(test_counter(rl, rule, RL_COUNT_evicted) > 0);
 	assert_int_equal(rl_lookup(rl, rule, "k99", 3, T0, see, &seen), 0);
@@ -170,7 +171,7 @@ test_no_names(void **state)
 	assert_int_equal(seen.last.used, 1);
 	assert_int_equal(
 		rl_ban(rl, rule, &(struct rl_pattern){RL_MATCH_PREFIX, "k9", 2}, RL_NEVER_NS), 0);
-	assert_int_equal(rl_check_at(rl, rule, "k99", 3, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k99", 3, 1, T0, NULL), RL_DENIED);
 	assert_int_equal(rl_bans_walk(rl, T0, no_name, &bans), 0);
 	assert_int_equal(bans, 1);
 	assert_int_equal(rl_audit(rl, NULL, NULL, &counts), 0);
@@ -188,7 +189,7 @@ test_names_are_never_wrong(void **state)
 	const size_t bytes = 24 + 24;
 
 	(void)state;
-	rl_check_at(rl, rule, "a key of twenty bytes", 21, 1, T0, NULL);
+	at_check(rl, rule, "a key of twenty bytes", 21, 1, T0, NULL);
 	rl_lookup(rl, rule, "a key of twenty bytes", 21, T0, see, &seen);
 	assert_int_equal(seen.named, 1);
 	unsigned char *record = (unsigned char *)rl_segment_record(&rl->segment, seen.last.slot);
@@ -278,7 +279,7 @@ test_first_claim_of_new_memory(void **state)
 	int rule = test_rule(rl, "r", 1, RL_SECOND, 1, true);
 
 	(void)state;
-	rl_check_at(rl, rule, "k", 1, 1, T0, NULL);
+	at_check(rl, rule, "k", 1, 1, T0, NULL);
 	for (uint64_t i = 0; i < 16; i++)
 		*rl_table_state(&rl->segment.table, i) = (struct rl_u128){0};
 	assert_int_equal(rl_reset(rl, rule, "k", 1), 0);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "segment/record.h"
 #include "testing.h"
@@ -85,7 +86,7 @@ prepare(void)
 			test_check_at(rl, rule, key, strlen(key), 1, T0 + i * RL_SECOND, NULL,
 			              &charges);
 	}
-	rl_check_at(rl, HARD, LONG_KEY, strlen(LONG_KEY), 1, T0, NULL);
+	at_check(rl, HARD, LONG_KEY, strlen(LONG_KEY), 1, T0, NULL);
 }
 
 static void
@@ -130,7 +131,7 @@ test_nothing_is_written(void **state)
 	rl_close(rl); /* which gives up its seat */
 	assert_int_equal(rl_open(test_segment_name(), &options, &writer), 0);
 	assert_int_equal(rl_define(writer, &rules[HARD]), 0);
-	assert_int_equal(rl_check_at(writer, 0, "key", 3, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(writer, 0, "key", 3, 1, T0, NULL), RL_ALLOWED);
 	assert_int_equal(rl_open(test_segment_name(), &readonly, &rl), 0);
 	assert_whole(&counts);
 	assert_int_equal(counts.named, 1);
@@ -556,7 +557,7 @@ work(void *arg)
 
 		now += test_below(&seed, RL_SECOND);
 		if (test_check_at(rl, rule, key, len, 1, now, NULL, &c) == RL_ALLOWED && i % 5 == 0)
-			rl_refund_at(rl, &c, now);
+			at_refund(rl, &c, now);
 		if (i % 7 == 0)
 			rl_reset(rl, rule, key, len);
 		if (i % 1000 == 0)

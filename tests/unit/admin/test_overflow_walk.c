@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "at.h"
 #include "testing.h"
 
 #define SLOTS 16
@@ -62,7 +63,7 @@ define(struct rl *rl, const char *name, enum rl_algorithm algorithm)
 static void
 charge(struct rl *rl, int rule, uint32_t key, uint64_t cost)
 {
-	assert_int_equal(rl_check_at(rl, rule, &key, sizeof key, cost, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, &key, sizeof key, cost, T0, NULL), RL_ALLOWED);
 }
 
 static void
@@ -133,7 +134,7 @@ test_overflow_counters_are_counted_by_limit(void **state)
 	fill(rl, first);
 	other = define(rl, "other", RL_FIXED_WINDOW);
 	for (uint32_t key = 0; key < 200; key++)
-		rl_check_at(rl, first, &key, sizeof key, CAPACITY, T0, NULL);
+		at_check(rl, first, &key, sizeof key, CAPACITY, T0, NULL);
 	seen = walk(rl, T0);
 	assert_int_equal(seen.count, 1);
 	assert_true(seen.info[0].cells_used > CELLS / 2 && seen.info[0].cells_used <= CELLS);
@@ -143,7 +144,7 @@ test_overflow_counters_are_counted_by_limit(void **state)
 	 * apart
 	 */
 	for (uint32_t key = 0; key < 100; key++)
-		rl_check_at(rl, other, &key, sizeof key, 1, T0, NULL);
+		at_check(rl, other, &key, sizeof key, 1, T0, NULL);
 	seen = walk(rl, T0);
 	assert_int_equal(seen.count, 2);
 	assert_int_equal(seen.info[0].rule, first);

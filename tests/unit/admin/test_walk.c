@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "testing.h"
 
@@ -97,7 +98,7 @@ ask_at_random(struct rl *rl, int rule, uint64_t *seed, uint64_t *now)
 		if (has_tiers && test_below(seed, 2))
 			item.capacity = (uint32_t)(1 + test_below(seed, 60));
 		*now += test_below(seed, RL_SECOND / 4);
-		rl_check_item_at(rl, &item, *now - test_below(seed, RL_SECOND), NULL);
+		at_check_item(rl, &item, *now - test_below(seed, RL_SECOND), NULL);
 	}
 }
 
@@ -195,7 +196,7 @@ compare_told(const struct rl_entry *e, void *arg)
 		.rule = e->rule, .key = e->key, .key_len = e->key_len, .capacity = e->tier};
 	struct rl_result r;
 
-	rl_check_item_at(told->rl, &item, told->now, &r);
+	at_check_item(told->rl, &item, told->now, &r);
 	told->tiers += e->tier > 0;
 	assert_int_equal(r.verdict, e->peek.verdict);
 	assert_int_equal(r.reason, e->peek.reason);
@@ -305,7 +306,7 @@ test_the_state_of_a_network(void **state)
 	for (int i = 0; i < 6; i++) {
 		const struct rl_pattern p = rl_pattern_of(banned[i], strlen(banned[i]));
 
-		rl_check_at(rl, id, addresses[i], strlen(addresses[i]), 1, T0, NULL);
+		at_check(rl, id, addresses[i], strlen(addresses[i]), 1, T0, NULL);
 		assert_int_equal(rl_ban(rl, RL_ANY_RULE, &p, RL_NEVER_NS), 0);
 	}
 	is_state(rl, id, "10.0.1.0/24", RL_ENTRY_BANNED);
@@ -337,7 +338,7 @@ test_a_cut_name_has_no_sure_state(void **state)
 	(void)state;
 	assert_int_equal(rl_open_private(&options, &rl), 0);
 	rule = test_rule(rl, "r", 1, RL_SECOND, 1, false);
-	rl_check_at(rl, rule, "a long name", 11, 1, T0, NULL);
+	at_check(rl, rule, "a long name", 11, 1, T0, NULL);
 	assert_int_equal(rl_walk(rl, T0, NULL, is_unknown, &unknown), 1);
 	assert_int_equal(unknown, 0);
 	assert_int_equal(rl_ban(rl, rule, &other, RL_NEVER_NS), 0);
@@ -378,7 +379,7 @@ test_only_the_wanted_are_visited(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 1000; i++)
-		rl_check_at(rl, rule, &i, sizeof i, 1, T0, NULL);
+		at_check(rl, rule, &i, sizeof i, 1, T0, NULL);
 	assert_int_equal(rl_walk(rl, T0, wants_every_third, visit_wanted, &picky), 42);
 	assert_int_equal(picky.seen, 19);
 	assert_int_equal(rl_walk(rl, T0, wants_every_third, visit_wanted, &picky), 0);
@@ -413,7 +414,7 @@ test_slices_make_a_whole(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 1000; i++)
-		rl_check_at(rl, rule, &i, sizeof i, 1, T0, NULL);
+		at_check(rl, rule, &i, sizeof i, 1, T0, NULL);
 	rl_info(rl, &info);
 	for (parts.first = 0; parts.first < info.slots; parts.first += parts.count) {
 		parts.count = 1 + test_below(&seed, 50);
@@ -458,7 +459,7 @@ test_many_limits(void **state)
 		int rule = test_rule(rl, name, (uint32_t)i + 1, 8 * RL_SECOND, 4, true);
 		assert_int_equal(rule, i);
 		for (int key = 0; key < KEYS; key++)
-			rl_check_at(rl, rule, &key, sizeof key, 1, T0, NULL);
+			at_check(rl, rule, &key, sizeof key, 1, T0, NULL);
 	}
 	assert_int_equal(rl_walk(rl, T0, NULL, count_rule, counts), 0);
 	for (int i = 0; i < RULES; i++)

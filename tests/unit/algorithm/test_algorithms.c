@@ -7,6 +7,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/ops.h"
+#include "at.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -29,7 +30,7 @@ define(struct rl *rl, enum rl_algorithm algorithm, uint32_t capacity, uint64_t w
 static enum rl_verdict
 check(struct rl *rl, int rule, uint64_t cost, uint64_t now, struct rl_result *r)
 {
-	return rl_check_at(rl, rule, "k", 1, cost, now, r);
+	return at_check(rl, rule, "k", 1, cost, now, r);
 }
 
 static enum rl_verdict
@@ -141,7 +142,7 @@ test_log_is_exact(void **state)
 				continue;
 			newest = at;
 			if (test_below(&seed, 6) == 0) {
-				assert_int_equal(rl_refund_at(rl, &c, now), 1);
+				assert_int_equal(at_refund(rl, &c, now), 1);
 				continue;
 			}
 			for (uint64_t u = 0; u < cost; u++)
@@ -286,20 +287,20 @@ test_refund_of_tokens(void **state)
 
 	(void)state;
 	assert_int_equal(charge(rl, rule, 4, T0, &r, &late), RL_ALLOWED);
-	assert_int_equal(rl_refund_at(rl, &late, T0 + RL_SECOND), 1);
-	rl_peek_at(rl, rule, "k", 1, T0 + RL_SECOND, &r);
+	assert_int_equal(at_refund(rl, &late, T0 + RL_SECOND), 1);
+	at_peek(rl, rule, "k", 1, T0 + RL_SECOND, &r);
 	assert_int_equal(r.remaining, 10);
 	/* tokens that have come back by themselves are not given back again */
 	rl_reset(rl, rule, "k", 1);
 	assert_int_equal(charge(rl, rule, 4, T0, NULL, &late), RL_ALLOWED);
 	assert_int_equal(check(rl, rule, 10, T0 + 4 * RL_SECOND, &r), RL_ALLOWED);
-	assert_int_equal(rl_refund_at(rl, &late, T0 + 4 * RL_SECOND), 0);
+	assert_int_equal(at_refund(rl, &late, T0 + 4 * RL_SECOND), 0);
 	assert_int_equal(check(rl, rule, 1, T0 + 4 * RL_SECOND, NULL), RL_DENIED);
 	/* nor is the part of them that has */
 	rl_reset(rl, rule, "k", 1);
 	assert_int_equal(charge(rl, rule, 4, T0, NULL, &late), RL_ALLOWED);
 	assert_int_equal(check(rl, rule, 9, T0 + 3 * RL_SECOND, &r), RL_ALLOWED);
-	assert_int_equal(rl_refund_at(rl, &late, T0 + 3 * RL_SECOND), 1);
+	assert_int_equal(at_refund(rl, &late, T0 + 3 * RL_SECOND), 1);
 	assert_int_equal(check(rl, rule, 2, T0 + 3 * RL_SECOND, NULL), RL_DENIED);
 	assert_int_equal(check(rl, rule, 1, T0 + 3 * RL_SECOND, NULL), RL_ALLOWED);
 	rl_close(rl);
@@ -317,7 +318,7 @@ test_quota_can_change(void **state)
 	(void)state;
 	check(rl, rule, 8, T0, NULL);
 	assert_int_equal(define(rl, RL_TOKEN_BUCKET, 10, 10 * RL_SECOND, 20, 0), rule);
-	rl_peek_at(rl, rule, "k", 1, T0, &r);
+	at_peek(rl, rule, "k", 1, T0, &r);
 	assert_int_equal(r.remaining, 12);
 	rl_rule_info(rl, rule, &info);
 	assert_int_equal(info.limits[0].burst, 20);
@@ -341,9 +342,9 @@ test_extremes(void **state)
 			for (int i = 0; i < 5; i++) {
 				struct rl_result r;
 				char key = (char)i;
-				assert_int_equal(rl_check_at(rl, rule, &key, 1, most, nows[i], &r),
+				assert_int_equal(at_check(rl, rule, &key, 1, most, nows[i], &r),
 				                 RL_ALLOWED);
-				rl_check_at(rl, rule, &key, 1, most, nows[i], &r);
+				at_check(rl, rule, &key, 1, most, nows[i], &r);
 				assert_int_equal(r.verdict, RL_DENIED);
 				assert_true(r.retry_after_ns <= windows[w] + 1 &&
 				            r.retry_after_ns > 0);
@@ -559,7 +560,7 @@ test_tiers_of_one_key(void **state)
 			struct rl_result r;
 			now += test_below(&seed, window / 40);
 			rl_wide at = (rl_wide)(now - T0) * unit;
-			if (rl_check_item_at(rl, &item, now, &r) != RL_ALLOWED)
+			if (at_check_item(rl, &item, now, &r) != RL_ALLOWED)
 				continue;
 			tat = (tat > at ? tat : at) + unit / tier * window;
 			rl_wide told = (rl_wide)r.reset_after_ns * unit + at;
@@ -585,9 +586,9 @@ test_a_delay_is_rounded_up(void **state)
 	(void)state;
 	assert_int_equal(rl_open_private(NULL, &rl), 0);
 	rule = rl_define(rl, &(struct rl_rule){.name = "third", .limit = third});
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, &r), RL_ALLOWED);
 	assert_int_equal(r.delay_ns, 0);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, &r), RL_ALLOWED);
 	assert_int_equal(r.delay_ns, 333333334);
 	rl_close(rl);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "algorithm/ops.h"
+#include "at.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -28,7 +29,7 @@ anchored(uint32_t capacity, uint64_t window_ns)
 static enum rl_verdict
 check(struct rl *rl, int rule, uint64_t cost, uint64_t now, struct rl_result *r)
 {
-	return rl_check_at(rl, rule, "k", 1, cost, now, r);
+	return at_check(rl, rule, "k", 1, cost, now, r);
 }
 
 /* The definition: one key's window, and what was counted in it. */
@@ -144,10 +145,10 @@ test_beside_its_definition(void **state)
 			                 naive_check(&n, cost, at));
 			expect_same(&n, at, &r);
 			if (test_below(&seed, 4) == 0 && r.verdict == RL_ALLOWED) {
-				assert_int_equal(rl_refund_at(rl, &c, now), 1);
+				assert_int_equal(at_refund(rl, &c, now), 1);
 				n.used -= cost;
 			}
-			rl_peek_at(rl, rule, "k", 1, now, &r);
+			at_peek(rl, rule, "k", 1, now, &r);
 			expect_same(&n, now, &r);
 			assert_int_equal(r.verdict == RL_ALLOWED, r.remaining > 0);
 		}
@@ -166,17 +167,17 @@ test_begins_with_the_first_charge(void **state)
 	struct rl_result r;
 
 	(void)state;
-	rl_peek_at(rl, rule, "k", 1, T0, &r); /* a peek is no charge */
+	at_peek(rl, rule, "k", 1, T0, &r); /* a peek is no charge */
 	assert_int_equal(check(rl, rule, 1, first, &r), RL_ALLOWED);
 	assert_int_equal(r.reset_after_ns, MINUTE);
 	assert_int_equal(check(rl, rule, 1, first + MINUTE - 1, NULL), RL_ALLOWED);
 	assert_int_equal(check(rl, rule, 1, first + MINUTE - 1, &r), RL_DENIED);
 	assert_int_equal(r.retry_after_ns, 1);
-	assert_int_equal(rl_check_at(rl, rule, "j", 1, 1, first, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "j", 1, 1, first, NULL), RL_ALLOWED);
 	assert_int_equal(check(rl, rule, 1, first + MINUTE, &r), RL_ALLOWED);
 	assert_int_equal(r.remaining, 1);
 	/* The same where it is not the first request of its minute, which goes a longer way. */
-	assert_int_equal(rl_check_at(rl, rule, "j", 1, 1, first + MINUTE, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "j", 1, 1, first + MINUTE, &r), RL_ALLOWED);
 	assert_int_equal(r.remaining, 1);
 	rl_close(rl);
 }
@@ -194,8 +195,8 @@ test_a_late_refund_is_ignored(void **state)
 	(void)state;
 	test_check_at(rl, rule, "k", 1, 1, T0, NULL, &old);
 	check(rl, rule, 4, T0 + MINUTE, &r);
-	assert_int_equal(rl_refund_at(rl, &old, T0 + MINUTE), 0);
-	rl_peek_at(rl, rule, "k", 1, T0 + MINUTE, &r);
+	assert_int_equal(at_refund(rl, &old, T0 + MINUTE), 0);
+	at_peek(rl, rule, "k", 1, T0 + MINUTE, &r);
 	assert_int_equal(r.used, 4);
 	rl_close(rl);
 }
@@ -277,7 +278,7 @@ used_of(struct rl *rl, const struct rl_item *item, size_t limit)
 	size_t count;
 
 	peek.cost = 0;
-	rl_check_limits_at(rl, &peek, T0, NULL, &count, each);
+	at_check_limits(rl, &peek, T0, NULL, &count, each);
 	assert_true(limit < count);
 	return each[limit].used;
 }
@@ -296,14 +297,14 @@ test_several_limits(void **state)
 	rule.limit.count_denied = 1;
 	item.rule = rl_define(rl, &rule);
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(rl_check_item_at(rl, &item, T0, NULL),
+		assert_int_equal(at_check_item(rl, &item, T0, NULL),
 		                 i < 2 ? RL_ALLOWED : RL_DENIED);
 	assert_int_equal(used_of(rl, &item, 0), 5);
 	assert_int_equal(used_of(rl, &item, 1), 2);
 	rule.limit.capacity = 9; /* now the other one denies */
 	rl_define(rl, &rule);
 	for (int i = 0; i < 5; i++)
-		rl_check_item_at(rl, &item, T0, NULL);
+		at_check_item(rl, &item, T0, NULL);
 	assert_int_equal(used_of(rl, &item, 0), 7);
 	assert_int_equal(used_of(rl, &item, 1), 4);
 	rl_close(rl);
@@ -366,7 +367,7 @@ test_listed_and_restored(void **state)
 	check(from, rule, 3, T0 + 9, NULL);
 	assert_int_equal(rl_walk(from, T0 + 10, NULL, restore, &copy), 0);
 	assert_int_equal(copy.seen, 1);
-	rl_peek_at(to, copy.rule, "k", 1, T0 + 10, &r);
+	at_peek(to, copy.rule, "k", 1, T0 + 10, &r);
 	assert_int_equal(r.used, 7);
 	assert_int_equal(r.retry_after_ns, MINUTE - 7);
 	rl_close(from);

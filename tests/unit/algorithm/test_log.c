@@ -2,6 +2,7 @@
 /* sliding_log: how long it may be, and what it tells once some of it was given back. */
 #include <string.h>
 
+#include "at.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -31,10 +32,10 @@ test_half_a_ring(void **state)
 		assert_true(rule >= 0);
 		struct rl_item item = {.rule = rule, .key = "k", .key_len = 1, .cost = most[i]};
 		struct rl_result r;
-		assert_int_equal(rl_check_item_at(rl, &item, T0, &r), RL_ALLOWED);
+		assert_int_equal(at_check_item(rl, &item, T0, &r), RL_ALLOWED);
 		assert_int_equal(r.limit, most[i]);
 		item.capacity = most[i] + 1;
-		assert_int_equal(rl_check_item_at(rl, &item, T0, &r), RL_UNDECIDED);
+		assert_int_equal(at_check_item(rl, &item, T0, &r), RL_UNDECIDED);
 		assert_int_equal(r.error, RL_ERING);
 		rl_close(rl);
 	}
@@ -77,7 +78,7 @@ expect_reset(struct rl *rl, int rule, uint64_t now_ns)
 
 	if (kept_in_window(now_ns) > 0)
 		left = newest + WINDOW - now_ns;
-	rl_peek_at(rl, rule, "k", 1, now_ns, &r);
+	at_peek(rl, rule, "k", 1, now_ns, &r);
 	assert_int_equal(r.limit - r.remaining, kept_in_window(now_ns));
 	assert_true(r.reset_after_ns == left);
 }
@@ -89,7 +90,7 @@ charge_and_give_back(struct rl *rl, int rule, uint64_t now_ns, uint64_t cost, bo
 
 	if (test_check_at(rl, rule, "k", 1, cost, now_ns, NULL, &c) != RL_ALLOWED)
 		return;
-	if (gives_back && rl_refund_at(rl, &c, now_ns) == 1)
+	if (gives_back && at_refund(rl, &c, now_ns) == 1)
 		return;
 	while (cost-- > 0)
 		kept.at[kept.count++] = now_ns;

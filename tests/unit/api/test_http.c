@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "at.h"
 #include "rl_http.h"
 #include "testing.h"
 
@@ -480,15 +481,15 @@ test_of_a_check(void **state)
 	struct rl_http_limit limit = {.name = "login", .result = &r};
 
 	(void)state;
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, now, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, now, &r), RL_ALLOWED);
 	expect(&(struct call){write_retry_after, &r, 0}, "");
 	expect(&(struct call){write_limits, &limit, 1}, "\"login\";r=1;t=7");
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, now, &r), RL_ALLOWED);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, now, &r), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, now, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, now, &r), RL_DENIED);
 	expect(&(struct call){write_retry_after, &r, 0}, "7");
 	expect(&(struct call){write_limits, &limit, 1}, "\"login\";r=0;t=7");
 	expect_triple(&r, RL_HTTP_RESET_UNIX, now, 1, "2", "0", "1700000010");
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 3, now, &r), RL_NEVER);
+	assert_int_equal(at_check(rl, rule, "k", 1, 3, now, &r), RL_NEVER);
 	expect(&(struct call){write_retry_after, &r, 0}, "");
 	rl_close(rl);
 }

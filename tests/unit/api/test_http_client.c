@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "rl_http.h"
 #include "testing.h"
 
@@ -561,11 +562,9 @@ test_the_answer_is_a_key(void **state)
 	struct rl_pattern net = rl_pattern_of("2001:db8::/32", 13);
 
 	(void)state;
-	assert_int_equal(rl_check_at(rl, nets, c.address, strlen(c.address), 1, 0, NULL),
-	                 RL_ALLOWED);
+	assert_int_equal(at_check(rl, nets, c.address, strlen(c.address), 1, 0, NULL), RL_ALLOWED);
 	c = ask(&t, "2001:db8:1:ffff::", "");
-	assert_int_equal(rl_check_at(rl, nets, c.address, strlen(c.address), 1, 0, NULL),
-	                 RL_DENIED);
+	assert_int_equal(at_check(rl, nets, c.address, strlen(c.address), 1, 0, NULL), RL_DENIED);
 	assert_int_equal(rl_ban(rl, rule, &net, RL_NEVER_NS), 0);
 	assert_int_equal(rl_check(rl, rule, c.address, strlen(c.address), 1, NULL), RL_DENIED);
 	rl_close(rl);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "at.h"
 #include "naive.h"
 #include "testing.h"
 
@@ -13,7 +14,7 @@
 static enum rl_verdict
 check(struct rl *rl, int rule, const char *key, uint64_t cost, uint64_t now, struct rl_result *r)
 {
-	return rl_check_at(rl, rule, key, strlen(key), cost, now, r);
+	return at_check(rl, rule, key, strlen(key), cost, now, r);
 }
 
 static uint32_t
@@ -21,7 +22,7 @@ remaining(struct rl *rl, int rule, const char *key, uint64_t now)
 {
 	struct rl_result r;
 
-	rl_peek_at(rl, rule, key, strlen(key), now, &r);
+	at_peek(rl, rule, key, strlen(key), now, &r);
 	return r.remaining;
 }
 
@@ -82,7 +83,7 @@ test_answers_that_need_no_counter(void **state)
 	(void)state;
 	/* an empty key is not limited, and nothing counts it */
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(rl_check_at(rl, rule, NULL, 0, 1, T0, &r), RL_ALLOWED);
+		assert_int_equal(at_check(rl, rule, NULL, 0, 1, T0, &r), RL_ALLOWED);
 	assert_int_equal(r.error, RL_EEMPTY);
 	assert_int_equal(r.remaining, 5);
 	assert_int_equal(rl_fill(rl), 0);
@@ -102,15 +103,15 @@ test_answers_that_need_no_counter(void **state)
 	assert_int_equal(remaining(rl, rule, "k", T0), 3);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_never), 3);
 	/* what is wrong is undecided, and says why */
-	assert_int_equal(rl_check_at(rl, rule, long_key, sizeof long_key, 1, T0, &r), RL_UNDECIDED);
+	assert_int_equal(at_check(rl, rule, long_key, sizeof long_key, 1, T0, &r), RL_UNDECIDED);
 	assert_int_equal(r.error, -ENAMETOOLONG);
-	assert_int_equal(rl_check_at(rl, rule, NULL, 1, 1, T0, &r), RL_UNDECIDED);
+	assert_int_equal(at_check(rl, rule, NULL, 1, 1, T0, &r), RL_UNDECIDED);
 	assert_int_equal(r.error, -EINVAL);
-	assert_int_equal(rl_check_at(rl, rule + 1, "k", 1, 1, T0, &r), RL_UNDECIDED);
+	assert_int_equal(at_check(rl, rule + 1, "k", 1, 1, T0, &r), RL_UNDECIDED);
 	assert_int_equal(r.error, -EINVAL);
-	assert_int_equal(rl_check_at(rl, -1, "k", 1, 1, T0, &r), RL_UNDECIDED);
-	assert_int_equal(rl_check_at(rl, 1 << 20, "k", 1, 1, T0, &r), RL_UNDECIDED);
-	assert_int_equal(rl_check_at(rl, rule, long_key, RL_KEY_MAX, 1, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, -1, "k", 1, 1, T0, &r), RL_UNDECIDED);
+	assert_int_equal(at_check(rl, 1 << 20, "k", 1, 1, T0, &r), RL_UNDECIDED);
+	assert_int_equal(at_check(rl, rule, long_key, RL_KEY_MAX, 1, T0, &r), RL_ALLOWED);
 	rl_close(rl);
 }
 
@@ -124,9 +125,9 @@ test_keys_are_bytes(void **state)
 
 	(void)state;
 	for (int i = 0; i < 6; i++)
-		assert_int_equal(rl_check_at(rl, rule, keys[i], lens[i], 1, T0, NULL), RL_ALLOWED);
+		assert_int_equal(at_check(rl, rule, keys[i], lens[i], 1, T0, NULL), RL_ALLOWED);
 	for (int i = 0; i < 6; i++)
-		assert_int_equal(rl_check_at(rl, rule, keys[i], lens[i], 1, T0, NULL), RL_DENIED);
+		assert_int_equal(at_check(rl, rule, keys[i], lens[i], 1, T0, NULL), RL_DENIED);
 	assert_int_equal(rl_fill(rl), 6);
 	rl_close(rl);
 }
@@ -141,11 +142,11 @@ test_peek_spends_nothing(void **state)
 	(void)state;
 	assert_int_equal(check(rl, rule, "k", 1, T0, NULL), RL_ALLOWED);
 	for (int i = 0; i < 50; i++) {
-		assert_int_equal(rl_peek_at(rl, rule, "k", 1, T0, &r), RL_ALLOWED);
+		assert_int_equal(at_peek(rl, rule, "k", 1, T0, &r), RL_ALLOWED);
 		assert_int_equal(r.remaining, 1);
 	}
 	assert_int_equal(check(rl, rule, "k", 1, T0, NULL), RL_ALLOWED);
-	assert_int_equal(rl_peek_at(rl, rule, "k", 1, T0, &r), RL_DENIED);
+	assert_int_equal(at_peek(rl, rule, "k", 1, T0, &r), RL_DENIED);
 	assert_int_equal(check(rl, rule, "k", 0, T0, NULL), RL_DENIED);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_denied), 0);
 	rl_close(rl);
@@ -424,7 +425,7 @@ test_random_traffic(void **state)
 				naive_refund(&models[k], models[k].newest, cost);
 				assert_int_equal(rl_refund(rl, &c), 1);
 			}
-			rl_peek_at(rl, rule, &key, 1, at, &r);
+			at_peek(rl, rule, &key, 1, at, &r);
 			assert_int_equal(r.remaining, naive_remaining(&models[k], at));
 		}
 		rl_close(rl);

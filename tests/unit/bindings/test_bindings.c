@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "at.h"
 #include "load/load.h"
 #include "rl_http.h"
 #include "testing.h"
@@ -255,7 +256,7 @@ play_check(struct play *p, const json_t *step)
 	struct rl_item item = item_of(p, step);
 	struct rl_result r;
 
-	rl_check_item_at(p->rl, &item, ns_of(step, "at_ns"), &r);
+	at_check_item(p->rl, &item, ns_of(step, "at_ns"), &r);
 	return told(p, step, &r);
 }
 
@@ -265,7 +266,7 @@ play_peek(struct play *p, const json_t *step)
 	struct rl_item item = item_of(p, step);
 	struct rl_result r;
 
-	rl_peek_at(p->rl, item.rule, item.key, item.key_len, ns_of(step, "at_ns"), &r);
+	at_peek(p->rl, item.rule, item.key, item.key_len, ns_of(step, "at_ns"), &r);
 	return told(p, step, &r);
 }
 
@@ -275,7 +276,7 @@ play_reserve(struct play *p, const json_t *step)
 	struct rl_item item = item_of(p, step);
 	struct rl_result r;
 
-	rl_reserve_item_at(p->rl, &item, ns_of(step, "max_wait_ns"), ns_of(step, "at_ns"), &r);
+	at_reserve_item(p->rl, &item, ns_of(step, "max_wait_ns"), ns_of(step, "at_ns"), &r);
 	return told(p, step, &r);
 }
 
@@ -287,7 +288,7 @@ play_limits(struct play *p, const json_t *step)
 	json_t *answer, *list = json_array();
 	size_t count;
 
-	rl_check_limits_at(p->rl, &item, ns_of(step, "at_ns"), &r, &count, all);
+	at_check_limits(p->rl, &item, ns_of(step, "at_ns"), &r, &count, all);
 	answer = told(p, step, &r);
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(list, result_json(&all[i]));
@@ -309,12 +310,12 @@ play_items(struct play *p, const json_t *step, bool is_all)
 		items[i] = item_of(p, json_array_get(list, i));
 	if (is_all) {
 		enum rl_verdict verdict =
-			rl_check_all_at(p->rl, items, count, now_ns, results, &decided);
+			at_check_all(p->rl, items, count, now_ns, results, &decided);
 		json_object_set_new(answer, "verdict", json_string(verdicts[verdict]));
 		if (decided < count)
 			json_object_set_new(answer, "decided", json_integer((json_int_t)decided));
 	} else {
-		rl_check_many_at(p->rl, items, count, now_ns, results);
+		at_check_many(p->rl, items, count, now_ns, results);
 	}
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(told_of, result_json(&results[i]));
@@ -351,7 +352,7 @@ play_refund(struct play *p, const json_t *step)
 {
 	struct rl_charges *charges = charges_of(p, text_of(step, "request"));
 
-	return done_json(rl_refund_at(p->rl, charges, ns_of(step, "at_ns")));
+	return done_json(at_refund(p->rl, charges, ns_of(step, "at_ns")));
 }
 
 static json_t *
@@ -359,7 +360,7 @@ play_refund_key(struct play *p, const json_t *step)
 {
 	struct rl_item item = item_of(p, step);
 
-	return done_json(rl_refund_item_at(p->rl, &item, ns_of(step, "at_ns")));
+	return done_json(at_refund_key(p->rl, &item, ns_of(step, "at_ns")));
 }
 
 static json_t *
@@ -384,19 +385,19 @@ play_counter(struct play *p, const json_t *step)
 	json_t *answer;
 
 	if (strcmp(what, "add") == 0)
-		done = rl_counter_add_at(p->rl, space, key, len, n, lifetime_ns, now_ns, &count);
+		done = at_counter_add(p->rl, space, key, len, n, lifetime_ns, now_ns, &count);
 	else if (strcmp(what, "get") == 0)
-		done = rl_counter_get_at(p->rl, space, key, len, now_ns, &count);
+		done = at_counter_get(p->rl, space, key, len, now_ns, &count);
 	else if (strcmp(what, "set") == 0)
-		done = rl_counter_set_at(p->rl, space, key, len, (uint64_t)n, lifetime_ns, now_ns,
-		                         &count);
+		done = at_counter_set(p->rl, space, key, len, (uint64_t)n, lifetime_ns, now_ns,
+		                      &count);
 	else if (strcmp(what, "set_new") == 0)
-		done = rl_counter_set_new_at(p->rl, space, key, len, (uint64_t)n, lifetime_ns,
-		                             now_ns, &count);
+		done = at_counter_set_new(p->rl, space, key, len, (uint64_t)n, lifetime_ns, now_ns,
+		                          &count);
 	else if (strcmp(what, "touch") == 0)
-		done = rl_counter_touch_at(p->rl, space, key, len, lifetime_ns, now_ns, &count);
+		done = at_counter_touch(p->rl, space, key, len, lifetime_ns, now_ns, &count);
 	else
-		done = rl_counter_drop_at(p->rl, space, key, len, now_ns);
+		done = at_counter_drop(p->rl, space, key, len, now_ns);
 	answer = done_json(done);
 	if (done >= 0) {
 		put_number(answer, "value", count.value);

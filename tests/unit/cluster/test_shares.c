@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "rl_cluster.h"
 #include "rule/handle.h"
 #include "testing.h"
@@ -87,7 +88,7 @@ set(struct rl *rl, const struct rl_share *of, uint32_t to, uint64_t now)
 static enum rl_verdict
 check(struct rl *rl, int rule, uint64_t now, struct rl_result *r)
 {
-	return rl_check_at(rl, rule, "k", 1, 1, now, r);
+	return at_check(rl, rule, "k", 1, 1, now, r);
 }
 
 static int
@@ -188,12 +189,12 @@ check_both(struct pair *p, uint32_t cost, uint64_t now, struct rl_charges charge
 	struct rl_result r, own = {.verdict = RL_DENIED};
 
 	item.charges = &charges[0];
-	rl_check_item_at(p->rl, &item, now, &r);
+	at_check_item(p->rl, &item, now, &r);
 	item.rule = p->alone_rule;
 	item.capacity = e;
 	item.charges = &charges[1];
 	if (e > 0)
-		rl_check_item_at(p->alone, &item, now, &own);
+		at_check_item(p->alone, &item, now, &own);
 	assert_int_equal(r.verdict, own.verdict == RL_NEVER ? RL_DENIED : own.verdict);
 	assert_int_equal(r.limit, e > p->limit.capacity ? e : p->limit.capacity);
 	if (e == 0)
@@ -252,8 +253,8 @@ follow(struct rl_limit limit, uint64_t seed)
 		if (test_below(&seed, 5) == 0)
 			change_share(&p, &seed, now);
 		if (test_below(&seed, 7) == 0)
-			assert_int_equal(rl_refund_at(p.rl, &charges[0], now),
-			                 rl_refund_at(p.alone, &charges[1], now));
+			assert_int_equal(at_refund(p.rl, &charges[0], now),
+			                 at_refund(p.alone, &charges[1], now));
 	}
 	assert_true(p.at.of.tag != 0);
 	close_pair(&p);
@@ -338,7 +339,7 @@ step_bucket(struct pair *p, struct bucket *b, uint32_t size, uint64_t *seed, uin
 	if (r.verdict != RL_ALLOWED)
 		return;
 	if (test_below(seed, 6) == 0)
-		assert_int_equal(rl_refund_at(p->rl, &charges, now), 1);
+		assert_int_equal(at_refund(p->rl, &charges, now), 1);
 	else
 		b->debt += cost * b->fill;
 }
@@ -480,7 +481,7 @@ start_anew(enum rl_on_full on_full)
 	for (int i = 0; i < 40; i++) { /* every slot it may have is one that had a share */
 		set(rl, &now, 9, T0);
 		assert_int_equal(rl_reset(rl, rule, "k", 1), 1);
-		assert_int_equal(rl_check_at(rl, rule, "k", 1, 5, T0, NULL), RL_DENIED);
+		assert_int_equal(at_check(rl, rule, "k", 1, 5, T0, NULL), RL_DENIED);
 		assert_int_equal(admitted(rl, rule, 20, T0), 1);
 		now = wishes(rl, T0).share;
 	}
@@ -558,7 +559,7 @@ test_wishes_of_many(void **state)
 		char key[16];
 
 		snprintf(key, sizeof key, "%d", i);
-		assert_int_equal(rl_check_at(rl, rule, key, strlen(key), 1, T0, NULL), RL_DENIED);
+		assert_int_equal(at_check(rl, rule, key, strlen(key), 1, T0, NULL), RL_DENIED);
 	}
 	do {
 		taken = rl_share_wishes(rl, &from, 100, T0, note, &found);
@@ -595,7 +596,7 @@ test_a_scan_finds_shares(void **state)
 	for (int i = 0; i < 20; i++) {
 		char key = (char)('a' + i);
 
-		rl_check_at(rl, rule, &key, 1, 1, T0, NULL);
+		at_check(rl, rule, &key, 1, 1, T0, NULL);
 		found.count = 0;
 		assert_int_equal(rl_share_wishes(rl, &from, UINT32_MAX, T0, note, &found), 1);
 		if (i % 2 == 0)
@@ -794,7 +795,7 @@ test_beside_another_limit(void **state)
 	assert_int_equal(admitted(rl, id, 9, T0), 3);
 	assert_int_equal(rl_share_read(rl, &found.share.of, T0, &found.share), 0);
 	assert_int_equal(found.share.load, 3);
-	assert_int_equal(rl_peek_at(rl, id, "k", 1, T0, &r), RL_DENIED);
+	assert_int_equal(at_peek(rl, id, "k", 1, T0, &r), RL_DENIED);
 	set(rl, &found.share, 10, T0);
 	assert_int_equal(admitted(rl, id, 9, T0), 2); /* the other's 5 */
 	assert_int_equal(rl_share_read(rl, &found.share.of, T0, &found.share), 0);
@@ -817,12 +818,12 @@ hash_of(unsigned char secret_byte, const char *name, uint32_t granularity, const
 	limit.granularity = granularity;
 	define(rl, "other", window(3, 0)); /* rows differ from host to host */
 	rule = define(rl, name, limit);
-	rl_check_at(rl, rule, key, strlen(key), 1, T0, NULL);
+	at_check(rl, rule, key, strlen(key), 1, T0, NULL);
 	found = wishes(rl, T0);
 	assert_int_equal(found.count, 1);
 	assert_false(found.share.has_hash);
 	assert_int_equal(rl_cluster_secret(rl, secret), 0);
-	rl_check_at(rl, rule, key, strlen(key), 1, T0, NULL);
+	at_check(rl, rule, key, strlen(key), 1, T0, NULL);
 	found = wishes(rl, T0);
 	assert_true(found.share.has_hash);
 	memcpy(hash, found.share.hash, 16);
@@ -857,8 +858,8 @@ test_a_lease_ends_beside_another_limit(void **state)
 	assert_int_equal(admitted(rl, id, 2, T0), 0);
 	assert_int_equal(rl_share_advance(rl, over), 0);
 	assert_int_equal(admitted(rl, id, 2, over - 1), 2);
-	assert_int_equal(rl_peek_at(rl, id, "k", 1, over - 1, NULL), RL_ALLOWED);
-	assert_int_equal(rl_peek_at(rl, id, "k", 1, over, NULL), RL_DENIED);
+	assert_int_equal(at_peek(rl, id, "k", 1, over - 1, NULL), RL_ALLOWED);
+	assert_int_equal(at_peek(rl, id, "k", 1, over, NULL), RL_DENIED);
 	assert_int_equal(admitted(rl, id, 2, over), 0);
 	assert_int_equal(rl_share_advance(rl, over + 1), 0);
 	assert_int_equal(admitted(rl, id, 9, over), 6);
@@ -1045,7 +1046,7 @@ test_no_booking(void **state)
 	struct rl_result r;
 
 	(void)state;
-	assert_int_equal(rl_reserve_at(rl, rule, "k", 1, 1, RL_SECOND, T0, &r), RL_UNDECIDED);
+	assert_int_equal(at_reserve(rl, rule, "k", 1, 1, RL_SECOND, T0, &r), RL_UNDECIDED);
 	assert_int_equal(r.error, -EINVAL);
 	rl_close(rl);
 }
@@ -1100,7 +1101,7 @@ fill_table(struct rl *rl, int rule, uint64_t now)
 	rl_info(rl, &info);
 	for (n = 0; n < 40 * info.slots; n++) {
 		snprintf(key, sizeof key, "%llu", (unsigned long long)n);
-		rl_check_at(rl, rule, key, strlen(key), 1, now, NULL);
+		at_check(rl, rule, key, strlen(key), 1, now, NULL);
 	}
 	assert_int_equal(rl_fill(rl), info.slots);
 	return n;
@@ -1124,14 +1125,14 @@ test_strangers_have_the_blind_part_together(void **state)
 		fill_table(rl, rule, T0);
 		for (int i = 0; i < 100; i++) {
 			snprintf(key, sizeof key, "s%d", i);
-			rl_check_at(rl, rule, key, strlen(key), 1, T0 + 4 * RL_SECOND, &r);
+			at_check(rl, rule, key, strlen(key), 1, T0 + 4 * RL_SECOND, &r);
 			assert_int_equal(r.limit, 10);
 			strangers += r.reason == RL_BY_RESERVE && r.verdict == RL_ALLOWED;
 		}
 		assert_true(strangers <= (int)blind);
 		assert_true(blind == 0 || strangers > 0);
-		assert_int_equal(rl_check_at(rl, rule, "s", 1, 11, T0, &r), RL_NEVER);
-		assert_int_equal(rl_check_at(rl, rule, "s", 1, 10, T0, &r), RL_DENIED);
+		assert_int_equal(at_check(rl, rule, "s", 1, 11, T0, &r), RL_NEVER);
+		assert_int_equal(at_check(rl, rule, "s", 1, 10, T0, &r), RL_DENIED);
 		rl_close(rl);
 	}
 }
@@ -1221,7 +1222,7 @@ test_a_bucket_does_not_give_way(void **state)
 	assert_int_equal(rl_share_read(rl, &share.of, T0, &share), 0);
 	assert_int_equal(share.load, 5);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_folded), 0);
-	assert_int_equal(rl_check_at(rl, rule, "stranger", 8, 1, T0, &r), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "stranger", 8, 1, T0, &r), RL_DENIED);
 	assert_int_equal(r.error, -ENOSPC);
 	rl_close(rl);
 }
@@ -1232,7 +1233,7 @@ wish_of(struct rl *rl, int rule, const char *key)
 {
 	struct found found;
 
-	assert_int_equal(rl_check_at(rl, rule, key, strlen(key), 1, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, key, strlen(key), 1, T0, NULL), RL_DENIED);
 	found = wishes(rl, T0);
 	assert_int_equal(found.count, 1);
 	assert_true(found.share.has_hash);
@@ -1261,10 +1262,10 @@ test_a_network_has_one_share(void **state)
 	assert_memory_equal(one.hash, same.hash, 16);
 	assert_memory_not_equal(one.hash, other.hash, 16);
 	set(rl, &one, 2, T0);
-	assert_int_equal(rl_check_at(rl, rule, "192.0.2.1", 9, 1, T0, NULL), RL_ALLOWED);
-	assert_int_equal(rl_check_at(rl, rule, "192.0.2.77", 10, 1, T0, NULL), RL_ALLOWED);
-	assert_int_equal(rl_check_at(rl, rule, "192.0.2.3", 9, 1, T0, NULL), RL_DENIED);
-	assert_int_equal(rl_check_at(rl, rule, "192.0.3.1", 9, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "192.0.2.1", 9, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "192.0.2.77", 10, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "192.0.2.3", 9, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "192.0.3.1", 9, 1, T0, NULL), RL_DENIED);
 	rl_close(rl);
 }
 
@@ -1314,14 +1315,14 @@ test_a_cost_above_the_capacity(void **state)
 	struct rl_share share;
 
 	(void)state;
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 11, T0, NULL), RL_NEVER);
+	assert_int_equal(at_check(rl, rule, "k", 1, 11, T0, NULL), RL_NEVER);
 	assert_int_equal(wishes(rl, T0).count, 0);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 10, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 10, T0, NULL), RL_DENIED);
 	share = wishes(rl, T0).share;
 	set(rl, &share, 10, T0);
 	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 11, T0, NULL), RL_NEVER);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 10, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 11, T0, NULL), RL_NEVER);
+	assert_int_equal(at_check(rl, rule, "k", 1, 10, T0, NULL), RL_ALLOWED);
 	rl_close(rl);
 }
 
@@ -1368,7 +1369,7 @@ test_an_override_is_what_is_shared(void **state)
 	assert_int_equal(share.shared, 50);
 	set(rl, &share, 30, T0);
 	assert_int_equal(admitted(rl, rule, 60, T0), 30);
-	assert_int_equal(rl_check_at(rl, rule, "j", 1, 11, T0, NULL), RL_NEVER);
+	assert_int_equal(at_check(rl, rule, "j", 1, 11, T0, NULL), RL_NEVER);
 	rl_close(rl);
 }
 

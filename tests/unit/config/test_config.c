@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "load/load.h"
 #include "same_config.h"
 #include "show/show.h"
@@ -290,7 +291,7 @@ scan_with(const struct rl_limit *limit, uint64_t seed, struct scan *scan)
 	for (; now < end; now += test_below(&seed, 240 * RL_SECOND))
 		for (pause = now + test_below(&seed, 240 * RL_SECOND); now < pause && now < end;
 		     now += RL_SECOND / 20)
-			if (rl_check_at(rl, id, "k", 1, 1, now, NULL) == RL_ALLOWED)
+			if (at_check(rl, id, "k", 1, 1, now, NULL) == RL_ALLOWED)
 				admit(scan, now);
 	rl_close(rl);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "apply/apply.h"
+#include "at.h"
 #include "load/load.h"
 #include "testing.h"
 
@@ -66,7 +67,7 @@ count_allowed(struct rl *rl, const char *name, const char *key, int requests)
 
 	assert_true(rule >= 0);
 	while (requests-- > 0)
-		allowed += rl_check_at(rl, rule, key, strlen(key), 1, T0, NULL) == RL_ALLOWED;
+		allowed += at_check(rl, rule, key, strlen(key), 1, T0, NULL) == RL_ALLOWED;
 	return allowed;
 }
 
@@ -261,7 +262,7 @@ test_rules_come_and_go(void **state)
 	rule = rl_find(rl, "s");
 	applies(rl, "{}", "s: removed from the configuration\n");
 	for (int i = 0; i < 5; i++) /* nobody wants it */
-		assert_int_equal(rl_check_at(rl, rule, "l", 1, 1, T0, NULL), RL_ALLOWED);
+		assert_int_equal(at_check(rl, rule, "l", 1, 1, T0, NULL), RL_ALLOWED);
 	applies(rl, "{\"rules\": {\"s\": {\"limit\": \"1/s\"}}}", "s: new, 1 per 1s\n");
 	rl_close(rl);
 }

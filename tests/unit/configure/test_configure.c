@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "testing.h"
 
@@ -14,7 +15,7 @@
 static enum rl_verdict
 check(struct rl *rl, int rule, const char *key, uint64_t cost, uint64_t now, struct rl_result *r)
 {
-	return rl_check_at(rl, rule, key, strlen(key), cost, now, r);
+	return at_check(rl, rule, key, strlen(key), cost, now, r);
 }
 
 static uint32_t
@@ -177,7 +178,7 @@ test_overrides(void **state)
 	/* the key's own capacity before a tier's */
 	const struct rl_item tier = {
 		.rule = a, .key = "vip", .key_len = 3, .cost = 0, .capacity = 500};
-	rl_check_item_at(rl, &tier, T0, &r);
+	at_check_item(rl, &tier, T0, &r);
 	assert_int_equal(r.limit, 70);
 	/* an order given at run time before the file's */
 	struct rl_pattern everyone = rl_pattern_of("10.0.0.0/8", 10);
@@ -240,12 +241,12 @@ test_overrides_of_several_limits(void **state)
 	rule.override_count = 2;
 	assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
 	item.rule = rl_find(rl, "a");
-	rl_check_limits_at(rl, &item, T0, &r, &count, each);
+	at_check_limits(rl, &item, T0, &r, &count, each);
 	assert_int_equal(each[0].limit, 10);
 	assert_int_equal(each[1].limit, 30);
 	item.key = "both";
 	item.key_len = 4;
-	rl_check_limits_at(rl, &item, T0, &r, &count, each);
+	at_check_limits(rl, &item, T0, &r, &count, each);
 	assert_int_equal(each[0].limit, 7);
 	assert_int_equal(each[1].limit, 8);
 	rl_close(rl);
@@ -435,9 +436,9 @@ test_a_tier_beside_an_override(void **state)
 	rule.overrides = &second;
 	rule.override_count = 1;
 	assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
-	assert_int_equal(rl_check_item_at(rl, &item, T0, NULL), RL_ALLOWED);
-	assert_int_equal(rl_check_item_at(rl, &item, T0, NULL), RL_ALLOWED);
-	assert_int_equal(rl_check_item_at(rl, &item, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check_item(rl, &item, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check_item(rl, &item, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check_item(rl, &item, T0, NULL), RL_DENIED);
 	rl_close(rl);
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "testing.h"
 
@@ -78,13 +79,13 @@ test_the_first_definition_stays(void **state)
 
 	(void)state;
 	assert_int_equal(define(rl, 0, RL_DEFINE_KEEP), 0);
-	rl_check_at(rl, 0, "k", 1, 2, T0, NULL);
+	at_check(rl, 0, "k", 1, 2, T0, NULL);
 	for (size_t d = 1; d < DEFINITIONS; d++) {
 		struct rl_result r;
 		assert_int_equal(define(rl, d, RL_DEFINE_KEEP), RL_EDEFINED);
 		assert_int_equal(rl_find(rl, "r"), 0);
 		assert_defined(rl, 0);
-		rl_check_at(rl, 0, "k", 1, 0, T0, &r);
+		at_check(rl, 0, "k", 1, 0, T0, &r);
 		assert_int_equal(r.remaining, 3); /* of the second limit */
 	}
 	assert_int_equal(define(rl, 0, RL_DEFINE_KEEP), 0);

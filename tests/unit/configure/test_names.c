@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "audit.h"
 #include "rule/handle.h"
 #include "shared/layout.h"
@@ -63,7 +64,7 @@ check(struct rl *rl, int rule, const char *key, uint64_t now, int *error)
 {
 	struct rl_result r;
 
-	rl_check_at(rl, rule, key, strlen(key), 1, now, &r);
+	at_check(rl, rule, key, strlen(key), 1, now, &r);
 	*error = r.error;
 	return r.verdict;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "audit.h"
 #include "decide/decide.h"
 #include "rule/handle.h"
@@ -27,7 +28,7 @@ open_one(uint32_t rules)
 static enum rl_verdict
 check(struct rl *rl, int rule, const char *key, uint64_t now, struct rl_result *r)
 {
-	return rl_check_at(rl, rule, key, strlen(key), 1, now, r);
+	return at_check(rl, rule, key, strlen(key), 1, now, r);
 }
 
 static uint32_t
@@ -35,7 +36,7 @@ remaining(struct rl *rl, int rule, const char *key, uint64_t now)
 {
 	struct rl_result r;
 
-	rl_peek_at(rl, rule, key, strlen(key), now, &r);
+	at_peek(rl, rule, key, strlen(key), now, &r);
 	return r.remaining;
 }
 

@@ -2,6 +2,7 @@
 /* Whatever a call hands out to be given back, all of it given back is what it charged. */
 #include <string.h>
 
+#include "at.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -36,7 +37,7 @@ expect_used(struct rl *rl, int rule, uint32_t used)
 	struct rl_result r, each[RL_LIMITS_MAX];
 	size_t count;
 
-	rl_check_limits_at(rl, &peek, T0, &r, &count, each);
+	at_check_limits(rl, &peek, T0, &r, &count, each);
 	assert_int_equal(count, 2);
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(each[i].used, used);
@@ -54,15 +55,15 @@ test_several_limits(void **state)
 
 	(void)state;
 	for (int again = 0; again < 4; again++) {
-		assert_int_equal(rl_check_item_at(rl, &kept, T0, NULL), RL_ALLOWED);
+		assert_int_equal(at_check_item(rl, &kept, T0, NULL), RL_ALLOWED);
 		if (again % 2 == 0)
-			rl_check_limits_at(rl, &given, T0, NULL, &count, each);
+			at_check_limits(rl, &given, T0, NULL, &count, each);
 		else
-			rl_check_item_at(rl, &given, T0, NULL);
+			at_check_item(rl, &given, T0, NULL);
 		expect_used(rl, rule, 2 * COST);
 		assert_int_equal(c.count, 2);
-		assert_int_equal(rl_refund_at(rl, &c, T0), 1);
-		assert_int_equal(rl_refund_at(rl, &c, T0), 0);
+		assert_int_equal(at_refund(rl, &c, T0), 1);
+		assert_int_equal(at_refund(rl, &c, T0), 0);
 		expect_used(rl, rule, COST);
 		rl_reset(rl, rule, "k", 1);
 	}
@@ -82,12 +83,12 @@ test_one_limit(void **state)
 	(void)state;
 	for (int again = 0; again < 3; again++) {
 		if (again < 2)
-			rl_check_item_at(rl, &given, T0, NULL);
+			at_check_item(rl, &given, T0, NULL);
 		else
-			rl_check_many_at(rl, &given, 1, T0, &r);
+			at_check_many(rl, &given, 1, T0, &r);
 		assert_int_equal(c.count, 1);
-		assert_int_equal(rl_refund_at(rl, &c, T0), 1);
-		rl_peek_at(rl, rule, "k", 1, T0, &r);
+		assert_int_equal(at_refund(rl, &c, T0), 1);
+		at_peek(rl, rule, "k", 1, T0, &r);
 		assert_int_equal(r.used, 0);
 	}
 	rl_close(rl);
@@ -104,10 +105,10 @@ test_items(void **state)
 	                                item_of(rules[1], COST, &c[1])};
 
 	(void)state;
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, NULL, NULL), RL_ALLOWED);
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, NULL, NULL), RL_ALLOWED);
+	assert_int_equal(at_check_all(rl, items, 2, T0, NULL, NULL), RL_ALLOWED);
+	assert_int_equal(at_check_all(rl, items, 2, T0, NULL, NULL), RL_ALLOWED);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(rl_refund_at(rl, &c[i], T0), 1);
+		assert_int_equal(at_refund(rl, &c[i], T0), 1);
 		expect_used(rl, rules[i], COST);
 		expect_used(rl, rules[1 - i], i == 0 ? 2 * COST : COST);
 	}
@@ -128,16 +129,16 @@ test_nothing_charged(void **state)
 	struct rl_result r;
 
 	(void)state;
-	rl_check_at(rl, rule, "k", 1, 1, T0, NULL);
+	at_check(rl, rule, "k", 1, 1, T0, NULL);
 	for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
 		c = before;
-		rl_check_item_at(rl, &none[i], T0, NULL);
+		at_check_item(rl, &none[i], T0, NULL);
 		assert_int_equal(c.count, 0);
 		c = before;
-		rl_check_many_at(rl, &none[i], 1, T0, &r);
+		at_check_many(rl, &none[i], 1, T0, &r);
 		assert_int_equal(c.count, 0);
 		c = before;
-		rl_check_all_at(rl, &none[i], 1, T0, &r, NULL);
+		at_check_all(rl, &none[i], 1, T0, &r, NULL);
 		assert_int_equal(c.count, 0);
 	}
 	rl_close(rl);
@@ -158,7 +159,7 @@ test_too_large(void **state)
 			items[i] = item_of(rule, 1, &c[i]);
 			c[i].count = 3;
 		}
-		assert_int_equal(rl_check_all_at(rl, items, count, T0, NULL, NULL), RL_UNDECIDED);
+		assert_int_equal(at_check_all(rl, items, count, T0, NULL, NULL), RL_UNDECIDED);
 		for (size_t i = 0; i < count; i++)
 			assert_int_equal(c[i].count, 0);
 	}
@@ -177,12 +178,12 @@ test_another_life(void **state)
 
 	(void)state;
 	for (int lives = 0; lives < 1000; lives++) {
-		rl_check_item_at(rl, &given, T0, NULL);
+		at_check_item(rl, &given, T0, NULL);
 		one = c;
 		rl_reset(rl, rule, "k", 1);
-		rl_check_item_at(rl, &again, T0, NULL);
-		assert_int_equal(rl_refund_at(rl, &one, T0), 0);
-		rl_peek_at(rl, rule, "k", 1, T0, &r);
+		at_check_item(rl, &again, T0, NULL);
+		assert_int_equal(at_refund(rl, &one, T0), 0);
+		at_peek(rl, rule, "k", 1, T0, &r);
 		assert_int_equal(r.used, 5);
 		rl_reset(rl, rule, "k", 1);
 	}
@@ -203,8 +204,8 @@ test_every_place(void **state)
 		assert_int_equal(test_check_at(rl, rule, &k, sizeof k, COST, T0, NULL, &c[k]),
 		                 RL_ALLOWED);
 	for (int k = 0; k < 400; k++) {
-		assert_int_equal(rl_refund_at(rl, &c[k], T0), 1);
-		rl_peek_at(rl, rule, &k, sizeof k, T0, &r);
+		assert_int_equal(at_refund(rl, &c[k], T0), 1);
+		at_peek(rl, rule, &k, sizeof k, T0, &r);
 		assert_int_equal(r.used, 0);
 	}
 	rl_close(rl);
@@ -233,9 +234,9 @@ test_another_incarnation(void **state)
 		test_check_at(rl, rule, &key, sizeof key, 10, T0, NULL, &old);
 		define_for(rl, 3600 * RL_SECOND);
 		assert_int_equal(define_for(rl, 60 * RL_SECOND), rule);
-		assert_int_equal(rl_check_at(rl, rule, &key, sizeof key, 10, T0, NULL), RL_ALLOWED);
-		assert_int_equal(rl_refund_at(rl, &old, T0), 0);
-		assert_int_equal(rl_check_at(rl, rule, &key, sizeof key, 1, T0, NULL), RL_DENIED);
+		assert_int_equal(at_check(rl, rule, &key, sizeof key, 10, T0, NULL), RL_ALLOWED);
+		assert_int_equal(at_refund(rl, &old, T0), 0);
+		assert_int_equal(at_check(rl, rule, &key, sizeof key, 1, T0, NULL), RL_DENIED);
 	}
 	rl_close(rl);
 }

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "exercise.h"
 #include "metrics/metrics.h"
 #include "testing.h"
@@ -43,7 +44,7 @@ define(struct rl *rl, const struct rl_limit *limit)
 static void
 ask(struct rl *rl, int rule, const void *key, size_t key_len)
 {
-	rl_check_at(rl, rule, key, key_len, 1, T0, NULL);
+	at_check(rl, rule, key, key_len, 1, T0, NULL);
 }
 
 static char *
@@ -180,7 +181,7 @@ deny_until_banned(void)
 		.after = 2, .longer = 1, .within_ns = HOUR, .for_ns = HOUR, .at_most_ns = HOUR};
 	assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
 	for (int i = 0; i < 4; i++)
-		rl_check_at(rl, rl_find(rl, "r"), "k", 1, 1, now, NULL);
+		at_check(rl, rl_find(rl, "r"), "k", 1, 1, now, NULL);
 	take(rl);
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "at.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -12,7 +13,7 @@ used(struct rl *rl, int rule, const char *key)
 {
 	struct rl_result r;
 
-	rl_peek_at(rl, rule, key, strlen(key), T0, &r);
+	at_peek(rl, rule, key, strlen(key), T0, &r);
 	return r.limit - r.remaining;
 }
 
@@ -35,14 +36,14 @@ test_all_or_nothing(void **state)
 
 	(void)state;
 	for (uint32_t i = 1; i <= 3; i++) {
-		assert_int_equal(rl_check_all_at(rl, items, 3, T0, r, &decided), RL_ALLOWED);
+		assert_int_equal(at_check_all(rl, items, 3, T0, r, &decided), RL_ALLOWED);
 		assert_int_equal(decided, 3);
 		assert_int_equal(r[0].remaining, 3 - i);
 		assert_int_equal(r[1].remaining, 5 - i);
 		assert_int_equal(r[2].remaining, 100 - i);
 	}
 	/* the user's limit decides; nothing else is spent, and all is told */
-	assert_int_equal(rl_check_all_at(rl, items, 3, T0, r, &decided), RL_DENIED);
+	assert_int_equal(at_check_all(rl, items, 3, T0, r, &decided), RL_DENIED);
 	assert_int_equal(decided, 0);
 	assert_true(r[0].retry_after_ns > 0);
 	assert_int_equal(r[1].remaining, 2);
@@ -50,7 +51,7 @@ test_all_or_nothing(void **state)
 	/* another user from there: the address decides, and that user has spent nothing */
 	items[0] = item(user, "bob", 1);
 	items[1].cost = 3;
-	assert_int_equal(rl_check_all_at(rl, items, 3, T0, r, &decided), RL_DENIED);
+	assert_int_equal(at_check_all(rl, items, 3, T0, r, &decided), RL_DENIED);
 	assert_int_equal(decided, 1);
 	assert_int_equal(used(rl, user, "bob"), 0);
 	assert_int_equal(used(rl, ip, "::1"), 3);
@@ -75,7 +76,7 @@ test_charges_are_given_back(void **state)
 
 	(void)state;
 	items[0].charges = &c;
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, r, &decided), RL_DENIED);
+	assert_int_equal(at_check_all(rl, items, 2, T0, r, &decided), RL_DENIED);
 	assert_int_equal(decided, 1);
 	assert_int_equal(used(rl, rule, "k"), 0);
 	assert_int_equal(c.count, 0);
@@ -95,20 +96,19 @@ test_what_cannot_be_decided(void **state)
 	(void)state;
 	for (int i = 0; i <= RL_ITEMS_MAX; i++)
 		items[i] = item(rule, "k", 1);
-	assert_int_equal(rl_check_all_at(rl, items, RL_ITEMS_MAX + 1, T0, r, &decided),
-	                 RL_UNDECIDED);
-	assert_int_equal(rl_check_all_at(rl, items, 0, T0, r, &decided), RL_ALLOWED);
+	assert_int_equal(at_check_all(rl, items, RL_ITEMS_MAX + 1, T0, r, &decided), RL_UNDECIDED);
+	assert_int_equal(at_check_all(rl, items, 0, T0, r, &decided), RL_ALLOWED);
 	items[1].rule = 60;
-	assert_int_equal(rl_check_all_at(rl, items, 3, T0, r, &decided), RL_UNDECIDED);
+	assert_int_equal(at_check_all(rl, items, 3, T0, r, &decided), RL_UNDECIDED);
 	assert_int_equal(decided, 1);
 	assert_int_equal(r[1].error, -EINVAL);
 	items[1] = item(rule, "never", 4);
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, NULL, NULL), RL_NEVER);
+	assert_int_equal(at_check_all(rl, items, 2, T0, NULL, NULL), RL_NEVER);
 	assert_int_equal(used(rl, rule, "k"), 0);
 	/* an empty key is not limited, and a cost of 0 is looked at, not charged */
 	items[0] = item(rule, "", 1);
 	items[1] = item(rule, "k", 0);
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, r, &decided), RL_ALLOWED);
+	assert_int_equal(at_check_all(rl, items, 2, T0, r, &decided), RL_ALLOWED);
 	assert_int_equal(rl_fill(rl), 0);
 	rl_close(rl);
 }
@@ -124,17 +124,17 @@ test_tiers(void **state)
 	(void)state;
 	gold.capacity = 10;
 	for (uint32_t i = 1; i <= 10; i++) {
-		assert_int_equal(rl_check_item_at(rl, &gold, T0, &r), RL_ALLOWED);
+		assert_int_equal(at_check_item(rl, &gold, T0, &r), RL_ALLOWED);
 		assert_int_equal(r.limit, 10);
 		assert_int_equal(r.remaining, 10 - i);
 	}
-	assert_int_equal(rl_check_item_at(rl, &gold, T0, &r), RL_DENIED);
+	assert_int_equal(at_check_item(rl, &gold, T0, &r), RL_DENIED);
 	/* the same counter under the rule's own capacity */
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, &r), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, &r), RL_DENIED);
 	assert_int_equal(r.limit, 3);
 	assert_int_equal(r.remaining, 0);
 	gold.capacity = RL_CAPACITY_MAX + 1;
-	assert_int_equal(rl_check_item_at(rl, &gold, T0, &r), RL_UNDECIDED);
+	assert_int_equal(at_check_item(rl, &gold, T0, &r), RL_UNDECIDED);
 	assert_int_equal(r.error, -EINVAL);
 	rl_close(rl);
 }
@@ -156,14 +156,14 @@ test_refund_of_a_tier(void **state)
 	(void)state;
 	gold.capacity = 100;
 	gold.charges = &c;
-	assert_int_equal(rl_check_item_at(rl, &gold, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_check_item(rl, &gold, T0, &r), RL_ALLOWED);
 	assert_int_equal(r.limit, 100);
 	assert_int_equal(r.remaining, 50);
-	assert_int_equal(rl_check_item_at(rl, &gold, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_check_item(rl, &gold, T0, &r), RL_ALLOWED);
 	assert_int_equal(r.remaining, 0);
-	assert_int_equal(rl_refund_at(rl, &c, T0), 1);
+	assert_int_equal(at_refund(rl, &c, T0), 1);
 	gold.cost = 1;
-	assert_int_equal(rl_check_item_at(rl, &gold, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_check_item(rl, &gold, T0, &r), RL_ALLOWED);
 	assert_int_equal(r.remaining, 49);
 	rl_close(rl);
 }
@@ -186,18 +186,18 @@ test_shadow(void **state)
 
 	(void)state;
 	for (int i = 0; i < 5; i++) {
-		assert_int_equal(rl_check_all_at(rl, items, 2, T0, r, NULL), RL_ALLOWED);
+		assert_int_equal(at_check_all(rl, items, 2, T0, r, NULL), RL_ALLOWED);
 		assert_int_equal(r[0].is_shadow_denied, i >= 2);
 		assert_int_equal(r[0].retry_after_ns > 0, i >= 2);
 	}
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, r, &decided), RL_DENIED);
+	assert_int_equal(at_check_all(rl, items, 2, T0, r, &decided), RL_DENIED);
 	assert_int_equal(decided, 1);
-	assert_int_equal(rl_check_at(rl, shadow, "k", 1, 9, T0, r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, shadow, "k", 1, 9, T0, r), RL_ALLOWED);
 	assert_int_equal(r[0].is_shadow_denied, 1);
-	assert_int_equal(rl_check_at(rl, shadow, "k", 1, 1, T0, r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, shadow, "k", 1, 1, T0, r), RL_ALLOWED);
 	assert_int_equal(r[0].is_shadow_denied, 1);
 
-	assert_int_equal(rl_peek_at(rl, shadow, "k", 1, T0, r), RL_ALLOWED);
+	assert_int_equal(at_peek(rl, shadow, "k", 1, T0, r), RL_ALLOWED);
 	assert_int_equal(test_counter(rl, shadow, RL_COUNT_shadow_denied), 5);
 	assert_int_equal(test_counter(rl, shadow, RL_COUNT_denied), 0);
 	rl_rule_info(rl, shadow, &info);
@@ -205,7 +205,7 @@ test_shadow(void **state)
 	/* enforced from now on, with the counter it has */
 	tight.limit.shadow = 0;
 	assert_int_equal(rl_define(rl, &tight), shadow);
-	assert_int_equal(rl_check_at(rl, shadow, "k", 1, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, shadow, "k", 1, 1, T0, NULL), RL_DENIED);
 	rl_close(rl);
 }
 
@@ -243,10 +243,10 @@ test_batches(void **state)
 				                            .key_len = test_below(&seed, 20) > 0,
 				                            .cost = test_below(&seed, 9)};
 			}
-			rl_check_many_at(many, items, COUNT, now, r);
+			at_check_many(many, items, COUNT, now, r);
 			for (int i = 0; i < COUNT; i++) {
 				struct rl_result s;
-				rl_check_item_at(one, &items[i], now, &s);
+				at_check_item(one, &items[i], now, &s);
 				assert_memory_equal(&s, &r[i], sizeof s);
 			}
 		}

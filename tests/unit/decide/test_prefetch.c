@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "audit.h"
 #include "decide/prefetch.h"
 #include "testing.h"
@@ -70,7 +71,7 @@ end(void **state)
 static bool
 ask_at(int i, uint64_t cost, uint64_t now_ns)
 {
-	return rl_check_at(handle[i], rule, "k", 1, cost, now_ns, NULL) == RL_ALLOWED;
+	return at_check(handle[i], rule, "k", 1, cost, now_ns, NULL) == RL_ALLOWED;
 }
 
 static bool
@@ -84,7 +85,7 @@ used(void)
 {
 	struct rl_result r;
 
-	rl_peek_at(handle[0], rule, "k", 1, T0, &r);
+	at_peek(handle[0], rule, "k", 1, T0, &r);
 	return r.limit - r.remaining;
 }
 
@@ -164,9 +165,9 @@ test_given_back(void **state)
 {
 	(void)state;
 	take(1);
-	assert_int_equal(rl_give_back(handle[1]), PREFETCH - 1);
+	assert_int_equal(rl_prefetch_return(handle[1]), PREFETCH - 1);
 	assert_int_equal(used(), 2);
-	assert_int_equal(rl_give_back(handle[1]), 0);
+	assert_int_equal(rl_prefetch_return(handle[1]), 0);
 	assert_true(ask(1));
 	assert_int_equal(used(), 2 + PREFETCH);
 	rl_close(handle[1]);
@@ -185,14 +186,14 @@ test_a_child_inherits_none(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		if (rl_give_back(handle[1]) != 0 || !ask(1) || used() != 1 + 2 * PREFETCH)
+		if (rl_prefetch_return(handle[1]) != 0 || !ask(1) || used() != 1 + 2 * PREFETCH)
 			_exit(1);
-		_exit(rl_give_back(handle[1]) == PREFETCH - 1 ? 0 : 2);
+		_exit(rl_prefetch_return(handle[1]) == PREFETCH - 1 ? 0 : 2);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(used(), 2 + PREFETCH);
-	assert_int_equal(rl_give_back(handle[1]), PREFETCH - 1);
+	assert_int_equal(rl_prefetch_return(handle[1]), PREFETCH - 1);
 	assert_int_equal(used(), 3);
 }
 
@@ -230,7 +231,7 @@ test_a_ban_holds_at_once(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		take(1);
 		assert_int_equal(rl_ban(handle[2], scopes[i], &k, RL_NEVER_NS), 0);
-		assert_int_equal(rl_check_at(handle[1], rule, "k", 1, 1, T0, &r), RL_DENIED);
+		assert_int_equal(at_check(handle[1], rule, "k", 1, 1, T0, &r), RL_DENIED);
 		assert_int_equal(r.reason, RL_BY_BAN);
 		assert_int_equal(rl_unban(handle[2], scopes[i], &k), 1);
 		assert_true(ask(1));
@@ -238,7 +239,7 @@ test_a_ban_holds_at_once(void **state)
 		assert_int_equal(rl_ban(handle[2], scopes[i], &other, RL_NEVER_NS), 0);
 		assert_true(ask(1));
 		assert_int_equal(rl_ban(handle[2], scopes[i], &k, RL_NEVER_NS), 0);
-		assert_int_equal(rl_check_at(handle[1], rule, "k", 1, 1, T0, &r), RL_DENIED);
+		assert_int_equal(at_check(handle[1], rule, "k", 1, 1, T0, &r), RL_DENIED);
 		assert_int_equal(rl_unban(handle[2], scopes[i], &k), 1);
 	}
 }
@@ -299,7 +300,7 @@ test_a_sub_bucket_ends_them(void **state)
 		admitted++;
 	assert_int_equal(admitted, CAPACITY);
 	assert_false(ask_at(1, 1, T0 + WINDOW));
-	assert_int_equal(rl_give_back(handle[1]), 0);
+	assert_int_equal(rl_prefetch_return(handle[1]), 0);
 }
 
 static void
@@ -316,14 +317,14 @@ test_a_refund_of_what_was_spent(void **state)
 	assert_int_equal(r.limit, CAPACITY);
 	assert_int_equal(r.remaining, CAPACITY - 1 - PREFETCH);
 	assert_true(r.reset_after_ns > 0 && r.reset_after_ns <= WINDOW);
-	assert_int_equal(rl_refund_at(handle[1], &c, T0), 1);
+	assert_int_equal(at_refund(handle[1], &c, T0), 1);
 	assert_int_equal(used(), 1 + PREFETCH - 3);
 	/* The request that took units is given back, and they are not. */
-	assert_int_equal(rl_give_back(handle[1]), PREFETCH - 1 - 3);
+	assert_int_equal(rl_prefetch_return(handle[1]), PREFETCH - 1 - 3);
 	assert_int_equal(test_check_at(handle[1], rule, "k", 1, 2, T0, NULL, &c), RL_ALLOWED);
 	assert_int_equal(c.charge[0].cost, 2);
-	assert_int_equal(rl_refund_at(handle[1], &c, T0), 1);
-	assert_int_equal(rl_give_back(handle[1]), PREFETCH - 2);
+	assert_int_equal(at_refund(handle[1], &c, T0), 1);
+	assert_int_equal(rl_prefetch_return(handle[1]), PREFETCH - 2);
 	assert_int_equal(used(), 2);
 }
 
@@ -336,12 +337,12 @@ test_none_near_the_end(void **state)
 	struct rl_item item = ITEM(rule, CAPACITY - PREFETCH - reserve, CAPACITY);
 
 	(void)state;
-	assert_int_equal(rl_check_item_at(handle[0], &item, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check_item(handle[0], &item, T0, NULL), RL_ALLOWED);
 	assert_true(ask(1));
-	assert_int_equal(rl_give_back(handle[1]), PREFETCH - 1);
+	assert_int_equal(rl_prefetch_return(handle[1]), PREFETCH - 1);
 	assert_true(ask(1) && ask(1));
 	assert_int_equal(used(), CAPACITY - PREFETCH - reserve + 3);
-	assert_int_equal(rl_give_back(handle[1]), 0);
+	assert_int_equal(rl_prefetch_return(handle[1]), 0);
 }
 
 static void
@@ -351,11 +352,11 @@ test_costs(void **state)
 	take(1);
 	assert_true(ask_at(1, PREFETCH, T0));
 	assert_int_equal(used(), 1 + 1 + PREFETCH);
-	assert_int_equal(rl_give_back(handle[1]), 0);
+	assert_int_equal(rl_prefetch_return(handle[1]), 0);
 	assert_true(ask_at(1, PREFETCH + 1, T0));
 	assert_int_equal(used(), 1 + 1 + PREFETCH + PREFETCH + 1);
 	assert_false(ask_at(1, CAPACITY + 1, T0));
-	assert_int_equal(rl_check_at(handle[1], rule, "k", 1, CAPACITY + 1, T0, NULL), RL_NEVER);
+	assert_int_equal(at_check(handle[1], rule, "k", 1, CAPACITY + 1, T0, NULL), RL_NEVER);
 }
 
 static void
@@ -366,13 +367,13 @@ test_what_takes_none(void **state)
 
 	(void)state;
 	take(1);
-	assert_int_equal(rl_give_back(handle[1]), PREFETCH - 1);
-	assert_int_equal(rl_check_item_at(handle[1], &item, T0, NULL), RL_ALLOWED);
+	assert_int_equal(rl_prefetch_return(handle[1]), PREFETCH - 1);
+	assert_int_equal(at_check_item(handle[1], &item, T0, NULL), RL_ALLOWED);
 	assert_int_equal(used(), 3);
 	both[1] = ITEM(plain, 1, 0);
-	assert_int_equal(rl_check_all_at(handle[1], both, 2, T0, NULL, NULL), RL_ALLOWED);
+	assert_int_equal(at_check_all(handle[1], both, 2, T0, NULL, NULL), RL_ALLOWED);
 	assert_int_equal(used(), 4);
-	assert_int_equal(rl_peek_at(handle[1], rule, "k", 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_peek(handle[1], rule, "k", 1, T0, NULL), RL_ALLOWED);
 	assert_int_equal(used(), 4);
 }
 
@@ -449,16 +450,16 @@ test_configured(void **state)
 	assert_false(outcome.is_changed);
 	rule = rl_find(handle[0], "c");
 	take(1);
-	assert_int_equal(rl_give_back(handle[1]), 2);
+	assert_int_equal(rl_prefetch_return(handle[1]), 2);
 	c.rule.limit.prefetch = 4;
 	assert_int_equal(rl_configure(handle[0], &c, 1, 0, &effects, NULL), 0);
 	assert_int_equal(effects, RL_EFFECT_CHANGED);
 	assert_true(ask(1));
-	assert_int_equal(rl_give_back(handle[1]), 3);
+	assert_int_equal(rl_prefetch_return(handle[1]), 3);
 	c.rule.limit.prefetch = 0;
 	assert_int_equal(rl_configure(handle[0], &c, 1, 0, &effects, NULL), 0);
 	assert_true(ask(1));
-	assert_int_equal(rl_give_back(handle[1]), 0);
+	assert_int_equal(rl_prefetch_return(handle[1]), 0);
 }
 
 static void
@@ -470,9 +471,9 @@ test_a_handle_that_reads(void **state)
 	(void)state;
 	take(1);
 	assert_int_equal(rl_open(test_segment_name(), &o, &rl), 0);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_UNDECIDED);
-	assert_int_equal(rl_peek_at(rl, rule, "k", 1, T0, NULL), RL_ALLOWED);
-	assert_int_equal(rl_give_back(rl), -EROFS);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, NULL), RL_UNDECIDED);
+	assert_int_equal(at_peek(rl, rule, "k", 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(rl_prefetch_return(rl), -EROFS);
 	rl_close(rl);
 }
 
@@ -490,15 +491,15 @@ test_many_keys(void **state)
 	for (int i = 0; i < 30000; i++) {
 		uint64_t key = test_below(&seed, test_below(&seed, 2) ? KEYS : 5), cost;
 		cost = 1 + test_below(&seed, PREFETCH + 2);
-		if (rl_check_at(handle[i % HANDLES], rule, &key, sizeof key, cost, T0, NULL) ==
+		if (at_check(handle[i % HANDLES], rule, &key, sizeof key, cost, T0, NULL) ==
 		    RL_ALLOWED)
 			admitted[key] += (uint32_t)cost;
 	}
 	for (int i = 0; i < HANDLES; i++)
-		rl_give_back(handle[i]);
+		rl_prefetch_return(handle[i]);
 	for (uint64_t key = 0; key < KEYS; key++) {
 		struct rl_result r;
-		rl_peek_at(handle[0], rule, &key, sizeof key, T0, &r);
+		at_peek(handle[0], rule, &key, sizeof key, T0, &r);
 		assert_true(admitted[key] <= CAPACITY);
 		assert_int_equal(r.limit - r.remaining, admitted[key]);
 	}
@@ -571,7 +572,7 @@ refund(int i)
 	uint64_t e = y.last.count ? y.last.charge[0].epoch - T0 / y.width_ns : 0;
 	uint32_t cost = y.last.count ? y.last.charge[0].cost : 0;
 
-	if (rl_refund_at(handle[i], &y.last, y.now_ns) == 1)
+	if (at_refund(handle[i], &y.last, y.now_ns) == 1)
 		y.admitted[e] -= cost;
 }
 
@@ -589,7 +590,7 @@ step(uint64_t run)
 		handle[i] = attach();
 		break;
 	case 2:
-		rl_give_back(handle[i]);
+		rl_prefetch_return(handle[i]);
 		break;
 	case 3:
 		if (rl_reset(handle[i], rule, "k", 1) == 1)
@@ -650,7 +651,7 @@ hammer(void *arg)
 
 	for (int i = 0; denied < 3; i++) {
 		if (i % 64 == 63)
-			rl_give_back(handle[1]);
+			rl_prefetch_return(handle[1]);
 		if (ask(1))
 			rl_atomic_add(&c->allowed, 1);
 		else
@@ -672,7 +673,7 @@ test_threads(void **state)
 		assert_int_equal(pthread_create(&threads[i], NULL, hammer, &c), 0);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	rl_give_back(handle[1]);
+	rl_prefetch_return(handle[1]);
 	assert_int_equal(used(), c.allowed);
 	assert_int_equal(c.allowed + drain(T0), 200000);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "testing.h"
 
@@ -29,16 +30,16 @@ test_a_denial_writes_nothing(void **state)
 		struct rl *rl = test_private(100);
 		int rule = test_rule(rl, "r", 3, 8 * RL_SECOND, granularity, granularity > 4);
 		for (int i = 0; i < 3; i++)
-			rl_check_at(rl, rule, "k", 1, 1, T0 + (uint64_t)i * RL_SECOND, NULL);
+			at_check(rl, rule, "k", 1, 1, T0 + (uint64_t)i * RL_SECOND, NULL);
 		protect_counters(rl, PROT_READ);
 		for (uint64_t at = 2; at < 8; at++) {
 			struct rl_result r;
 			uint64_t now = T0 + at * RL_SECOND;
-			assert_int_equal(rl_check_at(rl, rule, "k", 1, 3, now, &r), RL_DENIED);
-			assert_int_equal(rl_check_at(rl, rule, "k", 1, 4, now, &r), RL_NEVER);
-			assert_int_equal(rl_check_at(rl, rule, "new", 3, 4, now, &r), RL_NEVER);
-			assert_int_equal(rl_check_at(rl, rule, "new", 3, 0, now, &r), RL_ALLOWED);
-			rl_peek_at(rl, rule, "k", 1, now, &r);
+			assert_int_equal(at_check(rl, rule, "k", 1, 3, now, &r), RL_DENIED);
+			assert_int_equal(at_check(rl, rule, "k", 1, 4, now, &r), RL_NEVER);
+			assert_int_equal(at_check(rl, rule, "new", 3, 4, now, &r), RL_NEVER);
+			assert_int_equal(at_check(rl, rule, "new", 3, 0, now, &r), RL_ALLOWED);
+			at_peek(rl, rule, "k", 1, now, &r);
 		}
 		protect_counters(rl, PROT_READ | PROT_WRITE);
 		rl_close(rl);
@@ -81,10 +82,10 @@ test_a_denial_changes_two_lines(void **state)
 		int r = rl_define(rl, &rule);
 
 		for (int n = 0; n < 5; n++)
-			rl_check_at(rl, r, "k", 1, 1, T0, NULL);
+			at_check(rl, r, "k", 1, 1, T0, NULL);
 		changed_lines(rl, copy);
 		for (int n = 0; n < 200; n++) {
-			assert_int_equal(rl_check_at(rl, r, "k", 1, 1, T0, NULL), RL_DENIED);
+			assert_int_equal(at_check(rl, r, "k", 1, 1, T0, NULL), RL_DENIED);
 			assert_in_range(changed_lines(rl, copy), 1, 2);
 		}
 	}
@@ -111,12 +112,12 @@ test_no_algorithm_writes_a_denial(void **state)
 			int id = rl_define(rl, &rules[i]);
 			struct rl_result r;
 
-			while (rl_check_at(rl, id, "k", 1, 1, T0, &r) == RL_ALLOWED)
+			while (at_check(rl, id, "k", 1, 1, T0, &r) == RL_ALLOWED)
 				;
 			assert_int_equal(r.verdict, RL_DENIED);
 			protect_counters(rl, PROT_READ);
-			assert_int_equal(rl_check_at(rl, id, "k", 1, 1, T0 + 1, &r), RL_DENIED);
-			assert_int_equal(rl_check_at(rl, id, "k", 1, 2, T0 - 1, &r),
+			assert_int_equal(at_check(rl, id, "k", 1, 1, T0 + 1, &r), RL_DENIED);
+			assert_int_equal(at_check(rl, id, "k", 1, 2, T0 - 1, &r),
 			                 l.algorithm == RL_LEAKY_BUCKET ? RL_NEVER : RL_DENIED);
 			protect_counters(rl, PROT_READ | PROT_WRITE);
 		}
@@ -185,7 +186,7 @@ test_scribbled_segment(void **state)
 				assert_int_not_equal(r.error, 0);
 			}
 			rl_refund(rl, &c);
-			rl_peek_at(rl, rule, &key, sizeof key, now, &r);
+			at_peek(rl, rule, &key, sizeof key, now, &r);
 			assert_true(r.remaining <= r.limit);
 			rl_reset(rl, rule, &key, sizeof key);
 			rl_rule_info(rl, rule, &info);

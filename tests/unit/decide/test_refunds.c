@@ -9,6 +9,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/ops.h"
+#include "at.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -305,7 +306,7 @@ remaining(struct rl *rl, int rule, uint64_t now)
 {
 	struct rl_result r;
 
-	rl_peek_at(rl, rule, "k", 1, now, &r);
+	at_peek(rl, rule, "k", 1, now, &r);
 	return r.remaining;
 }
 
@@ -342,10 +343,10 @@ test_either_of_several(void **state)
 		assert_int_equal(remaining(rl, rule, T0), left);
 		for (int k = 0; k < 3; k++) {
 			int of = orders[i % 6][k];
-			assert_int_equal(rl_refund_at(rl, &r[of], T0 - RL_SECOND), 1);
+			assert_int_equal(at_refund(rl, &r[of], T0 - RL_SECOND), 1);
 			left += (uint32_t)of + 1;
 			assert_int_equal(remaining(rl, rule, T0), left);
-			assert_int_equal(rl_refund_at(rl, &r[of], T0), 0);
+			assert_int_equal(at_refund(rl, &r[of], T0), 0);
 		}
 		rl_close(rl);
 	}
@@ -367,8 +368,8 @@ test_an_hour_of_refunds(void **state)
 	for (uint64_t i = 0; i < REQUESTS; i++)
 		r[i] = charge(rl, rule, 1, T0 + i * RL_SECOND / 100);
 	for (uint64_t i = 0; i < REQUESTS; i++) {
-		admitted += rl_check_at(rl, rule, "k", 1, 1, end, NULL) == RL_ALLOWED;
-		rl_refund_at(rl, &r[i], T0 + i * RL_SECOND / 100);
+		admitted += at_check(rl, rule, "k", 1, 1, end, NULL) == RL_ALLOWED;
+		at_refund(rl, &r[i], T0 + i * RL_SECOND / 100);
 	}
 	assert_int_equal(admitted, 100);
 	rl_close(rl);
@@ -388,12 +389,12 @@ test_some_at_once_and_some_later(void **state)
 		for (int i = 0; i < 100; i++)
 			r[i] = charge(rl, rule, 1, T0);
 		for (int i = 0; i < part; i++)
-			assert_int_equal(rl_refund_at(rl, &r[i], T0), 1);
-		while (rl_check_at(rl, rule, "k", 1, 1, now, NULL) == RL_ALLOWED)
+			assert_int_equal(at_refund(rl, &r[i], T0), 1);
+		while (at_check(rl, rule, "k", 1, 1, now, NULL) == RL_ALLOWED)
 			admitted++;
 		for (int i = part; i < 100; i++)
-			rl_refund_at(rl, &r[i], now);
-		while (rl_check_at(rl, rule, "k", 1, 1, now, NULL) == RL_ALLOWED)
+			at_refund(rl, &r[i], now);
+		while (at_check(rl, rule, "k", 1, 1, now, NULL) == RL_ALLOWED)
 			admitted++;
 		assert_int_equal(admitted, 100);
 		rl_close(rl);
@@ -410,7 +411,7 @@ test_a_refund_by_a_late_clock(void **state)
 
 	(void)state;
 	charge(rl, rule, 100, T0 + RL_SECOND);
-	assert_int_equal(rl_refund_at(rl, &first, T0), 0);
+	assert_int_equal(at_refund(rl, &first, T0), 0);
 	assert_int_equal(remaining(rl, rule, T0 + RL_SECOND), 0);
 	rl_close(rl);
 }
@@ -428,7 +429,7 @@ book(struct rl *rl, int rule, uint64_t cost, uint64_t now)
 		.rule = rule, .key = "k", .key_len = 1, .cost = cost, .charges = &b.charges};
 	struct rl_result r;
 
-	assert_int_equal(rl_reserve_item_at(rl, &item, RL_NEVER_NS, now, &r), RL_ALLOWED);
+	assert_int_equal(at_reserve_item(rl, &item, RL_NEVER_NS, now, &r), RL_ALLOWED);
 	b.delay_ns = r.delay_ns;
 	return b;
 }
@@ -453,14 +454,14 @@ test_bookings_given_back(void **state)
 		r[i] = book(rl, rule, 1, T0);
 	assert_true(r[BOOKED - 1].delay_ns == (BOOKED - 1) * RL_SECOND / 100);
 	for (int i = 0; i < BOOKED / 2; i++)
-		assert_int_equal(rl_refund_at(rl, &r[i].charges, T0), 0);
+		assert_int_equal(at_refund(rl, &r[i].charges, T0), 0);
 	assert_true(book(rl, rule, 1, later).delay_ns == 180 * RL_SECOND);
 	for (int i = BOOKED / 2; i < BOOKED; i++)
-		assert_int_equal(rl_refund_at(rl, &r[i].charges, later), 0);
+		assert_int_equal(at_refund(rl, &r[i].charges, later), 0);
 	/* the newest is given back, and so is then the one before it */
 	struct booked last = book(rl, rule, 1, later), newest = book(rl, rule, 1, later);
-	assert_int_equal(rl_refund_at(rl, &newest.charges, later), 1);
-	assert_int_equal(rl_refund_at(rl, &last.charges, later), 1);
+	assert_int_equal(at_refund(rl, &newest.charges, later), 1);
+	assert_int_equal(at_refund(rl, &last.charges, later), 1);
 	assert_true(book(rl, rule, 1, later).delay_ns == last.delay_ns);
 	rl_close(rl);
 	free(r);
@@ -486,7 +487,7 @@ test_refunds_of_a_busy_key(void **state)
 			continue;
 		charged++;
 		if (test_below(&seed, 2))
-			given += rl_refund_at(rl, &ring[test_below(&seed, 8)], now) == 1;
+			given += at_refund(rl, &ring[test_below(&seed, 8)], now) == 1;
 	}
 	assert_true(given > charged / 4);
 	assert_true(charged - given <= 100 + (now - T0) / (RL_SECOND / 100));
@@ -503,14 +504,14 @@ test_many_refunds_in_between(void **state)
 	uint64_t now = T0 + 40 * RL_SECOND;
 
 	(void)state;
-	assert_int_equal(rl_refund_at(rl, &before, T0), 1);
+	assert_int_equal(at_refund(rl, &before, T0), 1);
 	for (int i = 0; i < 200; i++) {
 		struct rl_charges one = charge(rl, rule, 40, now), two = charge(rl, rule, 40, now);
-		assert_int_equal(rl_refund_at(rl, &one, now), 1);
-		assert_int_equal(rl_refund_at(rl, &two, now), 1);
+		assert_int_equal(at_refund(rl, &one, now), 1);
+		assert_int_equal(at_refund(rl, &two, now), 1);
 		assert_int_equal(remaining(rl, rule, now), 90);
 	}
-	assert_int_equal(rl_refund_at(rl, &r, now), 1);
+	assert_int_equal(at_refund(rl, &r, now), 1);
 	assert_int_equal(remaining(rl, rule, now), 100);
 	charge(rl, rule, 100, now);
 	assert_int_equal(remaining(rl, rule, now + 10 * RL_SECOND), 10);
@@ -528,10 +529,10 @@ test_a_refund_after_another_tier(void **state)
 
 	(void)state;
 	item.charges = &r;
-	assert_int_equal(rl_check_item_at(rl, &item, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check_item(rl, &item, T0, NULL), RL_ALLOWED);
 	other = charge(rl, rule, 1, T0);
-	assert_int_equal(rl_refund_at(rl, &r, T0), 0);
-	assert_int_equal(rl_refund_at(rl, &other, T0), 1);
+	assert_int_equal(at_refund(rl, &r, T0), 0);
+	assert_int_equal(at_refund(rl, &other, T0), 1);
 	rl_close(rl);
 }
 

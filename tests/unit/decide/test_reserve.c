@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "at.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -24,7 +25,7 @@ static enum rl_verdict
 reserve(struct rl *rl, int rule, uint64_t cost, uint64_t max_wait_ns, uint64_t now,
         struct rl_result *r)
 {
-	return rl_reserve_at(rl, rule, "k", 1, cost, max_wait_ns, now, r);
+	return at_reserve(rl, rule, "k", 1, cost, max_wait_ns, now, r);
 }
 
 static void
@@ -51,10 +52,8 @@ test_tokens_ahead(void **state)
 	                 RL_ALLOWED);
 	assert_true(r.delay_ns == RL_SECOND);
 	/* others find it spent: 1.2 s of tokens are booked */
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0 + 1299 * RL_MILLISECOND, &r),
-	                 RL_DENIED);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0 + 1300 * RL_MILLISECOND, &r),
-	                 RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0 + 1299 * RL_MILLISECOND, &r), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0 + 1300 * RL_MILLISECOND, &r), RL_ALLOWED);
 	assert_int_equal(reserve(rl, rule, 6, RL_NEVER_NS, T0, &r), RL_NEVER);
 	rl_close(rl);
 }
@@ -71,9 +70,9 @@ test_a_booking_given_back(void **state)
 
 	(void)state;
 	assert_int_equal(reserve(rl, rule, 5, 0, T0, &r), RL_ALLOWED);
-	assert_int_equal(rl_reserve_item_at(rl, &item, RL_SECOND, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_reserve_item(rl, &item, RL_SECOND, T0, &r), RL_ALLOWED);
 	assert_true(r.delay_ns == 500 * RL_MILLISECOND);
-	assert_int_equal(rl_refund_at(rl, &booked, T0), 1);
+	assert_int_equal(at_refund(rl, &booked, T0), 1);
 	assert_int_equal(reserve(rl, rule, 5, RL_SECOND, T0, &r), RL_ALLOWED);
 	assert_true(r.delay_ns == 500 * RL_MILLISECOND);
 	rl_close(rl);
@@ -96,7 +95,7 @@ test_the_queue_ahead(void **state)
 	assert_true(r.delay_ns == RL_SECOND);
 	assert_int_equal(reserve(rl, rule, 1, RL_SECOND, T0, &r), RL_DENIED);
 	assert_true(r.retry_after_ns == 100 * RL_MILLISECOND);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, &r), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, &r), RL_DENIED);
 	rl_close(rl);
 }
 
@@ -118,7 +117,7 @@ test_a_booking_without_a_wait(void **state)
 	assert_true(r.delay_ns == 0);
 	assert_int_equal(reserve(rl, rule, 11, 0, T0, &r), RL_DENIED);
 	assert_true(r.retry_after_ns == RL_SECOND);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 11, T0, &r), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 11, T0, &r), RL_DENIED);
 	/* it goes when a check would have let it go */
 	assert_int_equal(reserve(rl, rule, 5, RL_SECOND, T0, &r), RL_ALLOWED);
 	assert_true(r.delay_ns == 400 * RL_MILLISECOND);
@@ -141,9 +140,9 @@ test_a_booking_far_ahead(void **state)
 	struct rl_result r;
 
 	(void)state;
-	assert_int_equal(rl_reserve_item_at(rl, &item, 0, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_reserve_item(rl, &item, 0, T0, &r), RL_ALLOWED);
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(rl_reserve_item_at(rl, &item, 0, T0, &r), RL_DENIED);
+		assert_int_equal(at_reserve_item(rl, &item, 0, T0, &r), RL_DENIED);
 	rl_close(rl);
 }
 
@@ -268,12 +267,12 @@ spend(struct rl *rl, const struct rl_limit *l, uint64_t now, uint64_t *seed)
 	struct rl_result r;
 
 	if (is_bucket && test_below(seed, 3) == 0)
-		rl_reserve_at(rl, 0, "k", 1, cost, 2 * RL_SECOND, now, &r);
+		at_reserve(rl, 0, "k", 1, cost, 2 * RL_SECOND, now, &r);
 	else
-		rl_check_at(rl, 0, "k", 1, cost, now, &r);
+		at_check(rl, 0, "k", 1, cost, now, &r);
 	if (r.verdict == RL_ALLOWED && test_below(seed, 4) == 0)
-		rl_refund_item_at(
-			rl, &(struct rl_item){.rule = 0, .key = "k", .key_len = 1, .cost = 1}, now);
+		at_refund_key(rl, &(struct rl_item){.rule = 0, .key = "k", .key_len = 1, .cost = 1},
+		              now);
 }
 
 /* Dumped here and counted again there, at once or later, a key is as it was; never freer. */
@@ -320,8 +319,8 @@ test_dump_and_restore(void **state)
 		for (int i = 0; i < 20; i++) {
 			struct rl_result a, b;
 			now += test_below(&seed, RL_SECOND);
-			rl_peek_at(one, 0, "k", 1, now, &a);
-			rl_peek_at(two, 0, "k", 1, now, &b);
+			at_peek(one, 0, "k", 1, now, &a);
+			at_peek(two, 0, "k", 1, now, &b);
 			assert_true(b.remaining <= a.remaining);
 			assert_true(b.remaining + 1 >= a.remaining); /* part of a token */
 		}
@@ -348,7 +347,7 @@ test_restored_into_a_full_table(void **state)
 			int done = rl_restore_at(rl, 0, 0, &i, sizeof i, 3, T0);
 			assert_true(done == 0 || done == RL_RESTORED_IN_OVERFLOW);
 			in_cells += done == RL_RESTORED_IN_OVERFLOW;
-			rl_peek_at(rl, 0, &i, sizeof i, T0, &r);
+			at_peek(rl, 0, &i, sizeof i, T0, &r);
 			assert_true(r.remaining <= 6);
 		}
 		assert_in_range(in_cells, 1, 1000 - 10);
@@ -377,7 +376,7 @@ test_what_cannot_be_restored(void **state)
 	assert_int_equal(rl_restore_at(rl, shadow, 0, "k", 1, 50, T0), 0);
 	/* more than the capacity by now is counted all the same */
 	assert_int_equal(rl_restore_at(rl, rule, 0, "k", 1, 50, T0), 0);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
 	rl_close(rl);
 }
 

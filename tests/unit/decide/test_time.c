@@ -2,6 +2,7 @@
 /* Clocks that step, lag, stop and jump, under every algorithm. */
 #include <string.h>
 
+#include "at.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -10,7 +11,7 @@
 static enum rl_verdict
 check(struct rl *rl, uint64_t cost, uint64_t now, struct rl_result *r)
 {
-	return rl_check_at(rl, 0, "k", 1, cost, now, r);
+	return at_check(rl, 0, "k", 1, cost, now, r);
 }
 
 static struct rl_limit
@@ -93,7 +94,7 @@ test_a_lagging_denial_changes_nothing(void **state)
 		for (int i = 0; i < 100; i++) {
 			now += test_below(&seed, limit.window_ns / 4);
 			struct rl_result late;
-			rl_peek_at(one, 0, "k", 1, now - HOUR, &late);
+			at_peek(one, 0, "k", 1, now - HOUR, &late);
 			if (late.verdict == RL_DENIED)
 				assert_int_equal(check(one, 1, now - HOUR, NULL), RL_DENIED);
 			assert_int_equal(check(one, 1, now, &a), check(two, 1, now, &b));
@@ -177,11 +178,11 @@ test_the_ends_of_the_clock(void **state)
 			for (int i = 0; i < 40; i++)
 				admitted += check(rl, 1, now, &r) == RL_ALLOWED;
 			assert_true(admitted <= r.limit);
-			rl_check_item_at(rl, &item, now, &r);
-			enum rl_verdict booked = rl_reserve_item_at(rl, &item, UINT64_MAX, now, &r);
+			at_check_item(rl, &item, now, &r);
+			enum rl_verdict booked = at_reserve_item(rl, &item, UINT64_MAX, now, &r);
 			assert_true(is_bucket || booked == RL_UNDECIDED);
-			rl_reserve_item_at(rl, &item, 0, now, &r);
-			rl_refund_at(rl, &c, now);
+			at_reserve_item(rl, &item, 0, now, &r);
+			at_refund(rl, &c, now);
 			rl_sweep_at(rl, now);
 		}
 		rl_close(rl);
@@ -225,9 +226,9 @@ test_the_largest_of_everything(void **state)
 				assert_true(item.cost > r.limit);
 			assert_true(admitted <= r.limit);
 			if (r.verdict == RL_DENIED && r.retry_after_ns > 0) {
-				rl_peek_at(rl, 0, "k", 1, T0 + r.retry_after_ns - 1, &r);
-				rl_reserve_item_at(rl, &item, UINT64_MAX - 1, T0, &r);
-				rl_refund_at(rl, &c, T0);
+				at_peek(rl, 0, "k", 1, T0 + r.retry_after_ns - 1, &r);
+				at_reserve_item(rl, &item, UINT64_MAX - 1, T0, &r);
+				at_refund(rl, &c, T0);
 			}
 		}
 		rl_close(rl);

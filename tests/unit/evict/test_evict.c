@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "shared/layout_people.h"
 #include "testing.h"
@@ -30,7 +31,7 @@ open_tiny(enum rl_on_full on_full)
 static enum rl_verdict
 check(struct rl *rl, int rule, uint32_t key, uint64_t cost, uint64_t now, struct rl_result *r)
 {
-	return rl_check_at(rl, rule, &key, sizeof key, cost, now, r);
+	return at_check(rl, rule, &key, sizeof key, cost, now, r);
 }
 
 /* Key i of 16 uses cost(i) at T0 + i ms, so that key 0 is the oldest. */
@@ -118,7 +119,7 @@ test_evict_the_least_used(void **state)
 	assert_int_equal(rl_fill(rl), SLOTS);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_evicted), 1);
 	for (uint32_t i = 0; i < SLOTS; i++) {
-		rl_peek_at(rl, rule, &i, sizeof i, T0, &r);
+		at_peek(rl, rule, &i, sizeof i, T0, &r);
 		assert_int_equal(r.remaining, i == 9 ? 5 : 1);
 	}
 	rl_close(rl);
@@ -140,7 +141,7 @@ test_evict_by_share(void **state)
 			check(rl, i == big ? high : low, i, 1, T0, NULL);
 	assert_int_equal(check(rl, low, 100, 1, T0, NULL), RL_ALLOWED);
 	assert_int_equal(test_counter(rl, high, RL_COUNT_evicted), 1);
-	rl_peek_at(rl, high, &big, sizeof big, T0, &r);
+	at_peek(rl, high, &big, sizeof big, T0, &r);
 	assert_int_equal(r.remaining, 1000);
 	rl_close(rl);
 }
@@ -260,11 +261,11 @@ test_never_evict_a_key_at_its_override(void **state)
 
 	(void)state;
 	assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
-	assert_int_equal(rl_check_at(rl, 0, "tight", 5, 2, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, 0, "tight", 5, 2, T0, NULL), RL_ALLOWED);
 	for (int i = 0; i < 40; i++) {
 		snprintf(key, sizeof key, "k%d", i);
-		assert_int_equal(rl_check_at(rl, 0, key, strlen(key), 50, T0, NULL), RL_ALLOWED);
-		assert_int_equal(rl_check_at(rl, 0, "tight", 5, 1, T0, NULL), RL_DENIED);
+		assert_int_equal(at_check(rl, 0, key, strlen(key), 50, T0, NULL), RL_ALLOWED);
+		assert_int_equal(at_check(rl, 0, "tight", 5, 1, T0, NULL), RL_DENIED);
 	}
 	rl_close(rl);
 }
@@ -275,7 +276,7 @@ ask(struct rl *rl, int rule, uint32_t key, uint64_t cost, uint32_t tier)
 	const struct rl_item item = {
 		.rule = rule, .key = &key, .key_len = sizeof key, .cost = cost, .capacity = tier};
 
-	return rl_check_item_at(rl, &item, T0, NULL);
+	return at_check_item(rl, &item, T0, NULL);
 }
 
 #define TIGHT 7 /* a key */
@@ -343,7 +344,7 @@ evicted_share(struct rl *rl, int rule, const uint64_t shares[SLOTS])
 	struct rl_result r;
 
 	for (uint32_t i = 0; i < SLOTS; i++) {
-		rl_peek_at(rl, rule, &i, sizeof i, T0, &r);
+		at_peek(rl, rule, &i, sizeof i, T0, &r);
 		if (r.used == 0) {
 			evicted++;
 			found = shares[i];

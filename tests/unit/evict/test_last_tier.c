@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "segment/record.h"
 #include "testing.h"
@@ -42,7 +43,7 @@ ask(struct rl *rl, int rule, const char *key, uint64_t cost, uint32_t capacity)
 {
 	const struct rl_item item = item_of(rule, key, cost, capacity);
 
-	return rl_check_item_at(rl, &item, T0, NULL);
+	return at_check_item(rl, &item, T0, NULL);
 }
 
 /* What an entry is to say, of each of a rule's limits. */
@@ -87,21 +88,21 @@ ask_at_random(struct rl *rl, int rule, uint64_t *seed, uint32_t last[KEYS], unsi
 		               test_below(seed, 2) ? 1 + (uint32_t)test_below(seed, 30) : 0);
 		switch (test_below(seed, 5)) {
 		case 0:
-			rl_check_item_at(rl, &item, T0, &r);
+			at_check_item(rl, &item, T0, &r);
 			break;
 		case 1:
-			rl_check_limits_at(rl, &item, T0, &r, &count, results);
+			at_check_limits(rl, &item, T0, &r, &count, results);
 			break;
 		case 2:
-			rl_check_all_at(rl, &item, 1, T0, &r, NULL);
+			at_check_all(rl, &item, 1, T0, &r, NULL);
 			break;
 		case 3:
-			rl_check_many_at(rl, &item, 1, T0, &r);
+			at_check_many(rl, &item, 1, T0, &r);
 			break;
 		default:
 			if (test_below(seed, 8) == 0 && rl_reset(rl, rule, key, strlen(key)) == 1)
 				last[k] = 0;
-			rl_refund_item_at(rl, &item, T0);
+			at_refund_key(rl, &item, T0);
 			continue;
 		}
 		assert_int_not_equal(r.verdict, RL_UNDECIDED);

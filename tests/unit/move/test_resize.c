@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "algorithm/carry.h"
+#include "at.h"
 #include "move/migrate.h"
 #include "segment/record.h"
 #include "segment/table_place.h"
@@ -181,7 +182,7 @@ request(struct exercise *e, int rule, uint64_t key_number)
 		                       .capacity = key_number % 5 == 0 && !is_held ? 3 : 0,
 		                       .charges = is_held ? &charges[i] : NULL};
 
-		rl_check_item_at(e->rl[i], &item, e->now_ns, &r[i]);
+		at_check_item(e->rl[i], &item, e->now_ns, &r[i]);
 	}
 	expect_same(&r[0], &r[1]);
 	if (!is_held || cost == 0 || r[0].verdict != RL_ALLOWED || e->holds == HELD_MOST)
@@ -201,8 +202,8 @@ count(struct exercise *e, uint64_t key_number)
 
 	key_of(0, key_number, key);
 	for (int i = 0; i < 2; i++)
-		done[i] = rl_counter_add_at(e->rl[i], ids[i][SPACE], key, strlen(key), amount,
-		                            2 * RL_SECOND, e->now_ns, &c[i]);
+		done[i] = at_counter_add(e->rl[i], ids[i][SPACE], key, strlen(key), amount,
+		                         2 * RL_SECOND, e->now_ns, &c[i]);
 	assert_int_equal(done[0], done[1]);
 	assert_true(c[0].value == c[1].value && c[0].is_new == c[1].is_new &&
 	            c[0].expires_after_ns == c[1].expires_after_ns);
@@ -245,7 +246,7 @@ refund(struct exercise *e, int rule, uint64_t key_number)
 		struct rl_item item = {
 			.rule = ids[i][rule], .key = key, .key_len = strlen(key), .cost = 2};
 
-		done[i] = rl_refund_item_at(e->rl[i], &item, e->now_ns);
+		done[i] = at_refund_key(e->rl[i], &item, e->now_ns);
 	}
 	assert_int_equal(done[0], done[1]);
 }
@@ -366,7 +367,7 @@ memory(void)
 static void
 spend(struct rl *rl, int rule, const char *key, uint64_t cost, int verdict)
 {
-	assert_int_equal(rl_check_at(rl, rule, key, strlen(key), cost, T0, NULL), verdict);
+	assert_int_equal(at_check(rl, rule, key, strlen(key), cost, T0, NULL), verdict);
 }
 
 /* Up and down: the memory of what is left is given back, and the sizes are told. */
@@ -600,10 +601,10 @@ test_other_handles(void **state)
 	spend(sleeper, rule, "a", 3, RL_ALLOWED);
 	assert_int_equal(resize(rl, 700, 0), 0);
 	late = open_small();
-	assert_int_equal(rl_peek_at(reader, rule, "a", 1, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_peek(reader, rule, "a", 1, T0, &r), RL_ALLOWED);
 	assert_int_equal(r.remaining, 3);
 	spend(late, rule, "a", 2, RL_ALLOWED);
-	assert_int_equal(rl_peek_at(reader, rule, "a", 1, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_peek(reader, rule, "a", 1, T0, &r), RL_ALLOWED);
 	assert_int_equal(r.remaining, 1);
 	spend(sleeper, rule, "a", 2, RL_DENIED);
 	spend(rl, rule, "a", 1, RL_ALLOWED);
@@ -703,7 +704,7 @@ test_no_room(void **state)
 	assert_int_equal(resize(rl, 16, 0), 0);
 	for (uint64_t i = 100; i < 140; i++) { /* until there is no room */
 		key_of(0, i, key);
-		rl_check_at(rl, other, key, strlen(key), 1, T0, NULL);
+		at_check(rl, other, key, strlen(key), 1, T0, NULL);
 	}
 	for (int round = 0; round < 2; round++)
 		for (uint64_t i = 0; i < 16; i++) {
@@ -799,10 +800,10 @@ test_refunds(void **state)
 	for (int i = 0; i < 2; i++)
 		test_check_at(rl, rule, i == 0 ? "a" : "b", 1, 5, T0, NULL, &charges[i]);
 	assert_int_equal(resize(rl, 500, 0), 0);
-	assert_int_equal(rl_refund_at(rl, &charges[0], T0), 1);
+	assert_int_equal(at_refund(rl, &charges[0], T0), 1);
 	spend(rl, rule, "a", 9, RL_ALLOWED);
 	spend(rl, rule, "b", 1, RL_ALLOWED);
-	assert_int_equal(rl_refund_at(rl, &charges[1], T0), 0);
+	assert_int_equal(at_refund(rl, &charges[1], T0), 0);
 	spend(rl, rule, "b", 4, RL_DENIED);
 	rl_close(rl);
 }
@@ -825,7 +826,7 @@ test_a_charge_expects_no_zeros(void **state)
 	for (int i = 0; i < RULES; i++)
 		assert_int_equal(test_check_at(rl, id[i], "10.0.0.1", 8, 1, T0, NULL, &charges),
 		                 RL_ALLOWED);
-	assert_int_equal(rl_counter_add_at(rl, id[SPACE], "a", 1, 1, RL_SECOND, T0, NULL), 1);
+	assert_int_equal(at_counter_add(rl, id[SPACE], "a", 1, 1, RL_SECOND, T0, NULL), 1);
 	for (uint64_t i = 0; i < rl_segment_slots(&rl->segment); i++) {
 		uint64_t hi = rl_table_state(t, i)->hi;
 
@@ -854,14 +855,14 @@ test_a_full_log(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < capacity; i++)
-		assert_int_equal(rl_check_at(rl, rule, "a", 1, 1, now + i * RL_MILLISECOND, NULL),
+		assert_int_equal(at_check(rl, rule, "a", 1, 1, now + i * RL_MILLISECOND, NULL),
 		                 RL_ALLOWED);
 	resize_whole(rl, 900, 0, now);
 	for (uint32_t i = 0; i < capacity; i++) {
 		uint64_t leaves = now + i * RL_MILLISECOND + RL_SECOND;
 
-		assert_int_equal(rl_check_at(rl, rule, "a", 1, 1, leaves - 1, NULL), RL_DENIED);
-		assert_int_equal(rl_check_at(rl, rule, "a", 1, 1, leaves, NULL), RL_ALLOWED);
+		assert_int_equal(at_check(rl, rule, "a", 1, 1, leaves - 1, NULL), RL_DENIED);
+		assert_int_equal(at_check(rl, rule, "a", 1, 1, leaves, NULL), RL_ALLOWED);
 	}
 	rl_close(rl);
 }
@@ -884,7 +885,7 @@ test_automatic_bans(void **state)
 	assert_int_equal(rl_configure(rl, &c, 1, 0, NULL, NULL), 0);
 	rule = rl_find(rl, "r");
 	for (int i = 0; i < 20; i++)
-		rl_check_at(rl, rule, "bad", 3, 1, T0, NULL);
+		at_check(rl, rule, "bad", 3, 1, T0, NULL);
 	assert_int_equal(rl_bans_walk(rl, T0, count_ban, &bans), 0);
 	assert_int_equal(bans, 1);
 	rl_close(rl);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "algorithm/overflow_count.h"
+#include "at.h"
 #include "decide/request.h"
 #include "overflow/overflow.h"
 #include "rule/handle.h"
@@ -63,7 +64,7 @@ define(struct rl *rl, const char *name, const struct rl_limit *limit)
 static enum rl_verdict
 ask(struct rl *rl, int rule, uint32_t key, uint64_t cost, uint64_t now_ns, struct rl_result *r)
 {
-	return rl_check_at(rl, rule, &key, sizeof key, cost, now_ns, r);
+	return at_check(rl, rule, &key, sizeof key, cost, now_ns, r);
 }
 
 /* Sixteen keys of a rule that has no window's end before the others': they take all slots. */
@@ -399,7 +400,7 @@ test_a_refund_gives_nothing_back(void **state)
 	assert_int_equal(test_check_at(rl, rule, &key, sizeof key, 4, T0, NULL, &charges),
 	                 RL_ALLOWED);
 	assert_int_equal(charges.count, 0);
-	assert_int_equal(rl_refund_at(rl, &charges, T0), 0);
+	assert_int_equal(at_refund(rl, &charges, T0), 0);
 	assert_int_equal(used(rl, rule, 7, T0), 4);
 	rl_close(rl);
 }
@@ -426,7 +427,7 @@ test_in_flight_is_denied(void **state)
 	assert_int_equal(test_counter(rl, flight, RL_COUNT_full_denied), SLOTS - got);
 	for (uint32_t key = 0; key < SLOTS; key++)
 		if (charges[key].count > 0)
-			assert_int_equal(rl_refund_at(rl, &charges[key], T0), 1);
+			assert_int_equal(at_refund(rl, &charges[key], T0), 1);
 	rl_close(rl);
 }
 
@@ -467,7 +468,7 @@ test_a_counter_needs_a_slot(void **state)
 	assert_true(space >= 0);
 	fill(rl, rule, T0);
 	for (uint32_t key = 0; key < SLOTS; key++) {
-		int done = rl_counter_add_at(rl, space, &key, sizeof key, 1, HOUR, T0, &count);
+		int done = at_counter_add(rl, space, &key, sizeof key, 1, HOUR, T0, &count);
 
 		assert_true(done == 1 || done == -ENOSPC);
 		got += done == 1;
@@ -476,7 +477,7 @@ test_a_counter_needs_a_slot(void **state)
 	for (uint32_t key = 2000; key < 2000 + SLOTS; key++)
 		ask(rl, rule, key, 1, T0, NULL);
 	for (uint32_t key = 0; key < got; key++)
-		assert_int_equal(rl_counter_get_at(rl, space, &key, sizeof key, T0, &count), 1);
+		assert_int_equal(at_counter_get(rl, space, &key, sizeof key, T0, &count), 1);
 	rl_close(rl);
 }
 
@@ -625,7 +626,7 @@ test_a_refund_of_before_a_reset_is_void(void **state)
 		                 RL_ALLOWED);
 		assert_int_equal(rl_reset(rl, rule, &key, sizeof key), 1);
 		assert_int_equal(ask(rl, rule, key, 4, now, NULL), RL_ALLOWED);
-		assert_int_equal(rl_refund_at(rl, &charges, now), 0);
+		assert_int_equal(at_refund(rl, &charges, now), 0);
 		assert_int_equal(used(rl, rule, key, now), 4);
 		rl_close(rl);
 	}
@@ -697,18 +698,18 @@ test_neighbourhoods(void **state)
 	rule = define(rl, "r", &l);
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		int len = snprintf(key, sizeof key, "10.%u.0.1", i);
-		assert_int_equal(rl_check_at(rl, rule, key, (size_t)len, 1, T0, NULL), RL_ALLOWED);
+		assert_int_equal(at_check(rl, rule, key, (size_t)len, 1, T0, NULL), RL_ALLOWED);
 	}
 	for (uint32_t i = 0; i < 200; i++) {
 		int len = snprintf(key, sizeof key, of_one[0], i, i);
-		denied[0] += rl_check_at(rl, rule, key, (size_t)len, 1, T0, &r) == RL_DENIED;
+		denied[0] += at_check(rl, rule, key, (size_t)len, 1, T0, &r) == RL_DENIED;
 		len = snprintf(key, sizeof key, of_one[1], i);
-		denied[1] += rl_check_at(rl, rule, key, (size_t)len, 1, T0, &r) == RL_DENIED;
+		denied[1] += at_check(rl, rule, key, (size_t)len, 1, T0, &r) == RL_DENIED;
 	}
 	assert_int_equal(denied[0], 200 - CAPACITY);
 	assert_int_equal(denied[1], 200 - CAPACITY);
 	/* another network's user is admitted, but for one in 64 */
-	assert_int_equal(rl_check_at(rl, rule, "198.51.100.1", 12, 1, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "198.51.100.1", 12, 1, T0, &r), RL_ALLOWED);
 	rl_close(rl);
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "audit.h"
 #include "rule/handle.h"
 #include "testing.h"
@@ -81,12 +82,12 @@ spend(int target, unsigned k)
 		struct rl_count count;
 
 		assert_int_equal(
-			rl_counter_add_at(rl, ids[SPACE], key_of(k), 1, 1, RL_NEVER_NS, T0, &count),
+			at_counter_add(rl, ids[SPACE], key_of(k), 1, 1, RL_NEVER_NS, T0, &count),
 			1);
 		assert_int_equal(count.value, ++used[SPACE][k]);
 		return;
 	}
-	assert_int_equal(rl_check_at(rl, ids[target], key_of(k), 1, 1, T0, NULL),
+	assert_int_equal(at_check(rl, ids[target], key_of(k), 1, 1, T0, NULL),
 	                 used[target][k] < CAPACITY ? RL_ALLOWED : RL_DENIED);
 	used[target][k] += used[target][k] < CAPACITY;
 }
@@ -239,14 +240,14 @@ test_it_gives_way(void **state)
 	open_with(&(struct rl_options){.keys = 8, .ring = 64, .on_full = RL_FULL_DENY});
 	for (int round = 0; round < 40; round++) {
 		for (uint64_t key = 0; key < 100; key++) {
-			rl_check_at(rl, ids[HARD], &key, sizeof key, 1, T0, &r);
+			at_check(rl, ids[HARD], &key, sizeof key, 1, T0, &r);
 			denied += r.error != 0;
 		}
 		assert_true(denied > 0);
 		denied = 0;
 		assert_int_equal(rl_reset_matching(rl, ids[HARD], NULL, NULL), 0);
 		for (uint64_t key = 1000; key < 1004; key++)
-			assert_int_equal(rl_check_at(rl, ids[HARD], &key, sizeof key, 1, T0, NULL),
+			assert_int_equal(at_check(rl, ids[HARD], &key, sizeof key, 1, T0, NULL),
 			                 RL_ALLOWED);
 	}
 	rl_close(rl);
@@ -266,8 +267,8 @@ test_a_refund_of_before(void **state)
 		assert_int_equal(rl_reset_matching(rl, ids[target], NULL, NULL), 0);
 		assert_int_equal(test_check_at(rl, ids[target], "a", 1, 1, T0, NULL, &later),
 		                 RL_ALLOWED);
-		assert_int_equal(rl_refund_at(rl, &charges, T0), 0);
-		assert_int_equal(rl_refund_at(rl, &later, T0), 1);
+		assert_int_equal(at_refund(rl, &charges, T0), 0);
+		assert_int_equal(at_refund(rl, &later, T0), 1);
 	}
 	rl_close(rl);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "segment/record.h"
 #include "testing.h"
@@ -255,11 +256,11 @@ charge(struct rl *rl, struct naive *n, int target, const char *key)
 		entry_of(n, target, i, name)->used++;
 	}
 	if (target == SPACE)
-		assert_int_equal(rl_counter_add_at(rl, ids[SPACE], key, strlen(key), 1,
-		                                   86400 * RL_SECOND, T0, NULL),
+		assert_int_equal(at_counter_add(rl, ids[SPACE], key, strlen(key), 1,
+		                                86400 * RL_SECOND, T0, NULL),
 		                 1);
 	else
-		assert_int_equal(rl_check_at(rl, ids[target], key, strlen(key), 1, T0, NULL),
+		assert_int_equal(at_check(rl, ids[target], key, strlen(key), 1, T0, NULL),
 		                 RL_ALLOWED);
 }
 
@@ -393,14 +394,14 @@ used_of(struct rl *rl, int rule, const char *key)
 {
 	struct rl_result r;
 
-	rl_peek_at(rl, rule, key, strlen(key), T0, &r);
+	at_peek(rl, rule, key, strlen(key), T0, &r);
 	return r.limit - r.remaining;
 }
 
 static void
 spend(struct rl *rl, int rule, const char *key)
 {
-	assert_int_equal(rl_check_at(rl, rule, key, strlen(key), 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, key, strlen(key), 1, T0, NULL), RL_ALLOWED);
 }
 
 static void
@@ -599,9 +600,9 @@ test_exceptions_stay(void **state)
 	assert_int_equal(rl_ban(rl, ids[ONE], &banned, RL_NEVER_NS), 0);
 	assert_int_equal(rl_allow(rl, RL_ANY_RULE, &exempt, RL_NEVER_NS), 0);
 	assert_reset(rl, RL_ANY_RULE, NULL, 0, 0);
-	assert_int_equal(rl_check_at(rl, ids[ONE], "bad1", 4, 1, T0, &r), RL_DENIED);
+	assert_int_equal(at_check(rl, ids[ONE], "bad1", 4, 1, T0, &r), RL_DENIED);
 	assert_int_equal(r.reason, RL_BY_BAN);
-	assert_int_equal(rl_check_at(rl, ids[ONE], "good1", 5, 1, T0, &r), RL_ALLOWED);
+	assert_int_equal(at_check(rl, ids[ONE], "good1", 5, 1, T0, &r), RL_ALLOWED);
 	assert_int_equal(r.reason, RL_BY_EXEMPTION);
 	rl_close(rl);
 }

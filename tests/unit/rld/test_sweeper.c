@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "at.h"
 #include "testing.h"
 
 #define KEYS 60000u
@@ -103,7 +104,7 @@ test_keys_are_counted_and_retired(void **state)
 	(void)state;
 	assert_true(id >= 0);
 	for (uint32_t key = 0; key < 100; key++)
-		assert_int_equal(rl_check_at(rl, id, &key, sizeof key, 1, old, NULL), RL_ALLOWED);
+		assert_int_equal(at_check(rl, id, &key, sizeof key, 1, old, NULL), RL_ALLOWED);
 	sweeper_start(&s, rl, INTERVAL, 1);
 	assert_int_equal(sweeper_used(&s), 100);
 	run_pass(&s, 1);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "rule/auto_ban.h"
 #include "rule/handle.h"
 #include "testing.h"
@@ -36,7 +37,7 @@ ask(struct rl *rl, int rule, const char *key, uint64_t after_ns)
 {
 	struct rl_result r;
 
-	rl_check_at(rl, rule, key, strlen(key), 1, start + after_ns, &r);
+	at_check(rl, rule, key, strlen(key), 1, start + after_ns, &r);
 	return r;
 }
 
@@ -45,7 +46,7 @@ is_banned(struct rl *rl, int rule, const char *key, uint64_t after_ns)
 {
 	struct rl_result r;
 
-	rl_peek_at(rl, rule, key, strlen(key), start + after_ns, &r);
+	at_peek(rl, rule, key, strlen(key), start + after_ns, &r);
 	return r.reason == RL_BY_BAN;
 }
 
@@ -286,7 +287,7 @@ test_who_is_never_banned(void **state)
 	/* nor does one that is set between the denial and the ban give way to it */
 	for (int i = 0; i < 20; i++)
 		rl_auto_ban_count(&rl->segment, rule, "k", 1, start + MINUTE);
-	rl_check_at(rl, rule, "k", 1, 1, start + MINUTE, &r);
+	at_check(rl, rule, "k", 1, 1, start + MINUTE, &r);
 	assert_int_equal(r.reason, RL_BY_EXEMPTION);
 	/* whoever only peeks, and a rule without it */
 	ask(rl, rule, "peeker", 0);
@@ -482,7 +483,7 @@ test_every_way_to_be_denied(void **state)
 	item.rule = rl_find(rl, "r");
 	start = rl_now(rl);
 	for (int i = 0; i < 3; i++)
-		rl_check_many_at(rl, &item, 1, start, r);
+		at_check_many(rl, &item, 1, start, r);
 	assert_int_equal(r[0].reason, RL_BY_LIMIT);
 	for (int i = 0; i < 4; i++)
 		r[0] = ask(rl, item.rule, "192.0.2.1", 0);

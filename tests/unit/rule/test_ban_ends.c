@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "testing.h"
 
 #define MINUTE (60 * RL_SECOND)
@@ -45,7 +46,7 @@ ask(const char *key, uint64_t at_ns)
 {
 	struct rl_result r;
 
-	rl_peek_at(rl, rule, key, strlen(key), at_ns, &r);
+	at_peek(rl, rule, key, strlen(key), at_ns, &r);
 	return r;
 }
 
@@ -155,7 +156,7 @@ test_a_limit_behind(void **state)
 
 	(void)state;
 	start();
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 5, now_ns, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 5, now_ns, NULL), RL_ALLOWED);
 	r = ask("k", now_ns);
 	uint64_t limit_ends = now_ns + r.retry_after_ns;
 	ban(rule, "k", now_ns + RL_SECOND);

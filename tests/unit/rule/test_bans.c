@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "testing.h"
 
 /* Bans are kept against the segment's own clock, so these tests live on it. */
@@ -43,7 +44,7 @@ unban(struct rl *rl, int rule, const char *text)
 static enum rl_verdict
 check(struct rl *rl, int rule, const char *key, uint64_t now, struct rl_result *r)
 {
-	return rl_check_at(rl, rule, key, strlen(key), 1, now, r);
+	return at_check(rl, rule, key, strlen(key), 1, now, r);
 }
 
 static void

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "rule/address.h"
 #include "rule/ban.h"
 #include "rule/filter.h"
@@ -302,9 +303,9 @@ test_a_sweep_clears_up(void **state)
 	assert_false(rl_ban_is_crowded(&rl->segment));
 	assert_int_equal(*rl->segment.ban_epoch, 1);
 	for (int i = 0; i < 2; i++) { /* by a clock that was read before, too */
-		assert_int_equal(rl_check_at(rl, rule, "stays", 5, 1, now, NULL), RL_DENIED);
-		assert_int_equal(rl_check_at(rl, rule, "over", 4, 1, now, NULL), RL_DENIED);
-		assert_int_equal(rl_check_at(rl, rule, "7", 1, 1, now, NULL), RL_ALLOWED);
+		assert_int_equal(at_check(rl, rule, "stays", 5, 1, now, NULL), RL_DENIED);
+		assert_int_equal(at_check(rl, rule, "over", 4, 1, now, NULL), RL_DENIED);
+		assert_int_equal(at_check(rl, rule, "7", 1, 1, now, NULL), RL_ALLOWED);
 	}
 	rl_close(rl);
 }
@@ -336,7 +337,7 @@ test_killed_before_the_bits(void **state)
 			assert_true(rl_change_begin(&rl->segment, &killed));
 		lose_bits(&rl->segment);
 		for (int i = 0; i < 3 && is_open; i++)
-			assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, now, NULL), RL_DENIED);
+			assert_int_equal(at_check(rl, rule, "k", 1, 1, now, NULL), RL_DENIED);
 		for (int i = 1; i <= 2; i++)
 			assert_int_equal(rl_sweep_slots_at(rl, (uint64_t)is_open, 1,
 			                                   now + (uint64_t)i * 10 * RL_SECOND,
@@ -344,7 +345,7 @@ test_killed_before_the_bits(void **state)
 			                 0);
 		assert_true(rl_change_is_quiet(&rl->segment, &version));
 		for (int i = 0; i < 3; i++)
-			assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, now, NULL), RL_DENIED);
+			assert_int_equal(at_check(rl, rule, "k", 1, 1, now, NULL), RL_DENIED);
 		now += 30 * RL_SECOND;
 	}
 	rl_close(rl);
@@ -379,8 +380,8 @@ limit_of(struct rl *rl, const char *rule, unsigned n)
 	char text[TEXT];
 
 	similar(text, (int)(n % KINDS), n);
-	rl_check_at(rl, rl_find(rl, rule), text, strcspn(text, "/*") + (strchr(text, '*') != NULL),
-	            0, T0, &r);
+	at_check(rl, rl_find(rl, rule), text, strcspn(text, "/*") + (strchr(text, '*') != NULL), 0,
+	         T0, &r);
 	return r.limit;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -17,7 +18,7 @@ item(int rule, const char *key, uint64_t cost)
 static enum rl_verdict
 check(struct rl *rl, int rule, const char *key, uint64_t cost, uint64_t now, struct rl_result *r)
 {
-	return rl_check_at(rl, rule, key, strlen(key), cost, now, r);
+	return at_check(rl, rule, key, strlen(key), cost, now, r);
 }
 
 /* 3 in a second and 5 in ten. */
@@ -80,7 +81,7 @@ test_a_denial_spends_nothing(void **state)
 	for (int i = 0; i < 10; i++)
 		check(rl, rule, "k", 3, T0 + 2 * RL_SECOND, &r);
 	one.cost = 0;
-	assert_int_equal(rl_check_limits_at(rl, &one, T0 + 2 * RL_SECOND, &r, &count, each),
+	assert_int_equal(at_check_limits(rl, &one, T0 + 2 * RL_SECOND, &r, &count, each),
 	                 RL_ALLOWED);
 	assert_int_equal(count, 2);
 	assert_int_equal(each[0].remaining, 3);
@@ -89,7 +90,7 @@ test_a_denial_spends_nothing(void **state)
 	assert_int_equal(each[1].limit, 5);
 	assert_int_equal(each[1].index, 1);
 	one.cost = 3; /* who would have allowed says so */
-	assert_int_equal(rl_check_limits_at(rl, &one, T0 + 2 * RL_SECOND, &r, &count, each),
+	assert_int_equal(at_check_limits(rl, &one, T0 + 2 * RL_SECOND, &r, &count, each),
 	                 RL_DENIED);
 	assert_true(each[0].verdict == RL_ALLOWED && each[0].limit == 3 && each[0].remaining == 3);
 	rl_close(rl);
@@ -121,7 +122,7 @@ test_the_window_is_the_deciding_limits(void **state)
 	assert_true(r.verdict == RL_DENIED && r.index == 1 && r.window_ns == 10 * RL_SECOND);
 	check(rl, two, "k", 4, T0 + RL_SECOND, &r);
 	assert_true(r.verdict == RL_NEVER && r.index == 0 && r.window_ns == RL_SECOND);
-	rl_check_limits_at(rl, &peek, T0, &r, &count, each);
+	at_check_limits(rl, &peek, T0, &r, &count, each);
 	assert_true(each[0].window_ns == RL_SECOND && each[1].window_ns == 10 * RL_SECOND);
 	for (int n = 0; n < 2 * test_algorithm_count(); n++) {
 		uint64_t window_ns = n % 2 ? 14 * RL_SECOND : 7 * RL_SECOND;
@@ -132,7 +133,7 @@ test_the_window_is_the_deciding_limits(void **state)
 			check(rl, one, "k", 1, T0, &r);
 			assert_true(r.window_ns == window_ns);
 		}
-		rl_peek_at(rl, one, "new", 3, T0, &r);
+		at_peek(rl, one, "new", 3, T0, &r);
 		assert_true(r.window_ns == window_ns);
 	}
 	assert_int_equal(rl_ban(rl, one, &pattern, RL_NEVER_NS), 0);
@@ -158,9 +159,9 @@ test_refund_gives_back_to_all(void **state)
 	(void)state;
 	assert_int_equal(test_check_at(rl, rule, "k", 1, 2, T0, NULL, &c), RL_ALLOWED);
 	assert_int_equal(c.count, 2);
-	assert_int_equal(rl_refund_at(rl, &c, T0), 1);
-	assert_int_equal(rl_refund_at(rl, &c, T0), 0);
-	rl_check_limits_at(rl, &peek, T0, &r, &count, each);
+	assert_int_equal(at_refund(rl, &c, T0), 1);
+	assert_int_equal(at_refund(rl, &c, T0), 0);
+	at_check_limits(rl, &peek, T0, &r, &count, each);
 	assert_int_equal(each[0].remaining, 3);
 	assert_int_equal(each[1].remaining, 5);
 	rl_close(rl);
@@ -280,23 +281,23 @@ test_rules_together_count_their_limits(void **state)
 	(void)state;
 	items[0].charges = &c[0];
 	items[1].charges = &c[1];
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, r, &decided), RL_ALLOWED);
+	assert_int_equal(at_check_all(rl, items, 2, T0, r, &decided), RL_ALLOWED);
 	assert_int_equal(c[0].count, 2);
 	assert_int_equal(c[1].count, 1);
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, r, &decided), RL_ALLOWED);
-	assert_int_equal(rl_check_all_at(rl, items, 2, T0, r, &decided), RL_DENIED);
+	assert_int_equal(at_check_all(rl, items, 2, T0, r, &decided), RL_ALLOWED);
+	assert_int_equal(at_check_all(rl, items, 2, T0, r, &decided), RL_DENIED);
 	assert_int_equal(decided, 1);
 	assert_int_equal(c[0].count, 0);
 	/* 32 limits are the most, however they are spread over items */
 	for (size_t i = 0; i < RL_ITEMS_MAX; i++)
 		many[i] = item(two, "m", 0);
-	assert_int_equal(rl_check_all_at(rl, many, RL_ITEMS_MAX / 2, T0, r, &decided), RL_ALLOWED);
-	assert_int_equal(rl_check_all_at(rl, many, RL_ITEMS_MAX / 2 + 1, T0, r, &decided),
+	assert_int_equal(at_check_all(rl, many, RL_ITEMS_MAX / 2, T0, r, &decided), RL_ALLOWED);
+	assert_int_equal(at_check_all(rl, many, RL_ITEMS_MAX / 2 + 1, T0, r, &decided),
 	                 RL_UNDECIDED);
 	/* but a batch takes any number */
 	for (size_t i = 0; i < RL_ITEMS_MAX; i++)
 		many[i].cost = 1;
-	rl_check_many_at(rl, many, RL_ITEMS_MAX, T0, r);
+	at_check_many(rl, many, RL_ITEMS_MAX, T0, r);
 	for (size_t i = 0; i < RL_ITEMS_MAX; i++)
 		assert_int_equal(r[i].verdict, i < 3 ? RL_ALLOWED : RL_DENIED);
 	rl_close(rl);
@@ -471,7 +472,7 @@ test_keys_that_are_no_addresses(void **state)
 		assert_int_equal(check(rl, rule, bad[i], 1, T0, &r), RL_UNDECIDED);
 		assert_int_equal(r.error, RL_EADDRESS);
 	}
-	assert_int_equal(rl_check_at(rl, rule, "1.2.3.4\0", 8, 1, T0, &r), RL_UNDECIDED);
+	assert_int_equal(at_check(rl, rule, "1.2.3.4\0", 8, 1, T0, &r), RL_UNDECIDED);
 	assert_int_equal(rl_fill(rl), 0);
 	rl_close(rl);
 }

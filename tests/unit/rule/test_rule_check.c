@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "at.h"
 #include "rl.h"
 #include "testing.h"
 
@@ -287,7 +288,7 @@ test_it_says_what_a_check_of_an_item_says(void **state)
 		item.undelayed = some(&seed, 8, RL_CAPACITY_MAX);
 		item.flags = (unsigned)test_below(&seed, 5);
 		item.rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = first});
-		rl_check_item_at(rl, &item, rl_now(rl), &r);
+		at_check_item(rl, &item, rl_now(rl), &r);
 		assert_int_equal(rl_item_check(&first, &item, &o, text, sizeof text),
 		                 r.verdict == RL_UNDECIDED ? r.error : 0);
 		assert_int_equal(text[0] != '\0', r.verdict == RL_UNDECIDED);

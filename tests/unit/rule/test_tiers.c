@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "at.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(19676) * 86400 * RL_SECOND) /* a midnight */
@@ -87,7 +88,7 @@ ask(struct rl *rl, size_t t, uint64_t now_ns)
 			                                  .key_len = (size_t)len,
 			                                  .cost = 1,
 			                                  .capacity = tiers[t].amount[w]};
-	return rl_check_all_at(rl, items, count, now_ns, NULL, NULL) == RL_ALLOWED;
+	return at_check_all(rl, items, count, now_ns, NULL, NULL) == RL_ALLOWED;
 }
 
 /* By the definition: what the tightest of its parts has left. */

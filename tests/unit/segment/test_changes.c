@@ -2,6 +2,7 @@
 /* Who changes what decisions go by says so: see change.h. */
 #include <string.h>
 
+#include "at.h"
 #include "rule/policy.h"
 #include "segment/change.h"
 #include "testing.h"
@@ -161,14 +162,14 @@ test_a_child_takes_over(void **state)
 	struct rl_policy_cached *cached = &rl->policies[rl_rule_row(rule)];
 
 	(void)state;
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
 	assert_true(is_cached(rule));
 	cached->writer = 1; /* nobody here */
 	cached->sequence |= 1;
 	assert_false(is_cached(rule));
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
 	assert_true(is_cached(rule));
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
 }
 
 /*
@@ -184,8 +185,8 @@ test_bans_during_an_open_change(void **state)
 	(void)state;
 	assert_int_equal(rl_ban(rl, rule, &pattern, RL_NEVER_NS), 0);
 	assert_true(rl_change_begin(s, &killed));
-	assert_int_equal(rl_check_at(rl, rule, "abcdefg", 7, 1, T0, NULL), RL_DENIED);
-	assert_int_equal(rl_check_at(rl, rule, "abcdefg", 2, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "abcdefg", 7, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "abcdefg", 2, 1, T0, NULL), RL_ALLOWED);
 }
 
 /* A thread that reads meets another that writes that the rule has no limits any more. */
@@ -197,7 +198,7 @@ test_a_policy_that_is_being_written(void **state)
 	struct rl_policy_look look = {0};
 
 	(void)state;
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
 	assert_true(rl_policy_look(rl, rule, T0, &look));
 	assert_true(rl_policy_look_holds(&look));
 	cached->sequence++;
@@ -218,12 +219,12 @@ test_an_open_change_costs_time_alone(void **state)
 
 	(void)state;
 	assert_true(rl_change_begin(s, &killed));
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, NULL), RL_ALLOWED);
 	assert_false(is_cached(rule));
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
 	rl_change_give_up(s, &seen);
 	assert_true(rl_change_give_up(s, &seen));
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0, NULL), RL_DENIED);
 	assert_true(is_cached(rule));
 }
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "segment/event.h"
 #include "segment/staged.h"
@@ -71,7 +72,7 @@ begin(uint32_t events, uint32_t capacity, int *rule)
 static enum rl_verdict
 check(struct rl *rl, int rule, const char *key, uint64_t now_ns)
 {
-	return rl_check_at(rl, rule, key, strlen(key), 1, now_ns, NULL);
+	return at_check(rl, rule, key, strlen(key), 1, now_ns, NULL);
 }
 
 static void
@@ -139,7 +140,7 @@ test_when_it_may_ask_again_is_told(void **state)
 		assert_int_equal(check(rl, rule, "k", T0 + i * RL_SECOND), RL_ALLOWED);
 	read_events(rl);
 	deny(rl, rule, "k", T0 + 2 * RL_SECOND);
-	rl_peek_at(rl, rule, "k", 1, T0 + 2 * RL_SECOND, &r);
+	at_peek(rl, rule, "k", 1, T0 + 2 * RL_SECOND, &r);
 	assert_int_equal(read_events(rl), 1);
 	assert_true(r.retry_after_ns > 0 && heard.event[0].retry_after_ns == r.retry_after_ns);
 	rl_close(rl);

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "testing.h"
 
@@ -126,7 +127,7 @@ test_hash_key(void **state)
 	assert_true(secret[0] != 0 && secret[1] != 0 && secret[0] != secret[1]);
 	assert_memory_not_equal(secret, other->segment.header->hash_key, 16);
 	for (uint64_t key = 0; key < 50; key++)
-		rl_check_at(rl, rule, &key, sizeof key, 1, RL_SECOND, NULL);
+		at_check(rl, rule, &key, sizeof key, 1, RL_SECOND, NULL);
 	rl_walk(rl, RL_SECOND, NULL, look_for_secret, &is_told);
 	rl_info(rl, &info);
 	assert_int_equal(rl_rule_info(rl, rule, &rule_info), 1);
@@ -152,9 +153,9 @@ test_decisions_do_not_allocate(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 1000; i++) {
-		rl_check_at(rl, rule, &i, 1 + i % 2, 1, RL_SECOND + i, &r);
-		rl_peek_at(rl, rule, &i, 1, RL_SECOND + i, &r);
-		rl_check_at(rl, two, &i, 1 + i % 2, 1, RL_SECOND + i, &r);
+		at_check(rl, rule, &i, 1 + i % 2, 1, RL_SECOND + i, &r);
+		at_peek(rl, rule, &i, 1, RL_SECOND + i, &r);
+		at_check(rl, two, &i, 1 + i % 2, 1, RL_SECOND + i, &r);
 		rl_check(rl, rule, &i, 1, 1, &r);
 	}
 	assert_int_equal(allocations, before);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "shared/layout.h"
 #include "testing.h"
@@ -642,7 +643,7 @@ test_private_segments_are_apart(void **state)
 	struct rl_info info;
 
 	(void)state;
-	assert_int_equal(rl_check_at(a, rule, "k", 1, 1, 0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(a, rule, "k", 1, 1, 0, NULL), RL_ALLOWED);
 	assert_int_equal(rl_find(b, "r"), -ENOENT);
 	assert_int_equal(rl_fill(b), 0);
 	rl_info(a, &info);

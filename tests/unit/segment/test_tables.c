@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "rule/handle.h"
 #include "segment/table_place.h"
 #include "testing.h"
@@ -75,7 +76,7 @@ expect(struct rl *rl, int rule, enum rl_verdict verdict, int error)
 	struct rl_result result;
 
 	key++;
-	assert_int_equal(rl_check_at(rl, rule, &key, sizeof key, 1, T0, &result), verdict);
+	assert_int_equal(at_check(rl, rule, &key, sizeof key, 1, T0, &result), verdict);
 	assert_int_equal(result.error, error);
 }
 
@@ -112,7 +113,7 @@ test_places_that_are_none(void **state)
 		expect(rl, rule, RL_UNDECIDED, RL_EDAMAGED);
 		assert_int_equal(rl_open(test_segment_name(), NULL, &other), RL_EDAMAGED);
 		assert_int_equal(rl_resize(rl, &(struct rl_resize){.keys = 100}, 0), RL_EDAMAGED);
-		assert_int_equal(rl_peek_at(rl, rule, "k", 1, T0, NULL), RL_UNDECIDED);
+		assert_int_equal(at_peek(rl, rule, "k", 1, T0, NULL), RL_UNDECIDED);
 		assert_ptr_equal(rl->here, rl);
 	}
 	forget(s);
@@ -203,7 +204,7 @@ test_tables_that_nobody_leaves(void **state)
 	close(fd);
 	for (uint64_t number = last; number > 0; number--) {
 		forge(s, number, rl_table_at(s->bytes) + number * PIECE, sizes);
-		rl_check_at(rl, rule, &number, sizeof number, 1, T0, NULL);
+		at_check(rl, rule, &number, sizeof number, 1, T0, NULL);
 	}
 	assert_in_range(rl->handle->mapped, 4000, 4096);
 	expect(rl, rule, RL_UNDECIDED, -ENOMEM);
@@ -327,10 +328,10 @@ test_what_resizes_leave(void **state)
 	       16 * UINT64_C(4096);
 	for (uint64_t i = 0; i < resizes; i++) {
 		resize_whole(rl, i % 2 ? 200 : 300);
-		assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0 + i * RL_SECOND, NULL),
+		assert_int_equal(at_check(rl, rule, "k", 1, 1, T0 + i * RL_SECOND, NULL),
 		                 RL_ALLOWED);
 		if (i % 3 == 0) /* it is not told of each */
-			assert_int_equal(rl_peek_at(reader, rule, "k", 1, T0 + i * RL_SECOND, NULL),
+			assert_int_equal(at_peek(reader, rule, "k", 1, T0 + i * RL_SECOND, NULL),
 			                 RL_ALLOWED);
 		assert_true(blocks(fd) <= most);
 	}
@@ -379,7 +380,7 @@ take_one(struct rl *rl, int rule, int key, struct rl_hold *hold)
 	const struct rl_item item = {
 		.rule = rule, .key = &key, .key_len = sizeof key, .cost = 1, .charges = &charges};
 
-	assert_int_equal(rl_check_item_at(rl, &item, T0, NULL), RL_ALLOWED);
+	assert_int_equal(at_check_item(rl, &item, T0, NULL), RL_ALLOWED);
 	assert_int_equal(rl_holds(&charges, hold, 1), 1);
 }
 
@@ -471,7 +472,7 @@ test_no_addresses(void **state)
 	                4 * rl_tables_bytes(&rl->segment, rl_table_buckets_for(50000), small.ring));
 	for (uint64_t i = 0; i < 8; i++) {
 		resize_elsewhere(rl, 50000 + (uint32_t)i);
-		if (rl_check_at(rl, rule, "k", 1, 1, T0 + i * RL_SECOND, &result) == RL_ALLOWED)
+		if (at_check(rl, rule, "k", 1, 1, T0 + i * RL_SECOND, &result) == RL_ALLOWED)
 			continue;
 		assert_int_equal(result.verdict, RL_UNDECIDED);
 		assert_int_equal(result.error, -ENOMEM);
@@ -484,7 +485,7 @@ test_no_addresses(void **state)
 		expect(rl, rule, RL_UNDECIDED, -ENOMEM);
 	assert_int_equal(rl->handle->followed, kept); /* what is not followed to is not kept */
 	limit_addresses(RLIM_INFINITY);
-	assert_int_equal(rl_check_at(rl, rule, "k", 1, 1, T0 + 9 * RL_SECOND, NULL), RL_ALLOWED);
+	assert_int_equal(at_check(rl, rule, "k", 1, 1, T0 + 9 * RL_SECOND, NULL), RL_ALLOWED);
 	rl_close(rl);
 }
 
@@ -505,7 +506,7 @@ decide(void *arg)
 	for (uint64_t i = 0; !rl_atomic_load(&c->stop); i++) {
 		uint64_t key = i % KEYS;
 
-		if (rl_check_at(c->rl, c->rule, &key, sizeof key, 1, T0, NULL) == RL_ALLOWED)
+		if (at_check(c->rl, c->rule, &key, sizeof key, 1, T0, NULL) == RL_ALLOWED)
 			rl_atomic_add(&c->admitted, 1);
 	}
 	return NULL;

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "at.h"
 #include "decide/decide.h"
 #include "testing.h"
 
@@ -35,7 +36,7 @@ static uint64_t
 refused(struct rl *rl, int rule)
 {
 	for (int i = 0; i < CRAFTED; i++)
-		rl_check_at(rl, rule, &crafted[i], sizeof crafted[i], 1, T0, NULL);
+		at_check(rl, rule, &crafted[i], sizeof crafted[i], 1, T0, NULL);
 	return test_counter(rl, rule, RL_COUNT_full_denied);
 }
 
