@@ -35,7 +35,7 @@ charge_again(struct rl_part *p, uint64_t cost, uint64_t at_ns)
 	struct rl_charge charge = {.cost = 0};
 	struct rl_result r;
 
-	if (p->limit->limiter.algorithm == RL_COUNTER || /* rl_counter_add() does that */
+	if (p->limit->limiter.algorithm == RL_COUNTER || /* rl_counter_apply() does that */
 	    p->limit->limiter.is_held)                   /* whose holders are gone */
 		return -EINVAL;
 	p->budget = &budget;

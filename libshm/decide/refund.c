@@ -172,7 +172,7 @@ rl_refund_key(struct rl *rl, const struct rl_item *item)
 	parts = rl_request_make(rl, own.rule, &own, NULL, now_ns, part, RL_LIMITS_MAX, &r);
 	if (parts == 0)
 		return r.error;
-	if (part[0].limit->limiter.algorithm == RL_COUNTER) /* rl_counter_add() does that */
+	if (part[0].limit->limiter.algorithm == RL_COUNTER) /* rl_counter_apply() does that */
 		return -EINVAL;
 	return refund_parts(rl, item, part, parts);
 }

@@ -20,7 +20,7 @@ limits_open(struct limits *s, struct rl *rl)
 int
 limits_check(const struct limits *s)
 {
-	return rl_counter_get(s->rl, s->counters, NAME, sizeof NAME, NULL) >= 0;
+	return at_counter_get(s->rl, s->counters, NAME, sizeof NAME, rl_now(s->rl), NULL) >= 0;
 }
 
 int64_t

@@ -134,9 +134,9 @@ fill_counters(struct rl *rl, int count, char **args)
 	for (int i = 4; i < count; i++) {
 		const char *split = strrchr(args[i], '=');
 		uint64_t lifetime = number(args[2]) * RL_MILLISECOND;
-		int done = rl_counter_add(rl, space, args[i], (size_t)(split - args[i]),
+		int done = at_counter_add(rl, space, args[i], (size_t)(split - args[i]),
 		                          strtoll(split + 1, NULL, 10),
-		                          lifetime > 0 ? lifetime : RL_NEVER_NS, NULL);
+		                          lifetime > 0 ? lifetime : RL_NEVER_NS, rl_now(rl), NULL);
 		if (done != 1)
 			return fail(args[i], done);
 	}

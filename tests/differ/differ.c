@@ -21,12 +21,11 @@
 #define STRETCH 2000 /* calls between one set of rules and the next */
 
 /* What is called, by the names that the library exports. */
-#define CALLED(call)                                                                            \
-	call(rl_open_private) call(rl_close) call(rl_define) call(rl_forget) call(rl_configure) \
-		call(rl_check_item_at) call(rl_check_limits_at) call(rl_check_all_at)           \
-			call(rl_check_many_at) call(rl_reserve_item_at) call(rl_refund_at)      \
-				call(rl_reset) call(rl_ban) call(rl_allow) call(rl_unban)       \
-					call(rl_stats) call(rl_now)
+#define CALLED(call)                                                                               \
+	call(rl_open_private) call(rl_close) call(rl_define) call(rl_forget) call(rl_configure)    \
+		call(rl_check_item) call(rl_check_limits) call(rl_check_all) call(rl_check_many)   \
+			call(rl_decide) call(rl_refund) call(rl_reset) call(rl_ban) call(rl_allow) \
+				call(rl_unban) call(rl_stats) call(rl_now)
 
 struct build {
 	void *handle;
@@ -250,7 +249,7 @@ random_item(struct rl_item items[2])
 	int i = (int)below(RULES);
 	const char *key = text[i % 5 == 4 ? below(KEYS / 2) : below(KEYS)];
 
-	items[0] = (struct rl_item){.key = key, .key_len = strlen(key)};
+	items[0] = (struct rl_item){.key = key, .key_len = strlen(key), .now_ns = now_ns};
 	items[0].cost = below(8) == 0 ? below(70) : below(12) > 0;
 	if (below(10) == 0)
 		items[0].capacity = (uint32_t)(1 + below(40));
@@ -280,13 +279,13 @@ check_one(void)
 		memset(&charges[b], 0xa5, sizeof charges[b]);
 		items[b].charges = how == 3 ? NULL : &charges[b];
 		if (how == 0)
-			verdict[b] = l->rl_check_limits_at(l->rl, &items[b], now_ns, &r[b],
-			                                   &count[b], limits[b]);
+			verdict[b] =
+				l->rl_check_limits(l->rl, &items[b], &r[b], &count[b], limits[b]);
 		else if (how == 1)
-			verdict[b] = l->rl_reserve_item_at(l->rl, &items[b], wait, now_ns, &r[b]);
+			verdict[b] =
+				l->rl_decide(l->rl, &items[b], 1, RL_RESERVE, wait, &r[b], NULL);
 		else
-			verdict[b] = l->rl_check_item_at(l->rl, &items[b], now_ns,
-			                                 how == 2 ? NULL : &r[b]);
+			verdict[b] = l->rl_check_item(l->rl, &items[b], how == 2 ? NULL : &r[b]);
 	}
 	same("a verdict", verdict[0], verdict[1]);
 	if (how != 3)
@@ -320,10 +319,9 @@ check_several(bool is_all)
 			of[b][i].charges = &charges[b][i];
 		}
 		if (is_all)
-			verdict[b] =
-				l->rl_check_all_at(l->rl, of[b], count, now_ns, r[b], &decided[b]);
+			verdict[b] = l->rl_check_all(l->rl, of[b], count, r[b], &decided[b]);
 		else
-			l->rl_check_many_at(l->rl, of[b], count, now_ns, r[b]);
+			l->rl_check_many(l->rl, of[b], count, r[b]);
 	}
 	same("a verdict of all", verdict[0], verdict[1]);
 	same("who decided", (int64_t)decided[0], (int64_t)decided[1]);
@@ -340,8 +338,10 @@ give_back(void)
 {
 	int did[2];
 
-	for (int b = 0; b < 2; b++)
-		did[b] = two[b].rl_refund_at(two[b].rl, &two[b].last, now_ns);
+	for (int b = 0; b < 2; b++) {
+		two[b].last.now_ns = now_ns;
+		did[b] = two[b].rl_refund(two[b].rl, &two[b].last);
+	}
 	same("a refund", did[0], did[1]);
 }
 

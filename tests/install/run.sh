@@ -100,7 +100,7 @@ version=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --modversion rl)
 grep -q '^ExecStart=/opt/rl/sbin/rld ' "$prefix/lib/systemd/system/rld.service" || fail 'ExecStart'
 grep -q '^ExecReload=/opt/rl/bin/rlctl ' "$prefix/lib/systemd/system/rld@.service" || fail 'ExecReload'
 "$prefix/bin/rlctl" config check -c "$prefix/share/doc/rl/examples/rl.json" || fail 'the example configuration'
-for page in rl.7 rl.3 rl_check.3 rl_check_at.3 rl.json.5 rld.8 rlctl.1; do
+for page in rl.7 rl.3 rl_check.3 rl_check_item.3 rl.json.5 rld.8 rlctl.1; do
 	mandoc -T utf8 "$prefix/share/man/man${page##*.}/$page" >/dev/null || fail "no page $page"
 done
 bash -n "$prefix/share/bash-completion/completions/rlctl" || fail 'completion for bash'

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "at.h"
 #include "rl_http.h"
 #include "testing.h"
 
@@ -336,10 +337,10 @@ test_what_is_not_told_yet(void **state)
 	assert_zero(of_rule.limits[0].reserved, sizeof of_rule.limits[0].reserved);
 	assert_int_equal(rl_place(test_segment_name(), NULL, &place), 0);
 	assert_zero(place.reserved, sizeof place.reserved);
-	assert_int_equal(rl_counter_add(rl, space, "k", 1, 1, RL_SECOND, &count), 1);
+	assert_int_equal(at_counter_add(rl, space, "k", 1, 1, RL_SECOND, rl_now(rl), &count), 1);
 	assert_int_equal(count.reserved, 0);
 	memset(&count, 0xff, sizeof count);
-	assert_int_equal(rl_counter_get(rl, space, "none", 4, &count), 0);
+	assert_int_equal(at_counter_get(rl, space, "none", 4, rl_now(rl), &count), 0);
 	assert_int_equal(count.reserved, 0);
 	assert_int_equal(rl_reset_matching(rl, rule, NULL, &counts), 0);
 	assert_zero(counts.reserved, sizeof counts.reserved);

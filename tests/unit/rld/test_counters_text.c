@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "at.h"
 #include "testing.h"
 
 #define ALL UINT64_MAX
@@ -180,17 +181,17 @@ test_a_counter_by_key_lives_on(void **state)
 	struct rl_count count;
 
 	(void)state;
-	rl_counter_add(from, space, "alice", 5, 7, 3600 * RL_SECOND, NULL);
-	rl_counter_add(from, space, "bob", 3, 4, RL_NEVER_NS, NULL);
+	at_counter_add(from, space, "alice", 5, 7, 3600 * RL_SECOND, rl_now(from), NULL);
+	at_counter_add(from, space, "bob", 3, 4, RL_NEVER_NS, rl_now(from), NULL);
 	assert_int_equal(write_text(from, ALL).keys, 2);
 	assert_int_equal(kind(), COUNTERS_GOOD);
 	assert_int_equal(counters_text_restore(to, text, size).restored, 2);
 	other = rl_find(to, "failed");
-	assert_int_equal(rl_counter_get(to, other, "alice", 5, &count), 1);
+	assert_int_equal(at_counter_get(to, other, "alice", 5, rl_now(to), &count), 1);
 	assert_int_equal(count.value, 7);
 	assert_true(count.expires_after_ns > 3500 * RL_SECOND);
 	assert_true(count.expires_after_ns < 3601 * RL_SECOND);
-	assert_int_equal(rl_counter_get(to, other, "bob", 3, &count), 1);
+	assert_int_equal(at_counter_get(to, other, "bob", 3, rl_now(to), &count), 1);
 	assert_int_equal(count.expires_after_ns, RL_NEVER_NS);
 	rl_close(from);
 	rl_close(to);
