@@ -77,6 +77,9 @@ const char *option_value(const struct context *context, const char *name);
  * first. */
 const char *option_next(const struct context *context, const char *name, int *at);
 
+/* The last value of an option that stands before place `at`, as option_next() has left it; NULL. */
+const char *option_before(const struct context *context, const char *name, int at);
+
 /* Open --segment for reading; or to change what is in it. NULL after a message. */
 struct rl *open_segment(const struct context *context);
 struct rl *open_segment_writable(const struct context *context);

@@ -222,6 +222,17 @@ option_next(const struct context *context, const char *name, int *at)
 	return NULL;
 }
 
+const char *
+option_before(const struct context *context, const char *name, int at)
+{
+	int option = option_place(context, name);
+
+	while (at-- > 0)
+		if (context->uses[at].option == option)
+			return context->uses[at].value;
+	return NULL;
+}
+
 const struct command *
 command_need(const struct command *verbs, const char *of, const char *name)
 {

@@ -20,6 +20,7 @@ void
 candidate_free(struct candidate *candidate)
 {
 	config_free(candidate->config);
+	free(candidate->label_own);
 	free(candidate->record);
 	free(candidate->keys);
 }

@@ -21,6 +21,7 @@ struct denied_key {
 
 struct candidate {
 	const char *label;
+	char *label_own;       /* the same, where it is not part of the command line */
 	struct config *config; /* which the rule is part of */
 	const struct rl_config_rule *rule;
 

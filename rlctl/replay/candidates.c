@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <load/load.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,12 +203,13 @@ read_parts(const struct context *context, struct candidate *candidate)
 
 /* A rate, or with a brace in front all that a configuration may say of a limit. */
 static bool
-read_limit(const struct context *context, const char *text, struct candidate *candidate)
+read_limit(const struct context *context, const char *text, int at, struct candidate *candidate)
 {
 	json_t *limit = *text == '{' ? json_loads(text, 0, NULL) : need(json_object());
 	const char *granularity = option_value(context, "granularity");
 	enum rl_algorithm algorithm;
 
+	(void)at;
 	candidate->label = text;
 	if (!json_is_object(limit)) {
 		complain("--limit: '%s' is no JSON object", text);
@@ -235,12 +237,62 @@ find_rule(const struct config *config, const char *name)
 	return NULL;
 }
 
-static bool
-read_rule(const struct context *context, const char *name, struct candidate *candidate)
+static int
+count_of(const struct context *context, const char *option)
 {
-	const char *path = config_path(option_value(context, "config"));
+	int count = 0;
 
+	for (int at = 0; option_next(context, option, &at);)
+		count++;
+	return count;
+}
+
+/* A configuration is that of the rules behind it; one alone, of all. */
+static bool
+config_of(const struct context *context, const char *rule, int at, const char **path)
+{
+	*path = option_value(context, "config");
+	if (count_of(context, "config") <= 1)
+		return true;
+	*path = option_before(context, "config", at);
+	if (!*path)
+		complain("--rule: of several --config, none stands before '%s'", rule);
+	return *path != NULL;
+}
+
+/* No configuration is given for nothing: of several, each has a rule before the next. */
+static bool
+check_configs(const struct context *context)
+{
+	int at = 0, rule_at = 0, many = count_of(context, "config");
+
+	for (const char *path; many > 1 && (path = option_next(context, "config", &at));) {
+		const char *its = NULL;
+
+		while (its != path && option_next(context, "rule", &rule_at))
+			its = option_before(context, "config", rule_at);
+		if (its != path) {
+			complain("--config: no --rule stands behind '%s'", path);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool
+read_rule(const struct context *context, const char *name, int at, struct candidate *candidate)
+{
+	const char *given, *path;
+
+	if (!config_of(context, name, at, &given))
+		return false;
+	path = config_path(given);
 	candidate->label = name;
+	if (count_of(context, "config") > 1) {
+		if (asprintf(&candidate->label_own, "%s of %s", name, path) < 0)
+			candidate->label_own = NULL;
+		candidate->label = need(candidate->label_own);
+	}
 	candidate->config = config_load(path, report_file, NULL);
 	if (candidate->config) {
 		config_join(candidate->config); /* whose requests these are, a log does not say */
@@ -269,7 +321,7 @@ read_only_rule(const struct context *context, struct candidate *candidate)
 	return true;
 }
 
-typedef bool read_candidate(const struct context *, const char *, struct candidate *);
+typedef bool read_candidate(const struct context *, const char *, int, struct candidate *);
 
 static bool
 read_each(const struct context *context, const char *option, read_candidate *read,
@@ -283,7 +335,7 @@ read_each(const struct context *context, const char *option, read_candidate *rea
 			         CANDIDATES_MAX);
 			return false;
 		}
-		if (!read(context, text, &candidates[(*count)++]))
+		if (!read(context, text, at, &candidates[(*count)++]))
 			return false;
 	}
 	return true;
@@ -327,7 +379,7 @@ can_be_replayed(const struct candidate *candidate)
 size_t
 candidates_read(const struct context *context, struct candidate candidates[CANDIDATES_MAX])
 {
-	size_t count = read_all(context, candidates);
+	size_t count = check_configs(context) ? read_all(context, candidates) : 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (candidates[i].rule && !can_be_replayed(&candidates[i]))

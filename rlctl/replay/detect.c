@@ -30,6 +30,17 @@ has_port(const struct layout *layout, const struct layout_match *match)
 	return is_address(cut_apply(CUT_PORT, text)) && memchr(text.at, ':', text.len);
 }
 
+/* A time where a client should be is another line's, with something in front. */
+static bool
+is_client(struct slice text)
+{
+	struct stamps stamps = {0};
+	uint64_t ignored;
+
+	return text.len > 0 &&
+	       !(memchr(text.at, ':', text.len) && stamp_read(&stamps, text, &ignored));
+}
+
 static bool
 is_number(struct slice text)
 {
@@ -46,7 +57,7 @@ is_vhost(const struct layout *layout, const struct layout_match *match)
 {
 	struct slice vhost = field(layout, match, "vhost"), client = field(layout, match, "client");
 
-	if (vhost.len == 0 || vhost.at[vhost.len - 1] == ',' || slice_is(client, "-"))
+	if (!is_client(vhost) || vhost.at[vhost.len - 1] == ',' || slice_is(client, "-"))
 		return false;
 	return is_address(client) || slice_is(field(layout, match, "ident"), "-");
 }
@@ -60,13 +71,13 @@ is_vhost_combined(const struct layout *layout, const struct layout_match *match)
 static bool
 is_combined(const struct layout *layout, const struct layout_match *match)
 {
-	return field(layout, match, "client").len > 0 && field(layout, match, "agent").at;
+	return is_client(field(layout, match, "client")) && field(layout, match, "agent").at;
 }
 
 static bool
 is_common(const struct layout *layout, const struct layout_match *match)
 {
-	return field(layout, match, "client").len > 0;
+	return is_client(field(layout, match, "client"));
 }
 
 static bool
@@ -171,11 +182,10 @@ bind(struct attempt *a)
 static void
 undo(struct attempt *a)
 {
-	reader_free(a->reader);
+	layout_free(&a->reader->layout);
 	a->reader->kind = READER_UNDECIDED;
 }
 
-/* One that was named needs no more than a time in its place. */
 /* A format that was named needs no more than a time in its place. */
 static bool
 try_layout(struct attempt *a, const struct format *format, struct slice line)
@@ -213,7 +223,7 @@ try_json(struct attempt *a, struct slice line)
 
 	reader->name = json_flavour(line);
 	if (!absent &&
-	    reader_read(reader, a->wants, line, a->stamps, &values, &a->wrong) == LINE_EVENT)
+	    reader_read_inside(reader, a->wants, line, a->stamps, &values, &a->wrong) == LINE_EVENT)
 		return true;
 	if (absent) {
 		snprintf(reader->why, sizeof(reader->why),
@@ -241,21 +251,21 @@ try_line(struct attempt *a, struct slice line)
 
 /* The message, of whichever program it is. */
 static bool
-try_syslog(struct attempt *a, const struct syslog_line *syslog)
+try_inside(struct attempt *a, enum envelope_kind around, const struct syslog_line *inside)
 {
 	struct reader *reader = a->reader;
 
-	reader->is_syslog = true;
-	if (slice_begins(syslog->program, "sshd") && is_chosen(a, "sshd")) {
+	reader->envelope.kind = around;
+	if (slice_begins(inside->program, "sshd") && is_chosen(a, "sshd")) {
 		reader->kind = READER_SSHD;
 		reader->name = "sshd";
 		return bind(a);
 	}
-	snprintf(reader->program, sizeof(reader->program), "%.*s", (int)syslog->program.len,
-	         syslog->program.at);
-	if (try_line(a, syslog->message))
+	snprintf(reader->program, sizeof(reader->program), "%.*s", (int)inside->program.len,
+	         inside->program.at);
+	if (try_line(a, inside->message))
 		return true;
-	reader->is_syslog = false;
+	reader->envelope.kind = ENVELOPE_NONE;
 	return false;
 }
 
@@ -283,16 +293,19 @@ detect(struct reader *reader, const struct format_choice *choice, const struct w
        struct slice line, struct stamps *stamps, const char **wrong, const char **missing)
 {
 	struct attempt a = {reader, choice, wants, stamps, NULL, NULL};
-	struct syslog_line syslog;
-	bool is_syslog = syslog_line_read(line, stamps, &syslog);
-	bool is_decided = try_w3c(&a, line) || (is_syslog && try_syslog(&a, &syslog)) ||
-	                  (!(is_syslog && is_auto(&a)) && !a.missing &&
+	struct syslog_line inside;
+	enum envelope_kind around = envelope_find(&reader->envelope, line, stamps, &inside);
+	bool is_json = around == ENVELOPE_DOCKER || around == ENVELOPE_JOURNAL;
+	bool is_around = around != ENVELOPE_NONE && is_auto(&a);
+	bool is_decided = try_w3c(&a, line) ||
+	                  (around != ENVELOPE_NONE && try_inside(&a, around, &inside)) ||
+	                  ((is_json || !is_around) && !a.missing &&
 	                   (try_quoted(&a, line) || try_line(&a, line)));
 
 	*missing = a.missing;
 	if (is_decided)
 		return LINE_EVENT;
-	if (is_syslog && is_auto(&a))
+	if (is_around)
 		return LINE_OTHER;
 	*wrong = a.wrong ? a.wrong : is_auto(&a) ? UNKNOWN : NO_TIME;
 	return LINE_WRONG;

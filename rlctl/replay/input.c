@@ -103,11 +103,22 @@ fill(struct input *input)
 	return true;
 }
 
+static void
+bad_packing(const struct input *input, const char *name)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "its data are %s, which is not read: unpack them into a pipe",
+	         name);
+	trouble(input, text);
+}
+
 /* As many bytes as tell what it is. */
 static bool
 begin(struct input *input)
 {
 	const struct codec *codec;
+	const char *unknown;
 
 	while (input->len < UNPACK_MAGIC_MAX && !input->is_read)
 		if (!fill(input))
@@ -115,6 +126,11 @@ begin(struct input *input)
 	if (input->len == 0)
 		return true;
 	input->is_begun = true;
+	unknown = unpack_unknown(input->raw, input->len);
+	if (unknown) {
+		bad_packing(input, unknown);
+		return false;
+	}
 	codec = unpack_find(input->raw, input->len);
 	input->is_packed = codec && unpack_begin(&input->unpack, codec);
 	if (codec && !input->is_packed)

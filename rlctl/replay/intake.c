@@ -44,10 +44,11 @@ static void
 note_format(struct reading *reading)
 {
 	const struct reader *reader = &reading->reader;
+	const char *around = envelope_name(reader->envelope.kind);
 	char *all = reading->intake->format, name[64];
 	size_t used = strlen(all);
 
-	snprintf(name, sizeof(name), "%s%s", reader->name, reader->is_syslog ? " in syslog" : "");
+	snprintf(name, sizeof(name), "%s%s%s", reader->name, *around ? " in " : "", around);
 	if (!strstr(all, name))
 		snprintf(all + used, sizeof(reading->intake->format) - used, "%s%s",
 		         used ? ", " : "", name);

@@ -2,6 +2,8 @@
 
 #include "replay/reader.h"
 
+#include <stdio.h>
+
 #include "replay/w3c.h"
 
 /* Fields of sshd, in the order of their numbers. */
@@ -157,19 +159,31 @@ enum line_kind
 reader_read(struct reader *reader, const struct wants *wants, struct slice line,
             struct stamps *stamps, struct line_values *out, const char **wrong)
 {
-	struct syslog_line syslog;
+	struct syslog_line inside;
+	bool goes_on;
 
-	if (reader->is_syslog) {
-		if (!syslog_line_read(line, stamps, &syslog)) {
-			*wrong = "no line of syslog";
+	if (reader->envelope.kind != ENVELOPE_NONE) {
+		if (!envelope_open(&reader->envelope, line, stamps, &inside, &goes_on)) {
+			snprintf(reader->why, sizeof(reader->why), "no line of %s",
+			         envelope_name(reader->envelope.kind));
+			*wrong = reader->why;
 			return LINE_WRONG;
 		}
-		if (reader->kind == READER_SSHD)
-			return read_sshd(reader, wants, &syslog, out);
-		if (!slice_is(syslog.program, reader->program))
+		if (goes_on)
 			return LINE_OTHER;
-		line = syslog.message;
+		if (reader->kind == READER_SSHD)
+			return read_sshd(reader, wants, &inside, out);
+		if (!slice_is(inside.program, reader->program))
+			return LINE_OTHER;
+		line = inside.message;
 	}
+	return reader_read_inside(reader, wants, line, stamps, out, wrong);
+}
+
+enum line_kind
+reader_read_inside(struct reader *reader, const struct wants *wants, struct slice line,
+                   struct stamps *stamps, struct line_values *out, const char **wrong)
+{
 	if (reader->is_quoted && slice_begins(line, "\""))
 		line = slice_skip(line, 1);
 	if (reader->kind == READER_JSON)
@@ -183,4 +197,5 @@ void
 reader_free(struct reader *reader)
 {
 	layout_free(&reader->layout);
+	envelope_free(&reader->envelope);
 }

@@ -5,9 +5,8 @@
 /* A format, and how what is wanted of a line is read from it. */
 
 #include "replay/cut.h"
-#include "replay/json_line.h"
+#include "replay/envelope.h"
 #include "replay/layout.h"
-#include "replay/syslog_line.h"
 #include "replay/wants.h"
 
 #include <rl.h>
@@ -38,13 +37,13 @@ struct source {
 struct reader {
 	enum reader_kind kind;
 	const char *name;
-	bool is_syslog; /* lines have what syslog puts in front of them */
-	bool is_quoted; /* they begin with a quote */
+	struct envelope envelope; /* what is around each line */
+	bool is_quoted;           /* they begin with a quote */
 	struct layout layout;
 	size_t last; /* field of the layout that is of use */
 	struct json_paths paths;
 	struct source sources[WANTS_MAX];
-	char program[32]; /* of syslog: messages of others are passed over */
+	char program[32]; /* of the envelope: messages of others are passed over */
 	char why[160];    /* what is wrong, where that is not always the same */
 	char headers[WANTS_MAX][2 * FIELD_NAME_MAX]; /* paths of headers */
 	char plain[WANTS_MAX][RL_KEY_MAX + 1];       /* values without their escapes */
@@ -71,6 +70,11 @@ const char *json_flavour(struct slice line);
 /* Read a line by a reader that is decided. What is wrong is told in *wrong. */
 enum line_kind reader_read(struct reader *reader, const struct wants *wants, struct slice line,
                            struct stamps *stamps, struct line_values *out, const char **wrong);
+
+/* The same of a line that is out of its envelope. */
+enum line_kind reader_read_inside(struct reader *reader, const struct wants *wants,
+                                  struct slice line, struct stamps *stamps, struct line_values *out,
+                                  const char **wrong);
 
 void reader_free(struct reader *reader);
 

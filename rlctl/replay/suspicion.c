@@ -63,13 +63,14 @@ static void
 suspect_lines(struct report_of *report)
 {
 	const struct intake *intake = report->intake;
-	uint64_t bad = intake->unreadable;
+	uint64_t judged = report->events->count + intake->filtered;
 
-	if (bad > report->events->count && intake->lines >= ENOUGH)
-		warn(report, "%" PRIu64 " of %" PRIu64 " lines cannot be read", bad, intake->lines);
-	if (intake->without_key > report->events->count)
-		warn(report, "%" PRIu64 " of %" PRIu64 " lines have no '%s'", intake->without_key,
-		     intake->lines, intake->ask->key_text);
+	if (judged < intake->lines - judged)
+		warn(report,
+		     "%" PRIu64 " of %" PRIu64 " lines could be judged: %" PRIu64
+		     " cannot be read, %" PRIu64 " have no '%s', %" PRIu64 " are something else",
+		     judged, intake->lines, intake->unreadable, intake->without_key,
+		     intake->ask->key_text, intake->other);
 }
 
 static void

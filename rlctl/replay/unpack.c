@@ -137,6 +137,28 @@ unpack_find(const unsigned char *bytes, size_t len)
 }
 
 const char *
+unpack_unknown(const unsigned char *bytes, size_t len)
+{
+	static const struct {
+		const char *name, *magic; /* with a '?' for any byte */
+	} others[] = {{"bzip2", "BZh?1A"},
+	              {"zip", "PK\003\004"},
+	              {"lz4", "\004\"M\030"},
+	              {"compress", "\037\235"}};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		const char *magic = others[i].magic;
+		size_t at = 0;
+
+		while (at < len && magic[at] && (magic[at] == '?' || (char)bytes[at] == magic[at]))
+			at++;
+		if (!magic[at])
+			return others[i].name;
+	}
+	return NULL;
+}
+
+const char *
 unpack_name(const struct codec *codec)
 {
 	return codec->name;

@@ -45,6 +45,9 @@ struct unpack {
 const struct codec *unpack_find(const unsigned char *bytes, size_t len);
 const char *unpack_name(const struct codec *codec);
 
+/* What else packs files and begins so, which is not read: "bzip2"; NULL: nothing that is known. */
+const char *unpack_unknown(const unsigned char *bytes, size_t len);
+
 /* False if there is no memory. */
 bool unpack_begin(struct unpack *unpack, const struct codec *codec);
 enum unpack_state unpack_step(struct unpack *unpack, struct unpack_io *io);

@@ -364,7 +364,96 @@ field() {
 	} >"$BATS_TEST_TMPDIR/bad"
 	rlctl replay -c 1 -w 1s "$BATS_TEST_TMPDIR/bad"
 	exits 0
-	complains 'warning: 300 of 500 lines cannot be read'
+	complains "warning: 200 of 500 lines could be judged: 300 cannot be read, 0 have no 'client', 0 are something else"
+	printf '1 a\nb\nc\n' >"$BATS_TEST_TMPDIR/bad"
+	rlctl replay -c 1 -w 1s "$BATS_TEST_TMPDIR/bad"
+	complains 'warning: 1 of 3 lines could be judged: 2 cannot be read'
+	printf '1 a\nb\n' >"$BATS_TEST_TMPDIR/bad"
+	rlctl replay -c 1 -w 1s "$BATS_TEST_TMPDIR/bad"
+	[[ $stderr != *warning* ]]
+}
+
+@test "what is packed otherwise is named" {
+	# The first bytes of each.
+	for magic in 'BZh91AY&SY:bzip2' 'PK\003\004:zip' '\004"M\030:lz4' '\037\235:compress'; do
+		# shellcheck disable=SC2059
+		printf "${magic%:*}rest" >"$BATS_TEST_TMPDIR/log"
+		rlctl replay -c 1 -w 1h "$BATS_TEST_TMPDIR/log"
+		in_trouble "log: its data are ${magic##*:}, which is not read: unpack them into a pipe"
+	done
+	printf '1 a\n' >"$BATS_TEST_TMPDIR/log"
+	rlctl replay -c 1 -w 1h "$BATS_TEST_TMPDIR/log"
+	exits 0
+}
+
+combined='192.0.2.7 - - [22/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 1 "-" "x"'
+
+@test "containers' logs: CRI, of which a part stands for its whole line" {
+	log "2026-11-22T10:00:00.123456789Z stdout F $combined"
+	understood 'combined in cri' 192.0.2.7 1795341600000000000 combined
+	{
+		echo '2026-11-22T09:59:59.1Z stderr F starting up'
+		echo "2026-11-22T10:00:00.1Z stdout P ${combined%x*}"
+		echo '2026-11-22T10:00:00.2Z stderr F [notice] nothing'
+		echo "2026-11-22T10:00:00.3Z stdout P $combined"
+		echo '2026-11-22T10:00:00.4Z stdout F the last part"'
+		echo "2026-11-22T10:00:00.5Z stdout F $combined"
+	} >"$BATS_TEST_TMPDIR/log"
+	rlctl replay --json -c 1 -w 1s "$BATS_TEST_TMPDIR/log"
+	exits 0
+	has 'format="common in cri"' requests=2 denied=1 unreadable=0 other=4
+	log '2026-11-22T10:00:00.1Z stdout F {"time": "2026-11-22T10:00:00Z", "remote_addr": "192.0.2.8"}'
+	understood 'json in cri' 192.0.2.8 1795341600000000000 json
+}
+
+@test "a client that reads as a time is none" {
+	log "2026-11-22T10:00:00.123456789Z - - [22/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"x\""
+	rlctl replay -c 1 -w 1s "$BATS_TEST_TMPDIR/log"
+	in_trouble "none of 2 lines has a 'client'"
+	# Of a time and a line the client is behind the time.
+	log "2026-11-22T10:00:00Z $combined"
+	understood seconds 192.0.2.7 1795341600000000000
+	# But a number may be one.
+	log '1795341600 - - [22/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 1'
+	understood common 1795341600 1795341600000000000
+}
+
+@test "containers' logs: Docker's json-file" {
+	local line=${combined//\"/\\\"}
+	log "{\"log\":\"$line\\n\",\"stream\":\"stdout\",\"time\":\"2026-11-22T10:00:00.5Z\"}"
+	understood 'combined in docker' 192.0.2.7 1795341600000000000 combined
+	{
+		echo '{"log":"starting\n","stream":"stderr","time":"2026-11-22T09:00:00Z"}'
+		echo "{\"log\":\"$line\",\"stream\":\"stdout\",\"attrs\":{\"tag\":\"a\"},\"time\":\"2026-11-22T10:00:00.5Z\"}"
+		echo '{"log":"the rest\n","stream":"stdout","time":"2026-11-22T10:00:00.6Z"}'
+		echo "{\"log\":\"$line\\n\",\"stream\":\"stdout\",\"time\":\"2026-11-22T10:00:00.7Z\"}"
+		echo '{"log": 7}'
+	} >"$BATS_TEST_TMPDIR/log"
+	rlctl replay --json -c 1 -w 1s "$BATS_TEST_TMPDIR/log"
+	exits 0
+	has 'format="combined in docker"' requests=2 denied=1 other=2 unreadable=1
+	complains 'log:5: no line of docker'
+	# A line of JSON that has such members for itself is read for itself.
+	log '{"log":"GET /","stream":"stdout","time":"2026-11-22T10:00:00Z","remote_addr":"192.0.2.9"}'
+	understood json 192.0.2.9 1795341600000000000
+}
+
+@test "journalctl -o json: a server's lines, and sshd's" {
+	local line=${combined//\"/\\\"} bytes
+	log "{\"MESSAGE\":\"$line\",\"SYSLOG_IDENTIFIER\":\"nginx\",\"__REALTIME_TIMESTAMP\":\"1795341600500000\"}"
+	understood 'combined in journal' 192.0.2.7 1795341600000000000 combined
+	# Bytes that are no UTF-8 are written as numbers.
+	bytes=$(printf '%s' "${combined%x*}" | od -An -v -tu1 | xargs | tr ' ' ,)
+	{
+		echo '{"MESSAGE":"eth0: link is up","SYSLOG_IDENTIFIER":"kernel","__REALTIME_TIMESTAMP":"1795341600500000"}'
+		echo "{\"_COMM\":\"nginx\",\"MESSAGE\":\"$line\",\"__REALTIME_TIMESTAMP\":\"1795341600500000\"}"
+		echo "{\"__REALTIME_TIMESTAMP\":\"1795341600500000\",\"MESSAGE\":[$bytes,255,34],\"_COMM\":\"nginx\"}"
+	} >"$BATS_TEST_TMPDIR/log"
+	rlctl replay --json -c 1 -w 1s "$BATS_TEST_TMPDIR/log"
+	exits 0
+	has 'format="combined in journal"' requests=2 denied=1 unreadable=0 other=1
+	log '{"MESSAGE":"Failed password for root from 192.0.2.7 port 4243 ssh2","SYSLOG_IDENTIFIER":"sshd","__REALTIME_TIMESTAMP":"1795341600500000"}'
+	understood 'sshd in journal' 192.0.2.7 1795341600500000000 sshd
 }
 
 @test "gzip, zstd and xz are read, by what they begin with; several in one file, too" {

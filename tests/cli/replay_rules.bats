@@ -260,6 +260,27 @@ keys_are() {
 	has admitted=4 denied=2 undecided=2
 }
 
+@test "--config: holds for the rules behind it, so that two are compared" {
+	for limit in 4 1; do
+		echo "{\"rules\": {\"api\": {\"limit\": \"$limit/h\"}}}" >"$BATS_TEST_TMPDIR/$limit.json"
+	done
+	printf '%s a\n' 0 0 0 0 0 >"$log"
+	cd "$BATS_TEST_TMPDIR"
+	rlctl replay --json -C 4.json -r api -C 1.json -r api "$log"
+	exits 0
+	are capacity '4 1'
+	are denied '1 1 1 4 4 4'
+	are candidate '"api of 4.json" "api of 1.json"'
+	rlctl replay --json -r api -C 1.json "$log"
+	are denied '4 4 4'
+	rlctl replay -r api -C 4.json -r api -C 1.json -r api "$log"
+	in_trouble "--rule: of several --config, none stands before 'api'"
+	rlctl replay -C 4.json -C 1.json -r api "$log"
+	in_trouble "--config: no --rule stands behind '4.json'"
+	rlctl replay -C 4.json -r api -C 1.json "$log"
+	in_trouble "--config: no --rule stands behind '1.json'"
+}
+
 @test "options that leave each other nothing to do are refused" {
 	for pair in 'suggest limit=5/s' 'suggest rule=a' 'suggest capacity=1' 'suggest verdicts' 'suggest as-is' \
 		'suggest config=a' 'suggest hard' 'follow as-is' 'verdicts json' 'limit=5/s window=1s' \
