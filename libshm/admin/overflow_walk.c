@@ -6,25 +6,38 @@
  */
 #include "admin/entry.h"
 #include "algorithm/overflow_count.h"
+#include "algorithm/overflow_word.h"
 #include "overflow/overflow.h"
 #include "rl_admin.h"
 
+/*
+ * An overflow counter by its lanes, each as if it were both of a key: it is in use if one is, and
+ * full if all are.
+ */
 static void
-add_overflow(const struct rl_overflow *c, const struct rl_quota *quota, uint64_t now_ns,
-             struct rl_overflow_info *info)
+add_overflow(const struct rl_segment *s, const struct rl_entry_limit *known, uint32_t index,
+             const struct rl_quota *quota, uint64_t now_ns, struct rl_overflow_info *info)
 {
-	const struct rl_view v = rl_overflow_view(c);
-	struct rl_decision d;
-	uint32_t used;
+	bool is_used = false, admits = false;
 
-	if (v.is_zero)
-		return;
-	rl_limiter_peek(&c->limit->overflow, quota, &v, 1, now_ns, &d);
-	used = rl_decision_used(&d);
-	info->cells_used += used > 0;
-	info->cells_full += used > 0 && !d.admits;
-	if (used > info->used_most)
-		info->used_most = used;
+	for (uint32_t lane = 0; lane < RL_OVERFLOW_LANES; lane++) {
+		struct rl_overflow c;
+		struct rl_decision d;
+		struct rl_view v;
+
+		if (!rl_overflow_load(s, known->limit, rl_overflow_place(index, lane | lane << 3),
+		                      &c) ||
+		    !c.counts)
+			return;
+		v = rl_overflow_view(&c);
+		rl_limiter_peek(&c.limit->overflow, quota, &v, 1, now_ns, &d);
+		is_used = is_used || rl_decision_used(&d) > 0;
+		admits = admits || d.admits;
+		if (rl_decision_used(&d) > info->used_most)
+			info->used_most = rl_decision_used(&d);
+	}
+	info->cells_used += is_used;
+	info->cells_full += is_used && !admits;
 }
 
 static void
@@ -32,14 +45,12 @@ fill(const struct rl_segment *s, const struct rl_entry_limit *known, uint64_t no
      struct rl_overflow_info *info)
 {
 	const struct rl_quota quota = rl_overflow_quota(&known->limit->limiter, &known->quota);
-	struct rl_overflow c;
 
 	info->rule = known->rule;
 	info->limit = known->index;
 	info->capacity = known->most;
 	for (uint32_t i = 0; i < s->geometry.cells; i++)
-		if (rl_overflow_load(s, known->limit, i, &c))
-			add_overflow(&c, &quota, now_ns, info);
+		add_overflow(s, known, i, &quota, now_ns, info);
 }
 
 /* False: the limit has no overflow counters that count anything. */

@@ -2,6 +2,7 @@
 #include "algorithm/overflow_count.h"
 
 #include "algorithm/ops.h"
+#include "algorithm/overflow_word.h"
 
 #define TICKS_SHIFT 36
 
@@ -46,20 +47,6 @@ rl_overflow_quota(const struct rl_limiter *l, const struct rl_quota *quota)
 	return q;
 }
 
-static struct rl_overflow_parts
-parts_of(const struct rl_limiter *overflow, struct rl_u128 count)
-{
-	struct rl_state s = rl_state_unpack(count, &overflow->window);
-
-	return (struct rl_overflow_parts){s.epoch, s.cur, overflow->window.count > 0 ? s.sum : 0};
-}
-
-static struct rl_u128
-word_of(const struct rl_overflow_parts *p)
-{
-	return rl_state_pack((struct rl_state){.epoch = p->epoch, .cur = p->cur, .sum = p->sum}, 0);
-}
-
 /* Bring it to an epoch, if that is newer. */
 static void
 advance(const struct rl_limiter *overflow, uint64_t epoch, struct rl_overflow_parts *p)
@@ -78,7 +65,7 @@ rl_overflow_is_open(const struct rl_limiter *overflow, struct rl_u128 count, uin
 
 	if (rl_limiter_has_bucket(overflow))
 		return count.lo >= now_ns && count.lo > 0;
-	p = parts_of(overflow, count);
+	p = rl_overflow_parts_of(overflow, count);
 	return p.cur > 0 && p.epoch >= rl_window_epoch(&overflow->window, now_ns);
 }
 
@@ -91,13 +78,13 @@ larger(uint32_t a, uint32_t b)
 static struct rl_u128
 fold_parts(const struct rl_limiter *overflow, struct rl_overflow_parts slot, struct rl_u128 count)
 {
-	struct rl_overflow_parts p = parts_of(overflow, count);
+	struct rl_overflow_parts p = rl_overflow_parts_of(overflow, count);
 
 	advance(overflow, slot.epoch, &p);
 	advance(overflow, p.epoch, &slot);
 	p.cur = larger(p.cur, slot.cur);
 	p.sum = larger(p.sum, slot.sum);
-	return word_of(&p);
+	return rl_overflow_count_of(&p);
 }
 
 /*
@@ -148,7 +135,7 @@ rl_overflow_carried(const struct rl_limiter *l, const struct rl_limiter *overflo
 
 	if (rl_limiter_has_bucket(l))
 		return carry_bucket(count, now_ns, slot_bits, word);
-	p = parts_of(overflow, count);
+	p = rl_overflow_parts_of(overflow, count);
 	epoch = rl_window_epoch(&overflow->window, now_ns);
 	advance(overflow, epoch, &p);
 	if ((p.cur | p.sum) == 0 && p.epoch == epoch)

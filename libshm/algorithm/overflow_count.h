@@ -7,28 +7,19 @@
  * of memory only the ring of a slot that is folded. Who uses them, and why none is admitted too
  * much, is in overflow/overflow.c.
  *
- * An overflow counter is the state word of a counter without a ring, and so is decided about as any
- * other:
+ * What one counts of a key is the state word of a counter without a ring, and so is decided about
+ * as any other:
  *
  *	sliding window, log,      a sliding window of one closed sub-bucket, as long as the window
  *	                          of the
  *	anchored window           limit, and hard, whether the limit is or not
  *	fixed window, bucket      the same as a slot's
  *
- * It counts the sum of its keys, so it is never less than what one of them has been admitted.
+ * It is never less than what the key has been admitted: overflow_word.h has the bytes that several
+ * keys share.
  *
- * An overflow counter of a cluster's limit has no share: its keys are admitted `blind` together,
- * and none of them where that is
- * 0. A cluster's buckets have no overflow counters.
- *
- *	hi   63                      36 35       28 27          22 21      12 11        0
- *	    +--------------------------+-----------+--------------+----------+-----------+
- *	    |       sum or ticks       | serial:8  |  folds, high | epoch, 0 | folds, low|
- *	    +--------------------------+-----------+--------------+----------+-----------+
- *
- *	serial  of whom it counts, see overflow/sets.c: an overflow counter of another serial counts
- *	        nothing
- *	folds   how often a slot was folded into it, modulo 2^18
+ * An overflow counter of a cluster's limit has no share: each of its keys is admitted `blind` at
+ * most, and none of them where that is 0. A cluster's buckets have no overflow counters.
  *
  * Fold: a slot is to be freed, and its key, without one, is to find in the overflow counter what
  * the slot counted. The overflow counter becomes the larger of both, for each of its two epochs. It
@@ -55,47 +46,6 @@
  */
 
 #include "algorithm/limiter.h"
-
-#define RL_OVERFLOW_FOLDS_LOW 12
-#define RL_OVERFLOW_FOLDS_HIGH_SHIFT 22
-#define RL_OVERFLOW_SERIAL_SHIFT 28
-#define RL_OVERFLOW_OWN ((UINT64_C(0x3fff) << RL_OVERFLOW_FOLDS_HIGH_SHIFT) | UINT64_C(0xfff))
-
-static inline uint8_t
-rl_overflow_serial(struct rl_u128 word)
-{
-	return (uint8_t)(word.hi >> RL_OVERFLOW_SERIAL_SHIFT);
-}
-
-static inline uint32_t
-rl_overflow_folds(struct rl_u128 word)
-{
-	return (uint32_t)((word.hi >> RL_OVERFLOW_FOLDS_HIGH_SHIFT & 0x3f)
-	                          << RL_OVERFLOW_FOLDS_LOW |
-	                  (word.hi & 0xfff));
-}
-
-/* The count of an overflow counter of that serial, as a word of its limiter. */
-static inline struct rl_u128
-rl_overflow_count(struct rl_u128 word, uint8_t serial)
-{
-	if (rl_overflow_serial(word) != serial)
-		return (struct rl_u128){0};
-	word.hi &= ~RL_OVERFLOW_OWN;
-	return word;
-}
-
-/* The other way round. */
-static inline struct rl_u128
-rl_overflow_pack(struct rl_u128 count, uint8_t serial, uint32_t folds)
-{
-	count.hi &= ~RL_OVERFLOW_OWN;
-	count.hi |= (uint64_t)serial << RL_OVERFLOW_SERIAL_SHIFT |
-	            (uint64_t)(folds >> RL_OVERFLOW_FOLDS_LOW & 0x3f)
-	                    << RL_OVERFLOW_FOLDS_HIGH_SHIFT |
-	            (folds & 0xfff);
-	return count;
-}
 
 /* By what its overflow counters judge: at most what is admitted at once, and no denial counts. */
 struct rl_quota rl_overflow_quota(const struct rl_limiter *limiter, const struct rl_quota *quota);

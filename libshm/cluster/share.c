@@ -25,12 +25,12 @@
 static bool
 has_begun(const struct rl_share_place *p)
 {
-	uint32_t index;
+	uint32_t place;
 
 	if (!p->view.is_zero || p->s->geometry.cells == 0 || !p->limit->has_overflow)
 		return true;
-	return rl_overflow_index_of(p->s, p->limit, p->slot, &index) &&
-	       rl_overflow_carry(p->s, p->limit, index, p->slot, &p->view, p->now_ns) !=
+	return rl_overflow_place_of_slot(p->s, p->limit, p->slot, &place) &&
+	       rl_overflow_carry(p->s, p->limit, place, p->slot, &p->view, p->now_ns) !=
 	               RL_CARRY_DONE;
 }
 

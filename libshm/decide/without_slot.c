@@ -8,9 +8,9 @@
 #include "segment/stats.h"
 
 static uint32_t
-index_of(const struct rl_part *p)
+place_of(const struct rl_part *p)
 {
-	return rl_overflow_index(p->segment, p->limit, p->candidates.key, p->network);
+	return rl_overflow_place_of(p->segment, p->limit, p->candidates.key, p->network);
 }
 
 /* The key's overflow counter, if any counts something. */
@@ -18,7 +18,7 @@ static bool
 find_overflow(const struct rl_part *p, struct rl_overflow *c)
 {
 	return rl_sets_are_used(p->segment, p->now_ns) &&
-	       rl_overflow_load(p->segment, p->limit, index_of(p), c);
+	       rl_overflow_load(p->segment, p->limit, place_of(p), c);
 }
 
 static int
@@ -107,7 +107,7 @@ rl_without_slot_charge(const struct rl_part *p)
 	struct rl_plan plan;
 	int error;
 
-	error = rl_overflow_take(p->segment, p->limit, index_of(p), p->now_ns, &c);
+	error = rl_overflow_take(p->segment, p->limit, place_of(p), p->now_ns, &c);
 	if (error < 0)
 		return error == -EAGAIN ? RL_AGAIN : error;
 	make_plan(p, &c, &plan);
@@ -173,7 +173,7 @@ rl_without_slot_over(const struct rl_part *p, struct rl_slot slot, int *decided)
 	if (!is_new(p, slot, &v))
 		return true;
 	*decided = RL_AGAIN;
-	if (rl_overflow_carry(p->segment, p->limit, index_of(p), slot, &v, p->now_ns) ==
+	if (rl_overflow_carry(p->segment, p->limit, place_of(p), slot, &v, p->now_ns) ==
 	    RL_CARRY_DONE)
 		return false;
 	if (!rl_sets_are_used(p->segment, p->now_ns) || rl_compiled_holds(p->limit))

@@ -3,9 +3,11 @@
  * Keys without a slot share a counter.
  *
  * A key that has a slot is counted there, and pays nothing for what follows. One that finds none is
- * charged to an overflow counter of its limit, chosen by its network or its hash. The overflow
- * counter has the sum of what its keys were admitted, so it is never less than any of them: such a
- * key is denied early, and never admitted too much.
+ * charged to an overflow counter of its limit, chosen by its network or its hash. What
+ * the overflow counter counts of a key is never less than what the key was admitted, and may be
+ * what others were: such a key is denied early, and never admitted too much. Below, "overflow
+ * counter" is what it counts of one key: all that changes it changes one word of 16 bytes, in which
+ * others' steps only raise it (algorithm/overflow_word.h).
  *
  *	no slot             charge    CAS16 of the counter; then look whether the key got a slot
  *	                              meanwhile
@@ -35,7 +37,7 @@
  * much is counted, never too little. If the slot came, was charged and was folded between the
  * charge and the look, its fold was made of a slot that knew nothing of the charge, and the larger
  * of both is one too few: so each fold adds one to the overflow counter's folds, and the charger
- * looks at that, too. (They wrap after 2^18, within a look at 16 tags, in which its key came and
+ * looks at that, too. (They wrap after 2^12, within a look at 16 tags, in which its key came and
  * went.) Whoever is killed between two steps has counted too much, or nothing.
  *
  * Time. An overflow counter of a window counts in epochs as long as the window, in the newest and
@@ -44,7 +46,7 @@
  * slot when it would have left the overflow counter; so to go to and fro makes nothing last longer,
  * and nothing shorter: overflow_count.h has where it stands.
  *
- * Bounds. A key is denied for others' sake only if the keys of its overflow counter without a slot,
+ * Bounds. A key is denied for others' sake only if the keys without a slot that have its lanes,
  * together, use up the limit within two windows; and for less than a window longer than its own
  * charges count.
  *
@@ -62,6 +64,7 @@
 #include <string.h>
 
 #include "algorithm/overflow_count.h"
+#include "algorithm/overflow_word.h"
 #include "rule/address.h"
 #include "segment/record.h"
 
@@ -88,50 +91,53 @@ hash_of_network(const struct rl_segment *s, const struct rl_address *address, un
 	return rl_hash_of_key(s->key_start, key, rl_network_key(address, prefix, key));
 }
 
+/* Of as many overflow counters as a limit may have: those of a group stand side by side. */
 static uint32_t
 index_of_network(const struct rl_segment *s, const struct rl_address *address, unsigned prefix)
 {
 	bool is_v4 = address->bits == 32;
 	unsigned network = lesser(is_v4 ? v4_bits.network : v6_bits.network, prefix);
 	unsigned group = lesser(is_v4 ? v4_bits.group : v6_bits.group, prefix);
-	uint32_t cells = s->geometry.cells;
-	uint64_t hash = hash_of_network(s, address, network);
 
-	if (cells < GROUP)
-		return (uint32_t)hash & (cells - 1);
-	return ((uint32_t)hash_of_network(s, address, group) & (cells / GROUP - 1)) * GROUP +
-	       (uint32_t)(hash % GROUP);
+	return (uint32_t)hash_of_network(s, address, group) * GROUP +
+	       (uint32_t)(hash_of_network(s, address, network) % GROUP);
+}
+
+static uint32_t
+place_of(uint32_t index, uint64_t tag)
+{
+	return rl_overflow_place(index, rl_overflow_lanes(tag));
 }
 
 uint32_t
-rl_overflow_index(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t tag,
-                  const unsigned char *network)
+rl_overflow_place_of(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t tag,
+                     const unsigned char *network)
 {
 	struct rl_address address;
 
 	if (!limit->has_prefix)
-		return (uint32_t)(tag & RL_TAG_HASH_MASK) & (s->geometry.cells - 1);
+		return place_of((uint32_t)tag, tag);
 	address = (struct rl_address){.bits = network[0]};
 	memcpy(address.bytes, network + 2, sizeof address.bytes);
-	return index_of_network(s, &address, network[1]);
+	return place_of(index_of_network(s, &address, network[1]), tag);
 }
 
 bool
-rl_overflow_index_of(const struct rl_segment *s, const struct rl_compiled *limit,
-                     struct rl_slot slot, uint32_t *index)
+rl_overflow_place_of_slot(const struct rl_segment *s, const struct rl_compiled *limit,
+                          struct rl_slot slot, uint32_t *place)
 {
 	struct rl_record_copy copy;
 	struct rl_address address;
 	unsigned prefix;
 
 	if (!limit->has_prefix) {
-		*index = rl_overflow_index(s, limit, slot.tag, NULL);
+		*place = place_of((uint32_t)slot.tag, slot.tag);
 		return true;
 	}
 	if (!rl_record_read(s, slot, &copy) || copy.key_kept < copy.key_len ||
 	    !rl_network_parse(copy.bytes, copy.key_len, &address, &prefix))
 		return false;
-	*index = index_of_network(s, &address, prefix);
+	*place = place_of(index_of_network(s, &address, prefix), slot.tag);
 	return true;
 }
 
@@ -140,36 +146,43 @@ rl_overflow_index_of(const struct rl_segment *s, const struct rl_compiled *limit
  * a limit whose epochs were of another length.
  */
 static bool
-load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t place,
      struct rl_overflow *c)
 {
+	const struct rl_limiter *l = &limit->overflow;
+	uint64_t until_ns;
+
 	c->segment = s;
 	c->limit = limit;
-	c->at = &c->set.counters[index];
+	c->lanes = place >> RL_OVERFLOW_INDEX_BITS;
+	c->at = &c->set.counters[place & (s->geometry.cells - 1)];
 	if (!rl_atomic_load16(c->at, &c->word))
 		return false;
-	c->count = rl_overflow_count(c->word, rl_set_serial(&c->set));
-	if (limit->overflow.ops->idle_at(&limit->overflow, c->count) > rl_sets_until(&c->set))
+	until_ns = rl_sets_until(&c->set);
+	c->counts = rl_overflow_unpack(l, c->word, rl_set_serial(&c->set), until_ns, c->lanes,
+	                               &c->count) &&
+	            l->ops->idle_at(l, c->count) <= until_ns;
+	if (!c->counts)
 		c->count = (struct rl_u128){0};
 	return true;
 }
 
 bool
-rl_overflow_load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+rl_overflow_load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t place,
                  struct rl_overflow *c)
 {
-	return limit->has_overflow && rl_sets_find(s, limit, &c->set) && load(s, limit, index, c);
+	return limit->has_overflow && rl_sets_find(s, limit, &c->set) && load(s, limit, place, c);
 }
 
 int
-rl_overflow_take(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+rl_overflow_take(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t place,
                  uint64_t now_ns, struct rl_overflow *c)
 {
 	int error = limit->has_overflow ? rl_sets_take(s, limit, now_ns, &c->set) : -ENOSPC;
 
 	if (error < 0)
 		return error;
-	return load(s, limit, index, c) ? 0 : -EAGAIN;
+	return load(s, limit, place, c) ? 0 : -EAGAIN;
 }
 
 struct rl_view
@@ -203,7 +216,8 @@ store(const struct rl_overflow *c, struct rl_u128 count, uint32_t folds)
 	    !rl_sets_raise(c->segment, &c->set, until_of(l, count)))
 		return false;
 	return rl_atomic_cas16(c->at, c->word,
-	                       rl_overflow_pack(count, rl_set_serial(&c->set),
+	                       rl_overflow_pack(l, c->word, c->counts ? &c->count : NULL, count,
+	                                        c->lanes, rl_set_serial(&c->set),
 	                                        rl_overflow_folds(c->word) + folds));
 }
 
@@ -231,14 +245,14 @@ rl_overflow_fold(const struct rl_segment *s, const struct rl_compiled *limit, st
                  const struct rl_view *v, uint64_t now_ns)
 {
 	struct rl_overflow c;
-	uint32_t index;
+	uint32_t place;
 
-	if (!rl_overflow_index_of(s, limit, slot, &index))
+	if (!rl_overflow_place_of_slot(s, limit, slot, &place))
 		return false;
 	for (int tries = 0; tries < TRIES; tries++) {
 		struct rl_u128 count;
 
-		if (rl_overflow_take(s, limit, index, now_ns, &c) < 0)
+		if (rl_overflow_take(s, limit, place, now_ns, &c) < 0)
 			return false;
 		count = rl_overflow_folded(&limit->limiter, &limit->overflow, v, c.count);
 		if (!rl_view_holds(s, &limit->limiter, slot, v))
@@ -250,7 +264,7 @@ rl_overflow_fold(const struct rl_segment *s, const struct rl_compiled *limit, st
 }
 
 enum rl_carry
-rl_overflow_carry(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+rl_overflow_carry(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t place,
                   struct rl_slot slot, const struct rl_view *v, uint64_t now_ns)
 {
 	struct rl_u128 word;
@@ -259,7 +273,7 @@ rl_overflow_carry(const struct rl_segment *s, const struct rl_compiled *limit, u
 	rl_atomic_fence(); /* partner: in rl_overflow_was_left() */
 	if (!rl_sets_are_used(s, now_ns) || !limit->has_overflow || !rl_sets_find(s, limit, &c.set))
 		return RL_CARRY_NOTHING;
-	if (!load(s, limit, index, &c))
+	if (!load(s, limit, place, &c))
 		return RL_CARRY_DONE;
 	if (!rl_overflow_carried(&limit->limiter, &limit->overflow, c.count, now_ns, v->slot_bits,
 	                         &word))

@@ -2,6 +2,7 @@
 #ifndef RL_OVERFLOW_H
 #define RL_OVERFLOW_H
 
+#include "algorithm/overflow_word.h"
 #include "overflow/sets.h"
 #include "segment/view.h"
 
@@ -12,31 +13,45 @@ struct rl_overflow {
 	struct rl_set set;
 	struct rl_u128 *at;
 	struct rl_u128 word;  /* what a CAS has to expect */
-	struct rl_u128 count; /* a word of limit->overflow: what it counts */
+	struct rl_u128 count; /* a word of limit->overflow: what it counts of the key */
+	bool counts;          /* else the word is as if it were zero */
+	uint32_t lanes;       /* the key's, in it */
 };
 
 /*
- * Which of its limit's overflow counters is a key's: of a limit with prefixes by `network`,
- * rl_network_key()'s bytes; else by its tag's bits.
+ * Where a key is counted: in the overflow counter of that index, modulo as many as its limit has,
+ * by these lanes.
  */
-uint32_t rl_overflow_index(const struct rl_segment *s, const struct rl_compiled *limit,
-                           uint64_t tag, const unsigned char *network);
+#define RL_OVERFLOW_INDEX_BITS (32 - RL_OVERFLOW_LANES_BITS)
+
+static inline uint32_t
+rl_overflow_place(uint32_t index, uint32_t lanes)
+{
+	return (index & ((1U << RL_OVERFLOW_INDEX_BITS) - 1)) | lanes << RL_OVERFLOW_INDEX_BITS;
+}
+
+/*
+ * The place of a key: of a limit with prefixes by `network`, rl_network_key()'s bytes; else by its
+ * tag's bits, as its lanes are in any case.
+ */
+uint32_t rl_overflow_place_of(const struct rl_segment *s, const struct rl_compiled *limit,
+                              uint64_t tag, const unsigned char *network);
 
 /* The same of a key that has a slot. False: its name is not known. */
-bool rl_overflow_index_of(const struct rl_segment *s, const struct rl_compiled *limit,
-                          struct rl_slot slot, uint32_t *index);
+bool rl_overflow_place_of_slot(const struct rl_segment *s, const struct rl_compiled *limit,
+                               struct rl_slot slot, uint32_t *place);
 
 /*
  * Load an overflow counter of the limit. False: the limit has no overflow counters now, or it
  * changes too fast to be read.
  */
-bool rl_overflow_load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+bool rl_overflow_load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t place,
                       struct rl_overflow *overflow);
 
 /*
  * The same, and overflow counters are taken if need be. 0; -ENOSPC there are none for it; -EAGAIN.
  */
-int rl_overflow_take(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t index,
+int rl_overflow_take(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t place,
                      uint64_t now_ns, struct rl_overflow *overflow);
 
 /* It as a limiter sees it. */
@@ -70,7 +85,7 @@ enum rl_carry {
  * overflow counter.
  */
 enum rl_carry rl_overflow_carry(const struct rl_segment *s, const struct rl_compiled *limit,
-                                uint32_t index, struct rl_slot slot, const struct rl_view *view,
+                                uint32_t place, struct rl_slot slot, const struct rl_view *view,
                                 uint64_t now_ns);
 
 #endif

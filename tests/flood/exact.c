@@ -4,11 +4,12 @@
  * admitted more than the limit, wherever what he has used is counted.
  *
  * A run is a segment of 16 to 60 places and 1 to 4 overflow counters a limit, two rules of any
- * algorithms, many more keys than places, and some thousand requests in virtual time. In one run
- * half of them are of a few keys, which are at their limits all the time, in another all keys are
- * equal; the rules take turns, so that keys lose their places and come back. Clocks are late by up
- * to the buffer, or stand at an edge of a sub-bucket. There are costs, capacities of requests' own,
- * requests under both rules, refunds, resets, peeks and sweeps.
+ * algorithms and of capacities that an overflow counter has eight, four or two lanes for, many
+ * more keys than places, and some thousand requests in virtual time. In one run half of them are
+ * of a few keys, which are at their limits all the time, in another all keys are equal; the rules
+ * take turns, so that keys lose their places and come back. Clocks are late by up to the buffer,
+ * or stand at an edge of a sub-bucket. There are costs, capacities of requests' own, requests
+ * under both rules, refunds, resets, peeks and sweeps.
  *
  * What is checked (exit code 1 if it is not so)
  *
@@ -39,6 +40,7 @@
 
 #define RUN 5000  /* requests of a segment */
 #define PENDING 8 /* charges that may still be given back */
+#define COSTS 32  /* of the least, a limit admits no more at once: the log has room for them */
 #define SHOWN 10  /* over-admissions that are told of */
 
 struct arguments {
@@ -158,7 +160,9 @@ choose_clock(struct run *r)
 static uint64_t
 choose_cost(struct run *r, uint64_t most)
 {
-	return dice_one_in(&r->dice, 5) ? 1 + dice_below(&r->dice, most) : 1;
+	uint64_t least = 1 + most / COSTS;
+
+	return dice_one_in(&r->dice, 5) ? least + dice_below(&r->dice, most - least + 1) : least;
 }
 
 /* Whoever is told when to come back is told right. */

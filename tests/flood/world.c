@@ -51,6 +51,17 @@ choose_bucket(struct rl_limit *l, uint64_t *seed)
 	l->burst = below(seed, 2 * l->capacity + 1);
 }
 
+/* What a lane of an overflow counter has room for, or only fewer and wider ones. */
+static uint32_t
+choose_capacity(enum rl_algorithm algorithm, uint64_t *seed)
+{
+	static const uint32_t wide[] = {33, 70, 2500};
+
+	if (algorithm != RL_SLIDING_LOG && dice_one_in(seed, 4))
+		return wide[below(seed, 3)];
+	return 1 + below(seed, 10);
+}
+
 static struct rl_limit
 choose_limit(uint64_t *seed)
 {
@@ -58,9 +69,9 @@ choose_limit(uint64_t *seed)
 		RL_SLIDING_WINDOW, RL_SLIDING_WINDOW, RL_SLIDING_WINDOW, RL_FIXED_WINDOW,
 		RL_SLIDING_LOG,    RL_TOKEN_BUCKET,   RL_LEAKY_BUCKET,   RL_ANCHORED_WINDOW,
 	};
-	struct rl_limit l = {.algorithm = algorithm[below(seed, 8)],
-	                     .capacity = 1 + below(seed, 10)};
+	struct rl_limit l = {.algorithm = algorithm[below(seed, 8)]};
 
+	l.capacity = choose_capacity(l.algorithm, seed);
 	l.window_ns = RL_WINDOW_MIN * (1 + dice_below(seed, 10)) + dice_below(seed, 1000);
 	if (l.algorithm == RL_SLIDING_WINDOW)
 		choose_sliding(&l, seed);

@@ -3,7 +3,8 @@
 #
 # Explore the models of the lock-free protocols: table.pml (libshm/table/table.c), ring.pml
 # (libshm/algorithm/ring.h, libshm/algorithm/window.c), in_flight.pml (libshm/holder/holder.c, and
-# totals in flight), flood.pml (keys without a slot, which share an overflow counter), share.pml (a store that lends
+# totals in flight), flood.pml (keys without a slot, which share an overflow counter), lanes.pml (how
+# they share it), share.pml (a store that lends
 # capacity to hosts), lease.pml (the one lease of a segment's shares) and move.pml (libshm/move/move.c: a key on its way
 # from one table to another).
 #
@@ -362,6 +363,36 @@ flood_check() {
 	holds 'a share'                flood -DCAP=2 -DOVERFLOW_CAP=1 -DSHARES=1
 }
 
+lanes_check() {
+	holds 'two of a key, a stranger'  lanes -DZS=1
+	holds 'a slot comes and goes'     lanes -DYS=1
+	holds 'a slot is taken first'     lanes -DYS=1 -DTAKEN
+	holds 'strangers of all lanes'    lanes -DXS=1 -DZS=2 -DWS=1
+	holds 'three of a key'            lanes -DXS=3 -DCAP=2
+	holds 'and a stranger'            lanes -DYS=1 -DZS=1
+	holds 'capacity 2'                lanes -DYS=1 -DZS=1 -DCAP=2 -DTAKEN
+	holds 'strangers alone'           lanes -DXS=0 -DZS=2 -DWS=2 -DCAP=2
+}
+
+lanes_torture() {
+	lanes_check
+	lanes_mutants
+	holds 'two take the slot'         lanes -DYS=2
+	holds 'four of a key'             lanes -DXS=4 -DYS=1 -DCAP=2
+	holds 'two keys, a stranger'      lanes -DXS=3 -DYS=2 -DZS=1 -DCAP=2 -DTAKEN
+	holds 'three keys'                lanes -DXS=2 -DYS=1 -DZS=2 -DWS=1 -DCAP=2
+}
+
+lanes_mutants() {
+	caught ONE_LANE lanes -DXS=0 -DZS=2 -DONE_LANE
+	caught FOLD_ONE lanes -DYS=1 -DFOLD_ONE
+	caught TWO_WORDS lanes -DXS=1 -DZS=2 -DWS=1 -DTWO_WORDS
+	caught NO_RECHECK lanes -DNO_RECHECK
+	caught NO_FOLDS lanes -DYS=1 -DNO_FOLDS
+	caught NO_CARRY lanes -DNO_CARRY
+	caught NO_FOLD lanes -DYS=1 -DNO_FOLD
+}
+
 flood_mutants() {
 	local mutant
 	for mutant in NO_RECHECK NO_FOLDS FOLD_UNCOUNTED NO_FOLD NO_CARRY RETIRE_THEN_FOLD \
@@ -424,6 +455,8 @@ check)
 	in_flight_mutants
 	flood_check
 	flood_mutants
+	lanes_check
+	lanes_mutants
 	ring_share_mutants
 	share_check
 	share_mutants
@@ -436,6 +469,7 @@ torture)
 	PACK=(-DCOLLAPSE) # in a third of the memory, and half as fast
 	in_flight_torture
 	flood_torture
+	lanes_torture
 	move_torture
 	share_torture
 	;;

@@ -2,8 +2,8 @@
 /*
  * A key without a place, on weak memory: one process charges it to the overflow counter that it shares with others (a
  * stranger), one gives it a place and charges that, with what the overflow counter says carried over (a claimer), one takes a
- * place from it again and folds what it counted into the overflow counter (an evictor). The table is table.c; the overflow counter is a
- * word of 16 bytes beside it. However they meet, no more than one is admitted.
+ * place from it again and folds what it counted into the overflow counter (an evictor). The table is table.c, and the
+ * overflow counter the 16 bytes of overflow_word.c beside it. However they meet, no more than one is admitted.
  *
  *	stranger   CAS16 of the counter  fence    reads the tags: LIVE or LEAVING? Then again
  *	claimer    CAS of the tag: LIVE  fence    reads the counter, before the slot's first charge
@@ -19,6 +19,11 @@
 
 #include "../../libshm/table/table.c"
 
+/* What C++ does not take: a struct of the name of Relacy's namespace. */
+#define rl rl_opened
+#include "../../libshm/algorithm/overflow_word.c"
+#undef rl
+
 #define OTHERS 100 /* keys that fill the table */
 #define KEY 7
 #define CAPACITY 1
@@ -28,7 +33,37 @@
 
 static const struct rl_candidates candidates = {{0, RL_BUCKET_SLOTS}, KEY};
 static const struct rl_table table = {(struct rl_bucket *)words, 2};
-static rl_u128 *const overflow = (rl_u128 *)&words[OVERFLOW_WORD]; /* count in lo, folds in hi */
+static rl_u128 *const overflow = (rl_u128 *)&words[OVERFLOW_WORD];
+
+/* The overflow counter is one of a sliding window, all in one epoch. */
+#define EPOCH UINT64_C(1000)
+#define WIDTH_NS UINT64_C(1000000)
+#define UNTIL_NS ((EPOCH + 2) * WIDTH_NS)
+#define SERIAL 3
+#define LANES 010 /* of the key: the first and the second */
+static const struct rl_limiter limiter = {
+	.algorithm = RL_SLIDING_WINDOW, .window = {WIDTH_NS, UINT64_MAX / WIDTH_NS, 1, UINT64_MAX, true}};
+
+/* What it counts of the key. */
+static uint32_t
+counted(rl_u128 word, rl_u128 *seen)
+{
+	if (!rl_overflow_unpack(&limiter, word, SERIAL, UNTIL_NS, LANES, seen))
+		return 0;
+	return rl_overflow_parts_of(&limiter, *seen).cur;
+}
+
+/* The word after that has become `count`, and so many more folds. */
+static rl_u128
+with_count(rl_u128 word, uint32_t count, uint32_t folds)
+{
+	struct rl_overflow_parts p = {EPOCH, count, 0};
+	rl_u128 seen;
+	bool counts = rl_overflow_unpack(&limiter, word, SERIAL, UNTIL_NS, LANES, &seen);
+
+	return rl_overflow_pack(&limiter, word, counts ? &seen : NULL, rl_overflow_count_of(&p),
+	                        LANES, SERIAL, rl_overflow_folds(word) + folds);
+}
 
 static void
 fence(const char *form)
@@ -57,9 +92,9 @@ charge_overflow(void)
 	rl_u128 seen, next;
 
 	rl_atomic_load16(overflow, &seen);
-	if (seen.lo >= CAPACITY)
+	if (counted(seen, &next) >= CAPACITY)
 		return 0;
-	next = {seen.lo + 1, seen.hi};
+	next = with_count(seen, counted(seen, &next) + 1, 0);
 	stop_for_a_while(); /* meanwhile the key may get a place, */
 	if (!rl_atomic_cas16(overflow, seen, next))
 		return -1;
@@ -68,7 +103,7 @@ charge_overflow(void)
 	if (!is_broken("no-recheck") && has_place())
 		return -1;
 	rl_atomic_load16(overflow, &seen);
-	return seen.hi == next.hi || is_broken("no-folds") ? 1 : -1;
+	return rl_overflow_folds(seen) == rl_overflow_folds(next) || is_broken("no-folds") ? 1 : -1;
 }
 
 /* One request in a slot that is LIVE. */
@@ -76,7 +111,7 @@ static int
 charge_slot(struct rl_slot slot)
 {
 	uint8_t gen = rl_tag_gen(slot.tag);
-	rl_u128 word, shared;
+	rl_u128 word, shared, seen;
 	uint64_t used;
 
 	rl_atomic_load16(rl_table_state(&table, slot.index), &word);
@@ -86,7 +121,7 @@ charge_slot(struct rl_slot slot)
 			return -1;
 		fence("no-claimer-fence");
 		rl_atomic_load16(overflow, &shared);
-		used = shared.lo;
+		used = counted(shared, &seen);
 	} else if (rl_state_is_dead(word)) {
 		rl_table_free(&table, slot);
 		return -1;
@@ -126,6 +161,7 @@ evict(void)
 {
 	struct rl_slot slot;
 	rl_u128 word, seen, next;
+	uint32_t count;
 
 	if (!rl_table_find(&table, &candidates, &slot))
 		return false;
@@ -134,7 +170,8 @@ evict(void)
 		return false;
 	do {
 		rl_atomic_load16(overflow, &seen);
-		next = {seen.lo > word.lo / CHARGE ? seen.lo : word.lo / CHARGE, seen.hi + 1};
+		count = counted(seen, &next);
+		next = with_count(seen, count > word.lo / CHARGE ? count : word.lo / CHARGE, 1);
 	} while (!rl_atomic_cas16(overflow, seen, next));
 	return rl_table_retire(&table, slot, word);
 }

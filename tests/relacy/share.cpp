@@ -261,7 +261,7 @@ rl_policy_apply_tier(const rl_segment *, uint64_t, const rl_compiled *, unsigned
 }
 
 bool
-rl_overflow_index_of(const rl_segment *, const rl_compiled *, rl_slot, uint32_t *)
+rl_overflow_place_of_slot(const rl_segment *, const rl_compiled *, rl_slot, uint32_t *)
 {
 	return false;
 }

@@ -13,6 +13,7 @@
 #define WINDOW (60 * RL_SECOND)
 #define CAPACITY 10
 #define CELLS 64
+#define FULL 200 /* keys, of all lanes of an overflow counter */
 
 struct seen {
 	struct rl_overflow_info info[4];
@@ -67,6 +68,13 @@ charge(struct rl *rl, int rule, uint32_t key, uint64_t cost)
 }
 
 static void
+use_up(struct rl *rl, int rule, uint32_t key)
+{
+	while (at_check(rl, rule, &key, sizeof key, 1, T0, NULL) == RL_ALLOWED)
+		;
+}
+
+static void
 fill(struct rl *rl, int rule)
 {
 	for (uint32_t key = 1000; key < 1000 + SLOTS; key++)
@@ -101,7 +109,7 @@ test_an_overflow_counter_is_told_until_it_counts_nothing(void **state)
 
 		fill(rl, rule);
 		charge(rl, rule, 1, 3);
-		charge(rl, rule, 2, 4);
+		charge(rl, rule, 1, 4);
 		seen = walk(rl, T0);
 		assert_int_equal(seen.count, 1);
 		assert_int_equal(seen.info[0].rule, rule);
@@ -111,7 +119,9 @@ test_an_overflow_counter_is_told_until_it_counts_nothing(void **state)
 		assert_int_equal(seen.info[0].cells_full, 0);
 		assert_int_equal(seen.info[0].used_most, 7);
 		assert_true(seen.info[0].until_ns > T0 && seen.info[0].until_ns <= T0 + 3 * WINDOW);
-		charge(rl, rule, 3, 3);
+		for (uint32_t key = 2; key < 2 + FULL; key++)
+			at_check(rl, rule, &key, sizeof key, CAPACITY, T0, NULL);
+		use_up(rl, rule, 1);
 		seen = walk(rl, T0);
 		assert_int_equal(seen.info[0].cells_full, 1);
 		assert_int_equal(seen.info[0].used_most, CAPACITY);
@@ -138,7 +148,12 @@ test_overflow_counters_are_counted_by_limit(void **state)
 	seen = walk(rl, T0);
 	assert_int_equal(seen.count, 1);
 	assert_true(seen.info[0].cells_used > CELLS / 2 && seen.info[0].cells_used <= CELLS);
-	assert_int_equal(seen.info[0].cells_full, seen.info[0].cells_used);
+	assert_true(seen.info[0].cells_full < seen.info[0].cells_used);
+	for (uint32_t key = 200; key < CELLS * FULL; key++)
+		at_check(rl, first, &key, sizeof key, CAPACITY, T0, NULL);
+	seen = walk(rl, T0);
+	assert_int_equal(seen.info[0].cells_full, CELLS);
+	assert_int_equal(seen.info[0].cells_used, CELLS);
 	/*
 	 * of another rule, each gets a slot until there are half as many: then they are counted
 	 * apart

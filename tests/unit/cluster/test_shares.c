@@ -1088,8 +1088,8 @@ test_it_is_told(void **state)
 
 /*
  * A full table: what a key is counted in its slot, and in the overflow counter that it shares when
- * it has none, is one bound. Without a share the keys of an overflow counter have the blind part
- * together.
+ * it has none, is one bound. Without a share each key of an overflow counter has the blind part,
+ * and eight times as much is admitted by one.
  */
 static uint64_t
 fill_table(struct rl *rl, int rule, uint64_t now)
@@ -1108,7 +1108,7 @@ fill_table(struct rl *rl, int rule, uint64_t now)
 }
 
 static void
-test_strangers_have_the_blind_part_together(void **state)
+test_strangers_have_the_blind_part_each(void **state)
 {
 	for (uint32_t blind = 0; blind <= 3; blind += 3) {
 		const struct rl_options o = {
@@ -1116,6 +1116,7 @@ test_strangers_have_the_blind_part_together(void **state)
 		struct rl_result r;
 		struct rl *rl;
 		char key[16];
+		uint32_t own = 0;
 		int rule, strangers = 0;
 
 		(void)state;
@@ -1123,13 +1124,17 @@ test_strangers_have_the_blind_part_together(void **state)
 		rule = define(rl, "r", window(10, blind));
 		assert_int_equal(rl_share_advance(rl, FOREVER), 0);
 		fill_table(rl, rule, T0);
-		for (int i = 0; i < 100; i++) {
-			snprintf(key, sizeof key, "s%d", i);
+		for (int i = 0; i < 1000; i++) {
+			if (i % 10 == 0)
+				own = 0;
+			snprintf(key, sizeof key, "s%d", i / 10);
 			at_check(rl, rule, key, strlen(key), 1, T0 + 4 * RL_SECOND, &r);
 			assert_int_equal(r.limit, 10);
+			own += r.reason == RL_BY_RESERVE && r.verdict == RL_ALLOWED;
 			strangers += r.reason == RL_BY_RESERVE && r.verdict == RL_ALLOWED;
+			assert_true(own <= blind);
 		}
-		assert_true(strangers <= (int)blind);
+		assert_true(strangers <= 8 * (int)blind);
 		assert_true(blind == 0 || strangers > 0);
 		assert_int_equal(at_check(rl, rule, "s", 1, 11, T0, &r), RL_NEVER);
 		assert_int_equal(at_check(rl, rule, "s", 1, 10, T0, &r), RL_DENIED);
@@ -1515,7 +1520,7 @@ main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_no_booking),
 		cmocka_unit_test(test_it_is_told),
-		cmocka_unit_test(test_strangers_have_the_blind_part_together),
+		cmocka_unit_test(test_strangers_have_the_blind_part_each),
 		cmocka_unit_test(test_a_free_slot_is_strict_keys_too),
 		cmocka_unit_test(test_to_give_way_and_come_back),
 		cmocka_unit_test(test_a_bucket_does_not_give_way),
