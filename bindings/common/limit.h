@@ -8,28 +8,11 @@
  * sub-buckets and is hard.
  */
 
-#include <rl.h>
-
-#define RLB_TEXT_SIZE 256
-
-enum rlb_kind {
-	RLB_INTEGER,
-	RLB_REAL,
-	RLB_WORDS,
-	RLB_FLAG
-};
-
-struct rlb_value {
-	enum rlb_kind kind;
-	int64_t integer; /* RLB_INTEGER; RLB_FLAG: 0 or 1 */
-	double real;
-	const char *words; /* not ended by a NUL */
-	size_t len;
-};
+#include "values.h"
 
 struct rlb_limit {
 	struct rl_limit limit;
-	unsigned given;   /* a bit for each field that was set */
+	uint64_t given;   /* a bit for each field of the list that was set */
 	uint64_t step_ns; /* length of a sub-bucket; 0: their number was given, or nothing */
 };
 
@@ -43,7 +26,7 @@ int rlb_limit_set(struct rlb_limit *l, const char *field, size_t field_len,
  */
 int rlb_limit_finish(struct rlb_limit *l, uint32_t ring, char text[RLB_TEXT_SIZE]);
 
-/* The algorithm of that name. 0, or -EINVAL. */
-int rlb_algorithm(const char *name, size_t len, enum rl_algorithm *algorithm);
+/* The number of sub-buckets of a window that nothing is said of. */
+uint32_t rlb_granularity(uint64_t window_ns, uint32_t ring);
 
 #endif

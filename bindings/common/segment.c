@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #define TRIES 4
 #define LOOK_NS RL_SECOND
@@ -56,13 +57,28 @@ rlb_attach(const char *name, const struct rl_options *options, const char *path,
 	return 0;
 }
 
+static uint64_t
+monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_sec * RL_SECOND + (uint64_t)t.tv_nsec;
+}
+
+/* The directory of the file may come later, too. */
 static int
 attach(struct rlb_segment *s)
 {
+	struct rl_place place;
 	struct stat file;
 	struct rl *rl;
-	int error = rlb_attach(s->name, &s->options, s->path, &rl, &file);
+	int error = rl_place(s->name, &s->options, &place);
 
+	if (error < 0)
+		return error;
+	memcpy(s->path, place.path, sizeof s->path);
+	error = rlb_attach(s->name, &s->options, s->path, &rl, &file);
 	if (error < 0)
 		return error;
 	take(s, rl);
@@ -76,19 +92,26 @@ int
 rlb_open(struct rlb_segment *s, const char *name, const struct rl_options *options)
 {
 	static const struct rl_options defaults;
-	struct rl_place place;
-	int error;
 
 	*s = (struct rlb_segment){.options = options ? *options : defaults};
 	name = name ? name : "default";
 	if (strlen(name) > RL_NAME_MAX)
 		return -EINVAL;
 	strcpy(s->name, name);
-	error = rl_place(s->name, &s->options, &place);
-	if (error < 0)
-		return error;
-	memcpy(s->path, place.path, sizeof s->path);
 	return attach(s);
+}
+
+int
+rlb_open_later(struct rlb_segment *s, const char *name, const struct rl_options *options)
+{
+	int error = rlb_open(s, name, options);
+
+	if (error == -EINVAL)
+		return error;
+	s->trouble = error;
+	if (error < 0)
+		s->look_ns = monotonic_ns() + LOOK_NS;
+	return 0;
 }
 
 int
@@ -108,7 +131,25 @@ rlb_close(struct rlb_segment *s)
 {
 	rl_close(s->rl);
 	s->rl = NULL;
+	s->look_ns = RL_NEVER_NS;
 	s->epoch++;
+}
+
+/* While there is none, it is looked for by another clock than its own. */
+static int
+look_for_first(struct rlb_segment *s)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (now_ns < s->look_ns)
+		return s->trouble;
+	s->trouble = attach(s);
+	if (s->trouble < 0) {
+		s->look_ns = now_ns + LOOK_NS;
+		return s->trouble;
+	}
+	s->epoch++;
+	return 1;
 }
 
 int
@@ -119,6 +160,8 @@ rlb_look(struct rlb_segment *s)
 
 	if (s->look_ns == RL_NEVER_NS)
 		return 0;
+	if (!old)
+		return look_for_first(s);
 	s->look_ns = rl_now(old) + LOOK_NS;
 	s->trouble = 0;
 	if (see(s->path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino)
@@ -153,9 +196,8 @@ rlb_rule_renew(struct rlb_segment *s, struct rlb_rule *r)
 	return r->id;
 }
 
-/* Is there such a rule again? If not, the old handle stays, and librl says what it is. */
-static int
-is_renewed(struct rlb_segment *s, struct rlb_rule *r)
+int
+rlb_rule_again(struct rlb_segment *s, struct rlb_rule *r)
 {
 	int old = r->id;
 
@@ -175,7 +217,7 @@ rlb_check(struct rlb_segment *s, struct rlb_rule *r, struct rl_item *item, uint6
 		return;
 	}
 	rl_check_item_at(s->rl, item, now_ns, result);
-	if (__builtin_expect(result->error == RL_EREMOVED, 0) && is_renewed(s, r)) {
+	if (__builtin_expect(result->error == RL_EREMOVED, 0) && rlb_rule_again(s, r)) {
 		item->rule = r->id;
 		rl_check_item_at(s->rl, item, now_ns, result);
 	}

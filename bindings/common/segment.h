@@ -17,20 +17,17 @@
 #include <rl.h>
 #include <sys/stat.h>
 
-/* The ring of a new segment where nothing is said of it: any window has room in it. */
-#define RLB_RING RL_GRANULARITY_MAX
-
 struct rlb_segment {
-	struct rl *rl; /* NULL: closed */
+	struct rl *rl; /* NULL: closed, or not there yet */
+	uint32_t epoch;
 	char name[RL_NAME_MAX + 1];
 	struct rl_options options;
 	char path[RL_PATH_MAX];
 	dev_t dev;
 	ino_t ino;
 	uint64_t look_ns; /* when to look again; RL_NEVER_NS: never */
-	uint32_t epoch;
-	uint32_t ring; /* as rl_info() tells it */
-	int trouble;   /* 0, or why the segment that has the name now could not be opened */
+	uint32_t ring;    /* as rl_info() tells it */
+	int trouble;      /* 0, or why the segment that has the name now could not be opened */
 };
 
 /*
@@ -43,6 +40,12 @@ int rlb_attach(const char *name, const struct rl_options *options, const char *p
 /* 0, or what rl_open() or rl_open_private() returns. `name` may be NULL, and is copied. */
 int rlb_open(struct rlb_segment *s, const char *name, const struct rl_options *options);
 int rlb_open_private(struct rlb_segment *s, const struct rl_options *options);
+
+/*
+ * For who goes on without a segment that is not there yet: rlb_open(), and what keeps it from being
+ * opened is `trouble`. Each look tries again. 0, or -EINVAL.
+ */
+int rlb_open_later(struct rlb_segment *s, const char *name, const struct rl_options *options);
 void rlb_close(struct rlb_segment *s);
 
 /* Change over if the name has another segment: 1 done, 0 it has not, or a negative error. */
@@ -75,8 +78,17 @@ struct rlb_rule {
 	char name[RL_NAME_MAX + 1];
 	struct rl_rule rule; /* its name and `more` point into this structure, which is not
 	                        copied */
-	struct rl_limit more[RL_LIMITS_MAX - 1];
+	struct rl_limit more[RL_LIMITS_MAX]; /* one more than is allowed: librl says so */
 };
+
+/* The segment, after a look if it is time for one. NULL: it is closed, or not there yet. */
+static inline struct rl *
+rlb_ready(struct rlb_segment *s)
+{
+	if (__builtin_expect(!s->rl || rl_now(s->rl) >= s->look_ns, 0))
+		rlb_look(s);
+	return s->rl;
+}
 
 /* Find or define the rule. Its handle, or the error; -EBADF: the segment is closed. */
 int rlb_rule_renew(struct rlb_segment *s, struct rlb_rule *r);
@@ -89,6 +101,12 @@ rlb_rule_id(struct rlb_segment *s, struct rlb_rule *r)
 		return rlb_rule_renew(s, r);
 	return r->id;
 }
+
+/*
+ * Find or define the rule anew, if it is there: 1; else the old handle stays, and librl says what it
+ * is.
+ */
+int rlb_rule_again(struct rlb_segment *s, struct rlb_rule *r);
 
 /*
  * rl_check_item_at() under the rule. A rule that is gone is looked for, and defined anew if it was

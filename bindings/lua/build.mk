@@ -3,7 +3,7 @@
 
 LUA_VERSIONS := 5.1 5.2 5.3 5.4
 LUA_DIR   := bindings/lua
-LUA_SRC   := $(call files,$(LUA_DIR)/src/*.c) bindings/common/text.c bindings/common/segment.c
+LUA_SRC   := $(call files,$(LUA_DIR)/src/*.c bindings/common/*.c)
 LUA_NEED  := liblua5.1-0-dev liblua5.2-dev liblua5.3-dev liblua5.4-dev pkg-config
 LUA_CHECK := lua5.1 lua5.2 lua5.3 lua5.4 luajit2,luajit libluajit2-5.1-dev,libluajit-5.1-dev haproxy nginx-light libnginx-mod-http-lua \
              dovecot-core dovecot-auth-lua python3 curl
@@ -12,7 +12,7 @@ LUA_TESTS := 'bindings/common/tests/origin.sh lua $(LUA_VERSIONS:%=build/lua/%/r
              bindings/lua/tests/test_nginx.py bindings/lua/tests/test_haproxy.py bindings/lua/tests/readme.py
 # The calls of Lua are those of the program that loads the module.
 LUA_FLAGS = -std=c11 -D_GNU_SOURCE -DRL_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow \
-            -Wstrict-prototypes -Werror -Iinclude $(shell pkg-config --cflags lua$(1) 2>/dev/null)
+            -Wstrict-prototypes -Werror -Iinclude -Ibindings/common $(shell pkg-config --cflags lua$(1) 2>/dev/null)
 
 ifneq ($(filter build-lua check-lua bench-lua,$(MAKECMDGOALS)),)
 NEED_BUILD += $(LUA_NEED)
@@ -26,7 +26,7 @@ ADAPTER_CHECKS += $(LUA_TESTS)
 
 # $(1) a version of Lua, $(2) where, $(3) flags, $(4) the librl it is linked with, $(5) flags to link with
 define LUA_MODULE
-$(2)/$(1)/rl.so: $(LUA_SRC) $(LUA_DIR)/src/lrl.h bindings/common/text.h bindings/common/segment.h include/rl.h include/rl_http.h include/rl_admin.h $(4) | build/need
+$(2)/$(1)/rl.so: $(LUA_SRC) $(LUA_DIR)/src/lrl.h $(call files,bindings/common/*.h include/*) $(4) | build/need
 	@mkdir -p $$(@D)
 	$$(call say,LUA)
 	$$(Q)$(CC) $$(call LUA_FLAGS,$(1)) $(3) $$(CPPFLAGS) -shared -o $$@ $(LUA_SRC) $(4) -lm $$(LDFLAGS) $(5)

@@ -2,45 +2,64 @@
 /* Arguments of calls, and what they return. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../common/text.h"
 #include "lrl.h"
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53: integers up to here are exact as a double */
 
-/* The errors of rl.h that are not named as errno.h names them. */
-static const struct {
-	int error;
-	const char *name;
-} names[] = {
-	{RL_EFOREIGN, "RL_EFOREIGN"},     {RL_EVERSION, "RL_EVERSION"},
-	{RL_ETRUNCATED, "RL_ETRUNCATED"}, {RL_EDAMAGED, "RL_EDAMAGED"},
-	{RL_EBOOT, "RL_EBOOT"},           {RL_ECLOCK, "RL_ECLOCK"},
-	{RL_EOWNER, "RL_EOWNER"},         {RL_EPUBLIC, "RL_EPUBLIC"},
-	{RL_EDIRECTORY, "RL_EDIRECTORY"}, {RL_ETWICE, "RL_ETWICE"},
-	{RL_EMOUNT, "RL_EMOUNT"},         {RL_EMEMORY, "RL_EMEMORY"},
-	{RL_ECREATE, "RL_ECREATE"},       {RL_ERING, "RL_ERING"},
-	{RL_EADDRESS, "RL_EADDRESS"},     {RL_EREMOVED, "RL_EREMOVED"},
-	{RL_ERULES, "RL_ERULES"},         {RL_ELIMITS, "RL_ELIMITS"},
-	{RL_EOVERRIDES, "RL_EOVERRIDES"}, {RL_EBANS, "RL_EBANS"},
-	{RL_EEMPTY, "RL_EEMPTY"},         {RL_ECOST, "RL_ECOST"},
-	{RL_ELESS, "RL_ELESS"},           {RL_EDEFINED, "RL_EDEFINED"},
-	{RL_ECLUSTER, "RL_ECLUSTER"},     {RL_EKEYS, "RL_EKEYS"},
-	{RL_EMOVING, "RL_EMOVING"},
-};
-
-const char *
-lrl_error_name(int error)
+void
+lrl_push_error_name(lua_State *L, int error)
 {
-	const char *name = strerrorname_np(-error);
+	char digits[RLB_ERROR_SIZE];
 
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (names[i].error == error)
-			return names[i].name;
-	return name ? name : "EUNKNOWN";
+	lua_pushstring(L, rlb_error(error, digits));
+}
+
+/* A number that is whole is one to a field, too, though Lua before 5.3 has no integers. */
+struct rlb_value
+lrl_value(lua_State *L, int at)
+{
+	struct rlb_value v = {.kind = RLB_OTHER};
+
+	switch (lua_type(L, at)) {
+	case LUA_TNUMBER:
+		v.real = lua_tonumber(L, at);
+		v.kind = v.real == floor(v.real) && fabs(v.real) < 0x1p63 ? RLB_INTEGER : RLB_REAL;
+		if (v.kind == RLB_INTEGER)
+			v.integer = (int64_t)v.real;
+#if LUA_VERSION_NUM >= 503
+		if (lua_isinteger(L, at))
+			v.integer = lua_tointeger(L, at);
+#endif
+		break;
+	case LUA_TSTRING:
+		v.kind = RLB_WORDS;
+		v.words = lua_tolstring(L, at, &v.len);
+		break;
+	case LUA_TBOOLEAN:
+		v.kind = RLB_FLAG;
+		v.integer = lua_toboolean(L, at);
+		break;
+	default:
+		break;
+	}
+	return v;
+}
+
+void
+lrl_show(void *to, const char *name, const struct rlb_value *value)
+{
+	lua_State *L = to;
+
+	if (value->kind == RLB_WORDS)
+		lua_pushstring(L, value->words);
+	else if (value->kind == RLB_FLAG)
+		lua_pushboolean(L, value->integer != 0);
+	else
+		lrl_push_ns(L, value->kind == RLB_NS ? value->ns : (uint64_t)value->integer);
+	lua_setfield(L, -2, name);
 }
 
 int
@@ -48,7 +67,7 @@ lrl_fail_text(lua_State *L, int error, const char *text)
 {
 	lua_pushnil(L);
 	lua_pushstring(L, text);
-	lua_pushstring(L, lrl_error_name(error));
+	lrl_push_error_name(L, error);
 	return 3;
 }
 
@@ -136,16 +155,10 @@ lrl_now(lua_State *L, int at, struct rl *rl)
 uint64_t
 lrl_duration(lua_State *L, int at)
 {
+	struct rlb_value v = lrl_value(L, at);
 	uint64_t ns = 0;
-	int error;
-	size_t len;
+	int error = rlb_value_ns(&v, &ns);
 
-	if (lua_type(L, at) == LUA_TNUMBER) {
-		error = lrl_parse_seconds(lua_tonumber(L, at), &ns);
-	} else {
-		const char *text = luaL_checklstring(L, at, &len);
-		error = rlb_duration(text, len, &ns);
-	}
 	luaL_argcheck(L, error == 0, at,
 	              "seconds from 0 are expected, or a duration such as \"10m\", or \"never\"");
 	return ns;

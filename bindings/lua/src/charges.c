@@ -23,7 +23,7 @@ lrl_charges_new(lua_State *L, int owner_at, struct segment *segment)
 
 	memset(charges, 0, sizeof *charges);
 	charges->segment = segment;
-	charges->opened = segment->opened;
+	charges->epoch = segment->s.epoch;
 	luaL_getmetatable(L, LRL_CHARGES);
 	lua_setmetatable(L, -2);
 	lua_createtable(L, 1, 0);
@@ -37,7 +37,7 @@ lrl_charges_new(lua_State *L, int owner_at, struct segment *segment)
 static struct rl *
 rl_of(const struct charges *charges)
 {
-	return charges->opened == charges->segment->opened ? charges->segment->rl : NULL;
+	return charges->epoch == charges->segment->s.epoch ? charges->segment->s.rl : NULL;
 }
 
 static int
@@ -117,8 +117,8 @@ lrl_rule_acquire(lua_State *L)
 	rl = lrl_rule_rl(rule);
 	if (!rl)
 		return lrl_segment_fail(L, rule->segment);
-	charges->opened = rule->segment->opened;
-	item.rule = rule->id;
+	charges->epoch = rule->segment->s.epoch;
+	item.rule = rule->r.id;
 	item.charges = &charges->charges;
 	rl_check_item_at(rl, &item, rl_now(rl), &result);
 	if (result.verdict == RL_UNDECIDED)

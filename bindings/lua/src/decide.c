@@ -5,30 +5,6 @@
 
 #include "lrl.h"
 
-static const char *const verdicts[] = {"allowed", "denied", "never", "undecided"};
-static const char *const reasons[] = {"limit", "ban", "exemption", "reserve"};
-
-static void
-put_number(lua_State *L, const char *name, uint32_t number)
-{
-	lua_pushinteger(L, (lua_Integer)number);
-	lua_setfield(L, -2, name);
-}
-
-static void
-put_ns(lua_State *L, const char *name, uint64_t ns)
-{
-	lrl_push_ns(L, ns);
-	lua_setfield(L, -2, name);
-}
-
-static void
-put_seconds(lua_State *L, const char *name, uint64_t ns)
-{
-	lrl_push_seconds(L, ns);
-	lua_setfield(L, -2, name);
-}
-
 static void
 put_text(lua_State *L, const char *name, const char *text)
 {
@@ -36,38 +12,37 @@ put_text(lua_State *L, const char *name, const char *text)
 	lua_setfield(L, -2, name);
 }
 
+/* A duration as it is with "_ns", and in seconds without. Limits are counted from 1. */
 static void
-put_decision(lua_State *L, const struct rl_result *r)
+show(void *to, const char *name, const struct rlb_value *value)
 {
-	put_text(L, "reason", reasons[r->reason]);
-	put_number(L, "index", r->index + 1);
-	put_number(L, "limit", r->limit);
-	put_number(L, "remaining", r->remaining);
-	put_number(L, "used", r->used);
-	lua_pushboolean(L, r->is_shadow_denied);
-	lua_setfield(L, -2, "is_shadow_denied");
-	put_ns(L, "retry_after_ns", r->retry_after_ns);
-	put_ns(L, "reset_after_ns", r->reset_after_ns);
-	put_ns(L, "delay_ns", r->delay_ns);
-	put_ns(L, "window_ns", r->window_ns);
-	put_seconds(L, "retry_after", r->retry_after_ns);
-	put_seconds(L, "reset_after", r->reset_after_ns);
-	put_seconds(L, "delay", r->delay_ns);
+	struct rlb_value v = *value;
+	lua_State *L = to;
+
+	if (strcmp(name, "index") == 0)
+		v.integer++;
+	lrl_show(L, name, &v);
+	if (v.kind != RLB_NS)
+		return;
+	lua_pushlstring(L, name, strlen(name) - strlen("_ns"));
+	lrl_push_seconds(L, v.ns);
+	lua_settable(L, -3);
 }
 
 void
 lrl_push_result(lua_State *L, const struct rl_result *r)
 {
-	lua_createtable(L, 0, 18);
-	put_text(L, "verdict", verdicts[r->verdict]);
+	lua_createtable(L, 0, 20);
+	put_text(L, "verdict", rlb_verdict((int)r->verdict));
 	lua_pushboolean(L, r->verdict == RL_ALLOWED);
 	lua_setfield(L, -2, "is_allowed");
 	if (r->error != 0) {
-		put_text(L, "error", lrl_error_name(r->error));
+		lrl_push_error_name(L, r->error);
+		lua_setfield(L, -2, "error");
 		put_text(L, "message", rl_strerror(r->error));
 	}
 	if (r->verdict != RL_UNDECIDED)
-		put_decision(L, r);
+		rlb_fields_show(RL_OF_RESULT, r, show, L);
 }
 
 static uint64_t
@@ -181,7 +156,7 @@ wait_of(lua_State *L, int at)
 static int
 push_not_open(lua_State *L, const struct segment *segment)
 {
-	struct rl_result result = {.verdict = RL_UNDECIDED, .error = segment->error};
+	struct rl_result result = {.verdict = RL_UNDECIDED, .error = segment->s.trouble};
 
 	if (segment->is_closed)
 		result.error = -EBADF;
@@ -217,7 +192,7 @@ charges_in(struct charges *charges)
 {
 	if (!charges)
 		return NULL;
-	charges->opened = charges->segment->opened;
+	charges->epoch = charges->segment->s.epoch;
 	return &charges->charges;
 }
 
@@ -255,7 +230,7 @@ read_request(lua_State *L, struct request *q)
 		return 0;
 	if (!has_time)
 		q->now_ns = rl_now(q->rl);
-	q->item.rule = q->rule->id;
+	q->item.rule = q->rule->r.id;
 	q->item.key = q->key.bytes;
 	q->item.key_len = q->key.len;
 	q->item.charges = charges_in(charges);
@@ -337,7 +312,7 @@ read_one(lua_State *L, const struct segment *segment, struct items *to, size_t i
 	to->rules[i] = lrl_rule(L, at + 1);
 	keep_alive(L);
 	if (to->rules[i]->segment != segment)
-		luaL_error(L, "rule %s is of another segment", to->rules[i]->name);
+		luaL_error(L, "rule %s is of another segment", to->rules[i]->r.name);
 	lua_getfield(L, at, "key");
 	if (lua_type(L, at + 2) != LUA_TSTRING)
 		luaL_error(L, "key: a string is expected, not a %s", luaL_typename(L, at + 2));
@@ -381,17 +356,17 @@ static struct rl *
 find_rules(struct segment *segment, struct items *to)
 {
 	struct rl *rl;
-	unsigned opened;
+	uint32_t epoch;
 
 	do {
 		rl = lrl_segment_rl(segment);
-		opened = segment->opened;
+		epoch = segment->s.epoch;
 		for (size_t i = 0; rl && i < to->count; i++) {
 			rl = lrl_rule_rl(to->rules[i]);
-			to->items[i].rule = to->rules[i]->id;
+			to->items[i].rule = to->rules[i]->r.id;
 			to->items[i].charges = charges_in(to->charges[i]);
 		}
-	} while (segment->opened != opened);
+	} while (segment->s.epoch != epoch);
 	return rl;
 }
 
@@ -423,7 +398,7 @@ lrl_segment_check_all(lua_State *L)
 		rl_check_all_at(rl, all.items, all.count, lrl_now(L, 3, rl), all.results, &decided);
 	if (verdict == RL_UNDECIDED && decided >= all.count)
 		return lrl_fail(L, -EINVAL);
-	lua_pushstring(L, verdicts[verdict]);
+	lua_pushstring(L, rlb_verdict((int)verdict));
 	push_results(L, &all);
 	if (decided < all.count)
 		lua_pushinteger(L, (lua_Integer)decided + 1);

@@ -1,32 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Header fields of an answer, and the client behind proxies. */
-#include <errno.h>
-#include <math.h>
 #include <rl_http.h>
-#include <string.h>
 
+#include "headers.h"
 #include "lrl.h"
 
-#define FIELD_SIZE 512
 #define NETWORKS_MAX 64
 #define LINES_MAX 64
 
-static const char *const verdicts[] = {"allowed", "denied", "never", "undecided", NULL};
 static const char *const resets[] = {"delta", "unix", NULL};
 static const char *const fields[] = {"x-forwarded-for", "forwarded", NULL};
-static const char *const ends[] = {"found", "listed", "no_address", "far"};
-
-static uint64_t
-field_ns(lua_State *L, const char *name)
-{
-	uint64_t ns;
-
-	lua_getfield(L, 2, name);
-	ns = lua_isnil(L, -1) ? 0 : lrl_ns(L, lua_gettop(L));
-	lua_pop(L, 1);
-	return ns;
-}
-
 static uint32_t
 field_count(lua_State *L, int at, const char *name)
 {
@@ -42,56 +25,21 @@ field_count(lua_State *L, int at, const char *name)
 static struct rl_result
 read_result(lua_State *L)
 {
+	const struct rl_field *field;
+	char why[RLB_TEXT_SIZE];
 	struct rl_result r = {0};
 
 	luaL_checktype(L, 2, LUA_TTABLE);
-	lua_getfield(L, 2, "verdict");
-	r.verdict = (enum rl_verdict)lrl_choice(L, lua_gettop(L), "a result", verdicts);
-	lua_pop(L, 1);
-	r.index = field_count(L, 2, "index");
+	for (size_t i = 0; (field = rl_field(RL_OF_RESULT, i)); i++) {
+		lua_getfield(L, 2, field->name);
+		struct rlb_value v = lrl_value(L, -1);
+		if (field->kind != RL_FIELD_ERROR && v.kind != RLB_OTHER &&
+		    rlb_field_set(field, field->name, &r, &v, why) < 0)
+			luaL_error(L, "a result: %s", why);
+		lua_pop(L, 1);
+	}
 	r.index -= r.index > 0;
-	r.limit = field_count(L, 2, "limit");
-	r.remaining = field_count(L, 2, "remaining");
-	r.used = field_count(L, 2, "used");
-	r.retry_after_ns = field_ns(L, "retry_after_ns");
-	r.reset_after_ns = field_ns(L, "reset_after_ns");
-	r.window_ns = field_ns(L, "window_ns");
 	return r;
-}
-
-/* A client of a bucket has its rule's capacity in each window, of others what the result says. */
-static uint64_t
-quota_of(struct rl *rl, const struct rule *rule, const struct rl_result *r)
-{
-	const struct rl_algorithm_info *algorithm = NULL;
-	struct rl_rule_info info;
-
-	if (rule->id < 0 || rl_rule_info(rl, rule->id, &info) != 1 || r->index >= info.limit_count)
-		return r->limit;
-	algorithm = rl_algorithm_info(info.limits[r->index].algorithm);
-	return algorithm && algorithm->flags & RL_IS_BUCKET ? info.limits[r->index].capacity
-	                                                    : r->limit;
-}
-
-static void
-put(lua_State *L, const char *name, const char *value)
-{
-	if (!value[0])
-		return;
-	lua_pushstring(L, value);
-	lua_setfield(L, -2, name);
-}
-
-static void
-put_old(lua_State *L, const struct rl_result *r, int reset, uint64_t now_ns)
-{
-	struct rl_http_triple triple;
-
-	if (rl_http_x_ratelimit(r, (enum rl_http_reset)reset, now_ns, &triple) != 1)
-		return;
-	put(L, "X-RateLimit-Limit", triple.limit);
-	put(L, "X-RateLimit-Remaining", triple.remaining);
-	put(L, "X-RateLimit-Reset", triple.reset);
 }
 
 /*
@@ -104,7 +52,7 @@ lrl_rule_headers(lua_State *L)
 	struct rl *rl = lrl_rule_rl(rule);
 	struct rl_result r;
 	int reset = lua_isnoneornil(L, 3) ? RL_HTTP_RESET_DELTA : lrl_choice(L, 3, "reset", resets);
-	char text[FIELD_SIZE];
+	struct rlb_headers headers;
 	uint64_t now_ns;
 
 	if (!rl)
@@ -112,18 +60,13 @@ lrl_rule_headers(lua_State *L)
 	r = read_result(L);
 	now_ns = lrl_now(L, 4, rl);
 	lua_newtable(L);
-	if (r.verdict == RL_UNDECIDED)
+	if (r.verdict == RL_UNDECIDED || rlb_headers(rl, rule->r.id, rule->r.name, &r, now_ns,
+	                                             (enum rl_http_reset)reset, &headers) < 0)
 		return 1;
-	struct rl_http_policy policy = {
-		.name = rule->name, .quota = quota_of(rl, rule, &r), .window_ns = r.window_ns};
-	struct rl_http_limit limit = {.name = rule->name, .result = &r};
-	if (rl_http_retry_after(&r, text, sizeof text) > 0)
-		put(L, "Retry-After", text);
-	if (rl_http_ratelimit_policy(&policy, 1, text, sizeof text) > 0)
-		put(L, "RateLimit-Policy", text);
-	if (rl_http_ratelimit(&limit, 1, text, sizeof text) > 0)
-		put(L, "RateLimit", text);
-	put_old(L, &r, reset, now_ns);
+	for (unsigned i = 0; i < headers.count; i++) {
+		lua_pushstring(L, headers.field[i].value);
+		lua_setfield(L, -2, headers.field[i].name);
+	}
 	return 1;
 }
 
@@ -196,7 +139,7 @@ lrl_client(lua_State *L)
 	if (error < 0)
 		return lrl_fail(L, error);
 	lua_pushstring(L, client.address);
-	lua_pushstring(L, ends[client.end]);
+	lua_pushstring(L, rlb_client_end((int)client.end));
 	lua_pushinteger(L, (lua_Integer)client.hops);
 	return 3;
 }

@@ -12,8 +12,10 @@
 
 #include <lauxlib.h>
 #include <lua.h>
-#include <rl.h>
-#include <sys/types.h>
+
+#include "segment.h"
+#include "values.h"
+#include "words.h"
 
 #if LUA_VERSION_NUM == 501
 #define lua_setuservalue lua_setfenv
@@ -27,37 +29,22 @@
 #define LRL_SPACE "rl.space"
 #define LRL_CHARGES "rl.charges"
 
-/* A segment that this state has open, or would like to. */
+/* A segment that this state has open, or would like to; rl.ffi reads where `s` begins. */
 struct segment {
-	struct rl *rl;    /* NULL: not open, or closed */
-	unsigned opened;  /* how often it was opened: rules are found anew after each time */
-	unsigned looks;   /* how often its name was looked at */
-	uint64_t look_ns; /* when its name is looked at next, on CLOCK_MONOTONIC_COARSE */
-	dev_t device;     /* the file it is, */
-	ino_t inode;      /* to see when the name is another's */
-	int is_private, is_closed;
-	int error; /* why it is not open */
-	struct rl_options options;
-	char name[RL_NAME_MAX + 1];
+	struct rlb_segment s;
+	int is_closed;
 };
 
-/* A rule or a space of counters, found by its name, or as it is to be defined. */
+/* A rule or a space of counters. */
 struct rule {
 	struct segment *segment; /* lives as long, as the userdata's environment */
-	int id;                  /* the handle; negative: why there is none */
-	unsigned opened, looks;  /* the segment's when the handle was found */
-	int is_space;
-	unsigned flags;                            /* of the definition */
-	unsigned limit_count;                      /* 0: defined by others */
-	struct rl_limit limits[RL_LIMITS_MAX + 1]; /* one more than the library allows, which says
-	                                              so */
-	char name[RL_NAME_MAX + 1];
+	struct rlb_rule r;
 };
 
 /* What a request was charged, or holds. */
 struct charges {
 	struct segment *segment;
-	unsigned opened;
+	uint32_t epoch; /* of the segment */
 	struct rl_charges charges;
 };
 
@@ -75,14 +62,13 @@ uint64_t lrl_duration(lua_State *L, int at); /* seconds, "10m", "never", math.hu
 uint64_t lrl_now(lua_State *L, int at, struct rl *rl); /* nothing there: the segment's clock */
 void lrl_push_ns(lua_State *L, uint64_t ns);
 void lrl_push_seconds(lua_State *L, uint64_t ns);
-const char *lrl_error_name(int error);
+struct rlb_value lrl_value(lua_State *L, int at);
+rlb_show lrl_show; /* in the table at the top of the lua_State */
+void lrl_push_error_name(lua_State *L, int error);
 int lrl_fail(lua_State *L, int error); /* pushes nil, text, name; returns 3 */
 int lrl_fail_text(lua_State *L, int error, const char *text);
 int lrl_choice(lua_State *L, int at, const char *what, const char *const *names);
 void lrl_metatable(lua_State *L, const char *name, const luaL_Reg *methods);
-
-/* text.c: 0, or -EINVAL. */
-int lrl_parse_seconds(double seconds, uint64_t *ns);
 
 /* options.c: reads the table at `at`. Returns whether the segment may be absent. */
 int lrl_options_read(lua_State *L, int at, struct rl_options *options);
@@ -98,13 +84,12 @@ void lrl_segment_methods(lua_State *L);
 
 /* rule.c */
 struct rule *lrl_rule(lua_State *L, int at);
-struct rule *lrl_rule_new(lua_State *L, int segment_at, const char *kind);
+struct rule *lrl_rule_new(lua_State *L, int segment_at, enum rlb_rule_kind kind, const char *name);
 struct rl *lrl_rule_rl(struct rule *rule);
 void lrl_rule_methods(lua_State *L);
 
 /* define.c: reads the table or text at `at` into the rule. */
-void lrl_limits_read(lua_State *L, int at, uint32_t ring, struct rule *rule);
-int lrl_define(const struct rule *rule);
+void lrl_limits_read(lua_State *L, int at, uint32_t ring, struct rlb_rule *r);
 int lrl_define_fail(lua_State *L, const struct rule *rule);
 
 /* decide.c */

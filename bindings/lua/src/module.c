@@ -2,8 +2,8 @@
 /* require "rl" */
 #include <errno.h>
 
-#include "../../common/text.h"
 #include "lrl.h"
+#include "text.h"
 
 /* rl.digest(key): what stands for a key that is longer than 4096 bytes */
 static int
@@ -38,7 +38,7 @@ rate(lua_State *L)
 static int
 error_name(lua_State *L)
 {
-	lua_pushstring(L, lrl_error_name((int)luaL_checknumber(L, 1)));
+	lrl_push_error_name(L, (int)luaL_checknumber(L, 1));
 	return 1;
 }
 

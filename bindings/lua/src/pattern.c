@@ -12,8 +12,6 @@
 
 #include "lrl.h"
 
-static const char *const matches[] = {"key", "prefix", "network", NULL};
-
 /* The object that is asked is at 1. */
 struct scope {
 	struct segment *segment;
@@ -45,7 +43,7 @@ scope_of(lua_State *L)
 		return (struct scope){segment, lrl_segment_rl(segment), RL_ANY_RULE};
 	if (!rule)
 		rule = luaL_checkudata(L, 1, LRL_SPACE);
-	struct scope scope = {rule->segment, lrl_rule_rl(rule), rule->id};
+	struct scope scope = {rule->segment, lrl_rule_rl(rule), rule->r.id};
 	if (scope.rule < 0) /* never another's: RL_ANY_RULE is negative, too */
 		scope.rule = INT32_MAX;
 	return scope;
@@ -62,7 +60,8 @@ read_pattern(lua_State *L, int match_at, struct key *key)
 		pattern = rl_pattern_of(text, len);
 	else
 		pattern = (struct rl_pattern){
-			(enum rl_match)lrl_choice(L, match_at, "a pattern", matches), text, len};
+			(enum rl_match)lrl_choice(L, match_at, "a pattern", rlb_matches), text,
+			len};
 	if (pattern.match == RL_MATCH_KEY) {
 		lrl_key(L, 2, key);
 		pattern.key = key->bytes;

@@ -11,16 +11,18 @@ lrl_rule(lua_State *L, int at)
 	return luaL_checkudata(L, at, LRL_RULE);
 }
 
+/* Of a name of at most RL_NAME_MAX bytes. */
 struct rule *
-lrl_rule_new(lua_State *L, int segment_at, const char *kind)
+lrl_rule_new(lua_State *L, int segment_at, enum rlb_rule_kind kind, const char *name)
 {
 	struct rule *rule = lua_newuserdata(L, sizeof *rule);
 
 	memset(rule, 0, sizeof *rule);
 	rule->segment = lua_touserdata(L, segment_at);
-	rule->id = -ENOENT;
-	rule->is_space = strcmp(kind, LRL_SPACE) == 0;
-	luaL_getmetatable(L, kind);
+	rule->r.kind = kind;
+	rule->r.id = -ENOENT;
+	strcpy(rule->r.name, name);
+	luaL_getmetatable(L, kind == RLB_SPACE ? LRL_SPACE : LRL_RULE);
 	lua_setmetatable(L, -2);
 	lua_createtable(L, 1, 0);
 	lua_pushvalue(L, segment_at);
@@ -29,44 +31,14 @@ lrl_rule_new(lua_State *L, int segment_at, const char *kind)
 	return rule;
 }
 
-static int
-find(const struct rule *rule)
-{
-	if (rule->is_space)
-		return rl_define_counters(rule->segment->rl, rule->name);
-	return rule->limit_count > 0 ? lrl_define(rule) : rl_find(rule->segment->rl, rule->name);
-}
-
-/*
- * A rule that this program defines is defined once in each segment. One that others define is found
- * anew with each look at the segment, for the configuration may drop it and have it again; where it
- * is not there any more, the old handle says so.
- */
-static void
-find_anew(struct rule *rule)
-{
-	const struct segment *segment = rule->segment;
-	int is_new = rule->opened != segment->opened || rule->id < 0, id;
-
-	rule->looks = segment->looks;
-	rule->opened = segment->opened;
-	if (!is_new && (rule->limit_count > 0 || rule->is_space))
-		return;
-	id = find(rule);
-	if (is_new || id >= 0)
-		rule->id = id;
-}
-
-/* The segment, and rule->id as it is there now; NULL: it is not open. */
+/* The segment, and rule->r.id as it is there now; NULL: it is not open. */
 struct rl *
 lrl_rule_rl(struct rule *rule)
 {
 	struct rl *rl = lrl_segment_rl(rule->segment);
 
-	if (rl && (rule->looks != rule->segment->looks || rule->opened != rule->segment->opened))
-		find_anew(rule);
-	else if (rl && rule->id < 0 && rule->limit_count == 0)
-		rule->id = find(rule);
+	if (rl)
+		rlb_rule_id(&rule->segment->s, &rule->r);
 	return rl;
 }
 
@@ -74,12 +46,13 @@ lrl_rule_rl(struct rule *rule)
 static int
 push_undecided(lua_State *L, const struct rule *rule, int error)
 {
-	if (rule->id >= 0)
+	if (rule->r.id >= 0)
 		return lrl_fail(L, error);
 	lua_pushnil(L);
-	lua_pushfstring(L, "rule %s: %s", rule->name,
-	                rule->id == -ENOENT ? "there is none of this name" : rl_strerror(rule->id));
-	lua_pushstring(L, lrl_error_name(rule->id));
+	lua_pushfstring(L, "rule %s: %s", rule->r.name,
+	                rule->r.id == -ENOENT ? "there is none of this name"
+	                                      : rl_strerror(rule->r.id));
+	lrl_push_error_name(L, rule->r.id);
 	return 3;
 }
 
@@ -98,7 +71,7 @@ push_verdict(lua_State *L, const struct rule *rule, const struct rl_result *r)
 	lua_pushinteger(L, (lua_Integer)r->remaining);
 	if (r->error == 0)
 		return 3;
-	lua_pushstring(L, lrl_error_name(r->error));
+	lrl_push_error_name(L, r->error);
 	return 4;
 }
 
@@ -107,14 +80,18 @@ static int
 rule_check(lua_State *L)
 {
 	struct rule *rule = lrl_rule(L, 1);
-	struct rl *rl = lrl_rule_rl(rule);
+	struct rl *rl = lrl_segment_rl(rule->segment);
+	struct rl_item item = {0};
 	struct rl_result result;
 	struct key key;
 
 	lrl_key(L, 2, &key);
 	if (!rl)
 		return lrl_segment_fail(L, rule->segment);
-	rl_check(rl, rule->id, key.bytes, key.len, lrl_cost(L, 3), &result);
+	item.key = key.bytes;
+	item.key_len = key.len;
+	item.cost = lrl_cost(L, 3);
+	rlb_check(&rule->segment->s, &rule->r, &item, rl_now(rl), &result);
 	return push_verdict(L, rule, &result);
 }
 
@@ -130,7 +107,7 @@ rule_peek(lua_State *L)
 	lrl_key(L, 2, &key);
 	if (!rl)
 		return lrl_segment_fail(L, rule->segment);
-	rl_peek(rl, rule->id, key.bytes, key.len, &result);
+	rl_peek(rl, rule->r.id, key.bytes, key.len, &result);
 	return push_verdict(L, rule, &result);
 }
 
@@ -143,7 +120,7 @@ rule_refund(lua_State *L)
 {
 	struct rule *rule = lrl_rule(L, 1);
 	struct rl *rl = lrl_rule_rl(rule);
-	struct rl_item item = {.rule = rule->id};
+	struct rl_item item = {.rule = rule->r.id};
 	struct key key;
 	int given;
 
@@ -173,7 +150,7 @@ rule_reset(lua_State *L)
 	lrl_key(L, 2, &key);
 	if (!rl)
 		return lrl_segment_fail(L, rule->segment);
-	done = rl_reset(rl, rule->id, key.bytes, key.len);
+	done = rl_reset(rl, rule->r.id, key.bytes, key.len);
 	if (done < 0)
 		return lrl_fail(L, done);
 	lua_pushboolean(L, done);
@@ -183,7 +160,7 @@ rule_reset(lua_State *L)
 static int
 rule_name(lua_State *L)
 {
-	lua_pushstring(L, lrl_rule(L, 1)->name);
+	lua_pushstring(L, lrl_rule(L, 1)->r.name);
 	return 1;
 }
 
@@ -195,9 +172,11 @@ rule_handle(lua_State *L)
 
 	if (!lrl_rule_rl(rule))
 		return lrl_segment_fail(L, rule->segment);
-	if (rule->id < 0)
-		return push_undecided(L, rule, rule->id);
-	lua_pushinteger(L, rule->id);
+	if (rule->r.kind == RLB_FOUND)
+		rlb_rule_again(&rule->segment->s, &rule->r);
+	if (rule->r.id < 0)
+		return push_undecided(L, rule, rule->r.id);
+	lua_pushinteger(L, rule->r.id);
 	return 1;
 }
 

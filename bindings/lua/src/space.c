@@ -71,26 +71,26 @@ operate(lua_State *L, enum operation operation, int lifetime_at, int now_at)
 	now_ns = lrl_now(L, now_at, rl);
 	switch (operation) {
 	case ADD:
-		done = rl_counter_add_at(rl, space->id, key.bytes, key.len, amount, lifetime_ns,
+		done = rl_counter_add_at(rl, space->r.id, key.bytes, key.len, amount, lifetime_ns,
 		                         now_ns, &count);
 		break;
 	case GET:
-		done = rl_counter_get_at(rl, space->id, key.bytes, key.len, now_ns, &count);
+		done = rl_counter_get_at(rl, space->r.id, key.bytes, key.len, now_ns, &count);
 		break;
 	case SET:
-		done = rl_counter_set_at(rl, space->id, key.bytes, key.len, (uint64_t)amount,
+		done = rl_counter_set_at(rl, space->r.id, key.bytes, key.len, (uint64_t)amount,
 		                         lifetime_ns, now_ns, &count);
 		break;
 	case SET_NEW:
-		done = rl_counter_set_new_at(rl, space->id, key.bytes, key.len, (uint64_t)amount,
+		done = rl_counter_set_new_at(rl, space->r.id, key.bytes, key.len, (uint64_t)amount,
 		                             lifetime_ns, now_ns, &count);
 		break;
 	case TOUCH:
-		done = rl_counter_touch_at(rl, space->id, key.bytes, key.len, lifetime_ns, now_ns,
+		done = rl_counter_touch_at(rl, space->r.id, key.bytes, key.len, lifetime_ns, now_ns,
 		                           &count);
 		break;
 	case DROP:
-		done = rl_counter_drop_at(rl, space->id, key.bytes, key.len, now_ns);
+		done = rl_counter_drop_at(rl, space->r.id, key.bytes, key.len, now_ns);
 		break;
 	}
 	return push_count(L, done, &count);
@@ -141,7 +141,7 @@ drop(lua_State *L)
 static int
 name(lua_State *L)
 {
-	lua_pushstring(L, check_space(L)->name);
+	lua_pushstring(L, check_space(L)->r.name);
 	return 1;
 }
 

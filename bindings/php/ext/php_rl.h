@@ -7,6 +7,7 @@
 #include <php.h>
 
 #include "segment.h"
+#include "values.h"
 
 #define PHP_RL_VERSION "0.2.0"
 
@@ -92,7 +93,10 @@ rlp_now(struct handle *handle)
 	return now_ns;
 }
 
-/* php_options.c: false after an exception. */
+/* php_options.c */
+struct rlb_value rlp_value(zval *value);
+rlb_show rlp_show; /* in an array */
+/* False after an exception. */
 bool rlp_options(zval *array, struct rl_options *options, enum on_error *on_error);
 
 /* php_rule.c */

@@ -36,25 +36,6 @@ rlp_rule_object(zval *to, zend_class_entry *ce, struct segment_object *segment,
 	return true;
 }
 
-static struct rlb_value
-value_of(zval *value)
-{
-	switch (Z_TYPE_P(value)) {
-	case IS_LONG:
-		return (struct rlb_value){.kind = RLB_INTEGER, .integer = Z_LVAL_P(value)};
-	case IS_DOUBLE:
-		return (struct rlb_value){.kind = RLB_REAL, .real = Z_DVAL_P(value)};
-	case IS_STRING:
-		return (struct rlb_value){
-			.kind = RLB_WORDS, .words = Z_STRVAL_P(value), .len = Z_STRLEN_P(value)};
-	case IS_TRUE:
-	case IS_FALSE:
-		return (struct rlb_value){.kind = RLB_FLAG, .integer = Z_TYPE_P(value) == IS_TRUE};
-	default:
-		return (struct rlb_value){.kind = RLB_REAL, .real = -1};
-	}
-}
-
 /* All fields but `limits`. */
 static bool
 take_fields(HashTable *fields, struct rlb_limit *l)
@@ -68,8 +49,7 @@ take_fields(HashTable *fields, struct rlb_limit *l)
 	{
 		if (name && zend_string_equals_literal(name, "limits"))
 			continue;
-		ZVAL_DEREF(value);
-		v = value_of(value);
+		v = rlp_value(value);
 		if (name && rlb_limit_set(l, ZSTR_VAL(name), ZSTR_LEN(name), &v, why) == 0)
 			continue;
 		zend_value_error("%s", name ? why : "a limit has fields with names alone");
@@ -123,7 +103,7 @@ static bool
 take_definition(struct rlb_rule *r, zval *limit, uint32_t ring)
 {
 	struct rlb_limit base = {0};
-	struct rlb_value v = value_of(limit);
+	struct rlb_value v = rlp_value(limit);
 	char why[RLB_TEXT_SIZE];
 	zval *limits;
 

@@ -2,6 +2,7 @@
 /* Rl\Segment: opening, closing, and what holds for all of a segment. */
 #include "php_rl.h"
 
+#include "options.h"
 #include "text.h"
 
 static zend_object_handlers segment_handlers;
@@ -33,32 +34,13 @@ rlp_segment_init(void)
 	segment_handlers.clone_obj = NULL;
 }
 
-/* Why a segment that is there is less than was asked for. */
-static void
-throw_less(const char *name, const struct rl_options *asked)
-{
-	struct rl_options any = *asked;
-	char text[RL_OPEN_TEXT_SIZE];
-	struct rl_info info;
-	struct rl *rl;
-
-	any.flags = (asked->flags & (RL_OPEN_GROUP | RL_OPEN_ANY_OWNER)) | RL_OPEN_EXISTING |
-	            RL_OPEN_READONLY;
-	text[0] = '\0';
-	if (rl_open(name, &any, &rl) == 0) {
-		rl_info(rl, &info);
-		rl_open_compare(&info, asked, text, sizeof text);
-		rl_close(rl);
-	}
-	rlp_throw(RL_ELESS, "segment %s: %s", name, text);
-}
-
 ZEND_METHOD(Rl_Segment, __construct)
 {
 	struct segment_object *segment = THIS(segment_object);
 	struct rl_options options;
 	zend_string *name = NULL;
 	zval *array = NULL;
+	char less[RL_OPEN_TEXT_SIZE];
 	const char *text;
 	int error;
 
@@ -75,8 +57,8 @@ ZEND_METHOD(Rl_Segment, __construct)
 		RETURN_THROWS();
 	text = name ? ZSTR_VAL(name) : "default";
 	segment->handle = rlp_handle_open(text, &options, &error);
-	if (error == RL_ELESS)
-		throw_less(text, &options);
+	if (error == RL_ELESS && rlb_open_less(text, &options, less))
+		rlp_throw(error, "segment %s: %s", text, less);
 	else if (error < 0)
 		rlp_throw(error, "segment %s", text);
 }

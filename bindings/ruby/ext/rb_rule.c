@@ -66,33 +66,11 @@ rule_new(VALUE klass, VALUE segment, VALUE name, struct rule **rule)
 	return self;
 }
 
-static struct rlb_value
-value_of(VALUE value)
-{
-	struct rlb_value v = {.kind = RLB_FLAG, .integer = RTEST(value)};
-
-	if (RB_SYMBOL_P(value))
-		value = rb_sym2str(value);
-	if (RB_TYPE_P(value, T_STRING)) {
-		v = (struct rlb_value){.kind = RLB_WORDS,
-		                       .words = RSTRING_PTR(value),
-		                       .len = (size_t)RSTRING_LEN(value)};
-	} else if (RB_INTEGER_TYPE_P(value)) {
-		v = (struct rlb_value){.kind = RLB_INTEGER, .integer = NUM2LL(value)};
-	} else if (value != Qtrue && value != Qfalse) {
-		v = (struct rlb_value){.kind = RLB_REAL};
-		v.real = rb_respond_to(value, rb_intern("to_f"))
-		                 ? NUM2DBL(rb_funcall(value, rb_intern("to_f"), 0))
-		                 : -1;
-	}
-	return v;
-}
-
 static int
 set_field(VALUE name, VALUE value, VALUE arg)
 {
 	VALUE text = rb_obj_as_string(name);
-	struct rlb_value v = value_of(value);
+	struct rlb_value v = rlr_value(value);
 	char why[RLB_TEXT_SIZE];
 
 	if (rlb_limit_set((struct rlb_limit *)arg, RSTRING_PTR(text), (size_t)RSTRING_LEN(text), &v,

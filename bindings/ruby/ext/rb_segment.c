@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* RL::Segment: opening, closing, and what holds for all of a segment. */
 #include <errno.h>
-#include <grp.h>
 #include <string.h>
 
+#include "options.h"
 #include "rl_ruby.h"
 #include "words.h"
 
@@ -84,124 +84,57 @@ rlr_look(struct segment *segment)
 		rlr_closed();
 }
 
-static const struct {
-	const char *name;
-	unsigned flag;
-} flags[] = {
-	{"readonly", RL_OPEN_READONLY},   {"existing", RL_OPEN_EXISTING},
-	{"any_owner", RL_OPEN_ANY_OWNER}, {"huge_pages", RL_OPEN_HUGE_PAGES},
-	{"populate", RL_OPEN_POPULATE},   {"at_least", RL_OPEN_AT_LEAST},
+struct opening {
+	struct rl_options options;
+	enum on_error on_error;
+	int is_private;
 };
 
-static const char *const open_names[] = {
-	"keys",     "ring",     "key_bytes", "rules",      "overrides", "bans",
-	"holders",  "on_full",  "cells",     "reserves",   "events",    "buffer",
-	"mode",     "group",    "readonly",  "existing",   "any_owner", "huge_pages",
-	"populate", "at_least", "on_error",  "is_private", NULL};
-
-static uint32_t
-number_in(VALUE options, const char *name, uint64_t most)
+static enum on_error
+on_error_of(VALUE value)
 {
-	VALUE value = rlr_get(options, name);
+	static const char *const words[] = {"raise", "allow", "deny", NULL};
+	VALUE text = rb_obj_as_string(value);
+	int word = rlb_word(words, RSTRING_PTR(text), (unsigned long)RSTRING_LEN(text));
 
-	return NIL_P(value) ? 0 : (uint32_t)rlr_count(value, most, name);
-}
-
-static int
-word_in(VALUE options, const char *name, const char *const *words)
-{
-	VALUE value = rlr_get(options, name);
-	int number;
-
-	if (NIL_P(value))
-		return 0;
-	value = rb_obj_as_string(value);
-	number = rlb_word(words, RSTRING_PTR(value), (unsigned long)RSTRING_LEN(value));
-	if (number < 0)
-		rb_raise(rb_eArgError, "%s: %" PRIsVALUE " is none of its words", name,
+	if (word < 0)
+		rb_raise(rb_eArgError,
+		         "on_error: expected :raise, :allow or :deny, got %" PRIsVALUE,
 		         rb_inspect(value));
-	return number;
+	return (enum on_error)word;
 }
 
-/* A name or a number. */
-static void
-take_group(VALUE value, struct rl_options *o)
+/* What is nil is as if it was not there. */
+static int
+take_option(VALUE name, VALUE value, VALUE arg)
 {
-	struct group *group;
+	struct opening *o = (struct opening *)arg;
+	VALUE text = rb_obj_as_string(name);
+	char why[RLB_TEXT_SIZE];
+	struct rlb_value v;
 
 	if (NIL_P(value))
-		return;
-	o->flags |= RL_OPEN_GROUP;
-	if (RB_INTEGER_TYPE_P(value)) {
-		o->group = (gid_t)rlr_count(value, UINT32_MAX - 1, "group");
-		return;
+		return ST_CONTINUE;
+	if (name == ID2SYM(rb_intern("on_error"))) {
+		o->on_error = on_error_of(value);
+		return ST_CONTINUE;
 	}
-	group = getgrnam(StringValueCStr(value));
-	if (!group)
-		rb_raise(rb_eArgError, "group: there is none of the name %" PRIsVALUE, value);
-	o->group = group->gr_gid;
-}
-
-static struct rl_options
-options_of(VALUE options)
-{
-	struct rl_options o = {
-		.keys = number_in(options, "keys", RL_KEYS_MAX),
-		.ring = number_in(options, "ring", RL_RING_MAX),
-		.rules = number_in(options, "rules", RL_RULES_MAX),
-		.overrides = number_in(options, "overrides", RL_OVERRIDES_MAX),
-		.bans = number_in(options, "bans", RL_BANS_MAX),
-		.holders = number_in(options, "holders", RL_HOLDERS_MAX),
-		.cells = number_in(options, "cells", RL_CELLS_MAX),
-		.reserves = number_in(options, "reserves", RL_RESERVES_MAX),
-		.events = number_in(options, "events", RL_EVENTS_MAX),
-		.mode = number_in(options, "mode", 0777),
-		.on_full = (enum rl_on_full)word_in(options, "on_full", rlb_on_full),
-	};
-	VALUE key_bytes = rlr_get(options, "key_bytes"), buffer = rlr_get(options, "buffer");
-
-	if (o.ring == 0)
-		o.ring = RLB_RING;
-	if (!NIL_P(key_bytes)) /* as in rl.json: 0 keeps none */
-		o.key_bytes = (uint32_t)rlr_count(key_bytes, RL_KEY_MAX, "key_bytes");
-	if (key_bytes == INT2FIX(0))
-		o.key_bytes = RL_KEY_BYTES_NONE;
-	if (rlr_get(options, "events") == INT2FIX(0))
-		o.events = RL_EVENTS_NONE;
-	if (!NIL_P(buffer))
-		o.buffer_ns = rlr_duration(buffer, "buffer");
-	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-		if (RTEST(rlr_get(options, flags[i].name)))
-			o.flags |= flags[i].flag;
-	take_group(rlr_get(options, "group"), &o);
-	return o;
-}
-
-/* Why a segment that is there is less than was asked for. */
-static void
-raise_less(const char *name, const struct rl_options *asked)
-{
-	struct rl_options any = *asked;
-	char text[RL_OPEN_TEXT_SIZE];
-	struct rl_info info;
-	struct rl *rl;
-
-	any.flags = (asked->flags & (RL_OPEN_GROUP | RL_OPEN_ANY_OWNER)) | RL_OPEN_EXISTING |
-	            RL_OPEN_READONLY;
-	if (rl_open(name, &any, &rl) < 0)
-		return;
-	rl_info(rl, &info);
-	rl_open_compare(&info, asked, text, sizeof text);
-	rl_close(rl);
-	rlr_raise(RL_ELESS, "segment %s: %s", name, text);
+	if (name == ID2SYM(rb_intern("is_private"))) {
+		o->is_private = RTEST(value);
+		return ST_CONTINUE;
+	}
+	v = rlr_value(value);
+	if (rlb_option_set(&o->options, RSTRING_PTR(text), (size_t)RSTRING_LEN(text), &v, why) < 0)
+		rb_raise(rb_eArgError, "%s, got %" PRIsVALUE, why, rb_inspect(value));
+	return ST_CONTINUE;
 }
 
 static VALUE
 segment_initialize(int argc, VALUE *argv, VALUE self)
 {
-	static const char *const errors[] = {"raise", "allow", "deny", NULL};
 	struct segment *segment = rlr_segment_any(self);
-	struct rl_options asked;
+	struct opening o = {.options = rlb_options};
+	char less[RL_OPEN_TEXT_SIZE];
 	const char *text = "default";
 	VALUE name, options;
 	int error;
@@ -209,15 +142,15 @@ segment_initialize(int argc, VALUE *argv, VALUE self)
 	rb_scan_args(argc, argv, "01:", &name, &options);
 	if (segment->s.rl || segment->s.epoch > 0) /* its rules would be taken for the other's */
 		rb_raise(rb_eRuntimeError, "the segment was opened already");
-	rlr_only(options, open_names);
-	asked = options_of(options);
-	segment->on_error = (enum on_error)word_in(options, "on_error", errors);
+	if (!NIL_P(options))
+		rb_hash_foreach(options, take_option, (VALUE)&o);
+	segment->on_error = o.on_error;
 	if (!NIL_P(name))
 		text = StringValueCStr(name);
-	error = RTEST(rlr_get(options, "is_private")) ? rlb_open_private(&segment->s, &asked)
-	                                              : rlb_open(&segment->s, text, &asked);
-	if (error == RL_ELESS)
-		raise_less(text, &asked);
+	error = o.is_private ? rlb_open_private(&segment->s, &o.options)
+	                     : rlb_open(&segment->s, text, &o.options);
+	if (error == RL_ELESS && rlb_open_less(text, &o.options, less))
+		rlr_raise(error, "segment %s: %s", text, less);
 	if (error < 0)
 		rlr_raise(error, "segment %s", text);
 	return self;

@@ -112,6 +112,50 @@ rlr_seconds(uint64_t ns)
 	return DBL2NUM(ns == RL_NEVER_NS ? HUGE_VAL : (double)ns / (double)RL_SECOND);
 }
 
+struct rlb_value
+rlr_value(VALUE value)
+{
+	struct rlb_value v = {.kind = RLB_FLAG, .integer = RTEST(value)};
+
+	if (RB_SYMBOL_P(value))
+		value = rb_sym2str(value);
+	if (RB_TYPE_P(value, T_STRING)) {
+		v = (struct rlb_value){.kind = RLB_WORDS,
+		                       .words = RSTRING_PTR(value),
+		                       .len = (size_t)RSTRING_LEN(value)};
+	} else if (RB_INTEGER_TYPE_P(value)) {
+		v = (struct rlb_value){.kind = RLB_INTEGER, .integer = NUM2LL(value)};
+	} else if (value != Qtrue && value != Qfalse) {
+		v = (struct rlb_value){.kind = RLB_REAL};
+		v.real = rb_respond_to(value, rb_intern("to_f"))
+		                 ? NUM2DBL(rb_funcall(value, rb_intern("to_f"), 0))
+		                 : -1;
+	}
+	return v;
+}
+
+void
+rlr_show(void *hash, const char *name, const struct rlb_value *value)
+{
+	VALUE shown;
+
+	switch (value->kind) {
+	case RLB_WORDS:
+		shown = rb_utf8_str_new_cstr(value->words);
+		break;
+	case RLB_FLAG:
+		shown = value->integer ? Qtrue : Qfalse;
+		break;
+	case RLB_NS:
+		shown = ULL2NUM(value->ns);
+		break;
+	default:
+		shown = LL2NUM(value->integer);
+		break;
+	}
+	rb_hash_aset((VALUE)hash, ID2SYM(rb_intern(name)), shown);
+}
+
 VALUE
 rlr_get(VALUE options, const char *name)
 {

@@ -7,6 +7,7 @@
 #include <ruby.h>
 
 #include "segment.h"
+#include "values.h"
 
 /* What a request is told that could not be decided. */
 enum on_error {
@@ -49,6 +50,8 @@ uint64_t rlr_count(VALUE value, uint64_t most, const char *what);
 uint64_t rlr_duration(VALUE seconds, const char *what); /* nil is RL_NEVER_NS */
 uint64_t rlr_time(VALUE time, const char *what);        /* ns, a Time, or nil: RL_NEVER_NS */
 VALUE rlr_seconds(uint64_t ns);                         /* RL_NEVER_NS is Infinity */
+struct rlb_value rlr_value(VALUE value);
+rlb_show rlr_show;                                      /* in a Hash, which is the pointer */
 VALUE rlr_get(VALUE options, const char *name);         /* nil if it is not there */
 void rlr_only(VALUE options, const char *const *names); /* raises for another keyword */
 

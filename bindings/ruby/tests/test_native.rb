@@ -73,7 +73,7 @@ class TestNative < Minitest::Test
     { capacity: 1.5, window: 1 } => /capacity: expected an integer/,
     { capacity: 0, window: 1, algorithm: :fixed_window } => /limit.capacity: 0/,
     { capacity: 1, window: "soon" } => /window: expected a duration/,
-    { limit: "1/s", algorithm: :magic } => /algorithm: expected the name/,
+    { limit: "1/s", algorithm: :magic } => /algorithm: expected "sliding_window", /,
     { limit: "1/s", hard: "yes" } => /hard: expected true or false/,
     { limit: "1/s", colour: 1 } => /colour: a limit has no such field/,
     { limit: "1/min", granularity: "7s" } => /granularity: its length divides/,

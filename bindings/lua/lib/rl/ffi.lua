@@ -7,7 +7,7 @@ local ffi = require "ffi"
 -- Another state of this process may have declared it, but not this one: a state has types of its own.
 if not pcall(ffi.typeof, "struct rl_result") then
 	ffi.cdef(require "rl.cdef")
-	ffi.cdef "struct rl_lua_segment { struct rl *rl; unsigned opened; };"
+	ffi.cdef "struct rl_lua_segment { struct rl *rl; unsigned epoch; };"
 end
 
 local C = ffi.load("librl.so.1")
@@ -57,7 +57,7 @@ local function refresh(self)
 	local handle
 	handle, text, code = self.object:handle()
 	self.handle, self.text, self.code = handle or -1, text or false, code or false
-	self.opened = self.cell.opened
+	self.epoch = self.cell.epoch
 	local now = C.rl_now(self.cell.rl)
 	self.times.look = now + LOOK_NS
 	return now
@@ -66,7 +66,7 @@ end
 -- The time, or nil and why there is none.
 local function ready(self)
 	local cell = self.cell
-	if cell and cell.rl ~= nil and cell.opened == self.opened and self.handle >= 0 then
+	if cell and cell.rl ~= nil and cell.epoch == self.epoch and self.handle >= 0 then
 		local now = C.rl_now(cell.rl)
 		if now < self.times.look then
 			return now
@@ -153,7 +153,7 @@ end
 
 -- The segment that is open, and how often it was opened. After one of the calls above.
 function Rule:current()
-	return self.cell.rl, self.opened
+	return self.cell.rl, self.epoch
 end
 
 local Segment = {}
@@ -181,7 +181,7 @@ local segment_meta = {__index = Segment}
 local rule_meta = {__index = Rule}
 
 local function wrap_rule(segment, object)
-	local self = {segment = segment, object = object, handle = -1, opened = -1, cell = false, text = false, code = false,
+	local self = {segment = segment, object = object, handle = -1, epoch = -1, cell = false, text = false, code = false,
 		times = ffi.new("struct { uint64_t look; }")}
 	return setmetatable(self, rule_meta)
 end

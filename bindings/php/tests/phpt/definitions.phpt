@@ -15,7 +15,7 @@ $bad = [
     [["capacity" => 1, "window" => -1.0], "window: expected a duration"],
     [["capacity" => 1, "window" => NAN], "window: expected a duration"],
     [["capacity" => 1, "window" => []], "window: expected a duration"],
-    [["limit" => "1/s", "algorithm" => "magic"], "algorithm: expected the name"],
+    [["limit" => "1/s", "algorithm" => "magic"], 'algorithm: expected "sliding_window", '],
     [["limit" => "1/s", "hard" => "yes"], "hard: expected true or false"],
     [["limit" => "1/s", "colour" => 1], "colour: a limit has no such field"],
     [["limit" => "1/s", 3 => 1], "a limit has fields with names alone"],

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RLB_OPTIONS_H
+#define RLB_OPTIONS_H
+
+/* Options of a segment from fields with names, and why a segment could not be opened with them. */
+
+#include "values.h"
+
+/* The ring of a new segment where nothing is said of it: any window has room in it. */
+#define RLB_RING RL_GRANULARITY_MAX
+
+extern const struct rl_options rlb_options; /* those of a language that says nothing */
+
+/*
+ * Store one: a field of struct rl_options by its word in rl.json(5), or a flag of enum rl_open_flag
+ * by its name in small letters ("huge_pages"). 0, or -EINVAL: `text` says what is wrong.
+ */
+int rlb_option_set(struct rl_options *o, const char *name, size_t len,
+                   const struct rlb_value *value, char text[RLB_TEXT_SIZE]);
+
+/*
+ * What rl_open() does not say of RL_ELESS: what is less than was asked for. 1, or 0: that is no
+ * longer so.
+ */
+int rlb_open_less(const char *name, const struct rl_options *asked, char text[RL_OPEN_TEXT_SIZE]);
+
+#endif
