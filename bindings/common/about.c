@@ -81,9 +81,8 @@ rlb_stats_show(struct rl *rl, int rule, rlb_show *show, void *to)
 	return error < 0 ? error : 0;
 }
 
-/* And no space of counters, nor one that was removed. */
-static int
-is_rule(const struct rl_rule_info *info)
+int
+rlb_is_rule(const struct rl_rule_info *info)
 {
 	return info->limit_count > 0 && info->source != RL_SOURCE_NONE &&
 	       info->limits[0].algorithm != RL_COUNTER;
@@ -96,7 +95,8 @@ rlb_next_rule(struct rl *rl, uint32_t *row, struct rl_rule_info *info)
 
 	rl_info(rl, &all);
 	while (*row < all.rules)
-		if (rl_rule_info(rl, (int)(*row)++, info) == 1 && info->name[0] && is_rule(info))
+		if (rl_rule_info(rl, (int)(*row)++, info) == 1 && info->name[0] &&
+		    rlb_is_rule(info))
 			return info->name;
 	return NULL;
 }

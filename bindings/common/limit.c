@@ -22,11 +22,13 @@ bit_of(size_t offset)
 	return UINT64_C(1) << i;
 }
 #define BIT(member) bit_of(offsetof(struct rl_limit, member))
+#define BIT_RATE (UINT64_C(1) << 63)
 
 /* Capacity and window at once. */
 static int
 set_rate(struct rlb_limit *l, const struct rlb_value *v, char text[RLB_TEXT_SIZE])
 {
+	l->given |= BIT_RATE;
 	if (v->kind == RLB_WORDS &&
 	    rlb_rate(v->words, v->len, &l->limit.capacity, &l->limit.window_ns) == 0)
 		return 0;
@@ -113,6 +115,11 @@ rlb_limit_finish(struct rlb_limit *l, uint32_t ring, char text[RLB_TEXT_SIZE])
 	struct rl_limit *limit = &l->limit;
 	const struct rl_algorithm_info *info = rl_algorithm_info(limit->algorithm);
 
+	if (l->given & BIT_RATE && l->given & (BIT(capacity) | BIT(window_ns))) {
+		snprintf(text, RLB_TEXT_SIZE,
+		         "limit: it says capacity and window; give the one or the others");
+		return -EINVAL;
+	}
 	if (info && info->flags & RL_HAS_GRANULARITY && !(l->given & BIT(granularity))) {
 		limit->granularity = rlb_granularity(limit->window_ns, ring);
 		if (!(l->given & BIT(hard)))

@@ -208,18 +208,32 @@ rlb_rule_again(struct rlb_segment *s, struct rlb_rule *r)
 }
 
 void
-rlb_check(struct rlb_segment *s, struct rlb_rule *r, struct rl_item *item, uint64_t now_ns,
-          struct rl_result *result)
+rlb_check(struct rlb_segment *s, struct rlb_rule *r, struct rl_item *item, struct rl_result *result)
 {
 	item->rule = rlb_rule_id(s, r);
 	if (__builtin_expect(item->rule < 0, 0)) {
 		rlb_undecided(result, item->rule);
 		return;
 	}
-	rl_check_item_at(s->rl, item, now_ns, result);
+	rl_check_item(s->rl, item, result);
 	if (__builtin_expect(result->error == RL_EREMOVED, 0) && rlb_rule_again(s, r)) {
 		item->rule = r->id;
-		rl_check_item_at(s->rl, item, now_ns, result);
+		rl_check_item(s->rl, item, result);
+	}
+}
+
+void
+rlb_decide(struct rlb_segment *s, struct rlb_rule *r, struct rl_item *item, enum rl_how how,
+           uint64_t max_wait_ns, struct rl_result *result)
+{
+	item->rule = rlb_rule_id(s, r);
+	rlb_undecided(result, item->rule);
+	if (item->rule < 0)
+		return;
+	rl_decide(s->rl, item, 1, how, max_wait_ns, result, NULL);
+	if (result->error == RL_EREMOVED && rlb_rule_again(s, r)) {
+		item->rule = r->id;
+		rl_decide(s->rl, item, 1, how, max_wait_ns, result, NULL);
 	}
 }
 

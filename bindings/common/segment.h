@@ -109,11 +109,15 @@ rlb_rule_id(struct rlb_segment *s, struct rlb_rule *r)
 int rlb_rule_again(struct rlb_segment *s, struct rlb_rule *r);
 
 /*
- * rl_check_item_at() under the rule. A rule that is gone is looked for, and defined anew if it was
+ * rl_check_item() under the rule. A rule that is gone is looked for, and defined anew if it was
  * defined by this process: who asks wants its limits. item->rule is filled in.
  */
-void rlb_check(struct rlb_segment *s, struct rlb_rule *r, struct rl_item *item, uint64_t now_ns,
+void rlb_check(struct rlb_segment *s, struct rlb_rule *r, struct rl_item *item,
                struct rl_result *result);
+
+/* The same for rl_decide(). */
+void rlb_decide(struct rlb_segment *s, struct rlb_rule *r, struct rl_item *item, enum rl_how how,
+                uint64_t max_wait_ns, struct rl_result *result);
 
 /* A result whose verdict is undecided for this error. */
 void rlb_undecided(struct rl_result *result, int error);

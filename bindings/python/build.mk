@@ -12,6 +12,7 @@ PYTHON     ?= /usr/bin/python3
 PYTHONDIR  ?= $(shell $(PYTHON) -c 'import sysconfig as s; p = "$(PREFIX)"; print(p + "/lib/python3/dist-packages" if p == "/usr" \
 	else s.get_path("platlib") if p == "/usr/local" else s.get_path("platlib", "posix_prefix", {"platbase": p, "base": p}))')
 PY_SRC     := $(call files,bindings/python/src/*.c)
+PY_COMMON  := $(call files,bindings/common/*.c)
 PY_FILES   := $(call files,bindings/python/rl/*.py bindings/python/rl/*.pyi bindings/python/rl/py.typed)
 PY_TESTS   := $(call files,bindings/python/tests/test_*.py)
 PY_INCLUDE  = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')
@@ -36,15 +37,20 @@ define PY_VARIANT
 $(1)/o/%.o: bindings/python/src/%.c build/flags | build/need
 	@mkdir -p $$(@D)
 	$$(call say,CC)
-	$$(Q)$$(CC) $$(RL_FLAGS) $(2) $$(CPPFLAGS) -DPy_LIMITED_API=0x030B0000 -Iinclude $(5) -c -o $$@ $$<
+	$$(Q)$$(CC) $$(RL_FLAGS) $(2) $$(CPPFLAGS) -DPy_LIMITED_API=0x030B0000 -Iinclude -Ibindings/common $(5) -c -o $$@ $$<
 
-$(1)/rl/_rl.abi3.so: $$(PY_SRC:bindings/python/src/%.c=$(1)/o/%.o) $(3)
+$(1)/o/common/%.o: bindings/common/%.c build/flags | build/need
+	@mkdir -p $$(@D)
+	$$(call say,CC)
+	$$(Q)$$(CC) $$(RL_FLAGS) $(2) $$(CPPFLAGS) -Iinclude -c -o $$@ $$<
+
+$(1)/rl/_rl.abi3.so: $$(PY_SRC:bindings/python/src/%.c=$(1)/o/%.o) $$(PY_COMMON:bindings/common/%.c=$(1)/o/common/%.o) $(3)
 	@mkdir -p $$(@D)
 	$$(call say,LINK)
 	$$(Q)$$(CC) $(2) -shared $(4) $$(LDFLAGS) -o $$@ $$(filter %.o %.a %.so.1,$$^) -lm
 	@cp $$(PY_FILES) $$(@D)/
 
--include $$(wildcard $(1)/o/*.d)
+-include $$(wildcard $(1)/o/*.d $(1)/o/common/*.d)
 endef
 
 $(eval $(call PY_VARIANT,build/python,$(HARDEN) $(FORTIFY) $(CFLAGS),build/librl.so.1,$(RELRO) $$(call rpath,xx),-isystem $$(PY_INCLUDE)))

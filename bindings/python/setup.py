@@ -39,7 +39,7 @@ class SourceDistribution(sdist):
         super().make_release_tree(base_dir, files)
         shutil.rmtree(os.path.join(base_dir, "tests"), ignore_errors=True)  # which later setuptools take along
         vendor = os.path.join(base_dir, "vendor")
-        for folder in ("libshm", "include"):
+        for folder in ("libshm", "include", "bindings/common"):
             shutil.copytree(os.path.join(TOP, folder), os.path.join(vendor, folder), dirs_exist_ok=True)
         for folder in ("src", "rl"):
             shutil.copytree(
@@ -75,8 +75,12 @@ setup(
     ext_modules=[
         Extension(
             "rl._rl",
-            relative(os.path.join(HERE, "src", "*.c")) + relative(os.path.join(TOP, "libshm", "*", "*.c")),
-            include_dirs=[os.path.relpath(os.path.join(TOP, folder), HERE) for folder in ("include", "libshm")],
+            relative(os.path.join(HERE, "src", "*.c"))
+            + relative(os.path.join(TOP, "bindings", "common", "*.c"))
+            + relative(os.path.join(TOP, "libshm", "*", "*.c")),
+            include_dirs=[
+                os.path.relpath(os.path.join(TOP, folder), HERE) for folder in ("include", "libshm", "bindings/common")
+            ],
             define_macros=macros,
             extra_compile_args=flags,
             py_limited_api=not FREE_THREADED,

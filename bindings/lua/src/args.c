@@ -147,9 +147,9 @@ lrl_ns(lua_State *L, int at)
 }
 
 uint64_t
-lrl_now(lua_State *L, int at, struct rl *rl)
+lrl_now(lua_State *L, int at)
 {
-	return lua_isnoneornil(L, at) ? rl_now(rl) : lrl_ns(L, at);
+	return lua_isnoneornil(L, at) ? 0 : lrl_ns(L, at);
 }
 
 uint64_t

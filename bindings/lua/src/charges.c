@@ -56,7 +56,8 @@ refund(lua_State *L)
 	struct charges *charges = check_charges(L);
 	struct rl *rl = rl_of(charges);
 
-	return push_done(L, rl ? rl_refund_at(rl, &charges->charges, lrl_now(L, 2, rl)) : 0);
+	charges->charges.now_ns = lrl_now(L, 2);
+	return push_done(L, rl ? rl_refund(rl, &charges->charges) : 0);
 }
 
 static int
@@ -120,7 +121,7 @@ lrl_rule_acquire(lua_State *L)
 	charges->epoch = rule->segment->s.epoch;
 	item.rule = rule->r.id;
 	item.charges = &charges->charges;
-	rl_check_item_at(rl, &item, rl_now(rl), &result);
+	rl_check_item(rl, &item, &result);
 	if (result.verdict == RL_UNDECIDED)
 		return lrl_fail(L, result.error);
 	if (result.verdict != RL_ALLOWED) {

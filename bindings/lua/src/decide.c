@@ -120,19 +120,17 @@ read_item(lua_State *L, int at, struct rl_item *item)
 }
 
 /* Whether the request says what time it is. */
-static int
-read_now(lua_State *L, int at, uint64_t *now_ns)
+static uint64_t
+now_of(lua_State *L, int at)
 {
-	int is_given;
+	uint64_t now_ns;
 
 	if (lua_isnoneornil(L, at))
 		return 0;
 	lua_getfield(L, at, "now_ns");
-	is_given = !lua_isnil(L, -1);
-	if (is_given)
-		*now_ns = lrl_ns(L, lua_gettop(L));
+	now_ns = lrl_now(L, lua_gettop(L));
 	lua_pop(L, 1);
-	return is_given;
+	return now_ns;
 }
 
 /* The longest wait that a reservation accepts, in either unit; 0: none. */
@@ -202,7 +200,7 @@ struct request {
 	struct rl *rl;
 	struct key key;
 	struct rl_item item;
-	uint64_t now_ns, max_wait_ns;
+	uint64_t max_wait_ns;
 	int wants_limits;
 };
 
@@ -214,22 +212,19 @@ static int
 read_request(lua_State *L, struct request *q)
 {
 	struct charges *charges;
-	int has_time;
 
 	memset(q, 0, sizeof *q);
 	lua_settop(L, 3);
 	q->rule = lrl_rule(L, 1);
 	lrl_key(L, 2, &q->key);
 	read_item(L, 3, &q->item);
-	has_time = read_now(L, 3, &q->now_ns);
+	q->item.now_ns = now_of(L, 3);
 	q->max_wait_ns = wait_of(L, 3);
 	q->wants_limits = !lua_isnil(L, 3) && is_true(L, 3, "limits");
 	charges = keep_of(L, 3, q->rule);
 	q->rl = lrl_rule_rl(q->rule);
 	if (!q->rl)
 		return 0;
-	if (!has_time)
-		q->now_ns = rl_now(q->rl);
 	q->item.rule = q->rule->r.id;
 	q->item.key = q->key.bytes;
 	q->item.key_len = q->key.len;
@@ -257,10 +252,10 @@ lrl_rule_decide(lua_State *L)
 	if (!read_request(L, &q))
 		return push_not_open(L, q.rule->segment);
 	if (!q.wants_limits) {
-		rl_check_item_at(q.rl, &q.item, q.now_ns, &result);
+		rl_check_item(q.rl, &q.item, &result);
 		return push_answer(L, &result);
 	}
-	rl_check_limits_at(q.rl, &q.item, q.now_ns, &result, &count, results);
+	rl_check_limits(q.rl, &q.item, &result, &count, results);
 	push_answer(L, &result);
 	put_limits(L, results, count);
 	return 1;
@@ -275,7 +270,7 @@ lrl_rule_reserve(lua_State *L)
 
 	if (!read_request(L, &q))
 		return push_not_open(L, q.rule->segment);
-	rl_reserve_item_at(q.rl, &q.item, q.max_wait_ns, q.now_ns, &result);
+	rl_decide(q.rl, &q.item, 1, RL_RESERVE, q.max_wait_ns, &result, NULL);
 	return push_answer(L, &result);
 }
 
@@ -333,6 +328,8 @@ read_one(lua_State *L, const struct segment *segment, struct items *to, size_t i
 static void
 read_items(lua_State *L, const struct segment *segment, struct items *to)
 {
+	uint64_t now_ns = lrl_now(L, 3);
+
 	luaL_checktype(L, 2, LUA_TTABLE);
 	lua_settop(L, IN_USE - 1);
 	lua_newtable(L);
@@ -345,6 +342,7 @@ read_items(lua_State *L, const struct segment *segment, struct items *to)
 	for (size_t i = 0; i < to->count; i++) {
 		lua_rawgeti(L, 2, (int)i + 1);
 		read_one(L, segment, to, i);
+		to->items[i].now_ns = now_ns;
 	}
 }
 
@@ -394,8 +392,7 @@ lrl_segment_check_all(lua_State *L)
 	rl = find_rules(segment, &all);
 	if (!rl)
 		return lrl_segment_fail(L, segment);
-	verdict =
-		rl_check_all_at(rl, all.items, all.count, lrl_now(L, 3, rl), all.results, &decided);
+	verdict = rl_check_all(rl, all.items, all.count, all.results, &decided);
 	if (verdict == RL_UNDECIDED && decided >= all.count)
 		return lrl_fail(L, -EINVAL);
 	lua_pushstring(L, rlb_verdict((int)verdict));
@@ -419,7 +416,7 @@ lrl_segment_check_many(lua_State *L)
 	rl = find_rules(segment, &all);
 	if (!rl)
 		return lrl_segment_fail(L, segment);
-	rl_check_many_at(rl, all.items, all.count, lrl_now(L, 3, rl), all.results);
+	rl_check_many(rl, all.items, all.count, all.results);
 	push_results(L, &all);
 	return 1;
 }

@@ -58,7 +58,9 @@ lrl_rule_headers(lua_State *L)
 	if (!rl)
 		return lrl_segment_fail(L, rule->segment);
 	r = read_result(L);
-	now_ns = lrl_now(L, 4, rl);
+	now_ns = lrl_now(L, 4);
+	if (now_ns == 0)
+		now_ns = rl_now(rl);
 	lua_newtable(L);
 	if (r.verdict == RL_UNDECIDED || rlb_headers(rl, rule->r.id, rule->r.name, &r, now_ns,
 	                                             (enum rl_http_reset)reset, &headers) < 0)

@@ -59,7 +59,7 @@ uint64_t lrl_cost(lua_State *L, int at);
 uint32_t lrl_capacity(lua_State *L, int at);
 uint64_t lrl_ns(lua_State *L, int at);       /* nanoseconds: an integer, digits, "never" */
 uint64_t lrl_duration(lua_State *L, int at); /* seconds, "10m", "never", math.huge */
-uint64_t lrl_now(lua_State *L, int at, struct rl *rl); /* nothing there: the segment's clock */
+uint64_t lrl_now(lua_State *L, int at);      /* nothing there: 0, by the segment's clock */
 void lrl_push_ns(lua_State *L, uint64_t ns);
 void lrl_push_seconds(lua_State *L, uint64_t ns);
 struct rlb_value lrl_value(lua_State *L, int at);

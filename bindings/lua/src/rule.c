@@ -91,7 +91,7 @@ rule_check(lua_State *L)
 	item.key = key.bytes;
 	item.key_len = key.len;
 	item.cost = lrl_cost(L, 3);
-	rlb_check(&rule->segment->s, &rule->r, &item, rl_now(rl), &result);
+	rlb_check(&rule->segment->s, &rule->r, &item, &result);
 	return push_verdict(L, rule, &result);
 }
 
@@ -131,7 +131,8 @@ rule_refund(lua_State *L)
 	item.key_len = key.len;
 	item.cost = lrl_cost(L, 3);
 	item.capacity = lrl_capacity(L, 5);
-	given = rl_refund_item_at(rl, &item, lrl_now(L, 4, rl));
+	item.now_ns = lrl_now(L, 4);
+	given = rl_refund_key(rl, &item);
 	if (given < 0)
 		return lrl_fail(L, given);
 	lua_pushinteger(L, given);

@@ -141,7 +141,7 @@ segment_give_back(lua_State *L)
 {
 	struct segment *segment = lrl_segment(L, 1);
 	struct rl *rl = lrl_segment_rl(segment);
-	int units = rl ? rl_give_back(rl) : 0;
+	int units = rl ? rl_prefetch_return(rl) : 0;
 
 	if (!rl)
 		return lrl_segment_fail(L, segment);

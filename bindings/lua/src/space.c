@@ -43,99 +43,69 @@ push_count(lua_State *L, int done, const struct rl_count *count)
 }
 
 /* A call of a counter: what it is told is at 3 and 4, the time at `now_at`. */
-enum operation {
-	ADD,
-	GET,
-	SET,
-	SET_NEW,
-	TOUCH,
-	DROP
-};
-
 static int
-operate(lua_State *L, enum operation operation, int lifetime_at, int now_at)
+operate(lua_State *L, enum rl_counter_op op, int lifetime_at, int now_at)
 {
 	struct rule *space = check_space(L);
 	struct rl *rl = lrl_rule_rl(space);
+	struct rl_counter_item item = {0};
 	struct rl_count count = {0};
-	uint64_t lifetime_ns = 0, now_ns;
-	int64_t amount = operation <= SET_NEW && operation != GET ? amount_of(L, 3) : 0;
 	struct key key;
-	int done = 0;
 
+	if (op == RL_COUNTER_ADD || op == RL_COUNTER_SET || op == RL_COUNTER_SET_NEW)
+		item.amount = amount_of(L, 3);
 	lrl_key(L, 2, &key);
-	if (lifetime_at > 0 && !(operation != SET_NEW && lua_isnoneornil(L, lifetime_at)))
-		lifetime_ns = lrl_duration(L, lifetime_at);
+	if (lifetime_at > 0 && !(op != RL_COUNTER_SET_NEW && lua_isnoneornil(L, lifetime_at)))
+		item.lifetime_ns = lrl_duration(L, lifetime_at);
 	if (!rl)
 		return lrl_segment_fail(L, space->segment);
-	now_ns = lrl_now(L, now_at, rl);
-	switch (operation) {
-	case ADD:
-		done = rl_counter_add_at(rl, space->r.id, key.bytes, key.len, amount, lifetime_ns,
-		                         now_ns, &count);
-		break;
-	case GET:
-		done = rl_counter_get_at(rl, space->r.id, key.bytes, key.len, now_ns, &count);
-		break;
-	case SET:
-		done = rl_counter_set_at(rl, space->r.id, key.bytes, key.len, (uint64_t)amount,
-		                         lifetime_ns, now_ns, &count);
-		break;
-	case SET_NEW:
-		done = rl_counter_set_new_at(rl, space->r.id, key.bytes, key.len, (uint64_t)amount,
-		                             lifetime_ns, now_ns, &count);
-		break;
-	case TOUCH:
-		done = rl_counter_touch_at(rl, space->r.id, key.bytes, key.len, lifetime_ns, now_ns,
-		                           &count);
-		break;
-	case DROP:
-		done = rl_counter_drop_at(rl, space->r.id, key.bytes, key.len, now_ns);
-		break;
-	}
-	return push_count(L, done, &count);
+	item.now_ns = lrl_now(L, now_at);
+	item.space = space->r.id;
+	item.key = key.bytes;
+	item.key_len = key.len;
+	return push_count(L, rl_counter_apply(rl, op, &item, &count), &count);
 }
 
 /* space:add(key, amount, lifetime [, now_ns]); a counter that is there keeps its lifetime. */
 static int
 add(lua_State *L)
 {
-	return operate(L, ADD, 4, 5);
+	return operate(L, RL_COUNTER_ADD, 4, 5);
 }
 
 /* space:get(key [, now_ns]) */
 static int
 get(lua_State *L)
 {
-	return operate(L, GET, 0, 3);
+	return operate(L, RL_COUNTER_GET, 0, 3);
 }
 
 /* space:set(key, value, lifetime [, now_ns]) */
 static int
 set(lua_State *L)
 {
-	return operate(L, SET, 4, 5);
+	return operate(L, RL_COUNTER_SET, 4, 5);
 }
 
 /* space:set_new(key, value, lifetime [, now_ns]) */
 static int
 set_new(lua_State *L)
 {
-	return operate(L, SET_NEW, 4, 5);
+	return operate(L, RL_COUNTER_SET_NEW, 4, 5);
 }
 
 /* space:touch(key, lifetime [, now_ns]) */
 static int
 touch(lua_State *L)
 {
-	return operate(L, TOUCH, 3, 4);
+	return operate(L, RL_COUNTER_TOUCH, 3, 4);
 }
 
 /* space:drop(key [, now_ns]) */
 static int
 drop(lua_State *L)
 {
-	return operate(L, DROP, 0, 3);
+	return operate(L, RL_COUNTER_DROP, 0, 3);
 }
 
 static int

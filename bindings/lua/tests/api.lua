@@ -277,7 +277,7 @@ test("units in flight", function()
 	assert(d and e, "what was forgotten came back")
 	local none, _, code = rule:check("k")
 	equal(none, nil)
-	equal(code, "EINVAL")
+	equal(code, "RL_ECHARGES")
 end)
 
 test("counters", function()

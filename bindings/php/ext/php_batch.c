@@ -104,7 +104,7 @@ take_item(struct batch *b, size_t i, zval *value, struct handle *handle)
 }
 
 static bool
-take_handles(struct batch *b, bool keep)
+take_handles(struct batch *b, bool keep, uint64_t now_ns)
 {
 	for (size_t i = 0; i < b->count; i++) {
 		int id = rlb_rule_id(&b->rules[i]->handle->s, &b->rules[i]->entry->r);
@@ -114,6 +114,7 @@ take_handles(struct batch *b, bool keep)
 			return false;
 		}
 		b->items[i].rule = id;
+		b->items[i].now_ns = now_ns;
 	}
 	for (size_t i = 0; keep && i < b->count; i++) {
 		b->kept[i] = rlp_kept_new();
@@ -123,7 +124,7 @@ take_handles(struct batch *b, bool keep)
 }
 
 static bool
-take_items(struct batch *b, HashTable *items, struct handle *handle, bool keep)
+take_items(struct batch *b, HashTable *items, struct handle *handle, bool keep, uint64_t now_ns)
 {
 	size_t i = 0;
 	zval *value;
@@ -141,7 +142,7 @@ take_items(struct batch *b, HashTable *items, struct handle *handle, bool keep)
 		}
 	}
 	ZEND_HASH_FOREACH_END();
-	return take_handles(b, keep);
+	return take_handles(b, keep, now_ns);
 }
 
 static void
@@ -175,7 +176,7 @@ all_of(zval *return_value, struct batch *b, struct handle *handle, uint64_t now_
 
 	for (size_t i = 0; i < b->count; i++)
 		rlb_undecided(&b->results[i], -EINVAL);
-	verdict = rl_check_all_at(handle->s.rl, b->items, b->count, now_ns, b->results, &decided);
+	verdict = rl_check_all(handle->s.rl, b->items, b->count, b->results, &decided);
 	array_init(return_value);
 	add_assoc_string(return_value, "verdict", rlb_verdict((int)verdict));
 	if (decided < b->count)
@@ -208,7 +209,7 @@ ZEND_METHOD(Rl_Segment, checkAll)
 		RETURN_THROWS();
 	}
 	batch_make(&b, zend_hash_num_elements(items));
-	if (take_items(&b, items, handle, keep))
+	if (take_items(&b, items, handle, keep, now_ns))
 		all_of(return_value, &b, handle, now_ns);
 	batch_free(&b);
 }
@@ -230,8 +231,8 @@ ZEND_METHOD(Rl_Segment, checkMany)
 	if (!rlp_is_open(handle) || !take_now(handle, now, is_null, &now_ns))
 		RETURN_THROWS();
 	batch_make(&b, zend_hash_num_elements(items));
-	if (take_items(&b, items, handle, false)) {
-		rl_check_many_at(handle->s.rl, b.items, b.count, now_ns, b.results);
+	if (take_items(&b, items, handle, false, now_ns)) {
+		rl_check_many(handle->s.rl, b.items, b.count, b.results);
 		results_of(return_value, &b, now_ns);
 	}
 	batch_free(&b);

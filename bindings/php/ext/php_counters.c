@@ -6,8 +6,7 @@
 struct call {
 	struct rule_object *space;
 	struct key key;
-	uint64_t lifetime_ns, now_ns;
-	int id;
+	struct rl_counter_item item;
 };
 
 struct number {
@@ -27,11 +26,13 @@ begin(struct call *c, zval *self, zend_string *key, struct number now, uint32_t 
 		return false;
 	}
 	rlp_key(&c->key, key);
-	c->now_ns = now.is_null ? rlp_now(c->space->handle) : (uint64_t)now.value;
-	c->id = rlb_rule_id(&c->space->handle->s, &c->space->entry->r);
-	if (c->id >= 0)
+	c->item.key = c->key.bytes;
+	c->item.key_len = c->key.len;
+	c->item.now_ns = now.is_null ? rlp_now(c->space->handle) : (uint64_t)now.value;
+	c->item.space = rlb_rule_id(&c->space->handle->s, &c->space->entry->r);
+	if (c->item.space >= 0)
 		return true;
-	rlp_throw(c->id, "counters %s", c->space->entry->r.name);
+	rlp_throw(c->item.space, "counters %s", c->space->entry->r.name);
 	return false;
 }
 
@@ -43,22 +44,25 @@ done_or_throw(struct call *c, int done)
 	return done >= 0;
 }
 
-static void
-answer(zval *return_value, struct call *c, int done, const struct rl_count *count)
+static int
+apply(struct call *c, enum rl_counter_op op, struct rl_count *count)
 {
+	return rl_counter_apply(c->space->handle->s.rl, op, &c->item, count);
+}
+
+static void
+answer(zval *return_value, struct call *c, enum rl_counter_op op)
+{
+	struct rl_count count = {0};
+	int done = apply(c, op, &count);
+
 	if (!done_or_throw(c, done))
 		return;
 	array_init_size(return_value, 4);
 	add_assoc_bool(return_value, "done", done > 0);
-	add_assoc_long(return_value, "value", (zend_long)count->value);
-	add_assoc_long(return_value, "expires_after_ns", rlp_long(count->expires_after_ns));
-	add_assoc_bool(return_value, "is_new", count->is_new != 0);
-}
-
-static struct rl *
-rl_of(struct call *c)
-{
-	return c->space->handle->s.rl;
+	add_assoc_long(return_value, "value", (zend_long)count.value);
+	add_assoc_long(return_value, "expires_after_ns", rlp_long(count.expires_after_ns));
+	add_assoc_bool(return_value, "is_new", count.is_new != 0);
 }
 
 ZEND_METHOD(Rl_Counters, __construct)
@@ -69,12 +73,11 @@ ZEND_METHOD(Rl_Counters, __construct)
 ZEND_METHOD(Rl_Counters, add)
 {
 	struct number now = {0, true};
-	struct rl_count count = {0};
 	bool is_endless = true;
 	zend_long amount = 1;
 	double lifetime = 0;
 	zend_string *key;
-	struct call c;
+	struct call c = {0};
 
 	ZEND_PARSE_PARAMETERS_START(1, 4)
 	Z_PARAM_STR(key)
@@ -83,21 +86,18 @@ ZEND_METHOD(Rl_Counters, add)
 	Z_PARAM_DOUBLE_OR_NULL(lifetime, is_endless)
 	Z_PARAM_LONG_OR_NULL(now.value, now.is_null)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!rlp_seconds(lifetime, is_endless, 3, &c.lifetime_ns) ||
+	if (!rlp_seconds(lifetime, is_endless, 3, &c.item.lifetime_ns) ||
 	    !begin(&c, ZEND_THIS, key, now, 4))
 		RETURN_THROWS();
-	answer(return_value, &c,
-	       rl_counter_add_at(rl_of(&c), c.id, c.key.bytes, c.key.len, amount, c.lifetime_ns,
-	                         c.now_ns, &count),
-	       &count);
+	c.item.amount = amount;
+	answer(return_value, &c, RL_COUNTER_ADD);
 }
 
 ZEND_METHOD(Rl_Counters, get)
 {
 	struct number now = {0, true};
-	struct rl_count count = {0};
 	zend_string *key;
-	struct call c;
+	struct call c = {0};
 
 	ZEND_PARSE_PARAMETERS_START(1, 2)
 	Z_PARAM_STR(key)
@@ -106,24 +106,18 @@ ZEND_METHOD(Rl_Counters, get)
 	ZEND_PARSE_PARAMETERS_END();
 	if (!begin(&c, ZEND_THIS, key, now, 2))
 		RETURN_THROWS();
-	answer(return_value, &c,
-	       rl_counter_get_at(rl_of(&c), c.id, c.key.bytes, c.key.len, c.now_ns, &count),
-	       &count);
+	answer(return_value, &c, RL_COUNTER_GET);
 }
 
-typedef int (*set_fn)(struct rl *, int, const void *, size_t, uint64_t, uint64_t, uint64_t,
-                      struct rl_count *);
-
 static void
-set(INTERNAL_FUNCTION_PARAMETERS, set_fn call)
+set(INTERNAL_FUNCTION_PARAMETERS, enum rl_counter_op op)
 {
 	struct number now = {0, true};
-	struct rl_count count = {0};
 	bool is_endless = true;
 	double lifetime = 0;
 	zend_string *key;
 	zend_long value;
-	struct call c;
+	struct call c = {0};
 
 	ZEND_PARSE_PARAMETERS_START(2, 4)
 	Z_PARAM_STR(key)
@@ -136,33 +130,30 @@ set(INTERNAL_FUNCTION_PARAMETERS, set_fn call)
 		zend_argument_value_error(2, "must be from 0");
 		RETURN_THROWS();
 	}
-	if (!rlp_seconds(lifetime, is_endless, 3, &c.lifetime_ns) ||
+	if (!rlp_seconds(lifetime, is_endless, 3, &c.item.lifetime_ns) ||
 	    !begin(&c, ZEND_THIS, key, now, 4))
 		RETURN_THROWS();
-	answer(return_value, &c,
-	       call(rl_of(&c), c.id, c.key.bytes, c.key.len, (uint64_t)value, c.lifetime_ns,
-	            c.now_ns, &count),
-	       &count);
+	c.item.amount = value;
+	answer(return_value, &c, op);
 }
 
 ZEND_METHOD(Rl_Counters, set)
 {
-	set(INTERNAL_FUNCTION_PARAM_PASSTHRU, rl_counter_set_at);
+	set(INTERNAL_FUNCTION_PARAM_PASSTHRU, RL_COUNTER_SET);
 }
 
 ZEND_METHOD(Rl_Counters, setNew)
 {
-	set(INTERNAL_FUNCTION_PARAM_PASSTHRU, rl_counter_set_new_at);
+	set(INTERNAL_FUNCTION_PARAM_PASSTHRU, RL_COUNTER_SET_NEW);
 }
 
 ZEND_METHOD(Rl_Counters, touch)
 {
 	struct number now = {0, true};
-	struct rl_count count = {0};
 	bool is_endless = true;
 	double lifetime = 0;
 	zend_string *key;
-	struct call c;
+	struct call c = {0};
 
 	ZEND_PARSE_PARAMETERS_START(2, 3)
 	Z_PARAM_STR(key)
@@ -170,20 +161,17 @@ ZEND_METHOD(Rl_Counters, touch)
 	Z_PARAM_OPTIONAL
 	Z_PARAM_LONG_OR_NULL(now.value, now.is_null)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!rlp_seconds(lifetime, is_endless, 2, &c.lifetime_ns) ||
+	if (!rlp_seconds(lifetime, is_endless, 2, &c.item.lifetime_ns) ||
 	    !begin(&c, ZEND_THIS, key, now, 3))
 		RETURN_THROWS();
-	answer(return_value, &c,
-	       rl_counter_touch_at(rl_of(&c), c.id, c.key.bytes, c.key.len, c.lifetime_ns, c.now_ns,
-	                           &count),
-	       &count);
+	answer(return_value, &c, RL_COUNTER_TOUCH);
 }
 
 ZEND_METHOD(Rl_Counters, drop)
 {
 	struct number now = {0, true};
 	zend_string *key;
-	struct call c;
+	struct call c = {0};
 	int done;
 
 	ZEND_PARSE_PARAMETERS_START(1, 2)
@@ -193,7 +181,7 @@ ZEND_METHOD(Rl_Counters, drop)
 	ZEND_PARSE_PARAMETERS_END();
 	if (!begin(&c, ZEND_THIS, key, now, 2))
 		RETURN_THROWS();
-	done = rl_counter_drop_at(rl_of(&c), c.id, c.key.bytes, c.key.len, c.now_ns);
+	done = apply(&c, RL_COUNTER_DROP, NULL);
 	if (done_or_throw(&c, done))
 		RETURN_BOOL(done > 0);
 }

@@ -11,7 +11,6 @@ struct ask {
 	struct rule_object *rule;
 	struct key key;
 	struct rl_item item;
-	uint64_t now_ns;
 	struct kept *kept;
 };
 
@@ -91,9 +90,15 @@ keep_charges(struct ask *a)
 }
 
 static void
-decide(struct ask *a, struct rl_result *result)
+check(struct ask *a, struct rl_result *result)
 {
-	rlb_check(&a->rule->handle->s, &a->rule->entry->r, &a->item, a->now_ns, result);
+	rlb_check(&a->rule->handle->s, &a->rule->entry->r, &a->item, result);
+}
+
+static void
+decide(struct ask *a, enum rl_how how, uint64_t max_wait_ns, struct rl_result *result)
+{
+	rlb_decide(&a->rule->handle->s, &a->rule->entry->r, &a->item, how, max_wait_ns, result);
 }
 
 static int
@@ -105,7 +110,7 @@ handle_of(struct ask *a)
 static void
 answer(zval *return_value, struct ask *a, const struct rl_result *result)
 {
-	rlp_result_object(return_value, a->rule, result, a->now_ns, a->kept);
+	rlp_result_object(return_value, a->rule, result, a->item.now_ns, a->kept);
 }
 
 ZEND_METHOD(Rl_Rule, __construct)
@@ -127,8 +132,8 @@ ZEND_METHOD(Rl_Rule, allows)
 	ZEND_PARSE_PARAMETERS_END();
 	if (!begin(&a, ZEND_THIS, key, cost))
 		RETURN_THROWS();
-	a.now_ns = rlp_now(a.rule->handle);
-	decide(&a, &result);
+	a.item.now_ns = rlp_now(a.rule->handle);
+	check(&a, &result);
 	RETURN_BOOL(rlp_passes(a.rule->entry, a.rule->on_error, &result));
 }
 
@@ -152,11 +157,11 @@ ZEND_METHOD(Rl_Rule, check)
 	Z_PARAM_BOOL(keep)
 	ZEND_PARSE_PARAMETERS_END();
 	if (!begin(&a, ZEND_THIS, key, cost) || !take_tier(&a, capacity, burst, undelayed, 3) ||
-	    !take_now(a.rule->handle, now, 6, &a.now_ns))
+	    !take_now(a.rule->handle, now, 6, &a.item.now_ns))
 		RETURN_THROWS();
 	if (keep)
 		keep_charges(&a);
-	decide(&a, &result);
+	check(&a, &result);
 	answer(return_value, &a, &result);
 }
 
@@ -166,20 +171,15 @@ ZEND_METHOD(Rl_Rule, peek)
 	struct rl_result result;
 	zend_string *key;
 	struct ask a;
-	int id;
 
 	ZEND_PARSE_PARAMETERS_START(1, 2)
 	Z_PARAM_STR(key)
 	Z_PARAM_OPTIONAL
 	RLP_PARAM_NUMBER(now)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!begin(&a, ZEND_THIS, key, 1) || !take_now(a.rule->handle, now, 2, &a.now_ns))
+	if (!begin(&a, ZEND_THIS, key, 1) || !take_now(a.rule->handle, now, 2, &a.item.now_ns))
 		RETURN_THROWS();
-	id = handle_of(&a);
-	if (id < 0)
-		rlb_undecided(&result, id);
-	else
-		rl_peek_at(a.rule->handle->s.rl, id, a.item.key, a.item.key_len, a.now_ns, &result);
+	decide(&a, RL_PEEK, 0, &result);
 	answer(return_value, &a, &result);
 }
 
@@ -207,14 +207,10 @@ ZEND_METHOD(Rl_Rule, reserve)
 	if (!begin(&a, ZEND_THIS, key, cost) ||
 	    !rlp_seconds(max_wait, waits_for_ever, 3, &max_wait_ns) ||
 	    !take_tier(&a, capacity, burst, undelayed, 4) ||
-	    !take_now(a.rule->handle, now, 7, &a.now_ns))
+	    !take_now(a.rule->handle, now, 7, &a.item.now_ns))
 		RETURN_THROWS();
 	keep_charges(&a);
-	a.item.rule = handle_of(&a);
-	if (a.item.rule < 0)
-		rlb_undecided(&result, a.item.rule);
-	else
-		rl_reserve_item_at(a.rule->handle->s.rl, &a.item, max_wait_ns, a.now_ns, &result);
+	decide(&a, RL_RESERVE, max_wait_ns, &result);
 	answer(return_value, &a, &result);
 }
 
@@ -234,14 +230,13 @@ ZEND_METHOD(Rl_Rule, checkLimits)
 	Z_PARAM_LONG(cost)
 	RLP_PARAM_NUMBER(now)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!begin(&a, ZEND_THIS, key, cost) || !take_now(a.rule->handle, now, 3, &a.now_ns))
+	if (!begin(&a, ZEND_THIS, key, cost) || !take_now(a.rule->handle, now, 3, &a.item.now_ns))
 		RETURN_THROWS();
 	a.item.rule = handle_of(&a);
 	if (a.item.rule < 0)
 		rlb_undecided(&result, a.item.rule);
 	else
-		rl_check_limits_at(a.rule->handle->s.rl, &a.item, a.now_ns, &result, &count,
-		                   results);
+		rl_check_limits(a.rule->handle->s.rl, &a.item, &result, &count, results);
 	array_init(return_value);
 	answer(&all, &a, &result);
 	add_assoc_zval(return_value, "result", &all);
@@ -300,9 +295,9 @@ ZEND_METHOD(Rl_Rule, hold)
 	}
 	if (!begin(&a, ZEND_THIS, key, units))
 		RETURN_THROWS();
-	a.now_ns = rlp_now(a.rule->handle);
+	a.item.now_ns = rlp_now(a.rule->handle);
 	keep_charges(&a);
-	decide(&a, &result);
+	check(&a, &result);
 	answer(&held, &a, &result);
 	if (rlp_passes(a.rule->entry, a.rule->on_error, &result)) {
 		info.retval = return_value;
@@ -330,11 +325,10 @@ ZEND_METHOD(Rl_Rule, refund)
 	RLP_PARAM_NUMBER(now)
 	ZEND_PARSE_PARAMETERS_END();
 	if (!begin(&a, ZEND_THIS, key, cost) || !take_tier(&a, capacity, absent, absent, 3) ||
-	    !take_now(a.rule->handle, now, 4, &a.now_ns))
+	    !take_now(a.rule->handle, now, 4, &a.item.now_ns))
 		RETURN_THROWS();
 	a.item.rule = handle_of(&a);
-	done = a.item.rule < 0 ? a.item.rule
-	                       : rl_refund_item_at(a.rule->handle->s.rl, &a.item, a.now_ns);
+	done = a.item.rule < 0 ? a.item.rule : rl_refund_key(a.rule->handle->s.rl, &a.item);
 	if (done < 0)
 		rlp_throw(done, "refund: rule %s", a.rule->entry->r.name);
 	RETURN_LONG(done);

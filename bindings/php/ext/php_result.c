@@ -221,8 +221,8 @@ ZEND_METHOD(Rl_Result, refund)
 		zend_argument_value_error(1, "must be nanoseconds since 1970");
 		RETURN_THROWS();
 	}
-	done = rl_refund_at(result->handle->s.rl, &result->kept->charges,
-	                    is_null ? rl_now(result->handle->s.rl) : (uint64_t)now);
+	result->kept->charges.now_ns = is_null ? 0 : (uint64_t)now;
+	done = rl_refund(result->handle->s.rl, &result->kept->charges);
 	if (done < 0)
 		rlp_throw(done, "refund: rule %s", result->entry->r.name);
 	RETURN_BOOL(done > 0);

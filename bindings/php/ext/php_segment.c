@@ -189,7 +189,7 @@ ZEND_METHOD(Rl_Segment, giveBack)
 	ZEND_PARSE_PARAMETERS_NONE();
 	if (!rlp_is_open(segment->handle))
 		RETURN_THROWS();
-	done = rl_give_back(segment->handle->s.rl);
+	done = rl_prefetch_return(segment->handle->s.rl);
 	if (done < 0)
 		rlp_throw(done, "giveBack");
 	RETURN_LONG(done);

@@ -28,10 +28,10 @@ from ._rl import (
     Segment,
     __version__,
     key_digest,
+    parse_rate,
     place,
     unlink,
 )
-from ._rules import parse_rate
 
 __all__ = [
     "CAPACITY_MAX", "COUNT_MAX", "KEY_MAX", "NEVER_NS",

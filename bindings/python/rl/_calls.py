@@ -9,7 +9,6 @@ import time
 
 from . import _rl
 from ._errors import Limited
-from ._rules import duration_ns, rule_limits
 
 _KEY, _PREFIX, _NETWORK = range(3)
 _BAN, _ALLOW, _UNDO = range(3)
@@ -17,6 +16,19 @@ _POLL = 0.05  # seconds until what is in flight is asked again: nobody knows whe
 
 
 # Segment
+
+
+def _fields_of(limit):
+    if isinstance(limit, str):
+        return {"limit": limit}
+    if hasattr(limit, "keys"):
+        return dict(limit)
+    raise TypeError(f'limit: expected a rate such as "5/min" or a dict of fields, got {limit!r}')
+
+
+def rule_limits(limits, fields):
+    """A tuple of dicts for Segment._define(): what a limit leaves out is as in `fields`."""
+    return tuple(dict(fields, **_fields_of(limit)) for limit in limits) if limits else (fields,)
 
 
 def rule(self, name, *limits, keep=False, **fields):
@@ -32,7 +44,7 @@ def rule(self, name, *limits, keep=False, **fields):
     otherwise. With `keep` a rule that is defined with other limits is an Error; without, it is replaced. What the
     administrator has configured under that name stands above it.
     """
-    return self._define(name, rule_limits(limits, fields, self.info()["ring"]), keep)
+    return self._define(name, rule_limits(limits, fields), keep)
 
 
 def check_all(self, items, *, at_ns=None):
@@ -64,7 +76,7 @@ def _until(self, seconds, until_ns):
         return until_ns
     if seconds is None:
         return _rl.NEVER_NS
-    return min(self.now_ns() + duration_ns(seconds, "seconds"), _rl.NEVER_NS)
+    return min(self.now_ns() + _rl._duration_ns(seconds, "seconds"), _rl.NEVER_NS)
 
 
 def ban(self, key=None, *, prefix=None, network=None, rule=None, seconds=None, until_ns=None):

@@ -5,37 +5,6 @@ import errno as _errno
 import os as _os
 import types as _types
 
-# rl.h gives each error of its own an errno; rl_strerror() says what it means there.
-_NAMES = {
-    "EBADMSG": "RL_EFOREIGN",
-    "EPROTONOSUPPORT": "RL_EVERSION",
-    "ENODATA": "RL_ETRUNCATED",
-    "EUCLEAN": "RL_EDAMAGED",
-    "ESTALE": "RL_EBOOT",
-    "ETIME": "RL_ECLOCK",
-    "EKEYREJECTED": "RL_EOWNER",
-    "EKEYREVOKED": "RL_EPUBLIC",
-    "ENOKEY": "RL_EDIRECTORY",
-    "ENOTUNIQ": "RL_ETWICE",
-    "EMEDIUMTYPE": "RL_EMOUNT",
-    "EDQUOT": "RL_EMEMORY",
-    "EOPNOTSUPP": "RL_ECREATE",
-    "E2BIG": "RL_ERING",
-    "EAFNOSUPPORT": "RL_EADDRESS",
-    "EIDRM": "RL_EREMOVED",
-    "EUSERS": "RL_ERULES",
-    "EXFULL": "RL_ELIMITS",
-    "ENOBUFS": "RL_EOVERRIDES",
-    "ENOSR": "RL_EBANS",
-    "EDESTADDRREQ": "RL_EEMPTY",
-    "ETOOMANYREFS": "RL_ECOST",
-    "ERANGE": "RL_ELESS",
-    "EADDRINUSE": "RL_EDEFINED",
-    "ENONET": "RL_ECLUSTER",
-    "ENOTEMPTY": "RL_EKEYS",
-    "EINPROGRESS": "RL_EMOVING",
-}
-
 
 class Error(OSError):
     """A call of librl failed: `errno`, its name in rl.h as `symbol`, and a sentence."""
@@ -43,10 +12,9 @@ class Error(OSError):
     @property
     def symbol(self):
         """The name of the error in rl.h, or in errno.h."""
-        name = _errno.errorcode.get(self.errno, str(self.errno))
-        if name == "ENOTSUP":  # the same number
-            name = "EOPNOTSUPP"
-        return _NAMES.get(name, name)
+        from . import _rl  # which has this module loaded
+
+        return _rl._error_symbol(self.errno)
 
     def __reduce__(self):
         return type(self), (self.errno, self.strerror)

@@ -7,13 +7,11 @@ import math
 import time
 
 from . import _rl
-from ._calls import check_all
+from ._calls import check_all, rule_limits
 from ._errors import Error
 from ._live import LiveSegment
-from ._rules import rule_limits
 
 EMPTY_KEY = "-"  # stands for whoever has no key: they share one limit
-_RING_FOR_CHECKS = 8192  # what is wrong with a rule itself is told when the middleware is made
 _PROBLEM = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 _TITLES = {403: "Forbidden", 429: "Too Many Requests", 503: "Service Unavailable"}
 _LOG_EVERY = 1.0  # seconds between two lines that say the same
@@ -41,7 +39,7 @@ class By:
         self.methods = None if methods is None else frozenset(methods)
         self.is_path = None if paths is None else path_matcher(paths, "paths")
         if limits or fields:
-            rule_limits(limits, fields, _RING_FOR_CHECKS)
+            _rl._check_limits(rule_limits(limits, fields))  # what is wrong is told when it is made
 
     def define(self, segment, name):
         """The rule, in this segment."""

@@ -113,7 +113,7 @@ class _Windows:
         self.segment, self._prefix, self._rules = segment, prefix, {}
         ring = segment.info()["ring"]
         self.log_max = min(ring // 2, _rl.LOG_MAX)
-        self._parts = min(ring, _rl.GRANULARITY_MAX) if ring > 1 else _rl.GRANULARITY_MAX  # see default_granularity()
+        self._parts = min(ring, _rl.GRANULARITY_MAX) if ring > 1 else _rl.GRANULARITY_MAX
         self.counters = segment.counters(f"{prefix}/counters")
 
     def _define(self, kind, expiry):

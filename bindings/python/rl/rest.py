@@ -20,7 +20,6 @@ from rest_framework import throttling
 
 from ._errors import Error
 from ._live import LiveSegment
-from ._rules import SECOND, default_granularity
 
 __all__ = ["AnonThrottle", "ScopedThrottle", "Throttle", "UserThrottle"]
 
@@ -52,10 +51,7 @@ class Throttle(throttling.SimpleRateThrottle):
         name = _NOT_IN_NAMES.sub("_", f"rest/{self.scope or type(self).__name__}/{self.num_requests}/{self.duration}")
         rule = Throttle._rules.get(name)
         if rule is None or rule.segment is not segment:
-            granularity = default_granularity(int(self.duration * SECOND), segment.info()["ring"])
-            rule = Throttle._rules[name] = segment.rule(
-                name, capacity=self.num_requests, window=self.duration, hard=True, granularity=granularity
-            )
+            rule = Throttle._rules[name] = segment.rule(name, capacity=self.num_requests, window=self.duration)
         return rule
 
     def allow_request(self, request, view):

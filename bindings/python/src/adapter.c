@@ -8,13 +8,12 @@
 static int
 hit(struct rule *self, PyObject *object, struct rl_item *item, PyObject *at, struct rl_result *r)
 {
-	uint64_t now_ns;
 	struct rl *rl;
 	struct key key;
 
 	if (key_get(object, &key) < 0)
 		return -1;
-	rl = segment_at(self->segment, at, &now_ns);
+	rl = segment_at(self->segment, at, &item->now_ns);
 	if (!rl) {
 		key_drop(&key);
 		return -1;
@@ -23,7 +22,7 @@ hit(struct rule *self, PyObject *object, struct rl_item *item, PyObject *at, str
 	item->key_len = key.len;
 	do {
 		item->rule = self->handle;
-		rl_check_item_at(rl, item, now_ns, r);
+		rl_check_item(rl, item, r);
 	} while (rule_moved(self, r));
 	key_drop(&key);
 	if (r->verdict != RL_UNDECIDED && r->error != RL_EEMPTY)

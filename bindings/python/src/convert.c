@@ -3,9 +3,6 @@
 
 #include "rlpy.h"
 
-#define SECONDS_MAX UINT64_C(18000000000)
-#define SECONDS_WANTED "seconds from 0 to 18000000000, or None for no end"
-
 /*
  * UTF-8, as librl and other languages have it. A str that is not all Unicode, as os.fsdecode()
  * makes of other bytes, is those bytes again.
@@ -142,49 +139,101 @@ i64_get(PyObject *object, const char *name, int64_t *value)
 }
 
 /* datetime.timedelta, which has microseconds. */
-static PyObject *
-delta_seconds(PyObject *object)
+static struct rlb_value
+delta_value(PyObject *object)
 {
-	return PyObject_CallMethod(object, "total_seconds", NULL);
+	PyObject *seconds = PyObject_CallMethod(object, "total_seconds", NULL);
+	double number = seconds ? PyFloat_AsDouble(seconds) : -1;
+
+	Py_XDECREF(seconds);
+	PyErr_Clear();
+	return number >= 0 ? (struct rlb_value){.kind = RLB_NS,
+	                                        .ns = (uint64_t)(number * 1e6 + 0.5) * 1000}
+	                   : (struct rlb_value){.kind = RLB_OTHER};
 }
 
-static int
-float_seconds(PyObject *object, const char *name, uint64_t *ns)
+static struct rlb_value
+integer_value(PyObject *object)
 {
-	double seconds = PyFloat_AsDouble(object);
+	PyObject *number = PyNumber_Index(object);
+	struct rlb_value v = {.kind = RLB_OTHER};
 
-	if (PyErr_Occurred() || isnan(seconds) || seconds < 0 ||
-	    (seconds > (double)SECONDS_MAX && !isinf(seconds)))
-		return wrong(object, name, SECONDS_WANTED);
-	*ns = isinf(seconds) ? RL_NEVER_NS : (uint64_t)(seconds * 1e9 + 0.5);
-	return 0;
+	if (number) {
+		v = (struct rlb_value){.kind = RLB_INTEGER, .integer = PyLong_AsLongLong(number)};
+		if (v.integer == -1 && PyErr_Occurred()) {
+			PyErr_Clear();
+			v = (struct rlb_value){.kind = RLB_NS,
+			                       .ns = PyLong_AsUnsignedLongLong(number)};
+			if (PyErr_Occurred())
+				v.kind = RLB_OTHER;
+		}
+		Py_DECREF(number);
+	}
+	PyErr_Clear();
+	return v;
+}
+
+struct rlb_value
+value_of(PyObject *object)
+{
+	struct rlb_value v = {.kind = RLB_OTHER};
+	Py_ssize_t len;
+
+	if (object == Py_None) {
+		v = (struct rlb_value){.kind = RLB_NS, .ns = RL_NEVER_NS};
+	} else if (PyBool_Check(object)) {
+		v = (struct rlb_value){.kind = RLB_FLAG, .integer = object == Py_True};
+	} else if (PyUnicode_Check(object)) {
+		v.words = PyUnicode_AsUTF8AndSize(object, &len);
+		if (v.words)
+			v.kind = RLB_WORDS;
+		v.len = v.words ? (size_t)len : 0;
+		PyErr_Clear();
+	} else if (PyFloat_Check(object)) {
+		v = (struct rlb_value){.kind = RLB_REAL, .real = PyFloat_AsDouble(object)};
+	} else {
+		v = PyIndex_Check(object) ? integer_value(object) : delta_value(object);
+	}
+	return v;
 }
 
 int
 seconds_get(PyObject *object, const char *name, uint64_t *ns)
 {
+	struct rlb_value v;
+
 	if (!object)
 		return 0;
-	if (object == Py_None) {
-		*ns = RL_NEVER_NS;
+	v = value_of(object);
+	if (rlb_value_ns(&v, ns) == 0)
 		return 0;
-	}
-	if (PyLong_Check(object)) { /* exact */
-		if (u64_get(object, name, ns) < 0)
-			return -1;
-		if (*ns > SECONDS_MAX)
-			return wrong(object, name, SECONDS_WANTED);
-		*ns *= RL_SECOND;
-		return 0;
-	}
-	if (PyFloat_Check(object))
-		return float_seconds(object, name, ns);
-	PyObject *seconds = delta_seconds(object);
-	if (!seconds)
-		return wrong(object, name, "seconds or a timedelta");
-	int error = float_seconds(seconds, name, ns);
-	Py_DECREF(seconds);
-	return error;
+	PyErr_Format(v.kind == RLB_OTHER ? PyExc_TypeError : PyExc_ValueError,
+	             "%s: expected seconds from 0, a timedelta, a duration such as '10m', or None "
+	             "for no end, got %R",
+	             name, object);
+	return -1;
+}
+
+void
+show_value(void *dict, const char *name, const struct rlb_value *v)
+{
+	PyObject *value = v->kind == RLB_WORDS  ? PyUnicode_FromString(v->words)
+	                  : v->kind == RLB_FLAG ? PyBool_FromLong(v->integer != 0)
+	                  : v->kind == RLB_NS   ? PyLong_FromUnsignedLongLong(v->ns)
+	                                        : PyLong_FromLongLong(v->integer);
+
+	if (value)
+		PyDict_SetItemString(dict, name, value);
+	Py_XDECREF(value);
+}
+
+/* An exception on the way is that of the dict. */
+PyObject *
+shown(PyObject *dict)
+{
+	if (PyErr_Occurred())
+		Py_CLEAR(dict);
+	return dict;
 }
 
 PyObject *

@@ -52,50 +52,6 @@ count_new(const struct state *state, const struct rl_count *count)
 	return tuple;
 }
 
-enum call {
-	COUNTER_ADD,
-	COUNTER_GET,
-	COUNTER_SET,
-	COUNTER_SET_NEW,
-	COUNTER_TOUCH,
-	COUNTER_DROP
-};
-
-/* What the calls take: each its part of it. */
-struct wish {
-	struct key key;
-	int64_t amount;
-	uint64_t value, lifetime_ns, now_ns;
-};
-
-static int
-play(struct rule *self, enum call call, const struct wish *w, struct rl_count *count)
-{
-	struct rl *rl = self->segment->rl;
-	const void *key = w->key.bytes;
-	size_t len = w->key.len;
-	int space = self->handle;
-
-	switch (call) {
-	case COUNTER_ADD:
-		return rl_counter_add_at(rl, space, key, len, w->amount, w->lifetime_ns, w->now_ns,
-		                         count);
-	case COUNTER_GET:
-		return rl_counter_get_at(rl, space, key, len, w->now_ns, count);
-	case COUNTER_SET:
-		return rl_counter_set_at(rl, space, key, len, w->value, w->lifetime_ns, w->now_ns,
-		                         count);
-	case COUNTER_SET_NEW:
-		return rl_counter_set_new_at(rl, space, key, len, w->value, w->lifetime_ns,
-		                             w->now_ns, count);
-	case COUNTER_TOUCH:
-		return rl_counter_touch_at(rl, space, key, len, w->lifetime_ns, w->now_ns, count);
-	case COUNTER_DROP:
-		break;
-	}
-	return rl_counter_drop_at(rl, space, key, len, w->now_ns);
-}
-
 /* A space whose row went to another is made again. */
 static int
 space_moved(struct rule *self, int error)
@@ -114,51 +70,52 @@ space_moved(struct rule *self, int error)
 
 /* None: there is no counter. */
 static PyObject *
-answer(struct rule *self, enum call call, struct wish *w)
+answer(struct rule *self, enum rl_counter_op op, struct rl_counter_item *item)
 {
 	struct rl_count count = {0};
 	int done;
 
-	do
-		done = play(self, call, w, &count);
-	while (space_moved(self, done));
-	key_drop(&w->key);
+	do {
+		item->space = self->handle;
+		done = rl_counter_apply(self->segment->rl, op, item, &count);
+	} while (space_moved(self, done));
 	if (done < 0)
 		return raise_error(self->state, done, "counter");
-	if (call == COUNTER_DROP)
+	if (op == RL_COUNTER_DROP)
 		return PyBool_FromLong(done);
-	if (done == 0 && call != COUNTER_SET_NEW)
+	if (done == 0 && op != RL_COUNTER_SET_NEW)
 		return Py_NewRef(Py_None);
 	return count_new(self->state, &count);
 }
 
 static PyObject *
-ask(PyObject *object, enum call call, const struct arguments *a, PyObject *const *args,
+ask(PyObject *object, enum rl_counter_op op, const struct arguments *a, PyObject *const *args,
     Py_ssize_t count, PyObject *names)
 {
-	struct wish w = {.amount = 1};
-	PyObject *given[5] = {NULL};
+	struct rl_counter_item item = {.amount = 1};
+	const char *what = op == RL_COUNTER_ADD ? "amount" : "value";
+	PyObject *given[5] = {NULL}, *result = NULL;
+	struct key key;
 
 	if (arguments_read(a, args, count, names, given) < 0 ||
-	    (a->names[2] && seconds_get(given[2], "lifetime", &w.lifetime_ns) < 0) ||
-	    (call == COUNTER_ADD && i64_get(given[3], "amount", &w.amount) < 0) ||
-	    (call != COUNTER_ADD && u64_get(given[3], "value", &w.value) < 0) ||
-	    key_get(given[0], &w.key) < 0)
+	    (a->names[2] && seconds_get(given[2], "lifetime", &item.lifetime_ns) < 0) ||
+	    i64_get(given[3], what, &item.amount) < 0 || key_get(given[0], &key) < 0)
 		return NULL;
-	if (!segment_at(RULE(object)->segment, given[1], &w.now_ns)) {
-		key_drop(&w.key);
-		return NULL;
-	}
-	return answer(RULE(object), call, &w);
+	item.key = key.bytes;
+	item.key_len = key.len;
+	if (segment_at(RULE(object)->segment, given[1], &item.now_ns))
+		result = answer(RULE(object), op, &item);
+	key_drop(&key);
+	return result;
 }
 
 /* Arguments without a name come in an order of their own: moved to that of ask(). */
 static PyObject *
-with_value(PyObject *self, enum call call, const char *function, const char *value,
+with_value(PyObject *self, enum rl_counter_op op, const char *function, const char *value,
            PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
 	const char *const all[] = {"key", value, "lifetime", "at_ns", NULL};
-	const struct arguments a = {function, all, 3, call == COUNTER_ADD ? 1 : 2};
+	const struct arguments a = {function, all, 3, op == RL_COUNTER_ADD ? 1 : 2};
 	static const char *const inner[] = {"key", "at_ns", "lifetime", "value", NULL};
 	static const struct arguments b = {"counter", inner, 4, 1};
 	PyObject *given[4];
@@ -166,7 +123,7 @@ with_value(PyObject *self, enum call call, const char *function, const char *val
 	if (arguments_read(&a, args, count, names, given) < 0)
 		return NULL;
 	PyObject *const moved[4] = {given[0], given[3] ? given[3] : Py_None, given[2], given[1]};
-	return ask(self, call, &b, moved, 4, NULL);
+	return ask(self, op, &b, moved, 4, NULL);
 }
 
 PyDoc_STRVAR(
@@ -178,7 +135,7 @@ PyDoc_STRVAR(
 static PyObject *
 counters_add(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-	return with_value(self, COUNTER_ADD, "add", "amount", args, count, names);
+	return with_value(self, RL_COUNTER_ADD, "add", "amount", args, count, names);
 }
 
 PyDoc_STRVAR(set_doc,
@@ -188,7 +145,7 @@ PyDoc_STRVAR(set_doc,
 static PyObject *
 counters_set(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-	return with_value(self, COUNTER_SET, "set", "value", args, count, names);
+	return with_value(self, RL_COUNTER_SET, "set", "value", args, count, names);
 }
 
 PyDoc_STRVAR(set_new_doc, "set_new($self, key, value, lifetime, *, at_ns=None)\n--\n\n"
@@ -196,7 +153,7 @@ PyDoc_STRVAR(set_new_doc, "set_new($self, key, value, lifetime, *, at_ns=None)\n
 static PyObject *
 counters_set_new(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-	return with_value(self, COUNTER_SET_NEW, "set_new", "value", args, count, names);
+	return with_value(self, RL_COUNTER_SET_NEW, "set_new", "value", args, count, names);
 }
 
 PyDoc_STRVAR(get_doc,
@@ -207,7 +164,7 @@ counters_get(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *
 	static const char *const all[] = {"key", "at_ns", NULL};
 	static const struct arguments a = {"get", all, 1, 1};
 
-	return ask(self, COUNTER_GET, &a, args, count, names);
+	return ask(self, RL_COUNTER_GET, &a, args, count, names);
 }
 
 PyDoc_STRVAR(touch_doc, "touch($self, key, *, lifetime, at_ns=None)\n--\n\n"
@@ -218,7 +175,7 @@ counters_touch(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject
 	static const char *const all[] = {"key", "at_ns", "lifetime", NULL};
 	static const struct arguments a = {"touch", all, 1, 1};
 
-	return ask(self, COUNTER_TOUCH, &a, args, count, names);
+	return ask(self, RL_COUNTER_TOUCH, &a, args, count, names);
 }
 
 PyDoc_STRVAR(drop_doc, "drop($self, key, *, at_ns=None)\n--\n\n"
@@ -229,7 +186,7 @@ counters_drop(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject 
 	static const char *const all[] = {"key", "at_ns", NULL};
 	static const struct arguments a = {"drop", all, 1, 1};
 
-	return ask(self, COUNTER_DROP, &a, args, count, names);
+	return ask(self, RL_COUNTER_DROP, &a, args, count, names);
 }
 
 static PyObject *

@@ -3,53 +3,10 @@
 #include <errno.h>
 #include <rl_admin.h>
 
+#include "about.h"
 #include "rlpy.h"
 
 #define SEGMENT(object) ((struct segment *)(object))
-
-/* A limit as rl._rules makes it: the fields of struct rl_limit in a tuple. */
-static int
-limit_read(PyObject *tuple, struct rl_limit *limit)
-{
-	unsigned long long window_ns;
-	unsigned capacity, granularity, burst, undelayed, v4, v6, prefetch;
-	int algorithm, hard, shadow, count_denied;
-
-	if (!PyArg_ParseTuple(tuple, "iIKIpIIpIIIp:limit", &algorithm, &capacity, &window_ns,
-	                      &granularity, &hard, &burst, &undelayed, &shadow, &v4, &v6, &prefetch,
-	                      &count_denied))
-		return -1;
-	*limit = (struct rl_limit){.algorithm = (enum rl_algorithm)algorithm,
-	                           .capacity = capacity,
-	                           .window_ns = window_ns,
-	                           .granularity = granularity,
-	                           .hard = hard,
-	                           .burst = burst,
-	                           .undelayed = undelayed,
-	                           .shadow = shadow,
-	                           .prefix_v4 = (uint8_t)v4,
-	                           .prefix_v6 = (uint8_t)v6,
-	                           .prefetch = (uint16_t)prefetch,
-	                           .count_denied = count_denied};
-	return 0;
-}
-
-static int
-limits_read(PyObject *tuple, struct rl_limit limits[RL_LIMITS_MAX], size_t *count)
-{
-	Py_ssize_t size = PyTuple_Size(tuple);
-
-	if (size < 1 || size > RL_LIMITS_MAX) {
-		PyErr_Format(PyExc_ValueError, "limits: %zd; 1 to %d are allowed", size,
-		             RL_LIMITS_MAX);
-		return -1;
-	}
-	for (Py_ssize_t i = 0; i < size; i++)
-		if (limit_read(PyTuple_GetItem(tuple, i), &limits[i]) < 0)
-			return -1;
-	*count = (size_t)size;
-	return 0;
-}
 
 /* An error of the rule itself says which field it is. */
 static PyObject *
@@ -68,36 +25,27 @@ PyObject *
 segment_define(PyObject *object, PyObject *args)
 {
 	struct segment *self = SEGMENT(object);
-	struct rl_limit limits[RL_LIMITS_MAX];
+	struct rl_limit more[RL_LIMITS_MAX];
+	struct rl_rule rule = {0};
 	struct rl_info info;
-	const char *name;
 	PyObject *tuple;
-	size_t count;
 	int keep, handle;
 	struct rl *rl;
 
-	if (!PyArg_ParseTuple(args, "sO!p:_define", &name, &PyTuple_Type, &tuple, &keep) ||
-	    limits_read(tuple, limits, &count) < 0 || !(rl = segment_enter(self)))
+	if (!PyArg_ParseTuple(args, "sO!p:_define", &rule.name, &PyTuple_Type, &tuple, &keep) ||
+	    !(rl = segment_enter(self)))
 		return NULL;
-	struct rl_rule rule = {.name = name,
-	                       .limit = limits[0],
-	                       .more = limits + 1,
-	                       .more_count = count - 1,
-	                       .flags = keep ? RL_DEFINE_KEEP : 0};
-	Py_BEGIN_ALLOW_THREADS handle = rl_define(rl, &rule);
 	rl_info(rl, &info);
+	if (limits_read(tuple, info.ring, &rule, more) < 0) {
+		segment_leave(self);
+		return NULL;
+	}
+	rule.flags = keep ? RL_DEFINE_KEEP : 0;
+	Py_BEGIN_ALLOW_THREADS handle = rl_define(rl, &rule);
 	Py_END_ALLOW_THREADS segment_leave(self);
 	if (handle < 0)
 		return define_failed(self, &rule, &info, handle);
-	return (PyObject *)rule_new(self, handle, name);
-}
-
-/* And no space of counters, nor one that was removed. */
-static int
-is_rule(const struct rl_rule_info *info)
-{
-	return info->limit_count > 0 && info->source != RL_SOURCE_NONE &&
-	       info->limits[0].algorithm != RL_COUNTER;
+	return (PyObject *)rule_new(self, handle, rule.name);
 }
 
 const char find_doc[] = "find($self, name, /)\n--\n\n"
@@ -112,7 +60,7 @@ segment_find(PyObject *object, PyObject *args)
 	if (!PyArg_ParseTuple(args, "s:find", &name) || !(rl = segment_rl(SEGMENT(object))))
 		return NULL;
 	int handle = rl_find(rl, name);
-	if (handle < 0 || rl_rule_info(rl, handle, &info) != 1 || !is_rule(&info))
+	if (handle < 0 || rl_rule_info(rl, handle, &info) != 1 || !rlb_is_rule(&info))
 		return PyErr_Format(PyExc_KeyError, "no rule %s", name);
 	return (PyObject *)rule_new(SEGMENT(object), handle, name);
 }
@@ -144,15 +92,12 @@ segment_rules(PyObject *object, PyObject *ignored)
 	struct rl *rl = segment_enter(SEGMENT(object));
 	PyObject *list = rl ? PyList_New(0) : NULL;
 	struct rl_rule_info rule;
-	struct rl_info info;
+	uint32_t row = 0;
 
 	(void)ignored;
 	if (!rl)
 		return NULL;
-	rl_info(rl, &info);
-	for (uint32_t i = 0; list && i < info.rules; i++) {
-		if (rl_rule_info(rl, (int)i, &rule) != 1 || !is_rule(&rule))
-			continue;
+	while (list && rlb_next_rule(rl, &row, &rule)) {
 		PyObject *name = PyUnicode_FromString(rule.name);
 		if (!name || PyList_Append(list, name) < 0)
 			Py_CLEAR(list);

@@ -3,24 +3,10 @@
 #include <errno.h>
 #include <rl_admin.h>
 
+#include "about.h"
 #include "rlpy.h"
 
 #define RULE(object) ((struct rule *)(object))
-
-static PyObject *
-limit_dict(const struct rl_limit *l)
-{
-	const struct rl_algorithm_info *a = rl_algorithm_info(l->algorithm);
-
-	return Py_BuildValue("{s:s,s:I,s:K,s:I,s:O,s:I,s:I,s:O,s:I,s:I,s:I,s:O}", "algorithm",
-	                     a ? a->name : "unknown", "capacity", l->capacity, "window_ns",
-	                     (unsigned long long)l->window_ns, "granularity", l->granularity,
-	                     "hard", l->hard ? Py_True : Py_False, "burst", l->burst, "undelayed",
-	                     l->undelayed, "shadow", l->shadow ? Py_True : Py_False, "prefix_v4",
-	                     (unsigned)l->prefix_v4, "prefix_v6", (unsigned)l->prefix_v6,
-	                     "prefetch", (unsigned)l->prefetch, "count_denied",
-	                     l->count_denied ? Py_True : Py_False);
-}
 
 const char limits_doc[] =
 	"limits($self)\n--\n\n"
@@ -39,7 +25,10 @@ rule_limits(PyObject *self, PyObject *ignored)
 		return raise_error(RULE(self)->state, RL_EREMOVED, NULL);
 	PyObject *list = PyList_New(0);
 	for (unsigned i = 0; list && i < info.limit_count; i++) {
-		PyObject *limit = limit_dict(&info.limits[i]);
+		PyObject *limit = PyDict_New();
+		if (limit)
+			rlb_fields_show(RL_OF_LIMIT, &info.limits[i], show_value, limit);
+		limit = shown(limit);
 		if (!limit || PyList_Append(list, limit) < 0)
 			Py_CLEAR(list);
 		Py_XDECREF(limit);
@@ -54,22 +43,16 @@ PyObject *
 rule_stats(PyObject *self, PyObject *ignored)
 {
 	struct rl *rl = segment_rl(RULE(self)->segment);
-	uint64_t counters[RL_COUNTERS];
 
 	(void)ignored;
 	if (!rl)
 		return NULL;
-	int error = rl_stats(rl, RULE(self)->handle, counters, RL_COUNTERS);
-	if (error < 0)
-		return raise_error(RULE(self)->state, RL_EREMOVED, NULL);
 	PyObject *dict = PyDict_New();
-	for (int i = 0; dict && i < RL_COUNTERS && rl_counter_info(i); i++) {
-		PyObject *value = PyLong_FromUnsignedLongLong(counters[i]);
-		if (!value || PyDict_SetItemString(dict, rl_counter_info(i)->name, value) < 0)
-			Py_CLEAR(dict);
-		Py_XDECREF(value);
+	if (dict && rlb_stats_show(rl, RULE(self)->handle, show_value, dict) < 0) {
+		Py_DECREF(dict);
+		return raise_error(RULE(self)->state, RL_EREMOVED, NULL);
 	}
-	return dict;
+	return shown(dict);
 }
 
 static PyObject *

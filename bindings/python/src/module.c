@@ -3,6 +3,7 @@
 #include <rl_admin.h>
 
 #include "rlpy.h"
+#include "words.h"
 
 PyObject *
 raise_error(const struct state *state, int error, const char *what)
@@ -57,6 +58,20 @@ limit_of_key(PyObject *module, PyObject *args)
 	return Py_BuildValue("(IK)", limit.amount, (unsigned long long)limit.expiry);
 }
 
+PyDoc_STRVAR(error_symbol_doc, "_error_symbol($module, errno, /)\n--\n\n"
+                               "The name of the error in rl.h, or in errno.h.");
+static PyObject *
+error_symbol(PyObject *module, PyObject *number)
+{
+	char digits[RLB_ERROR_SIZE];
+	uint32_t error = 0;
+
+	(void)module;
+	if (u32_get(number, "errno", &error) < 0)
+		return NULL;
+	return PyUnicode_FromString(rlb_error((int)error, digits));
+}
+
 PyDoc_STRVAR(unlink_doc, "unlink($module, name, /)\n--\n\n"
                          "Remove a segment's name. Who has it open keeps it until it is closed.");
 static PyObject *
@@ -96,22 +111,6 @@ place(PyObject *module, PyObject *args)
 		"revision", p.revision, "own_layout", p.own_layout, "own_revision", p.own_revision);
 }
 
-/* Their names, flags and bounds, by number. */
-static PyObject *
-algorithms(void)
-{
-	PyObject *dict = PyDict_New();
-
-	for (int i = 0; dict && i <= RL_ALGORITHM_LAST; i++) {
-		const struct rl_algorithm_info *info = rl_algorithm_info((enum rl_algorithm)i);
-		PyObject *value = info ? Py_BuildValue("(iI)", i, info->flags) : NULL;
-		if (info && (!value || PyDict_SetItemString(dict, info->name, value) < 0))
-			Py_CLEAR(dict);
-		Py_XDECREF(value);
-	}
-	return dict;
-}
-
 static int
 add_new(PyObject *module, const char *name, PyObject *object)
 {
@@ -127,7 +126,6 @@ add_constants(PyObject *module)
 	return PyModule_AddStringConstant(module, "__version__", RL_VERSION) < 0 ||
 	                       add_new(module, "NEVER_NS",
 	                               PyLong_FromUnsignedLongLong(RL_NEVER_NS)) < 0 ||
-	                       add_new(module, "algorithms", algorithms()) < 0 ||
 	                       PyModule_AddIntConstant(module, "KEY_MAX", RL_KEY_MAX) < 0 ||
 	                       PyModule_AddIntConstant(module, "CAPACITY_MAX", RL_CAPACITY_MAX) <
 	                               0 ||
@@ -163,11 +161,14 @@ add_types(PyObject *module, struct state *state)
 	               : 0;
 }
 
+/* The words of a field of results. */
 static int
-intern(PyObject **to, const char *const *words, int count)
+intern(PyObject **to, const char *name)
 {
-	for (int i = 0; i < count; i++) {
-		to[i] = PyUnicode_InternFromString(words[i]);
+	const struct rl_field *field = rl_field_find(RL_OF_RESULT, name, strlen(name));
+
+	for (uint64_t i = 0; i <= field->most; i++) {
+		to[i] = PyUnicode_InternFromString(field->words[i]);
 		if (!to[i])
 			return -1;
 	}
@@ -178,16 +179,14 @@ intern(PyObject **to, const char *const *words, int count)
 static int
 module_exec(PyObject *module)
 {
-	static const char *const verdicts[] = {"allowed", "denied", "never", "undecided"};
-	static const char *const reasons[] = {"limit", "ban", "exemption", "reserve"};
 	struct state *state = PyModule_GetState(module);
 	PyObject *errors = PyImport_ImportModule("rl._errors");
 
 	state->error_of = errors ? PyObject_GetAttrString(errors, "error_of") : NULL;
 	Py_XDECREF(errors);
-	return !state->error_of || intern(state->verdicts, verdicts, 4) < 0 ||
-	                       intern(state->reasons, reasons, 4) < 0 ||
-	                       add_constants(module) < 0 || add_types(module, state) < 0
+	return !state->error_of || intern(state->verdicts, "verdict") < 0 ||
+	                       intern(state->reasons, "reason") < 0 || add_constants(module) < 0 ||
+	                       add_types(module, state) < 0
 	               ? -1
 	               : 0;
 }
@@ -235,6 +234,10 @@ module_free(void *module)
 static PyMethodDef functions[] = {
 	{"key_digest", key_digest, METH_O, digest_doc},
 	{"_limit_of_key", limit_of_key, METH_VARARGS, limit_of_key_doc},
+	{"parse_rate", parse_rate, METH_O, parse_rate_doc},
+	{"_duration_ns", duration_ns, METH_VARARGS, duration_ns_doc},
+	{"_check_limits", check_limits_of, METH_O, check_limits_of_doc},
+	{"_error_symbol", error_symbol, METH_O, error_symbol_doc},
 	{"unlink", unlink_segment, METH_VARARGS, unlink_doc},
 	{"place", place, METH_VARARGS, place_doc},
 	{NULL, NULL, 0, NULL},

@@ -250,7 +250,8 @@ result_refund(PyObject *object, PyObject *args, PyObject *kwargs)
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$O:refund", names, &at) ||
 	    !(rl = segment_at(self->rule->segment, at, &now_ns)))
 		return NULL;
-	int released = release(self), done = rl_refund_at(rl, &self->charges, now_ns);
+	self->charges.now_ns = now_ns;
+	int released = release(self), done = rl_refund(rl, &self->charges);
 	if (done < 0 || released < 0)
 		return raise_error(self->rule->state, done < 0 ? done : released, NULL);
 	return PyBool_FromLong(done || released);

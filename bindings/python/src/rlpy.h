@@ -9,6 +9,7 @@
  *	segment.c   Segment: a handle of rl_open(), and what is asked of a whole segment
  *	open.c      how it is opened
  *	define.c    its rules and spaces of counters
+ *	rates.c     what is said of limits and durations in words
  *	rule.c      Rule: check, peek, reserve
  *	adapter.c   decisions without a result
  *	describe.c  what a rule is, and what it has counted
@@ -27,7 +28,10 @@
 #include <Python.h>
 #include <rl.h>
 #include <stdint.h>
+#include <string.h>
 #include <structmember.h>
+
+#include "values.h"
 
 /* What a module has. Objects keep a pointer to it, and their types keep the module. */
 struct state {
@@ -120,8 +124,13 @@ int key_limit_get(PyObject *key, PyObject *seconds, struct key_limit *limit);
 int u64_get(PyObject *object, const char *name, uint64_t *value);
 int u32_get(PyObject *object, const char *name, uint32_t *value);
 int i64_get(PyObject *object, const char *name, int64_t *value);
-int seconds_get(PyObject *object, const char *name, uint64_t *ns); /* None is RL_NEVER_NS */
-PyObject *seconds_from(uint64_t ns);                               /* RL_NEVER_NS is infinity */
+int seconds_get(PyObject *object, const char *name, uint64_t *ns);
+
+/* What bindings/common takes and shows. None is a duration without an end. */
+struct rlb_value value_of(PyObject *object);
+rlb_show show_value;                 /* in a dict */
+PyObject *shown(PyObject *dict);     /* the dict, or NULL after an exception */
+PyObject *seconds_from(uint64_t ns); /* RL_NEVER_NS is infinity */
 
 /*
  * Arguments of a METH_FASTCALL | METH_KEYWORDS call into out[], by names[], which ends with NULL;
@@ -184,6 +193,16 @@ PyObject *segment_forget(PyObject *self, PyObject *args);
 PyObject *segment_rules(PyObject *self, PyObject *ignored);
 PyObject *segment_counters(PyObject *self, PyObject *args);
 extern const char define_doc[], find_doc[], forget_doc[], rules_doc[], counters_doc[];
+
+/* Limits as a tuple of dicts, in a rule: 0, or -1 and an exception. `more` is for limits but the first. */
+int limits_read(PyObject *tuple, uint32_t ring, struct rl_rule *rule,
+                struct rl_limit more[RL_LIMITS_MAX]);
+
+/* Functions of the module that are in rates.c. */
+PyObject *parse_rate(PyObject *module, PyObject *text);
+PyObject *duration_ns(PyObject *module, PyObject *args);
+PyObject *check_limits_of(PyObject *module, PyObject *args);
+extern const char parse_rate_doc[], duration_ns_doc[], check_limits_of_doc[];
 
 PyObject *check_all(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *check_many(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);

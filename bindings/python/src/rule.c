@@ -46,34 +46,9 @@ rule_moved(struct rule *rule, const struct rl_result *r)
 	return 1;
 }
 
-enum ask {
-	ASK_CHECK,
-	ASK_PEEK,
-	ASK_RESERVE
-};
-
-static void
-decide(struct rule *self, enum ask ask, struct rl_item *item, uint64_t max_wait_ns,
-       struct result *result)
-{
-	struct rl *rl = self->segment->rl;
-
-	item->rule = self->handle;
-	item->charges = &result->charges;
-	switch (ask) {
-	case ASK_CHECK:
-		rl_check_item_at(rl, item, result->now_ns, &result->r);
-		break;
-	case ASK_PEEK:
-		rl_peek_at(rl, item->rule, item->key, item->key_len, result->now_ns, &result->r);
-		break;
-	case ASK_RESERVE:
-		rl_reserve_item_at(rl, item, max_wait_ns, result->now_ns, &result->r);
-	}
-}
-
 static PyObject *
-ask_new(struct rule *self, enum ask ask, struct rl_item *item, PyObject *at, uint64_t max_wait_ns)
+ask_new(struct rule *self, enum rl_how how, struct rl_item *item, PyObject *at,
+        uint64_t max_wait_ns)
 {
 	struct result *result = result_new(self);
 
@@ -83,9 +58,12 @@ ask_new(struct rule *self, enum ask ask, struct rl_item *item, PyObject *at, uin
 		Py_DECREF(result);
 		return NULL;
 	}
-	do
-		decide(self, ask, item, max_wait_ns, result);
-	while (rule_moved(self, &result->r));
+	item->charges = &result->charges;
+	item->now_ns = result->now_ns;
+	do {
+		item->rule = self->handle;
+		rl_decide(self->segment->rl, item, 1, how, max_wait_ns, &result->r, NULL);
+	} while (rule_moved(self, &result->r));
 	if (result->charges.count > 0)
 		result_hold(result);
 	return result_finish(result);
@@ -102,7 +80,7 @@ check_key(struct rule *self, PyObject *object)
 		return NULL;
 	item.key = key.bytes;
 	item.key_len = key.len;
-	PyObject *result = ask_new(self, ASK_CHECK, &item, NULL, 0);
+	PyObject *result = ask_new(self, RL_CHECK, &item, NULL, 0);
 	key_drop(&key);
 	return result;
 }
@@ -128,7 +106,7 @@ rule_check(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *na
 		return check_key(RULE(self), args[0]);
 	if (arguments_read(&a, args, count, names, given) < 0 || item_read(given, &item, &key) < 0)
 		return NULL;
-	result = ask_new(RULE(self), ASK_CHECK, &item, given[ITEM_ARGUMENTS], 0);
+	result = ask_new(RULE(self), RL_CHECK, &item, given[ITEM_ARGUMENTS], 0);
 	key_drop(&key);
 	return result;
 }
@@ -154,7 +132,7 @@ rule_reserve(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *
 	    seconds_get(given[ITEM_ARGUMENTS + 1], "max_wait", &max_wait_ns) < 0 ||
 	    item_read(given, &item, &key) < 0)
 		return NULL;
-	result = ask_new(RULE(self), ASK_RESERVE, &item, given[ITEM_ARGUMENTS], max_wait_ns);
+	result = ask_new(RULE(self), RL_RESERVE, &item, given[ITEM_ARGUMENTS], max_wait_ns);
 	key_drop(&key);
 	return result;
 }
@@ -174,7 +152,7 @@ rule_peek(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *nam
 		return NULL;
 	item.key = key.bytes;
 	item.key_len = key.len;
-	result = ask_new(RULE(self), ASK_PEEK, &item, given[1], 0);
+	result = ask_new(RULE(self), RL_PEEK, &item, given[1], 0);
 	key_drop(&key);
 	return result;
 }
@@ -235,7 +213,6 @@ rule_refund_key(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObjec
 	static const struct arguments a = {"refund_key", all, 2, 1};
 	PyObject *given[ITEM_ARGUMENTS + 1];
 	struct rl_item item = {0};
-	uint64_t now_ns;
 	struct rl *rl;
 	struct key key;
 	int done = 0;
@@ -243,9 +220,9 @@ rule_refund_key(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObjec
 	if (arguments_read(&a, args, count, names, given) < 0 || item_read(given, &item, &key) < 0)
 		return NULL;
 	item.rule = RULE(self)->handle;
-	rl = segment_at(RULE(self)->segment, given[ITEM_ARGUMENTS], &now_ns);
+	rl = segment_at(RULE(self)->segment, given[ITEM_ARGUMENTS], &item.now_ns);
 	if (rl)
-		done = rl_refund_item_at(rl, &item, now_ns);
+		done = rl_refund_key(rl, &item);
 	key_drop(&key);
 	if (!rl)
 		return NULL;
@@ -314,7 +291,8 @@ rule_check_limits(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObj
 	            : NULL;
 	if (rl) {
 		item.charges = &result->charges;
-		rl_check_limits_at(rl, &item, result->now_ns, &result->r, &limits, each);
+		item.now_ns = result->now_ns;
+		rl_check_limits(rl, &item, &result->r, &limits, each);
 		result_hold(result);
 	}
 	key_drop(&key);

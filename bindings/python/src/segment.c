@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <rl_admin.h>
 
+#include "about.h"
 #include "rlpy.h"
 
 #define SEGMENT(object) ((struct segment *)(object))
@@ -202,7 +203,7 @@ segment_give_back(PyObject *object, PyObject *ignored)
 	struct rl *rl = segment_rl(SEGMENT(object));
 
 	(void)ignored;
-	int done = rl ? rl_give_back(rl) : 0;
+	int done = rl ? rl_prefetch_return(rl) : 0;
 	if (done < 0)
 		return raise_error(SEGMENT(object)->state, done, NULL);
 	return rl ? PyLong_FromLong(done) : NULL;
@@ -213,33 +214,16 @@ PyDoc_STRVAR(info_doc,
 static PyObject *
 segment_info(PyObject *object, PyObject *ignored)
 {
-	static const char *const on_full[] = {"reserve", "deny", "allow", "evict"};
 	struct rl *rl = segment_enter(SEGMENT(object));
-	struct rl_info i;
+	PyObject *dict = rl ? PyDict_New() : NULL;
 
 	(void)ignored;
 	if (!rl)
 		return NULL;
-	rl_info(rl, &i);
-	PyObject *dict = Py_BuildValue(
-		"{s:s,s:I,s:K,s:K,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:K,s:K,s:I,s:I,s:I,s:O,s:K,s:K,"
-		"s:i,"
-		"s:I,s:I,s:K,s:K,s:I,s:I,s:I,s:I}",
-		"name", i.name, "layout", i.layout, "bytes", (unsigned long long)i.bytes, "slots",
-		(unsigned long long)i.slots, "ring", i.ring, "key_bytes", i.key_bytes, "rules",
-		i.rules, "limits", i.limits, "overrides", i.overrides, "bans", i.bans, "holders",
-		i.holders, "on_full", i.on_full <= RL_FULL_EVICT ? on_full[i.on_full] : "unknown",
-		"buffer_ns", (unsigned long long)i.buffer_ns, "created_ns",
-		(unsigned long long)i.created_ns, "owner", (unsigned)i.owner, "group",
-		(unsigned)i.group, "mode", (unsigned)i.mode, "is_readonly",
-		i.is_readonly ? Py_True : Py_False, "generation", (unsigned long long)i.generation,
-		"heartbeat_ns", (unsigned long long)i.heartbeat_ns, "sweeper", (int)i.sweeper,
-		"rules_used", i.rules_used, "limits_used", i.limits_used, "overrides_used",
-		(unsigned long long)i.overrides_used, "keys", (unsigned long long)i.keys,
-		"holders_used", i.holders_used, "cells", i.cells, "reserves", i.reserves, "events",
-		i.events);
+	if (dict)
+		rlb_info_show(rl, show_value, dict);
 	segment_leave(SEGMENT(object));
-	return dict;
+	return shown(dict);
 }
 
 PyDoc_STRVAR(sweep_doc,

@@ -122,7 +122,11 @@ begin(struct batch *b, const char *function, PyObject *const *args, Py_ssize_t c
 	if (arguments_read(&a, args, count, names, given) < 0 || batch_read(b, given[0]) < 0 ||
 	    no_empty_key(b) < 0)
 		return -1;
-	return segment_at(b->segment, given[1], now_ns) ? 0 : -1;
+	if (!segment_at(b->segment, given[1], now_ns))
+		return -1;
+	for (Py_ssize_t i = 0; i < b->count; i++)
+		b->items[i].now_ns = *now_ns;
+	return 0;
 }
 
 PyObject *
@@ -137,8 +141,8 @@ check_all(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *nam
 		PyErr_Format(PyExc_ValueError, "items: %zd; at most %d are allowed", b.count,
 		             RL_ITEMS_MAX);
 	} else if (!PyErr_Occurred()) {
-		enum rl_verdict verdict = rl_check_all_at(b.segment->rl, b.items, (size_t)b.count,
-		                                          now_ns, b.filled, &decided);
+		enum rl_verdict verdict =
+			rl_check_all(b.segment->rl, b.items, (size_t)b.count, b.filled, &decided);
 		PyObject *list = batch_results(&b, now_ns);
 		if (list)
 			answer = Py_BuildValue("(OnN)", b.segment->state->verdicts[verdict],
@@ -156,7 +160,7 @@ check_many(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *na
 	uint64_t now_ns;
 
 	if (begin(&b, "check_many", args, count, names, &now_ns) == 0) {
-		rl_check_many_at(b.segment->rl, b.items, (size_t)b.count, now_ns, b.filled);
+		rl_check_many(b.segment->rl, b.items, (size_t)b.count, b.filled);
 		answer = batch_results(&b, now_ns);
 	}
 	batch_free(&b);

@@ -9,8 +9,7 @@ struct call {
 	struct rule *space;
 	struct key key;
 	VALUE key_value, number, lifetime;
-	uint64_t now_ns;
-	int id;
+	struct rl_counter_item item;
 };
 
 /*
@@ -53,23 +52,8 @@ take_call(int argc, VALUE *argv, VALUE self, enum form form, struct call *c)
 	c->number = form != OF_LIFETIME && argc > 1 ? argv[1] : Qnil;
 	c->lifetime = argc > 1 && form == OF_LIFETIME ? argv[1] : argc > 2 ? argv[2] : Qnil;
 	c->space = rlr_rule(self);
-	c->now_ns = NIL_P(now) ? rlr_now(c->space->segment) : rlr_time(now, "now");
-}
-
-static int
-done_or_raise(struct call *c, int done)
-{
-	RB_GC_GUARD(c->key.string);
-	if (done < 0)
-		rlr_raise(done, "counters %s", c->space->r.name);
-	return done;
-}
-
-static VALUE
-answer(struct call *c, int done, const struct rl_count *count)
-{
-	done_or_raise(c, done);
-	return rlr_count_new(done, count);
+	c->item = (struct rl_counter_item){0};
+	c->item.now_ns = NIL_P(now) ? rlr_now(c->space->segment) : rlr_time(now, "now");
 }
 
 static int64_t
@@ -83,112 +67,95 @@ signed_number(VALUE value)
 	return NUM2LL(value);
 }
 
-static struct rl *
-rl_of(struct call *c)
-{
-	return c->space->segment->s.rl;
-}
-
 /*
- * Called last: what reads arguments may run code of Ruby, which may close the segment or change the
- * key.
+ * Last: what reads arguments may run code of Ruby, which may close the segment or change the key.
  */
 static int
-handle_of(struct call *c)
+apply(struct call *c, enum rl_counter_op op, struct rl_count *count)
 {
+	int done;
+
 	rlr_key(c->key_value, &c->key);
-	c->id = rlb_rule_id(&c->space->segment->s, &c->space->r);
-	return c->id;
+	c->item.key = c->key.bytes;
+	c->item.key_len = c->key.len;
+	done = c->item.space = rlb_rule_id(&c->space->segment->s, &c->space->r);
+	if (done >= 0)
+		done = rl_counter_apply(c->space->segment->s.rl, op, &c->item, count);
+	RB_GC_GUARD(c->key.string);
+	if (done < 0)
+		rlr_raise(done, "counters %s", c->space->r.name);
+	return done;
 }
 
-#define DO(c, call) (handle_of(c) < 0 ? (c)->id : (call))
+static VALUE
+answer(struct call *c, enum rl_counter_op op)
+{
+	struct rl_count count = {0};
+	int done = apply(c, op, &count);
+
+	return rlr_count_new(done, &count);
+}
 
 static VALUE
 counters_add(int argc, VALUE *argv, VALUE self)
 {
-	struct rl_count count = {0};
 	struct call c;
-	int64_t amount;
-	uint64_t lifetime_ns;
 
 	take_call(argc, argv, self, OF_AMOUNT, &c);
-	amount = signed_number(c.number);
-	lifetime_ns = rlr_duration(c.lifetime, "lifetime");
-	return answer(&c,
-	              DO(&c, rl_counter_add_at(rl_of(&c), c.id, c.key.bytes, c.key.len, amount,
-	                                       lifetime_ns, c.now_ns, &count)),
-	              &count);
+	c.item.amount = signed_number(c.number);
+	c.item.lifetime_ns = rlr_duration(c.lifetime, "lifetime");
+	return answer(&c, RL_COUNTER_ADD);
 }
 
 static VALUE
 counters_get(int argc, VALUE *argv, VALUE self)
 {
-	struct rl_count count = {0};
 	struct call c;
 
 	take_call(argc, argv, self, OF_KEY, &c);
-	return answer(&c,
-	              DO(&c, rl_counter_get_at(rl_of(&c), c.id, c.key.bytes, c.key.len, c.now_ns,
-	                                       &count)),
-	              &count);
+	return answer(&c, RL_COUNTER_GET);
+}
+
+static VALUE
+set(int argc, VALUE *argv, VALUE self, enum rl_counter_op op)
+{
+	struct call c;
+
+	take_call(argc, argv, self, OF_VALUE, &c);
+	c.item.amount = (int64_t)rlr_count(c.number, INT64_MAX, "value");
+	c.item.lifetime_ns = rlr_duration(c.lifetime, "lifetime");
+	return answer(&c, op);
 }
 
 static VALUE
 counters_set(int argc, VALUE *argv, VALUE self)
 {
-	struct rl_count count = {0};
-	uint64_t value, lifetime_ns;
-	struct call c;
-
-	take_call(argc, argv, self, OF_VALUE, &c);
-	value = rlr_count(c.number, UINT64_MAX, "value");
-	lifetime_ns = rlr_duration(c.lifetime, "lifetime");
-	return answer(&c,
-	              DO(&c, rl_counter_set_at(rl_of(&c), c.id, c.key.bytes, c.key.len, value,
-	                                       lifetime_ns, c.now_ns, &count)),
-	              &count);
+	return set(argc, argv, self, RL_COUNTER_SET);
 }
 
 static VALUE
 counters_set_new(int argc, VALUE *argv, VALUE self)
 {
-	struct rl_count count = {0};
-	uint64_t value, lifetime_ns;
-	struct call c;
-
-	take_call(argc, argv, self, OF_VALUE, &c);
-	value = rlr_count(c.number, UINT64_MAX, "value");
-	lifetime_ns = rlr_duration(c.lifetime, "lifetime");
-	return answer(&c,
-	              DO(&c, rl_counter_set_new_at(rl_of(&c), c.id, c.key.bytes, c.key.len, value,
-	                                           lifetime_ns, c.now_ns, &count)),
-	              &count);
+	return set(argc, argv, self, RL_COUNTER_SET_NEW);
 }
 
 static VALUE
 counters_touch(int argc, VALUE *argv, VALUE self)
 {
-	struct rl_count count = {0};
-	uint64_t lifetime_ns;
 	struct call c;
 
 	take_call(argc, argv, self, OF_LIFETIME, &c);
-	lifetime_ns = rlr_duration(c.lifetime, "lifetime");
-	return answer(&c,
-	              DO(&c, rl_counter_touch_at(rl_of(&c), c.id, c.key.bytes, c.key.len,
-	                                         lifetime_ns, c.now_ns, &count)),
-	              &count);
+	c.item.lifetime_ns = rlr_duration(c.lifetime, "lifetime");
+	return answer(&c, RL_COUNTER_TOUCH);
 }
 
 static VALUE
 counters_drop(int argc, VALUE *argv, VALUE self)
 {
 	struct call c;
-	int done;
 
 	take_call(argc, argv, self, OF_KEY, &c);
-	done = DO(&c, rl_counter_drop_at(rl_of(&c), c.id, c.key.bytes, c.key.len, c.now_ns));
-	return done_or_raise(&c, done) ? Qtrue : Qfalse;
+	return apply(&c, RL_COUNTER_DROP, NULL) ? Qtrue : Qfalse;
 }
 
 /* Counters.open(segment, name, is_made) */

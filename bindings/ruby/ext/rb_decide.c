@@ -12,7 +12,6 @@ struct ask {
 	VALUE self, key_value;
 	struct rl_item item;
 	struct key key;
-	uint64_t now_ns;
 	int keep;          /* the charges, */
 	struct kept *kept; /* here, once nothing can raise any more */
 };
@@ -71,13 +70,13 @@ take_request(int argc, VALUE *argv, VALUE self, struct ask *a, VALUE *options)
 		a->item.cost = rlr_count(cost, UINT64_MAX, "cost");
 	if (!NIL_P(*options))
 		take_capacity(*options, &a->item);
-	a->now_ns = take_now(rlr_get(*options, "now"), a->rule->segment);
+	a->item.now_ns = take_now(rlr_get(*options, "now"), a->rule->segment);
 }
 
 static VALUE
 result_of(struct ask *a, const struct rl_result *result)
 {
-	return rlr_result_new(a->self, result, a->now_ns, a->kept);
+	return rlr_result_new(a->self, result, a->item.now_ns, a->kept);
 }
 
 static void
@@ -105,10 +104,18 @@ handle_of(struct ask *a)
 }
 
 static void
-decide(struct ask *a, struct rl_result *result)
+check(struct ask *a, struct rl_result *result)
 {
 	take_key(a);
-	rlb_check(&a->rule->segment->s, &a->rule->r, &a->item, a->now_ns, result);
+	rlb_check(&a->rule->segment->s, &a->rule->r, &a->item, result);
+	RB_GC_GUARD(a->key.string);
+}
+
+static void
+decide(struct ask *a, enum rl_how how, uint64_t max_wait_ns, struct rl_result *result)
+{
+	take_key(a);
+	rlb_decide(&a->rule->segment->s, &a->rule->r, &a->item, how, max_wait_ns, result);
 	RB_GC_GUARD(a->key.string);
 }
 
@@ -124,7 +131,7 @@ rule_check(int argc, VALUE *argv, VALUE self)
 		rlr_only(options, check_names);
 		a.keep = RTEST(rlr_get(options, "keep"));
 	}
-	decide(&a, &result);
+	check(&a, &result);
 	return result_of(&a, &result);
 }
 
@@ -137,7 +144,7 @@ rule_allows(int argc, VALUE *argv, VALUE self)
 
 	take_request(argc, argv, self, &a, &options);
 	rlr_only(options, check_names);
-	decide(&a, &result);
+	check(&a, &result);
 	return rlr_passes(a.rule, &result) ? Qtrue : Qfalse;
 }
 
@@ -148,17 +155,10 @@ rule_peek(int argc, VALUE *argv, VALUE self)
 	struct rl_result result;
 	VALUE options;
 	struct ask a;
-	int id;
 
 	take_request(argc, argv, self, &a, &options);
 	rlr_only(options, names);
-	id = handle_of(&a);
-	if (id < 0)
-		rlb_undecided(&result, id);
-	else
-		rl_peek_at(a.rule->segment->s.rl, id, a.item.key, a.item.key_len, a.now_ns,
-		           &result);
-	RB_GC_GUARD(a.key.string);
+	decide(&a, RL_PEEK, 0, &result);
 	return result_of(&a, &result);
 }
 
@@ -174,12 +174,7 @@ rule_reserve(int argc, VALUE *argv, VALUE self)
 	rlr_only(options, reserve_names);
 	max_wait_ns = rlr_duration(rlr_get(options, "max_wait"), "max_wait");
 	a.keep = 1;
-	a.item.rule = handle_of(&a);
-	if (a.item.rule < 0)
-		rlb_undecided(&result, a.item.rule);
-	else
-		rl_reserve_item_at(a.rule->segment->s.rl, &a.item, max_wait_ns, a.now_ns, &result);
-	RB_GC_GUARD(a.key.string);
+	decide(&a, RL_RESERVE, max_wait_ns, &result);
 	return result_of(&a, &result);
 }
 
@@ -198,8 +193,7 @@ rule_check_limits(int argc, VALUE *argv, VALUE self)
 	if (a.item.rule < 0)
 		rlb_undecided(&result, a.item.rule);
 	else
-		rl_check_limits_at(a.rule->segment->s.rl, &a.item, a.now_ns, &result, &count,
-		                   results);
+		rl_check_limits(a.rule->segment->s.rl, &a.item, &result, &count, results);
 	RB_GC_GUARD(a.key.string);
 	for (size_t i = 0; i < count; i++)
 		rb_ary_push(each, result_of(&a, &results[i]));
@@ -217,8 +211,7 @@ rule_refund(int argc, VALUE *argv, VALUE self)
 	take_request(argc, argv, self, &a, &options);
 	rlr_only(options, check_names);
 	a.item.rule = handle_of(&a);
-	done = a.item.rule < 0 ? a.item.rule
-	                       : rl_refund_item_at(a.rule->segment->s.rl, &a.item, a.now_ns);
+	done = a.item.rule < 0 ? a.item.rule : rl_refund_key(a.rule->segment->s.rl, &a.item);
 	RB_GC_GUARD(a.key.string);
 	if (done < 0)
 		rlr_raise(done, "refund: rule %s", a.rule->r.name);
@@ -290,9 +283,9 @@ take_items(struct batch *b, VALUE segment, VALUE items, uint64_t now_ns, int kee
 	for (size_t i = 0; i < b->count; i++) {
 		struct ask *a = &b->asks[i];
 
-		*a = (struct ask){.now_ns = now_ns};
+		*a = (struct ask){0};
 		take_item(rb_ary_entry(items, (long)i), segment, a);
-		a->now_ns = now_ns;
+		a->item.now_ns = now_ns;
 		a->item.rule = handle_of(a);
 		if (a->item.rule < 0)
 			rlr_raise(a->item.rule, "rule %s", a->rule->r.name);
@@ -338,10 +331,9 @@ segment_decide_all(VALUE self, VALUE items, VALUE now, VALUE keep, VALUE max_wai
 	for (size_t i = 0; i < b.count; i++)
 		rlb_undecided(&b.results[i], -EINVAL);
 	decided = b.count;
-	verdict = NIL_P(max_wait) ? rl_check_all_at(segment->s.rl, b.items, b.count, now_ns,
-	                                            b.results, &decided)
-	                          : rl_reserve_all_at(segment->s.rl, b.items, b.count, max_wait_ns,
-	                                              now_ns, b.results, &decided);
+	verdict =
+		rl_decide(segment->s.rl, b.items, b.count, NIL_P(max_wait) ? RL_CHECK : RL_RESERVE,
+	                  max_wait_ns, b.results, &decided);
 	return rb_ary_new_from_args(3, ID2SYM(rb_intern(rlb_verdict((int)verdict))),
 	                            decided < b.count ? SIZET2NUM(decided) : Qnil, results_of(&b));
 }
@@ -355,7 +347,7 @@ segment_decide_many(VALUE self, VALUE items, VALUE now)
 
 	Check_Type(items, T_ARRAY);
 	take_items(&b, self, items, now_ns, 0);
-	rl_check_many_at(segment->s.rl, b.items, b.count, now_ns, b.results);
+	rl_check_many(segment->s.rl, b.items, b.count, b.results);
 	return results_of(&b);
 }
 

@@ -242,8 +242,8 @@ result_refund(int argc, VALUE *argv, VALUE self)
 	kept = kept_of(self, &rule);
 	if (!kept)
 		return Qfalse;
-	done = rl_refund_at(rule->segment->s.rl, &kept->charges,
-	                    NIL_P(now) ? rl_now(rule->segment->s.rl) : now_ns);
+	kept->charges.now_ns = NIL_P(now) ? 0 : now_ns;
+	done = rl_refund(rule->segment->s.rl, &kept->charges);
 	if (done < 0)
 		rlr_raise(done, "refund: rule %s", rule->r.name);
 	return done ? Qtrue : Qfalse;

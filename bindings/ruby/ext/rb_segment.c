@@ -191,7 +191,7 @@ segment_look(VALUE self)
 static VALUE
 segment_give_back(VALUE self)
 {
-	int done = rl_give_back(rlr_segment(self)->s.rl);
+	int done = rl_prefetch_return(rlr_segment(self)->s.rl);
 
 	if (done < 0)
 		rlr_raise(done, "give_back");

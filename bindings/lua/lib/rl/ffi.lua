@@ -98,7 +98,9 @@ function Rule:check(key, cost)
 	if not now then
 		return nil, text, code
 	end
-	return answer(self, C.rl_check_at(self.cell.rl, self.handle, key, #key, cost, now, result))
+	item_at.rule, item_at.key, item_at.key_len, item_at.cost = self.handle, key, #key, cost
+	item_at.now_ns, item_at.charges = now, nil
+	return answer(self, C.rl_check_item(self.cell.rl, item, result))
 end
 
 function Rule:peek(key)
@@ -107,7 +109,9 @@ function Rule:peek(key)
 	if not now then
 		return nil, text, code
 	end
-	return answer(self, C.rl_peek_at(self.cell.rl, self.handle, key, #key, now, result))
+	item_at.rule, item_at.key, item_at.key_len, item_at.cost = self.handle, key, #key, 0
+	item_at.now_ns, item_at.charges = now, nil
+	return answer(self, C.rl_check_item(self.cell.rl, item, result))
 end
 
 -- For other modules of this package: decides the item that `fill` has filled, in a result that the next call
@@ -119,11 +123,11 @@ function Rule:ask(key, cost, now, charges, max_wait)
 		return nil, text, code
 	end
 	item_at.rule, item_at.key, item_at.key_len, item_at.cost = self.handle, key, #key, cost
-	item_at.charges = charges
+	item_at.now_ns, item_at.charges = now or clock, charges
 	if max_wait then
-		C.rl_reserve_item_at(self.cell.rl, item, max_wait, now or clock, result)
+		C.rl_decide(self.cell.rl, item, 1, "RL_RESERVE", max_wait, result, nil)
 	else
-		C.rl_check_item_at(self.cell.rl, item, now or clock, result)
+		C.rl_check_item(self.cell.rl, item, result)
 	end
 	if result_at.verdict == UNDECIDED then
 		return answer(self, UNDECIDED)
@@ -139,8 +143,8 @@ function Rule:give_back(key, cost, now)
 		return nil, text, code
 	end
 	item_at.rule, item_at.key, item_at.key_len, item_at.cost = self.handle, key, #key, cost
-	item_at.charges = nil
-	local given = C.rl_refund_item_at(self.cell.rl, item, now or clock)
+	item_at.now_ns, item_at.charges = now or clock, nil
+	local given = C.rl_refund_key(self.cell.rl, item)
 	if given < 0 then
 		return nil, ffi.string(C.rl_strerror(given)), rl.error_name(given)
 	end

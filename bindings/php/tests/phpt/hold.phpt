@@ -25,7 +25,7 @@ foreach ([$generator, fn () => $generator(), fn () => (fn () => yield from $gene
 }
 check($rule->hold("b", fn () => iterator_to_array((function () use ($rule) { yield $rule->peek("b")->used(); })())) === [1], "iterated inside");
 check($rule->peek("a")->used() === 0, "goes with its object");
-check($rule->check("a")->error() === "EINVAL", "not without a place to keep it");
+check($rule->check("a")->error() === "RL_ECHARGES", "not without a place to keep it");
 $result = $rule->peek("a");
 check([$result->resetAfter(), $result->delay(), $result->window()] === [0.0, 0.0, 0.0], "no times");
 echo "done\n";
