@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/rule.h"
 #include "base/user.h"
+#include "base/width.h"
 #include "text/duration.h"
 
 struct search {
@@ -143,16 +144,22 @@ print_until(FILE *out, uint64_t until_ns, uint64_t now_ns)
 		        time_format(until_ns, false).text);
 }
 
+static void
+print_what(FILE *out, struct rl *rl, const struct active_ban *ban)
+{
+	fprintf(out, "%s of %s ", effect_name(ban->is_exemption), match_name(ban->match));
+	pattern_print(out, ban->match, &ban->key);
+	if (ban->rule == RL_ANY_RULE)
+		fputs(", any rule,", out);
+	else
+		fprintf(out, ", rule %s,", rule_label(rl, ban->rule).text);
+}
+
 void
 active_ban_print(FILE *out, struct rl *rl, const struct active_ban *active_ban, uint64_t now_ns)
 {
-	fprintf(out, "%s of %s ", active_ban->is_exemption ? "exemption" : "ban",
-	        match_name(active_ban->match));
-	pattern_print(out, active_ban->match, &active_ban->key);
-	if (active_ban->rule == RL_ANY_RULE)
-		fputs(", any rule, ", out);
-	else
-		fprintf(out, ", rule %s, ", rule_label(rl, active_ban->rule).text);
+	print_what(out, rl, active_ban);
+	putc(' ', out);
 	print_until(out, active_ban->until_ns, now_ns);
 	putc('\n', out);
 }
@@ -179,6 +186,42 @@ active_ban_print_note(FILE *out, const struct active_ban *ban, uint64_t now_ns)
 		reason_print(out, ban->reason);
 	}
 	putc('\n', out);
+}
+
+#define STANDS_INDENT "             "
+#define STANDS_COLUMNS 80
+#define UNTIL_COLUMNS 43 /* "59m 59s left, until 2026-11-22 10:00:00 UTC" */
+
+/* In two lines, where one would be too wide. */
+static void
+print_standing(FILE *out, struct rl *rl, const struct active_ban *ban, uint64_t now_ns)
+{
+	char *what = NULL;
+	size_t size = 0;
+	FILE *stream = need(open_memstream(&what, &size));
+
+	print_what(stream, rl, ban);
+	fclose(stream);
+	fprintf(out, "stands       %s%s", what,
+	        strlen(STANDS_INDENT) + text_columns(what) + 1 + UNTIL_COLUMNS > STANDS_COLUMNS
+	                ? "\n" STANDS_INDENT
+	                : " ");
+	free(what);
+	print_until(out, ban->until_ns, now_ns);
+	putc('\n', out);
+}
+
+void
+active_bans_print(FILE *out, struct rl *rl, const struct active_bans *active_bans)
+{
+	for (size_t i = 0; i < active_bans->count; i++) {
+		const struct active_ban *ban = &active_bans->items[i];
+
+		print_standing(out, rl, ban, active_bans->now_ns);
+		if (ban->has_note)
+			fputs(STANDS_INDENT, out);
+		active_ban_print_note(out, ban, active_bans->now_ns);
+	}
 }
 
 /* null where nobody knows. */

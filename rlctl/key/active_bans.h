@@ -47,6 +47,9 @@ void active_ban_print(FILE *out, struct rl *rl, const struct active_ban *active_
 /* "set 3m ago by root, 12 hits, for \"scraping\"", and a newline, if that is known. */
 void active_ban_print_note(FILE *out, const struct active_ban *active_ban, uint64_t now_ns);
 
+/* Each of them, with its note, as lines that begin with "stands". */
+void active_bans_print(FILE *out, struct rl *rl, const struct active_bans *active_bans);
+
 /* A reason in quotes: any byte of it that is not printable is escaped. */
 void reason_print(FILE *out, const char *reason);
 void pattern_print(FILE *out, enum rl_match match, const struct key_view *key);

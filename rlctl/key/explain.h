@@ -50,7 +50,9 @@ bool explanation_has_anything(const struct explanation *explanation);
 const struct rl_result *explanation_in_overflow(const struct explanation *explanation,
                                                 unsigned limit);
 
-void explanation_print(FILE *out, struct rl *rl, const struct explanation *explanation);
+/* In words. is_whole: with each sub-bucket, also where nothing is in it. */
+void explanation_print(FILE *out, struct rl *rl, const struct explanation *explanation,
+                       bool is_whole);
 json_t *explanation_json(struct rl *rl, const struct explanation *explanation);
 
 #endif

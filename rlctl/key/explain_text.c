@@ -84,7 +84,7 @@ print_counted_key(FILE *out, const struct key_view *asked, const struct rl_entry
 }
 
 static void
-print_counted(FILE *out, const struct explanation *x, unsigned i)
+print_counted(FILE *out, const struct explanation *x, unsigned i, bool is_whole)
 {
 	const struct rl_limit *limit = &x->decision.info.limits[i];
 	const struct rl_entry *entry = &x->counted[i].entry;
@@ -94,18 +94,13 @@ print_counted(FILE *out, const struct explanation *x, unsigned i)
 	print_usage(out, &usage);
 	fprintf(out, "counts       %s\n", what_counts(limit));
 	holders_print(out, &x->holders, i);
-	key_chart_print(out, limit, entry, x->now_ns);
+	key_chart_print(out, limit, entry, x->now_ns, is_whole);
 }
 
 static void
 print_active_bans(FILE *out, struct rl *rl, const struct explanation *x)
 {
-	for (size_t i = 0; i < x->active_bans.count; i++) {
-		fputs("stands       ", out);
-		active_ban_print(out, rl, &x->active_bans.items[i], x->now_ns);
-		fputs("             ", out);
-		active_ban_print_note(out, &x->active_bans.items[i], x->now_ns);
-	}
+	active_bans_print(out, rl, &x->active_bans);
 	for (size_t i = 0; i < x->overrides.count; i++) {
 		fputs("stands       ", out);
 		override_print(out, &x->overrides.items[i], x->decision.info.limit_count);
@@ -140,7 +135,7 @@ print_in_overflow(FILE *out, const struct rl_result *result)
 }
 
 static void
-print_limit(FILE *out, const struct explanation *x, unsigned i)
+print_limit(FILE *out, const struct explanation *x, unsigned i, bool is_whole)
 {
 	const struct rl_rule_info *info = &x->decision.info;
 	const struct rl_result *in_cell = explanation_in_overflow(x, i);
@@ -152,7 +147,7 @@ print_limit(FILE *out, const struct explanation *x, unsigned i)
 	if (info->limits[i].scope == RL_SCOPE_CLUSTER)
 		share_view_print(out, &x->counted[i].share, &info->limits[i]);
 	if (x->counted[i].is_there)
-		print_counted(out, x, i);
+		print_counted(out, x, i, is_whole);
 	else if (in_cell)
 		print_in_overflow(out, in_cell);
 	else
@@ -160,7 +155,7 @@ print_limit(FILE *out, const struct explanation *x, unsigned i)
 }
 
 void
-explanation_print(FILE *out, struct rl *rl, const struct explanation *x)
+explanation_print(FILE *out, struct rl *rl, const struct explanation *x, bool is_whole)
 {
 	fprintf(out, "rule         %s\nkey          ", x->decision.rule);
 	output_key(out, &x->decision.key);
@@ -174,5 +169,5 @@ explanation_print(FILE *out, struct rl *rl, const struct explanation *x)
 	decision_print_verdict(out, &x->decision);
 	print_active_bans(out, rl, x);
 	for (unsigned i = 0; i < x->decision.info.limit_count; i++)
-		print_limit(out, x, i);
+		print_limit(out, x, i, is_whole);
 }

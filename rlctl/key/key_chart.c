@@ -8,8 +8,10 @@
 #include "text/duration.h"
 #include "text/names.h"
 
-#define BAR_WIDTH 40
-#define TIMES_MAX 12 /* times of a log that are told one by one */
+#define BAR_WIDTH 38
+#define BUCKET_WIDTH 28 /* with what stands before and behind it, 80 */
+#define FOLD_LEAST 2    /* empty sub-buckets in a row that are one line */
+#define TIMES_MAX 12    /* times of a log that are told one by one */
 
 uint64_t
 bucket_start_ns(const struct rl_entry *entry, uint32_t bucket)
@@ -42,20 +44,39 @@ print_bucket(FILE *out, const struct rl_entry *entry, uint32_t bucket)
 
 	fprintf(out, "%-23s  %10" PRIu32 "  ",
 	        time_format(bucket_start_ns(entry, bucket), has_ms).text, entry->bucket[bucket]);
-	output_bar(out, entry->bucket[bucket], largest_bucket(entry), BAR_WIDTH);
-	fputs(bucket_is_leaving(entry, bucket) ? "  (partly out of the window)\n" : "\n", out);
+	output_bar(out, entry->bucket[bucket], largest_bucket(entry), BUCKET_WIDTH);
+	fputs(bucket_is_leaving(entry, bucket) ? "  (partly out)\n" : "\n", out);
+}
+
+/* How many from this one on are empty, but for the last, of which more is to be said. */
+static uint32_t
+empty_from(const struct rl_entry *entry, uint32_t bucket)
+{
+	uint32_t end = bucket;
+
+	while (end + 1 < entry->buckets && entry->bucket[end] == 0)
+		end++;
+	return end - bucket;
 }
 
 static void
-print_buckets(FILE *out, const struct rl_entry *entry)
+print_buckets(FILE *out, const struct rl_entry *entry, bool is_whole)
 {
 	if (entry->buckets == 1)
 		fprintf(out, "since the window began (UTC)\n");
 	else
 		fprintf(out, "sub-buckets of %s, newest first (UTC)\n",
 		        duration_format(entry->bucket_ns).text);
-	for (uint32_t i = 0; i < entry->buckets; i++)
-		print_bucket(out, entry, i);
+	for (uint32_t i = 0; i < entry->buckets;) {
+		uint32_t empty = is_whole ? 0 : empty_from(entry, i);
+
+		if (empty < FOLD_LEAST) {
+			print_bucket(out, entry, i++);
+			continue;
+		}
+		fprintf(out, "%" PRIu32 " empty\n", empty);
+		i += empty;
+	}
 }
 
 /* Where in a strip of BAR_WIDTH columns, the window from its oldest instant to now, a time is. */
@@ -145,14 +166,14 @@ print_queue(FILE *out, const struct rl_limit *limit, const struct rl_entry *entr
 
 void
 key_chart_print(FILE *out, const struct rl_limit *limit, const struct rl_entry *entry,
-                uint64_t now_ns)
+                uint64_t now_ns, bool is_whole)
 {
 	const struct rl_algorithm_info *info = algorithm_info(limit->algorithm);
 
 	if (info->flags & RL_IS_HELD)
 		print_gauge(out, "in flight", entry->used, entry->peek.limit);
 	else if (info->flags & RL_IS_WINDOW)
-		print_buckets(out, entry);
+		print_buckets(out, entry, is_whole);
 	else if (info->ring_per_unit > 0)
 		print_log(out, limit, entry, now_ns);
 	else if (info->flags & RL_HAS_UNDELAYED)

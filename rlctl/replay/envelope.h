@@ -6,7 +6,7 @@
  * What stands around a line, by whoever passed it on:
  *
  *	Nov 22 10:00:00 host program[1]: LINE                 syslog, see syslog_line.h
- *	2026-11-22T10:00:00.123456789Z stdout F LINE          CRI, as Kubernetes keeps logs of containers
+ *	2026-11-22T10:00:00.123456789Z stdout F LINE          CRI: a container in Kubernetes
  *	{"log":"LINE\n","stream":"stdout","time":"..."}       Docker's json-file
  *	{"MESSAGE":"LINE","SYSLOG_IDENTIFIER":"nginx", ...}   journalctl -o json
  *

@@ -47,7 +47,7 @@ top_act_explain(struct top_ui *ui)
 	} else {
 		free(ui->text);
 		out = need(open_memstream(&ui->text, &size));
-		explanation_print(out, ui->model->rl, &explanation);
+		explanation_print(out, ui->model->rl, &explanation, false);
 		fclose(out);
 	}
 	explanation_free(&explanation);

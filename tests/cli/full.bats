@@ -66,7 +66,7 @@ more() {
 	done
 	on get another-stranger
 	exits 0
-	says_line 'no slot      counted with others, 17 of 20'
+	grep -qE '^allowed +~17/20 ' <<<"$output"
 	on get web stranger --json
 	conforms get
 	jq -e '.answer.reason == "reserve" and .limits[0].counted == null and .limits[0].in_cell.used == 17 and

@@ -226,8 +226,8 @@ teardown() {
 		'limit        5' 'remaining    2' 'retry after  0s'; do
 		says_line "$line"
 	done
-	[ "$(grep -cx '[0-9: -]* 3  #\{40\}' <<<"$output")" -eq 1 ]
-	[ "$(grep -cx '[0-9: -]* 0    (partly out of the window)' <<<"$output")" -eq 1 ]
+	[ "$(grep -cx '[0-9: -]* 3  #\{28\}' <<<"$output")" -eq 1 ]
+	[ "$(grep -cx '[0-9: -]* 0    (partly out)' <<<"$output")" -eq 1 ]
 	says_line 'answer       allowed'
 	says_line 'sliding_window, 5 per 30d'
 	rlctl -s "$segment" get login bob
@@ -243,11 +243,16 @@ teardown() {
 	fill net 5 $month_ms 1/24/64 192.0.2.1=2
 	on get alice
 	exits 0
+	says_line 'key          alice'
+	grep -qxE 'allowed +3/5 +0s +[0-9dhms]+  login' <<<"$output"
+	grep -qxE 'allowed +1/5 +0s +[0-9dhms]+  api' <<<"$output"
+	[ "${#lines[@]}" -eq 4 ]
+	on get alice --verbose
 	[ "$(grep '^rule ' <<<"$output" | paste -sd,)" = 'rule         login,rule         api' ]
 	says_line 'used         3'
 	says_line 'used         1'
 	on get 192.0.2.200
-	says_line 'rule         net'
+	grep -qxE 'allowed +2/5 .*  net' <<<"$output"
 	on get bob --json
 	conforms get
 	are rule '"login" "login"'
@@ -258,6 +263,40 @@ teardown() {
 	exits 1
 	conforms get
 	has 'rules=\[\]'
+}
+
+@test "get: rules fit a screen, the limit that denies first, and a ban once" {
+	for rule in $(seq 6); do
+		fill "a-rule-of-some-length-$rule" 100000 $month_ms 60 203.0.113.7=3
+	done
+	fill pair 50,20 "$month_ms,$month_ms" 60,60 203.0.113.7=3
+	fill api 50,4,60 "$month_ms,$month_ms,$month_ms" 60,60,1 203.0.113.7=9
+	on get 203.0.113.7
+	exits 0
+	grep -qxE 'denied +4/4 .*  api\(2\)' <<<"$output"
+	grep -qxE 'allowed +3/20 .*  pair\(2\)' <<<"$output"
+	on ban 203.0.113.0/24 --for 1h --reason 'scrapes'
+	on ban 203.0.113.7 --for 1h --rule a-rule-of-some-length-3
+	on get 203.0.113.7
+	exits 0
+	[ "$(wc -l <<<"$output")" -le 20 ]
+	[ "$(grep -c 'ban of network 203.0.113.0/24, any rule' <<<"$output")" -eq 1 ]
+	[ "$(grep -c 'ban of key 203.0.113.7, rule a-rule-of-some-length-3' <<<"$output")" -eq 1 ]
+	[ "$(grep -c '^banned ' <<<"$output")" -eq 8 ]
+	narrow
+	# The rest is asked for: some lines of it are 61 sub-buckets.
+	on get 203.0.113.7 --verbose
+	narrow
+	[ "$(grep -c '^2[0-9: -]*  *[03]  #*' <<<"$output")" -gt 300 ]
+	on get a-rule-of-some-length-1 203.0.113.7
+	narrow
+	says_line '59 empty'
+	[ "$(wc -l <<<"$output")" -le 24 ]
+}
+
+# No line is wider than 80 columns.
+narrow() {
+	! grep -E '.{81}' <<<"$output" || fail_with 'a line above 80 columns'
 }
 
 @test "list --match: a key that was cut, by its first bytes or by all" {
@@ -440,7 +479,7 @@ teardown() {
 	on get log alice
 	exits 0
 	says_line 'sliding_log, 20 per 1m'
-	grep -qxE '1m ago \|\.{39}3\| now' <<<"$output"
+	grep -qxE '1m ago \|\.{37}3\| now' <<<"$output"
 	grep -qE '^20.* [123]  frees up in (60.0s|5[0-9.]*s|1m)$' <<<"$output"
 	on get log alice --json
 	conforms get
@@ -453,7 +492,7 @@ teardown() {
 	fill queue 4 $month_ms leaky alice=3
 	on get tokens alice
 	exits 0
-	says_line "tokens       [##########$(printf '%30s')] 1 of 4"
+	says_line "tokens       [#########$(printf "%29s")] 1 of 4"
 	says 'one more comes every 180h; full in '
 	on get queue alice
 	exits 0
@@ -488,8 +527,8 @@ teardown() {
 	on get login user:1
 	exits 0
 	says_line 'answer       allowed by exemption'
-	says 'stands       exemption of key user:1, rule login, '
-	says 'stands       ban of prefix user:*, any rule, '
+	says 'stands       exemption of key user:1, rule login,'
+	says 'stands       ban of prefix user:*, any rule,'
 	says_not user:2
 	on get login user:1 --json
 	conforms get
