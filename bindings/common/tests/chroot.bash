@@ -41,11 +41,11 @@ make_root() {
 	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 }
 
-# What has a name as our packages' files have: rl.so, librl.so.1, 20-rl.ini, ruby-rl, Rl, rlctl.1.gz. Others come in with
+# What has a name as our packages' files have: rl.so, librl.so.1, 20-rl.ini, ruby-rl, Rl, RL.pm, rlctl.1.gz. Others come in with
 # what a package depends on.
 files() {
 	(cd "$root" && find etc usr -regextype posix-extended ! -path 'etc/rl*' \
-		-regex '.*/_?(lib|[0-9]+-|ruby-|php-|lua-)?[Rr]l(ctl|d|_ext)?([-._@].*)?' | sort)
+		-regex '.*/_?(lib|[0-9]+-|ruby-|php-|lua-)?([Rr]l|RL)(ctl|d|_ext)?([-._@].*)?' | sort)
 }
 
 install_packages() {

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+package Apache2::RL;
+
+use strict;
+use warnings;
+use Apache2::Const -compile => qw(OK FORBIDDEN HTTP_SERVICE_UNAVAILABLE SERVER_ERROR);
+use Apache2::Log         ();
+use Apache2::RequestRec  ();
+use Apache2::RequestUtil ();
+use APR::Table           ();
+use RL;
+
+use constant TOO_MANY_REQUESTS => 429;
+
+# Of this process: opened at its first request, so that none is older than a fork.
+my (%rules, $process);
+my $address = RL::Proxies->new([]);
+
+sub _rule {
+    my ($segment, $name, $limit) = @_;
+    (%rules, $process) = () if ($process // 0) != $$;
+    $process = $$;
+    return $rules{"$segment $name"} //= RL->open($segment)->rule($name, $limit // ());
+}
+
+sub CLONE { %rules = (); $address = undef; return }
+
+sub handler {
+    my $r = shift;
+    my ($segment, $name, $limit, $on_error) = map { scalar $r->dir_config("RL$_") } qw(Segment Rule Limit OnError);
+    my $result = eval {
+        die "RLRule: it is not set\n" unless defined $name;
+        $address //= RL::Proxies->new([]);
+        _rule($segment // 'default', $name, $limit)->check(($address->find($r->useragent_ip))[0], 1, keep => 1);
+    };
+    if (my $error = $result ? $result->error : $@) {
+        $r->log_error('rl: rule ' . ($name // '') . ": $error");
+        return ($on_error // 'deny') eq 'allow' ? Apache2::Const::OK : Apache2::Const::HTTP_SERVICE_UNAVAILABLE;
+    }
+    $r->pnotes(rl => $result);    # and what it holds until the request has ended
+    my %fields = $result->headers;
+    $r->err_headers_out->set($_ => $fields{$_}) for grep { !/^X-/ } keys %fields;
+    return Apache2::Const::OK if $result->is_allowed;
+    return $result->reason eq 'ban' ? Apache2::Const::FORBIDDEN : TOO_MANY_REQUESTS;
+}
+
+1;
+
+__END__
+
+=head1 NAME
+
+Apache2::RL - an access handler of mod_perl: one rate limit for all children of Apache
+
+=head1 SYNOPSIS
+
+    <Location /login>
+      PerlAccessHandler Apache2::RL
+      PerlSetVar RLSegment web
+      PerlSetVar RLRule login
+      PerlSetVar RLLimit 5/min
+    </Location>
+
+=head1 DESCRIPTION
+
+Counts requests by the client's address, of IPv6 by its /64. Who is over the limit gets 429 with C<Retry-After>, who is
+banned 403. Behind proxies mod_remoteip tells who the client is.
+
+=over
+
+=item RLSegment
+
+The segment's name. C<default>.
+
+=item RLRule
+
+The rule's name. It has to be set.
+
+=item RLLimit
+
+Defines the rule, as in C<100/min>. Without it the rule is one that somebody else has defined or configured.
+
+=item RLOnError
+
+What happens to a request that cannot be decided: C<deny> it with 503 (the default), or C<allow> it. Both are logged.
+
+=back
+
+C<< $r->pnotes('rl') >> has the L<RL/check> of the request. Its C<refund> gives back what it was charged.
+
+Where there is no other use for mod_perl, mod_rl of this project costs less, and does more.
+
+=head1 SEE ALSO
+
+L<RL>
+
+=cut

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+package Plack::Middleware::RL;
+
+use strict;
+use warnings;
+use parent 'Plack::Middleware';
+use Plack::Util;
+use Plack::Util::Accessor qw(segment rule limit key trusted headers on_error);
+use RL;
+
+my %HEADERS = (ietf => qr/^RateLimit/, x => qr/^X-/, none => qr/^(?!)/);
+
+sub prepare_app {
+    my $self = shift;
+    my ($segment, $rule, $limit) = ($self->segment // 'default', $self->rule, $self->limit);
+    my ($headers, $on_error) = ($self->headers // 'ietf', $self->on_error // 'deny');
+    die "rule: it is missing\n" unless defined $rule;
+    die "headers: $headers is none of ietf, x, none\n" unless $HEADERS{$headers};
+    die "on_error: $on_error is neither allow nor deny\n" unless $on_error =~ /^(allow|deny)$/;
+    unless (ref $rule) {
+        $segment = RL->open($segment) unless ref $segment;
+        $rule = $segment->rule($rule, ref $limit ? %$limit : $limit // ());
+    }
+    $self->{of}      = $rule;
+    $self->{shown}   = $HEADERS{$headers};
+    $self->{passing} = $on_error eq 'allow';
+    $self->{proxies} = RL::Proxies->new($self->trusted // []);
+    return;
+}
+
+sub call {
+    my ($self, $env) = @_;
+    my $key = $self->key ? $self->key->($env) : $self->_client($env);
+    return $self->app->($env) unless defined $key;
+
+    # It holds its units in flight for as long as the request has its environment.
+    my $result = $env->{'rl.result'} = $self->{of}->check($key, 1, keep => 1);
+    if ($result->error) {
+        my $what = $self->{passing} ? 'let through' : 'refused';
+        $env->{'psgi.errors'}->print('rl: rule ' . $self->{of}->name . ': ' . $result->error . ": $what\n");
+        return $self->{passing} ? $self->app->($env) : _answer(503, 'Cannot be decided');
+    }
+    my %fields = $result->headers;
+    my @shown = map { ($_ => $fields{$_}) } grep { /$self->{shown}/ } sort keys %fields;
+    push @shown, 'Retry-After' => $fields{'Retry-After'} if exists $fields{'Retry-After'};
+    return _answer(403, 'Forbidden', @shown) if $result->reason eq 'ban' && !$result->is_allowed;
+    return _answer(429, 'Too many requests', @shown) unless $result->is_allowed;
+    return $self->response_cb($self->app->($env), sub { push @{ $_[0][1] }, @shown });
+}
+
+sub _client {
+    my ($self, $env) = @_;
+    return ($self->{proxies}->find($env->{REMOTE_ADDR}, $env->{HTTP_X_FORWARDED_FOR}))[0];
+}
+
+sub _answer {
+    my ($status, $text, @fields) = @_;
+    return [$status, ['Content-Type' => 'text/plain', @fields], ["$text\n"]];
+}
+
+1;
+
+__END__
+
+=head1 NAME
+
+Plack::Middleware::RL - one rate limit for all worker processes
+
+=head1 SYNOPSIS
+
+    use Plack::Builder;
+
+    builder {
+        enable 'RL', segment => 'web', rule => 'page', limit => '100/min', trusted => ['10.0.0.0/8'];
+        $app;
+    };
+
+=head1 DESCRIPTION
+
+Who is over the limit gets 429 with C<Retry-After>, who is banned 403; everybody is told where they are by C<RateLimit>
+and C<RateLimit-Policy>. Units of a concurrency limit are held until the request has ended.
+
+=over
+
+=item segment
+
+A name, or an open L<RL> segment. C<default>.
+
+=item rule
+
+The name of a rule, or an open rule. It is found, and with C<limit> defined.
+
+=item limit
+
+A rate such as C<100/min>, or a hash of a rule's fields: see L<RL/rule>.
+
+=item key
+
+Gets the environment of a request, and returns for whom it counts; undef: for nobody. By default that is the client's
+address, of IPv6 its /64.
+
+=item trusted
+
+Networks of proxies whose C<X-Forwarded-For> is believed. None.
+
+=item headers
+
+C<ietf> for C<RateLimit> (the default), C<x> for C<X-RateLimit-Limit> and its like, or C<none>.
+
+=item on_error
+
+What happens to a request that cannot be decided: C<deny> it with 503 (the default), or C<allow> it. Both are written to
+C<psgi.errors>.
+
+=back
+
+C<< $env->{'rl.result'} >> has the L<RL/check> of the request. An application that calls C<refund> on it gives back what it
+was charged: so only failed logins count.
+
+=head1 SEE ALSO
+
+L<RL>
+
+=cut

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What Starman's workers run: /native asks a rule by the middleware, /hold takes a unit in flight and keeps it. Each answer
+# names its worker.
+use strict;
+use warnings;
+use Plack::Builder;
+use RL;
+
+my $web  = RL->open($ENV{RL_SEGMENT}, keys => 1000);
+my $jobs = $web->rule('jobs', algorithm => 'in_flight', capacity => 4);
+my @held;
+my $app = sub {
+    my $env = shift;
+    if ($env->{PATH_INFO} eq '/hold') {
+        push @held, $jobs->hold('one');
+        return [429, [], []] unless $held[-1];
+    }
+    return [200, ['X-Worker' => $$, 'Content-Type' => 'text/plain'], ["$$\n"]];
+};
+
+builder {
+    mount '/native' => builder {
+        enable 'RL', segment => $web, rule => 'native', key => sub { 'one' },
+            limit => { algorithm => 'anchored_window', capacity => 50, window => 'never' };
+        $app;
+    };
+    mount '/' => $app;
+};

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the table does not ask: errors, keys, what is held, segments that are closed or replaced, the middleware.
+use strict;
+use warnings;
+use utf8;
+use Config;
+use Encode qw(decode encode);
+use Plack::Builder;
+use RL;
+use Test::More;
+
+my $name = "perl-native-$$";
+my $main = $$;
+my $web  = RL->open($name, keys => 1000);
+END { eval { RL::unlink($name) } if $$ == $main }
+
+sub fails {
+    my ($code, $want, $call) = @_;
+    my @got = eval { $call->() };
+    my $error = $@;
+    return fail("$want: it did not die") unless ref $error;
+    is($error->code, $code, "$want: code");
+    like($error->message, $want, "$want: message");
+    like("$error", qr/ at \S*native\.t line \d+\.$/, "$want: the caller's line");
+    return;
+}
+
+my $rule = $web->rule('login', '3/hour');
+is($rule->name, 'login', 'a name');
+ok($rule->allow('alice'), 'one');
+my $result = $rule->check('alice', 2);
+ok($result->is_allowed && !$result->is_denied && $result->passes, 'of three');
+is($result->remaining, 0, 'none is left');
+$result = $rule->check('alice');
+ok($result->is_denied, 'over');
+cmp_ok($result->retry_after, '>', 3000, 'seconds');
+is($rule->stats->{denied}, 1, 'counted');
+is($rule->refund('alice'), 1, 'by key');
+ok($rule->allow('alice'), 'again');
+ok($rule->reset('alice'), 'reset');
+is($rule->peek('alice')->remaining, 3, 'anew');
+
+# Keys.
+my $kept = $rule->check("\x{e9}", 1, keep => 1);
+ok($rule->peek(encode('UTF-8', "\x{e9}"))->remaining == 3, 'a byte is not what it is as text');
+my $text = decode('UTF-8', "\xc3\xa9");
+$rule->allow($text);
+is($rule->peek("\xc3\xa9")->remaining, 2, 'text that is decoded counts as its UTF-8');
+is($rule->peek('é')->remaining, 2, 'as in a source that is');
+$rule->allow('x' x 5000);
+is($rule->peek(RL::key_digest('x' x 5000))->remaining, 2, 'a long key counts as its digest');
+fails('EINVAL', qr/^key: a string is needed, not undef/, sub { $rule->check(undef) });
+fails('EINVAL', qr/^key: a string is needed, not ARRAY/, sub { $rule->check([]) });
+is($rule->check('')->verdict, 'allowed', 'librl does not limit an empty key');
+is($rule->check('')->error, 'RL_EEMPTY', 'and why');
+fails('RL_EEMPTY', qr/^rule login: /, sub { $rule->allow('') });
+
+# Arguments.
+fails('EINVAL', qr/^cost: -1; 0 to/, sub { $rule->check('a', -1) });
+fails('EINVAL', qr/^cost: 1.5; 0 to/, sub { $rule->check('a', 1.5) });
+fails('EINVAL', qr/^keeep: this call has no such option/, sub { $rule->check('a', 1, keeep => 1) });
+fails('EINVAL', qr/^options: a name has no value/, sub { $rule->check('a', 1, 'keep') });
+fails('EINVAL', qr/^max_wait: soon is no duration/, sub { $rule->reserve('a', 1, max_wait => 'soon') });
+fails('EINVAL', qr/^match: there is no star/, sub { $web->ban('a', match => 'star') });
+fails('EINVAL', qr/^limit: expected a rate such as "100\/min" or "5\/10s", got often/, sub { $web->rule('r', 'often') });
+fails('EINVAL', qr/^capacities: a limit has no such field/, sub { $web->rule('r', capacities => 5) });
+fails('ENOENT', qr/^rule none: /, sub { $web->rule('none') });
+fails('EINVAL', qr/^name: it has a byte of 0/, sub { $web->rule("a\0b", '1/s') });
+fails('EINVAL', qr/^limits: a hash is needed/, sub { $web->rule('r', limits => ['1/s']) });
+fails('EINVAL', qr/^keys: many; 0 to/, sub { RL->open($name, keys => 'many') });
+fails('EINVAL', qr/^group: there is none/, sub { RL->open($name, group => 'no such group') });
+fails('RL_ELESS', qr/^segment $name: .*keys/s, sub { RL->open($name, keys => 1_000_000, at_least => 1) });
+fails('ENOENT', qr/^segment nobody: /, sub { RL->open('nobody', existing => 1) });
+fails('EINVAL', qr/is no RL::Segment$/, sub { RL::Segment::look('RL') });
+fails('EINVAL', qr/is of another segment/, sub { RL->open(undef, private => 1)->check_many([[$rule, 'a']]) });
+fails('EINVAL', qr/^items: an array is needed/, sub { $web->check_all(['a']) });
+fails('EINVAL', qr/^items: 0; 1 to/, sub { $web->check_all([]) });
+fails('EINVAL', qr/kept no charges/, sub { $rule->check('a')->refund });
+fails('EINVAL', qr/is no network/, sub { RL::Proxies->new(['nonsense']) });
+
+# What is held comes back when nobody has it any more, but not by a child's copy.
+my $jobs = $web->rule('jobs', algorithm => 'in_flight', capacity => 1);
+{
+    my $hold = $jobs->hold('report');
+    ok($hold, 'held');
+    is($jobs->hold('report'), undef, 'no more');
+    my $pid = fork // die;
+    exit 0 if !$pid;
+    waitpid $pid, 0;
+    is($jobs->peek('report')->remaining, 0, 'a child has ended, and its parent still holds');
+}
+is($jobs->peek('report')->remaining, 1, 'given back');
+eval { my $hold = $jobs->hold('report'); die "in the midst\n" };
+is($jobs->peek('report')->remaining, 1, 'also by an exception');
+ok($kept->refund,  'refund');
+ok(!$kept->refund, 'once');
+
+# Several.
+my $mails = $web->rule('mails', limits => [{ limit => '2/s' }, { limit => '5/day' }]);
+my $all = $web->check_all([[$rule, 'bob'], [$mails, 'bob', 3]]);
+is($all->{verdict}, 'never', 'two of a second are the most');
+is($all->{decided}, 1, 'that has decided');
+is($rule->peek('bob')->remaining, 3, 'nothing was charged');
+is(scalar($web->check_many([map { [$rule, "m$_"] } 1 .. 100])), 100, 'many');
+my ($answer, @each) = $mails->check_limits('bob');
+is_deeply([map { $_->limit } @each], [2, 5], 'of each limit');
+
+# Bans.
+$web->ban('198.51.100.0/24', match => 'network', for => '1h');
+is($rule->check('198.51.100.7')->reason, 'ban', 'a network');
+ok($web->unban('198.51.100.0/24', match => 'network'), 'lifted');
+ok(!$web->unban('198.51.100.0/24', match => 'network'), 'once');
+
+# Counters.
+my $failed = $web->counters('failed');
+is($failed->add('alice', 2, 600)->{value}, 2, 'add');
+is($failed->add('alice', -1, 600)->{value}, 1, 'take off');
+is($failed->get('bob')->{done}, 0, 'none');
+fails('EINVAL', qr/^lifetime: never ever is no duration/, sub { $failed->add('alice', 1, 'never ever') });
+
+# A warning that closes the segment, and a key that does.
+{
+    package Closing;
+    use overload '""' => sub { ${ $_[0] }->close; 'alice' };
+}
+my $other = RL->open(undef, private => 1);
+my $there = $other->rule('r', '1/s');
+fails('EBADF', qr/^the segment is closed/, sub { $there->check(bless \(my $s = $other), 'Closing') });
+fails('EBADF', qr/^the segment is closed/, sub { $there->check('a') });
+fails('EBADF', qr/^the segment is closed/, sub { $other->rule('r') });
+
+# The name gets another segment: rules are defined there anew.
+RL::unlink($name);
+my $new = RL->open($name, keys => 2000);
+ok($web->look, 'it is another one');
+ok($rule->allow('alice'), 'and limits');
+is($new->rule('login')->peek('alice')->remaining, 2, 'there');
+
+if ($Config{useithreads}) {
+    require threads;
+    is(threads->create(sub { return ref \$rule eq 'REF' && eval { $rule->check('a'); 1 } ? 1 : 0 })->join, 0, 'a thread has no copy');
+    is($rule->peek('alice')->remaining, 2, 'and takes nothing with it');
+}
+
+# The middleware.
+sub app {
+    my %options = @_;
+    return builder { enable 'RL', segment => $web, %options; sub { [200, ['X-Here' => 1], ['hello']] } };
+}
+sub call {
+    my ($app, %env) = @_;
+    my ($status, $fields) = @{ $app->({ REMOTE_ADDR => '203.0.113.7', 'psgi.errors' => RL::Test::Errors->new, %env }) };
+    return ($status, {@$fields});
+}
+{
+    package RL::Test::Errors;
+    our $text = '';
+    sub new   { return bless {}, shift }
+    sub print { $text .= $_[1]; return 1 }
+}
+my $app = app(rule => 'page', limit => '2/min', trusted => ['10.0.0.0/8']);
+my ($status, $fields) = call($app);
+is($status, 200, 'middleware: allowed');
+is($fields->{'RateLimit-Policy'}, '"page";q=2;w=60', 'middleware: its policy');
+ok($fields->{'X-Here'} && !exists $fields->{'X-RateLimit-Limit'}, 'middleware: and its answer');
+call($app);
+($status, $fields) = call($app);
+is($status, 429, 'middleware: over');
+cmp_ok($fields->{'Retry-After'}, '>', 0, 'middleware: until when');
+is((call($app, REMOTE_ADDR => '10.0.0.1', HTTP_X_FORWARDED_FOR => '6.6.6.6, 203.0.113.7'))[0], 429, 'middleware: behind a proxy');
+is((call($app, REMOTE_ADDR => '2001:db8::1'))[0], 200, 'middleware: IPv6');
+call($app, REMOTE_ADDR => '2001:db8::2');
+is((call($app, REMOTE_ADDR => '2001:db8::3'))[0], 429, 'middleware: by its /64');
+is((call(app(rule => 'page', key => sub { undef })))[0], 200, 'middleware: nobody');
+($status, $fields) = call(app(rule => 'page', headers => 'x'));
+ok(exists $fields->{'X-RateLimit-Limit'} && !exists $fields->{RateLimit}, 'middleware: older fields');
+is((call(app(rule => 'page', key => sub { '' })))[0], 503, 'middleware: undecided');
+is((call(app(rule => 'page', key => sub { '' }, on_error => 'allow')))[0], 200, 'middleware: let through');
+is($RL::Test::Errors::text, "rl: rule page: RL_EEMPTY: refused\nrl: rule page: RL_EEMPTY: let through\n", 'middleware: both are told');
+my $held = app(rule => 'flight', limit => { algorithm => 'in_flight', capacity => 1 });
+is((call($held))[0], 200, 'middleware: in flight');
+is((call($held))[0], 200, 'middleware: until the request has ended');
+eval { app(rule => 'page', on_error => 'maybe') };
+like($@, qr/^on_error: maybe is neither/, 'middleware: its options');
+done_testing();

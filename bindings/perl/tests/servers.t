@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Starman, with its application loaded before the fork and after it, and mod_perl: four workers admit exactly 50 of 400,
+# though one is killed, and what a killed one held comes back.
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use IO::Socket::INET;
+use IO::Socket::UNIX;
+use POSIX qw(:sys_wait_h);
+use RL;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $SOON = 60;    # seconds until something that comes at once is given up
+my ($here) = __FILE__ =~ m{(.*)/};
+$here = `cd "$here" && pwd`;
+chomp $here;
+my @started;
+
+sub start {
+    my ($log, @command) = @_;
+    my $pid = fork // die "fork: $!";
+    if (!$pid) {
+        setpgrp;
+        open STDOUT, '>>', $log or die;
+        open STDERR, '>&', \*STDOUT or die;
+        exec @command or die "$command[0]: $!";
+    }
+    push @started, $pid;
+    return $pid;
+}
+
+END { my $status = $?; kill 'TERM', $_ for @started; waitpid $_, 0 for @started; $? = $status }
+
+sub wait_for {
+    my ($what, $is) = @_;
+    my $until = time + $SOON;
+    until ($is->()) {
+        die "$what: not in $SOON s\n" if time > $until;
+        sleep 0.05;
+    }
+    return;
+}
+
+# (status, worker, all of the head)
+sub get {
+    my ($at, $path) = @_;
+    my $socket = $at =~ m{^/} ? IO::Socket::UNIX->new(Peer => $at) : IO::Socket::INET->new(PeerAddr => $at);
+    return 0 unless $socket;
+    print $socket "GET $path HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    my $answer = join '', <$socket>;
+    my ($status) = $answer =~ /\AHTTP\S* (\d+)/ or return 0;
+    my ($worker) = $answer =~ /^X-Worker: (\d+)/m;
+    return ($status, $worker // 0, $answer);
+}
+
+# By eight clients at once: [status, worker] of each.
+sub ask {
+    my ($at, $path, $count) = @_;
+    my (@pipes, @answers);
+    for my $client (0 .. 7) {
+        my $pid = open(my $pipe, '-|') // die "fork: $!";
+        if (!$pid) {
+            my $mine = int(($count + $client) / 8);
+            print join(' ', (get($at, $path))[0, 1]), "\n" for 1 .. $mine;
+            close STDOUT;
+            POSIX::_exit(0);
+        }
+        push @pipes, $pipe;
+    }
+    for my $pipe (@pipes) {
+        push @answers, map { [split] } <$pipe>;
+        close $pipe;
+    }
+    return @answers;
+}
+
+sub ended { my $pid = shift; open my $file, '<', "/proc/$pid/stat" or return 1; return <$file> =~ /\) Z / }
+
+sub workers {
+    my ($at, $path) = @_;
+    my %seen;
+    wait_for('four workers', sub {
+        $seen{ $_->[1] } = 1 for ask($at, $path, 8);
+        delete @seen{ grep { !$_ || ended($_) } keys %seen };
+        return keys %seen >= 4;
+    });
+    return keys %seen;
+}
+
+sub slay { my $pid = shift; kill 'KILL', $pid; wait_for("the end of $pid", sub { ended($pid) }); return }
+
+sub exactly_fifty {
+    my ($what, $at) = @_;
+    my @first = ask($at, '/native', 30);
+    slay((workers($at, '/'))[0]);
+    my @rest = ask($at, '/native', 370);
+    my %status;
+    $status{ $_->[0] }++ for @first, @rest;
+    is_deeply(\%status, { 200 => 50, 429 => 350 }, "$what: exactly 50 of 400, one of four workers killed");
+    return;
+}
+
+sub comes_back {
+    my ($what, $at) = @_;
+    my @holders = map { [get($at, '/hold')] } 1 .. 4;
+    is_deeply([map { $_->[0] } @holders], [(200) x 4], "$what: four are held");
+    is((get($at, '/hold'))[0], 429, "$what: and no more");
+    slay($_) for keys %{ { map { $_->[1] => 1 } @holders } };
+    wait_for('what was held', sub { (get($at, '/hold'))[0] == 200 });
+    pass("$what: what the killed ones held comes back");
+    return;
+}
+
+for my $preload (0, 1) {
+    my ($what, $dir, $name) = ($preload ? 'Starman, preloaded' : 'Starman', tempdir(CLEANUP => 1), "perl-$$-$preload");
+    local $ENV{RL_SEGMENT} = $name;
+    my @command = ('starman', '--workers', 4, '--listen', "$dir/socket", '--env', 'none', ('--preload-app') x $preload, "$here/app.psgi");
+    my $pid = start("$dir/log", @command);
+    wait_for("$what answers", sub { (get("$dir/socket", '/'))[0] });
+    exactly_fifty($what, "$dir/socket");
+    comes_back($what, "$dir/socket");
+    like((get("$dir/socket", '/native'))[2], qr/^RateLimit-Policy: "native";q=50\r/m, "$what: fields");
+    my $web = RL->open($name);
+    $web->ban('one', rule => $web->rule('native'));
+    is((get("$dir/socket", '/native'))[0], 403, "$what: a ban");
+    RL::unlink($name);
+}
+
+SKIP: {
+    my ($apache) = grep { -x } '/usr/sbin/apache2';
+    my $module = '/usr/lib/apache2/modules/mod_perl.so';
+    skip('there is no mod_perl', 1) unless $apache && -e $module;
+    my ($dir, $name) = (tempdir(CLEANUP => 1), "perl-$$-apache");
+    my $free = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1');
+    my $at = '127.0.0.1:' . $free->sockport;
+    close $free;
+    chmod 0755, $dir;
+    open my $conf, '>', "$dir/conf" or die;
+    my $paths = join ' ', map { s{^(?!/)}{$ENV{PWD}/}r } grep { -d } split /:/, $ENV{PERL5LIB};
+    my $modules = '/usr/lib/apache2/modules';
+    print $conf <<"END";
+ServerName localhost
+Listen $at
+PidFile $dir/pid
+ErrorLog $dir/log
+@{[$> == 0 ? 'User www-data' : '']}
+DocumentRoot $dir
+LoadModule mpm_prefork_module $modules/mod_mpm_prefork.so
+LoadModule authz_core_module $modules/mod_authz_core.so
+LoadModule perl_module $module
+StartServers 4
+MinSpareServers 4
+MaxSpareServers 4
+ServerLimit 4
+MaxRequestWorkers 4
+PerlSwitches @{[map { "-I$_" } split / /, $paths]}
+PerlRequire $here/handler.pl
+PerlSetVar RLSegment $name
+PerlSetVar RLLimit 1000000/min
+PerlSetVar RLRule all
+<Location />
+  SetHandler modperl
+  PerlAccessHandler Apache2::RL
+  PerlResponseHandler RL::Test
+</Location>
+<Location /native>
+  PerlSetVar RLRule native
+  PerlSetVar RLLimit 50/day
+</Location>
+<Location /closed>
+  PerlSetVar RLRule "not a name"
+</Location>
+<Location /open>
+  PerlSetVar RLRule "not a name"
+  PerlSetVar RLOnError allow
+</Location>
+END
+    close $conf;
+    my $pid = start("$dir/log", $apache, '-D', 'FOREGROUND', '-f', "$dir/conf");
+    eval { wait_for('Apache answers', sub { (get($at, '/'))[0] }); 1 } or do { system cat => "$dir/log"; die $@ };
+    exactly_fifty('mod_perl', $at);
+    like((get($at, '/native'))[2], qr/^RateLimit-Policy: "native";q=50;w=86400\r/m, 'mod_perl: fields of a denial');
+    like((get($at, '/'))[2], qr/^RateLimit: "all";r=\d+;t=\d+\r/m, 'mod_perl: fields of an answer');
+    is((get($at, '/closed'))[0], 503, 'mod_perl: what cannot be decided is refused');
+    is((get($at, '/open'))[0], 200, 'mod_perl: or let through');
+    my $segment = RL->open($name, existing => 1, any_owner => 1);
+    $segment->ban('127.0.0.0/8', match => 'network');
+    is((get($at, '/'))[0], 403, 'mod_perl: a ban');
+    RL::unlink($name);
+}
+done_testing();
