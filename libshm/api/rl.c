@@ -21,7 +21,8 @@ check_usual(struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_
 }
 
 /*
- * A call of its own, and so is the next: what it takes is no part of the frame of a usual request.
+ * A call of its own, and so are the next two: what it takes is no part of the frame of a usual
+ * request.
  */
 static __attribute__((noinline)) enum rl_verdict
 check_any(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost, uint64_t now_ns,
@@ -32,56 +33,65 @@ check_any(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cos
 	return rl_check_one(rl, rule, &item, NULL, now_ns, result);
 }
 
-static __attribute__((noinline)) enum rl_verdict
+static __attribute__((noinline)) int
 check_bucket(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
              uint64_t now_ns, struct rl_result *result)
 {
 	struct rl_policy_look look;
-	int decided =
-		check_usual(rl, RL_POLICY_BUCKET, rule, key, key_len, cost, now_ns, result, &look);
 
-	if (__builtin_expect(decided != RL_AGAIN, 1))
-		return (enum rl_verdict)decided;
-	return check_any(rl, rule, key, key_len, cost, now_ns, result);
+	return check_usual(rl, RL_POLICY_BUCKET, rule, key, key_len, cost, now_ns, result, &look);
 }
 
-/* Rule and key alone, at a time that is known. */
-static enum rl_verdict
-check(struct rl *app, int rule, const void *key, size_t key_len, uint64_t cost, uint64_t now_ns,
+/* Rule and key alone, at a time that is known. RL_AGAIN: it is no usual request. */
+static inline __attribute__((always_inline)) int
+check(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost, uint64_t now_ns,
       struct rl_result *result)
 {
-	struct rl *rl = rl_here_known(app);
 	struct rl_policy_look look;
 	int decided = check_usual(rl, 0, rule, key, key_len, cost, now_ns, result, &look);
 
-	if (__builtin_expect(decided != RL_AGAIN, 1))
-		return (enum rl_verdict)decided;
-	return look.steps & RL_POLICY_BUCKET
-	               ? check_bucket(rl, rule, key, key_len, cost, now_ns, result)
-	               : check_any(rl, rule, key, key_len, cost, now_ns, result);
+	if (__builtin_expect(decided != RL_AGAIN, 1) || !(look.steps & RL_POLICY_BUCKET))
+		return decided;
+	return check_bucket(rl, rule, key, key_len, cost, now_ns, result);
+}
+
+static __attribute__((noinline)) enum rl_verdict
+check_item(struct rl *rl, const struct rl_item *item, struct rl_result *result)
+{
+	uint64_t now_ns = rl_request_now(rl, item->now_ns);
+	int decided = check(rl_here_known(rl), item->rule, item->key, item->key_len, item->cost,
+	                    now_ns, result);
+
+	return __builtin_expect(decided != RL_AGAIN, 1)
+	               ? (enum rl_verdict)decided
+	               : rl_check_one(rl, item->rule, item, NULL, now_ns, result);
 }
 
 enum rl_verdict
 rl_check_item(struct rl *rl, const struct rl_item *item, struct rl_result *result)
 {
-	uint64_t now_ns = rl_request_now(rl, item->now_ns);
-
 	if (!item->charges && !rl_request_has_own(item))
-		return check(rl, item->rule, item->key, item->key_len, item->cost, now_ns, result);
-	return rl_check_one(rl, item->rule, item, NULL, now_ns, result);
+		return check_item(rl, item, result);
+	return rl_check_one(rl, item->rule, item, NULL, rl_request_now(rl, item->now_ns), result);
 }
 
 enum rl_verdict
-rl_check(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+rl_check(struct rl *app, int rule, const void *key, size_t key_len, uint64_t cost,
          struct rl_result *result)
 {
-	return check(rl, rule, key, key_len, cost, rl_now(rl), result);
+	struct rl *rl = rl_here_known(app);
+	uint64_t now_ns = rl_now(app);
+	int decided = check(rl, rule, key, key_len, cost, now_ns, result);
+
+	return __builtin_expect(decided != RL_AGAIN, 1)
+	               ? (enum rl_verdict)decided
+	               : check_any(rl, rule, key, key_len, cost, now_ns, result);
 }
 
 enum rl_verdict
 rl_peek(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_result *result)
 {
-	return check(rl, rule, key, key_len, 0, rl_now(rl), result);
+	return check_any(rl, rule, key, key_len, 0, rl_now(rl), result);
 }
 
 enum rl_verdict

@@ -17,14 +17,16 @@ struct staged {
 };
 
 static void
-fetch_tags(const struct rl *rl, const struct rl_item *items, size_t count, uint64_t clock_ns,
-           struct staged *staged)
+fetch_tags(const struct rl *rl, const struct rl_item *items, size_t count, struct staged *staged,
+           uint64_t *clock_ns)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct rl_item *item = &items[i];
 		struct rl_policy_look look;
 
-		staged[i].now_ns = item->now_ns > 0 ? item->now_ns : clock_ns;
+		if (item->now_ns == 0 && *clock_ns == 0) /* it is read once */
+			*clock_ns = rl_segment_now(&rl->segment);
+		staged[i].now_ns = item->now_ns > 0 ? item->now_ns : *clock_ns;
 		staged[i].is_usual =
 			!item->charges && !rl_request_has_own(item) &&
 			rl_usual_make(rl, 0, item->rule, item->key, item->key_len, item->cost,
@@ -58,14 +60,14 @@ decide(struct rl *rl, const struct rl_item *item, struct rl_result *result, stru
 void
 rl_check_many(struct rl *rl, const struct rl_item *items, size_t count, struct rl_result *results)
 {
-	uint64_t clock_ns = rl_segment_now(&rl->segment);
 	struct staged staged[AT_ONCE];
+	uint64_t clock_ns = 0;
 
 	rl = rl_here_known(rl);
 	while (count > 0) {
 		size_t n = count < AT_ONCE ? count : AT_ONCE;
 
-		fetch_tags(rl, items, n, clock_ns, staged);
+		fetch_tags(rl, items, n, staged, &clock_ns);
 		fetch_states(rl, n, staged);
 		for (size_t i = 0; i < n; i++)
 			decide(rl, &items[i], &results[i], &staged[i]);

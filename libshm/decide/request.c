@@ -12,6 +12,12 @@
 
 #define ITEM_FLAGS (unsigned)(RL_ITEM_BURST | RL_ITEM_UNDELAYED)
 
+__attribute__((noinline)) uint64_t
+rl_request_clock(const struct rl *rl)
+{
+	return rl_segment_now(&rl->segment);
+}
+
 bool
 rl_request_answered_by_exception(struct rl *rl, const struct rl_item *item, struct rl_key_policy *k,
                                  uint64_t now_ns, struct rl_budget *budget, struct rl_result *r)

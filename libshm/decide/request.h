@@ -42,11 +42,14 @@ rl_request_has_wishes(const struct rl_item *item, const struct rl_booking *booki
 	return booking || rl_request_has_own(item);
 }
 
+/* Now: a call of its own, so that who is told the time needs no frame for it. */
+uint64_t rl_request_clock(const struct rl *rl);
+
 /* When: as the caller says, or now. */
 static inline uint64_t
 rl_request_now(const struct rl *rl, uint64_t now_ns)
 {
-	return now_ns > 0 ? now_ns : rl_segment_now(&rl->segment);
+	return now_ns > 0 ? now_ns : rl_request_clock(rl);
 }
 
 /* No charge is to be given back yet. */

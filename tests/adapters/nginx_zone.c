@@ -48,9 +48,11 @@ nginx_limit_req(struct rl *rl, const struct nginx_limit *limits, const struct ke
 	*delay_ms = 0;
 	if (count > NGINX_LIMITS_MAX)
 		return -EINVAL;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		items[i] = item_of(&limits[i], &keys[i]);
-	switch (at_check_all(rl, items, count, now_ns, results, &decided)) {
+		items[i].now_ns = at_or_first(now_ns);
+	}
+	switch (rl_check_all(rl, items, count, results, &decided)) {
 	case RL_ALLOWED:
 		break;
 	case RL_UNDECIDED:
