@@ -461,9 +461,9 @@ check-format: | build/need
 
 # Each public header compiles alone, as C and as C++, and says what machines it is not for.
 check-headers: | build/need
-	@for h in rl.h rl_admin.h rl_cluster.h rl_http.h; do \
-				echo "#include <$$h>" | $(CC) -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc - && \
-		printf '#include <%s>\nint e = RL_EVERSION + RL_EOWNER;\n' $$h | clang++ -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc++ - || exit 1; \
+	@for h in $(filter %.h,$(HEADERS)); do \
+		echo "#include <$$h>" | $(CC) -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc - && \
+		printf '#include <%s>\n#include <rl.h>\nint e = RL_EVERSION + RL_EOWNER;\n' $$h | clang++ -Wall -Wextra -Werror -Iinclude -fsyntax-only -xc++ - || exit 1; \
 	done
 	@for target in i386-linux-gnu x86_64-linux-gnux32 arm-linux-gnueabihf; do \
 		echo '#include <rl.h>' | clang --target=$$target -Iinclude -fsyntax-only -xc - 2>&1 | \
@@ -566,7 +566,7 @@ DOCDIR     ?= $(DATADIR)/doc/rl
 UNITDIR    ?= $(PREFIX)/lib/systemd/system
 ZSHDIR     ?= $(DATADIR)/zsh/site-functions
 
-HEADERS := rl.h rl_admin.h rl_cluster.h rl_http.h rl_fields.h rl_counters.def rl_limit_fields.def rl_option_fields.def rl_result_fields.def
+HEADERS := $(notdir $(call files,include/*.h include/*.def))
 MAN     := $(call files,man/*.[1-8])
 # A page of several calls is found by each of their names.
 ALIASES := $(shell awk '/^\.Sh/ { naming = $$2 == "NAME" } naming && $$1 == ".Nm" { \

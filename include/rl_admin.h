@@ -11,12 +11,240 @@
  * at one timestamp.
  */
 
-#include <rl.h>
+#include <rl_ban.h>
+#include <rl_counter.h>
+#include <rl_flight.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
+
+/*
+ * Where the segment `name` (NULL: "default") is, or would be created by rl_open() with `options`
+ * (NULL: the defaults), and what it needs: to explain why there is none.
+ */
+#define RL_PATH_MAX 192
+struct rl_place {
+	char path[RL_PATH_MAX]; /* of the file */
+	int is_there;           /* there is such a file, whatever it is */
+	int is_own;     /* below a directory of rl's own, where no stranger can take a name first */
+	uint64_t bytes; /* of a segment with these options */
+	uint64_t room;  /* bytes free on the file system there; UINT64_MAX without bounds */
+	uint64_t memory; /* bytes that the kernel would still give this process; likewise */
+	char memory_by[RL_PATH_MAX]; /* the file that says so: of a control group, or meminfo */
+	uint32_t layout;     /* layout version of the segment that is there; 0: none can be read */
+	uint32_t revision;   /* of that layout, if it is this library's; else 0 */
+	uint32_t own_layout; /* those of this library */
+	uint32_t own_revision;
+	uint64_t reserved[2];
+};
+
+/* 0, -EINVAL, or RL_ETWICE: `path` is then the one in rl's own directory. */
+int rl_place(const char *name, const struct rl_options *options, struct rl_place *place);
+
+/* What a segment is. */
+#define RL_PID_ELSEWHERE (-1) /* somebody, apparently in another pid namespace */
+struct rl_info {
+	const char *name;   /* "" for a private segment; lives as long as the handle */
+	uint32_t layout;    /* layout version */
+	uint64_t bytes;     /* size of the segment */
+	uint64_t slots;     /* slots for keys */
+	uint32_t ring;      /* entries kept per key */
+	uint32_t key_bytes; /* bytes kept of each key */
+	uint32_t rules;     /* room for rules */
+	uint32_t limits;    /* room for limits of all rules */
+	uint32_t overrides; /* room for overrides */
+	uint32_t bans;      /* room for at least as many bans and exemptions */
+	uint32_t holders;   /* room for processes that hold units in flight */
+	enum rl_on_full on_full;
+	uint64_t buffer_ns;
+	uint64_t created_ns; /* Unix time */
+	uid_t owner;         /* of the file; of the process for a private segment */
+	gid_t group;
+	mode_t mode;           /* permission bits */
+	int is_readonly;       /* this handle is */
+	uint64_t generation;   /* of the configuration: how often rl_configure() changed it */
+	uint64_t heartbeat_ns; /* when rl_heartbeat_at() was last called; 0 never */
+	pid_t sweeper;         /* its caller; 0: none, or it has ended as it should; or
+	                          RL_PID_ELSEWHERE */
+	int huge_pages; /* whether they were asked for at creation, not whether any were given */
+	uint32_t rules_used;     /* rules in force, or as applications define them */
+	uint32_t limits_used;    /* limits in force, or as applications define them */
+	uint64_t overrides_used; /* an override of several limits' capacity takes one for each */
+	uint64_t keys; /* that find a slot at the same time: at least as many as asked for */
+	uint32_t holders_used; /* seats of processes that hold units in flight, or did and have
+	                          ended without rl_close() */
+	uint32_t cells;        /* of each limit that has keys without a slot */
+	uint32_t reserves; /* how many limits have them at the same time; 0: the overflow area is
+	                      none */
+	uint32_t events;   /* events that are kept; 0: none are told */
+	uint64_t reserve_until_ns; /* from then on no overflow counter counts anything; 0: none ever
+	                              has */
+	uint64_t events_told;      /* how many events were ever told, those overwritten with them */
+	int is_clustered;          /* it was made for a cluster: RL_OPEN_CLUSTER */
+	uint32_t ring_asked;   /* the longest ring that a definition has asked for and not found;
+	                          0: each has found its own */
+	uint64_t slots_before; /* of the table that keys are moving from, beside `slots`; 0: none
+	                          are. See rl_resize() of rl_admin.h */
+	uint64_t table;        /* how often the segment was resized */
+	uint64_t reserved[2];
+};
+
+/* Works on any handle. Count bans by rl_bans_walk() of rl_admin.h. */
+void rl_info(const struct rl *rl, struct rl_info *info);
+
+/*
+ * Compare what a segment is, as rl_info() tells, with what rl_open() was asked for. 0 if it
+ * suffices, or RL_ELESS: `text` is then a sentence for people that names each field that does not,
+ * such as "keys: 24576, and 1000000 were asked for; ring: 64, and 1000 were asked for", cut to
+ * `size` bytes with its NUL. RL_OPEN_TEXT_SIZE bytes hold any. `text` may be NULL, and is empty if
+ * all suffices.
+ *
+ * A field of `asked` that is 0 asks for nothing, and so does NULL. keys, ring, key_bytes, rules,
+ * overrides, bans, holders, events and buffer_ns ask for at least so much; RL_KEY_BYTES_NONE that
+ * no bytes are kept; RL_FULL_DENY and RL_FULL_ALLOW for that, and nothing else. mode, group and
+ * flags ask for nothing.
+ *
+ * So a program opens as it is, and warns; or it opens with RL_OPEN_AT_LEAST, and rl_open() returns
+ * RL_ELESS where this does, also if another process creates the segment meanwhile.
+ */
+#define RL_OPEN_TEXT_SIZE 512
+int rl_open_compare(const struct rl_info *is, const struct rl_options *asked, char *text,
+                    size_t size);
+
+/* Where a rule's limits come from. */
+enum rl_source {
+	RL_SOURCE_APPLICATION = 0,   /* rl_define() */
+	RL_SOURCE_CONFIGURATION = 1, /* rl_configure() */
+	RL_SOURCE_NONE = 2,          /* removed by rl_configure(): limits nothing */
+};
+
+/*
+ * The rule with the handle `id`; or, if 0 <= id < rl_info.rules, the rule that has row `id` now, so
+ * that a tool can list all rules. Other calls take `handle`. `name` is "" if its record is damaged,
+ * or not written yet. 1 filled, 0 no such rule, or no longer.
+ */
+struct rl_rule_info {
+	char name[RL_NAME_MAX + 1];
+	enum rl_source source;
+	unsigned limit_count;
+	struct rl_limit limits[RL_LIMITS_MAX];
+	int has_overrides;
+	int handle;
+	unsigned needs; /* of enum rl_need */
+	uint64_t reserved[2];
+};
+int rl_rule_info(struct rl *rl, int id, struct rl_rule_info *info);
+
+/* What an algorithm has, and how it counts. */
+enum rl_algorithm_flag {
+	RL_IS_WINDOW = 1,          /* counts in sub-buckets, which leave the window as a whole */
+	RL_IS_BUCKET = 2,          /* has one level, which comes back evenly; can be reserved */
+	RL_HAS_GRANULARITY = 4,    /* the limit's `granularity` and `hard` mean something */
+	RL_HAS_BURST = 8,          /* its `burst` */
+	RL_HAS_UNDELAYED = 16,     /* its `undelayed` */
+	RL_BURST_IS_CAPACITY = 32, /* a burst of 0 means the capacity, an override's as well */
+	RL_HAS_PREFETCH = 64,      /* its `prefetch` */
+	RL_HAS_COUNT_DENIED = 128, /* its `count_denied` */
+	RL_IS_HELD = 256,          /* counts what is held, without a window: see rl_release() */
+	RL_HAS_WINDOW = 512,       /* its `window_ns` */
+};
+
+struct rl_algorithm_info {
+	size_t size;      /* of this struct in the library: later ones have more at its end */
+	const char *name; /* as in configurations and output: "sliding_window" */
+	const char *text; /* one sentence for people */
+	unsigned flags;   /* of enum rl_algorithm_flag */
+	uint32_t capacity_max;
+	uint32_t ring_per_unit; /* entries of the ring for each unit of capacity; 0: it takes one
+	                           for each sub-bucket */
+};
+/*
+ * What is known of an algorithm; NULL for RL_COUNTER, which is no rule's, and for a number that is
+ * none.
+ */
+const struct rl_algorithm_info *rl_algorithm_info(enum rl_algorithm algorithm);
+
+/*
+ * Forget what many keys have used: those under `rule`, which may be a space of counters, or, with
+ * RL_ANY_RULE, under all rules and spaces; and of these the keys that the pattern matches, or all
+ * of them if `pattern` is NULL. Bans, exemptions and overrides stay.
+ *
+ * Without a pattern no names are needed. Every key is forgotten, whatever is kept of its name
+ * (`key_bytes`), and also what was counted under limits that the rule has no longer. With a
+ * pattern, a key is judged by what is kept:
+ *
+ * - RL_MATCH_PREFIX needs as many of its first bytes as the pattern has. A key of a limit with
+ *   prefixes is the text of its network, as in rl_entry.key.
+ * - RL_MATCH_NETWORK needs the whole address. A network that lies in the pattern's matches, too, as
+ *   limits with prefixes count it. One that the pattern's lies in does not: it has others'
+ *   requests.
+ * - RL_MATCH_KEY needs nothing: it is rl_reset() under each of the rules.
+ *
+ * A key that cannot be judged stays as it is, and is counted in `unknown`. So make `key_bytes` as
+ * long as the longest prefix that keys are to be reset by.
+ *
+ * Each key that was there when the call began is forgotten at some instant of it. A key that is
+ * charged meanwhile keeps that charge or does not; no decision waits. Units that processes have
+ * prefetched are void (see `prefetch`).
+ *
+ * Without `counts` and without a pattern, a rule is reset in a few microseconds, however many keys
+ * there are. Its limits start anew, so in every process the next decision allocates (see "Signals"
+ * above). The slots of its keys are freed by the next sweep, or sooner by who needs room; no list
+ * shows them. The rule's counter `renewed` counts such a reset, for how many keys it forgets is not
+ * known. Each sixteenth of a rule reads all slots, as does one that comes after 262,144 others at a
+ * rate of more than one in 20 s.
+ *
+ * With either of them the cost is linear in the size of the segment. All slots are read, five for
+ * three `keys`: some 5 ns each, and some 50 ns for each that is forgotten; it is free at once. With
+ * a pattern, the names of all keys under the rule are read, too: some 70 ns each. That is a second
+ * for a segment of ten million keys, beside which others decide as before. rl_reset() of one key
+ * takes as long as a check.
+ *
+ * 0, or: -EINVAL no such rule, or not a pattern; RL_EADDRESS not a network, or RL_MATCH_KEY as
+ * rl_reset(); -EROFS; -EBUSY other processes kept changing some slots, and all others were
+ * forgotten. `counts` may be NULL, and is filled whatever is returned.
+ */
+struct rl_reset_counts {
+	uint64_t forgotten; /* slots: of each key, one for each limit that had counted it */
+	uint64_t unknown;   /* slots whose key could not be judged: not all that is needed of its
+	                       name is kept */
+	uint64_t reserved[2];
+};
+int rl_reset_matching(struct rl *rl, int rule, const struct rl_pattern *pattern,
+                      struct rl_reset_counts *counts);
+
+/*
+ * Check a rule without a segment, so that checking a server's configuration does not touch the
+ * segment in use. Returns what rl_define() would return in a segment made with `options`: 0,
+ * -EINVAL or RL_ERING. NULL means the default options; only `ring` matters. After an error, `text`
+ * is a sentence for people that names the field, its value and what is allowed, such as
+ * "more[0].capacity: 0; 1 to 268435455 is allowed", cut to `size` bytes with its NUL.
+ * RL_RULE_TEXT_SIZE bytes hold any. `text` may be NULL, and is empty without an error.
+ */
+#define RL_RULE_TEXT_SIZE 160
+int rl_rule_check(const struct rl_rule *rule, const struct rl_options *options, char *text,
+                  size_t size);
+
+/*
+ * The ring that a segment is to have for a rule: an entry for each sub-bucket, two for each unit of
+ * a log's capacity, and for units in flight one for each process that may hold some of a key, 64 or
+ * the capacity if that is less: fewer do, but one for all of them does not. At least 1; more than
+ * RL_RING_MAX for what can be no rule.
+ */
+uint32_t rl_rule_ring(const struct rl_rule *rule);
+
+/*
+ * Check what an item says beside key and cost - its capacity, burst and undelayed - without a
+ * segment, so that a server's configuration is refused before any request is. `first` is the first
+ * limit of the rule that is to be asked, as its definition or rl_rule_info() has it. Returns the
+ * error that a check of the item would have: 0, -EINVAL, or RL_ERING in a segment made with
+ * `options` (NULL: the defaults; only `ring` matters). `text` as for rl_rule_check(), such as
+ * "burst: 5; sliding_window has none, leaky_bucket and token_bucket have one".
+ */
+int rl_item_check(const struct rl_limit *first, const struct rl_item *item,
+                  const struct rl_options *options, char *text, size_t size);
 
 /* Counters of a rule, one for each line of rl_counters.def, in its order. */
 enum rl_counter {
