@@ -10,17 +10,15 @@
 #include <XSUB.h>
 
 #include <errno.h>
-#include <grp.h>
 #include <rl_admin.h>
-#include <rl_fields.h>
 
+#include "about.h"
 #include "headers.h"
 #include "limit.h"
+#include "options.h"
 #include "segment.h"
 #include "text.h"
 #include "words.h"
-
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 struct segment {
 	struct rlb_segment s;
@@ -270,84 +268,12 @@ now_in(pTHX_ struct segment *segment)
 	return now_ns;
 }
 
-static const struct {
-	const char *name;
-	unsigned flag;
-} flags[] = {
-	{"readonly", RL_OPEN_READONLY},   {"existing", RL_OPEN_EXISTING},
-	{"any_owner", RL_OPEN_ANY_OWNER}, {"huge_pages", RL_OPEN_HUGE_PAGES},
-	{"populate", RL_OPEN_POPULATE},   {"at_least", RL_OPEN_AT_LEAST},
-};
-
-static void
-take_group(pTHX_ SV *value, struct rl_options *o)
-{
-	struct group *group = looks_like_number(value) ? NULL : getgrnam(SvPV_nolen(value));
-
-	o->flags |= RL_OPEN_GROUP;
-	if (!group && !looks_like_number(value))
-		BAD("group: there is none of the name %s", SvPV_nolen(value));
-	o->group = group ? group->gr_gid : (gid_t)number_of(aTHX_ value, 0, UINT32_MAX - 1, "group");
-}
-
-/* As in rl.json, 0 keeps none of what may be none. */
-static void
-take_option(pTHX_ const struct rl_field *f, SV *value, struct rl_options *o)
-{
-	uint64_t number = 0;
-
-	if (f->kind == RL_FIELD_WORD)
-		number = (uint64_t)word_of(aTHX_ value, f->words, f->word);
-	else if (f->kind == RL_FIELD_DURATION)
-		number = duration_of(aTHX_ value, 0, f->word);
-	else
-		number = number_of(aTHX_ value, 0, f->most, f->word);
-	rl_field_set(f, o, number == 0 && f->none ? f->none : number);
-}
-
-static struct rl_options
-options_of(pTHX_ HV *options)
-{
-	struct rl_options o = {.ring = RLB_RING};
-	const struct rl_field *f;
-	SV *value;
-
-	for (size_t i = 0; (f = rl_field(RL_OF_OPTIONS, i)); i++)
-		if (!(f->marks & RL_FIELD_NOT_IN_BINDINGS) && strcmp(f->word, "group") != 0 &&
-		    (value = option(aTHX_ options, f->word)))
-			take_option(aTHX_ f, value, &o);
-	for (size_t i = 0; i < COUNT(flags); i++)
-		if (is_on(aTHX_ options, flags[i].name))
-			o.flags |= flags[i].flag;
-	if ((value = option(aTHX_ options, "group")))
-		take_group(aTHX_ value, &o);
-	return o;
-}
-
-/* A segment that is there is less than was asked for: why. */
-static SV *
-text_of_less(pTHX_ const char *name, struct rl_options asked)
-{
-	char text[RL_OPEN_TEXT_SIZE] = "it is less than was asked for";
-	struct rl_options any = {.flags = (asked.flags & (RL_OPEN_GROUP | RL_OPEN_ANY_OWNER)) |
-	                                  RL_OPEN_EXISTING | RL_OPEN_READONLY,
-	                         .group = asked.group};
-	struct rl_info info;
-	struct rl *rl;
-
-	if (rl_open(name, &any, &rl) == 0) {
-		rl_info(rl, &info);
-		rl_open_compare(&info, &asked, text, sizeof text);
-		rl_close(rl);
-	}
-	return sv_2mortal(newSVpvf("segment %s: %s", name, text));
-}
-
 /* A text that is a number is one: settings come as text. */
 static struct rlb_value
 value_of(pTHX_ SV *value)
 {
-	STRLEN len = 0;
+	const char *text;
+	STRLEN len;
 
 	if (SvROK(value) || !SvOK(value))
 		return (struct rlb_value){.kind = RLB_FLAG, .integer = SvTRUE(value)};
@@ -355,11 +281,30 @@ value_of(pTHX_ SV *value)
 		return (struct rlb_value){.kind = RLB_INTEGER, .integer = SvIV(value)};
 	if (looks_like_number(value))
 		return (struct rlb_value){.kind = RLB_REAL, .real = SvNV(value)};
-	return (struct rlb_value){.kind = RLB_WORDS, .words = SvPV(value, len), .len = len};
+	text = SvPV(value, len);
+	return (struct rlb_value){.kind = RLB_WORDS, .words = text, .len = len};
+}
+
+/* Each field of a hash by one of bindings/common: of a limit, or of options. */
+typedef int set_fn(void *to, const char *name, size_t len, const struct rlb_value *value,
+                   char text[RLB_TEXT_SIZE]);
+
+static int
+set_limit(void *to, const char *name, size_t len, const struct rlb_value *value,
+          char text[RLB_TEXT_SIZE])
+{
+	return rlb_limit_set(to, name, len, value, text);
+}
+
+static int
+set_option(void *to, const char *name, size_t len, const struct rlb_value *value,
+           char text[RLB_TEXT_SIZE])
+{
+	return rlb_option_set(to, name, len, value, text);
 }
 
 static void
-set_fields(pTHX_ SV *from, struct rlb_limit *l)
+set_fields(pTHX_ SV *from, set_fn *set, void *to)
 {
 	HV *fields = (HV *)container(aTHX_ from, SVt_PVHV, "limits");
 	char why[RLB_TEXT_SIZE];
@@ -369,12 +314,11 @@ set_fields(pTHX_ SV *from, struct rlb_limit *l)
 	while ((entry = hv_iternext(fields))) {
 		STRLEN len;
 		const char *name = HePV(entry, len);
-		struct rlb_value v = value_of(aTHX_ hv_iterval(fields, entry));
+		SV *value = hv_iterval(fields, entry);
+		struct rlb_value v = value_of(aTHX_ value);
 
-		if (v.kind == RLB_WORDS) /* its length is known after its bytes are */
-			v.words = SvPV(hv_iterval(fields, entry), v.len);
-		if (rlb_limit_set(l, name, len, &v, why) < 0)
-			BAD("%s, got %s", why, shown(aTHX_ hv_iterval(fields, entry)));
+		if (set(to, name, len, &v, why) < 0)
+			BAD("%s, got %s", why, shown(aTHX_ value));
 	}
 }
 
@@ -388,11 +332,11 @@ take_limits(pTHX_ struct rule *rule, AV *limits, SV *base)
 	if (count < 1)
 		BAD("limits: none; 1 to %d are allowed", RL_LIMITS_MAX);
 	rule->r.rule.more_count = count - 1;
-	for (size_t i = 0; i < count && i < RL_LIMITS_MAX; i++) {
+	for (size_t i = 0; i < count && i <= RL_LIMITS_MAX; i++) {
 		struct rlb_limit l = {0};
 
-		set_fields(aTHX_ base, &l);
-		set_fields(aTHX_ item_of(aTHX_ limits, (SSize_t)i), &l);
+		set_fields(aTHX_ base, set_limit, &l);
+		set_fields(aTHX_ item_of(aTHX_ limits, (SSize_t)i), set_limit, &l);
 		if (rlb_limit_finish(&l, rule->segment->s.ring, why) < 0)
 			BAD("%s", why);
 		*(i == 0 ? &rule->r.rule.limit : &rule->r.more[i - 1]) = l.limit;
@@ -494,28 +438,6 @@ enum how {
 	ALONE /* a rule that was removed is looked for, and defined anew */
 };
 
-/* How many results there are. */
-static size_t
-decide(struct segment *segment, int how, const struct ask *ask, struct rl_item *items, size_t count,
-       uint64_t max_wait_ns, struct rl_result *results, size_t *decided, enum rl_verdict *verdict)
-{
-	struct rl *rl = segment->s.rl;
-	size_t limits = 0;
-
-	if (how == LIMITS) {
-		rl_check_limits(rl, &items[0], &results[0], &limits, &results[1]);
-		return limits + 1;
-	}
-	*verdict = rl_decide(rl, items, count, how == ALONE ? RL_CHECK : (enum rl_how)how, max_wait_ns,
-	                     results, decided);
-	if (how == ALONE && results[0].error == RL_EREMOVED &&
-	    rlb_rule_renew(&segment->s, &ask->rule->r) >= 0) {
-		items[0].rule = ask->rule->r.id;
-		rl_check_item(rl, &items[0], &results[0]);
-	}
-	return count;
-}
-
 /* Memory until the call of Perl ends, however it does. */
 static void *
 mortal(pTHX_ size_t size)
@@ -523,33 +445,30 @@ mortal(pTHX_ size_t size)
 	return SvPVX(sv_2mortal(newSV(size + 1)));
 }
 
-/* A word, a name, or a number. */
-static SV *
-field_of(pTHX_ const struct rl_field *f, const struct rl_result *r)
+static void
+show(void *to, const char *name, const struct rlb_value *v)
 {
-	uint64_t number = rl_field_get(f, r);
-	char digits[RLB_ERROR_SIZE];
+	dTHX;
+	SV *value = v->kind == RLB_WORDS ? newSVpv(v->words, v->len)
+	                                 : newSVuv(v->kind == RLB_NS ? v->ns : (uint64_t)v->integer);
 
-	if (f->kind == RL_FIELD_WORD)
-		return newSVpv(number <= f->most && f->words[number] ? f->words[number] : "", 0);
-	if (f->kind == RL_FIELD_ERROR)
-		return number ? newSVpv(rlb_error((int)(int64_t)number, digits), 0) : newSV(0);
-	return newSVuv(number);
+	(void)hv_store(to, name, (I32)strlen(name), value, 0);
 }
 
 /* Its own structure goes along, for its header fields. */
 static SV *
 result_of(pTHX_ const struct ask *a, const struct rl_result *r, uint64_t now_ns)
 {
-	const struct rl_field *f;
+	char digits[RLB_ERROR_SIZE];
 	HV *h = newHV();
 
 	(void)hv_stores(h, "rule", newRV_inc(SvRV(a->self_rule)));
 	(void)hv_stores(h, "raw", newSVpvn((const char *)r, sizeof *r));
 	(void)hv_stores(h, "now_ns", newSVuv(now_ns));
-	for (size_t i = 0; (f = rl_field(RL_OF_RESULT, i)); i++)
-		(void)hv_store(h, f->name, (I32)strlen(f->name), field_of(aTHX_ f, r), 0);
+	(void)hv_stores(h, "verdict", newSVpv(rlb_verdict((int)r->verdict), 0));
+	rlb_fields_show(RL_OF_RESULT, r, show, h);
 	if (r->error) {
+		(void)hv_stores(h, "error", newSVpv(rlb_error(r->error, digits), 0));
 		(void)hv_stores(h, "errno", newSViv(-r->error));
 		(void)hv_stores(h, "trouble", newSVpv(rl_strerror(r->error), 0));
 	}
@@ -592,22 +511,22 @@ MODULE = RL  PACKAGE = RL::Segment
 
 PROTOTYPES: DISABLE
 
-# Of names that lib/RL.pm knows.
 SV *
-_open(SV *name, HV *options)
+_open(SV *name, SV *options, bool is_private)
 INIT:
 	const char *text = SvOK(name) ? SvPV_nolen(name) : "default";
-	struct rl_options asked = options_of(aTHX_ options);
+	struct rl_options asked = rlb_options;
+	char less[RL_OPEN_TEXT_SIZE];
 	struct segment *segment;
 	int error;
 CODE:
+	set_fields(aTHX_ options, set_option, &asked);
 	Newxz(segment, 1, struct segment);
-	error = is_on(aTHX_ options, "private") ? rlb_open_private(&segment->s, &asked)
-	                                        : rlb_open(&segment->s, text, &asked);
+	error = is_private ? rlb_open_private(&segment->s, &asked) : rlb_open(&segment->s, text, &asked);
 	if (error < 0)
 		Safefree(segment);
-	if (error == RL_ELESS)
-		die_of(aTHX_ error, text_of_less(aTHX_ text, asked));
+	if (error == RL_ELESS && rlb_open_less(text, &asked, less))
+		die_of(aTHX_ error, sv_2mortal(newSVpvf("segment %s: %s", text, less)));
 	if (error < 0)
 		FAIL(error, "segment %s", text);
 	segment->references = 1;
@@ -722,8 +641,14 @@ PPCODE:
 		rlb_undecided(&results[i], error < 0 ? error : -EINVAL);
 	}
 	must_be_open(aTHX_ segment);
-	if (error == 0)
-		count = decide(segment, how, asks, all, count, max_wait_ns, results, &decided, &verdict);
+	if (how == ALONE && error == 0) {
+		rlb_check(&segment->s, &asks[0].rule->r, &all[0], &results[0]);
+	} else if (how == LIMITS && error == 0) {
+		rl_check_limits(segment->s.rl, &all[0], &results[0], &count, &results[1]);
+		count++;
+	} else if (error == 0) {
+		verdict = rl_decide(segment->s.rl, all, count, (enum rl_how)how, max_wait_ns, results, &decided);
+	}
 	EXTEND(SP, (SSize_t)count + 2);
 	mPUSHs(newSVpv(rlb_verdict((int)verdict), 0));
 	PUSHs(decided < count ? sv_2mortal(newSVuv(decided)) : &PL_sv_undef);
@@ -871,17 +796,14 @@ SV *
 stats(struct rule *rule)
 INIT:
 	HV *hash = newHV();
-	uint64_t counters[RL_COUNTERS] = {0};
 	int id, error;
 CODE:
 	RETVAL = sv_2mortal(newRV_noinc((SV *)hash));
 	now_in(aTHX_ rule->segment);
 	id = handle_of(rule);
-	error = id < 0 ? id : rl_stats(rule->segment->s.rl, id, counters, RL_COUNTERS);
+	error = id < 0 ? id : rlb_stats_show(rule->segment->s.rl, id, show, hash);
 	if (error < 0)
 		FAIL(error, "rule %s", rule->r.name);
-	for (int i = 0; i < RL_COUNTERS && rl_counter_info(i); i++)
-		(void)hv_store(hash, rl_counter_info(i)->name, (I32)strlen(rl_counter_info(i)->name), newSVuv(counters[i]), 0);
 	SvREFCNT_inc_simple_void_NN(RETVAL);
 OUTPUT:
 	RETVAL
@@ -1031,12 +953,11 @@ CODE:
 OUTPUT:
 	RETVAL
 
-# Names of the fields of options (1) or results (2), as these have them here.
+# Names of the fields of a result.
 void
-_fields(int of)
+_fields()
 INIT:
 	const struct rl_field *f;
 PPCODE:
-	for (size_t i = 0; (f = rl_field((enum rl_structure)of, i)); i++)
-		if (!(f->marks & RL_FIELD_NOT_IN_BINDINGS))
-			mXPUSHs(newSVpv(of == RL_OF_OPTIONS ? f->word : f->name, 0));
+	for (size_t i = 0; (f = rl_field(RL_OF_RESULT, i)); i++)
+		mXPUSHs(newSVpv(f->name, 0));

@@ -47,8 +47,10 @@ use constant { ALL => 0, PEEK => 1, RESERVE => 2, MANY => 3, LIMITS => 4, ALONE 
 
 sub open {
     my ($class, $name, @options) = @_;
-    return _open($name, RL::_options(\@options, RL::_fields(1),
-        qw(readonly existing any_owner huge_pages populate at_least private)));
+    RL::Error->throw(EINVAL => 22, 'options: a name has no value') if @options % 2;
+    my %options = @options;
+    my $is_private = delete $options{private};
+    return _open($name, \%options, !!$is_private);
 }
 
 # rule(name): one that is there. rule(name, "5/min", fields) or rule(name, fields): define it.
@@ -161,7 +163,7 @@ for my $step (keys %VALUES) {
 
 package RL::Result;
 
-for my $name ('rule', RL::_fields(2)) {
+for my $name ('rule', RL::_fields()) {
     no strict 'refs';
     *$name = sub { return $_[0]{$name} };
     my $seconds = $name =~ s/_ns$//r;

@@ -62,13 +62,13 @@ fails('EINVAL', qr/^keeep: this call has no such option/, sub { $rule->check('a'
 fails('EINVAL', qr/^options: a name has no value/, sub { $rule->check('a', 1, 'keep') });
 fails('EINVAL', qr/^max_wait: soon is no duration/, sub { $rule->reserve('a', 1, max_wait => 'soon') });
 fails('EINVAL', qr/^match: there is no star/, sub { $web->ban('a', match => 'star') });
-fails('EINVAL', qr/^limit: expected a rate such as "100\/min" or "5\/10s", got often/, sub { $web->rule('r', 'often') });
+fails('EINVAL', qr/^limit: expected a rate such as .*, got often$/, sub { $web->rule('r', 'often') });
 fails('EINVAL', qr/^capacities: a limit has no such field/, sub { $web->rule('r', capacities => 5) });
 fails('ENOENT', qr/^rule none: /, sub { $web->rule('none') });
 fails('EINVAL', qr/^name: it has a byte of 0/, sub { $web->rule("a\0b", '1/s') });
 fails('EINVAL', qr/^limits: a hash is needed/, sub { $web->rule('r', limits => ['1/s']) });
-fails('EINVAL', qr/^keys: many; 0 to/, sub { RL->open($name, keys => 'many') });
-fails('EINVAL', qr/^group: there is none/, sub { RL->open($name, group => 'no such group') });
+fails('EINVAL', qr/^keys: expected an integer from 0 to \d+, got many$/, sub { RL->open($name, keys => 'many') });
+fails('EINVAL', qr/^group: expected the name .*, got no such group$/, sub { RL->open($name, group => 'no such group') });
 fails('RL_ELESS', qr/^segment $name: .*keys/s, sub { RL->open($name, keys => 1_000_000, at_least => 1) });
 fails('ENOENT', qr/^segment nobody: /, sub { RL->open('nobody', existing => 1) });
 fails('EINVAL', qr/is no RL::Segment$/, sub { RL::Segment::look('RL') });
