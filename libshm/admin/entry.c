@@ -23,7 +23,8 @@ rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit 
 		rl_rules_quota(known->limit->row, RL_BANK_APP, &known->quota);
 	}
 	known->has_tiers = known->index == 0 && rl_rules_have_tiers(known->limit->row);
-	known->now = rl_limiter_time_of(&known->limit->limiter, now_ns);
+	known->now_ns = now_ns;
+	known->now = rl_limiter_now(&known->limit->limiter, now_ns);
 	known->most = rl_limiter_limit(&known->limit->limiter, &known->quota);
 	known->has_overrides = known->rule >= 0 && rl_policy_has_overrides(s, known->rule);
 	known->has_exceptions =
@@ -136,7 +137,7 @@ static bool
 fill_count(const struct rl_segment *s, const struct rl_entry_limit *known, struct rl_slot slot,
            struct rl_entry_room *room)
 {
-	uint64_t now_ns = known->now.now_ns;
+	uint64_t now_ns = known->now_ns;
 	struct rl_entry *e = &room->entry;
 	struct rl_view v;
 
@@ -174,7 +175,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 	struct rl_entry *e = &room->entry;
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_quota quota = known->quota, tiered;
-	uint64_t now_ns = known->now.now_ns;
+	uint64_t now_ns = known->now_ns;
 	struct rl_key_policy k;
 	struct rl_view v;
 	bool has_terms;

@@ -14,11 +14,12 @@ struct rl_entry_limit {
 	int rule;                        /* -1: it is in no rule any more */
 	unsigned index;                  /* which of the rule's */
 	struct rl_quota quota;
-	struct rl_limiter_time now;
-	uint32_t most;       /* the largest cost that is ever admitted */
-	bool has_tiers;      /* a key's may be another than `quota`, for its tier */
-	bool has_overrides;  /* so all of this may be otherwise for a key */
-	bool has_exceptions; /* a ban or an override may answer for a key */
+	uint64_t now_ns;
+	struct rl_window_now now; /* the same, as a window of this host has it */
+	uint32_t most;            /* the largest cost that is ever admitted */
+	bool has_tiers;           /* a key's may be another than `quota`, for its tier */
+	bool has_overrides;       /* so all of this may be otherwise for a key */
+	bool has_exceptions;      /* a ban or an override may answer for a key */
 };
 
 void rl_entry_limit(struct rl *rl, int limit, uint64_t now_ns, struct rl_entry_limit *known);

@@ -18,6 +18,7 @@ static void
 add_overflow(const struct rl_segment *s, const struct rl_entry_limit *known, uint32_t index,
              const struct rl_quota *quota, uint64_t now_ns, struct rl_overflow_info *info)
 {
+	struct rl_ask ask = {.l = &known->limit->overflow, .q = quota, .cost = 1, .now_ns = now_ns};
 	bool is_used = false, admits = false;
 
 	for (uint32_t lane = 0; lane < RL_OVERFLOW_LANES; lane++) {
@@ -30,7 +31,8 @@ add_overflow(const struct rl_segment *s, const struct rl_entry_limit *known, uin
 		    !c.counts)
 			return;
 		v = rl_overflow_view(&c);
-		rl_limiter_peek(&c.limit->overflow, quota, &v, 1, now_ns, &d);
+		ask.v = &v;
+		rl_limiter_peek(&ask, &d);
 		is_used = is_used || rl_decision_used(&d) > 0;
 		admits = admits || d.admits;
 		if (rl_decision_used(&d) > info->used_most)

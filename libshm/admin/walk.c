@@ -98,7 +98,7 @@ inspect_window(const struct rl_segment *s, struct known *known, struct rl_slot s
 	    !rl_atomic_load16(rl_table_state(&s->table, slot.index), &word) || word.lo == 0 ||
 	    rl_state_gen(word) != rl_tag_gen(slot.tag) || rl_state_is_dead(word))
 		return false;
-	used = rl_window_used_most(&l->window, word, &known->of.now.window);
+	used = rl_window_used_most(&l->window, word, &known->of.now);
 	if (used == 0)
 		return false;
 	tier = known->of.has_tiers ? rl_record_tier(s, slot.index) : 0;
@@ -117,16 +117,17 @@ inspect_slot(const struct rl_segment *s, struct known *known, struct rl_slot slo
 	const struct rl_limiter *l = &of->limit->limiter;
 	struct rl_quota quota = of->quota;
 	struct rl_view v;
+	const struct rl_ask ask = {.l = l, .q = &quota, .v = &v, .now_ns = of->now_ns};
 	uint32_t used, least;
 
 	if (rl_view_load(s, slot, &v) != RL_SEEN)
 		return false;
 	if (of->has_tiers)
 		rl_policy_apply_tier(s, slot.index, of->limit, of->index, &quota);
-	used = rl_limiter_used_most(l, &quota, &v, &of->now);
+	used = rl_limiter_used_most(&ask, &of->now);
 	least = of->has_exceptions ? 0 : rl_limiter_limit(l, &quota);
 	fill_known(known, slot.index, used, least,
-	           used == 0 && (v.is_zero || rl_view_is_stale(s, l, &v, of->now.now_ns)));
+	           used == 0 && (v.is_zero || rl_view_is_stale(s, l, &v, of->now_ns)));
 	return true;
 }
 

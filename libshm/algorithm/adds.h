@@ -39,18 +39,19 @@ rl_adds_gone(const struct rl_window *w, struct rl_u128 word, uint64_t epoch, uin
 
 /* A window of this host. False, here and below: nothing was set, ask rl_limiter_decide(). */
 static inline __attribute__((always_inline)) bool
-rl_adds_to_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+rl_adds_to_window(const struct rl_ask *a, struct rl_plan *p)
 {
-	const struct rl_window *w = &l->window;
-	uint64_t epoch = rl_window_epoch(w, now_ns), used;
+	const struct rl_window *w = &a->l->window;
+	uint64_t epoch = rl_window_epoch(w, a->now_ns), used;
+	uint32_t capacity = a->q->capacity;
 
-	if (v->is_zero ||
-	    __builtin_expect(!rl_window_adds(v->word, epoch, q->capacity, cost, &p->next, &used),
+	if (a->v->is_zero ||
+	    __builtin_expect(!rl_window_adds(a->v->word, epoch, capacity, a->cost, &p->next, &used),
 	                     0))
 		return false;
-	rl_adds_plan(epoch, q->capacity,
-	             q->capacity - (uint32_t)used - cost + rl_adds_gone(w, v->word, epoch, now_ns),
+	rl_adds_plan(epoch, capacity,
+	             capacity - (uint32_t)used - a->cost +
+	                     rl_adds_gone(w, a->v->word, epoch, a->now_ns),
 	             (epoch + w->count + 1) * w->width_ns, p);
 	return true;
 }
@@ -74,17 +75,18 @@ rl_share_worth(const struct rl_quota *q, struct rl_u128 word, uint32_t most)
 
 /* A window of a cluster, by what this host may have of it. */
 static inline __attribute__((always_inline)) bool
-rl_adds_to_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                 uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+rl_adds_to_share(const struct rl_ask *a, struct rl_plan *p)
 {
-	const struct rl_window *w = &l->window;
-	uint64_t epoch = rl_window_epoch(w, now_ns), used;
-	uint32_t worth = rl_share_worth(q, v->word, q->capacity);
+	const struct rl_window *w = &a->l->window;
+	uint64_t epoch = rl_window_epoch(w, a->now_ns), used;
+	uint32_t capacity = a->q->capacity, worth = rl_share_worth(a->q, a->v->word, capacity);
 
-	if (v->is_zero || !rl_share_window_adds(v->word, epoch, worth, cost, &p->next, &used))
+	if (a->v->is_zero ||
+	    !rl_share_window_adds(a->v->word, epoch, worth, a->cost, &p->next, &used))
 		return false;
-	rl_adds_plan(epoch, worth > q->capacity ? worth : q->capacity,
-	             worth - (uint32_t)used - cost + rl_adds_gone(w, v->word, epoch, now_ns),
+	rl_adds_plan(epoch, worth > capacity ? worth : capacity,
+	             worth - (uint32_t)used - a->cost +
+	                     rl_adds_gone(w, a->v->word, epoch, a->now_ns),
 	             (epoch + w->count + 1) * w->width_ns, p);
 	p->decision.beyond = worth - p->decision.limit;
 	return true;
@@ -92,18 +94,18 @@ rl_adds_to_share(const struct rl_limiter *l, const struct rl_quota *q, const str
 
 /* An anchored window that goes on. */
 static inline __attribute__((always_inline)) bool
-rl_adds_to_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                    uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+rl_adds_to_anchored(const struct rl_ask *a, struct rl_plan *p)
 {
-	struct rl_anchored a = rl_anchored_unpack(v->word);
+	struct rl_anchored at = rl_anchored_unpack(a->v->word);
+	uint32_t capacity = a->q->capacity;
 
-	if (v->is_zero || now_ns - a.start_ns >= l->window_ns ||
-	    (uint64_t)a.cur + cost > q->capacity)
+	if (a->v->is_zero || a->now_ns - at.start_ns >= a->l->window_ns ||
+	    (uint64_t)at.cur + a->cost > capacity)
 		return false;
-	p->next = v->word;
-	p->next.lo += (uint64_t)cost << RL_STATE_EPOCH_BITS;
-	rl_adds_plan(a.start_ns, q->capacity, q->capacity - a.cur - cost,
-	             rl_anchored_end(a, l->window_ns), p);
+	p->next = a->v->word;
+	p->next.lo += (uint64_t)a->cost << RL_STATE_EPOCH_BITS;
+	rl_adds_plan(at.start_ns, capacity, capacity - at.cur - a->cost,
+	             rl_anchored_end(at, a->l->window_ns), p);
 	return true;
 }
 
@@ -116,32 +118,30 @@ rl_adds_knows(const struct rl_limiter *l)
 
 /* Any of them; of another algorithm, false. */
 static inline __attribute__((always_inline)) bool
-rl_adds(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-        uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+rl_adds(const struct rl_ask *a, struct rl_plan *p)
 {
-	if (__builtin_expect(l->is_window, 1))
-		return rl_adds_to_window(l, q, v, cost, now_ns, p);
-	if (l->is_shared)
-		return rl_limiter_has_window(l) && rl_adds_to_share(l, q, v, cost, now_ns, p);
-	return l->is_anchored && rl_adds_to_anchored(l, q, v, cost, now_ns, p);
+	if (__builtin_expect(a->l->is_window, 1))
+		return rl_adds_to_window(a, p);
+	if (a->l->is_shared)
+		return rl_limiter_has_window(a->l) && rl_adds_to_share(a, p);
+	return a->l->is_anchored && rl_adds_to_anchored(a, p);
 }
 
 /* The commonest denial: one sub-bucket of a window of this host has used it up. Fills *d if so. */
-static inline bool
-rl_adds_nothing(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+static inline __attribute__((always_inline)) bool
+rl_adds_nothing(const struct rl_ask *a, struct rl_decision *d)
 {
-	const struct rl_window *w = &l->window;
+	const struct rl_window *w = &a->l->window;
 	struct rl_state s;
 
-	if (v->is_zero || !l->is_window ||
-	    (uint32_t)(v->word.lo >> RL_STATE_CUR_SHIFT) < q->capacity)
+	if (a->v->is_zero || !a->l->is_window ||
+	    (uint32_t)(a->v->word.lo >> RL_STATE_CUR_SHIFT) < a->q->capacity)
 		return false;
-	s = rl_state_unpack(v->word, w);
-	if (!rl_window_is_used_up(w, &s, rl_window_epoch(w, now_ns), q->capacity))
+	s = rl_state_unpack(a->v->word, w);
+	if (!rl_window_is_used_up(w, &s, rl_window_epoch(w, a->now_ns), a->q->capacity))
 		return false;
-	*d = (struct rl_decision){.limit = q->capacity};
-	d->retry_at_ns = rl_window_used_up_until(w, &s, q->capacity, cost, &d->reset_at_ns);
+	*d = (struct rl_decision){.limit = a->q->capacity};
+	d->retry_at_ns = rl_window_used_up_until(w, &s, a->q->capacity, a->cost, &d->reset_at_ns);
 	return true;
 }
 
@@ -160,54 +160,55 @@ rl_adds_report_level(const struct rl_level *level, uint32_t remaining, uint64_t 
  * before it, not for itself.
  */
 static inline __attribute__((always_inline)) uint64_t
-rl_adds_delay(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
-              const struct rl_level *before, const struct rl_level *after, uint64_t now_ns)
+rl_adds_delay(const struct rl_ask *a, const struct rl_gcra *g, const struct rl_level *before,
+              const struct rl_level *after)
 {
-	uint64_t wait = g->wait_ns > 0 ? rl_gcra_wait(g, after, now_ns, g->burst) : 0;
-	uint64_t queue =
-		l->algorithm == RL_LEAKY_BUCKET ? rl_gcra_wait(g, before, now_ns, q->undelayed) : 0;
+	uint64_t wait = g->wait_ns > 0 ? rl_gcra_wait(g, after, a->now_ns, g->burst) : 0;
+	uint64_t queue = a->l->algorithm == RL_LEAKY_BUCKET
+	                         ? rl_gcra_wait(g, before, a->now_ns, a->q->undelayed)
+	                         : 0;
 
 	return queue > wait ? queue : wait;
 }
 
 /* Take tokens of a bucket that is at *level. */
 static inline __attribute__((always_inline)) bool
-rl_adds_to_level(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_gcra *g,
-                 const struct rl_level *level, uint64_t slot_bits, uint32_t cost, uint64_t now_ns,
+rl_adds_to_level(const struct rl_ask *a, const struct rl_gcra *g, const struct rl_level *level,
                  struct rl_plan *p)
 {
 	struct rl_gcra_charge charge;
 
-	if (!rl_gcra_take(g, level, now_ns, cost, &charge))
+	if (!rl_gcra_take(g, level, a->now_ns, a->cost, &charge))
 		return false;
-	p->next = rl_gcra_pack(g, &charge.after, slot_bits);
+	p->next = rl_gcra_pack(g, &charge.after, a->v->slot_bits);
 	rl_adds_plan(charge.after.ns, g->burst, charge.remaining, rl_gcra_full_at(&charge.after),
 	             p);
 	p->memory = charge.memory;
-	p->decision.delay_ns = rl_adds_delay(l, q, g, level, &charge.after, now_ns);
+	p->decision.delay_ns = rl_adds_delay(a, g, level, &charge.after);
 	return true;
 }
 
 /* A bucket as its rule has it. */
 static inline __attribute__((always_inline)) bool
-rl_adds_to_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  uint32_t cost, uint64_t now_ns, struct rl_plan *p)
+rl_adds_to_bucket(const struct rl_ask *a, struct rl_plan *p)
 {
-	const struct rl_gcra g = rl_gcra_of(l->window_ns, &l->divisor, &q->rate);
-	const struct rl_level level = rl_gcra_unpack(&g, v->word);
+	const struct rl_gcra g = rl_gcra_of(a->l->window_ns, &a->l->divisor, &a->q->rate);
+	const struct rl_level level = rl_gcra_unpack(&g, a->v->word);
 
-	return !v->is_zero && rl_adds_to_level(l, q, &g, &level, v->slot_bits, cost, now_ns, p);
+	return !a->v->is_zero && rl_adds_to_level(a, &g, &level, p);
 }
 
 /* A bucket that lacks tokens for `cost`, and could have them. */
 static inline __attribute__((always_inline)) void
-rl_adds_deny_level(const struct rl_gcra *g, const struct rl_level *level, uint32_t cost,
-                   uint64_t now_ns, struct rl_decision *d)
+rl_adds_deny_level(const struct rl_ask *a, const struct rl_gcra *g, const struct rl_level *level,
+                   struct rl_decision *d)
 {
-	bool has_none = cost == 1 && g->most == g->burst; /* not one token, or it were admitted */
+	bool has_none =
+		a->cost == 1 && g->most == g->burst; /* not one token, or it were admitted */
 
-	rl_adds_report_level(level, has_none ? 0 : rl_gcra_remaining(g, level, now_ns), now_ns, d);
-	d->retry_at_ns = rl_gcra_retry_at(g, level, cost);
+	rl_adds_report_level(level, has_none ? 0 : rl_gcra_remaining(g, level, a->now_ns),
+	                     a->now_ns, d);
+	d->retry_at_ns = rl_gcra_retry_at(g, level, a->cost);
 }
 
 /*
@@ -215,17 +216,15 @@ rl_adds_deny_level(const struct rl_gcra *g, const struct rl_level *level, uint32
  * added, or was not asked.
  */
 static inline __attribute__((always_inline)) bool
-rl_adds_nothing_to_bucket(const struct rl_limiter *l, const struct rl_quota *q,
-                          const struct rl_view *v, uint32_t cost, uint64_t now_ns,
-                          struct rl_decision *d)
+rl_adds_nothing_to_bucket(const struct rl_ask *a, struct rl_decision *d)
 {
-	const struct rl_gcra g = rl_gcra_of(l->window_ns, &l->divisor, &q->rate);
-	const struct rl_level level = rl_gcra_unpack(&g, v->word);
+	const struct rl_gcra g = rl_gcra_of(a->l->window_ns, &a->l->divisor, &a->q->rate);
+	const struct rl_level level = rl_gcra_unpack(&g, a->v->word);
 
-	if (v->is_zero || cost > g.burst)
+	if (a->v->is_zero || a->cost > g.burst)
 		return false;
 	*d = (struct rl_decision){.limit = g.burst};
-	rl_adds_deny_level(&g, &level, cost, now_ns, d);
+	rl_adds_deny_level(a, &g, &level, d);
 	return true;
 }
 

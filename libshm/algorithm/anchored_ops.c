@@ -4,79 +4,70 @@
 #include "algorithm/adds.h"
 #include "algorithm/ops.h"
 
-/* The view's window, as a request at now_ns finds it. */
+/* The view's window, as the request finds it. */
 static struct rl_anchored
-anchored_at(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns)
+anchored_at(const struct rl_ask *a)
 {
-	if (v->is_zero)
-		return (struct rl_anchored){now_ns, 0};
-	return rl_anchored_at(rl_anchored_unpack(v->word), l->window_ns, now_ns);
+	if (a->v->is_zero)
+		return (struct rl_anchored){a->now_ns, 0};
+	return rl_anchored_at(rl_anchored_unpack(a->v->word), a->l->window_ns, a->now_ns);
 }
 
 static void
-fill_anchored(const struct rl_limiter *l, const struct rl_quota *q, struct rl_anchored at,
-              struct rl_decision *d)
+fill_anchored(const struct rl_ask *a, struct rl_anchored at, struct rl_decision *d)
 {
-	d->remaining = at.cur < q->capacity ? q->capacity - at.cur : 0;
-	d->beyond = rl_beyond(l, q, at.cur);
-	d->retry_at_ns = rl_anchored_end(at, l->window_ns);
+	d->remaining = at.cur < a->q->capacity ? a->q->capacity - at.cur : 0;
+	d->beyond = rl_beyond(a->l, a->q, at.cur);
+	d->retry_at_ns = rl_anchored_end(at, a->l->window_ns);
 	d->reset_at_ns = at.cur > 0 ? d->retry_at_ns : 0;
 }
 
 static void
-peek_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-              uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+peek_anchored(const struct rl_ask *a, struct rl_decision *d)
 {
-	fill_anchored(l, q, anchored_at(l, v, now_ns), d);
-	d->admits = cost <= d->remaining;
+	fill_anchored(a, anchored_at(a), d);
+	d->admits = a->cost <= d->remaining;
 }
 
 static void
-decide_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+decide_anchored(const struct rl_ask *a, struct rl_plan *p)
 {
 	struct rl_anchored at, after;
 
-	(void)is_asked;
-	if (rl_adds_to_anchored(l, q, v, cost, now_ns, p))
+	if (rl_adds_to_anchored(a, p))
 		return;
-	at = anchored_at(l, v, now_ns);
-	after = rl_anchored_add(at, cost);
-	p->charges = (uint64_t)at.cur + cost <= q->capacity;
-	p->step = p->charges                       ? RL_STEP_ADMIT
-	          : rl_limiter_counts_denied(l, q) ? RL_STEP_COUNT
-	                                           : RL_STEP_DENY;
-	p->next = rl_anchored_pack(after, v->slot_bits);
+	at = anchored_at(a);
+	after = rl_anchored_add(at, a->cost);
+	p->charges = (uint64_t)at.cur + a->cost <= a->q->capacity;
+	p->step = p->charges                             ? RL_STEP_ADMIT
+	          : rl_limiter_counts_denied(a->l, a->q) ? RL_STEP_COUNT
+	                                                 : RL_STEP_DENY;
+	p->next = rl_anchored_pack(after, a->v->slot_bits);
 	p->charge_id = at.start_ns;
 	p->memory = 0;
-	fill_anchored(l, q, p->step == RL_STEP_DENY ? at : after, &p->decision);
+	fill_anchored(a, p->step == RL_STEP_DENY ? at : after, &p->decision);
 }
 
 static bool
-refund_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+refund_anchored(const struct rl_ask *a, const struct rl_charge *charge, struct rl_u128 *next)
 {
-	struct rl_anchored a = rl_anchored_unpack(v->word);
+	struct rl_anchored at = rl_anchored_unpack(a->v->word);
 
-	(void)l, (void)q, (void)now_ns;
-	if (a.start_ns != charge->epoch || a.cur < charge->cost)
+	if (at.start_ns != charge->epoch || at.cur < charge->cost)
 		return false;
-	a.cur -= charge->cost;
-	*next = rl_anchored_pack(a, v->slot_bits);
+	at.cur -= charge->cost;
+	*next = rl_anchored_pack(at, a->v->slot_bits);
 	return true;
 }
 
 static uint32_t
-refund_newest_of_anchored(const struct rl_limiter *l, const struct rl_quota *q,
-                          const struct rl_view *v, uint32_t cost, uint64_t now_ns,
-                          struct rl_u128 *next)
+refund_newest_of_anchored(const struct rl_ask *a, struct rl_u128 *next)
 {
-	struct rl_anchored a = anchored_at(l, v, now_ns);
-	uint32_t given = rl_lesser(cost, a.cur);
+	struct rl_anchored at = anchored_at(a);
+	uint32_t given = rl_lesser(a->cost, at.cur);
 
-	(void)q;
-	a.cur -= given;
-	*next = rl_anchored_pack(a, v->slot_bits);
+	at.cur -= given;
+	*next = rl_anchored_pack(at, a->v->slot_bits);
 	return given;
 }
 
@@ -87,11 +78,10 @@ idle_at_of_anchored(const struct rl_limiter *l, struct rl_u128 word)
 }
 
 static uint32_t
-used_most_of_anchored(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                      const struct rl_limiter_time *at)
+used_most_of_anchored(const struct rl_ask *a, const struct rl_window_now *now)
 {
-	(void)q;
-	return anchored_at(l, v, at->now_ns).cur;
+	(void)now;
+	return anchored_at(a).cur;
 }
 
 static struct rl_u128
@@ -103,14 +93,13 @@ nothing_of_anchored(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_b
 
 /* One sub-bucket, which is the window. */
 static bool
-history_of_anchored(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
-                    struct rl_history *h)
+history_of_anchored(const struct rl_ask *a, struct rl_history *h)
 {
-	struct rl_anchored at = anchored_at(l, v, now_ns);
+	struct rl_anchored at = anchored_at(a);
 
 	h->buckets = 1;
-	h->width_ns = l->window_ns;
-	h->end_ns = rl_anchored_end(at, l->window_ns);
+	h->width_ns = a->l->window_ns;
+	h->end_ns = rl_anchored_end(at, a->l->window_ns);
 	h->start_ns = at.start_ns;
 	h->bucket[0] = at.cur;
 	return true;

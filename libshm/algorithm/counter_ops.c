@@ -11,11 +11,9 @@ limit_of_counter(const struct rl_limiter *l, const struct rl_quota *q)
 }
 
 static void
-peek_counter(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-             uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+peek_counter(const struct rl_ask *a, struct rl_decision *d)
 {
-	(void)l, (void)q, (void)v, (void)now_ns;
-	d->admits = cost <= d->remaining;
+	d->admits = a->cost <= d->remaining;
 }
 
 static uint64_t
@@ -26,11 +24,10 @@ idle_at_of_counter(const struct rl_limiter *l, struct rl_u128 word)
 }
 
 static uint32_t
-used_most_of_counter(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                     const struct rl_limiter_time *at)
+used_most_of_counter(const struct rl_ask *a, const struct rl_window_now *now)
 {
-	(void)l, (void)q;
-	return rl_counter_has_expired(v->word, at->now_ns) ? 0 : rl_counter_used(v->word);
+	(void)now;
+	return rl_counter_has_expired(a->v->word, a->now_ns) ? 0 : rl_counter_used(a->v->word);
 }
 
 const struct rl_algorithm_ops rl_counter_ops = {

@@ -33,16 +33,18 @@ limit_of_gcra(const struct rl_limiter *l, const struct rl_quota *q)
  * for the queue ahead of it, but for those that need not wait, and for room.
  */
 RL_GCRA_INLINE struct rl_gcra
-gcra_of(const struct rl_limiter *l, const struct rl_quota *q, uint32_t cost)
+gcra_of(const struct rl_ask *a)
 {
+	const struct rl_limiter *l = a->l;
+	const struct rl_quota *q = a->q;
 	struct rl_gcra_rate made;
 	struct rl_gcra g = rl_gcra_of(l->window_ns, &l->divisor, rate_of(l, q, &made));
 
 	if (!q->is_booking)
 		return g;
 	g.wait_ns = q->max_wait_ns < RL_GCRA_FILL_MAX ? q->max_wait_ns : RL_GCRA_FILL_MAX;
-	if (l->algorithm == RL_LEAKY_BUCKET && (uint64_t)q->undelayed + cost < g.burst)
-		g.most = q->undelayed + cost;
+	if (l->algorithm == RL_LEAKY_BUCKET && (uint64_t)q->undelayed + a->cost < g.burst)
+		g.most = q->undelayed + a->cost;
 	return g;
 }
 
@@ -62,87 +64,81 @@ rl_bucket_fill_ns(const struct rl_limit *l)
 }
 
 static void
-peek_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-          uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+peek_gcra(const struct rl_ask *a, struct rl_decision *d)
 {
-	const struct rl_gcra g = gcra_of(l, q, cost);
-	const struct rl_level level = level_of(&g, v);
+	const struct rl_gcra g = gcra_of(a);
+	const struct rl_level level = level_of(&g, a->v);
 	struct rl_gcra_charge charge;
 
-	rl_adds_report_level(&level, rl_gcra_remaining(&g, &level, now_ns), now_ns, d);
-	d->admits = rl_gcra_take(&g, &level, now_ns, cost, &charge);
+	rl_adds_report_level(&level, rl_gcra_remaining(&g, &level, a->now_ns), a->now_ns, d);
+	d->admits = rl_gcra_take(&g, &level, a->now_ns, a->cost, &charge);
 	if (d->admits)
-		d->delay_ns = rl_adds_delay(l, q, &g, &level, &charge.after, now_ns);
-	else if (cost <= d->limit)
-		d->retry_at_ns = rl_gcra_retry_at(&g, &level, cost);
+		d->delay_ns = rl_adds_delay(a, &g, &level, &charge.after);
+	else if (a->cost <= d->limit)
+		d->retry_at_ns = rl_gcra_retry_at(&g, &level, a->cost);
 }
 
 static void
-decide_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-            uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+decide_gcra(const struct rl_ask *a, struct rl_plan *p)
 {
-	const struct rl_gcra g = gcra_of(l, q, cost);
-	const struct rl_level level = level_of(&g, v);
+	const struct rl_gcra g = gcra_of(a);
+	const struct rl_level level = level_of(&g, a->v);
 
-	(void)is_asked;
-	if (rl_adds_to_level(l, q, &g, &level, v->slot_bits, cost, now_ns, p))
+	if (rl_adds_to_level(a, &g, &level, p))
 		return;
 	p->step = RL_STEP_DENY;
 	p->charges = false;
-	rl_adds_deny_level(&g, &level, cost, now_ns, &p->decision);
+	rl_adds_deny_level(a, &g, &level, &p->decision);
 }
 
 static bool
-refund_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-            const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+refund_gcra(const struct rl_ask *a, const struct rl_charge *charge, struct rl_u128 *next)
 {
-	struct rl_gcra g = gcra_of(l, q, charge->cost);
-	struct rl_level level = level_of(&g, v), after;
+	const struct rl_gcra g = gcra_of(a);
+	struct rl_level level = level_of(&g, a->v), after;
 
-	if (!rl_gcra_give(&g, &level, charge->epoch, charge->memory, now_ns, charge->cost, &after))
+	if (!rl_gcra_give(&g, &level, charge->epoch, charge->memory, a->now_ns, charge->cost,
+	                  &after))
 		return false;
-	*next = rl_gcra_pack(&g, &after, v->slot_bits);
+	*next = rl_gcra_pack(&g, &after, a->v->slot_bits);
 	return true;
 }
 
 static uint32_t
-refund_newest_of_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                      uint32_t cost, uint64_t now_ns, struct rl_u128 *next)
+refund_newest_of_gcra(const struct rl_ask *a, struct rl_u128 *next)
 {
-	struct rl_gcra g = gcra_of(l, q, cost);
-	struct rl_level level = level_of(&g, v), after;
-	uint32_t given = rl_gcra_give_newest(&g, &level, now_ns, cost, &after);
+	const struct rl_gcra g = gcra_of(a);
+	struct rl_level level = level_of(&g, a->v), after;
+	uint32_t given = rl_gcra_give_newest(&g, &level, a->now_ns, a->cost, &after);
 
 	if (given > 0)
-		*next = rl_gcra_pack(&g, &after, v->slot_bits);
+		*next = rl_gcra_pack(&g, &after, a->v->slot_bits);
 	return given;
 }
 
 static uint32_t
-used_most_of_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  const struct rl_limiter_time *at)
+used_most_of_gcra(const struct rl_ask *a, const struct rl_window_now *now)
 {
-	return rl_gcra_used_most(l->window_ns, q->capacity, v->word, at->now_ns);
+	(void)now;
+	return rl_gcra_used_most(a->l->window_ns, a->q->capacity, a->v->word, a->now_ns);
 }
 
 /* The tokens that a bucket lacks: more than its burst where tokens are booked ahead. */
 static uint32_t
-lacks_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-         uint64_t now_ns)
+lacks_of(const struct rl_ask *a)
 {
-	struct rl_gcra g = rl_gcra_make(l->window_ns, q->capacity, RL_CAPACITY_MAX - 1);
-	struct rl_level level = level_of(&g, v);
+	struct rl_gcra g = rl_gcra_make(a->l->window_ns, a->q->capacity, RL_CAPACITY_MAX - 1);
+	struct rl_level level = level_of(&g, a->v);
 
-	return g.burst - rl_gcra_remaining(&g, &level, now_ns);
+	return g.burst - rl_gcra_remaining(&g, &level, a->now_ns);
 }
 
 static size_t
-entries_of_gcra(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                const struct rl_history *h, uint32_t used, uint64_t now_ns,
+entries_of_gcra(const struct rl_ask *a, const struct rl_history *h, uint32_t used,
                 struct rl_charge_entry *entry)
 {
 	(void)used;
-	return rl_entries_of_used(l, q, v, h, lacks_of(l, q, v, now_ns), now_ns, entry);
+	return rl_entries_of_used(a, h, lacks_of(a), entry);
 }
 
 static bool

@@ -9,15 +9,13 @@
  * lowered.
  */
 static void
-peek_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-               uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+peek_in_flight(const struct rl_ask *a, struct rl_decision *d)
 {
-	uint32_t total = v->is_zero ? 0 : rl_in_flight_total(v->word);
+	uint32_t total = a->v->is_zero ? 0 : rl_in_flight_total(a->v->word);
 
-	(void)l, (void)q, (void)now_ns;
 	d->remaining = total < d->limit ? d->limit - total : 0;
 	d->beyond = total > d->limit ? total - d->limit : 0;
-	d->admits = cost <= d->remaining;
+	d->admits = a->cost <= d->remaining;
 }
 
 /*
@@ -25,17 +23,15 @@ peek_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struc
  * who knows whose they are, and takes them: holder/units.c.
  */
 static void
-decide_in_flight(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                 uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+decide_in_flight(const struct rl_ask *a, struct rl_plan *p)
 {
-	uint32_t most = rl_lesser(q->capacity, RL_IN_FLIGHT_MAX);
+	uint32_t most = rl_lesser(a->q->capacity, RL_IN_FLIGHT_MAX), label = a->q->label;
 
-	(void)l, (void)now_ns, (void)is_asked;
 	p->step = RL_STEP_HOLD;
 	p->charges = false;
-	if (q->label != 0 && !v->is_zero &&
-	    rl_in_flight_adds(v->word, q->label, cost, most, &p->next))
-		rl_adds_plan(rl_in_flight_charge_id(q->label, rl_in_flight_place(p->next)), most,
+	if (label != 0 && !a->v->is_zero &&
+	    rl_in_flight_adds(a->v->word, label, a->cost, most, &p->next))
+		rl_adds_plan(rl_in_flight_charge_id(label, rl_in_flight_place(p->next)), most,
 		             most - rl_in_flight_total(p->next), 0, p);
 }
 
@@ -47,11 +43,10 @@ idle_at_of_in_flight(const struct rl_limiter *l, struct rl_u128 word)
 }
 
 static uint32_t
-used_most_of_in_flight(const struct rl_limiter *l, const struct rl_quota *q,
-                       const struct rl_view *v, const struct rl_limiter_time *at)
+used_most_of_in_flight(const struct rl_ask *a, const struct rl_window_now *now)
 {
-	(void)l, (void)q, (void)at;
-	return rl_in_flight_total(v->word);
+	(void)now;
+	return rl_in_flight_total(a->v->word);
 }
 
 static enum rl_fault

@@ -82,6 +82,16 @@ struct rl_view {
 	const uint64_t *ring;
 };
 
+/* What a limiter is asked: under which quota, of which view of a slot, for what cost, and when. */
+struct rl_ask {
+	const struct rl_limiter *l;
+	const struct rl_quota *q;
+	const struct rl_view *v;
+	uint32_t cost;
+	bool is_asked; /* of a denial the decision is wanted, too */
+	uint64_t now_ns;
+};
+
 /* The decision about a request; the limit, remaining and reset hold for every verdict. */
 struct rl_decision {
 	uint32_t limit;     /* the largest cost that is ever admitted */
@@ -192,9 +202,7 @@ uint32_t rl_limiter_share_worth(const struct rl_limiter *limiter, const struct r
  * nothing. False: there is nothing to write. now_ns was read before the CAS, and after an answer
  * that it raises to.
  */
-bool rl_limiter_set_share(const struct rl_limiter *limiter, const struct rl_quota *quota,
-                          const struct rl_view *view, uint32_t share, uint64_t now_ns,
-                          struct rl_u128 *next);
+bool rl_limiter_set_share(const struct rl_ask *ask, uint32_t share, struct rl_u128 *next);
 
 /*
  * A view as one of a limit of this host alone, and the other way round, with no share. Buckets
@@ -202,11 +210,5 @@ bool rl_limiter_set_share(const struct rl_limiter *limiter, const struct rl_quot
  */
 struct rl_view rl_limiter_view_alone(const struct rl_limiter *limiter, const struct rl_view *view);
 struct rl_u128 rl_limiter_word_of(const struct rl_limiter *limiter, struct rl_u128 alone);
-
-/* A timestamp as a limiter uses it. */
-struct rl_limiter_time {
-	uint64_t now_ns;
-	struct rl_window_now window; /* windows only */
-};
 
 #endif

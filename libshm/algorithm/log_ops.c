@@ -21,79 +21,73 @@ limit_of_log(const struct rl_limiter *l, const struct rl_quota *q)
 
 /* By its log, which may be NULL. */
 static void
-fill_log(const struct rl_limiter *l, const struct rl_log *log, const struct rl_view *v,
-         uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+fill_log(const struct rl_ask *a, const struct rl_log *log, struct rl_decision *d)
 {
+	const struct rl_limiter *l = a->l;
+	const uint64_t *ring = a->v->ring;
+
 	d->remaining = d->limit -
-	               rl_log_used(log, v->ring, l->ring_entries, l->window_ns, d->limit, now_ns);
+	               rl_log_used(log, ring, l->ring_entries, l->window_ns, d->limit, a->now_ns);
 	if (d->remaining < d->limit)
-		d->reset_at_ns = rl_log_idle_at(log, v->ring, l->ring_entries, l->window_ns);
-	if (cost > d->remaining && cost <= d->limit)
-		d->retry_at_ns = rl_log_admits_at(log, v->ring, l->ring_entries, l->window_ns,
-		                                  d->limit, cost);
+		d->reset_at_ns = rl_log_idle_at(log, ring, l->ring_entries, l->window_ns);
+	if (a->cost > d->remaining && a->cost <= d->limit)
+		d->retry_at_ns = rl_log_admits_at(log, ring, l->ring_entries, l->window_ns,
+		                                  d->limit, a->cost);
 }
 
 static void
-peek_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-         uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+peek_log(const struct rl_ask *a, struct rl_decision *d)
 {
 	struct rl_log space;
 
-	(void)q;
-	fill_log(l, log_of(l, v, &space), v, cost, now_ns, d);
-	d->admits = cost <= d->remaining;
+	fill_log(a, log_of(a->l, a->v, &space), d);
+	d->admits = a->cost <= d->remaining;
 }
 
 static void
-decide_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-           uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+decide_log(const struct rl_ask *a, struct rl_plan *p)
 {
 	struct rl_log space, next;
-	const struct rl_log *log = log_of(l, v, &space);
+	const struct rl_log *log = log_of(a->l, a->v, &space);
 
-	(void)q, (void)is_asked;
-	fill_log(l, log, v, cost, now_ns, &p->decision);
-	p->charges = cost <= p->decision.remaining;
+	fill_log(a, log, &p->decision);
+	p->charges = a->cost <= p->decision.remaining;
 	if (!p->charges) {
 		p->step = RL_STEP_DENY;
 		return;
 	}
-	next = rl_log_add(log, l->ring_entries, now_ns, cost);
-	p->step = rl_log_must_store(log, now_ns) ? RL_STEP_CLOSE : RL_STEP_ADMIT;
+	next = rl_log_add(log, a->l->ring_entries, a->now_ns, a->cost);
+	p->step = rl_log_must_store(log, a->now_ns) ? RL_STEP_CLOSE : RL_STEP_ADMIT;
 	p->entries = log ? log->pending : 0;
-	p->next = rl_log_pack(next, v->slot_bits);
+	p->next = rl_log_pack(next, a->v->slot_bits);
 	p->charge_id = next.newest_ns;
 	p->memory = 0;
-	p->decision.remaining -= cost;
-	p->decision.reset_at_ns = next.newest_ns + l->window_ns;
+	p->decision.remaining -= a->cost;
+	p->decision.reset_at_ns = next.newest_ns + a->l->window_ns;
 }
 
 static bool
-refund_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-           const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+refund_log(const struct rl_ask *a, const struct rl_charge *charge, struct rl_u128 *next)
 {
-	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+	struct rl_log log = rl_log_unpack(a->v->word, a->l->ring_entries);
 
-	(void)q, (void)now_ns;
 	if (log.newest_ns != charge->epoch || log.pending < charge->cost)
 		return false;
 	log.pending -= charge->cost;
 	log.units -= charge->cost;
-	*next = rl_log_pack(log, v->slot_bits);
+	*next = rl_log_pack(log, a->v->slot_bits);
 	return true;
 }
 
 static uint32_t
-refund_newest_of_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                     uint32_t cost, uint64_t now_ns, struct rl_u128 *next)
+refund_newest_of_log(const struct rl_ask *a, struct rl_u128 *next)
 {
-	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
-	uint32_t given = rl_lesser(cost, log.pending);
+	struct rl_log log = rl_log_unpack(a->v->word, a->l->ring_entries);
+	uint32_t given = rl_lesser(a->cost, log.pending);
 
-	(void)q, (void)now_ns;
 	log.pending -= given;
 	log.units -= given;
-	*next = rl_log_pack(log, v->slot_bits);
+	*next = rl_log_pack(log, a->v->slot_bits);
 	return given;
 }
 
@@ -106,24 +100,22 @@ idle_at_of_log(const struct rl_limiter *l, struct rl_u128 word)
 }
 
 static uint32_t
-used_most_of_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                 const struct rl_limiter_time *at)
+used_most_of_log(const struct rl_ask *a, const struct rl_window_now *now)
 {
-	(void)q;
-	if (idle_at_of_log(l, v->word) <= at->now_ns)
+	(void)now;
+	if (idle_at_of_log(a->l, a->v->word) <= a->now_ns)
 		return 0;
-	return rl_log_unpack(v->word, l->ring_entries).units;
+	return rl_log_unpack(a->v->word, a->l->ring_entries).units;
 }
 
 static uint32_t
-load_of_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-            uint64_t now_ns)
+load_of_log(const struct rl_ask *a)
 {
-	struct rl_log log = rl_log_unpack(v->word, l->ring_entries);
+	const struct rl_limiter *l = a->l;
+	struct rl_log log = rl_log_unpack(a->v->word, l->ring_entries);
 
-	(void)q;
-	return rl_log_used(&log, v->ring, l->ring_entries, l->window_ns,
-	                   rl_log_capacity(l->ring_entries), now_ns);
+	return rl_log_used(&log, a->v->ring, l->ring_entries, l->window_ns,
+	                   rl_log_capacity(l->ring_entries), a->now_ns);
 }
 
 static struct rl_u128
@@ -134,17 +126,16 @@ nothing_of_log(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits)
 }
 
 static size_t
-charge_entries_of_log(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                      const struct rl_history *h, uint32_t used, uint64_t now_ns,
+charge_entries_of_log(const struct rl_ask *a, const struct rl_history *h, uint32_t used,
                       struct rl_charge_entry *entry)
 {
 	struct rl_log space;
-	const struct rl_log *log = log_of(l, v, &space);
+	const struct rl_log *log = log_of(a->l, a->v, &space);
 	size_t count = 0;
 
-	(void)q, (void)h, (void)now_ns;
+	(void)h;
 	for (uint32_t back = used; log && back-- > 0;) {
-		uint64_t at_ns = rl_log_time(log, v->ring, l->ring_entries, back);
+		uint64_t at_ns = rl_log_time(log, a->v->ring, a->l->ring_entries, back);
 		if (count > 0 && entry[count - 1].at_ns == at_ns)
 			entry[count - 1].cost++;
 		else

@@ -5,17 +5,16 @@
 #include "algorithm/log.h"
 
 uint32_t
-rl_limiter_load(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                uint64_t now_ns)
+rl_limiter_load(const struct rl_ask *a)
 {
-	struct rl_limiter_time time;
+	struct rl_window_now now;
 
-	if (v->is_zero)
+	if (a->v->is_zero)
 		return 0;
-	if (l->ops->load)
-		return l->ops->load(l, q, v, now_ns);
-	time = rl_limiter_time_of(l, now_ns);
-	return l->ops->used_most(l, q, v, &time);
+	if (a->l->ops->load)
+		return a->l->ops->load(a);
+	now = rl_limiter_now(a->l, a->now_ns);
+	return a->l->ops->used_most(a, &now);
 }
 
 uint32_t
@@ -31,13 +30,12 @@ rl_limiter_share_worth(const struct rl_limiter *l, const struct rl_quota *q,
 
 /* A window's, by its sub-buckets; before 1970 there were none. */
 size_t
-rl_entries_of_history(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                      const struct rl_history *h, uint32_t used, uint64_t now_ns,
+rl_entries_of_history(const struct rl_ask *a, const struct rl_history *h, uint32_t used,
                       struct rl_charge_entry *entry)
 {
 	size_t count = 0;
 
-	(void)l, (void)q, (void)v, (void)used, (void)now_ns;
+	(void)a, (void)used;
 	for (uint32_t i = h->buckets; i-- > 0;)
 		if (h->bucket[i] > 0 && h->start_ns / h->width_ns >= i)
 			entry[count++] = (struct rl_charge_entry){
@@ -46,12 +44,11 @@ rl_entries_of_history(const struct rl_limiter *l, const struct rl_quota *q, cons
 }
 
 size_t
-rl_entries_of_used(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                   const struct rl_history *h, uint32_t used, uint64_t now_ns,
+rl_entries_of_used(const struct rl_ask *a, const struct rl_history *h, uint32_t used,
                    struct rl_charge_entry *entry)
 {
-	(void)l, (void)q, (void)v, (void)h;
-	entry[0] = (struct rl_charge_entry){.at_ns = now_ns, .cost = used};
+	(void)h;
+	entry[0] = (struct rl_charge_entry){.at_ns = a->now_ns, .cost = used};
 	return used > 0;
 }
 

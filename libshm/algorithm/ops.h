@@ -60,47 +60,36 @@ struct rl_algorithm_ops {
 	 * denial the decision is not set. Before, it has its limit, and nothing else; and so has
 	 * the next one's. NULL: its limit is 0.
 	 */
-	void (*decide)(const struct rl_limiter *l, const struct rl_quota *q,
-	               const struct rl_view *v, uint32_t cost, uint64_t now_ns, bool is_asked,
-	               struct rl_plan *p);
-	/*
-	 * retry_at_ns is meaningful for a cost of 1..limit that is not admitted now; cost may be 0.
-	 */
-	void (*peek)(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-	             uint32_t cost, uint64_t now_ns, struct rl_decision *d);
+	void (*decide)(const struct rl_ask *a, struct rl_plan *p);
+	/* retry_at_ns is meaningful for a cost of 1..limit that is not admitted now; it may be 0. */
+	void (*peek)(const struct rl_ask *a, struct rl_decision *d);
 	/* The state with a charge given back, or false if that is too late. NULL: it always is. */
-	bool (*refund)(const struct rl_limiter *l, const struct rl_quota *q,
-	               const struct rl_view *v, const struct rl_charge *charge, uint64_t now_ns,
+	bool (*refund)(const struct rl_ask *a, const struct rl_charge *charge,
 	               struct rl_u128 *next);
 	/*
-	 * The state with as much of `cost` given back as is there, of what was charged last; how
+	 * The state with as much of the cost given back as is there, of what was charged last; how
 	 * much. NULL: nothing.
 	 */
-	uint32_t (*refund_newest)(const struct rl_limiter *l, const struct rl_quota *q,
-	                          const struct rl_view *v, uint32_t cost, uint64_t now_ns,
-	                          struct rl_u128 *next);
+	uint32_t (*refund_newest)(const struct rl_ask *a, struct rl_u128 *next);
 	/* The timestamp from which the state counts nothing. Not for a zero view. */
 	uint64_t (*idle_at)(const struct rl_limiter *l, struct rl_u128 word);
 	/*
-	 * An upper bound of what counts then, by the state alone, of a view that is not zero. NULL:
-	 * as load,
+	 * An upper bound of what counts then, by the state alone, of a view that is not zero; `now`
+	 * is the same time as a window of this host has it. NULL: as load,
 	 */
-	uint32_t (*used_most)(const struct rl_limiter *l, const struct rl_quota *q,
-	                      const struct rl_view *v, const struct rl_limiter_time *at);
+	uint32_t (*used_most)(const struct rl_ask *a, const struct rl_window_now *now);
 	/* A word that is no older incarnation's, and counts nothing. */
 	struct rl_u128 (*nothing)(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits);
 	/*
-	 * What counts at now_ns, oldest first; returns how many entries. `h` is of the same
-	 * timestamp, if it is a window's. `used` is how much of a log, or held; what a bucket has
-	 * booked ahead counts, too. NULL: nothing does.
+	 * What counts, oldest first; returns how many entries. `h` is of the same time, if it is a
+	 * window's. `used` is how much of a log, or held; what a bucket has booked ahead counts,
+	 * too. NULL: nothing does.
 	 */
-	size_t (*entries)(const struct rl_limiter *l, const struct rl_quota *q,
-	                  const struct rl_view *v, const struct rl_history *h, uint32_t used,
-	                  uint64_t now_ns, struct rl_charge_entry *entry);
+	size_t (*entries)(const struct rl_ask *a, const struct rl_history *h, uint32_t used,
+	                  struct rl_charge_entry *entry);
 
 	/* The counts of its sub-buckets, for people. NULL: it has none. */
-	bool (*history)(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
-	                struct rl_history *h);
+	bool (*history)(const struct rl_ask *a, struct rl_history *h);
 	/*
 	 * The i-th entry that closing a view stores: which place of the ring, and what. NULL: none
 	 * is stored.
@@ -112,12 +101,8 @@ struct rl_algorithm_ops {
 	 * long as the word does.
 	 */
 	bool (*same_ring)(struct rl_u128 seen, struct rl_u128 now);
-	/*
-	 * What counts at now_ns: never less than an admission at that time or later sees. NULL: as
-	 * used_most.
-	 */
-	uint32_t (*load)(const struct rl_limiter *l, const struct rl_quota *q,
-	                 const struct rl_view *v, uint64_t now_ns);
+	/* What counts: never less than an admission then or later sees. NULL: as used_most. */
+	uint32_t (*load)(const struct rl_ask *a);
 
 	/*
 	 * Of a cluster; NULL: it cannot be a cluster's. And how the share stands beside its count:
@@ -173,12 +158,10 @@ extern const struct rl_algorithm_ops rl_share_ops, rl_share_bucket_ops;
  * What several rows have: entries of a history, or of one number; a word that counts nothing; the
  * time of it.
  */
-size_t rl_entries_of_history(const struct rl_limiter *l, const struct rl_quota *q,
-                             const struct rl_view *v, const struct rl_history *h, uint32_t used,
-                             uint64_t now_ns, struct rl_charge_entry *entry);
-size_t rl_entries_of_used(const struct rl_limiter *l, const struct rl_quota *q,
-                          const struct rl_view *v, const struct rl_history *h, uint32_t used,
-                          uint64_t now_ns, struct rl_charge_entry *entry);
+size_t rl_entries_of_history(const struct rl_ask *a, const struct rl_history *h, uint32_t used,
+                             struct rl_charge_entry *entry);
+size_t rl_entries_of_used(const struct rl_ask *a, const struct rl_history *h, uint32_t used,
+                          struct rl_charge_entry *entry);
 uint64_t rl_idle_at_of_time(const struct rl_limiter *l, struct rl_u128 word);
 struct rl_u128 rl_nothing_but_one(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits);
 
@@ -194,9 +177,7 @@ rl_share_fill(uint32_t limit, uint32_t worth, struct rl_decision *d)
 }
 
 /* A bucket's word with another share, at which what it owes is scaled. */
-struct rl_u128 rl_share_bucket_scaled(const struct rl_limiter *l, const struct rl_quota *q,
-                                      const struct rl_view *v, uint32_t code, uint64_t now_ns,
-                                      struct rl_u128 word);
+struct rl_u128 rl_share_bucket_scaled(const struct rl_ask *a, uint32_t code, struct rl_u128 word);
 
 static inline uint32_t
 rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
@@ -209,19 +190,17 @@ rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
 }
 
 static inline void
-rl_limiter_decide(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+rl_limiter_decide(const struct rl_ask *a, struct rl_plan *p)
 {
-	p->decision = (struct rl_decision){.limit = rl_limiter_limit(l, q)};
-	l->ops->decide(l, q, v, cost, now_ns, is_asked, p);
+	p->decision = (struct rl_decision){.limit = rl_limiter_limit(a->l, a->q)};
+	a->l->ops->decide(a, p);
 }
 
 static inline void
-rl_limiter_peek(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+rl_limiter_peek(const struct rl_ask *a, struct rl_decision *d)
 {
-	*d = (struct rl_decision){.limit = rl_limiter_limit(l, q)};
-	l->ops->peek(l, q, v, cost, now_ns, d);
+	*d = (struct rl_decision){.limit = rl_limiter_limit(a->l, a->q)};
+	a->l->ops->peek(a, d);
 }
 
 static inline bool
@@ -232,28 +211,23 @@ rl_limiter_same_ring(const struct rl_limiter *l, struct rl_u128 seen, struct rl_
 	return own->same_ring ? own->same_ring(seen, now) : rl_u128_equal(seen, now);
 }
 
-static inline struct rl_limiter_time
-rl_limiter_time_of(const struct rl_limiter *l, uint64_t now_ns)
+static inline struct rl_window_now
+rl_limiter_now(const struct rl_limiter *l, uint64_t now_ns)
 {
-	struct rl_limiter_time time = {.now_ns = now_ns};
-
-	if (rl_limiter_has_window(l))
-		time.window = rl_window_now(&l->window, now_ns);
-	return time;
+	return rl_limiter_has_window(l) ? rl_window_now(&l->window, now_ns)
+	                                : (struct rl_window_now){0};
 }
 
+/* `now` is of the same time. */
 static inline uint32_t
-rl_limiter_used_most(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                     const struct rl_limiter_time *at)
+rl_limiter_used_most(const struct rl_ask *a, const struct rl_window_now *now)
 {
-	if (v->is_zero)
+	if (a->v->is_zero)
 		return 0;
-	return l->ops->used_most ? l->ops->used_most(l, q, v, at)
-	                         : l->ops->load(l, q, v, at->now_ns);
+	return a->l->ops->used_most ? a->l->ops->used_most(a, now) : a->l->ops->load(a);
 }
 
-uint32_t rl_limiter_load(const struct rl_limiter *l, const struct rl_quota *q,
-                         const struct rl_view *v, uint64_t now_ns);
+uint32_t rl_limiter_load(const struct rl_ask *a);
 
 /* What is told of a limiter's row without a look there. */
 static inline void

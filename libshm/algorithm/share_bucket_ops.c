@@ -30,14 +30,13 @@ struct share_level {
 };
 
 static struct share_level
-share_level_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-               uint64_t now_ns)
+share_level_of(const struct rl_ask *a)
 {
-	const struct rl_u128 full = {0}, word = v->is_zero ? full : v->word;
-	struct share_level at = {.bucket = share_bucket_of(l, q)};
+	const struct rl_u128 full = {0}, word = a->v->is_zero ? full : a->v->word;
+	struct share_level at = {.bucket = share_bucket_of(a->l, a->q)};
 
-	at.tokens = rl_share_worth(q, word, at.bucket.size);
-	at.level = rl_share_level_of(&at.bucket, word, at.tokens, now_ns);
+	at.tokens = rl_share_worth(a->q, word, at.bucket.size);
+	at.level = rl_share_level_of(&at.bucket, word, at.tokens, a->now_ns);
 	return at;
 }
 
@@ -53,85 +52,83 @@ fill_share_level(const struct share_level *at, uint64_t now_ns, struct rl_decisi
 }
 
 static uint64_t
-share_delay(const struct rl_limiter *l, const struct rl_quota *q, const struct share_level *before)
+share_delay(const struct rl_ask *a, const struct share_level *before)
 {
-	return l->algorithm == RL_LEAKY_BUCKET ? rl_share_level_delay(&before->level, q->undelayed)
-	                                       : 0;
+	return a->l->algorithm == RL_LEAKY_BUCKET
+	               ? rl_share_level_delay(&before->level, a->q->undelayed)
+	               : 0;
 }
 
 static void
-peek_share_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+peek_share_bucket(const struct rl_ask *a, struct rl_decision *d)
 {
-	struct share_level at = share_level_of(l, q, v, now_ns);
+	struct share_level at = share_level_of(a);
 
-	fill_share_level(&at, now_ns, d);
-	d->admits = cost <= at.tokens && rl_share_level_wait(&at.level, cost) == 0;
+	fill_share_level(&at, a->now_ns, d);
+	d->admits = a->cost <= at.tokens && rl_share_level_wait(&at.level, a->cost) == 0;
 	if (d->admits)
-		d->delay_ns = share_delay(l, q, &at);
-	else if (cost <= at.tokens)
-		d->retry_at_ns = now_ns + rl_share_level_wait(&at.level, cost);
+		d->delay_ns = share_delay(a, &at);
+	else if (a->cost <= at.tokens)
+		d->retry_at_ns = a->now_ns + rl_share_level_wait(&at.level, a->cost);
 }
 
 static void
-decide_share_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                    uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+decide_share_bucket(const struct rl_ask *a, struct rl_plan *p)
 {
-	struct share_level at = share_level_of(l, q, v, now_ns), before = at;
+	struct share_level at = share_level_of(a), before = at;
 
-	(void)is_asked;
-	if (cost > at.tokens || !rl_share_level_take(&at.level, cost)) {
-		peek_share_bucket(l, q, v, cost, now_ns, &p->decision);
+	if (a->cost > at.tokens || !rl_share_level_take(&at.level, a->cost)) {
+		peek_share_bucket(a, &p->decision);
 		p->step = RL_STEP_DENY;
 		p->charges = false;
 		return;
 	}
 	p->step = RL_STEP_ADMIT;
 	p->charges = true;
-	p->next = rl_share_level_word(&at.level, now_ns, v->slot_bits | bucket_share_bits(v));
+	p->next = rl_share_level_word(&at.level, a->now_ns,
+	                              a->v->slot_bits | bucket_share_bits(a->v));
 	p->charge_id = p->next.lo;
 	p->memory = rl_share_bucket_memory(p->next);
-	fill_share_level(&at, now_ns, &p->decision);
-	p->decision.delay_ns = share_delay(l, q, &before);
+	fill_share_level(&at, a->now_ns, &p->decision);
+	p->decision.delay_ns = share_delay(a, &before);
 }
 
 /* Only of the newest charge, and under the scale that it was made with. */
 static bool
-refund_share_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                    const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+refund_share_bucket(const struct rl_ask *a, const struct rl_charge *charge, struct rl_u128 *next)
 {
-	struct rl_share_bucket bucket = share_bucket_of(l, q);
+	struct rl_share_bucket bucket = share_bucket_of(a->l, a->q);
+	struct rl_u128 word = a->v->word;
 	struct rl_share_level level =
-		rl_share_level_of(&bucket, v->word, rl_share_bucket_scale(v->word), now_ns);
+		rl_share_level_of(&bucket, word, rl_share_bucket_scale(word), a->now_ns);
 
-	if (v->word.lo != charge->epoch || rl_share_bucket_memory(v->word) != charge->memory ||
+	if (word.lo != charge->epoch || rl_share_bucket_memory(word) != charge->memory ||
 	    !rl_share_level_give(&level, charge->cost))
 		return false;
-	*next = rl_share_level_word(&level, now_ns, v->slot_bits | bucket_share_bits(v));
+	*next = rl_share_level_word(&level, a->now_ns, a->v->slot_bits | bucket_share_bits(a->v));
 	return true;
 }
 
 static uint32_t
-load_of_share_bucket(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                     uint64_t now_ns)
+load_of_share_bucket(const struct rl_ask *a)
 {
-	struct share_level at = share_level_of(l, q, v, now_ns);
+	struct share_level at = share_level_of(a);
 
 	return rl_share_level_load(&at.level);
 }
 
 struct rl_u128
-rl_share_bucket_scaled(const struct rl_limiter *l, const struct rl_quota *q,
-                       const struct rl_view *v, uint32_t code, uint64_t now_ns, struct rl_u128 word)
+rl_share_bucket_scaled(const struct rl_ask *a, uint32_t code, struct rl_u128 word)
 {
-	struct rl_quota after = *q;
-	struct rl_view with = *v;
+	struct rl_quota after = *a->q;
+	struct rl_view with = *a->v;
+	const struct rl_ask then = {.l = a->l, .q = &after, .v = &with, .now_ns = a->now_ns};
 	struct share_level at;
 
 	after.has_lease = true;
 	with.word = word;
-	at = share_level_of(l, &after, &with, now_ns);
-	return rl_share_level_word(&at.level, now_ns, v->slot_bits | rl_share_bits(code));
+	at = share_level_of(&then);
+	return rl_share_level_word(&at.level, a->now_ns, a->v->slot_bits | rl_share_bits(code));
 }
 
 /* Nothing is booked ahead; and which charge was the newest is not known. */

@@ -29,6 +29,17 @@ view_without(const struct rl_limiter *l, const struct rl_view *v)
 	return own;
 }
 
+/* The same question about the word without its share, for which *view has room. */
+static struct rl_ask
+ask_without(const struct rl_ask *a, struct rl_view *view)
+{
+	struct rl_ask own = *a;
+
+	*view = view_without(a->l, a->v);
+	own.v = view;
+	return own;
+}
+
 static uint64_t
 share_bits_of(const struct rl_view *v)
 {
@@ -39,20 +50,20 @@ struct shared {
 	struct rl_limiter inner;
 	struct rl_quota quota;
 	struct rl_view view;
-	uint64_t share_bits;
+	struct rl_ask ask;
 	uint32_t limit; /* the capacity of all hosts */
 };
 
-static struct shared
-shared_of(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v)
+static void
+share_of(const struct rl_ask *a, struct shared *s)
 {
-	return (struct shared){
-		.inner = inner_of(l),
-		.quota = {.capacity = rl_limiter_share_worth(l, q, v)},
-		.view = view_without(l, v),
-		.share_bits = share_bits_of(v),
-		.limit = rl_limiter_limit(l, q),
-	};
+	s->inner = inner_of(a->l);
+	s->quota = (struct rl_quota){.capacity = rl_limiter_share_worth(a->l, a->q, a->v)};
+	s->ask = ask_without(a, &s->view);
+	s->ask.l = &s->inner;
+	s->ask.q = &s->quota;
+	s->ask.is_asked = true;
+	s->limit = rl_limiter_limit(a->l, a->q);
 }
 
 /* The most that the whole cluster admits at once. */
@@ -63,60 +74,58 @@ limit_of_share(const struct rl_limiter *l, const struct rl_quota *q)
 }
 
 static void
-peek_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-           uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+peek_share(const struct rl_ask *a, struct rl_decision *d)
 {
-	struct shared shared = shared_of(l, q, v);
+	struct shared shared;
 
-	rl_limiter_peek(&shared.inner, &shared.quota, &shared.view, cost, now_ns, d);
+	share_of(a, &shared);
+	rl_limiter_peek(&shared.ask, d);
 	rl_share_fill(shared.limit, shared.quota.capacity, d);
 }
 
 static void
-decide_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-             uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+decide_share(const struct rl_ask *a, struct rl_plan *p)
 {
+	uint64_t share_bits = share_bits_of(a->v);
 	struct shared shared;
 
-	(void)is_asked;
-	if (rl_limiter_has_window(l) && rl_adds_to_share(l, q, v, cost, now_ns, p))
+	if (rl_limiter_has_window(a->l) && rl_adds_to_share(a, p))
 		return;
-	shared = shared_of(l, q, v);
-	if (cost > shared.quota.capacity) { /* whatever counts */
-		rl_limiter_peek(l, q, v, cost, now_ns, &p->decision);
+	share_of(a, &shared);
+	if (a->cost > shared.quota.capacity) { /* whatever counts */
+		rl_limiter_peek(a, &p->decision);
 		p->step = RL_STEP_DENY;
 		p->charges = false;
 		return;
 	}
-	rl_limiter_decide(&shared.inner, &shared.quota, &shared.view, cost, now_ns, true, p);
-	p->next = shared.inner.ops->with_share(p->next, shared.share_bits);
+	rl_limiter_decide(&shared.ask, p);
+	p->next = a->l->own->with_share(p->next, share_bits);
 	if (p->step == RL_STEP_ROLL)
-		p->frozen = shared.inner.ops->with_share(p->frozen, shared.share_bits);
+		p->frozen = a->l->own->with_share(p->frozen, share_bits);
 	rl_share_fill(shared.limit, shared.quota.capacity, &p->decision);
 }
 
 static bool
-refund_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-             const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+refund_share(const struct rl_ask *a, const struct rl_charge *charge, struct rl_u128 *next)
 {
-	const struct rl_view view = view_without(l, v);
+	struct rl_view view;
+	const struct rl_ask own = ask_without(a, &view);
 
-	if (!l->own->refund(l, q, &view, charge, now_ns, next))
+	if (!a->l->own->refund(&own, charge, next))
 		return false;
-	*next = l->own->with_share(*next, share_bits_of(v));
+	*next = a->l->own->with_share(*next, share_bits_of(a->v));
 	return true;
 }
 
 static uint32_t
-refund_newest_of_share(const struct rl_limiter *l, const struct rl_quota *q,
-                       const struct rl_view *v, uint32_t cost, uint64_t now_ns,
-                       struct rl_u128 *next)
+refund_newest_of_share(const struct rl_ask *a, struct rl_u128 *next)
 {
-	const struct rl_view view = view_without(l, v);
-	uint32_t given = l->own->refund_newest(l, q, &view, cost, now_ns, next);
+	struct rl_view view;
+	const struct rl_ask own = ask_without(a, &view);
+	uint32_t given = a->l->own->refund_newest(&own, next);
 
 	if (given > 0)
-		*next = l->own->with_share(*next, share_bits_of(v));
+		*next = a->l->own->with_share(*next, share_bits_of(a->v));
 	return given;
 }
 
@@ -127,13 +136,14 @@ idle_at_of_share(const struct rl_limiter *l, struct rl_u128 word)
 }
 
 static uint32_t
-load_of_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-              uint64_t now_ns)
+load_of_share(const struct rl_ask *a)
 {
-	const struct rl_limiter inner = inner_of(l);
-	const struct rl_view view = view_without(l, v);
+	const struct rl_limiter inner = inner_of(a->l);
+	struct rl_view view;
+	struct rl_ask own = ask_without(a, &view);
 
-	return rl_limiter_load(&inner, q, &view, now_ns);
+	own.l = &inner;
+	return rl_limiter_load(&own);
 }
 
 static struct rl_u128
@@ -143,22 +153,22 @@ nothing_of_share(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bits
 }
 
 static size_t
-entries_of_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                 const struct rl_history *h, uint32_t used, uint64_t now_ns,
+entries_of_share(const struct rl_ask *a, const struct rl_history *h, uint32_t used,
                  struct rl_charge_entry *entry)
 {
-	const struct rl_view view = view_without(l, v);
+	struct rl_view view;
+	const struct rl_ask own = ask_without(a, &view);
 
-	return l->own->entries(l, q, &view, h, used, now_ns, entry);
+	return a->l->own->entries(&own, h, used, entry);
 }
 
 static bool
-history_of_share(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
-                 struct rl_history *h)
+history_of_share(const struct rl_ask *a, struct rl_history *h)
 {
-	const struct rl_view view = view_without(l, v);
+	struct rl_view view;
+	const struct rl_ask own = ask_without(a, &view);
 
-	return l->own->history && l->own->history(l, &view, now_ns, h);
+	return a->l->own->history && a->l->own->history(&own, h);
 }
 
 static void
@@ -196,17 +206,17 @@ rl_limiter_word_of(const struct rl_limiter *l, struct rl_u128 own)
  * Give a word of any form that share; the count stays, and is scaled where the form is a bucket's.
  */
 bool
-rl_limiter_set_share(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                     uint32_t share, uint64_t now_ns, struct rl_u128 *next)
+rl_limiter_set_share(const struct rl_ask *a, uint32_t share, struct rl_u128 *next)
 {
+	const struct rl_view *v = a->v;
 	uint32_t code = rl_share_code(share);
 
 	if (v->is_zero && share == 0)
 		return false;
-	*next = v->is_zero ? l->ops->nothing(l, now_ns, v->slot_bits) : v->word;
+	*next = v->is_zero ? a->l->ops->nothing(a->l, a->now_ns, v->slot_bits) : v->word;
 	*next = rl_share_put(*next, code);
-	if (!v->is_zero && rl_limiter_has_bucket(l))
-		*next = rl_share_bucket_scaled(l, q, v, code, now_ns, *next);
+	if (!v->is_zero && rl_limiter_has_bucket(a->l))
+		*next = rl_share_bucket_scaled(a, code, *next);
 	return true;
 }
 

@@ -5,21 +5,22 @@
 
 /* The view of a window's word, in *space. */
 static struct rl_window_at
-window_at(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
-          struct rl_state *space)
+window_at(const struct rl_ask *a, struct rl_state *space)
 {
-	*space = rl_state_unpack(v->word, &l->window);
-	return rl_window_at(&l->window, v->is_zero ? NULL : space, v->ring, v->gen, now_ns);
+	const struct rl_view *v = a->v;
+
+	*space = rl_state_unpack(v->word, &a->l->window);
+	return rl_window_at(&a->l->window, v->is_zero ? NULL : space, v->ring, v->gen, a->now_ns);
 }
 
 static void
-fill_window(const struct rl_window_at *at, const struct rl_window_used *u, const struct rl_quota *q,
-            uint32_t cost, struct rl_decision *d)
+fill_window(const struct rl_ask *a, const struct rl_window_at *at, const struct rl_window_used *u,
+            struct rl_decision *d)
 {
-	d->remaining = rl_window_remaining(u, q->capacity);
+	d->remaining = rl_window_remaining(u, a->q->capacity);
 	d->reset_at_ns = rl_window_reset_at(at);
-	if (cost > d->remaining && cost <= d->limit)
-		d->retry_at_ns = rl_window_retry_at(at, u, q->capacity, cost);
+	if (a->cost > d->remaining && a->cost <= d->limit)
+		d->retry_at_ns = rl_window_retry_at(at, u, a->q->capacity, a->cost);
 }
 
 static uint32_t
@@ -35,146 +36,137 @@ limit_of_window(const struct rl_limiter *l, const struct rl_quota *q)
  * counted. False for all else.
  */
 static bool
-counts_exactly(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns, uint64_t *used)
+counts_exactly(const struct rl_ask *a, uint64_t *used)
 {
-	const struct rl_window *w = &l->window;
-	uint64_t epoch = rl_window_epoch(w, now_ns);
-	struct rl_u128 next;
+	const struct rl_window *w = &a->l->window;
+	uint64_t epoch = rl_window_epoch(w, a->now_ns);
+	struct rl_u128 word = a->v->word, next;
 
-	if (v->is_zero || !(w->is_hard || w->count <= 1) || v->word.lo >> RL_STATE_CUR_SHIFT == 0 ||
-	    !rl_window_adds(v->word, epoch, UINT32_MAX, 0, &next, used))
+	if (a->v->is_zero || !(w->is_hard || w->count <= 1) || word.lo >> RL_STATE_CUR_SHIFT == 0 ||
+	    !rl_window_adds(word, epoch, UINT32_MAX, 0, &next, used))
 		return false;
-	*used -= rl_adds_gone(w, v->word, epoch, now_ns);
+	*used -= rl_adds_gone(w, word, epoch, a->now_ns);
 	return true;
 }
 
 /* Without a look at the ring. */
 static bool
-peek_at_once(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-             uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+peek_at_once(const struct rl_ask *a, struct rl_decision *d)
 {
-	const struct rl_window *w = &l->window;
+	const struct rl_window *w = &a->l->window;
+	uint32_t capacity = a->q->capacity;
 	uint64_t used;
 
-	if (v->is_zero) {
-		d->remaining = q->capacity;
-		d->admits = cost <= q->capacity;
+	if (a->v->is_zero) {
+		d->remaining = capacity;
+		d->admits = a->cost <= capacity;
 		return true;
 	}
-	if (q->counts_denied || cost > q->capacity)
+	if (a->q->counts_denied || a->cost > capacity)
 		return false;
-	if (rl_adds_nothing(l, q, v, cost, now_ns, d))
+	if (rl_adds_nothing(a, d))
 		return true;
-	if (!counts_exactly(l, v, now_ns, &used) || used + cost > q->capacity)
+	if (!counts_exactly(a, &used) || used + a->cost > capacity)
 		return false;
-	d->remaining = q->capacity - (uint32_t)used;
+	d->remaining = capacity - (uint32_t)used;
 	d->admits = true;
-	d->reset_at_ns = (rl_window_epoch(w, now_ns) + w->count + 1) * w->width_ns;
+	d->reset_at_ns = (rl_window_epoch(w, a->now_ns) + w->count + 1) * w->width_ns;
 	return true;
 }
 
 static void
-peek_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-            uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+peek_window(const struct rl_ask *a, struct rl_decision *d)
 {
 	struct rl_window_used u;
 	struct rl_window_at at;
 	struct rl_state space;
 
-	if (peek_at_once(l, q, v, cost, now_ns, d))
+	if (peek_at_once(a, d))
 		return;
-	at = window_at(l, v, now_ns, &space);
+	at = window_at(a, &space);
 	u = rl_window_count(&at);
-	fill_window(&at, &u, q, cost, d);
-	d->admits = cost <= d->remaining;
-	d->beyond = rl_beyond(l, q, u.used);
+	fill_window(a, &at, &u, d);
+	d->admits = a->cost <= d->remaining;
+	d->beyond = rl_beyond(a->l, a->q, u.used);
 }
 
 /* A fixed window has one sub-bucket, which is open. */
 static void
-count_denied_in_window(const struct rl_quota *q, const struct rl_view *v, struct rl_state *s,
-                       uint32_t cost, struct rl_plan *p)
+count_denied_in_window(const struct rl_ask *a, struct rl_state *s, struct rl_plan *p)
 {
-	s->cur = cost < RL_CAPACITY_MAX - s->cur ? s->cur + cost : RL_CAPACITY_MAX;
+	s->cur = a->cost < RL_CAPACITY_MAX - s->cur ? s->cur + a->cost : RL_CAPACITY_MAX;
 	p->step = RL_STEP_COUNT;
-	p->next = rl_state_pack(*s, v->slot_bits);
+	p->next = rl_state_pack(*s, a->v->slot_bits);
 	p->decision.remaining = 0;
-	p->decision.beyond = s->cur - q->capacity;
+	p->decision.beyond = s->cur - a->q->capacity;
 }
 
 /* By the ring, too. */
 static __attribute__((noinline)) void
-decide_by_ring(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-               uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+decide_by_ring(const struct rl_ask *a, struct rl_plan *p)
 {
 	struct rl_state state;
-	struct rl_window_at at = window_at(l, v, now_ns, &state);
+	struct rl_window_at at = window_at(a, &state);
 	struct rl_window_used used;
 	struct rl_move move;
 
-	rl_window_decide(&at, q->capacity, cost, &used, &move);
+	rl_window_decide(&at, a->q->capacity, a->cost, &used, &move);
 	p->step = move.step;
 	p->charges = move.charges;
 	if (move.step == RL_STEP_DENY) {
-		if (is_asked)
-			fill_window(&at, &used, q, cost, &p->decision);
-		if (rl_limiter_counts_denied(l, q))
-			count_denied_in_window(q, v, &state, cost, p);
+		if (a->is_asked)
+			fill_window(a, &at, &used, &p->decision);
+		if (rl_limiter_counts_denied(a->l, a->q))
+			count_denied_in_window(a, &state, p);
 		return;
 	}
 	if (move.step == RL_STEP_ROLL)
-		p->frozen = rl_state_freeze(v->word, move.entries, move.stays);
+		p->frozen = rl_state_freeze(a->v->word, move.entries, move.stays);
 	p->entries = move.entries;
-	p->next = rl_state_pack(move.next, v->slot_bits);
+	p->next = rl_state_pack(move.next, a->v->slot_bits);
 	p->charge_id = move.next.epoch;
 	p->memory = 0;
-	p->decision.remaining = rl_window_left(&l->window, &move.next, q->capacity, now_ns);
-	p->decision.reset_at_ns = rl_window_idle_at(&l->window, &move.next);
+	p->decision.remaining =
+		rl_window_left(&a->l->window, &move.next, a->q->capacity, a->now_ns);
+	p->decision.reset_at_ns = rl_window_idle_at(&a->l->window, &move.next);
 }
 
 static void
-decide_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-              uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+decide_window(const struct rl_ask *a, struct rl_plan *p)
 {
-	if (rl_adds_to_window(l, q, v, cost, now_ns, p))
+	if (rl_adds_to_window(a, p))
 		return;
-	if (!rl_limiter_counts_denied(l, q) &&
-	    rl_adds_nothing(l, q, v, cost, now_ns, &p->decision)) {
+	if (!rl_limiter_counts_denied(a->l, a->q) && rl_adds_nothing(a, &p->decision)) {
 		p->step = RL_STEP_DENY;
 		p->charges = false;
 		return;
 	}
-	decide_by_ring(l, q, v, cost, now_ns, is_asked, p);
+	decide_by_ring(a, p);
 }
 
 static bool
-refund_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-              const struct rl_charge *charge, uint64_t now_ns, struct rl_u128 *next)
+refund_window(const struct rl_ask *a, const struct rl_charge *charge, struct rl_u128 *next)
 {
-	struct rl_state s = rl_state_unpack(v->word, &l->window);
+	struct rl_state s = rl_state_unpack(a->v->word, &a->l->window);
 
-	(void)q, (void)now_ns;
 	if (s.epoch != charge->epoch || s.jump > 0 || s.cur < charge->cost)
 		return false;
 	s.cur -= charge->cost;
-	*next = rl_state_pack(s, v->slot_bits);
+	*next = rl_state_pack(s, a->v->slot_bits);
 	return true;
 }
 
 /* Of the sub-bucket that a request would be counted in, if the state is open in it. */
 static uint32_t
-refund_newest_of_window(const struct rl_limiter *l, const struct rl_quota *q,
-                        const struct rl_view *v, uint32_t cost, uint64_t now_ns,
-                        struct rl_u128 *next)
+refund_newest_of_window(const struct rl_ask *a, struct rl_u128 *next)
 {
-	struct rl_state s = rl_state_unpack(v->word, &l->window);
-	uint32_t given = rl_lesser(cost, s.cur);
+	struct rl_state s = rl_state_unpack(a->v->word, &a->l->window);
+	uint32_t given = rl_lesser(a->cost, s.cur);
 
-	(void)q;
-	if (s.jump > 0 || rl_window_epoch(&l->window, now_ns) > s.epoch)
+	if (s.jump > 0 || rl_window_epoch(&a->l->window, a->now_ns) > s.epoch)
 		return 0;
 	s.cur -= given;
-	*next = rl_state_pack(s, v->slot_bits);
+	*next = rl_state_pack(s, a->v->slot_bits);
 	return given;
 }
 
@@ -187,11 +179,9 @@ idle_at_of_window(const struct rl_limiter *l, struct rl_u128 word)
 }
 
 static uint32_t
-used_most_of_window(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                    const struct rl_limiter_time *at)
+used_most_of_window(const struct rl_ask *a, const struct rl_window_now *now)
 {
-	(void)q;
-	return rl_window_used_most(&l->window, v->word, &at->window);
+	return rl_window_used_most(&a->l->window, a->v->word, now);
 }
 
 static struct rl_u128
@@ -202,11 +192,10 @@ nothing_of_window(const struct rl_limiter *l, uint64_t now_ns, uint64_t slot_bit
 }
 
 static bool
-history_of_window(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns,
-                  struct rl_history *h)
+history_of_window(const struct rl_ask *a, struct rl_history *h)
 {
 	struct rl_state space;
-	struct rl_window_at at = window_at(l, v, now_ns, &space);
+	struct rl_window_at at = window_at(a, &space);
 
 	rl_window_history(&at, h);
 	return true;

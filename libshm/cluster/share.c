@@ -40,8 +40,8 @@ typedef bool change_fn(const struct rl_share *now, uint32_t to, uint32_t *share)
 static int
 change(struct rl_share_place *p, change_fn *by, uint32_t to, struct rl_share *share)
 {
-	const struct rl_limiter *l = &p->limit->limiter;
 	struct rl_u128 *state = rl_table_state(&p->s->table, p->slot.index), next;
+	const struct rl_ask ask = rl_share_place_ask(p);
 	uint32_t wanted;
 
 	for (int tries = 0; tries < RL_SHARE_TRIES; tries++) {
@@ -51,8 +51,7 @@ change(struct rl_share_place *p, change_fn *by, uint32_t to, struct rl_share *sh
 			return error;
 		if (error < 0 || !has_begun(p))
 			continue;
-		if (!by(share, to, &wanted) ||
-		    !rl_limiter_set_share(l, &p->quota, &p->view, wanted, p->now_ns, &next))
+		if (!by(share, to, &wanted) || !rl_limiter_set_share(&ask, wanted, &next))
 			return 0;
 		if (rl_atomic_cas16(state, p->view.word, next)) {
 			share->share = rl_share_of(next);

@@ -104,6 +104,7 @@ fill_share(const struct rl_share_place *p, struct rl_share *share)
 	const struct rl_limiter *l = &p->limit->limiter;
 	struct rl_record_copy copy;
 	bool is_known = rl_record_read(p->s, p->slot, &copy);
+	const struct rl_ask ask = rl_share_place_ask(p);
 
 	*share = (struct rl_share){
 		.of = {.slot = p->slot.index,
@@ -116,7 +117,7 @@ fill_share(const struct rl_share_place *p, struct rl_share *share)
 		.rule = rl_rules_handle(p->s, p->limit->rule),
 		.limit = p->index,
 		.share = share_of(&p->view),
-		.load = rl_limiter_load(l, &p->quota, &p->view, p->now_ns),
+		.load = rl_limiter_load(&ask),
 		.shared = rl_limiter_limit(l, &p->quota),
 		.blind = p->quota.share.blind,
 		.hold_ns = hold_of(l, &p->quota),

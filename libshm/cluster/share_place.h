@@ -21,6 +21,14 @@ struct rl_share_place {
 	uint64_t key_hash; /* as the caller knows it; 0: he does not */
 };
 
+/* What its limit is asked of it. */
+static inline struct rl_ask
+rl_share_place_ask(const struct rl_share_place *p)
+{
+	return (struct rl_ask){
+		.l = &p->limit->limiter, .q = &p->quota, .v = &p->view, .now_ns = p->now_ns};
+}
+
 /* Find an incarnation wherever it is now. 0, or as rl_share_read() says. */
 int rl_share_place_open(struct rl *rl, const struct rl_incarnation *of, uint64_t now_ns,
                         struct rl_share_place *p);

@@ -82,9 +82,10 @@ static int
 peek_nothing(struct rl_part *p)
 {
 	const struct rl_view none = rl_view_none(p->segment);
+	struct rl_ask ask = rl_part_ask(p);
 
-	rl_limiter_peek(&p->limit->limiter, &p->quota, &none, p->cost, p->now_ns,
-	                &p->plan.decision);
+	ask.v = &none;
+	rl_limiter_peek(&ask, &p->plan.decision);
 	return (int)rl_part_answer(p, &p->plan.decision, rl_part_peeked(p));
 }
 

@@ -48,6 +48,18 @@ struct rl_part {
 	unsigned char network[RL_NETWORK_KEY_MAX];
 };
 
+/* What its limit is asked of the view. */
+static inline __attribute__((always_inline)) struct rl_ask
+rl_part_ask(const struct rl_part *p)
+{
+	return (struct rl_ask){.l = &p->limit->limiter,
+	                       .q = &p->quota,
+	                       .v = &p->view,
+	                       .cost = p->cost,
+	                       .is_asked = p->is_asked,
+	                       .now_ns = p->now_ns};
+}
+
 #define RL_PART_BEGUN offsetof(struct rl_part, index)
 
 /* In a charge, the limit's row, and above it the number of the table that it was made in. */

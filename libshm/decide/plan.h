@@ -27,6 +27,15 @@ rl_part_see(struct rl_part *p)
 	       rl_view_load(p->segment, p->slot, &p->view) == RL_SEEN && !p->view.is_zero;
 }
 
+/* A window of this host: what it is asked stays in registers. */
+static inline __attribute__((always_inline)) bool
+rl_part_adds(struct rl_part *p)
+{
+	const struct rl_ask ask = rl_part_ask(p);
+
+	return rl_adds_to_window(&ask, &p->plan);
+}
+
 /*
  * Plan by the state that was seen, 1 <= cost <= `most`, which is the limit; a peek may cost more.
  * RL_ALLOWED: p->plan is to be carried out, if it is no peek. A denial is answered, unless the plan
@@ -38,16 +47,17 @@ rl_part_plan(struct rl_part *p, enum rl_how how, uint32_t most)
 	const struct rl_limiter *l = &p->limit->limiter;
 	enum rl_verdict verdict = RL_DENIED;
 	struct rl_plan *plan = &p->plan;
+	struct rl_ask ask;
 
 	plan->decision = (struct rl_decision){.limit = most};
-	if (how == RL_PEEK) {
-		l->ops->peek(l, &p->quota, &p->view, p->cost, p->now_ns, &plan->decision);
-		verdict = rl_part_peeked(p);
-	} else if (l->is_window &&
-	           rl_adds_to_window(l, &p->quota, &p->view, p->cost, p->now_ns, plan)) {
+	if (how == RL_CHECK && l->is_window && rl_part_adds(p))
 		return RL_ALLOWED;
+	ask = rl_part_ask(p);
+	if (how == RL_PEEK) {
+		l->ops->peek(&ask, &plan->decision);
+		verdict = rl_part_peeked(p);
 	} else {
-		l->ops->decide(l, &p->quota, &p->view, p->cost, p->now_ns, p->is_asked, plan);
+		l->ops->decide(&ask, plan);
 		if (plan->step != RL_STEP_DENY)
 			return plan->step == RL_STEP_COUNT ? RL_DENIED : RL_ALLOWED;
 	}

@@ -79,13 +79,16 @@ static int
 answer_spent(struct rl_part *p)
 {
 	const struct rl_limiter *l = &p->limit->limiter;
+	struct rl_ask ask = rl_part_ask(p);
 	struct rl_plan *plan = &p->plan;
 	struct rl_window_now now;
+
+	ask.cost = 0;
 
 	if (!p->is_asked && !p->charge)
 		return RL_ALLOWED;
 	if (rl_view_load(p->segment, p->slot, &p->view) != RL_SEEN ||
-	    !rl_adds_to_window(l, &p->quota, &p->view, 0, p->now_ns, plan)) {
+	    !rl_adds_to_window(&ask, plan)) {
 		now = rl_window_now(&l->window, p->now_ns);
 		plan->charge_id = now.epoch;
 		plan->memory = 0;

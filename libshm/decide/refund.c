@@ -23,11 +23,13 @@ rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
 {
 	struct rl_u128 *state = rl_table_state(&s->table, slot.index), next;
 	struct rl_view v;
+	const struct rl_ask ask = {
+		.l = limiter, .q = quota, .v = &v, .cost = charge->cost, .now_ns = now_ns};
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		if (rl_atomic_load(rl_table_tag(&s->table, slot.index)) != slot.tag ||
 		    rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero || !limiter->ops->refund ||
-		    !limiter->ops->refund(limiter, quota, &v, charge, now_ns, &next))
+		    !limiter->ops->refund(&ask, charge, &next))
 			return false;
 		if (rl_atomic_cas16(state, v.word, next))
 			return true;
@@ -104,13 +106,13 @@ rl_refund(struct rl *rl, struct rl_charges *charges)
 static int
 refund_newest(struct rl_part *p, uint32_t cost)
 {
-	const struct rl_limiter *l = &p->limit->limiter;
 	struct rl_u128 next;
 	struct rl_slot slot;
 	struct rl_view v;
 	enum rl_seen seen;
 	uint32_t given;
 	int error;
+	struct rl_ask ask = {.q = &p->quota, .v = &v, .cost = cost, .now_ns = p->now_ns};
 
 	p->budget = NULL;
 	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause()) {
@@ -127,9 +129,10 @@ refund_newest(struct rl_part *p, uint32_t cost)
 		seen = rl_view_load(p->segment, slot, &v);
 		if (seen == RL_SEEN_GONE)
 			continue;
-		given = seen == RL_SEEN_DEAD || v.is_zero || !l->ops->refund_newest
+		ask.l = &p->limit->limiter;
+		given = seen == RL_SEEN_DEAD || v.is_zero || !ask.l->ops->refund_newest
 		                ? 0
-		                : l->ops->refund_newest(l, &p->quota, &v, cost, p->now_ns, &next);
+		                : ask.l->ops->refund_newest(&ask, &next);
 		if (given == 0 ||
 		    rl_atomic_cas16(rl_table_state(&p->segment->table, slot.index), v.word, next))
 			return (int)given;

@@ -112,21 +112,19 @@ rl_usual_decide(struct rl *rl, uint64_t kind, int rule, const void *key, size_t 
 {
 	const struct rl_segment *s = &rl->segment;
 	const struct rl_limiter *l = &u->limit->limiter;
-	struct rl_decision denial;
-	bool is_planned;
-	struct rl_plan plan;
 	struct rl_view v;
+	struct rl_decision denial;
+	struct rl_plan plan;
+	struct rl_ask ask;
 
 	rl_policy_share(s, u->limit, now_ns, &u->quota);
 	if (rl_view_load(s, u->slot, &v) != RL_SEEN)
 		return RL_AGAIN;
-	if (kind == RL_POLICY_BUCKET)
-		is_planned = rl_adds_to_bucket(l, &u->quota, &v, (uint32_t)cost, now_ns, &plan);
-	else
-		is_planned = rl_adds(l, &u->quota, &v, (uint32_t)cost, now_ns, &plan);
-	if (!is_planned) {
-		if ((kind == RL_POLICY_BUCKET ? rl_adds_nothing_to_bucket : rl_adds_nothing)(
-			    l, &u->quota, &v, (uint32_t)cost, now_ns, &denial))
+	ask = (struct rl_ask){
+		.l = l, .q = &u->quota, .v = &v, .cost = (uint32_t)cost, .now_ns = now_ns};
+	if (!(kind == RL_POLICY_BUCKET ? rl_adds_to_bucket(&ask, &plan) : rl_adds(&ask, &plan))) {
+		if (kind == RL_POLICY_BUCKET ? rl_adds_nothing_to_bucket(&ask, &denial)
+		                             : rl_adds_nothing(&ask, &denial))
 			return rl_usual_denied(rl, rule, key, key_len, now_ns, result, u->limit,
 			                       u->slot, &denial);
 		return kind == RL_POLICY_BUCKET

@@ -34,17 +34,29 @@ answer(const struct rl_part *p, const struct rl_decision *d, enum rl_verdict ver
 	return (int)verdict;
 }
 
+/* What its overflow counter is asked. */
+static struct rl_ask
+ask_of(const struct rl_part *p, const struct rl_quota *q, const struct rl_view *v)
+{
+	return (struct rl_ask){.l = &p->limit->overflow,
+	                       .q = q,
+	                       .v = v,
+	                       .cost = p->cost,
+	                       .is_asked = true,
+	                       .now_ns = p->now_ns};
+}
+
 static void
 make_plan(const struct rl_part *p, const struct rl_overflow *c, struct rl_plan *plan)
 {
 	const struct rl_quota quota = rl_overflow_quota(&p->limit->limiter, &p->quota);
 	const struct rl_view v = rl_overflow_view(c);
+	const struct rl_ask ask = ask_of(p, &quota, &v);
 
-	if (p->cost <= rl_limiter_limit(&c->limit->overflow, &quota)) {
-		rl_limiter_decide(&c->limit->overflow, &quota, &v, p->cost, p->now_ns, true, plan);
+	if (p->cost <= rl_limiter_limit(ask.l, &quota)) {
+		rl_limiter_decide(&ask, plan);
 	} else { /* of a cluster, beyond what may be admitted without a share */
-		rl_limiter_peek(&c->limit->overflow, &quota, &v, p->cost, p->now_ns,
-		                &plan->decision);
+		rl_limiter_peek(&ask, &plan->decision);
 		plan->charges = false;
 	}
 }
@@ -118,14 +130,15 @@ bool
 rl_without_slot_peek(const struct rl_part *p, int *decided)
 {
 	const struct rl_quota quota = rl_overflow_quota(&p->limit->limiter, &p->quota);
-	struct rl_decision d;
 	struct rl_view v;
+	const struct rl_ask ask = ask_of(p, &quota, &v);
+	struct rl_decision d;
 	struct rl_overflow c;
 
 	if (!find_overflow(p, &c))
 		return false;
 	v = rl_overflow_view(&c);
-	rl_limiter_peek(&p->limit->overflow, &quota, &v, p->cost, p->now_ns, &d);
+	rl_limiter_peek(&ask, &d);
 	if (d.remaining == d.limit) /* nothing counts */
 		return false;
 	if (p->cost > rl_limiter_limit(&p->limit->limiter, &p->quota))

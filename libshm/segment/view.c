@@ -34,14 +34,14 @@ rl_view_holds(const struct rl_segment *s, const struct rl_limiter *l, struct rl_
 }
 
 static void
-draw(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-     const struct rl_decision *d, uint64_t now_ns, struct rl_picture *p)
+draw(const struct rl_ask *a, const struct rl_decision *d, struct rl_picture *p)
 {
-	p->has_history = l->ops->history && l->ops->history(l, v, now_ns, &p->history);
-	p->charge_entries = !l->ops->entries
-	                            ? 0
-	                            : l->ops->entries(l, q, v, &p->history, rl_decision_used(d),
-	                                              now_ns, p->charge_entry);
+	const struct rl_algorithm_ops *ops = a->l->ops;
+
+	p->has_history = ops->history && ops->history(a, &p->history);
+	p->charge_entries =
+		ops->entries ? ops->entries(a, &p->history, rl_decision_used(d), p->charge_entry)
+			     : 0;
 }
 
 enum rl_seen
@@ -49,14 +49,16 @@ rl_view_peek(const struct rl_segment *s, const struct rl_limiter *l, const struc
              struct rl_slot slot, uint32_t cost, uint64_t now_ns, struct rl_budget *budget,
              struct rl_view *v, struct rl_decision *d, struct rl_picture *p)
 {
+	const struct rl_ask ask = {.l = l, .q = q, .v = v, .cost = cost, .now_ns = now_ns};
+
 	for (int tries = 0; tries < TRIES && rl_budget_take(budget, TRY_STEPS); tries++) {
 		enum rl_seen seen = rl_view_load(s, slot, v);
 
 		if (seen != RL_SEEN)
 			return seen;
-		rl_limiter_peek(l, q, v, cost, now_ns, d);
+		rl_limiter_peek(&ask, d);
 		if (p)
-			draw(l, q, v, d, now_ns, p);
+			draw(&ask, d, p);
 		if (rl_view_holds(s, l, slot, v))
 			return RL_SEEN;
 		rl_atomic_pause();

@@ -11,46 +11,42 @@
  */
 #include "algorithm/ops.h"
 
-/* As a request at now_ns finds it. */
+/* As the request finds it. */
 static struct rl_anchored
-rest_at(const struct rl_limiter *l, const struct rl_view *v, uint64_t now_ns)
+rest_at(const struct rl_ask *a)
 {
-	if (v->is_zero)
-		return (struct rl_anchored){now_ns, 0};
-	return rl_anchored_at(rl_anchored_unpack(v->word), l->window_ns, now_ns);
+	if (a->v->is_zero)
+		return (struct rl_anchored){a->now_ns, 0};
+	return rl_anchored_at(rl_anchored_unpack(a->v->word), a->l->window_ns, a->now_ns);
 }
 
 static void
-tell_rest(const struct rl_limiter *l, const struct rl_quota *q, struct rl_anchored at,
-          struct rl_decision *d)
+fill_rest(const struct rl_ask *a, struct rl_anchored at, struct rl_decision *d)
 {
-	d->remaining = at.cur < q->capacity ? q->capacity - at.cur : 0;
-	d->retry_at_ns = rl_anchored_end(at, l->window_ns);
+	d->remaining = at.cur < a->q->capacity ? a->q->capacity - at.cur : 0;
+	d->retry_at_ns = rl_anchored_end(at, a->l->window_ns);
 	d->reset_at_ns = at.cur > 0 ? d->retry_at_ns : 0;
 }
 
 static void
-peek_rest(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-          uint32_t cost, uint64_t now_ns, struct rl_decision *d)
+peek_rest(const struct rl_ask *a, struct rl_decision *d)
 {
-	tell_rest(l, q, rest_at(l, v, now_ns), d);
-	d->admits = cost <= d->remaining;
+	fill_rest(a, rest_at(a), d);
+	d->admits = a->cost <= d->remaining;
 }
 
 static void
-decide_rest(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-            uint32_t cost, uint64_t now_ns, bool is_asked, struct rl_plan *p)
+decide_rest(const struct rl_ask *a, struct rl_plan *p)
 {
-	struct rl_anchored at = rest_at(l, v, now_ns), after = rl_anchored_add(at, cost);
+	struct rl_anchored at = rest_at(a), after = rl_anchored_add(at, a->cost);
 
-	(void)is_asked;
-	after.start_ns = now_ns > at.start_ns ? now_ns : at.start_ns;
-	p->charges = (uint64_t)at.cur + cost <= q->capacity;
+	after.start_ns = a->now_ns > at.start_ns ? a->now_ns : at.start_ns;
+	p->charges = (uint64_t)at.cur + a->cost <= a->q->capacity;
 	p->step = p->charges ? RL_STEP_ADMIT : RL_STEP_DENY;
-	p->next = rl_anchored_pack(after, v->slot_bits);
+	p->next = rl_anchored_pack(after, a->v->slot_bits);
 	p->charge_id = after.start_ns;
 	p->memory = 0;
-	tell_rest(l, q, p->charges ? after : at, &p->decision);
+	fill_rest(a, p->charges ? after : at, &p->decision);
 }
 
 static uint64_t
@@ -60,11 +56,10 @@ idle_at_of_rest(const struct rl_limiter *l, struct rl_u128 word)
 }
 
 static uint32_t
-used_most_of_rest(const struct rl_limiter *l, const struct rl_quota *q, const struct rl_view *v,
-                  const struct rl_limiter_time *at)
+used_most_of_rest(const struct rl_ask *a, const struct rl_window_now *now)
 {
-	(void)q;
-	return rest_at(l, v, at->now_ns).cur;
+	(void)now;
+	return rest_at(a).cur;
 }
 
 static struct rl_u128

@@ -383,7 +383,8 @@ test_tokens_are_a_quotient(void **state)
 		                         .ticks = (uint32_t)(lacks % capacity)};
 		v.word = rl_gcra_pack(&g, &level, 0);
 		rl_limiter_set(&l, RL_TOKEN_BUCKET);
-		rl_limiter_peek(&l, &quota, &v, 1, T0, &d);
+		const struct rl_ask ask = {.l = &l, .q = &quota, .v = &v, .cost = 1, .now_ns = T0};
+		rl_limiter_peek(&ask, &d);
 		assert_int_equal(d.remaining, (full - lacks) / window);
 	}
 }

@@ -425,11 +425,12 @@ test_damage_counts_no_more_than_a_word(void **state)
 	const struct rl_quota q = {.capacity = 5, .counts_denied = true};
 	const struct rl_state damaged = {.cur = RL_CAPACITY_MAX, .sum = RL_CAPACITY_MAX};
 	const struct rl_view v = {.word = rl_state_pack(damaged, 0)};
+	const struct rl_ask ask = {.l = &l, .q = &q, .v = &v, .cost = 1};
 	struct rl_decision d;
 
 	(void)state;
 	rl_limiter_set(&l, RL_FIXED_WINDOW);
-	rl_limiter_peek(&l, &q, &v, 1, 0, &d);
+	rl_limiter_peek(&ask, &d);
 	assert_int_equal(rl_decision_used(&d), RL_CAPACITY_MAX);
 }
 

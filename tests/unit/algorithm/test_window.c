@@ -45,9 +45,10 @@ expect_told(const struct counter *c, uint64_t now_ns, uint32_t cost, const struc
 	const struct rl_limiter l = {.algorithm = RL_SLIDING_WINDOW, .window = c->window};
 	const struct rl_quota q = {.capacity = c->capacity};
 	const struct rl_view v = {.word = c->word, .ring = c->ring};
+	const struct rl_ask ask = {.l = &l, .q = &q, .v = &v, .cost = cost, .now_ns = now_ns};
 	struct rl_plan plan = {0};
 
-	assert_true(rl_adds_to_window(&l, &q, &v, cost, now_ns, &plan));
+	assert_true(rl_adds_to_window(&ask, &plan));
 	assert_int_equal(plan.decision.remaining,
 	                 rl_window_left(&c->window, &p->next, c->capacity, now_ns));
 	assert_int_equal(plan.decision.reset_at_ns, rl_window_idle_at(&c->window, &p->next));

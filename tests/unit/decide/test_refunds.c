@@ -98,11 +98,17 @@ take(struct story *y, int tier, uint64_t now_ns, uint32_t tokens, uint64_t max_w
 	const struct rl_view v = {.word = y->word, .is_zero = y->word.lo == 0};
 	struct charge *c = &y->charge[y->charges];
 	uint64_t full = full_of(y, tier), tat;
+	const struct rl_ask ask = {.l = &y->limiter,
+	                           .q = &quota,
+	                           .v = &v,
+	                           .cost = tokens,
+	                           .is_asked = true,
+	                           .now_ns = now_ns};
 	struct rl_plan plan;
 
 	if (y->charges == CHARGES)
 		return;
-	rl_limiter_decide(&y->limiter, &quota, &v, tokens, now_ns, true, &plan);
+	rl_limiter_decide(&ask, &plan);
 	if (!plan.charges)
 		return;
 	y->word = plan.next;
