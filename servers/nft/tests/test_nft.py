@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""rl-nft in a network of its own: who is dropped, until when, and who never."""
+import ipaddress
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+import support as s
+
+s.make_network()
+clients = s.Clients()
+
+
+STATE = r"(timeout|expires|packets) [^ ,}]*|bytes \d+"
+
+
+class Case(unittest.TestCase):
+    bans = 1000
+
+    def setUp(self):
+        s.within(s.HOST, "nft", "flush ruleset")
+        self.segment = s.make_segment(self.bans)
+
+    def mirror(self, *arguments, **options):
+        process = s.mirror(self.segment, *arguments, **options)
+        self.addCleanup(s.end, process)
+        s.eventually(lambda: process.poll() is not None or "table inet rl" in s.ruleset(), "rl-nft has made its table")
+        return process
+
+    def ban(self, *arguments):
+        s.rlctl(self.segment, "ban", "--yes", *arguments)
+
+    def becomes(self, wanted, number=4):
+        s.eventually(lambda: s.names(number) == wanted, f"set v{number} has {wanted}")
+
+
+class Bans(Case):
+    def test_dropped_until_the_second(self):
+        for source in ("10.77.1.1", "fd77::11"):
+            s.add_client(source)
+            self.assertEqual(clients.connect(source), "passed")
+        self.mirror()
+        until = int(time.time()) + 4
+        self.ban("10.77.1.1", "fd77::11", "--until", f"@{until}")
+        self.becomes(["10.77.1.1"])
+        self.becomes(["fd77::11"], 6)
+        self.assertEqual(clients.connect("10.77.255.254"), "passed")
+        # A SYN that is dropped is sent again after a second: so each of these waits for its first alone.
+        while time.time() < until - 0.5:
+            for source in ("10.77.1.1", "fd77::11"):
+                self.assertEqual(clients.connect(source, seconds=0.2), "dropped")
+        time.sleep(max(0.0, until + 0.05 - time.time()))
+        for source in ("10.77.1.1", "fd77::11"):
+            self.assertEqual(clients.connect(source, seconds=0.2), "passed")
+        self.assertLess(time.time() - until, 1)
+
+    def test_lifted_and_made_longer(self):
+        s.add_client("10.77.1.2")
+        before = s.log()
+        self.mirror()
+        self.ban("10.77.1.2", "10.77.1.5", "--for", "3s")
+        self.becomes(["10.77.1.2", "10.77.1.5"])
+        for _ in range(8):  # the end is put off each time before it comes
+            self.ban("10.77.1.2", "--for", "3s")
+            self.assertEqual(clients.connect("10.77.1.2", seconds=0.5), "dropped")
+        self.becomes(["10.77.1.2"])
+        s.rlctl(self.segment, "unban", "10.77.1.2")
+        self.becomes([])
+        self.assertEqual(clients.connect("10.77.1.2"), "passed")
+        self.ban("10.77.1.2", "--until", "never")
+        s.eventually(lambda: s.elements() == [("10.77.1.2", None)], "a ban without an end")
+        self.assertNotIn("anew", s.log()[len(before):])
+
+    def test_stays_when_it_is_stopped_or_killed(self):
+        s.add_client("10.77.1.4")
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            process = self.mirror()
+            until = int(time.time()) + 3
+            self.ban("10.77.1.4", "--until", f"@{until}")
+            self.becomes(["10.77.1.4"])
+            self.assertEqual(s.end(process, how), 0 if how == signal.SIGTERM else -how)
+            self.assertEqual(clients.connect("10.77.1.4"), "dropped")
+            time.sleep(max(0.0, until + 0.05 - time.time()))
+            self.assertEqual(clients.connect("10.77.1.4"), "passed")
+
+    def test_others_change_the_table(self):
+        self.ban("192.0.2.0/24", "--for", "1h")
+        self.mirror()
+        whole = re.sub(STATE, "", s.ruleset())
+        for command in ("flush ruleset", "flush set inet rl v4", "flush chain inet rl bans", "delete table inet rl",
+                        "delete element inet rl v4 { 192.0.2.0/24 }"):
+            s.within(s.HOST, "nft", command)
+            s.eventually(lambda: re.sub(STATE, "", s.ruleset()) == whole, command)
+        # What is none of its business costs no counters.
+        s.add_client("192.0.2.9")
+        self.assertEqual(clients.connect("192.0.2.9"), "dropped")
+        s.within(s.HOST, "nft", "add table inet others")
+        time.sleep(2.2)
+        self.assertRegex(s.ruleset(), r"ip saddr @v4 counter packets [1-9]")
+
+    def test_never_who_is_exempt_or_this_host(self):
+        for pattern, number, wanted in (
+                ("10.77.0.0/24", 4, ["10.77.0.0", "10.77.0.2-10.77.0.255"]),
+                ("fd77::/64", 6, ["fd77::", "fd77::2-fd77::ffff:ffff:ffff:ffff"]),
+                ("127.0.0.1", 4, []), ("::1", 6, [])):
+            self.ban(pattern, "--for", "1h")
+            shown = [re.search(r"{ (\S+)", line).group(1) for line in self.dry().splitlines()]
+            self.assertEqual(shown, wanted, pattern)
+            s.rlctl(self.segment, "unban", pattern)
+        self.ban("192.0.2.0/24", "192.0.2.7", "::ffff:10.77.9.9", "--for", "1h")
+        s.rlctl(self.segment, "allow", "192.0.2.0/28", "--rule", "api", "--for", "1h")
+        self.mirror()
+        self.becomes(["10.77.9.9", "192.0.2.16-192.0.2.255"])
+        s.add_client("192.0.2.3")
+        s.add_client("192.0.2.17")
+        self.assertEqual([clients.connect(a) for a in ("192.0.2.3", "192.0.2.17")], ["passed", "dropped"])
+        s.rlctl(self.segment, "unban", "192.0.2.0/28", "--rule", "api")
+        self.becomes(["10.77.9.9", "192.0.2.0/24"])
+        # An address that the host is given is spared from the next second on.
+        s.within(s.HOST, "ip", "addr", "add", "192.0.2.250/32", "dev", "host0")
+        self.becomes(["10.77.9.9", "192.0.2.0-192.0.2.249", "192.0.2.251-192.0.2.255"])
+        s.within(s.HOST, "ip", "addr", "del", "192.0.2.250/32", "dev", "host0")
+
+    def dry(self, *arguments):
+        return s.within(s.HOST, s.NFT, "--segment", self.segment, "--dry-run", *arguments)
+
+    def test_which_bans(self):
+        self.ban("10.77.3.1", "--rule", "login", "--for", "1h")
+        self.ban("10.77.3.2", "--rule", "api", "--for", "1h")
+        self.ban("10.77.3.3", "user:*", "alice", "10.77.4*", "--for", "1h")
+        self.ban("0.0.0.0/0", "11.0.0.0/7", "::/0", "12.0.0.0/8", "--for", "1h")
+        before = s.ruleset()
+        shown = self.dry("--rule", "login")
+        self.assertEqual(re.findall(r"v(\d) { (\S+)", shown),
+                         [("4", "10.77.3.1"), ("4", "10.77.3.3"), ("4", "12.0.0.0-12.255.255.255")])
+        self.assertEqual(s.ruleset(), before)
+        self.assertNotIn("10.77.3.1 ", self.dry())
+        # What it shows is what nft takes, and it needs no rights.
+        made = "add table inet rl; add set inet rl v4 { type ipv4_addr; flags interval, timeout; }\n"
+        s.within(s.HOST, "nft", "-c", "-f", "-", text=made + shown)
+        self.mirror("--sets-only", "--rule", "login", "--rule", "nosuch")
+        self.becomes(["10.77.3.1", "10.77.3.3", "12.0.0.0/8"])
+        self.assertNotIn("chain", s.ruleset())
+        self.assertIn("has no rule nosuch", s.log())
+        self.assertIn("3 bans of more than a /8", s.log())
+
+    def test_remove(self):
+        self.mirror()
+        process = s.mirror(self.segment, "--remove")
+        self.assertEqual(process.wait(s.PATIENCE), 0)
+        again = s.start("ip", "netns", "exec", s.CLIENTS, s.NFT, "--remove")
+        self.assertEqual(again.wait(s.PATIENCE), 0, "where there is none, it is no error")
+
+    def test_segment_comes_later_and_is_made_anew(self):
+        s.rlctl(self.segment, "unlink", "--yes")
+        process = s.mirror(self.segment)
+        self.addCleanup(s.end, process)
+        s.eventually(lambda: "the sets stay as they are" in s.log(), "it says that there is none")
+        name = self.segment
+        s.remake_segment(name)
+        self.ban("192.0.2.1", "--for", "1h")
+        self.becomes(["192.0.2.1"])
+        s.rlctl(name, "unlink", "--yes")
+        time.sleep(1.2)
+        self.assertEqual(s.names(), ["192.0.2.1"])
+        s.remake_segment(name)
+        self.ban("192.0.2.2", "--for", "1h")
+        self.becomes(["192.0.2.2"])
+
+    def test_needs_one_capability(self):
+        self.ban("192.0.2.1", "--for", "1h")
+        os.chmod(os.path.dirname(s.NFT), 0o755)
+        path = f"/dev/shm/rl/rl.{self.segment}"
+        path = path if os.path.exists(path) else f"/dev/shm/rl.{self.segment}"
+        os.chown(path, 65534, 65534)
+        user = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs")
+        process = self.mirror(wrap=(*user, "--bounding-set", "-all,+net_admin", "--inh-caps", "-all,+net_admin",
+                                    "--ambient-caps", "-all,+net_admin"))
+        self.becomes(["192.0.2.1"])
+        s.end(process)
+        process = s.mirror(self.segment, wrap=(*user, "--bounding-set", "-all", "--inh-caps", "-all"))
+        self.assertEqual(process.wait(s.PATIENCE), 1)
+        self.assertIn("Operation not permitted", s.log())
+
+    def test_host_has_slept(self):
+        # The kernel's timeouts do not go on meanwhile, and bans do.
+        source, shim, by = (os.path.join(s.work, name) for name in ("shim.c", "shim.so", "by"))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("""#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	int (*real)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+	int error = real(clock, t), seconds = 0;
+	FILE *file = clock == CLOCK_BOOTTIME ? fopen(getenv("RL_BY"), "r") : NULL;
+	if (file) {
+		if (fscanf(file, "%d", &seconds) == 1)
+			t->tv_sec += seconds;
+		fclose(file);
+	}
+	return error;
+}
+""")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", shim, source], check=True)
+        self.ban("192.0.2.1", "--for", "1h")
+        self.ban("192.0.2.2", "--for", "10m")
+        self.mirror(wrap=("env", f"LD_PRELOAD={shim}", f"RL_BY={by}"))
+        self.becomes(["192.0.2.1", "192.0.2.2"])
+        with open(by, "w", encoding="utf-8") as file:
+            file.write("1800")
+        self.becomes(["192.0.2.1"])
+        self.assertLessEqual(s.elements()[0][1], 1800)
+
+
+class Spans(Case):
+    """Any networks within each other, against a plain model: each address by itself."""
+
+    def check(self, base, bits, rounds):
+        rng = random.Random(base)
+        space = ipaddress.ip_network(base)
+        now = int(time.time())
+        for _ in range(rounds):
+            set_here, banned, exempt = [], {}, set()
+            for _ in range(12):
+                prefix = rng.randint(space.prefixlen, bits)
+                first = int(space.network_address) + rng.randrange(space.num_addresses)
+                network = ipaddress.ip_network((first, prefix), strict=False)
+                end = rng.choice([now + 1000, now + 2000, now + 3000])
+                is_exempt = rng.random() < 0.3
+                if str(network) in set_here:
+                    continue
+                set_here.append(str(network))
+                s.rlctl(self.segment, "allow" if is_exempt else "ban", str(network), "--yes", "--until", f"@{end}")
+                for address in network:
+                    if is_exempt:
+                        exempt.add(int(address))
+                    else:
+                        banned[int(address)] = max(end, banned.get(int(address), 0))
+            shown, read_at = s.within(s.HOST, s.NFT, "--segment", self.segment, "--dry-run"), time.time()
+            got = {}
+            spans = re.findall(r"{ ([^ -]+)(?:-(\S+))? timeout (\d+)ms", shown)
+            for first, last, left in spans:
+                for one in range(int(ipaddress.ip_address(first)), int(ipaddress.ip_address(last or first)) + 1):
+                    self.assertNotIn(one, got, "spans overlap")
+                    got[one] = round(read_at + int(left) / 1000, -1)
+            self.assertEqual(got, {one: round(end, -1) for one, end in banned.items() if one not in exempt})
+            for pattern in set_here:
+                s.rlctl(self.segment, "unban", pattern)
+
+    def test_v4(self):
+        self.check("192.0.2.0/26", 32, 4)
+        self.check("255.255.255.192/26", 32, 2)
+
+    def test_v6(self):
+        self.check("2001:db8::/122", 128, 2)
+        self.check("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffc0/122", 128, 2)
+
+
+class Many(Case):
+    bans = 100000
+
+    def test_60000_networks(self):
+        text = "".join(f"{a}.{b}.{c}.0/25\n" for a in (11, 12, 13) for b in range(100) for c in range(200))
+        s.run(s.RLCTL, "--segment", self.segment, "ban", "--for", "1h", "-", text=text)
+        before = self.slab()
+        process = self.mirror()
+        s.eventually(lambda: len(s.names()) == 60000, "all are there")
+        first = self.cpu(process)
+        kernel = self.slab() - before
+        changed = []
+        for i in range(3):
+            spent = self.cpu(process)
+            s.rlctl(self.segment, "ban", f"192.0.2.{i}", "--for", "1h")
+            s.eventually(lambda: s.within(s.HOST, "nft", "get", "element", "inet", "rl", "v4", f"{{ 192.0.2.{i} }}",
+                                          status=(0, 1)), "a further one")
+            changed.append(self.cpu(process) - spent)
+        spent, began = self.cpu(process), time.monotonic()
+        time.sleep(3)
+        idle = (self.cpu(process) - spent) / (time.monotonic() - began)
+        with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
+            held = int(re.search(r"RssAnon:\s+(\d+)", file.read()).group(1))
+        print(f"\n60,000 networks: {first:.2f} s of a CPU for the first, {max(changed):.2f} s with one more, {idle:.3f} of it "
+              f"while nothing changes; {held >> 10} MiB here, {kernel >> 10} MiB in the kernel")
+        self.assertLess(held, 50 << 10)
+        self.assertLess(min(changed), 0.5)
+
+    @staticmethod
+    def cpu(process):
+        with open(f"/proc/{process.pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    @staticmethod
+    def slab():
+        with open("/proc/meminfo", encoding="utf-8") as file:
+            return int(re.search(r"SUnreclaim:\s+(\d+)", file.read()).group(1))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
