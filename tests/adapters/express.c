@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "adapters/express.h"
-#include "at.h"
+
+#include <rl_admin.h>
 
 int
 express_init(struct express *s, struct rl *rl, const char *prefix, uint64_t window_ms,
@@ -17,9 +18,13 @@ express_init(struct express *s, struct rl *rl, const char *prefix, uint64_t wind
 }
 
 static struct rl_item
-item_of(const struct express *s, const struct key *k, uint64_t cost)
+item_of(const struct express *s, const struct key *k, uint64_t cost, uint64_t now_ns)
 {
-	return (struct rl_item){.rule = s->rule, .key = k->bytes, .key_len = k->len, .cost = cost};
+	return (struct rl_item){.rule = s->rule,
+	                        .key = k->bytes,
+	                        .key_len = k->len,
+	                        .cost = cost,
+	                        .now_ns = now_ns};
 }
 
 /* Cost 0 looks. */
@@ -27,11 +32,11 @@ static int
 ask(const struct express *s, const struct key *k, uint64_t cost, uint64_t now_ns,
     struct express_client *client)
 {
-	struct rl_item item = item_of(s, k, cost);
+	struct rl_item item = item_of(s, k, cost, now_ns);
 	struct rl_result r;
 	uint64_t end_ns;
 
-	at_check_item(s->rl, &item, now_ns, &r);
+	rl_check_item(s->rl, &item, &r);
 	client->total_hits = r.reason == RL_BY_BAN ? (uint64_t)r.limit + 1 : r.used;
 	end_ns = r.reset_after_ns == RL_NEVER_NS ? RL_NEVER_NS : now_ns + r.reset_after_ns;
 	client->reset_ms = end_ns / RL_MILLISECOND + (end_ns % RL_MILLISECOND > 0);
@@ -55,9 +60,9 @@ express_get(const struct express *s, const struct key *k, uint64_t now_ns,
 int
 express_decrement(const struct express *s, const struct key *k, uint64_t now_ns)
 {
-	struct rl_item item = item_of(s, k, 1);
+	struct rl_item item = item_of(s, k, 1, now_ns);
 
-	return at_refund_key(s->rl, &item, now_ns);
+	return rl_refund_key(s->rl, &item);
 }
 
 int

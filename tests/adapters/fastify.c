@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "adapters/fastify.h"
-#include "at.h"
 
 #define LIFETIME_MAX (400 * UINT64_C(86400) * RL_SECOND)
 
@@ -30,13 +29,13 @@ fastify_incr(const struct fastify *s, const struct key *k, uint64_t window_ms, u
 {
 	uint64_t window_ns = window_ms * RL_MILLISECOND;
 	struct rl_count hit = {0}, end;
-	int done = at_counter_add(s->rl, s->space, k->bytes, k->len, 1, window_ns, now_ns, &hit);
+	int done = key_count(s->rl, s->space, RL_COUNTER_ADD, k, 1, window_ns, now_ns, &hit);
 
 	end = hit;
 	if (done == 1 && beyond != FASTIFY_KEEP && hit.value > max) {
 		if (beyond == FASTIFY_BACKOFF)
 			window_ns = backoff(window_ns, hit.value - max);
-		at_counter_touch(s->rl, s->space, k->bytes, k->len, window_ns, now_ns, &end);
+		key_count(s->rl, s->space, RL_COUNTER_TOUCH, k, 0, window_ns, now_ns, &end);
 	}
 	*hits = (struct fastify_hits){hit.value,
 	                              (end.expires_after_ns + RL_MILLISECOND - 1) / RL_MILLISECOND};

@@ -4,7 +4,7 @@
 
 /* A key as rl takes it: the bytes as they are, or a text for what is too long. For all adapters. */
 
-#include <rl.h>
+#include <rl_counter.h>
 
 struct key {
 	const void *bytes;
@@ -23,6 +23,21 @@ key_of(struct key *k, const void *bytes, size_t len)
 		k->bytes = k->digest;
 	}
 	return k;
+}
+
+/* One step with the counter of a key, see rl_counter_apply(). */
+static inline int
+key_count(struct rl *rl, int space, enum rl_counter_op op, const struct key *k, int64_t amount,
+          uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count)
+{
+	const struct rl_counter_item item = {.space = space,
+	                                     .key = k->bytes,
+	                                     .key_len = k->len,
+	                                     .amount = amount,
+	                                     .lifetime_ns = lifetime_ns,
+	                                     .now_ns = now_ns};
+
+	return rl_counter_apply(rl, op, &item, count);
 }
 
 #endif

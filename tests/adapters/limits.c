@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "adapters/limits.h"
-#include "at.h"
 
+#include <rl_admin.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,9 @@ limits_open(struct limits *s, struct rl *rl)
 int
 limits_check(const struct limits *s)
 {
-	return at_counter_get(s->rl, s->counters, NAME, sizeof NAME, rl_now(s->rl), NULL) >= 0;
+	const struct key any = {.bytes = NAME, .len = sizeof NAME};
+
+	return key_count(s->rl, s->counters, RL_COUNTER_GET, &any, 0, 0, 0, NULL) >= 0;
 }
 
 int64_t
@@ -28,8 +30,8 @@ limits_incr(const struct limits *s, const struct key *k, uint32_t expiry, uint32
             uint64_t now_ns)
 {
 	struct rl_count count;
-	int done = at_counter_add(s->rl, s->counters, k->bytes, k->len, amount, expiry * RL_SECOND,
-	                          now_ns, &count);
+	int done = key_count(s->rl, s->counters, RL_COUNTER_ADD, k, amount, expiry * RL_SECOND,
+	                     now_ns, &count);
 
 	return done < 0 ? done : (int64_t)count.value;
 }
@@ -38,7 +40,7 @@ int64_t
 limits_get(const struct limits *s, const struct key *k, uint64_t now_ns, uint64_t *end_ns)
 {
 	struct rl_count count = {0};
-	int done = at_counter_get(s->rl, s->counters, k->bytes, k->len, now_ns, &count);
+	int done = key_count(s->rl, s->counters, RL_COUNTER_GET, k, 0, 0, now_ns, &count);
 
 	*end_ns = now_ns + count.expires_after_ns;
 	return done < 0 ? done : (int64_t)count.value;
@@ -74,15 +76,11 @@ static int
 ask(const struct limits *s, const struct limits_window *w, const struct key *k, uint32_t limit,
     uint32_t amount, uint64_t now_ns, struct rl_result *r)
 {
-	struct rl_item item = {.rule = rule_of(s, w),
-	                       .key = k->bytes,
-	                       .key_len = k->len,
-	                       .cost = amount,
-	                       .capacity = limit};
+	struct rl_item item = {rule_of(s, w), k->bytes, k->len, amount, now_ns, .capacity = limit};
 
 	if (item.rule < 0)
 		return item.rule;
-	at_check_item(s->rl, &item, now_ns, r);
+	rl_check_item(s->rl, &item, r);
 	return r->error != 0 ? r->error : amount == 0 || r->verdict == RL_ALLOWED;
 }
 

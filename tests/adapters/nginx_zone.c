@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "adapters/nginx_zone.h"
-#include "at.h"
 
 #include <errno.h>
 
@@ -50,7 +49,7 @@ nginx_limit_req(struct rl *rl, const struct nginx_limit *limits, const struct ke
 		return -EINVAL;
 	for (size_t i = 0; i < count; i++) {
 		items[i] = item_of(&limits[i], &keys[i]);
-		items[i].now_ns = at_or_first(now_ns);
+		items[i].now_ns = now_ns;
 	}
 	switch (rl_check_all(rl, items, count, results, &decided)) {
 	case RL_ALLOWED:

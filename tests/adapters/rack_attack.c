@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "adapters/rack_attack.h"
-#include "at.h"
 
 #include <errno.h>
+#include <rl_admin.h>
 #include <string.h>
 
 /* A name that is too long is its beginning, for delete_matched(), and the digest of all of it. */
@@ -25,10 +25,22 @@ key_of(struct key *k, const char *name)
 	return k;
 }
 
-static uint64_t
-lifetime(uint64_t expires_in)
+/* One step with the counter of that name, which lives for expires_in seconds; 0: without an end. */
+static int
+apply(const struct rack_attack *s, enum rl_counter_op op, const char *name, uint64_t amount,
+      uint64_t expires_in, uint64_t now_ns, struct rl_count *count)
 {
-	return expires_in > 0 ? expires_in * RL_SECOND : RL_NEVER_NS;
+	struct key key;
+	const struct key *k = key_of(&key, name);
+	const struct rl_counter_item item = {
+		.space = s->space,
+		.key = k->bytes,
+		.key_len = k->len,
+		.amount = amount <= RL_COUNT_MAX ? (int64_t)amount : -1,
+		.lifetime_ns = expires_in > 0 ? expires_in * RL_SECOND : RL_NEVER_NS,
+		.now_ns = now_ns};
+
+	return rl_counter_apply(s->rl, op, &item, count);
 }
 
 int
@@ -42,11 +54,8 @@ int64_t
 rack_attack_increment(const struct rack_attack *s, const char *name, uint32_t amount,
                       uint64_t expires_in, uint64_t now_ns)
 {
-	struct key key;
-	const struct key *k = key_of(&key, name);
 	struct rl_count count;
-	int done = at_counter_add(s->rl, s->space, k->bytes, k->len, amount, lifetime(expires_in),
-	                          now_ns, &count);
+	int done = apply(s, RL_COUNTER_ADD, name, amount, expires_in, now_ns, &count);
 
 	return done < 0 ? done : (int64_t)count.value;
 }
@@ -54,10 +63,8 @@ rack_attack_increment(const struct rack_attack *s, const char *name, uint32_t am
 int
 rack_attack_read(const struct rack_attack *s, const char *name, uint64_t now_ns, uint64_t *value)
 {
-	struct key key;
-	const struct key *k = key_of(&key, name);
 	struct rl_count count = {0};
-	int is_there = at_counter_get(s->rl, s->space, k->bytes, k->len, now_ns, &count);
+	int is_there = apply(s, RL_COUNTER_GET, name, 0, 0, now_ns, &count);
 
 	*value = count.value;
 	return is_there;
@@ -67,31 +74,20 @@ int
 rack_attack_write(const struct rack_attack *s, const char *name, uint64_t value,
                   uint64_t expires_in, uint64_t now_ns)
 {
-	struct key key;
-	const struct key *k = key_of(&key, name);
-
-	return at_counter_set(s->rl, s->space, k->bytes, k->len, value, lifetime(expires_in),
-	                      now_ns, NULL);
+	return apply(s, RL_COUNTER_SET, name, value, expires_in, now_ns, NULL);
 }
 
 int
 rack_attack_write_new(const struct rack_attack *s, const char *name, uint64_t value,
                       uint64_t expires_in, uint64_t now_ns)
 {
-	struct key key;
-	const struct key *k = key_of(&key, name);
-
-	return at_counter_set_new(s->rl, s->space, k->bytes, k->len, value, lifetime(expires_in),
-	                          now_ns, NULL);
+	return apply(s, RL_COUNTER_SET_NEW, name, value, expires_in, now_ns, NULL);
 }
 
 int
 rack_attack_delete(const struct rack_attack *s, const char *name, uint64_t now_ns)
 {
-	struct key key;
-	const struct key *k = key_of(&key, name);
-
-	return at_counter_drop(s->rl, s->space, k->bytes, k->len, now_ns);
+	return apply(s, RL_COUNTER_DROP, name, 0, 0, now_ns, NULL);
 }
 
 int64_t
