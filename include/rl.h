@@ -584,8 +584,13 @@ uint64_t rl_now(const struct rl *rl);
 #define RL_KEY_DIGEST_SIZE 49
 size_t rl_key_digest(const void *key, size_t key_len, char text[RL_KEY_DIGEST_SIZE]);
 
-/* What an error number means, in a sentence; never NULL. */
+/*
+ * Of an error, never NULL: a sentence; a token such as "full" for programs and logs; what to do about
+ * it, "" if it is none of rl's.
+ */
 const char *rl_strerror(int error);
+const char *rl_error_name(int error);
+const char *rl_error_remedy(int error);
 
 struct rl_count;
 /* What programs call until they have moved. */

@@ -12,6 +12,7 @@
 #include "read/report.h"
 #include "read/source.h"
 #include "text/duration.h"
+#include "text/error_text.h"
 #include "text/names.h"
 
 #define ANEW                                                                                 \
@@ -142,7 +143,7 @@ report_rule_fault(const struct application *a, const struct rl_config_outcome *o
 		report_name(a->report, CONFIG_ERROR, token,
 		            "means the same keys as another override of the rule, or none");
 	else
-		report_name(a->report, CONFIG_ERROR, token, "%s", rl_strerror(error));
+		report_name(a->report, CONFIG_ERROR, token, "%s", error_text(error).text);
 }
 
 /* Of what there is too little, and how much of it is wanted. */
@@ -170,7 +171,7 @@ report_fault(const struct application *a, const struct rl_config_outcome *outcom
 		report_rule_fault(a, outcome, error);
 	else
 		report_value(a->report, CONFIG_ERROR, 0, "segment \"%s\": %s", a->info.name,
-		             rl_strerror(error));
+		             error_text(error).text);
 }
 
 /* The rules before, to tell what has changed. */
@@ -256,7 +257,7 @@ apply_try(struct report *report, const struct config *config)
 	options.flags &= RL_OPEN_CLUSTER;
 	error = rl_open_private(&options, &a.rl);
 	if (error < 0) {
-		report_value(report, CONFIG_ERROR, 0, "%s", rl_strerror(error));
+		report_value(report, CONFIG_ERROR, 0, "%s", error_text(error).text);
 		return;
 	}
 	rl_info(a.rl, &a.info);

@@ -12,6 +12,7 @@
 #include "base/command.h"
 #include "base/output.h"
 #include "base/segment_names.h"
+#include "text/error_text.h"
 #include "text/layout.h"
 
 /*
@@ -130,7 +131,7 @@ open_with(const struct context *context, unsigned flags)
 	else if (error == RL_EVERSION)
 		complain_version(name);
 	else
-		complain("segment '%s'%s: %s", name, origin, rl_strerror(error));
+		complain("segment '%s'%s: %s", name, origin, error_text(error).text);
 	return NULL;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/output.h"
 #include "config/config_verb.h"
+#include "text/error_text.h"
 
 /* A mistake in a configuration is the answer no; a fault of the host is trouble. */
 static int
@@ -80,7 +81,7 @@ perform(const struct task *task, const struct context *context, const struct con
 		return EXIT_YES;
 	}
 	if (error < 0) {
-		complain("segment '%s': %s", name, rl_strerror(error));
+		complain("segment '%s': %s", name, error_text(error).text);
 		return EXIT_TROUBLE;
 	}
 	status = task->run(task, rl, name, config);

@@ -10,6 +10,7 @@
 #include "base/output.h"
 #include "base/width.h"
 #include "doctor/doctor.h"
+#include "text/error_text.h"
 
 const struct doctor_check doctor_checks[] = {
 	{"shm", false, check_shm},
@@ -152,7 +153,7 @@ run_doctor(const struct context *context)
 		return EXIT_TROUBLE;
 	open_patient(&doctor);
 	if (doctor.error == -EINVAL) {
-		complain("segment '%s': %s", doctor.name, rl_strerror(doctor.error));
+		complain("segment '%s': %s", doctor.name, error_text(doctor.error).text);
 		return EXIT_TROUBLE;
 	}
 	run_checks(&doctor);

@@ -79,8 +79,10 @@ mend_open(struct doctor *doctor)
 			"rlctl --segment %s upgrade carries its counters over; then restart all "
 			"workers on one version",
 			name);
-	else
+	else if (doctor->error == RL_EVERSION)
 		doctor_mend(doctor, "rlctl --segment %s unlink, and restart the workers", name);
+	else
+		doctor_mend(doctor, "%s; then restart the workers", rl_error_remedy(doctor->error));
 }
 
 void

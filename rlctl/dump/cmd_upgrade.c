@@ -16,6 +16,7 @@
 #include "dump/old_tool.h"
 #include "dump/restore_lines.h"
 #include "dump/successor.h"
+#include "text/error_text.h"
 #include "text/layout.h"
 
 const struct command_option upgrade_options[] = {
@@ -149,7 +150,7 @@ define(struct restore *restore, const struct dump_line *line)
 	}
 	error = rl_define(restore->rl, &rule);
 	if (error < 0) {
-		complain("rule '%s': %s", line->rule, rl_strerror(error));
+		complain("rule '%s': %s", line->rule, error_text(error).text);
 		restore->outcomes[FAILED]++;
 	}
 }
@@ -277,7 +278,7 @@ is_needed(const char *name)
 	}
 	if (error == RL_EVERSION)
 		return is_released(name) ? 1 : -1;
-	complain("segment '%s': %s", name, rl_strerror(error));
+	complain("segment '%s': %s", name, error_text(error).text);
 	return -1;
 }
 

@@ -14,6 +14,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "restore/restore.h"
+#include "text/error_text.h"
 
 #define COMPLAINTS_MAX 5     /* of each sort that are told one by one */
 #define PROGRESS_LINES 0xfff /* told whenever these bits of the line number are 0 */
@@ -88,7 +89,7 @@ charge_all(struct restore *restore, int rule, int limit, const struct rl_rule_in
 			continue;
 		error = charge(restore, rule, (unsigned)limit, &line->key, &entry);
 		if (error < 0) {
-			note(restore, FAILED, "not restored", rl_strerror(error));
+			note(restore, FAILED, "not restored", error_text(error).text);
 			return;
 		}
 		charged++;
@@ -143,7 +144,7 @@ restore_counter(struct restore *restore, const struct dump_line *line)
 	else if (!restore->is_dry &&
 	         (error = restore_count(restore->rl, line->rule, &key, line->value, lifetime_ns,
 	                                restore->now_ns)) < 0)
-		note(restore, FAILED, "not restored", rl_strerror(error));
+		note(restore, FAILED, "not restored", error_text(error).text);
 	else
 		note(restore, RESTORED, NULL, "");
 }
@@ -184,7 +185,7 @@ restore_ban(struct restore *restore, const struct dump_line *line)
 	else if (here_ns(restore, line->until_ns) <= restore->now_ns)
 		note(restore, EXPIRED, NULL, "");
 	else if (!restore->is_dry && (error = set_ban(restore, rule, line)) < 0)
-		note(restore, FAILED, "not restored", rl_strerror(error));
+		note(restore, FAILED, "not restored", error_text(error).text);
 	else
 		note(restore, RESTORED, NULL, "");
 }

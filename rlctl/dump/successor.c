@@ -13,6 +13,7 @@
 
 #include "base/complain.h"
 #include "base/user.h"
+#include "text/error_text.h"
 
 #define SUFFIX ".upgrading"
 
@@ -35,7 +36,7 @@ find_old(struct successor *s)
 	if (error == 0 && lstat(place.path, &s->old) < 0)
 		error = -errno;
 	if (error < 0) {
-		complain("segment '%s': %s", s->name, rl_strerror(error));
+		complain("segment '%s': %s", s->name, error_text(error).text);
 		return false;
 	}
 	snprintf(s->path, sizeof(s->path), "%s", place.path);
@@ -121,7 +122,7 @@ successor_make(struct successor *s, const struct rl_options *options)
 	if (error < 0) {
 		s->rl = NULL;
 		complain("segment '%s', to be made beside '%s': %s", s->beside, s->name,
-		         rl_strerror(error));
+		         error_text(error).text);
 	}
 	return error == 0;
 }
@@ -139,7 +140,7 @@ successor_commit(struct successor *s)
 		error = -errno;
 	if (error < 0) {
 		complain("segment '%s' cannot be put in the place of the old one: %s", s->name,
-		         rl_strerror(error));
+		         error_text(error).text);
 		return false;
 	}
 	rl_close(s->rl);

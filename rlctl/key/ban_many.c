@@ -12,6 +12,7 @@
 #include "base/output.h"
 #include "key/active_bans.h"
 #include "key/ban_reach.h"
+#include "text/error_text.h"
 
 #define REPORTED 10 /* refusals, one by one */
 #define BLANKS " \t\r\n"
@@ -82,7 +83,7 @@ take(struct job *job, const char *text, size_t len)
 	see_before(job, &read.pattern);
 	error = ban_order_set(job->rl, job->order, &read.pattern);
 	if (error < 0)
-		refuse(job, text, len, rl_strerror(error));
+		refuse(job, text, len, error_text(error).text);
 	else
 		job->set++;
 }

@@ -11,6 +11,7 @@
 #include "base/output.h"
 #include "base/rule.h"
 #include "text/duration.h"
+#include "text/error_text.h"
 
 static bool
 read_for(const char *text, uint64_t now_ns, uint64_t *until_ns)
@@ -182,7 +183,7 @@ ban_complain(const struct context *context, struct rl *rl, int error)
 		         context->command->name, info.bans);
 	else if (error == -EINVAL || error == RL_EADDRESS)
 		complain("%s: KEY can be no pattern: %s", context->command->name,
-		         rl_strerror(error));
+		         error_text(error).text);
 	else
-		complain("%s: %s", context->command->name, rl_strerror(error));
+		complain("%s: %s", context->command->name, error_text(error).text);
 }

@@ -12,6 +12,7 @@
 #include "base/output.h"
 #include "base/rule.h"
 #include "key/verdict.h"
+#include "text/error_text.h"
 
 const struct command_option check_options[] = {
 	{"cost", 'c', "N", "what the request takes of each limit; default: 1"},
@@ -42,7 +43,7 @@ decide(struct rl *rl, struct decision *decision, uint64_t cost)
 	if (decision->count > decision->info.limit_count)
 		decision->count = decision->info.limit_count;
 	if (decision->result.error)
-		complain("%s: %s", decision->rule, rl_strerror(decision->result.error));
+		complain("%s: %s", decision->rule, error_text(decision->result.error).text);
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include "base/confirm.h"
 #include "base/output.h"
 #include "base/rule.h"
+#include "text/error_text.h"
 
 const struct command_option forget_options[] = {
 	{"yes", 'y', NULL, "do not ask"},
@@ -22,7 +23,7 @@ forget(const struct context *context, struct rl *rl, const char *name)
 	json_t *root;
 
 	if (outcome < 0) {
-		complain("rule '%s': %s", name, rl_strerror(outcome));
+		complain("rule '%s': %s", name, error_text(outcome).text);
 		return EXIT_TROUBLE;
 	}
 	if (option_value(context, "json")) {

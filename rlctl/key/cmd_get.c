@@ -13,6 +13,7 @@
 #include "base/rule.h"
 #include "key/answer_line.h"
 #include "key/explain.h"
+#include "text/error_text.h"
 
 const struct command_option get_options[] = {
 	{"verbose", 'v', NULL, "all that is known: under each rule, and each sub-bucket"},
@@ -43,7 +44,7 @@ get_under(const struct context *context, struct rl *rl, const struct key_view *k
 		return EXIT_TROUBLE;
 	error = explain(rl, rule, key, &explanation);
 	if (error < 0)
-		complain("key: %s", rl_strerror(error));
+		complain("key: %s", error_text(error).text);
 	status = error < 0 ? EXIT_TROUBLE : report(context, rl, &explanation);
 	explanation_free(&explanation);
 	return status;
@@ -63,7 +64,7 @@ add_under(struct rl *rl, int rule, const struct key_view *key, struct everywhere
 	int error = explain(rl, rule, key, next);
 
 	if (error < 0 && error != RL_EADDRESS)
-		complain("key: %s", rl_strerror(error));
+		complain("key: %s", error_text(error).text);
 	if (error == 0 && explanation_has_anything(next))
 		all->count++;
 	else

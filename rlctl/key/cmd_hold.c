@@ -20,6 +20,7 @@
 #include "base/output.h"
 #include "base/rule.h"
 #include "text/duration.h"
+#include "text/error_text.h"
 
 #define LOOK_NS (100 * RL_MILLISECOND) /* units come back at no known time: look so often */
 
@@ -116,7 +117,7 @@ hold(struct rl *rl, struct wish *wish, const char *rule, char **command)
 	case RL_UNDECIDED:
 		break;
 	}
-	complain("%s: %s", rule, rl_strerror(wish->result.error));
+	complain("%s: %s", rule, error_text(wish->result.error).text);
 	return EXIT_TROUBLE;
 }
 

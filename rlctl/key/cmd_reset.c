@@ -15,6 +15,7 @@
 #include "base/progress.h"
 #include "base/rule.h"
 #include "key/usage.h"
+#include "text/error_text.h"
 
 #define PROGRESS_ENTRIES 0x3ffff /* told whenever these bits of the count are 0 */
 
@@ -114,7 +115,7 @@ report(const struct context *context, const struct reset *reset)
 		         "kept: they were left as they are",
 		         reset->unnamed);
 	if (reset->failed > 0)
-		complain("%" PRIu64 " keys: %s", reset->failed, rl_strerror(reset->error));
+		complain("%" PRIu64 " keys: %s", reset->failed, error_text(reset->error).text);
 }
 
 static int

@@ -13,6 +13,7 @@
 #include "base/progress.h"
 #include "replay/tally.h"
 #include "replay/verdicts.h"
+#include "text/error_text.h"
 
 #define SPARE 512              /* keys: a small table is not worth its odds of two full lines */
 #define PROGRESS_STEPS 0xfffff /* told whenever these bits of the request's number are 0 */
@@ -70,7 +71,7 @@ configure(struct candidate *candidate)
 
 	candidate->id = error < 0 ? error : rl_find(candidate->rl, candidate->rule->rule.name);
 	if (candidate->id < 0)
-		complain("%s: %s", candidate->label, rl_strerror(candidate->id));
+		complain("%s: %s", candidate->label, error_text(candidate->id).text);
 	return candidate->id >= 0;
 }
 
@@ -99,7 +100,7 @@ open_tables(struct run *run, size_t keys, bool may_split, bool *is_too_large)
 			return false;
 		if (error < 0)
 			complain("%s: a table for %zu keys: %s", candidate->label, keys,
-			         rl_strerror(error));
+			         error_text(error).text);
 		if (error < 0 || !configure(candidate))
 			return false;
 	}
@@ -139,7 +140,7 @@ complain_undecided(const struct run *run, const struct candidate *candidate,
 	key = escape(name->bytes, name->len);
 	progress_erase();
 	complain("%s: no decision about '%s': %s", candidate->label, key,
-	         rl_strerror(result->error));
+	         error_text(result->error).text);
 	free(key);
 	return !is_trouble;
 }

@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "text/error_text.h"
 
 #define SLICE 16384 /* slots between two looks at signals */
 
@@ -95,10 +96,10 @@ complain_refused(const struct resize *r, int error)
 	case -EFBIG:
 		complain("resize: %s are needed beside what the segment has: %s; nothing has "
 		         "changed",
-		         all_bytes(r).text, rl_strerror(error));
+		         all_bytes(r).text, error_text(error).text);
 		break;
 	default:
-		complain("resize: %s; nothing has changed", rl_strerror(error));
+		complain("resize: %s; nothing has changed", error_text(error).text);
 	}
 }
 
@@ -141,7 +142,7 @@ run(struct resize *r)
 	error = move_keys(r);
 	if (error < 0)
 		complain("resize: the keys go on moving when they are asked for; %s",
-		         rl_strerror(error));
+		         error_text(error).text);
 	rl_info(r->rl, &r->is);
 	return error < 0 ? EXIT_TROUBLE : EXIT_YES;
 }

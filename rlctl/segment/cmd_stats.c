@@ -14,6 +14,7 @@
 #include "base/sparkline.h"
 #include "base/watch.h"
 #include "metrics/metrics.h"
+#include "text/error_text.h"
 
 #define HEADER_LINES 20 /* the header is repeated after so many lines */
 
@@ -197,7 +198,7 @@ write_prom(struct rl *rl)
 	int error = metrics_write(stdout, rl, rl_now(rl));
 
 	if (error < 0)
-		complain("stats: %s", rl_strerror(error));
+		complain("stats: %s", error_text(error).text);
 	return error < 0 ? EXIT_TROUBLE : EXIT_YES;
 }
 

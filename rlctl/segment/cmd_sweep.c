@@ -9,6 +9,7 @@
 #include "base/interrupt.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "text/error_text.h"
 
 #define SLICE 65536 /* slots between two looks at signals */
 
@@ -61,7 +62,7 @@ sweep(const struct context *context, struct rl *rl)
 	int error = sweep_all(rl, &swept, &rest);
 
 	if (error < 0) {
-		complain("sweep: %s", rl_strerror(error));
+		complain("sweep: %s", error_text(error).text);
 		return EXIT_TROUBLE;
 	}
 	report(context, &swept);

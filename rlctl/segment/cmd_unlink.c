@@ -8,6 +8,7 @@
 #include "base/command.h"
 #include "base/confirm.h"
 #include "base/output.h"
+#include "text/error_text.h"
 
 const struct command_option unlink_options[] = {
 	{"yes", 'y', NULL, "do not ask"},
@@ -21,7 +22,7 @@ remove_name(const struct context *context, const char *name)
 	json_t *root;
 
 	if (error < 0) {
-		complain("segment '%s': %s", name, rl_strerror(error));
+		complain("segment '%s': %s", name, error_text(error).text);
 		return error == -ENOENT ? EXIT_NO : EXIT_TROUBLE;
 	}
 	if (option_value(context, "json")) {

@@ -10,6 +10,7 @@
 #include "base/rule.h"
 #include "key/explain.h"
 #include "text/duration.h"
+#include "text/error_text.h"
 
 static void __attribute__((format(printf, 2, 3))) say(struct top_ui *ui, const char *format, ...)
 {
@@ -43,7 +44,7 @@ top_act_explain(struct top_ui *ui)
 		return;
 	error = explain(ui->model->rl, ui->chosen.rule, &ui->chosen.key, &explanation);
 	if (error < 0) {
-		say(ui, "%s", rl_strerror(error));
+		say(ui, "%s", error_text(error).text);
 	} else {
 		free(ui->text);
 		out = need(open_memstream(&ui->text, &size));
@@ -63,7 +64,7 @@ open_writable(struct top_ui *ui)
 
 	if (error == 0)
 		return rl;
-	say(ui, "cannot change it: %s", rl_strerror(error));
+	say(ui, "cannot change it: %s", error_text(error).text);
 	return NULL;
 }
 
@@ -86,7 +87,7 @@ top_act_reset(struct top_ui *ui)
 		return;
 	outcome = rl_reset(rl, find_rule(ui, rl), ui->chosen.key.bytes, ui->chosen.key.len);
 	if (outcome < 0)
-		say(ui, "not reset: %s", rl_strerror(outcome));
+		say(ui, "not reset: %s", error_text(outcome).text);
 	else
 		say(ui, outcome ? "reset" : "there was nothing to reset");
 	rl_close(rl);
@@ -120,7 +121,8 @@ top_act_ban(struct top_ui *ui)
 	error = (ui->is_exemption ? rl_allow : rl_ban)(rl, find_rule(ui, rl), &pattern,
 	                                               rl_now(rl) + ui->ban_ns);
 	if (error < 0)
-		say(ui, "not %s: %s", ui->is_exemption ? "exempted" : "banned", rl_strerror(error));
+		say(ui, "not %s: %s", ui->is_exemption ? "exempted" : "banned",
+		    error_text(error).text);
 	else
 		say(ui, "%s for %s", ui->is_exemption ? "exempted" : "banned",
 		    duration_format(ui->ban_ns).text);
@@ -144,7 +146,7 @@ top_act_lift(struct top_ui *ui)
 	if (own > 0 || every > 0)
 		say(ui, "lifted");
 	else if (own < 0)
-		say(ui, "not lifted: %s", rl_strerror(own));
+		say(ui, "not lifted: %s", error_text(own).text);
 	else
 		say(ui, "nothing stands for this key; a prefix or a network may: see bans");
 	rl_close(rl);

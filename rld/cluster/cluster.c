@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "script.h"
+#include "text/error_text.h"
 
 #define ANNOUNCE_LIFE (30 * RL_SECOND)
 #define ANNOUNCE_RETRY RL_SECOND
@@ -310,7 +311,7 @@ start(struct cluster *c, struct rl *rl, const char *segment, dev_t device, ino_t
 	error = rl_cluster_secret(rl, c->secret.bytes);
 	error = error < 0 ? error : host_shares_open(&c->shares, now_ns);
 	if (error < 0)
-		snprintf(why, size, "segment '%s': %s", segment, rl_strerror(error));
+		snprintf(why, size, "segment '%s': %s", segment, error_text(error).text);
 	return error == 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "keep/ban_line.h"
+#include "text/error_text.h"
 
 #define VERSION 1
 #define REPORTED 3 /* lines that are refused, one by one */
@@ -79,7 +80,7 @@ take_ban(struct reading *reading, struct ban_line *line)
 	}
 	done = try_ban(reading->rl, line, &is_there);
 	if (done < 0)
-		refuse(reading, rl_strerror(done));
+		refuse(reading, error_text(done).text);
 	else if (done == 0)
 		wait_for_rule(reading->file, line);
 	reading->waiting += done == 0;

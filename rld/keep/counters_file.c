@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "keep/counters_text.h"
+#include "text/error_text.h"
 
 static void
 report_restored(const char *path, const struct counters_restored *restored)
@@ -30,7 +31,7 @@ report_restored(const char *path, const struct counters_restored *restored)
 		         path, restored->in_cells);
 	if (restored->failed > 0)
 		log_line(LOG_WARNING, "%s: %" PRIu64 " counters are not restored: %s", path,
-		         restored->failed, rl_strerror(restored->error));
+		         restored->failed, error_text(restored->error).text);
 	if (restored->unkept > 0)
 		log_line(LOG_WARNING,
 		         "%s: has nothing of %" PRIu64 " further counters: their names were not "

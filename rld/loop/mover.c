@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "text/error_text.h"
 
 void
 mover_start(struct mover *m, struct rl *rl, uint64_t least, uint64_t most)
@@ -98,7 +99,7 @@ resize(struct mover *m, uint64_t keys, uint32_t ring, uint64_t now_ns)
 		         "room for %" PRIu64 " keys with a ring of %" PRIu32 " takes %" PRIu64
 		         " bytes: %s; it stays as it is, "
 		         "and is tried again",
-		         keys, ring, to.bytes, rl_strerror(error));
+		         keys, ring, to.bytes, error_text(error).text);
 	m->refused_ns = error < 0 ? now_ns : 0;
 }
 

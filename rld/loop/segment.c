@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "text/error_text.h"
 
 #define SHM_DIRECTORY "/dev/shm"
 
@@ -67,34 +68,6 @@ say_other_layout(const struct config *config)
 		         rl_strerror(RL_EVERSION), other.text);
 }
 
-static const char *
-remedy(int error)
-{
-	switch (error) {
-	case RL_EDAMAGED:
-	case RL_ETRUNCATED:
-	case RL_EBOOT:
-		return "; its counters cannot be used: remove it with 'rlctl unlink', start rld "
-		       "again, then restart the workers";
-	case RL_ETWICE:
-		return ": look which of them the workers use (fuser), and remove the other";
-	case RL_ECLOCK:
-		return "; run rld where the workers run, or mount /proc here and there";
-	case RL_EMOUNT:
-		return "; mount -o remount,rw /dev/shm, and start rld again";
-	case RL_EDIRECTORY:
-		return "; run rld as root or as a member of that group";
-	case RL_EFOREIGN:
-	case RL_EOWNER:
-	case RL_EPUBLIC:
-		return "; look whose it is, and remove it or choose another name";
-	case -EPERM:
-		return "; rld must be root or a member of the segment's group";
-	default:
-		return "";
-	}
-}
-
 /*
  * Whether somebody has to do something first: to try again would not help. Of another layout a
  * segment is until it is upgraded, while its workers go on: then whoever starts rld again finds one
@@ -119,8 +92,7 @@ say_open_failed(const struct config *config, int error)
 	else if (error == RL_EVERSION)
 		say_other_layout(config);
 	else
-		log_line(LOG_ERR, "segment '%s': %s%s", config->name, rl_strerror(error),
-		         remedy(error));
+		log_line(LOG_ERR, "segment '%s': %s", config->name, error_text(error).text);
 	return is_lasting(error) ? EXIT_REFUSED : EXIT_TROUBLE;
 }
 
@@ -164,7 +136,7 @@ supervise(struct segment *segment, const struct config *config)
 		log_line(LOG_ERR, "segment '%s' has a sweeper already; end it first", config->name);
 	else if (error < 0)
 		log_line(LOG_ERR, "segment '%s': cannot become its sweeper: %s", config->name,
-		         rl_strerror(error));
+		         error_text(error).text);
 	else
 		return EXIT_DONE;
 	return error == -EBUSY ? EXIT_REFUSED : EXIT_TROUBLE;
@@ -193,7 +165,7 @@ grow(struct segment *segment, struct rl_resize to, const struct rl_info *is, con
 		log_line(LOG_ERR,
 		         "segment '%s' cannot grow to what %s asks for, which takes %" PRIu64
 		         " bytes: %s",
-		         is->name, path, to.bytes, rl_strerror(error));
+		         is->name, path, to.bytes, error_text(error).text);
 }
 
 void
@@ -232,7 +204,7 @@ take_over(struct segment *segment, const struct config *config)
 	if (status != EXIT_DONE)
 		return status;
 	if (!find_file(config->name, &segment->options, &file)) {
-		log_line(LOG_ERR, "segment '%s': %s", config->name, rl_strerror(-ENOENT));
+		log_line(LOG_ERR, "segment '%s': %s", config->name, error_text(-ENOENT).text);
 		return EXIT_TROUBLE;
 	}
 	segment->device = file.st_dev;

@@ -31,6 +31,7 @@ report_undecided(request_rec *r, const struct rule *rule, const char *where, int
 	if (!is_new(error))
 		return;
 	ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
-	              "rl: rule \"%s\" (%s) cannot decide: %s. Told at most once in %d s",
-	              rule->name, where, text ? text : rl_strerror(error), SAY_EVERY_S);
+	              "rl: rule \"%s\" (%s) cannot decide: %s%s%s. Told at most once in %d s",
+	              rule->name, where, text ? text : rl_strerror(error), text ? "" : ": ",
+	              text ? "" : rl_error_remedy(error), SAY_EVERY_S);
 }

@@ -75,11 +75,12 @@ report_rule(const struct rule *rule, int handle)
 {
 	if (handle < 0)
 		ap_log_error(APLOG_MARK, APLOG_ERR, 0, ap_server_conf,
-		             "rl: segment \"%s\": rule \"%s\": %s; tried again each second",
+		             "rl: segment \"%s\": rule \"%s\": %s: %s; tried again each second",
 		             server_conf->segment, rule->name,
 		             handle == -ENOENT
 		                     ? "the configuration of the segment has none of this name"
-		                     : rl_strerror(handle));
+		                     : rl_strerror(handle),
+		             rl_error_remedy(handle));
 	else
 		ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, ap_server_conf,
 		             "rl: segment \"%s\": rule \"%s\" is there", server_conf->segment,
@@ -229,12 +230,13 @@ report_error(int error, int before)
 {
 	int level = before != NOT_TRIED && is_permission(error) ? APLOG_INFO : APLOG_ERR;
 
-	ap_log_error(APLOG_MARK, level, 0, ap_server_conf,
-	             "rl: segment \"%s\" cannot be opened: %s%s. Requests go as RLOnError says; "
-	             "tried again each second",
-	             server_conf->segment, rl_strerror(error),
-	             is_permission(error) ? "; see \"Who may open the segment\" in mod_rl's README"
-	                                  : "");
+	ap_log_error(
+		APLOG_MARK, level, 0, ap_server_conf,
+		"rl: segment \"%s\" cannot be opened: %s: %s%s. Requests go as RLOnError says; "
+		"tried again each second",
+		server_conf->segment, rl_strerror(error), rl_error_remedy(error),
+		is_permission(error) ? "; see \"Who may open the segment\" in mod_rl's README"
+				     : "");
 }
 
 /* Take the new segment, or note why there is none; return what is to be closed. */
@@ -246,11 +248,12 @@ replace(struct store *store, int error)
 
 	if (!store && now.store) {
 		if (error != before)
-			ap_log_error(
-				APLOG_MARK, APLOG_WARNING, 0, ap_server_conf,
-				"rl: segment \"%s\" was removed, and cannot be opened anew: %s. "
-				"The old one limits on; tried again each second",
-				server_conf->segment, rl_strerror(error));
+			ap_log_error(APLOG_MARK, APLOG_WARNING, 0, ap_server_conf,
+			             "rl: segment \"%s\" was removed, and cannot be opened anew: "
+			             "%s: %s. "
+			             "The old one limits on; tried again each second",
+			             server_conf->segment, rl_strerror(error),
+			             rl_error_remedy(error));
 		now.error = error;
 		return NULL;
 	}

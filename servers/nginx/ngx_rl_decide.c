@@ -70,10 +70,13 @@ log_error(struct ask *ask, const struct ngx_rl_limit *limit, int error)
 	char text[RL_RULE_TEXT_SIZE];
 
 	if (error == -EINVAL && rl_rule_info(ask->handle->rl, limit->rule->id, &info) == 1 &&
-	    ngx_rl_place_check(limit, &info.limits[0], 0, text) != NGX_OK)
+	    ngx_rl_place_check(limit, &info.limits[0], 0, text) != NGX_OK) {
 		log_text(ask, limit, error, text);
-	else
-		log_text(ask, limit, error, rl_strerror(error));
+		return;
+	}
+	ngx_snprintf((u_char *)text, sizeof text, "%s: %s%Z", rl_strerror(error),
+	             rl_error_remedy(error));
+	log_text(ask, limit, error, text);
 }
 
 /* The request is not decided by this rule. */

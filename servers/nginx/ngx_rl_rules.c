@@ -184,9 +184,9 @@ settle(struct ngx_rl_main *main, struct ngx_rl_rule *rule, ngx_log_t *log)
 		rule->id = define_or_replace(main, rule, log);
 	if (rule->id < 0 && ngx_rl_report_is_new(main, NGX_RL_REPORT_RULE(rule), rule->id))
 		ngx_log_error(NGX_LOG_ERR, log, 0,
-		              "rl: rule \"%V\" cannot be %s in segment \"%V\": %s; %s", &rule->name,
-		              rule->kind == NGX_RL_CONFIGURED ? "found" : "defined",
-		              &main->segment.name, rl_strerror(rule->id),
+		              "rl: rule \"%V\" cannot be %s in segment \"%V\": %s: %s; %s",
+		              &rule->name, rule->kind == NGX_RL_CONFIGURED ? "found" : "defined",
+		              &main->segment.name, rl_strerror(rule->id), rl_error_remedy(rule->id),
 		              "until it can be, requests are treated as rl_on_error says");
 }
 

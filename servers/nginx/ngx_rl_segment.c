@@ -87,8 +87,8 @@ report_error(struct ngx_rl_main *main, int error, ngx_log_t *log)
 		return;
 	if (!ngx_rl_report_is_new(main, NGX_RL_REPORT_SEGMENT, error))
 		return;
-	ngx_log_error(NGX_LOG_ERR, log, 0, "rl: segment \"%V\" cannot be opened: %s; %s",
-	              &segment->name, rl_strerror(error),
+	ngx_log_error(NGX_LOG_ERR, log, 0, "rl: segment \"%V\" cannot be opened: %s: %s; %s",
+	              &segment->name, rl_strerror(error), rl_error_remedy(error),
 	              segment->handle == NULL
 	                      ? "until it can be, requests are treated as rl_on_error says"
 	                      : "it was removed or replaced, and workers count on in the old one");

@@ -31,7 +31,7 @@
 static int
 fail(const char *what, int error)
 {
-	fprintf(stderr, "fill: %s: %s\n", what, rl_strerror(error));
+	fprintf(stderr, "fill: %s: %s: %s\n", what, rl_strerror(error), rl_error_remedy(error));
 	return -1;
 }
 

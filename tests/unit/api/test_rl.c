@@ -453,6 +453,38 @@ test_every_error_has_words(void **state)
 	assert_string_equal(rl_strerror(INT_MIN), "unknown error");
 }
 
+/* Each has a token of its own, which a program can match, and all but success have a remedy. */
+static void
+test_an_error_has_a_token_and_a_remedy(void **state)
+{
+	static const struct {
+		int error;
+		const char *token;
+	} errors[] = {
+#define RL_ERROR(number, token, sentence, remedy) {number, token},
+#include "rl_errors.def"
+#undef RL_ERROR
+	};
+	const size_t count = sizeof errors / sizeof errors[0];
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		assert_string_equal(rl_error_name(errors[i].error), errors[i].token);
+		assert_int_equal(rl_error_remedy(errors[i].error)[0] == '\0', errors[i].error == 0);
+		assert_int_equal(strspn(errors[i].token, "abcdefghijklmnopqrstuvwxyz_"),
+		                 strlen(errors[i].token));
+		for (size_t j = 0; j < i; j++) {
+			assert_int_not_equal(errors[i].error, errors[j].error);
+			assert_string_not_equal(errors[i].token, errors[j].token);
+			assert_string_not_equal(rl_strerror(errors[i].error),
+			                        rl_strerror(errors[j].error));
+		}
+	}
+	assert_string_equal(rl_error_name(-ENOSPC), "full");
+	assert_string_equal(rl_error_name(-ENOTTY), "unknown");
+	assert_string_equal(rl_error_remedy(-ENOTTY), "");
+}
+
 /* Which of the things that a segment was made for is used up, and so what to make it with. */
 static void
 test_an_error_says_what_is_full(void **state)
@@ -462,7 +494,7 @@ test_an_error_says_what_is_full(void **state)
 		const char *what, *option;
 	} full[] = {
 		{RL_ERULES, "no room for another rule", "more `rules`"},
-		{RL_ELIMITS, "no room for another limit", "each of `rules`: make the segment with"},
+		{RL_ELIMITS, "no room for another limit", "make the segment with more"},
 		{RL_EOVERRIDES, "overrides", "more `overrides`"},
 		{RL_EBANS, "no room for another ban or exemption", "more `bans`"},
 		{RL_ERING, "more sub-buckets than the segment's `ring`", "'rlctl resize --ring N'"},
@@ -472,7 +504,7 @@ test_an_error_says_what_is_full(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof full / sizeof full[0]; i++) {
 		assert_non_null(strstr(rl_strerror(full[i].error), full[i].what));
-		assert_non_null(strstr(rl_strerror(full[i].error), full[i].option));
+		assert_non_null(strstr(rl_error_remedy(full[i].error), full[i].option));
 	}
 }
 
@@ -481,6 +513,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_error_says_what_is_full),
+		cmocka_unit_test(test_an_error_has_a_token_and_a_remedy),
 		cmocka_unit_test(test_exactly_capacity),
 		cmocka_unit_test(test_fixed_window_starts_on_the_clock),
 		cmocka_unit_test(test_answers_that_need_no_counter),
