@@ -2,6 +2,7 @@
 #include "rl_http.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 /* A text that grows past its buffer in length only. */
 struct text {
@@ -35,25 +36,31 @@ end(struct text *t)
 	return t->is_bad ? -EINVAL : (ssize_t)t->len;
 }
 
+/* As much of it as there is room for. */
+static void
+put_piece(struct text *t, const char *piece, size_t len)
+{
+	if (t->len < t->size)
+		memcpy(t->to + t->len, piece, len < t->size - t->len ? len : t->size - t->len);
+	t->len += len;
+}
+
 static void
 put_plain(struct text *t, const char *s)
 {
-	while (*s)
-		put(t, *s++);
+	put_piece(t, s, strlen(s));
 }
 
 static void
 put_number(struct text *t, uint64_t n)
 {
-	char digits[20];
-	size_t count = 0;
+	char digits[20], *first = digits + sizeof digits;
 
 	do {
-		digits[count++] = (char)('0' + n % 10);
+		*--first = (char)('0' + n % 10);
 		n /= 10;
 	} while (n > 0);
-	while (count > 0)
-		put(t, digits[--count]);
+	put_piece(t, first, (size_t)(digits + sizeof digits - first));
 }
 
 /* An Integer, RFC 9651 section 4.1.4. */
@@ -74,12 +81,19 @@ put_string(struct text *t, const char *s)
 		return;
 	}
 	put(t, '"');
-	for (; *s; s++) {
-		if (*s < 0x20 || *s > 0x7e) /* a byte above 0x7f is one or the other */
-			t->is_bad = true;
-		if (*s == '"' || *s == '\\')
+	while (*s) {
+		const char *from = s;
+
+		while (*s >= 0x20 && *s <= 0x7e && *s != '"' && *s != '\\')
+			s++;
+		put_piece(t, from, (size_t)(s - from));
+		if (*s == '"' || *s == '\\') {
 			put(t, '\\');
-		put(t, *s);
+			put(t, *s++);
+		} else if (*s) { /* a byte above 0x7f is above 0x7e, or below 0x20 */
+			t->is_bad = true;
+			s++;
+		}
 	}
 	put(t, '"');
 }
