@@ -17,8 +17,9 @@ ngx_http_rl_wants_headers(const struct ngx_http_rl_conf *conf, enum ngx_rl_set_n
 	return headers & ~(ngx_uint_t)NGX_HTTP_RL_HEADERS_OFF;
 }
 
+/* Adds a field whose value stays as long as the request. */
 static ngx_int_t
-add(ngx_http_request_t *r, const char *name, const char *value, size_t len)
+add(ngx_http_request_t *r, ngx_str_t name, const char *value, size_t len)
 {
 	ngx_table_elt_t *field;
 
@@ -28,21 +29,32 @@ add(ngx_http_request_t *r, const char *name, const char *value, size_t len)
 	if (field == NULL)
 		return NGX_ERROR;
 	ngx_memzero(field, sizeof *field);
-	field->value.data = ngx_pnalloc(r->main->pool, len);
-	if (field->value.data == NULL)
-		return NGX_ERROR;
-	ngx_memcpy(field->value.data, value, len);
+	field->value.data = (u_char *)value;
 	field->value.len = len;
-	field->key.data = (u_char *)name;
-	field->key.len = ngx_strlen(name);
+	field->key = name;
 	field->hash = 1;
 	return NGX_OK;
 }
 
-/* What the answers of all sets come to: one item of a field for each. */
+static ngx_int_t
+add_copy(ngx_http_request_t *r, ngx_str_t name, const char *value)
+{
+	size_t len = ngx_strlen(value);
+	char *copy = ngx_pnalloc(r->main->pool, len + 1);
+
+	if (copy == NULL)
+		return NGX_ERROR;
+	ngx_memcpy(copy, value, len + 1);
+	return add(r, name, copy, len);
+}
+
+#define ITEM_SIZE (sizeof((struct ngx_rl_policy *)0)->text) /* of both fields, with ", " */
+
+/* What the answers of all sets come to: an item of both fields for each. */
 struct fields {
 	size_t count;
-	struct rl_http_policy policies[NGX_RL_SETS * RL_ITEMS_MAX];
+	char *policies; /* room for an item of each answer */
+	size_t policies_len;
 	struct rl_http_limit limits[NGX_RL_SETS * RL_ITEMS_MAX];
 };
 
@@ -58,60 +70,91 @@ quota_of(const struct ngx_rl_answer *answer, const struct rl_limit *limit)
 	                                                          : limit->capacity;
 }
 
-static void
-describe(struct ngx_rl_main *main, const struct ngx_rl_answer *answer, struct fields *fields)
+/* The policy that an answer is of, as text; NULL: there is none. */
+static const struct ngx_rl_policy *
+policy_of(const struct ngx_rl_answer *answer)
 {
-	struct rl_rule_info info;
-	const struct rl_limit *limit;
-	const char *name = (const char *)answer->rule->name.data;
+	struct ngx_rl_rule_now *now = &answer->rule->now;
+	const struct rl_limit *limit = &now->limits[answer->result.index];
+	struct ngx_rl_policy *kept = &now->policies[answer->result.index];
+	struct rl_http_policy policy;
+	ssize_t len;
 
-	if (answer->result.verdict == RL_UNDECIDED || answer->result.reason == RL_BY_BAN ||
-	    answer->result.reason == RL_BY_EXEMPTION || answer->result.limit == 0 ||
-	    main->segment.handle == NULL ||
-	    rl_rule_info(main->segment.handle->rl, answer->rule->id, &info) != 1 ||
-	    answer->result.index >= info.limit_count)
-		return;
-	limit = &info.limits[answer->result.index];
-	fields->policies[fields->count] = (struct rl_http_policy){
-		.name = name,
+	if (kept->len > 0 && kept->limit == answer->result.limit &&
+	    kept->window_ns == answer->result.window_ns && kept->capacity == answer->capacity)
+		return kept;
+	policy = (struct rl_http_policy){
+		.name = (const char *)answer->rule->name.data,
 		.quota = quota_of(answer, limit),
 		.window_ns = answer->result.window_ns,
 		.unit = limit->algorithm == RL_IN_FLIGHT ? "concurrent-requests" : NULL};
-	fields->limits[fields->count++] =
-		(struct rl_http_limit){.name = name, .result = &answer->result};
+	len = rl_http_ratelimit_policy(&policy, 1, kept->text, ITEM_SIZE);
+	kept->len = len > 0 && (size_t)len + 2 < ITEM_SIZE ? (size_t)len : 0;
+	kept->limit = answer->result.limit;
+	kept->window_ns = answer->result.window_ns;
+	kept->capacity = answer->capacity;
+	return kept->len > 0 ? kept : NULL;
 }
 
 static void
-describe_all(ngx_http_request_t *r, const struct ngx_http_rl_state *state, struct fields *fields)
+put_policy(struct fields *fields, const char *text, size_t len)
 {
-	struct ngx_rl_main *main = ngx_http_get_module_main_conf(r, ngx_http_rl_module);
-
-	fields->count = 0;
-	for (int i = 0; i < NGX_RL_SETS; i++)
-		for (ngx_uint_t j = 0; j < state->outcomes[i].answer_count; j++)
-			describe(main, &state->outcomes[i].answers[j], fields);
+	ngx_memcpy(fields->policies + fields->policies_len, text, len);
+	fields->policies_len += len;
 }
 
-/* The text of an item is its name and less than 128 bytes. */
-#define FIELD_SIZE(fields) ((fields)->count * (RL_NAME_MAX + 129) + 1)
+static void
+describe(const struct ngx_rl_answer *answer, struct fields *fields)
+{
+	const struct ngx_rl_policy *policy;
+
+	if (answer->result.verdict == RL_UNDECIDED || answer->result.reason == RL_BY_BAN ||
+	    answer->result.reason == RL_BY_EXEMPTION || answer->result.limit == 0 ||
+	    answer->result.index >= answer->rule->now.limit_count)
+		return;
+	policy = policy_of(answer);
+	if (policy == NULL)
+		return;
+	if (fields->count > 0)
+		put_policy(fields, ", ", 2);
+	put_policy(fields, policy->text, policy->len);
+	fields->limits[fields->count++] = (struct rl_http_limit){
+		.name = (const char *)answer->rule->name.data, .result = &answer->result};
+}
+
+/* NGX_OK, or NGX_ERROR without memory. */
+static ngx_int_t
+describe_all(ngx_http_request_t *r, const struct ngx_http_rl_state *state, struct fields *fields)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < NGX_RL_SETS; i++)
+		count += state->outcomes[i].answer_count;
+	fields->count = fields->policies_len = 0;
+	if (count == 0)
+		return NGX_OK;
+	fields->policies = ngx_pnalloc(r->main->pool, count * ITEM_SIZE);
+	if (fields->policies == NULL)
+		return NGX_ERROR;
+	for (int i = 0; i < NGX_RL_SETS; i++)
+		for (ngx_uint_t j = 0; j < state->outcomes[i].answer_count; j++)
+			describe(&state->outcomes[i].answers[j], fields);
+	return NGX_OK;
+}
 
 static ngx_int_t
 add_ietf(ngx_http_request_t *r, const struct fields *fields)
 {
-	size_t size = FIELD_SIZE(fields);
+	static const ngx_str_t policy_name = ngx_string("RateLimit-Policy"),
+			       limit_name = ngx_string("RateLimit");
+	size_t size = fields->count * ITEM_SIZE;
 	char *text = ngx_pnalloc(r->main->pool, size);
 	ssize_t len;
 
-	if (text == NULL)
-		return NGX_ERROR;
-	len = rl_http_ratelimit_policy(fields->policies, fields->count, text, size);
-	if (len > 0 && (size_t)len < size &&
-	    add(r, "RateLimit-Policy", text, (size_t)len) != NGX_OK)
+	if (text == NULL || add(r, policy_name, fields->policies, fields->policies_len) != NGX_OK)
 		return NGX_ERROR;
 	len = rl_http_ratelimit(fields->limits, fields->count, text, size);
-	if (len > 0 && (size_t)len < size && add(r, "RateLimit", text, (size_t)len) != NGX_OK)
-		return NGX_ERROR;
-	return NGX_OK;
+	return len > 0 && (size_t)len < size ? add(r, limit_name, text, (size_t)len) : NGX_OK;
 }
 
 /* A denial before what remains. */
@@ -133,16 +176,19 @@ tightest(const struct fields *fields)
 static ngx_int_t
 add_x(ngx_http_request_t *r, const struct fields *fields, enum rl_http_reset reset)
 {
+	static const ngx_str_t names[] = {ngx_string("X-RateLimit-Limit"),
+	                                  ngx_string("X-RateLimit-Remaining"),
+	                                  ngx_string("X-RateLimit-Reset")};
 	struct ngx_rl_main *main = ngx_http_get_module_main_conf(r, ngx_http_rl_module);
 	struct rl_http_triple triple;
 
-	if (rl_http_x_ratelimit(tightest(fields), reset, rl_now(main->segment.handle->rl),
+	if (main->segment.handle == NULL ||
+	    rl_http_x_ratelimit(tightest(fields), reset, rl_now(main->segment.handle->rl),
 	                        &triple) <= 0)
 		return NGX_OK;
-	if (add(r, "X-RateLimit-Limit", triple.limit, ngx_strlen(triple.limit)) != NGX_OK ||
-	    add(r, "X-RateLimit-Remaining", triple.remaining, ngx_strlen(triple.remaining)) !=
-	            NGX_OK ||
-	    add(r, "X-RateLimit-Reset", triple.reset, ngx_strlen(triple.reset)) != NGX_OK)
+	if (add_copy(r, names[0], triple.limit) != NGX_OK ||
+	    add_copy(r, names[1], triple.remaining) != NGX_OK ||
+	    add_copy(r, names[2], triple.reset) != NGX_OK)
 		return NGX_ERROR;
 	return NGX_OK;
 }
@@ -150,12 +196,13 @@ add_x(ngx_http_request_t *r, const struct fields *fields, enum rl_http_reset res
 static ngx_int_t
 add_retry_after(ngx_http_request_t *r, const struct ngx_rl_outcome *outcome)
 {
+	static const ngx_str_t name = ngx_string("Retry-After");
 	char value[RL_HTTP_SECONDS_SIZE];
 	ssize_t len = 0;
 
 	if (outcome->status == NGX_RL_REJECTED && outcome->error == 0)
 		len = rl_http_retry_after(&outcome->result, value, sizeof value);
-	return len > 0 ? add(r, "Retry-After", value, (size_t)len) : NGX_OK;
+	return len > 0 ? add_copy(r, name, value) : NGX_OK;
 }
 
 static ngx_int_t
@@ -168,7 +215,8 @@ add_fields(ngx_http_request_t *r, const struct ngx_http_rl_conf *conf,
 	                              (enum ngx_rl_set_name)(state->last - state->outcomes)) != 0 &&
 	    add_retry_after(r, state->last) != NGX_OK)
 		return NGX_ERROR;
-	describe_all(r, state, &fields);
+	if (describe_all(r, state, &fields) != NGX_OK)
+		return NGX_ERROR;
 	if (fields.count == 0)
 		return NGX_OK;
 	if (headers & NGX_HTTP_RL_HEADERS_IETF && add_ietf(r, &fields) != NGX_OK)

@@ -32,6 +32,24 @@ enum ngx_rl_kind {
 	NGX_RL_CONN_ZONE,      /* rl_limit_conn_zone */
 };
 
+/* An item of RateLimit-Policy, and of which answer it is. */
+struct ngx_rl_policy {
+	uint32_t limit;
+	uint32_t capacity;
+	uint64_t window_ns;
+	size_t len; /* 0: none is kept */
+	char text[RL_NAME_MAX + 128];
+};
+
+/* What a rule is in the segment, looked at once a second. */
+struct ngx_rl_rule_now {
+	uint32_t sum;   /* of its limits */
+	unsigned needs; /* of enum rl_need */
+	unsigned limit_count;
+	struct rl_limit limits[RL_LIMITS_MAX];
+	struct ngx_rl_policy policies[RL_LIMITS_MAX]; /* the last that was sent of each limit */
+};
+
 struct ngx_rl_rule {
 	ngx_str_t name; /* with a NUL behind it */
 	enum ngx_rl_kind kind;
@@ -45,6 +63,7 @@ struct ngx_rl_rule {
 	ngx_uint_t line;
 	ngx_uint_t index; /* among the rules */
 	int id;           /* the segment's handle for it, or -errno */
+	struct ngx_rl_rule_now now;
 };
 
 /* A handle, and how many need it: the segment's owner, and each request that holds units by it. */

@@ -3,7 +3,7 @@
  * The decision about one request by one set.
  *
  *	gather   each limit whose key is not empty becomes an item
- *	ask      rl_check_all_at(): all allow and are charged, or nothing is. A rule that cannot be
+ *	ask      rl_check_all(): all allow and are charged, or nothing is. A rule that cannot be
  *	         decided is left out where rl_on_error is `allow`: an error of one rule does not
  *	         switch off the others
  *	hold     what is in flight is given back when the request's pool is destroyed, however the
@@ -187,13 +187,28 @@ gather_numbers(struct ask *ask, const struct ngx_rl_limit *limit, struct rl_item
 	return rc;
 }
 
+/*
+ * Units in flight are given back, and so is what was charged beside a rule that turns out to be
+ * removed, where an error denies.
+ */
+static int
+needs_charges(const struct ask *ask, const struct ngx_rl_limit *limit)
+{
+	return (limit->rule->now.needs & RL_NEEDS_CHARGES) != 0 ||
+	       ask->set->on_error == NGX_RL_ON_ERROR_DENY;
+}
+
 static ngx_int_t
 gather_limit(struct ask *ask, struct ngx_rl_limit *limit)
 {
 	struct rl_item *item = &ask->items[ask->count];
 	ngx_int_t rc;
 
-	*item = (struct rl_item){.rule = limit->rule->id, .charges = &ask->charges[ask->count]};
+	*item = (struct rl_item){.rule = limit->rule->id};
+	if (needs_charges(ask, limit))
+		item->charges = &ask->charges[ask->count];
+	else
+		ask->charges[ask->count].count = 0;
 	rc = gather_key(ask, limit, item);
 	if (rc != NGX_OK)
 		return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
@@ -225,6 +240,16 @@ gather(struct ask *ask)
 	return NGX_OK;
 }
 
+/* Another program has just made the rule one of units in flight: it is asked again, with charges. */
+static int
+is_without_charges(struct ask *ask, size_t item)
+{
+	if (ask->results[item].error != RL_ECHARGES || ask->items[item].charges != NULL)
+		return 0;
+	ask->items[item].charges = &ask->charges[item];
+	return 1;
+}
+
 static void
 leave_out(struct ask *ask, size_t item)
 {
@@ -234,20 +259,21 @@ leave_out(struct ask *ask, size_t item)
 	for (size_t i = item; i < ask->count; i++) {
 		ask->limits[i] = ask->limits[i + 1];
 		ask->items[i] = ask->items[i + 1];
-		ask->items[i].charges = &ask->charges[i];
+		if (ask->items[i].charges != NULL)
+			ask->items[i].charges = &ask->charges[i];
 	}
 }
 
 static enum rl_verdict
-check(struct ask *ask, uint64_t now_ns, size_t *decided)
+check(struct ask *ask, size_t *decided)
 {
 	struct rl *rl = ask->handle->rl;
 
 	*decided = 0;
 	if (ask->count == 1)
-		return rl_check_item_at(rl, ask->items, now_ns, ask->results);
+		return rl_check_item(rl, ask->items, ask->results);
 	ask->results[0].error = -EINVAL; /* where there are too many limits, no result is set */
-	return rl_check_all_at(rl, ask->items, ask->count, now_ns, ask->results, decided);
+	return rl_check_all(rl, ask->items, ask->count, ask->results, decided);
 }
 
 static int
@@ -260,14 +286,13 @@ is_denied_by_error(const struct ask *ask)
 static enum rl_verdict
 ask_rules(struct ask *ask, size_t *decided)
 {
-	uint64_t now_ns = ask->count > 0 ? rl_now(ask->handle->rl) : 0;
-
 	while (ask->count > 0 && !is_denied_by_error(ask)) {
-		enum rl_verdict verdict = check(ask, now_ns, decided);
+		enum rl_verdict verdict = check(ask, decided);
 
 		if (verdict != RL_UNDECIDED)
 			return verdict;
-		leave_out(ask, *decided);
+		if (!is_without_charges(ask, *decided))
+			leave_out(ask, *decided);
 	}
 	return RL_UNDECIDED;
 }

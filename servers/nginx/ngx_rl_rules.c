@@ -203,14 +203,29 @@ review_definition(struct ngx_rl_main *main, struct ngx_rl_rule *rule, ngx_log_t 
 }
 
 static void
+keep(struct ngx_rl_rule *rule, const struct rl_rule_info *info, uint32_t sum)
+{
+	rule->now.sum = sum;
+	rule->now.needs = info->needs;
+	rule->now.limit_count = info->limit_count;
+	ngx_memcpy(rule->now.limits, info->limits, sizeof info->limits);
+	for (unsigned i = 0; i < RL_LIMITS_MAX; i++)
+		rule->now.policies[i].len = 0;
+}
+
+static void
 review(struct ngx_rl_main *main, struct ngx_rl_rule *rule, ngx_log_t *log)
 {
 	struct rl_rule_info info;
 	uint32_t sum;
 
-	if (rl_rule_info(main->segment.handle->rl, rule->id, &info) != 1 || info.limit_count == 0)
+	if (rl_rule_info(main->segment.handle->rl, rule->id, &info) != 1 || info.limit_count == 0) {
+		rule->now.limit_count = 0;
 		return;
+	}
 	sum = ngx_crc32_long((u_char *)info.limits, info.limit_count * sizeof info.limits[0]);
+	if (rule->now.limit_count == 0 || rule->now.sum != sum)
+		keep(rule, &info, sum);
 	if (!ngx_rl_report_is_other(main, NGX_RL_REPORT_LIMITS(rule), sum))
 		return;
 	review_definition(main, rule, log);
