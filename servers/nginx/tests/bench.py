@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """CPU time of the workers for a request: nginx's limit_req and rl's, in one server, in alternating rounds.
 
-    bench.py [ROUNDS [SECONDS]]
+    bench.py [ROUNDS [SECONDS]]       ROUNDS 0: the instructions alone
 
 The file that is served has 6 bytes. One key; 200,000 keys, chosen at random; all denied. Printed: medians of the
-rounds, in microseconds, and requests a second; and, as a busy machine does not change them, the instructions of a request outside
-of the kernel, as valgrind counts them.
+rounds, in microseconds, and requests a second; and, as a busy machine does not change them, the instructions that limits add to a
+request outside of the kernel, as valgrind counts them, each with what it is to be at most.
 """
 import os
 import re
@@ -27,7 +27,20 @@ location = /nginx/many { limit_req zone=many %(burst)s; try_files /a =404; }
 location = /rl/many { rl_limit_req zone=many %(burst)s; try_files /a =404; }
 location = /nginx/denied { limit_req zone=denied; try_files /a =404; }
 location = /rl/denied { rl_limit_req zone=denied; try_files /a =404; }
-""" % {"burst": BURST}
+location = /nginx/four { %(nginx)s try_files /a =404; }
+location = /rl/four { %(rl)s try_files /a =404; }
+location = /rl/own { rl_limit own; try_files /a =404; }
+location = /rl/bare { rl_limit own; rl_headers off; try_files /a =404; }
+location = /rl/held { rl_limit held; rl_headers off; try_files /a =404; }
+""" % {"burst": BURST, **{which: "".join(f"{prefix}limit_req zone={zone} {BURST}; " for zone in ("one", "two", "three", "four"))
+                           for which, prefix in (("nginx", ""), ("rl", "rl_"))}}
+
+# What is counted beyond a request without limits, and the most that it is to be, in instructions.
+COUNTED = (("limit_req", "nginx/one", None), ("limit_req, denied", "nginx/denied", None),
+           ("each further limit_req", ("nginx/one", "nginx/four"), None),
+           ("rl_limit_req", "rl/one", 1100), ("rl_limit_req, denied", "rl/denied", None), ("rl_limit_req, 50 keys", "rl/many", None),
+           ("each further rl_limit_req", ("rl/one", "rl/four"), 700),
+           ("rl_limit, with header fields", "rl/own", 1500), ("rl_limit, without", "rl/bare", None), ("rl_limit, in flight", "rl/held", None))
 
 
 def zones(prefix):
@@ -35,15 +48,18 @@ def zones(prefix):
 {prefix}limit_req_zone $server_name zone=one:1m rate={RATE};
 {prefix}limit_req_zone $arg_k zone=many:64m rate={RATE};
 {prefix}limit_req_zone $server_name zone=denied:1m rate=1r/m;
+{prefix}limit_req_zone $uri zone=two:1m rate={RATE};
+{prefix}limit_req_zone $host zone=three:1m rate={RATE};
+{prefix}limit_req_zone $remote_addr zone=four:1m rate={RATE};
 {prefix}limit_req_log_level info;
 """
 
 
 def server(workers=2, main=""):
     n = Nginx("access_log off; error_log logs/quiet.log error; keepalive_requests 1000000000;" + zones("") + zones("rl_") +
-              "server { listen 127.0.0.1:%PORT%; server_name s; root %ROOT%/html; " + PLACES + "}",
+              "rl_rule own 10000000/s; rl_rule held in_flight=100000; server { listen 127.0.0.1:%PORT%; server_name s; root %ROOT%/html; " + PLACES + "}",
               workers=workers, main=main, declare=False)
-    n.declare = f"rl_segment {n.segment} keys=500000 ring=1;"
+    n.declare = f"rl_segment {n.segment} keys=500000;"
     return n
 
 
@@ -67,15 +83,23 @@ def counted(path, keys, requests):
 
 def instructions(path, keys=50):
     """Of one request, once each key has been seen. The least of three: each second, nginx and rl do what no request asks for."""
-    few, many = [min(counted(path, keys, requests) for _ in range(3)) for requests in (200, 700)]
+    few, many = [min(counted(f"/{path}", keys, requests) for _ in range(3)) for requests in (200, 700)]
     return (many - few) / 500
 
 
 def count_instructions():
-    print("\n| | limit_req, instructions | rl_limit_req | rl / nginx |\n|---|--:|--:|--:|")
-    for row, name in ROWS:
-        a, b = [instructions(f"/{which}/{row}") for which in ("nginx", "rl")]
-        print(f"| {name} | {a:,.0f} | {b:,.0f} | {b / a:.3f} |", flush=True)
+    """False: one is above what it is to be."""
+    is_good = True
+    paths = {path: instructions(path) for path in ["none"] + [p for _, p, _ in COUNTED if isinstance(p, str)] + ["nginx/four", "rl/four"]}
+    print(f"\n| beyond {paths['none']:,.0f} instructions of a request without limits | instructions | at most |\n|---|--:|--:|")
+    for name, path, most in COUNTED:
+        if isinstance(path, str):
+            beyond = paths[path] - paths["none"]
+        else:
+            beyond = (paths[path[1]] - paths[path[0]]) / 3
+        is_good = is_good and (most is None or beyond <= most)
+        print(f"| {name} | {beyond:,.0f} | {'' if most is None else f'{most:,}'} |", flush=True)
+    return is_good
 
 
 def cpu_seconds(n):
@@ -112,13 +136,7 @@ def measure(n, row, rounds, seconds):
     return [[statistics.median(v[j] for v in got[which]) for j in (0, 1)] for which in got]
 
 
-def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
-    seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 2
-    for tool in ("wrk", "valgrind"):
-        if shutil.which(tool) is None:
-            print(f"without {tool}")
-            sys.exit(77)
+def measure_all(rounds, seconds):
     n = server().start()
     try:
         print("| | limit_req, us | rl_limit_req, us | rl / nginx | requests/s | rl |\n|---|--:|--:|--:|--:|--:|")
@@ -128,7 +146,19 @@ def main():
     finally:
         n.stop()
         n.clean()
-    count_instructions()
+
+
+def main():
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
+    seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 2
+    for tool in ("wrk", "valgrind"):
+        if shutil.which(tool) is None:
+            print(f"without {tool}")
+            sys.exit(77)
+    if rounds > 0:
+        measure_all(rounds, seconds)
+    if not count_instructions():
+        sys.exit("more instructions than there are to be")
 
 
 main()
