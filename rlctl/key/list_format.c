@@ -14,7 +14,9 @@
 #include "key/mask.h"
 #include "text/duration.h"
 
-#define TSV_HEAD "used\tlimit\tremaining\tstate\tretry_after_ns\treset_after_ns\tdenied\trule\tkey"
+#define TSV_HEAD                                                                  \
+	"used\tlimit\tremaining\tstate\tretry_after_ns\treset_after_ns\tdenied\t" \
+	"denied_per_second\trule\tkey"
 
 static void
 print_head(const struct list_format *form)
@@ -22,8 +24,8 @@ print_head(const struct list_format *form)
 	if (form->table.columns > 0)
 		list_table_head(&form->table);
 	else
-		printf("%10s/%-10s  %10s  %-7s  %8s  %8s  %8s  %s\n", "used", "limit", "remaining",
-		       "state", "retry", "reset", "denied", "rule  key");
+		printf("%10s/%-10s  %10s  %-7s  %8s  %8s  %8s  %6s  %s\n", "used", "limit",
+		       "remaining", "state", "retry", "reset", "denied", "/s", "rule  key");
 }
 
 /* It may say whose the key is. */
@@ -76,15 +78,15 @@ static void
 print_line(struct rl *rl, const struct item *item, const char *reason)
 {
 	const struct usage *usage = &item->usage;
-	char denied[DENIED_TEXT_MAX];
+	char denied[DENIED_TEXT_MAX], rate[DENIED_TEXT_MAX];
 
 	if (usage->is_counter)
 		printf("%10" PRIu64 "/%-10s  %10s", usage->used, "-", "-");
 	else
 		printf("%10" PRIu64 "/%-10" PRIu32 "  %10" PRIu32, usage->used, usage->limit,
 		       usage->remaining);
-	printf("  %-7s  %8s  %8s  %8s  %s  ", usage_state(usage), usage_retry(usage).text,
-	       usage_reset(usage).text, usage_denied(usage, denied),
+	printf("  %-7s  %8s  %8s  %8s  %6s  %s  ", usage_state(usage), usage_retry(usage).text,
+	       usage_reset(usage).text, usage_denied(usage, denied), usage_denied_rate(usage, rate),
 	       limit_label(rl, item->rule, item->limit).text);
 	output_key(stdout, &item->key);
 	if (reason) {
@@ -117,7 +119,8 @@ print_tsv(struct rl *rl, const struct item *item)
 	printf("%s\t", usage_state(usage));
 	print_ns(usage->retry_after_ns);
 	print_ns(usage->reset_after_ns);
-	printf("%" PRIu64 "\t%s\t", usage->denied, limit_label(rl, item->rule, item->limit).text);
+	printf("%" PRIu64 "\t%.1f\t%s\t", usage->denied, usage->denied_rate,
+	       limit_label(rl, item->rule, item->limit).text);
 	output_key(stdout, &item->key);
 	putchar('\n');
 }

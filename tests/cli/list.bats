@@ -125,6 +125,18 @@ lines_of_keys() {
 	are tier 50
 }
 
+@test "list: denials a second, by which it can be sorted, are in each form" {
+	fill login 5 $month_ms 1 alice=1005
+	on list -S rate -o tsv
+	exits 0
+	[ "$(cut -f8 <<<"${lines[0]}")" = denied_per_second ]
+	rate=$(cut -f8 <<<"${lines[1]}")
+	[[ $rate =~ ^[0-9]+\.[0-9]$ && $rate != 0.0 ]]
+	on list -S rate -o wide
+	grep -qE '^ +used/limit .* denied +/s  rule  key$' <<<"$output"
+	grep -qE ' ~?[0-9.]+k?  login  alice$' <<<"$output"
+}
+
 @test "list: a key that is banned has the reason beside it, where there is room" {
 	fill login 5 $month_ms 1 alice=1 10.1.2.3=1 bob=1 carol=1
 	"$RLCTL" -s "$segment" ban alice --for 1h --reason $'why\033[31m"'

@@ -122,6 +122,29 @@ alone() {
 	complains 'there is no segment on this host'
 }
 
+@test "names are whole in a pipe, and cut in the middle on a terminal" {
+	alone 'for i in 1 2; do "$FILL" a-segment-of-some-name-$i a-rule-with-a-name-so-long 5 2592000000 1 alice=9; done
+		"$RLCTL" segments -H; "$RLCTL" segments -H -o wide
+		script -qec "stty cols 80; \"$RLCTL\" segments -H" /dev/null </dev/null'
+	exits 0
+	[ "$(grep -c '  a-rule-with-a-name-so-long$' <<<"$output")" -eq 2 ]
+	for i in 1 2; do
+		[ "$(grep -cE "^a-segment-of-some-name-$i +1 " <<<"$output")" -eq 2 ]
+		[ "$(grep -cE "^a-segm…-name-$i " <<<"$output")" -eq 1 ]
+	done
+}
+
+@test "rlctl without a verb: forty segments fit a screen, who denies most first" {
+	alone 'for i in $(seq 40); do "$FILL" s$i login 5 2592000000 1 alice=$((i == 33 ? 99 : 4)); done; exec "$RLCTL"'
+	exits 0
+	[ "$(wc -l <<<"$output")" -le 23 ]
+	[[ ${lines[1]} == s33\ * ]]
+	says 'that deny less: see'
+	# Three of them have room for their rules.
+	alone 'for i in 1 2 3; do "$FILL" s$i login 5 2592000000 1 alice=$((4 + i)); done; exec "$RLCTL"'
+	[ "$(wc -l <<<"$output")" -eq 7 ]
+}
+
 @test "--watch: again and again, as often as asked" {
 	alone 'one; "$RLCTL" list -w -i 10ms --count 3 -o tsv | grep -c "^used"
 		"$RLCTL" status -w -i 10ms --count 2 | grep -c "^segment "
