@@ -234,6 +234,13 @@ migrate(struct call *c)
 	return error;
 }
 
+static int
+full(const struct call *c)
+{
+	rl_stats_add(&c->rl->segment, c->limit->rule, RL_COUNT_full_undecided);
+	return -ENOSPC;
+}
+
 /* Claim a slot for a key that has none: 1 *slot is LIVE, -EAGAIN, -ENOSPC. */
 static int
 claim(const struct call *c, struct rl_budget *budget, struct rl_slot *slot)
@@ -241,6 +248,8 @@ claim(const struct call *c, struct rl_budget *budget, struct rl_slot *slot)
 	const struct rl_segment *s = &c->rl->segment;
 
 	rl_budget_take(budget, CLAIM_STEPS);
+	if (!rl_evict_may_claim(c->rl, c->limit, &c->candidates, budget, c->now_ns))
+		return full(c);
 	switch (rl_table_claim(&s->table, &c->candidates, slot)) {
 	case RL_CLAIM_NEW:
 		write_name(c, *slot);
@@ -256,8 +265,7 @@ claim(const struct call *c, struct rl_budget *budget, struct rl_slot *slot)
 	rl_budget_take(budget, EVICT_STEPS);
 	if (rl_evict_for(c->rl, c->limit, &c->candidates, budget, c->now_ns).is_freed)
 		return -EAGAIN;
-	rl_stats_add(s, c->limit->rule, RL_COUNT_full_undecided);
-	return -ENOSPC;
+	return full(c);
 }
 
 /* One try. */

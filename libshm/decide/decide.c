@@ -227,6 +227,9 @@ claim(const struct rl_part *p, struct rl_slot *slot, uint64_t *next_free_ns)
 	struct rl_eviction eviction;
 
 	rl_budget_take(p->budget, CLAIM_STEPS);
+	*next_free_ns = p->now_ns;
+	if (!rl_evict_may_claim(p->rl, p->limit, &p->candidates, p->budget, p->now_ns))
+		return -ENOSPC;
 	switch (rl_table_claim(&s->table, &p->candidates, slot)) {
 	case RL_CLAIM_NEW:
 		write_name(p, *slot);

@@ -6,12 +6,14 @@
  *
  * evict    the slot of the key that has used the least share of its limit: least_used.c
  * reserve  that of a key whose rule has most of the 16, folded into its overflow counter:
- *          give_way.c
+ *          give_way.c. For one that can be counted in a slot alone, also one that need not be,
+ *          while its rule has few such
  *
  * A key of which units are in flight is never evicted, nor a counter that has not expired.
  */
 #include "evict/evict.h"
 
+#include "evict/admit.h"
 #include "evict/on_full.h"
 #include "holder/units.h"
 
@@ -111,8 +113,26 @@ rl_evict_for(struct rl *rl, const struct rl_compiled *limit, const struct rl_can
 	if (!eviction.is_freed && rl->segment.geometry.on_full == RL_FULL_EVICT)
 		eviction.is_freed = rl_evict_least_used(rl, candidates, budget, now_ns);
 	if (!eviction.is_freed && rl->segment.geometry.on_full == RL_FULL_RESERVE)
-		eviction.is_freed = rl_evict_give_way(rl, limit->rule, candidates, budget, now_ns);
+		eviction.is_freed =
+			rl_evict_give_way(rl, limit->rule, candidates, budget, now_ns) ||
+			(rl_admit_is_pinned_kind(limit) &&
+		         rl_evict_give_to_pinned(rl, limit->rule, candidates, budget, now_ns));
 	return eviction;
+}
+
+bool
+rl_evict_may_claim(struct rl *rl, const struct rl_compiled *limit,
+                   const struct rl_candidates *candidates, struct rl_budget *budget,
+                   uint64_t now_ns)
+{
+	struct rl_candidate c;
+	bool may = rl_admit(rl, limit, candidates, budget, now_ns);
+
+	for (unsigned i = 0; i < RL_CANDIDATES && !may; i++) {
+		rl_candidate_inspect(rl, rl_table_candidate(candidates, i), &c);
+		may = free_if_stale(rl, budget, &c, now_ns);
+	}
+	return may;
 }
 
 /* A sweep lets a key pass once of which nothing is held. */

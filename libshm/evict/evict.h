@@ -13,6 +13,15 @@ struct rl_eviction {
 };
 
 /*
+ * May a key of the limit that has no slot claim one, before it looks for a free one? False only for
+ * what can be counted nowhere else, of a rule that has most of the slots thereabouts: see admit.h;
+ * then none of the candidates has outlived its window.
+ */
+bool rl_evict_may_claim(struct rl *rl, const struct rl_compiled *limit,
+                        const struct rl_candidates *candidates, struct rl_budget *budget,
+                        uint64_t now_ns);
+
+/*
  * Free one of the candidate slots of a limit's key, which were all used: see the head of evict.c.
  */
 struct rl_eviction rl_evict_for(struct rl *rl, const struct rl_compiled *limit,

@@ -6,10 +6,12 @@
  * its overflow counter before.
  */
 #include "algorithm/overflow_count.h"
+#include "evict/admit.h"
 #include "evict/on_full.h"
 #include "overflow/overflow.h"
 
 #define NO_RULE (-1)
+#define PINNED_FEW 4       /* of a rule's that can be in no overflow counter */
 #define GIVE_WAY_STEPS 768 /* to judge a rule's keys, and fold one of them */
 
 /* The rule whose key is at a candidate slot. */
@@ -117,23 +119,71 @@ find_least(struct rl *rl, const struct rl_candidates *candidates, const int rule
 	return found < RL_CANDIDATES;
 }
 
-bool
-rl_evict_give_way(struct rl *rl, int newcomer, const struct rl_candidates *candidates,
-                  struct rl_budget *budget, uint64_t now_ns)
+/* The rule that has most that can give way; or NO_RULE. */
+static int
+most_of(const int rules[static RL_CANDIDATES])
 {
-	int rules[RL_CANDIDATES], longest;
+	unsigned most = 0;
+	int of = NO_RULE;
+
+	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
+		unsigned count = rules[i] == NO_RULE ? 0 : count_of(rules, rules[i]);
+
+		if (count > most) {
+			most = count;
+			of = rules[i];
+		}
+	}
+	return of;
+}
+
+/* Fold the least used of a rule's, and free its slot. */
+static bool
+free_least(struct rl *rl, const struct rl_candidates *candidates, const int rules[RL_CANDIDATES],
+           int rule, struct rl_budget *budget, uint64_t now_ns)
+{
 	struct rl_candidate least;
 	unsigned tried = 0;
 
-	for (unsigned i = 0; i < RL_CANDIDATES; i++)
-		rules[i] = rule_at(rl, rl_table_candidate(candidates, i));
-	longest = longest_queue(rules, newcomer);
-	while (longest != NO_RULE && rl_budget_take(budget, GIVE_WAY_STEPS) &&
-	       find_least(rl, candidates, rules, longest, budget, now_ns, &tried, &least)) {
+	while (rule != NO_RULE && rl_budget_take(budget, GIVE_WAY_STEPS) &&
+	       find_least(rl, candidates, rules, rule, budget, now_ns, &tried, &least)) {
 		if (!fold(rl, &least, now_ns))
 			continue;
 		rl_candidate_retire(rl, &least, RL_COUNT_folded);
 		return true;
 	}
 	return false;
+}
+
+bool
+rl_evict_give_to_pinned(struct rl *rl, int newcomer, const struct rl_candidates *candidates,
+                        struct rl_budget *budget, uint64_t now_ns)
+{
+	int rules[RL_CANDIDATES];
+	unsigned own = 0;
+
+	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
+		struct rl_candidate c;
+
+		rl_candidate_inspect(rl, rl_table_candidate(candidates, i), &c);
+		rules[i] = can_give_way(&c) ? c.limit->rule : NO_RULE;
+		if (rules[i] != NO_RULE && c.limit->limiter.is_held) {
+			rl_candidate_retire(rl, &c, RL_COUNT_retired);
+			return true;
+		}
+		own += rl_admit_is_pinned(&c, now_ns) && c.limit->rule == newcomer;
+	}
+	return own <= PINNED_FEW &&
+	       free_least(rl, candidates, rules, most_of(rules), budget, now_ns);
+}
+
+bool
+rl_evict_give_way(struct rl *rl, int newcomer, const struct rl_candidates *candidates,
+                  struct rl_budget *budget, uint64_t now_ns)
+{
+	int rules[RL_CANDIDATES];
+
+	for (unsigned i = 0; i < RL_CANDIDATES; i++)
+		rules[i] = rule_at(rl, rl_table_candidate(candidates, i));
+	return free_least(rl, candidates, rules, longest_queue(rules, newcomer), budget, now_ns);
 }

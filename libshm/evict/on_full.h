@@ -14,4 +14,11 @@ bool rl_evict_least_used(struct rl *rl, const struct rl_candidates *candidates,
 bool rl_evict_give_way(struct rl *rl, int newcomer, const struct rl_candidates *candidates,
                        struct rl_budget *budget, uint64_t now_ns);
 
+/*
+ * The same for a key of that rule that can be counted in a slot alone, while its rule has few such:
+ * one that can be counted elsewhere, or that counts nothing.
+ */
+bool rl_evict_give_to_pinned(struct rl *rl, int newcomer, const struct rl_candidates *candidates,
+                             struct rl_budget *budget, uint64_t now_ns);
+
 #endif
