@@ -12,8 +12,9 @@ NODE      := bindings/node
 NODE_OUT  := build/node
 NODE_INC  := $(firstword $(wildcard /usr/include/node /usr/include/nodejs/src) /usr/include/node)
 NODE_SRC  := $(call files,$(NODE)/src/*.c)
+NODE_COMMON := $(call files,bindings/common/*.c)
 NODE_FLAGS := -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes \
-              -Werror -MMD -MP -Iinclude -isystem $(NODE_INC)
+              -Werror -MMD -MP -Iinclude -Ibindings/common -isystem $(NODE_INC)
 NODE_LINK := -shared -Wl,-z,relro -Wl,-z,now -Wl,--exclude-libs,ALL
 NODE_ARCH := $(if $(filter x86_64%,$(MACHINE)),x64,arm64)
 
@@ -30,11 +31,16 @@ $(1)/o/%.o: $(NODE)/src/%.c | build/need
 	$$(call say,CC)
 	$$(Q)$(2) $$(NODE_FLAGS) $(3) $$(CPPFLAGS) -c -o $$@ $$<
 
-$(1)/librl.node: $$(NODE_SRC:$(NODE)/src/%.c=$(1)/o/%.o) $(4)
+$(1)/o/common/%.o: bindings/common/%.c | build/need
+	@mkdir -p $$(@D)
+	$$(call say,CC)
+	$$(Q)$(2) $$(NODE_FLAGS) $(3) $$(CPPFLAGS) -c -o $$@ $$<
+
+$(1)/librl.node: $$(NODE_SRC:$(NODE)/src/%.c=$(1)/o/%.o) $$(NODE_COMMON:bindings/common/%.c=$(1)/o/common/%.o) $(4)
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) $(NODE_LINK) $$(LDFLAGS) $(5) -o $$@ $$^ -lpthread -lm
 
--include $$(wildcard $(1)/o/*.d)
+-include $$(wildcard $(1)/o/*.d $(1)/o/common/*.d)
 endef
 
 # The library's own sources, for compilers of other machines.
@@ -64,13 +70,14 @@ endif
 
 NODE_HERE   := linux-$(NODE_ARCH)-glibc
 NODE_OTHERS := $(notdir $(NODE_MUSL) $(NODE_ARM64))
-NODE_FILES  := $(call files,$(NODE)/lib/* $(NODE)/types/* $(NODE)/src/*) $(addprefix $(NODE)/,package.json binding.gyp install.js README.md)
+NODE_FILES  := $(call files,$(NODE)/lib/* $(NODE)/types/* $(NODE)/src/* bindings/common/*.[ch]) $(addprefix $(NODE)/,package.json binding.gyp install.js README.md)
 
 # The tree that npm packs: sources of librl as well, from which it can be built where nothing prebuilt runs.
 define NODE_COPY
 	@rm -rf $(1)
 	@mkdir -p $(1)/librl $(1)/prebuilds
-	@cp -r $(addprefix $(NODE)/,lib types src package.json binding.gyp install.js README.md) LICENSE $(1)
+	@cp -r $(addprefix $(NODE)/,lib types src package.json binding.gyp install.js README.md) bindings/common LICENSE $(1)
+	@rm -rf $(1)/common/tests
 	@cp -r include libshm $(1)/librl
 	@for kind in $(2); do install -D -m 644 $(NODE_OUT)/prebuilds/$$kind/librl.node $(1)/prebuilds/$$kind/librl.node || exit; done
 endef

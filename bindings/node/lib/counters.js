@@ -3,8 +3,9 @@
 
 const { native, answer, out, EPOCH } = require('./native.js')
 
-const ADD = 0
-const GET = 1
+// As enum rl_counter_op has them.
+const GET = 0
+const ADD = 1
 const SET = 2
 const SET_NEW = 3
 const TOUCH = 4

@@ -3,7 +3,6 @@
 
 const { native, answer, newAnswer, out, EPOCH, VERDICT_LOOK } = require('./native.js')
 const { Result, KeptResult, addNanoseconds, newTicket } = require('./result.js')
-const { limitOf } = require('./rate.js')
 const { describe } = require('./errors.js')
 
 const { check: nativeCheck } = native // the hot one
@@ -35,7 +34,7 @@ class Limiter {
 
   get segment () { return this.#segment }
 
-  // Decide about a request and charge it if it is allowed. rl_check(3), and with options rl_check_item_at(3)
+  // Decide about a request and charge it if it is allowed. rl_check(3), and with options rl_check_item(3)
   check (key, cost, options) {
     if (this.#epoch !== out[this.#epochAt]) this.#resolve()
     if (options !== undefined) return this.#checkWith(key, cost, options)
@@ -60,7 +59,7 @@ class Limiter {
     return this.#checkItem(key, cost, { ...options, keep: true })
   }
 
-  // The answer, and in `limits` one of each limit that counts the key. rl_check_limits_at(3)
+  // The answer, and in `limits` one of each limit that counts the key. rl_check_limits(3)
   checkLimits (key, cost = 1, options = {}) {
     const all = newAnswer(8)
     let count = 0
@@ -113,8 +112,7 @@ class Limiter {
     if (this.#limits === undefined || info.isReadonly) {
       this.#rule = native.find(this.#at, this.name)
     } else {
-      const limits = this.#limits.map((limit) => limitOf(limit, info.ring))
-      this.#rule = native.define(this.#at, this.name, limits, this.#keep)
+      this.#rule = native.define(this.#at, this.name, this.#limits, this.#keep)
     }
     this.#epoch = out[this.#epochAt]
   }

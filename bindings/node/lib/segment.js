@@ -88,7 +88,7 @@ class Segment {
   info () { return native.info(this.number()) }
   // The segment's clock, in nanoseconds since 1970, as a bigint. rl_now(3)
   now () { return native.now(this.number()) }
-  // rl_give_back(3)
+  // rl_prefetch_return(3)
   giveBack () { return native.giveBack(this.number()) }
 
   // Whether the name belongs to another segment now, which this one then is. Calls look once a second.

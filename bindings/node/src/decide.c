@@ -55,16 +55,20 @@ NATIVE(check)
 	struct key key;
 	struct rl_result r;
 	int32_t rule;
+	struct rl_item item = {0};
 	double cost;
-	uint64_t now_ns;
 
 	if (!call_begin(&c, env, info))
 		return NULL;
-	if (!call_ready(&c, 0, 4, &rl, &now_ns))
+	if (!call_ready(&c, 0, 4, &rl, &item.now_ns))
 		return put_look(&c);
 	if (!call_i32(&c, 1, &rule) || !value_key(env, c.argv[2], &key) || !call_cost(&c, 3, &cost))
 		return NULL;
-	rl_check_at(rl, rule, key.bytes, key.len, (uint64_t)cost, now_ns, &r);
+	item.rule = rule;
+	item.key = key.bytes;
+	item.key_len = key.len;
+	item.cost = (uint64_t)cost;
+	rl_check_item(rl, &item, &r);
 	put_result(&c.mine->out->answer, &r);
 	return NULL;
 }
@@ -77,21 +81,24 @@ NATIVE(peek)
 	struct key key;
 	struct rl_result r;
 	int32_t rule;
-	uint64_t now_ns;
+	struct rl_item item = {0};
 
 	if (!call_begin(&c, env, info))
 		return NULL;
-	if (!call_ready(&c, 0, 3, &rl, &now_ns))
+	if (!call_ready(&c, 0, 3, &rl, &item.now_ns))
 		return put_look(&c);
 	if (!call_i32(&c, 1, &rule) || !value_key(env, c.argv[2], &key))
 		return NULL;
-	rl_peek_at(rl, rule, key.bytes, key.len, now_ns, &r);
+	item.rule = rule;
+	item.key = key.bytes;
+	item.key_len = key.len;
+	rl_decide(rl, &item, 1, RL_PEEK, 0, &r, NULL);
 	put_result(&c.mine->out->answer, &r);
 	return NULL;
 }
 
 static napi_value
-put_limits(struct call *c, struct rl *rl, const struct rl_item *item, uint64_t now_ns)
+put_limits(struct call *c, struct rl *rl, const struct rl_item *item)
 {
 	struct rl_result r, results[RL_LIMITS_MAX];
 	struct answer *out = call_answer(c, 5, RL_LIMITS_MAX);
@@ -99,7 +106,7 @@ put_limits(struct call *c, struct rl *rl, const struct rl_item *item, uint64_t n
 
 	if (out == NULL)
 		return NULL;
-	rl_check_limits_at(rl, item, now_ns, &r, &count, results);
+	rl_check_limits(rl, item, &r, &count, results);
 	put_result(&c->mine->out->answer, &r);
 	for (size_t i = 0; i < count; i++)
 		put_result(&out[i], &results[i]);
@@ -127,13 +134,14 @@ NATIVE(checkItem)
 	if (!read_item(env, c.argv[1], &key, &item) || !call_ticket(&c, 3, &ticket) ||
 	    (call_has(&c, 4) && !call_ns(&c, 4, "maxWaitMs", &wait_ns)))
 		return NULL;
+	item.now_ns = now_ns;
 	item.charges = ticket == NULL ? NULL : &ticket->charges;
 	if (call_has(&c, 5))
-		return put_limits(&c, rl, &item, now_ns);
+		return put_limits(&c, rl, &item);
 	if (call_has(&c, 4))
-		rl_reserve_item_at(rl, &item, wait_ns, now_ns, &r);
+		rl_decide(rl, &item, 1, RL_RESERVE, wait_ns, &r, NULL);
 	else
-		rl_check_item_at(rl, &item, now_ns, &r);
+		rl_check_item(rl, &item, &r);
 	put_result(&c.mine->out->answer, &r);
 	return NULL;
 }

@@ -16,8 +16,8 @@ NATIVE(refund)
 		return NULL;
 	if (ticket == NULL)
 		return number(env, 0);
-	return number_or_throw(env, rl_refund_at(used->handle->rl, &ticket->charges, now_ns),
-	                       "refund");
+	ticket->charges.now_ns = now_ns;
+	return number_or_throw(env, rl_refund(used->handle->rl, &ticket->charges), "refund");
 }
 
 /* refundKey(segment, item, now) -> what was given back at most */
@@ -32,7 +32,8 @@ NATIVE(refundKey)
 	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL ||
 	    !read_item(env, c.argv[1], &key, &item) || !call_now(&c, 2, used->handle->rl, &now_ns))
 		return NULL;
-	return number_or_throw(env, rl_refund_item_at(used->handle->rl, &item, now_ns), "refund");
+	item.now_ns = now_ns;
+	return number_or_throw(env, rl_refund_key(used->handle->rl, &item), "refund");
 }
 
 /* What could not be given back stays in the ticket, for another call. */

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 
 #include "handle.h"
+#include "values.h"
+#include "words.h"
 
 #define SEGMENTS_MAX 64
 #define NAME_SIZE HANDLE_NAME_SIZE
@@ -94,6 +96,8 @@ bool call_i32(struct call *c, size_t arg, int32_t *to);
 bool call_ns(struct call *c, size_t arg, const char *what, uint64_t *to);
 /* As call_ns(); rl_now() where the argument is not there. */
 bool call_now(struct call *c, size_t arg, struct rl *rl, uint64_t *now_ns);
+/* As call_ns(). */
+bool value_ns(napi_env env, napi_value value, const char *what, uint64_t *to);
 bool call_name(struct call *c, size_t arg, const char *what, char *to, size_t size);
 
 struct key {
@@ -110,13 +114,8 @@ void set_number(napi_env env, napi_value object, const char *name, double value)
 void set_text(napi_env env, napi_value object, const char *name, const char *value);
 void set_bool(napi_env env, napi_value object, const char *name, bool value);
 napi_value array_of(napi_env env, napi_value object, uint32_t index);
-bool field(napi_env env, napi_value object, const char *name, napi_value *value);
-bool field_whole(napi_env env, napi_value object, const char *name, double most, double *to);
-bool field_ns(napi_env env, napi_value object, const char *name, uint64_t *to);
-bool field_bool(napi_env env, napi_value object, const char *name, bool *to);
 
 /* errors.c */
-const char *error_code(int error);
 /* "rl: what: message", with the error's name in `code`. Returns NULL. */
 napi_value throw_rl(napi_env env, int error, const char *what, const char *message);
 napi_value throw_range(napi_env env, const char *what, const char *allowed);
@@ -124,7 +123,13 @@ napi_value throw_type(napi_env env, const char *what, const char *wanted);
 /* The number, or NULL and an exception if it is negative. */
 napi_value number_or_throw(napi_env env, int64_t rc, const char *what);
 
-/* options.c */
+/* fields.c */
+struct shown {
+	napi_env env;
+	napi_value object;
+};
+rlb_show show_value; /* in a struct shown */
+bool read_limit(napi_env env, napi_value value, uint32_t ring, struct rl_limit *limit);
 bool read_options(napi_env env, napi_value object, struct rl_options *options);
 
 /* decide.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rl_node.h"
 
-#include "limit.h"
+#include "about.h"
 
 #include <stdio.h>
 
@@ -12,8 +12,9 @@ struct definition {
 };
 
 static bool
-read_limits(struct call *c, size_t arg, struct definition *d)
+read_limits(struct call *c, size_t arg, struct rl *rl, struct definition *d)
 {
+	struct rl_info info;
 	uint32_t count;
 
 	if (napi_get_array_length(c->env, c->argv[arg], &count) != napi_ok || count == 0 ||
@@ -21,8 +22,10 @@ read_limits(struct call *c, size_t arg, struct definition *d)
 		throw_range(c->env, "limits", "from 1 to 8 are allowed");
 		return false;
 	}
+	rl_info(rl, &info);
 	for (uint32_t i = 0; i < count; i++)
-		if (!read_limit(c->env, array_of(c->env, c->argv[arg], i), &d->limits[i]))
+		if (!read_limit(c->env, array_of(c->env, c->argv[arg], i), info.ring,
+		                &d->limits[i]))
 			return false;
 	d->rule.limit = d->limits[0];
 	d->rule.more = d->limits + 1;
@@ -56,7 +59,8 @@ NATIVE(define)
 	int rc;
 
 	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL ||
-	    !call_name(&c, 1, "a rule's name", d.name, sizeof d.name) || !read_limits(&c, 2, &d))
+	    !call_name(&c, 1, "a rule's name", d.name, sizeof d.name) ||
+	    !read_limits(&c, 2, used->handle->rl, &d))
 		return NULL;
 	napi_get_value_bool(env, c.argv[3], &keep);
 	d.rule.name = d.name;
@@ -98,19 +102,12 @@ NATIVE(forget)
 	return by_name(env, info, "forget", rl_forget);
 }
 
-static const char *
-source_of(enum rl_source source)
-{
-	if (source == RL_SOURCE_APPLICATION)
-		return "application";
-	return source == RL_SOURCE_CONFIGURATION ? "configuration" : "none";
-}
-
 /* ruleInfo(segment, handle) -> object, or undefined: there is no such rule */
 NATIVE(ruleInfo)
 {
 	struct call c;
 	struct used_segment *used;
+	struct shown shown = {.env = env};
 	struct rl_rule_info rule;
 	int32_t id;
 	napi_value to, limits;
@@ -120,11 +117,14 @@ NATIVE(ruleInfo)
 		return NULL;
 	napi_create_object(env, &to);
 	set_text(env, to, "name", rule.name);
-	set_text(env, to, "source", source_of(rule.source));
+	set_text(env, to, "source", rlb_sources[rule.source]);
 	set_bool(env, to, "hasOverrides", rule.has_overrides);
 	napi_create_array(env, &limits);
-	for (uint32_t i = 0; i < rule.limit_count && i < RL_LIMITS_MAX; i++)
-		napi_set_element(env, limits, i, limit_object(env, &rule.limits[i]));
+	for (uint32_t i = 0; i < rule.limit_count && i < RL_LIMITS_MAX; i++) {
+		napi_create_object(env, &shown.object);
+		rlb_fields_show(RL_OF_LIMIT, &rule.limits[i], show_value, &shown);
+		napi_set_element(env, limits, i, shown.object);
+	}
 	napi_set_named_property(env, to, "limits", limits);
 	return to;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "options.h"
 #include "rl_node.h"
 
 #include <math.h>
@@ -45,29 +46,13 @@ keep_or_throw(struct call *c, struct handle *handle)
 	return throw_range(c->env, "open", "a thread may have 64 segments open at a time");
 }
 
-/* Why a segment does not suffice, which rl_open() does not say. */
-static void
-explain_less(const char *name, const struct rl_options *asked, char *why, size_t size)
-{
-	struct rl_options options = *asked;
-	struct rl_info info;
-	struct rl *rl;
-
-	options.flags = (options.flags & ~(unsigned)RL_OPEN_AT_LEAST) | RL_OPEN_EXISTING;
-	if (rl_open(name, &options, &rl) < 0)
-		return;
-	rl_info(rl, &info);
-	rl_open_compare(&info, asked, why, size);
-	rl_close(rl);
-}
-
 static napi_value
 throw_open(napi_env env, int rc, const char *name, const struct rl_options *options)
 {
 	char what[NAME_SIZE + 32], why[RL_OPEN_TEXT_SIZE] = "";
 
-	if (rc == RL_ELESS)
-		explain_less(name, options, why, sizeof why);
+	if (rc == RL_ELESS && !rlb_open_less(name, options, why))
+		why[0] = '\0';
 	snprintf(what, sizeof what, "open segment %s", name);
 	return throw_rl(env, rc, what, why);
 }
@@ -186,59 +171,6 @@ NATIVE(place)
 	return to;
 }
 
-static void
-set_sizes(napi_env env, napi_value to, const struct rl_info *i)
-{
-	static const char *const on_full[] = {"reserve", "deny", "allow", "evict"};
-
-	set_number(env, to, "bytes", (double)i->bytes);
-	set_number(env, to, "slots", (double)i->slots);
-	set_number(env, to, "keys", (double)i->keys);
-	set_number(env, to, "ring", i->ring);
-	set_number(env, to, "keyBytes", i->key_bytes);
-	set_number(env, to, "rules", i->rules);
-	set_number(env, to, "rulesUsed", i->rules_used);
-	set_number(env, to, "limits", i->limits);
-	set_number(env, to, "limitsUsed", i->limits_used);
-	set_number(env, to, "overrides", i->overrides);
-	set_number(env, to, "overridesUsed", (double)i->overrides_used);
-	set_number(env, to, "bans", i->bans);
-	set_number(env, to, "holders", i->holders);
-	set_number(env, to, "holdersUsed", i->holders_used);
-	set_text(env, to, "onFull", (unsigned)i->on_full < 4 ? on_full[i->on_full] : "");
-	set_number(env, to, "cells", i->cells);
-	set_number(env, to, "reserves", i->reserves);
-	set_number(env, to, "events", i->events);
-}
-
-/* info(segment) -> object */
-NATIVE(info)
-{
-	struct call c;
-	struct used_segment *used;
-	struct rl_info i;
-	napi_value to;
-
-	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL)
-		return NULL;
-	rl_info(used->handle->rl, &i);
-	napi_create_object(env, &to);
-	set_text(env, to, "name", i.name);
-	set_number(env, to, "layout", i.layout);
-	set_sizes(env, to, &i);
-	set_number(env, to, "bufferMs", ms_of(i.buffer_ns));
-	set_number(env, to, "createdMs", (double)(i.created_ns / RL_MILLISECOND));
-	set_number(env, to, "owner", i.owner);
-	set_number(env, to, "group", i.group);
-	set_number(env, to, "mode", i.mode);
-	set_bool(env, to, "isReadonly", i.is_readonly);
-	set_bool(env, to, "hugePages", i.huge_pages);
-	set_number(env, to, "generation", (double)i.generation);
-	set_number(env, to, "heartbeatMs", (double)(i.heartbeat_ns / RL_MILLISECOND));
-	set_number(env, to, "sweeper", i.sweeper);
-	return to;
-}
-
 /* now(segment) -> bigint, nanoseconds */
 NATIVE(now)
 {
@@ -260,5 +192,5 @@ NATIVE(giveBack)
 
 	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL)
 		return NULL;
-	return number_or_throw(env, rl_give_back(used->handle->rl), "give back");
+	return number_or_throw(env, rl_prefetch_return(used->handle->rl), "give back");
 }

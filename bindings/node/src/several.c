@@ -32,14 +32,16 @@ read_ticket(struct call *c, size_t arg, uint32_t at, struct rl_item *item)
 }
 
 static bool
-read_batch(struct call *c, struct batch *b, uint32_t from, uint32_t to)
+read_batch(struct call *c, struct batch *b, uint32_t from, uint32_t to, uint64_t now_ns)
 {
 	b->count = to - from;
-	for (uint32_t i = from; i < to; i++)
+	for (uint32_t i = from; i < to; i++) {
 		if (!read_item(c->env, array_of(c->env, c->argv[1], i), &b->keys[i - from],
 		               &b->items[i - from]) ||
 		    !read_ticket(c, 3, i, &b->items[i - from]))
 			return false;
+		b->items[i - from].now_ns = now_ns;
+	}
 	return true;
 }
 
@@ -74,15 +76,6 @@ put_batch(struct answer *out, const struct batch *b)
 		put_result(&out[i], &b->results[i]);
 }
 
-static enum rl_verdict
-decide_all(struct call *c, struct rl *rl, struct batch *b, uint64_t now_ns, uint64_t wait_ns,
-           size_t *by)
-{
-	if (call_has(c, 4))
-		return rl_reserve_all_at(rl, b->items, b->count, wait_ns, now_ns, b->results, by);
-	return rl_check_all_at(rl, b->items, b->count, now_ns, b->results, by);
-}
-
 /* checkAll(...) -> the item that decided, or their count; `out` has the verdict. */
 NATIVE(checkAll)
 {
@@ -100,10 +93,11 @@ NATIVE(checkAll)
 		return NULL;
 	is_read = count <= RL_ITEMS_MAX &&
 	          (!call_has(&c, 4) || call_ns(&c, 4, "maxWaitMs", &wait_ns)) &&
-	          read_batch(&c, b, 0, count);
+	          read_batch(&c, b, 0, count, now_ns);
 	if (is_read) {
-		c.mine->out->answer.whole[WHOLE_VERDICT] =
-			(int32_t)decide_all(&c, rl, b, now_ns, wait_ns, &by);
+		c.mine->out->answer.whole[WHOLE_VERDICT] = (int32_t)rl_decide(
+			rl, b->items, b->count, call_has(&c, 4) ? RL_RESERVE : RL_CHECK, wait_ns,
+			b->results, &by);
 		put_batch(out, b);
 	}
 	free(b);
@@ -130,9 +124,9 @@ NATIVE(checkMany)
 	for (uint32_t i = 0; i < count; i += RL_ITEMS_MAX) {
 		uint32_t to = count - i < RL_ITEMS_MAX ? count : i + RL_ITEMS_MAX;
 
-		if (!read_batch(&c, b, i, to))
+		if (!read_batch(&c, b, i, to, now_ns))
 			break;
-		rl_check_many_at(rl, b->items, b->count, now_ns, b->results);
+		rl_check_many(rl, b->items, b->count, b->results);
 		put_batch(out + i, b);
 	}
 	free(b);

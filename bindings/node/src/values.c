@@ -126,8 +126,8 @@ ns_of_bigint(napi_env env, napi_value value, const char *what, uint64_t *to)
 }
 
 /* Whole milliseconds are exact; of a part of one, as much as a number has. */
-static bool
-ns_of(napi_env env, napi_value value, const char *what, uint64_t *to)
+bool
+value_ns(napi_env env, napi_value value, const char *what, uint64_t *to)
 {
 	double ms, part;
 
@@ -149,14 +149,14 @@ ns_of(napi_env env, napi_value value, const char *what, uint64_t *to)
 bool
 call_ns(struct call *c, size_t arg, const char *what, uint64_t *to)
 {
-	return ns_of(c->env, c->argv[arg], what, to);
+	return value_ns(c->env, c->argv[arg], what, to);
 }
 
 bool
 call_now(struct call *c, size_t arg, struct rl *rl, uint64_t *now_ns)
 {
 	if (call_has(c, arg))
-		return ns_of(c->env, c->argv[arg], "now", now_ns);
+		return value_ns(c->env, c->argv[arg], "now", now_ns);
 	*now_ns = rl_now(rl);
 	return true;
 }
@@ -297,42 +297,4 @@ array_of(napi_env env, napi_value object, uint32_t index)
 
 	napi_get_element(env, object, index, &value);
 	return value;
-}
-
-bool
-field(napi_env env, napi_value object, const char *name, napi_value *value)
-{
-	napi_valuetype type;
-
-	return napi_get_named_property(env, object, name, value) == napi_ok &&
-	       napi_typeof(env, *value, &type) == napi_ok && type != napi_undefined &&
-	       type != napi_null;
-}
-
-/* These leave *to as it is where there is no such field. */
-bool
-field_whole(napi_env env, napi_value object, const char *name, double most, double *to)
-{
-	napi_value value;
-
-	return !field(env, object, name, &value) || whole_of(env, value, name, 0, most, to);
-}
-
-bool
-field_ns(napi_env env, napi_value object, const char *name, uint64_t *to)
-{
-	napi_value value;
-
-	return !field(env, object, name, &value) || ns_of(env, value, name, to);
-}
-
-bool
-field_bool(napi_env env, napi_value object, const char *name, bool *to)
-{
-	napi_value value;
-
-	if (!field(env, object, name, &value) || napi_get_value_bool(env, value, to) == napi_ok)
-		return true;
-	throw_type(env, name, "true or false");
-	return false;
 }

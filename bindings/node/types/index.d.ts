@@ -47,7 +47,8 @@ export interface LimitFields {
   capacity?: number
   /** Infinity, of an anchored window: without an end */
   windowMs?: Time
-  granularity?: number
+  /** sub-buckets, or the length of one: '100ms'; without it a sliding window has some 60 and is hard */
+  granularity?: number | string
   hard?: boolean
   burst?: number
   undelayed?: number

@@ -26,7 +26,7 @@ const NAMES = {
 }
 
 function limitOf (limit) {
-  const to = {}
+  const to = { granularity: 0 } // the default of rl.h, and not of rl.json
   for (const [name, value] of Object.entries(limit)) to[NAMES[name] ?? name] = name === 'window_ns' ? nsOf(value) : value
   return to
 }
