@@ -63,12 +63,16 @@ static void
 ask_all(unsigned counts[HOSTS_MAX])
 {
 	for (int i = 0; i < host_count; i++) {
-		uint64_t now_ns = rl_now(hosts[i]);
+		struct rl_item item = {.rule = rules[i],
+		                       .key = "client",
+		                       .key_len = 6,
+		                       .cost = 1,
+		                       .now_ns = rl_now(hosts[i])};
 
-		if (rl_check_at(hosts[i], rules[i], "client", 6, 1, now_ns, NULL) != RL_ALLOWED)
+		if (rl_check_item(hosts[i], &item, NULL) != RL_ALLOWED)
 			continue;
 		counts[i]++;
-		note(now_ns);
+		note(item.now_ns);
 	}
 }
 

@@ -73,14 +73,20 @@ int
 restore_count(struct rl *rl, const char *space, const struct restore_key *key, uint64_t value,
               uint64_t lifetime_ns, uint64_t now_ns)
 {
-	int id = rl_define_counters(rl, space), done = -EBUSY;
+	struct rl_counter_item item = {
+		.space = rl_define_counters(rl, space),
+		.key = key->bytes,
+		.key_len = key->len,
+		.amount = (int64_t)value,
+		.lifetime_ns = lifetime_ns,
+		.now_ns = now_ns,
+	};
+	int done = -EBUSY;
 
-	if (id < 0)
-		return id;
+	if (item.space < 0)
+		return item.space;
 	for (int i = 0; i < BUSY_TRIES && done == -EBUSY; i++)
-		done = value > 0 ? rl_counter_add_at(rl, id, key->bytes, key->len, (int64_t)value,
-		                                     lifetime_ns, now_ns, NULL)
-		                 : rl_counter_set_new_at(rl, id, key->bytes, key->len, 0,
-		                                         lifetime_ns, now_ns, NULL);
+		done = rl_counter_apply(rl, value > 0 ? RL_COUNTER_ADD : RL_COUNTER_SET_NEW, &item,
+		                        NULL);
 	return done;
 }

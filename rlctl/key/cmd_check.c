@@ -36,8 +36,7 @@ decide(struct rl *rl, struct decision *decision, uint64_t cost)
 
 	if (rule < 0 || !rule_read(rl, rule, &decision->info))
 		return false;
-	rl_check_limits_at(rl, &item, rl_now(rl), &decision->result, &decision->count,
-	                   decision->results);
+	rl_check_limits(rl, &item, &decision->result, &decision->count, decision->results);
 	if (cost > 0)
 		rl_release(rl, holds, rl_holds(&charges, holds, RL_LIMITS_MAX));
 	if (decision->count > decision->info.limit_count)

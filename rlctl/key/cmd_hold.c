@@ -62,14 +62,14 @@ can_hold(struct rl *rl, int rule)
  * come.
  */
 static bool
-wait_for(const struct wish *wish, uint64_t now_ns)
+wait_for(const struct wish *wish)
 {
-	uint64_t ns = wish->result.retry_after_ns;
+	uint64_t ns = wish->result.retry_after_ns, left_ns = wish->until_ns - wish->item.now_ns;
 
 	if (ns == 0 || ns > 10 * LOOK_NS)
 		ns = ns == 0 ? LOOK_NS : 10 * LOOK_NS;
-	if (wish->until_ns - now_ns < ns)
-		ns = wish->until_ns - now_ns;
+	if (left_ns < ns)
+		ns = left_ns;
 	return interrupt_sleep(ns);
 }
 
@@ -77,11 +77,12 @@ static enum rl_verdict
 acquire(struct rl *rl, struct wish *wish)
 {
 	for (;;) {
-		uint64_t now_ns = rl_now(rl);
-		enum rl_verdict verdict = rl_check_item_at(rl, &wish->item, now_ns, &wish->result);
+		enum rl_verdict verdict;
 
-		if (verdict != RL_DENIED || !wish->waits || now_ns >= wish->until_ns ||
-		    !wait_for(wish, now_ns))
+		wish->item.now_ns = rl_now(rl);
+		verdict = rl_check_item(rl, &wish->item, &wish->result);
+		if (verdict != RL_DENIED || !wish->waits || wish->item.now_ns >= wish->until_ns ||
+		    !wait_for(wish))
 			return verdict;
 	}
 }

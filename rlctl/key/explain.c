@@ -58,10 +58,10 @@ ask_peek(struct rl *rl, struct explanation *out, size_t key_len)
 	struct rl_item item = {.rule = out->rule,
 	                       .key = decision->key.bytes,
 	                       .key_len = key_len,
-	                       .capacity = tier_of(out)};
+	                       .capacity = tier_of(out),
+	                       .now_ns = out->now_ns};
 
-	rl_check_limits_at(rl, &item, out->now_ns, &decision->result, &decision->count,
-	                   decision->results);
+	rl_check_limits(rl, &item, &decision->result, &decision->count, decision->results);
 	if (decision->count > decision->info.limit_count)
 		decision->count = decision->info.limit_count;
 }

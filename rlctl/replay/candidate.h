@@ -28,6 +28,7 @@ struct candidate {
 	/* while it decides */
 	struct rl *rl;
 	int id;
+	uint64_t start_ns; /* what its clock says at the time from which windows start */
 
 	/* outcome */
 	uint64_t admitted, denied, undecided; /* undecided: no IP address, as the rule wants it */

@@ -63,6 +63,43 @@ open_table(struct candidate *candidate, size_t keys)
 	return 0;
 }
 
+static uint64_t
+common_divisor(uint64_t a, uint64_t b)
+{
+	while (b > 0) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/*
+ * To the library, a time of 0 is now. So a candidate's clock begins later, at a time at which a
+ * sub-bucket of each of its limits begins: windows start where they did. Where that is too late,
+ * they start a nanosecond early.
+ */
+static uint64_t
+start_of(const struct candidate *candidate)
+{
+	uint64_t start_ns = 1;
+
+	for (size_t i = 0; i < candidate_limits(candidate); i++) {
+		const struct rl_limit *limit = candidate_limit(candidate, i);
+		uint64_t parts = limit->granularity > 0 ? limit->granularity : 1;
+		uint64_t width_ns = limit->window_ns / parts + (limit->window_ns % parts > 0);
+
+		if (limit->window_ns == 0 || limit->window_ns == RL_NEVER_NS)
+			continue;
+		if (__builtin_mul_overflow(start_ns / common_divisor(start_ns, width_ns), width_ns,
+		                           &start_ns) ||
+		    start_ns > RL_WINDOW_MAX)
+			return 1;
+	}
+	return start_ns;
+}
+
 static bool
 configure(struct candidate *candidate)
 {
@@ -72,6 +109,7 @@ configure(struct candidate *candidate)
 	candidate->id = error < 0 ? error : rl_find(candidate->rl, candidate->rule->rule.name);
 	if (candidate->id < 0)
 		complain("%s: %s", candidate->label, error_text(candidate->id).text);
+	candidate->start_ns = start_of(candidate);
 	return candidate->id >= 0;
 }
 
@@ -150,11 +188,17 @@ static void
 ask(const struct candidate *candidate, const struct name *name, uint32_t cost, uint64_t now_ns,
     struct rl_result *result)
 {
+	struct rl_item item = {
+		.rule = candidate->id,
+		.key = name->bytes,
+		.key_len = name->len,
+		.cost = cost,
+		.now_ns = candidate->start_ns + now_ns,
+	};
+
+	*result = (struct rl_result){.verdict = RL_ALLOWED};
 	if (cost > 0)
-		rl_check_at(candidate->rl, candidate->id, name->bytes, name->len, cost, now_ns,
-		            result);
-	else
-		*result = (struct rl_result){.verdict = RL_ALLOWED};
+		rl_check_item(candidate->rl, &item, result);
 }
 
 /* Every key has a place, so anything but yes and no is trouble, but for keys that are no

@@ -205,13 +205,16 @@ struct key_list {
 static const char *
 state_of(const struct key_list *keys, const struct rl_event *event, uint64_t *retry_after_ns)
 {
+	struct rl_item item = {.rule = event->rule,
+	                       .key = event->key,
+	                       .key_len = event->key_len,
+	                       .now_ns = keys->now_ns};
 	struct rl_result result;
 
 	*retry_after_ns = 0;
 	if (!event->key || event->key_kept < event->key_len || event->rule < 0)
 		return "unknown";
-	if (rl_peek_at(keys->rl, event->rule, event->key, event->key_len, keys->now_ns, &result) ==
-	    RL_ALLOWED)
+	if (rl_decide(keys->rl, &item, 1, RL_PEEK, 0, &result, NULL) == RL_ALLOWED)
 		return "open";
 	if (result.verdict == RL_UNDECIDED)
 		return "unknown";

@@ -91,8 +91,9 @@ ask(struct round *round, size_t *at)
 
 		for (size_t i = 0; i < round->count; i++)
 			round->results[i].verdict = RL_ALLOWED; /* too many are not answered */
-		verdict =
-			rl_check_all_at(rl, round->items, round->count, now_ns, round->results, at);
+		for (size_t i = 0; i < round->count; i++)
+			round->items[i].now_ns = now_ns;
+		verdict = rl_check_all(rl, round->items, round->count, round->results, at);
 		if (verdict != RL_UNDECIDED) {
 			keep_results(round, now_ns);
 			break;
@@ -176,7 +177,12 @@ ban(struct round *round, struct decided *d)
 		report_undecided(round->r, block->rule, block->where, error, NULL);
 		return d;
 	}
-	rl_peek_at(rl, rule, key, pattern.key_len, banned->now_ns, &banned->result);
+	rl_decide(rl,
+	          &(struct rl_item){.rule = rule,
+	                            .key = key,
+	                            .key_len = pattern.key_len,
+	                            .now_ns = banned->now_ns},
+	          1, RL_PEEK, 0, &banned->result, NULL);
 	if (!d->limit)
 		d->result = banned->result;
 	else

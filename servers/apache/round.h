@@ -7,7 +7,7 @@
  * nothing.
  *
  *	collect   which limits apply, and with which key, cost and capacity
- *	ask       rl_check_all_at(); who cannot be decided is left out, and the others are asked
+ *	ask       rl_check_all(); who cannot be decided is left out, and the others are asked
  *	          again, so that one bad key switches no other limit off
  *	settle    charges are kept, the client is banned, the request delayed, refused or let
  *	          through

@@ -326,7 +326,7 @@ leave_child(void *unused)
 {
 	(void)unused;
 	if (now.store)
-		rl_give_back(now.store->rl);
+		rl_prefetch_return(now.store->rl);
 	return APR_SUCCESS;
 }
 

@@ -65,7 +65,7 @@ main(int argc, char **argv)
 	for (int i = 2; i < argc; i += 2, count++) {
 		int rule = rl_find(rl, argv[i]);
 
-		rl_peek_at(rl, rule, argv[i + 1], strlen(argv[i + 1]), now_ns, &results[count]);
+		rl_peek(rl, rule, argv[i + 1], strlen(argv[i + 1]), &results[count]);
 		policies[count] = policy_of(rl, rule, argv[i], &results[count]);
 		limits[count] = (struct rl_http_limit){.name = argv[i], .result = &results[count]};
 	}
