@@ -38,6 +38,7 @@ enum rl_field_mark {
 	RL_FIELD_NOT_IN_FILES = 8, /* rl.json does not take it: see `why` */
 	RL_FIELD_NOT_IN_DIRECTIVES = 16, /* nginx's and Apache's directives do not */
 	RL_FIELD_NOT_IN_BINDINGS = 32,   /* bindings do not take it; they show it */
+	RL_FIELD_NETWORK = 64, /* of a limit: counts networks; of a rule all limits do or none */
 };
 
 struct rl_field {
@@ -48,16 +49,17 @@ struct rl_field {
 	unsigned marks; /* of enum rl_field_mark */
 	unsigned needs; /* of a limit: flags of enum rl_algorithm_flag. An algorithm that has none
 	                   of them has no use for the field; 0: all have one */
-	unsigned offset, bytes;   /* where it is in its structure */
-	uint64_t least, most;     /* bounds of what is said, but for a 0, see `zero` */
-	uint64_t usual;           /* of options: what a 0 stands for, if it is a number */
-	uint64_t none;            /* of options: asks for none at all; 0: nothing does */
-	const char *const *words; /* by number, most + 1 of them, NULL for one that is none; or
+	unsigned offset, bytes; /* where it is in its structure */
+	uint64_t least, most;   /* bounds of what is said, but for a 0, see `zero` */
+	uint64_t usual;         /* of options: what a 0 stands for, if it is a number */
+	uint64_t none;          /* of options: asks for none at all; 0: nothing does */
+	const char *const
+		*words;   /* by number, most + 1 of them, NULL for one that is none, and a NULL; or
 	                             NULL */
-	const char *unit;         /* "cost", "ns", "" */
-	const char *zero;         /* what a 0 stands for, for people; NULL: 0 is not allowed */
-	const char *why;          /* for what reason the marked ones do not take it; "" */
-	const char *text;         /* one sentence for people */
+	const char *unit; /* "cost", "ns", "" */
+	const char *zero; /* what a 0 stands for, for people; NULL: 0 is not allowed */
+	const char *why;  /* for what reason the marked ones do not take it; "" */
+	const char *text; /* one sentence for people */
 };
 
 /* Field number `i` of a structure, in the order in which people are told; NULL past the last. */

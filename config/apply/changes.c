@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,6 @@
 #include "model/auto_ban.h"
 #include "model/limit.h"
 #include "text/duration.h"
-#include "text/names.h"
 
 struct reporter {
 	const char *name; /* of the rule */
@@ -93,52 +93,51 @@ label_of(size_t i, size_t count)
 	return label;
 }
 
-/* The parts of the shape that change, in the order in which people look for them. */
-static const char *
-shape_difference(const struct rl_limit *old, const struct rl_limit *new)
+/* What a field says, as a file does. */
+struct field_text {
+	char text[40];
+};
+
+static struct field_text
+text_of(const struct rl_field *field, const struct rl_limit *limit)
 {
-	if (old->algorithm != new->algorithm)
-		return "algorithm";
-	if (old->window_ns != new->window_ns)
-		return "window";
-	if (old->granularity != new->granularity)
-		return "granularity";
-	if (!old->hard != !new->hard)
-		return "hardness";
-	if (old->scope != new->scope)
-		return "scope";
-	return "prefix length";
+	uint64_t value = rl_field_get(field, limit);
+	struct field_text out;
+
+	if (field->words)
+		snprintf(out.text, sizeof out.text, "\"%s\"",
+		         value <= field->most ? field->words[value] : "unknown");
+	else if (field->kind == RL_FIELD_FLAG)
+		snprintf(out.text, sizeof out.text, "%s", value ? "true" : "false");
+	else if (field->kind == RL_FIELD_DURATION)
+		snprintf(out.text, sizeof out.text, "%s", duration_format(value).text);
+	else
+		snprintf(out.text, sizeof out.text, "%" PRIu64, value);
+	return out;
 }
 
-static void
-report_number(const struct reporter *reporter, const char *label, const char *what, uint32_t old,
-              uint32_t new)
+/* A bucket whose burst is its capacity has both changed. */
+static bool
+goes_with_capacity(const struct rl_field *field, const struct rl_limit *old,
+                   const struct rl_limit *new)
 {
-	if (old != new)
-		note(reporter, "%s%s %" PRIu32 ", was %" PRIu32, label, what, new, old);
+	return field->offset == offsetof(struct rl_limit, burst) &&
+	       old->capacity != new->capacity &&
+	       old->burst == old->capacity &&new->burst == new->capacity;
 }
 
 static void
 report_quota(const struct reporter *reporter, const char *label, const struct rl_limit *old,
              const struct rl_limit *new)
 {
-	report_number(reporter, label, "capacity", old->capacity, new->capacity);
-	if (old->capacity == new->capacity || old->burst != old->capacity ||
-	    new->burst != new->capacity)
-		report_number(reporter, label, "burst", old->burst, new->burst);
-	report_number(reporter, label, "undelayed", old->undelayed, new->undelayed);
-	report_number(reporter, label, "prefetch", old->prefetch, new->prefetch);
-	if (!old->shadow != !new->shadow)
-		note(reporter, "%s%s", label,
-		     new->shadow ? "only watched from now on (shadow)" : "enforced from now on");
-	report_number(reporter, label, "blind", old->blind, new->blind);
-	if (old->away != new->away)
-		note(reporter, "%saway \"%s\", was \"%s\"", label, away_name(new->away),
-		     away_name(old->away));
-	if (!old->count_denied != !new->count_denied)
-		note(reporter, "%s%s", label,
-		     new->count_denied ? "denied requests are counted from now on"
-		                       : "denied requests are no longer counted");
+	const struct rl_field *field;
+
+	for (size_t i = 0; (field = rl_field(RL_OF_LIMIT, i)); i++)
+		if (!(field->marks & RL_FIELD_SHAPE) &&
+		    rl_field_get(field, old) != rl_field_get(field, new) &&
+		    !goes_with_capacity(field, old, new))
+			note(reporter, "%s%s %s, was %s", label, field->word,
+			     text_of(field, new).text, text_of(field, old).text);
 }
 
 /* Which old limits' counters go on as which new ones'. */
@@ -156,7 +155,8 @@ match_limits(const struct rl_rule *rule, const struct rl_rule_info *old)
 		match.old[i] = -1;
 		for (unsigned j = 0; j < old->limit_count && match.old[i] < 0; j++)
 			if (!(match.used & 1U << j) &&
-			    limit_shape_equal(&old->limits[j], config_limit(rule, i)))
+			    !limit_difference(&old->limits[j], config_limit(rule, i),
+			                      RL_FIELD_SHAPE))
 				match.old[i] = (int)j;
 		if (match.old[i] >= 0)
 			match.used |= 1U << match.old[i];
@@ -183,7 +183,9 @@ report_limits(const struct reporter *reporter, const struct rl_rule *rule,
 		} else if (i < old->limit_count && !(match.used & 1U << i)) {
 			match.used |= 1U << i;
 			note(reporter, "%sstarts anew, its %s has changed", label.text,
-			     shape_difference(&old->limits[i], config_limit(rule, i)));
+			     limit_difference(&old->limits[i], config_limit(rule, i),
+			                      RL_FIELD_SHAPE)
+			             ->word);
 		} else {
 			note(reporter, "%snew", label.text);
 		}

@@ -41,15 +41,6 @@ rules_seen_free(struct rules_seen *seen)
 	*seen = (struct rules_seen){.rules = NULL};
 }
 
-static bool
-limit_equal(const struct rl_limit *a, const struct rl_limit *b)
-{
-	return limit_shape_equal(a, b) && a->capacity == b->capacity && a->burst == b->burst &&
-	       a->undelayed == b->undelayed && a->prefetch == b->prefetch &&
-	       !a->shadow == !b->shadow && !a->count_denied == !b->count_denied &&
-	       a->blind == b->blind && a->away == b->away;
-}
-
 static unsigned
 effects_of(const struct rule_seen *old, const struct rule_seen *new)
 {
@@ -62,7 +53,7 @@ effects_of(const struct rule_seen *old, const struct rule_seen *new)
 	if (old->info.limit_count != new->info.limit_count)
 		effects |= RL_EFFECT_CHANGED;
 	for (unsigned i = 0; i < old->info.limit_count && i < new->info.limit_count; i++)
-		if (!limit_equal(&old->info.limits[i], &new->info.limits[i]))
+		if (limit_difference(&old->info.limits[i], &new->info.limits[i], 0))
 			effects |= RL_EFFECT_CHANGED;
 	if (old->overrides != new->overrides)
 		effects |= RL_EFFECT_OVERRIDES;

@@ -20,7 +20,7 @@ find_limit(struct keys_walk *walk, const struct rl_limit *shape)
 	struct rl_limit *limits = walk->limits;
 	size_t i = 0;
 
-	while (i < walk->limit_count && !limit_shape_equal(&limits[i], shape))
+	while (i < walk->limit_count && limit_difference(&limits[i], shape, RL_FIELD_SHAPE))
 		i++;
 	if (i == walk->limit_count && i < RL_LIMITS_MAX) {
 		limits[i] = *shape;
@@ -52,7 +52,7 @@ add_capacity(struct reader *reader, uint32_t token, const struct value *values,
 	size_t index;
 
 	if (!limit_finish(reader, token, values, &limit) ||
-	    !suits_keys(reader, values[LIMIT_ALGORITHM].token, &limit))
+	    !suits_keys(reader, values[LIMIT_algorithm].token, &limit))
 		return;
 	index = find_limit(walk, &limit);
 	if (index == RL_LIMITS_MAX)

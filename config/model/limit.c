@@ -23,8 +23,6 @@
 #define PERCENT_MAX (100 * UINT64_C(1000))
 #define BLIND_DEFAULT (PERCENT | 1000)
 
-const char *const mode_names[] = {"enforce", "shadow", NULL};
-
 /* The words that may stand behind the stroke of "100/min" or "300/5min", besides a duration. */
 static const struct {
 	const char *name;
@@ -105,8 +103,8 @@ read_rate(struct reader *reader, const struct field *field, struct node node, st
 		report_rate(reader, field, node);
 		capacity.is_bad = window.is_bad = true;
 	}
-	value_set(reader, values, LIMIT_CAPACITY, capacity);
-	value_set(reader, values, LIMIT_WINDOW, window);
+	value_set(reader, values, LIMIT_capacity, capacity);
+	value_set(reader, values, LIMIT_window_ns, window);
 }
 
 static void
@@ -177,43 +175,63 @@ read_blind(struct reader *reader, const struct field *field, struct node node, s
 }
 
 const struct field shape_fields[] = {
-	{"time_window_sec", read_seconds, LIMIT_WINDOW, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
-	{"window", read_window, LIMIT_WINDOW, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
-	{"capacity", read_count, LIMIT_CAPACITY, 1, RL_CAPACITY_MAX, NULL},
-	{"limit", read_rate, LIMIT_CAPACITY, 1, RL_CAPACITY_MAX, NULL},
-	{"algorithm", read_algorithm, LIMIT_ALGORITHM, 0, 0, NULL},
-	{"granularity", read_granularity, LIMIT_GRANULARITY, 1, RL_GRANULARITY_MAX, NULL},
+	{"time_window_sec", read_seconds, LIMIT_window_ns, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
+	{"window", read_window, LIMIT_window_ns, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
+	{"capacity", read_count, LIMIT_capacity, 1, RL_CAPACITY_MAX, NULL},
+	{"limit", read_rate, LIMIT_capacity, 1, RL_CAPACITY_MAX, NULL},
+	{"algorithm", read_algorithm, LIMIT_algorithm, 0, 0, NULL},
+	{"granularity", read_granularity, LIMIT_granularity, 1, RL_GRANULARITY_MAX, NULL},
 	{"granularity_sec", read_seconds, LIMIT_STEP, 1, RL_WINDOW_MAX, NULL},
-	{"hard", read_flag, LIMIT_HARD, 0, 0, NULL},
+	{"hard", read_flag, LIMIT_hard, 0, 0, NULL},
 	{0},
 };
 
+/* By what the list says of it. */
+static void
+read_listed(struct reader *reader, const struct field *field, struct node node,
+            struct value *values)
+{
+	const struct rl_field *listed = rl_field(RL_OF_LIMIT, (size_t)field->id);
+	struct field with_words = *field;
+
+	with_words.words = listed->words;
+	if (field->id == LIMIT_blind)
+		read_blind(reader, field, node, values);
+	else if (listed->words)
+		read_word(reader, &with_words, node, values);
+	else if (listed->kind == RL_FIELD_FLAG)
+		read_flag(reader, field, node, values);
+	else if (listed->kind == RL_FIELD_DURATION)
+		read_duration(reader, field, node, values);
+	else
+		read_count(reader, field, node, values);
+}
+
+/* What the tables above and below have is found there. */
 const struct field limit_fields[] = {
-	{"burst", read_count, LIMIT_BURST, 0, BURST_MAX, NULL},
-	{"undelayed", read_count, LIMIT_UNDELAYED, 0, BURST_MAX, NULL},
-	{"prefetch", read_count, LIMIT_PREFETCH, 0, RL_PREFETCH_MAX, NULL},
-	{"count_denied", read_flag, LIMIT_COUNT_DENIED, 0, 0, NULL},
-	{"mode", read_word, LIMIT_MODE, 0, 0, mode_names},
-	{"scope", read_word, LIMIT_SCOPE, 0, 0, scope_names},
-	{"blind", read_blind, LIMIT_BLIND, 0, RL_CAPACITY_MAX, NULL},
+#define RL_LIMIT_FIELD(name, word, kind, least, most, unit, needs, words, zero, marks, ...) \
+	{(marks)&RL_FIELD_NETWORK ? "" : word, read_listed, LIMIT_##name, least, most, NULL},
+#include <rl_limit_fields.def>
+#undef RL_LIMIT_FIELD
 	{"strict", read_flag, LIMIT_STRICT, 0, 0, NULL},
-	{"away", read_word, LIMIT_AWAY, 0, 0, away_names},
 	{0},
 };
 
 const struct field prefix_fields[] = {
-	{"v4", read_count, LIMIT_V4, 1, 32, NULL},
-	{"v6", read_count, LIMIT_V6, 1, 128, NULL},
+#define RL_LIMIT_FIELD(name, word, kind, least, most, unit, needs, words, zero, marks, ...) \
+	{(marks)&RL_FIELD_NETWORK ? word : "", read_listed, LIMIT_##name, least, most, NULL},
+#include <rl_limit_fields.def>
+#undef RL_LIMIT_FIELD
 	{0},
 };
 
 void
 limit_inherit(struct value *values, const struct value *base)
 {
-	bool has_steps = values[LIMIT_GRANULARITY].token || values[LIMIT_STEP].token;
+	bool has_steps = values[LIMIT_granularity].token || values[LIMIT_STEP].token;
 
 	for (int i = 0; i < LIMIT_IDS; i++) {
-		if (has_steps && (i == LIMIT_GRANULARITY || i == LIMIT_STEP))
+		if (has_steps && (i == LIMIT_granularity || i == LIMIT_STEP))
 			continue;
 		if (values[i].token == 0)
 			values[i] = base[i];
@@ -273,24 +291,14 @@ is_misplaced(struct reader *reader, const struct value *value, uint64_t idle, un
 static bool
 has_misplaced(struct reader *reader, const struct value *v, enum rl_algorithm a)
 {
-	const struct {
-		int id;
-		uint64_t idle;
-		unsigned flag;
-	} fields[] = {
-		{LIMIT_GRANULARITY, 1, RL_HAS_GRANULARITY},
-		{LIMIT_STEP, v[LIMIT_WINDOW].number, RL_HAS_GRANULARITY},
-		{LIMIT_HARD, 0, RL_HAS_GRANULARITY},
-		{LIMIT_BURST, 0, RL_HAS_BURST},
-		{LIMIT_UNDELAYED, 0, RL_HAS_UNDELAYED},
-		{LIMIT_PREFETCH, 0, RL_HAS_PREFETCH},
-		{LIMIT_COUNT_DENIED, 0, RL_HAS_COUNT_DENIED},
-	};
-	bool is_wrong = false;
+	const struct rl_field *field;
+	bool is_wrong = is_misplaced(reader, &v[LIMIT_STEP], v[LIMIT_window_ns].number,
+	                             RL_HAS_GRANULARITY, a);
 
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		is_wrong |=
-			is_misplaced(reader, &v[fields[i].id], fields[i].idle, fields[i].flag, a);
+	for (size_t i = 0; (field = rl_field(RL_OF_LIMIT, i)); i++)
+		if (field->needs && i != LIMIT_window_ns) /* has_window_in_flight() */
+			is_wrong |= is_misplaced(reader, &v[i], i == LIMIT_granularity,
+			                         field->needs, a);
 	return is_wrong;
 }
 
@@ -323,7 +331,7 @@ report_step(struct reader *reader, uint32_t token, uint64_t window_ns, uint64_t 
 static bool
 says_steps(const struct value *v)
 {
-	return is_given(&v[LIMIT_GRANULARITY]) || is_given(&v[LIMIT_STEP]);
+	return is_given(&v[LIMIT_granularity]) || is_given(&v[LIMIT_STEP]);
 }
 
 /* Lengths of a sub-bucket that people would choose are whole multiples of it. */
@@ -355,7 +363,7 @@ limit_early_ns(const struct rl_limit *limit)
 static bool
 is_of_cluster(const struct value *v)
 {
-	return is_given(&v[LIMIT_SCOPE]) && v[LIMIT_SCOPE].number == RL_SCOPE_CLUSTER;
+	return is_given(&v[LIMIT_scope]) && v[LIMIT_scope].number == RL_SCOPE_CLUSTER;
 }
 
 /* How many sub-buckets a cluster's window may have, but no fewer than one. */
@@ -373,8 +381,8 @@ steps_of_share(uint64_t window_ns)
 static uint32_t
 count_steps(struct reader *reader, const struct value *v)
 {
-	const struct value *count = &v[LIMIT_GRANULARITY], *step = &v[LIMIT_STEP];
-	uint64_t window_ns = v[LIMIT_WINDOW].number;
+	const struct value *count = &v[LIMIT_granularity], *step = &v[LIMIT_STEP];
+	uint64_t window_ns = v[LIMIT_window_ns].number;
 
 	if (!says_steps(v))
 		return limit_granularity(window_ns, is_of_cluster(v) ? steps_of_share(window_ns)
@@ -417,25 +425,25 @@ suits_algorithm(struct reader *reader, uint32_t owner, const struct value *v,
 	const struct rl_algorithm_info *info = algorithm_info(limit->algorithm);
 
 	if (limit->capacity > info->capacity_max && info->flags & RL_IS_HELD) {
-		report_name(reader->report, CONFIG_ERROR, v[LIMIT_CAPACITY].token,
+		report_name(reader->report, CONFIG_ERROR, v[LIMIT_capacity].token,
 		            "an %s limit admits at most %" PRIu32 ", not %" PRIu32, info->name,
 		            info->capacity_max, limit->capacity);
 		return false;
 	}
 	if (limit->capacity > info->capacity_max) {
-		report_name(reader->report, CONFIG_ERROR, v[LIMIT_CAPACITY].token,
+		report_name(reader->report, CONFIG_ERROR, v[LIMIT_capacity].token,
 		            "a %s remembers each request, at most %" PRIu32 " of them, not %" PRIu32
 		            "; use sliding_window",
 		            info->name, info->capacity_max, limit->capacity);
 		return false;
 	}
 	if (limit->undelayed > limit->burst) {
-		report_name(reader->report, CONFIG_ERROR, v[LIMIT_UNDELAYED].token,
+		report_name(reader->report, CONFIG_ERROR, v[LIMIT_undelayed].token,
 		            "%" PRIu32 " of a burst of %" PRIu32 " cannot go without delay",
 		            limit->undelayed, limit->burst);
 		return false;
 	}
-	return is_fillable(reader, owner, limit, &v[LIMIT_BURST]);
+	return is_fillable(reader, owner, limit, &v[LIMIT_burst]);
 }
 
 /* The units that a process may leave idle are a small part of a window. */
@@ -443,7 +451,7 @@ static bool
 suits_prefetch(struct reader *reader, const struct value *v, const struct rl_limit *limit)
 {
 	uint32_t alone = limit->capacity / RL_PREFETCH_PART, most = alone / limit->granularity;
-	uint32_t token = v[LIMIT_PREFETCH].token;
+	uint32_t token = v[LIMIT_prefetch].token;
 
 	if (limit->prefetch == 0 ||
 	    (limit->prefetch <= most && !limit->shadow && !limit->count_denied))
@@ -490,8 +498,8 @@ has_bad(const struct value *values)
 static bool
 is_hard(const struct value *v, enum rl_algorithm algorithm)
 {
-	if (v[LIMIT_HARD].token > 0)
-		return number_or_0(&v[LIMIT_HARD]) != 0;
+	if (v[LIMIT_hard].token > 0)
+		return number_or_0(&v[LIMIT_hard]) != 0;
 	return algorithm_info(algorithm)->flags & RL_HAS_GRANULARITY && !says_steps(v);
 }
 
@@ -502,7 +510,7 @@ warn_early(struct reader *reader, uint32_t owner, const struct value *v,
 	if (!limit->hard || limit->granularity > EARLY_SHARE)
 		return;
 	report_name(reader->report, CONFIG_WARNING,
-	            v[LIMIT_HARD].token ? v[LIMIT_HARD].token : owner,
+	            v[LIMIT_hard].token ? v[LIMIT_hard].token : owner,
 	            "may deny up to %s early, with a granularity of %" PRIu32 "; %s",
 	            duration_format(limit_early_ns(limit)).text, limit->granularity,
 	            says_steps(v) ? "a greater one makes it less"
@@ -512,7 +520,7 @@ warn_early(struct reader *reader, uint32_t owner, const struct value *v,
 static uint32_t
 blind_of(const struct value *v, uint32_t capacity)
 {
-	uint64_t blind = is_given(&v[LIMIT_BLIND]) ? v[LIMIT_BLIND].number : BLIND_DEFAULT;
+	uint64_t blind = is_given(&v[LIMIT_blind]) ? v[LIMIT_blind].number : BLIND_DEFAULT;
 	uint64_t part = (blind & (PERCENT - 1)) * capacity / PERCENT_MAX;
 
 	if (number_or_0(&v[LIMIT_STRICT]) != 0)
@@ -526,13 +534,15 @@ blind_of(const struct value *v, uint32_t capacity)
 static bool
 has_share_fields(struct reader *reader, const struct value *v)
 {
-	static const enum limit_id ids[] = {LIMIT_BLIND, LIMIT_STRICT, LIMIT_AWAY};
+	const struct rl_field *field;
 	bool has = false;
 
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-		if (!is_given(&v[ids[i]]) || (ids[i] == LIMIT_STRICT && v[ids[i]].number == 0))
+	for (size_t i = 0; i < LIMIT_IDS; i++) {
+		field = rl_field(RL_OF_LIMIT, i);
+		if (!is_given(&v[i]) || (i == LIMIT_STRICT && v[i].number == 0) ||
+		    !(i == LIMIT_STRICT || (field && field->marks & RL_FIELD_CLUSTER)))
 			continue;
-		report_name(reader->report, CONFIG_ERROR, v[ids[i]].token,
+		report_name(reader->report, CONFIG_ERROR, v[i].token,
 		            "is for a limit with \"scope\": \"cluster\"");
 		has = true;
 	}
@@ -585,7 +595,7 @@ static bool
 suits_scope(struct reader *reader, const struct value *v, const struct rl_limit *limit)
 {
 	const char *refused;
-	uint32_t token = v[LIMIT_SCOPE].token;
+	uint32_t token = v[LIMIT_scope].token;
 
 	if (!is_of_cluster(v))
 		return !has_share_fields(reader, v);
@@ -597,51 +607,51 @@ suits_scope(struct reader *reader, const struct value *v, const struct rl_limit 
 	else if (refused)
 		report_name(reader->report, CONFIG_ERROR, token, "\"cluster\" is not for %s",
 		            refused);
-	else if (number_or_0(&v[LIMIT_STRICT]) != 0 && is_given(&v[LIMIT_BLIND]) &&
-	         v[LIMIT_BLIND].number > 0)
-		report_name(reader->report, CONFIG_ERROR, v[LIMIT_BLIND].token,
+	else if (number_or_0(&v[LIMIT_STRICT]) != 0 && is_given(&v[LIMIT_blind]) &&
+	         v[LIMIT_blind].number > 0)
+		report_name(reader->report, CONFIG_ERROR, v[LIMIT_blind].token,
 		            "is not for a strict limit, which admits nothing without a share");
 	else if (limit->blind > limit->capacity)
-		report_name(reader->report, CONFIG_ERROR, v[LIMIT_BLIND].token,
+		report_name(reader->report, CONFIG_ERROR, v[LIMIT_blind].token,
 		            "is more than the capacity of %" PRIu32, limit->capacity);
 	else
 		return true;
 	return false;
 }
 
+/* As it was read. What is no number of its field's is left out, and set by limit_finish(). */
+static struct rl_limit
+limit_of(const struct value *v)
+{
+	const struct rl_field *field;
+	struct rl_limit limit = {.capacity = 0};
+
+	for (size_t i = 0; (field = rl_field(RL_OF_LIMIT, i)); i++)
+		if (is_given(&v[i]))
+			rl_field_set(field, &limit, v[i].number);
+	return limit;
+}
+
 bool
 limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struct rl_limit *limit)
 {
-	enum rl_algorithm algorithm = (enum rl_algorithm)number_or_0(&v[LIMIT_ALGORITHM]);
+	enum rl_algorithm algorithm = (enum rl_algorithm)number_or_0(&v[LIMIT_algorithm]);
 	unsigned flags = algorithm_info(algorithm)->flags;
 	bool lacks_capacity = is_missing(
-		reader, owner, &v[LIMIT_CAPACITY],
+		reader, owner, &v[LIMIT_capacity],
 		flags & RL_IS_HELD ? "capacity"
 				   : "capacity; \"limit\": \"100/min\" says it with its window");
 	bool lacks_window = !(flags & RL_IS_HELD) &&
-	                    is_missing(reader, owner, &v[LIMIT_WINDOW],
+	                    is_missing(reader, owner, &v[LIMIT_window_ns],
 	                               "window; \"window\": \"1m\" or \"time_window_sec\": 60");
 
 	if (lacks_capacity || lacks_window || has_bad(v) || has_misplaced(reader, v, algorithm) ||
-	    has_window_in_flight(reader, &v[LIMIT_WINDOW], algorithm))
+	    has_window_in_flight(reader, &v[LIMIT_window_ns], algorithm))
 		return false;
-	*limit = (struct rl_limit){
-		.algorithm = algorithm,
-		.capacity = (uint32_t)v[LIMIT_CAPACITY].number,
-		.window_ns = v[LIMIT_WINDOW].number,
-		.granularity = flags & RL_HAS_GRANULARITY ? count_steps(reader, v) : 1,
-		.hard = is_hard(v, algorithm),
-		.burst = number_or_0(&v[LIMIT_BURST]),
-		.undelayed = number_or_0(&v[LIMIT_UNDELAYED]),
-		.prefetch = (uint16_t)number_or_0(&v[LIMIT_PREFETCH]),
-		.count_denied = number_or_0(&v[LIMIT_COUNT_DENIED]) != 0,
-		.shadow = number_or_0(&v[LIMIT_MODE]) != 0,
-		.scope = (uint16_t)number_or_0(&v[LIMIT_SCOPE]),
-		.away = (uint16_t)number_or_0(&v[LIMIT_AWAY]),
-		.blind = is_of_cluster(v) ? blind_of(v, (uint32_t)v[LIMIT_CAPACITY].number) : 0,
-		.prefix_v4 = (uint8_t)number_or_0(&v[LIMIT_V4]),
-		.prefix_v6 = (uint8_t)number_or_0(&v[LIMIT_V6]),
-	};
+	*limit = limit_of(v);
+	limit->granularity = flags & RL_HAS_GRANULARITY ? count_steps(reader, v) : 1;
+	limit->hard = is_hard(v, algorithm);
+	limit->blind = is_of_cluster(v) ? blind_of(v, limit->capacity) : 0;
 	if (flags & RL_BURST_IS_CAPACITY && limit->burst == 0)
 		limit->burst =
 			limit->capacity < RL_CAPACITY_MAX ? limit->capacity : RL_CAPACITY_MAX - 1;
@@ -690,10 +700,14 @@ limit_cost_shared(const struct rl_limit *limit)
 	return limit->blind > 0 ? limit->blind : 1;
 }
 
-bool
-limit_shape_equal(const struct rl_limit *a, const struct rl_limit *b)
+const struct rl_field *
+limit_difference(const struct rl_limit *a, const struct rl_limit *b, unsigned marks)
 {
-	return a->algorithm == b->algorithm && a->window_ns == b->window_ns &&
-	       a->granularity == b->granularity && !a->hard == !b->hard && a->scope == b->scope &&
-	       a->prefix_v4 == b->prefix_v4 && a->prefix_v6 == b->prefix_v6;
+	const struct rl_field *field;
+
+	for (size_t i = 0; (field = rl_field(RL_OF_LIMIT, i)); i++)
+		if ((marks == 0 || field->marks & marks) &&
+		    rl_field_get(field, a) != rl_field_get(field, b))
+			break;
+	return field;
 }

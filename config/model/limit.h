@@ -4,34 +4,22 @@
 
 /* A limit as the file writes it, in any of its forms, and as the segment wants it. */
 
-#include <rl.h>
+#include <rl_fields.h>
 
 #include "read/reader.h"
 
+/* A value of each field of rl_limit_fields.def, in its order, and what files say besides. */
 enum limit_id {
-	LIMIT_CAPACITY,
-	LIMIT_WINDOW, /* behind the capacity: "limit" says both */
-	LIMIT_ALGORITHM,
-	LIMIT_GRANULARITY, /* number of sub-buckets */
-	LIMIT_STEP,        /* or length of one */
-	LIMIT_HARD,
-	LIMIT_BURST,
-	LIMIT_UNDELAYED,
-	LIMIT_PREFETCH,
-	LIMIT_COUNT_DENIED,
-	LIMIT_MODE,
-	LIMIT_SCOPE,
-	LIMIT_BLIND,
-	LIMIT_STRICT,
-	LIMIT_AWAY,
-	LIMIT_V4,
-	LIMIT_V6,
+#define RL_LIMIT_FIELD(name, ...) LIMIT_##name,
+#include <rl_limit_fields.def>
+#undef RL_LIMIT_FIELD
+	LIMIT_STEP,   /* the length of a sub-bucket, in place of their number */
+	LIMIT_STRICT, /* in place of a blind of 0 */
 	LIMIT_IDS
 };
 
 /* Tables of fields: of the shape and capacity, what else a limit has, and networks. */
 extern const struct field shape_fields[], limit_fields[], prefix_fields[];
-extern const char *const mode_names[]; /* "enforce" 0, "shadow" 1 */
 
 /* Take from `base` what the limit does not say itself. */
 void limit_inherit(struct value *values, const struct value *base);
@@ -63,8 +51,12 @@ uint32_t limit_granularity(uint64_t window_ns, uint32_t most);
 /* How early such a limit may deny: by a sub-bucket if it is hard. */
 uint64_t limit_early_ns(const struct rl_limit *limit);
 
-/* The limits count alike: what a counter of the one says is true of the other. */
-bool limit_shape_equal(const struct rl_limit *a, const struct rl_limit *b);
+/*
+ * The first field in which they differ, of those that have one of the marks, or of all if there are
+ * none; NULL: they are alike. RL_FIELD_SHAPE: what a counter of the one says is true of the other.
+ */
+const struct rl_field *limit_difference(const struct rl_limit *a, const struct rl_limit *b,
+                                        unsigned marks);
 
 /*
  * The largest cost of a request that a host of a cluster admits, under a limit of the cluster,

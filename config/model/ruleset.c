@@ -114,7 +114,8 @@ visit_limit(struct reader *reader, size_t index, struct node node, void *arg)
 	(void)index;
 	read_fields(reader, node, limits->has_prefixes ? with_prefix : plain, values);
 	limit_inherit(values, limits->base);
-	if (limits->has_prefixes && !values[LIMIT_V4].token && !values[LIMIT_V6].token)
+	if (limits->has_prefixes && !values[LIMIT_prefix_v4].token &&
+	    !values[LIMIT_prefix_v6].token)
 		report_value(reader->report, CONFIG_ERROR, node.token,
 		             "says no prefix length: \"v4\": 32, \"v6\": 64, or both");
 	if (reader->report->errors == errors)

@@ -143,7 +143,8 @@ complain_unknown(struct reader *reader, const struct field *const *tables, const
 	for (; *tables; tables++)
 		for (const struct field *field = *tables; field->name && count < FIELDS_MAX;
 		     field++)
-			names[count++] = field->name;
+			if (field->name[0])
+				names[count++] = field->name;
 	near = suggest(name, names);
 	if (near)
 		report_name(reader->report, CONFIG_ERROR, token,
@@ -157,7 +158,7 @@ find_field(const struct field *const *tables, const char *name)
 {
 	for (; *tables; tables++)
 		for (const struct field *field = *tables; field->name; field++)
-			if (strcmp(field->name, name) == 0)
+			if (field->name[0] && strcmp(field->name, name) == 0)
 				return field;
 	return NULL;
 }

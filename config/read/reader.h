@@ -34,7 +34,7 @@ struct value {
 };
 
 struct field {
-	const char *name;
+	const char *name; /* "": this table does not take it */
 	void (*read)(struct reader *reader, const struct field *field, struct node node,
 	             struct value *values);
 	int id; /* where in `values` */

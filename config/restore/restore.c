@@ -23,7 +23,7 @@ has_shape(const struct rl_limit *limit, const struct rl_limit *shape)
 {
 	struct rl_limit a = normal(limit), b = normal(shape);
 
-	return limit_shape_equal(&a, &b);
+	return !limit_difference(&a, &b, RL_FIELD_SHAPE);
 }
 
 int

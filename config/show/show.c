@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,50 +82,42 @@ gc_json(const struct config *config)
 	return checked(object, error);
 }
 
-static int
-put_share(json_t *object, const struct rl_limit *limit)
+/* A field that the limit has no use for is left out. */
+static bool
+is_said(const struct rl_field *field, const struct rl_limit *limit)
 {
-	int error = 0;
+	bool is_of_cluster = field->marks & RL_FIELD_CLUSTER ||
+	                     field->offset == offsetof(struct rl_limit, scope);
 
-	put(object, "scope", json_string(scope_name(limit->scope)), &error);
-	if (limit->blind > 0)
-		put_count(object, "blind", limit->blind, &error);
-	else
-		put(object, "strict", json_true(), &error);
-	put(object, "away", json_string(away_name(limit->away)), &error);
-	return error;
+	if (field->needs && !(algorithm_info(limit->algorithm)->flags & field->needs))
+		return false;
+	if (field->marks & RL_FIELD_NETWORK && rl_field_get(field, limit) == 0)
+		return false;
+	return !is_of_cluster || limit->scope == RL_SCOPE_CLUSTER;
 }
 
-/* Fields that the algorithm has no use for are left out. */
 static int
 put_limit(json_t *object, const struct rl_limit *limit)
 {
-	unsigned flags = algorithm_info(limit->algorithm)->flags;
+	const struct rl_field *field;
 	int error = 0;
 
-	put(object, "algorithm", json_string(algorithm_name(limit->algorithm)), &error);
-	put_count(object, "capacity", limit->capacity, &error);
-	if (!(flags & RL_IS_HELD))
-		put_duration(object, "window", limit->window_ns, &error);
-	if (flags & RL_HAS_GRANULARITY) {
-		put_count(object, "granularity", limit->granularity, &error);
-		put(object, "hard", json_boolean(limit->hard), &error);
+	for (size_t i = 0; (field = rl_field(RL_OF_LIMIT, i)); i++) {
+		uint64_t value = rl_field_get(field, limit);
+
+		if (!is_said(field, limit))
+			continue;
+		if (field->offset == offsetof(struct rl_limit, blind) && value == 0)
+			put(object, "strict", json_true(), &error);
+		else if (field->words)
+			put(object, field->word, json_string(field->words[value]), &error);
+		else if (field->kind == RL_FIELD_FLAG)
+			put(object, field->word, json_boolean(value), &error);
+		else if (field->kind == RL_FIELD_DURATION)
+			put_duration(object, field->word, value, &error);
+		else
+			put_count(object, field->word, value, &error);
 	}
-	if (flags & RL_HAS_BURST)
-		put_count(object, "burst", limit->burst, &error);
-	if (flags & RL_HAS_UNDELAYED)
-		put_count(object, "undelayed", limit->undelayed, &error);
-	if (flags & RL_HAS_PREFETCH)
-		put_count(object, "prefetch", limit->prefetch, &error);
-	if (flags & RL_HAS_COUNT_DENIED)
-		put(object, "count_denied", json_boolean(limit->count_denied), &error);
-	put(object, "mode", json_string(mode_names[limit->shadow != 0]), &error);
-	if (limit->scope == RL_SCOPE_CLUSTER)
-		error |= put_share(object, limit);
-	if (limit->prefix_v4)
-		put_count(object, "v4", limit->prefix_v4, &error);
-	if (limit->prefix_v6)
-		put_count(object, "v6", limit->prefix_v6, &error);
 	return error;
 }
 

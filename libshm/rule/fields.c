@@ -12,30 +12,36 @@ static const char *const words_algorithm[] = {
 #include "algorithm/rl_algorithms.def"
 #undef UNNAMED
 #undef ALGORITHM
+	NULL,
 };
-static const char *const words_mode[] = {"enforce", "shadow"};
-static const char *const words_scope[] = {[RL_SCOPE_HOST] = "host", [RL_SCOPE_CLUSTER] = "cluster"};
+static const char *const words_mode[] = {"enforce", "shadow", NULL};
+static const char *const words_scope[] = {
+	[RL_SCOPE_HOST] = "host", [RL_SCOPE_CLUSTER] = "cluster", NULL};
 static const char *const words_away[] = {[RL_AWAY_LOCAL_SHARE] = "local_share",
                                          [RL_AWAY_KEEP] = "keep",
                                          [RL_AWAY_OPEN] = "open",
-                                         [RL_AWAY_CLOSED] = "closed"};
+                                         [RL_AWAY_CLOSED] = "closed",
+                                         NULL};
 static const char *const words_on_full[] = {[RL_FULL_RESERVE] = "reserve",
                                             [RL_FULL_DENY] = "deny",
                                             [RL_FULL_ALLOW] = "allow",
-                                            [RL_FULL_EVICT] = "evict"};
+                                            [RL_FULL_EVICT] = "evict",
+                                            NULL};
 static const char *const words_verdict[] = {[RL_ALLOWED] = "allowed",
                                             [RL_DENIED] = "denied",
                                             [RL_NEVER] = "never",
-                                            [RL_UNDECIDED] = "undecided"};
+                                            [RL_UNDECIDED] = "undecided",
+                                            NULL};
 static const char *const words_reason[] = {[RL_BY_LIMIT] = "limit",
                                            [RL_BY_BAN] = "ban",
                                            [RL_BY_EXEMPTION] = "exemption",
-                                           [RL_BY_RESERVE] = "reserve"};
+                                           [RL_BY_RESERVE] = "reserve",
+                                           NULL};
 #define words_none NULL
 
-/* Each word of a list has its number, and each number up to `most` its place. */
+/* Each word has its number, each number up to `most` its place, and the end a NULL. */
 #define HAS_WORDS(list, last) \
-	_Static_assert(sizeof words_##list / sizeof words_##list[0] == (last) + 1, #list)
+	_Static_assert(sizeof words_##list / sizeof words_##list[0] == (last) + 2, #list)
 HAS_WORDS(algorithm, RL_ALGORITHM_LAST);
 HAS_WORDS(mode, 1);
 HAS_WORDS(scope, RL_SCOPE_CLUSTER);

@@ -4,7 +4,9 @@
 
 #include <inttypes.h>
 #include <model/limit.h>
+#include <rl_fields.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,19 +32,34 @@ append(struct limit_text *out, const char *format, ...)
 	va_end(arguments);
 }
 
+/* What differs from what a limit is that says nothing of it. */
 static void
-append_prefixes(struct limit_text *out, const struct rl_limit *limit)
+append_field(struct limit_text *out, const struct rl_field *field, const struct rl_limit *limit)
 {
-	if (limit->prefix_v4 > 0)
-		append(out, ", IPv4 /%u", limit->prefix_v4);
-	if (limit->prefix_v6 > 0)
-		append(out, ", IPv6 /%u", limit->prefix_v6);
+	uint64_t value = rl_field_get(field, limit);
+
+	if (value == 0)
+		return;
+	if (field->offset == offsetof(struct rl_limit, granularity) && value > 1)
+		append(out, ", %" PRIu64 " x %s", value, duration_format(bucket_ns(limit)).text);
+	else if (field->offset == offsetof(struct rl_limit, scope))
+		append(out, ", of the cluster, max cost %" PRIu32, limit_cost_shared(limit));
+	else if (field->marks & RL_FIELD_NETWORK)
+		append(out, ", IP%s /%" PRIu64, field->word, value);
+	else if (field->words)
+		append(out, ", %s%s%s", field->kind == RL_FIELD_WORD ? field->word : "",
+		       field->kind == RL_FIELD_WORD ? " " : "", field->words[value]);
+	else if (field->kind == RL_FIELD_FLAG)
+		append(out, ", %s", field->word);
+	else if (value > 1 || field->offset != offsetof(struct rl_limit, granularity))
+		append(out, ", %s %" PRIu64, field->word, value);
 }
 
 struct limit_text
 limit_format(const struct rl_limit *limit)
 {
 	struct limit_text out = {""};
+	const struct rl_field *field;
 
 	if (limit->algorithm == RL_COUNTER) {
 		append(&out, "counters by key");
@@ -53,55 +70,40 @@ limit_format(const struct rl_limit *limit)
 		append(&out, " at once");
 	else
 		append(&out, " per %s", duration_format(limit->window_ns).text);
-	if (limit->granularity > 1)
-		append(&out, ", %" PRIu32 " x %s", limit->granularity,
-		       duration_format(bucket_ns(limit)).text);
-	if (limit->hard)
-		append(&out, ", hard");
-	if (limit->burst > 0)
-		append(&out, ", burst %" PRIu32, limit->burst);
-	if (limit->undelayed > 0)
-		append(&out, ", undelayed %" PRIu32, limit->undelayed);
-	if (limit->prefetch > 0)
-		append(&out, ", prefetch %u", (unsigned)limit->prefetch);
-	if (limit->count_denied)
-		append(&out, ", counting denied ones");
-	if (limit->scope == RL_SCOPE_CLUSTER)
-		append(&out, ", of the cluster, blind %" PRIu32 ", max cost %" PRIu32, limit->blind,
-		       limit_cost_shared(limit));
-	append_prefixes(&out, limit);
-	if (limit->shadow)
-		append(&out, ", shadow");
+	for (size_t i = 0; (field = rl_field(RL_OF_LIMIT, i)); i++)
+		if (field->offset > offsetof(struct rl_limit, window_ns))
+			append_field(&out, field, limit);
 	return out;
 }
 
-static uint32_t
-granularity_of(const struct rl_limit *limit)
+static json_t *
+json_field(const struct rl_field *field, const struct rl_limit *limit)
 {
-	return limit->granularity > 0 ? limit->granularity : 1;
+	uint64_t value = rl_field_get(field, limit);
+
+	if (field->offset == offsetof(struct rl_limit, algorithm))
+		return json_text(algorithm_name(limit->algorithm));
+	if (field->kind == RL_FIELD_WORD)
+		return json_text(value <= field->most ? field->words[value] : "unknown");
+	if (field->kind == RL_FIELD_FLAG)
+		return json_boolean(value);
+	if (field->kind == RL_FIELD_DURATION)
+		return json_duration(value);
+	if (field->offset == offsetof(struct rl_limit, granularity) && value == 0)
+		value = 1;
+	return json_count(value);
 }
 
 json_t *
 json_limit(const struct rl_limit *limit)
 {
 	json_t *object = need(json_object());
+	const struct rl_field *field;
 
-	json_put(object, "algorithm", json_text(algorithm_name(limit->algorithm)));
-	json_put(object, "capacity", json_count(limit->capacity));
-	json_put(object, "window_ns", json_duration(limit->window_ns));
-	json_put(object, "granularity", json_count(granularity_of(limit)));
-	json_put(object, "hard", json_boolean(limit->hard));
-	json_put(object, "burst", json_count(limit->burst));
-	json_put(object, "undelayed", json_count(limit->undelayed));
-	json_put(object, "prefetch", json_count(limit->prefetch));
-	json_put(object, "count_denied", json_boolean(limit->count_denied));
-	if (limit->scope == RL_SCOPE_CLUSTER) {
-		json_put(object, "scope", json_text("cluster"));
-		json_put(object, "blind", json_count(limit->blind));
-		json_put(object, "away", json_text(away_name(limit->away)));
-	}
-	json_put(object, "shadow", json_boolean(limit->shadow));
-	json_put(object, "prefix_v4", json_count(limit->prefix_v4));
-	json_put(object, "prefix_v6", json_count(limit->prefix_v6));
+	for (size_t i = 0; (field = rl_field(RL_OF_LIMIT, i)); i++)
+		if (limit->scope == RL_SCOPE_CLUSTER ||
+		    !(field->marks & RL_FIELD_CLUSTER ||
+		      field->offset == offsetof(struct rl_limit, scope)))
+			json_put(object, field->name, json_field(field, limit));
 	return object;
 }

@@ -10,6 +10,7 @@
 #include <text/duration.h>
 #include <text/names.h>
 
+#include "base/limit_view.h"
 #include "base/output.h"
 #include "config/config_verb.h"
 
@@ -52,44 +53,6 @@ print_segment(const struct context *context, const struct config *config)
 }
 
 static void
-print_prefixes(const struct rl_limit *limit)
-{
-	if (limit->prefix_v4)
-		printf(", each IPv4 /%u", limit->prefix_v4);
-	if (limit->prefix_v6)
-		printf(", each IPv6 /%u", limit->prefix_v6);
-}
-
-static void
-print_limit(const struct rl_limit *limit)
-{
-	if (algorithm_info(limit->algorithm)->flags & RL_IS_HELD)
-		printf("  %" PRIu32 " at once, %s", limit->capacity,
-		       algorithm_name(limit->algorithm));
-	else
-		printf("  %" PRIu32 " per %s, %s", limit->capacity,
-		       duration_exact(limit->window_ns).text, algorithm_name(limit->algorithm));
-	if (limit->granularity > 1)
-		printf(" of %" PRIu32 " x %s", limit->granularity,
-		       duration_format(limit->window_ns / limit->granularity).text);
-	if (limit->hard)
-		printf(", hard");
-	if (algorithm_info(limit->algorithm)->flags & RL_HAS_BURST)
-		printf(", burst %" PRIu32, limit->burst);
-	if (limit->undelayed > 0)
-		printf(", undelayed %" PRIu32, limit->undelayed);
-	if (limit->prefetch > 0)
-		printf(", prefetch %u", (unsigned)limit->prefetch);
-	if (limit->count_denied)
-		printf(", counting denied ones");
-	if (limit->scope == RL_SCOPE_CLUSTER)
-		printf(", of the cluster, blind %" PRIu32 ", away %s", limit->blind,
-		       away_name(limit->away));
-	print_prefixes(limit);
-	puts(limit->shadow ? ", shadow" : "");
-}
-
-static void
 print_capacities(const struct rl_override *override, size_t limit_count)
 {
 	printf("capacity");
@@ -124,7 +87,7 @@ print_rule(const struct rl_config_rule *rule)
 
 	printf("\n%s\n", rule->rule.name);
 	for (i = 0; i < count; i++)
-		print_limit(config_limit(&rule->rule, i));
+		printf("  %s\n", limit_format(config_limit(&rule->rule, i)).text);
 	if (rule->ban.after > 0)
 		printf("  %s\n", auto_ban_format(&rule->ban).text);
 	for (i = 0; i < rule->override_count && i < OVERRIDES_SHOWN; i++)

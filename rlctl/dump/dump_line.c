@@ -2,6 +2,8 @@
 
 #include "dump/dump_line.h"
 
+#include <rl_fields.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,66 +108,47 @@ dump_end(const struct dump_totals *totals)
 	return root;
 }
 
-/* null: it has no end. */
+/* A word that a host's limit does not have, and a flag, may be left out; null is without an end. */
 static bool
-read_window(const json_t *object, uint64_t *window_ns)
+read_field(const json_t *object, const struct rl_field *field, struct rl_limit *limit)
 {
-	*window_ns = RL_NEVER_NS;
-	return json_is_null(json_object_get(object, "window_ns")) ||
-	       json_read_count(object, "window_ns", RL_WINDOW_MAX + RL_GRANULARITY_MAX, window_ns);
+	const json_t *value = json_object_get(object, field->name);
+	const char *word = json_string_value(value);
+	uint64_t number = 0;
+
+	if (field->kind == RL_FIELD_FLAG)
+		number = json_is_true(value);
+	else if (field->kind == RL_FIELD_WORD && word)
+		return rl_field_number(field, word, strlen(word), &number) == 0 &&
+		       rl_field_set(field, limit, number) == 0;
+	else if (field->kind == RL_FIELD_WORD)
+		return field->offset != offsetof(struct rl_limit, algorithm);
+	else if (field->kind == RL_FIELD_DURATION && value && json_is_null(value))
+		number = RL_NEVER_NS;
+	else if (!json_read_count(
+			 object, field->name,
+			 field->most + (field->kind == RL_FIELD_DURATION ? RL_GRANULARITY_MAX : 0),
+			 &number))
+		return false;
+	return rl_field_set(field, limit, number) == 0;
 }
 
-/* Only a limit of a cluster has these. */
+/* The shape and the capacity, which are enough to find the limit again; or all of it. */
 static bool
-read_scope(const json_t *object, struct rl_limit *limit)
+read_limit(const json_t *object, struct rl_limit *limit, bool is_whole)
 {
-	const char *scope = json_string_value(json_object_get(object, "scope"));
-	const char *away = json_string_value(json_object_get(object, "away"));
-	int which = scope ? name_find(scope_names, scope) : RL_SCOPE_HOST;
-	int share = away ? name_find(away_names, away) : RL_AWAY_LOCAL_SHARE;
+	const struct rl_field *field;
 
-	if (which < 0 || share < 0 ||
-	    (which == RL_SCOPE_CLUSTER &&
-	     !json_read_count32(object, "blind", RL_CAPACITY_MAX, &limit->blind)))
-		return false;
-	limit->scope = (uint16_t)which;
-	limit->away = (uint16_t)share;
-	return true;
-}
+	for (size_t i = 0; (field = rl_field(RL_OF_LIMIT, i)); i++) {
+		bool is_shape = field->marks & RL_FIELD_SHAPE ||
+		                field->offset == offsetof(struct rl_limit, capacity);
 
-static bool
-read_shape(const json_t *object, struct rl_limit *limit)
-{
-	const char *algorithm = json_string_value(json_object_get(object, "algorithm"));
-	uint32_t v4, v6;
-
-	if (!algorithm || !algorithm_find(algorithm, &limit->algorithm) ||
-	    !read_window(object, &limit->window_ns) ||
-	    !json_read_count32(object, "granularity", RL_GRANULARITY_MAX, &limit->granularity) ||
-	    !json_read_count32(object, "capacity", RL_CAPACITY_MAX, &limit->capacity) ||
-	    !json_read_count32(object, "prefix_v4", 32, &v4) ||
-	    !json_read_count32(object, "prefix_v6", 128, &v6) || !read_scope(object, limit))
-		return false;
-	limit->hard = json_is_true(json_object_get(object, "hard"));
-	limit->prefix_v4 = (uint8_t)v4;
-	limit->prefix_v6 = (uint8_t)v6;
-	return true;
-}
-
-/* A limit as a whole; read_shape() is enough to find it again. */
-static bool
-read_limit(const json_t *object, struct rl_limit *limit)
-{
-	uint32_t prefetch;
-
-	if (!read_shape(object, limit) ||
-	    !json_read_count32(object, "burst", RL_CAPACITY_MAX, &limit->burst) ||
-	    !json_read_count32(object, "undelayed", RL_CAPACITY_MAX, &limit->undelayed) ||
-	    !json_read_count32(object, "prefetch", UINT16_MAX, &prefetch))
-		return false;
-	limit->prefetch = (uint16_t)prefetch;
-	limit->count_denied = json_is_true(json_object_get(object, "count_denied"));
-	limit->shadow = json_is_true(json_object_get(object, "shadow"));
+		if (field->marks & RL_FIELD_CLUSTER ? limit->scope != RL_SCOPE_CLUSTER
+		                                    : !is_whole && !is_shape)
+			continue;
+		if (!read_field(object, field, limit))
+			return false;
+	}
 	return true;
 }
 
@@ -255,7 +238,7 @@ parse_entry(struct dump_line *line)
 	if (!json_read_count32(root, "limit_number", RL_LIMITS_MAX, &line->limit_number) ||
 	    line->limit_number == 0)
 		return "no limit_number";
-	if (!read_shape(json_object_get(root, "shape"), &line->shape))
+	if (!read_limit(json_object_get(root, "shape"), &line->shape, false))
 		return "no shape of a limit";
 	if (!read_key(root, &line->key))
 		return "no key";
@@ -278,7 +261,7 @@ parse_rule(struct dump_line *line)
 	if (line->limit_count < 1 || line->limit_count > RL_LIMITS_MAX)
 		return "no limits of a rule";
 	for (size_t i = 0; i < line->limit_count; i++)
-		if (!read_limit(json_array_get(array, i), &line->limits[i]))
+		if (!read_limit(json_array_get(array, i), &line->limits[i], true))
 			return "no limit";
 	return NULL;
 }

@@ -200,7 +200,7 @@ algorithm_words() {
 	exits 0
 	for line in "file       $file" "segment    $segment" 'keys       24576' 'mode       0600' \
 		'ring       6' 'on_full    reserve' 'huge_pages false' 'interval   10s' 'buffer     10s' \
-		'  100 per 1m, sliding_window of 6 x 10s'; do
+		'  sliding_window, 100 per 1m, 6 x 10s'; do
 		says_line "$line"
 	done
 }
@@ -252,7 +252,7 @@ algorithm_words() {
 	rlctl config set /gc/interval 5s
 	exits 0
 	rlctl config show
-	says_line '  5 per 1s, sliding_window of 50 x 20ms, hard, shadow'
+	says_line '  sliding_window, 5 per 1s, 50 x 20ms, hard, shadow'
 	says_line 'interval   5s'
 	rlctl config set /comment '{"x'
 	in_trouble "value '{\"x'"

@@ -9,9 +9,7 @@
 static bool
 same_limit(const struct rl_limit *a, const struct rl_limit *b)
 {
-	return limit_shape_equal(a, b) && a->capacity == b->capacity && a->burst == b->burst &&
-	       a->undelayed == b->undelayed && a->prefetch == b->prefetch &&
-	       !a->count_denied == !b->count_denied && !a->shadow == !b->shadow;
+	return !limit_difference(a, b, 0);
 }
 
 static bool

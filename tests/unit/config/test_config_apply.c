@@ -84,9 +84,9 @@ test_numbers_change_at_once(void **state)
 	applies(rl, RULE("\"limit\": \"5/min\""), "r: capacity 5, was 3\n");
 	assert_int_equal(count_allowed(rl, "r", "k", 5), 2);
 	applies(rl, RULE("\"limit\": \"5/min\", \"mode\": \"shadow\""),
-	        "r: only watched from now on (shadow)\n");
+	        "r: mode \"shadow\", was \"enforce\"\n");
 	assert_int_equal(count_allowed(rl, "r", "k", 5), 5);
-	applies(rl, RULE("\"limit\": \"5/min\""), "r: enforced from now on\n");
+	applies(rl, RULE("\"limit\": \"5/min\""), "r: mode \"enforce\", was \"shadow\"\n");
 	assert_int_equal(count_allowed(rl, "r", "k", 5), 0);
 	rl_close(rl);
 }
@@ -102,11 +102,11 @@ test_shapes_start_anew(void **state)
 	applies(rl, RULE("\"limit\": \"3/h\""), "r: starts anew, its window has changed\n");
 	assert_int_equal(count_allowed(rl, "r", "k", 5), 3);
 	applies(rl, RULE("\"limit\": \"3/h\", \"hard\": false"),
-	        "r: starts anew, its hardness has changed\n");
+	        "r: starts anew, its hard has changed\n");
 	applies(rl, RULE("\"limit\": \"3/h\", \"granularity\": 5"),
 	        "r: starts anew, its granularity has changed\n");
 	applies(rl, RULE("\"limit\": \"3/h\", \"granularity\": 5, \"hard\": true"),
-	        "r: starts anew, its hardness has changed\n");
+	        "r: starts anew, its hard has changed\n");
 	applies(rl, RULE("\"limit\": \"3/h\", \"algorithm\": \"token_bucket\""),
 	        "r: starts anew, its algorithm has changed\n");
 	applies(rl, RULE("\"limit\": \"4/h\", \"algorithm\": \"token_bucket\""),
@@ -219,7 +219,7 @@ test_prefixes(void **state)
 	applies(rl,
 	        RULE("\"window\": \"1m\", \"prefixes\": [{\"v4\": 32, \"capacity\": 2},"
 	             "{\"v4\": 16, \"capacity\": 3}]"),
-	        "r: limit 2: starts anew, its prefix length has changed\n"
+	        "r: limit 2: starts anew, its v4 has changed\n"
 	        "r: overrides: 0 new, 0 changed, 2 removed\n");
 	rl_close(rl);
 }
