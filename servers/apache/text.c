@@ -2,6 +2,8 @@
 #include "text.h"
 
 #include <apr_strings.h>
+#include <rl_fields.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #define GRANULARITY_DEFAULT 60 /* sub-buckets, as in rl.json(5) */
@@ -89,20 +91,6 @@ read_rate(const char *text, struct rl_limit *limit)
 }
 
 static int
-read_algorithm(const char *text, enum rl_algorithm *algorithm)
-{
-	for (int i = 0; i <= RL_ALGORITHM_LAST; i++) {
-		const struct rl_algorithm_info *info = rl_algorithm_info((enum rl_algorithm)i);
-
-		if (info && strcmp(info->name, text) == 0) {
-			*algorithm = (enum rl_algorithm)i;
-			return 1;
-		}
-	}
-	return 0;
-}
-
-static int
 read_granularity(const char *text, struct rl_limit *limit)
 {
 	uint64_t number, step_ns;
@@ -118,61 +106,46 @@ read_granularity(const char *text, struct rl_limit *limit)
 	return 1;
 }
 
-static int
-read_switch(const char *text, int *value)
-{
-	*value = strcmp(text, "on") == 0;
-	return *value || strcmp(text, "off") == 0;
-}
-
-/* "shadow" and "enforce", as rl.json's `mode`. */
-static int
-read_mode(const char *text, int *shadow)
-{
-	*shadow = strcmp(text, "shadow") == 0;
-	return *shadow || strcmp(text, "enforce") == 0;
-}
-
 /* What is said of `hard` before the defaults are known. */
 #define HARD_UNSAID (-1)
+
+/* The rate that begins a limit says these. */
+static int
+is_of_rate(const struct rl_field *field)
+{
+	return field->offset == offsetof(struct rl_limit, capacity) ||
+	       field->offset == offsetof(struct rl_limit, window_ns);
+}
+
+/* "on" and "off", or the field's own words, as rl.json's `mode` has them. */
+static int
+read_word(const struct rl_field *field, const char *text, uint64_t *n)
+{
+	if (field->words)
+		return rl_field_number(field, text, strlen(text), n) == 0;
+	*n = strcmp(text, "on") == 0;
+	return *n || strcmp(text, "off") == 0;
+}
 
 /* 1: an option of a limit, and it is right; 0: its value is wrong; -1: it is none. */
 static int
 read_option(const char *word, struct rl_limit *limit)
 {
-	const char *v;
+	size_t len = strcspn(word, "=");
+	const struct rl_field *field = rl_field_find(RL_OF_LIMIT, word, len);
+	const char *v = word + len + 1;
 	uint64_t n = 0;
-	int is_right;
 
-	if ((v = value_of(word, "algorithm")))
-		return read_algorithm(v, &limit->algorithm);
-	if ((v = value_of(word, "granularity")))
-		return read_granularity(v, limit);
-	if ((v = value_of(word, "hard")))
-		return read_switch(v, &limit->hard);
-	if ((v = value_of(word, "mode")))
-		return read_mode(v, &limit->shadow);
-	if ((v = value_of(word, "count_denied")))
-		return read_switch(v, &limit->count_denied);
-	if ((v = value_of(word, "burst"))) {
-		is_right = read_number(v, 0, RL_CAPACITY_MAX - 1, &n);
-		limit->burst = (uint32_t)n;
-	} else if ((v = value_of(word, "undelayed"))) {
-		is_right = read_number(v, 0, RL_CAPACITY_MAX - 1, &n);
-		limit->undelayed = (uint32_t)n;
-	} else if ((v = value_of(word, "prefetch"))) {
-		is_right = read_number(v, 0, RL_PREFETCH_MAX, &n);
-		limit->prefetch = (uint16_t)n;
-	} else if ((v = value_of(word, "v4"))) {
-		is_right = read_number(v, 1, 32, &n);
-		limit->prefix_v4 = (uint8_t)n;
-	} else if ((v = value_of(word, "v6"))) {
-		is_right = read_number(v, 1, 128, &n);
-		limit->prefix_v6 = (uint8_t)n;
-	} else {
+	if (!field || word[len] == '\0' || value_of(word, field->word) != v ||
+	    field->marks & RL_FIELD_NOT_IN_DIRECTIVES || is_of_rate(field))
 		return -1;
-	}
-	return is_right;
+	if (field->offset == offsetof(struct rl_limit, granularity))
+		return read_granularity(v, limit);
+	if (field->words || field->kind == RL_FIELD_FLAG
+	            ? !read_word(field, v, &n)
+	            : !read_number(v, field->least, field->most, &n))
+		return 0;
+	return rl_field_set(field, limit, n) == 0;
 }
 
 /* As many sub-buckets as rl.json's default has: a limit that moves there keeps its counters. */

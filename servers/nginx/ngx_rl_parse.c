@@ -2,6 +2,8 @@
 /* The texts of directives: numbers, durations, rates, and what may stand behind a rate. */
 #include "ngx_rl.h"
 
+#include <rl_fields.h>
+
 ngx_int_t
 ngx_rl_parse_number(const ngx_str_t *text, uint64_t most, uint64_t *number)
 {
@@ -97,27 +99,6 @@ ngx_rl_parse_rate(const ngx_str_t *text, struct rl_limit *limit)
 	return NGX_OK;
 }
 
-static ngx_int_t
-parse_algorithm(const ngx_str_t *text, struct rl_limit *limit)
-{
-	for (int i = 0; i <= RL_ALGORITHM_LAST; i++) {
-		const struct rl_algorithm_info *info = rl_algorithm_info((enum rl_algorithm)i);
-
-		if (info != NULL && is_text(text, info->name)) {
-			limit->algorithm = (enum rl_algorithm)i;
-			return NGX_OK;
-		}
-	}
-	return NGX_ERROR;
-}
-
-static ngx_int_t
-parse_flag(const ngx_str_t *text, int *flag)
-{
-	*flag = is_text(text, "on");
-	return *flag || is_text(text, "off") ? NGX_OK : NGX_ERROR;
-}
-
 /* A number of sub-buckets, or the length of one. */
 static ngx_int_t
 parse_granularity(const ngx_str_t *text, struct rl_limit *limit)
@@ -135,43 +116,60 @@ parse_granularity(const ngx_str_t *text, struct rl_limit *limit)
 	return NGX_OK;
 }
 
+/* "on" or "off", one of the field's words, or a number. */
 static ngx_int_t
-parse_uint32(const ngx_str_t *text, uint64_t most, uint32_t *value)
+parse_field(const struct rl_field *field, const ngx_str_t *text, struct rl_limit *limit)
 {
-	uint64_t number;
+	uint64_t number = is_text(text, "on");
 
-	if (ngx_rl_parse_number(text, most, &number) != NGX_OK)
+	if (field->words != NULL) {
+		if (rl_field_number(field, (const char *)text->data, text->len, &number) < 0)
+			return NGX_ERROR;
+	} else if (field->kind == RL_FIELD_FLAG) {
+		if (number == 0 && !is_text(text, "off"))
+			return NGX_ERROR;
+	} else if (ngx_rl_parse_number(text, field->most, &number) != NGX_OK ||
+	           number < field->least) {
 		return NGX_ERROR;
-	*value = (uint32_t)number;
-	return NGX_OK;
+	}
+	return rl_field_set(field, limit, number) < 0 ? NGX_ERROR : NGX_OK;
 }
 
-static ngx_int_t
-parse_prefix(const ngx_str_t *text, uint64_t most, uint8_t *prefix)
+/* The field of "word=", of those that may stand behind a rate. */
+static const struct rl_field *
+option_of(const ngx_str_t *word, ngx_str_t *text)
 {
-	uint64_t number;
+	const struct rl_field *field;
 
-	if (ngx_rl_parse_number(text, most, &number) != NGX_OK || number == 0)
-		return NGX_ERROR;
-	*prefix = (uint8_t)number;
-	return NGX_OK;
+	for (size_t i = 0; (field = rl_field(RL_OF_LIMIT, i)) != NULL; i++)
+		if (ngx_rl_option(word, field->word, text) &&
+		    !(field->marks & RL_FIELD_NOT_IN_DIRECTIVES) &&
+		    field->offset != offsetof(struct rl_limit, capacity) &&
+		    field->offset != offsetof(struct rl_limit, window_ns))
+			return field;
+	return NULL;
 }
 
-static ngx_int_t
-parse_mode(const ngx_str_t *text, struct rl_limit *limit)
+/* What is allowed of a field, for a message. */
+static const char *
+allowed(const struct rl_field *field)
 {
-	limit->shadow = is_text(text, "shadow");
-	return limit->shadow || is_text(text, "enforce") ? NGX_OK : NGX_ERROR;
-}
+	static char text[96];
 
-static ngx_int_t
-parse_prefetch(const ngx_str_t *text, struct rl_limit *limit)
-{
-	uint32_t number = 0;
-	ngx_int_t rc = parse_uint32(text, RL_PREFETCH_MAX, &number);
-
-	limit->prefetch = (uint16_t)number;
-	return rc;
+	if (field->offset == offsetof(struct rl_limit, algorithm))
+		return "an algorithm of rl(7) is allowed, but for in_flight";
+	if (field->offset == offsetof(struct rl_limit, granularity))
+		return "a number of sub-buckets, or a duration that divides the window into at "
+		       "most 64";
+	if (field->words != NULL)
+		snprintf(text, sizeof text, "\"%s\" or \"%s\" is allowed", field->words[0],
+		         field->words[1]);
+	else if (field->kind == RL_FIELD_FLAG)
+		return "\"on\" or \"off\" is allowed";
+	else
+		snprintf(text, sizeof text, "%llu to %llu is allowed",
+		         (unsigned long long)field->least, (unsigned long long)field->most);
+	return text;
 }
 
 /* The words are those of rl.json(5). */
@@ -179,38 +177,18 @@ ngx_int_t
 ngx_rl_parse_limit_option(const ngx_str_t *word, struct rl_limit *limit, const char **why)
 {
 	ngx_str_t v;
+	const struct rl_field *field = option_of(word, &v);
 
-	if (ngx_rl_option(word, "algorithm", &v)) {
-		*why = "an algorithm of rl(7) is allowed, but for in_flight";
-		return limit->algorithm == RL_IN_FLIGHT ? NGX_ERROR : parse_algorithm(&v, limit);
-	}
-	*why = "a number of sub-buckets, or a duration that divides the window into at most 64";
-	if (ngx_rl_option(word, "granularity", &v))
-		return parse_granularity(&v, limit);
-	*why = "\"on\" or \"off\" is allowed";
-	if (ngx_rl_option(word, "hard", &v))
-		return parse_flag(&v, &limit->hard);
-	if (ngx_rl_option(word, "count_denied", &v))
-		return parse_flag(&v, &limit->count_denied);
-	*why = "a number below 268435455 is allowed";
-	if (ngx_rl_option(word, "burst", &v))
-		return parse_uint32(&v, RL_CAPACITY_MAX - 1, &limit->burst);
-	if (ngx_rl_option(word, "undelayed", &v))
-		return parse_uint32(&v, RL_CAPACITY_MAX - 1, &limit->undelayed);
-	*why = "0 to 4095 is allowed";
-	if (ngx_rl_option(word, "prefetch", &v))
-		return parse_prefetch(&v, limit);
-	*why = "1 to 32 bits are allowed";
-	if (ngx_rl_option(word, "v4", &v))
-		return parse_prefix(&v, 32, &limit->prefix_v4);
-	*why = "1 to 128 bits are allowed";
-	if (ngx_rl_option(word, "v6", &v))
-		return parse_prefix(&v, 128, &limit->prefix_v6);
-	*why = "\"enforce\" or \"shadow\" is allowed";
-	if (ngx_rl_option(word, "mode", &v))
-		return parse_mode(&v, limit);
 	*why = "unknown word";
-	return NGX_ERROR;
+	if (field == NULL)
+		return NGX_ERROR;
+	*why = allowed(field);
+	if (field->offset == offsetof(struct rl_limit, algorithm) &&
+	    limit->algorithm == RL_IN_FLIGHT)
+		return NGX_ERROR;
+	if (field->offset == offsetof(struct rl_limit, granularity))
+		return parse_granularity(&v, limit);
+	return parse_field(field, &v, limit);
 }
 
 static uint64_t
