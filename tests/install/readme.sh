@@ -93,6 +93,7 @@ same js bindings/node/README.md
 same php bindings/php/README.md
 same ruby bindings/ruby/README.md
 same perl bindings/perl/README.md
+same sql servers/postgresql/README.md
 grep -qxF -- "$(block haproxy 1)" "$top/bindings/lua/README.md" || fail 'the line for HAProxy'
 grep -qxF -- "$(block postfix 1)" "$top/servers/postfix/README.md" || fail 'the line for Postfix'
 

@@ -75,7 +75,7 @@ sub ask {
     return @answers;
 }
 
-sub ended { my $pid = shift; open my $file, '<', "/proc/$pid/stat" or return 1; return <$file> =~ /\) Z / }
+sub ended { my $pid = shift; open my $file, '<', "/proc/$pid/stat" or return 1; return (<$file> // ') Z ') =~ /\) Z / }
 
 sub workers {
     my ($at, $path) = @_;
