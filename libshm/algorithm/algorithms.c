@@ -37,3 +37,22 @@ rl_limiter_share(struct rl_limiter *l)
 	l->limit_is_capacity = l->own->limit_is_capacity;
 	return true;
 }
+
+/* Facts about each, without its arithmetic. */
+static const struct rl_algorithm_info algorithms[] = {
+#define ALGORITHM(number, row, ...) {sizeof(struct rl_algorithm_info), __VA_ARGS__},
+#define UNNAMED(number, row) {0},
+#include "algorithm/rl_algorithms.def"
+#undef UNNAMED
+#undef ALGORITHM
+};
+
+const struct rl_algorithm_info *
+rl_algorithm_info(enum rl_algorithm algorithm)
+{
+	unsigned number = (unsigned)algorithm;
+
+	if (number >= sizeof(algorithms) / sizeof(algorithms[0]) || !algorithms[number].name)
+		return NULL;
+	return &algorithms[number];
+}

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "algorithm/in_flight.h"
 
+#include "algorithm/adds.h"
+#include "algorithm/ops.h"
+
 #define USED_SHIFT 31
 #define USED_MASK UINT32_C(0x1fff)
 #define SEQ_HIGH_SHIFT 13
 #define SEQ_HIGH_MASK UINT32_C(0x3f)
 #define GEN_SHIFT 16              /* of the slot's, where the sequence begins */
 #define SEAT_MASK UINT32_C(0xfff) /* of a label */
-
-static uint32_t
-lesser(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
 
 static struct rl_tally
 tally_of(uint64_t entry)
@@ -48,13 +45,14 @@ rl_in_flight_unpack(struct rl_u128 word, bool is_zero, uint8_t gen, uint32_t rin
 		return f;
 	f.seq = seq_of(word);
 	f.total = (uint32_t)(word.hi >> RL_IN_FLIGHT_TOTAL_SHIFT);
-	f.used = lesser((uint32_t)(word.hi >> USED_SHIFT) & USED_MASK, places);
+	f.used = rl_lesser((uint32_t)(word.hi >> USED_SHIFT) & USED_MASK, places);
 	f.used = f.used > 0 ? f.used : 1;
-	f.place = lesser((uint32_t)(word.hi >> RL_IN_FLIGHT_PLACE_SHIFT) & RL_IN_FLIGHT_PLACE_MASK,
-	                 f.used - 1);
+	f.place =
+		rl_lesser((uint32_t)(word.hi >> RL_IN_FLIGHT_PLACE_SHIFT) & RL_IN_FLIGHT_PLACE_MASK,
+	                  f.used - 1);
 	f.is_swept = (word.hi & RL_IN_FLIGHT_SWEPT) != 0;
 	f.newest = tally_of(word.lo);
-	f.newest.units = lesser(f.newest.units, f.total);
+	f.newest.units = rl_lesser(f.newest.units, f.total);
 	return f;
 }
 
@@ -80,7 +78,7 @@ rl_in_flight_tally(const struct rl_in_flight *f, const uint64_t *ring, uint32_t 
 	if (i == f->place)
 		return f->newest;
 	t = tally_of(rl_atomic_load(&ring[i]));
-	t.units = lesser(t.units, f->total);
+	t.units = rl_lesser(t.units, f->total);
 	return t;
 }
 
@@ -122,7 +120,7 @@ find_place(const struct rl_in_flight *f, const uint64_t *ring, uint32_t places, 
 			empty = i;
 	}
 	*tally = (struct rl_tally){.label = label};
-	return lesser(empty, places);
+	return rl_lesser(empty, places);
 }
 
 bool
@@ -188,23 +186,87 @@ is_twice(struct rl_u128 word, uint32_t place, const uint64_t *ring, uint32_t i, 
 	return false;
 }
 
-bool
-rl_in_flight_is_whole(struct rl_u128 word, const uint64_t *ring, uint32_t ring_entries,
-                      uint32_t seats)
+/* What of units in flight the word alone says. Whose they are is holder/units.c's. */
+
+/*
+ * The units that are held; nobody knows until when. They are more than the limit where that was
+ * lowered.
+ */
+static void
+peek_in_flight(const struct rl_ask *a, struct rl_decision *d)
 {
-	uint32_t used = (uint32_t)(word.hi >> USED_SHIFT) & USED_MASK;
-	uint32_t place = (uint32_t)(word.hi >> RL_IN_FLIGHT_PLACE_SHIFT) & RL_IN_FLIGHT_PLACE_MASK;
+	uint32_t total = a->v->is_zero ? 0 : rl_in_flight_total(a->v->word);
+
+	d->remaining = total < d->limit ? d->limit - total : 0;
+	d->beyond = total > d->limit ? total - d->limit : 0;
+	d->admits = a->cost <= d->remaining;
+}
+
+/*
+ * The usual case: the newest tally is of who takes them. Else whether they are to be had is said by
+ * who knows whose they are, and takes them: holder/units.c.
+ */
+static void
+decide_in_flight(const struct rl_ask *a, struct rl_plan *p)
+{
+	uint32_t most = rl_lesser(a->q->capacity, RL_IN_FLIGHT_MAX), label = a->q->label;
+
+	p->step = RL_STEP_HOLD;
+	p->charges = false;
+	if (label != 0 && !a->v->is_zero &&
+	    rl_in_flight_adds(a->v->word, label, a->cost, most, &p->next))
+		rl_adds_plan(rl_in_flight_charge_id(label, rl_in_flight_place(p->next)), most,
+		             most - rl_in_flight_total(p->next), 0, p);
+}
+
+static uint64_t
+idle_at_of_in_flight(const struct rl_limiter *l, struct rl_u128 word)
+{
+	(void)l;
+	return rl_in_flight_total(word) > 0 ? UINT64_MAX : 0;
+}
+
+static uint32_t
+used_most_of_in_flight(const struct rl_ask *a, const struct rl_window_now *now)
+{
+	(void)now;
+	return rl_in_flight_total(a->v->word);
+}
+
+/* Is the total what the tallies hold, each of a seat that there is, each process's at one place? */
+static enum rl_fault
+judge_in_flight(const struct rl_limiter *l, const struct rl_view *v, uint32_t holders)
+{
+	uint32_t used = (uint32_t)(v->word.hi >> USED_SHIFT) & USED_MASK;
+	uint32_t place = rl_in_flight_place(v->word);
 	uint64_t sum = 0;
 
-	if (used > rl_in_flight_places(ring_entries) || place >= used)
-		return false;
+	if (used > rl_in_flight_places(l->ring_entries) || place >= used)
+		return RL_FAULT_TALLY;
 	for (uint32_t i = 0; i < used; i++) {
-		struct rl_tally t = raw_tally(word, place, ring, i);
+		struct rl_tally t = raw_tally(v->word, place, v->ring, i);
 		if (t.units == 0)
 			continue;
-		if ((t.label & SEAT_MASK) >= seats || is_twice(word, place, ring, i, t.label))
-			return false;
+		if ((t.label & SEAT_MASK) >= holders ||
+		    is_twice(v->word, place, v->ring, i, t.label))
+			return RL_FAULT_TALLY;
 		sum += t.units;
 	}
-	return sum == rl_in_flight_total(word);
+	return sum == rl_in_flight_total(v->word) ? RL_UNDAMAGED : RL_FAULT_TALLY;
 }
+
+/*
+ * To give back is by the tally, or nobody can tell whose. What is held counts, whenever it was
+ * taken.
+ */
+const struct rl_algorithm_ops rl_in_flight_ops = {
+	.decide = decide_in_flight,
+	.peek = peek_in_flight,
+	.idle_at = idle_at_of_in_flight,
+	.used_most = used_most_of_in_flight,
+	.nothing = rl_nothing_but_one,
+	.entries = rl_entries_of_used,
+	.judge = judge_in_flight,
+	.is_held = true,
+	.limit_is_capacity = true,
+};

@@ -134,13 +134,6 @@ uint32_t rl_in_flight_give(const struct rl_in_flight *f, struct rl_u128 word, co
                            uint32_t place, uint32_t label, uint32_t cost, uint64_t slot_bits,
                            struct rl_in_flight_move *move);
 
-/*
- * For an audit: is the total what the tallies hold, each of a seat that there is, and each
- * process's at one place?
- */
-bool rl_in_flight_is_whole(struct rl_u128 word, const uint64_t *ring, uint32_t ring_entries,
-                           uint32_t seats);
-
 /* The same state with the mark that a sweep has met it. */
 struct rl_u128 rl_in_flight_swept(const struct rl_in_flight *f, uint64_t slot_bits);
 

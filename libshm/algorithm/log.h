@@ -73,32 +73,11 @@ struct rl_log {
 struct rl_log rl_log_unpack(struct rl_u128 word, uint32_t ring_entries);
 struct rl_u128 rl_log_pack(struct rl_log log, uint64_t slot_bits);
 
-/* `log` NULL: none yet. `ring` may be read; the caller checks that the state still stands. */
-
-/* Units at now_ns, or at the newest unit's time if that is later. */
-uint32_t rl_log_used(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries,
-                     uint64_t window_ns, uint32_t capacity, uint64_t now_ns);
-
-/* The time of the unit that is `back` before the newest; back < units, and < half the ring. */
+/*
+ * The time of the unit that is `back` before the newest; back < units, and < half the ring, which
+ * may be read: the caller checks that the state still stands.
+ */
 uint64_t rl_log_time(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries,
                      uint32_t back);
-
-/* When a request of cost <= capacity is first admitted; not after now_ns if it is now. */
-uint64_t rl_log_admits_at(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries,
-                          uint64_t window_ns, uint32_t capacity, uint32_t cost);
-
-/* When the newest unit leaves the window; there is one. It may be older than newest_ns. */
-uint64_t rl_log_idle_at(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries,
-                        uint64_t window_ns);
-
-/* True if `pending` must be stored before a unit of now_ns can be added. */
-bool rl_log_must_store(const struct rl_log *log, uint64_t now_ns);
-
-/* The place of the i-th pending unit, i < pending. */
-uint32_t rl_log_place(const struct rl_log *log, uint32_t ring_entries, uint32_t i);
-
-/* The state with `cost` more units at now_ns, pending ones being stored if they must. */
-struct rl_log rl_log_add(const struct rl_log *log, uint32_t ring_entries, uint64_t now_ns,
-                         uint32_t cost);
 
 #endif

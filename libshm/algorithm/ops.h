@@ -176,8 +176,9 @@ rl_share_fill(uint32_t limit, uint32_t worth, struct rl_decision *d)
 	d->beyond += worth - d->limit;
 }
 
-/* A bucket's word with another share, at which what it owes is scaled. */
-struct rl_u128 rl_share_bucket_scaled(const struct rl_ask *a, uint32_t code, struct rl_u128 word);
+/* A bucket's word with another share, at which what it owes is scaled; how long it takes to fill. */
+struct rl_u128 rl_share_bucket_scaled(const struct rl_ask *a, struct rl_u128 word);
+uint64_t rl_share_bucket_fill_ns(const struct rl_limiter *l, const struct rl_quota *q);
 
 static inline uint32_t
 rl_limiter_limit(const struct rl_limiter *l, const struct rl_quota *q)
@@ -239,12 +240,6 @@ rl_limiter_use(struct rl_limiter *l, const struct rl_algorithm_ops *ops)
 	l->counts_denied = ops->counts_denied;
 	l->is_anchored = ops->is_anchored;
 	l->is_held = ops->is_held;
-}
-
-static inline uint32_t
-rl_lesser(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
 }
 
 /*

@@ -15,7 +15,7 @@
  * A word of a window or a log is one of an unclustered limit with less room: span and jump are at
  * most 8, and 36 bits of sub-buckets of 125 ms last until 2242. So it is taken apart into that word
  * and the share, is decided about as that, and put together again. A bucket has words of its own:
- * share_bucket.h.
+ * share_bucket.c.
  *
  * A share is part of its incarnation, as the count is: under another gen it is 0.
  *

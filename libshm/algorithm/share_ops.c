@@ -3,7 +3,7 @@
  * A limit of a cluster, around an algorithm's own row: a word is taken apart into the share and
  * what a limit of this host alone would have, that is decided about under what this host may admit,
  * and put together again. So no algorithm knows of shares but how they stand in its word; a bucket
- * has words of its own: share_bucket_ops.c.
+ * has words of its own: share_bucket.c.
  */
 #include "algorithm/adds.h"
 #include "algorithm/log.h"
@@ -209,14 +209,12 @@ bool
 rl_limiter_set_share(const struct rl_ask *a, uint32_t share, struct rl_u128 *next)
 {
 	const struct rl_view *v = a->v;
-	uint32_t code = rl_share_code(share);
-
 	if (v->is_zero && share == 0)
 		return false;
 	*next = v->is_zero ? a->l->ops->nothing(a->l, a->now_ns, v->slot_bits) : v->word;
-	*next = rl_share_put(*next, code);
+	*next = rl_share_put(*next, rl_share_code(share));
 	if (!v->is_zero && rl_limiter_has_bucket(a->l))
-		*next = rl_share_bucket_scaled(a, code, *next);
+		*next = rl_share_bucket_scaled(a, *next);
 	return true;
 }
 

@@ -7,12 +7,6 @@
 #define ENTRY_GEN_SHIFT 28
 #define ENTRY_EPOCH_MASK ((UINT64_C(1) << 28) - 1)
 
-static uint32_t
-min32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /* The start of a sub-bucket; only a damaged epoch can reach the limit. */
 static uint64_t
 start_of(const struct rl_window *w, uint64_t epoch)
@@ -258,7 +252,7 @@ plan_close(const struct rl_window_at *at, uint32_t cost, struct rl_move *m)
 	m->charges = m->next.epoch == at->epoch;
 	m->next.cur = m->charges ? cost : 0;
 	m->next.sum = limited((uint64_t)s->cur + m->stays);
-	m->next.span = min32(s->span + m->entries, at->window->count);
+	m->next.span = rl_lesser(s->span + m->entries, at->window->count);
 	m->next.jump = 0;
 }
 

@@ -35,6 +35,12 @@
 #include "rl.h"
 #include "shared/layout.h"
 
+static inline uint32_t
+rl_lesser(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 /* A rule's shape as the arithmetic wants it. */
 struct rl_window {
 	uint64_t width_ns; /* of a sub-bucket */

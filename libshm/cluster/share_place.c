@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "algorithm/share.h"
-#include "algorithm/share_bucket.h"
 #include "cluster/clustered.h"
 #include "decide/decide.h"
 #include "move/follow.h"
@@ -91,9 +90,7 @@ static uint64_t
 hold_of(const struct rl_limiter *l, const struct rl_quota *q)
 {
 	if (rl_limiter_has_bucket(l))
-		return rl_share_bucket_of(l->window_ns, q->capacity, rl_limiter_wished_burst(l, q))
-		               .fill >>
-		       8;
+		return rl_share_bucket_fill_ns(l, q);
 	return l->window_ns + (rl_limiter_has_window(l) ? l->window.width_ns : 0);
 }
 

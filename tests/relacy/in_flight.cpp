@@ -70,33 +70,23 @@
 bool change(rl_u128 *state, rl_u128 seen, rl_u128 next);
 #define rl_atomic_cas16 change
 
-#include "../../libshm/algorithm/gcra.c"
-#include "../../libshm/algorithm/log.c"
-#include "../../libshm/algorithm/share_bucket.c"
-#include "../../libshm/table/table.c"
-#define min32 min32_of_window
-#include "../../libshm/algorithm/window.c"
-#undef min32
-#define min32 min32_of_limiter
+#include "../../libshm/algorithm/algorithms.c"
 #include "../../libshm/algorithm/anchored_ops.c"
 #include "../../libshm/algorithm/counter_ops.c"
-#include "../../libshm/algorithm/gcra_ops.c"
-#include "../../libshm/algorithm/in_flight_ops.c"
-#include "../../libshm/algorithm/log_ops.c"
-#include "../../libshm/algorithm/share_ops.c"
-#include "../../libshm/algorithm/share_bucket_ops.c"
-#include "../../libshm/algorithm/window_ops.c"
-#include "../../libshm/algorithm/algorithms.c"
+#include "../../libshm/algorithm/gcra.c"
+#include "../../libshm/algorithm/log.c"
 #include "../../libshm/algorithm/ops.c"
-#undef min32
+#include "../../libshm/algorithm/share_bucket.c"
+#include "../../libshm/algorithm/share_ops.c"
+#include "../../libshm/algorithm/window.c"
+#include "../../libshm/algorithm/window_ops.c"
+#include "../../libshm/table/table.c"
 
 #define rl_u128_equal(a, b) (is_broken("unseen") || rl_u128_equal(a, b))
 #include "../../libshm/algorithm/ring.c"
 #undef rl_u128_equal
 
-#define lesser lesser_in_flight
 #include "../../libshm/algorithm/in_flight.c"
-#undef lesser
 #include "../../libshm/segment/chance.c"
 #include "../../libshm/segment/view.c"
 
@@ -108,9 +98,9 @@ rl_in_flight unpack(rl_u128 word, bool is_zero, uint8_t gen, uint32_t ring_entri
 #undef rl_ring_store
 #undef rl_in_flight_unpack
 
+#include "../../libshm/decide/decide.c"
 #include "../../libshm/decide/plan.c"
 #include "../../libshm/decide/share_wish.c"
-#include "../../libshm/decide/decide.c"
 
 rl_opened handle;
 rl_handle of_handle;
@@ -514,7 +504,8 @@ struct in_flight : rl::test_suite<in_flight, PROCESSES> {
 			return;
 		}
 		RL_ASSERT(rl_in_flight_total(word) == living);
-		RL_ASSERT(rl_in_flight_is_whole(word, &words[TABLE_WORDS], PLACES, PROCESSES));
+		const rl_view v = {.word = word, .ring = &words[TABLE_WORDS]};
+		RL_ASSERT(judge_in_flight(&limit.limiter, &v, PROCESSES) == RL_UNDAMAGED);
 	}
 };
 

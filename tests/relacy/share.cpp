@@ -85,41 +85,27 @@ static bool judged(rl_u128 *state, rl_u128 seen, rl_u128 next);
 #define rl_stats_add(...) ((void)0)
 
 #include "../../libshm/algorithm/gcra.c"
+#include "../../libshm/algorithm/in_flight.c"
 #include "../../libshm/algorithm/log.c"
 #include "../../libshm/algorithm/share_bucket.c"
-#include "../../libshm/table/table.c"
-#define min32 min32_of_window
 #include "../../libshm/algorithm/window.c"
-#undef min32
+#include "../../libshm/table/table.c"
 
-#include "../../libshm/algorithm/ring.c"
-#define min32 min32_of_limiter
+#include "../../libshm/algorithm/algorithms.c"
 #include "../../libshm/algorithm/anchored_ops.c"
 #include "../../libshm/algorithm/counter_ops.c"
-#include "../../libshm/algorithm/gcra_ops.c"
-#include "../../libshm/algorithm/in_flight_ops.c"
-#include "../../libshm/algorithm/log_ops.c"
-#include "../../libshm/algorithm/share_ops.c"
-#include "../../libshm/algorithm/share_bucket_ops.c"
-#include "../../libshm/algorithm/window_ops.c"
-#include "../../libshm/algorithm/algorithms.c"
 #include "../../libshm/algorithm/ops.c"
-#undef min32
-
-/* Nothing is in flight here. */
-bool
-rl_in_flight_is_whole(rl_u128, const uint64_t *, uint32_t, uint32_t)
-{
-	return true;
-}
+#include "../../libshm/algorithm/ring.c"
+#include "../../libshm/algorithm/share_ops.c"
+#include "../../libshm/algorithm/window_ops.c"
 
 #include "../../libshm/segment/chance.c"
 #include "../../libshm/segment/view.c"
 #include "../../libshm/segment/wish.c"
 
+#include "../../libshm/decide/decide.c"
 #include "../../libshm/decide/plan.c"
 #include "../../libshm/decide/share_wish.c"
-#include "../../libshm/decide/decide.c"
 
 #include "move/move.h"
 #include "overflow/overflow.h"
@@ -136,8 +122,8 @@ rl_quota quota;
 #define rl_rules_have_tiers(...) false
 namespace sharing
 {
-#include "../../libshm/cluster/share_place.c"
 #include "../../libshm/cluster/share.c"
+#include "../../libshm/cluster/share_place.c"
 }
 #undef rl_handle_limit
 #undef rl_rules_handle

@@ -50,12 +50,11 @@
 #define rl_stats_add(...) ((void)0)
 
 #include "../../libshm/algorithm/gcra.c"
+#include "../../libshm/algorithm/in_flight.c"
 #include "../../libshm/algorithm/log.c"
 #include "../../libshm/algorithm/share_bucket.c"
-#include "../../libshm/table/table.c"
-#define min32 min32_of_window
 #include "../../libshm/algorithm/window.c"
-#undef min32
+#include "../../libshm/table/table.c"
 
 #define rl_u128_equal(a, b) (is_broken("unseen") || rl_u128_equal(a, b))
 #include "../../libshm/algorithm/ring.c"
@@ -64,26 +63,13 @@
 void decide(const struct rl_window_at *at, uint32_t capacity, uint32_t cost, rl_window_used *used,
             rl_move *move);
 #define rl_window_decide decide
-#define min32 min32_of_limiter
+#include "../../libshm/algorithm/algorithms.c"
 #include "../../libshm/algorithm/anchored_ops.c"
 #include "../../libshm/algorithm/counter_ops.c"
-#include "../../libshm/algorithm/gcra_ops.c"
-#include "../../libshm/algorithm/in_flight_ops.c"
-#include "../../libshm/algorithm/log_ops.c"
-#include "../../libshm/algorithm/share_ops.c"
-#include "../../libshm/algorithm/share_bucket_ops.c"
-#include "../../libshm/algorithm/window_ops.c"
-#include "../../libshm/algorithm/algorithms.c"
 #include "../../libshm/algorithm/ops.c"
-#undef min32
+#include "../../libshm/algorithm/share_ops.c"
+#include "../../libshm/algorithm/window_ops.c"
 #undef rl_window_decide
-
-/* Nothing is in flight here. */
-bool
-rl_in_flight_is_whole(rl_u128, const uint64_t *, uint32_t, uint32_t)
-{
-	return true;
-}
 
 #include "../../libshm/segment/chance.c"
 #include "../../libshm/segment/view.c"
@@ -92,9 +78,9 @@ bool believe(const rl_segment *s, const rl_limiter *l, rl_slot slot, const rl_vi
 bool store(uint64_t *entry, uint64_t value, const rl_u128 *state, rl_u128 seen);
 #define rl_view_holds believe
 #define rl_ring_store store
+#include "../../libshm/decide/decide.c"
 #include "../../libshm/decide/plan.c"
 #include "../../libshm/decide/share_wish.c"
-#include "../../libshm/decide/decide.c"
 #undef rl_view_holds
 #undef rl_ring_store
 
