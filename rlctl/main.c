@@ -10,20 +10,17 @@
 #include "base/help.h"
 #include "base/options.h"
 #include "base/output.h"
-#include "base/subverbs.h"
 #include "base/truncation.h"
 #include "segment/overview.h"
 #include "top/screen.h"
 
 #define VERB(name, options, operands_min, operands_max, synopsis, summary) \
-	{#name, synopsis, summary, options, operands_min, operands_max, run_##name},
+	{#name, synopsis, summary, options, operands_min, operands_max, run_##name, NULL},
 
 static const struct command verbs[] = {
 #include "base/verbs.def"
 	{0},
 };
-
-#undef VERB
 
 static bool
 check_operands(const struct context *context)

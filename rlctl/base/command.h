@@ -40,6 +40,7 @@ struct command {
 	int operands_min;
 	int operands_max;
 	int (*run)(const struct context *context); /* returns the exit status */
+	const char *of;                            /* the verb that it is below; NULL: none */
 };
 
 /* The options of the command line. */
@@ -61,6 +62,12 @@ extern const struct command_option no_options[];
 
 /* The verb of that name, of all or of those below the verb `of`; NULL after a message. */
 const struct command *command_need(const struct command *verbs, const char *of, const char *name);
+
+/* The first verb below `of`, or the next one behind `last`; NULL: there is none. */
+const struct command *subverb_next(const struct command *of, const struct command *last);
+
+/* Run the verb below it that the first operand names, with those behind it. */
+int subverb_run(const struct context *context);
 
 /*
  * The same of all, for a word of a command line: one by which it was called before is known, too.
@@ -103,15 +110,15 @@ bool key_need(size_t len);
 #define VERB(name, options, ...)                       \
 	int run_##name(const struct context *context); \
 	extern const struct command_option options[];
+#define SUBVERB(verb, name, ...) int verb##_##name(const struct context *context);
 #include "base/verbs.def"
-#undef VERB
 
 /* How many there are. */
 #define VERB(...) +1
+#define SUBVERB(...) +1
 enum {
 	VERB_COUNT = 0
 #include "base/verbs.def"
 };
-#undef VERB
 
 #endif

@@ -29,11 +29,26 @@ print_options(const char *title, const struct command_option *options)
 		print_option(options);
 }
 
+static void
+print_subverbs(const struct command *of)
+{
+	const struct command *verb = subverb_next(of, NULL);
+	char left[80];
+
+	if (verb)
+		printf("\nverbs of %s:\n", of->name);
+	for (; verb; verb = subverb_next(of, verb)) {
+		snprintf(left, sizeof(left), "%s %s", verb->name, verb->synopsis);
+		printf("  %-24s  %s\n", left, verb->summary);
+	}
+}
+
 void
 help_command(const struct command *command)
 {
 	printf("usage: rlctl [OPTION...] %s%s%s\n\n%s: %s\n", command->name,
 	       command->synopsis[0] ? " " : "", command->synopsis, command->name, command->summary);
+	print_subverbs(command);
 	if (command->options->name)
 		print_options("options", command->options);
 	print_options("options of every verb", global_options);

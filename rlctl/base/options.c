@@ -237,11 +237,14 @@ const struct command *
 command_need(const struct command *verbs, const char *of, const char *name)
 {
 	const char *names[VERB_COUNT + 1] = {0}, *near;
+	int count = 0;
 
-	for (int i = 0; verbs[i].name; i++) {
-		names[i] = verbs[i].name;
-		if (strcmp(names[i], name) == 0)
-			return &verbs[i];
+	for (; verbs->name; verbs++) {
+		if (verbs->of && strcmp(verbs->of, of) != 0)
+			continue;
+		if (strcmp(verbs->name, name) == 0)
+			return verbs;
+		names[count++] = verbs->name;
 	}
 	near = suggest(name, names);
 	if (near)

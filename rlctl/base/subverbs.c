@@ -1,13 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "base/subverbs.h"
+/* The verbs below a verb. */
 
+#include <string.h>
+
+#include "base/command.h"
 #include "base/output.h"
 
+static const struct command subverbs[] = {
+#define SUBVERB(verb, name, operands_min, operands_max, synopsis, summary) \
+	{#name, synopsis, summary, NULL, operands_min, operands_max, verb##_##name, #verb},
+#include "base/verbs.def"
+	{0},
+};
+
+const struct command *
+subverb_next(const struct command *of, const struct command *last)
+{
+	const struct command *next = last ? last + 1 : subverbs;
+
+	while (next->name && strcmp(next->of, of->name) != 0)
+		next++;
+	return next->name ? next : NULL;
+}
+
 int
-subverb_run(const struct context *context, const struct command *verbs)
+subverb_run(const struct context *context)
 {
 	const char *of = context->command->name;
-	const struct command *verb = command_need(verbs, of, context->operands[0]);
+	const struct command *verb = command_need(subverbs, of, context->operands[0]);
 	struct context below = *context;
 
 	if (!verb)

@@ -2,7 +2,7 @@
 /* cluster: the verbs that have to do with the store that hosts share limits by. */
 
 #include "base/expiry.h"
-#include "base/subverbs.h"
+#include "base/command.h"
 
 const struct command_option cluster_command_options[] = {
 	{"config", 'c', "FILE", "the configuration, whose 'cluster' says where the store is"},
@@ -22,7 +22,5 @@ const struct command_option cluster_command_options[] = {
 int
 run_cluster(const struct context *context)
 {
-	static const struct command verbs[] = {CLUSTER_VERBS(SUBVERB_ROW){0}};
-
-	return subverb_run(context, verbs);
+	return subverb_run(context);
 }

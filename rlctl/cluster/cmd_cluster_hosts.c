@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/output.h"
-#include "base/subverbs.h"
+#include "base/command.h"
 #include "cluster/client.h"
 #include "cluster/said.h"
 

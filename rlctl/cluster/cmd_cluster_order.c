@@ -14,7 +14,7 @@
 #include "base/match.h"
 #include "base/operand.h"
 #include "base/output.h"
-#include "base/subverbs.h"
+#include "base/command.h"
 #include "cluster/client.h"
 #include "cluster/said.h"
 #include "key/ban_order.h"

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/output.h"
-#include "base/subverbs.h"
+#include "base/command.h"
 #include "cluster/client.h"
 
 #define CAPACITY_MAX ((1u << 28) - 1)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/output.h"
-#include "base/subverbs.h"
+#include "base/command.h"
 #include "cluster/client.h"
 #include "config/config_verb.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/output.h"
-#include "base/subverbs.h"
+#include "base/command.h"
 #include "cluster/client.h"
 
 static void

@@ -59,6 +59,21 @@ option_words(const struct command_option *option)
 	return out;
 }
 
+/* The verbs below it; false if there are none. */
+static bool
+read_subverbs(const struct command *of, struct value_words *out)
+{
+	size_t used = 0;
+
+	for (const struct command *verb = subverb_next(of, NULL); verb;
+	     verb = subverb_next(of, verb))
+		used += (size_t)snprintf(out->words + used, sizeof(out->words) - used, "%s%s",
+		                         used > 0 ? " " : "", verb->name);
+	if (used > 0)
+		out->kind = VALUE_WORDS;
+	return used > 0;
+}
+
 /* The first word of the synopsis that is neither an option nor an option's value tells. */
 struct value_words
 operand_words(const struct command *command)
@@ -67,6 +82,8 @@ operand_words(const struct command *command)
 	const char *at = command->synopsis;
 	bool is_value = false;
 
+	if (read_subverbs(command, &out))
+		at = "";
 	while (out.kind == VALUE_ANY && *at) {
 		size_t len = strcspn(at, " ");
 

@@ -57,7 +57,7 @@ void completion_fish(const struct command *verbs);
 	"\t\tlimits = 0 }\n"                                                                     \
 	"\tBEGIN { split(\"/limit /granularity /hard /mode\", word, \" \") }\n"                  \
 	"\tNF == 0 { end(); getline rule; next }\n"                                              \
-	"\trule && /^  [0-9]+ per / { limits++ }\n"                                              \
+	"\trule && /^  [a-z_]+, [0-9]+ (per|at) / { limits++ }\n"                                \
 	"\tEND { end() }'"
 #define LIST_RULES "rlctl ${segment:+\"--segment=$segment\"} stats 2>/dev/null | " RULES_ONLY
 #define LIST_PATTERNS \

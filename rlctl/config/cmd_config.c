@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* config: the verbs that have to do with the configuration file. */
 
-#include "base/subverbs.h"
+#include "base/command.h"
 #include "config/config_verb.h"
 
 const struct command_option config_command_options[] = {
@@ -16,7 +16,5 @@ const struct command_option config_command_options[] = {
 int
 run_config(const struct context *context)
 {
-	static const struct command verbs[] = {CONFIG_VERBS(SUBVERB_ROW){0}};
-
-	return subverb_run(context, verbs);
+	return subverb_run(context);
 }

@@ -7,7 +7,7 @@
 #include <load/load.h>
 #include <stdbool.h>
 
-#include "base/subverbs.h"
+#include "base/command.h"
 
 /* The file that --config, the environment or else custom names. */
 const char *config_file(const struct context *context);

@@ -34,6 +34,14 @@ options_in_page() {
 	[ "$(sed -n 's/^\.Ss \([a-z]*\).*/\1/p' "$page")" = "$verbs" ]
 }
 
+@test "manual: every verb below a verb, in the order of its help, and no other" {
+	for verb in config cluster; do
+		below=$("$RLCTL" help "$verb" | sed -n "/^verbs of $verb:/,/^\$/s/^  \([a-z]*\) .*/\1/p" | paste -sd '|' | sed 's/|/ | /g')
+		[ -n "$below" ]
+		grep -qxF ".Ss $verb $below" "$page" || fail_with "verbs of $verb: $below"
+	done
+}
+
 @test "manual: every option of --help, with its letter, and no other" {
 	[ -n "$(options_of_all)" ]
 	diff <(options_of_all) <(options_in_page '^\.Sh OPTIONS$')

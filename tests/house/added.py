@@ -34,7 +34,7 @@ def verbs():
             yield f"verb {name}: no file has run_{name}()"
         if not re.search(rf"\b(on|rlctl|RLCTL\"?|list_on \d+) +(-\S+ +\S+ +)*{name}\b", tests):
             yield f"verb {name}: no test of tests/cli runs it"
-    for verb, name in re.findall(r"^\tSUBVERB\((\w+), (\w+),", read("rlctl/base/subverbs.h"), re.M):
+    for verb, name in re.findall(r"^SUBVERB\((\w+), (\w+),", read("rlctl/base/verbs.def"), re.M):
         if not re.search(rf"\b{verb} +(-\S+ +\S+ +)*{name}\b", tests):
             yield f"verb {verb} {name}: no test of tests/cli runs it"
 
