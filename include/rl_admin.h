@@ -475,21 +475,22 @@ int rl_history_quarters(struct rl *rl, int rule, uint64_t now_ns,
                         struct rl_history_span spans[RL_HISTORY_QUARTERS]);
 
 /*
- * Events: what is told to people. The first denial of a key in a minute is one; so is what befalls
+ * Events: what is told to people. The first denial of a key in a minute is one, by a limit or by a
+ * ban, unless more than some hundreds are banned at once; so is what befalls
  * the table, and each change of rules and bans. A flood is told of in parts: so many of a kind and
  * rule in a second, and then one in `one_in`.
  */
 enum rl_event_kind {
-	RL_EVENT_DENIED = 1,         /* by a limit: the first in a minute */
-	RL_EVENT_BANNED = 2,         /* by a ban, or by an override that bans */
-	RL_EVENT_EVICTED = 3,        /* a key, for another */
-	RL_EVENT_FULL = 4,           /* a key found no slot */
-	RL_EVENT_RESET = 5,          /* a key, or a rule: the counters were forgotten */
-	RL_EVENT_CONFIGURED = 6,     /* a configuration came into force */
-	RL_EVENT_DEFINED = 7,        /* a program defined a rule: new, or other than it was */
-	RL_EVENT_FORGOTTEN = 8,      /* what programs had defined */
-	RL_EVENT_BAN_SET = 9,        /* by rl_ban() */
-	RL_EVENT_BAN_LIFTED = 10,    /* a ban or an exemption, by rl_unban() */
+	RL_EVENT_DENIED = 1,      /* by a limit: the first in a minute */
+	RL_EVENT_BANNED = 2,      /* by a ban, or by an override that bans: the first in a minute */
+	RL_EVENT_EVICTED = 3,     /* a key, for another */
+	RL_EVENT_FULL = 4,        /* a key found no slot */
+	RL_EVENT_RESET = 5,       /* a key, or a rule: the counters were forgotten */
+	RL_EVENT_CONFIGURED = 6,  /* a configuration came into force */
+	RL_EVENT_DEFINED = 7,     /* a program defined a rule: new, or other than it was */
+	RL_EVENT_FORGOTTEN = 8,   /* what programs had defined */
+	RL_EVENT_BAN_SET = 9,     /* by rl_ban() */
+	RL_EVENT_BAN_LIFTED = 10, /* a ban or an exemption, by rl_unban() */
 	RL_EVENT_EXEMPTION_SET = 11, /* by rl_allow() */
 	RL_EVENT_ORDER = 12, /* for all hosts of a cluster was carried out here: key says which */
 	RL_EVENT_STORE_AWAY = 13,  /* what hosts share limits by does not answer */
@@ -519,6 +520,7 @@ struct rl_event {
 	uint64_t generation;     /* RL_EVENT_CONFIGURED: which one came into force */
 	uint32_t one_in;         /* for how many such events this one stands */
 	uid_t author;            /* of a change: who made it */
+	enum rl_match match;     /* of a ban or an exemption that is set or lifted: what `key` is */
 };
 
 /*
@@ -542,6 +544,14 @@ void rl_events_now(const struct rl *rl, struct rl_events_cursor *cursor);
  */
 int rl_events_read(struct rl *rl, struct rl_events_cursor *cursor,
                    int (*visit)(const struct rl_event *event, void *arg), void *arg);
+
+/*
+ * The same of changes alone (RL_EVENT_IS_CHANGE), which are kept apart as well: the last 1,024 of
+ * them, which no denial writes over, and none left out below 1,000 in a minute. It needs a cursor
+ * of its own, and `number` counts changes.
+ */
+int rl_changes_read(struct rl *rl, struct rl_events_cursor *cursor,
+                    int (*visit)(const struct rl_event *event, void *arg), void *arg);
 
 /* How many slots are used. Reads no counter. */
 uint64_t rl_fill(const struct rl *rl);

@@ -52,9 +52,9 @@ rl_event_name(enum rl_event_kind kind)
 }
 
 static uint64_t
-begun(const struct rl_segment *s)
+begun(struct rl_event_ring ring)
 {
-	return rl_atomic_load(&s->events->next);
+	return rl_atomic_load(&ring.head->next);
 }
 
 void
@@ -62,14 +62,15 @@ rl_events_now(const struct rl *rl, struct rl_events_cursor *cursor)
 {
 	const struct rl_segment *s = &rl->segment;
 
-	*cursor = (struct rl_events_cursor){.next = s->geometry.events > 0 ? begun(s) : 0};
+	*cursor = (struct rl_events_cursor){.next = s->geometry.events > 0 ? begun(rl_event_ring(s))
+	                                                                   : 0};
 }
 
 /* Entry n, as it stood at one moment. */
 static enum seen
-load(const struct rl_segment *s, uint64_t n, struct rl_event_entry *e)
+load(struct rl_event_ring ring, uint64_t n, struct rl_event_entry *e)
 {
-	const struct rl_event_entry *at = rl_event_at(s, n);
+	const struct rl_event_entry *at = rl_event_at(ring, n);
 
 	e->word = rl_atomic_load(&at->word);
 	e->time_ns = rl_atomic_load_relaxed(&at->time_ns);
@@ -80,7 +81,7 @@ load(const struct rl_segment *s, uint64_t n, struct rl_event_entry *e)
 	e->detail[0] = rl_atomic_load_relaxed(&at->detail[0]);
 	e->detail[1] = rl_atomic_load_relaxed(&at->detail[1]);
 	rl_atomic_fence(); /* all of it before the word again: partner in rl_event_write() */
-	if (begun(s) - n > s->geometry.events)
+	if (begun(ring) - n > ring.entries)
 		return OVER;
 	return rl_atomic_load(&at->word) == e->word &&
 	                       e->word == rl_event_word(n, e->word >> RL_EVENT_KIND_SHIFT & 0xff, e)
@@ -129,6 +130,14 @@ rule_of(const struct rl *rl, const struct rl_event_entry *e)
 	return rl_handle_has(rl, rule) ? rule : -1;
 }
 
+static enum rl_match
+match_of(const struct rl_event_entry *e)
+{
+	uint64_t match = e->where >> RL_EVENT_MATCH_SHIFT;
+
+	return match <= RL_MATCH_NETWORK ? (enum rl_match)match : RL_MATCH_KEY;
+}
+
 static void
 make(struct rl *rl, uint64_t n, const struct rl_event_entry *e, struct room *room)
 {
@@ -145,6 +154,7 @@ make(struct rl *rl, uint64_t n, const struct rl_event_entry *e, struct room *roo
 		.id = has_slot ? e->tag & RL_TAG_HASH_MASK : 0,
 		.one_in = (uint32_t)e->by > 0 ? (uint32_t)e->by : 1,
 		.author = (uid_t)(e->by >> 32),
+		.match = match_of(e),
 	};
 	if (event->kind == RL_EVENT_CONFIGURED)
 		event->generation = e->retry_ns;
@@ -157,9 +167,9 @@ make(struct rl *rl, uint64_t n, const struct rl_event_entry *e, struct room *roo
 
 /* Events that were written over are lost. */
 static void
-catch_up(const struct rl_segment *s, uint64_t end, struct rl_events_cursor *c)
+catch_up(struct rl_event_ring ring, uint64_t end, struct rl_events_cursor *c)
 {
-	uint64_t kept = s->geometry.events, oldest = end > kept ? end - kept : 0;
+	uint64_t kept = ring.entries, oldest = end > kept ? end - kept : 0;
 
 	if (c->next > end) /* of another segment, or of damage */
 		c->next = end;
@@ -183,26 +193,20 @@ pass_by(struct rl_events_cursor *c)
 	return true;
 }
 
-int
-rl_events_read(struct rl *rl, struct rl_events_cursor *c,
-               int (*visit)(const struct rl_event *event, void *arg), void *arg)
+static int
+read_ring(struct rl *rl, struct rl_event_ring ring, struct rl_events_cursor *c,
+          int (*visit)(const struct rl_event *event, void *arg), void *arg)
 {
-	const struct rl_segment *s;
 	struct rl_event_entry e;
 	struct room room;
-	uint64_t end;
+	uint64_t end = begun(ring);
 	int result = 0;
 
-	rl = rl_here(rl);
-	s = &rl->segment;
-	if (s->geometry.events == 0)
-		return -ENOENT;
-	end = begun(s);
-	catch_up(s, end, c);
-	for (uint64_t left = s->geometry.events; left > 0 && c->next < end && result == 0; left--) {
-		switch (load(s, c->next, &e)) {
+	catch_up(ring, end, c);
+	for (uint64_t left = ring.entries; left > 0 && c->next < end && result == 0; left--) {
+		switch (load(ring, c->next, &e)) {
 		case OVER:
-			catch_up(s, begun(s), c);
+			catch_up(ring, begun(ring), c);
 			break;
 		case UNFINISHED:
 			if (!pass_by(c))
@@ -215,4 +219,24 @@ rl_events_read(struct rl *rl, struct rl_events_cursor *c,
 		}
 	}
 	return result;
+}
+
+int
+rl_events_read(struct rl *rl, struct rl_events_cursor *c,
+               int (*visit)(const struct rl_event *event, void *arg), void *arg)
+{
+	rl = rl_here(rl);
+	if (rl->segment.geometry.events == 0)
+		return -ENOENT;
+	return read_ring(rl, rl_event_ring(&rl->segment), c, visit, arg);
+}
+
+int
+rl_changes_read(struct rl *rl, struct rl_events_cursor *c,
+                int (*visit)(const struct rl_event *event, void *arg), void *arg)
+{
+	rl = rl_here(rl);
+	if (rl->segment.geometry.events == 0)
+		return -ENOENT;
+	return read_ring(rl, rl_change_ring(&rl->segment), c, visit, arg);
 }

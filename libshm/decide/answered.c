@@ -119,8 +119,13 @@ rl_answered(struct rl *rl, int rule, const struct rl_item *item, const struct rl
 	} else {
 		count_verdict(s, rule, r);
 		if (r->reason == RL_BY_BAN)
-			rl_report_without(s, RL_EVENT_BANNED, rule, item->key, item->key_len,
-			                  r->retry_after_ns, rl_clamp_now(now_ns));
+			rl_event_report_banned(
+				s, &(struct rl_event_note){.kind = RL_EVENT_BANNED,
+			                                   .rule = rule,
+			                                   .time_ns = rl_clamp_now(now_ns),
+			                                   .key = item->key,
+			                                   .key_len = item->key_len,
+			                                   .retry_ns = r->retry_after_ns});
 		if (decider && r->verdict == RL_DENIED) /* a full table bans nobody */
 			record_denied(decider);
 	}

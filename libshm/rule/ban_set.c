@@ -163,8 +163,8 @@ report_set(const struct rl_segment *s, const struct rl_ban *ban, const struct rl
 
 	if (ban->until_ns != RL_NEVER_NS)
 		left_ns = ban->until_ns > now_ns ? ban->until_ns - now_ns : 0;
-	rl_event_report_change(s, ban->is_exemption ? RL_EVENT_EXEMPTION_SET : RL_EVENT_BAN_SET,
-	                       ban->rule, pattern->key, pattern->key_len, left_ns);
+	rl_event_report_ban(s, ban->is_exemption ? RL_EVENT_EXEMPTION_SET : RL_EVENT_BAN_SET,
+	                    ban->rule, pattern, left_ns, ban->is_automatic);
 }
 
 static int
@@ -291,7 +291,6 @@ rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
 	for (unsigned step = 0; step < rl_ban_steps(s); step++)
 		did |= lift(s, rl_ban_slot_at(s, hash, step), hash);
 	if (did)
-		rl_event_report_change(s, RL_EVENT_BAN_LIFTED, rule, pattern->key, pattern->key_len,
-		                       0);
+		rl_event_report_ban(s, RL_EVENT_BAN_LIFTED, rule, pattern, 0, false);
 	return did;
 }

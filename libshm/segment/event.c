@@ -51,7 +51,7 @@ reported_at(const struct rl_segment *s, enum rl_event_kind kind, int rule)
 	return &s->history[row].reported[reported_of(kind)];
 }
 
-/* The events of that second. Where clocks differ a little, the later one holds. */
+/* The events of that second or minute. Where clocks differ a little, the later one holds. */
 static uint32_t
 reported_in(uint64_t word, uint32_t *second)
 {
@@ -62,20 +62,15 @@ reported_in(uint64_t word, uint32_t *second)
 	return ahead == 0 || ahead == 1 ? (uint32_t)word : 0;
 }
 
-bool
-rl_event_is_due(const struct rl_segment *s, enum rl_event_kind kind, int rule, uint64_t now_ns,
-                uint32_t *one_in)
+/* So many in a span of time, by the word that counts them, and of the others one in so many. */
+static bool
+is_due(uint64_t *word, uint64_t span_ns, uint32_t most, uint64_t now_ns, uint32_t *one_in)
 {
-	uint64_t *word;
-
-	if (s->geometry.events == 0 || !s->is_writable)
-		return false;
-	word = reported_at(s, kind, rule);
 	for (int tries = 0; tries < TRIES; tries++) {
 		uint64_t seen = rl_atomic_load_relaxed(word);
-		uint32_t second = (uint32_t)(now_ns / RL_SECOND);
+		uint32_t second = (uint32_t)(now_ns / span_ns);
 		uint32_t reported = reported_in(seen, &second);
-		unsigned stage = reported / RL_EVENTS_A_SECOND;
+		unsigned stage = reported / most;
 
 		stage = stage < STAGE_MOST ? stage : STAGE_MOST;
 		if (tries == 0 && stage > 0 && rl_chance(now_ns) >> (64 - STAGE_BITS * stage) != 0)
@@ -85,6 +80,14 @@ rl_event_is_due(const struct rl_segment *s, enum rl_event_kind kind, int rule, u
 			return true;
 	}
 	return false;
+}
+
+bool
+rl_event_is_due(const struct rl_segment *s, enum rl_event_kind kind, int rule, uint64_t now_ns,
+                uint32_t *one_in)
+{
+	return s->geometry.events > 0 && s->is_writable &&
+	       is_due(reported_at(s, kind, rule), RL_SECOND, RL_EVENTS_A_SECOND, now_ns, one_in);
 }
 
 /* Of all words but the first, the kind and the number. */
@@ -144,16 +147,18 @@ fill(const struct rl_segment *s, const struct rl_event_note *note, uint32_t one_
 	e->where = (note->slot ? (uint32_t)note->slot->index : RL_EVENT_NO_SLOT) |
 	           rule << RL_EVENT_RULE_SHIFT |
 	           (uint64_t)(note->limit & 7) << RL_EVENT_LIMIT_SHIFT |
-	           (len & 0xffff) << RL_EVENT_LEN_SHIFT;
+	           (len & 0xffff) << RL_EVENT_LEN_SHIFT |
+	           (uint64_t)(note->match & 7) << RL_EVENT_MATCH_SHIFT;
 	e->retry_ns = note->retry_ns;
 	e->by = one_in | (uint64_t)note->author << 32;
 }
 
-void
-rl_event_write(const struct rl_segment *s, const struct rl_event_note *note, uint32_t one_in)
+static void
+write_in(struct rl_event_ring ring, const struct rl_segment *s, const struct rl_event_note *note,
+         uint32_t one_in)
 {
-	uint64_t n = rl_atomic_take(&s->events->next, 1);
-	struct rl_event_entry *at = rl_event_at(s, n), e;
+	uint64_t n = rl_atomic_take(&ring.head->next, 1);
+	struct rl_event_entry *at = rl_event_at(ring, n), e;
 
 	fill(s, note, one_in, &e);
 	rl_atomic_store(&at->word, 0);
@@ -169,12 +174,50 @@ rl_event_write(const struct rl_segment *s, const struct rl_event_note *note, uin
 }
 
 void
+rl_event_write(const struct rl_segment *s, const struct rl_event_note *note, uint32_t one_in)
+{
+	write_in(rl_event_ring(s), s, note, one_in);
+}
+
+#define MINUTE_NS (60 * RL_SECOND)
+
+void
 rl_event_report(const struct rl_segment *s, const struct rl_event_note *note)
 {
 	uint32_t one_in;
 
+	if (s->geometry.events == 0 || !s->is_writable)
+		return;
 	if (rl_event_is_due(s, note->kind, note->rule, note->time_ns, &one_in))
 		rl_event_write(s, note, one_in);
+	if (RL_EVENT_IS_CHANGE(note->kind) && !note->is_automatic &&
+	    is_due(&rl_change_ring(s).head->reported[0], MINUTE_NS, RL_CHANGES_A_MINUTE,
+	           note->time_ns, &one_in))
+		write_in(rl_change_ring(s), s, note, one_in);
+}
+
+/*
+ * Has nobody told of this key in this minute? A key has a word that it shares with others: of two
+ * that are banned at once and share one, each is told more often. Whose it is says its hash.
+ */
+static bool
+is_first_hit(const struct rl_segment *s, const struct rl_event_note *note)
+{
+	struct rl_hash hash =
+		rl_hash_with(s->key, (uint64_t)(uint32_t)note->rule, note->key, note->key_len);
+	uint64_t *word = &rl_banned_told(s)[hash.b % RL_BANNED_TOLD];
+	uint64_t mine = (uint32_t)(note->time_ns / MINUTE_NS) | hash.a << 32;
+
+	uint64_t seen = rl_atomic_load_relaxed(word);
+
+	return seen != mine && rl_atomic_cas(word, seen, mine);
+}
+
+void
+rl_event_report_banned(const struct rl_segment *s, const struct rl_event_note *note)
+{
+	if (s->geometry.events > 0 && s->is_writable && is_first_hit(s, note))
+		rl_event_report(s, note);
 }
 
 void
@@ -187,5 +230,20 @@ rl_event_report_change(const struct rl_segment *s, enum rl_event_kind kind, int 
 	                                           .key = name,
 	                                           .key_len = name_len,
 	                                           .retry_ns = value,
+	                                           .author = getuid()});
+}
+
+void
+rl_event_report_ban(const struct rl_segment *s, enum rl_event_kind kind, int rule,
+                    const struct rl_pattern *pattern, uint64_t left_ns, bool is_automatic)
+{
+	rl_event_report(s, &(struct rl_event_note){.kind = kind,
+	                                           .rule = rule,
+	                                           .time_ns = rl_segment_now(s),
+	                                           .key = pattern->key,
+	                                           .key_len = pattern->key_len,
+	                                           .match = pattern->match,
+	                                           .is_automatic = is_automatic,
+	                                           .retry_ns = left_ns,
 	                                           .author = getuid()});
 }

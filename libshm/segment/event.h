@@ -18,6 +18,9 @@
  *
  * So that a flood costs next to nothing, each rule tells so many events of a kind in a second
  * (RL_EVENTS_A_SECOND), and beyond that one in 64, then one in 4,096, and so on; `one_in` says so.
+ *
+ * Changes are told in a ring of their own as well, which nothing else writes over: there,
+ * RL_CHANGES_A_MINUTE of the segment's, and then one in 64.
  */
 
 #include "rl_admin.h"
@@ -25,6 +28,7 @@
 #include "shared/layout_people.h"
 
 #define RL_EVENTS_A_SECOND 16
+#define RL_CHANGES_A_MINUTE 1000
 
 struct rl_event_note {
 	enum rl_event_kind kind;
@@ -36,6 +40,8 @@ struct rl_event_note {
 	size_t key_len;
 	uint64_t retry_ns; /* until the key may try again, or a ban ends; else what the kind says */
 	uint32_t author;   /* who did it, of a change: a user id */
+	enum rl_match match; /* of a pattern */
+	bool is_automatic;   /* a ban that nobody has set: it is told, and no change */
 };
 
 /* Is one of these to be told now? It has to be then, by rl_event_write(), as one in *one_in. */
@@ -47,15 +53,23 @@ void rl_event_write(const struct rl_segment *s, const struct rl_event_note *note
 /* Both. */
 void rl_event_report(const struct rl_segment *s, const struct rl_event_note *note);
 
+/* The same of a request that a ban denies: once a key and minute, unless many are banned. */
+void rl_event_report_banned(const struct rl_segment *s, const struct rl_event_note *note);
+
 /* The same of a change by this process, just now: of a rule, or a key or pattern of it. */
 void rl_event_report_change(const struct rl_segment *s, enum rl_event_kind kind, int rule,
                             const void *name, size_t name_len, uint64_t value);
+
+/* The same of a ban or an exemption of these keys. */
+void rl_event_report_ban(const struct rl_segment *s, enum rl_event_kind kind, int rule,
+                         const struct rl_pattern *pattern, uint64_t left_ns, bool is_automatic);
 
 #define RL_EVENT_NO_SLOT UINT32_MAX
 #define RL_EVENT_RULE_SHIFT 32
 #define RL_EVENT_RULE_MASK UINT64_C(0x3ff) /* a row; all ones: none */
 #define RL_EVENT_LIMIT_SHIFT 42
 #define RL_EVENT_LEN_SHIFT 45
+#define RL_EVENT_MATCH_SHIFT 61
 #define RL_EVENT_KIND_SHIFT 32
 #define RL_EVENT_CHECK_SHIFT 40
 #define RL_EVENT_KEY_MAX 24 /* bytes kept of a key without a slot; of others, 16 */
@@ -63,10 +77,42 @@ void rl_event_report_change(const struct rl_segment *s, enum rl_event_kind kind,
 /* The word of an entry that holds the others, as number `n`. */
 uint64_t rl_event_word(uint64_t n, enum rl_event_kind kind, const struct rl_event_entry *entry);
 
+/* One of the two rings, with events in the geometry. */
+struct rl_event_ring {
+	struct rl_events_head *head;
+	uint64_t entries;
+};
+
 static inline struct rl_event_entry *
-rl_event_at(const struct rl_segment *s, uint64_t n)
+rl_event_at(struct rl_event_ring ring, uint64_t n)
 {
-	return (struct rl_event_entry *)(void *)(s->events + 1) + n % s->geometry.events;
+	return (struct rl_event_entry *)(void *)(ring.head + 1) + n % ring.entries;
+}
+
+static inline struct rl_event_ring
+rl_event_ring(const struct rl_segment *s)
+{
+	return (struct rl_event_ring){s->events, s->geometry.events};
+}
+
+/* Behind the ring of all events. */
+static inline struct rl_event_ring
+rl_change_ring(const struct rl_segment *s)
+{
+	struct rl_event_entry *end =
+		(struct rl_event_entry *)(void *)(s->events + 1) + s->geometry.events;
+
+	return (struct rl_event_ring){(struct rl_events_head *)(void *)end, RL_CHANGES};
+}
+
+/* Behind both. */
+static inline uint64_t *
+rl_banned_told(const struct rl_segment *s)
+{
+	struct rl_event_ring ring = rl_change_ring(s);
+
+	return (uint64_t *)(void *)((struct rl_event_entry *)(void *)(ring.head + 1) +
+	                            ring.entries);
 }
 
 #endif

@@ -36,7 +36,9 @@ events_bytes(const struct rl_geometry *g)
 {
 	if (g->events == 0)
 		return 0;
-	return sizeof(struct rl_events_head) + (uint64_t)g->events * sizeof(struct rl_event_entry);
+	return 2 * sizeof(struct rl_events_head) +
+	       ((uint64_t)g->events + RL_CHANGES) * sizeof(struct rl_event_entry) +
+	       RL_BANNED_TOLD * sizeof(uint64_t);
 }
 
 uint64_t

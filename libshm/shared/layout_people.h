@@ -51,7 +51,13 @@ struct rl_history_row {
  *	where   slot:32 | rule:10 | limit:3 | key_len:16 | 0:3, lowest first
  *	by      one in how many:32 | author:32, lowest first
  *	detail  the first bytes of a key, or what else the kind says: event.h
+ *
+ * Behind it a second ring, of changes alone, which nothing else overwrites; of the words `reported`
+ * of its line the first counts those of a minute. Then the words that say of which banned keys was
+ * told, in which minute: hash:32 | minute:32.
  */
+#define RL_CHANGES 1024     /* entries of the ring of changes */
+#define RL_BANNED_TOLD 1024 /* words, of keys that were told to be banned */
 struct rl_events_head {
 	uint64_t next;        /* how many were begun */
 	uint64_t reported[7]; /* as rl_history_row.reported, of what is no rule's */

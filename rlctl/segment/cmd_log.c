@@ -13,6 +13,7 @@
 #include "base/output.h"
 #include "base/rule.h"
 #include "base/width.h"
+#include "key/active_bans.h"
 #include "text/duration.h"
 
 #define LOOK_NS (200 * RL_MILLISECOND) /* how often --follow looks */
@@ -23,6 +24,7 @@ const struct command_option log_options[] = {
 	{"follow", 'f', NULL, "go on with what comes, until interrupted"},
 	{"rule", 'r', "RULE", "of this rule alone"},
 	{"match", 'm', "GLOB|CIDR", "of keys that match"},
+	{"changes", 'c', NULL, "changes alone, and the last 1024 of them, whatever came between"},
 	{"since", 'S', "D", "of the last so long; default: all that is kept"},
 	{0},
 };
@@ -34,6 +36,7 @@ struct log {
 	uint64_t since_ns;         /* Unix time */
 	bool is_json;
 	size_t columns; /* of the terminal; 0: none */
+	bool is_of_changes;
 	struct rl_events_cursor cursor;
 	uint64_t lost; /* of them, how many were told */
 };
@@ -93,6 +96,18 @@ json_author(const struct rl_event *event)
 	return is_change(event) ? json_count(event->author) : json_null();
 }
 
+static bool
+is_of_pattern(const struct rl_event *event)
+{
+	return event->kind >= RL_EVENT_BAN_SET && event->kind <= RL_EVENT_EXEMPTION_SET;
+}
+
+static json_t *
+json_match(const struct rl_event *event)
+{
+	return is_of_pattern(event) ? json_text(match_name(event->match)) : json_null();
+}
+
 static void
 write_json(struct log *log, const struct rl_event *event)
 {
@@ -109,6 +124,7 @@ write_json(struct log *log, const struct rl_event *event)
 	json_put(object, "retry_after_ns", json_duration(event->retry_after_ns));
 	json_put(object, "one_in", json_count(event->one_in));
 	json_put(object, "uid", json_author(event));
+	json_put(object, "match", json_match(event));
 	if (event->kind == RL_EVENT_CONFIGURED)
 		json_put(object, "generation", json_count(event->generation & INT64_MAX));
 	output_json_line(stdout, object);
@@ -150,6 +166,8 @@ fingerprint_key(const struct log *log, const struct rl_event *event, size_t take
 		text_cut(text, log->columns - taken - rest);
 	if (text)
 		fputs(text, stdout);
+	if (text && is_of_pattern(event) && event->match == RL_MATCH_PREFIX)
+		putchar('*');
 	free(text);
 }
 
@@ -204,7 +222,8 @@ report_lost(struct log *log)
 static int
 read_once(struct log *log)
 {
-	int error = rl_events_read(log->rl, &log->cursor, show_event, log);
+	int error = log->is_of_changes ? rl_changes_read(log->rl, &log->cursor, show_event, log)
+	                               : rl_events_read(log->rl, &log->cursor, show_event, log);
 
 	report_lost(log);
 	return error;
@@ -261,6 +280,7 @@ int
 run_log(const struct context *context)
 {
 	struct log log = {.is_json = option_value(context, "json") != NULL,
+	                  .is_of_changes = option_value(context, "changes") != NULL,
 	                  .columns = terminal_columns()};
 	const char *glob = option_value(context, "match");
 	struct match match;

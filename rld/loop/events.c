@@ -64,11 +64,34 @@ put_message(FILE *to, const struct events *e, const struct reporting *t)
 	if (RL_EVENT_IS_CHANGE(event->kind))
 		fprintf(to, " by uid %u", (unsigned)event->author);
 	if (event->key)
-		fprintf(to, " key %s%s", t->key, event->key_kept < event->key_len ? "..." : "");
+		fprintf(to, " key %s%s%s", t->key, event->key_kept < event->key_len ? "..." : "",
+		        event->match == RL_MATCH_PREFIX ? "*" : "");
+}
+
+/* What is left of a line that was cut is ended so that nobody takes it for a whole one. */
+#define CUT " (cut)\n"
+
+/* One write: it stays whole, unless the disk is full. */
+static bool
+append_line(struct events *e, const char *line, size_t size)
+{
+	ssize_t written;
+
+	if (e->is_cut && write(e->file_fd, CUT, strlen(CUT)) == (ssize_t)strlen(CUT))
+		e->is_cut = false;
+	if (e->is_cut)
+		return false;
+	written = write(e->file_fd, line, size);
+	if (written < 0)
+		e->write_error = errno;
+	else if ((size_t)written < size)
+		e->write_error = ENOSPC;
+	e->is_cut = written > 0 && (size_t)written < size;
+	return written == (ssize_t)size;
 }
 
 static void
-write_file(const struct events *e, const struct reporting *t)
+write_file(struct events *e, const struct reporting *t)
 {
 	time_t seconds = (time_t)(t->event->time_ns / RL_SECOND);
 	char *line = NULL, stamp[32];
@@ -85,8 +108,8 @@ write_file(const struct events *e, const struct reporting *t)
 	fputs(stamp, to);
 	put_message(to, e, t);
 	putc('\n', to);
-	if (fclose(to) == 0 && write(e->file_fd, line, size) < 0) /* one write: it stays whole */
-		log_line(LOG_DEBUG, "%s: %s", e->path, strerror(errno));
+	if (fclose(to) == 0 && !append_line(e, line, size))
+		e->unwritten++;
 	free(line);
 }
 
@@ -154,12 +177,23 @@ hand_on(const struct rl_event *event, void *arg)
 	return 0;
 }
 
+static void
+report_unwritten(struct events *e, uint64_t now_ns)
+{
+	if (e->unwritten == e->reported_unwritten || !log_may(&e->file_pace, now_ns))
+		return;
+	log_line(LOG_WARNING, "--events-file %s: %" PRIu64 " events could not be written: %s",
+	         e->path, e->unwritten - e->reported_unwritten, strerror(e->write_error));
+	e->reported_unwritten = e->unwritten;
+}
+
 void
 events_run(struct events *e, uint64_t now_ns)
 {
 	if (!e->rl)
 		return;
 	rl_events_read(e->rl, &e->cursor, hand_on, e);
+	report_unwritten(e, now_ns);
 	if (e->cursor.lost == e->reported_lost || !log_may(&e->pace, now_ns))
 		return;
 	log_line(LOG_WARNING, "%" PRIu64 " events were lost before they could be handed on",
@@ -186,6 +220,18 @@ open_file(const char *path)
 	return fd;
 }
 
+/* Does it end in the middle of a line, for nobody has ended it before? */
+static bool
+ends_cut(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	bool is_cut = file && fseek(file, -1, SEEK_END) == 0 && getc(file) != '\n';
+
+	if (file)
+		fclose(file);
+	return is_cut;
+}
+
 static int
 open_both(struct events *e)
 {
@@ -193,6 +239,7 @@ open_both(struct events *e)
 		e->file_fd = open_file(e->path);
 		if (e->file_fd < 0)
 			return -1;
+		e->is_cut = ends_cut(e->path);
 	}
 	if (!e->journal)
 		return 0;
@@ -235,6 +282,7 @@ events_reopen(struct events *e)
 		return;
 	close(e->file_fd);
 	e->file_fd = fd;
+	e->is_cut = ends_cut(e->path);
 }
 
 void

@@ -21,6 +21,10 @@ struct events {
 	struct rl_events_cursor cursor;
 	uint64_t reported_lost; /* of what the cursor has lost */
 	struct log_pace pace;
+	bool is_cut;                            /* the file ends in the middle of a line */
+	int write_error;                        /* of the last line that could not be written */
+	uint64_t unwritten, reported_unwritten; /* lines */
+	struct log_pace file_pace;
 };
 
 /* 0, or -1 after a message. `events` begins with file descriptors that are none. */

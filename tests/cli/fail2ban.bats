@@ -167,6 +167,38 @@ await_denials() {
 	[[ $output == *' 0 matched'* ]]
 }
 
+@test "rld --events-file: on a disk that is full, what is lost is told, and no line is joined to another" {
+	command -v fail2ban-regex >/dev/null || skip 'no fail2ban'
+	unshare --mount true 2>/dev/null || skip 'no mount namespaces here'
+	export RLD RLCTL config segment log
+	run unshare -m bash -ec '
+		mkdir "$BATS_TEST_TMPDIR/disk"
+		mount -t tmpfs -o size=16k tmpfs "$BATS_TEST_TMPDIR/disk"
+		cd "$BATS_TEST_TMPDIR/disk"
+		await() { for _ in $(seq 400); do "$@" && return; sleep 0.05; done; cat "$log"; exit 9; }
+		"$RLD" --config "$config" --events-file "$PWD/events" 2>"$log" 3>&- &
+		pid=$!
+		trap "kill $pid; wait $pid || :" EXIT
+		await grep -qF "sweeping segment" "$log"
+		head -c 11k /dev/zero >fill
+		for i in $(seq 1 90); do "$RLCTL" -s "$segment" ban "203.0.113.1$i"-aaaaaaaaaaaaa --for 1h >/dev/null; done
+		await grep -qF "events could not be written: No space left on device" "$log"
+		tail -c 20 events | xxd | tail -1
+		rm fill
+		"$RLCTL" -s "$segment" ban 192.0.2.1 --for 1h >/dev/null
+		await grep -qE "key 192.0.2.1$" events
+		cp events ../events'
+	[ "$status" -eq 0 ] || { echo "$output"; false; }
+	file=$BATS_TEST_TMPDIR/events
+	[ "$(grep -cE ' \(cut\)$' "$file")" -eq 1 ]
+	# Each line is one event, or what is left of one and says so.
+	! grep -vE '^[0-9TZ:-]+ rl\[[^]]*\] [a-z ]+: rule \S+ limit [0-9]+ one in [0-9]+ retry ([0-9]+ ms|never)( by uid [0-9]+)?( key \S+)?$| \(cut\)$' "$file"
+	# However a line is cut, nobody is taken for another.
+	printf '2026-11-22T10:00:00Z rl[%s] denied: rule web limit 1 one in 1 retry 5 ms key 192.0.2.1 (cut)\n' "$segment" >"$file"
+	run fail2ban-regex --datepattern '^%Y-%m-%dT%H:%M:%SZ' "$file" "$ours/filter.d/rl-events.conf[segment=$segment]"
+	[[ $output == *' 0 matched'* ]]
+}
+
 @test "rld --events-journal: one datagram of fields, with the key's bytes as they are" {
 	socket=$BATS_TEST_TMPDIR/journal
 	python3 - "$socket" "$BATS_TEST_TMPDIR/datagrams" 3>&- <<-'EOF2' &

@@ -62,6 +62,33 @@ teardown() {
 	grep -qE "defined +- +login +by " <<<"$output"
 }
 
+@test "log --changes: they are there in the morning, whatever was denied since" {
+	fill login 1 $month_ms 1 alice=1
+	for i in $(seq 30); do
+		on ban "198.51.$i.0/24" --for 1h
+	done
+	on ban 'tmp:*' --for 1h
+	on unban 'tmp:*'
+	# Two who are banned ask as often as they can, and more are denied than the ring holds.
+	on ban mallory --for 1h
+	for round in 1 2; do
+		# shellcheck disable=SC2046
+		fill login 1 $month_ms 1 mallory=3000 198.51.7.9=3000 $(seq -f "key-$round-%.0f=2" 2500) || true
+	done
+	on log --changes
+	exits 0
+	[ "$(grep -c 'ban set' <<<"$output")" -eq 32 ]
+	says_not denied
+	grep -qE 'ban set .* tmp:\* by ' <<<"$output"
+	grep -qE 'ban lifted .* tmp:\* by ' <<<"$output"
+	on log
+	[ "$(grep -c ' banned ' <<<"$output")" -le 6 ] || fail_with "$(grep -c ' banned ' <<<"$output") hits told"
+	on log -c --json
+	output=$(grep -F tmp: <<<"$output" | head -1)
+	conforms log
+	says '"match":"prefix"'
+}
+
 @test "log: no key steers a terminal" {
 	fill login 1 $month_ms 1 $'a\e[31m\nb=2'
 	on log

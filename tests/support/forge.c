@@ -325,7 +325,7 @@ static void
 lie_about_events(const struct forge *f, uint64_t *seed)
 {
 	uint64_t next = rl_atomic_load(&f->s->events->next), n = next - 1 - test_below(seed, 8);
-	struct rl_event_entry *at = rl_event_at(f->s, n), e;
+	struct rl_event_entry *at = rl_event_at(rl_event_ring(f->s), n), e;
 
 	e.time_ns = odd(seed);
 	e.tag = rl_atomic_load(

@@ -352,7 +352,8 @@ test_a_torn_entry_is_not_believed(void **state)
 	int rule;
 	struct rl *rl = begin(16, 1, &rule);
 	struct rl_events_cursor start = cursor;
-	unsigned char *bytes = (unsigned char *)rl_event_at(&rl->segment, start.next);
+	unsigned char *bytes =
+		(unsigned char *)rl_event_at(rl_event_ring(&rl->segment), start.next);
 
 	(void)state;
 	check(rl, rule, "k", T0);
@@ -447,6 +448,75 @@ test_bans_that_hit_are_told(void **state)
 	assert_int_equal(heard.event[1].id, 0);
 	assert_string_equal(heard.key[1], "2001:db8:1:2::3");
 	assert_in_range(heard.event[1].retry_after_ns, 1, MINUTE + RL_MILLISECOND);
+	rl_close(rl);
+}
+
+/* However often it asks: a flood of one that is banned leaves the ring to others. */
+static void
+test_a_banned_key_is_told_once_a_minute(void **state)
+{
+	const struct rl_pattern p = {RL_MATCH_PREFIX, "user:", 5};
+	char key[16];
+	int rule;
+	struct rl *rl = begin(256, 9, &rule);
+
+	(void)state;
+	assert_int_equal(rl_ban(rl, rule, &p, RL_NEVER_NS), 0);
+	read_events(rl);
+	for (int i = 0; i < 1000; i++)
+		for (int k = 0; k < 4; k++) {
+			sprintf(key, "user:%d", k);
+			assert_int_equal(check(rl, rule, key, T0 + (uint64_t)i * MINUTE / 2000),
+			                 RL_DENIED);
+		}
+	assert_int_equal(read_events(rl), 4);
+	assert_int_equal(check(rl, rule, "user:1", T0 + MINUTE), RL_DENIED);
+	assert_int_equal(read_events(rl), 1);
+	assert_string_equal(heard.key[0], "user:1");
+	rl_close(rl);
+}
+
+static struct rl_events_cursor changes_cursor;
+
+static size_t
+read_changes(struct rl *rl)
+{
+	heard.count = 0;
+	assert_int_equal(rl_changes_read(rl, &changes_cursor, hear, &heard), 0);
+	return heard.count;
+}
+
+/* All of them, also of many at once, and what denials there are between writes over none. */
+static void
+test_changes_are_kept_apart(void **state)
+{
+	const struct rl_pattern p = {RL_MATCH_PREFIX, "user:", 5};
+	char key[16];
+	int rule;
+	struct rl *rl = begin(16, 1, &rule);
+
+	(void)state;
+	changes_cursor = (struct rl_events_cursor){0};
+	read_changes(rl);
+	for (int i = 0; i < 90; i++)
+		assert_int_equal(rl_ban(rl, rule, &p, RL_NEVER_NS), 0);
+	for (int i = 0; i < 100; i++) {
+		sprintf(key, "k%d", i);
+		check(rl, rule, key, T0 + (uint64_t)i * RL_SECOND);
+		deny(rl, rule, key, T0 + (uint64_t)i * RL_SECOND);
+	}
+	assert_int_equal(read_changes(rl), 90);
+	for (size_t i = 0; i < heard.count; i++) {
+		assert_int_equal(heard.event[i].kind, RL_EVENT_BAN_SET);
+		assert_int_equal(heard.event[i].one_in, 1);
+		assert_int_equal(heard.event[i].match, RL_MATCH_PREFIX);
+		assert_int_equal(heard.event[i].author, getuid());
+		assert_string_equal(heard.key[i], "user:");
+	}
+	assert_true(read_events(rl) <= 16);
+	assert_int_equal(rl_unban(rl, rule, &p), 1);
+	assert_int_equal(read_changes(rl), 1);
+	assert_int_equal(heard.event[0].kind, RL_EVENT_BAN_LIFTED);
 	rl_close(rl);
 }
 
@@ -720,6 +790,8 @@ main(void)
 		cmocka_unit_test(test_a_key_that_is_gone),
 		cmocka_unit_test(test_changes_are_told_with_who),
 		cmocka_unit_test(test_bans_that_hit_are_told),
+		cmocka_unit_test(test_a_banned_key_is_told_once_a_minute),
+		cmocka_unit_test(test_changes_are_kept_apart),
 		cmocka_unit_test(test_a_full_table_is_told),
 		cmocka_unit_test(test_without_events_nothing_is_told),
 		cmocka_unit_test(test_a_reading_has_an_end),
