@@ -6,7 +6,7 @@
  */
 
 #include <inttypes.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,8 @@
 
 /* What a segment is, and what a rule has counted, field by field. */
 
+#include <rl_admin.h>
+
 #include "values.h"
 
 /* The fields of struct rl_info, and `slots_used`. */

@@ -4,6 +4,7 @@
 
 /* The header fields of an answer about one rule: what rl_http.h writes, all at once. */
 
+#include <rl_admin.h>
 #include <rl_http.h>
 
 #define RLB_FIELD_SIZE 256

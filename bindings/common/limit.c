@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "limit.h"
 
+#include <rl_admin.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,6 +4,8 @@
 
 /* Options of a segment from fields with names, and why a segment could not be opened with them. */
 
+#include <rl_admin.h>
+
 #include "values.h"
 
 /* The ring of a new segment where nothing is said of it: any window has room in it. */

@@ -14,7 +14,7 @@
  * One thread at a time.
  */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <sys/stat.h>
 
 struct rlb_segment {

@@ -2,7 +2,7 @@
 #include "words.h"
 
 #include <errno.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <rl_http.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,30 +13,15 @@ static const char *const ends[] = {"found", "listed", "no_address", "far", NULL}
 const char *const rlb_matches[] = {"key", "prefix", "network", NULL};
 const char *const rlb_on_full[] = {"reserve", "deny", "allow", "evict", NULL};
 
-#define NAMED(name)         \
-	{                   \
-		name, #name \
-	}
-#define ERRNO(name)          \
-	{                    \
-		-name, #name \
-	}
-
+/* With the sign of a system's error, which is not part of its name. */
 static const struct {
 	int error;
 	const char *name;
 } errors[] = {
-	NAMED(RL_EFOREIGN),   NAMED(RL_EVERSION), NAMED(RL_ETRUNCATED), NAMED(RL_EDAMAGED),
-	NAMED(RL_EBOOT),      NAMED(RL_ECLOCK),   NAMED(RL_EOWNER),     NAMED(RL_EPUBLIC),
-	NAMED(RL_EDIRECTORY), NAMED(RL_ETWICE),   NAMED(RL_EMOUNT),     NAMED(RL_EMEMORY),
-	NAMED(RL_ECREATE),    NAMED(RL_ERING),    NAMED(RL_EADDRESS),   NAMED(RL_EREMOVED),
-	NAMED(RL_ERULES),     NAMED(RL_ELIMITS),  NAMED(RL_EOVERRIDES), NAMED(RL_EBANS),
-	NAMED(RL_EEMPTY),     NAMED(RL_ECOST),    NAMED(RL_ELESS),      NAMED(RL_EDEFINED),
-	NAMED(RL_ECLUSTER),   NAMED(RL_EKEYS),    NAMED(RL_EMOVING),    NAMED(RL_ECHARGES),
-	ERRNO(EINVAL),        ERRNO(ENOENT),      ERRNO(EACCES),        ERRNO(ENOSPC),
-	ERRNO(ENOMEM),        ERRNO(EFBIG),       ERRNO(EPERM),         ERRNO(EMFILE),
-	ERRNO(ENFILE),        ERRNO(EIO),         ERRNO(EAGAIN),        ERRNO(EBUSY),
-	ERRNO(EEXIST),        ERRNO(EROFS),       ERRNO(ENAMETOOLONG),  ERRNO(EBADF),
+#define RL_ERROR(number, token, sentence, remedy) {number, #number},
+#include <rl_errors.def>
+#undef RL_ERROR
+	{-EBADF, "-EBADF"},
 };
 
 static const char *
@@ -76,8 +61,17 @@ rlb_error(int error, char text[RLB_ERROR_SIZE])
 		error = -error;
 	for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
 		if (errors[i].error == error)
-			return errors[i].name;
+			return errors[i].name + (errors[i].name[0] == '-');
 	snprintf(text, RLB_ERROR_SIZE, "E%d", -error);
+	return text;
+}
+
+const char *
+rlb_why(int error, char text[RLB_WHY_SIZE])
+{
+	const char *remedy = rl_error_remedy(error);
+
+	snprintf(text, RLB_WHY_SIZE, "%s%s%s", rl_strerror(error), remedy[0] ? ": " : "", remedy);
 	return text;
 }
 

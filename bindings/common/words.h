@@ -16,6 +16,10 @@ const char *rlb_client_end(int end);  /* "found", "listed", "no_address", "far" 
 #define RLB_ERROR_SIZE 24
 const char *rlb_error(int error, char text[RLB_ERROR_SIZE]);
 
+/* What an error means, and its remedy: "no room for another rule: make the segment with ...". */
+#define RLB_WHY_SIZE 256
+const char *rlb_why(int error, char text[RLB_WHY_SIZE]);
+
 /* The value of a word among `words`, which end with NULL; -EINVAL: it is none of them. */
 int rlb_word(const char *const *words, const char *word, unsigned long len);
 

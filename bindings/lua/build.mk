@@ -37,7 +37,7 @@ $(foreach v,$(LUA_VERSIONS),$(eval $(call LUA_MODULE,$(v),build/lua/installed,$(
 $(foreach v,$(LUA_VERSIONS),$(eval $(call LUA_MODULE,$(v),build/lua/asan,-O1 -g $(SAN),build/v/asan/librl.so.1)))
 
 # LuaJIT's ffi reads what rl.h declares.
-build/lua/share/rl/cdef.lua: $(LUA_DIR)/src/cdef.sh include/rl.h | build/need
+build/lua/share/rl/cdef.lua: $(LUA_DIR)/src/cdef.sh include/rl.h include/rl_flight.h | build/need
 	@mkdir -p $(@D)
 	$(call say,CDEF)
 	$(Q)$< '$(CC)' include >$@

@@ -73,7 +73,7 @@ die_of(pTHX_ int error, SV *text)
 
 /* What librl says of a call. */
 #define FAIL(error, ...) \
-	die_of(aTHX_ error, mess_of(aTHX_ rl_strerror(error), newSVpvf(__VA_ARGS__)))
+	die_of(aTHX_ error, mess_of(aTHX_ rlb_why(error, (char[RLB_WHY_SIZE]){0}), newSVpvf(__VA_ARGS__)))
 /* What is wrong with an argument. */
 #define BAD(...) die_of(aTHX_ -EINVAL, sv_2mortal(newSVpvf(__VA_ARGS__)))
 

@@ -4,7 +4,7 @@
 
 /* The segment that a file is about, without a look at the rest of it. */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 
 #include "load/load.h"

@@ -4,7 +4,7 @@
 
 /* How a family of metrics is written, in the text format of Prometheus (version 0.0.4). */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 #include <stdio.h>
 

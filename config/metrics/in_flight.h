@@ -2,7 +2,7 @@
 #ifndef CONFIG_METRICS_IN_FLIGHT_H
 #define CONFIG_METRICS_IN_FLIGHT_H
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef CONFIG_METRICS_LIMITS_H
 #define CONFIG_METRICS_LIMITS_H
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 
 /*

@@ -10,7 +10,7 @@
  * tell who they are, and let them fill the memory of who collects it.
  */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 
 #include "metrics/family.h"

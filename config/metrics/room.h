@@ -2,7 +2,7 @@
 #ifndef CONFIG_METRICS_ROOM_H
 #define CONFIG_METRICS_ROOM_H
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 
 /*

@@ -4,6 +4,7 @@
 
 /* A limit as the file writes it, in any of its forms, and as the segment wants it. */
 
+#include <rl_admin.h>
 #include <rl_fields.h>
 
 #include "read/reader.h"

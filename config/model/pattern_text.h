@@ -8,7 +8,7 @@
  * refused.
  */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 
 #define CANONICAL_MAX 64

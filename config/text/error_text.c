@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "text/error_text.h"
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 
 struct error_text

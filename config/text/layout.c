@@ -2,7 +2,7 @@
 #include "text/layout.h"
 
 #include <inttypes.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 
 void

@@ -4,7 +4,7 @@
 
 /* The words by which files, command lines, output and JSON know what rl.h has an enum for. */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 
 /* By enum rl_on_full, rl_scope and rl_away; each ends with NULL. */

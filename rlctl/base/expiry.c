@@ -2,7 +2,7 @@
 
 #include "base/expiry.h"
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>

@@ -3,7 +3,7 @@
 #include "base/huge_pages.h"
 
 #include <inttypes.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <signal.h>
 #include <time.h>
 

@@ -5,7 +5,7 @@
 /* A limit in words and in JSON. */
 
 #include <jansson.h>
-#include <rl.h>
+#include <rl_admin.h>
 
 struct limit_text {
 	char text[192];

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 #include <getopt.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdlib.h>
 #include <string.h>
 

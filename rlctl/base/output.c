@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/rate.h"
 
 #include <inttypes.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 
 /* In tenths of a unit, rounded to nearest. */

@@ -3,7 +3,7 @@
 #define RLCTL_RULE_H
 
 #include <jansson.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 
 #include "base/command.h"

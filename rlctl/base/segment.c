@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <load/segment_name.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

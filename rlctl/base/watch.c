@@ -2,7 +2,7 @@
 
 #include "base/watch.h"
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 
 #include "base/colour.h"

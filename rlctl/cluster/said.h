@@ -4,7 +4,7 @@
 
 /* A host's own line in the store: "until:name segment version rules state orders skew". */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 
 struct said {

@@ -8,7 +8,7 @@
  * each other and write nothing.
  */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 
 #include "base/bytes.h"

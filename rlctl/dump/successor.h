@@ -15,7 +15,7 @@
  * user first.
  */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 

@@ -4,7 +4,7 @@
 
 /* Bans and exemptions that stand: collected, in words, and in JSON. */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 #include <stdio.h>
 

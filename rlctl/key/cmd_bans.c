@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 #include <load/load.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * check takes of what is in flight it gives back at once.
  */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <string.h>
 
 #include "base/command.h"

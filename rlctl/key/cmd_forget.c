@@ -2,7 +2,7 @@
 /* forget: what applications have defined as a rule, so that its place can be another's. */
 
 #include <errno.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 
 #include "base/command.h"

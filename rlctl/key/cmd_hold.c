@@ -9,7 +9,7 @@
 
 #include <errno.h>
 #include <metrics/in_flight.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -12,7 +12,7 @@
  * Names that people chose stay.
  */
 
-#include <rl.h>
+#include <rl_admin.h>
 
 #include "base/output.h"
 

@@ -4,7 +4,7 @@
 
 /* One decision with all its limits: what check and peek answer. */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 /* replay: feed recorded traffic to the library at its own times, and report the verdicts. */
 
 #include <inttypes.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <string.h>
 
 #include "base/command.h"

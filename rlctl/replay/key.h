@@ -8,7 +8,7 @@
  * IPv4, and of IPv6.
  */
 
-#include <rl.h>
+#include <rl_admin.h>
 
 #include "replay/reader.h"
 

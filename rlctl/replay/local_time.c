@@ -3,7 +3,7 @@
 #include "replay/local_time.h"
 
 #include <inttypes.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 #include <time.h>
 

@@ -9,7 +9,7 @@
 #include "replay/layout.h"
 #include "replay/wants.h"
 
-#include <rl.h>
+#include <rl_admin.h>
 
 enum reader_kind {
 	READER_UNDECIDED, /* until a line tells */

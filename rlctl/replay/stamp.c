@@ -2,7 +2,7 @@
 
 #include "replay/stamp.h"
 
-#include <rl.h>
+#include <rl_admin.h>
 
 #define DAY_SECONDS 86400
 #define HOUR_SECONDS 3600

@@ -4,7 +4,7 @@
 #include "base/output.h"
 
 #include <inttypes.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

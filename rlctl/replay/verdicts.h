@@ -11,7 +11,7 @@
  * (the number of the limit, "ban", or "-"), and the seconds to wait.
  */
 
-#include <rl.h>
+#include <rl_admin.h>
 
 #include "replay/events.h"
 

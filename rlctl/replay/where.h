@@ -13,7 +13,7 @@
  */
 
 #include <regex.h>
-#include <rl.h>
+#include <rl_admin.h>
 
 #include "replay/reader.h"
 

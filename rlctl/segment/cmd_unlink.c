@@ -2,7 +2,7 @@
 /* unlink: remove a segment's name. The one verb that wants --segment said. */
 
 #include <errno.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 
 #include "base/command.h"

@@ -4,7 +4,7 @@
 
 /* All segments of the host, each as one line tells of it, and what their rules deny. */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 #include <stddef.h>
 

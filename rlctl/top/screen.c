@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <ncurses.h>
 #include <poll.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/clock.h"
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <time.h>
 
 static uint64_t

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/log.h"
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>

@@ -13,7 +13,6 @@
  * Numbers are the lengths of these, and come with the lowest byte first.
  */
 
-#include <rl.h>
 #include <rl_admin.h>
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "policy.h"
 
-#include <rl.h>
+#include <rl_admin.h>
 
 #define SMALL 64 /* a pool below capacity / SMALL is empty; a difference below it is none */
 

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <openssl/evp.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

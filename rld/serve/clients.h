@@ -15,7 +15,7 @@
  * the order in which the kernel queued them. A table alone: it knows no socket, and no clock.
  */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 #include <stddef.h>
 

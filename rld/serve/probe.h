@@ -11,7 +11,7 @@
  *	                it fails, or after two seconds
  */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 

@@ -2,7 +2,7 @@
 #include "connection.h"
 
 #include <errno.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 #include <string.h>
 

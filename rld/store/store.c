@@ -10,7 +10,7 @@
 
 #include <errno.h>
 #include <openssl/evp.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

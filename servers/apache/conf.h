@@ -14,7 +14,7 @@
 #include <apr_network_io.h>
 #include <apr_tables.h>
 #include <http_config.h>
-#include <rl.h>
+#include <rl_admin.h>
 
 #pragma GCC visibility push(default)
 extern module AP_MODULE_DECLARE_DATA rl_module;

@@ -18,7 +18,7 @@
 #include <ngx_config.h>
 #include <ngx_core.h>
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <rl_http.h>
 
 /* Both modules are loaded into one process, each with its own copy of what they share. */

@@ -74,7 +74,9 @@ lrl_fail_text(lua_State *L, int error, const char *text)
 int
 lrl_fail(lua_State *L, int error)
 {
-	return lrl_fail_text(L, error, rl_strerror(error));
+	char why[RLB_WHY_SIZE];
+
+	return lrl_fail_text(L, error, rlb_why(error, why));
 }
 
 /* A key is any bytes. One that is too long for the library stands for itself as its digest. */

@@ -32,6 +32,8 @@ show(void *to, const char *name, const struct rlb_value *value)
 void
 lrl_push_result(lua_State *L, const struct rl_result *r)
 {
+	char why[RLB_WHY_SIZE];
+
 	lua_createtable(L, 0, 20);
 	put_text(L, "verdict", rlb_verdict((int)r->verdict));
 	lua_pushboolean(L, r->verdict == RL_ALLOWED);
@@ -39,7 +41,7 @@ lrl_push_result(lua_State *L, const struct rl_result *r)
 	if (r->error != 0) {
 		lrl_push_error_name(L, r->error);
 		lua_setfield(L, -2, "error");
-		put_text(L, "message", rl_strerror(r->error));
+		put_text(L, "message", rlb_why(r->error, why));
 	}
 	if (r->verdict != RL_UNDECIDED)
 		rlb_fields_show(RL_OF_RESULT, r, show, L);

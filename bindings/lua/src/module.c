@@ -34,23 +34,18 @@ rate(lua_State *L)
 	return 2;
 }
 
-/* rl.error_name(number): for LuaJIT's ffi */
+/* rl.error(number): nil, text, name: for LuaJIT's ffi */
 static int
-error_name(lua_State *L)
+error_of(lua_State *L)
 {
-	lrl_push_error_name(L, (int)luaL_checknumber(L, 1));
-	return 1;
+	return lrl_fail(L, (int)luaL_checknumber(L, 1));
 }
 
 static const luaL_Reg functions[] = {
-	{"open", lrl_open},
-	{"private", lrl_open_private},
-	{"unlink", lrl_unlink},
-	{"digest", digest},
-	{"rate", rate},
-	{"client", lrl_client},
-	{"error_name", error_name},
-	{NULL, NULL},
+	{"open", lrl_open},     {"private", lrl_open_private},
+	{"unlink", lrl_unlink}, {"digest", digest},
+	{"rate", rate},         {"client", lrl_client},
+	{"error", error_of},    {NULL, NULL},
 };
 
 extern __attribute__((visibility("default"))) int luaopen_rl(lua_State *L);

@@ -46,12 +46,14 @@ lrl_rule_rl(struct rule *rule)
 static int
 push_undecided(lua_State *L, const struct rule *rule, int error)
 {
+	char why[RLB_WHY_SIZE];
+
 	if (rule->r.id >= 0)
 		return lrl_fail(L, error);
 	lua_pushnil(L);
 	lua_pushfstring(L, "rule %s: %s", rule->r.name,
 	                rule->r.id == -ENOENT ? "there is none of this name"
-	                                      : rl_strerror(rule->r.id));
+	                                      : rlb_why(rule->r.id, why));
 	lrl_push_error_name(L, rule->r.id);
 	return 3;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sizes and offsets of what LuaJIT's ffi declares, to compare. */
-#include <rl.h>
+#include <rl_counter.h>
+#include <rl_flight.h>
 #include <stdio.h>
 
 #define SIZE(type) printf("%s %zu\n", #type, sizeof(type))

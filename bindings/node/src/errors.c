@@ -6,8 +6,8 @@
 napi_value
 throw_rl(napi_env env, int error, const char *what, const char *message)
 {
-	char line[1024], digits[RLB_ERROR_SIZE];
-	const char *why = message != NULL && message[0] != '\0' ? message : rl_strerror(error);
+	char line[1024], digits[RLB_ERROR_SIZE], text[RLB_WHY_SIZE];
+	const char *why = message != NULL && message[0] != '\0' ? message : rlb_why(error, text);
 
 	snprintf(line, sizeof line, "rl: %s: %s", what, why);
 	napi_throw_error(env, rlb_error(error, digits), line);
@@ -44,7 +44,7 @@ number_or_throw(napi_env env, int64_t rc, const char *what)
 NATIVE(error)
 {
 	struct call c;
-	char digits[RLB_ERROR_SIZE];
+	char digits[RLB_ERROR_SIZE], why[RLB_WHY_SIZE];
 	int32_t error;
 	napi_value pair;
 
@@ -52,6 +52,6 @@ NATIVE(error)
 		return NULL;
 	napi_create_array_with_length(env, 2, &pair);
 	napi_set_element(env, pair, 0, text(env, rlb_error(error, digits)));
-	napi_set_element(env, pair, 1, text(env, rl_strerror(error)));
+	napi_set_element(env, pair, 1, text(env, rlb_why(error, why)));
 	return pair;
 }

@@ -11,7 +11,7 @@
  * process that goes on with the old one would count alone. handle_renew() finds that by the file's
  * identity.
  */
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 
 #define HANDLE_NAME_SIZE 256 /* more than a name may have: rl_open() refuses such a one */

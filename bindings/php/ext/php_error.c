@@ -22,13 +22,14 @@ rlp_throw_text(int error, const char *text)
 void
 rlp_throw(int error, const char *format, ...)
 {
+	char why[RLB_WHY_SIZE];
 	zend_string *what, *text;
 	va_list args;
 
 	va_start(args, format);
 	what = zend_vstrpprintf(0, format, args);
 	va_end(args);
-	text = zend_strpprintf(0, "%s: %s", ZSTR_VAL(what), rl_strerror(error));
+	text = zend_strpprintf(0, "%s: %s", ZSTR_VAL(what), rlb_why(error, why));
 	rlp_throw_text(error, ZSTR_VAL(text));
 	zend_string_release(what);
 	zend_string_release(text);

@@ -8,8 +8,9 @@
 PyObject *
 raise_error(const struct state *state, int error, const char *what)
 {
-	PyObject *text = what ? PyUnicode_FromFormat("%s: %s", what, rl_strerror(error))
-	                      : PyUnicode_FromString(rl_strerror(error));
+	char why[RLB_WHY_SIZE];
+	PyObject *text = what ? PyUnicode_FromFormat("%s: %s", what, rlb_why(error, why))
+	                      : PyUnicode_FromString(rlb_why(error, why));
 	PyObject *exception =
 		text ? PyObject_CallFunction(state->error_of, "iO", -error, text) : NULL;
 

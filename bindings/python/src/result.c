@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "rlpy.h"
+#include "words.h"
 
 #define FIELD_SIZE 256 /* of a header field with one item: a name of 63 bytes, and 40 more */
 
@@ -110,12 +111,13 @@ static PyObject *
 get_error(PyObject *self, void *closure)
 {
 	int error = RESULT(self)->error;
+	char why[RLB_WHY_SIZE];
 
 	(void)closure;
 	if (error == 0)
 		return Py_NewRef(Py_None);
 	return PyObject_CallFunction(((struct result *)self)->rule->state->error_of, "is", -error,
-	                             rl_strerror(error));
+	                             rlb_why(error, why));
 }
 
 static PyObject *

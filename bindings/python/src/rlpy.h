@@ -26,7 +26,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdint.h>
 #include <string.h>
 #include <structmember.h>

@@ -21,6 +21,7 @@ error_new(int error, VALUE text)
 void
 rlr_raise(int error, const char *format, ...)
 {
+	char why[RLB_WHY_SIZE];
 	va_list args;
 	VALUE text;
 
@@ -28,7 +29,7 @@ rlr_raise(int error, const char *format, ...)
 	text = rb_vsprintf(format, args);
 	va_end(args);
 	rb_str_cat_cstr(text, ": ");
-	rb_str_cat_cstr(text, rl_strerror(error));
+	rb_str_cat_cstr(text, rlb_why(error, why));
 	rb_exc_raise(error_new(error, text));
 }
 
@@ -43,9 +44,10 @@ static VALUE
 error_of(VALUE self, VALUE number, VALUE what)
 {
 	int error = NUM2INT(number);
+	char why[RLB_WHY_SIZE];
 
 	(void)self;
-	return error_new(error, rb_sprintf("%" PRIsVALUE ": %s", what, rl_strerror(error)));
+	return error_new(error, rb_sprintf("%" PRIsVALUE ": %s", what, rlb_why(error, why)));
 }
 
 void

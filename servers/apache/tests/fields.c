@@ -3,6 +3,7 @@
  * fields SEGMENT RULE KEY [RULE KEY...]: the fields that rl_http.h makes of a look at these rules,
  * one a line. The quota is that of the rule's first limit.
  */
+#include <rl_admin.h>
 #include <rl_http.h>
 #include <stdio.h>
 #include <stdlib.h>

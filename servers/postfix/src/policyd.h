@@ -22,7 +22,7 @@
  * REQUEST_MAX.
  */
 
-#include <rl.h>
+#include <rl_admin.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

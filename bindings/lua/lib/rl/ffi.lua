@@ -80,13 +80,13 @@ local function answer(self, verdict)
 		if self.handle < 0 then
 			return nil, self.text, self.code
 		end
-		return nil, ffi.string(C.rl_strerror(result_at.error)), rl.error_name(result_at.error)
+		return rl.error(result_at.error)
 	end
 	local wait = verdict == ALLOWED and result_at.delay_ns or result_at.retry_after_ns
 	if result_at.error == 0 then
 		return verdict == ALLOWED, seconds(wait), result_at.remaining
 	end
-	return verdict == ALLOWED, seconds(wait), result_at.remaining, rl.error_name(result_at.error)
+	return verdict == ALLOWED, seconds(wait), result_at.remaining, (select(3, rl.error(result_at.error)))
 end
 
 local Rule = {}
@@ -146,7 +146,7 @@ function Rule:give_back(key, cost, now)
 	item_at.now_ns, item_at.charges = now or clock, nil
 	local given = C.rl_refund_key(self.cell.rl, item)
 	if given < 0 then
-		return nil, ffi.string(C.rl_strerror(given)), rl.error_name(given)
+		return rl.error(given)
 	end
 	return given
 end

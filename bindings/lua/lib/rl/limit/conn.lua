@@ -98,7 +98,7 @@ local function release(known, key)
 	end
 	local done = hold and C.rl_release((known.rule:current()), hold, 1) or 0
 	if done < 0 then
-		return nil, ffi.string(C.rl_strerror(done))
+		return nil, (select(2, rl.error(done)))
 	end
 	return true
 end
