@@ -132,13 +132,7 @@ lrl_rule_acquire(lua_State *L)
 	return 2;
 }
 
-static const luaL_Reg methods[] = {
+const luaL_Reg lrl_of_charges[] = {
 	{"__gc", collect},    {"__close", collect}, {"refund", refund},
 	{"release", release}, {NULL, NULL},
 };
-
-void
-lrl_charges_methods(lua_State *L)
-{
-	lrl_metatable(L, LRL_CHARGES, methods);
-}

@@ -29,8 +29,8 @@ show(void *to, const char *name, const struct rlb_value *value)
 	lua_settable(L, -3);
 }
 
-void
-lrl_push_result(lua_State *L, const struct rl_result *r)
+static void
+push_result(lua_State *L, const struct rl_result *r)
 {
 	char why[RLB_WHY_SIZE];
 
@@ -160,7 +160,7 @@ push_not_open(lua_State *L, const struct segment *segment)
 
 	if (segment->is_closed)
 		result.error = -EBADF;
-	lrl_push_result(L, &result);
+	push_result(L, &result);
 	return 1;
 }
 
@@ -169,7 +169,7 @@ put_limits(lua_State *L, const struct rl_result *results, size_t count)
 {
 	lua_createtable(L, (int)count, 0);
 	for (size_t i = 0; i < count; i++) {
-		lrl_push_result(L, &results[i]);
+		push_result(L, &results[i]);
 		lua_rawseti(L, -2, (int)i + 1);
 	}
 	lua_setfield(L, -2, "limits");
@@ -237,7 +237,7 @@ read_request(lua_State *L, struct request *q)
 static int
 push_answer(lua_State *L, const struct rl_result *result)
 {
-	lrl_push_result(L, result);
+	push_result(L, result);
 	lua_pushvalue(L, -2);
 	lua_setfield(L, -2, "charges");
 	return 1;
@@ -375,7 +375,7 @@ push_results(lua_State *L, const struct items *of)
 {
 	lua_createtable(L, (int)of->count, 0);
 	for (size_t i = 0; i < of->count; i++) {
-		lrl_push_result(L, &of->results[i]);
+		push_result(L, &of->results[i]);
 		lua_rawseti(L, -2, (int)i + 1);
 	}
 }

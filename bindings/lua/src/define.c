@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A rule as Lua has it: "5/min", or a table with the fields of a rule in rl.json(5). */
+/* Rules and spaces of a segment. A limit is "5/min", or a table with the fields of a rule in rl.json(5). */
+#include <errno.h>
 #include <string.h>
 
 #include "limit.h"
@@ -70,8 +71,8 @@ read_list(lua_State *L, int at, const struct rlb_limit *base, uint32_t ring, str
 	r->rule.more_count = count - 1;
 }
 
-void
-lrl_limits_read(lua_State *L, int at, uint32_t ring, struct rlb_rule *r)
+static void
+limits_read(lua_State *L, int at, uint32_t ring, struct rlb_rule *r)
 {
 	struct rlb_limit base = {0};
 
@@ -91,12 +92,70 @@ lrl_limits_read(lua_State *L, int at, uint32_t ring, struct rlb_rule *r)
 }
 
 /* Why the definition was refused: with the field, if it is one. */
-int
-lrl_define_fail(lua_State *L, const struct rule *rule)
+static int
+define_fail(lua_State *L, const struct rule *rule)
 {
 	char text[RL_RULE_TEXT_SIZE];
 
 	rl_rule_check(&rule->r.rule, &(struct rl_options){.ring = rule->segment->s.ring}, text,
 	              sizeof text);
 	return text[0] ? lrl_fail_text(L, rule->r.id, text) : lrl_fail(L, rule->r.id);
+}
+
+/* segment:rule(name), which may be there later; :counters(name) */
+static int
+named(lua_State *L, enum rlb_rule_kind kind)
+{
+	struct segment *segment = lrl_segment(L, 1);
+	size_t len;
+	const char *name = luaL_checklstring(L, 2, &len);
+	struct rule *rule;
+
+	luaL_argcheck(L, len > 0 && len <= RL_NAME_MAX && strlen(name) == len, 2,
+	              "a name has 1 to 63 bytes");
+	rule = lrl_rule_new(L, 1, kind, name);
+	if (!lrl_rule_rl(rule) && segment->is_closed)
+		return lrl_segment_fail(L, segment);
+	return 1;
+}
+
+int
+lrl_segment_rule(lua_State *L)
+{
+	return named(L, RLB_FOUND);
+}
+
+int
+lrl_segment_counters(lua_State *L)
+{
+	int count = named(L, RLB_SPACE);
+	struct rule *space = count == 1 ? lua_touserdata(L, -1) : NULL;
+
+	if (space && space->segment->s.rl && space->r.id < 0)
+		return lrl_fail(L, space->r.id);
+	return count;
+}
+
+/* segment:define(name, limit) */
+int
+lrl_segment_define(lua_State *L)
+{
+	struct segment *segment = lrl_segment(L, 1);
+	struct rl *rl = lrl_segment_rl(segment);
+	size_t len;
+	const char *name = luaL_checklstring(L, 2, &len);
+	struct rule *rule;
+
+	if (segment->is_closed)
+		return lrl_segment_fail(L, segment);
+	if (strlen(name) != len || len > RL_NAME_MAX)
+		return lrl_fail_text(
+			L, -EINVAL,
+			strlen(name) != len ? "name: there is a NUL byte in it"
+					    : "name: it is too long; at most 63 bytes are allowed");
+	rule = lrl_rule_new(L, 1, RLB_DEFINED, name);
+	limits_read(L, 3, rl ? segment->s.ring : segment->s.options.ring, &rule->r);
+	if (!lrl_rule_rl(rule))
+		return 1;
+	return rule->r.id < 0 ? define_fail(L, rule) : 1;
 }

@@ -75,37 +75,48 @@ int lrl_options_read(lua_State *L, int at, struct rl_options *options);
 
 /* segment.c */
 struct segment *lrl_segment(lua_State *L, int at);
-struct rl *lrl_segment_rl(struct segment *segment);
+struct rl *lrl_segment_rl(struct segment *segment); /* NULL: it is not open */
 int lrl_segment_fail(lua_State *L, const struct segment *segment);
 int lrl_open(lua_State *L);
 int lrl_open_private(lua_State *L);
 int lrl_unlink(lua_State *L);
-void lrl_segment_methods(lua_State *L);
+int lrl_segment_close(lua_State *L);
+int lrl_segment_name(lua_State *L);
+int lrl_segment_is_open(lua_State *L);
+int lrl_segment_now(lua_State *L);
+int lrl_segment_give_back(lua_State *L);
+int lrl_segment_cell(lua_State *L);
+int lrl_segment_forget(lua_State *L);
 
-/* rule.c */
+/* rule.c: what answers shortly. */
 struct rule *lrl_rule(lua_State *L, int at);
 struct rule *lrl_rule_new(lua_State *L, int segment_at, enum rlb_rule_kind kind, const char *name);
 struct rl *lrl_rule_rl(struct rule *rule);
-void lrl_rule_methods(lua_State *L);
+int lrl_rule_check(lua_State *L);
+int lrl_rule_peek(lua_State *L);
+int lrl_rule_refund(lua_State *L);
+int lrl_rule_reset(lua_State *L);
+int lrl_rule_name(lua_State *L);
+int lrl_rule_handle(lua_State *L);
 
-/* define.c: reads the table or text at `at` into the rule. */
-void lrl_limits_read(lua_State *L, int at, uint32_t ring, struct rlb_rule *r);
-int lrl_define_fail(lua_State *L, const struct rule *rule);
+/* define.c: rules and spaces of a segment */
+int lrl_segment_rule(lua_State *L);
+int lrl_segment_counters(lua_State *L);
+int lrl_segment_define(lua_State *L);
 
 /* decide.c */
 int lrl_rule_decide(lua_State *L);
 int lrl_rule_reserve(lua_State *L);
 int lrl_segment_check_all(lua_State *L);
 int lrl_segment_check_many(lua_State *L);
-void lrl_push_result(lua_State *L, const struct rl_result *result);
 
 /* charges.c */
 struct charges *lrl_charges_new(lua_State *L, int owner_at, struct segment *segment);
 int lrl_rule_acquire(lua_State *L);
-void lrl_charges_methods(lua_State *L);
+extern const luaL_Reg lrl_of_charges[];
 
 /* space.c */
-void lrl_space_methods(lua_State *L);
+extern const luaL_Reg lrl_of_space[];
 
 /* pattern.c: bans, exemptions, resets of many, of a segment or of a rule */
 int lrl_ban(lua_State *L);
@@ -121,5 +132,8 @@ int lrl_rule_info(lua_State *L);
 /* http.c */
 int lrl_rule_headers(lua_State *L);
 int lrl_client(lua_State *L);
+
+/* classes.c */
+void lrl_classes(lua_State *L);
 
 #endif

@@ -53,10 +53,7 @@ extern __attribute__((visibility("default"))) int luaopen_rl(lua_State *L);
 int
 luaopen_rl(lua_State *L)
 {
-	lrl_segment_methods(L);
-	lrl_rule_methods(L);
-	lrl_space_methods(L);
-	lrl_charges_methods(L);
+	lrl_classes(L);
 	luaL_newlib(L, functions);
 	lua_pushstring(L, RL_VERSION);
 	lua_setfield(L, -2, "_VERSION");

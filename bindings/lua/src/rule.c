@@ -78,8 +78,8 @@ push_verdict(lua_State *L, const struct rule *rule, const struct rl_result *r)
 }
 
 /* rule:check(key [, cost]) */
-static int
-rule_check(lua_State *L)
+int
+lrl_rule_check(lua_State *L)
 {
 	struct rule *rule = lrl_rule(L, 1);
 	struct rl *rl = lrl_segment_rl(rule->segment);
@@ -98,8 +98,8 @@ rule_check(lua_State *L)
 }
 
 /* rule:peek(key) */
-static int
-rule_peek(lua_State *L)
+int
+lrl_rule_peek(lua_State *L)
 {
 	struct rule *rule = lrl_rule(L, 1);
 	struct rl *rl = lrl_rule_rl(rule);
@@ -117,8 +117,8 @@ rule_peek(lua_State *L)
  * rule:refund(key [, cost [, now_ns]]), and of requests with a capacity of their own a fifth
  * argument
  */
-static int
-rule_refund(lua_State *L)
+int
+lrl_rule_refund(lua_State *L)
 {
 	struct rule *rule = lrl_rule(L, 1);
 	struct rl *rl = lrl_rule_rl(rule);
@@ -142,8 +142,8 @@ rule_refund(lua_State *L)
 }
 
 /* rule:reset(key) */
-static int
-rule_reset(lua_State *L)
+int
+lrl_rule_reset(lua_State *L)
 {
 	struct rule *rule = lrl_rule(L, 1);
 	struct rl *rl = lrl_rule_rl(rule);
@@ -160,16 +160,16 @@ rule_reset(lua_State *L)
 	return 1;
 }
 
-static int
-rule_name(lua_State *L)
+int
+lrl_rule_name(lua_State *L)
 {
 	lua_pushstring(L, lrl_rule(L, 1)->r.name);
 	return 1;
 }
 
 /* The handle, for LuaJIT's ffi, or nil and why there is none. */
-static int
-rule_handle(lua_State *L)
+int
+lrl_rule_handle(lua_State *L)
 {
 	struct rule *rule = lrl_rule(L, 1);
 
@@ -181,29 +181,4 @@ rule_handle(lua_State *L)
 		return push_undecided(L, rule, rule->r.id);
 	lua_pushinteger(L, rule->r.id);
 	return 1;
-}
-
-static const luaL_Reg methods[] = {
-	{"check", rule_check},
-	{"peek", rule_peek},
-	{"decide", lrl_rule_decide},
-	{"reserve", lrl_rule_reserve},
-	{"acquire", lrl_rule_acquire},
-	{"refund", rule_refund},
-	{"reset", rule_reset},
-	{"reset_matching", lrl_reset_matching},
-	{"ban", lrl_ban},
-	{"allow", lrl_allow},
-	{"unban", lrl_unban},
-	{"headers", lrl_rule_headers},
-	{"info", lrl_rule_info},
-	{"name", rule_name},
-	{"handle", rule_handle},
-	{NULL, NULL},
-};
-
-void
-lrl_rule_methods(lua_State *L)
-{
-	lrl_metatable(L, LRL_RULE, methods);
 }

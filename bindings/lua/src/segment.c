@@ -96,8 +96,8 @@ lrl_unlink(lua_State *L)
 	return 1;
 }
 
-static int
-segment_close(lua_State *L)
+int
+lrl_segment_close(lua_State *L)
 {
 	struct segment *segment = lrl_segment(L, 1);
 
@@ -106,15 +106,15 @@ segment_close(lua_State *L)
 	return 0;
 }
 
-static int
-segment_name(lua_State *L)
+int
+lrl_segment_name(lua_State *L)
 {
 	lua_pushstring(L, lrl_segment(L, 1)->s.name);
 	return 1;
 }
 
-static int
-segment_is_open(lua_State *L)
+int
+lrl_segment_is_open(lua_State *L)
 {
 	struct segment *segment = lrl_segment(L, 1);
 
@@ -124,8 +124,8 @@ segment_is_open(lua_State *L)
 	return 1;
 }
 
-static int
-segment_now(lua_State *L)
+int
+lrl_segment_now(lua_State *L)
 {
 	struct segment *segment = lrl_segment(L, 1);
 	struct rl *rl = lrl_segment_rl(segment);
@@ -136,8 +136,8 @@ segment_now(lua_State *L)
 	return 1;
 }
 
-static int
-segment_give_back(lua_State *L)
+int
+lrl_segment_give_back(lua_State *L)
 {
 	struct segment *segment = lrl_segment(L, 1);
 	struct rl *rl = lrl_segment_rl(segment);
@@ -152,8 +152,8 @@ segment_give_back(lua_State *L)
 }
 
 /* Where rl.ffi finds the open segment: it may be another one after each call. */
-static int
-segment_cell(lua_State *L)
+int
+lrl_segment_cell(lua_State *L)
 {
 	struct segment *segment = lrl_segment(L, 1);
 
@@ -163,67 +163,9 @@ segment_cell(lua_State *L)
 	return 1;
 }
 
-/* segment:rule(name), which may be there later; :counters(name) */
-static int
-named(lua_State *L, enum rlb_rule_kind kind)
-{
-	struct segment *segment = lrl_segment(L, 1);
-	size_t len;
-	const char *name = luaL_checklstring(L, 2, &len);
-	struct rule *rule;
-
-	luaL_argcheck(L, len > 0 && len <= RL_NAME_MAX && strlen(name) == len, 2,
-	              "a name has 1 to 63 bytes");
-	rule = lrl_rule_new(L, 1, kind, name);
-	if (!lrl_rule_rl(rule) && segment->is_closed)
-		return lrl_segment_fail(L, segment);
-	return 1;
-}
-
-static int
-segment_rule(lua_State *L)
-{
-	return named(L, RLB_FOUND);
-}
-
-static int
-segment_counters(lua_State *L)
-{
-	int count = named(L, RLB_SPACE);
-	struct rule *space = count == 1 ? lua_touserdata(L, -1) : NULL;
-
-	if (space && space->segment->s.rl && space->r.id < 0)
-		return lrl_fail(L, space->r.id);
-	return count;
-}
-
-/* segment:define(name, limit) */
-static int
-segment_define(lua_State *L)
-{
-	struct segment *segment = lrl_segment(L, 1);
-	struct rl *rl = lrl_segment_rl(segment);
-	size_t len;
-	const char *name = luaL_checklstring(L, 2, &len);
-	struct rule *rule;
-
-	if (segment->is_closed)
-		return lrl_segment_fail(L, segment);
-	if (strlen(name) != len || len > RL_NAME_MAX)
-		return lrl_fail_text(
-			L, -EINVAL,
-			strlen(name) != len ? "name: there is a NUL byte in it"
-					    : "name: it is too long; at most 63 bytes are allowed");
-	rule = lrl_rule_new(L, 1, RLB_DEFINED, name);
-	lrl_limits_read(L, 3, rl ? segment->s.ring : segment->s.options.ring, &rule->r);
-	if (!lrl_rule_rl(rule))
-		return 1;
-	return rule->r.id < 0 ? lrl_define_fail(L, rule) : 1;
-}
-
 /* segment:forget(name) */
-static int
-segment_forget(lua_State *L)
+int
+lrl_segment_forget(lua_State *L)
 {
 	struct segment *segment = lrl_segment(L, 1);
 	struct rl *rl = lrl_segment_rl(segment);
@@ -235,33 +177,4 @@ segment_forget(lua_State *L)
 		return lrl_fail(L, done);
 	lua_pushboolean(L, done);
 	return 1;
-}
-
-static const luaL_Reg methods[] = {
-	{"__gc", segment_close},
-	{"close", segment_close},
-	{"name", segment_name},
-	{"is_open", segment_is_open},
-	{"now", segment_now},
-	{"give_back", segment_give_back},
-	{"cell", segment_cell},
-	{"rule", segment_rule},
-	{"counters", segment_counters},
-	{"define", segment_define},
-	{"forget", segment_forget},
-	{"check_all", lrl_segment_check_all},
-	{"check_many", lrl_segment_check_many},
-	{"ban", lrl_ban},
-	{"allow", lrl_allow},
-	{"unban", lrl_unban},
-	{"reset_matching", lrl_reset_matching},
-	{"info", lrl_segment_info},
-	{"rules", lrl_segment_rules},
-	{NULL, NULL},
-};
-
-void
-lrl_segment_methods(lua_State *L)
-{
-	lrl_metatable(L, LRL_SEGMENT, methods);
 }

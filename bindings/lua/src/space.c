@@ -115,14 +115,8 @@ name(lua_State *L)
 	return 1;
 }
 
-static const luaL_Reg methods[] = {
+const luaL_Reg lrl_of_space[] = {
 	{"add", add},     {"get", get},   {"set", set},   {"set_new", set_new},
 	{"touch", touch}, {"drop", drop}, {"name", name}, {"reset_matching", lrl_reset_matching},
 	{NULL, NULL},
 };
-
-void
-lrl_space_methods(lua_State *L)
-{
-	lrl_metatable(L, LRL_SPACE, methods);
-}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sizes and offsets of what LuaJIT's ffi declares, to compare. */
-#include <rl_counter.h>
 #include <rl_flight.h>
 #include <stdio.h>
 
@@ -29,7 +28,5 @@ main(void)
 	SIZE(struct rl_options);
 	SIZE(struct rl_limit);
 	SIZE(struct rl_rule);
-	SIZE(struct rl_info);
-	SIZE(struct rl_count);
 	return 0;
 }

@@ -234,7 +234,7 @@ function calls.define(play, step)
 	if rule then
 		return {done = 0}
 	end
-	return {error = code, text = text:find(":", 1, true) and text or nil}
+	return {error = code, text = step.answer.text and text}
 end
 
 function calls.forget(play, step)

@@ -10,7 +10,7 @@ if test "$PHP_RL" != "no"; then
      PHP_EVAL_LIBLINE([$LIBRL_LIBS], [RL_SHARED_LIBADD])])
   PHP_SUBST([RL_SHARED_LIBADD])
   PHP_ADD_INCLUDE([PHP_EXT_SRCDIR()/common])
-  PHP_NEW_EXTENSION([rl], [php_module.c php_error.c php_handle.c php_options.c php_segment.c php_rule.c php_decide.c dnl
+  PHP_NEW_EXTENSION([rl], [php_module.c php_value.c php_handle.c php_options.c php_segment.c php_rule.c php_decide.c dnl
     php_batch.c php_result.c php_counters.c php_bans.c php_info.c php_http.c dnl
     common/text.c common/values.c common/limit.c common/options.c common/about.c common/words.c common/segment.c dnl
     common/headers.c],

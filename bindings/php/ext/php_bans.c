@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bans, exemptions, and resets of many keys. */
+#include "php_object.h"
 #include "php_rl.h"
+#include "php_value.h"
 
 #include <rl_admin.h>
 

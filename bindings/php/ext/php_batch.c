@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 
+#include "php_object.h"
 #include "php_rl.h"
+#include "php_value.h"
 
 #include "words.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rl\Counters: counters by key, each with a lifetime. */
+#include "php_object.h"
 #include "php_rl.h"
+#include "php_value.h"
 
 /* What a call is told. */
 struct call {

@@ -2,7 +2,9 @@
 /* Requests of one rule: Rl\Rule. */
 #include <errno.h>
 
+#include "php_object.h"
 #include "php_rl.h"
+#include "php_value.h"
 #include <zend_exceptions.h>
 #include <zend_generators.h>
 

@@ -3,7 +3,7 @@
  * Segments that this process has open, by name and by how they were opened. They stay over
  * requests.
  */
-#include "php_rl.h"
+#include "php_handle.h"
 
 static void
 handle_end(struct handle *handle)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a segment and a rule are, as arrays. */
+#include "php_object.h"
 #include "php_rl.h"
+#include "php_value.h"
 
 #include "about.h"
 

@@ -4,6 +4,7 @@
 #include "config.h"
 #endif
 
+#include "php_object.h"
 #include "php_rl.h"
 #include <ext/spl/spl_exceptions.h>
 #include <ext/standard/info.h>

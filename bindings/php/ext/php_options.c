@@ -1,44 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What Segment's constructor takes, as struct rl_options; and values of PHP as bindings/common has them. */
-#include "php_rl.h"
+/* What Segment's constructor takes, as struct rl_options. */
+#include "php_object.h"
+#include "php_value.h"
 
 #include "options.h"
 #include "words.h"
-
-struct rlb_value
-rlp_value(zval *value)
-{
-	ZVAL_DEREF(value);
-	switch (Z_TYPE_P(value)) {
-	case IS_LONG:
-		return (struct rlb_value){.kind = RLB_INTEGER, .integer = Z_LVAL_P(value)};
-	case IS_DOUBLE:
-		return (struct rlb_value){.kind = RLB_REAL, .real = Z_DVAL_P(value)};
-	case IS_STRING:
-		return (struct rlb_value){
-			.kind = RLB_WORDS, .words = Z_STRVAL_P(value), .len = Z_STRLEN_P(value)};
-	case IS_TRUE:
-	case IS_FALSE:
-		return (struct rlb_value){.kind = RLB_FLAG, .integer = Z_TYPE_P(value) == IS_TRUE};
-	default:
-		return (struct rlb_value){.kind = RLB_OTHER};
-	}
-}
-
-void
-rlp_show(void *to, const char *name, const struct rlb_value *value)
-{
-	zval *array = to;
-
-	if (value->kind == RLB_WORDS)
-		add_assoc_string(array, name, value->words);
-	else if (value->kind == RLB_FLAG)
-		add_assoc_bool(array, name, value->integer != 0);
-	else
-		add_assoc_long(
-			array, name,
-			rlp_long(value->kind == RLB_NS ? value->ns : (uint64_t)value->integer));
-}
 
 static bool
 take(zend_string *name, const struct rlb_value *value, struct rl_options *o,

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "php_object.h"
 #include "php_rl.h"
+#include "php_value.h"
 #include <zend_exceptions.h>
 
 #include "headers.h"

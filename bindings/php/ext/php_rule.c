@@ -2,7 +2,9 @@
 /* Rules and spaces of counters: defining, finding and remembering them. */
 #include <errno.h>
 
+#include "php_object.h"
 #include "php_rl.h"
+#include "php_value.h"
 
 #include "limit.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rl\Segment: opening, closing, and what holds for all of a segment. */
+#include "php_object.h"
 #include "php_rl.h"
+#include "php_value.h"
 
 #include "options.h"
 #include "text.h"

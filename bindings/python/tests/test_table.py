@@ -118,7 +118,7 @@ class Player:
             return result
         rule = self.segment.find(step["rule"])
         if rule.limits()[0]["algorithm"] == "in_flight" and "request" not in step:
-            return {"verdict": "undecided", "error": "EINVAL"}  # a Result always has a place for what is held
+            return {"verdict": "undecided", "error": "RL_ECHARGES"}  # a Result always has a place for what is held
         return self.told(step, result)
 
     def peek(self, step):

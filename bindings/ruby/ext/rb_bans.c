@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bans, exemptions, and resets of many keys. */
+#include "rb_error.h"
+#include "rb_rule.h"
+#include "rb_value.h"
 #include "rl_ruby.h"
 #include "words.h"
 

@@ -3,6 +3,7 @@
  * RL::Count: what a call of counters answers. Of its own type, for a Struct of four members takes
  * as long to make as the call itself.
  */
+#include "rb_result.h"
 #include "rl_ruby.h"
 
 static VALUE count_class;

@@ -2,6 +2,9 @@
 /* RL::Counters: counters by key, each with a lifetime. A call answers an RL::Count. */
 #include <errno.h>
 
+#include "rb_error.h"
+#include "rb_result.h"
+#include "rb_value.h"
 #include "rl_ruby.h"
 
 /* What a call is told. */

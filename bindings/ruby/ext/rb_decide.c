@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "rb_error.h"
+#include "rb_result.h"
+#include "rb_value.h"
 #include "rl_ruby.h"
 #include "words.h"
 

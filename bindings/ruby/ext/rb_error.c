@@ -2,6 +2,7 @@
 /* RL::Error, with the number and the name of what librl returned. */
 #include <stdarg.h>
 
+#include "rb_error.h"
 #include "rl_ruby.h"
 #include "words.h"
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <rl_http.h>
 
+#include "rb_value.h"
 #include "rl_ruby.h"
 #include "words.h"
 

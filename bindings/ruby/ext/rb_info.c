@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a segment and a rule are, as Hashes. */
 #include "about.h"
+#include "rb_error.h"
+#include "rb_rule.h"
+#include "rb_value.h"
 #include "rl_ruby.h"
 
 static VALUE

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The extension rl/rl_ext: what is in C of the module RL. */
+#include "rb_result.h"
 #include "rl_ruby.h"
 
 VALUE rlr_module, rlr_segment_class, rlr_rule_class, rlr_counters_class, rlr_result_class;

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include "headers.h"
+#include "rb_error.h"
+#include "rb_result.h"
+#include "rb_value.h"
 #include "rl_ruby.h"
 #include "words.h"
 

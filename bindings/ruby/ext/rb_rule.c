@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "limit.h"
+#include "rb_error.h"
+#include "rb_rule.h"
+#include "rb_value.h"
 #include "rl_ruby.h"
 #include "text.h"
 

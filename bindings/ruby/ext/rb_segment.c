@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "options.h"
+#include "rb_error.h"
+#include "rb_segment.h"
+#include "rb_value.h"
 #include "rl_ruby.h"
 #include "words.h"
 

@@ -3,7 +3,7 @@
 #include <ruby/encoding.h>
 #include <string.h>
 
-#include "rl_ruby.h"
+#include "rb_value.h"
 #include "text.h"
 
 /* Text counts as its UTF-8 bytes, in whatever encoding it comes, and bytes as they are. */

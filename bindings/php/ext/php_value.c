@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rl\Exception, with the number and the name of what librl returned. */
+/* Rl\Exception, with the number and the name of what librl returned; and arguments and answers. */
 #include <errno.h>
 
+#include "php_handle.h"
 #include "php_rl.h"
+#include "php_value.h"
 #include <zend_exceptions.h>
 
 #include "text.h"
@@ -58,6 +60,41 @@ zend_long
 rlp_long(uint64_t ns)
 {
 	return ns > (uint64_t)ZEND_LONG_MAX ? ZEND_LONG_MAX : (zend_long)ns;
+}
+
+struct rlb_value
+rlp_value(zval *value)
+{
+	ZVAL_DEREF(value);
+	switch (Z_TYPE_P(value)) {
+	case IS_LONG:
+		return (struct rlb_value){.kind = RLB_INTEGER, .integer = Z_LVAL_P(value)};
+	case IS_DOUBLE:
+		return (struct rlb_value){.kind = RLB_REAL, .real = Z_DVAL_P(value)};
+	case IS_STRING:
+		return (struct rlb_value){
+			.kind = RLB_WORDS, .words = Z_STRVAL_P(value), .len = Z_STRLEN_P(value)};
+	case IS_TRUE:
+	case IS_FALSE:
+		return (struct rlb_value){.kind = RLB_FLAG, .integer = Z_TYPE_P(value) == IS_TRUE};
+	default:
+		return (struct rlb_value){.kind = RLB_OTHER};
+	}
+}
+
+void
+rlp_show(void *to, const char *name, const struct rlb_value *value)
+{
+	zval *array = to;
+
+	if (value->kind == RLB_WORDS)
+		add_assoc_string(array, name, value->words);
+	else if (value->kind == RLB_FLAG)
+		add_assoc_bool(array, name, value->integer != 0);
+	else
+		add_assoc_long(
+			array, name,
+			rlp_long(value->kind == RLB_NS ? value->ns : (uint64_t)value->integer));
 }
 
 ZEND_METHOD(Rl_Exception, getName)
