@@ -164,11 +164,13 @@ struct rl_options {
 	                       to everybody only if this has those bits */
 	gid_t group;        /* only with RL_OPEN_GROUP */
 	unsigned flags;     /* of enum rl_open_flag */
-	uint32_t cells;     /* RL_FULL_RESERVE only: of each limit that has keys without a slot; a
-	                       power of two. 0: so many that all take a seventh of the table's
-	                       memory at most, but at least RL_CELLS_MIN */
-	uint32_t reserves;  /* RL_FULL_RESERVE only: how many limits have overflow counters at the
-	                       same time */
+	uint32_t cells;     /* RL_FULL_RESERVE only: of a set of overflow counters; a power of two.
+	                       0: so many that all take a seventh of the table's memory at most,
+	                       but at least RL_CELLS_MIN */
+	uint32_t reserves;  /* RL_FULL_RESERVE only: sets, of which a limit that has keys without a
+	                       slot takes one, or 2, 4 ... if enough are left for others: so many
+	                       limits have overflow counters at the same time, at most. 0: 64, or
+	                       RL_RESERVES_OF_CELLS where `cells` is said */
 	uint32_t events; /* events to keep for rl_events_read(), 64 bytes each; or RL_EVENTS_NONE */
 	uint64_t reserved[3];
 };

@@ -434,7 +434,8 @@ struct rl_overflow_info {
 	int rule;            /* -1: no rule has the limit any more */
 	unsigned limit;      /* which of the rule's */
 	uint64_t until_ns;   /* from then on no overflow counter of it counts anything */
-	uint32_t cells_used; /* that count something now, of rl_info.cells */
+	uint32_t cells;      /* that it has: a multiple of rl_info.cells */
+	uint32_t cells_used; /* of them: that count something now */
 	uint32_t cells_full; /* of them: all keys without a slot are denied a request of cost 1 */
 	uint32_t used_most;  /* what the fullest one counts, `capacity` at most */
 	uint32_t capacity;   /* the limit's: the largest cost that is admitted at once */

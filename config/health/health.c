@@ -13,10 +13,9 @@ count_ban(const struct rl_ban_info *ban, void *arg)
 }
 
 static int
-count_limit(const struct rl_overflow_info *limit, void *arg)
+count_cells(const struct rl_overflow_info *limit, void *arg)
 {
-	(void)limit;
-	++*(uint64_t *)arg;
+	*(uint64_t *)arg += limit->cells;
 	return 0;
 }
 
@@ -30,19 +29,19 @@ count_bans(struct rl *rl, uint64_t now_ns)
 }
 
 static uint64_t
-count_reserves(struct rl *rl, uint64_t now_ns)
+count_sets(struct rl *rl, const struct rl_info *info, uint64_t now_ns)
 {
-	uint64_t count = 0;
+	uint64_t cells = 0;
 
-	rl_overflow_walk(rl, now_ns, count_limit, &count);
-	return count;
+	rl_overflow_walk(rl, now_ns, count_cells, &cells);
+	return info->cells > 0 ? cells / info->cells : 0;
 }
 
 void
 health_areas(struct rl *rl, const struct rl_info *info, uint64_t now_ns, uint64_t slots_used,
              struct health_area areas[HEALTH_AREAS])
 {
-	uint64_t bans = count_bans(rl, now_ns), reserves = count_reserves(rl, now_ns);
+	uint64_t bans = count_bans(rl, now_ns), reserves = count_sets(rl, info, now_ns);
 	const struct health_area all[HEALTH_AREAS] = {
 		[HEALTH_SLOTS] = {"slots", slots_used, info->slots, HEALTH_TABLE_PERCENT, true},
 		[HEALTH_RULES] = {"rules", info->rules_used, info->rules, HEALTH_AREA_PERCENT,
@@ -54,7 +53,7 @@ health_areas(struct rl *rl, const struct rl_info *info, uint64_t now_ns, uint64_
 		[HEALTH_BANS] = {"bans", bans, info->bans, HEALTH_AREA_PERCENT, true},
 		[HEALTH_HOLDERS] = {"holders", info->holders_used, info->holders,
 	                            HEALTH_AREA_PERCENT, false},
-		[HEALTH_RESERVES] = {"limits with overflow counters", reserves, info->reserves, 100,
+		[HEALTH_RESERVES] = {"sets of overflow counters", reserves, info->reserves, 100,
 	                             true},
 	};
 

@@ -27,7 +27,7 @@ enum health_area_id {
 	HEALTH_OVERRIDES,
 	HEALTH_BANS,
 	HEALTH_HOLDERS,  /* processes that hold units in flight */
-	HEALTH_RESERVES, /* limits with overflow counters; full is one too many, and less is well */
+	HEALTH_RESERVES, /* sets of overflow counters; full is one too many, and less is well */
 	HEALTH_AREAS
 };
 

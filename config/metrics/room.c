@@ -103,7 +103,8 @@ struct family {
 static void
 write_full(FILE *to, const struct rl_overflow_info *limit, const struct rl_info *info)
 {
-	write_ratio(to, limit->cells_full, info->cells);
+	(void)info;
+	write_ratio(to, limit->cells_full, limit->cells);
 }
 
 static void
@@ -111,6 +112,13 @@ write_used(FILE *to, const struct rl_overflow_info *limit, const struct rl_info 
 {
 	(void)info;
 	fprintf(to, "%" PRIu32 "\n", limit->cells_used);
+}
+
+static void
+write_taken(FILE *to, const struct rl_overflow_info *limit, const struct rl_info *info)
+{
+	(void)info;
+	fprintf(to, "%" PRIu32 "\n", limit->cells);
 }
 
 static void
@@ -128,6 +136,7 @@ static const struct family families[] = {
          write_full},
 	{"rl_reserve_cells_used", "Overflow counters of a limit that count keys without a slot.",
          write_used},
+	{"rl_reserve_cells_taken", "Overflow counters that a limit has.", write_taken},
 	{"rl_reserve_until_timestamp_seconds",
          "When the last overflow counter of a limit will count nothing, Unix time.", write_until},
 };
@@ -159,11 +168,13 @@ metrics_write_reserve(FILE *to, struct rl *rl, const struct rl_info *info, uint6
 		return -ENOMEM;
 	rl_overflow_walk(rl, now_ns, keep, &overflow);
 	metrics_number(to, rl, "rl_reserve_cells", METRICS_GAUGE,
-	               "Overflow counters that a limit with keys without a slot has.", info->cells);
+	               "Overflow counters of a set, of which a limit with keys without a slot "
+	               "takes one or more.",
+	               info->cells);
 	metrics_number(to, rl, "rl_reserve_limits", METRICS_GAUGE,
 	               "Limits that have keys without a slot now.", overflow.count);
 	metrics_number(to, rl, "rl_reserve_limits_limit", METRICS_GAUGE,
-	               "Limits that can have keys without a slot at the same time.",
+	               "Limits that can have keys without a slot at the same time, at most: sets.",
 	               info->reserves);
 	for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
 		write_family(to, rl, info, &overflow, &families[i]);

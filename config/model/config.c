@@ -88,7 +88,8 @@ config_options(const struct config *config)
 	o.holders = or_default(o.holders, RL_HOLDERS_DEFAULT);
 	o.events = or_default(o.events, RL_EVENTS_DEFAULT);
 	if (o.on_full == RL_FULL_RESERVE)
-		o.reserves = or_default(o.reserves, RL_RESERVES_DEFAULT);
+		o.reserves = or_default(o.reserves,
+		                        o.cells > 0 ? RL_RESERVES_OF_CELLS : RL_RESERVES_DEFAULT);
 	o.mode = o.mode ? o.mode : RL_MODE_DEFAULT;
 	o.buffer_ns = o.buffer_ns ? o.buffer_ns : RL_BUFFER_DEFAULT;
 	return o;

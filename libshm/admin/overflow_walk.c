@@ -43,6 +43,26 @@ add_overflow(const struct rl_segment *s, const struct rl_entry_limit *known, uin
 }
 
 static void
+add_set(const struct rl_segment *s, const struct rl_entry_limit *known, uint32_t number,
+        const struct rl_quota *quota, uint64_t now_ns, struct rl_overflow_info *info)
+{
+	uint32_t cells = s->geometry.cells;
+	struct rl_set set;
+	uint64_t until_ns;
+
+	if (!rl_sets_nth(s, known->limit, number, &set))
+		return;
+	info->cells += cells;
+	until_ns = rl_sets_until(&set);
+	if (until_ns <= now_ns)
+		return;
+	if (until_ns > info->until_ns)
+		info->until_ns = until_ns;
+	for (uint32_t i = number * cells; i < (number + 1) * cells; i++)
+		add_overflow(s, known, i, quota, now_ns, info);
+}
+
+static void
 fill(const struct rl_segment *s, const struct rl_entry_limit *known, uint64_t now_ns,
      struct rl_overflow_info *info)
 {
@@ -51,8 +71,8 @@ fill(const struct rl_segment *s, const struct rl_entry_limit *known, uint64_t no
 	info->rule = known->rule;
 	info->limit = known->index;
 	info->capacity = known->most;
-	for (uint32_t i = 0; i < s->geometry.cells; i++)
-		add_overflow(s, known, i, &quota, now_ns, info);
+	for (uint32_t i = 0; i < rl_sets_count(s, known->limit); i++)
+		add_set(s, known, i, &quota, now_ns, info);
 }
 
 /* False: the limit has no overflow counters that count anything. */
@@ -61,19 +81,15 @@ look(struct rl *rl, int id, uint64_t now_ns, struct rl_overflow_info *info)
 {
 	const struct rl_segment *s = &rl->segment;
 	struct rl_entry_limit known;
-	struct rl_set set;
 
 	*info = (struct rl_overflow_info){.rule = -1};
 	if (rl_atomic_load_relaxed(&s->limits[id].overflow_set) == 0)
 		return false;
 	rl_entry_limit(rl, id, now_ns, &known);
-	if (!known.limit || !known.limit->has_overflow || !rl_sets_find(s, known.limit, &set))
-		return false;
-	info->until_ns = rl_sets_until(&set);
-	if (info->until_ns <= now_ns)
+	if (!known.limit || !known.limit->has_overflow)
 		return false;
 	fill(s, &known, now_ns, info);
-	return true;
+	return info->until_ns > now_ns;
 }
 
 int

@@ -104,6 +104,12 @@ index_of_network(const struct rl_segment *s, const struct rl_address *address, u
 }
 
 static uint32_t
+index_of(uint32_t place)
+{
+	return place & ((1U << RL_OVERFLOW_INDEX_BITS) - 1);
+}
+
+static uint32_t
 place_of(uint32_t index, uint64_t tag)
 {
 	return rl_overflow_place(index, rl_overflow_lanes(tag));
@@ -171,14 +177,16 @@ bool
 rl_overflow_load(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t place,
                  struct rl_overflow *c)
 {
-	return limit->has_overflow && rl_sets_find(s, limit, &c->set) && load(s, limit, place, c);
+	return limit->has_overflow && rl_sets_find(s, limit, index_of(place), &c->set) &&
+	       load(s, limit, place, c);
 }
 
 int
 rl_overflow_take(const struct rl_segment *s, const struct rl_compiled *limit, uint32_t place,
                  uint64_t now_ns, struct rl_overflow *c)
 {
-	int error = limit->has_overflow ? rl_sets_take(s, limit, now_ns, &c->set) : -ENOSPC;
+	int error = limit->has_overflow ? rl_sets_take(s, limit, index_of(place), now_ns, &c->set)
+	                                : -ENOSPC;
 
 	if (error < 0)
 		return error;
@@ -271,7 +279,8 @@ rl_overflow_carry(const struct rl_segment *s, const struct rl_compiled *limit, u
 	struct rl_overflow c;
 
 	rl_atomic_fence(); /* partner: in rl_overflow_was_left() */
-	if (!rl_sets_are_used(s, now_ns) || !limit->has_overflow || !rl_sets_find(s, limit, &c.set))
+	if (!rl_sets_are_used(s, now_ns) || !limit->has_overflow ||
+	    !rl_sets_find(s, limit, index_of(place), &c.set))
 		return RL_CARRY_NOTHING;
 	if (!load(s, limit, place, &c))
 		return RL_CARRY_DONE;

@@ -23,6 +23,7 @@ struct rl_overflow {
  * by these lanes.
  */
 #define RL_OVERFLOW_INDEX_BITS (32 - RL_OVERFLOW_LANES_BITS)
+_Static_assert(RL_SETS_COUNTERS_MAX == UINT64_C(1) << RL_OVERFLOW_INDEX_BITS, "for all of a run");
 
 static inline uint32_t
 rl_overflow_place(uint32_t index, uint32_t lanes)

@@ -42,7 +42,7 @@ with_overflow(struct rl *rl, struct rl_slot slot)
 	struct rl_set set;
 
 	return limit && rl_compiled_owns(limit, slot.tag) && limit->has_overflow &&
-	                       rl_sets_find(&rl->segment, limit, &set)
+	                       rl_sets_find(&rl->segment, limit, 0, &set)
 	               ? limit
 	               : NULL;
 }

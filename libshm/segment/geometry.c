@@ -156,7 +156,8 @@ add_overflow(const struct rl_options *o, struct rl_geometry *g)
 {
 	if (o->on_full != RL_FULL_RESERVE)
 		return;
-	g->reserves = or_default(o->reserves, RL_RESERVES_DEFAULT);
+	g->reserves =
+		or_default(o->reserves, o->cells > 0 ? RL_RESERVES_OF_CELLS : RL_RESERVES_DEFAULT);
 	g->cells = or_default(o->cells, cells_for(g));
 }
 

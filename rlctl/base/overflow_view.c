@@ -26,6 +26,7 @@ keep(const struct rl_overflow_info *info, void *arg)
 		return 0;
 	view->limits = array_grow(view->limits, view->count, &view->room, sizeof(*view->limits));
 	view->limits[view->count++] = *info;
+	view->cells += info->cells;
 	view->used += info->cells_used;
 	view->full += info->cells_full;
 	return 0;
@@ -77,6 +78,7 @@ json_overflow(struct rl *rl, const struct rl_overflow_info *info)
 	json_put(object, "rule", json_rule_name(rl, info->rule));
 	json_put(object, "number", json_count(info->limit + UINT64_C(1)));
 	json_put(object, "until_ns", json_count(info->until_ns));
+	json_put(object, "cells", json_count(info->cells));
 	json_put(object, "cells_used", json_count(info->cells_used));
 	json_put(object, "cells_full", json_count(info->cells_full));
 	json_put(object, "used_most", json_count(info->used_most));

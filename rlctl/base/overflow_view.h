@@ -13,6 +13,7 @@
 
 struct overflow_view {
 	struct rl_overflow_info *limits;
+	uint64_t cells; /* that they have */
 	size_t count, room;
 	uint64_t used, full; /* overflow counters of all of them */
 };

@@ -19,7 +19,7 @@
 static void
 judge_overflow(struct doctor *doctor, const struct rl_overflow_info *info)
 {
-	unsigned percent = share_percent(info->cells_full, doctor->info.cells);
+	unsigned percent = share_percent(info->cells_full, info->cells);
 	struct rule_text label = limit_label(doctor->rl, info->rule, info->limit);
 
 	if (percent <= OVERFLOW_FULL_HIGH)
@@ -28,23 +28,23 @@ judge_overflow(struct doctor *doctor, const struct rl_overflow_info *info)
 	           "of its keys without a slot as many are denied, whatever they have used "
 	           "themselves",
 	           "%s: %u %% of its %" PRIu32 " overflow counters are full, for %s at most",
-	           label.text, percent, doctor->info.cells,
+	           label.text, percent, info->cells,
 	           duration_format(info->until_ns - doctor->now_ns).text);
 	doctor_mend_table(doctor, "");
 }
 
 /* All sets are taken: a further limit's keys without a slot are denied, or undecided. */
 static void
-judge_sets(struct doctor *doctor, size_t count)
+judge_sets(struct doctor *doctor, const struct overflow_view *view)
 {
-	if (count < doctor->info.reserves)
+	if (view->cells < (uint64_t)doctor->info.reserves * doctor->info.cells)
 		return;
 	doctor_say(doctor, DOCTOR_FINDING,
 	           "a further limit has no overflow counters: its keys without a slot are denied, "
 	           "with ENOSPC",
-	           "%zu limits have keys without a slot, and the segment has overflow counters for "
-	           "%" PRIu32,
-	           count, doctor->info.reserves);
+	           "%zu limits with keys without a slot have all %" PRIu32
+	           " sets of overflow counters",
+	           view->count, doctor->info.reserves);
 	doctor_mend_table(doctor, "");
 }
 
@@ -76,7 +76,7 @@ check_overflow(struct doctor *doctor)
 	for (size_t i = 0; i < view.count; i++)
 		judge_overflow(doctor, &view.limits[i]);
 	if (doctor->info.reserves > 0)
-		judge_sets(doctor, view.count);
+		judge_sets(doctor, &view);
 	for (size_t i = 0; i < counts.count; i++)
 		report_denied(doctor, &counts.rules[i]);
 	if (doctor->count == before)

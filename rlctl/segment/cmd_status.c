@@ -172,11 +172,11 @@ print_counters(const struct status *status, const struct rl_overflow_info *info)
 	char text[RL_NAME_MAX + 128];
 
 	snprintf(text, sizeof(text),
-	         "%s: %" PRIu32 " %s, %" PRIu32 " full, the fullest has %" PRIu32 " of %" PRIu32
-	         ", for %s",
+	         "%s: %" PRIu32 " of %" PRIu32 " %s in use, %" PRIu32
+	         " full, the fullest has %" PRIu32 " of %" PRIu32 ", for %s",
 	         limit_label(status->rl, info->rule, info->limit).text, info->cells_used,
-	         info->cells_used == 1 ? "overflow counter" : "overflow counters", info->cells_full,
-	         info->used_most, info->capacity, duration_format(left_ns).text);
+	         info->cells, info->cells == 1 ? "overflow counter" : "overflow counters",
+	         info->cells_full, info->used_most, info->capacity, duration_format(left_ns).text);
 	printf("%*s", RESERVE_COLUMN, "");
 	print_wrapped(text, RESERVE_COLUMN);
 }

@@ -13,20 +13,20 @@ teardown() {
 	segment_teardown
 }
 
-# 16 slots, all used by keys of 'web', and one overflow counter for the rest of a limit.
+# 16 slots, all used by keys of 'web', and one overflow counter for the rest of a limit; a crowd uses all of its lanes up.
 full() {
-	FILL_KEYS=1 FILL_CELLS=1 fill web 20 $month_ms 0 user:{1..16}=1
+	FILL_KEYS=1 FILL_CELLS=1 FILL_RESERVES=2 fill web 20 $month_ms 0 user:{1..16}=1
 }
 
 # Further requests under 'web'.
 more() {
-	FILL_KEYS=1 FILL_CELLS=1 fill web 20 $month_ms 0 "$@"
+	FILL_KEYS=1 FILL_CELLS=1 FILL_RESERVES=2 fill web 20 $month_ms 0 "$@"
 }
 
 @test "full: while every key has a slot, nobody says otherwise" {
 	full
 	on status
-	says_line 'reserve    16 x 1 overflow counters, not in use'
+	says_line 'reserve    2 x 1 overflow counters, not in use'
 	on list
 	grep -q '^16 live keys$' <<<"$stderr"
 	[ "$(grep -c 'without a slot' <<<"$stderr")" -eq 0 ]
@@ -42,15 +42,15 @@ more() {
 	full
 	more stranger=17
 	on status
-	grep -qE '^reserve    16 x 1 overflow counters, in use for [0-9]+d' <<<"$output"
-	grep -qE '^             web: 1 overflow counter, 0 full, the fullest has 17 of 20, for [0-9]+d' <<<"$output"
+	grep -qE '^reserve    2 x 1 overflow counters, in use for [0-9]+d' <<<"$output"
+	grep -qE '^             web: 1 of 1 overflow counter in use, 0 full, the fullest has 17 of 20, for [0-9]+d' <<<"$output"
 	on status --json
 	conforms status
 	jq -e '.segment.reserve | length == 1 and .[0].rule == "web" and .[0].number == 1 and
 		.[0].cells_used == 1 and .[0].cells_full == 0 and .[0].used_most == 17 and .[0].capacity == 20' <<<"$output"
-	more stranger=3
+	more stranger=3 crowd:{1..80}=20
 	on status
-	says 'web: 1 overflow counter, 1 full, the fullest has 20 of 20'
+	says 'web: 1 of 1 overflow counter in use, 1 full, the fullest has 20 of 20'
 }
 
 @test "full: get explains a key without a slot, and spends nothing" {
@@ -64,7 +64,7 @@ more() {
 		says 'retry after  at most '
 		says 'answer       allowed, no slot: counted together with others'
 	done
-	on get another-stranger
+	on get stranger
 	exits 0
 	grep -qE '^allowed +~17/20 ' <<<"$output"
 	on get web stranger --json
@@ -90,7 +90,7 @@ more() {
 
 @test "full: list and top say in one line that keys are counted together" {
 	full
-	more stranger=20
+	more stranger=20 crowd:{1..80}=20
 	on list
 	exits 0
 	complains 'keys without a slot: 1 overflow counter, 1 full, of web'

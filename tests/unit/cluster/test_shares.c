@@ -1112,7 +1112,7 @@ test_strangers_have_the_blind_part_each(void **state)
 {
 	for (uint32_t blind = 0; blind <= 3; blind += 3) {
 		const struct rl_options o = {
-			.keys = 10, .ring = 8, .cells = 1, .flags = RL_OPEN_CLUSTER};
+			.keys = 10, .ring = 8, .cells = 1, .reserves = 2, .flags = RL_OPEN_CLUSTER};
 		struct rl_result r;
 		struct rl *rl;
 		char key[16];

@@ -43,14 +43,21 @@ static const struct rl_limit limits[] = {
 #define LIMITS (sizeof limits / sizeof limits[0])
 
 static struct rl *
-open_tiny(uint32_t cells)
+open_sets(uint32_t cells, uint32_t reserves)
 {
 	const struct rl_options o = {
-		.keys = 1, .ring = 64, .cells = cells, .reserves = 4, .buffer_ns = BUFFER};
+		.keys = 1, .ring = 64, .cells = cells, .reserves = reserves, .buffer_ns = BUFFER};
 	struct rl *rl;
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);
 	return rl;
+}
+
+/* So few sets that a limit takes one. */
+static struct rl *
+open_tiny(uint32_t cells)
+{
+	return open_sets(cells, 2);
 }
 
 static int
@@ -600,7 +607,7 @@ test_nothing_is_prefetched_from_an_overflow_counter(void **state)
 static void
 test_no_set_is_left(void **state)
 {
-	struct rl *rl = open_tiny(1);
+	struct rl *rl = open_sets(1, 4);
 	struct rl_result r;
 	uint64_t then;
 	int rule[6];
