@@ -7,6 +7,8 @@ POSTGRESQL_SRC := $(call files,$(POSTGRESQL_DIR)/src/*.[ch] bindings/common/*.[c
 POSTGRESQL_SQL := $(POSTGRESQL_DIR)/rl.control $(POSTGRESQL_DIR)/rl--0.2.0.sql
 POSTGRESQL_TESTS := servers/postgresql/tests/test_postgresql.py servers/postgresql/tests/readme.py \
                     'bindings/common/tests/origin.sh postgresql build/postgresql/rl.so'
+# PostgreSQL's own headers have these.
+POSTGRESQL_WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
 
 NEED_ADAPTERS  += postgresql postgresql-server-dev-15,postgresql-server-dev-17 libkrb5-dev libssl-dev python3
 ADAPTER_BUILDS += build-postgresql build/rlctl
@@ -17,8 +19,7 @@ build/postgresql/rl.so: $(POSTGRESQL_SRC) build/librl.so.1 | build/need
 	@rm -rf $(@D) && mkdir -p $(@D)
 	$(call say,PGXS)
 	$(Q)cd $(@D) && pgxs() { env -u MAKEFLAGS $(MAKE) -f $(CURDIR)/$(POSTGRESQL_DIR)/Makefile PG_CONFIG='$(PG_CONFIG)' with_llvm=no \
-		RL_LIBRARY=$(CURDIR)/build/librl.so.1 \
-		RL_CFLAGS='-I$(CURDIR)/include -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -Werror -ffile-prefix-map=$(CURDIR)=.' \
+		RL_LIBRARY=$(CURDIR)/build/librl.so.1 RL_CFLAGS='-I$(CURDIR)/include $(POSTGRESQL_WARN) -ffile-prefix-map=$(CURDIR)=.' \
 		RL_LDFLAGS="$$1" rl.so; }; \
 		{ pgxs && mv rl.so installed.so && pgxs "-Wl,-rpath,'\$$\$$ORIGIN/..'"; } >make.log 2>&1 || { cat make.log; exit 1; }
 

@@ -230,13 +230,14 @@ pg_rl_hold(PG_FUNCTION_ARGS)
 	bool is_session = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3), passed;
 	struct rlb_segment *s;
 	struct held *one;
-	int error;
 
 	/* Before anything is charged, for this may fail. */
+	if (!has_held)
+		before_shmem_exit(at_end_of_session, 0);
+	has_held = true;
 	one = MemoryContextAllocZero(TopMemoryContext, sizeof *one + key.len);
 	item.charges = &charges;
-	rlpg_decide(rule, &item, RL_CHECK, &result);
-	s = rlpg_segment(&error);
+	s = rlpg_decide(rule, &item, RL_CHECK, &result);
 	if (s && result.error == 0 && result.verdict == RL_ALLOWED)
 		one->count = rl_holds(&charges, one->holds, RL_LIMITS_MAX);
 	if (one->count == 0) {
@@ -250,9 +251,6 @@ pg_rl_hold(PG_FUNCTION_ARGS)
 		}
 		PG_RETURN_BOOL(passed);
 	}
-	if (!has_held)
-		before_shmem_exit(at_end_of_session, 0);
-	has_held = true;
 	one->is_session = is_session;
 	one->epoch = s->epoch;
 	strlcpy(one->rule, rule, sizeof one->rule);

@@ -185,7 +185,7 @@ rlpg_rule(const char *name)
 	return &rule->r;
 }
 
-void
+struct rlb_segment *
 rlpg_decide(const char *name, struct rl_item *item, enum rl_how how, struct rl_result *result)
 {
 	struct rlb_rule *rule = rlpg_rule(name);
@@ -197,4 +197,5 @@ rlpg_decide(const char *name, struct rl_item *item, enum rl_how how, struct rl_r
 		rlb_undecided(result, s ? -EINVAL : error);
 	else
 		rlb_decide(s, rule, item, how, RL_NEVER_NS, result);
+	return s;
 }

@@ -38,8 +38,12 @@ struct rlb_rule *rlpg_rule(const char *name);
 bool rlpg_rules_check(const char *text, char *why, size_t size);
 void rlpg_rules_changed(void);
 
-/* Decide: `item` has all but the rule. A segment that is not there is an error of the result. */
-void rlpg_decide(const char *rule, struct rl_item *item, enum rl_how how, struct rl_result *result);
+/*
+ * Decide: `item` has all but the rule. Returns the segment that it was, as it is now; NULL: there is
+ * none, which is an error of the result.
+ */
+struct rlb_segment *rlpg_decide(const char *rule, struct rl_item *item, enum rl_how how,
+                                struct rl_result *result);
 
 void rlpg_calls_init(void);
 void rlpg_auth_init(void);
