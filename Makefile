@@ -149,6 +149,7 @@ $(1)/%: $(2)/o/tests/%.o $$(SUPPORT:%.c=$(2)/o/%.o) $(5)/libconfig.a $(4)
 	$$(call say,LINK)
 	$$(Q)$(3) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
 
+$(1)/unit/bindings/test_dictionaries: $(patsubst %,$(2)/o/bindings/common/%.o,values limit options text)
 $(1)/unit/rld/test_sweeper: $(patsubst %,$(2)/o/rld/%.o,loop/sweeper loop/limited base/clock base/log)
 $(1)/unit/rld/test_mover: $(patsubst %,$(2)/o/rld/%.o,loop/mover base/clock base/log)
 $(1)/unit/rld/test_watch: $(patsubst %,$(2)/o/rld/%.o,loop/watch base/log)
@@ -253,7 +254,7 @@ $(eval $(call PROGRAMS,build/v/whole/tests,build,$(LINK),build/librl.a,build))
 # packaged for musl; left out are those of config and rld, and one that loads a library of glibc.
 MUSL      := build/v/musl
 MUSL_NOT := unit/config/test_config unit/config/test_config_% $(OF_RLD) \
-             unit/bindings/test_bindings unit/config/test_share unit/config/test_health unit/segment/test_counters unit/decide/test_counted
+             unit/bindings/test_% unit/config/test_share unit/config/test_health unit/segment/test_counters unit/decide/test_counted
 MUSL_TESTS := $(patsubst %,$(MUSL)/tests/%,$(filter-out $(MUSL_NOT),$(UNIT)))
 $(eval $(call VARIANT,$(MUSL),musl-gcc,-O2 $(C11) -Itests/musl -isystem $(MUSL)/kernel))
 $(SUPPORT:%.c=$(MUSL)/o/%.o) $(MUSL_TESTS:$(MUSL)/%=$(MUSL)/o/%.o): | $(MUSL)/kernel

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cluster: the verbs that have to do with the store that hosts share limits by. */
 
-#include "base/expiry.h"
 #include "base/command.h"
+#include "base/expiry.h"
 
 const struct command_option cluster_command_options[] = {
 	{"config", 'c', "FILE", "the configuration, whose 'cluster' says where the store is"},

@@ -10,11 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/command.h"
 #include "base/confirm.h"
 #include "base/match.h"
 #include "base/operand.h"
 #include "base/output.h"
-#include "base/command.h"
 #include "cluster/client.h"
 #include "cluster/said.h"
 #include "key/ban_order.h"

@@ -10,8 +10,8 @@
 #include <text/duration.h>
 #include <time.h>
 
-#include "base/output.h"
 #include "base/command.h"
+#include "base/output.h"
 #include "cluster/client.h"
 
 #define CAPACITY_MAX ((1u << 28) - 1)

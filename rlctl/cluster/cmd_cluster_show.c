@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/output.h"
 #include "base/command.h"
+#include "base/output.h"
 #include "cluster/client.h"
 
 static void

@@ -85,6 +85,11 @@ survives() {
 			[[ $file == "rld/$object.c" ]] || objects+=("build/o/rld/$object.o")
 		done
 		;;
+	unit/bindings/test_dictionaries) # of what bindings have in common
+		for object in values limit options text; do
+			[[ $file == "bindings/common/$object.c" ]] || objects+=("build/o/bindings/common/$object.o")
+		done
+		;;
 	cluster/test_shares) # which is the store
 		for object in rld/cluster/{host_shares,rule_shares,keys,leases,policy,identity}.c rld/store/value.c tests/cluster/reference.c; do
 			[[ $object == "$file" ]] || objects+=("build/o/${object%.c}.o")

@@ -101,6 +101,10 @@ CALLS = {
         "key_digest": lambda u: _rl.key_digest(u.key("a")),
         "_limit_of_key": lambda u: _rl._limit_of_key(u.key("/5/2/minute"), {"minute": 60}),
         "unlink": lambda u: pytest.raises(rl.NotFoundError, _rl.unlink, f"collector-{os.getpid()}").typename,
+        "parse_rate": lambda u: _rl.parse_rate("".join(("5", "/min"))),
+        "_duration_ns": lambda u: _rl._duration_ns(Number(5), "seconds"),
+        "_check_limits": lambda u: _rl._check_limits(({"capacity": Number(5), "".join(("win", "dow")): 1},)),
+        "_error_symbol": lambda u: _rl._error_symbol(Number(22)),
         "place": lambda u: _rl.place(f"collector-{os.getpid()}")["is_there"],
     },
     rl.Segment: {
