@@ -534,12 +534,12 @@ enum rl_verdict rl_decide(struct rl *rl, const struct rl_item *items, size_t cou
 
 /*
  * Give back what was charged to the request whose item had `charges`, each limit by itself, as far
- * as it can: a window while the sub-bucket is the key's current one, a log while it is the newest
- * time, a bucket what has not come back since (rl_refund(3) says of which charges it gives back
- * less). Later it is ignored, which errs on the safe side. What is in flight always comes back. The
- * charges are removed from `charges`, so that a second call does nothing; a copy of it is another
- * charge. 1 given back, 0 ignored, -EROFS; -EBUSY other processes keep changing a key, and its
- * units in flight stay in `charges` for another call.
+ * as it can: a window in the request's own sub-bucket while that counts, a log while it is the
+ * newest time, a bucket what has not come back since (rl_refund(3) says of which charges it gives
+ * back less). Later it is ignored, which errs on the safe side. What is in flight always comes
+ * back. The charges are removed from `charges`, so that a second call does nothing; a copy of it is
+ * another charge. 1 given back, 0 ignored, -EROFS; -EBUSY other processes keep changing a key, and
+ * its units in flight stay in `charges` for another call.
  */
 int rl_refund(struct rl *rl, struct rl_charges *charges);
 

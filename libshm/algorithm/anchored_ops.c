@@ -48,16 +48,17 @@ decide_anchored(const struct rl_ask *a, struct rl_plan *p)
 	fill_anchored(a, p->step == RL_STEP_DENY ? at : after, &p->decision);
 }
 
-static bool
-refund_anchored(const struct rl_ask *a, const struct rl_charge *charge, struct rl_u128 *next)
+static enum rl_back_step
+refund_anchored(const struct rl_ask *a, const struct rl_charge *charge, struct rl_back *back)
 {
 	struct rl_anchored at = rl_anchored_unpack(a->v->word);
 
-	if (at.start_ns != charge->epoch || at.cur < charge->cost)
-		return false;
-	at.cur -= charge->cost;
-	*next = rl_anchored_pack(at, a->v->slot_bits);
-	return true;
+	if (at.start_ns != charge->epoch || at.cur < a->cost)
+		return RL_BACK_LATE;
+	at.cur -= a->cost;
+	back->given = a->cost;
+	back->next = rl_anchored_pack(at, a->v->slot_bits);
+	return RL_BACK_WORD;
 }
 
 static uint32_t

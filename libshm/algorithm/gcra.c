@@ -263,17 +263,17 @@ decide_gcra(const struct rl_ask *a, struct rl_plan *p)
 	rl_adds_deny_level(a, &g, &level, &p->decision);
 }
 
-static bool
-refund_gcra(const struct rl_ask *a, const struct rl_charge *charge, struct rl_u128 *next)
+static enum rl_back_step
+refund_gcra(const struct rl_ask *a, const struct rl_charge *charge, struct rl_back *back)
 {
 	const struct rl_gcra g = gcra_of(a);
 	struct rl_level level = level_of(&g, a->v), after;
 
-	if (!rl_gcra_give(&g, &level, charge->epoch, charge->memory, a->now_ns, charge->cost,
-	                  &after))
-		return false;
-	*next = rl_gcra_pack(&g, &after, a->v->slot_bits);
-	return true;
+	if (!rl_gcra_give(&g, &level, charge->epoch, charge->memory, a->now_ns, a->cost, &after))
+		return RL_BACK_LATE;
+	back->given = a->cost;
+	back->next = rl_gcra_pack(&g, &after, a->v->slot_bits);
+	return RL_BACK_WORD;
 }
 
 static uint32_t

@@ -104,6 +104,22 @@ struct rl_decision {
 	uint64_t delay_ns;
 };
 
+/* The next step to give back what was charged. */
+enum rl_back_step {
+	RL_BACK_LATE, /* nothing, for it is too late, or nothing is left to be done */
+	RL_BACK_WORD, /* CAS16 to next: given */
+	RL_BACK_ENTRY, /* CAS of the ring's entry: given; then the sum is to be made that of the ring */
+	RL_BACK_CLOSE, /* somebody has frozen the state: store its entries, CAS16 to next, and again */
+};
+
+struct rl_back {
+	uint32_t given; /* how much of it, 1 at least */
+	struct rl_u128 next;
+	uint32_t entries;       /* RL_BACK_CLOSE: how many to store */
+	uint32_t place;         /* RL_BACK_ENTRY: of the ring, */
+	uint64_t seen, lowered; /* from what to what */
+};
+
 struct rl_plan {
 	enum rl_step step;
 	bool charges;

@@ -163,17 +163,18 @@ decide_log(const struct rl_ask *a, struct rl_plan *p)
 	p->decision.reset_at_ns = next.newest_ns + a->l->window_ns;
 }
 
-static bool
-refund_log(const struct rl_ask *a, const struct rl_charge *charge, struct rl_u128 *next)
+static enum rl_back_step
+refund_log(const struct rl_ask *a, const struct rl_charge *charge, struct rl_back *back)
 {
 	struct rl_log log = rl_log_unpack(a->v->word, a->l->ring_entries);
 
-	if (log.newest_ns != charge->epoch || log.pending < charge->cost)
-		return false;
-	log.pending -= charge->cost;
-	log.units -= charge->cost;
-	*next = rl_log_pack(log, a->v->slot_bits);
-	return true;
+	if (log.newest_ns != charge->epoch || log.pending < a->cost)
+		return RL_BACK_LATE;
+	log.pending -= a->cost;
+	log.units -= a->cost;
+	back->given = a->cost;
+	back->next = rl_log_pack(log, a->v->slot_bits);
+	return RL_BACK_WORD;
 }
 
 static uint32_t

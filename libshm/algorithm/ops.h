@@ -63,9 +63,11 @@ struct rl_algorithm_ops {
 	void (*decide)(const struct rl_ask *a, struct rl_plan *p);
 	/* retry_at_ns is meaningful for a cost of 1..limit that is not admitted now; it may be 0. */
 	void (*peek)(const struct rl_ask *a, struct rl_decision *d);
-	/* The state with a charge given back, or false if that is too late. NULL: it always is. */
-	bool (*refund)(const struct rl_ask *a, const struct rl_charge *charge,
-	               struct rl_u128 *next);
+	/* The step that gives back the cost, of that charge. NULL: it is always too late. */
+	enum rl_back_step (*refund)(const struct rl_ask *a, const struct rl_charge *charge,
+	                            struct rl_back *back);
+	/* The step that makes the sum what the ring has. NULL: none is needed. */
+	enum rl_back_step (*sum_up)(const struct rl_ask *a, struct rl_back *back);
 	/*
 	 * The state with as much of the cost given back as is there, of what was charged last; how
 	 * much. NULL: nothing.

@@ -22,6 +22,8 @@
  *	                                a value read while the state was frozen as it is
  *	close   frozen, all stored      CAS16 epoch = e+j, open, sum += cur
  *	restart time past e+n           CAS16 epoch = that, sum = span = 0
+ *	refund  open, of e              CAS16 cur -= part of it
+ *	refund  of x < e that stays     CAS ring[x] -= part of it; then, open, CAS16 sum = the ring's
  *
  * What stays is the sum less the entries that leave, which are read while the state is open; but if
  * the ring's last place is to be stored, which happens once in n sub-buckets, it is the entries
@@ -34,10 +36,11 @@
  *	        lies outside the window.
  *	sum     It is never less than the entries that count, together, and in truth they are equal.
  *
- * The second is said in this way for the sake of refunds in a closed sub-bucket, which are not made
- * yet, and would take two steps: an entry falls, by a CAS from what was read in it, and then the
- * sum is set to what the ring has, by a CAS16 from the word that the ring was read under. Between
- * the two, and after one who is killed there, the sum is too large. Such an excess is no part of
+ * The second is said in this way for the sake of refunds in a closed sub-bucket, which take two
+ * steps: an entry falls, by a CAS from what was read in it, and then the sum is set to what the
+ * ring has, by a CAS16 from the open word that the ring was read under: it is summed anew, and
+ * never subtracted from, for who closes meanwhile may have summed the lower entry. Between the two,
+ * and after one who is killed there, the sum is too large. Such an excess is no part of
  * any entry, so it would never leave with one: that is why the ring is added up once in each turn.
  * It is gone when the first turn ends that began after the entry fell: within 2n sub-buckets.
  *

@@ -239,18 +239,19 @@ decide_share_bucket(const struct rl_ask *a, struct rl_plan *p)
 }
 
 /* Only of the newest charge, and under the scale that it was made with. */
-static bool
-refund_share_bucket(const struct rl_ask *a, const struct rl_charge *charge, struct rl_u128 *next)
+static enum rl_back_step
+refund_share_bucket(const struct rl_ask *a, const struct rl_charge *charge, struct rl_back *back)
 {
 	struct rl_u128 word = a->v->word;
 	struct share_level at = level_under(a, word, scale_of(word));
 
 	if (word.lo != charge->epoch || memory_of(word) != charge->memory ||
-	    (rl_wide)at.step * charge->cost > at.behind)
-		return false;
-	at.behind -= at.step * charge->cost;
-	*next = word_of_level(&at, a);
-	return true;
+	    (rl_wide)at.step * a->cost > at.behind)
+		return RL_BACK_LATE;
+	at.behind -= at.step * a->cost;
+	back->given = a->cost;
+	back->next = word_of_level(&at, a);
+	return RL_BACK_WORD;
 }
 
 static uint32_t

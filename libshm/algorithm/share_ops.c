@@ -105,16 +105,26 @@ decide_share(const struct rl_ask *a, struct rl_plan *p)
 	rl_share_fill(shared.limit, shared.quota.capacity, &p->decision);
 }
 
-static bool
-refund_share(const struct rl_ask *a, const struct rl_charge *charge, struct rl_u128 *next)
+static enum rl_back_step
+refund_share(const struct rl_ask *a, const struct rl_charge *charge, struct rl_back *back)
 {
 	struct rl_view view;
 	const struct rl_ask own = ask_without(a, &view);
+	enum rl_back_step step = a->l->own->refund(&own, charge, back);
 
-	if (!a->l->own->refund(&own, charge, next))
-		return false;
-	*next = a->l->own->with_share(*next, share_bits_of(a->v));
-	return true;
+	back->next = a->l->own->with_share(back->next, share_bits_of(a->v));
+	return step;
+}
+
+static enum rl_back_step
+sum_up_share(const struct rl_ask *a, struct rl_back *back)
+{
+	struct rl_view view;
+	const struct rl_ask own = ask_without(a, &view);
+	enum rl_back_step step = a->l->own->sum_up ? a->l->own->sum_up(&own, back) : RL_BACK_LATE;
+
+	back->next = a->l->own->with_share(back->next, share_bits_of(a->v));
+	return step;
 }
 
 static uint32_t
@@ -223,6 +233,7 @@ const struct rl_algorithm_ops rl_share_ops = {
 	.decide = decide_share,
 	.peek = peek_share,
 	.refund = refund_share,
+	.sum_up = sum_up_share,
 	.refund_newest = refund_newest_of_share,
 	.idle_at = idle_at_of_share,
 	.nothing = nothing_of_share,

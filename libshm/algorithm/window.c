@@ -235,6 +235,25 @@ sum_after(const struct rl_window_at *at, uint32_t jump)
 	return (uint32_t)less(s->sum, ring_sum(at, w->count - jump + 1, w->count));
 }
 
+struct rl_state
+rl_window_closed(const struct rl_window *w, const struct rl_state *s, uint32_t jump, uint32_t stays)
+{
+	return (struct rl_state){
+		.epoch = s->epoch + jump,
+		.sum = limited((uint64_t)s->cur + stays),
+		.span = rl_lesser(s->span + jump, w->count),
+	};
+}
+
+uint64_t
+rl_window_ring_sum(const struct rl_window *w, const struct rl_state *s, const uint64_t *ring,
+                   uint8_t gen)
+{
+	const struct rl_window_at at = {.window = w, .state = s, .ring = ring, .gen = gen};
+
+	return ring_sum(&at, 1, w->count);
+}
+
 /*
  * By a frozen state: with the jump of whoever froze it, so that all who help store the same
  * entries.
@@ -248,12 +267,9 @@ plan_close(const struct rl_window_at *at, uint32_t cost, struct rl_move *m)
 	m->step = is_open ? RL_STEP_ROLL : RL_STEP_CLOSE;
 	m->entries = is_open ? (uint32_t)age_of(at) : s->jump;
 	m->stays = is_open ? sum_after(at, m->entries) : s->sum;
-	m->next.epoch = s->epoch + m->entries;
+	m->next = rl_window_closed(at->window, s, m->entries, m->stays);
 	m->charges = m->next.epoch == at->epoch;
 	m->next.cur = m->charges ? cost : 0;
-	m->next.sum = limited((uint64_t)s->cur + m->stays);
-	m->next.span = rl_lesser(s->span + m->entries, at->window->count);
-	m->next.jump = 0;
 }
 
 /* How an admitted request is written when time has moved on inside the window. */

@@ -212,6 +212,14 @@ void rl_window_decide(const struct rl_window_at *at, uint32_t capacity, uint32_t
 
 struct rl_window_used rl_window_count(const struct rl_window_at *at);
 
+/* A state that was frozen with that jump and that sum, once it is closed and nothing charged. */
+struct rl_state rl_window_closed(const struct rl_window *window, const struct rl_state *state,
+                                 uint32_t jump, uint32_t stays);
+
+/* What the ring has of all closed sub-buckets of an open state; only with a count of 2 or more. */
+uint64_t rl_window_ring_sum(const struct rl_window *window, const struct rl_state *state,
+                            const uint64_t *ring, uint8_t gen);
+
 /* The largest cost that `capacity` admits then. */
 uint32_t rl_window_remaining(const struct rl_window_used *used, uint32_t capacity);
 

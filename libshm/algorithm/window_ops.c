@@ -2,6 +2,7 @@
 /* Sliding and fixed windows, whose arithmetic is window.c's. */
 #include "algorithm/adds.h"
 #include "algorithm/ops.h"
+#include "algorithm/window_refund.h"
 
 /* The view of a window's word, in *space. */
 static struct rl_window_at
@@ -144,16 +145,16 @@ decide_window(const struct rl_ask *a, struct rl_plan *p)
 	decide_by_ring(a, p);
 }
 
-static bool
-refund_window(const struct rl_ask *a, const struct rl_charge *charge, struct rl_u128 *next)
+static enum rl_back_step
+refund_window(const struct rl_ask *a, const struct rl_charge *charge, struct rl_back *back)
 {
-	struct rl_state s = rl_state_unpack(a->v->word, &a->l->window);
+	return rl_window_refund(&a->l->window, a->v, charge->epoch, a->cost, back);
+}
 
-	if (s.epoch != charge->epoch || s.jump > 0 || s.cur < charge->cost)
-		return false;
-	s.cur -= charge->cost;
-	*next = rl_state_pack(s, a->v->slot_bits);
-	return true;
+static enum rl_back_step
+sum_up_window(const struct rl_ask *a, struct rl_back *back)
+{
+	return rl_window_sum_up(&a->l->window, a->v, back);
 }
 
 /* Of the sub-bucket that a request would be counted in, if the state is open in it. */
@@ -295,7 +296,7 @@ judge_window(const struct rl_limiter *l, const struct rl_view *v, uint32_t holde
 			return RL_FAULT_RING;
 		sum += stays ? count : 0;
 	}
-	return sum == s.sum ? RL_UNDAMAGED : RL_FAULT_SUM;
+	return sum <= s.sum ? RL_UNDAMAGED : RL_FAULT_SUM; /* more: ring.h, "sum" */
 }
 
 /* What its words have room for beside a share: share.h. */
@@ -308,12 +309,13 @@ window_fits_share(const struct rl_limit *l)
 
 #define WINDOW_OPS                                                                                \
 	.limit = limit_of_window, .decide = decide_window, .peek = peek_window,                   \
-	.refund = refund_window, .refund_newest = refund_newest_of_window,                        \
-	.idle_at = idle_at_of_window, .used_most = used_most_of_window,                           \
-	.nothing = nothing_of_window, .entries = rl_entries_of_history,                           \
-	.history = history_of_window, .entry = entry_of_window, .same_ring = same_ring_of_window, \
-	.shared = &rl_share_ops, .without_share = rl_share_window_alone,                          \
-	.with_share = rl_share_window, .fits_share = window_fits_share, .judge = judge_window,    \
+	.refund = refund_window, .sum_up = sum_up_window,                                         \
+	.refund_newest = refund_newest_of_window, .idle_at = idle_at_of_window,                   \
+	.used_most = used_most_of_window, .nothing = nothing_of_window,                           \
+	.entries = rl_entries_of_history, .history = history_of_window, .entry = entry_of_window, \
+	.same_ring = same_ring_of_window, .shared = &rl_share_ops,                                \
+	.without_share = rl_share_window_alone, .with_share = rl_share_window,                    \
+	.fits_share = window_fits_share, .judge = judge_window,                                   \
 	.overflow_parts = overflow_parts_of_window, .of_overflow = window_of_overflow,            \
 	.is_window = true, .limit_is_capacity = true
 

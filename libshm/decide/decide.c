@@ -7,7 +7,6 @@
  */
 #include "decide/decide.h"
 
-#include "algorithm/ring.h"
 #include "decide/plan.h"
 #include "decide/report.h"
 #include "decide/without_slot.h"
@@ -132,23 +131,6 @@ freeze(struct rl_part *p)
 	return true;
 }
 
-/* Store what a plan to close asks for. False: others did, or will. */
-static bool
-store_entries(const struct rl_part *p)
-{
-	uint64_t *ring = rl_segment_ring(p->segment, p->slot.index);
-
-	for (uint32_t i = 0; i < p->plan.entries; i++) {
-		uint32_t place;
-		uint64_t value;
-		p->limit->limiter.ops->entry(&p->limit->limiter, &p->view, i, &place, &value);
-		if (!rl_ring_store(&ring[place], value,
-		                   rl_table_state(&p->segment->table, p->slot.index), p->view.word))
-			return false;
-	}
-	return true;
-}
-
 int
 rl_decide_carry_out(struct rl_part *p)
 {
@@ -161,7 +143,8 @@ rl_decide_carry_out(struct rl_part *p)
 	if (p->plan.step == RL_STEP_ROLL && !freeze(p))
 		return RL_AGAIN;
 	if (p->plan.step == RL_STEP_CLOSE &&
-	    (!rl_budget_take(p->budget, p->plan.entries) || !store_entries(p)))
+	    (!rl_budget_take(p->budget, p->plan.entries) ||
+	     !rl_view_store(p->segment, &p->limit->limiter, p->slot, &p->view, p->plan.entries)))
 		return RL_AGAIN;
 	return rl_part_charge(p);
 }

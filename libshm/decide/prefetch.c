@@ -113,7 +113,7 @@ give(const struct rl_prefetch_entry *e, uint32_t units)
 
 	if (!limit)
 		return false;
-	if (rl_refund_slot(e->segment, &limit->limiter, &quota, slot, &charge, 0))
+	if (rl_refund_slot(e->segment, &limit->limiter, &quota, slot, &charge, 0) > 0)
 		return true;
 	rl_stats_add_many(e->segment, limit->rule, RL_COUNT_prefetch_void, units);
 	return false;

@@ -16,26 +16,71 @@
 
 #define TRIES 1000
 
-bool
+/* Load what is at the slot; false: it is another key's, or counts nothing. */
+static bool
+look(const struct rl_segment *s, struct rl_slot slot, struct rl_view *v)
+{
+	return rl_atomic_load(rl_table_tag(&s->table, slot.index)) == slot.tag &&
+	       rl_view_load(s, slot, v) == RL_SEEN && !v->is_zero;
+}
+
+/* Make a step. False: others were quicker, or will be. */
+static bool
+step(const struct rl_segment *s, const struct rl_ask *a, struct rl_slot slot,
+     enum rl_back_step which, const struct rl_back *back)
+{
+	if (which == RL_BACK_ENTRY)
+		return rl_atomic_cas(&rl_segment_ring(s, slot.index)[back->place], back->seen,
+		                     back->lowered);
+	return (which != RL_BACK_CLOSE || rl_view_store(s, a->l, slot, a->v, back->entries)) &&
+	       rl_atomic_cas16(rl_table_state(&s->table, slot.index), a->v->word, back->next);
+}
+
+/*
+ * Make the sum what the ring has, after one of its entries was lowered. Who does not come to it
+ * leaves a sum that is too large until the ring has turned.
+ */
+static void
+sum_up(const struct rl_segment *s, const struct rl_ask *a, struct rl_slot slot, struct rl_view *v)
+{
+	enum rl_back_step next;
+	struct rl_back back;
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		if (!look(s, slot, v))
+			return;
+		next = a->l->ops->sum_up(a, &back);
+		if (next == RL_BACK_LATE || (step(s, a, slot, next, &back) && next == RL_BACK_WORD))
+			return;
+		rl_atomic_pause();
+	}
+}
+
+uint32_t
 rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
                const struct rl_quota *quota, struct rl_slot slot, const struct rl_charge *charge,
                uint64_t now_ns)
 {
-	struct rl_u128 *state = rl_table_state(&s->table, slot.index), next;
 	struct rl_view v;
 	const struct rl_ask ask = {
 		.l = limiter, .q = quota, .v = &v, .cost = charge->cost, .now_ns = now_ns};
+	enum rl_back_step next;
+	struct rl_back back;
 
-	for (int tries = 0; tries < TRIES; tries++) {
-		if (rl_atomic_load(rl_table_tag(&s->table, slot.index)) != slot.tag ||
-		    rl_view_load(s, slot, &v) != RL_SEEN || v.is_zero || !limiter->ops->refund ||
-		    !limiter->ops->refund(&ask, charge, &next))
-			return false;
-		if (rl_atomic_cas16(state, v.word, next))
-			return true;
+	for (int tries = 0; tries < TRIES && limiter->ops->refund; tries++) {
+		if (!look(s, slot, &v))
+			return 0;
+		next = limiter->ops->refund(&ask, charge, &back);
+		if (next == RL_BACK_LATE)
+			return 0;
+		if (step(s, &ask, slot, next, &back) && next != RL_BACK_CLOSE) {
+			if (next == RL_BACK_ENTRY)
+				sum_up(s, &ask, slot, &v);
+			return back.given;
+		}
 		rl_atomic_pause();
 	}
-	return false;
+	return 0;
 }
 
 /*

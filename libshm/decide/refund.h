@@ -6,12 +6,12 @@
 
 /*
  * Take back what was charged to a slot: charge->cost, epoch and memory say what; `quota` is the one
- * it was charged under. `slot` is one of the segment's. False if it is too late: then it stays
- * charged.
+ * it was charged under. `slot` is one of the segment's. How much; 0 if it is too late: then it
+ * stays charged.
  */
-bool rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
-                    const struct rl_quota *quota, struct rl_slot slot,
-                    const struct rl_charge *charge, uint64_t now_ns);
+uint32_t rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
+                        const struct rl_quota *quota, struct rl_slot slot,
+                        const struct rl_charge *charge, uint64_t now_ns);
 
 /*
  * The same of what one limit charged a request; *charge is then none. 1; 0: too late; -EBUSY: units

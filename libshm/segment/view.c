@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "segment/view.h"
 
+#include "algorithm/ring.h"
 #include "segment/chance.h"
 
 #define TRIES 64
@@ -31,6 +32,23 @@ rl_view_holds(const struct rl_segment *s, const struct rl_limiter *l, struct rl_
 
 	return v->is_zero || (rl_atomic_load16(rl_table_state(&s->table, slot.index), &now) &&
 	                      rl_limiter_same_ring(l, v->word, now));
+}
+
+bool
+rl_view_store(const struct rl_segment *s, const struct rl_limiter *l, struct rl_slot slot,
+              const struct rl_view *v, uint32_t entries)
+{
+	uint64_t *ring = rl_segment_ring(s, slot.index);
+
+	for (uint32_t i = 0; i < entries; i++) {
+		uint32_t place;
+		uint64_t value;
+		l->ops->entry(l, v, i, &place, &value);
+		if (!rl_ring_store(&ring[place], value, rl_table_state(&s->table, slot.index),
+		                   v->word))
+			return false;
+	}
+	return true;
 }
 
 static void

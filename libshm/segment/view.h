@@ -52,6 +52,12 @@ struct rl_view rl_view_none(const struct rl_segment *s);
 bool rl_view_holds(const struct rl_segment *s, const struct rl_limiter *limiter,
                    struct rl_slot slot, const struct rl_view *view);
 
+/*
+ * Store in the ring what closing the view takes, so many entries. False: others did, or will.
+ */
+bool rl_view_store(const struct rl_segment *s, const struct rl_limiter *limiter,
+                   struct rl_slot slot, const struct rl_view *view, uint32_t entries);
+
 /* The count of a slot, for people. */
 struct rl_picture {
 	bool has_history;

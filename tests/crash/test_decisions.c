@@ -97,6 +97,27 @@ run_refund(void)
 	at_refund(rl, &copy, now);
 }
 
+/* Of a sub-bucket that is closed: two of four count then, or three where the refund died early. */
+static void
+prepare_late_refund(void)
+{
+	test_check_at(rl, rules[HARD], "k0", 2, 1, T0, NULL, &charged);
+	check_at(HARD, 0, T0, NULL);
+	check_at(HARD, 0, T0 + RL_SECOND, NULL);
+	now = T0 + 2 * RL_SECOND;
+	check_at(HARD, 0, now, NULL);
+}
+
+static void
+survive_late_refund(void)
+{
+	struct rl_result r;
+
+	at_peek(rl, rules[HARD], "k0", 2, now, &r);
+	if (r.used < 3 || r.used > 4)
+		fail_msg("%u are counted of the 3 or 4 that are charged", r.used);
+}
+
 static void
 run_reset(void)
 {
@@ -205,6 +226,7 @@ main(void)
 		OPERATION("insert with a tier", prepare_nothing, run_tier, survive_tier),
 		OPERATION("be denied by a tier", prepare_refund, run_tier, survive_tier),
 		OPERATION("refund", prepare_refund, run_refund, NULL),
+		OPERATION("refund late", prepare_late_refund, run_refund, survive_late_refund),
 		OPERATION("reset", prepare_refund, run_reset, NULL),
 		OPERATION("reset many", prepare_reset_many, run_reset_many, NULL),
 		OPERATION("reset at once", prepare_reset_many, run_renew, NULL),

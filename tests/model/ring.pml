@@ -13,7 +13,7 @@
  *	GENS      the last incarnation; the first is 1, upon the zeroes of an earlier one
  *	REFUNDS   refunds of what was charged in the open sub-bucket are modelled
  *	LATE      so are those of a closed one, which take two steps: its entry is lowered, and then the sum is
- *	          that of what the ring has. No code does that yet; it is what ring.h leaves room for
+ *	          that of what the ring has
  *	ESTIMATE  the oldest sub-bucket may count for any share of it, instead of in full
  *	SUMS_ONLY the ring's entries are not looked at, only what follows from them
  *	ALIAS     an entry keeps its epoch modulo this

@@ -237,6 +237,81 @@ test_a_denial_beside_a_window_that_moves_on(void **state)
 	}
 }
 
+static void
+roll_on(void)
+{
+	check(1, T0 + SECONDS(2), &told);
+}
+
+static void
+give_back_more(void)
+{
+	struct rl_charges own = charged;
+
+	own.charge[0].cost = 2;
+	is_given_back &= at_refund(rl, &own, T0 + SECONDS(2)) == 1;
+}
+
+static void
+give_back_late(void)
+{
+	struct rl_charges own = charged;
+
+	own.charge[0].cost = 5;
+	is_given_back &= at_refund(rl, &own, T0 + SECONDS(2)) == 1;
+}
+
+/* What is charged to three sub-buckets; of one of the first two, 5 or 2 of 7 are given back. */
+static void
+play_late_refund(void (*first)(void), void (*second)(void), uint64_t of)
+{
+	const struct rl_options o = {.keys = 12, .ring = GRANULARITY, .bans = 1, .rules = 1};
+	const struct rl_rule r = {.name = "r",
+	                          .limit = {.capacity = CAPACITY,
+	                                    .window_ns = WINDOW,
+	                                    .granularity = GRANULARITY,
+	                                    .hard = 1}};
+	bool is_stopped = true;
+
+	for (int n = 1; is_stopped; n++) {
+		uint32_t counts = 0;
+
+		assert_int_equal(rl_open_private(&o, &rl), 0);
+		rule = rl_define(rl, &r);
+		for (uint64_t i = 0; i < 2; i++)
+			assert_int_equal(i == of ? charge(7, T0 + SECONDS(i))
+			                         : check(3, T0 + SECONDS(i), NULL),
+			                 RL_ALLOWED);
+		is_given_back = true;
+		is_stopped = stop_at(n, first, second);
+		if (!is_given_back)
+			fail_msg("stopped at access %d: nothing was given back", n);
+		counts = 7 + 3;
+		counts += first == roll_on || (is_stopped && second == roll_on);
+		counts -=
+			first == give_back_late || (is_stopped && second == give_back_late) ? 5 : 0;
+		counts -= is_stopped && second == give_back_more ? 2 : 0;
+		check(0, T0 + SECONDS(2), &other);
+		if (other.used != counts)
+			fail_msg("stopped at access %d: %u count, and not %u", n, other.used,
+			         counts);
+		audit_whole(n);
+		rl_close(rl);
+	}
+}
+
+/* A refund in a sub-bucket that is closed, or being closed, counts once, whoever is at it. */
+static void
+test_a_late_refund(void **state)
+{
+	(void)state;
+	for (uint64_t of = 0; of < 2; of++) {
+		play_late_refund(give_back_late, roll_on, of);
+		play_late_refund(roll_on, give_back_late, of);
+		play_late_refund(give_back_late, give_back_more, of);
+	}
+}
+
 /* A slot's tag comes back after so many incarnations. */
 #define INCARNATIONS 256
 
@@ -338,6 +413,7 @@ main(void)
 		cmocka_unit_test(test_refund_beside_a_clock_ahead),
 		cmocka_unit_test(test_a_late_check_beside_a_frozen_one),
 		cmocka_unit_test(test_a_denial_beside_a_window_that_moves_on),
+		cmocka_unit_test(test_a_late_refund),
 		cmocka_unit_test(test_turns_beside_a_sweep),
 		cmocka_unit_test(test_turns_beside_a_reset),
 	};
