@@ -18,7 +18,6 @@
 #define ANEW                                                                                 \
 	"a segment keeps what it was created with: end what uses it and 'rlctl unlink' it, " \
 	"so that it is created anew"
-#define RESIZE "'rlctl resize' changes that, and no count is lost"
 
 struct application {
 	struct rl *rl;
@@ -41,7 +40,7 @@ warn_segment(const struct application *a, enum segment_id id, const char *format
 	va_end(arguments);
 	report_value(a->report, CONFIG_WARNING, a->config->source->segment[id],
 	             "the running segment has %s; %s", has,
-	             id == SEGMENT_KEYS || id == SEGMENT_RING ? RESIZE : ANEW);
+	             id == SEGMENT_KEYS || id == SEGMENT_RING ? CONFIG_RESIZE : ANEW);
 }
 
 /* Less than the wish, or much more: sizes are rounded up when a segment is created. */

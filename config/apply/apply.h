@@ -15,6 +15,9 @@ struct report;
  */
 void apply_try(struct report *report, const struct config *config);
 
+/* How a warning ends of what a live segment can have otherwise. */
+#define CONFIG_RESIZE "'rlctl resize' changes that, and no count is lost"
+
 /*
  * rl_configure() with its errors told in the file's words, and with what changed told as notes
  * ("login: limit 2 starts anew, its window has changed"). Compares what the file says of the

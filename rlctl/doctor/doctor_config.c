@@ -2,6 +2,7 @@
 /* Checks of what the file says against what the segment has, and of other segments beside it. */
 
 #include <apply/apply.h>
+#include <inttypes.h>
 #include <load/load.h>
 #include <rl_admin.h>
 #include <stdio.h>
@@ -16,14 +17,26 @@
 /* The first that was told of each kind. */
 struct heard {
 	char error[200], warning[200], change[200];
+	char keys[200], ring[200]; /* warnings of what a resize changes */
 	size_t changes;
 };
+
+/* Of a live segment's table, which a resize makes as the file says. */
+static char *
+resizable(struct heard *heard, const char *text)
+{
+	if (!strstr(text, CONFIG_RESIZE))
+		return NULL;
+	return strstr(text, "/segment/ring") ? heard->ring : heard->keys;
+}
 
 static void
 hear(enum config_level level, const char *text, void *arg)
 {
 	struct heard *heard = arg;
-	char *to = level == CONFIG_ERROR     ? heard->error
+	char *table = level == CONFIG_WARNING ? resizable(heard, text) : NULL;
+	char *to = table                     ? table
+	           : level == CONFIG_ERROR   ? heard->error
 	           : level == CONFIG_WARNING ? heard->warning
 	           : level == CONFIG_NOTE    ? heard->change
 	                                     : NULL;
@@ -62,6 +75,27 @@ say_differs(struct doctor *doctor, const char *path, const struct heard *heard)
 	            doctor->name, path, doctor->name, path);
 }
 
+/* To make the segment anew would undo a resize, and lose what is counted meanwhile. */
+static void
+say_size(struct doctor *doctor, const struct config *config, const char *path,
+         const struct heard *heard)
+{
+	char keys[32] = "", ring[32] = "";
+
+	if (heard->keys[0])
+		snprintf(keys, sizeof(keys), " --keys %" PRIu64, (uint64_t)config->options.keys);
+	if (heard->ring[0])
+		snprintf(ring, sizeof(ring), " --ring %" PRIu32, config->options.ring);
+	doctor_say(doctor, DOCTOR_NOTE,
+	           "the segment was given another table since; when it is made again, as after a "
+	           "reboot, it has what the file says",
+	           "%s", heard->keys[0] ? heard->keys : heard->ring);
+	doctor_mend(doctor,
+	            "rlctl --segment %s resize%s%s takes the file's; or else write the segment's "
+	            "into %s",
+	            doctor->name, keys, ring, path);
+}
+
 static void
 compare(struct doctor *doctor, const struct config *config, const char *path)
 {
@@ -79,9 +113,11 @@ compare(struct doctor *doctor, const struct config *config, const char *path)
 			"what the file says of the segment counts when it is made, and not before",
 			"%s", heard.warning);
 		doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
-	} else if (error == 0 && !outcome.is_changed) {
-		doctor_say(doctor, DOCTOR_OK, NULL, "%s is what is in force", path);
 	}
+	if (error == 0 && (heard.keys[0] || heard.ring[0]))
+		say_size(doctor, config, path, &heard);
+	else if (error == 0 && !heard.warning[0] && !outcome.is_changed)
+		doctor_say(doctor, DOCTOR_OK, NULL, "%s is what is in force", path);
 }
 
 void

@@ -18,6 +18,7 @@
 #include "key/ban_list.h"
 #include "key/ban_many.h"
 #include "key/ban_reach.h"
+#include "key/override_view.h"
 
 const struct command_option ban_options[] = {
 	{"for", 'f', "D", "how long, as in 10m or 7d; default: " BAN_LENGTH},
@@ -270,21 +271,68 @@ run_allow(const struct context *context)
 	return run_impose(context, true);
 }
 
-/* Somebody who lifts a ban and finds none may have the wrong rule, or the wrong pattern. */
-static void
-hint(struct rl *rl, const struct context *context)
+/* Each of the configuration's that says more than a capacity, with its rule; how many. */
+static size_t
+say_configured(FILE *out, struct rl *rl, const struct key_view *key)
+{
+	struct rl_rule_info rule;
+	struct rl_info info;
+	size_t count = 0;
+
+	rl_info(rl, &info);
+	for (uint32_t id = 0; id < info.rules; id++) {
+		struct overrides found;
+
+		if (!rule_read(rl, (int)id, &rule))
+			continue;
+		overrides_find(rl, rule.handle, key, &found);
+		for (size_t i = 0; i < found.count; i++) {
+			if (found.items[i].kind == RL_OVERRIDE_CAPACITY)
+				continue;
+			count++;
+			fprintf(out, "  rule %s, by the configuration: ", rule.name);
+			override_print(out, &found.items[i], rule.limit_count);
+		}
+	}
+	return count;
+}
+
+/* What goes on to stand for the key, and what lifts it; how much that is. */
+static size_t
+say_standing(FILE *out, struct rl *rl, const char *head, const struct context *context)
 {
 	const char *bytes = context->operands[0];
 	struct key_view key = {bytes, strlen(bytes), strlen(bytes), 0};
 	struct active_bans found = active_bans_collect(rl, RL_ANY_RULE, &key);
+	char *configured = NULL;
+	size_t size = 0, count = found.count;
+	FILE *stream = need(open_memstream(&configured, &size));
 
-	complain("unban: nothing stands for this pattern%s",
-	         found.count > 0 ? ", but for this key:" : "");
+	count += say_configured(stream, rl, &key);
+	fclose(stream);
+	if (count > 0)
+		fprintf(out, "%s\n", head);
 	for (size_t i = 0; i < found.count; i++) {
-		fputs("  ", stderr);
-		active_ban_print(stderr, rl, &found.items[i], found.now_ns);
+		fprintf(out, "  %s", found.items[i].is_automatic ? "automatic " : "");
+		active_ban_print(out, rl, &found.items[i], found.now_ns);
+		fputs("    rlctl unban ", out);
+		if (found.items[i].rule != RL_ANY_RULE)
+			fprintf(out, "--rule %s ", rule_label(rl, found.items[i].rule).text);
+		output_key(out, &found.items[i].key);
+		fputs(found.items[i].match == RL_MATCH_PREFIX ? "\\*\n" : "\n", out);
 	}
+	fputs(configured, out);
+	free(configured);
 	active_bans_free(&found);
+	return count;
+}
+
+/* Somebody who lifts a ban and finds none may have the wrong rule, or the wrong pattern. */
+static void
+hint(struct rl *rl, const struct context *context)
+{
+	complain("unban: nothing stands for this pattern");
+	say_standing(stderr, rl, "but for this key:", context);
 }
 
 static int
@@ -306,6 +354,7 @@ lift(const struct context *context, struct rl *rl, const struct rl_pattern *patt
 		output_json(root);
 	} else if (lifted) {
 		puts("lifted");
+		say_standing(stdout, rl, "but this stands for the key:", context);
 	}
 	if (!lifted)
 		hint(rl, context);

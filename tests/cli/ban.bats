@@ -46,6 +46,7 @@ verdict() {
 	on unban alice
 	exits 1
 	complains 'ban of key alice, rule login'
+	complains '    rlctl unban --rule login alice'
 	on unban alice --rule login
 	exits 0
 	verdict login alice allowed
@@ -481,6 +482,30 @@ verdict() {
 	verdict login eve 'allowed by exemption'
 	on config reload --config "$BATS_TEST_TMPDIR/rl.json"
 	says 'nothing has changed'
+}
+
+@test "unban: what goes on to stand for the key is said, also what the configuration has" {
+	cat >"$BATS_TEST_TMPDIR/rl.json" <<-END
+		{"rules": {"login": {"limit": "1/30d", "granularity": 1, "overrides": {"leaked": {"banned": true}},
+		  "ban": {"after": 1, "within": "10m", "for": "1h"}}}}
+	END
+	on config reload --config "$BATS_TEST_TMPDIR/rl.json"
+	on unban leaked
+	exits 1
+	complains 'but for this key:'
+	complains 'rule login, by the configuration: override of key leaked'
+	for _ in 1 2; do "$RLCTL" -s "$segment" check login eve || true; done
+	on ban 'ev*' --for 1h
+	on unban 'ev*'
+	says_line lifted
+	on ban eve --for 1h
+	on unban eve
+	exits 0
+	says 'but this stands for the key:'
+	says '  automatic ban of key eve, rule login, '
+	says_line '    rlctl unban --rule login eve'
+	on unban eve --rule login
+	[ "$output" = lifted ]
 }
 
 @test "automatic bans: counted, kept in a dump, and behind an exemption of the network" {

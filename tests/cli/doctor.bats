@@ -584,6 +584,11 @@ need_huge_pages() {
 	on config reload
 	on doctor --json
 	finds config note 'keys'
+	[ "$(jq -r '.checks[] | select(.check == "config" and .level == "note").mend' <<<"$output")" = \
+		"rlctl --segment $segment resize --keys 50000 takes the file's; or else write the segment's into $RL_CONFIG" ]
+	on resize --keys 50000
+	on doctor --json
+	finds config ok 'is what is in force'
 	put "$segment" 50
 	on doctor --json
 	exits 1
