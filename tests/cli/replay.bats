@@ -67,8 +67,10 @@ replay() {
 	replay '9 a\n11 a\n' -a fixed_window -c 1 -w 10s --origin first
 	has admitted=1 denied=1 first_ns=9000000000 last_ns=11000000000
 	# A log's clock may begin at 0, and windows then start there, to the nanosecond.
-	replay '0 a\n9.999999999 a\n10 a\n' -a fixed_window -c 1 -w 10s
-	has admitted=2 denied=1 first_ns=0 last_ns=10000000000
+	replay '0 a\n9.999999999 a\n' -a fixed_window -c 1 -w 10s
+	has admitted=1 denied=1 first_ns=0
+	replay '0 a\n10 a\n' -a fixed_window -c 1 -w 10s
+	has admitted=2 denied=0 last_ns=10000000000
 	replay '0 a\n10 a\n' -a sliding_log -c 1 -w 10s
 	has admitted=2 denied=0
 }
