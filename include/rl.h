@@ -587,8 +587,8 @@ uint64_t rl_now(const struct rl *rl);
 size_t rl_key_digest(const void *key, size_t key_len, char text[RL_KEY_DIGEST_SIZE]);
 
 /*
- * Of an error, never NULL: a sentence; a token such as "full" for programs and logs; what to do about
- * it, "" if it is none of rl's.
+ * Of an error, never NULL: a sentence; a token such as "full" for programs and logs; what to do
+ * about it, "" if it is none of rl's.
  */
 const char *rl_strerror(int error);
 const char *rl_error_name(int error);

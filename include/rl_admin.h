@@ -223,7 +223,7 @@ int rl_reset_matching(struct rl *rl, int rule, const struct rl_pattern *pattern,
  * "more[0].capacity: 0; 1 to 268435455 is allowed", cut to `size` bytes with its NUL.
  * RL_RULE_TEXT_SIZE bytes hold any. `text` may be NULL, and is empty without an error.
  */
-#define RL_RULE_TEXT_SIZE 160
+#define RL_RULE_TEXT_SIZE 256
 int rl_rule_check(const struct rl_rule *rule, const struct rl_options *options, char *text,
                   size_t size);
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rule/rules.h"
+#include "rule/limit_check.h"
 
 #include <errno.h>
 
+#include "rule/limit_check.h"
+#include "rule/shape.h"
 #include "shared/reserved.h"
 
 struct rl_limit
@@ -21,7 +24,7 @@ rl_rules_check(const struct rl_segment *s, const struct rl_rule *rule, size_t *l
 		return -EINVAL;
 	for (; *limit <= rule->more_count; ++*limit) {
 		struct rl_limit l = rl_rules_limit(rule, *limit);
-		int error = rl_shape_check(&l, s->geometry.ring);
+		int error = rl_limit_check(&l, s->geometry.ring, NULL);
 		if (error < 0)
 			return error;
 		if (l.scope == RL_SCOPE_CLUSTER && !s->geometry.clustered)
@@ -44,7 +47,7 @@ rl_rule_ring(const struct rl_rule *rule)
 	for (size_t i = 0; i <= rule->more_count; i++) {
 		struct rl_limit l = rl_rules_limit(rule, i);
 
-		if (rl_shape_check(&l, RL_RING_MAX) < 0)
+		if (rl_limit_check(&l, RL_RING_MAX, NULL) < 0)
 			return UINT32_MAX;
 		if (rl_shape_ring(&l) > most)
 			most = rl_shape_ring(&l);

@@ -4,7 +4,6 @@
 #include "algorithm/gcra.h"
 #include "algorithm/ops.h"
 #include "rl.h"
-#include "shared/reserved.h"
 
 #define PROCESSES_LEAST 2  /* that have to find room to hold units in flight of one key, */
 #define PROCESSES_USUAL 64 /* and that are made room for */
@@ -12,6 +11,7 @@
 _Static_assert(RL_WINDOW_MAX < UINT64_MAX >> RL_SHAPE_WINDOW_SHIFT, "a window fits its shape");
 _Static_assert(RL_ALGORITHM_LAST <= RL_ALGORITHM_MASK, "an algorithm's number fits its shape");
 
+/* The bytes of a segment may say anything; what is defined is judged by limit_check.c. */
 static bool
 has_valid_window(const struct rl_limit *l)
 {
@@ -29,71 +29,6 @@ has_valid_window(const struct rl_limit *l)
 	if (info->flags & RL_HAS_GRANULARITY)
 		return l->granularity <= RL_GRANULARITY_MAX;
 	return l->granularity <= 1 && !l->hard;
-}
-
-static bool
-has_valid_quota(const struct rl_limit *l)
-{
-	unsigned flags = rl_algorithm_info(l->algorithm)->flags;
-	uint32_t most = flags & RL_IS_HELD ? RL_IN_FLIGHT_MAX : RL_CAPACITY_MAX;
-
-	if (l->capacity == 0 || l->capacity > most || l->burst >= RL_CAPACITY_MAX)
-		return false;
-	if (l->count_denied && !(flags & RL_HAS_COUNT_DENIED))
-		return false;
-	if (!(flags & RL_HAS_BURST) && l->burst > 0)
-		return false;
-	if (flags & RL_HAS_BURST &&
-	    rl_gcra_burst(l->window_ns, l->capacity, l->burst + 1) <= l->burst)
-		return false;
-	return l->undelayed <= (flags & RL_HAS_UNDELAYED ? l->burst : 0);
-}
-
-/* A small part of the capacity is what each process may leave idle in a window. */
-static bool
-has_valid_prefetch(const struct rl_limit *l)
-{
-	uint32_t sub_buckets = l->granularity > 0 ? l->granularity : 1;
-
-	if (l->prefetch == 0)
-		return true;
-	return rl_algorithm_info(l->algorithm)->flags & RL_HAS_PREFETCH && !l->shadow &&
-	       !l->count_denied && l->prefetch <= RL_PREFETCH_MAX &&
-	       l->prefetch * sub_buckets * RL_PREFETCH_PART <= l->capacity;
-}
-
-static bool
-has_no_share(const struct rl_limit *l)
-{
-	return l->blind == 0 && l->away == 0;
-}
-
-static bool
-fits_beside_a_share(const struct rl_limit *l)
-{
-	const struct rl_algorithm_ops *ops = rl_ops_of(l->algorithm);
-	struct rl_limit complete = rl_shape_complete(l);
-
-	return ops->fits_share && ops->fits_share(&complete);
-}
-
-static bool
-has_valid_scope(const struct rl_limit *l)
-{
-	if (l->scope > RL_SCOPE_CLUSTER)
-		return false;
-	if (l->scope == RL_SCOPE_HOST)
-		return has_no_share(l);
-	return l->away <= RL_AWAY_CLOSED && l->blind <= l->capacity && l->prefetch == 0 &&
-	       !l->count_denied && fits_beside_a_share(l);
-}
-
-uint64_t
-rl_shape_fill_ns(const struct rl_limit *limit)
-{
-	struct rl_limit l = rl_shape_complete(limit);
-
-	return rl_bucket_fill_ns(&l);
 }
 
 /* How many ring entries its counters need, if so many processes hold units of a key. */
@@ -117,16 +52,6 @@ uint32_t
 rl_shape_ring(const struct rl_limit *l)
 {
 	return entries_for(l, PROCESSES_USUAL);
-}
-
-int
-rl_shape_check(const struct rl_limit *limit, uint32_t ring)
-{
-	if (!RL_IS_RESERVED(limit->reserved) || !has_valid_window(limit) ||
-	    !has_valid_quota(limit) || !has_valid_prefetch(limit) || !has_valid_scope(limit) ||
-	    limit->prefix_v4 > 32 || limit->prefix_v6 > 128)
-		return -EINVAL;
-	return rl_shape_ring_least(limit) > ring ? RL_ERING : 0;
 }
 
 /* Exact up to 1,023, then with ten bits, rounded down: 28 bits in 14. */

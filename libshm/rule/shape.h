@@ -12,18 +12,12 @@
 #include "algorithm/limiter.h"
 #include "shared/layout_rows.h"
 
-/* 0 if that limit can be, in a segment with `ring` entries a key; -EINVAL or RL_ERING. */
-int rl_shape_check(const struct rl_limit *limit, uint32_t ring);
-
 /*
  * Entries of a ring without which it cannot be with that capacity, and those that it asks for. Of a
  * limit that is valid.
  */
 uint32_t rl_shape_ring_least(const struct rl_limit *limit);
 uint32_t rl_shape_ring(const struct rl_limit *limit);
-
-/* How long its bucket takes to fill. */
-uint64_t rl_shape_fill_ns(const struct rl_limit *limit);
 
 /* The same limit with what a 0 stands for filled in. */
 struct rl_limit rl_shape_complete(const struct rl_limit *limit);

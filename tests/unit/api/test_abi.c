@@ -279,7 +279,7 @@ test_what_is_not_known_yet(void **state)
 		struct rl_rule rule = {.name = "r", .limit = limit};
 		static const char known[] =
 			"not 0: this version of the library knows nothing that stands there";
-		static const char scope[] = "scope: 2 is none that there is; they are 0 and 1";
+		static const char scope[] = "scope: 2 is none that there is; they are 0 to 1";
 		char sentence[RL_RULE_TEXT_SIZE];
 
 		if (i == 0)

@@ -104,11 +104,17 @@ put_error(json_t *answer, int error)
 		int error;
 		const char *name;
 	} names[] = {
-		{RL_ERING, "RL_ERING"},       {RL_EADDRESS, "RL_EADDRESS"},
-		{RL_EREMOVED, "RL_EREMOVED"}, {RL_EEMPTY, "RL_EEMPTY"},
-		{RL_EDEFINED, "RL_EDEFINED"}, {-EINVAL, "EINVAL"},
-		{-EEXIST, "EEXIST"},          {-ENOENT, "ENOENT"},
-		{-ENOSPC, "ENOSPC"},          {0, NULL},
+		{RL_ERING, "RL_ERING"},
+		{RL_EADDRESS, "RL_EADDRESS"},
+		{RL_EREMOVED, "RL_EREMOVED"},
+		{RL_EEMPTY, "RL_EEMPTY"},
+		{RL_EDEFINED, "RL_EDEFINED"},
+		{RL_ECHARGES, "RL_ECHARGES"},
+		{-EINVAL, "EINVAL"},
+		{-EEXIST, "EEXIST"},
+		{-ENOENT, "ENOENT"},
+		{-ENOSPC, "ENOSPC"},
+		{0, NULL},
 	};
 	size_t i = 0;
 

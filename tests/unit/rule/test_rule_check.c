@@ -43,46 +43,46 @@ static void
 test_limits(void **state)
 {
 	(void)state;
-	expect_limit(
-		LIMIT(.algorithm = (enum rl_algorithm)16),
-		"limit.algorithm: 16 is none that a rule can have; enum rl_algorithm lists them");
-	expect_limit(
-		LIMIT(.algorithm = RL_COUNTER),
-		"limit.algorithm: 6 is none that a rule can have; enum rl_algorithm lists them");
-	expect_limit(
-		(struct rl_limit){.capacity = 5, .window_ns = 1},
-		"limit.window_ns: 1; 10000000 (10 ms) to 34560000000000000 (400 days) are allowed");
+	expect_limit(LIMIT(.algorithm = (enum rl_algorithm)16),
+	             "limit.algorithm: 16 is none that there is; sliding_window, fixed_window, "
+	             "sliding_log, token_bucket, leaky_bucket, "
+	             "anchored_window and in_flight are");
+	expect_limit(LIMIT(.algorithm = RL_COUNTER),
+	             "limit.algorithm: 6 is none that there is; sliding_window, fixed_window, "
+	             "sliding_log, token_bucket, leaky_bucket, "
+	             "anchored_window and in_flight are");
+	expect_limit((struct rl_limit){.capacity = 5, .window_ns = 1},
+	             "limit.window_ns: 1; 10000000 to 34560000000000000 is allowed, in ns");
 	expect_limit((struct rl_limit){.capacity = 5, .window_ns = RL_WINDOW_MAX + 1},
-	             "limit.window_ns: 34560000000000001; 10000000 (10 ms) to 34560000000000000 "
-	             "(400 days) are allowed");
+	             "limit.window_ns: 34560000000000001; 10000000 to 34560000000000000 is "
+	             "allowed, in ns");
 	expect_limit((struct rl_limit){.window_ns = RL_SECOND},
 	             "limit.capacity: 0; 1 to 268435455 is allowed");
 	expect_limit((struct rl_limit){.capacity = RL_CAPACITY_MAX + 1, .window_ns = RL_SECOND},
 	             "limit.capacity: 268435456; 1 to 268435455 is allowed");
-	expect_limit(LIMIT(.granularity = 65),
-	             "limit.granularity: 65; at most 64 sub-buckets are allowed");
-	expect_limit(
-		LIMIT(.algorithm = RL_TOKEN_BUCKET, .granularity = 2),
-		"limit.granularity: 2; only a sliding window has sub-buckets, 0 or 1 is allowed");
+	expect_limit(LIMIT(.granularity = 65), "limit.granularity: 65; 0 to 64 is allowed");
+	expect_limit(LIMIT(.algorithm = RL_TOKEN_BUCKET, .granularity = 2),
+	             "limit.granularity: 2; only sliding_window has it, 0 is allowed");
 	expect_limit(LIMIT(.algorithm = RL_FIXED_WINDOW, .hard = 1),
-	             "limit.hard: only a sliding window can be, 0 is allowed");
-	expect_limit(LIMIT(.burst = 1), "limit.burst: 1; only a bucket has one, 0 is allowed");
+	             "limit.hard: only sliding_window has it, 0 is allowed");
+	expect_limit(LIMIT(.burst = 1),
+	             "limit.burst: 1; only token_bucket and leaky_bucket have it, 0 is allowed");
 	expect_limit(LIMIT(.algorithm = RL_TOKEN_BUCKET, .burst = RL_CAPACITY_MAX),
-	             "limit.burst: 268435455; at most 268435454 is allowed, what comes in a "
-	             "hundred years");
+	             "limit.burst: 268435455; 0 to 268435454 is allowed");
 	expect_limit((struct rl_limit){.algorithm = RL_TOKEN_BUCKET,
 	                               .capacity = 1,
 	                               .window_ns = RL_WINDOW_MAX,
 	                               .burst = 2000},
 	             "limit.burst: 2000; at most 90 is allowed, what comes in a hundred years");
 	expect_limit(LIMIT(.algorithm = RL_TOKEN_BUCKET, .undelayed = 1),
-	             "limit.undelayed: 1; only a leaky bucket has it, 0 is allowed");
+	             "limit.undelayed: 1; only leaky_bucket has it, 0 is allowed");
 	expect_limit(LIMIT(.algorithm = RL_LEAKY_BUCKET, .burst = 2, .undelayed = 3),
 	             "limit.undelayed: 3; at most the burst is allowed, 2");
-	expect_limit(LIMIT(.prefix_v4 = 33), "limit.prefix_v4: 33; 0 to 32 bits are allowed");
-	expect_limit(LIMIT(.prefix_v6 = 129), "limit.prefix_v6: 129; 0 to 128 bits are allowed");
-	expect_limit(LIMIT(.algorithm = RL_LEAKY_BUCKET, .prefetch = 3),
-	             "limit.prefetch: 3; only a sliding or a fixed window has it, 0 is allowed");
+	expect_limit(LIMIT(.prefix_v4 = 33), "limit.prefix_v4: 33; 0 to 32 is allowed");
+	expect_limit(LIMIT(.prefix_v6 = 129), "limit.prefix_v6: 129; 0 to 128 is allowed");
+	expect_limit(
+		LIMIT(.algorithm = RL_LEAKY_BUCKET, .prefetch = 3),
+		"limit.prefetch: 3; only sliding_window and fixed_window have it, 0 is allowed");
 	expect_limit(LIMIT(.shadow = 1, .prefetch = 3),
 	             "limit.prefetch: 3; a shadow enforces nothing, 0 is allowed");
 	expect_limit(
