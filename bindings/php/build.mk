@@ -6,7 +6,7 @@ PHP_C    := $(call files,$(PHP_DIR)/ext/*.[ch] bindings/common/*.[ch])
 PHP_SRC  := $(call files,$(PHP_DIR)/src/*.php $(PHP_DIR)/src/*/*.php)
 PHP_WARN := -Wall -Wextra -Wno-unused-parameter -Werror
 
-NEED_PHP := php-dev php-cli php-mbstring php-fpm php-symfony-rate-limiter php-illuminate-cache php-apcu libapache2-mod-php apache2 pkg-config python3
+NEED_PHP := php-dev php-cli php-mbstring php-fpm php-symfony-rate-limiter php-illuminate-cache php-illuminate-queue php-illuminate-bus php-illuminate-redis php-illuminate-events php-redis redis-server php-apcu libapache2-mod-php apache2 pkg-config python3
 NEED_ADAPTERS += $(NEED_PHP)
 
 # $(1) directory, $(2) flags, $(3) flags to link with. phpize wants all in one tree. What is linked first is installed;
@@ -32,7 +32,7 @@ build-php: build/php/modules/rl.so
 
 PHP_TESTS := servers phpt asan adapters readme
 ADAPTER_BUILDS += build-php build/php-asan/no_deepbind.so build/rlctl
-PHP_CHECKS := $(PHP_TESTS:%='$(PHP_DIR)/tests/run.sh %') 'bindings/common/tests/origin.sh php build/php/modules/rl.so'
+PHP_CHECKS := $(PHP_TESTS:%='$(PHP_DIR)/tests/run.sh %') 'bindings/common/tests/jobs/run.py laravel' 'bindings/common/tests/origin.sh php build/php/modules/rl.so'
 ADAPTER_CHECKS += $(PHP_CHECKS)
 
 check-php: build-php build/php-asan/no_deepbind.so build/rlctl

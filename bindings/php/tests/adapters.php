@@ -10,7 +10,9 @@ require __DIR__ . '/../src/autoload.php';
 use Illuminate\Cache\ArrayStore;
 use Illuminate\Cache\RateLimiter as LaravelsOwn;
 use Illuminate\Cache\Repository;
+use Rl\Laravel\RateLimited;
 use Rl\Laravel\RateLimiter;
+use Rl\Laravel\WithoutOverlapping;
 use Rl\Segment;
 use Rl\Symfony\LimiterFactory;
 use Symfony\Component\RateLimiter\CompoundLimiter;
@@ -176,6 +178,49 @@ foreach ($pids as $pid) {
 }
 check($admitted === 50 && $shared->attempts('k') === $admitted, "attempt() admitted $admitted");
 check($shared->attempts('hits') === 400, 'hits');
+Rl\unlink($name);
+
+/* Middleware of jobs: what is run, released and failed. With workers: bindings/common/tests/jobs/run.py. */
+final class FakeJob
+{
+    public array $released = [];
+    public ?Throwable $failed = null;
+
+    public function release($delay = 0): void
+    {
+        $this->released[] = $delay;
+    }
+
+    public function fail($exception = null): void
+    {
+        $this->failed = $exception;
+    }
+}
+
+$name = 'php-jobs-' . getmypid();
+$jobs = new Segment($name, ['ring' => 64]);
+$job = new FakeJob();
+$rated = new RateLimited('rate', '2/s', segment: $name, sleeps: 0.7);
+$begin = hrtime(true);
+check($rated->handle($job, fn () => 'a') === 'a' && $rated->handle($job, fn () => 'b') === 'b', 'a turn within what it sleeps');
+check(hrtime(true) - $begin > 4e8, 'it was waited for');
+(new RateLimited('rate', '2/s', segment: $name, sleeps: 0.1))->handle($job, fn () => check(false, 'too early'));
+check($job->released === [1], 'released for the next whole second');
+$one = new WithoutOverlapping('k', segment: $name, sleeps: 0.05, releaseAfter: 3);
+$one->handle($job, function () use ($one, $job, $name): void {
+    $one->handle($job, fn () => check(false, 'two at once'));
+    $ran = false;
+    (new WithoutOverlapping('other', segment: $name))->handle($job, function () use (&$ran): void {
+        $ran = true;
+    });
+    check($ran, 'another key');
+});
+check($job->released === [1, 3], 'released after so long');
+check(thrown(fn () => $one->handle($job, fn () => throw new LogicException('x'))) instanceof LogicException, 'its error');
+check($one->handle($job, fn () => 'c') === 'c', 'given back by an error, too');
+$jobs->ban('k');
+$one->handle($job, fn () => check(false, 'a banned key'));
+check(str_contains($job->failed->getMessage(), 'rule overlapping never lets it through'), 'it fails');
 Rl\unlink($name);
 
 echo $failed === 0 && $count > 60 ? "$count checks\n" : "$failed of $count failed\n";
