@@ -72,6 +72,7 @@ fails('EINVAL', qr/^group: expected the name .*, got no such group$/, sub { RL->
 fails('RL_ELESS', qr/^segment $name: .*keys/s, sub { RL->open($name, keys => 1_000_000, at_least => 1) });
 fails('ENOENT', qr/^segment nobody: /, sub { RL->open('nobody', existing => 1) });
 fails('EINVAL', qr/is no RL::Segment$/, sub { RL::Segment::look('RL') });
+fails('EINVAL', qr/is no RL::Segment$/, sub { RL::Segment::look($rule) });
 fails('EINVAL', qr/is of another segment/, sub { RL->open(undef, private => 1)->check_many([[$rule, 'a']]) });
 fails('EINVAL', qr/^items: an array is needed/, sub { $web->check_all(['a']) });
 fails('EINVAL', qr/^items: 0; 1 to/, sub { $web->check_all([]) });

@@ -164,7 +164,10 @@ class Session:
         return self.process.stdout.readline().strip()
 
     def tell(self, sql):
-        self.ask(sql + ";\nSELECT 'told'")
+        """No transaction comes after it: that would end what this one leaves."""
+        self.process.stdin.write(sql + ";\n\\! echo told\n")
+        self.process.stdin.flush()
+        self.process.stdout.readline()
 
     def pid(self):
         return int(self.ask("SELECT pg_backend_pid()"))
