@@ -360,15 +360,13 @@ int rl_open(const char *name, const struct rl_options *options, struct rl **out)
 
 /*
  * Detach. The segment and its counters stay, other processes go on. NULL is fine. No other thread
- * and no signal handler may be in a call with this handle, for the segment is unmapped.
+ * and no signal handler may be in a call with this handle.
  */
 void rl_close(struct rl *rl);
 
 /*
- * A segment of this process alone, in anonymous memory: for replaying traffic and
- * for tests. `options` as for rl_open(); mode and group are unused, and so are
- * flags but RL_OPEN_HUGE_PAGES. Its clock starts as the machine's. Close with
- * rl_close(). 0, -EINVAL or -ENOMEM.
+ * A segment of this process alone, in anonymous memory: for replaying traffic and for tests. Of
+ * `options`, mode, group and flags but RL_OPEN_HUGE_PAGES mean nothing. 0, -EINVAL or -ENOMEM.
  */
 int rl_open_private(const struct rl_options *options, struct rl **out);
 
@@ -424,10 +422,7 @@ int rl_forget(struct rl *rl, const char *name);
 enum rl_verdict rl_check(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
                          struct rl_result *result);
 
-/*
- * Decide about a request of cost 1 without charging it, and without creating a counter. Works on a
- * read-only handle.
- */
+/* What a request of cost 1 is told: charges and creates nothing. Works on a read-only handle. */
 enum rl_verdict rl_peek(struct rl *rl, int rule, const void *key, size_t key_len,
                         struct rl_result *result);
 
@@ -594,63 +589,9 @@ const char *rl_strerror(int error);
 const char *rl_error_name(int error);
 const char *rl_error_remedy(int error);
 
-struct rl_count;
-/* What programs call until they have moved. */
-enum rl_verdict rl_check_at(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
-                            uint64_t now_ns, struct rl_result *result);
-
-enum rl_verdict rl_peek_at(struct rl *rl, int rule, const void *key, size_t key_len,
-                           uint64_t now_ns, struct rl_result *result);
-enum rl_verdict rl_check_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-                                 struct rl_result *result);
-enum rl_verdict rl_check_limits_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns,
-                                   struct rl_result *result, size_t *count,
-                                   struct rl_result results[RL_LIMITS_MAX]);
-enum rl_verdict rl_check_all_at(struct rl *rl, const struct rl_item *items, size_t count,
-                                uint64_t now_ns, struct rl_result *results, size_t *decided);
-void rl_check_many_at(struct rl *rl, const struct rl_item *items, size_t count, uint64_t now_ns,
-                      struct rl_result *results);
-enum rl_verdict rl_reserve_at(struct rl *rl, int rule, const void *key, size_t key_len,
-                              uint64_t cost, uint64_t max_wait_ns, uint64_t now_ns,
-                              struct rl_result *result);
-enum rl_verdict rl_reserve_item_at(struct rl *rl, const struct rl_item *item, uint64_t max_wait_ns,
-                                   uint64_t now_ns, struct rl_result *result);
-enum rl_verdict rl_reserve_all_at(struct rl *rl, const struct rl_item *items, size_t count,
-                                  uint64_t max_wait_ns, uint64_t now_ns, struct rl_result *results,
-                                  size_t *decided);
-int rl_refund_at(struct rl *rl, struct rl_charges *charges, uint64_t now_ns);
-int rl_refund_item_at(struct rl *rl, const struct rl_item *item, uint64_t now_ns);
-int rl_give_back(struct rl *rl);
-int rl_counter_add(struct rl *rl, int space, const void *key, size_t key_len, int64_t amount,
-                   uint64_t lifetime_ns, struct rl_count *count);
-int rl_counter_add_at(struct rl *rl, int space, const void *key, size_t key_len, int64_t amount,
-                      uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
-int rl_counter_get(struct rl *rl, int space, const void *key, size_t key_len,
-                   struct rl_count *count);
-int rl_counter_get_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns,
-                      struct rl_count *count);
-int rl_counter_set(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
-                   uint64_t lifetime_ns, struct rl_count *count);
-int rl_counter_set_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
-                      uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
-int rl_counter_set_new(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
-                       uint64_t lifetime_ns, struct rl_count *count);
-int rl_counter_set_new_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t value,
-                          uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
-int rl_counter_touch(struct rl *rl, int space, const void *key, size_t key_len,
-                     uint64_t lifetime_ns, struct rl_count *count);
-int rl_counter_touch_at(struct rl *rl, int space, const void *key, size_t key_len,
-                        uint64_t lifetime_ns, uint64_t now_ns, struct rl_count *count);
-int rl_counter_drop(struct rl *rl, int space, const void *key, size_t key_len);
-int rl_counter_drop_at(struct rl *rl, int space, const void *key, size_t key_len, uint64_t now_ns);
-
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
-#endif
-
-#if !defined RL_BANS_H && !defined RL_COUNTERS_H && !defined RL_FLIGHT_H && !defined RL_ADMIN_H
-#include <rl_admin.h>
 #endif
 
 #endif

@@ -2,6 +2,7 @@
 #include "metrics/family.h"
 
 #include <inttypes.h>
+#include <rl_admin.h>
 
 void
 metrics_escape(FILE *to, const char *text)

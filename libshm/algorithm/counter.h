@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rl.h"
+#include "rl_counter.h"
 #include "shared/layout.h"
 
 #define RL_COUNTER_SEQ_BITS 22

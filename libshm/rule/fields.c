@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fields of public structures, from their lists. */
+#include "rl_admin.h"
 #include "rl_fields.h"
 
 #include <errno.h>

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rl.h"
+#include "rl_admin.h"
 
 struct rl_memory {
 	uint64_t left;        /* UINT64_MAX: without bounds, as far as can be seen */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rl.h"
+#include "rl_admin.h"
 
 static uint64_t
 id_of(const char *path)

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "rl.h"
+#include "rl_admin.h"
 
 #define RL_PATH_PUBLIC "/dev/shm"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "rl.h"
+#include "rl_admin.h"
 #include "segment/path.h"
 #include "shared/hash.h"
 #include "shared/layout.h"

@@ -7,7 +7,7 @@
  * is the first nanosecond: the calls themselves would take it for now.
  */
 
-#include <rl.h>
+#include <rl_counter.h>
 #include <string.h>
 
 static inline uint64_t

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "at.h"
-#include "rl.h"
+#include "rl_admin.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)

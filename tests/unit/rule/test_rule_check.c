@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "at.h"
-#include "rl.h"
+#include "rl_admin.h"
 #include "testing.h"
 
 static const struct rl_limit good = {.capacity = 5, .window_ns = RL_SECOND};

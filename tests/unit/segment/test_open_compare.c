@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "rl.h"
+#include "rl_admin.h"
 #include "shared/atomic.h"
 #include "testing.h"
 
