@@ -14,6 +14,7 @@
 #include "move/follow.h"
 #include "rule/ban.h"
 #include "rule/history.h"
+#include "rule/shape.h"
 #include "segment/change.h"
 #include "segment/namespace.h"
 #include "segment/stats.h"
@@ -98,23 +99,18 @@ limit_info(const struct rl_compiled *limit, enum rl_bank bank)
 	struct rl_quota quota;
 
 	rl_rules_quota(limit->row, bank, &quota);
-	return (struct rl_limit){
+	struct rl_limit info = {
 		.algorithm = limit->limiter.algorithm,
-		.capacity = quota.capacity,
 		.window_ns = limit->limiter.window_ns,
 		.granularity = limit->limiter.granularity,
 		.hard = limit->limiter.window.is_hard,
-		.burst = quota.burst,
-		.undelayed = quota.undelayed,
-		.shadow = quota.is_shadow,
 		.prefix_v4 = limit->prefix_v4,
 		.prefix_v6 = limit->prefix_v6,
-		.prefetch = quota.prefetch,
-		.count_denied = quota.counts_denied,
 		.scope = is_shared ? RL_SCOPE_CLUSTER : RL_SCOPE_HOST,
 		.blind = is_shared ? quota.share.blind : 0,
-		.away = quota.away,
 	};
+	rl_quota_tell(&quota, &info);
+	return info;
 }
 
 static void

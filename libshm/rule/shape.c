@@ -193,9 +193,5 @@ rl_quota_pack(const struct rl_limit *l)
 {
 	if (l->scope == RL_SCOPE_CLUSTER)
 		return pack_share(l);
-	return (struct rl_u128){
-		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56,
-		.hi = l->undelayed | (uint64_t)l->prefetch << RL_QUOTA_PREFETCH_SHIFT |
-	              (uint64_t)(l->count_denied != 0) << RL_QUOTA_COUNT_DENIED_SHIFT,
-	};
+	return rl_quota_pack_own(l);
 }

@@ -63,4 +63,28 @@ rl_quota_unpack(struct rl_u128 word, struct rl_quota *q)
 	q->rate = (struct rl_gcra_rate){0};
 }
 
+/* The other way, of a limit of this host alone. */
+static inline struct rl_u128
+rl_quota_pack_own(const struct rl_limit *l)
+{
+	return (struct rl_u128){
+		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56,
+		.hi = l->undelayed | (uint64_t)l->prefetch << RL_QUOTA_PREFETCH_SHIFT |
+	              (uint64_t)(l->count_denied != 0) << RL_QUOTA_COUNT_DENIED_SHIFT,
+	};
+}
+
+/* And what a limit has of a quota. */
+static inline void
+rl_quota_tell(const struct rl_quota *q, struct rl_limit *l)
+{
+	l->capacity = q->capacity;
+	l->burst = q->burst;
+	l->undelayed = q->undelayed;
+	l->shadow = q->is_shadow;
+	l->prefetch = q->prefetch;
+	l->count_denied = q->counts_denied;
+	l->away = q->away;
+}
+
 #endif

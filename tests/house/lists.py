@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What pages and schemas say of fields and errors is what the lists in include/*.def have.
+
+Each field of a limit that a file takes is in rl.json(5) and in its schema, with its bounds; each member is in rl_define(3), or of
+options in rl_open(3), or of a result in rl_check(3). Each error of rl.h has its line, and each line its place in rl_strerror(3).
+Run from the top.
+"""
+import glob
+import json
+import re
+import sys
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def headers():
+    return "".join(read(path) for path in glob.glob("include/*.h"))
+
+
+def value(text, known):
+    """The number that a macro of rl.h, or an expression of such and numbers, stands for."""
+    text = re.sub(r"UINT(?:32|64)_C\((\d+)\)", r"\1", text)
+    while names := set(re.findall(r"\bRL_\w+", text)):
+        for name in names:
+            text = re.sub(rf"\b{name}\b", f"({known[name]})", text)
+        text = re.sub(r"UINT(?:32|64)_C\((\d+)\)", r"\1", text)
+    return eval(text.replace("UINT32_MAX", str(2 ** 32 - 1)), {"__builtins__": {}})  # numbers and operators alone
+
+
+def split(arguments):
+    """At commas, but not in strings."""
+    return [part.strip() for part in re.findall(r'(?:"(?:[^"\\]|\\.)*"|[^,"])+', arguments)]
+
+
+def fields(path, macro):
+    text = re.sub(r"/\*.*?\*/", "", read(path), flags=re.S)
+    for found in re.finditer(rf"^{macro}\(((?:\"(?:[^\"\\]|\\.)*\"|[^\"])*?)\)\n(?=RL_|\Z|#)", text + "\n", re.M):
+        yield split(found[1].replace("\n", " "))
+
+
+def items(page):
+    return set(re.findall(r"\b[a-z_0-9]+\b", " ".join(re.findall(r"^\.(?:It )?(?:Cm|Fa) (.*)$", read(page), re.M))))
+
+
+def schema_of(schema, name):
+    """The definitions of a member in all places of rl.json's schema, references followed."""
+    def walk(node):
+        if isinstance(node, dict):
+            for key, inner in node.get("properties", {}).items():
+                if key == name:
+                    reference = inner.get("$ref", "").rsplit("/", 1)[-1]
+                    yield schema["$defs"].get(reference, inner)
+            for inner in node.values():
+                yield from walk(inner)
+        elif isinstance(node, list):
+            for inner in node:
+                yield from walk(inner)
+    return list(walk(schema))
+
+
+def limits(known):
+    schema = json.loads(read("config/rl.schema.json"))
+    page, definition = items("man/rl.json.5"), items("man/rl_define.3")
+    for name, word, kind, least, most, _, _, _, _, marks, *_ in fields("include/rl_limit_fields.def", "RL_LIMIT_FIELD"):
+        word = word.strip('"')
+        if name not in definition:
+            yield f"man/rl_define.3: no {name} of a limit"
+        if "NOT_IN_FILES" in marks:
+            continue
+        if word not in page:
+            yield f"man/rl.json.5: no {word} of a limit"
+        places = schema_of(schema, word)
+        if not places:
+            yield f"config/rl.schema.json: no {word} of a limit"
+        text = json.dumps(places)
+        if kind == "COUNT" and places and f'"maximum": {value(most, known)}' not in text:
+            yield f"config/rl.schema.json: {word} of a limit: no maximum of {value(most, known)}"
+        if kind == "COUNT" and places and f'"minimum": {value(least, known)}' not in text:
+            yield f"config/rl.schema.json: {word} of a limit: no minimum of {value(least, known)}"
+
+
+def options(known):
+    schema, page = json.loads(read("config/rl.schema.json")), read("man/rl_open.3")
+    for name, word, kind, least, most, _, _, none, _, marks, *_ in fields("include/rl_option_fields.def", "RL_OPTION_FIELD"):
+        word = word.strip('"')
+        if not re.search(rf"^\.It Fa .*\b{name}\b", page, re.M):
+            yield f"man/rl_open.3: no {name} of options"
+        if "NOT_IN_FILES" in marks:
+            continue
+        text = json.dumps(schema_of(schema, word))
+        if text == "[]":
+            yield f"config/rl.schema.json: no {word} of a segment"
+        elif kind == "COUNT" and f'"maximum": {value(most, known)}' not in text:
+            yield f"config/rl.schema.json: {word} of a segment: no maximum of {value(most, known)}"
+
+
+def errors():
+    numbers = set(re.findall(r"^#define (RL_E[A-Z]+) \(-E", headers(), re.M))
+    lines = {number: token for number, token in re.findall(r'^RL_ERROR\(([^,]+), "(\w+)"', read("include/rl_errors.def"), re.M)}
+    page = dict(re.findall(r"^\.It (?:Dv )?(\S+) Ta Cm (\w+)$", read("man/rl_strerror.3"), re.M))
+    for number in sorted(numbers - set(lines)):
+        yield f"include/rl_errors.def: no {number}, which rl.h has"
+    if lines != page:
+        yield f"man/rl_strerror.3: other errors than include/rl_errors.def: {sorted(set(lines.items()) ^ set(page.items()))}"
+
+
+def results():
+    page = read("man/rl_check.3")
+    for name, *_ in fields("include/rl_result_fields.def", "RL_RESULT_FIELD"):
+        if not re.search(rf"^\.It Fa .*\b{name}\b", page, re.M):
+            yield f"man/rl_check.3: no {name} of a result"
+
+
+def main():
+    known = dict(re.findall(r"^#define (RL_\w+) (.*?)(?:\s*/\*.*)?$", headers(), re.M))
+    found = list(limits(known)) + list(options(known)) + list(results()) + list(errors())
+    print("\n".join(found) if found else "pages and schemas are as the lists")
+    return 1 if found else 0
+
+
+sys.exit(main())
