@@ -495,13 +495,14 @@ mutants: $(CHECK_BUILDS)
 	@tests/support/run.sh $(foreach n,0 1 2 3,'tests/mutants/run.sh $(n) 4')
 
 MINUTES ?= 10
-torture: mutants $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tests/%) build/v/whole/tests/$(STORM) build/v/whole/tests/race/test_holders build/rld | build/need
+torture: mutants $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tests/%) build/v/whole/tests/$(STORM) build/v/whole/tests/race/test_holders build/rld build-python build-ruby build-php | build/need
 	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/v/whole/tests/$(STORM)
 	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/v/whole/tests/race/test_holders
 	tests/support/run.sh $(CLI:%='tests/cli/run.sh build/rlctl %')
 	RL_TAKE_CALLS=1000000 build/tests/cluster/test_take
 	RL_POLICY_SEEDS=10000 build/tests/cluster/test_policy
 	RL_SHARE_RUNS=5000 build/tests/cluster/test_shares
+	for queue in celery sidekiq laravel; do RL_JOBS=2000 bindings/common/tests/jobs/run.py $$queue || exit; done
 	tests/model/run.sh torture
 	tests/relacy/run.sh 5000000
 	for test in $(CRASH); do RL_CRASH_EVERY=1 build/v/whole/tests/$$test || exit; done

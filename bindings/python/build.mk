@@ -19,7 +19,7 @@ PY_INCLUDE  = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("
 NEED_PYTHON_BUILD := python3-dev
 NEED_PYTHON := $(NEED_PYTHON_BUILD) python3-pytest python3-flask python3-limits python3-flask-limiter python3-django \
                python3-djangorestframework python3-starlette python3-fastapi python3-httpx uvicorn gunicorn uwsgi-core \
-               uwsgi-plugin-python3 python3-celery python3-redis redis-server python3-hiro python3-setuptools python3-pip python3-wheel python3-dbg mypy
+               uwsgi-plugin-python3 python3-celery python3-rq python3-redis redis-server python3-hiro python3-setuptools python3-pip python3-wheel python3-dbg mypy
 
 NEED_BUILD     += $(if $(filter sdist-python,$(MAKECMDGOALS)),python3-setuptools) \
                   $(if $(filter build-python install-python,$(MAKECMDGOALS)),$(NEED_PYTHON_BUILD))
@@ -27,7 +27,7 @@ NEED_BUILD     += $(if $(filter bench-python,$(MAKECMDGOALS)),$(NEED_PYTHON_BUIL
 NEED_ADAPTERS  += $(NEED_PYTHON)
 ADAPTER_BUILDS += build-python build/python/installed/rl/_rl.abi3.so build/python/asan/rl/_rl.abi3.so build/python/dbg/rl/_rl.abi3.so
 # The long ones first.
-PY_CHECKS      := bindings/python/tests/asan.sh 'bindings/common/tests/jobs/run.py celery' 'bindings/common/tests/origin.sh python build/python/rl/_rl.abi3.so' $(patsubst %,'bindings/python/tests/run.sh %',$(filter %_servers.py %_sdist.py,$(PY_TESTS)) \
+PY_CHECKS      := bindings/python/tests/asan.sh 'bindings/common/tests/jobs/run.py celery' 'bindings/common/tests/jobs/recipes.py python' 'bindings/common/tests/origin.sh python build/python/rl/_rl.abi3.so' $(patsubst %,'bindings/python/tests/run.sh %',$(filter %_servers.py %_sdist.py,$(PY_TESTS)) \
                   $(filter-out %_servers.py %_sdist.py,$(PY_TESTS)))
 ADAPTER_CHECKS += $(PY_CHECKS)
 

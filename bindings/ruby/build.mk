@@ -7,7 +7,7 @@ RUBY_C   := $(call files,$(RUBY_DIR)/ext/*.[ch] bindings/common/*.[ch])
 RUBY_RB  := $(call files,$(RUBY_DIR)/lib/*.rb $(RUBY_DIR)/lib/*/*.rb)
 RUBY_WARN := -Wall -Wextra -Wshadow -Wno-unused-parameter -Werror
 
-NEED_RUBY := ruby ruby-dev ruby-minitest ruby-rack ruby-rack-attack ruby-activesupport ruby-actionpack puma unicorn curl pkg-config ruby-sidekiq redis-server python3
+NEED_RUBY := ruby ruby-dev ruby-minitest ruby-rack ruby-rack-attack ruby-activesupport ruby-actionpack puma unicorn curl pkg-config ruby-sidekiq ruby-activejob redis-server python3
 NEED_ADAPTERS  += $(NEED_RUBY)
 
 # $(1) directory, $(2) flags, $(3) flags to link with. What is linked in ext is installed; the same in lib is for the build tree.
@@ -29,7 +29,7 @@ build-ruby: build/ruby/lib/rl/rl_ext.so
 
 RUBY_TESTS := servers ruby asan gem readme stress
 ADAPTER_BUILDS += build-ruby build/ruby-asan/lib/rl/rl_ext.so build/rlctl
-RUBY_CHECKS := $(RUBY_TESTS:%='$(RUBY_DIR)/tests/run.sh %') 'bindings/common/tests/jobs/run.py sidekiq' 'bindings/common/tests/origin.sh ruby build/ruby/lib/rl/rl_ext.so'
+RUBY_CHECKS := $(RUBY_TESTS:%='$(RUBY_DIR)/tests/run.sh %') 'bindings/common/tests/jobs/run.py sidekiq' 'bindings/common/tests/jobs/recipes.py ruby' 'bindings/common/tests/origin.sh ruby build/ruby/lib/rl/rl_ext.so'
 ADAPTER_CHECKS += $(RUBY_CHECKS)
 
 check-ruby: build-ruby build/ruby-asan/lib/rl/rl_ext.so build/rlctl
