@@ -61,7 +61,7 @@ struct rl_algorithm_ops {
 	 * the next one's. NULL: its limit is 0.
 	 */
 	void (*decide)(const struct rl_ask *a, struct rl_plan *p);
-	/* retry_at_ns is meaningful for a cost of 1..limit that is not admitted now; it may be 0. */
+	/* retry_at_ns is meaningful for a cost of 1..limit that is not admitted; it may be 0. */
 	void (*peek)(const struct rl_ask *a, struct rl_decision *d);
 	/* The step that gives back the cost, of that charge. NULL: it is always too late. */
 	enum rl_back_step (*refund)(const struct rl_ask *a, const struct rl_charge *charge,
@@ -178,7 +178,7 @@ rl_share_fill(uint32_t limit, uint32_t worth, struct rl_decision *d)
 	d->beyond += worth - d->limit;
 }
 
-/* A bucket's word with another share, at which what it owes is scaled; how long it takes to fill. */
+/* A bucket's word with another share, to which what it owes is scaled; how long it fills. */
 struct rl_u128 rl_share_bucket_scaled(const struct rl_ask *a, struct rl_u128 word);
 uint64_t rl_share_bucket_fill_ns(const struct rl_limiter *l, const struct rl_quota *q);
 

@@ -58,7 +58,7 @@ check(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost, u
 static __attribute__((noinline)) enum rl_verdict
 check_item(struct rl *rl, const struct rl_item *item, struct rl_result *result)
 {
-	uint64_t now_ns = rl_request_now(rl, item->now_ns);
+	uint64_t now_ns = item->now_ns > 0 ? item->now_ns : rl_request_clock(rl);
 	int decided = check(rl_here_known(rl), item->rule, item->key, item->key_len, item->cost,
 	                    now_ns, result);
 

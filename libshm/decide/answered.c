@@ -122,7 +122,7 @@ rl_answered(struct rl *rl, int rule, const struct rl_item *item, const struct rl
 			rl_event_report_banned(
 				s, &(struct rl_event_note){.kind = RL_EVENT_BANNED,
 			                                   .rule = rule,
-			                                   .time_ns = rl_clamp_now(now_ns),
+			                                   .time_ns = now_ns,
 			                                   .key = item->key,
 			                                   .key_len = item->key_len,
 			                                   .retry_ns = r->retry_after_ns});

@@ -154,10 +154,11 @@ rl_check_one(struct rl *rl, int rule, const struct rl_item *item, const struct r
 {
 	struct rl_result unused, *r = result ? result : &unused;
 	struct rl_part part[RL_LIMITS_MAX];
+	unsigned parts;
 	int decided;
-	unsigned parts = take_cached(rl_here_known(rl), rule, item, booking, rl_clamp_now(now_ns),
-	                             part, result, &decided);
 
+	now_ns = rl_clamp_now(now_ns);
+	parts = take_cached(rl_here_known(rl), rule, item, booking, now_ns, part, result, &decided);
 	if (parts == 0 && decided != RL_AGAIN)
 		return (enum rl_verdict)decided;
 	if (parts == 0)

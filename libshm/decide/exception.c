@@ -26,7 +26,7 @@ rl_exception_find(const struct rl *rl, int rule, const struct rl_policy_look *lo
 			return false;
 	}
 	if (e->has_bans) {
-		e->standing = (struct rl_standing){.until_ns = rl_clamp_now(now_ns)};
+		e->standing = (struct rl_standing){.until_ns = now_ns};
 		rl_ban_of_pattern(s, rule, key, budget, &e->standing);
 	}
 	return budget->left > 0;
@@ -94,12 +94,11 @@ rl_exception_answer(struct rl *rl, const struct rl_item *item, const struct rl_l
                     uint64_t now_ns, struct rl_result *result)
 {
 	struct rl_result unused, *r = result ? result : &unused;
-	uint64_t now = rl_clamp_now(now_ns);
 
 	rl_result_clear(r);
 	r->limit = r->remaining = most;
 	r->window_ns = l->window_ns;
-	if (!rl_exception_answers(e, now, budget, r))
+	if (!rl_exception_answers(e, now_ns, budget, r))
 		return RL_AGAIN;
 	if (item->charges)
 		item->charges->count = 0;

@@ -315,17 +315,17 @@ rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
                 const struct rl_booking *booking, uint64_t now_ns, struct rl_part *parts,
                 unsigned room, struct rl_result *r)
 {
-	uint64_t now = rl_clamp_now(now_ns);
 	struct rl_policy_look look;
 	unsigned made = 0;
 
 	if (item->charges)
 		rl_request_clear(item->charges);
-	if (rl_request_look(rl, rule, item, now, &look))
-		made = rl_request_take_all(rl, rule, item, booking, now, look, parts, room);
+	if (rl_request_look(rl, rule, item, now_ns, &look))
+		made = rl_request_take_all(rl, rule, item, booking, now_ns, look, parts, room);
 	if (made > 0)
 		return made;
 	rl_result_clear(r);
-	return is_sound(rl, rule, item, r) ? make_any(rl, rule, item, booking, now, parts, room, r)
-	                                   : 0;
+	return is_sound(rl, rule, item, r)
+	               ? make_any(rl, rule, item, booking, now_ns, parts, room, r)
+	               : 0;
 }

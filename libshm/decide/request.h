@@ -45,11 +45,11 @@ rl_request_has_wishes(const struct rl_item *item, const struct rl_booking *booki
 /* Now: a call of its own, so that who is told the time needs no frame for it. */
 uint64_t rl_request_clock(const struct rl *rl);
 
-/* When: as the caller says, or now. */
+/* When: as the caller says, or now. No later than the latest. */
 static inline uint64_t
 rl_request_now(const struct rl *rl, uint64_t now_ns)
 {
-	return now_ns > 0 ? now_ns : rl_request_clock(rl);
+	return now_ns > 0 ? rl_clamp_now(now_ns) : rl_request_clock(rl);
 }
 
 /* No charge is to be given back yet. */

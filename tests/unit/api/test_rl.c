@@ -358,6 +358,20 @@ test_time_that_jumps_ahead(void **state)
 	rl_close(rl);
 }
 
+/* Of two items: the first's key has used up its limit. */
+static void
+expect_two_denied(struct rl *rl, int rule, const char *key, uint64_t now_ns)
+{
+	const struct rl_item items[] = {{.rule = rule, .key = key, .key_len = 1, .cost = 1},
+	                                {.rule = rule, .key = "other", .key_len = 5, .cost = 1}};
+	struct rl_result r[2];
+	size_t decided;
+
+	assert_int_equal(at_check_all(rl, items, 2, now_ns, r, &decided), RL_DENIED);
+	assert_int_equal(decided, 0);
+	assert_true(r[0].retry_after_ns > 0 && r[0].retry_after_ns < 2 * RL_WINDOW_MIN);
+}
+
 static void
 test_extremes(void **state)
 {
@@ -377,6 +391,7 @@ test_extremes(void **state)
 		assert_int_equal(check(rl, tiny, key, 1, nows[i], &r), RL_ALLOWED);
 		assert_int_equal(check(rl, tiny, key, 1, nows[i], &r), RL_DENIED);
 		assert_true(r.retry_after_ns > 0 && r.retry_after_ns < 2 * RL_WINDOW_MIN);
+		expect_two_denied(rl, tiny, key, nows[i]);
 	}
 	rl_close(rl);
 }
