@@ -79,11 +79,10 @@ decide_alone(const struct rl_item *item, uint64_t now_ns, struct rl_part *p,
  * maybe. False: it is answered, in *decided, or RL_AGAIN.
  */
 static __attribute__((noinline)) bool
-is_left_to_decide(const struct rl_item *item, const struct rl_policy_look *look, uint64_t now_ns,
-                  struct rl_part *p, struct rl_result *result, int *decided)
+is_left_to_decide(const struct rl_item *item, const struct rl_policy_look *look, struct rl_part *p,
+                  struct rl_result *result, int *decided)
 {
 	struct rl_sip of_key = rl_sip_of_key(p->segment->key_start, p->key, p->key_len);
-	const struct rl_limiter *l = &p->limit->limiter;
 	struct rl_budget budget = {RL_LOOKUP_STEPS};
 	struct rl_exception e;
 
@@ -92,12 +91,11 @@ is_left_to_decide(const struct rl_item *item, const struct rl_policy_look *look,
 	if (rl_policy_has_none_for(p->rl, p->rule, look->version, p->key, p->key_len, p->hash))
 		return true;
 	if (!rl_exception_is_of_keys(look) ||
-	    !rl_exception_find(p->rl, p->rule, look, rl_hash_both(of_key), now_ns, &budget, &e))
+	    !rl_exception_find(p->rl, p->rule, look, rl_hash_both(of_key), p->now_ns, &budget, &e))
 		return false;
 	if (e.has_override && e.override.capacity[0] > 0)
-		rl_policy_set_capacity(l, e.override.capacity[0], &p->quota);
-	*decided = rl_exception_answer(p->rl, item, l, rl_limiter_limit(l, &p->quota), &e, &budget,
-	                               now_ns, result);
+		rl_policy_set_capacity(&p->limit->limiter, e.override.capacity[0], &p->quota);
+	*decided = rl_exception_answer(p, item, &e, &budget, result);
 	return *decided == RL_AGAIN;
 }
 
@@ -117,7 +115,7 @@ take(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
 		const struct rl_policy_look seen = *look;
 		int decided;
 
-		if (!is_left_to_decide(item, &seen, now_ns, p, result, &decided))
+		if (!is_left_to_decide(item, &seen, p, result, &decided))
 			return decided;
 		rl_request_place(p, p->hash);
 	} else {

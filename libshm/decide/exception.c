@@ -2,6 +2,7 @@
 #include "decide/exception.h"
 
 #include "decide/answered.h"
+#include "decide/request.h"
 #include "rule/ban_note.h"
 
 bool
@@ -89,23 +90,23 @@ rl_exception_answers(struct rl_exception *e, uint64_t now_ns, const struct rl_bu
 }
 
 int
-rl_exception_answer(struct rl *rl, const struct rl_item *item, const struct rl_limiter *l,
-                    uint32_t most, struct rl_exception *e, const struct rl_budget *budget,
-                    uint64_t now_ns, struct rl_result *result)
+rl_exception_answer(const struct rl_part *p, const struct rl_item *item, struct rl_exception *e,
+                    const struct rl_budget *budget, struct rl_result *result)
 {
+	const struct rl_limiter *l = &p->limit->limiter;
 	struct rl_result unused, *r = result ? result : &unused;
 
 	rl_result_clear(r);
-	r->limit = r->remaining = most;
+	r->limit = r->remaining = rl_limiter_limit(l, &p->quota);
 	r->window_ns = l->window_ns;
-	if (!rl_exception_answers(e, now_ns, budget, r))
+	if (!rl_exception_answers(e, p->now_ns, budget, r))
 		return RL_AGAIN;
 	if (item->charges)
-		item->charges->count = 0;
-	if (item->cost == 0 || !rl->segment.is_writable)
+		rl_request_clear(item->charges);
+	if (item->cost == 0 || !p->segment->is_writable)
 		return (int)r->verdict;
 	if (rl_exception_is_noted(e))
-		rl_ban_note_hit(&rl->segment, e->standing.first.slot);
-	rl_answered(rl, item->rule, item, NULL, 0, NULL, r, now_ns);
+		rl_ban_note_hit(p->segment, e->standing.first.slot);
+	rl_answered(p->rl, p->rule, item, NULL, 0, NULL, r, p->now_ns);
 	return (int)r->verdict;
 }

@@ -8,6 +8,7 @@
  * once, once the filter has said maybe.
  */
 
+#include "decide/part.h"
 #include "rule/ban.h"
 #include "rule/policy.h"
 
@@ -50,11 +51,11 @@ bool rl_exception_answers(struct rl_exception *exception, uint64_t now_ns,
                           const struct rl_budget *budget, struct rl_result *result);
 
 /*
- * The same of an item under a limit that admits `most`, with what there is to count. The verdict,
- * or RL_AGAIN: it is no answer.
+ * The same of an item, by its rule's only part, with what there is to count. The verdict, or
+ * RL_AGAIN: it is no answer.
  */
-int rl_exception_answer(struct rl *rl, const struct rl_item *item, const struct rl_limiter *limiter,
-                        uint32_t most, struct rl_exception *exception,
-                        const struct rl_budget *budget, uint64_t now_ns, struct rl_result *result);
+int rl_exception_answer(const struct rl_part *part, const struct rl_item *item,
+                        struct rl_exception *exception, const struct rl_budget *budget,
+                        struct rl_result *result);
 
 #endif
