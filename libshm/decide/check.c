@@ -56,7 +56,6 @@ decide_alone(const struct rl_item *item, uint64_t now_ns, struct rl_part *p,
 	p->is_asked = result || p->tier > 0;
 	p->result = result ? result : &unused;
 	if (to) {
-		to->now_ns = 0;
 		p->charge = to->charge;
 		p->charge->cost = 0;
 	}
@@ -155,6 +154,7 @@ rl_check_one(struct rl *rl, int rule, const struct rl_item *item, const struct r
 	unsigned parts;
 	int decided;
 
+	rl_request_clear(item);
 	now_ns = rl_clamp_now(now_ns);
 	parts = take_cached(rl_here_known(rl), rule, item, booking, now_ns, part, result, &decided);
 	if (parts == 0 && decided != RL_AGAIN)

@@ -2,7 +2,6 @@
 #include "decide/exception.h"
 
 #include "decide/answered.h"
-#include "decide/request.h"
 #include "rule/ban_note.h"
 
 bool
@@ -101,8 +100,6 @@ rl_exception_answer(const struct rl_part *p, const struct rl_item *item, struct 
 	r->window_ns = l->window_ns;
 	if (!rl_exception_answers(e, p->now_ns, budget, r))
 		return RL_AGAIN;
-	if (item->charges)
-		rl_request_clear(item->charges);
 	if (item->cost == 0 || !p->segment->is_writable)
 		return (int)r->verdict;
 	if (rl_exception_is_noted(e))

@@ -256,8 +256,6 @@ rl_request_take_all(struct rl *rl, int rule, const struct rl_item *item,
 	bool is_network = (look.steps & RL_POLICY_PREFIXES) != 0;
 	uint64_t hash = 0;
 
-	if (item->charges)
-		rl_request_clear(item->charges);
 	if (count > room)
 		return 0;
 	if (!is_network || look.steps & RL_POLICY_ASKS)
@@ -318,8 +316,6 @@ rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
 	struct rl_policy_look look;
 	unsigned made = 0;
 
-	if (item->charges)
-		rl_request_clear(item->charges);
 	if (rl_request_look(rl, rule, item, now_ns, &look))
 		made = rl_request_take_all(rl, rule, item, booking, now_ns, look, parts, room);
 	if (made > 0)

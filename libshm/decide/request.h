@@ -52,12 +52,14 @@ rl_request_now(const struct rl *rl, uint64_t now_ns)
 	return now_ns > 0 ? rl_clamp_now(now_ns) : rl_request_clock(rl);
 }
 
-/* No charge is to be given back yet. */
+/* Of an item that nothing was charged for yet: there is no charge to give back. */
 static inline void
-rl_request_clear(struct rl_charges *charges)
+rl_request_clear(const struct rl_item *item)
 {
-	charges->count = 0;
-	charges->now_ns = 0;
+	if (!item->charges)
+		return;
+	item->charges->count = 0;
+	item->charges->now_ns = 0;
 }
 
 /* Units that are held are given back by their charge, so there has to be one. */

@@ -68,15 +68,6 @@ has_its_time(const struct request *q, const struct rl_item *item)
 	return item->now_ns == 0 || item->now_ns == q->items[0].now_ns;
 }
 
-static void
-refuse_its_time(const struct rl_item *item, struct rl_result *r)
-{
-	if (item->charges)
-		rl_request_clear(item->charges);
-	rl_result_clear(r);
-	rl_result_undecided(r, -EINVAL);
-}
-
 /* False if there are more parts than `room`. */
 static bool
 make(struct request *q, const struct rl_booking *booking, unsigned room)
@@ -86,12 +77,13 @@ make(struct request *q, const struct rl_booking *booking, unsigned room)
 		const struct rl_item *item = &q->items[i];
 		unsigned made = 0;
 
-		if (has_its_time(q, item))
+		if (has_its_time(q, item)) {
 			made = rl_request_make(q->rl, item->rule, item, booking, q->now_ns,
 			                       &q->part[q->parts], room - q->parts, &q->results[i]);
-		else
-			refuse_its_time(item, &q->results[i]);
-
+		} else {
+			rl_result_clear(&q->results[i]);
+			rl_result_undecided(&q->results[i], -EINVAL);
+		}
 		if (made == 0 && q->results[i].error == -EOVERFLOW)
 			return false;
 		q->first[i] = q->parts;
@@ -360,15 +352,6 @@ decide(struct request *q)
 	return decided;
 }
 
-/* Of a request that is too large to be looked at. */
-static void
-hand_out_nothing(const struct rl_item *items, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (items[i].charges)
-			rl_request_clear(items[i].charges);
-}
-
 enum rl_verdict
 rl_several_check(struct rl *rl, const struct rl_item *items, size_t count,
                  const struct rl_booking *booking, uint64_t now_ns, struct rl_result *results,
@@ -382,14 +365,14 @@ rl_several_check(struct rl *rl, const struct rl_item *items, size_t count,
 
 	decided = decided ? decided : &ignored;
 	*decided = 0;
+	for (size_t i = 0; i < count; i++)
+		rl_request_clear(&items[i]);
 	of(&q, rl_here(rl), items, count, now_ns, part, charge);
 	q.part_result = part_result;
 	q.results = results ? results : unused;
 	q.fills_each = true;
-	if (count > RL_ITEMS_MAX || !make(&q, booking, RL_ITEMS_MAX)) {
-		hand_out_nothing(items, count);
+	if (count > RL_ITEMS_MAX || !make(&q, booking, RL_ITEMS_MAX))
 		return RL_UNDECIDED;
-	}
 	*decided = decide(&q);
 	return *decided < count ? q.results[*decided].verdict : RL_ALLOWED;
 }
@@ -431,6 +414,7 @@ rl_check_limits(struct rl *rl, const struct rl_item *item, struct rl_result *res
 	uint64_t now_ns = rl_request_now(rl, item->now_ns);
 
 	rl = rl_here(rl);
+	rl_request_clear(item);
 	*count = rl_request_make(rl, item->rule, item, NULL, now_ns, part, RL_LIMITS_MAX, r);
 	return decide_item(rl, item, now_ns, part, (unsigned)*count, results, true, r);
 }
