@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -25,8 +26,11 @@ struct http {
 	struct MHD_Daemon *daemon;
 	struct report report;
 	const struct options *options;
-	struct MHD_Response *page; /* the JSON, for whoever asks until then */
-	uint64_t page_until_ns;
+	struct kept_page {
+		struct MHD_Response *json; /* for whoever asks until then */
+		uint64_t until_ns;
+		char history[RL_NAME_MAX + 1]; /* of which rule */
+	} plain, historic;
 	uint64_t now_ns; /* of this http_run() */
 	struct clients clients;
 	int listener;
@@ -124,40 +128,45 @@ answer_asset(struct MHD_Connection *connection, const struct asset *asset)
 }
 
 static void
-forget_page(struct http *http)
+forget_page(struct kept_page *page)
 {
-	if (http->page)
-		MHD_destroy_response(http->page);
-	http->page = NULL;
+	if (page->json)
+		MHD_destroy_response(page->json);
+	page->json = NULL;
 }
 
 /* However many ask, the segment is read once in PAGE_NS. */
 static void
-refresh_page(struct http *http)
+refresh_page(struct http *http, struct kept_page *page, const char *history)
 {
 	size_t size;
 	char *text;
 
-	if (http->page && http->now_ns < http->page_until_ns)
+	if (page->json && http->now_ns < page->until_ns && strcmp(page->history, history) == 0)
 		return;
-	forget_page(http);
-	text = page_text(&http->report, &size);
-	http->page = response_of(text, size);
-	http->page_until_ns = http->now_ns + PAGE_NS;
-	if (!http->page)
+	forget_page(page);
+	snprintf(page->history, sizeof page->history, "%s", history);
+	text = page_text(&http->report, page->history, &size);
+	page->json = response_of(text, size);
+	page->until_ns = http->now_ns + PAGE_NS;
+	if (!page->json)
 		return;
-	guard(http->page);
-	MHD_add_response_header(http->page, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
-	MHD_add_response_header(http->page, MHD_HTTP_HEADER_CONNECTION, "close");
+	guard(page->json);
+	MHD_add_response_header(page->json, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+	MHD_add_response_header(page->json, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
 static enum MHD_Result
 answer_page(struct http *http, struct MHD_Connection *connection)
 {
-	refresh_page(http);
-	if (!http->page)
+	const char *history =
+		MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "history");
+	struct kept_page *page = history ? &http->historic : &http->plain;
+
+	refresh_page(http, page, history ? history : "");
+	if (!page->json)
 		return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
-	return MHD_queue_response(connection, MHD_HTTP_OK, http->page);
+	return MHD_queue_response(connection, MHD_HTTP_OK, page->json);
 }
 
 static const char *
@@ -275,7 +284,8 @@ http_stop(struct http *http)
 	if (!http)
 		return;
 	MHD_stop_daemon(http->daemon);
-	forget_page(http);
+	forget_page(&http->plain);
+	forget_page(&http->historic);
 	close(http->listener);
 	free(http);
 }

@@ -89,17 +89,21 @@ quarters_json(struct rl *rl, int rule, uint64_t now_ns)
 }
 
 static json_t *
-rule_json(struct rl *rl, const struct rl_rule_info *rule, uint64_t now_ns)
+rule_json(struct rl *rl, const struct rl_rule_info *rule, uint64_t now_ns, const char *history)
 {
 	uint64_t counters[RL_COUNTERS] = {0};
+	json_t *object;
 
 	rl_stats(rl, rule->handle, counters, RL_COUNTERS);
-	return json_pack("{s:s, s:o, s:I, s:I, s:I, s:o, s:o}", "name", rule->name, "limits",
-	                 limits_json(rl, rule), "allowed", (json_int_t)counters[RL_COUNT_allowed],
-	                 "denied", (json_int_t)counters[RL_COUNT_denied], "shadow_denied",
-	                 (json_int_t)counters[RL_COUNT_shadow_denied], "minutes",
-	                 minutes_json(rl, rule->handle, now_ns), "quarters",
-	                 quarters_json(rl, rule->handle, now_ns));
+	object = json_pack("{s:s, s:o, s:I, s:I, s:I}", "name", rule->name, "limits",
+	                   limits_json(rl, rule), "allowed", (json_int_t)counters[RL_COUNT_allowed],
+	                   "denied", (json_int_t)counters[RL_COUNT_denied], "shadow_denied",
+	                   (json_int_t)counters[RL_COUNT_shadow_denied]);
+	if (strcmp(history, PAGE_ALL) != 0 && strcmp(history, rule->name) != 0)
+		return object;
+	json_object_set_new(object, "minutes", minutes_json(rl, rule->handle, now_ns));
+	json_object_set_new(object, "quarters", quarters_json(rl, rule->handle, now_ns));
+	return object;
 }
 
 static uint64_t
@@ -143,7 +147,8 @@ read_rows(struct rl *rl, uint32_t rules, uint64_t now_ns, struct row *rows)
 }
 
 static int
-add_rules(json_t *page, struct rl *rl, const struct rl_info *info, uint64_t now_ns)
+add_rules(json_t *page, struct rl *rl, const struct rl_info *info, uint64_t now_ns,
+          const char *history)
 {
 	struct row *rows = calloc(info->rules, sizeof *rows);
 	json_t *list = json_array();
@@ -153,7 +158,7 @@ add_rules(json_t *page, struct rl *rl, const struct rl_info *info, uint64_t now_
 		return -1;
 	count = read_rows(rl, info->rules, now_ns, rows);
 	for (size_t i = 0; i < count && i < PAGE_RULES; i++)
-		json_array_append_new(list, rule_json(rl, &rows[i].rule, now_ns));
+		json_array_append_new(list, rule_json(rl, &rows[i].rule, now_ns, history));
 	free(rows);
 	json_object_set_new(page, "rule_count", json_integer((json_int_t)count));
 	return json_object_set_new(page, "rules", list);
@@ -199,27 +204,65 @@ struct key_list {
 	uint64_t now_ns;
 };
 
-/*
- * The answer that a request would get now. A key of which only a part is kept cannot be asked for.
- */
+/* What a request of a key would be told now, and how often it is denied of late. */
+struct key_state {
+	const char *name;
+	uint64_t retry_after_ns;
+	double rate;
+	bool is_seen; /* its counter was */
+};
+
 static const char *
-state_of(const struct key_list *keys, const struct rl_event *event, uint64_t *retry_after_ns)
+state_name(const struct rl_entry *entry)
 {
+	if (!entry->is_state_known)
+		return "unknown";
+	return !entry->is_limited ? "open" : entry->state == RL_ENTRY_BANNED ? "banned" : "limited";
+}
+
+static int
+see_counter(const struct rl_entry *entry, void *arg)
+{
+	struct key_state *state = arg;
+
+	if (entry->is_stale)
+		return 0;
+	state->rate += (double)entry->denied_recent * 1e9 /
+	               (double)(entry->denied_recent_ns ? entry->denied_recent_ns : 1);
+	if (state->is_seen && !entry->is_limited)
+		return 0;
+	state->is_seen = true;
+	state->name = state_name(entry);
+	state->retry_after_ns = entry->is_limited ? entry->peek.retry_after_ns : 0;
+	return 0;
+}
+
+/*
+ * As rlctl list has it: a network, which is the key of a limit with prefixes, is no address that a
+ * request could have. A key of which only a part is kept cannot be asked for.
+ */
+static struct key_state
+state_of(const struct key_list *keys, const struct rl_event *event)
+{
+	struct key_state state = {.name = "unknown"};
+
 	struct rl_item item = {.rule = event->rule,
 	                       .key = event->key,
 	                       .key_len = event->key_len,
 	                       .now_ns = keys->now_ns};
 	struct rl_result result;
 
-	*retry_after_ns = 0;
 	if (!event->key || event->key_kept < event->key_len || event->rule < 0)
-		return "unknown";
+		return state;
+	rl_lookup(keys->rl, event->rule, event->key, event->key_len, keys->now_ns, see_counter,
+	          &state);
 	if (rl_decide(keys->rl, &item, 1, RL_PEEK, 0, &result, NULL) == RL_ALLOWED)
-		return "open";
-	if (result.verdict == RL_UNDECIDED)
-		return "unknown";
-	*retry_after_ns = result.retry_after_ns;
-	return result.reason == RL_BY_BAN ? "banned" : "limited";
+		state.name = "open";
+	else if (result.verdict != RL_UNDECIDED)
+		state.name = result.reason == RL_BY_BAN ? "banned" : "limited";
+	if (result.verdict != RL_UNDECIDED)
+		state.retry_after_ns = result.retry_after_ns;
+	return state;
 }
 
 static bool
@@ -229,15 +272,27 @@ is_same_key(const json_t *a, const json_t *b)
 	       json_equal(json_object_get(a, "key"), json_object_get(b, "key"));
 }
 
-/* The newest event of a key alone. */
+#define PAUSE_MS 120000 /* a key that is denied is told of once a minute */
+
+static json_int_t
+time_of(const json_t *entry, const char *name)
+{
+	return json_integer_value(json_object_get(entry, name));
+}
+
+/* The newest event of a key alone, with the time of the first before which there was a pause. */
 static void
 keep_newest(json_t *list, json_t *entry)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		if (is_same_key(json_array_get(list, i), entry)) {
-			json_array_remove(list, i);
-			break;
-		}
+		const json_t *old = json_array_get(list, i);
+
+		if (!is_same_key(old, entry))
+			continue;
+		if (time_of(entry, "time") - time_of(old, "time") <= PAUSE_MS)
+			json_object_set(entry, "since", json_object_get(old, "since"));
+		json_array_remove(list, i);
+		break;
 	}
 	if (json_array_size(list) == PAGE_KEYS)
 		json_array_remove(list, 0);
@@ -249,20 +304,22 @@ add_key(const struct rl_event *event, void *arg)
 {
 	struct key_list *keys = arg;
 	struct rl_rule_info rule;
-	uint64_t retry_ns;
-	const char *state;
+	struct key_state state;
 
 	if (event->kind != RL_EVENT_DENIED && event->kind != RL_EVENT_BANNED)
 		return 0;
-	state = state_of(keys, event, &retry_ns);
+	state = state_of(keys, event);
 	keep_newest(keys->list,
-	            json_pack("{s:I, s:s, s:I, s:o, s:s, s:I}", "time",
-	                      milliseconds(event->time_ns), "rule",
-	                      rule_name(keys->rl, event->rule, &rule), "limit",
+	            json_pack("{s:I, s:I, s:s, s:I, s:o, s:s, s:I, s:f}", "time",
+	                      milliseconds(event->time_ns), "since", milliseconds(event->time_ns),
+	                      "rule", rule_name(keys->rl, event->rule, &rule), "limit",
 	                      (json_int_t)event->limit + 1, "key",
-	                      page_key(event->key, event->key_kept, event->key_len), "state", state,
-	                      "retry",
-	                      retry_ns == RL_NEVER_NS ? (json_int_t)-1 : milliseconds(retry_ns)));
+	                      page_key(event->key, event->key_kept, event->key_len), "state",
+	                      state.name, "retry",
+	                      state.retry_after_ns == RL_NEVER_NS
+	                              ? (json_int_t)-1
+	                              : milliseconds(state.retry_after_ns),
+	                      "rate", state.rate));
 	return 0;
 }
 
@@ -282,7 +339,7 @@ add_keys(json_t *page, struct rl *rl, const struct rl_info *info, uint64_t now_n
 }
 
 char *
-page_text(const struct report *report, size_t *size)
+page_text(const struct report *report, const char *history, size_t *size)
 {
 	struct rl *rl = report->rl;
 	uint64_t now_ns = rl_now(rl);
@@ -293,8 +350,8 @@ page_text(const struct report *report, size_t *size)
 	rl_info(rl, &info);
 	page = json_pack("{s:s, s:s, s:I}", "segment", info.name, "version", RL_VERSION, "now",
 	                 milliseconds(now_ns));
-	if (page && add_rules(page, rl, &info, now_ns) == 0 && add_bans(page, rl, now_ns) == 0 &&
-	    add_keys(page, rl, &info, now_ns) == 0 &&
+	if (page && add_rules(page, rl, &info, now_ns, history) == 0 &&
+	    add_bans(page, rl, now_ns) == 0 && add_keys(page, rl, &info, now_ns) == 0 &&
 	    page_add_health(page, report, &info, now_ns) == 0)
 		text = json_dumps(page, JSON_COMPACT);
 	json_decref(page);

@@ -14,7 +14,12 @@
 #define PAGE_KEYS 32    /* denied last */
 #define PAGE_EVENTS 256 /* the newest, in which the keys are looked for */
 
-/* The whole text, to be freed; NULL when there is no memory for it. */
-char *page_text(const struct report *report, size_t *size);
+#define PAGE_ALL "*" /* no rule's name */
+
+/*
+ * The whole text, with the history of the rule of that name, of PAGE_ALL, or "" of none: it is most of
+ * the text. To be freed; NULL when there is no memory for it.
+ */
+char *page_text(const struct report *report, const char *history, size_t *size);
 
 #endif

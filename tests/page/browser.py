@@ -33,6 +33,18 @@ SEEN = """(async () => {
 })()""" % (WAIT_S * 1000)
 
 
+# The keys as they stand, after a click on the first head, after another, and of the rule "net" alone.
+HANDLED = """(() => {
+  const keys = () => [...document.querySelectorAll('#keys th')].map((one) => one.innerText);
+  const click = () => { document.querySelector('#keys-head button').click(); return keys(); };
+  const sorted = click(), turned = click(), filter = document.getElementById('filter');
+  const folded = !document.getElementById('more').open;
+  filter.value = 'net';
+  filter.dispatchEvent(new Event('change'));
+  return {sorted, turned, filtered: keys(), folded};
+})()"""
+
+
 class Browser:
     """Chromium, and one page of it."""
 
@@ -141,6 +153,7 @@ def tabs(browser):
 def survey(browser, url):
     seen = {"wide": browser.look(url, 1100, "light"), "narrow": browser.look(url, 360, "dark")}
     seen["keyboard"] = tabs(browser)
+    seen["handled"] = browser.evaluate(HANDLED)
     seen["complaints"] = browser.complaints()
     return seen
 

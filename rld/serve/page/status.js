@@ -3,12 +3,20 @@
 "use strict";
 
 const PERIOD_MS = 2000;
+const HISTORY_MS = 60000; // how often the history is asked for, which is most of an answer
+const FULL_PERCENT = 80;
 const SVG = "http://www.w3.org/2000/svg";
 const at = (id) => document.getElementById(id);
 let before = null; // the answer that rates are counted from
 let last = null; // the answer that is shown
 let history = "minutes";
 let isPaused = false;
+let historyAt = 0; // when it came last
+const histories = new Map(); // of each rule, as it came last
+let filter = ""; // the rule that is shown alone; "" all
+let wasBad = false;
+// By which column each table is sorted, from 0, and whether it is turned round; -1 as it came.
+const sorted = {keys: {column: -1, isTurned: false}, rules: {column: -1, isTurned: false}};
 
 function make(name, text, className) {
 	const element = document.createElement(name);
@@ -53,6 +61,59 @@ function fill(id, rows, columns, nothing) {
 	at(id).replaceChildren(...rows);
 }
 
+// The heads of a table, each a button that sorts by it, and at the second time the other way round.
+function heads(id, columns, show) {
+	const order = sorted[id];
+	if (at(id + "-head").children.length === 0)
+		at(id + "-head").replaceChildren(...columns.map(([text, className], i) => {
+			const head = make("th", undefined, className);
+			const button = make("button", text);
+			button.type = "button";
+			button.addEventListener("click", () => {
+				order.isTurned = order.column === i && !order.isTurned;
+				order.column = i;
+				show();
+			});
+			head.scope = "col";
+			head.append(button);
+			return head;
+		}));
+	[...at(id + "-head").children].forEach((head, i) => {
+		if (order.column !== i)
+			head.removeAttribute("aria-sort");
+		else
+			head.setAttribute("aria-sort", order.isTurned ? "ascending" : "descending");
+	});
+}
+
+// Numbers from the largest on, texts from A on; what is equal stays as it came.
+function inOrder(id, items, valueOf) {
+	const {column, isTurned} = sorted[id];
+	if (column < 0)
+		return items;
+	const compare = (a, b) => typeof a === "number" ? b - a : a.localeCompare(b);
+	const list = items.slice().sort((a, b) => compare(valueOf(a)[column], valueOf(b)[column]));
+	return isTurned ? list.reverse() : list;
+}
+
+function isShown(rule) {
+	return filter === "" || rule === filter;
+}
+
+function showFilter() {
+	const names = ["", ...last.rules.map((rule) => rule.name).sort()];
+	const options = [...at("filter").options].map((option) => option.value);
+	if (names.join("\n") === options.join("\n"))
+		return;
+	at("filter").replaceChildren(...names.map((name) => {
+		const option = make("option", name || "all");
+		option.value = name;
+		option.selected = name === filter;
+		return option;
+	}));
+	filter = at("filter").value;
+}
+
 function clock(ms) {
 	return new Date(ms).toLocaleTimeString([], {hour: "2-digit", minute: "2-digit", hour12: false});
 }
@@ -70,18 +131,23 @@ function rate(value) {
 	return value >= 10 || value === 0 ? Math.round(value).toLocaleString("en") : value.toFixed(1);
 }
 
+function spansOf(rule, name) {
+	const its = histories.get(rule.name);
+	return its ? its[name] : [];
+}
+
 // Of one counter, since the answer before; at first, of the minute before this one.
 function perSecond(rule, name, column) {
 	const old = before && before.rules.find((other) => other.name === rule.name);
 	if (old && last.now > before.now && rule[name] >= old[name])
 		return (rule[name] - old[name]) * 1000 / (last.now - before.now);
-	const minute = rule.minutes[rule.minutes.length - 2];
+	const minute = spansOf(rule, "minutes").slice(-2)[0];
 	return minute ? minute[column] / 60 : 0;
 }
 
 // The first of the spans without a pause up to now in which there were denials; the current one may have none yet.
 function deniedSince(rule) {
-	const spans = rule[history];
+	const spans = spansOf(rule, history);
 	let i = spans.length - 1;
 	if (i >= 0 && spans[i][2] === 0)
 		i--;
@@ -105,7 +171,7 @@ function bars(picture, spans, column, className, zero, room) {
 }
 
 function sparkline(rule) {
-	const spans = rule[history];
+	const spans = spansOf(rule, history);
 	const picture = draw("svg", {viewBox: "0 0 240 48", role: "img", preserveAspectRatio: "none"});
 	const most = (column) => Math.max(0, ...spans.map((one) => one[column])).toLocaleString("en");
 	const unit = history === "minutes" ? "a minute" : "in a quarter of an hour";
@@ -126,50 +192,89 @@ function limits(rule) {
 	return list;
 }
 
+const ruleHeads = [["rule"], ["limits, and what each denied"], ["allowed /s", "n"], ["denied /s", "n"], ["denied since"], ["history"]];
+
 function showRules() {
 	at("rules-caption").textContent = "Rules, the one with the most denials in the last hour first"
 		+ (last.rule_count > last.rules.length ? `; ${last.rules.length} of ${last.rule_count} are shown` : "");
-	fill("rules-body", last.rules.map((rule) => row(rule.name,
+	heads("rules", ruleHeads, showRules);
+	const rules = inOrder("rules", last.rules.filter((rule) => isShown(rule.name)), (rule) => [rule.name, rule.denied,
+		perSecond(rule, "allowed", 1), perSecond(rule, "denied", 2), deniedSince(rule), rule.denied]);
+	fill("rules-body", rules.map((rule) => row(rule.name,
 		cell("limits", limits(rule)),
 		cell("allowed /s", rate(perSecond(rule, "allowed", 1)), "n"),
 		cell("denied /s", rate(perSecond(rule, "denied", 2)), "n"),
 		cell("denied since", deniedSince(rule)),
-		cell("history", sparkline(rule)))), 6, "No rule is defined.");
+		cell("history", sparkline(rule)))), ruleHeads.length, "No rule is defined.");
 }
 
+function isDenied(entry) {
+	return entry.state === "limited" || entry.state === "banned";
+}
+
+// What is in flight comes back when somebody gives it back: nobody knows when.
 function comesBack(entry) {
-	if (entry.state !== "limited" && entry.state !== "banned")
+	if (!isDenied(entry))
 		return entry.state === "open" ? "now" : "not known";
-	return entry.retry < 0 ? "never" : "in " + span(entry.retry);
+	return entry.retry < 0 ? "never" : entry.retry === 0 ? "not known" : "in " + span(entry.retry);
+}
+
+const keyHeads = [["key"], ["rule"], ["now"], ["denied /s", "n"], ["denied since"], ["denied last"], ["may come back"], ["limit", "n"]];
+
+// Of a key that is denied at this time the last denial is as good as now; the event is the first of its minute.
+function deniedLast(entry) {
+	return entry.rate > 0 ? last.now : entry.time;
+}
+
+// Who is denied now comes first, and of these who is denied most often.
+function byUrgency(a, b) {
+	return isDenied(b) - isDenied(a) || b.rate - a.rate || deniedLast(b) - deniedLast(a);
 }
 
 function showKeys() {
 	const words = {limited: "limited", banned: "banned", open: "open again", unknown: "not known"};
-	fill("keys", last.keys.slice().reverse().map((entry) => row(entry.key,
-		cell("now", words[entry.state], entry.state),
-		cell("may come back", comesBack(entry)),
-		cell("denied at", new Date(entry.time).toLocaleTimeString([], {hour12: false})),
+	const time = (ms) => new Date(ms).toLocaleTimeString([], {hour12: false});
+	heads("keys", keyHeads, showKeys);
+	const keys = inOrder("keys", last.keys.filter((entry) => isShown(entry.rule)).reverse().sort(byUrgency), (entry) =>
+		[entry.key, entry.rule, words[entry.state], entry.rate, entry.since, deniedLast(entry), entry.retry, entry.limit]);
+	fill("keys", keys.map((entry) => row(entry.key,
 		cell("rule", entry.rule),
-		cell("limit", entry.state === "banned" ? "" : String(entry.limit), "n"))), 6,
+		cell("now", words[entry.state], entry.state),
+		cell("denied /s", entry.rate > 0 ? rate(entry.rate) : entry.state === "unknown" ? "not known" : "-", "n"),
+		cell("denied since", time(entry.since)),
+		cell("denied last", entry.rate > 0 ? "just now" : time(entry.time)),
+		cell("may come back", comesBack(entry)),
+		cell("limit", entry.state === "banned" ? "" : String(entry.limit), "n"))), keyHeads.length,
 		last.no_events ? "The segment keeps no events: 'rlctl list --limited' shows who is limited." : "Nobody was denied.");
 }
 
 function showBans() {
 	at("bans-caption").textContent = "Bans and exemptions in force"
 		+ (last.bans_more ? `; the first ${last.bans.length} are shown, 'rlctl bans' has all` : "");
-	fill("bans", last.bans.map((ban) => row(ban.key,
+	fill("bans", last.bans.filter((ban) => ban.rule === "" || isShown(ban.rule)).map((ban) => row(ban.key,
 		cell("kind", ban.exemption ? "exempt" : "banned", ban.exemption ? "" : "banned"),
 		cell("rule", ban.rule || "all"),
 		cell("until", ban.until < 0 ? "no end" : "in " + span(ban.until - last.now)))), 4, "None.");
 }
 
+function percentOf(area) {
+	return area.room > 0 ? Math.floor(area.used * 100 / area.room) : 0;
+}
+
+// What is not well stands above all, and the rest is folded while nothing is nearly full.
 function showHealth() {
-	at("health").replaceChildren(...last.health.map((line) =>
-		make("li", ({ok: "OK: ", note: "Note: ", warn: "Warning: "})[line.level] + line.text, line.level)));
+	const lines = (list) => list.map((line) =>
+		make("li", ({ok: "OK: ", note: "Note: ", warn: "Warning: "})[line.level] + line.text, line.level));
+	const isBad = last.areas.some((area) => percentOf(area) > FULL_PERCENT);
+	at("warnings").replaceChildren(...lines(last.health.filter((line) => line.level === "warn")));
+	at("health").replaceChildren(...lines(last.health));
+	if (isBad && !wasBad)
+		at("more").open = true;
+	wasBad = isBad;
 	fill("areas", last.areas.map((area) => row(area.name,
 		cell("used", area.used.toLocaleString("en"), "n"),
 		cell("room", area.room.toLocaleString("en"), "n"),
-		cell("share", (area.room > 0 ? Math.floor(area.used * 100 / area.room) : 0) + " %", "n"))), 4, "");
+		cell("share", percentOf(area) + " %", "n"))), 4, "");
 }
 
 // Spoken by a screen reader when it changes, and so without the time.
@@ -181,9 +286,11 @@ function tell(text, isBad) {
 
 function summary() {
 	const warnings = last.health.filter((line) => line.level === "warn").length;
-	const limited = last.keys.filter((entry) => entry.state === "limited" || entry.state === "banned").length;
+	const limited = last.keys.filter(isDenied).length;
+	const unknown = last.keys.filter((entry) => entry.state === "unknown").length;
 	return (warnings === 0 ? "No warning" : warnings === 1 ? "1 warning" : warnings + " warnings")
-		+ "; of the keys denied last, " + (limited === 0 ? "none is" : limited === 1 ? "1 is" : limited + " are") + " limited now.";
+		+ "; of the keys denied last, " + (limited === 0 ? "none is" : limited === 1 ? "1 is" : limited + " are") + " limited now"
+		+ (unknown === 0 ? "." : `, and of ${unknown} it is not known.`);
 }
 
 function show() {
@@ -191,18 +298,30 @@ function show() {
 	at("segment").textContent = last.segment;
 	at("when").textContent = `rld ${last.version}, as of ${new Date(last.now).toLocaleString([], {hour12: false})}`;
 	tell(summary(), last.health.some((line) => line.level === "warn"));
+	showFilter();
 	showHealth();
-	showRules();
 	showKeys();
+	showRules();
 	showBans();
+}
+
+// Its minutes and quarters, of each rule that has them in this answer.
+function takeHistory(page) {
+	for (const rule of page.rules)
+		if (rule.minutes)
+			histories.set(rule.name, {minutes: rule.minutes, quarters: rule.quarters});
 }
 
 async function poll() {
 	try {
-		const answer = await fetch("/status.json", {cache: "no-store"});
+		const wantsHistory = Date.now() - historyAt >= HISTORY_MS;
+		const answer = await fetch("/status.json" + (wantsHistory ? "?history=*" : ""), {cache: "no-store"});
 		if (!answer.ok)
 			throw new Error("status " + answer.status);
 		const page = await answer.json();
+		takeHistory(page);
+		if (wantsHistory)
+			historyAt = Date.now();
 		if (!last || page.now > last.now) {
 			before = last;
 			last = page;
@@ -227,6 +346,10 @@ function choose(name) {
 		showRules();
 }
 
+at("filter").addEventListener("change", () => {
+	filter = at("filter").value;
+	show();
+});
 at("hour").addEventListener("click", () => choose("minutes"));
 at("day").addEventListener("click", () => choose("quarters"));
 at("pause").addEventListener("click", () => {
