@@ -35,22 +35,21 @@ take(struct rlb_segment *s, struct rl *rl)
  * No call tells the file of a handle: so the name has the same file before and after, which an
  * attempt that has created the segment finds at the next.
  */
-int
-rlb_attach(const char *name, const struct rl_options *options, const char *path, struct rl **to,
-           struct stat *file)
+static int
+open_known(const struct rlb_segment *s, struct rl **to, struct stat *file)
 {
 	struct stat before;
 	struct rl *rl = NULL;
 
 	*file = (struct stat){0};
 	for (int i = 0; i < TRIES; i++) {
-		int was = see(path, &before), error;
+		int was = see(s->path, &before), error;
 
 		rl_close(rl);
-		error = rl_open(name, options, &rl);
+		error = rl_open(s->name, &s->options, &rl);
 		if (error < 0)
 			return error;
-		if (see(path, file) == 0 && was == 0 && is_same(&before, file))
+		if (see(s->path, file) == 0 && was == 0 && is_same(&before, file))
 			break;
 	}
 	*to = rl;
@@ -78,7 +77,7 @@ attach(struct rlb_segment *s)
 	if (error < 0)
 		return error;
 	memcpy(s->path, place.path, sizeof s->path);
-	error = rlb_attach(s->name, &s->options, s->path, &rl, &file);
+	error = open_known(s, &rl, &file);
 	if (error < 0)
 		return error;
 	take(s, rl);
@@ -135,6 +134,14 @@ rlb_close(struct rlb_segment *s)
 	s->epoch++;
 }
 
+int
+rlb_is_current(const struct rlb_segment *s)
+{
+	struct stat st;
+
+	return see(s->path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino;
+}
+
 /* While there is none, it is looked for by another clock than its own. */
 static int
 look_for_first(struct rlb_segment *s)
@@ -156,7 +163,6 @@ int
 rlb_look(struct rlb_segment *s)
 {
 	struct rl *old = s->rl;
-	struct stat st;
 
 	if (s->look_ns == RL_NEVER_NS)
 		return 0;
@@ -164,7 +170,7 @@ rlb_look(struct rlb_segment *s)
 		return look_for_first(s);
 	s->look_ns = rl_now(old) + LOOK_NS;
 	s->trouble = 0;
-	if (see(s->path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino)
+	if (rlb_is_current(s))
 		return 0;
 	s->trouble = attach(s);
 	if (s->trouble < 0)

@@ -30,13 +30,6 @@ struct rlb_segment {
 	int trouble;      /* 0, or why the segment that has the name now could not be opened */
 };
 
-/*
- * rl_open(), and which file has the name at `path`: for those that keep a segment open in another
- * way.
- */
-int rlb_attach(const char *name, const struct rl_options *options, const char *path, struct rl **rl,
-               struct stat *file);
-
 /* 0, or what rl_open() or rl_open_private() returns. `name` may be NULL, and is copied. */
 int rlb_open(struct rlb_segment *s, const char *name, const struct rl_options *options);
 int rlb_open_private(struct rlb_segment *s, const struct rl_options *options);
@@ -47,6 +40,9 @@ int rlb_open_private(struct rlb_segment *s, const struct rl_options *options);
  */
 int rlb_open_later(struct rlb_segment *s, const char *name, const struct rl_options *options);
 void rlb_close(struct rlb_segment *s);
+
+/* Does its name lead to it still? For who changes over in another way than rlb_look(). */
+int rlb_is_current(const struct rlb_segment *s);
 
 /* Change over if the name has another segment: 1 done, 0 it has not, or a negative error. */
 int rlb_look(struct rlb_segment *s);

@@ -203,7 +203,7 @@ NATIVE(info)
 	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL)
 		return NULL;
 	napi_create_object(env, &shown.object);
-	rlb_info_show(used->handle->rl, show_value, &shown);
+	rlb_info_show(used->handle->s.rl, show_value, &shown);
 	return shown.object;
 }
 

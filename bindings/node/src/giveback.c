@@ -12,12 +12,12 @@ NATIVE(refund)
 	uint64_t now_ns;
 
 	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL ||
-	    !call_ticket(&c, 1, &ticket) || !call_now(&c, 2, used->handle->rl, &now_ns))
+	    !call_ticket(&c, 1, &ticket) || !call_now(&c, 2, used->handle->s.rl, &now_ns))
 		return NULL;
 	if (ticket == NULL)
 		return number(env, 0);
 	ticket->charges.now_ns = now_ns;
-	return number_or_throw(env, rl_refund(used->handle->rl, &ticket->charges), "refund");
+	return number_or_throw(env, rl_refund(used->handle->s.rl, &ticket->charges), "refund");
 }
 
 /* refundKey(segment, item, now) -> what was given back at most */
@@ -30,10 +30,11 @@ NATIVE(refundKey)
 	uint64_t now_ns;
 
 	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL ||
-	    !read_item(env, c.argv[1], &key, &item) || !call_now(&c, 2, used->handle->rl, &now_ns))
+	    !read_item(env, c.argv[1], &key, &item) ||
+	    !call_now(&c, 2, used->handle->s.rl, &now_ns))
 		return NULL;
 	item.now_ns = now_ns;
-	return number_or_throw(env, rl_refund_key(used->handle->rl, &item), "refund");
+	return number_or_throw(env, rl_refund_key(used->handle->s.rl, &item), "refund");
 }
 
 /* What could not be given back stays in the ticket, for another call. */
@@ -61,7 +62,7 @@ NATIVE(release)
 		return NULL;
 	if (ticket == NULL)
 		return number(env, 0);
-	return number_or_throw(env, release(used->handle->rl, ticket), "release");
+	return number_or_throw(env, release(used->handle->s.rl, ticket), "release");
 }
 
 /* reset(segment, rule, key) -> 1 forgotten, 0 there was nothing */
@@ -75,5 +76,6 @@ NATIVE(reset)
 	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL ||
 	    !call_i32(&c, 1, &rule) || !value_key(env, c.argv[2], &key))
 		return NULL;
-	return number_or_throw(env, rl_reset(used->handle->rl, rule, key.bytes, key.len), "reset");
+	return number_or_throw(env, rl_reset(used->handle->s.rl, rule, key.bytes, key.len),
+	                       "reset");
 }

@@ -1,90 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "handle.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct handle *handles;
 
-/* What file has the name; false: none has, or it cannot be seen. */
-static bool
-identify(const char *name, uint64_t *device, uint64_t *inode)
-{
-	struct rl_place place;
-	struct stat st;
-
-	if (rl_place(name, NULL, &place) < 0 || stat(place.path, &st) < 0)
-		return false;
-	*device = st.st_dev;
-	*inode = st.st_ino;
-	return true;
-}
-
-/*
- * Open, and know which file it is: the one that had the name before and after. Whoever creates it,
- * or sees it replaced just then, opens it once more.
- */
-static int
-open_known(struct handle *h)
-{
-	for (int tries = 0; tries < 100; tries++) {
-		uint64_t device, inode;
-		bool was_there = identify(h->name, &device, &inode);
-		int rc = rl_open(h->name, &h->options, &h->rl);
-
-		if (rc < 0)
-			return rc;
-		if (was_there && identify(h->name, &h->device, &h->inode) && h->device == device &&
-		    h->inode == inode)
-			return 0;
-		rl_close(h->rl);
-	}
-	return -EAGAIN;
-}
-
 static struct handle *
-make(const char *name, const struct rl_options *options)
+make(const struct rl_options *options)
 {
 	struct handle *h = calloc(1, sizeof *h);
 
 	if (h == NULL)
 		return NULL;
 	h->users = 1;
-	if (options != NULL)
-		h->options = *options;
-	h->is_readonly = (h->options.flags & RL_OPEN_READONLY) != 0;
-	if (name != NULL) {
-		h->is_named = true;
-		strncpy(h->name, name, sizeof h->name - 1);
-	}
+	h->is_readonly = (options->flags & RL_OPEN_READONLY) != 0;
 	return h;
 }
 
 static int
 open_new(const char *name, const struct rl_options *options, struct handle **to)
 {
-	struct handle *h = make(name, options);
-	int rc = h == NULL ? -ENOMEM : open_known(h);
+	struct handle *h = make(options);
+	int rc = h == NULL ? -ENOMEM : rlb_open(&h->s, name, options);
 
 	if (rc < 0) {
 		free(h);
 		return rc;
 	}
+	h->is_named = true;
 	h->next = handles;
 	handles = h;
 	*to = h;
 	return 0;
-}
-
-static bool
-is_current(const struct handle *h)
-{
-	uint64_t device, inode;
-
-	return identify(h->name, &device, &inode) && device == h->device && inode == h->inode;
 }
 
 static struct handle *
@@ -92,7 +43,7 @@ find(const char *name, bool is_readonly)
 {
 	for (struct handle *h = handles; h != NULL; h = h->next)
 		if (h->is_named && !h->is_replaced && h->is_readonly == is_readonly &&
-		    strcmp(h->name, name) == 0)
+		    strcmp(h->s.name, name) == 0)
 			return h;
 	return NULL;
 }
@@ -102,7 +53,7 @@ share(struct handle *h, const struct rl_options *options, struct handle **to)
 {
 	struct rl_info info;
 
-	rl_info(h->rl, &info);
+	rl_info(h->s.rl, &info);
 	if (options->flags & RL_OPEN_AT_LEAST && rl_open_compare(&info, options, NULL, 0) < 0)
 		return RL_ELESS;
 	h->users++;
@@ -115,7 +66,7 @@ open_locked(const char *name, const struct rl_options *options, struct handle **
 {
 	struct handle *h = find(name, (options->flags & RL_OPEN_READONLY) != 0);
 
-	if (h != NULL && is_current(h))
+	if (h != NULL && rlb_is_current(&h->s))
 		return share(h, options, to);
 	if (h != NULL)
 		h->is_replaced = true;
@@ -136,8 +87,8 @@ handle_open(const char *name, const struct rl_options *options, struct handle **
 int
 handle_open_private(const struct rl_options *options, struct handle **to)
 {
-	struct handle *h = make(NULL, options);
-	int rc = h == NULL ? -ENOMEM : rl_open_private(options, &h->rl);
+	struct handle *h = make(options);
+	int rc = h == NULL ? -ENOMEM : rlb_open_private(&h->s, options);
 
 	if (rc < 0) {
 		free(h);
@@ -167,7 +118,7 @@ give_back_locked(struct handle *handle)
 	if (--handle->users > 0)
 		return;
 	unlist(handle);
-	rl_close(handle->rl);
+	rlb_close(&handle->s);
 	free(handle);
 }
 
@@ -185,9 +136,9 @@ renew_locked(struct handle **handle)
 	struct handle *old = *handle, *new;
 	int rc;
 
-	if (!old->is_replaced && is_current(old))
+	if (!old->is_replaced && rlb_is_current(&old->s))
 		return 0;
-	rc = open_locked(old->name, &old->options, &new);
+	rc = open_locked(old->s.name, &old->s.options, &new);
 	if (rc < 0)
 		return rc;
 	give_back_locked(old);

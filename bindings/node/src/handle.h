@@ -11,21 +11,19 @@
  * process that goes on with the old one would count alone. handle_renew() finds that by the file's
  * identity.
  */
-#include <rl_admin.h>
 #include <stdbool.h>
+
+#include "segment.h"
 
 #define HANDLE_NAME_SIZE 256 /* more than a name may have: rl_open() refuses such a one */
 
 struct handle {
 	struct handle *next;
-	struct rl *rl;
+	struct rlb_segment s;
 	unsigned users; /* environments */
 	bool is_named;  /* a private segment has no name and belongs to one environment */
 	bool is_readonly;
 	bool is_replaced; /* nobody gets it any more */
-	char name[HANDLE_NAME_SIZE];
-	struct rl_options options; /* it was opened with */
-	uint64_t device, inode;    /* of its file */
 };
 
 /* 0 and a handle to give back, or an error of rl_open(). Any thread may call each of these. */

@@ -35,7 +35,7 @@ NATIVE(resetMatching)
 	is_counted = call_has(&c, 4);
 	if (!is_all && !call_pattern(&c, 2, &key, &pattern))
 		return NULL;
-	rc = rl_reset_matching(used->handle->rl, rule, is_all ? NULL : &pattern,
+	rc = rl_reset_matching(used->handle->s.rl, rule, is_all ? NULL : &pattern,
 	                       is_counted ? &counts : NULL);
 	if (is_counted) {
 		napi_set_element(env, c.argv[4], 0, number(env, (double)counts.forgotten));
@@ -66,11 +66,11 @@ NATIVE(except)
 	    (call_has(&c, 5) && !call_ns(&c, 5, "until", &until_ns)))
 		return NULL;
 	if (what == UNBAN)
-		return number_or_throw(env, rl_unban(used->handle->rl, rule, &pattern), "unban");
+		return number_or_throw(env, rl_unban(used->handle->s.rl, rule, &pattern), "unban");
 	if (what == ALLOW)
-		return number_or_throw(env, rl_allow(used->handle->rl, rule, &pattern, until_ns),
+		return number_or_throw(env, rl_allow(used->handle->s.rl, rule, &pattern, until_ns),
 		                       "allow");
-	return number_or_throw(env, rl_ban(used->handle->rl, rule, &pattern, until_ns), "ban");
+	return number_or_throw(env, rl_ban(used->handle->s.rl, rule, &pattern, until_ns), "ban");
 }
 
 /* digest(key) -> text: what stands for a key that is longer than 4096 bytes */

@@ -60,13 +60,13 @@ NATIVE(define)
 
 	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL ||
 	    !call_name(&c, 1, "a rule's name", d.name, sizeof d.name) ||
-	    !read_limits(&c, 2, used->handle->rl, &d))
+	    !read_limits(&c, 2, used->handle->s.rl, &d))
 		return NULL;
 	napi_get_value_bool(env, c.argv[3], &keep);
 	d.rule.name = d.name;
 	d.rule.flags = keep ? RL_DEFINE_KEEP : 0;
-	rc = rl_define(used->handle->rl, &d.rule);
-	return rc < 0 ? throw_definition(env, used->handle->rl, rc, &d) : number(env, rc);
+	rc = rl_define(used->handle->s.rl, &d.rule);
+	return rc < 0 ? throw_definition(env, used->handle->s.rl, rc, &d) : number(env, rc);
 }
 
 static napi_value
@@ -81,7 +81,7 @@ by_name(napi_env env, napi_callback_info info, const char *verb,
 	    !call_name(&c, 1, "a name", name, sizeof name))
 		return NULL;
 	snprintf(what, sizeof what, "%s %s", verb, name);
-	return number_or_throw(env, call(used->handle->rl, name), what);
+	return number_or_throw(env, call(used->handle->s.rl, name), what);
 }
 
 /* defineCounters(segment, name) -> handle */
@@ -113,7 +113,7 @@ NATIVE(ruleInfo)
 	napi_value to, limits;
 
 	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL ||
-	    !call_i32(&c, 1, &id) || rl_rule_info(used->handle->rl, id, &rule) != 1)
+	    !call_i32(&c, 1, &id) || rl_rule_info(used->handle->s.rl, id, &rule) != 1)
 		return NULL;
 	napi_create_object(env, &to);
 	set_text(env, to, "name", rule.name);

@@ -9,7 +9,7 @@
 static uint64_t
 next_look(const struct handle *handle)
 {
-	return rl_now(handle->rl) + LOOK_MS * RL_MILLISECOND;
+	return rl_now(handle->s.rl) + LOOK_MS * RL_MILLISECOND;
 }
 
 /* The number of the segment in this environment; -1: no number is free. */
@@ -180,7 +180,7 @@ NATIVE(now)
 
 	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL)
 		return NULL;
-	napi_create_bigint_uint64(env, rl_now(used->handle->rl), &to);
+	napi_create_bigint_uint64(env, rl_now(used->handle->s.rl), &to);
 	return to;
 }
 
@@ -192,5 +192,5 @@ NATIVE(giveBack)
 
 	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL)
 		return NULL;
-	return number_or_throw(env, rl_prefetch_return(used->handle->rl), "give back");
+	return number_or_throw(env, rl_prefetch_return(used->handle->s.rl), "give back");
 }

@@ -50,7 +50,7 @@ call_ready(struct call *c, size_t arg, size_t now, struct rl **rl, uint64_t *now
 
 	if (used == NULL)
 		return false;
-	*rl = used->handle->rl;
+	*rl = used->handle->s.rl;
 	*now_ns = rl_now(*rl);
 	if (used->look_ns != 0 && *now_ns >= used->look_ns)
 		return false;

@@ -165,6 +165,7 @@ export interface SegmentInfo {
   layout: number
   bytes: number
   slots: number
+  slotsUsed: number
   keys: number
   ring: number
   keyBytes: number
@@ -187,6 +188,7 @@ export interface SegmentInfo {
   group: number
   mode: number
   isReadonly: boolean
+  isClustered: boolean
   hugePages: boolean
   generation: number
   heartbeatMs: number
