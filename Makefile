@@ -446,7 +446,7 @@ check: $(CHECK_BUILDS) check-mutants check-format check-headers check-clang chec
 		'tests/musl/run.sh $(MUSL_TESTS)' tests/container/run.py \
 		tests/house/recipes/run.py tests/config/schema.py tests/config/manual.sh $(HOUSE) \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \
-		'tests/install/document.py docs/COOKBOOK.md docs/FAQ.md docs/CLUSTER.md' \
+		'tests/install/document.py docs/COOKBOOK.md docs/FAQ.md docs/CLUSTER.md docs/MOVING.md' \
 		tests/page/pictures.py tests/support/check.sh
 
 # clang-format 14 decides, which is Debian 12's: each version lays out a few lines otherwise.
