@@ -99,8 +99,8 @@ rlb_rule_id(struct rlb_segment *s, struct rlb_rule *r)
 }
 
 /*
- * Find or define the rule anew, if it is there: 1; else the old handle stays, and librl says what it
- * is.
+ * Find or define the rule anew, if it is there: 1. Else the old handle stays, and librl says what
+ * it is.
  */
 int rlb_rule_again(struct rlb_segment *s, struct rlb_rule *r);
 

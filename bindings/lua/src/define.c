@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rules and spaces of a segment. A limit is "5/min", or a table with the fields of a rule in rl.json(5). */
+/*
+ * Rules and spaces of a segment. A limit is "5/min", or a table with the fields of a rule in
+ * rl.json(5).
+ */
 #include <errno.h>
 #include <string.h>
 

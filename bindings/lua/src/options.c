@@ -6,7 +6,7 @@
 
 #include "lrl.h"
 
-/* The value at the top. Lua has no octal numbers: the digits of 660 are octal, as those of "0660". */
+/* The value at the top. Lua has no octal numbers: digits of 660 are octal, as those of "0660". */
 static void
 read_option(lua_State *L, const char *name, size_t len, struct rl_options *o)
 {

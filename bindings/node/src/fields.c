@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Limits, options and segments as objects of JavaScript, by bindings/common. A member is the field's
- * name in its letters (countDenied), and times are milliseconds (windowMs), or as a bigint
+ * Limits, options and segments as objects of JavaScript, by bindings/common. A member is the
+ * field's name in its letters (countDenied), and times are milliseconds (windowMs), or as a bigint
  * nanoseconds.
  */
 #include <ctype.h>

@@ -11,7 +11,7 @@ struct opening {
 	int is_private;
 };
 
-/* Of a number, 0 is librl's default, and None asks for none at all where a segment may do without. */
+/* Of a number, 0 is the default, and None asks for none at all where a segment may do without. */
 static int
 option_read(const char *name, Py_ssize_t len, PyObject *object, struct opening *o)
 {

@@ -6,7 +6,7 @@
 #include "rlpy.h"
 #include "text.h"
 
-/* Who names a field that is none has made a mistake of another kind than who gives it a wrong value. */
+/* Who names a field that is none has made another mistake than who gives one a wrong value. */
 static int
 refuse(const char *why, PyObject *name, PyObject *value)
 {

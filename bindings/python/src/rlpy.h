@@ -194,7 +194,7 @@ PyObject *segment_rules(PyObject *self, PyObject *ignored);
 PyObject *segment_counters(PyObject *self, PyObject *args);
 extern const char define_doc[], find_doc[], forget_doc[], rules_doc[], counters_doc[];
 
-/* Limits as a tuple of dicts, in a rule: 0, or -1 and an exception. `more` is for limits but the first. */
+/* Limits as a tuple of dicts, in a rule; `more` is for all but the first. 0, or -1. */
 int limits_read(PyObject *tuple, uint32_t ring, struct rl_rule *rule,
                 struct rl_limit more[RL_LIMITS_MAX]);
 
