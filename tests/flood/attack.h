@@ -48,6 +48,7 @@ struct attack {
 	uint32_t users;
 	uint32_t user_rate; /* a second */
 	uint32_t user_capacity;
+	int is_even;      /* users come equally often; else Zipf */
 	uint32_t alone_s; /* how long there is only the attack at first; 0: the users come first */
 	struct attack_most most;
 };

@@ -18,4 +18,4 @@ finds --requests 100000
 finds --kills 1
 "$here/exact" --requests 2000000
 "$here/exact" --kills 4
-"$here/flood" --reduced --check --on-full reserve
+"$here/flood" --reduced --check --cells 16384 --on-full reserve

@@ -3,9 +3,9 @@
  * What users and attackers of a full table get, by what it does when it is full: evict, deny,
  * allow, reserve. Each policy is the library itself, in a private segment, asked in virtual time.
  *
- * Users come at a steady rate, Zipf by their number. After a minute the attack begins, and for
- * three minutes all is measured; or the attack is alone for half a minute, and users come to a full
- * table.
+ * Users come at a steady rate, Zipf by their number, or all equally often. After a minute the
+ * attack begins, and for three minutes all is measured; or the attack is alone for half a minute,
+ * and users come to a full table.
  *
  * Beside it are exact limiters with a counter for each key, of the same algorithm:
  *
@@ -15,8 +15,8 @@
  * - of users, by what the policy has admitted. A request that the policy admits and this one does
  *   not was forgotten something: in percent of all requests.
  *
- * The full scale has 32,768 places and 16,384 overflow counters a limit, the reduced one, and its
- * users and rates, an eighth of them.
+ * The full scale has 32,768 places and as many overflow counters as a segment has by default, the
+ * reduced one, and its users and rates, an eighth of them.
  */
 #include <err.h>
 #include <getopt.h>
@@ -32,7 +32,6 @@
 #include "rl_admin.h"
 
 #define PLACES 32768
-#define CELLS 16384
 #define REDUCED 8 /* times fewer of all */
 #define QUIET_S 60
 #define MEASURED_S 180
@@ -225,6 +224,8 @@ choose_user(struct flood *f)
 	double at = (double)(dice(&f->dice) >> 11) * 0x1p-53 * f->share[f->users - 1];
 	uint32_t low = 0, high = f->users - 1;
 
+	if (f->attack->is_even)
+		return (uint32_t)dice_below(&f->dice, f->users);
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 		if (f->share[middle] < at)
@@ -442,7 +443,7 @@ usage(FILE *file)
 	      "  --check            lines in place of a table\n"
 	      "  --on-full POLICY   evict, deny, allow or reserve alone\n"
 	      "  --attack N         this one alone\n"
-	      "  --cells N          of a limit, on the full scale; 16384. 0: the default\n"
+	      "  --cells N          of a set, on the full scale; else the default\n"
 	      "  --help             this text\n"
 	      "\n"
 	      "Exit: 0 `reserve` keeps what is promised of it, 1 it does not, 2 trouble.\n",
@@ -495,7 +496,7 @@ main(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	struct arguments a = {.divisor = 1, .cells = CELLS, .policy = -1};
+	struct arguments a = {.divisor = 1, .policy = -1};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
