@@ -434,6 +434,8 @@ test_what_another_process_configures_is_told_once(void **state)
 	rl_close(rl);
 }
 
+#define ONE_LANE 5000000 /* so much leaves an overflow counter one lane */
+
 /*
  * Rules by name, networks by their width alone, and the overflow counters of keys without a slot.
  */
@@ -449,7 +451,7 @@ test_metrics_of_a_full_table(void **state)
 
 	(void)state;
 	assert_int_equal(rl_open_private(&o, &rl), 0);
-	rule = test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false);
+	rule = test_rule(rl, "r", ONE_LANE, 3600 * RL_SECOND, 1, false);
 	ask_network(rl, rule, "203.0.113.", 12);
 	ask_network(rl, rule, "user:", 4);
 	to = open_memstream(&text, &size);
@@ -461,7 +463,7 @@ test_metrics_of_a_full_table(void **state)
 	assert_null(strstr(text, "203.0.113"));
 	assert_non_null(strstr(text, "rl_reserve_limits{segment=\"\"} 0\n"));
 	assert_null(strstr(text, "rl_reserve_full_ratio{"));
-	assert_int_equal(rl_check(rl, rule, "x", 1, 5, NULL), RL_ALLOWED);
+	assert_int_equal(rl_check(rl, rule, "x", 1, ONE_LANE, NULL), RL_ALLOWED);
 	rewind(to);
 	assert_int_equal(metrics_write(to, rl, rl_now(rl)), 0);
 	fclose(to);
