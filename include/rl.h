@@ -43,8 +43,8 @@
  * What to know, and the remedy
  *
  * - fork: open before or after it, both work; a child uses the parent's handle.
- * - Threads may share a handle, except for rl_close(), which unmaps the segment: a call that another
- *   thread is in, or makes later, is a SIGSEGV.
+ * - Threads may share a handle, except for rl_close(), which unmaps the segment: a call that
+ *   another thread is in, or makes later, is a SIGSEGV.
  * - Signals: no decision takes a lock. It allocates only at the process's first use of a limit, of
  *   which rl_define() is one, and of one that starts anew (another shape, rl_configure(),
  *   rl_reset_matching()); if the library was loaded by dlopen(3), at a thread's first denial, too.
@@ -52,8 +52,8 @@
  * - A full table: a key has 16 candidate slots. When all are used by keys that count, `on_full`
  *   decides, and a counter counts it. By default the key is counted with others, which never admits
  *   too much (RL_BY_RESERVE). -ENOSPC in `error`: answered without a counter. Remedy: more `keys`.
- * - Clock: CLOCK_BOOTTIME, shifted once, at creation, to Unix time: windows align to the wall clock,
- *   and no later step of it moves them. A time of your own has to be on that scale. A request
+ * - Clock: CLOCK_BOOTTIME, shifted once, at creation, to Unix time: windows align to the wall
+ *   clock, and no later step of it moves them. A time of your own has to be on that scale. A request
  *   counts at its time, or at the newest of what it is counted with, if that is later: one that
  *   is behind never takes a counter back, and one that is ahead moves its key's window for all.
  *   Other time namespaces are reckoned with; who enters one later opens the segment anew there.

@@ -16,8 +16,9 @@ extern "C" {
  *
  *	int failed = rl_define_counters(rl, "failed-logins");
  *	struct rl_count count;
- *	if (rl_counter_apply(rl, RL_COUNTER_ADD, &(struct rl_counter_item){.space = failed, .key = ip,
- *	        .key_len = strlen(ip), .amount = 1, .lifetime_ns = 600 * RL_SECOND}, &count) == 1 &&
+ *	struct rl_counter_item item = {.space = failed, .key = ip, .key_len = strlen(ip),
+ *		.amount = 1, .lifetime_ns = 600 * RL_SECOND};
+ *	if (rl_counter_apply(rl, RL_COUNTER_ADD, &item, &count) == 1 &&
  *	    count.value > 5)
  *		refuse_for(count.expires_after_ns);
  *
