@@ -81,7 +81,7 @@ sdist-python: | build/need
 	@rm -rf build/python/dist build/python/tree
 	@mkdir -p build/python/tree/bindings
 	@cp -r libshm include Makefile LICENSE build/python/tree/
-	@cp -r bindings/python build/python/tree/bindings/
+	@cp -r bindings/python bindings/common build/python/tree/bindings/
 	@cd build/python/tree/bindings/python && $(PYTHON) setup.py -q sdist --dist-dir $(CURDIR)/build/python/dist
 	@rm -rf build/python/tree
 

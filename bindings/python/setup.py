@@ -40,7 +40,10 @@ class SourceDistribution(sdist):
         shutil.rmtree(os.path.join(base_dir, "tests"), ignore_errors=True)  # which later setuptools take along
         vendor = os.path.join(base_dir, "vendor")
         for folder in ("libshm", "include", "bindings/common"):
-            shutil.copytree(os.path.join(TOP, folder), os.path.join(vendor, folder), dirs_exist_ok=True)
+            shutil.copytree(
+                os.path.join(TOP, folder), os.path.join(vendor, folder), dirs_exist_ok=True,
+                ignore=shutil.ignore_patterns("tests"),
+            )  # fmt: skip
         for folder in ("src", "rl"):
             shutil.copytree(
                 os.path.join(HERE, folder), os.path.join(base_dir, folder), dirs_exist_ok=True,
