@@ -244,17 +244,23 @@ configure(const struct application *a, unsigned flags, struct rl_config_outcome 
 }
 
 /* A segment of our own, as large as the file wants it but for its keys. */
-void
-apply_try(struct report *report, const struct config *config)
+static int
+open_own(const struct config *config, struct rl **rl)
 {
 	struct rl_options options = config_options(config);
-	struct application a = {.config = config, .report = report};
-	struct rl_config_outcome outcome = {.rule = config->rule_count};
-	int error;
 
 	options.keys = 1;
 	options.flags &= RL_OPEN_CLUSTER;
-	error = rl_open_private(&options, &a.rl);
+	return rl_open_private(&options, rl);
+}
+
+void
+apply_try(struct report *report, const struct config *config)
+{
+	struct application a = {.config = config, .report = report};
+	struct rl_config_outcome outcome = {.rule = config->rule_count};
+	int error = open_own(config, &a.rl);
+
 	if (error < 0) {
 		report_value(report, CONFIG_ERROR, 0, "%s", error_text(error).text);
 		return;
@@ -284,5 +290,21 @@ config_apply(struct rl *rl, const struct config *config, unsigned flags,
 	compare_segment(&a);
 	error = configure(&a, flags, outcome, sink, arg);
 	report_flush(&report, sink, arg);
+	return error;
+}
+
+int
+config_difference(const struct config *from, const struct config *to, config_sink *sink, void *arg)
+{
+	struct rl_config_outcome outcome;
+	struct rl *rl;
+	int error = open_own(to, &rl);
+
+	if (error < 0)
+		return error;
+	error = rl_configure(rl, from->rules, from->rule_count, 0, NULL, NULL);
+	if (error == 0)
+		error = config_apply(rl, to, RL_CONFIGURE_DRY, &outcome, sink, arg);
+	rl_close(rl);
 	return error;
 }

@@ -27,4 +27,11 @@ void apply_try(struct report *report, const struct config *config);
 int config_apply(struct rl *rl, const struct config *config, unsigned flags,
                  struct rl_config_outcome *outcome, config_sink *sink, void *arg);
 
+/*
+ * The notes that `to` would give where `from` is in force, in a segment of this process alone.
+ * 0 or -errno.
+ */
+int config_difference(const struct config *from, const struct config *to, config_sink *sink,
+                      void *arg);
+
 #endif

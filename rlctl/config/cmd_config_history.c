@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* config history, config undo: the texts that the file has had, and one of them again. */
 
+#include <apply/apply.h>
 #include <edit/history.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -68,9 +69,76 @@ print_version(const char *path, const struct history *history, const char *numbe
 	return EXIT_YES;
 }
 
+/* What a version has changed of the one before, a text for each line that config set prints. */
 static void
-print_list(const struct history *history)
+note_change(enum config_level level, const char *text, void *arg)
 {
+	if (level == CONFIG_NOTE)
+		json_push(arg, json_text(text));
+}
+
+static void
+be_silent(enum config_level level, const char *text, void *arg)
+{
+	(void)level;
+	(void)text;
+	(void)arg;
+}
+
+/* NULL for one that cannot be read, or is no configuration by now. */
+static struct config *
+config_of(const char *path, const struct version *version)
+{
+	char *text = NULL;
+	size_t len;
+	struct config *config = NULL;
+
+	if (history_text(path, version, &text, &len) == 0)
+		config = config_parse(path, text, len, be_silent, NULL);
+	free(text);
+	return config;
+}
+
+/* For each version, by its place; null where nobody knows. */
+static json_t *
+changes_of_all(const char *path, const struct history *history)
+{
+	json_t *all = need(json_array());
+	struct config *before = NULL;
+
+	for (size_t i = 0; i < history->count; i++) {
+		struct config *config = config_of(path, &history->at[i]);
+		json_t *changes = need(json_array());
+
+		if (!before || !config ||
+		    config_difference(before, config, note_change, changes) < 0) {
+			json_decref(changes);
+			changes = json_null();
+		}
+		json_push(all, changes);
+		config_free(before);
+		before = config;
+	}
+	config_free(before);
+	return all;
+}
+
+static void
+print_changes(const json_t *changes)
+{
+	size_t i;
+	json_t *line;
+
+	if (json_is_array(changes) && json_array_size(changes) == 0)
+		puts("        no limit has changed");
+	json_array_foreach(changes, i, line) printf("        %s\n", json_string_value(line));
+}
+
+static void
+print_list(const char *path, const struct history *history)
+{
+	json_t *changes = changes_of_all(path, history);
+
 	if (history->count > 0)
 		printf("%6s  %-19s  %s\n", "number", "UTC", "by");
 	for (size_t i = history->count; i-- > 0;) {
@@ -79,13 +147,16 @@ print_list(const struct history *history)
 		printf("%6" PRIu32 "  %-19s  %s\n", version->number,
 		       time_format(version->at_s * RL_SECOND, false).text,
 		       user_format(version->uid).text);
+		print_changes(json_array_get(changes, i));
 	}
+	json_decref(changes);
 }
 
 static void
 write_json(const char *path, const struct history *history)
 {
 	json_t *root = need(json_object()), *array = need(json_array());
+	json_t *changes = changes_of_all(path, history);
 
 	json_put(root, "file", json_text(path));
 	json_put(root, "versions", array);
@@ -95,8 +166,10 @@ write_json(const char *path, const struct history *history)
 		json_put(object, "number", json_count(history->at[i].number));
 		json_put(object, "at_ns", json_count(history->at[i].at_s * RL_SECOND));
 		json_put(object, "author", json_count(history->at[i].uid));
+		json_put(object, "changes", json_incref(json_array_get(changes, i)));
 		json_push(array, object);
 	}
+	json_decref(changes);
 	output_json(root);
 }
 
@@ -116,7 +189,7 @@ config_history(const struct context *context)
 	else if (option_value(context, "json"))
 		write_json(path, &history);
 	else
-		print_list(&history);
+		print_list(path, &history);
 	history_free(&history);
 	free(path);
 	return status;
@@ -154,7 +227,7 @@ take_back(const struct context *context, const struct locked_file *file,
 		         strerror(-error));
 		return EXIT_TROUBLE;
 	}
-	if (!option_value(context, "dry-run"))
+	if (!option_value(context, "dry-run") && !option_value(context, "json"))
 		printf("%s is version %" PRIu32 " again, of %s UTC, by %s\n", file->path,
 		       version->number, time_format(version->at_s * RL_SECOND, false).text,
 		       user_format(version->uid).text);

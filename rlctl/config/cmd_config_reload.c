@@ -28,43 +28,81 @@ status_of(int error)
 	}
 }
 
+/* What a change has done, or would do. */
+struct told {
+	json_t *changes; /* the lines, for JSON; NULL: they are printed */
+	const char *name;
+	bool is_changed, is_dry, is_missing;
+	uint64_t generation;
+};
+
+static void
+tell(enum config_level level, const char *text, void *arg)
+{
+	struct told *told = arg;
+
+	if (told->changes && level == CONFIG_NOTE)
+		json_push(told->changes, json_text(text));
+	else if (!told->changes || level != CONFIG_DETAIL)
+		config_say(level, text, NULL);
+}
+
+static void
+write_json(const struct told *told)
+{
+	json_t *root = need(json_object());
+
+	json_put(root, "segment", json_text(told->name));
+	json_put(root, "exists", json_boolean(!told->is_missing));
+	json_put(root, "dry_run", json_boolean(told->is_dry));
+	json_put(root, "changed", json_boolean(told->is_changed));
+	json_put(root, "changes", told->changes);
+	json_put(root, "generation",
+	         told->is_dry || told->is_missing ? json_null() : json_count(told->generation));
+	output_json(root);
+}
+
 /* A request to a segment. */
 struct task {
 	unsigned flags; /* to open it with */
 	bool must_exist;
 	int if_changed; /* the exit status if a dry run finds a difference */
-	int (*run)(const struct task *task, struct rl *rl, const char *name,
-	           const struct config *config);
+	int (*run)(const struct task *task, struct rl *rl, const struct config *config,
+	           struct told *told);
 };
 
 static int
-apply(const struct task *task, struct rl *rl, const char *name, const struct config *config)
+apply(const struct task *task, struct rl *rl, const struct config *config, struct told *told)
 {
 	struct rl_config_outcome outcome;
-	int error = config_apply(rl, config, 0, &outcome, config_say, NULL);
+	int error = config_apply(rl, config, 0, &outcome, tell, told);
 
 	(void)task;
+	told->is_changed = outcome.is_changed;
+	told->generation = outcome.generation;
 	if (error < 0)
-		complain("segment '%s' keeps the configuration it had", name);
-	else if (outcome.is_changed)
-		printf("segment '%s': generation %" PRIu64 "\n", name, outcome.generation);
-	else
-		printf("segment '%s': nothing has changed\n", name);
+		complain("segment '%s' keeps the configuration it had", told->name);
+	else if (!told->changes && outcome.is_changed)
+		printf("segment '%s': generation %" PRIu64 "\n", told->name, outcome.generation);
+	else if (!told->changes)
+		printf("segment '%s': nothing has changed\n", told->name);
 	return status_of(error);
 }
 
 static int
-compare(const struct task *task, struct rl *rl, const char *name, const struct config *config)
+compare(const struct task *task, struct rl *rl, const struct config *config, struct told *told)
 {
 	struct rl_config_outcome outcome;
-	int error = config_apply(rl, config, RL_CONFIGURE_DRY, &outcome, config_say, NULL);
+	int error = config_apply(rl, config, RL_CONFIGURE_DRY, &outcome, tell, told);
 
-	(void)name;
+	told->is_dry = true;
+	told->is_changed = outcome.is_changed;
 	if (error < 0)
 		return status_of(error);
 	if (outcome.is_changed)
 		return task->if_changed;
-	puts("no difference");
+	if (!told->changes)
+		puts("no difference");
 	return EXIT_YES;
 }
 
@@ -72,20 +110,27 @@ static int
 perform(const struct task *task, const struct context *context, const struct config *config)
 {
 	const char *name = config_segment(context, config);
+	bool is_json = option_value(context, "json") != NULL;
+	struct told told = {.name = name,
+	                    .is_dry = task->run == compare,
+	                    .changes = is_json ? need(json_array()) : NULL};
 	struct rl_options options = {.flags = task->flags | RL_OPEN_EXISTING};
 	struct rl *rl;
 	int status, error = rl_open(name, &options, &rl);
 
-	if (error == -ENOENT && !task->must_exist) {
+	told.is_missing = error == -ENOENT && !task->must_exist;
+	if (told.is_missing && !is_json)
 		printf("segment '%s' does not exist yet\n", name);
-		return EXIT_YES;
-	}
-	if (error < 0) {
+	if (error < 0 && !told.is_missing)
 		complain("segment '%s': %s", name, error_text(error).text);
-		return EXIT_TROUBLE;
-	}
-	status = task->run(task, rl, name, config);
-	rl_close(rl);
+	status = error < 0 ? (told.is_missing ? EXIT_YES : EXIT_TROUBLE)
+	                   : task->run(task, rl, config, &told);
+	if (is_json && (status == EXIT_YES || status == task->if_changed))
+		write_json(&told);
+	else
+		json_decref(told.changes);
+	if (error == 0)
+		rl_close(rl);
 	return status;
 }
 

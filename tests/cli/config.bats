@@ -621,6 +621,35 @@ algorithm_words() {
 	complains 'warning: /segment/on_full: the running segment has "reserve"; a segment keeps what'
 }
 
+@test "diff, dry runs and changes: as JSON, too" {
+	echo "{\"segment\": {\"name\": \"$segment\"}, \"rules\": {\"login\": {\"limit\": \"5/30d\"}}}" >"$file"
+	rlctl config set /rules/login/limit 6/30d --dry-run --json
+	exits 0
+	conforms config_change
+	[ "$(jq -c '[.exists, .dry_run, .changes]' <<<"$output")" = '[false,true,[]]' ]
+	fill login 5 2592000000 60 alice=1
+	rlctl config reload --json
+	exits 0
+	conforms config_change
+	[ "$(jq -c '[.changed, .dry_run, .generation]' <<<"$output")" = '[true,false,1]' ]
+	rlctl config diff --json
+	exits 0
+	[ "$(jq -c '[.changed, .changes]' <<<"$output")" = '[false,[]]' ]
+	rlctl config set /rules/login/limit 6/30d --dry-run --json
+	exits 0
+	conforms config_change
+	jq -e '.changed and .dry_run and .generation == null and any(.changes[]; contains("was 5"))' <<<"$output"
+	rlctl config set /rules/login/limit 6/30d --json
+	exits 0
+	jq -e '.changed and .generation == 2' <<<"$output"
+	rlctl config undo --json
+	exits 0
+	conforms config_change
+	jq -e 'any(.changes[]; contains("was 6"))' <<<"$output"
+	rlctl config history
+	grep -qE '^        login: .* 6, was 5' <<<"$output" || fail_with 'no summary'
+}
+
 @test "history, undo: who changed what when, and back" {
 	rlctl config history
 	exits 0
@@ -632,9 +661,12 @@ algorithm_words() {
 	exits 0
 	cp "$file" "$BATS_TEST_TMPDIR/second"
 	rlctl config history
-	[ "$(awk 'NR > 1 { print $1, $4 }' <<<"$output" | paste -sd,)" = "2 $(id -un),1 $(id -un)" ]
+	[ "$(awk '$1 ~ /^[0-9]+$/ { print $1, $4 }' <<<"$output" | paste -sd,)" = "2 $(id -un),1 $(id -un)" ]
+	says '        login: '
 	rlctl config history --json
 	conforms config_history
+	[ "$(jq -c '[.versions[].changes | length]' <<<"$output")" = '[1,0]' ]
+	[ "$(jq -c '[.versions[].changes | type]' <<<"$output")" = '["array","null"]' ]
 	are number '2 1'
 	rlctl config history 1
 	[ "$output" = "$(cat "$BATS_TEST_TMPDIR/old")" ]
@@ -678,13 +710,13 @@ algorithm_words() {
 		rlctl config set /rules/login/limit "$i/min" -n
 	done
 	rlctl config history
-	[ "${#lines[@]}" -eq 21 ]
+	[ "$(grep -c '^ *[0-9]* *20' <<<"$output")" -eq 20 ]
 	[ "$(sed -n 2p <<<"$output" | awk '{ print $1 }')" = 31 ]
 	[ "$(stat -c %a "$BATS_TEST_TMPDIR/.rl.json.history")" = 700 ]
 	[ "$(stat -c %a "$BATS_TEST_TMPDIR/.rl.json.history/"*)" = "$(yes 600 | head -n 20)" ]
 	touch "$BATS_TEST_TMPDIR/.rl.json.history/000500-1-0.XyZabc" "$BATS_TEST_TMPDIR/.rl.json.history/x"
 	rlctl config history
-	[ "${#lines[@]}" -eq 21 ]
+	[ "$(grep -c '^ *[0-9]* *20' <<<"$output")" -eq 20 ]
 	rlctl config undo
 	[ "$("$RLCTL" config history 30)" = "$(cat "$file")" ]
 }
