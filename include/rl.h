@@ -53,10 +53,10 @@
  *   decides, and a counter counts it. By default the key is counted with others, which never admits
  *   too much (RL_BY_RESERVE). -ENOSPC in `error`: answered without a counter. Remedy: more `keys`.
  * - Clock: CLOCK_BOOTTIME, shifted once, at creation, to Unix time: windows align to the wall
- *   clock, and no later step of it moves them. A time of your own has to be on that scale. A request
- *   counts at its time, or at the newest of what it is counted with, if that is later: one that
- *   is behind never takes a counter back, and one that is ahead moves its key's window for all.
- *   Other time namespaces are reckoned with; who enters one later opens the segment anew there.
+ *   clock, and no later step of it moves them. A time of your own has to be on that scale. A
+ *   request counts at its time, or at the newest of what it is counted with, if that is later: one
+ *   that is behind never takes a counter back, and one that is ahead moves its key's window for
+ *   all. Other time namespaces are reckoned with; who enters one later opens the segment anew.
  * - Versions: a segment of another layout is refused (RL_EVERSION), never converted. Remedy:
  *   rl_unlink() it once nobody uses it. A program runs with each later library of its soname: what
  *   a later one adds takes words of `reserved`, which a program leaves at 0, or has a flag of its

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The schema accepts what rlctl accepts, and refuses what rlctl refuses, as far as a schema can;
-and the manual explains each of its fields. What a segment holds at most, and by default, is in rl.h;
+and the manual explains each of its fields. What a segment holds at most, and by default, is in rl_bounds.h;
 the schema and the manuals say the same. The schema and rl(7) know every algorithm of libshm/algorithm/rl_algorithms.def.
 
 good and warning: both accept. bad: both refuse. meaning: only rlctl can tell. Every file of bad
@@ -76,8 +76,8 @@ def see_algorithms(schema):
 
 
 def numbers():
-    """(most, default) of each size of a segment, as rl.h has them."""
-    with open(os.path.join(top, "include", "rl.h"), encoding="utf-8") as file:
+    """(most, default) of each size of a segment, as rl_bounds.h has them."""
+    with open(os.path.join(top, "include", "rl_bounds.h"), encoding="utf-8") as file:
         found = dict(re.findall(r"^#define RL_(\w+_(?:MAX|DEFAULT)) (?:UINT32_C\()?(\d+)\b", file.read(), re.MULTILINE))
     names = {"key_bytes": "KEY_BYTES_DEFAULT KEY_MAX"}
     for name in ("keys", "ring", "rules", "overrides", "bans"):
@@ -104,7 +104,7 @@ def see_numbers(schema):
         for where, found in said.items():
             if found != wanted:
                 failures += 1
-                print(f"{where} has other numbers than rl.h's {wanted} for {name}")
+                print(f"{where} has other numbers than rl_bounds.h's {wanted} for {name}")
 
 
 def main():

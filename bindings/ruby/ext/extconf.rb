@@ -15,7 +15,7 @@ vendored = File.join(here, "../rl")
 if ENV["RL_LIBRARY"]
   $INCFLAGS << " -I#{ENV.fetch('RL_INCLUDE')}"
   $LOCAL_LIBS << " #{ENV['RL_LIBRARY']}"
-elsif pkg_config("rl") && have_header("rl.h") && have_func("rl_reset_matching", "rl.h")
+elsif pkg_config("rl") && have_header("rl.h") && have_func("rl_reset_matching", "rl_admin.h")
   puts "rl: the librl of this system"
 elsif File.directory?(vendored)
   $CFLAGS << " -DRL_ATOMIC_C11 -D_GNU_SOURCE" << (RbConfig::CONFIG["host_cpu"] == "x86_64" ? " -mcx16" : "")
