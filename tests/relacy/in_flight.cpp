@@ -79,6 +79,7 @@ bool change(rl_u128 *state, rl_u128 seen, rl_u128 next);
 #include "../../libshm/algorithm/share_bucket.c"
 #include "../../libshm/algorithm/share_ops.c"
 #include "../../libshm/algorithm/window.c"
+#include "../../libshm/algorithm/window_refund.c"
 #include "../../libshm/algorithm/window_ops.c"
 #include "../../libshm/table/table.c"
 
@@ -121,6 +122,12 @@ rl_evict_for(rl_opened *, const rl_compiled *, const rl_candidates *, rl_budget 
 
 #include "no_overflow.h"
 #include "one_table.h"
+
+int
+rl_handle_no_limit(const rl_opened *, int)
+{
+	return -EINVAL;
+}
 
 rl_opened *
 rl_follow(rl_opened *)

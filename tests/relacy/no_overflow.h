@@ -2,7 +2,13 @@
 #ifndef RL_NO_OVERFLOW_H
 #define RL_NO_OVERFLOW_H
 
-/* What decide.c asks of overflow counters, for tests without them. */
+/* What decide.c asks of overflow counters, and of who may claim a slot, for tests without them. */
+
+bool
+rl_evict_may_claim(rl_opened *, const rl_compiled *, const rl_candidates *, rl_budget *, uint64_t)
+{
+	return true;
+}
 
 bool
 rl_without_slot_at_once(const rl_part *, int *)

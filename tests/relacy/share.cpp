@@ -89,6 +89,7 @@ static bool judged(rl_u128 *state, rl_u128 seen, rl_u128 next);
 #include "../../libshm/algorithm/log.c"
 #include "../../libshm/algorithm/share_bucket.c"
 #include "../../libshm/algorithm/window.c"
+#include "../../libshm/algorithm/window_refund.c"
 #include "../../libshm/table/table.c"
 
 #include "../../libshm/algorithm/algorithms.c"

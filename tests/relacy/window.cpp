@@ -54,6 +54,7 @@
 #include "../../libshm/algorithm/log.c"
 #include "../../libshm/algorithm/share_bucket.c"
 #include "../../libshm/algorithm/window.c"
+#include "../../libshm/algorithm/window_refund.c"
 #include "../../libshm/table/table.c"
 
 #define rl_u128_equal(a, b) (is_broken("unseen") || rl_u128_equal(a, b))
