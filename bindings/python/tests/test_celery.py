@@ -75,8 +75,9 @@ def test_in_flight_is_held_while_it_runs(name, app, monkeypatch):
     run = Run(app.task(whose(body)), monkeypatch)
     run(2)
     run(2)
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError) as error:
         run(3)
+    assert rl.Segment(name).find("one").peek("user-3"), f"given back while {error} still refers to all of it"
     with rl.Segment(name).find("one").hold("user-2"):
         with pytest.raises(Retry):
             run(2)
