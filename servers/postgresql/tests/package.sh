@@ -14,7 +14,8 @@ make_root postgresql
 cp "$debs"/librl1_*.deb "$debs"/rl-tools_*.deb "$debs"/postgresql-rl_*.deb "$root/root/"
 install_packages
 cluster=$(in_root pg_lsclusters -h | awk '{ print $1, $2; exit }')
-echo "rl.rules = 'login limit=3/hour'" >>"$root/etc/postgresql/${cluster/ //}/postgresql.conf"
+in_root usermod -a -G rl postgres
+printf "rl.group = 'rl'\nrl.rules = 'login limit=3/hour'\n" >>"$root/etc/postgresql/${cluster/ //}/postgresql.conf"
 # shellcheck disable=SC2086 # a version and a name
 in_root pg_ctlcluster $cluster start || fail 'it does not start'
 sql() {
