@@ -564,6 +564,15 @@ is_of_host_alone(const struct rl_limit *l)
 	return rl_rule_check(&rule, NULL, NULL, 0) == -EINVAL;
 }
 
+/* A field of it that a limit of a cluster has not; NULL: none. */
+static const struct rl_field *
+field_of_host(const struct rl_limit *limit)
+{
+	static const struct rl_limit nothing;
+
+	return limit_difference(limit, &nothing, RL_FIELD_HOST);
+}
+
 /* Why the algorithm, or what else the limit has, has no room for a share. NULL: it has. */
 static const char *
 share_refused(const struct rl_limit *l)
@@ -575,10 +584,6 @@ share_refused(const struct rl_limit *l)
 		return "in_flight: what is held is each host's own";
 	if (l->algorithm == RL_ANCHORED_WINDOW)
 		return "anchored_window: its windows begin at other times on other hosts";
-	if (l->count_denied)
-		return "a limit with \"count_denied\"";
-	if (l->prefetch > 0)
-		return "a limit with a \"prefetch\"";
 	if (flags & RL_HAS_GRANULARITY && l->granularity > SHARE_GRANULARITY_MAX)
 		return "more than 8 sub-buckets; \"granularity\": 8";
 	if (flags & RL_IS_WINDOW && l->window_ns / l->granularity < SHARE_WIDTH_MIN)
@@ -604,6 +609,10 @@ suits_scope(struct reader *reader, const struct value *v, const struct rl_limit 
 		report_name(reader->report, CONFIG_ERROR, token,
 		            "\"cluster\" needs a \"cluster\" beside \"rules\", which says what "
 		            "store the hosts share");
+	else if (field_of_host(limit))
+		report_name(reader->report, CONFIG_ERROR, token,
+		            "\"cluster\" is not for a limit with \"%s\"",
+		            field_of_host(limit)->word);
 	else if (refused)
 		report_name(reader->report, CONFIG_ERROR, token, "\"cluster\" is not for %s",
 		            refused);

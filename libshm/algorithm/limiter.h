@@ -67,6 +67,13 @@ struct rl_quota {
 	};
 };
 
+/* It has what only the general way of a decision looks at. */
+static inline bool
+rl_quota_is_other(const struct rl_quota *q)
+{
+	return q->prefetch > 0 || q->is_shadow || q->counts_denied;
+}
+
 /* Of a bucket, keep what its capacity and burst come to; a change of either makes that void. */
 void rl_limiter_keep_rate(const struct rl_limiter *limiter, struct rl_quota *quota);
 

@@ -41,44 +41,34 @@ rl_limit_has(const struct rl_limit *l, unsigned flags)
 	return (rl_algorithm_info(l->algorithm)->flags & flags) != 0;
 }
 
-/* "token_bucket and leaky_bucket" */
+/* "token_bucket and leaky_bucket have it" */
 struct names {
 	char text[128];
 };
 
-static void
-add_name(struct names *names, const char *name, bool is_first, bool is_last)
-{
-	size_t used = strlen(names->text);
-
-	snprintf(names->text + used, sizeof names->text - used, "%s%s",
-	         is_first  ? ""
-	         : is_last ? " and "
-	                   : ", ",
-	         name);
-}
-
-/* Of the algorithms that have one of these flags; of all if there are none. */
+/* The algorithms that have one of these flags. */
 static struct names
-algorithms(unsigned flags)
+holders_of(unsigned flags)
 {
 	const struct rl_algorithm_info *info, *last = NULL;
-	struct names names = {""};
-	bool is_first = true;
+	struct names out = {""};
+	size_t used = 0;
+	int count = 0;
 
 	for (int a = 0; a <= (int)RL_ALGORITHM_LAST; a++) {
 		info = rl_algorithm_info((enum rl_algorithm)a);
-		if (!info || (flags && !(info->flags & flags)))
+		if (!info || !(info->flags & flags))
 			continue;
-		if (last) {
-			add_name(&names, last->name, is_first, false);
-			is_first = false;
-		}
+		if (last && used < sizeof out.text)
+			used += (size_t)snprintf(out.text + used, sizeof out.text - used, "%s%s",
+			                         count > 1 ? ", " : "", last->name);
 		last = info;
+		count++;
 	}
-	if (last)
-		add_name(&names, last->name, is_first, true);
-	return names;
+	if (last && used < sizeof out.text)
+		snprintf(out.text + used, sizeof out.text - used, "%s%s %s it",
+		         count > 1 ? " and " : "", last->name, count > 1 ? "have" : "has");
+	return out;
 }
 
 bool
@@ -86,8 +76,8 @@ rl_limit_check_algorithm(const struct rl_limit *l, const struct rl_sentence *s)
 {
 	if (rl_algorithm_info(l->algorithm))
 		return true;
-	rl_say(s, "algorithm", "%u is none that there is; %s are", (unsigned)l->algorithm,
-	       algorithms(0).text);
+	rl_say(s, "algorithm", "%u is none that a rule can have; enum rl_algorithm lists them",
+	       (unsigned)l->algorithm);
 	return false;
 }
 
@@ -124,10 +114,14 @@ check_useless(const struct rl_field *field, const struct rl_limit *l, const stru
 		snprintf(number, sizeof number, "%" PRIu64 "; ", value);
 	if (field->marks & RL_FIELD_CLUSTER)
 		rl_say(s, field->name, "%sonly a limit of a cluster has it, 0 is allowed", number);
+	else if (field->needs == 0 || rl_limit_has(l, field->needs))
+		rl_say(s, field->name, "%sa limit of a cluster has none, 0 is allowed", number);
+	else if (field->needs & RL_HAS_WINDOW)
+		rl_say(s, field->name, "%s%s has none, 0 is allowed", number,
+		       rl_algorithm_info(l->algorithm)->name);
 	else
-		rl_say(s, field->name, "%sonly %s %s it, 0 is allowed", number,
-		       algorithms(field->needs).text,
-		       strchr(algorithms(field->needs).text, ' ') ? "have" : "has");
+		rl_say(s, field->name, "%sonly %s, 0 is allowed", number,
+		       holders_of(field->needs).text);
 	return false;
 }
 
@@ -154,7 +148,8 @@ check_field(const struct rl_field *field, const struct rl_limit *l, const struct
 	if (field->offset == offsetof(struct rl_limit, capacity))
 		return rl_limit_check_capacity(l, s);
 	if ((field->needs && !rl_limit_has(l, field->needs)) ||
-	    (field->marks & RL_FIELD_CLUSTER && l->scope != RL_SCOPE_CLUSTER))
+	    (field->marks & RL_FIELD_CLUSTER && l->scope != RL_SCOPE_CLUSTER) ||
+	    (field->marks & RL_FIELD_HOST && l->scope == RL_SCOPE_CLUSTER))
 		return check_useless(field, l, s);
 	if (field->offset != offsetof(struct rl_limit, window_ns) || l->window_ns != RL_NEVER_NS)
 		return field->kind == RL_FIELD_FLAG || check_bounds(field, l, s);
@@ -229,11 +224,6 @@ check_share(const struct rl_limit *l, const struct rl_sentence *s)
 	if (l->blind > l->capacity)
 		rl_say(s, "blind", "%" PRIu32 "; at most the capacity is allowed, %" PRIu32,
 		       l->blind, l->capacity);
-	else if (l->prefetch > 0)
-		rl_say(s, "prefetch", "%u; a limit of a cluster has none, 0 is allowed",
-		       l->prefetch);
-	else if (l->count_denied)
-		rl_say(s, "count_denied", "a limit of a cluster does not, 0 is allowed");
 	else if (!rl_ops_of(l->algorithm)->fits_share)
 		rl_say(s, "scope", "no limit of a cluster is %s, 0 (of the host) is allowed",
 		       rl_algorithm_info(l->algorithm)->name);

@@ -155,7 +155,7 @@ static uint64_t
 steps_of(const struct rl_policy *p)
 {
 	const struct rl_quota *q = &p->limit[0].quota;
-	bool is_other = q->prefetch > 0 || q->is_shadow || q->counts_denied;
+	bool is_other = rl_quota_is_other(q);
 
 	if (p->count == 0 || p->is_removed)
 		return 0;

@@ -170,8 +170,7 @@ rl_quota_share(struct rl_u128 word, struct rl_quota *q)
 	uint32_t packed = (uint32_t)(word.hi >> RL_QUOTA_BLIND_SHIFT &
 	                             ((UINT64_C(1) << RL_QUOTA_BLIND_BITS) - 1));
 
-	q->prefetch = 0;
-	q->counts_denied = false;
+	rl_quota_drop_own(q);
 	q->has_lease = false;
 	q->away = (uint8_t)(word.hi >> RL_QUOTA_AWAY_SHIFT);
 	q->share.blind = unpack_blind(packed);

@@ -63,6 +63,14 @@ rl_quota_unpack(struct rl_u128 word, struct rl_quota *q)
 	q->rate = (struct rl_gcra_rate){0};
 }
 
+/* What a limit of a cluster has no room for, and none of it. */
+static inline void
+rl_quota_drop_own(struct rl_quota *q)
+{
+	q->prefetch = 0;
+	q->counts_denied = false;
+}
+
 /* The other way, of a limit of this host alone. */
 static inline struct rl_u128
 rl_quota_pack_own(const struct rl_limit *l)

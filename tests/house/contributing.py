@@ -13,7 +13,7 @@ import sys
 PAGE = "docs/CONTRIBUTING.md"
 # What is made, or belongs to other programs: not of the tree.
 MADE = {"build", ".git", "__pycache__", "node_modules"}
-NUMBERS = "no one two three four five six seven eight nine ten eleven".split()
+NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split()
 RECIPES = ("An algorithm", "An option of a limit", "A counter", "A verb of rlctl", "A binding's call")
 PATH = re.compile(r"`([\w.<>*-]+(?:/[\w.<>*-]+)+/?|Makefile)(?:`|:)")
 

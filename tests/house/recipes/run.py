@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The recipes of docs/CONTRIBUTING.md for an algorithm and a counter are followed, in a copy of the sources.
+"""The recipes of docs/CONTRIBUTING.md for an algorithm, a counter and an option of a limit are followed, in a copy.
 
-An algorithm and a counter that nobody needs are added at the places that the recipes name. No other file than those
-is touched, and of those there are no more than seven and two. Then the library is built of the copy, without
-optimisation, and the tests of both run; without the line that counts the counter, its test names it.
+Those that nobody needs are added at the places that the recipes name. No other file than those is touched, and of those
+there are no more than seven, two and twelve. Then the library is built of the copy, without optimisation, and the tests
+of all three run; without the line that counts the counter, its test names it.
 
-    run.py                    all that
-    run.py algorithm|counter  the addition alone, to the tree in which it is run: git diff shows it
+    run.py                           all that
+    run.py algorithm|counter|option  the addition alone, to the tree in which it is run: git diff shows it
 """
 import os
 import re
@@ -19,9 +19,10 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
 COPIED = ["include", "libshm", "config", "rlctl", "rld", "examples", "tests", "man", "docs"]
-TESTS = ["build/tests/unit/algorithm/test_rest_window", "build/tests/unit/decide/test_counted"]
+TESTS = ["build/tests/unit/algorithm/test_rest_window", "build/tests/unit/decide/test_counted",
+         "build/tests/unit/decide/test_no_retry"]
 # Some that hold for every algorithm, and take an added one in by themselves.
-GENERAL = [f"build/tests/unit/{name}" for name in ("admin/test_admin", "decide/test_promises", "rule/test_rule_check")]
+GENERAL = [f"build/tests/unit/{name}" for name in ("admin/test_admin", "decide/test_promises", "rule/test_rule_check", "rule/test_fields")]
 COUNT = "\t\trl_stats_add(&rl->segment, rule, RL_COUNT_reset_alone);\n"
 
 
@@ -52,7 +53,7 @@ def add_algorithm():
                                   "/* begins anew with each charge */\n};") + "RL_REST_WINDOW\n")
     change("libshm/algorithm/rl_algorithms.def", r"\Z",
            'ALGORITHM(RL_REST_WINDOW, rl_rest_window_ops, "rest_window",\n'
-           '          "Counts until nothing was admitted for a window.", RL_IS_WINDOW, RL_CAPACITY_MAX, 0)\n')
+           '          "Counts until nothing was admitted for a window.", RL_HAS_WINDOW | RL_IS_WINDOW, RL_CAPACITY_MAX, 0)\n')
     change("config/rl.schema.json", r'("algorithm": \{\s*"enum": \[[^\]]*)(\],\s*"default")', r'\1, "rest_window"\2')
     change("man/rl.7", r"(\n\.Ss Algorithms\n.*?)(\n\.El\n)",
            r"\1\n.It Cm rest_window\nCounts until nothing was admitted for a window.\2")
@@ -65,6 +66,37 @@ def add_counter():
            'RL_COUNTER(reset_alone, "keys", "Keys that were forgotten on request, one by one.")\n')
     change("libshm/reset/reset.c", r"(\t\trl_stats_add\(&rl->segment, rule, RL_COUNT_reset\);\n)",
            lambda m: m[1] + COUNT)
+
+
+def add_option():
+    shutil.copy(f"{HERE}/test_no_retry.c", "tests/unit/decide/test_no_retry.c")
+    change("include/rl.h", r"(\n\tuint32_t blind; .*?)(\n\tuint64_t reserved)",
+           r"\1\n\tint no_retry;        /* a denial does not say when to come back */\2")
+    change("include/rl_limit_fields.def", r"(\nRL_LIMIT_FIELD\(shadow)",
+           '\nRL_LIMIT_FIELD(no_retry, "no_retry", FLAG, 0, 1, "", 0, none, "false", RL_FIELD_HOST, "",\n'
+           '               "Does not say when a denied request may come back.")\\1')
+    change("libshm/shared/layout_rows.h", r"(#define RL_QUOTA_COUNT_DENIED_SHIFT 60\n)",
+           r"\1#define RL_QUOTA_NO_RETRY_SHIFT 61\n")
+    change("libshm/shared/layout.h", r"(#define RL_LAYOUT_REVISION )(\d+)", lambda m: m[1] + str(int(m[2]) + 1))
+    change("docs/LAYOUT.md", r"(\n\| (\d+) \| [^\n]*\n)(\n## The areas)",
+           lambda m: f"{m[1]}| {int(m[2]) + 1} | bit 61 of a quota's upper word hides when to come back |\n{m[3]}")
+    change("libshm/algorithm/limiter.h", r"(\n\tbool is_booking;)", r"\n\tbool has_no_retry;\1")
+    change("libshm/algorithm/limiter.h", r"(q->is_shadow \|\| q->counts_denied)(;)", r"\1 || q->has_no_retry\2")
+    change("libshm/rule/shape.h", r"(\n\tq->is_booking = false;)",
+           r"\n\tq->has_no_retry = (word.hi >> RL_QUOTA_NO_RETRY_SHIFT & 1) != 0;\1")
+    change("libshm/rule/shape.h", r"(\n\tq->prefetch = 0;)", r"\n\tq->has_no_retry = false;\1")
+    change("libshm/rule/shape.h", r"(\(uint64_t\)\(l->count_denied != 0\) << RL_QUOTA_COUNT_DENIED_SHIFT)",
+           r"\1 |\n\t              (uint64_t)(l->no_retry != 0) << RL_QUOTA_NO_RETRY_SHIFT")
+    change("libshm/rule/shape.h", r"(\n\tl->away = q->away;)", r"\n\tl->no_retry = q->has_no_retry;\1")
+    change("libshm/decide/part.h", r"(\n\tif \(verdict == RL_DENIED)(\)\n\t\tr->retry_after_ns = rl_until)",
+           r"\1 && !p->quota.has_no_retry\2")
+    change("config/rl.schema.json", r'(\n    "count_denied": \{)', r'\n    "no_retry": {"type": "boolean", "default": false},\1')
+    text = read("config/rl.schema.json")
+    with open("config/rl.schema.json", "w", encoding="utf-8") as file:
+        file.write(text.replace('"count_denied": {"$ref": "#/$defs/count_denied"},',
+                                '"count_denied": {"$ref": "#/$defs/count_denied"},\n        "no_retry": {"$ref": "#/$defs/no_retry"},'))
+    change("man/rl.json.5", r"(\n\.It Cm count_denied\n)", r"\n.It Cm no_retry\nA denial does not say when to come back.\1")
+    change("man/rl_define.3", r"(\n\.It Fa count_denied\n)", r"\n.It Fa no_retry\nA denial does not say when to come back.\1")
 
 
 def files_of_recipe(title):
@@ -124,13 +156,16 @@ def follow():
     before = texts()
     add_counter()
     see_touched("A counter", before, {"folder": "reset", "file": "reset"}, 2)
+    before = texts()
+    add_option()
+    see_touched("An option of a limit", before, {"name": "no_retry", "file": "part", "ext": "h"}, 12)
 
 
 def try_both():
     build(*TESTS, *GENERAL)
     for test in TESTS + GENERAL:
         run("what the recipes add is not as a test wants it", test)
-    for test in ("tests/config/schema.py", "tests/house/added.py"):
+    for test in ("tests/config/schema.py", "tests/house/added.py", "tests/house/lists.py"):
         run("what the recipes add lacks a part", test)
     change("libshm/reset/reset.c", re.escape(COUNT), "")
     build(TESTS[1])
@@ -140,7 +175,7 @@ def try_both():
 
 def main():
     if len(sys.argv) > 1:
-        {"algorithm": add_algorithm, "counter": add_counter}[sys.argv[1]]()
+        {"algorithm": add_algorithm, "counter": add_counter, "option": add_option}[sys.argv[1]]()
         return 0
     os.environ["RL_TEST_SCALE"] = "quick"
     with tempfile.TemporaryDirectory() as work:
@@ -154,7 +189,7 @@ def main():
             return 1
         finally:
             os.chdir(TOP)
-    print("both recipes are true")
+    print("all recipes are true")
     return 0
 
 

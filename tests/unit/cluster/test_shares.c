@@ -1023,7 +1023,7 @@ test_refusals(void **state)
 	no.prefetch = 3;
 	refused(no, -EINVAL, "limit.prefetch: 3; a limit of a cluster has none, 0 is allowed");
 	no.prefetch = 0, no.count_denied = 1;
-	refused(no, -EINVAL, "limit.count_denied: a limit of a cluster does not, 0 is allowed");
+	refused(no, -EINVAL, "limit.count_denied: a limit of a cluster has none, 0 is allowed");
 	no = (struct rl_limit){.algorithm = RL_TOKEN_BUCKET,
 	                       .capacity = 1,
 	                       .window_ns = 14 * UINT64_C(86400) * RL_SECOND,
