@@ -169,19 +169,19 @@ test_refund(void **state)
 	/* once only */
 	assert_int_equal(rl_refund(rl, &first), 0);
 	assert_int_equal(remaining(rl, rule, "k", T0), 2);
-	/* not once its sub-bucket has been left, though the new one holds as much */
+	/* from its own sub-bucket, also once that has been left */
 	assert_int_equal(rl_refund(rl, &second), 1);
 	assert_int_equal(test_check_at(rl, rule, "k", 1, 1, T0, NULL, &second), RL_ALLOWED);
 	assert_int_equal(test_check_at(rl, rule, "k", 1, 2, T0 + RL_SECOND, NULL, &late),
 	                 RL_ALLOWED);
-	assert_int_equal(rl_refund(rl, &second), 0);
-	assert_int_equal(remaining(rl, rule, "k", T0 + RL_SECOND), 2);
+	assert_int_equal(rl_refund(rl, &second), 1);
+	assert_int_equal(remaining(rl, rule, "k", T0 + RL_SECOND), 3);
 	/* not from a counter that was forgotten meanwhile */
 	assert_int_equal(rl_reset(rl, rule, "k", 1), 1);
 	assert_int_equal(check(rl, rule, "k", 4, T0 + RL_SECOND, NULL), RL_ALLOWED);
 	assert_int_equal(rl_refund(rl, &late), 0);
 	assert_int_equal(remaining(rl, rule, "k", T0 + RL_SECOND), 1);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_refunded), 2);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_refunded), 3);
 	rl_close(rl);
 }
 

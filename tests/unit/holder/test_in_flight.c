@@ -631,17 +631,19 @@ test_what_cannot_be(void **state)
 	limit = in_flight(1);
 	limit.window_ns = RL_SECOND;
 	expect_bad(rl, limit,
-	           "limit.window_ns: 1000000000; what is in flight has no window, 0 is allowed");
+	           "limit.window_ns: 1000000000; only sliding_window, fixed_window, sliding_log, "
+	           "token_bucket, leaky_bucket and anchored_window have it, 0 is allowed");
 	limit = in_flight(1);
 	limit.burst = 1;
-	expect_bad(rl, limit, "limit.burst: 1; only a bucket has one, 0 is allowed");
+	expect_bad(rl, limit,
+	           "limit.burst: 1; only token_bucket and leaky_bucket have it, 0 is allowed");
 	limit = in_flight(1);
 	limit.prefetch = 1;
 	expect_bad(rl, limit,
-	           "limit.prefetch: 1; only a sliding or a fixed window has it, 0 is allowed");
+	           "limit.prefetch: 1; only sliding_window and fixed_window have it, 0 is allowed");
 	limit = in_flight(1);
 	limit.hard = 1;
-	expect_bad(rl, limit, "limit.hard: only a sliding window can be, 0 is allowed");
+	expect_bad(rl, limit, "limit.hard: only sliding_window has it, 0 is allowed");
 	rl_close(rl);
 }
 
