@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What is asked at night, of a site with its own log of verdicts: each answer is compared with that. What to type is
+# in docs/COOKBOOK.md, "At night".
+
+load common
+
+setup() {
+	segment_setup
+	file=$BATS_TEST_TMPDIR/rl.json
+	verdicts=$BATS_TEST_TMPDIR/verdicts
+	cat >"$file" <<-EOF2
+		{"segment": {"name": "$segment", "keys": 1000}, "rules": {
+			"login": {"limit": "5/30d", "algorithm": "fixed_window", "ban": {"after": 20, "within": "1h", "for": "1h"}},
+			"api": {"limits": [{"limit": "100/30d", "algorithm": "fixed_window"}, {"limit": "20/30d", "algorithm": "fixed_window"}]},
+			"search": {"limit": "30/30d", "algorithm": "fixed_window"}}}
+	EOF2
+	"$RLD" --config "$file" 2>"$BATS_TEST_TMPDIR/log" 3>&- &
+	pid=$!
+	for _ in $(seq 400); do
+		grep -qF 'sweeping segment' "$BATS_TEST_TMPDIR/log" && break
+		sleep 0.05
+	done
+	export RL_CONFIG=$file
+	: >"$verdicts"
+}
+
+: "${RLD:=$(dirname "$RLCTL")/rld}"
+
+teardown() {
+	kill "$pid" 2>/dev/null || true
+	wait "$pid" 2>/dev/null || true
+	segment_teardown
+}
+
+# ask RULE KEY TIMES: as the site does, with a line of its own for each verdict.
+ask() {
+	for _ in $(seq "$3"); do
+		if "$RLCTL" -s "$segment" check "$1" "$2" >/dev/null; then
+			echo "$(date +%s.%N) $1 $2 allowed"
+		else
+			echo "$(date +%s.%N) $1 $2 denied"
+		fi
+	done >>"$verdicts"
+}
+
+# How many of these verdicts the site has noted.
+noted() {
+	grep -cE "^\S+ $1 $2 $3\$" "$verdicts" || true
+}
+
+traffic() {
+	ask login maria 8
+	ask api key:free 30
+	ask api key:paid 3
+	ask search 198.51.100.7 40
+	ask search 192.0.2.1 2
+}
+
+@test "night: X says that she is blocked; who is the worst; are we flooded" {
+	traffic
+	on get maria
+	exits 0
+	grep -qE '^denied +5/5 .*  login$' <<<"$output"
+	on get key:free
+	grep -qE '^denied +20/20 .*  api\(2\)$' <<<"$output"
+	on get key:paid
+	grep -qE '^allowed +3/20 .*  api\(2\)$' <<<"$output"
+	on list --sort denied --limit 3 --output tsv --no-headers
+	worst=$(grep ' denied$' "$verdicts" | awk '{ print $3 }' | sort | uniq -c | sort -k1,1nr -k2 | awk '{ print $1, $2 }')
+	[ "$(awk -F'\t' '{ print $7, $10 }' <<<"$output" | sort -k1,1nr -k2)" = "$worst" ]
+	on stats --json
+	for rule in login api search; do
+		for verdict in allowed denied; do
+			[ "$(jq --arg rule $rule --arg verdict $verdict '.rules[] | select(.rule == $rule).counters[$verdict]' <<<"$output")" -eq \
+				"$(noted $rule '\S+' $verdict)" ] || fail_with "$rule $verdict"
+		done
+	done
+}
+
+@test "night: ban a network, say why, see what it does, lift it" {
+	traffic
+	on ban 198.51.100.0/24 --for 2h --reason 'scrapes search'
+	exits 0
+	says_line '1 live key matches'
+	ask search 198.51.100.7 4
+	[ "$(tail -4 "$verdicts" | grep -c denied)" -eq 4 ]
+	on bans --json
+	jq -e '.bans[0] | .key == "198.51.100.0/24" and .hits == 4 and .reason == "scrapes search"' <<<"$output"
+	on unban 198.51.100.7
+	exits 1
+	complains 'rlctl unban 198.51.100.0/24'
+	on unban 198.51.100.0/24
+	exits 0
+}
+
+@test "night: a ban that a rule has set by itself is wrong, and is lifted" {
+	ask login maria 30
+	on get maria
+	says 'ban of key maria, rule login'
+	grep -qE '^banned +5/5 .*  login$' <<<"$output"
+	on unban maria
+	exits 1
+	complains 'automatic ban of key maria, rule login'
+	complains 'rlctl unban --rule login maria'
+	on unban --rule login maria
+	exits 0
+	on get maria
+	grep -qE '^denied +5/5 .*  login$' <<<"$output"
+}
+
+@test "night: what has the change of yesterday denied; what would another limit do" {
+	traffic
+	on config set /rules/search/limit 50/30d
+	exits 0
+	on config history
+	says '        search: '
+	on log --changes
+	grep -qE 'configured .*generation 2 by ' <<<"$output"
+	# The site's own log, by the rule as it was and as it is.
+	grep ' search ' "$verdicts" >"$BATS_TEST_TMPDIR/requests"
+	"$RLCTL" config history 1 >"$BATS_TEST_TMPDIR/before.json"
+	rlctl replay --json --log-format "\$time \$rule \$client \$verdict" -C "$BATS_TEST_TMPDIR/before.json" -r search -C "$file" -r search \
+		"$BATS_TEST_TMPDIR/requests"
+	exits 0
+	[ "$(jq -c '[.candidates[].denied]' <<<"$output")" = "[$(noted search '\S+' denied),0]" ]
+}
+
+@test "night: rld has died; more keys; nothing is forgotten" {
+	traffic
+	on doctor --json
+	jq -e 'all(.checks[] | select(.check == "sweeper"); .level == "ok")' <<<"$output"
+	kill -KILL "$pid"
+	wait "$pid" || true
+	on doctor --json
+	exits 1
+	jq -e 'any(.checks[]; .level == "finding" and .check == "sweeper")' <<<"$output"
+	ask search 198.51.100.7 1
+	[ "$(tail -1 "$verdicts" | awk '{ print $4 }')" = denied ]
+	on resize --keys 4k
+	exits 0
+	on get maria
+	grep -qE '^denied +5/5 .*  login$' <<<"$output"
+	on doctor --json
+	jq -r '.checks[] | select(.check == "config").mend' <<<"$output" | grep -F 'resize --keys 1000 takes'
+}
