@@ -135,6 +135,7 @@ take_cached(struct rl *rl, int rule, const struct rl_item *item, const struct rl
 	struct rl_policy_look look;
 
 	*decided = RL_AGAIN;
+	rl_request_clear(item);
 	if (!rl_request_look(rl, rule, item, now_ns, &look))
 		return 0;
 	if (look.steps & (RL_POLICY_PREFIXES | RL_POLICY_MORE) ||
@@ -154,7 +155,6 @@ rl_check_one(struct rl *rl, int rule, const struct rl_item *item, const struct r
 	unsigned parts;
 	int decided;
 
-	rl_request_clear(item);
 	now_ns = rl_clamp_now(now_ns);
 	parts = take_cached(rl_here_known(rl), rule, item, booking, now_ns, part, result, &decided);
 	if (parts == 0 && decided != RL_AGAIN)
