@@ -14,6 +14,7 @@ use constant NEVER_NS => ~0;
 # Options by name, none of which the call does not have.
 sub _options {
     my ($given, @names) = @_;
+    return {} unless @$given;
     RL::Error->throw(EINVAL => 22, 'options: a name has no value') if @$given % 2;
     my %options = @$given;
     my %known = map { $_ => 1 } @names;

@@ -39,8 +39,8 @@ bool rlpg_rules_check(const char *text, char *why, size_t size);
 void rlpg_rules_changed(void);
 
 /*
- * Decide: `item` has all but the rule. Returns the segment that it was, as it is now; NULL: there is
- * none, which is an error of the result.
+ * Decide: `item` has all but the rule. Returns the segment that it was, as it is now; NULL: there
+ * is none, which is an error of the result.
  */
 struct rlb_segment *rlpg_decide(const char *rule, struct rl_item *item, enum rl_how how,
                                 struct rl_result *result);
