@@ -113,10 +113,10 @@ struct rl_decision {
 
 /* The next step to give back what was charged. */
 enum rl_back_step {
-	RL_BACK_LATE, /* nothing, for it is too late, or nothing is left to be done */
-	RL_BACK_WORD, /* CAS16 to next: given */
-	RL_BACK_ENTRY, /* CAS of the ring's entry: given; then the sum is to be made that of the ring */
-	RL_BACK_CLOSE, /* somebody has frozen the state: store its entries, CAS16 to next, and again */
+	RL_BACK_LATE,  /* nothing, for it is too late, or nothing is left to be done */
+	RL_BACK_WORD,  /* CAS16 to next: given */
+	RL_BACK_ENTRY, /* CAS of the ring's entry: given; then the sum becomes the ring's */
+	RL_BACK_CLOSE, /* the state is frozen: store its entries, CAS16 to next, and again */
 };
 
 struct rl_back {

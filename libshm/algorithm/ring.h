@@ -23,7 +23,7 @@
  *	close   frozen, all stored      CAS16 epoch = e+j, open, sum += cur
  *	restart time past e+n           CAS16 epoch = that, sum = span = 0
  *	refund  open, of e              CAS16 cur -= part of it
- *	refund  of x < e that stays     CAS ring[x] -= part of it; then, open, CAS16 sum = the ring's
+ *	refund  of x < e that stays     CAS ring[x] -= part of it; then, open, CAS16 sum = its
  *
  * What stays is the sum less the entries that leave, which are read while the state is open; but if
  * the ring's last place is to be stored, which happens once in n sub-buckets, it is the entries
