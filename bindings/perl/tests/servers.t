@@ -137,7 +137,7 @@ SKIP: {
     close $free;
     chmod 0755, $dir;
     open my $conf, '>', "$dir/conf" or die;
-    my $paths = join ' ', map { s{^(?!/)}{$ENV{PWD}/}r } grep { -d } split /:/, $ENV{PERL5LIB};
+    my @paths = map { s{^(?!/)}{$ENV{PWD}/}r } grep { -d } split /:/, $ENV{PERL5LIB} // '';
     my $modules = '/usr/lib/apache2/modules';
     print $conf <<"END";
 ServerName localhost
@@ -154,7 +154,7 @@ MinSpareServers 4
 MaxSpareServers 4
 ServerLimit 4
 MaxRequestWorkers 4
-PerlSwitches @{[map { "-I$_" } split / /, $paths]}
+@{[map { "PerlSwitches -I$_\n" } @paths]}
 PerlRequire $here/handler.pl
 PerlSetVar RLSegment $name
 PerlSetVar RLLimit 1000000/min
