@@ -127,8 +127,8 @@ def rlctl(segment, *arguments, **options):
     return run(RLCTL, "--segment", segment, *arguments, **options)
 
 
-def mirror(segment, *arguments, wrap=()):
-    return start("ip", "netns", "exec", HOST, *wrap, NFT, "--segment", segment, *arguments)
+def mirror(segment, *arguments, wrap=(), program=NFT):
+    return start("ip", "netns", "exec", HOST, *wrap, program, "--segment", segment, *arguments)
 
 
 def ruleset():

@@ -5,6 +5,7 @@ import ipaddress
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -175,16 +176,21 @@ class Bans(Case):
 
     def test_needs_one_capability(self):
         self.ban("192.0.2.1", "--for", "1h")
-        os.chmod(os.path.dirname(s.NFT), 0o755)
+        # Where any user finds them, wherever this tree is.
+        os.chmod(s.work, 0o755)
+        for path in (s.NFT, os.path.join(s.LIBRARY, "librl.so.1")):
+            shutil.copy(path, s.work)
         path = f"/dev/shm/rl/rl.{self.segment}"
         path = path if os.path.exists(path) else f"/dev/shm/rl.{self.segment}"
         os.chown(path, 65534, 65534)
-        user = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs")
-        process = self.mirror(wrap=(*user, "--bounding-set", "-all,+net_admin", "--inh-caps", "-all,+net_admin",
-                                    "--ambient-caps", "-all,+net_admin"))
+        user = ("env", f"LD_LIBRARY_PATH={s.work}", "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+                "--no-new-privs")
+        program = os.path.join(s.work, os.path.basename(s.NFT))
+        process = self.mirror(program=program, wrap=(
+            *user, "--bounding-set", "-all,+net_admin", "--inh-caps", "-all,+net_admin", "--ambient-caps", "-all,+net_admin"))
         self.becomes(["192.0.2.1"])
         s.end(process)
-        process = s.mirror(self.segment, wrap=(*user, "--bounding-set", "-all", "--inh-caps", "-all"))
+        process = s.mirror(self.segment, program=program, wrap=(*user, "--bounding-set", "-all", "--inh-caps", "-all"))
         self.assertEqual(process.wait(s.PATIENCE), 1)
         self.assertIn("Operation not permitted", s.log())
 
