@@ -391,7 +391,7 @@ json_rule(const struct rule_status *rule)
 	json_t *object = need(json_object());
 	json_t *limits = need(json_array());
 
-	json_put(object, "name", json_text(rule->info.name));
+	json_put(object, "rule", json_text(rule->info.name));
 	json_put(object, "source", json_text(source_name(rule->info.source)));
 	json_put(object, "limits", limits);
 	for (unsigned i = 0; i < rule->info.limit_count; i++)

@@ -598,7 +598,7 @@ is_away_since() {
 # The capacity of a rule, as the segment has it.
 has_capacity() {
 	"$RLCTL" --segment "$segment" status --json | jq -e --arg rule "$1" --argjson capacity "$2" \
-		'.rules[] | select(.name == $rule) | .limits[0].capacity == $capacity'
+		'.rules[] | select(.rule == $rule) | .limits[0].capacity == $capacity'
 }
 
 rules_state() {

@@ -188,7 +188,8 @@ file_is_whole() {
 	[ "$(stat -c '%a %G' "/dev/shm/rl.$segment")" = "660 $(id -gn)" ]
 	rlctl -s "$segment" status --json
 	are slots 1672
-	are name "\"$segment\" \"login\""
+	are name "\"$segment\""
+	are rule "\"login\""
 	rlctl -s "$segment" status
 	grep -qE "^sweeper +pid $pid, heartbeat " <<<"$output"
 	stop TERM

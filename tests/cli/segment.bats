@@ -105,7 +105,8 @@ teardown() {
 	rlctl status --json --segment "$segment"
 	exits 0
 	conforms status
-	are name "\"$segment\" \"login\" \"api\""
+	are name "\"$segment\""
+	are rule "\"login\" \"api\""
 	are algorithm '"sliding_window" "sliding_window"'
 	are capacity '5 100'
 	are window_ns '2592000000000000 60000000000'
