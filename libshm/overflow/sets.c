@@ -139,7 +139,7 @@ others(const struct rl_segment *s, const uint64_t owners[OWNER_WORDS])
 
 	for (uint32_t id = 0; id < s->geometry.limits; id++) {
 		all += may_come(s, id);
-		own += owners[id / 64] >> id % 64 & 1;
+		own += (uint32_t)(owners[id / 64] >> id % 64 & 1);
 	}
 	if (all > s->geometry.reserves)
 		all = s->geometry.reserves;
