@@ -85,8 +85,10 @@ static bool judged(rl_u128 *state, rl_u128 seen, rl_u128 next);
 #define rl_stats_add(...) ((void)0)
 
 #include "../../libshm/algorithm/gcra.c"
+#include "../../libshm/algorithm/gcra_ops.c"
 #include "../../libshm/algorithm/in_flight.c"
 #include "../../libshm/algorithm/log.c"
+#include "../../libshm/algorithm/log_ops.c"
 #include "../../libshm/algorithm/share_bucket.c"
 #include "../../libshm/algorithm/window.c"
 #include "../../libshm/algorithm/window_refund.c"
