@@ -125,8 +125,7 @@ fill_rule(struct rl *rl, int id, struct rl_rule_info *info)
 		const struct rl_compiled *limit = rl_handle_limit(rl, refs.limit[i]);
 		if (!limit)
 			continue;
-		info->needs |= (limit->limiter.is_held ? (unsigned)RL_NEEDS_CHARGES : 0) |
-		               (limit->has_prefix ? (unsigned)RL_NEEDS_ADDRESS : 0);
+		info->needs |= rl_compiled_needs(limit);
 		info->limits[info->limit_count++] = limit_info(limit, bank);
 	}
 	info->has_overrides = bank < RL_BANK_APP && (rl_atomic_load(&rl_rules_at(s, id)->flags) &

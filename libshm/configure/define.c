@@ -174,11 +174,13 @@ ask_for_ring(const struct rl_segment *s, uint64_t ring)
 static void
 tell_needs(struct rl *rl, int id, unsigned *needs)
 {
-	struct rl_rule_info info = {.needs = 0};
+	struct rl_refs refs = {.count = 0};
 
+	*needs = 0;
 	if (id >= 0)
-		rl_rule_info(rl, id, &info);
-	*needs = info.needs;
+		rl_rules_now(&rl->segment, id, &refs);
+	for (unsigned i = 0; i < refs.count; i++)
+		*needs |= rl_compiled_needs(rl_handle_limit(rl, refs.limit[i]));
 }
 
 int

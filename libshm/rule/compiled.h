@@ -48,6 +48,14 @@ rl_compiled_prefix(const struct rl_compiled *limit, const struct rl_address *add
 	return address->bits == 32 ? limit->prefix_v4 : limit->prefix_v6;
 }
 
+/* What it needs of who asks about its rule, of enum rl_need; `limit` may be NULL. */
+static inline unsigned
+rl_compiled_needs(const struct rl_compiled *limit)
+{
+	return (limit && limit->limiter.is_held ? (unsigned)RL_NEEDS_CHARGES : 0) |
+	       (limit && limit->has_prefix ? (unsigned)RL_NEEDS_ADDRESS : 0);
+}
+
 /*
  * What a limit mixes into the hashes of its keys, or did so many incarnations of its row ago:
  * keyed, of its id and incarnation. So a key is hashed once for all of its limits, and still lies
