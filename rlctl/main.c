@@ -14,10 +14,17 @@
 #include "segment/overview.h"
 #include "top/screen.h"
 
-#define VERB(name, options, operands_min, operands_max, synopsis, summary) \
-	{#name, synopsis, summary, options, operands_min, operands_max, run_##name, NULL},
+/* The verbs below a verb. */
+static const struct command below[] = {
+#define SUBVERB(verb, name, operands_min, operands_max, synopsis, summary) \
+	{#name, synopsis, summary, NULL, operands_min, operands_max, verb##_##name, #verb, NULL},
+#include "base/verbs.def"
+	{0},
+};
 
 static const struct command verbs[] = {
+#define VERB(name, options, operands_min, operands_max, synopsis, summary) \
+	{#name, synopsis, summary, options, operands_min, operands_max, run_##name, NULL, below},
 #include "base/verbs.def"
 	{0},
 };

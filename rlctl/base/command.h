@@ -41,6 +41,7 @@ struct command {
 	int operands_max;
 	int (*run)(const struct context *context); /* returns the exit status */
 	const char *of;                            /* the verb that it is below; NULL: none */
+	const struct command *below; /* those below verbs, its own among them; NULL: it is one */
 };
 
 /* The options of the command line. */

@@ -6,17 +6,10 @@
 #include "base/command.h"
 #include "base/output.h"
 
-static const struct command subverbs[] = {
-#define SUBVERB(verb, name, operands_min, operands_max, synopsis, summary) \
-	{#name, synopsis, summary, NULL, operands_min, operands_max, verb##_##name, #verb},
-#include "base/verbs.def"
-	{0},
-};
-
 const struct command *
 subverb_next(const struct command *of, const struct command *last)
 {
-	const struct command *next = last ? last + 1 : subverbs;
+	const struct command *next = last ? last + 1 : of->below;
 
 	while (next->name && strcmp(next->of, of->name) != 0)
 		next++;
@@ -27,7 +20,8 @@ int
 subverb_run(const struct context *context)
 {
 	const char *of = context->command->name;
-	const struct command *verb = command_need(subverbs, of, context->operands[0]);
+	const struct command *verb =
+		command_need(context->command->below, of, context->operands[0]);
 	struct context below = *context;
 
 	if (!verb)
