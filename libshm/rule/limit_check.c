@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each field by itself is judged by the list of fields: within its bounds, and 0 where the algorithm
- * has no use for it. What fields have to do with one another is here.
+ * Each field by itself is judged by the list of fields: within its bounds, and 0 where the
+ * algorithm has no use for it. What fields have to do with one another is here.
  */
 #include "rule/limit_check.h"
 

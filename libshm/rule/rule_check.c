@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Says what is wrong with a rule, in a sentence: of each limit limit_check.c does, as it decides for
- * rl_define(). Likewise of an item, which has a capacity, a burst and undelayed of its own:
+ * Says what is wrong with a rule, in a sentence: of each limit limit_check.c does, as it decides
+ * for rl_define(). Likewise of an item, which has a capacity, a burst and undelayed of its own:
  * decide/request.c decides.
  */
 #include <errno.h>

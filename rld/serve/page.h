@@ -17,8 +17,8 @@
 #define PAGE_ALL "*" /* no rule's name */
 
 /*
- * The whole text, with the history of the rule of that name, of PAGE_ALL, or "" of none: it is most of
- * the text. To be freed; NULL when there is no memory for it.
+ * The whole text, with the history of the rule of that name, of PAGE_ALL, or "" of none: it is most
+ * of the text. To be freed; NULL when there is no memory for it.
  */
 char *page_text(const struct report *report, const char *history, size_t *size);
 

@@ -240,7 +240,7 @@ gather(struct ask *ask)
 	return NGX_OK;
 }
 
-/* Another program has just made the rule one of units in flight: it is asked again, with charges. */
+/* Another program has just made the rule one of units in flight: ask again, with charges. */
 static int
 is_without_charges(struct ask *ask, size_t item)
 {
