@@ -207,8 +207,9 @@ replay() {
 	replay '1 a\nx\nx\nx\nx\nx\nx\nx\n2 b\n' -c 1 -w 1s
 	has requests=2 unreadable=7
 	[ "$(grep -c '^rlctl: stdin:[2-6]: ' <<<"$stderr")" -eq 5 ]
-	[ "$(grep -c '' <<<"$stderr")" -eq 6 ]
+	[ "$(grep -c '' <<<"$stderr")" -eq 7 ]
 	complains '7 unreadable lines in all'
+	complains '2 of 9 lines could be judged'
 }
 
 @test "carriage returns, blanks, NUL bytes, and a last line without its end" {
