@@ -33,7 +33,7 @@ open_table(uint32_t keys)
 	const struct rl_limit window = {.capacity = 20, .window_ns = HOUR};
 	struct table t;
 	struct rl_info info;
-	char name[16];
+	char name[32];
 
 	assert_int_equal(rl_open_private(&o, &t.rl), 0);
 	rl_info(t.rl, &info);

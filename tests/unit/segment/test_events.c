@@ -282,7 +282,7 @@ test_a_flood_is_told_in_parts(void **state)
 	int rule;
 	struct rl *rl = begin(64, 1, &rule);
 	uint64_t sum = 0, plain = 0;
-	char key[16];
+	char key[32];
 
 	(void)state;
 	read_events(rl);
@@ -456,7 +456,7 @@ static void
 test_a_banned_key_is_told_once_a_minute(void **state)
 {
 	const struct rl_pattern p = {RL_MATCH_PREFIX, "user:", 5};
-	char key[16];
+	char key[32];
 	int rule;
 	struct rl *rl = begin(256, 9, &rule);
 
@@ -491,7 +491,7 @@ static void
 test_changes_are_kept_apart(void **state)
 {
 	const struct rl_pattern p = {RL_MATCH_PREFIX, "user:", 5};
-	char key[16];
+	char key[32];
 	int rule;
 	struct rl *rl = begin(16, 1, &rule);
 
@@ -535,7 +535,7 @@ fill_up(enum rl_on_full on_full, enum rl_event_kind kind)
 {
 	const struct rl_options o = {.keys = 16, .ring = 64, .events = 256, .on_full = on_full};
 	struct rl *rl;
-	char key[16];
+	char key[32];
 	int rule;
 
 	assert_int_equal(rl_open_private(&o, &rl), 0);
