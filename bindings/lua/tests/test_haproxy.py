@@ -139,7 +139,7 @@ global
         self.assertIn(text, done.stderr)
 
     def test_bad_settings(self):
-        self.refused('rules = {page = "5/fortnight"}', "rule page: limit: a rate")
+        self.refused('rules = {page = "5/fortnight"}', "rule page: limit: expected a rate")
         self.refused("rules = {page = {capacity = 0, window = 1}}", "rule page: limit.capacity: 0")
         self.refused('colour = "blue"', "unknown setting 'colour'")
         self.refused('on_error = "shrug"', "on_error = shrug")
