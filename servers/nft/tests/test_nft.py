@@ -257,8 +257,8 @@ class Spans(Case):
             for first, last, left in spans:
                 for one in range(int(ipaddress.ip_address(first)), int(ipaddress.ip_address(last or first)) + 1):
                     self.assertNotIn(one, got, "spans overlap")
-                    got[one] = round(read_at + int(left) / 1000, -1)
-            self.assertEqual(got, {one: round(end, -1) for one, end in banned.items() if one not in exempt})
+                    got[one] = now + 1000 * round((read_at + int(left) / 1000 - now) / 1000)
+            self.assertEqual(got, {one: end for one, end in banned.items() if one not in exempt})
             for pattern in set_here:
                 s.rlctl(self.segment, "unban", pattern)
 

@@ -34,7 +34,7 @@ class Rules(Case):
         other = self.nginx("rl_rule x configured;" + LIMIT.replace("rl_limit r", "rl_limit x"))
         configure(other.segment, {k: {"limit": v} for k, v in
                                   {"a": "5/min", "b": "5/10s", "c": "5/7s", "d": "5/h"}.items()}, other.root)
-        shapes = [{r["name"]: r["limits"] for r in rlctl(s.segment, "status", json_out=True)["rules"]} for s in (n, other)]
+        shapes = [{r["rule"]: r["limits"] for r in rlctl(s.segment, "status", json_out=True)["rules"]} for s in (n, other)]
         self.assertEqual(shapes[0], shapes[1])
 
     def test_a_leaky_bucket_delays(self):
