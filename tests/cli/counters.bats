@@ -36,7 +36,7 @@ teardown() {
 
 @test "counters: list, status, top" {
 	on list
-	grep -qE '^5000000000/- +- +counter +0s +(1h00m|59m[0-9]*s?) +0  failed  bob$' <<<"$output" ||
+	grep -qE '^5000000000/- +- +counter +0s +(1h00m|59m[0-9]*s?) +0 +-  failed  bob$' <<<"$output" ||
 		fail_with 'no bob'
 	grep -qE '^ +3/- .* counter .*  failed  alice$' <<<"$output" || fail_with 'no alice'
 	grep -qE '^ +7/- .* forever  carol$' <<<"$output" || fail_with 'no carol'

@@ -215,7 +215,7 @@ let_go() {
 	hold_in_background jobs k 2
 	on list
 	exits 0
-	grep -qE ' 2/2 .* limited +- +- +0  jobs  k$' <<<"$output"
+	grep -qE ' 2/2 .* limited +- +- +0 +-  jobs  k$' <<<"$output"
 	on list --json
 	conforms list
 	has total=1

@@ -74,13 +74,13 @@ void decide(const struct rl_window_at *at, uint32_t capacity, uint32_t cost, rl_
 #include "../../libshm/algorithm/window_ops.c"
 #undef rl_window_decide
 
+bool store(uint64_t *entry, uint64_t value, const rl_u128 *state, rl_u128 seen);
+#define rl_ring_store store
 #include "../../libshm/segment/chance.c"
 #include "../../libshm/segment/view.c"
 
 bool believe(const rl_segment *s, const rl_limiter *l, rl_slot slot, const rl_view *v);
-bool store(uint64_t *entry, uint64_t value, const rl_u128 *state, rl_u128 seen);
 #define rl_view_holds believe
-#define rl_ring_store store
 #include "../../libshm/decide/decide.c"
 #include "../../libshm/decide/plan.c"
 #include "../../libshm/decide/share_wish.c"

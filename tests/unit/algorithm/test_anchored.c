@@ -394,8 +394,9 @@ test_what_cannot_be(void **state)
 
 	(void)state;
 	limit.prefetch = 1;
-	expect_refused(limit, "limit.prefetch: 1; only a sliding or a fixed window has it, 0 is "
-	                      "allowed");
+	expect_refused(limit,
+	               "limit.prefetch: 1; only sliding_window and fixed_window have it, 0 is "
+	               "allowed");
 	limit.algorithm = RL_FIXED_WINDOW;
 	limit.count_denied = 1;
 	expect_refused(limit,
