@@ -308,6 +308,7 @@ begin(struct candidate *candidate, size_t keys)
 {
 	struct candidate fresh = {
 		.label = candidate->label,
+		.label_own = candidate->label_own,
 		.config = candidate->config,
 		.rule = candidate->rule,
 		.record = need(calloc(keys + 1, sizeof(*fresh.record))),

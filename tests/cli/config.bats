@@ -716,7 +716,7 @@ algorithm_words() {
 	[ "$(stat -c %a "$BATS_TEST_TMPDIR/.rl.json.history/"*)" = "$(yes 600 | head -n 20)" ]
 	touch "$BATS_TEST_TMPDIR/.rl.json.history/000500-1-0.XyZabc" "$BATS_TEST_TMPDIR/.rl.json.history/x"
 	rlctl config history
-	[ "$(grep -c '^ *[0-9]* *20' <<<"$output")" -eq 20 ]
+	[ "$(grep -cE '^ *[0-9]+ +(19|20)[0-9]{2}-' <<<"$output")" -eq 20 ]
 	rlctl config undo
 	[ "$("$RLCTL" config history 30)" = "$(cat "$file")" ]
 }
