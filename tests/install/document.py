@@ -34,7 +34,7 @@ def in_own_shm():
 
 
 def environment():
-    env = dict(os.environ, LC_ALL="C.UTF-8", LD_LIBRARY_PATH=BUILD, PYTHONPATH=os.path.join(BUILD, "python"))
+    env = dict(os.environ, LC_ALL="C.UTF-8", LD_LIBRARY_PATH=BUILD, PYTHONPATH=os.path.join(BUILD, "python"), PYTHONDONTWRITEBYTECODE="1")
     env["PATH"] = f"{BUILD}:{env['PATH']}"
     env.pop("RL_SEGMENT", None)
     return env

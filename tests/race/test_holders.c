@@ -200,9 +200,11 @@ take_all(void)
 	                 0);
 	for (uint64_t key = 0; key < KEYS; key++) {
 		struct rl_charges charges;
-		assert_int_equal(test_check_at(newcomer, rule, &key, sizeof key, CAPACITY,
-		                               rl_now(newcomer), NULL, &charges),
-		                 RL_ALLOWED);
+		struct rl_result r;
+		if (test_check_at(newcomer, rule, &key, sizeof key, CAPACITY, rl_now(newcomer), &r,
+		                  &charges) != RL_ALLOWED)
+			fail_msg("key %d: verdict %d, error %d, reason %d, used %u of %u", (int)key,
+			         r.verdict, r.error, r.reason, r.used, r.limit);
 		assert_int_equal(rl_refund(newcomer, &charges), 1);
 	}
 	rl_close(newcomer);

@@ -144,7 +144,7 @@ global
         self.refused('colour = "blue"', "unknown setting 'colour'")
         self.refused('on_error = "shrug"', "on_error = shrug")
         self.refused("status = 200", "status = 200")
-        self.refused("options = {kees = 1}", "unknown option 'kees'")
+        self.refused("options = {kees = 1}", "option kees: a segment has no such option")
 
     def test_a_check_touches_nothing(self):
         segment = s.segment("check")

@@ -114,7 +114,7 @@ def main():
             while not os.path.exists(os.path.join(WORK, "redis")):
                 time.sleep(0.02)
         subprocess.run(command, cwd=WORK, check=True, timeout=60, env=dict(
-            os.environ, LD_LIBRARY_PATH=f"{TOP}/build", PYTHONPATH=f"{TOP}/build/python"))
+            os.environ, LD_LIBRARY_PATH=f"{TOP}/build", PYTHONPATH=f"{TOP}/build/python", PYTHONDONTWRITEBYTECODE="1"))
         print(f"{BLOCK[0]}: as docs/JOBS.md says")
     finally:
         if server:
