@@ -95,6 +95,13 @@ set_segment(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 static char *
+set_client_v6(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_client_v6_directive(cf, conf);
+}
+
+static char *
 set_rule(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
 	(void)cmd;
@@ -229,6 +236,7 @@ static ngx_conf_num_bounds_t status_bounds = {ngx_conf_check_num_bounds, 400, 59
 
 static ngx_command_t commands[] = {
 	MAIN_COMMAND("rl_segment", NGX_CONF_1MORE, set_segment),
+	MAIN_COMMAND("rl_client_v6", NGX_CONF_TAKE1, set_client_v6),
 	MAIN_COMMAND("rl_rule", NGX_CONF_2MORE, set_rule),
 	MAIN_COMMAND("rl_limit_req_zone", NGX_CONF_2MORE, set_req_zone),
 	MAIN_COMMAND("rl_limit_conn_zone", NGX_CONF_TAKE2, set_conn_zone),

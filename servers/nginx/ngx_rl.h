@@ -104,7 +104,8 @@ struct ngx_rl_main {
 	/* How this kind of block compiles a text with variables, and evaluates it for a request. */
 	void *(*compile)(ngx_conf_t *cf, ngx_str_t *text);
 	ngx_int_t (*evaluate)(void *request, void *value, ngx_str_t *text);
-	void *key; /* a complex value: $remote_addr */
+	void *key;          /* a complex value: $rl_client */
+	unsigned client_v6; /* leading bits of IPv6 that are a client; 0: not said */
 };
 
 /*
@@ -206,6 +207,11 @@ char *ngx_rl_limit_conn_directive(ngx_conf_t *cf, struct ngx_rl_main *main, stru
 void ngx_rl_set_init(struct ngx_rl_set *set);
 void ngx_rl_set_merge(struct ngx_rl_set *set, const struct ngx_rl_set *outer, ngx_uint_t status);
 extern ngx_conf_enum_t ngx_rl_log_levels[];
+
+/* client: whom a connection comes from, as a key. NGX_OK, or NGX_ERROR without memory. */
+char *ngx_rl_client_v6_directive(ngx_conf_t *cf, struct ngx_rl_main *main);
+ngx_int_t ngx_rl_client_text(const struct ngx_rl_main *main, const ngx_connection_t *c,
+                             ngx_pool_t *pool, ngx_str_t *text);
 
 /* parse: texts of directives. Each returns NGX_OK or NGX_ERROR. */
 #define NGX_RL_COST_MAX UINT64_C(999999999999999999) /* 18 digits; what has more counts as this */

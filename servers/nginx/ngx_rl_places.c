@@ -62,7 +62,7 @@ check(ngx_conf_t *cf, struct ngx_rl_main *main, const struct ngx_rl_limit *limit
 static ngx_str_t
 key_of(const struct ngx_rl_limit *limit)
 {
-	static const ngx_str_t address = ngx_string("$remote_addr");
+	static const ngx_str_t address = ngx_string("$rl_client");
 
 	if (limit->key != NULL)
 		return limit->key_text;

@@ -132,7 +132,7 @@ complete_ring(struct ngx_rl_segment *segment)
 ngx_int_t
 ngx_rl_rules_check(ngx_conf_t *cf, struct ngx_rl_main *main)
 {
-	ngx_str_t key = ngx_string("$remote_addr");
+	ngx_str_t key = ngx_string("$rl_client");
 
 	complete_ring(&main->segment);
 	for (ngx_uint_t i = 0; i < main->rules.nelts; i++)

@@ -154,6 +154,19 @@ get_conn_status(ngx_stream_session_t *s, ngx_stream_variable_value_t *v, uintptr
 }
 
 static ngx_int_t
+get_client(ngx_stream_session_t *s, ngx_stream_variable_value_t *v, uintptr_t data)
+{
+	ngx_str_t text;
+
+	(void)data;
+	if (ngx_rl_client_text(ngx_stream_get_module_main_conf(s, ngx_stream_rl_module),
+	                       s->connection, s->connection->pool, &text) != NGX_OK)
+		return NGX_ERROR;
+	store(v, text);
+	return NGX_OK;
+}
+
+static ngx_int_t
 add(ngx_conf_t *cf, ngx_str_t name, ngx_stream_get_variable_pt get, uintptr_t data)
 {
 	ngx_stream_variable_t *variable =
@@ -169,10 +182,12 @@ add(ngx_conf_t *cf, ngx_str_t name, ngx_stream_get_variable_pt get, uintptr_t da
 ngx_int_t
 ngx_stream_rl_add_variables(ngx_conf_t *cf)
 {
-	ngx_str_t conn = ngx_string("rl_limit_conn_status");
+	ngx_str_t conn = ngx_string("rl_limit_conn_status"), client = ngx_string("rl_client");
 
 	for (uintptr_t i = 0; i < NGX_RL_VARS; i++)
 		if (add(cf, ngx_rl_variable_names[i], get_variable, i) != NGX_OK)
 			return NGX_ERROR;
+	if (add(cf, client, get_client, 0) != NGX_OK)
+		return NGX_ERROR;
 	return add(cf, conn, get_conn_status, NGX_RL_CONN);
 }

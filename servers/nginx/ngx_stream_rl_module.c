@@ -85,6 +85,13 @@ set_segment(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 static char *
+set_client_v6(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_client_v6_directive(cf, conf);
+}
+
+static char *
 set_rule(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
 	(void)cmd;
@@ -156,6 +163,7 @@ set_on_error(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 static ngx_command_t commands[] = {
 	MAIN_COMMAND("rl_segment", NGX_CONF_1MORE, set_segment),
+	MAIN_COMMAND("rl_client_v6", NGX_CONF_TAKE1, set_client_v6),
 	MAIN_COMMAND("rl_rule", NGX_CONF_2MORE, set_rule),
 	MAIN_COMMAND("rl_limit_conn_zone", NGX_CONF_TAKE2, set_conn_zone),
 	SRV_COMMAND("rl_limit", NGX_CONF_1MORE, set_limit, 0, NULL),

@@ -348,7 +348,7 @@ class Configuration(Case):
                           ("r capacity=1e3", 'invalid parameter "capacity=1e3": a number from 0 to 268435455'),
                           ("r; rl_limit r", "stands in this place already, with the same key"),
                           ("r key=$arg_k; rl_limit r key=$arg_k cost=2", "stands in this place already"),
-                          ("r; rl_limit r key=$remote_addr", "stands in this place already")):
+                          ("r; rl_limit r key=$rl_client", "stands in this place already")):
             self.refuses("rl_rule r 5/s;" + server(f"rl_limit {bad};"), said)
         self.refuses("rl_rule r 5/s; server { rl_limit r; if ($arg_a) { rl_limit r; } }", "is not allowed here")
         self.refuses("rl_rule r 5/s; server { " + "rl_limit r; " * 33 + "}", "more than 32 limits")
