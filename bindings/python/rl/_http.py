@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What middleware has in common: whom to limit by which rules, and what is answered."""
+"""What middleware has in common: whom to limit by which rules, which answers count, and what is answered."""
 
+import inspect
 import json
 import logging
 import math
+import re
 import time
 
 from . import _rl
@@ -27,15 +29,25 @@ def _segment(given):
     raise TypeError(f"segment: expected a name, a dict of options, a Segment or a LiveSegment, got {given!r}")
 
 
+def _proxies(given, client_v6):
+    if not isinstance(given, _rl.Proxies):
+        return _rl.Proxies(list(given or ()), prefix_v6=64 if client_v6 is None else client_v6)
+    if client_v6 is not None:
+        raise TypeError("client_v6: rl.Proxies has its own, prefix_v6")
+    return given
+
+
 class By:
     """A rule of middleware: its limits, as Segment.rule() takes them, and whom it counts. Without limits, the rule is
     one that the administrator has configured. `key` is called with the environ or the scope: text, or None for who is
     not limited by this rule; without it the client's address is the key. `cost` is a number, or called the same.
-    `methods` and `paths` (exact, or a prefix that ends in *) say for which requests the rule is; all if not given."""
+    `methods` and `paths` (exact, or a prefix that ends in *) say for which requests the rule is; all if not given.
+    `count_status` says which answers count, as of rl.wsgi.Limit, whose own it takes the place of."""
 
-    def __init__(self, *limits, key=None, cost=1, methods=None, paths=None, **fields):
+    def __init__(self, *limits, key=None, cost=1, methods=None, paths=None, count_status=None, **fields):
         self.limits, self.fields = limits, fields
         self.key, self.cost = key, cost
+        self.is_counted = status_matcher(count_status)
         self.methods = None if methods is None else frozenset(methods)
         self.is_path = None if paths is None else path_matcher(paths, "paths")
         if limits or fields:
@@ -63,6 +75,24 @@ def path_matcher(paths, what):
     return lambda path: path in exact or path.startswith(prefixes)
 
 
+def status_matcher(given):
+    """A function of a status and the request that says whether the answer counts; None: all answers do."""
+    if given is None or callable(given):
+        return given
+    classes, codes = set(), set()
+    for one in (given,) if isinstance(given, (int, str)) else given:
+        text = str(one).lower()
+        if re.fullmatch("[1-5]xx", text):
+            classes.add(int(text[0]))
+        elif re.fullmatch("[1-5][0-9][0-9]", text):
+            codes.add(int(text))
+        else:
+            raise ValueError(f'count_status: expected statuses such as 401 and "4xx", or a function, got {one!r}')
+    if not classes and not codes:
+        raise ValueError("count_status: there is none; nothing would be limited")
+    return lambda status, _request: status in codes or status // 100 in classes
+
+
 def _by(limits):
     if isinstance(limits, By):
         return limits
@@ -76,19 +106,34 @@ def _by(limits):
 
 
 class Answer:
-    """What to do with a request: serve it (`status` None) or answer it; the header fields of either, and the results,
-    which are to be released when the request is done."""
+    """What to do with a request: serve it (`status` None) or answer it; and the header fields of either. Of one that is
+    served something may have to be given back: answered() once its own status is known, and release() at its end."""
 
-    __slots__ = ("body", "content_type", "headers", "results", "status")
+    __slots__ = ("_held", "_judge", "body", "content_type", "headers", "status")
 
-    def __init__(self, status=None, headers=(), results=(), body=b"", content_type=None):
-        self.status, self.headers, self.results = status, list(headers), results
-        self.body, self.content_type = body, content_type
+    def __init__(self, status=None, headers=(), body=b"", content_type=None, held=(), judge=None):
+        self.status, self.headers, self.body, self.content_type = status, list(headers), body, content_type
+        self._held, self._judge = list(held), judge
+
+    @property
+    def is_open(self):
+        """Whether the application's answer matters to what is counted."""
+        return bool(self._held) or self._judge is not None
+
+    def answered(self, status):
+        """The application has answered: what does not count is given back, before the client knows."""
+        judge, self._judge = self._judge, None
+        if judge is not None:
+            judge(status)
 
     def release(self):
-        """Give back what is in flight."""
-        for result in self.results:
+        """The request is done, and what is in flight comes back."""
+        for result in self._held:
             result.release()
+
+
+async def _awaited(value):
+    return await value if inspect.isawaitable(value) else value
 
 
 class Gate:
@@ -96,7 +141,7 @@ class Gate:
 
     def __init__(
         self, segment, rules, *, key=None, proxies=None, headers=("standard",), exempt=(), fail="open", status=429,
-        body=None, logger=None,
+        body=None, logger=None, count_status=None, client_v6=None,
     ):  # fmt: skip
         if not rules:
             raise ValueError("rules: there is none; nothing would be limited")
@@ -108,7 +153,8 @@ class Gate:
         self._live = _segment(segment)
         self._rules = {name: _by(limits) for name, limits in rules.items()}
         self._key, self._fail, self._status, self._body = key, fail, status, body
-        self.proxies = proxies if isinstance(proxies, _rl.Proxies) else _rl.Proxies(list(proxies or ()))
+        self.proxies = _proxies(proxies, client_v6)
+        self._is_counted = status_matcher(count_status)
         self._headers, self._is_exempt = headers, path_matcher(exempt, "exempt")
         self._logger = logger or logging.getLogger("rl")
         self._of, self._made, self._reported = None, {}, {}
@@ -132,9 +178,10 @@ class Gate:
             self._reported[text] = now + _LOG_EVERY
             self._logger.error(text, *args)
 
-    def _key_of(self, name, by, request, peer, lines):
+    async def _key_of(self, name, by, request, peer, lines):
         if by.key is not None or self._key is not None:
-            key = (by.key or self._key)(request)
+            key = await _awaited((by.key or self._key)(request))
+            key = str(key) if isinstance(key, int) else key
         else:
             key, how, _hops = self._client(peer, lines)
             if how in ("no_address", "far"):
@@ -152,24 +199,28 @@ class Gate:
         except ValueError:  # a peer that is a name: counted as it is
             return peer, "found", 0
 
-    def _items(self, made, request, method, path, peer, lines):
+    async def _items(self, made, request, method, path, peer, lines):
+        """(By, item of check_all()) for each rule that counts this request."""
+        items = []
         for name, by in self._rules.items():
             if not by.counts(method, path):
                 continue
-            key = self._key_of(name, by, request, peer, lines)
+            key = await self._key_of(name, by, request, peer, lines)
             if key is not None:
-                yield made[name], key, by.cost(request) if callable(by.cost) else by.cost
+                cost = await _awaited(by.cost(request)) if callable(by.cost) else by.cost
+                items.append((by, (made[name], key, cost)))
+        return items
 
-    def decide(self, request, method, path, peer, lines):
+    async def decide(self, request, method, path, peer, lines):
         """The Answer for a request. `peer` and `lines` are the connection's address and what proxies have written."""
         if self._is_exempt(path):
             return Answer()
         try:
             segment, made = self._defined()
-            items = list(self._items(made, request, method, path, peer, lines))
+            items = await self._items(made, request, method, path, peer, lines)
             if not items:
                 return Answer()
-            decided, results = check_all(segment, items)
+            decided, results = check_all(segment, [item for _by, item in items])
         except Error as error:
             return self._failed(error)
         if decided.verdict == "undecided":
@@ -178,7 +229,25 @@ class Gate:
             if result.error is not None:
                 self._say("rl: %s: a request was not counted: %s", result.rule.name, result.error)
         headers = self._fields(decided, results)
-        return Answer(None, headers, results) if decided else self._refuse(request, decided, headers)
+        if not decided:
+            return self._refuse(request, decided, headers)
+        held = [result for result in results if result._held]
+        return Answer(None, headers, held=held, judge=self._judge(request, [by for by, _item in items], results))
+
+    def _judge(self, request, bys, results):
+        """A function of the answer's status that gives back what does not count; None where all counts."""
+        charged = [(by.is_counted or self._is_counted, result) for by, result in zip(bys, results)]
+        charged = [(is_counted, result) for is_counted, result in charged if is_counted is not None]
+
+        def judge(status):
+            for is_counted, result in charged:
+                try:
+                    if not is_counted(status, request):
+                        result.refund(holds=False)
+                except Exception as error:  # the answer is there, and stays as it is
+                    self._say("rl: %s: an answer counts that may not: %r", result.rule.name, error)
+
+        return judge if charged else None
 
     def _failed(self, error):
         self._say("rl: requests are %s: %s", "not limited" if self._fail == "open" else "refused", error)
@@ -203,7 +272,7 @@ class Gate:
         if self._body is not None:
             body, content_type = self._body(request, result)
             body = body.encode() if isinstance(body, str) else body
-            return Answer(status, headers, (), body, content_type)
+            return Answer(status, headers, body, content_type)
         wait = result.retry_after
         text = "The client is not allowed." if status == 403 else "The client has sent too many requests."
         if wait is not None and status != 403:
@@ -214,4 +283,4 @@ class Gate:
         problem = {"type": "about:blank", "title": _TITLES.get(status, "Limited"), "status": status, "detail": text}
         if result is not None:
             problem.update({"type": _PROBLEM, "violated-policies": [result.rule.name]})
-        return Answer(status, headers, (), json.dumps(problem).encode() + b"\n", "application/problem+json")
+        return Answer(status, headers, json.dumps(problem).encode() + b"\n", "application/problem+json")

@@ -12,20 +12,44 @@ __all__ = ["By", "Limit"]
 _REASONS = {403: "Forbidden", 429: "Too Many Requests", 503: "Service Unavailable"}
 
 
-class _Closing:
-    """What an application answers, with release() at its end, however it ends."""
+def _at_once(coroutine):
+    """What a coroutine returns that has nothing to wait for."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    coroutine.close()
+    raise TypeError("key, cost: one waits for something, and WSGI has no event loop")
 
-    def __init__(self, iterable, answer):
-        self._iterable, self._answer = iterable, answer
+
+class _Watched:
+    """What an application answers. Its status is told to the Answer once it cannot change any more, and the Answer is
+    released at the end, however it ends."""
+
+    def __init__(self, iterable, answer, told):
+        self._iterable, self._answer, self._told = iterable, answer, told
+
+    def _answered(self):
+        if self._told:
+            self._answer.answered(self._told[-1])
 
     def __iter__(self):
-        return iter(self._iterable)
+        try:
+            for part in self._iterable:
+                if part:
+                    self._answered()  # servers send the status now
+                yield part
+        except Exception:
+            self._answer.answered(500)
+            raise
+        self._answered()
 
     def close(self):
         try:
             if hasattr(self._iterable, "close"):
                 self._iterable.close()
         finally:
+            self._answered()
             self._answer.release()
 
 
@@ -40,7 +64,13 @@ class Limit:
     whose X-Forwarded-For is believed, or an rl.Proxies. `headers`: "standard" for RateLimit and RateLimit-Policy,
     "older" for X-RateLimit-*. `exempt`: paths, or a function of the path. `fail`: "open" serves what cannot be
     decided, "closed" answers 503; both are logged. `status` of a refusal; who is never let in gets 403. `body`: a
-    function of environ and result that returns a body and its content type, in place of problem+json.
+    function of environ and result that returns a body and its content type, in place of problem+json. `client_v6`: how
+    many leading bits of an IPv6 address are one client, 64; 128 counts single addresses.
+
+    `count_status`: which answers count, a list such as [401, "5xx"], or a function of status and environ. A request is
+    charged before it is served, so that no number of them at once passes, and given back as its answer is sent, if that
+    does not count. An exception counts as 500. A request that ends without an answer, for the client has hung up or the
+    worker was killed, counts. Fields of the answer tell what holds with this request.
     """
 
     def __init__(self, app, segment, rules, **options):
@@ -53,22 +83,28 @@ class Limit:
 
     def __call__(self, environ, start_response):
         path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
-        answer = self._gate.decide(
+        answer = _at_once(self._gate.decide(
             environ, environ.get("REQUEST_METHOD", "GET"), path, environ.get("REMOTE_ADDR", ""), self._lines(environ)
-        )
+        ))  # fmt: skip
         if answer.status is not None:
             return self._refuse(answer, start_response)
 
+        told = []
+
         def start(status, headers, exc_info=None):
+            told.append(int(status[:3]))
             there = {name.lower() for name, _value in headers}
             more = [(name, value) for name, value in answer.headers if name.lower() not in there]
             return start_response(status, headers + more, *(() if exc_info is None else (exc_info,)))
 
         try:
-            return _Closing(self._app(environ, start), answer)
+            body = self._app(environ, start)
         except BaseException:
+            answer.answered(500)
             answer.release()
             raise
+        # What a server makes of the application's own object, sendfile() of a file, is left to it where it can be.
+        return _Watched(body, answer, told) if answer.is_open else body
 
     def _refuse(self, answer, start_response):
         headers = [("Content-Type", answer.content_type), ("Content-Length", str(len(answer.body))), *answer.headers]

@@ -237,23 +237,25 @@ result_headers(PyObject *object, PyObject *args, PyObject *kwargs)
 }
 
 PyDoc_STRVAR(refund_doc,
-             "refund($self, *, at_ns=None)\n--\n\n"
+             "refund($self, *, holds=True, at_ns=None)\n--\n\n"
              "Give back what this request was charged: True, or False if it is too late\n"
-             "or was done before. What is in flight is never too late.");
+             "or was done before. What is in flight is never too late; without `holds`\n"
+             "it stays, for release().");
 static PyObject *
 result_refund(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"at_ns", NULL};
+	static char *names[] = {"holds", "at_ns", NULL};
 	struct result *self = (struct result *)object;
 	PyObject *at = NULL;
 	struct rl *rl;
 	uint64_t now_ns;
+	int holds = 1;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$O:refund", names, &at) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pO:refund", names, &holds, &at) ||
 	    !(rl = segment_at(self->rule->segment, at, &now_ns)))
 		return NULL;
 	self->charges.now_ns = now_ns;
-	int released = release(self), done = rl_refund(rl, &self->charges);
+	int released = holds ? release(self) : 0, done = rl_refund(rl, &self->charges);
 	if (done < 0 || released < 0)
 		return raise_error(self->rule->state, done < 0 ? done : released, NULL);
 	return PyBool_FromLong(done || released);

@@ -204,6 +204,132 @@ def test_what_is_in_flight_comes_back_after_an_exception(private):
             asgi_call(app)
 
 
+@pytest.mark.parametrize("limits, is_kept", [("9/d", True), ({"algorithm": "in_flight", "capacity": 1}, False)])
+def test_the_application_s_own_answer_is_handed_on_where_nothing_is_to_be_given_back(private, limits, is_kept):
+    parts = [b"x"]  # as the wrapper of a file: servers look what it is, and how long
+    app = limit(private, {"client": limits}, app=lambda environ, start: (start("200 OK", []), parts)[1])
+    answer = app({"REMOTE_ADDR": "192.0.2.1", "PATH_INFO": "/"}, lambda *told: None)
+    assert (answer is parts) is is_kept
+    if not is_kept:
+        answer.close()
+
+
+# Which answers count
+
+
+def answering(status, *parts, error=None):
+    """An application for WSGI, and for ASGI, with this answer."""
+
+    def wsgi(environ, start_response):
+        start_response(f"{status} Told", [])
+        yield from parts
+        if error:
+            raise error
+
+    async def asgi(scope, receive, send):
+        if status:
+            await send({"type": "http.response.start", "status": status})
+        if error:
+            raise error
+
+    return wsgi, asgi
+
+
+def used_after(segment, status, *parts, error=None, count_status=None):
+    """What a request counts for in the end that was answered so, under each of the two."""
+    wsgi, asgi = answering(status, *parts, error=error)
+    calls = [(wsgi_call, limit(segment, {"w": "5/d"}, app=wsgi, count_status=count_status))] if status else []
+    calls.append((asgi_call, rl.asgi.Limit(asgi, segment, {"a": "5/d"}, count_status=count_status)))
+    used = set()
+    for (call, app), name in zip(calls, "wa" if status else "a"):
+        try:
+            call(app)
+        except BaseException as raised:
+            assert raised is error
+        used.add(segment.find(name).peek("192.0.2.1").used)
+        segment.reset()
+    return used
+
+
+@pytest.mark.parametrize(
+    "status, counted, used",
+    [
+        (200, [401], 0), (401, [401], 1), (401, 401, 1), (404, ["4xx"], 1), (404, "4xx", 1), (404, ["404"], 1), (500, ["4xx", 503], 0),
+        (503, ["4xx", 503], 1), (200, None, 1), (404, lambda status, request: status == 404 and request is not None, 1),
+        (405, lambda status, request: status == 404, 0),
+    ],
+)  # fmt: skip
+def test_answers_that_do_not_count_are_given_back(private, status, counted, used):
+    assert used_after(private, status, b"told", count_status=counted) == {used}
+    assert used_after(private, status, count_status=counted) == {used}  # without a body
+
+
+def test_an_answer_that_breaks(private):
+    broken = ZeroDivisionError()
+    assert used_after(private, 0, error=broken, count_status=["5xx"]) == {1}
+    assert used_after(private, 0, error=broken, count_status=[401]) == {0}
+    assert used_after(private, 401, b"begun", error=broken, count_status=[401]) == {1}
+    assert used_after(private, 401, b"begun", error=broken, count_status=["5xx"]) == {0}
+    assert wsgi_broke_before_its_first_part(private, broken) == 1
+
+
+def wsgi_broke_before_its_first_part(segment, broken):
+    """The server answers 500 then, whatever the application has begun with."""
+    app = limit(segment, {"w": "5/d"}, app=answering(200, error=broken)[0], count_status=["5xx"])
+    with pytest.raises(ZeroDivisionError):
+        wsgi_call(app)
+    return segment.find("w").peek("192.0.2.1").used
+
+
+def test_a_request_without_an_answer_counts(private):
+    """The client has hung up, and the server has cancelled the application or told it."""
+    assert used_after(private, 0, count_status=[401]) == {1}
+    assert used_after(private, 0, error=asyncio.CancelledError(), count_status=[401]) == {1}
+
+    async def refuses(scope, receive, send):
+        await send({"type": "websocket.close"})
+
+    assert asgi_call(rl.asgi.Limit(refuses, private, {"s": "5/d"}, count_status=[403]), kind="websocket")[0] == {"type": "websocket.close"}
+    assert private.find("s").peek("192.0.2.1").used == 1
+
+
+def test_it_is_given_back_before_the_client_has_the_first_byte(private):
+    seen = []
+    app = limit(private, app=answering(200, b"", b"x", b"y")[0], count_status=[401])
+    told = app({"REMOTE_ADDR": "192.0.2.1", "PATH_INFO": "/"}, lambda *a: None)
+    for part in told:
+        seen.append((part, private.find("client").peek("192.0.2.1").used))
+    assert seen == [(b"", 1), (b"x", 0), (b"y", 0)]
+
+
+def test_each_rule_has_answers_of_its_own(private):
+    rules = {
+        "failed": By("5/d", count_status=[401]),
+        "all": By("5/d", count_status=lambda status, environ: True),
+        "served": "5/d",
+        "jobs": {"algorithm": "in_flight", "capacity": 1},
+    }
+    app = limit(private, rules, app=answering(404, b"x")[0], count_status=["2xx"])
+    assert [wsgi_call(app)[0] for _ in range(2)] == [404, 404]
+    assert [private.find(rule).peek("192.0.2.1").used for rule in rules] == [0, 2, 0, 0]
+
+
+def test_what_is_in_flight_stays_so_though_the_answer_does_not_count(private):
+    rules = {"both": By("5/d", {"algorithm": "in_flight", "capacity": 1}, count_status=[401])}
+    app = limit(private, rules, app=answering(200, b"x", b"y")[0])
+    first = app({"REMOTE_ADDR": "192.0.2.1", "PATH_INFO": "/"}, lambda *told: None)
+    next(iter(first))
+    assert wsgi_call(app)[0] == 429
+    first.close()
+    assert wsgi_call(app)[0] == 200
+
+
+def test_a_function_that_fails_lets_the_answer_count(private, caplog):
+    with caplog.at_level(logging.ERROR, "rl"):
+        assert used_after(private, 200, b"x", count_status=lambda status, request: status / 0) == {1}
+    assert "rl: w: an answer counts that may not: ZeroDivisionError" in caplog.text
+
+
 # What cannot be decided
 
 
@@ -255,6 +381,11 @@ def test_a_rule_that_nobody_has_configured(private, caplog):
         (None, {"headers": ["modern"]}, "headers: expected"),
         (None, {"exempt": "/static"}, "exempt: expected a list"),
         (None, {"proxies": ["nonsense"]}, "trusted: expected"),
+        (None, {"client_v6": 129}, "at most 128"),
+        (None, {"client_v6": 56, "proxies": rl.Proxies([])}, "client_v6: rl.Proxies has its own"),
+        (None, {"count_status": []}, "count_status: there is none"),
+        (None, {"count_status": ["6xx"]}, "count_status: expected statuses"),
+        (None, {"count_status": 4.5}, "not iterable"),
     ],
 )
 def test_what_is_wrong_is_told_when_it_is_made(private, rules, options, text):
@@ -262,7 +393,38 @@ def test_what_is_wrong_is_told_when_it_is_made(private, rules, options, text):
         limit(private, rules, **options)
 
 
+# Clients
+
+
+@pytest.mark.parametrize("bits, key", [(None, "2001:db8:0:7::"), (56, "2001:db8::"), (128, "2001:db8:0:7::1")])
+def test_a_client_is_a_network_of_ipv6_and_an_address_of_ipv4(private, bits, key):
+    app = limit(private, client_v6=bits)
+    wsgi_call(app, address="2001:db8:0:7::1")
+    wsgi_call(app, address="192.0.2.1")
+    wsgi_call(app, address="::ffff:192.0.2.1")
+    client = private.find("client")
+    assert client.peek(key).used == 1 and client.peek("192.0.2.1").used == 2
+
+
 # ASGI
+
+
+async def key_of(scope):
+    await asyncio.sleep(0)
+    return scope["path"]
+
+
+def test_keys_and_costs_of_coroutines(private):
+    app = rl.asgi.Limit(asgi_hello, private, {"user": By("4/h", key=key_of, cost=lambda scope: asyncio.sleep(0, 2))})
+    assert [asgi_call(app, path)[0]["status"] for path in ("/a", "/a", "/a", "/b")] == [200, 200, 429, 200]
+    with pytest.raises(TypeError, match="WSGI has no event loop"):
+        wsgi_call(limit(private, {"user": By("4/h", key=lambda environ: asyncio.sleep(0, "a"))}))
+
+
+def test_keys_that_are_numbers(private, caplog):
+    app = limit(private, key=lambda environ: int(environ["HTTP_X_USER"]))
+    assert [wsgi_call(app, HTTP_X_USER=user)[0] for user in ("7", "0", "7", "7")] == [200, 200, 200, 429]
+    assert private.find("client").peek("0").used == 1 and not caplog.text
 
 
 def test_asgi(private):

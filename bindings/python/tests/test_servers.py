@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Servers with four workers and one limit: exactly 50 of 400 requests at once are admitted."""
 
+import collections
+import http.client
 import json
 import subprocess
 
@@ -67,6 +69,38 @@ def test_asgi(name):
         assert storm(port) == EXACT
         status, headers, body = ask(port)
         assert status == 429 and json.loads(body)["status"] == 429 and int(headers["Retry-After"]) > 3000
+
+
+LOGINS = [("gunicorn gthread", "app_login:app"), ("uvicorn", "app_login:app_async")]
+
+
+@pytest.mark.parametrize("server, app", LOGINS)
+def test_failures_alone_count(name, server, app):
+    """50 wrong guesses at once, 1,000 right ones, and one whose worker is killed before it could answer."""
+    with serving(server, app, RL_SEGMENT=name) as port:
+        assert storm(port, "/wrong", 50, 50) == {401: 5, 429: 45}
+        mallory = {"X-Forwarded-For": "192.0.2.2"}
+        assert storm(port, "/right", 1000, 4, mallory) == {200: 1000}
+        segment = rl.Segment(name, existing=True)
+        rule, reached = segment.find("login"), segment.counters("reached")
+        assert (reached.get("/wrong").value, reached.get("/right").value) == (5, 1000)
+        assert rule.peek("127.0.0.1").used == 5 and rule.peek("192.0.2.2").used == 0
+        with pytest.raises((ConnectionError, http.client.HTTPException)):
+            ask(port, "/killed", mallory)
+        assert rule.peek("192.0.2.2").used == 1
+
+
+def test_a_network_of_ipv6_is_one_client(name):
+    """1,000 addresses of a /64."""
+    with serving("gunicorn gthread", "app_login:app", RL_SEGMENT=name) as port:
+        told = collections.Counter(
+            ask(port, "/wrong", {"X-Forwarded-For": f"2001:db8:0:7::{i:x}"})[0] for i in range(1, 1001)
+        )
+        assert told == {401: 5, 429: 995}
+        shown = subprocess.run(
+            ["build/rlctl", "--segment", name, "list"], check=True, capture_output=True, text=True
+        ).stdout
+        assert "2001:db8:0:7::" in shown and shown.count("2001:db8:") == 1, shown
 
 
 def test_the_example(name):
