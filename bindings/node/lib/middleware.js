@@ -25,19 +25,32 @@ function checkChoices (options) {
   }
 }
 
+// A function of a status and the request that says whether the answer counts; undefined: all answers do.
+function statusMatcher (given) {
+  if (given === undefined || typeof given === 'function') return given
+  const all = [].concat(given).map((one) => String(one).toLowerCase())
+  const wrong = all.find((text) => !/^[1-5](xx|\d\d)$/.test(text))
+  if (wrong !== undefined || all.length === 0) {
+    throw new RangeError(`rl: countStatus: ${wrong ?? 'nothing'}; statuses such as 401 and '4xx', or a function, are allowed`)
+  }
+  return (status) => all.includes(String(status)) || all.includes(`${Math.floor(status / 100)}xx`)
+}
+
 // How a request of one framework is read and answered is told by the functions that use this.
 class Guard {
   #options
   #limiter
   #field
+  #isCounted
   #policy = {}
   #warnAt = 0
 
   // { limiter } or { segment, segmentOptions, name, limit }, and what DEFAULTS has; key, trust, field, prefixV4,
-  // prefixV6; skip, onDenied, onError.
+  // prefixV6; skip, countStatus, onDenied, onError.
   constructor (options) {
     this.#options = { ...DEFAULTS, ...options }
     checkChoices(this.#options)
+    this.#isCounted = statusMatcher(this.#options.countStatus)
     this.#limiter = this.#findLimiter()
     this.#field = this.#options.field ?? 'x-forwarded-for'
     this.#clientOf('127.0.0.1', {}) // a bad network is refused now
@@ -50,9 +63,25 @@ class Guard {
     const { skip } = this.#options
     if (skip !== undefined && await skip(request)) return { fields: [], status: 0, waitMs: 0 }
     try {
-      return this.#judge(await this.#ask(request, ip, peer, headers))
+      return this.#answer(await this.#ask(request, ip, peer, headers))
     } catch (error) {
       return this.#fail(error, request)
+    }
+  }
+
+  // What a request that is served was charged comes back if its answer does not count, before the first byte of that; its
+  // units in flight when the answer is over, however it ends.
+  watch (result, request, response) {
+    if (result === undefined || !result.allowed) return
+    if (this.#isCounted !== undefined) atHead(response, (status) => this.#judge(result, status, request))
+    atEnd(response, () => result.release())
+  }
+
+  #judge (result, status, request) {
+    try {
+      if (!this.#isCounted(status, request)) result.refund()
+    } catch (error) { // the answer is there, and counts
+      this.#tell(error, request, 'an answer counts that may not')
     }
   }
 
@@ -81,7 +110,7 @@ class Guard {
     return result
   }
 
-  #judge (result) {
+  #answer (result) {
     const status = result.allowed ? 0 : result.verdict === 'never' ? FORBIDDEN : this.#options.status
     return { result, status, fields: this.#fields(result), waitMs: result.allowed ? result.delayMs : 0 }
   }
@@ -116,23 +145,25 @@ class Guard {
   }
 
   #fail (error, request) {
-    const { onUndecided, onError, status } = this.#options
-    onError?.(error, request)
+    const { onUndecided, status } = this.#options
     if (onUndecided === 'error') {
+      this.#options.onError?.(error, request)
       error.status ??= UNAVAILABLE
       error.statusCode ??= UNAVAILABLE
       return { error, fields: [], status: UNAVAILABLE, waitMs: 0 }
     }
-    if (onError === undefined) this.#warn(error)
+    this.#tell(error, request, `requests are ${onUndecided === 'deny' ? 'denied' : 'allowed'} unlimited`)
     return { fields: [], status: onUndecided === 'deny' ? status : 0, waitMs: 0 }
   }
 
-  // Nobody is let through, or turned away, in silence.
-  #warn (error) {
-    if (native.monotonic() < this.#warnAt) return
-    this.#warnAt = native.monotonic() + WARN_MS
-    const what = this.#options.onUndecided === 'deny' ? 'denied' : 'allowed'
-    process.emitWarning(`requests are ${what} unlimited: ${error.message}`, { type: 'RlWarning', code: error.code })
+  // Nothing of it happens in silence.
+  #tell (error, request, what) {
+    const { onError } = this.#options
+    if (onError !== undefined) onError(error, request)
+    else if (native.monotonic() >= this.#warnAt) {
+      this.#warnAt = native.monotonic() + WARN_MS
+      process.emitWarning(`${what}: ${error.message}`, { type: 'RlWarning', code: error.code })
+    }
   }
 }
 
@@ -152,12 +183,20 @@ function xFields (result) {
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-// Units in flight come back when the answer is over, however it ends.
-function releaseAtEnd (result, response) {
-  if (result === undefined || !result.allowed) return
-  const release = () => result.release()
-  if (response.destroyed || response.writableFinished) release()
-  else response.once('close', release)
+// Node writes the head of each answer by this call, its own ones too.
+function atHead (response, call) {
+  const { writeHead } = response
+  let isWritten = false
+  response.writeHead = function (status, ...rest) {
+    if (!isWritten) call(status)
+    isWritten = true
+    return writeHead.call(this, status, ...rest)
+  }
+}
+
+function atEnd (response, call) {
+  if (response.destroyed || response.writableFinished) call()
+  else response.once('close', call)
 }
 
 async function answerExpress (guard, request, response, next) {
@@ -167,7 +206,7 @@ async function answerExpress (guard, request, response, next) {
   request.rl = result
   for (const [name, value] of fields) response.setHeader(name, value)
   if (status === 0) {
-    releaseAtEnd(result, response)
+    guard.watch(result, request, response)
     if (waitMs > 0) await sleep(waitMs)
     return true
   }
@@ -194,7 +233,7 @@ function koa (options) {
     context.state.rl = result
     for (const [name, value] of fields) context.set(name, value)
     if (status === 0) {
-      releaseAtEnd(result, context.res)
+      guard.watch(result, context, context.res)
       if (waitMs > 0) await sleep(waitMs)
       return next()
     }
@@ -215,7 +254,7 @@ async function fastify (instance, options) {
     request.rl = result
     for (const [name, value] of fields) reply.header(name, value)
     if (status === 0) {
-      releaseAtEnd(result, reply.raw)
+      guard.watch(result, request, reply.raw)
       if (waitMs > 0) await sleep(waitMs)
       return
     }

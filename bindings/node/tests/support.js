@@ -63,13 +63,14 @@ async function get (port, path = '/', headers = {}) {
   return { status: response.statusCode, headers: response.headers, body }
 }
 
-// Each path asked for once, `at` at a time, and how often each status came. One whose connection was cut is 0.
-async function storm (port, count, at = 8, path = '/') {
+// So many requests, `at` at a time, and how often each status came. One whose connection was cut is 0. Each may have
+// header fields of its own.
+async function storm (port, count, at = 8, path = '/', headersOf = () => ({})) {
   const statuses = new Map()
   let left = count
   const lane = async () => {
     while (left-- > 0) {
-      const { status } = await get(port, path).catch(() => ({ status: 0 }))
+      const { status } = await get(port, path, headersOf(left)).catch(() => ({ status: 0 }))
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
   }

@@ -10,6 +10,8 @@ export type Options<Request> = Which & Omit<ClientOptions, 'lines'> & {
   /** whose request it is; the client's address */
   key?: (request: Request) => Key | Promise<Key>
   cost?: number | ((request: Request) => number | Promise<number>)
+  /** which answers count: statuses and classes of them, or a function; what others were charged is given back */
+  countStatus?: number | string | (number | string)[] | ((status: number, request: Request) => boolean)
   skip?: (request: Request) => boolean | Promise<boolean>
   /** RateLimit and RateLimit-Policy, or X-RateLimit-*, or none */
   headers?: 'ietf' | 'x' | false

@@ -8,7 +8,7 @@ const http = require('node:http')
 const expressOf = require('express')
 const Koa = require('koa')
 const fastifyOf = require('fastify')
-const { rl, segmentName, newSegment, get, listen, rlctl, until } = require('../support.js')
+const { rl, segmentName, newSegment, get, storm, listen, rlctl, until } = require('../support.js')
 const middleware = require('librl/middleware')
 
 const rule = { algorithm: 'fixed_window', capacity: 2, windowMs: 86_400_000 }
@@ -155,6 +155,97 @@ for (const [name, start] of Object.entries(frameworks)) {
       segment.close()
     })
 
+    test('of answers some count, and what others were charged is given back before the client has them', async () => {
+      const segment = newSegment()
+      const statusOf = (request) => Number((request.url ?? request.req.url).slice(1))
+      let used
+      for (const [countStatus, counted, others] of [[[401, '5xx'], [401, 500, 503], [200, 404]], [401, [401], [400]],
+        ['4xx', [404], [500]], [(status, request) => status === 404 && statusOf(request) === 404, [404], [401]]]) {
+        const limiter = segment.define('failed', { ...rule, capacity: 100 })
+        limiter.resetAll()
+        const work = async (request) => {
+          const status = statusOf(request)
+          if (status !== 200) throw Object.assign(new Error('told'), { status, statusCode: status })
+          return 'ok'
+        }
+        await serving({ limiter, countStatus }, async (ask) => {
+          for (const status of [...counted, ...others]) {
+            used = limiter.peek('127.0.0.1').used
+            assert.equal((await ask(`/${status}`)).status, status)
+            assert.equal(limiter.peek('127.0.0.1').used - used, counted.includes(status) ? 1 : 0, `${String(countStatus)} ${status}`)
+          }
+        }, work)
+      }
+      segment.close()
+    })
+
+    test('of 50 wrong guesses at once 5 come through; 1,000 right ones leave nothing', async () => {
+      const segment = newSegment()
+      const limiter = segment.define('login', { ...rule, capacity: 5 })
+      const guesses = []
+      let reached = 0
+      const work = (request) => {
+        reached++
+        if (request.url === '/right') return 'ok'
+        const wrong = Object.assign(new Error('wrong'), { status: 401, statusCode: 401 })
+        return new Promise((resolve, reject) => guesses.push(() => reject(wrong)))
+      }
+      await serving({ limiter, countStatus: [401] }, async (ask, { port }) => {
+        const right = await storm(port, 1000, 4, '/right')
+        assert.deepEqual([[...right], limiter.peek('127.0.0.1').used], [[[200, 1000]], 0])
+        reached = 0
+        const all = Array.from({ length: 50 }, () => ask('/wrong'))
+        await until(() => guesses.length === 5, 'the guesses')
+        assert.equal((await Promise.race(all)).status, 429)
+        guesses.forEach((answer) => answer())
+        const statuses = (await Promise.all(all)).map(({ status }) => status)
+        assert.deepEqual([statuses.filter((one) => one === 401).length, statuses.filter((one) => one === 429).length, reached], [5, 45, 5])
+      }, work)
+      segment.close()
+    })
+
+    test('a request whose client is gone counts, and its unit in flight comes back', async () => {
+      const segment = newSegment()
+      const limiter = segment.define('both', [rule, { algorithm: 'in_flight', capacity: 1 }])
+      const usedOf = () => limiter.checkLimits('127.0.0.1', 0).limits.map(({ used }) => used)
+      let isAsked = false
+      const work = () => { isAsked = true; return new Promise(() => {}) }
+      await serving({ limiter, countStatus: [401] }, async (ask, { port }) => {
+        const broken = http.get({ port, host: '127.0.0.1', agent: false }).on('error', () => {})
+        await until(() => isAsked, 'the request')
+        assert.deepEqual(usedOf(), [1, 1])
+        broken.destroy()
+        await until(() => usedOf()[1] === 0, 'the unit')
+        assert.deepEqual(usedOf(), [1, 0])
+      }, work)
+      segment.close()
+    })
+
+    test('a function that fails lets the answer count, and is told of', async () => {
+      const segment = newSegment()
+      const limiter = segment.define('failed', rule)
+      const errors = []
+      const countStatus = () => { throw new Error('no idea') }
+      await serving({ limiter, countStatus, onError: (error) => errors.push(error.message) }, async (ask) => {
+        assert.equal((await ask()).status, 200)
+        assert.deepEqual([limiter.peek('127.0.0.1').used, errors], [1, ['no idea']])
+      })
+      segment.close()
+    })
+
+    test('an IPv6 client is as many bits as are said, and a mapped address is an IPv4 one', async () => {
+      const segment = newSegment()
+      for (const [prefixV6, key] of [[undefined, '2001:db8:0:7::'], [56, '2001:db8::'], [128, '2001:db8:0:7::1']]) {
+        const limiter = segment.define(`bits${prefixV6}`, rule)
+        await serving({ limiter, prefixV6, trust: ['127.0.0.0/8'] }, async (ask) => {
+          await ask('/', { 'x-forwarded-for': '2001:db8:0:7::1' })
+          for (const address of ['::ffff:192.0.2.1', '192.0.2.1']) await ask('/', { 'x-forwarded-for': address })
+          assert.deepEqual([limiter.peek(key).used, limiter.peek('192.0.2.1').used], [1, 2])
+        })
+      }
+      segment.close()
+    })
+
     test('units in flight come back with the end of the answer, also of one that is broken off', async () => {
       const segment = newSegment()
       const limiter = segment.define('slots', { algorithm: 'in_flight', capacity: 1 })
@@ -204,7 +295,7 @@ for (const [name, start] of Object.entries(frameworks)) {
     test('options that cannot be are refused when it is made', async () => {
       const segment = newSegment()
       const limiter = segment.define('api', rule)
-      const bad = [{}, { limiter, headers: 'all' }, { limiter, onUndecided: 'hope' }, { limiter, trust: ['everybody'] },
+      const bad = [{}, { limiter, headers: 'all' }, { limiter, onUndecided: 'hope' }, { limiter, countStatus: [] }, { limiter, countStatus: ['6xx'] }, { limiter, trust: ['everybody'] },
         { limiter, field: 'x-real-ip' }, { name: 'api', segment: 'a/b' }]
       for (const options of bad) await assert.rejects(start(options), Error, JSON.stringify(Object.keys(options)))
       segment.close()

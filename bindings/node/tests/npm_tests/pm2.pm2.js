@@ -9,8 +9,9 @@ const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
 const { promisify } = require('node:util')
-const { segmentName, storm, until } = require('../support.js')
+const { rlctl, segmentName, storm, until } = require('../support.js')
 
+const segment = segmentName()
 const home = fs.mkdtempSync(path.join(os.tmpdir(), 'librl-pm2-'))
 const folder = path.join(__dirname, '..', 'pm2')
 const told = path.join(home, 'workers')
@@ -27,6 +28,13 @@ function isRunning (pid) {
   } catch {
     return false
   }
+}
+
+// 1,000 addresses of one network.
+async function networkIsOneClient (port) {
+  const statuses = await storm(port, 1000, 8, '/client', (i) => ({ 'x-forwarded-for': `2001:db8:0:7::${i.toString(16)}` }))
+  assert.deepEqual([statuses.get(200), statuses.get(429)], [100, 900])
+  assert.match(rlctl('--segment', segment, 'get', '2001:db8:0:7::'), /native/)
 }
 
 // All that PM2 has started ends with it.
@@ -64,7 +72,7 @@ test('four workers of PM2 admit exactly 100 of 400 by each store, over a kill -9
   try {
     fs.mkdirSync(folder, { recursive: true })
     const app = path.join(__dirname, '..', 'programs', 'app.js')
-    await pm2('start', app, '-i', '4', '--name', 'app', '--', segmentName(), told)
+    await pm2('start', app, '-i', '4', '--name', 'app', '--', segment, told)
     await until(() => workers().length === 4, 'four workers')
     await ask(30)
     process.kill(workers()[0].pid, 'SIGKILL')
@@ -75,6 +83,7 @@ test('four workers of PM2 admit exactly 100 of 400 by each store, over a kill -9
     await until(() => workers().slice(0, 5).every(({ pid }) => !isRunning(pid)), 'the end of the old ones')
     await ask(340)
     for (const [where, sum] of Object.entries(sums)) assert.deepEqual([sum.get(200), sum.get(429), sum.get(0)], [100, 300, undefined], where)
+    await networkIsOneClient(workers().at(-1).express)
     await readmeRuns()
   } finally {
     await stop()

@@ -25,6 +25,7 @@ function serveExpress () {
   app.use('/express', rateLimit({ windowMs: DAY, limit: 100, keyGenerator: everybody, store: new ExpressStore({ segment }) }))
   app.use('/flexible', (request, response, next) => flexible.consume('everybody').then(() => next(), () => response.sendStatus(429)))
   app.use('/native', middleware.express({ limiter, key: everybody }))
+  app.use('/client', middleware.express({ limiter, trust: ['127.0.0.0/8'] }))
   app.use((request, response) => response.send('ok'))
   return new Promise((resolve) => {
     const server = app.listen(0, '127.0.0.1', () => resolve(server.address().port))

@@ -33,7 +33,7 @@ flexible.consume('alice', 1).then((res) => res.msBeforeNext.toFixed())
 const server = fastify()
 server.register(fastifyLimit, { max: 5, store: fastifyStore({ segment: 'web' }) })
 server.register(fastifyLimit, { max: 5, store: FastifyStore })
-server.register(middleware.fastify, { name: 'api', limit: '5/min', onUndecided: 'allow' })
+server.register(middleware.fastify, { name: 'api', limit: '5/min', onUndecided: 'allow', countStatus: [401, '5xx'] })
 
 // What is wrong is told.
 // @ts-expect-error a key is no object
@@ -42,6 +42,8 @@ login.check({})
 login.check('a').refund()
 // @ts-expect-error there is no such policy
 open('web', { onFull: 'panic' })
+// @ts-expect-error a class of statuses is text
+middleware.koa({ limiter: login, countStatus: { from: 400 } })
 // @ts-expect-error a limiter or a name is needed
 middleware.koa({})
 
