@@ -28,6 +28,8 @@ defaults
 frontend www
     bind 127.0.0.1:{port}
     http-request lua.rl page src if {{ path /page }}
+    http-request set-src hdr(x-from) if {{ hdr(x-from) -m found }}
+    http-request lua.rl page client if {{ path /client }}
     http-request lua.rl key req.hdr(x-key) if {{ path /key }}
     http-request lua.rl none src if {{ path /none }}
     http-request lua.rl page no.such.fetch if {{ path /fetch }}
@@ -59,6 +61,19 @@ class HAProxy(unittest.TestCase):
             self.assertEqual(root, os.path.join(s.work, "empty"))
             self.assertIn("100", s.rlctl("--segment", segment, "get", "page", "127.0.0.1"))
             s.end(self.process)
+
+    def test_a_thousand_addresses_of_a_network_are_one_client(self):
+        segment = s.segment("client")
+        self.start(segment, 'rules = {page = "20/day"}')
+        asked = [s.get(self.port, "/client", **{"x-from": f"2001:db8:0:7::{i:x}"})[0] for i in range(1000)]
+        self.assertEqual((asked.count(200), asked.count(429)), (20, 980))
+        self.assertIn('"key": "2001:db8:0:7::"', s.rlctl("--segment", segment, "list", "--json"))
+        s.get(self.port, "/client", **{"x-from": "::ffff:192.0.2.1"})
+        self.assertIn('"key": "192.0.2.1"', s.rlctl("--segment", segment, "list", "--json"))
+        s.end(self.process)
+        self.start(segment, 'client_v6 = 56, rules = {page = "20/day"}')
+        self.assertEqual(s.get(self.port, "/client", **{"x-from": "2001:db8:0:107::1"})[0], 200)
+        self.assertIn('"key": "2001:db8:0:100::"', s.rlctl("--segment", segment, "list", "--json"))
 
     def test_killed_and_started_again(self):
         segment = s.segment("kill")
@@ -144,6 +159,7 @@ global
         self.refused('colour = "blue"', "unknown setting 'colour'")
         self.refused('on_error = "shrug"', "on_error = shrug")
         self.refused("status = 200", "status = 200")
+        self.refused("client_v6 = 129", "client_v6 = 129: 1 to 128")
         self.refused("options = {kees = 1}", "option kees: a segment has no such option")
 
     def test_a_check_touches_nothing(self):

@@ -2,6 +2,7 @@
 """Exactly as many requests as the limit says, however many children, whatever ends them."""
 import contextlib
 import hashlib
+import json
 import os
 import subprocess
 import unittest
@@ -37,6 +38,18 @@ class Exact(unittest.TestCase):
             done = subprocess.run(["h2load", "-n", "150", "-c", "3", "-m", "25", apache.url("/index.html")],
                                   capture_output=True, text=True, timeout=PATIENCE)
             self.assertIn("status codes: 100 2xx, 0 3xx, 50 4xx, 0 5xx", done.stdout, done.stderr)
+
+
+class Client(unittest.TestCase):
+    def test_a_thousand_addresses_of_a_network_are_one_client(self):
+        text = (LIMIT.replace("100/30d", "20/30d").replace(" same", "") +
+                "RemoteIPHeader X-Forwarded-For\nRemoteIPInternalProxy 127.0.0.0/8\n")
+        with Apache(text, mpm="prefork", children=4) as apache:
+            found = [apache.get("/", {"X-Forwarded-For": f"2001:db8:0:7::{i:x}"}).status for i in range(1000)]
+            self.assertEqual((found.count(200), found.count(429)), (20, 980))
+            self.assertEqual([e["key"] for e in json.loads(rlctl(apache.segment, "list", "--json").stdout)["keys"]], ["2001:db8:0:7::"])
+            apache.get("/", {"X-Forwarded-For": "::ffff:192.0.2.1"})
+            self.assertEqual(used(apache.segment, "page", "192.0.2.1"), 1)
 
 
 class Survive(unittest.TestCase):

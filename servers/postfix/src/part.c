@@ -8,7 +8,11 @@
 #include "policyd.h"
 
 static const char *const kinds[] = {
-	[PART_DOMAIN] = "domain(", [PART_LOCALPART] = "localpart(", [PART_NETWORK] = "network("};
+	[PART_DOMAIN] = "domain(",
+	[PART_LOCALPART] = "localpart(",
+	[PART_NETWORK] = "network(",
+	[PART_CLIENT] = "client(",
+};
 
 /* A number of at most three digits at *at, up to `most`; -1: there is none. */
 static int
@@ -23,21 +27,29 @@ read_bits(const char **at, int most)
 	return digits > 0 && bits >= 1 && bits <= most ? bits : -1;
 }
 
-/* What follows the attribute: ")", or of a network the bits of both families. */
+static bool
+has_bits(const struct part *part)
+{
+	return part->kind == PART_NETWORK || part->kind == PART_CLIENT;
+}
+
+/* What follows the attribute: ")", or of a network the bits of both families, of a client IPv6's. */
 static bool
 read_end(const char *at, struct part *part)
 {
-	int v4, v6;
+	int v4 = 32, v6;
 
 	if (strcmp(at, ")") == 0)
 		return true;
-	if (part->kind != PART_NETWORK || *at != ',')
+	if (!has_bits(part) || *at != ',')
 		return false;
 	at += 1 + strspn(at + 1, " ");
-	v4 = read_bits(&at, 32);
-	if (v4 < 0 || *at != ',')
-		return false;
-	at += 1 + strspn(at + 1, " ");
+	if (part->kind == PART_NETWORK) {
+		v4 = read_bits(&at, 32);
+		if (v4 < 0 || *at != ',')
+			return false;
+		at += 1 + strspn(at + 1, " ");
+	}
 	v6 = read_bits(&at, 128);
 	part->v4 = (uint8_t)v4;
 	part->v6 = (uint8_t)v6;
@@ -47,10 +59,24 @@ read_end(const char *at, struct part *part)
 static enum part_kind
 kind_of(const char *text)
 {
-	for (size_t i = PART_DOMAIN; i <= PART_NETWORK; i++)
+	for (size_t i = PART_DOMAIN; i <= PART_CLIENT; i++)
 		if (strncmp(text, kinds[i], strlen(kinds[i])) == 0)
 			return (enum part_kind)i;
 	return PART_WHOLE;
+}
+
+static const char *
+expected(enum part_kind kind)
+{
+	switch (kind) {
+	case PART_NETWORK:
+		return "network(ATTRIBUTE), or network(ATTRIBUTE, BITS, BITS) of IPv4 and of IPv6, "
+		       "is expected";
+	case PART_CLIENT:
+		return "client(ATTRIBUTE), or client(ATTRIBUTE, BITS) of IPv6, is expected";
+	default:
+		return "one attribute, and ')' at the end, are expected";
+	}
 }
 
 const char *
@@ -59,22 +85,20 @@ part_read(const char *text, struct part *part)
 	size_t len;
 
 	*part = (struct part){.kind = kind_of(text), .v4 = 24, .v6 = 64};
+	if (part->kind == PART_CLIENT)
+		part->v4 = 32;
 	if (part->kind != PART_WHOLE)
 		text += strlen(kinds[part->kind]);
 	else if (strchr(text, '('))
-		return "domain(ATTRIBUTE), localpart(ATTRIBUTE) and network(ATTRIBUTE, 24, 64) are "
-		       "known";
+		return "domain(ATTRIBUTE), localpart(ATTRIBUTE), network(ATTRIBUTE, 24, 64) and "
+		       "client(ATTRIBUTE, 64) are known";
 	len = part->kind == PART_WHOLE ? strlen(text) : strcspn(text, ",)");
 	if (len >= NAME_SIZE)
 		return "the attribute's name is too long";
 	memcpy(part->name, text, len);
 	if (part->kind != PART_WHOLE && !read_end(text + len, part))
-		return part->kind == PART_NETWORK
-		               ? "network(ATTRIBUTE), or network(ATTRIBUTE, BITS, BITS) of IPv4 "
-		                 "and "
-		                 "of IPv6, is expected"
-		               : "one attribute, and ')' at the end, are expected";
-	if (part->kind == PART_NETWORK && !part_is_address(part))
+		return expected(part->kind);
+	if (has_bits(part) && !part_is_address(part))
 		return "client_address and server_address have networks, and no other attribute";
 	return NULL;
 }
@@ -121,7 +145,10 @@ address_mask(uint8_t bytes[16], unsigned bits)
 	}
 }
 
-/* The network that an address lies in, as "192.0.2.0/24"; empty for what is no address. */
+/*
+ * The network that an address lies in, as "192.0.2.0/24", of a client without its bits; empty for
+ * what is no address.
+ */
 static struct text
 network_of(struct text value, const struct part *part, char room[PART_ROOM])
 {
@@ -135,7 +162,8 @@ network_of(struct text value, const struct part *part, char room[PART_ROOM])
 	address_mask(address.bytes, bits);
 	inet_ntop(address.bits == 32 ? AF_INET : AF_INET6, address.bytes, room, INET6_ADDRSTRLEN);
 	len = (int)strlen(room);
-	len += sprintf(room + len, "/%u", bits);
+	if (part->kind == PART_NETWORK)
+		len += sprintf(room + len, "/%u", bits);
 	return (struct text){room, (size_t)len};
 }
 
@@ -152,6 +180,7 @@ part_value(const struct request *request, const struct part *part, char room[PAR
 	case PART_LOCALPART:
 		return at ? (struct text){value.bytes, (size_t)(at - value.bytes)} : value;
 	case PART_NETWORK:
+	case PART_CLIENT:
 		return network_of(value, part, room);
 	default:
 		return value;

@@ -59,14 +59,15 @@ enum part_kind {
 	PART_WHOLE,
 	PART_DOMAIN,    /* behind the last '@'; nothing without one */
 	PART_LOCALPART, /* before the last '@'; all of it without one */
-	PART_NETWORK    /* of an address: so many leading bits, "192.0.2.0/24" */
+	PART_NETWORK,   /* of an address: so many leading bits, "192.0.2.0/24" */
+	PART_CLIENT     /* IPv4, or the network of IPv6, "2001:db8::", as servers of http have it */
 };
 
 /* An attribute, or a part of it. */
 struct part {
 	enum part_kind kind;
 	char name[NAME_SIZE];
-	uint8_t v4, v6; /* bits of a network */
+	uint8_t v4, v6; /* bits of a network, or of a client */
 };
 
 /* IPv4 is in the first four bytes; a mapped address is IPv4. */

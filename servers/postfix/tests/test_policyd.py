@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rl-policyd by its protocol: what it answers, what it refuses, and who waits for whom."""
 import gzip
+import json
 import os
 import resource
 import signal
@@ -97,6 +98,9 @@ class Policyd(unittest.TestCase):
                 ("localpart(sender)", ["root@a.test", "root@b.test", "root"], ["root+x@a.test"]),
                 ("network(client_address)", ["192.0.2.1", "192.0.2.200", "::ffff:192.0.2.7"], ["192.0.3.1", "2001:db8::1"]),
                 ("network(client_address)", ["2001:db8::1", "2001:db8:0:0:ffff::1", "2001:DB8::2"], ["2001:db8:0:1::1"]),
+                ("client(client_address)", ["192.0.2.1", "::ffff:192.0.2.1", "192.0.2.1"], ["192.0.2.2", "2001:db8::1"]),
+                ("client(client_address)", ["2001:db8::1", "2001:db8:0:0:ffff::1", "2001:DB8::2"], ["2001:db8:0:1::1"]),
+                ("client(client_address, 56)", ["2001:db8::1", "2001:db8:0:ff::1", "2001:db8:0:7::"], ["2001:db8:0:100::1"]),
                 ("network(client_address, 16, 48)", ["192.0.2.1", "192.0.9.1", "192.0.255.255"], ["192.1.0.0", "2001:db8::1"])):
             with self.subTest(key=key, same=same[0]):
                 server = self.serve(checks=[{"rule": "messages", "key": key}])
@@ -108,6 +112,14 @@ class Policyd(unittest.TestCase):
                     self.assertEqual(server.ask(**{attribute: value}), "action=DUNNO", value)
                 self.stop()
         self.serve()  # what is stopped at the end
+
+    def test_a_thousand_addresses_of_a_network_are_one_client(self):
+        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "20/day"}},
+                            checks=[{"rule": "messages", "key": "client(client_address)"}])
+        said = [server.ask(client_address=f"2001:db8:0:7::{i:x}") for i in range(1000)]
+        self.assertEqual(said.count("action=DUNNO"), 20)
+        keys = json.loads(s.rlctl("--segment", self.segment, "list", "--json"))["keys"]
+        self.assertEqual([(k["key"], k["used"]) for k in keys], [("2001:db8:0:7::", 20)])
 
     def test_what_has_no_such_part_is_not_limited(self):
         server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "1/day"}},
@@ -459,6 +471,9 @@ class Policyd(unittest.TestCase):
                 ({"checks": [{**check, "key": "network(sender)"}]}, "client_address and server_address have networks"),
                 ({"checks": [{**check, "key": "network(client_address, 33, 64)"}]}, "network(ATTRIBUTE, BITS, BITS)"),
                 ({"checks": [{**check, "key": "network(client_address, 24)"}]}, "network(ATTRIBUTE, BITS, BITS)"),
+                ({"checks": [{**check, "key": "client(sender)"}]}, "client_address and server_address have networks"),
+                ({"checks": [{**check, "key": "client(client_address, 24, 64)"}]}, "client(ATTRIBUTE, BITS)"),
+                ({"checks": [{**check, "key": "client(client_address, 129)"}]}, "client(ATTRIBUTE, BITS)"),
                 ({"checks": [{**check, "if": {}}]}, "/checks/0/if: an object of 1 to 8"),
                 ({"checks": [{**check, "if": "x"}]}, "/checks/0/if: an object of 1 to 8"),
                 ({"checks": [{**check, "if": {"sendr": "x"}}]}, "/checks/0/if: Postfix has no 'sendr'"),

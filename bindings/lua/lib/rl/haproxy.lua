@@ -5,18 +5,23 @@
 --
 -- and in its configuration:
 --
---	http-request lua.rl login src
+--	http-request lua.rl login client
 --
 -- The segment is opened while the configuration is read: before HAProxy gives up root and changes its root.
 local rl = require "rl"
 
 local NO_KEY = "(none)" -- whose key is empty: all of them are one
-local settings = {segment = "haproxy", rules = {}, options = {}, on_error = "allow", required = false, status = 429}
+local settings = {segment = "haproxy", rules = {}, options = {}, on_error = "allow", required = false, status = 429,
+	client_v6 = 64}
 local segment
 local rules, said = {}, {}
 
 local function refuse_setting(name, wanted)
 	error(("rl: %s = %s: %s is expected"):format(name, tostring(settings[name]), wanted), 0)
+end
+
+local function is_whole(value, least, most)
+	return math.type(value) == "integer" and value >= least and value <= most
 end
 
 local function read_settings(given)
@@ -30,7 +35,9 @@ local function read_settings(given)
 		refuse_setting("on_error", '"allow" or "deny"')
 	elseif type(settings.required) ~= "boolean" then
 		refuse_setting("required", "true or false")
-	elseif math.type(settings.status) ~= "integer" or settings.status < 400 or settings.status > 599 then
+	elseif not is_whole(settings.client_v6, 1, 128) then
+		refuse_setting("client_v6", "1 to 128")
+	elseif not is_whole(settings.status, 400, 599) then
 		refuse_setting("status", "400 to 599")
 	end
 end
@@ -119,7 +126,15 @@ local function parse_fetch(text)
 	return fetch
 end
 
+-- Who asks: IPv4, or the network of IPv6, the same key as in other servers.
+local function client_of(txn)
+	return rl.client(txn.sf:src() or "", nil, {trusted = {}, prefix_v6 = settings.client_v6})
+end
+
 local function key_of(txn, text)
+	if text == "client" then
+		return client_of(txn)
+	end
 	local fetch = fetches[text] or parse_fetch(text)
 	local call = txn.sf[fetch.name]
 	if not call then
