@@ -22,6 +22,8 @@
 #   make figures    put that into README.md and docs/NUMBERS.md
 #   make bench-cluster
 #                   what a cluster costs: the script, questions, a million keys, a master that dies
+#   make bench-peers
+#                   the limiters that languages and servers have, beside rl's: each bench-NAME in turn
 #   make profile    instructions of each kind of decision; with LANE=admit of that one, by function
 #   make install    into PREFIX, /usr/local, with DESTDIR in front of it
 #   make uninstall  remove what was installed, and nothing else
@@ -111,7 +113,7 @@ ifeq ($(filter clean uninstall format,$(MAKECMDGOALS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all demo demo-cluster check quick mutants torture arm64 coverage bench figures bench-cluster profile accuracy flood fuzz install uninstall format \
+.PHONY: all demo demo-cluster check quick mutants torture arm64 coverage bench figures bench-cluster bench-peers profile accuracy flood fuzz install uninstall format \
         clean help check-format check-headers check-clang check-exports check-mutants FORCE
 .DELETE_ON_ERROR:
 
@@ -365,6 +367,7 @@ NEED := $(sort $(NEED_BUILD) \
         $(call needs,build/tests/% build/v/%,$(NEED_TEST)) \
         $(call needs,bench profile,$(NEED_BENCH) valgrind) \
         $(call needs,bench-cluster,$(NEED_TEST)) \
+        $(call needs,bench-peers $(ADAPTER_NAMES:%=bench-%),$(NEED_TEST) $(NEED_ADAPTERS)) \
         $(call needs,check% coverage fuzz mutants torture,$(NEED_CHECK) $(NEED_ADAPTERS)) \
         $(call needs,quick,$(NEED_QUICK)) \
         $(call needs,coverage,lcov) \
@@ -446,7 +449,7 @@ check: $(CHECK_BUILDS) check-mutants check-format check-headers check-clang chec
 		'tests/musl/run.sh $(MUSL_TESTS)' tests/container/run.py \
 		tests/house/recipes/run.py tests/config/schema.py tests/config/manual.sh $(HOUSE) \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \
-		'tests/install/document.py docs/COOKBOOK.md docs/FAQ.md docs/CLUSTER.md docs/MOVING.md' \
+		'tests/install/document.py docs/COOKBOOK.md docs/COMPARE.md docs/CRAWLERS.md docs/FAQ.md docs/CLUSTER.md docs/MOVING.md' \
 		tests/page/pictures.py tests/support/check.sh
 
 # clang-format 14 decides, which is Debian 12's: each version lays out a few lines otherwise.
@@ -549,6 +552,12 @@ figures: build/bench.json
 # The same of a cluster: the script, questions, a million keys in use, a master that dies. Some minutes.
 bench-cluster: build/v/whole/tests/cluster/bench
 	@$<
+
+# One after the other: they would disturb each other.
+PEERS := python node ruby php lua nginx apache
+bench-peers:
+	@failed=; for name in $(PEERS); do echo "## $$name"; $(MAKE) --no-print-directory bench-$$name || failed="$$failed $$name"; done; \
+		[ -z "$$failed" ] || { echo "not as it is to be:$$failed"; exit 1; }
 
 # Instructions of each lane; with LANE=admit, by function.
 profile: build/tests/bench/bench
