@@ -180,6 +180,23 @@ rl_atomic_take(uint64_t *word, uint64_t value)
 	return ck_pr_faa_64(word, value);
 }
 
+#ifdef __x86_64__
+
+/* libck's takes both words from memory, which they are stored to just before. */
+static inline __attribute__((always_inline)) bool
+rl_atomic_cas16(struct rl_u128 *word, struct rl_u128 expected, struct rl_u128 desired)
+{
+	bool done;
+
+	__asm__ __volatile__("lock cmpxchg16b %0"
+	                     : "+m"(*word), "=@ccz"(done), "+a"(expected.lo), "+d"(expected.hi)
+	                     : "b"(desired.lo), "c"(desired.hi)
+	                     : "memory");
+	return done;
+}
+
+#else
+
 static inline bool
 rl_atomic_cas16(struct rl_u128 *word, struct rl_u128 expected, struct rl_u128 desired)
 {
@@ -192,6 +209,8 @@ rl_atomic_cas16(struct rl_u128 *word, struct rl_u128 expected, struct rl_u128 de
 	ck_pr_fence_acquire();
 	return done;
 }
+
+#endif
 
 static inline void
 rl_atomic_pause(void)
