@@ -162,26 +162,30 @@ rl_table_prefetch_state(const struct rl_table *table, struct rl_slot slot)
 	__builtin_prefetch(rl_table_state(table, slot.index), 1);
 }
 
-/* The key's LIVE slot. Writes nothing. Part of every decision: inline. */
+/* The same of one line of eight. */
 static inline __attribute__((always_inline)) bool
-rl_table_find(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot *slot)
+rl_table_find_in(const struct rl_table *t, uint64_t first, uint64_t key, struct rl_slot *slot)
 {
-	const uint64_t key =
-		p->key; /* kept: a load of a shared word makes compilers read p again */
+	const uint64_t *tags = rl_table_tag(t, first);
 
-	for (unsigned line = 0; line < 2; line++) {
-		const uint64_t *tags = rl_table_tag(t, p->first[line]);
 #pragma GCC unroll 8
-		for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
-			uint64_t tag = rl_atomic_load(&tags[i]);
-			if (rl_tag_is(tag, RL_TAG_LIVE, key)) {
-				slot->index = p->first[line] + i;
-				slot->tag = tag;
-				return true;
-			}
+	for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
+		uint64_t tag = rl_atomic_load(&tags[i]);
+		if (rl_tag_is(tag, RL_TAG_LIVE, key)) {
+			slot->index = first + i;
+			slot->tag = tag;
+			return true;
 		}
 	}
 	return false;
+}
+
+/* The key's LIVE slot. Writes nothing. Part of every decision: inline, and no array stays. */
+static inline __attribute__((always_inline)) bool
+rl_table_find(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot *slot)
+{
+	return rl_table_find_in(t, p->first[0], p->key, slot) ||
+	       rl_table_find_in(t, p->first[1], p->key, slot);
 }
 
 /* Are all 16 slots used by other keys, for all that their tags say? */
