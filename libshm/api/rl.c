@@ -56,23 +56,27 @@ check(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost, u
 }
 
 static __attribute__((noinline)) enum rl_verdict
-check_item(struct rl *rl, const struct rl_item *item, struct rl_result *result)
+check_any_item(struct rl *rl, const struct rl_item *item, struct rl_result *result)
+{
+	return rl_check_one(rl, item->rule, item, NULL, rl_request_now(rl, item->now_ns), result);
+}
+
+static __attribute__((noinline)) enum rl_verdict
+check_plain_item(struct rl *rl, const struct rl_item *item, struct rl_result *result)
 {
 	uint64_t now_ns = item->now_ns > 0 ? item->now_ns : rl_request_clock(rl);
 	int decided = check(rl_here_known(rl), item->rule, item->key, item->key_len, item->cost,
 	                    now_ns, result);
 
-	return __builtin_expect(decided != RL_AGAIN, 1)
-	               ? (enum rl_verdict)decided
-	               : rl_check_one(rl, item->rule, item, NULL, now_ns, result);
+	return __builtin_expect(decided != RL_AGAIN, 1) ? (enum rl_verdict)decided
+	                                                : check_any_item(rl, item, result);
 }
 
 enum rl_verdict
 rl_check_item(struct rl *rl, const struct rl_item *item, struct rl_result *result)
 {
-	if (!item->charges && !rl_request_has_own(item))
-		return check_item(rl, item, result);
-	return rl_check_one(rl, item->rule, item, NULL, rl_request_now(rl, item->now_ns), result);
+	return item->charges || rl_request_has_own(item) ? check_any_item(rl, item, result)
+	                                                 : check_plain_item(rl, item, result);
 }
 
 enum rl_verdict
