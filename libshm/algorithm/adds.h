@@ -132,6 +132,7 @@ static inline __attribute__((always_inline)) bool
 rl_adds_nothing(const struct rl_ask *a, struct rl_decision *d)
 {
 	const struct rl_window *w = &a->l->window;
+	struct rl_window_until until;
 	struct rl_state s;
 
 	if (a->v->is_zero || !a->l->is_window ||
@@ -141,7 +142,9 @@ rl_adds_nothing(const struct rl_ask *a, struct rl_decision *d)
 	if (!rl_window_is_used_up(w, &s, rl_window_epoch(w, a->now_ns), a->q->capacity))
 		return false;
 	*d = (struct rl_decision){.limit = a->q->capacity};
-	d->retry_at_ns = rl_window_used_up_until(w, &s, a->q->capacity, a->cost, &d->reset_at_ns);
+	until = rl_window_used_up_until(w, s.epoch, s.cur, a->q->capacity, a->cost);
+	d->retry_at_ns = until.retry_at_ns;
+	d->reset_at_ns = until.reset_at_ns;
 	return true;
 }
 

@@ -379,19 +379,19 @@ rl_window_reset_at(const struct rl_window_at *at)
 	return 0;
 }
 
-uint64_t
-rl_window_used_up_until(const struct rl_window *w, const struct rl_state *s, uint32_t capacity,
-                        uint32_t cost, uint64_t *reset_at_ns)
+struct rl_window_until
+rl_window_used_up_until(const struct rl_window *w, uint64_t epoch, uint32_t cur, uint32_t capacity,
+                        uint32_t cost)
 {
-	uint64_t end = start_of(w, s->epoch + w->count + 1);
+	uint64_t end = start_of(w, epoch + w->count + 1);
+	struct rl_window_until until = {.retry_at_ns = end, .reset_at_ns = end};
 
-	*reset_at_ns = end;
-	if (w->is_hard || w->count == 0)
-		return end;
 	/*
 	 * As the last of rl_window_retry_at(): nothing newer counts, and cur is more than the room.
 	 */
-	return end - scale(capacity - cost, w->width_ns, s->cur);
+	if (!w->is_hard && w->count > 0)
+		until.retry_at_ns -= scale(capacity - cost, w->width_ns, cur);
+	return until;
 }
 
 uint32_t

@@ -270,8 +270,14 @@ rl_window_is_used_up(const struct rl_window *w, const struct rl_state *s, uint64
 }
 
 /* When a state that is used up admits `cost` again, and when nothing counts any more. */
-uint64_t rl_window_used_up_until(const struct rl_window *window, const struct rl_state *state,
-                                 uint32_t capacity, uint32_t cost, uint64_t *reset_at_ns);
+struct rl_window_until {
+	uint64_t retry_at_ns;
+	uint64_t reset_at_ns;
+};
+
+/* Of a state's epoch and cur: words alone, so that the caller's stay in registers. */
+struct rl_window_until rl_window_used_up_until(const struct rl_window *window, uint64_t epoch,
+                                               uint32_t cur, uint32_t capacity, uint32_t cost);
 
 /*
  * What remains right after a charge that left `state`, without a look at the ring: exact where

@@ -36,13 +36,13 @@ report(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns
 int
 rl_usual_denied(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
                 struct rl_result *result, const struct rl_compiled *limit, struct rl_slot slot,
-                const struct rl_decision *denial)
+                struct rl_decision denial)
 {
 	const struct rl_segment *s = &rl->segment;
-	uint64_t retry_ns = rl_until(denial->retry_at_ns, now_ns);
+	uint64_t retry_ns = rl_until(denial.retry_at_ns, now_ns);
 
 	if (result) {
-		rl_result_fill(result, RL_DENIED, 0, limit->limiter.window_ns, denial, now_ns);
+		rl_result_fill(result, RL_DENIED, 0, limit->limiter.window_ns, &denial, now_ns);
 		result->retry_after_ns = retry_ns;
 	}
 	rl_stats_add_denied(s, rule, 0);

@@ -44,7 +44,7 @@ rl_usual_look(const struct rl *rl, uint64_t kind, int rule, const void *key, siz
 		return false;
 	limit = &look->cached->policy.limit[0];
 	u->limit = rl_atomic_own_load(&limit->limit);
-	u->quota.capacity = rl_atomic_own_load(&limit->quota.capacity);
+	u->quota = (struct rl_quota){.capacity = rl_atomic_own_load(&limit->quota.capacity)};
 	if (kind == RL_POLICY_BUCKET) {
 		const struct rl_gcra_rate *rate = &limit->quota.rate;
 
@@ -91,10 +91,10 @@ rl_usual_find(const struct rl *rl, uint64_t now_ns, struct rl_usual *u)
 	return true;
 }
 
-/* It is denied as *denial says. */
+/* It is denied as `denial` says. */
 int rl_usual_denied(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
                     struct rl_result *result, const struct rl_compiled *limit, struct rl_slot slot,
-                    const struct rl_decision *denial);
+                    struct rl_decision denial);
 
 /* Its window has moved on, or its ring says what counts. */
 int rl_usual_by_ring(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
@@ -112,13 +112,15 @@ rl_usual_decide(struct rl *rl, uint64_t kind, int rule, const void *key, size_t 
 {
 	const struct rl_segment *s = &rl->segment;
 	const struct rl_limiter *l = &u->limit->limiter;
+	const struct rl_slot slot = u->slot; /* what is passed on whole is in memory */
 	struct rl_view v;
 	struct rl_decision denial;
 	struct rl_plan plan;
 	struct rl_ask ask;
 
-	rl_policy_share(s, u->limit, now_ns, &u->quota);
-	if (rl_view_load(s, u->slot, &v) != RL_SEEN)
+	if (rl_policy_is_away(s, l, now_ns, &u->quota))
+		u->quota.share.away = rl_policy_worth_away(s, u->quota.capacity, u->quota.away);
+	if (rl_view_load(s, slot, &v) != RL_SEEN)
 		return RL_AGAIN;
 	ask = (struct rl_ask){
 		.l = l, .q = &u->quota, .v = &v, .cost = (uint32_t)cost, .now_ns = now_ns};
@@ -126,18 +128,18 @@ rl_usual_decide(struct rl *rl, uint64_t kind, int rule, const void *key, size_t 
 		if (kind == RL_POLICY_BUCKET ? rl_adds_nothing_to_bucket(&ask, &denial)
 		                             : rl_adds_nothing(&ask, &denial))
 			return rl_usual_denied(rl, rule, key, key_len, now_ns, result, u->limit,
-			                       u->slot, &denial);
+			                       slot, denial);
 		return kind == RL_POLICY_BUCKET
 		               ? RL_AGAIN
 		               : rl_usual_by_ring(rl, rule, key, key_len, cost, now_ns, result,
-		                                  u->limit, u->quota.capacity, u->slot);
+		                                  u->limit, u->quota.capacity, slot);
 	}
-	if (!rl_atomic_cas16(rl_table_state(&s->table, u->slot.index), v.word, plan.next))
+	if (!rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, plan.next))
 		return RL_AGAIN;
-	rl_answered_allowed(s, rule, u->slot, (uint32_t)cost);
+	rl_answered_allowed(s, rule, slot, (uint32_t)cost);
 	if (l->is_shared &&
 	    rl_share_wants_more(&u->quota, u->quota.capacity, &plan.decision, RL_ALLOWED))
-		rl_usual_wish(rl, key, key_len, u->limit, u->slot);
+		rl_usual_wish(rl, key, key_len, u->limit, slot);
 	if (result)
 		rl_result_fill(result, RL_ALLOWED, 0, l->window_ns, &plan.decision, now_ns);
 	return RL_ALLOWED;

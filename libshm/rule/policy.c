@@ -248,13 +248,11 @@ rl_policy_has_none_for(const struct rl *rl, int rule, uint64_t version, const vo
 }
 
 uint32_t
-rl_policy_worth_away(const struct rl_segment *s, const struct rl_limiter *l,
-                     const struct rl_quota *q)
+rl_policy_worth_away(const struct rl_segment *s, uint32_t most, unsigned away)
 {
-	uint32_t most = rl_limiter_limit(l, q);
 	uint64_t hosts = rl_atomic_load_relaxed(&s->header->cluster_hosts);
 
-	switch ((enum rl_away)q->away) {
+	switch ((enum rl_away)away) {
 	case RL_AWAY_KEEP:
 		return RL_SHARE_KEEP;
 	case RL_AWAY_OPEN:

@@ -9,6 +9,7 @@
  * looked up with the key.
  */
 
+#include "algorithm/ops.h"
 #include "rule/filter.h"
 #include "rule/handle.h"
 #include "rule/override.h"
@@ -184,29 +185,33 @@ uint32_t rl_policy_apply_tier(const struct rl_segment *s, uint64_t slot,
                               const struct rl_compiled *limit, unsigned index,
                               struct rl_quota *quota);
 
-/* What a share of a cluster's limit is worth without a lease. */
-uint32_t rl_policy_worth_away(const struct rl_segment *s, const struct rl_limiter *limiter,
-                              const struct rl_quota *quota);
+/* What a share of a limit of a cluster is worth without a lease, `away` being enum rl_away. */
+uint32_t rl_policy_worth_away(const struct rl_segment *s, uint32_t limit, unsigned away);
 
 /*
- * Of a limit of a cluster, what holds of its shares at now_ns: before its word is loaded. Else
- * nothing. A share counts as long as the lease of all holds, and then as the limit's `away` says.
+ * Of a limit of a cluster, what holds of its shares at now_ns: before its word is loaded. Of
+ * another one, nothing. A share counts as long as the lease of all holds: else true, and what it is
+ * worth is the limit's `away`.
  */
+static inline bool
+rl_policy_is_away(const struct rl_segment *s, const struct rl_limiter *limiter, uint64_t now_ns,
+                  struct rl_quota *quota)
+{
+	if (!rl_limiter_is_shared(limiter))
+		return false;
+	quota->counts_denied = true;
+	quota->has_lease = now_ns < rl_atomic_load(&s->header->shares_until);
+	quota->share.away = 0;
+	return !quota->has_lease;
+}
+
 static inline void
 rl_policy_share(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t now_ns,
                 struct rl_quota *quota)
 {
-	struct rl_quota copy; /* what is passed on does not stay in registers */
-
-	if (!rl_limiter_is_shared(&limit->limiter))
-		return;
-	quota->counts_denied = true;
-	quota->has_lease = now_ns < rl_atomic_load(&s->header->shares_until);
-	quota->share.away = 0;
-	if (quota->has_lease)
-		return;
-	copy = *quota;
-	quota->share.away = rl_policy_worth_away(s, &limit->limiter, &copy);
+	if (rl_policy_is_away(s, &limit->limiter, now_ns, quota))
+		quota->share.away = rl_policy_worth_away(
+			s, rl_limiter_limit(&limit->limiter, quota), quota->away);
 }
 
 /* What a limit admits now, and its place in its rule; false if it is in force no more. */

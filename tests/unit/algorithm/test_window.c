@@ -78,17 +78,18 @@ static void
 expect_used_up(const struct counter *c, const struct rl_window_at *at, uint64_t now_ns,
                uint32_t cost, const struct rl_move *p, const struct rl_window_used *u)
 {
-	uint64_t reset_at, retry_at;
+	struct rl_window_until until;
 
 	if (!rl_window_is_used_up(&c->window, at->state, rl_window_epoch(&c->window, now_ns),
 	                          c->capacity))
 		return;
 	used_up++;
-	retry_at = rl_window_used_up_until(&c->window, at->state, c->capacity, cost, &reset_at);
+	until = rl_window_used_up_until(&c->window, at->state->epoch, at->state->cur, c->capacity,
+	                                cost);
 	assert_int_equal(p->step, RL_STEP_DENY);
 	assert_int_equal(rl_window_remaining(u, c->capacity), 0);
-	assert_int_equal(retry_at, rl_window_retry_at(at, u, c->capacity, cost));
-	assert_int_equal(reset_at, rl_window_reset_at(at));
+	assert_int_equal(until.retry_at_ns, rl_window_retry_at(at, u, c->capacity, cost));
+	assert_int_equal(until.reset_at_ns, rl_window_reset_at(at));
 }
 
 /* What is drawn for people is what is decided by. */
