@@ -262,11 +262,13 @@ struct rl_http_client {
  * An address may have a port, brackets if it is IPv6, and a zone: 203.0.113.7:80, [2001:db8::1]:80,
  * fe80::1%eth0. Ports and zones are left out, and ::ffff:192.0.2.1 is 192.0.2.1. The answer has
  * zeros behind its prefix, and no "/64". So it is the key of its network, and rules with prefixes,
- * overrides and bans take it for an address. Every server and language here has this text as the
- * key of a client that is given no other, also where no proxy is asked for: one client is one key.
- * A ban, an exemption or an override that is to meet it says the network, "2001:db8:0:7::/64". A peer of a unix socket is "unix:" or empty, and
+ * overrides and bans take it for an address. A peer of a unix socket is "unix:" or empty, and
  * "unix:" in X-Forwarded-For. If it is the answer, the text is "unix:". Empty elements and lines
  * are skipped, and count as read.
+ *
+ * Every server and language here has this text as the key of a client that is given no other, also
+ * where no proxy is trusted: one client is one key. A ban, an exemption or an override that is to
+ * meet it says the network, "2001:db8:0:7::/64".
  */
 int rl_http_client(const struct rl_http_trust *trust, struct rl_http_value peer,
                    const struct rl_http_value *lines, size_t count, struct rl_http_client *client);

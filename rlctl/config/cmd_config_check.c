@@ -2,6 +2,7 @@
 /* config check: is the file one that could be put into force? */
 
 #include <inttypes.h>
+#include <model/client_network.h>
 #include <model/limit.h>
 #include <show/show.h>
 #include <stdio.h>
@@ -125,6 +126,42 @@ note_costs(const struct config *config, struct outcome *outcome)
 		}
 }
 
+static void
+note_override(const struct rl_config_rule *rule, const struct rl_override *override,
+              const char *network, struct outcome *outcome)
+{
+	char text[RL_NAME_MAX + RL_KEY_MAX + 256];
+
+	snprintf(
+		text, sizeof(text),
+		"%s: override %.*s: a client of IPv6 is counted by its /64, whose key that is not, "
+		"but where keys are whole addresses: say %s",
+		rule->rule.name, (int) override->pattern.key_len,
+		(const char *) override->pattern.key, network);
+	hear(CONFIG_NOTE, text, outcome);
+}
+
+/* Overrides of less than the network that a client has. */
+static void
+note_clients(const struct config *config, struct outcome *outcome)
+{
+	char network[CLIENT_NETWORK_MAX];
+	size_t notes = 0;
+
+	for (size_t i = 0; config && i < config->rule_count; i++)
+		for (size_t j = 0; j < config->rules[i].override_count; j++) {
+			const struct rl_override *override = &config->rules[i].overrides[j];
+
+			if (!client_network(&override->pattern, network))
+				continue;
+			if (outcome->problems || notes < NOTES_SHOWN)
+				note_override(&config->rules[i], override, network, outcome);
+			notes++;
+		}
+	if (!outcome->problems && notes > NOTES_SHOWN)
+		printf("and %zu more overrides of which the same is true\n", notes - NOTES_SHOWN);
+}
+
 struct counts {
 	uint64_t rules, limits, overrides;
 };
@@ -215,6 +252,7 @@ config_check(const struct context *context)
 		write_text(path, config);
 	note_logs(config, &outcome);
 	note_costs(config, &outcome);
+	note_clients(config, &outcome);
 	if (is_json && status == EXIT_TROUBLE)
 		json_decref(outcome.problems);
 	else if (is_json)

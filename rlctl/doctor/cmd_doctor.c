@@ -35,6 +35,7 @@ const struct doctor_check doctor_checks[] = {
 	{"in_flight", true, check_holders},
 	{"audit", true, check_audit},
 	{"entries", true, check_entries},
+	{"clients", true, check_clients},
 	{"pages", true, check_pages},
 	{"cluster", true, check_cluster},
 	{0},

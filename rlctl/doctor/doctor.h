@@ -104,6 +104,7 @@ void check_bans(struct doctor *doctor);
 void check_holders(struct doctor *doctor);
 void check_audit(struct doctor *doctor);
 void check_entries(struct doctor *doctor);
+void check_clients(struct doctor *doctor);
 void check_pages(struct doctor *doctor);
 void check_cluster(struct doctor *doctor);
 

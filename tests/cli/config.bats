@@ -128,6 +128,17 @@ algorithm_words() {
 	says_line 'and 2 more limits of which the same is true'
 }
 
+@test "check: overrides of one address of an IPv6 client" {
+	printf '{"rules": {"login": {"limit": "5000/h", "overrides": {"2001:db8:0:7::9": {"capacity": 9000},
+		"2001:db8:0:7:8::/80": {"unlimited": true}, "2001:db8:0:7::/64": {"capacity": 9000}, "2001:db8:0:8::": {"capacity": 9000},
+		"192.0.2.1": {"capacity": 9000}, "::ffff:192.0.2.2": {"capacity": 9000}, "alice": {"capacity": 9000}}}}}' >"$file"
+	rlctl config check
+	exits 0
+	[ "$(grep -c 'counted by its /64' <<<"$output")" -eq 2 ]
+	says 'login: override 2001:db8:0:7::9: a client of IPv6 is counted by its /64, whose key that is not, '
+	says 'where keys are whole addresses: say 2001:db8:0:7::/64'
+}
+
 @test "a flood of one warning: ten of it, the others, and a sum; check tells all" {
 	jq -n --arg name "$segment" '{segment: {name: $name, mode: "0666"},
 		rules: {login: {limit: "5/min", overrides: ([range(2000)] | map({key: "user:\(.)", value: {capacity: 5}}) | from_entries)}}}' >"$file"

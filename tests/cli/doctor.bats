@@ -40,7 +40,7 @@ finds() {
 	conforms doctor
 	finds segment ok 'opens, layout'
 	finds shm ok left
-	for check in access file_size clock fill full rules room bans audit entries; do
+	for check in access file_size clock fill full rules room bans audit entries clients; do
 		finds $check ok ''
 	done
 	[ "$(jq .findings <<<"$output")" -eq 0 ]
@@ -394,6 +394,22 @@ damaged() {
 	on doctor --json
 	exits 0
 	finds audit ok '0 keys'
+}
+
+@test "doctor: a rule that counts each address of an IPv6 network, and bans of one of them" {
+	export FILL_KEYS=1000
+	fill web 20 $month_ms 0 2001:db8:0:7::{1..15}=1 2001:db8:0:8::{1..9}=1 2001:db8:0:{1..20}::=1 192.0.2.{1..20}=1
+	on ban 2001:db8:1:7::/64 --for 1h
+	on ban 2001:db8:1:9:: --for 1h
+	on doctor --json
+	finds clients ok ''
+	fill web 20 $month_ms 0 2001:db8:0:7::16=1
+	on ban 2001:db8:1:7::2 --for 1h
+	on ban 2001:db8:1:7:8::/80 --for 1h
+	on doctor --json
+	conforms doctor
+	finds clients note 'rule web counts each IPv6 address: 16 keys are in 2001:db8:0:7::/64'
+	finds clients note '2 bans and exemptions are of less than a /64 of IPv6, such as one in 2001:db8:1:7::/64'
 }
 
 @test "doctor: claims that nobody finished" {

@@ -33,7 +33,7 @@ has_bits(const struct part *part)
 	return part->kind == PART_NETWORK || part->kind == PART_CLIENT;
 }
 
-/* What follows the attribute: ")", or of a network the bits of both families, of a client IPv6's. */
+/* What follows the attribute: ")", or bits: of a network both families', of a client IPv6's. */
 static bool
 read_end(const char *at, struct part *part)
 {
