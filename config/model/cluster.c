@@ -14,6 +14,7 @@
 
 enum cluster_id {
 	CLUSTER_NODES,
+	CLUSTER_SENTINEL,
 	CLUSTER_TLS,
 	CLUSTER_USER,
 	CLUSTER_PASSWORD,
@@ -21,6 +22,7 @@ enum cluster_id {
 	CLUSTER_TIMEOUT,
 	CLUSTER_LEASE,
 	CLUSTER_RULES,
+	CLUSTER_WITHOUT_REPLICA,
 	CLUSTER_IDS
 };
 
@@ -35,9 +37,11 @@ enum tls_id {
 static void read_path(struct reader *, const struct field *, struct node, struct value *);
 
 static const char *const rules_names[] = {"local", "shared", NULL};
+static const char *const without_replica_names[] = {"deny", "lend", NULL};
 
 static const struct field cluster_fields[] = {
 	{"nodes", read_any, CLUSTER_NODES, 0, 0, NULL},
+	{"sentinel", read_text, CLUSTER_SENTINEL, 0, 0, NULL},
 	{"tls", read_any, CLUSTER_TLS, 0, 0, NULL},
 	{"user", read_text, CLUSTER_USER, 0, 0, NULL},
 	{"password_file", read_path, CLUSTER_PASSWORD, 0, 0, NULL},
@@ -45,6 +49,7 @@ static const struct field cluster_fields[] = {
 	{"timeout", read_duration, CLUSTER_TIMEOUT, 10 * RL_MILLISECOND, 10 * RL_SECOND, NULL},
 	{"lease", read_duration, CLUSTER_LEASE, 5 * RL_SECOND, 300 * RL_SECOND, NULL},
 	{"rules", read_word, CLUSTER_RULES, 0, 0, rules_names},
+	{"without_replica", read_word, CLUSTER_WITHOUT_REPLICA, 0, 0, without_replica_names},
 	{0},
 };
 
@@ -195,12 +200,14 @@ read_cluster(struct reader *reader, struct node object, struct config *config)
 	read_nodes(reader, object.token, &v[CLUSTER_NODES], c);
 	if (v[CLUSTER_TLS].token)
 		read_tls(reader, &v[CLUSTER_TLS], c);
+	c->sentinel = copy(reader, &v[CLUSTER_SENTINEL]);
 	c->user = copy(reader, &v[CLUSTER_USER]);
 	c->password_file = copy(reader, &v[CLUSTER_PASSWORD]);
 	c->secret_file = copy(reader, &v[CLUSTER_SECRET]);
 	c->timeout_ns = or_default(&v[CLUSTER_TIMEOUT], TIMEOUT_DEFAULT);
 	c->lease_ns = or_default(&v[CLUSTER_LEASE], LEASE_DEFAULT);
 	c->has_shared_rules = or_default(&v[CLUSTER_RULES], 0) != 0;
+	c->lends_without_replica = or_default(&v[CLUSTER_WITHOUT_REPLICA], 0) != 0;
 	if (c->user && !v[CLUSTER_PASSWORD].token)
 		report_name(reader->report, CONFIG_ERROR, v[CLUSTER_USER].token,
 		            "needs a \"password_file\"");

@@ -45,6 +45,7 @@ free_cluster(struct config_cluster *c)
 	free(c->tls_cert);
 	free(c->tls_key);
 	free(c->tls_server_name);
+	free(c->sentinel);
 	free(c->user);
 	free(c->password_file);
 	free(c->secret_file);

@@ -19,14 +19,16 @@ struct config_cluster {
 	bool is_there;
 	struct config_node *nodes;
 	size_t node_count;
+	char *sentinel; /* the nodes are Sentinels: what they call the master */
 	bool has_tls;
 	char *tls_ca, *tls_cert, *tls_key; /* files */
 	char *tls_server_name;
 	char *user, *password_file;
-	char *secret_file;     /* 32 bytes */
-	uint64_t timeout_ns;   /* for an answer */
-	uint64_t lease_ns;     /* of a share */
-	bool has_shared_rules; /* rules are the store's, else each host's own file's */
+	char *secret_file;          /* 32 bytes */
+	uint64_t timeout_ns;        /* for an answer */
+	uint64_t lease_ns;          /* of a share */
+	bool has_shared_rules;      /* rules are the store's, else each host's own file's */
+	bool lends_without_replica; /* strict limits, too */
 };
 
 /* A file as it was read, with every default filled in. */

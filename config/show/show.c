@@ -277,6 +277,7 @@ cluster_json(const struct config_cluster *c)
 	int error = 0;
 
 	put(object, "nodes", nodes_json(c), &error);
+	put_text(object, "sentinel", c->sentinel, &error);
 	if (tls) {
 		put_text(tls, "ca", c->tls_ca, &error);
 		put_text(tls, "cert", c->tls_cert, &error);
@@ -290,6 +291,8 @@ cluster_json(const struct config_cluster *c)
 	put_duration(object, "timeout", c->timeout_ns, &error);
 	put_duration(object, "lease", c->lease_ns, &error);
 	put(object, "rules", json_string(c->has_shared_rules ? "shared" : "local"), &error);
+	put(object, "without_replica", json_string(c->lends_without_replica ? "lend" : "deny"),
+	    &error);
 	return checked(object, error);
 }
 

@@ -2,6 +2,7 @@
 #include "cluster/client.h"
 
 #include <apply/apply.h>
+#include <cluster/script.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -64,6 +65,9 @@ connect_store(struct client *c, char *why, size_t size)
 	const struct config_cluster *cluster = &c->config->cluster;
 	struct store_options o = {
 		.node_count = cluster->node_count,
+		.sentinel = cluster->sentinel,
+		.epoch_key = SCRIPT_EPOCH,
+		.is_observer = true,
 		.user = cluster->user,
 		.password = cluster->password_file ? c->password : NULL,
 		.name = "rlctl",
@@ -155,6 +159,16 @@ client_close(struct client *c)
 	free(c->nodes);
 	config_free(c->config);
 	explicit_bzero(c, sizeof *c);
+}
+
+void
+client_tell_masters(const struct client *c)
+{
+	struct store_node n;
+
+	for (unsigned i = 0; store_node(c->store, i, &n); i++)
+		if (n.is_ready && n.trouble[0])
+			complain("%s: %s", n.address, n.trouble);
 }
 
 struct waiting {

@@ -39,6 +39,9 @@ void client_close(struct client *c);
  */
 bool client_connect(struct client *c, struct config *config, char *why, size_t size);
 
+/* Complain of masters that are not asked: hosts may be there that nobody hears of here. */
+void client_tell_masters(const struct client *c);
+
 /* `v` is the callee's only during the call. */
 typedef void client_take(void *arg, const struct store_value *v);
 

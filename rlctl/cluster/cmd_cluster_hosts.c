@@ -74,6 +74,7 @@ cluster_hosts(const struct context *context)
 		return status;
 	hosts = need(json_array());
 	is_answered = client_ask(&c, SCRIPT_HOSTS, 2, argv, take, hosts);
+	client_tell_masters(&c);
 	client_close(&c);
 	if (is_answered && option_value(context, "json")) {
 		document = need(json_object());

@@ -37,21 +37,6 @@ say(struct looking *l, const char *address, const char *what, const char *mend)
 	l->s->problem(l->s->arg, text, mend);
 }
 
-/* The value of "name:value\r\n" in INFO; to[0] is 0 where there is none. */
-static void
-find_line(const char *text, const char *name, char *to, size_t room)
-{
-	size_t size = strlen(name);
-
-	to[0] = '\0';
-	for (const char *at = text; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
-		if (strncmp(at, name, size) == 0 && at[size] == ':') {
-			snprintf(to, room, "%.*s", (int)strcspn(at + size + 1, "\r\n"),
-			         at + size + 1);
-			return;
-		}
-}
-
 static void
 take_info(void *arg, const struct store_value *v)
 {
@@ -59,15 +44,15 @@ take_info(void *arg, const struct store_value *v)
 	const char *text = store_text(v);
 	char valkey[12];
 
-	find_line(text, "redis_version", f->version, sizeof f->version);
-	find_line(text, "valkey_version", valkey, sizeof valkey);
+	store_line(text, "redis_version", f->version, sizeof f->version);
+	store_line(text, "valkey_version", valkey, sizeof valkey);
 	if (valkey[0])
 		snprintf(f->version, sizeof f->version, "valkey %s", valkey);
-	find_line(text, "maxmemory_policy", f->policy, sizeof f->policy);
-	find_line(text, "connected_slaves", f->replicas, sizeof f->replicas);
-	find_line(text, "role", f->role, sizeof f->role);
-	find_line(text, "min_slaves_good_slaves", f->good_replicas, sizeof f->good_replicas);
-	find_line(text, "server_time_usec", f->time_us, sizeof f->time_us);
+	store_line(text, "maxmemory_policy", f->policy, sizeof f->policy);
+	store_line(text, "connected_slaves", f->replicas, sizeof f->replicas);
+	store_line(text, "role", f->role, sizeof f->role);
+	store_line(text, "min_slaves_good_slaves", f->good_replicas, sizeof f->good_replicas);
+	store_line(text, "server_time_usec", f->time_us, sizeof f->time_us);
 }
 
 static void
@@ -83,14 +68,37 @@ judge_memory(struct looking *l, const char *address, const struct facts *f)
 }
 
 static void
+judge_lonely(struct looking *l, const char *address, const struct facts *f)
+{
+	bool lends = l->c->config->cluster.lends_without_replica;
+
+	if (!l->has_strict)
+		say(l, address, "has no replica: with it what it has lent is forgotten",
+		    "give it one");
+	else if (!lends)
+		say(l, address,
+		    "has no replica: strict limits lend nothing of the keys that it has",
+		    "give it one, and one to spare");
+	else if (f->good_replicas[0])
+		say(l, address,
+		    "has no replica, and takes no writes without one, whatever without_replica "
+		    "says",
+		    "give it one, or set min-replicas-to-write 0");
+	else
+		say(l, address,
+		    "has no replica: what strict limits lend there is forgotten with it",
+		    "give it one");
+}
+
+static void
 judge_replicas(struct looking *l, const char *address, const struct facts *f)
 {
 	if (strcmp(f->role, "slave") == 0)
 		say(l, address, "is a replica, and takes no requests", NULL);
 	else if (strcmp(f->replicas, "0") == 0)
-		say(l, address, "has no replica: with it what it has lent is forgotten",
-		    "give it one");
-	else if (l->has_strict && f->role[0] && !f->good_replicas[0])
+		judge_lonely(l, address, f);
+	else if (l->has_strict && !l->c->config->cluster.lends_without_replica && f->role[0] &&
+	         !f->good_replicas[0])
 		say(l, address,
 		    "would lend strict limits' capacity without a replica that hears of it",
 		    "set min-replicas-to-write 1");

@@ -240,6 +240,9 @@ open_store(struct cluster *c, uint64_t random, char *why, size_t size)
 	const struct store_options o = {
 		.nodes = c->options.nodes,
 		.node_count = c->options.node_count,
+		.sentinel = c->options.sentinel,
+		.epoch_key = SCRIPT_EPOCH,
+		.lends_without_replica = c->options.lends_without_replica,
 		.user = c->options.user,
 		.password = c->options.password_file ? c->password : NULL,
 		.name = c->name,

@@ -28,11 +28,13 @@
 struct cluster_options {
 	const char *nodes[CLUSTER_NODES];
 	size_t node_count;
+	const char *sentinel; /* what the nodes, Sentinels then, call the master; or NULL */
 	const char *user, *password_file, *secret_file; /* user, password_file: or NULL */
 	const struct store_tls *tls;                    /* or NULL */
 	uint64_t timeout_ns, lease_ns;
-	const char *state;      /* a directory for what is kept, or NULL */
-	rules_take *take_rules; /* NULL: rules are each host's own */
+	bool lends_without_replica; /* strict limits, too */
+	const char *state;          /* a directory for what is kept, or NULL */
+	rules_take *take_rules;     /* NULL: rules are each host's own */
 	void *take_arg;
 	store_report *report;
 	void *report_arg;

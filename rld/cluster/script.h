@@ -63,6 +63,7 @@ extern const char script_announce[];
 
 #define SCRIPT_HOSTS "rl1:{hosts}"
 #define SCRIPT_CHECK "rl1:{hosts}:check"
+#define SCRIPT_EPOCH "rl1:{hosts}:epoch" /* store/role.h */
 
 /*
  * Put a document of rules in the place of the one of a version: KEYS RULES_KEY; ARGV the version

@@ -34,12 +34,14 @@ read_options(const struct config_cluster *from, struct cluster_options *to, stru
 	                          .key = from->tls_key,
 	                          .name = from->tls_server_name};
 	*to = (struct cluster_options){
+		.sentinel = from->sentinel,
 		.user = from->user,
 		.password_file = from->password_file,
 		.secret_file = from->secret_file,
 		.tls = from->has_tls ? tls : NULL,
 		.timeout_ns = from->timeout_ns,
 		.lease_ns = from->lease_ns,
+		.lends_without_replica = from->lends_without_replica,
 		.report = report,
 	};
 	for (size_t i = 0; i < from->node_count && i < CLUSTER_NODES; i++) {
@@ -71,6 +73,7 @@ describe(const struct config_cluster *c)
 		return NULL;
 	for (size_t i = 0; i < c->node_count; i++)
 		fprintf(to, "%s %u\n", c->nodes[i].host, (unsigned)c->nodes[i].port);
+	fprintf(to, "%s %d\n", c->sentinel ? c->sentinel : "", c->lends_without_replica);
 	fprintf(to, "%d %s %s %s %s\n%s %s %s %llu %llu", c->has_tls, c->tls_ca ? c->tls_ca : "",
 	        c->tls_cert ? c->tls_cert : "", c->tls_key ? c->tls_key : "",
 	        c->tls_server_name ? c->tls_server_name : "", c->user ? c->user : "",
@@ -112,6 +115,7 @@ sharing_open(struct sharing *l, const struct config *config, const struct segmen
 	if (read_options(&config->cluster, &options, &tls)) {
 		options.user = l->user = copy(options.user);
 		tls.name = l->server_name = copy(tls.name);
+		options.sentinel = l->sentinel = copy(options.sentinel);
 		options.state = state;
 		options.take_rules = config->cluster.has_shared_rules ? take : NULL;
 		options.take_arg = take_arg;
@@ -134,6 +138,7 @@ sharing_close(struct sharing *l, uint64_t now_ns)
 	free(l->text);
 	free(l->user);
 	free(l->server_name);
+	free(l->sentinel);
 	*l = (struct sharing){0};
 }
 

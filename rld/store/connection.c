@@ -9,6 +9,7 @@
 #define BACKOFF_MIN (50 * RL_MILLISECOND)
 #define BACKOFF_MAX (5 * RL_SECOND)
 #define CONNECT_MIN RL_SECOND /* for a look-up, a handshake and the first answers at least */
+#define ALONE RL_SECOND /* until a replica is looked for again, by those who lend without one */
 #define READ_MAX (256u << 10) /* at a time: a node that talks without end holds up nobody */
 
 void
@@ -116,7 +117,8 @@ take_name(struct connection *c, struct request *r, struct store_value *v, uint64
 {
 	(void)c;
 	(void)now_ns;
-	store_value_free(v); /* a user who may not give a name has none */
+	store_value_free(v); /* who may not give a name has none, and a Sentinel without users
+	                        asks for nobody's password */
 	request_free(r);
 }
 
@@ -157,7 +159,8 @@ authenticate(struct connection *c, uint64_t now_ns)
 	const char *argv[3] = {"AUTH", user ? user : password, password};
 
 	if (password)
-		say(c, take_hello, "it refuses the user or password", user ? 3 : 2, argv, now_ns);
+		say(c, c->is_sentinel ? take_name : take_hello, "it refuses the user or password",
+		    user ? 3 : 2, argv, now_ns);
 }
 
 void
@@ -166,7 +169,7 @@ connection_load_scripts(struct connection *c, uint64_t now_ns)
 	for (int i = 0; i < STORE_SCRIPTS; i++) {
 		const char *argv[] = {"SCRIPT", "LOAD", c->options->scripts[i]};
 
-		if (argv[2])
+		if (argv[2] && !c->is_sentinel)
 			say(c, take_hello, "it refuses a script", 3, argv, now_ns);
 	}
 }
@@ -244,11 +247,19 @@ settle_unsure(struct connection *c, bool is_sure, uint64_t now_ns)
 static void
 take_wait(struct connection *c, struct request *r, struct store_value *v, uint64_t now_ns)
 {
-	bool is_sure = store_integer(v, 0) >= 1;
+	bool is_sure = store_integer(v, 0) >= 1, is_alone = v && !is_sure;
 
-	if (v && !is_sure)
+	if (is_alone && c->options->lends_without_replica) {
+		c->alone_until_ns = now_ns + ALONE;
+		report(c, true,
+		       "no replica confirms what a strict limit asks: it is lent all the same");
+		is_sure = true;
+	} else if (is_alone) {
 		report(c, true,
 		       "no replica confirms what a strict limit asks: nothing is lent by it");
+	} else if (is_sure) {
+		report(c, false, "a replica confirms what strict limits ask");
+	}
 	store_value_free(v);
 	request_free(r);
 	settle_unsure(c, is_sure, now_ns);
@@ -263,6 +274,8 @@ connection_wait(struct connection *c, uint64_t now_ns)
 	if (c->unwaited == 0)
 		return;
 	c->unwaited = 0;
+	if (now_ns < c->alone_until_ns)
+		return;
 	snprintf(ms, sizeof ms, "%llu",
 	         (unsigned long long)(c->options->timeout_ns / RL_MILLISECOND / 2 + 1));
 	say(c, take_wait, "it refuses WAIT", 3, argv, now_ns);
@@ -286,7 +299,7 @@ take_answer(struct connection *c, struct store_value *v, uint64_t now_ns)
 		                      : now_ns - r->asked_ns;
 	else
 		c->given_up--;
-	if (r->is_durable && r->take && v->type != STORE_ERROR) {
+	if (r->is_durable && r->take && v->type != STORE_ERROR && now_ns >= c->alone_until_ns) {
 		r->value = v;
 		requests_add(&c->unsure, r);
 	} else {

@@ -33,8 +33,10 @@ struct connection {
 	struct requests asked;  /* in the order of their answers */
 	struct requests unsure; /* durable, answered, and not yet known to be on a replica */
 	bool is_ready, is_wanted;
-	unsigned unwaited; /* durable requests since the last WAIT */
-	size_t given_up;   /* of those asked */
+	bool is_sentinel;        /* has no scripts, and may have no users */
+	unsigned unwaited;       /* durable requests since the last WAIT */
+	size_t given_up;         /* of those asked */
+	uint64_t alone_until_ns; /* what is durable counts at once: there is no replica */
 	uint64_t retry_ns, backoff_ns, heard_ns;
 	uint64_t rtt_ns;    /* a mean of the last some */
 	uint64_t connected; /* times */

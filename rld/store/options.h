@@ -23,10 +23,14 @@ typedef void store_report(void *arg, bool is_trouble, const char *text);
 struct store_options {
 	const char *const *nodes; /* "host:port" or "[address]:port": any of those there are */
 	size_t node_count;
-	const char *user; /* or NULL */
+	const char *sentinel;  /* the nodes are Sentinels, and this is the master's name; or NULL */
+	const char *epoch_key; /* where a store that is no cluster has its epoch; NULL: nowhere */
+	bool is_observer;      /* who only looks raises no epoch */
+	const char *user;      /* or NULL */
 	const char *password;
 	const char *name;            /* of this client, as CLIENT LIST shows it */
 	const struct store_tls *tls; /* NULL: none */
+	bool lends_without_replica;  /* what is durable is answered without one, too */
 	uint64_t timeout_ns;         /* after which a question counts as not answered */
 	const char *scripts[STORE_SCRIPTS];
 	store_report *report;

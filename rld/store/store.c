@@ -17,102 +17,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "connection.h"
-#include "map.h"
+#include "lone.h"
+#include "nodes.h"
 
 #define HOPS_MAX 4
-#define MAP_PAUSE (100 * RL_MILLISECOND)
-#define MAP_EVERY (10 * RL_SECOND)
 #define WELL_AFTER (5 * RL_SECOND)
-#define SHA_TEXT 41
-
-struct node {
-	struct connection c;
-	bool is_seed,
-		is_other; /* is_other: one of several without a cluster, and not the one that takes
-		             writes */
-	uint64_t seen_connected;
-};
-
-struct store {
-	struct store_options options;
-	struct tls_context *tls;
-	int epoll;
-	struct node *nodes[MAP_NODES_MAX];
-	unsigned node_count;
-	struct map map;
-	bool is_single, is_known, is_old, is_asking; /* of the map */
-	uint64_t map_due_ns, map_next_ns;
-	unsigned map_from;
-	uint64_t random;
-	char sha[STORE_SCRIPTS][SHA_TEXT];
-	struct store_counts counts;
-	bool is_partial;     /* some slots have no node, and that was told */
-	bool is_refusing;    /* some questions were not answered, and that was told */
-	uint64_t refused_ns; /* when last */
-};
-
-/* ---- nodes ---- */
-
-static struct node *
-node_new(struct store *s, const struct store_address *a)
-{
-	struct node *n;
-
-	if (s->node_count == MAP_NODES_MAX)
-		return NULL;
-	n = calloc(1, sizeof *n);
-	if (!n)
-		return NULL;
-	s->random = s->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-	connection_init(&n->c, &s->options, s->epoll, s->tls, a, s->random >> 11);
-	s->nodes[s->node_count++] = n;
-	return n;
-}
-
-static uint16_t
-number_of(void *arg, const struct store_address *a)
-{
-	struct store *s = arg;
-
-	for (unsigned i = 0; i < s->node_count; i++)
-		if (address_is_same(&s->nodes[i]->c.address, a))
-			return (uint16_t)i;
-	return node_new(s, a) ? (uint16_t)(s->node_count - 1) : MAP_NOBODY;
-}
-
-static bool
-is_owner(const struct store *s, unsigned node)
-{
-	for (unsigned i = 0; i < STORE_SLOTS; i++)
-		if (s->map.owner[i] == node)
-			return true;
-	return false;
-}
-
-/* Once all slots have an owner who answers, nobody else needs a connection. */
-static void
-choose_wanted(struct store *s)
-{
-	bool is_whole = s->is_known && store_is_whole(s);
-
-	for (unsigned i = 0; i < s->node_count; i++) {
-		struct node *n = s->nodes[i];
-
-		n->c.is_wanted = is_owner(s, i) || (n->is_seed && (!is_whole || s->is_single));
-	}
-}
-
-static void
-drop_unwanted(struct store *s, uint64_t now_ns)
-{
-	for (unsigned i = 0; i < s->node_count; i++) {
-		struct connection *c = &s->nodes[i]->c;
-
-		if (!c->is_wanted && c->stream.phase != STREAM_CLOSED && c->asked.count == 0)
-			connection_close(c, now_ns);
-	}
-}
 
 /* ---- the map ---- */
 
@@ -135,20 +44,11 @@ report_whether_partial(struct store *s)
 	                  : "store: all slots have a node again");
 }
 
-/* Several that are no cluster are one that takes writes and its replicas. */
-static void
-use_single(struct store *s)
+/* Others say that they load their data, or that who asks is to say who he is. */
+static bool
+is_no_cluster(const struct store_value *v)
 {
-	for (unsigned i = 0; i < s->node_count; i++)
-		if (s->nodes[i]->c.is_ready && !s->nodes[i]->is_other) {
-			map_single(&s->map, (uint16_t)i);
-			s->is_single = s->is_known = true;
-			s->is_old = false;
-			choose_wanted(s);
-			return;
-		}
-	for (unsigned i = 0; i < s->node_count; i++)
-		s->nodes[i]->is_other = false;
+	return store_is_error(v, "ERR") || store_is_error(v, "NOPERM");
 }
 
 static void
@@ -158,14 +58,18 @@ take_map(struct connection *c, struct request *r, struct store_value *v, uint64_
 
 	s->is_asking = false;
 	s->map_next_ns = now_ns + MAP_EVERY;
-	if (v && v->type == STORE_ERROR) {
-		use_single(s);
-	} else if (map_read(&s->map, v, &c->address, number_of, s)) {
+	if (is_no_cluster(v)) {
+		lone_begin(s, now_ns);
+	} else if (map_read(&s->map, v, &c->address, nodes_number_of, s)) {
 		s->is_single = s->is_old = false;
 		s->is_known = true;
-		choose_wanted(s);
-		drop_unwanted(s, now_ns);
+		nodes_choose_wanted(s);
+		nodes_drop_unwanted(s, now_ns);
 		report_whether_partial(s);
+	} else if (v && v->type == STORE_ARRAY && v->count == 0) {
+		report(s, &s->is_partial, true,
+		       "store: it is a cluster, and none of its nodes has a slot: redis-cli "
+		       "--cluster create gives them theirs");
 	}
 	store_value_free(v);
 	request_free(r);
@@ -209,9 +113,13 @@ ask_map(struct store *s, uint64_t now_ns)
 static void
 look_at_map(struct store *s, uint64_t now_ns)
 {
-	bool is_due = !s->is_known || s->is_old || (!s->is_single && now_ns >= s->map_next_ns);
+	bool is_due = !s->is_known || s->is_old || now_ns >= s->map_next_ns;
 
-	if (is_due && !s->is_asking && now_ns >= s->map_due_ns)
+	if (!is_due || s->is_asking || now_ns < s->map_due_ns)
+		return;
+	if (s->options.sentinel)
+		lone_ask_sentinels(s, now_ns);
+	else
 		ask_map(s, now_ns);
 }
 
@@ -319,7 +227,7 @@ follow(struct store *s, struct connection *from, struct request *r, const struct
 
 	if (!map_redirect(v->text, &from->address, &slot, &to))
 		return false;
-	node = number_of(s, &to);
+	node = nodes_number_of(s, &to);
 	if (node == MAP_NOBODY)
 		return false;
 	c = &s->nodes[node]->c;
@@ -348,15 +256,6 @@ ask_again(struct store *s, struct connection *from, struct request *r, const str
 }
 
 static void
-leave_single(struct store *s, struct connection *c)
-{
-	for (unsigned i = 0; i < s->node_count; i++)
-		if (&s->nodes[i]->c == c)
-			s->nodes[i]->is_other = true;
-	use_single(s);
-}
-
-static void
 take_question(struct connection *c, struct request *r, struct store_value *v, uint64_t now_ns)
 {
 	struct store *s = r->owner;
@@ -364,7 +263,7 @@ take_question(struct connection *c, struct request *r, struct store_value *v, ui
 	if (v && is_no_answer(v)) {
 		s->is_old |= !store_is_error(v, "NOSCRIPT");
 		if (store_is_error(v, "READONLY") && s->is_single)
-			leave_single(s, c);
+			lone_leave(s);
 		if (ask_again(s, c, r, v, now_ns)) {
 			store_value_free(v);
 			return;
@@ -453,12 +352,13 @@ add_seeds(struct store *s, char *why, size_t size)
 			snprintf(why, size, "node '%s': expected host:port", s->options.nodes[i]);
 			return false;
 		}
-		n = node_new(s, &a);
+		n = nodes_add(s, &a);
 		if (!n) {
 			snprintf(why, size, "%s", strerror(ENOMEM));
 			return false;
 		}
 		n->is_seed = true;
+		n->c.is_sentinel = s->options.sentinel != NULL;
 	}
 	return true;
 }
@@ -507,6 +407,7 @@ store_open(const struct store_options *options, uint64_t random, char *why, size
 	s->random = random;
 	s->epoll = -1;
 	map_clear(&s->map);
+	s->is_single = options->sentinel != NULL;
 	name_scripts(s);
 	if (set_up(s, why, size))
 		return s;
@@ -544,7 +445,9 @@ notice(struct store *s, struct node *n, bool was_ready)
 	n->seen_connected = n->c.connected;
 	s->is_old = true;
 	s->map_next_ns = 0;
-	choose_wanted(s);
+	if (s->is_single && s->map.owner[0] < s->node_count && s->nodes[s->map.owner[0]] == n)
+		lone_leave(s);
+	nodes_choose_wanted(s);
 }
 
 uint64_t
@@ -578,16 +481,7 @@ store_script(const struct store *s, unsigned i)
 bool
 store_is_whole(const struct store *s)
 {
-	uint16_t last = MAP_NOBODY;
-
-	for (unsigned i = 0; i < STORE_SLOTS; i++) {
-		uint16_t owner = s->map.owner[i];
-
-		if (owner == MAP_NOBODY || (owner != last && !s->nodes[owner]->c.is_ready))
-			return false;
-		last = owner;
-	}
-	return true;
+	return nodes_are_whole(s);
 }
 
 bool
@@ -607,7 +501,8 @@ store_node(const struct store *s, unsigned i, struct store_node *node)
 	};
 	node->has_slots = node->slots > 0;
 	address_text(&c->address, node->address);
-	memcpy(node->trouble, c->reported, sizeof node->trouble);
+	memcpy(node->trouble, c->reported[0] ? c->reported : s->nodes[i]->trouble,
+	       sizeof node->trouble);
 	return true;
 }
 

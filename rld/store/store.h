@@ -69,13 +69,6 @@ struct store_node {
 /* Nodes are numbered from 0; numbers stay. False: there is none of that number. */
 bool store_node(const struct store *s, unsigned i, struct store_node *node);
 
-struct store_counts {
-	uint64_t asked, answered, unanswered, refused; /* refused: -EAGAIN */
-	uint64_t redirected, reloaded;                 /* followed; for want of a script */
-	uint64_t sent, received;                       /* bytes */
-	struct store_times times;                      /* late answers among them */
-};
-
 void store_counts(const struct store *s, struct store_counts *counts);
 
 #endif

@@ -19,4 +19,11 @@ void store_times_add(struct store_times *t, uint64_t ns);
 /* Those of `more`, too. */
 void store_times_join(struct store_times *t, const struct store_times *more);
 
+struct store_counts {
+	uint64_t asked, answered, unanswered, refused; /* refused: -EAGAIN */
+	uint64_t redirected, reloaded;                 /* followed; for want of a script */
+	uint64_t sent, received;                       /* bytes */
+	struct store_times times;                      /* late answers among them */
+};
+
 #endif

@@ -2,6 +2,7 @@
 #include "value.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,4 +53,18 @@ const char *
 store_text(const struct store_value *v)
 {
 	return v && v->type == STORE_TEXT && v->text ? v->text : "";
+}
+
+void
+store_line(const char *text, const char *name, char *to, size_t room)
+{
+	size_t size = strlen(name);
+
+	to[0] = '\0';
+	for (const char *at = text; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+		if (strncmp(at, name, size) == 0 && at[size] == ':') {
+			snprintf(to, room, "%.*s", (int)strcspn(at + size + 1, "\r\n"),
+			         at + size + 1);
+			return;
+		}
 }

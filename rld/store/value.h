@@ -39,4 +39,7 @@ int64_t store_integer(const struct store_value *v, int64_t otherwise);
 /* A text; "" of anything else, and of NULL. */
 const char *store_text(const struct store_value *v);
 
+/* Of INFO's text the value of "name:value"; "" where there is none. */
+void store_line(const char *text, const char *name, char *to, size_t room);
+
 #endif

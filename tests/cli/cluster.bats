@@ -246,6 +246,47 @@ has_another_id() {
 	wait_for doctor_finds finding 'nothing is lent to this segment any more'
 }
 
+@test "two masters are told by every verb, and by status, hosts and doctor which one is not asked" {
+	local first=$port
+	start_store
+	sed -i "s|\"127.0.0.1:$first\"|\"127.0.0.1:$port\", \"127.0.0.1:$first\"|" "$dir/rl.json"
+	start_rld "$dir/rl.json"
+	wait_for grep -q 'two masters' "$dir/rld"
+	rlctl cluster hosts
+	exits 2
+	complains "two masters, and nothing tells the later one"
+	redis-cli -p "$first" set 'rl1:{hosts}:epoch' 1:aa >/dev/null
+	wait_for has_host "$segment"
+	rlctl cluster status
+	exits 1
+	says "problem  127.0.0.1:$port: a master, too, and an earlier one"
+	rlctl cluster hosts
+	exits 0
+	complains "127.0.0.1:$port: a master, too"
+	doctor_finds finding "127.0.0.1:$port: a master, too" || fail_with 'nothing of it by doctor'
+}
+
+@test "strict limits lend without a replica only where that is asked for, and status says so" {
+	sed -i 's/"blind": 2/"strict": true/' "$dir/rl.json"
+	rlctl cluster status
+	says 'strict limits lend nothing of the keys that it has'
+	sed -i 's/"lease"/"without_replica": "lend", "lease"/' "$dir/rl.json"
+	rlctl config show --json
+	[ "$(jq -r .cluster.without_replica <<<"$output")" = lend ] || fail_with "$output"
+	rlctl cluster status
+	says 'what strict limits lend there is forgotten with it'
+	start_rld "$dir/rl.json"
+	wait_for has_host "$segment"
+	wait_for rlctl_admits
+	redis-cli -p "$port" config set min-replicas-to-write 1 >/dev/null
+	rlctl cluster status
+	says 'takes no writes without one'
+}
+
+rlctl_admits() {
+	"$RLCTL" --segment "$segment" check api alice
+}
+
 # A library that has a program's clock go so many seconds ahead.
 make_clock() {
 	gcc -shared -fPIC -D_GNU_SOURCE -o "$dir/clock.so" -x c - <<-'EOF'

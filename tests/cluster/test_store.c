@@ -252,13 +252,16 @@ listen_to_peer(void)
 static void
 be_ready(void)
 {
-	static const char hello[] = "+OK\r\n+PONG\r\n", single[] = "-ERR no cluster\r\n";
+	static const char hello[] = "+OK\r\n+PONG\r\n", single[] = "-ERR no cluster\r\n",
+			  unsaid[] = "-ERR no info\r\n";
 
 	meet();
 	say(hello, sizeof hello - 1);
 	listen_to_peer();
 	store_run(store, now_ns);
 	say(single, sizeof single - 1);
+	listen_to_peer();
+	say(unsaid, sizeof unsaid - 1);
 	listen_to_peer();
 	assert_true(store_is_whole(store));
 }
@@ -499,7 +502,7 @@ static int slots_heard, asking_heard; /* CLUSTER SLOTS, ASKING */
 static const char *
 next_word(const char **at)
 {
-	static const char *const words[] = {"SLOTS", "ASKING", "GET"};
+	static const char *const words[] = {"SLOTS", "ASKING", "GET", "INFO"};
 	const char *first = NULL, *found, *word = NULL;
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -546,6 +549,7 @@ answer_heard(const char *answer)
 	while ((word = next_word(&at))) {
 		const char *said = word[0] == 'S'   ? "-ERR no cluster\r\n"
 		                   : word[0] == 'A' ? "+OK\r\n"
+		                   : word[0] == 'I' ? "-ERR no info\r\n"
 		                                    : answer;
 
 		slots_heard += word[0] == 'S';
@@ -724,6 +728,57 @@ test_read_only(void **state)
 	server_kill(&master);
 }
 
+/* Asks a durable question until one is answered; how long the second one took. */
+static uint64_t
+ask_durable(const struct store_options *options)
+{
+	const char *argv[] = {"SET", "k", "v"};
+	struct store_question q = {.key = "k",
+	                           .key_size = 1,
+	                           .argc = 3,
+	                           .argv = argv,
+	                           .is_durable = true,
+	                           .answer = take};
+	uint64_t asked_ns = 0;
+
+	open_store(options);
+	assert_true(wait_until_whole());
+	for (int i = 1; i <= 2; i++) {
+		asked_ns = clock_ns();
+		assert_int_equal(store_ask(store, &q, asked_ns), 0);
+		while (answers + nothings < i) {
+			struct pollfd p = {.fd = store_fd(store), .events = POLLIN};
+
+			store_run(store, clock_ns());
+			poll(&p, 1, 5);
+		}
+	}
+	return clock_ns() - asked_ns;
+}
+
+/* What is to be durable is no answer without a replica, but where that is asked for. */
+static void
+test_without_replica(void **state)
+{
+	struct server s;
+	char at[32];
+	const char *nodes[] = {at};
+	struct store_options o = {.nodes = nodes, .node_count = 1};
+
+	(void)state;
+	server_start(&s, "lonely", server_free_port(), "");
+	snprintf(at, sizeof at, "127.0.0.1:%u", s.port);
+	ask_durable(&o);
+	assert_int_equal(nothings, 2);
+	assert_non_null(strstr(told, "nothing is lent by it"));
+	close_store(NULL);
+	o.lends_without_replica = true;
+	assert_true(ask_durable(&o) < TIMEOUT / 3); /* nobody waits for one twice */
+	assert_int_equal(answers, 2);
+	assert_non_null(strstr(told, "it is lent all the same"));
+	server_kill(&s);
+}
+
 static void
 make_certificates(void)
 {
@@ -800,7 +855,8 @@ test_names(void **state)
 	server_start(&s, "names", server_free_port(), "");
 	snprintf(at, sizeof at, "localhost:%u", s.port);
 	open_store(&(struct store_options){.nodes = nodes, .node_count = 2});
-	assert_true(wait_until_whole());
+	if (!wait_until_whole())
+		fail_msg("%s", told);
 	server_kill(&s);
 }
 
@@ -831,6 +887,7 @@ main(void)
 		cmocka_unit_test_teardown(test_ask, close_fake),
 		cmocka_unit_test_teardown(test_moved_storm, close_fake),
 		cmocka_unit_test_teardown(test_scripts_and_users, close_store),
+		cmocka_unit_test_teardown(test_without_replica, close_store),
 		cmocka_unit_test_teardown(test_tls, close_store),
 		cmocka_unit_test_teardown(test_names, close_store),
 	};
