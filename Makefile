@@ -11,6 +11,7 @@
 #   make mutants    the code broken in one place at a time, in each place that is listed: a test notices
 #   make torture    all mutants, a storm of MINUTES=10, larger searches of the models, a kill after every
 #                   instruction: an hour
+#   make seats      of it what needs a root of its own or another Debian: packages, releases, a tarball
 #   make arm64      the library and its unit tests on arm64, in an emulator
 #   make coverage   which lines of libshm the unit and race tests run, at least 95 %
 #   make accuracy   each algorithm beside the exact sliding log, as Markdown tables
@@ -27,6 +28,9 @@
 #   make profile    instructions of each kind of decision; with LANE=admit of that one, by function
 #   make install    into PREFIX, /usr/local, with DESTDIR in front of it
 #   make uninstall  remove what was installed, and nothing else
+#   make dist       build/dist/rl-VERSION.tar.gz and SHA256SUMS: the same bytes each time
+#   make debs       Debian packages of all, and an apt repository of them: build/debs
+#   make site       the documents and manual pages as static HTML in build/site
 #   make format     lay out the sources with clang-format
 #   make clean      remove build/
 #   make help       this text
@@ -48,7 +52,7 @@ NEED_TEST  := $(NEED_BUILD) libcmocka-dev clang libclang-rt-dev musl-tools redis
 NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) $(NEED_TEST) bats iproute2 spin clang-format \
               shellcheck python3-jsonschema mandoc jq tmux zsh fish \
               curl debootstrap procps prometheus systemd systemd-container relacy-dev g++ \
-              pkg-config fail2ban chromium podman crun python3-yaml zstd xz-utils
+              pkg-config fail2ban chromium podman crun python3-yaml zstd xz-utils cmark-gfm abigail-tools
 NEED_QUICK := $(NEED_BUILD) libcmocka-dev bats jq mandoc python3-jsonschema procps
 NEED_ARM64 := $(NEED_BUILD) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
@@ -113,7 +117,7 @@ ifeq ($(filter clean uninstall format,$(MAKECMDGOALS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-.PHONY: all demo demo-cluster check quick mutants torture arm64 coverage bench figures bench-cluster bench-peers profile accuracy flood fuzz install uninstall format \
+.PHONY: all demo demo-cluster check quick mutants torture seats arm64 coverage bench figures bench-cluster bench-peers profile dist debs site accuracy flood fuzz install uninstall format \
         clean help check-format check-headers check-clang check-exports check-mutants FORCE
 .DELETE_ON_ERROR:
 
@@ -368,10 +372,12 @@ NEED := $(sort $(NEED_BUILD) \
         $(call needs,bench profile,$(NEED_BENCH) valgrind) \
         $(call needs,bench-cluster,$(NEED_TEST)) \
         $(call needs,bench-peers $(ADAPTER_NAMES:%=bench-%),$(NEED_TEST) $(NEED_ADAPTERS)) \
-        $(call needs,check% coverage fuzz mutants torture,$(NEED_CHECK) $(NEED_ADAPTERS)) \
+        $(call needs,check% coverage fuzz mutants torture seats,$(NEED_CHECK) $(NEED_ADAPTERS)) \
         $(call needs,quick,$(NEED_QUICK)) \
+        $(call needs,debs,build-essential debhelper dpkg-dev apt-utils $(NEED_ADAPTERS)) \
+        $(call needs,site,cmark-gfm mandoc python3) \
         $(call needs,coverage,lcov) \
-        $(call needs,torture,build-essential debhelper dpkg-dev lintian) \
+        $(call needs,torture seats,build-essential debhelper dpkg-dev lintian) \
         $(call needs,arm64,$(NEED_ARM64)))
 
 build/need: FORCE
@@ -450,7 +456,7 @@ check: $(CHECK_BUILDS) check-mutants check-format check-headers check-clang chec
 		tests/house/recipes/run.py tests/config/schema.py tests/config/manual.sh $(HOUSE) \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \
 		'tests/install/document.py docs/COOKBOOK.md docs/COMPARE.md docs/CRAWLERS.md docs/FAQ.md docs/CLUSTER.md docs/MOVING.md' \
-		tests/page/pictures.py tests/support/check.sh
+		tests/page/pictures.py tests/page/site.py tests/package/dist.sh tests/support/check.sh
 
 # clang-format 14 decides, which is Debian 12's: each version lays out a few lines otherwise.
 check-format: | build/need
@@ -510,6 +516,11 @@ torture: mutants $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tests/%) bui
 	tests/relacy/run.sh 5000000
 	for test in $(CRASH); do RL_CRASH_EVERY=1 build/v/whole/tests/$$test || exit; done
 	tests/cluster/valkey.sh
+	$(MAKE) seats
+
+# What needs a root of its own, or another Debian: packages, the releases of Debian, a tarball's build.
+seats: | build/need
+	tests/package/dist.sh whole
 	tests/package/run.sh
 	tests/releases/run.sh bookworm trixie
 
@@ -564,6 +575,30 @@ profile: build/tests/bench/bench
 	@tests/bench/profile.sh $(LANE) >build/profile.new
 	@cat build/profile.new
 	@$(if $(LANE),rm,mv) build/profile.new $(if $(LANE),,build/profile.txt)
+
+# The source, of what git knows in a checkout and of what is there in a tarball. Nothing of this machine or of today is in it:
+# files have the date of the last entry of debian/changelog.
+DIST = rl-$(VERSION)
+dist:
+	@rm -rf build/dist && mkdir -p build/dist
+	@if [ -e .git ]; then git ls-files -z; else find . -path ./build -prune -o ! -type d -printf '%P\0'; fi | LC_ALL=C sort -z >build/dist/files
+	@tar --create --file=build/dist/$(DIST).tar --null --files-from=build/dist/files --format=ustar --owner=0 --group=0 --numeric-owner \
+		--mode=u=rwX,go=rX --mtime="$$(sed -n '/^ -- /{s/.*>  //p;q}' debian/changelog)" --transform='s,^,$(DIST)/,S'
+	@rm build/dist/files && gzip -n9 build/dist/$(DIST).tar
+	@cd build/dist && sha256sum $(DIST).tar.gz >SHA256SUMS && cat SHA256SUMS
+
+# In a copy, for a package's build leaves files beside its sources. The repository is flat: deb [trusted=yes] file:/.../build/debs ./
+debs: dist | build/need
+	@rm -rf build/debs && mkdir -p build/debs/source
+	@tar -x -f build/dist/$(DIST).tar.gz -C build/debs/source
+	@cd build/debs/source/$(DIST) && { dpkg-checkbuilddeps || $$([ "$$(id -u)" = 0 ] || echo sudo) apt-get build-dep -y ./; }
+	@cd build/debs/source/$(DIST) && DEB_BUILD_OPTIONS="noautodbgsym $$DEB_BUILD_OPTIONS" dpkg-buildpackage -us -uc -b -j$(shell nproc)
+	@mv build/debs/source/*.deb build/debs/source/*.changes build/debs/ && rm -rf build/debs/source
+	@cd build/debs && dpkg-scanpackages --multiversion . >Packages && gzip -9kn Packages && apt-ftparchive release . >../Release && mv ../Release .
+
+site: | build/need
+	@rm -rf build/site
+	@docs/site.py build/site
 
 # Where things go. /etc is left to the administrator.
 PREFIX     ?= /usr/local

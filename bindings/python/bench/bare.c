@@ -42,7 +42,8 @@ main(void)
 	struct rl *rl;
 	int rule;
 
-	if (rl_open_private(&(struct rl_options){.ring = 64}, &rl) < 0 || (rule = rl_define(rl, &made)) < 0)
+	if (rl_open_private(&(struct rl_options){.ring = 64}, &rl) < 0 ||
+	    (rule = rl_define(rl, &made)) < 0)
 		return 1;
 	for (int i = 0; i < ROUNDS; i++) {
 		double ns = round_of(rl, rule);
