@@ -13,6 +13,7 @@
 #include <rl_admin.h>
 
 #include "about.h"
+#include "charges.h"
 #include "headers.h"
 #include "limit.h"
 #include "options.h"
@@ -854,13 +855,13 @@ OUTPUT:
 
 # What was charged: true if it was.
 bool
-refund(struct kept *kept, SV *now)
+refund(struct kept *kept, SV *now, bool holds)
 INIT:
 	int done = 0;
 CODE:
 	kept->charges.now_ns = number_of(aTHX_ now, 0, UINT64_MAX, "now_ns");
 	if (is_in_force(kept))
-		done = rl_refund(kept->segment->s.rl, &kept->charges);
+		done = rlb_refund(kept->segment->s.rl, &kept->charges, holds);
 	if (done < 0)
 		FAIL(done, "refund");
 	RETVAL = done;

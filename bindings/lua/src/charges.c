@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "charges.h"
 #include "lrl.h"
 
 static struct charges *
@@ -49,7 +50,7 @@ push_done(lua_State *L, int done)
 	return 1;
 }
 
-/* charges:refund([now_ns]) */
+/* charges:refund([now_ns [, holds]]): with `holds` false units in flight stay, for release() */
 static int
 refund(lua_State *L)
 {
@@ -57,7 +58,9 @@ refund(lua_State *L)
 	struct rl *rl = rl_of(charges);
 
 	charges->charges.now_ns = lrl_now(L, 2);
-	return push_done(L, rl ? rl_refund(rl, &charges->charges) : 0);
+	return push_done(L, rl ? rlb_refund(rl, &charges->charges,
+	                                    lua_isnoneornil(L, 3) || lua_toboolean(L, 3))
+	                       : 0);
 }
 
 static int

@@ -79,7 +79,7 @@ class Guard {
 
   #judge (result, status, request) {
     try {
-      if (!this.#isCounted(status, request)) result.refund()
+      if (!this.#isCounted(status, request)) result.refund(undefined, { holds: false })
     } catch (error) { // the answer is there, and counts
       this.#tell(error, request, 'an answer counts that may not')
     }

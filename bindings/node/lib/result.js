@@ -42,9 +42,10 @@ class KeptResult extends Result {
     this.#epoch = limiter.epoch()
   }
 
-  // Give back what was charged: 1 given back, 0 it was too late, or done before. rl_refund(3)
-  refund (now) {
-    return this.#isOfSegment() ? native.refund(this.#limiter.number(), this.#ticket, now) : 0
+  // Give back what was charged: 1 given back, 0 it was too late, or done before. With `holds: false` units in flight stay,
+  // for release(). rl_refund(3)
+  refund (now, { holds = true } = {}) {
+    return this.#isOfSegment() ? native.refund(this.#limiter.number(), this.#ticket, now, holds ? undefined : true) : 0
   }
 
   // Give back units in flight. 1 given back, 0 there was nothing. rl_release(3)

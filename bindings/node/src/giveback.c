@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rl_node.h"
 
+#include "charges.h"
 #include "item.h"
 
-/* refund(segment, ticket, now) -> 1 given back, 0 ignored */
+/* refund(segment, ticket, now, ratesAlone) -> 1 given back, 0 ignored */
 NATIVE(refund)
 {
 	struct call c;
@@ -17,7 +18,8 @@ NATIVE(refund)
 	if (ticket == NULL)
 		return number(env, 0);
 	ticket->charges.now_ns = now_ns;
-	return number_or_throw(env, rl_refund(used->handle->s.rl, &ticket->charges), "refund");
+	return number_or_throw(
+		env, rlb_refund(used->handle->s.rl, &ticket->charges, !call_has(&c, 3)), "refund");
 }
 
 /* refundKey(segment, item, now) -> what was given back at most */

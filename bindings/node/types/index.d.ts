@@ -93,7 +93,7 @@ export class Result {
 /** One that kept its charges. */
 export interface KeptResult extends Result {
   /** 1 given back, 0 it was too late, or done before */
-  refund (now?: Time): number
+  refund (now?: Time, options?: { holds?: boolean }): number
   /** units in flight: 1 given back, 0 there was nothing */
   release (): number
 }

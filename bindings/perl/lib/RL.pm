@@ -192,7 +192,12 @@ sub _kept {
 }
 
 sub release { my $self = shift; return $self->_kept->release }
-sub refund  { my ($self, @options) = @_; return $self->_kept->refund(RL::_options(\@options, 'now_ns')->{now_ns}) }
+
+sub refund {
+    my ($self, @options) = @_;
+    my $given = RL::_options(\@options, qw(now_ns holds));
+    return $self->_kept->refund($given->{now_ns}, $given->{holds} // 1);
+}
 
 package RL::Proxies;
 
@@ -267,7 +272,8 @@ seconds, and each with C<_ns>; C<error>, a name if it could not be decided. C<he
 names and values; with C<< reset => 'unix' >> C<X-RateLimit-Reset> is a time. C<passes> is whether it is allowed, and dies
 if that could not be decided.
 
-With C<keep> the result has what was charged: C<refund> gives it back, C<release> gives back units in flight. Units come
+With C<keep> the result has what was charged: C<refund> gives it back (C<< holds => 0 >>: but for units in flight), C<release> gives
+back units in flight. Units come
 back by themselves when the last reference to the result goes.
 
 =head2 allow, peek, reserve, hold, check_limits

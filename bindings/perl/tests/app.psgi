@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What Starman's workers run: /native asks a rule by the middleware, /hold takes a unit in flight and keeps it. Each answer
-# names its worker.
+# What Starman's workers run: /native asks a rule by the middleware, /hold takes a unit in flight and keeps it, /login is a
+# middleware of which failures count. Each answer names its worker.
 use strict;
 use warnings;
 use Plack::Builder;
@@ -18,7 +18,19 @@ my $app = sub {
     return [200, ['X-Worker' => $$, 'Content-Type' => 'text/plain'], ["$$\n"]];
 };
 
+my $login = sub {
+    my $path = shift->{PATH_INFO};
+    $web->counters('reached')->add($path, 1, 3600);
+    kill 'KILL', $$ if $path eq '/killed';
+    select undef, undef, undef, 0.05 if $path eq '/wrong';    # others come meanwhile
+    return [$path eq '/right' ? 200 : 401, ['X-Worker' => $$], []];
+};
+
 builder {
+    mount '/login' => builder {
+        enable 'RL', segment => $web, rule => 'login', limit => '5/day', trusted => ['unix:', '127.0.0.1'], count_status => [401];
+        $login;
+    };
     mount '/native' => builder {
         enable 'RL', segment => $web, rule => 'native', key => sub { 'one' },
             limit => { algorithm => 'anchored_window', capacity => 50, window => 'never' };

@@ -178,6 +178,43 @@ ok(exists $fields->{'X-RateLimit-Limit'} && !exists $fields->{RateLimit}, 'middl
 is((call(app(rule => 'page', key => sub { '' })))[0], 503, 'middleware: undecided');
 is((call(app(rule => 'page', key => sub { '' }, on_error => 'allow')))[0], 200, 'middleware: let through');
 is($RL::Test::Errors::text, "rl: rule page: RL_EEMPTY: refused\nrl: rule page: RL_EEMPTY: let through\n", 'middleware: both are told');
+
+# Which answers count.
+sub used_after {
+    my ($counted, $answer) = @_;
+    my $app = builder { enable 'RL', segment => $web, rule => 'answers', limit => '9/day', count_status => $counted; $answer };
+    my $before = $web->rule('answers')->peek('203.0.113.9')->used;
+    eval { call($app, REMOTE_ADDR => '203.0.113.9'); 1 };
+    return $web->rule('answers')->peek('203.0.113.9')->used - $before;
+}
+sub answering { my $status = shift; return sub { [$status, [], ['told']] } }
+my @counts = (
+    [[401], 401, 1], [[401], 200, 0], [401, 401, 1], ['4XX', 404, 1], [['4xx', 503], 500, 0], [['4xx', 503], 503, 1], [undef, 200, 1],
+    [sub { $_[0] == 404 && $_[1]{REMOTE_ADDR} }, 404, 1], [sub { $_[0] == 404 }, 405, 0],
+);
+is(used_after($_->[0], answering($_->[1])), $_->[2], "middleware: whether $_->[1] counts") for @counts;
+is(used_after([401], sub { die }), 0, 'middleware: a death is no 401');
+is(used_after(['5xx'], sub { die }), 1, 'middleware: but a 500');
+$RL::Test::Errors::text = '';
+is(used_after(sub { die "no idea\n" }, answering(200)), 1, 'middleware: what cannot be told counts');
+is($RL::Test::Errors::text, "rl: rule answers: an answer counts that may not: no idea\n", 'middleware: and is told');
+for my $wrong ([], ['6xx'], 99) {
+    ok(!eval { app(rule => 'answers', count_status => $wrong); 1 }, 'middleware: no status');
+}
+my $both = app(rule => 'both', limit => { limits => [{ limit => '9/day' }, { algorithm => 'in_flight', capacity => 1 }] }, count_status => [401]);
+my %env = (REMOTE_ADDR => '203.0.113.7', 'psgi.errors' => RL::Test::Errors->new);
+is($both->(\%env)->[0], 200, 'middleware: a unit in flight');
+is((call($both))[0], 429, 'middleware: stays, though the answer does not count');
+%env = ();
+is((call($both))[0], 200, 'middleware: until the request has ended');
+for (['2001:db8:0:7::', undef], ['2001:db8::', 56], ['2001:db8:0:7::1', 128]) {
+    my ($key, $bits) = @$_;
+    my $rule = 'bits' . ($bits // '');
+    my $app = app(rule => $rule, limit => '9/day', client_v6 => $bits);
+    call($app, REMOTE_ADDR => $_) for '2001:db8:0:7::1', '192.0.2.1', '::ffff:192.0.2.1';
+    is_deeply([map { $web->rule($rule)->peek($_)->used } $key, '192.0.2.1'], [1, 2], "middleware: an IPv6 client is $key");
+}
+
 my $held = app(rule => 'flight', limit => { algorithm => 'in_flight', capacity => 1 });
 is((call($held))[0], 200, 'middleware: in flight');
 is((call($held))[0], 200, 'middleware: until the request has ended');

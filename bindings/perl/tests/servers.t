@@ -44,25 +44,26 @@ sub wait_for {
 
 # (status, worker, all of the head)
 sub get {
-    my ($at, $path) = @_;
+    my ($at, $path, $client) = @_;
     my $socket = $at =~ m{^/} ? IO::Socket::UNIX->new(Peer => $at) : IO::Socket::INET->new(PeerAddr => $at);
     return 0 unless $socket;
-    print $socket "GET $path HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    print $socket "GET $path HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n", defined $client ? "X-Forwarded-For: $client\r\n" : '', "\r\n";
     my $answer = join '', <$socket>;
     my ($status) = $answer =~ /\AHTTP\S* (\d+)/ or return 0;
     my ($worker) = $answer =~ /^X-Worker: (\d+)/m;
     return ($status, $worker // 0, $answer);
 }
 
-# By eight clients at once: [status, worker] of each.
+# By eight at once: [status, worker] of each. The function tells the client of one, by a number.
 sub ask {
-    my ($at, $path, $count) = @_;
+    my ($at, $path, $count, $client_of) = @_;
+    $client_of //= sub { undef };
     my (@pipes, @answers);
     for my $client (0 .. 7) {
         my $pid = open(my $pipe, '-|') // die "fork: $!";
         if (!$pid) {
             my $mine = int(($count + $client) / 8);
-            print join(' ', (get($at, $path))[0, 1]), "\n" for 1 .. $mine;
+            print join(' ', (get($at, $path, $client_of->($client * $count + $_)))[0, 1]), "\n" for 1 .. $mine;
             close STDOUT;
             POSIX::_exit(0);
         }
@@ -112,6 +113,24 @@ sub comes_back {
     return;
 }
 
+sub statuses { my %status; $status{ $_->[0] }++ for @_; return \%status }
+
+# 50 wrong guesses, 1,000 right ones, one whose worker is killed before it could answer, and 1,000 of one network.
+sub failures_alone_count {
+    my ($what, $at, $web) = @_;
+    my ($login, $reached) = ($web->rule('login'), $web->counters('reached'));
+    is_deeply(statuses(ask($at, '/login/wrong', 50, sub { '192.0.2.1' })), { 401 => 5, 429 => 45 }, "$what: of 50 wrong guesses 5");
+    is_deeply(statuses(ask($at, '/login/right', 1000, sub { '192.0.2.2' })), { 200 => 1000 }, "$what: right ones pass");
+    is_deeply([map { $login->peek($_)->used } '192.0.2.1', '192.0.2.2'], [5, 0], "$what: and leave nothing");
+    is_deeply([map { $reached->get($_)->{value} } '/wrong', '/right'], [5, 1000], "$what: the application has seen as many");
+    is((get($at, '/login/killed', '192.0.2.2'))[0], 0, "$what: a worker is killed");
+    is($login->peek('192.0.2.2')->used, 1, "$what: its request counts");
+    my $network = sub { sprintf '2001:db8:0:7::%x', shift };
+    is_deeply(statuses(ask($at, '/login/wrong', 1000, $network)), { 401 => 5, 429 => 995 }, "$what: a /64 is one client");
+    is($login->peek('2001:db8:0:7::')->used, 5, "$what: of one key");
+    return;
+}
+
 for my $preload (0, 1) {
     my ($what, $dir, $name) = ($preload ? 'Starman, preloaded' : 'Starman', tempdir(CLEANUP => 1), "perl-$$-$preload");
     local $ENV{RL_SEGMENT} = $name;
@@ -122,6 +141,7 @@ for my $preload (0, 1) {
     comes_back($what, "$dir/socket");
     like((get("$dir/socket", '/native'))[2], qr/^RateLimit-Policy: "native";q=50\r/m, "$what: fields");
     my $web = RL->open($name);
+    failures_alone_count($what, "$dir/socket", $web) if $preload;
     $web->ban('one', rule => $web->rule('native'));
     is((get("$dir/socket", '/native'))[0], 403, "$what: a ban");
     RL::unlink($name);

@@ -13,6 +13,6 @@ if test "$PHP_RL" != "no"; then
   PHP_NEW_EXTENSION([rl], [php_module.c php_value.c php_handle.c php_options.c php_segment.c php_rule.c php_decide.c dnl
     php_batch.c php_result.c php_counters.c php_bans.c php_info.c php_http.c dnl
     common/text.c common/values.c common/limit.c common/options.c common/about.c common/words.c common/segment.c dnl
-    common/headers.c],
+    common/headers.c common/charges.c],
     [$ext_shared],, [-DZEND_ENABLE_STATIC_TSRMLS_CACHE=1 -fvisibility=hidden $RL_CFLAGS])
 fi

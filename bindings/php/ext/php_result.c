@@ -8,6 +8,7 @@
 #include "php_value.h"
 #include <zend_exceptions.h>
 
+#include "charges.h"
 #include "headers.h"
 #include "text.h"
 #include "words.h"
@@ -209,13 +210,14 @@ begin(struct result_object *result)
 ZEND_METHOD(Rl_Result, refund)
 {
 	struct result_object *result = RESULT;
-	bool is_null = true;
+	bool is_null = true, holds = true;
 	zend_long now = 0;
 	int done;
 
-	ZEND_PARSE_PARAMETERS_START(0, 1)
+	ZEND_PARSE_PARAMETERS_START(0, 2)
 	Z_PARAM_OPTIONAL
 	Z_PARAM_LONG_OR_NULL(now, is_null)
+	Z_PARAM_BOOL(holds)
 	ZEND_PARSE_PARAMETERS_END();
 	if (!begin(result))
 		RETURN_FALSE;
@@ -224,7 +226,7 @@ ZEND_METHOD(Rl_Result, refund)
 		RETURN_THROWS();
 	}
 	result->kept->charges.now_ns = is_null ? 0 : (uint64_t)now;
-	done = rl_refund(result->handle->s.rl, &result->kept->charges);
+	done = rlb_refund(result->handle->s.rl, &result->kept->charges, holds);
 	if (done < 0)
 		rlp_throw(done, "refund: rule %s", result->entry->r.name);
 	RETURN_BOOL(done > 0);

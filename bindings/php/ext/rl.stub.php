@@ -228,8 +228,8 @@ namespace Rl {
         /** @phpstan-return array<string, string> the fields of an HTTP answer; $unix: X-RateLimit-Reset is Unix time */
         public function headers(bool $unix = false): array {}
 
-        /** Give back what was charged: whether it was. */
-        public function refund(?int $now = null): bool {}
+        /** Give back what was charged: whether it was. Without $holds units in flight stay, for release(). */
+        public function refund(?int $now = null, bool $holds = true): bool {}
 
         /** Give back units in flight: whether there were any. */
         public function release(): bool {}

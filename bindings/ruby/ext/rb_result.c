@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "charges.h"
 #include "headers.h"
 #include "rb_error.h"
 #include "rb_result.h"
@@ -36,12 +37,23 @@ is_in_force(const struct kept *kept)
 	return kept->segment->s.rl && kept->epoch == kept->segment->s.epoch;
 }
 
-static int
-release(struct kept *kept)
+static size_t
+hold_count(struct kept *kept)
 {
 	if (kept->hold_count == 0)
 		kept->hold_count = rl_holds(&kept->charges, kept->holds, RL_LIMITS_MAX);
-	return rl_release(kept->segment->s.rl, kept->holds, kept->hold_count);
+	return kept->hold_count;
+}
+
+/* What could not be given back is still held. */
+static int
+release(struct kept *kept)
+{
+	int done = rl_release(kept->segment->s.rl, kept->holds, hold_count(kept));
+
+	if (done >= 0)
+		kept->hold_count = 0;
+	return done;
 }
 
 /* In the midst of a collection: nothing of Ruby's is called or looked at. */
@@ -227,29 +239,39 @@ kept_of(VALUE self, struct rule **rule)
 	return is_in_force(result->kept) ? result->kept : NULL;
 }
 
-/* Give back what was charged: true if it was. */
+/* Give back what was charged: true if it was. Without `holds`, units in flight stay. */
 static VALUE
 result_refund(int argc, VALUE *argv, VALUE self)
 {
-	static const char *const names[] = {"now", NULL};
+	static const char *const names[] = {"now", "holds", NULL};
 	struct rule *rule;
 	struct kept *kept;
 	VALUE options, now;
 	uint64_t now_ns;
+	bool holds;
 	int done;
 
 	rb_scan_args(argc, argv, "0:", &options);
 	rlr_only(options, names);
 	now = rlr_get(options, "now");
 	now_ns = rlr_time(now, "now");
+	holds = rlr_get(options, "holds") != Qfalse;
 	kept = kept_of(self, &rule);
 	if (!kept)
 		return Qfalse;
 	kept->charges.now_ns = NIL_P(now) ? 0 : now_ns;
-	done = rl_refund(rule->segment->s.rl, &kept->charges);
+	done = rlb_refund(rule->segment->s.rl, &kept->charges, holds);
 	if (done < 0)
 		rlr_raise(done, "refund: rule %s", rule->r.name);
 	return done ? Qtrue : Qfalse;
+}
+
+static VALUE
+result_is_holding(VALUE self)
+{
+	struct kept *kept = result_get(self)->kept;
+
+	return kept && hold_count(kept) > 0 ? Qtrue : Qfalse;
 }
 
 /* Give back units in flight: true if there were any. */
@@ -317,6 +339,7 @@ static const struct {
 	{"delay_ns", result_delay_ns},
 	{"window", result_window},
 	{"window_ns", result_window_ns},
+	{"holding?", result_is_holding},
 	{"release", result_release},
 };
 

@@ -2,8 +2,9 @@
 
 # SPDX-License-Identifier: BSD-2-Clause
 # What the servers' workers run: /native asks a rule, /attack a throttle of Rack::Attack, /hold takes a unit in
-# flight and keeps it. Each answer names its worker.
+# flight and keeps it, /login is a middleware of which failures count. Each answer names its worker.
 require "rack/attack"
+require "rl/middleware"
 require "rl/rack_attack"
 
 web = RL.open(ENV.fetch("RL_SEGMENT"), keys: 1000)
@@ -13,8 +14,18 @@ held = []
 Rack::Attack.cache.store = RL::RackAttackStore.new(web)
 Rack::Attack.throttle("all", limit: 50, period: 3600 * 24 * 365) { |request| "one" if request.path == "/attack" }
 
+logins = RL::Middleware.new(lambda do |env|
+  web.counters("reached").add(env["PATH_INFO"], 1, 3600)
+  Process.kill(:KILL, Process.pid) if env["PATH_INFO"] == "/login/killed"
+  sleep 0.05 if env["PATH_INFO"] == "/login/wrong" # others come meanwhile
+  [env["PATH_INFO"] == "/login/right" ? 200 : 401, { "X-Worker" => Process.pid.to_s }, []]
+end, web.rule("login", "5/day"), trusted: ["unix:"], count_status: [401])
+
 use Rack::Attack
 run(lambda do |env|
+  # A server on a unix socket says that its clients are here.
+  next logins.call(env.merge("REMOTE_ADDR" => "")) if env["PATH_INFO"].start_with?("/login/")
+
   result = case env["PATH_INFO"]
            when "/native" then rule.check("one")
            when "/hold" then jobs.check("one", keep: true).tap { |one| held << one }

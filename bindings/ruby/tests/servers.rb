@@ -36,9 +36,9 @@ class TestServers < Minitest::Test
     ["unicorn", "-c", "#{dir}/unicorn.rb", "#{HERE}/config.ru"]
   end
 
-  def get(dir, path)
+  def get(dir, path, client = nil)
     UNIXSocket.open("#{dir}/socket") do |socket|
-      socket.write("GET #{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+      socket.write("GET #{path} HTTP/1.1\r\nHost: localhost\r\n#{"X-Forwarded-For: #{client}\r\n" if client}Connection: close\r\n\r\n")
       head, = socket.read.split("\r\n\r\n", 2)
       [Integer(head[/\AHTTP\S* (\d+)/, 1]), head[/^X-Worker: (\d+)/i, 1]&.to_i]
     end
@@ -71,13 +71,14 @@ class TestServers < Minitest::Test
     seen.keys.select { |pid| File.exist?("/proc/#{pid}") }
   end
 
+  # The clients are as many addresses as the block makes of a number.
   def ask(dir, path, count)
     queue = Queue.new
-    count.times { queue << path }
+    count.times { |i| queue << (block_given? ? yield(i) : nil) }
     Array.new(8) do
       Thread.new do
         got = []
-        got << get(dir, queue.pop(true)) until queue.empty?
+        got << get(dir, path, queue.pop(true)) until queue.empty?
         got
       rescue ThreadError
         got
@@ -136,6 +137,24 @@ class TestServers < Minitest::Test
     assert_match(/1/, out)
   end
 
+  def statuses(answers)
+    answers.map(&:first).tally
+  end
+
+  # 50 wrong guesses, 1,000 right ones, 1,000 of one network, and one whose worker is killed before it could answer.
+  def failures_alone_count(dir, name)
+    assert_equal({ 401 => 5, 429 => 45 }, statuses(ask(dir, "/login/wrong", 50) { "192.0.2.1" }))
+    assert_equal({ 200 => 1000 }, statuses(ask(dir, "/login/right", 1000) { "192.0.2.2" }))
+    web = RL.open(name)
+    login, reached = web.rule("login"), web.counters("reached")
+    assert_equal [5, 1000, 5, 0], [reached.get("/login/wrong").value, reached.get("/login/right").value,
+                                   login.peek("192.0.2.1").used, login.peek("192.0.2.2").used]
+    assert_raises(SystemCallError, NoMethodError) { get(dir, "/login/killed", "192.0.2.2") }
+    assert_equal 1, login.peek("192.0.2.2").used
+    assert_equal({ 401 => 5, 429 => 995 }, statuses(ask(dir, "/login/wrong", 1000) { |i| format("2001:db8:0:7::%x", i + 1) }))
+    assert_match(/2001:db8:0:7::/, rlctl(name, "get", "login", "2001:db8:0:7::").first)
+  end
+
   %w[puma unicorn].each do |kind|
     [true, false].each do |preload|
       define_method("test_#{kind}_#{preload ? 'preload' : 'no_preload'}") do
@@ -145,6 +164,7 @@ class TestServers < Minitest::Test
           workers(dir)
           what_was_held_comes_back(dir, name)
           assert_equal 350, RL.open(name).rule("native").stats[:denied]
+          failures_alone_count(dir, name) if preload
         end
       end
     end

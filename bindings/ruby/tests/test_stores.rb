@@ -156,6 +156,55 @@ class TestMiddleware < Minitest::Test
     assert_equal 200, from.call("203.0.113.8")
   end
 
+  # What a request counts for in the end that is answered so.
+  def used_after(counted, status, error: nil, errors: nil)
+    rule = RL.open_private(keys: 100).rule("login", "5/day")
+    inner = ->(_env) { error ? raise(error) : [status, {}, ["told"]] }
+    limited = RL::Middleware.new(inner, rule, count_status: counted)
+    begin
+      ask(limited, **(errors ? { "rack.errors": errors } : {}))
+    rescue StandardError, Interrupt => e
+      raise unless e.equal?(error)
+    end
+    rule.peek("203.0.113.1").used
+  end
+
+  def test_answers_that_do_not_count_are_given_back
+    counts = { [[401], 401] => 1, [[401], 200] => 0, [401, 401] => 1, ["4xx", 404] => 1, [["404"], 404] => 1, [["4xx", 503], 500] => 0,
+               [["4xx", 503], 503] => 1, [nil, 200] => 1, [->(status, env) { status == 404 && env["REMOTE_ADDR"] }, 404] => 1,
+               [->(status, _env) { status == 404 }, 405] => 0, [[401], "401"] => 1 }
+    counts.each { |(counted, status), used| assert_equal used, used_after(counted, status), "#{counted.inspect} #{status}" }
+    [[], ["6xx"], [99]].each { |wrong| assert_raises(ArgumentError) { app(count_status: wrong) } }
+  end
+
+  def test_an_exception_is_a_500_and_what_has_no_answer_counts
+    assert_equal [0, 1], [[401], ["5xx"]].map { |counted| used_after(counted, 0, error: ZeroDivisionError.new) }
+    assert_equal 1, used_after([401], 0, error: Interrupt.new)
+    log = StringIO.new
+    assert_equal 1, used_after(->(_status, _env) { raise "no idea" }, 200, errors: log)
+    assert_match(/rule login: an answer counts that may not: no idea/, log.string)
+  end
+
+  def test_what_is_in_flight_is_held_until_the_body_is_closed
+    jobs = RL.open_private(keys: 100).rule("jobs", limits: [{ limit: "9/day" }, { algorithm: :in_flight, capacity: 1 }])
+    limited = RL::Middleware.new(->(env) { env["rack.hijack"] ? raise(IOError) : [200, {}, ["told"]] }, jobs, count_status: [401])
+    _, _, body = ask(limited)
+    assert_equal 429, ask(limited).first
+    body.close
+    3.times { assert_raises(IOError) { ask(limited, "rack.hijack": true) } }
+    assert_equal 200, ask(limited).first
+    assert_equal ["ok"], ask(app).last, "nothing is held: the body is the application's own"
+  end
+
+  def test_an_ipv6_client_is_its_network
+    { nil => "2001:db8:0:7::", 56 => "2001:db8::", 128 => "2001:db8:0:7::1" }.each do |bits, key|
+      rule = RL.open_private(keys: 100).rule("page", "9/day")
+      limited = RL::Middleware.new(->(_env) { [200, {}, []] }, rule, **{ client_v6: bits }.compact)
+      %w[2001:db8:0:7::1 192.0.2.1 ::ffff:192.0.2.1].each { |address| ask(limited, REMOTE_ADDR: address) }
+      assert_equal [1, 2], [rule.peek(key).used, rule.peek("192.0.2.1").used]
+    end
+  end
+
   def test_a_key_of_ones_own
     limited = app(key: ->(env) { env["HTTP_X_USER"] })
     assert_equal [200, 200, 429], Array.new(3) { ask(limited, HTTP_X_USER: "alice").first }

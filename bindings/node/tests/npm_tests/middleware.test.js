@@ -4,7 +4,9 @@
 // librl's own middleware in a real express, koa and fastify: each case in all three.
 const { test, describe } = require('node:test')
 const assert = require('node:assert/strict')
+const { once } = require('node:events')
 const http = require('node:http')
+const { Readable } = require('node:stream')
 const expressOf = require('express')
 const Koa = require('koa')
 const fastifyOf = require('fastify')
@@ -218,6 +220,29 @@ for (const [name, start] of Object.entries(frameworks)) {
         await until(() => usedOf()[1] === 0, 'the unit')
         assert.deepEqual(usedOf(), [1, 0])
       }, work)
+      segment.close()
+    })
+
+    test('a unit in flight stays until the answer is over, though that does not count', async () => {
+      const segment = newSegment()
+      const limiter = segment.define('both', [rule, { algorithm: 'in_flight', capacity: 1 }])
+      const usedOf = () => limiter.checkLimits('127.0.0.1', 0).limits.map(({ used }) => used)
+      let finish
+      const work = (request) => {
+        const body = new Readable({ read () {} })
+        body.push('begun')
+        finish = () => body.push(null)
+        return body
+      }
+      const streaming = { express: async (request) => request.res.type('text') && work(request).pipe(request.res) && new Promise(() => {}) }[name]
+      await serving({ limiter, countStatus: [401] }, async (ask, { port }) => {
+        const request = http.get({ port, host: '127.0.0.1', agent: false })
+        const [response] = await once(request, 'response')
+        assert.deepEqual([response.statusCode, ...usedOf()], [200, 0, 1])
+        response.resume()
+        finish()
+        await until(() => usedOf()[1] === 0, 'the unit')
+      }, streaming ?? work)
       segment.close()
     })
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 # SPDX-License-Identifier: BSD-2-Clause
+require "rack/body_proxy"
 require "rl"
 
 module RL
@@ -9,35 +10,70 @@ module RL
   #   use RL::Middleware, RL.open("web").rule("page", "100/min")
   #
   # `key` gets the environment of a request and returns whom it counts for, or nil: nobody. By default that is the
-  # address of the client, behind the proxies that are trusted. A request that cannot be decided is refused
-  # with 503, or let through with on_error: :allow, and both are logged to rack.errors.
+  # address of the client, behind the proxies that are trusted; of IPv6 its first `client_v6` bits, 64. A request that
+  # cannot be decided is refused with 503, or let through with on_error: :allow, and both are logged to rack.errors.
+  #
+  # `count_status` says which answers count: [401, "5xx"], or what is called with the status and the environment. A request
+  # is charged before it is served, so that no number of them at once passes, and given back before its answer is sent if
+  # that does not count. An exception is a 500. What ends without an answer counts. Units in flight are held until the
+  # body is closed.
   class Middleware
     HEADERS = { ietf: /\ARate/, x: /\AX-/, none: /\A(?!)/ }.freeze
 
-    def initialize(app, rule, key: nil, trusted: [], headers: :ietf, on_error: :deny)
+    def initialize(app, rule, key: nil, trusted: [], client_v6: 64, headers: :ietf, on_error: :deny, count_status: nil)
       @app = app
       @rule = rule
-      @proxies = Proxies.new(trusted)
+      @proxies = Proxies.new(trusted, prefix_v6: client_v6)
       @key = key || method(:client)
       @headers = HEADERS.fetch(headers) { raise ArgumentError, "headers: #{headers.inspect} is none of #{HEADERS.keys}" }
       raise ArgumentError, "on_error: #{on_error.inspect} is neither :allow nor :deny" unless %i[allow deny].include?(on_error)
 
       @on_error = on_error
+      @counted = counted(count_status)
     end
 
     def call(env)
       key = @key.call(env)
       return @app.call(env) if key.nil?
 
-      result = @rule.check(key.to_s)
+      result = @rule.check(key.to_s, keep: true)
       return undecided(env, result.error) if result.error
       return refuse(result) unless result.allowed?
 
-      status, headers, body = @app.call(env)
-      [status, headers.merge(fields(result)), body]
+      serve(env, result)
     end
 
     private
+
+    # What is called with a status and the environment; nil: all answers count.
+    def counted(given)
+      return given if given.nil? || given.respond_to?(:call)
+
+      all = Array(given).map { |one| one.to_s.downcase }
+      wrong = all.find { |text| !text.match?(/\A[1-5](xx|\d\d)\z/) }
+      raise ArgumentError, "count_status: #{(wrong || given).inspect}; [401, \"4xx\"] or what can be called is needed" if wrong || all.empty?
+
+      ->(status, _env) { all.include?(status.to_s) || all.include?("#{status.to_i / 100}xx") }
+    end
+
+    def serve(env, result)
+      status, headers, body = @app.call(env)
+      judge(env, result, status.to_i)
+      body = Rack::BodyProxy.new(body) { result.release } if result.holding?
+      answer = [status, headers.merge(fields(result)), body]
+    rescue StandardError
+      judge(env, result, 500)
+      raise
+    ensure
+      result.release unless answer
+    end
+
+    # An answer that is there stays as it is.
+    def judge(env, result, status)
+      result.refund(holds: false) unless @counted.nil? || @counted.call(status, env)
+    rescue StandardError => e
+      env["rack.errors"]&.puts("rl: rule #{@rule.name}: an answer counts that may not: #{e.message}")
+    end
 
     def client(env)
       @proxies.find(env["REMOTE_ADDR"].to_s, env["HTTP_X_FORWARDED_FOR"]).first

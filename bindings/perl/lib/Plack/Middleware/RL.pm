@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use parent 'Plack::Middleware';
 use Plack::Util;
-use Plack::Util::Accessor qw(segment rule limit key trusted headers on_error);
+use Plack::Util::Accessor qw(segment rule limit key trusted client_v6 headers on_error count_status);
 use RL;
 
 my %HEADERS = (ietf => qr/^RateLimit/, x => qr/^X-/, none => qr/^(?!)/);
@@ -24,8 +24,19 @@ sub prepare_app {
     $self->{of}      = $rule;
     $self->{shown}   = $HEADERS{$headers};
     $self->{passing} = $on_error eq 'allow';
-    $self->{proxies} = RL::Proxies->new($self->trusted // []);
+    $self->{proxies} = RL::Proxies->new($self->trusted // [], prefix_v6 => $self->client_v6 // 64);
+    $self->{counts}  = _counts($self->count_status);
     return;
+}
+
+# What is called with a status and the environment; undef: all answers count.
+sub _counts {
+    my $given = shift;
+    return $given if !defined $given || ref $given eq 'CODE';
+    my %all   = map { lc $_ => 1 } ref $given ? @$given : $given;
+    my @wrong = grep { !/^[1-5](xx|\d\d)$/ } keys %all;
+    die "count_status: @wrong: [401, '4xx'] or a function is needed\n" if @wrong || !%all;
+    return sub { my $status = shift; return $all{$status} || $all{ int($status / 100) . 'xx' } };
 }
 
 sub call {
@@ -45,7 +56,20 @@ sub call {
     push @shown, 'Retry-After' => $fields{'Retry-After'} if exists $fields{'Retry-After'};
     return _answer(403, 'Forbidden', @shown) if $result->reason eq 'ban' && !$result->is_allowed;
     return _answer(429, 'Too many requests', @shown) unless $result->is_allowed;
-    return $self->response_cb($self->app->($env), sub { push @{ $_[0][1] }, @shown });
+    my $answer = eval { $self->app->($env) } or do {
+        my $error = $@;
+        $self->_judge($env, 500);
+        die $error;
+    };
+    return $self->response_cb($answer, sub { $self->_judge($env, $_[0][0]); push @{ $_[0][1] }, @shown });
+}
+
+# What does not count is given back; units in flight are held for as long as the environment is there.
+sub _judge {
+    my ($self, $env, $status) = @_;
+    my $counts = $self->{counts} // return;
+    return if eval { $counts->($status, $env) or $env->{'rl.result'}->refund(holds => 0); 1 };
+    return $env->{'psgi.errors'}->print('rl: rule ' . $self->{of}->name . ": an answer counts that may not: $@");
 }
 
 sub _client {
@@ -103,6 +127,16 @@ address, of IPv6 its /64.
 
 Networks of proxies whose C<X-Forwarded-For> is believed. None.
 
+=item client_v6
+
+How many leading bits of an IPv6 address are one client: 64. 128 counts single addresses.
+
+=item count_status
+
+Which answers count: a status, a list such as C<[401, '5xx']>, or a function of the status and the environment. A request is
+charged before it is served, so that no number of them at once passes, and given back before its answer is sent if that does
+not count. An application that dies has answered 500. What ends without an answer counts.
+
 =item headers
 
 C<ietf> for C<RateLimit> (the default), C<x> for C<X-RateLimit-Limit> and its like, or C<none>.
@@ -115,7 +149,7 @@ C<psgi.errors>.
 =back
 
 C<< $env->{'rl.result'} >> has the L<RL/check> of the request. An application that calls C<refund> on it gives back what it
-was charged: so only failed logins count.
+was charged.
 
 =head1 SEE ALSO
 
