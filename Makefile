@@ -522,6 +522,7 @@ torture: mutants $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tests/%) bui
 seats: | build/need
 	tests/package/dist.sh whole
 	tests/package/run.sh
+	tests/package/repository.sh bookworm trixie
 	tests/releases/run.sh bookworm trixie
 
 coverage: $(patsubst %,build/v/cov/tests/%,$(UNIT) $(RACE))

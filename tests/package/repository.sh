@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# repository.sh CODENAME...: in a root of each of these releases of Debian without a compiler, apt installs the packages of
+# `make debs`, what README and pages show in five lines runs, a later version takes their place, and a purge leaves nothing.
+# For another release than this machine's the packages are built in a root of that release first.
+# RL_DEBS: a repository of that release, where there is one already. Exits 77 with the reason when it cannot run here.
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=tests/support/container.bash
+. "$top/tests/support/container.bash"
+# shellcheck source=tests/support/root.bash
+. "$top/tests/support/root.bash"
+
+needs_container make debootstrap dpkg-scanpackages
+work=$(mktemp -d)
+trap 'rm -rf --one-file-system "$work"' EXIT
+trap 'exit 1' INT TERM
+this=$(. /etc/os-release && echo "$VERSION_CODENAME")
+packages="librl1 rl-tools python3-rl ruby-rl php-rl librl-perl lua-rl node-librl libnginx-mod-http-rl libapache2-mod-rl"
+
+# packages_of CODENAME: into $work/debs, as a repository.
+packages_of() {
+	rm -rf "$work/debs"
+	if [ -n "${RL_DEBS:-}" ]; then
+		cp -r "$RL_DEBS" "$work/debs"
+		return
+	fi
+	if [ "$1" = "$this" ]; then
+		make -s -C "$top" debs >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail 'make debs'; }
+		cp -r "$top/build/debs" "$work/debs"
+		return
+	fi
+	make_root "$1" make build-essential
+	make -s -C "$top" dist >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail 'make dist'; }
+	tar -x -C "$root" -f "$top"/build/dist/rl-*.tar.gz
+	try 'mv /rl-* /rl && apt-get update && cd /rl && make debs'
+	mv "$root/rl/build/debs" "$work/debs"
+	rm -rf --one-file-system "$root"
+}
+
+# later: each package once more, as a later version.
+later() {
+	local file
+	for file in "$work"/debs/*.deb; do
+		dpkg-deb --raw-extract "$file" "$work/tree"
+		sed -i -E 's/^Version: (.*)/Version: \1+later/; s/(librl1 \(= [^)]*)\)/\1+later)/' "$work/tree/DEBIAN/control"
+		dpkg-deb --root-owner-group --build "$work/tree" "$root/debs" >/dev/null
+		rm -rf "$work/tree"
+	done
+	(cd "$root/debs" && rm Packages.gz Release && dpkg-scanpackages --multiversion . >Packages 2>"$work/log")
+}
+
+# Names of files, but for those of apt, dpkg and the log, which any installation leaves.
+files() {
+	(cd "$root" && find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./var/lib/apt -o -path ./var/lib/dpkg -o -path ./var/cache \
+		-o -path ./var/log -o -path ./debs -o -path ./tmp -o -path ./run -o -path './etc/*-' \) -prune -o -path '*rl*' -print |
+		grep -E '/(rl|librl|mod_rl|.*[-_]rl)([-_./]|$)' | sort)
+}
+
+# The first lines that the pages show, as they stand there.
+shown() {
+	awk -v fence="\`\`\`$1" '$0 == "```" { inside = 0 } inside { print } $0 == fence && !count++ { inside = 1 }' "$2"
+}
+
+runs() {
+	shown python "$top/README.md" >"$root/root/five.py"
+	shown js "$top/README.md" >"$root/root/five.js"
+	try 'cd /root && ! command -v gcc && python3 five.py >python.out && grep -cx yes python.out | grep -qx 5'
+	try 'cd /root && node five.js >node.out && grep -cx true node.out | grep -qx 3'
+	try 'rlctl --version && ruby -r rl -e "p RL" && php -r "exit(extension_loaded(\"rl\") ? 0 : 1);" && perl -MRL -e 1'
+	try 'lua5.4 -e "require \"rl\"" && nginx -t && apachectl configtest && apachectl -M | grep -q rl_module'
+}
+
+for codename in "$@"; do
+	begin "$codename: packages"
+	packages_of "$codename"
+	begin "$codename: a root without a compiler, and apt"
+	make_root "$codename" ca-certificates
+	cp -r "$work/debs" "$root/debs"
+	try 'echo "deb [trusted=yes] file:/debs ./" >/etc/apt/sources.list.d/rl.list && apt-get update'
+	before=$(files)
+	try "apt-get install -y --no-install-recommends $packages lua5.4 php-cli apache2 nginx ruby perl nodejs python3"
+	begin "$codename: five lines"
+	runs
+	begin "$codename: a later version"
+	later
+	try "apt-get update && apt-get upgrade -y"
+	try "dpkg-query -W -f '\${Version}\\n' librl1 rl-tools python3-rl | grep -c later | grep -qx 3"
+	runs
+	begin "$codename: purged"
+	try "apt-get purge -y $packages librl1"
+	[ "$(files)" = "$before" ] || { diff <(echo "$before") <(files) || true; fail 'a purge leaves files'; }
+	rm -rf --one-file-system "$root"
+done
