@@ -91,6 +91,31 @@ count_verdict(const struct rl_segment *s, int rule, const struct rl_result *r)
 		rl_stats_add(s, rule, RL_COUNT_banned);
 }
 
+static void
+report_banned(const struct rl_segment *s, int rule, const void *key, size_t key_len, uint64_t hash,
+              uint64_t now_ns, uint64_t retry_ns)
+{
+	struct rl_event_note note = {.kind = RL_EVENT_BANNED,
+	                             .rule = rule,
+	                             .time_ns = now_ns,
+	                             .key = key,
+	                             .key_len = key_len,
+	                             .retry_ns = retry_ns};
+	uint32_t one_in;
+
+	if (rl_event_is_due_of_ban(s, rule, hash, now_ns, &one_in))
+		rl_event_write(s, &note, one_in);
+}
+
+void
+rl_answered_without_counter(const struct rl_segment *s, int rule, const void *key, size_t key_len,
+                            uint64_t hash, uint64_t now_ns, const struct rl_result *r)
+{
+	count_verdict(s, rule, r);
+	if (r->reason == RL_BY_BAN)
+		report_banned(s, rule, key, key_len, hash, now_ns, r->retry_after_ns);
+}
+
 /* Remember what was charged, and its tier, if it had one and the key has its slot. */
 static void
 keep_last(const struct rl_part *p, enum rl_verdict verdict)
@@ -111,22 +136,19 @@ rl_answered(struct rl *rl, int rule, const struct rl_item *item, const struct rl
             uint64_t now_ns)
 {
 	const struct rl_segment *s = &rl->segment;
+	uint64_t hash = 0; /* wanted of a ban, whose key is sound */
 
+	if (r->reason == RL_BY_BAN)
+		hash = rl_hash_of_key(s->key_start, item->key, item->key_len);
 	if (!s->is_writable || (!decider && !rl_handle_has(rl, rule)))
 		return;
-	if (decider && r->verdict == RL_DENIED && r->error == 0 && r->reason == RL_BY_LIMIT) {
+	if (!decider)
+		rl_answered_without_counter(s, rule, item->key, item->key_len, hash, now_ns, r);
+	else if (r->verdict == RL_DENIED && r->error == 0 && r->reason == RL_BY_LIMIT)
 		rl_answered_denied(decider, item->key, item->key_len);
-	} else {
+	else {
 		count_verdict(s, rule, r);
-		if (r->reason == RL_BY_BAN)
-			rl_event_report_banned(
-				s, &(struct rl_event_note){.kind = RL_EVENT_BANNED,
-			                                   .rule = rule,
-			                                   .time_ns = now_ns,
-			                                   .key = item->key,
-			                                   .key_len = item->key_len,
-			                                   .retry_ns = r->retry_after_ns});
-		if (decider && r->verdict == RL_DENIED) /* a full table bans nobody */
+		if (r->verdict == RL_DENIED) /* a full table bans nobody */
 			record_denied(decider);
 	}
 	for (unsigned i = 0; i < count; i++) {

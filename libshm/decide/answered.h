@@ -36,6 +36,11 @@ void rl_answered_report(const struct rl_part *p, uint64_t retry_ns);
 /* A limit's own denial of an item's key, which its part has answered. */
 void rl_answered_denied(const struct rl_part *p, const void *key, size_t key_len);
 
+/* A key that no counter was asked about has that answer; `hash` is the key's. */
+void rl_answered_without_counter(const struct rl_segment *s, int rule, const void *key,
+                                 size_t key_len, uint64_t hash, uint64_t now_ns,
+                                 const struct rl_result *result);
+
 /*
  * An item whose answer is *result; `decider`, if not NULL, is the part that decided it. It may have
  * been charged by `count` parts.

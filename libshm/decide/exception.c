@@ -104,6 +104,6 @@ rl_exception_answer(const struct rl_part *p, const struct rl_item *item, struct 
 		return (int)r->verdict;
 	if (rl_exception_is_noted(e))
 		rl_ban_note_hit(p->segment, e->standing.first.slot);
-	rl_answered(p->rl, p->rule, item, NULL, 0, NULL, r, p->now_ns);
+	rl_answered_without_counter(p->segment, p->rule, p->key, p->key_len, p->hash, p->now_ns, r);
 	return (int)r->verdict;
 }

@@ -201,23 +201,23 @@ rl_event_report(const struct rl_segment *s, const struct rl_event_note *note)
  * that are banned at once and share one, each is told more often. Whose it is says its hash.
  */
 static bool
-is_first_hit(const struct rl_segment *s, const struct rl_event_note *note)
+is_first_hit(const struct rl_segment *s, int rule, uint64_t key_hash, uint64_t now_ns)
 {
-	struct rl_hash hash =
-		rl_hash_with(s->key, (uint64_t)(uint32_t)note->rule, note->key, note->key_len);
-	uint64_t *word = &rl_banned_told(s)[hash.b % RL_BANNED_TOLD];
-	uint64_t mine = (uint32_t)(note->time_ns / MINUTE_NS) | hash.a << 32;
-
+	uint64_t hash = key_hash + (uint64_t)(uint32_t)rule * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t *word = &rl_banned_told(s)[hash % RL_BANNED_TOLD];
+	uint64_t mine = (uint32_t)(now_ns / MINUTE_NS) | hash >> 32 << 32;
 	uint64_t seen = rl_atomic_load_relaxed(word);
 
 	return seen != mine && rl_atomic_cas(word, seen, mine);
 }
 
-void
-rl_event_report_banned(const struct rl_segment *s, const struct rl_event_note *note)
+bool
+rl_event_is_due_of_ban(const struct rl_segment *s, int rule, uint64_t key_hash, uint64_t now_ns,
+                       uint32_t *one_in)
 {
-	if (s->geometry.events > 0 && s->is_writable && is_first_hit(s, note))
-		rl_event_report(s, note);
+	return s->geometry.events > 0 && s->is_writable &&
+	       is_first_hit(s, rule, key_hash, now_ns) &&
+	       rl_event_is_due(s, RL_EVENT_BANNED, rule, now_ns, one_in);
 }
 
 void

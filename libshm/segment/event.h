@@ -53,10 +53,14 @@ void rl_event_write(const struct rl_segment *s, const struct rl_event_note *note
 /* Both. */
 void rl_event_report(const struct rl_segment *s, const struct rl_event_note *note);
 
-/* The same of a request that a ban denies: once a key and minute, unless many are banned. */
-void rl_event_report_banned(const struct rl_segment *s, const struct rl_event_note *note);
+/*
+ * Is one of a request to be told that a ban denies, of the key of that hash? Once a key and minute,
+ * unless many are banned.
+ */
+bool rl_event_is_due_of_ban(const struct rl_segment *s, int rule, uint64_t key_hash,
+                            uint64_t now_ns, uint32_t *one_in);
 
-/* The same of a change by this process, just now: of a rule, or a key or pattern of it. */
+/* Of a change by this process, just now: of a rule, or a key or pattern of it. */
 void rl_event_report_change(const struct rl_segment *s, enum rl_event_kind kind, int rule,
                             const void *name, size_t name_len, uint64_t value);
 
