@@ -65,6 +65,8 @@ http {{ access_log off; lua_package_path "{s.SHARE}/?.lua;;"; lua_package_cpath 
         s.eventually(lambda: s.is_listening(port), "nginx listens")
         self.assertEqual(s.count_status(port, "/", 60, 4), 50)
         self.assertIn("Retry-After", s.get(port)[1])
+        for password, status in [("right", 200)] * 9 + [("wrong", 401)] * 5 + [("right", 429)]:
+            self.assertEqual(s.get(port, f"/login?password={password}")[0], status)
         s.end(process)
 
     def test_haproxy(self):

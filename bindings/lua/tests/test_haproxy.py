@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """HAProxy with the module: chroot, threads, kill -9, a segment that is not there."""
+import collections
+import http.server
+import json
 import os
 import signal
 import subprocess
+import threading
+import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import support as s
 
@@ -36,8 +42,33 @@ frontend www
     http-request lua.rl slow src if {{ path /slow }}
     http-request lua.rl_check page src if {{ path /check }}
     http-request deny deny_status 403 if {{ path /check }} !{{ var(txn.rl_page_allowed) -m bool }}
-    http-request return status 200 content-type text/plain lf-string "%[var(txn.rl_page_remaining)]"
+    http-request lua.rl login hdr(x-user) if {{ path_beg /login/ }}
+    http-response lua.rl_answered
+    http-request return status 200 content-type text/plain lf-string "%[var(txn.rl_page_remaining)]" if !{{ path_beg /login/ }}
+    default_backend logins
+backend logins
+    server application 127.0.0.1:{application}
 """
+
+
+class Logins(http.server.BaseHTTPRequestHandler):
+    """An application with a password."""
+    reached, lock = collections.Counter(), threading.Lock()
+
+    def do_GET(self):
+        with Logins.lock:
+            Logins.reached[self.path] += 1
+        if self.path == "/login/wrong":
+            time.sleep(0.1)  # others come meanwhile
+        if self.path == "/login/lost":
+            self.close_connection = True
+            return
+        self.send_response(200 if self.path == "/login/right" else 401)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_arguments):
+        pass
 
 
 class HAProxy(unittest.TestCase):
@@ -45,9 +76,13 @@ class HAProxy(unittest.TestCase):
         lua = s.write("rl.lua", f'require "rl.haproxy" {{segment = "{segment}", {settings}}}')
         os.makedirs(os.path.join(s.work, "empty"), exist_ok=True)
         self.port = s.free_port()
+        application = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Logins)
+        self.addCleanup(application.server_close)
+        self.addCleanup(application.shutdown)
+        threading.Thread(target=application.serve_forever, daemon=True).start()
         self.config = s.write("haproxy.cfg", CONFIG.format(
             work=s.work, share=s.SHARE, build=f"{s.BUILD}/{s.lua_of_haproxy()}", settings=lua, load=load,
-            port=self.port))
+            port=self.port, application=application.server_port))
         self.process = s.start(["haproxy", "-db", "-f", self.config])
         self.addCleanup(lambda: s.end(self.process))
         s.eventually(lambda: s.is_listening(self.port), "HAProxy listens")
@@ -74,6 +109,27 @@ class HAProxy(unittest.TestCase):
         self.start(segment, 'client_v6 = 56, rules = {page = "20/day"}')
         self.assertEqual(s.get(self.port, "/client", **{"x-from": "2001:db8:0:107::1"})[0], 200)
         self.assertIn('"key": "2001:db8:0:100::"', s.rlctl("--segment", segment, "list", "--json"))
+
+    def used(self, segment, key):
+        told = json.loads(s.rlctl("--segment", segment, "--json", "get", "login", key))
+        return told["limits"][0]["counted"]["used"]
+
+    def test_failures_alone_count(self):
+        """50 wrong guesses, 200 right ones, and an application that ends without an answer."""
+        for load in ("lua-load", "lua-load-per-thread"):
+            segment = s.segment(f"login-{load}")
+            Logins.reached.clear()
+            self.start(segment, 'rules = {login = "5/day"}, count_status = {login = {401}}', load)
+            with ThreadPoolExecutor(50) as pool:
+                wrong = list(pool.map(lambda _: s.get(self.port, "/login/wrong", **{"x-user": "a"})[0], range(50)))
+                right = list(pool.map(lambda _: s.get(self.port, "/login/right", **{"x-user": "b"})[0], range(3)))
+            right += [s.get(self.port, "/login/right", **{"x-user": "b"})[0] for _ in range(200)]
+            self.assertEqual((wrong.count(401), wrong.count(429)), (5, 45), s.log()[-2000:] + str(wrong))
+            self.assertEqual((right.count(200), Logins.reached["/login/wrong"]), (203, 5))
+            self.assertEqual((self.used(segment, "a"), self.used(segment, "b")), (5, 0))
+            self.assertEqual(s.get(self.port, "/login/lost", **{"x-user": "b"})[0], 502)
+            self.assertEqual(self.used(segment, "b"), 1)
+            s.end(self.process)
 
     def test_killed_and_started_again(self):
         segment = s.segment("kill")
@@ -159,6 +215,9 @@ global
         self.refused('colour = "blue"', "unknown setting 'colour'")
         self.refused('on_error = "shrug"', "on_error = shrug")
         self.refused("status = 200", "status = 200")
+        self.refused("count_status = {page = {}}", "count_status: nil: a status")
+        self.refused('count_status = {page = {"6xx"}}', "count_status: 6xx: a status")
+        self.refused("count_status = 5", "count_status = 5: a table")
         self.refused("client_v6 = 129", "client_v6 = 129: 1 to 128")
         self.refused("options = {kees = 1}", "option kees: a segment has no such option")
 

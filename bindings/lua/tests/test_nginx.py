@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """nginx with Debian's lua module: the limiters call by call, workers that share a limit and are killed."""
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import threading
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import support as s
 
@@ -40,7 +42,12 @@ http {{
     lua_shared_dict store 1m;
     init_by_lua_block {{
         assert(require("rl.limit").open("{segment}"))
-        login = assert(require("rl.limit").segment():define("login", "50/day"))
+        local segment = require("rl.limit").segment()
+        login = assert(segment:define("login", "50/day"))
+        guess = assert(segment:define("guess", "5/day"))
+        nowhere = segment:rule("nowhere")
+        client = assert(segment:define("client", "20/day"))
+        statuses = {{401, "5xx"}}
     }}
     server {{
         listen 127.0.0.1:{port} reuseport;
@@ -68,6 +75,37 @@ http {{
                 end
             }}
             content_by_lua_block {{ ngx.print("welcome") }}
+        }}
+        location /guess/ {{
+            access_by_lua_block {{
+                require("rl.nginx").limit(guess, {{count_status = statuses, key = ngx.var.http_x_user}})
+            }}
+            header_filter_by_lua_block {{ require("rl.nginx").answered() }}
+            content_by_lua_block {{
+                require("rl.limit").segment():counters("reached"):add(ngx.var.uri, 1, 3600)
+                if ngx.var.uri == "/guess/killed" then os.execute("kill -9 " .. ngx.worker.pid()) end
+                if ngx.var.uri == "/guess/wrong" then ngx.sleep(0.1) end -- others come meanwhile
+                ngx.status = ngx.var.uri == "/guess/right" and 200 or 401
+                ngx.print("told")
+            }}
+        }}
+        location /client {{
+            set_real_ip_from 127.0.0.1;
+            access_by_lua_block {{ require("rl.nginx").limit(client) }}
+            content_by_lua_block {{ ngx.print("told") }}
+        }}
+        location /keyless {{
+            access_by_lua_block {{ require("rl.nginx").limit(guess, {{key = ""}}) }}
+            content_by_lua_block {{ ngx.print("told") }}
+        }}
+        location /client56 {{
+            set_real_ip_from 127.0.0.1;
+            access_by_lua_block {{ require("rl.nginx").limit(client, {{client_v6 = 56, cost = 3}}) }}
+            content_by_lua_block {{ ngx.print("told") }}
+        }}
+        location /undecided {{
+            access_by_lua_block {{ require("rl.nginx").limit(nowhere, {{on_error = ngx.var.arg_how}}) }}
+            content_by_lua_block {{ ngx.print("told") }}
         }}
         location /hold {{
             access_by_lua_block {{
@@ -136,6 +174,42 @@ class Nginx(unittest.TestCase):
         self.assertGreater(int(headers["Retry-After"]), 80000)
         s.rlctl("--segment", self.segment, "reset", "--yes", "127.0.0.1")
         self.assertEqual(self.get("/login")[0], 200)
+
+    def used(self, rule, key):
+        told = json.loads(s.rlctl("--segment", self.segment, "--json", "get", rule, key))
+        return told["limits"][0]["counted"]["used"]
+
+    def test_failures_alone_count(self):
+        """50 wrong guesses, 1,000 right ones, and one whose worker is killed."""
+        def ask(path, user):
+            return s.get(self.port, path, **{"x-user": user})[0]
+        with ThreadPoolExecutor(50) as pool:
+            wrong = list(pool.map(lambda _: ask("/guess/wrong", "a"), range(50)))
+        with ThreadPoolExecutor(4) as pool:
+            right = list(pool.map(lambda _: ask("/guess/right", "b"), range(1000)))
+        self.assertEqual((wrong.count(401), wrong.count(429), right.count(200)), (5, 45, 1000), self.errors()[-2000:])
+        self.assertEqual((self.used("guess", "a"), self.used("guess", "b")), (5, 0))
+        with self.assertRaises((OSError, http.client.HTTPException)):
+            ask("/guess/killed", "b")
+        self.assertEqual(self.used("guess", "b"), 1)
+
+    def test_a_thousand_addresses_of_a_network_are_one_client(self):
+        def ask(i):
+            return s.get(self.port, "/client", **{"x-real-ip": f"2001:db8:0:7::{i:x}"})[0]
+        with ThreadPoolExecutor(8) as pool:
+            told = list(pool.map(ask, range(1, 1001)))
+        self.assertEqual((told.count(200), told.count(429)), (20, 980), self.errors()[-2000:])
+        self.assertEqual(self.used("client", "2001:db8:0:7::"), 20)
+        for address in ("2001:db8:0:107::1", "192.0.2.1", "::ffff:192.0.2.1"):
+            self.assertEqual(s.get(self.port, "/client56", **{"x-real-ip": address})[0], 200)
+        self.assertEqual((self.used("client", "2001:db8:0:100::"), self.used("client", "192.0.2.1")), (3, 6))
+
+    def test_who_has_no_key_shares_one(self):
+        self.assertEqual([self.get("/keyless")[0] for _ in range(6)], [200] * 5 + [429])
+
+    def test_what_cannot_be_decided(self):
+        self.assertEqual([self.get(f"/undecided?how={how}")[0] for how in ("allow", "deny", "")], [200, 503, 200])
+        self.assertIn("rl: rule nowhere: ", self.errors())
 
     def test_reload_and_restart_keep_counts(self):
         self.assertEqual(s.count_status(self.port, "/count", 30, 4), 30)

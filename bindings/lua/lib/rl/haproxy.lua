@@ -8,13 +8,18 @@
 --	http-request lua.rl login client
 --
 -- The segment is opened while the configuration is read: before HAProxy gives up root and changes its root.
+-- Of a rule with count_status some answers count, and what others were charged is given back by
+--
+--	http-response lua.rl_answered
 local rl = require "rl"
+local statuses = require "rl.statuses"
 
 local NO_KEY = "(none)" -- whose key is empty: all of them are one
 local settings = {segment = "haproxy", rules = {}, options = {}, on_error = "allow", required = false, status = 429,
-	client_v6 = 64}
+	client_v6 = 64, count_status = {}}
 local segment
 local rules, said = {}, {}
+local is_counted = {} -- by the name of a rule
 
 local function refuse_setting(name, wanted)
 	error(("rl: %s = %s: %s is expected"):format(name, tostring(settings[name]), wanted), 0)
@@ -39,6 +44,11 @@ local function read_settings(given)
 		refuse_setting("client_v6", "1 to 128")
 	elseif not is_whole(settings.status, 400, 599) then
 		refuse_setting("status", "400 to 599")
+	elseif type(settings.count_status) ~= "table" then
+		refuse_setting("count_status", "a table, by the names of rules,")
+	end
+	for name, given in pairs(settings.count_status) do
+		is_counted[name] = statuses(given)
 	end
 end
 
@@ -153,7 +163,7 @@ local function decide(txn, rule_name, key_text)
 	if not key then
 		return {verdict = "undecided", message = text}
 	end
-	local result = rule_of(rule_name):decide(key)
+	local result = rule_of(rule_name):decide(key, {keep = is_counted[rule_name] ~= nil})
 	if result.delay_ns and result.delay_ns > 0 then
 		core.msleep(math.ceil(result.delay * 1000))
 	end
@@ -180,17 +190,38 @@ local function refuse(txn, rule, result)
 	txn:done(reply)
 end
 
+-- Until the answer is known it is the transaction's.
+local function keep(txn, result, rule_name)
+	if result.is_allowed and is_counted[rule_name] then
+		local kept = txn:get_priv() or {}
+		kept[#kept + 1] = {charges = result.charges, is_counted = is_counted[rule_name]}
+		txn:set_priv(kept)
+	end
+end
+
+-- http-response lua.rl_answered: gives back what the request was charged by rules of which this answer does not count.
+local function answered(txn)
+	for _, one in ipairs(txn:get_priv() or {}) do
+		if not one.is_counted(txn.sf:status()) then
+			one.charges:refund(nil, false)
+		end
+	end
+	txn:set_priv(nil)
+end
+
 -- http-request lua.rl RULE KEY: answers a request that is denied.
 local function limit(txn, rule_name, key_text)
 	local result = decide(txn, rule_name, key_text)
 	if not is_allowed(result, rule_name) then
 		refuse(txn, rule_of(rule_name), result)
 	end
+	keep(txn, result, rule_name)
 end
 
 -- http-request lua.rl_check RULE KEY: sets txn.rl_RULE_allowed and others, for conditions.
 local function check(txn, rule_name, key_text)
 	local result = decide(txn, rule_name, key_text)
+	keep(txn, result, rule_name)
 	local prefix = "txn.rl_" .. rule_name:gsub("[^%w_]", "_") .. "_"
 	txn:set_var(prefix .. "allowed", is_allowed(result, rule_name) and 1 or 0)
 	txn:set_var(prefix .. "verdict", result.verdict)
@@ -209,4 +240,5 @@ return function(given)
 	define_rules()
 	core.register_action("rl", {"http-req"}, limit, 2)
 	core.register_action("rl_check", {"http-req"}, check, 2)
+	core.register_action("rl_answered", {"http-res"}, answered, 0)
 end

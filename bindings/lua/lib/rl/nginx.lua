@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- A request of nginx or OpenResty under a rule, and which of its answers count:
+--
+--	access_by_lua_block { require("rl.nginx").limit(login, {count_status = {401}}) }
+--	header_filter_by_lua_block { require("rl.nginx").answered() }
+--
+-- The request is charged in the first, before anybody serves it, and given back in the second, before the client has a
+-- byte of an answer that does not count.
+local rl = require "rl"
+local statuses = require "rl.statuses"
+
+local NO_KEY = "(none)" -- whose key is empty: all of them are one
+local M = {}
+local is_counted = setmetatable({}, {__mode = "k"}) -- of a count_status that is a table: read once
+
+local function matcher(given)
+	if type(given) ~= "table" then
+		return statuses(given)
+	end
+	local known = is_counted[given]
+	if not known then
+		known = statuses(given)
+		is_counted[given] = known
+	end
+	return known
+end
+
+-- A request that cannot be decided is logged, and served or answered 503.
+local function undecided(rule, message, on_error)
+	ngx.log(ngx.ERR, "rl: rule ", rule:name(), ": ", message)
+	if on_error == "deny" then
+		return ngx.exit(503)
+	end
+end
+
+-- Charges the request, or answers it. Options: `key`, in place of the client's address, of IPv6 its `client_v6` bits (64);
+-- `cost`; `count_status`; `status` of who is denied (429); `on_error`, "allow" (the default) or "deny".
+function M.limit(rule, options)
+	options = options or {}
+	local key = options.key or rl.client(ngx.var.remote_addr, nil, {trusted = {}, prefix_v6 = options.client_v6 or 64})
+	local answer = rule:decide(key ~= "" and key or NO_KEY, {cost = options.cost, keep = options.count_status ~= nil})
+	if answer.verdict == "undecided" then
+		return undecided(rule, answer.message, options.on_error)
+	end
+	for name, value in pairs(rule:headers(answer) or {}) do
+		ngx.header[name] = value
+	end
+	if not answer.is_allowed then
+		return ngx.exit(options.status or 429)
+	end
+	if options.count_status ~= nil then
+		local kept = ngx.ctx.rl or {}
+		kept[#kept + 1] = {charges = answer.charges, is_counted = matcher(options.count_status)}
+		ngx.ctx.rl = kept
+	end
+end
+
+-- Gives back what the request was charged by rules of which this answer does not count.
+function M.answered()
+	local kept = ngx.ctx.rl or {}
+	ngx.ctx.rl = nil
+	for _, one in ipairs(kept) do
+		if not one.is_counted(ngx.status) then
+			one.charges:refund(nil, false)
+		end
+	end
+end
+
+return M
