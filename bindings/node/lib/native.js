@@ -15,6 +15,7 @@ const places = [
 ]
 
 function load () {
+  if (process.platform !== 'linux') return require('./off.js')
   const said = []
   for (const place of places) {
     const file = path.join(root, place)
