@@ -12,6 +12,13 @@ The counters are in a segment that all processes share, and that `rlctl` shows. 
 Flask-Limiter and slowapi; rl.django a cache and rl.rest a throttle; rl.wsgi and rl.asgi are middleware.
 """
 
+import sys as _sys
+
+if _sys.platform != "linux":  # what is imported from ._rl is then the stand-in's
+    from . import _off
+
+    _sys.modules[__name__ + "._rl"] = _off
+
 from . import _calls
 from ._errors import AccessError, EmptyKeyError, Error, InvalidError, Limited, NotFoundError
 from ._live import LiveSegment
