@@ -113,6 +113,8 @@ struct rl; /* a segment that this process has open */
 #define RL_ECLUSTER (-ENONET)          /* the segment was not made for a cluster */
 #define RL_EKEYS (-ENOTEMPTY)          /* more keys are counted than that is room for */
 #define RL_ECHARGES (-EUNATCH)         /* the rule needs a place for charges: RL_NEEDS_CHARGES */
+#define RL_ESETTLED (-EALREADY)        /* the charges were settled before */
+#define RL_EACTUAL (-EOVERFLOW)        /* a cost to settle to that cannot be counted */
 #define RL_EMOVING (-EINPROGRESS)      /* keys are on their way to another table still */
 
 /* What to do when all 16 candidate slots of a key are used. See "A full table" in rl(7). */
@@ -289,6 +291,7 @@ struct rl_charge {
 
 struct rl_charges {
 	unsigned count;  /* 0: nothing was charged */
+	int settled;     /* rl_settle() was there. Each decision sets it to 0 */
 	uint64_t now_ns; /* when they are given back; 0: now. Each decision sets it to 0 */
 	struct rl_charge charge[RL_LIMITS_MAX];
 };
@@ -310,8 +313,7 @@ struct rl_result {
 	uint32_t limit;     /* the largest cost that is ever allowed at once */
 	uint32_t remaining; /* cost still free now, see below */
 	uint32_t used;      /* cost that counts now, this request's if it was counted; above `limit`
-	                       only if the limit counts what it denies, or is a concurrency limit
-	                       and was lowered */
+	                       with a debt, with denials that count, or once it is lowered */
 	int is_shadow_denied;    /* a shadow limit would have denied it */
 	uint64_t retry_after_ns; /* 0 if allowed, or not known (in_flight); RL_NEVER_NS if never;
 	                            see below */
@@ -400,9 +402,8 @@ int rl_define(struct rl *rl, const struct rl_rule *rule);
 int rl_find(struct rl *rl, const char *name);
 
 /*
- * Forget what applications have defined as the rule of that name. The rule is then as configured,
- * or removed: its handles limit nothing, and its row may be given to another rule. 1 forgotten, 0
- * no application has defined it; -ENOENT, -EINVAL, -EROFS, -EBUSY.
+ * Forget what applications have defined as the rule of that name. It is then as configured, or
+ * removed: its handles limit nothing. 1, 0 none has; -ENOENT, -EINVAL, -EROFS, -EBUSY.
  */
 int rl_forget(struct rl *rl, const char *name);
 
@@ -473,11 +474,10 @@ struct rl_item {
 enum rl_verdict rl_check_item(struct rl *rl, const struct rl_item *item, struct rl_result *result);
 
 /*
- * The same, and `results` gets one result for each limit that counts the key, in the rule's order,
- * for headers; `index` of a result says which limit it is. A limit without a prefix for the
- * address's family has none. *count is how many there are: 0 for a banned, exempt or empty key, for
- * a removed rule, and after an error. `result` is the answer, as above. `count` and `results` may
- * not be NULL.
+ * The same, and `results` gets one result for each limit that counts the key, in the rule's order;
+ * `index` says which limit it is of. *count is how many there are: 0 for a banned, exempt or empty
+ * key, for a removed rule, and after an error. `result` is the answer, as above. `count` and
+ * `results` may not be NULL.
  */
 enum rl_verdict rl_check_limits(struct rl *rl, const struct rl_item *item, struct rl_result *result,
                                 size_t *count, struct rl_result results[RL_LIMITS_MAX]);
@@ -491,21 +491,18 @@ enum rl_verdict rl_check_limits(struct rl *rl, const struct rl_item *item, struc
  * that item's rule counts a denial. A request has one time, the first item's: an item that says
  * another (and not 0) is RL_UNDECIDED with -EINVAL.
  *
- * All limits are looked at first, then charged, those in flight before all others. If another
- * request uses one up in between, the charges before it are given back as by rl_refund(); meanwhile
- * a concurrent request may be denied by them. No interleaving admits more than any of the limits. A
- * process killed half way has charged what it charged.
- *
- * With more than RL_ITEMS_MAX items, or limits of all of them, it returns RL_UNDECIDED. The results
- * are not set, *decided is 0 and means nothing, and all `charges` are empty.
+ * All limits are looked at first, then charged. If another request uses one up in between, the
+ * charges before it are given back as by rl_refund(); meanwhile another request may be denied by
+ * them. No interleaving admits more than any of the limits. Who is killed half way has charged what
+ * it charged. With more than RL_ITEMS_MAX items, or limits of all of them, it returns RL_UNDECIDED:
+ * no results are set, *decided means nothing, and all `charges` are empty.
  */
 enum rl_verdict rl_check_all(struct rl *rl, const struct rl_item *items, size_t count,
                              struct rl_result *results, size_t *decided);
 
 /*
- * Decide `count` requests, each by itself, and at its own time. The answers are those of one
- * rl_check_item() after the other, but the memory of all is prefetched before any is decided:
- * faster if the table is large. `results` may not be NULL.
+ * Decide `count` requests, each by itself, and at its own time: as one rl_check_item() after the
+ * other, but faster if the table is large. `results` may not be NULL.
  */
 void rl_check_many(struct rl *rl, const struct rl_item *items, size_t count,
                    struct rl_result *results);
@@ -520,50 +517,54 @@ enum rl_how {
 	                   allowed the first is the one that decided */
 };
 
-/*
- * The general call, which the others are made of. `max_wait_ns` is RL_RESERVE's. A `how` that is
- * none is RL_UNDECIDED.
- */
+/* The general call, which the others are made of. `max_wait_ns` is RL_RESERVE's. */
 enum rl_verdict rl_decide(struct rl *rl, const struct rl_item *items, size_t count, enum rl_how how,
                           uint64_t max_wait_ns, struct rl_result *results, size_t *decided);
 
 /*
- * Give back what was charged to the request whose item had `charges`, each limit by itself, as far
- * as it can: a window in the request's own sub-bucket while that counts, a log while it is the
- * newest time, a bucket what has not come back since (rl_refund(3) says of which charges it gives
- * back less). Later it is ignored, which errs on the safe side. What is in flight always comes
- * back. The charges are removed from `charges`, so that a second call does nothing; a copy of it is
- * another charge. 1 given back, 0 ignored, -EROFS; -EBUSY other processes keep changing a key, and
- * its units in flight stay in `charges` for another call.
+ * Say what the request whose item had `charges` has cost, once that is known: `actual` counts in
+ * place of the item's cost, under each limit by itself. What was charged beyond it goes back where
+ * it was charged, as far as it can: in a window's sub-bucket of the request while that counts, in a
+ * log at its newest time, in a bucket what has not come back since. Later is too late, which errs
+ * on the safe side. What it cost beyond its charge is a debt: it counts from now, beyond the
+ * capacity if need be, and nothing is admitted that does not fit beside it. What is in flight
+ * stays, in `charges`, too. Who never settles leaves its charge, which ends with its window.
+ * rl_settle(3).
+ *
+ * Any process may, by the bytes of `charges`; once: RL_ESETTLED after that. A copy is another
+ * charge. 1; 0 nothing has changed; RL_EACTUAL above RL_CAPACITY_MAX, as negative numbers are;
+ * -ENOSPC a debt found no room; -EROFS; after -EBUSY, -ENOMEM the rest stays in `charges`: call
+ * again.
+ */
+int rl_settle(struct rl *rl, struct rl_charges *charges, uint64_t actual);
+
+/*
+ * As if the request had not been made: settled to 0, and what is in flight comes back, too. A
+ * second call does nothing. 1 given back, 0 ignored, -EROFS; -EBUSY, -ENOMEM as above.
  */
 int rl_refund(struct rl *rl, struct rl_charges *charges);
 
 /*
- * Give back the item's cost by its key, for a caller that has no charges. Each limit of the rule
- * takes back as much of it as is there: a window what its current sub-bucket holds, a log what came
- * at its newest time, a bucket what had not come back when its newest request came, of 511 tokens
- * at most, and nothing while that one is a booking beyond the burst. Of requests with a capacity of
- * their own, give that in the item. Returns the most that a limit took back, 0 also for a banned or
- * exempt key, and for units in flight, whose holder a key does not tell; -EINVAL, RL_EEMPTY,
- * -ENAMETOOLONG, RL_EADDRESS, RL_EREMOVED, RL_ECOST, -ENOMEM, RL_EDAMAGED, -EROFS; -EBUSY other
- * processes keep changing the key.
+ * Give back the item's cost by its key, for a caller that has no charges: each limit of the rule as
+ * much of it as is there (rl_refund(3)), with the capacity that the requests had, if one of their
+ * own. Returns the most that a limit took back, 0 also for a banned or exempt key, and of units in
+ * flight; -EINVAL, RL_EEMPTY, -ENAMETOOLONG, RL_EADDRESS, RL_EREMOVED, RL_ECOST, -ENOMEM,
+ * RL_EDAMAGED, -EROFS, -EBUSY.
  */
 int rl_refund_key(struct rl *rl, const struct rl_item *item);
 
 /*
  * Give back what this process has prefetched (`prefetch` of a limit), as before it waits for long,
- * or ends without rl_close(). Units that are not given back are denied to all others until their
- * sub-bucket has left the window. Returns how many were: those of a sub-bucket that is over cannot
- * be. -EROFS.
+ * or ends without rl_close(); else it is denied to all others while its sub-bucket counts. Returns
+ * how many units were: those of a sub-bucket that is over cannot be. -EROFS.
  */
 int rl_prefetch_return(struct rl *rl);
 
 /*
  * Forget what a key has used under all limits of a rule, its networks' with it; "192.0.2.0/24"
- * forgets that network alone. 1 forgotten, 0 there was nothing, -EINVAL, RL_EADDRESS, -EROFS;
- * -EBUSY other processes change it faster than it can be removed; -ENOSPC the key has no slot, is
- * counted together with others (RL_BY_RESERVE), and cannot be told apart from them, for no slot is
- * to be had. Of many keys: rl_reset_matching() of rl_admin.h.
+ * forgets that network alone. 1 forgotten, 0 there was nothing, -EINVAL, RL_EADDRESS, -EROFS,
+ * -EBUSY; -ENOSPC the key has no slot, is counted together with others (RL_BY_RESERVE), and no slot
+ * is to be had. Of many keys: rl_reset_matching() of rl_admin.h.
  */
 int rl_reset(struct rl *rl, int rule, const void *key, size_t key_len);
 
@@ -571,12 +572,10 @@ int rl_reset(struct rl *rl, int rule, const void *key, size_t key_len);
 uint64_t rl_now(const struct rl *rl);
 
 /*
- * A text in place of a key that is longer than RL_KEY_MAX: "S256:", and the SHA-256 of its bytes in
- * base64url without padding (RFC 4648). It depends on the key's bytes alone, so programs in all
- * languages share one counter. Bans, overrides and resets by a prefix see the text.
- *
- * Stores the text with a NUL, and returns its length, RL_KEY_DIGEST_SIZE - 1. The key may be of any
- * length. It takes some 4 ns for each byte. A signal handler may call it.
+ * Store a text in place of a key that is longer than RL_KEY_MAX: "S256:", the SHA-256 of its bytes
+ * in base64url without padding (RFC 4648), and a NUL. By the key's bytes alone, so programs in all
+ * languages share one counter; bans, overrides and resets by a prefix see the text. Returns its
+ * length, RL_KEY_DIGEST_SIZE - 1. Some 4 ns for each byte. A signal handler may call it.
  */
 #define RL_KEY_DIGEST_SIZE 49
 size_t rl_key_digest(const void *key, size_t key_len, char text[RL_KEY_DIGEST_SIZE]);

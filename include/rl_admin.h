@@ -437,7 +437,7 @@ struct rl_overflow_info {
 	uint32_t cells;      /* that it has: a multiple of rl_info.cells */
 	uint32_t cells_used; /* of them: that count something now */
 	uint32_t cells_full; /* of them: all keys without a slot are denied a request of cost 1 */
-	uint32_t used_most;  /* what the fullest one counts, `capacity` at most */
+	uint32_t used_most;  /* what the fullest one counts; above `capacity` with a debt */
 	uint32_t capacity;   /* the limit's: the largest cost that is admitted at once */
 };
 

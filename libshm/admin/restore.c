@@ -7,27 +7,6 @@
 #include "decide/request.h"
 #include "rl_admin.h"
 
-/* Without a limit: what was admitted once is charged again, whatever is admitted now. */
-static void
-lift_capacity(struct rl_part *p)
-{
-	const struct rl_limiter *l = &p->limit->limiter;
-	const struct rl_algorithm_info *info = rl_algorithm_info(l->algorithm);
-
-	if (rl_limiter_is_shared(l)) { /* and no share of it is restored */
-		p->quota.has_lease = false;
-		p->quota.share.away = RL_CAPACITY_MAX;
-	}
-	if (rl_limiter_is_shared(l) && rl_limiter_has_bucket(l)) /* never more than its size */
-		return;
-	if (rl_limiter_is_bucket(l))
-		p->quota.burst = RL_CAPACITY_MAX - 1;
-	else if (info->ring_per_unit > 0)
-		p->quota.capacity = rl_log_capacity(l->ring_entries);
-	else
-		p->quota.capacity = RL_CAPACITY_MAX;
-}
-
 static int
 charge_again(struct rl_part *p, uint64_t cost, uint64_t at_ns)
 {
@@ -42,12 +21,11 @@ charge_again(struct rl_part *p, uint64_t cost, uint64_t at_ns)
 	p->result = &r;
 	p->charge = &charge;
 	p->is_asked = true;
-	lift_capacity(p);
-	p->quota.is_shadow = false; /* or it would be allowed without a charge */
+	rl_quota_owe(&p->limit->limiter, &p->quota); /* it was admitted once */
+	p->quota.is_shadow = false;                  /* or it would be allowed without a charge */
 	p->now_ns = rl_clamp_now(at_ns);
-	if (rl_part_decide(p, cost, RL_CHECK) == RL_ALLOWED &&
-	    (charge.cost > 0 || r.reason == RL_BY_RESERVE))
-		return charge.cost > 0 ? 0 : RL_RESTORED_IN_OVERFLOW;
+	if (rl_part_decide(p, cost, RL_CHECK) == RL_ALLOWED && charge.cost > 0)
+		return r.reason == RL_BY_RESERVE ? RL_RESTORED_IN_OVERFLOW : 0;
 	return r.error < 0 ? r.error : -EINVAL;
 }
 

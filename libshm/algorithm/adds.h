@@ -127,7 +127,10 @@ rl_adds(const struct rl_ask *a, struct rl_plan *p)
 	return a->l->is_anchored && rl_adds_to_anchored(a, p);
 }
 
-/* The commonest denial: one sub-bucket of a window of this host has used it up. Fills *d if so. */
+/*
+ * The commonest denial: one sub-bucket of a window of this host has used it up, and no more than
+ * that counts. Fills *d if so.
+ */
 static inline __attribute__((always_inline)) bool
 rl_adds_nothing(const struct rl_ask *a, struct rl_decision *d)
 {
@@ -136,7 +139,7 @@ rl_adds_nothing(const struct rl_ask *a, struct rl_decision *d)
 	struct rl_state s;
 
 	if (a->v->is_zero || !a->l->is_window ||
-	    (uint32_t)(a->v->word.lo >> RL_STATE_CUR_SHIFT) < a->q->capacity)
+	    (uint32_t)(a->v->word.lo >> RL_STATE_CUR_SHIFT) != a->q->capacity)
 		return false;
 	s = rl_state_unpack(a->v->word, w);
 	if (!rl_window_is_used_up(w, &s, rl_window_epoch(w, a->now_ns), a->q->capacity))
@@ -156,6 +159,16 @@ rl_adds_report_level(const struct rl_level *level, uint32_t remaining, uint64_t 
 
 	d->remaining = remaining;
 	d->reset_at_ns = full_at > now_ns ? full_at : 0;
+}
+
+/* What is owed beyond the burst, of a bucket that is not told to have any tokens. */
+static inline __attribute__((always_inline)) void
+rl_adds_report_debt(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns,
+                    struct rl_decision *d)
+{
+	rl_wide lacks = rl_gcra_shortage(g, level, now_ns), burst = rl_gcra_time(g, g->burst);
+
+	d->beyond = lacks > burst ? rl_gcra_debt(g, lacks - burst) : 0;
 }
 
 /*
@@ -211,6 +224,7 @@ rl_adds_deny_level(const struct rl_ask *a, const struct rl_gcra *g, const struct
 
 	rl_adds_report_level(level, has_none ? 0 : rl_gcra_remaining(g, level, a->now_ns),
 	                     a->now_ns, d);
+	rl_adds_report_debt(g, level, a->now_ns, d);
 	d->retry_at_ns = rl_gcra_retry_at(g, level, a->cost);
 }
 

@@ -17,7 +17,7 @@ static void
 fill_anchored(const struct rl_ask *a, struct rl_anchored at, struct rl_decision *d)
 {
 	d->remaining = at.cur < a->q->capacity ? a->q->capacity - at.cur : 0;
-	d->beyond = rl_beyond(a->l, a->q, at.cur);
+	d->beyond = rl_beyond(a->q, at.cur);
 	d->retry_at_ns = rl_anchored_end(at, a->l->window_ns);
 	d->reset_at_ns = at.cur > 0 ? d->retry_at_ns : 0;
 }

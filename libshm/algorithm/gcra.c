@@ -62,6 +62,19 @@ ticks_of(const struct rl_gcra *g, const struct rl_level *level)
 	return (rl_wide)level->ns * g->capacity + level->ticks;
 }
 
+uint32_t
+rl_gcra_debt(const struct rl_gcra *g, rl_wide time)
+{
+	bool has_rest;
+	uint32_t tokens;
+
+	if (time >> RL_GCRA_TICKS_BITS >= g->window_ns)
+		return RL_CAPACITY_MAX;
+	tokens = rl_gcra_tokens(g, time, &has_rest);
+	tokens += has_rest;
+	return tokens < RL_CAPACITY_MAX ? tokens : RL_CAPACITY_MAX;
+}
+
 /* tat is less than lo + 1. */
 uint32_t
 rl_gcra_used_most(uint64_t window_ns, uint32_t capacity, struct rl_u128 word, uint64_t now_ns)
@@ -80,7 +93,7 @@ rl_gcra_used_most(uint64_t window_ns, uint32_t capacity, struct rl_u128 word, ui
 struct past {
 	struct rl_level after; /* `ahead` and `waits` are not remembered */
 	bool has_ticks;
-	uint32_t before;
+	uint32_t before; /* steps of `returned` */
 };
 
 static struct past
@@ -118,7 +131,7 @@ room_for(const struct rl_gcra *g, const struct rl_level *level, const struct pas
 	rl_wide is = ticks_of(g, level), gone;
 
 	lowered = lowered < past->before ? lowered : past->before;
-	gone = rl_gcra_time(g, lowered);
+	gone = rl_gcra_time(g, (uint64_t)lowered << rl_gcra_returned_step(g->capacity));
 	if (is + gone >= was) /* tat[j] - d - n, and n is tat - room */
 		return room + was > is + gone ? room + was - is - gone : 0;
 	return room;
@@ -135,7 +148,15 @@ lowered(const struct rl_gcra *g, const struct rl_level *level, rl_wide back, uin
 	return next;
 }
 
-bool
+/* And it tells those that were charged before. */
+static uint32_t
+returned_after(const struct rl_gcra *g, const struct rl_level *level, uint32_t tokens)
+{
+	return (level->returned + rl_gcra_returned_of(g->capacity, tokens)) &
+	       (uint32_t)RL_GCRA_RETURNED_MASK;
+}
+
+uint32_t
 rl_gcra_give(const struct rl_gcra *g, const struct rl_level *level, uint64_t charged_ns,
              uint32_t memory, uint64_t now_ns, uint32_t cost, struct rl_level *next)
 {
@@ -148,12 +169,12 @@ rl_gcra_give(const struct rl_gcra *g, const struct rl_level *level, uint64_t cha
 		room = level->waits ? 0 : room_for(g, level, &past);
 	back = back < room ? back : room;
 	if (back == 0 || back > ticks_of(g, level) || rl_gcra_full_at(level) <= now_ns)
-		return false;
+		return 0;
 	tokens = rl_gcra_tokens(g, back, &has_rest) + has_rest;
 	*next = lowered(g, level, back, tokens);
 	if (!is_last)
-		next->returned = (level->returned + tokens) & (uint32_t)RL_GCRA_RETURNED_MASK;
-	return true;
+		next->returned = returned_after(g, level, tokens);
+	return tokens;
 }
 
 uint32_t
@@ -166,6 +187,6 @@ rl_gcra_give_newest(const struct rl_gcra *g, const struct rl_level *level, uint6
 	if (level->waits || back > ticks_of(g, level) || rl_gcra_full_at(level) <= now_ns)
 		return 0;
 	*next = lowered(g, level, back, tokens);
-	next->returned = (level->returned + tokens) & (uint32_t)RL_GCRA_RETURNED_MASK;
+	next->returned = returned_after(g, level, tokens);
 	return tokens;
 }

@@ -50,10 +50,13 @@
  *	x <= tat[j] - d - n
  *
  * Of what was lowered, only what stood before j can have moved it. So d is at most what j found
- * the bucket short of. The word has, in tokens, rounded so that x gets smaller:
+ * the bucket short of. The word has, rounded so that x gets smaller:
  *
- *	ahead     tat - n, down: n has come at tat - ahead * T at the latest; at most 511
- *	returned  the sum of all that was given back, up, modulo 16384: d is the difference
+ *	ahead     tat - n, in tokens, down: n has come at tat - ahead * T at the latest. Each
+ *	          number up to 255, and of a capacity below 512 up to 511; beyond, steps of which
+ *	          255 are some capacity: a power of two
+ *	returned  the sum of all that was given back, in steps of a 4096th of the capacity or more,
+ *	          a power of two, each time up, modulo 16384: d is the difference
  *	waits     the newest charge was booked for a time to come. Whoever waits keeps the time he
  *	          was told, so nothing before him can be given to another for the same time.
  *
@@ -158,6 +161,58 @@ struct rl_gcra rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burs
 #define RL_GCRA_AHEAD_MASK UINT64_C(0x1ff)
 #define RL_GCRA_WAITS (UINT64_C(1) << 12)
 
+#define RL_GCRA_AHEAD_EXACT 256u /* codes that are as many tokens */
+
+/* How many bits a number has: 0 for 0. */
+RL_GCRA_INLINE unsigned
+rl_gcra_bits(uint32_t number)
+{
+	return number > 0 ? 32 - (unsigned)__builtin_clz(number) : 0;
+}
+
+/* A step of `ahead` beyond what is exact, and one of `returned`, in bits. */
+RL_GCRA_INLINE unsigned
+rl_gcra_ahead_step(uint32_t capacity)
+{
+	return capacity < 2 * RL_GCRA_AHEAD_EXACT ? 0 : rl_gcra_bits(capacity >> 8);
+}
+
+RL_GCRA_INLINE unsigned
+rl_gcra_returned_step(uint32_t capacity)
+{
+	return rl_gcra_bits((capacity - 1) >> 12);
+}
+
+/* So many tokens in steps of `returned`, rounded up. */
+RL_GCRA_INLINE uint32_t
+rl_gcra_returned_of(uint32_t capacity, uint32_t tokens)
+{
+	unsigned step = rl_gcra_returned_step(capacity);
+
+	return (uint32_t)((tokens + (UINT64_C(1) << step) - 1) >> step);
+}
+
+/* Tokens by the code of `ahead`, and the code of tokens, rounded down. */
+RL_GCRA_INLINE uint32_t
+rl_gcra_ahead_of(uint32_t capacity, uint32_t code)
+{
+	if (__builtin_expect(code < RL_GCRA_AHEAD_EXACT, 1))
+		return code;
+	return RL_GCRA_AHEAD_EXACT + ((code - RL_GCRA_AHEAD_EXACT) << rl_gcra_ahead_step(capacity));
+}
+
+RL_GCRA_INLINE uint32_t
+rl_gcra_ahead_code(uint32_t capacity, uint32_t tokens)
+{
+	uint32_t code;
+
+	if (__builtin_expect(tokens < RL_GCRA_AHEAD_EXACT, 1))
+		return tokens;
+	code = RL_GCRA_AHEAD_EXACT +
+	       ((tokens - RL_GCRA_AHEAD_EXACT) >> rl_gcra_ahead_step(capacity));
+	return code < RL_GCRA_AHEAD_MASK ? code : (uint32_t)RL_GCRA_AHEAD_MASK;
+}
+
 #define RL_GCRA_OWN_NUMBERS 23169u /* the last capacity c for which c * (c + 1) / 2 <= 2^28 */
 
 /* The first of the numbers that stand for the ticks of a capacity; the last fits 28 bits. */
@@ -178,7 +233,8 @@ rl_gcra_unpack(const struct rl_gcra *g, struct rl_u128 word)
 		.ns = word.lo,
 		.ticks = (uint32_t)(word.hi >> RL_GCRA_TICKS_SHIFT) -
 	                 rl_gcra_first_number(g->capacity),
-		.ahead = (uint32_t)(word.hi >> RL_GCRA_AHEAD_SHIFT & RL_GCRA_AHEAD_MASK),
+		.ahead = rl_gcra_ahead_of(g->capacity, (uint32_t)(word.hi >> RL_GCRA_AHEAD_SHIFT &
+	                                                          RL_GCRA_AHEAD_MASK)),
 		.returned = (uint32_t)(word.hi >> RL_GCRA_RETURNED_SHIFT & RL_GCRA_RETURNED_MASK),
 		.waits = (word.hi & RL_GCRA_WAITS) != 0,
 	};
@@ -200,7 +256,8 @@ rl_gcra_pack(const struct rl_gcra *g, const struct rl_level *level, uint64_t slo
 		.lo = level->ns,
 		.hi = number << RL_GCRA_TICKS_SHIFT |
 	              (uint64_t)level->returned << RL_GCRA_RETURNED_SHIFT |
-	              (uint64_t)level->ahead << RL_GCRA_AHEAD_SHIFT |
+	              (uint64_t)rl_gcra_ahead_code(g->capacity, level->ahead)
+	                      << RL_GCRA_AHEAD_SHIFT |
 	              (level->waits ? RL_GCRA_WAITS : 0) | slot_bits,
 	};
 }
@@ -279,7 +336,10 @@ rl_gcra_memory_ticks_bits(const struct rl_gcra *g)
 	return bits <= RL_GCRA_MEMORY_BITS ? bits : 0;
 }
 
-/* `before`: tokens that were lacking before it. As many as have no room are all ones. */
+/*
+ * `before`: tokens that were lacking before it, in steps of `returned`. As many as have no room are
+ * all ones.
+ */
 RL_GCRA_INLINE uint32_t
 rl_gcra_remember(const struct rl_gcra *g, const struct rl_level *after, uint32_t before)
 {
@@ -287,6 +347,7 @@ rl_gcra_remember(const struct rl_gcra *g, const struct rl_level *after, uint32_t
 	uint32_t most = (UINT32_C(1) << (RL_GCRA_MEMORY_BITS - bits)) - 1;
 	uint32_t ticks = bits > 0 ? after->ticks : 0;
 
+	before = rl_gcra_returned_of(g->capacity, before);
 	before = before < most ? before : most;
 	return (before << bits | ticks) << RL_GCRA_MEMORY_SHIFT | after->returned;
 }
@@ -297,7 +358,7 @@ rl_gcra_take(const struct rl_gcra *g, const struct rl_level *level, uint64_t now
              struct rl_gcra_charge *charge)
 {
 	rl_wide lacks = rl_gcra_shortage(g, level, now_ns), after = lacks + rl_gcra_time(g, cost);
-	uint32_t behind, before, ahead;
+	uint32_t behind, before;
 	bool has_rest;
 
 	if (after > rl_gcra_time(g, g->most) + (rl_wide)g->wait_ns * g->capacity)
@@ -311,8 +372,7 @@ rl_gcra_take(const struct rl_gcra *g, const struct rl_level *level, uint64_t now
 
 	behind = rl_gcra_tokens(g, lacks, &has_rest);
 	before = behind + has_rest;
-	ahead = cost + (level->ahead < behind ? level->ahead : behind);
-	charge->after.ahead = ahead < RL_GCRA_AHEAD_MASK ? ahead : (uint32_t)RL_GCRA_AHEAD_MASK;
+	charge->after.ahead = cost + (level->ahead < behind ? level->ahead : behind);
 	charge->after.waits = after > rl_gcra_time(g, g->burst);
 	charge->remaining = before + cost < g->burst ? g->burst - before - cost : 0;
 	charge->memory = rl_gcra_remember(g, &charge->after, before);
@@ -354,6 +414,9 @@ rl_gcra_remaining(const struct rl_gcra *g, const struct rl_level *level, uint64_
 	return g->burst - tokens - has_rest;
 }
 
+/* So much time, above 0, in tokens, rounded up; at most RL_CAPACITY_MAX. */
+uint32_t rl_gcra_debt(const struct rl_gcra *g, rl_wide time);
+
 /* At most burst - remaining, whatever the burst: without a division of 128 bits. */
 uint32_t rl_gcra_used_most(uint64_t window_ns, uint32_t capacity, struct rl_u128 word,
                            uint64_t now_ns);
@@ -373,11 +436,11 @@ rl_gcra_full_at(const struct rl_level *level)
 }
 
 /*
- * `level` with as much of a charge of `cost` given back as can be, or false if that is nothing;
+ * `level` with as much of a charge of `cost` given back as can be: how many tokens, rounded up;
  * charged_ns and `memory` are of what it left. What is full by now_ns needs nothing.
  */
-bool rl_gcra_give(const struct rl_gcra *g, const struct rl_level *level, uint64_t charged_ns,
-                  uint32_t memory, uint64_t now_ns, uint32_t cost, struct rl_level *next);
+uint32_t rl_gcra_give(const struct rl_gcra *g, const struct rl_level *level, uint64_t charged_ns,
+                      uint32_t memory, uint64_t now_ns, uint32_t cost, struct rl_level *next);
 
 /*
  * The same without a charge: `level` with as many of `cost` tokens given back, of whichever were

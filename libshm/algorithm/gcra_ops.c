@@ -71,6 +71,7 @@ peek_gcra(const struct rl_ask *a, struct rl_decision *d)
 	struct rl_gcra_charge charge;
 
 	rl_adds_report_level(&level, rl_gcra_remaining(&g, &level, a->now_ns), a->now_ns, d);
+	rl_adds_report_debt(&g, &level, a->now_ns, d);
 	d->admits = rl_gcra_take(&g, &level, a->now_ns, a->cost, &charge);
 	if (d->admits)
 		d->delay_ns = rl_adds_delay(a, &g, &level, &charge.after);
@@ -84,8 +85,12 @@ decide_gcra(const struct rl_ask *a, struct rl_plan *p)
 	const struct rl_gcra g = gcra_of(a);
 	const struct rl_level level = level_of(&g, a->v);
 
-	if (rl_adds_to_level(a, &g, &level, p))
+	if (rl_adds_to_level(a, &g, &level, p)) {
+		if (__builtin_expect(a->q->is_debt, 0)) /* nobody waits for it */
+			p->next.hi =
+				(p->next.hi & ~RL_GCRA_WAITS) | (level.waits ? RL_GCRA_WAITS : 0);
 		return;
+	}
 	p->step = RL_STEP_DENY;
 	p->charges = false;
 	rl_adds_deny_level(a, &g, &level, &p->decision);
@@ -97,9 +102,10 @@ refund_gcra(const struct rl_ask *a, const struct rl_charge *charge, struct rl_ba
 	const struct rl_gcra g = gcra_of(a);
 	struct rl_level level = level_of(&g, a->v), after;
 
-	if (!rl_gcra_give(&g, &level, charge->epoch, charge->memory, a->now_ns, a->cost, &after))
+	back->given =
+		rl_gcra_give(&g, &level, charge->epoch, charge->memory, a->now_ns, a->cost, &after);
+	if (back->given == 0)
 		return RL_BACK_LATE;
-	back->given = a->cost;
 	back->next = rl_gcra_pack(&g, &after, a->v->slot_bits);
 	return RL_BACK_WORD;
 }

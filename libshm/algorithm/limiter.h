@@ -55,6 +55,7 @@ struct rl_quota {
 	bool is_shadow;
 	bool counts_denied; /* see rl_limiter_counts_denied(), and rl_quota_writes_denied() */
 	bool is_booking;    /* buckets only: may overdraw by what comes in within max_wait_ns */
+	bool is_debt;       /* it is counted whatever there is: rl_quota_owe() */
 	bool has_lease;     /* of a cluster: shares count now */
 	uint16_t prefetch;  /* windows only: units that a process may prefetch */
 	uint8_t away;       /* of a cluster: of enum rl_away */
@@ -73,6 +74,13 @@ rl_quota_is_other(const struct rl_quota *q)
 {
 	return q->prefetch > 0 || q->is_shadow || q->counts_denied;
 }
+
+/*
+ * What was spent already is charged under a quota that admits whatever a word can count: of a
+ * sliding window by an estimate half of that, so that its oldest sub-bucket, of which less and less
+ * counts, fits beside the rest in full.
+ */
+void rl_quota_owe(const struct rl_limiter *limiter, struct rl_quota *quota);
 
 /* Of a bucket, keep what its capacity and burst come to; a change of either makes that void. */
 void rl_limiter_keep_rate(const struct rl_limiter *limiter, struct rl_quota *quota);
@@ -103,7 +111,7 @@ struct rl_ask {
 struct rl_decision {
 	uint32_t limit;     /* the largest cost that is ever admitted */
 	uint32_t remaining; /* the largest that is admitted now */
-	uint32_t beyond; /* what counts above the limit, of one that counts what it denies; modulo
+	uint32_t beyond; /* what counts above the limit, as a debt or what was denied does; modulo
 	                    2^32, for of a cluster's what is not lent here is subtracted */
 	bool admits;     /* the cost asked for, now */
 	uint64_t retry_at_ns;

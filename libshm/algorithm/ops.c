@@ -28,6 +28,21 @@ rl_limiter_share_worth(const struct rl_limiter *l, const struct rl_quota *q,
 	return l->algorithm != RL_SLIDING_LOG || worth < room ? worth : room;
 }
 
+void
+rl_quota_owe(const struct rl_limiter *l, struct rl_quota *q)
+{
+	q->is_debt = true;
+	q->counts_denied = false;
+	if (l->algorithm == RL_SLIDING_LOG)
+		q->capacity = rl_log_capacity(l->ring_entries);
+	else if (rl_limiter_is_bucket(l))
+		q->burst = RL_CAPACITY_MAX - 1;
+	else if (!rl_limiter_has_bucket(l))
+		q->capacity = l->algorithm != RL_SLIDING_WINDOW || l->window.is_hard
+		                      ? RL_CAPACITY_MAX
+		                      : RL_CAPACITY_MAX / 2;
+}
+
 /* A window's, by its sub-buckets; before 1970 there were none. */
 size_t
 rl_entries_of_history(const struct rl_ask *a, const struct rl_history *h, uint32_t used,

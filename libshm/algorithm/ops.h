@@ -245,15 +245,14 @@ rl_limiter_use(struct rl_limiter *l, const struct rl_algorithm_ops *ops)
 }
 
 /*
- * What is counted above the capacity: that is told of a limit that counts what it denies. No word
- * can count more than RL_CAPACITY_MAX, unless it is damaged.
+ * What is counted above the capacity: a debt, what was denied and counts, or what a higher one
+ * admitted. No word can count more than RL_CAPACITY_MAX, unless it is damaged.
  */
 static inline uint32_t
-rl_beyond(const struct rl_limiter *l, const struct rl_quota *q, uint64_t used)
+rl_beyond(const struct rl_quota *q, uint64_t used)
 {
 	used = used < RL_CAPACITY_MAX ? used : RL_CAPACITY_MAX;
-	return rl_limiter_counts_denied(l, q) && used > q->capacity ? (uint32_t)used - q->capacity
-	                                                            : 0;
+	return used > q->capacity ? (uint32_t)used - q->capacity : 0;
 }
 
 #endif

@@ -42,7 +42,7 @@ rl_overflow_quota(const struct rl_limiter *l, const struct rl_quota *quota)
 	if (rl_limiter_has_bucket(l))
 		return q;
 	q.capacity = rl_limiter_limit(l, &q);
-	if (rl_limiter_is_shared(l) && q.share.blind < q.capacity)
+	if (rl_limiter_is_shared(l) && !q.is_debt && q.share.blind < q.capacity)
 		q.capacity = q.share.blind;
 	return q;
 }

@@ -71,8 +71,9 @@ up_ns(rl_wide parts)
 	return (uint64_t)((parts + PART_MASK) >> PART_BITS);
 }
 
+/* B */
 static uint32_t
-limit_of_share_bucket(const struct rl_limiter *l, const struct rl_quota *q)
+size_of(const struct rl_limiter *l, const struct rl_quota *q)
 {
 	rl_wide most = (rl_wide)RL_SHARE_FILL_MAX * q->capacity;
 	uint32_t size = rl_limiter_wished_burst(l, q);
@@ -82,10 +83,16 @@ limit_of_share_bucket(const struct rl_limiter *l, const struct rl_quota *q)
 	return size > 0 ? size : 1; /* of a bucket of hardly any rate, and of damage */
 }
 
+static uint32_t
+limit_of_share_bucket(const struct rl_limiter *l, const struct rl_quota *q)
+{
+	return q->is_debt ? RL_CAPACITY_MAX : size_of(l, q);
+}
+
 static uint64_t
 fill_of(const struct rl_limiter *l, const struct rl_quota *q)
 {
-	return up((rl_wide)l->window_ns * limit_of_share_bucket(l, q) << PART_BITS, q->capacity);
+	return up((rl_wide)l->window_ns * size_of(l, q) << PART_BITS, q->capacity);
 }
 
 uint64_t
@@ -120,7 +127,7 @@ static struct share_level
 level_under(const struct rl_ask *a, struct rl_u128 word, uint32_t may)
 {
 	struct share_level at = {.fill = fill_of(a->l, a->q),
-	                         .size = limit_of_share_bucket(a->l, a->q),
+	                         .size = size_of(a->l, a->q),
 	                         .may = may,
 	                         .tokens = may > 0 ? may : 1};
 	uint64_t scaled;
@@ -139,7 +146,7 @@ share_level_of(const struct rl_ask *a)
 {
 	const struct rl_u128 full = {0}, word = a->v->is_zero ? full : a->v->word;
 
-	return level_under(a, word, rl_share_worth(a->q, word, limit_of_share_bucket(a->l, a->q)));
+	return level_under(a, word, rl_share_worth(a->q, word, size_of(a->l, a->q)));
 }
 
 /* Its word, with the slot's bits and the view's share. */
@@ -187,7 +194,7 @@ fill_share_level(const struct share_level *at, const struct rl_ask *a, struct rl
 	uint32_t debt = debt_of(at);
 
 	d->remaining = at->may > 0 && debt < at->tokens ? at->tokens - debt : 0;
-	d->beyond = 0;
+	d->beyond = debt > at->tokens ? debt - at->tokens : 0;
 	d->reset_at_ns = at->behind > 0 ? a->now_ns + up_ns(at->behind) : 0;
 	rl_share_fill(at->size, at->may, d);
 }
@@ -221,14 +228,16 @@ static void
 decide_share_bucket(const struct rl_ask *a, struct rl_plan *p)
 {
 	struct share_level at = share_level_of(a), before = at;
+	rl_wide after;
 
-	if (a->cost > at.may || wait_of(&at, a->cost) > 0) {
+	if (!a->q->is_debt && (a->cost > at.may || wait_of(&at, a->cost) > 0)) {
 		peek_share_bucket(a, &p->decision);
 		p->step = RL_STEP_DENY;
 		p->charges = false;
 		return;
 	}
-	at.behind += at.step * a->cost;
+	after = (rl_wide)at.step * a->cost + at.behind;
+	at.behind = after < BEHIND_MAX ? (uint64_t)after : BEHIND_MAX; /* of a debt alone */
 	p->step = RL_STEP_ADMIT;
 	p->charges = true;
 	p->next = word_of_level(&at, a);

@@ -58,7 +58,9 @@ static void
 share_of(const struct rl_ask *a, struct shared *s)
 {
 	s->inner = inner_of(a->l);
-	s->quota = (struct rl_quota){.capacity = rl_limiter_share_worth(a->l, a->q, a->v)};
+	s->quota = (struct rl_quota){
+		.capacity =
+			a->q->is_debt ? a->q->capacity : rl_limiter_share_worth(a->l, a->q, a->v)};
 	s->ask = ask_without(a, &s->view);
 	s->ask.l = &s->inner;
 	s->ask.q = &s->quota;

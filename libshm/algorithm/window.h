@@ -257,7 +257,8 @@ rl_window_adds(struct rl_u128 word, uint64_t epoch, uint32_t capacity, uint32_t 
 
 /*
  * The commonest denial, without a look at the ring: what was admitted in the state's own
- * sub-bucket, which at `epoch` still counts in full, uses up all of `capacity`. False for all else.
+ * sub-bucket, which at `epoch` still counts in full, is all of `capacity`, and nothing else counts.
+ * False for all else, a debt among it.
  */
 static inline bool
 rl_window_is_used_up(const struct rl_window *w, const struct rl_state *s, uint64_t epoch,
@@ -265,7 +266,7 @@ rl_window_is_used_up(const struct rl_window *w, const struct rl_state *s, uint64
 {
 	uint64_t age = epoch - s->epoch; /* behind the state's: huge */
 
-	return s->jump == 0 && s->cur >= capacity &&
+	return s->jump == 0 && s->sum == 0 && s->cur == capacity &&
 	       (age < w->count || (age == w->count && (w->is_hard || w->count == 0)));
 }
 

@@ -19,6 +19,7 @@ fill_window(const struct rl_ask *a, const struct rl_window_at *at, const struct 
             struct rl_decision *d)
 {
 	d->remaining = rl_window_remaining(u, a->q->capacity);
+	d->beyond = rl_beyond(a->q, u->used);
 	d->reset_at_ns = rl_window_reset_at(at);
 	if (a->cost > d->remaining && a->cost <= d->limit)
 		d->retry_at_ns = rl_window_retry_at(at, u, a->q->capacity, a->cost);
@@ -88,7 +89,6 @@ peek_window(const struct rl_ask *a, struct rl_decision *d)
 	u = rl_window_count(&at);
 	fill_window(a, &at, &u, d);
 	d->admits = a->cost <= d->remaining;
-	d->beyond = rl_beyond(a->l, a->q, u.used);
 }
 
 /* A fixed window has one sub-bucket, which is open. */

@@ -197,6 +197,8 @@ write_name(const struct rl_part *p, struct rl_slot slot)
 	size_t len;
 	const void *name = rl_part_name(p, text, &len);
 
+	if (rl_part_is_nameless(p))
+		return;
 	rl_named_write(p->segment, p->limit, slot, p->hash ^ p->limit->salt, name, len);
 }
 

@@ -60,6 +60,13 @@ rl_part_ask(const struct rl_part *p)
 	                       .now_ns = p->now_ns};
 }
 
+/* Is its key's name not known, but only its hash? */
+static inline bool
+rl_part_is_nameless(const struct rl_part *p)
+{
+	return p->key && p->key_len == 0;
+}
+
 #define RL_PART_BEGUN offsetof(struct rl_part, index)
 
 /* In a charge, the limit's row, and above it the number of the table that it was made in. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "decide/plan.h"
 
+#include <string.h>
+
 #include "holder/units.h"
 
 /*
@@ -24,4 +26,16 @@ rl_part_hand_out(const struct rl_part *p, uint64_t charge_id, uint32_t memory)
 		.place = (uint8_t)(rl_table_place(&p->candidates, p->slot.index) |
 	                           (p->limit->limiter.is_held ? RL_CHARGE_HELD : 0)),
 	};
+}
+
+void
+rl_part_hand_out_cell(const struct rl_part *p)
+{
+	uint64_t network = 0;
+
+	if (p->limit->has_prefix)
+		memcpy(&network, p->network, sizeof network);
+	rl_part_hand_out(p, network, 0);
+	p->charge->gen = 0;
+	p->charge->place = RL_CHARGE_CELL;
 }

@@ -99,17 +99,16 @@ charged_by(struct rl *rl, const struct rl_charge *charge)
 	return before && rl_charge_is_of(before, charge) ? before : NULL;
 }
 
-int
-rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
+uint32_t
+rl_refund_units(struct rl *rl, const struct rl_charge *charge, uint32_t cost, uint64_t now_ns)
 {
 	const struct rl_compiled *limit;
+	struct rl_charge part = *charge;
 	const struct rl_segment *s;
 	struct rl_quota quota = {0};
 	unsigned index;
 
-	if (rl_charge_is_held(charge))
-		return rl_release_charge(rl, charge, RL_COUNT_refunded, false);
-	if (charge->cost == 0 || charge->capacity == 0 || charge->capacity > RL_CAPACITY_MAX)
+	if (!rl_charge_is_sound(charge) || rl_charge_is_of_cell(charge))
 		return 0;
 	rl = charged_by(rl, charge);
 	limit = rl ? rl_handle_limit(rl, rl_charge_row(charge)) : NULL;
@@ -118,33 +117,20 @@ rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
 	s = &rl->segment;
 	rl_policy_of_limit(s, limit->id, &quota, &index);
 	quota.capacity = charge->capacity; /* its tier's, or as it was */
-	if (!rl_refund_slot(s, &limit->limiter, &quota, rl_charge_slot(s, limit, charge), charge,
-	                    rl_clamp_now(now_ns)))
-		return 0;
-	rl_stats_add(s, limit->rule, RL_COUNT_refunded);
-	return 1;
+	part.cost = cost;
+	return rl_refund_slot(s, &limit->limiter, &quota, rl_charge_slot(s, limit, charge), &part,
+	                      rl_clamp_now(now_ns));
 }
 
 int
-rl_refund(struct rl *rl, struct rl_charges *charges)
+rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
 {
-	unsigned count = charges->count < RL_LIMITS_MAX ? charges->count : RL_LIMITS_MAX;
-	uint64_t now_ns = rl_request_now(rl, charges->now_ns);
-	int most = 0, error = 0;
-
-	rl = rl_here(rl);
-	if (!rl->segment.is_writable)
-		return -EROFS;
-	charges->count = 0;
-	for (unsigned i = 0; i < count; i++) {
-		int done = rl_refund_charge(rl, &charges->charge[i], now_ns);
-
-		if (done < 0) /* units are held until they are given back */
-			charges->charge[charges->count++] = charges->charge[i];
-		error = done < 0 ? done : error;
-		most = done > most ? done : most;
-	}
-	return error < 0 ? error : most;
+	if (rl_charge_is_held(charge))
+		return rl_release_charge(rl, charge, RL_COUNT_refunded, false);
+	if (!rl_refund_units(rl, charge, charge->cost, now_ns))
+		return 0;
+	rl_charge_count(rl, charge, RL_COUNT_refunded, 1);
+	return 1;
 }
 
 /* By one limit: how much; -EBUSY, or why the table in force cannot be mapped. */

@@ -14,8 +14,15 @@ uint32_t rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *lim
                         const struct rl_charge *charge, uint64_t now_ns);
 
 /*
- * The same of what one limit charged a request; *charge is then none. 1; 0: too late; -EBUSY: units
- * in flight are held still, and *charge stays as it is.
+ * The same of what one limit charged a request, and of that `cost` units, at most charge->cost. How
+ * many.
+ */
+uint32_t rl_refund_units(struct rl *rl, const struct rl_charge *charge, uint32_t cost,
+                         uint64_t now_ns);
+
+/*
+ * The same of all of it; *charge is then none. 1; 0: too late; -EBUSY: units in flight are held
+ * still, and *charge stays as it is.
  */
 int rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns);
 

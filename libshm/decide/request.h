@@ -59,6 +59,7 @@ rl_request_clear(const struct rl_item *item)
 	if (!item->charges)
 		return;
 	item->charges->count = 0;
+	item->charges->settled = 0;
 	item->charges->now_ns = 0;
 }
 

@@ -25,7 +25,7 @@ rl_share_ask(const struct rl_part *p)
 	const void *name;
 	size_t len;
 
-	if (!rl_wish_set(p->segment, p->slot.index))
+	if (rl_part_is_nameless(p) || !rl_wish_set(p->segment, p->slot.index))
 		return;
 	name = rl_part_name(p, text, &len);
 	rl_named_hash(p->segment, p->limit, p->slot, p->hash ^ p->limit->salt, name, len);
@@ -34,8 +34,11 @@ rl_share_ask(const struct rl_part *p)
 void
 rl_share_wish(const struct rl_part *p, enum rl_verdict verdict)
 {
-	if (!rl_share_wants_more(&p->quota, rl_limiter_limit(&p->limit->limiter, &p->quota),
-	                         &p->plan.decision, verdict))
+	const struct rl_limiter *l = &p->limit->limiter;
+
+	if (!rl_share_wants_more(&p->quota, rl_limiter_limit(l, &p->quota),
+	                         rl_limiter_share_worth(l, &p->quota, &p->view),
+	                         p->plan.decision.remaining, verdict))
 		return;
 	if (verdict == RL_DENIED)
 		settle(p);

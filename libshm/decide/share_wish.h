@@ -10,14 +10,12 @@
  * more, nobody here knows how much.
  */
 static inline bool
-rl_share_wants_more(const struct rl_quota *q, uint32_t limit, const struct rl_decision *d,
+rl_share_wants_more(const struct rl_quota *q, uint32_t limit, uint32_t worth, uint32_t remaining,
                     enum rl_verdict verdict)
 {
-	uint32_t worth = rl_decision_used(d) + d->remaining;
-
 	if (q->has_lease && worth == limit)
 		return false;
-	return verdict == RL_DENIED || d->remaining < worth / 4 + (worth < 4);
+	return verdict == RL_DENIED || remaining < worth / 4 + (worth < 4);
 }
 
 /*

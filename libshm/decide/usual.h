@@ -138,7 +138,9 @@ rl_usual_decide(struct rl *rl, uint64_t kind, int rule, const void *key, size_t 
 		return RL_AGAIN;
 	rl_answered_allowed(s, rule, slot, (uint32_t)cost);
 	if (l->is_shared &&
-	    rl_share_wants_more(&u->quota, u->quota.capacity, &plan.decision, RL_ALLOWED))
+	    rl_share_wants_more(&u->quota, u->quota.capacity,
+	                        rl_decision_used(&plan.decision) + plan.decision.remaining,
+	                        plan.decision.remaining, RL_ALLOWED))
 		rl_usual_wish(rl, key, key_len, u->limit, slot);
 	if (result)
 		rl_result_fill(result, RL_ALLOWED, 0, l->window_ns, &plan.decision, now_ns);

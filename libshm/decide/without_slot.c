@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "algorithm/overflow_count.h"
+#include "decide/plan.h"
 #include "overflow/overflow.h"
 #include "segment/stats.h"
 
@@ -13,11 +14,18 @@ place_of(const struct rl_part *p)
 	return rl_overflow_place_of(p->segment, p->limit, p->candidates.key, p->network);
 }
 
+/* Of a debt, the network may not be known. */
+static bool
+has_place(const struct rl_part *p)
+{
+	return !p->limit->has_prefix || p->network[0] > 0;
+}
+
 /* The key's overflow counter, if any counts something. */
 static bool
 find_overflow(const struct rl_part *p, struct rl_overflow *c)
 {
-	return rl_sets_are_used(p->segment, p->now_ns) &&
+	return rl_sets_are_used(p->segment, p->now_ns) && has_place(p) &&
 	       rl_overflow_load(p->segment, p->limit, place_of(p), c);
 }
 
@@ -76,6 +84,8 @@ charge(const struct rl_part *p, const struct rl_overflow *c, const struct rl_pla
 	if (!rl_overflow_charge(c, plan->next) || rl_overflow_was_left(c, &p->candidates))
 		return RL_AGAIN;
 	rl_stats_add(p->segment, p->rule, RL_COUNT_reserved);
+	if (p->charge)
+		rl_part_hand_out_cell(p);
 	return answer(p, &plan->decision, RL_ALLOWED);
 }
 
@@ -119,6 +129,8 @@ rl_without_slot_charge(const struct rl_part *p)
 	struct rl_plan plan;
 	int error;
 
+	if (!has_place(p))
+		return -ENOSPC;
 	error = rl_overflow_take(p->segment, p->limit, place_of(p), p->now_ns, &c);
 	if (error < 0)
 		return error == -EAGAIN ? RL_AGAIN : error;

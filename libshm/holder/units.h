@@ -60,5 +60,6 @@ bool rl_units_were_swept(const struct rl_segment *s, const struct rl_limiter *li
 
 /* How a charge tells them: marked in its `place`, above the candidate's number. */
 #define RL_CHARGE_HELD 0x80
+#define RL_CHARGE_CELL 0x40 /* of an overflow counter; epoch is a network's first bytes */
 
 #endif

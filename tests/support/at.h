@@ -121,6 +121,13 @@ at_refund(struct rl *rl, struct rl_charges *charges, uint64_t now_ns)
 }
 
 static inline int
+at_settle(struct rl *rl, struct rl_charges *charges, uint64_t actual, uint64_t now_ns)
+{
+	charges->now_ns = at_or_first(now_ns);
+	return rl_settle(rl, charges, actual);
+}
+
+static inline int
 at_refund_key(struct rl *rl, const struct rl_item *item, uint64_t now_ns)
 {
 	struct rl_item own = *item;

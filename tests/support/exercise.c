@@ -123,11 +123,9 @@ see_entry(const struct rl_entry *e, void *arg)
 	REQUIRE(e->count
 	                ? e->count->value <= RL_COUNT_MAX
 	                : e->used <= (e->peek.window_ns == 0 ? RL_IN_FLIGHT_MAX : RL_CAPACITY_MAX));
-	/*
-	 * beyond the limit: of one that counts what it denies, which a damaged quota may say of any
-	 */
+	/* beyond the limit nothing remains, but of a key that is exempt */
 	REQUIRE(e->count || e->peek.window_ns == 0 || e->used <= e->peek.limit ||
-	        e->peek.remaining == 0);
+	        e->peek.remaining == 0 || e->state == RL_ENTRY_EXEMPT);
 	REQUIRE(is_handle(e->rule) && e->limit < RL_LIMITS_MAX);
 	REQUIRE(e->buckets <= RL_GRANULARITY_MAX + 1 && e->charge_entries <= RL_LOG_MAX + 1);
 	REQUIRE(e->key_kept <= RL_KEY_MAX && e->key_kept <= e->key_len);
@@ -205,7 +203,7 @@ static int
 see_overflow(const struct rl_overflow_info *info, void *arg)
 {
 	REQUIRE(is_handle(info->rule) && info->limit < RL_LIMITS_MAX);
-	REQUIRE(info->cells_full <= info->cells_used && info->used_most <= info->capacity);
+	REQUIRE(info->cells_full <= info->cells_used && info->used_most <= RL_CAPACITY_MAX);
 	*(uint64_t *)arg += info->until_ns;
 	return 0;
 }
@@ -251,6 +249,8 @@ decide(struct rl *rl, uint64_t *seed, uint64_t now)
 	check_charges(charges, 2);
 	for (int i = 0; i < 2; i++) {
 		spoil(&charges[i], seed);
+		if (test_below(seed, 2))
+			REQUIRE(at_settle(rl, &charges[i], test_below(seed, 9), now) <= 1);
 		release(rl, &charges[i], seed);
 		at_refund(rl, &charges[i], now);
 	}

@@ -516,6 +516,40 @@ test_a_wish_outlives_a_sweep(void **state)
 	rl_close(rl);
 }
 
+/* What a request has cost beyond its charge counts here, beyond the share, and holds it. */
+static void
+test_debts(void **state)
+{
+	struct rl_limit limits[] = {window(16, 8), window(16, 8)};
+
+	(void)state;
+	limits[1].algorithm = RL_TOKEN_BUCKET;
+	limits[1].granularity = 0;
+	limits[1].hard = 0;
+	for (int i = 0; i < 2; i++) {
+		struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+		int rule = define(rl, "r", limits[i]);
+		struct rl_charges charges;
+		struct rl_share share;
+		struct rl_result r;
+
+		assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+		assert_int_equal(test_check_at(rl, rule, "k", 1, 7, T0, NULL, &charges),
+		                 RL_ALLOWED);
+		share = wishes(rl, T0).share;
+		set(rl, &share, 4, T0);
+		assert_int_equal(at_settle(rl, &charges, 30, T0), 1);
+		assert_int_equal(check(rl, rule, T0, &r), RL_DENIED);
+		assert_int_equal(r.remaining, 0);
+		assert_true(r.used >= 30); /* and what is not lent here counts as used */
+		assert_int_equal(rl_share_lower(rl, &share.of, 0, T0, &share), 0);
+		assert_int_equal(share.share, 4);
+		at_peek(rl, rule, "k", 1, T0 + 10 * RL_SECOND, &r);
+		assert_int_equal(r.verdict, RL_ALLOWED);
+		rl_close(rl);
+	}
+}
+
 /* Nothing is written by a denial whose wish is there, nor where all is lent that there is. */
 static void
 test_wishes_are_few(void **state)
@@ -1509,6 +1543,7 @@ main(void)
 		cmocka_unit_test(test_without_a_lease_it_is_as_said),
 		cmocka_unit_test(test_another_incarnation_has_no_share),
 		cmocka_unit_test(test_a_wish_outlives_a_sweep),
+		cmocka_unit_test(test_debts),
 		cmocka_unit_test(test_wishes_are_few),
 		cmocka_unit_test(test_wishes_of_many),
 		cmocka_unit_test(test_a_scan_finds_shares),

@@ -150,7 +150,7 @@ look(const struct rl_entry *e, void *arg)
 	(void)arg;
 	for (size_t i = 0; i < e->key_kept; i++)
 		last ^= ((const unsigned char *)e->key)[i];
-	return e->used > e->peek.limit ? 1 + last : 0;
+	return e->used > RL_CAPACITY_MAX ? 1 + last : 0;
 }
 
 /* Every call on a segment that somebody scribbles over between calls: it answers. */
