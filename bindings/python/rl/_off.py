@@ -52,7 +52,7 @@ class Result:
 
     verdict, reason, error, index = "allowed", "exemption", None, 0
     limit = remaining = used = 0
-    is_shadow_denied = False
+    is_shadow_denied = _held = False
     retry_after, reset_after, delay, window = None, 0.0, 0.0, 0.0
     retry_after_ns = reset_after_ns = delay_ns = window_ns = at_ns = 0
 
